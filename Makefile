@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Canary on Linux. `make help` lists what can be made; everything lands in build/.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := all
+
+B := build
+CC := gcc
+CLANG ?= clang
+VERSION := 0.1.0
+PREFIX ?= /usr/local
+
+WARN := -Wall -Wextra -Werror -Wno-unused-parameter -Wno-sign-compare -Wmissing-prototypes -Wstrict-prototypes
+CPPFLAGS += -D_GNU_SOURCE -DCANARY_VERSION_STRING='"$(VERSION)"' -Ikmod/uapi -Ikmod -Iuserspace/include -I.
+CFLAGS += -O2 -g -std=gnu11 -fno-strict-aliasing $(WARN)
+
+# What every C object needs to know about headers
+DEPFLAGS = -MMD -MP
+
+.PHONY: all help
+all:: ## library, tool, switch programs, examples (module: make module)
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort -u | awk -F':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
+
+# A program of the project is built where its package list says that it can be.
+$(B)/.setup: tools/setup/packages.txt tools/setup/setup.sh
+	tools/setup/setup.sh packages
+	@mkdir -p $(B) && touch $@
+
+# Each part describes itself. Objects mirror the tree below build/.
+-include kmod/Build.mk bpf/Build.mk userspace/Build.mk tools/Build.mk examples/Build.mk topology/Build.mk selftests/Build.mk
+
+$(B)/%.o: %.c | $(B)/.setup
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(DEPFLAGS) -fPIC -c $< -o $@
+
+clean: ## remove build products (keeps the guest image)
+	find $(B) -mindepth 1 -maxdepth 1 ! -name guest ! -name linux-parts -exec rm -rf {} +
+
+-include $(shell find $(B) -name '*.d' -not -path '*/guest/*' 2>/dev/null)

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What the switch programs and the switch daemon share: layout of map values, counters and
+ * the configuration. Compiles after vmlinux.h (BPF) and after <linux/types.h> (daemon, native).
+ *
+ * Owners: the daemon writes configuration, ports, routes and neighbours; the programs write
+ * descriptors, the deadline queue and counters. The daemon reads all of it, through mmap where
+ * the map allows that.
+ */
+#ifndef CANARY_BPF_SHARED_H
+#define CANARY_BPF_SHARED_H
+
+#define CSW_CHILDREN_MAX	32	/* children of one descriptor; more are bypassed */
+#define CSW_NEXTHOPS_MAX	16	/* equal-cost next hops of one route */
+#define CSW_WAYS		4	/* slots of a bucket */
+#define CSW_SLOTS_MIN		16
+#define CSW_SLOTS_MAX		(1 << 20)
+
+enum csw_mode {
+	CSW_FAST	= 0,	/* XDP redirect: bypasses the egress qdisc */
+	CSW_SHAPED	= 1,	/* XDP_PASS with metadata -> clsact -> redirect: through the qdisc */
+};
+
+/* One per switch; in a global variable (mmapped), the daemon may change it at any time. */
+struct csw_config {
+	__be32	addr;		/* the switch's own address */
+	__be16	port;		/* CANARY_PORT_BASE */
+	__u16	reserved;
+	__u32	slot_mask;	/* descriptors - 1; their number is a power of two */
+	__u32	queue_mask;	/* queue entries - 1; a power of two, at least twice the descriptors */
+	__u32	children_max;	/* 1 .. CSW_CHILDREN_MAX */
+	__u64	timeout_ns;	/* from first contribution to sending on */
+	__u64	lifetime_ns;	/* soft state older than this may be evicted */
+};
+
+/* Child of a descriptor: where a result has to go. */
+struct csw_child {
+	__be32	addr;
+	__be16	port;
+	__u16	reserved;
+	__be64	tag;		/* of its last contribution: repeats are dropped */
+};
+
+enum csw_state {
+	CSW_FREE	= 0,
+	CSW_COLLECTING	= 1,	/* on the deadline queue, or about to be sent on */
+	CSW_SENT	= 2,	/* sent on; kept for stragglers and for the result */
+};
+
+/*
+ * struct csw_descriptor - soft state of one block
+ * Lifetime: the slot exists for ever; its content from the first contribution to the result,
+ * or until older than csw_config.lifetime_ns and wanted for another block.
+ * Lock: @lock, a bounded cmpxchg try-lock (0 free, 1 held); who fails to get it bypasses.
+ * @generation changes whenever the slot is taken or freed, so that a queue entry for an
+ * earlier holder is recognised.
+ */
+struct csw_descriptor {
+	__u32	lock;
+	__u32	generation;
+	__u64	deadline;	/* ns, CLOCK_MONOTONIC */
+	__u64	born;		/* ns, CLOCK_MONOTONIC */
+	__be32	comm;
+	__be32	epoch;
+	__be32	block;
+	__be32	opsig;
+	__u8	state;		/* enum csw_state */
+	__u8	attempt;
+	__u8	op;
+	__u8	dtype;
+	__u8	load;
+	__u8	path;
+	__u8	flags;
+	__u8	pad;
+	__u16	members;
+	__u16	count;
+	__u16	elements;
+	__u16	children;
+	__be32	leader_addr;
+	__be16	leader_port;
+	__be16	rank;		/* of the only contribution while count is 1 */
+	__u64	tag;
+	__be64	mac;		/* of the only contribution while count is 1 */
+	__u32	sum;
+	__u32	done;
+	struct csw_child child[CSW_CHILDREN_MAX];
+	__u32	data[CANARY_ELEMENTS_MAX];
+};
+
+/* Deadline queue: a FIFO, sorted because the timeout is constant. */
+struct csw_queue_entry {
+	__u64	deadline;
+	__u32	slot;
+	__u32	generation;
+};
+
+/*
+ * Queue control, in a global variable (mmapped). @tail: next to write (programs, under @lock);
+ * @head: next to emit (programs, under @lock). @sleeping: set by the clock thread before it
+ * sleeps without a deadline; whoever enqueues and finds it set clears it and writes to the
+ * "wake" ring buffer.
+ */
+struct csw_queue_ctl {
+	__u32	lock;
+	__u32	head;
+	__u32	tail;
+	__u32	sleeping;
+};
+
+/* map "ports": ifindex -> struct csw_port */
+struct csw_port {
+	__u8	mode;		/* enum csw_mode */
+	__u8	mac[6];
+	__u8	pad;
+	__u32	mtu;		/* largest IP packet */
+};
+
+/* map "routes" (LPM): */
+struct csw_route_key {
+	__u32	prefixlen;
+	__be32	addr;
+};
+
+enum csw_route_kind {
+	CSW_ROUTE_UNICAST	= 1,
+	CSW_ROUTE_LOCAL		= 2,	/* this machine: leave it to the kernel */
+	CSW_ROUTE_OTHER		= 3,	/* blackhole, other devices, ...: leave it to the kernel */
+};
+
+struct csw_nexthop {
+	__be32	gateway;	/* 0: on link, the destination is the neighbour */
+	__u32	ifindex;
+};
+
+struct csw_route {
+	__u32	kind;
+	__u32	nexthops;
+	struct csw_nexthop nexthop[CSW_NEXTHOPS_MAX];
+};
+
+/* map "neighbours": only reachable ones are in it; a miss leaves the packet to the kernel */
+struct csw_neigh_key {
+	__u32	ifindex;
+	__be32	addr;
+};
+
+struct csw_neigh {
+	__u8	mac[6];
+	__u8	pad[2];
+};
+
+/*
+ * Counters besides the drop reasons of kmod/core/parse.h. Map "counters" (per CPU):
+ * first these, then CANARY_DROPS drop reasons.
+ */
+#define CSW_COUNTERS(X)									\
+	X(RX_CONTRIBUTION,	"rx-contribution",	"contributions received")	\
+	X(RX_RESULT,		"rx-result",		"results addressed to us")	\
+	X(RX_RESTORATION,	"rx-restoration",	"restorations addressed to us")	\
+	X(NEW,			"new",			"descriptors taken")		\
+	X(MERGED,		"merged",		"contributions added")		\
+	X(SENT_COMPLETE,	"sent-complete",	"sent on: count complete")	\
+	X(SENT_CARRIER,		"sent-carrier",		"sent on: timeout, in a consumed frame") \
+	X(SENT_CLOCK,		"sent-clock",		"sent on: timeout, by the clock thread") \
+	X(STRAGGLER,		"straggler",		"contributions after sending on") \
+	X(EVICTED,		"evicted",		"descriptors too old, replaced")	\
+	X(RESTARTED,		"restarted",		"descriptors begun anew by a newer attempt") \
+	X(BYPASS_COLLISION,	"bypass-collision",	"bypass: bucket full")		\
+	X(BYPASS_CHILDREN,	"bypass-children",	"bypass: child list full")	\
+	X(BYPASS_OPSIG,		"bypass-opsig",		"bypass: other operation in the slot") \
+	X(BYPASS_LOCK,		"bypass-lock",		"bypass: slot or queue busy")	\
+	X(BYPASS_OPERATOR,	"bypass-operator",	"bypass: operator or size unknown") \
+	X(BYPASSED,		"bypassed",		"passing by, marked by somebody else") \
+	X(REPLICATED,		"replicated",		"result copies sent to children") \
+	X(RESTORED,		"restored",		"result copies sent by restoration") \
+	X(RESULTS,		"results",		"results served, descriptor freed") \
+	X(TO_KERNEL,		"to-kernel",		"left to the kernel's router")	\
+	X(TX_BYTES,		"tx-bytes",		"bytes of contributions and results sent") \
+	X(RX_BYTES,		"rx-bytes",		"bytes of contributions and results received")
+
+enum csw_counter {
+#define X(name, text, help) CSW_##name,
+	CSW_COUNTERS(X)
+#undef X
+	CSW_COUNTER_COUNT
+};
+
+#endif /* CANARY_BPF_SHARED_H */

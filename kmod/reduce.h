@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Element arithmetic: what "adding two blocks" means for an operator and a type. The one
+ * definition for host core, switch (BPF) and simulator.
+ *
+ * The includer has fixed-width types (__u32, __s32) in scope.
+ */
+#ifndef CANARY_REDUCE_H
+#define CANARY_REDUCE_H
+
+#ifndef __always_inline
+#define __always_inline inline __attribute__((__always_inline__))
+#endif
+
+/* Unrolling by 8 halves the cost in BPF, whose JIT does not vectorise. */
+#define CANARY_REDUCE_UNROLL	8
+
+/*
+ * acc[i] += data[i], each lane wrapping on its own (two's complement). Lanes are unsigned so
+ * that wrapping is defined.
+ */
+static __always_inline void canary_reduce_sum32(__u32 *acc, const __u32 *data, __u32 elements)
+{
+	__u32 i;
+
+	for (i = 0; i + CANARY_REDUCE_UNROLL <= elements; i += CANARY_REDUCE_UNROLL) {
+		acc[i] += data[i];
+		acc[i + 1] += data[i + 1];
+		acc[i + 2] += data[i + 2];
+		acc[i + 3] += data[i + 3];
+		acc[i + 4] += data[i + 4];
+		acc[i + 5] += data[i + 5];
+		acc[i + 6] += data[i + 6];
+		acc[i + 7] += data[i + 7];
+	}
+	for (; i < elements; i++)
+		acc[i] += data[i];
+}
+
+/* The linear checksum of canary_hdr.sum: it adds up exactly as wrapping int32 data do. */
+static __always_inline __u32 canary_checksum(const __u32 *data, __u32 elements)
+{
+	__u32 sum = 0;
+	__u32 i;
+
+	for (i = 0; i < elements; i++)
+		sum += data[i];
+	return sum;
+}
+
+#endif /* CANARY_REDUCE_H */

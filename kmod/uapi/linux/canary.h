@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * socket(AF_CANARY, SOCK_SEQPACKET, 0): addresses, options and control messages.
+ *
+ *	bind	local address (and port, 0 = any free one of the range)
+ *	setsockopt(SOL_CANARY, CANARY_COMM)	communicator, rank, members, key
+ *	connect	address of rank 0: rendezvous, returns when every rank is in
+ *	sendmsg	posts one collective (control message CANARY_OPERATION; without: int32 sum)
+ *	recvmsg	completes the oldest one: the result (control message CANARY_COMPLETION)
+ *
+ * canary(7) documents every call, option and errno.
+ */
+#ifndef _UAPI_LINUX_CANARY_H
+#define _UAPI_LINUX_CANARY_H
+
+#include <linux/types.h>
+#include <linux/socket.h>
+
+/*
+ * The kernel refuses new family numbers to modules, so an unused one is borrowed. The module
+ * parameter "family" overrides it; /sys/module/canary/parameters/family tells.
+ */
+#ifndef AF_CANARY
+#define AF_CANARY	25
+#define PF_CANARY	AF_CANARY
+#endif
+
+#ifndef SOL_CANARY
+#define SOL_CANARY	300
+#endif
+
+/**
+ * struct sockaddr_canary - address of a member
+ * @scan_family:	AF_CANARY
+ * @scan_port:		UDP port, network order; 0 in bind() picks a free one, 0 in connect()
+ *			means CANARY_PORT_BASE
+ * @scan_addr:		IPv4 address, network order
+ * @scan_zero:		0
+ */
+struct sockaddr_canary {
+	__kernel_sa_family_t	scan_family;
+	__be16			scan_port;
+	__be32			scan_addr;
+	__u8			scan_zero[8];
+};
+
+/* socket options, level SOL_CANARY */
+#define CANARY_COMM		1	/* struct canary_comm_req; set before connect(), get any time */
+#define CANARY_MAX_VECTOR	2	/* __u32 bytes: longest vector sendmsg() takes, else EMSGSIZE */
+#define CANARY_STATUS		3	/* struct canary_status; get only */
+#define CANARY_RANKS		4	/* __u16[]: ranks missing (connecting) or at fault (failed); get only */
+#define CANARY_STATS		5	/* __u64[] of this socket, order of /proc/net/canary_stats; get only */
+#define CANARY_LINGER		6	/* __u32 ms that close() lets the engine serve others; default 2000 */
+#define CANARY_DEAD_AFTER	7	/* __u32 ms of silence that make a rank dead; default 5000 */
+
+/* control messages, level SOL_CANARY */
+#define CANARY_OPERATION	1	/* sendmsg: struct canary_operation */
+#define CANARY_COMPLETION	2	/* recvmsg: struct canary_completion */
+
+/**
+ * struct canary_comm_req - CANARY_COMM
+ * @id:		communicator, the same at all members
+ * @rank:	0 .. @members - 1
+ * @members:	1 .. 65535
+ * @window:	most blocks in flight, a power of two up to 1024; 0 = default (64)
+ * @mtu:	largest IP packet to use; 0 = of the route
+ * @key:	pre-shared key; all zero = none
+ */
+struct canary_comm_req {
+	__u32	id;
+	__u16	rank;
+	__u16	members;
+	__u16	window;
+	__u16	mtu;
+	__u8	reserved[4];
+	__u8	key[16];
+};
+
+/**
+ * struct canary_operation - what to reduce and how
+ * @op:		enum canary_operator (canary_wire.h)
+ * @dtype:	enum canary_dtype
+ * @flags:	0
+ * @root:	0 (allreduce)
+ * @tag:	returned in the completion, not interpreted
+ */
+struct canary_operation {
+	__u8	op;
+	__u8	dtype;
+	__u16	flags;
+	__u32	root;
+	__u64	tag;
+};
+
+/**
+ * struct canary_completion - how an operation ended
+ * @tag:	canary_operation.tag
+ * @bytes:	length of the vector
+ * @error:	0, or a positive errno; the data are then undefined
+ * @attempts:	blocks of this operation that needed more than one attempt here
+ * @seq:	sequence number of the operation on this communicator, from 0
+ */
+struct canary_completion {
+	__u64	tag;
+	__u32	bytes;
+	__s32	error;
+	__u32	attempts;
+	__u32	seq;
+};
+
+enum canary_sock_state {
+	CANARY_ST_NEW		= 0,
+	CANARY_ST_JOINING	= 1,
+	CANARY_ST_CONNECTED	= 2,
+	CANARY_ST_FAILED	= 3,
+	CANARY_ST_CLOSED	= 4,
+};
+
+/**
+ * struct canary_status - CANARY_STATUS
+ * @state:	enum canary_sock_state
+ * @error:	positive errno that ended the communicator, or 0
+ * @elements:	elements of 4 bytes a packet, as agreed
+ * @window:	blocks in flight, as agreed
+ * @epoch:	of the communicator
+ * @missing:	ranks missing (joining) or at fault (failed): length of CANARY_RANKS
+ * @srtt_us:	smoothed time from contribution to result
+ * @reason:	enum canary_abort (PROTOCOL.md), why it failed
+ */
+struct canary_status {
+	__u32	state;
+	__u32	error;
+	__u16	elements;
+	__u16	window;
+	__u32	epoch;
+	__u32	missing;
+	__u32	srtt_us;
+	__u32	reason;
+};
+
+#endif /* _UAPI_LINUX_CANARY_H */
