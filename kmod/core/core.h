@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The protocol core as its drivers (kernel module, user engine, simulator) see it.
+ *
+ * A struct cnr_comm is one member's view of one communicator. It is a state machine without
+ * clock, I/O, locks or allocation: the driver passes packets, calls and the time in, and then
+ *
+ *	while (cnr_poll(comm, now, &out))	sends what comes out,
+ *	while (cnr_completion(comm, &c))	hands operations back to the application,
+ *	while (cnr_released(comm, &c))		frees vectors that nobody can ask for any more,
+ *	cnr_deadline(comm)			arms a timer for cnr_timer().
+ *
+ * after each cnr_input(), cnr_post(), cnr_timer(), cnr_connect() or cnr_close().
+ *
+ * Lifetime and memory: the driver allocates cnr_size() zeroed bytes, which hold everything.
+ * Vectors belong to the driver; the core reads and writes them from cnr_post() until
+ * cnr_released() returns them. Locking: none inside; calls for one communicator must not
+ * overlap. Context: anything that may read memory; nothing sleeps.
+ *
+ * Time is in ns from any fixed origin and never goes back.
+ */
+#ifndef CANARY_CORE_CORE_H
+#define CANARY_CORE_CORE_H
+
+#include "platform.h"
+
+#define CNR_WINDOW_DEFAULT	64
+#define CNR_WINDOW_MAX		1024
+#define CNR_OPS			64	/* operations posted or kept for others, at most */
+#define CNR_BYPASS_ATTEMPT	3	/* from this attempt on contributions bypass switches */
+
+/* Why a communicator ended (canary_hdr.count of ABORT; PROTOCOL.md, "Errors") */
+enum canary_abort {
+	CANARY_ABORT_NONE	= 0,
+	CANARY_ABORT_DEAD	= 1,
+	CANARY_ABORT_LEFT	= 2,
+	CANARY_ABORT_MISMATCH	= 3,
+	CANARY_ABORT_CLOSED	= 4,
+};
+
+enum cnr_state {
+	CNR_NEW,		/* initialised; rank 0 may already be asked */
+	CNR_JOINING,		/* rendezvous under way */
+	CNR_CONNECTED,
+	CNR_LINGERING,		/* closed by the application, still serving others */
+	CNR_CLOSED,
+	CNR_FAILED,		/* see cnr_failure() */
+};
+
+/*
+ * Counters of a communicator, all u64, besides the drop reasons of parse.h.
+ * User space reads them by position: new ones go to the end.
+ */
+#define CNR_COUNTERS(X)									\
+	X(contributions_out,	"contributions-out",	"contributions sent, first attempts")	\
+	X(contributions_in,	"contributions-in",	"contribution packets accepted as leader") \
+	X(contributions_merged,	"contributions-merged",	"of these, with more than one member's data") \
+	X(blocks_led,		"blocks-led",		"blocks finished as leader")		\
+	X(blocks_done,		"blocks-done",		"blocks whose result is here")		\
+	X(results_out,		"results-out",		"results sent to sources")		\
+	X(results_in,		"results-in",		"results accepted")			\
+	X(results_again,	"results-again",	"results sent again on request")	\
+	X(retransmissions,	"retransmissions",	"contributions sent again")		\
+	X(requests_out,		"requests-out",		"results asked for")			\
+	X(requests_in,		"requests-in",		"results asked of us")			\
+	X(failures_out,		"failures-out",		"FAILURE messages sent")		\
+	X(failures_in,		"failures-in",		"FAILURE messages received")		\
+	X(attempts,		"attempts",		"blocks begun anew as leader")		\
+	X(named,		"named",		"single missing ranks found by tag")	\
+	X(bypass,		"bypass",		"blocks that fell back to bypass as leader") \
+	X(restorations_out,	"restorations-out",	"restorations sent")			\
+	X(waits_out,		"waits-out",		"WAIT messages sent")			\
+	X(waits_in,		"waits-in",		"WAIT messages received")		\
+	X(probes_out,		"probes-out",		"PROBE messages sent")			\
+	X(probes_in,		"probes-in",		"PROBE messages answered")		\
+	X(tag_mismatch,		"tag-mismatch",		"complete counts with a wrong tag")	\
+	X(sum_mismatch,		"sum-mismatch",		"complete counts with a wrong checksum") \
+	X(control_lost,		"control-lost",		"messages not sent: control queue full") \
+	X(timeouts,		"timeouts",		"block timers that fired")		\
+	X(operations,		"operations",		"operations completed without error")	\
+	X(operations_failed,	"operations-failed",	"operations completed with an error")	\
+	X(bytes_out,		"bytes-out",		"UDP payload bytes sent")		\
+	X(bytes_in,		"bytes-in",		"UDP payload bytes received")
+
+enum cnr_counter {
+#define X(name, text, help) CNR_C_##name,
+	CNR_COUNTERS(X)
+#undef X
+	CNR_COUNTER_COUNT
+};
+
+struct cnr_stats {
+	u64 counter[CNR_COUNTER_COUNT];
+	u64 drop[CANARY_DROPS];
+};
+
+/**
+ * struct cnr_config - what a member knows when it is created
+ * @comm:	communicator
+ * @rank:	0 .. @members - 1
+ * @members:	1 .. CANARY_MEMBERS_MAX
+ * @window:	most blocks in flight, a power of two 1 .. CNR_WINDOW_MAX; 0 = default. The
+ *		smallest one of all members is agreed
+ * @mtu:	IP packet size that the path to rank 0 takes, at least 576
+ * @addr:	own address, as others reach it (rank 0 takes others' from their packets)
+ * @port:	own port
+ * @root:	address of rank 0
+ * @root_port:	port of rank 0
+ * @key:	pre-shared key, zeros for none
+ * @seed:	random; epoch, first block, salt and nonces come from it
+ * @rto_min:	ns; 0 = default (10 ms)
+ * @dead_after:	ns of silence that make a rank dead; 0 = default (5 s)
+ * @linger:	ns that a closed member may go on serving; 0 = default (2 s)
+ * @first_block: tests only: overrides the random first block if @fixed_first is set
+ * @fixed_first: see @first_block
+ */
+struct cnr_config {
+	u32	comm;
+	u16	rank;
+	u16	members;
+	u16	window;
+	u16	mtu;
+	__be32	addr;
+	__be16	port;
+	__be32	root;
+	__be16	root_port;
+	u8	key[16];
+	u8	seed[32];
+	u64	rto_min;
+	u64	dead_after;
+	u64	linger;
+	u32	first_block;
+	bool	fixed_first;
+};
+
+/**
+ * struct cnr_op - an operation to post
+ * @data:	@elements x 4 bytes, 4-byte aligned; contributions are replaced by results in place
+ * @elements:	vector length; 0 makes a barrier
+ * @op:		enum canary_operator
+ * @dtype:	enum canary_dtype
+ * @root:	0
+ * @cookie:	returned with completion and release
+ */
+struct cnr_op {
+	u32	*data;
+	u32	elements;
+	u8	op;
+	u8	dtype;
+	u32	root;
+	u64	cookie;
+};
+
+/**
+ * struct cnr_done - an operation that completed or was released
+ * @cookie:	of cnr_post()
+ * @data:	of cnr_post()
+ * @elements:	of cnr_post()
+ * @error:	0 or a negative errno (-EHOSTDOWN: dead ranks, -ECONNRESET: ranks left,
+ *		-EPROTO: ranks run another operation, -ECONNABORTED: closed here)
+ * @seq:	sequence number of the operation, from 0
+ * @attempts:	blocks that needed another attempt, as seen here
+ */
+struct cnr_done {
+	u64	cookie;
+	u32	*data;
+	u32	elements;
+	int	error;
+	u32	seq;
+	u32	attempts;
+};
+
+/**
+ * struct cnr_out - a packet to send
+ * @hdr:	complete header
+ * @addr:	destination
+ * @port:	destination port
+ * @len:	bytes of @payload
+ * @payload:	follows the header; valid until the next call for this communicator
+ * @again:	this is a retransmission (for tracing)
+ */
+struct cnr_out {
+	struct canary_hdr hdr;
+	__be32	addr;
+	__be16	port;
+	u16	len;
+	bool	again;
+	const void *payload;
+};
+
+/**
+ * struct cnr_in - a packet received
+ * @hdr:	points to the header; @len bytes from here are readable and contiguous, and 4-byte
+ *		aligned. The core parses it (canary_parse()); nothing was checked before
+ * @len:	length of the UDP payload
+ * @addr:	source address
+ * @port:	source port
+ */
+struct cnr_in {
+	const struct canary_hdr *hdr;
+	u32	len;
+	__be32	addr;
+	__be16	port;
+};
+
+struct cnr_comm;
+
+/** cnr_check() - is @cfg in range? Return: 0, or -EINVAL with *@what naming the field. */
+int cnr_check(const struct cnr_config *cfg, const char **what);
+
+/** cnr_size() - bytes that cnr_init() needs for @cfg (which cnr_check() accepted) */
+size_t cnr_size(const struct cnr_config *cfg);
+
+/**
+ * cnr_init() - make a communicator in @mem, cnr_size() zeroed bytes aligned to 64
+ * Return: the communicator (it is @mem); there is nothing to undo, the memory is just freed.
+ */
+struct cnr_comm *cnr_init(void *mem, const struct cnr_config *cfg);
+
+/** cnr_connect() - start the rendezvous. Return: 0, -EISCONN, -EALREADY. */
+int cnr_connect(struct cnr_comm *c, u64 now);
+
+enum cnr_state cnr_state(const struct cnr_comm *c);
+
+/**
+ * cnr_missing() - ranks missing (JOINING) or at fault (FAILED)
+ * @ranks:	receives up to @max of them
+ * Return: how many there are in all (as far as this member knows).
+ */
+u32 cnr_missing(const struct cnr_comm *c, u16 *ranks, u32 max);
+
+/** cnr_failure() - Return: negative errno of a FAILED communicator, else 0; *@why is set. */
+int cnr_failure(const struct cnr_comm *c, enum canary_abort *why);
+
+/** cnr_post() - Return: 0, -EAGAIN (too many in flight), -ENOTCONN, -EINVAL, or cnr_failure(). */
+int __must_check cnr_post(struct cnr_comm *c, u64 now, const struct cnr_op *op);
+
+/** cnr_can_post() - would cnr_post() find room? */
+bool cnr_can_post(const struct cnr_comm *c);
+
+/** cnr_input() - a packet came. Return: CANARY_DROP_NONE or why it was dropped (counted). */
+enum canary_drop cnr_input(struct cnr_comm *c, u64 now, const struct cnr_in *in);
+
+/** cnr_timer() - to be called at or after cnr_deadline(); harmless earlier */
+void cnr_timer(struct cnr_comm *c, u64 now);
+
+/** cnr_deadline() - Return: when cnr_timer() wants to be called, or CNR_NEVER */
+u64 cnr_deadline(const struct cnr_comm *c);
+
+/** cnr_poll() - Return: true if *@out has a packet to send */
+bool cnr_poll(struct cnr_comm *c, u64 now, struct cnr_out *out);
+
+/** cnr_completion() - next operation that completed, in the order of posting */
+bool cnr_completion(struct cnr_comm *c, struct cnr_done *done);
+
+/**
+ * cnr_released() - next completed operation whose vector the core needs no longer
+ * Comes after cnr_completion() of the same operation.
+ */
+bool cnr_released(struct cnr_comm *c, struct cnr_done *done);
+
+/**
+ * cnr_close() - the application is done with it
+ * Operations that are not complete end with -ECONNABORTED here and -ECONNRESET at the others.
+ * Afterwards the driver goes on feeding and polling until cnr_state() is CNR_CLOSED.
+ * @abort: do not linger: say goodbye (still to be polled) and be CLOSED at once
+ */
+void cnr_close(struct cnr_comm *c, u64 now, bool abort);
+
+struct cnr_stats *cnr_stats(struct cnr_comm *c);
+
+/** struct cnr_info - what there is to show of a communicator */
+struct cnr_info {
+	u32	comm;
+	u32	epoch;
+	u16	rank;
+	u16	members;
+	u16	window;
+	u16	elements;
+	u32	una;		/* earliest block without result */
+	u32	next;		/* next block to contribute */
+	u32	posted;		/* first block not posted */
+	u32	all_done;	/* everybody has all results before it */
+	u32	ops;		/* operations held */
+	u64	srtt;		/* ns */
+	u64	rto;		/* ns */
+};
+
+void cnr_info(const struct cnr_comm *c, struct cnr_info *info);
+
+/**
+ * cnr_peek() - which communicator a packet is for, before anything was checked
+ * Return: true and *@comm if there are enough bytes of a header of our version.
+ */
+bool cnr_peek(const void *data, u32 len, u32 *comm);
+
+const char *cnr_drop_name(enum canary_drop drop);
+const char *cnr_counter_name(enum cnr_counter counter);
+
+#endif /* CANARY_CORE_CORE_H */

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What the protocol core needs from where it runs: types, byte order, string functions and
+ * SipHash. The only file of the core that knows __KERNEL__.
+ */
+#ifndef CANARY_CORE_PLATFORM_H
+#define CANARY_CORE_PLATFORM_H
+
+#ifdef __KERNEL__
+
+#include <linux/kernel.h>
+#include <linux/string.h>
+#include <linux/errno.h>
+#include <linux/siphash.h>
+#include <asm/byteorder.h>
+#include <linux/canary_wire.h>
+
+static inline u64 cnr_siphash(const u8 key[16], const void *data, size_t len)
+{
+	siphash_key_t k;
+
+	memcpy(&k, key, sizeof(k));
+	return siphash(data, len, &k);
+}
+
+static inline u64 cnr_div64(u64 a, u32 b)
+{
+	return div_u64(a, b);
+}
+
+#else /* user space: user engine, simulator, tests */
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <endian.h>
+#include <linux/types.h>
+#include <linux/canary_wire.h>
+
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int32_t s32;
+typedef int64_t s64;
+
+#define cpu_to_be16(x)	htobe16(x)
+#define cpu_to_be32(x)	htobe32(x)
+#define cpu_to_be64(x)	htobe64(x)
+#define be16_to_cpu(x)	be16toh(x)
+#define be32_to_cpu(x)	be32toh(x)
+#define be64_to_cpu(x)	be64toh(x)
+
+#ifndef __always_inline
+#define __always_inline inline __attribute__((__always_inline__))
+#endif
+#ifndef __must_check
+#define __must_check __attribute__((__warn_unused_result__))
+#endif
+#define READ_ONCE(x)	(*(const volatile __typeof__(x) *)&(x))
+#define min_t(type, a, b)	((type)(a) < (type)(b) ? (type)(a) : (type)(b))
+#define max_t(type, a, b)	((type)(a) > (type)(b) ? (type)(a) : (type)(b))
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+#define container_of(ptr, type, member) \
+	((type *)((char *)(ptr) - offsetof(type, member)))
+
+u64 cnr_siphash(const u8 key[16], const void *data, size_t len);
+
+static inline u64 cnr_div64(u64 a, u32 b)
+{
+	return a / b;
+}
+
+#endif /* __KERNEL__ */
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "vector elements are little-endian on the wire; conversion is not written yet"
+#endif
+
+#define cnr_be16(x)	be16_to_cpu(x)
+#define cnr_be32(x)	be32_to_cpu(x)
+
+#define CNR_USEC	1000ULL
+#define CNR_MSEC	(1000 * CNR_USEC)
+#define CNR_SEC		(1000 * CNR_MSEC)
+#define CNR_NEVER	(~0ULL)
+
+#include "parse.h"
+#include "../reduce.h"
+
+#endif /* CANARY_CORE_PLATFORM_H */
