@@ -1,0 +1,288 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Brings a fresh Debian 12 machine to where the Makefile's targets can run:
+# packages, the guest's kernel, the parts of the kernel source that we use.
+# Each step looks whether there is something to do, says so if there is, and
+# leaves what it made below build/. Any number may run at the same time.
+
+set -euo pipefail
+
+TOP=$(cd "$(dirname "$0")/../.." && pwd)
+BUILD=$TOP/build
+GUEST=$BUILD/guest
+PARTS=$BUILD/linux-parts
+LOG=$BUILD/setup.log
+PACKAGES=$TOP/tools/setup/packages.txt
+SOURCE_PACKAGE=linux-source-6.1
+SOURCE_PARTS=(
+	scripts/checkpatch.pl
+	scripts/spelling.txt
+	scripts/const_structs.checkpatch
+	tools/testing/selftests/lib.mk
+	tools/testing/selftests/kselftest.h
+	tools/testing/selftests/kselftest_harness.h
+)
+# What a guest without hardware never loads is not unpacked: 5/6 of the size.
+NO_MODULES=(drivers/gpu drivers/media drivers/infiniband drivers/scsi
+	drivers/net/ethernet drivers/net/wireless drivers/staging drivers/iio
+	drivers/usb drivers/hwmon drivers/input drivers/mtd drivers/isdn sound)
+
+usage()
+{
+	cat <<-END
+	usage: tools/setup/setup.sh STEP...
+
+	  packages  install the Debian packages of tools/setup/packages.txt
+	  kernel    make build/guest: the kernel that the guest boots, its
+	            modules, config.mk that says where everything is
+	  parts     make build/linux-parts: checkpatch and kselftest's headers
+	  all       all of these
+
+	config.mk is for make and for sh:
+	  GUEST_KVER     kernel version, as uname -r says it
+	  GUEST_VMLINUX  uncompressed kernel
+	  GUEST_MODULES  its modules, a directory named GUEST_KVER
+	  GUEST_KDIR     its headers: make -C \$GUEST_KDIR M=... modules
+
+	SETUP_DOWNLOAD=1 downloads the kernel even if it is installed.
+	END
+}
+
+say()
+{
+	echo "setup: $*"
+}
+
+die()
+{
+	echo "setup: error: $*" >&2
+	exit 1
+}
+
+# logged COMMAND...: output to the log, its end to the terminal on failure.
+# The lock is closed: a service that a package starts would keep it.
+logged()
+{
+	local from
+
+	from=$(($(wc -c 2>/dev/null <"$LOG" || echo 0) + 1))
+	"$@" </dev/null >>"$LOG" 2>&1 9>&- && return 0
+	tail -c "+$from" "$LOG" | tail -n 15 | sed 's/^/setup: | /' >&2
+	return 1
+}
+
+apt()
+{
+	DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=600 \
+		-o APT::Sandbox::User=root -o Dpkg::Use-Pty=0 "$@"
+}
+
+# One unreachable third-party source must not stop us; what matters is whether
+# the packages are found afterwards.
+apt_update()
+{
+	say "updating the package index"
+	logged apt update || say "some indices could not be updated, going on"
+}
+
+package_names()
+{
+	sed -e 's/#.*//' "$PACKAGES" | xargs
+}
+
+# missing PACKAGE...: those that are not installed.
+missing()
+{
+	comm -13 \
+		<(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null |
+			sed -n 's/^installed //p' | sort -u) \
+		<(printf '%s\n' "$@" | sort -u)
+}
+
+# install_packages NAME...: with the index as it is (absent on a fresh machine,
+# often stale elsewhere), then with a new one.
+install_packages()
+{
+	say "installing $*"
+	if ! apt install --no-install-recommends -y "$@" </dev/null >>"$LOG" 2>&1 9>&-; then
+		apt_update
+		logged apt install --no-install-recommends -y "$@" ||
+			die "cannot install packages, see $LOG"
+	fi
+}
+
+setup_packages()
+{
+	local names lacking
+
+	read -ra names <<<"$(package_names)"
+	lacking=$(missing "${names[@]}" | xargs)
+	[ -n "$lacking" ] || return 0
+	if [ "$(id -u)" -ne 0 ]; then
+		die "as root: apt-get install --no-install-recommends $lacking"
+	fi
+	# shellcheck disable=SC2086
+	install_packages $lacking
+}
+
+need_packages()
+{
+	local lacking
+
+	lacking=$(missing "$@" | xargs)
+	[ -z "$lacking" ] || setup_packages
+}
+
+package_version()
+{
+	dpkg-query -W -f '${db:Status-Status} ${Version}\n' "$1" 2>/dev/null |
+		sed -n 's/^installed //p'
+}
+
+# headers_kernel: "KVER VERSION" of the headers that linux-headers-amd64 means.
+headers_kernel()
+{
+	dpkg-query -W -f '${Depends}\n' linux-headers-amd64 |
+		sed -n 's/.*linux-headers-\([^ ]*\) (= \([^)]*\)).*/\1 \2/p'
+}
+
+# download PACKAGE VERSION: the .deb into build/guest/download.
+download()
+{
+	mkdir -p "$GUEST/download"
+	(cd "$GUEST/download" && apt download "$1=$2" </dev/null >>"$LOG" 2>&1 9>&-)
+}
+
+# kernel_download KVER VERSION: the image package unpacked, not installed, so
+# that this machine goes on booting what it boots.
+kernel_download()
+{
+	local image=$GUEST/image-$1 module deb exclude=()
+
+	say "downloading linux-image-$1 $2"
+	download "linux-image-$1" "$2" || return 1
+	deb=$(find "$GUEST/download" -name "linux-image-$1_*.deb" | head -n 1)
+	say "unpacking the kernel and its modules"
+	for module in "${NO_MODULES[@]}"; do
+		exclude+=(--exclude "./lib/modules/$1/kernel/$module")
+	done
+	rm -rf "$image.new" "$image"
+	mkdir -p "$image.new"
+	dpkg-deb --fsys-tarfile "$deb" |
+		tar -x -C "$image.new" "${exclude[@]}" ./boot ./lib/modules
+	depmod -b "$image.new" "$1" 9>&-
+	mv "$image.new" "$image"
+	rm -rf "$GUEST/download"
+}
+
+# vmlinux_extract VMLINUZ VMLINUX: by the boot protocol's header, which says
+# where in the bzImage the compressed kernel is.
+vmlinux_extract()
+{
+	local sectors offset length
+
+	sectors=$(od -An -tu1 -j 497 -N 1 "$1" | xargs)
+	offset=$(od -An -tu4 -j 584 -N 4 "$1" | xargs)
+	length=$(od -An -tu4 -j 588 -N 4 "$1" | xargs)
+	offset=$(((sectors + 1) * 512 + offset))
+	# The payload ends in four bytes, its size, that are not XZ.
+	dd if="$1" iflag=skip_bytes,count_bytes bs=1M status=none \
+		skip="$offset" count="$((length - 4))" | xz -dc >"$2.new"
+	mv "$2.new" "$2"
+}
+
+# kernel_find KVER VERSION: prints the root below which boot/ and lib/modules/
+# of that very kernel are: / if it is installed, else what was downloaded.
+kernel_find()
+{
+	if [ -z "${SETUP_DOWNLOAD:-}" ] &&
+	   [ "$(package_version "linux-image-$1")" = "$2" ] &&
+	   [ -r "/boot/vmlinuz-$1" ] && [ -r "/lib/modules/$1/modules.dep.bin" ]; then
+		return 0
+	fi
+	echo "$GUEST/image-$1"
+}
+
+setup_kernel()
+{
+	local kver version root stamp
+
+	need_packages linux-headers-amd64 xz-utils kmod
+	read -r kver version <<<"$(headers_kernel)"
+	[ -n "$kver" ] || die "cannot tell the version of linux-headers-amd64"
+	root=$(kernel_find "$kver" "$version")
+	stamp="$kver $version ${root:-installed}"
+	if [ "$(cat "$GUEST/stamp" 2>/dev/null)" = "$stamp" ] &&
+	   [ -r "$GUEST/vmlinux-$kver" ] && [ -r "$GUEST/config.mk" ]; then
+		return 0
+	fi
+	mkdir -p "$GUEST"
+	rm -f "$GUEST/stamp"
+	if [ -n "$root" ] && ! kernel_download "$kver" "$version"; then
+		# The archive keeps the newest version only: move to it.
+		[ "$(id -u)" -eq 0 ] || die "cannot download linux-image-$kver $version"
+		apt_update
+		if ! kernel_download "$kver" "$version"; then
+			install_packages linux-headers-amd64
+			read -r kver version <<<"$(headers_kernel)"
+			root=$GUEST/image-$kver
+			stamp="$kver $version $root"
+			kernel_download "$kver" "$version" ||
+				die "cannot download linux-image-$kver $version, see $LOG"
+		fi
+	fi
+	say "extracting the kernel $kver for the guest"
+	vmlinux_extract "$root/boot/vmlinuz-$kver" "$GUEST/vmlinux-$kver"
+	cat >"$GUEST/config.mk.new" <<-END
+	GUEST_KVER=$kver
+	GUEST_VMLINUX=$GUEST/vmlinux-$kver
+	GUEST_MODULES=$root/lib/modules/$kver
+	GUEST_KDIR=/usr/src/linux-headers-$kver
+	END
+	mv "$GUEST/config.mk.new" "$GUEST/config.mk"
+	echo "$stamp" >"$GUEST/stamp"
+}
+
+setup_parts()
+{
+	local version part members=()
+
+	need_packages "$SOURCE_PACKAGE"
+	version=$(package_version "$SOURCE_PACKAGE")
+	[ "$(cat "$PARTS/stamp" 2>/dev/null)" != "$version" ] || return 0
+	say "extracting checkpatch and kselftest from $SOURCE_PACKAGE $version"
+	rm -rf "$PARTS" "$PARTS.new"
+	mkdir -p "$PARTS.new"
+	for part in "${SOURCE_PARTS[@]}"; do
+		members+=("$SOURCE_PACKAGE/$part")
+	done
+	tar -xJf "/usr/src/$SOURCE_PACKAGE.tar.xz" -C "$PARTS.new" \
+		--strip-components 1 --occurrence=1 "${members[@]}"
+	echo "$version" >"$PARTS.new/stamp"
+	mv "$PARTS.new" "$PARTS"
+}
+
+[ $# -gt 0 ] || { usage >&2; exit 1; }
+mkdir -p "$BUILD"
+exec 9>"$BUILD/setup.lock"
+flock -n 9 || { say "waiting for another set-up to end"; flock 9; }
+for step in "$@"; do
+	case $step in
+	packages)
+		setup_packages ;;
+	kernel)
+		setup_kernel ;;
+	parts)
+		setup_parts ;;
+	all)
+		setup_packages
+		setup_kernel
+		setup_parts ;;
+	-h | --help | help)
+		usage ;;
+	*)
+		usage >&2
+		die "unknown step '$step'" ;;
+	esac
+done
