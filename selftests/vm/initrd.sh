@@ -1,0 +1,52 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# initrd.sh DIRECTORY [MODULES]: prints the path of an initrd that mounts the
+# machine's own root file system in the guest and goes on there; made in
+# DIRECTORY unless one of the same content is there. MODULES is the directory
+# of the kernel's modules; without it everything must be built in.
+
+set -euo pipefail
+
+HERE=$(cd "$(dirname "$0")" && pwd)
+DIR=${1:?directory}
+MODULES=${2:-}
+NEEDED=(virtio_pci virtio_console 9pnet_virtio 9p overlay)
+BUSYBOX=/bin/busybox
+
+# module_files: the needed ones and theirs, in the order they are loaded.
+module_files()
+{
+	local name
+
+	[ -n "$MODULES" ] || return 0
+	for name in "${NEEDED[@]}"; do
+		modprobe -d "${MODULES%/lib/modules/*}/" -S "$(basename "$MODULES")" \
+			--show-depends "$name"
+	done | sed -n 's/^insmod \([^ ]*\).*/\1/p' | awk '!seen[$0]++'
+}
+
+mapfile -t files < <(module_files)
+if [ -n "$MODULES" ] && [ "${#files[@]}" -eq 0 ]; then
+	echo "initrd: no modules in $MODULES" >&2
+	exit 1
+fi
+sum=$(cat "$HERE/initrd-init" "$HERE/initrd.sh" "$BUSYBOX" "${files[@]}" | sha256sum | cut -c 1-16)
+initrd=$DIR/initrd-$sum.cpio
+if [ ! -r "$initrd" ]; then
+	tree=$(mktemp -d "$DIR/initrd.XXXXXX")
+	trap 'rm -rf "$tree"' EXIT
+	mkdir -p "$tree"/{bin,proc,sys,dev,modules,lower,upper,root}
+	cp "$BUSYBOX" "$tree/bin/busybox"
+	cp "$HERE/initrd-init" "$tree/init"
+	chmod 755 "$tree/init"
+	: >"$tree/modules/order"
+	for file in "${files[@]}"; do
+		cp "$file" "$tree/modules/"
+		basename "$file" >>"$tree/modules/order"
+	done
+	(cd "$tree" && find . -mindepth 1 -printf '%P\n' | sort |
+		cpio --quiet -o -H newc -R 0:0) >"$tree.cpio"
+	mv "$tree.cpio" "$initrd"
+fi
+echo "$initrd"
