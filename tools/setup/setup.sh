@@ -266,7 +266,7 @@ setup_parts()
 [ $# -gt 0 ] || { usage >&2; exit 1; }
 mkdir -p "$BUILD"
 exec 9>"$BUILD/setup.lock"
-flock -n 9 || { say "waiting for another set-up to end"; flock 9; }
+flock -w 2 9 || { say "waiting for another set-up to end"; flock 9; }
 for step in "$@"; do
 	case $step in
 	packages)

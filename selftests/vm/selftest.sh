@@ -1,0 +1,143 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# The guest runner itself: does it pass on what the command says and how it
+# ends, notice what the kernel complains of, and keep time? What it lets slip
+# no test in the guest can notice.
+
+. "$(dirname "$0")/../lib.sh"
+HERE=$(cd "$(dirname "$0")" && pwd)
+RUN=$HERE/run.sh
+BUILD=$TAP_TOP/build/selftests/vm
+
+# build: the module, the BPF program and the ping-pong, below build/.
+build()
+{
+	mkdir -p "$BUILD" || return 1
+	cp -u "$HERE/vm_trouble.c" "$BUILD/" || return 1
+	echo "obj-m := vm_trouble.o" >"$BUILD/Kbuild"
+	make -C "$GUEST_KDIR" M="$BUILD" modules &&
+	clang-14 -O2 -g -target bpf -I/usr/include/x86_64-linux-gnu \
+		-c "$HERE/xdp_drop.bpf.c" -o "$BUILD/xdp_drop.o" &&
+	gcc -O2 -Wall -Wextra -Werror "$HERE/pingpong.c" -o "$BUILD/pingpong"
+}
+
+# start NAME ARGUMENTS...: the runner in the background, results in TAP_TMP.
+start()
+{
+	local name=$1
+
+	shift
+	{
+		rc=0
+		"$RUN" "$@" >"$TAP_TMP/$name.out" 2>"$TAP_TMP/$name.err" || rc=$?
+		echo "$rc" >"$TAP_TMP/$name.rc"
+	} &
+	TAP_PIDS+=("$!")
+}
+
+# ended DESCRIPTION NAME STATUS: the exit status of what start started.
+ended()
+{
+	local got
+
+	got=$(cat "$TAP_TMP/$2.rc" 2>/dev/null)
+	if [ "$got" = "$3" ]; then
+		tap_ok "$1"
+	else
+		tap_not_ok "$1" "exit status $got, expected $3
+$(tail -n 30 "$TAP_TMP/$2.out" "$TAP_TMP/$2.err")"
+	fi
+}
+
+says()
+{
+	grep -q -- "$2" "$TAP_TMP/$1"
+}
+
+within()
+{
+	[ "$1" -gt 0 ] && [ $((($1 - $2) * 100)) -le "$1" ] && [ $((($2 - $1) * 100)) -le "$1" ]
+}
+
+# runner_qemu PID: is there a qemu of the runner PID?
+runner_qemu()
+{
+	grep -q -a "guest/run/$1\." /proc/[0-9]*/cmdline 2>/dev/null
+}
+
+tap_start vm/selftest
+need_root
+need_program qemu-system-x86_64 clang-14
+"$TAP_TOP/tools/setup/setup.sh" kernel | tap_diag
+# shellcheck source=/dev/null
+. "$TAP_TOP/build/guest/config.mk" || tap_skip_all "needs tools/setup/setup.sh kernel"
+tmp_dir
+tap_check "module, BPF program and ping-pong compile" build
+
+# Two at a time.
+mkdir "$TAP_TMP/work"
+cd "$TAP_TMP/work" || exit 1
+# shellcheck disable=SC2016 # for the guest's shell
+start io --env "A=b c" --out "$TAP_TMP/result" -- sh -c '
+	echo "$0|$1|$A|$PWD"
+	echo complaint >&2
+	echo mine >/out/file
+	echo same >"'"$TAP_TMP"'/result/path"
+	seq 100000 >/dev/stdout
+	sleep 1000 &
+	exit 42' "a  b" '$c"'
+start kernel --env "GUEST_KVER=$GUEST_KVER" -- "$HERE/guest_kernel.sh" "$BUILD"
+wait
+ended "exit status passes" io 42
+tap_is "arguments, environment, working directory" "$(head -n 1 "$TAP_TMP/io.out")" \
+	"a  b|\$c\"|b c|$TAP_TMP/work"
+tap_is "all of the output" "$(tail -n +2 "$TAP_TMP/io.out" | sha256sum)" \
+	"$(seq 100000 | sha256sum)"
+tap_is "standard error, nothing else" "$(cat "$TAP_TMP/io.err")" "complaint"
+tap_is "output directory as /out" "$(cat "$TAP_TMP/result/file")" "mine"
+tap_is "output directory under its own path" "$(cat "$TAP_TMP/result/path")" "same"
+ended "the kernel does what it is for" kernel 0
+sed -n 's/^\(not \)\{0,1\}ok/#   &/p' "$TAP_TMP/kernel.out"
+tap_refuse "the guest cannot write to the machine" test -e "$BUILD/written"
+
+start warn -- insmod "$BUILD/vm_trouble.ko" how=warn
+start oops -- insmod "$BUILD/vm_trouble.ko" how=oops
+wait
+start leak -- insmod "$BUILD/vm_trouble.ko" how=leak
+start allowed --allow "objects? leaked" -- insmod "$BUILD/vm_trouble.ko" how=leak
+wait
+start died -- poweroff -f
+start late --timeout 10 -- sh -c "echo begun; sleep 1000"
+wait
+ended "WARN is noticed" warn 121
+tap_check "WARN is shown" says warn.err "WARNING: .*vm_trouble_init"
+ended "oops is noticed" oops 121
+tap_check "oops is shown" says oops.err "BUG: kernel NULL pointer"
+ended "leak is noticed" leak 121
+ended "what is allowed is no trouble" allowed 0
+ended "a guest that dies is noticed" died 122
+ended "timeout" late 124
+tap_check "timeout is told" says late.err "timeout: killed after 10 s"
+tap_check "output before the timeout is there" says late.out begun
+
+start slow1 --icount -- "$HERE/guest_pingpong.sh" "$BUILD/pingpong"
+start slow2 --icount -- "$HERE/guest_pingpong.sh" "$BUILD/pingpong"
+wait
+ended "instruction counting" slow1 0
+first=$(cat "$TAP_TMP/slow1.out")
+second=$(cat "$TAP_TMP/slow2.out")
+tap_diag "a round trip takes $first and $second ns"
+tap_check "timings repeat within 1 %" within "${first:-0}" "${second:-0}"
+
+start smp2 --smp2 --mem 1G -- nproc
+start usage --timeout never -- true
+wait
+tap_is "two processors" "$(cat "$TAP_TMP/smp2.out")" 2
+ended "wrong usage" usage 125
+
+bg "$RUN" -- sleep 1000 2>/dev/null
+tap_check "qemu runs" wait_for 10 runner_qemu "$!"
+bg_stop "$!"
+tap_refuse "qemu ends with the runner" wait_for 2 runner_qemu "$!"
+tap_done

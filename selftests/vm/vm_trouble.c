@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A module that makes the trouble it is asked for, for the test of the guest
+ * runner: what the runner does not notice, no test of canary.ko can.
+ */
+
+#include <linux/bug.h>
+#include <linux/module.h>
+
+static char *how = "none";
+module_param(how, charp, 0444);
+MODULE_PARM_DESC(how, "none, warn, oops or leak");
+
+static int __init vm_trouble_init(void)
+{
+	pr_info("vm_trouble: %s\n", how);
+	WARN_ON(!strcmp(how, "warn"));
+	if (!strcmp(how, "oops"))
+		WRITE_ONCE(*(int *)8, 0);
+	if (!strcmp(how, "leak"))
+		pr_err("vm_trouble: 1 object leaked\n");
+	return 0;
+}
+
+static void __exit vm_trouble_exit(void)
+{
+}
+
+module_init(vm_trouble_init);
+module_exit(vm_trouble_exit);
+MODULE_DESCRIPTION("Trouble for the test of the guest runner");
+MODULE_LICENSE("GPL");
