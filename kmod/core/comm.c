@@ -1,0 +1,527 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * A communicator's life: memory, state, who is alive, how it ends; and where packets and
+ * time come in.
+ *
+ * States: enum cnr_state in core.h. Timers: comm.h; this file owns alive_at and linger_at.
+ */
+#include "comm.h"
+
+#define CNR_ALIGN(n)	(((n) + 15) & ~(size_t)15)
+
+static u32 cnr_leads(u32 window, u32 members)
+{
+	u32 leads = (2 * window + members - 1) / members + 2;
+
+	return min_t(u32, leads, 2 * window);
+}
+
+static u32 cnr_window(const struct cnr_config *cfg)
+{
+	return cfg->window ? cfg->window : CNR_WINDOW_DEFAULT;
+}
+
+int cnr_check(const struct cnr_config *cfg, const char **what)
+{
+	u32 window = cnr_window(cfg);
+
+	*what = "members";
+	if (!cfg->members)
+		return -EINVAL;
+	*what = "rank";
+	if (cfg->rank >= cfg->members)
+		return -EINVAL;
+	*what = "window";
+	if (window > CNR_WINDOW_MAX || (window & (window - 1)))
+		return -EINVAL;
+	*what = "mtu";
+	if (cfg->mtu < 576)
+		return -EINVAL;
+	*what = NULL;
+	return 0;
+}
+
+/*
+ * Hand out the memory behind struct cnr_comm. With @mem NULL only the size is computed, so
+ * that cnr_size() and cnr_init() cannot disagree.
+ */
+static size_t cnr_layout(struct cnr_comm *c, const struct cnr_config *cfg, u8 *mem)
+{
+	u32 window = cnr_window(cfg);
+	u32 leads = cnr_leads(window, cfg->members);
+	size_t source = CNR_ALIGN((size_t)cfg->members * sizeof(struct cnr_source));
+	size_t seen = CNR_ALIGN((cfg->members + 63) / 64 * sizeof(u64));
+	size_t acc = CNR_ALIGN(cnr_offer_elements(cfg->mtu) * sizeof(u32));
+	size_t at = CNR_ALIGN(sizeof(*c));
+	u32 i;
+
+	if (mem)
+		c->member = (void *)(mem + at);
+	at += CNR_ALIGN((size_t)cfg->members * sizeof(struct cnr_member));
+	if (mem)
+		c->block = (void *)(mem + at);
+	at += CNR_ALIGN(2 * window * sizeof(struct cnr_block));
+	if (mem)
+		c->txq = (void *)(mem + at);
+	at += CNR_ALIGN(2 * window * sizeof(u32));
+	if (mem)
+		c->lead = (void *)(mem + at);
+	at += CNR_ALIGN(leads * sizeof(struct cnr_lead));
+	for (i = 0; i < leads; i++) {
+		if (mem) {
+			c->lead[i].source = (void *)(mem + at);
+			c->lead[i].seen = (void *)(mem + at + source);
+			c->lead[i].acc = (void *)(mem + at + source + seen);
+		}
+		at += source + seen + acc;
+	}
+	if (mem)
+		c->leads = leads;
+	return at;
+}
+
+size_t cnr_size(const struct cnr_config *cfg)
+{
+	return cnr_layout(NULL, cfg, NULL);
+}
+
+struct cnr_comm *cnr_init(void *mem, const struct cnr_config *cfg)
+{
+	struct cnr_comm *c = mem;
+	u32 i;
+
+	c->cfg = *cfg;
+	c->cfg.window = cnr_window(cfg);
+	c->window = c->cfg.window;
+	if (!c->cfg.rto_min)
+		c->cfg.rto_min = CNR_RTO_MIN;
+	if (!c->cfg.dead_after)
+		c->cfg.dead_after = CNR_DEAD_AFTER;
+	if (!c->cfg.linger)
+		c->cfg.linger = CNR_LINGER;
+	cnr_layout(c, cfg, mem);
+	c->block_mask = 2 * c->window - 1;
+	for (i = 0; i <= c->block_mask; i++)
+		c->block[i].lead = CNR_NONE;
+	c->elements = cnr_offer_elements(cfg->mtu);
+	c->offer_mtu = min_t(u32, cfg->mtu, CANARY_IP_OVERHEAD + CANARY_PAYLOAD_MAX);
+	c->rto = max_t(u64, CNR_RTO_INITIAL, c->cfg.rto_min);
+	c->deadline = CNR_NEVER;
+	c->join_at = CNR_NEVER;
+	c->done_at = CNR_NEVER;
+	c->alive_at = CNR_NEVER;
+	c->linger_at = CNR_NEVER;
+	c->member[0].addr = cfg->root;
+	c->member[0].port = cfg->root_port;
+	c->missing = cfg->members - 1;
+	return c;
+}
+
+int cnr_connect(struct cnr_comm *c, u64 now)
+{
+	if (c->state == CNR_JOINING)
+		return -EALREADY;
+	if (c->state != CNR_NEW)
+		return -EISCONN;
+	c->state = CNR_JOINING;
+	cnr_join_start(c, now);
+	return 0;
+}
+
+enum cnr_state cnr_state(const struct cnr_comm *c)
+{
+	return c->state;
+}
+
+u32 cnr_missing(const struct cnr_comm *c, u16 *ranks, u32 max)
+{
+	u32 i, n = 0;
+
+	if (c->state == CNR_FAILED || c->cfg.rank) {
+		for (i = 0; i < c->faults_known && i < max; i++)
+			ranks[i] = c->fault[i];
+		return c->state == CNR_FAILED ? c->faults : c->missing;
+	}
+	if (c->state != CNR_JOINING)
+		return 0;
+	for (i = 1; i < c->cfg.members; i++) {
+		if (c->member[i].flags & (c->table ? CNR_M_READY : CNR_M_KNOWN))
+			continue;
+		if (n < max)
+			ranks[n] = i;
+		n++;
+	}
+	return n;
+}
+
+int cnr_failure(const struct cnr_comm *c, enum canary_abort *why)
+{
+	*why = c->state == CNR_FAILED ? c->why : CANARY_ABORT_NONE;
+	return c->state == CNR_FAILED ? c->error : 0;
+}
+
+static int cnr_abort_error(enum canary_abort why)
+{
+	switch (why) {
+	case CANARY_ABORT_DEAD:
+		return -EHOSTDOWN;
+	case CANARY_ABORT_LEFT:
+	case CANARY_ABORT_CLOSED:
+		return -ECONNRESET;
+	default:
+		return -EPROTO;
+	}
+}
+
+/* It is over, because of @ranks. @tell: the others do not know yet. */
+void cnr_fail(struct cnr_comm *c, u64 now, enum canary_abort why, const u16 *ranks, u32 n,
+	      bool tell)
+{
+	if (c->state == CNR_FAILED || c->state == CNR_CLOSED)
+		return;
+	c->state = CNR_FAILED;
+	c->why = why;
+	c->error = cnr_abort_error(why);
+	c->faults = n;
+	c->faults_known = min_t(u32, n, CNR_FAULTS);
+	memcpy(c->fault, ranks, c->faults_known * sizeof(*ranks));
+	c->control_tail = c->control_head;
+	c->tx_tail = c->tx_head;
+	c->broadcast = 0;
+	c->deadline = CNR_NEVER;
+	cnr_lead_drop_all(c);
+	cnr_fail_ops(c, c->error);
+	if (tell && c->table)
+		cnr_cast(c, CNR_CAST_ABORT);
+}
+
+/* @rank owes us an answer from now on. */
+void cnr_ask(struct cnr_comm *c, u64 now, u16 rank)
+{
+	struct cnr_member *m = &c->member[rank];
+
+	if (m->asked || (m->flags & CNR_M_LEFT))
+		return;
+	m->asked = now ? now : 1;
+	if (!c->asked++) {
+		c->alive_at = now + c->cfg.dead_after / 8;
+		cnr_arm(c, c->alive_at);
+	}
+}
+
+void cnr_heard(struct cnr_comm *c, u16 rank)
+{
+	struct cnr_member *m = &c->member[rank];
+
+	if (!m->asked)
+		return;
+	m->asked = 0;
+	if (!--c->asked)
+		c->alive_at = CNR_NEVER;
+}
+
+void cnr_sent_by(struct cnr_comm *c, u16 rank, u32 sent)
+{
+	struct cnr_member *m = &c->member[rank];
+
+	if (canary_before(m->sent, sent))
+		m->sent = sent;
+}
+
+/* Ask again whoever owes an answer, so that one lost packet is no death; find the dead. */
+static void cnr_alive_timer(struct cnr_comm *c, u64 now)
+{
+	struct cnr_member *m;
+	u16 dead[CNR_FAULTS];
+	u32 rank, n = 0;
+
+	if (!c->asked)
+		return;
+	if (c->alive_at > now) {
+		cnr_arm(c, c->alive_at);
+		return;
+	}
+	for (rank = 0; rank < c->cfg.members; rank++) {
+		m = &c->member[rank];
+		if (!m->asked)
+			continue;
+		if (now - m->asked >= c->cfg.dead_after) {
+			if (n < CNR_FAULTS)
+				dead[n++] = rank;
+		} else if (!(m->flags & CNR_M_PROBE)) {
+			m->flags |= CNR_M_PROBE;
+			c->probes++;
+			cnr_cast(c, CNR_CAST_PROBE);
+		}
+	}
+	if (n) {
+		cnr_fail(c, now, CANARY_ABORT_DEAD, dead, n, true);
+		return;
+	}
+	c->alive_at = now + c->cfg.dead_after / 8;
+	cnr_arm(c, c->alive_at);
+}
+
+/* Everybody has everything, or nobody can tell us any more: say goodbye. */
+static void cnr_linger_timer(struct cnr_comm *c, u64 now)
+{
+	bool settled = c->all_done == c->una || (c->member[0].flags & CNR_M_LEFT);
+
+	if (c->state != CNR_LINGERING)
+		return;
+	if (!settled && now < c->linger_at) {
+		cnr_arm(c, c->linger_at);
+		return;
+	}
+	c->state = CNR_CLOSED;
+	c->deadline = CNR_NEVER;
+	cnr_cast(c, CNR_CAST_LEAVE);
+}
+
+void cnr_close(struct cnr_comm *c, u64 now, bool abort)
+{
+	if (c->state == CNR_CLOSED)
+		return;
+	if ((c->state != CNR_CONNECTED && c->state != CNR_LINGERING) || c->cfg.members == 1) {
+		cnr_fail_ops(c, -ECONNABORTED);
+		c->state = CNR_CLOSED;
+		c->deadline = CNR_NEVER;
+		return;
+	}
+	if (c->una != c->posted) {
+		cnr_fail_ops(c, -ECONNABORTED);
+		abort = true;
+	}
+	if (abort) {
+		cnr_lead_drop_all(c);
+		c->tx_tail = c->tx_head;
+		c->linger_at = now;
+	} else if (c->state == CNR_CONNECTED) {
+		c->linger_at = now + c->cfg.linger;
+	}
+	c->state = CNR_LINGERING;
+	c->done_tries = 0;
+	c->done_at = now;
+	cnr_done_timer(c, now);
+	cnr_linger_timer(c, now);
+}
+
+void cnr_timer(struct cnr_comm *c, u64 now)
+{
+	if (now < c->deadline)
+		return;
+	c->deadline = CNR_NEVER;
+	if (c->state == CNR_JOINING)
+		cnr_join_timer(c, now);
+	if (c->state != CNR_CONNECTED && c->state != CNR_LINGERING)
+		return;
+	cnr_block_timers(c, now);
+	cnr_lead_timers(c, now);
+	cnr_done_timer(c, now);
+	cnr_linger_timer(c, now);
+	cnr_alive_timer(c, now);
+}
+
+u64 cnr_deadline(const struct cnr_comm *c)
+{
+	return c->deadline;
+}
+
+struct cnr_control *cnr_control(struct cnr_comm *c, u8 type, u16 rank, u32 block)
+{
+	struct cnr_control *m;
+
+	if (c->control_head - c->control_tail == CNR_CONTROLS) {
+		cnr_count(c, CNR_C_control_lost);
+		return NULL;
+	}
+	m = &c->control[c->control_head++ % CNR_CONTROLS];
+	memset(m, 0, sizeof(*m));
+	m->type = type;
+	m->rank = rank;
+	m->block = block;
+	return m;
+}
+
+void cnr_cast(struct cnr_comm *c, enum cnr_broadcast cast)
+{
+	c->broadcast |= 1U << cast;
+	c->cast_cursor[cast] = 0;
+}
+
+static enum canary_drop cnr_alive_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
+{
+	u32 block = be32_to_cpu(h->block);
+	u16 rank = be16_to_cpu(h->rank);
+	struct cnr_lead *l;
+
+	cnr_sent_by(c, rank, (u32)be64_to_cpu(h->tag));
+	if (h->opsig && cnr_in_window(c, block) && cnr_leader(c, block) == c->cfg.rank &&
+	    cnr_block(c, block)->lead != CNR_NONE) {
+		l = &c->lead[cnr_block(c, block)->lead];
+		if ((l->flags & CNR_L_POSTED) && l->opsig != be32_to_cpu(h->opsig)) {
+			cnr_fail(c, now, CANARY_ABORT_MISMATCH, &rank, 1, true);
+			return CANARY_DROP_NONE;
+		}
+	}
+	cnr_lead_heard(c, now);
+	return CANARY_DROP_NONE;
+}
+
+static enum canary_drop cnr_leave_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
+{
+	u16 rank = be16_to_cpu(h->rank);
+	struct cnr_member *m = &c->member[rank];
+
+	if (m->flags & CNR_M_LEFT)
+		return CANARY_DROP_DUPLICATE;
+	m->flags |= CNR_M_LEFT;
+	m->done = be32_to_cpu(h->done);
+	c->left++;
+	cnr_all_done(c, (u32)be64_to_cpu(h->tag));
+	if (c->una != c->posted && canary_before(m->done, c->posted))
+		cnr_fail(c, now, CANARY_ABORT_LEFT, &rank, 1, true);
+	else
+		cnr_linger_timer(c, now);
+	return CANARY_DROP_NONE;
+}
+
+static enum canary_drop cnr_abort_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
+{
+	const __be16 *list = (const __be16 *)(in->hdr + 1);
+	u32 i, n = be16_to_cpu(in->hdr->children);
+	u16 ranks[CNR_FAULTS];
+
+	if (!in->hdr->epoch && (c->state != CNR_JOINING || c->table ||
+				in->hdr->tag != cpu_to_be64(c->nonce)))
+		return CANARY_DROP_STATE;
+	for (i = 0; i < n && i < CNR_FAULTS; i++)
+		ranks[i] = be16_to_cpu(list[i]);
+	cnr_fail(c, now, be16_to_cpu(in->hdr->count), ranks, i, false);
+	return CANARY_DROP_NONE;
+}
+
+/* What can be refused without knowing what it is about. */
+static enum canary_drop cnr_admit(struct cnr_comm *c, const struct cnr_in *in)
+{
+	const struct canary_hdr *h = in->hdr;
+	enum canary_drop drop = canary_parse(h, in->len);
+	bool merged;
+
+	if (drop != CANARY_DROP_NONE)
+		return drop;
+	if (be32_to_cpu(h->comm) != c->cfg.comm)
+		return CANARY_DROP_COMM;
+	if (be16_to_cpu(h->members) != c->cfg.members && h->type != CANARY_JOIN)
+		return CANARY_DROP_MEMBERS;
+	if (c->state == CNR_CLOSED)
+		return CANARY_DROP_ENDED;
+	if (cnr_mac_key(c, h) == c->key) {
+		if (!c->table)
+			return CANARY_DROP_STATE;
+		if (be32_to_cpu(h->epoch) != c->epoch)
+			return CANARY_DROP_EPOCH;
+	}
+	merged = h->type == CANARY_CONTRIBUTION && h->count != cpu_to_be16(1);
+	if (!merged && be64_to_cpu(h->mac) != cnr_mac(cnr_mac_key(c, h), h))
+		return CANARY_DROP_MAC;
+	if (!merged && h->type != CANARY_JOIN && be16_to_cpu(h->rank) == c->cfg.rank)
+		return CANARY_DROP_RANK;
+	return CANARY_DROP_NONE;
+}
+
+static enum canary_drop cnr_dispatch(struct cnr_comm *c, u64 now, const struct cnr_in *in)
+{
+	const struct canary_hdr *h = in->hdr;
+	u16 rank = be16_to_cpu(h->rank);
+	struct cnr_control *m;
+
+	switch (h->type) {
+	case CANARY_CONTRIBUTION:
+		return cnr_contribution_input(c, now, in);
+	case CANARY_RESULT:
+		return cnr_result_input(c, now, in);
+	case CANARY_REQUEST:
+		return cnr_request_input(c, now, h);
+	case CANARY_FAILURE:
+		return cnr_failure_input(c, now, h);
+	case CANARY_WAIT:
+		return cnr_wait_input(c, now, h);
+	case CANARY_PROBE:
+		cnr_count(c, CNR_C_probes_in);
+		m = cnr_control(c, CANARY_ALIVE, rank, be32_to_cpu(h->block));
+		return m ? CANARY_DROP_NONE : CANARY_DROP_FULL;
+	case CANARY_ALIVE:
+		return cnr_alive_input(c, now, h);
+	case CANARY_JOIN:
+		return cnr_join_input(c, now, in);
+	case CANARY_WELCOME:
+		return cnr_welcome_input(c, now, in);
+	case CANARY_DONE:
+		cnr_done_input(c, now, h);
+		cnr_linger_timer(c, now);
+		return CANARY_DROP_NONE;
+	case CANARY_LEAVE:
+		return cnr_leave_input(c, now, h);
+	case CANARY_ABORT:
+		return cnr_abort_input(c, now, in);
+	default:
+		return CANARY_DROP_TYPE;	/* restorations are for switches */
+	}
+}
+
+enum canary_drop cnr_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
+{
+	const struct canary_hdr *h = in->hdr;
+	enum canary_drop drop = cnr_admit(c, in);
+
+	c->stats.counter[CNR_C_bytes_in] += in->len;
+	if (drop == CANARY_DROP_NONE) {
+		if (h->type != CANARY_JOIN && h->type != CANARY_WELCOME && h->epoch &&
+		    (h->type != CANARY_CONTRIBUTION || h->count == cpu_to_be16(1)))
+			cnr_heard(c, be16_to_cpu(h->rank));
+		if (c->state == CNR_FAILED) {
+			if (h->type != CANARY_ABORT && h->type != CANARY_LEAVE && c->table &&
+			    h->type != CANARY_JOIN && h->type != CANARY_WELCOME &&
+			    (h->type != CANARY_CONTRIBUTION || h->count == cpu_to_be16(1)))
+				cnr_control(c, CANARY_ABORT, be16_to_cpu(h->rank), 0);
+			drop = CANARY_DROP_ENDED;
+		} else {
+			drop = cnr_dispatch(c, now, in);
+		}
+	}
+	c->stats.drop[drop]++;
+	return drop;
+}
+
+struct cnr_stats *cnr_stats(struct cnr_comm *c)
+{
+	return &c->stats;
+}
+
+void cnr_info(const struct cnr_comm *c, struct cnr_info *info)
+{
+	info->comm = c->cfg.comm;
+	info->epoch = c->epoch;
+	info->rank = c->cfg.rank;
+	info->members = c->cfg.members;
+	info->window = c->window;
+	info->elements = c->elements;
+	info->una = c->una;
+	info->next = c->next;
+	info->posted = c->posted;
+	info->all_done = c->all_done;
+	info->ops = c->op_seq - c->op_release;
+	info->srtt = c->srtt;
+	info->rto = c->rto;
+}
+
+bool cnr_peek(const void *data, u32 len, u32 *comm)
+{
+	const struct canary_hdr *h = data;
+
+	if (len < sizeof(*h) || h->version != CANARY_VERSION)
+		return false;
+	*comm = be32_to_cpu(h->comm);
+	return true;
+}

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Inside of the protocol core: the state of a communicator and what its parts offer to each
+ * other. Drivers see core.h only.
+ *
+ * Timers (all in ns; struct cnr_comm.deadline is a lower bound of the earliest):
+ *	block		a contribution waits for its result: REQUEST; cnr_block.deadline
+ *	lead		a block that this member leads lacks contributions; cnr_lead.deadline
+ *	join		rendezvous is repeated; cnr_comm.join_at
+ *	done		nothing posted, results are still kept for others; cnr_comm.done_at
+ *	alive		somebody owes an answer; cnr_comm.alive_at
+ *	linger		end of lingering after close; cnr_comm.linger_at
+ */
+#ifndef CANARY_CORE_COMM_H
+#define CANARY_CORE_COMM_H
+
+#include "core.h"
+
+#define CNR_NONE		0xffff	/* no lead slot, no rank */
+#define CNR_CONTROLS		256	/* control messages waiting to be polled */
+#define CNR_FAULTS		64	/* ranks at fault or missing that are remembered by name */
+#define CNR_REPEAT_SCAN		64	/* sources that are searched for repeats */
+#define CNR_REQUESTS		32	/* REQUESTs one timer may cause */
+#define CNR_NAMED_MAX		2	/* so many known missing ranks are asked singly */
+
+#define CNR_RTO_MIN		(10 * CNR_MSEC)
+#define CNR_RTO_INITIAL		(200 * CNR_MSEC)
+#define CNR_RTO_MAX		(1 * CNR_SEC)
+#define CNR_PATIENCE_MAX	(250 * CNR_MSEC)
+#define CNR_DEAD_AFTER		(5 * CNR_SEC)
+#define CNR_LINGER		(2 * CNR_SEC)
+#define CNR_JOIN_FIRST		(50 * CNR_MSEC)
+#define CNR_JOIN_LAST		(1 * CNR_SEC)
+#define CNR_DONE_FIRST		(20 * CNR_MSEC)
+#define CNR_DONE_LAST		(1 * CNR_SEC)
+
+/* cnr_member.flags */
+#define CNR_M_KNOWN		0x01	/* address known */
+#define CNR_M_READY		0x02	/* rank 0: has the member table */
+#define CNR_M_LEFT		0x04	/* said LEAVE */
+#define CNR_M_PROBE		0x08	/* a PROBE is to be sent */
+
+/*
+ * struct cnr_member - what is known of one rank
+ * @addr, @port: where it is
+ * @offer:	rank 0, before the table is settled: elements that its path takes
+ * @sent:	it contributed all blocks before this one (serial)
+ * @done:	rank 0: it has all results before this one; left members: it ended there
+ * @asked:	since when it owes an answer, 0 if it does not
+ * @nonce:	rank 0: of its JOIN
+ */
+struct cnr_member {
+	__be32	addr;
+	__be16	port;
+	u8	flags;
+	u8	pad;
+	u16	offer;
+	u16	window;
+	u32	sent;
+	u32	done;
+	u64	asked;
+	u64	nonce;
+};
+
+/* cnr_block.state */
+enum cnr_block_state {
+	CNR_B_IDLE,		/* not contributed yet; may already have a lead slot */
+	CNR_B_SENT,		/* contributed (or led, with own data), result missing */
+	CNR_B_DONE,		/* result is in the vector, an earlier block is missing */
+};
+
+/* cnr_block.flags */
+#define CNR_B_QUEUED		0x01	/* on the transmit queue */
+#define CNR_B_BYPASS		0x02	/* contribute with CANARY_F_BYPASS */
+#define CNR_B_AGAIN		0x04	/* was contributed before: no round trip sample */
+
+/*
+ * struct cnr_block - a block between una and next + window, by serial & block_mask
+ * @lead:	index of the lead slot, CNR_NONE if not led here or nothing came yet
+ * @op:		index of the operation, valid once contributed
+ * @sent_at:	time of the first contribution
+ */
+struct cnr_block {
+	u8	state;
+	u8	attempt;
+	u8	flags;
+	u8	tries;
+	u16	lead;
+	u16	op;
+	u64	sent_at;
+	u64	deadline;
+};
+
+/*
+ * struct cnr_source - one accepted contribution of a led block
+ * @repeat:	an earlier entry has the same address: gets no result of its own
+ */
+struct cnr_source {
+	__be32	addr;
+	__be16	port;
+	u8	repeat;
+	u8	pad;
+	__be32	origin;
+	u32	pad2;
+	u64	tag;
+};
+
+enum cnr_lead_state {
+	CNR_L_FREE,
+	CNR_L_COLLECTING,
+	CNR_L_RESULT,		/* finished; results are going out */
+};
+
+/* cnr_lead.flags */
+#define CNR_L_POSTED		0x01	/* own application has posted the block */
+#define CNR_L_MERGED		0x02	/* an aggregate came: who is in is not known */
+#define CNR_L_FAIL_ALL		0x04	/* FAILURE is going out to everybody */
+#define CNR_L_FAIL_MISSING	0x08	/* FAILURE is going out to ranks not in @seen */
+
+/*
+ * struct cnr_lead - a block that this member leads
+ * @count, @tag, @sum, @done, @load: merged over the contributions accepted
+ * @sources:	entries in @source
+ * @cursor:	next source (results) or rank (failures) to send to
+ * @tries:	timer back-off
+ * @seen:	bitmap of the ranks whose single contributions were accepted
+ * @acc:	the sum so far, without own data
+ */
+struct cnr_lead {
+	u32	block;
+	u8	state;
+	u8	attempt;
+	u8	flags;
+	u8	tries;
+	u8	op;
+	u8	dtype;
+	u8	load;
+	u8	pad;
+	u16	count;
+	u16	elements;
+	u32	opsig;
+	u32	sum;
+	u32	done;
+	u64	tag;
+	u64	deadline;
+	u32	sources;
+	u32	cursor;
+	struct cnr_source *source;
+	u64	*seen;
+	u32	*acc;
+};
+
+enum cnr_op_state {
+	CNR_O_ACTIVE,
+	CNR_O_COMPLETE,		/* all results here; to be reported */
+	CNR_O_REPORTED,		/* kept until everybody has the results */
+};
+
+/* struct cnr_operation - blocks [base, base + blocks) */
+struct cnr_operation {
+	struct cnr_op op;
+	u32	base;
+	u32	blocks;
+	u32	blocks_done;
+	u32	opsig;
+	u32	seq;
+	u32	attempts;
+	int	error;
+	u8	state;
+};
+
+/*
+ * struct cnr_control - a message that waits to be polled
+ * @arg:	by type: first entry of the member table (WELCOME, JOIN), else unused
+ */
+struct cnr_control {
+	u8	type;
+	u8	flags;
+	u8	attempt;
+	u8	pad;
+	u16	rank;
+	__be16	port;
+	__be32	addr;
+	u32	block;
+	u32	arg;
+	u64	nonce;
+};
+
+/* Messages that go to all members, one a poll; bits of cnr_comm.broadcast */
+enum cnr_broadcast {
+	CNR_CAST_WELCOME,
+	CNR_CAST_READY,
+	CNR_CAST_PROBE,
+	CNR_CAST_DONE,
+	CNR_CAST_LEAVE,
+	CNR_CAST_ABORT,
+	CNR_CASTS
+};
+
+struct cnr_comm {
+	struct cnr_config cfg;
+	enum cnr_state state;
+	u32	epoch;
+	u16	elements;	/* agreed */
+	u16	window;		/* agreed; power of two */
+	u8	salt[16];
+	u8	key[16];	/* session key, PROTOCOL.md "Keys" */
+
+	/* rendezvous */
+	bool	table;		/* the member table is complete: packets of the epoch are accepted */
+	u32	known;		/* entries of the table (member), ranks known (rank 0) */
+	u32	ready;		/* rank 0: ranks that have the table */
+	u32	missing;	/* ranks missing, as rank 0 says */
+	u64	nonce;
+	u64	join_at;
+	u32	join_tries;
+	u16	offer_mtu;
+	bool	answered;
+
+	/* the window, all serial */
+	u32	una;		/* earliest block without result */
+	u32	next;		/* next block to contribute */
+	u32	posted;		/* first block that is not posted */
+	u32	all_done;	/* everybody has all results before it */
+	u32	block_mask;
+	struct cnr_block *block;
+	u32	*txq;		/* serials of blocks to contribute (again) */
+	u32	tx_head;
+	u32	tx_tail;
+
+	struct cnr_lead *lead;
+	u32	leads;
+	u32	leads_out;	/* lead slots with something to send */
+
+	struct cnr_operation ops[CNR_OPS];
+	u32	op_seq;		/* next operation */
+	u32	op_report;	/* next to report */
+	u32	op_release;	/* next to release */
+
+	struct cnr_member *member;
+	u32	asked;		/* members that owe an answer */
+	u32	left;		/* members that left */
+	u32	probes;		/* members with CNR_M_PROBE */
+	u32	broadcast;	/* bits of enum cnr_broadcast */
+	u32	cast_cursor[CNR_CASTS];
+
+	struct cnr_control control[CNR_CONTROLS];
+	u32	control_head;
+	u32	control_tail;
+
+	u64	deadline;
+	u64	alive_at;
+	u64	done_at;
+	u32	done_tries;
+	u64	linger_at;
+
+	u64	srtt;
+	u64	rttvar;
+	u64	rto;
+	u8	load;
+
+	enum canary_abort why;
+	int	error;
+	u32	faults;		/* ranks at fault in all */
+	u32	faults_known;
+	u16	fault[CNR_FAULTS];
+
+	struct cnr_stats stats;
+	u8	scratch[CANARY_PAYLOAD_MAX] __attribute__((__aligned__(8)));
+};
+
+static inline void cnr_count(struct cnr_comm *c, enum cnr_counter counter)
+{
+	c->stats.counter[counter]++;
+}
+
+static inline void cnr_arm(struct cnr_comm *c, u64 at)
+{
+	if (at < c->deadline)
+		c->deadline = at;
+}
+
+/* Elements that fit IP packets of @mtu bytes */
+static inline u16 cnr_offer_elements(u32 mtu)
+{
+	return min_t(u32, CANARY_ELEMENTS(mtu), CANARY_ELEMENTS_MAX);
+}
+
+static inline u16 cnr_leader(const struct cnr_comm *c, u32 block)
+{
+	return block % c->cfg.members;
+}
+
+static inline struct cnr_block *cnr_block(struct cnr_comm *c, u32 block)
+{
+	return &c->block[block & c->block_mask];
+}
+
+/* Is @block one that this member may hold state for? */
+static inline bool cnr_in_window(const struct cnr_comm *c, u32 block)
+{
+	return block - c->una < c->next - c->una + c->window;
+}
+
+/* message.c: headers, keys */
+void cnr_derive_key(struct cnr_comm *c);
+u64 cnr_tag(const struct cnr_comm *c, u16 rank, u32 block, u8 attempt, u32 opsig);
+u64 cnr_expected_tag(const struct cnr_comm *c, u32 block, u8 attempt, u32 opsig);
+u32 cnr_opsig(const struct cnr_op *op, u32 seq);
+u64 cnr_mac(const u8 key[16], const struct canary_hdr *h);
+const u8 *cnr_mac_key(const struct cnr_comm *c, const struct canary_hdr *h);
+void cnr_header(struct cnr_comm *c, struct cnr_out *out, u8 type, u32 block);
+void cnr_seal(struct cnr_comm *c, struct cnr_out *out);
+void cnr_to_rank(struct cnr_comm *c, struct cnr_out *out, u16 rank);
+
+/* comm.c: life, liveness, failure */
+void cnr_fail(struct cnr_comm *c, u64 now, enum canary_abort why, const u16 *ranks, u32 n,
+	      bool tell);
+void cnr_ask(struct cnr_comm *c, u64 now, u16 rank);
+void cnr_heard(struct cnr_comm *c, u16 rank);
+void cnr_sent_by(struct cnr_comm *c, u16 rank, u32 sent);
+struct cnr_control *cnr_control(struct cnr_comm *c, u8 type, u16 rank, u32 block);
+void cnr_cast(struct cnr_comm *c, enum cnr_broadcast cast);
+
+/* join.c: rendezvous */
+void cnr_join_start(struct cnr_comm *c, u64 now);
+void cnr_join_timer(struct cnr_comm *c, u64 now);
+enum canary_drop cnr_join_input(struct cnr_comm *c, u64 now, const struct cnr_in *in);
+enum canary_drop cnr_welcome_input(struct cnr_comm *c, u64 now, const struct cnr_in *in);
+void cnr_join_build(struct cnr_comm *c, u32 first, struct cnr_out *out);
+bool cnr_welcome_build(struct cnr_comm *c, u16 rank, u32 first, struct cnr_out *out);
+
+/* op.c: operations */
+struct cnr_operation *cnr_find_op(struct cnr_comm *c, u32 block);
+u32 *cnr_block_data(struct cnr_comm *c, const struct cnr_operation *op, u32 block, u16 *elements);
+void cnr_block_done(struct cnr_comm *c, u64 now, u32 block);
+void cnr_all_done(struct cnr_comm *c, u32 done);
+void cnr_fail_ops(struct cnr_comm *c, int error);
+void cnr_done_timer(struct cnr_comm *c, u64 now);
+void cnr_done_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
+
+/* member.c: contributions, results */
+void cnr_fill(struct cnr_comm *c, u64 now);
+void cnr_block_timers(struct cnr_comm *c, u64 now);
+enum canary_drop cnr_result_input(struct cnr_comm *c, u64 now, const struct cnr_in *in);
+enum canary_drop cnr_failure_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
+enum canary_drop cnr_wait_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
+bool cnr_contribution_build(struct cnr_comm *c, struct cnr_out *out);
+
+/* leader.c */
+struct cnr_lead *cnr_lead_get(struct cnr_comm *c, u32 block);
+void cnr_lead_posted(struct cnr_comm *c, u64 now, u32 block);
+void cnr_lead_timers(struct cnr_comm *c, u64 now);
+void cnr_lead_heard(struct cnr_comm *c, u64 now);
+enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struct cnr_in *in);
+enum canary_drop cnr_request_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
+void cnr_lead_drop_all(struct cnr_comm *c);
+bool cnr_lead_build(struct cnr_comm *c, struct cnr_out *out);
+bool cnr_result_build(struct cnr_comm *c, u32 block, u8 attempt, struct cnr_out *out);
+
+#endif /* CANARY_CORE_COMM_H */

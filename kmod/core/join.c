@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Rendezvous: every rank finds every other through rank 0. PROTOCOL.md, "Rendezvous".
+ *
+ * Rank 0:  collecting (some unknown) -> table (all known, being handed out) -> CONNECTED.
+ * Others:  JOIN -> table complete -> JOIN | READY -> CONNECTED.
+ * Timer: join_at, at the other ranks; rank 0 only answers.
+ */
+#include "comm.h"
+
+/* Packet sizes offered when larger ones are not answered */
+static const u16 cnr_plateau[] = { 1500, 1400, 1280, 576 };
+
+#define CNR_JOIN_PATIENCE	3	/* tries before smaller sizes are offered too */
+
+static void cnr_seed64(const struct cnr_comm *c, u32 label, u64 *out)
+{
+	struct {
+		u8	seed[32];
+		__be32	label;
+		__be32	comm;
+	} in;
+
+	memcpy(in.seed, c->cfg.seed, sizeof(in.seed));
+	in.label = cpu_to_be32(label);
+	in.comm = cpu_to_be32(c->cfg.comm);
+	*out = cnr_siphash(c->cfg.seed, &in, sizeof(in));
+}
+
+/* Serial numbers, keys: the epoch begins. */
+static void cnr_begin(struct cnr_comm *c, u32 first)
+{
+	u32 i;
+
+	c->una = first;
+	c->next = first;
+	c->posted = first;
+	c->all_done = first;
+	for (i = 0; i < c->cfg.members; i++) {
+		c->member[i].sent = first;
+		c->member[i].done = first;
+	}
+	cnr_derive_key(c);
+	c->table = true;
+}
+
+static void cnr_connected(struct cnr_comm *c)
+{
+	c->state = CNR_CONNECTED;
+	c->join_at = CNR_NEVER;
+	c->missing = 0;
+	c->faults_known = 0;
+}
+
+/* Rank 0 knows everybody: settle what has to be the same everywhere. */
+static void cnr_settle(struct cnr_comm *c)
+{
+	u64 word;
+	u32 i;
+
+	for (i = 1; i < c->cfg.members; i++) {
+		c->elements = min_t(u16, c->elements, c->member[i].offer);
+		if (c->member[i].window)
+			c->window = min_t(u16, c->window, c->member[i].window);
+	}
+	cnr_seed64(c, 2, &word);
+	memcpy(c->salt, &word, 8);
+	cnr_seed64(c, 3, &word);
+	memcpy(c->salt + 8, &word, 8);
+	cnr_seed64(c, 4, &word);
+	c->epoch = (u32)word ? (u32)word : 1;
+	cnr_begin(c, c->cfg.fixed_first ? c->cfg.first_block : (u32)(word >> 32));
+	if (c->cfg.members == 1)
+		cnr_connected(c);
+	else
+		cnr_cast(c, CNR_CAST_WELCOME);
+}
+
+void cnr_join_start(struct cnr_comm *c, u64 now)
+{
+	cnr_seed64(c, 1, &c->nonce);
+	if (!c->nonce)
+		c->nonce = 1;
+	if (!c->cfg.rank) {
+		if (c->known == c->cfg.members - 1)
+			cnr_settle(c);
+		return;
+	}
+	c->join_at = now;
+	cnr_join_timer(c, now);
+}
+
+void cnr_join_timer(struct cnr_comm *c, u64 now)
+{
+	struct cnr_control *m;
+
+	if (!c->cfg.rank)
+		return;
+	if (c->join_at <= now) {
+		m = cnr_control(c, CANARY_JOIN, 0, 0);
+		if (m)
+			m->arg = c->known;
+		c->join_at = now + min_t(u64, CNR_JOIN_FIRST << min_t(u32, c->join_tries, 6),
+					 CNR_JOIN_LAST);
+		c->join_tries++;
+	}
+	cnr_arm(c, c->join_at);
+}
+
+/* Which packet size this try offers: after some silence every second one is smaller. */
+static u16 cnr_join_mtu(const struct cnr_comm *c)
+{
+	u32 i, step;
+
+	if (c->answered || c->join_tries <= CNR_JOIN_PATIENCE || c->join_tries % 2)
+		return c->offer_mtu;
+	step = (c->join_tries - CNR_JOIN_PATIENCE - 1) / 2 % ARRAY_SIZE(cnr_plateau);
+	for (i = step; i < ARRAY_SIZE(cnr_plateau); i++)
+		if (cnr_plateau[i] < c->offer_mtu)
+			return cnr_plateau[i];
+	return c->offer_mtu;
+}
+
+void cnr_join_build(struct cnr_comm *c, u32 first, struct cnr_out *out)
+{
+	struct canary_join *j = (struct canary_join *)c->scratch;
+	u16 mtu = cnr_join_mtu(c);
+
+	cnr_header(c, out, CANARY_JOIN, 0);
+	out->hdr.done = 0;
+	out->hdr.elements = cpu_to_be16(cnr_offer_elements(mtu));
+	out->hdr.count = cpu_to_be16(c->cfg.window);
+	out->hdr.tag = cpu_to_be64(c->nonce);
+	out->hdr.flags = c->table ? CANARY_F_READY : 0;
+	out->len = c->table ? sizeof(*j) : mtu - CANARY_IP_OVERHEAD;
+	memset(c->scratch, 0, out->len);
+	j->first = cpu_to_be32(first);
+	j->mtu = cpu_to_be16(mtu);
+	out->payload = j;
+	cnr_to_rank(c, out, 0);
+}
+
+static enum canary_drop cnr_join_refuse(struct cnr_comm *c, const struct cnr_in *in,
+					enum canary_drop why)
+{
+	struct cnr_control *m = cnr_control(c, CANARY_ABORT, 0, 0);
+
+	if (m) {
+		m->addr = in->addr;
+		m->port = in->port;
+		m->nonce = be64_to_cpu(in->hdr->tag);
+		m->arg = be16_to_cpu(in->hdr->members);
+	}
+	return why;
+}
+
+/* A rank that was not known yet, or while we still wait, a restarted one. */
+static void cnr_join_note(struct cnr_comm *c, struct cnr_member *m, const struct cnr_in *in)
+{
+	u32 fits = cnr_offer_elements(min_t(u32, in->len + 28, 0xffff));
+
+	if (!(m->flags & CNR_M_KNOWN)) {
+		m->flags |= CNR_M_KNOWN;
+		c->known++;
+	}
+	if (m->nonce != be64_to_cpu(in->hdr->tag))
+		m->offer = 0;
+	m->nonce = be64_to_cpu(in->hdr->tag);
+	m->addr = in->addr;
+	m->port = in->port;
+	m->window = be16_to_cpu(in->hdr->count);
+	m->offer = max_t(u16, m->offer, min_t(u32, fits, be16_to_cpu(in->hdr->elements)));
+	c->missing = c->cfg.members - 1 - c->known;
+}
+
+enum canary_drop cnr_join_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
+{
+	const struct canary_join *j = (const struct canary_join *)(in->hdr + 1);
+	const struct canary_hdr *h = in->hdr;
+	u16 rank = be16_to_cpu(h->rank);
+	struct cnr_member *m;
+	struct cnr_control *answer;
+
+	if (c->cfg.rank)
+		return CANARY_DROP_STATE;
+	if (be16_to_cpu(h->members) != c->cfg.members)
+		return cnr_join_refuse(c, in, CANARY_DROP_MEMBERS);
+	if (!rank || !h->elements || !h->tag)
+		return cnr_join_refuse(c, in, CANARY_DROP_RANK);
+	m = &c->member[rank];
+	if (c->table && m->nonce != be64_to_cpu(h->tag))
+		return cnr_join_refuse(c, in, CANARY_DROP_STATE);
+	if (!c->table)
+		cnr_join_note(c, m, in);
+	if ((h->flags & CANARY_F_READY) && c->table && be32_to_cpu(h->epoch) == c->epoch &&
+	    !(m->flags & CNR_M_READY)) {
+		m->flags |= CNR_M_READY;
+		if (++c->ready == c->cfg.members - 1) {
+			cnr_connected(c);
+			cnr_cast(c, CNR_CAST_READY);
+			return CANARY_DROP_NONE;
+		}
+	}
+	if (!c->table && c->known == c->cfg.members - 1 && c->state == CNR_JOINING) {
+		cnr_settle(c);
+		return CANARY_DROP_NONE;
+	}
+	answer = cnr_control(c, CANARY_WELCOME, rank, 0);
+	if (answer)
+		answer->arg = be32_to_cpu(j->first);
+	return CANARY_DROP_NONE;
+}
+
+static u32 cnr_welcome_missing(struct cnr_comm *c, struct canary_welcome *w, u32 room)
+{
+	__be16 *list = (__be16 *)(w + 1);
+	u32 rank, n = 0, max = room / sizeof(*list);
+
+	for (rank = 1; rank < c->cfg.members && n < max; rank++)
+		if (!(c->member[rank].flags & CNR_M_KNOWN))
+			list[n++] = cpu_to_be16(rank);
+	w->first = cpu_to_be32(c->cfg.members - 1 - c->known);
+	return n;
+}
+
+static u32 cnr_welcome_table(struct cnr_comm *c, struct canary_welcome *w, u32 first, u32 room)
+{
+	struct canary_peer *peer = (struct canary_peer *)(w + 1);
+	u32 n, max = room / sizeof(*peer);
+
+	memcpy(w->salt, c->salt, sizeof(w->salt));
+	w->first = cpu_to_be32(first);
+	for (n = 0; n < max && first + n < c->cfg.members; n++) {
+		memset(&peer[n], 0, sizeof(peer[n]));
+		peer[n].addr = c->member[first + n].addr;
+		peer[n].port = c->member[first + n].port;
+	}
+	return n;
+}
+
+bool cnr_welcome_build(struct cnr_comm *c, u16 rank, u32 first, struct cnr_out *out)
+{
+	struct canary_welcome *w = (struct canary_welcome *)c->scratch;
+	u16 offer = c->table ? c->elements : c->member[rank].offer;
+	u32 room = min_t(u32, offer * 4, sizeof(c->scratch));
+	u32 n = 0, unit = sizeof(struct canary_peer);
+
+	if (!(c->member[rank].flags & CNR_M_KNOWN) || room < sizeof(*w) + unit)
+		return false;
+	room -= sizeof(*w);
+	memset(w, 0, sizeof(*w));
+	cnr_header(c, out, CANARY_WELCOME, c->all_done);
+	out->hdr.done = 0;
+	out->hdr.tag = cpu_to_be64(c->member[rank].nonce);
+	out->hdr.elements = cpu_to_be16(offer);
+	w->window = cpu_to_be16(c->window);
+	if (!c->table) {
+		out->hdr.flags = CANARY_F_WAITING;
+		unit = sizeof(__be16);
+		n = cnr_welcome_missing(c, w, room);
+	} else if (c->state == CNR_CONNECTED) {
+		out->hdr.flags = CANARY_F_READY;
+	} else if (first < c->cfg.members) {
+		n = cnr_welcome_table(c, w, first, room);
+	}
+	out->hdr.children = cpu_to_be16(n);
+	out->payload = w;
+	out->len = sizeof(*w) + n * unit;
+	cnr_to_rank(c, out, rank);
+	return true;
+}
+
+static void cnr_welcome_waiting(struct cnr_comm *c, const struct canary_welcome *w, u32 n)
+{
+	const __be16 *list = (const __be16 *)(w + 1);
+	u32 i;
+
+	c->missing = be32_to_cpu(w->first);
+	c->faults_known = min_t(u32, n, CNR_FAULTS);
+	for (i = 0; i < c->faults_known; i++)
+		c->fault[i] = be16_to_cpu(list[i]);
+}
+
+/* A part of the member table. The parts come in order, because we ask for the next one. */
+static enum canary_drop cnr_welcome_part(struct cnr_comm *c, u64 now, const struct cnr_in *in)
+{
+	const struct canary_welcome *w = (const struct canary_welcome *)(in->hdr + 1);
+	const struct canary_peer *peer = (const struct canary_peer *)(w + 1);
+	u32 i, first = be32_to_cpu(w->first), n = be16_to_cpu(in->hdr->children);
+	u16 elements = be16_to_cpu(in->hdr->elements);
+	u16 window = be16_to_cpu(w->window);
+
+	if (first != c->known)
+		return CANARY_DROP_DUPLICATE;
+	if (n > c->cfg.members - first || !elements || elements > c->elements || !window ||
+	    window > c->cfg.window || (window & (window - 1)) || !in->hdr->epoch)
+		return CANARY_DROP_STATE;
+	if (first && be32_to_cpu(in->hdr->epoch) != c->epoch)
+		return CANARY_DROP_EPOCH;
+	for (i = 0; i < n; i++) {
+		if (!(first + i))
+			continue;	/* rank 0 is where we reach it, whatever it calls itself */
+		c->member[first + i].addr = peer[i].addr;
+		c->member[first + i].port = peer[i].port;
+	}
+	c->known += n;
+	c->epoch = be32_to_cpu(in->hdr->epoch);
+	c->missing = 0;
+	c->faults_known = 0;
+	if (c->known == c->cfg.members) {
+		c->elements = elements;
+		c->window = window;
+		memcpy(c->salt, w->salt, sizeof(c->salt));
+		cnr_begin(c, be32_to_cpu(in->hdr->block));
+	}
+	c->join_tries = 0;
+	c->join_at = now;
+	cnr_join_timer(c, now);
+	return CANARY_DROP_NONE;
+}
+
+enum canary_drop cnr_welcome_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
+{
+	const struct canary_welcome *w = (const struct canary_welcome *)(in->hdr + 1);
+	const struct canary_hdr *h = in->hdr;
+
+	if (!c->cfg.rank || c->state != CNR_JOINING || h->rank)
+		return CANARY_DROP_STATE;
+	if (be64_to_cpu(h->tag) != c->nonce)
+		return CANARY_DROP_DUPLICATE;
+	c->answered = true;
+	if (h->flags & CANARY_F_WAITING) {
+		if (!c->known)
+			cnr_welcome_waiting(c, w, be16_to_cpu(h->children));
+		return CANARY_DROP_NONE;
+	}
+	if (h->flags & CANARY_F_READY) {
+		if (!c->table || be32_to_cpu(h->epoch) != c->epoch)
+			return CANARY_DROP_STATE;
+		cnr_connected(c);
+		return CANARY_DROP_NONE;
+	}
+	return cnr_welcome_part(c, now, in);
+}

@@ -1,0 +1,502 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * A block at its leader: contributions are accumulated, losses found and mended, the result
+ * sent to all sources.
+ *
+ * States (enum cnr_lead_state): FREE -> COLLECTING -> RESULT -> FREE.
+ * Timer: cnr_lead.deadline while COLLECTING and posted, half the members' RTO after the last
+ * progress, with back-off; cnr_lead_overdue() is the table in PROTOCOL.md section 5.
+ */
+#include "comm.h"
+
+static bool cnr_seen(const struct cnr_lead *l, u16 rank)
+{
+	return l->seen[rank / 64] >> (rank % 64) & 1;
+}
+
+static bool cnr_lead_sending(const struct cnr_lead *l)
+{
+	return l->state == CNR_L_RESULT ||
+	       (l->flags & (CNR_L_FAIL_ALL | CNR_L_FAIL_MISSING));
+}
+
+/* Start a pass over sources or ranks. */
+static void cnr_lead_send(struct cnr_comm *c, struct cnr_lead *l, u8 state, u8 flag)
+{
+	if (!cnr_lead_sending(l))
+		c->leads_out++;
+	l->state = state;
+	l->flags |= flag;
+	l->cursor = 0;
+}
+
+static void cnr_lead_clear(struct cnr_comm *c, struct cnr_lead *l)
+{
+	l->flags &= CNR_L_POSTED;
+	l->tries = 0;
+	l->load = 0;
+	l->count = 0;
+	l->sum = 0;
+	l->tag = 0;
+	l->done = c->una;
+	l->sources = 0;
+	memset(l->seen, 0, (c->cfg.members + 63) / 64 * sizeof(*l->seen));
+}
+
+static void cnr_lead_rearm(struct cnr_comm *c, struct cnr_lead *l, u64 now)
+{
+	l->deadline = now + min_t(u64, c->rto / 2 << min_t(u8, l->tries, 6), CNR_PATIENCE_MAX);
+	cnr_arm(c, l->deadline);
+}
+
+/* The slot of a block within the window that is led here; NULL if all are taken. */
+struct cnr_lead *cnr_lead_get(struct cnr_comm *c, u32 block)
+{
+	struct cnr_block *b = cnr_block(c, block);
+	struct cnr_lead *l;
+	u32 i;
+
+	if (b->lead != CNR_NONE)
+		return &c->lead[b->lead];
+	for (i = 0; i < c->leads; i++) {
+		l = &c->lead[i];
+		if (l->state != CNR_L_FREE)
+			continue;
+		l->state = CNR_L_COLLECTING;
+		l->flags = 0;
+		l->block = block;
+		l->attempt = b->attempt;
+		l->opsig = 0;
+		l->deadline = CNR_NEVER;
+		cnr_lead_clear(c, l);
+		b->lead = i;
+		return l;
+	}
+	return NULL;
+}
+
+/* Begin the block anew: what was collected cannot be told apart. */
+static void cnr_lead_restart(struct cnr_comm *c, u64 now, struct cnr_lead *l)
+{
+	if (l->attempt < 255)
+		l->attempt++;
+	cnr_block(c, l->block)->attempt = l->attempt;
+	cnr_count(c, CNR_C_attempts);
+	if (l->attempt == CNR_BYPASS_ATTEMPT)
+		cnr_count(c, CNR_C_bypass);
+	if (cnr_lead_sending(l))
+		c->leads_out--;
+	cnr_lead_clear(c, l);
+	cnr_lead_send(c, l, CNR_L_COLLECTING, CNR_L_FAIL_ALL);
+	cnr_lead_rearm(c, l, now);
+}
+
+/* All contributions are in and our own is posted. */
+static void cnr_lead_finish(struct cnr_comm *c, u64 now, struct cnr_lead *l)
+{
+	struct cnr_block *b = cnr_block(c, l->block);
+	struct cnr_operation *o = &c->ops[b->op];
+	u16 elements;
+	u32 *data;
+
+	if (l->tag != cnr_expected_tag(c, l->block, l->attempt, l->opsig)) {
+		cnr_count(c, CNR_C_tag_mismatch);
+		cnr_lead_restart(c, now, l);
+		return;
+	}
+	data = cnr_block_data(c, o, l->block, &elements);
+	canary_reduce_sum32(data, l->acc, elements);
+	l->sum = canary_checksum(data, elements);
+	l->done = canary_earlier(l->done, c->una);
+	l->deadline = CNR_NEVER;
+	if (cnr_lead_sending(l))
+		c->leads_out--;
+	l->flags &= ~(CNR_L_FAIL_ALL | CNR_L_FAIL_MISSING);
+	cnr_lead_send(c, l, CNR_L_RESULT, 0);
+	cnr_count(c, CNR_C_blocks_led);
+	c->load = l->load;
+	cnr_all_done(c, l->done);
+	b->lead = CNR_NONE;
+	cnr_block_done(c, now, l->block);
+}
+
+/* Our application has posted @block; contributions may already be there. */
+void cnr_lead_posted(struct cnr_comm *c, u64 now, u32 block)
+{
+	struct cnr_operation *o = &c->ops[cnr_block(c, block)->op];
+	struct cnr_lead *l = cnr_lead_get(c, block);
+	u16 elements;
+
+	if (!l)
+		return;		/* retried when a member asks for it */
+	cnr_block_data(c, o, block, &elements);
+	if (l->sources && (l->opsig != o->opsig || l->elements != elements)) {
+		c->stats.drop[CANARY_DROP_OPSIG] += l->sources;
+		cnr_lead_clear(c, l);
+	}
+	if (!l->sources)
+		memset(l->acc, 0, elements * sizeof(*l->acc));
+	l->flags |= CNR_L_POSTED;
+	l->opsig = o->opsig;
+	l->elements = elements;
+	if (l->count == c->cfg.members - 1)
+		cnr_lead_finish(c, now, l);
+	else
+		cnr_lead_rearm(c, l, now);
+}
+
+/* Is it a repeat of what we have? Notes whether the source will get a result already. */
+static bool cnr_repeat(const struct cnr_lead *l, const struct cnr_in *in, bool *known)
+{
+	const struct cnr_source *s;
+	u32 i;
+
+	*known = false;
+	for (i = 0; i < l->sources && i < CNR_REPEAT_SCAN; i++) {
+		s = &l->source[i];
+		if (s->addr != in->addr || s->port != in->port)
+			continue;
+		*known = true;
+		if (s->tag == be64_to_cpu(in->hdr->tag))
+			return true;
+	}
+	return false;
+}
+
+static enum canary_drop cnr_acceptable(struct cnr_comm *c, const struct cnr_lead *l,
+				       const struct canary_hdr *h)
+{
+	u16 count = be16_to_cpu(h->count);
+	u16 rank = be16_to_cpu(h->rank);
+
+	if (l->state != CNR_L_COLLECTING)
+		return CANARY_DROP_DUPLICATE;
+	if (h->attempt != l->attempt)
+		return CANARY_DROP_ATTEMPT;
+	if ((l->sources || (l->flags & CNR_L_POSTED)) && be32_to_cpu(h->opsig) != l->opsig)
+		return CANARY_DROP_OPSIG;
+	if ((l->sources || (l->flags & CNR_L_POSTED)) ?
+	    be16_to_cpu(h->elements) != l->elements : be16_to_cpu(h->elements) > c->elements)
+		return CANARY_DROP_ELEMENTS;
+	if (count == 1 && (rank == c->cfg.rank || cnr_seen(l, rank)))
+		return rank == c->cfg.rank ? CANARY_DROP_RANK : CANARY_DROP_DUPLICATE;
+	if (l->count + count > c->cfg.members - 1)
+		return CANARY_DROP_COUNT;
+	return CANARY_DROP_NONE;
+}
+
+static void cnr_accumulate(struct cnr_lead *l, const struct cnr_in *in, bool known)
+{
+	const struct canary_hdr *h = in->hdr;
+	struct cnr_source *s = &l->source[l->sources];
+	u16 rank = be16_to_cpu(h->rank);
+
+	if (!l->sources) {
+		l->opsig = be32_to_cpu(h->opsig);
+		l->elements = be16_to_cpu(h->elements);
+		memcpy(l->acc, h + 1, l->elements * sizeof(*l->acc));
+		l->done = be32_to_cpu(h->done);
+	} else {
+		canary_reduce_sum32(l->acc, (const u32 *)(h + 1), l->elements);
+		l->done = canary_earlier(l->done, be32_to_cpu(h->done));
+	}
+	l->count += be16_to_cpu(h->count);
+	l->tag += be64_to_cpu(h->tag);
+	l->load = max_t(u8, l->load, h->load);
+	if (h->count == cpu_to_be16(1))
+		l->seen[rank / 64] |= 1ULL << (rank % 64);
+	else
+		l->flags |= CNR_L_MERGED;
+	s->addr = in->addr;
+	s->port = in->port;
+	s->repeat = known;
+	s->origin = h->origin;
+	s->tag = be64_to_cpu(h->tag);
+	l->sources++;
+	l->tries = 0;
+}
+
+enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
+{
+	const struct canary_hdr *h = in->hdr;
+	u32 block = be32_to_cpu(h->block);
+	enum canary_drop drop;
+	struct cnr_lead *l;
+	bool known;
+
+	if (cnr_leader(c, block) != c->cfg.rank)
+		return CANARY_DROP_LEADER;
+	if (!cnr_in_window(c, block))
+		return canary_before(block, c->una) ? CANARY_DROP_DUPLICATE : CANARY_DROP_BLOCK;
+	if (cnr_block(c, block)->state == CNR_B_DONE)
+		return CANARY_DROP_DUPLICATE;
+	if (h->attempt != cnr_block(c, block)->attempt)
+		return CANARY_DROP_ATTEMPT;
+	if (canary_checksum((const u32 *)(h + 1), be16_to_cpu(h->elements)) !=
+	    be32_to_cpu(h->sum))
+		return CANARY_DROP_SUM;
+	l = cnr_lead_get(c, block);
+	if (!l)
+		return CANARY_DROP_FULL;
+	drop = cnr_acceptable(c, l, h);
+	if (drop == CANARY_DROP_OPSIG && h->count == cpu_to_be16(1) &&
+	    (l->flags & CNR_L_POSTED)) {
+		u16 rank = be16_to_cpu(h->rank);
+
+		cnr_fail(c, now, CANARY_ABORT_MISMATCH, &rank, 1, true);
+	}
+	if (drop != CANARY_DROP_NONE)
+		return drop;
+	if (cnr_repeat(l, in, &known))
+		return CANARY_DROP_DUPLICATE;
+	cnr_accumulate(l, in, known);
+	cnr_count(c, CNR_C_contributions_in);
+	if (h->count != cpu_to_be16(1))
+		cnr_count(c, CNR_C_contributions_merged);
+	else
+		cnr_sent_by(c, be16_to_cpu(h->rank), block + 1);
+	if (!(l->flags & CNR_L_POSTED)) {
+		if (cnr_block(c, block)->state == CNR_B_SENT)
+			cnr_lead_posted(c, now, block);
+	} else if (l->count == c->cfg.members - 1) {
+		cnr_lead_finish(c, now, l);
+	} else {
+		cnr_lead_rearm(c, l, now);
+	}
+	cnr_fill(c, now);
+	return CANARY_DROP_NONE;
+}
+
+/* If one rank is missing, expected minus received tag is its tag. */
+static u16 cnr_missing_rank(struct cnr_comm *c, const struct cnr_lead *l)
+{
+	u64 diff;
+	u32 rank;
+
+	if (l->count != c->cfg.members - 2)
+		return CNR_NONE;
+	diff = cnr_expected_tag(c, l->block, l->attempt, l->opsig) - l->tag;
+	for (rank = 0; rank < c->cfg.members; rank++)
+		if (rank != c->cfg.rank && !cnr_seen(l, rank) &&
+		    cnr_tag(c, rank, l->block, l->attempt, l->opsig) == diff)
+			return rank;
+	return CNR_NONE;
+}
+
+/* Has @rank contributed @block, as far as is known? If not, it is to be probed. */
+static bool cnr_has_sent(struct cnr_comm *c, u64 now, u16 rank, u32 block)
+{
+	struct cnr_member *m = &c->member[rank];
+
+	if (canary_before(block, m->sent))
+		return true;
+	if (!(m->flags & (CNR_M_PROBE | CNR_M_LEFT))) {
+		m->flags |= CNR_M_PROBE;
+		c->probes++;
+		cnr_cast(c, CNR_CAST_PROBE);
+		cnr_ask(c, now, rank);
+	}
+	return false;
+}
+
+static void cnr_lead_overdue(struct cnr_comm *c, u64 now, struct cnr_lead *l)
+{
+	u32 missing = c->cfg.members - 1 - l->count;
+	u32 rank, unknown = 0;
+	struct cnr_control *m;
+	u16 named;
+
+	cnr_count(c, CNR_C_timeouts);
+	if (l->tries < 255)
+		l->tries++;
+	cnr_lead_rearm(c, l, now);
+	if (l->flags & (CNR_L_FAIL_ALL | CNR_L_FAIL_MISSING))
+		return;		/* not even sent yet */
+	named = l->flags & CNR_L_MERGED ? cnr_missing_rank(c, l) : CNR_NONE;
+	if (named != CNR_NONE) {
+		if (!cnr_has_sent(c, now, named, l->block))
+			return;
+		m = cnr_control(c, CANARY_FAILURE, named, l->block);
+		if (m) {
+			m->attempt = l->attempt;
+			m->flags = CANARY_F_BYPASS;
+			cnr_count(c, CNR_C_named);
+			cnr_ask(c, now, named);
+		}
+		return;
+	}
+	for (rank = 0; rank < c->cfg.members; rank++)
+		if (rank != c->cfg.rank && !cnr_seen(l, rank))
+			unknown += !cnr_has_sent(c, now, rank, l->block);
+	if (unknown)
+		return;
+	if (!(l->flags & CNR_L_MERGED) &&
+	    (missing <= CNR_NAMED_MAX || l->attempt >= CNR_BYPASS_ATTEMPT))
+		cnr_lead_send(c, l, CNR_L_COLLECTING, CNR_L_FAIL_MISSING);
+	else
+		cnr_lead_restart(c, now, l);
+}
+
+void cnr_lead_timers(struct cnr_comm *c, u64 now)
+{
+	struct cnr_lead *l;
+	u32 i;
+
+	for (i = 0; i < c->leads; i++) {
+		l = &c->lead[i];
+		if (l->state != CNR_L_COLLECTING || !(l->flags & CNR_L_POSTED))
+			continue;
+		if (l->deadline <= now)
+			cnr_lead_overdue(c, now, l);
+		cnr_arm(c, l->deadline);
+	}
+}
+
+/* Some rank told how far it is: overdue blocks that waited for that may now be decided. */
+void cnr_lead_heard(struct cnr_comm *c, u64 now)
+{
+	struct cnr_lead *l;
+	u32 i;
+
+	for (i = 0; i < c->leads; i++) {
+		l = &c->lead[i];
+		if (l->state != CNR_L_COLLECTING || !(l->flags & CNR_L_POSTED) || !l->tries)
+			continue;
+		l->tries = 0;
+		cnr_lead_rearm(c, l, now);
+	}
+}
+
+enum canary_drop cnr_request_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
+{
+	u32 block = be32_to_cpu(h->block);
+	u16 rank = be16_to_cpu(h->rank);
+	struct cnr_operation *o;
+	struct cnr_control *m;
+	struct cnr_block *b;
+	bool done;
+
+	cnr_count(c, CNR_C_requests_in);
+	if (cnr_leader(c, block) != c->cfg.rank) {
+		cnr_control(c, CANARY_ALIVE, rank, block);
+		return CANARY_DROP_LEADER;
+	}
+	cnr_sent_by(c, rank, block + 1);
+	o = cnr_find_op(c, block);
+	b = cnr_block(c, block);
+	done = o && (canary_before(block, c->una) ||
+		     (canary_before(block, c->next) && b->state == CNR_B_DONE));
+	if (done) {
+		m = cnr_control(c, CANARY_RESULT, rank, block);
+		if (m)
+			m->attempt = h->attempt;
+		return CANARY_DROP_NONE;
+	}
+	if (canary_before(block, c->una)) {
+		cnr_control(c, CANARY_ALIVE, rank, block);
+		return CANARY_DROP_BLOCK;
+	}
+	if (canary_before(block, c->next) && b->lead == CNR_NONE)
+		cnr_lead_posted(c, now, block);
+	cnr_control(c, CANARY_WAIT, rank, block);
+	return CANARY_DROP_NONE;
+}
+
+/* The result of a finished block, from the vector. Return: false if it is not kept any more. */
+bool cnr_result_build(struct cnr_comm *c, u32 block, u8 attempt, struct cnr_out *out)
+{
+	struct cnr_operation *o = cnr_find_op(c, block);
+	struct canary_hdr *h = &out->hdr;
+	u16 elements;
+	u32 *data;
+
+	if (!o)
+		return false;
+	data = cnr_block_data(c, o, block, &elements);
+	cnr_header(c, out, CANARY_RESULT, block);
+	h->attempt = attempt;
+	h->opsig = cpu_to_be32(o->opsig);
+	h->count = h->members;
+	h->op = o->op.op;
+	h->dtype = o->op.dtype;
+	h->elements = cpu_to_be16(elements);
+	h->load = c->load;
+	h->done = cpu_to_be32(c->all_done);
+	out->payload = data;
+	out->len = elements * sizeof(*data);
+	return true;
+}
+
+/* Next result of @l; false when all sources have theirs. */
+static bool cnr_lead_result(struct cnr_comm *c, struct cnr_lead *l, struct cnr_out *out)
+{
+	struct cnr_source *s;
+
+	while (l->cursor < l->sources) {
+		s = &l->source[l->cursor++];
+		if (s->repeat)
+			continue;
+		if (!cnr_result_build(c, l->block, l->attempt, out))
+			break;
+		out->hdr.sum = cpu_to_be32(l->sum);
+		out->hdr.load = l->load;
+		out->addr = s->addr;
+		out->port = s->port;
+		cnr_count(c, CNR_C_results_out);
+		return true;
+	}
+	l->state = CNR_L_FREE;
+	c->leads_out--;
+	return false;
+}
+
+static bool cnr_lead_failure(struct cnr_comm *c, struct cnr_lead *l, struct cnr_out *out)
+{
+	bool bypass = (l->flags & CNR_L_FAIL_MISSING) || l->attempt >= CNR_BYPASS_ATTEMPT;
+	u32 rank;
+
+	while (l->cursor < c->cfg.members) {
+		rank = l->cursor++;
+		if (rank == c->cfg.rank || (c->member[rank].flags & CNR_M_LEFT) ||
+		    cnr_seen(l, rank))
+			continue;
+		cnr_header(c, out, CANARY_FAILURE, l->block);
+		out->hdr.attempt = l->attempt;
+		out->hdr.opsig = cpu_to_be32(l->opsig);
+		out->hdr.flags = bypass ? CANARY_F_BYPASS : 0;
+		cnr_to_rank(c, out, rank);
+		cnr_count(c, CNR_C_failures_out);
+		return true;
+	}
+	l->flags &= ~(CNR_L_FAIL_ALL | CNR_L_FAIL_MISSING);
+	c->leads_out--;
+	return false;
+}
+
+/* The communicator is over: nothing is collected or sent any more. */
+void cnr_lead_drop_all(struct cnr_comm *c)
+{
+	u32 i;
+
+	for (i = 0; i < c->leads; i++)
+		c->lead[i].state = CNR_L_FREE;
+	c->leads_out = 0;
+}
+
+/* Next result or failure to send. */
+bool cnr_lead_build(struct cnr_comm *c, struct cnr_out *out)
+{
+	struct cnr_lead *l;
+	u32 i;
+
+	for (i = 0; i < c->leads && c->leads_out; i++) {
+		l = &c->lead[i];
+		if (l->state == CNR_L_RESULT && cnr_lead_result(c, l, out))
+			return true;
+		if (l->state == CNR_L_COLLECTING &&
+		    (l->flags & (CNR_L_FAIL_ALL | CNR_L_FAIL_MISSING)) &&
+		    cnr_lead_failure(c, l, out))
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Headers, and the keyed hashes in them: session key, tags, operation signature, mac.
+ * PROTOCOL.md, "Keys, tags, sums".
+ */
+#include "comm.h"
+
+/* Flags that a switch may set on a packet that it did not merge are not authenticated. */
+#define CNR_MAC_FLAGS	((u8)~CANARY_F_BYPASS)
+
+void cnr_derive_key(struct cnr_comm *c)
+{
+	struct {
+		u8	salt[16];
+		__be32	epoch;
+		__be32	label;
+	} in;
+	u32 label;
+	u64 half;
+
+	memcpy(in.salt, c->salt, sizeof(in.salt));
+	in.epoch = cpu_to_be32(c->epoch);
+	for (label = 1; label <= 2; label++) {
+		in.label = cpu_to_be32(label);
+		half = cnr_siphash(c->cfg.key, &in, sizeof(in));
+		memcpy(c->key + 8 * (label - 1), &half, sizeof(half));
+	}
+}
+
+u64 cnr_tag(const struct cnr_comm *c, u16 rank, u32 block, u8 attempt, u32 opsig)
+{
+	struct {
+		__be32	epoch;
+		__be32	block;
+		__be32	opsig;
+		u8	attempt;
+		u8	zero;
+		__be16	rank;
+	} in = {
+		.epoch = cpu_to_be32(c->epoch),
+		.block = cpu_to_be32(block),
+		.opsig = cpu_to_be32(opsig),
+		.attempt = attempt,
+		.rank = cpu_to_be16(rank),
+	};
+
+	return cnr_siphash(c->key, &in, sizeof(in));
+}
+
+/* The sum of the tags of all ranks but our own: what a complete block must have collected. */
+u64 cnr_expected_tag(const struct cnr_comm *c, u32 block, u8 attempt, u32 opsig)
+{
+	u64 tag = 0;
+	u32 rank;
+
+	for (rank = 0; rank < c->cfg.members; rank++)
+		if (rank != c->cfg.rank)
+			tag += cnr_tag(c, rank, block, attempt, opsig);
+	return tag;
+}
+
+u32 cnr_opsig(const struct cnr_op *op, u32 seq)
+{
+	static const u8 no_key[16];
+	struct {
+		__be32	seq;
+		__be32	elements;
+		__be32	root;
+		u8	op;
+		u8	dtype;
+		u8	zero[2];
+	} in = {
+		.seq = cpu_to_be32(seq),
+		.elements = cpu_to_be32(op->elements),
+		.root = cpu_to_be32(op->root),
+		.op = op->op,
+		.dtype = op->dtype,
+	};
+	u32 sig = (u32)cnr_siphash(no_key, &in, sizeof(in));
+
+	return sig ? sig : 1;
+}
+
+u64 cnr_mac(const u8 key[16], const struct canary_hdr *h)
+{
+	struct canary_hdr copy = *h;
+
+	copy.flags &= CNR_MAC_FLAGS;
+	copy.load = 0;
+	copy.origin = 0;
+	copy.mac = 0;
+	return cnr_siphash(key, &copy, sizeof(copy));
+}
+
+/* Rendezvous comes before the session key; it is authenticated by the pre-shared one. */
+const u8 *cnr_mac_key(const struct cnr_comm *c, const struct canary_hdr *h)
+{
+	if (h->type == CANARY_JOIN || h->type == CANARY_WELCOME ||
+	    (h->type == CANARY_ABORT && !h->epoch))
+		return c->cfg.key;
+	return c->key;
+}
+
+void cnr_header(struct cnr_comm *c, struct cnr_out *out, u8 type, u32 block)
+{
+	struct canary_hdr *h = &out->hdr;
+
+	memset(out, 0, sizeof(*out));
+	h->version = CANARY_VERSION;
+	h->type = type;
+	h->comm = cpu_to_be32(c->cfg.comm);
+	h->epoch = cpu_to_be32(c->epoch);
+	h->block = cpu_to_be32(block);
+	h->members = cpu_to_be16(c->cfg.members);
+	h->rank = cpu_to_be16(c->cfg.rank);
+	h->done = cpu_to_be32(c->una);
+}
+
+/* The header is complete: authenticate and account it. */
+void cnr_seal(struct cnr_comm *c, struct cnr_out *out)
+{
+	out->hdr.mac = cpu_to_be64(cnr_mac(cnr_mac_key(c, &out->hdr), &out->hdr));
+	c->stats.counter[CNR_C_bytes_out] += sizeof(out->hdr) + out->len;
+}
+
+void cnr_to_rank(struct cnr_comm *c, struct cnr_out *out, u16 rank)
+{
+	out->addr = c->member[rank].addr;
+	out->port = c->member[rank].port;
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Operations: vectors cut into blocks, completed in the order of posting, kept until
+ * everybody has their results.
+ *
+ * ops[] is a ring by sequence number: [op_release, op_report) were reported and are kept for
+ * others, [op_report, op_seq) are to be reported.
+ */
+#include "comm.h"
+
+static struct cnr_operation *cnr_op_at(struct cnr_comm *c, u32 seq)
+{
+	return &c->ops[seq % CNR_OPS];
+}
+
+bool cnr_can_post(const struct cnr_comm *c)
+{
+	return c->op_seq - c->op_release < CNR_OPS;
+}
+
+/* Blocks in serial space must stay comparable: half of it, less what a window can reach. */
+static bool cnr_serial_room(const struct cnr_comm *c, u32 blocks)
+{
+	return (u64)(c->posted - c->all_done) + blocks < (1ULL << 31) - 4 * CNR_WINDOW_MAX;
+}
+
+/* A communicator of one has nobody to talk to. */
+static void cnr_op_alone(struct cnr_comm *c, struct cnr_operation *o)
+{
+	o->blocks_done = o->blocks;
+	o->state = CNR_O_COMPLETE;
+	c->una = c->posted;
+	c->next = c->posted;
+	c->all_done = c->posted;
+	cnr_count(c, CNR_C_operations);
+}
+
+static void cnr_fail_left(struct cnr_comm *c, u64 now)
+{
+	u16 rank[CNR_FAULTS];
+	u32 i, n = 0;
+
+	for (i = 0; i < c->cfg.members && n < CNR_FAULTS; i++)
+		if (c->member[i].flags & CNR_M_LEFT)
+			rank[n++] = i;
+	cnr_fail(c, now, CANARY_ABORT_LEFT, rank, n, true);
+}
+
+int cnr_post(struct cnr_comm *c, u64 now, const struct cnr_op *op)
+{
+	struct cnr_operation *o;
+	u32 blocks;
+
+	if (op->op != CANARY_OP_SUM || op->dtype != CANARY_INT32 || op->root)
+		return -EINVAL;
+	if (c->state == CNR_FAILED)
+		return c->error;
+	if (c->state != CNR_CONNECTED)
+		return -ENOTCONN;
+	if (c->left) {
+		cnr_fail_left(c, now);
+		return c->error;
+	}
+	blocks = op->elements / c->elements + (op->elements % c->elements ? 1 : 0);
+	if (!blocks)
+		blocks = 1;
+	if (!cnr_can_post(c) || !cnr_serial_room(c, blocks))
+		return -EAGAIN;
+	o = cnr_op_at(c, c->op_seq);
+	memset(o, 0, sizeof(*o));
+	o->op = *op;
+	o->base = c->posted;
+	o->blocks = blocks;
+	o->seq = c->op_seq++;
+	o->opsig = cnr_opsig(op, o->seq);
+	c->posted += blocks;
+	c->done_at = CNR_NEVER;
+	c->done_tries = 0;
+	if (c->cfg.members == 1)
+		cnr_op_alone(c, o);
+	else
+		cnr_fill(c, now);
+	return 0;
+}
+
+struct cnr_operation *cnr_find_op(struct cnr_comm *c, u32 block)
+{
+	struct cnr_operation *o;
+	u32 seq;
+
+	for (seq = c->op_release; seq != c->op_seq; seq++) {
+		o = cnr_op_at(c, seq);
+		if (block - o->base < o->blocks)
+			return o;
+	}
+	return NULL;
+}
+
+u32 *cnr_block_data(struct cnr_comm *c, const struct cnr_operation *op, u32 block, u16 *elements)
+{
+	u32 at = (block - op->base) * c->elements;
+
+	*elements = min_t(u32, c->elements, op->op.elements - at);
+	return op->op.data + at;
+}
+
+/* The result of @block is in the vector. */
+void cnr_block_done(struct cnr_comm *c, u64 now, u32 block)
+{
+	struct cnr_block *b = cnr_block(c, block);
+	struct cnr_operation *o = &c->ops[b->op];
+
+	b->state = CNR_B_DONE;
+	cnr_count(c, CNR_C_blocks_done);
+	if (b->attempt)
+		o->attempts++;
+	if (++o->blocks_done == o->blocks) {
+		o->state = CNR_O_COMPLETE;
+		cnr_count(c, CNR_C_operations);
+	}
+	while (c->una != c->next && cnr_block(c, c->una)->state == CNR_B_DONE) {
+		b = cnr_block(c, c->una);
+		memset(b, 0, sizeof(*b));
+		b->lead = CNR_NONE;
+		c->una++;
+	}
+	if (c->una == c->posted) {
+		c->done_tries = 0;
+		c->done_at = now + (c->state == CNR_LINGERING ? 0 : CNR_DONE_FIRST);
+		cnr_arm(c, c->done_at);
+	}
+}
+
+/* Somebody knows that all members have all results before @done. */
+void cnr_all_done(struct cnr_comm *c, u32 done)
+{
+	if (canary_before(c->all_done, done) && !canary_before(c->una, done))
+		c->all_done = done;
+}
+
+static void cnr_tell(const struct cnr_operation *o, struct cnr_done *done)
+{
+	done->cookie = o->op.cookie;
+	done->data = o->op.data;
+	done->elements = o->op.elements;
+	done->error = o->error;
+	done->seq = o->seq;
+	done->attempts = o->attempts;
+}
+
+bool cnr_completion(struct cnr_comm *c, struct cnr_done *done)
+{
+	struct cnr_operation *o = cnr_op_at(c, c->op_report);
+
+	if (c->op_report == c->op_seq || o->state != CNR_O_COMPLETE)
+		return false;
+	o->state = CNR_O_REPORTED;
+	c->op_report++;
+	cnr_tell(o, done);
+	return true;
+}
+
+bool cnr_released(struct cnr_comm *c, struct cnr_done *done)
+{
+	struct cnr_operation *o = cnr_op_at(c, c->op_release);
+
+	if (c->op_release == c->op_report)
+		return false;
+	if (c->state != CNR_FAILED && c->state != CNR_CLOSED &&
+	    canary_before(c->all_done, o->base + o->blocks))
+		return false;
+	c->op_release++;
+	cnr_tell(o, done);
+	return true;
+}
+
+/* The communicator is over: what is not complete never will be. */
+void cnr_fail_ops(struct cnr_comm *c, int error)
+{
+	struct cnr_operation *o;
+	u32 seq;
+
+	for (seq = c->op_report; seq != c->op_seq; seq++) {
+		o = cnr_op_at(c, seq);
+		if (o->state != CNR_O_ACTIVE)
+			continue;
+		o->state = CNR_O_COMPLETE;
+		o->error = error;
+		cnr_count(c, CNR_C_operations_failed);
+	}
+}
+
+/*
+ * Nothing is posted, but results are kept because it is not known that all have them. Members
+ * tell rank 0 what they have; it answers what all have.
+ */
+void cnr_done_timer(struct cnr_comm *c, u64 now)
+{
+	u64 wait;
+
+	if (c->done_at > now || c->una != c->posted || c->all_done == c->una ||
+	    c->cfg.members == 1) {
+		if (c->done_at > now)
+			cnr_arm(c, c->done_at);
+		return;
+	}
+	wait = min_t(u64, CNR_DONE_FIRST << min_t(u32, c->done_tries, 8), CNR_DONE_LAST);
+	c->done_tries++;
+	c->done_at = now + wait;
+	cnr_arm(c, c->done_at);
+	if (c->cfg.rank) {
+		if (!(c->member[0].flags & CNR_M_LEFT)) {
+			cnr_control(c, CANARY_DONE, 0, 0);
+			cnr_ask(c, now, 0);
+		}
+	} else {
+		cnr_done_input(c, now, NULL);
+	}
+}
+
+/*
+ * DONE came (or, at rank 0, without @h: own progress may have been what was missing). Rank 0
+ * scans its members only when it may learn something: the sender was among the last.
+ */
+void cnr_done_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
+{
+	u32 done, rank, all;
+
+	if (c->cfg.rank) {
+		cnr_all_done(c, be32_to_cpu(h->done));
+		return;
+	}
+	if (h) {
+		rank = be16_to_cpu(h->rank);
+		done = be32_to_cpu(h->done);
+		if (canary_before(c->member[rank].done, done))
+			c->member[rank].done = done;
+		cnr_control(c, CANARY_DONE, rank, 0);
+	}
+	all = c->una;
+	for (rank = 1; rank < c->cfg.members && canary_before(c->all_done, all); rank++)
+		if (!(c->member[rank].flags & CNR_M_LEFT))
+			all = canary_earlier(all, c->member[rank].done);
+	if (canary_before(c->all_done, all)) {
+		c->all_done = all;
+		cnr_cast(c, CNR_CAST_DONE);
+	}
+}

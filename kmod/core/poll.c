@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * What a communicator wants sent, one packet a call: control messages first (they are small
+ * and somebody waits), then messages to everybody, results, contributions.
+ */
+#include "comm.h"
+
+static void cnr_abort_build(struct cnr_comm *c, struct cnr_out *out)
+{
+	__be16 *list = (__be16 *)c->scratch;
+	u32 i;
+
+	for (i = 0; i < c->faults_known; i++)
+		list[i] = cpu_to_be16(c->fault[i]);
+	out->hdr.count = cpu_to_be16(c->why);
+	out->hdr.children = cpu_to_be16(c->faults_known);
+	out->payload = list;
+	out->len = c->faults_known * sizeof(*list);
+}
+
+/* Refuse a JOIN: the sender has no session key yet, so it goes under the pre-shared one. */
+static void cnr_refuse_build(const struct cnr_control *m, struct cnr_out *out)
+{
+	out->hdr.epoch = 0;
+	out->hdr.tag = cpu_to_be64(m->nonce);
+	out->hdr.count = cpu_to_be16(CANARY_ABORT_MISMATCH);
+	out->hdr.members = cpu_to_be16(m->arg);
+	out->addr = m->addr;
+	out->port = m->port;
+}
+
+static void cnr_alive_build(struct cnr_comm *c, u32 block, struct cnr_out *out)
+{
+	struct cnr_operation *o = NULL;
+
+	if (!canary_before(block, c->una) && canary_before(block, c->posted))
+		o = cnr_find_op(c, block);
+	out->hdr.opsig = cpu_to_be32(o ? o->opsig : 0);
+	out->hdr.tag = cpu_to_be64(c->next);
+}
+
+/* Return: false if the message has become pointless. */
+static bool cnr_control_build(struct cnr_comm *c, const struct cnr_control *m,
+			      struct cnr_out *out)
+{
+	struct cnr_operation *o;
+
+	if (m->type == CANARY_WELCOME)
+		return cnr_welcome_build(c, m->rank, m->arg, out);
+	if (m->type == CANARY_JOIN) {
+		cnr_join_build(c, m->arg, out);
+		return true;
+	}
+	if (m->type == CANARY_RESULT) {
+		if (!cnr_result_build(c, m->block, m->attempt, out))
+			return false;
+		out->hdr.sum = cpu_to_be32(canary_checksum(out->payload, out->len / 4));
+		cnr_count(c, CNR_C_results_again);
+		out->again = true;
+		cnr_to_rank(c, out, m->rank);
+		return true;
+	}
+	cnr_header(c, out, m->type, m->block);
+	cnr_to_rank(c, out, m->rank);
+	out->hdr.attempt = m->attempt;
+	out->hdr.flags = m->flags;
+	switch (m->type) {
+	case CANARY_REQUEST:
+	case CANARY_FAILURE:
+		o = cnr_find_op(c, m->block);
+		out->hdr.opsig = cpu_to_be32(o ? o->opsig : 0);
+		if (m->type == CANARY_FAILURE)
+			cnr_count(c, CNR_C_failures_out);
+		else
+			out->hdr.attempt = cnr_block(c, m->block)->attempt;
+		break;
+	case CANARY_WAIT:
+		cnr_count(c, CNR_C_waits_out);
+		break;
+	case CANARY_ALIVE:
+		cnr_alive_build(c, m->block, out);
+		break;
+	case CANARY_DONE:
+		if (!c->cfg.rank)
+			out->hdr.done = cpu_to_be32(c->all_done);
+		break;
+	case CANARY_ABORT:
+		if (m->nonce)
+			cnr_refuse_build(m, out);
+		else
+			cnr_abort_build(c, out);
+		break;
+	}
+	return true;
+}
+
+static bool cnr_cast_one(struct cnr_comm *c, enum cnr_broadcast cast, u16 rank,
+			 struct cnr_out *out)
+{
+	struct cnr_member *m = &c->member[rank];
+
+	switch (cast) {
+	case CNR_CAST_WELCOME:
+	case CNR_CAST_READY:
+		return cnr_welcome_build(c, rank, 0, out);
+	case CNR_CAST_PROBE:
+		if (!(m->flags & CNR_M_PROBE))
+			return false;
+		m->flags &= ~CNR_M_PROBE;
+		c->probes--;
+		cnr_header(c, out, CANARY_PROBE, c->una);
+		cnr_count(c, CNR_C_probes_out);
+		break;
+	case CNR_CAST_DONE:
+		cnr_header(c, out, CANARY_DONE, 0);
+		out->hdr.done = cpu_to_be32(c->all_done);
+		break;
+	case CNR_CAST_LEAVE:
+		cnr_header(c, out, CANARY_LEAVE, 0);
+		out->hdr.tag = cpu_to_be64(c->all_done);
+		break;
+	case CNR_CAST_ABORT:
+		cnr_header(c, out, CANARY_ABORT, 0);
+		cnr_abort_build(c, out);
+		break;
+	default:
+		return false;
+	}
+	cnr_to_rank(c, out, rank);
+	return true;
+}
+
+/* Nobody asks for a goodbye that got lost: those are said twice. */
+static const u8 cnr_cast_rounds[CNR_CASTS] = {
+	[CNR_CAST_WELCOME] = 1,
+	[CNR_CAST_READY] = 1,
+	[CNR_CAST_PROBE] = 1,
+	[CNR_CAST_DONE] = 1,
+	[CNR_CAST_LEAVE] = 2,
+	[CNR_CAST_ABORT] = 2,
+};
+
+static bool cnr_cast_build(struct cnr_comm *c, struct cnr_out *out)
+{
+	u32 cast, rank;
+
+	for (cast = 0; cast < CNR_CASTS && c->broadcast; cast++) {
+		if (!(c->broadcast & 1U << cast))
+			continue;
+		while (c->cast_cursor[cast] < c->cfg.members * cnr_cast_rounds[cast]) {
+			rank = c->cast_cursor[cast]++ % c->cfg.members;
+			if (rank == c->cfg.rank || (c->member[rank].flags & CNR_M_LEFT))
+				continue;
+			if (cnr_cast_one(c, cast, rank, out))
+				return true;
+		}
+		c->broadcast &= ~(1U << cast);
+	}
+	return false;
+}
+
+bool cnr_poll(struct cnr_comm *c, u64 now, struct cnr_out *out)
+{
+	while (c->control_tail != c->control_head) {
+		struct cnr_control *m = &c->control[c->control_tail++ % CNR_CONTROLS];
+
+		if (cnr_control_build(c, m, out))
+			goto seal;
+	}
+	if (cnr_cast_build(c, out) || cnr_lead_build(c, out) || cnr_contribution_build(c, out))
+		goto seal;
+	return false;
+seal:
+	cnr_seal(c, out);
+	return true;
+}
