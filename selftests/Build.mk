@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Tests of the protocol core (native, sanitizers, simulated time), fuzzers, and `make test`.
+# Each part of the project adds its own tests to TESTS.
+
+CORE_SRC := $(wildcard kmod/core/*.c) userspace/lib/siphash.c
+CORE_HDR := $(wildcard kmod/core/*.h kmod/*.h kmod/uapi/linux/*.h)
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined
+FUZZ_SECONDS ?= 60
+
+TESTS += core fuzz
+
+$(B)/selftests/core_test: $(wildcard selftests/core/*.c) $(CORE_SRC) $(CORE_HDR) selftests/core/simnet.h | $(B)/.setup
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -O1 -Wno-missing-field-initializers $(SANITIZE) -o $@ $(filter %.c,$^)
+
+.PHONY: test-core
+test-core: $(B)/selftests/core_test ## protocol core under simulated faults, with sanitizers
+	$<
+
+$(B)/selftests/fuzz_%: selftests/fuzz/%.c $(CORE_SRC) $(CORE_HDR) | $(B)/.setup
+	@mkdir -p $(@D)
+	$(CLANG) $(CPPFLAGS) $(CFLAGS) -O1 -Wno-missing-field-initializers -Wno-gnu-empty-initializer \
+		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -o $@ $(filter %.c,$^)
+
+.PHONY: test-fuzz fuzz-corpus
+test-fuzz: $(B)/selftests/fuzz_parse $(B)/selftests/fuzz_core ## libFuzzer on parser and core, FUZZ_SECONDS (60) each
+	selftests/fuzz/run.sh $(FUZZ_SECONDS) $^

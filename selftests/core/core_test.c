@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The protocol core under simulated faults: every sum is compared with one computed without
+ * the protocol, every run must end, and no vector may stay behind.
+ */
+#include <stdlib.h>
+
+#include "selftests/tap.h"
+#include "simnet.h"
+
+#define MS	CNR_MSEC
+#define S	CNR_SEC
+
+struct scenario {
+	const char *name;
+	u32	members;
+	u32	elements;	/* of each vector */
+	u32	operations;	/* one after the other */
+	u32	flight;		/* posted at once */
+	u32	window;
+	bool	aggregate;
+	struct sim_faults faults;
+	u32	first_block;
+	u32	mtu;
+};
+
+static const struct scenario scenarios[] = {
+	{ "one member",			1, 5000, 3, 3 },
+	{ "two members",		2, 5000, 3, 1 },
+	{ "two members, one element",	2, 1, 5, 2 },
+	{ "barrier: no elements",	5, 0, 4, 2 },
+	{ "eight members",		8, 40000, 2, 1 },
+	{ "eight, aggregated",		8, 40000, 2, 1, .aggregate = true },
+	{ "three, odd length",		3, 353, 3, 2 },
+	{ "exactly one block",		4, 352, 3, 3 },
+	{ "blocks wrap",		5, 50000, 2, 2, .aggregate = true,
+	  .first_block = 0xffffffc0 },
+	{ "blocks wrap with loss",	6, 30000, 3, 2, .aggregate = true,
+	  .first_block = 0xffffffe0, .faults.drop = 20000 },
+	{ "window of 1",		4, 4000, 2, 1, .window = 1 },
+	{ "window of 1024",		4, 400000, 2, 2, .window = 1024, .aggregate = true },
+	{ "jumbo packets",		4, 20000, 2, 1, .mtu = 3292, .aggregate = true },
+	{ "smallest packets",		4, 2000, 2, 1, .mtu = 576 },
+	{ "many small operations",	8, 10, 300, 16, .aggregate = true },
+	{ "1 % loss",			8, 60000, 3, 2, .faults.drop = 10000 },
+	{ "1 % loss, aggregated",	8, 60000, 3, 2, .aggregate = true, .faults.drop = 10000 },
+	{ "10 % loss",			8, 30000, 2, 2, .faults.drop = 100000 },
+	{ "10 % loss, aggregated",	8, 30000, 2, 2, .aggregate = true, .faults.drop = 100000 },
+	{ "30 % loss, aggregated",	5, 8000, 2, 1, .aggregate = true, .faults.drop = 300000 },
+	{ "10 % repeated",		8, 30000, 2, 2, .aggregate = true, .faults.repeat = 100000 },
+	{ "all repeated",		4, 10000, 2, 2, .aggregate = true, .faults.repeat = 1000000 },
+	{ "10 % late by 3 ms",		8, 30000, 2, 2, .aggregate = true, .faults.delay = 100000,
+	  .faults.delay_ns = 3 * MS },
+	{ "10 % late by 300 ms",	8, 10000, 2, 2, .aggregate = true, .faults.delay = 100000,
+	  .faults.delay_ns = 300 * MS },
+	{ "1 % corrupt",		8, 30000, 2, 2, .aggregate = true, .faults.corrupt = 10000 },
+	{ "everything at once",		8, 20000, 3, 3, .aggregate = true, .faults.drop = 20000,
+	  .faults.repeat = 20000, .faults.delay = 50000, .faults.delay_ns = 5 * MS,
+	  .faults.corrupt = 5000 },
+	{ "64 members, aggregated, 1 % loss", 64, 30000, 1, 1, .aggregate = true,
+	  .faults.drop = 10000 },
+};
+
+static struct sim *start(const struct scenario *sc, u64 seed)
+{
+	struct sim_config cfg = {
+		.members = sc->members,
+		.window = sc->window,
+		.mtu = sc->mtu,
+		.aggregate = sc->aggregate,
+		.fixed_first = sc->first_block != 0,
+		.first_block = sc->first_block,
+		.faults = sc->faults,
+		.seed = seed,
+		.key = seed & 1,
+	};
+	struct sim *s = sim_new(&cfg);
+
+	sim_connect(s, -1);
+	return s;
+}
+
+static bool settle(struct sim *s, u32 members)
+{
+	u32 i;
+
+	for (i = 0; i < members; i++)
+		sim_close(s, i, false);
+	if (!sim_wait_state(s, CNR_CLOSED, 10 * S))
+		return false;
+	return sim_vectors_held(s) == 0;
+}
+
+static bool run_scenario(const struct scenario *sc, u64 seed)
+{
+	struct sim *s = start(sc, seed);
+	bool connected = sim_wait_state(s, CNR_CONNECTED, 60 * S);
+	u32 posted = 0, done = 0, i;
+	bool good = connected;
+
+	while (good && done < sc->operations) {
+		while (posted < sc->operations && posted - done < sc->flight) {
+			for (i = 0; i < sc->members; i++)
+				good &= !sim_post(s, i, sc->elements);
+			posted++;
+		}
+		good &= sim_wait_completed(s, ++done, 600 * S);
+	}
+	for (i = 0; i < sc->members; i++)
+		good &= sim_completed(s, i) == sc->operations && !sim_last_error(s, i);
+	good &= !sim_wrong(s);
+	if (good)
+		good = settle(s, sc->members);
+	if (!good)
+		printf("# seed %llu: connected %d, done %u of %u, wrong %u, held %u, at %llu ms\n",
+		       (unsigned long long)seed, connected, done, sc->operations, sim_wrong(s),
+		       sim_vectors_held(s), (unsigned long long)(sim_now(s) / MS));
+	sim_free(s);
+	return good;
+}
+
+static void test_scenarios(u32 seeds)
+{
+	u32 i, k, good;
+
+	for (i = 0; i < ARRAY_SIZE(scenarios); i++) {
+		good = 0;
+		for (k = 0; k < seeds; k++)
+			good += run_scenario(&scenarios[i], 1000 * i + k);
+		tap(good == seeds, "exact: %s (%u of %u seeds)", scenarios[i].name, good, seeds);
+	}
+}
+
+static struct sim *connected(u32 members, bool aggregate)
+{
+	struct scenario sc = { .members = members, .aggregate = aggregate };
+	struct sim *s = start(&sc, 99);
+
+	if (!sim_wait_state(s, CNR_CONNECTED, 10 * S))
+		abort();
+	return s;
+}
+
+static void post_all(struct sim *s, u32 members, u32 elements)
+{
+	u32 i;
+
+	for (i = 0; i < members; i++)
+		if (sim_post(s, i, elements))
+			abort();
+}
+
+static u64 counter(struct sim *s, u32 members, enum cnr_counter which)
+{
+	u64 sum = 0;
+	u32 i;
+
+	for (i = 0; i < members; i++)
+		sum += cnr_stats(sim_comm(s, i))->counter[which];
+	return sum;
+}
+
+/* Drops the n-th packet of a type, once. */
+struct drop_nth {
+	enum canary_type type;
+	u32	skip;
+	bool	done;
+	int	from;	/* -2: anybody */
+};
+
+static bool drop_nth(void *arg, int from, int to, const struct canary_hdr *h)
+{
+	struct drop_nth *d = arg;
+
+	if (d->done || h->type != d->type || (d->from != -2 && d->from != from) || d->skip--)
+		return false;
+	d->done = true;
+	return true;
+}
+
+static void test_single_losses(void)
+{
+	static const struct {
+		const char *name;
+		enum canary_type type;
+		bool	aggregate;
+		int	from;
+		u64	attempts, retransmissions;
+	} cases[] = {
+		{ "a contribution, no switch", CANARY_CONTRIBUTION, false, -2, 0, 1 },
+		{ "a contribution before the switch", CANARY_CONTRIBUTION, true, 3, 0, 1 },
+		{ "an aggregate", CANARY_CONTRIBUTION, true, -1, 1, 7 },
+		{ "a result", CANARY_RESULT, false, -2, 0, 0 },
+	};
+	struct drop_nth d;
+	struct sim *s;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		s = connected(8, cases[i].aggregate);
+		d = (struct drop_nth){ .type = cases[i].type, .skip = 5, .from = cases[i].from };
+		sim_faults(s)->filter = drop_nth;
+		sim_faults(s)->filter_arg = &d;
+		post_all(s, 8, 352 * 64);
+		tap(sim_wait_completed(s, 1, 5 * S) && !sim_wrong(s) && d.done,
+		    "lost: %s: completes, exact", cases[i].name);
+		tap(counter(s, 8, CNR_C_attempts) == cases[i].attempts &&
+		    counter(s, 8, CNR_C_retransmissions) == cases[i].retransmissions,
+		    "lost: %s: %llu new attempts, %llu sent again (want %llu, %llu)",
+		    cases[i].name, (unsigned long long)counter(s, 8, CNR_C_attempts),
+		    (unsigned long long)counter(s, 8, CNR_C_retransmissions),
+		    (unsigned long long)cases[i].attempts,
+		    (unsigned long long)cases[i].retransmissions);
+		sim_free(s);
+	}
+}
+
+static void test_slow_rank(void)
+{
+	struct sim *s = connected(8, true);
+	u64 begin;
+	u32 i;
+
+	post_all(s, 8, 50000);
+	sim_wait_completed(s, 1, 5 * S);
+	begin = sim_now(s);
+	for (i = 0; i < 7; i++)
+		sim_post(s, i, 50000);
+	sim_run(s, begin + 3 * S);
+	sim_post(s, 7, 50000);
+	tap(sim_wait_completed(s, 2, 5 * S) && !sim_wrong(s), "slow rank: 3 s late, exact");
+	tap(sim_now(s) - begin < 3 * S + 100 * MS, "slow rank: costs its lateness only (%llu ms)",
+	    (unsigned long long)((sim_now(s) - begin) / MS));
+	tap(!counter(s, 8, CNR_C_attempts) && !counter(s, 8, CNR_C_bypass),
+	    "slow rank: no attempt, no fallback");
+	sim_free(s);
+}
+
+static void test_dead_rank(void)
+{
+	struct sim *s = connected(6, true);
+	u16 rank[4] = { 0 };
+	bool named = true;
+	u32 i;
+
+	post_all(s, 6, 1000);
+	sim_wait_completed(s, 1, 5 * S);
+	sim_kill(s, 4);
+	for (i = 0; i < 6; i++)
+		sim_post(s, i, 100000);
+	tap(sim_wait_state(s, CNR_FAILED, 60 * S), "dead rank: everybody else ends");
+	for (i = 0; i < 6; i++)
+		if (i != 4)
+			named &= cnr_missing(sim_comm(s, i), rank, 4) == 1 && rank[0] == 4 &&
+				 sim_last_error(s, i) == -EHOSTDOWN && sim_completed(s, i) == 2;
+	tap(named, "dead rank: all name rank 4, operations end with EHOSTDOWN");
+	tap(sim_post(s, 0, 10) == -EHOSTDOWN, "dead rank: posting is refused afterwards");
+	sim_free(s);
+}
+
+static void test_leaving_rank(void)
+{
+	struct sim *s = connected(4, false);
+	u16 rank[4] = { 0 };
+	u32 i;
+
+	post_all(s, 4, 1000);
+	sim_wait_completed(s, 1, 5 * S);
+	sim_close(s, 2, false);
+	sim_run(s, sim_now(s) + 3 * S);
+	tap(cnr_state(sim_comm(s, 2)) == CNR_CLOSED, "leaving: closed rank is gone");
+	tap(cnr_state(sim_comm(s, 1)) == CNR_CONNECTED, "leaving: idle ranks do not mind");
+	for (i = 0; i < 4; i++)
+		if (i != 2)
+			sim_post(s, i, 10);
+	tap(cnr_state(sim_comm(s, 0)) == CNR_FAILED && cnr_missing(sim_comm(s, 0), rank, 4) == 1 &&
+	    rank[0] == 2, "leaving: posting afterwards ends and names the rank");
+	sim_free(s);
+
+	s = connected(4, false);
+	for (i = 0; i < 3; i++)
+		sim_post(s, i, 100000);
+	sim_run(s, sim_now(s) + 10 * MS);
+	sim_close(s, 3, false);
+	sim_run(s, sim_now(s) + 10 * MS);
+	tap(cnr_state(sim_comm(s, 0)) == CNR_FAILED && sim_last_error(s, 0) == -ECONNRESET,
+	    "leaving in the middle: others end with ECONNRESET");
+	sim_free(s);
+}
+
+static void test_mismatch(bool aggregate)
+{
+	struct sim *s = connected(5, aggregate);
+	u32 i, failed = 0;
+	u16 rank[4];
+
+	for (i = 0; i < 5; i++)
+		sim_post(s, i, i == 3 ? 1001 : 1000);
+	sim_wait_state(s, CNR_FAILED, 20 * S);
+	for (i = 0; i < 5; i++) {
+		enum canary_abort why;
+
+		failed += cnr_failure(sim_comm(s, i), &why) == -EPROTO &&
+			  why == CANARY_ABORT_MISMATCH &&
+			  cnr_missing(sim_comm(s, i), rank, 4) == 1;
+	}
+	tap(failed == 5 && !sim_wrong(s), "another length at one rank: %u of 5 end with EPROTO (%s)",
+	    failed, aggregate ? "aggregated" : "plain");
+	sim_free(s);
+}
+
+static void test_rendezvous(void)
+{
+	struct sim_config cfg = { .members = 5, .seed = 3, .faults = { .drop = 300000 } };
+	struct sim *s = sim_new(&cfg);
+	u16 rank[8];
+	u32 i, n;
+
+	for (i = 0; i < 5; i++)
+		if (i != 2 && i != 4)
+			sim_connect(s, i);
+	sim_run(s, sim_now(s) + 3 * S);
+	n = cnr_missing(sim_comm(s, 0), rank, 8);
+	tap(n == 2 && rank[0] == 2 && rank[1] == 4, "rendezvous: rank 0 names who is missing");
+	n = cnr_missing(sim_comm(s, 3), rank, 8);
+	tap(n == 2 && rank[0] == 2 && rank[1] == 4, "rendezvous: the others know as well");
+	sim_connect(s, 2);
+	sim_connect(s, 4);
+	tap(sim_wait_state(s, CNR_CONNECTED, 60 * S), "rendezvous: completes under 30 %% loss");
+	sim_free(s);
+}
+
+/* Any byte of any packet changed, any prefix: nothing may be accepted that alters a sum. */
+static bool tamper(void *arg, int from, int to, const struct canary_hdr *h)
+{
+	struct sim *s = arg;
+	static u32 n;
+	u8 copy[2048];
+	u32 len = sizeof(*h);
+
+	if (to < 0 || h->type == CANARY_JOIN || h->type == CANARY_WELCOME)
+		return false;
+	memcpy(copy, h, len);
+	copy[n % len] ^= 1 << (n / len % 8);
+	n++;
+	sim_inject(s, to, copy, len, from < 0 ? 0 : from);
+	sim_inject(s, to, copy, n % len, from < 0 ? 0 : from);
+	return false;
+}
+
+static void test_tampering(void)
+{
+	struct sim *s = connected(4, true);
+
+	post_all(s, 4, 100000);
+	sim_faults(s)->filter = tamper;
+	sim_faults(s)->filter_arg = s;
+	tap(sim_wait_completed(s, 1, 60 * S) && !sim_wrong(s),
+	    "tampered and truncated copies of all packets: exact");
+	tap(counter(s, 4, CNR_C_operations) == 4, "tampering: nothing else ended");
+	sim_free(s);
+}
+
+static void test_limits(void)
+{
+	struct cnr_config cfg = { .members = 65535, .rank = 65534, .mtu = 1500 };
+	const char *what;
+	struct sim *s;
+	int n = 0;
+
+	tap(!cnr_check(&cfg, &what), "65535 members are accepted");
+	tap(cnr_size(&cfg) < 16 << 20, "65535 members take %zu KiB", cnr_size(&cfg) >> 10);
+	cfg.rank = 65535;
+	tap(cnr_check(&cfg, &what) == -EINVAL && !strcmp(what, "rank"), "rank out of range");
+	cfg = (struct cnr_config){ .members = 2, .mtu = 1500, .window = 3 };
+	tap(cnr_check(&cfg, &what) == -EINVAL && !strcmp(what, "window"), "window no power of 2");
+	cfg = (struct cnr_config){ .members = 2, .mtu = 575 };
+	tap(cnr_check(&cfg, &what) == -EINVAL && !strcmp(what, "mtu"), "mtu too small");
+	cfg = (struct cnr_config){ .mtu = 1500 };
+	tap(cnr_check(&cfg, &what) == -EINVAL && !strcmp(what, "members"), "no members");
+
+	s = connected(2, false);
+	while (!sim_post(s, 0, 10))
+		n++;
+	tap(n == CNR_OPS && sim_post(s, 0, 10) == -EAGAIN, "%d operations in flight, then EAGAIN",
+	    n);
+	sim_free(s);
+}
+
+static void test_unconnected(void)
+{
+	struct sim_config cfg = { .members = 3, .seed = 5 };
+	struct sim *s = sim_new(&cfg);
+
+	tap(sim_post(s, 1, 10) == -ENOTCONN, "posting before connect: ENOTCONN");
+	tap(!cnr_connect(sim_comm(s, 1), 1) && cnr_connect(sim_comm(s, 1), 1) == -EALREADY,
+	    "connect twice: EALREADY");
+	sim_close(s, 1, false);
+	tap(cnr_state(sim_comm(s, 1)) == CNR_CLOSED, "close while joining");
+	sim_free(s);
+}
+
+int main(int argc, char **argv)
+{
+	test_scenarios(argc > 1 ? atoi(argv[1]) : 4);
+	test_single_losses();
+	test_slow_rank();
+	test_dead_rank();
+	test_leaving_rank();
+	test_mismatch(false);
+	test_mismatch(true);
+	test_rendezvous();
+	test_tampering();
+	test_limits();
+	test_unconnected();
+	return tap_done("core");
+}

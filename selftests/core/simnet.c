@@ -1,0 +1,662 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* See simnet.h. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "simnet.h"
+
+#define SIM_PACKET_MAX	(sizeof(struct canary_hdr) + CANARY_PAYLOAD_MAX)
+#define SIM_HOP_NS	20000
+#define SIM_SLOTS	512
+#define SIM_SWITCH	(-1)
+#define SIM_SWITCH_ADDR	0x0a0000ff
+
+enum sim_kind {
+	SIM_PACKET,
+	SIM_FLUSH,
+};
+
+struct sim_event {
+	u64	at;
+	u64	seq;
+	enum sim_kind kind;
+	int	to;		/* member, SIM_SWITCH */
+	__be32	addr;		/* source */
+	__be16	port;
+	__be32	daddr;
+	__be16	dport;
+	u32	slot;
+	u32	generation;
+	u32	len;
+	u8	*data;
+};
+
+struct sim_vector {
+	u32	*data;
+	u32	elements;
+	u32	op;
+	struct sim_vector *next;
+};
+
+struct sim_node {
+	struct cnr_comm *comm;
+	bool	dead;
+	u32	posted;
+	u32	completed;
+	int	last_error;
+	struct sim_vector *held;
+};
+
+struct sim_slot {
+	bool	used;
+	bool	sent;
+	u32	generation;
+	struct canary_hdr hdr;
+	u32	count;
+	u64	tag;
+	u32	sum;
+	u32	done;
+	u32	data[CANARY_ELEMENTS_MAX];
+	u32	children;
+	struct { __be32 addr; __be16 port; u64 tag; } child[SIM_MEMBERS_MAX];
+	__be32	daddr;
+	__be16	dport;
+};
+
+struct sim {
+	struct sim_config cfg;
+	u64	now;
+	u64	seq;
+	u64	rng;
+	struct sim_node node[SIM_MEMBERS_MAX];
+	struct sim_event *heap;
+	u32	events;
+	u32	room;
+	struct sim_slot *slot;
+	u64	sent[CANARY_TYPE_MAX + 1];
+	u32	wrong;
+};
+
+static u64 sim_random(struct sim *s)
+{
+	s->rng += 0x9e3779b97f4a7c15ULL;
+	u64 z = s->rng;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+	return z ^ (z >> 31);
+}
+
+static bool sim_chance(struct sim *s, u32 ppm)
+{
+	return ppm && sim_random(s) % 1000000 < ppm;
+}
+
+/* The data of one rank: everybody can compute them, nobody needs the protocol for it. */
+static u32 sim_value(const struct sim *s, u32 rank, u32 op, u32 i)
+{
+	u64 z = s->cfg.seed + ((u64)rank << 48) + ((u64)op << 32) + i;
+
+	z = (z ^ (z >> 31)) * 0x7fb5d329728ea185ULL;
+	z = (z ^ (z >> 27)) * 0x81dadef4bc2dd44dULL;
+	return (u32)(z ^ (z >> 33));
+}
+
+static bool sim_earlier(const struct sim_event *a, const struct sim_event *b)
+{
+	return a->at != b->at ? a->at < b->at : a->seq < b->seq;
+}
+
+static void sim_push(struct sim *s, struct sim_event e)
+{
+	u32 i;
+
+	if (s->events == s->room) {
+		s->room = s->room ? 2 * s->room : 1024;
+		s->heap = realloc(s->heap, s->room * sizeof(*s->heap));
+		if (!s->heap)
+			abort();
+	}
+	e.seq = s->seq++;
+	i = s->events++;
+	while (i && sim_earlier(&e, &s->heap[(i - 1) / 2])) {
+		s->heap[i] = s->heap[(i - 1) / 2];
+		i = (i - 1) / 2;
+	}
+	s->heap[i] = e;
+}
+
+static struct sim_event sim_pop(struct sim *s)
+{
+	struct sim_event first = s->heap[0];
+	struct sim_event last = s->heap[--s->events];
+	u32 i = 0, k;
+
+	while ((k = 2 * i + 1) < s->events) {
+		if (k + 1 < s->events && sim_earlier(&s->heap[k + 1], &s->heap[k]))
+			k++;
+		if (!sim_earlier(&s->heap[k], &last))
+			break;
+		s->heap[i] = s->heap[k];
+		i = k;
+	}
+	if (s->events)
+		s->heap[i] = last;
+	return first;
+}
+
+static __be32 sim_addr(int rank)
+{
+	return cpu_to_be32(0x0a000100 + rank);
+}
+
+static int sim_rank(const struct sim *s, __be32 addr)
+{
+	u32 rank = be32_to_cpu(addr) - 0x0a000100;
+
+	if (addr == cpu_to_be32(SIM_SWITCH_ADDR))
+		return SIM_SWITCH;
+	return rank < s->cfg.members ? (int)rank : -2;
+}
+
+/* Put a packet on the wire; the fault plan decides what becomes of it. */
+static void sim_send(struct sim *s, struct sim_event e, const void *hdr, const void *payload,
+		     u32 payload_len, int from)
+{
+	const struct sim_faults *f = &s->cfg.faults;
+	int copies = sim_chance(s, f->repeat) ? 2 : 1;
+
+	if (f->filter && f->filter(f->filter_arg, from, e.to, hdr))
+		return;
+	e.kind = SIM_PACKET;
+	e.len = sizeof(struct canary_hdr) + payload_len;
+	while (copies--) {
+		if (sim_chance(s, f->drop))
+			continue;
+		e.at = s->now + SIM_HOP_NS + sim_random(s) % 1000;
+		if (sim_chance(s, f->delay))
+			e.at += f->delay_ns;
+		e.data = malloc(e.len);
+		memcpy(e.data, hdr, sizeof(struct canary_hdr));
+		if (payload_len)
+			memcpy(e.data + sizeof(struct canary_hdr), payload, payload_len);
+		if (sim_chance(s, f->corrupt))
+			e.data[sim_random(s) % e.len] ^= 1 << sim_random(s) % 8;
+		sim_push(s, e);
+	}
+}
+
+static void sim_complete(struct sim *s, int rank, const struct cnr_done *d)
+{
+	struct sim_node *n = &s->node[rank];
+	u32 i, r, want;
+
+	n->completed++;
+	n->last_error = d->error;
+	if (d->error)
+		return;
+	for (i = 0; i < d->elements; i++) {
+		want = 0;
+		for (r = 0; r < s->cfg.members; r++)
+			want += sim_value(s, r, d->seq, i);
+		if (want != d->data[i]) {
+			s->wrong++;
+			return;
+		}
+	}
+}
+
+static void sim_release(struct sim_node *n, const struct cnr_done *d)
+{
+	struct sim_vector **v = &n->held;
+
+	while (*v && (*v)->data != d->data)
+		v = &(*v)->next;
+	if (!*v)
+		abort();
+	struct sim_vector *gone = *v;
+
+	*v = gone->next;
+	free(gone->data);
+	free(gone);
+}
+
+static void sim_pump(struct sim *s, int rank)
+{
+	struct sim_node *n = &s->node[rank];
+	struct sim_event e = { .addr = sim_addr(rank), .port = cpu_to_be16(CANARY_PORT_BASE) };
+	struct cnr_done done;
+	struct cnr_out out;
+
+	while (cnr_poll(n->comm, s->now, &out)) {
+		if (n->dead)
+			continue;
+		s->sent[out.hdr.type]++;
+		if (canary_parse(&out.hdr, sizeof(out.hdr) + out.len) != CANARY_DROP_NONE) {
+			fprintf(stderr, "rank %d sends what the parser refuses, type %d\n", rank,
+				out.hdr.type);
+			abort();
+		}
+		e.to = sim_rank(s, out.addr);
+		e.daddr = out.addr;
+		e.dport = out.port;
+		if (e.to == -2)
+			continue;
+		if (s->cfg.aggregate && out.hdr.type == CANARY_CONTRIBUTION)
+			e.to = SIM_SWITCH;
+		sim_send(s, e, &out.hdr, out.payload, out.len, rank);
+	}
+	while (cnr_completion(n->comm, &done))
+		sim_complete(s, rank, &done);
+	while (cnr_released(n->comm, &done))
+		sim_release(n, &done);
+}
+
+/* The aggregator sends a slot on to its leader. */
+static void sim_emit(struct sim *s, struct sim_slot *sl)
+{
+	struct sim_event e = {
+		.addr = cpu_to_be32(SIM_SWITCH_ADDR),
+		.port = cpu_to_be16(CANARY_PORT_BASE),
+		.daddr = sl->daddr,
+		.dport = sl->dport,
+		.to = sim_rank(s, sl->daddr),
+	};
+
+	sl->sent = true;
+	sl->hdr.count = cpu_to_be16(sl->count);
+	sl->hdr.tag = cpu_to_be64(sl->tag);
+	sl->hdr.sum = cpu_to_be32(sl->sum);
+	sl->hdr.done = cpu_to_be32(sl->done);
+	if (sl->count > 1) {
+		sl->hdr.rank = 0;
+		sl->hdr.mac = 0;
+	}
+	sim_send(s, e, &sl->hdr, sl->data, be16_to_cpu(sl->hdr.elements) * 4, SIM_SWITCH);
+}
+
+static void sim_take(struct sim *s, struct sim_slot *sl, const struct sim_event *e)
+{
+	const struct canary_hdr *h = (const void *)e->data;
+	struct sim_event flush = {
+		.kind = SIM_FLUSH,
+		.at = s->now + s->cfg.timeout_ns,
+		.slot = sl - s->slot,
+	};
+	u32 generation = sl->generation;
+
+	memset(sl, 0, sizeof(*sl));
+	sl->generation = generation + 1;
+	flush.generation = sl->generation;
+	sl->used = true;
+	sl->hdr = *h;
+	sl->daddr = e->daddr;
+	sl->dport = e->dport;
+	sl->done = be32_to_cpu(h->done);
+	sim_push(s, flush);
+}
+
+static void sim_child(struct sim_slot *sl, const struct sim_event *e, u64 tag)
+{
+	sl->child[sl->children].addr = e->addr;
+	sl->child[sl->children].port = e->port;
+	sl->child[sl->children++].tag = tag;
+}
+
+static void sim_forward(struct sim *s, struct sim_event *e, bool own_address)
+{
+	struct sim_event f = *e;
+
+	f.to = sim_rank(s, e->daddr);
+	if (own_address) {
+		f.addr = cpu_to_be32(SIM_SWITCH_ADDR);
+		f.port = cpu_to_be16(CANARY_PORT_BASE);
+	}
+	sim_send(s, f, e->data, e->data + sizeof(struct canary_hdr),
+		 e->len - sizeof(struct canary_hdr), SIM_SWITCH);
+}
+
+static void sim_switch_result(struct sim *s, struct sim_slot *sl, struct sim_event *e)
+{
+	u32 i, k;
+
+	if (!sl->used)
+		return;
+	for (i = 0; i < sl->children; i++) {
+		struct sim_event f = *e;
+
+		for (k = 0; k < i; k++)
+			if (sl->child[k].addr == sl->child[i].addr &&
+			    sl->child[k].port == sl->child[i].port)
+				break;
+		if (k < i)
+			continue;
+		f.to = sim_rank(s, sl->child[i].addr);
+		sim_send(s, f, e->data, e->data + sizeof(struct canary_hdr),
+			 e->len - sizeof(struct canary_hdr), SIM_SWITCH);
+	}
+	sl->used = false;
+}
+
+static void sim_switch(struct sim *s, struct sim_event *e)
+{
+	struct canary_hdr *h = (void *)e->data;
+	struct sim_slot *sl = &s->slot[be32_to_cpu(h->block) % SIM_SLOTS];
+	u32 i, n;
+
+	if (canary_parse(h, e->len) != CANARY_DROP_NONE)
+		return;
+	if (h->type == CANARY_RESULT) {
+		if (sl->hdr.block == h->block && sl->hdr.epoch == h->epoch)
+			sim_switch_result(s, sl, e);
+		return;
+	}
+	if (h->type != CANARY_CONTRIBUTION || (h->flags & CANARY_F_BYPASS)) {
+		sim_forward(s, e, false);
+		return;
+	}
+	if (!sl->used || sl->hdr.block != h->block || h->attempt > sl->hdr.attempt)
+		sim_take(s, sl, e);
+	else if (h->attempt < sl->hdr.attempt || sl->children == SIM_MEMBERS_MAX)
+		return;
+	for (i = 0; i < sl->children; i++)
+		if (sl->child[i].addr == e->addr && sl->child[i].tag == be64_to_cpu(h->tag))
+			return;
+	n = be16_to_cpu(h->elements);
+	if (sl->hdr.opsig != h->opsig || be16_to_cpu(sl->hdr.elements) != n ||
+	    (!sl->sent && sl->count + be16_to_cpu(h->count) > s->cfg.members - 1)) {
+		h->flags |= CANARY_F_BYPASS;
+		h->origin = cpu_to_be32(SIM_SWITCH_ADDR);
+		sim_forward(s, e, false);
+		return;
+	}
+	sim_child(sl, e, be64_to_cpu(h->tag));
+	if (sl->sent) {
+		sim_forward(s, e, true);
+		return;
+	}
+	for (i = 0; i < n; i++)
+		sl->data[i] += ((u32 *)(h + 1))[i];
+	sl->count += be16_to_cpu(h->count);
+	sl->tag += be64_to_cpu(h->tag);
+	sl->sum += be32_to_cpu(h->sum);
+	sl->done = canary_earlier(sl->done, be32_to_cpu(h->done));
+	if (sl->count == s->cfg.members - 1)
+		sim_emit(s, sl);
+}
+
+static void sim_deliver(struct sim *s, struct sim_event *e)
+{
+	struct cnr_in in = {
+		.hdr = (const void *)e->data,
+		.len = e->len,
+		.addr = e->addr,
+		.port = e->port,
+	};
+
+	if (e->to == SIM_SWITCH) {
+		sim_switch(s, e);
+	} else if (!s->node[e->to].dead) {
+		cnr_input(s->node[e->to].comm, s->now, &in);
+		sim_pump(s, e->to);
+	}
+}
+
+struct sim *sim_new(const struct sim_config *cfg)
+{
+	struct sim *s = calloc(1, sizeof(*s));
+	struct cnr_config c = {
+		.comm = 7,
+		.members = cfg->members,
+		.window = cfg->window,
+		.mtu = cfg->mtu ? cfg->mtu : 1500,
+		.root = sim_addr(0),
+		.root_port = cpu_to_be16(CANARY_PORT_BASE),
+		.port = cpu_to_be16(CANARY_PORT_BASE),
+		.fixed_first = cfg->fixed_first,
+		.first_block = cfg->first_block,
+		.dead_after = cfg->dead_after,
+	};
+	u32 i, k;
+
+	s->cfg = *cfg;
+	s->rng = cfg->seed;
+	s->now = CNR_SEC;
+	if (!s->cfg.timeout_ns)
+		s->cfg.timeout_ns = 100 * CNR_USEC;
+	s->slot = calloc(SIM_SLOTS, sizeof(*s->slot));
+	if (cfg->key)
+		memset(c.key, 0x5a, sizeof(c.key));
+	for (i = 0; i < cfg->members; i++) {
+		c.rank = i;
+		c.addr = sim_addr(i);
+		for (k = 0; k < sizeof(c.seed); k++)
+			c.seed[k] = sim_random(s);
+		s->node[i].comm = cnr_init(calloc(1, cnr_size(&c)), &c);
+	}
+	return s;
+}
+
+void sim_free(struct sim *s)
+{
+	struct sim_vector *v;
+	u32 i;
+
+	for (i = 0; i < s->cfg.members; i++) {
+		free(s->node[i].comm);
+		while ((v = s->node[i].held)) {
+			s->node[i].held = v->next;
+			free(v->data);
+			free(v);
+		}
+	}
+	while (s->events)
+		free(s->heap[--s->events].data);
+	free(s->heap);
+	free(s->slot);
+	free(s);
+}
+
+struct cnr_comm *sim_comm(struct sim *s, int rank)
+{
+	return s->node[rank].comm;
+}
+
+u64 sim_now(const struct sim *s)
+{
+	return s->now;
+}
+
+void sim_kill(struct sim *s, int rank)
+{
+	s->node[rank].dead = true;
+}
+
+/* Next thing to happen: an event of the network, or a member's timer. */
+static u64 sim_next(struct sim *s, int *timer)
+{
+	u64 at = s->events ? s->heap[0].at : CNR_NEVER;
+	u64 d;
+	u32 i;
+
+	*timer = -1;
+	for (i = 0; i < s->cfg.members; i++) {
+		d = s->node[i].dead ? CNR_NEVER : cnr_deadline(s->node[i].comm);
+		if (d < at) {
+			at = d;
+			*timer = i;
+		}
+	}
+	return at;
+}
+
+bool sim_run(struct sim *s, u64 until)
+{
+	struct sim_event e;
+	int timer;
+	u64 at;
+
+	for (;;) {
+		at = sim_next(s, &timer);
+		if (at == CNR_NEVER)
+			return false;
+		if (at > until) {
+			s->now = until;
+			return true;
+		}
+		if (at > s->now)
+			s->now = at;
+		if (timer >= 0) {
+			cnr_timer(s->node[timer].comm, s->now);
+			sim_pump(s, timer);
+			continue;
+		}
+		e = sim_pop(s);
+		if (e.kind == SIM_FLUSH) {
+			struct sim_slot *sl = &s->slot[e.slot];
+
+			if (sl->used && !sl->sent && sl->generation == e.generation)
+				sim_emit(s, sl);
+		} else {
+			sim_deliver(s, &e);
+		}
+		free(e.data);
+	}
+}
+
+void sim_connect(struct sim *s, int rank)
+{
+	u32 i;
+
+	for (i = 0; i < s->cfg.members; i++) {
+		if (rank >= 0 && i != (u32)rank)
+			continue;
+		cnr_connect(s->node[i].comm, s->now);
+		sim_pump(s, i);
+	}
+}
+
+static bool sim_all_state(const struct sim *s, enum cnr_state state)
+{
+	u32 i;
+
+	for (i = 0; i < s->cfg.members; i++)
+		if (!s->node[i].dead && cnr_state(s->node[i].comm) != state)
+			return false;
+	return true;
+}
+
+bool sim_wait_state(struct sim *s, enum cnr_state state, u64 ns)
+{
+	u64 end = s->now + ns;
+
+	while (!sim_all_state(s, state)) {
+		if (s->now >= end || !sim_run(s, s->now + 100 * CNR_USEC))
+			return sim_all_state(s, state);
+	}
+	return true;
+}
+
+int sim_post(struct sim *s, int rank, u32 elements)
+{
+	struct sim_node *n = &s->node[rank];
+	struct sim_vector *v = calloc(1, sizeof(*v));
+	struct cnr_op op = { .op = CANARY_OP_SUM, .dtype = CANARY_INT32, .elements = elements };
+	u32 i;
+	int err;
+
+	v->data = malloc(elements * 4 + 1);
+	v->elements = elements;
+	v->op = n->posted;
+	for (i = 0; i < elements; i++)
+		v->data[i] = sim_value(s, rank, n->posted, i);
+	op.data = v->data;
+	v->next = n->held;
+	n->held = v;
+	err = cnr_post(n->comm, s->now, &op);
+	if (err) {
+		n->held = v->next;
+		free(v->data);
+		free(v);
+	} else {
+		n->posted++;
+	}
+	sim_pump(s, rank);
+	return err;
+}
+
+u32 sim_completed(const struct sim *s, int rank)
+{
+	return s->node[rank].completed;
+}
+
+u32 sim_wrong(const struct sim *s)
+{
+	return s->wrong;
+}
+
+int sim_last_error(const struct sim *s, int rank)
+{
+	return s->node[rank].last_error;
+}
+
+u32 sim_vectors_held(const struct sim *s)
+{
+	const struct sim_vector *v;
+	u32 i, n = 0;
+
+	for (i = 0; i < s->cfg.members; i++)
+		for (v = s->node[i].held; v; v = v->next)
+			n++;
+	return n;
+}
+
+bool sim_wait_completed(struct sim *s, u32 operations, u64 ns)
+{
+	u64 end = s->now + ns;
+	u32 i;
+
+	for (;;) {
+		for (i = 0; i < s->cfg.members; i++)
+			if (!s->node[i].dead && s->node[i].completed < operations)
+				break;
+		if (i == s->cfg.members)
+			return true;
+		if (s->now >= end || !sim_run(s, s->now + 100 * CNR_USEC))
+			return false;
+	}
+}
+
+void sim_close(struct sim *s, int rank, bool abort)
+{
+	cnr_close(s->node[rank].comm, s->now, abort);
+	sim_pump(s, rank);
+}
+
+struct sim_faults *sim_faults(struct sim *s)
+{
+	return &s->cfg.faults;
+}
+
+u64 sim_sent(const struct sim *s, enum canary_type type)
+{
+	return s->sent[type];
+}
+
+enum canary_drop sim_inject(struct sim *s, int rank, const void *packet, u32 len, int from)
+{
+	struct cnr_in in = {
+		.len = len,
+		.addr = sim_addr(from),
+		.port = cpu_to_be16(CANARY_PORT_BASE),
+	};
+	void *copy = malloc(len > sizeof(struct canary_hdr) ? len : sizeof(struct canary_hdr));
+	enum canary_drop drop;
+
+	memcpy(copy, packet, len);
+	in.hdr = copy;
+	drop = cnr_input(s->node[rank].comm, s->now, &in);
+	free(copy);
+	sim_pump(s, rank);
+	return drop;
+}

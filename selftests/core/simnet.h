@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A network in simulated time around real protocol cores: every member is a struct cnr_comm,
+ * packets travel with delay, and a seeded fault plan drops, repeats, delays and corrupts
+ * them. An optional aggregator (written for the test, independent of bpf/lib) merges
+ * contributions the way a switch may.
+ */
+#ifndef SELFTESTS_CORE_SIMNET_H
+#define SELFTESTS_CORE_SIMNET_H
+
+#include "core/core.h"
+
+#define SIM_MEMBERS_MAX	64
+
+struct sim_faults {
+	u32	drop;		/* all in ppm */
+	u32	repeat;
+	u32	delay;
+	u32	corrupt;
+	u64	delay_ns;	/* how long, for packets that are delayed */
+	/* exact: return true to drop this packet; overrides nothing else */
+	bool	(*filter)(void *arg, int from, int to, const struct canary_hdr *h);
+	void	*filter_arg;
+};
+
+struct sim_config {
+	u32	members;
+	u32	window;
+	u32	mtu;
+	bool	aggregate;	/* put an aggregator in the middle */
+	u64	timeout_ns;	/* of the aggregator */
+	bool	fixed_first;
+	u32	first_block;
+	u64	seed;
+	u64	dead_after;
+	bool	key;
+	struct sim_faults faults;
+};
+
+struct sim;
+
+struct sim *sim_new(const struct sim_config *cfg);
+void sim_free(struct sim *s);
+
+struct cnr_comm *sim_comm(struct sim *s, int rank);
+u64 sim_now(const struct sim *s);
+
+/* Silence a member for ever (its process died), or stop it from posting only. */
+void sim_kill(struct sim *s, int rank);
+
+/* Let time pass until @until (ns) or nothing more happens; false if nothing is left to happen. */
+bool sim_run(struct sim *s, u64 until);
+
+/* Start the rendezvous of @rank; of everybody with -1. */
+void sim_connect(struct sim *s, int rank);
+
+/* Run until everybody is in @state, at most @ns of simulated time. */
+bool sim_wait_state(struct sim *s, enum cnr_state state, u64 ns);
+
+/*
+ * Post a vector at @rank; its content is a function of (seed, rank, operation, index).
+ * @lag: difference in length, for ranks that disagree.
+ */
+int sim_post(struct sim *s, int rank, u32 elements);
+
+/* Operations that completed at @rank so far; checked against the independent sum. */
+u32 sim_completed(const struct sim *s, int rank);
+u32 sim_wrong(const struct sim *s);
+int sim_last_error(const struct sim *s, int rank);
+u32 sim_vectors_held(const struct sim *s);
+
+bool sim_wait_completed(struct sim *s, u32 operations, u64 ns);
+
+void sim_close(struct sim *s, int rank, bool abort);
+
+struct sim_faults *sim_faults(struct sim *s);
+
+/* Packets of @type sent by members since the start */
+u64 sim_sent(const struct sim *s, enum canary_type type);
+
+/* Hand a packet to @rank as if it came from @from. */
+enum canary_drop sim_inject(struct sim *s, int rank, const void *packet, u32 len, int from);
+
+#endif /* SELFTESTS_CORE_SIMNET_H */
