@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * libcanary: allreduce whose additions happen inside the switches of the network.
+ *
+ *	struct canary_params p;
+ *	struct canary *c;
+ *
+ *	canary_params_init(&p);
+ *	canary_params_set(&p, "comm", "7");	... rank, members, root
+ *	canary_open(&p, &c);
+ *	canary_connect(c, 30000);
+ *	canary_allreduce(c, in, out, count, CANARY_INT32, CANARY_OP_SUM);
+ *	canary_close(c);
+ *
+ * A communicator is a group of processes, its members; each has a rank. What is said here
+ * about sections is about "Canary: Congestion-Aware In-Network Allreduce Using Dynamic Trees"
+ * (De Sensi et al.); PROTOCOL.md says how members and switches talk.
+ *
+ * Errors: functions that return int return 0 (or what is documented) on success and a negative
+ * errno on failure; canary_errmsg() has a sentence about it.
+ *
+ * Threads: communicators are independent of each other. On one communicator every function
+ * but canary_close() may be called by any thread at any time; but all members have to post
+ * their operations in the same order, so usually one thread posts. canary_close() must be the
+ * last call. A communicator does not survive fork() in the child.
+ *
+ * Signals: waiting goes on after a signal handler has returned; no call returns -EINTR. A
+ * thread that the library starts blocks all signals.
+ */
+#ifndef CANARY_H
+#define CANARY_H
+
+#include <netinet/in.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* enum canary_operator, enum canary_dtype, CANARY_PORT_BASE, CANARY_PORTS, CANARY_MEMBERS_MAX */
+#include <linux/canary_wire.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** CANARY_COUNT_MAX - longest vector, in elements of 4 bytes */
+#define CANARY_COUNT_MAX	0x3fffffffU
+
+/** CANARY_FOREVER - as a timeout: do not stop waiting */
+#define CANARY_FOREVER		(-1)
+
+/** struct canary - one member's view of a communicator; opaque */
+struct canary;
+
+/**
+ * enum canary_engine - what runs the host side of the protocol
+ * @CANARY_ENGINE_AUTO:		the kernel's, if it is there, else the user one
+ * @CANARY_ENGINE_KERNEL:	socket(AF_CANARY), module canary
+ * @CANARY_ENGINE_USER:		a UDP socket and a thread of this process; needs no privilege
+ */
+enum canary_engine {
+	CANARY_ENGINE_AUTO	= 0,
+	CANARY_ENGINE_KERNEL	= 1,
+	CANARY_ENGINE_USER	= 2,
+};
+
+/**
+ * struct canary_params - what a member has to know about its communicator
+ * @size:	sizeof(struct canary_params), set by canary_params_init()
+ * @comm:	communicator, any number; the same at all members
+ * @rank:	0 .. @members - 1
+ * @members:	1 .. CANARY_MEMBERS_MAX; the same at all members
+ * @engine:	enum canary_engine
+ * @root:	address of rank 0; port 0 means CANARY_PORT_BASE
+ * @bind:	own address; 0.0.0.0 takes the one that the route to @root has, port 0 a free
+ *		port of CANARY_PORT_BASE .. CANARY_PORT_BASE + CANARY_PORTS - 1. Rank 0 is
+ *		bound to @root
+ * @key:	pre-shared key; all zero means none: then accidents are noticed, but not
+ *		attacks. Its presence cannot be told from the outside: a member with another
+ *		key is not let in and does not get an answer
+ * @window:	most blocks in flight: a power of two, 1 .. 1024; 0 = default (64). The
+ *		smallest of all members is agreed
+ * @mtu:	largest IP packet in bytes, 576 .. 9000; 0 = what the route to @root takes. A
+ *		block (section 3.1.3) is what fits the smallest of all members
+ * @dead_after:	ms of silence after which a rank is dead, 100 .. 3600000; 0 = default (5000)
+ * @linger:	ms that canary_close() may go on serving members that still miss results,
+ *		0 .. 3600000; default 2000
+ * @rto_min:	us, shortest patience before a result is asked for, 100 .. 1000000;
+ *		0 = default (10000); the kernel engine has its own
+ * @max_vector:	longest vector in bytes that the kernel engine is to accept; 0 = default.
+ *		The user engine has no such limit
+ */
+struct canary_params {
+	size_t			size;
+	uint32_t		comm;
+	uint16_t		rank;
+	uint16_t		members;
+	uint32_t		engine;
+	struct sockaddr_in	root;
+	struct sockaddr_in	bind;
+	uint8_t			key[16];
+	uint16_t		window;
+	uint16_t		mtu;
+	uint32_t		dead_after;
+	uint32_t		linger;
+	uint32_t		rto_min;
+	uint32_t		max_vector;
+};
+
+/**
+ * canary_params_init() - defaults: rank 0 of 1 member, automatic engine, no key
+ * @params:	is overwritten
+ */
+void canary_params_init(struct canary_params *params);
+
+/**
+ * canary_params_set() - set one parameter from text
+ * @params:	initialised
+ * @name:	a name of the struct above, dashes for underscores: "comm", "rank", "members",
+ *		"engine" (auto, kernel, user), "root" and "bind" (ADDRESS[:PORT], no names),
+ *		"key" (32 hexadecimal digits), "window", "mtu", "dead-after" and "linger"
+ *		(number with ms or s), "rto-min" (number with us or ms), "max-vector" (bytes,
+ *		K, M or G may follow)
+ * @value:	decimal, or hexadecimal after 0x, where a number is wanted
+ *
+ * Return: 0; -ENOENT: no parameter is called so; -EINVAL: not a number, address, ...;
+ * -ERANGE: outside of the range above. canary_errmsg() names range and value.
+ */
+int canary_params_set(struct canary_params *params, const char *name, const char *value);
+
+/**
+ * canary_params_members() - take members, root and bind from a file
+ * @params:	with its rank set
+ * @path:	one line for each rank: RANK ADDRESS[:PORT]; empty lines and # comments are
+ *		ignored. The ranks are 0 .. members - 1, each once, in any order
+ *
+ * Return: 0; a negative errno of open(2); -EINVAL: a line is wrong, a rank is missing or
+ * there twice, an address and port is there twice, @params' rank is not listed.
+ */
+int canary_params_members(struct canary_params *params, const char *path);
+
+/**
+ * canary_open() - create a member; nothing is sent yet
+ * @params:	copied
+ * @comm:	receives the member; canary_close() ends it
+ *
+ * Return: 0; -EINVAL, -ERANGE: a parameter is wrong; -EAFNOSUPPORT: the kernel engine is asked
+ * for and not there; -EADDRINUSE: the port, or all ports, are taken; -EADDRNOTAVAIL: the
+ * address is not one of this machine; -ENETUNREACH: no route to @root; -EEXIST: the kernel has
+ * this communicator and rank already; -ENOMEM, -EMFILE, ...
+ */
+int canary_open(const struct canary_params *params, struct canary **comm);
+
+/**
+ * canary_connect() - rendezvous: returns when every rank is in (PROTOCOL.md, section 4)
+ * @comm:	from canary_open()
+ * @timeout_ms:	CANARY_FOREVER, or how long to wait
+ *
+ * Return: 0; -ETIMEDOUT: ranks are missing, canary_missing() names them, and
+ * the call may be repeated; -EISCONN; errors of an operation (canary_wait()).
+ */
+int canary_connect(struct canary *comm, int timeout_ms);
+
+/**
+ * canary_missing() - ranks that have not joined, or that ended the communicator
+ * @comm:	any state
+ * @ranks:	receives up to @max ranks, may be NULL if @max is 0
+ * @max:	room in @ranks
+ *
+ * Before the rendezvous is complete, a rank other than 0 only knows what rank 0 tells it; if rank
+ * 0 does not answer, that is the one missing.
+ *
+ * Return: how many there are in all, 0 if none is known.
+ */
+unsigned int canary_missing(struct canary *comm, uint16_t *ranks, unsigned int max);
+
+/**
+ * canary_allreduce() - reduce a vector over all members, wait for the result
+ * @comm:	connected
+ * @sendbuf:	@count elements; own contribution
+ * @recvbuf:	@count elements; receives the result, the same bits at every member. May be
+ *		@sendbuf (in place); must not overlap it otherwise
+ * @count:	0 .. CANARY_COUNT_MAX, the same at all members; 0 makes a barrier
+ * @dtype:	CANARY_INT32: 4 bytes, two's complement, byte order of the machine
+ * @op:		CANARY_OP_SUM: wraps around, for each element alone
+ *
+ * The vector is cut into blocks (section 3.1.3) that switches add up on their way to a leader
+ * (3.1.1, 3.1.4) and whose results come back the same way (3.1.2). What gets lost is
+ * sent again (3.3); integers make the result independent of the order of additions.
+ *
+ * Operations that were posted before end first; their results wait for canary_wait().
+ *
+ * Return: as canary_post() (but never -EAGAIN) and canary_wait() without a timeout.
+ */
+int canary_allreduce(struct canary *comm, const void *sendbuf, void *recvbuf, size_t count,
+		     enum canary_dtype dtype, enum canary_operator op);
+
+/**
+ * canary_post() - begin an allreduce and return
+ * @comm, @sendbuf, @recvbuf, @count, @dtype, @op: as for canary_allreduce(). @sendbuf may be
+ *		used again when this returns; @recvbuf belongs to the library until
+ *		canary_wait() or canary_test() has said that the operation ended. So that may
+ *		happen in place, too
+ * @request:	receives a number for canary_wait() and canary_test(), never 0
+ *
+ * Return: 0; -EAGAIN: too many operations are under way, see canary_room(); -ENOTCONN;
+ * -EINVAL: unknown @dtype or @op, overlapping buffers; -EMSGSIZE: @count is too large;
+ * -ENOMEM; or the error that ended the communicator (canary_wait()).
+ */
+int canary_post(struct canary *comm, const void *sendbuf, void *recvbuf, size_t count,
+		enum canary_dtype dtype, enum canary_operator op, uint64_t *request);
+
+/**
+ * canary_room() - wait until canary_post() would not return -EAGAIN
+ * @comm:	connected
+ * @timeout_ms:	CANARY_FOREVER, or how long to wait
+ *
+ * Takes in results of operations under way if there is no other way.
+ *
+ * Return: 0, -ETIMEDOUT, or the error that ended the communicator.
+ */
+int canary_room(struct canary *comm, int timeout_ms);
+
+/**
+ * canary_wait() - wait until an operation has ended
+ * @comm:	connected
+ * @request:	of canary_post(); not valid any more after this has returned anything but
+ *		-ETIMEDOUT
+ * @timeout_ms:	CANARY_FOREVER, or how long to wait. The operation goes on anyway
+ *
+ * Return: 0: the result is in recvbuf. Otherwise recvbuf has undefined content, and:
+ * -ETIMEDOUT: not yet;
+ * -ENOENT: no such request;
+ * -EHOSTDOWN: ranks are dead, they answer nothing (section 3.3);
+ * -ECONNRESET: ranks closed the communicator;
+ * -EPROTO: ranks run another operation or length;
+ * -ECONNABORTED: this member was closed.
+ * All but the first two end the communicator; canary_missing() names the ranks.
+ */
+int canary_wait(struct canary *comm, uint64_t request, int timeout_ms);
+
+/**
+ * canary_test() - has an operation ended? As canary_wait() with a timeout of 0
+ * Return: 1: yes, the result is in recvbuf; 0: not yet; else as canary_wait().
+ */
+int canary_test(struct canary *comm, uint64_t request);
+
+/**
+ * canary_poll_fd() - a descriptor for poll(2) and epoll(7)
+ * @comm:	any state
+ *
+ * It is readable while there is an operation that ended and was not waited for, or
+ * the communicator failed. Only poll it, do not read. canary_close() closes it.
+ *
+ * Return: the descriptor or a negative errno.
+ */
+int canary_poll_fd(struct canary *comm);
+
+/**
+ * canary_close() - end this member
+ * @comm:	not valid afterwards; NULL does nothing
+ *
+ * Operations under way end with -ECONNRESET at the other members. If all have ended,
+ * the member stays, at most params.linger, until the others have their results (the kernel's does
+ * so in the background). Descriptor and requests are gone.
+ */
+void canary_close(struct canary *comm);
+
+/** canary_engine_name() - Return: "kernel" or "user" */
+const char *canary_engine_name(const struct canary *comm);
+
+/** canary_engine_reason() - Return: a sentence why this engine was taken */
+const char *canary_engine_reason(const struct canary *comm);
+
+enum canary_state {
+	CANARY_NEW		= 0,	/* opened */
+	CANARY_CONNECTING	= 1,	/* rendezvous under way */
+	CANARY_CONNECTED	= 2,
+	CANARY_FAILED		= 3,	/* see canary_missing() */
+	CANARY_CLOSED		= 4,
+};
+
+/**
+ * struct canary_info - what there is to know of a communicator
+ * @state:	enum canary_state
+ * @error:	negative errno that ended it, or 0
+ * @comm:	communicator
+ * @epoch:	random number of its incarnation; 0 before it is connected
+ * @rank:	own rank
+ * @members:	how many
+ * @window:	most blocks in flight, as agreed
+ * @elements:	elements in a block, as agreed; 0 before it is connected
+ * @local:	own address
+ * @root:	address of rank 0
+ * @srtt:	us, smoothed time from a contribution to its result
+ */
+struct canary_info {
+	uint32_t		state;
+	int32_t			error;
+	uint32_t		comm;
+	uint32_t		epoch;
+	uint16_t		rank;
+	uint16_t		members;
+	uint16_t		window;
+	uint16_t		elements;
+	struct sockaddr_in	local;
+	struct sockaddr_in	root;
+	uint32_t		srtt;
+};
+
+/**
+ * canary_get_info() - fill in *@info
+ * @size:	sizeof(*@info); later versions may know more
+ * Return: 0, or -EINVAL for a @size that is too small.
+ */
+int canary_get_info(struct canary *comm, struct canary_info *info, size_t size);
+
+/**
+ * struct canary_stat - a counter of a communicator
+ * @name:	for people, words separated by dashes; never freed
+ * @value:	since canary_open()
+ * @drop:	counts packets dropped for the reason @name
+ */
+struct canary_stat {
+	const char	*name;
+	uint64_t	value;
+	int		drop;
+};
+
+/**
+ * canary_stats() - counters, in an order that does not change
+ * @comm:	any state
+ * @stats:	receives up to @max counters, may be NULL if @max is 0
+ * @max:	room in @stats
+ * Return: how many counters there are, or a negative errno.
+ */
+int canary_stats(struct canary *comm, struct canary_stat *stats, int max);
+
+/**
+ * canary_errmsg() - what was wrong with the last call of this thread that failed
+ * Return: a sentence without full stop, valid until the next call into the library by this
+ * thread; "" if none failed.
+ */
+const char *canary_errmsg(void);
+
+/** canary_version() - Return: version of the library, like "0.1.0" */
+const char *canary_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* CANARY_H */

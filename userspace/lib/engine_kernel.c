@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The kernel engine: socket(AF_CANARY), see canary(7).
+ */
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <linux/canary.h>
+#include "lib.h"
+
+#define FAMILY_PARAMETER	"/sys/module/canary/parameters/family"
+
+struct kernel {
+	int			fd;
+	int			family;
+	struct sockaddr_in	root, local;
+};
+
+/* The module borrows a family number, and may have been told to take another. */
+static int read_family(void)
+{
+	FILE *f = fopen(FAMILY_PARAMETER, "re");
+	int family = AF_CANARY;
+
+	if (f) {
+		if (fscanf(f, "%d", &family) != 1)
+			family = AF_CANARY;
+		fclose(f);
+	}
+	return family;
+}
+
+static int get_status(int fd, struct canary_status *status)
+{
+	socklen_t len = sizeof(*status);
+
+	memset(status, 0, sizeof(*status));
+	return getsockopt(fd, SOL_CANARY, CANARY_STATUS, status, &len) ? -errno : 0;
+}
+
+static int kernel_probe(const struct canary_params *params, char *why, size_t len)
+{
+	struct canary_status status;
+	int family = read_family();
+	int fd, err;
+
+	fd = socket(family, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0) {
+		err = -errno;
+		snprintf(why, len, "socket family %d: %s%s", family, strerror(errno),
+			 err == -EAFNOSUPPORT ? " (module canary is not loaded)" : "");
+		return err;
+	}
+	err = get_status(fd, &status);
+	close(fd);
+	if (err) {
+		snprintf(why, len, "socket family %d is not Canary's", family);
+		return -EAFNOSUPPORT;
+	}
+	snprintf(why, len, "socket family %d is there", family);
+	return 0;
+}
+
+static int set_u32(int fd, int option, u32 value, const char *name)
+{
+	if (setsockopt(fd, SOL_CANARY, option, &value, sizeof(value)))
+		return lib_error(-errno, "%s: %u: %s", name, value, strerror(errno));
+	return 0;
+}
+
+static int configure(int fd, const struct canary_params *params)
+{
+	struct canary_comm_req req = {
+		.id = params->comm,
+		.rank = params->rank,
+		.members = params->members,
+		.window = params->window,
+		.mtu = params->mtu,
+	};
+	int err;
+
+	memcpy(req.key, params->key, sizeof(req.key));
+	if (setsockopt(fd, SOL_CANARY, CANARY_COMM, &req, sizeof(req)))
+		return lib_error(-errno, "communicator %u, rank %u of %u: %s", req.id, req.rank,
+				 req.members, strerror(errno));
+	err = set_u32(fd, CANARY_LINGER, params->linger, "linger");
+	if (!err && params->dead_after)
+		err = set_u32(fd, CANARY_DEAD_AFTER, params->dead_after, "dead-after");
+	if (!err && params->max_vector)
+		err = set_u32(fd, CANARY_MAX_VECTOR, params->max_vector, "max-vector");
+	return err;
+}
+
+static int kernel_open(const struct canary_params *params, void **engine)
+{
+	struct kernel *k;
+	int err;
+
+	k = calloc(1, sizeof(*k));
+	if (!k)
+		return lib_error(-ENOMEM, "out of memory");
+	k->family = read_family();
+	k->root = params->root;
+	k->local = params->bind;
+	k->fd = socket(k->family, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (k->fd < 0) {
+		err = lib_error(-errno, "socket family %d: %s", k->family, strerror(errno));
+		goto free;
+	}
+	err = lib_bind(k->fd, k->family, params, &k->local);
+	if (!err)
+		err = configure(k->fd, params);
+	if (err)
+		goto close;
+	*engine = k;
+	return 0;
+close:
+	close(k->fd);
+free:
+	free(k);
+	return err;
+}
+
+/* Return: 0, -ETIMEDOUT, or another negative errno of poll(2). */
+static int wait_for(struct kernel *k, short events, u64 until)
+{
+	struct pollfd pfd = { .fd = k->fd, .events = events };
+	int n;
+
+	do {
+		n = poll(&pfd, 1, lib_poll_timeout(until));
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	return n ? 0 : -ETIMEDOUT;
+}
+
+static int kernel_failure(void *engine, u32 *why)
+{
+	struct canary_status status;
+	struct kernel *k = engine;
+
+	*why = 0;
+	if (get_status(k->fd, &status))
+		return -EIO;
+	*why = status.reason;
+	return status.state == CANARY_ST_FAILED ? -(int)status.error : 0;
+}
+
+static int kernel_connect(void *engine, u64 until)
+{
+	struct kernel *k = engine;
+	struct sockaddr_canary root = {
+		.scan_family = k->family,
+		.scan_port = k->root.sin_port,
+		.scan_addr = k->root.sin_addr.s_addr,
+	};
+	socklen_t len = sizeof(int);
+	int err = 0;
+
+	if (connect(k->fd, (struct sockaddr *)&root, sizeof(root)) == 0)
+		return 0;
+	if (errno != EINPROGRESS && errno != EALREADY && errno != EINTR)
+		return -errno;
+	err = wait_for(k, POLLOUT, until);
+	if (err)
+		return err;
+	if (getsockopt(k->fd, SOL_SOCKET, SO_ERROR, &err, &len))
+		return -errno;
+	return -err;
+}
+
+/* Post once. Return: 0 or a negative errno. */
+static int post_message(struct kernel *k, struct lib_request *req)
+{
+	struct canary_operation op = { .op = req->op, .dtype = req->dtype };
+	union {
+		char buf[CMSG_SPACE(sizeof(op))];
+		struct cmsghdr align;
+	} control = { 0 };
+	struct iovec iov = {
+		.iov_base = (void *)req->sendbuf,
+		.iov_len = (size_t)req->count * 4,
+	};
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control.buf,
+		.msg_controllen = sizeof(control.buf),
+	};
+	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
+	ssize_t n;
+
+	cmsg->cmsg_level = SOL_CANARY;
+	cmsg->cmsg_type = CANARY_OPERATION;
+	cmsg->cmsg_len = CMSG_LEN(sizeof(op));
+	memcpy(CMSG_DATA(cmsg), &op, sizeof(op));
+	do {
+		n = sendmsg(k->fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
+	} while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : 0;
+}
+
+static int kernel_post(void *engine, struct lib_request *req)
+{
+	struct kernel *k = engine;
+	u32 bytes = req->count * 4;
+	int err;
+
+	err = post_message(k, req);
+	/* the limit protects other sockets, not this one from its owner: try to raise it */
+	if (err == -EMSGSIZE &&
+	    !setsockopt(k->fd, SOL_CANARY, CANARY_MAX_VECTOR, &bytes, sizeof(bytes)))
+		err = post_message(k, req);
+	return err;
+}
+
+/* How the oldest operation ended. Return: 0 or -EAGAIN. */
+static int reap_message(struct kernel *k, struct lib_request *req)
+{
+	struct canary_completion done = { .error = ECONNABORTED };
+	union {
+		char buf[CMSG_SPACE(sizeof(done))];
+		struct cmsghdr align;
+	} control = { 0 };
+	struct iovec iov = {
+		.iov_base = req->recvbuf,
+		.iov_len = (size_t)req->count * 4,
+	};
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control.buf,
+		.msg_controllen = sizeof(control.buf),
+	};
+	struct cmsghdr *cmsg;
+	ssize_t n;
+
+	do {
+		n = recvmsg(k->fd, &msg, MSG_DONTWAIT);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0 && errno == EAGAIN)
+		return -EAGAIN;
+	if (n < 0)
+		done.error = errno;
+	cmsg = n < 0 ? NULL : CMSG_FIRSTHDR(&msg);
+	for (; cmsg; cmsg = CMSG_NXTHDR(&msg, cmsg))
+		if (cmsg->cmsg_level == SOL_CANARY && cmsg->cmsg_type == CANARY_COMPLETION)
+			memcpy(&done, CMSG_DATA(cmsg), sizeof(done));
+	req->error = -done.error;
+	req->attempts = done.attempts;
+	return 0;
+}
+
+static int kernel_reap(void *engine, struct lib_request *req, u64 until)
+{
+	struct kernel *k = engine;
+	int err;
+
+	for (;;) {
+		if (!reap_message(k, req))
+			return 0;
+		err = wait_for(k, POLLIN, until);
+		if (err == -ETIMEDOUT)
+			return err;
+		if (err) {
+			req->error = err;
+			return 0;
+		}
+	}
+}
+
+static int kernel_room(void *engine, u64 until)
+{
+	struct canary_status status;
+	struct kernel *k = engine;
+	int err = wait_for(k, POLLOUT, until);
+
+	if (err)
+		return err;
+	err = get_status(k->fd, &status);
+	if (err)
+		return err;
+	if (status.state == CANARY_ST_FAILED)
+		return -(int)status.error;
+	return status.state == CANARY_ST_CONNECTED ? 0 : -ENOTCONN;
+}
+
+static unsigned int kernel_missing(void *engine, u16 *ranks, unsigned int max)
+{
+	socklen_t len = max * sizeof(*ranks);
+	struct canary_status status;
+	struct kernel *k = engine;
+	u16 none;
+
+	if (get_status(k->fd, &status) || !status.missing)
+		return 0;
+	if (getsockopt(k->fd, SOL_CANARY, CANARY_RANKS, max ? ranks : &none, &len))
+		return 0;
+	return max_t(u32, status.missing, len / sizeof(*ranks));
+}
+
+static void kernel_info(void *engine, struct canary_info *info)
+{
+	static const u32 states[] = {
+		[CANARY_ST_NEW] = CANARY_NEW,
+		[CANARY_ST_JOINING] = CANARY_CONNECTING,
+		[CANARY_ST_CONNECTED] = CANARY_CONNECTED,
+		[CANARY_ST_FAILED] = CANARY_FAILED,
+		[CANARY_ST_CLOSED] = CANARY_CLOSED,
+	};
+	struct canary_status status;
+	struct kernel *k = engine;
+
+	info->local = k->local;
+	if (get_status(k->fd, &status))
+		return;
+	info->state = status.state < ARRAY_SIZE(states) ? states[status.state] : CANARY_FAILED;
+	info->error = -(int)status.error;
+	info->epoch = status.epoch;
+	info->window = status.window;
+	info->elements = status.elements;
+	info->srtt = status.srtt_us;
+}
+
+/*
+ * The order is that of the core: a kernel that is older knows fewer counters of either kind, so
+ * it is only right for the module of the same release; others are told apart by their number.
+ */
+static int kernel_stats(void *engine, struct canary_stat *stats, int max)
+{
+	u64 value[CNR_COUNTER_COUNT + CANARY_DROPS];
+	struct kernel *k = engine;
+	socklen_t len = sizeof(value);
+	int i, n = 0;
+
+	if (getsockopt(k->fd, SOL_CANARY, CANARY_STATS, value, &len))
+		return -errno;
+	if (len != sizeof(value))
+		return -EPROTO;
+	for (i = 0; i < CNR_COUNTER_COUNT + CANARY_DROPS; i++) {
+		bool drop = i >= CNR_COUNTER_COUNT;
+
+		if (i == CNR_COUNTER_COUNT + CANARY_DROP_NONE)
+			continue;
+		if (n < max)
+			stats[n] = (struct canary_stat){
+				drop ? cnr_drop_name(i - CNR_COUNTER_COUNT) : cnr_counter_name(i),
+				value[i], drop,
+			};
+		n++;
+	}
+	return n;
+}
+
+static int kernel_poll_fd(void *engine)
+{
+	struct kernel *k = engine;
+
+	return k->fd;
+}
+
+static void kernel_close(void *engine)
+{
+	struct kernel *k = engine;
+
+	close(k->fd);
+	free(k);
+}
+
+const struct lib_engine lib_engine_kernel = {
+	.name = "kernel",
+	.probe = kernel_probe,
+	.open = kernel_open,
+	.connect = kernel_connect,
+	.post = kernel_post,
+	.reap = kernel_reap,
+	.room = kernel_room,
+	.missing = kernel_missing,
+	.failure = kernel_failure,
+	.info = kernel_info,
+	.stats = kernel_stats,
+	.poll_fd = kernel_poll_fd,
+	.close = kernel_close,
+};

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Sentences for people: the last error of each thread, lists of ranks, addresses. And the
+ * clock, which everything that waits shares.
+ */
+#include <arpa/inet.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include "lib.h"
+
+#define ERRMSG_RANKS	16	/* ranks that a message lists */
+
+static __thread char errmsg[512];
+
+CANARY_EXPORT const char *canary_errmsg(void)
+{
+	return errmsg;
+}
+
+CANARY_EXPORT const char *canary_version(void)
+{
+	return CANARY_VERSION_STRING;
+}
+
+int lib_error(int error, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(errmsg, sizeof(errmsg), format, ap);
+	va_end(ap);
+	return error;
+}
+
+const char *lib_address(const struct sockaddr_in *sin)
+{
+	static __thread char text[4][INET_ADDRSTRLEN + 8];
+	static __thread unsigned int next;
+	char *t = text[next++ % ARRAY_SIZE(text)];
+	char addr[INET_ADDRSTRLEN];
+
+	inet_ntop(AF_INET, &sin->sin_addr, addr, sizeof(addr));
+	snprintf(t, sizeof(text[0]), "%s:%u", addr, ntohs(sin->sin_port));
+	return t;
+}
+
+void lib_rank_list(char *text, size_t len, const u16 *ranks, u32 known, u32 n)
+{
+	size_t at = 0;
+	u32 i, last;
+
+	text[0] = 0;
+	for (i = 0; i < known && at < len; i = last + 1) {
+		for (last = i; last + 1 < known && ranks[last + 1] == ranks[last] + 1; last++)
+			;
+		at += snprintf(text + at, len - at, i ? ", %u" : "%u", ranks[i]);
+		if (last > i && at < len)
+			at += snprintf(text + at, len - at, "-%u", ranks[last]);
+	}
+	if (n > known && at < len)
+		snprintf(text + at, len - at, known ? " and %u more" : "%u of them", n - known);
+}
+
+int lib_comm_error(struct canary *c, int error)
+{
+	u16 ranks[ERRMSG_RANKS * 4];
+	const char *s;
+	char list[160];
+	u32 n, why = 0;
+
+	n = c->ops->missing(c->engine, ranks, ARRAY_SIZE(ranks));
+	c->ops->failure(c->engine, &why);
+	lib_rank_list(list, sizeof(list), ranks, min_t(u32, n, ARRAY_SIZE(ranks)), n);
+	s = n == 1 ? "" : "s";
+	if (error == -ETIMEDOUT && n)
+		return lib_error(error, "rendezvous is not complete: rank%s %s of %u missing",
+				 s, list, c->params.members);
+	switch (n ? why : CANARY_ABORT_NONE) {
+	case CANARY_ABORT_DEAD:
+		return lib_error(error, "rank%s %s answer%s nothing and count%s as dead", s, list,
+				 n == 1 ? "s" : "", n == 1 ? "s" : "");
+	case CANARY_ABORT_LEFT:
+		return lib_error(error, "rank%s %s left the communicator", s, list);
+	case CANARY_ABORT_MISMATCH:
+		return lib_error(error, "rank%s %s run%s another operation or length", s, list,
+				 n == 1 ? "s" : "");
+	case CANARY_ABORT_CLOSED:
+		return lib_error(error, "rank%s %s closed the communicator during an operation",
+				 s, list);
+	}
+	if (error == -ETIMEDOUT)
+		return lib_error(error, "timed out");
+	return lib_error(error, "communicator %u: %s", c->params.comm, strerror(-error));
+}
+
+u64 lib_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * CNR_SEC + ts.tv_nsec;
+}
+
+u64 lib_until(int timeout_ms)
+{
+	return timeout_ms < 0 ? CNR_NEVER : lib_now() + timeout_ms * CNR_MSEC;
+}
+
+int lib_poll_timeout(u64 until)
+{
+	u64 now;
+
+	if (until == CNR_NEVER)
+		return -1;
+	now = lib_now();
+	if (now >= until)
+		return 0;
+	return (int)min_t(u64, (until - now + CNR_MSEC - 1) / CNR_MSEC, INT_MAX);
+}
+
+struct timespec lib_timespec(u64 ns)
+{
+	/* years ahead is as good as never, and fits time_t everywhere */
+	ns = min_t(u64, ns, (u64)INT_MAX * CNR_SEC);
+	return (struct timespec){ .tv_sec = ns / CNR_SEC, .tv_nsec = ns % CNR_SEC };
+}

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * struct canary_params: defaults, setting from text, members files, ranges.
+ */
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "lib.h"
+
+#define MTU_MIN		576
+#define MTU_MAX		9000
+#define TIME_MAX_MS	3600000
+
+CANARY_EXPORT void canary_params_init(struct canary_params *params)
+{
+	memset(params, 0, sizeof(*params));
+	params->size = sizeof(*params);
+	params->members = 1;
+	params->linger = 2000;
+	params->root.sin_family = AF_INET;
+	params->bind.sin_family = AF_INET;
+}
+
+struct unit {
+	const char *suffix;
+	u64 factor;
+};
+
+static const struct unit no_units[] = { { "", 1 }, { NULL, 0 } };
+static const struct unit ms_units[] = { { "ms", 1 }, { "s", 1000 }, { NULL, 0 } };
+static const struct unit us_units[] = {
+	{ "us", 1 }, { "ms", 1000 }, { "s", 1000000 }, { NULL, 0 }
+};
+static const struct unit byte_units[] = {
+	{ "", 1 }, { "K", 1 << 10 }, { "M", 1 << 20 }, { "G", 1 << 30 }, { NULL, 0 }
+};
+
+/* A number in [min, max], with one of the suffixes of @units. */
+static int parse_number(const char *name, const char *value, const struct unit *units,
+			u64 min, u64 max, u64 *number)
+{
+	const struct unit *unit;
+	unsigned long long n;
+	char *end;
+
+	errno = 0;
+	n = strtoull(value, &end, value[0] == '0' && value[1] == 'x' ? 16 : 10);
+	for (unit = units; unit->suffix; unit++)
+		if (strcmp(unit->suffix, end) == 0)
+			break;
+	if (!isdigit((unsigned char)value[0]) || !unit->suffix) {
+		if (!units[0].suffix[0])
+			return lib_error(-EINVAL, "%s: '%s' is not a number", name, value);
+		return lib_error(-EINVAL, "%s: '%s' is not a number with %s or %s", name, value,
+				 units[0].suffix, units[1].suffix);
+	}
+	if (errno == ERANGE || n > max / unit->factor || n * unit->factor < min)
+		return lib_error(-ERANGE, "%s: %s is out of range, %llu%s to %llu%s", name, value,
+				 (unsigned long long)min, units[0].suffix,
+				 (unsigned long long)max, units[0].suffix);
+	*number = n * unit->factor;
+	return 0;
+}
+
+static int parse_address(const char *name, const char *value, struct sockaddr_in *sin)
+{
+	char addr[INET_ADDRSTRLEN];
+	const char *colon = strchr(value, ':');
+	size_t len = colon ? (size_t)(colon - value) : strlen(value);
+	struct sockaddr_in parsed = { .sin_family = AF_INET };
+	u64 port;
+	int err;
+
+	if (len < sizeof(addr)) {
+		memcpy(addr, value, len);
+		addr[len] = 0;
+	}
+	if (len >= sizeof(addr) || inet_pton(AF_INET, addr, &parsed.sin_addr) != 1)
+		return lib_error(-EINVAL, "%s: '%s' is not an IPv4 address[:port]", name, value);
+	if (colon) {
+		err = parse_number(name, colon + 1, no_units, CANARY_PORT_BASE,
+				   CANARY_PORT_BASE + CANARY_PORTS - 1, &port);
+		if (err)
+			return err;
+		parsed.sin_port = htons(port);
+	}
+	*sin = parsed;
+	return 0;
+}
+
+static int parse_key(const char *value, u8 key[16])
+{
+	u8 parsed[16];
+	unsigned int byte;
+	int i;
+
+	for (i = 0; i < 32 && isxdigit((unsigned char)value[i]); i++)
+		;
+	if (i != 32 || value[32])
+		return lib_error(-EINVAL, "key: has to be 32 hexadecimal digits");
+	for (i = 0; i < 16; i++) {
+		sscanf(value + 2 * i, "%2x", &byte);
+		parsed[i] = byte;
+	}
+	memcpy(key, parsed, sizeof(parsed));
+	return 0;
+}
+
+static int parse_engine(const char *value, u32 *engine)
+{
+	static const char *const names[] = { "auto", "kernel", "user" };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		if (strcmp(value, names[i]) == 0) {
+			*engine = i;
+			return 0;
+		}
+	}
+	return lib_error(-EINVAL, "engine: '%s' is none of auto, kernel, user", value);
+}
+
+struct number_param {
+	const char *name;
+	const struct unit *units;
+	u64 min, max;
+	size_t offset, size;
+};
+
+#define NUMBER(text, field, units, min, max) \
+	{ text, units, min, max, offsetof(struct canary_params, field), \
+	  sizeof(((struct canary_params *)0)->field) }
+
+static const struct number_param numbers[] = {
+	NUMBER("comm", comm, no_units, 0, UINT32_MAX),
+	NUMBER("rank", rank, no_units, 0, CANARY_MEMBERS_MAX - 1),
+	NUMBER("members", members, no_units, 1, CANARY_MEMBERS_MAX),
+	NUMBER("window", window, no_units, 1, CNR_WINDOW_MAX),
+	NUMBER("mtu", mtu, no_units, MTU_MIN, MTU_MAX),
+	NUMBER("dead-after", dead_after, ms_units, 100, TIME_MAX_MS),
+	NUMBER("linger", linger, ms_units, 0, TIME_MAX_MS),
+	NUMBER("rto-min", rto_min, us_units, 100, 1000000),
+	NUMBER("max-vector", max_vector, byte_units, 4, UINT32_MAX),
+};
+
+static int set_number(struct canary_params *params, const struct number_param *p,
+		      const char *value)
+{
+	void *field = (char *)params + p->offset;
+	u64 number;
+	u32 n32;
+	u16 n16;
+	int err;
+
+	err = parse_number(p->name, value, p->units, p->min, p->max, &number);
+	if (err)
+		return err;
+	if (strcmp(p->name, "window") == 0 && (number & (number - 1)))
+		return lib_error(-ERANGE, "window: %s is not a power of two, 1 to %u", value,
+				 CNR_WINDOW_MAX);
+	n32 = number;
+	n16 = number;
+	memcpy(field, p->size == sizeof(n16) ? (void *)&n16 : (void *)&n32, p->size);
+	return 0;
+}
+
+CANARY_EXPORT int canary_params_set(struct canary_params *params, const char *name,
+				    const char *value)
+{
+	u32 i;
+
+	if (strcmp(name, "root") == 0)
+		return parse_address(name, value, &params->root);
+	if (strcmp(name, "bind") == 0)
+		return parse_address(name, value, &params->bind);
+	if (strcmp(name, "key") == 0)
+		return parse_key(value, params->key);
+	if (strcmp(name, "engine") == 0)
+		return parse_engine(value, &params->engine);
+	for (i = 0; i < ARRAY_SIZE(numbers); i++)
+		if (strcmp(name, numbers[i].name) == 0)
+			return set_number(params, &numbers[i], value);
+	return lib_error(-ENOENT, "there is no parameter '%s'", name);
+}
+
+static int check_range(const char *name, u64 value, u64 min, u64 max)
+{
+	if (value >= min && value <= max)
+		return 0;
+	return lib_error(-ERANGE, "%s: %llu is out of range, %llu to %llu", name,
+			 (unsigned long long)value, (unsigned long long)min,
+			 (unsigned long long)max);
+}
+
+static bool port_ok(const struct sockaddr_in *sin)
+{
+	u16 port = ntohs(sin->sin_port);
+
+	return !port || (port >= CANARY_PORT_BASE && port < CANARY_PORT_BASE + CANARY_PORTS);
+}
+
+/* Addresses: rank 0 sits at root; nobody else can. */
+static int check_addresses(struct canary_params *p)
+{
+	if (!port_ok(&p->root) || !port_ok(&p->bind))
+		return lib_error(-ERANGE, "port: has to be in %u to %u", CANARY_PORT_BASE,
+				 CANARY_PORT_BASE + CANARY_PORTS - 1);
+	if (!p->root.sin_port)
+		p->root.sin_port = htons(CANARY_PORT_BASE);
+	if (p->rank == 0) {
+		if (!p->root.sin_addr.s_addr)
+			p->root.sin_addr = p->bind.sin_addr;
+		if (!p->root.sin_addr.s_addr && p->members == 1)
+			p->root.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+		if (!p->bind.sin_addr.s_addr)
+			p->bind.sin_addr = p->root.sin_addr;
+		if (!p->bind.sin_port)
+			p->bind.sin_port = p->root.sin_port;
+		if (p->bind.sin_addr.s_addr != p->root.sin_addr.s_addr ||
+		    p->bind.sin_port != p->root.sin_port)
+			return lib_error(-EINVAL, "bind: rank 0 has to be bound to root (%s)",
+					 lib_address(&p->root));
+	} else if (p->bind.sin_addr.s_addr == p->root.sin_addr.s_addr &&
+		   p->bind.sin_port == p->root.sin_port) {
+		return lib_error(-EINVAL, "bind: %s is rank 0's", lib_address(&p->bind));
+	}
+	if (!p->root.sin_addr.s_addr)
+		return lib_error(-EINVAL, "root: no address of rank 0 was given");
+	return 0;
+}
+
+int lib_params_check(const struct canary_params *params, struct canary_params *p)
+{
+	int err;
+
+	if (params->size < sizeof(*p))
+		return lib_error(-EINVAL, "params: not initialised by canary_params_init()");
+	*p = *params;
+	err = check_range("members", p->members, 1, CANARY_MEMBERS_MAX);
+	if (!err)
+		err = check_range("rank", p->rank, 0, p->members - 1);
+	if (!err)
+		err = check_range("engine", p->engine, CANARY_ENGINE_AUTO, CANARY_ENGINE_USER);
+	if (!err && p->window)
+		err = check_range("window", p->window, 1, CNR_WINDOW_MAX);
+	if (!err && p->mtu)
+		err = check_range("mtu", p->mtu, MTU_MIN, MTU_MAX);
+	if (!err && p->dead_after)
+		err = check_range("dead-after (ms)", p->dead_after, 100, TIME_MAX_MS);
+	if (!err)
+		err = check_range("linger (ms)", p->linger, 0, TIME_MAX_MS);
+	if (!err && p->rto_min)
+		err = check_range("rto-min (us)", p->rto_min, 100, 1000000);
+	if (!err && (p->window & (p->window - 1)))
+		err = lib_error(-ERANGE, "window: %u is not a power of two", p->window);
+	return err ?: check_addresses(p);
+}
+
+/* Addresses of the ranks that a members file has told so far. */
+struct members {
+	struct sockaddr_in	*sin;
+	u32			n;
+};
+
+static int members_line(struct members *m, const char *path, unsigned int number, char *line)
+{
+	char *save, *rank_text, *addr_text;
+	struct sockaddr_in sin;
+	u64 rank;
+
+	line[strcspn(line, "#\n")] = 0;
+	rank_text = strtok_r(line, " \t\r", &save);
+	if (!rank_text)
+		return 0;
+	addr_text = strtok_r(NULL, " \t\r", &save);
+	if (!addr_text || strtok_r(NULL, " \t\r", &save))
+		return lib_error(-EINVAL, "%s:%u: not of the form RANK ADDRESS[:PORT]", path,
+				 number);
+	if (parse_number("rank", rank_text, no_units, 0, CANARY_MEMBERS_MAX - 1, &rank) ||
+	    parse_address("address", addr_text, &sin))
+		return lib_error(-EINVAL, "%s:%u: not of the form RANK ADDRESS[:PORT]: '%s %s'",
+				 path, number, rank_text, addr_text);
+	if (!sin.sin_port)
+		sin.sin_port = htons(CANARY_PORT_BASE);
+	if (m->sin[rank].sin_port)
+		return lib_error(-EINVAL, "%s:%u: rank %u was there before", path, number,
+				 (u32)rank);
+	m->sin[rank] = sin;
+	m->n = max_t(u32, m->n, rank + 1);
+	return 0;
+}
+
+static int sin_compare(const void *a, const void *b)
+{
+	const struct sockaddr_in *x = a, *y = b;
+
+	if (x->sin_addr.s_addr != y->sin_addr.s_addr)
+		return x->sin_addr.s_addr < y->sin_addr.s_addr ? -1 : 1;
+	return (int)x->sin_port - (int)y->sin_port;
+}
+
+static int members_take(struct members *m, struct canary_params *params, const char *path)
+{
+	u32 i;
+
+	for (i = 0; i < m->n; i++)
+		if (!m->sin[i].sin_port)
+			return lib_error(-EINVAL, "%s: rank %u is missing", path, i);
+	if (params->rank >= m->n)
+		return lib_error(-EINVAL, "%s: rank %u is not listed (%u ranks are)", path,
+				 params->rank, m->n);
+	params->members = m->n;
+	params->root = m->sin[0];
+	params->bind = m->sin[params->rank];
+	qsort(m->sin, m->n, sizeof(*m->sin), sin_compare);
+	for (i = 1; i < m->n; i++)
+		if (sin_compare(&m->sin[i - 1], &m->sin[i]) == 0)
+			return lib_error(-EINVAL, "%s: two ranks have the address %s", path,
+					 lib_address(&m->sin[i]));
+	return 0;
+}
+
+CANARY_EXPORT int canary_params_members(struct canary_params *params, const char *path)
+{
+	struct members m = { 0 };
+	unsigned int number = 0;
+	char line[256];
+	int err = 0;
+	FILE *file;
+
+	file = fopen(path, "re");
+	if (!file)
+		return lib_error(-errno, "%s: %s", path, strerror(errno));
+	m.sin = calloc(CANARY_MEMBERS_MAX, sizeof(*m.sin));
+	if (!m.sin)
+		err = lib_error(-ENOMEM, "out of memory");
+	while (!err && fgets(line, sizeof(line), file)) {
+		number++;
+		if (!strchr(line, '\n') && !feof(file))
+			err = lib_error(-EINVAL, "%s:%u: line too long", path, number);
+		else
+			err = members_line(&m, path, number, line);
+	}
+	if (!err && ferror(file))
+		err = lib_error(-EIO, "%s: %s", path, strerror(errno));
+	if (!err)
+		err = members_take(&m, params, path);
+	free(m.sin);
+	fclose(file);
+	return err;
+}

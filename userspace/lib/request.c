@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Operations of the API: post, wait, and the blocking call made of both.
+ *
+ * Requests are kept in the order of posting. Whoever waits reaps the oldest one that has not
+ * ended, for everybody; others wait for him. So results of any engine may be asked for in
+ * any order and by any thread.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "lib.h"
+
+static int check(const void *sendbuf, void *recvbuf, size_t count, enum canary_dtype dtype,
+		 enum canary_operator op)
+{
+	const char *s = sendbuf, *r = recvbuf;
+
+	if (dtype != CANARY_INT32)
+		return lib_error(-EINVAL, "type %d is not known", dtype);
+	if (op != CANARY_OP_SUM)
+		return lib_error(-EINVAL, "operator %d is not known", op);
+	if (count > CANARY_COUNT_MAX)
+		return lib_error(-EMSGSIZE, "count: %zu is out of range, 0 to %u", count,
+				 CANARY_COUNT_MAX);
+	if (count && (!s || !r))
+		return lib_error(-EINVAL, "buffer is NULL");
+	if (s != r && s < r + count * 4 && r < s + count * 4)
+		return lib_error(-EINVAL, "buffers overlap");
+	return 0;
+}
+
+CANARY_EXPORT int canary_post(struct canary *c, const void *sendbuf, void *recvbuf, size_t count,
+			      enum canary_dtype dtype, enum canary_operator op,
+			      uint64_t *request)
+{
+	struct lib_request *req;
+	int err;
+
+	err = check(sendbuf, recvbuf, count, dtype, op);
+	if (err)
+		return err;
+	req = calloc(1, sizeof(*req));
+	if (!req)
+		return lib_error(-ENOMEM, "out of memory");
+	req->sendbuf = sendbuf;
+	req->recvbuf = recvbuf;
+	req->count = count;
+	req->dtype = dtype;
+	req->op = op;
+	/* one lock for engine and list: the order of both is the same */
+	pthread_mutex_lock(&c->lock);
+	err = c->ops->post(c->engine, req);
+	if (!err) {
+		req->id = c->next_id++;
+		*request = req->id;
+		*c->tail = req;
+		c->tail = &req->next;
+	}
+	pthread_mutex_unlock(&c->lock);
+	if (!err)
+		return 0;
+	free(req);
+	if (err == -EAGAIN)
+		return lib_error(err, "too many operations are under way");
+	if (err == -ENOTCONN)
+		return lib_error(err, "not connected");
+	return lib_comm_error(c, err);
+}
+
+static struct lib_request *oldest_running(struct canary *c)
+{
+	struct lib_request *req;
+
+	for (req = c->head; req && req->ended; req = req->next)
+		;
+	return req;
+}
+
+/*
+ * reap_one() - have @req, the oldest one running, end; or wait until another thread did something
+ * Called and left with the lock held, which is given up meanwhile.
+ * Return: 0 or -ETIMEDOUT.
+ */
+static int reap_one(struct canary *c, struct lib_request *req, u64 until)
+{
+	struct timespec ts = lib_timespec(until);
+	int err;
+
+	if (c->reaping) {
+		err = -pthread_cond_timedwait(&c->ended, &c->lock, &ts);
+		return err == -ETIMEDOUT ? err : 0;
+	}
+	c->reaping = true;
+	pthread_mutex_unlock(&c->lock);
+	err = c->ops->reap(c->engine, req, until);
+	pthread_mutex_lock(&c->lock);
+	c->reaping = false;
+	if (!err)
+		req->ended = true;
+	pthread_cond_broadcast(&c->ended);
+	return err;
+}
+
+static struct lib_request **find(struct canary *c, u64 id)
+{
+	struct lib_request **at;
+
+	for (at = &c->head; *at; at = &(*at)->next)
+		if ((*at)->id == id)
+			return at;
+	return NULL;
+}
+
+static int wait_until(struct canary *c, u64 id, u64 until)
+{
+	struct lib_request **at, *req;
+	int err = 0;
+
+	pthread_mutex_lock(&c->lock);
+	for (;;) {
+		at = find(c, id);
+		if (!at) {
+			err = -ENOENT;
+			break;
+		}
+		req = *at;
+		if (req->ended || err)
+			break;
+		err = reap_one(c, oldest_running(c), until);
+	}
+	if (at && req->ended) {
+		*at = req->next;
+		if (c->tail == &req->next)
+			c->tail = at;
+		err = req->error;
+		free(req);
+	}
+	pthread_mutex_unlock(&c->lock);
+	return err;
+}
+
+CANARY_EXPORT int canary_wait(struct canary *c, uint64_t request, int timeout_ms)
+{
+	int err = wait_until(c, request, lib_until(timeout_ms));
+
+	switch (err) {
+	case 0:
+		return 0;
+	case -ETIMEDOUT:
+		return lib_error(err, "the operation has not ended yet");
+	case -ENOENT:
+		return lib_error(err, "no such request");
+	}
+	return lib_comm_error(c, err);
+}
+
+CANARY_EXPORT int canary_test(struct canary *c, uint64_t request)
+{
+	int err = canary_wait(c, request, 0);
+
+	if (err == -ETIMEDOUT)
+		return 0;
+	return err ?: 1;
+}
+
+CANARY_EXPORT int canary_room(struct canary *c, int timeout_ms)
+{
+	u64 until = lib_until(timeout_ms);
+	struct lib_request *req;
+	int err;
+
+	/* room without waiting is the usual case */
+	err = c->ops->room(c->engine, 0);
+	while (err == -ETIMEDOUT && lib_now() < until) {
+		pthread_mutex_lock(&c->lock);
+		req = oldest_running(c);
+		if (req)
+			err = reap_one(c, req, until);
+		pthread_mutex_unlock(&c->lock);
+		if (!req)
+			err = c->ops->room(c->engine, until);
+		else if (!err)
+			err = c->ops->room(c->engine, 0);
+	}
+	if (err == -ETIMEDOUT)
+		return lib_error(err, "too many operations are under way");
+	return err ? lib_comm_error(c, err) : 0;
+}
+
+CANARY_EXPORT int canary_allreduce(struct canary *c, const void *sendbuf, void *recvbuf,
+				   size_t count, enum canary_dtype dtype, enum canary_operator op)
+{
+	u64 request;
+	int err;
+
+	for (;;) {
+		err = canary_post(c, sendbuf, recvbuf, count, dtype, op, &request);
+		if (err != -EAGAIN)
+			break;
+		err = canary_room(c, CANARY_FOREVER);
+		if (err)
+			return err;
+	}
+	return err ?: canary_wait(c, request, CANARY_FOREVER);
+}

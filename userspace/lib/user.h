@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The user engine's parts: its socket with packets waiting to be sent, the place where other
+ * processes can look at it, and the engine itself.
+ */
+#ifndef CANARY_LIB_USER_H
+#define CANARY_LIB_USER_H
+
+#include <sys/socket.h>
+#include "lib.h"
+
+#define USER_BATCH	64	/* packets a system call */
+#define USER_PACKET	4096	/* room for the longest message, and to see that one is longer */
+
+/* Packets that the core gave out and the socket has not taken yet */
+struct user_out {
+	struct mmsghdr		msg[USER_BATCH];
+	struct iovec		iov[USER_BATCH];
+	struct sockaddr_in	addr[USER_BATCH];
+	u8			data[USER_BATCH][USER_PACKET] __attribute__((aligned(64)));
+	unsigned int		first, n;
+	unsigned int		refused;	/* times in a row that there were no buffers */
+};
+
+/* Packets as they come */
+struct user_in {
+	struct mmsghdr		msg[USER_BATCH];
+	struct iovec		iov[USER_BATCH];
+	struct sockaddr_in	addr[USER_BATCH];
+	u8			data[USER_BATCH][USER_PACKET] __attribute__((aligned(64)));
+};
+
+enum user_flush {
+	USER_SENT,	/* all is gone */
+	USER_FULL,	/* wait until the socket is writable */
+	USER_LATER,	/* the machine is short of buffers: again in a while */
+};
+
+/*
+ * user_socket_open() - the UDP socket of a member
+ * @local:	address, port 0 for a free one; 0.0.0.0 for that of the route to @root. Receives
+ *		both
+ * Return: the socket, or a negative errno with a sentence.
+ */
+int user_socket_open(const struct canary_params *params, struct sockaddr_in *local);
+
+/*
+ * user_path_mtu() - IP packet size towards the others
+ * That of the route to rank 0; at rank 0 that of the interface with @local's address.
+ */
+int user_path_mtu(const struct canary_params *params, const struct sockaddr_in *local);
+
+void user_out_init(struct user_out *out);
+void user_in_init(struct user_in *in);
+
+/* user_out_add() - there is room (n < USER_BATCH) */
+void user_out_add(struct user_out *out, const struct cnr_out *packet);
+
+/* user_out_flush() - send all; what is refused for good is counted in @drop */
+enum user_flush user_out_flush(struct user_out *out, int sock, u64 *drop);
+
+/* user_in_receive() - Return: packets in @in, 0 if there are none */
+int user_in_receive(struct user_in *in, int sock);
+
+/* A socket in the file system that tells about this member whoever connects */
+struct user_publish {
+	int	fd;		/* listening, or -1: nobody can look */
+	char	path[108];
+};
+
+void user_publish_open(struct user_publish *p);
+
+/* user_publish_answer() - tell one who asks; @info and @stats are up to date */
+void user_publish_answer(struct user_publish *p, const struct canary_info *info,
+			 const struct cnr_stats *stats);
+
+void user_publish_close(struct user_publish *p);
+
+#endif /* CANARY_LIB_USER_H */

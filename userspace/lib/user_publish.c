@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Where other processes can look at a user engine: a UNIX socket in the file system that tells
+ * everything to whoever connects, one "KIND NAME VALUE" a line: n number, s string, c counter,
+ * d drop reason. `canary comm show` and `canary stats` ask. That there is none is no error.
+ */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include "user.h"
+
+/* A directory that is ours alone: in /tmp somebody else may have made it. */
+static bool own_directory(const char *path, mode_t mode)
+{
+	struct stat st;
+
+	if (mkdir(path, mode) && errno != EEXIST)
+		return false;
+	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+	       !(st.st_mode & 022) && access(path, W_OK) == 0;
+}
+
+static bool find_directory(char *path, size_t len)
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+
+	snprintf(path, len, "/run/canary");
+	if (geteuid() == 0 && own_directory(path, 0755))
+		return true;
+	if (runtime && (size_t)snprintf(path, len, "%s/canary", runtime) < len &&
+	    own_directory(path, 0700))
+		return true;
+	snprintf(path, len, "/tmp/canary-%u", (unsigned int)geteuid());
+	return own_directory(path, 0700);
+}
+
+void user_publish_open(struct user_publish *p)
+{
+	static atomic_uint serial;
+	struct sockaddr_un sun = { .sun_family = AF_UNIX };
+	char dir[64];
+
+	p->fd = -1;
+	if (!find_directory(dir, sizeof(dir)))
+		return;
+	snprintf(p->path, sizeof(p->path), "%s/comm-%d-%u.sock", dir, (int)getpid(),
+		 atomic_fetch_add(&serial, 1));
+	memcpy(sun.sun_path, p->path, sizeof(sun.sun_path));
+	p->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (p->fd < 0)
+		return;
+	/* a leftover of a process that had our number */
+	unlink(p->path);
+	if (bind(p->fd, (struct sockaddr *)&sun, sizeof(sun)) || listen(p->fd, 8)) {
+		close(p->fd);
+		p->fd = -1;
+	}
+}
+
+static void write_info(FILE *f, const struct canary_info *info)
+{
+	static const char *const states[] = {
+		"new", "connecting", "connected", "failed", "closed",
+	};
+
+	fprintf(f, "s engine user\ns state %s\n",
+		info->state < ARRAY_SIZE(states) ? states[info->state] : "?");
+	fprintf(f, "n pid %d\ns command %s\n", (int)getpid(), program_invocation_short_name);
+	fprintf(f, "n comm %u\nn rank %u\nn members %u\n", info->comm, info->rank,
+		info->members);
+	fprintf(f, "s local %s\ns root %s\n", lib_address(&info->local),
+		lib_address(&info->root));
+	fprintf(f, "n epoch %u\nn elements %u\nn window %u\nn srtt_us %u\nn error %d\n",
+		info->epoch, info->elements, info->window, info->srtt, -info->error);
+}
+
+void user_publish_answer(struct user_publish *p, const struct canary_info *info,
+			 const struct cnr_stats *stats)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f;
+	int fd, i;
+
+	fd = accept4(p->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd < 0)
+		return;
+	f = open_memstream(&text, &len);
+	if (f) {
+		write_info(f, info);
+		for (i = 0; i < CNR_COUNTER_COUNT; i++)
+			fprintf(f, "c %s %llu\n", cnr_counter_name(i),
+				(unsigned long long)stats->counter[i]);
+		for (i = CANARY_DROP_NONE + 1; i < CANARY_DROPS; i++)
+			fprintf(f, "d %s %llu\n", cnr_drop_name(i),
+				(unsigned long long)stats->drop[i]);
+		fclose(f);
+		/* one who reads slowly gets what fits: it is more than there is to tell */
+		send(fd, text, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+		free(text);
+	}
+	close(fd);
+}
+
+void user_publish_close(struct user_publish *p)
+{
+	if (p->fd < 0)
+		return;
+	unlink(p->path);
+	close(p->fd);
+	p->fd = -1;
+}

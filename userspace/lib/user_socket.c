@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The user engine's UDP socket: address, port, path MTU, batches of packets in and out.
+ */
+#include <ifaddrs.h>
+#include <limits.h>
+#include <net/if.h>
+#include <netinet/ip.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include "user.h"
+
+/* A leader may be sent a window by every member at once. */
+#define SOCKET_BUFFER	(8 << 20)
+
+#define REFUSED_MAX	20	/* retries of USER_LATER before a packet is given up */
+
+static int interface_mtu(int fd, const char *name)
+{
+	struct ifreq ifr = { 0 };
+
+	strncpy(ifr.ifr_name, name, sizeof(ifr.ifr_name) - 1);
+	return ioctl(fd, SIOCGIFMTU, &ifr) ? -errno : ifr.ifr_mtu;
+}
+
+/*
+ * MTU of the interface that has the address. A routed host may have it on its loopback
+ * device; then the smallest of all real interfaces.
+ */
+static int local_mtu(int fd, const struct sockaddr_in *local)
+{
+	bool on_loopback = true, loopback_net = ntohl(local->sin_addr.s_addr) >> 24 == 127;
+	struct ifaddrs *all, *i;
+	int mtu, least = INT_MAX;
+
+	if (getifaddrs(&all))
+		return -errno;
+	for (i = all; i; i = i->ifa_next) {
+		if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET ||
+		    ((struct sockaddr_in *)i->ifa_addr)->sin_addr.s_addr != local->sin_addr.s_addr)
+			continue;
+		on_loopback = i->ifa_flags & IFF_LOOPBACK;
+		mtu = interface_mtu(fd, i->ifa_name);
+		if (!on_loopback || loopback_net)
+			least = min_t(int, mtu, least);
+	}
+	for (i = all; i && on_loopback && !loopback_net; i = i->ifa_next) {
+		if (i->ifa_flags & IFF_LOOPBACK || !(i->ifa_flags & IFF_UP))
+			continue;
+		mtu = interface_mtu(fd, i->ifa_name);
+		if (mtu > 0)
+			least = min_t(int, mtu, least);
+	}
+	freeifaddrs(all);
+	return least;
+}
+
+int user_path_mtu(const struct canary_params *params, const struct sockaddr_in *local)
+{
+	struct sockaddr_in address = *local;
+	socklen_t len = sizeof(int);
+	int fd, mtu;
+
+	fd = lib_open_routed(params, &address);
+	if (fd < 0)
+		return fd;
+	if (params->rank == 0)
+		mtu = local_mtu(fd, local);
+	else if (getsockopt(fd, IPPROTO_IP, IP_MTU, &mtu, &len))
+		mtu = -errno;
+	close(fd);
+	if (mtu < 0)
+		return lib_error(mtu, "MTU of the path: %s", strerror(-mtu));
+	if (params->mtu)
+		mtu = min_t(int, mtu, params->mtu);
+	/* larger packets would not carry more */
+	mtu = min_t(int, mtu, CANARY_PAYLOAD_MAX + CANARY_IP_OVERHEAD);
+	if (mtu < 576)
+		return lib_error(-EMSGSIZE, "MTU of the path to %s is %d, less than 576",
+				 lib_address(&params->root), mtu);
+	return mtu;
+}
+
+static void set_buffer(int fd, int force, int option)
+{
+	int size = SOCKET_BUFFER;
+
+	if (setsockopt(fd, SOL_SOCKET, force, &size, sizeof(size)))
+		setsockopt(fd, SOL_SOCKET, option, &size, sizeof(size));
+}
+
+/* Switches change payloads, so UDP checksums are off (PROTOCOL.md, "Addressing"). */
+static int set_options(int fd)
+{
+	int one = 1, pmtu = IP_PMTUDISC_DO;
+
+	set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF);
+	set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF);
+	if (setsockopt(fd, SOL_SOCKET, SO_NO_CHECK, &one, sizeof(one)) ||
+	    setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &pmtu, sizeof(pmtu)))
+		return lib_error(-errno, "UDP socket options: %s", strerror(errno));
+	return 0;
+}
+
+int user_socket_open(const struct canary_params *params, struct sockaddr_in *local)
+{
+	int fd, err;
+
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return lib_error(-errno, "UDP socket: %s", strerror(errno));
+	err = set_options(fd);
+	if (!err)
+		err = lib_bind(fd, AF_INET, params, local);
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+void user_out_init(struct user_out *out)
+{
+	int i;
+
+	for (i = 0; i < USER_BATCH; i++) {
+		out->iov[i].iov_base = out->data[i];
+		out->msg[i].msg_hdr.msg_iov = &out->iov[i];
+		out->msg[i].msg_hdr.msg_iovlen = 1;
+		out->msg[i].msg_hdr.msg_name = &out->addr[i];
+		out->msg[i].msg_hdr.msg_namelen = sizeof(out->addr[i]);
+		out->addr[i].sin_family = AF_INET;
+	}
+}
+
+void user_in_init(struct user_in *in)
+{
+	int i;
+
+	for (i = 0; i < USER_BATCH; i++) {
+		in->iov[i].iov_base = in->data[i];
+		in->iov[i].iov_len = sizeof(in->data[i]);
+		in->msg[i].msg_hdr.msg_iov = &in->iov[i];
+		in->msg[i].msg_hdr.msg_iovlen = 1;
+		in->msg[i].msg_hdr.msg_name = &in->addr[i];
+	}
+}
+
+void user_out_add(struct user_out *out, const struct cnr_out *packet)
+{
+	unsigned int i = out->n++;
+
+	memcpy(out->data[i], &packet->hdr, sizeof(packet->hdr));
+	if (packet->len)
+		memcpy(out->data[i] + sizeof(packet->hdr), packet->payload, packet->len);
+	out->iov[i].iov_len = sizeof(packet->hdr) + packet->len;
+	out->addr[i].sin_addr.s_addr = packet->addr;
+	out->addr[i].sin_port = packet->port;
+}
+
+static enum canary_drop refusal(int error)
+{
+	switch (error) {
+	case EMSGSIZE:
+		return CANARY_DROP_MTU;
+	case ENETUNREACH:
+	case EHOSTUNREACH:
+	case ENETDOWN:
+		return CANARY_DROP_NOROUTE;
+	case ENOMEM:
+		return CANARY_DROP_NOMEM;
+	}
+	return CANARY_DROP_XMIT;
+}
+
+enum user_flush user_out_flush(struct user_out *out, int sock, u64 *drop)
+{
+	int sent;
+
+	while (out->first < out->n) {
+		sent = sendmmsg(sock, out->msg + out->first, out->n - out->first, MSG_DONTWAIT);
+		if (sent > 0) {
+			out->first += sent;
+			out->refused = 0;
+			continue;
+		}
+		if (errno == EINTR)
+			continue;
+		if (errno == EAGAIN)
+			return USER_FULL;
+		if ((errno == ENOBUFS || errno == ENOMEM) && out->refused++ < REFUSED_MAX)
+			return USER_LATER;
+		drop[refusal(errno)]++;
+		out->refused = 0;
+		out->first++;
+	}
+	out->first = 0;
+	out->n = 0;
+	return USER_SENT;
+}
+
+int user_in_receive(struct user_in *in, int sock)
+{
+	int i, n;
+
+	for (i = 0; i < USER_BATCH; i++)
+		in->msg[i].msg_hdr.msg_namelen = sizeof(in->addr[i]);
+	do {
+		n = recvmmsg(sock, in->msg, USER_BATCH, MSG_DONTWAIT, NULL);
+	} while (n < 0 && errno == EINTR);
+	return max_t(int, n, 0);
+}
