@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Subcommands of canary, each in a file of its own. */
+#ifndef CANARY_CMDS_H
+#define CANARY_CMDS_H
+
+/*
+ * argv[0] is the name of the subcommand. Return the exit status: 0, 1 for a failure, 2 for
+ * a usage error. A command that is not linked in is reported as such.
+ */
+int cmd_allreduce(int argc, char **argv) __attribute__((weak));
+int cmd_perf(int argc, char **argv) __attribute__((weak));
+int cmd_comm(int argc, char **argv) __attribute__((weak));
+int cmd_stats(int argc, char **argv) __attribute__((weak));
+int cmd_switch(int argc, char **argv) __attribute__((weak));
+int cmd_fault(int argc, char **argv) __attribute__((weak));
+
+#endif /* CANARY_CMDS_H */

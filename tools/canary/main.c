@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* canary COMMAND ...: one tool, a table of commands. */
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmds.h"
+
+struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *help;
+};
+
+static int cmd_help(int argc, char **argv);
+static int cmd_version(int argc, char **argv);
+
+static const struct command commands[] = {
+	{ "allreduce", cmd_allreduce, "sum a vector over all members of a communicator" },
+	{ "perf", cmd_perf, "measure collectives, in the columns of nccl-tests" },
+	{ "comm", cmd_comm, "show communicators of this machine" },
+	{ "stats", cmd_stats, "show counters of this machine's engines" },
+	{ "switch", cmd_switch, "run a switch, show running ones" },
+	{ "fault", cmd_fault, "inject faults on a link" },
+	{ "help", cmd_help, "this list" },
+	{ "version", cmd_version, "version of the tool" },
+};
+
+static void usage(FILE *out)
+{
+	size_t i;
+
+	fprintf(out, "usage: canary COMMAND [ARGUMENTS]\n\n");
+	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (commands[i].run)
+			fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].help);
+	fprintf(out, "\ncanary COMMAND --help tells more.\n");
+}
+
+static int cmd_help(int argc, char **argv)
+{
+	usage(stdout);
+	return 0;
+}
+
+static int cmd_version(int argc, char **argv)
+{
+	printf("canary %s\n", CANARY_VERSION_STRING);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : "";
+	size_t i;
+
+	if (!strcmp(name, "-h") || !strcmp(name, "--help"))
+		name = "help";
+	if (!strcmp(name, "-V") || !strcmp(name, "--version"))
+		name = "version";
+	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		if (strcmp(name, commands[i].name))
+			continue;
+		if (commands[i].run)
+			return commands[i].run(argc - 1, argv + 1);
+		fprintf(stderr, "canary: %s is not part of this build\n", name);
+		return 2;
+	}
+	if (*name)
+		fprintf(stderr, "canary: unknown command '%s'\n", name);
+	usage(stderr);
+	return 2;
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* canary switch run|show: the arguments of the switch daemon and of its client. */
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "userspace/switchd/switchd.h"
+#include "cmds.h"
+
+static void usage(FILE *out)
+{
+	fprintf(out,
+		"usage: canary switch run --ports DEV[:fast|:shaped],... [OPTIONS]\n"
+		"       canary switch show [-j] [--name NAME]\n"
+		"\n"
+		"  -p, --ports LIST        devices of the switch; may be given more than once\n"
+		"  -a, --address A         the switch's own address (first global /32 of lo)\n"
+		"  -m, --mode MODE         fast: output by XDP; shaped: through the port's qdisc (fast)\n"
+		"  -t, --timeout TIME      from the first contribution to sending on, 10us to 1s (1ms)\n"
+		"  -l, --lifetime TIME     of soft state, 10ms to 3600s (5s)\n"
+		"  -s, --slots N           blocks at a time, a power of two from %d to %d (2048)\n"
+		"  -c, --children N        children of a block, 1 to %d (%d)\n"
+		"  -C, --clock sleep|poll  how to wait for deadlines (sleep)\n"
+		"  -n, --name NAME         for show (the host's name)\n"
+		"  -S, --sysctl            set ip_forward, rp_filter, accept_local as needed; they stay set\n"
+		"  -r, --realtime          clock thread under SCHED_FIFO\n"
+		"  -v, --verbose           more messages\n"
+		"  -j, --json              show: one line of JSON for each switch\n",
+		CSW_SLOTS_MIN, CSW_SLOTS_MAX, CSW_CHILDREN_MAX, CSW_CHILDREN_MAX);
+}
+
+typedef int (*option_fn)(struct switchd_options *o, const char *text, char *err, size_t len);
+
+static const struct option run_options[] = {
+	{ "ports", required_argument, NULL, 'p' },
+	{ "address", required_argument, NULL, 'a' },
+	{ "mode", required_argument, NULL, 'm' },
+	{ "timeout", required_argument, NULL, 't' },
+	{ "lifetime", required_argument, NULL, 'l' },
+	{ "slots", required_argument, NULL, 's' },
+	{ "children", required_argument, NULL, 'c' },
+	{ "clock", required_argument, NULL, 'C' },
+	{ "name", required_argument, NULL, 'n' },
+	{ "sysctl", no_argument, NULL, 'S' },
+	{ "realtime", no_argument, NULL, 'r' },
+	{ "verbose", no_argument, NULL, 'v' },
+	{ "help", no_argument, NULL, 'h' },
+	{ 0 }
+};
+
+static option_fn value_option(int c)
+{
+	switch (c) {
+	case 'p':
+		return switchd_option_ports;
+	case 'a':
+		return switchd_option_address;
+	case 'm':
+		return switchd_option_mode;
+	case 't':
+		return switchd_option_timeout;
+	case 'l':
+		return switchd_option_lifetime;
+	case 's':
+		return switchd_option_slots;
+	case 'c':
+		return switchd_option_children;
+	case 'C':
+		return switchd_option_clock;
+	case 'n':
+		return switchd_option_name;
+	}
+	return NULL;
+}
+
+static int refuse(const char *err)
+{
+	fprintf(stderr, "canary switch run: %s\n", err);
+	return 2;
+}
+
+static int run(int argc, char **argv)
+{
+	struct switchd_options o;
+	char err[256];
+	option_fn fn;
+	int c;
+
+	switchd_options_init(&o);
+	while ((c = getopt_long(argc, argv, "p:a:m:t:l:s:c:C:n:Srvh", run_options, NULL)) != -1) {
+		fn = value_option(c);
+		if (fn) {
+			if (fn(&o, optarg, err, sizeof(err)))
+				return refuse(err);
+			continue;
+		}
+		switch (c) {
+		case 'S':
+			o.sysctl = true;
+			break;
+		case 'r':
+			o.realtime = true;
+			break;
+		case 'v':
+			o.verbose = true;
+			break;
+		case 'h':
+			usage(stdout);
+			return 0;
+		default:
+			return 2;
+		}
+	}
+	if (optind < argc) {
+		snprintf(err, sizeof(err), "unexpected argument '%s'", argv[optind]);
+		return refuse(err);
+	}
+	if (switchd_options_check(&o, err, sizeof(err)))
+		return refuse(err);
+	return switchd_run(&o);
+}
+
+static int show(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "json", no_argument, NULL, 'j' },
+		{ "name", required_argument, NULL, 'n' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 }
+	};
+	const char *name = NULL;
+	bool json = false;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "jn:h", options, NULL)) != -1) {
+		switch (c) {
+		case 'j':
+			json = true;
+			break;
+		case 'n':
+			name = optarg;
+			break;
+		case 'h':
+			usage(stdout);
+			return 0;
+		default:
+			return 2;
+		}
+	}
+	if (optind < argc) {
+		fprintf(stderr, "canary switch show: unexpected argument '%s'\n", argv[optind]);
+		return 2;
+	}
+	return switchd_show(name, json);
+}
+
+int cmd_switch(int argc, char **argv)
+{
+	const char *verb = argc > 1 ? argv[1] : "";
+
+	if (!strcmp(verb, "run"))
+		return run(argc - 1, argv + 1);
+	if (!strcmp(verb, "show"))
+		return show(argc - 1, argv + 1);
+	if (!strcmp(verb, "-h") || !strcmp(verb, "--help") || !strcmp(verb, "help")) {
+		usage(stdout);
+		return 0;
+	}
+	if (*verb)
+		fprintf(stderr, "canary switch: unknown verb '%s'\n", verb);
+	usage(stderr);
+	return 2;
+}

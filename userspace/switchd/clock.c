@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The clock: emits blocks that are due and that no traffic carried away, by running
+ * canary_flush on live frames. It sleeps until the deadline of the first block that is still
+ * collecting, and without any deadline once the queue is empty, until a program writes to the
+ * "wake" ring buffer. A live frame pretends to be received on a port, so that one which is
+ * passed on to the kernel meets that port's tc filter.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+
+#include "internal.h"
+
+#define NS_PER_S	1000000000ULL
+#define BURST		256	/* frames between two looks at the stop flag */
+#define LOOK_AHEAD	64	/* queue entries examined for one that is still collecting */
+#define STUCK_NS	200000	/* the head does not move: somebody holds the lock */
+#define NAP_NS		(NS_PER_S / 10)	/* longest sleep: what stopping may take */
+#define RT_PRIORITY	10
+
+/* Large enough for the largest block; the program writes headers and cuts the frame */
+#define FRAME_SIZE	(ETH_HLEN + CANARY_IP_OVERHEAD + CANARY_PAYLOAD_MAX)
+
+static uint8_t frame[FRAME_SIZE];
+
+uint64_t sw_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * NS_PER_S + ts.tv_nsec;
+}
+
+static uint32_t load(const uint32_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+}
+
+static bool stopping(struct clock *c)
+{
+	return __atomic_load_n(&c->stop, __ATOMIC_RELAXED);
+}
+
+static const struct csw_queue_entry *entry(const struct dataplane *dp, uint32_t i)
+{
+	return &dp->queue[i & (dp->queue_len - 1)];
+}
+
+/* One live frame through canary_flush */
+static int flush_one(struct switchd *sw)
+{
+	struct clock *c = &sw->clock;
+	struct xdp_md ctx = {
+		.data_end = FRAME_SIZE,
+		.ingress_ifindex = load(&c->ingress),
+	};
+	LIBBPF_OPTS(bpf_test_run_opts, opts,
+		    .data_in = frame, .data_size_in = FRAME_SIZE,
+		    .ctx_in = &ctx, .ctx_size_in = sizeof(ctx),
+		    .repeat = 1, .batch_size = 1, .flags = BPF_F_TEST_XDP_LIVE_FRAMES);
+	int ret;
+
+	if (!ctx.ingress_ifindex)
+		return -ENODEV;
+	ret = bpf_prog_test_run_opts(sw->dp.flush_fd, &opts);
+	__atomic_add_fetch(&c->frames, 1, __ATOMIC_RELAXED);
+	if (ret && ret != -EINTR) {
+		__atomic_add_fetch(&c->errors, 1, __ATOMIC_RELAXED);
+		__atomic_store_n(&c->last_error, ret, __ATOMIC_RELAXED);
+	}
+	return ret;
+}
+
+/* Emit what is due. Return the time to look again (0: at once); ~0: the queue is empty. */
+static uint64_t emit(struct switchd *sw)
+{
+	const struct dataplane *dp = &sw->dp;
+	uint32_t head, n;
+	uint64_t now;
+
+	for (n = 0; n < BURST; n++) {
+		head = load(&dp->queue_ctl->head);
+		if (head == load(&dp->queue_ctl->tail))
+			return ~0ULL;
+		now = sw_now();
+		if (entry(dp, head)->deadline > now)
+			return entry(dp, head)->deadline;
+		if (flush_one(sw) || load(&dp->queue_ctl->head) == head)
+			return now + STUCK_NS;
+	}
+	return 0;
+}
+
+/*
+ * Blocks that were completed stay in the queue until they are due. Sleep past them: whatever
+ * is queued from now on is due a whole timeout from now.
+ */
+static uint64_t next_deadline(const struct dataplane *dp)
+{
+	uint64_t limit = sw_now() + dp->config->timeout_ns, next = limit;
+	const struct csw_descriptor *d;
+	const struct csw_queue_entry *e;
+	uint32_t i, head, tail;
+
+	head = load(&dp->queue_ctl->head);
+	tail = load(&dp->queue_ctl->tail);
+	for (i = 0; i < LOOK_AHEAD && head + i != tail; i++) {
+		e = entry(dp, head + i);
+		if (e->deadline > limit)
+			break;
+		next = e->deadline;
+		if (e->slot >= dp->slots)
+			break;
+		d = dataplane_slot(dp, e->slot);
+		if (load(&d->generation) == e->generation && d->state == CSW_COLLECTING)
+			break;
+	}
+	return next < limit ? next : limit;
+}
+
+static void sleep_until(uint64_t when)
+{
+	struct timespec ts = { .tv_sec = when / NS_PER_S, .tv_nsec = when % NS_PER_S };
+
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
+}
+
+/* Nothing queued: have programs wake us. Who enqueues after this sees the flag. */
+static void sleep_empty(struct switchd *sw)
+{
+	struct csw_queue_ctl *ctl = sw->dp.queue_ctl;
+	struct epoll_event event;
+
+	__atomic_store_n(&ctl->sleeping, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&ctl->head, __ATOMIC_SEQ_CST) ==
+	    __atomic_load_n(&ctl->tail, __ATOMIC_SEQ_CST)) {
+		epoll_wait(sw->clock.epoll, &event, 1, -1);
+		ring_buffer__consume(sw->clock.wake);
+	}
+	__atomic_store_n(&ctl->sleeping, 0, __ATOMIC_SEQ_CST);
+}
+
+static void *clock_main(void *arg)
+{
+	struct switchd *sw = arg;
+	struct clock *c = &sw->clock;
+	bool poll = sw->opt->clock == SWITCHD_CLOCK_POLL;
+	uint64_t next, deadline, nap;
+
+	prctl(PR_SET_NAME, "clock");
+	/* the default slack of 50 us would be most of a short timeout */
+	prctl(PR_SET_TIMERSLACK, 1UL);
+	while (!stopping(c)) {
+		next = emit(sw);
+		if (poll || !next)
+			continue;
+		__atomic_add_fetch(&c->wakeups, 1, __ATOMIC_RELAXED);
+		if (next == ~0ULL) {
+			sleep_empty(sw);
+			continue;
+		}
+		deadline = next_deadline(&sw->dp);
+		nap = sw_now() + NAP_NS;
+		next = deadline > next ? deadline : next;
+		sleep_until(next < nap ? next : nap);
+	}
+	return NULL;
+}
+
+static int ignore_sample(void *ctx, void *data, size_t size)
+{
+	return 0;
+}
+
+static void set_realtime(struct switchd *sw)
+{
+	struct sched_param param = { .sched_priority = RT_PRIORITY };
+	int ret = pthread_setschedparam(sw->clock.thread, SCHED_FIFO, &param);
+
+	if (ret)
+		sw_warn(sw, "clock thread without real-time priority: %s", strerror(ret));
+}
+
+int clock_start(struct switchd *sw)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	struct clock *c = &sw->clock;
+	sigset_t all, old;
+	int ret;
+
+	c->wake = ring_buffer__new(sw->dp.wake_fd, ignore_sample, NULL, NULL);
+	c->epoll = epoll_create1(EPOLL_CLOEXEC);
+	c->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (!c->wake || c->epoll < 0 || c->stop_fd < 0) {
+		ret = -errno;
+		goto fail;
+	}
+	if (epoll_ctl(c->epoll, EPOLL_CTL_ADD, c->stop_fd, &event) ||
+	    epoll_ctl(c->epoll, EPOLL_CTL_ADD, ring_buffer__epoll_fd(c->wake), &event)) {
+		ret = -errno;
+		goto fail;
+	}
+	/* signals are the main thread's */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	ret = -pthread_create(&c->thread, NULL, clock_main, sw);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (ret)
+		goto fail;
+	c->running = true;
+	if (sw->opt->realtime)
+		set_realtime(sw);
+	return 0;
+fail:
+	sw_error(sw, "cannot start the clock: %s", strerror(-ret));
+	clock_stop(sw);
+	return ret;
+}
+
+void clock_stop(struct switchd *sw)
+{
+	struct clock *c = &sw->clock;
+	uint64_t one = 1;
+
+	if (c->running) {
+		__atomic_store_n(&c->stop, true, __ATOMIC_RELAXED);
+		if (write(c->stop_fd, &one, sizeof(one)) < 0)
+			sw_error(sw, "cannot wake the clock: %s", strerror(errno));
+		pthread_join(c->thread, NULL);
+		c->running = false;
+	}
+	ring_buffer__free(c->wake);
+	c->wake = NULL;
+	if (c->epoll >= 0)
+		close(c->epoll);
+	if (c->stop_fd >= 0)
+		close(c->stop_fd);
+	c->epoll = -1;
+	c->stop_fd = -1;
+}
+
+/* Any port with an XDP program will do */
+void clock_choose_ingress(struct switchd *sw)
+{
+	uint32_t ifindex = 0;
+	unsigned int i;
+
+	for (i = 0; i < sw->ports && !ifindex; i++)
+		if (sw->port[i].xdp_link >= 0 && sw->port[i].tc_attached)
+			ifindex = sw->port[i].ifindex;
+	__atomic_store_n(&sw->clock.ingress, ifindex, __ATOMIC_RELEASE);
+}

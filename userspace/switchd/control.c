@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The control socket, /run/canary/switch-NAME.sock: a client sends "json\n" or "text\n" and
+ * gets the state of the switch. The main loop never
+ * waits long for a client.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "internal.h"
+
+#define ANSWER_MAX	(1 << 20)
+
+/* Is somebody listening at @path? */
+static bool in_use(const struct sockaddr_un *sun)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	bool used = fd >= 0 && !connect(fd, (const struct sockaddr *)sun, sizeof(*sun));
+
+	if (fd >= 0)
+		close(fd);
+	return used;
+}
+
+int control_open(struct switchd *sw)
+{
+	struct sockaddr_un sun = { .sun_family = AF_UNIX };
+	struct control *c = &sw->control;
+	int fd;
+
+	snprintf(sun.sun_path, sizeof(sun.sun_path), SWITCHD_RUN_DIR "/switch-%s.sock", sw->name);
+	if (mkdir(SWITCHD_RUN_DIR, 0755) && errno != EEXIST) {
+		sw_error(sw, "cannot make %s: %s", SWITCHD_RUN_DIR, strerror(errno));
+		return -errno;
+	}
+	if (in_use(&sun)) {
+		sw_error(sw, "a switch of that name is running already (--name gives another)");
+		return -EADDRINUSE;
+	}
+	unlink(sun.sun_path);	/* of a killed daemon */
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&sun, sizeof(sun)) || listen(fd, 8)) {
+		sw_error(sw, "cannot listen at %s: %s", sun.sun_path, strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		return -errno;
+	}
+	/* looking is harmless, so everybody may */
+	if (chmod(sun.sun_path, 0666))
+		sw_warn(sw, "%s: %s", sun.sun_path, strerror(errno));
+	c->fd = fd;
+	strcpy(c->path, sun.sun_path);
+	return 0;
+}
+
+static void answer(struct switchd *sw, int fd, const char *request)
+{
+	int room = ANSWER_MAX;
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out;
+
+	out = open_memstream(&text, &len);
+	if (!out)
+		return;
+	if (!strcmp(request, "json\n"))
+		report_json(sw, out);
+	else if (!strcmp(request, "text\n"))
+		report_text(sw, out);
+	else
+		fprintf(out, "unknown request\n");
+	if (!fclose(out)) {
+		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
+		if (send(fd, text, len, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)len)
+			sw_debug(sw, "a client of the control socket did not get its answer");
+	}
+	free(text);
+}
+
+void control_accept(struct switchd *sw)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	struct control *c = &sw->control;
+	unsigned int i;
+	int fd;
+
+	fd = accept4(c->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd < 0)
+		return;
+	for (i = 0; i < CONTROL_CLIENTS && c->client[i]; i++)
+		;
+	event.data.u64 = CONTROL_TAG + i;
+	if (i == CONTROL_CLIENTS || epoll_ctl(sw->epoll, EPOLL_CTL_ADD, fd, &event)) {
+		close(fd);
+		return;
+	}
+	c->client[i] = fd;
+	c->age[i] = 0;
+}
+
+void control_serve(struct switchd *sw, unsigned int i)
+{
+	struct control *c = &sw->control;
+	char request[16] = { 0 };
+	ssize_t n;
+
+	if (i >= CONTROL_CLIENTS || !c->client[i])
+		return;
+	n = recv(c->client[i], request, sizeof(request) - 1, 0);
+	if (n > 0)
+		answer(sw, c->client[i], request);
+	close(c->client[i]);
+	c->client[i] = 0;
+}
+
+/* Clients that connected and say nothing */
+void control_tick(struct switchd *sw)
+{
+	struct control *c = &sw->control;
+	unsigned int i;
+
+	for (i = 0; i < CONTROL_CLIENTS; i++) {
+		if (c->client[i] && c->age[i]++) {
+			close(c->client[i]);
+			c->client[i] = 0;
+		}
+	}
+}
+
+void control_close(struct switchd *sw)
+{
+	struct control *c = &sw->control;
+	unsigned int i;
+
+	for (i = 0; i < CONTROL_CLIENTS; i++)
+		if (c->client[i])
+			close(c->client[i]);
+	if (c->fd < 0)
+		return;
+	unlink(c->path);
+	close(c->fd);
+	c->fd = -1;
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The data plane: programs and maps are loaded with sizes by options, the configuration is
+ * filled in and what the clock and the reports look at is mapped. The only file that knows
+ * the skeleton.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <sys/mman.h>
+
+#include "internal.h"
+#include "canary_switch.skel.h"
+
+static bool verbose;
+
+/* libbpf explains itself only when asked: the errors that matter get a message of ours */
+static int print(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	return verbose ? vfprintf(stderr, fmt, ap) : 0;
+}
+
+static void *map_whole(int fd, size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static int map_state(struct dataplane *dp)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+
+	dp->descriptor_size = (sizeof(struct csw_descriptor) + 7) & ~7UL;
+	dp->descriptors_bytes = (dp->slots * dp->descriptor_size + page - 1) & ~(page - 1);
+	dp->queue_bytes = (dp->queue_len * sizeof(*dp->queue) + page - 1) & ~(page - 1);
+	dp->descriptors = map_whole(bpf_map__fd(dp->skel->maps.descriptors), dp->descriptors_bytes);
+	dp->queue = map_whole(bpf_map__fd(dp->skel->maps.queue), dp->queue_bytes);
+	return dp->descriptors && dp->queue ? 0 : -errno;
+}
+
+static int set_sizes(struct dataplane *dp)
+{
+	int ret;
+
+	ret = bpf_map__set_max_entries(dp->skel->maps.descriptors, dp->slots);
+	if (!ret)
+		ret = bpf_map__set_max_entries(dp->skel->maps.queue, dp->queue_len);
+	return ret;
+}
+
+static void take_fds(struct dataplane *dp)
+{
+	const struct canary_switch_bpf *s = dp->skel;
+
+	dp->xdp_fd = bpf_program__fd(s->progs.canary_xdp);
+	dp->tc_fd = bpf_program__fd(s->progs.canary_tc);
+	dp->flush_fd = bpf_program__fd(s->progs.canary_flush);
+	dp->ports_fd = bpf_map__fd(s->maps.ports);
+	dp->devmap_fd = bpf_map__fd(s->maps.devmap);
+	dp->routes_fd = bpf_map__fd(s->maps.routes);
+	dp->neighbours_fd = bpf_map__fd(s->maps.neighbours);
+	dp->counters_fd = bpf_map__fd(s->maps.counters);
+	dp->wake_fd = bpf_map__fd(s->maps.wake);
+	dp->routes_max = bpf_map__max_entries(s->maps.routes);
+	dp->neighbours_max = bpf_map__max_entries(s->maps.neighbours);
+	dp->ports_max = bpf_map__max_entries(s->maps.ports);
+}
+
+static void configure(struct switchd *sw)
+{
+	struct csw_config *c = sw->dp.config;
+
+	c->addr = sw->address.s_addr;
+	c->port = htons(CANARY_PORT_BASE);
+	c->slot_mask = sw->dp.slots - 1;
+	c->queue_mask = sw->dp.queue_len - 1;
+	c->children_max = sw->opt->children;
+	c->timeout_ns = sw->opt->timeout_ns;
+	c->lifetime_ns = sw->opt->lifetime_ns;
+}
+
+int dataplane_load(struct switchd *sw)
+{
+	struct dataplane *dp = &sw->dp;
+	int ret;
+
+	verbose = sw->opt->verbose;
+	libbpf_set_print(print);
+	dp->slots = sw->opt->slots;
+	dp->queue_len = 2 * dp->slots;
+	dp->skel = canary_switch_bpf__open();
+	if (!dp->skel) {
+		ret = -errno;
+		goto fail;
+	}
+	dp->config = &dp->skel->bss->config;
+	dp->queue_ctl = &dp->skel->bss->queue_ctl;
+	configure(sw);
+	ret = set_sizes(dp);
+	if (!ret)
+		ret = canary_switch_bpf__load(dp->skel);
+	if (ret)
+		goto fail;
+	/* loading moved the variables */
+	dp->config = &dp->skel->bss->config;
+	dp->queue_ctl = &dp->skel->bss->queue_ctl;
+	take_fds(dp);
+	ret = map_state(dp);
+	if (ret)
+		goto fail;
+	if (sw->ports <= dp->ports_max)
+		return 0;
+	sw_error(sw, "%u ports, at most %u", sw->ports, dp->ports_max);
+	ret = -E2BIG;
+	goto unload;
+fail:
+	sw_error(sw, "cannot load the switch programs: %s%s", strerror(-ret),
+		 ret == -ENOMEM ? " (--slots takes less memory)" : verbose ? "" : " (-v tells more)");
+unload:
+	dataplane_unload(sw);
+	return ret;
+}
+
+void dataplane_unload(struct switchd *sw)
+{
+	struct dataplane *dp = &sw->dp;
+
+	if (dp->descriptors)
+		munmap((void *)dp->descriptors, dp->descriptors_bytes);
+	if (dp->queue)
+		munmap((void *)dp->queue, dp->queue_bytes);
+	dp->descriptors = NULL;
+	dp->queue = NULL;
+	canary_switch_bpf__destroy(dp->skel);
+	dp->skel = NULL;
+}

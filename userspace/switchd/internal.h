@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Nouns of the switch daemon and what they do for each other. The main thread owns
+ * everything; the clock thread only touches struct clock and the mapped data plane.
+ */
+#ifndef CANARY_SWITCHD_INTERNAL_H
+#define CANARY_SWITCHD_INTERNAL_H
+
+#include <pthread.h>
+#include <stdio.h>
+
+#include <libmnl/libmnl.h>
+#include <linux/if_ether.h>
+
+#include "switchd.h"
+
+struct canary_switch_bpf;
+struct ring_buffer;
+struct switchd;
+
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+
+/* log.c: standard error */
+__attribute__((format(printf, 2, 3)))
+void sw_error(const struct switchd *sw, const char *fmt, ...);
+__attribute__((format(printf, 2, 3)))
+void sw_warn(const struct switchd *sw, const char *fmt, ...);
+__attribute__((format(printf, 2, 3)))
+void sw_info(const struct switchd *sw, const char *fmt, ...);
+__attribute__((format(printf, 2, 3)))
+void sw_debug(const struct switchd *sw, const char *fmt, ...);
+
+/* rtnl.c: rtnetlink requests and notifications */
+struct rtnl {
+	struct mnl_socket *ask;		/* requests and dumps, blocking */
+	struct mnl_socket *hear;	/* multicast, non-blocking */
+	unsigned int seq;
+};
+
+int rtnl_open(struct rtnl *nl);
+void rtnl_close(struct rtnl *nl);
+/* Send @nlh, give what comes back to @cb (may be NULL). Return 0 or -errno. */
+int rtnl_talk(struct rtnl *nl, struct nlmsghdr *nlh, mnl_cb_t cb, void *arg);
+/* Dump: @size bytes of a zeroed family header @header follow the netlink header. */
+int rtnl_dump(struct rtnl *nl, uint16_t type, const void *header, size_t size, mnl_cb_t cb,
+	      void *arg);
+/* Attributes by type, of a message after @offset or inside of @nest */
+void rtnl_attrs(const struct nlmsghdr *nlh, size_t offset, const struct nlattr **tb, int max);
+void rtnl_attrs_nested(const struct nlattr *nest, const struct nlattr **tb, int max);
+
+/* dataplane.c: the loaded programs and maps */
+struct dataplane {
+	struct canary_switch_bpf *skel;
+	struct csw_config *config;
+	struct csw_queue_ctl *queue_ctl;
+	const struct csw_queue_entry *queue;
+	const struct csw_descriptor *descriptors;
+	size_t descriptor_size;		/* distance of two in the map */
+	size_t queue_bytes, descriptors_bytes;
+	uint32_t slots, queue_len;
+	int xdp_fd, tc_fd, flush_fd;
+	int ports_fd, devmap_fd, routes_fd, neighbours_fd, counters_fd, wake_fd;
+	uint32_t routes_max, neighbours_max, ports_max;
+};
+
+int dataplane_load(struct switchd *sw);
+void dataplane_unload(struct switchd *sw);
+
+static inline const struct csw_descriptor *dataplane_slot(const struct dataplane *dp, uint32_t i)
+{
+	return (const void *)((const char *)dp->descriptors + (size_t)i * dp->descriptor_size);
+}
+
+/* ports.c: devices of the switch */
+enum port_peer {
+	PEER_NONE,	/* no veth */
+	PEER_OK,	/* takes redirected frames */
+	PEER_DEAF,	/* neither GRO nor XDP: redirected frames vanish */
+	PEER_UNKNOWN,	/* in a namespace that cannot be looked into */
+};
+
+struct port {
+	const struct switchd_port_option *option;
+	enum csw_mode mode;
+	unsigned int ifindex;		/* 0: the device is not there */
+	uint32_t mtu;
+	uint32_t flags;			/* IFF_* */
+	uint16_t type;			/* ARPHRD_* */
+	uint8_t mac[ETH_ALEN];
+	char kind[16];			/* "veth", ... */
+	unsigned int peer_ifindex;
+	int peer_nsid;			/* -1: this namespace */
+	enum port_peer peer;
+	int xdp_link;			/* fd of the bpf_link, or -1 */
+	bool xdp_native;
+	bool tc_attached;
+	bool qdisc_ours;
+};
+
+int ports_find(struct switchd *sw);
+/* Tell the data plane about every attached port */
+int port_publish(struct switchd *sw, struct port *port);
+void port_withdraw(struct switchd *sw, struct port *port);
+struct port *port_by_ifindex(struct switchd *sw, unsigned int ifindex);
+void ports_link_event(struct switchd *sw, const struct nlmsghdr *nlh);
+void ports_resync(struct switchd *sw);
+
+/* attach.c: programs on ports */
+int port_attach(struct switchd *sw, struct port *port);
+void port_detach(struct switchd *sw, struct port *port);
+int port_refuse_taken(struct switchd *sw, const struct port *port);
+
+/* peer.c: does the other end of a veth take redirected frames? */
+void ports_check_peers(struct switchd *sw);
+
+/* checks.c: what else a switch needs from its machine */
+int check_privileges(struct switchd *sw);
+int check_address(struct switchd *sw);
+void check_sysctls(struct switchd *sw);
+void check_rules(struct switchd *sw);
+
+/* routes.c: the kernel's routing table in the data plane */
+struct route {
+	struct csw_route_key key;
+	uint32_t rank;			/* order of tables, then of the dump */
+	uint32_t metric;
+	uint32_t order;
+	struct csw_route value;
+};
+
+struct routes {
+	struct route *route;
+	size_t n;
+	bool dirty;
+	bool overflow;
+	uint64_t not_before;		/* next dump, ns */
+	uint64_t syncs;
+};
+
+void routes_event(struct switchd *sw);
+int routes_sync(struct switchd *sw);
+void routes_free(struct switchd *sw);
+
+/* neigh.c: usable neighbours in the data plane */
+struct neigh {
+	struct neigh *next;
+	struct csw_neigh_key key;
+	struct csw_neigh value;
+	uint16_t state;			/* NUD_*; 0: the kernel has no entry */
+	bool in_map;
+	bool seen;			/* in the dump under way */
+	bool wanted;			/* a next hop: keep it resolved */
+	uint8_t wait, backoff;		/* ticks until the next attempt */
+};
+
+#define NEIGH_BUCKETS	256
+
+struct neighbours {
+	struct neigh *bucket[NEIGH_BUCKETS];
+	uint32_t n, in_map;
+	bool full;			/* said so */
+	uint64_t moved;			/* packets sent by the data plane, last tick */
+};
+
+int neigh_sync(struct switchd *sw);
+void neigh_event(struct switchd *sw, const struct nlmsghdr *nlh);
+/* Route synchronisation: forget what is wanted, name it again, ask for what is missing */
+void neigh_want_begin(struct switchd *sw);
+void neigh_want(struct switchd *sw, unsigned int ifindex, __be32 addr);
+void neigh_want_end(struct switchd *sw);
+void neigh_tick(struct switchd *sw);
+void neigh_free(struct switchd *sw);
+
+/* clock.c: emits what is due and was not carried away by traffic */
+struct clock {
+	pthread_t thread;
+	bool running;
+	bool stop;			/* atomic */
+	uint32_t ingress;		/* atomic; device that live frames pretend to come from */
+	int epoll, stop_fd;
+	struct ring_buffer *wake;
+	uint64_t wakeups;		/* atomic; how often it slept */
+	uint64_t frames;		/* atomic; runs of the flush program */
+	uint64_t errors;		/* atomic; of BPF_PROG_RUN */
+	int last_error;			/* atomic */
+};
+
+int clock_start(struct switchd *sw);
+void clock_stop(struct switchd *sw);
+void clock_choose_ingress(struct switchd *sw);
+
+/* counters.c */
+struct counters {
+	uint64_t counter[CSW_COUNTER_COUNT];
+	uint64_t drop[64];
+	unsigned int drops;
+};
+
+int counters_read(struct switchd *sw, struct counters *c);
+uint64_t counters_read_one(struct switchd *sw, enum csw_counter which);
+const char *counter_name(unsigned int i);
+const char *counter_help(unsigned int i);
+const char *drop_name(unsigned int i);
+const char *drop_help(unsigned int i);
+
+/* control.c: the UNIX socket */
+#define CONTROL_CLIENTS	16
+#define CONTROL_TAG	0x100		/* epoll data of client 0 */
+
+struct control {
+	int fd;
+	char path[128];
+	int client[CONTROL_CLIENTS];	/* 0: none */
+	unsigned int age[CONTROL_CLIENTS];
+};
+
+int control_open(struct switchd *sw);
+void control_accept(struct switchd *sw);
+void control_serve(struct switchd *sw, unsigned int client);
+void control_tick(struct switchd *sw);
+void control_close(struct switchd *sw);
+
+/* report.c: the state of the switch for people and for programs */
+void report_text(struct switchd *sw, FILE *out);
+void report_json(struct switchd *sw, FILE *out);
+
+uint64_t sw_now(void);
+
+/**
+ * struct switchd - one daemon
+ * Lifetime: switchd_run(). Everything in it belongs to the main thread but @clock.
+ */
+struct switchd {
+	const struct switchd_options *opt;
+	char name[SWITCHD_NAME_MAX + 1];
+	struct in_addr address;
+	uint64_t started;
+	struct rtnl rtnl;
+	struct dataplane dp;
+	struct port port[SWITCHD_PORTS_MAX];
+	unsigned int ports;
+	struct routes routes;
+	struct neighbours neighbours;
+	struct clock clock;
+	struct control control;
+	int epoll, signal_fd, timer_fd, tick_fd;
+	uint64_t ticks;
+	bool stop;
+};
+
+#endif /* CANARY_SWITCHD_INTERNAL_H */

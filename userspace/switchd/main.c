@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The daemon's life: checks, load, fill the maps, attach, then one epoll loop for
+ * notifications, the control socket, signals and timers, and everything undone in reverse.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <linux/rtnetlink.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+
+#include "internal.h"
+
+#define NS_PER_S	1000000000ULL
+#define TICK_S		5
+#define PEER_CHECK_TICK	1	/* by then neighbouring switches have attached, too */
+#define HEAR_BUFFER	32768
+#define EVENTS		16
+
+enum { FD_SIGNAL, FD_RTNL, FD_CONTROL, FD_TIMER, FD_TICK };
+
+static int watch(struct switchd *sw, int fd, uint64_t tag)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.u64 = tag };
+
+	if (fd < 0 || epoll_ctl(sw->epoll, EPOLL_CTL_ADD, fd, &event))
+		return -errno;
+	return 0;
+}
+
+static int open_loop(struct switchd *sw)
+{
+	struct itimerspec tick = { .it_interval.tv_sec = TICK_S, .it_value.tv_sec = TICK_S };
+	sigset_t set;
+	int ret;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	sw->epoll = epoll_create1(EPOLL_CLOEXEC);
+	sw->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	sw->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	sw->tick_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (sw->epoll < 0)
+		return -errno;
+	ret = watch(sw, sw->signal_fd, FD_SIGNAL);
+	if (!ret)
+		ret = watch(sw, sw->timer_fd, FD_TIMER);
+	if (!ret)
+		ret = watch(sw, sw->tick_fd, FD_TICK);
+	if (!ret)
+		ret = watch(sw, mnl_socket_get_fd(sw->rtnl.hear), FD_RTNL);
+	if (!ret)
+		ret = watch(sw, sw->control.fd, FD_CONTROL);
+	if (!ret && timerfd_settime(sw->tick_fd, 0, &tick, NULL))
+		ret = -errno;
+	return ret;
+}
+
+static void close_loop(struct switchd *sw)
+{
+	int *fds[] = { &sw->epoll, &sw->signal_fd, &sw->timer_fd, &sw->tick_fd };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(fds); i++) {
+		if (*fds[i] >= 0)
+			close(*fds[i]);
+		*fds[i] = -1;
+	}
+}
+
+static int heard(const struct nlmsghdr *nlh, void *arg)
+{
+	struct switchd *sw = arg;
+
+	switch (nlh->nlmsg_type) {
+	case RTM_NEWNEIGH:
+	case RTM_DELNEIGH:
+		neigh_event(sw, nlh);
+		break;
+	case RTM_NEWLINK:
+	case RTM_DELLINK:
+		ports_link_event(sw, nlh);
+		routes_event(sw);
+		break;
+	case RTM_NEWRULE:
+	case RTM_DELRULE:
+		check_rules(sw);
+		break;
+	default:	/* routes, next hops, addresses */
+		routes_event(sw);
+	}
+	return MNL_CB_OK;
+}
+
+/* Routes first: they decide about next hops that neighbours are wanted for */
+static void resync(struct switchd *sw)
+{
+	sw_info(sw, "notifications were lost, reading everything again");
+	ports_resync(sw);
+	routes_event(sw);
+	neigh_sync(sw);
+}
+
+static void hear(struct switchd *sw)
+{
+	char buf[HEAR_BUFFER] __attribute__((aligned(8)));
+	ssize_t n;
+
+	for (;;) {
+		n = mnl_socket_recvfrom(sw->rtnl.hear, buf, sizeof(buf));
+		if (n > 0) {
+			mnl_cb_run(buf, n, 0, 0, heard, sw);
+		} else if (n < 0 && (errno == ENOBUFS || errno == ENOSPC)) {
+			resync(sw);
+		} else if (n < 0 && errno == EINTR) {
+			continue;
+		} else {
+			break;
+		}
+	}
+}
+
+/* Synchronise the routes now, or set the timer to when that is allowed */
+static void settle(struct switchd *sw)
+{
+	struct itimerspec when = { 0 };
+	uint64_t at = sw->routes.not_before;
+
+	if (!sw->routes.dirty)
+		return;
+	if (at <= sw_now()) {
+		routes_sync(sw);
+		if (!sw->routes.dirty)
+			return;
+		at = sw->routes.not_before;
+	}
+	when.it_value.tv_sec = at / NS_PER_S;
+	when.it_value.tv_nsec = at % NS_PER_S;
+	timerfd_settime(sw->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+static void drain(int fd)
+{
+	uint64_t count;
+
+	if (read(fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
+		perror("timerfd");
+}
+
+static void tick(struct switchd *sw)
+{
+	drain(sw->tick_fd);
+	neigh_tick(sw);
+	control_tick(sw);
+	if (++sw->ticks == PEER_CHECK_TICK)
+		ports_check_peers(sw);
+}
+
+static void handle(struct switchd *sw, uint64_t tag)
+{
+	switch (tag) {
+	case FD_SIGNAL:
+		sw->stop = true;
+		break;
+	case FD_RTNL:
+		hear(sw);
+		break;
+	case FD_CONTROL:
+		control_accept(sw);
+		break;
+	case FD_TIMER:
+		drain(sw->timer_fd);
+		break;
+	case FD_TICK:
+		tick(sw);
+		break;
+	default:
+		control_serve(sw, tag - CONTROL_TAG);
+	}
+}
+
+static int loop(struct switchd *sw)
+{
+	struct epoll_event events[EVENTS];
+	int n, i;
+
+	while (!sw->stop) {
+		settle(sw);
+		n = epoll_wait(sw->epoll, events, EVENTS, -1);
+		if (n < 0 && errno != EINTR) {
+			sw_error(sw, "epoll: %s", strerror(errno));
+			return -errno;
+		}
+		for (i = 0; i < n; i++)
+			handle(sw, events[i].data.u64);
+	}
+	return 0;
+}
+
+static void ready(struct switchd *sw)
+{
+	char addr[INET_ADDRSTRLEN];
+	unsigned int i;
+
+	inet_ntop(AF_INET, &sw->address, addr, sizeof(addr));
+	printf("canary switch %s ready: address %s ports ", sw->name, addr);
+	for (i = 0; i < sw->ports; i++)
+		printf("%s%s:%s%s", i ? "," : "", sw->port[i].option->name,
+		       sw->port[i].mode == CSW_SHAPED ? "shaped" : "fast",
+		       sw->port[i].xdp_native ? "" : ":generic");
+	printf(" timeout %gus slots %u\n", sw->opt->timeout_ns / 1e3, sw->opt->slots);
+	fflush(stdout);
+}
+
+/* Everything that can be refused before anything is changed */
+static int check(struct switchd *sw)
+{
+	int ret;
+
+	ret = check_privileges(sw);
+	if (ret)
+		return ret;
+	ret = rtnl_open(&sw->rtnl);
+	if (ret) {
+		sw_error(sw, "cannot open rtnetlink: %s", strerror(-ret));
+		return ret;
+	}
+	ret = control_open(sw);
+	if (!ret)
+		ret = ports_find(sw);
+	if (!ret)
+		ret = check_address(sw);
+	if (!ret) {
+		check_sysctls(sw);
+		check_rules(sw);
+	}
+	return ret;
+}
+
+/* Maps are full before the first packet is touched */
+static int start(struct switchd *sw)
+{
+	unsigned int i;
+	int ret;
+
+	ret = dataplane_load(sw);
+	if (ret)
+		return ret;
+	ret = open_loop(sw);
+	if (ret) {
+		sw_error(sw, "cannot set up the main loop: %s", strerror(-ret));
+		return ret;
+	}
+	for (i = 0; i < sw->ports && !ret; i++)
+		ret = port_publish(sw, &sw->port[i]);
+	if (!ret)
+		ret = neigh_sync(sw);
+	if (!ret)
+		ret = routes_sync(sw);
+	if (!ret)
+		ret = clock_start(sw);
+	for (i = 0; i < sw->ports && !ret; i++)
+		ret = port_attach(sw, &sw->port[i]);
+	clock_choose_ingress(sw);
+	return ret;
+}
+
+static void stop(struct switchd *sw)
+{
+	unsigned int i;
+
+	for (i = 0; i < sw->ports; i++)
+		port_detach(sw, &sw->port[i]);
+	clock_stop(sw);
+	close_loop(sw);
+	dataplane_unload(sw);
+	routes_free(sw);
+	neigh_free(sw);
+	control_close(sw);
+	rtnl_close(&sw->rtnl);
+}
+
+static int choose_name(struct switchd *sw)
+{
+	struct switchd_options host = { 0 };
+	char err[256];
+
+	if (sw->opt->name[0]) {
+		strcpy(sw->name, sw->opt->name);
+		return 0;
+	}
+	if (gethostname(sw->name, sizeof(sw->name) - 1) ||
+	    switchd_option_name(&host, sw->name, err, sizeof(err))) {
+		strcpy(sw->name, "?");
+		sw_error(sw, "the host's name does not do as a name: give --name");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int switchd_run(const struct switchd_options *o)
+{
+	struct switchd sw = {
+		.opt = o,
+		.started = sw_now(),
+		.control.fd = -1,
+		.epoll = -1, .signal_fd = -1, .timer_fd = -1, .tick_fd = -1,
+		.clock.epoll = -1, .clock.stop_fd = -1,
+	};
+	int ret;
+
+	ret = choose_name(&sw);
+	if (ret)
+		return 1;
+	ret = check(&sw);
+	if (!ret)
+		ret = start(&sw);
+	if (!ret) {
+		ready(&sw);
+		ret = loop(&sw);
+	}
+	stop(&sw);
+	return ret ? 1 : 0;
+}

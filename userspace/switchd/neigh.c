@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Neighbours: link-layer addresses that the kernel holds to be usable, in the data plane's
+ * map. The kernel does all resolution; it is asked to (NTF_USE) for next hops before traffic
+ * comes, and for stale entries while the data plane sends: its packets are nothing that the
+ * kernel would notice.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+#include <linux/rtnetlink.h>
+
+#include "internal.h"
+
+#define NUD_USABLE	(NUD_PERMANENT | NUD_NOARP | NUD_REACHABLE | NUD_PROBE | NUD_STALE | \
+			 NUD_DELAY)
+#define BACKOFF_MAX	12	/* ticks between two attempts to resolve an absent next hop */
+#define DUMP_RETRIES	10
+
+static struct neigh **bucket(struct switchd *sw, const struct csw_neigh_key *key)
+{
+	uint32_t h = (key->addr ^ key->ifindex * 0x9e3779b1U) * 0x85ebca6bU;
+
+	return &sw->neighbours.bucket[h >> 24];
+}
+
+static struct neigh *find(struct switchd *sw, unsigned int ifindex, __be32 addr, bool make)
+{
+	struct csw_neigh_key key = { .ifindex = ifindex, .addr = addr };
+	struct neigh **head = bucket(sw, &key), *n;
+
+	for (n = *head; n; n = n->next)
+		if (n->key.ifindex == ifindex && n->key.addr == addr)
+			return n;
+	if (!make)
+		return NULL;
+	n = calloc(1, sizeof(*n));
+	if (!n)
+		return NULL;
+	n->key = key;
+	n->next = *head;
+	*head = n;
+	sw->neighbours.n++;
+	return n;
+}
+
+static void map_delete(struct switchd *sw, struct neigh *n)
+{
+	if (!n->in_map)
+		return;
+	bpf_map_delete_elem(sw->dp.neighbours_fd, &n->key);
+	n->in_map = false;
+	sw->neighbours.in_map--;
+}
+
+static void map_put(struct switchd *sw, struct neigh *n)
+{
+	int ret = bpf_map_update_elem(sw->dp.neighbours_fd, &n->key, &n->value, BPF_ANY);
+
+	if (ret) {
+		/* harmless: packets to it are left to the kernel */
+		if (!sw->neighbours.full)
+			sw_warn(sw, "neighbour map (room for %u): %s", sw->dp.neighbours_max,
+				strerror(-ret));
+		sw->neighbours.full = true;
+		return;
+	}
+	if (!n->in_map)
+		sw->neighbours.in_map++;
+	n->in_map = true;
+}
+
+static void forget(struct switchd *sw, struct neigh **link)
+{
+	struct neigh *n = *link;
+
+	map_delete(sw, n);
+	*link = n->next;
+	free(n);
+	sw->neighbours.n--;
+}
+
+static void for_each(struct switchd *sw, void (*fn)(struct switchd *sw, struct neigh *n))
+{
+	struct neigh *n;
+	size_t i;
+
+	for (i = 0; i < NEIGH_BUCKETS; i++)
+		for (n = sw->neighbours.bucket[i]; n; n = n->next)
+			fn(sw, n);
+}
+
+/* Ask the kernel to resolve or to confirm */
+static void use(struct switchd *sw, struct neigh *n)
+{
+	char buf[MNL_NLMSG_HDRLEN + 64] __attribute__((aligned(8))) = { 0 };
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+	struct ndmsg *ndm = mnl_nlmsg_put_extra_header(nlh, sizeof(*ndm));
+
+	/* NTF_USE would make a permanent entry a temporary one */
+	if (n->state & (NUD_PERMANENT | NUD_NOARP))
+		return;
+	nlh->nlmsg_type = RTM_NEWNEIGH;
+	nlh->nlmsg_flags = NLM_F_CREATE;
+	ndm->ndm_family = AF_INET;
+	ndm->ndm_ifindex = n->key.ifindex;
+	ndm->ndm_flags = NTF_USE;
+	ndm->ndm_state = NUD_NONE;
+	mnl_attr_put_u32(nlh, NDA_DST, n->key.addr);
+	/* fails while the device is down, for example: the next tick tries again */
+	rtnl_talk(&sw->rtnl, nlh, NULL, NULL);
+}
+
+static void learn(struct switchd *sw, const struct nlmsghdr *nlh)
+{
+	const struct ndmsg *ndm = mnl_nlmsg_get_payload(nlh);
+	const struct nlattr *tb[NDA_MAX + 1];
+	bool usable, changed;
+	struct neigh *n;
+
+	if (ndm->ndm_family != AF_INET || !port_by_ifindex(sw, ndm->ndm_ifindex))
+		return;
+	rtnl_attrs(nlh, sizeof(*ndm), tb, NDA_MAX);
+	if (!tb[NDA_DST] || mnl_attr_get_payload_len(tb[NDA_DST]) != 4)
+		return;
+	usable = nlh->nlmsg_type == RTM_NEWNEIGH && ndm->ndm_state & NUD_USABLE &&
+		 tb[NDA_LLADDR] && mnl_attr_get_payload_len(tb[NDA_LLADDR]) == ETH_ALEN;
+	n = find(sw, ndm->ndm_ifindex, mnl_attr_get_u32(tb[NDA_DST]), usable);
+	if (!n)
+		return;
+	n->seen = true;
+	n->state = nlh->nlmsg_type == RTM_NEWNEIGH ? ndm->ndm_state : 0;
+	if (!usable) {
+		map_delete(sw, n);
+		return;
+	}
+	changed = memcmp(n->value.mac, mnl_attr_get_payload(tb[NDA_LLADDR]), ETH_ALEN);
+	memcpy(n->value.mac, mnl_attr_get_payload(tb[NDA_LLADDR]), ETH_ALEN);
+	n->backoff = 0;
+	if (changed || !n->in_map)
+		map_put(sw, n);
+}
+
+void neigh_event(struct switchd *sw, const struct nlmsghdr *nlh)
+{
+	learn(sw, nlh);
+}
+
+static int learn_cb(const struct nlmsghdr *nlh, void *arg)
+{
+	learn(arg, nlh);
+	return MNL_CB_OK;
+}
+
+static void unsee(struct switchd *sw, struct neigh *n)
+{
+	n->seen = false;
+}
+
+static void drop_unseen(struct switchd *sw, struct neigh *n)
+{
+	if (n->seen)
+		return;
+	n->state = 0;
+	map_delete(sw, n);
+}
+
+int neigh_sync(struct switchd *sw)
+{
+	struct ndmsg ndm = { .ndm_family = AF_INET };
+	int ret = -EINTR, i;
+
+	for_each(sw, unsee);
+	for (i = 0; i < DUMP_RETRIES && ret == -EINTR; i++)
+		ret = rtnl_dump(&sw->rtnl, RTM_GETNEIGH, &ndm, sizeof(ndm), learn_cb, sw);
+	if (ret) {
+		sw_warn(sw, "cannot read the neighbours: %s", strerror(-ret));
+		return ret;
+	}
+	for_each(sw, drop_unseen);
+	return 0;
+}
+
+static void unwant(struct switchd *sw, struct neigh *n)
+{
+	n->wanted = false;
+}
+
+void neigh_want_begin(struct switchd *sw)
+{
+	for_each(sw, unwant);
+}
+
+void neigh_want(struct switchd *sw, unsigned int ifindex, __be32 addr)
+{
+	struct neigh *n = find(sw, ifindex, addr, true);
+
+	if (n)
+		n->wanted = true;
+}
+
+static void resolve(struct switchd *sw, struct neigh *n)
+{
+	if (!n->wanted || n->state & NUD_USABLE)
+		return;
+	n->backoff = n->backoff ? n->backoff : 1;
+	n->wait = n->backoff;
+	use(sw, n);
+}
+
+void neigh_want_end(struct switchd *sw)
+{
+	for_each(sw, resolve);
+}
+
+static void refresh(struct switchd *sw, struct neigh *n)
+{
+	if (n->state & NUD_STALE)
+		use(sw, n);
+}
+
+static void retry(struct switchd *sw, struct neigh *n)
+{
+	if (!n->wanted || n->state & NUD_USABLE)
+		return;
+	if (n->wait > 1) {
+		n->wait--;
+		return;
+	}
+	n->backoff = n->backoff >= BACKOFF_MAX / 2 ? BACKOFF_MAX : n->backoff * 2;
+	n->wait = n->backoff;
+	use(sw, n);
+}
+
+/* Every few seconds */
+void neigh_tick(struct switchd *sw)
+{
+	uint64_t moved = counters_read_one(sw, CSW_TX_BYTES);
+	struct neigh **link;
+	size_t i;
+
+	for_each(sw, retry);
+	if (moved != sw->neighbours.moved)
+		for_each(sw, refresh);
+	sw->neighbours.moved = moved;
+	sw->neighbours.full = false;
+	for (i = 0; i < NEIGH_BUCKETS; i++)
+		for (link = &sw->neighbours.bucket[i]; *link;)
+			if (!(*link)->wanted && !(*link)->state)
+				forget(sw, link);
+			else
+				link = &(*link)->next;
+}
+
+void neigh_free(struct switchd *sw)
+{
+	struct neigh *n;
+	size_t i;
+
+	for (i = 0; i < NEIGH_BUCKETS; i++) {
+		while ((n = sw->neighbours.bucket[i])) {
+			sw->neighbours.bucket[i] = n->next;
+			free(n);
+		}
+	}
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Options of the switch daemon: defaults, values in human notation, ranges. Every refusal
+ * names the option, the value and what would be right.
+ */
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "switchd.h"
+
+#define NS_PER_US	1000ULL
+#define NS_PER_MS	1000000ULL
+#define NS_PER_S	1000000000ULL
+
+#define TIMEOUT_MIN	(10 * NS_PER_US)
+#define TIMEOUT_MAX	(1 * NS_PER_S)
+#define LIFETIME_MIN	(10 * NS_PER_MS)
+#define LIFETIME_MAX	(3600 * NS_PER_S)
+#define SLOTS_DEFAULT	2048
+
+__attribute__((format(printf, 3, 4)))
+static int refuse(char *err, size_t len, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(err, len, fmt, ap);
+	va_end(ap);
+	return -1;
+}
+
+void switchd_options_init(struct switchd_options *o)
+{
+	memset(o, 0, sizeof(*o));
+	o->mode = CSW_FAST;
+	o->clock = SWITCHD_CLOCK_SLEEP;
+	o->timeout_ns = NS_PER_MS;
+	o->lifetime_ns = 5 * NS_PER_S;
+	o->slots = SLOTS_DEFAULT;
+	o->children = CSW_CHILDREN_MAX;
+}
+
+static int parse_mode(const char *text, enum csw_mode *mode)
+{
+	if (!strcmp(text, "fast"))
+		*mode = CSW_FAST;
+	else if (!strcmp(text, "shaped"))
+		*mode = CSW_SHAPED;
+	else
+		return -1;
+	return 0;
+}
+
+static int add_port(struct switchd_options *o, char *text, char *err, size_t len)
+{
+	struct switchd_port_option *port = &o->port[o->ports];
+	char *mode = strchr(text, ':');
+	unsigned int i;
+
+	if (mode)
+		*mode++ = '\0';
+	if (!*text)
+		return refuse(err, len, "--ports: empty port name");
+	if (strlen(text) >= IFNAMSIZ)
+		return refuse(err, len, "--ports: %s: longer than the %d characters of a device name",
+			      text, IFNAMSIZ - 1);
+	for (i = 0; i < o->ports; i++)
+		if (!strcmp(o->port[i].name, text))
+			return refuse(err, len, "--ports: %s is named twice", text);
+	if (o->ports == SWITCHD_PORTS_MAX)
+		return refuse(err, len, "--ports: more than %d ports", SWITCHD_PORTS_MAX);
+	memset(port, 0, sizeof(*port));
+	strcpy(port->name, text);
+	if (mode) {
+		if (parse_mode(mode, &port->mode))
+			return refuse(err, len, "--ports: %s: mode '%s' is neither fast nor shaped",
+				      text, mode);
+		port->mode_given = true;
+	}
+	o->ports++;
+	return 0;
+}
+
+int switchd_option_ports(struct switchd_options *o, const char *text, char *err, size_t len)
+{
+	char *copy = strdup(text), *rest = copy, *one;
+	int ret = 0;
+
+	if (!copy)
+		return refuse(err, len, "out of memory");
+	while (!ret && (one = strsep(&rest, ",")))
+		ret = add_port(o, one, err, len);
+	free(copy);
+	return ret;
+}
+
+int switchd_option_name(struct switchd_options *o, const char *text, char *err, size_t len)
+{
+	const char *p;
+
+	if (!*text || strlen(text) > SWITCHD_NAME_MAX)
+		return refuse(err, len, "--name: '%s': 1 to %d characters expected", text,
+			      SWITCHD_NAME_MAX);
+	for (p = text; *p; p++)
+		if (!isalnum((unsigned char)*p) && (p == text || !strchr("._-", *p)))
+			return refuse(err, len,
+				      "--name: '%s': letters, digits and, not at the start, . _ - only",
+				      text);
+	strcpy(o->name, text);
+	return 0;
+}
+
+int switchd_option_address(struct switchd_options *o, const char *text, char *err, size_t len)
+{
+	uint32_t host;
+
+	if (inet_pton(AF_INET, text, &o->address) != 1)
+		return refuse(err, len, "--address: '%s' is not an IPv4 address", text);
+	host = ntohl(o->address.s_addr);
+	if (host >> 24 == 0 || host >> 24 == 127 || host >> 28 >= 14)
+		return refuse(err, len, "--address: %s is not a unicast address that others can reach",
+			      text);
+	return 0;
+}
+
+int switchd_option_mode(struct switchd_options *o, const char *text, char *err, size_t len)
+{
+	if (parse_mode(text, &o->mode))
+		return refuse(err, len, "--mode: '%s' is neither fast nor shaped", text);
+	return 0;
+}
+
+int switchd_option_clock(struct switchd_options *o, const char *text, char *err, size_t len)
+{
+	if (!strcmp(text, "sleep"))
+		o->clock = SWITCHD_CLOCK_SLEEP;
+	else if (!strcmp(text, "poll"))
+		o->clock = SWITCHD_CLOCK_POLL;
+	else
+		return refuse(err, len, "--clock: '%s' is neither sleep nor poll", text);
+	return 0;
+}
+
+/* "1ms", "250us", "1.5s": a number and its unit, without which 1 could be anything */
+static int parse_duration(const char *text, uint64_t *ns)
+{
+	static const struct {
+		const char *unit;
+		double ns;
+	} units[] = {
+		{ "ns", 1 }, { "us", NS_PER_US }, { "ms", NS_PER_MS }, { "s", NS_PER_S },
+	};
+	double value;
+	size_t i;
+	char *end;
+
+	if (!isdigit((unsigned char)*text))
+		return -1;
+	value = strtod(text, &end);
+	for (i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strcmp(end, units[i].unit))
+			continue;
+		value *= units[i].ns;
+		if (!(value <= 1e18))
+			return -1;
+		*ns = value;
+		return 0;
+	}
+	return -1;
+}
+
+static int option_duration(const char *option, const char *text, uint64_t min, uint64_t max,
+			   const char *range, uint64_t *value, char *err, size_t len)
+{
+	uint64_t ns;
+
+	if (parse_duration(text, &ns))
+		return refuse(err, len, "%s: '%s' is no duration: a number and ns, us, ms or s (%s)",
+			      option, text, range);
+	if (ns < min || ns > max)
+		return refuse(err, len, "%s: %s is out of range: %s", option, text, range);
+	*value = ns;
+	return 0;
+}
+
+int switchd_option_timeout(struct switchd_options *o, const char *text, char *err, size_t len)
+{
+	return option_duration("--timeout", text, TIMEOUT_MIN, TIMEOUT_MAX, "10us to 1s",
+			       &o->timeout_ns, err, len);
+}
+
+int switchd_option_lifetime(struct switchd_options *o, const char *text, char *err, size_t len)
+{
+	return option_duration("--lifetime", text, LIFETIME_MIN, LIFETIME_MAX, "10ms to 3600s",
+			       &o->lifetime_ns, err, len);
+}
+
+static int option_number(const char *option, const char *text, uint32_t min, uint32_t max,
+			 uint32_t *value, char *err, size_t len)
+{
+	unsigned long long n;
+	char *end;
+
+	errno = 0;
+	n = strtoull(text, &end, 10);
+	if (!isdigit((unsigned char)*text) || *end || errno || n < min || n > max)
+		return refuse(err, len, "%s: '%s' is not a number from %u to %u", option, text,
+			      min, max);
+	*value = n;
+	return 0;
+}
+
+int switchd_option_slots(struct switchd_options *o, const char *text, char *err, size_t len)
+{
+	uint32_t n;
+
+	if (option_number("--slots", text, CSW_SLOTS_MIN, CSW_SLOTS_MAX, &n, err, len))
+		return -1;
+	if (n & (n - 1))
+		return refuse(err, len, "--slots: %u is not a power of two from %d to %d", n,
+			      CSW_SLOTS_MIN, CSW_SLOTS_MAX);
+	o->slots = n;
+	return 0;
+}
+
+int switchd_option_children(struct switchd_options *o, const char *text, char *err, size_t len)
+{
+	return option_number("--children", text, 1, CSW_CHILDREN_MAX, &o->children, err, len);
+}
+
+int switchd_options_check(struct switchd_options *o, char *err, size_t len)
+{
+	unsigned int i;
+
+	if (!o->ports)
+		return refuse(err, len, "--ports: which devices belong to the switch?");
+	if (o->lifetime_ns < 2 * o->timeout_ns)
+		return refuse(err, len, "--lifetime must be at least twice --timeout");
+	for (i = 0; i < o->ports; i++)
+		if (!o->port[i].mode_given)
+			o->port[i].mode = o->mode;
+	return 0;
+}

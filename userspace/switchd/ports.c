@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Ports: the devices that belong to the switch, as rtnetlink describes them. A port may go
+ * away and come back under its name; the switch goes on with the others meanwhile.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+#include <linux/rtnetlink.h>
+#include <net/if_arp.h>
+
+#include "internal.h"
+
+struct port *port_by_ifindex(struct switchd *sw, unsigned int ifindex)
+{
+	unsigned int i;
+
+	for (i = 0; i < sw->ports; i++)
+		if (sw->port[i].ifindex == ifindex)
+			return &sw->port[i];
+	return NULL;
+}
+
+static struct port *port_by_name(struct switchd *sw, const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < sw->ports; i++)
+		if (!strcmp(sw->port[i].option->name, name))
+			return &sw->port[i];
+	return NULL;
+}
+
+/* Take over what a link message says */
+static void port_learn(struct port *port, const struct nlmsghdr *nlh, const struct nlattr **tb)
+{
+	const struct ifinfomsg *ifi = mnl_nlmsg_get_payload(nlh);
+	const struct nlattr *info[IFLA_INFO_MAX + 1];
+
+	port->ifindex = ifi->ifi_index;
+	port->flags = ifi->ifi_flags;
+	port->type = ifi->ifi_type;
+	if (tb[IFLA_MTU])
+		port->mtu = mnl_attr_get_u32(tb[IFLA_MTU]);
+	if (tb[IFLA_ADDRESS] && mnl_attr_get_payload_len(tb[IFLA_ADDRESS]) == ETH_ALEN)
+		memcpy(port->mac, mnl_attr_get_payload(tb[IFLA_ADDRESS]), ETH_ALEN);
+	port->peer_ifindex = tb[IFLA_LINK] ? mnl_attr_get_u32(tb[IFLA_LINK]) : 0;
+	port->peer_nsid = tb[IFLA_LINK_NETNSID] ?
+			  (int)mnl_attr_get_u32(tb[IFLA_LINK_NETNSID]) : -1;
+	if (!tb[IFLA_LINKINFO])
+		return;
+	rtnl_attrs_nested(tb[IFLA_LINKINFO], info, IFLA_INFO_MAX);
+	if (info[IFLA_INFO_KIND])
+		snprintf(port->kind, sizeof(port->kind), "%s",
+			 mnl_attr_get_str(info[IFLA_INFO_KIND]));
+}
+
+static int learn_cb(const struct nlmsghdr *nlh, void *arg)
+{
+	const struct nlattr *tb[IFLA_MAX + 1];
+	struct switchd *sw = arg;
+	struct port *port;
+
+	rtnl_attrs(nlh, sizeof(struct ifinfomsg), tb, IFLA_MAX);
+	if (!tb[IFLA_IFNAME])
+		return MNL_CB_OK;
+	port = port_by_name(sw, mnl_attr_get_str(tb[IFLA_IFNAME]));
+	if (port)
+		port_learn(port, nlh, tb);
+	return MNL_CB_OK;
+}
+
+static int dump_links(struct switchd *sw, mnl_cb_t cb)
+{
+	struct ifinfomsg ifi = { .ifi_family = AF_UNSPEC };
+	int ret, i;
+
+	for (i = 0; i < 10; i++) {
+		ret = rtnl_dump(&sw->rtnl, RTM_GETLINK, &ifi, sizeof(ifi), cb, sw);
+		if (ret != -EINTR)
+			break;
+	}
+	return ret;
+}
+
+static int port_check(struct switchd *sw, const struct port *port)
+{
+	const char *name = port->option->name;
+
+	if (!port->ifindex) {
+		sw_error(sw, "port %s: there is no such device in this network namespace", name);
+		return -ENODEV;
+	}
+	if (port->type != ARPHRD_ETHER) {
+		sw_error(sw, "port %s: not an Ethernet device", name);
+		return -EINVAL;
+	}
+	if (!(port->flags & IFF_UP)) {
+		sw_error(sw, "port %s is down (ip link set %s up)", name, name);
+		return -ENETDOWN;
+	}
+	if (!(port->flags & IFF_RUNNING))
+		sw_warn(sw, "port %s has no carrier", name);
+	return port_refuse_taken(sw, port);
+}
+
+int ports_find(struct switchd *sw)
+{
+	unsigned int i;
+	int ret, err;
+
+	sw->ports = sw->opt->ports;
+	for (i = 0; i < sw->ports; i++) {
+		sw->port[i].option = &sw->opt->port[i];
+		sw->port[i].mode = sw->opt->port[i].mode;
+		sw->port[i].xdp_link = -1;
+	}
+	ret = dump_links(sw, learn_cb);
+	if (ret) {
+		sw_error(sw, "cannot list devices: %s", strerror(-ret));
+		return ret;
+	}
+	for (i = 0; i < sw->ports; i++) {
+		err = port_check(sw, &sw->port[i]);
+		if (!ret)
+			ret = err;
+	}
+	return ret;
+}
+
+int port_publish(struct switchd *sw, struct port *port)
+{
+	struct csw_port value = { .mode = port->mode, .mtu = port->mtu };
+	uint32_t key = port->ifindex;
+	int ret;
+
+	memcpy(value.mac, port->mac, ETH_ALEN);
+	if (port->mode == CSW_FAST) {
+		ret = bpf_map_update_elem(sw->dp.devmap_fd, &key, &key, BPF_ANY);
+		if (ret) {
+			sw_error(sw, "port %s: device map: %s", port->option->name, strerror(-ret));
+			return ret;
+		}
+	}
+	ret = bpf_map_update_elem(sw->dp.ports_fd, &key, &value, BPF_ANY);
+	if (ret)
+		sw_error(sw, "port %s: port map: %s", port->option->name, strerror(-ret));
+	return ret;
+}
+
+void port_withdraw(struct switchd *sw, struct port *port)
+{
+	uint32_t key = port->ifindex;
+
+	bpf_map_delete_elem(sw->dp.ports_fd, &key);
+	bpf_map_delete_elem(sw->dp.devmap_fd, &key);
+}
+
+static void port_gone(struct switchd *sw, struct port *port)
+{
+	sw_warn(sw, "port %s is gone", port->option->name);
+	port_withdraw(sw, port);
+	/* qdisc and filter went with the device */
+	port->tc_attached = false;
+	port->qdisc_ours = false;
+	port_detach(sw, port);
+	port->ifindex = 0;
+	clock_choose_ingress(sw);
+}
+
+static void port_back(struct switchd *sw, struct port *port)
+{
+	port->mode = port->option->mode;
+	if (port_refuse_taken(sw, port) || port_publish(sw, port) || port_attach(sw, port)) {
+		port_detach(sw, port);
+		port->ifindex = 0;
+		return;
+	}
+	sw_info(sw, "port %s is back", port->option->name);
+	clock_choose_ingress(sw);
+	neigh_sync(sw);
+}
+
+static void port_changed(struct switchd *sw, struct port *port, const struct port *old)
+{
+	if (port->mtu != old->mtu || memcmp(port->mac, old->mac, ETH_ALEN))
+		port_publish(sw, port);
+	if ((port->flags ^ old->flags) & IFF_RUNNING)
+		sw_info(sw, "port %s: carrier %s", port->option->name,
+			port->flags & IFF_RUNNING ? "up" : "lost");
+}
+
+void ports_link_event(struct switchd *sw, const struct nlmsghdr *nlh)
+{
+	const struct ifinfomsg *ifi = mnl_nlmsg_get_payload(nlh);
+	const struct nlattr *tb[IFLA_MAX + 1];
+	struct port *port, old;
+	const char *name;
+
+	if (ifi->ifi_family != AF_UNSPEC)
+		return;
+	rtnl_attrs(nlh, sizeof(*ifi), tb, IFLA_MAX);
+	name = tb[IFLA_IFNAME] ? mnl_attr_get_str(tb[IFLA_IFNAME]) : "";
+	port = port_by_ifindex(sw, ifi->ifi_index);
+	if (nlh->nlmsg_type == RTM_DELLINK) {
+		if (port)
+			port_gone(sw, port);
+		return;
+	}
+	if (port) {
+		old = *port;
+		port_learn(port, nlh, tb);
+		port_changed(sw, port, &old);
+		return;
+	}
+	port = port_by_name(sw, name);
+	if (port && !port->ifindex) {
+		port_learn(port, nlh, tb);
+		port_back(sw, port);
+	}
+}
+
+static int copy_cb(const struct nlmsghdr *nlh, void *arg)
+{
+	struct nlmsghdr **copy = arg;
+
+	free(*copy);
+	*copy = malloc(nlh->nlmsg_len);
+	if (!*copy)
+		return MNL_CB_ERROR;
+	memcpy(*copy, nlh, nlh->nlmsg_len);
+	return MNL_CB_OK;
+}
+
+static int port_resync(struct switchd *sw, struct port *port)
+{
+	char buf[MNL_NLMSG_HDRLEN + 128] __attribute__((aligned(8))) = { 0 };
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf), *copy = NULL;
+	const struct ifinfomsg *ifi;
+	int ret;
+
+	nlh->nlmsg_type = RTM_GETLINK;
+	mnl_nlmsg_put_extra_header(nlh, sizeof(*ifi));
+	mnl_attr_put_strz(nlh, IFLA_IFNAME, port->option->name);
+	ret = rtnl_talk(&sw->rtnl, nlh, copy_cb, &copy);
+	ifi = copy ? mnl_nlmsg_get_payload(copy) : NULL;
+	if (port->ifindex && (ret == -ENODEV || (ifi && ifi->ifi_index != (int)port->ifindex)))
+		port_gone(sw, port);
+	/* outside of the callback: attaching asks the kernel on the same socket */
+	if (!ret && copy)
+		ports_link_event(sw, copy);
+	free(copy);
+	return ret == -ENODEV ? 0 : ret;
+}
+
+/* Notifications were lost: find out what became of the ports */
+void ports_resync(struct switchd *sw)
+{
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < sw->ports; i++) {
+		ret = port_resync(sw, &sw->port[i]);
+		if (ret)
+			sw_warn(sw, "port %s: cannot be looked up: %s", sw->port[i].option->name,
+				strerror(-ret));
+	}
+}

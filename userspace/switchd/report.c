@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The state of the switch, as a table for people and as one line of JSON for programs.
+ * Strings in it are names of ports and switches, which have no characters to escape but
+ * those that json_string() knows.
+ */
+#include <arpa/inet.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+struct usage {
+	uint32_t used;		/* slots with soft state that has not expired */
+	uint32_t collecting;	/* of these: waiting for their deadline */
+	uint32_t queue;		/* entries, completed blocks included */
+};
+
+static struct usage usage(struct switchd *sw)
+{
+	const struct dataplane *dp = &sw->dp;
+	uint64_t now = sw_now(), born;
+	const struct csw_descriptor *d;
+	struct usage u = { 0 };
+	uint32_t i;
+
+	for (i = 0; i < dp->slots; i++) {
+		d = dataplane_slot(dp, i);
+		born = __atomic_load_n(&d->born, __ATOMIC_RELAXED);
+		if (d->state == CSW_FREE || (born < now && now - born > dp->config->lifetime_ns))
+			continue;
+		u.used++;
+		u.collecting += d->state == CSW_COLLECTING;
+	}
+	u.queue = __atomic_load_n(&dp->queue_ctl->tail, __ATOMIC_RELAXED) -
+		  __atomic_load_n(&dp->queue_ctl->head, __ATOMIC_RELAXED);
+	return u;
+}
+
+static const char *mode_name(enum csw_mode mode)
+{
+	return mode == CSW_SHAPED ? "shaped" : "fast";
+}
+
+static const char *clock_name(enum switchd_clock clock)
+{
+	return clock == SWITCHD_CLOCK_POLL ? "poll" : "sleep";
+}
+
+static const char *xdp_name(const struct port *port)
+{
+	return port->xdp_link < 0 ? "none" : port->xdp_native ? "native" : "generic";
+}
+
+static const char *peer_name(enum port_peer peer)
+{
+	static const char * const name[] = {
+		[PEER_NONE] = "unchecked",
+		[PEER_OK] = "ok",
+		[PEER_DEAF] = "deaf",
+		[PEER_UNKNOWN] = "unknown",
+	};
+
+	return name[peer];
+}
+
+static const char *link_name(const struct port *port)
+{
+	if (!port->ifindex)
+		return "gone";
+	if (!(port->flags & IFF_UP))
+		return "down";
+	return port->flags & IFF_RUNNING ? "up" : "no-carrier";
+}
+
+static uint64_t atomic_read(const uint64_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_RELAXED);
+}
+
+static void text_port(const struct port *port, FILE *out)
+{
+	fprintf(out, "  %-15s %-10s %-7s %-8s mtu %-5u %s\n", port->option->name,
+		link_name(port), mode_name(port->mode), xdp_name(port), port->mtu,
+		port->peer == PEER_DEAF ? "peer drops redirected frames" : "");
+}
+
+void report_text(struct switchd *sw, FILE *out)
+{
+	const struct clock *clock = &sw->clock;
+	struct usage u = usage(sw);
+	char addr[INET_ADDRSTRLEN];
+	struct counters c;
+	unsigned int i;
+
+	inet_ntop(AF_INET, &sw->address, addr, sizeof(addr));
+	fprintf(out, "%s: address %s mode %s timeout %gus lifetime %gs pid %d\n", sw->name, addr,
+		mode_name(sw->opt->mode), sw->opt->timeout_ns / 1e3, sw->opt->lifetime_ns / 1e9,
+		getpid());
+	fprintf(out, "  slots %u used %u collecting %u queue %u routes %zu neighbours %u\n",
+		sw->dp.slots, u.used, u.collecting, u.queue, sw->routes.n, sw->neighbours.in_map);
+	fprintf(out, "  clock %s wakeups %llu frames %llu errors %llu\n",
+		clock_name(sw->opt->clock), (unsigned long long)atomic_read(&clock->wakeups),
+		(unsigned long long)atomic_read(&clock->frames),
+		(unsigned long long)atomic_read(&clock->errors));
+	fprintf(out, "ports\n");
+	for (i = 0; i < sw->ports; i++)
+		text_port(&sw->port[i], out);
+	if (counters_read(sw, &c)) {
+		fprintf(out, "counters cannot be read\n");
+		return;
+	}
+	fprintf(out, "counters\n");
+	for (i = 0; i < CSW_COUNTER_COUNT; i++)
+		if (c.counter[i])
+			fprintf(out, "  %-18s %14llu  %s\n", counter_name(i),
+				(unsigned long long)c.counter[i], counter_help(i));
+	fprintf(out, "drops\n");
+	for (i = 1; i < c.drops; i++)
+		if (c.drop[i])
+			fprintf(out, "  %-18s %14llu  %s\n", drop_name(i),
+				(unsigned long long)c.drop[i], drop_help(i));
+}
+
+static void json_string(FILE *out, const char *s)
+{
+	fputc('"', out);
+	for (; *s; s++) {
+		if ((unsigned char)*s < ' ')
+			fprintf(out, "\\u%04x", *s);
+		else if (*s == '"' || *s == '\\')
+			fprintf(out, "\\%c", *s);
+		else
+			fputc(*s, out);
+	}
+	fputc('"', out);
+}
+
+static void json_port(const struct port *port, FILE *out)
+{
+	const uint8_t *m = port->mac;
+
+	fprintf(out, "{\"name\":");
+	json_string(out, port->option->name);
+	fprintf(out, ",\"ifindex\":%u,\"link\":\"%s\",\"mode\":\"%s\",\"xdp\":\"%s\"",
+		port->ifindex, link_name(port), mode_name(port->mode), xdp_name(port));
+	fprintf(out, ",\"mtu\":%u,\"mac\":\"%02x:%02x:%02x:%02x:%02x:%02x\",\"peer\":\"%s\"}",
+		port->mtu, m[0], m[1], m[2], m[3], m[4], m[5], peer_name(port->peer));
+}
+
+static void json_state(struct switchd *sw, FILE *out)
+{
+	struct usage u = usage(sw);
+	char addr[INET_ADDRSTRLEN];
+
+	inet_ntop(AF_INET, &sw->address, addr, sizeof(addr));
+	fprintf(out, "{\"name\":");
+	json_string(out, sw->name);
+	fprintf(out, ",\"pid\":%d,\"address\":\"%s\",\"mode\":\"%s\"", getpid(), addr,
+		mode_name(sw->opt->mode));
+	fprintf(out, ",\"timeout_us\":%.10g,\"lifetime_us\":%.10g,\"uptime_s\":%.3f",
+		sw->opt->timeout_ns / 1e3, sw->opt->lifetime_ns / 1e3,
+		(sw_now() - sw->started) / 1e9);
+	fprintf(out, ",\"slots\":%u,\"slots_used\":%u,\"slots_collecting\":%u,\"children\":%u",
+		sw->dp.slots, u.used, u.collecting, sw->opt->children);
+	fprintf(out, ",\"queue_depth\":%u,\"routes\":%zu,\"route_dumps\":%llu,\"neighbours\":%u",
+		u.queue, sw->routes.n, (unsigned long long)sw->routes.syncs,
+		sw->neighbours.in_map);
+	fprintf(out, ",\"clock\":{\"mode\":\"%s\",\"wakeups\":%llu,\"frames\":%llu,\"errors\":%llu,\"last_error\":",
+		clock_name(sw->opt->clock),
+		(unsigned long long)atomic_read(&sw->clock.wakeups),
+		(unsigned long long)atomic_read(&sw->clock.frames),
+		(unsigned long long)atomic_read(&sw->clock.errors));
+	json_string(out, strerror(-__atomic_load_n(&sw->clock.last_error, __ATOMIC_RELAXED)));
+	fputc('}', out);
+}
+
+void report_json(struct switchd *sw, FILE *out)
+{
+	struct counters c;
+	unsigned int i;
+
+	json_state(sw, out);
+	fprintf(out, ",\"ports\":[");
+	for (i = 0; i < sw->ports; i++) {
+		if (i)
+			fputc(',', out);
+		json_port(&sw->port[i], out);
+	}
+	fprintf(out, "],\"counters\":{");
+	if (counters_read(sw, &c))
+		c.drops = 0;
+	for (i = 0; c.drops && i < CSW_COUNTER_COUNT; i++)
+		fprintf(out, "%s\"%s\":%llu", i ? "," : "", counter_name(i),
+			(unsigned long long)c.counter[i]);
+	fprintf(out, "},\"drops\":{");
+	for (i = 1; i < c.drops; i++)
+		fprintf(out, "%s\"%s\":%llu", i > 1 ? "," : "", drop_name(i),
+			(unsigned long long)c.drop[i]);
+	fprintf(out, "}}\n");
+}

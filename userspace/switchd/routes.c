@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Routes: the kernel's local, main and default tables as one longest-prefix map.
+ *
+ * Any notification leads to a new dump and the differences go into the map. Following single
+ * messages would not be right: IPv4 removes routes of a device that goes down, and next hops
+ * of a multipath route whose carrier is lost, without a message. Dumps are spaced so that
+ * they cost a tenth of a processor at most, whatever the routing protocols do.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <linux/nexthop.h>
+#include <linux/rtnetlink.h>
+
+#include "internal.h"
+
+#define DUMP_RETRIES	10
+#define SPACING_MIN_NS	10000000ULL	/* between two dumps */
+
+struct nexthop_object {
+	uint32_t id;
+	bool usable;			/* IPv4 or on link, alive, no blackhole */
+	struct csw_nexthop hop;
+	uint32_t member[CSW_NEXTHOPS_MAX];
+	unsigned int members;
+};
+
+struct dump {
+	struct switchd *sw;
+	struct route *route;
+	size_t n, room;
+	struct nexthop_object *object;
+	size_t objects, object_room;
+};
+
+static void *grow(void *array, size_t n, size_t *room, size_t size)
+{
+	void *more;
+
+	if (n < *room)
+		return array;
+	more = realloc(array, (*room ? *room * 2 : 64) * size);
+	if (more)
+		*room = *room ? *room * 2 : 64;
+	return more;
+}
+
+/* Only next hops that are alive and leave by a port of ours */
+static void add_hop(struct switchd *sw, struct csw_route *route, const struct csw_nexthop *hop)
+{
+	if (route->nexthops < CSW_NEXTHOPS_MAX && port_by_ifindex(sw, hop->ifindex))
+		route->nexthop[route->nexthops++] = *hop;
+}
+
+static const struct nexthop_object *find_object(const struct dump *d, uint32_t id)
+{
+	size_t i;
+
+	for (i = 0; i < d->objects; i++)
+		if (d->object[i].id == id)
+			return &d->object[i];
+	return NULL;
+}
+
+static void add_object(const struct dump *d, struct csw_route *route, uint32_t id)
+{
+	const struct nexthop_object *o = find_object(d, id), *member;
+	unsigned int i;
+
+	if (!o)
+		return;
+	if (o->usable)
+		add_hop(d->sw, route, &o->hop);
+	for (i = 0; i < o->members; i++) {
+		member = find_object(d, o->member[i]);
+		if (member && member->usable)
+			add_hop(d->sw, route, &member->hop);
+	}
+}
+
+static void add_multipath(const struct dump *d, struct csw_route *route, const struct nlattr *nest)
+{
+	const struct rtnexthop *rtnh = mnl_attr_get_payload(nest);
+	int left = mnl_attr_get_payload_len(nest);
+	const struct nlattr *attr, *tb[RTA_MAX + 1];
+	struct csw_nexthop hop;
+
+	while (RTNH_OK(rtnh, left)) {
+		memset(tb, 0, sizeof(tb));
+		mnl_attr_for_each_payload((const void *)RTNH_DATA(rtnh),
+					  rtnh->rtnh_len - sizeof(*rtnh))
+			if (mnl_attr_get_type(attr) <= RTA_MAX)
+				tb[mnl_attr_get_type(attr)] = attr;
+		hop.gateway = tb[RTA_GATEWAY] ? mnl_attr_get_u32(tb[RTA_GATEWAY]) : 0;
+		hop.ifindex = rtnh->rtnh_ifindex;
+		if (!(rtnh->rtnh_flags & (RTNH_F_DEAD | RTNH_F_LINKDOWN)) && !tb[RTA_VIA] &&
+		    !tb[RTA_ENCAP])
+			add_hop(d->sw, route, &hop);
+		left -= RTNH_ALIGN(rtnh->rtnh_len);
+		rtnh = RTNH_NEXT(rtnh);
+	}
+}
+
+static void add_nexthops(const struct dump *d, struct csw_route *route, const struct rtmsg *rtm,
+			 const struct nlattr **tb)
+{
+	struct csw_nexthop hop;
+
+	if (tb[RTA_MULTIPATH]) {
+		add_multipath(d, route, tb[RTA_MULTIPATH]);
+	} else if (tb[RTA_OIF]) {
+		if (rtm->rtm_flags & (RTNH_F_DEAD | RTNH_F_LINKDOWN) || tb[RTA_VIA] ||
+		    tb[RTA_ENCAP])
+			return;
+		hop.gateway = tb[RTA_GATEWAY] ? mnl_attr_get_u32(tb[RTA_GATEWAY]) : 0;
+		hop.ifindex = mnl_attr_get_u32(tb[RTA_OIF]);
+		add_hop(d->sw, route, &hop);
+	} else if (tb[RTA_NH_ID]) {
+		add_object(d, route, mnl_attr_get_u32(tb[RTA_NH_ID]));
+	}
+}
+
+/* Tables in the order in which the default rules consult them; -1: not consulted */
+static int table_rank(uint32_t table)
+{
+	switch (table) {
+	case RT_TABLE_LOCAL:
+		return 0;
+	case RT_TABLE_MAIN:
+		return 1;
+	case RT_TABLE_DEFAULT:
+		return 2;
+	}
+	return -1;
+}
+
+static int route_cb(const struct nlmsghdr *nlh, void *arg)
+{
+	const struct rtmsg *rtm = mnl_nlmsg_get_payload(nlh);
+	const struct nlattr *tb[RTA_MAX + 1];
+	struct dump *d = arg;
+	struct route *r;
+	void *more;
+	int rank;
+
+	rtnl_attrs(nlh, sizeof(*rtm), tb, RTA_MAX);
+	rank = table_rank(tb[RTA_TABLE] ? mnl_attr_get_u32(tb[RTA_TABLE]) : rtm->rtm_table);
+	if (rtm->rtm_family != AF_INET || rank < 0 || rtm->rtm_tos || rtm->rtm_type == RTN_THROW ||
+	    rtm->rtm_flags & RTM_F_CLONED)
+		return MNL_CB_OK;
+	more = grow(d->route, d->n, &d->room, sizeof(*d->route));
+	if (!more)
+		return MNL_CB_ERROR;
+	d->route = more;
+	r = &d->route[d->n];
+	memset(r, 0, sizeof(*r));
+	r->key.prefixlen = rtm->rtm_dst_len;
+	r->key.addr = tb[RTA_DST] ? mnl_attr_get_u32(tb[RTA_DST]) : 0;
+	r->rank = rank;
+	r->metric = tb[RTA_PRIORITY] ? mnl_attr_get_u32(tb[RTA_PRIORITY]) : 0;
+	r->order = d->n++;
+	if (rtm->rtm_type == RTN_UNICAST)
+		add_nexthops(d, &r->value, rtm, tb);
+	r->value.kind = rtm->rtm_type == RTN_LOCAL ? CSW_ROUTE_LOCAL :
+			r->value.nexthops ? CSW_ROUTE_UNICAST : CSW_ROUTE_OTHER;
+	return MNL_CB_OK;
+}
+
+static int object_cb(const struct nlmsghdr *nlh, void *arg)
+{
+	const struct nhmsg *nhm = mnl_nlmsg_get_payload(nlh);
+	const struct nlattr *tb[NHA_MAX + 1];
+	const struct nexthop_grp *grp;
+	struct nexthop_object *o;
+	struct dump *d = arg;
+	unsigned int i, n;
+	void *more;
+
+	rtnl_attrs(nlh, sizeof(*nhm), tb, NHA_MAX);
+	more = grow(d->object, d->objects, &d->object_room, sizeof(*d->object));
+	if (!more || !tb[NHA_ID])
+		return MNL_CB_ERROR;
+	d->object = more;
+	o = &d->object[d->objects++];
+	memset(o, 0, sizeof(*o));
+	o->id = mnl_attr_get_u32(tb[NHA_ID]);
+	if (tb[NHA_GROUP]) {
+		grp = mnl_attr_get_payload(tb[NHA_GROUP]);
+		n = mnl_attr_get_payload_len(tb[NHA_GROUP]) / sizeof(*grp);
+		for (i = 0; i < n && i < CSW_NEXTHOPS_MAX; i++)
+			o->member[o->members++] = grp[i].id;
+		return MNL_CB_OK;
+	}
+	if (nhm->nh_family != AF_INET || !tb[NHA_OIF] || tb[NHA_BLACKHOLE] || tb[NHA_ENCAP] ||
+	    nhm->nh_flags & (RTNH_F_DEAD | RTNH_F_LINKDOWN))
+		return MNL_CB_OK;
+	o->usable = true;
+	o->hop.gateway = tb[NHA_GATEWAY] ? mnl_attr_get_u32(tb[NHA_GATEWAY]) : 0;
+	o->hop.ifindex = mnl_attr_get_u32(tb[NHA_OIF]);
+	return MNL_CB_OK;
+}
+
+static int dump_once(struct dump *d)
+{
+	struct nhmsg nhm = { .nh_family = AF_UNSPEC };
+	struct rtmsg rtm = { .rtm_family = AF_INET };
+	int ret;
+
+	d->n = 0;
+	d->objects = 0;
+	ret = rtnl_dump(&d->sw->rtnl, RTM_GETNEXTHOP, &nhm, sizeof(nhm), object_cb, d);
+	if (ret && ret != -EOPNOTSUPP)
+		return ret;
+	return rtnl_dump(&d->sw->rtnl, RTM_GETROUTE, &rtm, sizeof(rtm), route_cb, d);
+}
+
+static int compare_keys(const struct csw_route_key *a, const struct csw_route_key *b)
+{
+	if (a->prefixlen != b->prefixlen)
+		return a->prefixlen < b->prefixlen ? -1 : 1;
+	if (a->addr != b->addr)
+		return a->addr < b->addr ? -1 : 1;
+	return 0;
+}
+
+static int compare_routes(const void *pa, const void *pb)
+{
+	const struct route *a = pa, *b = pb;
+	int ret = compare_keys(&a->key, &b->key);
+
+	if (!ret && a->rank != b->rank)
+		ret = a->rank < b->rank ? -1 : 1;
+	if (!ret && a->metric != b->metric)
+		ret = a->metric < b->metric ? -1 : 1;
+	if (!ret && a->order != b->order)
+		ret = a->order < b->order ? -1 : 1;
+	return ret;
+}
+
+/* Sort, and keep what the kernel would use of several routes for one prefix */
+static void choose(struct dump *d)
+{
+	size_t i, n = 0;
+
+	if (d->n)
+		qsort(d->route, d->n, sizeof(*d->route), compare_routes);
+	for (i = 0; i < d->n; i++)
+		if (!n || compare_keys(&d->route[n - 1].key, &d->route[i].key))
+			d->route[n++] = d->route[i];
+	d->n = n;
+}
+
+static void map_put(struct switchd *sw, const struct route *r)
+{
+	int ret = bpf_map_update_elem(sw->dp.routes_fd, &r->key, &r->value, BPF_ANY);
+
+	if (ret)
+		sw_error(sw, "route map: %s", strerror(-ret));
+}
+
+/* Both sorted: put what is new or changed, then delete what is gone */
+static void apply(struct switchd *sw, const struct dump *d)
+{
+	const struct routes *old = &sw->routes;
+	size_t i = 0, j = 0;
+	int cmp;
+
+	while (j < d->n) {
+		cmp = i < old->n ? compare_keys(&old->route[i].key, &d->route[j].key) : 1;
+		if (cmp > 0 || (!cmp && memcmp(&old->route[i].value, &d->route[j].value,
+					       sizeof(old->route[i].value))))
+			map_put(sw, &d->route[j]);
+		i += cmp <= 0;
+		j += cmp >= 0;
+	}
+	for (i = 0, j = 0; i < old->n;) {
+		cmp = j < d->n ? compare_keys(&old->route[i].key, &d->route[j].key) : -1;
+		if (cmp < 0)
+			bpf_map_delete_elem(sw->dp.routes_fd, &old->route[i].key);
+		i += cmp <= 0;
+		j += cmp >= 0;
+	}
+}
+
+/* Ask for the neighbours that the routes name, and for those of small on-link networks */
+static void want_neighbours(struct switchd *sw)
+{
+	const struct csw_nexthop *hop;
+	uint32_t first, last, addr;
+	const struct route *r;
+	unsigned int i;
+	size_t n;
+
+	neigh_want_begin(sw);
+	for (n = 0; n < sw->routes.n; n++) {
+		r = &sw->routes.route[n];
+		for (i = 0; i < r->value.nexthops; i++) {
+			hop = &r->value.nexthop[i];
+			if (hop->gateway) {
+				neigh_want(sw, hop->ifindex, hop->gateway);
+				continue;
+			}
+			if (r->key.prefixlen < 29)
+				continue;
+			first = ntohl(r->key.addr);
+			last = first | (uint32_t)(0xffffffffULL >> r->key.prefixlen);
+			if (r->key.prefixlen < 31) {
+				first++;
+				last--;
+			}
+			for (addr = first; addr - first <= last - first; addr++)
+				neigh_want(sw, hop->ifindex, htonl(addr));
+		}
+	}
+	neigh_want_end(sw);
+}
+
+void routes_event(struct switchd *sw)
+{
+	sw->routes.dirty = true;
+}
+
+int routes_sync(struct switchd *sw)
+{
+	struct dump d = { .sw = sw };
+	uint64_t start = sw_now(), took;
+	int ret = -EINTR, i;
+
+	sw->routes.dirty = false;
+	for (i = 0; i < DUMP_RETRIES && ret == -EINTR; i++)
+		ret = dump_once(&d);
+	free(d.object);
+	if (ret) {
+		sw_warn(sw, "cannot read the routes, will try again: %s", strerror(-ret));
+		free(d.route);
+		sw->routes.dirty = true;
+		sw->routes.not_before = sw_now() + 100 * SPACING_MIN_NS;
+		return ret;
+	}
+	choose(&d);
+	if (d.n > sw->dp.routes_max) {
+		/* with some of them packets would go the wrong way */
+		if (!sw->routes.overflow)
+			sw_error(sw, "%zu routes, room for %u: packets are left to the kernel",
+				 d.n, sw->dp.routes_max);
+		d.n = 0;
+	}
+	sw->routes.overflow = !d.n && d.room;
+	apply(sw, &d);
+	free(sw->routes.route);
+	sw->routes.route = d.route;
+	sw->routes.n = d.n;
+	sw->routes.syncs++;
+	want_neighbours(sw);
+	took = sw_now() - start;
+	sw->routes.not_before = sw_now() + (took * 9 > SPACING_MIN_NS ? took * 9 : SPACING_MIN_NS);
+	return 0;
+}
+
+void routes_free(struct switchd *sw)
+{
+	free(sw->routes.route);
+	sw->routes.route = NULL;
+	sw->routes.n = 0;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The switch daemon as its callers see it: options in, exit status out. Who only wants to
+ * look at running switches uses switchd_show().
+ */
+#ifndef CANARY_SWITCHD_H
+#define CANARY_SWITCHD_H
+
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <linux/types.h>
+#include <linux/canary_wire.h>
+#include "bpf/shared.h"
+
+#define SWITCHD_RUN_DIR		"/run/canary"
+#define SWITCHD_NAME_MAX	63
+#define SWITCHD_PORTS_MAX	64
+
+enum switchd_clock {
+	SWITCHD_CLOCK_SLEEP,	/* sleep until the next deadline */
+	SWITCHD_CLOCK_POLL,	/* busy: one processor belongs to this switch */
+};
+
+struct switchd_port_option {
+	char name[IFNAMSIZ];
+	bool mode_given;
+	enum csw_mode mode;
+};
+
+struct switchd_options {
+	char name[SWITCHD_NAME_MAX + 1];	/* "": the host's name */
+	struct in_addr address;			/* 0: first global /32 of lo */
+	struct switchd_port_option port[SWITCHD_PORTS_MAX];
+	unsigned int ports;
+	enum csw_mode mode;			/* of ports that name none */
+	enum switchd_clock clock;
+	uint64_t timeout_ns;
+	uint64_t lifetime_ns;
+	uint32_t slots;
+	uint32_t children;
+	bool sysctl;				/* set what the checks would only warn of */
+	bool realtime;				/* clock thread under SCHED_FIFO */
+	bool verbose;
+};
+
+void switchd_options_init(struct switchd_options *o);
+
+/*
+ * Parse one value into @o. Return 0, or -1 with a message for people in @err.
+ */
+int switchd_option_ports(struct switchd_options *o, const char *text, char *err, size_t len);
+int switchd_option_name(struct switchd_options *o, const char *text, char *err, size_t len);
+int switchd_option_address(struct switchd_options *o, const char *text, char *err, size_t len);
+int switchd_option_mode(struct switchd_options *o, const char *text, char *err, size_t len);
+int switchd_option_clock(struct switchd_options *o, const char *text, char *err, size_t len);
+int switchd_option_timeout(struct switchd_options *o, const char *text, char *err, size_t len);
+int switchd_option_lifetime(struct switchd_options *o, const char *text, char *err, size_t len);
+int switchd_option_slots(struct switchd_options *o, const char *text, char *err, size_t len);
+int switchd_option_children(struct switchd_options *o, const char *text, char *err, size_t len);
+
+/* What no single option can know: are there ports, is the lifetime longer than the timeout */
+int switchd_options_check(struct switchd_options *o, char *err, size_t len);
+
+/* Run until SIGTERM or SIGINT. Return the exit status of the process. */
+int switchd_run(const struct switchd_options *o);
+
+/* Print the switch @name, or all of this machine if it is NULL. Return the exit status. */
+int switchd_show(const char *name, bool json);
+
+#endif /* CANARY_SWITCHD_H */
