@@ -12,7 +12,7 @@ VERSION := 0.1.0
 PREFIX ?= /usr/local
 
 WARN := -Wall -Wextra -Werror -Wno-unused-parameter -Wno-sign-compare -Wmissing-prototypes -Wstrict-prototypes
-CPPFLAGS += -D_GNU_SOURCE -DCANARY_VERSION_STRING='"$(VERSION)"' -Ikmod/uapi -Ikmod -Iuserspace/include -I.
+CPPFLAGS += -D_GNU_SOURCE -DCANARY_VERSION_STRING='"$(VERSION)"' -Ikmod/uapi -Iuserspace/include -Ikmod -I.
 CFLAGS += -O2 -g -std=gnu11 -fno-strict-aliasing $(WARN)
 
 # What every C object needs to know about headers
