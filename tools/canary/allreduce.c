@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* canary allreduce: a binary vector in, the sum over all members out. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmds.h"
+#include "comm_options.h"
+#include "json.h"
+
+struct allreduce {
+	struct comm_options	comm;
+	const char		*in, *out;
+	bool			json;
+	int			in_fd, out_fd;
+	void			*data;
+	size_t			count;		/* elements */
+	double			seconds;
+};
+
+static int usage(FILE *to)
+{
+	fprintf(to,
+		"usage: canary allreduce [OPTIONS] < VECTOR > SUM\n"
+		"\n"
+		"  --in FILE   vector of little-endian int32, - for standard input (default)\n"
+		"  --out FILE  receives the sum over all members, - for standard output (default)\n"
+		"  -j          one JSON object about it on standard error\n"
+		"\n"
+		COMM_USAGE);
+	return to == stdout ? 0 : 2;
+}
+
+static int parse(struct allreduce *a, int argc, char **argv)
+{
+	static const struct option options[] = {
+		COMM_OPTIONS,
+		{ "in",		required_argument, NULL, 'i' },
+		{ "out",	required_argument, NULL, 'o' },
+		{ "json",	no_argument, NULL, 'j' },
+		{ "help",	no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	int opt, index;
+
+	comm_options_init(&a->comm);
+	a->in = "-";
+	a->out = "-";
+	while ((opt = getopt_long(argc, argv, "i:o:jh", options, &index)) != -1) {
+		if (opt == 'i')
+			a->in = optarg;
+		else if (opt == 'o')
+			a->out = optarg;
+		else if (opt == 'j')
+			a->json = true;
+		else if (opt == 'h')
+			exit(usage(stdout));
+		else if (opt == '?')
+			return usage(stderr);
+		else if (comm_option(&a->comm, opt, options[index].name, optarg))
+			return 2;
+	}
+	if (optind < argc) {
+		fprintf(stderr, "canary: allreduce: argument '%s' is not wanted\n", argv[optind]);
+		return 2;
+	}
+	return comm_options_end(&a->comm) ? 2 : 0;
+}
+
+static int open_file(const char *path, int flags, int standard)
+{
+	int fd = strcmp(path, "-") ? open(path, flags | O_CLOEXEC, 0666) : standard;
+
+	if (fd < 0)
+		fprintf(stderr, "canary: %s: %s\n", path, strerror(errno));
+	return fd;
+}
+
+/* All of the input. Return: 0, or -1 after having said what is wrong. */
+static int read_vector(struct allreduce *a)
+{
+	size_t room = 0, len = 0;
+	ssize_t n;
+	void *p;
+
+	do {
+		if (len == room) {
+			room = room ? 2 * room : 1 << 16;
+			p = realloc(a->data, room);
+			if (!p) {
+				fprintf(stderr, "canary: %s: out of memory\n", a->in);
+				return -1;
+			}
+			a->data = p;
+		}
+		n = read(a->in_fd, (char *)a->data + len, room - len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			fprintf(stderr, "canary: %s: %s\n", a->in, strerror(errno));
+			return -1;
+		}
+		len += n;
+	} while (n);
+	if (len % 4 || len / 4 > CANARY_COUNT_MAX) {
+		fprintf(stderr, "canary: %s: %zu bytes are not 0 to %u elements of 4 bytes\n",
+			a->in, len, CANARY_COUNT_MAX);
+		return -1;
+	}
+	a->count = len / 4;
+	return 0;
+}
+
+static int write_vector(struct allreduce *a)
+{
+	size_t len = a->count * 4, at = 0;
+	ssize_t n;
+
+	while (at < len) {
+		n = write(a->out_fd, (char *)a->data + at, len - at);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			fprintf(stderr, "canary: %s: %s\n", a->out, strerror(errno));
+			return -1;
+		}
+		at += n;
+	}
+	if (a->out_fd != STDOUT_FILENO && close(a->out_fd)) {
+		fprintf(stderr, "canary: %s: %s\n", a->out, strerror(errno));
+		return -1;
+	}
+	return 0;
+}
+
+static double seconds(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + ts.tv_nsec * 1e-9;
+}
+
+static void report(struct allreduce *a, struct canary *c)
+{
+	struct canary_info info;
+
+	canary_get_info(c, &info, sizeof(info));
+	fputs("{\"engine\":", stderr);
+	json_string(stderr, canary_engine_name(c));
+	fputs(",\"engine_reason\":", stderr);
+	json_string(stderr, canary_engine_reason(c));
+	fprintf(stderr, ",\"rank\":%u,\"members\":%u,\"elements\":%zu", info.rank, info.members,
+		a->count);
+	fprintf(stderr, ",\"block_elements\":%u,\"blocks\":%zu,\"seconds\":%.6f,\"stats\":",
+		info.elements,
+		info.elements ? (a->count + info.elements - 1) / info.elements : 0, a->seconds);
+	json_stats(stderr, c);
+	fputs("}\n", stderr);
+}
+
+static int fail(struct allreduce *a, struct canary *c, int error)
+{
+	if (a->json) {
+		putc('{', stderr);
+		json_error(stderr, c, error);
+		fputs("}\n", stderr);
+	} else {
+		fprintf(stderr, "canary: %s\n", canary_errmsg());
+	}
+	return 1;
+}
+
+static int run(struct allreduce *a)
+{
+	struct canary *c, *failed;
+	int err, status = 0;
+	double start;
+
+	c = comm_join(&a->comm, &failed, &err);
+	if (!c) {
+		status = fail(a, failed, err);
+		canary_close(failed);
+		return status;
+	}
+	start = seconds();
+	err = canary_allreduce(c, a->data, a->data, a->count, CANARY_INT32, CANARY_OP_SUM);
+	a->seconds = seconds() - start;
+	if (err)
+		status = fail(a, c, err);
+	else if (write_vector(a))
+		status = 1;
+	if (!status && a->json)
+		report(a, c);
+	canary_close(c);
+	return status;
+}
+
+int cmd_allreduce(int argc, char **argv)
+{
+	struct allreduce a = { 0 };
+	int status;
+
+	status = parse(&a, argc, argv);
+	if (status)
+		return status;
+	a.in_fd = open_file(a.in, O_RDONLY, STDIN_FILENO);
+	if (a.in_fd < 0)
+		return 1;
+	a.out_fd = open_file(a.out, O_WRONLY | O_CREAT | O_TRUNC, STDOUT_FILENO);
+	if (a.out_fd < 0)
+		return 1;
+	status = read_vector(&a) ? 1 : run(&a);
+	free(a.data);
+	return status;
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Options that all commands have that join a communicator. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "comm_options.h"
+
+#define TIMEOUT_DEFAULT_MS	30000
+#define TIMEOUT_MAX_MS		3600000UL
+
+void comm_options_init(struct comm_options *o)
+{
+	memset(o, 0, sizeof(*o));
+	canary_params_init(&o->params);
+	o->timeout_ms = TIMEOUT_DEFAULT_MS;
+}
+
+static int bad(const char *text)
+{
+	fprintf(stderr, "canary: %s\n", text);
+	return -1;
+}
+
+static int take_timeout(struct comm_options *o, const char *value)
+{
+	unsigned long n, factor;
+	char *end;
+
+	errno = 0;
+	n = strtoul(value, &end, 10);
+	factor = !strcmp(end, "ms") ? 1 : !strcmp(end, "s") ? 1000 : 0;
+	if (!isdigit((unsigned char)value[0]) || !factor || errno || n > TIMEOUT_MAX_MS / factor)
+		return bad("timeout: has to be 0ms to 3600s, with ms or s");
+	o->timeout_ms = n * factor;
+	return 0;
+}
+
+static int take_key_file(struct comm_options *o, const char *path)
+{
+	char key[64];
+	FILE *f = fopen(path, "re");
+	bool got;
+
+	if (!f) {
+		fprintf(stderr, "canary: key-file: %s: %s\n", path, strerror(errno));
+		return -1;
+	}
+	got = fscanf(f, "%63s", key) == 1;
+	fclose(f);
+	if (!got || canary_params_set(&o->params, "key", key)) {
+		fprintf(stderr, "canary: key-file: %s: has to hold 32 hexadecimal digits\n", path);
+		return -1;
+	}
+	return 0;
+}
+
+int comm_option(struct comm_options *o, int opt, const char *name, const char *value)
+{
+	switch (opt) {
+	case COMM_OPT_MEMBERS_FILE:
+		o->members_file = value;
+		return 0;
+	case COMM_OPT_KEY_FILE:
+		return take_key_file(o, value);
+	case COMM_OPT_TIMEOUT:
+		return take_timeout(o, value);
+	}
+	if (canary_params_set(&o->params, name, value))
+		return bad(canary_errmsg());
+	o->have_comm |= !strcmp(name, "comm");
+	o->have_rank |= !strcmp(name, "rank");
+	o->have_members |= !strcmp(name, "members");
+	return 0;
+}
+
+int comm_options_end(struct comm_options *o)
+{
+	if (!o->have_comm || !o->have_rank)
+		return bad("--comm and --rank are needed");
+	if (o->members_file) {
+		if (canary_params_members(&o->params, o->members_file))
+			return bad(canary_errmsg());
+		return 0;
+	}
+	if (!o->have_members)
+		return bad("--members and --root, or --members-file, are needed");
+	if (!o->params.root.sin_addr.s_addr && o->params.members > 1)
+		return bad("--root is needed: the address of rank 0");
+	if (o->params.rank >= o->params.members) {
+		fprintf(stderr, "canary: rank: %u is out of range, 0 to %u\n", o->params.rank,
+			o->params.members - 1);
+		return -1;
+	}
+	return 0;
+}
+
+struct canary *comm_join(const struct comm_options *o, struct canary **failed, int *err)
+{
+	struct canary *c;
+
+	*failed = NULL;
+	*err = canary_open(&o->params, &c);
+	if (*err)
+		return NULL;
+	*err = canary_connect(c, o->timeout_ms);
+	if (!*err)
+		return c;
+	*failed = c;
+	return NULL;
+}
