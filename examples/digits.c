@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Data-parallel training: every process has a part of the handwritten digits, computes the gradient
+ * over it, and the network adds the gradients up. A process alone (--reference) gets the
+ * same weights, bit for bit.
+ */
+#include <canary.h>
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "softmax.h"
+
+#define DATA_DEFAULT	"/usr/lib/python3/dist-packages/sklearn/datasets/data/digits.csv.gz"
+#define RATE		256		/* 1.0, see softmax_step() */
+
+struct job {
+	struct canary_params	params;
+	struct canary		*comm;		/* NULL: reference */
+	struct dataset		data;
+	const char		*path, *json;
+	int			epochs, batch, timeout_ms;
+	bool			reference, have_comm, have_rank, have_members, have_root;
+	struct model		model;
+	double			loss, train_accuracy, accuracy, seconds;
+	int			steps;
+	bool			identical;
+	int32_t			contributions, blocks;	/* of all ranks */
+};
+
+static int usage(FILE *to)
+{
+	fprintf(to,
+		"usage: digits --comm ID --rank R --members N --root ADDR[:PORT] [OPTIONS]\n"
+		"       digits --reference [OPTIONS]\n"
+		"\n"
+		"Trains on handwritten digits; the network adds up the gradients of all ranks.\n"
+		"\n"
+		"  --data FILE    digits.csv.gz (default: where Debian's python3-sklearn has it)\n"
+		"  --epochs N     times through the data, 1 to 10000 (default 30)\n"
+		"  --batch N      digits of all ranks together a step, 1 to %d (default 256)\n"
+		"  --json FILE    result as JSON, - for standard output\n"
+		"  --reference    one process, no network; the weights are the same\n"
+		"  --timeout TIME patience for the rendezvous, as 500ms or 30s (default 30s)\n"
+		"  --bind ADDR[:PORT], --engine auto|kernel|user, --key HEX32, --window, --mtu,\n"
+		"  --dead-after, --linger, --rto-min: see canary-allreduce(8)\n", BATCH_MAX);
+	return to == stdout ? 0 : 2;
+}
+
+/* A number in [min, max]; -1 after having complained. */
+static int number(const char *name, const char *text, long min, long max, int *value)
+{
+	char *end;
+	long n = strtol(text, &end, 10);
+
+	if (!isdigit((unsigned char)text[0]) || *end || n < min || n > max) {
+		fprintf(stderr, "digits: %s: has to be %ld to %ld\n", name, min, max);
+		return -1;
+	}
+	*value = n;
+	return 0;
+}
+
+static int timeout(const char *text, int *ms)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10), factor;
+
+	factor = !strcmp(end, "ms") ? 1 : !strcmp(end, "s") ? 1000 : 0;
+	if (!isdigit((unsigned char)text[0]) || !factor || n > 3600000 / factor) {
+		fprintf(stderr, "digits: timeout: has to be 0ms to 3600s, with ms or s\n");
+		return -1;
+	}
+	*ms = n * factor;
+	return 0;
+}
+
+static int parameter(struct job *j, const char *name, const char *value)
+{
+	if (canary_params_set(&j->params, name, value)) {
+		fprintf(stderr, "digits: %s\n", canary_errmsg());
+		return -1;
+	}
+	j->have_comm |= !strcmp(name, "comm");
+	j->have_rank |= !strcmp(name, "rank");
+	j->have_members |= !strcmp(name, "members");
+	j->have_root |= !strcmp(name, "root");
+	return 0;
+}
+
+static int option(struct job *j, int opt, const char *name, const char *value)
+{
+	switch (opt) {
+	case 'd':
+		j->path = value;
+		return 0;
+	case 'e':
+		return number(name, value, 1, 10000, &j->epochs);
+	case 'b':
+		return number(name, value, 1, BATCH_MAX, &j->batch);
+	case 'j':
+		j->json = value;
+		return 0;
+	case 'r':
+		j->reference = true;
+		return 0;
+	case 't':
+		return timeout(value, &j->timeout_ms);
+	}
+	return parameter(j, name, value);
+}
+
+static int parse(struct job *j, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "comm",	required_argument, NULL, 'p' },
+		{ "rank",	required_argument, NULL, 'p' },
+		{ "members",	required_argument, NULL, 'p' },
+		{ "root",	required_argument, NULL, 'p' },
+		{ "bind",	required_argument, NULL, 'p' },
+		{ "engine",	required_argument, NULL, 'p' },
+		{ "key",	required_argument, NULL, 'p' },
+		{ "window",	required_argument, NULL, 'p' },
+		{ "mtu",	required_argument, NULL, 'p' },
+		{ "dead-after",	required_argument, NULL, 'p' },
+		{ "linger",	required_argument, NULL, 'p' },
+		{ "rto-min",	required_argument, NULL, 'p' },
+		{ "data",	required_argument, NULL, 'd' },
+		{ "epochs",	required_argument, NULL, 'e' },
+		{ "batch",	required_argument, NULL, 'b' },
+		{ "json",	required_argument, NULL, 'j' },
+		{ "reference",	no_argument, NULL, 'r' },
+		{ "timeout",	required_argument, NULL, 't' },
+		{ "help",	no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	int opt, index;
+
+	while ((opt = getopt_long(argc, argv, "h", options, &index)) != -1) {
+		if (opt == 'h')
+			exit(usage(stdout));
+		if (opt == '?')
+			return usage(stderr);
+		if (option(j, opt, options[index].name, optarg))
+			return 2;
+	}
+	if (optind < argc)
+		return usage(stderr);
+	if (!j->reference && (!j->have_comm || !j->have_rank || !j->have_members || !j->have_root)) {
+		fprintf(stderr, "digits: --comm, --rank, --members and --root are needed\n");
+		return 2;
+	}
+	return 0;
+}
+
+/* Sum over all ranks, in place. A process alone has it already. */
+static int sum(struct job *j, int32_t *vector, size_t count)
+{
+	if (!j->comm)
+		return 0;
+	if (!canary_allreduce(j->comm, vector, vector, count, CANARY_INT32, CANARY_OP_SUM))
+		return 0;
+	fprintf(stderr, "digits: rank %u: %s\n", j->params.rank, canary_errmsg());
+	return -1;
+}
+
+/* Of samples first .. first + n - 1 this rank's are every members-th. */
+static int step(struct job *j, int first, int n, struct gradient *epoch)
+{
+	struct gradient g = { 0 };
+	int i;
+
+	for (i = j->params.rank; i < n; i += j->params.members)
+		softmax_add(&j->model, &j->data.train[first + i], &g);
+	if (sum(j, (int32_t *)&g, GRADIENT_COUNT))
+		return -1;
+	softmax_step(&j->model, &g, n, RATE);
+	epoch->loss += g.loss;
+	epoch->right += g.right;
+	j->steps++;
+	return 0;
+}
+
+static int test(struct job *j)
+{
+	int32_t right = 0;
+	int i;
+
+	for (i = j->params.rank; i < j->data.tests; i += j->params.members)
+		right += softmax_guess(&j->model, &j->data.test[i]) == j->data.test[i].digit;
+	if (sum(j, &right, 1))
+		return -1;
+	j->accuracy = (double)right / j->data.tests;
+	return 0;
+}
+
+static int train(struct job *j)
+{
+	int epoch, first, n;
+
+	for (epoch = 1; epoch <= j->epochs; epoch++) {
+		struct gradient total = { 0 };
+
+		for (first = 0; first < j->data.trains; first += n) {
+			n = j->data.trains - first;
+			if (n > j->batch)
+				n = j->batch;
+			if (step(j, first, n, &total))
+				return -1;
+		}
+		if (test(j))
+			return -1;
+		j->loss = total.loss / 256.0 / j->data.trains;
+		j->train_accuracy = (double)total.right / j->data.trains;
+		if (j->params.rank == 0)
+			printf("epoch %3d  loss %.4f  training %.4f  test %.4f\n", epoch, j->loss,
+			       j->train_accuracy, j->accuracy);
+		fflush(stdout);
+	}
+	return 0;
+}
+
+/* Do all ranks have the same weights? The hash is summed up in parts that cannot wrap. */
+static int compare(struct job *j)
+{
+	uint64_t hash = softmax_hash(&j->model);
+	int32_t part[8], different = 0;
+	int i;
+
+	for (i = 0; i < 8; i++)
+		part[i] = hash >> 8 * i & 0xff;
+	if (sum(j, part, 8))
+		return -1;
+	for (i = 0; i < 8; i++)
+		different |= part[i] != (int32_t)(j->params.members * (hash >> 8 * i & 0xff));
+	if (sum(j, &different, 1))
+		return -1;
+	j->identical = !different;
+	return 0;
+}
+
+static uint64_t counter(struct canary *c, const char *name)
+{
+	struct canary_stat stats[256];
+	int i, n = canary_stats(c, stats, 256);
+
+	for (i = 0; i < n && i < 256; i++)
+		if (!stats[i].drop && !strcmp(stats[i].name, name))
+			return stats[i].value;
+	return 0;
+}
+
+/* How many packets did leaders receive for their blocks, over all ranks? */
+static int count_blocks(struct job *j)
+{
+	int32_t n[2] = { 0 };
+
+	if (j->comm) {
+		n[0] = counter(j->comm, "contributions-in");
+		n[1] = counter(j->comm, "blocks-led");
+	}
+	if (sum(j, n, 2))
+		return -1;
+	j->contributions = n[0];
+	j->blocks = n[1];
+	return 0;
+}
+
+static void write_string(FILE *f, const char *s)
+{
+	putc('"', f);
+	for (; *s; s++) {
+		if (*s == '"' || *s == '\\')
+			putc('\\', f);
+		if ((unsigned char)*s >= ' ')
+			putc(*s, f);
+	}
+	putc('"', f);
+}
+
+static void write_stats(FILE *f, struct canary *c)
+{
+	struct canary_stat stats[256];
+	int i, n = canary_stats(c, stats, 256);
+	const char *s;
+
+	fputs(",\"stats\":{", f);
+	for (i = 0; i < n && i < 256; i++) {
+		if (i)
+			fputs(stats[i].drop && !stats[i - 1].drop ? ",\"drops\":{" : ",", f);
+		putc('"', f);
+		for (s = stats[i].name; *s; s++)
+			putc(*s == '-' ? '_' : *s, f);
+		fprintf(f, "\":%llu", (unsigned long long)stats[i].value);
+	}
+	fputs(n > 0 ? "}}" : "}", f);
+}
+
+static int report(struct job *j)
+{
+	FILE *f = strcmp(j->json, "-") ? fopen(j->json, "we") : stdout;
+
+	if (!f) {
+		perror(j->json);
+		return -1;
+	}
+	fprintf(f, "{\"accuracy\":%.6f,\"train_accuracy\":%.6f,\"loss\":%.6f", j->accuracy,
+		j->train_accuracy, j->loss);
+	fprintf(f, ",\"weights_hash\":\"%016llx\"", (unsigned long long)softmax_hash(&j->model));
+	fprintf(f, ",\"rank\":%u,\"ranks\":%u,\"ranks_identical\":%s", j->params.rank,
+		j->params.members, j->identical ? "true" : "false");
+	fprintf(f, ",\"epochs\":%d,\"batch\":%d,\"steps\":%d,\"elements\":%zu,\"seconds\":%.6f",
+		j->epochs, j->batch, j->steps, GRADIENT_COUNT, j->seconds);
+	fputs(",\"engine\":", f);
+	write_string(f, j->comm ? canary_engine_name(j->comm) : "none");
+	fputs(",\"engine_reason\":", f);
+	write_string(f, j->comm ? canary_engine_reason(j->comm) : "reference");
+	if (j->blocks)
+		fprintf(f, ",\"blocks\":%d,\"contributions\":%d,\"contributions_per_block\":%.6f",
+			j->blocks, j->contributions, (double)j->contributions / j->blocks);
+	if (j->comm)
+		write_stats(f, j->comm);
+	fputs("}\n", f);
+	if (f == stdout ? fflush(f) : fclose(f)) {
+		perror(j->json);
+		return -1;
+	}
+	return 0;
+}
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + ts.tv_nsec * 1e-9;
+}
+
+static int run(struct job *j)
+{
+	double start = now();
+
+	if (train(j))
+		return -1;
+	j->seconds = now() - start;
+	if (compare(j) || count_blocks(j))
+		return -1;
+	if (j->params.rank == 0) {
+		printf("test accuracy %.4f, weights %016llx, %s at all %u ranks\n", j->accuracy,
+		       (unsigned long long)softmax_hash(&j->model),
+		       j->identical ? "the same" : "DIFFERENT", j->params.members);
+		if (j->blocks)
+			printf("contributions that a leader received per block: %.3f\n",
+			       (double)j->contributions / j->blocks);
+	}
+	if (j->json && report(j))
+		return -1;
+	return j->identical ? 0 : -1;
+}
+
+static int join(struct job *j)
+{
+	if (canary_open(&j->params, &j->comm) == 0) {
+		if (canary_connect(j->comm, j->timeout_ms) == 0)
+			return 0;
+	}
+	fprintf(stderr, "digits: rank %u: %s\n", j->params.rank, canary_errmsg());
+	canary_close(j->comm);
+	return -1;
+}
+
+int main(int argc, char **argv)
+{
+	struct job j = {
+		.path = DATA_DEFAULT,
+		.epochs = 30,
+		.batch = 256,
+		.timeout_ms = 30000,
+	};
+	int status;
+
+	canary_params_init(&j.params);
+	status = parse(&j, argc, argv);
+	if (status)
+		return status;
+	if (j.reference) {
+		j.params.rank = 0;
+		j.params.members = 1;
+	}
+	if (dataset_read(&j.data, j.path))
+		return 1;
+	status = 1;
+	if (j.reference || !join(&j)) {
+		status = run(&j) ? 1 : 0;
+		canary_close(j.comm);
+	}
+	dataset_free(&j.data);
+	return status;
+}
