@@ -22,7 +22,7 @@ static void usage(FILE *out)
 		"  -c, --children N        children of a block, 1 to %d (%d)\n"
 		"  -C, --clock sleep|poll  how to wait for deadlines (sleep)\n"
 		"  -n, --name NAME         for show (the host's name)\n"
-		"  -S, --sysctl            set ip_forward, rp_filter, accept_local as needed; they stay set\n"
+		"  -S, --sysctl            set ip_forward and rp_filter as needed; they stay set\n"
 		"  -r, --realtime          clock thread under SCHED_FIFO\n"
 		"  -v, --verbose           more messages\n"
 		"  -j, --json              show: one line of JSON for each switch\n",

@@ -171,9 +171,6 @@ void check_sysctls(struct switchd *sw)
 		if (strict)
 			sysctl_want(sw, dev, "rp_filter", 0, 2, "(all is 1) "
 				    "packets that come by another path than answers take are dropped");
-		if (sysctl_read("/proc/sys/net/ipv4/conf/all/accept_local") != 1)
-			sysctl_want(sw, dev, "accept_local", 0, 1,
-				    "the kernel cannot send on for us to a neighbour that is not resolved yet");
 	}
 }
 

@@ -56,7 +56,7 @@ static int set_sizes(struct dataplane *dp)
 
 static void take_fds(struct dataplane *dp)
 {
-	const struct canary_switch_bpf *s = dp->skel;
+	const struct canary_switch *s = dp->skel;
 
 	dp->xdp_fd = bpf_program__fd(s->progs.canary_xdp);
 	dp->tc_fd = bpf_program__fd(s->progs.canary_tc);
@@ -94,7 +94,7 @@ int dataplane_load(struct switchd *sw)
 	libbpf_set_print(print);
 	dp->slots = sw->opt->slots;
 	dp->queue_len = 2 * dp->slots;
-	dp->skel = canary_switch_bpf__open();
+	dp->skel = canary_switch__open();
 	if (!dp->skel) {
 		ret = -errno;
 		goto fail;
@@ -104,7 +104,7 @@ int dataplane_load(struct switchd *sw)
 	configure(sw);
 	ret = set_sizes(dp);
 	if (!ret)
-		ret = canary_switch_bpf__load(dp->skel);
+		ret = canary_switch__load(dp->skel);
 	if (ret)
 		goto fail;
 	/* loading moved the variables */
@@ -137,6 +137,6 @@ void dataplane_unload(struct switchd *sw)
 		munmap((void *)dp->queue, dp->queue_bytes);
 	dp->descriptors = NULL;
 	dp->queue = NULL;
-	canary_switch_bpf__destroy(dp->skel);
+	canary_switch__destroy(dp->skel);
 	dp->skel = NULL;
 }

@@ -14,7 +14,7 @@
 
 #include "switchd.h"
 
-struct canary_switch_bpf;
+struct canary_switch;
 struct ring_buffer;
 struct switchd;
 
@@ -50,7 +50,7 @@ void rtnl_attrs_nested(const struct nlattr *nest, const struct nlattr **tb, int 
 
 /* dataplane.c: the loaded programs and maps */
 struct dataplane {
-	struct canary_switch_bpf *skel;
+	struct canary_switch *skel;
 	struct csw_config *config;
 	struct csw_queue_ctl *queue_ctl;
 	const struct csw_queue_entry *queue;
@@ -72,6 +72,8 @@ static inline const struct csw_descriptor *dataplane_slot(const struct dataplane
 }
 
 /* ports.c: devices of the switch */
+#define IFF_CARRIER	0x10000		/* IFF_LOWER_UP, which <net/if.h> lacks */
+
 enum port_peer {
 	PEER_NONE,	/* no veth */
 	PEER_OK,	/* takes redirected frames */

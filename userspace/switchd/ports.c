@@ -101,7 +101,7 @@ static int port_check(struct switchd *sw, const struct port *port)
 		sw_error(sw, "port %s is down (ip link set %s up)", name, name);
 		return -ENETDOWN;
 	}
-	if (!(port->flags & IFF_RUNNING))
+	if (!(port->flags & IFF_CARRIER))
 		sw_warn(sw, "port %s has no carrier", name);
 	return port_refuse_taken(sw, port);
 }
@@ -180,6 +180,7 @@ static void port_back(struct switchd *sw, struct port *port)
 	}
 	sw_info(sw, "port %s is back", port->option->name);
 	clock_choose_ingress(sw);
+	check_sysctls(sw);
 	neigh_sync(sw);
 }
 
@@ -187,9 +188,9 @@ static void port_changed(struct switchd *sw, struct port *port, const struct por
 {
 	if (port->mtu != old->mtu || memcmp(port->mac, old->mac, ETH_ALEN))
 		port_publish(sw, port);
-	if ((port->flags ^ old->flags) & IFF_RUNNING)
+	if ((port->flags ^ old->flags) & IFF_CARRIER)
 		sw_info(sw, "port %s: carrier %s", port->option->name,
-			port->flags & IFF_RUNNING ? "up" : "lost");
+			port->flags & IFF_CARRIER ? "up" : "lost");
 }
 
 void ports_link_event(struct switchd *sw, const struct nlmsghdr *nlh)

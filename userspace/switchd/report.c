@@ -70,7 +70,7 @@ static const char *link_name(const struct port *port)
 		return "gone";
 	if (!(port->flags & IFF_UP))
 		return "down";
-	return port->flags & IFF_RUNNING ? "up" : "no-carrier";
+	return port->flags & IFF_CARRIER ? "up" : "no-carrier";
 }
 
 static uint64_t atomic_read(const uint64_t *p)
