@@ -15,6 +15,8 @@
 #define CSW_WAYS		4	/* slots of a bucket */
 #define CSW_SLOTS_MIN		16
 #define CSW_SLOTS_MAX		(1 << 20)
+#define CSW_RESTORE_MAX		64	/* children of one restoration; longer ones are dropped */
+#define CSW_RESTORE_SLOTS	256	/* restorations held at a time; a power of two */
 
 enum csw_mode {
 	CSW_FAST	= 0,	/* XDP redirect: bypasses the egress qdisc */
@@ -51,7 +53,9 @@ enum csw_state {
  * struct csw_descriptor - soft state of one block
  * Lifetime: the slot exists for ever; its content from the first contribution to the result,
  * or until older than csw_config.lifetime_ns and wanted for another block.
- * Lock: @lock, a bounded cmpxchg try-lock (0 free, 1 held); who fails to get it bypasses.
+ * Lock: @lock of the first slot of the bucket (slot & ~(CSW_WAYS - 1)) covers all its slots, so
+ * that two processors can't take two slots for one block. A bounded cmpxchg try-lock (0 free,
+ * 1 held); who fails to get it bypasses.
  * @generation changes whenever the slot is taken or freed, so that a queue entry for an
  * earlier holder is recognised.
  */
@@ -87,6 +91,38 @@ struct csw_descriptor {
 	__u32	data[CANARY_ELEMENTS_MAX];
 };
 
+/*
+ * struct csw_restoration - children that a block has beside those in a descriptor
+ * Map "restorations" (ARRAY): direct-mapped soft state, the newest wins. From RESTORATION to the
+ * RESULT that follows it, or until older than csw_config.lifetime_ns. Lock: as a descriptor's,
+ * but each its own.
+ */
+struct csw_restoration {
+	__u32	lock;
+	__u32	generation;
+	__u64	born;
+	__be32	comm;
+	__be32	epoch;
+	__be32	block;
+	__be32	opsig;
+	__u8	attempt;
+	__u8	pad;
+	__u16	children;	/* 0: free */
+	__u32	reserved;
+	struct canary_peer child[CSW_RESTORE_MAX];
+};
+
+/* Where canary_tc puts the children of a result together; one per processor */
+#define CSW_COPIES_MAX	(CSW_CHILDREN_MAX + CSW_RESTORE_MAX)
+
+struct csw_copies {
+	__u32 n;
+	__u32 own;		/* the first so many are the descriptor's, others restored */
+	__u32 waiting;		/* one without neighbour goes last; n for none */
+	__u32 reserved;
+	struct canary_peer peer[CSW_COPIES_MAX];
+};
+
 /* Deadline queue: a FIFO, sorted because the timeout is constant. */
 struct csw_queue_entry {
 	__u64	deadline;
@@ -109,8 +145,8 @@ struct csw_queue_ctl {
 
 /* map "ports": ifindex -> struct csw_port */
 struct csw_port {
+	__u8	mac[6];		/* first, so that it is aligned */
 	__u8	mode;		/* enum csw_mode */
-	__u8	mac[6];
 	__u8	pad;
 	__u32	mtu;		/* largest IP packet */
 };
@@ -150,6 +186,30 @@ struct csw_neigh {
 };
 
 /*
+ * What canary_xdp asks of canary_tc, in the packet's metadata. canary_tc honours it only with the
+ * magic number and the switch's own address, and wipes it before the packet leaves: metadata
+ * survives a veth pair.
+ */
+#define CSW_META_MAGIC	0x43535731	/* "CSW1" */
+
+enum csw_meta_kind {
+	CSW_META_EMIT	= 1,	/* the frame is finished: send it through that port's qdisc */
+	CSW_META_NEIGH	= 2,	/* the same, but the kernel has to find the neighbour */
+	CSW_META_COPY	= 3,	/* a result: copies to children of a descriptor and a restoration */
+};
+
+struct csw_meta {
+	__u32	magic;
+	__be32	addr;		/* csw_config.addr */
+	__u32	kind;		/* enum csw_meta_kind */
+	__u32	ifindex;	/* EMIT, NEIGH: to this port */
+	__be32	gateway;	/* NEIGH: the neighbour */
+	__u32	slot;		/* COPY: this descriptor, ~0 for none */
+	__u32	generation;	/* COPY: if it still has this generation */
+	__u32	restoration;	/* COPY: 1 if there is one to look for */
+};
+
+/*
  * Counters besides the drop reasons of kmod/core/parse.h. Map "counters" (per CPU):
  * first these, then CANARY_DROPS drop reasons.
  */
@@ -176,7 +236,8 @@ struct csw_neigh {
 	X(RESULTS,		"results",		"results served, descriptor freed") \
 	X(TO_KERNEL,		"to-kernel",		"left to the kernel's router")	\
 	X(TX_BYTES,		"tx-bytes",		"bytes of contributions and results sent") \
-	X(RX_BYTES,		"rx-bytes",		"bytes of contributions and results received")
+	X(RX_BYTES,		"rx-bytes",		"bytes of contributions and results received") \
+	X(PASSED,		"passed",		"complete on arrival, nothing to add: source stays")
 
 enum csw_counter {
 #define X(name, text, help) CSW_##name,

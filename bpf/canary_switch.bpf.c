@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The switch's data plane: canary_xdp and canary_tc on the ingress of each port, canary_flush run
+ * by the daemon's clock thread. What they do is in lib/; here are sections only.
+ */
+#include "maps.h"
+#include "lib/lock.h"
+#include "lib/parse.h"
+#include "lib/data.h"
+#include "lib/descriptor.h"
+#include "lib/queue.h"
+#include "lib/nexthop.h"
+#include "lib/emit.h"
+#include "lib/contribution.h"
+#include "lib/replicate.h"
+#include "lib/ingress.h"
+
+char _license[] SEC("license") = "GPL";
+
+SEC("xdp")
+int canary_xdp(struct xdp_md *ctx)
+{
+	return csw_ingress(ctx);
+}
+
+/* Run with BPF_F_TEST_XDP_LIVE_FRAMES on a blank frame of CSW_BLANK bytes. */
+SEC("xdp")
+int canary_flush(struct xdp_md *ctx)
+{
+	return csw_flush(ctx);
+}
+
+SEC("tc")
+int canary_tc(struct __sk_buff *skb)
+{
+	return csw_tc(skb);
+}

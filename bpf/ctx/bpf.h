@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What bpf/lib needs to run in the kernel's BPF machine: types, byte order, frames of XDP and
+ * tc, time. The same names as in native.h; maps.h has those that are about maps.
+ */
+#ifndef CANARY_BPF_CTX_BPF_H
+#define CANARY_BPF_CTX_BPF_H
+
+#define config	vmlinux_config	/* a type there, a variable of ours here */
+#include "vmlinux.h"
+#undef config
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_endian.h>
+#include <linux/canary_wire.h>
+
+#define cnr_be16(x)	bpf_ntohs(x)
+#define cnr_be32(x)	bpf_ntohl(x)
+#define csw_be16(x)	bpf_htons(x)
+#define csw_be32(x)	bpf_htonl(x)
+#define csw_be64(x)	bpf_cpu_to_be64(x)
+#define csw_cpu64(x)	bpf_be64_to_cpu(x)
+
+#include "core/parse.h"
+#include "reduce.h"
+#include "../shared.h"
+
+#define CSW_READ(x)	(*(const volatile typeof(x) *)&(x))
+
+/*
+ * Functions that the verifier checks once, on their own, instead of at every call. They take
+ * the context, pointers to whole structs (which may be NULL to them) and scalars.
+ */
+#define CSW_FUNC	__attribute__((noinline))
+
+/* Without this, clang unrolls what the verifier can walk through just as well. */
+#define CSW_LOOP	_Pragma("clang loop unroll(disable)")
+
+/* No typedefs: neither CO-RE nor the verifier looks through them here. */
+#define csw_xdp		struct xdp_md
+#define csw_skb		struct __sk_buff
+
+/* Actions: of canary_xdp and canary_flush, of canary_tc */
+enum {
+	CSW_XDP_DROP	= XDP_DROP,
+	CSW_XDP_PASS	= XDP_PASS,
+	CSW_TC_NEXT	= -1,		/* TC_ACT_UNSPEC: none of our business */
+	CSW_TC_DROP	= 2,		/* TC_ACT_SHOT */
+};
+
+/* For tests: a clock that stands still until told. Dead code unless set before loading. */
+const volatile bool test_clock = false;
+__u64 test_now = 0;
+
+static __always_inline __u64 csw_now(const void *ctx)
+{
+	return test_clock ? CSW_READ(test_now) : bpf_ktime_get_ns();
+}
+
+static __always_inline void *csw_data(const csw_xdp *ctx)
+{
+	return (void *)(long)ctx->data;
+}
+
+static __always_inline void *csw_end(const csw_xdp *ctx)
+{
+	return (void *)(long)ctx->data_end;
+}
+
+static __always_inline __u32 csw_ingress_ifindex(const csw_xdp *ctx)
+{
+	return ctx->ingress_ifindex;
+}
+
+/* Give the frame this length. Pointers into it are void. */
+static __always_inline int csw_resize(csw_xdp *ctx, __u32 length)
+{
+	int delta = length - (__u32)(csw_end(ctx) - csw_data(ctx));
+
+	return delta ? bpf_xdp_adjust_tail(ctx, delta) : 0;
+}
+
+/* Put @m in front of the frame and give it to the stack, where canary_tc finds it. */
+static __always_inline int csw_put_meta(csw_xdp *ctx, const struct csw_meta *m)
+{
+	struct csw_meta *meta;
+
+	if (bpf_xdp_adjust_meta(ctx, -(int)sizeof(*m)))
+		return -1;
+	meta = (void *)(long)ctx->data_meta;
+	if ((void *)(meta + 1) > csw_data(ctx))
+		return -1;
+	*meta = *m;
+	return 0;
+}
+
+/* Move the metadata from the frame to @m. */
+static __always_inline int csw_take_meta(csw_skb *skb, struct csw_meta *m)
+{
+	struct csw_meta *meta = (void *)(long)skb->data_meta;
+
+	if ((void *)(meta + 1) > (void *)(long)skb->data)
+		return -1;
+	if (meta->magic != CSW_META_MAGIC)
+		return -1;
+	*m = *meta;
+	meta->magic = 0;
+	return 0;
+}
+
+static __always_inline void *csw_skb_data(const csw_skb *skb)
+{
+	return (void *)(long)skb->data;
+}
+
+static __always_inline void *csw_skb_end(const csw_skb *skb)
+{
+	return (void *)(long)skb->data_end;
+}
+
+static __always_inline __u32 csw_skb_length(const csw_skb *skb)
+{
+	return skb->len;
+}
+
+/* Send a copy of the frame as it is now. Pointers into it are void. */
+static __always_inline int csw_skb_copy_to(csw_skb *skb, __u32 ifindex)
+{
+	return bpf_clone_redirect(skb, ifindex, 0);
+}
+
+static __always_inline int csw_skb_send(csw_skb *skb, __u32 ifindex)
+{
+	return bpf_redirect(ifindex, 0);
+}
+
+/* Send by way of the kernel's neighbour table, which may have to ask first. */
+static __always_inline int csw_skb_send_neigh(csw_skb *skb, __u32 ifindex, __be32 gateway)
+{
+	struct bpf_redir_neigh nh = {
+		.nh_family = 2,		/* AF_INET */
+		.ipv4_nh = gateway,
+	};
+
+	return bpf_redirect_neigh(ifindex, &nh, sizeof(nh), 0);
+}
+
+#endif /* CANARY_BPF_CTX_BPF_H */

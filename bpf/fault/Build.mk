@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: GPL-2.0
+# The fault injector: a tc program of its own, without vmlinux.h.
+
+FAULT_BPF_FLAGS := -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Werror -Wno-unused-parameter \
+	-Ikmod/uapi -I/usr/include/$(shell $(CC) -print-multiarch)
+
+all:: $(B)/bpf/fault.skel.h
+
+$(B)/bpf/fault.bpf.o: bpf/fault/fault.bpf.c bpf/fault/fault.h kmod/uapi/linux/canary_wire.h | $(B)/.setup
+	@mkdir -p $(@D)
+	$(CLANG) $(FAULT_BPF_FLAGS) -c $< -o $@
+
+$(B)/bpf/fault.skel.h: $(B)/bpf/fault.bpf.o
+	bpftool gen skeleton $< name fault > $@

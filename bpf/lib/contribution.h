@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * A contribution that comes by, and blocks that leave: PROTOCOL.md, "A switch".
+ */
+#ifndef CANARY_BPF_LIB_CONTRIBUTION_H
+#define CANARY_BPF_LIB_CONTRIBUTION_H
+
+/* No switch may touch it any more; the leader learns which one gave up. */
+static __always_inline int csw_bypass(csw_xdp *ctx, const struct csw_packet *p, __u32 counter)
+{
+	csw_count(ctx, counter, 1);
+	p->h->flags |= CANARY_F_BYPASS;
+	p->h->origin = csw_config(ctx)->addr;
+	return csw_forward(ctx, p);
+}
+
+/*
+ * Fill the frame with @d, which is the caller's: sent on from here. Unlocks. The data are in the
+ * frame already, and the frame has the right length.
+ */
+static __always_inline int csw_send_on(csw_xdp *ctx, struct csw_descriptor *d, __u32 *lock,
+				       __u32 counter)
+{
+	__u32 length = csw_frame_length(d->elements);
+	struct csw_packet p;
+	struct csw_egress e;
+	struct csw_flow f;
+
+	d->state = CSW_SENT;
+	if (csw_packet_at(ctx, &p)) {
+		csw_unlock(lock);
+		csw_drop(ctx, CANARY_DROP_XMIT);
+		return CSW_XDP_DROP;
+	}
+	csw_build(d, p.h);
+	csw_address(csw_config(ctx), &p, length, CSW_TTL, d->leader_addr, d->leader_port);
+	csw_unlock(lock);
+	csw_flow_of(&f, p.ip->daddr, p.h);
+	if (!csw_reach(ctx, &f, &e)) {
+		/* There was a route when it was taken. The kernel takes nothing that says
+		 * that it comes from here, so this is lost, and the leader begins anew.
+		 */
+		csw_drop(ctx, CANARY_DROP_NOROUTE);
+		return CSW_XDP_DROP;
+	}
+	csw_count(ctx, counter, 1);
+	return csw_send(ctx, &p, length, &e);
+}
+
+/* Let the frame carry away the block at the head of the queue, if that is still due. */
+CSW_FUNC int csw_carry(csw_xdp *ctx, __u32 counter)
+{
+	struct csw_descriptor *d;
+	__u32 *lock = NULL;
+
+	d = csw_dequeue(ctx, &lock);
+	if (!d || !lock)
+		return CSW_XDP_DROP;
+	csw_data_out(ctx, d);
+	return csw_send_on(ctx, d, lock, counter);
+}
+
+/* The frame has done its duty, unless a block is waiting for one. */
+static __always_inline int csw_consume(csw_xdp *ctx)
+{
+	if (csw_queue_is_due(ctx))
+		return csw_carry(ctx, CSW_SENT_CARRIER);
+	return CSW_XDP_DROP;
+}
+
+static __always_inline int csw_refuse(csw_xdp *ctx, enum canary_drop reason)
+{
+	csw_drop(ctx, reason);
+	return csw_consume(ctx);
+}
+
+/*
+ * Take the slot for the contribution. Unlocks. What no route is known for is not taken, since it
+ * could not be sent on.
+ */
+static __always_inline int csw_begin(csw_xdp *ctx, const struct csw_packet *p,
+				     const struct csw_found *f, __u32 *lock)
+{
+	struct csw_descriptor *d = f->d;
+	bool restarted = f->is_block;
+	bool evicted = !restarted && d->state != CSW_FREE;
+	__u64 now, deadline;
+
+	if (!csw_has_route(ctx, p->ip->daddr)) {
+		csw_unlock(lock);
+		return csw_to_kernel(ctx);
+	}
+	now = csw_now(ctx);
+	deadline = now + csw_config(ctx)->timeout_ns;
+	d->generation++;
+	d->state = CSW_COLLECTING;
+	if (!csw_enqueue(ctx, f->slot, d->generation, deadline)) {
+		csw_free(d);
+		csw_unlock(lock);
+		return csw_bypass(ctx, p, CSW_BYPASS_LOCK);
+	}
+	csw_take(d, p, now, deadline);
+	csw_data_in(ctx, d);
+	csw_unlock(lock);
+	csw_count(ctx, CSW_NEW, 1);
+	if (restarted)
+		csw_count(ctx, CSW_RESTARTED, 1);
+	else if (evicted)
+		csw_count(ctx, CSW_EVICTED, 1);
+	return csw_consume(ctx);
+}
+
+/*
+ * Own address as source, so that the result comes back this way, and on. Unlocks. The time to
+ * live is not renewed: nothing else would end a loop of switches.
+ */
+static __always_inline int csw_straggle(csw_xdp *ctx, const struct csw_packet *p,
+					struct csw_descriptor *d, __u32 child, __u32 *lock)
+{
+	__u32 length = cnr_be16(p->ip->tot_len) + CSW_OFF_IP;
+	struct csw_egress e;
+	struct csw_flow f;
+
+	csw_flow_of(&f, p->ip->daddr, p->h);
+	if (!csw_reach(ctx, &f, &e)) {
+		csw_unlock(lock);
+		return csw_to_kernel(ctx);
+	}
+	csw_remember(d, child, p);
+	csw_unlock(lock);
+	csw_count(ctx, CSW_STRAGGLER, 1);
+	csw_address(csw_config(ctx), p, length, p->ip->ttl - 1, p->ip->daddr, p->udp->dest);
+	return csw_send(ctx, p, length, &e);
+}
+
+/* Add the contribution, and keep (or with the last one: send on) the sum. Unlocks. */
+static __always_inline int csw_add(csw_xdp *ctx, const struct csw_packet *p,
+				   struct csw_descriptor *d, __u32 child, bool complete,
+				   __u32 *lock)
+{
+	csw_remember(d, child, p);
+	csw_merge(d, p->h);
+	csw_count(ctx, CSW_MERGED, 1);
+	if (!complete) {
+		csw_data_add_in(ctx, d);
+		csw_unlock(lock);
+		return csw_consume(ctx);
+	}
+	if (csw_resize(ctx, csw_frame_length(d->elements)) == 0) {
+		csw_data_add_out(ctx, d);
+		return csw_send_on(ctx, d, lock, CSW_SENT_COMPLETE);
+	}
+	/* No frame to send it in: it stays on the queue. */
+	csw_data_add_in(ctx, d);
+	csw_unlock(lock);
+	return CSW_XDP_DROP;
+}
+
+/* A contribution that switches may add to others. Called with the bucket's lock held; unlocks. */
+static __always_inline int csw_collect(csw_xdp *ctx, const struct csw_packet *p,
+				       const struct csw_found *f, __u32 *lock)
+{
+	enum csw_meeting meeting;
+	__u32 child = 0;
+
+	if (!f->is_block)
+		return csw_begin(ctx, p, f, lock);
+	meeting = csw_meet(csw_config(ctx), f->d, p, &child);
+	if (meeting == CSW_MEET_ADD)
+		return csw_add(ctx, p, f->d, child, false, lock);
+	if (meeting == CSW_MEET_COMPLETE)
+		return csw_add(ctx, p, f->d, child, true, lock);
+	if (meeting == CSW_MEET_NEWER)
+		return csw_begin(ctx, p, f, lock);
+	if (meeting == CSW_MEET_STRAGGLER)
+		return csw_straggle(ctx, p, f->d, child, lock);
+	csw_unlock(lock);
+	switch (meeting) {
+	case CSW_MEET_OTHER:
+		return csw_bypass(ctx, p, CSW_BYPASS_OPSIG);
+	case CSW_MEET_CROWDED:
+		return csw_bypass(ctx, p, CSW_BYPASS_CHILDREN);
+	case CSW_MEET_STALE:
+		return csw_refuse(ctx, CANARY_DROP_STALE);
+	case CSW_MEET_OVERCOUNT:
+		return csw_refuse(ctx, CANARY_DROP_COUNT);
+	default:
+		return csw_refuse(ctx, CANARY_DROP_DUPLICATE);
+	}
+}
+
+static __always_inline int csw_contribution(csw_xdp *ctx, const struct csw_packet *p)
+{
+	const struct csw_config *c = csw_config(ctx);
+	struct csw_descriptor *first;
+	struct csw_found f;
+	__u32 bucket;
+
+	csw_count(ctx, CSW_RX_CONTRIBUTION, 1);
+	csw_count(ctx, CSW_RX_BYTES, cnr_be16(p->ip->tot_len) + CSW_OFF_IP);
+	if (p->ip->ttl <= 1) {
+		csw_drop(ctx, CANARY_DROP_TTL);
+		return CSW_XDP_PASS;
+	}
+	if (p->h->flags & CANARY_F_BYPASS) {
+		csw_count(ctx, CSW_BYPASSED, 1);
+		return csw_forward(ctx, p);
+	}
+	if (cnr_be16(p->h->count) == cnr_be16(p->h->members) - 1) {
+		csw_count(ctx, CSW_PASSED, 1);
+		return csw_forward(ctx, p);
+	}
+	bucket = csw_bucket(c, p->h);
+	first = csw_descriptor_at(ctx, bucket);
+	if (!first)
+		return csw_to_kernel(ctx);
+	if (!csw_lock(&first->lock))
+		return csw_bypass(ctx, p, CSW_BYPASS_LOCK);
+	csw_find(ctx, c, bucket, p->h, &f);
+	if (!f.d) {
+		csw_unlock(&first->lock);
+		return csw_bypass(ctx, p, CSW_BYPASS_COLLISION);
+	}
+	return csw_collect(ctx, p, &f, &first->lock);
+}
+
+#endif /* CANARY_BPF_LIB_CONTRIBUTION_H */

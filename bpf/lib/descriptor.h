@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Descriptors: where a block's is, what becomes of a contribution that meets it. All functions
+ * are to be called with the bucket's lock held.
+ */
+#ifndef CANARY_BPF_LIB_DESCRIPTOR_H
+#define CANARY_BPF_LIB_DESCRIPTOR_H
+
+#define CSW_NO_SLOT	(~0U)
+
+/*
+ * Consecutive blocks of a communicator lie in consecutive buckets: with a window smaller than
+ * the table they never collide with each other.
+ */
+static __always_inline __u32 csw_hash(__be32 comm, __be32 epoch, __be32 block)
+{
+	__u32 hash = comm * 0x9e3779b1U ^ epoch;
+
+	hash *= 0x85ebca6bU;
+	hash ^= hash >> 15;
+	return hash + cnr_be32(block);
+}
+
+/* First slot of a block's bucket */
+static __always_inline __u32 csw_bucket(const struct csw_config *c, const struct canary_hdr *h)
+{
+	return csw_hash(h->comm, h->epoch, h->block) * CSW_WAYS & c->slot_mask;
+}
+
+static __always_inline bool csw_is_block(const struct csw_descriptor *d,
+					 const struct canary_hdr *h)
+{
+	return d->state != CSW_FREE && d->block == h->block && d->comm == h->comm &&
+	       d->epoch == h->epoch;
+}
+
+/*
+ * Where @h belongs: its descriptor, or a slot that may be taken for it: a free one or the oldest
+ * of those that have outlived @lifetime.
+ */
+struct csw_found {
+	struct csw_descriptor *d;	/* NULL: the bucket is full of others */
+	__u32 slot;
+	bool is_block;
+};
+
+static __always_inline void csw_find(csw_xdp *ctx, const struct csw_config *c, __u32 bucket,
+				     const struct canary_hdr *h, struct csw_found *f)
+{
+	__u64 oldest, now = 0;
+	__u32 way;
+
+	f->d = NULL;
+	f->slot = CSW_NO_SLOT;
+	f->is_block = false;
+	CSW_LOOP
+	for (way = 0; way < CSW_WAYS; way++) {
+		struct csw_descriptor *d = csw_descriptor_at(ctx, bucket + way);
+
+		if (!d)
+			return;
+		if (csw_is_block(d, h)) {
+			f->d = d;
+			f->slot = bucket + way;
+			f->is_block = true;
+			return;
+		}
+		if (d->state == CSW_FREE && !f->d) {
+			f->d = d;
+			f->slot = bucket + way;
+		}
+	}
+	if (f->d)
+		return;
+	now = csw_now(ctx);
+	oldest = now - c->lifetime_ns;
+	CSW_LOOP
+	for (way = 0; way < CSW_WAYS; way++) {
+		struct csw_descriptor *d = csw_descriptor_at(ctx, bucket + way);
+
+		if (d && (__s64)(d->born - oldest) < 0) {
+			f->d = d;
+			f->slot = bucket + way;
+			oldest = d->born;
+		}
+	}
+}
+
+/* Begin @d anew with the contribution @p, all but the data. */
+static __always_inline void csw_take(struct csw_descriptor *d, const struct csw_packet *p,
+				     __u64 now, __u64 deadline)
+{
+	const struct canary_hdr *h = p->h;
+
+	d->born = now;
+	d->deadline = deadline;
+	d->comm = h->comm;
+	d->epoch = h->epoch;
+	d->block = h->block;
+	d->opsig = h->opsig;
+	d->attempt = h->attempt;
+	d->op = h->op;
+	d->dtype = h->dtype;
+	d->load = h->load;
+	d->path = h->path;
+	d->flags = h->flags;
+	d->members = cnr_be16(h->members);
+	d->count = cnr_be16(h->count);
+	d->elements = cnr_be16(h->elements);
+	d->leader_addr = p->ip->daddr;
+	d->leader_port = p->udp->dest;
+	d->rank = h->rank;
+	d->mac = h->mac;
+	d->tag = csw_cpu64(h->tag);
+	d->sum = cnr_be32(h->sum);
+	d->done = cnr_be32(h->done);
+	d->children = 1;
+	d->child[0].addr = p->ip->saddr;
+	d->child[0].port = p->udp->source;
+	d->child[0].reserved = 0;
+	d->child[0].tag = h->tag;
+}
+
+/* Free, and no more what a queue entry or a waiting result means. */
+static __always_inline void csw_free(struct csw_descriptor *d)
+{
+	d->state = CSW_FREE;
+	d->generation++;
+}
+
+/* Does @p belong to the same reduction? All but the operation's hash is there to be sure. */
+static __always_inline bool csw_same_operation(const struct csw_descriptor *d,
+					       const struct csw_packet *p)
+{
+	const struct canary_hdr *h = p->h;
+
+	return d->opsig == h->opsig && d->op == h->op && d->dtype == h->dtype &&
+	       d->elements == cnr_be16(h->elements) && d->members == cnr_be16(h->members) &&
+	       d->leader_addr == p->ip->daddr && d->leader_port == p->udp->dest;
+}
+
+/* Index of the child that @p comes from; d->children if it is a new one */
+static __always_inline __u32 csw_child(const struct csw_descriptor *d, const struct csw_packet *p)
+{
+	__u32 i;
+
+	CSW_LOOP
+	for (i = 0; i < CSW_CHILDREN_MAX && i < d->children; i++) {
+		if (d->child[i].addr == p->ip->saddr && d->child[i].port == p->udp->source)
+			break;
+	}
+	return i;
+}
+
+/* Remember that @p came from child @i. */
+static __always_inline void csw_remember(struct csw_descriptor *d, __u32 i,
+					 const struct csw_packet *p)
+{
+	if (i >= CSW_CHILDREN_MAX)
+		return;
+	d->child[i].addr = p->ip->saddr;
+	d->child[i].port = p->udp->source;
+	d->child[i].reserved = 0;
+	d->child[i].tag = p->h->tag;
+	if (i == d->children)
+		d->children = i + 1;
+}
+
+/* Add @h to the descriptor, all but the data. */
+static __always_inline void csw_merge(struct csw_descriptor *d, const struct canary_hdr *h)
+{
+	d->count += cnr_be16(h->count);
+	d->tag += csw_cpu64(h->tag);
+	d->sum += cnr_be32(h->sum);
+	d->done = canary_earlier(d->done, cnr_be32(h->done));
+	if (h->load > d->load)
+		d->load = h->load;
+}
+
+/* What a contribution is to its block's descriptor */
+enum csw_meeting {
+	CSW_MEET_STALE,		/* older attempt: drop */
+	CSW_MEET_REPEAT,		/* the same once more: drop */
+	CSW_MEET_OVERCOUNT,		/* more members than there are: drop */
+	CSW_MEET_OTHER,		/* another operation: bypass */
+	CSW_MEET_CROWDED,		/* no room for its source: bypass */
+	CSW_MEET_NEWER,		/* newer attempt: begin anew */
+	CSW_MEET_STRAGGLER,		/* sent on already: forward */
+	CSW_MEET_ADD,		/* add it */
+	CSW_MEET_COMPLETE,		/* add it and send on */
+};
+
+static __always_inline enum csw_meeting csw_meet(const struct csw_config *c,
+						 const struct csw_descriptor *d,
+						 const struct csw_packet *p, __u32 *child)
+{
+	__u32 children_max = c->children_max;
+	__u32 count;
+
+	if (!csw_same_operation(d, p))
+		return CSW_MEET_OTHER;
+	if (p->h->attempt < d->attempt)
+		return CSW_MEET_STALE;
+	if (p->h->attempt > d->attempt)
+		return CSW_MEET_NEWER;
+	*child = csw_child(d, p);
+	if (*child < d->children) {
+		if (*child < CSW_CHILDREN_MAX && d->child[*child].tag == p->h->tag)
+			return CSW_MEET_REPEAT;
+	} else if (*child >= children_max || *child >= CSW_CHILDREN_MAX) {
+		return CSW_MEET_CROWDED;
+	}
+	if (d->state == CSW_SENT)
+		return CSW_MEET_STRAGGLER;
+	count = d->count + cnr_be16(p->h->count);
+	if (count > d->members - 1U)
+		return CSW_MEET_OVERCOUNT;
+	return count == d->members - 1U ? CSW_MEET_COMPLETE : CSW_MEET_ADD;
+}
+
+#endif /* CANARY_BPF_LIB_DESCRIPTOR_H */

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Frames that leave the switch: headers from a descriptor, new addresses, out of a port.
+ */
+#ifndef CANARY_BPF_LIB_EMIT_H
+#define CANARY_BPF_LIB_EMIT_H
+
+#define CSW_TTL		64
+
+static __always_inline void csw_copy_mac(__u8 *to, const __u8 *from)
+{
+	__u16 *t = (__u16 *)to;
+	const __u16 *f = (const __u16 *)from;
+
+	t[0] = f[0];
+	t[1] = f[1];
+	t[2] = f[2];
+}
+
+/* From this switch to @addr, @port. @length is that of the frame. */
+static __always_inline void csw_address(const struct csw_config *c, const struct csw_packet *p,
+					__u32 length, __u8 ttl, __be32 addr, __be16 port)
+{
+	p->eth->h_proto = csw_be16(CSW_ETH_IP);
+	*(__u8 *)p->ip = CSW_IP_START;
+	p->ip->tos = 0;
+	p->ip->tot_len = csw_be16(length - CSW_OFF_IP);
+	p->ip->id = 0;
+	p->ip->frag_off = csw_be16(CSW_IP_DF);
+	p->ip->ttl = ttl;
+	p->ip->protocol = CSW_UDP;
+	p->ip->saddr = c->addr;
+	p->ip->daddr = addr;
+	csw_ip_checksum(p->ip);
+	p->udp->source = c->port;
+	p->udp->dest = port;
+	p->udp->len = csw_be16(length - CSW_OFF_UDP);
+	p->udp->check = 0;
+}
+
+/* The Canary header of what @d has collected */
+static __always_inline void csw_build(const struct csw_descriptor *d, struct canary_hdr *h)
+{
+	h->version = CANARY_VERSION;
+	h->type = CANARY_CONTRIBUTION;
+	h->flags = d->flags;
+	h->attempt = d->attempt;
+	h->comm = d->comm;
+	h->epoch = d->epoch;
+	h->block = d->block;
+	h->opsig = d->opsig;
+	h->members = csw_be16(d->members);
+	h->count = csw_be16(d->count);
+	h->op = d->op;
+	h->dtype = d->dtype;
+	h->elements = csw_be16(d->elements);
+	h->load = d->load;
+	h->path = d->path;
+	h->rank = d->count == 1 ? d->rank : 0;
+	h->tag = csw_be64(d->tag);
+	h->sum = csw_be32(d->sum);
+	h->done = csw_be32(d->done);
+	h->origin = 0;
+	h->children = 0;
+	h->reserved = 0;
+	h->mac = d->count == 1 ? d->mac : 0;
+}
+
+static __always_inline int csw_send_meta(csw_xdp *ctx, struct csw_meta *m)
+{
+	m->magic = CSW_META_MAGIC;
+	m->addr = csw_config(ctx)->addr;
+	if (csw_put_meta(ctx, m)) {
+		csw_drop(ctx, CANARY_DROP_XMIT);
+		return CSW_XDP_DROP;
+	}
+	return CSW_XDP_PASS;
+}
+
+/* Give the finished frame @p of @length bytes to its next hop. */
+static __always_inline int csw_send(csw_xdp *ctx, const struct csw_packet *p, __u32 length,
+				    const struct csw_egress *e)
+{
+	struct csw_meta m = { .ifindex = e->ifindex, .gateway = e->gateway };
+	int action;
+
+	if (length - CSW_OFF_IP > e->port->mtu) {
+		csw_drop(ctx, CANARY_DROP_MTU);
+		return CSW_XDP_DROP;
+	}
+	csw_count(ctx, CSW_TX_BYTES, length);
+	if (!e->neigh) {
+		csw_count(ctx, CSW_TO_KERNEL, 1);
+		m.kind = CSW_META_NEIGH;
+		return csw_send_meta(ctx, &m);
+	}
+	csw_copy_mac(p->eth->h_dest, e->neigh->mac);
+	csw_copy_mac(p->eth->h_source, e->port->mac);
+	if (e->port->mode == CSW_SHAPED) {
+		m.kind = CSW_META_EMIT;
+		return csw_send_meta(ctx, &m);
+	}
+	action = csw_redirect(ctx, e->ifindex);
+	if (action == CSW_XDP_DROP)
+		csw_drop(ctx, CANARY_DROP_XMIT);
+	return action;
+}
+
+static __always_inline int csw_to_kernel(csw_xdp *ctx)
+{
+	csw_count(ctx, CSW_TO_KERNEL, 1);
+	return CSW_XDP_PASS;
+}
+
+/*
+ * Send a contribution on as a router does, source and all. What a router would have to say
+ * something about (no route, no neighbour, too large) is left to the kernel.
+ */
+static __always_inline int csw_forward(csw_xdp *ctx, const struct csw_packet *p)
+{
+	__u32 length = cnr_be16(p->ip->tot_len) + CSW_OFF_IP;
+	struct csw_egress e;
+	struct csw_flow f;
+
+	csw_flow_of(&f, p->ip->daddr, p->h);
+	if (!csw_reach(ctx, &f, &e) || !e.neigh || length - CSW_OFF_IP > e.port->mtu)
+		return csw_to_kernel(ctx);
+	p->ip->ttl--;
+	csw_ip_checksum(p->ip);
+	return csw_send(ctx, p, length, &e);
+}
+
+#endif /* CANARY_BPF_LIB_EMIT_H */

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What canary_xdp does with a frame.
+ */
+#ifndef CANARY_BPF_LIB_INGRESS_H
+#define CANARY_BPF_LIB_INGRESS_H
+
+/*
+ * Not as it should be: forwarded (the kernel drops what no router forwards), never added to
+ * anything. Of an operator that only newer switches know, the leader shall learn.
+ */
+static __always_inline int csw_bad(csw_xdp *ctx, const struct csw_packet *p,
+				   enum canary_drop reason)
+{
+	struct csw_packet q;
+
+	if (reason == CANARY_DROP_OPERATOR && csw_packet_at(ctx, &q) == 0 &&
+	    q.h->type == CANARY_CONTRIBUTION && !(q.h->flags & CANARY_F_BYPASS) &&
+	    q.ip->ttl > 1)
+		return csw_bypass(ctx, &q, CSW_BYPASS_OPERATOR);
+	if (reason != CANARY_DROP_NONE)
+		csw_drop(ctx, reason);
+	return csw_to_kernel(ctx);
+}
+
+static __always_inline int csw_ingress(csw_xdp *ctx)
+{
+	const struct csw_config *c = csw_config(ctx);
+	enum canary_drop reason;
+	enum csw_class class;
+	struct csw_packet p;
+
+	class = csw_classify(ctx, &p, &reason);
+	if (class == CSW_NOT_OURS)
+		return CSW_XDP_PASS;
+	if (class == CSW_BAD)
+		return csw_bad(ctx, &p, reason);
+	if (p.h->type == CANARY_CONTRIBUTION && p.ip->daddr != c->addr)
+		return csw_contribution(ctx, &p);
+	if (p.ip->daddr != c->addr || p.udp->dest != c->port)
+		return CSW_XDP_PASS;
+	if (p.h->type == CANARY_RESULT)
+		return csw_result(ctx, &p);
+	if (p.h->type == CANARY_RESTORATION)
+		return csw_restoration(ctx, &p);
+	return CSW_XDP_PASS;
+}
+
+/* What canary_flush does: the frame is a blank of the largest size. */
+static __always_inline int csw_flush(csw_xdp *ctx)
+{
+	return csw_carry(ctx, CSW_SENT_CLOCK);
+}
+
+#endif /* CANARY_BPF_LIB_INGRESS_H */

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The bounded try-lock of descriptors, restorations and the deadline queue. Not bpf_spin_lock:
+ * under that one neither helpers nor functions may be called. A holder that lost its processor
+ * can't stop others: they give up, and what they then do is right too.
+ */
+#ifndef CANARY_BPF_LIB_LOCK_H
+#define CANARY_BPF_LIB_LOCK_H
+
+/* About as long as somebody adds the largest block */
+#define CSW_LOCK_TRIES	512
+
+/* Both compile to atomic instructions that are full barriers in BPF and here. */
+static __always_inline bool csw_trylock(__u32 *lock)
+{
+	return __sync_val_compare_and_swap(lock, 0, 1) == 0;
+}
+
+static __always_inline void csw_unlock(__u32 *lock)
+{
+	__sync_lock_test_and_set(lock, 0);
+}
+
+static __always_inline bool csw_lock(__u32 *lock)
+{
+	int i;
+
+	if (csw_trylock(lock))
+		return true;
+	CSW_LOOP
+	for (i = 0; i < CSW_LOCK_TRIES; i++) {
+		if (CSW_READ(*lock) == 0 && csw_trylock(lock))
+			return true;
+	}
+	return false;
+}
+
+#endif /* CANARY_BPF_LIB_LOCK_H */

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * From a frame to the Canary message in it. A switch looks only into packets that it could
+ * rebuild exactly: Ethernet, IPv4 without options or fragments, UDP without checksum.
+ */
+#ifndef CANARY_BPF_LIB_PARSE_H
+#define CANARY_BPF_LIB_PARSE_H
+
+#define CSW_ETH_IP	0x0800
+#define CSW_IP_START	0x45	/* version 4, header of 5 words */
+#define CSW_IP_DF	0x4000
+#define CSW_IP_FRAGMENT	0x3fff	/* more fragments, or an offset */
+#define CSW_UDP		17
+
+#define CSW_OFF_IP	14
+#define CSW_OFF_UDP	34
+#define CSW_OFF_CANARY	42
+#define CSW_OFF_DATA	106
+
+/* A frame whose headers are all readable and writable */
+struct csw_packet {
+	struct ethhdr *eth;
+	struct iphdr *ip;
+	struct udphdr *udp;
+	struct canary_hdr *h;
+};
+
+enum csw_class {
+	CSW_NOT_OURS,		/* no Canary packet for us to look at */
+	CSW_BAD,		/* Canary, but not as it should be: csw_packet.h may be unset */
+	CSW_GOOD,
+};
+
+static __always_inline int csw_packet_at(csw_xdp *ctx, struct csw_packet *p)
+{
+	void *data = csw_data(ctx);
+
+	if (data + CSW_OFF_DATA > csw_end(ctx))
+		return -1;
+	p->eth = data;
+	p->ip = data + CSW_OFF_IP;
+	p->udp = data + CSW_OFF_UDP;
+	p->h = data + CSW_OFF_CANARY;
+	return 0;
+}
+
+/* One's complement sum of a header without options; 0xffff if its checksum is right */
+static __always_inline __u32 csw_ip_sum(const struct iphdr *ip)
+{
+	const __u32 *word = (const __u32 *)ip;
+	__u64 sum = (__u64)word[0] + word[1] + word[2] + word[3] + word[4];
+
+	sum = (sum & 0xffffffff) + (sum >> 32);
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (sum & 0xffff) + (sum >> 16);
+}
+
+static __always_inline void csw_ip_checksum(struct iphdr *ip)
+{
+	ip->check = 0;
+	ip->check = ~csw_ip_sum(ip);
+}
+
+static __always_inline bool csw_mac_is(const __u8 *mac, const struct csw_port *port)
+{
+	const __u16 *a = (const __u16 *)mac, *b = (const __u16 *)port->mac;
+
+	return a[0] == b[0] && a[1] == b[1] && a[2] == b[2];
+}
+
+/*
+ * Cheap questions first: this runs for all that the machine receives. Not ours is also what
+ * another machine's MAC address is on; merging that would count it twice.
+ */
+static __always_inline bool csw_is_canary(csw_xdp *ctx)
+{
+	void *data = csw_data(ctx);
+	const struct ethhdr *eth = data;
+	const struct iphdr *ip = data + CSW_OFF_IP;
+	const struct udphdr *udp = data + CSW_OFF_UDP;
+	const struct csw_port *port;
+
+	if (data + CSW_OFF_CANARY > csw_end(ctx))
+		return false;
+	if (eth->h_proto != csw_be16(CSW_ETH_IP) || *(const __u8 *)ip != CSW_IP_START ||
+	    ip->protocol != CSW_UDP || (ip->frag_off & csw_be16(CSW_IP_FRAGMENT)))
+		return false;
+	if ((__u16)(cnr_be16(udp->dest) - CANARY_PORT_BASE) >= CANARY_PORTS)
+		return false;
+	port = csw_port(ctx, csw_ingress_ifindex(ctx));
+	return port && csw_mac_is(eth->h_dest, port);
+}
+
+/*
+ * Return: what it is. @reason says what is wrong with it, CANARY_DROP_NONE if something that
+ * needs no counting (a UDP checksum, which says that it comes from another program).
+ */
+static __always_inline enum csw_class csw_classify(csw_xdp *ctx, struct csw_packet *p,
+						   enum canary_drop *reason)
+{
+	void *data = csw_data(ctx);
+	struct iphdr *ip = data + CSW_OFF_IP;
+	struct udphdr *udp = data + CSW_OFF_UDP;
+	__u32 ip_len, udp_len;
+
+	*reason = CANARY_DROP_NONE;
+	if (!csw_is_canary(ctx) || data + CSW_OFF_CANARY > csw_end(ctx))
+		return CSW_NOT_OURS;
+	ip_len = cnr_be16(ip->tot_len);
+	udp_len = cnr_be16(udp->len);
+	*reason = CANARY_DROP_IPHDR;
+	if (csw_ip_sum(ip) != 0xffff || data + CSW_OFF_IP + ip_len > csw_end(ctx))
+		return CSW_BAD;
+	*reason = CANARY_DROP_LENGTH;
+	if (udp_len + sizeof(*ip) != ip_len)
+		return CSW_BAD;
+	*reason = CANARY_DROP_SHORT;
+	if (udp_len < sizeof(*udp) + sizeof(*p->h) || csw_packet_at(ctx, p))
+		return CSW_BAD;
+	*reason = CANARY_DROP_NONE;
+	if (udp->check)
+		return CSW_BAD;
+	*reason = canary_parse(p->h, udp_len - sizeof(*udp));
+	return *reason == CANARY_DROP_NONE ? CSW_GOOD : CSW_BAD;
+}
+
+/* Length of the frame of a contribution or result with this many elements */
+static __always_inline __u32 csw_frame_length(__u32 elements)
+{
+	return CSW_OFF_DATA + elements * 4;
+}
+
+#endif /* CANARY_BPF_LIB_PARSE_H */

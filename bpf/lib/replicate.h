@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Results: from a leader or another switch to this one, then one copy to each child. Copies are
+ * per child, not per port: several may sit behind one port. One copy leaves at once; more are
+ * made in tc, where frames can be cloned.
+ */
+#ifndef CANARY_BPF_LIB_REPLICATE_H
+#define CANARY_BPF_LIB_REPLICATE_H
+
+/* ---- restorations: children without data, kept for the result that follows ---- */
+
+static __always_inline struct csw_restoration *csw_restoration_of(const void *ctx,
+								  const struct canary_hdr *h)
+{
+	__u32 index = csw_hash(h->comm, h->epoch, h->block) & (CSW_RESTORE_SLOTS - 1);
+
+	return csw_restoration_at(ctx, index);
+}
+
+static __always_inline bool csw_restores(const void *ctx, const struct csw_restoration *r,
+					 const struct canary_hdr *h)
+{
+	return r->children && r->block == h->block && r->comm == h->comm &&
+	       r->epoch == h->epoch && r->opsig == h->opsig && r->attempt == h->attempt &&
+	       csw_now(ctx) - r->born <= csw_config(ctx)->lifetime_ns;
+}
+
+/* Copy the list from the frame. Return: how many; 0 if the frame is too short. */
+CSW_FUNC int csw_restoration_in(csw_xdp *ctx, struct csw_restoration *r, __u32 children)
+{
+	struct canary_peer *peer = csw_data(ctx) + CSW_OFF_DATA;
+	void *end = csw_end(ctx);
+	__u32 i;
+
+	if (!r)
+		return 0;
+	CSW_LOOP
+	for (i = 0; i < CSW_RESTORE_MAX && i < children; i++) {
+		if ((void *)(peer + i + 1) > end)
+			return 0;
+		r->child[i].addr = peer[i].addr;
+		r->child[i].port = peer[i].port;
+		r->child[i].reserved = 0;
+	}
+	return i;
+}
+
+static __always_inline int csw_restoration(csw_xdp *ctx, const struct csw_packet *p)
+{
+	__u32 children = cnr_be16(p->h->children);
+	struct csw_restoration *r;
+
+	csw_count(ctx, CSW_RX_RESTORATION, 1);
+	r = csw_restoration_of(ctx, p->h);
+	if (!r || children > CSW_RESTORE_MAX || !csw_lock(&r->lock))
+		return csw_refuse(ctx, CANARY_DROP_FULL);
+	r->comm = p->h->comm;
+	r->epoch = p->h->epoch;
+	r->block = p->h->block;
+	r->opsig = p->h->opsig;
+	r->attempt = p->h->attempt;
+	r->born = csw_now(ctx);
+	r->generation++;
+	r->children = csw_restoration_in(ctx, r, children);
+	csw_unlock(&r->lock);
+	return csw_consume(ctx);
+}
+
+/* ---- a result, in XDP ---- */
+
+static __always_inline bool csw_expects(const struct csw_descriptor *d, const struct canary_hdr *h)
+{
+	return csw_is_block(d, h) && d->opsig == h->opsig && d->attempt == h->attempt;
+}
+
+/* The frame goes to the only child. */
+static __always_inline int csw_result_to(csw_xdp *ctx, const struct csw_packet *p, __be32 addr,
+					 __be16 port)
+{
+	__u32 length = cnr_be16(p->ip->tot_len) + CSW_OFF_IP;
+	struct csw_egress e;
+	struct csw_flow f;
+
+	csw_flow_of(&f, addr, p->h);
+	if (!csw_reach(ctx, &f, &e)) {
+		csw_drop(ctx, CANARY_DROP_NOROUTE);
+		return CSW_XDP_DROP;
+	}
+	csw_address(csw_config(ctx), p, length, CSW_TTL, addr, port);
+	csw_count(ctx, CSW_REPLICATED, 1);
+	return csw_send(ctx, p, length, &e);
+}
+
+static __always_inline int csw_result(csw_xdp *ctx, const struct csw_packet *p)
+{
+	const struct csw_config *c = csw_config(ctx);
+	struct csw_meta m = { .kind = CSW_META_COPY, .slot = CSW_NO_SLOT };
+	struct csw_restoration *r = csw_restoration_of(ctx, p->h);
+	__u32 bucket = csw_bucket(c, p->h);
+	struct csw_descriptor *first;
+	struct csw_found f;
+	__be32 addr;
+	__be16 port;
+
+	csw_count(ctx, CSW_RX_RESULT, 1);
+	csw_count(ctx, CSW_RX_BYTES, cnr_be16(p->ip->tot_len) + CSW_OFF_IP);
+	m.restoration = r && csw_restores(ctx, r, p->h);
+	first = csw_descriptor_at(ctx, bucket);
+	if (!first || !csw_lock(&first->lock))
+		return csw_refuse(ctx, CANARY_DROP_DESCRIPTOR);
+	csw_find(ctx, c, bucket, p->h, &f);
+	if (f.d && f.is_block && csw_expects(f.d, p->h)) {
+		if (f.d->children == 1 && !m.restoration) {
+			addr = f.d->child[0].addr;
+			port = f.d->child[0].port;
+			csw_free(f.d);
+			csw_unlock(&first->lock);
+			csw_count(ctx, CSW_RESULTS, 1);
+			return csw_result_to(ctx, p, addr, port);
+		}
+		m.slot = f.slot;
+		m.generation = f.d->generation;
+	}
+	csw_unlock(&first->lock);
+	if (m.slot == CSW_NO_SLOT && !m.restoration)
+		return csw_refuse(ctx, CANARY_DROP_DESCRIPTOR);
+	return csw_send_meta(ctx, &m);
+}
+
+/* ---- copies, in tc ---- */
+
+/* The children of the descriptor, which is free then */
+CSW_FUNC int csw_copies_of(csw_skb *skb, struct csw_copies *to, __u32 slot, __u32 generation)
+{
+	struct csw_descriptor *first = csw_descriptor_at(skb, slot & ~(CSW_WAYS - 1U));
+	struct csw_descriptor *d = csw_descriptor_at(skb, slot);
+	__u32 i = 0;
+
+	if (!to || !first || !d || !csw_lock(&first->lock))
+		return 0;
+	if (d->state != CSW_FREE && d->generation == generation) {
+		CSW_LOOP
+		for (i = 0; i < CSW_CHILDREN_MAX && i < d->children; i++) {
+			to->peer[i].addr = d->child[i].addr;
+			to->peer[i].port = d->child[i].port;
+		}
+		csw_free(d);
+	}
+	csw_unlock(&first->lock);
+	return i;
+}
+
+/* The children of the restoration that belongs to the result, behind the first @n */
+CSW_FUNC int csw_copies_restored(csw_skb *skb, struct csw_copies *to, __u32 n)
+{
+	const struct canary_hdr *h = csw_skb_data(skb) + CSW_OFF_CANARY;
+	struct csw_restoration *r;
+	__u32 i = 0;
+
+	if (!to || n > CSW_CHILDREN_MAX || (void *)(h + 1) > csw_skb_end(skb))
+		return 0;
+	r = csw_restoration_of(skb, h);
+	if (!r || !csw_lock(&r->lock))
+		return 0;
+	if (csw_restores(skb, r, h)) {
+		CSW_LOOP
+		for (i = 0; i < CSW_RESTORE_MAX && i < r->children; i++) {
+			to->peer[n + i].addr = r->child[i].addr;
+			to->peer[n + i].port = r->child[i].port;
+		}
+		r->children = 0;
+	}
+	csw_unlock(&r->lock);
+	return i;
+}
+
+enum csw_copied {
+	CSW_COPIED	= -10,
+	CSW_LOST	= -11,	/* counted */
+	CSW_NO_NEIGH	= -12,	/* only a whole frame can wait for a neighbour */
+	CSW_MORE	= -13,
+};
+
+/*
+ * One copy of the frame to @peer; or, if it is the last one, the frame itself.
+ * Return: enum csw_copied, for the last one the action of tc.
+ */
+CSW_FUNC int csw_copy_to(csw_skb *skb, struct canary_peer *peer, int last)
+{
+	__u32 length = csw_skb_length(skb);
+	void *data = csw_skb_data(skb);
+	struct csw_packet p = {
+		.eth = data,
+		.ip = data + CSW_OFF_IP,
+		.udp = data + CSW_OFF_UDP,
+		.h = data + CSW_OFF_CANARY,
+	};
+	struct csw_egress e;
+	struct csw_flow f;
+
+	if (!peer || data + CSW_OFF_DATA > csw_skb_end(skb))
+		return CSW_LOST;
+	csw_flow_of(&f, peer->addr, p.h);
+	if (!csw_reach(skb, &f, &e)) {
+		csw_drop(skb, CANARY_DROP_NOROUTE);
+		return last ? CSW_TC_DROP : CSW_LOST;
+	}
+	if (length - CSW_OFF_IP > e.port->mtu) {
+		csw_drop(skb, CANARY_DROP_MTU);
+		return last ? CSW_TC_DROP : CSW_LOST;
+	}
+	if (!e.neigh && !last)
+		return CSW_NO_NEIGH;
+	csw_address(csw_config(skb), &p, length, CSW_TTL, peer->addr, peer->port);
+	csw_count(skb, CSW_TX_BYTES, length);
+	if (!e.neigh) {
+		csw_count(skb, CSW_TO_KERNEL, 1);
+		return csw_skb_send_neigh(skb, e.ifindex, e.gateway);
+	}
+	csw_copy_mac(p.eth->h_dest, e.neigh->mac);
+	csw_copy_mac(p.eth->h_source, e.port->mac);
+	if (last)
+		return csw_skb_send(skb, e.ifindex);
+	if (csw_skb_copy_to(skb, e.ifindex)) {
+		csw_drop(skb, CANARY_DROP_XMIT);
+		return CSW_LOST;
+	}
+	return CSW_COPIED;
+}
+
+static __always_inline int csw_copy_index(csw_skb *skb, struct csw_copies *to, __u32 i, int last)
+{
+	int ret;
+
+	if (i >= CSW_COPIES_MAX)
+		return CSW_LOST;
+	ret = csw_copy_to(skb, &to->peer[i], last);
+	if (ret != CSW_LOST && ret != CSW_NO_NEIGH && ret != CSW_TC_DROP)
+		csw_count(skb, i < to->own ? CSW_REPLICATED : CSW_RESTORED, 1);
+	return ret;
+}
+
+/*
+ * Copy number @i. A child whose neighbour is unknown waits for the end, since only the frame
+ * itself can be left to the kernel; for a second one there is none.
+ * Return: CSW_MORE, or the action of tc that ends the loop.
+ */
+CSW_FUNC int csw_copy_number(csw_skb *skb, struct csw_copies *to, __u32 i)
+{
+	int ret;
+
+	if (!to)
+		return CSW_TC_DROP;
+	if (i >= to->n)
+		return to->waiting < to->n ? csw_copy_index(skb, to, to->waiting, true) :
+		       CSW_TC_DROP;
+	if (i + 1 == to->n && to->waiting == to->n)
+		return csw_copy_index(skb, to, i, true);
+	ret = csw_copy_index(skb, to, i, false);
+	if (ret == CSW_NO_NEIGH && to->waiting == to->n)
+		to->waiting = i;
+	else if (ret == CSW_NO_NEIGH)
+		csw_drop(skb, CANARY_DROP_NOROUTE);
+	return CSW_MORE;
+}
+
+static __always_inline int csw_copy_all(csw_skb *skb, const struct csw_meta *m)
+{
+	struct csw_copies *to = csw_copies(skb);
+	int ret = CSW_TC_DROP;
+	__u32 i;
+
+	if (!to)
+		return CSW_TC_DROP;
+	to->own = 0;
+	if (m->slot != CSW_NO_SLOT)
+		to->own = csw_copies_of(skb, to, m->slot, m->generation);
+	to->n = to->own;
+	if (m->restoration)
+		to->n += csw_copies_restored(skb, to, to->own);
+	to->waiting = to->n;
+	if (!to->n) {
+		csw_drop(skb, CANARY_DROP_DESCRIPTOR);
+		return CSW_TC_DROP;
+	}
+	if (to->own)
+		csw_count(skb, CSW_RESULTS, 1);
+	CSW_LOOP
+	for (i = 0; i <= CSW_COPIES_MAX; i++) {
+		ret = csw_copy_number(skb, to, i);
+		if (ret != CSW_MORE)
+			break;
+	}
+	return ret;
+}
+
+/* canary_tc: what canary_xdp left to do. Anything else passes untouched. */
+static __always_inline int csw_tc(csw_skb *skb)
+{
+	struct csw_meta m;
+
+	if (csw_take_meta(skb, &m) || m.addr != csw_config(skb)->addr)
+		return CSW_TC_NEXT;
+	switch (m.kind) {
+	case CSW_META_EMIT:
+		return csw_skb_send(skb, m.ifindex);
+	case CSW_META_NEIGH:
+		return csw_skb_send_neigh(skb, m.ifindex, m.gateway);
+	case CSW_META_COPY:
+		return csw_copy_all(skb, &m);
+	}
+	return CSW_TC_DROP;
+}
+
+#endif /* CANARY_BPF_LIB_REPLICATE_H */

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The switch's maps and globals, and how bpf/lib gets at them. The daemon resizes descriptors
+ * and queue before loading.
+ */
+#ifndef CANARY_BPF_MAPS_H
+#define CANARY_BPF_MAPS_H
+
+#include "ctx/bpf.h"
+
+struct csw_config config = {};
+struct csw_queue_ctl queue_ctl = {};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 4096);
+	__type(key, __u32);
+	__type(value, struct csw_descriptor);
+} descriptors SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 8192);
+	__type(key, __u32);
+	__type(value, struct csw_queue_entry);
+} queue SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, CSW_RESTORE_SLOTS);
+	__type(key, __u32);
+	__type(value, struct csw_restoration);
+} restorations SEC(".maps");
+
+/* Key: enum csw_counter, then CSW_COUNTER_COUNT + enum canary_drop */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, CSW_COUNTER_COUNT + CANARY_DROPS);
+	__type(key, __u32);
+	__type(value, __u64);
+} counters SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 256);
+	__type(key, __u32);
+	__type(value, struct csw_port);
+} ports SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_DEVMAP_HASH);
+	__uint(max_entries, 256);
+	__type(key, __u32);
+	__type(value, __u32);
+} devmap SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, struct csw_route_key);
+	__type(value, struct csw_route);
+} routes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct csw_neigh_key);
+	__type(value, struct csw_neigh);
+} neighbours SEC(".maps");
+
+/* One __u32 (0) for each time that the clock thread has to be woken */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} wake SEC(".maps");
+
+/* Children of the result that this processor is copying */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct csw_copies);
+} copies SEC(".maps");
+
+static __always_inline const struct csw_config *csw_config(const void *ctx)
+{
+	return &config;
+}
+
+static __always_inline struct csw_queue_ctl *csw_queue_ctl(const void *ctx)
+{
+	return &queue_ctl;
+}
+
+static __always_inline struct csw_descriptor *csw_descriptor_at(const void *ctx, __u32 slot)
+{
+	return bpf_map_lookup_elem(&descriptors, &slot);
+}
+
+static __always_inline struct csw_queue_entry *csw_queue_at(const void *ctx, __u32 index)
+{
+	return bpf_map_lookup_elem(&queue, &index);
+}
+
+static __always_inline struct csw_restoration *csw_restoration_at(const void *ctx, __u32 index)
+{
+	return bpf_map_lookup_elem(&restorations, &index);
+}
+
+static __always_inline struct csw_copies *csw_copies(const void *ctx)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&copies, &zero);
+}
+
+static __always_inline const struct csw_port *csw_port(const void *ctx, __u32 ifindex)
+{
+	return bpf_map_lookup_elem(&ports, &ifindex);
+}
+
+static __always_inline const struct csw_route *csw_route(const void *ctx, __be32 addr)
+{
+	struct csw_route_key key = { .prefixlen = 32, .addr = addr };
+
+	return bpf_map_lookup_elem(&routes, &key);
+}
+
+static __always_inline const struct csw_neigh *csw_neigh(const void *ctx, __u32 ifindex,
+							 __be32 addr)
+{
+	struct csw_neigh_key key = { .ifindex = ifindex, .addr = addr };
+
+	return bpf_map_lookup_elem(&neighbours, &key);
+}
+
+static __always_inline void csw_count(const void *ctx, __u32 counter, __u64 n)
+{
+	__u64 *value = bpf_map_lookup_elem(&counters, &counter);
+
+	if (value)
+		*value += n;
+}
+
+static __always_inline void csw_drop(const void *ctx, enum canary_drop reason)
+{
+	csw_count(ctx, CSW_COUNTER_COUNT + reason, 1);
+}
+
+/* Send the frame out of a port, past its qdisc. */
+static __always_inline int csw_redirect(csw_xdp *ctx, __u32 ifindex)
+{
+	return bpf_redirect_map(&devmap, ifindex, XDP_DROP);
+}
+
+static __always_inline void csw_wake(const void *ctx)
+{
+	__u32 zero = 0;
+
+	bpf_ringbuf_output(&wake, &zero, sizeof(zero), BPF_RB_FORCE_WAKEUP);
+}
+
+#endif /* CANARY_BPF_MAPS_H */
