@@ -361,6 +361,74 @@ static void test_tampering(void)
 	sim_free(s);
 }
 
+/* Copies the first aggregate that passes, so that it can be used against the leader. */
+struct steal {
+	u8	packet[2048];
+	u32	len;
+	int	to;
+};
+
+static bool steal(void *arg, int from, int to, const struct canary_hdr *h)
+{
+	struct steal *st = arg;
+
+	if (!st->len && from < 0 && to >= 0 && h->type == CANARY_CONTRIBUTION &&
+	    h->count != cpu_to_be16(1)) {
+		st->len = sizeof(*h) + 4 * be16_to_cpu(h->elements);
+		memcpy(st->packet, h, sizeof(*h));
+		st->to = to;
+		return true;
+	}
+	return false;
+}
+
+/*
+ * An aggregate has no mac: whoever can send may make one up. The leader must find out by the
+ * tag, and do the block again.
+ */
+static void test_forged_aggregate(void)
+{
+	struct steal st = { .to = -1 };
+	struct sim *s = connected(4, true);
+	struct canary_hdr *h = (void *)st.packet;
+	enum canary_drop drop;
+
+	post_all(s, 4, 352 * 8);
+	sim_faults(s)->filter = steal;
+	sim_faults(s)->filter_arg = &st;
+	while (!st.len && sim_run(s, sim_now(s) + 10 * CNR_USEC))
+		;
+	/* The true one is lost; this has data of nobody, and a checksum that fits them. */
+	h->sum = cpu_to_be32(be16_to_cpu(h->elements) * 7u);
+	h->tag ^= cpu_to_be64(1);
+	for (u32 i = 0; i < be16_to_cpu(h->elements); i++)
+		((u32 *)(h + 1))[i] = 7;
+	drop = sim_inject(s, st.to, st.packet, st.len, 1);
+	tap(drop == CANARY_DROP_NONE, "forged aggregate: cannot be told at once");
+	tap(counter(s, 4, CNR_C_tag_mismatch) == 1, "forged aggregate: found by the tag");
+	tap(sim_wait_completed(s, 1, 5 * S) && !sim_wrong(s), "forged aggregate: exact");
+	sim_free(s);
+}
+
+/* Everything comes twice, while half of the block is still missing: nothing is spoilt. */
+static void test_repeated_aggregates(void)
+{
+	struct sim *s = connected(8, true);
+
+	u32 i;
+
+	sim_faults(s)->repeat = 1000000;
+	for (i = 0; i < 4; i++)
+		sim_post(s, i, 352 * 32);
+	sim_run(s, sim_now(s) + 5 * MS);
+	for (i = 4; i < 8; i++)
+		sim_post(s, i, 352 * 32);
+	tap(sim_wait_completed(s, 1, 5 * S) && !sim_wrong(s), "all repeated: exact");
+	tap(!counter(s, 8, CNR_C_attempts) && !counter(s, 8, CNR_C_tag_mismatch),
+	    "all repeated: no block begun anew");
+	sim_free(s);
+}
+
 static void test_limits(void)
 {
 	struct cnr_config cfg = { .members = 65535, .rank = 65534, .mtu = 1500 };
@@ -411,6 +479,8 @@ int main(int argc, char **argv)
 	test_mismatch(true);
 	test_rendezvous();
 	test_tampering();
+	test_forged_aggregate();
+	test_repeated_aggregates();
 	test_limits();
 	test_unconnected();
 	return tap_done("core");

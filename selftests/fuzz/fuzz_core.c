@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Three members, one fuzzer: the input is a list of what happens (post, let time pass,
+ * deliver, lose, repeat, change a packet, with or without a valid mac). Nothing may be read
+ * or written out of bounds, nobody may spin, and as long as no member lies, every completed
+ * sum is right.
+ */
+#include <stdlib.h>
+
+#include "core/comm.h"
+
+#define MEMBERS		3
+#define PENDING		64
+#define VECTOR		40
+#define POLLS_MAX	100000
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct packet {
+	int	to;
+	int	from;
+	u32	len;
+	u8	*bytes;
+};
+
+struct world {
+	struct cnr_comm *comm[MEMBERS];
+	struct packet pending[PENDING];
+	u32	packets;
+	u32	posted[MEMBERS];
+	u64	now;
+	bool	lied;		/* a packet with a valid mac was made up */
+};
+
+static __be32 address(int rank)
+{
+	return cpu_to_be32(0x0a000001 + rank);
+}
+
+static u32 value(u32 rank, u32 seq, u32 i)
+{
+	return (rank + 1) * 0x01000193u + seq * 7919 + i;
+}
+
+static void check(const struct world *w, const struct cnr_done *d)
+{
+	u32 i, r, want;
+
+	if (d->error || w->lied)
+		return;
+	for (i = 0; i < d->elements; i++) {
+		for (want = 0, r = 0; r < MEMBERS; r++)
+			want += value(r, d->seq, i);
+		if (want != d->data[i])
+			abort();
+	}
+}
+
+static void pump(struct world *w, int rank)
+{
+	u32 polls = 0;
+	struct cnr_done d;
+	struct cnr_out out;
+	struct packet *p;
+
+	while (cnr_poll(w->comm[rank], w->now, &out)) {
+		if (++polls > POLLS_MAX)
+			abort();
+		if (canary_parse(&out.hdr, sizeof(out.hdr) + out.len) != CANARY_DROP_NONE)
+			abort();
+		if (w->packets == PENDING)
+			continue;
+		p = &w->pending[w->packets];
+		p->to = be32_to_cpu(out.addr) - 0x0a000001;
+		if (p->to < 0 || p->to >= MEMBERS)
+			continue;
+		p->from = rank;
+		p->len = sizeof(out.hdr) + out.len;
+		p->bytes = malloc(p->len);
+		memcpy(p->bytes, &out.hdr, sizeof(out.hdr));
+		if (out.len)
+			memcpy(p->bytes + sizeof(out.hdr), out.payload, out.len);
+		w->packets++;
+	}
+	while (cnr_completion(w->comm[rank], &d))
+		check(w, &d);
+	while (cnr_released(w->comm[rank], &d))
+		free(d.data);
+}
+
+static void deliver(struct world *w, const struct packet *p)
+{
+	struct cnr_in in = {
+		.hdr = (const void *)p->bytes,
+		.len = p->len,
+		.addr = address(p->from),
+		.port = cpu_to_be16(CANARY_PORT_BASE),
+	};
+
+	cnr_input(w->comm[p->to], w->now, &in);
+	pump(w, p->to);
+}
+
+static void take(struct world *w, u32 i, bool keep)
+{
+	struct packet p;
+
+	if (!w->packets)
+		return;
+	i %= w->packets;
+	p = w->pending[i];
+	if (!keep)
+		w->pending[i] = w->pending[--w->packets];
+	deliver(w, &p);
+	if (!keep)
+		free(p.bytes);
+}
+
+static void change(struct world *w, u32 i, u32 at, u8 to, bool lie)
+{
+	struct canary_hdr *h;
+	struct packet *p;
+
+	if (!w->packets)
+		return;
+	p = &w->pending[i % w->packets];
+	p->bytes[at % p->len] = to;
+	if (!lie || p->len < sizeof(*h))
+		return;
+	w->lied = true;
+	h = (struct canary_hdr *)p->bytes;
+	h->mac = cpu_to_be64(cnr_mac(cnr_mac_key(w->comm[p->from], h), h));
+}
+
+static void cut(struct world *w, u32 i, u32 len)
+{
+	struct packet *p;
+	u8 *less;
+
+	if (!w->packets)
+		return;
+	p = &w->pending[i % w->packets];
+	len %= p->len + 1;
+	less = malloc(len ? len : 1);
+	memcpy(less, p->bytes, len);
+	free(p->bytes);
+	p->bytes = less;
+	p->len = len;
+	if (!len)
+		take(w, i, false);
+}
+
+static void lose(struct world *w, u32 i)
+{
+	if (!w->packets)
+		return;
+	i %= w->packets;
+	free(w->pending[i].bytes);
+	w->pending[i] = w->pending[--w->packets];
+}
+
+static void post(struct world *w, int rank)
+{
+	struct cnr_op op = { .op = CANARY_OP_SUM, .dtype = CANARY_INT32 };
+	u32 i;
+
+	/* Lengths are a function of the sequence number, so that honest ranks agree. */
+	op.elements = (w->posted[rank] * 13 + 5) % VECTOR;
+	op.data = malloc(op.elements * 4 + 1);
+	for (i = 0; i < op.elements; i++)
+		op.data[i] = value(rank, w->posted[rank], i);
+	if (cnr_post(w->comm[rank], w->now, &op))
+		free(op.data);
+	else
+		w->posted[rank]++;
+	pump(w, rank);
+}
+
+static void pass(struct world *w, u64 ns)
+{
+	int i;
+
+	w->now += ns;
+	for (i = 0; i < MEMBERS; i++) {
+		cnr_timer(w->comm[i], w->now);
+		pump(w, i);
+	}
+}
+
+static void begin(struct world *w)
+{
+	struct cnr_config cfg = {
+		.comm = 1,
+		.members = MEMBERS,
+		.window = 4,
+		.mtu = 576,
+		.root = address(0),
+		.root_port = cpu_to_be16(CANARY_PORT_BASE),
+		.fixed_first = true,
+		.first_block = 0xfffffffc,
+	};
+	int i;
+
+	w->now = CNR_SEC;
+	for (i = 0; i < MEMBERS; i++) {
+		cfg.rank = i;
+		cfg.addr = address(i);
+		cfg.seed[0] = i + 1;
+		w->comm[i] = cnr_init(calloc(1, cnr_size(&cfg)), &cfg);
+		cnr_connect(w->comm[i], w->now);
+		pump(w, i);
+	}
+}
+
+static void end(struct world *w)
+{
+	struct cnr_done d;
+	int i;
+
+	for (i = 0; i < MEMBERS; i++) {
+		cnr_close(w->comm[i], w->now, true);
+		pump(w, i);
+		if (cnr_state(w->comm[i]) == CNR_CLOSED)
+			while (cnr_released(w->comm[i], &d))
+				free(d.data);
+		free(w->comm[i]);
+	}
+	while (w->packets)
+		free(w->pending[--w->packets].bytes);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct world w;
+	size_t i;
+	u32 k;
+
+	memset(&w, 0, sizeof(w));
+	begin(&w);
+	/* The first byte decides whether the rendezvous is fuzzed, too. */
+	for (k = 0; size && !(data[0] & 1) && k < 64 && w.packets; k++)
+		take(&w, 0, false);
+	for (i = 1; i + 4 <= size; i += 4) {
+		const uint8_t *a = data + i;
+
+		switch (a[0] % 10) {
+		case 0:
+			post(&w, a[1] % MEMBERS);
+			break;
+		case 1:
+			pass(&w, (u64)a[1] << (a[2] % 26));
+			break;
+		case 2:
+		case 3:
+			take(&w, a[1], false);
+			break;
+		case 4:
+			take(&w, a[1], true);
+			break;
+		case 5:
+			lose(&w, a[1]);
+			break;
+		case 6:
+			change(&w, a[1], a[2], a[3], false);
+			break;
+		case 7:
+			change(&w, a[1], a[2], a[3], true);
+			break;
+		case 8:
+			cut(&w, a[1], a[2] | a[3] << 8);
+			break;
+		case 9:
+			if (a[1] > 250)
+				cnr_close(w.comm[a[2] % MEMBERS], w.now, a[3] & 1);
+			else
+				for (k = 0; k < a[3] % 32 && w.packets; k++)
+					take(&w, 0, false);
+			pump(&w, a[2] % MEMBERS);
+			break;
+		}
+	}
+	end(&w);
+	return 0;
+}
