@@ -9,6 +9,7 @@
 #ifdef __KERNEL__
 
 #include <linux/kernel.h>
+#include <linux/math64.h>
 #include <linux/string.h>
 #include <linux/errno.h>
 #include <linux/siphash.h>

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# canary.ko and its tests. Kbuild makes its products beside the sources, so it is given a tree
+# of links to them below build/.
+
+KMOD_SRC := Kbuild $(wildcard kmod/*.[ch] kmod/core/*.[ch] kmod/uapi/linux/*.h)
+
+# kmod_build DIRECTORY HEADERS [ARGUMENTS]
+define kmod_build
+	@mkdir -p $(1)
+	@find $(1) -type l -delete
+	@for f in $(KMOD_SRC); do mkdir -p $(1)/$$(dirname $$f) && ln -s $(CURDIR)/$$f $(1)/$$f; done
+	+$(MAKE) -s -C $(2) M=$(CURDIR)/$(1) W=1 $(3) modules 2>&1 | \
+		{ grep -v -e '^Skipping BTF' -e '^warning: the compiler differs' \
+		  -e '^  The kernel was built by' -e '^  You are using' || :; }
+endef
+
+$(B)/guest/config.mk: tools/setup/setup.sh tools/setup/packages.txt
+	tools/setup/setup.sh kernel
+	@touch $@
+
+$(B)/kmod/canary.ko: $(KMOD_SRC) $(B)/guest/config.mk
+	$(call kmod_build,$(B)/kmod,$$(. $(B)/guest/config.mk && echo $$GUEST_KDIR))
+
+.PHONY: module
+ifeq ($(HOST),1)
+module: ## the module for the guest's kernel; HOST=1: for the running one, in build/kmod-host
+	$(call kmod_build,$(B)/kmod-host,/lib/modules/$$(uname -r)/build)
+else
+module: $(B)/kmod/canary.ko
+endif

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the files of the module share: its objects, who owns them, and the locking.
+ *
+ * A socket has two halves. struct canary_sock is the face that system calls see; it dies with
+ * close(). struct canary_comm is the engine: the UDP port, the protocol core, the timer and
+ * the vectors. It is made with the socket and may outlive it, to serve other members for a
+ * bounded time (core.h, "lingering").
+ *
+ * Locking
+ * -------
+ * lock_sock(sk)	process context. Serialises bind(), connect(), setsockopt(), shutdown()
+ *			and close(). Protects how a communicator is configured and the port.
+ *			sendmsg() and recvmsg() do not take it: posting must not wait for
+ *			reading, and neither for a copy of 16 MiB.
+ * canary_comm.lock	spin lock, softirqs off. Around every call into the protocol core, and
+ *			protects the vectors, the budget and the pointer to the face. Packets
+ *			come in under it (softirq), the timer fires under it (softirq), sendmsg()
+ *			posts under it.
+ * canary_net.lock	mutex. The list of engines of a namespace.
+ * canary_net.stats_lock	spin lock, softirqs off. What ended engines counted.
+ *
+ * Order: lock_sock, canary_net.lock, canary_comm.lock, then wait queue locks (waking is done
+ * under canary_comm.lock, so that the face cannot go away meanwhile) or stats_lock.
+ *
+ * Nothing is transmitted under canary_comm.lock: canary_comm_pump() collects packets under it,
+ * lets go of it and only then hands them to IP. So the lock of no queue or device nests in it,
+ * a packet that comes back at once (loopback, veth) finds it free, and no engine ever holds
+ * two of these locks. Packets of two processors may then overtake each other, which the
+ * protocol does not mind.
+ *
+ * Lifetime
+ * --------
+ * An engine ends exactly once, in canary_comm_end(), which has the right to it from the bit
+ * CANARY_COMM_ENDING: either close() or the work queue. Packets find the engine through the UDP
+ * socket under RCU, and its memory goes after a grace period; an engine that ended has no
+ * core any more. Every engine holds a reference of the module, so that rmmod is refused while
+ * one lingers. It holds none of the namespace: that one ends its engines when it goes.
+ */
+#ifndef CANARY_H
+#define CANARY_H
+
+#include <linux/hrtimer.h>
+#include <linux/interrupt.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/refcount.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <net/sock.h>
+#include <linux/canary.h>
+#include "core/core.h"
+
+#define CANARY_VECTOR_DEFAULT	(16U << 20)	/* CANARY_MAX_VECTOR */
+#define CANARY_VECTOR_LIMIT	(256U << 20)	/* highest value it takes */
+#define CANARY_VECTORS_BUDGET	8		/* vectors of that size in the default SO_SNDBUF */
+#define CANARY_LINGER_DEFAULT	2000U		/* ms */
+#define CANARY_LINGER_LIMIT	60000U
+#define CANARY_DEAD_DEFAULT	5000U		/* ms */
+#define CANARY_DEAD_MIN		100U
+#define CANARY_DEAD_LIMIT	3600000U
+#define CANARY_ROUTES		16		/* destinations remembered, a power of two */
+#define CANARY_BATCH		64		/* packets collected before the lock is let go */
+
+/* CANARY_STATS and /proc/net/canary_stats: counters, then drop reasons from "none" on */
+#define CANARY_STATS_COUNT	(CNR_COUNTER_COUNT + CANARY_DROPS)
+
+/**
+ * struct canary_vector - an operation: its data and how it ended
+ * @all:	in canary_comm.vectors, until the memory is freed
+ * @done:	in canary_comm.done, from completion until it is received
+ * @refs:	one of the core (from posting to release), one of the application (from posting
+ *		until it is received), one of each recvmsg() that copies from it
+ * @tag:	canary_operation.tag
+ * @charge:	what it costs canary_comm.charged
+ * @bytes:	length of @data
+ * @error:	0 or negative errno; as the other results valid from completion on
+ * @attempts:	see struct canary_completion
+ * @seq:	see struct canary_completion
+ * @data:	contributions, replaced by results
+ *
+ * Owner: the engine. Lock: canary_comm.lock, but for @data, which belongs to sendmsg() before
+ * posting and is only read after completion.
+ */
+struct canary_vector {
+	struct list_head	all;
+	struct list_head	done;
+	refcount_t		refs;
+	u64			tag;
+	size_t			charge;
+	u32			bytes;
+	int			error;
+	u32			attempts;
+	u32			seq;
+	u32			data[] __aligned(8);
+};
+
+/**
+ * struct canary_route - a destination and how to get there
+ * @rt:		NULL, or a route (may have expired: dst_check())
+ * @addr:	destination
+ * @port:	destination port: equal-cost paths may be chosen by it
+ *
+ * Owner: the engine. Lock: canary_comm.lock.
+ */
+struct canary_route {
+	struct rtable	*rt;
+	__be32		addr;
+	__be16		port;
+};
+
+enum canary_comm_flags {
+	CANARY_COMM_ENDING,	/* somebody has the right and the duty to end it */
+	CANARY_COMM_BLOCKED,	/* packets wait for room in the UDP socket */
+};
+
+/**
+ * struct canary_comm - the engine of one rank of one communicator
+ * @lock:	see above
+ * @sk:		the face, NULL after close(). Lock: @lock
+ * @core:	the protocol's state, NULL before connect() and after the end. Lock: @lock
+ * @core_size:	bytes of @core. Lock: @lock
+ * @state:	of @core, when last looked at. Lock: @lock
+ * @connected:	@core has been connected. Lock: @lock
+ * @dead:	it ends: arm no timer. Lock: @lock
+ * @pending:	operations posted, not completed. Lock: @lock
+ * @charged:	bytes of all vectors. Lock: @lock
+ * @armed:	when @timer fires, or CNR_NEVER. Lock: @lock
+ * @vectors:	all of them. Lock: @lock
+ * @done:	completed, to be received, in order. Lock: @lock
+ * @routes:	by destination. Lock: @lock
+ * @flags:	enum canary_comm_flags, atomic
+ * @timer:	the core's deadline. Softirq
+ * @space:	in the wait queue of @usk: there is room again
+ * @space_work:	goes on sending then. Softirq
+ * @end_work:	ends a lingering engine. Process context
+ * @list:	in canary_net.comms. Lock: canary_net.lock
+ * @rcu:	frees it
+ * @net:	its namespace; alive as long as the engine is (see netns.c)
+ * @usock:	UDP socket, NULL before bind(). Lock: lock_sock; constant once there is a core
+ * @usk:	@usock->sk
+ * @addr:	own address; INADDR_ANY until connect() chooses. Lock: as @usock
+ * @port:	own port. Lock: as @usock
+ * @bound:	address given to bind(). Lock: lock_sock
+ * @root:	address of rank 0. Lock: as @usock
+ * @root_port:	port of rank 0. Lock: as @usock
+ * @configured:	CANARY_COMM was set. Lock: lock_sock
+ * @req:	CANARY_COMM. Lock: as @usock
+ * @linger:	CANARY_LINGER, ms. Lock: as @usock
+ * @dead_after:	CANARY_DEAD_AFTER, ms. Lock: as @usock
+ *
+ * Owner: the face until close(), then itself.
+ */
+struct canary_comm {
+	spinlock_t		lock;
+	struct sock		*sk;
+	struct cnr_comm		*core;
+	size_t			core_size;
+	enum cnr_state		state;
+	bool			connected;
+	bool			dead;
+	u32			pending;
+	size_t			charged;
+	u64			armed;
+	struct list_head	vectors;
+	struct list_head	done;
+	struct canary_route	routes[CANARY_ROUTES];
+
+	unsigned long		flags;
+	struct hrtimer		timer;
+	wait_queue_entry_t	space;
+	struct tasklet_struct	space_work;
+	struct work_struct	end_work;
+	struct list_head	list;
+	struct rcu_head		rcu;
+
+	struct net		*net;
+	struct socket		*usock;
+	struct sock		*usk;
+	__be32			addr;
+	__be32			bound;
+	__be32			root;
+	__be16			port;
+	__be16			root_port;
+	bool			configured;
+	struct canary_comm_req	req;
+	u32			linger;
+	u32			dead_after;
+};
+
+/**
+ * struct canary_sock - the face of a socket
+ * @sk:		must be first
+ * @comm:	the engine; constant
+ * @max_vector:	CANARY_MAX_VECTOR; READ_ONCE()
+ *
+ * Owner: the file, as of any socket.
+ */
+struct canary_sock {
+	struct sock		sk;
+	struct canary_comm	*comm;
+	u32			max_vector;
+};
+
+static inline struct canary_sock *canary_sk(const struct sock *sk)
+{
+	return (struct canary_sock *)sk;
+}
+
+/**
+ * struct canary_net - the module in a network namespace
+ * @lock:	see above
+ * @comms:	all engines, lingering ones too. Lock: @lock
+ * @stats_lock:	see above
+ * @ended:	what engines counted that are no more, and what was counted when there was no
+ *		core. Lock: @stats_lock
+ *
+ * Owner: the namespace (net_generic).
+ */
+struct canary_net {
+	struct mutex		lock;
+	struct list_head	comms;
+	spinlock_t		stats_lock;
+	struct cnr_stats	ended;
+};
+
+/* main.c */
+extern int canary_family;
+extern struct workqueue_struct *canary_wq;
+
+/* af_canary.c */
+extern struct proto canary_proto;
+int canary_family_register(void);
+void canary_family_unregister(void);
+int canary_check_addr(const struct sockaddr *addr, int len);
+
+/* sockopt.c */
+int canary_setsockopt(struct socket *sock, int level, int name, sockptr_t val, unsigned int len);
+int canary_getsockopt(struct socket *sock, int level, int name, char __user *val,
+		      int __user *len);
+
+/* connect.c */
+int canary_connect(struct socket *sock, struct sockaddr *addr, int len, int flags);
+
+/* operation.c */
+int canary_sendmsg(struct socket *sock, struct msghdr *msg, size_t len);
+int canary_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flags);
+
+/* comm.c */
+struct canary_comm *canary_comm_alloc(struct sock *sk);
+int canary_comm_start(struct canary_comm *comm, const struct cnr_config *cfg);
+void canary_comm_pump(struct canary_comm *comm) __releases(comm->lock);
+void canary_comm_close(struct canary_comm *comm);
+void canary_comm_schedule_end(struct canary_comm *comm);
+
+/* port.c */
+int canary_port_open(struct canary_comm *comm, __be32 addr, __be16 port, int ifindex);
+void canary_port_close(struct canary_comm *comm);
+
+/* receive.c */
+int canary_receive(struct sock *usk, struct sk_buff *skb);
+
+/* send.c */
+struct sk_buff *canary_send_build(struct canary_comm *comm, const struct cnr_out *out);
+void canary_send_queue(struct canary_comm *comm, struct sk_buff_head *queue);
+void canary_send_forget_routes(struct canary_comm *comm);
+
+/* memory.c */
+extern unsigned long canary_memory_max;
+extern atomic_long_t canary_memory;
+size_t canary_vector_charge(u32 bytes);
+int canary_memory_take(size_t bytes);
+void canary_memory_give(size_t bytes);
+bool canary_vector_fits(const struct canary_comm *comm, size_t charge);
+int canary_vector_reserve(struct canary_comm *comm, size_t charge);
+void canary_vector_unreserve(struct canary_comm *comm, size_t charge);
+struct canary_vector *canary_vector_alloc(u32 bytes, size_t charge);
+void canary_vector_put_locked(struct canary_comm *comm, struct canary_vector *v,
+			      struct list_head *freed);
+void canary_vector_put(struct canary_comm *comm, struct canary_vector *v);
+void canary_vectors_free(struct list_head *freed);
+void canary_memory_init(void);
+
+/* netns.c */
+struct canary_net *canary_net(const struct net *net);
+int canary_net_init(void);
+void canary_net_exit(void);
+
+/* stats.c */
+void canary_count_drop(struct canary_comm *comm, enum canary_drop why, u32 n);
+void canary_stats_fold(struct canary_comm *comm, const struct cnr_stats *stats);
+void canary_stats_read(struct canary_comm *comm, u64 *values);
+void canary_stats_net(struct canary_net *cn, u64 *values);
+const char *canary_stats_name(u32 index, const char **prefix);
+
+/* proc.c */
+int canary_proc_net_init(struct net *net);
+void canary_proc_net_exit(struct net *net);
+
+#endif /* CANARY_H */

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The engine: drives one protocol core. Whatever happens to it (a packet, a call, the timer,
+ * room in the UDP socket), canary_comm_pump() carries out what the core wants afterwards.
+ */
+
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include "canary.h"
+#include "trace.h"
+
+/* Operations that ended: to the application, if there still is one. */
+static bool canary_comm_completions(struct canary_comm *comm, struct list_head *freed)
+{
+	struct canary_vector *v;
+	struct cnr_done done;
+	bool any = false;
+
+	while (cnr_completion(comm->core, &done)) {
+		v = (struct canary_vector *)(uintptr_t)done.cookie;
+		v->error = done.error;
+		v->attempts = done.attempts;
+		v->seq = done.seq;
+		comm->pending--;
+		trace_completion(comm, v);
+		if (comm->sk)
+			list_add_tail(&v->done, &comm->done);
+		else
+			canary_vector_put_locked(comm, v, freed);
+		any = true;
+	}
+	while (cnr_released(comm->core, &done)) {
+		v = (struct canary_vector *)(uintptr_t)done.cookie;
+		canary_vector_put_locked(comm, v, freed);
+		any = true;
+	}
+	return any;
+}
+
+/* Tells the face what changed; without a face, finds the end of lingering. */
+static void canary_comm_events(struct canary_comm *comm, struct list_head *freed)
+{
+	enum cnr_state state = cnr_state(comm->core);
+	bool any = canary_comm_completions(comm, freed);
+	struct sock *sk = comm->sk;
+
+	if (!sk) {
+		comm->state = state;
+		if (state == CNR_CLOSED || state == CNR_FAILED)
+			canary_comm_schedule_end(comm);
+		return;
+	}
+	if (any) {
+		sk->sk_data_ready(sk);
+		sk->sk_write_space(sk);
+	}
+	if (state == comm->state)
+		return;
+	comm->state = state;
+	if (state == CNR_CONNECTED)
+		comm->connected = true;
+	if (state == CNR_FAILED) {
+		enum canary_abort why;
+
+		WRITE_ONCE(sk->sk_err, -cnr_failure(comm->core, &why));
+		sk_error_report(sk);
+	}
+	sk->sk_state_change(sk);
+}
+
+/* Arms the timer, unless it fires earlier anyway: the core does not mind that. */
+static void canary_comm_arm(struct canary_comm *comm)
+{
+	u64 deadline = cnr_deadline(comm->core);
+
+	if (comm->dead || deadline >= comm->armed)
+		return;
+	comm->armed = deadline;
+	hrtimer_start(&comm->timer, ns_to_ktime(deadline), HRTIMER_MODE_ABS_SOFT);
+}
+
+static bool canary_comm_full(const struct canary_comm *comm)
+{
+	return sk_wmem_alloc_get(comm->usk) >= READ_ONCE(comm->usk->sk_sndbuf);
+}
+
+/*
+ * Is the UDP socket full? Then canary_comm_space() goes on when half of its packets have left
+ * the machine. Room may come just before the bit is set: look again afterwards.
+ */
+static bool canary_comm_blocked(struct canary_comm *comm)
+{
+	if (!canary_comm_full(comm))
+		return false;
+	set_bit(CANARY_COMM_BLOCKED, &comm->flags);
+	smp_mb__after_atomic();
+	if (canary_comm_full(comm))
+		return true;
+	clear_bit(CANARY_COMM_BLOCKED, &comm->flags);
+	return false;
+}
+
+/* Takes packets from the core. Return: true if there may be more. */
+static bool canary_comm_collect(struct canary_comm *comm, struct sk_buff_head *queue)
+{
+	struct cnr_out out;
+	struct sk_buff *skb;
+	u32 n;
+
+	for (n = 0; n < CANARY_BATCH; n++) {
+		if (canary_comm_blocked(comm) || !cnr_poll(comm->core, ktime_get_ns(), &out))
+			return false;
+		skb = canary_send_build(comm, &out);
+		if (skb)
+			__skb_queue_tail(queue, skb);
+	}
+	return true;
+}
+
+/*
+ * Carry out what the core wants, and unlock
+ * Context: softirq or process; canary_comm.lock is held and will be released.
+ */
+void canary_comm_pump(struct canary_comm *comm)
+	__releases(comm->lock)
+{
+	struct sk_buff_head queue;
+	LIST_HEAD(freed);
+	bool more;
+
+	__skb_queue_head_init(&queue);
+	do {
+		more = false;
+		if (comm->core) {
+			more = canary_comm_collect(comm, &queue);
+			canary_comm_events(comm, &freed);
+			if (!more)
+				canary_comm_arm(comm);
+		}
+		spin_unlock_bh(&comm->lock);
+		if (!skb_queue_empty(&queue))
+			canary_send_queue(comm, &queue);
+		if (more)
+			spin_lock_bh(&comm->lock);
+	} while (more);
+	canary_vectors_free(&freed);
+}
+
+static enum hrtimer_restart canary_comm_timer(struct hrtimer *timer)
+{
+	struct canary_comm *comm = container_of(timer, struct canary_comm, timer);
+
+	spin_lock_bh(&comm->lock);
+	comm->armed = CNR_NEVER;
+	if (comm->core)
+		cnr_timer(comm->core, ktime_get_ns());
+	canary_comm_pump(comm);
+	return HRTIMER_NORESTART;
+}
+
+/*
+ * The UDP socket's wait queue says that there is room. Where that happens nothing may be
+ * transmitted, as a device may just be giving packets back: go on in the tasklet.
+ */
+static int canary_comm_space(wait_queue_entry_t *entry, unsigned int mode, int sync, void *key)
+{
+	struct canary_comm *comm = container_of(entry, struct canary_comm, space);
+
+	if (test_and_clear_bit(CANARY_COMM_BLOCKED, &comm->flags))
+		tasklet_schedule(&comm->space_work);
+	return 0;
+}
+
+static void canary_comm_space_work(struct tasklet_struct *tasklet)
+{
+	struct canary_comm *comm = from_tasklet(comm, tasklet, space_work);
+
+	spin_lock_bh(&comm->lock);
+	canary_comm_pump(comm);
+}
+
+/*
+ * Takes the core away and frees it; its counters stay in the namespace, and whoever sums them
+ * up meanwhile sees them once.
+ */
+static void canary_comm_drop_core(struct canary_comm *comm)
+{
+	struct canary_net *cn = canary_net(comm->net);
+	struct cnr_comm *core;
+	size_t size;
+
+	mutex_lock(&cn->lock);
+	spin_lock_bh(&comm->lock);
+	core = comm->core;
+	size = comm->core_size;
+	comm->core = NULL;
+	comm->core_size = 0;
+	comm->state = CNR_NEW;
+	comm->connected = false;
+	canary_send_forget_routes(comm);
+	if (core)
+		canary_stats_fold(comm, cnr_stats(core));
+	spin_unlock_bh(&comm->lock);
+	mutex_unlock(&cn->lock);
+	if (!core)
+		return;
+	/* It holds keys. */
+	memzero_explicit(core, size);
+	kvfree(core);
+	canary_memory_give(size);
+}
+
+/*
+ * Make a core and begin the rendezvous
+ * Takes the place of a core whose rendezvous failed.
+ * Context: process, lock_sock is held; the port is open.
+ */
+int canary_comm_start(struct canary_comm *comm, const struct cnr_config *cfg)
+{
+	/* The core wants 64: kvmalloc() aligns to the power of two, or to pages. */
+	size_t size = max_t(size_t, cnr_size(cfg), SZ_4K);
+	void *mem;
+	int err;
+
+	might_sleep();
+	canary_comm_drop_core(comm);
+	err = canary_memory_take(size);
+	if (err)
+		return err;
+	mem = kvzalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!mem) {
+		canary_memory_give(size);
+		return -ENOBUFS;
+	}
+	spin_lock_bh(&comm->lock);
+	comm->core = cnr_init(mem, cfg);
+	comm->core_size = size;
+	err = cnr_connect(comm->core, ktime_get_ns());
+	canary_comm_pump(comm);
+	if (err)
+		canary_comm_drop_core(comm);
+	return err;
+}
+
+/*
+ * The end, in process context, by whoever set CANARY_COMM_ENDING. Says goodbye, stops all that
+ * could start something, in the order of who starts whom, then frees.
+ */
+static void canary_comm_end(struct canary_comm *comm)
+{
+	struct canary_net *cn = canary_net(comm->net);
+	struct canary_vector *v;
+
+	might_sleep();
+	spin_lock_bh(&comm->lock);
+	if (comm->core && cnr_state(comm->core) != CNR_CLOSED)
+		cnr_close(comm->core, ktime_get_ns(), true);
+	comm->dead = true;
+	canary_comm_pump(comm);
+
+	if (comm->usock)
+		remove_wait_queue(sk_sleep(comm->usk), &comm->space);
+	tasklet_kill(&comm->space_work);
+	hrtimer_cancel(&comm->timer);
+	canary_comm_drop_core(comm);
+
+	mutex_lock(&cn->lock);
+	list_del(&comm->list);
+	mutex_unlock(&cn->lock);
+	if (comm->usock)
+		canary_port_close(comm);
+
+	list_for_each_entry(v, &comm->vectors, all)
+		canary_memory_give(v->charge);
+	canary_vectors_free(&comm->vectors);
+	memzero_explicit(&comm->req, sizeof(comm->req));
+	kfree_rcu(comm, rcu);
+	module_put(THIS_MODULE);
+}
+
+static void canary_comm_end_work(struct work_struct *work)
+{
+	canary_comm_end(container_of(work, struct canary_comm, end_work));
+}
+
+/* Has it ended by the work queue, unless it is being ended already. Any context. */
+void canary_comm_schedule_end(struct canary_comm *comm)
+{
+	if (!test_and_set_bit(CANARY_COMM_ENDING, &comm->flags))
+		queue_work(canary_wq, &comm->end_work);
+}
+
+/*
+ * The face goes; linger or end
+ * Context: process, from release().
+ */
+void canary_comm_close(struct canary_comm *comm)
+{
+	struct canary_vector *v, *next;
+	LIST_HEAD(freed);
+	bool end = true;
+
+	might_sleep();
+	spin_lock_bh(&comm->lock);
+	comm->sk = NULL;
+	list_for_each_entry_safe(v, next, &comm->done, done) {
+		list_del_init(&v->done);
+		canary_vector_put_locked(comm, v, &freed);
+	}
+	if (comm->core) {
+		cnr_close(comm->core, ktime_get_ns(), !comm->linger);
+		end = cnr_state(comm->core) == CNR_CLOSED;
+	}
+	if (end)
+		set_bit(CANARY_COMM_ENDING, &comm->flags);
+	canary_comm_pump(comm);
+	canary_vectors_free(&freed);
+	if (end)
+		canary_comm_end(comm);
+}
+
+/* Makes the engine of a new socket. */
+struct canary_comm *canary_comm_alloc(struct sock *sk)
+{
+	struct net *net = sock_net(sk);
+	struct canary_net *cn = canary_net(net);
+	struct canary_comm *comm;
+
+	comm = kzalloc(sizeof(*comm), GFP_KERNEL_ACCOUNT);
+	if (!comm)
+		return NULL;
+	/* The caller's socket holds one, so this cannot fail. */
+	__module_get(THIS_MODULE);
+	spin_lock_init(&comm->lock);
+	comm->sk = sk;
+	comm->net = net;
+	comm->state = CNR_NEW;
+	comm->armed = CNR_NEVER;
+	comm->linger = CANARY_LINGER_DEFAULT;
+	comm->dead_after = CANARY_DEAD_DEFAULT;
+	INIT_LIST_HEAD(&comm->vectors);
+	INIT_LIST_HEAD(&comm->done);
+#ifdef CANARY_HRTIMER_SETUP
+	hrtimer_setup(&comm->timer, canary_comm_timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+#else
+	hrtimer_init(&comm->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+	comm->timer.function = canary_comm_timer;
+#endif
+	init_waitqueue_func_entry(&comm->space, canary_comm_space);
+	tasklet_setup(&comm->space_work, canary_comm_space_work);
+	INIT_WORK(&comm->end_work, canary_comm_end_work);
+
+	mutex_lock(&cn->lock);
+	list_add_tail(&comm->list, &cn->comms);
+	mutex_unlock(&cn->lock);
+	return comm;
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * connect(): from addresses and options to a rendezvous of all ranks, and waiting for it.
+ */
+
+#include <linux/inetdevice.h>
+#include <linux/random.h>
+#include <linux/sched/signal.h>
+#include <net/route.h>
+#include "canary.h"
+
+/* The route to rank 0 says which address is ours, if bind() left it open, and the MTU. */
+static int canary_connect_route(struct canary_comm *comm, __be32 root, __be16 root_port,
+				__be32 *addr, u32 *mtu)
+{
+	struct flowi4 fl4 = {
+		.daddr		= root,
+		.saddr		= comm->bound,
+		.flowi4_proto	= IPPROTO_UDP,
+		.flowi4_oif	= READ_ONCE(comm->sk->sk_bound_dev_if),
+		.flowi4_mark	= READ_ONCE(comm->sk->sk_mark),
+		.fl4_sport	= comm->port,
+		.fl4_dport	= root_port,
+	};
+	struct rtable *rt;
+	int err = 0;
+
+	rt = ip_route_output_flow(comm->net, &fl4, comm->usk);
+	if (IS_ERR(rt))
+		return PTR_ERR(rt);
+	if (rt->rt_flags & (RTCF_MULTICAST | RTCF_BROADCAST))
+		err = -ENETUNREACH;
+	*addr = fl4.saddr;
+	*mtu = dst_mtu(&rt->dst);
+	ip_rt_put(rt);
+	return err;
+}
+
+static void canary_connect_config(struct canary_comm *comm, u32 mtu, struct cnr_config *cfg)
+{
+	const struct canary_comm_req *req = &comm->req;
+
+	/* No packet is longer, however large the route's MTU (loopback). */
+	mtu = min_t(u32, mtu, CANARY_IP_OVERHEAD + CANARY_PAYLOAD_MAX);
+	cfg->comm = req->id;
+	cfg->rank = req->rank;
+	cfg->members = req->members;
+	cfg->window = req->window;
+	cfg->mtu = req->mtu ? min_t(u32, req->mtu, mtu) : mtu;
+	cfg->addr = comm->addr;
+	cfg->port = comm->port;
+	cfg->root = comm->root;
+	cfg->root_port = comm->root_port;
+	memcpy(cfg->key, req->key, sizeof(cfg->key));
+	get_random_bytes(cfg->seed, sizeof(cfg->seed));
+	cfg->dead_after = comm->dead_after * CNR_MSEC;
+	cfg->linger = comm->linger * CNR_MSEC;
+}
+
+/* Begins a rendezvous. Context: lock_sock is held; no other one is under way. */
+static int canary_connect_start(struct sock *sk, const struct sockaddr_canary *to)
+{
+	struct canary_comm *comm = canary_sk(sk)->comm;
+	__be16 root_port = to->scan_port ?: htons(CANARY_PORT_BASE);
+	bool first = comm->req.rank == 0;
+	struct cnr_config cfg = { };
+	const char *what;
+	__be32 addr;
+	u32 mtu;
+	int err;
+
+	if (!comm->configured || to->scan_addr == htonl(INADDR_ANY))
+		return -EINVAL;
+	if (!comm->usock) {
+		err = canary_port_open(comm, first ? to->scan_addr : htonl(INADDR_ANY),
+				       first ? root_port : 0, sk->sk_bound_dev_if);
+		if (err)
+			return err;
+	}
+	err = canary_connect_route(comm, to->scan_addr, root_port, &addr, &mtu);
+	if (err)
+		return err;
+	if (first) {
+		if (inet_addr_type(comm->net, to->scan_addr) != RTN_LOCAL ||
+		    (comm->bound && comm->bound != to->scan_addr) || comm->port != root_port)
+			return -EADDRNOTAVAIL;
+		addr = to->scan_addr;
+	}
+	comm->addr = addr;
+	comm->root = to->scan_addr;
+	comm->root_port = root_port;
+	WRITE_ONCE(comm->usk->sk_mark, READ_ONCE(sk->sk_mark));
+	WRITE_ONCE(comm->usk->sk_priority, READ_ONCE(sk->sk_priority));
+	canary_connect_config(comm, mtu, &cfg);
+	err = cnr_check(&cfg, &what);
+	if (err)
+		pr_debug("canary: %s out of range\n", what);
+	else
+		err = canary_comm_start(comm, &cfg);
+	memzero_explicit(&cfg, sizeof(cfg));
+	return err;
+}
+
+static enum cnr_state canary_connect_state(struct canary_comm *comm)
+{
+	enum cnr_state state;
+
+	spin_lock_bh(&comm->lock);
+	state = comm->state;
+	spin_unlock_bh(&comm->lock);
+	return state;
+}
+
+/*
+ * Waits until the rendezvous came to an end, good or bad, without lock_sock meanwhile.
+ * Return: 0, -EINPROGRESS (timeout), or that of a signal.
+ */
+static int canary_connect_wait(struct sock *sk, long timeo)
+{
+	struct canary_comm *comm = canary_sk(sk)->comm;
+	DEFINE_WAIT_FUNC(wait, woken_wake_function);
+	int err = 0;
+
+	add_wait_queue(sk_sleep(sk), &wait);
+	while (canary_connect_state(comm) == CNR_JOINING) {
+		if (!timeo) {
+			err = -EINPROGRESS;
+			break;
+		}
+		if (signal_pending(current)) {
+			err = sock_intr_errno(timeo);
+			break;
+		}
+		release_sock(sk);
+		timeo = wait_woken(&wait, TASK_INTERRUPTIBLE, timeo);
+		lock_sock(sk);
+	}
+	remove_wait_queue(sk_sleep(sk), &wait);
+	return err;
+}
+
+/* It came to an end: which? */
+static int canary_connect_finish(struct socket *sock)
+{
+	struct sock *sk = sock->sk;
+	struct canary_comm *comm = canary_sk(sk)->comm;
+	bool connected;
+
+	spin_lock_bh(&comm->lock);
+	connected = comm->connected;
+	spin_unlock_bh(&comm->lock);
+	if (connected) {
+		sock->state = SS_CONNECTED;
+		return 0;
+	}
+	sock->state = SS_UNCONNECTED;
+	return sock_error(sk) ?: -ECONNABORTED;
+}
+
+int canary_connect(struct socket *sock, struct sockaddr *addr, int len, int flags)
+{
+	struct sock *sk = sock->sk;
+	struct canary_comm *comm = canary_sk(sk)->comm;
+	long timeo = sock_sndtimeo(sk, flags & O_NONBLOCK);
+	int err;
+
+	err = canary_check_addr(addr, len);
+	if (err)
+		return err;
+	lock_sock(sk);
+	switch (sock->state) {
+	case SS_UNCONNECTED:
+		err = canary_connect_start(sk, (const struct sockaddr_canary *)addr);
+		if (!err)
+			sock->state = SS_CONNECTING;
+		break;
+	case SS_CONNECTING:
+		if (!timeo && canary_connect_state(comm) == CNR_JOINING)
+			err = -EALREADY;
+		break;
+	default:
+		err = -EISCONN;
+	}
+	if (!err)
+		err = canary_connect_wait(sk, timeo);
+	/* Another thread may have finished it meanwhile. */
+	if (!err && sock->state == SS_CONNECTING)
+		err = canary_connect_finish(sock);
+	else if (!err && sock->state != SS_CONNECTED)
+		err = -ECONNABORTED;
+	release_sock(sk);
+	return err;
+}

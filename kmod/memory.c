@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Vectors: the memory of operations, from sendmsg() until nobody can ask for it any more.
+ *
+ * Three bounds, each with its own error:
+ *  - the budget of the socket is SO_SNDBUF: EAGAIN, or sendmsg() waits. One vector always
+ *    fits, however small the budget;
+ *  - the module parameter memory_max bounds all sockets together: ENOBUFS;
+ *  - pages are charged to the memory cgroup of the caller (GFP_KERNEL_ACCOUNT): ENOBUFS.
+ *
+ * A vector stays charged while the application has not received it, and while another member
+ * may still ask for results in it.
+ */
+
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include "canary.h"
+
+unsigned long canary_memory_max;
+atomic_long_t canary_memory = ATOMIC_LONG_INIT(0);
+
+void canary_memory_init(void)
+{
+	if (!canary_memory_max)
+		canary_memory_max = totalram_pages() / 4 << PAGE_SHIFT;
+}
+
+/* Takes from what all sockets together may have. Return: 0 or -ENOBUFS. */
+int canary_memory_take(size_t bytes)
+{
+	if (atomic_long_add_return(bytes, &canary_memory) <= READ_ONCE(canary_memory_max))
+		return 0;
+	atomic_long_sub(bytes, &canary_memory);
+	return -ENOBUFS;
+}
+
+void canary_memory_give(size_t bytes)
+{
+	atomic_long_sub(bytes, &canary_memory);
+}
+
+/* What a vector costs: what the allocator takes for it, more or less. */
+size_t canary_vector_charge(u32 bytes)
+{
+	size_t size = sizeof(struct canary_vector) + bytes;
+
+	return size < PAGE_SIZE ? roundup_pow_of_two(size) : PAGE_ALIGN(size);
+}
+
+/* Does the budget of the socket take it? Context: canary_comm.lock is held. */
+bool canary_vector_fits(const struct canary_comm *comm, size_t charge)
+{
+	return !comm->charged || comm->charged + charge <= READ_ONCE(comm->sk->sk_sndbuf);
+}
+
+/*
+ * Take from the budget of the socket
+ * Context: canary_comm.lock is held and there is a face.
+ * Return: 0, -EAGAIN (wait until vectors are freed), -ENOBUFS.
+ */
+int canary_vector_reserve(struct canary_comm *comm, size_t charge)
+{
+	int err;
+
+	lockdep_assert_held(&comm->lock);
+	if (!canary_vector_fits(comm, charge))
+		return -EAGAIN;
+	err = canary_memory_take(charge);
+	if (!err)
+		comm->charged += charge;
+	return err;
+}
+
+/* Gives it back and tells who waits for it. */
+static void canary_vector_uncharge(struct canary_comm *comm, size_t charge)
+{
+	lockdep_assert_held(&comm->lock);
+	comm->charged -= charge;
+	canary_memory_give(charge);
+	if (comm->sk)
+		comm->sk->sk_write_space(comm->sk);
+}
+
+/* Undoes canary_vector_reserve() if it did not come to a vector. */
+void canary_vector_unreserve(struct canary_comm *comm, size_t charge)
+{
+	spin_lock_bh(&comm->lock);
+	canary_vector_uncharge(comm, charge);
+	spin_unlock_bh(&comm->lock);
+}
+
+/* Allocates a vector for which @charge was reserved. */
+struct canary_vector *canary_vector_alloc(u32 bytes, size_t charge)
+{
+	struct canary_vector *v;
+
+	v = kvmalloc(struct_size(v, data, bytes / sizeof(u32)), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!v)
+		return NULL;
+	memset(v, 0, sizeof(*v));
+	INIT_LIST_HEAD(&v->all);
+	INIT_LIST_HEAD(&v->done);
+	refcount_set(&v->refs, 1);
+	v->charge = charge;
+	v->bytes = bytes;
+	return v;
+}
+
+/*
+ * Give up a reference
+ * @freed:	takes the vector if it was the last one; canary_vectors_free() it, unlocked
+ * Context: canary_comm.lock is held.
+ */
+void canary_vector_put_locked(struct canary_comm *comm, struct canary_vector *v,
+			      struct list_head *freed)
+{
+	lockdep_assert_held(&comm->lock);
+	if (!refcount_dec_and_test(&v->refs))
+		return;
+	canary_vector_uncharge(comm, v->charge);
+	list_move(&v->all, freed);
+}
+
+void canary_vector_put(struct canary_comm *comm, struct canary_vector *v)
+{
+	LIST_HEAD(freed);
+
+	spin_lock_bh(&comm->lock);
+	canary_vector_put_locked(comm, v, &freed);
+	spin_unlock_bh(&comm->lock);
+	canary_vectors_free(&freed);
+}
+
+/* Frees uncharged vectors. Any context but hard interrupts, no locks held. */
+void canary_vectors_free(struct list_head *freed)
+{
+	struct canary_vector *v, *next;
+
+	list_for_each_entry_safe(v, next, freed, all)
+		kvfree(v);
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Network namespaces: the list of engines of each, and the end of those that linger.
+ *
+ * Sockets hold their namespace, engines do not: when a namespace goes, only engines without a
+ * socket are left, and it ends them before its devices go (pre_exit), so that they can still
+ * say goodbye.
+ */
+
+#include <net/net_namespace.h>
+#include <net/netns/generic.h>
+#include "canary.h"
+
+static unsigned int canary_net_id __read_mostly;
+
+struct canary_net *canary_net(const struct net *net)
+{
+	return net_generic(net, canary_net_id);
+}
+
+static int __net_init canary_net_start(struct net *net)
+{
+	struct canary_net *cn = canary_net(net);
+
+	mutex_init(&cn->lock);
+	INIT_LIST_HEAD(&cn->comms);
+	spin_lock_init(&cn->stats_lock);
+	return canary_proc_net_init(net);
+}
+
+static void __net_exit canary_net_pre_exit(struct net *net)
+{
+	struct canary_net *cn = canary_net(net);
+	struct canary_comm *comm;
+
+	mutex_lock(&cn->lock);
+	list_for_each_entry(comm, &cn->comms, list)
+		canary_comm_schedule_end(comm);
+	mutex_unlock(&cn->lock);
+	flush_workqueue(canary_wq);
+}
+
+static void __net_exit canary_net_stop(struct net *net)
+{
+	canary_proc_net_exit(net);
+	WARN_ON_ONCE(!list_empty(&canary_net(net)->comms));
+}
+
+static struct pernet_operations canary_net_ops = {
+	.init		= canary_net_start,
+	.pre_exit	= canary_net_pre_exit,
+	.exit		= canary_net_stop,
+	.id		= &canary_net_id,
+	.size		= sizeof(struct canary_net),
+};
+
+int canary_net_init(void)
+{
+	return register_pernet_subsys(&canary_net_ops);
+}
+
+void canary_net_exit(void)
+{
+	unregister_pernet_subsys(&canary_net_ops);
+}

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Operations: sendmsg() posts one, recvmsg() takes the oldest one that completed.
+ */
+
+#include <linux/sched/signal.h>
+#include <linux/uio.h>
+#include "canary.h"
+
+#define CANARY_SEND_FLAGS	(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR | MSG_CMSG_COMPAT)
+#define CANARY_RECV_FLAGS	(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_PEEK | MSG_TRUNC | MSG_WAITALL | \
+				 MSG_CMSG_COMPAT | MSG_CMSG_CLOEXEC)
+
+/* A task in the wait queue of a socket, entered when there is first something to wait for. */
+struct canary_wait {
+	wait_queue_entry_t	entry;
+	bool			queued;
+	long			timeo;
+};
+
+static void canary_wait_init(struct canary_wait *w, long timeo)
+{
+	init_wait(&w->entry);
+	w->entry.func = woken_wake_function;
+	w->queued = false;
+	w->timeo = timeo;
+}
+
+/*
+ * Waits for the next event. The first call returns at once: the caller has to look again when
+ * no event can be missed any more. Return: 0, -EAGAIN, or that of a signal.
+ */
+static int canary_wait_event(struct canary_wait *w, struct sock *sk)
+{
+	if (!w->timeo)
+		return -EAGAIN;
+	if (!w->queued) {
+		add_wait_queue(sk_sleep(sk), &w->entry);
+		w->queued = true;
+		return 0;
+	}
+	if (signal_pending(current))
+		return sock_intr_errno(w->timeo);
+	w->timeo = wait_woken(&w->entry, TASK_INTERRUPTIBLE, w->timeo);
+	return 0;
+}
+
+static void canary_wait_end(struct canary_wait *w, struct sock *sk)
+{
+	if (w->queued)
+		remove_wait_queue(sk_sleep(sk), &w->entry);
+}
+
+/* What to reduce and how: of the control message, or the sum of int32. */
+static int canary_send_operation(struct msghdr *msg, struct canary_operation *op)
+{
+	struct cmsghdr *cmsg;
+	bool found = false;
+
+	memset(op, 0, sizeof(*op));
+	op->op = CANARY_OP_SUM;
+	op->dtype = CANARY_INT32;
+	for_each_cmsghdr(cmsg, msg) {
+		if (!CMSG_OK(msg, cmsg))
+			return -EINVAL;
+		if (cmsg->cmsg_level != SOL_CANARY)
+			continue;
+		if (cmsg->cmsg_type != CANARY_OPERATION || found ||
+		    cmsg->cmsg_len != CMSG_LEN(sizeof(*op)))
+			return -EINVAL;
+		memcpy(op, CMSG_DATA(cmsg), sizeof(*op));
+		found = true;
+	}
+	if (op->op != CANARY_OP_SUM || op->dtype != CANARY_INT32)
+		return -EOPNOTSUPP;
+	if (op->flags || op->root)
+		return -EINVAL;
+	return 0;
+}
+
+/* What can be said of a message before there is anything to wait for. */
+static int canary_send_check(struct canary_sock *cs, struct msghdr *msg, size_t len,
+			     struct canary_operation *op)
+{
+	int err;
+
+	if (msg->msg_flags & ~CANARY_SEND_FLAGS)
+		return -EOPNOTSUPP;
+	if (msg->msg_namelen)
+		return READ_ONCE(cs->comm->connected) ? -EISCONN : -EOPNOTSUPP;
+	err = canary_send_operation(msg, op);
+	if (err)
+		return err;
+	if (len % sizeof(u32))
+		return -EINVAL;
+	if (len > READ_ONCE(cs->max_vector))
+		return -EMSGSIZE;
+	return 0;
+}
+
+/* May the socket send at all? Context: canary_comm.lock is held. */
+static int canary_send_state(struct canary_comm *comm)
+{
+	if (!comm->connected)
+		return -ENOTCONN;
+	if (comm->state != CNR_CONNECTED || READ_ONCE(comm->sk->sk_shutdown) & SEND_SHUTDOWN)
+		return -EPIPE;
+	return 0;
+}
+
+/* Reserves room for a vector, waiting for it. Return: 0 or an error. */
+static int canary_send_reserve(struct canary_sock *cs, size_t charge, struct canary_wait *wait)
+{
+	struct canary_comm *comm = cs->comm;
+	int err;
+
+	for (;;) {
+		spin_lock_bh(&comm->lock);
+		err = canary_send_state(comm);
+		if (!err)
+			err = cnr_can_post(comm->core) ? canary_vector_reserve(comm, charge) :
+							 -EAGAIN;
+		spin_unlock_bh(&comm->lock);
+		if (err != -EAGAIN)
+			return err;
+		err = canary_wait_event(wait, &cs->sk);
+		if (err)
+			return err;
+	}
+}
+
+/*
+ * Hands a vector to the core. Others may have posted since room was reserved: wait again.
+ * Return: 0, and the vector is the engine's; or an error.
+ */
+static int canary_send_post(struct canary_sock *cs, struct canary_vector *v,
+			    const struct canary_operation *op, struct canary_wait *wait)
+{
+	struct canary_comm *comm = cs->comm;
+	struct cnr_op post = {
+		.data		= v->data,
+		.elements	= v->bytes / sizeof(u32),
+		.op		= op->op,
+		.dtype		= op->dtype,
+		.root		= op->root,
+		.cookie		= (uintptr_t)v,
+	};
+	int err;
+
+	v->tag = op->tag;
+	/* One reference of the core, one of the application. */
+	refcount_set(&v->refs, 2);
+	for (;;) {
+		spin_lock_bh(&comm->lock);
+		err = canary_send_state(comm);
+		if (!err)
+			err = cnr_post(comm->core, ktime_get_ns(), &post);
+		if (!err) {
+			list_add_tail(&v->all, &comm->vectors);
+			comm->pending++;
+			canary_comm_pump(comm);
+			return 0;
+		}
+		spin_unlock_bh(&comm->lock);
+		if (err != -EAGAIN)
+			return err;
+		err = canary_wait_event(wait, &cs->sk);
+		if (err)
+			return err;
+	}
+}
+
+/* Reserved; copy and post, or undo. */
+static int canary_send_vector(struct canary_sock *cs, struct msghdr *msg, size_t len,
+			      const struct canary_operation *op, size_t charge,
+			      struct canary_wait *wait)
+{
+	struct canary_vector *v;
+	int err = -ENOBUFS;
+
+	v = canary_vector_alloc(len, charge);
+	if (v) {
+		err = -EFAULT;
+		if (copy_from_iter_full(v->data, len, &msg->msg_iter))
+			err = canary_send_post(cs, v, op, wait);
+	}
+	if (err) {
+		kvfree(v);
+		canary_vector_unreserve(cs->comm, charge);
+	}
+	return err;
+}
+
+int canary_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
+{
+	struct sock *sk = sock->sk;
+	struct canary_sock *cs = canary_sk(sk);
+	struct canary_operation op;
+	struct canary_wait wait;
+	size_t charge;
+	int err;
+
+	err = canary_send_check(cs, msg, len, &op);
+	if (err)
+		return err;
+	charge = canary_vector_charge(len);
+	canary_wait_init(&wait, sock_sndtimeo(sk, msg->msg_flags & MSG_DONTWAIT));
+	err = canary_send_reserve(cs, charge, &wait);
+	if (!err)
+		err = canary_send_vector(cs, msg, len, &op, charge, &wait);
+	canary_wait_end(&wait, sk);
+	if (err == -EPIPE)
+		err = sk_stream_error(sk, msg->msg_flags, err);
+	return err ? err : len;
+}
+
+/*
+ * The oldest operation that completed, with a reference, and out of the queue unless peeking.
+ * Return: NULL and *@err: -EAGAIN (none yet), 0 (none will come), or why none will.
+ */
+static struct canary_vector *canary_recv_take(struct canary_comm *comm, bool peek, int *err)
+{
+	u8 down = READ_ONCE(comm->sk->sk_shutdown);
+	struct canary_vector *v;
+	enum canary_abort why;
+
+	spin_lock_bh(&comm->lock);
+	v = list_first_entry_or_null(&comm->done, struct canary_vector, done);
+	if (v && peek)
+		refcount_inc(&v->refs);
+	else if (v)
+		list_del_init(&v->done);
+	else if (!comm->connected)
+		*err = -ENOTCONN;
+	else if (comm->state == CNR_FAILED)
+		*err = cnr_failure(comm->core, &why);
+	else if ((down & RCV_SHUTDOWN) || ((down & SEND_SHUTDOWN) && !comm->pending))
+		*err = 0;
+	else
+		*err = -EAGAIN;
+	spin_unlock_bh(&comm->lock);
+	return v;
+}
+
+static struct canary_vector *canary_recv_wait(struct sock *sk, int flags, int *err)
+{
+	struct canary_comm *comm = canary_sk(sk)->comm;
+	struct canary_vector *v;
+	struct canary_wait wait;
+
+	canary_wait_init(&wait, sock_rcvtimeo(sk, flags & MSG_DONTWAIT));
+	for (;;) {
+		v = canary_recv_take(comm, flags & MSG_PEEK, err);
+		if (v || *err != -EAGAIN)
+			break;
+		*err = canary_wait_event(&wait, sk);
+		if (*err)
+			break;
+	}
+	canary_wait_end(&wait, sk);
+	return v;
+}
+
+static int canary_recv_copy(struct msghdr *msg, size_t len, int flags,
+			    const struct canary_vector *v)
+{
+	struct canary_completion c = {
+		.tag		= v->tag,
+		.bytes		= v->bytes,
+		.error		= -v->error,
+		.attempts	= v->attempts,
+		.seq		= v->seq,
+	};
+	size_t copied = min_t(size_t, len, v->bytes);
+
+	if (v->error)
+		return v->error;
+	if (copy_to_iter(v->data, copied, &msg->msg_iter) != copied)
+		return -EFAULT;
+	if (copied < v->bytes)
+		msg->msg_flags |= MSG_TRUNC;
+	/* Who gave no room did not ask; MSG_CTRUNC would be a riddle to them. */
+	if (msg->msg_controllen)
+		put_cmsg(msg, SOL_CANARY, CANARY_COMPLETION, sizeof(c), &c);
+	return flags & MSG_TRUNC ? v->bytes : copied;
+}
+
+int canary_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flags)
+{
+	struct sock *sk = sock->sk;
+	struct canary_vector *v;
+	int ret;
+
+	if (flags & ~CANARY_RECV_FLAGS)
+		return -EOPNOTSUPP;
+	v = canary_recv_wait(sk, flags, &ret);
+	if (!v)
+		return ret;
+	ret = canary_recv_copy(msg, len, flags, v);
+	canary_vector_put(canary_sk(sk)->comm, v);
+	return ret;
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * /proc/net/canary: one line a socket (or lingering engine), and /proc/net/canary_stats: the
+ * counters of the namespace, a name and a value a line.
+ */
+
+#include <linux/proc_fs.h>
+#include <linux/seq_file.h>
+#include "canary.h"
+
+static const char *canary_proc_state(const struct canary_comm *comm)
+{
+	static const char * const names[] = {
+		[CNR_NEW]	= "new",
+		[CNR_JOINING]	= "joining",
+		[CNR_CONNECTED]	= "connected",
+		[CNR_LINGERING]	= "lingering",
+		[CNR_CLOSED]	= "closed",
+		[CNR_FAILED]	= "failed",
+	};
+
+	return comm->core ? names[cnr_state(comm->core)] : names[CNR_NEW];
+}
+
+static void *canary_proc_start(struct seq_file *seq, loff_t *pos)
+	__acquires(&canary_net(seq_file_net(seq))->lock)
+{
+	struct canary_net *cn = canary_net(seq_file_net(seq));
+
+	mutex_lock(&cn->lock);
+	return seq_list_start_head(&cn->comms, *pos);
+}
+
+static void *canary_proc_next(struct seq_file *seq, void *v, loff_t *pos)
+{
+	return seq_list_next(v, &canary_net(seq_file_net(seq))->comms, pos);
+}
+
+static void canary_proc_stop(struct seq_file *seq, void *v)
+	__releases(&canary_net(seq_file_net(seq))->lock)
+{
+	mutex_unlock(&canary_net(seq_file_net(seq))->lock);
+}
+
+static int canary_proc_show(struct seq_file *seq, void *v)
+{
+	struct canary_comm *comm;
+	struct cnr_info info = { };
+	unsigned long ino = 0;
+	const char *state;
+	size_t memory;
+
+	if (v == &canary_net(seq_file_net(seq))->comms) {
+		seq_puts(seq, "comm rank members state epoch window una next srtt_us memory inode local root\n");
+		return 0;
+	}
+	comm = list_entry(v, struct canary_comm, list);
+	spin_lock_bh(&comm->lock);
+	info.comm = comm->req.id;
+	info.rank = comm->req.rank;
+	info.members = comm->req.members;
+	if (comm->core)
+		cnr_info(comm->core, &info);
+	state = canary_proc_state(comm);
+	memory = comm->charged + comm->core_size;
+	if (comm->sk)
+		ino = sock_i_ino(comm->sk);
+	spin_unlock_bh(&comm->lock);
+	seq_printf(seq, "%u %u %u %s %u %u %u %u %llu %zu %lu %pI4:%u %pI4:%u\n", info.comm,
+		   info.rank, info.members, state, info.epoch, info.window, info.una, info.next,
+		   div_u64(info.srtt, NSEC_PER_USEC), memory, ino, &comm->addr, ntohs(comm->port),
+		   &comm->root, ntohs(comm->root_port));
+	return 0;
+}
+
+static const struct seq_operations canary_proc_ops = {
+	.start	= canary_proc_start,
+	.next	= canary_proc_next,
+	.stop	= canary_proc_stop,
+	.show	= canary_proc_show,
+};
+
+/* What is no counter but a state comes last: CANARY_STATS does not have it. */
+static void canary_proc_gauges(struct seq_file *seq, struct canary_net *cn)
+{
+	u32 sockets = 0, lingering = 0;
+	u64 vectors = 0, cores = 0;
+	struct canary_comm *comm;
+
+	mutex_lock(&cn->lock);
+	list_for_each_entry(comm, &cn->comms, list) {
+		spin_lock_bh(&comm->lock);
+		if (comm->sk)
+			sockets++;
+		else
+			lingering++;
+		vectors += comm->charged;
+		cores += comm->core_size;
+		spin_unlock_bh(&comm->lock);
+	}
+	mutex_unlock(&cn->lock);
+	seq_printf(seq, "sockets %u\nlingering %u\nvector-bytes %llu\ncore-bytes %llu\n", sockets,
+		   lingering, vectors, cores);
+}
+
+static int canary_proc_stats_show(struct seq_file *seq, void *v)
+{
+	struct canary_net *cn = canary_net(seq_file_single_net(seq));
+	const char *prefix, *name;
+	u64 *values;
+	u32 i;
+
+	values = kcalloc(CANARY_STATS_COUNT, sizeof(*values), GFP_KERNEL);
+	if (!values)
+		return -ENOMEM;
+	canary_stats_net(cn, values);
+	for (i = 0; i < CANARY_STATS_COUNT; i++) {
+		name = canary_stats_name(i, &prefix);
+		seq_printf(seq, "%s%s %llu\n", prefix, name, values[i]);
+	}
+	kfree(values);
+	canary_proc_gauges(seq, cn);
+	return 0;
+}
+
+int canary_proc_net_init(struct net *net)
+{
+	if (!proc_create_net("canary", 0444, net->proc_net, &canary_proc_ops,
+			     sizeof(struct seq_net_private)))
+		return -ENOMEM;
+	if (!proc_create_net_single("canary_stats", 0444, net->proc_net, canary_proc_stats_show,
+				    NULL)) {
+		remove_proc_entry("canary", net->proc_net);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+void canary_proc_net_exit(struct net *net)
+{
+	remove_proc_entry("canary_stats", net->proc_net);
+	remove_proc_entry("canary", net->proc_net);
+}

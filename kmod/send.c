@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Packets that go out: socket buffers made of what the core hands out, and their routes.
+ */
+
+#include <linux/hash.h>
+#include <linux/ip.h>
+#include <linux/udp.h>
+#include <net/dst.h>
+#include <net/ip.h>
+#include <net/route.h>
+#include "canary.h"
+#include "trace.h"
+
+/* A UDP payload above that would not fit its length field. */
+#define CANARY_SEND_HEADERS	(sizeof(struct iphdr) + sizeof(struct udphdr))
+
+static struct rtable *canary_send_lookup(struct canary_comm *comm, __be32 addr, __be16 port)
+{
+	struct flowi4 fl4 = {
+		.daddr		= addr,
+		.saddr		= comm->addr,
+		.flowi4_proto	= IPPROTO_UDP,
+		.flowi4_oif	= READ_ONCE(comm->usk->sk_bound_dev_if),
+		.flowi4_mark	= READ_ONCE(comm->usk->sk_mark),
+		.fl4_sport	= comm->port,
+		.fl4_dport	= port,
+	};
+
+	return ip_route_output_flow(comm->net, &fl4, comm->usk);
+}
+
+/* The route to a member or switch, with a reference. Return: or an error pointer. */
+static struct rtable *canary_send_route(struct canary_comm *comm, __be32 addr, __be16 port)
+{
+	u32 key = (__force u32)addr ^ (__force u32)port << 16;
+	struct canary_route *r = &comm->routes[hash_32(key, ilog2(CANARY_ROUTES))];
+	struct rtable *rt;
+
+	if (r->rt) {
+		if (r->addr == addr && r->port == port && dst_check(&r->rt->dst, 0)) {
+			dst_hold(&r->rt->dst);
+			return r->rt;
+		}
+		ip_rt_put(r->rt);
+		r->rt = NULL;
+	}
+	rt = canary_send_lookup(comm, addr, port);
+	if (IS_ERR(rt))
+		return rt;
+	r->addr = addr;
+	r->port = port;
+	r->rt = rt;
+	dst_hold(&rt->dst);
+	return rt;
+}
+
+/* Context: canary_comm.lock is held. */
+void canary_send_forget_routes(struct canary_comm *comm)
+{
+	u32 i;
+
+	lockdep_assert_held(&comm->lock);
+	for (i = 0; i < CANARY_ROUTES; i++) {
+		if (comm->routes[i].rt)
+			ip_rt_put(comm->routes[i].rt);
+		comm->routes[i].rt = NULL;
+	}
+}
+
+static void canary_send_headers(struct canary_comm *comm, struct sk_buff *skb,
+				const struct cnr_out *out, int ttl)
+{
+	struct udphdr *uh = skb_push(skb, sizeof(*uh));
+	struct iphdr *iph;
+
+	skb_reset_transport_header(skb);
+	uh->source = comm->port;
+	uh->dest = out->port;
+	uh->len = htons(skb->len);
+	uh->check = 0;
+
+	iph = skb_push(skb, sizeof(*iph));
+	skb_reset_network_header(skb);
+	iph->version = 4;
+	iph->ihl = sizeof(*iph) / 4;
+	iph->tos = 0;
+	/* What is never fragmented needs no identification (RFC 6864). */
+	iph->id = 0;
+	iph->frag_off = htons(IP_DF);
+	iph->ttl = ttl;
+	iph->protocol = IPPROTO_UDP;
+	iph->saddr = comm->addr;
+	iph->daddr = out->addr;
+}
+
+static struct sk_buff *canary_send_drop(struct canary_comm *comm, const struct cnr_out *out,
+					enum canary_drop why)
+{
+	canary_count_drop(comm, why, 1);
+	trace_drop(comm, why, out->hdr.type, out->addr, out->port, true);
+	return NULL;
+}
+
+static void canary_send_trace(const struct cnr_out *out)
+{
+	if (out->again)
+		trace_retransmission(&out->hdr, out->addr, out->port, true);
+	else if (out->hdr.type == CANARY_CONTRIBUTION)
+		trace_contribution(&out->hdr, out->addr, out->port, true);
+	else if (out->hdr.type == CANARY_RESULT)
+		trace_result(&out->hdr, out->addr, out->port, true);
+}
+
+/*
+ * Make a socket buffer of @out, complete from the IP header on
+ * It is charged to the UDP socket until it has left the machine.
+ * Context: canary_comm.lock is held. Return: NULL if it was dropped, which is counted.
+ */
+struct sk_buff *canary_send_build(struct canary_comm *comm, const struct cnr_out *out)
+{
+	unsigned int size = CANARY_SEND_HEADERS + sizeof(out->hdr) + out->len;
+	unsigned int room;
+	struct sk_buff *skb;
+	struct rtable *rt;
+
+	rt = canary_send_route(comm, out->addr, out->port);
+	if (IS_ERR(rt))
+		return canary_send_drop(comm, out, CANARY_DROP_NOROUTE);
+	if (size > dst_mtu(&rt->dst)) {
+		ip_rt_put(rt);
+		return canary_send_drop(comm, out, CANARY_DROP_MTU);
+	}
+	/* A multiple of 4 keeps the elements aligned for who receives this very buffer. */
+	room = ALIGN(LL_RESERVED_SPACE(rt->dst.dev), 16);
+	skb = alloc_skb(room + rt->dst.header_len + size + rt->dst.trailer_len,
+			GFP_ATOMIC | __GFP_NOWARN);
+	if (!skb) {
+		ip_rt_put(rt);
+		return canary_send_drop(comm, out, CANARY_DROP_NOMEM);
+	}
+	skb_reserve(skb, room + rt->dst.header_len + CANARY_SEND_HEADERS);
+	skb_put_data(skb, &out->hdr, sizeof(out->hdr));
+	if (out->len)
+		skb_put_data(skb, out->payload, out->len);
+	canary_send_headers(comm, skb, out, ip4_dst_hoplimit(&rt->dst));
+	skb_dst_set(skb, &rt->dst);
+	skb->ip_summed = CHECKSUM_NONE;
+	skb->priority = READ_ONCE(comm->usk->sk_priority);
+	skb->mark = READ_ONCE(comm->usk->sk_mark);
+	skb_set_owner_w(skb, comm->usk);
+	canary_send_trace(out);
+	return skb;
+}
+
+/*
+ * Hand packets to IP
+ * Softirqs are off meanwhile, so that packets that come back are worked on as a batch.
+ * Context: softirq or process, canary_comm.lock is not held.
+ */
+void canary_send_queue(struct canary_comm *comm, struct sk_buff_head *queue)
+{
+	struct sk_buff *skb;
+	u32 failed = 0;
+	int err;
+
+	local_bh_disable();
+	while ((skb = __skb_dequeue(queue))) {
+		memset(IPCB(skb), 0, sizeof(*IPCB(skb)));
+		err = ip_local_out(comm->net, comm->usk, skb);
+		if (net_xmit_eval(err))
+			failed++;
+	}
+	if (failed) {
+		spin_lock(&comm->lock);
+		canary_count_drop(comm, CANARY_DROP_XMIT, failed);
+		spin_unlock(&comm->lock);
+	}
+	local_bh_enable();
+}

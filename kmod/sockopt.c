@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Options of level SOL_CANARY (canary.h of uapi). Like those of other families: an option that is
+ * too short to set is EINVAL, one that is read into too short a buffer is cut off, what
+ * cannot be set or does not exist is ENOPROTOOPT, EISCONN is said when it is too late.
+ */
+
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include "canary.h"
+
+/* Settable until there is a core. Context: lock_sock is held. */
+static int canary_sockopt_early(struct canary_comm *comm)
+{
+	bool late;
+
+	spin_lock_bh(&comm->lock);
+	late = comm->core && comm->state != CNR_FAILED;
+	late |= comm->connected;
+	spin_unlock_bh(&comm->lock);
+	return late ? -EISCONN : 0;
+}
+
+static int canary_set_comm(struct canary_comm *comm, sockptr_t val, unsigned int len)
+{
+	struct canary_comm_req req;
+	struct cnr_config cfg = { };
+	const char *what;
+	int err;
+
+	if (len < sizeof(req))
+		return -EINVAL;
+	if (copy_from_sockptr(&req, val, sizeof(req)))
+		return -EFAULT;
+	if (memchr_inv(req.reserved, 0, sizeof(req.reserved)))
+		return -EINVAL;
+	cfg.comm = req.id;
+	cfg.rank = req.rank;
+	cfg.members = req.members;
+	cfg.window = req.window;
+	cfg.mtu = req.mtu ?: ETH_DATA_LEN;
+	err = cnr_check(&cfg, &what);
+	if (err) {
+		pr_debug("canary: %s out of range\n", what);
+		return err;
+	}
+	err = canary_sockopt_early(comm);
+	if (!err) {
+		/* Under the lock: /proc reads it. */
+		spin_lock_bh(&comm->lock);
+		comm->req = req;
+		spin_unlock_bh(&comm->lock);
+		comm->configured = true;
+	}
+	memzero_explicit(&req, sizeof(req));
+	return err;
+}
+
+static int canary_set_u32(struct canary_sock *cs, int name, u32 value)
+{
+	int err;
+
+	if (name == CANARY_MAX_VECTOR) {
+		if (value < sizeof(u32) || value > CANARY_VECTOR_LIMIT || value % sizeof(u32))
+			return -EINVAL;
+		WRITE_ONCE(cs->max_vector, value);
+		cs->sk.sk_write_space(&cs->sk);
+		return 0;
+	}
+	err = canary_sockopt_early(cs->comm);
+	if (err)
+		return err;
+	if (name == CANARY_LINGER) {
+		if (value > CANARY_LINGER_LIMIT)
+			return -EINVAL;
+		cs->comm->linger = value;
+	} else {
+		if (value < CANARY_DEAD_MIN || value > CANARY_DEAD_LIMIT)
+			return -EINVAL;
+		cs->comm->dead_after = value;
+	}
+	return 0;
+}
+
+int canary_setsockopt(struct socket *sock, int level, int name, sockptr_t val, unsigned int len)
+{
+	struct sock *sk = sock->sk;
+	u32 value = 0;
+	int err;
+
+	if (level != SOL_CANARY)
+		return -ENOPROTOOPT;
+	switch (name) {
+	case CANARY_COMM:
+		lock_sock(sk);
+		err = canary_set_comm(canary_sk(sk)->comm, val, len);
+		release_sock(sk);
+		return err;
+	case CANARY_MAX_VECTOR:
+	case CANARY_LINGER:
+	case CANARY_DEAD_AFTER:
+		if (len < sizeof(value))
+			return -EINVAL;
+		if (copy_from_sockptr(&value, val, sizeof(value)))
+			return -EFAULT;
+		lock_sock(sk);
+		err = canary_set_u32(canary_sk(sk), name, value);
+		release_sock(sk);
+		return err;
+	default:
+		return -ENOPROTOOPT;
+	}
+}
+
+static void canary_get_status(struct canary_comm *comm, struct canary_status *status)
+{
+	static const u8 states[] = {
+		[CNR_NEW]	= CANARY_ST_NEW,
+		[CNR_JOINING]	= CANARY_ST_JOINING,
+		[CNR_CONNECTED]	= CANARY_ST_CONNECTED,
+		[CNR_LINGERING]	= CANARY_ST_CLOSED,
+		[CNR_CLOSED]	= CANARY_ST_CLOSED,
+		[CNR_FAILED]	= CANARY_ST_FAILED,
+	};
+	enum canary_abort why = CANARY_ABORT_NONE;
+	struct cnr_info info;
+
+	spin_lock_bh(&comm->lock);
+	if (comm->core) {
+		cnr_info(comm->core, &info);
+		status->state = states[cnr_state(comm->core)];
+		status->error = -cnr_failure(comm->core, &why);
+		status->reason = why;
+		status->elements = info.elements;
+		status->window = info.window;
+		status->epoch = info.epoch;
+		status->missing = cnr_missing(comm->core, NULL, 0);
+		status->srtt_us = div_u64(info.srtt, NSEC_PER_USEC);
+	}
+	spin_unlock_bh(&comm->lock);
+}
+
+/* Copies up to *@len bytes and says how many. */
+static int canary_get_reply(const void *data, size_t size, char __user *val, int __user *len,
+			    int room)
+{
+	int n = min_t(size_t, room, size);
+
+	if (copy_to_user(val, data, n) || put_user(n, len))
+		return -EFAULT;
+	return 0;
+}
+
+static int canary_get_ranks(struct canary_comm *comm, char __user *val, int __user *len, int room)
+{
+	u32 max = min_t(u32, room / sizeof(u16), CANARY_MEMBERS_MAX);
+	u32 n = 0;
+	u16 *ranks;
+	int err;
+
+	ranks = kvmalloc_array(max ?: 1, sizeof(*ranks), GFP_KERNEL_ACCOUNT);
+	if (!ranks)
+		return -ENOBUFS;
+	spin_lock_bh(&comm->lock);
+	if (comm->core)
+		n = min(cnr_missing(comm->core, ranks, max), max);
+	spin_unlock_bh(&comm->lock);
+	err = canary_get_reply(ranks, n * sizeof(*ranks), val, len, room);
+	kvfree(ranks);
+	return err;
+}
+
+static int canary_get_stats(struct canary_comm *comm, char __user *val, int __user *len, int room)
+{
+	u64 *values;
+	int err;
+
+	values = kcalloc(CANARY_STATS_COUNT, sizeof(*values), GFP_KERNEL);
+	if (!values)
+		return -ENOBUFS;
+	canary_stats_read(comm, values);
+	err = canary_get_reply(values, CANARY_STATS_COUNT * sizeof(*values), val, len, room);
+	kfree(values);
+	return err;
+}
+
+/* The key stays here: who is passed the socket need not learn it. */
+static int canary_get_comm(struct sock *sk, char __user *val, int __user *len, int room)
+{
+	struct canary_comm_req req;
+
+	lock_sock(sk);
+	req = canary_sk(sk)->comm->req;
+	release_sock(sk);
+	memzero_explicit(req.key, sizeof(req.key));
+	return canary_get_reply(&req, sizeof(req), val, len, room);
+}
+
+int canary_getsockopt(struct socket *sock, int level, int name, char __user *val, int __user *len)
+{
+	struct canary_sock *cs = canary_sk(sock->sk);
+	struct canary_status status = { };
+	u32 value;
+	int room;
+
+	if (level != SOL_CANARY)
+		return -ENOPROTOOPT;
+	if (get_user(room, len))
+		return -EFAULT;
+	if (room < 0)
+		return -EINVAL;
+	switch (name) {
+	case CANARY_COMM:
+		return canary_get_comm(&cs->sk, val, len, room);
+	case CANARY_STATUS:
+		canary_get_status(cs->comm, &status);
+		return canary_get_reply(&status, sizeof(status), val, len, room);
+	case CANARY_RANKS:
+		return canary_get_ranks(cs->comm, val, len, room);
+	case CANARY_STATS:
+		return canary_get_stats(cs->comm, val, len, room);
+	case CANARY_MAX_VECTOR:
+		value = READ_ONCE(cs->max_vector);
+		break;
+	case CANARY_LINGER:
+		value = READ_ONCE(cs->comm->linger);
+		break;
+	case CANARY_DEAD_AFTER:
+		value = READ_ONCE(cs->comm->dead_after);
+		break;
+	default:
+		return -ENOPROTOOPT;
+	}
+	return canary_get_reply(&value, sizeof(value), val, len, room);
+}
