@@ -14,6 +14,8 @@
 
 #define FAMILY_PARAMETER	"/sys/module/canary/parameters/family"
 
+#define LINGER_MAX		60000	/* ms, the module's limit */
+
 struct kernel {
 	int			fd;
 	int			family;
@@ -87,7 +89,7 @@ static int configure(int fd, const struct canary_params *params)
 	if (setsockopt(fd, SOL_CANARY, CANARY_COMM, &req, sizeof(req)))
 		return lib_error(-errno, "communicator %u, rank %u of %u: %s", req.id, req.rank,
 				 req.members, strerror(errno));
-	err = set_u32(fd, CANARY_LINGER, params->linger, "linger");
+	err = set_u32(fd, CANARY_LINGER, min_t(u32, params->linger, LINGER_MAX), "linger");
 	if (!err && params->dead_after)
 		err = set_u32(fd, CANARY_DEAD_AFTER, params->dead_after, "dead-after");
 	if (!err && params->max_vector)
@@ -328,33 +330,27 @@ static void kernel_info(void *engine, struct canary_info *info)
 }
 
 /*
- * The order is that of the core: a kernel that is older knows fewer counters of either kind, so
- * it is only right for the module of the same release; others are told apart by their number.
+ * Counters, then drop reasons without the first, which is none. Positions mean the same only for a
+ * module of the same release; another one is told by how many there are.
  */
 static int kernel_stats(void *engine, struct canary_stat *stats, int max)
 {
-	u64 value[CNR_COUNTER_COUNT + CANARY_DROPS];
+	u64 value[CNR_COUNTER_COUNT + CANARY_DROPS - 1];
 	struct kernel *k = engine;
 	socklen_t len = sizeof(value);
-	int i, n = 0;
+	int i;
 
 	if (getsockopt(k->fd, SOL_CANARY, CANARY_STATS, value, &len))
 		return -errno;
 	if (len != sizeof(value))
 		return -EPROTO;
-	for (i = 0; i < CNR_COUNTER_COUNT + CANARY_DROPS; i++) {
-		bool drop = i >= CNR_COUNTER_COUNT;
-
-		if (i == CNR_COUNTER_COUNT + CANARY_DROP_NONE)
-			continue;
-		if (n < max)
-			stats[n] = (struct canary_stat){
-				drop ? cnr_drop_name(i - CNR_COUNTER_COUNT) : cnr_counter_name(i),
-				value[i], drop,
-			};
-		n++;
+	for (i = 0; i < max && i < (int)ARRAY_SIZE(value); i++) {
+		stats[i].value = value[i];
+		stats[i].drop = i >= CNR_COUNTER_COUNT;
+		stats[i].name = stats[i].drop ? cnr_drop_name(i - CNR_COUNTER_COUNT + 1) :
+						cnr_counter_name(i);
 	}
-	return n;
+	return ARRAY_SIZE(value);
 }
 
 static int kernel_poll_fd(void *engine)

@@ -65,7 +65,7 @@ void user_publish_open(struct user_publish *p)
 static void write_info(FILE *f, const struct canary_info *info)
 {
 	static const char *const states[] = {
-		"new", "connecting", "connected", "failed", "closed",
+		"new", "joining", "connected", "failed", "lingering",
 	};
 
 	fprintf(f, "s engine user\ns state %s\n",

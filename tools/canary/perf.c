@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * canary perf: how fast are collectives, and are they right? Flags, columns and the meaning of the
+ * bandwidths are those of nccl-tests; rank 0 prints.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cmds.h"
+#include "comm_options.h"
+#include "json.h"
+
+#define SIZE_MAX_BYTES	(CANARY_COUNT_MAX * 4ULL)
+
+struct result {
+	double		time_us;	/* an operation, mean of all iterations and ranks */
+	double		algbw, busbw;	/* GB/s */
+	uint64_t	wrong;		/* elements of all ranks */
+};
+
+struct row {
+	uint64_t	size;
+	struct result	out_of_place, in_place;
+};
+
+struct perf {
+	struct comm_options	comm;
+	uint64_t		min, max, step_bytes;
+	uint64_t		factor, iters, warmup, check, aggregate;
+	const char		*json;
+	struct canary		*c;
+	uint32_t		rank, members;
+	int32_t			*send, *recv;
+	uint32_t		seed;		/* another one for each vector that is checked */
+	struct row		*rows;
+	int			row_count;
+	uint64_t		wrong;
+	double			busbw_sum;
+};
+
+static int usage(FILE *to)
+{
+	fprintf(to,
+		"usage: canary perf allreduce [OPTIONS]\n"
+		"\n"
+		"  -b, --minbytes SIZE      first size in bytes, K, M, G may follow (4)\n"
+		"  -e, --maxbytes SIZE      last size (4M)\n"
+		"  -f, --stepfactor N       next size is N times the last one, 2 to 1024 (2)\n"
+		"  -i, --stepbytes SIZE     next size is that much larger, instead of -f\n"
+		"  -n, --iters N            operations that are timed, 1 to 1000000 (20)\n"
+		"  -w, --warmup_iters N     operations before, 0 to 1000000 (5)\n"
+		"  -c, --check N            operations whose result is checked, 0 to 1000 (1)\n"
+		"  -m, --agg_iters N        operations in flight together, 1 to 32 (1)\n"
+		"  -J, --output_file FILE   results as JSON as well, from rank 0\n"
+		"\n"
+		"algbw is size by time, busbw the same times 2(N-1)/N, in GB/s (10^9 bytes).\n"
+		"\n"
+		COMM_USAGE);
+	return to == stdout ? 0 : 2;
+}
+
+/* A number, with K, M or G if @size. Return: 0, or -1 after having complained. */
+static int number(const char *name, const char *text, bool size, uint64_t min, uint64_t max,
+		  uint64_t *value)
+{
+	static const char units[] = "KMG";
+	unsigned long long n;
+	const char *unit;
+	char *end;
+	int shift = 0;
+
+	errno = 0;
+	n = strtoull(text, &end, 10);
+	if (size && *end) {
+		unit = strchr(units, toupper((unsigned char)*end));
+		if (unit) {
+			shift = 10 * (int)(unit - units + 1);
+			end++;
+		}
+	}
+	if (!isdigit((unsigned char)text[0]) || *end || errno || n > max >> shift ||
+	    n << shift < min) {
+		fprintf(stderr, "canary: %s: '%s' is out of range, %llu to %llu\n", name, text,
+			(unsigned long long)min, (unsigned long long)max);
+		return -1;
+	}
+	*value = n << shift;
+	return 0;
+}
+
+static int option(struct perf *p, int opt, const char *value)
+{
+	switch (opt) {
+	case 'b':
+		return number("minbytes", value, true, 0, SIZE_MAX_BYTES, &p->min);
+	case 'e':
+		return number("maxbytes", value, true, 0, SIZE_MAX_BYTES, &p->max);
+	case 'f':
+		return number("stepfactor", value, false, 2, 1024, &p->factor);
+	case 'i':
+		return number("stepbytes", value, true, 4, SIZE_MAX_BYTES, &p->step_bytes);
+	case 'n':
+		return number("iters", value, false, 1, 1000000, &p->iters);
+	case 'w':
+		return number("warmup_iters", value, false, 0, 1000000, &p->warmup);
+	case 'c':
+		return number("check", value, false, 0, 1000, &p->check);
+	case 'm':
+		return number("agg_iters", value, false, 1, 32, &p->aggregate);
+	}
+	p->json = value;
+	return 0;
+}
+
+static int parse(struct perf *p, int argc, char **argv)
+{
+	static const struct option options[] = {
+		COMM_OPTIONS,
+		{ "minbytes",		required_argument, NULL, 'b' },
+		{ "maxbytes",		required_argument, NULL, 'e' },
+		{ "stepfactor",		required_argument, NULL, 'f' },
+		{ "stepbytes",		required_argument, NULL, 'i' },
+		{ "iters",		required_argument, NULL, 'n' },
+		{ "warmup_iters",	required_argument, NULL, 'w' },
+		{ "check",		required_argument, NULL, 'c' },
+		{ "agg_iters",		required_argument, NULL, 'm' },
+		{ "output_file",	required_argument, NULL, 'J' },
+		{ "help",		no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	int opt, index = 0, bad;
+
+	comm_options_init(&p->comm);
+	while ((opt = getopt_long(argc, argv, "b:e:f:i:n:w:c:m:J:h", options, &index)) != -1) {
+		if (opt == 'h')
+			exit(usage(stdout));
+		if (opt == '?')
+			return usage(stderr);
+		if (opt >= COMM_OPT_PARAM)
+			bad = comm_option(&p->comm, opt, options[index].name, optarg);
+		else
+			bad = option(p, opt, optarg);
+		if (bad)
+			return 2;
+	}
+	if (optind < argc) {
+		fprintf(stderr, "canary: perf: argument '%s' is not wanted\n", argv[optind]);
+		return 2;
+	}
+	if (p->min > p->max) {
+		fprintf(stderr, "canary: minbytes: %llu is more than maxbytes, %llu\n",
+			(unsigned long long)p->min, (unsigned long long)p->max);
+		return 2;
+	}
+	return comm_options_end(&p->comm) ? 2 : 0;
+}
+
+/* What rank @rank has at @index: any function will do that mixes well. */
+static int32_t input(uint32_t seed, uint32_t rank, uint32_t index)
+{
+	uint32_t x = index * 0x9e3779b1U + rank * 0x85ebca77U + seed * 0xc2b2ae3dU + 0x27d4eb2fU;
+
+	x = (x ^ x >> 15) * 0x2c1b3c6dU;
+	x = (x ^ x >> 12) * 0x297a2d39U;
+	return (int32_t)(x ^ x >> 15);
+}
+
+static double now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1e6 + ts.tv_nsec * 1e-3;
+}
+
+static int fail(const struct perf *p)
+{
+	fprintf(stderr, "canary: rank %u: %s\n", p->comm.params.rank, canary_errmsg());
+	return -1;
+}
+
+static int reduce(struct perf *p, const void *in, void *out, size_t count)
+{
+	if (canary_allreduce(p->c, in, out, count, CANARY_INT32, CANARY_OP_SUM))
+		return fail(p);
+	return 0;
+}
+
+/* Sum of a 64-bit number over all ranks, in parts that cannot wrap. */
+static int sum_u64(struct perf *p, uint64_t *value)
+{
+	int32_t part[8];
+	int i;
+
+	for (i = 0; i < 8; i++)
+		part[i] = *value >> 8 * i & 0xff;
+	if (reduce(p, part, part, 8))
+		return -1;
+	*value = 0;
+	for (i = 7; i >= 0; i--)
+		*value = (*value << 8) + (uint32_t)part[i];
+	return 0;
+}
+
+/* @n operations, up to -m of them in flight. */
+static int operations(struct perf *p, const void *in, void *out, size_t count, uint64_t n)
+{
+	uint64_t request[32], i, j;
+
+	for (i = 0; i < n; i += p->aggregate) {
+		if (p->aggregate == 1) {
+			if (reduce(p, in, out, count))
+				return -1;
+			continue;
+		}
+		for (j = 0; j < p->aggregate; j++) {
+			if (canary_room(p->c, CANARY_FOREVER) ||
+			    canary_post(p->c, in, out, count, CANARY_INT32, CANARY_OP_SUM,
+					&request[j]))
+				return fail(p);
+		}
+		for (j = 0; j < p->aggregate; j++)
+			if (canary_wait(p->c, request[j], CANARY_FOREVER))
+				return fail(p);
+	}
+	return 0;
+}
+
+/* Operations with new data, compared with what they have to give. */
+static int check(struct perf *p, const int32_t *in, int32_t *out, size_t count, uint64_t *wrong)
+{
+	uint32_t sum, r;
+	uint64_t n;
+	size_t i;
+
+	*wrong = 0;
+	for (n = 0; n < p->check; n++) {
+		p->seed++;
+		for (i = 0; i < count; i++)
+			((int32_t *)in)[i] = input(p->seed, p->rank, i);
+		if (reduce(p, in, out, count))
+			return -1;
+		for (i = 0; i < count; i++) {
+			for (sum = 0, r = 0; r < p->members; r++)
+				sum += (uint32_t)input(p->seed, r, i);
+			*wrong += (uint32_t)out[i] != sum;
+		}
+	}
+	return sum_u64(p, wrong);
+}
+
+static int measure(struct perf *p, const int32_t *in, int32_t *out, size_t count, struct result *r)
+{
+	uint64_t rounds = (p->iters + p->aggregate - 1) / p->aggregate * p->aggregate, ns;
+	double start;
+
+	if (operations(p, in, out, count, p->warmup) || reduce(p, NULL, NULL, 0))
+		return -1;
+	start = now_us();
+	if (operations(p, in, out, count, rounds))
+		return -1;
+	ns = (uint64_t)((now_us() - start) * 1e3 / rounds);
+	if (sum_u64(p, &ns))
+		return -1;
+	r->time_us = (double)ns / p->members / 1e3;
+	r->algbw = r->time_us ? count * 4 / r->time_us / 1e3 : 0;
+	r->busbw = r->algbw * 2 * (p->members - 1) / p->members;
+	if (check(p, in, out, count, &r->wrong))
+		return -1;
+	p->wrong += r->wrong;
+	return 0;
+}
+
+static void print_head(const struct perf *p)
+{
+	struct canary_info info;
+
+	canary_get_info(p->c, &info, sizeof(info));
+	printf("# canary %s allreduce: minBytes %llu maxBytes %llu step: %llu(%s) warmup iters: %llu iters: %llu agg iters: %llu validation: %llu\n",
+	       canary_version(), (unsigned long long)p->min, (unsigned long long)p->max,
+	       (unsigned long long)(p->step_bytes ?: p->factor),
+	       p->step_bytes ? "bytes" : "factor", (unsigned long long)p->warmup,
+	       (unsigned long long)p->iters, (unsigned long long)p->aggregate,
+	       (unsigned long long)p->check);
+	printf("# communicator %u, %u ranks, %u elements a block, window %u\n", info.comm,
+	       info.members, info.elements, info.window);
+	printf("# engine of rank 0: %s (%s)\n#\n", canary_engine_name(p->c),
+	       canary_engine_reason(p->c));
+	printf("# %10s  %12s  %8s  %6s  %6s  %34s  %28s\n", "", "", "", "", "", "out-of-place",
+	       "in-place");
+	printf("# %10s  %12s  %8s  %6s  %6s  %9s  %6s  %6s  %6s  %9s  %6s  %6s  %6s\n", "size",
+	       "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong", "time",
+	       "algbw", "busbw", "#wrong");
+	printf("# %10s  %12s  %8s  %6s  %6s  %9s  %6s  %6s  %6s  %9s  %6s  %6s  %6s\n", "(B)",
+	       "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "", "(us)", "(GB/s)",
+	       "(GB/s)", "");
+	fflush(stdout);
+}
+
+static void print_result(const struct perf *p, const struct result *r)
+{
+	printf("  %9.2f  %6.*f  %6.*f", r->time_us, r->algbw < 10 ? 4 : 2, r->algbw,
+	       r->busbw < 10 ? 4 : 2, r->busbw);
+	if (p->check)
+		printf("  %6llu", (unsigned long long)r->wrong);
+	else
+		printf("  %6s", "N/A");
+}
+
+static void print_row(const struct perf *p, const struct row *row)
+{
+	printf("%12llu  %12llu  %8s  %6s  %6d", (unsigned long long)row->size,
+	       (unsigned long long)row->size / 4, "int32", "sum", -1);
+	print_result(p, &row->out_of_place);
+	print_result(p, &row->in_place);
+	putchar('\n');
+	fflush(stdout);
+}
+
+static void json_result(FILE *f, const char *name, const struct result *r)
+{
+	fprintf(f, ",\"%s\":{\"time_us\":%.3f,\"algbw\":%.6f,\"busbw\":%.6f,\"wrong\":%llu}", name,
+		r->time_us, r->algbw, r->busbw, (unsigned long long)r->wrong);
+}
+
+static int write_json(const struct perf *p)
+{
+	FILE *f = strcmp(p->json, "-") ? fopen(p->json, "we") : stdout;
+	struct canary_info info;
+	int i;
+
+	if (!f) {
+		fprintf(stderr, "canary: %s: %s\n", p->json, strerror(errno));
+		return -1;
+	}
+	canary_get_info(p->c, &info, sizeof(info));
+	fprintf(f, "{\"collective\":\"allreduce\",\"ranks\":%u,\"engine\":", p->members);
+	json_string(f, canary_engine_name(p->c));
+	fputs(",\"engine_reason\":", f);
+	json_string(f, canary_engine_reason(p->c));
+	fprintf(f, ",\"block_elements\":%u,\"window\":%u,\"iters\":%llu,\"warmup_iters\":%llu",
+		info.elements, info.window, (unsigned long long)p->iters,
+		(unsigned long long)p->warmup);
+	fprintf(f, ",\"check\":%llu,\"agg_iters\":%llu,\"results\":[",
+		(unsigned long long)p->check, (unsigned long long)p->aggregate);
+	for (i = 0; i < p->row_count; i++) {
+		fprintf(f, "%s{\"size\":%llu,\"count\":%llu,\"type\":\"int32\",\"redop\":\"sum\",\"root\":-1",
+			i ? "," : "", (unsigned long long)p->rows[i].size,
+			(unsigned long long)p->rows[i].size / 4);
+		json_result(f, "out_of_place", &p->rows[i].out_of_place);
+		json_result(f, "in_place", &p->rows[i].in_place);
+		putc('}', f);
+	}
+	fprintf(f, "],\"out_of_bounds\":%llu,\"avg_busbw\":%.6f,\"stats\":",
+		(unsigned long long)p->wrong,
+		p->row_count ? p->busbw_sum / (2 * p->row_count) : 0);
+	json_stats(f, p->c);
+	fputs("}\n", f);
+	if (f == stdout ? fflush(f) : fclose(f)) {
+		fprintf(stderr, "canary: %s: %s\n", p->json, strerror(errno));
+		return -1;
+	}
+	return 0;
+}
+
+static int add_row(struct perf *p, uint64_t size)
+{
+	struct row *rows = realloc(p->rows, (p->row_count + 1) * sizeof(*rows));
+	struct row *row;
+
+	if (!rows) {
+		fprintf(stderr, "canary: out of memory\n");
+		return -1;
+	}
+	p->rows = rows;
+	row = &rows[p->row_count++];
+	memset(row, 0, sizeof(*row));
+	row->size = size / 4 * 4;
+	if (measure(p, p->send, p->recv, size / 4, &row->out_of_place) ||
+	    measure(p, p->recv, p->recv, size / 4, &row->in_place))
+		return -1;
+	p->busbw_sum += row->out_of_place.busbw + row->in_place.busbw;
+	if (p->rank == 0)
+		print_row(p, row);
+	return 0;
+}
+
+static int run(struct perf *p)
+{
+	uint64_t size, next;
+
+	if (p->rank == 0)
+		print_head(p);
+	for (size = p->min; size <= p->max; size = next) {
+		if (add_row(p, size))
+			return 1;
+		next = p->step_bytes ? size + p->step_bytes : size * p->factor;
+		if (next <= size)
+			break;
+	}
+	if (p->rank)
+		return p->wrong ? 1 : 0;
+	printf("# Out of bounds values : %llu %s\n", (unsigned long long)p->wrong,
+	       p->wrong ? "FAILED" : "OK");
+	printf("# Avg bus bandwidth    : %.6g\n#\n", p->busbw_sum / (2 * p->row_count));
+	if (p->json && write_json(p))
+		return 1;
+	return p->wrong ? 1 : 0;
+}
+
+int cmd_perf(int argc, char **argv)
+{
+	struct perf p = {
+		.min = 4,
+		.max = 4 << 20,
+		.factor = 2,
+		.iters = 20,
+		.warmup = 5,
+		.check = 1,
+		.aggregate = 1,
+	};
+	struct canary *failed;
+	int status, err;
+
+	if (argc < 2 || strcmp(argv[1], "allreduce"))
+		return usage(argc > 1 && !strcmp(argv[1], "--help") ? stdout : stderr);
+	status = parse(&p, argc - 1, argv + 1);
+	if (status)
+		return status;
+	p.rank = p.comm.params.rank;
+	p.members = p.comm.params.members;
+	p.send = calloc(p.max / 4 + 1, 4);
+	p.recv = calloc(p.max / 4 + 1, 4);
+	status = 1;
+	if (p.send && p.recv) {
+		p.c = comm_join(&p.comm, &failed, &err);
+		if (p.c)
+			status = run(&p);
+		else
+			fail(&p);
+		canary_close(p.c ?: failed);
+	} else {
+		fprintf(stderr, "canary: out of memory\n");
+	}
+	free(p.rows);
+	free(p.send);
+	free(p.recv);
+	return status;
+}
