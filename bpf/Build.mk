@@ -20,3 +20,5 @@ $(B)/bpf/%.bpf.o: bpf/%.bpf.c $(B)/bpf/vmlinux.h
 $(B)/bpf/%.skel.h: $(B)/bpf/%.bpf.o
 	bpftool gen skeleton $< name $(subst -,_,$*) > $@.tmp
 	mv $@.tmp $@
+
+-include bpf/fault/Build.mk

@@ -8,7 +8,11 @@ all:: $(B)/bpf/fault.skel.h
 
 $(B)/bpf/fault.bpf.o: bpf/fault/fault.bpf.c bpf/fault/fault.h kmod/uapi/linux/canary_wire.h | $(B)/.setup
 	@mkdir -p $(@D)
-	$(CLANG) $(FAULT_BPF_FLAGS) -c $< -o $@
+	$(BPF_CLANG) $(FAULT_BPF_FLAGS) -c $< -o $@
 
 $(B)/bpf/fault.skel.h: $(B)/bpf/fault.bpf.o
-	bpftool gen skeleton $< name fault > $@
+	bpftool gen skeleton $< name fault > $@.tmp
+	mv $@.tmp $@
+
+$(B)/tools/canary/fault.o: $(B)/bpf/fault.skel.h
+$(B)/tools/canary/fault.o: CPPFLAGS += -I$(B)/bpf

@@ -1,0 +1,514 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * canary fault: seeded faults on a device, by the tc program of bpf/fault. Nothing stays behind
+ * but the filter, its maps and, if packets have to wait, the delay line.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bpf/fault/fault.h"
+#include "fault.skel.h"
+#include "cmds.h"
+#include "fault_line.h"
+
+#define HOLD_DEFAULT_NS 1000000ULL
+#define WAIT_MIN_NS 10000ULL
+#define WAIT_MAX_NS 10000000000ULL
+
+static int usage(FILE *to)
+{
+	fprintf(to,
+		"usage: canary fault add DEV [--dir ingress|egress] [--seed N] [--only-canary]\n"
+		"                   [--drop P%%] [--burst N] [--duplicate P%%] [--corrupt P%%]\n"
+		"                   [--delay TIME[~JITTER]] [--reorder P%%] [--hold TIME]\n"
+		"       canary fault show DEV [-j]\n"
+		"       canary fault del DEV [--dir ingress|egress]\n"
+		"\n"
+		"Percentages are 0%% to 100%%, times 10us to 10s. A reordered packet is held back for\n"
+		"--hold (1ms). The same seed gives the same faults to the same packets.\n");
+	return to == stdout ? 0 : 2;
+}
+
+static int fail(const char *format, ...)
+{
+	va_list args;
+
+	fputs("canary fault: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+	return -1;
+}
+
+/* Chatter of libbpf says what iproute2 would say better; errors come back as codes. */
+static int no_chatter(enum libbpf_print_level level, const char *format, va_list args)
+{
+	return level == LIBBPF_WARN && getenv("CANARY_DEBUG") ? vfprintf(stderr, format, args) : 0;
+}
+
+static int parse_percent(const char *option, const char *text, __u32 *ppm)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	if (end == text || strcmp(end, "%") || !(value >= 0 && value <= 100))
+		return fail("%s: '%s' is no percentage from 0%% to 100%%", option, text);
+	*ppm = lround(value * (FAULT_PPM / 100));
+	if (!*ppm && value > 0)
+		return fail("%s: '%s' is less than 0.0001%%", option, text);
+	return 0;
+}
+
+static const char *parse_time(const char *text, __u64 *ns)
+{
+	static const struct {
+		const char *unit;
+		double ns;
+	} units[] = { { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 } };
+	char *end;
+	double value = strtod(text, &end);
+	size_t i, length;
+
+	if (end == text || !(value >= 0 && value <= 1e9))
+		return NULL;
+	for (i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		length = strlen(units[i].unit);
+		if (!strncmp(end, units[i].unit, length) && !isalpha((unsigned char)end[length])) {
+			*ns = llround(value * units[i].ns);
+			return end + length;
+		}
+	}
+	return NULL;
+}
+
+static int parse_wait(const char *option, const char *text, __u64 *ns, __u64 *jitter)
+{
+	const char *rest = parse_time(text, ns);
+
+	if (rest && jitter && *rest == '~')
+		rest = parse_time(rest + 1, jitter);
+	if (!rest || *rest)
+		return fail("%s: '%s' is no time such as 5ms%s", option, text,
+			    jitter ? " or 5ms~2ms" : "");
+	if (*ns < WAIT_MIN_NS || *ns > WAIT_MAX_NS)
+		return fail("%s: '%s' is not within 10us to 10s", option, text);
+	if (jitter && *jitter > *ns - WAIT_MIN_NS)
+		return fail("%s: '%s': some packets would wait less than 10us", option, text);
+	return 0;
+}
+
+static int parse_number(const char *option, const char *text, __u64 most, __u64 *number)
+{
+	char *end;
+
+	errno = 0;
+	*number = strtoull(text, &end, 0);
+	if (!isdigit((unsigned char)*text) || *end || errno || *number > most)
+		return fail("%s: '%s' is no number from 0 to %llu", option, text,
+			    most);
+	return 0;
+}
+
+static int parse_dir(const char *text, __u32 *ingress)
+{
+	*ingress = !strcmp(text, "ingress");
+	if (!*ingress && strcmp(text, "egress"))
+		return fail("--dir: '%s' is neither ingress nor egress", text);
+	return 0;
+}
+
+static int parse_value(struct fault_config *c, const char *option, const char *value)
+{
+	__u64 number;
+	int err;
+
+	if (!strcmp(option, "--drop"))
+		return parse_percent(option, value, &c->drop);
+	if (!strcmp(option, "--duplicate"))
+		return parse_percent(option, value, &c->duplicate);
+	if (!strcmp(option, "--reorder"))
+		return parse_percent(option, value, &c->reorder);
+	if (!strcmp(option, "--corrupt"))
+		return parse_percent(option, value, &c->corrupt);
+	if (!strcmp(option, "--delay"))
+		return parse_wait(option, value, &c->delay_ns, &c->jitter_ns);
+	if (!strcmp(option, "--hold"))
+		return parse_wait(option, value, &c->hold_ns, NULL);
+	if (!strcmp(option, "--dir"))
+		return parse_dir(value, &c->ingress);
+	if (!strcmp(option, "--seed"))
+		return parse_number(option, value, UINT64_MAX, &c->seed);
+	if (!strcmp(option, "--burst")) {
+		err = parse_number(option, value, FAULT_BURST_MAX, &number);
+		c->burst = number;
+		return err;
+	}
+	return fail("unknown option '%s'", option);
+}
+
+static int parse_add(struct fault_config *c, int argc, char **argv)
+{
+	int i;
+
+	memset(c, 0, sizeof(*c));
+	c->hold_ns = HOLD_DEFAULT_NS;
+	for (i = 0; i < argc; i++) {
+		if (!strcmp(argv[i], "--only-canary")) {
+			c->only_canary = 1;
+			continue;
+		}
+		if (i + 1 == argc)
+			return fail("'%s' is unknown or needs a value", argv[i]);
+		if (parse_value(c, argv[i], argv[i + 1]))
+			return -1;
+		i++;
+	}
+	if (!c->drop && !c->duplicate && !c->reorder && !c->corrupt && !c->delay_ns)
+		return fail("no fault asked for");
+	if (c->burst > 1 && !c->drop)
+		return fail("--burst without --drop");
+	return 0;
+}
+
+/* What each slot makes a packet wait: jitter is an even spread, shuffled by the seed. */
+static void spread(const struct fault_config *c, __u64 *slot_ns)
+{
+	__u64 state = c->seed | 1, swap;
+	int i, j;
+
+	memset(slot_ns, 0, FAULT_SLOTS * sizeof(*slot_ns));
+	for (i = 0; c->delay_ns && i < FAULT_DELAY_SLOTS; i++)
+		slot_ns[i] = c->delay_ns - c->jitter_ns +
+			     2 * c->jitter_ns * i / (FAULT_DELAY_SLOTS - 1);
+	for (i = FAULT_DELAY_SLOTS - 1; c->jitter_ns && i > 0; i--) {
+		state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+		j = (state >> 33) % (i + 1);
+		swap = slot_ns[i];
+		slot_ns[i] = slot_ns[j];
+		slot_ns[j] = swap;
+	}
+	for (i = FAULT_DELAY_SLOTS; c->reorder && i < FAULT_SLOTS; i++)
+		slot_ns[i] = c->delay_ns + c->hold_ns;
+}
+
+static enum bpf_tc_attach_point attach_point(bool ingress)
+{
+	return ingress ? BPF_TC_INGRESS : BPF_TC_EGRESS;
+}
+
+static int attach(unsigned int ifindex, bool ingress, int prog_fd)
+{
+	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = ifindex, .attach_point = attach_point(ingress));
+	LIBBPF_OPTS(bpf_tc_opts, opts, .prog_fd = prog_fd, .handle = FAULT_TC_HANDLE,
+		    .priority = FAULT_TC_PRIORITY);
+
+	return bpf_tc_attach(&hook, &opts);
+}
+
+/* Makes sure of a clsact; 1 if it was made here, 0 if it was there. */
+static int make_clsact(unsigned int ifindex)
+{
+	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = ifindex,
+		    .attach_point = BPF_TC_INGRESS | BPF_TC_EGRESS);
+	int err = bpf_tc_hook_create(&hook);
+
+	return !err ? 1 : err == -EEXIST ? 0 : err;
+}
+
+static void remove_clsact(unsigned int ifindex)
+{
+	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = ifindex,
+		    .attach_point = BPF_TC_INGRESS | BPF_TC_EGRESS);
+
+	bpf_tc_hook_destroy(&hook);
+}
+
+static int detach(unsigned int ifindex, bool ingress)
+{
+	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = ifindex, .attach_point = attach_point(ingress));
+	LIBBPF_OPTS(bpf_tc_opts, opts, .handle = FAULT_TC_HANDLE, .priority = FAULT_TC_PRIORITY);
+
+	return bpf_tc_detach(&hook, &opts);
+}
+
+static bool clsact_unused(const char *dev)
+{
+	const char *argv[] = { "tc", "filter", "show", "dev", dev, NULL, NULL };
+	bool in = true, out = true;
+
+	argv[5] = "ingress";
+	fault_run(argv, NULL, true, &in);
+	argv[5] = "egress";
+	fault_run(argv, NULL, true, &out);
+	return !in && !out;
+}
+
+/* Id of the injector's program on the device, 0 if there is none. */
+static __u32 find_program(unsigned int ifindex, bool ingress)
+{
+	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = ifindex, .attach_point = attach_point(ingress));
+	LIBBPF_OPTS(bpf_tc_opts, opts, .handle = FAULT_TC_HANDLE, .priority = FAULT_TC_PRIORITY);
+
+	return bpf_tc_query(&hook, &opts) ? 0 : opts.prog_id;
+}
+
+/* Copies the map of the program whose name ends in @suffix. */
+static int read_map(const struct bpf_prog_info *info, const __u32 *ids, const char *suffix,
+		    void *to, size_t size)
+{
+	struct bpf_map_info map;
+	__u32 length, key = 0, i;
+	char *value, *dot;
+	int fd, err = -ENOENT;
+
+	for (i = 0; i < info->nr_map_ids && err == -ENOENT; i++) {
+		fd = bpf_map_get_fd_by_id(ids[i]);
+		if (fd < 0)
+			continue;
+		length = sizeof(map);
+		memset(&map, 0, sizeof(map));
+		if (!bpf_obj_get_info_by_fd(fd, &map, &length)) {
+			dot = strrchr(map.name, '.');
+			value = dot && !strcmp(dot, suffix) ? calloc(1, map.value_size) : NULL;
+			if (value && map.value_size >= size) {
+				err = bpf_map_lookup_elem(fd, &key, value);
+				memcpy(to, value, size);
+			}
+			free(value);
+		}
+		close(fd);
+	}
+	return err;
+}
+
+static int read_state(__u32 id, struct fault__rodata *rodata, struct fault__bss *bss)
+{
+	struct bpf_prog_info info = {};
+	__u32 ids[8], length = sizeof(info);
+	int fd = bpf_prog_get_fd_by_id(id), err;
+
+	if (fd < 0)
+		return fd;
+	info.nr_map_ids = sizeof(ids) / sizeof(ids[0]);
+	info.map_ids = (uintptr_t)ids;
+	err = bpf_obj_get_info_by_fd(fd, &info, &length);
+	close(fd);
+	if (err)
+		return err;
+	err = read_map(&info, ids, ".rodata", rodata, sizeof(*rodata));
+	return err ? err : read_map(&info, ids, ".bss", bss, sizeof(*bss));
+}
+
+/* Whether the injector of that direction brought the clsact along. */
+static bool brought_clsact(unsigned int ifindex, bool ingress)
+{
+	struct fault__rodata rodata;
+	struct fault__bss bss;
+	__u32 id = find_program(ifindex, ingress);
+
+	return id && !read_state(id, &rodata, &bss) && rodata.fault_config.made_clsact;
+}
+
+static int load(struct fault *skel, struct fault_config *c, const __u64 *slot_ns,
+		struct fault_line *line)
+{
+	int err;
+
+	if (c->delay_ns || c->reorder) {
+		if (fault_line_make(line, (const uint64_t *)slot_ns))
+			return -1;
+		c->line = line->near_ifindex;
+	}
+	memcpy((void *)&skel->rodata->fault_config, c, sizeof(*c));
+	memcpy((void *)skel->rodata->fault_slot_ns, slot_ns, FAULT_SLOTS * sizeof(*slot_ns));
+	err = fault__load(skel);
+	if (err)
+		return fail("cannot load the program: %s", strerror(-err));
+	if (!c->line)
+		return 0;
+	err = make_clsact(line->far_ifindex);
+	if (err >= 0)
+		err = attach(line->far_ifindex, true, bpf_program__fd(skel->progs.canary_line));
+	return err < 0 ? fail("%s: cannot attach: %s", line->far, strerror(-err)) : 0;
+}
+
+static int add(const char *dev, int argc, char **argv)
+{
+	struct fault_line line;
+	struct fault_config c;
+	__u64 slot_ns[FAULT_SLOTS];
+	struct fault *skel;
+	int err, made;
+
+	if (parse_add(&c, argc, argv))
+		return 2;
+	c.ifindex = if_nametoindex(dev);
+	if (!c.ifindex)
+		return fail("%s: %s", dev, strerror(errno)), 1;
+	made = make_clsact(c.ifindex);
+	if (made < 0)
+		return fail("%s: cannot add clsact: %s", dev, strerror(-made)), 1;
+	c.made_clsact = made || brought_clsact(c.ifindex, !c.ingress);
+	if (find_program(c.ifindex, c.ingress))
+		return fail("%s has faults already: canary fault del %s", dev, dev), 1;
+
+	spread(&c, slot_ns);
+	fault_line_name(&line, c.ifindex, c.ingress);
+	skel = fault__open();
+	err = skel ? load(skel, &c, slot_ns, &line) : fail("cannot open the program");
+	if (!err) {
+		err = attach(c.ifindex, c.ingress, bpf_program__fd(skel->progs.canary_fault));
+		if (err)
+			fail("%s: cannot attach: %s", dev, strerror(-err));
+	}
+	if (err) {
+		fault_line_remove(&line);
+		if (made)
+			remove_clsact(c.ifindex);
+	}
+	fault__destroy(skel);
+	return err ? 1 : 0;
+}
+
+static int del(const char *dev, int argc, char **argv)
+{
+	struct fault_line line;
+	unsigned int ifindex = if_nametoindex(dev);
+	__u32 wanted = 0;
+	bool made = false;
+	int dir, found = 0;
+
+	if (argc && (argc != 2 || strcmp(argv[0], "--dir") || parse_dir(argv[1], &wanted)))
+		return usage(stderr);
+	if (!ifindex)
+		return fail("%s: %s", dev, strerror(errno)), 1;
+	for (dir = 0; dir < 2; dir++) {
+		if (argc && wanted != dir)
+			continue;
+		if (!find_program(ifindex, dir))
+			continue;
+		made |= brought_clsact(ifindex, dir);
+		if (detach(ifindex, dir))
+			return fail("%s: cannot detach", dev), 1;
+		fault_line_name(&line, ifindex, dir);
+		fault_line_remove(&line);
+		found++;
+	}
+	if (!found)
+		return fail("%s has no faults", dev), 1;
+	if (made && clsact_unused(dev))
+		remove_clsact(ifindex);
+	return 0;
+}
+
+static void show_json(const char *dev, const struct fault_config *c, const struct fault_stats *s)
+{
+	printf("{\"dev\":\"%s\",\"dir\":\"%s\",\"seed\":%llu,\"only_canary\":%s,",
+	       dev, c->ingress ? "ingress" : "egress", c->seed,
+	       c->only_canary ? "true" : "false");
+	printf("\"drop_ppm\":%u,\"burst\":%u,\"duplicate_ppm\":%u,\"reorder_ppm\":%u,"
+	       "\"corrupt_ppm\":%u,\"delay_ns\":%llu,\"jitter_ns\":%llu"
+	       ",\"hold_ns\":%llu,",
+	       c->drop, c->burst, c->duplicate, c->reorder, c->corrupt, c->delay_ns,
+	       c->jitter_ns, c->hold_ns);
+	printf("\"counters\":{\"seen\":%llu,\"dropped\":%llu,\"duplicated\":%llu"
+	       ",\"reordered\":%llu,\"delayed\":%llu,\"corrupted\":%llu"
+	       ",\"line_full\":%llu,\"errors\":%llu}}",
+	       s->seen, s->dropped, s->duplicated,
+	       s->reordered, s->delayed, s->corrupted,
+	       s->line_full, s->errors);
+}
+
+static void show_text(const char *dev, const struct fault_config *c, const struct fault_stats *s)
+{
+	printf("%s %s: seed %llu%s", dev, c->ingress ? "ingress" : "egress",
+	       c->seed, c->only_canary ? " only-canary" : "");
+	if (c->drop)
+		printf(" drop %g%%", c->drop / 1e4);
+	if (c->burst > 1)
+		printf(" burst %u", c->burst);
+	if (c->duplicate)
+		printf(" duplicate %g%%", c->duplicate / 1e4);
+	if (c->corrupt)
+		printf(" corrupt %g%%", c->corrupt / 1e4);
+	if (c->delay_ns)
+		printf(" delay %gms", c->delay_ns / 1e6);
+	if (c->jitter_ns)
+		printf("~%gms", c->jitter_ns / 1e6);
+	if (c->reorder)
+		printf(" reorder %g%% hold %gms", c->reorder / 1e4, c->hold_ns / 1e6);
+	printf("\n    seen %llu dropped %llu duplicated %llu corrupted %llu"
+	       " delayed %llu reordered %llu line-full %llu errors %llu\n",
+	       s->seen, s->dropped, s->duplicated,
+	       s->corrupted, s->delayed, s->reordered,
+	       s->line_full, s->errors);
+}
+
+static int show(const char *dev, int argc, char **argv)
+{
+	struct fault__rodata rodata;
+	struct fault__bss bss;
+	unsigned int ifindex = if_nametoindex(dev);
+	bool json = argc == 1 && (!strcmp(argv[0], "-j") || !strcmp(argv[0], "--json"));
+	int dir, found = 0, err;
+	__u32 id;
+
+	if (argc && !json)
+		return usage(stderr);
+	if (!ifindex)
+		return fail("%s: %s", dev, strerror(errno)), 1;
+	if (json)
+		putchar('[');
+	for (dir = 0; dir < 2; dir++) {
+		id = find_program(ifindex, dir);
+		if (!id)
+			continue;
+		err = read_state(id, &rodata, &bss);
+		if (err)
+			return fail("%s: cannot read the counters: %s", dev, strerror(-err)), 1;
+		if (json && found)
+			putchar(',');
+		(json ? show_json : show_text)(dev, (struct fault_config *)&rodata.fault_config,
+					       &bss.fault_stats);
+		found++;
+	}
+	if (json)
+		puts("]");
+	return 0;
+}
+
+int cmd_fault(int argc, char **argv)
+{
+	bool json = false;
+
+	/* `canary fault -j show DEV`, as `ip -j` has it, is welcome too */
+	if (argc > 1 && !strcmp(argv[1], "-j")) {
+		json = true;
+		argc--;
+		argv++;
+	}
+	if (argc > 1 && (!strcmp(argv[1], "help") || !strcmp(argv[1], "-h") ||
+			 !strcmp(argv[1], "--help")))
+		return usage(stdout);
+	if (argc < 3)
+		return usage(stderr);
+	libbpf_set_print(no_chatter);
+	if (!strcmp(argv[1], "add"))
+		return add(argv[2], argc - 3, argv + 3);
+	if (!strcmp(argv[1], "del"))
+		return del(argv[2], argc - 3, argv + 3);
+	if (!strcmp(argv[1], "show")) {
+		static char *dash_j[] = { "-j" };
+
+		return json ? show(argv[2], 1, dash_j) : show(argv[2], argc - 3, argv + 3);
+	}
+	return usage(stderr);
+}
