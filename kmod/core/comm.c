@@ -137,6 +137,12 @@ u32 cnr_missing(const struct cnr_comm *c, u16 *ranks, u32 max)
 {
 	u32 i, n = 0;
 
+	if (c->state == CNR_JOINING && c->cfg.rank && !c->answered) {
+		/* nothing was heard of rank 0 */
+		if (max)
+			ranks[0] = 0;
+		return 1;
+	}
 	if (c->state == CNR_FAILED || c->cfg.rank) {
 		for (i = 0; i < c->faults_known && i < max; i++)
 			ranks[i] = c->fault[i];
