@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The engines of this machine: members that the kernel has in this network namespace, and members of
+ * user engines that tell about themselves on a socket in the file system.
+ */
+#ifndef CANARY_ENGINES_H
+#define CANARY_ENGINES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+enum field_kind {
+	FIELD_NUMBER,
+	FIELD_STRING,
+	FIELD_COUNTER,
+	FIELD_DROP,
+};
+
+struct field {
+	enum field_kind	kind;
+	char		name[32];
+	char		value[96];
+};
+
+/* A member, or the counters of the kernel */
+struct report {
+	struct field	*fields;
+	size_t		n;
+};
+
+struct reports {
+	struct report	*list;
+	size_t		n;
+};
+
+/* engines_kernel() - members of the kernel; none if there is no module */
+int engines_kernel(struct reports *all);
+
+/* engines_user() - members of user engines */
+int engines_user(struct reports *all);
+
+/* engines_kernel_stats() - counters of the kernel. Return: false if there are none. */
+bool engines_kernel_stats(struct report *r);
+
+/* report_value() - value of a field that is no counter, or NULL */
+const char *report_value(const struct report *r, const char *name);
+
+/* report_json() - members of an object, of numbers and strings, or of counters */
+void report_json(FILE *f, const struct report *r, bool counters);
+
+void report_free(struct report *r);
+void reports_free(struct reports *all);
+
+#endif /* CANARY_ENGINES_H */

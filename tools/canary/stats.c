@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* canary stats: counters of the kernel and of user engines. */
+#include <getopt.h>
+#include <string.h>
+
+#include "cmds.h"
+#include "engines.h"
+
+static int usage(FILE *to)
+{
+	fprintf(to,
+		"usage: canary stats [-j] [-z]\n"
+		"\n"
+		"Counters of the kernel in this network namespace and of user engines that run.\n"
+		"  -j, --json   as JSON\n"
+		"  -z, --zeros  counters that are 0, too\n");
+	return to == stdout ? 0 : 2;
+}
+
+static void show_text(const struct report *r, bool zeros)
+{
+	size_t i;
+
+	for (i = 0; i < r->n; i++) {
+		if (r->fields[i].kind <= FIELD_STRING || (!zeros && !strcmp(r->fields[i].value, "0")))
+			continue;
+		printf("  %s%-24s %s\n", r->fields[i].kind == FIELD_DROP ? "drop-" : "",
+		       r->fields[i].name, r->fields[i].value);
+	}
+}
+
+static void show_json(const struct report *kernel, const struct reports *user)
+{
+	size_t i;
+
+	fputs("{\"kernel\":", stdout);
+	if (kernel) {
+		putchar('{');
+		report_json(stdout, kernel, true);
+		putchar('}');
+	} else {
+		fputs("null", stdout);
+	}
+	fputs(",\"user\":[", stdout);
+	for (i = 0; i < user->n; i++) {
+		fputs(i ? ",\n{" : "{", stdout);
+		report_json(stdout, &user->list[i], false);
+		fputs(",\"stats\":{", stdout);
+		report_json(stdout, &user->list[i], true);
+		fputs("}}", stdout);
+	}
+	puts("]}");
+}
+
+static void show_table(const struct report *kernel, const struct reports *user, bool zeros)
+{
+	size_t i;
+
+	if (kernel) {
+		puts("kernel");
+		show_text(kernel, zeros);
+	}
+	for (i = 0; i < user->n; i++) {
+		printf("user communicator %s rank %s pid %s\n",
+		       report_value(&user->list[i], "comm"), report_value(&user->list[i], "rank"),
+		       report_value(&user->list[i], "pid") ?: "?");
+		show_text(&user->list[i], zeros);
+	}
+}
+
+int cmd_stats(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "json",	no_argument, NULL, 'j' },
+		{ "zeros",	no_argument, NULL, 'z' },
+		{ "help",	no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	struct reports user = { 0 };
+	struct report kernel;
+	bool json = false, zeros = false, have_kernel;
+	int opt, err;
+
+	while ((opt = getopt_long(argc, argv, "jzh", options, NULL)) != -1) {
+		if (opt == 'h')
+			return usage(stdout);
+		if (opt == '?')
+			return usage(stderr);
+		json |= opt == 'j';
+		zeros |= opt == 'z';
+	}
+	if (optind < argc)
+		return usage(stderr);
+	have_kernel = engines_kernel_stats(&kernel);
+	err = engines_user(&user);
+	if (!err) {
+		if (json)
+			show_json(have_kernel ? &kernel : NULL, &user);
+		else
+			show_table(have_kernel ? &kernel : NULL, &user, zeros);
+	}
+	report_free(&kernel);
+	reports_free(&user);
+	return err ? 1 : 0;
+}
