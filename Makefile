@@ -36,6 +36,21 @@ $(B)/%.o: %.c | $(B)/.setup
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(DEPFLAGS) -fPIC -c $< -o $@
 
+.PHONY: test check bench clean install print-flags
+# Two tests run at a time: what they need is built before, by this one make.
+test: all $(TEST_DEPS) ## all tests; the last line is "N passed, N failed"
+	tools/test.sh $(TESTS)
+
+check: all $(B)/linux-parts/stamp $(B)/guest/config.mk ## checkpatch, sparse, gcc, clang, cppcheck, shellcheck
+	tools/check.sh
+
+$(B)/linux-parts/stamp: tools/setup/setup.sh
+	tools/setup/setup.sh parts
+	@touch $@
+
+print-flags:
+	@echo '$(CPPFLAGS) -I$(B)/bpf $(CFLAGS)'
+
 clean: ## remove build products (keeps the guest image)
 	find $(B) -mindepth 1 -maxdepth 1 ! -name guest ! -name linux-parts -exec rm -rf {} +
 

@@ -44,6 +44,7 @@
  * struct cnr_member - what is known of one rank
  * @addr, @port: where it is
  * @offer:	rank 0, before the table is settled: elements that its path takes
+ * @window:	rank 0, before the table is settled: its largest window
  * @sent:	it contributed all blocks before this one (serial)
  * @done:	rank 0: it has all results before this one; left members: it ended there
  * @asked:	since when it owes an answer, 0 if it does not

@@ -52,35 +52,64 @@ enum cnr_state {
  * User space reads them by position: new ones go to the end.
  */
 #define CNR_COUNTERS(X)									\
-	X(contributions_out,	"contributions-out",	"contributions sent, first attempts")	\
-	X(contributions_in,	"contributions-in",	"contribution packets accepted as leader") \
-	X(contributions_merged,	"contributions-merged",	"of these, with more than one member's data") \
-	X(blocks_led,		"blocks-led",		"blocks finished as leader")		\
-	X(blocks_done,		"blocks-done",		"blocks whose result is here")		\
-	X(results_out,		"results-out",		"results sent to sources")		\
-	X(results_in,		"results-in",		"results accepted")			\
-	X(results_again,	"results-again",	"results sent again on request")	\
-	X(retransmissions,	"retransmissions",	"contributions sent again")		\
-	X(requests_out,		"requests-out",		"results asked for")			\
-	X(requests_in,		"requests-in",		"results asked of us")			\
-	X(failures_out,		"failures-out",		"FAILURE messages sent")		\
-	X(failures_in,		"failures-in",		"FAILURE messages received")		\
-	X(attempts,		"attempts",		"blocks begun anew as leader")		\
-	X(named,		"named",		"single missing ranks found by tag")	\
-	X(bypass,		"bypass",		"blocks that fell back to bypass as leader") \
-	X(restorations_out,	"restorations-out",	"restorations sent")			\
-	X(waits_out,		"waits-out",		"WAIT messages sent")			\
-	X(waits_in,		"waits-in",		"WAIT messages received")		\
-	X(probes_out,		"probes-out",		"PROBE messages sent")			\
-	X(probes_in,		"probes-in",		"PROBE messages answered")		\
-	X(tag_mismatch,		"tag-mismatch",		"complete counts with a wrong tag")	\
-	X(sum_mismatch,		"sum-mismatch",		"complete counts with a wrong checksum") \
-	X(control_lost,		"control-lost",		"messages not sent: control queue full") \
-	X(timeouts,		"timeouts",		"block timers that fired")		\
-	X(operations,		"operations",		"operations completed without error")	\
-	X(operations_failed,	"operations-failed",	"operations completed with an error")	\
-	X(bytes_out,		"bytes-out",		"UDP payload bytes sent")		\
-	X(bytes_in,		"bytes-in",		"UDP payload bytes received")
+	X(contributions_out, "contributions-out",					\
+	  "contributions sent, first attempts")						\
+	X(contributions_in, "contributions-in",						\
+	  "contribution packets accepted as leader")					\
+	X(contributions_merged, "contributions-merged",					\
+	  "of these, with more than one member's data")					\
+	X(blocks_led, "blocks-led",							\
+	  "blocks finished as leader")							\
+	X(blocks_done, "blocks-done",							\
+	  "blocks whose result is here")						\
+	X(results_out, "results-out",							\
+	  "results sent to sources")							\
+	X(results_in, "results-in",							\
+	  "results accepted")								\
+	X(results_again, "results-again",						\
+	  "results sent again on request")						\
+	X(retransmissions, "retransmissions",						\
+	  "contributions sent again")							\
+	X(requests_out, "requests-out",							\
+	  "results asked for")								\
+	X(requests_in, "requests-in",							\
+	  "results asked of us")							\
+	X(failures_out, "failures-out",							\
+	  "FAILURE messages sent")							\
+	X(failures_in, "failures-in",							\
+	  "FAILURE messages received")							\
+	X(attempts, "attempts",								\
+	  "blocks begun anew as leader")						\
+	X(named, "named",								\
+	  "single missing ranks found by tag")						\
+	X(bypass, "bypass",								\
+	  "blocks that fell back to bypass as leader")					\
+	X(restorations_out, "restorations-out",						\
+	  "restorations sent")								\
+	X(waits_out, "waits-out",							\
+	  "WAIT messages sent")								\
+	X(waits_in, "waits-in",								\
+	  "WAIT messages received")							\
+	X(probes_out, "probes-out",							\
+	  "PROBE messages sent")							\
+	X(probes_in, "probes-in",							\
+	  "PROBE messages answered")							\
+	X(tag_mismatch, "tag-mismatch",							\
+	  "complete counts with a wrong tag")						\
+	X(sum_mismatch, "sum-mismatch",							\
+	  "complete counts with a wrong checksum")					\
+	X(control_lost, "control-lost",							\
+	  "messages not sent: control queue full")					\
+	X(timeouts, "timeouts",								\
+	  "block timers that fired")							\
+	X(operations, "operations",							\
+	  "operations completed without error")						\
+	X(operations_failed, "operations-failed",					\
+	  "operations completed with an error")						\
+	X(bytes_out, "bytes-out",							\
+	  "UDP payload bytes sent")							\
+	X(bytes_in, "bytes-in",								\
+	  "UDP payload bytes received")
 
 enum cnr_counter {
 #define X(name, text, help) CNR_C_##name,

@@ -45,13 +45,20 @@ struct sockaddr_canary {
 };
 
 /* socket options, level SOL_CANARY */
-#define CANARY_COMM		1	/* struct canary_comm_req; set before connect(), get any time */
-#define CANARY_MAX_VECTOR	2	/* __u32 bytes: longest vector sendmsg() takes, else EMSGSIZE */
-#define CANARY_STATUS		3	/* struct canary_status; get only */
-#define CANARY_RANKS		4	/* __u16[]: ranks missing (connecting) or at fault (failed); get only */
-#define CANARY_STATS		5	/* __u64[] of this socket, order of /proc/net/canary_stats; get only */
-#define CANARY_LINGER		6	/* __u32 ms that close() lets the engine serve others; default 2000 */
-#define CANARY_DEAD_AFTER	7	/* __u32 ms of silence that make a rank dead; default 5000 */
+/* struct canary_comm_req; set before connect(), get any time */
+#define CANARY_COMM		1
+/* __u32 bytes: longest vector that sendmsg() takes, else EMSGSIZE */
+#define CANARY_MAX_VECTOR	2
+/* struct canary_status; get only */
+#define CANARY_STATUS		3
+/* __u16[]: ranks missing (connecting) or at fault (failed); get only */
+#define CANARY_RANKS		4
+/* __u64[] of this socket, in the order of /proc/net/canary_stats; get only */
+#define CANARY_STATS		5
+/* __u32 ms that close() lets the engine serve others; default 2000 */
+#define CANARY_LINGER		6
+/* __u32 ms of silence that make a rank dead; default 5000 */
+#define CANARY_DEAD_AFTER	7
 
 /* control messages, level SOL_CANARY */
 #define CANARY_OPERATION	1	/* sendmsg: struct canary_operation */

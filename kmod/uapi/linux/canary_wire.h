@@ -35,23 +35,23 @@
 enum canary_type {
 	CANARY_CONTRIBUTION	= 1,	/* up: data to be added, towards the leader */
 	CANARY_RESULT		= 2,	/* down: the reduced block */
-	CANARY_RESTORATION	= 3,	/* leader to a switch: children of a block that it bypassed */
+	CANARY_RESTORATION	= 3,	/* leader to a switch: children of a bypassed block */
 	CANARY_REQUEST		= 4,	/* member to leader: where is the result of this block */
-	CANARY_FAILURE		= 5,	/* leader to member: contribute again, under this attempt */
-	CANARY_WAIT		= 6,	/* leader to member: not all ranks have posted, be patient */
+	CANARY_FAILURE		= 5,	/* leader to member: contribute again, this attempt */
+	CANARY_WAIT		= 6,	/* leader to member: not all have posted, be patient */
 	CANARY_PROBE		= 7,	/* are you alive, and how far are you */
 	CANARY_ALIVE		= 8,	/* answer to a probe */
 	CANARY_JOIN		= 9,	/* rendezvous: member to rank 0 */
 	CANARY_WELCOME		= 10,	/* rendezvous: rank 0 to member */
 	CANARY_DONE		= 11,	/* how far a member, or everybody, has all results */
 	CANARY_LEAVE		= 12,	/* this rank ends; it contributes nothing from @done on */
-	CANARY_ABORT		= 13,	/* the communicator ends with an error that names ranks */
+	CANARY_ABORT		= 13,	/* the communicator ends with an error */
 	CANARY_TYPE_MAX		= CANARY_ABORT,
 };
 
 /* flags */
 #define CANARY_F_BYPASS		0x01	/* no switch may aggregate this contribution any more */
-#define CANARY_F_READY		0x02	/* JOIN: has the whole member table; WELCOME: everybody has */
+#define CANARY_F_READY		0x02	/* JOIN: has the member table; WELCOME: all have it */
 #define CANARY_F_WAITING	0x04	/* WELCOME: ranks are missing, the payload lists them */
 #define CANARY_F_STATIC		0x08	/* @path pins the route of this packet */
 #define CANARY_F_ALL		0x0f

@@ -1,0 +1,125 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Static checks of the whole tree: checkpatch --strict, sparse, both compilers with all warnings
+# as errors, cppcheck, shellcheck, licence lines. Called by `make check`, which has set up what
+# is needed. Prints what is wrong, and one line a check.
+
+set -u
+
+TOP=$(cd "$(dirname "$0")/.." && pwd)
+cd "$TOP" || exit 1
+. build/guest/config.mk
+PARTS=build/linux-parts
+OUT=build/check
+FAILED=0
+PASSED=0
+mkdir -p "$OUT"
+
+# Where checkpatch does not know what it looks at:
+#  COMPLEX_MACRO MACRO_ARG_REUSE BRACKET_SPACE	lists of counters and reasons are X-macros
+#  PREFER_KERNEL_TYPES PREFER_DEFINED_ATTRIBUTE_MACRO NEW_TYPEDEFS
+#						headers that compile outside of the kernel, too
+#  VOLATILE GLOBAL_INITIALISERS			BPF: constants that the loader sets
+#  OPEN_BRACE MACRO_WITH_FLOW_CONTROL CAMELCASE	BPF: guards and unrolled loops
+IGNORE=COMPLEX_MACRO,MACRO_ARG_REUSE,BRACKET_SPACE,PREFER_KERNEL_TYPES
+IGNORE+=,PREFER_DEFINED_ATTRIBUTE_MACRO,NEW_TYPEDEFS,SPDX_LICENSE_TAG
+IGNORE_BPF=$IGNORE,VOLATILE,GLOBAL_INITIALISERS,OPEN_BRACE,MACRO_WITH_FLOW_CONTROL,CAMELCASE,BIT_MACRO
+
+files()
+{
+	git ls-files --cached --others --exclude-standard -- "$@" | sort -u
+}
+
+# verdict NAME STATUS LOG
+verdict()
+{
+	if [ "$2" -eq 0 ]; then
+		PASSED=$((PASSED + 1))
+		echo "ok - $1"
+	else
+		FAILED=$((FAILED + 1))
+		echo "not ok - $1"
+		sed 's/^/# /' "$3" | head -n 60
+	fi
+}
+
+check_patch()
+{
+	local name=$1 ignore=$2
+	shift 2
+	perl $PARTS/scripts/checkpatch.pl --no-tree --strict --terse --show-types --quiet \
+		--no-summary --max-line-length=100 --ignore "$ignore" -f "$@" >"$OUT/$name" 2>&1
+	local status=$?
+	rm -f .checkpatch-camelcase.*
+	verdict "$name: checkpatch --strict, $# files" $status "$OUT/$name"
+}
+
+check_sparse()
+{
+	make module SPARSE=1 >"$OUT/sparse" 2>&1
+	local status=$?
+	grep -E '(warning|error):' "$OUT/sparse" >"$OUT/sparse.found" && status=1
+	[ $status -eq 0 ] || [ -s "$OUT/sparse.found" ] || cp "$OUT/sparse" "$OUT/sparse.found"
+	verdict "sparse: canary.ko" $status "$OUT/sparse.found"
+}
+
+# Every C file of user space, with one compiler, without making anything.
+check_compiler()
+{
+	local cc=$1 status=0 file flags
+	shift
+	: >"$OUT/$cc"
+	for file in "$@"; do
+		flags=$(make -s print-flags 2>/dev/null)
+		# shellcheck disable=SC2086
+		"$cc" $flags -fsyntax-only "$file" >>"$OUT/$cc" 2>&1 || status=1
+	done
+	verdict "$cc: -Wall -Wextra -Werror, $# files" $status "$OUT/$cc"
+}
+
+check_cppcheck()
+{
+	cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 --language=c -j 2 \
+		--enable=warning,performance,portability --suppress=missingInclude \
+		--suppress=normalCheckLevelMaxBranches --suppress=unknownMacro \
+		-Ikmod/uapi -Ikmod -Iuserspace/include -I. "$@" >"$OUT/cppcheck" 2>&1
+	verdict "cppcheck: $# files" $? "$OUT/cppcheck"
+}
+
+check_shell()
+{
+	shellcheck -x -P SCRIPTDIR --severity=style "$@" >"$OUT/shellcheck" 2>&1
+	verdict "shellcheck: $# scripts" $? "$OUT/shellcheck"
+}
+
+check_spdx()
+{
+	local file status=0
+	: >"$OUT/spdx"
+	for file in "$@"; do
+		head -n 3 "$file" | grep -q SPDX-License-Identifier || {
+			echo "$file: no SPDX line" >>"$OUT/spdx"
+			status=1
+		}
+	done
+	verdict "licences: SPDX line in $# files" $status "$OUT/spdx"
+}
+
+mapfile -t kernel < <(files 'kmod/*.c' 'kmod/*.h')
+mapfile -t bpf < <(files 'bpf/*.c' 'bpf/*.h')
+mapfile -t user < <(files 'userspace/*.c' 'tools/*.c' 'examples/*.c' 'kmod/core/*.c')
+mapfile -t scripts < <(files '*.sh' .ci/run; git grep -lE '^#!/bin/(ba)?sh' -- ':!*.sh' | sort -u)
+mapfile -t scripts < <(printf '%s\n' "${scripts[@]}" | sort -u)
+mapfile -t sources < <(files '*.c' '*.h' '*.py' '*.sh' '*.mk' Makefile Kbuild)
+
+check_patch checkpatch.kmod $IGNORE "${kernel[@]}"
+check_patch checkpatch.bpf $IGNORE_BPF "${bpf[@]}"
+check_sparse
+check_compiler gcc "${user[@]}"
+check_compiler clang-14 "${user[@]}"
+check_cppcheck "${user[@]}" "${kernel[@]}"
+check_shell "${scripts[@]}"
+check_spdx "${sources[@]}"
+echo "$PASSED passed, $FAILED failed"
+[ $FAILED -eq 0 ]

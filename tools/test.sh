@@ -1,0 +1,69 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Runs the project's tests, two at a time, and adds up: test.sh NAME...
+# Each is the make target test-NAME, prints TAP and ends with a line
+# "# NAME: N passed, N failed[, N skipped]"; a test without that line has failed. The last line
+# is "N passed, N failed", or has ", N skipped" behind it.
+
+set -u
+
+TOP=$(cd "$(dirname "$0")/.." && pwd)
+cd "$TOP" || exit 1
+LOGS=build/test
+JOBS=${TEST_JOBS:-2}
+mkdir -p $LOGS
+
+run_one()
+{
+	local name=$1 begin=$SECONDS status
+	make -s "test-$name" >"$LOGS/$name.log" 2>&1 </dev/null
+	status=$?
+	echo $status >"$LOGS/$name.status"
+	# One write a test, so that two at a time do not mix.
+	{
+		echo "== $name ($((SECONDS - begin)) s, status $status)"
+		cat "$LOGS/$name.log"
+	} >"$LOGS/$name.out"
+	cat "$LOGS/$name.out"
+}
+
+rm -f $LOGS/*.log $LOGS/*.status $LOGS/*.out
+echo "running ${#} tests, $JOBS at a time; logs in $LOGS: $*"
+for name in "$@"; do
+	while [ "$(jobs -rp | wc -l)" -ge "$JOBS" ]; do
+		wait -n
+	done
+	run_one "$name" &
+done
+wait
+
+passed=0
+failed=0
+skipped=0
+for name in "$@"; do
+	status=$(cat "$LOGS/$name.status" 2>/dev/null || echo 255)
+	bad=0
+	lines=0
+	while read -r p f s; do
+		lines=$((lines + 1))
+		passed=$((passed + p))
+		failed=$((failed + f))
+		skipped=$((skipped + s))
+		bad=$((bad + f))
+	done < <(sed -nE 's/^# [^:]+: ([0-9]+) passed, ([0-9]+) failed(, ([0-9]+) skipped)?.*/\1 \2 0\4/p' \
+		"$LOGS/$name.log" 2>/dev/null)
+	if [ $lines -eq 0 ] || { [ "$status" -ne 0 ] && [ $bad -eq 0 ]; }; then
+		echo "test $name: status $status and $lines summaries: counted as failed"
+		failed=$((failed + 1))
+		bad=1
+	fi
+	[ $bad -eq 0 ] || grep -E '^not ok' "$LOGS/$name.log" | sed "s/^/$name: /"
+done
+if [ $skipped -gt 0 ]; then
+	grep -hE '# SKIP' $LOGS/*.log
+	echo "$passed passed, $failed failed, $skipped skipped"
+else
+	echo "$passed passed, $failed failed"
+fi
+[ $failed -eq 0 ] && [ $passed -gt 0 ]
