@@ -49,7 +49,7 @@ $(B)/linux-parts/stamp: tools/setup/setup.sh
 	@touch $@
 
 print-flags:
-	@echo '$(CPPFLAGS) -I$(B)/bpf $(CFLAGS)'
+	@: $(info $(CPPFLAGS) -I$(B)/bpf $(CFLAGS))
 
 clean: ## remove build products (keeps the guest image)
 	find $(B) -mindepth 1 -maxdepth 1 ! -name guest ! -name linux-parts -exec rm -rf {} +

@@ -71,7 +71,7 @@ static void answer(struct switchd *sw, int fd, const char *request)
 	if (!out)
 		return;
 	if (!strcmp(request, "json\n"))
-		report_json(sw, out);
+		switch_report_json(sw, out);
 	else if (!strcmp(request, "text\n"))
 		report_text(sw, out);
 	else

@@ -224,7 +224,7 @@ void control_close(struct switchd *sw);
 
 /* report.c: the state of the switch for people and for programs */
 void report_text(struct switchd *sw, FILE *out);
-void report_json(struct switchd *sw, FILE *out);
+void switch_report_json(struct switchd *sw, FILE *out);
 
 uint64_t sw_now(void);
 

@@ -175,7 +175,7 @@ static void json_state(struct switchd *sw, FILE *out)
 	fputc('}', out);
 }
 
-void report_json(struct switchd *sw, FILE *out)
+void switch_report_json(struct switchd *sw, FILE *out)
 {
 	struct counters c;
 	unsigned int i;
