@@ -35,6 +35,9 @@
 /* Without this, clang unrolls what the verifier can walk through just as well. */
 #define CSW_LOOP	_Pragma("clang loop unroll(disable)")
 
+/* A value that clang must not derive from, or replace by, another one */
+#define CSW_OPAQUE(x)	asm volatile("" : "+r"(x))
+
 /* No typedefs: neither CO-RE nor the verifier looks through them here. */
 #define csw_xdp		struct xdp_md
 #define csw_skb		struct __sk_buff

@@ -163,14 +163,12 @@ static __always_inline int csw_collect(csw_xdp *ctx, const struct csw_packet *p,
 	enum csw_meeting meeting;
 	__u32 child = 0;
 
-	if (!f->is_block)
-		return csw_begin(ctx, p, f, lock);
-	meeting = csw_meet(csw_config(ctx), f->d, p, &child);
+	meeting = f->is_block ? csw_meet(csw_config(ctx), f->d, p, &child) : CSW_MEET_NEW;
 	if (meeting == CSW_MEET_ADD)
 		return csw_add(ctx, p, f->d, child, false, lock);
 	if (meeting == CSW_MEET_COMPLETE)
 		return csw_add(ctx, p, f->d, child, true, lock);
-	if (meeting == CSW_MEET_NEWER)
+	if (meeting == CSW_MEET_NEW)
 		return csw_begin(ctx, p, f, lock);
 	if (meeting == CSW_MEET_STRAGGLER)
 		return csw_straggle(ctx, p, f->d, child, lock);

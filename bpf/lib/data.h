@@ -27,31 +27,35 @@ static __always_inline void csw_add_step(__u32 *to, const __u32 *from)
 
 /*
  * Walk over the elements of frame and descriptor: whole steps, then what is left. A macro
- * because the two sides change roles.
+ * because the two sides change roles. What is left is reached without what the loop has
+ * computed, so that the verifier need not follow each way out of the loop to the end.
  */
 #define CSW_WALK(ctx, d, step, single) do {						\
 	__u32 *data = csw_data(ctx) + CSW_OFF_DATA;					\
 	void *end = csw_end(ctx);							\
-	__u32 left, i;									\
+	__u32 *acc, *frame;								\
+	__u32 steps, rest, i;								\
 											\
 	if (!(d))									\
 		return -1;								\
-	left = (d)->elements;								\
+	steps = (d)->elements / CSW_STEP;						\
 	CSW_LOOP									\
-	for (i = 0; i + CSW_STEP <= CANARY_ELEMENTS_MAX && left >= CSW_STEP;		\
-	     i += CSW_STEP, left -= CSW_STEP) {						\
-		__u32 *acc = (d)->data + i;						\
-		__u32 *frame = data + i;						\
-											\
+	for (i = 0; i < CANARY_ELEMENTS_MAX / CSW_STEP && i < steps; i++) {		\
+		acc = (d)->data + i * CSW_STEP;						\
+		frame = data + i * CSW_STEP;						\
 		if ((void *)(frame + CSW_STEP) > end)					\
 			return -1;							\
 		step;									\
 	}										\
+	rest = (d)->elements % CSW_STEP;						\
+	steps *= CSW_STEP;								\
+	CSW_OPAQUE(steps);								\
+	if (!rest || steps > CANARY_ELEMENTS_MAX - CSW_STEP)				\
+		return 0;								\
+	acc = (d)->data + steps;							\
+	frame = data + steps;								\
 	CSW_LOOP									\
-	for (; i < CANARY_ELEMENTS_MAX && left; i++, left--) {				\
-		__u32 *acc = (d)->data + i;						\
-		__u32 *frame = data + i;						\
-											\
+	for (i = 0; i < CSW_STEP && i < rest; i++, acc++, frame++) {			\
 		if ((void *)(frame + 1) > end)						\
 			return -1;							\
 		single;									\

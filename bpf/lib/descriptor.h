@@ -139,14 +139,16 @@ static __always_inline bool csw_same_operation(const struct csw_descriptor *d,
 	       d->leader_addr == p->ip->daddr && d->leader_port == p->udp->dest;
 }
 
-/* Index of the child that @p comes from; d->children if it is a new one */
-static __always_inline __u32 csw_child(const struct csw_descriptor *d, const struct csw_packet *p)
+/* Index of this child; d->children if it is a new one */
+CSW_FUNC int csw_child(struct csw_descriptor *d, __be32 addr, __be16 port)
 {
 	__u32 i;
 
+	if (!d)
+		return CSW_CHILDREN_MAX;
 	CSW_LOOP
 	for (i = 0; i < CSW_CHILDREN_MAX && i < d->children; i++) {
-		if (d->child[i].addr == p->ip->saddr && d->child[i].port == p->udp->source)
+		if (d->child[i].addr == addr && d->child[i].port == port)
 			break;
 	}
 	return i;
@@ -180,18 +182,18 @@ static __always_inline void csw_merge(struct csw_descriptor *d, const struct can
 /* What a contribution is to its block's descriptor */
 enum csw_meeting {
 	CSW_MEET_STALE,		/* older attempt: drop */
-	CSW_MEET_REPEAT,		/* the same once more: drop */
-	CSW_MEET_OVERCOUNT,		/* more members than there are: drop */
+	CSW_MEET_REPEAT,	/* the same once more: drop */
+	CSW_MEET_OVERCOUNT,	/* more members than there are: drop */
 	CSW_MEET_OTHER,		/* another operation: bypass */
-	CSW_MEET_CROWDED,		/* no room for its source: bypass */
-	CSW_MEET_NEWER,		/* newer attempt: begin anew */
-	CSW_MEET_STRAGGLER,		/* sent on already: forward */
+	CSW_MEET_CROWDED,	/* no room for its source: bypass */
+	CSW_MEET_NEW,		/* the first, or a newer attempt: take the slot */
+	CSW_MEET_STRAGGLER,	/* sent on already: forward */
 	CSW_MEET_ADD,		/* add it */
-	CSW_MEET_COMPLETE,		/* add it and send on */
+	CSW_MEET_COMPLETE,	/* add it and send on */
 };
 
 static __always_inline enum csw_meeting csw_meet(const struct csw_config *c,
-						 const struct csw_descriptor *d,
+						 struct csw_descriptor *d,
 						 const struct csw_packet *p, __u32 *child)
 {
 	__u32 children_max = c->children_max;
@@ -202,8 +204,8 @@ static __always_inline enum csw_meeting csw_meet(const struct csw_config *c,
 	if (p->h->attempt < d->attempt)
 		return CSW_MEET_STALE;
 	if (p->h->attempt > d->attempt)
-		return CSW_MEET_NEWER;
-	*child = csw_child(d, p);
+		return CSW_MEET_NEW;
+	*child = csw_child(d, p->ip->saddr, p->udp->source);
 	if (*child < d->children) {
 		if (*child < CSW_CHILDREN_MAX && d->child[*child].tag == p->h->tag)
 			return CSW_MEET_REPEAT;

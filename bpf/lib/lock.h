@@ -21,18 +21,23 @@ static __always_inline void csw_unlock(__u32 *lock)
 	__sync_lock_test_and_set(lock, 0);
 }
 
-static __always_inline bool csw_lock(__u32 *lock)
+CSW_FUNC int csw_lock_wait(__u32 *lock)
 {
 	int i;
 
-	if (csw_trylock(lock))
-		return true;
+	if (!lock)
+		return 0;
 	CSW_LOOP
 	for (i = 0; i < CSW_LOCK_TRIES; i++) {
 		if (CSW_READ(*lock) == 0 && csw_trylock(lock))
-			return true;
+			return 1;
 	}
-	return false;
+	return 0;
+}
+
+static __always_inline bool csw_lock(__u32 *lock)
+{
+	return csw_trylock(lock) || csw_lock_wait(lock);
 }
 
 #endif /* CANARY_BPF_LIB_LOCK_H */

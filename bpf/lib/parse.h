@@ -110,7 +110,7 @@ static __always_inline enum csw_class csw_classify(csw_xdp *ctx, struct csw_pack
 	ip_len = cnr_be16(ip->tot_len);
 	udp_len = cnr_be16(udp->len);
 	*reason = CANARY_DROP_IPHDR;
-	if (csw_ip_sum(ip) != 0xffff || data + CSW_OFF_IP + ip_len > csw_end(ctx))
+	if (csw_ip_sum(ip) != 0xffff || csw_end(ctx) - data < CSW_OFF_IP + ip_len)
 		return CSW_BAD;
 	*reason = CANARY_DROP_LENGTH;
 	if (udp_len + sizeof(*ip) != ip_len)

@@ -44,17 +44,16 @@ static __always_inline void csw_queue_clear(const void *ctx, struct csw_queue_ct
 
 /*
  * Append. The descriptor must already have this generation and be collecting.
- * Return: false if the queue is busy or full.
+ * Return: 0 if the queue is busy or full, else 1.
  */
-static __always_inline bool csw_enqueue(const void *ctx, __u32 slot, __u32 generation,
-					__u64 deadline)
+CSW_FUNC int csw_enqueue(csw_xdp *ctx, __u32 slot, __u32 generation, __u64 deadline)
 {
 	struct csw_queue_ctl *q = csw_queue_ctl(ctx);
 	__u32 mask = csw_config(ctx)->queue_mask;
 	struct csw_queue_entry *e = NULL;
 
 	if (!csw_lock(&q->lock))
-		return false;
+		return 0;
 	csw_queue_clear(ctx, q, mask);
 	if (q->tail - q->head <= mask)
 		e = csw_queue_at(ctx, q->tail & mask);
@@ -68,7 +67,7 @@ static __always_inline bool csw_enqueue(const void *ctx, __u32 slot, __u32 gener
 	/* The unlock is a full barrier: either we see the sleeper, or it sees the entry. */
 	if (e && CSW_READ(q->sleeping) && __sync_lock_test_and_set(&q->sleeping, 0))
 		csw_wake(ctx);
-	return e;
+	return e ? 1 : 0;
 }
 
 /* Is the head due? Without lock, so only a hint. */
