@@ -10,6 +10,7 @@ Prints one JSON object:
   arrived    contributions that came to the leader, per block on average
   exact      every block complete, its data, sum and tag right
   sources    who sent them
+  places     contributions that came to the leader's namespace and to those of --also
   results    results that came back right, and as many as were due
   spread     seconds between first and last arrival at the leader
   delay      seconds from the first contribution to the first arrival
@@ -92,8 +93,10 @@ class Job:
         args.members = len(self.all)
         self.leader = self.all[-1]
         self.senders = [m for m in self.all[:-1] if m.rank not in args.silent]
-        self.arrivals = []		# (time, source, block)
-        self.sources = {}		# block -> sources
+        self.places = [self.leader] + [Member(self.leader.rank, "%s:%s:%d" % (
+            netns, self.leader.addr, self.leader.port)) for netns in args.also]
+        self.arrivals = []		# (time, source, place)
+        self.sources = {}		# block -> (source, place)
         self.total = {}			# block -> [count, tag, data]
         self.good = True
         self.first_sent = None
@@ -114,28 +117,31 @@ class Job:
                     self.first_sent = time.monotonic()
                 m.sock.sendto(packet, (self.leader.addr, self.leader.port))
 
+    def arrive(self, sock, place):
+        """One contribution at the leader; returns its block if that is now complete"""
+        packet, source = sock.recvfrom(65536)
+        now = time.monotonic()
+        header, data = unpack(packet)
+        block = header["block"]
+        if header["kind"] != CONTRIBUTION or header["epoch"] != self.args.epoch:
+            return None
+        if sum(data) & MASK32 != header["sum"]:
+            self.good = False
+        self.arrivals.append((now, source, place))
+        self.sources.setdefault(block, []).append((source, place))
+        total = self.total.setdefault(block, [0, 0, [0] * self.args.elements])
+        total[0] += header["count"]
+        total[1] = (total[1] + header["tag"]) & MASK64
+        total[2] = add(total[2], data)
+        return block if total[0] == len(self.senders) else None
+
     def collect(self, blocks):
         end = time.monotonic() + self.args.patience
         missing = set(blocks)
+        by_sock = {m.sock: i for i, m in enumerate(self.places)}
         while missing and time.monotonic() < end:
-            if not select.select([self.leader.sock], [], [], 0.05)[0]:
-                continue
-            packet, source = self.leader.sock.recvfrom(65536)
-            now = time.monotonic()
-            header, data = unpack(packet)
-            block = header["block"]
-            if header["kind"] != CONTRIBUTION or header["epoch"] != self.args.epoch:
-                continue
-            if sum(data) & MASK32 != header["sum"]:
-                self.good = False
-            self.arrivals.append((now, source, block))
-            self.sources.setdefault(block, []).append(source)
-            total = self.total.setdefault(block, [0, 0, [0] * self.args.elements])
-            total[0] += header["count"]
-            total[1] = (total[1] + header["tag"]) & MASK64
-            total[2] = add(total[2], data)
-            if total[0] == len(self.senders):
-                missing.discard(block)
+            for sock in select.select(list(by_sock), [], [], 0.05)[0]:
+                missing.discard(self.arrive(sock, by_sock[sock]))
         for block in blocks:
             data, tag = self.expected(block, False)
             if self.total.get(block) != [len(self.senders), tag, data]:
@@ -146,8 +152,8 @@ class Job:
             data, tag = self.expected(block, True)
             packet = pack(self.args, RESULT, block, self.args.members, self.leader.rank, tag,
                           data)
-            for source in self.sources.get(block, []):
-                self.leader.sock.sendto(packet, source)
+            for source, place in self.sources.get(block, []):
+                self.places[place].sock.sendto(packet, source)
 
     def results(self, blocks):
         """Every sender gets every block exactly once"""
@@ -188,6 +194,7 @@ class Job:
             "arrived": len(self.arrivals) / args.blocks,
             "exact": self.good,
             "sources": sorted({"%s:%d" % s for _, s, _ in self.arrivals}),
+            "places": [sum(p == i for _, _, p in self.arrivals) for i in range(len(self.places))],
             "results": [right, 0 if args.one_way else args.blocks * len(self.senders)],
             "spread": times[-1] - times[0] if times else None,
             "delay": times[0] - self.first_sent if times else None,
@@ -202,6 +209,8 @@ def main():
     parser.add_argument("--elements", type=int, default=32)
     parser.add_argument("--silent", type=int, action="append", default=[],
                         help="rank that does not contribute")
+    parser.add_argument("--also", action="append", default=[], metavar="NETNS",
+                        help="namespace that has the leader's address, too")
     parser.add_argument("--comm", type=int, default=1)
     parser.add_argument("--epoch", type=int, default=os.getpid())
     parser.add_argument("--opsig", type=int, default=4711)

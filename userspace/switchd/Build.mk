@@ -15,3 +15,9 @@ $(B)/lib/libswitchd.a: $(SWITCHD_OBJS)
 ifneq ($(wildcard bpf/Build.mk),)
 all:: $(B)/lib/libswitchd.a
 endif
+
+TESTS += switch
+
+.PHONY: test-switch
+test-switch: $(B)/bin/canary ## the switch daemon between namespaces
+	CANARY=$(CURDIR)/$< selftests/net/switch.sh
