@@ -44,6 +44,15 @@ test: all $(TEST_DEPS) ## all tests; the last line is "N passed, N failed"
 check: all $(B)/linux-parts/stamp $(B)/guest/config.mk ## checkpatch, sparse, gcc, clang, cppcheck, shellcheck
 	tools/check.sh
 
+.PHONY: module-sparse
+module-sparse: $(B)/guest/config.mk
+	@rm -rf $(B)/kmod-sparse
+	@mkdir -p $(B)/kmod-sparse
+	@for f in $(KMOD_SRC); do \
+		mkdir -p $(B)/kmod-sparse/$$(dirname $$f); ln -s $(CURDIR)/$$f $(B)/kmod-sparse/$$f; done
+	. $(B)/guest/config.mk; $(MAKE) -C $$GUEST_KDIR M=$(CURDIR)/$(B)/kmod-sparse \
+		C=2 CF=-D__CHECK_ENDIAN__ modules
+
 $(B)/linux-parts/stamp: tools/setup/setup.sh
 	tools/setup/setup.sh parts
 	@touch $@

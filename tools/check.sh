@@ -20,11 +20,14 @@ mkdir -p "$OUT"
 #  COMPLEX_MACRO MACRO_ARG_REUSE BRACKET_SPACE	lists of counters and reasons are X-macros
 #  PREFER_KERNEL_TYPES PREFER_DEFINED_ATTRIBUTE_MACRO NEW_TYPEDEFS
 #						headers that compile outside of the kernel, too
-#  VOLATILE GLOBAL_INITIALISERS			BPF: constants that the loader sets
+#  VOLATILE GLOBAL_INITIALISERS			BPF: constants that the loader sets; READ_ONCE()
+#  PARENTHESIS_ALIGNMENT OPEN_ENDED_LINE	tracepoint definitions, as in include/trace/events
 #  OPEN_BRACE MACRO_WITH_FLOW_CONTROL CAMELCASE	BPF: guards and unrolled loops
 IGNORE=COMPLEX_MACRO,MACRO_ARG_REUSE,BRACKET_SPACE,PREFER_KERNEL_TYPES
 IGNORE+=,PREFER_DEFINED_ATTRIBUTE_MACRO,NEW_TYPEDEFS,SPDX_LICENSE_TAG
-IGNORE_BPF=$IGNORE,VOLATILE,GLOBAL_INITIALISERS,OPEN_BRACE,MACRO_WITH_FLOW_CONTROL,CAMELCASE,BIT_MACRO
+IGNORE+=,VOLATILE
+IGNORE_TRACE=$IGNORE,PARENTHESIS_ALIGNMENT,OPEN_ENDED_LINE
+IGNORE_BPF=$IGNORE,GLOBAL_INITIALISERS,OPEN_BRACE,MACRO_WITH_FLOW_CONTROL,CAMELCASE,BIT_MACRO
 
 files()
 {
@@ -57,11 +60,13 @@ check_patch()
 
 check_sparse()
 {
-	make module SPARSE=1 >"$OUT/sparse" 2>&1
-	local status=$?
+	make module-sparse >"$OUT/sparse" 2>&1
+	local status=$? count
+	count=$(grep -c '^  CHECK ' "$OUT/sparse")
 	grep -E '(warning|error):' "$OUT/sparse" >"$OUT/sparse.found" && status=1
+	[ "$count" -gt 0 ] || status=1
 	[ $status -eq 0 ] || [ -s "$OUT/sparse.found" ] || cp "$OUT/sparse" "$OUT/sparse.found"
-	verdict "sparse: canary.ko" $status "$OUT/sparse.found"
+	verdict "sparse: canary.ko, $count files" $status "$OUT/sparse.found"
 }
 
 # Every C file of user space, with one compiler, without making anything.
@@ -70,10 +75,10 @@ check_compiler()
 	local cc=$1 status=0 file flags
 	shift
 	: >"$OUT/$cc"
+	flags=$(make -s print-flags 2>/dev/null)
 	for file in "$@"; do
-		flags=$(make -s print-flags 2>/dev/null)
-		# shellcheck disable=SC2086
-		"$cc" $flags -fsyntax-only "$file" >>"$OUT/$cc" 2>&1 || status=1
+		# The flags quote as for a shell.
+		eval "$cc $flags -fsyntax-only '$file'" >>"$OUT/$cc" 2>&1 || status=1
 	done
 	verdict "$cc: -Wall -Wextra -Werror, $# files" $status "$OUT/$cc"
 }
@@ -106,7 +111,8 @@ check_spdx()
 	verdict "licences: SPDX line in $# files" $status "$OUT/spdx"
 }
 
-mapfile -t kernel < <(files 'kmod/*.c' 'kmod/*.h')
+mapfile -t trace < <(files kmod/trace.h)
+mapfile -t kernel < <(files 'kmod/*.c' 'kmod/*.h' ':!kmod/trace.h')
 mapfile -t bpf < <(files 'bpf/*.c' 'bpf/*.h')
 mapfile -t user < <(files 'userspace/*.c' 'tools/*.c' 'examples/*.c' 'kmod/core/*.c')
 mapfile -t scripts < <(files '*.sh' .ci/run; git grep -lE '^#!/bin/(ba)?sh' -- ':!*.sh' | sort -u)
@@ -114,6 +120,7 @@ mapfile -t scripts < <(printf '%s\n' "${scripts[@]}" | sort -u)
 mapfile -t sources < <(files '*.c' '*.h' '*.py' '*.sh' '*.mk' Makefile Kbuild)
 
 check_patch checkpatch.kmod $IGNORE "${kernel[@]}"
+check_patch checkpatch.trace $IGNORE_TRACE "${trace[@]}"
 check_patch checkpatch.bpf $IGNORE_BPF "${bpf[@]}"
 check_sparse
 check_compiler gcc "${user[@]}"

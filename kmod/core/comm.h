@@ -208,7 +208,7 @@ struct cnr_comm {
 	u8	key[16];	/* session key, PROTOCOL.md "Keys" */
 
 	/* rendezvous */
-	bool	table;		/* the member table is complete: packets of the epoch are accepted */
+	bool	table;		/* the member table is complete: the epoch has begun */
 	u32	known;		/* entries of the table (member), ranks known (rank 0) */
 	u32	ready;		/* rank 0: ranks that have the table */
 	u32	missing;	/* ranks missing, as rank 0 says */
