@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The testbed: Mininet's nodes and links, our addresses, routes and queues.
+
+Links are made inside the nodes' namespaces and are never seen outside, so any
+number of testbeds can run at a time, and none touches another's.
+"""
+import os
+import re
+
+from mininet.link import Intf, Link
+from mininet.log import setLogLevel
+from mininet.net import Mininet
+
+from . import system
+from .node import QUIET_SYSCTLS, CanaryHost, XdpSwitch
+from .plan import Plan
+
+UNITS = {"": 1, "k": 1e3, "m": 1e6, "g": 1e9}
+
+
+def parse_rate(text):
+    """Bits a second of 100mbit, 1gbit; None of "none"."""
+    if text in (None, "none"):
+        return None
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([kmg]?)(?:bit)?", text.lower())
+    if not match or float(match[1]) <= 0:
+        raise ValueError(f"'{text}' is no rate such as 100mbit, or none")
+    return int(float(match[1]) * UNITS[match[2]])
+
+
+class QuietIntf(Intf):
+    """An interface that Plan configures, and not Mininet's many small commands."""
+
+    def config(self, **_params):
+        return {}
+
+    def setMAC(self, macstr):  # noqa: N802, Mininet's name
+        self.mac = macstr
+        return ""
+
+    def updateAddr(self):  # noqa: N802
+        return self.ip, self.mac
+
+    def ifconfig(self, *_args):
+        return ""
+
+
+def shape(device, rate, queue):
+    """Lines for `tc -batch`: RATE bits a second, at most QUEUE bytes waiting.
+    The burst makes up for timers that are up to 1 ms late, and no more."""
+    burst = max(2 * 1514, rate // 8000)
+    return [f"qdisc replace dev {device} root handle 1: htb default 1",
+            f"class replace dev {device} parent 1: classid 1:1 htb rate {rate} "
+            f"burst {burst} cburst {burst} quantum 1514",
+            f"qdisc replace dev {device} parent 1:1 handle 10: bfifo limit {queue}"]
+
+
+def default_queue(rate):
+    """Bytes: what 10 ms take, but room for 64 full packets: a switch's share
+    of a shallow buffer."""
+    return max(64 * 1514, rate // 8 // 100)
+
+
+class CanaryNet(Mininet):
+    """TOPO with links of RATE bits a second (none: as fast as veth is). PROGRAM
+    names the switches that run the program, none of it means all; MODE is of
+    their ports. LOGS is a directory for what switches say."""
+
+    def __init__(self, topo, rate=None, queue=None, program=None, mode=None,
+                 timeout="1ms", switch_options=(), logs=None, mtu=None):
+        self.rate = rate
+        self.queue = queue or (default_queue(rate) if rate else None)
+        self.program = program
+        self.mode = mode or ("shaped" if rate else "fast")
+        self.timeout = timeout
+        self.switch_options = switch_options
+        self.logs = logs
+        self.mtu = mtu
+        self.plan = None
+        os.environ[system.TESTBED_VARIABLE] = system.testbed_name()
+        setLogLevel("warning")
+        if os.geteuid():
+            raise PermissionError("a testbed needs root")
+        # Mininet would set sysctls of the machine here
+        Mininet.inited = True
+        super().__init__(topo=topo, switch=XdpSwitch, host=CanaryHost, link=Link,
+                         intf=QuietIntf, controller=None, waitConnected=False)
+
+    def addSwitch(self, name, cls=None, **params):  # noqa: N802
+        """Mininet's, with what holds for all switches here."""
+        if cls is XdpSwitch:
+            params.setdefault("program", self.program is None or name in self.program)
+            params.setdefault("mode", self.mode)
+            params.setdefault("timeout", self.timeout)
+            params.setdefault("options", self.switch_options)
+        if self.logs:
+            params.setdefault("log", os.path.join(self.logs, f"{name}.log"))
+        return super().addSwitch(name, cls, **params)
+
+    def addLink(self, node1, node2, **params):  # noqa: N802
+        """Mininet's, with our interfaces."""
+        params.setdefault("intf", QuietIntf)
+        return super().addLink(node1, node2, **params)
+
+    def build(self):
+        super().build()
+        self.configure()
+
+    def configHosts(self):  # noqa: N802
+        """Plan does this."""
+
+    def configure(self):
+        """Addresses, routes, queues: one `ip` and one `tc` a node."""
+        links = [(link.intf1.node.name, link.intf1.name, link.intf2.node.name, link.intf2.name)
+                 for link in self.links]
+        routers = [switch.name for switch in self.switches]
+        self.plan = Plan(links, routers, [host.name for host in self.hosts])
+        for node in self.switches + self.hosts:
+            node.params["address"] = self.plan.address[node.name]
+            devices = [port.device for port in self.plan.ports[node.name]]
+            with system.namespace(node.pid):
+                system.sysctl({**node.sysctls, **QUIET_SYSCTLS})
+                commands = self.plan.commands(node.name)
+                if self.mtu:
+                    commands = [f"link set dev {dev} mtu {self.mtu}" for dev in devices] + commands
+                system.batch("ip", commands)
+                if self.rate:
+                    system.batch("tc", [line for dev in devices
+                                        for line in shape(dev, self.rate, self.queue)])
+                system.receive_offload(devices)
+            for port, intf in zip(self.plan.ports[node.name], node.intfList()):
+                intf.ip, intf.mac = port.address, port.mac
+
+    def ports(self):
+        """(node, device) of both ends of all links"""
+        for node in self.switches + self.hosts:
+            for port in self.plan.ports[node.name]:
+                yield node, port.device
+
+    def link_bytes(self):
+        """{"node:device": {"tx_bytes": N, "tx_packets": N}}: what each port sent."""
+        found = {}
+        for node in self.switches + self.hosts:
+            with system.namespace(node.pid):
+                found.update(self._sent(node.name))
+        return found
+
+    @staticmethod
+    def _sent(name):
+        found = {}
+        # thread-self, or this would be the first thread's namespace
+        with open("/proc/thread-self/net/dev", encoding="ascii") as file:
+            for line in file.readlines()[2:]:
+                device, _, numbers = line.partition(":")
+                device, numbers = device.strip(), numbers.split()
+                if device != "lo" and not device.startswith("cnyf"):
+                    found[f"{name}:{device}"] = {"tx_bytes": int(numbers[8]),
+                                                 "tx_packets": int(numbers[9])}
+        return found

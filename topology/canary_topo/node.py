@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Nodes of a testbed: each has a network namespace of its own."""
+import json
+import os
+import subprocess
+import time
+
+from mininet.node import Host, Switch
+
+from . import system
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+CANARY = os.environ.get("CANARY", os.path.join(TOP, "build/bin/canary"))
+
+# Everything here is routed, and answers may take another way than questions.
+ROUTER_SYSCTLS = {
+    "net/ipv4/ip_forward": 1,
+    "net/ipv4/conf/all/rp_filter": 0,
+    "net/ipv4/conf/default/rp_filter": 0,
+    # By addresses and ports, as hardware does: or all ranks share a path
+    "net/ipv4/fib_multipath_hash_policy": 1,
+}
+HOST_SYSCTLS = {
+    "net/ipv4/conf/all/rp_filter": 0,
+    "net/ipv4/conf/default/rp_filter": 0,
+}
+QUIET_SYSCTLS = {"net/ipv6/conf/all/disable_ipv6": 1,
+                 "net/ipv6/conf/default/disable_ipv6": 1}
+
+
+class SwitchError(Exception):
+    """A switch did not start, or did not answer."""
+
+
+class CanaryHost(Host):
+    """A host. Ranks are processes in its namespace; their engine is theirs to
+    choose."""
+
+    sysctls = HOST_SYSCTLS
+
+    @property
+    def address(self):
+        """The address that ranks here are members with."""
+        return self.params["address"]
+
+    def start_process(self, command, **kwargs):
+        """A process here that ends with the testbed."""
+        return system.start(command, self.pid, **kwargs)
+
+
+class XdpSwitch(Switch):
+    """A router with a loopback address that runs the switch program on all its
+    ports, unless PROGRAM is false. TIMEOUT is the program's."""
+
+    sysctls = ROUTER_SYSCTLS
+    # A switch program is loaded and verified, on a slow machine for long.
+    patience = 60
+
+    def __init__(self, name, program=True, mode="shaped", timeout="1ms",
+                 options=(), log=None, **params):
+        # Names end in a number of their own or not at all: Mininet's is unused
+        params.setdefault("dpid", f"{abs(hash(name)) & 0xffffffff:x}")
+        # Mininet's switches are in the machine's own namespace: never ours
+        params["inNamespace"] = True
+        super().__init__(name, **params)
+        self.program = program
+        self.mode = mode
+        self.timeout = timeout
+        self.options = list(options)
+        self.daemon = None
+        self.log = log
+
+    @property
+    def address(self):
+        """The loopback address, the same on all ports."""
+        return self.params["address"]
+
+    @property
+    def full_name(self):
+        """What the daemon is called: unique on this machine."""
+        return f"{system.testbed_name()}-{self.name}"
+
+    def start(self, controllers):
+        """Starts the daemon; batchStartup() waits for it."""
+        if not self.program or self.daemon:
+            return
+        ports = ",".join(f"{port}:{self.mode}" for port in self.intfNames() if port != "lo")
+        command = [CANARY, "switch", "run", "--ports", ports, "--address", self.address,
+                   "--mode", self.mode, "--timeout", self.timeout,
+                   "--name", self.full_name, *self.options]
+        with open(self.log or os.devnull, "ab") as log:
+            self.daemon = system.start(command, self.pid, stdout=subprocess.PIPE, stderr=log)
+        os.set_blocking(self.daemon.stdout.fileno(), False)
+
+    def wait_ready(self):
+        """Until the daemon says that it is attached."""
+        if not self.daemon:
+            return
+        said, end = b"", time.monotonic() + self.patience
+        while b" ready" not in said:
+            data = self.daemon.stdout.read()
+            said += data or b""
+            if self.daemon.poll() is not None:
+                raise SwitchError(f"{self.name}: the switch ended with status "
+                                  f"{self.daemon.returncode}{self._last_words()}")
+            if time.monotonic() > end:
+                raise SwitchError(f"{self.name}: the switch is not ready after "
+                                  f"{self.patience} s{self._last_words()}")
+            if not data:
+                time.sleep(0.01)
+
+    def _last_words(self):
+        if not self.log:
+            return ""
+        with open(self.log, encoding="utf-8", errors="replace") as file:
+            return ": " + " | ".join(file.read().strip().splitlines()[-3:])
+
+    @classmethod
+    def batchStartup(cls, switches):  # noqa: N802, Mininet's name
+        """All daemons start at the same time."""
+        for switch in switches:
+            switch.wait_ready()
+        return switches
+
+    def stop_program(self):
+        """Stops the daemon: what is left is a plain router."""
+        status = 0
+        if self.daemon:
+            status = system.stop(self.daemon)
+            self.daemon.stdout.close()
+            self.daemon = None
+        return status
+
+    def stop(self, deleteIntfs=True):  # noqa: N803
+        """Mininet's stop."""
+        self.stop_program()
+        super().stop(deleteIntfs)
+
+    def show(self):
+        """The daemon's counters; None without a program."""
+        if not self.daemon:
+            return None
+        done = subprocess.run([CANARY, "switch", "show", "-j", "--name", self.full_name],
+                              capture_output=True, text=True, timeout=30, check=False)
+        if done.returncode:
+            raise SwitchError(f"{self.name}: switch show: {done.stderr.strip()}")
+        shown = json.loads(done.stdout)
+        return shown[0] if isinstance(shown, list) else shown
+
+
+class PlainRouter(XdpSwitch):
+    """A router as anybody has."""
+
+    def __init__(self, name, **params):
+        params["program"] = False
+        super().__init__(name, **params)

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The address plan: who is called what, and which way everything goes.
+
+Links have /31 networks, switches a loopback /32, hosts the address of their
+link. Everybody's address is reachable from everywhere, over all shortest
+paths at the same time. Nothing here touches the network.
+"""
+import ipaddress
+from collections import deque
+
+LINKS = int(ipaddress.ip_address("10.64.0.0"))
+LOOPBACKS = int(ipaddress.ip_address("10.255.0.0"))
+
+
+def _text(number):
+    return str(ipaddress.ip_address(number))
+
+
+def _mac(link, end):
+    return f"02:ca:{link >> 16 & 255:02x}:{link >> 8 & 255:02x}:{link & 255:02x}:{end:02x}"
+
+
+class Port:
+    """One end of a link."""
+
+    def __init__(self, node, device, link, end):
+        self.node = node
+        self.device = device
+        self.address = _text(LINKS + 2 * link + end)
+        self.mac = _mac(link, end)
+        self.peer = None
+
+
+class Plan:
+    """Of LINKS, tuples (node, device, node, device) of names, and the names of
+    ROUTERS and HOSTS."""
+
+    def __init__(self, links, routers, hosts):
+        self.routers = list(routers)
+        self.hosts = list(hosts)
+        self.ports = {name: [] for name in self.routers + self.hosts}
+        for number, (node1, device1, node2, device2) in enumerate(links):
+            one, two = Port(node1, device1, number, 0), Port(node2, device2, number, 1)
+            one.peer, two.peer = two, one
+            self.ports[node1].append(one)
+            self.ports[node2].append(two)
+        self.address = {name: _text(LOOPBACKS + i + 1) for i, name in enumerate(self.routers)}
+        for name in self.hosts:
+            if len(self.ports[name]) != 1:
+                raise ValueError(f"{name}: a host has one link, not {len(self.ports[name])}")
+            self.address[name] = self.ports[name][0].address
+
+    def distances(self, target):
+        """Of every router to TARGET; hosts do not carry others' traffic."""
+        distance, queue = {target: 0}, deque([target])
+        while queue:
+            name = queue.popleft()
+            if name != target and name in self.hosts:
+                continue
+            for port in self.ports[name]:
+                if port.peer.node not in distance:
+                    distance[port.peer.node] = distance[name] + 1
+                    queue.append(port.peer.node)
+        return distance
+
+    def _next_hops(self, name, distance):
+        return [port for port in self.ports[name]
+                if distance.get(port.peer.node, 1 << 30) < distance[name]]
+
+    def commands(self, name):
+        """Lines for `ip -batch` that configure NAME."""
+        lines = ["link set dev lo up"]
+        for port in self.ports[name]:
+            lines += [f"link set dev {port.device} address {port.mac} up",
+                      f"addr replace {port.address}/31 dev {port.device}"]
+        for port in self.ports[name]:
+            lines.append(f"neigh replace {port.peer.address} lladdr {port.peer.mac} "
+                         f"dev {port.device} nud permanent")
+        if name in self.hosts:
+            gateway = self.ports[name][0].peer
+            lines.append(f"route replace default via {gateway.address} "
+                         f"dev {gateway.peer.device}")
+            return lines
+        lines.append(f"addr replace {self.address[name]}/32 dev lo")
+        for target in self.routers + self.hosts:
+            lines += self._route(name, target)
+        return lines
+
+    def _route(self, name, target):
+        distance = self.distances(target)
+        if name == target or name not in distance:
+            return []
+        hops = self._next_hops(name, distance)
+        if target in self.hosts and distance[name] == 1:
+            return []
+        text = " ".join(f"nexthop via {port.peer.address} dev {port.device}" for port in hops)
+        return [f"route replace {self.address[target]}/32 src {self.address[name]} {text}"]
