@@ -28,3 +28,10 @@ module: ## the module for the guest's kernel; HOST=1: for the running one, in bu
 else
 module: $(B)/kmod/canary.ko
 endif
+
+# Tests run in the guest: tools are static where that is quicker to load there.
+KMOD_TOOLS := $(patsubst %,$(B)/selftests/kmod/%,worker api)
+
+$(B)/selftests/kmod/%: selftests/kmod/%.c $(wildcard selftests/kmod/*.h kmod/uapi/linux/*.h) | $(B)/.setup
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -static -o $@ $< -lpthread
