@@ -177,6 +177,8 @@ int canary_connect(struct socket *sock, struct sockaddr *addr, int len, int flag
 	case SS_CONNECTING:
 		if (!timeo && canary_connect_state(comm) == CNR_JOINING)
 			err = -EALREADY;
+		else if (READ_ONCE(comm->connected) && canary_connect_state(comm) == CNR_FAILED)
+			err = -EISCONN;
 		break;
 	default:
 		err = -EISCONN;
