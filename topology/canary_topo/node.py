@@ -28,7 +28,7 @@ QUIET_SYSCTLS = {"net/ipv6/conf/all/disable_ipv6": 1,
                  "net/ipv6/conf/default/disable_ipv6": 1}
 
 
-class SwitchError(Exception):
+class SwitchError(RuntimeError):
     """A switch did not start, or did not answer."""
 
 

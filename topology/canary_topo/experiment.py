@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Experiments: a testbed, faults on its links, a job on its hosts, and what
+all of them counted."""
+import json
+import os
+import random
+import subprocess
+import time
+
+from . import system
+from .jobs import Rank
+from .net import CanaryNet
+from .node import CANARY
+
+FIRST_PORT = 22600
+
+
+def choose_switches(text, names):
+    """all, none, half (every other), or names with commas -> names"""
+    if text == "all":
+        return list(names)
+    if text == "none":
+        return []
+    if text == "half":
+        return list(names)[::2]
+    chosen = text.split(",")
+    for name in chosen:
+        if name not in names:
+            raise ValueError(f"--switches: no switch '{name}': there are {', '.join(names)}")
+    return chosen
+
+
+def choose_engines(text, hosts):
+    """auto, kernel, user, or kernel:N (the first N hosts, user on the others)
+    -> one a host"""
+    name, _, number = text.partition(":")
+    if name not in ("auto", "kernel", "user") or (number and not number.isdigit()):
+        raise ValueError(f"--engine: '{text}' is none of auto, kernel, user, kernel:N, user:N")
+    if not number:
+        return [name] * hosts
+    other = {"kernel": "user", "user": "kernel"}.get(name, "user")
+    return [name if i < int(number) else other for i in range(hosts)]
+
+
+def fault_options(text):
+    """drop=1%,delay=5ms -> options of `canary fault add`"""
+    options = []
+    for item in text.split(","):
+        name, equals, value = item.partition("=")
+        if not equals or name not in ("drop", "duplicate", "reorder", "delay", "corrupt",
+                                      "burst", "hold", "seed"):
+            raise ValueError(f"--faults: '{item}' is nothing such as drop=1% or delay=5ms~2ms")
+        options += [f"--{name}", value]
+    return options
+
+
+class Testbed:
+    """A running network. Use it with `with`."""
+
+    def __init__(self, topo, switches="all", faults=None, seed=1, **net):
+        names = [name for name in topo.switches()
+                 if topo.nodeInfo(name)["cls"].__name__ == "XdpSwitch"]
+        self.programs = choose_switches(switches, names)
+        self.faults = fault_options(faults) if faults else None
+        self.seed = seed
+        self.net = CanaryNet(topo, program=self.programs, **net)
+
+    def __enter__(self):
+        try:
+            self.net.start()
+            if self.faults:
+                self._add_faults()
+        except BaseException:
+            self.net.stop()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.net.stop()
+
+    def _add_faults(self):
+        for number, (node, device) in enumerate(self.net.ports()):
+            seeded = [] if "--seed" in self.faults else ["--seed", self.seed * 1000 + number]
+            command = [CANARY, "fault", "add", device, "--only-canary", *self.faults, *seeded]
+            with system.namespace(node.pid):
+                done = subprocess.run([str(word) for word in command], capture_output=True,
+                                      text=True, check=False)
+            if done.returncode:
+                raise RuntimeError(f"{node.name}: {done.stderr.strip()}")
+
+    def fault_counters(self):
+        """Sums over all links; None without faults."""
+        if not self.faults:
+            return None
+        total = {}
+        for node, device in self.net.ports():
+            with system.namespace(node.pid):
+                done = subprocess.run([CANARY, "fault", "show", device, "-j"],
+                                      capture_output=True, text=True, check=True)
+            for injector in json.loads(done.stdout):
+                for name, value in injector["counters"].items():
+                    total[name] = total.get(name, 0) + value
+        return total
+
+    def switch_states(self):
+        """What `canary switch show` says of each; None where none runs."""
+        return {switch.name: switch.show() for switch in self.net.switches}
+
+
+def place(net, hosts=None, per_host=1, engine="auto"):
+    """Ranks on the first HOSTS hosts, PER_HOST on each."""
+    chosen = net.hosts[:hosts] if hosts else net.hosts
+    if hosts and hosts > len(net.hosts):
+        raise ValueError(f"--hosts: there are {len(net.hosts)}")
+    engines = choose_engines(engine, len(chosen))
+    return [Rank(i * per_host + j, host, FIRST_PORT + j, engines[i])
+            for i, host in enumerate(chosen) for j in range(per_host)]
+
+
+def _run_ranks(job, ranks, comm, patience):
+    """Starts all, waits for all; who is late is ended."""
+    begin = time.monotonic()
+    for rank in ranks:
+        with open(job.path(rank, "stdout"), "wb") as out, open(job.path(rank, "stderr"), "wb") as err:
+            rank.process = rank.host.start_process(job.command(rank, comm), stdout=out,
+                                                   stderr=err, cwd=job.work)
+    late = False
+    for rank in ranks:
+        try:
+            rank.process.wait(max(0.1, begin + patience - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            late = True
+            system.stop(rank.process, 2)
+        rank.seconds = time.monotonic() - begin
+        rank.status = rank.process.returncode
+        with open(job.path(rank, "stderr"), encoding="utf-8", errors="replace") as file:
+            rank.stderr = file.read()
+        job.collect(rank)
+    return late
+
+
+def difference(before, after):
+    """AFTER minus BEFORE, number by number."""
+    return {name: {key: value - before[name][key] for key, value in counts.items()}
+            for name, counts in after.items()}
+
+
+def counter(output, name):
+    """A counter of a rank's, wherever the program put it."""
+    return output.get("stats", {}).get(name, 0)
+
+
+def run(testbed, job, ranks, patience=120, comm=None):
+    """Runs JOB on RANKS; returns all that is known about it."""
+    comm = comm or random.randrange(1, 1 << 31)
+    os.makedirs(job.work, exist_ok=True)
+    job.prepare(ranks)
+    before = testbed.net.link_bytes()
+    begin = time.monotonic()
+    late = _run_ranks(job, ranks, comm, patience)
+    seconds = time.monotonic() - begin
+    links = difference(before, testbed.net.link_bytes())
+    wrong = job.check()
+    if late:
+        wrong.insert(0, f"not done after {patience} s")
+    led = sum(counter(rank.output, "blocks_led") for rank in ranks)
+    came = sum(counter(rank.output, "contributions_in") for rank in ranks)
+    return {
+        "job": job.name,
+        "members": len(ranks),
+        "right": not wrong,
+        "wrong": wrong,
+        "seconds": round(seconds, 3),
+        "blocks": led,
+        "contributions_per_block": round(came / led, 4) if led else None,
+        "link_packets": sum(link["tx_packets"] for link in links.values()),
+        "link_bytes": sum(link["tx_bytes"] for link in links.values()),
+        "links": links,
+        "switches": testbed.switch_states(),
+        "faults": testbed.fault_counters(),
+        "ranks": [{"rank": rank.number, "host": rank.host.name, "member": rank.member,
+                   "engine": rank.output.get("engine", rank.engine), "status": rank.status,
+                   "seconds": round(rank.seconds, 3), "output": rank.output}
+                  for rank in ranks],
+    }

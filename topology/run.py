@@ -1,0 +1,120 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runs a job on the hosts of a testbed, checks every result, and writes what
+switches, links, faults and ranks counted.
+
+  topology/run.py --topology leaf_spine:2,4,2 allreduce --elements 100000
+  topology/run.py --topology through_router --faults drop=1% digits -- --epochs 3
+  topology/run.py --switches none --rate 100mbit perf -- -b 1M -e 4M
+  topology/run.py --per-host 2 command -- sh -c 'echo {rank} of {members}'
+"""
+import argparse
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from canary_topo import experiment, jobs, system, topology_by_name  # noqa: E402
+from canary_topo.net import parse_rate  # noqa: E402
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--topology", default="leaf_spine:2,4,2",
+        help="star:N, leaf_spine:SPINES,LEAVES,HOSTS, fat_tree:K, through_router:HOSTS, "
+             "behind_router:BEHIND,BESIDE")
+    add("--rate", default="none", help="of all links, such as 100mbit (none: not shaped)")
+    add("--queue", type=int, help="bytes that may wait at each end of a link")
+    add("--mtu", type=int, help="of all links")
+    add("--mode", choices=["fast", "shaped"],
+        help="how switches send (shaped with --rate or --faults, which fast would bypass)")
+    add("--switches", default="all", help="which run the program: all, none, half, or names")
+    add("--switch-timeout", default="1ms", help="how long a switch waits for more")
+    add("--switch-option", action="append", default=[], help="further option of `canary switch run`")
+    add("--faults", help="on both ends of all links: drop=1%%,duplicate=1%%,reorder=1%%,"
+                         "delay=5ms~2ms,corrupt=0.1%%,burst=3,seed=7")
+    add("--seed", type=int, default=1, help="of data and faults")
+    add("--hosts", type=int, help="ranks are on so many hosts only")
+    add("--per-host", type=int, default=1, help="ranks on each host, at most 64")
+    add("--engine", default="auto", help="auto, kernel, user, or kernel:N: the first N hosts only")
+    add("--patience", type=float, default=120, help="seconds until the job is given up")
+    add("--json", help="file for the result (default: standard output says the main points)")
+    add("--work", help="directory for the job's files, kept (default: a temporary one)")
+    add("--elements", type=int, default=20000, help="allreduce: of the vector")
+    add("job", choices=["allreduce", "perf", "digits", "command"])
+    add("options", nargs="*", help="after --: further options of the job, or the command")
+    args = parser.parse_args(argv)
+    if not 1 <= args.per_host <= 64:
+        parser.error("--per-host: 1 to 64")
+    return args
+
+
+def make_job(args, work):
+    if args.job == "allreduce":
+        return jobs.AllreduceJob(work, args.options, args.elements, args.seed)
+    if args.job == "perf":
+        return jobs.PerfJob(work, args.options)
+    if args.job == "digits":
+        return jobs.DigitsJob(work, training=args.options)
+    if not args.options:
+        raise ValueError("command: which?")
+    return jobs.CommandJob(work, words=args.options)
+
+
+def experiment_of(args, work):
+    topo = topology_by_name(args.topology)
+    rate = parse_rate(args.rate)
+    job = make_job(args, work)
+    with experiment.Testbed(topo, switches=args.switches, faults=args.faults, seed=args.seed,
+                            rate=rate, queue=args.queue, mtu=args.mtu,
+                            mode=args.mode or ("shaped" if rate or args.faults else "fast"),
+                            timeout=args.switch_timeout, switch_options=args.switch_option,
+                            logs=work) as testbed:
+        ranks = experiment.place(testbed.net, args.hosts, args.per_host, args.engine)
+        result = experiment.run(testbed, job, ranks, args.patience)
+    result["arguments"] = {name: value for name, value in vars(args).items() if value is not None}
+    return result
+
+
+def tell(result):
+    print(f"{result['job']}: {result['members']} ranks, {result['seconds']} s: "
+          f"{'right' if result['right'] else 'WRONG'}")
+    for line in result["wrong"]:
+        print(f"  {line}")
+    print(f"  contributions per block {result['contributions_per_block']}, "
+          f"links carried {result['link_packets']} packets, {result['link_bytes']} bytes")
+    if result["faults"]:
+        print(f"  faults: {', '.join(f'{k} {v}' for k, v in result['faults'].items() if v)}")
+
+
+def main(argv=None):
+    args = parse(argv)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    signal.signal(signal.SIGHUP, lambda *_: sys.exit(129))
+    system.sweep()
+    work = args.work or tempfile.mkdtemp(prefix=system.testbed_name() + ".")
+    os.makedirs(work, exist_ok=True)
+    try:
+        result = experiment_of(args, work)
+    except (ValueError, RuntimeError, OSError) as error:
+        print(f"run.py: {error}", file=sys.stderr)
+        return 2
+    finally:
+        if not args.work:
+            shutil.rmtree(work, ignore_errors=True)
+    tell(result)
+    if args.json:
+        with open(args.json, "w", encoding="utf-8") as file:
+            json.dump(result, file, indent=1)
+            file.write("\n")
+    return 0 if result["right"] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
