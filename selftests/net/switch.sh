@@ -280,6 +280,12 @@ htb_sent()
 	ns_exec sw tc -j -s qdisc show dev s4 | jq '.[] | select(.kind == "htb") | .packets'
 }
 
+# few_more GOT EXPECTED: a neighbour may be asked for meanwhile
+few_more()
+{
+	[ "$1" -ge "$2" ] && [ "$1" -le $(($2 + 5)) ]
+}
+
 # 32 full packets at 2 Mbit/s take 0.19 s
 test_shaping()
 {
@@ -292,16 +298,16 @@ test_shaping()
 	traffic h1 h2 h3 h4 -- --elements 352 --blocks 32 --one-way
 	traffic_is "shaped: a 2 Mbit/s port takes its time" \
 		'.exact and .arrived == 1 and .spread > 0.17'
-	tap_is "shaped: every packet through the qdisc" $(($(htb_sent) - before)) 32
+	tap_check "shaped: every packet through the qdisc" few_more $(($(htb_sent) - before)) 32
 	traffic h1 h2 h3 h4 -- --elements 352 --blocks 16 --one-way --silent 0
 	traffic_is "shaped: frames of the clock, too" '.exact and .arrived == 1'
-	tap_is "shaped: all of them through the qdisc" $(($(htb_sent) - before)) 48
+	tap_check "shaped: all of them through the qdisc" few_more $(($(htb_sent) - before)) 48
 	stop
 	start_late --mode fast
 	before=$(htb_sent)
 	traffic h1 h2 h3 h4 -- --elements 352 --blocks 32 --one-way
 	traffic_is "fast: right on such a port, too" '.exact and .arrived == 1'
-	tap_is "fast: not through the qdisc" $(($(htb_sent) - before)) 0
+	tap_check "fast: not through the qdisc" few_more $(($(htb_sent) - before)) 0
 	stop
 	ns_exec sw tc qdisc del dev s4 root
 }

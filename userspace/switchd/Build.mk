@@ -2,7 +2,6 @@
 # The switch daemon, as a library for the tool.
 
 SWITCHD_OBJS := $(patsubst %.c,$(B)/%.o,$(wildcard userspace/switchd/*.c))
-SWITCHD_LIBS := -lbpf -lmnl -lpthread
 
 $(B)/userspace/switchd/dataplane.o: CPPFLAGS += -I$(B)/bpf
 $(B)/userspace/switchd/dataplane.o: $(B)/bpf/canary_switch.skel.h
@@ -12,9 +11,7 @@ $(B)/lib/libswitchd.a: $(SWITCHD_OBJS)
 	rm -f $@
 	$(AR) rcs $@ $^
 
-ifneq ($(wildcard bpf/Build.mk),)
 all:: $(B)/lib/libswitchd.a
-endif
 
 TESTS += switch
 

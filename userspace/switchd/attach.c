@@ -49,7 +49,7 @@ int port_refuse_taken(struct switchd *sw, const struct port *port)
 		return 0;
 	program_name(id, name, sizeof(name));
 	if (!strcmp(name, XDP_PROGRAM))
-		sw_error(sw, "port %s belongs to another canary switch that is running (program %u)",
+		sw_error(sw, "port %s belongs to another canary switch that runs (program %u)",
 			 port->option->name, id);
 	else
 		sw_error(sw, "port %s has an XDP program of somebody else: %s (program %u)",
@@ -109,7 +109,7 @@ static int tc_leftover(struct switchd *sw, const struct port *port)
 			continue;
 		program_name(id, name, sizeof(name));
 		if (strcmp(name, TC_PROGRAM)) {
-			sw_error(sw, "port %s: a tc filter of somebody else (%s) has priority %d handle %#x",
+			sw_error(sw, "port %s: %s, not ours, is tc filter priority %d handle %#x",
 				 port->option->name, name, TC_PRIORITY, handles[i]);
 			return -EBUSY;
 		}

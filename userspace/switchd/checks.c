@@ -94,7 +94,7 @@ int check_address(struct switchd *sw)
 		return -EADDRNOTAVAIL;
 	}
 	if (!s.found.s_addr) {
-		sw_error(sw, "lo has no global /32 address (ip addr add A.B.C.D/32 dev lo), and no --address is given");
+		sw_error(sw, "lo has no global /32 address (ip addr add A.B.C.D/32 dev lo), no --address");
 		return -EADDRNOTAVAIL;
 	}
 	sw->address = s.found;

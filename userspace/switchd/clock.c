@@ -25,7 +25,7 @@
 #define BURST		256	/* frames between two looks at the stop flag */
 #define LOOK_AHEAD	64	/* queue entries examined for one that is still collecting */
 #define STUCK_NS	200000	/* the head does not move: somebody holds the lock */
-#define NAP_NS		(NS_PER_S / 10)	/* longest sleep: what stopping may take */
+#define NAP_NS		(NS_PER_S / 10)	/* longest sleep; also after an error */
 #define RT_PRIORITY	10
 
 /* Large enough for the largest block; the program writes headers and cuts the frame */
@@ -54,6 +54,18 @@ static bool stopping(struct clock *c)
 static const struct csw_queue_entry *entry(const struct dataplane *dp, uint32_t i)
 {
 	return &dp->queue[i & (dp->queue_len - 1)];
+}
+
+/* Called by the main thread now and then */
+void clock_tick(struct switchd *sw)
+{
+	uint64_t errors = __atomic_load_n(&sw->clock.errors, __ATOMIC_RELAXED);
+
+	if (errors != sw->clock.errors_told)
+		sw_warn(sw, "the clock could not emit, %llu times: %s",
+			(unsigned long long)(errors - sw->clock.errors_told),
+			strerror(-__atomic_load_n(&sw->clock.last_error, __ATOMIC_RELAXED)));
+	sw->clock.errors_told = errors;
 }
 
 /* One live frame through canary_flush */
@@ -95,7 +107,9 @@ static uint64_t emit(struct switchd *sw)
 		now = sw_now();
 		if (entry(dp, head)->deadline > now)
 			return entry(dp, head)->deadline;
-		if (flush_one(sw) || load(&dp->queue_ctl->head) == head)
+		if (flush_one(sw))
+			return now + NAP_NS;
+		if (load(&dp->queue_ctl->head) == head)
 			return now + STUCK_NS;
 	}
 	return 0;

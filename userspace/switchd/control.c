@@ -73,7 +73,7 @@ static void answer(struct switchd *sw, int fd, const char *request)
 	if (!strcmp(request, "json\n"))
 		switch_report_json(sw, out);
 	else if (!strcmp(request, "text\n"))
-		report_text(sw, out);
+		switch_report_text(sw, out);
 	else
 		fprintf(out, "unknown request\n");
 	if (!fclose(out)) {

@@ -185,10 +185,12 @@ struct clock {
 	uint64_t frames;		/* atomic; runs of the flush program */
 	uint64_t errors;		/* atomic; of BPF_PROG_RUN */
 	int last_error;			/* atomic */
+	uint64_t errors_told;		/* of the main thread */
 };
 
 int clock_start(struct switchd *sw);
 void clock_stop(struct switchd *sw);
+void clock_tick(struct switchd *sw);
 void clock_choose_ingress(struct switchd *sw);
 
 /* counters.c */
@@ -223,7 +225,7 @@ void control_tick(struct switchd *sw);
 void control_close(struct switchd *sw);
 
 /* report.c: the state of the switch for people and for programs */
-void report_text(struct switchd *sw, FILE *out);
+void switch_report_text(struct switchd *sw, FILE *out);
 void switch_report_json(struct switchd *sw, FILE *out);
 
 uint64_t sw_now(void);

@@ -42,6 +42,7 @@ static int open_loop(struct switchd *sw)
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	sw->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -116,15 +117,12 @@ static void hear(struct switchd *sw)
 
 	for (;;) {
 		n = mnl_socket_recvfrom(sw->rtnl.hear, buf, sizeof(buf));
-		if (n > 0) {
+		if (n > 0)
 			mnl_cb_run(buf, n, 0, 0, heard, sw);
-		} else if (n < 0 && (errno == ENOBUFS || errno == ENOSPC)) {
+		else if (n < 0 && errno == ENOBUFS)
 			resync(sw);
-		} else if (n < 0 && errno == EINTR) {
-			continue;
-		} else {
+		else if (n == 0 || errno != EINTR)
 			break;
-		}
 	}
 }
 
@@ -160,6 +158,7 @@ static void tick(struct switchd *sw)
 	drain(sw->tick_fd);
 	neigh_tick(sw);
 	control_tick(sw);
+	clock_tick(sw);
 	if (++sw->ticks == PEER_CHECK_TICK)
 		ports_check_peers(sw);
 }

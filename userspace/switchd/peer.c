@@ -201,8 +201,7 @@ void ports_check_peers(struct switchd *sw)
 		else
 			port->peer = link.xdp ? PEER_OK : has_gro(sw, port, link.name);
 		if (port->peer == PEER_DEAF)
-			sw_warn(sw, "port %s is fast, but the other end of its veth drops what comes that way: "
-				"switch GRO on there (ethtool -K %s gro on), or use mode shaped",
+			sw_warn(sw, "port %s is fast, but its veth peer loses such frames (there: ethtool -K %s gro on)",
 				port->option->name, link.name);
 	}
 }

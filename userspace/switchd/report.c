@@ -85,7 +85,7 @@ static void text_port(const struct port *port, FILE *out)
 		port->peer == PEER_DEAF ? "peer drops redirected frames" : "");
 }
 
-void report_text(struct switchd *sw, FILE *out)
+void switch_report_text(struct switchd *sw, FILE *out)
 {
 	const struct clock *clock = &sw->clock;
 	struct usage u = usage(sw);
@@ -166,11 +166,12 @@ static void json_state(struct switchd *sw, FILE *out)
 	fprintf(out, ",\"queue_depth\":%u,\"routes\":%zu,\"route_dumps\":%llu,\"neighbours\":%u",
 		u.queue, sw->routes.n, (unsigned long long)sw->routes.syncs,
 		sw->neighbours.in_map);
-	fprintf(out, ",\"clock\":{\"mode\":\"%s\",\"wakeups\":%llu,\"frames\":%llu,\"errors\":%llu,\"last_error\":",
+	fprintf(out, ",\"clock\":{\"mode\":\"%s\",\"wakeups\":%llu,\"frames\":%llu,\"errors\":%llu",
 		clock_name(sw->opt->clock),
 		(unsigned long long)atomic_read(&sw->clock.wakeups),
 		(unsigned long long)atomic_read(&sw->clock.frames),
 		(unsigned long long)atomic_read(&sw->clock.errors));
+	fprintf(out, ",\"last_error\":");
 	json_string(out, strerror(-__atomic_load_n(&sw->clock.last_error, __ATOMIC_RELAXED)));
 	fputc('}', out);
 }

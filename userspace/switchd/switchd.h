@@ -65,7 +65,7 @@ int switchd_option_children(struct switchd_options *o, const char *text, char *e
 /* What no single option can know: are there ports, is the lifetime longer than the timeout */
 int switchd_options_check(struct switchd_options *o, char *err, size_t len);
 
-/* Run until SIGTERM or SIGINT. Return the exit status of the process. */
+/* Run until SIGTERM, SIGINT or SIGHUP. Return the exit status of the process. */
 int switchd_run(const struct switchd_options *o);
 
 /* Print the switch @name, or all of this machine if it is NULL. Return the exit status. */
