@@ -1,16 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# initrd.sh DIRECTORY [MODULES]: prints the path of an initrd that mounts the
-# machine's own root file system in the guest and goes on there; made in
-# DIRECTORY unless one of the same content is there. MODULES is the directory
-# of the kernel's modules; without it everything must be built in.
+# initrd.sh DIRECTORY [MODULES [MODULE...]]: prints the path of an initrd that
+# mounts the machine's own root file system in the guest and goes on there; made
+# in DIRECTORY unless one of the same content is there. MODULES is the directory
+# of the kernel's modules; without it everything must be built in. The MODULEs
+# are files that are loaded after those.
 
 set -euo pipefail
 
 HERE=$(cd "$(dirname "$0")" && pwd)
 DIR=${1:?directory}
 MODULES=${2:-}
+FURTHER=("${@:3}")
 NEEDED=(virtio_pci virtio_console 9pnet_virtio 9p overlay)
 BUSYBOX=/bin/busybox
 
@@ -31,7 +33,9 @@ if [ -n "$MODULES" ] && [ "${#files[@]}" -eq 0 ]; then
 	echo "initrd: no modules in $MODULES" >&2
 	exit 1
 fi
-sum=$(cat "$HERE/initrd-init" "$HERE/initrd.sh" "$BUSYBOX" "${files[@]}" | sha256sum | cut -c 1-16)
+files+=("${FURTHER[@]}")
+sum=$(cat "$HERE/initrd-init" "$HERE/initrd.sh" "$BUSYBOX" "${files[@]}" |
+	sha256sum | cut -c 1-16)
 initrd=$DIR/initrd-$sum.cpio
 if [ ! -r "$initrd" ]; then
 	tree=$(mktemp -d "$DIR/initrd.XXXXXX")

@@ -169,6 +169,26 @@ make_run()
 	} >"$RUN/command"
 }
 
+# build_wait: sets WAIT to the module that keeps a counting clock from jumping
+# (see there), for the kernel that set-up chose.
+build_wait()
+{
+	local dir=$GUEST/wait-$GUEST_KVER
+
+	WAIT=$dir/vm_wait.ko
+	[ ! "$WAIT" -nt "$HERE/vm_wait.c" ] || return 0
+	mkdir -p "$dir"
+	(
+		flock 8
+		[ ! "$WAIT" -nt "$HERE/vm_wait.c" ] || exit 0
+		cp "$HERE/vm_wait.c" "$dir/"
+		echo "obj-m := vm_wait.o" >"$dir/Kbuild"
+		make -C "$GUEST_KDIR" M="$dir" modules >"$dir/log" 2>&1 && exit 0
+		sed 's/^/vm: | /' "$dir/log" >&2
+		exit 1
+	) 8>"$dir/lock" || die "cannot make vm_wait.ko"
+}
+
 # start: qemu in the background, its pid in QEMU. It does not outlive this
 # script, nor the timeout, whatever happens to either.
 start()
@@ -177,7 +197,7 @@ start()
 	local cmdline="console=ttyS0 loglevel=5 panic=-1 mitigations=off tsc=reliable"
 
 	cmdline+=" random.trust_cpu=on rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60"
-	initrd=$("$HERE/initrd.sh" "$GUEST" "$MODULES") || die "cannot make the initrd"
+	initrd=$("$HERE/initrd.sh" "$GUEST" "$MODULES" ${WAIT:+"$WAIT"}) || die "cannot make the initrd"
 	share=security_model=none,multidevs=remap
 	args=(-M q35 -cpu "$CPU" -smp "$SMP" -m "$MEM"
 		-nodefaults -no-user-config -no-reboot -display none -monitor none
@@ -265,6 +285,12 @@ parse "$@"
 [ "$(id -u)" -eq 0 ] || die "needs root: the guest reads all of the machine's files"
 command -v qemu-system-x86_64 >/dev/null || die "needs qemu-system-x86 (tools/setup/setup.sh packages)"
 choose_kernel
+WAIT=
+if [ -n "$ICOUNT" ] && [ "$KERNEL" = "${GUEST_VMLINUX:-}" ]; then
+	build_wait
+elif [ -n "$ICOUNT" ]; then
+	echo "vm: no vm_wait.ko for this kernel: opening a file takes long" >&2
+fi
 trap cleanup EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP

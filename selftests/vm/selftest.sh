@@ -131,8 +131,19 @@ tap_diag "a round trip takes $first and $second ns"
 tap_check "timings repeat within 1 %" within "${first:-0}" "${second:-0}"
 
 start smp2 --smp2 --mem 1G -- nproc
+# shellcheck disable=SC2016 # for the guest's shell
+start files --icount -- bash -c '
+	start=${EPOCHREALTIME/./}
+	for i in {1..50}; do
+		read -r line </etc/passwd
+	done
+	sleep 100
+	echo $((${EPOCHREALTIME/./} - start - 100000000))'
 start usage --timeout never -- true
 wait
+took=$(cat "$TAP_TMP/files.out")
+tap_diag "50 times opening a file takes $took us, then sleeping 100 s no time"
+tap_check "the clock does not jump while files are read" test "${took:-1000000}" -lt 250000
 tap_is "two processors" "$(cat "$TAP_TMP/smp2.out")" 2
 ended "wrong usage" usage 125
 
