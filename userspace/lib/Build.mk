@@ -38,3 +38,24 @@ install-lib: $(B)/lib/libcanary.so $(B)/lib/libcanary.a $(B)/lib/libcanary.pc
 	install -m 644 userspace/include/canary.h $(DESTDIR)$(PREFIX)/include/
 	install -m 644 kmod/uapi/linux/canary.h kmod/uapi/linux/canary_wire.h \
 		$(DESTDIR)$(PREFIX)/include/linux/
+
+# Tests: with sanitizers, and the engine with that for threads as well
+TESTS += user
+
+USER_TESTS := siphash params socket engine
+USER_TEST_SRC := $(LIBCANARY_SRC)
+USER_TEST_DEP := $(wildcard userspace/lib/*.h userspace/include/*.h kmod/core/*.h kmod/uapi/linux/*.h selftests/user/*.h) selftests/tap.h
+USER_TEST_BIN := $(USER_TESTS:%=$(B)/selftests/user/%_test) $(B)/selftests/user/engine_tsan
+
+$(B)/selftests/user/%_test: selftests/user/%_test.c $(USER_TEST_SRC) $(USER_TEST_DEP) | $(B)/.setup
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined \
+		-o $@ $< $(USER_TEST_SRC) -pthread
+
+$(B)/selftests/user/engine_tsan: selftests/user/engine_test.c $(USER_TEST_SRC) $(USER_TEST_DEP) | $(B)/.setup
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -O1 -fsanitize=thread -o $@ $< $(USER_TEST_SRC) -pthread
+
+.PHONY: test-user
+test-user: $(USER_TEST_BIN) $(B)/bin/canary $(B)/bin/digits $(B)/data/digits.csv.gz ## library, user engine, tool, digits between namespaces
+	@bad=0; for t in $(USER_TEST_BIN) selftests/user/user.sh; do $$t || bad=1; done; exit $$bad

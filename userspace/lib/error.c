@@ -11,7 +11,7 @@
 #include <time.h>
 #include "lib.h"
 
-#define ERRMSG_RANKS	16	/* ranks that a message lists */
+#define ERRMSG_RANKS	64	/* ranks that a message lists, at most */
 
 static __thread char errmsg[512];
 
@@ -66,31 +66,32 @@ void lib_rank_list(char *text, size_t len, const u16 *ranks, u32 known, u32 n)
 
 int lib_comm_error(struct canary *c, int error)
 {
-	u16 ranks[ERRMSG_RANKS * 4];
-	const char *s;
-	char list[160];
+	u16 ranks[ERRMSG_RANKS];
+	char list[160], who[180];
+	bool one;
 	u32 n, why = 0;
 
 	n = c->ops->missing(c->engine, ranks, ARRAY_SIZE(ranks));
 	c->ops->failure(c->engine, &why);
 	lib_rank_list(list, sizeof(list), ranks, min_t(u32, n, ARRAY_SIZE(ranks)), n);
-	s = n == 1 ? "" : "s";
-	if (error == -ETIMEDOUT && n)
-		return lib_error(error, "rendezvous is not complete: rank%s %s of %u missing",
-				 s, list, c->params.members);
-	switch (n ? why : CANARY_ABORT_NONE) {
+	one = n <= 1;
+	snprintf(who, sizeof(who), n ? "rank%s %s" : "%sa rank%s", one ? "" : "s",
+		 n ? list : "");
+	switch (why) {
 	case CANARY_ABORT_DEAD:
-		return lib_error(error, "rank%s %s answer%s nothing and count%s as dead", s, list,
-				 n == 1 ? "s" : "", n == 1 ? "s" : "");
+		return lib_error(error, "%s answer%s nothing and count%s as dead", who,
+				 one ? "s" : "", one ? "s" : "");
 	case CANARY_ABORT_LEFT:
-		return lib_error(error, "rank%s %s left the communicator", s, list);
+		return lib_error(error, "%s left the communicator", who);
 	case CANARY_ABORT_MISMATCH:
-		return lib_error(error, "rank%s %s run%s another operation or length", s, list,
-				 n == 1 ? "s" : "");
+		return lib_error(error, "%s run%s another operation or length", who,
+				 one ? "s" : "");
 	case CANARY_ABORT_CLOSED:
-		return lib_error(error, "rank%s %s closed the communicator during an operation",
-				 s, list);
+		return lib_error(error, "%s closed the communicator during an operation", who);
 	}
+	if (error == -ETIMEDOUT && n)
+		return lib_error(error, "rendezvous is not complete: %s of %u %s missing", who,
+				 c->params.members, one ? "is" : "are");
 	if (error == -ETIMEDOUT)
 		return lib_error(error, "timed out");
 	return lib_error(error, "communicator %u: %s", c->params.comm, strerror(-error));

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The user engine's batches: nothing that the socket refuses is lost without being counted. */
+#include <arpa/inet.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "userspace/lib/user.h"
+#include "selftests/tap.h"
+#include "own_net.h"
+
+#define PAYLOAD		1400
+#define SLOW		"tc qdisc add dev lo root tbf rate 20mbit burst 4000 limit 1000000"
+
+static struct user_out out;
+static struct user_in in;
+
+static int udp(u16 port)
+{
+	struct sockaddr_in sin = {
+		.sin_family = AF_INET,
+		.sin_port = htons(port),
+		.sin_addr.s_addr = inet_addr("127.0.0.1"),
+	};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+	int size = 1 << 20, pmtu = IP_PMTUDISC_DO;
+
+	if (bind(fd, (struct sockaddr *)&sin, sizeof(sin)))
+		perror("bind");
+	setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size));
+	setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &pmtu, sizeof(pmtu));
+	return fd;
+}
+
+static void add(u32 number, const char *addr)
+{
+	static u8 payload[PAYLOAD];
+	struct cnr_out packet = {
+		.hdr = { .version = CANARY_VERSION, .block = htonl(number) },
+		.addr = inet_addr(addr),
+		.port = htons(22601),
+		.len = sizeof(payload),
+		.payload = payload,
+	};
+
+	user_out_add(&out, &packet);
+}
+
+static u64 total(const u64 *drop)
+{
+	u64 sum = 0;
+	int i;
+
+	for (i = 0; i < CANARY_DROPS; i++)
+		sum += drop[i];
+	return sum;
+}
+
+/* A slow link and a short send buffer: the rest waits, in order. */
+static void test_full(int from, int to)
+{
+	struct pollfd pfd = { .fd = from, .events = POLLOUT }, there = { .fd = to, .events = POLLIN };
+	u64 drop[CANARY_DROPS] = { 0 };
+	int size = 8000, full = 0, i, n, got = 0, wrong = 0;
+
+	if (system(SLOW)) {
+		tap_skip("a socket that is full", "no tc-tbf");
+		return;
+	}
+	setsockopt(from, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	for (i = 0; i < USER_BATCH; i++)
+		add(i, "127.0.0.1");
+	while (user_out_flush(&out, from, drop) == USER_FULL) {
+		full++;
+		wrong += poll(&pfd, 1, 2000) != 1;
+		if (wrong)
+			break;
+	}
+	while (got < USER_BATCH && poll(&there, 1, 500) == 1) {
+		n = user_in_receive(&in, to);
+		for (i = 0; i < n; i++, got++) {
+			const struct canary_hdr *h = (const void *)in.data[i];
+
+			wrong += ntohl(h->block) != (u32)got;
+			wrong += in.msg[i].msg_len != sizeof(*h) + PAYLOAD;
+			wrong += in.addr[i].sin_port != htons(22600);
+		}
+	}
+	tap(full > 0 && got == USER_BATCH && !wrong && !total(drop),
+	    "a socket that is full %d times: %d of %d packets, %llu dropped", full, got, USER_BATCH,
+	    (unsigned long long)total(drop));
+	tap(!out.n && !out.first, "the batch is empty again");
+	tap(!system("tc qdisc del dev lo root"), "the link is fast again");
+}
+
+/* What cannot be sent is counted by reason, and does not hold up the others. */
+static void test_refused(int from, int to)
+{
+	u64 drop[CANARY_DROPS] = { 0 };
+	int n;
+
+	add(1, "127.0.0.1");
+	add(2, "192.0.2.1");
+	add(3, "127.0.0.1");
+	tap(user_out_flush(&out, from, drop) == USER_SENT, "two that can be sent, one without route");
+	usleep(10000);
+	n = user_in_receive(&in, to);
+	tap(n == 2 && drop[CANARY_DROP_NOROUTE] == 1 && total(drop) == 1, "%d arrived, %llu no-route",
+	    n, (unsigned long long)drop[CANARY_DROP_NOROUTE]);
+	if (system("ip link set lo mtu 1000")) {
+		tap_skip("a packet larger than the MTU", "no ip");
+		return;
+	}
+	add(4, "127.0.0.1");
+	tap(user_out_flush(&out, from, drop) == USER_SENT && drop[CANARY_DROP_MTU] == 1 &&
+	    total(drop) == 2, "a packet larger than the MTU is counted");
+	shutdown(from, SHUT_WR);
+	close(from);
+	add(5, "127.0.0.1");
+	tap(user_out_flush(&out, from, drop) == USER_SENT && drop[CANARY_DROP_XMIT] == 1 &&
+	    total(drop) == 3, "any other refusal is counted");
+}
+
+int main(void)
+{
+	int from, to;
+
+	if (!own_net()) {
+		tap_skip("everything", "may not make a network namespace");
+		tap_done("user/socket");
+		return 4;
+	}
+	user_out_init(&out);
+	user_in_init(&in);
+	from = udp(22600);
+	to = udp(22601);
+	test_full(from, to);
+	test_refused(from, to);
+	return tap_done("user/socket");
+}

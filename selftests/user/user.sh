@@ -1,0 +1,490 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# The tool, the library and the user engine between network namespaces behind a plain router:
+# results, errors, what is shown. No switch takes part.
+#
+#	CANARY, DIGITS and DATA name the programs and the handwritten digits.
+
+# Variables in single quotes are jq's; options of a rank are words.
+# shellcheck disable=SC2016,SC2046
+
+. "$(dirname "$0")/../lib.sh"
+
+CANARY=${CANARY:-$TAP_TOP/build/bin/canary}
+DIGITS=${DIGITS:-$TAP_TOP/build/bin/digits}
+DATA=${DATA:-$TAP_TOP/build/data/digits.csv.gz}
+VECTOR=$TAP_TOP/selftests/user/vector.py
+HOSTS=4
+COMM=0
+
+tap_start user/user
+need_root
+need_program jq nsenter ip setpriv /usr/bin/python3
+[ -x "$CANARY" ] || tap_skip_all "no $CANARY"
+tmp_dir
+cd "$TAP_TMP" || exit 1
+
+# Host i has 10.77.i.2 and reaches the others through the router.
+network()
+{
+	local i
+
+	ns_add router
+	ns_exec router sysctl -qw net.ipv4.ip_forward=1
+	for ((i = 0; i < HOSTS; i++)); do
+		ns_add "h$i"
+		ns_link "h$i" eth0 "10.77.$i.2/24" router "p$i" "10.77.$i.1/24" || return 1
+		ns_ip "h$i" route add default via "10.77.$i.1"
+	done
+}
+
+# A communicator that no earlier test had, in subshells too.
+new_comm()
+{
+	COMM=$((RANDOM << 15 | RANDOM))
+}
+
+# on RANK COMMAND...: rank r runs on host r mod HOSTS
+on()
+{
+	local rank=$1
+
+	shift
+	ns_exec "h$((rank % HOSTS))" timeout 60 "$@"
+}
+
+# Options of rank RANK of MEMBERS.
+as()
+{
+	echo "--comm $COMM --rank $1 --members $2 --root 10.77.0.2"
+}
+
+# ranks MEMBERS COMMAND [ARGUMENTS]: run on all ranks; status, out.R and err.R of each. Words
+# %R become the rank.
+ranks()
+{
+	local members=$1 r pids=() bad=0 args
+
+	shift
+	new_comm
+	for ((r = 0; r < members; r++)); do
+		args=("${@//%R/$r}")
+		on "$r" "${args[@]}" $(as "$r" "$members") > "out.$r" 2> "err.$r" &
+		pids+=("$!")
+	done
+	for ((r = 0; r < members; r++)); do
+		wait "${pids[r]}"
+		echo "$?" > "status.$r"
+		[ "$(cat "status.$r")" -eq 0 ] || bad=1
+	done
+	for ((r = 0; bad && r < members; r++)); do
+		echo "rank $r: status $(cat "status.$r"): $(tail -n 1 "err.$r" | cut -c 1-200)"
+	done
+	return "$bad"
+}
+
+# sums MEMBERS COUNT: all ranks add up, all have the right sum
+sums()
+{
+	local members=$1 count=$2 r
+
+	for ((r = 0; r < members; r++)); do
+		"$VECTOR" make "$r" "$count" > "in.$r"
+	done
+	ranks "$members" "$CANARY" allreduce --in in.%R --out sum.%R -j || return 1
+	for ((r = 0; r < members; r++)); do
+		if [ "$r" -gt 0 ]; then
+			cmp sum.0 "sum.$r" || return 1
+		fi
+		jq -e ".elements == $count and .members == $members and .rank == $r and
+			.engine == \"user\" and (.engine_reason | length) > 5 and
+			.stats.operations == 1 and .stats.drops.mac == 0" "err.$r" || return 1
+	done
+	"$VECTOR" check "$members" "$count" sum.0
+}
+
+test_sums()
+{
+	local members count
+
+	for members in 1 2 3 8 16; do
+		for count in 1 353 10007; do
+			tap_check "$members ranks on up to $HOSTS hosts, $count elements" sums \
+				"$members" "$count"
+		done
+	done
+	tap_check "no elements" sums 3 0
+	tap_is "empty output" "$(stat -c %s sum.0)" 0
+	jq -e '.block_elements == 352' err.1 > /dev/null || sums 2 704 > /dev/null
+	tap_is "352 elements a block at an MTU of 1500" "$(jq .block_elements err.1)" 352
+}
+
+pipes()
+{
+	local r
+
+	for r in 0 1 2; do
+		"$VECTOR" make "$r" 1000 > "in.$r"
+	done
+	new_comm
+	for r in 0 1 2; do
+		on "$r" "$CANARY" allreduce $(as "$r" 3) < "in.$r" > "sum.$r" &
+	done
+	wait
+	"$VECTOR" check 3 1000 sum.2
+}
+
+members_file()
+{
+	local r
+
+	printf '%s\n' "# ranks in any order" "2 10.77.1.2:22663" "0 10.77.0.2:22610" \
+		"1 10.77.1.2" > members
+	new_comm
+	for r in 0 1 2; do
+		"$VECTOR" make "$r" 777 > "in.$r"
+		on "$(((r + 1) / 2))" "$CANARY" allreduce --comm "$COMM" --rank "$r" \
+			--members-file members --in "in.$r" --out "sum.$r" &
+	done
+	wait
+	"$VECTOR" check 3 777 sum.1
+}
+
+two_communicators()
+{
+	local r
+
+	for r in 0 1 2; do
+		"$VECTOR" make "$r" 5000 > "in.$r"
+	done
+	for r in 0 1 2; do
+		on "$r" "$CANARY" allreduce --comm 1 --rank "$r" --members 3 \
+			--root 10.77.0.2:22600 --in "in.$r" --out "sum.a.$r" &
+		on "$r" "$CANARY" allreduce --comm 2 --rank "$((2 - r))" --members 3 \
+			--root 10.77.2.2:22620 --in "in.$((2 - r))" --out "sum.b.$r" &
+	done
+	wait
+	"$VECTOR" check 3 5000 sum.a.1 && "$VECTOR" check 3 5000 sum.b.1
+}
+
+test_ways()
+{
+	tap_check "standard input and output" pipes
+	tap_check "members file, several ranks a host, chosen ports" members_file
+	tap_check "two communicators at the same time" two_communicators
+	for mtu in 9000 1400; do
+		ns_ip h1 link set eth0 mtu "$mtu"
+		ns_ip router link set p1 mtu "$mtu"
+		if [ "$mtu" = 9000 ]; then
+			ns_ip h2 link set eth0 mtu 9000
+			ns_ip h0 link set eth0 mtu 9000
+			ns_ip router link set p0 mtu 9000
+			ns_ip router link set p2 mtu 9000
+		fi
+		tap_check "MTU of $mtu at one host" sums 3 5000
+		tap_diag "$(jq .block_elements err.0) elements a block"
+		[ "$mtu" = 9000 ] || tap_is "the smallest MTU counts" \
+			"$(jq .block_elements err.0)" 327
+	done
+}
+
+# usage TEXT ARGUMENTS...: refused with status 2 and a message that has TEXT
+usage()
+{
+	local text=$1 rc=0
+
+	shift
+	"$CANARY" "$@" < /dev/null > out 2> err || rc=$?
+	if [ "$rc" -eq 2 ] && grep -qF -- "$text" err; then
+		tap_ok "usage: canary $*: $(head -n 1 err)"
+	else
+		tap_not_ok "usage: canary $*" "status $rc: $(head -n 3 err)"
+	fi
+}
+
+test_usage()
+{
+	local a=(allreduce --comm 1 --rank 0 --members 2 --root 10.77.0.2)
+
+	usage "--comm and --rank are needed" allreduce
+	usage "--members" allreduce --comm 1 --rank 0
+	usage "--root is needed" allreduce --comm 1 --rank 0 --members 2
+	usage "0 to 1" allreduce --comm 1 --rank 2 --members 2 --root 10.77.0.2
+	usage "1 to 65535" allreduce --comm 1 --rank 0 --members 65536
+	usage "0 to 4294967295" allreduce --comm 4294967296
+	usage "22600 to 22663" allreduce --root 10.77.0.2:80
+	usage "IPv4" allreduce --root myhost
+	usage "32 hexadecimal" allreduce --key abc
+	usage "auto, kernel, user" allreduce --engine fast
+	usage "power of two" allreduce --window 3
+	usage "0ms to 3600s" allreduce --timeout 30
+	usage "not wanted" "${a[@]}" extra
+	usage "unrecognized option" "${a[@]}" --colour
+	usage "requires an argument" allreduce --comm
+	usage "No such file" allreduce --comm 1 --rank 0 --members-file /nowhere
+	usage "No such file" allreduce --key-file /nowhere
+	usage "usage:" perf
+	usage "usage:" perf broadcast
+	usage "more than maxbytes" perf allreduce -b 8 -e 4
+	usage "2 to 1024" perf allreduce -f 1
+	usage "1 to 1000000" perf allreduce -n 0
+	usage "usage:" comm
+	usage "usage:" comm list
+	usage "usage:" stats extra
+}
+
+# fails TEXT ARGUMENTS...: ends with status 1 and a message that has TEXT, in namespace h0
+fails()
+{
+	local text=$1 rc=0
+
+	shift
+	ns_exec h0 timeout 20 "$@" > out 2> err || rc=$?
+	if [ "$rc" -eq 1 ] && grep -qF -- "$text" err; then
+		tap_ok "$(head -n 1 err)"
+	else
+		tap_not_ok "a message with '$text'" "status $rc: $(head -n 3 err)"
+	fi
+}
+
+test_failures()
+{
+	local alone=(--comm 1 --rank 0 --members 1)
+	local two=(--comm 1 --rank 0 --members 2 --root 10.77.0.2 --timeout 300ms)
+
+	head -c 7 /dev/zero > odd
+	fails "7 bytes" "$CANARY" allreduce "${alone[@]}" --in odd
+	fails "No such file" "$CANARY" allreduce "${alone[@]}" --in /nowhere
+	fails "No such file" "$CANARY" allreduce "${alone[@]}" --in odd --out /nowhere/x
+	fails "kernel's is not there" "$CANARY" allreduce "${alone[@]}" --engine kernel --in /dev/null
+	fails "Cannot assign requested address" "$CANARY" allreduce "${two[@]}" --bind 10.77.0.2 \
+		--root 10.77.0.2 --rank 1 --bind 10.77.3.2 --in /dev/null
+	ns_ip h3 route del default
+	fails "rank 1 of 2 is missing" "$CANARY" allreduce "${two[@]}" --in /dev/null
+	ns_exec h3 "$CANARY" allreduce "${two[@]}" --rank 1 --in /dev/null 2> err
+	tap_is "no route" "$(cat err)" "canary: root: 10.77.0.2:22600: Network is unreachable"
+	ns_ip h3 route add default via 10.77.3.1
+	ns_exec h0 "$CANARY" allreduce "${two[@]}" --members 5 -j --in /dev/null 2> err
+	tap_check "missing ranks in JSON" jq -e \
+		'.errno == "ETIMEDOUT" and .ranks == [1, 2, 3, 4] and (.error | length) > 10' err
+}
+
+# Rank 0 of 3 waits in the background for 1.5 seconds, rank 2 as well, rank 1 with other options.
+stranger()
+{
+	new_comm
+	on 0 "$CANARY" allreduce $(as 0 3) --timeout 1500ms --in /dev/null -j 2> err.0 &
+	on 2 "$CANARY" allreduce $(as 2 3) --timeout 1300ms --in /dev/null -j 2> err.2 &
+	on 1 "$CANARY" allreduce $(as 1 3) --timeout 1300ms --in /dev/null -j "$@" 2> err.1 &
+	sleep 0.8
+	"$CANARY" stats -j > counters
+	wait
+}
+
+test_strangers()
+{
+	local drop
+
+	drop=".user[] | select(.comm == \$c and .rank == 0).stats.drops"
+	stranger --key 000102030405060708090a0b0c0d0e0f
+	tap_is "wrong key: rank 0 misses rank 1" "$(jq -c .ranks err.0)" "[1]"
+	tap_is "wrong key: rank 2 is told" "$(jq -c .ranks err.2)" "[1]"
+	tap_is "wrong key: rank 1 gets no answer" "$(jq -c .ranks err.1)" "[0]"
+	tap_check "wrong key: counted as such" jq -e --argjson c "$COMM" "$drop.mac > 0" counters
+	stranger --members 4
+	tap_is "wrong members: rank 0 misses rank 1" "$(jq -c .ranks err.0)" "[1]"
+	tap_check "wrong members: counted as such" jq -e --argjson c "$COMM" "$drop.members > 0" \
+		counters
+	stranger --comm 0
+	tap_is "wrong communicator: rank 0 misses rank 1" "$(jq -c .ranks err.0)" "[1]"
+	tap_check "wrong communicator: counted as such" jq -e --argjson c "$COMM" \
+		"$drop.communicator > 0" counters
+}
+
+same_key()
+{
+	local r
+
+	printf '%s\n' 00112233445566778899aabbccddeeff > key
+	for r in 0 1 2; do
+		"$VECTOR" make "$r" 2000 > "in.$r"
+	done
+	ranks 3 "$CANARY" allreduce --in in.%R --out sum.%R --key-file key &&
+		"$VECTOR" check 3 2000 sum.1
+}
+
+# Two processes claim rank 1: one of them is let in.
+twice()
+{
+	local r first second
+
+	new_comm
+	for r in 0 1 2; do
+		"$VECTOR" make "$r" 100 > "in.$r"
+	done
+	on 1 "$CANARY" allreduce $(as 1 3) --timeout 4s --in in.1 --out sum.1 2> err.1 & first=$!
+	on 1 "$CANARY" allreduce $(as 1 3) --timeout 4s --in in.1 --out sum.1b 2> err.1b & second=$!
+	on 0 "$CANARY" allreduce $(as 0 3) --timeout 10s --in in.0 --out sum.0 &
+	sleep 0.3
+	on 2 "$CANARY" allreduce $(as 2 3) --timeout 10s --in in.2 --out sum.2 &
+	r=0
+	wait "$first" || r=$((r + 1))
+	wait "$second" || r=$((r + 1))
+	wait
+	"$VECTOR" check 3 100 sum.0 && "$VECTOR" check 3 100 sum.2 && [ "$r" -eq 1 ]
+}
+
+# wait_joined COMM N STATE: N members of it are shown in that state
+wait_joined()
+{
+	wait_for 10 eval "[ \$(\"$CANARY\" comm show -j | jq '[.[] | select(.comm == $1 and
+		.state == \"$3\")] | length') -eq $2 ]"
+}
+
+# A job of 3 ranks that goes on for long; PERF has their pids.
+long_job()
+{
+	local r
+
+	new_comm
+	PERF=()
+	for r in 0 1 2; do
+		bg ns_exec "h$r" "$CANARY" perf allreduce $(as "$r" 3) -b 64K -e 64K -n 1000000 \
+			--dead-after 500ms > "out.$r" 2> "err.$r"
+		PERF+=("$!")
+	done
+	wait_joined "$COMM" 3 connected
+}
+
+test_kill()
+{
+	local r rc dir=/run/canary start
+
+	if long_job; then
+		tap_ok "a job of ${#PERF[@]} ranks runs"
+	else
+		tap_not_ok "a job runs" "$(cat err.0 err.1 err.2)"
+		return
+	fi
+	"$CANARY" comm show > table
+	tap_is "comm show lists its ranks" "$(awk -v c="$COMM" '$1 == c {print $2}' table |
+		sort | tr '\n' ' ')" "0 1 2 "
+	tap_check "comm show -j" jq -e --argjson c "$COMM" --argjson p "${PERF[1]}" \
+		'.[] | select(.comm == $c and .rank == 1) | .engine == "user" and
+		.members == 3 and .pid == $p and .local == "10.77.1.2:22601" and
+		.root == "10.77.0.2:22600" and .epoch > 0 and .elements > 0' \
+		<("$CANARY" comm show -j)
+	tap_check "stats -j" jq -e --argjson c "$COMM" '.kernel == null and
+		([.user[] | select(.comm == $c and .stats.blocks_done > 0)] | length == 3)' \
+		<("$CANARY" stats -j)
+	tap_check "stats" grep -q "^user communicator $COMM rank 2 pid ${PERF[2]}" \
+		<("$CANARY" stats)
+	tap_check "stats -z" grep -q "drop-version *0" <("$CANARY" stats -z)
+	start=$SECONDS
+	kill -KILL "${PERF[2]}"
+	for r in 0 1; do
+		rc=0
+		wait "${PERF[r]}" || rc=$?
+		tap_is "rank $r ends with status 1" "$rc" 1
+		tap_check "rank $r names rank 2: $(cat "err.$r")" grep -q "rank 2 answers nothing" \
+			"err.$r"
+	done
+	wait "${PERF[2]}"
+	tap_check "that took $((SECONDS - start)) s" [ $((SECONDS - start)) -le 10 ]
+	tap_check "its socket is still there" ls "$dir/comm-${PERF[2]}-0.sock"
+	"$CANARY" comm show -j > shown
+	tap_check "it is not shown" jq -e --argjson c "$COMM" '[.[] | select(.comm == $c)] == []' \
+		shown
+	tap_check "its socket is gone" [ ! -e "$dir/comm-${PERF[2]}-0.sock" ]
+}
+
+test_unprivileged()
+{
+	local r
+
+	new_comm
+	chmod 755 .
+	for r in 0 1; do
+		"$VECTOR" make "$r" 3000 > "in.$r"
+		on "$r" env -u XDG_RUNTIME_DIR setpriv --reuid 65534 --regid 65534 --clear-groups \
+			"$CANARY" allreduce $(as "$r" 3) --in "in.$r" > "sum.$r" 2> "err.$r" &
+	done
+	"$VECTOR" make 2 3000 > in.2
+	tap_check "engines without privilege are shown" wait_joined "$COMM" 2 joining
+	on 2 "$CANARY" allreduce $(as 2 3) < in.2 > sum.2
+	wait
+	tap_check "ranks without privilege" "$VECTOR" check 3 3000 sum.1
+	tap_check "their sockets are gone" [ -z "$(ls -A /tmp/canary-65534)" ]
+	rmdir /tmp/canary-65534
+}
+
+perf()
+{
+	ranks 4 "$CANARY" perf allreduce -b 4 -e 64K -f 4 -n 3 -w 1 -c 1 -J perf.json || return 1
+	grep -q '# Out of bounds values : 0 OK' out.0 || return 1
+	grep -q '# Avg bus bandwidth    : ' out.0 || return 1
+	[ ! -s out.1 ] || return 1
+	awk '$1 ~ /^[0-9]+$/ && NF == 13 && $3 == "int32" && $4 == "sum" && $5 == -1 &&
+		$9 == 0 && $13 == 0 {n++} END {exit n != 8}' out.0 || return 1
+	jq -e '(.results | length) == 8 and .results[7].size == 65536 and
+		.results[7].count == 16384 and .ranks == 4 and .out_of_bounds == 0 and
+		([.results[] | .out_of_place.wrong, .in_place.wrong] | add) == 0 and
+		(.results | all(.in_place.time_us > 0 and .in_place.busbw >= .in_place.algbw)) and
+		.avg_busbw > 0 and .stats.operations > 0' perf.json
+}
+
+perf_flight()
+{
+	ranks 3 "$CANARY" perf allreduce -b 1000 -e 3000 -i 1000 -n 10 -m 5 -c 2 -J perf.json &&
+		jq -e '[.results[].size] == [1000, 2000, 3000] and .agg_iters == 5' perf.json
+}
+
+digits()
+{
+	local members=$1 r reference
+
+	reference=$("$DIGITS" --reference --data "$DATA" --epochs 12 --json - | tail -n 1 |
+		jq -r .weights_hash)
+	ranks "$members" "$DIGITS" --data "$DATA" --epochs 12 --json result.%R || return 1
+	for ((r = 0; r < members; r++)); do
+		jq -e --arg h "$reference" --argjson n "$members" '.accuracy >= 0.9 and
+			.weights_hash == $h and .ranks == $n and .ranks_identical and
+			.engine == "user" and .stats.operations > 0' "result.$r" || return 1
+	done
+	grep -c '^epoch' out.0 | grep -qx 12
+}
+
+test_digits()
+{
+	local n
+
+	if [ ! -x "$DIGITS" ] || [ ! -e "$DATA" ]; then
+		tap_skip "handwritten digits" "not built, or no data"
+		return
+	fi
+	for n in 1 5 8; do
+		tap_check "digits: $n ranks learn the same as a process alone" digits "$n"
+	done
+	tap_refuse "digits: --rank is needed" "$DIGITS" --comm 1 --members 2 --root 10.77.0.2
+	tap_refuse "digits: no data" "$DIGITS" --reference --data /nowhere
+	echo 1,2,3 > bad.csv
+	tap_refuse "digits: other data" "$DIGITS" --reference --data bad.csv
+}
+
+if ! network; then
+	tap_skip_all "cannot make a network of namespaces"
+fi
+test_sums
+test_usage
+test_failures
+test_strangers
+tap_check "all ranks with the key" same_key
+tap_check "two processes claim a rank: one is let in" twice
+tap_check "perf: columns, JSON, nothing wrong" perf
+tap_check "perf: several operations in flight, steps of bytes" perf_flight
+test_digits
+test_kill
+test_unprivileged
+test_ways
+tap_done
