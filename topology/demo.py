@@ -1,0 +1,189 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The demonstration: eight hosts behind six XDP switches train a classifier on
+handwritten digits, summing their gradients through the network.
+
+The kernel's engine needs canary.ko. Where it is not loaded, all of this
+happens in a guest with Debian's kernel; --engine user needs no module and runs
+here. Ends with build/demo.json."""
+import argparse
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from canary_topo import LeafSpine, experiment, jobs, system  # noqa: E402
+from canary_topo.net import parse_rate  # noqa: E402
+from canary_topo.node import TOP  # noqa: E402
+
+SPINES, LEAVES, HOSTS = 2, 4, 2
+MODULE = os.path.join(TOP, "build/kmod/canary.ko")
+GUEST = os.path.join(TOP, "selftests/vm/run.sh")
+ACCURACY_AT_LEAST = 0.90
+
+
+def say(text=""):
+    print(text, flush=True)
+
+
+def module_loaded():
+    return os.path.exists("/sys/module/canary")
+
+
+def in_guest(args):
+    """Runs this program again where canary.ko can be loaded."""
+    out = os.path.join(TOP, "build/demo")
+    shutil.rmtree(out, ignore_errors=True)
+    os.makedirs(out)
+    say("This kernel does not have canary.ko, and it is left alone: the demonstration runs in a")
+    say("guest with Debian's kernel and this machine's files (QEMU without KVM, so it takes some")
+    say("minutes; its clock counts instructions).")
+    command = [GUEST, "--icount", "--mem", "2G", "--timeout", str(args.patience), "--out", out, "--",
+               "/usr/bin/python3", os.path.abspath(__file__), "--inside", "--engine", "kernel",
+               "--rate", args.rate, "--epochs", str(args.epochs),
+               "--json", os.path.join(out, "demo.json")]
+    done = subprocess.run(command, check=False)
+    try:
+        with open(os.path.join(out, "demo.json"), encoding="utf-8") as file:
+            return json.load(file)
+    except (FileNotFoundError, ValueError):
+        say(f"The guest ended with status {done.returncode} and left no result.")
+        return None
+
+
+def load_module(path):
+    if not module_loaded():
+        say(f"Loading {os.path.relpath(path, TOP)} into the guest's kernel.")
+        subprocess.run(["insmod", path], check=True)
+
+
+def train(testbed, args, work, title):
+    say(title)
+    job = jobs.DigitsJob(work, ["--timeout", "120s"], ["--epochs", args.epochs])
+    ranks = experiment.place(testbed.net, engine=args.engine)
+    result = experiment.run(testbed, job, ranks, args.patience)
+    for line in result["wrong"]:
+        say(f"  WRONG: {line}")
+    result["reference_hash"] = job.reference["weights_hash"]
+    result["hashes"] = job.hashes()
+    say(f"  {result['seconds']:.1f} s; a leader received {result['contributions_per_block']} "
+        f"contributions per block; the links carried {result['link_packets']} packets, "
+        f"{result['link_bytes']} bytes")
+    return result
+
+
+def demonstrate(args, work):
+    """The same training twice: over the switches, then over the same routers."""
+    say(f"Starting {SPINES} spines, {LEAVES} leaves, {LEAVES * HOSTS} hosts; links of {args.rate}.")
+    topo = LeafSpine(SPINES, LEAVES, HOSTS)
+    with experiment.Testbed(topo, rate=parse_rate(args.rate), timeout=args.switch_timeout,
+                            logs=work) as testbed:
+        ranks = LEAVES * HOSTS
+        switched = train(testbed, args, os.path.join(work, "switched"),
+                         f"Training on {ranks} ranks, all {SPINES + LEAVES} switches adding up:")
+        for switch in testbed.net.switches:
+            switch.stop_program()
+        routed = train(testbed, args, os.path.join(work, "routed"),
+                       "The same again with the switch programs stopped, as plain routers:")
+    return summary(switched, routed)
+
+
+def summary(switched, routed):
+    first = switched["ranks"][0]["output"]
+    hashes = switched["hashes"] + routed["hashes"]
+    saved = {name: routed[f"link_{name}"] - switched[f"link_{name}"] for name in ("packets", "bytes")}
+    return {
+        "accuracy": first.get("accuracy"),
+        "ranks_identical": len(set(hashes)) == 1,
+        "reference_identical": set(hashes) == {switched["reference_hash"]},
+        "contributions_per_block": switched["contributions_per_block"],
+        "contributions_per_block_without": routed["contributions_per_block"],
+        "engine": first.get("engine"),
+        "engine_reason": first.get("engine_reason"),
+        "engines": sorted({rank["engine"] for rank in switched["ranks"]}),
+        "guest": False,
+        "ranks": switched["members"],
+        "seconds": switched["seconds"],
+        "seconds_without": routed["seconds"],
+        "packets_saved": saved["packets"],
+        "bytes_saved": saved["bytes"],
+        "bytes_with": switched["link_bytes"],
+        "bytes_without": routed["link_bytes"],
+        "right": switched["right"] and routed["right"],
+        "switched": switched,
+        "routed": routed,
+    }
+
+
+def tell(result):
+    share = 100 * result["bytes_saved"] / max(1, result["bytes_without"])
+    say()
+    say(f"test accuracy                         {result['accuracy']}")
+    say(f"all ranks have the same weights       {'yes' if result['ranks_identical'] else 'NO'}")
+    say(f"and the same as a single process      {'yes' if result['reference_identical'] else 'NO'}")
+    say(f"contributions per block at a leader   {result['contributions_per_block']} with switches, "
+        f"{result['contributions_per_block_without']} without")
+    say(f"saved on the links                    {result['packets_saved']} packets, "
+        f"{result['bytes_saved']} bytes ({share:.0f} %)")
+    say(f"engine                                {result['engine']}"
+        f"{', in the guest' if result['guest'] else ''}")
+
+
+def is_good(result):
+    return bool(result["right"] and result["ranks_identical"] and result["reference_identical"]
+                and (result["accuracy"] or 0) >= ACCURACY_AT_LEAST)
+
+
+def run_here(args):
+    system.sweep()
+    work = tempfile.mkdtemp(prefix=system.testbed_name() + ".")
+    try:
+        if args.inside:
+            load_module(MODULE)
+        result = demonstrate(args, work)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    result["guest"] = args.inside
+    return result
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(description=__doc__)
+    add = parser.add_argument
+    add("--engine", choices=["kernel", "user"], default="kernel")
+    add("--rate", default="100mbit", help="of all links")
+    add("--epochs", type=int, default=30)
+    add("--switch-timeout", default="1ms")
+    add("--json", default=os.path.join(TOP, "build/demo.json"))
+    add("--patience", type=int, default=540, help="seconds")
+    add("--inside", action="store_true", help=argparse.SUPPRESS)
+    return parser.parse_args(argv)
+
+
+def main(argv=None):
+    args = parse(argv)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    if args.engine == "kernel" and not args.inside and not module_loaded():
+        result = in_guest(args)
+    else:
+        result = run_here(args)
+    if result is None:
+        return 1
+    os.makedirs(os.path.dirname(args.json), exist_ok=True)
+    with open(args.json, "w", encoding="utf-8") as file:
+        json.dump(result, file, indent=1)
+        file.write("\n")
+    if args.inside:
+        return 0
+    tell(result)
+    say(f"written to {os.path.relpath(args.json)}")
+    return 0 if is_good(result) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
