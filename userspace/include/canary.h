@@ -82,11 +82,12 @@ enum canary_engine {
  *		block (section 3.1.3) is what fits the smallest of all members
  * @dead_after:	ms of silence after which a rank is dead, 100 .. 3600000; 0 = default (5000)
  * @linger:	ms that canary_close() may go on serving members that still miss results,
- *		0 .. 3600000; default 2000
+ *		0 .. 3600000 (the kernel engine: at most 60000); default 2000
  * @rto_min:	us, shortest patience before a result is asked for, 100 .. 1000000;
  *		0 = default (10000); the kernel engine has its own
- * @max_vector:	longest vector in bytes that the kernel engine is to accept; 0 = default.
- *		The user engine has no such limit
+ * @max_vector:	longest vector in bytes that the kernel engine reckons with, a multiple of 4,
+ *		up to 256 MiB; 0 = default (16 MiB). A longer one raises it. The user engine has
+ *		no such limit
  */
 struct canary_params {
 	size_t			size;
@@ -203,7 +204,7 @@ int canary_allreduce(struct canary *comm, const void *sendbuf, void *recvbuf, si
  *
  * Return: 0; -EAGAIN: too many operations are under way, see canary_room(); -ENOTCONN;
  * -EINVAL: unknown @dtype or @op, overlapping buffers; -EMSGSIZE: @count is too large;
- * -ENOMEM; or the error that ended the communicator (canary_wait()).
+ * -ENOMEM, -ENOBUFS: no memory; or the error that ended the communicator (canary_wait()).
  */
 int canary_post(struct canary *comm, const void *sendbuf, void *recvbuf, size_t count,
 		enum canary_dtype dtype, enum canary_operator op, uint64_t *request);
@@ -248,7 +249,8 @@ int canary_test(struct canary *comm, uint64_t request);
  * @comm:	any state
  *
  * It is readable while there is an operation that ended and was not waited for, or
- * the communicator failed. Only poll it, do not read. canary_close() closes it.
+ * the communicator failed. Only poll it, do not read. canary_close() closes it. A result that
+ * canary_room() or canary_wait() for a later operation took in does not make it readable.
  *
  * Return: the descriptor or a negative errno.
  */

@@ -161,19 +161,20 @@ static int kernel_connect(void *engine, u64 until)
 		.scan_port = k->root.sin_port,
 		.scan_addr = k->root.sin_addr.s_addr,
 	};
-	socklen_t len = sizeof(int);
-	int err = 0;
+	int err;
 
-	if (connect(k->fd, (struct sockaddr *)&root, sizeof(root)) == 0)
-		return 0;
-	if (errno != EINPROGRESS && errno != EALREADY && errno != EINTR)
-		return -errno;
-	err = wait_for(k, POLLOUT, until);
-	if (err)
-		return err;
-	if (getsockopt(k->fd, SOL_SOCKET, SO_ERROR, &err, &len))
-		return -errno;
-	return -err;
+	for (;;) {
+		if (connect(k->fd, (struct sockaddr *)&root, sizeof(root)) == 0)
+			return 0;
+		if (errno == EINTR)
+			continue;
+		if (errno != EINPROGRESS && errno != EALREADY)
+			return -errno;
+		/* the next call tells how it ended */
+		err = wait_for(k, POLLOUT, until);
+		if (err)
+			return err;
+	}
 }
 
 /* Post once. Return: 0 or a negative errno. */
@@ -210,7 +211,7 @@ static int post_message(struct kernel *k, struct lib_request *req)
 static int kernel_post(void *engine, struct lib_request *req)
 {
 	struct kernel *k = engine;
-	u32 bytes = req->count * 4;
+	u32 bytes = req->count * 4, why;
 	int err;
 
 	err = post_message(k, req);
@@ -218,6 +219,8 @@ static int kernel_post(void *engine, struct lib_request *req)
 	if (err == -EMSGSIZE &&
 	    !setsockopt(k->fd, SOL_CANARY, CANARY_MAX_VECTOR, &bytes, sizeof(bytes)))
 		err = post_message(k, req);
+	if (err == -EPIPE)
+		err = kernel_failure(k, &why) ?: err;
 	return err;
 }
 
