@@ -22,3 +22,36 @@ $(B)/bpf/%.skel.h: $(B)/bpf/%.bpf.o
 	mv $@.tmp $@
 
 -include bpf/fault/Build.mk
+
+# Tests: the logic compiled natively (and with sanitizers), the programs in this kernel
+SW_TEST := selftests/bpf
+SW_TEST_HDR := $(wildcard $(SW_TEST)/*.h bpf/*.h bpf/ctx/*.h bpf/lib/*.h) selftests/tap.h \
+	kmod/core/parse.h kmod/reduce.h kmod/uapi/linux/canary_wire.h
+SW_TEST_CFLAGS = $(CPPFLAGS) $(CFLAGS) -Wno-missing-field-initializers -I$(B)/bpf -I$(B)/$(SW_TEST)
+SW_TEST_COMMON := $(SW_TEST)/world.c $(SW_TEST)/cases.c $(SW_TEST)/native.c $(SW_TEST)/test_switch.c
+SW_TEST_SKEL := $(B)/bpf/canary_switch.skel.h $(B)/$(SW_TEST)/inject.skel.h
+
+$(B)/$(SW_TEST)/%.bpf.o: $(SW_TEST)/%.bpf.c $(B)/bpf/vmlinux.h
+	@mkdir -p $(@D)
+	$(BPF_CLANG) $(BPF_CFLAGS) -MMD -MP -c $< -o $@
+
+$(B)/$(SW_TEST)/%.skel.h: $(B)/$(SW_TEST)/%.bpf.o
+	bpftool gen skeleton $< name $* > $@.tmp
+	mv $@.tmp $@
+
+$(B)/$(SW_TEST)/test_switch: $(SW_TEST_COMMON) $(SW_TEST)/kernel.c $(SW_TEST_HDR) $(SW_TEST_SKEL)
+	@mkdir -p $(@D)
+	$(CC) $(SW_TEST_CFLAGS) -DKERNEL_TOO -o $@ $(filter %.c,$^) -lbpf
+
+$(B)/$(SW_TEST)/test_switch_sanitized: $(SW_TEST_COMMON) $(SW_TEST_HDR) | $(B)/.setup
+	@mkdir -p $(@D)
+	$(CC) $(SW_TEST_CFLAGS) -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined \
+		-o $@ $(filter %.c,$^)
+
+TESTS += bpf
+TEST_DEPS += $(B)/$(SW_TEST)/test_switch $(B)/$(SW_TEST)/test_switch_sanitized
+
+.PHONY: test-bpf
+test-bpf: $(B)/$(SW_TEST)/test_switch $(B)/$(SW_TEST)/test_switch_sanitized ## switch logic and programs
+	$(B)/$(SW_TEST)/test_switch_sanitized
+	$(B)/$(SW_TEST)/test_switch

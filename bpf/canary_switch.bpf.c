@@ -4,16 +4,7 @@
  * by the daemon's clock thread. What they do is in lib/; here are sections only.
  */
 #include "maps.h"
-#include "lib/lock.h"
-#include "lib/parse.h"
-#include "lib/data.h"
-#include "lib/descriptor.h"
-#include "lib/queue.h"
-#include "lib/nexthop.h"
-#include "lib/emit.h"
-#include "lib/contribution.h"
-#include "lib/replicate.h"
-#include "lib/ingress.h"
+#include "lib/all.h"
 
 char _license[] SEC("license") = "GPL";
 
@@ -23,7 +14,7 @@ int canary_xdp(struct xdp_md *ctx)
 	return csw_ingress(ctx);
 }
 
-/* Run with BPF_F_TEST_XDP_LIVE_FRAMES on a blank frame of CSW_BLANK bytes. */
+/* Run with BPF_F_TEST_XDP_LIVE_FRAMES on a blank frame of the largest size. */
 SEC("xdp")
 int canary_flush(struct xdp_md *ctx)
 {

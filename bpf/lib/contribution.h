@@ -75,8 +75,8 @@ static __always_inline int csw_refuse(csw_xdp *ctx, enum canary_drop reason)
 }
 
 /*
- * Take the slot for the contribution. Unlocks. What no route is known for is not taken, since it
- * could not be sent on.
+ * Take the slot for the contribution. Unlocks. What could not be sent on (no route, too large for
+ * the next hop) is not taken: the kernel can answer its sender.
  */
 static __always_inline int csw_begin(csw_xdp *ctx, const struct csw_packet *p,
 				     const struct csw_found *f, __u32 *lock)
@@ -85,8 +85,12 @@ static __always_inline int csw_begin(csw_xdp *ctx, const struct csw_packet *p,
 	bool restarted = f->is_block;
 	bool evicted = !restarted && d->state != CSW_FREE;
 	__u64 now, deadline;
+	struct csw_egress e;
+	struct csw_flow flow;
 
-	if (!csw_has_route(ctx, p->ip->daddr)) {
+	csw_flow_of(&flow, p->ip->daddr, p->h);
+	if (!csw_reach(ctx, &flow, &e) ||
+	    !csw_fits(&e, csw_frame_length(cnr_be16(p->h->elements)))) {
 		csw_unlock(lock);
 		return csw_to_kernel(ctx);
 	}

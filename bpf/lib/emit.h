@@ -84,7 +84,7 @@ static __always_inline int csw_send(csw_xdp *ctx, const struct csw_packet *p, __
 	struct csw_meta m = { .ifindex = e->ifindex, .gateway = e->gateway };
 	int action;
 
-	if (length - CSW_OFF_IP > e->port->mtu) {
+	if (!csw_fits(e, length)) {
 		csw_drop(ctx, CANARY_DROP_MTU);
 		return CSW_XDP_DROP;
 	}
@@ -123,7 +123,7 @@ static __always_inline int csw_forward(csw_xdp *ctx, const struct csw_packet *p)
 	struct csw_flow f;
 
 	csw_flow_of(&f, p->ip->daddr, p->h);
-	if (!csw_reach(ctx, &f, &e) || !e.neigh || length - CSW_OFF_IP > e.port->mtu)
+	if (!csw_reach(ctx, &f, &e) || !e.neigh || !csw_fits(&e, length))
 		return csw_to_kernel(ctx);
 	p->ip->ttl--;
 	csw_ip_checksum(p->ip);

@@ -61,12 +61,10 @@ static __always_inline bool csw_reach(const void *ctx, const struct csw_flow *f,
 	return true;
 }
 
-/* Is there a way at all? */
-static __always_inline bool csw_has_route(const void *ctx, __be32 dst)
+/* Can packets of @length bytes, Ethernet header included, be sent there? */
+static __always_inline bool csw_fits(const struct csw_egress *e, __u32 length)
 {
-	const struct csw_route *r = csw_route(ctx, dst);
-
-	return r && r->kind == CSW_ROUTE_UNICAST;
+	return length - CSW_OFF_IP <= e->port->mtu;
 }
 
 #endif /* CANARY_BPF_LIB_NEXTHOP_H */

@@ -205,7 +205,7 @@ CSW_FUNC int csw_copy_to(csw_skb *skb, struct canary_peer *peer, int last)
 		csw_drop(skb, CANARY_DROP_NOROUTE);
 		return last ? CSW_TC_DROP : CSW_LOST;
 	}
-	if (length - CSW_OFF_IP > e.port->mtu) {
+	if (!csw_fits(&e, length)) {
 		csw_drop(skb, CANARY_DROP_MTU);
 		return last ? CSW_TC_DROP : CSW_LOST;
 	}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What bpf/lib needs to run as an ordinary program: for unit tests and the simulator. The same
+ * names as in bpf.h and maps.h. The includer owns struct csw_native, one for each switch.
+ */
+#ifndef CANARY_BPF_CTX_NATIVE_H
+#define CANARY_BPF_CTX_NATIVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+#include <endian.h>
+#include <linux/if_ether.h>
+#include <linux/ip.h>
+#include <linux/types.h>
+#include <linux/udp.h>
+#include <linux/canary_wire.h>
+
+#ifndef __always_inline
+#define __always_inline inline __attribute__((__always_inline__))
+#endif
+
+#ifndef cnr_be16
+#define cnr_be16(x)	be16toh(x)
+#define cnr_be32(x)	be32toh(x)
+#endif
+#define csw_be16(x)	htobe16(x)
+#define csw_be32(x)	htobe32(x)
+#define csw_be64(x)	htobe64(x)
+#define csw_cpu64(x)	be64toh(x)
+
+#include "core/parse.h"
+#include "reduce.h"
+#include "../shared.h"
+
+#define CSW_READ(x)	(*(const volatile __typeof__(x) *)&(x))
+#define CSW_FUNC	static __attribute__((noinline, unused))
+#define CSW_LOOP
+#define CSW_OPAQUE(x)	((void)0)
+
+/* The numbers are those of the kernel's actions. */
+enum {
+	CSW_XDP_DROP		= 1,
+	CSW_XDP_PASS		= 2,
+	CSW_XDP_REDIRECT	= 4,
+	CSW_TC_NEXT		= -1,
+	CSW_TC_DROP		= 2,
+	CSW_TC_REDIRECT		= 7,
+};
+
+struct csw_frame;
+
+/*
+ * struct csw_native - one switch
+ * @descriptor, @queue: as many as @config says
+ * @route, @neigh, @port: the tables; NULL for a miss
+ * @kernel_neigh: fills in the link-layer addresses as the kernel would; false if it can't
+ * @transmit: the frame leaves through a port
+ */
+struct csw_native {
+	struct csw_config config;
+	struct csw_queue_ctl queue_ctl;
+	struct csw_descriptor *descriptor;
+	struct csw_queue_entry *queue;
+	struct csw_restoration restoration[CSW_RESTORE_SLOTS];
+	struct csw_copies copies;
+	__u64 counter[CSW_COUNTER_COUNT + CANARY_DROPS];
+	__u64 now;
+	__u32 woken;
+	const struct csw_route *(*route)(struct csw_native *s, __be32 addr);
+	const struct csw_neigh *(*neigh)(struct csw_native *s, __u32 ifindex, __be32 addr);
+	const struct csw_port *(*port)(struct csw_native *s, __u32 ifindex);
+	bool (*kernel_neigh)(struct csw_frame *f, __u32 ifindex, __be32 gateway);
+	void (*transmit)(struct csw_frame *f, __u32 ifindex);
+};
+
+/*
+ * struct csw_frame - a frame, for XDP and tc alike
+ * @data: 6 bytes past a multiple of 8, so that all headers and elements are aligned
+ * @room: how long it can become
+ */
+struct csw_frame {
+	struct csw_native *owner;
+	__u8 *data;
+	__u32 length;
+	__u32 room;
+	__u32 ifindex;
+	bool has_meta;
+	struct csw_meta meta;
+};
+
+#define csw_xdp		struct csw_frame
+#define csw_skb		struct csw_frame
+
+static __always_inline struct csw_native *csw_owner(const void *ctx)
+{
+	return ((const struct csw_frame *)ctx)->owner;
+}
+
+static __always_inline __u64 csw_now(const void *ctx)
+{
+	return csw_owner(ctx)->now;
+}
+
+static __always_inline void *csw_data(const struct csw_frame *f)
+{
+	return f->data;
+}
+
+static __always_inline void *csw_end(const struct csw_frame *f)
+{
+	return f->data + f->length;
+}
+
+static __always_inline __u32 csw_ingress_ifindex(const struct csw_frame *f)
+{
+	return f->ifindex;
+}
+
+static __always_inline int csw_resize(struct csw_frame *f, __u32 length)
+{
+	if (length > f->room)
+		return -1;
+	if (length > f->length)
+		memset(f->data + f->length, 0, length - f->length);
+	f->length = length;
+	return 0;
+}
+
+static __always_inline int csw_put_meta(struct csw_frame *f, const struct csw_meta *m)
+{
+	f->meta = *m;
+	f->has_meta = true;
+	return 0;
+}
+
+static __always_inline int csw_take_meta(struct csw_frame *f, struct csw_meta *m)
+{
+	if (!f->has_meta || f->meta.magic != CSW_META_MAGIC)
+		return -1;
+	*m = f->meta;
+	f->meta.magic = 0;
+	return 0;
+}
+
+static __always_inline void *csw_skb_data(const struct csw_frame *f)
+{
+	return f->data;
+}
+
+static __always_inline void *csw_skb_end(const struct csw_frame *f)
+{
+	return f->data + f->length;
+}
+
+static __always_inline __u32 csw_skb_length(const struct csw_frame *f)
+{
+	return f->length;
+}
+
+static __always_inline int csw_skb_copy_to(struct csw_frame *f, __u32 ifindex)
+{
+	csw_owner(f)->transmit(f, ifindex);
+	return 0;
+}
+
+static __always_inline int csw_skb_send(struct csw_frame *f, __u32 ifindex)
+{
+	csw_owner(f)->transmit(f, ifindex);
+	return CSW_TC_REDIRECT;
+}
+
+static __always_inline int csw_skb_send_neigh(struct csw_frame *f, __u32 ifindex, __be32 gateway)
+{
+	struct csw_native *s = csw_owner(f);
+
+	if (s->kernel_neigh && s->kernel_neigh(f, ifindex, gateway))
+		s->transmit(f, ifindex);
+	return CSW_TC_REDIRECT;
+}
+
+static __always_inline const struct csw_config *csw_config(const void *ctx)
+{
+	return &csw_owner(ctx)->config;
+}
+
+static __always_inline struct csw_queue_ctl *csw_queue_ctl(const void *ctx)
+{
+	return &csw_owner(ctx)->queue_ctl;
+}
+
+static __always_inline struct csw_descriptor *csw_descriptor_at(const void *ctx, __u32 slot)
+{
+	struct csw_native *s = csw_owner(ctx);
+
+	return slot <= s->config.slot_mask ? &s->descriptor[slot] : NULL;
+}
+
+static __always_inline struct csw_queue_entry *csw_queue_at(const void *ctx, __u32 index)
+{
+	struct csw_native *s = csw_owner(ctx);
+
+	return index <= s->config.queue_mask ? &s->queue[index] : NULL;
+}
+
+static __always_inline struct csw_restoration *csw_restoration_at(const void *ctx, __u32 index)
+{
+	return index < CSW_RESTORE_SLOTS ? &csw_owner(ctx)->restoration[index] : NULL;
+}
+
+static __always_inline struct csw_copies *csw_copies(const void *ctx)
+{
+	return &csw_owner(ctx)->copies;
+}
+
+static __always_inline const struct csw_port *csw_port(const void *ctx, __u32 ifindex)
+{
+	return csw_owner(ctx)->port(csw_owner(ctx), ifindex);
+}
+
+static __always_inline const struct csw_route *csw_route(const void *ctx, __be32 addr)
+{
+	return csw_owner(ctx)->route(csw_owner(ctx), addr);
+}
+
+static __always_inline const struct csw_neigh *csw_neigh(const void *ctx, __u32 ifindex,
+							 __be32 addr)
+{
+	return csw_owner(ctx)->neigh(csw_owner(ctx), ifindex, addr);
+}
+
+static __always_inline void csw_count(const void *ctx, __u32 counter, __u64 n)
+{
+	csw_owner(ctx)->counter[counter] += n;
+}
+
+static __always_inline void csw_drop(const void *ctx, enum canary_drop reason)
+{
+	csw_count(ctx, CSW_COUNTER_COUNT + reason, 1);
+}
+
+static __always_inline int csw_redirect(struct csw_frame *f, __u32 ifindex)
+{
+	csw_owner(f)->transmit(f, ifindex);
+	return CSW_XDP_REDIRECT;
+}
+
+static __always_inline void csw_wake(const void *ctx)
+{
+	csw_owner(ctx)->woken++;
+}
+
+#endif /* CANARY_BPF_CTX_NATIVE_H */

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the cases run on: the logic compiled natively, and the real programs in the kernel.
+ */
+#ifndef SELFTESTS_BPF_BACKEND_H
+#define SELFTESTS_BPF_BACKEND_H
+
+#include "world.h"
+
+#define OUT_MAX		40
+
+struct setting {
+	bool shaped;
+	uint32_t slots, queue, children;
+	uint64_t timeout, lifetime;
+};
+
+/* Frames that left, in any order */
+struct outputs {
+	int n;
+	struct frame frame[OUT_MAX];
+};
+
+/*
+ * struct backend - a switch
+ * @start: once; why not, or NULL
+ * @reset: a switch as if started now, at time 1 s
+ * @at: time since reset
+ * @receive, @flush: an action, and what comes out
+ * @plain: what canary_tc makes of a packet without metadata, or that of somebody else: does it
+ *	pass untouched?
+ */
+struct backend {
+	const char *name;
+	const char *(*start)(void);
+	void (*reset)(const struct setting *s);
+	void (*at)(uint64_t ns);
+	void (*receive)(const struct frame *in, struct outputs *out);
+	void (*flush)(struct outputs *out);
+	uint64_t (*counter)(uint32_t index);
+	const struct csw_descriptor *(*descriptor)(uint32_t slot);
+	struct csw_queue_ctl *(*queue_ctl)(void);
+	uint32_t (*woken)(void);
+	void (*hold)(uint32_t slot, bool locked);	/* as if another processor had the lock */
+};
+
+extern const struct backend backend_native, backend_kernel;
+
+static inline void output(struct outputs *out, int port, const void *bytes, uint32_t length)
+{
+	struct frame *f;
+
+	if (out->n >= OUT_MAX)
+		return;
+	f = &out->frame[out->n++];
+	f->port = port;
+	f->length = length;
+	__builtin_memcpy(f->bytes, bytes, length < FRAME_MAX ? length : FRAME_MAX);
+}
+
+#endif /* SELFTESTS_BPF_BACKEND_H */

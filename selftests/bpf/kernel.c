@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The real programs in this machine's kernel, in a network namespace of their own. canary_xdp and
+ * canary_flush run by BPF_PROG_RUN, so that their action and frame are seen. What they leave to
+ * canary_tc is put, metadata and all, into a real port as a live frame; what comes out of the
+ * ports then is captured at their other ends.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <linux/if_ether.h>
+#include <linux/if_link.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+#include "backend.h"
+#include "kernel.h"
+
+#define LOAD_SLOTS	64
+#define LOAD_QUEUE	128
+
+static struct canary_switch *skel;
+static struct inject *inject;
+static struct csw_descriptor *descriptors;
+static int ifindex[PORTS + 1];
+static int capture[PORTS + 1];
+static size_t stride;
+
+static int sh(const char *fmt, ...)
+{
+	char cmd[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(cmd, sizeof(cmd), fmt, ap);
+	va_end(ap);
+	return system(cmd);
+}
+
+static int packet_socket(const char *dev)
+{
+	struct sockaddr_ll sll = {
+		.sll_family = AF_PACKET,
+		.sll_protocol = htons(ETH_P_IP),
+		.sll_ifindex = if_nametoindex(dev),
+	};
+	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK, htons(ETH_P_IP));
+
+	if (fd < 0 || bind(fd, (struct sockaddr *)&sll, sizeof(sll)))
+		return -1;
+	return fd;
+}
+
+/* Ports p1 to p4, their other ends q1 to q4 in the same namespace, without IP on them */
+static const char *make_ports(void)
+{
+	struct csw_port port;
+	char name[8];
+	int i;
+
+	for (i = 1; i <= PORTS; i++) {
+		world_port(i, &port, false);
+		if (sh("ip link add p%d mtu 3400 address %02x:%02x:%02x:%02x:%02x:%02x type veth"
+		       " peer name q%d mtu 3400"
+		       " && echo 1 > /proc/sys/net/ipv6/conf/p%d/disable_ipv6"
+		       " && echo 1 > /proc/sys/net/ipv6/conf/q%d/disable_ipv6"
+		       " && ip link set q%d up && ip link set p%d up"
+		       " && tc qdisc add dev p%d clsact", i, port.mac[0], port.mac[1], port.mac[2],
+		       port.mac[3], port.mac[4], port.mac[5], i, i, i, i, i, i))
+			return "cannot make veth pairs";
+		snprintf(name, sizeof(name), "p%d", i);
+		ifindex[i] = if_nametoindex(name);
+		snprintf(name, sizeof(name), "q%d", i);
+		capture[i] = packet_socket(name);
+		if (capture[i] < 0)
+			return "cannot capture packets";
+	}
+	return NULL;
+}
+
+int kernel_own_network(void)
+{
+	return unshare(CLONE_NEWNET) || sh("ip link set lo up") ? -1 : 0;
+}
+
+struct canary_switch *kernel_load(uint32_t slots, uint32_t queue, bool test_clock)
+{
+	struct canary_switch *s = canary_switch__open();
+
+	if (!s)
+		return NULL;
+	s->rodata->test_clock = test_clock;
+	bpf_map__set_max_entries(s->maps.descriptors, slots);
+	bpf_map__set_max_entries(s->maps.queue, queue);
+	if (canary_switch__load(s)) {
+		canary_switch__destroy(s);
+		return NULL;
+	}
+	s->bss->config.addr = people[SELF].addr;
+	s->bss->config.port = people[SELF].udp;
+	s->bss->config.slot_mask = slots - 1;
+	s->bss->config.queue_mask = queue - 1;
+	s->bss->config.children_max = CSW_CHILDREN_MAX;
+	s->bss->config.timeout_ns = MSEC;
+	s->bss->config.lifetime_ns = 5000 * MSEC;
+	return s;
+}
+
+int kernel_fill_maps(struct canary_switch *s, const int *ifindexes, bool shaped)
+{
+	struct csw_neigh_key neigh_key;
+	struct csw_route_key route_key;
+	struct csw_neigh neigh;
+	struct csw_route route;
+	struct csw_port port;
+	int i, hop, ret = 0;
+
+	for (i = 1; i <= PORTS; i++) {
+		world_port(i, &port, shaped);
+		ret |= bpf_map_update_elem(bpf_map__fd(s->maps.ports), &ifindexes[i], &port, 0);
+		ret |= bpf_map_update_elem(bpf_map__fd(s->maps.devmap), &ifindexes[i],
+					   &ifindexes[i], 0);
+	}
+	for (i = 0; world_routes(&route_key, &route, i); i++) {
+		for (hop = 0; hop < route.nexthops; hop++)
+			route.nexthop[hop].ifindex = ifindexes[route.nexthop[hop].ifindex];
+		ret |= bpf_map_update_elem(bpf_map__fd(s->maps.routes), &route_key, &route, 0);
+	}
+	for (i = 0; world_neighbours(&neigh_key, &neigh, i); i++) {
+		neigh_key.ifindex = ifindexes[neigh_key.ifindex];
+		ret |= bpf_map_update_elem(bpf_map__fd(s->maps.neighbours), &neigh_key, &neigh, 0);
+	}
+	return ret;
+}
+
+static int attach(void)
+{
+	int i;
+
+	for (i = 1; i <= PORTS; i++) {
+		DECLARE_LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = ifindex[i],
+				    .attach_point = BPF_TC_INGRESS);
+		DECLARE_LIBBPF_OPTS(bpf_tc_opts, opts,
+				    .prog_fd = bpf_program__fd(skel->progs.canary_tc));
+
+		if (bpf_xdp_attach(ifindex[i], bpf_program__fd(skel->progs.canary_xdp),
+				   XDP_FLAGS_DRV_MODE, NULL) || bpf_tc_attach(&hook, &opts))
+			return -1;
+	}
+	return 0;
+}
+
+/* ABSENT and ABSENT2 are known to the kernel alone. */
+static int kernel_neighbours(void)
+{
+	struct csw_neigh_key key;
+	struct csw_neigh neigh;
+	char addr[16];
+	int i;
+
+	for (i = 0; world_kernel_neighbours(&key, &neigh, i); i++) {
+		inet_ntop(AF_INET, &key.addr, addr, sizeof(addr));
+		if (sh("ip neigh add %s dev p%d lladdr %02x:%02x:%02x:%02x:%02x:%02x nud permanent",
+		       addr, key.ifindex, neigh.mac[0], neigh.mac[1], neigh.mac[2], neigh.mac[3],
+		       neigh.mac[4], neigh.mac[5]))
+			return -1;
+	}
+	return 0;
+}
+
+static const char *start(void)
+{
+	const char *why;
+
+	if (geteuid())
+		return "needs root";
+	if (kernel_own_network())
+		return "cannot make a network namespace";
+	why = make_ports();
+	if (why)
+		return why;
+	skel = kernel_load(LOAD_SLOTS, LOAD_QUEUE, true);
+	inject = inject__open_and_load();
+	if (!skel || !inject)
+		return "the kernel does not take the programs";
+	if (attach() || kernel_neighbours())
+		return "cannot attach the programs";
+	stride = (sizeof(*descriptors) + 7) & ~7UL;
+	descriptors = mmap(NULL, LOAD_SLOTS * stride, PROT_READ | PROT_WRITE, MAP_SHARED,
+			   bpf_map__fd(skel->maps.descriptors), 0);
+	return descriptors == MAP_FAILED ? "cannot map the descriptors" : NULL;
+}
+
+static void zero_counters(void)
+{
+	uint64_t zero[libbpf_num_possible_cpus()];
+	uint32_t i;
+
+	memset(zero, 0, sizeof(zero));
+	for (i = 0; i < CSW_COUNTER_COUNT + CANARY_DROPS; i++)
+		bpf_map_update_elem(bpf_map__fd(skel->maps.counters), &i, zero, 0);
+}
+
+static void zero_restorations(void)
+{
+	static const struct csw_restoration zero;
+	uint32_t i;
+
+	for (i = 0; i < CSW_RESTORE_SLOTS; i++)
+		bpf_map_update_elem(bpf_map__fd(skel->maps.restorations), &i, &zero, 0);
+}
+
+static void reset(const struct setting *s)
+{
+	struct csw_config *c = &skel->bss->config;
+
+	memset(descriptors, 0, LOAD_SLOTS * stride);
+	memset(&skel->bss->queue_ctl, 0, sizeof(skel->bss->queue_ctl));
+	zero_counters();
+	zero_restorations();
+	skel->bss->test_now = 1000 * MSEC;
+	c->slot_mask = s->slots - 1;
+	c->queue_mask = s->queue - 1;
+	c->children_max = s->children;
+	c->timeout_ns = s->timeout;
+	c->lifetime_ns = s->lifetime;
+	if (kernel_fill_maps(skel, ifindex, s->shaped)) {
+		fprintf(stderr, "cannot fill the maps\n");
+		exit(1);
+	}
+}
+
+static void at(uint64_t ns)
+{
+	skel->bss->test_now = 1000 * MSEC + ns;
+}
+
+/* What came out of the other ends since the last call */
+static void collect(struct outputs *out)
+{
+	uint8_t bytes[FRAME_MAX];
+	ssize_t n;
+	int i;
+
+	for (i = 1; i <= PORTS; i++)
+		while ((n = recv(capture[i], bytes, sizeof(bytes), 0)) > 0)
+			output(out, i, bytes, n);
+}
+
+/* A frame with metadata through the stack of @port: canary_tc is there. */
+static void through_tc(int port, const uint8_t *bytes, uint32_t meta, uint32_t length,
+		       struct outputs *out)
+{
+	struct xdp_md ctx = {
+		.data = meta,
+		.data_end = meta + length,
+		.ingress_ifindex = ifindex[port],
+	};
+	LIBBPF_OPTS(bpf_test_run_opts, opts,
+		    .data_in = bytes, .data_size_in = meta + length,
+		    .ctx_in = &ctx, .ctx_size_in = sizeof(ctx),
+		    .repeat = 1, .flags = BPF_F_TEST_XDP_LIVE_FRAMES);
+	struct pollfd pfd[PORTS];
+	int i;
+
+	if (bpf_prog_test_run_opts(bpf_program__fd(inject->progs.inject_pass), &opts)) {
+		fprintf(stderr, "cannot inject a frame: %s\n", strerror(errno));
+		exit(1);
+	}
+	/* All is done when the call returns, unless softirqs were put off to a thread. */
+	for (i = 0; i < PORTS; i++) {
+		pfd[i].fd = capture[i + 1];
+		pfd[i].events = POLLIN;
+	}
+	collect(out);
+	while (poll(pfd, PORTS, 2) > 0)
+		collect(out);
+}
+
+static int port_of_mac(const uint8_t *mac)
+{
+	struct csw_port port;
+	int i;
+
+	for (i = 1; i <= PORTS; i++) {
+		world_port(i, &port, false);
+		if (!memcmp(mac, port.mac, 6))
+			return i;
+	}
+	return -1;
+}
+
+static void run(int fd, int port, const uint8_t *in, uint32_t length, struct outputs *out)
+{
+	struct xdp_md ctx_in = { .data_end = length, .ingress_ifindex = ifindex[port] };
+	struct xdp_md ctx_out = {};
+	uint8_t bytes[FRAME_MAX];
+	LIBBPF_OPTS(bpf_test_run_opts, opts,
+		    .data_in = in, .data_size_in = length,
+		    .data_out = bytes, .data_size_out = sizeof(bytes),
+		    .ctx_in = &ctx_in, .ctx_size_in = sizeof(ctx_in),
+		    .ctx_out = &ctx_out, .ctx_size_out = sizeof(ctx_out));
+	uint32_t meta;
+
+	out->n = 0;
+	if (bpf_prog_test_run_opts(fd, &opts)) {
+		fprintf(stderr, "cannot run a program: %s\n", strerror(errno));
+		exit(1);
+	}
+	meta = ctx_out.data;
+	if (opts.retval == XDP_REDIRECT)
+		output(out, port_of_mac(bytes + 6), bytes, opts.data_size_out);
+	else if (opts.retval == XDP_PASS && meta)
+		through_tc(port, bytes, meta, opts.data_size_out - meta, out);
+	else if (opts.retval == XDP_PASS)
+		output(out, KERNEL, bytes, opts.data_size_out);
+	else if (opts.retval != XDP_DROP)
+		output(out, -1, bytes, opts.data_size_out);
+}
+
+static void receive(const struct frame *in, struct outputs *out)
+{
+	run(bpf_program__fd(skel->progs.canary_xdp), in->port, in->bytes, in->length, out);
+}
+
+static void flush(struct outputs *out)
+{
+	static const uint8_t blank[106 + CANARY_PAYLOAD_MAX];
+
+	run(bpf_program__fd(skel->progs.canary_flush), 1, blank, sizeof(blank), out);
+}
+
+uint64_t kernel_counter(struct canary_switch *s, uint32_t index)
+{
+	uint64_t value[libbpf_num_possible_cpus()], sum = 0;
+	int i;
+
+	memset(value, 0, sizeof(value));
+	bpf_map_lookup_elem(bpf_map__fd(s->maps.counters), &index, value);
+	for (i = 0; i < libbpf_num_possible_cpus(); i++)
+		sum += value[i];
+	return sum;
+}
+
+static uint64_t counter(uint32_t index)
+{
+	return kernel_counter(skel, index);
+}
+
+static struct csw_descriptor *slot_at(uint32_t slot)
+{
+	return (struct csw_descriptor *)((char *)descriptors + slot * stride);
+}
+
+static const struct csw_descriptor *descriptor(uint32_t slot)
+{
+	return slot_at(slot);
+}
+
+static struct csw_queue_ctl *queue_ctl(void)
+{
+	return (struct csw_queue_ctl *)&skel->bss->queue_ctl;
+}
+
+static int sample(void *ctx, void *data, size_t size)
+{
+	(*(uint32_t *)ctx)++;
+	return 0;
+}
+
+static uint32_t woken(void)
+{
+	uint32_t n = 0;
+	struct ring_buffer *rb = ring_buffer__new(bpf_map__fd(skel->maps.wake), sample, &n, NULL);
+
+	if (rb)
+		ring_buffer__consume(rb);
+	ring_buffer__free(rb);
+	return n;
+}
+
+static void hold(uint32_t slot, bool locked)
+{
+	slot_at(slot & ~(CSW_WAYS - 1))->lock = locked;
+}
+
+const struct backend backend_kernel = {
+	.name = "kernel",
+	.start = start,
+	.reset = reset,
+	.at = at,
+	.receive = receive,
+	.flush = flush,
+	.counter = counter,
+	.descriptor = descriptor,
+	.queue_ctl = queue_ctl,
+	.woken = woken,
+	.hold = hold,
+};

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The switch logic as an ordinary program: bpf/lib over bpf/ctx/native.h.
+ */
+#include <stdlib.h>
+
+#include "bpf/ctx/native.h"
+#include "bpf/lib/all.h"
+#include "backend.h"
+
+static struct csw_native sw;
+static struct csw_port port_table[PORTS + 1];
+static struct outputs *sink;
+
+static const struct csw_route *route(struct csw_native *s, __be32 addr)
+{
+	static struct csw_route best, r;
+	uint32_t longest = 0, bits;
+	struct csw_route_key key;
+	bool found = false;
+	int i;
+
+	for (i = 0; world_routes(&key, &r, i); i++) {
+		bits = key.prefixlen ? htobe32(~0U << (32 - key.prefixlen)) : 0;
+		if ((addr & bits) != key.addr || key.prefixlen < longest)
+			continue;
+		longest = key.prefixlen;
+		best = r;
+		found = true;
+	}
+	return found ? &best : NULL;
+}
+
+static const struct csw_neigh *neigh(struct csw_native *s, __u32 ifindex, __be32 addr)
+{
+	static struct csw_neigh n;
+	struct csw_neigh_key key;
+	int i;
+
+	for (i = 0; world_neighbours(&key, &n, i); i++)
+		if (key.ifindex == ifindex && key.addr == addr)
+			return &n;
+	return NULL;
+}
+
+static const struct csw_port *port(struct csw_native *s, __u32 ifindex)
+{
+	return ifindex && ifindex <= PORTS ? &port_table[ifindex] : NULL;
+}
+
+static bool kernel_neigh(struct csw_frame *f, __u32 ifindex, __be32 gateway)
+{
+	struct csw_neigh_key key;
+	struct csw_neigh n;
+	int i;
+
+	for (i = 0; world_kernel_neighbours(&key, &n, i); i++) {
+		if (key.ifindex != ifindex || key.addr != gateway)
+			continue;
+		memcpy(f->data, n.mac, 6);
+		memcpy(f->data + 6, port_table[ifindex].mac, 6);
+		return true;
+	}
+	return false;
+}
+
+static void transmit(struct csw_frame *f, __u32 ifindex)
+{
+	output(sink, ifindex, f->data, f->length);
+}
+
+static const char *start(void)
+{
+	sw.route = route;
+	sw.neigh = neigh;
+	sw.port = port;
+	sw.kernel_neigh = kernel_neigh;
+	sw.transmit = transmit;
+	return NULL;
+}
+
+static void reset(const struct setting *s)
+{
+	int i;
+
+	free(sw.descriptor);
+	free(sw.queue);
+	/* exactly as many as there are, so that the sanitizer sees the ends */
+	sw.descriptor = calloc(s->slots, sizeof(*sw.descriptor));
+	sw.queue = calloc(s->queue, sizeof(*sw.queue));
+	memset(sw.restoration, 0, sizeof(sw.restoration));
+	memset(&sw.queue_ctl, 0, sizeof(sw.queue_ctl));
+	memset(sw.counter, 0, sizeof(sw.counter));
+	sw.woken = 0;
+	sw.now = 1000 * MSEC;
+	sw.config.addr = people[SELF].addr;
+	sw.config.port = people[SELF].udp;
+	sw.config.slot_mask = s->slots - 1;
+	sw.config.queue_mask = s->queue - 1;
+	sw.config.children_max = s->children;
+	sw.config.timeout_ns = s->timeout;
+	sw.config.lifetime_ns = s->lifetime;
+	for (i = 1; i <= PORTS; i++)
+		world_port(i, &port_table[i], s->shaped);
+}
+
+static void at(uint64_t ns)
+{
+	sw.now = 1000 * MSEC + ns;
+}
+
+/* @room: how long the frame can get; exactly so much memory is there */
+static void run(int in_port, const uint8_t *bytes, uint32_t length, uint32_t room, bool flush,
+		struct outputs *out)
+{
+	uint8_t *memory = malloc(room + 6);
+	struct csw_frame f = {
+		.owner = &sw,
+		.data = memory + 6,
+		.length = length,
+		.room = room,
+		.ifindex = in_port,
+	};
+	int action;
+
+	memcpy(f.data, bytes, length);
+	out->n = 0;
+	sink = out;
+	action = flush ? csw_flush(&f) : csw_ingress(&f);
+	if (action == CSW_XDP_PASS && (!f.has_meta || csw_tc(&f) == CSW_TC_NEXT))
+		output(out, KERNEL, f.data, f.length);
+	free(memory);
+}
+
+static void receive(const struct frame *in, struct outputs *out)
+{
+	run(in->port, in->bytes, in->length, 3400, false, out);
+}
+
+static void flush(struct outputs *out)
+{
+	static const uint8_t blank[CSW_OFF_DATA + CANARY_PAYLOAD_MAX];
+
+	run(1, blank, sizeof(blank), sizeof(blank), true, out);
+}
+
+static uint64_t counter(uint32_t index)
+{
+	return sw.counter[index];
+}
+
+static const struct csw_descriptor *descriptor(uint32_t slot)
+{
+	return &sw.descriptor[slot];
+}
+
+static struct csw_queue_ctl *queue_ctl(void)
+{
+	return &sw.queue_ctl;
+}
+
+static uint32_t woken(void)
+{
+	return sw.woken;
+}
+
+static void hold(uint32_t slot, bool locked)
+{
+	sw.descriptor[slot & ~(CSW_WAYS - 1)].lock = locked;
+}
+
+const struct backend backend_native = {
+	.name = "native",
+	.start = start,
+	.reset = reset,
+	.at = at,
+	.receive = receive,
+	.flush = flush,
+	.counter = counter,
+	.descriptor = descriptor,
+	.queue_ctl = queue_ctl,
+	.woken = woken,
+	.hold = hold,
+};

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The world of the switch tests: see world.h.
+ */
+#include <stddef.h>
+#include <string.h>
+#include <arpa/inet.h>
+
+#include "world.h"
+
+#define IP(a, b, c, d)	__builtin_bswap32((a) << 24 | (b) << 16 | (c) << 8 | (d))
+#define UDP(p)		__builtin_bswap16(p)
+#define MAC(a, b)	{ 2, 0, 0, 0, a, b }
+
+const struct person people[PEOPLE] = {
+	[SELF]		= { IP(10U, 0, 0, 100), UDP(22600), { 0 }, 0 },
+	[LEADER]	= { IP(10U, 0, 9, 9), UDP(22603), MAC(4, 254), 4 },
+	[H1]		= { IP(10U, 0, 1, 1), UDP(22600), MAC(1, 1), 1 },
+	[H1B]		= { IP(10U, 0, 1, 1), UDP(22601), MAC(1, 1), 1 },
+	[H2]		= { IP(10U, 0, 5, 2), UDP(22600), MAC(1, 254), 1 },
+	[H3]		= { IP(10U, 0, 2, 3), UDP(22600), MAC(2, 3), 2 },
+	[H4]		= { IP(10U, 0, 3, 4), UDP(22663), MAC(3, 4), 3 },
+	[SWITCH2]	= { IP(10U, 0, 0, 200), UDP(22600), MAC(2, 200), 2 },
+	[MULTI]		= { IP(10U, 0, 8, 8), UDP(22600), MAC(4, 254), 4 },
+	[ABSENT]	= { IP(10U, 0, 3, 77), UDP(22600), MAC(3, 77), 3 },
+	[ABSENT2]	= { IP(10U, 0, 3, 78), UDP(22600), MAC(3, 78), 3 },
+	[NOWHERE]	= { IP(10U, 99, 0, 1), UDP(22600), { 0 }, 0 },
+	[LOCAL]		= { IP(10U, 0, 7, 7), UDP(22600), { 0 }, 0 },
+	[FAR]		= { IP(10U, 0, 6, 6), UDP(22600), MAC(4, 66), 4 },
+};
+
+/* gateway, port: for @kind UNICAST; port 5 is none of the switch's */
+static const struct {
+	__be32 addr;
+	uint32_t prefix;
+	uint32_t kind;
+	struct {
+		__be32 gateway;
+		uint32_t port;
+	} hop[2];
+} routes[] = {
+	{ IP(10U, 0, 1, 0), 24, CSW_ROUTE_UNICAST, { { 0, 1 } } },
+	{ IP(10U, 0, 2, 0), 24, CSW_ROUTE_UNICAST, { { 0, 2 } } },
+	{ IP(10U, 0, 3, 0), 24, CSW_ROUTE_UNICAST, { { 0, 3 } } },
+	{ IP(10U, 0, 5, 0), 24, CSW_ROUTE_UNICAST, { { IP(10U, 0, 1, 254), 1 } } },
+	{ IP(10U, 0, 9, 0), 24, CSW_ROUTE_UNICAST, { { IP(10U, 0, 4, 254), 4 } } },
+	{ IP(10U, 0, 8, 0), 24, CSW_ROUTE_UNICAST,
+	  { { IP(10U, 0, 3, 254), 3 }, { IP(10U, 0, 4, 254), 4 } } },
+	{ IP(10U, 0, 0, 200), 32, CSW_ROUTE_UNICAST, { { IP(10U, 0, 2, 200), 2 } } },
+	{ IP(10U, 0, 7, 7), 32, CSW_ROUTE_LOCAL },
+	{ IP(10U, 0, 0, 100), 32, CSW_ROUTE_LOCAL },
+	{ IP(10U, 98, 0, 0), 16, CSW_ROUTE_OTHER },
+};
+
+struct neighbour {
+	__be32 addr;
+	uint32_t port;
+	uint8_t mac[6];
+};
+
+static const struct neighbour neighbours[] = {
+	{ IP(10U, 0, 1, 1), 1, MAC(1, 1) },
+	{ IP(10U, 0, 1, 254), 1, MAC(1, 254) },
+	{ IP(10U, 0, 2, 3), 2, MAC(2, 3) },
+	{ IP(10U, 0, 2, 200), 2, MAC(2, 200) },
+	{ IP(10U, 0, 3, 4), 3, MAC(3, 4) },
+	{ IP(10U, 0, 3, 254), 3, MAC(3, 254) },
+	{ IP(10U, 0, 4, 254), 4, MAC(4, 254) },
+};
+
+static const struct neighbour kernel_neighbours[] = {
+	{ IP(10U, 0, 3, 77), 3, MAC(3, 77) },
+	{ IP(10U, 0, 3, 78), 3, MAC(3, 78) },
+};
+
+static void port_mac(int port, uint8_t *mac)
+{
+	const uint8_t m[6] = { 2, 0, 0, 0, 0xff, port };
+
+	memcpy(mac, m, 6);
+}
+
+void world_port(int port, struct csw_port *p, bool shaped)
+{
+	memset(p, 0, sizeof(*p));
+	port_mac(port, p->mac);
+	p->mode = shaped ? CSW_SHAPED : CSW_FAST;
+	p->mtu = port == 2 ? 1500 : 3400;
+}
+
+int world_routes(struct csw_route_key *key, struct csw_route *route, int i)
+{
+	int hop;
+
+	if (i >= sizeof(routes) / sizeof(routes[0]))
+		return 0;
+	key->prefixlen = routes[i].prefix;
+	key->addr = routes[i].addr;
+	memset(route, 0, sizeof(*route));
+	route->kind = routes[i].kind;
+	for (hop = 0; hop < 2 && routes[i].hop[hop].port; hop++) {
+		route->nexthop[hop].gateway = routes[i].hop[hop].gateway;
+		route->nexthop[hop].ifindex = routes[i].hop[hop].port;
+		route->nexthops++;
+	}
+	return 1;
+}
+
+static int neighbour(const struct neighbour *table, int n, struct csw_neigh_key *key,
+		     struct csw_neigh *neigh, int i)
+{
+	if (i >= n)
+		return 0;
+	key->ifindex = table[i].port;
+	key->addr = table[i].addr;
+	memset(neigh, 0, sizeof(*neigh));
+	memcpy(neigh->mac, table[i].mac, 6);
+	return 1;
+}
+
+int world_neighbours(struct csw_neigh_key *key, struct csw_neigh *neigh, int i)
+{
+	return neighbour(neighbours, sizeof(neighbours) / sizeof(neighbours[0]), key, neigh, i);
+}
+
+int world_kernel_neighbours(struct csw_neigh_key *key, struct csw_neigh *neigh, int i)
+{
+	return neighbour(kernel_neighbours,
+			 sizeof(kernel_neighbours) / sizeof(kernel_neighbours[0]), key, neigh, i);
+}
+
+/* ---- frames ---- */
+
+static uint64_t mix(uint64_t x)
+{
+	x ^= x >> 33;
+	x *= 0xff51afd7ed558ccdULL;
+	x ^= x >> 33;
+	x *= 0xc4ceb9fe1a85ec53ULL;
+	return x ^ x >> 33;
+}
+
+uint32_t element(int rank, uint32_t block, uint8_t salt, uint32_t i)
+{
+	/* large ones: most sums overflow */
+	return mix((uint64_t)block << 32 ^ (uint64_t)rank << 20 ^ (uint64_t)salt << 40 ^ i);
+}
+
+uint64_t tag_of(int rank, const struct msg *m)
+{
+	return mix(0x7461670000ULL ^ rank ^ (uint64_t)m->block << 16 ^
+		   (uint64_t)m->attempt << 48 ^ (uint64_t)m->salt << 56);
+}
+
+static void put16(uint8_t *p, uint16_t v)
+{
+	p[0] = v >> 8;
+	p[1] = v;
+}
+
+static void put32(uint8_t *p, uint32_t v)
+{
+	put16(p, v >> 16);
+	put16(p + 2, v);
+}
+
+static void put64(uint8_t *p, uint64_t v)
+{
+	put32(p, v >> 32);
+	put32(p + 4, v);
+}
+
+/* RFC 1071, bytes as they are */
+static void ip_checksum(uint8_t *ip)
+{
+	uint32_t sum = 0;
+	int i;
+
+	put16(ip + 10, 0);
+	for (i = 0; i < 20; i += 2)
+		sum += ip[i] << 8 | ip[i + 1];
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	put16(ip + 10, ~sum);
+}
+
+static uint32_t payload_children(uint8_t *p, const struct msg *m)
+{
+	uint32_t n = 0;
+
+	if (m->children) {
+		for (; n < m->children; n++) {
+			put32(p + n * 8, 0x0a000100 + n);
+			put16(p + n * 8 + 4, 22600);
+			put16(p + n * 8 + 6, 0);
+		}
+		return n;
+	}
+	for (; n < 4 && m->child[n]; n++) {
+		memcpy(p + n * 8, &people[m->child[n]].addr, 4);
+		memcpy(p + n * 8 + 4, &people[m->child[n]].udp, 2);
+		put16(p + n * 8 + 6, 0);
+	}
+	return n;
+}
+
+/* Sum the data of all ranks, element by element; return their checksum. */
+static uint32_t payload_elements(uint8_t *p, const struct msg *m)
+{
+	uint32_t i, checksum = 0;
+
+	for (i = 0; i < m->elements; i++) {
+		uint64_t sum = 0;
+		uint32_t v;
+		int rank;
+
+		for (rank = 0; rank < 32; rank++)
+			if (m->ranks & R(rank))
+				sum += element(rank, m->block, m->salt, i);
+		v = sum;
+		checksum += v;
+		p[4 * i] = v;
+		p[4 * i + 1] = v >> 8;
+		p[4 * i + 2] = v >> 16;
+		p[4 * i + 3] = v >> 24;
+	}
+	return checksum;
+}
+
+static void canary(uint8_t *h, const struct msg *m, uint32_t *payload)
+{
+	uint32_t count = __builtin_popcount(m->ranks);
+	bool single = count == 1 && m->type == CANARY_CONTRIBUTION;
+	uint64_t tag = 0;
+	int rank;
+
+	memset(h, 0, 64);
+	for (rank = 0; rank < 32; rank++)
+		if (m->ranks & R(rank))
+			tag += tag_of(rank, m);
+	h[0] = CANARY_VERSION;
+	h[1] = m->type;
+	h[2] = m->flags;
+	h[3] = m->attempt;
+	put32(h + 4, m->comm);
+	put32(h + 8, m->epoch);
+	put32(h + 12, m->block);
+	put32(h + 16, m->opsig);
+	put16(h + 20, m->members);
+	*payload = 0;
+	put32(h + 44, m->done);
+	memcpy(h + 48, &people[m->origin].addr, 4);
+	if (m->type == CANARY_RESTORATION) {
+		uint32_t n = payload_children(h + 64, m);
+
+		put16(h + 52, n);
+		*payload = n * 8;
+		return;
+	}
+	if (m->type != CANARY_CONTRIBUTION && m->type != CANARY_RESULT)
+		return;
+	put16(h + 22, count);
+	h[24] = m->op;
+	h[25] = CANARY_INT32;
+	put16(h + 26, m->elements);
+	h[28] = m->load;
+	h[29] = m->path;
+	put16(h + 30, single ? __builtin_ctz(m->ranks) : 0);
+	if (m->type == CANARY_CONTRIBUTION)
+		put64(h + 32, tag);
+	put32(h + 40, payload_elements(h + 64, m));
+	*payload = m->elements * 4;
+}
+
+/* The mac is any number that the switch has to carry through unchanged. */
+static void canary_mac(uint8_t *h, const struct msg *m)
+{
+	bool single = __builtin_popcount(m->ranks) == 1;
+
+	if (m->type == CANARY_CONTRIBUTION && !single)
+		return;
+	put64(h + 56, mix(m->block ^ (uint64_t)m->ranks << 32));
+}
+
+static void usual(struct msg *m)
+{
+	if (!m->type)
+		m->type = CANARY_CONTRIBUTION;
+	if (!m->to)
+		m->to = m->type == CANARY_CONTRIBUTION ? LEADER : SELF;
+	if (!m->from)
+		m->from = LEADER;
+	if (!m->block)
+		m->block = 5;
+	if (!m->opsig)
+		m->opsig = 0x0b5161;
+	if (!m->done)
+		m->done = 3;
+	if (!m->comm)
+		m->comm = 77;
+	if (!m->epoch)
+		m->epoch = 0xe90c4;
+	if (!m->members)
+		m->members = 4;
+	if (!m->elements && !m->no_elements)
+		m->elements = 37;
+	if (!m->op)
+		m->op = CANARY_OP_SUM;
+	if (!m->ttl)
+		m->ttl = 64;
+	if (m->type == CANARY_RESULT)
+		m->ranks = R(m->members) - 1;
+}
+
+static void frame(struct frame *f, const struct msg *m, const uint8_t *dst, const uint8_t *src)
+{
+	uint8_t *b = f->bytes;
+	uint32_t payload;
+	int i;
+
+	memset(b, 0, sizeof(f->bytes));
+	memcpy(b, dst, 6);
+	memcpy(b + 6, src, 6);
+	put16(b + 12, 0x0800);
+	canary(b + 42, m, &payload);
+	canary_mac(b + 42, m);
+	f->length = 42 + 64 + payload;
+	b[14] = 0x45;
+	put16(b + 16, f->length - 14);
+	put16(b + 20, 0x4000);
+	b[22] = m->ttl;
+	b[23] = 17;
+	memcpy(b + 26, &people[m->from].addr, 4);
+	memcpy(b + 30, &people[m->to].addr, 4);
+	ip_checksum(b + 14);
+	memcpy(b + 34, &people[m->from].udp, 2);
+	memcpy(b + 36, &people[m->to].udp, 2);
+	put16(b + 38, f->length - 34);
+	for (i = 0; i < 4 && m->poke[i].offset; i++)
+		b[m->poke[i].offset] = m->poke[i].value;
+	if (m->fix_ip)
+		ip_checksum(b + 14);
+	f->length += m->cut;
+}
+
+void frame_in(struct frame *f, int port, const struct msg *given)
+{
+	struct msg m = *given;
+	uint8_t mac[6];
+
+	usual(&m);
+	port_mac(m.other_mac ? 99 : port, mac);
+	f->port = port;
+	frame(f, &m, mac, people[m.from].mac);
+}
+
+void frame_out(struct frame *f, int port, int in_port, const struct msg *given)
+{
+	const uint8_t multi[6] = MAC(3, 254);
+	struct msg m = *given;
+	uint8_t mac[6];
+
+	usual(&m);
+	if (port == KERNEL) {
+		frame_in(f, in_port, &m);
+		f->port = KERNEL;
+		return;
+	}
+	port_mac(port, mac);
+	f->port = port;
+	frame(f, &m, m.to == MULTI && port == 3 ? multi : people[m.to].mac, mac);
+}
