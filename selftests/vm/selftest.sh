@@ -107,7 +107,7 @@ wait
 start leak -- insmod "$BUILD/vm_trouble.ko" how=leak
 start allowed --allow "objects? leaked" -- insmod "$BUILD/vm_trouble.ko" how=leak
 wait
-start died -- poweroff -f
+start died -- busybox poweroff -f
 start late --timeout 10 -- sh -c "echo begun; sleep 1000"
 wait
 ended "WARN is noticed" warn 121
