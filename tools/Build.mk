@@ -9,3 +9,5 @@ $(B)/bin/canary: $(CANARY_OBJS) $(CANARY_LIBS)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lbpf -lmnl -lm -lpthread
 
 all:: $(B)/bin/canary
+
+-include tools/man/Build.mk

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Manual pages and the tool go where make install is told to.
+MAN_PAGES := $(wildcard tools/man/*.[1-8])
+
+.PHONY: install-tool install-man
+install:: install-tool install-man
+
+install-tool: $(B)/bin/canary
+	install -d $(DESTDIR)$(PREFIX)/sbin
+	install -m 755 $< $(DESTDIR)$(PREFIX)/sbin/
+
+install-man: $(MAN_PAGES)
+	for page in $^; do \
+		dir=$(DESTDIR)$(PREFIX)/share/man/man$${page##*.}; \
+		install -d $$dir && install -m 644 $$page $$dir/; \
+	done
