@@ -212,16 +212,17 @@ static int kernel_post(void *engine, struct lib_request *req)
 {
 	struct kernel *k = engine;
 	u32 bytes = req->count * 4, why;
-	int err;
+	int err, failure;
 
 	err = post_message(k, req);
 	/* the limit protects other sockets, not this one from its owner: try to raise it */
 	if (err == -EMSGSIZE &&
 	    !setsockopt(k->fd, SOL_CANARY, CANARY_MAX_VECTOR, &bytes, sizeof(bytes)))
 		err = post_message(k, req);
-	if (err == -EPIPE)
-		err = kernel_failure(k, &why) ?: err;
-	return err;
+	if (err != -EPIPE)
+		return err;
+	failure = kernel_failure(k, &why);
+	return failure ? failure : err;
 }
 
 /* How the oldest operation ended. Return: 0 or -EAGAIN. */
