@@ -30,7 +30,8 @@ struct csw_config {
 	__u16	reserved;
 	__u32	slot_mask;	/* descriptors - 1; their number is a power of two */
 	__u32	queue_mask;	/* queue entries - 1; a power of two, at least twice the descriptors */
-	__u32	children_max;	/* 1 .. CSW_CHILDREN_MAX */
+	__u16	children_max;	/* 1 .. CSW_CHILDREN_MAX */
+	__u16	root_patience;	/* further timeouts that the root switch of a block waits */
 	__u64	timeout_ns;	/* from first contribution to sending on */
 	__u64	lifetime_ns;	/* soft state older than this may be evicted */
 };
@@ -75,7 +76,7 @@ struct csw_descriptor {
 	__u8	load;
 	__u8	path;
 	__u8	flags;
-	__u8	pad;
+	__u8	patience;	/* timeouts that it may still wait after the next one */
 	__u16	members;
 	__u16	count;
 	__u16	elements;
@@ -123,7 +124,11 @@ struct csw_copies {
 	struct canary_peer peer[CSW_COPIES_MAX];
 };
 
-/* Deadline queue: a FIFO, sorted because the timeout is constant. */
+/*
+ * Deadline queue: a FIFO, sorted because the timeout is constant. The root switch of a block
+ * (the one next to its leader) has to wait for what waited at other switches before: there a
+ * block that falls due goes back to the end, csw_config.root_patience times.
+ */
 struct csw_queue_entry {
 	__u64	deadline;
 	__u32	slot;

@@ -104,6 +104,8 @@ static __always_inline int csw_begin(csw_xdp *ctx, const struct csw_packet *p,
 		return csw_bypass(ctx, p, CSW_BYPASS_LOCK);
 	}
 	csw_take(d, p, now, deadline);
+	/* On link: the leader is next to us, nobody behind us could still add anything. */
+	d->patience = e.gateway == flow.dst ? csw_config(ctx)->root_patience : 0;
 	csw_data_in(ctx, d);
 	csw_unlock(lock);
 	csw_count(ctx, CSW_NEW, 1);

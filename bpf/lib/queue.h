@@ -83,6 +83,25 @@ static __always_inline bool csw_queue_is_due(const void *ctx)
 	return e && (__s64)(CSW_READ(e->deadline) - csw_now(ctx)) <= 0;
 }
 
+/* Give the due block at the head another timeout. Both locks are held. */
+static __always_inline bool csw_queue_again(const void *ctx, struct csw_queue_ctl *q,
+					    const struct csw_queue_entry *head,
+					    struct csw_descriptor *d, __u64 now)
+{
+	struct csw_queue_entry *e = csw_queue_at(ctx, q->tail & csw_config(ctx)->queue_mask);
+
+	if (!d->patience || !e)
+		return false;
+	d->patience--;
+	d->deadline = now + csw_config(ctx)->timeout_ns;
+	e->slot = head->slot;
+	e->generation = head->generation;
+	e->deadline = d->deadline;
+	q->head++;
+	q->tail++;
+	return true;
+}
+
 /*
  * Take the first block that is due off the queue, if @ctx can be made long enough for it.
  * Return: its descriptor, with its bucket's lock held (*lock), or NULL. Pointers into the frame
@@ -113,6 +132,11 @@ static __always_inline struct csw_descriptor *csw_dequeue(csw_xdp *ctx, __u32 **
 		if (!first || !csw_trylock(&first->lock)) {
 			d = NULL;
 			break;
+		}
+		if (csw_queued(ctx, e) && csw_queue_again(ctx, q, e, d, now)) {
+			csw_unlock(&first->lock);
+			d = NULL;
+			continue;
 		}
 		if (!csw_queued(ctx, e) || csw_resize(ctx, csw_frame_length(d->elements))) {
 			csw_unlock(&first->lock);

@@ -17,6 +17,8 @@ static void usage(FILE *out)
 		"  -a, --address A         the switch's own address (first global /32 of lo)\n"
 		"  -m, --mode MODE         fast: output by XDP; shaped: through the port's qdisc (fast)\n"
 		"  -t, --timeout TIME      from the first contribution to sending on, 10us to 1s (1ms)\n"
+		"  -R, --root-patience N   further timeouts that the switch next to a block's leader\n"
+		"                          waits for what waited at other switches, 0 to 100 (3)\n"
 		"  -l, --lifetime TIME     of soft state, 10ms to 3600s (5s)\n"
 		"  -s, --slots N           blocks at a time, a power of two from %d to %d (2048)\n"
 		"  -c, --children N        children of a block, 1 to %d (%d)\n"
@@ -36,6 +38,7 @@ static const struct option run_options[] = {
 	{ "address", required_argument, NULL, 'a' },
 	{ "mode", required_argument, NULL, 'm' },
 	{ "timeout", required_argument, NULL, 't' },
+	{ "root-patience", required_argument, NULL, 'R' },
 	{ "lifetime", required_argument, NULL, 'l' },
 	{ "slots", required_argument, NULL, 's' },
 	{ "children", required_argument, NULL, 'c' },
@@ -59,6 +62,8 @@ static option_fn value_option(int c)
 		return switchd_option_mode;
 	case 't':
 		return switchd_option_timeout;
+	case 'R':
+		return switchd_option_root_patience;
 	case 'l':
 		return switchd_option_lifetime;
 	case 's':
@@ -87,7 +92,7 @@ static int run(int argc, char **argv)
 	int c;
 
 	switchd_options_init(&o);
-	while ((c = getopt_long(argc, argv, "p:a:m:t:l:s:c:C:n:Srvh", run_options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "p:a:m:t:R:l:s:c:C:n:Srvh", run_options, NULL)) != -1) {
 		fn = value_option(c);
 		if (fn) {
 			if (fn(&o, optarg, err, sizeof(err)))

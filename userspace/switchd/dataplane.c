@@ -81,6 +81,7 @@ static void configure(struct switchd *sw)
 	c->slot_mask = sw->dp.slots - 1;
 	c->queue_mask = sw->dp.queue_len - 1;
 	c->children_max = sw->opt->children;
+	c->root_patience = sw->opt->root_patience;
 	c->timeout_ns = sw->opt->timeout_ns;
 	c->lifetime_ns = sw->opt->lifetime_ns;
 }

@@ -22,6 +22,8 @@
 #define LIFETIME_MIN	(10 * NS_PER_MS)
 #define LIFETIME_MAX	(3600 * NS_PER_S)
 #define SLOTS_DEFAULT	2048
+#define ROOT_PATIENCE_DEFAULT	3
+#define ROOT_PATIENCE_MAX	100
 
 __attribute__((format(printf, 3, 4)))
 static int refuse(char *err, size_t len, const char *fmt, ...)
@@ -43,6 +45,7 @@ void switchd_options_init(struct switchd_options *o)
 	o->lifetime_ns = 5 * NS_PER_S;
 	o->slots = SLOTS_DEFAULT;
 	o->children = CSW_CHILDREN_MAX;
+	o->root_patience = ROOT_PATIENCE_DEFAULT;
 }
 
 static int parse_mode(const char *text, enum csw_mode *mode)
@@ -233,14 +236,21 @@ int switchd_option_children(struct switchd_options *o, const char *text, char *e
 	return option_number("--children", text, 1, CSW_CHILDREN_MAX, &o->children, err, len);
 }
 
+int switchd_option_root_patience(struct switchd_options *o, const char *text, char *err,
+				 size_t len)
+{
+	return option_number("--root-patience", text, 0, ROOT_PATIENCE_MAX, &o->root_patience,
+			     err, len);
+}
+
 int switchd_options_check(struct switchd_options *o, char *err, size_t len)
 {
 	unsigned int i;
 
 	if (!o->ports)
 		return refuse(err, len, "--ports: which devices belong to the switch?");
-	if (o->lifetime_ns < 2 * o->timeout_ns)
-		return refuse(err, len, "--lifetime must be at least twice --timeout");
+	if (o->lifetime_ns < (2 + o->root_patience) * o->timeout_ns)
+		return refuse(err, len, "--lifetime must be at least (2 + root patience) timeouts");
 	for (i = 0; i < o->ports; i++)
 		if (!o->port[i].mode_given)
 			o->port[i].mode = o->mode;

@@ -39,6 +39,7 @@ struct switchd_options {
 	enum csw_mode mode;			/* of ports that name none */
 	enum switchd_clock clock;
 	uint64_t timeout_ns;
+	uint32_t root_patience;
 	uint64_t lifetime_ns;
 	uint32_t slots;
 	uint32_t children;
@@ -61,6 +62,8 @@ int switchd_option_timeout(struct switchd_options *o, const char *text, char *er
 int switchd_option_lifetime(struct switchd_options *o, const char *text, char *err, size_t len);
 int switchd_option_slots(struct switchd_options *o, const char *text, char *err, size_t len);
 int switchd_option_children(struct switchd_options *o, const char *text, char *err, size_t len);
+int switchd_option_root_patience(struct switchd_options *o, const char *text, char *err,
+				 size_t len);
 
 /* What no single option can know: are there ports, is the lifetime longer than the timeout */
 int switchd_options_check(struct switchd_options *o, char *err, size_t len);
