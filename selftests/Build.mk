@@ -7,7 +7,8 @@ CORE_HDR := $(wildcard kmod/core/*.h kmod/*.h kmod/uapi/linux/*.h)
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 FUZZ_SECONDS ?= 60
 
-TESTS += core fuzz
+TESTS += core fuzz vm
+TEST_DEPS += $(B)/selftests/core_test $(B)/selftests/fuzz_parse $(B)/selftests/fuzz_core
 
 $(B)/selftests/core_test: $(wildcard selftests/core/*.c) $(CORE_SRC) $(CORE_HDR) selftests/core/simnet.h | $(B)/.setup
 	@mkdir -p $(@D)
@@ -25,3 +26,7 @@ $(B)/selftests/fuzz_%: selftests/fuzz/%.c $(CORE_SRC) $(CORE_HDR) | $(B)/.setup
 .PHONY: test-fuzz fuzz-corpus
 test-fuzz: $(B)/selftests/fuzz_parse $(B)/selftests/fuzz_core ## libFuzzer on parser and core, FUZZ_SECONDS (60) each
 	selftests/fuzz/run.sh $(FUZZ_SECONDS) $^
+
+.PHONY: test-vm
+test-vm: $(B)/guest/config.mk ## the guest runner itself
+	selftests/vm/selftest.sh
