@@ -8,7 +8,8 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 FUZZ_SECONDS ?= 60
 
 TESTS += core fuzz vm
-TEST_DEPS += $(B)/selftests/core_test $(B)/selftests/fuzz_parse $(B)/selftests/fuzz_core
+TEST_DEPS += $(B)/selftests/core_test $(B)/selftests/fuzz_parse $(B)/selftests/fuzz_core \
+	$(USER_TEST_BIN) $(B)/data/digits.csv.gz $(B)/kmod/canary.ko
 
 $(B)/selftests/core_test: $(wildcard selftests/core/*.c) $(CORE_SRC) $(CORE_HDR) selftests/core/simnet.h | $(B)/.setup
 	@mkdir -p $(@D)
