@@ -58,7 +58,7 @@ start()
 # start_late: as long as blocks may take, so that only complete ones leave in these tests
 start_late()
 {
-	start --ports $PORTS --timeout 300ms "$@"
+	start --ports $PORTS --timeout 300ms --root-patience 0 "$@"
 }
 
 stop()
@@ -170,8 +170,9 @@ test_options()
 	refused "timeout too short" "10us to 1s" --ports s1 --timeout 1us
 	refused "timeout too long" "10us to 1s" --ports s1 --timeout 2s
 	refused "lifetime too short" "10ms to 3600s" --ports s1 --lifetime 1ms
-	refused "lifetime below timeout" "twice" --ports s1 --timeout 1s --lifetime 1500ms
+	refused "lifetime below timeouts" "(2 + root patience) timeouts" --ports s1 --timeout 1s --lifetime 1500ms
 	refused "too many children" "from 1 to 32" --ports s1 --children 33
+	refused "too much root patience" "from 0 to 100" --ports s1 --root-patience 101
 	refused "no children" "from 1 to 32" --ports s1 --children 0
 	refused "unknown clock" "neither sleep nor poll" --ports s1 --clock fast
 	refused "no address" "not an IPv4 address" --ports s1 --address here
@@ -280,6 +281,28 @@ htb_sent()
 	ns_exec sw tc -j -s qdisc show dev s4 | jq '.[] | select(.kind == "htb") | .packets'
 }
 
+# The leader is next to the switch
+test_root_patience()
+{
+	start --ports $PORTS --timeout 100ms --root-patience 3
+	tap_is "show -j: root patience" "$(show .root_patience)" 3
+	resolve_all
+	traffic h1 h2 h3 h4 -- --silent 1
+	traffic_is "the root switch waits for other switches" \
+		"$ALL_RIGHT and .arrived == 1 and .delay >= 0.4 and .delay < 1"
+	ns_ip sw route add 10.7.0.1/32 via 10.0.4.2
+	ns_ip h4 addr add 10.7.0.1/32 dev lo
+	sleep 0.2
+	# shellcheck disable=SC2046
+	TRAFFIC_JSON=$(timeout 60 /usr/bin/python3 "$TRAFFIC" $(members h1 h2 h3) \
+		"$(ns_name h4):10.7.0.1:22600" --silent 1)
+	traffic_is "a switch on the way does not" \
+		"$ALL_RIGHT and .arrived == 1 and .delay >= 0.1 and .delay < 0.3"
+	ns_ip h4 addr del 10.7.0.1/32 dev lo
+	ns_ip sw route del 10.7.0.1/32
+	stop
+}
+
 # few_more GOT EXPECTED: a neighbour may be asked for meanwhile
 few_more()
 {
@@ -297,7 +320,7 @@ test_shaping()
 	before=$(htb_sent)
 	traffic h1 h2 h3 h4 -- --elements 352 --blocks 32 --one-way
 	traffic_is "shaped: a 2 Mbit/s port takes its time" \
-		'.exact and .arrived == 1 and .spread > 0.17'
+		'.exact and .arrived == 1 and .delay + .spread > 0.17'
 	tap_check "shaped: every packet through the qdisc" few_more $(($(htb_sent) - before)) 32
 	traffic h1 h2 h3 h4 -- --elements 352 --blocks 16 --one-way --silent 0
 	traffic_is "shaped: frames of the clock, too" '.exact and .arrived == 1'
@@ -443,11 +466,13 @@ test_ports_change()
 	ns_ip h3 route add default via 10.0.3.1
 	ns_exec h3 ethtool -K eth0 gro on
 	wait_for 3 grep -q "port s3 is back" "$ERR"
+	resolve_all
 	traffic h1 h2 h3 h4
 	traffic_is "port made again: it is part of the switch" "$MERGED"
 	ns_ip sw link set s4 address 02:00:00:00:55:55
 	ns_ip h4 neigh flush all
 	ns_exec h4 ping -q -c 1 -W 1 10.0.4.1 >/dev/null
+	resolve_all
 	tap_is "port's new address: known" "$(show '.ports[3].mac')" 02:00:00:00:55:55
 	traffic h1 h2 h3 h4
 	traffic_is "port's new address: used" "$MERGED"
@@ -533,6 +558,7 @@ test_environment
 test_life
 test_foreign_qdisc
 test_traffic
+test_root_patience
 test_shaping
 test_routes
 test_overrun

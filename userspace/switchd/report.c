@@ -158,6 +158,7 @@ static void json_state(struct switchd *sw, FILE *out)
 	json_string(out, sw->name);
 	fprintf(out, ",\"pid\":%d,\"address\":\"%s\",\"mode\":\"%s\"", getpid(), addr,
 		mode_name(sw->opt->mode));
+	fprintf(out, ",\"root_patience\":%u", sw->opt->root_patience);
 	fprintf(out, ",\"timeout_us\":%.10g,\"lifetime_us\":%.10g,\"uptime_s\":%.3f",
 		sw->opt->timeout_ns / 1e3, sw->opt->lifetime_ns / 1e3,
 		(sw_now() - sw->started) / 1e9);
