@@ -3,7 +3,8 @@
 
 FAULT_NEEDS := $(B)/bin/canary
 
-TESTS += fault fault-guest
+TESTS += fault fault-guest topology matrix
+TEST_DEPS += $(FAULT_NEEDS)
 .PHONY: test-fault test-fault-guest
 
 test-fault: $(FAULT_NEEDS) ## fault injector on this machine's kernel
@@ -13,3 +14,20 @@ test-fault: $(FAULT_NEEDS) ## fault injector on this machine's kernel
 test-fault-guest: $(FAULT_NEEDS) ## fault injector in the guest
 	@selftests/vm/run.sh --timeout 300 --env FAULT_COUNT=1000 --env FAULT_RATE=1000 -- \
 		selftests/net/fault.sh
+
+DEMO_NEEDS := $(B)/bin/canary $(B)/bin/digits $(B)/data/digits.csv.gz
+
+.PHONY: demo demo-user
+demo: $(DEMO_NEEDS) module ## train on digits by 8 hosts behind 6 XDP switches, through AF_CANARY (in a guest if need be)
+	@topology/demo.py
+
+demo-user: $(DEMO_NEEDS) ## the same on this machine's kernel with the user engine
+	@topology/demo.py --engine user
+
+.PHONY: test-topology test-matrix
+
+test-topology: $(B)/bin/canary ## testbeds: reachability, rates, clean ends
+	@selftests/net/topology.sh
+
+test-matrix: $(DEMO_NEEDS) ## one job, right bit for bit, whatever the switches, routers and links do
+	@selftests/net/matrix.sh

@@ -22,7 +22,9 @@ from canary_topo.net import parse_rate  # noqa: E402
 from canary_topo.node import TOP  # noqa: E402
 
 SPINES, LEAVES, HOSTS = 2, 4, 2
-MODULE = os.path.join(TOP, "build/kmod/canary.ko")
+MODULE = os.environ.get("CANARY_MODULE", os.path.join(TOP, "build/kmod/canary.ko"))
+# What tests may set, for the guest too
+ENVIRONMENT = ("CANARY", "DIGITS", "DIGITS_DATA", "CANARY_MODULE")
 GUEST = os.path.join(TOP, "selftests/vm/run.sh")
 ACCURACY_AT_LEAST = 0.90
 
@@ -43,10 +45,13 @@ def in_guest(args):
     say("This kernel does not have canary.ko, and it is left alone: the demonstration runs in a")
     say("guest with Debian's kernel and this machine's files (QEMU without KVM, so it takes some")
     say("minutes; its clock counts instructions).")
-    command = [GUEST, "--icount", "--mem", "2G", "--timeout", str(args.patience), "--out", out, "--",
-               "/usr/bin/python3", os.path.abspath(__file__), "--inside", "--engine", "kernel",
-               "--rate", args.rate, "--epochs", str(args.epochs),
-               "--json", os.path.join(out, "demo.json")]
+    command = [GUEST, "--icount", "--mem", "2G", "--timeout", str(args.patience), "--out", out]
+    for name in ENVIRONMENT:
+        if name in os.environ:
+            command += ["--env", name]
+    command += ["--", "/usr/bin/python3", os.path.abspath(__file__), "--inside", "--engine", "kernel",
+                "--switch-timeout", args.switch_timeout, "--rate", args.rate, "--epochs", str(args.epochs),
+                "--json", os.path.join(out, "demo.json")]
     done = subprocess.run(command, check=False)
     try:
         with open(os.path.join(out, "demo.json"), encoding="utf-8") as file:
@@ -59,6 +64,10 @@ def in_guest(args):
 def load_module(path):
     if not module_loaded():
         say(f"Loading {os.path.relpath(path, TOP)} into the guest's kernel.")
+        needs = subprocess.run(["modinfo", "-F", "depends", path], check=True,
+                               capture_output=True, text=True).stdout.strip()
+        for module in filter(None, needs.split(",")):
+            subprocess.run(["modprobe", module], check=True)
         subprocess.run(["insmod", path], check=True)
 
 

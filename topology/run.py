@@ -48,8 +48,14 @@ def parse(argv):
     add("--work", help="directory for the job's files, kept (default: a temporary one)")
     add("--elements", type=int, default=20000, help="allreduce: of the vector")
     add("job", choices=["allreduce", "perf", "digits", "command"])
-    add("options", nargs="*", help="after --: further options of the job, or the command")
+    parser.epilog = "After --: further options of the job, or the command."
+    if "--" in argv:
+        cut = argv.index("--")
+        argv, options = argv[:cut], argv[cut + 1:]
+    else:
+        options = []
     args = parser.parse_args(argv)
+    args.options = options
     if not 1 <= args.per_host <= 64:
         parser.error("--per-host: 1 to 64")
     return args
@@ -94,7 +100,7 @@ def tell(result):
 
 
 def main(argv=None):
-    args = parse(argv)
+    args = parse(sys.argv[1:] if argv is None else argv)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     signal.signal(signal.SIGHUP, lambda *_: sys.exit(129))
     system.sweep()
