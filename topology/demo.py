@@ -13,7 +13,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
@@ -150,7 +149,7 @@ def is_good(result):
 
 def run_here(args):
     system.sweep()
-    work = tempfile.mkdtemp(prefix=system.testbed_name() + ".")
+    work = system.work_directory()
     try:
         if args.inside:
             load_module(MODULE)

@@ -14,7 +14,6 @@ import os
 import shutil
 import signal
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
@@ -104,7 +103,7 @@ def main(argv=None):
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     signal.signal(signal.SIGHUP, lambda *_: sys.exit(129))
     system.sweep()
-    work = args.work or tempfile.mkdtemp(prefix=system.testbed_name() + ".")
+    work = args.work or system.work_directory()
     os.makedirs(work, exist_ok=True)
     try:
         result = experiment_of(args, work)

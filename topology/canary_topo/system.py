@@ -5,10 +5,13 @@ import contextlib
 import ctypes
 import fcntl
 import os
+import re
+import shutil
 import signal
 import socket
 import struct
 import subprocess
+import tempfile
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _CLONE_NEWNET = 0x40000000
@@ -21,11 +24,17 @@ _ETHTOOL_SGRO = 0x2C
 TESTBED_VARIABLE = "CANARY_TESTBED"
 TESTBED_PREFIX = "cny"
 RUN_DIRECTORY = "/run/canary"
+WORK_PREFIX = "canary-topology-"
 
 
 def testbed_name():
     """The name of this process's testbed; no other running one has it."""
     return f"{TESTBED_PREFIX}{os.getpid()}"
+
+
+def work_directory():
+    """A directory for files of this process's testbed."""
+    return tempfile.mkdtemp(prefix=f"{WORK_PREFIX}{os.getpid()}.")
 
 
 def _setns(fd):
@@ -109,9 +118,9 @@ def stop(process, patience=5):
     return process.wait()
 
 
-def _owner_is_dead(name):
-    digits = name[len(TESTBED_PREFIX):].split("-")[0]
-    return (name.startswith(TESTBED_PREFIX) and digits.isdigit()
+def _owner_is_dead(name, prefix=TESTBED_PREFIX):
+    digits = re.split("[-.]", name[len(prefix):])[0]
+    return (name.startswith(prefix) and digits.isdigit()
             and not os.path.exists(f"/proc/{digits}"))
 
 
@@ -129,7 +138,7 @@ def _testbed_of(pid):
 
 def sweep():
     """Ends what testbeds left behind whose owner is gone: processes (and with
-    them their namespaces and links), then sockets. Returns what it ended."""
+    them their namespaces and links), sockets, files. Returns what it ended."""
     ended = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         if _owner_is_dead(_testbed_of(pid)):
@@ -141,4 +150,8 @@ def sweep():
             if name.startswith("switch-") and _owner_is_dead(name[len("switch-"):]):
                 os.unlink(os.path.join(RUN_DIRECTORY, name))
                 ended.append(name)
+    for name in os.listdir(tempfile.gettempdir()):
+        if _owner_is_dead(name, WORK_PREFIX):
+            shutil.rmtree(os.path.join(tempfile.gettempdir(), name), ignore_errors=True)
+            ended.append(name)
     return ended

@@ -1,0 +1,100 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# The testbeds of topology/: everything is reachable, links have their rate, results that are
+# wrong are called so, and nothing is touched or left outside the testbed's namespaces.
+
+# shellcheck source=../lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+CANARY=${CANARY:-$TAP_TOP/build/bin/canary}
+export CANARY
+RUN=$TAP_TOP/topology/run.py
+CHECK=("/usr/bin/python3" "$TAP_TOP/selftests/net/topology_check.py")
+
+tap_start net/topology
+need_root
+need_program ip tc jq sysctl mnexec iperf3 ping /usr/bin/python3 "$CANARY"
+tmp_dir
+
+# What a testbed might have done to the machine itself: its addresses and devices, sysctls
+machine()
+{
+	ip -o addr | grep -E ' 10\.(64|255)\.'
+	ip route show table all | grep -E '10\.(64|255)\.'
+	ip -o link | grep -E ': (s[a-z0-9]*|r1|h[0-9]+)-eth[0-9]+'
+	sysctl net.ipv4.ip_forward net.ipv4.conf.all.rp_filter net.ipv4.fib_multipath_hash_policy \
+		net.ipv6.conf.all.disable_ipv6 net.core.rmem_max net.core.netdev_max_backlog
+}
+
+machine >"$TAP_TMP/before"
+
+tap_check "address plan and routes" "${CHECK[@]}" plan
+tap_check "names that mean nothing are refused" "${CHECK[@]}" names
+tap_check "all hosts reach all hosts and switches" "${CHECK[@]}" reach
+tap_check "a link has its rate and a bounded queue" "${CHECK[@]}" rate
+tap_check "a switch starts, answers, stops" "${CHECK[@]}" switch
+tap_check "a switch that does not start is an error" "${CHECK[@]}" failed_switch
+tap_check "leftovers of dead testbeds are found by name" "${CHECK[@]}" sweep
+
+# The runner believes no result. A program that lies takes the tool's place.
+cat >"$TAP_TMP/liar" <<'END'
+#!/bin/bash
+[ "$1" = allreduce ] || exit 0
+shift
+while [ $# -gt 0 ]; do
+	case $1 in
+	--out) out=$2 ;;
+	--in) in=$2 ;;
+	esac
+	shift
+done
+cp "$in" "$out"
+END
+chmod 755 "$TAP_TMP/liar"
+small=(--topology star:2 --switches none)
+said=$(CANARY=$TAP_TMP/liar "$RUN" "${small[@]}" allreduce --elements 100)
+tap_is "a wrong result: exit status 1" $? 1
+tap_check "a wrong result: said so" grep -q 'rank 1: .* of 100 elements are wrong' <<<"$said"
+"$RUN" "${small[@]}" command -- sh -c 'exit {rank}' >"$TAP_TMP/said"
+tap_is "a rank that fails: exit status 1" $? 1
+tap_check "a rank that fails: named" grep -q 'rank 1 on h2 ended with status 1' "$TAP_TMP/said"
+timeout 20 "$RUN" "${small[@]}" --patience 1 command -- sleep 60 >"$TAP_TMP/said"
+tap_is "a rank that hangs: exit status 1" $? 1
+tap_check "a rank that hangs: said so" grep -q 'not done after 1.0 s' "$TAP_TMP/said"
+"$RUN" "${small[@]}" --json "$TAP_TMP/json" command -- sh -c 'echo {rank}/{members} {root} {bind} {host} >{work}/seen.{rank}' >"$TAP_TMP/said"
+tap_is "a command: exit status 0" $? 0
+tap_is "a command: in the JSON" "$(jq -c '[.right, .members, (.ranks | length)]' "$TAP_TMP/json")" "[true,2,2]"
+for bad in "--switches nosuch" "--topology ring" "--rate fast" "--faults what=1%" "--faults drop=200%" "--hosts 9" \
+	"--per-host 65" "--engine fpga"; do
+	# shellcheck disable=SC2086 # words
+	"$RUN" "${small[@]}" $bad command -- true >"$TAP_TMP/said" 2>&1
+	tap_is "refuses $bad" $? 2
+done
+
+# Two at a time, and what was counted
+for i in 1 2; do
+	"$RUN" --engine user --topology leaf_spine:2,2,1 --json "$TAP_TMP/json$i" allreduce --elements 3000 \
+		>"$TAP_TMP/said$i" 2>&1 &
+	pids[i]=$!
+done
+for i in 1 2; do
+	wait "${pids[i]}"
+	tap_is "two testbeds at a time: $i is right" $? 0
+	tap_is "its switches counted" "$(jq '[.switches[] | .counters["rx-contribution"]] | add > 0' "$TAP_TMP/json$i")" true
+	tap_is "its links counted" "$(jq '[.links[] | .tx_packets] | add > 0' "$TAP_TMP/json$i")" true
+done
+
+# Ended in the middle, kindly and not
+for signal in TERM KILL; do
+	"$RUN" --topology star:2 command -- sleep 60 >"$TAP_TMP/said" 2>&1 &
+	pid=$!
+	tap_check "$signal: the testbed is up" wait_for 20 pgrep -P "$pid" -f 'sleep 60'
+	kill -"$signal" "$pid"
+	wait "$pid" 2>/dev/null
+	tap_check "$signal: nothing of it is left" "${CHECK[@]}" killed "$pid"
+done
+
+machine >"$TAP_TMP/after"
+tap_check "the machine is as before" diff "$TAP_TMP/before" "$TAP_TMP/after"
+tap_done

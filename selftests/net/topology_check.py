@@ -1,0 +1,184 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Checks of topology/canary_topo, one a name; exits with status 1 and says why if one
+does not hold."""
+import json
+import os
+import subprocess
+import sys
+import time
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(TOP, "topology"))
+
+from canary_topo import CanaryNet, experiment, net, node, system, topology_by_name  # noqa: E402
+from canary_topo.plan import Plan  # noqa: E402
+
+
+def need(condition, text):
+    if not condition:
+        sys.exit(f"not so: {text}")
+
+
+def plan_of(text):
+    topo = topology_by_name(text)
+    links = [(a, f"{a}-{i}", b, f"{b}-{i}") for i, (a, b) in enumerate(topo.links(sort=True))]
+    return Plan(links, topo.switches(), topo.hosts())
+
+
+def routes(plan, name, target):
+    return [line for line in plan.commands(name)
+            if line.startswith(f"route replace {plan.address[target]}/32 ")]
+
+
+def check_plan():
+    plan = plan_of("fat_tree:4")
+    need(len(plan.routers) == 20 and len(plan.hosts) == 16, "20 switches and 16 hosts")
+    addresses = list(plan.address.values())
+    need(len(set(addresses)) == len(addresses), "addresses are unique")
+    macs = [port.mac for ports in plan.ports.values() for port in ports]
+    need(len(set(macs)) == len(macs), "MAC addresses are unique")
+    (far,) = routes(plan, "sedge1x1", "h16")
+    need(far.count("nexthop") == 2, "an edge switch has two ways into another pod")
+    (core,) = routes(plan, "score1", "h16")
+    need(core.count("nexthop") == 1, "a core switch has one way down")
+    need(routes(plan, "sedge1x1", "h1") == [], "hosts on a link need no route")
+    for name in plan.routers:
+        for target in plan.routers:
+            need(name == target or len(routes(plan, name, target)) == 1, f"{name} knows {target}")
+    need(plan_of("behind_router").distances("h1")["s1"] == 2, "h1 is behind the router")
+
+
+def check_names():
+    for text in ("ring", "star:0", "star:x", "star:1,2", "fat_tree:3", "fat_tree:-2"):
+        try:
+            topology_by_name(text)
+        except ValueError:
+            continue
+        sys.exit(f"'{text}' was taken")
+    for text in ("", "0mbit", "fast", "-1mbit", "10mb"):
+        try:
+            net.parse_rate(text)
+        except ValueError:
+            continue
+        sys.exit(f"rate '{text}' was taken")
+    need(net.parse_rate("1.5gbit") == 1500000000, "1.5gbit")
+    need(experiment.choose_engines("kernel:2", 3) == ["kernel", "kernel", "user"], "kernel:2")
+    need(experiment.choose_switches("half", ["a", "b", "c"]) == ["a", "c"], "half")
+
+
+def ping(host, address):
+    done = host.start_process(["ping", "-q", "-c", "1", "-W", "2", address],
+                              stdout=subprocess.DEVNULL)
+    return done
+
+
+def check_reach():
+    testbed = CanaryNet(topology_by_name("leaf_spine:2,4,2"), program=[])
+    try:
+        testbed.start()
+        nodes = testbed.hosts + testbed.switches
+        pings = [(a.name, b.name, ping(a, b.address)) for a in testbed.hosts for b in nodes]
+        lost = [f"{a} to {b}" for a, b, process in pings if process.wait()]
+        need(not lost, f"all is reachable, but not {', '.join(lost)}")
+        source = testbed.switches[0]
+        with system.namespace(source.pid):
+            path = subprocess.run(["ip", "-j", "route", "get", testbed.hosts[-1].address],
+                                  capture_output=True, text=True, check=True).stdout
+        need(json.loads(path)[0]["prefsrc"] == source.address, "switches speak by their loopback")
+    finally:
+        testbed.stop()
+
+
+def check_rate():
+    rate = 20_000_000
+    testbed = CanaryNet(topology_by_name("star:2"), rate=rate, program=[])
+    try:
+        testbed.start()
+        one, two = testbed.hosts
+        server = two.start_process(["iperf3", "-s", "-1"], stdout=subprocess.DEVNULL)
+        time.sleep(0.3)
+        client = one.start_process(["iperf3", "-J", "-c", two.address, "-t", "3", "-O", "1"],
+                                   stdout=subprocess.PIPE)
+        report = json.loads(client.communicate()[0])
+        server.wait()
+        got = report["end"]["sum_received"]["bits_per_second"]
+        need(0.85 * rate < got <= 1.02 * rate, f"20 Mbit/s, got {got / 1e6:.1f}")
+        with system.namespace(one.pid):
+            shown = subprocess.run(["tc", "qdisc", "show"], capture_output=True, text=True,
+                                   check=True).stdout
+        need(f"limit {net.default_queue(rate)}b" in shown, "the queue is bounded")
+    finally:
+        testbed.stop()
+
+
+def check_switch():
+    """The daemon: started, asked, stopped; then the same routes without it."""
+    testbed = CanaryNet(topology_by_name("star:2"), rate=100_000_000)
+    try:
+        testbed.start()
+        (switch,) = testbed.switches
+        one, two = testbed.hosts
+        state = switch.show()
+        need(state["address"] == switch.address, "the switch has its loopback's address")
+        need(len(state["ports"]) == 2 and state["mode"] == "shaped", "all its ports, shaped")
+        need(ping(one, two.address).wait() == 0, "it routes what is not Canary")
+        need(switch.stop_program() == 0, "it ends with status 0")
+        need(switch.show() is None, "it is gone")
+        need(ping(one, two.address).wait() == 0, "what stays is a router")
+    finally:
+        testbed.stop()
+
+
+def check_failed_switch():
+    """A switch that does not start is an error, and leaves nothing."""
+    node.CANARY = "/bin/false"
+    try:
+        with experiment.Testbed(topology_by_name("star:2")):
+            sys.exit("the testbed started")
+    except node.SwitchError:
+        pass
+
+
+def check_sweep():
+    """What a dead testbed left is ended, and nothing else."""
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    left = subprocess.Popen(["sleep", "60"],
+                            env={system.TESTBED_VARIABLE: f"cny{dead.pid}"})
+    alive = subprocess.Popen(["sleep", "60"],
+                             env={system.TESTBED_VARIABLE: f"cny{os.getpid()}"})
+    os.makedirs(system.RUN_DIRECTORY, exist_ok=True)
+    stale = os.path.join(system.RUN_DIRECTORY, f"switch-cny{dead.pid}-s1.sock")
+    used = os.path.join(system.RUN_DIRECTORY, f"switch-cny{os.getpid()}-s1.sock")
+    try:
+        for path in (stale, used):
+            with open(path, "w", encoding="ascii"):
+                pass
+        system.sweep()
+        time.sleep(0.2)
+        need(left.poll() is not None, "the process of the dead testbed is ended")
+        need(alive.poll() is None, "that of a living one is not")
+        need(not os.path.exists(stale), "the socket of the dead testbed is gone")
+        need(os.path.exists(used), "that of a living one is not")
+    finally:
+        alive.kill()
+        left.kill()
+        for path in (stale, used):
+            if os.path.exists(path):
+                os.unlink(path)
+
+
+def check_killed(pid):
+    """No process has the testbed of PID in its environment, within five seconds."""
+    for _ in range(50):
+        left = [number for number in filter(str.isdigit, os.listdir("/proc"))
+                if system._testbed_of(number) == f"cny{pid}"]  # pylint: disable=protected-access
+        if not left:
+            return
+        time.sleep(0.1)
+    sys.exit(f"processes {' '.join(left)} are left")
+
+
+if __name__ == "__main__":
+    globals()[f"check_{sys.argv[1]}"](*sys.argv[2:])
