@@ -1,0 +1,78 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# guest.sh TEST...: in the guest, loads the module, runs tests out of this directory, unloads it,
+# and makes one TAP stream of their output.
+
+HERE=$(cd "$(dirname "$0")" && pwd)
+TOP=$(dirname "$(dirname "$HERE")")
+MODULE=${MODULE:-$TOP/build/kmod/canary.ko}
+
+run()
+{
+	local test=$1
+
+	case $test in
+	*.sh) timeout 600 "$HERE/$test" ;;
+	*) timeout 300 "$TOP/build/selftests/kmod/$test" ;;
+	esac
+	echo "exit $? $test"
+}
+
+unload()
+{
+	local i
+
+	# Engines linger for a moment.
+	for ((i = 0; i < 100; i++)); do
+		rmmod canary 2>/dev/null && echo "ok - the module is unloaded" && return
+		sleep 0.1
+	done
+	rmmod canary
+	echo "not ok - the module is unloaded"
+}
+
+all()
+{
+	local test
+
+	modprobe -q udp_tunnel
+	if ! insmod "$MODULE"; then
+		echo "not ok - the module is loaded"
+		return
+	fi
+	for test in "$@"; do
+		run "$test"
+	done
+	unload
+}
+
+echo "TAP version 13"
+all "$@" | awk '
+/^TAP version/ || /^1\.\.[0-9]+$/ || /^# kmod\/[a-z]+: / { next }
+/^exit / {
+	# 0 passed, 1 failed and said so, 4 skipped
+	if ($2 != 0 && $2 != 1 && $2 != 4)
+		printf "not ok %d %s ends (exit status %d)\n", ++n, $3, $2, bad++
+	next
+}
+/^ok / || /^not ok / {
+	text = $0
+	sub(/^(not )?ok +([0-9]+|-) */, "", text)
+	good = $1 == "ok"
+	if (good && text ~ /# SKIP/)
+		skipped++
+	else if (good)
+		passed++
+	else
+		bad++
+	printf "%sok %d %s\n", good ? "" : "not ", ++n, text
+	fflush()
+	next
+}
+{ print; fflush() }
+END {
+	printf "1..%d\n# kmod: %d passed, %d failed, %d skipped\n", n, passed, bad, skipped
+	exit bad ? 1 : 0
+}'
+exit "${PIPESTATUS[1]}"

@@ -1,0 +1,215 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Loads the module, uses it, unloads it, again and again, with ranks that are killed, engines
+# that linger, namespaces that vanish and readers of /proc meanwhile. Nothing may be left: not a
+# byte of its own count, and no memory of the kernel. In the guest with two processors.
+
+. "$(dirname "$0")/../lib.sh"
+
+WORKER=$TAP_TOP/build/selftests/kmod/worker
+MODULE=${MODULE:-$TAP_TOP/build/kmod/canary.ko}
+ROUNDS=${1:-6}
+ECONNRESET=104
+# kB that the kernel's own caches may have grown by
+NOISE=3072
+
+# A tree with just the modules that are needed, for modprobe and autoloading.
+module_tree()
+{
+	local dir kver tunnel
+
+	kver=$(uname -r)
+	dir=$TAP_TMP/lib/modules/$kver
+	tunnel=$(modinfo -n udp_tunnel 2>/dev/null)
+	mkdir -p "$dir"
+	cp "$MODULE" "$dir/canary.ko"
+	[ ! -f "$tunnel" ] || cp "$tunnel" "$dir/"
+	touch "$dir/modules.order" "$dir/modules.builtin"
+	depmod -b "$TAP_TMP" "$kver" || return 1
+	printf '#!/bin/sh\nmodprobe -d %s "$@" || exec modprobe "$@"\n' "$TAP_TMP" >"$TAP_TMP/modprobe"
+	chmod +x "$TAP_TMP/modprobe"
+	cp /proc/sys/kernel/modprobe "$TAP_TMP/modprobe.was"
+	echo "$TAP_TMP/modprobe" >/proc/sys/kernel/modprobe
+	at_exit "cat $TAP_TMP/modprobe.was >/proc/sys/kernel/modprobe"
+}
+
+load()
+{
+	modprobe -d "$TAP_TMP" canary
+}
+
+loaded()
+{
+	[ -d /sys/module/canary ]
+}
+
+unload()
+{
+	rmmod canary 2>/dev/null
+}
+
+# kB of the kernel: slabs, vmalloc, per-cpu
+memory()
+{
+	echo 3 >/proc/sys/vm/drop_caches
+	sleep 0.5
+	awk '/^(SUnreclaim|VmallocUsed|Percpu):/ { sum += $2 } END { print sum }' /proc/meminfo
+}
+
+udp_memory()
+{
+	awk '/^UDP:/ { print $5 }' /proc/net/sockstat
+}
+
+hosts_up()
+{
+	ns_add a b || return 1
+	ns_link a eth0 10.7.1.1/24 b eth0 10.7.1.2/24
+}
+
+pair()
+{
+	echo "0@$(ns_name a)/10.7.1.1" "1@$(ns_name b)/10.7.1.2"
+}
+
+# Everything that a round does with a loaded module. Return: what went wrong.
+use()
+{
+	# shellcheck disable=SC2046 # words
+	{
+		"$WORKER" -t 60 -e 20000 -n 3 -m epoll $(pair) || return 1
+		"$WORKER" -t 60 -e 500000 -n 1 $(pair) || return 2
+		"$WORKER" -t 60 -e 2000 -n 20 -f 8 -V 1:3:k -E $ECONNRESET $(pair) || return 3
+		"$WORKER" -t 60 -e 2000 -n 20 -f 8 -V 0:3:c -E $ECONNRESET $(pair) || return 4
+	}
+}
+
+# A namespace that goes while the only rank in it is alive, and one that lingers for long.
+vanish()
+{
+	local pid
+
+	ns_add c || return 1
+	ns_link c eth0 10.7.2.1/24 a eth1 10.7.2.2/24 || return 2
+	"$WORKER" -t 60 -M 2 -l 60000 "0@$(ns_name c)/10.7.2.1" >/dev/null &
+	pid=$!
+	wait_for 10 ns_exec c grep -q joining /proc/net/canary || return 3
+	ip netns del "$(ns_name c)"
+	kill -KILL "$pid"
+	wait "$pid" 2>/dev/null
+	return 0
+}
+
+# Sockets of all ages come and go, /proc is read, until the file is gone.
+churn()
+{
+	while [ -e "$TAP_TMP/churn" ]; do
+		ns_exec a cat /proc/net/canary /proc/net/canary_stats
+		"$WORKER" -t 1 -c 9 -M 2 -p 22650 "0@$(ns_name a)/10.7.1.1"
+	done >/dev/null 2>&1
+}
+
+round()
+{
+	local churner rc
+
+	load || return 10
+	: >"$TAP_TMP/churn"
+	churn &
+	churner=$!
+	use
+	rc=$?
+	vanish || rc=$((rc + 20))
+	rm "$TAP_TMP/churn"
+	wait "$churner"
+	[ "$rc" = 0 ] || return "$rc"
+	wait_for 10 own_nothing || return 30
+	wait_for 10 unload || return 31
+}
+
+own_nothing()
+{
+	local host
+
+	for host in a b; do
+		[ "$(ns_exec "$host" grep -cE '^(sockets|lingering|vector-bytes|core-bytes) 0$' \
+			/proc/net/canary_stats)" = 4 ] || return 1
+	done
+}
+
+test_refused()
+{
+	local pid
+
+	load
+	"$WORKER" -t 60 -M 2 "0@$(ns_name a)/10.7.1.1" >/dev/null &
+	pid=$!
+	wait_for 10 ns_exec a grep -q joining /proc/net/canary
+	tap_refuse "rmmod is refused while there is a socket" rmmod canary
+	kill -KILL "$pid"
+	wait "$pid" 2>/dev/null
+	tap_check "and not when it was killed" wait_for 10 unload
+}
+
+# Without DONE nobody learns that the others hold the result: engines linger as long as they may.
+test_lingering()
+{
+	local host
+
+	load
+	for host in a b; do
+		tc -n "$(ns_name $host)" qdisc add dev eth0 clsact
+		tc -n "$(ns_name $host)" filter add dev eth0 egress protocol ip u32 \
+			match ip protocol 17 0xff match u8 11 0xff at 29 action drop ||
+			tap_diag "cannot drop DONE"
+	done
+	# shellcheck disable=SC2046
+	tap_check "an operation, then close" "$WORKER" -t 60 -l 3000 -n 1 -e 100 $(pair)
+	tap_check "engines linger" ns_exec a grep -q " lingering " /proc/net/canary
+	tap_refuse "rmmod is refused while they do" rmmod canary
+	tap_check "rmmod succeeds when that is over" wait_for 15 unload
+	load
+	"$WORKER" -t 60 -l 60000 -n 1 -e 100 $(pair)
+	tap_check "engines linger for a minute" ns_exec b grep -q " lingering " /proc/net/canary
+	ns_del a
+	ns_del b
+	tap_check "unless their namespaces end" wait_for 15 unload
+	NS_NAMES=()
+	tap_check "namespaces again" hosts_up
+}
+
+tap_start kmod/load
+need_root
+need_program ip modprobe depmod
+[ -x "$WORKER" ] || tap_skip_all "needs $WORKER (make)"
+[ -n "${CANARY_GUEST:-}" ] || tap_skip_all "loads and unloads the module: only in the guest"
+tmp_dir
+tap_check "modules" module_tree
+tap_check "namespaces" hosts_up
+
+"$WORKER" -t 20 -n 1 -M 1 "0@$(ns_name a)/10.7.1.1" >/dev/null
+loaded
+tap_is "socket() loads the module" $? 0
+tap_check "and it can be unloaded" wait_for 10 unload
+tap_refuse "a family number that is taken is refused" \
+	insmod "$MODULE" family=2
+tap_check "another family number" insmod "$MODULE" family=19
+tap_check "works" "$WORKER" -t 20 -n 1 -M 1 "0@$(ns_name a)/10.7.1.1"
+tap_check "and it can be unloaded" wait_for 10 unload
+test_refused
+test_lingering
+
+tap_check "round 0" round
+before=$(memory)
+udp=$(udp_memory)
+for ((i = 1; i <= ROUNDS; i++)); do
+	tap_check "round $i: load, use, unload" round
+done
+grown=$(($(memory) - before))
+tap_diag "the kernel's memory grew by $grown kB in $ROUNDS rounds"
+[ "$grown" -lt "$NOISE" ]
+tap_is "no memory of the kernel is left" $? 0
+tap_is "no memory of UDP is left" "$(udp_memory)" "$udp"
+tap_is "no slab of the family is left" "$(grep -c CANARY /proc/slabinfo)" 0
+tap_done
