@@ -339,22 +339,23 @@ static void kernel_info(void *engine, struct canary_info *info)
  */
 static int kernel_stats(void *engine, struct canary_stat *stats, int max)
 {
-	u64 value[CNR_COUNTER_COUNT + CANARY_DROPS - 1];
+	u64 value[CNR_COUNTER_COUNT + CANARY_DROPS];
 	struct kernel *k = engine;
 	socklen_t len = sizeof(value);
-	int i;
+	int i, n;
 
 	if (getsockopt(k->fd, SOL_CANARY, CANARY_STATS, value, &len))
 		return -errno;
 	if (len != sizeof(value))
 		return -EPROTO;
-	for (i = 0; i < max && i < (int)ARRAY_SIZE(value); i++) {
-		stats[i].value = value[i];
+	for (i = 0; i < max && i < (int)ARRAY_SIZE(value) - 1; i++) {
+		n = i < CNR_COUNTER_COUNT ? i : i + 1;
+		stats[i].value = value[n];
 		stats[i].drop = i >= CNR_COUNTER_COUNT;
-		stats[i].name = stats[i].drop ? cnr_drop_name(i - CNR_COUNTER_COUNT + 1) :
-						cnr_counter_name(i);
+		stats[i].name = stats[i].drop ? cnr_drop_name(n - CNR_COUNTER_COUNT) :
+						cnr_counter_name(n);
 	}
-	return ARRAY_SIZE(value);
+	return ARRAY_SIZE(value) - 1;
 }
 
 static int kernel_poll_fd(void *engine)
