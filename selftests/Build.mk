@@ -19,7 +19,7 @@ $(B)/selftests/core_test: $(wildcard selftests/core/*.c) $(CORE_SRC) $(CORE_HDR)
 test-core: $(B)/selftests/core_test ## protocol core under simulated faults, with sanitizers
 	$<
 
-$(B)/selftests/fuzz_%: selftests/fuzz/%.c $(CORE_SRC) $(CORE_HDR) | $(B)/.setup
+$(B)/selftests/fuzz_%: selftests/fuzz/fuzz_%.c $(CORE_SRC) $(CORE_HDR) | $(B)/.setup
 	@mkdir -p $(@D)
 	$(CLANG) $(CPPFLAGS) $(CFLAGS) -O1 -Wno-missing-field-initializers -Wno-gnu-empty-initializer \
 		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -o $@ $(filter %.c,$^)

@@ -268,6 +268,13 @@ static void cnr_alive_timer(struct cnr_comm *c, u64 now)
 	cnr_arm(c, c->alive_at);
 }
 
+/* Somebody still lacks something that we have: stay a little longer. */
+void cnr_linger_on(struct cnr_comm *c, u64 now)
+{
+	if (c->state == CNR_LINGERING)
+		c->linger_at = min_t(u64, now + c->cfg.linger, c->linger_last);
+}
+
 /* Everybody has everything, or nobody can tell us any more: say goodbye. */
 static void cnr_linger_timer(struct cnr_comm *c, u64 now)
 {
@@ -304,6 +311,7 @@ void cnr_close(struct cnr_comm *c, u64 now, bool abort)
 		c->linger_at = now;
 	} else if (c->state == CNR_CONNECTED) {
 		c->linger_at = now + c->cfg.linger;
+		c->linger_last = now + CNR_LINGER_LONGEST * c->cfg.linger;
 	}
 	c->state = CNR_LINGERING;
 	c->done_tries = 0;
@@ -366,7 +374,7 @@ static enum canary_drop cnr_alive_input(struct cnr_comm *c, u64 now, const struc
 	    cnr_block(c, block)->lead != CNR_NONE) {
 		l = &c->lead[cnr_block(c, block)->lead];
 		if ((l->flags & CNR_L_POSTED) && l->opsig != be32_to_cpu(h->opsig)) {
-			cnr_fail(c, now, CANARY_ABORT_MISMATCH, &rank, 1, true);
+			cnr_lead_differs(c, now, l, rank, be32_to_cpu(h->opsig));
 			return CANARY_DROP_NONE;
 		}
 	}

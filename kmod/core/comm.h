@@ -24,13 +24,15 @@
 #define CNR_NAMED_MAX		2	/* so many known missing ranks are asked singly */
 
 #define CNR_RTO_MIN		(10 * CNR_MSEC)
-#define CNR_RTO_INITIAL		(200 * CNR_MSEC)
+#define CNR_RTO_INITIAL		(100 * CNR_MSEC)
 #define CNR_RTO_MAX		(1 * CNR_SEC)
 #define CNR_PATIENCE_MAX	(250 * CNR_MSEC)
 #define CNR_DEAD_AFTER		(5 * CNR_SEC)
 #define CNR_LINGER		(2 * CNR_SEC)
+#define CNR_LINGER_LONGEST	5	/* times the linger time, while others still ask */
 #define CNR_JOIN_FIRST		(50 * CNR_MSEC)
 #define CNR_JOIN_LAST		(1 * CNR_SEC)
+#define CNR_JOIN_SMALL		3	/* offers below what a rank wants before one is believed */
 #define CNR_DONE_FIRST		(20 * CNR_MSEC)
 #define CNR_DONE_LAST		(1 * CNR_SEC)
 
@@ -45,6 +47,7 @@
  * @addr, @port: where it is
  * @offer:	rank 0, before the table is settled: elements that its path takes
  * @window:	rank 0, before the table is settled: its largest window
+ * @small:	rank 0, before the table is settled: offers below what it wants
  * @sent:	it contributed all blocks before this one (serial)
  * @done:	rank 0: it has all results before this one; left members: it ended there
  * @asked:	since when it owes an answer, 0 if it does not
@@ -54,7 +57,7 @@ struct cnr_member {
 	__be32	addr;
 	__be16	port;
 	u8	flags;
-	u8	pad;
+	u8	small;
 	u16	offer;
 	u16	window;
 	u32	sent;
@@ -124,6 +127,8 @@ enum cnr_lead_state {
  * @sources:	entries in @source
  * @cursor:	next source (results) or rank (failures) to send to
  * @tries:	timer back-off
+ * @odd, @odd_sig: a rank with another operation, and that operation's signature, if @odd is not
+ *		CNR_NONE: who differs is only known when a second one has been heard
  * @seen:	bitmap of the ranks whose single contributions were accepted
  * @acc:	the sum so far, without own data
  */
@@ -144,6 +149,9 @@ struct cnr_lead {
 	u32	done;
 	u64	tag;
 	u64	deadline;
+	u32	odd_sig;
+	u16	odd;
+	u16	pad2;
 	u32	sources;
 	u32	cursor;
 	struct cnr_source *source;
@@ -254,6 +262,7 @@ struct cnr_comm {
 	u64	done_at;
 	u32	done_tries;
 	u64	linger_at;
+	u64	linger_last;	/* however much others ask */
 
 	u64	srtt;
 	u64	rttvar;
@@ -322,6 +331,7 @@ void cnr_heard(struct cnr_comm *c, u16 rank);
 void cnr_sent_by(struct cnr_comm *c, u16 rank, u32 sent);
 struct cnr_control *cnr_control(struct cnr_comm *c, u8 type, u16 rank, u32 block);
 void cnr_cast(struct cnr_comm *c, enum cnr_broadcast cast);
+void cnr_linger_on(struct cnr_comm *c, u64 now);
 
 /* join.c: rendezvous */
 void cnr_join_start(struct cnr_comm *c, u64 now);
@@ -353,10 +363,11 @@ struct cnr_lead *cnr_lead_get(struct cnr_comm *c, u32 block);
 void cnr_lead_posted(struct cnr_comm *c, u64 now, u32 block);
 void cnr_lead_timers(struct cnr_comm *c, u64 now);
 void cnr_lead_heard(struct cnr_comm *c, u64 now);
+void cnr_lead_differs(struct cnr_comm *c, u64 now, struct cnr_lead *l, u16 rank, u32 opsig);
 enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struct cnr_in *in);
 enum canary_drop cnr_request_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
 void cnr_lead_drop_all(struct cnr_comm *c);
-bool cnr_lead_build(struct cnr_comm *c, struct cnr_out *out);
+bool cnr_lead_build(struct cnr_comm *c, u64 now, struct cnr_out *out);
 bool cnr_result_build(struct cnr_comm *c, u32 block, u8 attempt, struct cnr_out *out);
 
 #endif /* CANARY_CORE_COMM_H */

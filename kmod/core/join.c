@@ -136,6 +136,7 @@ void cnr_join_build(struct cnr_comm *c, u32 first, struct cnr_out *out)
 	memset(c->scratch, 0, out->len);
 	j->first = cpu_to_be32(first);
 	j->mtu = cpu_to_be16(mtu);
+	j->full = cpu_to_be16(c->offer_mtu);
 	out->payload = j;
 	cnr_to_rank(c, out, 0);
 }
@@ -154,17 +155,26 @@ static enum canary_drop cnr_join_refuse(struct cnr_comm *c, const struct cnr_in 
 	return why;
 }
 
-/* A rank that was not known yet, or while we still wait, a restarted one. */
+/*
+ * A rank that was not known yet, or while we still wait, a restarted one. A small offer may
+ * only mean that we were not there to answer larger ones, so the first ones do not count.
+ */
 static void cnr_join_note(struct cnr_comm *c, struct cnr_member *m, const struct cnr_in *in)
 {
+	const struct canary_join *j = (const struct canary_join *)(in->hdr + 1);
 	u32 fits = cnr_offer_elements(min_t(u32, in->len + 28, 0xffff));
 
-	if (!(m->flags & CNR_M_KNOWN)) {
+	if (m->nonce != be64_to_cpu(in->hdr->tag)) {
+		m->offer = 0;
+		m->small = 0;
+	}
+	if (be16_to_cpu(j->mtu) < be16_to_cpu(j->full) && m->small < CNR_JOIN_SMALL)
+		m->small++;
+	if (!(m->flags & CNR_M_KNOWN) &&
+	    (be16_to_cpu(j->mtu) >= be16_to_cpu(j->full) || m->small == CNR_JOIN_SMALL)) {
 		m->flags |= CNR_M_KNOWN;
 		c->known++;
 	}
-	if (m->nonce != be64_to_cpu(in->hdr->tag))
-		m->offer = 0;
 	m->nonce = be64_to_cpu(in->hdr->tag);
 	m->addr = in->addr;
 	m->port = in->port;
@@ -245,7 +255,7 @@ bool cnr_welcome_build(struct cnr_comm *c, u16 rank, u32 first, struct cnr_out *
 	u32 room = min_t(u32, offer * 4, sizeof(c->scratch));
 	u32 n = 0, unit = sizeof(struct canary_peer);
 
-	if (!(c->member[rank].flags & CNR_M_KNOWN) || room < sizeof(*w) + unit)
+	if (!c->member[rank].nonce || room < sizeof(*w) + unit)
 		return false;
 	room -= sizeof(*w);
 	memset(w, 0, sizeof(*w));
@@ -328,8 +338,13 @@ enum canary_drop cnr_welcome_input(struct cnr_comm *c, u64 now, const struct cnr
 		return CANARY_DROP_STATE;
 	if (be64_to_cpu(h->tag) != c->nonce)
 		return CANARY_DROP_DUPLICATE;
-	c->answered = true;
 	if (h->flags & CANARY_F_WAITING) {
+		/* Somebody is there: if only small offers got through, try again soon. */
+		c->answered = be16_to_cpu(h->elements) == c->elements;
+		if (!c->answered) {
+			c->join_at = min_t(u64, c->join_at, now + CNR_JOIN_FIRST);
+			cnr_arm(c, c->join_at);
+		}
 		if (!c->known)
 			cnr_welcome_waiting(c, w, be16_to_cpu(h->children));
 		return CANARY_DROP_NONE;

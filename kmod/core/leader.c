@@ -68,6 +68,7 @@ struct cnr_lead *cnr_lead_get(struct cnr_comm *c, u32 block)
 		l->attempt = b->attempt;
 		l->opsig = 0;
 		l->deadline = CNR_NEVER;
+		l->odd = CNR_NONE;
 		cnr_lead_clear(c, l);
 		b->lead = i;
 		return l;
@@ -163,6 +164,24 @@ static bool cnr_repeat(const struct cnr_lead *l, const struct cnr_in *in, bool *
 	return false;
 }
 
+/*
+ * @rank, surely, runs another operation than we do at the block of @l. Which of us differs from
+ * the rest is told by the next rank that is heard; among two it cannot be told.
+ */
+void cnr_lead_differs(struct cnr_comm *c, u64 now, struct cnr_lead *l, u16 rank, u32 opsig)
+{
+	u16 both[2] = { c->cfg.rank, rank };
+
+	if (l->count)
+		cnr_fail(c, now, CANARY_ABORT_MISMATCH, &rank, 1, true);
+	else if (c->cfg.members == 2)
+		cnr_fail(c, now, CANARY_ABORT_MISMATCH, both, 2, true);
+	else if (l->odd != CNR_NONE && l->odd != rank)
+		cnr_fail(c, now, CANARY_ABORT_MISMATCH, both, l->odd_sig == opsig ? 1 : 2, true);
+	l->odd = rank;
+	l->odd_sig = opsig;
+}
+
 static enum canary_drop cnr_acceptable(struct cnr_comm *c, const struct cnr_lead *l,
 				       const struct canary_hdr *h)
 {
@@ -240,11 +259,8 @@ enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struc
 		return CANARY_DROP_FULL;
 	drop = cnr_acceptable(c, l, h);
 	if (drop == CANARY_DROP_OPSIG && h->count == cpu_to_be16(1) &&
-	    (l->flags & CNR_L_POSTED)) {
-		u16 rank = be16_to_cpu(h->rank);
-
-		cnr_fail(c, now, CANARY_ABORT_MISMATCH, &rank, 1, true);
-	}
+	    (l->flags & CNR_L_POSTED))
+		cnr_lead_differs(c, now, l, be16_to_cpu(h->rank), be32_to_cpu(h->opsig));
 	if (drop != CANARY_DROP_NONE)
 		return drop;
 	if (cnr_repeat(l, in, &known))
@@ -255,6 +271,11 @@ enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struc
 		cnr_count(c, CNR_C_contributions_merged);
 	else
 		cnr_sent_by(c, be16_to_cpu(h->rank), block + 1);
+	if (l->odd != CNR_NONE && (l->flags & CNR_L_POSTED)) {
+		/* Here is one that agrees with us. */
+		cnr_fail(c, now, CANARY_ABORT_MISMATCH, &l->odd, 1, true);
+		return CANARY_DROP_NONE;
+	}
 	if (!(l->flags & CNR_L_POSTED)) {
 		if (cnr_block(c, block)->state == CNR_B_SENT)
 			cnr_lead_posted(c, now, block);
@@ -314,8 +335,6 @@ static void cnr_lead_overdue(struct cnr_comm *c, u64 now, struct cnr_lead *l)
 		return;		/* not even sent yet */
 	named = l->flags & CNR_L_MERGED ? cnr_missing_rank(c, l) : CNR_NONE;
 	if (named != CNR_NONE) {
-		if (!cnr_has_sent(c, now, named, l->block))
-			return;
 		m = cnr_control(c, CANARY_FAILURE, named, l->block);
 		if (m) {
 			m->attempt = l->attempt;
@@ -325,15 +344,15 @@ static void cnr_lead_overdue(struct cnr_comm *c, u64 now, struct cnr_lead *l)
 		}
 		return;
 	}
+	if (!(l->flags & CNR_L_MERGED) &&
+	    (missing <= CNR_NAMED_MAX || l->attempt >= CNR_BYPASS_ATTEMPT)) {
+		cnr_lead_send(c, l, CNR_L_COLLECTING, CNR_L_FAIL_MISSING);
+		return;
+	}
 	for (rank = 0; rank < c->cfg.members; rank++)
 		if (rank != c->cfg.rank && !cnr_seen(l, rank))
 			unknown += !cnr_has_sent(c, now, rank, l->block);
-	if (unknown)
-		return;
-	if (!(l->flags & CNR_L_MERGED) &&
-	    (missing <= CNR_NAMED_MAX || l->attempt >= CNR_BYPASS_ATTEMPT))
-		cnr_lead_send(c, l, CNR_L_COLLECTING, CNR_L_FAIL_MISSING);
-	else
+	if (!unknown)
 		cnr_lead_restart(c, now, l);
 }
 
@@ -382,6 +401,7 @@ enum canary_drop cnr_request_input(struct cnr_comm *c, u64 now, const struct can
 		return CANARY_DROP_LEADER;
 	}
 	cnr_sent_by(c, rank, block + 1);
+	cnr_linger_on(c, now);
 	o = cnr_find_op(c, block);
 	b = cnr_block(c, block);
 	done = o && (canary_before(block, c->una) ||
@@ -450,7 +470,8 @@ static bool cnr_lead_result(struct cnr_comm *c, struct cnr_lead *l, struct cnr_o
 	return false;
 }
 
-static bool cnr_lead_failure(struct cnr_comm *c, struct cnr_lead *l, struct cnr_out *out)
+static bool cnr_lead_failure(struct cnr_comm *c, u64 now, struct cnr_lead *l,
+			     struct cnr_out *out)
 {
 	bool bypass = (l->flags & CNR_L_FAIL_MISSING) || l->attempt >= CNR_BYPASS_ATTEMPT;
 	u32 rank;
@@ -466,6 +487,8 @@ static bool cnr_lead_failure(struct cnr_comm *c, struct cnr_lead *l, struct cnr_
 		out->hdr.flags = bypass ? CANARY_F_BYPASS : 0;
 		cnr_to_rank(c, out, rank);
 		cnr_count(c, CNR_C_failures_out);
+		if (bypass)
+			cnr_ask(c, now, rank);
 		return true;
 	}
 	l->flags &= ~(CNR_L_FAIL_ALL | CNR_L_FAIL_MISSING);
@@ -484,7 +507,7 @@ void cnr_lead_drop_all(struct cnr_comm *c)
 }
 
 /* Next result or failure to send. */
-bool cnr_lead_build(struct cnr_comm *c, struct cnr_out *out)
+bool cnr_lead_build(struct cnr_comm *c, u64 now, struct cnr_out *out)
 {
 	struct cnr_lead *l;
 	u32 i;
@@ -495,7 +518,7 @@ bool cnr_lead_build(struct cnr_comm *c, struct cnr_out *out)
 			return true;
 		if (l->state == CNR_L_COLLECTING &&
 		    (l->flags & (CNR_L_FAIL_ALL | CNR_L_FAIL_MISSING)) &&
-		    cnr_lead_failure(c, l, out))
+		    cnr_lead_failure(c, now, l, out))
 			return true;
 	}
 	return false;

@@ -19,7 +19,7 @@ static void cnr_tx_queue(struct cnr_comm *c, u32 block)
 
 static u64 cnr_backoff(const struct cnr_comm *c, u8 tries)
 {
-	return min_t(u64, c->rto << min_t(u8, tries, 6), CNR_RTO_MAX);
+	return min_t(u64, c->rto << min_t(u8, tries, 6), max_t(u64, c->rto, CNR_PATIENCE_MAX));
 }
 
 /* Contribute @block, the next one. */
@@ -72,6 +72,10 @@ void cnr_block_timers(struct cnr_comm *c, u64 now)
 		leader = cnr_leader(c, block);
 		if (b->state != CNR_B_SENT || leader == c->cfg.rank)
 			continue;
+		if (b->deadline <= now && (c->member[leader].flags & CNR_M_LEFT)) {
+			cnr_fail(c, now, CANARY_ABORT_LEFT, &leader, 1, true);
+			return;
+		}
 		if (b->deadline <= now) {
 			cnr_count(c, CNR_C_timeouts);
 			b->flags |= CNR_B_AGAIN;
@@ -165,13 +169,17 @@ enum canary_drop cnr_failure_input(struct cnr_comm *c, u64 now, const struct can
 	if (h->attempt == b->attempt && !(h->flags & CANARY_F_BYPASS))
 		return CANARY_DROP_DUPLICATE;
 	cnr_count(c, CNR_C_failures_in);
-	b->attempt = h->attempt;
-	if (h->flags & CANARY_F_BYPASS)
-		b->flags |= CNR_B_BYPASS;
 	if (b->state == CNR_B_IDLE) {
+		/* Being late is no reason to bypass. */
+		b->attempt = h->attempt;
+		if (h->attempt >= CNR_BYPASS_ATTEMPT)
+			b->flags |= CNR_B_BYPASS;
 		cnr_control(c, CANARY_ALIVE, be16_to_cpu(h->rank), block);
 		return CANARY_DROP_NONE;
 	}
+	b->attempt = h->attempt;
+	if (h->flags & CANARY_F_BYPASS)
+		b->flags |= CNR_B_BYPASS;
 	b->flags |= CNR_B_AGAIN;
 	b->deadline = now + cnr_backoff(c, b->tries);
 	cnr_arm(c, b->deadline);

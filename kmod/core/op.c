@@ -124,6 +124,15 @@ void cnr_block_done(struct cnr_comm *c, u64 now, u32 block)
 		b->lead = CNR_NONE;
 		c->una++;
 	}
+	if (c->una != c->next) {
+		/* The one that now holds up the window is asked about without back-off. */
+		b = cnr_block(c, c->una);
+		if (b->state == CNR_B_SENT && b->tries) {
+			b->tries = 0;
+			b->deadline = min_t(u64, b->deadline, now + c->rto);
+			cnr_arm(c, b->deadline);
+		}
+	}
 	if (c->una == c->posted) {
 		c->done_tries = 0;
 		c->done_at = now + (c->state == CNR_LINGERING ? 0 : CNR_DONE_FIRST);

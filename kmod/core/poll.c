@@ -167,7 +167,7 @@ bool cnr_poll(struct cnr_comm *c, u64 now, struct cnr_out *out)
 		if (cnr_control_build(c, m, out))
 			goto seal;
 	}
-	if (cnr_cast_build(c, out) || cnr_lead_build(c, out) || cnr_contribution_build(c, out))
+	if (cnr_cast_build(c, out) || cnr_lead_build(c, now, out) || cnr_contribution_build(c, out))
 		goto seal;
 	return false;
 seal:

@@ -302,12 +302,152 @@ static void test_mismatch(bool aggregate)
 
 		failed += cnr_failure(sim_comm(s, i), &why) == -EPROTO &&
 			  why == CANARY_ABORT_MISMATCH &&
-			  cnr_missing(sim_comm(s, i), rank, 4) == 1;
+			  cnr_missing(sim_comm(s, i), rank, 4) == 1 && rank[0] == 3;
 	}
-	tap(failed == 5 && !sim_wrong(s), "another length at one rank: %u of 5 end with EPROTO (%s)",
+	tap(failed == 5 && !sim_wrong(s), "another length: %u of 5 end with EPROTO, name it (%s)",
 	    failed, aggregate ? "aggregated" : "plain");
 	sim_free(s);
 }
+
+/* Whoever leads the first block: the odd one out is named, not its neighbour. */
+static void test_mismatch_named(void)
+{
+	struct sim_config cfg = { .members = 3, .fixed_first = true, .seed = 8 };
+	u32 odd, first, i, right = 0;
+	struct sim *s;
+	u16 rank[4];
+
+	for (odd = 0; odd < 3; odd++)
+		for (first = 3; first < 6; first++) {
+			cfg.first_block = first;
+			s = sim_new(&cfg);
+			sim_connect(s, -1);
+			sim_wait_state(s, CNR_CONNECTED, 10 * S);
+			for (i = 0; i < 3; i++)
+				sim_post(s, i, i == odd ? 101 : 100);
+			sim_wait_state(s, CNR_FAILED, 20 * S);
+			for (i = 0; i < 3; i++)
+				right += cnr_missing(sim_comm(s, i), rank, 4) == 1 &&
+					 rank[0] == odd;
+			sim_free(s);
+		}
+	tap(right == 27, "another length among three: named rightly %u of 27 times", right);
+}
+
+/* Each closes as soon as it is done; the last ones still get their results. */
+static bool lossy_end(u64 seed, bool *exact)
+{
+	struct scenario sc = {
+		.members = 8, .aggregate = true,
+		.faults = { .drop = 190000, .repeat = 100000 },
+	};
+	struct sim *s = start(&sc, seed);
+	u32 i, op, left = 8, errors = 0;
+	bool closed[8] = { false };
+	u64 end;
+
+	sim_wait_state(s, CNR_CONNECTED, 60 * S);
+	for (op = 0; op < 6; op++)
+		post_all(s, 8, 3000);
+	end = sim_now(s) + 60 * S;
+	while (left && sim_now(s) < end) {
+		sim_run(s, sim_now(s) + MS);
+		for (i = 0; i < 8; i++) {
+			if (closed[i] || sim_completed(s, i) < 6)
+				continue;
+			sim_close(s, i, false);
+			closed[i] = true;
+			left--;
+		}
+	}
+	for (i = 0; i < 8; i++)
+		errors += sim_last_error(s, i) != 0;
+	*exact = !left && !errors && !sim_wrong(s);
+	sim_free(s);
+	return !left;
+}
+
+static void test_lossy_end(void)
+{
+	u32 seed, ended = 0, exact = 0;
+	bool good;
+
+	for (seed = 0; seed < 20; seed++) {
+		ended += lossy_end(500 + seed, &good);
+		exact += good;
+	}
+	tap(ended == 20, "19 %% loss, closing when done: all end (%u of 20)", ended);
+	tap(exact == 20, "19 %% loss, closing when done: all have results (%u of 20)", exact);
+}
+
+/* A leader that owes results is gone for good: an error, not for ever. */
+static void test_leader_gone(void)
+{
+	struct sim *s = connected(3, false);
+	struct drop_nth d = { .type = CANARY_RESULT, .from = 1 };
+	u16 rank[4];
+	u32 i;
+
+	sim_faults(s)->filter = drop_nth;
+	sim_faults(s)->filter_arg = &d;
+	post_all(s, 3, 352 * 3);
+	for (i = 0; i < 1000 && sim_completed(s, 1) < 1; i++)
+		sim_run(s, sim_now(s) + 10 * CNR_USEC);
+	sim_close(s, 1, true);
+	sim_wait_state(s, CNR_FAILED, 5 * S);
+	for (i = 0; i < 3 && sim_completed(s, i); i++)
+		;
+	tap(d.done, "leader gone: a result of its was lost");
+	tap(cnr_state(sim_comm(s, 0)) == CNR_FAILED || cnr_state(sim_comm(s, 2)) == CNR_FAILED,
+	    "leader gone: who lacks its result ends");
+	i = cnr_state(sim_comm(s, 0)) == CNR_FAILED ? 0 : 2;
+	tap(cnr_missing(sim_comm(s, i), rank, 4) == 1 && rank[0] == 1, "leader gone: named");
+	sim_free(s);
+}
+
+/* Its small offers are all that rank 0 hears at first, because rank 0 comes late. */
+static void test_late_root(void)
+{
+	struct sim_config cfg = { .members = 4, .seed = 11 };
+	struct sim *s = sim_new(&cfg);
+	struct cnr_info info;
+	u32 i, full = 0;
+
+	sim_kill(s, 0);
+	for (i = 1; i < 4; i++)
+		sim_connect(s, i);
+	sim_run(s, sim_now(s) + 7 * S);
+	sim_revive(s, 0);
+	sim_connect(s, 0);
+	sim_wait_state(s, CNR_CONNECTED, 20 * S);
+	for (i = 0; i < 4; i++) {
+		cnr_info(sim_comm(s, i), &info);
+		full += info.elements == 352 && cnr_state(sim_comm(s, i)) == CNR_CONNECTED;
+	}
+	tap(full == 4, "rank 0 comes 7 s late: %u of 4 agree on full packets", full);
+	sim_free(s);
+}
+
+static bool drop_large(void *arg, int from, int to, const struct canary_hdr *h)
+{
+	return h->type == CANARY_JOIN && !(h->flags & CANARY_F_READY) &&
+	       be16_to_cpu(h->elements) > CANARY_ELEMENTS(1400);
+}
+
+static void test_small_path(void)
+{
+	struct sim_config cfg = { .members = 3, .seed = 12, .faults.filter = drop_large };
+	struct sim *s = sim_new(&cfg);
+	struct cnr_info info;
+
+	sim_connect(s, -1);
+	sim_wait_state(s, CNR_CONNECTED, 60 * S);
+	cnr_info(sim_comm(s, 1), &info);
+	tap(cnr_state(sim_comm(s, 1)) == CNR_CONNECTED && info.elements == CANARY_ELEMENTS(1400),
+	    "a path that takes 1400 bytes: %u elements agreed", info.elements);
+	sim_free(s);
+}
+
 
 static void test_rendezvous(void)
 {
@@ -477,6 +617,11 @@ int main(int argc, char **argv)
 	test_leaving_rank();
 	test_mismatch(false);
 	test_mismatch(true);
+	test_mismatch_named();
+	test_lossy_end();
+	test_leader_gone();
+	test_late_root();
+	test_small_path();
 	test_rendezvous();
 	test_tampering();
 	test_forged_aggregate();

@@ -472,6 +472,11 @@ void sim_kill(struct sim *s, int rank)
 	s->node[rank].dead = true;
 }
 
+void sim_revive(struct sim *s, int rank)
+{
+	s->node[rank].dead = false;
+}
+
 /* Next thing to happen: an event of the network, or a member's timer. */
 static u64 sim_next(struct sim *s, int *timer)
 {

@@ -47,6 +47,7 @@ u64 sim_now(const struct sim *s);
 
 /* Silence a member for ever (its process died), or stop it from posting only. */
 void sim_kill(struct sim *s, int rank);
+void sim_revive(struct sim *s, int rank);
 
 /* Let time pass until @until (ns) or nothing more happens; false if nothing is left to happen. */
 bool sim_run(struct sim *s, u64 until);

@@ -145,13 +145,13 @@ struct canary_welcome {
 /**
  * struct canary_join - fixed part of the payload of JOIN, zero-padded to the size it offers
  * @first:	first entry of the member table that the sender still lacks
- * @mtu:	IP packet size that the sender's path takes; the packet has this size
- * @reserved:	0
+ * @mtu:	IP packet size that this JOIN offers; the packet has it
+ * @full:	the largest that the sender would like; more than @mtu if it got no answer to that
  */
 struct canary_join {
 	__be32	first;
 	__be16	mtu;
-	__be16	reserved;
+	__be16	full;
 };
 
 #define CANARY_WIRE_ASSERT(name, cond) typedef char canary_assert_##name[(cond) ? 1 : -1]
