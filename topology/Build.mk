@@ -3,7 +3,7 @@
 
 FAULT_NEEDS := $(B)/bin/canary
 
-TESTS += fault fault-guest topology matrix
+TESTS += fault fault-guest topology matrix matrix-guest
 TEST_DEPS += $(FAULT_NEEDS)
 .PHONY: test-fault test-fault-guest
 
@@ -12,7 +12,7 @@ test-fault: $(FAULT_NEEDS) ## fault injector on this machine's kernel
 
 # The guest is slower: fewer packets, and fewer a second
 test-fault-guest: $(FAULT_NEEDS) ## fault injector in the guest
-	@selftests/vm/run.sh --timeout 300 --env FAULT_COUNT=1000 --env FAULT_RATE=1000 -- \
+	@selftests/vm/run.sh --timeout 300 --env FAULT_COUNT=800 --env FAULT_RATE=2000 -- \
 		selftests/net/fault.sh
 
 DEMO_NEEDS := $(B)/bin/canary $(B)/bin/digits $(B)/data/digits.csv.gz
@@ -24,10 +24,13 @@ demo: $(DEMO_NEEDS) module ## train on digits by 8 hosts behind 6 XDP switches, 
 demo-user: $(DEMO_NEEDS) ## the same on this machine's kernel with the user engine
 	@topology/demo.py --engine user
 
-.PHONY: test-topology test-matrix
+.PHONY: test-topology test-matrix test-matrix-guest
 
 test-topology: $(B)/bin/canary ## testbeds: reachability, rates, clean ends
 	@selftests/net/topology.sh
 
 test-matrix: $(DEMO_NEEDS) ## one job, right bit for bit, whatever the switches, routers and links do
 	@selftests/net/matrix.sh
+
+test-matrix-guest: $(DEMO_NEEDS) module ## the same with AF_CANARY on all and on some hosts, in the guest
+	@selftests/vm/run.sh --timeout 580 -- selftests/net/matrix.sh engines

@@ -26,6 +26,8 @@ MODULE = os.environ.get("CANARY_MODULE", os.path.join(TOP, "build/kmod/canary.ko
 ENVIRONMENT = ("CANARY", "DIGITS", "DIGITS_DATA", "CANARY_MODULE")
 GUEST = os.path.join(TOP, "selftests/vm/run.sh")
 ACCURACY_AT_LEAST = 0.90
+# With the kernel's engine, whose timing is not at the mercy of a busy machine
+CONTRIBUTIONS_AT_MOST = 1.1
 
 
 def say(text=""):
@@ -48,7 +50,9 @@ def in_guest(args):
     for name in ENVIRONMENT:
         if name in os.environ:
             command += ["--env", name]
+    # The guest's clock may leap while it waits for a file: patience is the runner's.
     command += ["--", "/usr/bin/python3", os.path.abspath(__file__), "--inside", "--engine", "kernel",
+                "--patience", "1000000",
                 "--switch-timeout", args.switch_timeout, "--rate", args.rate, "--epochs", str(args.epochs),
                 "--json", os.path.join(out, "demo.json")]
     done = subprocess.run(command, check=False)
@@ -72,7 +76,7 @@ def load_module(path):
 
 def train(testbed, args, work, title):
     say(title)
-    job = jobs.DigitsJob(work, ["--timeout", "120s"], ["--epochs", args.epochs])
+    job = jobs.DigitsJob(work, ["--timeout", "3600s"], ["--epochs", args.epochs])
     ranks = experiment.place(testbed.net, engine=args.engine)
     result = experiment.run(testbed, job, ranks, args.patience)
     for line in result["wrong"]:
@@ -143,8 +147,10 @@ def tell(result):
 
 
 def is_good(result):
-    return bool(result["right"] and result["ranks_identical"] and result["reference_identical"]
-                and (result["accuracy"] or 0) >= ACCURACY_AT_LEAST)
+    few = (result["engine"] != "kernel"
+           or (result["contributions_per_block"] or 99) <= CONTRIBUTIONS_AT_MOST)
+    return bool(few and result["right"] and result["ranks_identical"]
+                and result["reference_identical"] and (result["accuracy"] or 0) >= ACCURACY_AT_LEAST)
 
 
 def run_here(args):

@@ -3,7 +3,10 @@
 #
 # One job is right, bit for bit, whatever stands between its ranks: switches, some
 # switches, routers, several ranks a host, links that lose, repeat, reorder and damage.
-# MATRIX_ENGINE chooses the engine (see topology/run.py).
+#
+#	matrix.sh		all of that, with the user engine
+#	matrix.sh engines	some of that, with the kernel's engine on all and on some
+#				hosts; needs canary.ko loaded, or to be in the guest
 
 # shellcheck source=../lib.sh
 . "$(dirname "$0")/../lib.sh"
@@ -11,11 +14,11 @@
 CANARY=${CANARY:-$TAP_TOP/build/bin/canary}
 DIGITS=${DIGITS:-$TAP_TOP/build/bin/digits}
 export CANARY DIGITS
-ENGINE=${MATRIX_ENGINE:-user}
+MODULE=${CANARY_MODULE:-$TAP_TOP/build/kmod/canary.ko}
 # Sums over links that lose a tenth each way take a while to be agreed on by all.
 PATIENT=(--linger 30s --dead-after 30s)
 
-tap_start net/matrix
+tap_start "net/matrix${1:+-$1}"
 need_root
 need_program ip tc jq mnexec /usr/bin/python3 "$CANARY" "$DIGITS"
 tmp_dir
@@ -28,7 +31,7 @@ run()
 
 	shift 2
 	rm -f "$out"
-	timeout 80 "$TAP_TOP/topology/run.py" --engine "$ENGINE" --patience 60 --json "$out" \
+	timeout 150 "$TAP_TOP/topology/run.py" --engine user --patience 120 --json "$out" \
 		"$@" >"$TAP_TMP/said" 2>&1 || rc=$?
 	if [ "$rc" -ne 0 ]; then
 		tap_not_ok "$what" "exit status $rc: $(cat "$TAP_TMP/said")"
@@ -46,39 +49,78 @@ RUNNING='([.switches[] | select(.)] | length)'
 SUM=(allreduce --elements 8000)
 TRAIN=(digits -- --epochs 2)
 
-run "all switches" "$RUNNING == 6 and $MERGED > 0" "${SUM[@]}"
-run "all switches, training" "$RUNNING == 6 and $MERGED > 0" "${TRAIN[@]}"
-run "all switches, links of 100 Mbit/s" "$RUNNING == 6 and $MERGED > 0" --rate 100mbit "${SUM[@]}"
-run "some switches" "$RUNNING == 3 and $MERGED > 0" --switches half "${SUM[@]}"
-run "some switches, training" "$RUNNING == 3 and $MERGED > 0" --switches half "${TRAIN[@]}"
-run "spines only" "$RUNNING == 2" --switches sspine1,sspine2 "${SUM[@]}"
-run "no switch" "$RUNNING == 0 and .contributions_per_block == 7" --switches none "${SUM[@]}"
-run "no switch, training" "$RUNNING == 0" --switches none "${TRAIN[@]}"
-run "a plain router between two switches" "$RUNNING == 2 and $MERGED > 0" \
-	--topology through_router "${SUM[@]}"
-run "a plain router between two switches, training" "$RUNNING == 2 and $MERGED > 0" \
-	--topology through_router "${TRAIN[@]}"
-run "four hosts behind a router on one port" "$RUNNING == 1 and $MERGED > 0" \
-	--topology behind_router "${SUM[@]}"
-run "four hosts behind a router on one port, training" "$RUNNING == 1 and $MERGED > 0" \
-	--topology behind_router "${TRAIN[@]}"
-run "three ranks a host" ".members == 12 and $MERGED > 0" --topology star:4 --per-host 3 "${SUM[@]}"
-run "two ranks a host, training" ".members == 8 and $MERGED > 0" \
-	--topology star:4 --per-host 2 "${TRAIN[@]}"
-run "some hosts only" ".members == 5 and $MERGED > 0" --hosts 5 "${SUM[@]}"
-run "a fat tree" "$RUNNING == 20 and .members == 16 and $MERGED > 0" --topology fat_tree:4 "${SUM[@]}"
+users()
+{
+	run "all switches" "$RUNNING == 6 and $MERGED > 0" "${SUM[@]}"
+	run "all switches, training" "$RUNNING == 6 and $MERGED > 0" "${TRAIN[@]}"
+	run "all switches, links of 100 Mbit/s" "$RUNNING == 6 and $MERGED > 0" --rate 100mbit "${SUM[@]}"
+	run "some switches" "$RUNNING == 3 and $MERGED > 0" --switches half "${SUM[@]}"
+	run "some switches, training" "$RUNNING == 3 and $MERGED > 0" --switches half "${TRAIN[@]}"
+	run "spines only" "$RUNNING == 2" --switches sspine1,sspine2 "${SUM[@]}"
+	run "no switch" "$RUNNING == 0 and .contributions_per_block == 7" --switches none "${SUM[@]}"
+	run "no switch, training" "$RUNNING == 0" --switches none "${TRAIN[@]}"
+	run "a plain router between two switches" "$RUNNING == 2 and $MERGED > 0" \
+		--topology through_router "${SUM[@]}"
+	run "a plain router between two switches, training" "$RUNNING == 2 and $MERGED > 0" \
+		--topology through_router "${TRAIN[@]}"
+	run "four hosts behind a router on one port" "$RUNNING == 1 and $MERGED > 0" \
+		--topology behind_router "${SUM[@]}"
+	run "four hosts behind a router on one port, training" "$RUNNING == 1 and $MERGED > 0" \
+		--topology behind_router "${TRAIN[@]}"
+	run "three ranks a host" ".members == 12 and $MERGED > 0" --topology star:4 --per-host 3 "${SUM[@]}"
+	run "two ranks a host, training" ".members == 8 and $MERGED > 0" \
+		--topology star:4 --per-host 2 "${TRAIN[@]}"
+	run "some hosts only" ".members == 5 and $MERGED > 0" --hosts 5 "${SUM[@]}"
+	run "a fat tree" "$RUNNING == 20 and .members == 16 and $MERGED > 0" --topology fat_tree:4 "${SUM[@]}"
 
-run "1 % loss" ".faults.dropped > 0" --faults drop=1% "${SUM[@]}" -- "${PATIENT[@]}"
-run "1 % loss, training" ".faults.dropped > 0" --faults drop=1% "${TRAIN[@]}"
-run "1 % loss, no switch" ".faults.dropped > 0" --switches none --faults drop=1% "${SUM[@]}" -- "${PATIENT[@]}"
-run "10 % loss" ".faults.dropped > 50" --topology through_router --faults drop=10% \
-	"${SUM[@]}" -- "${PATIENT[@]}"
-run "10 % loss in bursts" ".faults.dropped > 20" --topology star:4 --faults drop=10%,burst=4 \
-	"${SUM[@]}" -- "${PATIENT[@]}"
-run "10 % repeated" ".faults.duplicated > 50" --faults duplicate=10% "${SUM[@]}"
-run "10 % out of order" ".faults.reordered > 50" --faults reorder=10% "${SUM[@]}"
-run "1 % damaged" ".faults.corrupted > 5" --faults corrupt=1% "${SUM[@]}" -- "${PATIENT[@]}"
-run "1 ms late, all of it at once" ".faults | .dropped > 0 and .duplicated > 0 and .delayed > 0" \
-	--topology through_router --faults drop=1%,duplicate=1%,reorder=1%,corrupt=0.1%,delay=1ms~500us \
-	"${SUM[@]}" -- "${PATIENT[@]}"
+	run "1 % loss" ".faults.dropped > 0" --faults drop=1% "${SUM[@]}" -- "${PATIENT[@]}"
+	run "1 % loss, training" ".faults.dropped > 0" --faults drop=1% "${TRAIN[@]}"
+	run "1 % loss, no switch" ".faults.dropped > 0" --switches none --faults drop=1% "${SUM[@]}" -- "${PATIENT[@]}"
+	run "10 % loss" ".faults.dropped > 50" --topology through_router --faults drop=10% \
+		"${SUM[@]}" -- "${PATIENT[@]}"
+	run "10 % loss in bursts" ".faults.dropped > 20" --topology star:4 --faults drop=10%,burst=4 \
+		"${SUM[@]}" -- "${PATIENT[@]}"
+	run "10 % repeated" ".faults.duplicated > 50" --faults duplicate=10% "${SUM[@]}"
+	run "10 % out of order" ".faults.reordered > 50" --faults reorder=10% "${SUM[@]}"
+	run "1 % damaged" ".faults.corrupted > 5" --faults corrupt=1% "${SUM[@]}" -- "${PATIENT[@]}"
+	run "1 ms late, all of it at once" ".faults | .dropped > 0 and .duplicated > 0 and .delayed > 0" \
+		--topology through_router --faults drop=1%,duplicate=1%,reorder=1%,corrupt=0.1%,delay=1ms~500us \
+		"${SUM[@]}" -- "${PATIENT[@]}"
+}
+
+KERNELS='([.ranks[] | select(.engine == "kernel")] | length)'
+
+engines()
+{
+	local module
+
+	if [ ! -e /sys/module/canary ] && [ -n "${CANARY_GUEST:-}" ]; then
+		for module in $(modinfo -F depends "$MODULE" | tr , ' '); do
+			modprobe "$module"
+		done
+		insmod "$MODULE"
+	fi
+	[ -e /sys/module/canary ] || tap_skip_all "needs canary.ko loaded (in the guest the test does it)"
+
+	run "all switches, training" "$KERNELS == 8 and $MERGED > 0" --engine kernel "${TRAIN[@]}"
+	run "the first four hosts, some switches, training" "$KERNELS == 4 and $RUNNING == 3" \
+		--engine kernel:4 --switches half "${TRAIN[@]}"
+	run "all but the first host, no switch" "$KERNELS == 7 and $RUNNING == 0" \
+		--engine user:1 --switches none "${SUM[@]}"
+	run "a plain router between two switches, mixed" "$KERNELS == 2 and $MERGED > 0" \
+		--engine kernel:2 --topology through_router "${SUM[@]}"
+	run "four hosts behind a router on one port" "$KERNELS == 6 and $MERGED > 0" \
+		--engine kernel --topology behind_router "${SUM[@]}"
+	run "three ranks a host, mixed" "$KERNELS == 6 and .members == 12 and $MERGED > 0" \
+		--engine kernel:2 --topology star:4 --per-host 3 "${SUM[@]}"
+	run "10 % lost, repeated, out of order, mixed" \
+		"$KERNELS == 2 and (.faults | .dropped > 20 and .duplicated > 20 and .reordered > 20)" \
+		--engine kernel:2 --topology star:4 --faults drop=10%,duplicate=10%,reorder=10% \
+		"${SUM[@]}" -- "${PATIENT[@]}"
+}
+
+case ${1:-} in
+engines) engines ;;
+*) users ;;
+esac
 tap_done
