@@ -4,12 +4,14 @@
 
 KMOD_SRC := Kbuild $(wildcard kmod/*.[ch] kmod/core/*.[ch] kmod/uapi/linux/*.h)
 
-# kmod_build DIRECTORY HEADERS [ARGUMENTS]
+# kmod_build DIRECTORY HEADERS: under a lock, since several makes may run
 define kmod_build
 	@mkdir -p $(1)
-	@find $(1) -type l -delete
-	@for f in $(KMOD_SRC); do mkdir -p $(1)/$$(dirname $$f) && ln -s $(CURDIR)/$$f $(1)/$$f; done
-	+$(MAKE) -s -C $(2) M=$(CURDIR)/$(1) W=1 $(3) modules 2>&1 | \
+	+@exec 9>$(1)/.lock && flock 9 && \
+	for f in $(KMOD_SRC); do \
+		[ -e $(1)/$$f ] || { mkdir -p $(1)/$$(dirname $$f) && ln -sfn $(CURDIR)/$$f $(1)/$$f; }; \
+	done && find $(1) -xtype l -delete && \
+	$(MAKE) -s -C $(2) M=$(CURDIR)/$(1) W=1 modules 2>&1 9>&- | \
 		{ grep -v -e '^Skipping BTF' -e '^warning: the compiler differs' \
 		  -e '^  The kernel was built by' -e '^  You are using' || :; }
 endef

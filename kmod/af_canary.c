@@ -33,13 +33,15 @@
  *		after shutdown(SHUT_WR) too. Length 0 is a barrier.
  * recvmsg()	Takes the oldest operation that has completed; waits if there is none. A shorter
  *		buffer gets the beginning and MSG_TRUNC, the rest is lost; the flag MSG_TRUNC
- *		returns the real length; MSG_PEEK leaves it. If the operation ended with an error, that is
- *		returned, and the next recvmsg() is about the next operation. ENOTCONN; EAGAIN;
- *		EOPNOTSUPP: MSG_ flag that makes no sense. After a failure, and all operations
- *		taken: the error that ended the communicator, each time. 0: after
- *		shutdown(SHUT_RD), or SHUT_WR and all operations taken.
- * shutdown()	SHUT_WR: nothing more is posted, what was posted goes on. SHUT_RD: recvmsg() does not
- *		wait any more. ENOTCONN, EINVAL. Other members are not told: leaving is close().
+ *		returns the real length; MSG_PEEK leaves it. If the operation ended with an
+ *		error, that is returned, and the next recvmsg() is about the next operation.
+ *		ENOTCONN; EAGAIN; EFAULT, and the operation is gone; EOPNOTSUPP: MSG_ flag that
+ *		makes no sense. After a failure, and all operations taken: the error that ended
+ *		the communicator, each time. 0: after shutdown(SHUT_RD), or SHUT_WR and all
+ *		operations taken.
+ * shutdown()	SHUT_WR: nothing more is posted, what was posted goes on. SHUT_RD: recvmsg()
+ *		does not wait any more. ENOTCONN, EINVAL. Other members are not told: leaving is
+ *		close().
  * close()	Operations that have not completed fail at the other members with ECONNRESET.
  *		The engine stays for CANARY_LINGER ms at most, to serve results to others, and
  *		keeps the module in use meanwhile.
@@ -263,6 +265,9 @@ static int canary_create(struct net *net, struct socket *sock, int protocol, int
 		return -ESOCKTNOSUPPORT;
 	if (protocol)
 		return -EPROTONOSUPPORT;
+	/* A socket of the kernel would not keep its namespace, which ends engines as it goes. */
+	if (kern)
+		return -EOPNOTSUPP;
 	sk = sk_alloc(net, canary_family, GFP_KERNEL, &canary_proto, kern);
 	if (!sk)
 		return -ENOMEM;

@@ -153,6 +153,7 @@ enum canary_comm_flags {
  * Owner: the face until close(), then itself.
  */
 struct canary_comm {
+	/* the core and what belongs to it: see the top of this file */
 	spinlock_t		lock;
 	struct sock		*sk;
 	struct cnr_comm		*core;
@@ -219,9 +220,9 @@ static inline struct canary_sock *canary_sk(const struct sock *sk)
  * Owner: the namespace (net_generic).
  */
 struct canary_net {
-	struct mutex		lock;
+	struct mutex		lock;	/* of @comms */
 	struct list_head	comms;
-	spinlock_t		stats_lock;
+	spinlock_t		stats_lock;	/* of @ended */
 	struct cnr_stats	ended;
 };
 

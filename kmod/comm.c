@@ -94,6 +94,7 @@ static bool canary_comm_blocked(struct canary_comm *comm)
 	if (!canary_comm_full(comm))
 		return false;
 	set_bit(CANARY_COMM_BLOCKED, &comm->flags);
+	/* The bit before the look: pairs with sock_wfree(), room before the wait queue. */
 	smp_mb__after_atomic();
 	if (canary_comm_full(comm))
 		return true;

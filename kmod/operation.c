@@ -8,8 +8,8 @@
 #include "canary.h"
 
 #define CANARY_SEND_FLAGS	(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR | MSG_CMSG_COMPAT)
-#define CANARY_RECV_FLAGS	(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_PEEK | MSG_TRUNC | MSG_WAITALL | \
-				 MSG_CMSG_COMPAT | MSG_CMSG_CLOEXEC)
+#define CANARY_RECV_FLAGS	(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_PEEK | MSG_TRUNC | \
+				 MSG_WAITALL | MSG_CMSG_COMPAT | MSG_CMSG_CLOEXEC)
 
 /* A task in the wait queue of a socket, entered when there is first something to wait for. */
 struct canary_wait {

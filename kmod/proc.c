@@ -23,7 +23,6 @@ static const char *canary_proc_state(const struct canary_comm *comm)
 }
 
 static void *canary_proc_start(struct seq_file *seq, loff_t *pos)
-	__acquires(&canary_net(seq_file_net(seq))->lock)
 {
 	struct canary_net *cn = canary_net(seq_file_net(seq));
 
@@ -37,7 +36,6 @@ static void *canary_proc_next(struct seq_file *seq, void *v, loff_t *pos)
 }
 
 static void canary_proc_stop(struct seq_file *seq, void *v)
-	__releases(&canary_net(seq_file_net(seq))->lock)
 {
 	mutex_unlock(&canary_net(seq_file_net(seq))->lock);
 }

@@ -18,7 +18,7 @@ DECLARE_EVENT_CLASS(canary_packet,
 	TP_STRUCT__entry(
 		__field(u32, comm)
 		__field(u32, block)
-		__field(__be32, addr)
+		__array(u8, addr, 4)
 		__field(u16, port)
 		__field(u16, count)
 		__field(u16, elements)
@@ -30,7 +30,7 @@ DECLARE_EVENT_CLASS(canary_packet,
 	TP_fast_assign(
 		__entry->comm = be32_to_cpu(hdr->comm);
 		__entry->block = be32_to_cpu(hdr->block);
-		__entry->addr = addr;
+		memcpy(__entry->addr, &addr, sizeof(__entry->addr));
 		__entry->port = be16_to_cpu(port);
 		__entry->count = be16_to_cpu(hdr->count);
 		__entry->elements = be16_to_cpu(hdr->elements);
@@ -42,7 +42,7 @@ DECLARE_EVENT_CLASS(canary_packet,
 	TP_printk("comm=%u block=%u attempt=%u count=%u elements=%u flags=%#x load=%u %s=%pI4:%u",
 		  __entry->comm, __entry->block, __entry->attempt, __entry->count,
 		  __entry->elements, __entry->flags, __entry->load, __entry->out ? "to" : "from",
-		  &__entry->addr, __entry->port)
+		  __entry->addr, __entry->port)
 );
 
 DEFINE_EVENT(canary_packet, contribution,
@@ -90,7 +90,7 @@ TRACE_EVENT(drop,
 	TP_STRUCT__entry(
 		__field(u32, comm)
 		__field(u32, rank)
-		__field(__be32, addr)
+		__array(u8, addr, 4)
 		__field(u16, port)
 		__field(u8, type)
 		__field(bool, out)
@@ -99,14 +99,14 @@ TRACE_EVENT(drop,
 	TP_fast_assign(
 		__entry->comm = comm->req.id;
 		__entry->rank = comm->req.rank;
-		__entry->addr = addr;
+		memcpy(__entry->addr, &addr, sizeof(__entry->addr));
 		__entry->port = be16_to_cpu(port);
 		__entry->type = type;
 		__entry->out = out;
 		strscpy(__entry->why, cnr_drop_name(why), sizeof(__entry->why));
 	),
 	TP_printk("comm=%u rank=%u why=%s type=%u %s=%pI4:%u", __entry->comm, __entry->rank,
-		  __entry->why, __entry->type, __entry->out ? "to" : "from", &__entry->addr,
+		  __entry->why, __entry->type, __entry->out ? "to" : "from", __entry->addr,
 		  __entry->port)
 );
 

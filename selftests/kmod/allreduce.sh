@@ -195,11 +195,11 @@ test_victims()
 	# shellcheck disable=SC2046
 	{
 		check "a rank is killed in the middle: ECONNRESET for all others" \
-			-V 2:3:k -E $ECONNRESET -e 2000 -n 20 -f 4 $(all)
+			-V 2:3:k -E "$ECONNRESET" -e 2000 -n 20 -f 4 $(all)
 		check "rank 0 is killed in the middle" \
-			-V 0:3:k -E $ECONNRESET -e 2000 -n 20 -f 4 $(all)
+			-V 0:3:k -E "$ECONNRESET" -e 2000 -n 20 -f 4 $(all)
 		check "a rank closes in the middle" \
-			-V 3:1:c -E $ECONNRESET -e 2000 -n 20 -f 4 $(all)
+			-V 3:1:c -E "$ECONNRESET" -e 2000 -n 20 -f 4 $(all)
 	}
 }
 
@@ -209,9 +209,9 @@ test_mismatch()
 
 	# shellcheck disable=SC2046
 	{
-		bg "$WORKER" -t 60 -M 3 -e 100 -E $EPROTO $(rank 0 h0) $(rank 1 h1) >"$TAP_TMP/one"
+		bg "$WORKER" -t 60 -M 3 -e 100 -E "$EPROTO" $(rank 0 h0) $(rank 1 h1) >"$TAP_TMP/one"
 		pid=$!
-		"$WORKER" -t 60 -M 3 -R 10.7.0.10 -e 101 -E $EPROTO $(rank 2 h2) >"$TAP_TMP/two" ||
+		"$WORKER" -t 60 -M 3 -R 10.7.0.10 -e 101 -E "$EPROTO" $(rank 2 h2) >"$TAP_TMP/two" ||
 			rc2=$?
 	}
 	wait "$pid" || rc1=$?
@@ -225,7 +225,7 @@ test_silence()
 	local pid rc=0
 
 	# shellcheck disable=SC2046
-	bg "$WORKER" -t 60 -d 700 -i 100 -n 10000 -e 100 -E $EHOSTDOWN $(all) >"$TAP_TMP/one"
+	bg "$WORKER" -t 60 -d 700 -i 100 -n 10000 -e 100 -E "$EHOSTDOWN" $(all) >"$TAP_TMP/one"
 	pid=$!
 	wait_for 20 ns_exec h2 grep -q connected /proc/net/canary
 	sleep 0.5
@@ -259,7 +259,7 @@ test_netns()
 	ns_ip bridge link set gone master br0
 	# shellcheck disable=SC2046
 	{
-		bg "$WORKER" -t 60 -l 60000 -M 2 -n 100000 -i 20 -e 1000 -E $ECONNRESET \
+		bg "$WORKER" -t 60 -l 60000 -M 2 -n 100000 -i 20 -e 1000 -E "$ECONNRESET" \
 			$(rank 0 h0) >"$TAP_TMP/one"
 		other=$!
 		bg "$WORKER" -t 60 -l 60000 -M 2 -R 10.7.0.10 -n 100000 -i 20 -e 1000 \
@@ -274,7 +274,7 @@ test_netns()
 	tap_is "the namespace has no name any more, the socket goes on" $? 0
 	# Its rank goes with it (PDEATHSIG).
 	kill -KILL "$pid"
-	wait "$pid"
+	wait "$pid" 2>/dev/null
 	wait "$other"
 	tap_is "the socket's end: the other rank is told" $? 0
 	tap_diag <"$TAP_TMP/one"
@@ -307,21 +307,21 @@ test_trace()
 {
 	local trace=/sys/kernel/tracing event
 
-	if [ ! -d $trace/events/canary ]; then
+	if [ ! -d "$trace/events/canary" ]; then
 		tap_skip "tracepoints" "no tracefs"
 		return
 	fi
-	echo 1 >$trace/events/canary/enable
+	echo 1 >"$trace/events/canary/enable"
 	faults loss 5%
 	# shellcheck disable=SC2046
 	check "traced" -e 4000 -n 4 $(all)
 	faults
-	echo 0 >$trace/events/canary/enable
+	echo 0 >"$trace/events/canary/enable"
 	for event in contribution result retransmission completion drop; do
-		grep -q " $event: comm=1 " $trace/trace
+		grep -q " $event: comm=1 " "$trace/trace"
 		tap_is "tracepoint $event" $? 0
 	done
-	: >$trace/trace
+	: >"$trace/trace"
 }
 
 tap_start kmod/allreduce
@@ -331,7 +331,8 @@ need_program ip tc nsenter
 [ -d /sys/module/canary ] || tap_skip_all "the module canary is not loaded"
 tmp_dir
 bridge_up
-for t in ${*:-plain agreed two faults victims mismatch silence netns router trace}; do
+[ $# -gt 0 ] || set -- plain agreed two faults victims mismatch silence netns router trace
+for t in "$@"; do
 	"test_$t"
 done
 tap_done

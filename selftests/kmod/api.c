@@ -869,22 +869,24 @@ static void test_packets(void)
 	static const struct {
 		const char *what, *counter;
 		int len;		/* of the UDP payload */
-		unsigned int at;	/* byte of the header to overwrite ... */
-		unsigned char with;	/* ... with this */
+		unsigned int at;	/* byte of the header in which ... */
+		unsigned char flip;	/* ... to flip these bits */
 	} table[] = {
-		{ "packet: empty",		"drop-short", 0, 0, CANARY_VERSION },
-		{ "packet: truncated",		"drop-short", 63, 0, CANARY_VERSION },
-		{ "packet: version",		"drop-version", 64, 0, 9 },
-		{ "packet: type 0",		"drop-type", 64, 1, 0 },
-		{ "packet: type 200",		"drop-type", 64, 1, 200 },
+		{ "packet: empty",		"drop-short", 0, 0, 0 },
+		{ "packet: truncated",		"drop-short", 63, 0, 0 },
+		{ "packet: version",		"drop-version", 64, 0, 8 },
+		{ "packet: type 0",		"drop-type", 64, 1, CANARY_PROBE },
+		{ "packet: type 200",		"drop-type", 64, 1, CANARY_PROBE ^ 200 },
 		{ "packet: flags",		"drop-flags", 64, 2, 0x80 },
 		{ "packet: reserved",		"drop-flags", 64, 55, 1 },
-		{ "packet: too long",		"drop-length", 68, 0, CANARY_VERSION },
-		{ "packet: very long",		"drop-length", 9000, 0, CANARY_VERSION },
-		{ "packet: rank",		"drop-rank", 64, 31, 9 },
+		{ "packet: too long",		"drop-length", 68, 0, 0 },
+		{ "packet: very long",		"drop-length", 9000, 0, 0 },
+		{ "packet: members",		"drop-members", 64, 21, 4 },
+		{ "packet: no members",		"drop-members", 64, 21, 2 },
+		{ "packet: rank",		"drop-rank", 64, 31, 8 },
 		{ "packet: communicator",	"drop-communicator", 64, 7, 0xee },
 		{ "packet: epoch",		"drop-epoch", 64, 8, 0xee },
-		{ "packet: forged",		"drop-mac", 64, 0, CANARY_VERSION },
+		{ "packet: forged",		"drop-mac", 64, 0, 0 },
 	};
 	struct sockaddr_in to = {
 		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
@@ -909,7 +911,7 @@ static void test_packets(void)
 		h->epoch = htonl(status(x).epoch);
 		h->members = htons(2);
 		h->rank = htons(1);
-		packet[table[i].at] = table[i].with;
+		packet[table[i].at] ^= table[i].flip;
 		before = proc_value(table[i].counter);
 		sendto(u, packet, table[i].len, 0, (struct sockaddr *)&to, sizeof(to));
 		ok(table[i].what, proc_value(table[i].counter) == before + 1);
@@ -969,6 +971,30 @@ static void test_privilege(void)
 	drain_ports();
 }
 
+/* The bound of all sockets together */
+static void test_memory(void)
+{
+	unsigned long was = memory_max(4096);
+	uint32_t data[4096] = { 0 };
+	int x = new_socket(), y;
+
+	set_comm(x, 15, 0, 2);
+	nonblock(x, true);
+	ok("memory: no room for an engine is ENOBUFS", connect_to(x, PAIR_PORT) == ENOBUFS);
+	memory_max(was);
+	ok("memory: with room, connect goes on", connect_to(x, PAIR_PORT) == EINPROGRESS);
+	close(x);
+	drain_ports();
+	pair(&x, &y);
+	was = memory_max(4096);
+	ok_errno("memory: no room for a vector is ENOBUFS", send(x, data, sizeof(data), 0), ENOBUFS);
+	memory_max(was);
+	ok("memory: with room, all is well", send(x, data, sizeof(data), 0) == sizeof(data));
+	unpair(x, y);
+	ok("memory: all of it was given back", proc_value("vector-bytes") == 0 &&
+	   proc_value("core-bytes") == 0);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -1000,6 +1026,7 @@ static const struct {
 	{ "packets", test_packets },
 	{ "key", test_key },
 	{ "privilege", test_privilege },
+	{ "memory", test_memory },
 };
 
 int main(int argc, char **argv)

@@ -251,6 +251,22 @@ static long proc_value(const char *name)
 	return found;
 }
 
+/* Sets the module parameter; returns what it was. */
+static unsigned long memory_max(unsigned long bytes)
+{
+	FILE *f = fopen("/sys/module/canary/parameters/memory_max", "r+");
+	unsigned long was = 0;
+
+	if (!f || fscanf(f, "%lu", &was) != 1)
+		ok("memory_max", false);
+	if (f) {
+		rewind(f);
+		fprintf(f, "%lu\n", bytes);
+		fclose(f);
+	}
+	return was;
+}
+
 static int proc_lines(void)
 {
 	FILE *f = fopen("/proc/self/net/canary", "r");

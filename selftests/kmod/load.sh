@@ -80,8 +80,8 @@ use()
 	{
 		"$WORKER" -t 60 -e 20000 -n 3 -m epoll $(pair) || return 1
 		"$WORKER" -t 60 -e 500000 -n 1 $(pair) || return 2
-		"$WORKER" -t 60 -e 2000 -n 20 -f 8 -V 1:3:k -E $ECONNRESET $(pair) || return 3
-		"$WORKER" -t 60 -e 2000 -n 20 -f 8 -V 0:3:c -E $ECONNRESET $(pair) || return 4
+		"$WORKER" -t 60 -e 2000 -n 20 -f 8 -V 1:3:k -E "$ECONNRESET" $(pair) || return 3
+		"$WORKER" -t 60 -e 2000 -n 20 -f 8 -V 0:3:c -E "$ECONNRESET" $(pair) || return 4
 	}
 }
 
@@ -170,6 +170,7 @@ test_lingering()
 	tap_refuse "rmmod is refused while they do" rmmod canary
 	tap_check "rmmod succeeds when that is over" wait_for 15 unload
 	load
+	# shellcheck disable=SC2046
 	"$WORKER" -t 60 -l 60000 -n 1 -e 100 $(pair)
 	tap_check "engines linger for a minute" ns_exec b grep -q " lingering " /proc/net/canary
 	ns_del a

@@ -45,7 +45,7 @@ struct sockaddr_canary {
 };
 
 /* socket options, level SOL_CANARY */
-/* struct canary_comm_req; set before connect(), get any time */
+/* struct canary_comm_req; set before connect(), get (without key) any time */
 #define CANARY_COMM		1
 /* __u32 bytes: longest vector that sendmsg() takes, else EMSGSIZE */
 #define CANARY_MAX_VECTOR	2
