@@ -267,6 +267,8 @@ struct cnr_comm {
 	u64	srtt;
 	u64	rttvar;
 	u64	rto;
+	u64	late_at;	/* when rto_shift was raised */
+	u8	rto_shift;	/* doublings of rto until there is a sample */
 	u8	load;
 
 	enum canary_abort why;

@@ -4,8 +4,8 @@
  * sent to all sources.
  *
  * States (enum cnr_lead_state): FREE -> COLLECTING -> RESULT -> FREE.
- * Timer: cnr_lead.deadline while COLLECTING and posted, half the members' RTO after the last
- * progress, with back-off; cnr_lead_overdue() is the table in PROTOCOL.md section 5.
+ * Timer: cnr_lead.deadline while COLLECTING and posted, halfway from round trip to RTO after the
+ * last progress, with back-off; cnr_lead_overdue() is the table in PROTOCOL.md section 5.
  */
 #include "comm.h"
 
@@ -43,9 +43,12 @@ static void cnr_lead_clear(struct cnr_comm *c, struct cnr_lead *l)
 	memset(l->seen, 0, (c->cfg.members + 63) / 64 * sizeof(*l->seen));
 }
 
+/* Earlier than the members, but not before a round trip is over. */
 static void cnr_lead_rearm(struct cnr_comm *c, struct cnr_lead *l, u64 now)
 {
-	l->deadline = now + min_t(u64, c->rto / 2 << min_t(u8, l->tries, 6), CNR_PATIENCE_MAX);
+	u64 patience = ((c->rto << c->rto_shift) + c->srtt) / 2;
+
+	l->deadline = now + min_t(u64, patience << min_t(u8, l->tries, 6), CNR_PATIENCE_MAX);
 	cnr_arm(c, l->deadline);
 }
 

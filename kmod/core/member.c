@@ -17,9 +17,12 @@ static void cnr_tx_queue(struct cnr_comm *c, u32 block)
 	c->txq[c->tx_head++ & c->block_mask] = block;
 }
 
+/* A block that was not asked for yet waits as long as those before it had to, see cnr_late(). */
 static u64 cnr_backoff(const struct cnr_comm *c, u8 tries)
 {
-	return min_t(u64, c->rto << min_t(u8, tries, 6), max_t(u64, c->rto, CNR_PATIENCE_MAX));
+	u64 least = min_t(u64, c->rto << c->rto_shift, CNR_RTO_MAX);
+
+	return max_t(u64, least, min_t(u64, c->rto << min_t(u8, tries, 6), CNR_PATIENCE_MAX));
 }
 
 /* Contribute @block, the next one. */
@@ -35,7 +38,7 @@ static void cnr_start(struct cnr_comm *c, u64 now, u32 block, struct cnr_operati
 		cnr_lead_posted(c, now, block);
 		return;
 	}
-	b->deadline = now + c->rto;
+	b->deadline = now + cnr_backoff(c, 0);
 	cnr_arm(c, b->deadline);
 	cnr_tx_queue(c, block);
 }
@@ -60,6 +63,20 @@ void cnr_fill(struct cnr_comm *c, u64 now)
 	}
 }
 
+/*
+ * A block is overdue for the first time. If round trips have become longer than the timer, all
+ * blocks are asked for, and none of those gives a sample: so new ones, too, get more time,
+ * until one of them does (RFC 6298, 5.5 to 5.7). One doubling a window.
+ */
+static void cnr_late(struct cnr_comm *c, u64 now, const struct cnr_block *b)
+{
+	if (b->tries || b->sent_at < c->late_at)
+		return;
+	c->late_at = now;
+	if (c->rto_shift < 6)
+		c->rto_shift++;
+}
+
 void cnr_block_timers(struct cnr_comm *c, u64 now)
 {
 	u32 budget = CNR_REQUESTS;
@@ -79,6 +96,7 @@ void cnr_block_timers(struct cnr_comm *c, u64 now)
 		if (b->deadline <= now) {
 			cnr_count(c, CNR_C_timeouts);
 			b->flags |= CNR_B_AGAIN;
+			cnr_late(c, now, b);
 			if (budget) {
 				budget--;
 				if (cnr_control(c, CANARY_REQUEST, leader, block))
@@ -93,7 +111,10 @@ void cnr_block_timers(struct cnr_comm *c, u64 now)
 	}
 }
 
-/* RFC 6298, in ns; only blocks that were contributed once give samples (Karn). */
+/*
+ * RFC 6298, in ns; only blocks that were contributed once give samples (Karn). In a queue that
+ * stands there is next to no variance: rto_min is what has to be left for jitter.
+ */
 static void cnr_rtt(struct cnr_comm *c, u64 rtt)
 {
 	u64 diff;
@@ -106,9 +127,9 @@ static void cnr_rtt(struct cnr_comm *c, u64 rtt)
 		c->rttvar += diff / 4 - c->rttvar / 4;
 		c->srtt += rtt / 8 - c->srtt / 8;
 	}
-	c->rto = c->srtt + 4 * c->rttvar;
-	c->rto = max_t(u64, c->rto, c->cfg.rto_min);
+	c->rto = c->srtt + max_t(u64, 4 * c->rttvar, c->cfg.rto_min);
 	c->rto = min_t(u64, c->rto, CNR_RTO_MAX);
+	c->rto_shift = 0;
 }
 
 enum canary_drop cnr_result_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
