@@ -7,6 +7,7 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../lib.sh"
 
+tap_start fuzz
 seconds=$1
 shift
 for fuzzer in "$@"; do
