@@ -48,6 +48,15 @@ $(B)/$(SW_TEST)/test_switch_sanitized: $(SW_TEST_COMMON) $(SW_TEST_HDR) | $(B)/.
 	$(CC) $(SW_TEST_CFLAGS) -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined \
 		-o $@ $(filter %.c,$^)
 
+# Helpers that the benchmark shares with the tests are in kernel.c.
+$(B)/bin/bench_switch: $(SW_TEST)/bench_switch.c $(SW_TEST)/world.c $(SW_TEST)/kernel.c \
+		$(SW_TEST_HDR) $(SW_TEST_SKEL) $(B)/$(SW_TEST)/bench.skel.h
+	@mkdir -p $(@D)
+	$(CC) $(SW_TEST_CFLAGS) -o $@ $(filter %.c,$^) -lbpf
+
+.SECONDARY: $(B)/$(SW_TEST)/inject.bpf.o $(B)/$(SW_TEST)/bench.bpf.o
+all:: $(B)/bin/bench_switch
+
 TESTS += bpf
 TEST_DEPS += $(B)/$(SW_TEST)/test_switch $(B)/$(SW_TEST)/test_switch_sanitized
 

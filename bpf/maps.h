@@ -122,6 +122,14 @@ static __always_inline const struct csw_port *csw_port(const void *ctx, __u32 if
 	return bpf_map_lookup_elem(&ports, &ifindex);
 }
 
+/* See csw_own_mac(). */
+__u64 own_macs[CSW_OWN_MACS] = {};
+
+static __always_inline __u64 *csw_own_mac_hint(const void *ctx, __u32 ifindex)
+{
+	return &own_macs[ifindex % CSW_OWN_MACS];
+}
+
 static __always_inline const struct csw_route *csw_route(const void *ctx, __be32 addr)
 {
 	struct csw_route_key key = { .prefixlen = 32, .addr = addr };

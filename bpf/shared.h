@@ -15,6 +15,7 @@
 #define CSW_WAYS		4	/* slots of a bucket */
 #define CSW_SLOTS_MIN		16
 #define CSW_SLOTS_MAX		(1 << 20)
+#define CSW_OWN_MACS		64	/* remembered addresses of ports; a power of two */
 #define CSW_RESTORE_MAX		64	/* children of one restoration; longer ones are dropped */
 #define CSW_RESTORE_SLOTS	256	/* restorations held at a time; a power of two */
 
@@ -88,6 +89,7 @@ struct csw_descriptor {
 	__be64	mac;		/* of the only contribution while count is 1 */
 	__u32	sum;
 	__u32	done;
+	__u64	child_bits;	/* a bit by hash of each child: most packets are from a new one */
 	struct csw_child child[CSW_CHILDREN_MAX];
 	__u32	data[CANARY_ELEMENTS_MAX];
 };
@@ -139,13 +141,14 @@ struct csw_queue_entry {
  * Queue control, in a global variable (mmapped). @tail: next to write (programs, under @lock);
  * @head: next to emit (programs, under @lock). @sleeping: set by the clock thread before it
  * sleeps without a deadline; whoever enqueues and finds it set clears it and writes to the
- * "wake" ring buffer.
+ * "wake" ring buffer. @seen: when a program last looked at the clock.
  */
 struct csw_queue_ctl {
 	__u32	lock;
 	__u32	head;
 	__u32	tail;
 	__u32	sleeping;
+	__u64	seen;
 };
 
 /* map "ports": ifindex -> struct csw_port */

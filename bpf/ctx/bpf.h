@@ -24,6 +24,9 @@
 #include "reduce.h"
 #include "../shared.h"
 
+#ifndef offsetof
+#define offsetof(type, field)	__builtin_offsetof(type, field)
+#endif
 #define CSW_READ(x)	(*(const volatile typeof(x) *)&(x))
 
 /*
@@ -34,6 +37,21 @@
 
 /* Without this, clang unrolls what the verifier can walk through just as well. */
 #define CSW_LOOP	_Pragma("clang loop unroll(disable)")
+#define CSW_UNROLL	_Pragma("clang loop unroll(full)")
+
+/*
+ * A store that no earlier access passes. BPF has none of its own before v4. x86 keeps stores in
+ * order, so there a plain one does; an exchange would wait until all that the caller has added is
+ * out of the store buffer.
+ */
+#ifdef __TARGET_ARCH_x86
+#define csw_release(p, value) do {		\
+	asm volatile("" : : : "memory");	\
+	*(volatile typeof(*(p)) *)(p) = (value);	\
+} while (0)
+#else
+#define csw_release(p, value)	((void)__sync_lock_test_and_set(p, value))
+#endif
 
 /* A value that clang must not derive from, or replace by, another one */
 #define CSW_OPAQUE(x)	asm volatile("" : "+r"(x))
@@ -59,19 +77,31 @@ static __always_inline __u64 csw_now(const void *ctx)
 	return test_clock ? CSW_READ(test_now) : bpf_ktime_get_ns();
 }
 
+/*
+ * A field of the context, whose layout is fixed: in one instruction that clang can't take apart.
+ * The verifier refuses a context pointer that something was added to.
+ */
+#define CSW_FIELD(type, ctx, field) ({						\
+	__u64 value;								\
+										\
+	asm volatile("%0 = *(u32 *)(%1 + %2)"					\
+		     : "=r"(value) : "r"(ctx), "i"(offsetof(type, field)));	\
+	value;									\
+})
+
 static __always_inline void *csw_data(const csw_xdp *ctx)
 {
-	return (void *)(long)ctx->data;
+	return (void *)CSW_FIELD(struct xdp_md, ctx, data);
 }
 
 static __always_inline void *csw_end(const csw_xdp *ctx)
 {
-	return (void *)(long)ctx->data_end;
+	return (void *)CSW_FIELD(struct xdp_md, ctx, data_end);
 }
 
 static __always_inline __u32 csw_ingress_ifindex(const csw_xdp *ctx)
 {
-	return ctx->ingress_ifindex;
+	return CSW_FIELD(struct xdp_md, ctx, ingress_ifindex);
 }
 
 /* Give the frame this length. Pointers into it are void. */
@@ -89,7 +119,7 @@ static __always_inline int csw_put_meta(csw_xdp *ctx, const struct csw_meta *m)
 
 	if (bpf_xdp_adjust_meta(ctx, -(int)sizeof(*m)))
 		return -1;
-	meta = (void *)(long)ctx->data_meta;
+	meta = (void *)CSW_FIELD(struct xdp_md, ctx, data_meta);
 	if ((void *)(meta + 1) > csw_data(ctx))
 		return -1;
 	*meta = *m;
@@ -99,9 +129,9 @@ static __always_inline int csw_put_meta(csw_xdp *ctx, const struct csw_meta *m)
 /* Move the metadata from the frame to @m. */
 static __always_inline int csw_take_meta(csw_skb *skb, struct csw_meta *m)
 {
-	struct csw_meta *meta = (void *)(long)skb->data_meta;
+	struct csw_meta *meta = (void *)CSW_FIELD(struct __sk_buff, skb, data_meta);
 
-	if ((void *)(meta + 1) > (void *)(long)skb->data)
+	if ((void *)(meta + 1) > (void *)CSW_FIELD(struct __sk_buff, skb, data))
 		return -1;
 	if (meta->magic != CSW_META_MAGIC)
 		return -1;
@@ -112,17 +142,17 @@ static __always_inline int csw_take_meta(csw_skb *skb, struct csw_meta *m)
 
 static __always_inline void *csw_skb_data(const csw_skb *skb)
 {
-	return (void *)(long)skb->data;
+	return (void *)CSW_FIELD(struct __sk_buff, skb, data);
 }
 
 static __always_inline void *csw_skb_end(const csw_skb *skb)
 {
-	return (void *)(long)skb->data_end;
+	return (void *)CSW_FIELD(struct __sk_buff, skb, data_end);
 }
 
 static __always_inline __u32 csw_skb_length(const csw_skb *skb)
 {
-	return skb->len;
+	return CSW_FIELD(struct __sk_buff, skb, len);
 }
 
 /* Send a copy of the frame as it is now. Pointers into it are void. */

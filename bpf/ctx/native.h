@@ -34,8 +34,10 @@
 #include "../shared.h"
 
 #define CSW_READ(x)	(*(const volatile __typeof__(x) *)&(x))
+#define csw_release(p, value)	__atomic_store_n(p, value, __ATOMIC_RELEASE)
 #define CSW_FUNC	static __attribute__((noinline, unused))
 #define CSW_LOOP
+#define CSW_UNROLL
 #define CSW_OPAQUE(x)	((void)0)
 
 /* The numbers are those of the kernel's actions. */
@@ -65,6 +67,7 @@ struct csw_native {
 	struct csw_restoration restoration[CSW_RESTORE_SLOTS];
 	struct csw_copies copies;
 	__u64 counter[CSW_COUNTER_COUNT + CANARY_DROPS];
+	__u64 own_macs[CSW_OWN_MACS];
 	__u64 now;
 	__u32 woken;
 	const struct csw_route *(*route)(struct csw_native *s, __be32 addr);
@@ -216,6 +219,11 @@ static __always_inline struct csw_copies *csw_copies(const void *ctx)
 static __always_inline const struct csw_port *csw_port(const void *ctx, __u32 ifindex)
 {
 	return csw_owner(ctx)->port(csw_owner(ctx), ifindex);
+}
+
+static __always_inline __u64 *csw_own_mac_hint(const void *ctx, __u32 ifindex)
+{
+	return &csw_owner(ctx)->own_macs[ifindex % CSW_OWN_MACS];
 }
 
 static __always_inline const struct csw_route *csw_route(const void *ctx, __be32 addr)

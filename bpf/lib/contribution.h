@@ -6,12 +6,16 @@
 #define CANARY_BPF_LIB_CONTRIBUTION_H
 
 /* No switch may touch it any more; the leader learns which one gave up. */
-static __always_inline int csw_bypass(csw_xdp *ctx, const struct csw_packet *p, __u32 counter)
+CSW_FUNC int csw_bypass(csw_xdp *ctx, __u32 counter)
 {
+	struct csw_packet p;
+
+	if (csw_packet_at(ctx, &p))
+		return CSW_XDP_PASS;
 	csw_count(ctx, counter, 1);
-	p->h->flags |= CANARY_F_BYPASS;
-	p->h->origin = csw_config(ctx)->addr;
-	return csw_forward(ctx, p);
+	p.h->flags |= CANARY_F_BYPASS;
+	p.h->origin = csw_config(ctx)->addr;
+	return csw_forward(ctx);
 }
 
 /*
@@ -61,9 +65,9 @@ CSW_FUNC int csw_carry(csw_xdp *ctx, __u32 counter)
 }
 
 /* The frame has done its duty, unless a block is waiting for one. */
-static __always_inline int csw_consume(csw_xdp *ctx)
+static __always_inline int csw_consume(csw_xdp *ctx, __u64 now)
 {
-	if (csw_queue_is_due(ctx))
+	if (csw_queue_is_due(ctx, now))
 		return csw_carry(ctx, CSW_SENT_CARRIER);
 	return CSW_XDP_DROP;
 }
@@ -71,87 +75,84 @@ static __always_inline int csw_consume(csw_xdp *ctx)
 static __always_inline int csw_refuse(csw_xdp *ctx, enum canary_drop reason)
 {
 	csw_drop(ctx, reason);
-	return csw_consume(ctx);
+	return csw_consume(ctx, csw_now(ctx));
 }
 
 /*
  * Take the slot for the contribution. Unlocks. What could not be sent on (no route, too large for
  * the next hop) is not taken: the kernel can answer its sender.
  */
-static __always_inline int csw_begin(csw_xdp *ctx, const struct csw_packet *p,
-				     const struct csw_found *f, __u32 *lock)
+CSW_FUNC int csw_begin(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot)
 {
-	struct csw_descriptor *d = f->d;
-	bool restarted = f->is_block;
-	bool evicted = !restarted && d->state != CSW_FREE;
-	__u64 now, deadline;
+	struct csw_packet p;
 	struct csw_egress e;
 	struct csw_flow flow;
+	__u64 now, deadline;
+	bool used;
 
-	csw_flow_of(&flow, p->ip->daddr, p->h);
-	if (!csw_reach(ctx, &flow, &e) ||
-	    !csw_fits(&e, csw_frame_length(cnr_be16(p->h->elements)))) {
-		csw_unlock(lock);
+	if (!d || csw_packet_at(ctx, &p))
+		return CSW_XDP_PASS;
+	csw_flow_of(&flow, p.ip->daddr, p.h);
+	if (!csw_own_mac_again(ctx, &p) || !csw_way(ctx, &flow, &e) ||
+	    !csw_fits(&e, csw_frame_length(cnr_be16(p.h->elements)))) {
+		csw_unlock_slot(ctx, slot);
 		return csw_to_kernel(ctx);
 	}
 	now = csw_now(ctx);
 	deadline = now + csw_config(ctx)->timeout_ns;
+	csw_queue_ctl(ctx)->seen = now;
+	used = d->state != CSW_FREE;
+	if (used)
+		csw_count(ctx, csw_is_block(d, p.h) ? CSW_RESTARTED : CSW_EVICTED, 1);
 	d->generation++;
 	d->state = CSW_COLLECTING;
-	if (!csw_enqueue(ctx, f->slot, d->generation, deadline)) {
+	if (!csw_enqueue(ctx, slot, d->generation, deadline)) {
 		csw_free(d);
-		csw_unlock(lock);
-		return csw_bypass(ctx, p, CSW_BYPASS_LOCK);
+		csw_unlock_slot(ctx, slot);
+		return csw_bypass(ctx, CSW_BYPASS_LOCK);
 	}
-	csw_take(d, p, now, deadline);
+	csw_take(d, &p, now, deadline);
 	/* On link: the leader is next to us, nobody behind us could still add anything. */
 	d->patience = e.gateway == flow.dst ? csw_config(ctx)->root_patience : 0;
 	csw_data_in(ctx, d);
-	csw_unlock(lock);
+	csw_unlock_slot(ctx, slot);
 	csw_count(ctx, CSW_NEW, 1);
-	if (restarted)
-		csw_count(ctx, CSW_RESTARTED, 1);
-	else if (evicted)
-		csw_count(ctx, CSW_EVICTED, 1);
-	return csw_consume(ctx);
+	return csw_consume(ctx, now);
 }
 
 /*
  * Own address as source, so that the result comes back this way, and on. Unlocks. The time to
  * live is not renewed: nothing else would end a loop of switches.
  */
-static __always_inline int csw_straggle(csw_xdp *ctx, const struct csw_packet *p,
-					struct csw_descriptor *d, __u32 child, __u32 *lock)
+CSW_FUNC int csw_straggle(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot, __u32 child)
 {
-	__u32 length = cnr_be16(p->ip->tot_len) + CSW_OFF_IP;
+	struct csw_packet p;
 	struct csw_egress e;
 	struct csw_flow f;
+	__u32 length;
 
-	csw_flow_of(&f, p->ip->daddr, p->h);
+	if (!d || csw_packet_at(ctx, &p))
+		return CSW_XDP_PASS;
+	length = cnr_be16(p.ip->tot_len) + CSW_OFF_IP;
+	csw_flow_of(&f, p.ip->daddr, p.h);
 	if (!csw_reach(ctx, &f, &e)) {
-		csw_unlock(lock);
+		csw_unlock_slot(ctx, slot);
 		return csw_to_kernel(ctx);
 	}
-	csw_remember(d, child, p);
-	csw_unlock(lock);
+	csw_remember(d, child, &p);
+	csw_unlock_slot(ctx, slot);
 	csw_count(ctx, CSW_STRAGGLER, 1);
-	csw_address(csw_config(ctx), p, length, p->ip->ttl - 1, p->ip->daddr, p->udp->dest);
-	return csw_send(ctx, p, length, &e);
+	csw_address(csw_config(ctx), &p, length, p.ip->ttl - 1, p.ip->daddr, p.udp->dest);
+	return csw_send(ctx, &p, length, &e);
 }
 
-/* Add the contribution, and keep (or with the last one: send on) the sum. Unlocks. */
-static __always_inline int csw_add(csw_xdp *ctx, const struct csw_packet *p,
-				   struct csw_descriptor *d, __u32 child, bool complete,
-				   __u32 *lock)
+/* The last one: its frame carries the sum away. Unlocks. */
+CSW_FUNC int csw_complete(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot)
 {
-	csw_remember(d, child, p);
-	csw_merge(d, p->h);
-	csw_count(ctx, CSW_MERGED, 1);
-	if (!complete) {
-		csw_data_add_in(ctx, d);
-		csw_unlock(lock);
-		return csw_consume(ctx);
-	}
+	__u32 *lock = csw_lock_of(ctx, slot);
+
+	if (!d || !lock)
+		return CSW_XDP_PASS;
 	if (csw_resize(ctx, csw_frame_length(d->elements)) == 0) {
 		csw_data_add_out(ctx, d);
 		return csw_send_on(ctx, d, lock, CSW_SENT_COMPLETE);
@@ -162,6 +163,22 @@ static __always_inline int csw_add(csw_xdp *ctx, const struct csw_packet *p,
 	return CSW_XDP_DROP;
 }
 
+/* Add the contribution; send the sum on with the last one. Unlocks. */
+static __always_inline int csw_add(csw_xdp *ctx, const struct csw_packet *p,
+				   const struct csw_found *f, __u32 child, bool complete,
+				   __u32 *lock)
+{
+	csw_remember(f->d, child, p);
+	csw_merge(f->d, p->h);
+	csw_count(ctx, CSW_MERGED, 1);
+	if (complete)
+		return csw_complete(ctx, f->d, f->slot);
+	csw_data_add_in(ctx, f->d);
+	csw_unlock(lock);
+	/* What the clock said last is enough: looking costs a third of adding. */
+	return csw_consume(ctx, CSW_READ(csw_queue_ctl(ctx)->seen));
+}
+
 /* A contribution that switches may add to others. Called with the bucket's lock held; unlocks. */
 static __always_inline int csw_collect(csw_xdp *ctx, const struct csw_packet *p,
 				       const struct csw_found *f, __u32 *lock)
@@ -170,20 +187,18 @@ static __always_inline int csw_collect(csw_xdp *ctx, const struct csw_packet *p,
 	__u32 child = 0;
 
 	meeting = f->is_block ? csw_meet(csw_config(ctx), f->d, p, &child) : CSW_MEET_NEW;
-	if (meeting == CSW_MEET_ADD)
-		return csw_add(ctx, p, f->d, child, false, lock);
-	if (meeting == CSW_MEET_COMPLETE)
-		return csw_add(ctx, p, f->d, child, true, lock);
+	if (meeting == CSW_MEET_ADD || meeting == CSW_MEET_COMPLETE)
+		return csw_add(ctx, p, f, child, meeting == CSW_MEET_COMPLETE, lock);
 	if (meeting == CSW_MEET_NEW)
-		return csw_begin(ctx, p, f, lock);
+		return csw_begin(ctx, f->d, f->slot);
 	if (meeting == CSW_MEET_STRAGGLER)
-		return csw_straggle(ctx, p, f->d, child, lock);
+		return csw_straggle(ctx, f->d, f->slot, child);
 	csw_unlock(lock);
 	switch (meeting) {
 	case CSW_MEET_OTHER:
-		return csw_bypass(ctx, p, CSW_BYPASS_OPSIG);
+		return csw_bypass(ctx, CSW_BYPASS_OPSIG);
 	case CSW_MEET_CROWDED:
-		return csw_bypass(ctx, p, CSW_BYPASS_CHILDREN);
+		return csw_bypass(ctx, CSW_BYPASS_CHILDREN);
 	case CSW_MEET_STALE:
 		return csw_refuse(ctx, CANARY_DROP_STALE);
 	case CSW_MEET_OVERCOUNT:
@@ -208,22 +223,22 @@ static __always_inline int csw_contribution(csw_xdp *ctx, const struct csw_packe
 	}
 	if (p->h->flags & CANARY_F_BYPASS) {
 		csw_count(ctx, CSW_BYPASSED, 1);
-		return csw_forward(ctx, p);
+		return csw_forward(ctx);
 	}
 	if (cnr_be16(p->h->count) == cnr_be16(p->h->members) - 1) {
 		csw_count(ctx, CSW_PASSED, 1);
-		return csw_forward(ctx, p);
+		return csw_forward(ctx);
 	}
 	bucket = csw_bucket(c, p->h);
 	first = csw_descriptor_at(ctx, bucket);
 	if (!first)
 		return csw_to_kernel(ctx);
 	if (!csw_lock(&first->lock))
-		return csw_bypass(ctx, p, CSW_BYPASS_LOCK);
+		return csw_bypass(ctx, CSW_BYPASS_LOCK);
 	csw_find(ctx, c, bucket, p->h, &f);
 	if (!f.d) {
 		csw_unlock(&first->lock);
-		return csw_bypass(ctx, p, CSW_BYPASS_COLLISION);
+		return csw_bypass(ctx, CSW_BYPASS_COLLISION);
 	}
 	return csw_collect(ctx, p, &f, &first->lock);
 }

@@ -27,6 +27,22 @@ static __always_inline __u32 csw_bucket(const struct csw_config *c, const struct
 	return csw_hash(h->comm, h->epoch, h->block) * CSW_WAYS & c->slot_mask;
 }
 
+/* The lock that covers a slot */
+static __always_inline __u32 *csw_lock_of(const void *ctx, __u32 slot)
+{
+	struct csw_descriptor *first = csw_descriptor_at(ctx, slot & ~(CSW_WAYS - 1U));
+
+	return first ? &first->lock : NULL;
+}
+
+static __always_inline void csw_unlock_slot(const void *ctx, __u32 slot)
+{
+	__u32 *lock = csw_lock_of(ctx, slot);
+
+	if (lock)
+		csw_unlock(lock);
+}
+
 static __always_inline bool csw_is_block(const struct csw_descriptor *d,
 					 const struct canary_hdr *h)
 {
@@ -86,6 +102,11 @@ static __always_inline void csw_find(csw_xdp *ctx, const struct csw_config *c, _
 	}
 }
 
+static __always_inline __u64 csw_child_bit(__be32 addr, __be16 port)
+{
+	return 1ULL << ((addr ^ (__u32)port << 16) * 0x9e3779b1U >> 26);
+}
+
 /* Begin @d anew with the contribution @p, all but the data. */
 static __always_inline void csw_take(struct csw_descriptor *d, const struct csw_packet *p,
 				     __u64 now, __u64 deadline)
@@ -115,6 +136,7 @@ static __always_inline void csw_take(struct csw_descriptor *d, const struct csw_
 	d->sum = cnr_be32(h->sum);
 	d->done = cnr_be32(h->done);
 	d->children = 1;
+	d->child_bits = csw_child_bit(p->ip->saddr, p->udp->source);
 	d->child[0].addr = p->ip->saddr;
 	d->child[0].port = p->udp->source;
 	d->child[0].reserved = 0;
@@ -140,7 +162,7 @@ static __always_inline bool csw_same_operation(const struct csw_descriptor *d,
 }
 
 /* Index of this child; d->children if it is a new one */
-CSW_FUNC int csw_child(struct csw_descriptor *d, __be32 addr, __be16 port)
+CSW_FUNC int csw_search_child(struct csw_descriptor *d, __be32 addr, __be16 port)
 {
 	__u32 i;
 
@@ -154,6 +176,13 @@ CSW_FUNC int csw_child(struct csw_descriptor *d, __be32 addr, __be16 port)
 	return i;
 }
 
+static __always_inline __u32 csw_child(struct csw_descriptor *d, __be32 addr, __be16 port)
+{
+	if (!(d->child_bits & csw_child_bit(addr, port)))
+		return d->children;
+	return csw_search_child(d, addr, port);
+}
+
 /* Remember that @p came from child @i. */
 static __always_inline void csw_remember(struct csw_descriptor *d, __u32 i,
 					 const struct csw_packet *p)
@@ -164,6 +193,7 @@ static __always_inline void csw_remember(struct csw_descriptor *d, __u32 i,
 	d->child[i].port = p->udp->source;
 	d->child[i].reserved = 0;
 	d->child[i].tag = p->h->tag;
+	d->child_bits |= csw_child_bit(p->ip->saddr, p->udp->source);
 	if (i == d->children)
 		d->children = i + 1;
 }

@@ -116,18 +116,22 @@ static __always_inline int csw_to_kernel(csw_xdp *ctx)
  * Send a contribution on as a router does, source and all. What a router would have to say
  * something about (no route, no neighbour, too large) is left to the kernel.
  */
-static __always_inline int csw_forward(csw_xdp *ctx, const struct csw_packet *p)
+CSW_FUNC int csw_forward(csw_xdp *ctx)
 {
-	__u32 length = cnr_be16(p->ip->tot_len) + CSW_OFF_IP;
+	struct csw_packet p;
 	struct csw_egress e;
 	struct csw_flow f;
+	__u32 length;
 
-	csw_flow_of(&f, p->ip->daddr, p->h);
+	if (csw_packet_at(ctx, &p))
+		return CSW_XDP_PASS;
+	length = cnr_be16(p.ip->tot_len) + CSW_OFF_IP;
+	csw_flow_of(&f, p.ip->daddr, p.h);
 	if (!csw_reach(ctx, &f, &e) || !e.neigh || !csw_fits(&e, length))
 		return csw_to_kernel(ctx);
-	p->ip->ttl--;
-	csw_ip_checksum(p->ip);
-	return csw_send(ctx, p, length, &e);
+	p.ip->ttl--;
+	csw_ip_checksum(p.ip);
+	return csw_send(ctx, &p, length, &e);
 }
 
 #endif /* CANARY_BPF_LIB_EMIT_H */

@@ -17,7 +17,7 @@ static __always_inline int csw_bad(csw_xdp *ctx, const struct csw_packet *p,
 	if (reason == CANARY_DROP_OPERATOR && csw_packet_at(ctx, &q) == 0 &&
 	    q.h->type == CANARY_CONTRIBUTION && !(q.h->flags & CANARY_F_BYPASS) &&
 	    q.ip->ttl > 1)
-		return csw_bypass(ctx, &q, CSW_BYPASS_OPERATOR);
+		return csw_bypass(ctx, CSW_BYPASS_OPERATOR);
 	if (reason != CANARY_DROP_NONE)
 		csw_drop(ctx, reason);
 	return csw_to_kernel(ctx);
@@ -40,9 +40,9 @@ static __always_inline int csw_ingress(csw_xdp *ctx)
 	if (p.ip->daddr != c->addr || p.udp->dest != c->port)
 		return CSW_XDP_PASS;
 	if (p.h->type == CANARY_RESULT)
-		return csw_result(ctx, &p);
+		return csw_result(ctx);
 	if (p.h->type == CANARY_RESTORATION)
-		return csw_restoration(ctx, &p);
+		return csw_restoration(ctx);
 	return CSW_XDP_PASS;
 }
 

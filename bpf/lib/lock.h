@@ -10,15 +10,16 @@
 /* About as long as somebody adds the largest block */
 #define CSW_LOCK_TRIES	512
 
-/* Both compile to atomic instructions that are full barriers in BPF and here. */
+/* An atomic instruction: a full barrier in BPF and here */
 static __always_inline bool csw_trylock(__u32 *lock)
 {
 	return __sync_val_compare_and_swap(lock, 0, 1) == 0;
 }
 
+/* At least a release: csw_release() is what the platform has for that. */
 static __always_inline void csw_unlock(__u32 *lock)
 {
-	__sync_lock_test_and_set(lock, 0);
+	csw_release(lock, 0);
 }
 
 CSW_FUNC int csw_lock_wait(__u32 *lock)

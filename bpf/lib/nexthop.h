@@ -42,9 +42,12 @@ static __always_inline __u32 csw_choose(const void *ctx, const struct csw_route 
 	return (f->pinned ? f->path : f->hash) % r->nexthops;
 }
 
-/* Return: false if the packet has to be left to the kernel, or can't be sent at all. */
-static __always_inline bool csw_reach(const void *ctx, const struct csw_flow *f,
-				      struct csw_egress *e)
+/*
+ * Route, next hop and port; the neighbour is left out.
+ * Return: false if the packet has to be left to the kernel, or can't be sent at all.
+ */
+static __always_inline bool csw_way(const void *ctx, const struct csw_flow *f,
+				    struct csw_egress *e)
 {
 	const struct csw_route *r = csw_route(ctx, f->dst);
 	const struct csw_nexthop *n;
@@ -55,7 +58,14 @@ static __always_inline bool csw_reach(const void *ctx, const struct csw_flow *f,
 	e->ifindex = n->ifindex;
 	e->gateway = n->gateway ? n->gateway : f->dst;
 	e->port = csw_port(ctx, e->ifindex);
-	if (!e->port)
+	return e->port;
+}
+
+/* The neighbour too */
+static __always_inline bool csw_reach(const void *ctx, const struct csw_flow *f,
+				      struct csw_egress *e)
+{
+	if (!csw_way(ctx, f, e))
 		return false;
 	e->neigh = csw_neigh(ctx, e->ifindex, e->gateway);
 	return true;

@@ -62,11 +62,41 @@ static __always_inline void csw_ip_checksum(struct iphdr *ip)
 	ip->check = ~csw_ip_sum(ip);
 }
 
-static __always_inline bool csw_mac_is(const __u8 *mac, const struct csw_port *port)
+/* Address and low bits of the ifindex in one word, never 0 */
+static __always_inline __u64 csw_mac_word(const __u8 *mac, __u32 ifindex)
 {
-	const __u16 *a = (const __u16 *)mac, *b = (const __u16 *)port->mac;
+	const __u16 *m = (const __u16 *)mac;
 
-	return a[0] == b[0] && a[1] == b[1] && a[2] == b[2];
+	return m[0] | (__u64)m[1] << 16 | (__u64)m[2] << 32 | (__u64)(ifindex << 1 | 1) << 48;
+}
+
+/* Is that the address of the port? For sure: ask the map. */
+static __always_inline bool csw_own_mac_checked(csw_xdp *ctx, const __u8 *mac)
+{
+	__u32 ifindex = csw_ingress_ifindex(ctx);
+	const struct csw_port *port = csw_port(ctx, ifindex);
+	__u64 own = port ? csw_mac_word(port->mac, ifindex) : 0;
+
+	*csw_own_mac_hint(ctx, ifindex) = own;
+	return own == csw_mac_word(mac, ifindex);
+}
+
+/*
+ * The same from memory, a word that nobody sees half of: asking costs as much as all the parsing.
+ * csw_own_mac_again() notices soon that an address has changed.
+ */
+static __always_inline bool csw_own_mac(csw_xdp *ctx, const __u8 *mac)
+{
+	__u32 ifindex = csw_ingress_ifindex(ctx);
+
+	return CSW_READ(*csw_own_mac_hint(ctx, ifindex)) == csw_mac_word(mac, ifindex) ||
+	       csw_own_mac_checked(ctx, mac);
+}
+
+/* Once in 16 blocks: still? */
+static __always_inline bool csw_own_mac_again(csw_xdp *ctx, const struct csw_packet *p)
+{
+	return cnr_be32(p->h->block) % 16 || csw_own_mac_checked(ctx, p->eth->h_dest);
 }
 
 /*
@@ -79,7 +109,6 @@ static __always_inline bool csw_is_canary(csw_xdp *ctx)
 	const struct ethhdr *eth = data;
 	const struct iphdr *ip = data + CSW_OFF_IP;
 	const struct udphdr *udp = data + CSW_OFF_UDP;
-	const struct csw_port *port;
 
 	if (data + CSW_OFF_CANARY > csw_end(ctx))
 		return false;
@@ -88,8 +117,7 @@ static __always_inline bool csw_is_canary(csw_xdp *ctx)
 		return false;
 	if ((__u16)(cnr_be16(udp->dest) - CANARY_PORT_BASE) >= CANARY_PORTS)
 		return false;
-	port = csw_port(ctx, csw_ingress_ifindex(ctx));
-	return port && csw_mac_is(eth->h_dest, port);
+	return csw_own_mac(ctx, eth->h_dest);
 }
 
 /*

@@ -63,15 +63,15 @@ CSW_FUNC int csw_enqueue(csw_xdp *ctx, __u32 slot, __u32 generation, __u64 deadl
 		e->generation = generation;
 		q->tail++;
 	}
-	csw_unlock(&q->lock);
-	/* The unlock is a full barrier: either we see the sleeper, or it sees the entry. */
+	/* A full barrier: either we see the sleeper, or it sees the entry. */
+	__sync_lock_test_and_set(&q->lock, 0);
 	if (e && CSW_READ(q->sleeping) && __sync_lock_test_and_set(&q->sleeping, 0))
 		csw_wake(ctx);
 	return e ? 1 : 0;
 }
 
-/* Is the head due? Without lock, so only a hint. */
-static __always_inline bool csw_queue_is_due(const void *ctx)
+/* Is the head due at @now? Without lock, so only a hint. */
+static __always_inline bool csw_queue_is_due(const void *ctx, __u64 now)
 {
 	struct csw_queue_ctl *q = csw_queue_ctl(ctx);
 	__u32 head = CSW_READ(q->head);
@@ -80,7 +80,7 @@ static __always_inline bool csw_queue_is_due(const void *ctx)
 	if (head == CSW_READ(q->tail))
 		return false;
 	e = csw_queue_at(ctx, head & csw_config(ctx)->queue_mask);
-	return e && (__s64)(CSW_READ(e->deadline) - csw_now(ctx)) <= 0;
+	return e && (__s64)(CSW_READ(e->deadline) - now) <= 0;
 }
 
 /* Give the due block at the head another timeout. Both locks are held. */
@@ -116,6 +116,7 @@ static __always_inline struct csw_descriptor *csw_dequeue(csw_xdp *ctx, __u32 **
 	struct csw_queue_entry *e;
 	int i;
 
+	q->seen = now;
 	if (!csw_trylock(&q->lock))
 		return NULL;
 	CSW_LOOP

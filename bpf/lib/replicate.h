@@ -45,25 +45,29 @@ CSW_FUNC int csw_restoration_in(csw_xdp *ctx, struct csw_restoration *r, __u32 c
 	return i;
 }
 
-static __always_inline int csw_restoration(csw_xdp *ctx, const struct csw_packet *p)
+CSW_FUNC int csw_restoration(csw_xdp *ctx)
 {
-	__u32 children = cnr_be16(p->h->children);
 	struct csw_restoration *r;
+	struct csw_packet p;
+	__u32 children;
 
+	if (csw_packet_at(ctx, &p))
+		return CSW_XDP_PASS;
+	children = cnr_be16(p.h->children);
 	csw_count(ctx, CSW_RX_RESTORATION, 1);
-	r = csw_restoration_of(ctx, p->h);
+	r = csw_restoration_of(ctx, p.h);
 	if (!r || children > CSW_RESTORE_MAX || !csw_lock(&r->lock))
 		return csw_refuse(ctx, CANARY_DROP_FULL);
-	r->comm = p->h->comm;
-	r->epoch = p->h->epoch;
-	r->block = p->h->block;
-	r->opsig = p->h->opsig;
-	r->attempt = p->h->attempt;
+	r->comm = p.h->comm;
+	r->epoch = p.h->epoch;
+	r->block = p.h->block;
+	r->opsig = p.h->opsig;
+	r->attempt = p.h->attempt;
 	r->born = csw_now(ctx);
 	r->generation++;
 	r->children = csw_restoration_in(ctx, r, children);
 	csw_unlock(&r->lock);
-	return csw_consume(ctx);
+	return csw_consume(ctx, csw_now(ctx));
 }
 
 /* ---- a result, in XDP ---- */
@@ -91,32 +95,37 @@ static __always_inline int csw_result_to(csw_xdp *ctx, const struct csw_packet *
 	return csw_send(ctx, p, length, &e);
 }
 
-static __always_inline int csw_result(csw_xdp *ctx, const struct csw_packet *p)
+CSW_FUNC int csw_result(csw_xdp *ctx)
 {
 	const struct csw_config *c = csw_config(ctx);
 	struct csw_meta m = { .kind = CSW_META_COPY, .slot = CSW_NO_SLOT };
-	struct csw_restoration *r = csw_restoration_of(ctx, p->h);
-	__u32 bucket = csw_bucket(c, p->h);
 	struct csw_descriptor *first;
+	struct csw_restoration *r;
+	struct csw_packet p;
 	struct csw_found f;
+	__u32 bucket;
 	__be32 addr;
 	__be16 port;
 
+	if (csw_packet_at(ctx, &p))
+		return CSW_XDP_PASS;
+	r = csw_restoration_of(ctx, p.h);
+	bucket = csw_bucket(c, p.h);
 	csw_count(ctx, CSW_RX_RESULT, 1);
-	csw_count(ctx, CSW_RX_BYTES, cnr_be16(p->ip->tot_len) + CSW_OFF_IP);
-	m.restoration = r && csw_restores(ctx, r, p->h);
+	csw_count(ctx, CSW_RX_BYTES, cnr_be16(p.ip->tot_len) + CSW_OFF_IP);
+	m.restoration = r && csw_restores(ctx, r, p.h);
 	first = csw_descriptor_at(ctx, bucket);
 	if (!first || !csw_lock(&first->lock))
 		return csw_refuse(ctx, CANARY_DROP_DESCRIPTOR);
-	csw_find(ctx, c, bucket, p->h, &f);
-	if (f.d && f.is_block && csw_expects(f.d, p->h)) {
+	csw_find(ctx, c, bucket, p.h, &f);
+	if (f.d && f.is_block && csw_expects(f.d, p.h)) {
 		if (f.d->children == 1 && !m.restoration) {
 			addr = f.d->child[0].addr;
 			port = f.d->child[0].port;
 			csw_free(f.d);
 			csw_unlock(&first->lock);
 			csw_count(ctx, CSW_RESULTS, 1);
-			return csw_result_to(ctx, p, addr, port);
+			return csw_result_to(ctx, &p, addr, port);
 		}
 		m.slot = f.slot;
 		m.generation = f.d->generation;

@@ -100,15 +100,27 @@ const struct test_case cases[] = {
 		},
 		.count = { { CSW_NEW, 1 }, { CSW_MERGED, 2 }, { CSW_SENT_COMPLETE, 1 } },
 	}, {
-		.name = "a consumed frame carries away a block that is due",
+		.name = "a taken frame carries away a block that is due",
 		.step = {
 			{ GET(1, CONTRIB(H1, 1)) },
 			{ GET(2, CONTRIB(H3, 2, .block = 6)), LATER(1000),
 			  .out = { PUT(4, .from = SELF, .ranks = R(1)) } },
-			{ GET(1, CONTRIB(H1, 1, .block = 6)), LATER(2500),
-			  .out = { PUT(4, .from = SELF, .ranks = R(1) | R(2), .block = 6) } },
 		},
-		.count = { { CSW_NEW, 2 }, { CSW_MERGED, 1 }, { CSW_SENT_CARRIER, 2 } },
+		.count = { { CSW_NEW, 2 }, { CSW_SENT_CARRIER, 1 } },
+	}, {
+		.name = "an added frame carries away a block that was due at the last look at the clock",
+		.step = {
+			{ GET(1, CONTRIB(H1, 1)) },
+			{ GET(1, CONTRIB(H1, 1, .block = 6)), LATER(100) },
+			{ GET(1, CONTRIB(H1, 1, .block = 7)), LATER(1200),
+			  .out = { PUT(4, .from = SELF, .ranks = R(1)) } },
+			{ GET(2, CONTRIB(H3, 2, .block = 7)),
+			  .out = { PUT(4, .from = SELF, .ranks = R(1), .block = 6) } },
+			{ GET(2, CONTRIB(H3, 3, .block = 7, .members = 4)), LATER(9000),
+			  .out = { PUT(4, .from = SELF, .ranks = ALL3, .block = 7) } },
+		},
+		.count = { { CSW_NEW, 3 }, { CSW_MERGED, 2 }, { CSW_SENT_CARRIER, 2 },
+			   { CSW_SENT_COMPLETE, 1 } },
 	}, {
 		.name = "a carrier becomes longer or shorter as the block needs",
 		.step = {

@@ -91,6 +91,7 @@ static void reset(const struct setting *s)
 	memset(sw.restoration, 0, sizeof(sw.restoration));
 	memset(&sw.queue_ctl, 0, sizeof(sw.queue_ctl));
 	memset(sw.counter, 0, sizeof(sw.counter));
+	memset(sw.own_macs, 0, sizeof(sw.own_macs));
 	sw.woken = 0;
 	sw.now = 1000 * MSEC;
 	sw.config.addr = people[SELF].addr;

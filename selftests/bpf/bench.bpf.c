@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the benchmark of the switch runs beside its programs: a generator that makes each frame of
+ * a run another contribution, and the plain redirect that aggregation is compared with.
+ */
+#include "ctx/bpf.h"
+
+char _license[] SEC("license") = "GPL";
+
+/* [0]: the program under test, unless frames go to a port */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} under_test SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_DEVMAP_HASH);
+	__uint(max_entries, 8);
+	__type(key, __u32);
+	__type(value, __u32);
+} bench_devmap SEC(".maps");
+
+/* The switch's own, so that both look up in the same */
+struct {
+	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, struct csw_route_key);
+	__type(value, struct csw_route);
+} routes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct csw_neigh_key);
+	__type(value, struct csw_neigh);
+} neighbours SEC(".maps");
+
+#define HEADERS	106	/* up to the elements */
+
+/* What each frame's headers are at first: frames are used again with what was written to them. */
+__u64 headers[HEADERS / 8 + 1] = {};
+__u32 fan_in = 8;	/* contributions a block; a power of two */
+__u32 blocks = 64;	/* in flight; a power of two */
+__u32 serial = 0;
+__u32 egress = 0;	/* where bench_redirect sends to */
+__u32 to_port = 0;	/* the other end of the port that frames arrive at; 0: call under_test */
+
+/*
+ * Frame number n is from member n % fan_in (a UDP port) for a block of @blocks in turn. Attempts,
+ * and epochs when those wrap, tell the rounds apart, so that no result is needed to free a slot.
+ */
+SEC("xdp")
+int bench_stamp(struct xdp_md *ctx)
+{
+	void *data = (void *)(long)ctx->data;
+	__u64 *to = data;
+	struct udphdr *udp = data + 34;
+	struct canary_hdr *h = data + 42;
+	__u32 n = serial, round;
+
+	if (data + HEADERS > (void *)(long)ctx->data_end)
+		return XDP_ABORTED;
+#pragma clang loop unroll(full)
+	for (int i = 0; i < HEADERS / 8; i++)
+		to[i] = headers[i];
+	*(__u16 *)(to + HEADERS / 8) = headers[HEADERS / 8];
+	serial = n + 1;
+	round = n / fan_in / blocks;
+	udp->source = bpf_htons(CANARY_PORT_BASE + (n & (fan_in - 1)));
+	h->block = bpf_htonl(n / fan_in & (blocks - 1));
+	h->attempt = round;
+	h->epoch = round >> 8;
+	h->tag = n;
+	if (to_port)
+		return bpf_redirect_map(&bench_devmap, to_port, XDP_DROP);
+	bpf_tail_call(ctx, &under_test, 0);
+	return XDP_ABORTED;
+}
+
+/* Parse Ethernet, new addresses, redirect through a devmap. */
+SEC("xdp")
+int bench_redirect(struct xdp_md *ctx)
+{
+	void *data = (void *)(long)ctx->data;
+	struct ethhdr *eth = data;
+
+	if ((void *)(eth + 1) > (void *)(long)ctx->data_end)
+		return XDP_DROP;
+	if (eth->h_proto != bpf_htons(0x0800))
+		return XDP_PASS;
+	__builtin_memset(eth->h_dest, 2, 6);
+	return bpf_redirect_map(&bench_devmap, egress, XDP_DROP);
+}
+
+/* One's complement sum of a header without options, 0xffff if its checksum is right */
+static __always_inline __u32 header_sum(const __u16 *word)
+{
+	__u32 sum = 0;
+
+#pragma clang loop unroll(full)
+	for (int i = 0; i < 10; i++)
+		sum += word[i];
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (sum & 0xffff) + (sum >> 16);
+}
+
+/* What a plain router does beyond that (RFC 1812): checksum, time to live, route, neighbour */
+SEC("xdp")
+int bench_route(struct xdp_md *ctx)
+{
+	void *data = (void *)(long)ctx->data;
+	struct ethhdr *eth = data;
+	struct iphdr *ip = data + sizeof(*eth);
+	struct csw_route_key to = { .prefixlen = 32 };
+	struct csw_neigh_key at = {};
+	struct csw_route *route;
+	struct csw_neigh *neigh;
+	__u32 check;
+
+	if ((void *)(ip + 1) > (void *)(long)ctx->data_end)
+		return XDP_DROP;
+	if (eth->h_proto != bpf_htons(0x0800) || ip->version != 4 || ip->ihl != 5 ||
+	    ip->ttl <= 1 || header_sum((__u16 *)ip) != 0xffff)
+		return XDP_PASS;
+	to.addr = ip->daddr;
+	route = bpf_map_lookup_elem(&routes, &to);
+	if (!route || route->kind != CSW_ROUTE_UNICAST)
+		return XDP_PASS;
+	at.ifindex = route->nexthop[0].ifindex;
+	at.addr = route->nexthop[0].gateway ?: ip->daddr;
+	neigh = bpf_map_lookup_elem(&neighbours, &at);
+	if (!neigh)
+		return XDP_PASS;
+	ip->ttl--;
+	check = ip->check + bpf_htons(0x0100);
+	ip->check = check + (check >= 0xffff);
+	__builtin_memcpy(eth->h_source, eth->h_dest, 6);
+	__builtin_memcpy(eth->h_dest, neigh->mac, 6);
+	return bpf_redirect_map(&bench_devmap, at.ifindex, XDP_DROP);
+}
+
+SEC("xdp")
+int bench_drop(struct xdp_md *ctx)
+{
+	return XDP_DROP;
+}

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What the switch costs, ns a packet, beside a plain XDP redirect of the same packets that is
+ * measured in turn with it: 8 contributions become one packet there, 8 stay 8 here.
+ *
+ *	bench_switch [ROUNDS [FRAMES [NAME]]]
+ *
+ * Frames are made by bench_stamp, run by BPF_PROG_RUN as live frames. They
+ * - arrive at a port (a veth pair), are received and handled there, and what is to be sent on
+ *   arrives at another: "switch.aggregate.N", everything on one processor included;
+ * - or are given to the program at once, without receiving: "switch.aggregate.N.live";
+ * - or are not live and go nowhere: "switch.aggregate.N.program", the instructions alone.
+ * What making frames costs is measured and taken off both sides.
+ *
+ * With NAME only that one. Prints a JSON list of {name, value, unit, baseline, ratio, command}, and
+ * as "router" and "router_ratio" the same with a plain XDP router as the baseline (route, neighbour
+ * and time to live beside the redirect), as "forward" what the switch takes for bypassed packets.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <linux/if_link.h>
+#include <net/if.h>
+
+#include "kernel.h"
+#include "bench.skel.h"
+
+#define FAN_IN		8
+#define SLOTS		1024
+#define ROUNDS_MAX	101
+
+static struct canary_switch *sw;
+static struct bench *bench;
+static int ifindex[PORTS + 1], other_end[PORTS + 1];
+static int rounds = 15, frames = 20000;
+static const char *command, *only;
+static int printed;
+static uint32_t round;	/* runs so far */
+
+static void die(const char *what)
+{
+	fprintf(stderr, "bench_switch: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static void attach(const char *dev, int port, struct bpf_program *prog)
+{
+	char name[8];
+
+	snprintf(name, sizeof(name), "%s%d", dev, port);
+	if (bpf_xdp_attach(if_nametoindex(name), bpf_program__fd(prog), XDP_FLAGS_DRV_MODE, NULL))
+		die("attach");
+}
+
+/* The switch on p1 and p4, plain redirect on p2, plain router on p3 */
+static void make_ports(void)
+{
+	struct csw_port port;
+	char cmd[512], name[8];
+	int i;
+
+	for (i = 1; i <= PORTS; i++) {
+		world_port(i, &port, false);
+		snprintf(cmd, sizeof(cmd),
+			 "ip link add p%d mtu 3400 address %02x:%02x:%02x:%02x:%02x:%02x type veth"
+			 " peer name q%d mtu 3400"
+			 " && ip link set q%d up && ip link set p%d up", i, port.mac[0],
+			 port.mac[1], port.mac[2], port.mac[3], port.mac[4], port.mac[5], i, i, i);
+		if (system(cmd))
+			die("veth pairs");
+		snprintf(name, sizeof(name), "p%d", i);
+		ifindex[i] = if_nametoindex(name);
+		snprintf(name, sizeof(name), "q%d", i);
+		other_end[i] = if_nametoindex(name);
+		attach("q", i, bench->progs.bench_drop);
+	}
+	attach("p", 1, sw->progs.canary_xdp);
+	attach("p", 2, bench->progs.bench_redirect);
+	attach("p", 3, bench->progs.bench_route);
+	attach("p", 4, sw->progs.canary_xdp);
+}
+
+static void under_test(struct bpf_program *prog)
+{
+	int fd = bpf_program__fd(prog), zero = 0;
+
+	if (bpf_map_update_elem(bpf_map__fd(bench->maps.under_test), &zero, &fd, 0))
+		die("tail call");
+}
+
+/* ns a frame */
+static double run(struct bpf_program *prog, const struct frame *f, int n, bool live)
+{
+	struct xdp_md ctx = { .data_end = f->length, .ingress_ifindex = ifindex[1] };
+	uint8_t out[FRAME_MAX];
+	LIBBPF_OPTS(bpf_test_run_opts, opts,
+		    .data_in = f->bytes, .data_size_in = f->length,
+		    .data_out = live ? NULL : out, .data_size_out = live ? 0 : sizeof(out),
+		    .ctx_in = &ctx, .ctx_size_in = sizeof(ctx), .repeat = n,
+		    .flags = live ? BPF_F_TEST_XDP_LIVE_FRAMES : 0);
+
+	if (bpf_prog_test_run_opts(bpf_program__fd(prog), &opts))
+		die("BPF_PROG_RUN");
+	return opts.duration;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double d = *(const double *)a - *(const double *)b;
+
+	return (d > 0) - (d < 0);
+}
+
+static double median(double *v, int n)
+{
+	qsort(v, n, sizeof(*v), by_value);
+	return v[n / 2];
+}
+
+static void contribution(struct frame *f, int elements, bool bypassed)
+{
+	struct msg m = { .from = H1, .ranks = R(1), .members = FAN_IN + 1, .elements = elements,
+			 .flags = bypassed ? CANARY_F_BYPASS : 0 };
+
+	frame_in(f, 1, &m);
+	memcpy(bench->bss->headers, f->bytes, sizeof(bench->bss->headers));
+}
+
+static void result(const char *name, double value, double baseline, double router, double forward)
+{
+	printf("%s\n  {\"name\": \"%s\", \"value\": %.1f, \"unit\": \"ns/packet\"", printed++ ? "," : "[",
+	       name, value);
+	if (baseline)
+		printf(", \"baseline\": %.1f, \"ratio\": %.3f, \"router\": %.1f,"
+		       " \"router_ratio\": %.3f, \"forward\": %.1f", baseline, value / baseline,
+		       router, value / router, forward);
+	printf(", \"command\": \"%s\"}", command);
+	fflush(stdout);
+}
+
+enum way { PORT, LIVE, PROGRAM };
+
+static const char * const way_names[] = { "", ".live", ".program" };
+
+/* The stamped frames through @prog, or by way of port @port to what is attached there */
+static double stamped(struct bpf_program *prog, int port, const struct frame *f, enum way way)
+{
+	/* none of the blocks before */
+	bench->bss->serial = round++ << 24;
+	bench->bss->to_port = way == PORT ? other_end[port] : 0;
+	if (way != PORT)
+		under_test(prog);
+	return run(bench->progs.bench_stamp, f, frames, way != PROGRAM);
+}
+
+struct samples {
+	double making[ROUNDS_MAX], nothing[ROUNDS_MAX], redirect[ROUNDS_MAX],
+	       router[ROUNDS_MAX], merge[ROUNDS_MAX], forward[ROUNDS_MAX];
+};
+
+/* All by turns, so that what else the machine does hits all */
+static void sample(struct samples *s, int i, int elements, enum way way)
+{
+	struct frame f;
+
+	contribution(&f, elements, false);
+	s->nothing[i] = run(bench->progs.bench_drop, &f, frames, way != PROGRAM);
+	s->making[i] = stamped(bench->progs.bench_drop, 3, &f, way == PORT ? LIVE : way);
+	s->redirect[i] = stamped(bench->progs.bench_redirect, 2, &f, way);
+	s->router[i] = stamped(bench->progs.bench_route, 3, &f, way);
+	s->merge[i] = stamped(sw->progs.canary_xdp, 1, &f, way);
+	contribution(&f, elements, true);
+	s->forward[i] = stamped(sw->progs.canary_xdp, 1, &f, way);
+}
+
+static void aggregate(int elements, enum way way)
+{
+	static struct samples s;
+	uint64_t sent, bypassed, dropped = 0;
+	double making;
+	char name[64];
+	int i;
+
+	snprintf(name, sizeof(name), "switch.aggregate.%d%s", elements, way_names[way]);
+	if (only && strcmp(only, name))
+		return;
+	sent = kernel_counter(sw, CSW_SENT_COMPLETE);
+	bypassed = kernel_counter(sw, CSW_BYPASSED);
+	sample(&s, 0, elements, way);
+	for (i = 0; i < rounds; i++)
+		sample(&s, i, elements, way);
+	sent = kernel_counter(sw, CSW_SENT_COMPLETE) - sent;
+	bypassed = kernel_counter(sw, CSW_BYPASSED) - bypassed;
+	for (i = CSW_COUNTER_COUNT; i < CSW_COUNTER_COUNT + CANARY_DROPS; i++)
+		dropped += kernel_counter(sw, i);
+	if (sent != (uint64_t)frames / FAN_IN * (rounds + 1) || dropped ||
+	    bypassed != (uint64_t)frames * (rounds + 1)) {
+		fprintf(stderr, "bench_switch: %llu blocks sent on, %llu bypassed, %llu dropped\n",
+			(unsigned long long)sent, (unsigned long long)bypassed,
+			(unsigned long long)dropped);
+		exit(1);
+	}
+	making = median(s.making, rounds) - median(s.nothing, rounds);
+	result(name, median(s.merge, rounds) - making, median(s.redirect, rounds) - making,
+	       median(s.router, rounds) - making, median(s.forward, rounds) - making);
+}
+
+/* Blocks of one contribution each; when due, frames of the clock carry them away. */
+static void emit(int elements)
+{
+	const struct timespec wait = { .tv_nsec = 30 * MSEC };
+	static struct frame blank = { .length = 106 + CANARY_PAYLOAD_MAX };
+	int n = SLOTS / 2, i;
+	double flush[ROUNDS_MAX];
+	struct frame f;
+	uint64_t sent;
+	char name[64];
+
+	snprintf(name, sizeof(name), "switch.flush.%d", elements);
+	if (only && strcmp(only, name))
+		return;
+	contribution(&f, elements, false);
+	bench->bss->to_port = 0;
+	sw->bss->config.timeout_ns = 25 * MSEC;
+	bench->data->fan_in = 1;
+	bench->data->blocks = n;
+	under_test(sw->progs.canary_xdp);
+	sent = kernel_counter(sw, CSW_SENT_CLOCK);
+	for (i = 0; i < rounds; i++) {
+		bench->bss->serial = round++ << 24;
+		run(bench->progs.bench_stamp, &f, n, true);
+		nanosleep(&wait, NULL);
+		flush[i] = run(sw->progs.canary_flush, &blank, n, true);
+	}
+	sent = kernel_counter(sw, CSW_SENT_CLOCK) - sent;
+	if (sent < (uint64_t)n * rounds / 2) {
+		fprintf(stderr, "bench_switch: %llu blocks emitted\n", (unsigned long long)sent);
+		exit(1);
+	}
+	sw->bss->config.timeout_ns = 1000 * MSEC;
+	bench->data->fan_in = FAN_IN;
+	bench->data->blocks = 64;
+	result(name, median(flush, rounds), 0, 0, 0);
+}
+
+static int devmap(int dev)
+{
+	return bpf_map_update_elem(bpf_map__fd(bench->maps.bench_devmap), &dev, &dev, 0);
+}
+
+int main(int argc, char **argv)
+{
+	static const int elements[] = { 32, 256, 352, 800 };
+	char line[256] = "build/bin/bench_switch";
+	int i;
+
+	for (i = 1; i < argc; i++) {
+		strncat(line, " ", sizeof(line) - strlen(line) - 1);
+		strncat(line, argv[i], sizeof(line) - strlen(line) - 1);
+	}
+	command = line;
+	if (argc > 1)
+		rounds = atoi(argv[1]);
+	if (argc > 2)
+		frames = atoi(argv[2]);
+	if (argc > 3)
+		only = argv[3];
+	if (rounds < 1 || rounds > ROUNDS_MAX || frames < 1000 || frames > 1000000) {
+		fprintf(stderr, "usage: bench_switch [ROUNDS [FRAMES [NAME]]]\n");
+		return 2;
+	}
+	if (kernel_own_network())
+		die("network namespace");
+	sw = kernel_load(SLOTS, 4 * SLOTS, false);
+	bench = bench__open();
+	if (!sw || !bench ||
+	    bpf_map__reuse_fd(bench->maps.routes, bpf_map__fd(sw->maps.routes)) ||
+	    bpf_map__reuse_fd(bench->maps.neighbours, bpf_map__fd(sw->maps.neighbours)) ||
+	    bench__load(bench))
+		die("load");
+	make_ports();
+	sw->bss->config.timeout_ns = 1000 * MSEC;
+	sw->bss->config.lifetime_ns = 1;	/* each slot may be had again */
+	frames -= frames % FAN_IN;
+	bench->bss->egress = ifindex[4];
+	bench->data->fan_in = FAN_IN;
+	if (kernel_fill_maps(sw, ifindex, false) ||
+	    devmap(ifindex[4]) || devmap(other_end[1]) || devmap(other_end[2]) ||
+	    devmap(other_end[3]))
+		die("maps");
+	for (i = 0; i < 12; i++)
+		aggregate(elements[i % 4], i / 4);
+	for (i = 0; i < 4; i++)
+		emit(elements[i]);
+	printf("\n]\n");
+	return 0;
+}
