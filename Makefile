@@ -31,6 +31,7 @@ $(B)/.setup: tools/setup/packages.txt tools/setup/setup.sh
 
 # Each part describes itself. Objects mirror the tree below build/.
 -include kmod/Build.mk bpf/Build.mk userspace/Build.mk tools/Build.mk examples/Build.mk topology/Build.mk selftests/Build.mk
+-include selftests/bench/Build.mk
 
 $(B)/%.o: %.c | $(B)/.setup
 	@mkdir -p $(@D)

@@ -1,0 +1,80 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# host.cost: what AF_CANARY takes of a processor, ns (= instructions) a KiB of the vector, in the
+# guest where time counts instructions.
+#
+#	h0 --- h1, veth, not shaped, MTU 1500
+#
+# Both hosts are on the one processor, which is never idle: the time of an allreduce is what it
+# costs both of them. Of two ranks each contributes to half of the blocks and leads the other
+# half, so each sends as many bytes as the vector has and receives as many. The baseline is a
+# TCP connection between the same namespaces on which each side sends the other that many bytes:
+# as an allreduce by reduce-scatter and allgather would, without its additions. It is measured
+# with GRO, GSO and TSO, where one pass through the stack carries up to 64 KiB (on a veth pair to
+# the very end: nobody ever cuts them up), and without, where it carries one packet, as with
+# AF_CANARY.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+TCP=$BENCH_BUILD/selftests/bench/tcp_exchange
+SIZE=$((4 << 20))
+ITERS=${ITERS:-4}
+
+# offloads on|off
+offloads()
+{
+	local i
+
+	for i in 0 1; do
+		ns_exec h$i ethtool -K eth0 tso "$1" gso "$1" gro "$1" >/dev/null
+	done
+}
+
+# canary: ns an allreduce
+canary()
+{
+	local i pids=()
+
+	for i in 0 1; do
+		bg ns_exec h$i timeout 300 "$CANARY" perf allreduce -b $SIZE -e $SIZE -w 1 \
+			-n "$ITERS" -c 0 -J "$TAP_TMP/perf.json" --engine kernel --comm 7 \
+			--rank $i --members 2 --root 10.0.0.1 --bind 10.0.0.$((i + 1)) \
+			>"$TAP_TMP/perf.$i" 2>&1
+		pids+=("$!")
+	done
+	for i in 0 1; do
+		wait "${pids[i]}" || bench_die "rank $i: $(tail -n 5 "$TAP_TMP/perf.$i")"
+	done
+	[ -z "${VERBOSE:-}" ] || jq -c '.results, .stats' "$TAP_TMP/perf.json" >&2
+	jq '.results[0].out_of_place.time_us * 1000' "$TAP_TMP/perf.json"
+}
+
+# tcp: ns an exchange
+tcp()
+{
+	timeout 300 "$TCP" "/run/netns/$(ns_name h0)" 10.0.0.1 \
+		"/run/netns/$(ns_name h1)" 10.0.0.2 $SIZE "$ITERS"
+}
+
+per_kib()
+{
+	jq -n "$1 / $SIZE * 1024"
+}
+
+[ -n "${CANARY_GUEST:-}" ] || bench_in_guest "$0" "$@"
+bench_start "selftests/bench/cost.sh"
+bench_need jq ethtool "$CANARY" "$TCP"
+bench_load_module
+ns_add h0 h1
+ns_link h0 eth0 10.0.0.1/24 h1 eth0 10.0.0.2/24
+offloads off
+COST=$(canary)
+PLAIN=$(tcp)
+offloads on
+OFFLOADED=$(tcp)
+HOW="2 ranks, 4 MiB, both hosts; baseline: TCP moving the same bytes"
+bench_figure host.cost "$(per_kib "$COST")" ns/KiB "$(per_kib "$PLAIN")" "$HOW, without TSO, GSO, GRO"
+bench_figure host.cost.offloads "$(per_kib "$COST")" ns/KiB "$(per_kib "$OFFLOADED")" \
+	"$HOW, with TSO, GSO, GRO"

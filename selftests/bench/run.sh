@@ -1,0 +1,93 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# All measurements: run.sh [--out FILE] [switch|emission|goodput|guest]...
+#
+# Writes a JSON list of figures (lib.sh says what is in one) and prints them as a table. Those made
+# in the instruction-counting guest are made twice; how much the two differ is a figure, too.
+# Nothing is asserted: the exit status is 0 unless a measurement could not be made.
+
+set -eu -o pipefail
+
+HERE=$(cd "$(dirname "$0")" && pwd)
+OUT=$HERE/../../build/bench.json
+FAILED=()
+
+if [ "${1:-}" = --out ]; then
+	OUT=${2:?--out needs a file}
+	shift 2
+fi
+[ $# -gt 0 ] || set -- switch emission goodput guest
+DIR=$(mktemp -d)
+trap 'rm -rf "$DIR"' EXIT
+
+# run NAME SCRIPT [ARGUMENT...]: figures to $DIR/NAME, what it says besides to the terminal
+run()
+{
+	local name=$1 script=$2
+
+	shift 2
+	echo "bench: $script${1:+ $1}" >&2
+	"$HERE/$script" "$@" >"$DIR/$name" || {
+		echo "bench: $script${1:+ $1} could not be measured" >&2
+		FAILED+=("$script${1:+ $1}")
+	}
+}
+
+# twice NAME SCRIPT [ARGUMENT...]: both at once, they have a clock each
+twice()
+{
+	local name=$1 pid again=0
+
+	"$HERE/$2" "${@:3}" >"$DIR/again.$name" 2>"$DIR/again.$name.err" &
+	pid=$!
+	run "$@"
+	wait $pid || again=$?
+	[ $again -eq 0 ] || {
+		cat "$DIR/again.$name.err" >&2
+		FAILED+=("$2${3:+ $3}, the second time")
+	}
+}
+
+# repeatability: of all figures and baselines made twice, the one that differs most
+repeatability()
+{
+	jq -cs --slurpfile again <(cat "$DIR"/again.*[!r]) '
+		def differ($x; $y): if $x and $y then ($x - $y) / $y * 100 | fabs else 0 end;
+		[.[] as $a | $again[] | select(.name == $a.name) |
+		 {name, percent: ([differ(.value; $a.value), differ(.baseline; $a.baseline)] | max)}] |
+		if length == 0 then empty else max_by(.percent) |
+		(.percent * 1000 | round / 1000) as $percent |
+		{name: "guest.repeatability", value: $percent, unit: "%", baseline: 1, ratio: $percent,
+		 command: "selftests/bench/run.sh guest",
+		 note: "largest difference between two runs (\(.name)); baseline: the limit"} end' \
+		"$DIR"/4.guest.goodput "$DIR"/5.guest.cost
+}
+
+for part in "$@"; do
+	case $part in
+	switch) run 1.switch switch.sh ;;
+	emission) run 2.emission emission.sh ;;
+	goodput) run 3.goodput goodput.sh user ;;
+	guest)
+		twice 4.guest.goodput goodput.sh kernel
+		twice 5.guest.cost cost.sh
+		repeatability >"$DIR/6.guest.repeat"
+		;;
+	*)
+		echo "usage: run.sh [--out FILE] [switch|emission|goodput|guest]..." >&2
+		exit 2
+		;;
+	esac
+done
+
+mkdir -p "$(dirname "$OUT")"
+rm -f "$DIR"/again.*
+cat "$DIR"/* | jq -s . >"$OUT"
+jq -r '["name", "value", "unit", "baseline", "ratio"],
+	(.[] | [.name, .value, .unit, .baseline // "-", .ratio // "-"]) | @tsv' "$OUT" | column -t -s "$(printf '\t')"
+echo "# $(jq length "$OUT") figures in $OUT"
+if [ ${#FAILED[@]} -gt 0 ]; then
+	printf '# not measured: %s\n' "${FAILED[@]}"
+	exit 1
+fi

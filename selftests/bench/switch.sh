@@ -1,0 +1,18 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# switch.aggregate: what the switch takes for a packet that it adds to others, by BPF_PROG_RUN,
+# beside a plain XDP redirect of the same packets. bench_switch.c says how; here its list is
+# brought into the form of the others.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+BENCH_SWITCH=$BENCH_BUILD/bin/bench_switch
+
+bench_start "selftests/bench/switch.sh"
+bench_need jq "$BENCH_SWITCH"
+"$BENCH_SWITCH" >"$TAP_TMP/switch.json" || bench_die "bench_switch failed"
+jq -c '.[] | {name, value, unit, baseline, ratio, command,
+	note: (if .baseline then "baseline: plain XDP redirect, in the same run" else "" end)}' \
+	"$TAP_TMP/switch.json"

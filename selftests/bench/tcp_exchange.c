@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Two processes in two network namespaces, one TCP connection, each sends a vector to the other:
+ * the bytes that an allreduce of two ranks moves, without any sum. The next round starts when
+ * everything has been received.
+ *
+ *	tcp_exchange NETNS-A ADDRESS-A NETNS-B ADDRESS-B BYTES ROUNDS
+ *
+ * Prints the ns that a round took, the first one not counted.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PORT	22599
+
+static void die(const char *what)
+{
+	fprintf(stderr, "tcp_exchange: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static int tcp_socket(const char *netns, const char *address, struct sockaddr_in *sin)
+{
+	int ns = open(netns, O_RDONLY | O_CLOEXEC), fd;
+
+	if (ns < 0 || setns(ns, CLONE_NEWNET))
+		die(netns);
+	close(ns);
+	sin->sin_family = AF_INET;
+	sin->sin_port = htons(PORT);
+	if (inet_pton(AF_INET, address, &sin->sin_addr) != 1)
+		die(address);
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		die("socket");
+	return fd;
+}
+
+static void exchange(int fd, const char *out, char *in, size_t bytes)
+{
+	size_t sent = 0, got = 0;
+	struct pollfd pfd = { .fd = fd };
+	ssize_t n;
+
+	while (sent < bytes || got < bytes) {
+		pfd.events = (sent < bytes ? POLLOUT : 0) | (got < bytes ? POLLIN : 0);
+		if (poll(&pfd, 1, 10000) != 1)
+			die("poll");
+		if (pfd.revents & POLLIN) {
+			n = recv(fd, in + got, bytes - got, MSG_DONTWAIT);
+			if (n == 0 || (n < 0 && errno != EAGAIN))
+				die("recv");
+			got += n > 0 ? n : 0;
+		}
+		if (pfd.revents & POLLOUT) {
+			n = send(fd, out + sent, bytes - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+			if (n < 0 && errno != EAGAIN)
+				die("send");
+			sent += n > 0 ? n : 0;
+		}
+	}
+}
+
+static int64_t run(int fd, size_t bytes, int rounds)
+{
+	char *out = calloc(1, bytes), *in = calloc(1, bytes);
+	struct timespec start, end;
+	int one = 1, i;
+
+	if (!out || !in)
+		die("memory");
+	memset(in, 1, bytes);
+	memset(out, 1, bytes);
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	exchange(fd, out, in, bytes);
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	for (i = 0; i < rounds; i++)
+		exchange(fd, out, in, bytes);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	return ((end.tv_sec - start.tv_sec) * 1000000000LL + end.tv_nsec - start.tv_nsec) / rounds;
+}
+
+int main(int argc, char **argv)
+{
+	struct sockaddr_in a = { 0 }, b = { 0 };
+	int fd, listening, rounds, one = 1, status;
+	size_t bytes;
+	pid_t pid;
+
+	if (argc != 7) {
+		fprintf(stderr, "usage: tcp_exchange NETNS-A ADDRESS-A NETNS-B ADDRESS-B BYTES ROUNDS\n");
+		return 2;
+	}
+	bytes = strtoul(argv[5], NULL, 10);
+	rounds = atoi(argv[6]);
+	if (!bytes || rounds < 1)
+		return 2;
+	listening = tcp_socket(argv[1], argv[2], &a);
+	if (setsockopt(listening, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
+	    bind(listening, (struct sockaddr *)&a, sizeof(a)) || listen(listening, 1))
+		die("listen");
+	pid = fork();
+	if (pid < 0)
+		die("fork");
+	if (!pid) {
+		fd = tcp_socket(argv[3], argv[4], &b);
+		if (connect(fd, (struct sockaddr *)&a, sizeof(a)))
+			die("connect");
+		run(fd, bytes, rounds);
+		return 0;
+	}
+	fd = accept(listening, NULL, NULL);
+	if (fd < 0)
+		die("accept");
+	printf("%lld\n", (long long)run(fd, bytes, rounds));
+	if (waitpid(pid, &status, 0) != pid || status)
+		return 1;
+	return 0;
+}
