@@ -2,9 +2,10 @@
 # Testbeds: the fault injector's test, Mininet topologies, experiments, the demo.
 
 FAULT_NEEDS := $(B)/bin/canary
+DEMO_NEEDS := $(B)/bin/canary $(B)/bin/digits $(B)/data/digits.csv.gz
 
 TESTS += fault fault-guest topology matrix matrix-guest
-TEST_DEPS += $(FAULT_NEEDS)
+TEST_DEPS += $(DEMO_NEEDS)
 .PHONY: test-fault test-fault-guest
 
 test-fault: $(FAULT_NEEDS) ## fault injector on this machine's kernel
@@ -14,8 +15,6 @@ test-fault: $(FAULT_NEEDS) ## fault injector on this machine's kernel
 test-fault-guest: $(FAULT_NEEDS) ## fault injector in the guest
 	@selftests/vm/run.sh --timeout 300 --env FAULT_COUNT=800 --env FAULT_RATE=2000 -- \
 		selftests/net/fault.sh
-
-DEMO_NEEDS := $(B)/bin/canary $(B)/bin/digits $(B)/data/digits.csv.gz
 
 .PHONY: demo demo-user
 demo: $(DEMO_NEEDS) module ## train on digits by 8 hosts behind 6 XDP switches, through AF_CANARY (in a guest if need be)

@@ -150,7 +150,7 @@ within "corrupt: those come damaged or not at all" $((COUNT - $(came bad))) \
 within "corrupt: most come" "$(grep -c corrupt "$TAP_TMP/bad")" $((corrupted / 2)) "$corrupted"
 fault del eth0
 
-fault add eth0 --reorder 5% --seed 7 --only-canary
+fault add eth0 --reorder 5% --hold 5ms --seed 7 --only-canary
 flow order
 within "reorder 5% holds back as many" "$(counter reordered)" "$least" "$most"
 within "reorder: those come late" "$(late order)" $(($(counter reordered) * 8 / 10)) "$(counter reordered)"
@@ -159,7 +159,7 @@ fault del eth0
 
 fault add eth0 --delay 10ms --seed 7 --only-canary
 flow delay --rate $((RATE / 5))
-within "delay 10ms takes as long" "$(median delay)" 10000 13000
+within "delay 10ms takes as long" "$(median delay)" 10000 20000
 tap_is "delay: nothing is lost" "$(numbers delay | wc -l)" "$COUNT"
 tap_is "delay: all had room" "$(counter delayed)/$(counter line_full)" "$COUNT/0"
 within "delay: few if any overtake" "$(late delay)" 0 $((COUNT / 100))
@@ -180,7 +180,7 @@ ns_exec a tc qdisc add dev eth0 root handle 1: htb default 1
 ns_exec a tc class add dev eth0 parent 1: classid 1:1 htb rate 20mbit burst 3000 quantum 3000
 fault add eth0 --delay 10ms --only-canary
 flow shaped --rate $((RATE / 10)) --size 1000
-within "delay on a shaped link" "$(median shaped)" 10000 13000
+within "delay on a shaped link" "$(median shaped)" 10000 20000
 tap_is "shaped: nothing is lost" "$(numbers shaped | wc -l)" "$COUNT"
 fault del eth0
 tap_check "del leaves the queueing discipline" ns_exec a sh -c "tc qdisc show dev eth0 | grep -q htb"
@@ -214,7 +214,11 @@ fault add eth0 --drop 1%
 fault del eth0
 tap_is "a clsact of others stays" "$(ns_exec a tc qdisc show dev eth0 | grep -c clsact)" 1
 
-# Bad input
+# Bad input: the same whatever the kernel, and slow to try in the guest
+if [ -n "${CANARY_GUEST:-}" ]; then
+	tap_skip "bad input" "tested on the machine itself"
+	tap_done
+fi
 fault add eth0 --drop 1%
 tap_refuse "a second add" fault add eth0 --drop 1%
 tap_is "a refused add leaves the first" "$(fault show eth0 -j | jq length)" 1

@@ -131,6 +131,13 @@ class CanaryNet(Mininet):
             for port, intf in zip(self.plan.ports[node.name], node.intfList()):
                 intf.ip, intf.mac = port.address, port.mac
 
+    def stop(self):
+        """All daemons end at the same time."""
+        for switch in self.switches:
+            if switch.daemon:
+                switch.daemon.terminate()
+        super().stop()
+
     def ports(self):
         """(node, device) of both ends of all links"""
         for node in self.switches + self.hosts:
