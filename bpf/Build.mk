@@ -57,10 +57,15 @@ $(B)/bin/bench_switch: $(SW_TEST)/bench_switch.c $(SW_TEST)/world.c $(SW_TEST)/k
 .SECONDARY: $(B)/$(SW_TEST)/inject.bpf.o $(B)/$(SW_TEST)/bench.bpf.o
 all:: $(B)/bin/bench_switch
 
+$(B)/$(SW_TEST)/stress_switch: $(SW_TEST)/stress_switch.c $(SW_TEST)/world.c $(SW_TEST)/kernel.c \
+		$(SW_TEST_HDR) $(SW_TEST_SKEL)
+	@mkdir -p $(@D)
+	$(CC) $(SW_TEST_CFLAGS) -pthread -o $@ $(filter %.c,$^) -lbpf
+
+SW_TESTS := $(addprefix $(B)/$(SW_TEST)/,test_switch_sanitized test_switch stress_switch)
 TESTS += bpf
-TEST_DEPS += $(B)/$(SW_TEST)/test_switch $(B)/$(SW_TEST)/test_switch_sanitized
+TEST_DEPS += $(SW_TESTS)
 
 .PHONY: test-bpf
-test-bpf: $(B)/$(SW_TEST)/test_switch $(B)/$(SW_TEST)/test_switch_sanitized ## switch logic and programs
-	$(B)/$(SW_TEST)/test_switch_sanitized
-	$(B)/$(SW_TEST)/test_switch
+test-bpf: $(SW_TESTS) ## switch logic and programs
+	for t in $^; do $$t || exit; done

@@ -11,7 +11,7 @@
 
 struct setting {
 	bool shaped;
-	uint32_t slots, queue, children;
+	uint32_t slots, queue, children, patience;
 	uint64_t timeout, lifetime;
 };
 
@@ -27,8 +27,6 @@ struct outputs {
  * @reset: a switch as if started now, at time 1 s
  * @at: time since reset
  * @receive, @flush: an action, and what comes out
- * @plain: what canary_tc makes of a packet without metadata, or that of somebody else: does it
- *	pass untouched?
  */
 struct backend {
 	const char *name;

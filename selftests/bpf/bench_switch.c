@@ -48,41 +48,25 @@ static void die(const char *what)
 	exit(1);
 }
 
-static void attach(const char *dev, int port, struct bpf_program *prog)
+static void attach(int dev, struct bpf_program *prog)
 {
-	char name[8];
-
-	snprintf(name, sizeof(name), "%s%d", dev, port);
-	if (bpf_xdp_attach(if_nametoindex(name), bpf_program__fd(prog), XDP_FLAGS_DRV_MODE, NULL))
+	if (kernel_attach_xdp(dev, prog))
 		die("attach");
 }
 
-/* The switch on p1 and p4, plain redirect on p2, plain router on p3 */
+/* The switch on ports 1 and 4, plain redirect on 2, plain router on 3 */
 static void make_ports(void)
 {
-	struct csw_port port;
-	char cmd[512], name[8];
 	int i;
 
-	for (i = 1; i <= PORTS; i++) {
-		world_port(i, &port, false);
-		snprintf(cmd, sizeof(cmd),
-			 "ip link add p%d mtu 3400 address %02x:%02x:%02x:%02x:%02x:%02x type veth"
-			 " peer name q%d mtu 3400"
-			 " && ip link set q%d up && ip link set p%d up", i, port.mac[0],
-			 port.mac[1], port.mac[2], port.mac[3], port.mac[4], port.mac[5], i, i, i);
-		if (system(cmd))
-			die("veth pairs");
-		snprintf(name, sizeof(name), "p%d", i);
-		ifindex[i] = if_nametoindex(name);
-		snprintf(name, sizeof(name), "q%d", i);
-		other_end[i] = if_nametoindex(name);
-		attach("q", i, bench->progs.bench_drop);
-	}
-	attach("p", 1, sw->progs.canary_xdp);
-	attach("p", 2, bench->progs.bench_redirect);
-	attach("p", 3, bench->progs.bench_route);
-	attach("p", 4, sw->progs.canary_xdp);
+	if (kernel_make_ports(ifindex, other_end))
+		die("ports");
+	for (i = 1; i <= PORTS; i++)
+		attach(other_end[i], bench->progs.bench_drop);
+	attach(ifindex[1], sw->progs.canary_xdp);
+	attach(ifindex[2], bench->progs.bench_redirect);
+	attach(ifindex[3], bench->progs.bench_route);
+	attach(ifindex[4], sw->progs.canary_xdp);
 }
 
 static void under_test(struct bpf_program *prog)
@@ -213,7 +197,7 @@ static void aggregate(int elements, enum way way)
 /* Blocks of one contribution each; when due, frames of the clock carry them away. */
 static void emit(int elements)
 {
-	const struct timespec wait = { .tv_nsec = 30 * MSEC };
+	const struct timespec wait = { .tv_nsec = 70 * MSEC };
 	static struct frame blank = { .length = 106 + CANARY_PAYLOAD_MAX };
 	int n = SLOTS / 2, i;
 	double flush[ROUNDS_MAX];
@@ -226,7 +210,7 @@ static void emit(int elements)
 		return;
 	contribution(&f, elements, false);
 	bench->bss->to_port = 0;
-	sw->bss->config.timeout_ns = 25 * MSEC;
+	sw->bss->config.timeout_ns = 60 * MSEC;
 	bench->data->fan_in = 1;
 	bench->data->blocks = n;
 	under_test(sw->progs.canary_xdp);

@@ -41,6 +41,27 @@ const struct test_case cases[] = {
 		},
 		.count = { { CSW_NEW, 1 }, { CSW_MERGED, 1 }, { CSW_SENT_CLOCK, 1 } },
 	}, {
+		.name = "the switch next to the leader waits longer, not longer than it is complete",
+		.patience = 2,
+		.step = {
+			{ GET(1, CONTRIB(H1, 1, .to = H4)) },
+			{ GET(1, CONTRIB(H1, 1, .to = H4, .block = 6)) },
+			{ GET(1, CONTRIB(H1, 1, .block = 7)) },
+			{ FLUSH, LATER(1000),
+			  .out = { PUT(4, .from = SELF, .ranks = R(1), .block = 7) } },
+			{ FLUSH, LATER(1999) },
+			{ FLUSH, LATER(2000) },
+			{ GET(2, CONTRIB(H3, 2, .to = H4, .block = 6)), LATER(2500) },
+			{ GET(2, CONTRIB(SWITCH2, 3, .to = H4, .block = 6)),
+			  .out = { PUT(3, .from = SELF, .to = H4, .ranks = ALL3, .block = 6) } },
+			{ FLUSH, LATER(2999) },
+			{ FLUSH, LATER(3000),
+			  .out = { PUT(3, .from = SELF, .to = H4, .ranks = R(1)) } },
+			{ FLUSH, LATER(4000) },
+		},
+		.count = { { CSW_NEW, 3 }, { CSW_MERGED, 2 }, { CSW_SENT_CLOCK, 2 },
+			   { CSW_SENT_COMPLETE, 1 } },
+	}, {
 		.name = "a single one leaves with its rank and mac",
 		.step = {
 			{ GET(2, CONTRIB(H3, 2)) },

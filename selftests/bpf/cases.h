@@ -42,11 +42,12 @@ struct count {
 /*
  * struct test_case
  * @slots, @children, @timeout_us, @lifetime_us: 16, 8, 1000, 5000000 unless given
+ * @patience: of the root switch; none unless given
  * @counts: all that is counted, but packets and bytes in and out, which the runner knows
  */
 struct test_case {
 	const char *name;
-	uint32_t slots, queue, children, timeout_us, lifetime_us;
+	uint32_t slots, queue, children, patience, timeout_us, lifetime_us;
 	struct step step[STEPS_MAX];
 	struct count count[COUNTS_MAX];
 };

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Helpers of the switch tests and benchmark: put frames into the stack, the plain redirect that
- * aggregation is compared with, and a wrapper that makes each frame of a run another
- * contribution.
- */
+/* Helpers of the switch tests: put frames into the stack, and watch what leaves the switch. */
 #include "ctx/bpf.h"
 
 char _license[] SEC("license") = "GPL";
@@ -13,4 +9,19 @@ SEC("xdp")
 int inject_pass(struct xdp_md *ctx)
 {
 	return XDP_PASS;
+}
+
+__u64 watched = 0;
+__u64 leaks = 0;
+
+/* At the other ends of the ports: does the switch's metadata travel with its packets? */
+SEC("tc")
+int inject_watch(struct __sk_buff *skb)
+{
+	struct csw_meta *m = (void *)(long)skb->data_meta;
+
+	watched++;
+	if ((void *)(m + 1) <= (void *)(long)skb->data && m->magic == CSW_META_MAGIC)
+		leaks++;
+	return -1;
 }

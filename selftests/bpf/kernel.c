@@ -48,12 +48,12 @@ static int sh(const char *fmt, ...)
 	return system(cmd);
 }
 
-static int packet_socket(const char *dev)
+static int packet_socket(int dev)
 {
 	struct sockaddr_ll sll = {
 		.sll_family = AF_PACKET,
 		.sll_protocol = htons(ETH_P_IP),
-		.sll_ifindex = if_nametoindex(dev),
+		.sll_ifindex = dev,
 	};
 	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK, htons(ETH_P_IP));
 
@@ -62,8 +62,7 @@ static int packet_socket(const char *dev)
 	return fd;
 }
 
-/* Ports p1 to p4, their other ends q1 to q4 in the same namespace, without IP on them */
-static const char *make_ports(void)
+const char *kernel_make_ports(int *ports, int *ends)
 {
 	struct csw_port port;
 	char name[8];
@@ -75,18 +74,20 @@ static const char *make_ports(void)
 		       " peer name q%d mtu 3400"
 		       " && echo 1 > /proc/sys/net/ipv6/conf/p%d/disable_ipv6"
 		       " && echo 1 > /proc/sys/net/ipv6/conf/q%d/disable_ipv6"
-		       " && ip link set q%d up && ip link set p%d up"
-		       " && tc qdisc add dev p%d clsact", i, port.mac[0], port.mac[1], port.mac[2],
-		       port.mac[3], port.mac[4], port.mac[5], i, i, i, i, i, i))
+		       " && ip link set q%d up && ip link set p%d up", i, port.mac[0], port.mac[1],
+		       port.mac[2], port.mac[3], port.mac[4], port.mac[5], i, i, i, i, i))
 			return "cannot make veth pairs";
 		snprintf(name, sizeof(name), "p%d", i);
-		ifindex[i] = if_nametoindex(name);
+		ports[i] = if_nametoindex(name);
 		snprintf(name, sizeof(name), "q%d", i);
-		capture[i] = packet_socket(name);
-		if (capture[i] < 0)
-			return "cannot capture packets";
+		ends[i] = if_nametoindex(name);
 	}
 	return NULL;
+}
+
+int kernel_attach_xdp(int dev, struct bpf_program *prog)
+{
+	return bpf_xdp_attach(dev, bpf_program__fd(prog), XDP_FLAGS_DRV_MODE, NULL);
 }
 
 int kernel_own_network(void)
@@ -144,18 +145,23 @@ int kernel_fill_maps(struct canary_switch *s, const int *ifindexes, bool shaped)
 	return ret;
 }
 
-static int attach(void)
+static int attach_tc(int dev, struct bpf_program *prog)
+{
+	DECLARE_LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = dev, .attach_point = BPF_TC_INGRESS);
+	DECLARE_LIBBPF_OPTS(bpf_tc_opts, opts, .prog_fd = bpf_program__fd(prog));
+
+	return bpf_tc_hook_create(&hook) || bpf_tc_attach(&hook, &opts) ? -1 : 0;
+}
+
+static int attach(const int *ends)
 {
 	int i;
 
 	for (i = 1; i <= PORTS; i++) {
-		DECLARE_LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = ifindex[i],
-				    .attach_point = BPF_TC_INGRESS);
-		DECLARE_LIBBPF_OPTS(bpf_tc_opts, opts,
-				    .prog_fd = bpf_program__fd(skel->progs.canary_tc));
-
-		if (bpf_xdp_attach(ifindex[i], bpf_program__fd(skel->progs.canary_xdp),
-				   XDP_FLAGS_DRV_MODE, NULL) || bpf_tc_attach(&hook, &opts))
+		capture[i] = packet_socket(ends[i]);
+		if (capture[i] < 0 || kernel_attach_xdp(ifindex[i], skel->progs.canary_xdp) ||
+		    attach_tc(ifindex[i], skel->progs.canary_tc) ||
+		    attach_tc(ends[i], inject->progs.inject_watch))
 			return -1;
 	}
 	return 0;
@@ -182,19 +188,20 @@ static int kernel_neighbours(void)
 static const char *start(void)
 {
 	const char *why;
+	int ends[PORTS + 1];
 
 	if (geteuid())
 		return "needs root";
 	if (kernel_own_network())
 		return "cannot make a network namespace";
-	why = make_ports();
+	why = kernel_make_ports(ifindex, ends);
 	if (why)
 		return why;
 	skel = kernel_load(LOAD_SLOTS, LOAD_QUEUE, true);
 	inject = inject__open_and_load();
 	if (!skel || !inject)
 		return "the kernel does not take the programs";
-	if (attach() || kernel_neighbours())
+	if (attach(ends) || kernel_neighbours())
 		return "cannot attach the programs";
 	stride = (sizeof(*descriptors) + 7) & ~7UL;
 	descriptors = mmap(NULL, LOAD_SLOTS * stride, PROT_READ | PROT_WRITE, MAP_SHARED,
@@ -233,6 +240,7 @@ static void reset(const struct setting *s)
 	c->slot_mask = s->slots - 1;
 	c->queue_mask = s->queue - 1;
 	c->children_max = s->children;
+	c->root_patience = s->patience;
 	c->timeout_ns = s->timeout;
 	c->lifetime_ns = s->lifetime;
 	if (kernel_fill_maps(skel, ifindex, s->shaped)) {
@@ -339,6 +347,61 @@ static void flush(struct outputs *out)
 	static const uint8_t blank[106 + CANARY_PAYLOAD_MAX];
 
 	run(bpf_program__fd(skel->progs.canary_flush), 1, blank, sizeof(blank), out);
+}
+
+bool kernel_tc_ignores_plain(void)
+{
+	const struct msg m = { .from = H1, .ranks = R(1) };
+	uint8_t bytes[FRAME_MAX];
+	struct frame f;
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = f.bytes, .data_out = bytes,
+		    .data_size_out = sizeof(bytes));
+
+	frame_in(&f, 1, &m);
+	opts.data_size_in = f.length;
+	if (bpf_prog_test_run_opts(bpf_program__fd(skel->progs.canary_tc), &opts))
+		return false;
+	return (int)opts.retval == -1 && opts.data_size_out == f.length &&
+	       !memcmp(bytes, f.bytes, f.length);
+}
+
+bool kernel_tc_ignores_others(void)
+{
+	struct csw_meta m = { .magic = CSW_META_MAGIC, .addr = people[SWITCH2].addr,
+			      .kind = CSW_META_EMIT, .ifindex = ifindex[4] };
+	const struct msg say = { .from = H1, .ranks = R(1) };
+	static struct outputs out;
+	uint8_t bytes[sizeof(m) + FRAME_MAX];
+	struct frame f;
+	bool good;
+
+	frame_in(&f, 1, &say);
+	memcpy(bytes + sizeof(m), f.bytes, f.length);
+	memcpy(bytes, &m, sizeof(m));
+	out.n = 0;
+	through_tc(1, bytes, sizeof(m), f.length, &out);
+	good = out.n == 0;
+	/* The same, but ours: to see that the above could have been seen */
+	m.addr = people[SELF].addr;
+	memcpy(bytes, &m, sizeof(m));
+	through_tc(1, bytes, sizeof(m), f.length, &out);
+	return good && out.n == 1 && out.frame[0].port == 4;
+}
+
+void kernel_seen(uint64_t *frames, uint64_t *leaks)
+{
+	*frames = inject->bss->watched;
+	*leaks = inject->bss->leaks;
+}
+
+void kernel_other_mac(bool other)
+{
+	struct csw_port port;
+
+	world_port(1, &port, false);
+	if (other)
+		port.mac[4]--;
+	bpf_map_update_elem(bpf_map__fd(skel->maps.ports), &ifindex[1], &port, 0);
 }
 
 uint64_t kernel_counter(struct canary_switch *s, uint32_t index)

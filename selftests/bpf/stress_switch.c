@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Two processors in the same descriptors: two threads run canary_xdp with contributions to the
+ * same blocks, a third runs canary_flush. What comes out, added up as a leader would, must be
+ * exact: each contribution in it once, whatever was merged, bypassed, carried or late.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <sys/mman.h>
+
+#include "kernel.h"
+#include "selftests/tap.h"
+
+#define MEMBERS		9	/* the leader is one of them */
+#define BLOCKS		2048
+#define ELEMENTS	40
+#define LENGTH		(106 + ELEMENTS * 4)
+
+/* What a thread's frames brought to the leader */
+struct sums {
+	uint32_t count, packets, wrong, sum;
+	uint64_t tag;
+	uint32_t data[ELEMENTS];
+};
+
+struct thread {
+	pthread_t thread;
+	int first, step;	/* ranks it plays */
+	bool flush;
+	struct sums *block;
+	uint64_t lost;		/* frames that went nowhere that a leader is */
+};
+
+static struct canary_switch *sw;
+static int ifindex[PORTS + 1], ends[PORTS + 1];
+static atomic_int running;
+
+static uint16_t get16(const uint8_t *p)
+{
+	return p[0] << 8 | p[1];
+}
+
+static uint32_t get32(const uint8_t *p)
+{
+	return (uint32_t)get16(p) << 16 | get16(p + 2);
+}
+
+static void leader(struct thread *t, const uint8_t *frame, uint32_t length)
+{
+	const uint8_t *h = frame + 42;
+	uint32_t block = get32(h + 12), i, v;
+	struct sums *s;
+
+	if (length != LENGTH || h[1] != CANARY_CONTRIBUTION || block >= BLOCKS) {
+		t->lost++;
+		return;
+	}
+	s = &t->block[block];
+	s->packets++;
+	s->count += get16(h + 22);
+	s->tag += (uint64_t)get32(h + 32) << 32 | get32(h + 36);
+	s->sum += get32(h + 40);
+	for (i = 0; i < ELEMENTS; i++) {
+		memcpy(&v, frame + 106 + 4 * i, 4);
+		s->data[i] += v;
+	}
+}
+
+static void run(struct thread *t, int fd, const uint8_t *in, uint32_t length)
+{
+	struct xdp_md ctx = { .data_end = length, .ingress_ifindex = ifindex[1] };
+	uint8_t bytes[FRAME_MAX];
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = in, .data_size_in = length,
+		    .data_out = bytes, .data_size_out = sizeof(bytes),
+		    .ctx_in = &ctx, .ctx_size_in = sizeof(ctx));
+
+	if (bpf_prog_test_run_opts(fd, &opts)) {
+		t->lost++;
+		return;
+	}
+	if (opts.retval == XDP_REDIRECT)
+		leader(t, bytes, opts.data_size_out);
+	else if (opts.retval != XDP_DROP)
+		t->lost++;
+}
+
+static void message(struct msg *m, int rank, uint32_t block)
+{
+	memset(m, 0, sizeof(*m));
+	m->from = H1;
+	m->ranks = R(rank);
+	m->members = MEMBERS;
+	m->elements = ELEMENTS;
+	m->block = block;
+}
+
+static void *contribute(void *arg)
+{
+	int fd = bpf_program__fd(sw->progs.canary_xdp);
+	struct thread *t = arg;
+	struct frame f;
+	uint32_t block;
+	struct msg m;
+	int rank;
+
+	atomic_fetch_add(&running, 1);
+	while (atomic_load(&running) < 2)
+		;
+	for (block = 1; block < BLOCKS; block++) {
+		for (rank = t->first; rank < MEMBERS; rank += t->step) {
+			message(&m, rank, block);
+			frame_in(&f, 1, &m);
+			f.bytes[35] += rank;	/* each rank has its UDP port */
+			run(t, fd, f.bytes, f.length);
+		}
+	}
+	atomic_fetch_sub(&running, 1);
+	return NULL;
+}
+
+static void flush(struct thread *t)
+{
+	static const uint8_t blank[106 + CANARY_PAYLOAD_MAX];
+
+	run(t, bpf_program__fd(sw->progs.canary_flush), blank, sizeof(blank));
+}
+
+static void *clock_thread(void *arg)
+{
+	struct thread *t = arg;
+
+	while (atomic_load(&running) < 2)
+		usleep(50);
+	while (atomic_load(&running)) {
+		flush(t);
+		usleep(20);
+	}
+	return NULL;
+}
+
+/* Rank by rank, independent of what the switch adds */
+static void expect(struct sums *s, uint32_t block)
+{
+	struct msg m;
+	uint32_t i;
+	int rank;
+
+	memset(s, 0, sizeof(*s));
+	for (rank = 1; rank < MEMBERS; rank++) {
+		message(&m, rank, block);
+		s->count++;
+		s->tag += tag_of(rank, &m);
+		for (i = 0; i < ELEMENTS; i++) {
+			s->data[i] += element(rank, block, 0, i);
+			s->sum += element(rank, block, 0, i);
+		}
+	}
+}
+
+static uint32_t wrong_blocks(struct thread *t, int threads, uint64_t *packets)
+{
+	uint32_t wrong = 0, block, i;
+	struct sums want, got;
+	int n;
+
+	for (block = 1; block < BLOCKS; block++) {
+		expect(&want, block);
+		memset(&got, 0, sizeof(got));
+		for (n = 0; n < threads; n++) {
+			const struct sums *s = &t[n].block[block];
+
+			got.count += s->count;
+			got.tag += s->tag;
+			got.sum += s->sum;
+			*packets += s->packets;
+			for (i = 0; i < ELEMENTS; i++)
+				got.data[i] += s->data[i];
+		}
+		if (memcmp(&got, &want, sizeof(got)))
+			wrong++;
+	}
+	return wrong;
+}
+
+static void clear(uint32_t slots)
+{
+	size_t stride = (sizeof(struct csw_descriptor) + 7) & ~7UL;
+	void *d = mmap(NULL, BLOCKS * stride, PROT_READ | PROT_WRITE, MAP_SHARED,
+		       bpf_map__fd(sw->maps.descriptors), 0);
+
+	if (d == MAP_FAILED)
+		exit(1);
+	memset(d, 0, BLOCKS * stride);
+	munmap(d, BLOCKS * stride);
+	memset(&sw->bss->queue_ctl, 0, sizeof(sw->bss->queue_ctl));
+	sw->bss->config.slot_mask = slots - 1;
+	sw->bss->config.queue_mask = 2 * slots - 1;
+	sw->bss->config.lifetime_ns = 1000000 * MSEC;
+}
+
+static void round_of(const char *what, uint32_t slots, uint64_t timeout_ns, uint32_t children)
+{
+	struct thread t[3] = {
+		{ .first = 1, .step = 2 }, { .first = 2, .step = 2 }, { .flush = true },
+	};
+	uint64_t packets = 0, lost = 0, merged, before = kernel_counter(sw, CSW_MERGED);
+	uint32_t wrong;
+	int i;
+
+	clear(slots);
+	sw->bss->config.timeout_ns = timeout_ns;
+	sw->bss->config.children_max = children;
+	for (i = 0; i < 3; i++) {
+		t[i].block = calloc(BLOCKS, sizeof(*t[i].block));
+		if (pthread_create(&t[i].thread, NULL, t[i].flush ? clock_thread : contribute,
+				   &t[i]))
+			exit(1);
+	}
+	for (i = 0; i < 3; i++)
+		pthread_join(t[i].thread, NULL);
+	usleep(timeout_ns / 1000 + 1000);
+	for (i = 0; i < 2 * BLOCKS; i++)
+		flush(&t[2]);
+	wrong = wrong_blocks(t, 3, &packets);
+	for (i = 0; i < 3; i++)
+		lost += t[i].lost;
+	merged = kernel_counter(sw, CSW_MERGED) - before;
+	tap(!wrong && !lost && merged && packets < (MEMBERS - 1) * BLOCKS,
+	    "%s: %u of %d blocks wrong, %llu frames astray; %llu merged, %llu packets to the leader",
+	    what, wrong, BLOCKS - 1, (unsigned long long)lost, (unsigned long long)merged,
+	    (unsigned long long)packets);
+	for (i = 0; i < 3; i++)
+		free(t[i].block);
+}
+
+int main(int argc, char **argv)
+{
+	int rounds = argc > 1 ? atoi(argv[1]) : 3, i;
+	const char *why = NULL;
+
+	if (geteuid())
+		why = "needs root";
+	else if (kernel_own_network())
+		why = "cannot make a network namespace";
+	else
+		why = kernel_make_ports(ifindex, ends);
+	if (why) {
+		tap_skip("stress", why);
+		return tap_done("bpf-stress") ? 4 : 0;
+	}
+	sw = kernel_load(BLOCKS, 2 * BLOCKS, false);
+	if (!sw || kernel_fill_maps(sw, ifindex, false) ||
+	    kernel_attach_xdp(ifindex[1], sw->progs.canary_xdp)) {
+		tap(false, "programs load");
+		return tap_done("bpf-stress");
+	}
+	for (i = 0; i < rounds; i++) {
+		round_of("all complete", BLOCKS, 1000 * MSEC, CSW_CHILDREN_MAX);
+		round_of("timeouts, stragglers, carriers", BLOCKS, MSEC / 50, CSW_CHILDREN_MAX);
+		round_of("few slots", 64, MSEC / 50, CSW_CHILDREN_MAX);
+		round_of("few children", BLOCKS, MSEC, 3);
+	}
+	for (i = 0; i < CSW_COUNTER_COUNT; i++)
+		if (kernel_counter(sw, i))
+			printf("# counter %d: %llu\n", i, (unsigned long long)kernel_counter(sw, i));
+	return tap_done("bpf-stress");
+}
