@@ -249,6 +249,8 @@ int canary_sendmsg(struct socket *sock, struct msghdr *msg, size_t len);
 int canary_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flags);
 
 /* comm.c */
+int canary_comm_init(void);
+void canary_comm_exit(void);
 struct canary_comm *canary_comm_alloc(struct sock *sk);
 int canary_comm_start(struct canary_comm *comm, const struct cnr_config *cfg);
 void canary_comm_pump(struct canary_comm *comm) __releases(comm->lock);
@@ -282,6 +284,7 @@ void canary_vector_put_locked(struct canary_comm *comm, struct canary_vector *v,
 void canary_vector_put(struct canary_comm *comm, struct canary_vector *v);
 void canary_vectors_free(struct list_head *freed);
 void canary_memory_init(void);
+void canary_memory_exit(void);
 
 /* netns.c */
 struct canary_net *canary_net(const struct net *net);

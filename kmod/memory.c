@@ -19,10 +19,16 @@
 unsigned long canary_memory_max;
 atomic_long_t canary_memory = ATOMIC_LONG_INIT(0);
 
-void canary_memory_init(void)
+void __init canary_memory_init(void)
 {
 	if (!canary_memory_max)
 		canary_memory_max = totalram_pages() / 4 << PAGE_SHIFT;
+}
+
+/* All was given back. */
+void canary_memory_exit(void)
+{
+	WARN_ON(atomic_long_read(&canary_memory));
 }
 
 /* Takes from what all sockets together may have. Return: 0 or -ENOBUFS. */
