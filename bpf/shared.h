@@ -21,7 +21,7 @@
 
 enum csw_mode {
 	CSW_FAST	= 0,	/* XDP redirect: bypasses the egress qdisc */
-	CSW_SHAPED	= 1,	/* XDP_PASS with metadata -> clsact -> redirect: through the qdisc */
+	CSW_SHAPED	= 1,	/* metadata, XDP_PASS -> clsact -> redirect: through the qdisc */
 };
 
 /* One per switch; in a global variable (mmapped), the daemon may change it at any time. */
@@ -30,7 +30,7 @@ struct csw_config {
 	__be16	port;		/* CANARY_PORT_BASE */
 	__u16	reserved;
 	__u32	slot_mask;	/* descriptors - 1; their number is a power of two */
-	__u32	queue_mask;	/* queue entries - 1; a power of two, at least twice the descriptors */
+	__u32	queue_mask;	/* queue entries - 1; a power of two, at least 2 x descriptors */
 	__u16	children_max;	/* 1 .. CSW_CHILDREN_MAX */
 	__u16	root_patience;	/* further timeouts that the root switch of a block waits */
 	__u64	timeout_ns;	/* from first contribution to sending on */
@@ -228,11 +228,11 @@ struct csw_meta {
 	X(NEW,			"new",			"descriptors taken")		\
 	X(MERGED,		"merged",		"contributions added")		\
 	X(SENT_COMPLETE,	"sent-complete",	"sent on: count complete")	\
-	X(SENT_CARRIER,		"sent-carrier",		"sent on: timeout, in a consumed frame") \
+	X(SENT_CARRIER,		"sent-carrier",		"sent on: timeout, carried away") \
 	X(SENT_CLOCK,		"sent-clock",		"sent on: timeout, by the clock thread") \
 	X(STRAGGLER,		"straggler",		"contributions after sending on") \
 	X(EVICTED,		"evicted",		"descriptors too old, replaced")	\
-	X(RESTARTED,		"restarted",		"descriptors begun anew by a newer attempt") \
+	X(RESTARTED,		"restarted",		"descriptors begun anew") \
 	X(BYPASS_COLLISION,	"bypass-collision",	"bypass: bucket full")		\
 	X(BYPASS_CHILDREN,	"bypass-children",	"bypass: child list full")	\
 	X(BYPASS_OPSIG,		"bypass-opsig",		"bypass: other operation in the slot") \
@@ -245,7 +245,7 @@ struct csw_meta {
 	X(TO_KERNEL,		"to-kernel",		"left to the kernel's router")	\
 	X(TX_BYTES,		"tx-bytes",		"bytes of contributions and results sent") \
 	X(RX_BYTES,		"rx-bytes",		"bytes of contributions and results received") \
-	X(PASSED,		"passed",		"complete on arrival, nothing to add: source stays")
+	X(PASSED,		"passed",		"complete on arrival: nothing to add")
 
 enum csw_counter {
 #define X(name, text, help) CSW_##name,

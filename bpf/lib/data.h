@@ -88,7 +88,7 @@ CSW_FUNC int csw_data_out(csw_xdp *ctx, struct csw_descriptor *d)
 		     csw_copy_some(frame, acc, CSW_STEP), *frame = *acc);
 }
 
-/* Add the frame's data to the descriptor. Not a function: most packets come here, and nowhere else. */
+/* Add the frame's data to the descriptor. Not a function: most packets come just here. */
 static __always_inline int csw_data_add_in(csw_xdp *ctx, struct csw_descriptor *d)
 {
 	CSW_WALK_ALL(ctx, d, csw_add_some(acc, frame, CSW_STRIDE),
