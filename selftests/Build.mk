@@ -8,16 +8,18 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 FUZZ_SECONDS ?= 60
 
 TESTS += core fuzz vm
-TEST_DEPS += $(B)/selftests/core_test $(B)/selftests/fuzz_parse $(B)/selftests/fuzz_core \
+CORE_TESTS := $(patsubst selftests/core/%_test.c,$(B)/selftests/%_test,$(wildcard selftests/core/*_test.c))
+TEST_DEPS += $(CORE_TESTS) $(B)/selftests/fuzz_parse $(B)/selftests/fuzz_core \
 	$(USER_TEST_BIN) $(B)/data/digits.csv.gz $(B)/kmod/canary.ko
 
-$(B)/selftests/core_test: $(wildcard selftests/core/*.c) $(CORE_SRC) $(CORE_HDR) selftests/core/simnet.h | $(B)/.setup
+$(CORE_TESTS): $(B)/selftests/%: selftests/core/%.c selftests/core/simnet.c $(CORE_SRC) $(CORE_HDR) \
+		$(wildcard selftests/core/*.h) | $(B)/.setup
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -O1 -Wno-missing-field-initializers $(SANITIZE) -o $@ $(filter %.c,$^)
 
 .PHONY: test-core
-test-core: $(B)/selftests/core_test ## protocol core under simulated faults, with sanitizers
-	$<
+test-core: $(CORE_TESTS) ## protocol core under simulated faults, with sanitizers
+	@bad=0; for t in $^; do $$t || bad=1; done; exit $$bad
 
 $(B)/selftests/fuzz_%: selftests/fuzz/fuzz_%.c $(CORE_SRC) $(CORE_HDR) | $(B)/.setup
 	@mkdir -p $(@D)

@@ -6,10 +6,7 @@
 #include <stdlib.h>
 
 #include "selftests/tap.h"
-#include "simnet.h"
-
-#define MS	CNR_MSEC
-#define S	CNR_SEC
+#include "fixture.h"
 
 struct scenario {
 	const char *name;
@@ -129,35 +126,6 @@ static void test_scenarios(u32 seeds)
 			good += run_scenario(&scenarios[i], 1000 * i + k);
 		tap(good == seeds, "exact: %s (%u of %u seeds)", scenarios[i].name, good, seeds);
 	}
-}
-
-static struct sim *connected(u32 members, bool aggregate)
-{
-	struct scenario sc = { .members = members, .aggregate = aggregate };
-	struct sim *s = start(&sc, 99);
-
-	if (!sim_wait_state(s, CNR_CONNECTED, 10 * S))
-		abort();
-	return s;
-}
-
-static void post_all(struct sim *s, u32 members, u32 elements)
-{
-	u32 i;
-
-	for (i = 0; i < members; i++)
-		if (sim_post(s, i, elements))
-			abort();
-}
-
-static u64 counter(struct sim *s, u32 members, enum cnr_counter which)
-{
-	u64 sum = 0;
-	u32 i;
-
-	for (i = 0; i < members; i++)
-		sum += cnr_stats(sim_comm(s, i))->counter[which];
-	return sum;
 }
 
 /* Drops the n-th packet of a type, once. */
@@ -405,151 +373,6 @@ static void test_leader_gone(void)
 	sim_free(s);
 }
 
-/* Its small offers are all that rank 0 hears at first, because rank 0 comes late. */
-static void test_late_root(void)
-{
-	struct sim_config cfg = { .members = 4, .seed = 11 };
-	struct sim *s = sim_new(&cfg);
-	struct cnr_info info;
-	u32 i, full = 0;
-
-	sim_kill(s, 0);
-	for (i = 1; i < 4; i++)
-		sim_connect(s, i);
-	sim_run(s, sim_now(s) + 7 * S);
-	sim_revive(s, 0);
-	sim_connect(s, 0);
-	sim_wait_state(s, CNR_CONNECTED, 20 * S);
-	for (i = 0; i < 4; i++) {
-		cnr_info(sim_comm(s, i), &info);
-		full += info.elements == 352 && cnr_state(sim_comm(s, i)) == CNR_CONNECTED;
-	}
-	tap(full == 4, "rank 0 comes 7 s late: %u of 4 agree on full packets", full);
-	sim_free(s);
-}
-
-static bool drop_large(void *arg, int from, int to, const struct canary_hdr *h)
-{
-	return h->type == CANARY_JOIN && !(h->flags & CANARY_F_READY) &&
-	       be16_to_cpu(h->elements) > CANARY_ELEMENTS(1400);
-}
-
-static void test_small_path(void)
-{
-	struct sim_config cfg = { .members = 3, .seed = 12, .faults.filter = drop_large };
-	struct sim *s = sim_new(&cfg);
-	struct cnr_info info;
-
-	sim_connect(s, -1);
-	sim_wait_state(s, CNR_CONNECTED, 60 * S);
-	cnr_info(sim_comm(s, 1), &info);
-	tap(cnr_state(sim_comm(s, 1)) == CNR_CONNECTED && info.elements == CANARY_ELEMENTS(1400),
-	    "a path that takes 1400 bytes: %u elements agreed", info.elements);
-	sim_free(s);
-}
-
-
-static void test_rendezvous(void)
-{
-	struct sim_config cfg = { .members = 5, .seed = 3, .faults = { .drop = 300000 } };
-	struct sim *s = sim_new(&cfg);
-	u16 rank[8];
-	u32 i, n;
-
-	for (i = 0; i < 5; i++)
-		if (i != 2 && i != 4)
-			sim_connect(s, i);
-	sim_run(s, sim_now(s) + 3 * S);
-	n = cnr_missing(sim_comm(s, 0), rank, 8);
-	tap(n == 2 && rank[0] == 2 && rank[1] == 4, "rendezvous: rank 0 names who is missing");
-	n = cnr_missing(sim_comm(s, 3), rank, 8);
-	tap(n == 2 && rank[0] == 2 && rank[1] == 4, "rendezvous: the others know as well");
-	sim_connect(s, 2);
-	sim_connect(s, 4);
-	tap(sim_wait_state(s, CNR_CONNECTED, 60 * S), "rendezvous: completes under 30 %% loss");
-	sim_free(s);
-}
-
-/* Any byte of any packet changed, any prefix: nothing may be accepted that alters a sum. */
-static bool tamper(void *arg, int from, int to, const struct canary_hdr *h)
-{
-	struct sim *s = arg;
-	static u32 n;
-	u8 copy[2048];
-	u32 len = sizeof(*h);
-
-	if (to < 0 || h->type == CANARY_JOIN || h->type == CANARY_WELCOME)
-		return false;
-	memcpy(copy, h, len);
-	copy[n % len] ^= 1 << (n / len % 8);
-	n++;
-	sim_inject(s, to, copy, len, from < 0 ? 0 : from);
-	sim_inject(s, to, copy, n % len, from < 0 ? 0 : from);
-	return false;
-}
-
-static void test_tampering(void)
-{
-	struct sim *s = connected(4, true);
-
-	post_all(s, 4, 100000);
-	sim_faults(s)->filter = tamper;
-	sim_faults(s)->filter_arg = s;
-	tap(sim_wait_completed(s, 1, 60 * S) && !sim_wrong(s),
-	    "tampered and truncated copies of all packets: exact");
-	tap(counter(s, 4, CNR_C_operations) == 4, "tampering: nothing else ended");
-	sim_free(s);
-}
-
-/* Copies the first aggregate that passes, so that it can be used against the leader. */
-struct steal {
-	u8	packet[2048];
-	u32	len;
-	int	to;
-};
-
-static bool steal(void *arg, int from, int to, const struct canary_hdr *h)
-{
-	struct steal *st = arg;
-
-	if (!st->len && from < 0 && to >= 0 && h->type == CANARY_CONTRIBUTION &&
-	    h->count != cpu_to_be16(1)) {
-		st->len = sizeof(*h) + 4 * be16_to_cpu(h->elements);
-		memcpy(st->packet, h, sizeof(*h));
-		st->to = to;
-		return true;
-	}
-	return false;
-}
-
-/*
- * An aggregate has no mac: whoever can send may make one up. The leader must find out by the
- * tag, and do the block again.
- */
-static void test_forged_aggregate(void)
-{
-	struct steal st = { .to = -1 };
-	struct sim *s = connected(4, true);
-	struct canary_hdr *h = (void *)st.packet;
-	enum canary_drop drop;
-
-	post_all(s, 4, 352 * 8);
-	sim_faults(s)->filter = steal;
-	sim_faults(s)->filter_arg = &st;
-	while (!st.len && sim_run(s, sim_now(s) + 10 * CNR_USEC))
-		;
-	/* The true one is lost; this has data of nobody, and a checksum that fits them. */
-	h->sum = cpu_to_be32(be16_to_cpu(h->elements) * 7u);
-	h->tag ^= cpu_to_be64(1);
-	for (u32 i = 0; i < be16_to_cpu(h->elements); i++)
-		((u32 *)(h + 1))[i] = 7;
-	drop = sim_inject(s, st.to, st.packet, st.len, 1);
-	tap(drop == CANARY_DROP_NONE, "forged aggregate: cannot be told at once");
-	tap(counter(s, 4, CNR_C_tag_mismatch) == 1, "forged aggregate: found by the tag");
-	tap(sim_wait_completed(s, 1, 5 * S) && !sim_wrong(s), "forged aggregate: exact");
-	sim_free(s);
-}
-
 /* Everything comes twice, while half of the block is still missing: nothing is spoilt. */
 static void test_repeated_aggregates(void)
 {
@@ -595,19 +418,6 @@ static void test_limits(void)
 	sim_free(s);
 }
 
-static void test_unconnected(void)
-{
-	struct sim_config cfg = { .members = 3, .seed = 5 };
-	struct sim *s = sim_new(&cfg);
-
-	tap(sim_post(s, 1, 10) == -ENOTCONN, "posting before connect: ENOTCONN");
-	tap(!cnr_connect(sim_comm(s, 1), 1) && cnr_connect(sim_comm(s, 1), 1) == -EALREADY,
-	    "connect twice: EALREADY");
-	sim_close(s, 1, false);
-	tap(cnr_state(sim_comm(s, 1)) == CNR_CLOSED, "close while joining");
-	sim_free(s);
-}
-
 int main(int argc, char **argv)
 {
 	test_scenarios(argc > 1 ? atoi(argv[1]) : 4);
@@ -620,13 +430,7 @@ int main(int argc, char **argv)
 	test_mismatch_named();
 	test_lossy_end();
 	test_leader_gone();
-	test_late_root();
-	test_small_path();
-	test_rendezvous();
-	test_tampering();
-	test_forged_aggregate();
 	test_repeated_aggregates();
 	test_limits();
-	test_unconnected();
 	return tap_done("core");
 }

@@ -5,7 +5,6 @@
 
 #include "simnet.h"
 
-#define SIM_PACKET_MAX	(sizeof(struct canary_hdr) + CANARY_PAYLOAD_MAX)
 #define SIM_HOP_NS	20000
 #define SIM_SLOTS	512
 #define SIM_SWITCH	(-1)
@@ -402,22 +401,35 @@ static void sim_deliver(struct sim *s, struct sim_event *e)
 	}
 }
 
-struct sim *sim_new(const struct sim_config *cfg)
+static struct cnr_comm *sim_member(struct sim *s, int rank)
 {
-	struct sim *s = calloc(1, sizeof(*s));
 	struct cnr_config c = {
 		.comm = 7,
-		.members = cfg->members,
-		.window = cfg->window,
-		.mtu = cfg->mtu ? cfg->mtu : 1500,
+		.rank = rank,
+		.members = s->cfg.members,
+		.window = s->cfg.window,
+		.mtu = s->cfg.mtu ? s->cfg.mtu : 1500,
+		.addr = sim_addr(rank),
 		.root = sim_addr(0),
 		.root_port = cpu_to_be16(CANARY_PORT_BASE),
 		.port = cpu_to_be16(CANARY_PORT_BASE),
-		.fixed_first = cfg->fixed_first,
-		.first_block = cfg->first_block,
-		.dead_after = cfg->dead_after,
+		.fixed_first = s->cfg.fixed_first,
+		.first_block = s->cfg.first_block,
+		.dead_after = s->cfg.dead_after,
 	};
-	u32 i, k;
+	u32 k;
+
+	if (s->cfg.key)
+		memset(c.key, 0x5a, sizeof(c.key));
+	for (k = 0; k < sizeof(c.seed); k++)
+		c.seed[k] = sim_random(s);
+	return cnr_init(calloc(1, cnr_size(&c)), &c);
+}
+
+struct sim *sim_new(const struct sim_config *cfg)
+{
+	struct sim *s = calloc(1, sizeof(*s));
+	u32 i;
 
 	s->cfg = *cfg;
 	s->rng = cfg->seed;
@@ -425,16 +437,15 @@ struct sim *sim_new(const struct sim_config *cfg)
 	if (!s->cfg.timeout_ns)
 		s->cfg.timeout_ns = 100 * CNR_USEC;
 	s->slot = calloc(SIM_SLOTS, sizeof(*s->slot));
-	if (cfg->key)
-		memset(c.key, 0x5a, sizeof(c.key));
-	for (i = 0; i < cfg->members; i++) {
-		c.rank = i;
-		c.addr = sim_addr(i);
-		for (k = 0; k < sizeof(c.seed); k++)
-			c.seed[k] = sim_random(s);
-		s->node[i].comm = cnr_init(calloc(1, cnr_size(&c)), &c);
-	}
+	for (i = 0; i < cfg->members; i++)
+		s->node[i].comm = sim_member(s, i);
 	return s;
+}
+
+void sim_restart(struct sim *s, int rank)
+{
+	free(s->node[rank].comm);
+	s->node[rank].comm = sim_member(s, rank);
 }
 
 void sim_free(struct sim *s)

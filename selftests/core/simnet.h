@@ -45,9 +45,12 @@ void sim_free(struct sim *s);
 struct cnr_comm *sim_comm(struct sim *s, int rank);
 u64 sim_now(const struct sim *s);
 
-/* Silence a member for ever (its process died), or stop it from posting only. */
+/* Silence a member (its process died, or its link), and let it be heard again. */
 void sim_kill(struct sim *s, int rank);
 void sim_revive(struct sim *s, int rank);
+
+/* The process of a member that has posted nothing is replaced by a new one. */
+void sim_restart(struct sim *s, int rank);
 
 /* Let time pass until @until (ns) or nothing more happens; false if nothing is left to happen. */
 bool sim_run(struct sim *s, u64 until);
@@ -58,10 +61,7 @@ void sim_connect(struct sim *s, int rank);
 /* Run until everybody is in @state, at most @ns of simulated time. */
 bool sim_wait_state(struct sim *s, enum cnr_state state, u64 ns);
 
-/*
- * Post a vector at @rank; its content is a function of (seed, rank, operation, index).
- * @lag: difference in length, for ranks that disagree.
- */
+/* Post a vector at @rank; its content is a function of (seed, rank, operation, index). */
 int sim_post(struct sim *s, int rank, u32 elements);
 
 /* Operations that completed at @rank so far; checked against the independent sum. */

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the tests of the core have in common: a connected communicator, posts, counters. */
+#ifndef SELFTESTS_CORE_FIXTURE_H
+#define SELFTESTS_CORE_FIXTURE_H
+
+#include <stdlib.h>
+
+#include "simnet.h"
+
+#define MS	CNR_MSEC
+#define S	CNR_SEC
+
+static inline struct sim *connected(u32 members, bool aggregate)
+{
+	struct sim_config cfg = {
+		.members = members,
+		.aggregate = aggregate,
+		.seed = 99,
+		.key = true,
+	};
+	struct sim *s = sim_new(&cfg);
+
+	sim_connect(s, -1);
+	if (!sim_wait_state(s, CNR_CONNECTED, 10 * S))
+		abort();
+	return s;
+}
+
+static inline void post_all(struct sim *s, u32 members, u32 elements)
+{
+	u32 i;
+
+	for (i = 0; i < members; i++)
+		if (sim_post(s, i, elements))
+			abort();
+}
+
+static inline u64 counter(struct sim *s, u32 members, enum cnr_counter which)
+{
+	u64 sum = 0;
+	u32 i;
+
+	for (i = 0; i < members; i++)
+		sum += cnr_stats(sim_comm(s, i))->counter[which];
+	return sum;
+}
+
+#endif /* SELFTESTS_CORE_FIXTURE_H */

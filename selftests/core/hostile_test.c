@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Packets of somebody who is no member: changed, cut, made up. No sum changes, none stops. */
+#include "selftests/tap.h"
+#include "fixture.h"
+
+/* Any byte of any packet changed, any prefix: nothing may be accepted that alters a sum. */
+static bool tamper(void *arg, int from, int to, const struct canary_hdr *h)
+{
+	struct sim *s = arg;
+	static u32 n;
+	u8 copy[2048];
+	u32 len = sizeof(*h);
+
+	if (to < 0 || h->type == CANARY_JOIN || h->type == CANARY_WELCOME)
+		return false;
+	memcpy(copy, h, len);
+	copy[n % len] ^= 1 << (n / len % 8);
+	n++;
+	sim_inject(s, to, copy, len, from < 0 ? 0 : from);
+	sim_inject(s, to, copy, n % len, from < 0 ? 0 : from);
+	return false;
+}
+
+static void test_tampering(void)
+{
+	struct sim *s = connected(4, true);
+
+	post_all(s, 4, 100000);
+	sim_faults(s)->filter = tamper;
+	sim_faults(s)->filter_arg = s;
+	tap(sim_wait_completed(s, 1, 60 * S) && !sim_wrong(s),
+	    "tampered and truncated copies of all packets: exact");
+	tap(counter(s, 4, CNR_C_operations) == 4, "tampering: nothing else ended");
+	sim_free(s);
+}
+
+/* Copies the first aggregate that passes, so that it can be used against the leader. */
+struct steal {
+	u8	packet[2048];
+	u32	len;
+	int	to;
+};
+
+static bool steal(void *arg, int from, int to, const struct canary_hdr *h)
+{
+	struct steal *st = arg;
+
+	if (!st->len && from < 0 && to >= 0 && h->type == CANARY_CONTRIBUTION &&
+	    h->count != cpu_to_be16(1)) {
+		st->len = sizeof(*h) + 4 * be16_to_cpu(h->elements);
+		memcpy(st->packet, h, sizeof(*h));
+		st->to = to;
+		return true;
+	}
+	return false;
+}
+
+/*
+ * An aggregate has no mac: whoever can send may make one up. The leader must find out by the
+ * tag, and do the block again.
+ */
+static void test_forged_aggregate(void)
+{
+	struct steal st = { .to = -1 };
+	struct sim *s = connected(4, true);
+	struct canary_hdr *h = (void *)st.packet;
+	enum canary_drop drop;
+
+	post_all(s, 4, 352 * 8);
+	sim_faults(s)->filter = steal;
+	sim_faults(s)->filter_arg = &st;
+	while (!st.len && sim_run(s, sim_now(s) + 10 * CNR_USEC))
+		;
+	/* The true one is lost; this has data of nobody, and a checksum that fits them. */
+	h->sum = cpu_to_be32(be16_to_cpu(h->elements) * 7u);
+	h->tag ^= cpu_to_be64(1);
+	for (u32 i = 0; i < be16_to_cpu(h->elements); i++)
+		((u32 *)(h + 1))[i] = 7;
+	drop = sim_inject(s, st.to, st.packet, st.len, 1);
+	tap(drop == CANARY_DROP_NONE, "forged aggregate: cannot be told at once");
+	tap(counter(s, 4, CNR_C_tag_mismatch) == 1, "forged aggregate: found by the tag");
+	tap(sim_wait_completed(s, 1, 5 * S) && !sim_wrong(s), "forged aggregate: exact");
+	sim_free(s);
+}
+
+int main(void)
+{
+	test_tampering();
+	test_forged_aggregate();
+	return tap_done("core-hostile");
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The rendezvous in simulated time: who comes late, again, with little, or not at all. */
+#include "selftests/tap.h"
+#include "fixture.h"
+
+/* Its small offers are all that rank 0 hears at first, because rank 0 comes late. */
+static void test_late_root(void)
+{
+	struct sim_config cfg = { .members = 4, .seed = 11 };
+	struct sim *s = sim_new(&cfg);
+	struct cnr_info info;
+	u32 i, full = 0;
+
+	sim_kill(s, 0);
+	for (i = 1; i < 4; i++)
+		sim_connect(s, i);
+	sim_run(s, sim_now(s) + 7 * S);
+	sim_revive(s, 0);
+	sim_connect(s, 0);
+	sim_wait_state(s, CNR_CONNECTED, 20 * S);
+	for (i = 0; i < 4; i++) {
+		cnr_info(sim_comm(s, i), &info);
+		full += info.elements == 352 && cnr_state(sim_comm(s, i)) == CNR_CONNECTED;
+	}
+	tap(full == 4, "rank 0 comes 7 s late: %u of 4 agree on full packets", full);
+	sim_free(s);
+}
+
+static bool drop_large(void *arg, int from, int to, const struct canary_hdr *h)
+{
+	return h->type == CANARY_JOIN && !(h->flags & CANARY_F_READY) &&
+	       be16_to_cpu(h->elements) > CANARY_ELEMENTS(1400);
+}
+
+static void test_small_path(void)
+{
+	struct sim_config cfg = { .members = 3, .seed = 12, .faults.filter = drop_large };
+	struct sim *s = sim_new(&cfg);
+	struct cnr_info info;
+
+	sim_connect(s, -1);
+	sim_wait_state(s, CNR_CONNECTED, 60 * S);
+	cnr_info(sim_comm(s, 1), &info);
+	tap(cnr_state(sim_comm(s, 1)) == CNR_CONNECTED && info.elements == CANARY_ELEMENTS(1400),
+	    "a path that takes 1400 bytes: %u elements agreed", info.elements);
+	sim_free(s);
+}
+
+static void test_rendezvous(void)
+{
+	struct sim_config cfg = { .members = 5, .seed = 3, .faults = { .drop = 300000 } };
+	struct sim *s = sim_new(&cfg);
+	u16 rank[8];
+	u32 i, n;
+
+	for (i = 0; i < 5; i++)
+		if (i != 2 && i != 4)
+			sim_connect(s, i);
+	sim_run(s, sim_now(s) + 3 * S);
+	n = cnr_missing(sim_comm(s, 0), rank, 8);
+	tap(n == 2 && rank[0] == 2 && rank[1] == 4, "rendezvous: rank 0 names who is missing");
+	n = cnr_missing(sim_comm(s, 3), rank, 8);
+	tap(n == 2 && rank[0] == 2 && rank[1] == 4, "rendezvous: the others know as well");
+	sim_connect(s, 2);
+	sim_connect(s, 4);
+	tap(sim_wait_state(s, CNR_CONNECTED, 60 * S), "rendezvous: completes under 30 %% loss");
+	sim_free(s);
+}
+
+static void test_unconnected(void)
+{
+	struct sim_config cfg = { .members = 3, .seed = 5 };
+	struct sim *s = sim_new(&cfg);
+
+	tap(sim_post(s, 1, 10) == -ENOTCONN, "posting before connect: ENOTCONN");
+	tap(!cnr_connect(sim_comm(s, 1), 1) && cnr_connect(sim_comm(s, 1), 1) == -EALREADY,
+	    "connect twice: EALREADY");
+	sim_close(s, 1, false);
+	tap(cnr_state(sim_comm(s, 1)) == CNR_CLOSED, "close while joining");
+	sim_free(s);
+}
+
+int main(void)
+{
+	test_late_root();
+	test_small_path();
+	test_rendezvous();
+	test_unconnected();
+	return tap_done("core-rendezvous");
+}
