@@ -243,8 +243,8 @@ struct csw_meta {
 	X(RESTORED,		"restored",		"result copies sent by restoration") \
 	X(RESULTS,		"results",		"results served, descriptor freed") \
 	X(TO_KERNEL,		"to-kernel",		"left to the kernel's router")	\
-	X(TX_BYTES,		"tx-bytes",		"bytes of contributions and results sent") \
-	X(RX_BYTES,		"rx-bytes",		"bytes of contributions and results received") \
+	X(TX_BYTES,		"tx-bytes",		"bytes of contributions, results") \
+	X(RX_BYTES,		"rx-bytes",		"bytes of contributions, results") \
 	X(PASSED,		"passed",		"complete on arrival: nothing to add")
 
 enum csw_counter {

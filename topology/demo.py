@@ -179,6 +179,13 @@ def parse(argv):
     return parser.parse_args(argv)
 
 
+def write(path, what):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(what, file, indent=1)
+        file.write("\n")
+
+
 def main(argv=None):
     args = parse(argv)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
@@ -188,14 +195,15 @@ def main(argv=None):
         result = run_here(args)
     if result is None:
         return 1
-    os.makedirs(os.path.dirname(args.json), exist_ok=True)
-    with open(args.json, "w", encoding="utf-8") as file:
-        json.dump(result, file, indent=1)
-        file.write("\n")
     if args.inside:
+        write(args.json, result)
         return 0
+    runs = args.json.removesuffix(".json") + "-runs.json"
+    write(runs, {name: result.pop(name) for name in ("switched", "routed")})
+    write(args.json, result)
     tell(result)
-    say(f"written to {os.path.relpath(args.json)}")
+    say(f"written to {os.path.relpath(args.json)}; counters of all ranks, switches and links to "
+        f"{os.path.relpath(runs)}")
     return 0 if is_good(result) else 1
 
 
