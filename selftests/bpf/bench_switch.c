@@ -117,8 +117,8 @@ static void contribution(struct frame *f, int elements, bool bypassed)
 
 static void result(const char *name, double value, double baseline, double router, double forward)
 {
-	printf("%s\n  {\"name\": \"%s\", \"value\": %.1f, \"unit\": \"ns/packet\"", printed++ ? "," : "[",
-	       name, value);
+	printf("%s\n  {\"name\": \"%s\", \"value\": %.1f, \"unit\": \"ns/packet\"",
+	       printed++ ? "," : "[", name, value);
 	if (baseline)
 		printf(", \"baseline\": %.1f, \"ratio\": %.3f, \"router\": %.1f,"
 		       " \"router_ratio\": %.3f, \"forward\": %.1f", baseline, value / baseline,

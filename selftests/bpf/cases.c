@@ -41,7 +41,7 @@ const struct test_case cases[] = {
 		},
 		.count = { { CSW_NEW, 1 }, { CSW_MERGED, 1 }, { CSW_SENT_CLOCK, 1 } },
 	}, {
-		.name = "the switch next to the leader waits longer, not longer than it is complete",
+		.name = "the switch next to the leader waits longer, unless the count is complete",
 		.patience = 2,
 		.step = {
 			{ GET(1, CONTRIB(H1, 1, .to = H4)) },
@@ -92,6 +92,7 @@ const struct test_case cases[] = {
 		.count = { { CSW_NEW, 2 }, { CSW_MERGED, 4 }, { CSW_SENT_COMPLETE, 2 } },
 	}, {
 		.name = "two communicators, and two epochs, with the same block do not mix",
+		.slots = 4,
 		.step = {
 			{ GET(1, CONTRIB(H1, 1)) },
 			{ GET(1, CONTRIB(H1, 1, .comm = 78)) },
@@ -129,7 +130,7 @@ const struct test_case cases[] = {
 		},
 		.count = { { CSW_NEW, 2 }, { CSW_SENT_CARRIER, 1 } },
 	}, {
-		.name = "an added frame carries away a block that was due at the last look at the clock",
+		.name = "an added frame carries away what was due at the last look at the clock",
 		.step = {
 			{ GET(1, CONTRIB(H1, 1)) },
 			{ GET(1, CONTRIB(H1, 1, .block = 6)), LATER(100) },
@@ -305,6 +306,29 @@ const struct test_case cases[] = {
 		},
 		.count = { { CSW_NEW, 5 }, { CSW_MERGED, 1 }, { CSW_BYPASS_COLLISION, 1 },
 			   { CSW_EVICTED, 1 }, { CSW_SENT_CARRIER, 2 }, { CSW_SENT_CLOCK, 2 } },
+	}, {
+		.name = "of several that are too old the oldest makes room, others stay",
+		.lifetime_us = 10000,
+		.step = {
+			{ GET(1, CONTRIB(H1, 1, SAME(0))), LATER(300) },
+			{ GET(1, CONTRIB(H1, 1, SAME(1))), LATER(200) },
+			{ GET(1, CONTRIB(H1, 1, SAME(2))), LATER(400) },
+			{ GET(1, CONTRIB(H1, 1, SAME(3))), LATER(500) },
+			{ FLUSH, LATER(1500),
+			  .out = { PUT(4, .from = SELF, .ranks = R(1), SAME(0)) } },
+			{ FLUSH, .out = { PUT(4, .from = SELF, .ranks = R(1), SAME(1)) } },
+			{ FLUSH, .out = { PUT(4, .from = SELF, .ranks = R(1), SAME(2)) } },
+			{ FLUSH, .out = { PUT(4, .from = SELF, .ranks = R(1), SAME(3)) } },
+			{ GET(2, CONTRIB(H3, 2, SAME(4))), LATER(20000) },
+			{ GET(2, CONTRIB(H3, 2, SAME(0))),
+			  .out = { PUT(4, .from = SELF, .ranks = R(2), SAME(0), .ttl = 63) } },
+			{ GET(2, CONTRIB(H3, 2, SAME(2))),
+			  .out = { PUT(4, .from = SELF, .ranks = R(2), SAME(2), .ttl = 63) } },
+			{ GET(2, CONTRIB(H3, 2, SAME(3))),
+			  .out = { PUT(4, .from = SELF, .ranks = R(2), SAME(3), .ttl = 63) } },
+		},
+		.count = { { CSW_NEW, 5 }, { CSW_EVICTED, 1 }, { CSW_SENT_CLOCK, 4 },
+			   { CSW_STRAGGLER, 3 } },
 	}, {
 		.name = "children list full: bypass while collecting and after sending on",
 		.children = 2,

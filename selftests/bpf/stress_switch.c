@@ -233,12 +233,18 @@ static void round_of(const char *what, uint32_t slots, uint64_t timeout_ns, uint
 		lost += t[i].lost;
 	merged = kernel_counter(sw, CSW_MERGED) - before;
 	tap(!wrong && !lost && merged && packets < (MEMBERS - 1) * BLOCKS,
-	    "%s: %u of %d blocks wrong, %llu frames astray; %llu merged, %llu packets to the leader",
+	    "%s: %u of %d blocks wrong, %llu frames astray; %llu merged, %llu packets sent on",
 	    what, wrong, BLOCKS - 1, (unsigned long long)lost, (unsigned long long)merged,
 	    (unsigned long long)packets);
 	for (i = 0; i < 3; i++)
 		free(t[i].block);
 }
+
+static const char * const names[] = {
+#define X(name, text, help) text,
+	CSW_COUNTERS(X)
+#undef X
+};
 
 int main(int argc, char **argv)
 {
@@ -269,6 +275,7 @@ int main(int argc, char **argv)
 	}
 	for (i = 0; i < CSW_COUNTER_COUNT; i++)
 		if (kernel_counter(sw, i))
-			printf("# counter %d: %llu\n", i, (unsigned long long)kernel_counter(sw, i));
+			printf("# %s: %llu\n", names[i],
+			       (unsigned long long)kernel_counter(sw, i));
 	return tap_done("bpf-stress");
 }

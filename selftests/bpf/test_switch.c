@@ -326,7 +326,7 @@ static void run_wake(const struct backend *b)
 	    b->name);
 }
 
-/* ---- whatever comes; both backends do the same with it (@b NULL: @a only survives it) ---- */
+/* ---- whatever comes: both backends do the same (@b NULL: @a only survives it) ---- */
 
 static uint32_t random_state = 1;
 
@@ -418,8 +418,8 @@ static void run_random(const struct backend *a, const struct backend *b, int ste
 		good = equal_outputs(&first);
 	}
 	if (!b) {
-		tap(a->counter(CSW_NEW) && a->counter(CSW_STRAGGLER), "%s: %d random frames, seed %u",
-		    a->name, steps, seed);
+		tap(a->counter(CSW_NEW) && a->counter(CSW_STRAGGLER),
+		    "%s: %d random frames, seed %u", a->name, steps, seed);
 		return;
 	}
 	for (i = 0; i < ALL_COUNTERS; i++)
