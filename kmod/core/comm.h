@@ -29,7 +29,6 @@
 #define CNR_PATIENCE_MAX	(250 * CNR_MSEC)
 #define CNR_DEAD_AFTER		(5 * CNR_SEC)
 #define CNR_LINGER		(2 * CNR_SEC)
-#define CNR_LINGER_LONGEST	5	/* times the linger time, while others still ask */
 #define CNR_JOIN_FIRST		(50 * CNR_MSEC)
 #define CNR_JOIN_LAST		(1 * CNR_SEC)
 #define CNR_JOIN_SMALL		3	/* offers below what a rank wants before one is believed */

@@ -26,6 +26,7 @@
 
 #define CNR_WINDOW_DEFAULT	64
 #define CNR_WINDOW_MAX		1024
+#define CNR_LINGER_LONGEST	5	/* times the linger time, while others still ask */
 #define CNR_OPS			64	/* operations posted or kept for others, at most */
 #define CNR_BYPASS_ATTEMPT	3	/* from this attempt on contributions bypass switches */
 

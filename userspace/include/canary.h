@@ -261,8 +261,8 @@ int canary_poll_fd(struct canary *comm);
  * @comm:	not valid afterwards; NULL does nothing
  *
  * Operations under way end with -ECONNRESET at the other members. If all have ended,
- * the member stays, at most params.linger, until the others have their results (the kernel's does
- * so in the background). Descriptor and requests are gone.
+ * the member stays, at most params.linger, five times as long while others still ask, until the
+ * others have their results (the kernel's does so in the background). Descriptor and requests are gone.
  */
 void canary_close(struct canary *comm);
 

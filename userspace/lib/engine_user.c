@@ -634,12 +634,17 @@ static void user_close(void *engine)
 
 	pthread_mutex_lock(&u->lock);
 	now = lib_now();
-	until = now + u->cfg.linger + CLOSE_SLACK;
+	until = now + CNR_LINGER_LONGEST * u->cfg.linger + CLOSE_SLACK;
 	cnr_close(u->core, now, u->state != CNR_CONNECTED || !u->cfg.linger);
 	settle(u, now);
 	while (u->state != CNR_CLOSED && u->state != CNR_FAILED)
 		if (wait_change(u, until))
 			break;
+	if (u->state == CNR_LINGERING) {
+		now = lib_now();
+		cnr_close(u->core, now, true);
+		settle(u, now);
+	}
 	pthread_mutex_unlock(&u->lock);
 	while (write(u->wake, &one, sizeof(one)) < 0 && errno == EINTR)
 		;
