@@ -319,6 +319,8 @@ u64 cnr_tag(const struct cnr_comm *c, u16 rank, u32 block, u8 attempt, u32 opsig
 u64 cnr_expected_tag(const struct cnr_comm *c, u32 block, u8 attempt, u32 opsig);
 u32 cnr_opsig(const struct cnr_op *op, u32 seq);
 u64 cnr_mac(const u8 key[16], const struct canary_hdr *h);
+bool cnr_has_digest(const struct canary_hdr *h);
+u32 cnr_digest(const u8 key[16], const void *payload, u32 len);
 const u8 *cnr_mac_key(const struct cnr_comm *c, const struct canary_hdr *h);
 void cnr_header(struct cnr_comm *c, struct cnr_out *out, u8 type, u32 block);
 void cnr_seal(struct cnr_comm *c, struct cnr_out *out);

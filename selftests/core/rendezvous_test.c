@@ -67,6 +67,27 @@ static void test_rendezvous(void)
 	sim_free(s);
 }
 
+/* One packet of the rendezvous with an error would spoil the communicator for good. */
+static void test_corrupt(void)
+{
+	struct sim_config cfg = { .members = 4, .faults.corrupt = 200000 };
+	u32 seed, good = 0;
+	struct sim *s;
+
+	for (seed = 0; seed < 50; seed++) {
+		cfg.seed = seed;
+		s = sim_new(&cfg);
+		sim_connect(s, -1);
+		sim_wait_state(s, CNR_CONNECTED, 60 * S);
+		sim_faults(s)->corrupt = 0;
+		post_all(s, 4, 2000);
+		good += sim_wait_completed(s, 1, 20 * S) && !sim_wrong(s) &&
+			!sim_last_error(s, 0);
+		sim_free(s);
+	}
+	tap(good == 50, "rendezvous with 20 %% corrupt: %u of 50 can be used", good);
+}
+
 static void test_unconnected(void)
 {
 	struct sim_config cfg = { .members = 3, .seed = 5 };
@@ -85,6 +106,7 @@ int main(void)
 	test_late_root();
 	test_small_path();
 	test_rendezvous();
+	test_corrupt();
 	test_unconnected();
 	return tap_done("core-rendezvous");
 }

@@ -120,6 +120,7 @@ static void change(struct world *w, u32 i, u32 at, u8 to, bool lie)
 {
 	struct canary_hdr *h;
 	struct packet *p;
+	const u8 *key;
 
 	if (!w->packets)
 		return;
@@ -129,7 +130,10 @@ static void change(struct world *w, u32 i, u32 at, u8 to, bool lie)
 		return;
 	w->lied = true;
 	h = (struct canary_hdr *)p->bytes;
-	h->mac = cpu_to_be64(cnr_mac(cnr_mac_key(w->comm[p->from], h), h));
+	key = cnr_mac_key(w->comm[p->from], h);
+	if (cnr_has_digest(h))
+		h->sum = cpu_to_be32(cnr_digest(key, h + 1, p->len - sizeof(*h)));
+	h->mac = cpu_to_be64(cnr_mac(key, h));
 }
 
 static void cut(struct world *w, u32 i, u32 len)

@@ -83,13 +83,14 @@ enum canary_dtype {
  * @path:	which of the equal-cost paths is pinned, if CANARY_F_STATIC
  * @rank:	the sender; in contributions only meaningful while @count is 1
  * @tag:	sum (mod 2^64) of the keyed tags of all members in this packet
- * @sum:	linear checksum: sum (mod 2^32) of the payload's 32-bit words
+ * @sum:	of contributions and results: linear checksum, sum (mod 2^32) of the payload's
+ *		32-bit words; of JOIN, WELCOME and ABORT: keyed hash of the payload
  * @done:	the sender(s) hold all results of blocks before this one (serial)
  * @origin:	IPv4 address of the switch that set CANARY_F_BYPASS, or 0
  * @children:	entries in the payload: child list, member table, rank list
  * @reserved:	0
- * @mac:	keyed hash of the header with @mac = 0, load, path and flags masked as PROTOCOL.md
- *		says, in everything that is never merged
+ * @mac:	keyed hash of the header without @mac and what a switch may set (PROTOCOL.md,
+ *		"Keys, tags, sums"), in everything that is never merged
  */
 struct canary_hdr {
 	__u8	version;
