@@ -137,7 +137,7 @@ u32 cnr_missing(const struct cnr_comm *c, u16 *ranks, u32 max)
 {
 	u32 i, n = 0;
 
-	if (c->state == CNR_JOINING && c->cfg.rank && !c->answered) {
+	if (c->state == CNR_JOINING && c->cfg.rank && !c->heard) {
 		/* nothing was heard of rank 0 */
 		if (max)
 			ranks[0] = 0;
@@ -172,7 +172,6 @@ static int cnr_abort_error(enum canary_abort why)
 	case CANARY_ABORT_DEAD:
 		return -EHOSTDOWN;
 	case CANARY_ABORT_LEFT:
-	case CANARY_ABORT_CLOSED:
 		return -ECONNRESET;
 	default:
 		return -EPROTO;
@@ -393,6 +392,8 @@ static enum canary_drop cnr_leave_input(struct cnr_comm *c, u64 now, const struc
 	m->done = be32_to_cpu(h->done);
 	c->left++;
 	cnr_all_done(c, (u32)be64_to_cpu(h->tag));
+	if (c->state == CNR_JOINING)
+		cnr_connected(c);	/* it was, so that everybody is in */
 	if (c->una != c->posted && canary_before(m->done, c->posted))
 		cnr_fail(c, now, CANARY_ABORT_LEFT, &rank, 1, true);
 	else
@@ -406,7 +407,7 @@ static enum canary_drop cnr_abort_input(struct cnr_comm *c, u64 now, const struc
 	u32 i, n = be16_to_cpu(in->hdr->children);
 	u16 ranks[CNR_FAULTS];
 
-	if (!in->hdr->epoch && (c->state != CNR_JOINING || c->table ||
+	if (!in->hdr->epoch && (c->state != CNR_JOINING ||
 				in->hdr->tag != cpu_to_be64(c->nonce)))
 		return CANARY_DROP_STATE;
 	for (i = 0; i < n && i < CNR_FAULTS; i++)

@@ -223,7 +223,8 @@ struct cnr_comm {
 	u64	join_at;
 	u32	join_tries;
 	u16	offer_mtu;
-	bool	answered;
+	bool	answered;	/* as large as the path to rank 0 is believed to be */
+	bool	heard;		/* rank 0 answered at all */
 
 	/* the window, all serial */
 	u32	una;		/* earliest block without result */
@@ -337,6 +338,7 @@ void cnr_cast(struct cnr_comm *c, enum cnr_broadcast cast);
 void cnr_linger_on(struct cnr_comm *c, u64 now);
 
 /* join.c: rendezvous */
+void cnr_connected(struct cnr_comm *c);
 void cnr_join_start(struct cnr_comm *c, u64 now);
 void cnr_join_timer(struct cnr_comm *c, u64 now);
 enum canary_drop cnr_join_input(struct cnr_comm *c, u64 now, const struct cnr_in *in);

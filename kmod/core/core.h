@@ -36,7 +36,7 @@ enum canary_abort {
 	CANARY_ABORT_DEAD	= 1,
 	CANARY_ABORT_LEFT	= 2,
 	CANARY_ABORT_MISMATCH	= 3,
-	CANARY_ABORT_CLOSED	= 4,
+	CANARY_ABORT_REFUSED	= 4,
 };
 
 enum cnr_state {

@@ -8,6 +8,8 @@
  */
 #include "comm.h"
 
+#define CNR_ELEMENTS_LEAST	CANARY_ELEMENTS(576)
+
 /* Packet sizes offered when larger ones are not answered */
 static const u16 cnr_plateau[] = { 1500, 1400, 1280, 576 };
 
@@ -44,7 +46,7 @@ static void cnr_begin(struct cnr_comm *c, u32 first)
 	c->table = true;
 }
 
-static void cnr_connected(struct cnr_comm *c)
+void cnr_connected(struct cnr_comm *c)
 {
 	c->state = CNR_CONNECTED;
 	c->join_at = CNR_NEVER;
@@ -60,8 +62,7 @@ static void cnr_settle(struct cnr_comm *c)
 
 	for (i = 1; i < c->cfg.members; i++) {
 		c->elements = min_t(u16, c->elements, c->member[i].offer);
-		if (c->member[i].window)
-			c->window = min_t(u16, c->window, c->member[i].window);
+		c->window = min_t(u16, c->window, c->member[i].window);
 	}
 	cnr_seed64(c, 2, &word);
 	memcpy(c->salt, &word, 8);
@@ -155,6 +156,23 @@ static enum canary_drop cnr_join_refuse(struct cnr_comm *c, const struct cnr_in 
 	return why;
 }
 
+/* What a JOIN offers, and has shown to get through */
+static u32 cnr_join_elements(const struct cnr_in *in)
+{
+	u32 fits = cnr_offer_elements(min_t(u32, in->len + 28, 0xffff));
+
+	return min_t(u32, fits, be16_to_cpu(in->hdr->elements));
+}
+
+/* One JOIN settles the packet size and window of all: only what cnr_check() accepts. */
+static bool cnr_join_sane(const struct cnr_in *in)
+{
+	u32 window = be16_to_cpu(in->hdr->count);
+
+	return cnr_join_elements(in) >= CNR_ELEMENTS_LEAST && window &&
+	       window <= CNR_WINDOW_MAX && !(window & (window - 1));
+}
+
 /*
  * A rank that was not known yet, or while we still wait, a restarted one. A small offer may
  * only mean that we were not there to answer larger ones, so the first ones do not count.
@@ -162,7 +180,6 @@ static enum canary_drop cnr_join_refuse(struct cnr_comm *c, const struct cnr_in 
 static void cnr_join_note(struct cnr_comm *c, struct cnr_member *m, const struct cnr_in *in)
 {
 	const struct canary_join *j = (const struct canary_join *)(in->hdr + 1);
-	u32 fits = cnr_offer_elements(min_t(u32, in->len + 28, 0xffff));
 
 	if (m->nonce != be64_to_cpu(in->hdr->tag)) {
 		m->offer = 0;
@@ -179,7 +196,7 @@ static void cnr_join_note(struct cnr_comm *c, struct cnr_member *m, const struct
 	m->addr = in->addr;
 	m->port = in->port;
 	m->window = be16_to_cpu(in->hdr->count);
-	m->offer = max_t(u16, m->offer, min_t(u32, fits, be16_to_cpu(in->hdr->elements)));
+	m->offer = max_t(u16, m->offer, cnr_join_elements(in));
 	c->missing = c->cfg.members - 1 - c->known;
 }
 
@@ -195,8 +212,12 @@ enum canary_drop cnr_join_input(struct cnr_comm *c, u64 now, const struct cnr_in
 		return CANARY_DROP_STATE;
 	if (be16_to_cpu(h->members) != c->cfg.members)
 		return cnr_join_refuse(c, in, CANARY_DROP_MEMBERS);
-	if (!rank || !h->elements || !h->tag)
+	if (!rank || !h->tag)
 		return cnr_join_refuse(c, in, CANARY_DROP_RANK);
+	if (h->epoch && be32_to_cpu(h->epoch) != c->epoch)
+		return cnr_join_refuse(c, in, CANARY_DROP_EPOCH);
+	if (!c->table && !cnr_join_sane(in))
+		return cnr_join_refuse(c, in, CANARY_DROP_ELEMENTS);
 	m = &c->member[rank];
 	if (c->table && m->nonce != be64_to_cpu(h->tag))
 		return cnr_join_refuse(c, in, CANARY_DROP_STATE);
@@ -338,6 +359,7 @@ enum canary_drop cnr_welcome_input(struct cnr_comm *c, u64 now, const struct cnr
 		return CANARY_DROP_STATE;
 	if (be64_to_cpu(h->tag) != c->nonce)
 		return CANARY_DROP_DUPLICATE;
+	c->heard = true;
 	if (h->flags & CANARY_F_WAITING) {
 		/* Somebody is there: if only small offers got through, try again soon. */
 		c->answered = be16_to_cpu(h->elements) == c->elements;

@@ -23,7 +23,7 @@ static void cnr_refuse_build(const struct cnr_control *m, struct cnr_out *out)
 {
 	out->hdr.epoch = 0;
 	out->hdr.tag = cpu_to_be64(m->nonce);
-	out->hdr.count = cpu_to_be16(CANARY_ABORT_MISMATCH);
+	out->hdr.count = cpu_to_be16(CANARY_ABORT_REFUSED);
 	out->hdr.members = cpu_to_be16(m->arg);
 	out->addr = m->addr;
 	out->port = m->port;

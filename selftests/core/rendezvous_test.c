@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The rendezvous in simulated time: who comes late, again, with little, or not at all. */
 #include "selftests/tap.h"
+#include "core/comm.h"
 #include "fixture.h"
 
 /* Its small offers are all that rank 0 hears at first, because rank 0 comes late. */
@@ -67,6 +68,22 @@ static void test_rendezvous(void)
 	sim_free(s);
 }
 
+/* Rank 0 answers, if only small packets: it is not the one to be named. */
+static void test_small_path_missing(void)
+{
+	struct sim_config cfg = { .members = 3, .seed = 12, .faults.filter = drop_large };
+	struct sim *s = sim_new(&cfg);
+	u16 rank[4] = { 0 };
+	u32 n;
+
+	sim_connect(s, 0);
+	sim_connect(s, 1);
+	sim_run(s, sim_now(s) + 20 * S);
+	n = cnr_missing(sim_comm(s, 1), rank, 4);
+	tap(n == 1 && rank[0] == 2, "a path that takes 1400 bytes: rank 2 is named (%u)", rank[0]);
+	sim_free(s);
+}
+
 /* One packet of the rendezvous with an error would spoil the communicator for good. */
 static void test_corrupt(void)
 {
@@ -88,6 +105,92 @@ static void test_corrupt(void)
 	tap(good == 50, "rendezvous with 20 %% corrupt: %u of 50 can be used", good);
 }
 
+static bool drop_ready(void *arg, int from, int to, const struct canary_hdr *h)
+{
+	return h->type == CANARY_WELCOME && (h->flags & CANARY_F_READY);
+}
+
+/* Members that have the table of a rank 0 that is no more do not spoil that of the next. */
+static void test_restarted_root(void)
+{
+	struct sim_config cfg = { .members = 3, .seed = 21, .faults.filter = drop_ready };
+	struct sim *s = sim_new(&cfg);
+	enum canary_abort why;
+	struct cnr_info info;
+	int i;
+
+	sim_connect(s, -1);
+	sim_run(s, sim_now(s) + S);
+	sim_faults(s)->filter = NULL;
+	sim_restart(s, 0);
+	sim_connect(s, 0);
+	sim_run(s, sim_now(s) + 3 * S);
+	tap(cnr_failure(sim_comm(s, 1), &why) == -EPROTO && why == CANARY_ABORT_REFUSED,
+	    "rank 0 restarted: who is in the old one is told");
+	for (i = 1; i < 3; i++) {
+		sim_restart(s, i);
+		sim_connect(s, i);
+	}
+	sim_wait_state(s, CNR_CONNECTED, 10 * S);
+	cnr_info(sim_comm(s, 0), &info);
+	tap(cnr_state(sim_comm(s, 0)) == CNR_CONNECTED && info.elements == 352,
+	    "rank 0 restarted: all restarted connect, %u elements", info.elements);
+	sim_free(s);
+}
+
+/* What rank 0 says to a JOIN of rank 1 with @window and packets for @elements. */
+static enum canary_drop join_with(u16 window, u16 elements)
+{
+	struct sim_config cfg = { .members = 3, .seed = 5 };
+	u8 packet[64 + 1408] = { 0 };
+	struct canary_hdr *h = (void *)packet;
+	u32 len = sizeof(*h) + 4 * elements;
+	struct sim *s = sim_new(&cfg);
+	enum canary_drop drop;
+	const u8 *key;
+
+	sim_connect(s, 0);
+	h->version = CANARY_VERSION;
+	h->type = CANARY_JOIN;
+	h->comm = cpu_to_be32(7);
+	h->members = cpu_to_be16(3);
+	h->rank = cpu_to_be16(1);
+	h->tag = cpu_to_be64(1);
+	h->count = cpu_to_be16(window);
+	h->elements = cpu_to_be16(352);
+	key = cnr_mac_key(sim_comm(s, 0), h);
+	h->sum = cpu_to_be32(cnr_digest(key, h + 1, len - sizeof(*h)));
+	h->mac = cpu_to_be64(cnr_mac(key, h));
+	drop = sim_inject(s, 0, packet, len, 1);
+	sim_free(s);
+	return drop;
+}
+
+static void test_offers(void)
+{
+	tap(join_with(64, 352) == CANARY_DROP_NONE, "JOIN: as it should be");
+	tap(join_with(3, 352) == CANARY_DROP_ELEMENTS, "JOIN: window no power of 2: refused");
+	tap(join_with(0, 352) == CANARY_DROP_ELEMENTS, "JOIN: no window: refused");
+	tap(join_with(64, 120) == CANARY_DROP_ELEMENTS, "JOIN: shorter than any MTU: refused");
+}
+
+/* The last word of the rendezvous is lost, and rank 0 has nothing more to say. */
+static void test_root_leaves_at_once(void)
+{
+	struct sim_config cfg = { .members = 3, .seed = 4, .faults.filter = drop_ready };
+	struct sim *s = sim_new(&cfg);
+
+	sim_connect(s, -1);
+	while (cnr_state(sim_comm(s, 0)) != CNR_CONNECTED && sim_run(s, sim_now(s) + MS))
+		;
+	sim_close(s, 0, false);
+	sim_run(s, sim_now(s) + 5 * S);
+	tap(cnr_state(sim_comm(s, 1)) == CNR_CONNECTED &&
+	    cnr_state(sim_comm(s, 2)) == CNR_CONNECTED,
+	    "rank 0 leaves at once: its goodbye says that all were in");
+	sim_free(s);
+}
+
 static void test_unconnected(void)
 {
 	struct sim_config cfg = { .members = 3, .seed = 5 };
@@ -105,8 +208,12 @@ int main(void)
 {
 	test_late_root();
 	test_small_path();
+	test_small_path_missing();
 	test_rendezvous();
 	test_corrupt();
+	test_restarted_root();
+	test_offers();
+	test_root_leaves_at_once();
 	test_unconnected();
 	return tap_done("core-rendezvous");
 }

@@ -86,8 +86,8 @@ int lib_comm_error(struct canary *c, int error)
 	case CANARY_ABORT_MISMATCH:
 		return lib_error(error, "%s run%s another operation or length", who,
 				 one ? "s" : "");
-	case CANARY_ABORT_CLOSED:
-		return lib_error(error, "%s closed the communicator during an operation", who);
+	case CANARY_ABORT_REFUSED:
+		return lib_error(error, "rank 0 refuses: rank is in already, or other parameters");
 	}
 	if (error == -ETIMEDOUT && n)
 		return lib_error(error, "rendezvous is not complete: %s of %u %s missing", who,
