@@ -195,6 +195,9 @@ static enum canary_drop cnr_acceptable(struct cnr_comm *c, const struct cnr_lead
 		return CANARY_DROP_DUPLICATE;
 	if (h->attempt != l->attempt)
 		return CANARY_DROP_ATTEMPT;
+	/* Nobody merges under bypass: this is where forgers of aggregates end. */
+	if (count > 1 && l->attempt >= CNR_BYPASS_ATTEMPT)
+		return CANARY_DROP_MAC;
 	if ((l->sources || (l->flags & CNR_L_POSTED)) && be32_to_cpu(h->opsig) != l->opsig)
 		return CANARY_DROP_OPSIG;
 	if ((l->sources || (l->flags & CNR_L_POSTED)) ?

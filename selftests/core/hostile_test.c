@@ -83,9 +83,43 @@ static void test_forged_aggregate(void)
 	sim_free(s);
 }
 
+/* Before each contribution comes an aggregate that claims to be all there is. */
+static bool forge(void *arg, int from, int to, const struct canary_hdr *h)
+{
+	struct sim *s = arg;
+	u8 packet[2048] = { 0 };
+	struct canary_hdr *f = (void *)packet;
+
+	if (from < 0 || h->type != CANARY_CONTRIBUTION)
+		return false;
+	*f = *h;
+	f->flags = 0;
+	f->count = cpu_to_be16(be16_to_cpu(h->members) - 1);
+	f->sum = 0;
+	f->mac = 0;
+	sim_inject(s, to, packet, sizeof(*f) + 4 * be16_to_cpu(f->elements), from);
+	return false;
+}
+
+static void test_forger(void)
+{
+	struct sim *s = connected(4, false);
+
+	sim_faults(s)->filter = forge;
+	sim_faults(s)->filter_arg = s;
+	post_all(s, 4, 352 * 8);
+	tap(sim_wait_completed(s, 1, 20 * S) && !sim_wrong(s),
+	    "forged aggregates at every attempt: ends, exact");
+	tap(counter(s, 4, CNR_C_attempts) == 8 * CNR_BYPASS_ATTEMPT,
+	    "forged aggregates at every attempt: %llu attempts for 8 blocks",
+	    (unsigned long long)counter(s, 4, CNR_C_attempts));
+	sim_free(s);
+}
+
 int main(void)
 {
 	test_tampering();
 	test_forged_aggregate();
+	test_forger();
 	return tap_done("core-hostile");
 }
