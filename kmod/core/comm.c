@@ -274,10 +274,10 @@ void cnr_linger_on(struct cnr_comm *c, u64 now)
 		c->linger_at = min_t(u64, now + c->cfg.linger, c->linger_last);
 }
 
-/* Everybody has everything, or nobody can tell us any more: say goodbye. */
+/* Everybody has everything, or has not asked for long: say goodbye. */
 static void cnr_linger_timer(struct cnr_comm *c, u64 now)
 {
-	bool settled = c->all_done == c->una || (c->member[0].flags & CNR_M_LEFT);
+	bool settled = c->all_done == c->una;
 
 	if (c->state != CNR_LINGERING)
 		return;

@@ -407,12 +407,12 @@ enum canary_drop cnr_request_input(struct cnr_comm *c, u64 now, const struct can
 		return CANARY_DROP_LEADER;
 	}
 	cnr_sent_by(c, rank, block + 1);
-	cnr_linger_on(c, now);
 	o = cnr_find_op(c, block);
 	b = cnr_block(c, block);
 	done = o && (canary_before(block, c->una) ||
 		     (canary_before(block, c->next) && b->state == CNR_B_DONE));
 	if (done) {
+		cnr_linger_on(c, now);
 		m = cnr_control(c, CANARY_RESULT, rank, block);
 		if (m)
 			m->attempt = h->attempt;

@@ -104,6 +104,20 @@ u32 *cnr_block_data(struct cnr_comm *c, const struct cnr_operation *op, u32 bloc
 	return op->op.data + at;
 }
 
+/*
+ * What was heard of a member long ago must not become the future of a serial number. Each
+ * block that goes brings one member up to what all have, and blocks go through the ranks.
+ */
+static void cnr_refresh(struct cnr_comm *c, u32 block)
+{
+	struct cnr_member *m = &c->member[block % c->cfg.members];
+
+	if (canary_before(m->sent, c->all_done))
+		m->sent = c->all_done;
+	if (canary_before(m->done, c->all_done))
+		m->done = c->all_done;
+}
+
 /* The result of @block is in the vector. */
 void cnr_block_done(struct cnr_comm *c, u64 now, u32 block)
 {
@@ -122,6 +136,7 @@ void cnr_block_done(struct cnr_comm *c, u64 now, u32 block)
 		b = cnr_block(c, c->una);
 		memset(b, 0, sizeof(*b));
 		b->lead = CNR_NONE;
+		cnr_refresh(c, c->una);
 		c->una++;
 	}
 	if (c->una != c->next) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "selftests/tap.h"
+#include "core/comm.h"
 #include "fixture.h"
 
 struct scenario {
@@ -254,6 +255,19 @@ static void test_leaving_rank(void)
 	tap(cnr_state(sim_comm(s, 0)) == CNR_FAILED && sim_last_error(s, 0) == -ECONNRESET,
 	    "leaving in the middle: others end with ECONNRESET");
 	sim_free(s);
+
+	/* Who asks for what the rank never posted does not keep it. */
+	s = connected(3, false);
+	post_all(s, 3, 352 * 3);
+	sim_wait_completed(s, 1, 5 * S);
+	sim_close(s, 1, false);
+	sim_post(s, 0, 352 * 3);
+	sim_post(s, 2, 352 * 3);
+	sim_run(s, sim_now(s) + 3 * S);
+	tap(cnr_missing(sim_comm(s, 0), rank, 4) == 1 && rank[0] == 1 &&
+	    sim_last_error(s, 0) == -ECONNRESET && sim_last_error(s, 2) == -ECONNRESET,
+	    "leaving before the others post: they end with ECONNRESET within 3 s");
+	sim_free(s);
 }
 
 static void test_mismatch(bool aggregate)
@@ -373,6 +387,65 @@ static void test_leader_gone(void)
 	sim_free(s);
 }
 
+/* Rank 0 goes without waiting; who closes as it should still serves the others. */
+static void test_root_gone(void)
+{
+	struct drop_nth d = { .type = CANARY_RESULT, .from = 1 };
+	struct sim *s = connected(3, false);
+	u32 i;
+
+	sim_faults(s)->filter = drop_nth;
+	sim_faults(s)->filter_arg = &d;
+	post_all(s, 3, 352 * 3);
+	for (i = 0; i < 1000 && sim_completed(s, 0) + sim_completed(s, 1) < 2; i++)
+		sim_run(s, sim_now(s) + 10 * CNR_USEC);
+	tap(d.done && !sim_completed(s, 2), "rank 0 gone: rank 2 lacks a result of rank 1");
+	sim_close(s, 1, false);
+	sim_close(s, 0, true);
+	tap(sim_wait_completed(s, 1, 5 * S) && !sim_last_error(s, 2) && !sim_wrong(s),
+	    "rank 0 gone: rank 1 still has it");
+	sim_free(s);
+}
+
+/* As if so many blocks had passed, in which nobody was heard singly. */
+static void skip_blocks(struct sim *s, u32 members, u32 blocks)
+{
+	struct cnr_comm *c;
+	u32 i;
+
+	for (i = 0; i < members; i++) {
+		c = sim_comm(s, i);
+		if (c->una != c->posted || c->all_done != c->una)
+			abort();
+		c->una += blocks;
+		c->next += blocks;
+		c->posted += blocks;
+		c->all_done += blocks;
+	}
+}
+
+/* After half of all serial numbers, what was heard at the beginning is the past still. */
+static void test_half_round(void)
+{
+	struct sim *s = connected(6, true);
+	u32 i, k;
+
+	for (k = 0; k < 5; k++) {
+		post_all(s, 6, 352 * 64);
+		sim_wait_completed(s, k + 1, 5 * S);
+		sim_run(s, sim_now(s) + 5 * S);
+		skip_blocks(s, 6, 0x20000000);
+	}
+	for (i = 2; i < 6; i++)
+		sim_post(s, i, 352 * 6);
+	sim_run(s, sim_now(s) + 3 * S);
+	tap(!counter(s, 6, CNR_C_attempts), "half of all serials later: late is not lost");
+	sim_post(s, 0, 352 * 6);
+	sim_post(s, 1, 352 * 6);
+	tap(sim_wait_completed(s, 6, 5 * S) && !sim_wrong(s), "half of all serials later: exact");
+	sim_free(s);
+}
+
 /* Everything comes twice, while half of the block is still missing: nothing is spoilt. */
 static void test_repeated_aggregates(void)
 {
@@ -430,6 +503,8 @@ int main(int argc, char **argv)
 	test_mismatch_named();
 	test_lossy_end();
 	test_leader_gone();
+	test_root_gone();
+	test_half_round();
 	test_repeated_aggregates();
 	test_limits();
 	return tap_done("core");
