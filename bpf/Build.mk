@@ -2,9 +2,10 @@
 # The switch's programs and their tests.
 
 BPF_CLANG ?= $(firstword $(shell command -v clang-14 clang-19 clang 2>/dev/null) clang)
+BPF_ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
 BPF_CFLAGS = -target bpf -mcpu=v3 -g -O2 -std=gnu11 -fno-strict-aliasing -Wall -Wextra -Werror \
 	-Wno-unused-parameter -Wno-sign-compare -Wno-missing-declarations \
-	-D__TARGET_ARCH_x86 -I$(B)/bpf -Ikmod/uapi -Ikmod -Ibpf
+	-D__TARGET_ARCH_$(BPF_ARCH) -I$(B)/bpf -Ikmod/uapi -Ikmod -Ibpf
 
 all:: $(B)/bpf/canary_switch.bpf.o $(B)/bpf/canary_switch.skel.h
 
@@ -28,7 +29,7 @@ SW_TEST := selftests/bpf
 SW_TEST_HDR := $(wildcard $(SW_TEST)/*.h bpf/*.h bpf/ctx/*.h bpf/lib/*.h) selftests/tap.h \
 	kmod/core/parse.h kmod/reduce.h kmod/uapi/linux/canary_wire.h
 SW_TEST_CFLAGS = $(CPPFLAGS) $(CFLAGS) -Wno-missing-field-initializers -I$(B)/bpf -I$(B)/$(SW_TEST)
-SW_TEST_COMMON := $(SW_TEST)/world.c $(SW_TEST)/cases.c $(SW_TEST)/native.c $(SW_TEST)/test_switch.c
+SW_TEST_COMMON := $(SW_TEST)/world.c $(SW_TEST)/cases.c $(SW_TEST)/bad_frames.c $(SW_TEST)/native.c $(SW_TEST)/test_switch.c
 SW_TEST_SKEL := $(B)/bpf/canary_switch.skel.h $(B)/$(SW_TEST)/inject.skel.h
 
 $(B)/$(SW_TEST)/%.bpf.o: $(SW_TEST)/%.bpf.c $(B)/bpf/vmlinux.h

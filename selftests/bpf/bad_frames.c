@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Frames that are not quite a contribution: the switch forwards them as they are.
+ */
+#include "cases.h"
+
+#define IP	14
+#define UDP	34
+#define HDR	42
+
+/* All are a good contribution of H1 otherwise. */
+const struct bad_frame bad_frames[] = {
+	{ "IP checksum wrong", { .poke = { { IP + 10, 0x55 } } }, DROPPED(IPHDR) },
+	{ "IP length beyond the frame", { .cut = -4 }, DROPPED(IPHDR) },
+	{ "IP options", { .poke = { { IP, 0x46 } }, .fix_ip = true }, 0 },
+	{ "IP version 6", { .poke = { { IP, 0x65 } }, .fix_ip = true }, 0 },
+	{ "not IPv4", { .poke = { { 12, 0x86 }, { 13, 0xdd } } }, 0 },
+	{ "a VLAN", { .poke = { { 12, 0x81 } } }, 0 },
+	{ "first fragment", { .poke = { { IP + 6, 0x20 } }, .fix_ip = true }, 0 },
+	{ "later fragment", { .poke = { { IP + 7, 1 } }, .fix_ip = true }, 0 },
+	{ "TCP", { .poke = { { IP + 9, 6 } }, .fix_ip = true }, 0 },
+	{ "another UDP port below", { .poke = { { UDP + 2, 0x58 }, { UDP + 3, 0x47 } } }, 0 },
+	{ "another UDP port above", { .poke = { { UDP + 2, 0x58 }, { UDP + 3, 0x88 } } }, 0 },
+	{ "UDP length too small", { .poke = { { UDP + 5, 0xd8 } } }, DROPPED(LENGTH) },
+	{ "UDP length too large", { .poke = { { UDP + 4, 9 } } }, DROPPED(LENGTH) },
+	{ "UDP checksum", { .poke = { { UDP + 6, 1 } } }, CSW_TO_KERNEL },
+	{ "too short for a header",
+	  { .cut = -149, .poke = { { IP + 2, 0 }, { IP + 3, 91 }, { UDP + 4, 0 },
+				   { UDP + 5, 71 } }, .fix_ip = true },
+	  DROPPED(SHORT) },
+	{ "no Canary header at all",
+	  { .cut = -212, .poke = { { IP + 2, 0 }, { IP + 3, 28 }, { UDP + 4, 0 },
+				   { UDP + 5, 8 } }, .fix_ip = true },
+	  DROPPED(SHORT) },
+	{ "cut inside the UDP header", { .cut = -215 }, 0 },
+	{ "cut inside the IP header", { .cut = -230 }, 0 },
+	{ "another version", { .poke = { { HDR, 2 } } }, DROPPED(VERSION) },
+	{ "message type 0", { .poke = { { HDR + 1, 0 } } }, DROPPED(TYPE) },
+	{ "message type too large", { .poke = { { HDR + 1, CANARY_TYPE_MAX + 1 } } },
+	  DROPPED(TYPE) },
+	{ "unknown flag", { .flags = 0x10 }, DROPPED(FLAGS) },
+	{ "reserved bits", { .poke = { { HDR + 55, 1 } } }, DROPPED(FLAGS) },
+	{ "no members", { .poke = { { HDR + 21, 0 } } }, DROPPED(MEMBERS) },
+	{ "rank outside", { .poke = { { HDR + 31, 4 } } }, DROPPED(RANK) },
+	{ "count 0", { .poke = { { HDR + 23, 0 } } }, DROPPED(COUNT) },
+	{ "count of all members", { .poke = { { HDR + 23, 4 } } }, DROPPED(COUNT) },
+	{ "bypassed aggregate without origin",
+	  { .flags = CANARY_F_BYPASS, .poke = { { HDR + 23, 2 } } }, DROPPED(COUNT) },
+	{ "more elements than allowed", { .poke = { { HDR + 26, 0x03 }, { HDR + 27, 0x21 } } },
+	  DROPPED(ELEMENTS) },
+	{ "one element more than in the packet", { .poke = { { HDR + 27, 38 } } },
+	  DROPPED(LENGTH) },
+	{ "one element less than in the packet", { .poke = { { HDR + 27, 36 } } },
+	  DROPPED(LENGTH) },
+	{ "children in a contribution", { .poke = { { HDR + 53, 1 } } }, DROPPED(LENGTH) },
+	{ "unknown operator in a bypassed one", { .op = 9, .flags = CANARY_F_BYPASS },
+	  DROPPED(OPERATOR) },
+};
+
+const int bad_frames_n = sizeof(bad_frames) / sizeof(bad_frames[0]);
