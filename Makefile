@@ -24,10 +24,18 @@ all:: ## library, tool, switch programs, examples (module: make module)
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort -u | awk -F':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
 
-# A program of the project is built where its package list says that it can be.
-$(B)/.setup: tools/setup/packages.txt tools/setup/setup.sh
+# What is built needs the packages of the list. Being included, this is made before anything else,
+# and make then starts over: what it asks compilers about, it asks those that are there now.
+ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),all)),)
+include $(B)/setup.mk
+endif
+
+$(B)/setup.mk: tools/setup/packages.txt tools/setup/setup.sh
 	tools/setup/setup.sh packages
 	@mkdir -p $(B) && touch $@
+
+$(B)/.setup: $(B)/setup.mk
+	@touch $@
 
 # Each part describes itself. Objects mirror the tree below build/.
 -include kmod/Build.mk bpf/Build.mk userspace/Build.mk tools/Build.mk examples/Build.mk topology/Build.mk selftests/Build.mk
