@@ -255,7 +255,6 @@ static void cnr_alive_timer(struct cnr_comm *c, u64 now)
 				dead[n++] = rank;
 		} else if (!(m->flags & CNR_M_PROBE)) {
 			m->flags |= CNR_M_PROBE;
-			c->probes++;
 			cnr_cast(c, CNR_CAST_PROBE);
 		}
 	}
@@ -532,14 +531,4 @@ void cnr_info(const struct cnr_comm *c, struct cnr_info *info)
 	info->ops = c->op_seq - c->op_release;
 	info->srtt = c->srtt;
 	info->rto = c->rto;
-}
-
-bool cnr_peek(const void *data, u32 len, u32 *comm)
-{
-	const struct canary_hdr *h = data;
-
-	if (len < sizeof(*h) || h->version != CANARY_VERSION)
-		return false;
-	*comm = be32_to_cpu(h->comm);
-	return true;
 }

@@ -103,8 +103,6 @@ struct cnr_source {
 	__be16	port;
 	u8	repeat;
 	u8	pad;
-	__be32	origin;
-	u32	pad2;
 	u64	tag;
 };
 
@@ -249,7 +247,6 @@ struct cnr_comm {
 	struct cnr_member *member;
 	u32	asked;		/* members that owe an answer */
 	u32	left;		/* members that left */
-	u32	probes;		/* members with CNR_M_PROBE */
 	u32	broadcast;	/* bits of enum cnr_broadcast */
 	u32	cast_cursor[CNR_CASTS];
 

@@ -97,8 +97,6 @@ enum cnr_state {
 	  "PROBE messages answered")							\
 	X(tag_mismatch, "tag-mismatch",							\
 	  "complete counts with a wrong tag")						\
-	X(sum_mismatch, "sum-mismatch",							\
-	  "complete counts with a wrong checksum")					\
 	X(control_lost, "control-lost",							\
 	  "messages not sent: control queue full")					\
 	X(timeouts, "timeouts",								\
@@ -317,12 +315,6 @@ struct cnr_info {
 };
 
 void cnr_info(const struct cnr_comm *c, struct cnr_info *info);
-
-/**
- * cnr_peek() - which communicator a packet is for, before anything was checked
- * Return: true and *@comm if there are enough bytes of a header of our version.
- */
-bool cnr_peek(const void *data, u32 len, u32 *comm);
 
 const char *cnr_drop_name(enum canary_drop drop);
 const char *cnr_counter_name(enum cnr_counter counter);

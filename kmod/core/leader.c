@@ -138,8 +138,6 @@ void cnr_lead_posted(struct cnr_comm *c, u64 now, u32 block)
 		c->stats.drop[CANARY_DROP_OPSIG] += l->sources;
 		cnr_lead_clear(c, l);
 	}
-	if (!l->sources)
-		memset(l->acc, 0, elements * sizeof(*l->acc));
 	l->flags |= CNR_L_POSTED;
 	l->opsig = o->opsig;
 	l->elements = elements;
@@ -235,7 +233,6 @@ static void cnr_accumulate(struct cnr_lead *l, const struct cnr_in *in, bool kno
 	s->addr = in->addr;
 	s->port = in->port;
 	s->repeat = known;
-	s->origin = h->origin;
 	s->tag = be64_to_cpu(h->tag);
 	l->sources++;
 	l->tries = 0;
@@ -319,7 +316,6 @@ static bool cnr_has_sent(struct cnr_comm *c, u64 now, u16 rank, u32 block)
 		return true;
 	if (!(m->flags & (CNR_M_PROBE | CNR_M_LEFT))) {
 		m->flags |= CNR_M_PROBE;
-		c->probes++;
 		cnr_cast(c, CNR_CAST_PROBE);
 		cnr_ask(c, now, rank);
 	}

@@ -60,12 +60,9 @@ typedef int64_t s64;
 #ifndef __must_check
 #define __must_check __attribute__((__warn_unused_result__))
 #endif
-#define READ_ONCE(x)	(*(const volatile __typeof__(x) *)&(x))
 #define min_t(type, a, b)	((type)(a) < (type)(b) ? (type)(a) : (type)(b))
 #define max_t(type, a, b)	((type)(a) > (type)(b) ? (type)(a) : (type)(b))
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
-#define container_of(ptr, type, member) \
-	((type *)((char *)(ptr) - offsetof(type, member)))
 
 u64 cnr_siphash(const u8 key[16], const void *data, size_t len);
 

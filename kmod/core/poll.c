@@ -107,7 +107,6 @@ static bool cnr_cast_one(struct cnr_comm *c, enum cnr_broadcast cast, u16 rank,
 		if (!(m->flags & CNR_M_PROBE))
 			return false;
 		m->flags &= ~CNR_M_PROBE;
-		c->probes--;
 		cnr_header(c, out, CANARY_PROBE, c->una);
 		cnr_count(c, CNR_C_probes_out);
 		break;

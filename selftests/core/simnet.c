@@ -32,8 +32,6 @@ struct sim_event {
 
 struct sim_vector {
 	u32	*data;
-	u32	elements;
-	u32	op;
 	struct sim_vector *next;
 };
 
@@ -72,7 +70,6 @@ struct sim {
 	u32	events;
 	u32	room;
 	struct sim_slot *slot;
-	u64	sent[CANARY_TYPE_MAX + 1];
 	u32	wrong;
 };
 
@@ -230,7 +227,6 @@ static void sim_pump(struct sim *s, int rank)
 	while (cnr_poll(n->comm, s->now, &out)) {
 		if (n->dead)
 			continue;
-		s->sent[out.hdr.type]++;
 		if (canary_parse(&out.hdr, sizeof(out.hdr) + out.len) != CANARY_DROP_NONE) {
 			fprintf(stderr, "rank %d sends what the parser refuses, type %d\n", rank,
 				out.hdr.type);
@@ -582,8 +578,6 @@ int sim_post(struct sim *s, int rank, u32 elements)
 	int err;
 
 	v->data = malloc(elements * 4 + 1);
-	v->elements = elements;
-	v->op = n->posted;
 	for (i = 0; i < elements; i++)
 		v->data[i] = sim_value(s, rank, n->posted, i);
 	op.data = v->data;
@@ -652,11 +646,6 @@ void sim_close(struct sim *s, int rank, bool abort)
 struct sim_faults *sim_faults(struct sim *s)
 {
 	return &s->cfg.faults;
-}
-
-u64 sim_sent(const struct sim *s, enum canary_type type)
-{
-	return s->sent[type];
 }
 
 enum canary_drop sim_inject(struct sim *s, int rank, const void *packet, u32 len, int from)

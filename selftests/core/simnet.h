@@ -76,9 +76,6 @@ void sim_close(struct sim *s, int rank, bool abort);
 
 struct sim_faults *sim_faults(struct sim *s);
 
-/* Packets of @type sent by members since the start */
-u64 sim_sent(const struct sim *s, enum canary_type type);
-
 /* Hand a packet to @rank as if it came from @from. */
 enum canary_drop sim_inject(struct sim *s, int rank, const void *packet, u32 len, int from);
 
