@@ -439,8 +439,8 @@ static enum canary_drop cnr_admit(struct cnr_comm *c, const struct cnr_in *in)
 	merged = h->type == CANARY_CONTRIBUTION && h->count != cpu_to_be16(1);
 	if (!merged && be64_to_cpu(h->mac) != cnr_mac(cnr_mac_key(c, h), h))
 		return CANARY_DROP_MAC;
-	if (cnr_has_digest(h) && be32_to_cpu(h->sum) != cnr_digest(cnr_mac_key(c, h), h + 1,
-								    in->len - sizeof(*h)))
+	if (cnr_has_digest(h) &&
+	    be32_to_cpu(h->sum) != cnr_digest(cnr_mac_key(c, h), h + 1, in->len - sizeof(*h)))
 		return CANARY_DROP_SUM;
 	if (!merged && h->type != CANARY_JOIN && be16_to_cpu(h->rank) == c->cfg.rank)
 		return CANARY_DROP_RANK;
