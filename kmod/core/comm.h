@@ -25,7 +25,7 @@
 
 #define CNR_RTO_MIN		(10 * CNR_MSEC)
 #define CNR_RTO_INITIAL		(100 * CNR_MSEC)
-#define CNR_RTO_MAX		(1 * CNR_SEC)
+#define CNR_RTO_MAX		(400 * CNR_MSEC)
 #define CNR_PATIENCE_MAX	(250 * CNR_MSEC)
 #define CNR_DEAD_AFTER		(5 * CNR_SEC)
 #define CNR_LINGER		(2 * CNR_SEC)
