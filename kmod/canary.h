@@ -249,8 +249,6 @@ int canary_sendmsg(struct socket *sock, struct msghdr *msg, size_t len);
 int canary_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flags);
 
 /* comm.c */
-int canary_comm_init(void);
-void canary_comm_exit(void);
 struct canary_comm *canary_comm_alloc(struct sock *sk);
 int canary_comm_start(struct canary_comm *comm, const struct cnr_config *cfg);
 void canary_comm_pump(struct canary_comm *comm) __releases(comm->lock);

@@ -10,8 +10,6 @@
 #include "canary.h"
 #include "trace.h"
 
-static struct kmem_cache *canary_comm_cache __read_mostly;
-
 /* Operations that ended: to the application, if there still is one. */
 static bool canary_comm_completions(struct canary_comm *comm, struct list_head *freed)
 {
@@ -246,11 +244,6 @@ int canary_comm_start(struct canary_comm *comm, const struct cnr_config *cfg)
 	return err;
 }
 
-static void canary_comm_free(struct rcu_head *rcu)
-{
-	kmem_cache_free(canary_comm_cache, container_of(rcu, struct canary_comm, rcu));
-}
-
 /*
  * The end, in process context, by whoever set CANARY_COMM_ENDING. Says goodbye, stops all that
  * could start something, in the order of who starts whom, then frees.
@@ -283,7 +276,7 @@ static void canary_comm_end(struct canary_comm *comm)
 		canary_memory_give(v->charge);
 	canary_vectors_free(&comm->vectors);
 	memzero_explicit(&comm->req, sizeof(comm->req));
-	call_rcu(&comm->rcu, canary_comm_free);
+	kfree_rcu(comm, rcu);
 	module_put(THIS_MODULE);
 }
 
@@ -335,7 +328,7 @@ struct canary_comm *canary_comm_alloc(struct sock *sk)
 	struct canary_net *cn = canary_net(net);
 	struct canary_comm *comm;
 
-	comm = kmem_cache_zalloc(canary_comm_cache, GFP_KERNEL);
+	comm = kzalloc(sizeof(*comm), GFP_KERNEL_ACCOUNT);
 	if (!comm)
 		return NULL;
 	/* The caller's socket holds one, so this cannot fail. */
@@ -363,18 +356,4 @@ struct canary_comm *canary_comm_alloc(struct sock *sk)
 	list_add_tail(&comm->list, &cn->comms);
 	mutex_unlock(&cn->lock);
 	return comm;
-}
-
-/* A cache of its own says when one is left. */
-int __init canary_comm_init(void)
-{
-	canary_comm_cache = KMEM_CACHE(canary_comm, SLAB_HWCACHE_ALIGN | SLAB_ACCOUNT);
-	return canary_comm_cache ? 0 : -ENOMEM;
-}
-
-void canary_comm_exit(void)
-{
-	/* Engines that ended may still wait for their grace period. */
-	rcu_barrier();
-	kmem_cache_destroy(canary_comm_cache);
 }

@@ -24,14 +24,9 @@ static int __init canary_init(void)
 	int err;
 
 	canary_memory_init();
-	err = canary_comm_init();
-	if (err)
-		goto err_memory;
 	canary_wq = alloc_workqueue("canary", 0, 0);
-	if (!canary_wq) {
-		err = -ENOMEM;
-		goto err_comm;
-	}
+	if (!canary_wq)
+		return -ENOMEM;
 	err = canary_net_init();
 	if (err)
 		goto err_wq;
@@ -52,10 +47,6 @@ err_net:
 	canary_net_exit();
 err_wq:
 	destroy_workqueue(canary_wq);
-err_comm:
-	canary_comm_exit();
-err_memory:
-	canary_memory_exit();
 	return err;
 }
 
@@ -67,8 +58,8 @@ static void __exit canary_exit(void)
 	canary_net_exit();
 	/* Waits for the last engine's end, whose last deed was to let the module go. */
 	destroy_workqueue(canary_wq);
-	/* Waits for packets that are still looking at a port that was just closed, too. */
-	canary_comm_exit();
+	/* A packet may still be looking at a port that was just closed. */
+	synchronize_rcu();
 	canary_memory_exit();
 }
 

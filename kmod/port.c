@@ -66,9 +66,14 @@ int canary_port_open(struct canary_comm *comm, __be32 addr, __be16 port, int ifi
 	return 0;
 }
 
-/* Nobody sends through it any more; who receives just now finds no core. */
+/*
+ * Nobody sends through it any more; who receives just now finds no core, in memory that stays
+ * for a grace period. So, unlike udp_tunnel_sock_release(), close() need not wait for one.
+ */
 void canary_port_close(struct canary_comm *comm)
 {
-	udp_tunnel_sock_release(comm->usock);
+	rcu_assign_sk_user_data(comm->usk, NULL);
+	kernel_sock_shutdown(comm->usock, SHUT_RDWR);
+	sock_release(comm->usock);
 	comm->usock = NULL;
 }

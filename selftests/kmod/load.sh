@@ -12,10 +12,10 @@ MODULE=${MODULE:-$TAP_TOP/build/kmod/canary.ko}
 ROUNDS=${1:-4}
 ECONNRESET=104
 # Caches in which a round would leave something, and by how many objects the rest of the system
-# may have made them grow. A round sends thousands of packets.
-declare -A CACHES=([UDP]=0 [ip_dst_cache]=64 [skbuff_head_cache]=512)
+# may have made them grow. A round has thousands of packets, and a thousand sockets.
+declare -A CACHES=([UDP]=0 [ip_dst_cache]=64 [skbuff_head_cache]=64)
 # kB that the kernel's own caches may have grown by
-NOISE=3072
+NOISE=1024
 
 # A tree with just the modules that are needed, for modprobe and autoloading.
 module_tree()
@@ -72,6 +72,12 @@ objects()
 	sed 's/ .*//' "/sys/kernel/slab/$1/objects"
 }
 
+# value HOST NAME: of /proc/net/canary_stats
+value()
+{
+	ns_exec "$1" sed -n "s/^$2 //p" /proc/net/canary_stats
+}
+
 hosts_up()
 {
 	ns_add a b || return 1
@@ -93,6 +99,23 @@ use()
 		"$WORKER" -t 60 -e 2000 -n 20 -f 8 -V 1:3:k -E "$ECONNRESET" $(pair) || return 3
 		"$WORKER" -t 60 -e 2000 -n 20 -f 8 -V 0:3:c -E "$ECONNRESET" $(pair) || return 4
 	}
+}
+
+# Sockets, and packets that are dropped, enough of each to be seen if they stayed.
+waste()
+{
+	local pid
+
+	"$WORKER" -t 60 -S 1000 -l 0 -M 2 "0@$(ns_name a)/10.7.1.1" || return 1
+	"$WORKER" -t 60 -M 2 "0@$(ns_name a)/10.7.1.1" >/dev/null &
+	pid=$!
+	wait_for 10 ns_exec a grep -q joining /proc/net/canary || return 2
+	# shellcheck disable=SC2016 # for that shell
+	ns_exec b bash -c 'for ((i = 0; i < 500; i++)); do
+		printf "%0*d" "$i" 0 >/dev/udp/10.7.1.1/22600; done'
+	kill -KILL "$pid"
+	wait "$pid" 2>/dev/null
+	[ "$(value a drop-short)" -gt 0 ] && [ "$(value a drop-version)" -gt 0 ]
 }
 
 # A namespace that goes while the only rank in it is alive, and one that lingers for long.
@@ -124,18 +147,19 @@ round()
 {
 	local churner rc
 
-	load || return 10
+	load || return 99
 	: >"$TAP_TMP/churn"
 	churn &
 	churner=$!
 	use
 	rc=$?
-	vanish || rc=$((rc + 20))
+	waste || rc=$((rc + 20))
+	vanish || rc=$((rc + 40))
 	rm "$TAP_TMP/churn"
 	wait "$churner"
 	[ "$rc" = 0 ] || return "$rc"
-	wait_for 10 own_nothing || return 30
-	wait_for 10 unload || return 31
+	wait_for 10 own_nothing || return 100
+	wait_for 10 unload || return 101
 }
 
 own_nothing()

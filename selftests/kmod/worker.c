@@ -16,7 +16,8 @@
  *	-t seconds for all	-d ms of CANARY_DEAD_AFTER		-l ms of CANARY_LINGER
  *	-i most ms to think before posting	-E errno that ranks must end with
  *	-V RANK:OPERATION:k|c	that rank is killed, or closes, before it receives the operation
- *	-r			print what was agreed
+ *	-S n	nothing of all that: make, connect and close so many sockets
+ *	-r	print what was agreed
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -67,6 +68,7 @@ static struct {
 	char		victim_how;	/* k(ill), c(lose) */
 	struct in_addr	root;		/* of rank 0 if that is not among ours */
 	bool		stats;
+	unsigned int	sockets;	/* just made, connected and closed, so many times */
 } opt = {
 	.comm = 1, .operations = 4, .elements = 1000, .inflight = 2, .timeout = 60, .seed = 1,
 	.linger = 2000, .victim = -1,
@@ -328,6 +330,45 @@ static void show_stats(int fd)
 	fflush(stdout);
 }
 
+static int new_socket(int family, const struct rank *r)
+{
+	struct sockaddr_canary a = {
+		.scan_family = family, .scan_addr = r->addr.s_addr, .scan_port = htons(r->port),
+	};
+	int fd = socket(family, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		die("socket: %s", strerror(errno));
+	if (bind(fd, (struct sockaddr *)&a, sizeof(a)))
+		die("bind: %s", strerror(errno));
+	configure(fd);
+	return fd;
+}
+
+static int rendezvous(int fd, int family)
+{
+	struct sockaddr_canary a = { .scan_family = family };
+
+	a.scan_addr = opt.root.s_addr ? opt.root.s_addr : ranks[0].addr.s_addr;
+	a.scan_port = htons(opt.root.s_addr ? CANARY_PORT_BASE : ranks[0].port);
+	return connect(fd, (struct sockaddr *)&a, sizeof(a)) ? errno : 0;
+}
+
+static void run_sockets(int family, const struct rank *r)
+{
+	unsigned int i;
+	int fd;
+
+	for (i = 0; i < opt.sockets; i++) {
+		fd = new_socket(family, r);
+		fcntl(fd, F_SETFL, O_NONBLOCK);
+		if (rendezvous(fd, family) != EINPROGRESS)
+			die("connect: %s", strerror(errno));
+		close(fd);
+	}
+	exit(0);
+}
+
 static int family(void)
 {
 	FILE *f = fopen("/sys/module/canary/parameters/family", "r");
@@ -343,25 +384,19 @@ static int family(void)
 
 static void run_rank(const struct rank *r)
 {
-	struct sockaddr_canary a = { .scan_family = family() };
-	int fd, err;
+	int number = family(), fd, err;
 
 	me = r->rank;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	signal(SIGALRM, on_alarm);
 	alarm(opt.timeout);
 	enter(r);
-	fd = socket(a.scan_family, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		die("socket: %s", strerror(errno));
-	a.scan_addr = r->addr.s_addr;
-	a.scan_port = htons(r->port);
-	if (bind(fd, (struct sockaddr *)&a, sizeof(a)))
-		die("bind: %s", strerror(errno));
-	configure(fd);
-	a.scan_addr = opt.root.s_addr ? opt.root.s_addr : ranks[0].addr.s_addr;
-	a.scan_port = htons(opt.root.s_addr ? CANARY_PORT_BASE : ranks[0].port);
-	err = connect(fd, (struct sockaddr *)&a, sizeof(a)) ? errno : run_operations(fd);
+	if (opt.sockets)
+		run_sockets(number, r);
+	fd = new_socket(number, r);
+	err = rendezvous(fd, number);
+	if (!err)
+		err = run_operations(fd);
 	if (opt.stats)
 		show_stats(fd);
 	if (err != opt.error)
@@ -418,7 +453,7 @@ static void parse(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "c:n:e:f:s:m:w:u:p:k:t:d:l:i:E:V:M:R:vr")) != -1) {
+	while ((c = getopt(argc, argv, "c:n:e:f:s:m:w:u:p:k:t:d:l:i:E:V:M:R:S:vr")) != -1) {
 		switch (c) {
 		case 'c': opt.comm = atoi(optarg); break;
 		case 'n': opt.operations = atoi(optarg); break;
@@ -438,6 +473,7 @@ static void parse(int argc, char **argv)
 		case 'V': parse_victim(optarg); break;
 		case 'M': opt.members = atoi(optarg); break;
 		case 'R': opt.root.s_addr = inet_addr(optarg); break;
+		case 'S': opt.sockets = atoi(optarg); break;
 		case 'v': opt.vary = true; break;
 		case 'r': opt.stats = true; break;
 		default: exit(125);
