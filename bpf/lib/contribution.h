@@ -47,8 +47,7 @@ static __always_inline int csw_send_on(csw_xdp *ctx, struct csw_descriptor *d, _
 		csw_drop(ctx, CANARY_DROP_NOROUTE);
 		return CSW_XDP_DROP;
 	}
-	csw_count(ctx, counter, 1);
-	return csw_send(ctx, &p, length, &e);
+	return csw_send(ctx, &p, length, &e, counter);
 }
 
 /* Let the frame carry away the block at the head of the queue, if that is still due. */
@@ -141,9 +140,8 @@ CSW_FUNC int csw_straggle(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot, __
 	}
 	csw_remember(d, child, &p);
 	csw_unlock_slot(ctx, slot);
-	csw_count(ctx, CSW_STRAGGLER, 1);
 	csw_address(csw_config(ctx), &p, length, p.ip->ttl - 1, p.ip->daddr, p.udp->dest);
-	return csw_send(ctx, &p, length, &e);
+	return csw_send(ctx, &p, length, &e, CSW_STRAGGLER);
 }
 
 /* The last one: its frame carries the sum away. Unlocks. */

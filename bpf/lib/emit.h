@@ -77,9 +77,8 @@ static __always_inline int csw_send_meta(csw_xdp *ctx, struct csw_meta *m)
 	return CSW_XDP_PASS;
 }
 
-/* Give the finished frame @p of @length bytes to its next hop. */
-static __always_inline int csw_send(csw_xdp *ctx, const struct csw_packet *p, __u32 length,
-				    const struct csw_egress *e)
+static __always_inline int csw_hand_over(csw_xdp *ctx, const struct csw_packet *p, __u32 length,
+					 const struct csw_egress *e)
 {
 	struct csw_meta m = { .ifindex = e->ifindex, .gateway = e->gateway };
 	int action;
@@ -103,6 +102,17 @@ static __always_inline int csw_send(csw_xdp *ctx, const struct csw_packet *p, __
 	action = csw_redirect(ctx, e->ifindex);
 	if (action == CSW_XDP_DROP)
 		csw_drop(ctx, CANARY_DROP_XMIT);
+	return action;
+}
+
+/* Give the finished frame @p of @length bytes to its next hop, and count it as @counter. */
+static __always_inline int csw_send(csw_xdp *ctx, const struct csw_packet *p, __u32 length,
+				    const struct csw_egress *e, __u32 counter)
+{
+	int action = csw_hand_over(ctx, p, length, e);
+
+	if (action != CSW_XDP_DROP)
+		csw_count(ctx, counter, 1);
 	return action;
 }
 
@@ -131,7 +141,7 @@ CSW_FUNC int csw_forward(csw_xdp *ctx)
 		return csw_to_kernel(ctx);
 	p.ip->ttl--;
 	csw_ip_checksum(p.ip);
-	return csw_send(ctx, &p, length, &e);
+	return csw_hand_over(ctx, &p, length, &e);
 }
 
 #endif /* CANARY_BPF_LIB_EMIT_H */

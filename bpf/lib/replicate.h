@@ -91,8 +91,7 @@ static __always_inline int csw_result_to(csw_xdp *ctx, const struct csw_packet *
 		return CSW_XDP_DROP;
 	}
 	csw_address(csw_config(ctx), p, length, CSW_TTL, addr, port);
-	csw_count(ctx, CSW_REPLICATED, 1);
-	return csw_send(ctx, p, length, &e);
+	return csw_send(ctx, p, length, &e, CSW_REPLICATED);
 }
 
 CSW_FUNC int csw_result(csw_xdp *ctx)

@@ -648,10 +648,13 @@ const struct test_case cases[] = {
 			{ GET(4, .type = CANARY_RESULT, .elements = 360, .members = 8, .block = 7),
 			  .out = { PUT(1, .type = CANARY_RESULT, .elements = 360, .members = 8,
 				       .block = 7, .from = SELF, .to = H1) } },
+			/* and if it is the only one */
+			{ GET(2, CONTRIB(H3, 1, .elements = 360, .block = 9)) },
+			{ GET(4, .type = CANARY_RESULT, .elements = 360, .block = 9) },
 		},
-		.count = { { CSW_NEW, 1 }, { CSW_MERGED, 1 }, { CSW_BYPASS_OPERATOR, 1 },
-			   { CSW_TO_KERNEL, 2 }, { CSW_RESULTS, 1 }, { CSW_REPLICATED, 1 },
-			   { DROPPED(MTU), 1 } },
+		.count = { { CSW_NEW, 2 }, { CSW_MERGED, 1 }, { CSW_BYPASS_OPERATOR, 1 },
+			   { CSW_TO_KERNEL, 2 }, { CSW_RESULTS, 2 }, { CSW_REPLICATED, 1 },
+			   { DROPPED(MTU), 2 } },
 	}, {
 		.name = "equal-cost next hops: blocks spread, a block always goes the same way",
 		.step = {
