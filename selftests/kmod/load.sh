@@ -101,12 +101,12 @@ use()
 	}
 }
 
-# Sockets, and packets that are dropped, enough of each to be seen if they stayed.
+# Sockets, and routes, packets that are dropped, enough of each to be seen if they stayed.
 waste()
 {
 	local pid
 
-	"$WORKER" -t 60 -S 1000 -l 0 -M 2 "0@$(ns_name a)/10.7.1.1" || return 1
+	"$WORKER" -t 60 -S 1000 -l 0 -M 2 -R 10.7.1.2 "1@$(ns_name a)/10.7.1.1" || return 1
 	"$WORKER" -t 60 -M 2 "0@$(ns_name a)/10.7.1.1" >/dev/null &
 	pid=$!
 	wait_for 10 ns_exec a grep -q joining /proc/net/canary || return 2

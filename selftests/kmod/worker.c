@@ -354,12 +354,15 @@ static int rendezvous(int fd, int family)
 	return connect(fd, (struct sockaddr *)&a, sizeof(a)) ? errno : 0;
 }
 
+/* Routes that are remembered expire each time, so that each socket has one of its own. */
 static void run_sockets(int family, const struct rank *r)
 {
+	int fd, flush = open("/proc/sys/net/ipv4/route/flush", O_WRONLY | O_CLOEXEC);
 	unsigned int i;
-	int fd;
 
 	for (i = 0; i < opt.sockets; i++) {
+		if (write(flush, "0\n", 2) != 2)
+			die("route/flush: %s", strerror(errno));
 		fd = new_socket(family, r);
 		fcntl(fd, F_SETFL, O_NONBLOCK);
 		if (rendezvous(fd, family) != EINPROGRESS)
