@@ -26,6 +26,7 @@ $(B)/kmod/canary.ko: $(KMOD_SRC) $(B)/guest/config.mk
 .PHONY: module
 ifeq ($(HOST),1)
 module: ## the module for the guest's kernel; HOST=1: for the running one, in build/kmod-host
+	@[ -d /lib/modules/$$(uname -r)/build ] || { echo "no headers of the running kernel $$(uname -r)" >&2; exit 1; }
 	$(call kmod_build,$(B)/kmod-host,/lib/modules/$$(uname -r)/build)
 else
 module: $(B)/kmod/canary.ko

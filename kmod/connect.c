@@ -86,9 +86,12 @@ static int canary_connect_start(struct sock *sk, const struct sockaddr_canary *t
 			return -EADDRNOTAVAIL;
 		addr = to->scan_addr;
 	}
+	/* Under the lock: /proc shows it. */
+	spin_lock_bh(&comm->lock);
 	comm->addr = addr;
 	comm->root = to->scan_addr;
 	comm->root_port = root_port;
+	spin_unlock_bh(&comm->lock);
 	WRITE_ONCE(comm->usk->sk_mark, READ_ONCE(sk->sk_mark));
 	WRITE_ONCE(comm->usk->sk_priority, READ_ONCE(sk->sk_priority));
 	canary_connect_config(comm, mtu, &cfg);

@@ -57,10 +57,11 @@ int canary_port_open(struct canary_comm *comm, __be32 addr, __be16 port, int ifi
 		return err;
 	comm->usk = comm->usock->sk;
 	comm->bound = addr;
+	/* Under the lock: /proc shows it. */
+	spin_lock_bh(&comm->lock);
 	comm->addr = addr;
 	comm->port = htons(number);
-	/* Packets are built with softirqs off. */
-	comm->usk->sk_allocation = GFP_ATOMIC;
+	spin_unlock_bh(&comm->lock);
 	add_wait_queue(sk_sleep(comm->usk), &comm->space);
 	setup_udp_tunnel_sock(comm->net, comm->usock, &cfg);
 	return 0;

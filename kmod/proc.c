@@ -44,6 +44,7 @@ static int canary_proc_show(struct seq_file *seq, void *v)
 {
 	struct canary_comm *comm;
 	struct cnr_info info = { };
+	struct canary_peer own, root;
 	unsigned long ino = 0;
 	const char *state;
 	size_t memory;
@@ -60,14 +61,18 @@ static int canary_proc_show(struct seq_file *seq, void *v)
 	if (comm->core)
 		cnr_info(comm->core, &info);
 	state = canary_proc_state(comm);
+	own.addr = comm->addr;
+	own.port = comm->port;
+	root.addr = comm->root;
+	root.port = comm->root_port;
 	memory = comm->charged + comm->core_size;
 	if (comm->sk)
 		ino = sock_i_ino(comm->sk);
 	spin_unlock_bh(&comm->lock);
 	seq_printf(seq, "%u %u %u %s %u %u %u %u %llu %zu %lu %pI4:%u %pI4:%u\n", info.comm,
 		   info.rank, info.members, state, info.epoch, info.window, info.una, info.next,
-		   div_u64(info.srtt, NSEC_PER_USEC), memory, ino, &comm->addr, ntohs(comm->port),
-		   &comm->root, ntohs(comm->root_port));
+		   div_u64(info.srtt, NSEC_PER_USEC), memory, ino, &own.addr, ntohs(own.port),
+		   &root.addr, ntohs(root.port));
 	return 0;
 }
 

@@ -12,7 +12,7 @@
 #include "canary.h"
 #include "trace.h"
 
-/* A UDP payload above that would not fit its length field. */
+/* What goes before the Canary header */
 #define CANARY_SEND_HEADERS	(sizeof(struct iphdr) + sizeof(struct udphdr))
 
 static struct rtable *canary_send_lookup(struct canary_comm *comm, __be32 addr, __be16 port)
