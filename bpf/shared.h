@@ -28,7 +28,7 @@ enum csw_mode {
 struct csw_config {
 	__be32	addr;		/* the switch's own address */
 	__be16	port;		/* CANARY_PORT_BASE */
-	__u16	reserved;
+	__u16	restore;	/* honour restorations */
 	__u32	slot_mask;	/* descriptors - 1; their number is a power of two */
 	__u32	queue_mask;	/* queue entries - 1; a power of two, at least 2 x descriptors */
 	__u16	children_max;	/* 1 .. CSW_CHILDREN_MAX */

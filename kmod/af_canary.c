@@ -295,6 +295,9 @@ static struct net_proto_family canary_family_ops = {
 
 int canary_family_register(void)
 {
+	/* sock_register() looks at the upper bound only. */
+	if (canary_family <= AF_UNSPEC || canary_family >= NPROTO)
+		return -EINVAL;
 	canary_family_ops.family = canary_family;
 	return sock_register(&canary_family_ops);
 }

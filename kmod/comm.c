@@ -313,10 +313,17 @@ void canary_comm_close(struct canary_comm *comm)
 		cnr_close(comm->core, ktime_get_ns(), !comm->linger);
 		end = cnr_state(comm->core) == CNR_CLOSED;
 	}
-	if (end)
-		set_bit(CANARY_COMM_ENDING, &comm->flags);
+	/* Ours until it is pumped: nobody else may end it under us. */
+	set_bit(CANARY_COMM_ENDING, &comm->flags);
 	canary_comm_pump(comm);
 	canary_vectors_free(&freed);
+	if (!end) {
+		spin_lock_bh(&comm->lock);
+		end = comm->state == CNR_CLOSED || comm->state == CNR_FAILED;
+		if (!end)
+			clear_bit(CANARY_COMM_ENDING, &comm->flags);
+		spin_unlock_bh(&comm->lock);
+	}
 	if (end)
 		canary_comm_end(comm);
 }

@@ -159,12 +159,12 @@ static int canary_get_ranks(struct canary_comm *comm, char __user *val, int __us
 	u16 *ranks;
 	int err;
 
-	ranks = kvmalloc_array(max ?: 1, sizeof(*ranks), GFP_KERNEL_ACCOUNT);
+	ranks = kvcalloc(max ?: 1, sizeof(*ranks), GFP_KERNEL_ACCOUNT);
 	if (!ranks)
 		return -ENOBUFS;
 	spin_lock_bh(&comm->lock);
 	if (comm->core)
-		n = min(cnr_missing(comm->core, ranks, max), max);
+		n = cnr_missing(comm->core, ranks, max);
 	spin_unlock_bh(&comm->lock);
 	err = canary_get_reply(ranks, n * sizeof(*ranks), val, len, room);
 	kvfree(ranks);

@@ -55,6 +55,9 @@ CSW_FUNC int csw_restoration(csw_xdp *ctx)
 		return CSW_XDP_PASS;
 	children = cnr_be16(p.h->children);
 	csw_count(ctx, CSW_RX_RESTORATION, 1);
+	/* Nobody vouches for the list: without bounds it would make us a reflector. */
+	if (!csw_config(ctx)->restore)
+		return csw_refuse(ctx, CANARY_DROP_STATE);
 	r = csw_restoration_of(ctx, p.h);
 	if (!r || children > CSW_RESTORE_MAX || !csw_lock(&r->lock))
 		return csw_refuse(ctx, CANARY_DROP_FULL);
@@ -74,7 +77,8 @@ CSW_FUNC int csw_restoration(csw_xdp *ctx)
 
 static __always_inline bool csw_expects(const struct csw_descriptor *d, const struct canary_hdr *h)
 {
-	return csw_is_block(d, h) && d->opsig == h->opsig && d->attempt == h->attempt;
+	return csw_is_block(d, h) && d->opsig == h->opsig && d->attempt == h->attempt &&
+	       d->elements == cnr_be16(h->elements);
 }
 
 /* The frame goes to the only child. */

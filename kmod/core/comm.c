@@ -139,21 +139,25 @@ u32 cnr_missing(const struct cnr_comm *c, u16 *ranks, u32 max)
 
 	if (c->state == CNR_JOINING && c->cfg.rank && !c->heard) {
 		/* nothing was heard of rank 0 */
-		if (max)
+		if (ranks && max)
 			ranks[0] = 0;
-		return 1;
+		return ranks ? min_t(u32, 1, max) : 1;
 	}
 	if (c->state == CNR_FAILED || c->cfg.rank) {
+		if (!ranks)
+			return c->state == CNR_FAILED ? c->faults : c->missing;
 		for (i = 0; i < c->faults_known && i < max; i++)
 			ranks[i] = c->fault[i];
-		return c->state == CNR_FAILED ? c->faults : c->missing;
+		return i;
 	}
 	if (c->state != CNR_JOINING)
 		return 0;
 	for (i = 1; i < c->cfg.members; i++) {
 		if (c->member[i].flags & (c->table ? CNR_M_READY : CNR_M_KNOWN))
 			continue;
-		if (n < max)
+		if (ranks && n == max)
+			break;
+		if (ranks)
 			ranks[n] = i;
 		n++;
 	}

@@ -252,8 +252,8 @@ enum cnr_state cnr_state(const struct cnr_comm *c);
 
 /**
  * cnr_missing() - ranks missing (JOINING) or at fault (FAILED)
- * @ranks:	receives up to @max of them
- * Return: how many there are in all (as far as this member knows).
+ * @ranks:	receives up to @max of them, as far as this member knows them by name; or NULL
+ * Return: how many were written; without @ranks, how many there are in all.
  */
 u32 cnr_missing(const struct cnr_comm *c, u16 *ranks, u32 max);
 

@@ -306,7 +306,7 @@ static void cnr_welcome_waiting(struct cnr_comm *c, const struct canary_welcome 
 	const __be16 *list = (const __be16 *)(w + 1);
 	u32 i;
 
-	c->missing = be32_to_cpu(w->first);
+	c->missing = min_t(u32, be32_to_cpu(w->first), c->cfg.members - 1);
 	c->faults_known = min_t(u32, n, CNR_FAULTS);
 	for (i = 0; i < c->faults_known; i++)
 		c->fault[i] = be16_to_cpu(list[i]);

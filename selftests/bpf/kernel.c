@@ -239,6 +239,7 @@ static void reset(const struct setting *s)
 	skel->bss->test_now = 1000 * MSEC;
 	c->slot_mask = s->slots - 1;
 	c->queue_mask = s->queue - 1;
+	c->restore = 1;
 	c->children_max = s->children;
 	c->root_patience = s->patience;
 	c->timeout_ns = s->timeout;

@@ -98,6 +98,7 @@ static void reset(const struct setting *s)
 	sw.config.port = people[SELF].udp;
 	sw.config.slot_mask = s->slots - 1;
 	sw.config.queue_mask = s->queue - 1;
+	sw.config.restore = 1;
 	sw.config.children_max = s->children;
 	sw.config.root_patience = s->patience;
 	sw.config.timeout_ns = s->timeout;

@@ -169,7 +169,8 @@ int canary_connect(struct canary *comm, int timeout_ms);
  * Before the rendezvous is complete, a rank other than 0 only knows what rank 0 tells it; if rank
  * 0 does not answer, that is the one missing.
  *
- * Return: how many there are in all, 0 if none is known.
+ * Return: how many were written (ranks beyond 64 may not be known by name); with @max 0, how many
+ * there are in all. 0 if none is known.
  */
 unsigned int canary_missing(struct canary *comm, uint16_t *ranks, unsigned int max);
 

@@ -554,7 +554,7 @@ static unsigned int user_missing(void *engine, u16 *ranks, unsigned int max)
 	unsigned int n;
 
 	pthread_mutex_lock(&u->lock);
-	n = cnr_missing(u->core, ranks, max);
+	n = cnr_missing(u->core, max ? ranks : NULL, max);
 	pthread_mutex_unlock(&u->lock);
 	return n;
 }
