@@ -85,7 +85,8 @@ mkdir -p "$(dirname "$OUT")"
 rm -f "$DIR"/again.*
 cat "$DIR"/* | jq -s . >"$OUT"
 jq -r '["name", "value", "unit", "baseline", "ratio"],
-	(.[] | [.name, .value, .unit, .baseline // "-", .ratio // "-"]) | @tsv' "$OUT" | column -t -s "$(printf '\t')"
+	(.[] | [.name, .value, .unit, .baseline // "-", .ratio // "-"]) | @tsv' "$OUT" |
+	column -t -s "$(printf '\t')"
 echo "# $(jq length "$OUT") figures in $OUT"
 if [ ${#FAILED[@]} -gt 0 ]; then
 	printf '# not measured: %s\n' "${FAILED[@]}"

@@ -6,7 +6,8 @@
  *
  *	tcp_exchange NETNS-A ADDRESS-A NETNS-B ADDRESS-B BYTES ROUNDS
  *
- * Prints the ns that a round took, the first one not counted.
+ * Prints the ns that a round took, the median, without the first ones, in which TCP finds its
+ * windows. Buffers are left to the kernel: with fixed ones it takes longer.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -24,6 +25,7 @@
 #include <unistd.h>
 
 #define PORT	22599
+#define WARM_UP	5
 
 static void die(const char *what)
 {
@@ -73,23 +75,41 @@ static void exchange(int fd, const char *out, char *in, size_t bytes)
 	}
 }
 
+static int64_t now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+}
+
+static int compare(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Return: the ns of a round, the median */
 static int64_t run(int fd, size_t bytes, int rounds)
 {
+	int64_t *took = calloc(rounds, sizeof(*took)), start;
 	char *out = calloc(1, bytes), *in = calloc(1, bytes);
-	struct timespec start, end;
 	int one = 1, i;
 
-	if (!out || !in)
+	if (!out || !in || !took)
 		die("memory");
 	memset(in, 1, bytes);
 	memset(out, 1, bytes);
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-	exchange(fd, out, in, bytes);
-	clock_gettime(CLOCK_MONOTONIC, &start);
-	for (i = 0; i < rounds; i++)
+	for (i = -WARM_UP; i < rounds; i++) {
+		start = now();
 		exchange(fd, out, in, bytes);
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	return ((end.tv_sec - start.tv_sec) * 1000000000LL + end.tv_nsec - start.tv_nsec) / rounds;
+		if (i >= 0)
+			took[i] = now() - start;
+	}
+	qsort(took, rounds, sizeof(*took), compare);
+	return took[rounds / 2];
 }
 
 int main(int argc, char **argv)
