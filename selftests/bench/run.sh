@@ -86,7 +86,7 @@ rm -f "$DIR"/again.*
 cat "$DIR"/* | jq -s . >"$OUT"
 jq -r '["name", "value", "unit", "baseline", "ratio"],
 	(.[] | [.name, .value, .unit, .baseline // "-", .ratio // "-"]) | @tsv' "$OUT" |
-	column -t -s "$(printf '\t')"
+	awk -F '\t' '{ printf "%-30s %10s %-10s %10s %8s\n", $1, $2, $3, $4, $5 }'
 echo "# $(jq length "$OUT") figures in $OUT"
 if [ ${#FAILED[@]} -gt 0 ]; then
 	printf '# not measured: %s\n' "${FAILED[@]}"
