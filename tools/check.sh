@@ -61,7 +61,8 @@ check_patch()
 
 check_sparse()
 {
-	make module-sparse >"$OUT/sparse" 2>&1
+	# -s of the caller would keep the CHECK lines from being counted.
+	MAKEFLAGS='' make module-sparse >"$OUT/sparse" 2>&1
 	local status=$? count
 	count=$(grep -c '^  CHECK ' "$OUT/sparse")
 	grep -E '(warning|error):' "$OUT/sparse" >"$OUT/sparse.found" && status=1
