@@ -81,6 +81,7 @@ class CanaryNet(Mininet):
         setLogLevel("warning")
         if os.geteuid():
             raise PermissionError("a testbed needs root")
+        system.check_node_starter()
         # Mininet would set sysctls of the machine here
         Mininet.inited = True
         super().__init__(topo=topo, switch=XdpSwitch, host=CanaryHost, link=Link,

@@ -48,6 +48,18 @@ def own_namespace(pid):
     return not os.path.samefile(f"/proc/{pid}/ns/net", "/proc/self/ns/net")
 
 
+def check_node_starter():
+    """Mininet waits for ever for a node's shell that mnexec could not start."""
+    try:
+        done = subprocess.run(["mnexec", "-n", "true"], capture_output=True, text=True,
+                              timeout=30, check=False)
+    except FileNotFoundError:
+        raise RuntimeError("mnexec is missing (package mininet)") from None
+    if done.returncode:
+        raise RuntimeError("mnexec cannot make a network namespace (in a chroot, its root has to be "
+                           f"a mount point): {(done.stdout + done.stderr).strip()}")
+
+
 @contextlib.contextmanager
 def namespace(pid):
     """This thread, and what it starts, in the network namespace of PID."""
