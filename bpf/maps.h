@@ -34,6 +34,23 @@ struct {
 	__type(value, struct csw_restoration);
 } restorations SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, CSW_FANINS);
+	__type(key, __u32);
+	__type(value, struct csw_fanin);
+} fanins SEC(".maps");
+
+/* Leaders to which the daemon was told how many members' contributions come by here */
+struct {
+	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, CSW_TOLD_MAX);
+	__type(key, struct csw_route_key);
+	__type(value, __u32);
+} told SEC(".maps");
+
 /* Key: enum csw_counter, then CSW_COUNTER_COUNT + enum canary_drop */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -108,6 +125,20 @@ static __always_inline struct csw_queue_entry *csw_queue_at(const void *ctx, __u
 static __always_inline struct csw_restoration *csw_restoration_at(const void *ctx, __u32 index)
 {
 	return bpf_map_lookup_elem(&restorations, &index);
+}
+
+static __always_inline struct csw_fanin *csw_fanin_at(const void *ctx, __u32 index)
+{
+	return bpf_map_lookup_elem(&fanins, &index);
+}
+
+/* What the daemon was told of the fan-in to this leader; 0: nothing */
+static __always_inline __u32 csw_told(const void *ctx, __be32 leader)
+{
+	struct csw_route_key key = { .prefixlen = 32, .addr = leader };
+	__u32 *expect = bpf_map_lookup_elem(&told, &key);
+
+	return expect ? *expect : 0;
 }
 
 static __always_inline struct csw_copies *csw_copies(const void *ctx)

@@ -18,10 +18,19 @@
 #define CSW_OWN_MACS		64	/* remembered addresses of ports; a power of two */
 #define CSW_RESTORE_MAX		64	/* children of one restoration; longer ones are dropped */
 #define CSW_RESTORE_SLOTS	256	/* restorations held at a time; a power of two */
+#define CSW_FANINS		4096U	/* flows whose fan-in is remembered; a power of two */
+#define CSW_FANIN_WAYS		2	/* places where a flow's may be */
+#define CSW_FANIN_LOWER		3	/* blocks in a row that lower what is expected */
+#define CSW_TOLD_MAX		256	/* prefixes of leaders whose fan-in was told */
 
 enum csw_mode {
 	CSW_FAST	= 0,	/* XDP redirect: bypasses the egress qdisc */
 	CSW_SHAPED	= 1,	/* metadata, XDP_PASS -> clsact -> redirect: through the qdisc */
+};
+
+enum csw_fan_in_mode {
+	CSW_FAN_IN_OFF		= 0,	/* a block is only complete with all members */
+	CSW_FAN_IN_LEARN	= 1,	/* or with all that come here, as learned from results */
 };
 
 /* One per switch; in a global variable (mmapped), the daemon may change it at any time. */
@@ -35,6 +44,9 @@ struct csw_config {
 	__u16	root_patience;	/* further timeouts that the root switch of a block waits */
 	__u64	timeout_ns;	/* from first contribution to sending on */
 	__u64	lifetime_ns;	/* soft state older than this may be evicted */
+	__u16	fan_in;		/* enum csw_fan_in_mode */
+	__u16	told;		/* entries in the map "told" */
+	__u32	reserved;
 };
 
 /* Child of a descriptor: where a result has to go. */
@@ -82,6 +94,9 @@ struct csw_descriptor {
 	__u16	count;
 	__u16	elements;
 	__u16	children;
+	__u16	expect;		/* with so many it is sent on: all that come here */
+	__u16	late;		/* members in stragglers */
+	__u32	reserved;
 	__be32	leader_addr;
 	__be16	leader_port;
 	__be16	rank;		/* of the only contribution while count is 1 */
@@ -113,6 +128,28 @@ struct csw_restoration {
 	__u16	children;	/* 0: free */
 	__u32	reserved;
 	struct canary_peer child[CSW_RESTORE_MAX];
+};
+
+/*
+ * struct csw_fanin - how many members' contributions come by here for the blocks of one leader
+ * Map "fanins" (ARRAY): soft state, the flow that was not served for the longest time makes room.
+ * Learned when a result comes: by then all that goes through this switch has, stragglers too.
+ * More than expected is believed at once (waiting is safe), fewer after CSW_FANIN_LOWER blocks in a
+ * row that agree. Lock: a try-lock of its own; who fails to get it learns nothing. Readers take
+ * none: a wrong number costs stragglers or a timeout.
+ */
+struct csw_fanin {
+	__u32	lock;
+	__be32	comm;
+	__be32	epoch;
+	__be32	leader_addr;
+	__be16	leader_port;
+	__u16	expect;		/* 0: free */
+	__u16	lower;		/* what came instead, lately, ... */
+	__u16	lower_blocks;	/* ... with so many blocks in a row */
+	__u32	blocks;		/* learned from */
+	__u32	reserved;
+	__u64	used;		/* ns, CLOCK_MONOTONIC */
 };
 
 /* Where canary_tc puts the children of a result together; one per processor */
@@ -245,7 +282,9 @@ struct csw_meta {
 	X(TO_KERNEL,		"to-kernel",		"left to the kernel's router")	\
 	X(TX_BYTES,		"tx-bytes",		"bytes of contributions, results") \
 	X(RX_BYTES,		"rx-bytes",		"bytes of contributions, results") \
-	X(PASSED,		"passed",		"complete on arrival: nothing to add")
+	X(PASSED,		"passed",		"complete on arrival: nothing to add") \
+	X(SENT_EXPECTED,	"sent-expected",	"sent on: all has come that comes here") \
+	X(LEARNED,		"learned",		"fan-ins learned or corrected")
 
 enum csw_counter {
 #define X(name, text, help) CSW_##name,

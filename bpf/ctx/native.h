@@ -56,6 +56,7 @@ struct csw_frame;
  * struct csw_native - one switch
  * @descriptor, @queue: as many as @config says
  * @route, @neigh, @port: the tables; NULL for a miss
+ * @told: fan-in of a leader, 0 for a miss; only asked if config.told is set
  * @kernel_neigh: fills in the link-layer addresses as the kernel would; false if it can't
  * @transmit: the frame leaves through a port
  */
@@ -65,6 +66,7 @@ struct csw_native {
 	struct csw_descriptor *descriptor;
 	struct csw_queue_entry *queue;
 	struct csw_restoration restoration[CSW_RESTORE_SLOTS];
+	struct csw_fanin fanin[CSW_FANINS];
 	struct csw_copies copies;
 	__u64 counter[CSW_COUNTER_COUNT + CANARY_DROPS];
 	__u64 own_macs[CSW_OWN_MACS];
@@ -73,6 +75,7 @@ struct csw_native {
 	const struct csw_route *(*route)(struct csw_native *s, __be32 addr);
 	const struct csw_neigh *(*neigh)(struct csw_native *s, __u32 ifindex, __be32 addr);
 	const struct csw_port *(*port)(struct csw_native *s, __u32 ifindex);
+	__u32 (*told)(struct csw_native *s, __be32 leader);
 	bool (*kernel_neigh)(struct csw_frame *f, __u32 ifindex, __be32 gateway);
 	void (*transmit)(struct csw_frame *f, __u32 ifindex);
 };
@@ -209,6 +212,16 @@ static __always_inline struct csw_queue_entry *csw_queue_at(const void *ctx, __u
 static __always_inline struct csw_restoration *csw_restoration_at(const void *ctx, __u32 index)
 {
 	return index < CSW_RESTORE_SLOTS ? &csw_owner(ctx)->restoration[index] : NULL;
+}
+
+static __always_inline struct csw_fanin *csw_fanin_at(const void *ctx, __u32 index)
+{
+	return index < CSW_FANINS ? &csw_owner(ctx)->fanin[index] : NULL;
+}
+
+static __always_inline __u32 csw_told(const void *ctx, __be32 leader)
+{
+	return csw_owner(ctx)->told(csw_owner(ctx), leader);
 }
 
 static __always_inline struct csw_copies *csw_copies(const void *ctx)

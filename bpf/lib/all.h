@@ -11,6 +11,7 @@
 #include "data.h"
 #include "descriptor.h"
 #include "queue.h"
+#include "fanin.h"
 #include "nexthop.h"
 #include "emit.h"
 #include "contribution.h"

@@ -78,6 +78,19 @@ static __always_inline int csw_refuse(csw_xdp *ctx, enum canary_drop reason)
 }
 
 /*
+ * Own address as source, so that the result comes back this way, and on. The time to live is not
+ * renewed: nothing else would end a loop of switches.
+ */
+static __always_inline int csw_relay(csw_xdp *ctx, const struct csw_packet *p,
+				     const struct csw_egress *e, __u32 counter)
+{
+	__u32 length = cnr_be16(p->ip->tot_len) + CSW_OFF_IP;
+
+	csw_address(csw_config(ctx), p, length, p->ip->ttl - 1, p->ip->daddr, p->udp->dest);
+	return csw_send(ctx, p, length, e, counter);
+}
+
+/*
  * Take the slot for the contribution. Unlocks. What could not be sent on (no route, too large for
  * the next hop) is not taken: the kernel can answer its sender.
  */
@@ -104,6 +117,16 @@ CSW_FUNC int csw_begin(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot)
 	if (used)
 		csw_count(ctx, csw_is_block(d, p.h) ? CSW_RESTARTED : CSW_EVICTED, 1);
 	d->generation++;
+	d->expect = csw_expect(ctx, &p);
+	if (cnr_be16(p.h->count) >= d->expect) {
+		/* Nobody else comes here. What passes is remembered, in case that changes. */
+		csw_take(d, &p, now, now);
+		d->state = CSW_SENT;
+		csw_unlock_slot(ctx, slot);
+		csw_count(ctx, CSW_NEW, 1);
+		e.neigh = csw_neigh(ctx, e.ifindex, e.gateway);
+		return csw_relay(ctx, &p, &e, CSW_SENT_EXPECTED);
+	}
 	d->state = CSW_COLLECTING;
 	if (!csw_enqueue(ctx, slot, d->generation, deadline)) {
 		csw_free(d);
@@ -119,29 +142,24 @@ CSW_FUNC int csw_begin(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot)
 	return csw_consume(ctx, now);
 }
 
-/*
- * Own address as source, so that the result comes back this way, and on. Unlocks. The time to
- * live is not renewed: nothing else would end a loop of switches.
- */
+/* It comes too late to be added, but its result comes this way. Unlocks. */
 CSW_FUNC int csw_straggle(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot, __u32 child)
 {
 	struct csw_packet p;
 	struct csw_egress e;
 	struct csw_flow f;
-	__u32 length;
 
 	if (!d || csw_packet_at(ctx, &p))
 		return CSW_XDP_PASS;
-	length = cnr_be16(p.ip->tot_len) + CSW_OFF_IP;
 	csw_flow_of(&f, p.ip->daddr, p.h);
 	if (!csw_reach(ctx, &f, &e)) {
 		csw_unlock_slot(ctx, slot);
 		return csw_to_kernel(ctx);
 	}
 	csw_remember(d, child, &p);
+	d->late += cnr_be16(p.h->count);
 	csw_unlock_slot(ctx, slot);
-	csw_address(csw_config(ctx), &p, length, p.ip->ttl - 1, p.ip->daddr, p.udp->dest);
-	return csw_send(ctx, &p, length, &e, CSW_STRAGGLER);
+	return csw_relay(ctx, &p, &e, CSW_STRAGGLER);
 }
 
 /* The last one: its frame carries the sum away. Unlocks. */
@@ -153,7 +171,8 @@ CSW_FUNC int csw_complete(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot)
 		return CSW_XDP_PASS;
 	if (csw_resize(ctx, csw_frame_length(d->elements)) == 0) {
 		csw_data_add_out(ctx, d);
-		return csw_send_on(ctx, d, lock, CSW_SENT_COMPLETE);
+		return csw_send_on(ctx, d, lock, d->count == d->members - 1U ? CSW_SENT_COMPLETE :
+				   CSW_SENT_EXPECTED);
 	}
 	/* No frame to send it in: it stays on the queue. */
 	csw_data_add_in(ctx, d);

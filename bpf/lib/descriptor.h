@@ -128,6 +128,7 @@ static __always_inline void csw_take(struct csw_descriptor *d, const struct csw_
 	d->members = cnr_be16(h->members);
 	d->count = cnr_be16(h->count);
 	d->elements = cnr_be16(h->elements);
+	d->late = 0;
 	d->leader_addr = p->ip->daddr;
 	d->leader_port = p->udp->dest;
 	d->rank = h->rank;
@@ -219,7 +220,7 @@ enum csw_meeting {
 	CSW_MEET_NEW,		/* the first, or a newer attempt: take the slot */
 	CSW_MEET_STRAGGLER,	/* sent on already: forward */
 	CSW_MEET_ADD,		/* add it */
-	CSW_MEET_COMPLETE,	/* add it and send on */
+	CSW_MEET_COMPLETE,	/* add it and send on: that is all */
 };
 
 static __always_inline enum csw_meeting csw_meet(const struct csw_config *c,
@@ -247,7 +248,7 @@ static __always_inline enum csw_meeting csw_meet(const struct csw_config *c,
 	count = d->count + cnr_be16(p->h->count);
 	if (count > d->members - 1U)
 		return CSW_MEET_OVERCOUNT;
-	return count == d->members - 1U ? CSW_MEET_COMPLETE : CSW_MEET_ADD;
+	return count >= d->expect ? CSW_MEET_COMPLETE : CSW_MEET_ADD;
 }
 
 #endif /* CANARY_BPF_LIB_DESCRIPTOR_H */

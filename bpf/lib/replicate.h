@@ -122,6 +122,7 @@ CSW_FUNC int csw_result(csw_xdp *ctx)
 		return csw_refuse(ctx, CANARY_DROP_DESCRIPTOR);
 	csw_find(ctx, c, bucket, p.h, &f);
 	if (f.d && f.is_block && csw_expects(f.d, p.h)) {
+		csw_learn(ctx, f.d);
 		if (f.d->children == 1 && !m.restoration) {
 			addr = f.d->child[0].addr;
 			port = f.d->child[0].port;

@@ -10,8 +10,8 @@
 #define OUT_MAX		40
 
 struct setting {
-	bool shaped;
-	uint32_t slots, queue, children, patience;
+	bool shaped, learn;
+	uint32_t slots, queue, children, patience, told;
 	uint64_t timeout, lifetime;
 };
 

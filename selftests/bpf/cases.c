@@ -4,17 +4,6 @@
  */
 #include "cases.h"
 
-#define ARRAY(a)	((int)(sizeof(a) / sizeof((a)[0])))
-
-/* At port @p arrives what the rest says ... */
-#define GET(p, ...)	.what = IN, .port = (p), .m = { __VA_ARGS__ }
-/* ... and out of port @p goes what the rest says. */
-#define PUT(p, ...)	{ .port = (p), .m = { __VA_ARGS__ }, .is = true }
-#define LATER(t)	.us = (t)
-
-#define CONTRIB(who, n, ...)	.from = who, .ranks = R(n), ##__VA_ARGS__
-#define ALL3	(R(1) | R(2) | R(3))
-
 /* The same bucket for 16 slots: each 4 blocks further */
 #define SAME(n)		.block = 5 + 4 * (n)
 

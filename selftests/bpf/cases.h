@@ -8,7 +8,7 @@
 
 #include "world.h"
 
-#define STEPS_MAX	24
+#define STEPS_MAX	32
 #define OUTS_MAX	8
 #define COUNTS_MAX	10
 
@@ -43,19 +43,32 @@ struct count {
  * struct test_case
  * @slots, @children, @timeout_us, @lifetime_us: 16, 8, 1000, 5000000 unless given
  * @patience: of the root switch; none unless given
+ * @learn: the fan-in, @told: that of LEADER
  * @counts: all that is counted, but packets and bytes in and out, which the runner knows
  */
 struct test_case {
 	const char *name;
-	uint32_t slots, queue, children, patience, timeout_us, lifetime_us;
+	uint32_t slots, queue, children, patience, timeout_us, lifetime_us, told;
+	bool learn;
 	struct step step[STEPS_MAX];
 	struct count count[COUNTS_MAX];
 };
 
 #define DROPPED(reason)	(CSW_COUNTER_COUNT + CANARY_DROP_##reason)
 
-extern const struct test_case cases[];
-extern const int cases_n;
+#define ARRAY(a)	((int)(sizeof(a) / sizeof((a)[0])))
+
+/* At port @p arrives what the rest says ... */
+#define GET(p, ...)	.what = IN, .port = (p), .m = { __VA_ARGS__ }
+/* ... and out of port @p goes what the rest says. */
+#define PUT(p, ...)	{ .port = (p), .m = { __VA_ARGS__ }, .is = true }
+#define LATER(t)	.us = (t)
+
+#define CONTRIB(who, n, ...)	.from = who, .ranks = R(n), ##__VA_ARGS__
+#define ALL3	(R(1) | R(2) | R(3))
+
+extern const struct test_case cases[], fan_in_cases[];
+extern const int cases_n, fan_in_cases_n;
 
 /* Frames that no switch may touch: forwarded as they are, and counted */
 struct bad_frame {

@@ -228,6 +228,22 @@ static void zero_restorations(void)
 		bpf_map_update_elem(bpf_map__fd(skel->maps.restorations), &i, &zero, 0);
 }
 
+static void zero_fan_ins(void)
+{
+	static const struct csw_fanin zero;
+	uint32_t i;
+
+	for (i = 0; i < CSW_FANINS; i++)
+		bpf_map_update_elem(bpf_map__fd(skel->maps.fanins), &i, &zero, 0);
+}
+
+static void set_told(uint32_t expect)
+{
+	struct csw_route_key key = { .prefixlen = 32, .addr = people[LEADER].addr };
+
+	bpf_map_update_elem(bpf_map__fd(skel->maps.told), &key, &expect, 0);
+}
+
 static void reset(const struct setting *s)
 {
 	struct csw_config *c = &skel->bss->config;
@@ -236,12 +252,16 @@ static void reset(const struct setting *s)
 	memset(&skel->bss->queue_ctl, 0, sizeof(skel->bss->queue_ctl));
 	zero_counters();
 	zero_restorations();
+	zero_fan_ins();
 	skel->bss->test_now = 1000 * MSEC;
 	c->slot_mask = s->slots - 1;
 	c->queue_mask = s->queue - 1;
 	c->restore = 1;
 	c->children_max = s->children;
 	c->root_patience = s->patience;
+	c->fan_in = s->learn;
+	c->told = !!s->told;
+	set_told(s->told);
 	c->timeout_ns = s->timeout;
 	c->lifetime_ns = s->lifetime;
 	if (kernel_fill_maps(skel, ifindex, s->shaped)) {

@@ -11,6 +11,7 @@
 static struct csw_native sw;
 static struct csw_port port_table[PORTS + 1];
 static struct outputs *sink;
+static uint32_t told_fan_in;
 
 static const struct csw_route *route(struct csw_native *s, __be32 addr)
 {
@@ -48,6 +49,11 @@ static const struct csw_port *port(struct csw_native *s, __u32 ifindex)
 	return ifindex && ifindex <= PORTS ? &port_table[ifindex] : NULL;
 }
 
+static __u32 told(struct csw_native *s, __be32 leader)
+{
+	return leader == people[LEADER].addr ? told_fan_in : 0;
+}
+
 static bool kernel_neigh(struct csw_frame *f, __u32 ifindex, __be32 gateway)
 {
 	struct csw_neigh_key key;
@@ -74,6 +80,7 @@ static const char *start(void)
 	sw.route = route;
 	sw.neigh = neigh;
 	sw.port = port;
+	sw.told = told;
 	sw.kernel_neigh = kernel_neigh;
 	sw.transmit = transmit;
 	return NULL;
@@ -89,6 +96,7 @@ static void reset(const struct setting *s)
 	sw.descriptor = calloc(s->slots, sizeof(*sw.descriptor));
 	sw.queue = calloc(s->queue, sizeof(*sw.queue));
 	memset(sw.restoration, 0, sizeof(sw.restoration));
+	memset(sw.fanin, 0, sizeof(sw.fanin));
 	memset(&sw.queue_ctl, 0, sizeof(sw.queue_ctl));
 	memset(sw.counter, 0, sizeof(sw.counter));
 	memset(sw.own_macs, 0, sizeof(sw.own_macs));
@@ -101,6 +109,9 @@ static void reset(const struct setting *s)
 	sw.config.restore = 1;
 	sw.config.children_max = s->children;
 	sw.config.root_patience = s->patience;
+	sw.config.fan_in = s->learn;
+	sw.config.told = !!s->told;
+	told_fan_in = s->told;
 	sw.config.timeout_ns = s->timeout;
 	sw.config.lifetime_ns = s->lifetime;
 	for (i = 1; i <= PORTS; i++)

@@ -132,6 +132,8 @@ static bool check_counters(const struct backend *b)
 static void setting_of(struct setting *s, const struct test_case *c, bool shaped)
 {
 	s->shaped = shaped;
+	s->learn = c->learn;
+	s->told = c->told;
 	s->slots = c->slots ? c->slots : 16;
 	s->queue = c->queue ? c->queue : 2 * s->slots;
 	s->children = c->children ? c->children : 8;
@@ -386,7 +388,7 @@ static bool equal_outputs(struct outputs *a)
 
 static void run_random(const struct backend *a, const struct backend *b, int steps, uint32_t seed)
 {
-	const struct test_case c = { .lifetime_us = 20000, .children = 4 };
+	const struct test_case c = { .lifetime_us = 20000, .children = 4, .learn = seed & 2 };
 	static struct outputs first;
 	uint64_t us = 0;
 	bool flush, good = true;
@@ -473,6 +475,10 @@ static void run_all(const struct backend *b)
 	for (i = 0; i < cases_n; i++) {
 		run_case(b, &cases[i], false);
 		run_case(b, &cases[i], true);
+	}
+	for (i = 0; i < fan_in_cases_n; i++) {
+		run_case(b, &fan_in_cases[i], false);
+		run_case(b, &fan_in_cases[i], true);
 	}
 	for (i = 0; i < bad_frames_n; i++)
 		run_bad(b, &bad_frames[i]);

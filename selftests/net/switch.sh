@@ -174,6 +174,11 @@ test_options()
 	refused "too many children" "from 1 to 32" --ports s1 --children 33
 	refused "too much root patience" "from 0 to 100" --ports s1 --root-patience 101
 	refused "no children" "from 1 to 32" --ports s1 --children 0
+	refused "unknown fan-in" "neither learn, off nor LEADER" --ports s1 --fan-in some
+	refused "fan-in of nobody" "from 1 to 65534" --ports s1 --fan-in 10.0.1.2=0
+	refused "fan-in of too many" "from 1 to 65534" --ports s1 --fan-in 10.0.1.2=65535
+	refused "fan-in to no address" "not an IPv4 address" --ports s1 --fan-in h1=2
+	refused "fan-in to no prefix" "from 0 to 32" --ports s1 --fan-in 10.0.1.0/33=2
 	refused "unknown clock" "neither sleep nor poll" --ports s1 --clock fast
 	refused "no address" "not an IPv4 address" --ports s1 --address here
 	refused "multicast address" "unicast" --ports s1 --address 224.0.0.1
@@ -300,6 +305,28 @@ test_root_patience()
 		"$ALL_RIGHT and .arrived == 1 and .delay >= 0.1 and .delay < 0.3"
 	ns_ip h4 addr del 10.7.0.1/32 dev lo
 	ns_ip sw route del 10.7.0.1/32
+	stop
+}
+
+# The traffic generator has 16 blocks in flight: the first ones teach
+test_fan_in()
+{
+	start_late
+	traffic h1 h2 h3 h4 -- --silent 1 --blocks 48
+	traffic_is "fan-in: two of three come by" "$ALL_RIGHT and .arrived == 1"
+	tap_is "fan-in: known from the first results on" \
+		"$(show '.counters | [.["sent-expected"], .["sent-clock"] + .["sent-carrier"], .learned] | @csv')" \
+		32,16,1
+	tap_is "show -j: fan-in" "$(show '.fan_in | [.mode, .known, .told] | @csv')" '"learn",1,0'
+	stop
+	start_late --fan-in off,10.0.4.0/24=2
+	traffic h1 h2 h3 h4 -- --silent 1
+	traffic_is "fan-in told: right" "$ALL_RIGHT and .arrived == 1"
+	tap_is "fan-in told: no timeout" "$(show '.counters["sent-expected"]')" 16
+	traffic h1 h2 h4 h3 -- --silent 1
+	tap_is "fan-in told of other leaders, off: all wait" \
+		"$(show '.counters | [.["sent-expected"], .["sent-clock"] + .["sent-carrier"]] | @csv')" 16,16
+	tap_is "show -j: fan-in off" "$(show '.fan_in | [.mode, .known, .told] | @csv')" '"off",0,1'
 	stop
 }
 
@@ -559,6 +586,7 @@ test_life
 test_foreign_qdisc
 test_traffic
 test_root_patience
+test_fan_in
 test_shaping
 test_routes
 test_overrun

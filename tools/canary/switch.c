@@ -22,6 +22,9 @@ static void usage(FILE *out)
 		"  -l, --lifetime TIME     of soft state, 10ms to 3600s (5s)\n"
 		"  -s, --slots N           blocks at a time, a power of two from %d to %d (2048)\n"
 		"  -c, --children N        children of a block, 1 to %d (%d)\n"
+		"  -f, --fan-in HOW        learn: a block leaves with as many as came for those before;\n"
+		"                          off: with all members; LEADER[/LEN]=N,...: with N if one\n"
+		"                          of those leads it; may be given more than once (learn)\n"
 		"  -C, --clock sleep|poll  how to wait for deadlines (sleep)\n"
 		"  -n, --name NAME         for show (the host's name)\n"
 		"  -S, --sysctl            set ip_forward and rp_filter as needed; they stay set\n"
@@ -42,6 +45,7 @@ static const struct option run_options[] = {
 	{ "lifetime", required_argument, NULL, 'l' },
 	{ "slots", required_argument, NULL, 's' },
 	{ "children", required_argument, NULL, 'c' },
+	{ "fan-in", required_argument, NULL, 'f' },
 	{ "clock", required_argument, NULL, 'C' },
 	{ "name", required_argument, NULL, 'n' },
 	{ "sysctl", no_argument, NULL, 'S' },
@@ -70,6 +74,8 @@ static option_fn value_option(int c)
 		return switchd_option_slots;
 	case 'c':
 		return switchd_option_children;
+	case 'f':
+		return switchd_option_fan_in;
 	case 'C':
 		return switchd_option_clock;
 	case 'n':
@@ -92,7 +98,7 @@ static int run(int argc, char **argv)
 	int c;
 
 	switchd_options_init(&o);
-	while ((c = getopt_long(argc, argv, "p:a:m:t:R:l:s:c:C:n:Srvh", run_options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "p:a:m:t:R:l:s:c:f:C:n:Srvh", run_options, NULL)) != -1) {
 		fn = value_option(c);
 		if (fn) {
 			if (fn(&o, optarg, err, sizeof(err)))

@@ -41,7 +41,9 @@ static int map_state(struct dataplane *dp)
 	dp->queue_bytes = (dp->queue_len * sizeof(*dp->queue) + page - 1) & ~(page - 1);
 	dp->descriptors = map_whole(bpf_map__fd(dp->skel->maps.descriptors), dp->descriptors_bytes);
 	dp->queue = map_whole(bpf_map__fd(dp->skel->maps.queue), dp->queue_bytes);
-	return dp->descriptors && dp->queue ? 0 : -errno;
+	dp->fan_ins_bytes = (CSW_FANINS * sizeof(*dp->fan_ins) + page - 1) & ~(page - 1);
+	dp->fan_ins = map_whole(bpf_map__fd(dp->skel->maps.fanins), dp->fan_ins_bytes);
+	return dp->descriptors && dp->queue && dp->fan_ins ? 0 : -errno;
 }
 
 static int set_sizes(struct dataplane *dp)
@@ -84,6 +86,26 @@ static void configure(struct switchd *sw)
 	c->root_patience = sw->opt->root_patience;
 	c->timeout_ns = sw->opt->timeout_ns;
 	c->lifetime_ns = sw->opt->lifetime_ns;
+	c->fan_in = sw->opt->fan_in;
+	c->told = sw->opt->tolds;
+}
+
+static int tell_fan_ins(struct switchd *sw)
+{
+	const struct switchd_fan_in *told = sw->opt->told;
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; !ret && i < sw->opt->tolds; i++) {
+		struct csw_route_key key = {
+			.prefixlen = told[i].prefixlen,
+			.addr = told[i].leader.s_addr,
+		};
+
+		ret = bpf_map_update_elem(bpf_map__fd(sw->dp.skel->maps.told), &key,
+					  &told[i].expect, BPF_ANY);
+	}
+	return ret;
 }
 
 int dataplane_load(struct switchd *sw)
@@ -113,6 +135,8 @@ int dataplane_load(struct switchd *sw)
 	dp->queue_ctl = &dp->skel->bss->queue_ctl;
 	take_fds(dp);
 	ret = map_state(dp);
+	if (!ret)
+		ret = tell_fan_ins(sw);
 	if (ret)
 		goto fail;
 	if (sw->ports <= dp->ports_max)
@@ -136,8 +160,11 @@ void dataplane_unload(struct switchd *sw)
 		munmap((void *)dp->descriptors, dp->descriptors_bytes);
 	if (dp->queue)
 		munmap((void *)dp->queue, dp->queue_bytes);
+	if (dp->fan_ins)
+		munmap((void *)dp->fan_ins, dp->fan_ins_bytes);
 	dp->descriptors = NULL;
 	dp->queue = NULL;
+	dp->fan_ins = NULL;
 	canary_switch__destroy(dp->skel);
 	dp->skel = NULL;
 }

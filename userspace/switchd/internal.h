@@ -55,8 +55,9 @@ struct dataplane {
 	struct csw_queue_ctl *queue_ctl;
 	const struct csw_queue_entry *queue;
 	const struct csw_descriptor *descriptors;
+	const struct csw_fanin *fan_ins;
 	size_t descriptor_size;		/* distance of two in the map */
-	size_t queue_bytes, descriptors_bytes;
+	size_t queue_bytes, descriptors_bytes, fan_ins_bytes;
 	uint32_t slots, queue_len;
 	int xdp_fd, tc_fd, flush_fd;
 	int ports_fd, devmap_fd, routes_fd, neighbours_fd, counters_fd, wake_fd;

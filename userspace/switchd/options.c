@@ -46,6 +46,7 @@ void switchd_options_init(struct switchd_options *o)
 	o->slots = SLOTS_DEFAULT;
 	o->children = CSW_CHILDREN_MAX;
 	o->root_patience = ROOT_PATIENCE_DEFAULT;
+	o->fan_in = CSW_FAN_IN_LEARN;
 }
 
 static int parse_mode(const char *text, enum csw_mode *mode)
@@ -241,6 +242,53 @@ int switchd_option_root_patience(struct switchd_options *o, const char *text, ch
 {
 	return option_number("--root-patience", text, 0, ROOT_PATIENCE_MAX, &o->root_patience,
 			     err, len);
+}
+
+/* LEADER[/LEN]=N */
+static int add_told(struct switchd_options *o, char *text, char *err, size_t len)
+{
+	struct switchd_fan_in *told = &o->told[o->tolds];
+	char *count = strchr(text, '='), *prefix = strchr(text, '/');
+
+	if (!count)
+		return refuse(err, len, "--fan-in: '%s' is neither learn, off nor LEADER[/LEN]=N",
+			      text);
+	*count++ = '\0';
+	told->prefixlen = 32;
+	if (prefix && prefix < count) {
+		*prefix++ = '\0';
+		if (option_number("--fan-in: length of a prefix", prefix, 0, 32, &told->prefixlen,
+				  err, len))
+			return -1;
+	}
+	if (inet_pton(AF_INET, text, &told->leader) != 1)
+		return refuse(err, len, "--fan-in: '%s' is not an IPv4 address", text);
+	if (option_number("--fan-in: members", count, 1, CANARY_MEMBERS_MAX - 1, &told->expect, err,
+			  len))
+		return -1;
+	o->tolds++;
+	return 0;
+}
+
+int switchd_option_fan_in(struct switchd_options *o, const char *text, char *err, size_t len)
+{
+	char *copy = strdup(text), *rest = copy, *one;
+	int ret = 0;
+
+	if (!copy)
+		return refuse(err, len, "out of memory");
+	while (!ret && (one = strsep(&rest, ","))) {
+		if (!strcmp(one, "learn"))
+			o->fan_in = CSW_FAN_IN_LEARN;
+		else if (!strcmp(one, "off"))
+			o->fan_in = CSW_FAN_IN_OFF;
+		else if (o->tolds == CSW_TOLD_MAX)
+			ret = refuse(err, len, "--fan-in: more than %d prefixes", CSW_TOLD_MAX);
+		else
+			ret = add_told(o, one, err, len);
+	}
+	free(copy);
+	return ret;
 }
 
 int switchd_options_check(struct switchd_options *o, char *err, size_t len)

@@ -14,6 +14,7 @@ struct usage {
 	uint32_t used;		/* slots with soft state that has not expired */
 	uint32_t collecting;	/* of these: waiting for their deadline */
 	uint32_t queue;		/* entries, completed blocks included */
+	uint32_t fan_ins;	/* flows of which it is known */
 };
 
 static struct usage usage(struct switchd *sw)
@@ -32,6 +33,8 @@ static struct usage usage(struct switchd *sw)
 		u.used++;
 		u.collecting += d->state == CSW_COLLECTING;
 	}
+	for (i = 0; i < CSW_FANINS; i++)
+		u.fan_ins += !!dp->fan_ins[i].expect;
 	u.queue = __atomic_load_n(&dp->queue_ctl->tail, __ATOMIC_RELAXED) -
 		  __atomic_load_n(&dp->queue_ctl->head, __ATOMIC_RELAXED);
 	return u;
@@ -45,6 +48,11 @@ static const char *mode_name(enum csw_mode mode)
 static const char *clock_name(enum switchd_clock clock)
 {
 	return clock == SWITCHD_CLOCK_POLL ? "poll" : "sleep";
+}
+
+static const char *fan_in_name(enum csw_fan_in_mode mode)
+{
+	return mode == CSW_FAN_IN_LEARN ? "learn" : "off";
 }
 
 static const char *xdp_name(const struct port *port)
@@ -99,6 +107,8 @@ void switch_report_text(struct switchd *sw, FILE *out)
 		getpid());
 	fprintf(out, "  slots %u used %u collecting %u queue %u routes %zu neighbours %u\n",
 		sw->dp.slots, u.used, u.collecting, u.queue, sw->routes.n, sw->neighbours.in_map);
+	fprintf(out, "  fan-in %s known %u of at most %u told %u\n", fan_in_name(sw->opt->fan_in),
+		u.fan_ins, CSW_FANINS, sw->opt->tolds);
 	fprintf(out, "  clock %s wakeups %llu frames %llu errors %llu\n",
 		clock_name(sw->opt->clock), (unsigned long long)atomic_read(&clock->wakeups),
 		(unsigned long long)atomic_read(&clock->frames),
@@ -167,6 +177,8 @@ static void json_state(struct switchd *sw, FILE *out)
 	fprintf(out, ",\"queue_depth\":%u,\"routes\":%zu,\"route_dumps\":%llu,\"neighbours\":%u",
 		u.queue, sw->routes.n, (unsigned long long)sw->routes.syncs,
 		sw->neighbours.in_map);
+	fprintf(out, ",\"fan_in\":{\"mode\":\"%s\",\"known\":%u,\"room\":%u,\"told\":%u}",
+		fan_in_name(sw->opt->fan_in), u.fan_ins, CSW_FANINS, sw->opt->tolds);
 	fprintf(out, ",\"clock\":{\"mode\":\"%s\",\"wakeups\":%llu,\"frames\":%llu,\"errors\":%llu",
 		clock_name(sw->opt->clock),
 		(unsigned long long)atomic_read(&sw->clock.wakeups),

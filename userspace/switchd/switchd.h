@@ -31,6 +31,13 @@ struct switchd_port_option {
 	enum csw_mode mode;
 };
 
+/* Of the leaders in a prefix so many members' contributions come by here */
+struct switchd_fan_in {
+	struct in_addr leader;
+	uint32_t prefixlen;
+	uint32_t expect;
+};
+
 struct switchd_options {
 	char name[SWITCHD_NAME_MAX + 1];	/* "": the host's name */
 	struct in_addr address;			/* 0: first global /32 of lo */
@@ -43,6 +50,9 @@ struct switchd_options {
 	uint64_t lifetime_ns;
 	uint32_t slots;
 	uint32_t children;
+	enum csw_fan_in_mode fan_in;
+	struct switchd_fan_in told[CSW_TOLD_MAX];
+	unsigned int tolds;
 	bool sysctl;				/* set what the checks would only warn of */
 	bool realtime;				/* clock thread under SCHED_FIFO */
 	bool verbose;
@@ -62,6 +72,7 @@ int switchd_option_timeout(struct switchd_options *o, const char *text, char *er
 int switchd_option_lifetime(struct switchd_options *o, const char *text, char *err, size_t len);
 int switchd_option_slots(struct switchd_options *o, const char *text, char *err, size_t len);
 int switchd_option_children(struct switchd_options *o, const char *text, char *err, size_t len);
+int switchd_option_fan_in(struct switchd_options *o, const char *text, char *err, size_t len);
 int switchd_option_root_patience(struct switchd_options *o, const char *text, char *err,
 				 size_t len);
 

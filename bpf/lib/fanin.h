@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Learned fan-in: how many members' contributions come by here for the blocks of a leader, so that
+ * a block leaves when they have and not when its timeout is over. What is learned is never needed
+ * for a sum: too few costs stragglers, too many costs the timeout.
+ */
+#ifndef CANARY_BPF_LIB_FANIN_H
+#define CANARY_BPF_LIB_FANIN_H
+
+/* First of the CSW_FANIN_WAYS places of a flow */
+static __always_inline __u32 csw_fanin_index(__be32 comm, __be32 epoch, __be32 leader, __be16 port)
+{
+	__u32 hash = csw_hash(comm, epoch, leader ^ (__u32)port << 16);
+
+	return (hash ^ hash >> 16) * 0x9e3779b1U >> 12 & (CSW_FANINS - CSW_FANIN_WAYS);
+}
+
+static __always_inline bool csw_fanin_is(const struct csw_fanin *e, __be32 comm, __be32 epoch,
+					 __be32 leader, __be16 port)
+{
+	return CSW_READ(e->expect) && e->comm == comm && e->epoch == epoch &&
+	       e->leader_addr == leader && e->leader_port == port;
+}
+
+/*
+ * With how many members' contributions is the block of @p to be sent on? Beyond members - 1 there
+ * are none.
+ */
+static __always_inline __u32 csw_expect(const void *ctx, const struct csw_packet *p)
+{
+	const struct csw_config *c = csw_config(ctx);
+	__u32 most = cnr_be16(p->h->members) - 1, expect = 0, index, way;
+	const struct csw_fanin *e;
+
+	if (c->told)
+		expect = csw_told(ctx, p->ip->daddr);
+	if (!expect && c->fan_in == CSW_FAN_IN_LEARN) {
+		index = csw_fanin_index(p->h->comm, p->h->epoch, p->ip->daddr, p->udp->dest);
+		CSW_LOOP
+		for (way = 0; way < CSW_FANIN_WAYS; way++) {
+			e = csw_fanin_at(ctx, index + way);
+			if (e && csw_fanin_is(e, p->h->comm, p->h->epoch, p->ip->daddr,
+					      p->udp->dest))
+				expect = CSW_READ(e->expect);
+		}
+	}
+	return expect && expect < most ? expect : most;
+}
+
+/* Blocks that were sent on earlier may still be on their way: fewer is believed slowly. */
+static __always_inline void csw_fanin_update(const void *ctx, struct csw_fanin *e, __u32 came)
+{
+	e->blocks++;
+	if (came < e->expect) {
+		e->lower_blocks = e->lower == came ? e->lower_blocks + 1 : 1;
+		e->lower = came;
+		if (e->lower_blocks < CSW_FANIN_LOWER)
+			return;
+	}
+	e->lower_blocks = 0;
+	if (came == e->expect)
+		return;
+	e->expect = came;
+	csw_count(ctx, CSW_LEARNED, 1);
+}
+
+static __always_inline void csw_fanin_take(const void *ctx, struct csw_fanin *e,
+					   const struct csw_descriptor *d, __u32 came)
+{
+	e->comm = d->comm;
+	e->epoch = d->epoch;
+	e->leader_addr = d->leader_addr;
+	e->leader_port = d->leader_port;
+	e->lower = 0;
+	e->lower_blocks = 0;
+	e->blocks = 1;
+	e->expect = came;
+	csw_count(ctx, CSW_LEARNED, 1);
+}
+
+/*
+ * The result of the block of @d is here, so all its contributions have come by, stragglers
+ * included. Called with the bucket's lock held.
+ */
+CSW_FUNC int csw_learn(csw_xdp *ctx, struct csw_descriptor *d)
+{
+	struct csw_fanin *e, *to = NULL;
+	__u32 came, index, way;
+	bool known = false;
+
+	if (!d || csw_config(ctx)->fan_in != CSW_FAN_IN_LEARN || d->state != CSW_SENT)
+		return 0;
+	came = d->count + d->late;
+	if (came >= d->members)
+		came = d->members - 1;
+	index = csw_fanin_index(d->comm, d->epoch, d->leader_addr, d->leader_port);
+	CSW_LOOP
+	for (way = 0; way < CSW_FANIN_WAYS && !known; way++) {
+		e = csw_fanin_at(ctx, index + way);
+		if (!e)
+			return 0;
+		known = csw_fanin_is(e, d->comm, d->epoch, d->leader_addr, d->leader_port);
+		if (known || !to || (__s64)(e->used - to->used) < 0)
+			to = e;
+	}
+	if (!to || !csw_trylock(&to->lock))
+		return 0;
+	to->used = CSW_READ(csw_queue_ctl(ctx)->seen);
+	if (known)
+		csw_fanin_update(ctx, to, came);
+	else
+		csw_fanin_take(ctx, to, d, came);
+	csw_unlock(&to->lock);
+	return 0;
+}
+
+#endif /* CANARY_BPF_LIB_FANIN_H */

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Learned fan-in: what the switch comes to expect of the blocks of a leader, and when it is wrong.
+ * Of 7 members that contribute, some come by here.
+ */
+#include "cases.h"
+
+#define OF8(n)		.members = 8, .block = (n)
+#define RESULT_TO(p, who, n) \
+	PUT(p, .type = CANARY_RESULT, .from = SELF, .to = who, OF8(n))
+
+const struct test_case fan_in_cases[] = {
+	{
+		.name = "with as many as came for the block before, it leaves",
+		.learn = true,
+		.step = {
+			{ GET(1, CONTRIB(H1, 1, OF8(5))) },
+			{ GET(2, CONTRIB(H3, 2, OF8(5))) },
+			{ FLUSH, LATER(1000),
+			  .out = { PUT(4, .from = SELF, .ranks = R(1) | R(2), OF8(5)) } },
+			{ GET(4, .type = CANARY_RESULT, OF8(5)),
+			  .out = { RESULT_TO(1, H1, 5), RESULT_TO(2, H3, 5) } },
+			{ GET(2, CONTRIB(H3, 2, OF8(13))) },
+			{ GET(1, CONTRIB(H1, 1, OF8(13))),
+			  .out = { PUT(4, .from = SELF, .ranks = R(1) | R(2), OF8(13)) } },
+			{ GET(4, .type = CANARY_RESULT, OF8(13)),
+			  .out = { RESULT_TO(1, H1, 13), RESULT_TO(2, H3, 13) } },
+			/* an aggregate counts for all that are in it */
+			{ GET(2, .from = SWITCH2, .ranks = R(1) | R(2), OF8(14)),
+			  .out = { PUT(4, .from = SELF, .ranks = R(1) | R(2), OF8(14),
+				       .ttl = 63) } },
+			/* and more than expected are no less */
+			{ GET(1, CONTRIB(H1, 1, OF8(15))) },
+			{ GET(2, .from = SWITCH2, .ranks = R(2) | R(3), OF8(15)),
+			  .out = { PUT(4, .from = SELF, .ranks = ALL3, OF8(15)) } },
+			{ FLUSH, LATER(3000) },
+		},
+		.count = { { CSW_NEW, 4 }, { CSW_MERGED, 3 }, { CSW_SENT_CLOCK, 1 },
+			   { CSW_SENT_EXPECTED, 3 }, { CSW_RESULTS, 2 }, { CSW_REPLICATED, 4 },
+			   { CSW_LEARNED, 1 } },
+	}, {
+		.name = "of another leader, epoch or communicator nothing is known",
+		.learn = true,
+		.slots = 64,
+		.step = {
+			{ GET(1, CONTRIB(H1, 1, OF8(5))) },
+			{ GET(2, CONTRIB(H3, 2, OF8(5))) },
+			{ FLUSH, LATER(1000),
+			  .out = { PUT(4, .from = SELF, .ranks = R(1) | R(2), OF8(5)) } },
+			{ GET(4, .type = CANARY_RESULT, OF8(5)),
+			  .out = { RESULT_TO(1, H1, 5), RESULT_TO(2, H3, 5) } },
+			{ GET(1, CONTRIB(H1, 1, OF8(6), .to = H4)) },
+			{ GET(2, CONTRIB(H3, 2, OF8(6), .to = H4)) },
+			{ GET(1, CONTRIB(H1, 1, OF8(7), .epoch = 9)) },
+			{ GET(2, CONTRIB(H3, 2, OF8(7), .epoch = 9)) },
+			{ GET(1, CONTRIB(H1, 1, OF8(8), .comm = 9)) },
+			{ GET(2, CONTRIB(H3, 2, OF8(8), .comm = 9)) },
+		},
+		.count = { { CSW_NEW, 4 }, { CSW_MERGED, 4 }, { CSW_SENT_CLOCK, 1 },
+			   { CSW_RESULTS, 1 }, { CSW_REPLICATED, 2 }, { CSW_LEARNED, 1 } },
+	}, {
+		.name = "stragglers are expected from the next block on",
+		.learn = true,
+		.step = {
+			{ GET(1, CONTRIB(H1, 1, OF8(5))) },
+			{ FLUSH, LATER(1000), .out = { PUT(4, .from = SELF, .ranks = R(1), OF8(5)) } },
+			{ GET(4, .type = CANARY_RESULT, OF8(5)), .out = { RESULT_TO(1, H1, 5) } },
+			/* alone: it leaves at once, and others follow it */
+			{ GET(1, CONTRIB(H1, 1, OF8(13))),
+			  .out = { PUT(4, .from = SELF, .ranks = R(1), OF8(13), .ttl = 63) } },
+			{ GET(2, .from = SWITCH2, .ranks = R(2) | R(3), OF8(13)),
+			  .out = { PUT(4, .from = SELF, .ranks = R(2) | R(3), OF8(13),
+				       .ttl = 63) } },
+			{ GET(2, .from = SWITCH2, .ranks = R(2) | R(3), OF8(13)) },
+			{ GET(4, .type = CANARY_RESULT, OF8(13)),
+			  .out = { RESULT_TO(1, H1, 13), RESULT_TO(2, SWITCH2, 13) } },
+			{ GET(1, CONTRIB(H1, 1, OF8(21))) },
+			{ GET(2, .from = SWITCH2, .ranks = R(2) | R(3), OF8(21)),
+			  .out = { PUT(4, .from = SELF, .ranks = ALL3, OF8(21)) } },
+			{ FLUSH, LATER(3000) },
+		},
+		.count = { { CSW_NEW, 3 }, { CSW_MERGED, 1 }, { CSW_SENT_CLOCK, 1 },
+			   { CSW_SENT_EXPECTED, 2 }, { CSW_STRAGGLER, 1 }, { CSW_RESULTS, 2 },
+			   { CSW_REPLICATED, 3 }, { CSW_LEARNED, 2 }, { DROPPED(DUPLICATE), 1 } },
+	}, {
+		.name = "fewer are only believed when three blocks in a row agree",
+		.learn = true,
+		.step = {
+#define BOTH(n, ...)								\
+			{ GET(1, CONTRIB(H1, 1, OF8(n))) },			\
+			{ GET(2, CONTRIB(H3, 2, OF8(n))), __VA_ARGS__ },		\
+			{ GET(4, .type = CANARY_RESULT, OF8(n)),			\
+			  .out = { RESULT_TO(1, H1, n), RESULT_TO(2, H3, n) } }
+#define ONE(n, t)								\
+			{ GET(1, CONTRIB(H1, 1, OF8(n))) },			\
+			{ FLUSH, LATER(t),					\
+			  .out = { PUT(4, .from = SELF, .ranks = R(1), OF8(n)) } },	\
+			{ GET(4, .type = CANARY_RESULT, OF8(n)),			\
+			  .out = { RESULT_TO(1, H1, n) } }
+#define LEAVE(n)	.out = { PUT(4, .from = SELF, .ranks = R(1) | R(2), OF8(n)) }
+			{ GET(1, CONTRIB(H1, 1, OF8(4))) },
+			{ GET(2, CONTRIB(H3, 2, OF8(4))) },
+			{ FLUSH, LATER(1000), LEAVE(4) },
+			{ GET(4, .type = CANARY_RESULT, OF8(4)),
+			  .out = { RESULT_TO(1, H1, 4), RESULT_TO(2, H3, 4) } },
+			ONE(5, 2000), ONE(6, 3000), BOTH(7, LEAVE(7)),
+			ONE(8, 4000), ONE(9, 5000), ONE(10, 6000),
+			{ GET(1, CONTRIB(H1, 1, OF8(11))),
+			  .out = { PUT(4, .from = SELF, .ranks = R(1), OF8(11), .ttl = 63) } },
+		},
+		.count = { { CSW_NEW, 8 }, { CSW_MERGED, 2 }, { CSW_SENT_CLOCK, 6 },
+			   { CSW_SENT_EXPECTED, 2 }, { CSW_RESULTS, 7 }, { CSW_REPLICATED, 9 },
+			   { CSW_LEARNED, 2 } },
+	}, {
+		.name = "a result before sending on teaches nothing",
+		.learn = true,
+		.step = {
+			{ GET(1, CONTRIB(H1, 1, OF8(5))) },
+			{ GET(4, .type = CANARY_RESULT, OF8(5)), .out = { RESULT_TO(1, H1, 5) } },
+			{ GET(1, CONTRIB(H1, 1, OF8(6))) },
+		},
+		.count = { { CSW_NEW, 2 }, { CSW_RESULTS, 1 }, { CSW_REPLICATED, 1 } },
+	}, {
+		.name = "told in advance: at once, and what is learned does not count",
+		.learn = true,
+		.told = 2,
+		.step = {
+			{ GET(1, CONTRIB(H1, 1, OF8(5))) },
+			{ GET(2, CONTRIB(H3, 2, OF8(5))),
+			  .out = { PUT(4, .from = SELF, .ranks = R(1) | R(2), OF8(5)) } },
+			{ GET(3, CONTRIB(H4, 3, OF8(5))),
+			  .out = { PUT(4, .from = SELF, .ranks = R(3), OF8(5), .ttl = 63) } },
+			{ GET(4, .type = CANARY_RESULT, OF8(5)),
+			  .out = { RESULT_TO(1, H1, 5), RESULT_TO(2, H3, 5),
+				   RESULT_TO(3, H4, 5) } },
+			{ GET(1, CONTRIB(H1, 1, OF8(6))) },
+			{ GET(3, CONTRIB(H4, 3, OF8(6))),
+			  .out = { PUT(4, .from = SELF, .ranks = R(1) | R(3), OF8(6)) } },
+			/* more than there are members cannot be expected */
+			{ GET(1, CONTRIB(H1, 1, .members = 2, .block = 7)),
+			  .out = { PUT(4, .from = H1, .ranks = R(1), .members = 2, .block = 7,
+				       .ttl = 63) } },
+			/* another leader */
+			{ GET(1, CONTRIB(H1, 1, OF8(8), .to = H4)) },
+			{ GET(2, CONTRIB(H3, 2, OF8(8), .to = H4)) },
+		},
+		.count = { { CSW_NEW, 3 }, { CSW_MERGED, 3 }, { CSW_SENT_EXPECTED, 2 },
+			   { CSW_STRAGGLER, 1 }, { CSW_RESULTS, 1 }, { CSW_REPLICATED, 3 },
+			   { CSW_PASSED, 1 }, { CSW_LEARNED, 1 } },
+	},
+};
+
+const int fan_in_cases_n = ARRAY(fan_in_cases);
