@@ -4,6 +4,7 @@
  * room in the UDP socket), canary_comm_pump() carries out what the core wants afterwards.
  */
 
+#include <linux/delay.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -244,6 +245,20 @@ int canary_comm_start(struct canary_comm *comm, const struct cnr_config *cfg)
 	return err;
 }
 
+/* Every member is told goodbye, however many: a full UDP socket is given time to drain. */
+static void canary_comm_goodbye(struct canary_comm *comm)
+{
+	unsigned int tries;
+
+	for (tries = 0; tries < CANARY_GOODBYE_TRIES; tries++) {
+		spin_lock_bh(&comm->lock);
+		canary_comm_pump(comm);
+		if (!comm->usock || !canary_comm_full(comm))
+			break;
+		msleep(1);
+	}
+}
+
 /*
  * The end, in process context, by whoever set CANARY_COMM_ENDING. Says goodbye, stops all that
  * could start something, in the order of who starts whom, then frees.
@@ -258,7 +273,8 @@ static void canary_comm_end(struct canary_comm *comm)
 	if (comm->core && cnr_state(comm->core) != CNR_CLOSED)
 		cnr_close(comm->core, ktime_get_ns(), true);
 	comm->dead = true;
-	canary_comm_pump(comm);
+	spin_unlock_bh(&comm->lock);
+	canary_comm_goodbye(comm);
 
 	if (comm->usock)
 		remove_wait_queue(sk_sleep(comm->usk), &comm->space);

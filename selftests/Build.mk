@@ -12,7 +12,7 @@ CORE_TESTS := $(patsubst selftests/core/%_test.c,$(B)/selftests/%_test,$(wildcar
 TEST_DEPS += $(CORE_TESTS) $(B)/selftests/fuzz_parse $(B)/selftests/fuzz_core \
 	$(USER_TEST_BIN) $(B)/data/digits.csv.gz $(B)/kmod/canary.ko
 
-$(CORE_TESTS): $(B)/selftests/%: selftests/core/%.c selftests/core/simnet.c $(CORE_SRC) $(CORE_HDR) \
+$(CORE_TESTS): $(B)/selftests/%: selftests/core/%.c $(wildcard selftests/core/sim*.c) $(CORE_SRC) $(CORE_HDR) \
 		$(wildcard selftests/core/*.h) | $(B)/.setup
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -O1 -Wno-missing-field-initializers $(SANITIZE) -o $@ $(filter %.c,$^)

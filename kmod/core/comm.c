@@ -182,7 +182,10 @@ static int cnr_abort_error(enum canary_abort why)
 	}
 }
 
-/* It is over, because of @ranks. @tell: the others do not know yet. */
+/*
+ * It is over, because of @n ranks, of which the first CNR_FAULTS are in @ranks. @tell: the
+ * others do not know yet.
+ */
 void cnr_fail(struct cnr_comm *c, u64 now, enum canary_abort why, const u16 *ranks, u32 n,
 	      bool tell)
 {
@@ -213,7 +216,7 @@ void cnr_ask(struct cnr_comm *c, u64 now, u16 rank)
 		return;
 	m->asked = now ? now : 1;
 	if (!c->asked++) {
-		c->alive_at = now + c->cfg.dead_after / 8;
+		c->alive_at = now + c->cfg.dead_after / CNR_DEAD_PROBES;
 		cnr_arm(c, c->alive_at);
 	}
 }
@@ -256,7 +259,8 @@ static void cnr_alive_timer(struct cnr_comm *c, u64 now)
 			continue;
 		if (now - m->asked >= c->cfg.dead_after) {
 			if (n < CNR_FAULTS)
-				dead[n++] = rank;
+				dead[n] = rank;
+			n++;
 		} else if (!(m->flags & CNR_M_PROBE)) {
 			m->flags |= CNR_M_PROBE;
 			cnr_cast(c, CNR_CAST_PROBE);
@@ -266,7 +270,7 @@ static void cnr_alive_timer(struct cnr_comm *c, u64 now)
 		cnr_fail(c, now, CANARY_ABORT_DEAD, dead, n, true);
 		return;
 	}
-	c->alive_at = now + c->cfg.dead_after / 8;
+	c->alive_at = now + c->cfg.dead_after / CNR_DEAD_PROBES;
 	cnr_arm(c, c->alive_at);
 }
 
@@ -408,6 +412,7 @@ static enum canary_drop cnr_abort_input(struct cnr_comm *c, u64 now, const struc
 {
 	const __be16 *list = (const __be16 *)(in->hdr + 1);
 	u32 i, n = be16_to_cpu(in->hdr->children);
+	u32 all = min_t(u64, be64_to_cpu(in->hdr->tag), c->cfg.members);
 	u16 ranks[CNR_FAULTS];
 
 	if (!in->hdr->epoch && (c->state != CNR_JOINING ||
@@ -415,7 +420,10 @@ static enum canary_drop cnr_abort_input(struct cnr_comm *c, u64 now, const struc
 		return CANARY_DROP_STATE;
 	for (i = 0; i < n && i < CNR_FAULTS; i++)
 		ranks[i] = be16_to_cpu(list[i]);
-	cnr_fail(c, now, be16_to_cpu(in->hdr->count), ranks, i, false);
+	/* More than there are names of: a refusal (without epoch) has something else in the tag. */
+	if (!in->hdr->epoch || i < CNR_FAULTS || all < i)
+		all = i;
+	cnr_fail(c, now, be16_to_cpu(in->hdr->count), ranks, all, false);
 	return CANARY_DROP_NONE;
 }
 

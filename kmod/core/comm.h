@@ -28,6 +28,7 @@
 #define CNR_RTO_MAX		(400 * CNR_MSEC)
 #define CNR_PATIENCE_MAX	(250 * CNR_MSEC)
 #define CNR_DEAD_AFTER		(5 * CNR_SEC)
+#define CNR_DEAD_PROBES		64	/* questions that a dead rank did not answer */
 #define CNR_LINGER		(2 * CNR_SEC)
 #define CNR_JOIN_FIRST		(50 * CNR_MSEC)
 #define CNR_JOIN_LAST		(1 * CNR_SEC)

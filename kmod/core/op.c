@@ -40,9 +40,13 @@ static void cnr_fail_left(struct cnr_comm *c, u64 now)
 	u16 rank[CNR_FAULTS];
 	u32 i, n = 0;
 
-	for (i = 0; i < c->cfg.members && n < CNR_FAULTS; i++)
-		if (c->member[i].flags & CNR_M_LEFT)
-			rank[n++] = i;
+	for (i = 0; i < c->cfg.members; i++) {
+		if (!(c->member[i].flags & CNR_M_LEFT))
+			continue;
+		if (n < CNR_FAULTS)
+			rank[n] = i;
+		n++;
+	}
 	cnr_fail(c, now, CANARY_ABORT_LEFT, rank, n, true);
 }
 

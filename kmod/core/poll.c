@@ -14,6 +14,7 @@ static void cnr_abort_build(struct cnr_comm *c, struct cnr_out *out)
 		list[i] = cpu_to_be16(c->fault[i]);
 	out->hdr.count = cpu_to_be16(c->why);
 	out->hdr.children = cpu_to_be16(c->faults_known);
+	out->hdr.tag = cpu_to_be64(c->faults);
 	out->payload = list;
 	out->len = c->faults_known * sizeof(*list);
 }

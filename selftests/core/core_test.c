@@ -227,6 +227,29 @@ static void test_dead_rank(void)
 	sim_free(s);
 }
 
+/* More die than are remembered by name: the number is right. */
+static void test_many_dead(void)
+{
+	struct sim_config cfg = { .members = 80, .seed = 4 };
+	struct sim *s = sim_new(&cfg);
+	u16 rank[100];
+	u32 i, right = 0;
+
+	sim_connect(s, -1);
+	if (!sim_wait_state(s, CNR_CONNECTED, 10 * S))
+		abort();
+	for (i = 10; i < 80; i++)
+		sim_kill(s, i);
+	for (i = 0; i < 10; i++)
+		sim_post(s, i, 352 * 80);
+	sim_wait_state(s, CNR_FAILED, 60 * S);
+	for (i = 0; i < 10; i++)
+		right += cnr_missing(sim_comm(s, i), NULL, 0) == 70 &&
+			 cnr_missing(sim_comm(s, i), rank, 100) == CNR_FAULTS && rank[0] == 10;
+	tap(right == 10, "70 of 80 die: %u of 10 others count them all", right);
+	sim_free(s);
+}
+
 static void test_leaving_rank(void)
 {
 	struct sim *s = connected(4, false);
@@ -497,6 +520,7 @@ int main(int argc, char **argv)
 	test_single_losses();
 	test_slow_rank();
 	test_dead_rank();
+	test_many_dead();
 	test_leaving_rank();
 	test_mismatch(false);
 	test_mismatch(true);

@@ -3,77 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "simnet.h"
+#include "sim_int.h"
 
-#define SIM_HOP_NS	20000
-#define SIM_SLOTS	512
-#define SIM_SWITCH	(-1)
-#define SIM_SWITCH_ADDR	0x0a0000ff
-
-enum sim_kind {
-	SIM_PACKET,
-	SIM_FLUSH,
-};
-
-struct sim_event {
-	u64	at;
-	u64	seq;
-	enum sim_kind kind;
-	int	to;		/* member, SIM_SWITCH */
-	__be32	addr;		/* source */
-	__be16	port;
-	__be32	daddr;
-	__be16	dport;
-	u32	slot;
-	u32	generation;
-	u32	len;
-	u8	*data;
-};
-
-struct sim_vector {
-	u32	*data;
-	struct sim_vector *next;
-};
-
-struct sim_node {
-	struct cnr_comm *comm;
-	bool	dead;
-	u32	posted;
-	u32	completed;
-	int	last_error;
-	struct sim_vector *held;
-};
-
-struct sim_slot {
-	bool	used;
-	bool	sent;
-	u32	generation;
-	struct canary_hdr hdr;
-	u32	count;
-	u64	tag;
-	u32	sum;
-	u32	done;
-	u32	data[CANARY_ELEMENTS_MAX];
-	u32	children;
-	struct { __be32 addr; __be16 port; u64 tag; } child[SIM_MEMBERS_MAX];
-	__be32	daddr;
-	__be16	dport;
-};
-
-struct sim {
-	struct sim_config cfg;
-	u64	now;
-	u64	seq;
-	u64	rng;
-	struct sim_node node[SIM_MEMBERS_MAX];
-	struct sim_event *heap;
-	u32	events;
-	u32	room;
-	struct sim_slot *slot;
-	u32	wrong;
-};
-
-static u64 sim_random(struct sim *s)
+u64 sim_random(struct sim *s)
 {
 	s->rng += 0x9e3779b97f4a7c15ULL;
 	u64 z = s->rng;
@@ -83,7 +15,7 @@ static u64 sim_random(struct sim *s)
 	return z ^ (z >> 31);
 }
 
-static bool sim_chance(struct sim *s, u32 ppm)
+bool sim_chance(struct sim *s, u32 ppm)
 {
 	return ppm && sim_random(s) % 1000000 < ppm;
 }
@@ -103,7 +35,7 @@ static bool sim_earlier(const struct sim_event *a, const struct sim_event *b)
 	return a->at != b->at ? a->at < b->at : a->seq < b->seq;
 }
 
-static void sim_push(struct sim *s, struct sim_event e)
+void sim_push(struct sim *s, struct sim_event e)
 {
 	u32 i;
 
@@ -139,47 +71,6 @@ static struct sim_event sim_pop(struct sim *s)
 	if (s->events)
 		s->heap[i] = last;
 	return first;
-}
-
-static __be32 sim_addr(int rank)
-{
-	return cpu_to_be32(0x0a000100 + rank);
-}
-
-static int sim_rank(const struct sim *s, __be32 addr)
-{
-	u32 rank = be32_to_cpu(addr) - 0x0a000100;
-
-	if (addr == cpu_to_be32(SIM_SWITCH_ADDR))
-		return SIM_SWITCH;
-	return rank < s->cfg.members ? (int)rank : -2;
-}
-
-/* Put a packet on the wire; the fault plan decides what becomes of it. */
-static void sim_send(struct sim *s, struct sim_event e, const void *hdr, const void *payload,
-		     u32 payload_len, int from)
-{
-	const struct sim_faults *f = &s->cfg.faults;
-	int copies = sim_chance(s, f->repeat) ? 2 : 1;
-
-	if (f->filter && f->filter(f->filter_arg, from, e.to, hdr))
-		return;
-	e.kind = SIM_PACKET;
-	e.len = sizeof(struct canary_hdr) + payload_len;
-	while (copies--) {
-		if (sim_chance(s, f->drop))
-			continue;
-		e.at = s->now + SIM_HOP_NS + sim_random(s) % 1000;
-		if (sim_chance(s, f->delay))
-			e.at += f->delay_ns;
-		e.data = malloc(e.len);
-		memcpy(e.data, hdr, sizeof(struct canary_hdr));
-		if (payload_len)
-			memcpy(e.data + sizeof(struct canary_hdr), payload, payload_len);
-		if (sim_chance(s, f->corrupt))
-			e.data[sim_random(s) % e.len] ^= 1 << sim_random(s) % 8;
-		sim_push(s, e);
-	}
 }
 
 static void sim_complete(struct sim *s, int rank, const struct cnr_done *d)
@@ -232,152 +123,17 @@ static void sim_pump(struct sim *s, int rank)
 				out.hdr.type);
 			abort();
 		}
-		e.to = sim_rank(s, out.addr);
+		e.to = sim_next_hop(s, rank, out.addr, be32_to_cpu(out.hdr.block));
 		e.daddr = out.addr;
 		e.dport = out.port;
-		if (e.to == -2)
+		if (e.to == SIM_NOWHERE)
 			continue;
-		if (s->cfg.aggregate && out.hdr.type == CANARY_CONTRIBUTION)
-			e.to = SIM_SWITCH;
 		sim_send(s, e, &out.hdr, out.payload, out.len, rank);
 	}
 	while (cnr_completion(n->comm, &done))
 		sim_complete(s, rank, &done);
 	while (cnr_released(n->comm, &done))
 		sim_release(n, &done);
-}
-
-/* The aggregator sends a slot on to its leader. */
-static void sim_emit(struct sim *s, struct sim_slot *sl)
-{
-	struct sim_event e = {
-		.addr = cpu_to_be32(SIM_SWITCH_ADDR),
-		.port = cpu_to_be16(CANARY_PORT_BASE),
-		.daddr = sl->daddr,
-		.dport = sl->dport,
-		.to = sim_rank(s, sl->daddr),
-	};
-
-	sl->sent = true;
-	sl->hdr.count = cpu_to_be16(sl->count);
-	sl->hdr.tag = cpu_to_be64(sl->tag);
-	sl->hdr.sum = cpu_to_be32(sl->sum);
-	sl->hdr.done = cpu_to_be32(sl->done);
-	if (sl->count > 1) {
-		sl->hdr.rank = 0;
-		sl->hdr.mac = 0;
-	}
-	sim_send(s, e, &sl->hdr, sl->data, be16_to_cpu(sl->hdr.elements) * 4, SIM_SWITCH);
-}
-
-static void sim_take(struct sim *s, struct sim_slot *sl, const struct sim_event *e)
-{
-	const struct canary_hdr *h = (const void *)e->data;
-	struct sim_event flush = {
-		.kind = SIM_FLUSH,
-		.at = s->now + s->cfg.timeout_ns,
-		.slot = sl - s->slot,
-	};
-	u32 generation = sl->generation;
-
-	memset(sl, 0, sizeof(*sl));
-	sl->generation = generation + 1;
-	flush.generation = sl->generation;
-	sl->used = true;
-	sl->hdr = *h;
-	sl->daddr = e->daddr;
-	sl->dport = e->dport;
-	sl->done = be32_to_cpu(h->done);
-	sim_push(s, flush);
-}
-
-static void sim_child(struct sim_slot *sl, const struct sim_event *e, u64 tag)
-{
-	sl->child[sl->children].addr = e->addr;
-	sl->child[sl->children].port = e->port;
-	sl->child[sl->children++].tag = tag;
-}
-
-static void sim_forward(struct sim *s, struct sim_event *e, bool own_address)
-{
-	struct sim_event f = *e;
-
-	f.to = sim_rank(s, e->daddr);
-	if (own_address) {
-		f.addr = cpu_to_be32(SIM_SWITCH_ADDR);
-		f.port = cpu_to_be16(CANARY_PORT_BASE);
-	}
-	sim_send(s, f, e->data, e->data + sizeof(struct canary_hdr),
-		 e->len - sizeof(struct canary_hdr), SIM_SWITCH);
-}
-
-static void sim_switch_result(struct sim *s, struct sim_slot *sl, struct sim_event *e)
-{
-	u32 i, k;
-
-	if (!sl->used)
-		return;
-	for (i = 0; i < sl->children; i++) {
-		struct sim_event f = *e;
-
-		for (k = 0; k < i; k++)
-			if (sl->child[k].addr == sl->child[i].addr &&
-			    sl->child[k].port == sl->child[i].port)
-				break;
-		if (k < i)
-			continue;
-		f.to = sim_rank(s, sl->child[i].addr);
-		sim_send(s, f, e->data, e->data + sizeof(struct canary_hdr),
-			 e->len - sizeof(struct canary_hdr), SIM_SWITCH);
-	}
-	sl->used = false;
-}
-
-static void sim_switch(struct sim *s, struct sim_event *e)
-{
-	struct canary_hdr *h = (void *)e->data;
-	struct sim_slot *sl = &s->slot[be32_to_cpu(h->block) % SIM_SLOTS];
-	u32 i, n;
-
-	if (canary_parse(h, e->len) != CANARY_DROP_NONE)
-		return;
-	if (h->type == CANARY_RESULT) {
-		if (sl->hdr.block == h->block && sl->hdr.epoch == h->epoch)
-			sim_switch_result(s, sl, e);
-		return;
-	}
-	if (h->type != CANARY_CONTRIBUTION || (h->flags & CANARY_F_BYPASS)) {
-		sim_forward(s, e, false);
-		return;
-	}
-	if (!sl->used || sl->hdr.block != h->block || h->attempt > sl->hdr.attempt)
-		sim_take(s, sl, e);
-	else if (h->attempt < sl->hdr.attempt || sl->children == SIM_MEMBERS_MAX)
-		return;
-	for (i = 0; i < sl->children; i++)
-		if (sl->child[i].addr == e->addr && sl->child[i].tag == be64_to_cpu(h->tag))
-			return;
-	n = be16_to_cpu(h->elements);
-	if (sl->hdr.opsig != h->opsig || be16_to_cpu(sl->hdr.elements) != n ||
-	    (!sl->sent && sl->count + be16_to_cpu(h->count) > s->cfg.members - 1)) {
-		h->flags |= CANARY_F_BYPASS;
-		h->origin = cpu_to_be32(SIM_SWITCH_ADDR);
-		sim_forward(s, e, false);
-		return;
-	}
-	sim_child(sl, e, be64_to_cpu(h->tag));
-	if (sl->sent) {
-		sim_forward(s, e, true);
-		return;
-	}
-	for (i = 0; i < n; i++)
-		sl->data[i] += ((u32 *)(h + 1))[i];
-	sl->count += be16_to_cpu(h->count);
-	sl->tag += be64_to_cpu(h->tag);
-	sl->sum += be32_to_cpu(h->sum);
-	sl->done = canary_earlier(sl->done, be32_to_cpu(h->done));
-	if (sl->count == s->cfg.members - 1)
-		sim_emit(s, sl);
 }
 
 static void sim_deliver(struct sim *s, struct sim_event *e)
@@ -389,7 +145,7 @@ static void sim_deliver(struct sim *s, struct sim_event *e)
 		.port = e->port,
 	};
 
-	if (e->to == SIM_SWITCH) {
+	if (e->to < 0) {
 		sim_switch(s, e);
 	} else if (!s->node[e->to].dead) {
 		cnr_input(s->node[e->to].comm, s->now, &in);
@@ -432,7 +188,7 @@ struct sim *sim_new(const struct sim_config *cfg)
 	s->now = CNR_SEC;
 	if (!s->cfg.timeout_ns)
 		s->cfg.timeout_ns = 100 * CNR_USEC;
-	s->slot = calloc(SIM_SLOTS, sizeof(*s->slot));
+	sim_switches(s);
 	for (i = 0; i < cfg->members; i++)
 		s->node[i].comm = sim_member(s, i);
 	return s;
@@ -460,7 +216,8 @@ void sim_free(struct sim *s)
 	while (s->events)
 		free(s->heap[--s->events].data);
 	free(s->heap);
-	free(s->slot);
+	for (i = 0; i < s->switches; i++)
+		free(s->slot[i]);
 	free(s);
 }
 
@@ -524,14 +281,10 @@ bool sim_run(struct sim *s, u64 until)
 			continue;
 		}
 		e = sim_pop(s);
-		if (e.kind == SIM_FLUSH) {
-			struct sim_slot *sl = &s->slot[e.slot];
-
-			if (sl->used && !sl->sent && sl->generation == e.generation)
-				sim_emit(s, sl);
-		} else {
+		if (e.kind == SIM_FLUSH)
+			sim_flush(s, &e);
+		else
 			sim_deliver(s, &e);
-		}
 		free(e.data);
 	}
 }
@@ -569,6 +322,24 @@ bool sim_wait_state(struct sim *s, enum cnr_state state, u64 ns)
 	return true;
 }
 
+bool sim_wait_over(struct sim *s, u64 ns)
+{
+	u64 end = s->now + ns;
+	u32 i;
+
+	for (;;) {
+		for (i = 0; i < s->cfg.members; i++)
+			if (!s->node[i].dead && cnr_state(s->node[i].comm) != CNR_CLOSED &&
+			    cnr_state(s->node[i].comm) != CNR_FAILED)
+				break;
+		if (i == s->cfg.members)
+			return true;
+		if (s->now >= end)
+			return false;
+		sim_run(s, s->now + 100 * CNR_USEC);
+	}
+}
+
 int sim_post(struct sim *s, int rank, u32 elements)
 {
 	struct sim_node *n = &s->node[rank];
@@ -600,6 +371,11 @@ u32 sim_completed(const struct sim *s, int rank)
 	return s->node[rank].completed;
 }
 
+u32 sim_posted(const struct sim *s, int rank)
+{
+	return s->node[rank].posted;
+}
+
 u32 sim_wrong(const struct sim *s)
 {
 	return s->wrong;
@@ -610,14 +386,22 @@ int sim_last_error(const struct sim *s, int rank)
 	return s->node[rank].last_error;
 }
 
-u32 sim_vectors_held(const struct sim *s)
+u32 sim_holds(const struct sim *s, int rank)
 {
 	const struct sim_vector *v;
+	u32 n = 0;
+
+	for (v = s->node[rank].held; v; v = v->next)
+		n++;
+	return n;
+}
+
+u32 sim_vectors_held(const struct sim *s)
+{
 	u32 i, n = 0;
 
 	for (i = 0; i < s->cfg.members; i++)
-		for (v = s->node[i].held; v; v = v->next)
-			n++;
+		n += sim_holds(s, i);
 	return n;
 }
 
@@ -664,4 +448,9 @@ enum canary_drop sim_inject(struct sim *s, int rank, const void *packet, u32 len
 	free(copy);
 	sim_pump(s, rank);
 	return drop;
+}
+
+const struct sim_traffic *sim_traffic(const struct sim *s)
+{
+	return &s->traffic;
 }

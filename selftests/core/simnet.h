@@ -2,15 +2,15 @@
 /*
  * A network in simulated time around real protocol cores: every member is a struct cnr_comm,
  * packets travel with delay, and a seeded fault plan drops, repeats, delays and corrupts
- * them. An optional aggregator (written for the test, independent of bpf/lib) merges
- * contributions the way a switch may.
+ * them on every hop. Between the members is nothing, one switch, or leaves and spines; switches
+ * may aggregate (written for the test, independent of bpf/lib).
  */
 #ifndef SELFTESTS_CORE_SIMNET_H
 #define SELFTESTS_CORE_SIMNET_H
 
 #include "core/core.h"
 
-#define SIM_MEMBERS_MAX	64
+#define SIM_MEMBERS_MAX	96
 
 struct sim_faults {
 	u32	drop;		/* all in ppm */
@@ -18,6 +18,8 @@ struct sim_faults {
 	u32	delay;
 	u32	corrupt;
 	u64	delay_ns;	/* how long, for packets that are delayed */
+	u32	burst;		/* ppm of packets that begin a burst of losses */
+	u64	burst_ns;	/* how long, on the average */
 	/* exact: return true to drop this packet; overrides nothing else */
 	bool	(*filter)(void *arg, int from, int to, const struct canary_hdr *h);
 	void	*filter_arg;
@@ -27,14 +29,25 @@ struct sim_config {
 	u32	members;
 	u32	window;
 	u32	mtu;
-	bool	aggregate;	/* put an aggregator in the middle */
-	u64	timeout_ns;	/* of the aggregator */
+	bool	aggregate;	/* switches do; without leaves: there is one switch */
+	u32	leaves;		/* with spines; ranks are spread over them in order */
+	u32	spines;		/* at least 1 if there are leaves */
+	u64	timeout_ns;	/* of aggregators */
+	u64	rate;		/* of each link, bit/s; 0: no limit */
+	u32	queue;		/* packets before each link; 0: no limit */
 	bool	fixed_first;
 	u32	first_block;
 	u64	seed;
 	u64	dead_after;
 	bool	key;
 	struct sim_faults faults;
+};
+
+/* What all links did together */
+struct sim_traffic {
+	u64	packets;	/* hop by hop */
+	u64	lost;		/* by chance */
+	u64	overflows;	/* queues were full */
 };
 
 struct sim;
@@ -61,6 +74,9 @@ void sim_connect(struct sim *s, int rank);
 /* Run until everybody is in @state, at most @ns of simulated time. */
 bool sim_wait_state(struct sim *s, enum cnr_state state, u64 ns);
 
+/* Run until everybody alive is CLOSED or FAILED, at most @ns of simulated time. */
+bool sim_wait_over(struct sim *s, u64 ns);
+
 /* Post a vector at @rank; its content is a function of (seed, rank, operation, index). */
 int sim_post(struct sim *s, int rank, u32 elements);
 
@@ -68,6 +84,8 @@ int sim_post(struct sim *s, int rank, u32 elements);
 u32 sim_completed(const struct sim *s, int rank);
 u32 sim_wrong(const struct sim *s);
 int sim_last_error(const struct sim *s, int rank);
+u32 sim_posted(const struct sim *s, int rank);
+u32 sim_holds(const struct sim *s, int rank);
 u32 sim_vectors_held(const struct sim *s);
 
 bool sim_wait_completed(struct sim *s, u32 operations, u64 ns);
@@ -75,6 +93,7 @@ bool sim_wait_completed(struct sim *s, u32 operations, u64 ns);
 void sim_close(struct sim *s, int rank, bool abort);
 
 struct sim_faults *sim_faults(struct sim *s);
+const struct sim_traffic *sim_traffic(const struct sim *s);
 
 /* Hand a packet to @rank as if it came from @from. */
 enum canary_drop sim_inject(struct sim *s, int rank, const void *packet, u32 len, int from);

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What is between the members: nothing, one switch, or leaves and spines. A switch routes, and if
+ * the test wants so, aggregates: written for the tests, independent of bpf/lib.
+ */
+#include <stdlib.h>
+
+#include "sim_int.h"
+
+#define SIM_SWITCH_ADDR	0x0a00f000
+#define SIM_LIFETIME	CNR_SEC
+
+static __be32 sim_switch_addr(int place)
+{
+	return cpu_to_be32(SIM_SWITCH_ADDR + (-1 - place));
+}
+
+/* Where an address is at home */
+static int sim_home(const struct sim *s, __be32 addr)
+{
+	u32 a = be32_to_cpu(addr);
+
+	if (a - SIM_SWITCH_ADDR < s->switches)
+		return SIM_SWITCH(a - SIM_SWITCH_ADDR);
+	return a - 0x0a000100 < s->cfg.members ? (int)(a - 0x0a000100) : SIM_NOWHERE;
+}
+
+/* The leaf that a member hangs on: neighbours in rank share one. */
+static int sim_leaf(const struct sim *s, int rank)
+{
+	return s->cfg.leaves ? SIM_SWITCH((u32)rank * s->cfg.leaves / s->cfg.members) :
+	       SIM_SWITCH(0);
+}
+
+void sim_switches(struct sim *s)
+{
+	u32 i;
+
+	s->switches = s->cfg.leaves ? s->cfg.leaves + s->cfg.spines : s->cfg.aggregate;
+	if (s->switches > SIM_SWITCHES)
+		abort();
+	for (i = 0; i < s->switches && s->cfg.aggregate; i++)
+		s->slot[i] = calloc(SIM_SLOTS, sizeof(**s->slot));
+}
+
+/* Blocks are spread over the spines as bpf/lib does it: by block. */
+int sim_next_hop(const struct sim *s, int from, __be32 daddr, u32 block)
+{
+	int home = sim_home(s, daddr);
+	int leaf;
+
+	if (home == SIM_NOWHERE || !s->switches)
+		return home;
+	if (from >= 0)
+		return sim_leaf(s, from);
+	leaf = home >= 0 ? sim_leaf(s, home) : home;
+	if (from == leaf)
+		return home;
+	if (-1 - from >= (int)s->cfg.leaves || -1 - leaf >= (int)s->cfg.leaves)
+		return leaf;
+	return SIM_SWITCH(s->cfg.leaves + block % s->cfg.spines);
+}
+
+static void sim_route(struct sim *s, int at, struct sim_event e, const struct canary_hdr *h,
+		      const void *payload)
+{
+	e.to = sim_next_hop(s, at, e.daddr, be32_to_cpu(h->block));
+	if (e.to != SIM_NOWHERE && e.to != at)
+		sim_send(s, e, h, payload, e.len - sizeof(*h), at);
+}
+
+static void sim_forward(struct sim *s, int at, const struct sim_event *e, bool own_address)
+{
+	struct sim_event f = *e;
+
+	if (own_address) {
+		f.addr = sim_switch_addr(at);
+		f.port = cpu_to_be16(CANARY_PORT_BASE);
+	}
+	sim_route(s, at, f, (void *)e->data, e->data + sizeof(struct canary_hdr));
+}
+
+/* Send a slot on to its leader. */
+static void sim_emit(struct sim *s, int at, struct sim_slot *sl)
+{
+	struct sim_event e = {
+		.addr = sim_switch_addr(at),
+		.port = cpu_to_be16(CANARY_PORT_BASE),
+		.daddr = sl->daddr,
+		.dport = sl->dport,
+		.len = sizeof(sl->hdr) + be16_to_cpu(sl->hdr.elements) * 4,
+	};
+
+	sl->sent = true;
+	sl->hdr.count = cpu_to_be16(sl->count);
+	sl->hdr.tag = cpu_to_be64(sl->tag);
+	sl->hdr.sum = cpu_to_be32(sl->sum);
+	sl->hdr.done = cpu_to_be32(sl->done);
+	if (sl->count > 1) {
+		sl->hdr.rank = 0;
+		sl->hdr.mac = 0;
+	}
+	sim_route(s, at, e, &sl->hdr, sl->data);
+}
+
+static void sim_arm(struct sim *s, int at, const struct sim_slot *sl)
+{
+	struct sim_event flush = {
+		.kind = SIM_FLUSH,
+		.at = s->now + s->cfg.timeout_ns,
+		.to = at,
+		.slot = sl - s->slot[-1 - at],
+		.generation = sl->generation,
+	};
+
+	sim_push(s, flush);
+}
+
+void sim_flush(struct sim *s, const struct sim_event *e)
+{
+	struct sim_slot *sl = &s->slot[-1 - e->to][e->slot];
+
+	if (!sl->used || sl->sent || sl->generation != e->generation)
+		return;
+	if (s->cfg.leaves && sim_leaf(s, sim_home(s, sl->daddr)) == e->to &&
+	    sl->waits++ < SIM_ROOT_WAITS)
+		sim_arm(s, e->to, sl);
+	else
+		sim_emit(s, e->to, sl);
+}
+
+static void sim_take(struct sim *s, int at, struct sim_slot *sl, const struct sim_event *e)
+{
+	const struct canary_hdr *h = (const void *)e->data;
+	u32 generation = sl->generation;
+
+	memset(sl, 0, sizeof(*sl));
+	sl->generation = generation + 1;
+	sl->used = true;
+	sl->since = s->now;
+	sl->hdr = *h;
+	sl->daddr = e->daddr;
+	sl->dport = e->dport;
+	sl->done = be32_to_cpu(h->done);
+	sim_arm(s, at, sl);
+}
+
+static void sim_result(struct sim *s, int at, struct sim_event *e)
+{
+	struct canary_hdr *h = (void *)e->data;
+	struct sim_slot *sl = &s->slot[-1 - at][be32_to_cpu(h->block) % SIM_SLOTS];
+	u32 i, k;
+
+	if (!sl->used || sl->hdr.block != h->block || sl->hdr.epoch != h->epoch ||
+	    sl->hdr.attempt != h->attempt)
+		return;
+	for (i = 0; i < sl->children; i++) {
+		struct sim_event f = *e;
+
+		for (k = 0; k < i; k++)
+			if (sl->child[k].addr == sl->child[i].addr &&
+			    sl->child[k].port == sl->child[i].port)
+				break;
+		if (k < i)
+			continue;
+		f.addr = sim_switch_addr(at);
+		f.port = cpu_to_be16(CANARY_PORT_BASE);
+		f.daddr = sl->child[i].addr;
+		f.dport = sl->child[i].port;
+		sim_route(s, at, f, h, h + 1);
+	}
+	sl->used = false;
+}
+
+static void sim_add(struct sim *s, int at, struct sim_slot *sl, const struct sim_event *e)
+{
+	const struct canary_hdr *h = (const void *)e->data;
+	u32 i, n = be16_to_cpu(h->elements);
+
+	sl->child[sl->children].addr = e->addr;
+	sl->child[sl->children].port = e->port;
+	sl->child[sl->children++].tag = be64_to_cpu(h->tag);
+	if (sl->sent) {
+		sim_forward(s, at, e, true);
+		return;
+	}
+	for (i = 0; i < n; i++)
+		sl->data[i] += ((u32 *)(h + 1))[i];
+	sl->count += be16_to_cpu(h->count);
+	sl->tag += be64_to_cpu(h->tag);
+	sl->sum += be32_to_cpu(h->sum);
+	sl->hdr.load = h->load > sl->hdr.load ? h->load : sl->hdr.load;
+	sl->done = canary_earlier(sl->done, be32_to_cpu(h->done));
+	if (sl->count == s->cfg.members - 1)
+		sim_emit(s, at, sl);
+}
+
+void sim_switch(struct sim *s, struct sim_event *e)
+{
+	struct canary_hdr *h = (void *)e->data;
+	int at = e->to;
+	struct sim_slot *sl;
+	u32 i;
+
+	if (e->daddr == sim_switch_addr(at)) {
+		if (s->cfg.aggregate && canary_parse(h, e->len) == CANARY_DROP_NONE &&
+		    h->type == CANARY_RESULT)
+			sim_result(s, at, e);
+		return;
+	}
+	if (!s->cfg.aggregate || canary_parse(h, e->len) != CANARY_DROP_NONE ||
+	    h->type != CANARY_CONTRIBUTION || (h->flags & CANARY_F_BYPASS) ||
+	    be16_to_cpu(h->count) == s->cfg.members - 1) {
+		sim_forward(s, at, e, false);
+		return;
+	}
+	sl = &s->slot[-1 - at][be32_to_cpu(h->block) % SIM_SLOTS];
+	if (!sl->used || s->now - sl->since > SIM_LIFETIME ||
+	    (sl->hdr.block == h->block && h->attempt > sl->hdr.attempt))
+		sim_take(s, at, sl, e);
+	else if (sl->hdr.block == h->block && h->attempt < sl->hdr.attempt)
+		return;
+	for (i = 0; i < sl->children && sl->hdr.block == h->block; i++)
+		if (sl->child[i].addr == e->addr && sl->child[i].tag == be64_to_cpu(h->tag))
+			return;
+	if (sl->hdr.block != h->block || sl->hdr.opsig != h->opsig ||
+	    sl->hdr.elements != h->elements || sl->children == SIM_MEMBERS_MAX) {
+		h->flags |= CANARY_F_BYPASS;
+		h->origin = sim_switch_addr(at);
+		sim_forward(s, at, e, false);
+		return;
+	}
+	if (!sl->sent && sl->count + be16_to_cpu(h->count) > s->cfg.members - 1)
+		return;
+	sim_add(s, at, sl, e);
+}
