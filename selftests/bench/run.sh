@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# All measurements: run.sh [--out FILE] [switch|emission|goodput|guest]...
+# All measurements: run.sh [--out FILE] [switch|emission|goodput|guest|latency]...
 #
 # Writes a JSON list of figures (lib.sh says what is in one) and prints them as a table. Those made
 # in the instruction-counting guest are made twice; how much the two differ is a figure, too.
@@ -17,7 +17,7 @@ if [ "${1:-}" = --out ]; then
 	OUT=${2:?--out needs a file}
 	shift 2
 fi
-[ $# -gt 0 ] || set -- switch emission goodput guest
+[ $# -gt 0 ] || set -- switch emission goodput guest latency
 DIR=$(mktemp -d)
 trap 'rm -rf "$DIR"' EXIT
 
@@ -74,8 +74,9 @@ for part in "$@"; do
 		twice 5.guest.cost cost.sh
 		repeatability >"$DIR/6.guest.repeat"
 		;;
+	latency) run 7.latency latency.sh ;;
 	*)
-		echo "usage: run.sh [--out FILE] [switch|emission|goodput|guest]..." >&2
+		echo "usage: run.sh [--out FILE] [switch|emission|goodput|guest|latency]..." >&2
 		exit 2
 		;;
 	esac
