@@ -38,7 +38,7 @@ $(B)/.setup: $(B)/setup.mk
 	@touch $@
 
 # Each part describes itself. Objects mirror the tree below build/.
--include kmod/Build.mk bpf/Build.mk userspace/Build.mk tools/Build.mk examples/Build.mk topology/Build.mk selftests/Build.mk
+-include kmod/Build.mk bpf/Build.mk userspace/Build.mk tools/Build.mk examples/Build.mk selftests/faults/Build.mk topology/Build.mk selftests/Build.mk
 -include selftests/bench/Build.mk
 
 $(B)/%.o: %.c | $(B)/.setup
@@ -69,7 +69,7 @@ $(B)/linux-parts/stamp: tools/setup/setup.sh
 print-flags:
 	@: $(info $(CPPFLAGS) -I$(B)/bpf $(CFLAGS))
 
-clean: ## remove build products (keeps the guest image)
-	find $(B) -mindepth 1 -maxdepth 1 ! -name guest ! -name linux-parts -exec rm -rf {} +
+clean: ## remove build products (keeps the guest image and debug kernels)
+	find $(B) -mindepth 1 -maxdepth 1 ! -name guest ! -name linux-parts ! -name debug-kernel -exec rm -rf {} +
 
--include $(shell find $(B) -name '*.d' -not -path '*/guest/*' 2>/dev/null)
+-include $(shell find $(B) -name '*.d' -type f -not -path '*/guest/*' -not -path '*/debug-kernel/*' 2>/dev/null)

@@ -4,7 +4,7 @@
 FAULT_NEEDS := $(B)/bin/canary
 DEMO_NEEDS := $(B)/bin/canary $(B)/bin/digits $(B)/data/digits.csv.gz
 
-TESTS += fault fault-guest topology matrix matrix-guest
+TESTS += fault fault-guest topology matrix matrix-guest fault-matrix
 TEST_DEPS += $(DEMO_NEEDS)
 .PHONY: test-fault test-fault-guest
 
@@ -33,3 +33,19 @@ test-matrix: $(DEMO_NEEDS) ## one job, right bit for bit, whatever the switches,
 
 test-matrix-guest: $(DEMO_NEEDS) module ## the same with AF_CANARY on all and on some hosts, in the guest
 	@selftests/vm/run.sh --timeout 580 -- selftests/net/matrix.sh engines
+
+# Fault experiments. FAULT=NAME chooses one of `topology/fault.py list`.
+FAULT ?= switch-kill
+ENGINE ?= auto
+BLOCKS ?= 1000000
+TEST_DEPS += $(FAULT_TOOLS)
+.PHONY: fault fault-matrix test-fault-matrix
+
+fault: $(B)/bin/canary $(FAULT_TOOLS) ## one fault experiment: FAULT=NAME (topology/fault.py list), ENGINE=user|kernel
+	@topology/fault.py $(FAULT) --engine $(ENGINE)
+
+fault-matrix: $(B)/bin/canary $(FAULT_TOOLS) ## all faults, topologies, sizes with the user engine until BLOCKS (1000000) are right; goes on where it was
+	@topology/fault_matrix.py --engine user --blocks $(BLOCKS) --state $(B)/fault-matrix
+
+test-fault-matrix: $(B)/bin/canary $(FAULT_TOOLS) ## all faults, small
+	@topology/fault_matrix.py --tap --engine user --topology star:5 leaf_spine:2,2,2 --sizes 5000 --long 100000

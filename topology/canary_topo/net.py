@@ -145,6 +145,27 @@ class CanaryNet(Mininet):
             for port in self.plan.ports[node.name]:
                 yield node, port.device
 
+    def link_down(self, port):
+        """As if the cable of PORT were cut; routes stay what the kernel makes of that."""
+        with system.namespace(self.nameToNode[port.node].pid):
+            system.batch("ip", [f"link set dev {port.device} down"])
+
+    def link_up(self, port):
+        """What link_down() did, and what the kernel forgot with it."""
+        with system.namespace(self.nameToNode[port.node].pid):
+            system.batch("ip", [f"link set dev {port.device} up"])
+        self.plan.down = set()
+        for name in (port.node, port.peer.node):
+            with system.namespace(self.nameToNode[name].pid):
+                system.batch("ip", self.plan.commands(name))
+
+    def reroute(self, down):
+        """What a routing protocol does when the links of the ports DOWN are."""
+        self.plan.down = set(down)
+        for name in self.plan.routers:
+            with system.namespace(self.nameToNode[name].pid):
+                system.batch("ip", self.plan.routes(name))
+
     def link_bytes(self):
         """{"node:device": {"tx_bytes": N, "tx_packets": N}}: what each port sent."""
         found = {}

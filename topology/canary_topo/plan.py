@@ -44,6 +44,8 @@ class Plan:
             one.peer, two.peer = two, one
             self.ports[node1].append(one)
             self.ports[node2].append(two)
+        # Ports of links that are down: no way leads over them
+        self.down = set()
         self.address = {name: _text(LOOPBACKS + i + 1) for i, name in enumerate(self.routers)}
         for name in self.hosts:
             if len(self.ports[name]) != 1:
@@ -57,14 +59,22 @@ class Plan:
             name = queue.popleft()
             if name != target and name in self.hosts:
                 continue
-            for port in self.ports[name]:
+            for port in self._up(name):
                 if port.peer.node not in distance:
                     distance[port.peer.node] = distance[name] + 1
                     queue.append(port.peer.node)
         return distance
 
-    def _next_hops(self, name, distance):
+    def _up(self, name):
         return [port for port in self.ports[name]
+                if port not in self.down and port.peer not in self.down]
+
+    def routes(self, name):
+        """Lines for `ip -batch` that give the router NAME its routes."""
+        return [line for target in self.routers + self.hosts for line in self._route(name, target)]
+
+    def _next_hops(self, name, distance):
+        return [port for port in self._up(name)
                 if distance.get(port.peer.node, 1 << 30) < distance[name]]
 
     def commands(self, name):
@@ -82,9 +92,7 @@ class Plan:
                          f"dev {gateway.peer.device}")
             return lines
         lines.append(f"addr replace {self.address[name]}/32 dev lo")
-        for target in self.routers + self.hosts:
-            lines += self._route(name, target)
-        return lines
+        return lines + self.routes(name)
 
     def _route(self, name, target):
         distance = self.distances(target)

@@ -1,0 +1,565 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * One rank of a fault experiment: many operations, each compared with a sum that does not come
+ * through the network, in rounds. A round is a communicator: rendezvous, operations, close. It is
+ * a child process, so that it may be killed, and its rank goes on with the next one, which is how a job
+ * restarts after a failure.
+ *
+ * Element i of rank r is a(r) * b(i) + c(r), all three random, so that the sum of all ranks needs
+ * no time that grows with them: (sum of a) * b(i) + (sum of c).
+ *
+ *	worker --rank R --members N --root A --bind A [--engine E] ...	as `canary allreduce`
+ *	--rounds N --operations N --elements N --inflight N --seed N
+ *	--vary		lengths are random, up to --elements
+ *	--same-id	all rounds are the communicator --comm; otherwise --comm + round
+ *	--plan WHO:ROUND:OP:WHAT[:MS]	once or more; WHO is a rank or "all"; before posting OP it
+ *		die	is killed by SIGKILL
+ *		slow	computes MS longer
+ *		longer	posts a block more
+ *		shift	posts a block more, and one less in the next operation
+ *		barrier	posts a barrier instead
+ *		quit	closes
+ *		hold	waits until struct progress.go is as large as ROUND + 1
+ *	--progress FILE	struct progress, for others to map
+ *	--log FILE	a line of JSON at the end of each round
+ *
+ * The exit status is 0 if no result was wrong, whatever else happened.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <canary.h>
+
+#define PLANS_MAX	16
+#define INFLIGHT_MAX	64
+#define TICK_MS		10		/* how often progress is told */
+#define OPEN_SECONDS	60		/* until a member can be opened again */
+
+/* What is known while it runs; little-endian u64, see canary_topo/trial.py */
+struct progress {
+	uint64_t	round;
+	uint64_t	connected;	/* in this round */
+	uint64_t	posted;		/* operations of this round */
+	uint64_t	completed;	/* likewise */
+	uint64_t	round_blocks;	/* blocks done in this round, as counted by the engine */
+	uint64_t	blocks;		/* of completed and verified operations, all rounds */
+	uint64_t	operations;	/* likewise */
+	uint64_t	wrong;		/* elements */
+	uint64_t	failed;		/* rounds that ended with an error */
+	uint64_t	ended;		/* nothing more to come */
+	uint64_t	elements;	/* of a block */
+	uint64_t	go;		/* written by others: rounds whose holds are over */
+};
+
+enum action { DIE, SLOW, LONGER, SHIFT, BARRIER, QUIT, HOLD };
+
+struct plan {
+	int		rank;		/* -1: all */
+	unsigned int	round, op;
+	enum action	action;
+	unsigned int	ms;
+};
+
+struct flight {
+	uint64_t	request;
+	uint32_t	*data;
+	size_t		n;
+	unsigned int	op;
+};
+
+static struct {
+	struct canary_params params;
+	unsigned int	rounds, operations, elements, inflight;
+	uint64_t	seed;
+	bool		vary, same_id;
+	struct plan	plans[PLANS_MAX];
+	unsigned int	nplans;
+	int		log;
+} opt = { .rounds = 1, .operations = 4, .elements = 1000, .inflight = 1, .seed = 1, .log = -1 };
+
+static struct progress *shared;
+
+/* A round under way */
+static struct {
+	struct canary	*comm;
+	unsigned int	number;
+	const char	*where;		/* what failed */
+	int		error;
+	double		connected, ended;
+	uint64_t	blocks, operations, wrong;
+	char		first_wrong[128];
+} now;
+
+static void die(const char *what, const char *why)
+{
+	fprintf(stderr, "worker: rank %u: %s: %s\n", opt.params.rank, what, why);
+	exit(3);
+}
+
+static double seconds(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + ts.tv_nsec / 1e9;
+}
+
+static uint64_t mix(uint64_t x)
+{
+	x += 0x9e3779b97f4a7c15ULL;
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebULL;
+	return x ^ x >> 31;
+}
+
+static uint64_t draw(uint64_t what, uint64_t op, uint64_t index)
+{
+	return mix(mix(mix(opt.seed ^ what << 56) ^ (uint64_t)now.number << 32 ^ op) ^ index);
+}
+
+static uint32_t factor(unsigned int op, size_t i)
+{
+	return draw(1, op, i) >> 32;
+}
+
+static const struct plan *planned(unsigned int op, enum action action)
+{
+	unsigned int i;
+
+	for (i = 0; i < opt.nplans; i++)
+		if ((opt.plans[i].rank < 0 || opt.plans[i].rank == opt.params.rank) &&
+		    opt.plans[i].round == now.number && opt.plans[i].op == op &&
+		    opt.plans[i].action == action)
+			return &opt.plans[i];
+	return NULL;
+}
+
+/* Elements of a vector; a block more or less where that is planned. */
+static size_t length(unsigned int op)
+{
+	size_t n = opt.vary ? draw(2, op, 0) % (opt.elements + 1) : opt.elements;
+
+	if (planned(op, BARRIER))
+		return 0;
+	if (planned(op, LONGER) || planned(op, SHIFT))
+		n += shared->elements;
+	if (op && planned(op - 1, SHIFT))
+		n -= n < shared->elements ? n : shared->elements;
+	return n;
+}
+
+static void fill(struct flight *f)
+{
+	uint64_t own = draw(3, f->op, opt.params.rank);
+	uint32_t a = own, c = own >> 32;
+	size_t i;
+
+	for (i = 0; i < f->n; i++)
+		f->data[i] = a * factor(f->op, i) + c;
+}
+
+static void verify(const struct flight *f)
+{
+	uint64_t own;
+	uint32_t a = 0, c = 0, want;
+	size_t i, wrong = 0;
+	unsigned int r;
+
+	for (r = 0; r < opt.params.members; r++) {
+		own = draw(3, f->op, r);
+		a += own;
+		c += own >> 32;
+	}
+	for (i = 0; i < f->n; i++) {
+		want = a * factor(f->op, i) + c;
+		if (f->data[i] == want)
+			continue;
+		if (!now.wrong && !wrong)
+			snprintf(now.first_wrong, sizeof(now.first_wrong),
+				 "round %u operation %u element %zu is %u instead of %u",
+				 now.number, f->op, i, f->data[i], want);
+		wrong++;
+	}
+	now.wrong += wrong;
+	shared->wrong += wrong;
+	if (!wrong) {
+		uint64_t blocks = (f->n + shared->elements - 1) / shared->elements;
+
+		now.blocks += blocks;
+		now.operations++;
+		shared->blocks += blocks;
+		shared->operations++;
+	}
+	shared->completed++;
+}
+
+static uint64_t counter(const char *name)
+{
+	struct canary_stat stats[512];
+	int n = canary_stats(now.comm, stats, 512), i;
+
+	for (i = 0; i < n && i < 512; i++)
+		if (!strcmp(stats[i].name, name) && !stats[i].drop)
+			return stats[i].value;
+	return 0;
+}
+
+static void key(FILE *f, const char *name)
+{
+	putc('"', f);
+	for (; *name; name++)
+		putc(*name == '-' ? '_' : *name, f);
+	fputs("\":", f);
+}
+
+static void log_stats(FILE *f)
+{
+	struct canary_stat stats[512];
+	int n = now.comm ? canary_stats(now.comm, stats, 512) : 0, i, drop;
+
+	for (drop = 0; drop < 2; drop++) {
+		const char *comma = "";
+
+		fprintf(f, ",\"%s\":{", drop ? "drops" : "stats");
+		for (i = 0; i < n && i < 512; i++) {
+			if (!!stats[i].drop != drop || !stats[i].value)
+				continue;
+			fputs(comma, f);
+			key(f, stats[i].name);
+			fprintf(f, "%llu", (unsigned long long)stats[i].value);
+			comma = ",";
+		}
+		putc('}', f);
+	}
+}
+
+static void log_ranks(FILE *f)
+{
+	uint16_t ranks[64];
+	unsigned int n = 0, i;
+
+	if (now.comm && now.error)
+		n = canary_missing(now.comm, ranks, 64);
+	fputs(",\"named\":[", f);
+	for (i = 0; i < n && i < 64; i++)
+		fprintf(f, i ? ",%u" : "%u", ranks[i]);
+	putc(']', f);
+}
+
+/* One write a round: whoever reads sees whole lines. */
+static void log_round(const char *outcome, bool full)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		die("log", strerror(errno));
+	fprintf(f, "{\"rank\":%u,\"round\":%u,\"outcome\":\"%s\"", opt.params.rank, now.number, outcome);
+	if (full) {
+		fprintf(f, ",\"error\":\"%s\",\"where\":\"%s\",\"operations\":%llu,\"blocks\":%llu"
+			",\"wrong\":%llu,\"first_wrong\":\"%s\",\"seconds\":%.6f",
+			now.error ? strerrorname_np(-now.error) : "", now.where,
+			(unsigned long long)now.operations, (unsigned long long)now.blocks,
+			(unsigned long long)now.wrong, now.first_wrong,
+			now.connected ? now.ended - now.connected : 0);
+		log_ranks(f);
+		log_stats(f);
+	}
+	fputs("}\n", f);
+	fclose(f);
+	if (opt.log >= 0 && write(opt.log, text, size) != (ssize_t)size)
+		die("log", strerror(errno));
+	free(text);
+}
+
+static bool fails(const char *where, int error)
+{
+	if (error >= 0)
+		return false;
+	now.where = where;
+	now.error = error;
+	return true;
+}
+
+/* The port may still be held by an engine of the round before, or the host be cut off. */
+static bool may_pass(int err)
+{
+	return err == -EADDRINUSE || err == -EEXIST || err == -ENETUNREACH || err == -EHOSTUNREACH;
+}
+
+static bool open_comm(void)
+{
+	struct canary_params p = opt.params;
+	double until = seconds() + OPEN_SECONDS;
+	int err;
+
+	if (!opt.same_id)
+		p.comm += now.number;
+	for (;;) {
+		err = canary_open(&p, &now.comm);
+		if (!may_pass(err) || seconds() > until)
+			break;
+		usleep(20000);
+	}
+	if (err)
+		now.comm = NULL;
+	return !fails("open", err);
+}
+
+static bool connect_comm(void)
+{
+	struct canary_info info;
+	int err;
+
+	do {
+		err = canary_connect(now.comm, 1000);
+	} while (err == -ETIMEDOUT);
+	if (fails("connect", err))
+		return false;
+	if (canary_get_info(now.comm, &info, sizeof(info)) || !info.elements)
+		info.elements = opt.params.members > 1 ? 1 : CANARY_ELEMENTS_MAX;
+	shared->elements = info.elements;
+	shared->connected = 1;
+	now.connected = seconds();
+	return true;
+}
+
+static void before(unsigned int op)
+{
+	volatile uint64_t *go = &shared->go;
+	const struct plan *p;
+
+	while (planned(op, HOLD) && *go <= now.number)
+		usleep(TICK_MS * 1000);
+	if (planned(op, DIE))
+		kill(getpid(), SIGKILL);
+	p = planned(op, SLOW);
+	if (p)
+		usleep(p->ms * 1000);
+}
+
+static bool post(struct flight *f, unsigned int op)
+{
+	int err;
+
+	f->op = op;
+	f->n = length(op);
+	f->data = malloc(f->n * 4 + 4);
+	if (!f->data)
+		die("vector", strerror(errno));
+	fill(f);
+	for (;;) {
+		err = canary_post(now.comm, f->data, f->data, f->n, CANARY_INT32, CANARY_OP_SUM,
+				  &f->request);
+		if (err != -EAGAIN)
+			break;
+		err = canary_room(now.comm, TICK_MS);
+		if (err && err != -ETIMEDOUT)
+			break;
+	}
+	shared->posted++;
+	return !fails("post", err);
+}
+
+static bool complete(struct flight *f)
+{
+	int err;
+
+	for (;;) {
+		err = canary_wait(now.comm, f->request, TICK_MS);
+		shared->round_blocks = counter("blocks-done");
+		if (err != -ETIMEDOUT)
+			break;
+	}
+	if (fails("wait", err))
+		return false;
+	now.ended = seconds();
+	verify(f);
+	free(f->data);
+	f->data = NULL;
+	return true;
+}
+
+static void operations(void)
+{
+	struct flight flights[INFLIGHT_MAX] = { 0 };
+	unsigned int posted = 0, done = 0;
+
+	while (done < opt.operations) {
+		while (posted < opt.operations && posted - done < opt.inflight) {
+			before(posted);
+			if (planned(posted, QUIT) || !post(&flights[posted % INFLIGHT_MAX], posted))
+				return;
+			posted++;
+		}
+		if (!complete(&flights[done++ % INFLIGHT_MAX]))
+			return;
+	}
+}
+
+static int run_round(void)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	now.where = "";
+	shared->connected = 0;
+	shared->posted = 0;
+	shared->completed = 0;
+	shared->round_blocks = 0;
+	if (open_comm() && connect_comm())
+		operations();
+	if (!now.ended || now.error)
+		now.ended = seconds();
+	if (now.error)
+		shared->failed++;
+	log_round(now.wrong ? "wrong" : now.error ? "failed" : "done", true);
+	canary_close(now.comm);
+	return now.wrong ? 1 : 0;
+}
+
+/* Return: whether a result was wrong, or the round ended as nobody had planned */
+static bool supervise(unsigned int round)
+{
+	int status;
+	pid_t pid;
+
+	now.number = round;
+	shared->round = round;
+	fflush(NULL);
+	pid = fork();
+	if (pid < 0)
+		die("fork", strerror(errno));
+	if (!pid)
+		_exit(run_round());
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			die("waitpid", strerror(errno));
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status) != 0;
+	log_round(WTERMSIG(status) == SIGKILL ? "killed" : "crashed", false);
+	return WTERMSIG(status) != SIGKILL;
+}
+
+static void parse_plan(const char *text)
+{
+	static const char * const names[] = {
+		"die", "slow", "longer", "shift", "barrier", "quit", "hold",
+	};
+	struct plan *p = &opt.plans[opt.nplans++];
+	char who[16], what[16];
+	unsigned int i;
+
+	if (opt.nplans > PLANS_MAX ||
+	    sscanf(text, "%15[^:]:%u:%u:%15[^:]:%u", who, &p->round, &p->op, what, &p->ms) < 4)
+		die("--plan", text);
+	p->rank = strcmp(who, "all") ? atoi(who) : -1;
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!strcmp(what, names[i])) {
+			p->action = i;
+			return;
+		}
+	}
+	die("--plan", text);
+}
+
+static void map_progress(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+
+	if (fd < 0 || ftruncate(fd, sizeof(*shared)))
+		die(path, strerror(errno));
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (shared == MAP_FAILED)
+		die(path, strerror(errno));
+	close(fd);
+}
+
+static unsigned int number(const char *name, const char *text, unsigned int most)
+{
+	char *end;
+	unsigned long value = strtoul(text, &end, 10);
+
+	if (!*text || *end || value > most)
+		die(name, text);
+	return value;
+}
+
+static void set_param(const char *name, const char *value)
+{
+	if (canary_params_set(&opt.params, name, value))
+		die(name, canary_errmsg());
+}
+
+static void parse(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "rounds",	required_argument, NULL, 'r' },
+		{ "operations",	required_argument, NULL, 'n' },
+		{ "elements",	required_argument, NULL, 'e' },
+		{ "inflight",	required_argument, NULL, 'f' },
+		{ "seed",	required_argument, NULL, 's' },
+		{ "vary",	no_argument, NULL, 'v' },
+		{ "same-id",	no_argument, NULL, 'i' },
+		{ "plan",	required_argument, NULL, 'p' },
+		{ "progress",	required_argument, NULL, 'P' },
+		{ "log",	required_argument, NULL, 'l' },
+#define PARAM(name) { name, required_argument, NULL, 'c' }
+		PARAM("comm"), PARAM("rank"), PARAM("members"), PARAM("root"), PARAM("bind"),
+		PARAM("engine"), PARAM("key"), PARAM("window"), PARAM("mtu"), PARAM("dead-after"),
+		PARAM("linger"), PARAM("rto-min"), PARAM("max-vector"), PARAM("algorithm"),
+		{ NULL, 0, NULL, 0 },
+	};
+	int c, index;
+
+	canary_params_init(&opt.params);
+	while ((c = getopt_long(argc, argv, "", options, &index)) != -1) {
+		switch (c) {
+		case 'r': opt.rounds = number("--rounds", optarg, 1000000); break;
+		case 'n': opt.operations = number("--operations", optarg, 1000000); break;
+		case 'e': opt.elements = number("--elements", optarg, 1 << 26); break;
+		case 'f': opt.inflight = number("--inflight", optarg, INFLIGHT_MAX); break;
+		case 's': opt.seed = strtoull(optarg, NULL, 0); break;
+		case 'v': opt.vary = true; break;
+		case 'i': opt.same_id = true; break;
+		case 'p': parse_plan(optarg); break;
+		case 'P': map_progress(optarg); break;
+		case 'c': set_param(options[index].name, optarg); break;
+		case 'l':
+			opt.log = open(optarg, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+			if (opt.log < 0)
+				die(optarg, strerror(errno));
+			break;
+		default: exit(3);
+		}
+	}
+	if (optind < argc || !opt.inflight)
+		die("usage", "see the head of worker.c");
+	if (!shared)
+		shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int round;
+	bool bad = false;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	parse(argc, argv);
+	shared->elements = 1;
+	for (round = 0; round < opt.rounds; round++)
+		bad |= supervise(round);
+	shared->ended = 1;
+	return bad ? 1 : 0;
+}

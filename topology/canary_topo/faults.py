@@ -1,0 +1,423 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What can go wrong, each as an experiment: what is done, and how the ranks
+have to end. Moments are those of the ranks' own progress, never of a clock."""
+import json
+import os
+import signal
+import subprocess
+import time
+
+from . import system
+from .node import TOP
+from .trial import Failure, add_faults, remove_faults
+
+FORGE = os.environ.get("CANARY_FAULT_FORGE", os.path.join(TOP, "build/selftests/faults/forge"))
+# An attacker's link where links have no rate
+FORGE_RATE = 100_000_000
+FORGE_START = 30
+DEAD = ("EHOSTDOWN", "ECONNRESET")
+
+
+class Fault:
+    """Nothing goes wrong. All ranks have to be done without an error."""
+
+    name = "none"
+    help = "nothing goes wrong"
+    rounds = 1
+    # Long vectors for what has to happen in the middle of one
+    long = False
+    # Hosts without a rank, the last ones
+    spare = 0
+
+    def possible(self, testbed, members):
+        """Whether it makes sense there."""
+        return True
+
+    def options(self, trial_members):
+        """Further options of the worker."""
+        return []
+
+    def before(self, trial):
+        """Before the ranks start."""
+
+    def during(self, trial):
+        """While they run."""
+
+    def after(self, trial):
+        """Whatever came of it: leaves the testbed as it was."""
+
+    def expected(self, trial):
+        """{round: Failure} of those that must fail"""
+        return {}
+
+    def check(self, trial, result, baseline):
+        """Further lines of what is wrong."""
+        return []
+
+
+class Links(Fault):
+    """The injector on both ends of all links."""
+
+    def __init__(self, name, faults, help_):
+        self.name = name
+        self.faults = faults
+        self.help = help_
+        self.seed = 1
+
+    def before(self, trial):
+        add_faults(trial.net, self.faults, trial.notes["seed"])
+
+    def after(self, trial):
+        trial.notes["injector"] = remove_faults(trial.net)
+
+    def check(self, trial, result, baseline):
+        return [] if trial.notes["injector"].get("seen") else ["the injector saw no packet"]
+
+
+class Netem(Fault):
+    """netem on both ends of all links, where the kernel has it."""
+
+    def __init__(self, name, words, help_):
+        self.name = name
+        self.words = words
+        self.help = help_
+
+    def possible(self, testbed, members):
+        return bool(os.environ.get("CANARY_GUEST")) and not testbed.net.rate
+
+    def before(self, trial):
+        for node, device in trial.net.ports():
+            with system.namespace(node.pid):
+                system.batch("tc", [f"qdisc replace dev {device} root netem limit 10000 {self.words}"])
+
+    def after(self, trial):
+        for node, device in trial.net.ports():
+            with system.namespace(node.pid):
+                system.batch("tc", [f"qdisc del dev {device} root"])
+
+
+class Middle(Fault):
+    """Something that comes while blocks are under way: rank 0 does not post its
+    last operation before it has come, so that it is never too late."""
+
+    long = True
+
+    def options(self, trial_members):
+        return ["--plan", "0:0:last:hold"]
+
+    @staticmethod
+    def wait(trial, part=4):
+        """Until rank 0 has a PARTth of its first operation."""
+        need = trial.notes["blocks_per_operation"] // part
+        trial.until(lambda: trial.progress(0)["round_blocks"] >= max(1, need))
+        now = trial.progress(0)
+        trial.notes["at"] = {"round_blocks": now["round_blocks"], "completed": now["completed"]}
+
+
+def running(net, prefix=""):
+    """Switches whose program runs, spines or the one there is first."""
+    found = [switch for switch in net.switches if switch.daemon and switch.name.startswith(prefix)]
+    return found or [switch for switch in net.switches if switch.daemon]
+
+
+class SwitchKill(Middle):
+    """The daemon is killed: what is left is a plain router."""
+
+    name = "switch-kill"
+    help = "a switch daemon is killed in the middle of an operation (SIGKILL; a plain router is left)"
+    prefix = "sspine"
+    again = False
+
+    def possible(self, testbed, members):
+        return bool(running(testbed.net))
+
+    def during(self, trial):
+        self.wait(trial)
+        switch = running(trial.net, self.prefix)[0]
+        trial.notes["switch"] = switch
+        switch.daemon.send_signal(signal.SIGKILL)
+        switch.stop_program()
+        if self.again:
+            switch.start(None)
+            switch.wait_ready()
+        trial.release()
+
+    def after(self, trial):
+        switch = trial.notes.pop("switch", None)
+        if switch and not switch.daemon:
+            switch.start(None)
+            switch.wait_ready()
+
+    def check(self, trial, result, baseline):
+        # The operation goes on: what was held there, a window or so, is done again.
+        most = baseline["redone"] + result["blocks"] // 4 if baseline else None
+        if most is not None and result["redone"] > most:
+            return [f"{result['redone']} blocks were redone, expected at most {most}"]
+        return []
+
+
+class SwitchReboot(SwitchKill):
+    """Its soft state is gone, but it is back."""
+
+    name = "switch-reboot"
+    help = "a switch loses all its soft state in the middle of an operation (daemon killed and started)"
+    again = True
+
+
+class LeafKill(SwitchKill):
+    """A leaf: the ranks behind it lose their first switch."""
+
+    name = "leaf-kill"
+    help = "the same with the switch next to hosts"
+    prefix = "sleaf"
+
+    def possible(self, testbed, members):
+        return any(switch.name.startswith("sleaf") for switch in running(testbed.net))
+
+
+class LinkDown(Middle):
+    """A link between switches; routes follow once packets are stuck."""
+
+    name = "link-down"
+    help = "a link between two switches goes down in the middle of an operation, then routes change"
+
+    def possible(self, testbed, members):
+        return self.link(testbed.net) is not None
+
+    @staticmethod
+    def link(net):
+        """One that others can stand in for."""
+        for switch in net.switches:
+            inner = [port for port in net.plan.ports[switch.name]
+                     if port.peer.node in net.plan.routers]
+            if switch.name.startswith("sleaf") and len(inner) > 1:
+                return inner[0]
+        return None
+
+    def during(self, trial):
+        self.wait(trial)
+        port = self.link(trial.net)
+        trial.notes["port"] = port
+        trial.net.link_down(port)
+        trial.release()
+        trial.net.reroute({port})
+
+    def after(self, trial):
+        port = trial.notes.pop("port", None)
+        if port:
+            trial.net.link_up(port)
+            trial.net.reroute(set())
+
+
+class MemberKill(Fault):
+    """A rank is killed; the others are told whom they miss; all form anew."""
+
+    help = "a rank is killed in the middle (SIGKILL); the others name it; all form the communicator anew"
+    rounds = 2
+
+    def __init__(self, name="member-kill", victim=-1):
+        self.name = name
+        self.victim = victim
+
+    def number(self, members):
+        return self.victim % members
+
+    def possible(self, testbed, members):
+        return members >= 2
+
+    def options(self, trial_members):
+        return ["--plan", f"{self.number(trial_members)}:0:1:die", "--dead-after", "1s"]
+
+    def expected(self, trial):
+        victim = self.number(trial.members)
+        return {0: Failure([victim], DEAD, exempt=[victim])}
+
+
+class HostCut(Fault):
+    """A host's link goes down: all ranks there are dead for the others."""
+
+    name = "host-cut"
+    help = "a host's link goes down until the others have named its ranks; then all form anew"
+    rounds = 2
+
+    def possible(self, testbed, members):
+        return members >= 3
+
+    def options(self, trial_members):
+        return ["--dead-after", "1s", "--plan", "0:0:1:hold"]
+
+    def during(self, trial):
+        # All but rank 0 have posted the second operation
+        trial.until(lambda: all(trial.progress(rank.number)["posted"] > (rank.number > 0)
+                                for rank in trial.ranks))
+        host = trial.ranks[-1].host
+        port = trial.net.plan.ports[host.name][0]
+        trial.notes["port"] = port
+        trial.net.link_down(port)
+        trial.release()
+        trial.until(lambda: all(trial.progress(rank.number)["failed"] for rank in trial.ranks))
+        self.after(trial)
+
+    def after(self, trial):
+        port = trial.notes.pop("port", None)
+        if port:
+            trial.net.link_up(port)
+            trial.net.reroute(set())
+
+    def expected(self, trial):
+        host = trial.ranks[-1].host
+        cut = [rank.number for rank in trial.ranks if rank.host is host]
+        return {0: Failure(cut, DEAD, exempt=cut)}
+
+
+class Slow(Fault):
+    """Slowness costs waiting and nothing else."""
+
+    name = "slow"
+    help = "a rank computes 300 ms longer than the rest: no attempt, no fallback, no error"
+    milliseconds = 300
+
+    def options(self, trial_members):
+        return ["--plan", f"{trial_members - 1}:0:1:slow:{self.milliseconds}"]
+
+    def check(self, trial, result, baseline):
+        wrong = []
+        if result["seconds"] < self.milliseconds / 1000:
+            wrong.append(f"took {result['seconds']} s: nobody was slow")
+        for name in ("redone", "bypass", "tag_mismatch"):
+            if result[name] and (not baseline or not baseline[name]):
+                wrong.append(f"{name} is {result[name]}")
+        return wrong
+
+
+class Restart(Fault):
+    """The job's own past is still in the queues when it is back."""
+
+    name = "restart"
+    help = "all ranks crash and restart with the same id at once, with old packets still on links of 20 ms"
+    rounds = 3
+
+    def options(self, trial_members):
+        return ["--same-id", "--plan", "all:0:1:die", "--plan", "all:1:2:die", "--inflight", "2"]
+
+    def before(self, trial):
+        add_faults(trial.net, "delay=20ms", trial.notes["seed"])
+
+    def after(self, trial):
+        trial.notes["injector"] = remove_faults(trial.net)
+
+    def expected(self, trial):
+        everybody = [rank.number for rank in trial.ranks]
+        return {0: Failure(None, (), exempt=everybody), 1: Failure(None, (), exempt=everybody)}
+
+
+class Mismatch(Fault):
+    """One rank does something else than the others."""
+
+    rounds = 2
+
+    def __init__(self, name, plan, help_):
+        self.name = name
+        self.plan = plan
+        self.help = help_
+
+    def options(self, trial_members):
+        return ["--plan", f"{trial_members - 1}:0:{self.plan}"]
+
+    def expected(self, trial):
+        odd = trial.members - 1
+        named = [odd] if trial.members > 2 else [0, 1]
+        return {0: Failure(named, ("EPROTO",))}
+
+
+class Forge(Fault):
+    """A storm of forged packets by a host that is no member, at its link's rate:
+    it costs what a flood costs."""
+
+    spare = 1
+    long = True
+
+    def __init__(self, kind, observed, name=None):
+        self.kind = kind
+        self.observed = observed
+        self.name = name or f"forged-{kind}" + ("-observed" if observed else "")
+        what = "all messages" if kind == "all" else kind
+        how = "headers seen on a member's link" if observed else "guessed headers"
+        self.help = f"a storm of forged {what}, with {how}"
+
+    def possible(self, testbed, members):
+        return members >= 2 and len(testbed.net.hosts) > 2
+
+    def options(self, trial_members):
+        return ["--key", "00112233445566778899aabbccddeeff"]
+
+    def before(self, trial):
+        host = trial.net.hosts[-1]
+        used = {rank.host.name for rank in trial.ranks}
+        if host.name in used:
+            raise RuntimeError(f"{self.name}: there is no host without a rank")
+        command = [FORGE, "--kind", self.kind, "--comm", trial.comm, "--members", trial.members,
+                   "--own", host.address, "--rate", trial.net.rate or FORGE_RATE,
+                   "--seed", trial.notes["seed"]]
+        for rank in trial.ranks:
+            command += ["--member", rank.member]
+        for switch in trial.net.switches:
+            command += ["--switch", switch.address]
+        if self.observed:
+            victim = trial.ranks[-1].host
+            device = trial.net.plan.ports[victim.name][0].device
+            command += ["--sniff", f"/proc/{victim.pid}/ns/net:{device}"]
+        trial.notes["process"] = host.start_process(command, stdout=subprocess.PIPE)
+        device = trial.net.plan.ports[host.name][0].device
+        # It is at work before the ranks are
+        end = time.monotonic() + FORGE_START
+        while trial.net.link_bytes()[f"{host.name}:{device}"]["tx_packets"] < 100:
+            if trial.notes["process"].poll() is not None or time.monotonic() > end:
+                raise RuntimeError(f"{self.name}: the forger does not send")
+            time.sleep(0.01)
+
+    def after(self, trial):
+        process = trial.notes.pop("process", None)
+        if process:
+            process.terminate()
+            trial.notes["forged"] = json.loads(process.communicate(timeout=10)[0] or "{}")
+
+    def check(self, trial, result, baseline):
+        forged = trial.notes.get("forged", {})
+        wrong = []
+        if self.observed and not forged.get("observed"):
+            wrong.append("the forger saw no packet")
+        if not self.observed and forged.get("results_read"):
+            wrong.append(f"{forged['results_read']} results were sent to the forger")
+        return wrong
+
+
+ALL = [
+    Links("drop", "drop=1%", "1 % of packets are lost, on each link"),
+    Links("drop-heavy", "drop=5%", "5 % of packets are lost, on each link"),
+    Links("burst", "drop=2%,burst=8", "losses of eight packets in a row"),
+    Links("duplicate", "duplicate=5%", "5 % of packets come twice"),
+    Links("reorder", "reorder=5%", "5 % of packets come a millisecond late"),
+    Links("corrupt", "corrupt=0.5%", "a bit of 0.5 % of packets is wrong"),
+    Links("all-links", "drop=1%,duplicate=1%,reorder=1%,corrupt=0.1%,delay=1ms~500us", "all of that"),
+    Netem("netem-loss", "loss gemodel 1% 25% 100% 0.1%", "netem: bursts of loss (Gilbert-Elliott)"),
+    Netem("netem-mess", "delay 2ms 1ms reorder 10% duplicate 2% corrupt 0.2%",
+          "netem: jitter, reordering, duplication, corruption"),
+    SwitchKill(),
+    SwitchReboot(),
+    LeafKill(),
+    LinkDown(),
+    MemberKill(),
+    MemberKill("root-kill", 0),
+    HostCut(),
+    Slow(),
+    Restart(),
+    Mismatch("lengths", "0:shift", "one rank posts 101 + 99 blocks where the others post 100 + 100"),
+    Mismatch("longer", "1:longer", "one rank's vector is a block longer"),
+    Mismatch("operation", "1:barrier", "one rank calls a barrier where the others sum"),
+]
+ALL += [Forge(kind, observed) for observed in (False, True)
+        for kind in ("contributions", "results", "restorations", "rendezvous", "all")]
+FAULTS = {fault.name: fault for fault in ALL}
+# What is known to succeed when a copy overtakes its original (PROTOCOL.md, section 6)
+FAULTS["forged-overtaking"] = Forge("overtaking", True, "forged-overtaking")

@@ -1,0 +1,101 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""One fault experiment: ranks sum vectors and check every element, something
+goes wrong meanwhile, and this says what that cost, beside the same run
+without the fault.
+
+  topology/fault.py list
+  topology/fault.py switch-kill
+  topology/fault.py drop --topology star:4 --engine kernel -j
+"""
+import argparse
+import json
+import os
+import shutil
+import signal
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from canary_topo import experiment, experiments, system, topology_by_name  # noqa: E402
+from canary_topo.faults import FAULTS  # noqa: E402
+from canary_topo.net import parse_rate  # noqa: E402
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("fault", choices=["list", *FAULTS], metavar="FAULT", help="`list` tells which there are")
+    add("--engine", default="auto", help="auto, kernel, user, or kernel:N: the first N hosts only")
+    add("--topology", default="leaf_spine:2,2,2", help="as run.py has it")
+    add("--rate", default="none", help="of all links, such as 100mbit")
+    add("--hosts", type=int, help="ranks are on so many hosts only")
+    add("--per-host", type=int, default=1, help="ranks on each")
+    add("--operations", type=int, default=3)
+    add("--elements", type=int, help="of a vector (20000; 400000 where the fault comes in the middle)")
+    add("--seed", type=int, default=1, help="of data and faults")
+    add("--switch-option", action="append", default=[], help="further option of `canary switch run`")
+    add("--stall", type=float, default=60, help="seconds without progress that are a hang")
+    add("-j", "--json", action="store_true", help="print JSON")
+    add("--work", help="directory for the files of it, kept")
+    parser.epilog = "After --: further options of the worker, such as --window 16."
+    options = []
+    if "--" in argv:
+        cut = argv.index("--")
+        argv, options = argv[:cut], argv[cut + 1:]
+    args = parser.parse_args(argv)
+    args.options = options
+    return args
+
+
+def run(args, work):
+    fault = FAULTS[args.fault]
+    rate = parse_rate(args.rate)
+    with experiment.Testbed(topology_by_name(args.topology), rate=rate, mode="shaped", logs=work,
+                            switch_options=args.switch_option) as testbed:
+        setting = experiments.Setting(
+            args.engine, args.hosts, args.per_host, args.operations,
+            args.elements or (400000 if fault.long else 20000), args.seed, args.options,
+            args.stall, work)
+        members = experiments.hosts_of(testbed, fault, setting) * args.per_host
+        if not fault.possible(testbed, members):
+            raise ValueError(f"{fault.name} is not possible with these hosts, switches and kernel")
+        baseline = experiments.baseline_of(testbed, fault, setting)
+        result = experiments.run_trial(testbed, fault, setting, baseline)
+    if not baseline["right"]:
+        result["right"] = False
+        result["wrong"] += [f"without the fault: {line}" for line in baseline["wrong"]]
+    return result
+
+
+def main(argv=None):
+    args = parse(sys.argv[1:] if argv is None else argv)
+    if args.fault == "list":
+        for fault in FAULTS.values():
+            print(f"{fault.name:<15} {fault.help}")
+        return 0
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    signal.signal(signal.SIGHUP, lambda *_: sys.exit(129))
+    system.sweep()
+    work = args.work or system.work_directory()
+    os.makedirs(work, exist_ok=True)
+    keep = bool(args.work)
+    try:
+        result = run(args, work)
+        keep = keep or not result["right"]
+    except (ValueError, RuntimeError, OSError) as error:
+        print(f"fault.py: {error}", file=sys.stderr)
+        return 2
+    finally:
+        if not keep:
+            shutil.rmtree(work, ignore_errors=True)
+    if args.json:
+        print(json.dumps(result))
+    else:
+        print(experiments.text(result))
+    return 0 if result["right"] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
