@@ -7,7 +7,7 @@ BPF_CFLAGS = -target bpf -mcpu=v3 -g -O2 -std=gnu11 -fno-strict-aliasing -Wall -
 	-Wno-unused-parameter -Wno-sign-compare -Wno-missing-declarations \
 	-D__TARGET_ARCH_$(BPF_ARCH) -I$(B)/bpf -Ikmod/uapi -Ikmod -Ibpf
 
-all:: $(B)/bpf/canary_switch.bpf.o $(B)/bpf/canary_switch.skel.h
+all:: $(B)/bpf/canary_switch.bpf.o $(B)/bpf/canary_switch.skel.h $(B)/bpf/canary_backlog.skel.h
 
 $(B)/bpf/vmlinux.h: | $(B)/.setup
 	@mkdir -p $(@D)
@@ -30,7 +30,7 @@ SW_TEST_HDR := $(wildcard $(SW_TEST)/*.h bpf/*.h bpf/ctx/*.h bpf/lib/*.h) selfte
 	kmod/core/parse.h kmod/reduce.h kmod/uapi/linux/canary_wire.h
 SW_TEST_CFLAGS = $(CPPFLAGS) $(CFLAGS) -Wno-missing-field-initializers -I$(B)/bpf -I$(B)/$(SW_TEST)
 SW_TEST_COMMON := $(SW_TEST)/world.c $(SW_TEST)/cases.c $(SW_TEST)/fan_in_cases.c \
-	$(SW_TEST)/bad_frames.c $(SW_TEST)/native.c $(SW_TEST)/test_switch.c
+	$(SW_TEST)/bad_frames.c $(SW_TEST)/native.c $(SW_TEST)/choice.c $(SW_TEST)/test_switch.c
 SW_TEST_SKEL := $(B)/bpf/canary_switch.skel.h $(B)/$(SW_TEST)/inject.skel.h
 
 $(B)/$(SW_TEST)/%.bpf.o: $(SW_TEST)/%.bpf.c $(B)/bpf/vmlinux.h

@@ -102,6 +102,16 @@ struct {
 	__type(value, struct csw_copies);
 } copies SEC(".maps");
 
+/* Not ours alone: the daemon puts the machine's in its place. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, CSW_BACKLOG_PORTS);
+	__type(key, struct csw_backlog_key);
+	__type(value, struct csw_backlog);
+} canary_backlog SEC(".maps");
+
+struct csw_flowlet flowlets[CSW_FLOWLETS] = {};
+
 static __always_inline const struct csw_config *csw_config(const void *ctx)
 {
 	return &config;
@@ -161,7 +171,7 @@ static __always_inline __u64 *csw_own_mac_hint(const void *ctx, __u32 ifindex)
 	return &own_macs[ifindex % CSW_OWN_MACS];
 }
 
-static __always_inline const struct csw_route *csw_route(const void *ctx, __be32 addr)
+static __always_inline struct csw_route *csw_route(const void *ctx, __be32 addr)
 {
 	struct csw_route_key key = { .prefixlen = 32, .addr = addr };
 
@@ -174,6 +184,24 @@ static __always_inline const struct csw_neigh *csw_neigh(const void *ctx, __u32 
 	struct csw_neigh_key key = { .ifindex = ifindex, .addr = addr };
 
 	return bpf_map_lookup_elem(&neighbours, &key);
+}
+
+/* NULL: nobody knows */
+static __always_inline struct csw_backlog *csw_backlog(const void *ctx, __u32 ifindex)
+{
+	struct csw_backlog_key key = { .netns = config.netns, .ifindex = ifindex };
+
+	return key.netns ? bpf_map_lookup_elem(&canary_backlog, &key) : NULL;
+}
+
+static __always_inline struct csw_flowlet *csw_flowlet(const void *ctx, __u32 index)
+{
+	return &flowlets[index % CSW_FLOWLETS];
+}
+
+static __always_inline __u32 csw_random(const void *ctx)
+{
+	return bpf_get_prandom_u32();
 }
 
 static __always_inline void csw_count(const void *ctx, __u32 counter, __u64 n)

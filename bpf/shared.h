@@ -23,6 +23,26 @@
 #define CSW_FANIN_LOWER		3	/* blocks in a row that lower what is expected */
 #define CSW_TOLD_MAX		256	/* prefixes of leaders whose fan-in was told */
 
+/* How a port is chosen among equal-cost next hops; the first is the default */
+#define CSW_CHOICES(X)									\
+	X(ADAPTIVE,	"adaptive",	"the block's port until half full, then the emptiest") \
+	X(BLOCK,	"block",	"by the block alone")				\
+	X(FLOW,		"flow",		"by addresses and ports, as routers do")	\
+	X(FLOWLET,	"flowlet",	"the emptiest, after each pause of a flow")	\
+	X(RANDOM,	"random",	"any, for each packet")				\
+	X(TWO,		"two",		"the emptier of two at random, for each packet")
+
+enum csw_choice {
+#define X(name, text, help) CSW_CHOOSE_##name,
+	CSW_CHOICES(X)
+#undef X
+	CSW_CHOICE_COUNT
+};
+
+#define CSW_FULL		255	/* fullness of a queue that takes no more */
+#define CSW_HALF_FULL		127
+#define CSW_FLOWLETS		1024	/* flows that are told apart; a power of two */
+
 enum csw_mode {
 	CSW_FAST	= 0,	/* XDP redirect: bypasses the egress qdisc */
 	CSW_SHAPED	= 1,	/* metadata, XDP_PASS -> clsact -> redirect: through the qdisc */
@@ -47,6 +67,10 @@ struct csw_config {
 	__u16	fan_in;		/* enum csw_fan_in_mode */
 	__u16	told;		/* entries in the map "told" */
 	__u32	reserved;
+	__u64	netns;		/* cookie of our network namespace; 0: backlogs are unknown */
+	__u64	flowlet_ns;	/* a flow's pause after which it may take another port */
+	__u32	spread;		/* block or path is divided by it before it chooses; 0: by 1 */
+	__u32	choice;		/* enum csw_choice */
 };
 
 /* Child of a descriptor: where a result has to go. */
@@ -194,6 +218,43 @@ struct csw_port {
 	__u8	mode;		/* enum csw_mode */
 	__u8	pad;
 	__u32	mtu;		/* largest IP packet */
+	__u32	queue;		/* bytes that may wait at its egress; 0: unknown */
+};
+
+/*
+ * map "canary_backlog", one for all switches of a machine: who waits at which device. The daemon
+ * makes and deletes the entries of its ports; the tracepoint programs (canary_backlog.bpf.c) know
+ * what waits, the switch's own programs count what they chose.
+ */
+struct csw_backlog_key {
+	__u64	netns;		/* cookie of the network namespace: never used again */
+	__u32	ifindex;
+	__u32	reserved;
+};
+
+#define CSW_BACKLOG_PORTS	16384	/* of all switches of a machine */
+#define CSW_BACKLOG_QUEUES	8	/* transmit queues that are told apart; a power of two */
+#define CSW_BACKLOG_STALE_NS	1000000000ULL	/* what waits so long without a sign is no more */
+#define CSW_BACKLOG_REFUSED_NS	1000000ULL	/* a driver that refused frames is full for so long */
+
+struct csw_backlog {
+	__u64	changed;	/* when, CLOCK_MONOTONIC ns */
+	__u64	refused;	/* when the driver last refused redirected frames */
+	__u64	refusals;	/* frames that it refused */
+	__u64	chosen;		/* packets sent here where another next hop was possible */
+	__u64	diverted;	/* of these: not the default port of the block */
+	__u32	bytes;		/* waiting, all transmit queues */
+	__u32	peak;		/* the most that ever waited */
+	__u32	drops;		/* dropped by the queueing discipline, as it counts them */
+	__u32	reserved;
+	__u32	queue[CSW_BACKLOG_QUEUES];	/* bytes waiting, by transmit queue */
+};
+
+/* A flow's last port and packet: see CSW_CHOOSE_FLOWLET. Torn ones do no harm. */
+struct csw_flowlet {
+	__u64	last;		/* ns */
+	__u32	index;		/* of the next hop */
+	__u32	flow;		/* hash: another flow begins anew */
 };
 
 /* map "routes" (LPM): */
@@ -284,7 +345,8 @@ struct csw_meta {
 	X(RX_BYTES,		"rx-bytes",		"bytes of contributions, results") \
 	X(PASSED,		"passed",		"complete on arrival: nothing to add") \
 	X(SENT_EXPECTED,	"sent-expected",	"sent on: all has come that comes here") \
-	X(LEARNED,		"learned",		"fan-ins learned or corrected")
+	X(LEARNED,		"learned",		"fan-ins learned or corrected") \
+	X(DIVERTED,		"diverted",		"sent by another port than the block's")
 
 enum csw_counter {
 #define X(name, text, help) CSW_##name,

@@ -35,6 +35,11 @@
  */
 #define CSW_FUNC	__attribute__((noinline))
 
+/* Such a function can't take contexts of either kind; where nobody looks into them, none. */
+#define csw_any		__u32
+#define CSW_ANY(ctx)	0
+#define CSW_CTX(any)	((const void *)0)
+
 /* Without this, clang unrolls what the verifier can walk through just as well. */
 #define CSW_LOOP	_Pragma("clang loop unroll(disable)")
 #define CSW_UNROLL	_Pragma("clang loop unroll(full)")

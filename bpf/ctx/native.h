@@ -36,6 +36,9 @@
 #define CSW_READ(x)	(*(const volatile __typeof__(x) *)&(x))
 #define csw_release(p, value)	__atomic_store_n(p, value, __ATOMIC_RELEASE)
 #define CSW_FUNC	static __attribute__((noinline, unused))
+#define csw_any		const void *
+#define CSW_ANY(ctx)	(ctx)
+#define CSW_CTX(any)	(any)
 #define CSW_LOOP
 #define CSW_UNROLL
 #define CSW_OPAQUE(x)	((void)0)
@@ -57,6 +60,8 @@ struct csw_frame;
  * @descriptor, @queue: as many as @config says
  * @route, @neigh, @port: the tables; NULL for a miss
  * @told: fan-in of a leader, 0 for a miss; only asked if config.told is set
+ * @backlog: what waits at a port; may be NULL, as may what it returns: nobody knows
+ * @random: may be NULL if nothing is chosen at random
  * @kernel_neigh: fills in the link-layer addresses as the kernel would; false if it can't
  * @transmit: the frame leaves through a port
  */
@@ -70,12 +75,15 @@ struct csw_native {
 	struct csw_copies copies;
 	__u64 counter[CSW_COUNTER_COUNT + CANARY_DROPS];
 	__u64 own_macs[CSW_OWN_MACS];
+	struct csw_flowlet flowlet[CSW_FLOWLETS];
 	__u64 now;
 	__u32 woken;
-	const struct csw_route *(*route)(struct csw_native *s, __be32 addr);
+	struct csw_route *(*route)(struct csw_native *s, __be32 addr);
 	const struct csw_neigh *(*neigh)(struct csw_native *s, __u32 ifindex, __be32 addr);
 	const struct csw_port *(*port)(struct csw_native *s, __u32 ifindex);
 	__u32 (*told)(struct csw_native *s, __be32 leader);
+	struct csw_backlog *(*backlog)(struct csw_native *s, __u32 ifindex);
+	__u32 (*random)(struct csw_native *s);
 	bool (*kernel_neigh)(struct csw_frame *f, __u32 ifindex, __be32 gateway);
 	void (*transmit)(struct csw_frame *f, __u32 ifindex);
 };
@@ -239,7 +247,7 @@ static __always_inline __u64 *csw_own_mac_hint(const void *ctx, __u32 ifindex)
 	return &csw_owner(ctx)->own_macs[ifindex % CSW_OWN_MACS];
 }
 
-static __always_inline const struct csw_route *csw_route(const void *ctx, __be32 addr)
+static __always_inline struct csw_route *csw_route(const void *ctx, __be32 addr)
 {
 	return csw_owner(ctx)->route(csw_owner(ctx), addr);
 }
@@ -248,6 +256,25 @@ static __always_inline const struct csw_neigh *csw_neigh(const void *ctx, __u32 
 							 __be32 addr)
 {
 	return csw_owner(ctx)->neigh(csw_owner(ctx), ifindex, addr);
+}
+
+static __always_inline struct csw_backlog *csw_backlog(const void *ctx, __u32 ifindex)
+{
+	struct csw_native *s = csw_owner(ctx);
+
+	return s->backlog ? s->backlog(s, ifindex) : NULL;
+}
+
+static __always_inline struct csw_flowlet *csw_flowlet(const void *ctx, __u32 index)
+{
+	return &csw_owner(ctx)->flowlet[index % CSW_FLOWLETS];
+}
+
+static __always_inline __u32 csw_random(const void *ctx)
+{
+	struct csw_native *s = csw_owner(ctx);
+
+	return s->random ? s->random(s) : 0;
 }
 
 static __always_inline void csw_count(const void *ctx, __u32 counter, __u64 n)

@@ -39,7 +39,7 @@ static __always_inline int csw_send_on(csw_xdp *ctx, struct csw_descriptor *d, _
 	csw_build(d, p.h);
 	csw_address(csw_config(ctx), &p, length, CSW_TTL, d->leader_addr, d->leader_port);
 	csw_unlock(lock);
-	csw_flow_of(&f, p.ip->daddr, p.h);
+	csw_flow_of(&f, p.ip->saddr, p.ip->daddr, p.udp->dest, p.h);
 	if (!csw_reach(ctx, &f, &e)) {
 		/* There was a route when it was taken. The kernel takes nothing that says
 		 * that it comes from here, so this is lost, and the leader begins anew.
@@ -47,6 +47,7 @@ static __always_inline int csw_send_on(csw_xdp *ctx, struct csw_descriptor *d, _
 		csw_drop(ctx, CANARY_DROP_NOROUTE);
 		return CSW_XDP_DROP;
 	}
+	csw_mark_load(ctx, &e, p.h);
 	return csw_send(ctx, &p, length, &e, counter);
 }
 
@@ -87,6 +88,7 @@ static __always_inline int csw_relay(csw_xdp *ctx, const struct csw_packet *p,
 	__u32 length = cnr_be16(p->ip->tot_len) + CSW_OFF_IP;
 
 	csw_address(csw_config(ctx), p, length, p->ip->ttl - 1, p->ip->daddr, p->udp->dest);
+	csw_mark_load(ctx, e, p->h);
 	return csw_send(ctx, p, length, e, counter);
 }
 
@@ -104,7 +106,7 @@ CSW_FUNC int csw_begin(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot)
 
 	if (!d || csw_packet_at(ctx, &p))
 		return CSW_XDP_PASS;
-	csw_flow_of(&flow, p.ip->daddr, p.h);
+	csw_flow_of(&flow, csw_config(ctx)->addr, p.ip->daddr, p.udp->dest, p.h);
 	if (!csw_own_mac_again(ctx, &p) || !csw_way(ctx, &flow, &e) ||
 	    !csw_fits(&e, csw_frame_length(cnr_be16(p.h->elements)))) {
 		csw_unlock_slot(ctx, slot);
@@ -124,7 +126,8 @@ CSW_FUNC int csw_begin(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot)
 		d->state = CSW_SENT;
 		csw_unlock_slot(ctx, slot);
 		csw_count(ctx, CSW_NEW, 1);
-		e.neigh = csw_neigh(ctx, e.ifindex, e.gateway);
+		if (!csw_reach(ctx, &flow, &e))
+			return csw_refuse(ctx, CANARY_DROP_NOROUTE);
 		return csw_relay(ctx, &p, &e, CSW_SENT_EXPECTED);
 	}
 	d->state = CSW_COLLECTING;
@@ -151,7 +154,7 @@ CSW_FUNC int csw_straggle(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot, __
 
 	if (!d || csw_packet_at(ctx, &p))
 		return CSW_XDP_PASS;
-	csw_flow_of(&f, p.ip->daddr, p.h);
+	csw_flow_of(&f, csw_config(ctx)->addr, p.ip->daddr, p.udp->dest, p.h);
 	if (!csw_reach(ctx, &f, &e)) {
 		csw_unlock_slot(ctx, slot);
 		return csw_to_kernel(ctx);

@@ -136,11 +136,12 @@ CSW_FUNC int csw_forward(csw_xdp *ctx)
 	if (csw_packet_at(ctx, &p))
 		return CSW_XDP_PASS;
 	length = cnr_be16(p.ip->tot_len) + CSW_OFF_IP;
-	csw_flow_of(&f, p.ip->daddr, p.h);
+	csw_flow_of(&f, p.ip->saddr, p.ip->daddr, p.udp->dest, p.h);
 	if (!csw_reach(ctx, &f, &e) || !e.neigh || !csw_fits(&e, length))
 		return csw_to_kernel(ctx);
 	p.ip->ttl--;
 	csw_ip_checksum(p.ip);
+	csw_mark_load(ctx, &e, p.h);
 	return csw_hand_over(ctx, &p, length, &e);
 }
 

@@ -8,10 +8,12 @@
 
 /* What a choice may depend on */
 struct csw_flow {
+	__be32 src;		/* as the packet will have it */
 	__be32 dst;
 	__u32 hash;		/* of the block: all switches send it the same way */
+	__be16 port;
 	__u8 path;		/* if pinned */
-	bool pinned;
+	__u8 pinned;
 };
 
 struct csw_egress {
@@ -21,51 +23,218 @@ struct csw_egress {
 	__be32 gateway;
 };
 
-static __always_inline void csw_flow_of(struct csw_flow *f, __be32 dst, const struct canary_hdr *h)
+static __always_inline void csw_flow_of(struct csw_flow *f, __be32 src, __be32 dst, __be16 port,
+					const struct canary_hdr *h)
 {
+	f->src = src;
 	f->dst = dst;
+	f->port = port;
 	f->hash = csw_hash(h->comm, h->epoch, h->block);
 	f->path = h->path;
-	f->pinned = h->flags & CANARY_F_STATIC;
+	f->pinned = !!(h->flags & CANARY_F_STATIC);
+}
+
+/* ---- how full is a port? ---- */
+
+static __always_inline __u32 csw_fullness_of(const struct csw_port *port,
+					     const struct csw_backlog *b, __u64 now)
+{
+	__u32 bytes = CSW_READ(b->bytes);
+	__u64 refused = CSW_READ(b->refused);
+
+	if (refused && now - refused < CSW_BACKLOG_REFUSED_NS)
+		return CSW_FULL;
+	/* Whoever is thought full is not sent to, so nothing would ever correct it. */
+	if (!bytes || now - CSW_READ(b->changed) > CSW_BACKLOG_STALE_NS)
+		return 0;
+	return bytes >= port->queue ? CSW_FULL : (__u64)bytes * CSW_FULL / port->queue;
+}
+
+/* Of the egress queue of a port: 0 (empty, or nobody knows) .. CSW_FULL */
+static __always_inline __u32 csw_fullness(const void *ctx, __u32 ifindex,
+					  const struct csw_port *port)
+{
+	const struct csw_backlog *b;
+
+	if (!port || !port->queue)
+		return 0;
+	b = csw_backlog(ctx, ifindex);
+	return b && (b->bytes || b->refused) ? csw_fullness_of(port, b, csw_now(ctx)) : 0;
+}
+
+static __always_inline __u32 csw_nexthop_fullness(const void *ctx, const struct csw_route *r,
+						  __u32 i)
+{
+	__u32 ifindex = r->nexthop[i & (CSW_NEXTHOPS_MAX - 1)].ifindex;
+
+	return csw_fullness(ctx, ifindex, csw_port(ctx, ifindex));
+}
+
+/* The emptiest next hop; @home if others are no better, and else the first behind it. */
+CSW_FUNC int csw_emptiest(csw_any any, struct csw_route *r, __u32 home)
+{
+	const void *ctx = CSW_CTX(any);
+	__u32 n, best = home, least, i, at = home, fullness;
+
+	if (!r)
+		return 0;
+	n = r->nexthops;
+	least = csw_nexthop_fullness(ctx, r, home);
+	CSW_LOOP
+	for (i = 1; i < CSW_NEXTHOPS_MAX && i < n && least; i++) {
+		at = at + 1 < n ? at + 1 : 0;
+		fullness = csw_nexthop_fullness(ctx, r, at);
+		if (fullness < least) {
+			least = fullness;
+			best = at;
+		}
+	}
+	return best;
+}
+
+/* ---- the choice ---- */
+
+/* By addresses and ports: what a router would do */
+static __always_inline __u32 csw_flow_hash(const struct csw_flow *f)
+{
+	__u32 hash = f->src * 0x9e3779b1U ^ f->dst ^ (__u32)f->port << 7;
+
+	hash *= 0x85ebca6bU;
+	hash ^= hash >> 13;
+	hash *= 0xc2b2ae35U;
+	return hash ^ hash >> 16;
 }
 
 /*
- * The one place that chooses. Contributions of a block that enter different switches meet again
- * if those choose alike, so the choice hangs on the block and the order in which the routes list
- * their next hops.
+ * Contributions of a block that enter different switches meet again if those choose alike, so
+ * the default hangs on the block and the order in which the routes list their next hops. Where
+ * packets choose twice on their way up, the second choice must not repeat the first.
  */
-static __always_inline __u32 csw_choose(const void *ctx, const struct csw_route *r,
-					const struct csw_flow *f)
+static __always_inline __u32 csw_home(const struct csw_config *c, const struct csw_route *r,
+				      const struct csw_flow *f)
 {
+	__u32 number = f->pinned ? f->path : f->hash;
+
 	if (r->nexthops <= 1)
 		return 0;
-	return (f->pinned ? f->path : f->hash) % r->nexthops;
+	if (c->spread > 1)
+		number /= c->spread;
+	return number % r->nexthops;
 }
 
-/*
- * Route, next hop and port; the neighbour is left out.
- * Return: false if the packet has to be left to the kernel, or can't be sent at all.
- */
-static __always_inline bool csw_way(const void *ctx, const struct csw_flow *f,
-				    struct csw_egress *e)
+static __always_inline __u32 csw_choose_flowlet(const void *ctx, struct csw_route *r,
+						const struct csw_flow *f)
 {
-	const struct csw_route *r = csw_route(ctx, f->dst);
-	const struct csw_nexthop *n;
+	__u32 hash = csw_flow_hash(f);
+	struct csw_flowlet *flowlet = csw_flowlet(ctx, hash);
+	__u64 now = csw_now(ctx);
 
-	if (!r || r->kind != CSW_ROUTE_UNICAST || !r->nexthops)
-		return false;
-	n = &r->nexthop[csw_choose(ctx, r, f) & (CSW_NEXTHOPS_MAX - 1)];
+	if (flowlet->flow != hash || flowlet->index >= r->nexthops ||
+	    now - flowlet->last > csw_config(ctx)->flowlet_ns)
+		flowlet->index = csw_emptiest(CSW_ANY(ctx), r, hash % r->nexthops);
+	flowlet->flow = hash;
+	flowlet->last = now;
+	return flowlet->index;
+}
+
+static __always_inline __u32 csw_choose_two(const void *ctx, const struct csw_route *r)
+{
+	__u32 random = csw_random(ctx), n = r->nexthops, one, two;
+
+	one = (random & 0xffff) % n;
+	two = (one + 1 + (random >> 16) % (n - 1)) % n;
+	return csw_nexthop_fullness(ctx, r, two) < csw_nexthop_fullness(ctx, r, one) ? two : one;
+}
+
+static __always_inline __u32 csw_choose_by(const void *ctx, struct csw_route *r,
+					   const struct csw_flow *f, __u32 home)
+{
+	switch (csw_config(ctx)->choice) {
+	case CSW_CHOOSE_ADAPTIVE:
+		if (csw_nexthop_fullness(ctx, r, home) <= CSW_HALF_FULL)
+			return home;
+		return csw_emptiest(CSW_ANY(ctx), r, home);
+	case CSW_CHOOSE_FLOW:
+		return csw_flow_hash(f) % r->nexthops;
+	case CSW_CHOOSE_FLOWLET:
+		return csw_choose_flowlet(ctx, r, f);
+	case CSW_CHOOSE_RANDOM:
+		return csw_random(ctx) % r->nexthops;
+	case CSW_CHOOSE_TWO:
+		return csw_choose_two(ctx, r);
+	default:
+		return home;
+	}
+}
+
+/* The one place that chooses. Return: the number of a next hop of @r. */
+CSW_FUNC int csw_choose(csw_any any, struct csw_route *r, struct csw_flow *f)
+{
+	const void *ctx = CSW_CTX(any);
+	struct csw_backlog *b;
+	__u32 home, i;
+
+	if (!r || !f || r->nexthops < 2)
+		return 0;
+	home = csw_home(csw_config(ctx), r, f);
+	i = home;
+	if (!f->pinned)
+		i = csw_choose_by(ctx, r, f, home);
+	b = csw_backlog(ctx, r->nexthop[i & (CSW_NEXTHOPS_MAX - 1)].ifindex);
+	if (b) {
+		__sync_fetch_and_add(&b->chosen, 1);
+		if (i != home)
+			__sync_fetch_and_add(&b->diverted, 1);
+	}
+	if (i != home)
+		csw_count(ctx, CSW_DIVERTED, 1);
+	return i;
+}
+
+/* ---- the way ---- */
+
+static __always_inline bool csw_leave_by(const void *ctx, const struct csw_route *r, __u32 i,
+					 const struct csw_flow *f, struct csw_egress *e)
+{
+	const struct csw_nexthop *n = &r->nexthop[i & (CSW_NEXTHOPS_MAX - 1)];
+
 	e->ifindex = n->ifindex;
 	e->gateway = n->gateway ? n->gateway : f->dst;
 	e->port = csw_port(ctx, e->ifindex);
 	return e->port;
 }
 
-/* The neighbour too */
-static __always_inline bool csw_reach(const void *ctx, const struct csw_flow *f,
-				      struct csw_egress *e)
+static __always_inline struct csw_route *csw_route_of(const void *ctx, const struct csw_flow *f)
 {
-	if (!csw_way(ctx, f, e))
+	struct csw_route *r = csw_route(ctx, f->dst);
+
+	return r && r->kind == CSW_ROUTE_UNICAST && r->nexthops ? r : NULL;
+}
+
+/*
+ * Is there a way, and what is it like? Nothing is sent yet, so nothing is chosen, and the
+ * neighbour is left out.
+ * Return: false if the packet has to be left to the kernel, or can't be sent at all.
+ */
+static __always_inline bool csw_way(const void *ctx, const struct csw_flow *f,
+				    struct csw_egress *e)
+{
+	const struct csw_route *r = csw_route_of(ctx, f);
+
+	return r && csw_leave_by(ctx, r, csw_home(csw_config(ctx), r, f), f, e);
+}
+
+/* Route, next hop, port and neighbour of a packet that is sent now */
+static __always_inline bool csw_reach(const void *ctx, struct csw_flow *f, struct csw_egress *e)
+{
+	struct csw_route *r = csw_route_of(ctx, f);
+	__u32 i = 0;
+
+	if (!r)
+		return false;
+	if (r->nexthops > 1)
+		i = csw_choose(CSW_ANY(ctx), r, f);
+	if (!csw_leave_by(ctx, r, i, f, e))
 		return false;
 	e->neigh = csw_neigh(ctx, e->ifindex, e->gateway);
 	return true;
@@ -75,6 +244,16 @@ static __always_inline bool csw_reach(const void *ctx, const struct csw_flow *f,
 static __always_inline bool csw_fits(const struct csw_egress *e, __u32 length)
 {
 	return length - CSW_OFF_IP <= e->port->mtu;
+}
+
+/* The fullest queue that a contribution meets is written on it. */
+static __always_inline void csw_mark_load(const void *ctx, const struct csw_egress *e,
+					  struct canary_hdr *h)
+{
+	__u32 fullness = csw_fullness(ctx, e->ifindex, e->port);
+
+	if (fullness > h->load)
+		h->load = fullness;
 }
 
 #endif /* CANARY_BPF_LIB_NEXTHOP_H */

@@ -89,7 +89,7 @@ static __always_inline int csw_result_to(csw_xdp *ctx, const struct csw_packet *
 	struct csw_egress e;
 	struct csw_flow f;
 
-	csw_flow_of(&f, addr, p->h);
+	csw_flow_of(&f, csw_config(ctx)->addr, addr, port, p->h);
 	if (!csw_reach(ctx, &f, &e)) {
 		csw_drop(ctx, CANARY_DROP_NOROUTE);
 		return CSW_XDP_DROP;
@@ -213,7 +213,7 @@ CSW_FUNC int csw_copy_to(csw_skb *skb, struct canary_peer *peer, int last)
 
 	if (!peer || data + CSW_OFF_DATA > csw_skb_end(skb))
 		return CSW_LOST;
-	csw_flow_of(&f, peer->addr, p.h);
+	csw_flow_of(&f, csw_config(skb)->addr, peer->addr, peer->port, p.h);
 	if (!csw_reach(skb, &f, &e)) {
 		csw_drop(skb, CANARY_DROP_NOROUTE);
 		return last ? CSW_TC_DROP : CSW_LOST;

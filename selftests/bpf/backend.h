@@ -40,9 +40,18 @@ struct backend {
 	struct csw_queue_ctl *(*queue_ctl)(void);
 	uint32_t (*woken)(void);
 	void (*hold)(uint32_t slot, bool locked);	/* as if another processor had the lock */
+	struct csw_config *(*config)(void);
+	void (*backlog)(int port, const struct csw_backlog *b);	/* NULL: nobody knows */
 };
 
 extern const struct backend backend_native, backend_kernel;
+
+/* One line of TAP; those of all files are counted in test_switch.c. */
+__attribute__((format(printf, 2, 3)))
+bool check(bool good, const char *fmt, ...);
+
+/* choice.c: which of several next hops */
+void choice_run(const struct backend *b);
 
 static inline void output(struct outputs *out, int port, const void *bytes, uint32_t length)
 {

@@ -29,6 +29,7 @@
 
 #define LOAD_SLOTS	64
 #define LOAD_QUEUE	128
+#define NETNS		7	/* a made-up cookie */
 
 static struct canary_switch *skel;
 static struct inject *inject;
@@ -243,10 +244,12 @@ static void set_told(uint32_t expect)
 
 	bpf_map_update_elem(bpf_map__fd(skel->maps.told), &key, &expect, 0);
 }
+static void set_backlog(int port, const struct csw_backlog *b);
 
 static void reset(const struct setting *s)
 {
 	struct csw_config *c = &skel->bss->config;
+	int i;
 
 	memset(descriptors, 0, LOAD_SLOTS * stride);
 	memset(&skel->bss->queue_ctl, 0, sizeof(skel->bss->queue_ctl));
@@ -264,6 +267,12 @@ static void reset(const struct setting *s)
 	set_told(s->told);
 	c->timeout_ns = s->timeout;
 	c->lifetime_ns = s->lifetime;
+	c->choice = CSW_CHOOSE_ADAPTIVE;
+	c->spread = 0;
+	c->netns = NETNS;
+	memset(skel->bss->flowlets, 0, sizeof(skel->bss->flowlets));
+	for (i = 1; i <= PORTS; i++)
+		set_backlog(i, NULL);
 	if (kernel_fill_maps(skel, ifindex, s->shaped)) {
 		fprintf(stderr, "cannot fill the maps\n");
 		exit(1);
@@ -479,6 +488,22 @@ static void hold(uint32_t slot, bool locked)
 	slot_at(slot & ~(CSW_WAYS - 1))->lock = locked;
 }
 
+static struct csw_config *configuration(void)
+{
+	return (struct csw_config *)&skel->bss->config;
+}
+
+static void set_backlog(int port, const struct csw_backlog *b)
+{
+	const struct csw_backlog_key key = { .netns = NETNS, .ifindex = ifindex[port] };
+	int fd = bpf_map__fd(skel->maps.canary_backlog);
+
+	if (b)
+		bpf_map_update_elem(fd, &key, b, 0);
+	else
+		bpf_map_delete_elem(fd, &key);
+}
+
 const struct backend backend_kernel = {
 	.name = "kernel",
 	.start = start,
@@ -491,4 +516,6 @@ const struct backend backend_kernel = {
 	.queue_ctl = queue_ctl,
 	.woken = woken,
 	.hold = hold,
+	.config = configuration,
+	.backlog = set_backlog,
 };

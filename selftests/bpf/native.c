@@ -13,7 +13,7 @@ static struct csw_port port_table[PORTS + 1];
 static struct outputs *sink;
 static uint32_t told_fan_in;
 
-static const struct csw_route *route(struct csw_native *s, __be32 addr)
+static struct csw_route *route(struct csw_native *s, __be32 addr)
 {
 	static struct csw_route best, r;
 	uint32_t longest = 0, bits;
@@ -75,8 +75,26 @@ static void transmit(struct csw_frame *f, __u32 ifindex)
 	output(sink, ifindex, f->data, f->length);
 }
 
+static struct csw_backlog backlogs[PORTS + 1];
+static bool backlog_known[PORTS + 1];
+
+static struct csw_backlog *backlog(struct csw_native *s, __u32 ifindex)
+{
+	return ifindex <= PORTS && backlog_known[ifindex] ? &backlogs[ifindex] : NULL;
+}
+
+static __u32 randomly(struct csw_native *s)
+{
+	static __u32 state = 1;
+
+	state = state * 1103515245 + 12345;
+	return state >> 16 | state << 16;
+}
+
 static const char *start(void)
 {
+	sw.backlog = backlog;
+	sw.random = randomly;
 	sw.route = route;
 	sw.neigh = neigh;
 	sw.port = port;
@@ -100,6 +118,10 @@ static void reset(const struct setting *s)
 	memset(&sw.queue_ctl, 0, sizeof(sw.queue_ctl));
 	memset(sw.counter, 0, sizeof(sw.counter));
 	memset(sw.own_macs, 0, sizeof(sw.own_macs));
+	memset(sw.flowlet, 0, sizeof(sw.flowlet));
+	memset(backlog_known, 0, sizeof(backlog_known));
+	sw.config.choice = CSW_CHOOSE_ADAPTIVE;
+	sw.config.spread = 0;
 	sw.woken = 0;
 	sw.now = 1000 * MSEC;
 	sw.config.addr = people[SELF].addr;
@@ -183,6 +205,18 @@ static void hold(uint32_t slot, bool locked)
 	sw.descriptor[slot & ~(CSW_WAYS - 1)].lock = locked;
 }
 
+static struct csw_config *configuration(void)
+{
+	return &sw.config;
+}
+
+static void set_backlog(int port, const struct csw_backlog *b)
+{
+	backlog_known[port] = b;
+	if (b)
+		backlogs[port] = *b;
+}
+
 const struct backend backend_native = {
 	.name = "native",
 	.start = start,
@@ -195,4 +229,6 @@ const struct backend backend_native = {
 	.queue_ctl = queue_ctl,
 	.woken = woken,
 	.hold = hold,
+	.config = configuration,
+	.backlog = set_backlog,
 };

@@ -43,6 +43,17 @@ static void __attribute__((format(printf, 1, 2))) complain(const char *fmt, ...)
 	va_end(ap);
 }
 
+bool check(bool good, const char *fmt, ...)
+{
+	char text[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	return tap(good, "%s", text);
+}
+
 static const char *counter_name(uint32_t i)
 {
 	return i < CSW_COUNTER_COUNT ? counter_names[i] : drop_names[i - CSW_COUNTER_COUNT];
@@ -485,6 +496,7 @@ static void run_all(const struct backend *b)
 	run_sizes(b);
 	run_crowd(b);
 	run_wake(b);
+	choice_run(b);
 }
 
 int main(int argc, char **argv)

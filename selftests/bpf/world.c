@@ -86,6 +86,7 @@ void world_port(int port, struct csw_port *p, bool shaped)
 	port_mac(port, p->mac);
 	p->mode = shaped ? CSW_SHAPED : CSW_FAST;
 	p->mtu = port == 2 ? 1500 : 3400;
+	p->queue = WORLD_QUEUE;
 }
 
 int world_routes(struct csw_route_key *key, struct csw_route *route, int i)

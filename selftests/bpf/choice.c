@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Which of several next hops a packet takes, and what load it carries on. MULTI is behind ports 3
+ * and 4. Packets that bypass are sent on at once, so each shows one choice.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "backend.h"
+
+#define PERCENT(n)	(WORLD_QUEUE / 100 * (n))
+#define LOAD_BYTE	(42 + 28)
+
+static struct outputs outs;
+static const struct backend *b;
+static uint8_t load;		/* of the packet that port_of() sent */
+
+static void begin(enum csw_choice choice)
+{
+	const struct setting s = {
+		.slots = 16, .queue = 32, .children = 8, .timeout = MSEC, .lifetime = 5000 * MSEC,
+	};
+
+	b->reset(&s);
+	b->config()->choice = choice;
+	b->config()->flowlet_ns = 2 * MSEC;
+}
+
+static void waiting(int port, uint32_t bytes)
+{
+	const struct csw_backlog backlog = { .changed = 1000 * MSEC, .bytes = bytes };
+
+	b->backlog(port, &backlog);
+}
+
+/* Where such a packet leaves; 0 if not by port 3 or 4 */
+static int port_of(const struct msg *given)
+{
+	struct msg m = *given;
+	struct frame f;
+
+	m.to = MULTI;
+	m.ranks = R(1);
+	if (!m.from)
+		m.from = H1;
+	m.flags |= CANARY_F_BYPASS;
+	frame_in(&f, 1, &m);
+	b->receive(&f, &outs);
+	if (outs.n != 1)
+		return 0;
+	load = outs.frame[0].bytes[LOAD_BYTE];
+	return outs.frame[0].port == 3 || outs.frame[0].port == 4 ? outs.frame[0].port : 0;
+}
+
+static int port_of_block(uint32_t block)
+{
+	return port_of(&(struct msg){ .block = block });
+}
+
+/* How many of @n blocks leave by port 4; -1 if one is lost */
+static int by_port4(int n)
+{
+	int i, port, count = 0;
+
+	for (i = 0; i < n; i++) {
+		port = port_of_block(100 + i);
+		if (!port)
+			return -1;
+		count += port == 4;
+	}
+	return count;
+}
+
+static void run_default(void)
+{
+	static const enum csw_choice alike[] = { CSW_CHOOSE_ADAPTIVE, CSW_CHOOSE_BLOCK };
+	int i, home;
+
+	for (i = 0; i < 2; i++) {
+		begin(alike[i]);
+		home = port_of_block(1);
+		check(home && port_of_block(2) == 7 - home && port_of_block(3) == home,
+		    "%s: choice %d: idle, consecutive blocks take turns", b->name, alike[i]);
+		check(port_of(&(struct msg){ .block = 1, .from = H3 }) == home && !load,
+		    "%s: choice %d: whoever it comes from, and without load", b->name, alike[i]);
+	}
+	begin(CSW_CHOOSE_BLOCK);
+	waiting(3, WORLD_QUEUE);
+	waiting(4, 0);
+	check(by_port4(64) == 32, "%s: by block: whatever waits there", b->name);
+}
+
+static void run_adaptive(void)
+{
+	int home, other;
+
+	begin(CSW_CHOOSE_ADAPTIVE);
+	home = port_of_block(1);
+	other = 7 - home;
+	waiting(home, PERCENT(49));
+	waiting(other, 0);
+	check(port_of_block(1) == home && load == 124, "%s: adaptive: not half full, load %d", b->name,
+	    load);
+	waiting(home, PERCENT(51));
+	check(port_of_block(1) == other && !load, "%s: adaptive: half full, the other is empty",
+	    b->name);
+	check(b->counter(CSW_DIVERTED) == 1, "%s: adaptive: counted as diverted", b->name);
+	check(port_of(&(struct msg){ .block = 1, .load = 77 }) == other && load == 77,
+	    "%s: a load met before stays", b->name);
+	waiting(other, PERCENT(60));
+	waiting(home, PERCENT(70));
+	check(port_of_block(1) == other && load == 153, "%s: adaptive: the emptier of two full ones",
+	    b->name);
+	waiting(home, PERCENT(60));
+	check(port_of_block(1) == home, "%s: adaptive: none is better", b->name);
+	waiting(home, 10 * WORLD_QUEUE);
+	waiting(other, 10 * WORLD_QUEUE);
+	check(port_of_block(1) == home && load == 255, "%s: adaptive: more than full is full", b->name);
+	waiting(other, 0);
+	b->at(900 * MSEC);
+	check(port_of_block(1) == other, "%s: adaptive: believed for a second", b->name);
+	b->at(1001 * MSEC);
+	check(port_of_block(1) == home && !load, "%s: adaptive: not without end", b->name);
+}
+
+static void run_refused(void)
+{
+	struct csw_backlog full = { .refused = 1000 * MSEC };
+	int home;
+
+	begin(CSW_CHOOSE_ADAPTIVE);
+	home = port_of_block(1);
+	b->backlog(home, &full);
+	check(port_of_block(1) == 7 - home, "%s: adaptive: full if the driver refuses", b->name);
+	b->at(2 * MSEC);
+	check(port_of_block(1) == home, "%s: adaptive: for a short time", b->name);
+}
+
+static void run_flows(void)
+{
+	int here, n;
+
+	begin(CSW_CHOOSE_FLOW);
+	here = port_of_block(1);
+	n = by_port4(64);
+	check(here && n == (here == 4 ? 64 : 0), "%s: by flow: all blocks by one port", b->name);
+	begin(CSW_CHOOSE_FLOWLET);
+	here = port_of_block(1);
+	waiting(here, WORLD_QUEUE);
+	waiting(7 - here, 0);
+	b->at(MSEC);
+	check(port_of_block(2) == here, "%s: flowlet: no pause, no change", b->name);
+	b->at(5 * MSEC);
+	check(port_of_block(3) == 7 - here, "%s: flowlet: the emptier one after a pause", b->name);
+	waiting(here, 0);
+	waiting(7 - here, WORLD_QUEUE);
+	b->at(6 * MSEC);
+	check(port_of_block(4) == 7 - here, "%s: flowlet: and that one then", b->name);
+}
+
+static void run_random(void)
+{
+	int n;
+
+	begin(CSW_CHOOSE_RANDOM);
+	waiting(3, WORLD_QUEUE);
+	waiting(4, 0);
+	n = by_port4(256);
+	check(n > 64 && n < 192, "%s: random: both ports, %d of 256", b->name, n);
+	begin(CSW_CHOOSE_TWO);
+	n = by_port4(256);
+	check(n > 64 && n < 192, "%s: two: both ports while they are alike, %d of 256", b->name, n);
+	waiting(3, PERCENT(2));
+	waiting(4, 0);
+	check(by_port4(64) == 64, "%s: two: the emptier one", b->name);
+}
+
+static void run_pinned(void)
+{
+	static const uint8_t one[] = { 3, 4, 3, 4 }, two[] = { 3, 3, 4, 4 };
+	struct msg m = { .flags = CANARY_F_STATIC };
+	bool good = true, spread = true;
+	int i;
+
+	begin(CSW_CHOOSE_ADAPTIVE);
+	waiting(3, WORLD_QUEUE);
+	waiting(4, PERCENT(90));
+	for (i = 0; i < 16; i++) {
+		m.path = i % 4;
+		m.block = 1 + i / 4;
+		b->config()->spread = 0;
+		good &= port_of(&m) == one[i % 4];
+		b->config()->spread = 2;
+		spread &= port_of(&m) == two[i % 4];
+	}
+	check(good, "%s: pinned: by the path alone", b->name);
+	check(spread, "%s: pinned: the second choice is not the first once more", b->name);
+	begin(CSW_CHOOSE_BLOCK);
+	b->config()->spread = 2;
+	i = port_of_block(100);
+	check(i == port_of_block(101) ? port_of_block(102) == 7 - i :
+	    port_of_block(102) == port_of_block(101), "%s: by block: nor here", b->name);
+}
+
+void choice_run(const struct backend *backend)
+{
+	b = backend;
+	run_default();
+	run_adaptive();
+	run_refused();
+	run_flows();
+	run_random();
+	run_pinned();
+}
