@@ -40,7 +40,8 @@ struct thread {
 
 static struct canary_switch *sw;
 static int ifindex[PORTS + 1], ends[PORTS + 1];
-static atomic_int running;
+/* Contributors that are not done; and that have begun, in all rounds: they begin in pairs. */
+static atomic_int running, started;
 
 static uint16_t get16(const uint8_t *p)
 {
@@ -110,8 +111,8 @@ static void *contribute(void *arg)
 	struct msg m;
 	int rank;
 
-	atomic_fetch_add(&running, 1);
-	while (atomic_load(&running) < 2)
+	atomic_fetch_add(&started, 1);
+	while (atomic_load(&started) % 2)
 		;
 	for (block = 1; block < BLOCKS; block++) {
 		for (rank = t->first; rank < MEMBERS; rank += t->step) {
@@ -136,8 +137,6 @@ static void *clock_thread(void *arg)
 {
 	struct thread *t = arg;
 
-	while (atomic_load(&running) < 2)
-		usleep(50);
 	while (atomic_load(&running)) {
 		flush(t);
 		usleep(20);
@@ -217,6 +216,7 @@ static void round_of(const char *what, uint32_t slots, uint64_t timeout_ns, uint
 	clear(slots);
 	sw->bss->config.timeout_ns = timeout_ns;
 	sw->bss->config.children_max = children;
+	atomic_store(&running, 2);
 	for (i = 0; i < 3; i++) {
 		t[i].block = calloc(BLOCKS, sizeof(*t[i].block));
 		if (pthread_create(&t[i].thread, NULL, t[i].flush ? clock_thread : contribute,
