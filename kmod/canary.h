@@ -285,6 +285,9 @@ void canary_vectors_free(struct list_head *freed);
 void canary_memory_init(void);
 void canary_memory_exit(void);
 
+/* simd.c */
+void canary_simd_init(void);
+
 /* netns.c */
 struct canary_net *canary_net(const struct net *net);
 int canary_net_init(void);

@@ -24,6 +24,7 @@ static int __init canary_init(void)
 	int err;
 
 	canary_memory_init();
+	canary_simd_init();
 	canary_wq = alloc_workqueue("canary", 0, 0);
 	if (!canary_wq)
 		return -ENOMEM;

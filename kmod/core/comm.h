@@ -239,6 +239,7 @@ struct cnr_comm {
 	struct cnr_lead *lead;
 	u32	leads;
 	u32	leads_out;	/* lead slots with something to send */
+	u32	lead_next;	/* where to look for them first */
 
 	struct cnr_operation ops[CNR_OPS];
 	u32	op_seq;		/* next operation */

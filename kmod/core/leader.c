@@ -23,8 +23,8 @@ static bool cnr_lead_sending(const struct cnr_lead *l)
 /* Start a pass over sources or ranks. */
 static void cnr_lead_send(struct cnr_comm *c, struct cnr_lead *l, u8 state, u8 flag)
 {
-	if (!cnr_lead_sending(l))
-		c->leads_out++;
+	if (!cnr_lead_sending(l) && !c->leads_out++)
+		c->lead_next = l - c->lead;
 	l->state = state;
 	l->flags |= flag;
 	l->cursor = 0;
@@ -95,8 +95,8 @@ static void cnr_lead_restart(struct cnr_comm *c, u64 now, struct cnr_lead *l)
 	cnr_lead_rearm(c, l, now);
 }
 
-/* All contributions are in and our own is posted. */
-static void cnr_lead_finish(struct cnr_comm *c, u64 now, struct cnr_lead *l)
+/* All contributions are in, in @sum, and our own is posted. */
+static void cnr_lead_finish(struct cnr_comm *c, u64 now, struct cnr_lead *l, const u32 *sum)
 {
 	struct cnr_block *b = cnr_block(c, l->block);
 	struct cnr_operation *o = &c->ops[b->op];
@@ -109,8 +109,7 @@ static void cnr_lead_finish(struct cnr_comm *c, u64 now, struct cnr_lead *l)
 		return;
 	}
 	data = cnr_block_data(c, o, l->block, &elements);
-	canary_reduce_sum32(data, l->acc, elements);
-	l->sum = canary_checksum(data, elements);
+	l->sum = cnr_add(data, data, sum, elements);
 	l->done = canary_earlier(l->done, c->una);
 	l->deadline = CNR_NEVER;
 	if (cnr_lead_sending(l))
@@ -142,7 +141,7 @@ void cnr_lead_posted(struct cnr_comm *c, u64 now, u32 block)
 	l->opsig = o->opsig;
 	l->elements = elements;
 	if (l->count == c->cfg.members - 1)
-		cnr_lead_finish(c, now, l);
+		cnr_lead_finish(c, now, l, l->acc);
 	else
 		cnr_lead_rearm(c, l, now);
 }
@@ -208,7 +207,8 @@ static enum canary_drop cnr_acceptable(struct cnr_comm *c, const struct cnr_lead
 	return CANARY_DROP_NONE;
 }
 
-static void cnr_accumulate(struct cnr_lead *l, const struct cnr_in *in, bool known)
+/* @keep: the data are wanted later. */
+static void cnr_accumulate(struct cnr_lead *l, const struct cnr_in *in, bool known, bool keep)
 {
 	const struct canary_hdr *h = in->hdr;
 	struct cnr_source *s = &l->source[l->sources];
@@ -217,10 +217,11 @@ static void cnr_accumulate(struct cnr_lead *l, const struct cnr_in *in, bool kno
 	if (!l->sources) {
 		l->opsig = be32_to_cpu(h->opsig);
 		l->elements = be16_to_cpu(h->elements);
-		memcpy(l->acc, h + 1, l->elements * sizeof(*l->acc));
+		if (keep)
+			memcpy(l->acc, h + 1, l->elements * sizeof(*l->acc));
 		l->done = be32_to_cpu(h->done);
 	} else {
-		canary_reduce_sum32(l->acc, (const u32 *)(h + 1), l->elements);
+		cnr_add(l->acc, l->acc, (const u32 *)(h + 1), l->elements);
 		l->done = canary_earlier(l->done, be32_to_cpu(h->done));
 	}
 	l->count += be16_to_cpu(h->count);
@@ -244,7 +245,7 @@ enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struc
 	u32 block = be32_to_cpu(h->block);
 	enum canary_drop drop;
 	struct cnr_lead *l;
-	bool known;
+	bool known, whole;
 
 	if (cnr_leader(c, block) != c->cfg.rank)
 		return CANARY_DROP_LEADER;
@@ -254,7 +255,7 @@ enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struc
 		return CANARY_DROP_DUPLICATE;
 	if (h->attempt != cnr_block(c, block)->attempt)
 		return CANARY_DROP_ATTEMPT;
-	if (canary_checksum((const u32 *)(h + 1), be16_to_cpu(h->elements)) !=
+	if (cnr_checksum((const u32 *)(h + 1), be16_to_cpu(h->elements)) !=
 	    be32_to_cpu(h->sum))
 		return CANARY_DROP_SUM;
 	l = cnr_lead_get(c, block);
@@ -268,7 +269,10 @@ enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struc
 		return drop;
 	if (cnr_repeat(l, in, &known))
 		return CANARY_DROP_DUPLICATE;
-	cnr_accumulate(l, in, known);
+	/* One packet with everybody's data needs no accumulator. */
+	whole = !l->sources && (l->flags & CNR_L_POSTED) &&
+		h->count == cpu_to_be16(c->cfg.members - 1);
+	cnr_accumulate(l, in, known, !whole);
 	cnr_count(c, CNR_C_contributions_in);
 	if (h->count != cpu_to_be16(1))
 		cnr_count(c, CNR_C_contributions_merged);
@@ -283,7 +287,7 @@ enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struc
 		if (cnr_block(c, block)->state == CNR_B_SENT)
 			cnr_lead_posted(c, now, block);
 	} else if (l->count == c->cfg.members - 1) {
-		cnr_lead_finish(c, now, l);
+		cnr_lead_finish(c, now, l, whole ? (const u32 *)(h + 1) : l->acc);
 	} else {
 		cnr_lead_rearm(c, l, now);
 	}
@@ -515,7 +519,7 @@ bool cnr_lead_build(struct cnr_comm *c, u64 now, struct cnr_out *out)
 	u32 i;
 
 	for (i = 0; i < c->leads && c->leads_out; i++) {
-		l = &c->lead[i];
+		l = &c->lead[(c->lead_next + i) % c->leads];
 		if (l->state == CNR_L_RESULT && cnr_lead_result(c, l, out))
 			return true;
 		if (l->state == CNR_L_COLLECTING &&

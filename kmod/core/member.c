@@ -156,7 +156,7 @@ enum canary_drop cnr_result_input(struct cnr_comm *c, u64 now, const struct cnr_
 	data = cnr_block_data(c, o, block, &elements);
 	if (be16_to_cpu(h->elements) != elements)
 		return CANARY_DROP_ELEMENTS;
-	if (canary_checksum(payload, elements) != be32_to_cpu(h->sum))
+	if (cnr_checksum(payload, elements) != be32_to_cpu(h->sum))
 		return CANARY_DROP_SUM;
 	memcpy(data, payload, elements * sizeof(*data));
 	c->load = h->load;
@@ -254,7 +254,7 @@ bool cnr_contribution_build(struct cnr_comm *c, struct cnr_out *out)
 		h->dtype = o->op.dtype;
 		h->elements = cpu_to_be16(elements);
 		h->tag = cpu_to_be64(cnr_tag(c, c->cfg.rank, block, b->attempt, o->opsig));
-		h->sum = cpu_to_be32(canary_checksum(data, elements));
+		h->sum = cpu_to_be32(cnr_checksum(data, elements));
 		out->payload = data;
 		out->len = elements * sizeof(*data);
 		out->again = b->flags & CNR_B_AGAIN;

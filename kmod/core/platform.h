@@ -88,4 +88,24 @@ static inline u64 cnr_div64(u64 a, u32 b)
 #include "parse.h"
 #include "../reduce.h"
 
+/*
+ * Block arithmetic, with what the processor has for it.
+ * cnr_checksum(): of canary_hdr.sum. cnr_add(): @to = @a + @b, @to may be @a; returns the checksum
+ * of @to.
+ */
+#ifdef __KERNEL__
+u32 cnr_checksum(const u32 *data, u32 elements);
+u32 cnr_add(u32 *to, const u32 *a, const u32 *b, u32 elements);
+#else
+static inline u32 cnr_checksum(const u32 *data, u32 elements)
+{
+	return canary_checksum(data, elements);
+}
+
+static inline u32 cnr_add(u32 *to, const u32 *a, const u32 *b, u32 elements)
+{
+	return canary_add32(to, a, b, elements);
+}
+#endif
+
 #endif /* CANARY_CORE_PLATFORM_H */

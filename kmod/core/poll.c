@@ -55,7 +55,7 @@ static bool cnr_control_build(struct cnr_comm *c, const struct cnr_control *m,
 	if (m->type == CANARY_RESULT) {
 		if (!cnr_result_build(c, m->block, m->attempt, out))
 			return false;
-		out->hdr.sum = cpu_to_be32(canary_checksum(out->payload, out->len / 4));
+		out->hdr.sum = cpu_to_be32(cnr_checksum(out->payload, out->len / 4));
 		cnr_count(c, CNR_C_results_again);
 		out->again = true;
 		cnr_to_rank(c, out, m->rank);

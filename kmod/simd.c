@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Element arithmetic of the core with the vector unit. A packet is some hundred elements, which
+ * are looked at up to five times; the compiler must not vectorise in the kernel.
+ *
+ * The unit is the user's: where it may not be borrowed (irq_fpu_usable()), on processors that
+ * lack AVX2 and for blocks too small to be worth it the loops of reduce.h do the same.
+ */
+
+#include "canary.h"
+
+#ifdef CONFIG_X86_64
+
+#include <linux/jump_label.h>
+#include <asm/cpufeature.h>
+#include <asm/fpu/api.h>
+#include <asm/fpu/types.h>
+
+#define CANARY_SIMD_STEP	32	/* elements a turn of the loops */
+#define CANARY_SIMD_MIN		(2 * CANARY_SIMD_STEP)
+
+static DEFINE_STATIC_KEY_FALSE(canary_simd_on);
+
+void __init canary_simd_init(void)
+{
+	if (boot_cpu_has(X86_FEATURE_AVX2) &&
+	    cpu_has_xfeatures(XFEATURE_MASK_SSE | XFEATURE_MASK_YMM, NULL))
+		static_branch_enable(&canary_simd_on);
+}
+
+static __always_inline bool canary_simd_begin(u32 elements)
+{
+	if (!static_branch_likely(&canary_simd_on) || elements < CANARY_SIMD_MIN ||
+	    !irq_fpu_usable())
+		return false;
+	kernel_fpu_begin_mask(0);
+	return true;
+}
+
+/* Adds up the 8 lanes of ymm0: the last instructions of both loops. */
+#define CANARY_SIMD_FOLD					\
+	"vpaddd %%ymm1, %%ymm0, %%ymm0\n\t"			\
+	"vextracti128 $1, %%ymm0, %%xmm1\n\t"			\
+	"vpaddd %%xmm1, %%xmm0, %%xmm0\n\t"			\
+	"vpshufd $0x4e, %%xmm0, %%xmm1\n\t"			\
+	"vpaddd %%xmm1, %%xmm0, %%xmm0\n\t"			\
+	"vpshufd $0xb1, %%xmm0, %%xmm1\n\t"			\
+	"vpaddd %%xmm1, %%xmm0, %%xmm0\n\t"			\
+	"vmovd %%xmm0, %k[sum]\n\t"				\
+	"vzeroupper\n\t"
+
+/* @end: behind a multiple of the step, not 0 */
+static u32 canary_simd_checksum(const u32 *data, const u32 *end)
+{
+	u32 sum;
+
+	asm volatile("vpxor %%ymm0, %%ymm0, %%ymm0\n\t"
+		     "vpxor %%ymm1, %%ymm1, %%ymm1\n"
+		     "1:\n\t"
+		     "vpaddd (%[data]), %%ymm0, %%ymm0\n\t"
+		     "vpaddd 32(%[data]), %%ymm1, %%ymm1\n\t"
+		     "vpaddd 64(%[data]), %%ymm0, %%ymm0\n\t"
+		     "vpaddd 96(%[data]), %%ymm1, %%ymm1\n\t"
+		     "sub $-128, %[data]\n\t"
+		     "cmp %[end], %[data]\n\t"
+		     "jne 1b\n\t"
+		     CANARY_SIMD_FOLD
+		     : [data] "+r" (data), [sum] "=r" (sum)
+		     : [end] "r" (end)
+		     : "memory", "cc");
+	return sum;
+}
+
+/* @end: of @a, as above */
+static u32 canary_simd_add(u32 *to, const u32 *a, const u32 *b, const u32 *end)
+{
+	u32 sum;
+
+	asm volatile("vpxor %%ymm0, %%ymm0, %%ymm0\n\t"
+		     "vpxor %%ymm1, %%ymm1, %%ymm1\n"
+		     "1:\n\t"
+		     "vmovdqu (%[a]), %%ymm2\n\t"
+		     "vmovdqu 32(%[a]), %%ymm3\n\t"
+		     "vmovdqu 64(%[a]), %%ymm4\n\t"
+		     "vmovdqu 96(%[a]), %%ymm5\n\t"
+		     "vpaddd (%[b]), %%ymm2, %%ymm2\n\t"
+		     "vpaddd 32(%[b]), %%ymm3, %%ymm3\n\t"
+		     "vpaddd 64(%[b]), %%ymm4, %%ymm4\n\t"
+		     "vpaddd 96(%[b]), %%ymm5, %%ymm5\n\t"
+		     "vpaddd %%ymm2, %%ymm0, %%ymm0\n\t"
+		     "vpaddd %%ymm3, %%ymm1, %%ymm1\n\t"
+		     "vpaddd %%ymm4, %%ymm0, %%ymm0\n\t"
+		     "vpaddd %%ymm5, %%ymm1, %%ymm1\n\t"
+		     "vmovdqu %%ymm2, (%[to])\n\t"
+		     "vmovdqu %%ymm3, 32(%[to])\n\t"
+		     "vmovdqu %%ymm4, 64(%[to])\n\t"
+		     "vmovdqu %%ymm5, 96(%[to])\n\t"
+		     "sub $-128, %[a]\n\t"
+		     "sub $-128, %[b]\n\t"
+		     "sub $-128, %[to]\n\t"
+		     "cmp %[end], %[a]\n\t"
+		     "jne 1b\n\t"
+		     CANARY_SIMD_FOLD
+		     : [a] "+r" (a), [b] "+r" (b), [to] "+r" (to), [sum] "=r" (sum)
+		     : [end] "r" (end)
+		     : "memory", "cc");
+	return sum;
+}
+
+u32 cnr_checksum(const u32 *data, u32 elements)
+{
+	u32 n, sum;
+
+	if (!canary_simd_begin(elements))
+		return canary_checksum(data, elements);
+	n = round_down(elements, CANARY_SIMD_STEP);
+	sum = canary_simd_checksum(data, data + n);
+	kernel_fpu_end();
+	return sum + canary_checksum(data + n, elements - n);
+}
+
+u32 cnr_add(u32 *to, const u32 *a, const u32 *b, u32 elements)
+{
+	u32 n, sum;
+
+	if (!canary_simd_begin(elements))
+		return canary_add32(to, a, b, elements);
+	n = round_down(elements, CANARY_SIMD_STEP);
+	sum = canary_simd_add(to, a, b, a + n);
+	kernel_fpu_end();
+	return sum + canary_add32(to + n, a + n, b + n, elements - n);
+}
+
+#else /* the loops are all there is */
+
+void __init canary_simd_init(void)
+{
+}
+
+u32 cnr_checksum(const u32 *data, u32 elements)
+{
+	return canary_checksum(data, elements);
+}
+
+u32 cnr_add(u32 *to, const u32 *a, const u32 *b, u32 elements)
+{
+	return canary_add32(to, a, b, elements);
+}
+
+#endif
