@@ -14,5 +14,8 @@ bench_start "selftests/bench/switch.sh"
 bench_need jq "$BENCH_SWITCH"
 "$BENCH_SWITCH" >"$TAP_TMP/switch.json" || bench_die "bench_switch failed"
 jq -c '.[] | {name, value, unit, baseline, ratio, command,
-	note: (if .baseline then "baseline: plain XDP redirect, in the same run" else "" end)}' \
+	note: (if .name == "switch.aggregate.router" then "256 elements as above; baseline: plain XDP router"
+	       elif .name == "switch.aggregate.floor" then "256 elements added and nothing else"
+	       elif .baseline then "baseline: plain XDP redirect, in the same run"
+	       else "" end)}' \
 	"$TAP_TMP/switch.json"

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What the benchmark of the switch runs beside its programs: a generator that makes each frame of
- * a run another contribution, and the plain redirect that aggregation is compared with.
+ * a run another contribution, and what aggregation is compared with: a plain redirect, a router,
+ * and the least that exact adding takes.
  */
 #include "ctx/bpf.h"
+
+#define CSW_OFF_DATA	106	/* as lib/parse.h says, which wants all of the switch's maps */
+#include "lib/data.h"
 
 char _license[] SEC("license") = "GPL";
 
@@ -38,7 +42,15 @@ struct {
 	__type(value, struct csw_neigh);
 } neighbours SEC(".maps");
 
-#define HEADERS	106	/* up to the elements */
+/* Of bench_floor; as far apart as the switch's */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1024);
+	__type(key, __u32);
+	__type(value, struct csw_descriptor);
+} floor_slots SEC(".maps");
+
+#define HEADERS	CSW_OFF_DATA
 
 /* What each frame's headers are at first: frames are used again with what was written to them. */
 __u64 headers[HEADERS / 8 + 1] = {};
@@ -140,6 +152,46 @@ int bench_route(struct xdp_md *ctx)
 	__builtin_memcpy(eth->h_source, eth->h_dest, 6);
 	__builtin_memcpy(eth->h_dest, neigh->mac, 6);
 	return bpf_redirect_map(&bench_devmap, at.ifindex, XDP_DROP);
+}
+
+/*
+ * The floor: adds as the switch does, and nothing else. No lock, no check of headers, no counters,
+ * no children, no timeout, no route; the sum goes where bench_redirect sends to, with the headers
+ * of the last contribution.
+ */
+SEC("xdp")
+int bench_floor(struct xdp_md *ctx)
+{
+	void *data = (void *)(long)ctx->data;
+	struct ethhdr *eth = data;
+	struct udphdr *udp = data + 34;
+	struct canary_hdr *h = data + 42;
+	struct csw_descriptor *d;
+	__u32 slot;
+
+	if (data + CSW_OFF_DATA > (void *)(long)ctx->data_end)
+		return XDP_DROP;
+	if (eth->h_proto != bpf_htons(0x0800) ||
+	    (__u16)(bpf_ntohs(udp->dest) - CANARY_PORT_BASE) >= CANARY_PORTS)
+		return XDP_PASS;
+	slot = bpf_ntohl(h->block) * CSW_WAYS & 1023;
+	d = bpf_map_lookup_elem(&floor_slots, &slot);
+	if (!d)
+		return XDP_DROP;
+	d->count++;
+	if (d->count == fan_in) {
+		d->count = 0;
+		__builtin_memset(eth->h_dest, 2, 6);
+		csw_data_add_out(ctx, d);
+		return bpf_redirect_map(&bench_devmap, egress, XDP_DROP);
+	}
+	if (d->count > 1) {
+		csw_data_add_in(ctx, d);
+		return XDP_DROP;
+	}
+	d->elements = bpf_ntohs(h->elements);
+	csw_data_in(ctx, d);
+	return XDP_DROP;
 }
 
 SEC("xdp")

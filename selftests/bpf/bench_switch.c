@@ -15,6 +15,9 @@
  * With NAME only that one. Prints a JSON list of {name, value, unit, baseline, ratio, command}, and
  * as "router" and "router_ratio" the same with a plain XDP router as the baseline (route, neighbour
  * and time to live beside the redirect), as "forward" what the switch takes for bypassed packets.
+ * From the same run as "switch.aggregate.256" come "switch.aggregate.router", it and the router
+ * again, and "switch.aggregate.floor", a program that adds in the same way and does nothing else:
+ * what of the ratio is the price of exact additions in BPF, and what is the switch's.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -31,6 +34,7 @@
 #include "bench.skel.h"
 
 #define FAN_IN		8
+#define COMPARED	256	/* elements of the frames that the switch is compared with others for */
 #define SLOTS		1024
 #define ROUNDS_MAX	101
 
@@ -54,7 +58,7 @@ static void attach(int dev, struct bpf_program *prog)
 		die("attach");
 }
 
-/* The switch on ports 1 and 4, plain redirect on 2, plain router on 3 */
+/* The switch on ports 1 and 4, plain redirect on 2, plain router and floor by turns on 3 */
 static void make_ports(void)
 {
 	int i;
@@ -120,8 +124,9 @@ static void result(const char *name, double value, double baseline, double route
 	printf("%s\n  {\"name\": \"%s\", \"value\": %.1f, \"unit\": \"ns/packet\"",
 	       printed++ ? "," : "[", name, value);
 	if (baseline)
-		printf(", \"baseline\": %.1f, \"ratio\": %.3f, \"router\": %.1f,"
-		       " \"router_ratio\": %.3f, \"forward\": %.1f", baseline, value / baseline,
+		printf(", \"baseline\": %.1f, \"ratio\": %.3f", baseline, value / baseline);
+	if (router)
+		printf(", \"router\": %.1f, \"router_ratio\": %.3f, \"forward\": %.1f",
 		       router, value / router, forward);
 	printf(", \"command\": \"%s\"}", command);
 	fflush(stdout);
@@ -144,7 +149,7 @@ static double stamped(struct bpf_program *prog, int port, const struct frame *f,
 
 struct samples {
 	double making[ROUNDS_MAX], nothing[ROUNDS_MAX], redirect[ROUNDS_MAX],
-	       router[ROUNDS_MAX], merge[ROUNDS_MAX], forward[ROUNDS_MAX];
+	       router[ROUNDS_MAX], merge[ROUNDS_MAX], forward[ROUNDS_MAX], floor[ROUNDS_MAX];
 };
 
 /* All by turns, so that what else the machine does hits all */
@@ -157,6 +162,9 @@ static void sample(struct samples *s, int i, int elements, enum way way)
 	s->making[i] = stamped(bench->progs.bench_drop, 3, &f, way == PORT ? LIVE : way);
 	s->redirect[i] = stamped(bench->progs.bench_redirect, 2, &f, way);
 	s->router[i] = stamped(bench->progs.bench_route, 3, &f, way);
+	attach(ifindex[3], bench->progs.bench_floor);
+	s->floor[i] = stamped(bench->progs.bench_floor, 3, &f, way);
+	attach(ifindex[3], bench->progs.bench_route);
 	s->merge[i] = stamped(sw->progs.canary_xdp, 1, &f, way);
 	contribution(&f, elements, true);
 	s->forward[i] = stamped(sw->progs.canary_xdp, 1, &f, way);
@@ -166,7 +174,7 @@ static void aggregate(int elements, enum way way)
 {
 	static struct samples s;
 	uint64_t sent, bypassed, dropped = 0;
-	double making;
+	double making, redirect, router, merge;
 	char name[64];
 	int i;
 
@@ -190,8 +198,14 @@ static void aggregate(int elements, enum way way)
 		exit(1);
 	}
 	making = median(s.making, rounds) - median(s.nothing, rounds);
-	result(name, median(s.merge, rounds) - making, median(s.redirect, rounds) - making,
-	       median(s.router, rounds) - making, median(s.forward, rounds) - making);
+	redirect = median(s.redirect, rounds) - making;
+	router = median(s.router, rounds) - making;
+	merge = median(s.merge, rounds) - making;
+	result(name, merge, redirect, router, median(s.forward, rounds) - making);
+	if (way != PORT || elements != COMPARED)
+		return;
+	result("switch.aggregate.floor", median(s.floor, rounds) - making, redirect, 0, 0);
+	result("switch.aggregate.router", merge, router, 0, 0);
 }
 
 /* Blocks of one contribution each; when due, frames of the clock carry them away. */
