@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* canary switch run|show: the arguments of the switch daemon and of its client. */
+/* canary switch run|set|show: the arguments of the switch daemon and of its client. */
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,8 +9,11 @@
 
 static void usage(FILE *out)
 {
+	unsigned int i;
+
 	fprintf(out,
 		"usage: canary switch run --ports DEV[:fast|:shaped],... [OPTIONS]\n"
+		"       canary switch set [--name NAME] [--choice HOW] [--flowlet TIME] [--spread N]\n"
 		"       canary switch show [-j] [--name NAME]\n"
 		"\n"
 		"  -p, --ports LIST        devices of the switch; may be given more than once\n"
@@ -25,13 +28,22 @@ static void usage(FILE *out)
 		"  -f, --fan-in HOW        learn: a block leaves with as many as came for those before;\n"
 		"                          off: with all members; LEADER[/LEN]=N,...: with N if one\n"
 		"                          of those leads it; may be given more than once (learn)\n"
+		"  -x, --choice HOW        which of several next hops (adaptive):\n",
+		CSW_SLOTS_MIN, CSW_SLOTS_MAX, CSW_CHILDREN_MAX, CSW_CHILDREN_MAX);
+	for (i = 0; switchd_choice_name(i); i++)
+		fprintf(out, "                          %-9s %s\n", switchd_choice_name(i),
+			switchd_choice_help(i));
+	fprintf(out,
+		"  -F, --flowlet TIME      pause of a flow after which it may take another, 10us to 10s (5ms)\n"
+		"  -d, --spread N          divide block number or path by N before it chooses: 1 to 256 (1);\n"
+		"                          as many as the next hops of the choice before, in a fat tree\n"
+		"  -q, --queue BYTES       that may wait at the egress of a port (what its qdisc says)\n"
 		"  -C, --clock sleep|poll  how to wait for deadlines (sleep)\n"
 		"  -n, --name NAME         for show (the host's name)\n"
 		"  -S, --sysctl            set ip_forward and rp_filter as needed; they stay set\n"
 		"  -r, --realtime          clock thread under SCHED_FIFO\n"
 		"  -v, --verbose           more messages\n"
-		"  -j, --json              show: one line of JSON for each switch\n",
-		CSW_SLOTS_MIN, CSW_SLOTS_MAX, CSW_CHILDREN_MAX, CSW_CHILDREN_MAX);
+		"  -j, --json              show: one line of JSON for each switch\n");
 }
 
 typedef int (*option_fn)(struct switchd_options *o, const char *text, char *err, size_t len);
@@ -46,6 +58,10 @@ static const struct option run_options[] = {
 	{ "slots", required_argument, NULL, 's' },
 	{ "children", required_argument, NULL, 'c' },
 	{ "fan-in", required_argument, NULL, 'f' },
+	{ "choice", required_argument, NULL, 'x' },
+	{ "flowlet", required_argument, NULL, 'F' },
+	{ "spread", required_argument, NULL, 'd' },
+	{ "queue", required_argument, NULL, 'q' },
 	{ "clock", required_argument, NULL, 'C' },
 	{ "name", required_argument, NULL, 'n' },
 	{ "sysctl", no_argument, NULL, 'S' },
@@ -76,6 +92,14 @@ static option_fn value_option(int c)
 		return switchd_option_children;
 	case 'f':
 		return switchd_option_fan_in;
+	case 'x':
+		return switchd_option_choice;
+	case 'F':
+		return switchd_option_flowlet;
+	case 'd':
+		return switchd_option_spread;
+	case 'q':
+		return switchd_option_queue;
 	case 'C':
 		return switchd_option_clock;
 	case 'n':
@@ -98,7 +122,7 @@ static int run(int argc, char **argv)
 	int c;
 
 	switchd_options_init(&o);
-	while ((c = getopt_long(argc, argv, "p:a:m:t:R:l:s:c:f:C:n:Srvh", run_options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "p:a:m:t:R:l:s:c:f:x:F:d:q:C:n:Srvh", run_options, NULL)) != -1) {
 		fn = value_option(c);
 		if (fn) {
 			if (fn(&o, optarg, err, sizeof(err)))
@@ -165,12 +189,54 @@ static int show(int argc, char **argv)
 	return switchd_show(name, json);
 }
 
+static int set(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "choice", required_argument, NULL, 'x' },
+		{ "flowlet", required_argument, NULL, 'F' },
+		{ "spread", required_argument, NULL, 'd' },
+		{ "name", required_argument, NULL, 'n' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 }
+	};
+	const char *value[3] = { NULL }, *name = NULL;
+	static const char * const setting[] = { "choice", "flowlet", "spread" };
+	static const char letters[] = "xFd";
+	int c, i, ret = 0, given = 0;
+
+	while ((c = getopt_long(argc, argv, "x:F:d:n:h", options, NULL)) != -1) {
+		if (c == 'n') {
+			name = optarg;
+		} else if (c == 'h') {
+			usage(stdout);
+			return 0;
+		} else if (c != '?' && strchr(letters, c)) {
+			value[strchr(letters, c) - letters] = optarg;
+			given++;
+		} else {
+			return 2;
+		}
+	}
+	if (optind < argc || !given) {
+		fprintf(stderr, "canary switch set: %s%s\n", optind < argc ? "unexpected argument " :
+			"nothing to set: --choice, --flowlet, --spread",
+			optind < argc ? argv[optind] : "");
+		return 2;
+	}
+	for (i = 0; i < 3; i++)
+		if (value[i] && switchd_set(name, setting[i], value[i]))
+			ret = 1;
+	return ret;
+}
+
 int cmd_switch(int argc, char **argv)
 {
 	const char *verb = argc > 1 ? argv[1] : "";
 
 	if (!strcmp(verb, "run"))
 		return run(argc - 1, argv + 1);
+	if (!strcmp(verb, "set"))
+		return set(argc - 1, argv + 1);
 	if (!strcmp(verb, "show"))
 		return show(argc - 1, argv + 1);
 	if (!strcmp(verb, "-h") || !strcmp(verb, "--help") || !strcmp(verb, "help")) {

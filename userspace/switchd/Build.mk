@@ -3,7 +3,8 @@
 
 SWITCHD_OBJS := $(patsubst %.c,$(B)/%.o,$(wildcard userspace/switchd/*.c))
 
-$(B)/userspace/switchd/dataplane.o: CPPFLAGS += -I$(B)/bpf
+$(B)/userspace/switchd/dataplane.o $(B)/userspace/switchd/backlog.o: CPPFLAGS += -I$(B)/bpf
+$(B)/userspace/switchd/backlog.o: $(B)/bpf/canary_backlog.skel.h
 $(B)/userspace/switchd/dataplane.o: $(B)/bpf/canary_switch.skel.h
 
 $(B)/lib/libswitchd.a: $(SWITCHD_OBJS)
@@ -18,3 +19,9 @@ TESTS += switch
 .PHONY: test-switch
 test-switch: $(B)/bin/canary ## the switch daemon between namespaces
 	CANARY=$(CURDIR)/$< selftests/net/switch.sh
+
+TESTS += backlog
+
+.PHONY: test-backlog
+test-backlog: $(B)/bin/canary ## what waits at the ports of switches
+	CANARY=$(CURDIR)/$< selftests/net/backlog.sh

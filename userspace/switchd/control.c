@@ -60,6 +60,59 @@ int control_open(struct switchd *sw)
 	return 0;
 }
 
+/* Looking is everybody's, changing only who could have started the daemon */
+static bool may_change(int fd)
+{
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+
+	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) &&
+	       (peer.uid == 0 || peer.uid == geteuid());
+}
+
+/* "set SETTING VALUE": what packets meet from now on */
+static void change(struct switchd *sw, int fd, const char *request, FILE *out)
+{
+	static const struct {
+		const char *name;
+		int (*parse)(struct switchd_options *o, const char *text, char *err, size_t len);
+	} settings[] = {
+		{ "choice", switchd_option_choice },
+		{ "flowlet", switchd_option_flowlet },
+		{ "spread", switchd_option_spread },
+	};
+	struct csw_config *c = sw->dp.config;
+	struct switchd_options o = {
+		.choice = c->choice, .flowlet_ns = c->flowlet_ns, .spread = c->spread,
+	};
+	char name[32], value[64], err[256] = "";
+	size_t i;
+
+	if (sscanf(request, "set %31s %63s", name, value) != 2) {
+		fprintf(out, "which setting, to what?\n");
+		return;
+	}
+	if (!may_change(fd)) {
+		fprintf(out, "only root changes settings\n");
+		return;
+	}
+	for (i = 0; i < ARRAY_SIZE(settings) && strcmp(settings[i].name, name); i++)
+		;
+	if (i == ARRAY_SIZE(settings)) {
+		fprintf(out, "there is no setting '%s'\n", name);
+		return;
+	}
+	if (settings[i].parse(&o, value, err, sizeof(err))) {
+		fprintf(out, "%s\n", err);
+		return;
+	}
+	c->flowlet_ns = o.flowlet_ns;
+	c->spread = o.spread;
+	c->choice = o.choice;
+	sw_info(sw, "%s set to %s", name, value);
+	fprintf(out, "ok\n");
+}
+
 static void answer(struct switchd *sw, int fd, const char *request)
 {
 	int room = ANSWER_MAX;
@@ -74,6 +127,8 @@ static void answer(struct switchd *sw, int fd, const char *request)
 		switch_report_json(sw, out);
 	else if (!strcmp(request, "text\n"))
 		switch_report_text(sw, out);
+	else if (!strncmp(request, "set ", 4))
+		change(sw, fd, request, out);
 	else
 		fprintf(out, "unknown request\n");
 	if (!fclose(out)) {
@@ -108,7 +163,7 @@ void control_accept(struct switchd *sw)
 void control_serve(struct switchd *sw, unsigned int i)
 {
 	struct control *c = &sw->control;
-	char request[16] = { 0 };
+	char request[128] = { 0 };
 	ssize_t n;
 
 	if (i >= CONTROL_CLIENTS || !c->client[i])

@@ -46,13 +46,17 @@ static int map_state(struct dataplane *dp)
 	return dp->descriptors && dp->queue && dp->fan_ins ? 0 : -errno;
 }
 
-static int set_sizes(struct dataplane *dp)
+static int set_sizes(struct dataplane *dp, const struct backlog *backlog)
 {
 	int ret;
 
 	ret = bpf_map__set_max_entries(dp->skel->maps.descriptors, dp->slots);
 	if (!ret)
 		ret = bpf_map__set_max_entries(dp->skel->maps.queue, dp->queue_len);
+	if (!ret && backlog->netns)
+		ret = bpf_map__reuse_fd(dp->skel->maps.canary_backlog, backlog->map_fd);
+	else if (!ret)
+		ret = bpf_map__set_max_entries(dp->skel->maps.canary_backlog, 1);
 	return ret;
 }
 
@@ -88,6 +92,10 @@ static void configure(struct switchd *sw)
 	c->lifetime_ns = sw->opt->lifetime_ns;
 	c->fan_in = sw->opt->fan_in;
 	c->told = sw->opt->tolds;
+	c->netns = sw->backlog.netns;
+	c->flowlet_ns = sw->opt->flowlet_ns;
+	c->spread = sw->opt->spread;
+	c->choice = sw->opt->choice;
 }
 
 static int tell_fan_ins(struct switchd *sw)
@@ -117,6 +125,7 @@ int dataplane_load(struct switchd *sw)
 	libbpf_set_print(print);
 	dp->slots = sw->opt->slots;
 	dp->queue_len = 2 * dp->slots;
+	backlog_open(sw);
 	dp->skel = canary_switch__open();
 	if (!dp->skel) {
 		ret = -errno;
@@ -125,7 +134,7 @@ int dataplane_load(struct switchd *sw)
 	dp->config = &dp->skel->bss->config;
 	dp->queue_ctl = &dp->skel->bss->queue_ctl;
 	configure(sw);
-	ret = set_sizes(dp);
+	ret = set_sizes(dp, &sw->backlog);
 	if (!ret)
 		ret = canary_switch__load(dp->skel);
 	if (ret)

@@ -87,6 +87,8 @@ struct port {
 	enum csw_mode mode;
 	unsigned int ifindex;		/* 0: the device is not there */
 	uint32_t mtu;
+	uint32_t txqlen;		/* packets */
+	uint32_t queue;			/* bytes that may wait at its egress, 0: unknown */
 	uint32_t flags;			/* IFF_* */
 	uint16_t type;			/* ARPHRD_* */
 	uint8_t mac[ETH_ALEN];
@@ -107,6 +109,23 @@ void port_withdraw(struct switchd *sw, struct port *port);
 struct port *port_by_ifindex(struct switchd *sw, unsigned int ifindex);
 void ports_link_event(struct switchd *sw, const struct nlmsghdr *nlh);
 void ports_resync(struct switchd *sw);
+
+/* backlog.c: what waits at the ports */
+#define BACKLOG_LINKS	3
+
+struct backlog {
+	uint64_t netns;			/* cookie of our namespace; 0: nothing is seen */
+	int map_fd;
+	int link[BACKLOG_LINKS];	/* held, or the kernel would take the programs away */
+};
+
+void backlog_open(struct switchd *sw);
+void backlog_close(struct switchd *sw);
+uint32_t backlog_limit(struct switchd *sw, const struct port *port);
+void backlog_watch(struct switchd *sw, const struct port *port);
+void backlog_forget(struct switchd *sw, const struct port *port);
+bool backlog_read(struct switchd *sw, const struct port *port, struct csw_backlog *b);
+void backlog_tick(struct switchd *sw);
 
 /* attach.c: programs on ports */
 int port_attach(struct switchd *sw, struct port *port);
@@ -242,6 +261,7 @@ struct switchd {
 	uint64_t started;
 	struct rtnl rtnl;
 	struct dataplane dp;
+	struct backlog backlog;
 	struct port port[SWITCHD_PORTS_MAX];
 	unsigned int ports;
 	struct routes routes;

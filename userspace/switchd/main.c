@@ -159,6 +159,7 @@ static void tick(struct switchd *sw)
 	neigh_tick(sw);
 	control_tick(sw);
 	clock_tick(sw);
+	backlog_tick(sw);
 	if (++sw->ticks == PEER_CHECK_TICK)
 		ports_check_peers(sw);
 }
@@ -276,11 +277,14 @@ static void stop(struct switchd *sw)
 {
 	unsigned int i;
 
-	for (i = 0; i < sw->ports; i++)
+	for (i = 0; i < sw->ports; i++) {
 		port_detach(sw, &sw->port[i]);
+		backlog_forget(sw, &sw->port[i]);
+	}
 	clock_stop(sw);
 	close_loop(sw);
 	dataplane_unload(sw);
+	backlog_close(sw);
 	routes_free(sw);
 	neigh_free(sw);
 	control_close(sw);
@@ -312,6 +316,7 @@ int switchd_run(const struct switchd_options *o)
 		.started = sw_now(),
 		.control.fd = -1,
 		.epoll = -1, .signal_fd = -1, .timer_fd = -1, .tick_fd = -1,
+		.backlog = { .map_fd = -1, .link = { -1, -1, -1 } },
 		.clock.epoll = -1, .clock.stop_fd = -1,
 	};
 	int ret;

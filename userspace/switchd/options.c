@@ -21,6 +21,10 @@
 #define TIMEOUT_MAX	(1 * NS_PER_S)
 #define LIFETIME_MIN	(10 * NS_PER_MS)
 #define LIFETIME_MAX	(3600 * NS_PER_S)
+#define FLOWLET_MIN	(10 * NS_PER_US)
+#define FLOWLET_MAX	(10 * NS_PER_S)
+#define FLOWLET_DEFAULT	(5 * NS_PER_MS)
+#define SPREAD_MAX	256
 #define SLOTS_DEFAULT	2048
 #define ROOT_PATIENCE_DEFAULT	3
 #define ROOT_PATIENCE_MAX	100
@@ -47,6 +51,9 @@ void switchd_options_init(struct switchd_options *o)
 	o->children = CSW_CHILDREN_MAX;
 	o->root_patience = ROOT_PATIENCE_DEFAULT;
 	o->fan_in = CSW_FAN_IN_LEARN;
+	o->choice = CSW_CHOOSE_ADAPTIVE;
+	o->flowlet_ns = FLOWLET_DEFAULT;
+	o->spread = 1;
 }
 
 static int parse_mode(const char *text, enum csw_mode *mode)
@@ -289,6 +296,56 @@ int switchd_option_fan_in(struct switchd_options *o, const char *text, char *err
 	}
 	free(copy);
 	return ret;
+}
+
+static const struct {
+	const char *name, *help;
+} choices[] = {
+#define X(name, text, help) { text, help },
+	CSW_CHOICES(X)
+#undef X
+};
+
+const char *switchd_choice_name(unsigned int choice)
+{
+	return choice < CSW_CHOICE_COUNT ? choices[choice].name : NULL;
+}
+
+const char *switchd_choice_help(unsigned int choice)
+{
+	return choice < CSW_CHOICE_COUNT ? choices[choice].help : NULL;
+}
+
+int switchd_option_choice(struct switchd_options *o, const char *text, char *err, size_t len)
+{
+	char names[128] = "";
+	unsigned int i;
+
+	for (i = 0; i < CSW_CHOICE_COUNT; i++) {
+		if (!strcmp(text, choices[i].name)) {
+			o->choice = i;
+			return 0;
+		}
+		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
+			 i ? ", " : "", choices[i].name);
+	}
+	return refuse(err, len, "--choice: '%s' is none of %s", text, names);
+}
+
+int switchd_option_flowlet(struct switchd_options *o, const char *text, char *err, size_t len)
+{
+	return option_duration("--flowlet", text, FLOWLET_MIN, FLOWLET_MAX, "10us to 10s",
+			       &o->flowlet_ns, err, len);
+}
+
+int switchd_option_spread(struct switchd_options *o, const char *text, char *err, size_t len)
+{
+	return option_number("--spread", text, 1, SPREAD_MAX, &o->spread, err, len);
+}
+
+int switchd_option_queue(struct switchd_options *o, const char *text, char *err, size_t len)
+{
+	return option_number("--queue", text, 1, UINT32_MAX, &o->queue, err, len);
 }
 
 int switchd_options_check(struct switchd_options *o, char *err, size_t len)

@@ -44,6 +44,8 @@ static void port_learn(struct port *port, const struct nlmsghdr *nlh, const stru
 	port->type = ifi->ifi_type;
 	if (tb[IFLA_MTU])
 		port->mtu = mnl_attr_get_u32(tb[IFLA_MTU]);
+	if (tb[IFLA_TXQLEN])
+		port->txqlen = mnl_attr_get_u32(tb[IFLA_TXQLEN]);
 	if (tb[IFLA_ADDRESS] && mnl_attr_get_payload_len(tb[IFLA_ADDRESS]) == ETH_ALEN)
 		memcpy(port->mac, mnl_attr_get_payload(tb[IFLA_ADDRESS]), ETH_ALEN);
 	port->peer_ifindex = tb[IFLA_LINK] ? mnl_attr_get_u32(tb[IFLA_LINK]) : 0;
@@ -136,6 +138,9 @@ int port_publish(struct switchd *sw, struct port *port)
 	uint32_t key = port->ifindex;
 	int ret;
 
+	port->queue = backlog_limit(sw, port);
+	value.queue = port->queue;
+	backlog_watch(sw, port);
 	memcpy(value.mac, port->mac, ETH_ALEN);
 	if (port->mode == CSW_FAST) {
 		ret = bpf_map_update_elem(sw->dp.devmap_fd, &key, &key, BPF_ANY);
@@ -156,6 +161,7 @@ void port_withdraw(struct switchd *sw, struct port *port)
 
 	bpf_map_delete_elem(sw->dp.ports_fd, &key);
 	bpf_map_delete_elem(sw->dp.devmap_fd, &key);
+	backlog_forget(sw, port);
 }
 
 static void port_gone(struct switchd *sw, struct port *port)

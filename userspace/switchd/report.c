@@ -86,11 +86,18 @@ static uint64_t atomic_read(const uint64_t *p)
 	return __atomic_load_n(p, __ATOMIC_RELAXED);
 }
 
-static void text_port(const struct port *port, FILE *out)
+static void text_port(struct switchd *sw, const struct port *port, FILE *out)
 {
+	struct csw_backlog b;
+
 	fprintf(out, "  %-15s %-10s %-7s %-8s mtu %-5u %s\n", port->option->name,
 		link_name(port), mode_name(port->mode), xdp_name(port), port->mtu,
 		port->peer == PEER_DEAF ? "peer drops redirected frames" : "");
+	if (port->queue && backlog_read(sw, port, &b))
+		fprintf(out, "  %15s waiting %u of %u bytes, at most %u; dropped %u, refused %llu; "
+			"chosen %llu, diverted %llu\n", "", b.bytes, port->queue, b.peak, b.drops,
+			(unsigned long long)b.refusals, (unsigned long long)b.chosen,
+			(unsigned long long)b.diverted);
 }
 
 void switch_report_text(struct switchd *sw, FILE *out)
@@ -109,13 +116,16 @@ void switch_report_text(struct switchd *sw, FILE *out)
 		sw->dp.slots, u.used, u.collecting, u.queue, sw->routes.n, sw->neighbours.in_map);
 	fprintf(out, "  fan-in %s known %u of at most %u told %u\n", fan_in_name(sw->opt->fan_in),
 		u.fan_ins, CSW_FANINS, sw->opt->tolds);
+	fprintf(out, "  choice %s flowlet %gus spread %u%s\n",
+		switchd_choice_name(sw->dp.config->choice), sw->dp.config->flowlet_ns / 1e3,
+		sw->dp.config->spread, sw->backlog.netns ? "" : "; what waits at ports is not seen");
 	fprintf(out, "  clock %s wakeups %llu frames %llu errors %llu\n",
 		clock_name(sw->opt->clock), (unsigned long long)atomic_read(&clock->wakeups),
 		(unsigned long long)atomic_read(&clock->frames),
 		(unsigned long long)atomic_read(&clock->errors));
 	fprintf(out, "ports\n");
 	for (i = 0; i < sw->ports; i++)
-		text_port(&sw->port[i], out);
+		text_port(sw, &sw->port[i], out);
 	if (counters_read(sw, &c)) {
 		fprintf(out, "counters cannot be read\n");
 		return;
@@ -146,7 +156,21 @@ static void json_string(FILE *out, const char *s)
 	fputc('"', out);
 }
 
-static void json_port(const struct port *port, FILE *out)
+static void json_backlog(struct switchd *sw, const struct port *port, FILE *out)
+{
+	struct csw_backlog b;
+
+	if (!port->queue || !backlog_read(sw, port, &b)) {
+		fprintf(out, ",\"egress\":null}");
+		return;
+	}
+	fprintf(out, ",\"egress\":{\"room\":%u,\"waiting\":%u,\"peak\":%u,\"drops\":%u,\"refused\":%llu",
+		port->queue, b.bytes, b.peak, b.drops, (unsigned long long)b.refusals);
+	fprintf(out, ",\"chosen\":%llu,\"diverted\":%llu}}", (unsigned long long)b.chosen,
+		(unsigned long long)b.diverted);
+}
+
+static void json_port(struct switchd *sw, const struct port *port, FILE *out)
 {
 	const uint8_t *m = port->mac;
 
@@ -154,8 +178,9 @@ static void json_port(const struct port *port, FILE *out)
 	json_string(out, port->option->name);
 	fprintf(out, ",\"ifindex\":%u,\"link\":\"%s\",\"mode\":\"%s\",\"xdp\":\"%s\"",
 		port->ifindex, link_name(port), mode_name(port->mode), xdp_name(port));
-	fprintf(out, ",\"mtu\":%u,\"mac\":\"%02x:%02x:%02x:%02x:%02x:%02x\",\"peer\":\"%s\"}",
+	fprintf(out, ",\"mtu\":%u,\"mac\":\"%02x:%02x:%02x:%02x:%02x:%02x\",\"peer\":\"%s\"",
 		port->mtu, m[0], m[1], m[2], m[3], m[4], m[5], peer_name(port->peer));
+	json_backlog(sw, port, out);
 }
 
 static void json_state(struct switchd *sw, FILE *out)
@@ -179,6 +204,9 @@ static void json_state(struct switchd *sw, FILE *out)
 		sw->neighbours.in_map);
 	fprintf(out, ",\"fan_in\":{\"mode\":\"%s\",\"known\":%u,\"room\":%u,\"told\":%u}",
 		fan_in_name(sw->opt->fan_in), u.fan_ins, CSW_FANINS, sw->opt->tolds);
+	fprintf(out, ",\"choice\":\"%s\",\"flowlet_us\":%.10g,\"spread\":%u,\"backlog_seen\":%s",
+		switchd_choice_name(sw->dp.config->choice), sw->dp.config->flowlet_ns / 1e3,
+		sw->dp.config->spread, sw->backlog.netns ? "true" : "false");
 	fprintf(out, ",\"clock\":{\"mode\":\"%s\",\"wakeups\":%llu,\"frames\":%llu,\"errors\":%llu",
 		clock_name(sw->opt->clock),
 		(unsigned long long)atomic_read(&sw->clock.wakeups),
@@ -199,7 +227,7 @@ void switch_report_json(struct switchd *sw, FILE *out)
 	for (i = 0; i < sw->ports; i++) {
 		if (i)
 			fputc(',', out);
-		json_port(&sw->port[i], out);
+		json_port(sw, &sw->port[i], out);
 	}
 	fprintf(out, "],\"counters\":{");
 	if (counters_read(sw, &c))

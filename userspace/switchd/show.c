@@ -20,12 +20,11 @@
 #define SUFFIX		".sock"
 #define PATIENCE_S	5
 
-/* Copy the answer of the socket @file to standard output. Return 0 or -errno. */
-static int show_one(const char *file, bool json)
+/* Send @request to the socket @file, copy the answer to @out. Return 0 or -errno. */
+static int ask_one(const char *file, const char *request, FILE *out)
 {
 	struct sockaddr_un sun = { .sun_family = AF_UNIX };
 	struct timeval patience = { .tv_sec = PATIENCE_S };
-	const char *request = json ? "json\n" : "text\n";
 	char buf[4096];
 	ssize_t n = -1;
 	int fd;
@@ -39,12 +38,37 @@ static int show_one(const char *file, bool json)
 	    send(fd, request, strlen(request), MSG_NOSIGNAL) < 0)
 		goto out;
 	while ((n = read(fd, buf, sizeof(buf))) > 0)
-		fwrite(buf, 1, n, stdout);
+		fwrite(buf, 1, n, out);
 out:
 	if (n < 0)
 		n = errno == EAGAIN ? -ETIMEDOUT : -errno;
 	close(fd);
 	return n;
+}
+
+static int show_one(const char *file, bool json)
+{
+	return ask_one(file, json ? "json\n" : "text\n", stdout);
+}
+
+/* What is not "ok" is a complaint. */
+static int set_one(const char *file, const char *request)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+	int ret;
+
+	if (!out)
+		return -ENOMEM;
+	ret = ask_one(file, request, out);
+	fclose(out);
+	if (!ret && strcmp(text, "ok\n")) {
+		fprintf(stderr, "canary switch set: %s: %s", file, text);
+		ret = -EINVAL;
+	}
+	free(text);
+	return ret;
 }
 
 static int show_named(const char *name, bool json)
@@ -98,4 +122,49 @@ int switchd_show(const char *name, bool json)
 	if (!shown && !failed)
 		fprintf(stderr, "canary switch show: no switch is running here\n");
 	return shown && !failed ? 0 : 1;
+}
+
+static int set_named(const char *name, const char *request)
+{
+	char file[sizeof(PREFIX SUFFIX) + SWITCHD_NAME_MAX];
+	int ret;
+
+	if (strlen(name) > SWITCHD_NAME_MAX || strchr(name, '/')) {
+		fprintf(stderr, "canary switch set: '%s' is no name of a switch\n", name);
+		return 1;
+	}
+	snprintf(file, sizeof(file), PREFIX "%s" SUFFIX, name);
+	ret = set_one(file, request);
+	if (ret == -ENOENT || ret == -ECONNREFUSED)
+		fprintf(stderr, "canary switch set: no switch '%s' is running here\n", name);
+	else if (ret && ret != -EINVAL)
+		fprintf(stderr, "canary switch set: %s: %s\n", name, strerror(-ret));
+	return ret ? 1 : 0;
+}
+
+int switchd_set(const char *name, const char *setting, const char *value)
+{
+	struct dirent **list;
+	char request[128];
+	int n, i, ret, done = 0, failed = 0;
+
+	if ((size_t)snprintf(request, sizeof(request), "set %s %s\n", setting, value) >=
+	    sizeof(request)) {
+		fprintf(stderr, "canary switch set: '%s' is too long\n", value);
+		return 1;
+	}
+	if (name)
+		return set_named(name, request);
+	n = scandir(SWITCHD_RUN_DIR, &list, is_socket, alphasort);
+	for (i = 0; i < n; i++) {
+		ret = set_one(list[i]->d_name, request);
+		done += !ret;
+		failed += ret && ret != -ECONNREFUSED && ret != -ENOENT;
+		free(list[i]);
+	}
+	if (n >= 0)
+		free(list);
+	if (!done && !failed)
+		fprintf(stderr, "canary switch set: no switch is running here\n");
+	return done && !failed ? 0 : 1;
 }

@@ -53,6 +53,10 @@ struct switchd_options {
 	enum csw_fan_in_mode fan_in;
 	struct switchd_fan_in told[CSW_TOLD_MAX];
 	unsigned int tolds;
+	enum csw_choice choice;			/* among equal-cost next hops */
+	uint64_t flowlet_ns;
+	uint32_t spread;
+	uint32_t queue;				/* bytes that may wait at a port; 0: as it says */
 	bool sysctl;				/* set what the checks would only warn of */
 	bool realtime;				/* clock thread under SCHED_FIFO */
 	bool verbose;
@@ -73,6 +77,10 @@ int switchd_option_lifetime(struct switchd_options *o, const char *text, char *e
 int switchd_option_slots(struct switchd_options *o, const char *text, char *err, size_t len);
 int switchd_option_children(struct switchd_options *o, const char *text, char *err, size_t len);
 int switchd_option_fan_in(struct switchd_options *o, const char *text, char *err, size_t len);
+int switchd_option_choice(struct switchd_options *o, const char *text, char *err, size_t len);
+int switchd_option_flowlet(struct switchd_options *o, const char *text, char *err, size_t len);
+int switchd_option_spread(struct switchd_options *o, const char *text, char *err, size_t len);
+int switchd_option_queue(struct switchd_options *o, const char *text, char *err, size_t len);
 int switchd_option_root_patience(struct switchd_options *o, const char *text, char *err,
 				 size_t len);
 
@@ -81,6 +89,16 @@ int switchd_options_check(struct switchd_options *o, char *err, size_t len);
 
 /* Run until SIGTERM, SIGINT or SIGHUP. Return the exit status of the process. */
 int switchd_run(const struct switchd_options *o);
+
+/* Names of the choices, by number; NULL behind the last one */
+const char *switchd_choice_name(unsigned int choice);
+const char *switchd_choice_help(unsigned int choice);
+
+/*
+ * Change a setting ("choice", "flowlet", "spread") of the running switch @name, or of all of this
+ * machine if it is NULL. Return the exit status.
+ */
+int switchd_set(const char *name, const char *setting, const char *value);
 
 /* Print the switch @name, or all of this machine if it is NULL. Return the exit status. */
 int switchd_show(const char *name, bool json);
