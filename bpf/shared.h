@@ -30,7 +30,8 @@
 	X(FLOW,		"flow",		"by addresses and ports, as routers do")	\
 	X(FLOWLET,	"flowlet",	"the emptiest, after each pause of a flow")	\
 	X(RANDOM,	"random",	"any, for each packet")				\
-	X(TWO,		"two",		"the emptier of two at random, for each packet")
+	X(TWO,		"two",		"the emptier of two at random, for each packet") \
+	X(STATIC,	"static",	"by the block's static tree (--trees)")
 
 enum csw_choice {
 #define X(name, text, help) CSW_CHOOSE_##name,
@@ -71,6 +72,8 @@ struct csw_config {
 	__u64	flowlet_ns;	/* a flow's pause after which it may take another port */
 	__u32	spread;		/* block or path is divided by it before it chooses; 0: by 1 */
 	__u32	choice;		/* enum csw_choice */
+	__u32	trees;		/* static: blocks take turns among so many, all if 0 */
+	__u32	first_tree;
 };
 
 /* Child of a descriptor: where a result has to go. */

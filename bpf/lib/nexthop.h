@@ -107,7 +107,8 @@ static __always_inline __u32 csw_flow_hash(const struct csw_flow *f)
 
 /*
  * Contributions of a block that enter different switches meet again if those choose alike, so
- * the default hangs on the block and the order in which the routes list their next hops. Where
+ * the default hangs on the block and the order in which the routes list their next hops. What
+ * systems with static trees do is the same with few numbers, wherever a block comes from. Where
  * packets choose twice on their way up, the second choice must not repeat the first.
  */
 static __always_inline __u32 csw_home(const struct csw_config *c, const struct csw_route *r,
@@ -117,6 +118,8 @@ static __always_inline __u32 csw_home(const struct csw_config *c, const struct c
 
 	if (r->nexthops <= 1)
 		return 0;
+	if (c->choice == CSW_CHOOSE_STATIC && !f->pinned)
+		number = c->first_tree + (c->trees ? number % c->trees : number);
 	if (c->spread > 1)
 		number /= c->spread;
 	return number % r->nexthops;

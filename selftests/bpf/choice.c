@@ -195,6 +195,16 @@ static void run_pinned(void)
 	}
 	check(good, "%s: pinned: by the path alone", b->name);
 	check(spread, "%s: pinned: the second choice is not the first once more", b->name);
+	begin(CSW_CHOOSE_STATIC);
+	waiting(3, WORLD_QUEUE);
+	b->config()->trees = 1;
+	check(by_port4(64) == 0, "%s: static: one tree", b->name);
+	b->config()->first_tree = 1;
+	check(by_port4(64) == 64, "%s: static: another one", b->name);
+	b->config()->trees = 2;
+	check(by_port4(64) == 32, "%s: static: two trees take turns", b->name);
+	b->config()->trees = 0;
+	b->config()->first_tree = 0;
 	begin(CSW_CHOOSE_BLOCK);
 	b->config()->spread = 2;
 	i = port_of_block(100);

@@ -123,6 +123,9 @@ tap_is "choice: the paper's" "$(show a '[.choice, .spread, .flowlet_us] | @csv')
 tap_is "choice: as told" "$(show b '[.choice, .spread, .flowlet_us] | @csv')" '"random",4,3000'
 tap_check "set while it runs" "$CANARY" switch set --name "$(ns_name a)" --choice two --spread 2 --flowlet 1ms
 tap_is "is shown" "$(show a '[.choice, .spread, .flowlet_us] | @csv')" '"two",2,1000'
+tap_check "static trees, and patience" "$CANARY" switch set --name "$(ns_name a)" --choice static --trees 2+1 --timeout 7ms
+tap_is "are shown, too" "$(show a '[.choice, .trees, .first_tree, .timeout_us] | @csv')" '"static",2,1,7000'
+tap_check "and back" "$CANARY" switch set --name "$(ns_name a)" --choice two
 tap_is "of that switch alone" "$(show b .choice)" random
 refuses "a choice that is none" "none of adaptive, block" "$CANARY" switch set --name "$(ns_name a)" --choice best
 refuses "nothing to set" "nothing to set" "$CANARY" switch set --name "$(ns_name a)"

@@ -13,7 +13,8 @@ static void usage(FILE *out)
 
 	fprintf(out,
 		"usage: canary switch run --ports DEV[:fast|:shaped],... [OPTIONS]\n"
-		"       canary switch set [--name NAME] [--choice HOW] [--flowlet TIME] [--spread N]\n"
+		"       canary switch set [--name NAME] [--choice HOW] [--trees T[+FIRST]]\n"
+		"                         [--flowlet TIME] [--spread N] [--timeout TIME]\n"
 		"       canary switch show [-j] [--name NAME]\n"
 		"\n"
 		"  -p, --ports LIST        devices of the switch; may be given more than once\n"
@@ -37,6 +38,7 @@ static void usage(FILE *out)
 		"  -F, --flowlet TIME      pause of a flow after which it may take another, 10us to 10s (5ms)\n"
 		"  -d, --spread N          divide block number or path by N before it chooses: 1 to 256 (1);\n"
 		"                          as many as the next hops of the choice before, in a fat tree\n"
+		"  -T, --trees T[+FIRST]   static: blocks take turns among T trees, 1 to 256 (all)\n"
 		"  -q, --queue BYTES       that may wait at the egress of a port (what its qdisc says)\n"
 		"  -C, --clock sleep|poll  how to wait for deadlines (sleep)\n"
 		"  -n, --name NAME         for show (the host's name)\n"
@@ -61,6 +63,7 @@ static const struct option run_options[] = {
 	{ "choice", required_argument, NULL, 'x' },
 	{ "flowlet", required_argument, NULL, 'F' },
 	{ "spread", required_argument, NULL, 'd' },
+	{ "trees", required_argument, NULL, 'T' },
 	{ "queue", required_argument, NULL, 'q' },
 	{ "clock", required_argument, NULL, 'C' },
 	{ "name", required_argument, NULL, 'n' },
@@ -98,6 +101,8 @@ static option_fn value_option(int c)
 		return switchd_option_flowlet;
 	case 'd':
 		return switchd_option_spread;
+	case 'T':
+		return switchd_option_trees;
 	case 'q':
 		return switchd_option_queue;
 	case 'C':
@@ -122,7 +127,7 @@ static int run(int argc, char **argv)
 	int c;
 
 	switchd_options_init(&o);
-	while ((c = getopt_long(argc, argv, "p:a:m:t:R:l:s:c:f:x:F:d:q:C:n:Srvh", run_options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "p:a:m:t:R:l:s:c:f:x:F:d:T:q:C:n:Srvh", run_options, NULL)) != -1) {
 		fn = value_option(c);
 		if (fn) {
 			if (fn(&o, optarg, err, sizeof(err)))
@@ -195,16 +200,19 @@ static int set(int argc, char **argv)
 		{ "choice", required_argument, NULL, 'x' },
 		{ "flowlet", required_argument, NULL, 'F' },
 		{ "spread", required_argument, NULL, 'd' },
+		{ "trees", required_argument, NULL, 'T' },
+		{ "timeout", required_argument, NULL, 't' },
 		{ "name", required_argument, NULL, 'n' },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 }
 	};
-	const char *value[3] = { NULL }, *name = NULL;
-	static const char * const setting[] = { "choice", "flowlet", "spread" };
-	static const char letters[] = "xFd";
-	int c, i, ret = 0, given = 0;
+	static const char * const setting[] = { "choice", "flowlet", "spread", "trees", "timeout" };
+	static const char letters[] = "xFdTt";
+	const char *value[sizeof(letters) - 1] = { NULL }, *name = NULL;
+	int c, ret = 0, given = 0;
+	size_t i;
 
-	while ((c = getopt_long(argc, argv, "x:F:d:n:h", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "x:F:d:T:t:n:h", options, NULL)) != -1) {
 		if (c == 'n') {
 			name = optarg;
 		} else if (c == 'h') {
@@ -219,11 +227,11 @@ static int set(int argc, char **argv)
 	}
 	if (optind < argc || !given) {
 		fprintf(stderr, "canary switch set: %s%s\n", optind < argc ? "unexpected argument " :
-			"nothing to set: --choice, --flowlet, --spread",
+			"nothing to set: --choice, --trees, --flowlet, --spread, --timeout",
 			optind < argc ? argv[optind] : "");
 		return 2;
 	}
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < sizeof(letters) - 1; i++)
 		if (value[i] && switchd_set(name, setting[i], value[i]))
 			ret = 1;
 	return ret;

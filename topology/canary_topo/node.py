@@ -50,14 +50,15 @@ class CanaryHost(Host):
 
 class XdpSwitch(Switch):
     """A router with a loopback address that runs the switch program on all its
-    ports, unless PROGRAM is false. TIMEOUT is the program's."""
+    ports, unless PROGRAM is false. TIMEOUT is the program's; SPREAD is what
+    block numbers are divided by before it chooses."""
 
     sysctls = ROUTER_SYSCTLS
     # A switch program is loaded and verified, on a slow machine for long.
     patience = 60
 
     def __init__(self, name, program=True, mode="shaped", timeout="1ms",
-                 options=(), log=None, **params):
+                 options=(), log=None, spread=1, **params):
         # Names end in a number of their own or not at all: Mininet's is unused
         params.setdefault("dpid", f"{abs(hash(name)) & 0xffffffff:x}")
         # Mininet's switches are in the machine's own namespace: never ours
@@ -69,6 +70,7 @@ class XdpSwitch(Switch):
         self.options = list(options)
         self.daemon = None
         self.log = log
+        self.spread = spread
 
     @property
     def address(self):
@@ -87,7 +89,7 @@ class XdpSwitch(Switch):
         ports = ",".join(f"{port}:{self.mode}" for port in self.intfNames() if port != "lo")
         command = [CANARY, "switch", "run", "--ports", ports, "--address", self.address,
                    "--mode", self.mode, "--timeout", self.timeout,
-                   "--name", self.full_name, *self.options]
+                   "--spread", self.spread, "--name", self.full_name, *self.options]
         with open(self.log or os.devnull, "ab") as log:
             self.daemon = system.start(command, self.pid, stdout=subprocess.PIPE, stderr=log)
         os.set_blocking(self.daemon.stdout.fileno(), False)
@@ -135,6 +137,16 @@ class XdpSwitch(Switch):
         """Mininet's stop."""
         self.stop_program()
         super().stop(deleteIntfs)
+
+    def set(self, **settings):
+        """Changes settings of the running daemon: choice, trees, timeout, ..."""
+        if not self.daemon:
+            return
+        words = [str(word) for name, value in settings.items() for word in (f"--{name}", value)]
+        done = subprocess.run([CANARY, "switch", "set", "--name", self.full_name, *words],
+                              capture_output=True, text=True, timeout=30, check=False)
+        if done.returncode:
+            raise SwitchError(f"{self.name}: switch set: {done.stderr.strip()}")
 
     def show(self):
         """The daemon's counters; None without a program."""

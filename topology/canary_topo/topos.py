@@ -52,7 +52,8 @@ class FatTree(CanaryTopo):
         cores = [self.switch(f"score{i + 1}") for i in range(half * half)]
         number = 0
         for pod in range(1, k + 1):
-            upper = [self.switch(f"sagg{pod}x{i + 1}") for i in range(half)]
+            # The edge has chosen before: the same choice once more would leave cores idle
+            upper = [self.switch(f"sagg{pod}x{i + 1}", spread=half) for i in range(half)]
             for i, agg in enumerate(upper):
                 for j in range(half):
                     self.addLink(agg, cores[i * half + j])

@@ -80,10 +80,13 @@ static void change(struct switchd *sw, int fd, const char *request, FILE *out)
 		{ "choice", switchd_option_choice },
 		{ "flowlet", switchd_option_flowlet },
 		{ "spread", switchd_option_spread },
+		{ "trees", switchd_option_trees },
+		{ "timeout", switchd_option_timeout },
 	};
 	struct csw_config *c = sw->dp.config;
 	struct switchd_options o = {
 		.choice = c->choice, .flowlet_ns = c->flowlet_ns, .spread = c->spread,
+		.trees = c->trees, .first_tree = c->first_tree, .timeout_ns = c->timeout_ns,
 	};
 	char name[32], value[64], err[256] = "";
 	size_t i;
@@ -108,6 +111,9 @@ static void change(struct switchd *sw, int fd, const char *request, FILE *out)
 	}
 	c->flowlet_ns = o.flowlet_ns;
 	c->spread = o.spread;
+	c->trees = o.trees;
+	c->first_tree = o.first_tree;
+	c->timeout_ns = o.timeout_ns;
 	c->choice = o.choice;
 	sw_info(sw, "%s set to %s", name, value);
 	fprintf(out, "ok\n");

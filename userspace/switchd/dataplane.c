@@ -96,6 +96,8 @@ static void configure(struct switchd *sw)
 	c->flowlet_ns = sw->opt->flowlet_ns;
 	c->spread = sw->opt->spread;
 	c->choice = sw->opt->choice;
+	c->trees = sw->opt->trees;
+	c->first_tree = sw->opt->first_tree;
 }
 
 static int tell_fan_ins(struct switchd *sw)

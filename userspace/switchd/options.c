@@ -25,6 +25,7 @@
 #define FLOWLET_MAX	(10 * NS_PER_S)
 #define FLOWLET_DEFAULT	(5 * NS_PER_MS)
 #define SPREAD_MAX	256
+#define TREES_MAX	256
 #define SLOTS_DEFAULT	2048
 #define ROOT_PATIENCE_DEFAULT	3
 #define ROOT_PATIENCE_MAX	100
@@ -341,6 +342,26 @@ int switchd_option_flowlet(struct switchd_options *o, const char *text, char *er
 int switchd_option_spread(struct switchd_options *o, const char *text, char *err, size_t len)
 {
 	return option_number("--spread", text, 1, SPREAD_MAX, &o->spread, err, len);
+}
+
+/* T or T+FIRST */
+int switchd_option_trees(struct switchd_options *o, const char *text, char *err, size_t len)
+{
+	char *copy = strdup(text), *plus;
+	int ret = 0;
+
+	if (!copy)
+		return refuse(err, len, "out of memory");
+	plus = strchr(copy, '+');
+	if (plus)
+		*plus++ = '\0';
+	o->first_tree = 0;
+	ret = option_number("--trees", copy, 1, TREES_MAX, &o->trees, err, len);
+	if (!ret && plus)
+		ret = option_number("--trees: first one", plus, 0, TREES_MAX - 1, &o->first_tree,
+				    err, len);
+	free(copy);
+	return ret;
 }
 
 int switchd_option_queue(struct switchd_options *o, const char *text, char *err, size_t len)

@@ -110,15 +110,15 @@ void switch_report_text(struct switchd *sw, FILE *out)
 
 	inet_ntop(AF_INET, &sw->address, addr, sizeof(addr));
 	fprintf(out, "%s: address %s mode %s timeout %gus lifetime %gs pid %d\n", sw->name, addr,
-		mode_name(sw->opt->mode), sw->opt->timeout_ns / 1e3, sw->opt->lifetime_ns / 1e9,
+		mode_name(sw->opt->mode), sw->dp.config->timeout_ns / 1e3, sw->opt->lifetime_ns / 1e9,
 		getpid());
 	fprintf(out, "  slots %u used %u collecting %u queue %u routes %zu neighbours %u\n",
 		sw->dp.slots, u.used, u.collecting, u.queue, sw->routes.n, sw->neighbours.in_map);
 	fprintf(out, "  fan-in %s known %u of at most %u told %u\n", fan_in_name(sw->opt->fan_in),
 		u.fan_ins, CSW_FANINS, sw->opt->tolds);
-	fprintf(out, "  choice %s flowlet %gus spread %u%s\n",
+	fprintf(out, "  choice %s flowlet %gus spread %u trees %u+%u%s\n",
 		switchd_choice_name(sw->dp.config->choice), sw->dp.config->flowlet_ns / 1e3,
-		sw->dp.config->spread, sw->backlog.netns ? "" : "; what waits at ports is not seen");
+		sw->dp.config->spread, sw->dp.config->trees, sw->dp.config->first_tree, sw->backlog.netns ? "" : "; what waits at ports is not seen");
 	fprintf(out, "  clock %s wakeups %llu frames %llu errors %llu\n",
 		clock_name(sw->opt->clock), (unsigned long long)atomic_read(&clock->wakeups),
 		(unsigned long long)atomic_read(&clock->frames),
@@ -195,7 +195,7 @@ static void json_state(struct switchd *sw, FILE *out)
 		mode_name(sw->opt->mode));
 	fprintf(out, ",\"root_patience\":%u", sw->opt->root_patience);
 	fprintf(out, ",\"timeout_us\":%.10g,\"lifetime_us\":%.10g,\"uptime_s\":%.3f",
-		sw->opt->timeout_ns / 1e3, sw->opt->lifetime_ns / 1e3,
+		sw->dp.config->timeout_ns / 1e3, sw->opt->lifetime_ns / 1e3,
 		(sw_now() - sw->started) / 1e9);
 	fprintf(out, ",\"slots\":%u,\"slots_used\":%u,\"slots_collecting\":%u,\"children\":%u",
 		sw->dp.slots, u.used, u.collecting, sw->opt->children);
@@ -204,6 +204,8 @@ static void json_state(struct switchd *sw, FILE *out)
 		sw->neighbours.in_map);
 	fprintf(out, ",\"fan_in\":{\"mode\":\"%s\",\"known\":%u,\"room\":%u,\"told\":%u}",
 		fan_in_name(sw->opt->fan_in), u.fan_ins, CSW_FANINS, sw->opt->tolds);
+	fprintf(out, ",\"trees\":%u,\"first_tree\":%u", sw->dp.config->trees,
+		sw->dp.config->first_tree);
 	fprintf(out, ",\"choice\":\"%s\",\"flowlet_us\":%.10g,\"spread\":%u,\"backlog_seen\":%s",
 		switchd_choice_name(sw->dp.config->choice), sw->dp.config->flowlet_ns / 1e3,
 		sw->dp.config->spread, sw->backlog.netns ? "true" : "false");

@@ -56,6 +56,7 @@ struct switchd_options {
 	enum csw_choice choice;			/* among equal-cost next hops */
 	uint64_t flowlet_ns;
 	uint32_t spread;
+	uint32_t trees, first_tree;
 	uint32_t queue;				/* bytes that may wait at a port; 0: as it says */
 	bool sysctl;				/* set what the checks would only warn of */
 	bool realtime;				/* clock thread under SCHED_FIFO */
@@ -80,6 +81,7 @@ int switchd_option_fan_in(struct switchd_options *o, const char *text, char *err
 int switchd_option_choice(struct switchd_options *o, const char *text, char *err, size_t len);
 int switchd_option_flowlet(struct switchd_options *o, const char *text, char *err, size_t len);
 int switchd_option_spread(struct switchd_options *o, const char *text, char *err, size_t len);
+int switchd_option_trees(struct switchd_options *o, const char *text, char *err, size_t len);
 int switchd_option_queue(struct switchd_options *o, const char *text, char *err, size_t len);
 int switchd_option_root_patience(struct switchd_options *o, const char *text, char *err,
 				 size_t len);
@@ -95,7 +97,7 @@ const char *switchd_choice_name(unsigned int choice);
 const char *switchd_choice_help(unsigned int choice);
 
 /*
- * Change a setting ("choice", "flowlet", "spread") of the running switch @name, or of all of this
+ * Change a setting ("choice", "flowlet", "spread", "trees", "timeout") of the running switch @name, or of all of this
  * machine if it is NULL. Return the exit status.
  */
 int switchd_set(const char *name, const char *setting, const char *value);
