@@ -10,8 +10,13 @@
 #ifndef CANARY_BPF_SHARED_H
 #define CANARY_BPF_SHARED_H
 
+/* The simulator has switches with more ports than BPF programs shall have to walk through. */
+#ifndef CSW_CHILDREN_MAX
 #define CSW_CHILDREN_MAX	32	/* children of one descriptor; more are bypassed */
-#define CSW_NEXTHOPS_MAX	16	/* equal-cost next hops of one route */
+#endif
+#ifndef CSW_NEXTHOPS_MAX
+#define CSW_NEXTHOPS_MAX	16	/* equal-cost next hops of one route; a power of two */
+#endif
 #define CSW_WAYS		4	/* slots of a bucket */
 #define CSW_SLOTS_MIN		16
 #define CSW_SLOTS_MAX		(1 << 20)

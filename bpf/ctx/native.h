@@ -64,6 +64,7 @@ struct csw_frame;
  * @random: may be NULL if nothing is chosen at random
  * @kernel_neigh: fills in the link-layer addresses as the kernel would; false if it can't
  * @transmit: the frame leaves through a port
+ * @copy: a copy of it does; NULL: as @transmit, which then must not keep the frame
  */
 struct csw_native {
 	struct csw_config config;
@@ -86,6 +87,7 @@ struct csw_native {
 	__u32 (*random)(struct csw_native *s);
 	bool (*kernel_neigh)(struct csw_frame *f, __u32 ifindex, __be32 gateway);
 	void (*transmit)(struct csw_frame *f, __u32 ifindex);
+	void (*copy)(struct csw_frame *f, __u32 ifindex);
 };
 
 /*
@@ -174,7 +176,9 @@ static __always_inline __u32 csw_skb_length(const struct csw_frame *f)
 
 static __always_inline int csw_skb_copy_to(struct csw_frame *f, __u32 ifindex)
 {
-	csw_owner(f)->transmit(f, ifindex);
+	struct csw_native *s = csw_owner(f);
+
+	(s->copy ? s->copy : s->transmit)(f, ifindex);
 	return 0;
 }
 

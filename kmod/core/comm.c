@@ -35,7 +35,10 @@ int cnr_check(const struct cnr_config *cfg, const char **what)
 	if (window > CNR_WINDOW_MAX || (window & (window - 1)))
 		return -EINVAL;
 	*what = "mtu";
-	if (cfg->mtu < 576)
+	if (cfg->mtu < CNR_MTU_LEAST)
+		return -EINVAL;
+	*what = "trees";
+	if (cfg->trees > CNR_TREES_MAX)
 		return -EINVAL;
 	*what = NULL;
 	return 0;

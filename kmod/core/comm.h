@@ -17,6 +17,9 @@
 #include "core.h"
 
 #define CNR_NONE		0xffff	/* no lead slot, no rank */
+#ifndef CNR_MTU_LEAST
+#define CNR_MTU_LEAST		576	/* what IPv4 wants; the simulator also tries less */
+#endif
 #define CNR_CONTROLS		256	/* control messages waiting to be polled */
 #define CNR_FAULTS		64	/* ranks at fault or missing that are remembered by name */
 #define CNR_REPEAT_SCAN		64	/* sources that are searched for repeats */
@@ -347,7 +350,9 @@ bool cnr_welcome_build(struct cnr_comm *c, u16 rank, u32 first, struct cnr_out *
 
 /* op.c: operations */
 struct cnr_operation *cnr_find_op(struct cnr_comm *c, u32 block);
-u32 *cnr_block_data(struct cnr_comm *c, const struct cnr_operation *op, u32 block, u16 *elements);
+u32 *cnr_block_data(struct cnr_comm *c, const struct cnr_operation *op, u32 block, u16 *elements,
+		    enum cnr_use use);
+u16 cnr_block_elements(struct cnr_comm *c, const struct cnr_operation *op, u32 block);
 void cnr_block_done(struct cnr_comm *c, u64 now, u32 block);
 void cnr_all_done(struct cnr_comm *c, u32 done);
 void cnr_fail_ops(struct cnr_comm *c, int error);

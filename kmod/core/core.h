@@ -28,6 +28,7 @@
 #define CNR_WINDOW_MAX		1024
 #define CNR_LINGER_LONGEST	5	/* times the linger time, while others still ask */
 #define CNR_OPS			64	/* operations posted or kept for others, at most */
+#define CNR_TREES_MAX		32	/* static trees */
 #define CNR_BYPASS_ATTEMPT	3	/* from this attempt on contributions bypass switches */
 
 /* Why a communicator ended (canary_hdr.count of ABORT; PROTOCOL.md, "Errors") */
@@ -139,6 +140,8 @@ struct cnr_stats {
  * @rto_min:	ns; 0 = default (10 ms)
  * @dead_after:	ns of silence that make a rank dead; 0 = default (5 s)
  * @linger:	ns that a closed member may go on serving; 0 = default (2 s)
+ * @trees:	0, or contributions are pinned to so many static trees, block by block in turn
+ * @tree:	the path of each (canary_hdr.path)
  * @first_block: tests only: overrides the random first block if @fixed_first is set
  * @fixed_first: see @first_block
  */
@@ -159,11 +162,23 @@ struct cnr_config {
 	u64	linger;
 	u32	first_block;
 	bool	fixed_first;
+	u8	trees;
+	u8	tree[CNR_TREES_MAX];
+};
+
+/* What the core is going to do with elements that cnr_op.at() is asked for */
+enum cnr_use {
+	CNR_USE_INPUT,		/* read what this member contributes */
+	CNR_USE_RESULT,		/* overwrite it with the result */
+	CNR_USE_BOTH,		/* add to it: what comes out is the result */
+	CNR_USE_SERVE,		/* read the result, to send it */
 };
 
 /**
  * struct cnr_op - an operation to post
  * @data:	@elements x 4 bytes, 4-byte aligned; contributions are replaced by results in place
+ * @at:		NULL, or where @n elements from number @first on are, for drivers that do not
+ *		hold the vector at @data as a whole; good until the next call
  * @elements:	vector length; 0 makes a barrier
  * @op:		enum canary_operator
  * @dtype:	enum canary_dtype
@@ -172,6 +187,7 @@ struct cnr_config {
  */
 struct cnr_op {
 	u32	*data;
+	u32	*(*at)(const struct cnr_op *op, u32 first, u32 n, enum cnr_use use);
 	u32	elements;
 	u8	op;
 	u8	dtype;

@@ -8,7 +8,7 @@
  */
 #include "comm.h"
 
-#define CNR_ELEMENTS_LEAST	CANARY_ELEMENTS(576)
+#define CNR_ELEMENTS_LEAST	CANARY_ELEMENTS(CNR_MTU_LEAST)
 
 /* Packet sizes offered when larger ones are not answered */
 static const u16 cnr_plateau[] = { 1500, 1400, 1280, 576 };

@@ -108,7 +108,7 @@ static void cnr_lead_finish(struct cnr_comm *c, u64 now, struct cnr_lead *l, con
 		cnr_lead_restart(c, now, l);
 		return;
 	}
-	data = cnr_block_data(c, o, l->block, &elements);
+	data = cnr_block_data(c, o, l->block, &elements, CNR_USE_BOTH);
 	l->sum = cnr_add(data, data, sum, elements);
 	l->done = canary_earlier(l->done, c->una);
 	l->deadline = CNR_NEVER;
@@ -132,7 +132,7 @@ void cnr_lead_posted(struct cnr_comm *c, u64 now, u32 block)
 
 	if (!l)
 		return;		/* retried when a member asks for it */
-	cnr_block_data(c, o, block, &elements);
+	elements = cnr_block_elements(c, o, block);
 	if (l->sources && (l->opsig != o->opsig || l->elements != elements)) {
 		c->stats.drop[CANARY_DROP_OPSIG] += l->sources;
 		cnr_lead_clear(c, l);
@@ -438,7 +438,7 @@ bool cnr_result_build(struct cnr_comm *c, u32 block, u8 attempt, struct cnr_out 
 
 	if (!o)
 		return false;
-	data = cnr_block_data(c, o, block, &elements);
+	data = cnr_block_data(c, o, block, &elements, CNR_USE_SERVE);
 	cnr_header(c, out, CANARY_RESULT, block);
 	h->attempt = attempt;
 	h->opsig = cpu_to_be32(o->opsig);

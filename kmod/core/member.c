@@ -153,11 +153,12 @@ enum canary_drop cnr_result_input(struct cnr_comm *c, u64 now, const struct cnr_
 	o = &c->ops[b->op];
 	if (be32_to_cpu(h->opsig) != o->opsig)
 		return CANARY_DROP_OPSIG;
-	data = cnr_block_data(c, o, block, &elements);
+	elements = cnr_block_elements(c, o, block);
 	if (be16_to_cpu(h->elements) != elements)
 		return CANARY_DROP_ELEMENTS;
 	if (cnr_checksum(payload, elements) != be32_to_cpu(h->sum))
 		return CANARY_DROP_SUM;
+	data = cnr_block_data(c, o, block, &elements, CNR_USE_RESULT);
 	memcpy(data, payload, elements * sizeof(*data));
 	c->load = h->load;
 	if (!(b->flags & CNR_B_AGAIN) && !b->attempt)
@@ -244,10 +245,14 @@ bool cnr_contribution_build(struct cnr_comm *c, struct cnr_out *out)
 		if (b->state != CNR_B_SENT)
 			continue;
 		o = &c->ops[b->op];
-		data = cnr_block_data(c, o, block, &elements);
+		data = cnr_block_data(c, o, block, &elements, CNR_USE_INPUT);
 		cnr_header(c, out, CANARY_CONTRIBUTION, block);
 		h->attempt = b->attempt;
 		h->flags = b->flags & CNR_B_BYPASS ? CANARY_F_BYPASS : 0;
+		if (c->cfg.trees) {
+			h->flags |= CANARY_F_STATIC;
+			h->path = c->cfg.tree[block % c->cfg.trees];
+		}
 		h->opsig = cpu_to_be32(o->opsig);
 		h->count = cpu_to_be16(1);
 		h->op = o->op.op;

@@ -100,12 +100,18 @@ struct cnr_operation *cnr_find_op(struct cnr_comm *c, u32 block)
 	return NULL;
 }
 
-u32 *cnr_block_data(struct cnr_comm *c, const struct cnr_operation *op, u32 block, u16 *elements)
+u16 cnr_block_elements(struct cnr_comm *c, const struct cnr_operation *op, u32 block)
+{
+	return min_t(u32, c->elements, op->op.elements - (block - op->base) * c->elements);
+}
+
+u32 *cnr_block_data(struct cnr_comm *c, const struct cnr_operation *op, u32 block, u16 *elements,
+		    enum cnr_use use)
 {
 	u32 at = (block - op->base) * c->elements;
 
-	*elements = min_t(u32, c->elements, op->op.elements - at);
-	return op->op.data + at;
+	*elements = cnr_block_elements(c, op, block);
+	return op->op.at ? op->op.at(&op->op, at, *elements, use) : op->op.data + at;
 }
 
 /*
