@@ -1,0 +1,145 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# The simulator in small: results are right (it checks each element itself, and says if it did
+# not), one seed gives one output however it was compiled, faults cost time and not sums, and what
+# is wrong in a description is refused before anything runs.
+
+set -u
+
+. "$(dirname "$0")/../lib.sh"
+cd "$TAP_TOP" || exit 1
+tap_start sim
+SIM=build/bin/canary-sim
+O0=build/selftests/sim/canary-sim-O0
+SANITIZED=build/selftests/sim/canary-sim-sanitized
+tmp_dir
+WORK=$TAP_TMP
+
+# verdict STATUS DESCRIPTION [FILE]
+verdict()
+{
+	if [ "$1" -eq 0 ]; then
+		tap_ok "$2"
+	else
+		tap_not_ok "$2" "${3:+$(head -n 40 "$3")}"
+	fi
+}
+
+# small NAME KEY=VALUE...: 64 hosts, by the build with sanitizers, which has to end well and have
+# compared what all members received; leaves the report in $WORK/NAME
+small()
+{
+	local name=$1
+	shift
+	timeout 100 $SANITIZED --quiet topology=topology/shapes/paper_64.topo bytes=128KiB "$@" \
+		>"$WORK/$name" 2>"$WORK/$name.err" || return 1
+	jq -e '.right and .elements_checked >= .jobs[0].members * 32768' "$WORK/$name" >/dev/null
+}
+
+# field NAME EXPRESSION: of that report
+field()
+{
+	jq "$2" "$WORK/$1"
+}
+
+same_everywhere()
+{
+	local name=$1 build
+	shift
+	for build in $SIM $O0 $SANITIZED; do
+		timeout 100 "$build" --quiet --links "$WORK/links" \
+			topology=topology/shapes/paper_64.topo bytes=32KiB "$@" \
+			>"$WORK/same" 2>&1 || { verdict 1 "$name: $build" "$WORK/same"; return; }
+		cat "$WORK/links" >>"$WORK/same"
+		[ -f "$WORK/same.$name" ] || cp "$WORK/same" "$WORK/same.$name"
+		cmp -s "$WORK/same" "$WORK/same.$name" || {
+			diff "$WORK/same" "$WORK/same.$name" >"$WORK/same.diff"
+			verdict 1 "$name: $build says something else" "$WORK/same.diff"
+			return
+		}
+	done
+	verdict 0 "same bytes from -O3, -O0 and sanitizers: $name"
+}
+
+# refused LINE-OF-COMPLAINT KEY=VALUE...
+refused()
+{
+	local want=$1
+	shift
+	timeout 20 $SANITIZED --quiet "$@" >"$WORK/out" 2>&1
+	if [ $? -eq 2 ] && grep -qF -- "$want" "$WORK/out"; then
+		verdict 0 "refused: $want"
+	else
+		verdict 1 "refused: $want" "$WORK/out"
+	fi
+}
+
+topo()
+{
+	printf '%s\n' "$@" >"$WORK/t.topo"
+}
+
+small dynamic
+verdict $? "dynamic trees, 64 hosts" "$WORK/dynamic.err"
+small fat topology=topology/shapes/fat_tree_k4.topo timeout=1ms
+verdict $? "three-level fat tree" "$WORK/fat.err"
+small static algorithm=static trees=2 timeout=1ms
+verdict $? "static trees" "$WORK/static.err"
+[ "$(field static '.switch["sent-clock"] // 0')" = 0 ] &&
+	[ "$(field static '.core["contributions-in"] == .core["blocks-led"]')" = true ]
+verdict $? "told switches wait for all and only for those, one contribution for each leader"
+small traffic members=32 traffic=permutation
+verdict $? "with background traffic" "$WORK/traffic.err"
+[ "$(field traffic '.lost')" = 0 ]
+verdict $? "lossless links lose nothing"
+small jobs jobs=4
+verdict $? "four communicators" "$WORK/jobs.err"
+small operations operations=3
+verdict $? "three operations" "$WORK/operations.err"
+small loss loss=0.1% rto_min=100us
+verdict $? "loss of 0.1 %" "$WORK/loss.err"
+[ "$(field loss '.lost > 0 and (.core["requests-out"] // 0) > 0')" = true ]
+verdict $? "and it did lose, and members asked"
+small drop flow=drop members=32 traffic=permutation rto_min=100us
+verdict $? "queues that drop" "$WORK/drop.err"
+small partial deployed=50%
+verdict $? "half of the switches are plain routers" "$WORK/partial.err"
+small none deployed=0%
+verdict $? "all switches are plain routers" "$WORK/none.err"
+[ "$(field none '.switch | length')" = 0 ]
+verdict $? "and those did not look into anything"
+small fail 'fail=sspine1 5us 20us' rto_min=100us reroute=5us
+verdict $? "a switch fails and comes back without its state" "$WORK/fail.err"
+small noise noise=10%
+verdict $? "noise" "$WORK/noise.err"
+
+same_everywhere dynamic members=32 traffic=permutation
+same_everywhere static algorithm=static trees=4 timeout=1ms members=32 traffic=uniform
+same_everywhere loss loss=0.1% noise=1% rto_min=100us flow=drop
+
+P=topology=topology/shapes/paper_64.topo
+printf 'seed 1\nbytes 4MiB # fine\nbyte 3\nrate 7\n' >"$WORK/s"
+refused "$WORK/s:3: unknown key 'byte'" "$WORK/s" $P
+refused "$WORK/s:4: unknown key 'rate'" "$WORK/s" $P
+refused "argument 3: bytes: '4 elephants' is not a size such as 4MiB" $P 'bytes=4 elephants'
+refused "argument 3: algorithm: 'best' is none of: dynamic, static" $P algorithm=best
+refused "argument 3: trees: '33' is out of range, 1 to 32" $P trees=33
+refused "window: no power of two" $P window=100
+refused "members: the topology has fewer hosts" $P members=65
+refused "jobs: members are not divisible by them" $P jobs=3
+refused "fail: no switch 'sspine99'" $P 'fail=sspine99 1us'
+refused "fail: no times such as 100us in 'sspine1 soon'" $P 'fail=sspine1 soon'
+refused "scenario: no topology"
+topo "kind fat_tree" "levels 3" "radix 5" "rate 1gbit"
+refused "radix: a fat tree's switches have an even number of ports" topology="$WORK/t.topo"
+topo "kind fat_tree" "levels 3" "radix 8" "oversubscription 2" "rate 1gbit"
+refused "oversubscription: radix must be divisible by it plus 1" topology="$WORK/t.topo"
+topo "kind leaf_spine" "leaves 2" "spines 2" "hosts 2" "rate 0bit"
+refused "$WORK/t.topo:5: rate: '0bit' is out of range" topology="$WORK/t.topo"
+topo "kind leaf_spine" "leaves 2" "spines 2" "rate 1gbit"
+refused "leaf_spine needs leaves, spines and hosts" topology="$WORK/t.topo"
+topo "kind leaf_spine" "leaves 2" "spines 2" "hosts 2"
+refused "no rate" topology="$WORK/t.topo"
+
+tap_done

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Hosts: kmod/core with a port. What the driver of a real one does is here: frames, timers,
+ * posting operations one after the other. Packets are taken from the core when the port has
+ * room for them.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <linux/if_ether.h>
+#include <linux/ip.h>
+#include <linux/udp.h>
+
+#include "host.h"
+#include "util.h"
+
+#define OFF_IP		14
+#define OFF_UDP		34
+#define OFF_CANARY	42
+#define OFF_DATA	106
+#define TTL		64
+
+bool host_takes_part(const struct sim *s, uint32_t host)
+{
+	return s->host[host].job;
+}
+
+static uint16_t ip_checksum(const struct iphdr *ip)
+{
+	const uint16_t *word = (const uint16_t *)ip;
+	uint32_t i, sum = 0;
+
+	for (i = 0; i < 10; i++)
+		sum += word[i];
+	sum = (sum & 0xffff) + (sum >> 16);
+	return ~(sum + (sum >> 16));
+}
+
+static struct packet *frame_of(struct sim *s, uint32_t host, const struct cnr_out *out)
+{
+	static const uint8_t head[14] = {
+		2, 0xca, 0, 0, 0, 1, 2, 0xca, 0, 0, 0, 2, 0x08, 0x00,
+	};
+	struct packet *p = packet_new(s, true);
+	struct iphdr *ip = (struct iphdr *)(p->frame + OFF_IP);
+	struct udphdr *udp = (struct udphdr *)(p->frame + OFF_UDP);
+
+	p->length = OFF_DATA + out->len;
+	p->wire = net_wire(s, p->length);
+	memcpy(p->frame, head, sizeof(head));
+	memset(ip, 0, sizeof(*ip));
+	*(uint8_t *)ip = 0x45;
+	ip->tot_len = htobe16(p->length - OFF_IP);
+	ip->frag_off = htobe16(0x4000);
+	ip->ttl = TTL;
+	ip->protocol = 17;
+	ip->saddr = htobe32(sim_addr(s, s->topo.switches + host));
+	ip->daddr = out->addr;
+	ip->check = ip_checksum(ip);
+	udp->source = htobe16(CANARY_PORT_BASE);
+	udp->dest = out->port;
+	udp->len = htobe16(p->length - OFF_UDP);
+	udp->check = 0;
+	memcpy(p->frame + OFF_CANARY, &out->hdr, sizeof(out->hdr));
+	if (out->len)
+		memcpy(p->frame + OFF_DATA, out->payload, out->len);
+	return p;
+}
+
+static void post_next(struct sim *s, struct sim_host *h)
+{
+	struct host_op *op = sim_alloc(sizeof(*op));
+	struct cnr_op o = {
+		.at = vector_at,
+		.elements = s->cfg.bytes / 4,
+		.op = CANARY_OP_SUM,
+		.dtype = CANARY_INT32,
+		.cookie = (uintptr_t)op,
+	};
+	int err;
+
+	op->sim = s;
+	op->host = h;
+	op->seq = h->posted++;
+	err = cnr_post(h->comm, sim_ns(s), &o);
+	if (err) {
+		fprintf(stderr, "canary-sim: cannot post: %s\n", strerror(-err));
+		exit(1);
+	}
+	h->more = true;
+}
+
+static void over(struct sim *s, struct sim_host *h, bool failed)
+{
+	h->over = true;
+	s->running--;
+	s->failed += failed;
+	if (!--h->job->running)
+		h->job->end = s->engine.now;
+	if (!s->running)
+		s->end = s->engine.now;
+}
+
+static void settle(struct sim *s, struct sim_host *h, uint32_t host)
+{
+	struct cnr_done done;
+	u64 at;
+
+	while (cnr_completion(h->comm, &done)) {
+		h->completed++;
+		if (done.error)
+			over(s, h, true);
+		else if (h->completed == s->cfg.operations)
+			over(s, h, false);
+		else
+			post_next(s, h);
+	}
+	while (cnr_released(h->comm, &done))
+		free((void *)(uintptr_t)done.cookie);
+	at = cnr_deadline(h->comm);
+	if (at == CNR_NEVER)
+		return;
+	at = max_t(u64, at * PS_PER_NS, s->engine.now);
+	if (at < h->timer_at) {
+		h->timer_at = at;
+		engine_at(&s->engine, at, EVENT_TIMER, host, NULL);
+	}
+}
+
+/* Noise holds up single packets; others overtake them. */
+static bool delayed(struct sim *s, struct sim_host *h, uint32_t host, struct packet *p)
+{
+	int lane;
+
+	if (!s->cfg.noise || random_below(&h->random, 1000000) >= s->cfg.noise)
+		return false;
+	lane = engine_lane(&s->engine, s->cfg.noise_delay);
+	if (lane == ENGINE_HEAP)
+		engine_at(&s->engine, s->engine.now + s->cfg.noise_delay, EVENT_DELAYED, host, p);
+	else
+		engine_after(&s->engine, lane, EVENT_DELAYED, host, p);
+	return true;
+}
+
+/* The port has room: give it what the core wants sent. */
+void host_pump(struct sim *s, uint32_t host)
+{
+	struct sim_host *h = &s->host[host];
+	struct link *l = &s->link[h->link];
+	struct cnr_out out;
+	struct packet *p;
+
+	if (!h->job || !h->more)
+		return;
+	while (!l->head) {
+		if (!cnr_poll(h->comm, sim_ns(s), &out)) {
+			h->more = false;
+			break;
+		}
+		p = frame_of(s, host, &out);
+		if (!delayed(s, h, host, p))
+			net_send(s, h->link, p);
+	}
+	settle(s, h, host);
+}
+
+void host_input(struct sim *s, uint32_t host, struct packet *p, struct link *from)
+{
+	struct sim_host *h = &s->host[host];
+	struct cnr_in in;
+
+	if (!p->length || !h->job) {
+		packet_free(s, p);
+		return;
+	}
+	in.hdr = (const struct canary_hdr *)(p->frame + OFF_CANARY);
+	in.len = p->length - OFF_CANARY;
+	in.addr = ((const struct iphdr *)(p->frame + OFF_IP))->saddr;
+	in.port = ((const struct udphdr *)(p->frame + OFF_UDP))->source;
+	cnr_input(h->comm, sim_ns(s), &in);
+	vector_check(s, h);
+	packet_free(s, p);
+	h->more = true;
+	host_pump(s, host);
+	settle(s, h, host);
+}
+
+void host_timer(struct sim *s, uint32_t host)
+{
+	struct sim_host *h = &s->host[host];
+
+	if (h->timer_at != s->engine.now)
+		return;		/* an earlier one came between */
+	h->timer_at = CNR_NEVER;
+	cnr_timer(h->comm, sim_ns(s));
+	h->more = true;
+	host_pump(s, host);
+	settle(s, h, host);
+}
+
+static void make_member(struct sim *s, struct job *j, uint32_t number, uint32_t rank)
+{
+	uint32_t node = s->topo.switches + j->host[rank], i, least;
+	struct sim_host *h = &s->host[j->host[rank]];
+	uint64_t random = random_stream(s->cfg.seed, 6, node);
+	struct cnr_config c = {
+		.comm = number + 1,
+		.rank = rank,
+		.members = j->members,
+		.window = s->cfg.window,
+		.mtu = CANARY_IP_OVERHEAD + s->cfg.elements * 4,
+		.addr = cpu_to_be32(sim_addr(s, node)),
+		.port = cpu_to_be16(CANARY_PORT_BASE),
+		.root = cpu_to_be32(sim_addr(s, s->topo.switches + j->host[0])),
+		.root_port = cpu_to_be16(CANARY_PORT_BASE),
+		.rto_min = s->cfg.rto_min / PS_PER_NS,
+	};
+	const char *what;
+
+	for (i = 0; i < sizeof(c.seed); i++)
+		c.seed[i] = random_next(&random);
+	if (s->cfg.algorithm == ALGORITHM_STATIC) {
+		c.trees = s->cfg.trees;
+		memcpy(c.tree, j->tree, sizeof(c.tree));
+	}
+	if (cnr_check(&c, &what)) {
+		fprintf(stderr, "canary-sim: the core refuses %s\n", what);
+		exit(1);
+	}
+	h->job = j;
+	h->rank = rank;
+	h->comm = cnr_init(sim_zalloc(1, cnr_size(&c) + 64), &c);
+	/* A result can be asked for as long as somebody is two windows behind. */
+	least = 4 * s->cfg.window / j->members + 4;
+	for (h->leds = 4; h->leds < least; h->leds *= 2)
+		;
+	h->led = sim_zalloc(h->leds, sizeof(*h->led));
+}
+
+/* How many uplinks an edge switch has: so many roots there are to choose from */
+static uint32_t count_roots(const struct sim *s)
+{
+	uint32_t edge = s->edge[0], i, n = 0;
+
+	for (i = 0; i < s->ports[edge].n; i++)
+		n += s->link[s->ports[edge].link[i]].to < s->topo.switches;
+	return n ? n : 1;
+}
+
+/* The roots of static trees: random, different ones as long as there are */
+static void choose_trees(struct sim *s, struct job *j, uint32_t number)
+{
+	uint64_t random = random_stream(s->cfg.seed, 7, number);
+	uint32_t roots = count_roots(s), i;
+	uint32_t *order = sim_zalloc(roots, sizeof(*order));
+
+	random_order(&random, order, roots);
+	for (i = 0; i < s->cfg.trees; i++)
+		j->tree[i] = order[i % roots];
+	free(order);
+}
+
+static void place(struct sim *s, uint32_t *order)
+{
+	uint64_t random = random_stream(s->cfg.seed, 8, 0);
+	uint32_t i;
+
+	for (i = 0; i < s->topo.hosts; i++)
+		order[i] = i;
+	if (s->cfg.placement == PLACE_RANDOM)
+		random_order(&random, order, s->topo.hosts);
+}
+
+/* Which hosts take part in which job */
+void host_build(struct sim *s)
+{
+	uint32_t members = s->cfg.members ? s->cfg.members : s->topo.hosts;
+	uint32_t *order = sim_zalloc(s->topo.hosts, sizeof(*order)), i, k;
+	struct job *j;
+
+	s->host = sim_zalloc(s->topo.hosts, sizeof(*s->host));
+	s->job = sim_zalloc(s->cfg.jobs, sizeof(*s->job));
+	s->scratch = sim_zalloc(s->cfg.elements, sizeof(*s->scratch));
+	place(s, order);
+	for (i = 0; i < s->topo.hosts; i++) {
+		s->host[i].link = s->ports[s->topo.switches + i].link[0];
+		s->host[i].timer_at = CNR_NEVER;
+		s->host[i].random = random_stream(s->cfg.seed, 9, i);
+	}
+	for (i = 0; i < s->cfg.jobs; i++) {
+		j = &s->job[i];
+		j->members = members / s->cfg.jobs;
+		j->running = j->members;
+		j->host = sim_zalloc(j->members, sizeof(*j->host));
+		memcpy(j->host, order + i * j->members, j->members * sizeof(*order));
+		vector_build(s, j, i);
+		choose_trees(s, j, i);
+		for (k = 0; k < j->members; k++)
+			make_member(s, j, i, k);
+	}
+	free(order);
+}
+
+void host_start(struct sim *s)
+{
+	uint32_t i, k;
+
+	for (i = 0; i < s->cfg.jobs; i++)
+		join_all(s, &s->job[i]);
+	s->begin = s->engine.now;
+	for (i = 0; i < s->cfg.jobs; i++) {
+		for (k = 0; k < s->job[i].members; k++) {
+			uint32_t host = s->job[i].host[k];
+
+			s->running++;
+			post_next(s, &s->host[host]);
+		}
+	}
+	for (i = 0; i < s->topo.hosts; i++)
+		host_pump(s, i);
+}
+
+void host_counters(struct sim *s, uint64_t *sum)
+{
+	const struct cnr_stats *stats;
+	uint32_t i, k;
+
+	memset(sum, 0, sizeof(*stats));
+	for (i = 0; i < s->topo.hosts; i++) {
+		if (!s->host[i].comm)
+			continue;
+		stats = cnr_stats(s->host[i].comm);
+		for (k = 0; k < CNR_COUNTER_COUNT; k++)
+			sum[k] += stats->counter[k];
+		for (k = 0; k < CANARY_DROPS; k++)
+			sum[CNR_COUNTER_COUNT + k] += stats->drop[k];
+	}
+}
+
+void host_free(struct sim *s)
+{
+	struct cnr_done done;
+	uint32_t i, k;
+
+	for (i = 0; s->host && i < s->topo.hosts; i++) {
+		struct sim_host *h = &s->host[i];
+
+		if (!h->job)
+			continue;
+		cnr_close(h->comm, sim_ns(s), true);
+		/* What was not released is not needed any more. */
+		while (cnr_completion(h->comm, &done))
+			;
+		while (cnr_released(h->comm, &done))
+			free((void *)(uintptr_t)done.cookie);
+		for (k = 0; k < h->leds; k++)
+			free(h->led[k].data);
+		free(h->led);
+		free(h->comm);
+	}
+	for (i = 0; s->job && i < s->cfg.jobs; i++) {
+		free(s->job[i].host);
+		free(s->job[i].add);
+	}
+	free(s->job);
+	free(s->host);
+	free(s->scratch);
+}
+
+/* Parts in 1000 of the blocks, as a member in the middle of the first job sees it */
+uint32_t host_progress(const struct sim *s)
+{
+	uint64_t per_op = (s->cfg.bytes / 4 + s->cfg.elements - 1) / s->cfg.elements;
+	const struct sim_host *h = &s->host[s->job[0].host[s->job[0].members / 2]];
+	struct cnr_info info;
+
+	cnr_info(h->comm, &info);
+	return 1000 - (info.posted - info.una + (s->cfg.operations - h->posted) * per_op) * 1000 /
+		(per_op * s->cfg.operations);
+}

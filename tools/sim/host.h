@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Hosts and jobs inside: shared by host.c, vector.c and join.c. */
+#ifndef SIM_HOST_H
+#define SIM_HOST_H
+
+#include "sim.h"
+
+/* A communicator */
+struct job {
+	uint32_t members;
+	uint32_t *host;		/* by rank */
+	uint32_t *add;		/* by rank: what its data are made with */
+	uint32_t add_all;
+	uint32_t running;	/* ranks that are not done */
+	uint64_t end;
+	uint8_t tree[CNR_TREES_MAX];
+};
+
+/*
+ * The result of a block that this host led: the only elements that are kept. What a host
+ * contributes is made when it is sent, what it receives is compared and forgotten.
+ */
+struct led {
+	uint64_t number;	/* of the block among all that it leads, from 1; 0: free */
+	bool checked;
+	uint32_t *data;
+};
+
+struct host_op {
+	struct sim *sim;
+	struct sim_host *host;
+	uint32_t seq;
+};
+
+struct sim_host {
+	struct cnr_comm *comm;
+	struct job *job;	/* NULL: takes part in none */
+	uint32_t rank;
+	uint32_t link;
+	uint64_t timer_at;	/* of the EVENT_TIMER that counts; ~0: none */
+	uint64_t random;	/* noise */
+	uint32_t posted;
+	uint32_t completed;
+	bool more;		/* the core may have packets */
+	bool over;
+	uint32_t check_first;	/* a result was written to the scratch block: to be compared */
+	uint32_t check_n;
+	uint32_t check_seq;
+	uint32_t leds;		/* a power of two */
+	struct led *led;
+};
+
+/* vector.c: what is added, and whether it was added right */
+void vector_build(struct sim *s, struct job *j, uint32_t number);
+u32 *vector_at(const struct cnr_op *op, u32 first, u32 n, enum cnr_use use);
+void vector_check(struct sim *s, struct sim_host *h);
+
+/* join.c: rendezvous, before the network starts */
+void join_all(struct sim *s, struct job *j);
+
+#endif /* SIM_HOST_H */

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* canary-sim: one scenario, simulated. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sim.h"
+#include "util.h"
+
+static void usage(void)
+{
+	puts("Usage: canary-sim [OPTION]... [SCENARIO] [KEY=VALUE]...\n"
+	     "\n"
+	     "Simulates the scenario and prints what came out as JSON. A scenario is a file of lines\n"
+	     "\"key value\"; KEY=VALUE goes before what it says.\n"
+	     "\n"
+	     "  --links FILE  what each link carried, as CSV\n"
+	     "  --speed       tell the simulator's own speed and memory, too\n"
+	     "  --quiet       no progress bar (there is one if standard error is a terminal)\n"
+	     "  --check       only check the scenario\n"
+	     "\n"
+	     "Exit status: 0; 1 if a result was wrong or did not come; 2 if the scenario is.\n"
+	     "\n"
+	     "Keys of a scenario:");
+	config_help(scenario_keys);
+	puts("\nKeys of a topology:");
+	config_help(shape_keys);
+}
+
+struct options {
+	const char *links;
+	const char *scenario;
+	bool speed;
+	bool quiet;
+	bool check;
+};
+
+/* The scenario file, then what the command line says; all complaints come at once. */
+static bool read_scenario(struct scenario *cfg, const struct options *o, int argc, char **argv)
+{
+	bool good = true;
+	char where[32];
+	int i;
+
+	scenario_defaults(cfg);
+	if (o->scenario)
+		good = config_file(scenario_keys, cfg, o->scenario);
+	for (i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--links")) {
+			i++;
+			continue;
+		}
+		if (argv[i][0] == '-' || !strchr(argv[i], '='))
+			continue;
+		snprintf(where, sizeof(where), "argument %d", i);
+		good &= config_line(scenario_keys, cfg, argv[i], where);
+	}
+	return good;
+}
+
+static int parse(struct options *o, int argc, char **argv)
+{
+	int i;
+
+	memset(o, 0, sizeof(*o));
+	for (i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
+			usage();
+			exit(0);
+		} else if (!strcmp(argv[i], "--links") && i + 1 < argc) {
+			o->links = argv[++i];
+		} else if (!strcmp(argv[i], "--speed")) {
+			o->speed = true;
+		} else if (!strcmp(argv[i], "--quiet")) {
+			o->quiet = true;
+		} else if (!strcmp(argv[i], "--check")) {
+			o->check = true;
+		} else if (argv[i][0] == '-' || (!strchr(argv[i], '=') && o->scenario)) {
+			fprintf(stderr, "canary-sim: what is '%s'? (--help)\n", argv[i]);
+			return 2;
+		} else if (!strchr(argv[i], '=')) {
+			o->scenario = argv[i];
+		}
+	}
+	return 0;
+}
+
+static int links_to(const struct sim *s, const char *path)
+{
+	FILE *file = fopen(path, "w");
+
+	if (!file) {
+		perror(path);
+		return 2;
+	}
+	report_links(s, file);
+	if (fclose(file)) {
+		perror(path);
+		return 2;
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct sim *s = sim_zalloc(1, sizeof(*s));
+	struct options o;
+	int status = parse(&o, argc, argv);
+	bool good;
+
+	if (!status && (!read_scenario(&s->cfg, &o, argc, argv) || !sim_build(s)))
+		status = 2;
+	if (status) {
+		free(s);
+		return status;
+	}
+	if (!o.check) {
+		good = sim_run(s, !o.quiet && isatty(2));
+		if (o.links)
+			status = links_to(s, o.links);
+		report_json(s, stdout, o.speed);
+		if (!good)
+			status = 1;
+	}
+	sim_free(s);
+	free(s);
+	return status;
+}

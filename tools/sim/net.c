@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Links, queues, packets.
+ *
+ * A switch is output-queued: what arrives is at once in the queue of the port that it leaves by.
+ * With lossless flow control a switch counts how much of what it holds came over each link; above
+ * a limit that link's sender stops after the packet that it is sending, and goes on when half of
+ * the limit is left (as Ethernet's priority flow control or credits do; the signal itself takes
+ * no time here). Otherwise a full queue drops.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim.h"
+#include "util.h"
+
+#define SLAB		256	/* packets allocated at a time */
+#define FRAME_DATA	106	/* where elements begin in a frame */
+#define WIRE_LEAST	84	/* smallest frame with preamble and gap */
+#define ROOM_LEAST	512	/* bytes of payload that control messages may take */
+
+uint32_t net_wire(const struct sim *s, uint32_t length)
+{
+	uint32_t wire = length - FRAME_DATA + s->cfg.headers;
+
+	return wire < WIRE_LEAST ? WIRE_LEAST : wire;
+}
+
+struct packet *packet_new(struct sim *s, bool frame)
+{
+	struct pool *pool = frame ? &s->large : &s->small;
+	struct packet *p = pool->free;
+	char *slab;
+	int i;
+
+	if (!p) {
+		slab = sim_alloc(pool->size * SLAB);
+		if (!(pool->slabs & (pool->slabs - 1)))
+			pool->slab = sim_realloc(pool->slab, (pool->slabs ? 2 * pool->slabs : 1) *
+						 sizeof(*pool->slab));
+		pool->slab[pool->slabs++] = slab;
+		for (i = SLAB - 1; i >= 0; i--) {
+			p = (struct packet *)(slab + i * pool->size);
+			p->next = pool->free;
+			pool->free = p;
+		}
+	}
+	pool->free = p->next;
+	p->length = frame ? FRAME_DATA : 0;
+	p->link = NO_LINK;
+	p->share = NULL;
+	return p;
+}
+
+void packet_free(struct sim *s, struct packet *p)
+{
+	struct pool *pool = p->length ? &s->large : &s->small;
+
+	p->next = pool->free;
+	pool->free = p;
+}
+
+static void begin(struct sim *s, struct link *l, struct packet *p)
+{
+	uint64_t time;
+	int lane;
+
+	l->sending = p;
+	if (p->wire == l->time_size[0]) {
+		lane = l->time_lane[0];
+	} else if (p->wire == l->time_size[1]) {
+		lane = l->time_lane[1];
+	} else {
+		time = p->wire * 8 * PS_PER_S / l->rate;
+		lane = engine_lane(&s->engine, time);
+		if (lane == ENGINE_HEAP) {
+			engine_at(&s->engine, s->engine.now + time, EVENT_SENT, 0, l);
+			return;
+		}
+		l->time_size[1] = l->time_size[0];
+		l->time_lane[1] = l->time_lane[0];
+		l->time_size[0] = p->wire;
+		l->time_lane[0] = lane;
+	}
+	engine_after(&s->engine, lane, EVENT_SENT, 0, l);
+}
+
+static void next(struct sim *s, struct link *l)
+{
+	struct packet *p = l->head;
+
+	if (!p || l->sending || l->paused)
+		return;
+	l->head = p->next;
+	l->queued -= p->wire;
+	begin(s, l, p);
+}
+
+static void release(struct sim *s, uint32_t link, uint32_t bytes)
+{
+	struct link *l = &s->link[link];
+
+	l->held -= bytes;
+	if (l->paused && l->held <= s->cfg.pause / 2) {
+		l->paused = false;
+		next(s, l);
+	}
+}
+
+/* It has left the switch's buffer: the place that it took there is free. */
+static void uncharge(struct sim *s, struct packet *p)
+{
+	struct share *share = p->share;
+	uint32_t link = p->link;
+
+	p->share = NULL;
+	p->link = NO_LINK;
+	if (share) {
+		if (--share->copies)
+			return;
+		share->next = s->shares;
+		s->shares = share;
+		release(s, share->link, share->bytes);
+	} else if (link != NO_LINK) {
+		release(s, link, p->wire);
+	}
+}
+
+/* It is over for this packet. */
+void packet_done(struct sim *s, struct packet *p)
+{
+	uncharge(s, p);
+	packet_free(s, p);
+}
+
+static void hold(struct sim *s, uint32_t link, uint32_t bytes)
+{
+	struct link *l = &s->link[link];
+
+	l->held += bytes;
+	if (l->held > s->cfg.pause)
+		l->paused = true;
+}
+
+/* @p is going to lie in the buffer of a switch, where it came over @link. */
+void net_charge(struct sim *s, struct packet *p, uint32_t link)
+{
+	if (s->cfg.flow != FLOW_LOSSLESS || p->share)
+		return;
+	p->link = link;
+	hold(s, link, p->wire);
+}
+
+/* Copies of a packet that came over @link are going to lie in a switch's buffer, once. */
+struct share *net_share(struct sim *s, uint32_t link, uint32_t bytes)
+{
+	struct share *share = s->shares;
+
+	if (s->cfg.flow != FLOW_LOSSLESS)
+		return NULL;
+	if (share)
+		s->shares = share->next;
+	else
+		share = sim_alloc(sizeof(*share));
+	share->link = link;
+	share->bytes = bytes;
+	share->copies = 0;
+	hold(s, link, bytes);
+	return share;
+}
+
+static void lose(struct sim *s, struct packet *p)
+{
+	s->lost++;
+	packet_done(s, p);
+}
+
+void net_send(struct sim *s, uint32_t link, struct packet *p)
+{
+	struct link *l = &s->link[link];
+
+	if (l->down) {
+		lose(s, p);
+		return;
+	}
+	if (!l->sending && !l->paused) {
+		begin(s, l, p);
+		return;
+	}
+	if (s->cfg.flow == FLOW_DROP && l->queued + p->wire > s->topo.shape.queue) {
+		l->drops++;
+		lose(s, p);
+		return;
+	}
+	p->next = NULL;
+	if (l->head)
+		l->tail->next = p;
+	else
+		l->head = p;
+	l->tail = p;
+	l->queued += p->wire;
+	if (l->queued > l->longest)
+		l->longest = l->queued;
+}
+
+/* The last bit is on the wire. */
+void net_sent(struct sim *s, struct link *l)
+{
+	struct packet *p = l->sending;
+
+	l->sending = NULL;
+	l->packets++;
+	l->bytes += p->wire;
+	uncharge(s, p);
+	next(s, l);
+	if (l->down || (s->cfg.loss && random_below(&s->loss_random, 1000000) < s->cfg.loss))
+		lose(s, p);
+	else
+		engine_after(&s->engine, l->latency_lane, EVENT_ARRIVED, l - s->link, p);
+}
+
+/* What waits for a link that is down is lost. */
+void net_link_down(struct sim *s, uint32_t link, bool down)
+{
+	struct link *l = &s->link[link];
+	struct packet *p;
+
+	l->down = down;
+	while (down && (p = l->head)) {
+		l->head = p->next;
+		l->queued -= p->wire;
+		lose(s, p);
+	}
+}
+
+static void add_link(struct sim *s, uint32_t from, uint32_t to, uint32_t port_at_to)
+{
+	const struct shape *shape = &s->topo.shape;
+	struct link *l = &s->link[s->links];
+	uint32_t switches = s->topo.switches;
+
+	l->from = from;
+	l->to = to;
+	l->port = port_at_to;
+	l->rate = from < switches && to < switches ? shape->uplink_rate : shape->rate;
+	l->latency = shape->latency + (to < switches ? 0 : s->cfg.host_delay);
+	l->latency_lane = engine_lane(&s->engine, l->latency);
+	s->ports[from].link[s->ports[from].n++] = s->links++;
+}
+
+void net_build(struct sim *s)
+{
+	const struct topo *t = &s->topo;
+	uint32_t i, a, b, *degree, data = s->cfg.elements * 4;
+	struct ports *p;
+
+	s->nodes = t->switches + t->hosts;
+	s->link = sim_zalloc(2 * t->cables, sizeof(*s->link));
+	s->ports = sim_zalloc(s->nodes, sizeof(*s->ports));
+	s->edge = sim_zalloc(t->hosts, sizeof(*s->edge));
+	degree = sim_zalloc(s->nodes, sizeof(*degree));
+	for (i = 0; i < t->cables; i++) {
+		degree[t->cable[i].end[0]]++;
+		degree[t->cable[i].end[1]]++;
+	}
+	for (i = 0; i < s->nodes; i++) {
+		p = &s->ports[i];
+		p->link = sim_zalloc(degree[i], sizeof(*p->link));
+	}
+	free(degree);
+	for (i = 0; i < t->cables; i++) {
+		a = t->cable[i].end[0];
+		b = t->cable[i].end[1];
+		/* The port at the other end is the one that the reverse direction takes next. */
+		add_link(s, a, b, s->ports[b].n);
+		add_link(s, b, a, s->ports[a].n - 1);
+		s->link[s->links - 2].reverse = s->links - 1;
+		s->link[s->links - 1].reverse = s->links - 2;
+		if (b >= t->switches)
+			s->edge[b - t->switches] = a;
+	}
+	if (data < ROOM_LEAST)
+		data = ROOM_LEAST;
+	s->large.size = (sizeof(struct packet) + FRAME_DATA + data + 63) / 64 * 64;
+	s->small.size = (sizeof(struct packet) + 15) / 16 * 16;
+	s->loss_random = random_stream(s->cfg.seed, 1, 0);
+}
+
+static void pool_free(struct pool *pool)
+{
+	uint32_t i;
+
+	for (i = 0; i < pool->slabs; i++)
+		free(pool->slab[i]);
+	free(pool->slab);
+}
+
+void net_free(struct sim *s)
+{
+	struct share *share;
+	uint32_t i;
+
+	pool_free(&s->large);
+	pool_free(&s->small);
+	while ((share = s->shares)) {
+		s->shares = share->next;
+		free(share);
+	}
+
+	for (i = 0; i < s->nodes; i++)
+		free(s->ports[i].link);
+	free(s->ports);
+	free(s->link);
+	free(s->edge);
+}

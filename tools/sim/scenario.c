@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Scenarios: their keys, defaults and what does not go together. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/core.h"
+#include "scenario.h"
+
+#define AT(member)	offsetof(struct scenario, member)
+#define SECOND		1000000000000ULL
+
+static const char *const algorithms[] = { "dynamic", "static", NULL };
+static const char *const patterns[] = { "none", "permutation", "uniform", NULL };
+static const char *const flows[] = { "lossless", "drop", NULL };
+static const char *const fan_ins[] = { "learn", "off", NULL };
+static const char *const placements[] = { "random", "packed", NULL };
+
+const struct config_key scenario_keys[] = {
+	{ "topology", CONFIG_TEXT, AT(topology), 0, 0, NULL, "file that describes the network" },
+	{ "seed", CONFIG_NUMBER, AT(seed), 0, ~0U, NULL, "of placement, traffic, data, faults" },
+	{ "algorithm", CONFIG_WORD, AT(algorithm), 0, 0, algorithms, "dynamic or static" },
+	{ "trees", CONFIG_NUMBER, AT(trees), 1, 32, NULL, "static: how many" },
+	{ "members", CONFIG_NUMBER, AT(members), 0, 65535, NULL,
+	  "hosts that take part, in all jobs together (0: all)" },
+	{ "jobs", CONFIG_NUMBER, AT(jobs), 1, 256, NULL, "communicators, of equal size" },
+	{ "operations", CONFIG_NUMBER, AT(operations), 1, 1000, NULL, "one after the other" },
+	{ "bytes", CONFIG_BYTES, AT(bytes), 4, 1ULL << 30, NULL, "of a vector" },
+	{ "elements", CONFIG_NUMBER, AT(elements), 8, CANARY_ELEMENTS_MAX, NULL,
+	  "of a packet, 4 bytes each" },
+	{ "headers", CONFIG_BYTES, AT(headers), 20, 1000, NULL,
+	  "that a data packet takes on the wire beside elements (ours: 130)" },
+	{ "window", CONFIG_NUMBER, AT(window), 1, CNR_WINDOW_MAX, NULL,
+	  "blocks in flight, a power of two" },
+	{ "host_delay", CONFIG_TIME, AT(host_delay), 0, SECOND, NULL,
+	  "from arrival at a host to its answer" },
+	{ "rto_min", CONFIG_TIME, AT(rto_min), 0, SECOND, NULL,
+	  "shortest retransmission timer (0: the core's)" },
+	{ "placement", CONFIG_WORD, AT(placement), 0, 0, placements, "random or packed" },
+	{ "traffic", CONFIG_WORD, AT(traffic), 0, 0, patterns,
+	  "of the other hosts: none, permutation, uniform" },
+	{ "traffic_message", CONFIG_BYTES, AT(traffic_message), 64, 1ULL << 30, NULL,
+	  "that a host sends before it turns to another" },
+	{ "traffic_packet", CONFIG_BYTES, AT(traffic_packet), 64, 16384, NULL,
+	  "of it, on the wire" },
+	{ "flow", CONFIG_WORD, AT(flow), 0, 0, flows, "control on links: lossless or drop" },
+	{ "pause", CONFIG_BYTES, AT(pause), 2048, 1ULL << 30, NULL,
+	  "lossless: bytes of one link in a switch from which on it has to wait" },
+	{ "timeout", CONFIG_TIME, AT(timeout), 1000, SECOND, NULL, "of a switch" },
+	{ "patience", CONFIG_NUMBER, AT(patience), 0, 255, NULL,
+	  "further timeouts that a root switch waits" },
+	{ "fan_in", CONFIG_WORD, AT(fan_in), 0, 0, fan_ins,
+	  "how many contributions a switch waits for: learn, or off: until the timeout" },
+	{ "descriptors", CONFIG_NUMBER, AT(descriptors), 16, 1 << 20, NULL,
+	  "of a switch, a power of two" },
+	{ "lifetime", CONFIG_TIME, AT(lifetime), 1000, 100 * SECOND, NULL, "of soft state" },
+	{ "children", CONFIG_NUMBER, AT(children), 1, 64, NULL, "of a descriptor" },
+	{ "deployed", CONFIG_PARTS, AT(deployed), 0, 1000000, NULL,
+	  "share of the switches that run the program" },
+	{ "noise", CONFIG_PARTS, AT(noise), 0, 1000000, NULL, "share of packets that hosts delay" },
+	{ "noise_delay", CONFIG_TIME, AT(noise_delay), 0, SECOND, NULL, "by so much" },
+	{ "loss", CONFIG_PARTS, AT(loss), 0, 900000, NULL, "share of packets lost on each link" },
+	{ "fail", CONFIG_LIST, AT(fail), 0, 0, NULL,
+	  "SWITCH AT [FOR]: its state is gone and it is down, e.g. sspine1 100us 50us" },
+	{ "reroute", CONFIG_TIME, AT(reroute), 0, SECOND, NULL,
+	  "from a failure until routes avoid it" },
+	{ "give_up", CONFIG_TIME, AT(give_up), 1000, 3600 * SECOND, NULL,
+	  "simulated time that an operation may take" },
+	{ .name = NULL },
+};
+
+#undef AT
+
+void scenario_defaults(struct scenario *s)
+{
+	memset(s, 0, sizeof(*s));
+	s->seed = 1;
+	s->trees = 1;
+	s->jobs = 1;
+	s->operations = 1;
+	s->bytes = 4 << 20;
+	s->elements = 256;
+	s->headers = 130;
+	s->window = 256;
+	s->host_delay = 500000;
+	s->traffic_message = 64 << 10;
+	s->traffic_packet = 1154;
+	s->pause = 64 << 10;
+	s->timeout = 1000000;
+	s->patience = 3;
+	s->descriptors = 4096;
+	s->lifetime = SECOND;
+	s->children = 64;
+	s->deployed = 1000000;
+	s->noise_delay = 1000000;
+	s->reroute = 50000000;
+	s->give_up = 10 * SECOND;
+}
+
+static bool refuse(const char *why)
+{
+	fprintf(stderr, "scenario: %s\n", why);
+	return false;
+}
+
+static bool power_of_two(uint32_t n)
+{
+	return n && !(n & (n - 1));
+}
+
+bool scenario_check(const struct scenario *s, uint32_t hosts)
+{
+	uint32_t members = s->members ? s->members : hosts;
+
+	if (members > hosts)
+		return refuse("members: the topology has fewer hosts");
+	if (members % s->jobs)
+		return refuse("jobs: members are not divisible by them");
+	if (members / s->jobs < 2)
+		return refuse("jobs: each needs two members");
+	if (!power_of_two(s->window))
+		return refuse("window: no power of two");
+	if (!power_of_two(s->descriptors))
+		return refuse("descriptors: no power of two");
+	if (s->bytes % 4)
+		return refuse("bytes: elements have 4");
+	if (s->traffic != TRAFFIC_NONE && hosts - members == 1)
+		return refuse("traffic: one host alone has nobody to send to");
+	return true;
+}

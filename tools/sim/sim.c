@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* A simulation from its parts: built, run event by event, taken apart. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "sim.h"
+#include "util.h"
+
+#define LOOK_AT_CLOCK	262144	/* events between two looks at the wall clock */
+
+static uint64_t wall(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* fail SWITCH AT [FOR] */
+static bool plan_failure(struct sim *s, const char *text, const char *where)
+{
+	char name[64], at[64], duration[64] = "";
+	uint64_t begin, length;
+	int node;
+
+	if (sscanf(text, "%63s %63s %63s", name, at, duration) < 2) {
+		fprintf(stderr, "%s: fail: not 'SWITCH AT [FOR]' but '%s'\n", where, text);
+		return false;
+	}
+	node = topo_node(&s->topo, name);
+	if (node < 0 || (uint32_t)node >= s->topo.switches) {
+		fprintf(stderr, "%s: fail: no switch '%s'\n", where, name);
+		return false;
+	}
+	if (!config_parse_time(at, &begin) ||
+	    (*duration && !config_parse_time(duration, &length))) {
+		fprintf(stderr, "%s: fail: no times such as 100us in '%s'\n", where, text);
+		return false;
+	}
+	if (!s->ports)
+		return true;	/* only asked whether it is right */
+	engine_at(&s->engine, s->begin + begin, EVENT_FAIL, node, NULL);
+	engine_at(&s->engine, s->begin + begin + s->cfg.reroute, EVENT_REROUTE, 0, NULL);
+	if (*duration) {
+		engine_at(&s->engine, s->begin + begin + length, EVENT_REPAIR, node, NULL);
+		engine_at(&s->engine, s->begin + begin + length + s->cfg.reroute, EVENT_REROUTE,
+			  0, NULL);
+	}
+	return true;
+}
+
+static bool plan_failures(struct sim *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->cfg.fail.n; i++)
+		if (!plan_failure(s, s->cfg.fail.text[i], s->cfg.fail.where[i]))
+			return false;
+	return true;
+}
+
+/* @s has its scenario. What is wrong with it is said before anything is built. */
+bool sim_build(struct sim *s)
+{
+	if (!*s->cfg.topology) {
+		fputs("scenario: no topology\n", stderr);
+		return false;
+	}
+	if (!topo_read(&s->topo, s->cfg.topology))
+		return false;
+	if (!scenario_check(&s->cfg, s->topo.hosts) || !plan_failures(s)) {
+		topo_free(&s->topo);
+		return false;
+	}
+	engine_init(&s->engine);
+	s->engine.now = PS_PER_S;
+	net_build(s);
+	route_build(s);
+	switch_build(s);
+	host_build(s);
+	told_build(s);
+	traffic_build(s);
+	return true;
+}
+
+void sim_free(struct sim *s)
+{
+	traffic_free(s);
+	told_free(s);
+	host_free(s);
+	switch_free(s);
+	route_free(s);
+	net_free(s);
+	engine_free(&s->engine);
+	topo_free(&s->topo);
+}
+
+static void arrived(struct sim *s, uint32_t link, struct packet *p)
+{
+	struct link *l = &s->link[link];
+
+	s->hops++;
+	s->data_hops += p->length != 0;
+	if (l->to < s->topo.switches)
+		switch_input(s, l->to, p, l);
+	else
+		host_input(s, l->to - s->topo.switches, p, l);
+}
+
+static void sent(struct sim *s, struct link *l)
+{
+	uint32_t host = l->from - s->topo.switches;
+
+	net_sent(s, l);
+	if (l->from < s->topo.switches)
+		return;
+	host_pump(s, host);
+	traffic_fill(s, host);
+}
+
+static void handle(struct sim *s, const struct event *e)
+{
+	switch ((enum event_kind)e->kind) {
+	case EVENT_SENT:
+		sent(s, e->ptr);
+		break;
+	case EVENT_ARRIVED:
+		arrived(s, e->arg, e->ptr);
+		break;
+	case EVENT_CLOCK:
+		switch_clock(s, e->arg);
+		break;
+	case EVENT_TIMER:
+		host_timer(s, e->arg);
+		break;
+	case EVENT_DELAYED:
+		net_send(s, s->ports[s->topo.switches + e->arg].link[0], e->ptr);
+		break;
+	case EVENT_FAIL:
+		switch_fail(s, e->arg, true);
+		break;
+	case EVENT_REPAIR:
+		switch_fail(s, e->arg, false);
+		break;
+	case EVENT_REROUTE:
+		route_build(s);
+		switch_routes(s);
+		break;
+	}
+}
+
+static void show_progress(struct sim *s, uint64_t begin)
+{
+	uint64_t ms = (wall() - begin) / 1000000 + 1;
+	uint32_t done = host_progress(s);
+	char bar[31];
+
+	memset(bar, '.', 30);
+	memset(bar, '#', done * 30 / 1000);
+	bar[30] = 0;
+	fprintf(stderr, "\r[%s] %3u.%u%%  %llu us simulated, %llu.%llu M hops/s", bar, done / 10,
+		done % 10, (unsigned long long)((s->engine.now - s->begin) / PS_PER_US),
+		(unsigned long long)(s->hops / ms / 1000),
+		(unsigned long long)(s->hops / ms / 100 % 10));
+	if (done)
+		fprintf(stderr, ", %llu s left  ",
+			(unsigned long long)(ms * (1000 - done) / done / 1000));
+}
+
+/*
+ * Until all operations are over. Return: false if one took longer than it may, or nothing was
+ * left to happen.
+ */
+bool sim_run(struct sim *s, bool progress)
+{
+	uint64_t begin, limit, look = LOOK_AT_CLOCK;
+	struct event e;
+	bool good = true;
+
+	host_start(s);
+	traffic_start(s);
+	plan_failures(s);
+	limit = s->begin + s->cfg.give_up;
+	begin = wall();
+	while (s->running) {
+		if (!engine_next(&s->engine, &e) || s->engine.now > limit) {
+			good = false;
+			s->end = s->engine.now;
+			break;
+		}
+		handle(s, &e);
+		if (progress && !--look) {
+			look = LOOK_AT_CLOCK;
+			show_progress(s, begin);
+		}
+	}
+	if (progress)
+		fputc('\n', stderr);
+	s->wall = wall() - begin;
+	return good && !s->wrong && !s->failed;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One simulation: links and queues, switches that run bpf/lib, hosts that run kmod/core.
+ * All state hangs on a struct sim.
+ */
+#ifndef SIM_SIM_H
+#define SIM_SIM_H
+
+#include <stdio.h>
+
+#include "core/core.h"
+#include "engine.h"
+#include "scenario.h"
+#include "topo.h"
+
+struct sim;
+struct sim_switch;
+struct sim_host;
+
+enum event_kind {
+	EVENT_SENT,		/* ptr: link; the packet on it has left */
+	EVENT_ARRIVED,		/* ptr: packet; arg: link that it came over */
+	EVENT_CLOCK,		/* arg: switch; the head of its deadline queue is due */
+	EVENT_TIMER,		/* arg: host; its core's deadline */
+	EVENT_DELAYED,		/* ptr: packet; arg: host; noise is over */
+	EVENT_FAIL,		/* arg: switch */
+	EVENT_REPAIR,		/* arg: switch */
+	EVENT_REROUTE,
+};
+
+/* Several copies of a packet lie in a switch's buffer once: what they count as */
+struct share {
+	struct share *next;	/* of those that are free */
+	uint32_t link;
+	uint32_t bytes;
+	uint32_t copies;
+};
+
+#define NO_LINK		(~0U)
+
+/*
+ * struct packet - a frame on its way
+ * @wire:	bytes that it takes on a link
+ * @length:	of the frame; 0: background traffic, which has none
+ * @destination: node, of background traffic
+ * @link, @share: whose buffer space it takes in the switch where it is (lossless): that of the
+ *		link it came over, unless it shares
+ * @frame:	begins 6 bytes past a multiple of 8, as bpf/ctx/native.h wants it
+ */
+struct packet {
+	struct packet *next;
+	uint32_t wire;
+	uint32_t length;
+	uint32_t destination;
+	uint32_t link;
+	struct share *share;
+	uint8_t pad[6];
+	uint8_t frame[];
+};
+
+/* One direction of a cable, with the queue of the port that sends into it */
+struct link {
+	struct packet *head;
+	struct packet *tail;
+	struct packet *sending;
+	uint32_t to;
+	uint32_t from;
+	uint32_t port;		/* at @to */
+	uint32_t reverse;	/* the other direction */
+	uint64_t queued;	/* bytes waiting, without the packet that is being sent */
+	uint64_t rate;
+	int latency_lane;
+	int time_lane[2];	/* of the two sizes last sent */
+	uint32_t time_size[2];
+	uint64_t latency;
+	uint64_t held;		/* lossless: bytes in the switch at @to that came this way */
+	bool paused;
+	bool down;
+
+	uint64_t packets;
+	uint64_t bytes;
+	uint64_t drops;
+	uint64_t longest;	/* queue seen */
+};
+
+struct ports {
+	uint32_t n;
+	uint32_t *link;		/* that leads out of it */
+};
+
+struct pool {
+	struct packet *free;
+	size_t size;
+	void **slab;
+	uint32_t slabs;
+};
+
+struct sim {
+	struct scenario cfg;
+	struct topo topo;
+	struct engine engine;
+
+	uint32_t nodes;
+	uint32_t links;
+	struct link *link;
+	struct ports *ports;		/* by node */
+	uint32_t *edge;			/* by host: the switch it is at */
+	struct sim_switch **sw;		/* by switch */
+	struct sim_host *host;		/* by host */
+	struct job *job;
+	struct traffic *traffic;
+	struct told *told;
+
+	struct routes *routes;		/* by switch */
+
+	struct pool large;		/* packets with a frame */
+	struct pool small;		/* without */
+	struct share *shares;
+	uint64_t loss_random;
+
+	uint64_t hops;			/* packets that arrived over a link */
+	uint64_t data_hops;		/* of these, with a frame */
+	uint64_t lost;			/* by loss, dead switches, full queues */
+	uint64_t begin;			/* when operations were posted */
+	uint64_t end;
+	uint32_t running;		/* hosts whose operations are not complete */
+	uint32_t failed;		/* hosts that gave up */
+	uint64_t wrong;			/* results that are not what they should be */
+	uint64_t checked;		/* elements compared */
+	uint32_t *scratch;		/* a block */
+	uint64_t wall;			/* ns that running took */
+};
+
+/* net.c: links, queues, packets */
+void net_build(struct sim *s);
+void net_free(struct sim *s);
+struct packet *packet_new(struct sim *s, bool frame);
+void packet_free(struct sim *s, struct packet *p);
+void packet_done(struct sim *s, struct packet *p);
+void net_charge(struct sim *s, struct packet *p, uint32_t link);
+struct share *net_share(struct sim *s, uint32_t link, uint32_t bytes);
+void net_send(struct sim *s, uint32_t link, struct packet *p);
+void net_sent(struct sim *s, struct link *l);
+uint32_t net_wire(const struct sim *s, uint32_t length);
+void net_link_down(struct sim *s, uint32_t link, bool down);
+
+/*
+ * route.c: shortest paths. Where a switch has the same next hops for many destinations they are
+ * one set of ports.
+ */
+#define PORT_SET_MAX	64
+#define NO_SET		0xffff
+
+struct port_set {
+	uint32_t n;
+	uint16_t port[PORT_SET_MAX];
+};
+
+struct routes {
+	uint32_t sets;
+	struct port_set *set;
+	uint16_t *towards;	/* by switch: number of a set, NO_SET if there is no way */
+};
+
+void route_build(struct sim *s);
+void route_free(struct sim *s);
+
+/* switch.c: switches that run bpf/lib */
+void switch_build(struct sim *s);
+void switch_free(struct sim *s);
+void switch_routes(struct sim *s);
+void switch_input(struct sim *s, uint32_t node, struct packet *p, struct link *from);
+void switch_clock(struct sim *s, uint32_t node);
+void switch_fail(struct sim *s, uint32_t node, bool down);
+void switch_counters(struct sim *s, uint64_t *sum);
+uint32_t switch_counter_count(void);
+const char *switch_counter_name(uint32_t i);
+uint64_t switch_busiest(const struct sim *s);
+
+/* told.c: what switches on static trees are told */
+void told_build(struct sim *s);
+void told_free(struct sim *s);
+uint32_t told_fan_in(const struct sim *s, uint32_t node, uint32_t leader);
+
+/* host.c: hosts that run kmod/core */
+void host_build(struct sim *s);
+bool host_takes_part(const struct sim *s, uint32_t host);
+uint32_t host_progress(const struct sim *s);
+void host_free(struct sim *s);
+void host_start(struct sim *s);
+void host_input(struct sim *s, uint32_t host, struct packet *p, struct link *from);
+void host_timer(struct sim *s, uint32_t host);
+void host_pump(struct sim *s, uint32_t host);
+void host_counters(struct sim *s, uint64_t *sum);
+
+/* sim.c: the whole */
+bool sim_build(struct sim *s);
+void sim_free(struct sim *s);
+bool sim_run(struct sim *s, bool progress);
+
+/* report.c */
+void report_json(struct sim *s, FILE *to, bool speed);
+void report_links(const struct sim *s, FILE *to);
+
+/* traffic.c */
+void traffic_build(struct sim *s);
+void traffic_free(struct sim *s);
+void traffic_start(struct sim *s);
+void traffic_fill(struct sim *s, uint32_t host);
+
+static inline uint32_t sim_addr(const struct sim *s, uint32_t node)
+{
+	return node < s->topo.switches ? 0x0aff0000U + node : 0x0a000000U + node;
+}
+
+/* Of an address: a node, or ~0 */
+static inline uint32_t sim_node(const struct sim *s, uint32_t addr)
+{
+	uint32_t node = (addr >> 16) == 0x0aff ? addr & 0xffff : addr - 0x0a000000U;
+
+	return node < s->nodes ? node : ~0U;
+}
+
+static inline uint64_t sim_ns(const struct sim *s)
+{
+	return s->engine.now / PS_PER_NS;
+}
+
+#endif /* SIM_SIM_H */

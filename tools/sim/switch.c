@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Switches: bpf/lib over bpf/ctx/native.h, as many instances as the network has. What the kernel
+ * of a real one does is here: routing what the program leaves to it, and the clock thread.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim.h"
+#include "util.h"
+#include "bpf/ctx/native.h"
+#include "bpf/lib/all.h"
+
+#define SWITCH_COUNTERS	(CSW_COUNTER_COUNT + CANARY_DROPS)
+
+/*
+ * struct sim_switch - one switch
+ * @route:	by number of a port set (struct routes), then by port for hosts
+ * @program:	runs the program; otherwise it is a plain router
+ * @armed:	an EVENT_CLOCK is under way
+ */
+struct sim_switch {
+	struct csw_native native;
+	struct sim *sim;
+	struct csw_route *route;
+	struct csw_route *host_route;
+	uint32_t node;
+	bool program;
+	bool down;
+	bool armed;
+	uint32_t taken;		/* descriptors, now and at most */
+	uint32_t most;
+};
+
+/* A frame in a switch: what the logic sees, and the packet that it is */
+struct sim_frame {
+	struct csw_frame frame;
+	struct packet *packet;	/* NULL: sent */
+	struct sim_switch *sw;
+	uint32_t link;		/* that it came over; NO_LINK: made here */
+};
+
+static struct sim_switch *switch_of(struct csw_native *n)
+{
+	return (struct sim_switch *)((char *)n - offsetof(struct sim_switch, native));
+}
+
+static const struct csw_route *route(struct csw_native *n, __be32 addr)
+{
+	struct sim_switch *sw = switch_of(n);
+	struct sim *s = sw->sim;
+	uint32_t node = sim_node(s, be32toh(addr)), edge;
+	uint16_t set;
+
+	if (node == ~0U || node == sw->node)
+		return NULL;
+	edge = node < s->topo.switches ? node : s->edge[node - s->topo.switches];
+	if (edge == sw->node) {
+		uint32_t link = s->ports[node].link[0];
+
+		return &sw->host_route[s->link[link].port];
+	}
+	set = s->routes[sw->node].towards[edge];
+	return set == NO_SET ? NULL : &sw->route[set];
+}
+
+/* One address for all ports: nobody here receives what is not meant for him. */
+static const struct csw_neigh *neigh(struct csw_native *n, __u32 ifindex, __be32 addr)
+{
+	static const struct csw_neigh everybody = { .mac = { 2, 0xca, 0, 0, 0, 1 } };
+
+	return &everybody;
+}
+
+static const struct csw_port *port(struct csw_native *n, __u32 ifindex)
+{
+	static const struct csw_port all = {
+		.mac = { 2, 0xca, 0, 0, 0, 1 },
+		.mode = CSW_FAST,
+		.mtu = CANARY_IP_OVERHEAD + CANARY_PAYLOAD_MAX,
+	};
+
+	return &all;
+}
+
+static __u32 told(struct csw_native *n, __be32 leader)
+{
+	struct sim_switch *sw = switch_of(n);
+
+	return told_fan_in(sw->sim, sw->node, sim_node(sw->sim, be32toh(leader)));
+}
+
+static void send(struct sim_frame *f, struct packet *p, uint32_t ifindex)
+{
+	struct sim *s = f->sw->sim;
+
+	p->length = f->frame.length;
+	p->wire = net_wire(s, p->length);
+	if (f->link != NO_LINK)
+		net_charge(s, p, f->link);
+	net_send(s, s->ports[f->sw->node].link[ifindex - 1], p);
+}
+
+static void transmit(struct csw_frame *frame, __u32 ifindex)
+{
+	struct sim_frame *f = (struct sim_frame *)frame;
+	struct packet *p = f->packet;
+
+	f->packet = NULL;
+	send(f, p, ifindex);
+}
+
+static void copy(struct csw_frame *frame, __u32 ifindex)
+{
+	struct sim_frame *f = (struct sim_frame *)frame;
+	struct sim *s = f->sw->sim;
+	struct packet *p = packet_new(s, true);
+
+	memcpy(p->frame, frame->data, frame->length);
+	if (!f->packet->share && f->link != NO_LINK) {
+		f->packet->share = net_share(s, f->link, net_wire(s, frame->length));
+		if (f->packet->share)
+			f->packet->share->copies = 1;
+	}
+	p->share = f->packet->share;
+	if (p->share)
+		p->share->copies++;
+	send(f, p, ifindex);
+}
+
+static struct csw_frame *frame_init(struct sim_frame *f, struct sim_switch *sw, struct packet *p,
+				    uint32_t length, uint32_t ifindex, uint32_t link)
+{
+	memset(f, 0, sizeof(*f));
+	f->frame.owner = &sw->native;
+	f->frame.data = p->frame;
+	f->frame.length = length;
+	f->frame.room = sw->sim->large.size - offsetof(struct packet, frame);
+	f->frame.ifindex = ifindex;
+	f->packet = p;
+	f->sw = sw;
+	f->link = link;
+	return &f->frame;
+}
+
+/*
+ * The port that a packet for @node leaves by; -1 if there is no way. The default one hangs on the
+ * destination, on each level on other bits of it.
+ */
+static int choose(struct sim_switch *sw, uint32_t node)
+{
+	struct csw_frame f = { .owner = &sw->native };
+	struct sim *s = sw->sim;
+	struct csw_flow flow = { .dst = htobe32(sim_addr(s, node)), .hash = node };
+	const struct csw_route *r = csw_route(&f, flow.dst);
+
+	if (!r)
+		return -1;
+	if (s->topo.level[sw->node])
+		flow.hash /= r->nexthops;
+	return r->nexthop[csw_choose(&f, r, &flow)].ifindex - 1;
+}
+
+static void forward(struct sim_switch *sw, struct packet *p, uint32_t node, uint32_t link)
+{
+	struct sim *s = sw->sim;
+	int out = node == ~0U || node == sw->node ? -1 : choose(sw, node);
+
+	if (out < 0) {
+		s->lost++;
+		packet_done(s, p);
+		return;
+	}
+	net_charge(s, p, link);
+	net_send(s, s->ports[sw->node].link[out], p);
+}
+
+/* What the kernel's router does with a frame that the program left to it */
+static void forward_frame(struct sim_switch *sw, struct packet *p, uint32_t link)
+{
+	struct iphdr *ip = (struct iphdr *)(p->frame + CSW_OFF_IP);
+
+	if (!ip->ttl--) {
+		sw->sim->lost++;
+		packet_done(sw->sim, p);
+		return;
+	}
+	csw_ip_checksum(ip);
+	forward(sw, p, sim_node(sw->sim, be32toh(ip->daddr)), link);
+}
+
+/* See to it that the head of the deadline queue gets its turn. */
+static void arm(struct sim_switch *sw)
+{
+	const struct csw_queue_ctl *q = &sw->native.queue_ctl;
+	struct engine *e = &sw->sim->engine;
+	uint64_t at;
+
+	if (sw->armed || q->head == q->tail)
+		return;
+	at = sw->native.queue[q->head & sw->native.config.queue_mask].deadline * PS_PER_NS;
+	sw->armed = true;
+	engine_at(e, at > e->now ? at : e->now, EVENT_CLOCK, sw->node, NULL);
+}
+
+static void finish(struct sim_frame *f, int action)
+{
+	struct sim_switch *sw = f->sw;
+	struct packet *p;
+
+	if (action == CSW_XDP_PASS && f->frame.has_meta)
+		action = csw_tc(&f->frame) == CSW_TC_NEXT ? CSW_XDP_PASS : CSW_XDP_DROP;
+	p = f->packet;
+	if (!p)
+		return;
+	if (action == CSW_XDP_PASS && f->link != NO_LINK)
+		forward_frame(sw, p, f->link);
+	else
+		packet_done(sw->sim, p);
+}
+
+void switch_input(struct sim *s, uint32_t node, struct packet *p, struct link *from)
+{
+	struct sim_switch *sw = s->sw[node];
+	uint32_t link = from - s->link;
+	struct sim_frame f;
+
+	if (sw->down) {
+		s->lost++;
+		packet_done(s, p);
+		return;
+	}
+	if (!p->length) {
+		forward(sw, p, p->destination, link);
+		return;
+	}
+	if (!sw->program) {
+		forward_frame(sw, p, link);
+		return;
+	}
+	sw->native.now = sim_ns(s);
+	frame_init(&f, sw, p, p->length, from->port + 1, link);
+	finish(&f, csw_ingress(&f.frame));
+	arm(sw);
+}
+
+/* The clock thread's turn: send on what is due. */
+void switch_clock(struct sim *s, uint32_t node)
+{
+	struct sim_switch *sw = s->sw[node];
+	struct csw_queue_ctl *q = &sw->native.queue_ctl;
+	uint32_t mask = sw->native.config.queue_mask, head;
+	struct sim_frame f;
+	struct packet *p;
+
+	sw->armed = false;
+	if (sw->down)
+		return;
+	sw->native.now = sim_ns(s);
+	while (q->head != q->tail && sw->native.queue[q->head & mask].deadline <= sw->native.now) {
+		head = q->head;
+		p = packet_new(s, true);
+		frame_init(&f, sw, p, 0, 1, NO_LINK);
+		f.frame.length = f.frame.room;
+		finish(&f, csw_flush(&f.frame));
+		if (q->head == head)
+			break;
+	}
+	arm(sw);
+}
+
+static void set_route(struct csw_route *r, uint32_t n)
+{
+	memset(r, 0, sizeof(*r));
+	r->kind = CSW_ROUTE_UNICAST;
+	r->nexthops = n;
+}
+
+/* The daemon's work after routes have changed */
+void switch_routes(struct sim *s)
+{
+	uint32_t i, j, k;
+
+	for (i = 0; i < s->topo.switches; i++) {
+		const struct routes *r = &s->routes[i];
+		struct sim_switch *sw = s->sw[i];
+
+		free(sw->route);
+		sw->route = sim_zalloc(r->sets, sizeof(*sw->route));
+		for (j = 0; j < r->sets; j++) {
+			set_route(&sw->route[j], r->set[j].n);
+			for (k = 0; k < r->set[j].n; k++) {
+				uint32_t out = r->set[j].port[k];
+				uint32_t to = s->link[s->ports[i].link[out]].to;
+
+				sw->route[j].nexthop[k].ifindex = out + 1;
+				sw->route[j].nexthop[k].gateway = htobe32(sim_addr(s, to));
+			}
+		}
+	}
+}
+
+static void switch_reset(struct sim_switch *sw)
+{
+	struct csw_native *n = &sw->native;
+
+	memset(n->descriptor, 0, (n->config.slot_mask + 1) * sizeof(*n->descriptor));
+	memset(n->restoration, 0, sizeof(n->restoration));
+	memset(&n->queue_ctl, 0, sizeof(n->queue_ctl));
+}
+
+static void configure(struct sim *s, struct sim_switch *sw)
+{
+	struct csw_native *n = &sw->native;
+	struct csw_config *c = &n->config;
+
+	c->addr = htobe32(sim_addr(s, sw->node));
+	c->port = htobe16(CANARY_PORT_BASE);
+	c->restore = 1;
+	c->slot_mask = s->cfg.descriptors - 1;
+	c->queue_mask = 2 * s->cfg.descriptors - 1;
+	c->children_max = s->cfg.children < CSW_CHILDREN_MAX ? s->cfg.children : CSW_CHILDREN_MAX;
+	c->root_patience = s->cfg.patience;
+	c->timeout_ns = s->cfg.timeout / PS_PER_NS;
+	c->lifetime_ns = s->cfg.lifetime / PS_PER_NS;
+	c->fan_in = s->cfg.fan_in == FAN_IN_LEARN ? CSW_FAN_IN_LEARN : CSW_FAN_IN_OFF;
+	if (s->cfg.algorithm == ALGORITHM_STATIC) {
+		c->fan_in = CSW_FAN_IN_OFF;
+		c->told = 1;
+	}
+	n->told = told;
+	n->route = route;
+	n->neigh = neigh;
+	n->port = port;
+	n->transmit = transmit;
+	n->copy = copy;
+	/* Zero pages until they are used */
+	n->descriptor = sim_zalloc(s->cfg.descriptors, sizeof(*n->descriptor));
+	n->queue = sim_zalloc(2 * s->cfg.descriptors, sizeof(*n->queue));
+}
+
+/* The first so many in a random order run the program. */
+static void deploy(struct sim *s)
+{
+	uint32_t i, n = s->topo.switches, *order = sim_zalloc(n, sizeof(*order));
+	uint64_t random = random_stream(s->cfg.seed, 2, 0);
+
+	random_order(&random, order, n);
+	for (i = 0; i < n; i++)
+		s->sw[order[i]]->program = (uint64_t)i * 1000000 < (uint64_t)n * s->cfg.deployed;
+	free(order);
+}
+
+void switch_build(struct sim *s)
+{
+	uint32_t i, j;
+
+	s->sw = sim_zalloc(s->topo.switches, sizeof(*s->sw));
+	for (i = 0; i < s->topo.switches; i++) {
+		struct sim_switch *sw = sim_zalloc(1, sizeof(*sw));
+
+		s->sw[i] = sw;
+		sw->sim = s;
+		sw->node = i;
+		sw->host_route = sim_zalloc(s->ports[i].n, sizeof(*sw->host_route));
+		for (j = 0; j < s->ports[i].n; j++) {
+			set_route(&sw->host_route[j], 1);
+			sw->host_route[j].nexthop[0].ifindex = j + 1;
+		}
+		configure(s, sw);
+	}
+	deploy(s);
+	switch_routes(s);
+}
+
+void switch_free(struct sim *s)
+{
+	uint32_t i;
+
+	for (i = 0; s->sw && i < s->topo.switches; i++) {
+		free(s->sw[i]->native.descriptor);
+		free(s->sw[i]->native.queue);
+		free(s->sw[i]->route);
+		free(s->sw[i]->host_route);
+		free(s->sw[i]);
+	}
+	free(s->sw);
+}
+
+/* A switch goes down and loses its state, or comes back without any. */
+void switch_fail(struct sim *s, uint32_t node, bool down)
+{
+	uint32_t i;
+
+	s->sw[node]->down = down;
+	switch_reset(s->sw[node]);
+	for (i = 0; i < s->ports[node].n; i++) {
+		net_link_down(s, s->ports[node].link[i], down);
+		net_link_down(s, s->link[s->ports[node].link[i]].reverse, down);
+	}
+}
+
+void switch_counters(struct sim *s, uint64_t *sum)
+{
+	uint32_t i, k;
+
+	memset(sum, 0, SWITCH_COUNTERS * sizeof(*sum));
+	for (i = 0; i < s->topo.switches; i++)
+		for (k = 0; k < SWITCH_COUNTERS; k++)
+			sum[k] += s->sw[i]->native.counter[k];
+}
+
+uint32_t switch_counter_count(void)
+{
+	return CSW_COUNTER_COUNT;
+}
+
+const char *switch_counter_name(uint32_t i)
+{
+	static const char *const names[] = {
+#define X(name, text, help) text,
+		CSW_COUNTERS(X)
+#undef X
+	};
+
+	return names[i];
+}
+
+/* Most descriptors that one switch held at a time, sampled */
+uint64_t switch_busiest(const struct sim *s)
+{
+	uint64_t most = 0;
+	uint32_t i;
+
+	for (i = 0; i < s->topo.switches; i++)
+		if (s->sw[i]->most > most)
+			most = s->sw[i]->most;
+	return most;
+}

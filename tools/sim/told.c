@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Static trees as those who build them do: every switch is told how many members' contributions
+ * come by for the blocks of a leader, and waits for just those.
+ */
+#include <stdlib.h>
+
+#include "host.h"
+#include "util.h"
+
+/* @count: by job, switch and the leader's switch */
+struct told {
+	uint32_t switches;
+	uint16_t *count;
+};
+
+static uint16_t *at(const struct told *t, uint32_t job, uint32_t node, uint32_t edge)
+{
+	return &t->count[((size_t)job * t->switches + node) * t->switches + edge];
+}
+
+/* @n members at switch @from send to a leader at @edge over the tree @path. */
+static void walk(struct sim *s, uint32_t job, uint32_t from, uint32_t edge, uint8_t path,
+		 uint16_t n, uint16_t *sum)
+{
+	const struct port_set *set;
+	uint32_t node = from;
+	uint16_t number;
+
+	while (node != edge) {
+		sum[node] += n;
+		number = s->routes[node].towards[edge];
+		if (number == NO_SET)
+			return;
+		set = &s->routes[node].set[number];
+		node = s->link[s->ports[node].link[set->port[path % set->n]]].to;
+	}
+}
+
+static void tell_job(struct sim *s, uint32_t job)
+{
+	const struct job *j = &s->job[job];
+	uint32_t n = s->topo.switches, edge, from, tree, i;
+	uint16_t *members = sim_zalloc(n, sizeof(*members));
+	uint16_t *sum = sim_zalloc(n, sizeof(*sum));
+
+	for (i = 0; i < j->members; i++)
+		members[s->edge[j->host[i]]]++;
+	for (edge = 0; edge < n; edge++) {
+		if (!members[edge])
+			continue;
+		for (tree = 0; tree < s->cfg.trees; tree++) {
+			for (i = 0; i < n; i++)
+				sum[i] = 0;
+			for (from = 0; from < n; from++)
+				if (members[from])
+					walk(s, job, from, edge, j->tree[tree], members[from], sum);
+			for (i = 0; i < n; i++)
+				if (sum[i])
+					*at(s->told, job, i, edge) = sum[i];
+		}
+	}
+	free(members);
+	free(sum);
+}
+
+void told_build(struct sim *s)
+{
+	uint32_t job;
+
+	if (s->cfg.algorithm != ALGORITHM_STATIC)
+		return;
+	s->told = sim_zalloc(1, sizeof(*s->told));
+	s->told->switches = s->topo.switches;
+	s->told->count = sim_zalloc((size_t)s->cfg.jobs * s->topo.switches * s->topo.switches,
+				    sizeof(*s->told->count));
+	for (job = 0; job < s->cfg.jobs; job++)
+		tell_job(s, job);
+}
+
+void told_free(struct sim *s)
+{
+	if (s->told)
+		free(s->told->count);
+	free(s->told);
+}
+
+/* For blocks of the leader at @leader (a node); 0: as many as there are */
+uint32_t told_fan_in(const struct sim *s, uint32_t node, uint32_t leader)
+{
+	uint32_t host = leader - s->topo.switches;
+
+	if (leader < s->topo.switches || host >= s->topo.hosts || !s->host[host].job)
+		return 0;
+	return *at(s->told, s->host[host].job - s->job, node, s->edge[host]);
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Background traffic: every host that takes part in no allreduce sends at its link's rate, a
+ * message to one host, then to another. As a permutation, each round's receivers are a random
+ * order of the hosts, so that each sends to one and receives from one (as far as they keep
+ * step: nobody waits); as uniform, each picks any other.
+ */
+#include <stdlib.h>
+
+#include "sim.h"
+#include "util.h"
+
+struct source {
+	uint32_t peer;		/* index into traffic.host */
+	uint32_t round;
+	uint64_t left;		/* bytes of the message */
+	uint64_t random;
+};
+
+struct traffic {
+	uint32_t n;
+	uint32_t *host;
+	uint32_t *index;	/* by host: of its source; ~0 for none */
+	struct source *source;
+	uint32_t **round;	/* permutations made so far */
+	uint32_t rounds;
+	uint64_t random;
+};
+
+static const uint32_t *permutation(struct traffic *t, uint32_t round)
+{
+	while (t->rounds <= round) {
+		if (!(t->rounds & (t->rounds - 1)))
+			t->round = sim_realloc(t->round, (t->rounds ? 2 * t->rounds : 1) *
+					       sizeof(*t->round));
+		t->round[t->rounds] = sim_zalloc(t->n, sizeof(uint32_t));
+		random_order(&t->random, t->round[t->rounds++], t->n);
+	}
+	return t->round[round];
+}
+
+static void turn(struct sim *s, struct traffic *t, uint32_t self)
+{
+	struct source *from = &t->source[self];
+
+	from->left = s->cfg.traffic_message;
+	do {
+		if (s->cfg.traffic == TRAFFIC_PERMUTATION)
+			from->peer = permutation(t, from->round++)[self];
+		else
+			from->peer = random_below(&from->random, t->n);
+	} while (from->peer == self);
+}
+
+/* Keep a packet waiting at the host's port. */
+void traffic_fill(struct sim *s, uint32_t host)
+{
+	uint32_t link = s->ports[s->topo.switches + host].link[0];
+	struct traffic *t = s->traffic;
+	struct source *from;
+	struct packet *p;
+
+	if (!t || t->index[host] == ~0U || s->link[link].head)
+		return;
+	from = &t->source[t->index[host]];
+	if (!from->left)
+		turn(s, t, t->index[host]);
+	p = packet_new(s, false);
+	p->wire = s->cfg.traffic_packet;
+	p->destination = s->topo.switches + t->host[from->peer];
+	from->left -= from->left < p->wire ? from->left : p->wire;
+	net_send(s, link, p);
+}
+
+void traffic_build(struct sim *s)
+{
+	struct traffic *t;
+	uint32_t i;
+
+	if (s->cfg.traffic == TRAFFIC_NONE)
+		return;
+	t = sim_zalloc(1, sizeof(*t));
+	t->host = sim_zalloc(s->topo.hosts, sizeof(*t->host));
+	t->index = sim_zalloc(s->topo.hosts, sizeof(*t->index));
+	for (i = 0; i < s->topo.hosts; i++) {
+		t->index[i] = ~0U;
+		if (host_takes_part(s, i))
+			continue;
+		t->index[i] = t->n;
+		t->host[t->n++] = i;
+	}
+	t->source = sim_zalloc(t->n, sizeof(*t->source));
+	t->random = random_stream(s->cfg.seed, 3, 0);
+	for (i = 0; i < t->n; i++)
+		t->source[i].random = random_stream(s->cfg.seed, 4, i);
+	s->traffic = t;
+}
+
+void traffic_free(struct sim *s)
+{
+	struct traffic *t = s->traffic;
+	uint32_t i;
+
+	if (!t)
+		return;
+	for (i = 0; i < t->rounds; i++)
+		free(t->round[i]);
+	free(t->round);
+	free(t->source);
+	free(t->host);
+	free(t->index);
+	free(t);
+}
+
+/* Two packets each: one on the link, one waiting */
+void traffic_start(struct sim *s)
+{
+	uint32_t i;
+
+	for (i = 0; s->traffic && i < s->traffic->n; i++) {
+		traffic_fill(s, s->traffic->host[i]);
+		traffic_fill(s, s->traffic->host[i]);
+	}
+}
