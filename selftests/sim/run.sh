@@ -93,6 +93,12 @@ small traffic members=32 traffic=permutation
 verdict $? "with background traffic" "$WORK/traffic.err"
 [ "$(field traffic '.lost')" = 0 ]
 verdict $? "lossless links lose nothing"
+[ "$(field traffic '(.switch.diverted // 0) > 0')" = true ]
+verdict $? "full ports are avoided"
+small pinned members=32 traffic=permutation port_choice=block
+verdict $? "with background traffic, but no other ports than those of blocks" "$WORK/pinned.err"
+[ "$(field pinned '.switch.diverted // 0')" = 0 ]
+verdict $? "then none are"
 small jobs jobs=4
 verdict $? "four communicators" "$WORK/jobs.err"
 small operations operations=3

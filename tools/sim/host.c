@@ -237,21 +237,11 @@ static void make_member(struct sim *s, struct job *j, uint32_t number, uint32_t 
 	h->led = sim_zalloc(h->leds, sizeof(*h->led));
 }
 
-/* How many uplinks an edge switch has: so many roots there are to choose from */
-static uint32_t count_roots(const struct sim *s)
-{
-	uint32_t edge = s->edge[0], i, n = 0;
-
-	for (i = 0; i < s->ports[edge].n; i++)
-		n += s->link[s->ports[edge].link[i]].to < s->topo.switches;
-	return n ? n : 1;
-}
-
 /* The roots of static trees: random, different ones as long as there are */
 static void choose_trees(struct sim *s, struct job *j, uint32_t number)
 {
 	uint64_t random = random_stream(s->cfg.seed, 7, number);
-	uint32_t roots = count_roots(s), i;
+	uint32_t roots = route_uplinks(s), i;
 	uint32_t *order = sim_zalloc(roots, sizeof(*order));
 
 	random_order(&random, order, roots);

@@ -110,11 +110,13 @@ void report_json(struct sim *s, FILE *to, bool speed)
 	counters(to, "switch", value, switch_counter_count() + CANARY_DROPS, switch_counter);
 	if (speed) {
 		getrusage(RUSAGE_SELF, &usage);
-		fprintf(to, "  \"wall_ms\": %" PRIu64 ",\n  \"hops_per_second\": %" PRIu64
-			",\n  \"memory_kib\": %ld,\n", s->wall / 1000000,
-			s->wall ? s->hops * 1000000 / (s->wall / 1000) : 0, usage.ru_maxrss);
+		fprintf(to, "  \"wall_ms\": %" PRIu64 ",\n  \"processor_ms\": %" PRIu64 ",\n",
+			s->wall / 1000000, s->processor / 1000000);
+		fprintf(to, "  \"hops_per_second\": %" PRIu64 ",\n  \"memory_kib\": %ld,\n",
+			s->processor ? s->hops * 1000000 / (s->processor / 1000) : 0,
+			usage.ru_maxrss);
 	}
-	fprintf(to, "  \"descriptors_most\": %" PRIu64 "\n}\n", switch_busiest(s));
+	fprintf(to, "  \"members\": %u\n}\n", s->job[0].members * s->cfg.jobs);
 }
 
 static void name(const struct sim *s, uint32_t node, FILE *to)

@@ -101,3 +101,13 @@ void route_free(struct sim *s)
 	}
 	free(s->routes);
 }
+
+/* Of a switch that has hosts: so many ways up, and roots of static trees, there are */
+uint32_t route_uplinks(const struct sim *s)
+{
+	uint32_t edge = s->edge[0], i, n = 0;
+
+	for (i = 0; i < s->ports[edge].n; i++)
+		n += s->link[s->ports[edge].link[i]].to < s->topo.switches;
+	return n ? n : 1;
+}

@@ -42,6 +42,9 @@ const struct config_key scenario_keys[] = {
 	  "that a host sends before it turns to another" },
 	{ "traffic_packet", CONFIG_BYTES, AT(traffic_packet), 64, 16384, NULL,
 	  "of it, on the wire" },
+	{ "port_choice", CONFIG_WORD, AT(port_choice), 0, 0, switch_choices,
+	  "among equal-cost next hops: adaptive, block, flow, flowlet, random or two" },
+	{ "flowlet", CONFIG_TIME, AT(flowlet), 1000, SECOND, NULL, "pause that ends a flowlet" },
 	{ "flow", CONFIG_WORD, AT(flow), 0, 0, flows, "control on links: lossless or drop" },
 	{ "pause", CONFIG_BYTES, AT(pause), 2048, 1ULL << 30, NULL,
 	  "lossless: bytes of one link in a switch from which on it has to wait" },
@@ -84,6 +87,7 @@ void scenario_defaults(struct scenario *s)
 	s->host_delay = 500000;
 	s->traffic_message = 64 << 10;
 	s->traffic_packet = 1154;
+	s->flowlet = 50000000;
 	s->pause = 64 << 10;
 	s->timeout = 1000000;
 	s->patience = 3;

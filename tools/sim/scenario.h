@@ -51,6 +51,8 @@ struct scenario {
 	uint64_t traffic_message;
 	uint64_t traffic_packet;
 
+	uint32_t port_choice;	/* index into switch_choices */
+	uint64_t flowlet;
 	uint32_t flow;
 	uint64_t pause;
 	uint64_t timeout;
@@ -70,6 +72,9 @@ struct scenario {
 };
 
 extern const struct config_key scenario_keys[];
+
+/* switch.c: what the switch logic offers, ends with NULL */
+extern const char *const switch_choices[];
 
 void scenario_defaults(struct scenario *s);
 

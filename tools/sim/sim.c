@@ -10,12 +10,17 @@
 
 #define LOOK_AT_CLOCK	262144	/* events between two looks at the wall clock */
 
-static uint64_t wall(void)
+static uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(clock, &t);
 	return (uint64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static uint64_t wall(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
 }
 
 /* fail SWITCH AT [FOR] */
@@ -175,7 +180,7 @@ static void show_progress(struct sim *s, uint64_t begin)
  */
 bool sim_run(struct sim *s, bool progress)
 {
-	uint64_t begin, limit, look = LOOK_AT_CLOCK;
+	uint64_t begin, processor, limit, look = LOOK_AT_CLOCK;
 	struct event e;
 	bool good = true;
 
@@ -184,6 +189,7 @@ bool sim_run(struct sim *s, bool progress)
 	plan_failures(s);
 	limit = s->begin + s->cfg.give_up;
 	begin = wall();
+	processor = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	while (s->running) {
 		if (!engine_next(&s->engine, &e) || s->engine.now > limit) {
 			good = false;
@@ -199,5 +205,6 @@ bool sim_run(struct sim *s, bool progress)
 	if (progress)
 		fputc('\n', stderr);
 	s->wall = wall() - begin;
+	s->processor = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - processor;
 	return good && !s->wrong && !s->failed;
 }

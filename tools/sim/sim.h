@@ -129,6 +129,7 @@ struct sim {
 	uint64_t checked;		/* elements compared */
 	uint32_t *scratch;		/* a block */
 	uint64_t wall;			/* ns that running took */
+	uint64_t processor;		/* of these, that we had the processor */
 };
 
 /* net.c: links, queues, packets */
@@ -164,6 +165,7 @@ struct routes {
 
 void route_build(struct sim *s);
 void route_free(struct sim *s);
+uint32_t route_uplinks(const struct sim *s);
 
 /* switch.c: switches that run bpf/lib */
 void switch_build(struct sim *s);
@@ -175,7 +177,6 @@ void switch_fail(struct sim *s, uint32_t node, bool down);
 void switch_counters(struct sim *s, uint64_t *sum);
 uint32_t switch_counter_count(void);
 const char *switch_counter_name(uint32_t i);
-uint64_t switch_busiest(const struct sim *s);
 
 /* told.c: what switches on static trees are told */
 void told_build(struct sim *s);

@@ -24,12 +24,13 @@ struct sim_switch {
 	struct sim *sim;
 	struct csw_route *route;
 	struct csw_route *host_route;
+	struct csw_backlog *backlog;	/* by port */
+	struct csw_port port;		/* all are alike */
+	uint64_t random;
 	uint32_t node;
 	bool program;
 	bool down;
 	bool armed;
-	uint32_t taken;		/* descriptors, now and at most */
-	uint32_t most;
 };
 
 /* A frame in a switch: what the logic sees, and the packet that it is */
@@ -45,7 +46,7 @@ static struct sim_switch *switch_of(struct csw_native *n)
 	return (struct sim_switch *)((char *)n - offsetof(struct sim_switch, native));
 }
 
-static const struct csw_route *route(struct csw_native *n, __be32 addr)
+static struct csw_route *route(struct csw_native *n, __be32 addr)
 {
 	struct sim_switch *sw = switch_of(n);
 	struct sim *s = sw->sim;
@@ -74,13 +75,25 @@ static const struct csw_neigh *neigh(struct csw_native *n, __u32 ifindex, __be32
 
 static const struct csw_port *port(struct csw_native *n, __u32 ifindex)
 {
-	static const struct csw_port all = {
-		.mac = { 2, 0xca, 0, 0, 0, 1 },
-		.mode = CSW_FAST,
-		.mtu = CANARY_IP_OVERHEAD + CANARY_PAYLOAD_MAX,
-	};
+	return &switch_of(n)->port;
+}
 
-	return &all;
+static struct csw_backlog *backlog(struct csw_native *n, __u32 ifindex)
+{
+	struct sim_switch *sw = switch_of(n);
+	struct csw_backlog *b = &sw->backlog[ifindex - 1];
+	const struct sim *s = sw->sim;
+	const struct link *l = &s->link[s->ports[sw->node].link[ifindex - 1]];
+
+	b->bytes = l->queued < UINT32_MAX ? l->queued : UINT32_MAX;
+	b->changed = n->now;
+	b->refused = l->down ? n->now : 0;
+	return b;
+}
+
+static __u32 any(struct csw_native *n)
+{
+	return random_next(&switch_of(n)->random);
 }
 
 static __u32 told(struct csw_native *n, __be32 leader)
@@ -145,19 +158,17 @@ static struct csw_frame *frame_init(struct sim_frame *f, struct sim_switch *sw, 
 
 /*
  * The port that a packet for @node leaves by; -1 if there is no way. The default one hangs on the
- * destination, on each level on other bits of it.
+ * destination.
  */
 static int choose(struct sim_switch *sw, uint32_t node)
 {
+	struct csw_flow flow = { .dst = htobe32(sim_addr(sw->sim, node)), .hash = node };
 	struct csw_frame f = { .owner = &sw->native };
-	struct sim *s = sw->sim;
-	struct csw_flow flow = { .dst = htobe32(sim_addr(s, node)), .hash = node };
-	const struct csw_route *r = csw_route(&f, flow.dst);
+	struct csw_route *r = csw_route(&f, flow.dst);
 
 	if (!r)
 		return -1;
-	if (s->topo.level[sw->node])
-		flow.hash /= r->nexthops;
+	sw->native.now = sim_ns(sw->sim);
 	return r->nexthop[csw_choose(&f, r, &flow)].ifindex - 1;
 }
 
@@ -334,6 +345,16 @@ static void configure(struct sim *s, struct sim_switch *sw)
 	n->port = port;
 	n->transmit = transmit;
 	n->copy = copy;
+	n->backlog = backlog;
+	n->random = any;
+	c->choice = s->cfg.port_choice;
+	c->spread = s->topo.level[sw->node] ? route_uplinks(s) : 1;
+	c->flowlet_ns = s->cfg.flowlet / PS_PER_NS;
+	sw->random = random_stream(s->cfg.seed, 10, sw->node);
+	memcpy(sw->port.mac, neigh(n, 0, 0)->mac, sizeof(sw->port.mac));
+	sw->port.mode = CSW_FAST;
+	sw->port.mtu = CANARY_IP_OVERHEAD + CANARY_PAYLOAD_MAX;
+	sw->port.queue = s->topo.shape.queue;
 	/* Zero pages until they are used */
 	n->descriptor = sim_zalloc(s->cfg.descriptors, sizeof(*n->descriptor));
 	n->queue = sim_zalloc(2 * s->cfg.descriptors, sizeof(*n->queue));
@@ -363,6 +384,7 @@ void switch_build(struct sim *s)
 		sw->sim = s;
 		sw->node = i;
 		sw->host_route = sim_zalloc(s->ports[i].n, sizeof(*sw->host_route));
+		sw->backlog = sim_zalloc(s->ports[i].n, sizeof(*sw->backlog));
 		for (j = 0; j < s->ports[i].n; j++) {
 			set_route(&sw->host_route[j], 1);
 			sw->host_route[j].nexthop[0].ifindex = j + 1;
@@ -382,6 +404,7 @@ void switch_free(struct sim *s)
 		free(s->sw[i]->native.queue);
 		free(s->sw[i]->route);
 		free(s->sw[i]->host_route);
+		free(s->sw[i]->backlog);
 		free(s->sw[i]);
 	}
 	free(s->sw);
@@ -426,14 +449,10 @@ const char *switch_counter_name(uint32_t i)
 	return names[i];
 }
 
-/* Most descriptors that one switch held at a time, sampled */
-uint64_t switch_busiest(const struct sim *s)
-{
-	uint64_t most = 0;
-	uint32_t i;
-
-	for (i = 0; i < s->topo.switches; i++)
-		if (s->sw[i]->most > most)
-			most = s->sw[i]->most;
-	return most;
-}
+/* The words that port_choice may be */
+const char *const switch_choices[] = {
+#define X(name, text, help) text,
+	CSW_CHOICES(X)
+#undef X
+	NULL
+};

@@ -25,6 +25,7 @@ static void walk(struct sim *s, uint32_t job, uint32_t from, uint32_t edge, uint
 {
 	const struct port_set *set;
 	uint32_t node = from;
+	uint32_t way;
 	uint16_t number;
 
 	while (node != edge) {
@@ -33,7 +34,8 @@ static void walk(struct sim *s, uint32_t job, uint32_t from, uint32_t edge, uint
 		if (number == NO_SET)
 			return;
 		set = &s->routes[node].set[number];
-		node = s->link[s->ports[node].link[set->port[path % set->n]]].to;
+		way = s->topo.level[node] ? path / route_uplinks(s) : path;
+		node = s->link[s->ports[node].link[set->port[way % set->n]]].to;
 	}
 }
 
