@@ -149,6 +149,7 @@ enum canary_comm_flags {
  * @configured:	CANARY_COMM was set. Lock: lock_sock
  * @req:	CANARY_COMM. Lock: as @usock
  * @linger:	CANARY_LINGER, ms. Lock: as @usock
+ * @algorithm:	CANARY_ALGORITHM. Lock: as @usock
  * @dead_after:	CANARY_DEAD_AFTER, ms. Lock: as @usock
  *
  * Owner: the face until close(), then itself.
@@ -189,6 +190,7 @@ struct canary_comm {
 	struct canary_comm_req	req;
 	u32			linger;
 	u32			dead_after;
+	u32			algorithm;
 };
 
 /**

@@ -50,7 +50,7 @@ static int canary_proc_show(struct seq_file *seq, void *v)
 	size_t memory;
 
 	if (v == &canary_net(seq_file_net(seq))->comms) {
-		seq_puts(seq, "comm rank members state epoch window una next srtt_us memory inode local root\n");
+		seq_puts(seq, "comm rank members state epoch window una next srtt_us memory inode local root algorithm last why\n");
 		return 0;
 	}
 	comm = list_entry(v, struct canary_comm, list);
@@ -69,10 +69,12 @@ static int canary_proc_show(struct seq_file *seq, void *v)
 	if (comm->sk)
 		ino = sock_i_ino(comm->sk);
 	spin_unlock_bh(&comm->lock);
-	seq_printf(seq, "%u %u %u %s %u %u %u %u %llu %zu %lu %pI4:%u %pI4:%u\n", info.comm,
+	seq_printf(seq, "%u %u %u %s %u %u %u %u %llu %zu %lu %pI4:%u %pI4:%u", info.comm,
 		   info.rank, info.members, state, info.epoch, info.window, info.una, info.next,
 		   div_u64(info.srtt, NSEC_PER_USEC), memory, ino, &own.addr, ntohs(own.port),
 		   &root.addr, ntohs(root.port));
+	seq_printf(seq, " %s %s %s\n", cnr_algorithm_name(info.algorithm),
+		   info.last ? cnr_algorithm_name(info.last) : "-", cnr_why_name(info.why));
 	return 0;
 }
 

@@ -75,6 +75,10 @@ static int canary_set_u32(struct canary_sock *cs, int name, u32 value)
 		if (value > CANARY_LINGER_LIMIT)
 			return -EINVAL;
 		cs->comm->linger = value;
+	} else if (name == CANARY_ALGORITHM) {
+		if (value > CANARY_ALG_MAX)
+			return -EINVAL;
+		cs->comm->algorithm = value;
 	} else {
 		if (value < CANARY_DEAD_MIN || value > CANARY_DEAD_LIMIT)
 			return -EINVAL;
@@ -100,6 +104,7 @@ int canary_setsockopt(struct socket *sock, int level, int name, sockptr_t val, u
 	case CANARY_MAX_VECTOR:
 	case CANARY_LINGER:
 	case CANARY_DEAD_AFTER:
+	case CANARY_ALGORITHM:
 		if (len < sizeof(value))
 			return -EINVAL;
 		if (copy_from_sockptr(&value, val, sizeof(value)))
@@ -126,6 +131,7 @@ static void canary_get_status(struct canary_comm *comm, struct canary_status *st
 	enum canary_abort why = CANARY_ABORT_NONE;
 	struct cnr_info info;
 
+	status->wanted = READ_ONCE(comm->algorithm);
 	spin_lock_bh(&comm->lock);
 	if (comm->core) {
 		cnr_info(comm->core, &info);
@@ -137,6 +143,9 @@ static void canary_get_status(struct canary_comm *comm, struct canary_status *st
 		status->epoch = info.epoch;
 		status->missing = cnr_missing(comm->core, NULL, 0);
 		status->srtt_us = div_u64(info.srtt, NSEC_PER_USEC);
+		status->algorithm = info.algorithm;
+		status->last = info.last;
+		status->why = info.why;
 	}
 	spin_unlock_bh(&comm->lock);
 }
@@ -228,6 +237,9 @@ int canary_getsockopt(struct socket *sock, int level, int name, char __user *val
 		break;
 	case CANARY_DEAD_AFTER:
 		value = READ_ONCE(cs->comm->dead_after);
+		break;
+	case CANARY_ALGORITHM:
+		value = READ_ONCE(cs->comm->algorithm);
 		break;
 	default:
 		return -ENOPROTOOPT;

@@ -40,6 +40,9 @@ int cnr_check(const struct cnr_config *cfg, const char **what)
 	*what = "trees";
 	if (cfg->trees > CNR_TREES_MAX)
 		return -EINVAL;
+	*what = "algorithm";
+	if (cfg->algorithm > CANARY_ALG_MAX)
+		return -EINVAL;
 	*what = NULL;
 	return 0;
 }
@@ -67,6 +70,15 @@ static size_t cnr_layout(struct cnr_comm *c, const struct cnr_config *cfg, u8 *m
 	if (mem)
 		c->txq = (void *)(mem + at);
 	at += CNR_ALIGN(2 * window * sizeof(u32));
+	if (mem)
+		c->ring.at = (void *)(mem + at);
+	at += CNR_ALIGN((size_t)cfg->members * sizeof(u16));
+	if (mem)
+		c->ring.place = (void *)(mem + at);
+	at += CNR_ALIGN((size_t)cfg->members * sizeof(u16));
+	if (mem)
+		c->ring.queue = (void *)(mem + at);
+	at += CNR_ALIGN(4 * window * sizeof(struct cnr_ring_item));
 	if (mem)
 		c->lead = (void *)(mem + at);
 	at += CNR_ALIGN(leads * sizeof(struct cnr_lead));
@@ -96,6 +108,9 @@ struct cnr_comm *cnr_init(void *mem, const struct cnr_config *cfg)
 	c->cfg = *cfg;
 	c->cfg.window = cnr_window(cfg);
 	c->window = c->cfg.window;
+	c->algorithm = cfg->algorithm;
+	c->plan.ask_at = CNR_NEVER;
+	c->odd.rank = CNR_NONE;
 	if (!c->cfg.rto_min)
 		c->cfg.rto_min = CNR_RTO_MIN;
 	if (!c->cfg.dead_after)
@@ -104,6 +119,7 @@ struct cnr_comm *cnr_init(void *mem, const struct cnr_config *cfg)
 		c->cfg.linger = CNR_LINGER;
 	cnr_layout(c, cfg, mem);
 	c->block_mask = 2 * c->window - 1;
+	c->ring.mask = 4 * c->window - 1;
 	for (i = 0; i <= c->block_mask; i++)
 		c->block[i].lead = CNR_NONE;
 	c->elements = cnr_offer_elements(cfg->mtu);
@@ -202,6 +218,7 @@ void cnr_fail(struct cnr_comm *c, u64 now, enum canary_abort why, const u16 *ran
 	memcpy(c->fault, ranks, c->faults_known * sizeof(*ranks));
 	c->control_tail = c->control_head;
 	c->tx_tail = c->tx_head;
+	c->ring.tail = c->ring.head;
 	c->broadcast = 0;
 	c->deadline = CNR_NEVER;
 	cnr_lead_drop_all(c);
@@ -317,6 +334,7 @@ void cnr_close(struct cnr_comm *c, u64 now, bool abort)
 	if (abort) {
 		cnr_lead_drop_all(c);
 		c->tx_tail = c->tx_head;
+		c->ring.tail = c->ring.head;
 		c->linger_at = now;
 	} else if (c->state == CNR_CONNECTED) {
 		c->linger_at = now + c->cfg.linger;
@@ -340,6 +358,7 @@ void cnr_timer(struct cnr_comm *c, u64 now)
 		return;
 	cnr_block_timers(c, now);
 	cnr_lead_timers(c, now);
+	cnr_plan_timer(c, now);
 	cnr_done_timer(c, now);
 	cnr_linger_timer(c, now);
 	cnr_alive_timer(c, now);
@@ -379,6 +398,9 @@ static enum canary_drop cnr_alive_input(struct cnr_comm *c, u64 now, const struc
 	struct cnr_lead *l;
 
 	cnr_sent_by(c, rank, (u32)be64_to_cpu(h->tag));
+	cnr_differs_heard(c, now, h);
+	if (c->state == CNR_FAILED)
+		return CANARY_DROP_NONE;
 	if (h->opsig && cnr_in_window(c, block) && cnr_leader(c, block) == c->cfg.rank &&
 	    cnr_block(c, block)->lead != CNR_NONE) {
 		l = &c->lead[cnr_block(c, block)->lead];
@@ -435,7 +457,6 @@ static enum canary_drop cnr_admit(struct cnr_comm *c, const struct cnr_in *in)
 {
 	const struct canary_hdr *h = in->hdr;
 	enum canary_drop drop = canary_parse(h, in->len);
-	bool merged;
 
 	if (drop != CANARY_DROP_NONE)
 		return drop;
@@ -451,13 +472,12 @@ static enum canary_drop cnr_admit(struct cnr_comm *c, const struct cnr_in *in)
 		if (be32_to_cpu(h->epoch) != c->epoch)
 			return CANARY_DROP_EPOCH;
 	}
-	merged = h->type == CANARY_CONTRIBUTION && h->count != cpu_to_be16(1);
-	if (!merged && be64_to_cpu(h->mac) != cnr_mac(cnr_mac_key(c, h), h))
+	if (!cnr_is_merged(h) && be64_to_cpu(h->mac) != cnr_mac(cnr_mac_key(c, h), h))
 		return CANARY_DROP_MAC;
 	if (cnr_has_digest(h) &&
 	    be32_to_cpu(h->sum) != cnr_digest(cnr_mac_key(c, h), h + 1, in->len - sizeof(*h)))
 		return CANARY_DROP_SUM;
-	if (!merged && h->type != CANARY_JOIN && be16_to_cpu(h->rank) == c->cfg.rank)
+	if (!cnr_is_merged(h) && h->type != CANARY_JOIN && be16_to_cpu(h->rank) == c->cfg.rank)
 		return CANARY_DROP_RANK;
 	return CANARY_DROP_NONE;
 }
@@ -468,6 +488,8 @@ static enum canary_drop cnr_dispatch(struct cnr_comm *c, u64 now, const struct c
 	u16 rank = be16_to_cpu(h->rank);
 	struct cnr_control *m;
 
+	if (h->flags & CANARY_F_RING)
+		return cnr_ring_input(c, now, in);
 	switch (h->type) {
 	case CANARY_CONTRIBUTION:
 		return cnr_contribution_input(c, now, in);
@@ -487,6 +509,8 @@ static enum canary_drop cnr_dispatch(struct cnr_comm *c, u64 now, const struct c
 		return cnr_alive_input(c, now, h);
 	case CANARY_JOIN:
 		return cnr_join_input(c, now, in);
+	case CANARY_PLAN:
+		return cnr_plan_input(c, now, h);
 	case CANARY_WELCOME:
 		return cnr_welcome_input(c, now, in);
 	case CANARY_DONE:
@@ -510,12 +534,12 @@ enum canary_drop cnr_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 	c->stats.counter[CNR_C_bytes_in] += in->len;
 	if (drop == CANARY_DROP_NONE) {
 		if (h->type != CANARY_JOIN && h->type != CANARY_WELCOME && h->epoch &&
-		    (h->type != CANARY_CONTRIBUTION || h->count == cpu_to_be16(1)))
+		    !cnr_is_merged(h))
 			cnr_heard(c, be16_to_cpu(h->rank));
 		if (c->state == CNR_FAILED) {
 			if (h->type != CANARY_ABORT && h->type != CANARY_LEAVE && c->table &&
 			    h->type != CANARY_JOIN && h->type != CANARY_WELCOME &&
-			    (h->type != CANARY_CONTRIBUTION || h->count == cpu_to_be16(1)))
+			    !cnr_is_merged(h))
 				cnr_control(c, CANARY_ABORT, be16_to_cpu(h->rank), 0);
 			drop = CANARY_DROP_ENDED;
 		} else {
@@ -544,6 +568,10 @@ void cnr_info(const struct cnr_comm *c, struct cnr_info *info)
 	info->posted = c->posted;
 	info->all_done = c->all_done;
 	info->ops = c->op_seq - c->op_release;
-	info->srtt = c->srtt;
-	info->rto = c->rto;
+	info->srtt = c->srtt ? c->srtt : c->ring.srtt;
+	info->rto = c->srtt ? c->rto : c->ring.rto;
+	info->wanted = c->cfg.algorithm;
+	info->algorithm = c->algorithm;
+	info->last = c->plan.last_algorithm;
+	info->why = c->plan.last_why;
 }

@@ -10,6 +10,7 @@
  *	done		nothing posted, results are still kept for others; cnr_comm.done_at
  *	alive		somebody owes an answer; cnr_comm.alive_at
  *	linger		end of lingering after close; cnr_comm.linger_at
+ *	plan		an operation is held until rank 0 tells its algorithm; cnr_plan.ask_at
  */
 #ifndef CANARY_CORE_COMM_H
 #define CANARY_CORE_COMM_H
@@ -80,12 +81,15 @@ enum cnr_block_state {
 #define CNR_B_QUEUED		0x01	/* on the transmit queue */
 #define CNR_B_BYPASS		0x02	/* contribute with CANARY_F_BYPASS */
 #define CNR_B_AGAIN		0x04	/* was contributed before: no round trip sample */
+#define CNR_B_PARTIAL		0x08	/* ring: the partial sum with own data is in the vector */
+#define CNR_B_EARLY		0x10	/* ring: a partial sum came before it was posted */
 
 /*
  * struct cnr_block - a block between una and next + window, by serial & block_mask
  * @lead:	index of the lead slot, CNR_NONE if not led here or nothing came yet
  * @op:		index of the operation, valid once contributed
  * @sent_at:	time of the first contribution
+ * @tag, @done, @sum, @load: ring: of the partial sum
  */
 struct cnr_block {
 	u8	state;
@@ -96,6 +100,10 @@ struct cnr_block {
 	u16	op;
 	u64	sent_at;
 	u64	deadline;
+	u64	tag;
+	u32	done;
+	u32	sum;
+	u8	load;
 };
 
 /*
@@ -172,11 +180,97 @@ struct cnr_operation {
 	u32	base;
 	u32	blocks;
 	u32	blocks_done;
-	u32	opsig;
+	u32	opsig;		/* 0 while the algorithm is not known */
+	u32	plansig;	/* the same for whatever algorithm */
 	u32	seq;
 	u32	attempts;
 	int	error;
 	u8	state;
+	u8	algorithm;	/* CANARY_ALG_AUTO: held until rank 0 has decided */
+	u8	why;		/* enum canary_why */
+};
+
+/*
+ * struct cnr_ring_item - a block that the next member of the ring is to be given
+ * @sum:	checksum of the result, if @result
+ * @result:	it is the result; else what there is by then
+ * @again:	it asked
+ */
+struct cnr_ring_item {
+	u32	block;
+	u32	sum;
+	bool	result;
+	bool	again;
+};
+
+/*
+ * struct cnr_ring - own place in the ring, ring.c
+ * @at:		ranks in the order of the ring
+ * @place:	the reverse: place in the ring, by rank
+ * @queue:	what is to be sent, [tail, head) by @mask
+ * @srtt, @rttvar, @rto, @shift, @late_at: as in struct cnr_comm, of blocks in the ring
+ */
+struct cnr_ring {
+	u16	*at;
+	u16	*place;
+	u16	own;
+	u16	next;
+	u16	prev;
+	u8	shift;
+	struct cnr_ring_item *queue;
+	u32	mask;
+	u32	head;
+	u32	tail;
+	u64	srtt;
+	u64	rttvar;
+	u64	rto;
+	u64	late_at;
+};
+
+/* struct cnr_told - what rank 0 has told of an operation that is not posted here yet */
+struct cnr_told {
+	bool	valid;
+	u8	algorithm;
+	u8	why;
+	u32	seq;
+	u32	plansig;
+};
+
+/*
+ * struct cnr_plan - which algorithm runs what, plan.c
+ * @held:	operations posted whose algorithm is not known
+ * @ask_at:	then: when rank 0 is asked (again)
+ * @told:	by sequence number
+ * @tell, @tell_end: rank 0: sequence numbers of operations that are being told
+ * @algorithm, @why: rank 0: what was found best
+ * @rings:	rank 0: operations since trees were looked at
+ * @blocks, @sources, @again: rank 0: observed in blocks led: how many, contribution packets of
+ *		them, and how many were begun anew
+ * @last, @last_algorithm, @last_why: the latest operation that was not short, if there was one
+ */
+struct cnr_plan {
+	u32	held;
+	u64	ask_at;
+	u32	tries;
+	struct cnr_told told[CNR_OPS];
+	u32	tell;
+	u32	tell_end;
+	u8	algorithm;
+	u8	why;
+	u32	rings;
+	u64	blocks;
+	u64	sources;
+	u64	again;
+	u32	last;
+	u8	last_algorithm;
+	u8	last_why;
+};
+
+/* struct cnr_odd - a rank with another operation than ours, until a third one was asked */
+struct cnr_odd {
+	u16	rank;		/* CNR_NONE: none */
+	u32	block;
+	u32	sig;
 };
 
 /*
@@ -201,6 +295,7 @@ enum cnr_broadcast {
 	CNR_CAST_WELCOME,
 	CNR_CAST_READY,
 	CNR_CAST_PROBE,
+	CNR_CAST_PLAN,
 	CNR_CAST_DONE,
 	CNR_CAST_LEAVE,
 	CNR_CAST_ABORT,
@@ -213,6 +308,7 @@ struct cnr_comm {
 	u32	epoch;
 	u16	elements;	/* agreed */
 	u16	window;		/* agreed; power of two */
+	u8	algorithm;	/* agreed, enum canary_algorithm */
 	u8	salt[16];
 	u8	key[16];	/* session key, PROTOCOL.md "Keys" */
 
@@ -224,6 +320,7 @@ struct cnr_comm {
 	u64	nonce;
 	u64	join_at;
 	u32	join_tries;
+	struct canary_peer root;	/* rank 0 as it calls itself */
 	u16	offer_mtu;
 	bool	answered;	/* as large as the path to rank 0 is believed to be */
 	bool	heard;		/* rank 0 answered at all */
@@ -238,6 +335,10 @@ struct cnr_comm {
 	u32	*txq;		/* serials of blocks to contribute (again) */
 	u32	tx_head;
 	u32	tx_tail;
+
+	struct cnr_ring ring;
+	struct cnr_plan plan;
+	struct cnr_odd odd;
 
 	struct cnr_lead *lead;
 	u32	leads;
@@ -313,14 +414,27 @@ static inline struct cnr_block *cnr_block(struct cnr_comm *c, u32 block)
 /* Is @block one that this member may hold state for? */
 static inline bool cnr_in_window(const struct cnr_comm *c, u32 block)
 {
-	return block - c->una < c->next - c->una + c->window;
+	return block - c->una < min_t(u32, c->next - c->una + c->window, c->block_mask + 1);
+}
+
+/* Has this member begun @block, and still lacks its result or that of an earlier one? */
+static inline bool cnr_in_flight(const struct cnr_comm *c, u32 block)
+{
+	return block - c->una < c->next - c->una;
+}
+
+/* Is there more than one member's data in it, so that nobody vouches for the header? */
+static inline bool cnr_is_merged(const struct canary_hdr *h)
+{
+	return h->type == CANARY_CONTRIBUTION && h->count != cpu_to_be16(1) &&
+	       !(h->flags & CANARY_F_RING);
 }
 
 /* message.c: headers, keys */
 void cnr_derive_key(struct cnr_comm *c);
 u64 cnr_tag(const struct cnr_comm *c, u16 rank, u32 block, u8 attempt, u32 opsig);
 u64 cnr_expected_tag(const struct cnr_comm *c, u32 block, u8 attempt, u32 opsig);
-u32 cnr_opsig(const struct cnr_op *op, u32 seq);
+u32 cnr_opsig(const struct cnr_op *op, u32 seq, u8 algorithm);
 u64 cnr_mac(const u8 key[16], const struct canary_hdr *h);
 bool cnr_has_digest(const struct canary_hdr *h);
 u32 cnr_digest(const u8 key[16], const void *payload, u32 len);
@@ -360,6 +474,7 @@ void cnr_done_timer(struct cnr_comm *c, u64 now);
 void cnr_done_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
 
 /* member.c: contributions, results */
+bool cnr_start_next(struct cnr_comm *c, u64 now);
 void cnr_fill(struct cnr_comm *c, u64 now);
 void cnr_block_timers(struct cnr_comm *c, u64 now);
 enum canary_drop cnr_result_input(struct cnr_comm *c, u64 now, const struct cnr_in *in);
@@ -378,5 +493,26 @@ enum canary_drop cnr_request_input(struct cnr_comm *c, u64 now, const struct can
 void cnr_lead_drop_all(struct cnr_comm *c);
 bool cnr_lead_build(struct cnr_comm *c, u64 now, struct cnr_out *out);
 bool cnr_result_build(struct cnr_comm *c, u32 block, u8 attempt, struct cnr_out *out);
+
+/* ring.c */
+bool cnr_is_ring(struct cnr_comm *c, u32 block);
+void cnr_ring_begin(struct cnr_comm *c);
+void cnr_ring_start(struct cnr_comm *c, u64 now, u32 block);
+void cnr_ring_overdue(struct cnr_comm *c, u64 now, u32 block, u32 *budget);
+enum canary_drop cnr_ring_input(struct cnr_comm *c, u64 now, const struct cnr_in *in);
+bool cnr_ring_build(struct cnr_comm *c, struct cnr_out *out);
+
+/* plan.c: which algorithm; ranks that differ */
+void cnr_plan_post(struct cnr_comm *c, u64 now, struct cnr_operation *o);
+void cnr_plan_heard(struct cnr_comm *c, u64 now, u32 block, u32 opsig, u8 algorithm);
+void cnr_plan_observe(struct cnr_comm *c, const struct cnr_lead *l,
+		      const struct cnr_operation *o);
+void cnr_plan_timer(struct cnr_comm *c, u64 now);
+enum canary_drop cnr_plan_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
+bool cnr_plan_build(struct cnr_comm *c, u32 block, struct cnr_out *out);
+bool cnr_plan_tell(struct cnr_comm *c, struct cnr_out *out);
+bool cnr_plan_told(struct cnr_comm *c);
+void cnr_differs(struct cnr_comm *c, u64 now, u32 block, u16 rank, u32 sig, u32 agree);
+void cnr_differs_heard(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
 
 #endif /* CANARY_CORE_COMM_H */

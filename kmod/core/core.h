@@ -109,7 +109,19 @@ enum cnr_state {
 	X(bytes_out, "bytes-out",							\
 	  "UDP payload bytes sent")							\
 	X(bytes_in, "bytes-in",								\
-	  "UDP payload bytes received")
+	  "UDP payload bytes received")							\
+	X(ring_out, "ring-out",								\
+	  "partial sums sent on along the ring")					\
+	X(ring_in, "ring-in",								\
+	  "partial sums of the ring added to")						\
+	X(ring_again, "ring-again",							\
+	  "partial sums sent again along the ring")					\
+	X(plans_out, "plans-out",							\
+	  "PLAN messages sent")								\
+	X(plans_in, "plans-in",								\
+	  "PLAN messages received")							\
+	X(operations_ring, "operations-ring",						\
+	  "operations run as a ring")
 
 enum cnr_counter {
 #define X(name, text, help) CNR_C_##name,
@@ -142,6 +154,7 @@ struct cnr_stats {
  * @linger:	ns that a closed member may go on serving; 0 = default (2 s)
  * @trees:	0, or contributions are pinned to so many static trees, block by block in turn
  * @tree:	the path of each (canary_hdr.path)
+ * @algorithm:	enum canary_algorithm; rank 0's holds for all
  * @first_block: tests only: overrides the random first block if @fixed_first is set
  * @fixed_first: see @first_block
  */
@@ -160,6 +173,7 @@ struct cnr_config {
 	u64	rto_min;
 	u64	dead_after;
 	u64	linger;
+	u8	algorithm;
 	u32	first_block;
 	bool	fixed_first;
 	u8	trees;
@@ -178,7 +192,8 @@ enum cnr_use {
  * struct cnr_op - an operation to post
  * @data:	@elements x 4 bytes, 4-byte aligned; contributions are replaced by results in place
  * @at:		NULL, or where @n elements from number @first on are, for drivers that do not
- *		hold the vector at @data as a whole; good until the next call
+ *		hold the vector at @data as a whole; good until the next call. Such an operation is
+ *		never a ring, whose partial sums have to stay in the vector
  * @elements:	vector length; 0 makes a barrier
  * @op:		enum canary_operator
  * @dtype:	enum canary_dtype
@@ -328,11 +343,17 @@ struct cnr_info {
 	u32	ops;		/* operations held */
 	u64	srtt;		/* ns */
 	u64	rto;		/* ns */
+	u8	wanted;		/* enum canary_algorithm that was asked for here */
+	u8	algorithm;	/* what rank 0 was told: AUTO, or what runs all operations */
+	u8	last;		/* what ran last, short operations aside; AUTO: nothing */
+	u8	why;		/* enum canary_why, of @last */
 };
 
 void cnr_info(const struct cnr_comm *c, struct cnr_info *info);
 
 const char *cnr_drop_name(enum canary_drop drop);
 const char *cnr_counter_name(enum cnr_counter counter);
+const char *cnr_algorithm_name(u32 algorithm);	/* "auto", "tree", "ring" */
+const char *cnr_why_name(u32 why);		/* a word or two, of enum canary_why */
 
 #endif /* CANARY_CORE_CORE_H */

@@ -43,6 +43,7 @@ static void cnr_begin(struct cnr_comm *c, u32 first)
 		c->member[i].done = first;
 	}
 	cnr_derive_key(c);
+	cnr_ring_begin(c);
 	c->table = true;
 }
 
@@ -60,6 +61,8 @@ static void cnr_settle(struct cnr_comm *c)
 	u64 word;
 	u32 i;
 
+	c->root.addr = c->member[0].addr;
+	c->root.port = c->member[0].port;
 	for (i = 1; i < c->cfg.members; i++) {
 		c->elements = min_t(u16, c->elements, c->member[i].offer);
 		c->window = min_t(u16, c->window, c->member[i].window);
@@ -285,6 +288,7 @@ bool cnr_welcome_build(struct cnr_comm *c, u16 rank, u32 first, struct cnr_out *
 	out->hdr.tag = cpu_to_be64(c->member[rank].nonce);
 	out->hdr.elements = cpu_to_be16(offer);
 	w->window = cpu_to_be16(c->window);
+	w->algorithm = c->algorithm;
 	if (!c->table) {
 		out->hdr.flags = CANARY_F_WAITING;
 		unit = sizeof(__be16);
@@ -324,13 +328,17 @@ static enum canary_drop cnr_welcome_part(struct cnr_comm *c, u64 now, const stru
 	if (first != c->known)
 		return CANARY_DROP_DUPLICATE;
 	if (n > c->cfg.members - first || !elements || elements > c->elements || !window ||
-	    window > c->cfg.window || (window & (window - 1)) || !in->hdr->epoch)
+	    window > c->cfg.window || (window & (window - 1)) || !in->hdr->epoch ||
+	    w->algorithm > CANARY_ALG_MAX)
 		return CANARY_DROP_STATE;
 	if (first && be32_to_cpu(in->hdr->epoch) != c->epoch)
 		return CANARY_DROP_EPOCH;
 	for (i = 0; i < n; i++) {
-		if (!(first + i))
-			continue;	/* rank 0 is where we reach it, whatever it calls itself */
+		if (!(first + i)) {
+			/* rank 0 is where we reach it, whatever it calls itself */
+			c->root = peer[i];
+			continue;
+		}
 		c->member[first + i].addr = peer[i].addr;
 		c->member[first + i].port = peer[i].port;
 	}
@@ -341,6 +349,7 @@ static enum canary_drop cnr_welcome_part(struct cnr_comm *c, u64 now, const stru
 	if (c->known == c->cfg.members) {
 		c->elements = elements;
 		c->window = window;
+		c->algorithm = w->algorithm;
 		memcpy(c->salt, w->salt, sizeof(c->salt));
 		cnr_begin(c, be32_to_cpu(in->hdr->block));
 	}

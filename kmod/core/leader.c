@@ -120,6 +120,7 @@ static void cnr_lead_finish(struct cnr_comm *c, u64 now, struct cnr_lead *l, con
 	c->load = l->load;
 	cnr_all_done(c, l->done);
 	b->lead = CNR_NONE;
+	cnr_plan_observe(c, l, o);
 	cnr_block_done(c, now, l->block);
 }
 
@@ -251,6 +252,13 @@ enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struc
 		return CANARY_DROP_LEADER;
 	if (!cnr_in_window(c, block))
 		return canary_before(block, c->una) ? CANARY_DROP_DUPLICATE : CANARY_DROP_BLOCK;
+	if (!cnr_is_merged(h))
+		cnr_plan_heard(c, now, block, be32_to_cpu(h->opsig), CANARY_ALG_TREE);
+	if (cnr_is_ring(c, block)) {
+		if (!cnr_is_merged(h))
+			cnr_differs(c, now, block, be16_to_cpu(h->rank), be32_to_cpu(h->opsig), 1);
+		return CANARY_DROP_OPSIG;
+	}
 	if (cnr_block(c, block)->state == CNR_B_DONE)
 		return CANARY_DROP_DUPLICATE;
 	if (h->attempt != cnr_block(c, block)->attempt)
@@ -407,6 +415,10 @@ enum canary_drop cnr_request_input(struct cnr_comm *c, u64 now, const struct can
 		return CANARY_DROP_LEADER;
 	}
 	cnr_sent_by(c, rank, block + 1);
+	if (cnr_is_ring(c, block)) {
+		cnr_differs(c, now, block, rank, be32_to_cpu(h->opsig), 1);
+		return CANARY_DROP_OPSIG;
+	}
 	o = cnr_find_op(c, block);
 	b = cnr_block(c, block);
 	done = o && (canary_before(block, c->una) ||

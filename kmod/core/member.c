@@ -34,6 +34,10 @@ static void cnr_start(struct cnr_comm *c, u64 now, u32 block, struct cnr_operati
 	b->op = o - c->ops;
 	b->sent_at = now;
 	b->tries = 0;
+	if (o->algorithm == CANARY_ALG_RING) {
+		cnr_ring_start(c, now, block);
+		return;
+	}
 	if (cnr_leader(c, block) == c->cfg.rank) {
 		cnr_lead_posted(c, now, block);
 		return;
@@ -43,24 +47,31 @@ static void cnr_start(struct cnr_comm *c, u64 now, u32 block, struct cnr_operati
 	cnr_tx_queue(c, block);
 }
 
+/* Contribute the next block. Return: false if there is none, or it is not known how. */
+bool cnr_start_next(struct cnr_comm *c, u64 now)
+{
+	struct cnr_operation *o;
+	u32 block = c->next;
+
+	if (block == c->posted)
+		return false;
+	o = cnr_find_op(c, block);
+	if (!o->algorithm)
+		return false;
+	c->next++;
+	cnr_start(c, now, block, o);
+	return true;
+}
+
 /*
  * Contribute as many blocks as window and posted operations allow. A led block may be
  * complete as soon as it is posted, which moves the window while we are here.
  */
 void cnr_fill(struct cnr_comm *c, u64 now)
 {
-	struct cnr_operation *o = NULL;
-	u32 block;
-
-	if (c->state != CNR_CONNECTED && c->state != CNR_LINGERING)
-		return;
-	while (c->next != c->posted && c->next - c->una < c->window) {
-		block = c->next;
-		if (!o || block - o->base >= o->blocks)
-			o = cnr_find_op(c, block);
-		c->next++;
-		cnr_start(c, now, block, o);
-	}
+	while ((c->state == CNR_CONNECTED || c->state == CNR_LINGERING) &&
+	       c->next - c->una < c->window && cnr_start_next(c, now))
+		;
 }
 
 /*
@@ -87,6 +98,14 @@ void cnr_block_timers(struct cnr_comm *c, u64 now)
 	for (block = c->una; block != c->next; block++) {
 		b = cnr_block(c, block);
 		leader = cnr_leader(c, block);
+		if (b->state == CNR_B_SENT && cnr_is_ring(c, block)) {
+			if (b->deadline <= now)
+				cnr_ring_overdue(c, now, block, &budget);
+			if (c->state == CNR_FAILED)
+				return;
+			cnr_arm(c, b->deadline);
+			continue;
+		}
 		if (b->state != CNR_B_SENT || leader == c->cfg.rank)
 			continue;
 		if (b->deadline <= now && (c->member[leader].flags & CNR_M_LEFT)) {
@@ -181,6 +200,10 @@ enum canary_drop cnr_failure_input(struct cnr_comm *c, u64 now, const struct can
 	if (be16_to_cpu(h->rank) != cnr_leader(c, block))
 		return CANARY_DROP_LEADER;
 	b = cnr_block(c, block);
+	if (cnr_is_ring(c, block)) {
+		cnr_differs(c, now, block, be16_to_cpu(h->rank), be32_to_cpu(h->opsig), 1);
+		return CANARY_DROP_OPSIG;
+	}
 	if (!cnr_in_window(c, block) || b->state == CNR_B_DONE) {
 		/* Who asks may count the time until we answer. */
 		cnr_control(c, CANARY_ALIVE, be16_to_cpu(h->rank), block);
@@ -219,7 +242,7 @@ enum canary_drop cnr_wait_input(struct cnr_comm *c, u64 now, const struct canary
 	if (block - c->una >= c->next - c->una)
 		return CANARY_DROP_BLOCK;
 	b = cnr_block(c, block);
-	if (b->state != CNR_B_SENT)
+	if (b->state != CNR_B_SENT || cnr_is_ring(c, block))
 		return CANARY_DROP_STATE;
 	cnr_count(c, CNR_C_waits_in);
 	b->deadline = now + min_t(u64, cnr_backoff(c, b->tries), CNR_PATIENCE_MAX);

@@ -59,7 +59,7 @@ u64 cnr_expected_tag(const struct cnr_comm *c, u32 block, u8 attempt, u32 opsig)
 	return tag;
 }
 
-u32 cnr_opsig(const struct cnr_op *op, u32 seq)
+u32 cnr_opsig(const struct cnr_op *op, u32 seq, u8 algorithm)
 {
 	static const u8 no_key[16];
 	struct {
@@ -68,13 +68,15 @@ u32 cnr_opsig(const struct cnr_op *op, u32 seq)
 		__be32	root;
 		u8	op;
 		u8	dtype;
-		u8	zero[2];
+		u8	algorithm;
+		u8	zero;
 	} in = {
 		.seq = cpu_to_be32(seq),
 		.elements = cpu_to_be32(op->elements),
 		.root = cpu_to_be32(op->root),
 		.op = op->op,
 		.dtype = op->dtype,
+		.algorithm = algorithm,
 	};
 	u32 sig = (u32)cnr_siphash(no_key, &in, sizeof(in));
 

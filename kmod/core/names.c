@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Names of counters and drop reasons, for whoever shows them to people. */
+/* Names of counters, drop reasons and algorithms, for whoever shows them to people. */
 #include "core.h"
 
 const char *cnr_drop_name(enum canary_drop drop)
@@ -11,6 +11,34 @@ const char *cnr_drop_name(enum canary_drop drop)
 	};
 
 	return (u32)drop < ARRAY_SIZE(name) ? name[drop] : "unknown";
+}
+
+const char *cnr_algorithm_name(u32 algorithm)
+{
+	static const char * const name[] = {
+		[CANARY_ALG_AUTO] = "auto",
+		[CANARY_ALG_TREE] = "tree",
+		[CANARY_ALG_RING] = "ring",
+	};
+
+	return algorithm < ARRAY_SIZE(name) ? name[algorithm] : "unknown";
+}
+
+const char *cnr_why_name(u32 why)
+{
+	static const char * const name[] = {
+		[CANARY_WHY_NONE] = "-",
+		[CANARY_WHY_FIXED] = "rank-0-was-told",
+		[CANARY_WHY_MEMBERS] = "two-members",
+		[CANARY_WHY_SMALL] = "short-vector",
+		[CANARY_WHY_UNKNOWN] = "nothing-observed",
+		[CANARY_WHY_MERGED] = "switches-add-up",
+		[CANARY_WHY_PLAIN] = "no-switch-adds-up",
+		[CANARY_WHY_LOSSES] = "blocks-begun-anew",
+		[CANARY_WHY_LOOK] = "looking-again",
+	};
+
+	return why < ARRAY_SIZE(name) ? name[why] : "unknown";
 }
 
 const char *cnr_counter_name(enum cnr_counter counter)

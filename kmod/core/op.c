@@ -55,7 +55,8 @@ int cnr_post(struct cnr_comm *c, u64 now, const struct cnr_op *op)
 	struct cnr_operation *o;
 	u32 blocks;
 
-	if (op->op != CANARY_OP_SUM || op->dtype != CANARY_INT32 || op->root)
+	if (op->op != CANARY_OP_SUM || op->dtype != CANARY_INT32 || op->root ||
+	    (op->at && c->algorithm == CANARY_ALG_RING))
 		return -EINVAL;
 	if (c->state == CNR_FAILED)
 		return c->error;
@@ -76,10 +77,10 @@ int cnr_post(struct cnr_comm *c, u64 now, const struct cnr_op *op)
 	o->base = c->posted;
 	o->blocks = blocks;
 	o->seq = c->op_seq++;
-	o->opsig = cnr_opsig(op, o->seq);
 	c->posted += blocks;
 	c->done_at = CNR_NEVER;
 	c->done_tries = 0;
+	cnr_plan_post(c, now, o);
 	if (c->cfg.members == 1)
 		cnr_op_alone(c, o);
 	else

@@ -46,7 +46,8 @@
 	X(NOROUTE,	"no-route",	"no route or neighbour to send it on")		\
 	X(NOMEM,	"no-memory",	"out of memory")				\
 	X(MTU,		"mtu",		"packet larger than the next hop takes")	\
-	X(XMIT,		"transmit",	"the device or socket refused it")
+	X(XMIT,		"transmit",	"the device or socket refused it")		\
+	X(EARLY,	"early",	"not posted here yet; asked for when it is")
 
 enum canary_drop {
 #define X(name, text, help) CANARY_DROP_##name,
@@ -94,7 +95,10 @@ static __always_inline enum canary_drop canary_parse(const struct canary_hdr *h,
 	case CANARY_CONTRIBUTION:
 		if (count == 0 || count >= members)
 			return CANARY_DROP_COUNT;
-		if ((h->flags & CANARY_F_BYPASS) && !h->origin && count != 1)
+		if ((h->flags & CANARY_F_RING) && !(h->flags & CANARY_F_BYPASS))
+			return CANARY_DROP_FLAGS;
+		if ((h->flags & (CANARY_F_BYPASS | CANARY_F_RING)) == CANARY_F_BYPASS &&
+		    !h->origin && count != 1)
 			return CANARY_DROP_COUNT;
 		if (h->op != CANARY_OP_SUM || h->dtype != CANARY_INT32)
 			return CANARY_DROP_OPERATOR;

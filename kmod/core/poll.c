@@ -74,7 +74,11 @@ static bool cnr_control_build(struct cnr_comm *c, const struct cnr_control *m,
 			cnr_count(c, CNR_C_failures_out);
 		else
 			out->hdr.attempt = cnr_block(c, m->block)->attempt;
+		if (m->flags & CANARY_F_RING)
+			out->hdr.count = cpu_to_be16(m->arg);
 		break;
+	case CANARY_PLAN:
+		return cnr_plan_build(c, m->block, out);
 	case CANARY_WAIT:
 		cnr_count(c, CNR_C_waits_out);
 		break;
@@ -111,6 +115,10 @@ static bool cnr_cast_one(struct cnr_comm *c, enum cnr_broadcast cast, u16 rank,
 		cnr_header(c, out, CANARY_PROBE, c->una);
 		cnr_count(c, CNR_C_probes_out);
 		break;
+	case CNR_CAST_PLAN:
+		if (!cnr_plan_tell(c, out))
+			return false;
+		break;
 	case CNR_CAST_DONE:
 		cnr_header(c, out, CANARY_DONE, 0);
 		out->hdr.done = cpu_to_be32(c->all_done);
@@ -135,6 +143,7 @@ static const u8 cnr_cast_rounds[CNR_CASTS] = {
 	[CNR_CAST_WELCOME] = 1,
 	[CNR_CAST_READY] = 1,
 	[CNR_CAST_PROBE] = 1,
+	[CNR_CAST_PLAN] = 1,
 	[CNR_CAST_DONE] = 1,
 	[CNR_CAST_LEAVE] = 2,
 	[CNR_CAST_ABORT] = 2,
@@ -155,6 +164,8 @@ static bool cnr_cast_build(struct cnr_comm *c, struct cnr_out *out)
 				return true;
 		}
 		c->broadcast &= ~(1U << cast);
+		if (cast == CNR_CAST_PLAN && cnr_plan_told(c))
+			cast--;
 	}
 	return false;
 }
@@ -167,7 +178,8 @@ bool cnr_poll(struct cnr_comm *c, u64 now, struct cnr_out *out)
 		if (cnr_control_build(c, m, out))
 			goto seal;
 	}
-	if (cnr_cast_build(c, out) || cnr_lead_build(c, now, out) || cnr_contribution_build(c, out))
+	if (cnr_cast_build(c, out) || cnr_lead_build(c, now, out) || cnr_ring_build(c, out) ||
+	    cnr_contribution_build(c, out))
 		goto seal;
 	return false;
 seal:

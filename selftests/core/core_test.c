@@ -69,6 +69,7 @@ static struct sim *start(const struct scenario *sc, u64 seed)
 		.fixed_first = sc->first_block != 0,
 		.first_block = sc->first_block,
 		.faults = sc->faults,
+		.algorithm = CANARY_ALG_TREE,
 		.seed = seed,
 		.key = seed & 1,
 	};

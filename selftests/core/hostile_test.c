@@ -21,9 +21,9 @@ static bool tamper(void *arg, int from, int to, const struct canary_hdr *h)
 	return false;
 }
 
-static void test_tampering(void)
+static void test_tampering(u8 algorithm)
 {
-	struct sim *s = connected(4, true);
+	struct sim *s = connected_as(4, true, algorithm);
 
 	post_all(s, 4, 100000);
 	sim_faults(s)->filter = tamper;
@@ -118,7 +118,8 @@ static void test_forger(void)
 
 int main(void)
 {
-	test_tampering();
+	test_tampering(CANARY_ALG_TREE);
+	test_tampering(CANARY_ALG_RING);
 	test_forged_aggregate();
 	test_forger();
 	return tap_done("core-hostile");

@@ -168,6 +168,7 @@ static struct cnr_comm *sim_member(struct sim *s, int rank)
 		.fixed_first = s->cfg.fixed_first,
 		.first_block = s->cfg.first_block,
 		.dead_after = s->cfg.dead_after,
+		.algorithm = rank ? CANARY_ALG_AUTO : s->cfg.algorithm,
 	};
 	u32 k;
 

@@ -40,6 +40,7 @@ struct sim_config {
 	u64	seed;
 	u64	dead_after;
 	bool	key;
+	u8	algorithm;	/* enum canary_algorithm, of rank 0 */
 	struct sim_faults faults;
 };
 

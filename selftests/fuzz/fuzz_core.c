@@ -12,6 +12,7 @@
 #define MEMBERS		3
 #define PENDING		64
 #define VECTOR		40
+#define LONG		(3 * 8 * 121)	/* shortest one that rank 0 decides on */
 #define POLLS_MAX	100000
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -170,6 +171,8 @@ static void post(struct world *w, int rank)
 
 	/* Lengths are a function of the sequence number, so that honest ranks agree. */
 	op.elements = (w->posted[rank] * 13 + 5) % VECTOR;
+	if (w->posted[rank] % 4 == 3)
+		op.elements += LONG;
 	op.data = malloc(op.elements * 4 + 1);
 	for (i = 0; i < op.elements; i++)
 		op.data[i] = value(rank, w->posted[rank], i);
@@ -191,7 +194,7 @@ static void pass(struct world *w, u64 ns)
 	}
 }
 
-static void begin(struct world *w)
+static void begin(struct world *w, u8 algorithm)
 {
 	struct cnr_config cfg = {
 		.comm = 1,
@@ -200,6 +203,7 @@ static void begin(struct world *w)
 		.mtu = 576,
 		.root = address(0),
 		.root_port = cpu_to_be16(CANARY_PORT_BASE),
+		.algorithm = algorithm,
 		.fixed_first = true,
 		.first_block = 0xfffffffc,
 	};
@@ -240,8 +244,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	u32 k;
 
 	memset(&w, 0, sizeof(w));
-	begin(&w);
-	/* The first byte decides whether the rendezvous is fuzzed, too. */
+	/* The first byte decides on the algorithm, and whether the rendezvous is fuzzed, too. */
+	begin(&w, size ? (data[0] >> 1) % (CANARY_ALG_MAX + 1) : 0);
 	for (k = 0; size && !(data[0] & 1) && k < 64 && w.packets; k++)
 		take(&w, 0, false);
 	for (i = 1; i + 4 <= size; i += 4) {

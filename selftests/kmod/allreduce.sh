@@ -190,6 +190,28 @@ test_faults()
 	tap_check "netem: none" faults
 }
 
+# -a, -A: 0 automatic, 1 trees, 2 ring
+test_ring()
+{
+	# shellcheck disable=SC2046
+	{
+		check "ring: four hosts" -a 2 -A 2 -e 3000 $(all)
+		check "ring: two ranks a host, lengths 0 to 2000, eight in flight" \
+			-a 2 -A 2 -v -e 2000 -n 24 -f 8 -m epoll $(eight)
+		check "ring: two members" -a 2 -A 2 -e 3000 $(rank 0 h2) $(rank 1 h3)
+		check "ring: window of 1" -a 2 -A 2 -w 1 -e 3000 -n 2 $(all)
+		check "ring: with a key, 1 MiB" -a 2 -A 2 -k secret -e 262144 -n 2 -f 1 $(all)
+		check "ring: ranks post at their own time" -a 2 -A 2 -i 50 -e 1000 -n 8 -f 4 $(all)
+		check "automatic: nobody adds up, so it becomes a ring" -A 2 -e 20000 -n 4 -f 1 $(all)
+		check "automatic: short vectors stay trees" -A 1 -e 2000 -n 4 -f 1 $(all)
+		tap_check "netem: loss 3% duplicate 3%" faults loss 3% duplicate 3% delay 300us reorder 3%
+		check "ring: loss, duplication, reordering" -a 2 -A 2 -l 20000 -e 6000 -n 6 -f 3 $(all)
+		faults
+		check "ring: a rank is killed in the middle" \
+			-a 2 -V 2:3:k -E "$ECONNRESET" -e 2000 -n 20 -f 4 $(all)
+	}
+}
+
 test_victims()
 {
 	# shellcheck disable=SC2046
@@ -331,7 +353,7 @@ need_program ip tc nsenter
 [ -d /sys/module/canary ] || tap_skip_all "the module canary is not loaded"
 tmp_dir
 bridge_up
-[ $# -gt 0 ] || set -- plain agreed two faults victims mismatch silence netns router trace
+[ $# -gt 0 ] || set -- plain agreed two faults ring victims mismatch silence netns router trace
 for t in "$@"; do
 	"test_$t"
 done

@@ -15,6 +15,7 @@
  *	-w window		-u MTU		-k key			-p port
  *	-t seconds for all	-d ms of CANARY_DEAD_AFTER		-l ms of CANARY_LINGER
  *	-i most ms to think before posting	-E errno that ranks must end with
+ *	-a CANARY_ALGORITHM of rank 0; -A what all have to have run at the end
  *	-V RANK:OPERATION:k|c	that rank is killed, or closes, before it receives the operation
  *	-S n	nothing of all that: make, connect and close so many sockets
  *	-r	print what was agreed
@@ -68,6 +69,7 @@ static struct {
 	char		victim_how;	/* k(ill), c(lose) */
 	struct in_addr	root;		/* of rank 0 if that is not among ours */
 	bool		stats;
+	unsigned int	algorithm, ran;
 	unsigned int	sockets;	/* just made, connected and closed, so many times */
 } opt = {
 	.comm = 1, .operations = 4, .elements = 1000, .inflight = 2, .timeout = 60, .seed = 1,
@@ -317,6 +319,19 @@ static void configure(int fd)
 	if (opt.dead_after && setsockopt(fd, SOL_CANARY, CANARY_DEAD_AFTER, &opt.dead_after,
 					 sizeof(opt.dead_after)))
 		die("CANARY_DEAD_AFTER: %s", strerror(errno));
+	if (!me && setsockopt(fd, SOL_CANARY, CANARY_ALGORITHM, &opt.algorithm,
+			      sizeof(opt.algorithm)))
+		die("CANARY_ALGORITHM: %s", strerror(errno));
+}
+
+static void check_algorithm(int fd)
+{
+	struct canary_status st = { 0 };
+	socklen_t len = sizeof(st);
+
+	getsockopt(fd, SOL_CANARY, CANARY_STATUS, &st, &len);
+	if (opt.ran && st.last != opt.ran)
+		die("algorithm %u ran (because of %u), not %u", st.last, st.why, opt.ran);
 }
 
 static void show_stats(int fd)
@@ -400,6 +415,7 @@ static void run_rank(const struct rank *r)
 	err = rendezvous(fd, number);
 	if (!err)
 		err = run_operations(fd);
+	check_algorithm(fd);
 	if (opt.stats)
 		show_stats(fd);
 	if (err != opt.error)
@@ -456,7 +472,7 @@ static void parse(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "c:n:e:f:s:m:w:u:p:k:t:d:l:i:E:V:M:R:S:vr")) != -1) {
+	while ((c = getopt(argc, argv, "c:n:e:f:s:m:w:u:p:k:t:d:l:i:E:V:M:R:S:a:A:vr")) != -1) {
 		switch (c) {
 		case 'c': opt.comm = atoi(optarg); break;
 		case 'n': opt.operations = atoi(optarg); break;
@@ -477,6 +493,8 @@ static void parse(int argc, char **argv)
 		case 'M': opt.members = atoi(optarg); break;
 		case 'R': opt.root.s_addr = inet_addr(optarg); break;
 		case 'S': opt.sockets = atoi(optarg); break;
+		case 'a': opt.algorithm = atoi(optarg); break;
+		case 'A': opt.ran = atoi(optarg); break;
 		case 'v': opt.vary = true; break;
 		case 'r': opt.stats = true; break;
 		default: exit(125);

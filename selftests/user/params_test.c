@@ -48,6 +48,10 @@ static const struct {
 	{ "max-vector", "5G", -ERANGE },
 	{ "engine", "user", 0 },
 	{ "engine", "User", -EINVAL },
+	{ "algorithm", "tree", 0 },
+	{ "algorithm", "ring", 0 },
+	{ "algorithm", "star", -EINVAL },
+	{ "algorithm", "", -EINVAL },
 	{ "root", "10.0.0.1", 0 },
 	{ "root", "10.0.0.1:22663", 0 },
 	{ "root", "10.0.0.1:22664", -ERANGE },
@@ -84,6 +88,7 @@ static void test_settings(void)
 	tap(p.comm == 0xffffffff && p.rank == 65534 && p.members == 65535 && p.window == 1024 &&
 	    p.mtu == 576 && p.dead_after == 5000 && p.linger == 0 && p.rto_min == 1000000 &&
 	    p.max_vector == 16 << 20 && p.engine == CANARY_ENGINE_USER && p.key[15] == 15 &&
+	    p.algorithm == CANARY_ALG_RING &&
 	    p.root.sin_addr.s_addr == inet_addr("10.0.0.1") && p.root.sin_port == htons(22663) &&
 	    p.bind.sin_port == htons(22600), "all values arrived");
 }

@@ -373,7 +373,8 @@ test_kill()
 	tap_check "comm show -j" jq -e --argjson c "$COMM" --argjson p "${PERF[1]}" \
 		'.[] | select(.comm == $c and .rank == 1) | .engine == "user" and
 		.members == 3 and .pid == $p and .local == "10.77.1.2:22601" and
-		.root == "10.77.0.2:22600" and .epoch > 0 and .elements > 0' \
+		.root == "10.77.0.2:22600" and .epoch > 0 and .elements > 0 and
+		.algorithm == "auto" and (.last | length) > 0 and (.why | length) > 0' \
 		<("$CANARY" comm show -j)
 	tap_check "stats -j" jq -e --argjson c "$COMM" '.kernel == null and
 		([.user[] | select(.comm == $c and .stats.blocks_done > 0)] | length == 3)' \
@@ -434,6 +435,52 @@ perf()
 		.avg_busbw > 0 and .stats.operations > 0' perf.json
 }
 
+# ring_sums MEMBERS COUNT: what rank 0 is told holds for all, and all can say so
+ring_sums()
+{
+	local members=$1 count=$2 r
+
+	for ((r = 0; r < members; r++)); do
+		"$VECTOR" make "$r" "$count" > "in.$r"
+	done
+	new_comm
+	for ((r = 0; r < members; r++)); do
+		on "$r" "$CANARY" allreduce $(as "$r" "$members") --in "in.$r" --out "sum.$r" -j \
+			--algorithm "$([ "$r" -eq 0 ] && echo ring || echo tree)" 2> "err.$r" &
+	done
+	wait
+	for ((r = 0; r < members; r++)); do
+		cmp sum.0 "sum.$r" || return 1
+		jq -e '.algorithm == "ring" and .why == "rank-0-was-told" and
+			.stats.operations_ring == 1 and .stats.contributions_out == 0' "err.$r" ||
+			return 1
+	done
+	"$VECTOR" check "$members" "$count" sum.0
+}
+
+# decided: behind a router, rank 0 finds that nobody adds up, and rings follow
+decided()
+{
+	ranks 4 "$CANARY" perf allreduce -b 256K -e 256K -n 4 -w 0 -c 2 -J perf.json || return 1
+	jq -e '.algorithm == "auto" and .last_algorithm == "ring" and
+		.why == "no-switch-adds-up" and .out_of_bounds == 0 and
+		.stats.operations_ring > 0' perf.json
+}
+
+test_ring()
+{
+	local members count
+
+	for members in 1 2 3 8; do
+		for count in 1 10007; do
+			tap_check "ring: $members ranks, $count elements" ring_sums "$members" "$count"
+		done
+	done
+	tap_check "ring: rank 0 decides for it" decided
+	tap_refuse "allreduce: no such algorithm" "$CANARY" allreduce --comm 1 --rank 0 \
+		--members 1 --algorithm star
+}
+
 perf_flight()
 {
 	ranks 3 "$CANARY" perf allreduce -b 1000 -e 3000 -i 1000 -n 10 -m 5 -c 2 -J perf.json &&
@@ -483,6 +530,7 @@ tap_check "all ranks with the key" same_key
 tap_check "two processes claim a rank: one is let in" twice
 tap_check "perf: columns, JSON, nothing wrong" perf
 tap_check "perf: several operations in flight, steps of bytes" perf_flight
+test_ring
 test_digits
 test_kill
 test_unprivileged

@@ -156,6 +156,8 @@ static void report(struct allreduce *a, struct canary *c)
 	json_string(stderr, canary_engine_reason(c));
 	fprintf(stderr, ",\"rank\":%u,\"members\":%u,\"elements\":%zu", info.rank, info.members,
 		a->count);
+	fprintf(stderr, ",\"algorithm\":\"%s\",\"why\":\"%s\"", canary_algorithm_name(info.last),
+		canary_why_name(info.why));
 	fprintf(stderr, ",\"block_elements\":%u,\"blocks\":%zu,\"seconds\":%.6f,\"stats\":",
 		info.elements,
 		info.elements ? (a->count + info.elements - 1) / info.elements : 0, a->seconds);

@@ -38,6 +38,7 @@ static void show_table(const struct reports *all)
 		{ "COMM", "comm", -10 }, { "RANK", "rank", 5 }, { "MEMBERS", "members", 7 },
 		{ "STATE", "state", -10 }, { "ENGINE", "engine", -6 }, { "LOCAL", "local", -21 },
 		{ "ROOT", "root", -21 }, { "WINDOW", "window", 6 }, { "SRTT(us)", "srtt_us", 8 },
+		{ "ALGORITHM", "algorithm", -9 }, { "LAST", "last", -4 }, { "WHY", "why", -17 },
 		{ "PID", "pid", 7 }, { "COMMAND", "command", -1 },
 	};
 	const char *value;

@@ -34,6 +34,7 @@ struct comm_options {
 	{ "linger",	required_argument, NULL, COMM_OPT_PARAM },	\
 	{ "rto-min",	required_argument, NULL, COMM_OPT_PARAM },	\
 	{ "max-vector",	required_argument, NULL, COMM_OPT_PARAM },	\
+	{ "algorithm",	required_argument, NULL, COMM_OPT_PARAM },	\
 	{ "members-file", required_argument, NULL, COMM_OPT_MEMBERS_FILE }, \
 	{ "key-file",	required_argument, NULL, COMM_OPT_KEY_FILE },	\
 	{ "timeout",	required_argument, NULL, COMM_OPT_TIMEOUT }
@@ -55,7 +56,8 @@ struct comm_options {
 	"  --dead-after TIME    silence that makes a rank dead, 100ms to 3600s (5s)\n" \
 	"  --linger TIME        how long to serve others at the end, 0s to 3600s (2s)\n" \
 	"  --rto-min TIME       shortest patience for a result, 100us to 1s (10ms)\n" \
-	"  --max-vector BYTES   longest vector, for the kernel engine\n"
+	"  --max-vector BYTES   longest vector, for the kernel engine\n" \
+	"  --algorithm auto|tree|ring  what rank 0 is told holds for all (auto)\n"
 
 void comm_options_init(struct comm_options *o);
 

@@ -288,8 +288,8 @@ static void print_head(const struct perf *p)
 	       (unsigned long long)p->check);
 	printf("# communicator %u, %u ranks, %u elements a block, window %u\n", info.comm,
 	       info.members, info.elements, info.window);
-	printf("# engine of rank 0: %s (%s)\n#\n", canary_engine_name(p->c),
-	       canary_engine_reason(p->c));
+	printf("# engine of rank 0: %s (%s)\n# algorithm: %s\n#\n", canary_engine_name(p->c),
+	       canary_engine_reason(p->c), canary_algorithm_name(info.algorithm));
 	printf("# %10s  %12s  %8s  %6s  %6s  %34s  %28s\n", "", "", "", "", "", "out-of-place",
 	       "in-place");
 	printf("# %10s  %12s  %8s  %6s  %6s  %9s  %6s  %6s  %6s  %9s  %6s  %6s  %6s\n", "size",
@@ -342,6 +342,9 @@ static int write_json(const struct perf *p)
 	json_string(f, canary_engine_name(p->c));
 	fputs(",\"engine_reason\":", f);
 	json_string(f, canary_engine_reason(p->c));
+	fprintf(f, ",\"algorithm\":\"%s\",\"last_algorithm\":\"%s\",\"why\":\"%s\"",
+		canary_algorithm_name(info.algorithm), canary_algorithm_name(info.last),
+		canary_why_name(info.why));
 	fprintf(f, ",\"block_elements\":%u,\"window\":%u,\"iters\":%llu,\"warmup_iters\":%llu",
 		info.elements, info.window, (unsigned long long)p->iters,
 		(unsigned long long)p->warmup);
@@ -391,6 +394,7 @@ static int add_row(struct perf *p, uint64_t size)
 
 static int run(struct perf *p)
 {
+	struct canary_info info;
 	uint64_t size, next;
 
 	if (p->rank == 0)
@@ -406,7 +410,10 @@ static int run(struct perf *p)
 		return p->wrong ? 1 : 0;
 	printf("# Out of bounds values : %llu %s\n", (unsigned long long)p->wrong,
 	       p->wrong ? "FAILED" : "OK");
-	printf("# Avg bus bandwidth    : %.6g\n#\n", p->busbw_sum / (2 * p->row_count));
+	printf("# Avg bus bandwidth    : %.6g\n", p->busbw_sum / (2 * p->row_count));
+	canary_get_info(p->c, &info, sizeof(info));
+	printf("# Algorithm at the end : %s (%s)\n#\n", canary_algorithm_name(info.last),
+	       canary_why_name(info.why));
 	if (p->json && write_json(p))
 		return 1;
 	return p->wrong ? 1 : 0;

@@ -88,6 +88,10 @@ enum canary_engine {
  * @max_vector:	longest vector in bytes that the kernel engine reckons with, a multiple of 4,
  *		up to 256 MiB; 0 = default (16 MiB). A longer one raises it. The user engine has
  *		no such limit
+ * @algorithm:	enum canary_algorithm: CANARY_ALG_TREE, dynamic trees through switches;
+ *		CANARY_ALG_RING, hosts alone, in a ring; CANARY_ALG_AUTO (default): rank 0 decides
+ *		for each operation, by its length and by what it has observed. What rank 0 was
+ *		told holds for all; canary_get_info() says what was done, and why
  */
 struct canary_params {
 	size_t			size;
@@ -104,6 +108,7 @@ struct canary_params {
 	uint32_t		linger;
 	uint32_t		rto_min;
 	uint32_t		max_vector;
+	uint32_t		algorithm;
 };
 
 /**
@@ -119,7 +124,7 @@ void canary_params_init(struct canary_params *params);
  *		"engine" (auto, kernel, user), "root" and "bind" (ADDRESS[:PORT], no names),
  *		"key" (32 hexadecimal digits), "window", "mtu", "dead-after" and "linger"
  *		(number with ms or s), "rto-min" (number with us or ms), "max-vector" (bytes,
- *		K, M or G may follow)
+ *		K, M or G may follow), "algorithm" (auto, tree, ring)
  * @value:	decimal, or hexadecimal after 0x, where a number is wanted
  *
  * Return: 0; -ENOENT: no parameter is called so; -EINVAL: not a number, address, ...;
@@ -294,6 +299,11 @@ enum canary_state {
  * @local:	own address
  * @root:	address of rank 0
  * @srtt:	us, smoothed time from a contribution to its result
+ * @algorithm:	enum canary_algorithm that rank 0 was told: what runs all operations, or
+ *		automatic
+ * @last:	enum canary_algorithm of the latest operation, short ones aside; automatic before
+ *		one
+ * @why:	enum canary_why, of @last
  */
 struct canary_info {
 	uint32_t		state;
@@ -307,6 +317,9 @@ struct canary_info {
 	struct sockaddr_in	local;
 	struct sockaddr_in	root;
 	uint32_t		srtt;
+	uint32_t		algorithm;
+	uint32_t		last;
+	uint32_t		why;
 };
 
 /**
@@ -315,6 +328,12 @@ struct canary_info {
  * Return: 0, or -EINVAL for a @size that is too small.
  */
 int canary_get_info(struct canary *comm, struct canary_info *info, size_t size);
+
+/** canary_algorithm_name() - Return: "auto", "tree", "ring" for an enum canary_algorithm */
+const char *canary_algorithm_name(uint32_t algorithm);
+
+/** canary_why_name() - Return: words with dashes for an enum canary_why, like "short-vector" */
+const char *canary_why_name(uint32_t why);
 
 /**
  * struct canary_stat - a counter of a communicator

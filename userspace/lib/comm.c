@@ -114,6 +114,16 @@ CANARY_EXPORT const char *canary_engine_reason(const struct canary *c)
 	return c->reason;
 }
 
+CANARY_EXPORT const char *canary_algorithm_name(uint32_t algorithm)
+{
+	return cnr_algorithm_name(algorithm);
+}
+
+CANARY_EXPORT const char *canary_why_name(uint32_t why)
+{
+	return cnr_why_name(why);
+}
+
 CANARY_EXPORT int canary_poll_fd(struct canary *c)
 {
 	int fd = c->ops->poll_fd(c->engine);

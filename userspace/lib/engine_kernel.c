@@ -94,6 +94,8 @@ static int configure(int fd, const struct canary_params *params)
 		err = set_u32(fd, CANARY_DEAD_AFTER, params->dead_after, "dead-after");
 	if (!err && params->max_vector)
 		err = set_u32(fd, CANARY_MAX_VECTOR, params->max_vector, "max-vector");
+	if (!err && params->algorithm)
+		err = set_u32(fd, CANARY_ALGORITHM, params->algorithm, "algorithm");
 	return err;
 }
 
@@ -331,6 +333,9 @@ static void kernel_info(void *engine, struct canary_info *info)
 	info->window = status.window;
 	info->elements = status.elements;
 	info->srtt = status.srtt_us;
+	info->algorithm = status.algorithm;
+	info->last = status.last;
+	info->why = status.why;
 }
 
 /*

@@ -243,6 +243,9 @@ static void fill_info(struct user *u, struct canary_info *info)
 	info->local = u->local;
 	info->root = u->root;
 	info->srtt = min_t(u64, ci.srtt / 1000, UINT32_MAX);
+	info->algorithm = ci.algorithm;
+	info->last = ci.last;
+	info->why = ci.why;
 }
 
 static void publish(struct user *u)
@@ -360,6 +363,7 @@ static int start_core(struct user *u, const struct canary_params *params)
 	cfg->rto_min = params->rto_min * CNR_USEC;
 	cfg->dead_after = params->dead_after * CNR_MSEC;
 	cfg->linger = params->linger * CNR_MSEC;
+	cfg->algorithm = params->algorithm;
 	if (getrandom(cfg->seed, sizeof(cfg->seed), 0) != sizeof(cfg->seed))
 		return lib_error(-EIO, "no random numbers");
 	if (cnr_check(cfg, &what))

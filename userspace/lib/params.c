@@ -122,6 +122,19 @@ static int parse_engine(const char *value, u32 *engine)
 	return lib_error(-EINVAL, "engine: '%s' is none of auto, kernel, user", value);
 }
 
+static int parse_algorithm(const char *value, u32 *algorithm)
+{
+	u32 i;
+
+	for (i = 0; i <= CANARY_ALG_MAX; i++) {
+		if (strcmp(value, cnr_algorithm_name(i)) == 0) {
+			*algorithm = i;
+			return 0;
+		}
+	}
+	return lib_error(-EINVAL, "algorithm: '%s' is none of auto, tree, ring", value);
+}
+
 struct number_param {
 	const char *name;
 	const struct unit *units;
@@ -179,6 +192,8 @@ CANARY_EXPORT int canary_params_set(struct canary_params *params, const char *na
 		return parse_key(value, params->key);
 	if (strcmp(name, "engine") == 0)
 		return parse_engine(value, &params->engine);
+	if (strcmp(name, "algorithm") == 0)
+		return parse_algorithm(value, &params->algorithm);
 	for (i = 0; i < ARRAY_SIZE(numbers); i++)
 		if (strcmp(name, numbers[i].name) == 0)
 			return set_number(params, &numbers[i], value);
@@ -243,6 +258,8 @@ int lib_params_check(const struct canary_params *params, struct canary_params *p
 		err = check_range("rank", p->rank, 0, p->members - 1);
 	if (!err)
 		err = check_range("engine", p->engine, CANARY_ENGINE_AUTO, CANARY_ENGINE_USER);
+	if (!err)
+		err = check_range("algorithm", p->algorithm, CANARY_ALG_AUTO, CANARY_ALG_MAX);
 	if (!err && p->window)
 		err = check_range("window", p->window, 1, CNR_WINDOW_MAX);
 	if (!err && p->mtu)

@@ -77,6 +77,9 @@ static void write_info(FILE *f, const struct canary_info *info)
 		lib_address(&info->root));
 	fprintf(f, "n epoch %u\nn elements %u\nn window %u\nn srtt_us %u\nn error %d\n",
 		info->epoch, info->elements, info->window, info->srtt, -info->error);
+	fprintf(f, "s algorithm %s\ns last %s\ns why %s\n",
+		cnr_algorithm_name(info->algorithm),
+		info->last ? cnr_algorithm_name(info->last) : "-", cnr_why_name(info->why));
 }
 
 void user_publish_answer(struct user_publish *p, const struct canary_info *info,

@@ -59,6 +59,8 @@ struct sockaddr_canary {
 #define CANARY_LINGER		6
 /* __u32 ms of silence that make a rank dead; default 5000 */
 #define CANARY_DEAD_AFTER	7
+/* __u32 enum canary_algorithm (canary_wire.h); rank 0's holds for all; default CANARY_ALG_AUTO */
+#define CANARY_ALGORITHM	8
 
 /* control messages, level SOL_CANARY */
 #define CANARY_OPERATION	1	/* sendmsg: struct canary_operation */
@@ -133,6 +135,10 @@ enum canary_sock_state {
  * @missing:	ranks missing (joining) or at fault (failed): length of CANARY_RANKS
  * @srtt_us:	smoothed time from contribution to result
  * @reason:	enum canary_abort (PROTOCOL.md), why it failed
+ * @algorithm:	enum canary_algorithm that rank 0 was told: of all operations, or automatic
+ * @last:	enum canary_algorithm of the latest operation, short ones aside; 0 before one
+ * @why:	enum canary_why, of @last
+ * @wanted:	CANARY_ALGORITHM of this socket
  */
 struct canary_status {
 	__u32	state;
@@ -143,6 +149,10 @@ struct canary_status {
 	__u32	missing;
 	__u32	srtt_us;
 	__u32	reason;
+	__u8	algorithm;
+	__u8	last;
+	__u8	why;
+	__u8	wanted;
 };
 
 #endif /* _UAPI_LINUX_CANARY_H */

@@ -46,7 +46,8 @@ enum canary_type {
 	CANARY_DONE		= 11,	/* how far a member, or everybody, has all results */
 	CANARY_LEAVE		= 12,	/* this rank ends; it contributes nothing from @done on */
 	CANARY_ABORT		= 13,	/* the communicator ends with an error */
-	CANARY_TYPE_MAX		= CANARY_ABORT,
+	CANARY_PLAN		= 14,	/* which algorithm runs an operation; @count 0: asks */
+	CANARY_TYPE_MAX		= CANARY_PLAN,
 };
 
 /* flags */
@@ -54,7 +55,8 @@ enum canary_type {
 #define CANARY_F_READY		0x02	/* JOIN: has the member table; WELCOME: all have it */
 #define CANARY_F_WAITING	0x04	/* WELCOME: ranks are missing, the payload lists them */
 #define CANARY_F_STATIC		0x08	/* @path pins the route of this packet */
-#define CANARY_F_ALL		0x0f
+#define CANARY_F_RING		0x10	/* goes from member to member along the ring */
+#define CANARY_F_ALL		0x1f
 
 enum canary_operator {
 	CANARY_OP_SUM		= 1,
@@ -62,6 +64,28 @@ enum canary_operator {
 
 enum canary_dtype {
 	CANARY_INT32		= 1,
+};
+
+/* How an operation is carried out; in PLAN and WELCOME, and part of opsig */
+enum canary_algorithm {
+	CANARY_ALG_AUTO		= 0,	/* rank 0 decides for each operation */
+	CANARY_ALG_TREE		= 1,	/* dynamic trees through switches */
+	CANARY_ALG_RING		= 2,	/* hosts alone: reduce-scatter, then allgather */
+	CANARY_ALG_MAX		= CANARY_ALG_RING,
+};
+
+/* Why rank 0 decided so; in PLAN */
+enum canary_why {
+	CANARY_WHY_NONE		= 0,	/* nothing was decided yet */
+	CANARY_WHY_FIXED	= 1,	/* rank 0 was told to */
+	CANARY_WHY_MEMBERS	= 2,	/* among two, a ring is a tree */
+	CANARY_WHY_SMALL	= 3,	/* too short for a ring to pay */
+	CANARY_WHY_UNKNOWN	= 4,	/* nothing was observed yet */
+	CANARY_WHY_MERGED	= 5,	/* switches add up contributions */
+	CANARY_WHY_PLAIN	= 6,	/* no switch adds up much */
+	CANARY_WHY_LOSSES	= 7,	/* many blocks had to be begun anew */
+	CANARY_WHY_LOOK		= 8,	/* looks whether trees have become better */
+	CANARY_WHY_MAX		= CANARY_WHY_LOOK,
 };
 
 /**
@@ -131,6 +155,7 @@ struct canary_peer {
  * @first:	first entry of the member table in this packet; or, if CANARY_F_WAITING, number
  *		of ranks missing in all
  * @window:	upper bound of blocks in flight that everybody keeps
+ * @algorithm:	enum canary_algorithm, of all operations
  * @reserved:	0
  *
  * Followed by canary_hdr.children entries: struct canary_peer of the ranks from @first on, or
@@ -140,7 +165,8 @@ struct canary_welcome {
 	__u8	salt[16];
 	__be32	first;
 	__be16	window;
-	__be16	reserved;
+	__u8	algorithm;
+	__u8	reserved;
 };
 
 /**

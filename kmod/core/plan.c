@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Which algorithm runs an operation, and ranks that run another operation than we do.
+ *
+ * Rank 0 decides for all. What it was told to do travels in WELCOME. Left to itself (AUTO), trees
+ * run what is short, which all know without a word; for the rest, rank 0 looks at what became of
+ * the blocks that it led, and tells all with PLAN. Until then, others hold the operation.
+ *
+ * Timer: cnr_plan.ask_at while an operation is held; it asks rank 0 with PLAN.
+ */
+#include "comm.h"
+
+#define CNR_PLAN_BLOCKS		8	/* a member: from there on a ring may pay */
+#define CNR_PLAN_SAMPLE		4	/* blocks led that tell something */
+#define CNR_PLAN_LOOK		32	/* rings in a row before trees are looked at again */
+
+/* Is there anything to decide? Known to all, since it only depends on what they agree on. */
+static u8 cnr_plan_clear(const struct cnr_comm *c, const struct cnr_operation *o)
+{
+	if (c->algorithm)
+		return CANARY_WHY_FIXED;
+	if (o->op.at)
+		return CANARY_WHY_SMALL;
+	if (c->cfg.members <= 2)
+		return CANARY_WHY_MEMBERS;
+	if (o->blocks / c->cfg.members < CNR_PLAN_BLOCKS)
+		return CANARY_WHY_SMALL;
+	return CANARY_WHY_NONE;
+}
+
+static void cnr_plan_take(struct cnr_comm *c, struct cnr_operation *o, u8 algorithm, u8 why)
+{
+	o->algorithm = algorithm;
+	o->why = why;
+	o->opsig = cnr_opsig(&o->op, o->seq, algorithm);
+	if (why != CANARY_WHY_SMALL || !c->plan.last_algorithm ||
+	    c->plan.last_why == CANARY_WHY_SMALL) {
+		c->plan.last = o->seq;
+		c->plan.last_algorithm = algorithm;
+		c->plan.last_why = why;
+	}
+	if (algorithm == CANARY_ALG_RING)
+		cnr_count(c, CNR_C_operations_ring);
+}
+
+/* It was known before: now the reason is, too. */
+static void cnr_plan_why(struct cnr_comm *c, struct cnr_operation *o, u8 why)
+{
+	o->why = why;
+	if (c->plan.last == o->seq)
+		c->plan.last_why = why;
+}
+
+/* An operation that was held may begin. */
+static void cnr_plan_release(struct cnr_comm *c, u64 now, struct cnr_operation *o, u8 algorithm,
+			     u8 why)
+{
+	cnr_plan_take(c, o, algorithm, why);
+	if (!--c->plan.held)
+		c->plan.ask_at = CNR_NEVER;
+	c->plan.tries = 0;
+	cnr_fill(c, now);
+}
+
+/* A block that we led, as a tree, is finished. */
+void cnr_plan_observe(struct cnr_comm *c, const struct cnr_lead *l,
+		      const struct cnr_operation *o)
+{
+	if (c->cfg.rank || cnr_plan_clear(c, o))
+		return;
+	c->plan.blocks++;
+	c->plan.sources += l->sources;
+	c->plan.again += l->attempt != 0;
+}
+
+/* Rank 0: a ring avoids incast, so it is for where switches do not; and where trees fail. */
+static void cnr_plan_judge(struct cnr_plan *p, u32 others)
+{
+	if (p->again * 8 > p->blocks) {
+		p->algorithm = CANARY_ALG_RING;
+		p->why = CANARY_WHY_LOSSES;
+	} else if (p->sources * 4 > p->blocks * others * 3) {
+		p->algorithm = CANARY_ALG_RING;
+		p->why = CANARY_WHY_PLAIN;
+	} else {
+		p->algorithm = CANARY_ALG_TREE;
+		p->why = CANARY_WHY_MERGED;
+	}
+	p->blocks = 0;
+	p->sources = 0;
+	p->again = 0;
+	p->rings = 0;
+}
+
+static void cnr_plan_decide(struct cnr_comm *c, struct cnr_operation *o)
+{
+	struct cnr_plan *p = &c->plan;
+
+	if (p->blocks >= CNR_PLAN_SAMPLE)
+		cnr_plan_judge(p, c->cfg.members - 1);
+	if (!p->algorithm) {
+		cnr_plan_take(c, o, CANARY_ALG_TREE, CANARY_WHY_UNKNOWN);
+	} else if (p->algorithm == CANARY_ALG_RING && p->rings == CNR_PLAN_LOOK) {
+		cnr_plan_take(c, o, CANARY_ALG_TREE, CANARY_WHY_LOOK);
+		p->rings = 0;
+	} else {
+		cnr_plan_take(c, o, p->algorithm, p->why);
+		p->rings += p->algorithm == CANARY_ALG_RING;
+	}
+	if (p->tell == p->tell_end) {
+		p->tell = o->seq;
+		cnr_cast(c, CNR_CAST_PLAN);
+	}
+	p->tell_end = o->seq + 1;
+}
+
+/* @o was posted: decide, if it can be decided here and now. */
+void cnr_plan_post(struct cnr_comm *c, u64 now, struct cnr_operation *o)
+{
+	const struct cnr_told *told = &c->plan.told[o->seq % CNR_OPS];
+	u8 why = cnr_plan_clear(c, o);
+
+	o->plansig = cnr_opsig(&o->op, o->seq, CANARY_ALG_AUTO);
+	if (why == CANARY_WHY_FIXED) {
+		cnr_plan_take(c, o, c->algorithm, why);
+	} else if (why) {
+		cnr_plan_take(c, o, CANARY_ALG_TREE, why);
+	} else if (!c->cfg.rank) {
+		cnr_plan_decide(c, o);
+	} else if (told->valid && told->seq == o->seq && told->plansig == o->plansig) {
+		cnr_plan_take(c, o, told->algorithm, told->why);
+	} else {
+		if (!c->plan.held++)
+			c->plan.ask_at = now + c->rto;
+		cnr_arm(c, c->plan.ask_at);
+	}
+}
+
+/*
+ * A member that knows runs @block so: rank 0 has said it. If that is our operation, too, the
+ * message need not have come here.
+ */
+void cnr_plan_heard(struct cnr_comm *c, u64 now, u32 block, u32 opsig, u8 algorithm)
+{
+	struct cnr_operation *o;
+
+	if (!c->plan.held || canary_before(block, c->next))
+		return;
+	o = cnr_find_op(c, block);
+	if (o && !o->algorithm && cnr_opsig(&o->op, o->seq, algorithm) == opsig)
+		cnr_plan_release(c, now, o, algorithm, CANARY_WHY_NONE);
+}
+
+/* The first operation that is held. */
+static struct cnr_operation *cnr_plan_held(struct cnr_comm *c)
+{
+	struct cnr_operation *o;
+	u32 seq;
+
+	for (seq = c->op_report; seq != c->op_seq; seq++) {
+		o = &c->ops[seq % CNR_OPS];
+		if (!o->algorithm)
+			return o;
+	}
+	return NULL;
+}
+
+void cnr_plan_timer(struct cnr_comm *c, u64 now)
+{
+	struct cnr_operation *o = c->plan.held ? cnr_plan_held(c) : NULL;
+	struct cnr_plan *p = &c->plan;
+	static const u16 root;
+
+	if (!o || c->state == CNR_FAILED)
+		return;
+	if (p->ask_at <= now) {
+		if (c->member[0].flags & CNR_M_LEFT) {
+			cnr_fail(c, now, CANARY_ABORT_LEFT, &root, 1, true);
+			return;
+		}
+		cnr_control(c, CANARY_PLAN, 0, o->base);
+		cnr_ask(c, now, 0);
+		p->ask_at = now + min_t(u64, c->rto << min_t(u32, p->tries, 6),
+					CNR_PATIENCE_MAX);
+		p->tries++;
+	}
+	cnr_arm(c, p->ask_at);
+}
+
+/* Rank 0 is asked. */
+static enum canary_drop cnr_plan_asked(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
+{
+	u32 block = be32_to_cpu(h->block);
+	u16 rank = be16_to_cpu(h->rank);
+	struct cnr_operation *o = cnr_find_op(c, block);
+
+	if (!o) {
+		/* not posted here yet */
+		cnr_control(c, CANARY_ALIVE, rank, block);
+		return CANARY_DROP_NONE;
+	}
+	if (o->base != block || be32_to_cpu(h->opsig) != o->plansig) {
+		cnr_control(c, CANARY_ALIVE, rank, block);
+		cnr_differs(c, now, block, rank, be32_to_cpu(h->opsig), 1);
+		return CANARY_DROP_OPSIG;
+	}
+	cnr_control(c, CANARY_PLAN, rank, block);
+	return CANARY_DROP_NONE;
+}
+
+enum canary_drop cnr_plan_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
+{
+	u32 seq = be64_to_cpu(h->tag) >> 32;
+	u8 why = be64_to_cpu(h->tag);
+	struct cnr_operation *o;
+	struct cnr_told *told;
+
+	cnr_count(c, CNR_C_plans_in);
+	if (!c->cfg.rank)
+		return h->count ? CANARY_DROP_STATE : cnr_plan_asked(c, now, h);
+	if (h->rank || !h->count || be16_to_cpu(h->count) > CANARY_ALG_MAX ||
+	    why > CANARY_WHY_MAX || seq - c->op_release >= 2 * CNR_OPS)
+		return CANARY_DROP_STATE;
+	if (seq - c->op_release >= c->op_seq - c->op_release) {
+		told = &c->plan.told[seq % CNR_OPS];
+		told->valid = true;
+		told->seq = seq;
+		told->plansig = be32_to_cpu(h->opsig);
+		told->algorithm = be16_to_cpu(h->count);
+		told->why = why;
+		return CANARY_DROP_NONE;
+	}
+	o = &c->ops[seq % CNR_OPS];
+	if (o->plansig != be32_to_cpu(h->opsig)) {
+		cnr_differs(c, now, o->base, 0, be32_to_cpu(h->opsig), 1);
+		return CANARY_DROP_OPSIG;
+	}
+	if (!o->algorithm)
+		cnr_plan_release(c, now, o, be16_to_cpu(h->count), why);
+	else if (!o->why)
+		cnr_plan_why(c, o, why);
+	return CANARY_DROP_NONE;
+}
+
+static void cnr_plan_fill(struct cnr_comm *c, const struct cnr_operation *o, struct cnr_out *out)
+{
+	cnr_header(c, out, CANARY_PLAN, o->base);
+	out->hdr.opsig = cpu_to_be32(o->plansig);
+	if (!c->cfg.rank)
+		out->hdr.count = cpu_to_be16(o->algorithm);
+	out->hdr.tag = cpu_to_be64((u64)o->seq << 32 | o->why);
+	cnr_count(c, CNR_C_plans_out);
+}
+
+/* One question or answer; false if it has become pointless. Keeps where it goes to. */
+bool cnr_plan_build(struct cnr_comm *c, u32 block, struct cnr_out *out)
+{
+	struct cnr_operation *o = cnr_find_op(c, block);
+	struct cnr_out to = *out;
+
+	if (!o || !o->plansig)
+		return false;
+	cnr_plan_fill(c, o, out);
+	out->addr = to.addr;
+	out->port = to.port;
+	return true;
+}
+
+/* Rank 0 tells all about the operation whose turn it is. */
+bool cnr_plan_tell(struct cnr_comm *c, struct cnr_out *out)
+{
+	const struct cnr_operation *o = &c->ops[c->plan.tell % CNR_OPS];
+
+	if (c->plan.tell - c->op_release >= c->op_seq - c->op_release || cnr_plan_clear(c, o))
+		return false;
+	cnr_plan_fill(c, o, out);
+	return true;
+}
+
+/* All were told. Return: true if there is another operation to tell. */
+bool cnr_plan_told(struct cnr_comm *c)
+{
+	if (++c->plan.tell == c->plan.tell_end)
+		return false;
+	cnr_cast(c, CNR_CAST_PLAN);
+	return true;
+}
+
+/*
+ * @rank, surely, runs another operation than we do at @block: one with @sig. @agree members are
+ * known to run that one. Who differs from two others is named; until that is known, a third is
+ * asked what it runs. Among two it cannot be told.
+ */
+void cnr_differs(struct cnr_comm *c, u64 now, u32 block, u16 rank, u32 sig, u32 agree)
+{
+	u16 both[2] = { c->cfg.rank, rank };
+	u16 third = 0;
+
+	if (!sig)
+		return;		/* does not say what it runs */
+	if (c->cfg.members == 2) {
+		cnr_fail(c, now, CANARY_ABORT_MISMATCH, both, 2, true);
+		return;
+	}
+	if (agree > 1 || (c->odd.rank != CNR_NONE && c->odd.rank != rank && c->odd.sig == sig)) {
+		cnr_fail(c, now, CANARY_ABORT_MISMATCH, both, 1, true);
+		return;
+	}
+	c->odd.rank = rank;
+	c->odd.block = block;
+	c->odd.sig = sig;
+	while (third == rank || third == c->cfg.rank)
+		third++;
+	cnr_control(c, CANARY_PROBE, third, block);
+}
+
+/* ALIVE says what its sender runs. */
+void cnr_differs_heard(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
+{
+	struct cnr_operation *o;
+	bool agrees;
+
+	if (c->odd.rank == CNR_NONE || !h->opsig || be32_to_cpu(h->block) != c->odd.block ||
+	    be16_to_cpu(h->rank) == c->odd.rank)
+		return;
+	o = cnr_find_op(c, c->odd.block);
+	if (!o || !o->opsig)
+		return;
+	agrees = be32_to_cpu(h->opsig) == o->opsig;
+	cnr_fail(c, now, CANARY_ABORT_MISMATCH, agrees ? &c->odd.rank : &c->cfg.rank, 1, true);
+}

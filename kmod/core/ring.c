@@ -1,0 +1,514 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Operations that hosts carry out alone: a ring, reduce-scatter and allgather a block at a time
+ * (Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations").
+ *
+ * The partial sum of a block starts at the member after its leader in the order of the ring; each
+ * one adds its data in place, in its vector, and sends it on. It is complete at the leader, and
+ * the result goes around once more. Every hop is from a member to the next one, authenticated,
+ * and repeated on demand from the vector: there is nothing to begin anew, and no other memory.
+ *
+ * States: those of member.c, and CNR_B_PARTIAL while SENT: own data are in the partial sum.
+ * Timer: cnr_block.deadline while SENT; it asks the member before us with REQUEST.
+ */
+#include "comm.h"
+
+static bool cnr_ring_before(const struct canary_peer *a, const struct canary_peer *b)
+{
+	if (a->addr != b->addr)
+		return be32_to_cpu(a->addr) < be32_to_cpu(b->addr);
+	return be16_to_cpu(a->port) < be16_to_cpu(b->port);
+}
+
+/* Ranks are told apart by address and port; what claims to be the same goes by rank. */
+static bool cnr_ring_less(const struct cnr_comm *c, u16 a, u16 b)
+{
+	struct canary_peer x = { .addr = c->member[a].addr, .port = c->member[a].port };
+	struct canary_peer y = { .addr = c->member[b].addr, .port = c->member[b].port };
+
+	if (!a)
+		x = c->root;
+	if (!b)
+		y = c->root;
+	if (x.addr == y.addr && x.port == y.port)
+		return a < b;
+	return cnr_ring_before(&x, &y);
+}
+
+static void cnr_ring_sift(struct cnr_comm *c, u32 i, u32 n)
+{
+	u16 *at = c->ring.at;
+	u16 rank = at[i];
+	u32 k;
+
+	while ((k = 2 * i + 1) < n) {
+		if (k + 1 < n && cnr_ring_less(c, at[k], at[k + 1]))
+			k++;
+		if (!cnr_ring_less(c, rank, at[k]))
+			break;
+		at[i] = at[k];
+		i = k;
+	}
+	at[i] = rank;
+}
+
+/*
+ * The table of members is complete: its order by address is the ring's. That is the same for
+ * all without a word, and who shares a leaf has neighbouring addresses, if anything has.
+ */
+void cnr_ring_begin(struct cnr_comm *c)
+{
+	struct cnr_ring *r = &c->ring;
+	u32 i, n = c->cfg.members;
+	u16 last;
+
+	for (i = 0; i < n; i++)
+		r->at[i] = i;
+	for (i = n / 2; i--;)
+		cnr_ring_sift(c, i, n);
+	for (i = n; i-- > 1;) {
+		last = r->at[0];
+		r->at[0] = r->at[i];
+		r->at[i] = last;
+		cnr_ring_sift(c, 0, i);
+	}
+	for (i = 0; i < n; i++)
+		r->place[r->at[i]] = i;
+	r->own = r->place[c->cfg.rank];
+	r->next = r->at[(r->own + 1) % n];
+	r->prev = r->at[(r->own + n - 1) % n];
+	r->rto = c->rto;
+}
+
+/* How many members add to @block before us: 0 starts it, members - 1 leads it. */
+static u16 cnr_ring_hop(const struct cnr_comm *c, u32 block)
+{
+	u32 leader = c->ring.place[cnr_leader(c, block)];
+
+	return (c->ring.own + 2 * c->cfg.members - leader - 1) % c->cfg.members;
+}
+
+/* Is it one that we have begun, as a ring? */
+bool cnr_is_ring(struct cnr_comm *c, u32 block)
+{
+	return cnr_in_flight(c, block) && cnr_block(c, block)->state != CNR_B_IDLE &&
+	       c->ops[cnr_block(c, block)->op].algorithm == CANARY_ALG_RING;
+}
+
+/* The next member gets what there is of @block, or asks if there is no room. */
+static void cnr_ring_push(struct cnr_comm *c, const struct cnr_ring_item *item)
+{
+	struct cnr_ring *r = &c->ring;
+
+	if (r->head - r->tail > r->mask)
+		cnr_count(c, CNR_C_control_lost);
+	else
+		r->queue[r->head++ & r->mask] = *item;
+}
+
+static void cnr_ring_push_partial(struct cnr_comm *c, u32 block)
+{
+	cnr_ring_push(c, &(struct cnr_ring_item){ .block = block });
+}
+
+static void cnr_ring_push_result(struct cnr_comm *c, u32 block, u32 sum)
+{
+	cnr_ring_push(c, &(struct cnr_ring_item){ .block = block, .sum = sum, .result = true });
+}
+
+static void cnr_ring_push_again(struct cnr_comm *c, u32 block)
+{
+	cnr_ring_push(c, &(struct cnr_ring_item){ .block = block, .again = true });
+}
+
+static u64 cnr_ring_backoff(const struct cnr_comm *c, u8 tries)
+{
+	u64 least = min_t(u64, c->ring.rto << c->ring.shift, CNR_RTO_MAX);
+
+	return max_t(u64, least, min_t(u64, c->ring.rto << min_t(u8, tries, 6), CNR_PATIENCE_MAX));
+}
+
+static void cnr_ring_rearm(struct cnr_comm *c, u64 now, struct cnr_block *b)
+{
+	b->deadline = now + cnr_ring_backoff(c, b->tries);
+	cnr_arm(c, b->deadline);
+}
+
+/* Ask the member before us for what @block lacks: the partial sum, or the result. */
+static void cnr_ring_ask(struct cnr_comm *c, u64 now, u32 block)
+{
+	struct cnr_block *b = cnr_block(c, block);
+	struct cnr_control *m = cnr_control(c, CANARY_REQUEST, c->ring.prev, block);
+	u16 hop = cnr_ring_hop(c, block);
+
+	cnr_ask(c, now, c->ring.prev);
+	if (!m)
+		return;
+	m->flags = CANARY_F_RING;
+	m->arg = b->flags & CNR_B_PARTIAL ? c->cfg.members : hop;
+	cnr_count(c, CNR_C_requests_out);
+}
+
+/* Our application has posted @block, and its turn has come. */
+void cnr_ring_start(struct cnr_comm *c, u64 now, u32 block)
+{
+	struct cnr_block *b = cnr_block(c, block);
+	struct cnr_operation *o = &c->ops[b->op];
+	u16 elements;
+	u32 *data;
+
+	if (b->lead != CNR_NONE) {
+		/* Contributions to a tree: whose they are is told by who asks for results. */
+		c->stats.drop[CANARY_DROP_OPSIG] += c->lead[b->lead].sources;
+		c->lead[b->lead].state = CNR_L_FREE;
+		b->lead = CNR_NONE;
+	}
+	b->attempt = 0;
+	if (!cnr_ring_hop(c, block)) {
+		b->flags |= CNR_B_PARTIAL;
+		b->tag = cnr_tag(c, c->cfg.rank, block, 0, o->opsig);
+		b->done = c->una;
+		data = cnr_block_data(c, o, block, &elements, CNR_USE_INPUT);
+		b->sum = cnr_checksum(data, elements);
+		cnr_ring_push_partial(c, block);
+	} else if (b->flags & CNR_B_EARLY) {
+		b->flags |= CNR_B_AGAIN;
+		cnr_ring_ask(c, now, block);
+	}
+	cnr_ring_rearm(c, now, b);
+}
+
+/* As cnr_late(): round trips have become longer than the timer. */
+static void cnr_ring_late(struct cnr_comm *c, u64 now, const struct cnr_block *b)
+{
+	struct cnr_ring *r = &c->ring;
+
+	if (b->tries || b->sent_at < r->late_at || now - b->sent_at < r->rto)
+		return;
+	r->late_at = now;
+	if (r->shift < 6)
+		r->shift++;
+}
+
+void cnr_ring_overdue(struct cnr_comm *c, u64 now, u32 block, u32 *budget)
+{
+	struct cnr_block *b = cnr_block(c, block);
+
+	if (c->member[c->ring.prev].flags & CNR_M_LEFT) {
+		cnr_fail(c, now, CANARY_ABORT_LEFT, &c->ring.prev, 1, true);
+		return;
+	}
+	cnr_count(c, CNR_C_timeouts);
+	cnr_ring_late(c, now, b);
+	b->flags |= CNR_B_AGAIN;
+	if (*budget) {
+		(*budget)--;
+		cnr_ring_ask(c, now, block);
+		if (b->tries < 255)
+			b->tries++;
+	}
+	cnr_ring_rearm(c, now, b);
+}
+
+/*
+ * Blocks with one leader come over a hop in their order. So what should have come before @block,
+ * and has not, is probably lost; it may have been lost before, and then somebody nearer to that
+ * place asks already: the further it comes, the longer it may take, by the time of a hop. A
+ * result may be late because its partial sum was.
+ */
+static void cnr_ring_hole(struct cnr_comm *c, u64 now, u32 block, u8 have)
+{
+	u32 hops = cnr_ring_hop(c, block);
+	u32 last = block - c->cfg.members;
+	struct cnr_block *b = cnr_block(c, last);
+	u64 patience, again, srtt;
+
+	if (!cnr_is_ring(c, last) || b->state != CNR_B_SENT || b->tries ||
+	    (b->flags & CNR_B_PARTIAL) != have || cnr_leader(c, last) != cnr_leader(c, block))
+		return;
+	srtt = c->ring.srtt ? c->ring.srtt : c->cfg.rto_min;
+	again = cnr_div64(2 * srtt, c->cfg.members);	/* more than 2 of 2 (N - 1) hops */
+	patience = srtt / 4 + again * hops;
+	if (have)
+		patience += srtt / 4 + again;
+	b->deadline = min_t(u64, b->deadline, now + patience);
+	cnr_arm(c, b->deadline);
+}
+
+/* As cnr_rtt(): how long a block is in flight here, be it led here or not. */
+static void cnr_ring_rtt(struct cnr_comm *c, u64 now, const struct cnr_block *b)
+{
+	struct cnr_ring *r = &c->ring;
+	u64 diff, rtt = now - b->sent_at;
+
+	if (b->flags & CNR_B_AGAIN)
+		return;
+	if (!r->srtt) {
+		r->srtt = rtt;
+		r->rttvar = rtt / 2;
+	} else {
+		diff = rtt > r->srtt ? rtt - r->srtt : r->srtt - rtt;
+		r->rttvar += diff / 4 - r->rttvar / 4;
+		r->srtt += rtt / 8 - r->srtt / 8;
+	}
+	r->rto = min_t(u64, r->srtt + max_t(u64, 4 * r->rttvar, c->cfg.rto_min), CNR_RTO_MAX);
+	r->shift = 0;
+}
+
+/* What can be said against data for a block that is in flight. */
+static enum canary_drop cnr_ring_check(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
+{
+	u32 block = be32_to_cpu(h->block);
+	struct cnr_operation *o = &c->ops[cnr_block(c, block)->op];
+	u16 elements;
+
+	if (be32_to_cpu(h->opsig) != o->opsig) {
+		cnr_differs(c, now, block, be16_to_cpu(h->rank), be32_to_cpu(h->opsig),
+			    be16_to_cpu(h->count));
+		return CANARY_DROP_OPSIG;
+	}
+	elements = cnr_block_elements(c, o, block);
+	if (be16_to_cpu(h->elements) != elements)
+		return CANARY_DROP_ELEMENTS;
+	if (cnr_checksum((const u32 *)(h + 1), elements) != be32_to_cpu(h->sum))
+		return CANARY_DROP_SUM;
+	return CANARY_DROP_NONE;
+}
+
+static void cnr_ring_finish(struct cnr_comm *c, u64 now, u32 block)
+{
+	struct cnr_block *b = cnr_block(c, block);
+
+	if (b->tag != cnr_expected_tag(c, block, 0, c->ops[b->op].opsig)) {
+		/*
+		 * Every hop was authenticated, so a member has made it up; and our own data are
+		 * not there any more to begin anew.
+		 */
+		cnr_count(c, CNR_C_tag_mismatch);
+		cnr_fail(c, now, CANARY_ABORT_MISMATCH, &c->ring.prev, 1, true);
+		return;
+	}
+	cnr_count(c, CNR_C_blocks_led);
+	c->load = b->load;
+	cnr_all_done(c, b->done);
+	cnr_ring_rtt(c, now, b);
+	cnr_ring_push_result(c, block, b->sum);
+	cnr_block_done(c, now, block);
+}
+
+/*
+ * The one before us may be further: it has results that we still lack. Follow it, as far as there
+ * is room; nobody else minds, because none can be further than a window from who is furthest.
+ */
+static void cnr_ring_follow(struct cnr_comm *c, u64 now, u32 block, u32 opsig)
+{
+	cnr_plan_heard(c, now, block, opsig, CANARY_ALG_RING);
+	while (c->state == CNR_CONNECTED && !canary_before(block, c->next) &&
+	       cnr_start_next(c, now))
+		;
+}
+
+static enum canary_drop cnr_ring_partial(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
+{
+	u32 block = be32_to_cpu(h->block);
+	enum canary_drop drop;
+	struct cnr_block *b;
+	u16 elements;
+	u32 *data;
+
+	if (!cnr_in_window(c, block))
+		return canary_before(block, c->una) ? CANARY_DROP_DUPLICATE : CANARY_DROP_BLOCK;
+	cnr_sent_by(c, be16_to_cpu(h->rank), block + 1);
+	b = cnr_block(c, block);
+	if (!cnr_in_flight(c, block))
+		cnr_ring_follow(c, now, block, be32_to_cpu(h->opsig));
+	if (!cnr_in_flight(c, block)) {
+		b->flags |= CNR_B_EARLY;
+		return CANARY_DROP_EARLY;
+	}
+	if (b->state != CNR_B_SENT || (b->flags & CNR_B_PARTIAL))
+		return CANARY_DROP_DUPLICATE;
+	drop = cnr_ring_check(c, now, h);
+	if (drop != CANARY_DROP_NONE)
+		return drop;
+	if (be16_to_cpu(h->count) != cnr_ring_hop(c, block))
+		return CANARY_DROP_COUNT;
+	data = cnr_block_data(c, &c->ops[b->op], block, &elements, CNR_USE_BOTH);
+	b->sum = cnr_add(data, data, (const u32 *)(h + 1), elements);
+	b->flags |= CNR_B_PARTIAL;
+	b->tag = be64_to_cpu(h->tag);
+	b->done = canary_earlier(be32_to_cpu(h->done), c->una);
+	b->load = h->load;
+	b->tries = 0;
+	cnr_count(c, CNR_C_ring_in);
+	cnr_ring_hole(c, now, block, 0);
+	if (cnr_leader(c, block) == c->cfg.rank) {
+		cnr_ring_finish(c, now, block);
+	} else {
+		b->tag += cnr_tag(c, c->cfg.rank, block, 0, c->ops[b->op].opsig);
+		cnr_ring_push_partial(c, block);
+		cnr_ring_rearm(c, now, b);
+	}
+	cnr_fill(c, now);
+	return CANARY_DROP_NONE;
+}
+
+static enum canary_drop cnr_ring_result(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
+{
+	u32 block = be32_to_cpu(h->block);
+	enum canary_drop drop;
+	struct cnr_block *b;
+	u16 elements;
+	u32 *data;
+
+	cnr_all_done(c, be32_to_cpu(h->done));
+	if (!cnr_in_flight(c, block))
+		return canary_before(block, c->una) ? CANARY_DROP_DUPLICATE : CANARY_DROP_BLOCK;
+	b = cnr_block(c, block);
+	if (b->state != CNR_B_SENT)
+		return CANARY_DROP_DUPLICATE;
+	if (cnr_leader(c, block) == c->cfg.rank)
+		return CANARY_DROP_LEADER;
+	drop = cnr_ring_check(c, now, h);
+	if (drop != CANARY_DROP_NONE)
+		return drop;
+	/* There is none without our data. */
+	if (!(b->flags & CNR_B_PARTIAL))
+		return CANARY_DROP_STATE;
+	data = cnr_block_data(c, &c->ops[b->op], block, &elements, CNR_USE_RESULT);
+	memcpy(data, h + 1, elements * sizeof(*data));
+	c->load = h->load;
+	cnr_count(c, CNR_C_results_in);
+	cnr_ring_rtt(c, now, b);
+	cnr_ring_hole(c, now, block, CNR_B_PARTIAL);
+	if (c->ring.next != cnr_leader(c, block))
+		cnr_ring_push_result(c, block, be32_to_cpu(h->sum));
+	cnr_block_done(c, now, block);
+	cnr_fill(c, now);
+	return CANARY_DROP_NONE;
+}
+
+/* The member after us lacks something. */
+static enum canary_drop cnr_ring_request(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
+{
+	bool result = h->count == h->members;
+	u32 block = be32_to_cpu(h->block);
+	u16 rank = be16_to_cpu(h->rank);
+	struct cnr_block *b = cnr_block(c, block);
+	struct cnr_control *m;
+	bool here;
+
+	cnr_count(c, CNR_C_requests_in);
+	cnr_sent_by(c, rank, block + 1);
+	if (canary_before(block, c->una) && !cnr_find_op(c, block)) {
+		cnr_control(c, CANARY_ALIVE, rank, block);
+		return CANARY_DROP_BLOCK;
+	}
+	if (cnr_in_flight(c, block) && b->state != CNR_B_IDLE &&
+	    be32_to_cpu(h->opsig) != c->ops[b->op].opsig) {
+		cnr_control(c, CANARY_ALIVE, rank, block);
+		cnr_differs(c, now, block, rank, be32_to_cpu(h->opsig), 1);
+		return CANARY_DROP_OPSIG;
+	}
+	here = canary_before(block, c->una);
+	if (cnr_is_ring(c, block))
+		here = b->state == CNR_B_DONE || ((b->flags & CNR_B_PARTIAL) && !result);
+	if (here) {
+		cnr_linger_on(c, now);
+		cnr_ring_push_again(c, block);
+		return CANARY_DROP_NONE;
+	}
+	m = cnr_control(c, CANARY_WAIT, rank, block);
+	if (m)
+		m->flags = CANARY_F_RING;
+	return CANARY_DROP_NONE;
+}
+
+static enum canary_drop cnr_ring_wait(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
+{
+	u32 block = be32_to_cpu(h->block);
+
+	if (!cnr_is_ring(c, block) || cnr_block(c, block)->state != CNR_B_SENT)
+		return CANARY_DROP_STATE;
+	cnr_count(c, CNR_C_waits_in);
+	cnr_ring_rearm(c, now, cnr_block(c, block));
+	return CANARY_DROP_NONE;
+}
+
+/* A message with CANARY_F_RING: from one of our neighbours. */
+enum canary_drop cnr_ring_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
+{
+	const struct canary_hdr *h = in->hdr;
+	u16 rank = be16_to_cpu(h->rank);
+
+	if (rank != (h->type == CANARY_REQUEST ? c->ring.next : c->ring.prev))
+		return CANARY_DROP_STATE;
+	switch (h->type) {
+	case CANARY_CONTRIBUTION:
+		return cnr_ring_partial(c, now, h);
+	case CANARY_RESULT:
+		return cnr_ring_result(c, now, h);
+	case CANARY_REQUEST:
+		return cnr_ring_request(c, now, h);
+	case CANARY_WAIT:
+		return cnr_ring_wait(c, now, h);
+	default:
+		return CANARY_DROP_FLAGS;
+	}
+}
+
+static void cnr_ring_partial_build(struct cnr_comm *c, u32 block, bool again,
+				   struct cnr_out *out)
+{
+	struct cnr_block *b = cnr_block(c, block);
+	struct cnr_operation *o = &c->ops[b->op];
+	struct canary_hdr *h = &out->hdr;
+	u16 elements;
+	u32 *data;
+
+	data = cnr_block_data(c, o, block, &elements, CNR_USE_INPUT);
+	cnr_header(c, out, CANARY_CONTRIBUTION, block);
+	h->flags = CANARY_F_RING | CANARY_F_BYPASS;
+	h->opsig = cpu_to_be32(o->opsig);
+	h->count = cpu_to_be16(cnr_ring_hop(c, block) + 1);
+	h->op = o->op.op;
+	h->dtype = o->op.dtype;
+	h->elements = cpu_to_be16(elements);
+	h->load = b->load;
+	h->tag = cpu_to_be64(b->tag);
+	h->sum = cpu_to_be32(b->sum);
+	h->done = cpu_to_be32(b->done);
+	out->payload = data;
+	out->len = elements * sizeof(*data);
+	cnr_count(c, again ? CNR_C_ring_again : CNR_C_ring_out);
+}
+
+/* Next partial sum or result for the member after us. */
+bool cnr_ring_build(struct cnr_comm *c, struct cnr_out *out)
+{
+	struct cnr_ring *r = &c->ring;
+	struct cnr_ring_item *item;
+	struct cnr_block *b;
+
+	while (r->tail != r->head) {
+		item = &r->queue[r->tail++ & r->mask];
+		b = cnr_block(c, item->block);
+		if (canary_before(item->block, c->una) ||
+		    (cnr_is_ring(c, item->block) && b->state == CNR_B_DONE)) {
+			if (!cnr_result_build(c, item->block, 0, out))
+				continue;
+			out->hdr.flags = CANARY_F_RING;
+			out->hdr.sum = cpu_to_be32(item->result ? item->sum :
+						   cnr_checksum(out->payload, out->len / 4));
+			cnr_count(c, item->again ? CNR_C_results_again : CNR_C_results_out);
+		} else if (cnr_is_ring(c, item->block) && (b->flags & CNR_B_PARTIAL)) {
+			cnr_ring_partial_build(c, item->block, item->again, out);
+		} else {
+			continue;
+		}
+		out->again = item->again;
+		cnr_to_rank(c, out, r->next);
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Rings under simulated faults, and who decides on them: every sum is compared with one computed
+ * without the protocol, every run must end, and no vector may stay behind.
+ */
+#include <stdlib.h>
+
+#include "selftests/tap.h"
+#include "core/comm.h"
+#include "fixture.h"
+
+struct scenario {
+	const char *name;
+	u32	members;
+	u32	elements;
+	u32	operations;
+	u32	flight;
+	u32	window;
+	bool	aggregate;
+	u8	algorithm;
+	struct sim_faults faults;
+	u32	first_block;
+};
+
+#define RING	.algorithm = CANARY_ALG_RING
+
+static const struct scenario scenarios[] = {
+	{ "one member",			1, 5000, 2, 2, RING },
+	{ "two members",		2, 5000, 3, 2, RING },
+	{ "three, one element",		3, 1, 5, 2, RING },
+	{ "three, not divisible",	3, 352 * 7 + 5, 3, 2, RING },
+	{ "five, barrier",		5, 0, 4, 2, RING },
+	{ "eight, less than a block each", 8, 352 * 3, 4, 3, RING },
+	{ "eight",			8, 100000, 2, 1, RING },
+	{ "eight, aggregator in between", 8, 40000, 2, 1, RING, .aggregate = true },
+	{ "16, not divisible",		16, 352 * 100 + 77, 2, 2, RING },
+	{ "33",				33, 352 * 330 + 1, 1, 1, RING },
+	{ "window of 1",		4, 8000, 2, 1, RING, .window = 1 },
+	{ "window of 1024",		4, 400000, 2, 2, RING, .window = 1024 },
+	{ "blocks wrap",		5, 50000, 2, 2, RING, .first_block = 0xffffffc0 },
+	{ "blocks wrap with loss",	6, 30000, 3, 2, RING, .first_block = 0xffffffe0,
+	  .faults.drop = 20000 },
+	{ "1 % loss",			8, 60000, 3, 2, RING, .faults.drop = 10000 },
+	{ "10 % loss",			8, 30000, 2, 2, RING, .faults.drop = 100000 },
+	{ "30 % loss",			5, 8000, 2, 1, RING, .faults.drop = 300000 },
+	{ "10 % loss, 33 members",	33, 352 * 66, 1, 1, RING, .faults.drop = 100000 },
+	{ "all repeated",		4, 10000, 2, 2, RING, .faults.repeat = 1000000 },
+	{ "10 % late by 3 ms",		8, 30000, 2, 2, RING, .faults.delay = 100000,
+	  .faults.delay_ns = 3 * MS },
+	{ "10 % late by 300 ms",	8, 10000, 2, 2, RING, .faults.delay = 100000,
+	  .faults.delay_ns = 300 * MS },
+	{ "1 % corrupt",		8, 30000, 2, 2, RING, .faults.corrupt = 10000 },
+	{ "everything at once",		8, 20000, 3, 3, RING, .faults.drop = 20000,
+	  .faults.repeat = 20000, .faults.delay = 50000, .faults.delay_ns = 5 * MS,
+	  .faults.corrupt = 5000 },
+	{ "auto, no switch",		4, 40000, 6, 2 },
+	{ "auto, aggregated",		4, 40000, 6, 2, .aggregate = true },
+	{ "auto, everything at once",	5, 20000, 6, 3, .faults.drop = 20000,
+	  .faults.repeat = 20000, .faults.delay = 50000, .faults.delay_ns = 5 * MS,
+	  .faults.corrupt = 5000 },
+};
+
+static struct sim *start(const struct scenario *sc, u64 seed)
+{
+	struct sim_config cfg = {
+		.members = sc->members,
+		.window = sc->window,
+		.aggregate = sc->aggregate,
+		.fixed_first = sc->first_block != 0,
+		.first_block = sc->first_block,
+		.faults = sc->faults,
+		.algorithm = sc->algorithm,
+		.seed = seed,
+		.key = seed & 1,
+	};
+	struct sim *s = sim_new(&cfg);
+
+	sim_connect(s, -1);
+	return s;
+}
+
+static bool settle(struct sim *s, u32 members)
+{
+	u32 i;
+
+	for (i = 0; i < members; i++)
+		sim_close(s, i, false);
+	return sim_wait_state(s, CNR_CLOSED, 10 * S) && !sim_vectors_held(s);
+}
+
+static bool run_scenario(const struct scenario *sc, u64 seed)
+{
+	struct sim *s = start(sc, seed);
+	bool connected = sim_wait_state(s, CNR_CONNECTED, 60 * S);
+	u32 posted = 0, done = 0, i;
+	bool good = connected;
+	u64 rings;
+
+	while (good && done < sc->operations) {
+		while (posted < sc->operations && posted - done < sc->flight) {
+			for (i = 0; i < sc->members; i++)
+				good &= !sim_post(s, i, sc->elements);
+			posted++;
+		}
+		good &= sim_wait_completed(s, ++done, 600 * S);
+	}
+	for (i = 0; i < sc->members; i++)
+		good &= sim_completed(s, i) == sc->operations && !sim_last_error(s, i);
+	good &= !sim_wrong(s);
+	rings = counter(s, sc->members, CNR_C_operations_ring);
+	if (sc->algorithm == CANARY_ALG_RING)
+		good &= rings == sc->operations * sc->members &&
+			!counter(s, sc->members, CNR_C_contributions_out);
+	if (good)
+		good = settle(s, sc->members);
+	if (!good)
+		printf("# seed %llu: connected %d, done %u of %u, wrong %u, held %u, at %llu ms\n",
+		       (unsigned long long)seed, connected, done, sc->operations, sim_wrong(s),
+		       sim_vectors_held(s), (unsigned long long)(sim_now(s) / MS));
+	sim_free(s);
+	return good;
+}
+
+static void test_scenarios(u32 seeds)
+{
+	u32 i, k, good;
+
+	for (i = 0; i < ARRAY_SIZE(scenarios); i++) {
+		good = 0;
+		for (k = 0; k < seeds; k++)
+			good += run_scenario(&scenarios[i], 1000 * i + k);
+		tap(good == seeds, "ring: exact: %s (%u of %u seeds)", scenarios[i].name, good,
+		    seeds);
+	}
+}
+
+/* Without faults every member sends 2 (N - 1) / N of the vector, and nothing twice. */
+static void test_traffic(void)
+{
+	u32 n = 8, blocks = 8 * 50, i, even = 0;
+	struct sim *s = connected_as(n, false, CANARY_ALG_RING);
+	u64 *of;
+
+	post_all(s, n, 352 * blocks);
+	sim_wait_completed(s, 1, 10 * S);
+	for (i = 0; i < n; i++) {
+		of = cnr_stats(sim_comm(s, i))->counter;
+		even += of[CNR_C_ring_out] + of[CNR_C_results_out] == 2 * (n - 1) * blocks / n;
+	}
+	tap(even == n, "traffic: %u of %u members send 2 (N - 1) / N of the vector", even, n);
+	tap(!counter(s, n, CNR_C_ring_again) && !counter(s, n, CNR_C_results_again) &&
+	    !counter(s, n, CNR_C_requests_out) && !counter(s, n, CNR_C_timeouts),
+	    "traffic: nothing is asked for or sent twice");
+	sim_free(s);
+}
+
+/* Drops the n-th packet of a type, once. */
+struct drop_nth {
+	enum canary_type type;
+	u32	skip;
+	u32	times;
+};
+
+static bool drop_nth(void *arg, int from, int to, const struct canary_hdr *h)
+{
+	struct drop_nth *d = arg;
+
+	if (!d->times || h->type != d->type)
+		return false;
+	if (d->skip) {
+		d->skip--;
+		return false;
+	}
+	d->times--;
+	return true;
+}
+
+static void test_single_losses(void)
+{
+	static const struct {
+		const char *name;
+		enum canary_type type;
+		u64 ring;
+	} cases[] = {
+		{ "a partial sum", CANARY_CONTRIBUTION, 1 },
+		{ "a result", CANARY_RESULT, 0 },
+	};
+	struct drop_nth d;
+	struct sim *s;
+	u64 begin;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		s = connected_as(8, false, CANARY_ALG_RING);
+		post_all(s, 8, 352 * 64);
+		sim_wait_completed(s, 1, 5 * S);
+		d = (struct drop_nth){ .type = cases[i].type, .skip = 1500, .times = 1 };
+		sim_faults(s)->filter = drop_nth;
+		sim_faults(s)->filter_arg = &d;
+		begin = sim_now(s);
+		post_all(s, 8, 352 * 640);
+		tap(sim_wait_completed(s, 2, 5 * S) && !sim_wrong(s) && !d.times,
+		    "lost: %s: completes, exact", cases[i].name);
+		/* A result that is late because its partial sum was may be asked for, too. */
+		tap(counter(s, 8, CNR_C_ring_again) == cases[i].ring &&
+		    counter(s, 8, CNR_C_results_again) <= 1 &&
+		    counter(s, 8, CNR_C_requests_out) <= 1 + cases[i].ring,
+		    "lost: %s: %llu requests, %llu partial sums, %llu results sent again",
+		    cases[i].name, (unsigned long long)counter(s, 8, CNR_C_requests_out),
+		    (unsigned long long)counter(s, 8, CNR_C_ring_again),
+		    (unsigned long long)counter(s, 8, CNR_C_results_again));
+		tap(sim_now(s) - begin < 10 * MS, "lost: %s: no timer was waited for (%llu us)",
+		    cases[i].name, (unsigned long long)(sim_now(s) - begin) / 1000);
+		sim_free(s);
+	}
+}
+
+static void test_slow_rank(void)
+{
+	struct sim *s = connected_as(8, false, CANARY_ALG_RING);
+	u64 begin, sent;
+	u32 i;
+
+	post_all(s, 8, 50000);
+	sim_wait_completed(s, 1, 5 * S);
+	begin = sim_now(s);
+	sent = counter(s, 8, CNR_C_ring_out);
+	for (i = 0; i < 7; i++)
+		sim_post(s, i, 50000);
+	sim_run(s, begin + 3 * S);
+	sim_post(s, 7, 50000);
+	tap(sim_wait_completed(s, 2, 5 * S) && !sim_wrong(s), "slow rank: 3 s late, exact");
+	tap(sim_now(s) - begin < 3 * S + 100 * MS, "slow rank: costs its lateness only (%llu ms)",
+	    (unsigned long long)((sim_now(s) - begin) / MS));
+	sent = counter(s, 8, CNR_C_ring_out) - sent;
+	tap(counter(s, 8, CNR_C_ring_again) <= 64, "slow rank: a window at most is sent twice (%llu of %llu)",
+	    (unsigned long long)counter(s, 8, CNR_C_ring_again), (unsigned long long)sent);
+	sim_free(s);
+}
+
+static bool all_name(struct sim *s, u32 members, u32 odd, int error)
+{
+	enum canary_abort why;
+	u16 rank[4] = { 0 };
+	bool named = true;
+	u32 i;
+
+	for (i = 0; i < members; i++)
+		if (i != odd || error == -EPROTO)
+			named &= cnr_missing(sim_comm(s, i), rank, 4) == 1 && rank[0] == odd &&
+				 cnr_failure(sim_comm(s, i), &why) == error;
+	return named;
+}
+
+static void test_ends(void)
+{
+	struct sim *s = connected_as(6, false, CANARY_ALG_RING);
+	u32 i;
+
+	post_all(s, 6, 1000);
+	sim_wait_completed(s, 1, 5 * S);
+	sim_kill(s, 4);
+	for (i = 0; i < 6; i++)
+		sim_post(s, i, 100000);
+	tap(sim_wait_state(s, CNR_FAILED, 60 * S) && all_name(s, 6, 4, -EHOSTDOWN),
+	    "dead rank: everybody else ends and names it");
+	sim_free(s);
+
+	s = connected_as(6, false, CANARY_ALG_RING);
+	for (i = 0; i < 5; i++)
+		sim_post(s, i, 100000);
+	sim_run(s, sim_now(s) + 10 * MS);
+	sim_close(s, 5, false);
+	sim_run(s, sim_now(s) + 10 * MS);
+	tap(cnr_state(sim_comm(s, 0)) == CNR_FAILED && sim_last_error(s, 0) == -ECONNRESET,
+	    "leaving in the middle: others end with ECONNRESET");
+	sim_free(s);
+}
+
+/* One of several runs another length: it is named, whoever starts the first block. */
+static void test_mismatch(u8 algorithm, u32 elements, u32 other, const char *what)
+{
+	struct sim_config cfg = { .fixed_first = true, .seed = 8, .algorithm = algorithm };
+	u32 odd, i, right = 0, runs = 0;
+	struct sim *s;
+
+	for (cfg.members = 3; cfg.members <= 5; cfg.members++)
+		for (cfg.first_block = 20; cfg.first_block < 20 + cfg.members; cfg.first_block++)
+			for (odd = 0; odd < cfg.members; odd++) {
+				s = sim_new(&cfg);
+				sim_connect(s, -1);
+				sim_wait_state(s, CNR_CONNECTED, 10 * S);
+				for (i = 0; i < cfg.members; i++)
+					sim_post(s, i, i == odd ? other : elements);
+				sim_wait_state(s, CNR_FAILED, 20 * S);
+				right += all_name(s, cfg.members, odd, -EPROTO);
+				runs++;
+				sim_free(s);
+			}
+	tap(right == runs, "another length: %s: named rightly by all in %u of %u runs", what, right,
+	    runs);
+}
+
+static void test_mismatch_two(void)
+{
+	struct sim *s = connected_as(2, false, CANARY_ALG_RING);
+
+	sim_post(s, 0, 100);
+	sim_post(s, 1, 101);
+	sim_wait_state(s, CNR_FAILED, 20 * S);
+	tap(cnr_missing(sim_comm(s, 0), NULL, 0) == 2 && sim_last_error(s, 1) == -EPROTO,
+	    "another length: among two, both are named");
+	sim_free(s);
+}
+
+/* Does everybody say so of the latest operation? */
+static bool said(struct sim *s, u32 members, u8 algorithm, u8 why)
+{
+	struct cnr_info info;
+	bool good = true;
+	u32 i;
+
+	for (i = 0; i < members; i++) {
+		cnr_info(sim_comm(s, i), &info);
+		good &= info.last == algorithm && info.why == why;
+	}
+	return good;
+}
+
+static bool once(struct sim *s, u32 members, u32 elements, u32 *done)
+{
+	post_all(s, members, elements);
+	if (!sim_wait_completed(s, ++*done, 60 * S) || sim_wrong(s))
+		return false;
+	sim_run(s, sim_now(s) + 50 * MS);	/* the last PLAN may be under way */
+	return true;
+}
+
+#define LONG	(352 * 200)
+
+static bool drop_aggregates(void *arg, int from, int to, const struct canary_hdr *h)
+{
+	return cnr_is_merged(h);
+}
+
+static void test_decisions(void)
+{
+	struct sim *s = connected_as(5, false, CANARY_ALG_AUTO);
+	u32 i, done = 0;
+	bool good;
+
+	once(s, 5, 352 * 39, &done);
+	tap(said(s, 5, CANARY_ALG_TREE, CANARY_WHY_SMALL), "auto: short: tree");
+	once(s, 5, LONG, &done);
+	tap(said(s, 5, CANARY_ALG_TREE, CANARY_WHY_UNKNOWN), "auto: first long one: tree");
+	for (good = true, i = 0; i < 32; i++)
+		good &= once(s, 5, LONG, &done) &&
+			said(s, 5, CANARY_ALG_RING, CANARY_WHY_PLAIN);
+	tap(good, "auto: no switch adds up: 32 rings");
+	once(s, 5, 10, &done);
+	tap(said(s, 5, CANARY_ALG_RING, CANARY_WHY_PLAIN), "auto: short ones do not hide that");
+	once(s, 5, LONG, &done);
+	tap(said(s, 5, CANARY_ALG_TREE, CANARY_WHY_LOOK), "auto: then a tree, to look again");
+	once(s, 5, LONG, &done);
+	tap(said(s, 5, CANARY_ALG_RING, CANARY_WHY_PLAIN), "auto: nothing has changed: ring");
+	tap(counter(s, 5, CNR_C_ring_again) + counter(s, 5, CNR_C_requests_out) == 0,
+	    "auto: nothing is sent twice because somebody does not know yet");
+	sim_free(s);
+
+	done = 0;
+	s = connected_as(5, true, CANARY_ALG_AUTO);
+	once(s, 5, LONG, &done);
+	once(s, 5, LONG, &done);
+	tap(said(s, 5, CANARY_ALG_TREE, CANARY_WHY_MERGED), "auto: switches add up: tree");
+	sim_faults(s)->filter = drop_aggregates;
+	once(s, 5, LONG, &done);
+	once(s, 5, LONG, &done);
+	tap(said(s, 5, CANARY_ALG_RING, CANARY_WHY_LOSSES), "auto: trees fail: ring");
+	sim_free(s);
+
+	s = connected_as(2, false, CANARY_ALG_AUTO);
+	done = 0;
+	once(s, 2, LONG, &done);
+	tap(said(s, 2, CANARY_ALG_TREE, CANARY_WHY_MEMBERS), "auto: two members: tree");
+	sim_free(s);
+}
+
+/* What rank 0 was told holds, whatever others want. */
+static void test_overruled(void)
+{
+	struct sim *s = connected_as(3, false, CANARY_ALG_RING);
+	struct cnr_info info;
+	u32 done = 0;
+
+	once(s, 3, 10, &done);
+	cnr_info(sim_comm(s, 2), &info);
+	tap(info.wanted == CANARY_ALG_AUTO && info.algorithm == CANARY_ALG_RING &&
+	    said(s, 3, CANARY_ALG_RING, CANARY_WHY_FIXED), "overruled, and told so");
+	sim_free(s);
+}
+
+static void test_plan_lost(void)
+{
+	struct drop_nth d = { .type = CANARY_PLAN, .times = 4 };
+	struct sim *s = connected_as(5, false, CANARY_ALG_AUTO);
+	u32 i;
+
+	sim_faults(s)->filter = drop_nth;
+	sim_faults(s)->filter_arg = &d;
+	post_all(s, 5, LONG);
+	tap(sim_wait_completed(s, 1, 1 * S) && !sim_wrong(s) && !d.times,
+	    "PLAN lost to all: completes, exact");
+	for (i = 1; i < 5; i++)
+		sim_post(s, i, LONG);
+	sim_run(s, sim_now(s) + 3 * S);
+	sim_post(s, 0, LONG);
+	tap(sim_wait_completed(s, 2, 100 * MS) && !sim_wrong(s) &&
+	    said(s, 5, CANARY_ALG_RING, CANARY_WHY_PLAIN),
+	    "rank 0 posts 3 s late: others wait for it, and no longer");
+	sim_kill(s, 0);
+	for (i = 1; i < 5; i++)
+		sim_post(s, i, LONG);
+	tap(sim_wait_state(s, CNR_FAILED, 60 * S) && all_name(s, 5, 0, -EHOSTDOWN),
+	    "rank 0 dies before it has decided: it is named");
+	sim_free(s);
+}
+
+int main(int argc, char **argv)
+{
+	test_scenarios(argc > 1 ? atoi(argv[1]) : 2);
+	test_traffic();
+	test_single_losses();
+	test_slow_rank();
+	test_ends();
+	test_mismatch(CANARY_ALG_RING, 1000, 1001, "ring");
+	test_mismatch(CANARY_ALG_RING, 352 * 100, 352 * 100 + 1, "long ring");
+	test_mismatch(CANARY_ALG_RING, 100, 101, "ring of one block");
+	test_mismatch(CANARY_ALG_AUTO, LONG, LONG + 1, "long, to be decided");
+	test_mismatch(CANARY_ALG_AUTO, LONG, 100, "one is short, others are to be decided");
+	test_mismatch(CANARY_ALG_AUTO, 100, LONG, "one is to be decided, others are short");
+	test_mismatch_two();
+	test_decisions();
+	test_overruled();
+	test_plan_lost();
+	return tap_done("ring");
+}
