@@ -38,14 +38,19 @@ test-matrix-guest: $(DEMO_NEEDS) module ## the same with AF_CANARY on all and on
 FAULT ?= switch-kill
 ENGINE ?= auto
 BLOCKS ?= 1000000
+GUEST_BLOCKS ?= 100000
 TEST_DEPS += $(FAULT_TOOLS)
-.PHONY: fault fault-matrix test-fault-matrix
+.PHONY: fault fault-matrix fault-matrix-guest test-fault-matrix
 
 fault: $(B)/bin/canary $(FAULT_TOOLS) ## one fault experiment: FAULT=NAME (topology/fault.py list), ENGINE=user|kernel
 	@topology/fault.py $(FAULT) --engine $(ENGINE)
 
 fault-matrix: $(B)/bin/canary $(FAULT_TOOLS) ## all faults, topologies, sizes with the user engine until BLOCKS (1000000) are right; goes on where it was
-	@topology/fault_matrix.py --engine user --blocks $(BLOCKS) --state $(B)/fault-matrix
+	@topology/fault_matrix.py --engine user --blocks $(BLOCKS) --long 1000000 --state $(B)/fault-matrix
+
+fault-matrix-guest: $(B)/bin/canary $(FAULT_TOOLS) module ## the same through AF_CANARY in the guest, until GUEST_BLOCKS (100000) are right
+	@selftests/vm/run.sh --timeout 36000 --out $(B)/fault-matrix-guest -- selftests/faults/guest.sh topology/fault_matrix.py \
+		--engine kernel --blocks $(GUEST_BLOCKS) --stall 120 --state $(B)/fault-matrix-guest
 
 test-fault-matrix: $(B)/bin/canary $(FAULT_TOOLS) ## all faults, small
 	@topology/fault_matrix.py --tap --engine user --topology star:5 leaf_spine:2,2,2 --sizes 5000 --long 100000

@@ -58,6 +58,8 @@ class Matrix:
         return any(result["cell"] == cell for result in self.results)
 
     def enough(self):
+        if self.args.minutes and time.monotonic() - self.begin > 60 * self.args.minutes:
+            return True
         return self.args.blocks and self.blocks >= self.args.blocks
 
     def record(self, cell, result):
@@ -124,9 +126,13 @@ class Matrix:
                     self.cells(testbed, text, int(per_host or 1), seed)
                 if self.enough():
                     return
+                self.between()
             seed += 1
-            if not self.args.blocks:
+            if not self.args.blocks and not self.args.minutes:
                 return
+
+    def between(self):
+        """Between two testbeds; for others to fill in."""
 
     def summary(self):
         hangs = sum(any(line.startswith("hang") for line in result["wrong"])
@@ -150,6 +156,7 @@ def parse(argv):
     add("--sizes", nargs="+", type=int, default=SIZES, help="elements of a vector")
     add("--faults", nargs="+", default=[fault.name for fault in ALL])
     add("--blocks", type=int, default=0, help="go on with other seeds until so many were verified (0: once)")
+    add("--minutes", type=float, default=0, help="go on with other seeds for so long")
     add("--operations", type=int, default=3)
     add("--long", type=int, default=400000, help="least elements for what happens in the middle")
     add("--engine", default="auto")

@@ -36,6 +36,8 @@
 #define CNR_LINGER		(2 * CNR_SEC)
 #define CNR_JOIN_FIRST		(50 * CNR_MSEC)
 #define CNR_JOIN_LAST		(1 * CNR_SEC)
+#define CNR_JOIN_SILENCE	(20 * CNR_SEC)	/* of a rank that has not said READY */
+#define CNR_JOIN_CLAIMED	(5 * CNR_SEC)	/* likewise, if somebody else claims the rank */
 #define CNR_JOIN_SMALL		3	/* offers below what a rank wants before one is believed */
 #define CNR_DONE_FIRST		(20 * CNR_MSEC)
 #define CNR_DONE_LAST		(1 * CNR_SEC)
@@ -45,6 +47,7 @@
 #define CNR_M_READY		0x02	/* rank 0: has the member table */
 #define CNR_M_LEFT		0x04	/* said LEAVE */
 #define CNR_M_PROBE		0x08	/* a PROBE is to be sent */
+#define CNR_M_CLAIMED		0x10	/* rank 0: by a JOIN with another nonce */
 
 /*
  * struct cnr_member - what is known of one rank
@@ -68,6 +71,7 @@ struct cnr_member {
 	u32	done;
 	u64	asked;
 	u64	nonce;
+	u64	joined;		/* rank 0: when its last JOIN came */
 };
 
 /* cnr_block.state */

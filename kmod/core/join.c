@@ -4,7 +4,9 @@
  *
  * Rank 0:  collecting (some unknown) -> table (all known, being handed out) -> CONNECTED.
  * Others:  JOIN -> table complete -> JOIN | READY -> CONNECTED.
- * Timer: join_at, at the other ranks; rank 0 only answers.
+ * Timer: join_at. Rank 0 only answers, but once it has made the table it looks for ranks that do not
+ * say READY: the JOIN of a process that is gone may have been in some queue, and the one that came
+ * in its place is refused.
  */
 #include "comm.h"
 
@@ -56,7 +58,7 @@ void cnr_connected(struct cnr_comm *c)
 }
 
 /* Rank 0 knows everybody: settle what has to be the same everywhere. */
-static void cnr_settle(struct cnr_comm *c)
+static void cnr_settle(struct cnr_comm *c, u64 now)
 {
 	u64 word;
 	u32 i;
@@ -64,6 +66,7 @@ static void cnr_settle(struct cnr_comm *c)
 	c->root.addr = c->member[0].addr;
 	c->root.port = c->member[0].port;
 	for (i = 1; i < c->cfg.members; i++) {
+		c->member[i].joined = now;
 		c->elements = min_t(u16, c->elements, c->member[i].offer);
 		c->window = min_t(u16, c->window, c->member[i].window);
 	}
@@ -74,10 +77,38 @@ static void cnr_settle(struct cnr_comm *c)
 	cnr_seed64(c, 4, &word);
 	c->epoch = (u32)word ? (u32)word : 1;
 	cnr_begin(c, c->cfg.fixed_first ? c->cfg.first_block : (u32)(word >> 32));
-	if (c->cfg.members == 1)
+	if (c->cfg.members == 1) {
 		cnr_connected(c);
-	else
-		cnr_cast(c, CNR_CAST_WELCOME);
+		return;
+	}
+	cnr_cast(c, CNR_CAST_WELCOME);
+	c->join_at = now + CNR_JOIN_LAST;
+	cnr_arm(c, c->join_at);
+}
+
+/* Rank 0, with the table: who is silent holds up all others. */
+static void cnr_join_silent(struct cnr_comm *c, u64 now)
+{
+	u16 silent[CNR_FAULTS];
+	struct cnr_member *m;
+	u32 rank, n = 0;
+	u64 patience;
+
+	for (rank = 1; rank < c->cfg.members; rank++) {
+		m = &c->member[rank];
+		patience = m->flags & CNR_M_CLAIMED ? CNR_JOIN_CLAIMED : CNR_JOIN_SILENCE;
+		if ((m->flags & CNR_M_READY) || now - m->joined < patience)
+			continue;
+		if (n < CNR_FAULTS)
+			silent[n] = rank;
+		n++;
+	}
+	if (n) {
+		cnr_fail(c, now, CANARY_ABORT_DEAD, silent, n, true);
+		return;
+	}
+	c->join_at = now + CNR_JOIN_LAST;
+	cnr_arm(c, c->join_at);
 }
 
 void cnr_join_start(struct cnr_comm *c, u64 now)
@@ -87,7 +118,7 @@ void cnr_join_start(struct cnr_comm *c, u64 now)
 		c->nonce = 1;
 	if (!c->cfg.rank) {
 		if (c->known == c->cfg.members - 1)
-			cnr_settle(c);
+			cnr_settle(c, now);
 		return;
 	}
 	c->join_at = now;
@@ -98,8 +129,13 @@ void cnr_join_timer(struct cnr_comm *c, u64 now)
 {
 	struct cnr_control *m;
 
-	if (!c->cfg.rank)
+	if (!c->cfg.rank) {
+		if (c->table && c->join_at <= now)
+			cnr_join_silent(c, now);
+		else if (c->table)
+			cnr_arm(c, c->join_at);
 		return;
+	}
 	if (c->join_at <= now) {
 		m = cnr_control(c, CANARY_JOIN, 0, 0);
 		if (m)
@@ -222,10 +258,13 @@ enum canary_drop cnr_join_input(struct cnr_comm *c, u64 now, const struct cnr_in
 	if (!c->table && !cnr_join_sane(in))
 		return cnr_join_refuse(c, in, CANARY_DROP_ELEMENTS);
 	m = &c->member[rank];
-	if (c->table && m->nonce != be64_to_cpu(h->tag))
+	if (c->table && m->nonce != be64_to_cpu(h->tag)) {
+		m->flags |= CNR_M_CLAIMED;
 		return cnr_join_refuse(c, in, CANARY_DROP_STATE);
+	}
 	if (!c->table)
 		cnr_join_note(c, m, in);
+	m->joined = now;
 	if ((h->flags & CANARY_F_READY) && c->table && be32_to_cpu(h->epoch) == c->epoch &&
 	    !(m->flags & CNR_M_READY)) {
 		m->flags |= CNR_M_READY;
@@ -236,7 +275,7 @@ enum canary_drop cnr_join_input(struct cnr_comm *c, u64 now, const struct cnr_in
 		}
 	}
 	if (!c->table && c->known == c->cfg.members - 1 && c->state == CNR_JOINING) {
-		cnr_settle(c);
+		cnr_settle(c, now);
 		return CANARY_DROP_NONE;
 	}
 	answer = cnr_control(c, CANARY_WELCOME, rank, 0);

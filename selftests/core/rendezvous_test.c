@@ -191,6 +191,30 @@ static void test_root_leaves_at_once(void)
 	sim_free(s);
 }
 
+static bool drop_ready_of_2(void *arg, int from, int to, const struct canary_hdr *h)
+{
+	return from == 2 && h->type == CANARY_JOIN && h->epoch;
+}
+
+/* Its JOIN came, nothing else does: as of a process that is gone, whose JOIN was in some queue. */
+static void test_gone_before_ready(void)
+{
+	struct sim_config cfg = { .members = 4, .seed = 14, .faults.filter = drop_ready_of_2 };
+	struct sim *s = sim_new(&cfg);
+	u32 i, named = 0;
+	u16 rank[4];
+
+	sim_connect(s, -1);
+	sim_run(s, sim_now(s) + 1 * S);
+	sim_kill(s, 2);
+	sim_run(s, sim_now(s) + 22 * S);
+	for (i = 0; i < 4; i++)
+		named += i != 2 && cnr_state(sim_comm(s, i)) == CNR_FAILED &&
+			 cnr_missing(sim_comm(s, i), rank, 4) == 1 && rank[0] == 2;
+	tap(named == 3, "a rank is gone before it says READY: %u of 3 name it", named);
+	sim_free(s);
+}
+
 static void test_unconnected(void)
 {
 	struct sim_config cfg = { .members = 3, .seed = 5 };
@@ -214,6 +238,7 @@ int main(void)
 	test_restarted_root();
 	test_offers();
 	test_root_leaves_at_once();
+	test_gone_before_ready();
 	test_unconnected();
 	return tap_done("core-rendezvous");
 }

@@ -392,6 +392,25 @@ static bool complete(struct flight *f)
 	return true;
 }
 
+/*
+ * Ranks of the round before may not be gone yet, and refuse a second process of theirs, or packets
+ * of theirs spoil the rendezvous: a job that restarts tries again.
+ */
+static bool join(void)
+{
+	double until = seconds() + OPEN_SECONDS;
+
+	while (open_comm() && !connect_comm()) {
+		if (!opt.same_id || seconds() > until)
+			return false;
+		canary_close(now.comm);
+		now.error = 0;
+		now.where = "";
+		usleep(20000);
+	}
+	return !now.error;
+}
+
 static void operations(void)
 {
 	struct flight flights[INFLIGHT_MAX] = { 0 };
@@ -417,7 +436,7 @@ static int run_round(void)
 	shared->posted = 0;
 	shared->completed = 0;
 	shared->round_blocks = 0;
-	if (open_comm() && connect_comm())
+	if (join())
 		operations();
 	if (!now.ended || now.error)
 		now.ended = seconds();

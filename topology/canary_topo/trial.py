@@ -78,12 +78,14 @@ class WorkerJob(Job):
 
 class Failure:
     """How a round has to end: with one of ERRORS at all ranks but EXEMPT, that
-    names NAMED and nobody else (None: that names somebody)."""
+    names NAMED and nobody else (None: that names somebody). SOME of NAMED are
+    enough where others may not be missed."""
 
-    def __init__(self, named, errors, exempt=()):
+    def __init__(self, named, errors, exempt=(), some=False):
         self.named = None if named is None else sorted(named)
         self.errors = errors
         self.exempt = set(exempt)
+        self.some = some
 
     def wrong(self, entry):
         """What is wrong about a rank's ENTRY, or None."""
@@ -95,6 +97,8 @@ class Failure:
             return f"{entry['error']} instead of {' or '.join(self.errors)}"
         if self.named is None:
             return None if entry["named"] else "names nobody"
+        if self.some and entry["named"] and set(entry["named"]) <= set(self.named):
+            return None
         if sorted(entry["named"]) != self.named:
             return f"names ranks {entry['named']} instead of {self.named}"
         return None
