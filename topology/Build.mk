@@ -54,3 +54,13 @@ fault-matrix-guest: $(B)/bin/canary $(FAULT_TOOLS) module ## the same through AF
 
 test-fault-matrix: $(B)/bin/canary $(FAULT_TOOLS) ## all faults, small
 	@topology/fault_matrix.py --tap --engine user --topology star:5 leaf_spine:2,2,2 --sizes 5000 --long 100000
+
+TESTS += congestion
+.PHONY: demo-congestion test-congestion
+
+# CONGESTION: further options of topology/congestion.py
+demo-congestion: $(B)/bin/canary ## dynamic trees against static ones, the ring and Open MPI under congestion (minutes; goes on if interrupted)
+	@topology/congestion.py $(CONGESTION)
+
+test-congestion: $(B)/bin/canary ## the same in small: right, kept, refused
+	@selftests/net/congestion.sh

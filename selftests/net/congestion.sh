@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# topology/congestion.py in small: sums are right whatever switches choose, what is measured is kept
+# and not measured again, and what cannot be measured is refused.
+
+# shellcheck source=../lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+CANARY=${CANARY:-$TAP_TOP/build/bin/canary}
+export CANARY
+RUN=$TAP_TOP/topology/congestion.py
+CHECK=("/usr/bin/python3" "$TAP_TOP/selftests/net/congestion_check.py")
+
+tap_start net/congestion
+need_root
+need_program ip tc jq mnexec iperf3 setpriv /usr/bin/python3 "$CANARY"
+tmp_dir
+
+tap_check "peers of the traffic" "${CHECK[@]}" peers
+tap_check "names, placements" "${CHECK[@]}" names
+tap_check "right however switches choose; the paper's rule avoids a slow link" "${CHECK[@]}" diverts
+tap_check "traffic flows and ends" "${CHECK[@]}" traffic
+if command -v mpirun >/dev/null; then
+	tap_check "Open MPI sums over the same links" "${CHECK[@]}" openmpi
+else
+	tap_skip "Open MPI sums over the same links" "no mpirun"
+fi
+
+small=(--topology leaf_spine:2,2,2 --rate 10mbit --size 64K --seeds 1 --shares 0,0.5 --algorithms dynamic,static-1
+	--out "$TAP_TMP/out" --json "$TAP_TMP/json" --any-rate)
+tap_check "a small matrix" "$RUN" "${small[@]}"
+tap_is "its rows" "$(jq -c 'map([.algorithm, .congestion, .unit, .runs, .failed]) | sort' "$TAP_TMP/json")" \
+	'[["dynamic",0,"Mbit/s",1,0],["dynamic",0.5,"Mbit/s",1,0],["static-1",0,"Mbit/s",1,0],["static-1",0.5,"Mbit/s",1,0]]'
+tap_is "goodput, no more than the links carry" \
+	"$(jq "all(.goodput_median > 0 and .goodput_median < 12)" "$TAP_TMP/json")" true
+tap_check "pictures" test -s "$TAP_TMP"/out/goodput-*.png -a -s "$TAP_TMP"/out/goodput-*.svg
+"$RUN" "${small[@]}" >"$TAP_TMP/said"
+tap_check "once more: nothing is left to do" grep -q '4 of 4 runs are there already' "$TAP_TMP/said"
+head -n 3 "$TAP_TMP/out/runs.jsonl" >"$TAP_TMP/some"
+{ cat "$TAP_TMP/some"; echo '{"key": "interr'; } >"$TAP_TMP/out/runs.jsonl"
+"$RUN" "${small[@]}" >"$TAP_TMP/said"
+tap_check "interrupted: goes on where it was" grep -q '3 of 4 runs are there already' "$TAP_TMP/said"
+tap_check "interrupted: does the rest" grep -q '^\[1/1\] ' "$TAP_TMP/said"
+
+refused()
+{
+	local text=$1
+
+	shift
+	"$RUN" --out "$TAP_TMP/none" --json "$TAP_TMP/none.json" "$@" >"$TAP_TMP/said" 2>&1
+	tap_is "refuses $*" $? 2
+	tap_check "says why" grep -q -- "$text" "$TAP_TMP/said"
+}
+
+refused 'never congested' --rate none
+refused 'k is even' --topology fat_tree:3
+refused 'is none of dynamic' --algorithms best
+refused 'are no numbers' --shares half
+refused 'at most [0-9.]*mbit' --topology leaf_spine:2,2,2 --algorithms dynamic --shares 0 --rate 400gbit
+tap_done

@@ -1,0 +1,117 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Checks of topology/congestion.py's parts, one a name; exits with status 1 and says why if one
+does not hold."""
+import os
+import random
+import sys
+import tempfile
+import time
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(TOP, "topology"))
+
+from canary_topo import congestion, experiment, jobs, mpi, system, topology_by_name  # noqa: E402
+from canary_topo.net import shape  # noqa: E402
+from canary_topo.traffic import Traffic, peers  # noqa: E402
+
+RATE = 20_000_000
+
+
+def need(condition, text):
+    if not condition:
+        sys.exit(f"not so: {text}")
+
+
+def check_peers():
+    """Everybody sends to one other and receives from one; they change."""
+    for number in (2, 3, 8, 40):
+        turns = [peers(number, "seed", turn) for turn in range(20)]
+        for order in turns:
+            need(sorted(order) == list(range(number)), "one receiver for each sender")
+            need(all(i != to for i, to in enumerate(order)), "nobody sends to himself")
+        need(number == 2 or len({tuple(order) for order in turns}) > 1, "peers change")
+    need(peers(8, "1", 3) == peers(8, "1", 3), "all draw the same")
+
+
+def check_names():
+    for name in ("dynamic", "dynamic-two", "static-4", "ring", "openmpi", "openmpi-ring"):
+        need(congestion.Algorithm(name).name == name, name)
+    for name in ("", "static", "static-0", "openmpi-best", "tree"):
+        try:
+            congestion.Algorithm(name)
+        except ValueError:
+            continue
+        sys.exit(f"'{name}' was taken")
+    hosts = list(range(16))
+    members, others = congestion.place(hosts, 0.5, 3)
+    need(len(members) == 8 and sorted(members + others) == hosts, "half of the hosts congest")
+    need(congestion.place(hosts, 0.5, 3) == (members, others), "a placement is its seed's")
+    need(len(congestion.place(hosts, 0.95, 1)[0]) == 2, "two are left to sum")
+    need(congestion.Algorithm("static-2").settings(
+        congestion.Scene("", 1, 4, "1ms", "9ms", "1M", 1, "user", 1, "udp", 1),
+        random.Random(1))["timeout"] == "9ms", "planned trees wait")
+
+
+def run(testbed, elements):
+    with tempfile.TemporaryDirectory() as work:
+        job = jobs.AllreduceJob(work, elements=elements)
+        result = experiment.run(testbed, job, experiment.place(testbed.net, engine="user"), 60)
+    need(result["right"], f"the sum is right: {result['wrong']}")
+
+
+def diverted(testbed):
+    return {name: sum(port["egress"]["diverted"] for port in state["ports"] if port["egress"])
+            for name, state in testbed.switch_states().items()}
+
+
+def check_diverts():
+    """A leaf whose way to one spine is slow sends by the other one, if it may;
+    sums are right however it chooses."""
+    with experiment.Testbed(topology_by_name("leaf_spine:2,3,1"), rate=RATE,
+                            timeout="20ms") as testbed:
+        leaf = testbed.net.get("sleaf1")
+        with system.namespace(leaf.pid):
+            system.batch("tc", [line for line in shape("sleaf1-eth1", RATE // 40, testbed.net.queue)
+                                if line.startswith("class")])
+        for choice in ("block", "static", "adaptive", "flow", "flowlet", "random", "two"):
+            for switch in testbed.net.switches:
+                switch.set(choice=choice)
+            before = diverted(testbed)
+            run(testbed, 60000 if choice == "adaptive" else 10000)
+            after = diverted(testbed)
+            gained = after["sleaf1"] - before["sleaf1"]
+            if choice == "adaptive":
+                need(gained > 0, "the paper's rule avoids the slow link")
+            if choice in ("block", "static"):
+                need(gained == 0, f"{choice} avoids nothing")
+
+
+def check_traffic():
+    """It flows, and it ends."""
+    with experiment.Testbed(topology_by_name("star:3"), rate=RATE, switches="none") as testbed:
+        with Traffic(testbed.net.hosts, RATE // 4, period=1.0):
+            before = testbed.net.link_bytes()
+            time.sleep(3)
+            links = experiment.difference(before, testbed.net.link_bytes())
+        for host in testbed.net.hosts:
+            sent = links[f"{host.name}:{host.name}-eth0"]["tx_bytes"]
+            need(sent > 100_000, f"{host.name} sends, {sent} bytes")
+
+
+def check_openmpi():
+    why_not = mpi.available()
+    need(not why_not, why_not)
+    with experiment.Testbed(topology_by_name("star:3"), rate=RATE, switches="none") as testbed, \
+            tempfile.TemporaryDirectory() as work:
+        before = testbed.net.link_bytes()
+        seconds = mpi.measure(work, testbed.net.hosts, "ring", 120000, 1, 60)
+        links = experiment.difference(before, testbed.net.link_bytes())
+        need(seconds > 0, "it took some time")
+        # two thirds of the vector in each of the two halves
+        need(all(links[f"{host.name}:{host.name}-eth0"]["tx_bytes"] > 150000
+                 for host in testbed.net.hosts), "it went over the links")
+
+
+if __name__ == "__main__":
+    globals()[f"check_{sys.argv[1]}"](*sys.argv[2:])

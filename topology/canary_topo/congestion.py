@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""One measurement under congestion: some hosts of a testbed sum vectors by an
+algorithm, the others fill the links with random uniform traffic."""
+import contextlib
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import threading
+import time
+
+from . import experiment, jobs, mpi, system
+from .node import CANARY
+from .traffic import Traffic
+
+# What a frame of 352 elements carries of the 1514 bytes that a link counts
+PAYLOAD_SHARE = 352 * 4 / 1514
+FRAME_BITS = 1514 * 8
+# Forwarding is not all that the processor does
+SHARE_FOR_FORWARDING = 0.5
+
+
+class Algorithm:
+    """By its name: dynamic, dynamic-CHOICE, static-T, ring, openmpi, openmpi-ALGORITHM."""
+
+    def __init__(self, name):
+        self.name = name
+        self.kind, _, self.detail = name.partition("-")
+        if self.kind not in ("dynamic", "static", "ring", "openmpi"):
+            raise ValueError(f"'{name}' is none of dynamic, dynamic-CHOICE, static-T, ring, openmpi, "
+                             "openmpi-ALGORITHM")
+        if self.kind == "static" and not (self.detail.isdigit() and int(self.detail) > 0):
+            raise ValueError(f"'{name}': static-1, static-2, ...")
+        if self.kind == "openmpi" and (self.detail or "default") not in mpi.ALGORITHMS:
+            raise ValueError(f"'{name}': there are {', '.join(mpi.ALGORITHMS)}")
+
+    def settings(self, scene, chance):
+        """Of the switches. A planned tree knows its children and waits for them."""
+        if self.kind == "static":
+            return {"choice": "static", "trees": f"{self.detail}+{chance.randrange(scene.trees)}",
+                    "timeout": scene.static_timeout}
+        return {"choice": self.detail or "adaptive", "timeout": scene.timeout}
+
+    def why_not(self):
+        """None, or why it cannot be measured here."""
+        if self.kind == "openmpi":
+            return mpi.available()
+        if self.kind == "ring" and not has_algorithms():
+            return "this build of the tool has no --algorithm"
+        return None
+
+
+def has_algorithms():
+    """Whether members can be told how to sum."""
+    done = subprocess.run([CANARY, "perf", "allreduce", "--help"], capture_output=True, text=True,
+                          check=False)
+    return "--algorithm" in done.stdout
+
+
+class Scene:
+    """What holds for all measurements on one testbed. TREES is how many different
+    static trees there are."""
+
+    def __init__(self, topology, rate, trees, timeout, static_timeout, size, iterations, engine,
+                 traffic, protocol, patience, queue=None):
+        self.topology = topology
+        self.rate = rate
+        self.trees = trees
+        self.timeout = timeout
+        self.static_timeout = static_timeout
+        self.size = size
+        self.iterations = iterations
+        self.engine = engine
+        self.traffic = traffic
+        self.protocol = protocol
+        self.patience = patience
+        self.queue = queue
+
+    @property
+    def limit(self):
+        """Bits of vector that an access link carries a second."""
+        return self.rate * PAYLOAD_SHARE
+
+
+def place(hosts, share, seed):
+    """(members, others): SHARE of the hosts congest, which ones is SEED's."""
+    order = random.Random(f"place.{seed}").sample(hosts, len(hosts))
+    members = max(2, round(len(hosts) * (1 - share)))
+    others = order[members:]
+    return order[:members], others if len(others) > 1 else []
+
+
+def packet_hops_needed(net, rate, share, traffic):
+    """A second, if all hosts send as much as they are to, over five links each."""
+    hosts = len(net.hosts)
+    return (hosts * (1 - share) + hosts * share * traffic) * rate / FRAME_BITS * 5
+
+
+def packet_hops_possible(testbed, seconds=1.0):
+    """What this machine forwards now, beside all else that it does: a flood of
+    small packets between two hosts of the unshaped TESTBED, hop by hop."""
+    one, two = testbed.net.hosts[0], testbed.net.hosts[-1]
+    sink = ("import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); "
+            f"s.bind(('{two.address}', 5299)); [s.recv(100) for _ in iter(int, 1)]")
+    flood = ("import socket, time; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); "
+             f"end = time.monotonic() + {seconds}\n"
+             f"while time.monotonic() < end: s.sendto(b'x' * 64, ('{two.address}', 5299))")
+    receiver = two.start_process(["/usr/bin/python3", "-c", sink])
+    before = testbed.net.link_bytes()
+    begin = time.monotonic()
+    one.start_process(["/usr/bin/python3", "-c", flood]).wait()
+    took = time.monotonic() - begin
+    links = experiment.difference(before, testbed.net.link_bytes())
+    system.stop(receiver)
+    return sum(link["tx_packets"] for link in links.values()) / took
+
+
+class Watch(threading.Thread):
+    """Looks at SWITCHES every INTERVAL seconds: what they chose, what waits."""
+
+    def __init__(self, switches, interval):
+        super().__init__(daemon=True)
+        self.switches = switches
+        self.interval = interval
+        self.ended = threading.Event()
+        self.samples = []
+
+    def run(self):
+        begin = time.monotonic()
+        while not self.ended.wait(self.interval):
+            at = round(time.monotonic() - begin, 3)
+            for switch in self.switches:
+                state = switch.show()
+                self.samples.append({"at": at, "switch": switch.name, "ports": {
+                    port["name"]: {key: port["egress"][key]
+                                   for key in ("waiting", "room", "chosen", "diverted", "drops")}
+                    for port in state["ports"] if port["egress"]}})
+
+    def stop(self):
+        self.ended.set()
+        self.join()
+        return self.samples
+
+
+def utilisation(links, seconds, rate, routers):
+    """Of each direction of each link between routers, 0 to 1."""
+    names = {f"{name}:" for name in routers}
+    return sorted(round(8 * link["tx_bytes"] / seconds / rate, 4) for port, link in links.items()
+                  if port[:port.index(":") + 1] in names)
+
+
+def counted(after, before):
+    """What the switches counted, all of them."""
+    total = {}
+    for name, state in after.items():
+        if not state:
+            continue
+        for key, value in state["counters"].items():
+            total[key] = total.get(key, 0) + value - before[name]["counters"][key]
+        for port in state["ports"]:
+            if port["egress"]:
+                total["egress-drops"] = total.get("egress-drops", 0) + port["egress"]["drops"]
+        for port in before[name]["ports"]:
+            if port["egress"]:
+                total["egress-drops"] -= port["egress"]["drops"]
+    return {key: value for key, value in total.items() if value}
+
+
+def by_canary(testbed, scene, algorithm, members, work):
+    """Seconds of one operation, and what the ranks counted."""
+    ranks = [jobs.Rank(i, host, experiment.FIRST_PORT, scene.engine)
+             for i, host in enumerate(members)]
+    options = ["-b", scene.size, "-e", scene.size, "-n", scene.iterations, "-w", 1,
+               "--timeout", "60s"]
+    if has_algorithms():
+        options += ["--algorithm", "ring" if algorithm.kind == "ring" else "tree"]
+    job = jobs.PerfJob(work, options)
+    result = experiment.run(testbed, job, ranks, scene.patience)
+    rows = ranks[0].output.get("results")
+    if not result["right"] or not rows:
+        raise RuntimeError(f"{algorithm.name}: {'; '.join(result['wrong'])[:400]}")
+    seconds = statistics.mean(rows[0][way]["time_us"] for way in ("out_of_place", "in_place")) / 1e6
+    totals = {}
+    for rank in ranks:
+        for key, value in rank.output.get("stats", {}).items():
+            if key != "drops":
+                totals[key] = totals.get(key, 0) + value
+    return seconds, {"contributions_per_block": result["contributions_per_block"], "ranks": totals}
+
+
+def by_openmpi(scene, algorithm, members, work):
+    """The same of the outside peer; without a name, the best of its algorithms."""
+    names = [algorithm.detail] if algorithm.detail else ["default", "ring", "rabenseifner"]
+    found = {name: mpi.measure(work, members, name, scene_bytes(scene.size), scene.iterations,
+                               scene.patience)
+             for name in names}
+    best = min(found, key=found.get)
+    return found[best], {"best": best, "seconds_by_algorithm": found}
+
+
+def measure(testbed, scene, algorithm, share, seed, timeline=False):
+    """One run; RuntimeError says why there is no result."""
+    chance = random.Random(f"{seed}.{algorithm.name}.{share}")
+    net = testbed.net
+    members, others = place(net.hosts, share, seed)
+    for switch in net.switches:
+        switch.set(**algorithm.settings(scene, chance))
+    with contextlib.ExitStack() as stack:
+        work = system.work_directory()
+        stack.callback(shutil.rmtree, work, ignore_errors=True)
+        return _measure(testbed, scene, algorithm, share, seed, timeline, members, others, work)
+
+
+def _measure(testbed, scene, algorithm, share, seed, timeline, members, others, work):
+    net = testbed.net
+    with Traffic(others, scene.rate * scene.traffic, seed=seed, protocol=scene.protocol,
+                 log=os.path.join(work, "traffic.log")):
+        watch = Watch([s for s in net.switches if s.name.startswith(("sedge", "sleaf"))], 0.25)
+        if timeline:
+            watch.start()
+        before, links, begin = testbed.switch_states(), net.link_bytes(), time.monotonic()
+        try:
+            if algorithm.kind == "openmpi":
+                seconds, more = by_openmpi(scene, algorithm, members, work)
+            else:
+                seconds, more = by_canary(testbed, scene, algorithm, members, work)
+        finally:
+            if timeline:
+                watch.stop()
+        took = time.monotonic() - begin
+        links = experiment.difference(links, net.link_bytes())
+        switches = counted(testbed.switch_states(), before)
+    bits = 8 * scene_bytes(scene.size)
+    return {"algorithm": algorithm.name, "share": share, "seed": seed, "members": len(members),
+            "congesting": len(others), "seconds": seconds, "goodput": bits / seconds,
+            "of_limit": round(bits / seconds / scene.limit, 4), "switches": switches,
+            "utilisation": utilisation(links, took, scene.rate,
+                                       [switch.name for switch in net.switches]),
+            "placement": [host.name for host in members],
+            **({"timeline": watch.samples} if timeline else {}), **more}
+
+
+def scene_bytes(text):
+    """4M -> bytes"""
+    text = str(text)
+    factor = {"K": 1 << 10, "M": 1 << 20}.get(text[-1].upper(), 1)
+    return int(text.rstrip("kKmM")) * factor

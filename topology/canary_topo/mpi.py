@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The outside peer: Open MPI's allreduce over TCP on the same hosts and links."""
+import json
+import os
+import shutil
+import subprocess
+
+from . import system
+from .node import TOP
+
+RANK = os.path.join(TOP, "topology/mpi_rank.py")
+
+# What mpirun starts a node's daemon with; it names the node by its address
+AGENT = """#!/bin/sh
+node=$1
+shift
+pid=$(grep "^$node " "{nodes}" | cut -d' ' -f2)
+exec nsenter --net=/proc/$pid/ns/net unshare --uts sh -c 'hostname "n$0" && exec sh -c "$*"' "$node" "$@"
+"""
+
+# coll_tuned_allreduce_algorithm; None: what Open MPI takes itself
+ALGORITHMS = {"default": None, "recursive-doubling": 3, "ring": 4, "segmented-ring": 5,
+              "rabenseifner": 6}
+
+
+def available():
+    """None, or why not."""
+    if not shutil.which("mpirun"):
+        return "mpirun is missing (package openmpi-bin)"
+    done = subprocess.run(["/usr/bin/python3", "-c", "import mpi4py, numpy"], capture_output=True,
+                          check=False)
+    return None if done.returncode == 0 else "mpi4py is missing (package python3-mpi4py)"
+
+
+def command(work, hosts, algorithm, size, iterations):
+    """Words of mpirun for one rank on each of HOSTS, to be started on the first."""
+    nodes, agent = os.path.join(work, "nodes"), os.path.join(work, "agent")
+    with open(nodes, "w", encoding="ascii") as file:
+        file.writelines(f"{host.address} {host.pid}\n" for host in hosts)
+    with open(agent, "w", encoding="ascii") as file:
+        file.write(AGENT.replace("{nodes}", nodes))
+    os.chmod(agent, 0o755)
+    parameters = {"plm_rsh_agent": agent, "plm_rsh_no_tree_spawn": 1, "btl": "tcp,self", "pml": "ob1",
+                  "btl_tcp_if_include": "10.64.0.0/16", "oob_tcp_if_include": "10.64.0.0/16",
+                  # processors are shared: who waits must not spin
+                  "mpi_yield_when_idle": 1}
+    if ALGORITHMS[algorithm]:
+        parameters.update({"coll_tuned_use_dynamic_rules": 1,
+                           "coll_tuned_allreduce_algorithm": ALGORITHMS[algorithm]})
+    words = ["mpirun", "--allow-run-as-root", "--oversubscribe",
+             "--host", ",".join(f"{host.address}:1" for host in hosts)]
+    for name, value in parameters.items():
+        words += ["--mca", name, value]
+    return [*words, "/usr/bin/python3", RANK, size, iterations]
+
+
+def measure(work, hosts, algorithm, size, iterations, patience):
+    """Seconds an operation of SIZE bytes takes; RuntimeError says why not."""
+    process = system.start(command(work, hosts, algorithm, size, iterations), hosts[0].pid,
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        said, complaints = process.communicate(timeout=patience)
+    except subprocess.TimeoutExpired:
+        system.stop(process, 2)
+        raise RuntimeError(f"Open MPI, {algorithm}: not done after {patience} s") from None
+    for line in said.splitlines():
+        if line.startswith("{"):
+            result = json.loads(line)
+            if result["wrong"]:
+                raise RuntimeError(f"Open MPI, {algorithm}: {result['wrong']} elements are wrong")
+            return result["seconds"]
+    raise RuntimeError(f"Open MPI, {algorithm}: {complaints.strip()[-400:]}")
