@@ -12,6 +12,7 @@
  *		zero, port neither 0 nor in the range 22600 .. 22663. EAFNOSUPPORT: not
  *		AF_CANARY. EADDRNOTAVAIL: not a local address. EADDRINUSE: port taken, or no port
  *		free. INADDR_ANY is allowed: connect() chooses the address.
+ *		EACCES, EPERM: rules.c, also of CANARY_COMM and connect().
  * connect()	Address of rank 0. Binds if bind() was not called. EINVAL: as bind(), no
  *		CANARY_COMM, address 0.0.0.0; EADDRNOTAVAIL: rank 0, and it is not the own
  *		address and port; ENETUNREACH and others: of the route; ENOBUFS: no memory.
@@ -102,6 +103,18 @@ int canary_check_addr(const struct sockaddr *addr, int len)
 	return 0;
 }
 
+/* The port is the communicator's: who may not be a member need not hold it. */
+static int canary_bind_allowed(struct canary_comm *comm)
+{
+	u8 key[CANARY_KEY_BYTES];
+	int err;
+
+	memcpy(key, comm->req.key, sizeof(key));
+	err = canary_rules_check(canary_net(comm->net), comm->req.id, key);
+	memzero_explicit(key, sizeof(key));
+	return err;
+}
+
 static int canary_bind(struct socket *sock, struct sockaddr *addr, int len)
 {
 	const struct sockaddr_canary *a = (const struct sockaddr_canary *)addr;
@@ -115,7 +128,9 @@ static int canary_bind(struct socket *sock, struct sockaddr *addr, int len)
 	lock_sock(sk);
 	if (comm->usock)
 		err = -EINVAL;
-	else
+	else if (comm->configured)
+		err = canary_bind_allowed(comm);
+	if (!err)
 		err = canary_port_open(comm, a->scan_addr, a->scan_port, sk->sk_bound_dev_if);
 	release_sock(sk);
 	return err;

@@ -18,6 +18,7 @@
  *			come in under it (softirq), the timer fires under it (softirq), sendmsg()
  *			posts under it.
  * canary_net.lock	mutex. The list of engines of a namespace.
+ * canary_net.rules_lock	mutex. The rules of a namespace. Taken under lock_sock.
  * canary_net.stats_lock	spin lock, softirqs off. What ended engines counted.
  *
  * Order: lock_sock, canary_net.lock, canary_comm.lock, then wait queue locks (waking is done
@@ -213,9 +214,36 @@ static inline struct canary_sock *canary_sk(const struct sock *sk)
 }
 
 /**
+ * struct canary_rule - who may be a member of which communicators
+ * @list:	in canary_net.rules
+ * @first:	first communicator
+ * @last:	last one
+ * @uid:	effective user, or INVALID_UID
+ * @gid:	a group of the caller's, or INVALID_GID; anybody if neither
+ * @keyed:	@key is the communicators' pre-shared key
+ * @key:	never told
+ *
+ * Owner: the list. Lock: canary_net.rules_lock.
+ */
+struct canary_rule {
+	struct list_head	list;
+	u32			first;
+	u32			last;
+	kuid_t			uid;
+	kgid_t			gid;
+	bool			keyed;
+	u8			key[CANARY_KEY_BYTES];
+};
+
+/**
  * struct canary_net - the module in a network namespace
  * @lock:	see above
  * @comms:	all engines, lingering ones too. Lock: @lock
+ * @rules_lock:	see above
+ * @rules:	struct canary_rule, in the order in which they are asked. Lock: @rules_lock
+ * @rule_count:	how many. Lock: @rules_lock
+ * @rules_seq:	changes with @rules. Lock: @rules_lock
+ * @rules_refused:	members that were not let in. Lock: @rules_lock
  * @stats_lock:	see above
  * @ended:	what engines counted that are no more, and what was counted when there was no
  *		core. Lock: @stats_lock
@@ -225,6 +253,11 @@ static inline struct canary_sock *canary_sk(const struct sock *sk)
 struct canary_net {
 	struct mutex		lock;	/* of @comms */
 	struct list_head	comms;
+	struct mutex		rules_lock;	/* of @rules */
+	struct list_head	rules;
+	u32			rule_count;
+	u32			rules_seq;
+	u64			rules_refused;
 	spinlock_t		stats_lock;	/* of @ended */
 	struct cnr_stats	ended;
 };
@@ -289,6 +322,17 @@ void canary_memory_exit(void);
 
 /* simd.c */
 void canary_simd_init(void);
+
+/* rules.c */
+int canary_rule_add(struct canary_net *cn, struct canary_rule *rule);
+int canary_rule_delete(struct canary_net *cn, const struct canary_rule *like);
+void canary_rule_free(struct canary_rule *rule);
+void canary_rules_clear(struct canary_net *cn);
+int canary_rules_check(struct canary_net *cn, u32 id, u8 key[CANARY_KEY_BYTES]);
+
+/* netlink.c */
+int canary_netlink_init(void);
+void canary_netlink_exit(void);
 
 /* netns.c */
 struct canary_net *canary_net(const struct net *net);

@@ -51,7 +51,6 @@ static void canary_connect_config(struct canary_comm *comm, u32 mtu, struct cnr_
 	cfg->port = comm->port;
 	cfg->root = comm->root;
 	cfg->root_port = comm->root_port;
-	memcpy(cfg->key, req->key, sizeof(cfg->key));
 	get_random_bytes(cfg->seed, sizeof(cfg->seed));
 	cfg->dead_after = comm->dead_after * CNR_MSEC;
 	cfg->linger = comm->linger * CNR_MSEC;
@@ -72,19 +71,25 @@ static int canary_connect_start(struct sock *sk, const struct sockaddr_canary *t
 
 	if (!comm->configured || to->scan_addr == htonl(INADDR_ANY))
 		return -EINVAL;
+	/* Again: rules may have changed since, and the socket may be somebody else's now. */
+	memcpy(cfg.key, comm->req.key, sizeof(cfg.key));
+	err = canary_rules_check(canary_net(comm->net), comm->req.id, cfg.key);
+	if (err)
+		goto out;
 	if (!comm->usock) {
 		err = canary_port_open(comm, first ? to->scan_addr : htonl(INADDR_ANY),
 				       first ? root_port : 0, sk->sk_bound_dev_if);
 		if (err)
-			return err;
+			goto out;
 	}
 	err = canary_connect_route(comm, to->scan_addr, root_port, &addr, &mtu);
 	if (err)
-		return err;
+		goto out;
 	if (first) {
+		err = -EADDRNOTAVAIL;
 		if (inet_addr_type(comm->net, to->scan_addr) != RTN_LOCAL ||
 		    (comm->bound && comm->bound != to->scan_addr) || comm->port != root_port)
-			return -EADDRNOTAVAIL;
+			goto out;
 		addr = to->scan_addr;
 	}
 	/* Under the lock: /proc shows it. */
@@ -101,6 +106,7 @@ static int canary_connect_start(struct sock *sk, const struct sockaddr_canary *t
 		pr_debug("canary: %s out of range\n", what);
 	else
 		err = canary_comm_start(comm, &cfg);
+out:
 	memzero_explicit(&cfg, sizeof(cfg));
 	return err;
 }

@@ -40,8 +40,13 @@ static int __init canary_init(void)
 		       canary_family);
 		goto err_proto;
 	}
+	err = canary_netlink_init();
+	if (err)
+		goto err_family;
 	return 0;
 
+err_family:
+	canary_family_unregister();
 err_proto:
 	proto_unregister(&canary_proto);
 err_net:
@@ -54,6 +59,7 @@ err_wq:
 /* No socket and no engine is left: each holds a reference of the module. */
 static void __exit canary_exit(void)
 {
+	canary_netlink_exit();
 	canary_family_unregister();
 	proto_unregister(&canary_proto);
 	canary_net_exit();

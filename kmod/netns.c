@@ -24,6 +24,8 @@ static int __net_init canary_net_start(struct net *net)
 
 	mutex_init(&cn->lock);
 	INIT_LIST_HEAD(&cn->comms);
+	mutex_init(&cn->rules_lock);
+	INIT_LIST_HEAD(&cn->rules);
 	spin_lock_init(&cn->stats_lock);
 	return canary_proc_net_init(net);
 }
@@ -43,6 +45,7 @@ static void __net_exit canary_net_pre_exit(struct net *net)
 static void __net_exit canary_net_stop(struct net *net)
 {
 	canary_proc_net_exit(net);
+	canary_rules_clear(canary_net(net));
 	WARN_ON_ONCE(!list_empty(&canary_net(net)->comms));
 }
 

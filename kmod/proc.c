@@ -88,8 +88,8 @@ static const struct seq_operations canary_proc_ops = {
 /* What is no counter but a state comes last: CANARY_STATS does not have it. */
 static void canary_proc_gauges(struct seq_file *seq, struct canary_net *cn)
 {
-	u32 sockets = 0, lingering = 0;
-	u64 vectors = 0, cores = 0;
+	u32 sockets = 0, lingering = 0, rules;
+	u64 vectors = 0, cores = 0, refused;
 	struct canary_comm *comm;
 
 	mutex_lock(&cn->lock);
@@ -104,8 +104,13 @@ static void canary_proc_gauges(struct seq_file *seq, struct canary_net *cn)
 		spin_unlock_bh(&comm->lock);
 	}
 	mutex_unlock(&cn->lock);
+	mutex_lock(&cn->rules_lock);
+	rules = cn->rule_count;
+	refused = cn->rules_refused;
+	mutex_unlock(&cn->rules_lock);
 	seq_printf(seq, "sockets %u\nlingering %u\nvector-bytes %llu\ncore-bytes %llu\n", sockets,
 		   lingering, vectors, cores);
+	seq_printf(seq, "rules %u\nrules-refused %llu\n", rules, refused);
 }
 
 static int canary_proc_stats_show(struct seq_file *seq, void *v)

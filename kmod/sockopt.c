@@ -40,12 +40,14 @@ static int canary_set_comm(struct canary_comm *comm, sockptr_t val, unsigned int
 	cfg.members = req.members;
 	cfg.window = req.window;
 	cfg.mtu = req.mtu ?: ETH_DATA_LEN;
+	memcpy(cfg.key, req.key, sizeof(cfg.key));
 	err = cnr_check(&cfg, &what);
-	if (err) {
+	if (err)
 		pr_debug("canary: %s out of range\n", what);
-		return err;
-	}
-	err = canary_sockopt_early(comm);
+	if (!err)
+		err = canary_sockopt_early(comm);
+	if (!err)
+		err = canary_rules_check(canary_net(comm->net), req.id, cfg.key);
 	if (!err) {
 		/* Under the lock: /proc reads it. */
 		spin_lock_bh(&comm->lock);
@@ -54,6 +56,7 @@ static int canary_set_comm(struct canary_comm *comm, sockptr_t val, unsigned int
 		comm->configured = true;
 	}
 	memzero_explicit(&req, sizeof(req));
+	memzero_explicit(&cfg, sizeof(cfg));
 	return err;
 }
 

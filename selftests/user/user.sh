@@ -306,12 +306,38 @@ same_key()
 {
 	local r
 
-	printf '%s\n' 00112233445566778899aabbccddeeff > key
+	(umask 077 && printf '%s\n' 00112233445566778899aabbccddeeff > key)
 	for r in 0 1 2; do
 		"$VECTOR" make "$r" 2000 > "in.$r"
 	done
 	ranks 3 "$CANARY" allreduce --in in.%R --out sum.%R --key-file key &&
 		"$VECTOR" check 3 2000 sum.1
+}
+
+# The administrator's table instead
+key_table()
+{
+	local r
+
+	(umask 077 && printf '# keys\n%s-4294967295 %s # all\n' 1 00112233445566778899AABBCCDDEEFF > table)
+	for r in 0 1 2; do
+		"$VECTOR" make "$r" 2000 > "in.$r"
+	done
+	CANARY_KEYS=table ranks 3 "$CANARY" allreduce --in in.%R --out sum.%R &&
+		"$VECTOR" check 3 2000 sum.1
+}
+
+key_files()
+{
+	printf '%s\n' 00112233445566778899aabbccddeeff > open-key
+	chmod 644 open-key
+	usage "others can read it" allreduce --key-file open-key
+	chmod 620 open-key
+	usage "group can write it" allreduce --key-file open-key
+	(umask 077 && echo "7-3 00112233445566778899aabbccddeeff" > bad-table)
+	tap_is "table of keys: a bad line" "$(CANARY_KEYS=bad-table "$CANARY" allreduce --comm 5 --rank 0 \
+		--members 1 --root 127.0.0.1 --engine user --in in.0 --out /dev/null 2>&1)" \
+		"canary: bad-table:1: not of the form FIRST[-LAST] KEY, with a key of 32 hexadecimal digits"
 }
 
 # Two processes claim rank 1: one of them is let in.
@@ -527,6 +553,8 @@ test_usage
 test_failures
 test_strangers
 tap_check "all ranks with the key" same_key
+tap_check "all ranks with the key of a table" key_table
+key_files
 tap_check "two processes claim a rank: one is let in" twice
 tap_check "perf: columns, JSON, nothing wrong" perf
 tap_check "perf: several operations in flight, steps of bytes" perf_flight

@@ -10,6 +10,7 @@
 int cmd_allreduce(int argc, char **argv) __attribute__((weak));
 int cmd_perf(int argc, char **argv) __attribute__((weak));
 int cmd_comm(int argc, char **argv) __attribute__((weak));
+int cmd_comm_rules(int argc, char **argv);
 int cmd_stats(int argc, char **argv) __attribute__((weak));
 int cmd_switch(int argc, char **argv) __attribute__((weak));
 int cmd_fault(int argc, char **argv) __attribute__((weak));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* canary comm show: the members of communicators on this machine. */
+/* canary comm: the members of communicators on this machine; rules.c has who may be one. */
 #include <getopt.h>
 #include <string.h>
 
@@ -10,6 +10,7 @@ static int usage(FILE *to)
 {
 	fprintf(to,
 		"usage: canary comm show [-j]\n"
+		"       canary comm rules|allow|revoke ...: who may be a member (--help has more)\n"
 		"\n"
 		"Members that run here: the kernel's of this network namespace, user engines of all.\n"
 		"  -j, --json  as JSON\n");
@@ -68,6 +69,9 @@ int cmd_comm(int argc, char **argv)
 	struct reports all = { 0 };
 	int opt, json = 0, err;
 
+	if (argc > 1 && (!strcmp(argv[1], "rules") || !strcmp(argv[1], "allow") ||
+			 !strcmp(argv[1], "revoke")))
+		return cmd_comm_rules(argc - 1, argv + 1);
 	while ((opt = getopt_long(argc, argv, "jh", options, NULL)) != -1) {
 		if (opt == 'h')
 			return usage(stdout);

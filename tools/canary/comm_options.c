@@ -38,33 +38,12 @@ static int take_timeout(struct comm_options *o, const char *value)
 	return 0;
 }
 
-static int take_key_file(struct comm_options *o, const char *path)
-{
-	char key[64];
-	FILE *f = fopen(path, "re");
-	bool got;
-
-	if (!f) {
-		fprintf(stderr, "canary: key-file: %s: %s\n", path, strerror(errno));
-		return -1;
-	}
-	got = fscanf(f, "%63s", key) == 1;
-	fclose(f);
-	if (!got || canary_params_set(&o->params, "key", key)) {
-		fprintf(stderr, "canary: key-file: %s: has to hold 32 hexadecimal digits\n", path);
-		return -1;
-	}
-	return 0;
-}
-
 int comm_option(struct comm_options *o, int opt, const char *name, const char *value)
 {
 	switch (opt) {
 	case COMM_OPT_MEMBERS_FILE:
 		o->members_file = value;
 		return 0;
-	case COMM_OPT_KEY_FILE:
-		return take_key_file(o, value);
 	case COMM_OPT_TIMEOUT:
 		return take_timeout(o, value);
 	}

@@ -16,7 +16,6 @@ struct comm_options {
 
 #define COMM_OPT_PARAM		1000
 #define COMM_OPT_MEMBERS_FILE	1001
-#define COMM_OPT_KEY_FILE	1002
 #define COMM_OPT_TIMEOUT	1003
 
 /* Entries of getopt_long()'s table; the first ones have names of canary_params_set(). */
@@ -36,7 +35,7 @@ struct comm_options {
 	{ "max-vector",	required_argument, NULL, COMM_OPT_PARAM },	\
 	{ "algorithm",	required_argument, NULL, COMM_OPT_PARAM },	\
 	{ "members-file", required_argument, NULL, COMM_OPT_MEMBERS_FILE }, \
-	{ "key-file",	required_argument, NULL, COMM_OPT_KEY_FILE },	\
+	{ "key-file",	required_argument, NULL, COMM_OPT_PARAM },	\
 	{ "timeout",	required_argument, NULL, COMM_OPT_TIMEOUT }
 
 #define COMM_USAGE							\

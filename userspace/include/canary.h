@@ -122,9 +122,10 @@ void canary_params_init(struct canary_params *params);
  * @params:	initialised
  * @name:	a name of the struct above, dashes for underscores: "comm", "rank", "members",
  *		"engine" (auto, kernel, user), "root" and "bind" (ADDRESS[:PORT], no names),
- *		"key" (32 hexadecimal digits), "window", "mtu", "dead-after" and "linger"
- *		(number with ms or s), "rto-min" (number with us or ms), "max-vector" (bytes,
- *		K, M or G may follow), "algorithm" (auto, tree, ring)
+ *		"key" (32 hexadecimal digits), "key-file" (a file with them that others cannot
+ *		read), "window", "mtu", "dead-after" and "linger" (number with ms or s),
+ *		"rto-min" (number with us or ms), "max-vector" (bytes, K, M or G may follow),
+ *		"algorithm" (auto, tree, ring)
  * @value:	decimal, or hexadecimal after 0x, where a number is wanted
  *
  * Return: 0; -ENOENT: no parameter is called so; -EINVAL: not a number, address, ...;

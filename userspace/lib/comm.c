@@ -57,6 +57,8 @@ CANARY_EXPORT int canary_open(const struct canary_params *params, struct canary 
 	c->next_id = 1;
 	err = lib_params_check(params, &c->params);
 	if (!err)
+		err = lib_keys_lookup(&c->params);
+	if (!err)
 		err = choose_engine(c);
 	if (!err)
 		err = init_sync(c);

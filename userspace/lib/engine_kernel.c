@@ -86,10 +86,20 @@ static int configure(int fd, const struct canary_params *params)
 	int err;
 
 	memcpy(req.key, params->key, sizeof(req.key));
-	if (setsockopt(fd, SOL_CANARY, CANARY_COMM, &req, sizeof(req)))
-		return lib_error(-errno, "communicator %u, rank %u of %u: %s", req.id, req.rank,
-				 req.members, strerror(errno));
-	err = set_u32(fd, CANARY_LINGER, min_t(u32, params->linger, LINGER_MAX), "linger");
+	if (setsockopt(fd, SOL_CANARY, CANARY_COMM, &req, sizeof(req)) == 0)
+		err = 0;
+	else if (errno == EACCES)
+		err = lib_error(-EACCES, "communicator %u: no rule of this network namespace lets you"
+				" in (canary comm rules)", req.id);
+	else if (errno == EPERM)
+		err = lib_error(-EPERM, "communicator %u: the administrator has set its key; do not"
+				" give another", req.id);
+	else
+		err = lib_error(-errno, "communicator %u, rank %u of %u: %s", req.id, req.rank,
+				req.members, strerror(errno));
+	explicit_bzero(req.key, sizeof(req.key));
+	if (!err)
+		err = set_u32(fd, CANARY_LINGER, min_t(u32, params->linger, LINGER_MAX), "linger");
 	if (!err && params->dead_after)
 		err = set_u32(fd, CANARY_DEAD_AFTER, params->dead_after, "dead-after");
 	if (!err && params->max_vector)

@@ -112,6 +112,12 @@ int lib_comm_error(struct canary *c, int error);
  */
 int lib_params_check(const struct canary_params *params, struct canary_params *p);
 
+/* keys.c: lib_key_file() - the key of one file; lib_keys_lookup() - that of the administrator's
+ * table, if @params has none. Return 0, also if there is none, or a negative errno.
+ */
+int lib_key_file(struct canary_params *params, const char *path);
+int lib_keys_lookup(struct canary_params *params);
+
 /*
  * lib_open_routed() - a UDP socket connected to rank 0, to ask the kernel about the route
  * @local: address, or 0.0.0.0: receives what the kernel chooses; its port is not looked at

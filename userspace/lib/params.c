@@ -190,6 +190,8 @@ CANARY_EXPORT int canary_params_set(struct canary_params *params, const char *na
 		return parse_address(name, value, &params->bind);
 	if (strcmp(name, "key") == 0)
 		return parse_key(value, params->key);
+	if (strcmp(name, "key-file") == 0)
+		return lib_key_file(params, value);
 	if (strcmp(name, "engine") == 0)
 		return parse_engine(value, &params->engine);
 	if (strcmp(name, "algorithm") == 0)

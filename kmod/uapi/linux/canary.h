@@ -155,4 +155,35 @@ struct canary_status {
 	__u8	wanted;
 };
 
+/*
+ * Generic netlink: who may be a member of which communicator, and under which key. Rules are of
+ * the network namespace that the netlink socket is in; CAP_NET_ADMIN there may change them. While
+ * there is none, anybody may be a member of any communicator. As soon as there is one, the first
+ * that has the communicator and the caller says yes, and without one CANARY_COMM, bind() and
+ * connect() are EACCES. A rule's key takes the place of canary_comm_req.key, which has to be zero
+ * or the same (else EPERM), and is never told.
+ */
+#define CANARY_GENL_NAME	"canary"
+#define CANARY_GENL_VERSION	1
+#define CANARY_KEY_BYTES	16
+#define CANARY_RULES_MAX	1024	/* of a namespace */
+
+enum {
+	CANARY_CMD_UNSPEC	= 0,
+	CANARY_CMD_ALLOW	= 1,	/* FIRST, LAST, UID or GID or none, KEY or none */
+	CANARY_CMD_REVOKE	= 2,	/* FIRST, LAST; UID or GID; all such rules go */
+	CANARY_CMD_GET_RULE	= 3,	/* dump, in order: FIRST, LAST, UID or GID, KEYED */
+};
+
+enum {
+	CANARY_A_UNSPEC		= 0,
+	CANARY_A_FIRST		= 1,	/* u32: first communicator */
+	CANARY_A_LAST		= 2,	/* u32: last communicator */
+	CANARY_A_UID		= 3,	/* u32: effective user */
+	CANARY_A_GID		= 4,	/* u32: effective or supplementary group */
+	CANARY_A_KEY		= 5,	/* 16 bytes, not all zero */
+	CANARY_A_KEYED		= 6,	/* flag: there is a key */
+	CANARY_A_MAX		= 6,
+};
+
 #endif /* _UAPI_LINUX_CANARY_H */

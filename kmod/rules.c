@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Rules: who may be a member of which communicator in a network namespace, and under which key.
+ * They are asked when a member comes; who is in already stays. netlink.c is how they get here.
+ */
+
+#include <crypto/algapi.h>
+#include <linux/cred.h>
+#include <linux/slab.h>
+#include "canary.h"
+
+void canary_rule_free(struct canary_rule *rule)
+{
+	kfree_sensitive(rule);
+}
+
+/* Puts @rule, which is the list's from now on, behind the others. */
+int canary_rule_add(struct canary_net *cn, struct canary_rule *rule)
+{
+	int err = 0;
+
+	mutex_lock(&cn->rules_lock);
+	if (cn->rule_count >= CANARY_RULES_MAX) {
+		err = -ENOSPC;
+	} else {
+		list_add_tail(&rule->list, &cn->rules);
+		cn->rule_count++;
+		cn->rules_seq++;
+	}
+	mutex_unlock(&cn->rules_lock);
+	return err;
+}
+
+/* Takes away all rules with the range and user of @like. Return: -ENOENT if there was none. */
+int canary_rule_delete(struct canary_net *cn, const struct canary_rule *like)
+{
+	struct canary_rule *rule, *next;
+	int err = -ENOENT;
+
+	mutex_lock(&cn->rules_lock);
+	list_for_each_entry_safe(rule, next, &cn->rules, list) {
+		if (rule->first != like->first || rule->last != like->last ||
+		    !uid_eq(rule->uid, like->uid) || !gid_eq(rule->gid, like->gid))
+			continue;
+		list_del(&rule->list);
+		cn->rule_count--;
+		cn->rules_seq++;
+		canary_rule_free(rule);
+		err = 0;
+	}
+	mutex_unlock(&cn->rules_lock);
+	return err;
+}
+
+void canary_rules_clear(struct canary_net *cn)
+{
+	struct canary_rule *rule, *next;
+
+	list_for_each_entry_safe(rule, next, &cn->rules, list)
+		canary_rule_free(rule);
+	INIT_LIST_HEAD(&cn->rules);
+}
+
+static bool canary_rule_fits(const struct canary_rule *rule, u32 id)
+{
+	if (id < rule->first || id > rule->last)
+		return false;
+	if (uid_valid(rule->uid))
+		return uid_eq(rule->uid, current_euid());
+	if (gid_valid(rule->gid))
+		return in_egroup_p(rule->gid);
+	return true;
+}
+
+/**
+ * canary_rules_check() - may the caller be a member of communicator @id?
+ * @cn:		the namespace
+ * @id:		the communicator
+ * @key:	the caller's own key; becomes the administrator's, if there is one
+ *
+ * Context: process. Return: 0, -EACCES: no rule allows it, -EPERM: another key than its own is
+ * set.
+ */
+int canary_rules_check(struct canary_net *cn, u32 id, u8 key[CANARY_KEY_BYTES])
+{
+	struct canary_rule *rule;
+	int err = 0;
+
+	mutex_lock(&cn->rules_lock);
+	if (list_empty(&cn->rules))
+		goto out;
+	list_for_each_entry(rule, &cn->rules, list) {
+		if (!canary_rule_fits(rule, id))
+			continue;
+		if (rule->keyed) {
+			if (memchr_inv(key, 0, CANARY_KEY_BYTES) &&
+			    crypto_memneq(key, rule->key, CANARY_KEY_BYTES))
+				err = -EPERM;
+			else
+				memcpy(key, rule->key, CANARY_KEY_BYTES);
+		}
+		goto out;
+	}
+	err = -EACCES;
+out:
+	if (err)
+		cn->rules_refused++;
+	mutex_unlock(&cn->rules_lock);
+	return err;
+}

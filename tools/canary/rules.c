@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * canary comm allow|revoke|rules: who may be a member of which communicator of this network
+ * namespace, as the module has it. Generic netlink; linux/canary.h has commands and attributes.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <canary.h>
+#include <libmnl/libmnl.h>
+#include <linux/canary.h>
+#include <linux/genetlink.h>
+
+#include "cmds.h"
+
+#define BUFFER	8192
+
+struct rules_socket {
+	struct mnl_socket *nl;
+	uint32_t seq;
+	uint16_t family;
+};
+
+/* Error of an answer, in the kernel's own words if it has some */
+static int refused(const char *what, const struct nlmsghdr *nlh)
+{
+	const struct nlmsgerr *err = mnl_nlmsg_get_payload(nlh);
+	const char *text = strerror(-err->error);
+	size_t skip = sizeof(*err);
+	const struct nlattr *attr;
+
+	if (!(nlh->nlmsg_flags & NLM_F_CAPPED))
+		skip += mnl_nlmsg_get_payload_len(&err->msg);
+	if (nlh->nlmsg_flags & NLM_F_ACK_TLVS)
+		mnl_attr_for_each(attr, nlh, skip)
+			if (mnl_attr_get_type(attr) == NLMSGERR_ATTR_MSG)
+				text = mnl_attr_get_str(attr);
+	fprintf(stderr, "canary: %s: %s\n", what, text);
+	return -1;
+}
+
+/* Send, and hand what comes to @cb until all is there. Return: 0, or -1 after having said why. */
+static int talk(struct rules_socket *s, struct nlmsghdr *nlh, const char *what, mnl_cb_t cb,
+		void *arg)
+{
+	char buf[BUFFER] __attribute__((aligned(8)));
+	const struct nlmsghdr *in;
+	ssize_t n;
+	int len;
+
+	nlh->nlmsg_seq = ++s->seq;
+	nlh->nlmsg_flags |= NLM_F_REQUEST | (nlh->nlmsg_flags & NLM_F_DUMP ? 0 : NLM_F_ACK);
+	n = mnl_socket_sendto(s->nl, nlh, nlh->nlmsg_len);
+	while (n >= 0) {
+		n = mnl_socket_recvfrom(s->nl, buf, sizeof(buf));
+		len = n;
+		for (in = (void *)buf; n > 0 && mnl_nlmsg_ok(in, len);
+		     in = mnl_nlmsg_next(in, &len)) {
+			if (in->nlmsg_type == NLMSG_DONE)
+				return 0;
+			if (in->nlmsg_type == NLMSG_ERROR &&
+			    !((const struct nlmsgerr *)mnl_nlmsg_get_payload(in))->error)
+				return 0;
+			if (in->nlmsg_type == NLMSG_ERROR)
+				return refused(what, in);
+			if (cb)
+				cb(in, arg);
+		}
+	}
+	fprintf(stderr, "canary: %s: %s\n", what, strerror(errno));
+	return -1;
+}
+
+static struct nlmsghdr *message(char *buf, uint16_t type, uint8_t cmd, uint8_t version)
+{
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+	struct genlmsghdr *genl;
+
+	nlh->nlmsg_type = type;
+	genl = mnl_nlmsg_put_extra_header(nlh, sizeof(*genl));
+	genl->cmd = cmd;
+	genl->version = version;
+	return nlh;
+}
+
+static int take_family(const struct nlmsghdr *nlh, void *arg)
+{
+	const struct nlattr *attr;
+
+	mnl_attr_for_each(attr, nlh, sizeof(struct genlmsghdr))
+		if (mnl_attr_get_type(attr) == CTRL_ATTR_FAMILY_ID)
+			*(uint16_t *)arg = mnl_attr_get_u16(attr);
+	return MNL_CB_OK;
+}
+
+static void stop(struct rules_socket *s)
+{
+	if (s->nl)
+		mnl_socket_close(s->nl);
+}
+
+static int start(struct rules_socket *s)
+{
+	char buf[256] __attribute__((aligned(8)));
+	struct nlmsghdr *nlh;
+	int on = 1;
+
+	memset(s, 0, sizeof(*s));
+	s->nl = mnl_socket_open2(NETLINK_GENERIC, SOCK_CLOEXEC);
+	if (!s->nl || mnl_socket_bind(s->nl, 0, MNL_SOCKET_AUTOPID)) {
+		fprintf(stderr, "canary: netlink: %s\n", strerror(errno));
+		return -1;
+	}
+	mnl_socket_setsockopt(s->nl, NETLINK_EXT_ACK, &on, sizeof(on));
+	nlh = message(buf, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, 1);
+	mnl_attr_put_strz(nlh, CTRL_ATTR_FAMILY_NAME, CANARY_GENL_NAME);
+	return talk(s, nlh, "rules need the kernel's engine, module canary", take_family,
+		    &s->family);
+}
+
+struct rule {
+	uint32_t first, last, uid, gid;
+	bool has_uid, has_gid, keyed;
+	uint8_t key[CANARY_KEY_BYTES];
+};
+
+/* "100" or "100-199" */
+static int parse_range(const char *text, struct rule *r)
+{
+	unsigned long long first, last;
+	char *end;
+
+	errno = 0;
+	first = strtoull(text, &end, 10);
+	last = first;
+	if (isdigit((unsigned char)text[0]) && *end == '-' && isdigit((unsigned char)end[1]))
+		last = strtoull(end + 1, &end, 10);
+	if (!isdigit((unsigned char)text[0]) || *end || errno || last > UINT32_MAX || last < first) {
+		fprintf(stderr, "canary: communicators: '%s' is no number or range FIRST-LAST,"
+			" 0 to 4294967295\n", text);
+		return -1;
+	}
+	r->first = first;
+	r->last = last;
+	return 0;
+}
+
+/* Return: 1 if @text is a number in range */
+static int parse_id(const char *text, uint32_t *id)
+{
+	unsigned long long n;
+	char *end;
+
+	errno = 0;
+	n = strtoull(text, &end, 10);
+	*id = n;
+	return isdigit((unsigned char)text[0]) && !*end && !errno && n < UINT32_MAX;
+}
+
+static int parse_user(const char *text, struct rule *r)
+{
+	const struct passwd *pw = getpwnam(text);
+
+	r->has_uid = true;
+	if (pw)
+		r->uid = pw->pw_uid;
+	else if (!parse_id(text, &r->uid))
+		return fprintf(stderr, "canary: uid: there is no user '%s'\n", text), -1;
+	return 0;
+}
+
+static int parse_group(const char *text, struct rule *r)
+{
+	const struct group *gr = getgrnam(text);
+
+	r->has_gid = true;
+	if (gr)
+		r->gid = gr->gr_gid;
+	else if (!parse_id(text, &r->gid))
+		return fprintf(stderr, "canary: gid: there is no group '%s'\n", text), -1;
+	return 0;
+}
+
+static int parse_key_file(const char *path, struct rule *r)
+{
+	struct canary_params params;
+
+	canary_params_init(&params);
+	if (canary_params_set(&params, "key-file", path)) {
+		fprintf(stderr, "canary: %s\n", canary_errmsg());
+		return -1;
+	}
+	memcpy(r->key, params.key, sizeof(r->key));
+	explicit_bzero(&params, sizeof(params));
+	r->keyed = true;
+	return 0;
+}
+
+struct rules_print {
+	void (*rule)(const struct rule *r, unsigned int n);
+	unsigned int n;
+};
+
+static int change(const struct rule *r, uint8_t cmd, const char *what)
+{
+	char buf[256] __attribute__((aligned(8)));
+	struct rules_socket s;
+	struct nlmsghdr *nlh;
+	int err;
+
+	err = start(&s);
+	if (!err) {
+		nlh = message(buf, s.family, cmd, CANARY_GENL_VERSION);
+		mnl_attr_put_u32(nlh, CANARY_A_FIRST, r->first);
+		mnl_attr_put_u32(nlh, CANARY_A_LAST, r->last);
+		if (r->has_uid)
+			mnl_attr_put_u32(nlh, CANARY_A_UID, r->uid);
+		if (r->has_gid)
+			mnl_attr_put_u32(nlh, CANARY_A_GID, r->gid);
+		if (r->keyed)
+			mnl_attr_put(nlh, CANARY_A_KEY, sizeof(r->key), r->key);
+		err = talk(&s, nlh, what, NULL, NULL);
+		explicit_bzero(buf, sizeof(buf));
+	}
+	stop(&s);
+	return err ? 1 : 0;
+}
+
+static int take_rule(const struct nlmsghdr *nlh, void *arg)
+{
+	struct rule r = { 0 };
+	const struct nlattr *attr;
+	struct rules_print *print = arg;
+
+	mnl_attr_for_each(attr, nlh, sizeof(struct genlmsghdr)) {
+		switch (mnl_attr_get_type(attr)) {
+		case CANARY_A_FIRST:
+			r.first = mnl_attr_get_u32(attr);
+			break;
+		case CANARY_A_LAST:
+			r.last = mnl_attr_get_u32(attr);
+			break;
+		case CANARY_A_UID:
+			r.uid = mnl_attr_get_u32(attr);
+			r.has_uid = true;
+			break;
+		case CANARY_A_GID:
+			r.gid = mnl_attr_get_u32(attr);
+			r.has_gid = true;
+			break;
+		case CANARY_A_KEYED:
+			r.keyed = true;
+			break;
+		}
+	}
+	print->rule(&r, print->n++);
+	return MNL_CB_OK;
+}
+
+static void rule_json(const struct rule *r, unsigned int n)
+{
+	printf("%s\n{\"first\":%u,\"last\":%u,\"uid\":", n ? "," : "", r->first, r->last);
+	if (r->has_uid)
+		printf("%u,\"gid\":null", r->uid);
+	else if (r->has_gid)
+		printf("null,\"gid\":%u", r->gid);
+	else
+		printf("null,\"gid\":null");
+	printf(",\"key\":%s}", r->keyed ? "true" : "false");
+}
+
+static void rule_line(const struct rule *r, unsigned int n)
+{
+	const struct passwd *pw = r->has_uid ? getpwuid(r->uid) : NULL;
+	const struct group *gr = r->has_gid ? getgrgid(r->gid) : NULL;
+	char range[32], who[80] = "anybody";
+
+	if (!n)
+		printf("%-22s %-24s %s\n", "COMMUNICATORS", "WHO", "KEY");
+	snprintf(range, sizeof(range), r->first == r->last ? "%u" : "%u-%u", r->first, r->last);
+	if (pw)
+		snprintf(who, sizeof(who), "user %s", pw->pw_name);
+	else if (r->has_uid)
+		snprintf(who, sizeof(who), "user %u", r->uid);
+	else if (gr)
+		snprintf(who, sizeof(who), "group %s", gr->gr_name);
+	else if (r->has_gid)
+		snprintf(who, sizeof(who), "group %u", r->gid);
+	printf("%-22s %-24s %s\n", range, who, r->keyed ? "set" : "-");
+}
+
+static int show(bool json)
+{
+	struct rules_print print = { .rule = json ? rule_json : rule_line };
+	char buf[256] __attribute__((aligned(8)));
+	struct rules_socket s;
+	struct nlmsghdr *nlh;
+	int err;
+
+	err = start(&s);
+	if (!err) {
+		if (json)
+			putchar('[');
+		nlh = message(buf, s.family, CANARY_CMD_GET_RULE, CANARY_GENL_VERSION);
+		nlh->nlmsg_flags = NLM_F_DUMP;
+		err = talk(&s, nlh, "rules", take_rule, &print);
+		if (json)
+			puts("]");
+		else if (!err && !print.n)
+			puts("no rules: anybody may be a member of any communicator");
+	}
+	stop(&s);
+	return err ? 1 : 0;
+}
+
+static int usage(FILE *to)
+{
+	fprintf(to,
+		"usage: canary comm rules [-j]\n"
+		"       canary comm allow FIRST[-LAST] [--uid USER | --gid GROUP] [--key-file FILE]\n"
+		"       canary comm revoke FIRST[-LAST] [--uid USER | --gid GROUP]\n"
+		"\n"
+		"Who may be a member of which communicators in this network namespace, through\n"
+		"AF_CANARY. Without rules anybody, of any; with rules, the first that fits decides.\n"
+		"  -u, --uid USER       name or number\n"
+		"  -g, --gid GROUP      name or number\n"
+		"  -k, --key-file FILE  32 hexadecimal digits: the communicators' key, which members\n"
+		"                       then need not know, and cannot read or replace\n");
+	return to == stdout ? 0 : 2;
+}
+
+int cmd_comm_rules(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "json",	no_argument, NULL, 'j' },
+		{ "uid",	required_argument, NULL, 'u' },
+		{ "gid",	required_argument, NULL, 'g' },
+		{ "key-file",	required_argument, NULL, 'k' },
+		{ "help",	no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	bool rules = !strcmp(argv[0], "rules"), allow = !strcmp(argv[0], "allow"), json = false;
+	struct rule r = { 0 };
+	int opt, err = 0;
+
+	while (!err && (opt = getopt_long(argc, argv, "ju:g:k:h", options, NULL)) != -1) {
+		if (opt == 'h')
+			return usage(stdout);
+		else if (opt == 'j' && rules)
+			json = true;
+		else if (opt == 'u' && !rules && !r.has_gid)
+			err = parse_user(optarg, &r);
+		else if (opt == 'g' && !rules && !r.has_uid)
+			err = parse_group(optarg, &r);
+		else if (opt == 'k' && allow)
+			err = parse_key_file(optarg, &r);
+		else
+			return usage(stderr);
+	}
+	if (err)
+		return 2;
+	if (rules)
+		return optind == argc ? show(json) : usage(stderr);
+	if (optind + 1 != argc)
+		return usage(stderr);
+	if (parse_range(argv[optind], &r))
+		return 2;
+	err = change(&r, allow ? CANARY_CMD_ALLOW : CANARY_CMD_REVOKE, argv[0]);
+	explicit_bzero(&r, sizeof(r));
+	return err;
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Keys from files: one key (parameter key-file), or the administrator's table of all communicators,
+ * which is asked when the application says nothing about a key.
+ *
+ * A key that others can read protects nothing, and a table that others can write is theirs, so
+ * such files are refused.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "lib.h"
+
+#define KEYS_FILE	"/etc/canary/keys"
+#define KEYS_VARIABLE	"CANARY_KEYS"
+
+/* Pipes belong to who opened them. */
+static int check_private(const char *path, FILE *file)
+{
+	struct stat st;
+
+	if (fstat(fileno(file), &st))
+		return lib_error(-errno, "key-file: %s: %s", path, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return 0;
+	if (st.st_mode & (S_IRWXO | S_IWGRP))
+		return lib_error(-EACCES, "key-file: %s: others can read it, or the group can write it"
+				 " (mode %o; chmod 600 or 640)", path, st.st_mode & 07777);
+	if (st.st_uid && st.st_uid != geteuid())
+		return lib_error(-EACCES, "key-file: %s: belongs to user %u, not to you or root", path,
+				 st.st_uid);
+	return 0;
+}
+
+int lib_key_file(struct canary_params *params, const char *path)
+{
+	char text[64] = "";
+	FILE *file;
+	int err;
+
+	file = fopen(path, "re");
+	if (!file)
+		return lib_error(-errno, "key-file: %s: %s", path, strerror(errno));
+	err = check_private(path, file);
+	if (!err && (fscanf(file, "%63s", text) != 1 || canary_params_set(params, "key", text)))
+		err = lib_error(-EINVAL, "key-file: %s: has to hold 32 hexadecimal digits", path);
+	fclose(file);
+	explicit_bzero(text, sizeof(text));
+	return err;
+}
+
+/* FIRST[-LAST] KEY. Return 1: that is the key, 0: it is of others. */
+static int keys_line(struct canary_params *params, char *line)
+{
+	unsigned long long first, last;
+	char *save, *range, *key, *end;
+
+	line[strcspn(line, "#\n")] = 0;
+	range = strtok_r(line, " \t\r", &save);
+	if (!range)
+		return 0;
+	key = strtok_r(NULL, " \t\r", &save);
+	first = strtoull(range, &end, 10);
+	last = *end == '-' ? strtoull(end + 1, &end, 10) : first;
+	if (!key || *end || range[0] == '-' || last < first || last > UINT32_MAX ||
+	    strtok_r(NULL, " \t\r", &save))
+		return -EINVAL;
+	if (params->comm < first || params->comm > last)
+		return 0;
+	return canary_params_set(params, "key", key) ?: 1;
+}
+
+static int keys_table(struct canary_params *params, const char *path, FILE *file)
+{
+	unsigned int number = 0;
+	char line[256];
+	int ret = 0;
+
+	while (!ret && fgets(line, sizeof(line), file)) {
+		number++;
+		ret = strchr(line, '\n') || feof(file) ? keys_line(params, line) : -EINVAL;
+	}
+	explicit_bzero(line, sizeof(line));
+	if (ret < 0)
+		return lib_error(-EINVAL, "%s:%u: not of the form FIRST[-LAST] KEY, with a key of 32"
+				 " hexadecimal digits", path, number);
+	return 0;
+}
+
+int lib_keys_lookup(struct canary_params *params)
+{
+	static const uint8_t none[sizeof(params->key)];
+	const char *given = secure_getenv(KEYS_VARIABLE);
+	const char *path = given ? given : KEYS_FILE;
+	FILE *file;
+	int err;
+
+	if (memcmp(params->key, none, sizeof(none)))
+		return 0;
+	file = fopen(path, "re");
+	/* Whom the administrator gives no keys is told when rank 0 refuses. */
+	if (!file && !given && (errno == ENOENT || errno == ENOTDIR || errno == EACCES))
+		return 0;
+	if (!file)
+		return lib_error(-errno, "%s: %s", path, strerror(errno));
+	err = check_private(path, file);
+	if (!err)
+		err = keys_table(params, path, file);
+	fclose(file);
+	return err;
+}
