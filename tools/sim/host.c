@@ -170,6 +170,8 @@ void host_input(struct sim *s, uint32_t host, struct packet *p, struct link *fro
 	struct cnr_in in;
 
 	if (!p->length || !h->job) {
+		if (!p->length)
+			traffic_input(s, host, p);
 		packet_free(s, p);
 		return;
 	}
@@ -271,6 +273,7 @@ void host_build(struct sim *s)
 	s->host = sim_zalloc(s->topo.hosts, sizeof(*s->host));
 	s->job = sim_zalloc(s->cfg.jobs, sizeof(*s->job));
 	s->scratch = sim_zalloc(s->cfg.elements, sizeof(*s->scratch));
+	vector_build(s);
 	place(s, order);
 	for (i = 0; i < s->topo.hosts; i++) {
 		s->host[i].link = s->ports[s->topo.switches + i].link[0];
@@ -283,7 +286,7 @@ void host_build(struct sim *s)
 		j->running = j->members;
 		j->host = sim_zalloc(j->members, sizeof(*j->host));
 		memcpy(j->host, order + i * j->members, j->members * sizeof(*order));
-		vector_build(s, j, i);
+		vector_job(s, j, i);
 		choose_trees(s, j, i);
 		for (k = 0; k < j->members; k++)
 			make_member(s, j, i, k);
@@ -355,6 +358,7 @@ void host_free(struct sim *s)
 	free(s->job);
 	free(s->host);
 	free(s->scratch);
+	vector_free(s);
 }
 
 /* Parts in 1000 of the blocks, as a member in the middle of the first job sees it */

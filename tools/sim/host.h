@@ -51,7 +51,9 @@ struct sim_host {
 };
 
 /* vector.c: what is added, and whether it was added right */
-void vector_build(struct sim *s, struct job *j, uint32_t number);
+void vector_build(struct sim *s);
+void vector_free(struct sim *s);
+void vector_job(struct sim *s, struct job *j, uint32_t number);
 u32 *vector_at(const struct cnr_op *op, u32 first, u32 n, enum cnr_use use);
 void vector_check(struct sim *s, struct sim_host *h);
 

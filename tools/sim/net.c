@@ -169,9 +169,12 @@ struct share *net_share(struct sim *s, uint32_t link, uint32_t bytes)
 	return share;
 }
 
-static void lose(struct sim *s, struct packet *p)
+/* Nobody sends background traffic again: its receiver does not wait for it. */
+void net_lose(struct sim *s, struct packet *p)
 {
 	s->lost++;
+	if (!p->length)
+		traffic_input(s, p->destination - s->topo.switches, p);
 	packet_done(s, p);
 }
 
@@ -180,7 +183,7 @@ void net_send(struct sim *s, uint32_t link, struct packet *p)
 	struct link *l = &s->link[link];
 
 	if (l->down) {
-		lose(s, p);
+		net_lose(s, p);
 		return;
 	}
 	if (!l->sending && !l->paused) {
@@ -189,7 +192,7 @@ void net_send(struct sim *s, uint32_t link, struct packet *p)
 	}
 	if (s->cfg.flow == FLOW_DROP && l->queued + p->wire > s->topo.shape.queue) {
 		l->drops++;
-		lose(s, p);
+		net_lose(s, p);
 		return;
 	}
 	p->next = NULL;
@@ -214,7 +217,7 @@ void net_sent(struct sim *s, struct link *l)
 	uncharge(s, p);
 	next(s, l);
 	if (l->down || (s->cfg.loss && random_below(&s->loss_random, 1000000) < s->cfg.loss))
-		lose(s, p);
+		net_lose(s, p);
 	else
 		engine_after(&s->engine, l->latency_lane, EVENT_ARRIVED, l - s->link, p);
 }
@@ -229,7 +232,7 @@ void net_link_down(struct sim *s, uint32_t link, bool down)
 	while (down && (p = l->head)) {
 		l->head = p->next;
 		l->queued -= p->wire;
-		lose(s, p);
+		net_lose(s, p);
 	}
 }
 

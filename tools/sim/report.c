@@ -116,7 +116,7 @@ void report_json(struct sim *s, FILE *to, bool speed)
 			s->processor ? s->hops * 1000000 / (s->processor / 1000) : 0,
 			usage.ru_maxrss);
 	}
-	fprintf(to, "  \"members\": %u\n}\n", s->job[0].members * s->cfg.jobs);
+	fprintf(to, "  \"descriptors_most\": %" PRIu64 "\n}\n", switch_busiest(s));
 }
 
 static void name(const struct sim *s, uint32_t node, FILE *to)

@@ -128,6 +128,7 @@ struct sim {
 	uint64_t wrong;			/* results that are not what they should be */
 	uint64_t checked;		/* elements compared */
 	uint32_t *scratch;		/* a block */
+	struct vector_cache *vectors;
 	uint64_t wall;			/* ns that running took */
 	uint64_t processor;		/* of these, that we had the processor */
 };
@@ -141,6 +142,7 @@ void packet_done(struct sim *s, struct packet *p);
 void net_charge(struct sim *s, struct packet *p, uint32_t link);
 struct share *net_share(struct sim *s, uint32_t link, uint32_t bytes);
 void net_send(struct sim *s, uint32_t link, struct packet *p);
+void net_lose(struct sim *s, struct packet *p);
 void net_sent(struct sim *s, struct link *l);
 uint32_t net_wire(const struct sim *s, uint32_t length);
 void net_link_down(struct sim *s, uint32_t link, bool down);
@@ -175,6 +177,7 @@ void switch_input(struct sim *s, uint32_t node, struct packet *p, struct link *f
 void switch_clock(struct sim *s, uint32_t node);
 void switch_fail(struct sim *s, uint32_t node, bool down);
 void switch_counters(struct sim *s, uint64_t *sum);
+uint64_t switch_busiest(const struct sim *s);
 uint32_t switch_counter_count(void);
 const char *switch_counter_name(uint32_t i);
 
@@ -208,6 +211,7 @@ void traffic_build(struct sim *s);
 void traffic_free(struct sim *s);
 void traffic_start(struct sim *s);
 void traffic_fill(struct sim *s, uint32_t host);
+void traffic_input(struct sim *s, uint32_t host, const struct packet *p);
 
 static inline uint32_t sim_addr(const struct sim *s, uint32_t node)
 {

@@ -31,6 +31,7 @@ struct sim_switch {
 	bool program;
 	bool down;
 	bool armed;
+	uint64_t most;		/* descriptors that it had taken at a time */
 };
 
 /* A frame in a switch: what the logic sees, and the packet that it is */
@@ -178,8 +179,7 @@ static void forward(struct sim_switch *sw, struct packet *p, uint32_t node, uint
 	int out = node == ~0U || node == sw->node ? -1 : choose(sw, node);
 
 	if (out < 0) {
-		s->lost++;
-		packet_done(s, p);
+		net_lose(s, p);
 		return;
 	}
 	net_charge(s, p, link);
@@ -230,6 +230,15 @@ static void finish(struct sim_frame *f, int action)
 		packet_done(sw->sim, p);
 }
 
+static void note_taken(struct sim_switch *sw)
+{
+	const __u64 *c = sw->native.counter;
+	uint64_t taken = c[CSW_NEW] - c[CSW_EVICTED] - c[CSW_RESTARTED] - c[CSW_RESULTS];
+
+	if (taken > sw->most && taken <= sw->native.config.slot_mask + 1U)
+		sw->most = taken;
+}
+
 void switch_input(struct sim *s, uint32_t node, struct packet *p, struct link *from)
 {
 	struct sim_switch *sw = s->sw[node];
@@ -237,8 +246,7 @@ void switch_input(struct sim *s, uint32_t node, struct packet *p, struct link *f
 	struct sim_frame f;
 
 	if (sw->down) {
-		s->lost++;
-		packet_done(s, p);
+		net_lose(s, p);
 		return;
 	}
 	if (!p->length) {
@@ -252,6 +260,7 @@ void switch_input(struct sim *s, uint32_t node, struct packet *p, struct link *f
 	sw->native.now = sim_ns(s);
 	frame_init(&f, sw, p, p->length, from->port + 1, link);
 	finish(&f, csw_ingress(&f.frame));
+	note_taken(sw);
 	arm(sw);
 }
 
@@ -447,6 +456,18 @@ const char *switch_counter_name(uint32_t i)
 	};
 
 	return names[i];
+}
+
+/* Most descriptors that one switch held at a time */
+uint64_t switch_busiest(const struct sim *s)
+{
+	uint64_t most = 0;
+	uint32_t i;
+
+	for (i = 0; i < s->topo.switches; i++)
+		if (s->sw[i]->most > most)
+			most = s->sw[i]->most;
+	return most;
 }
 
 /* The words that port_choice may be */

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Background traffic: every host that takes part in no allreduce sends at its link's rate, a
- * message to one host, then to another. As a permutation, each round's receivers are a random
- * order of the hosts, so that each sends to one and receives from one (as far as they keep
- * step: nobody waits); as uniform, each picks any other.
+ * Background traffic: every host that takes part in no allreduce sends at its link's rate.
+ *
+ * permutation: in each round a host sends a message to one other and receives one from another, at
+ * random; its next round begins when both are through.
+ * uniform: each sends message after message to anybody, and nobody waits for anything.
  */
 #include <stdlib.h>
 
 #include "sim.h"
 #include "util.h"
 
+/* @came: bytes received. With permutations it has to be @due before the next round begins. */
 struct source {
 	uint32_t peer;		/* index into traffic.host */
 	uint32_t round;
 	uint64_t left;		/* bytes of the message */
+	uint64_t came;
+	uint64_t due;
 	uint64_t random;
 };
 
@@ -39,17 +43,22 @@ static const uint32_t *permutation(struct traffic *t, uint32_t round)
 	return t->round[round];
 }
 
-static void turn(struct sim *s, struct traffic *t, uint32_t self)
+/* The next message. Return: false if its time has not come. */
+static bool turn(struct sim *s, struct traffic *t, uint32_t self)
 {
 	struct source *from = &t->source[self];
 
-	from->left = s->cfg.traffic_message;
+	if (s->cfg.traffic == TRAFFIC_PERMUTATION && from->came < from->due)
+		return false;
 	do {
 		if (s->cfg.traffic == TRAFFIC_PERMUTATION)
 			from->peer = permutation(t, from->round++)[self];
 		else
 			from->peer = random_below(&from->random, t->n);
 	} while (from->peer == self);
+	from->left = s->cfg.traffic_message;
+	from->due += s->cfg.traffic_message;
+	return true;
 }
 
 /* Keep a packet waiting at the host's port. */
@@ -60,16 +69,32 @@ void traffic_fill(struct sim *s, uint32_t host)
 	struct source *from;
 	struct packet *p;
 
-	if (!t || t->index[host] == ~0U || s->link[link].head)
+	if (!t || t->index[host] == ~0U)
 		return;
 	from = &t->source[t->index[host]];
-	if (!from->left)
-		turn(s, t, t->index[host]);
-	p = packet_new(s, false);
-	p->wire = s->cfg.traffic_packet;
-	p->destination = s->topo.switches + t->host[from->peer];
-	from->left -= from->left < p->wire ? from->left : p->wire;
-	net_send(s, link, p);
+	while (!s->link[link].head) {
+		if (!from->left && !turn(s, t, t->index[host]))
+			return;
+		p = packet_new(s, false);
+		p->wire = s->cfg.traffic_packet;
+		p->destination = s->topo.switches + t->host[from->peer];
+		from->left -= from->left < p->wire ? from->left : p->wire;
+		net_send(s, link, p);
+	}
+}
+
+/* A packet has come to the host. */
+void traffic_input(struct sim *s, uint32_t host, const struct packet *p)
+{
+	struct traffic *t = s->traffic;
+	struct source *to;
+
+	if (!t || t->index[host] == ~0U)
+		return;
+	to = &t->source[t->index[host]];
+	to->came += p->wire;
+	if (!to->left && s->cfg.traffic == TRAFFIC_PERMUTATION)
+		traffic_fill(s, host);
 }
 
 void traffic_build(struct sim *s)
@@ -112,13 +137,10 @@ void traffic_free(struct sim *s)
 	free(t);
 }
 
-/* Two packets each: one on the link, one waiting */
 void traffic_start(struct sim *s)
 {
 	uint32_t i;
 
-	for (i = 0; s->traffic && i < s->traffic->n; i++) {
+	for (i = 0; s->traffic && i < s->traffic->n; i++)
 		traffic_fill(s, s->traffic->host[i]);
-		traffic_fill(s, s->traffic->host[i]);
-	}
 }

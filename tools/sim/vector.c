@@ -5,11 +5,30 @@
  * another block changes it. So no host holds its vector: 1024 of 4 MiB would be 4 GiB.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "host.h"
 #include "util.h"
 
 #define MIX	0x9e3779b1U
+#define CACHED	256	/* blocks whose elements are at hand; a power of two */
+
+/*
+ * What all members' elements of a block have in common, and what their sum is: made once for all
+ * members, since they handle a block at about the same time.
+ */
+struct block {
+	struct job *job;
+	uint32_t index;		/* first_index() */
+	uint32_t n;
+	uint32_t *base;
+	uint32_t *sum;
+};
+
+struct vector_cache {
+	struct block block[CACHED];
+	uint32_t *memory;
+};
 
 static uint32_t mix(uint32_t x)
 {
@@ -22,30 +41,40 @@ static uint32_t first_index(uint32_t seq, uint32_t first)
 	return first + seq * 0x01234567U;
 }
 
-static void make(uint32_t *to, uint32_t index, uint32_t n, uint32_t add)
+static const struct block *block_of(struct sim *s, struct job *j, uint32_t index, uint32_t n)
 {
+	uint32_t number = index / s->cfg.elements + (j - s->job) * 37;
+	struct block *b = &s->vectors->block[number & (CACHED - 1)];
 	uint32_t i;
 
-	for (i = 0; i < n; i++)
-		to[i] = mix(index + i) + add;
+	if (b->job == j && b->index == index && b->n == n)
+		return b;
+	b->job = j;
+	b->index = index;
+	b->n = n;
+	for (i = 0; i < n; i++) {
+		b->base[i] = mix(index + i);
+		b->sum[i] = b->base[i] * j->members + j->add_all;
+	}
+	return b;
 }
 
-/* Elements that are not the sum over all ranks */
-static uint32_t differ(const uint32_t *data, uint32_t index, uint32_t n, uint32_t members,
-		       uint32_t add_all)
+static void make(struct sim *s, uint32_t *to, struct sim_host *h, uint32_t index, uint32_t n)
 {
-	uint32_t i, bad = 0;
+	const uint32_t *base = block_of(s, h->job, index, n)->base;
+	uint32_t i, add = h->job->add[h->rank];
 
 	for (i = 0; i < n; i++)
-		bad |= data[i] ^ (mix(index + i) * members + add_all);
-	return bad;
+		to[i] = base[i] + add;
 }
 
-static void check(struct sim *s, const struct job *j, const uint32_t *data, uint32_t seq,
+static void check(struct sim *s, struct job *j, const uint32_t *data, uint32_t seq,
 		  uint32_t first, uint32_t n)
 {
+	const struct block *b = block_of(s, j, first_index(seq, first), n);
+
 	s->checked += n;
-	if (differ(data, first_index(seq, first), n, j->members, j->add_all))
+	if (memcmp(data, b->sum, n * sizeof(*data)))
 		s->wrong++;
 }
 
@@ -83,7 +112,7 @@ u32 *vector_at(const struct cnr_op *o, u32 first, u32 n, enum cnr_use use)
 
 	switch (use) {
 	case CNR_USE_INPUT:
-		make(s->scratch, first_index(op->seq, first), n, h->job->add[h->rank]);
+		make(s, s->scratch, h, first_index(op->seq, first), n);
 		return s->scratch;
 	case CNR_USE_RESULT:
 		h->check_first = first;
@@ -92,7 +121,7 @@ u32 *vector_at(const struct cnr_op *o, u32 first, u32 n, enum cnr_use use)
 		return s->scratch;
 	case CNR_USE_BOTH:
 		l = led_at(s, op, first, true);
-		make(l->data, first_index(op->seq, first), n, h->job->add[h->rank]);
+		make(s, l->data, h, first_index(op->seq, first), n);
 		return l->data;
 	case CNR_USE_SERVE:
 		break;
@@ -110,7 +139,27 @@ u32 *vector_at(const struct cnr_op *o, u32 first, u32 n, enum cnr_use use)
 	return l->data;
 }
 
-void vector_build(struct sim *s, struct job *j, uint32_t number)
+void vector_free(struct sim *s)
+{
+	if (s->vectors)
+		free(s->vectors->memory);
+	free(s->vectors);
+}
+
+void vector_build(struct sim *s)
+{
+	uint32_t i, *memory;
+
+	s->vectors = sim_zalloc(1, sizeof(*s->vectors));
+	memory = sim_zalloc(2 * CACHED, s->cfg.elements * sizeof(*memory));
+	s->vectors->memory = memory;
+	for (i = 0; i < CACHED; i++) {
+		s->vectors->block[i].base = memory + 2 * i * s->cfg.elements;
+		s->vectors->block[i].sum = memory + (2 * i + 1) * s->cfg.elements;
+	}
+}
+
+void vector_job(struct sim *s, struct job *j, uint32_t number)
 {
 	uint64_t random = random_stream(s->cfg.seed, 5, number);
 	uint32_t i;
