@@ -85,10 +85,10 @@ void scenario_defaults(struct scenario *s)
 	s->headers = 130;
 	s->window = 256;
 	s->host_delay = 500000;
-	s->traffic_message = 64 << 10;
+	s->traffic_message = 16 << 10;
 	s->traffic_packet = 1154;
 	s->flowlet = 50000000;
-	s->pause = 64 << 10;
+	s->pause = 32 << 10;
 	s->timeout = 1000000;
 	s->patience = 3;
 	s->descriptors = 4096;
