@@ -25,7 +25,9 @@
 #include "platform.h"
 
 #define CNR_WINDOW_DEFAULT	64
-#define CNR_WINDOW_MAX		1024
+#ifndef CNR_WINDOW_MAX
+#define CNR_WINDOW_MAX		1024	/* rings of many hosts could use more: see the simulator */
+#endif
 #define CNR_LINGER_LONGEST	5	/* times the linger time, while others still ask */
 #define CNR_OPS			64	/* operations posted or kept for others, at most */
 #define CNR_TREES_MAX		32	/* static trees */
@@ -182,7 +184,7 @@ struct cnr_config {
 
 /* What the core is going to do with elements that cnr_op.at() is asked for */
 enum cnr_use {
-	CNR_USE_INPUT,		/* read what this member contributes */
+	CNR_USE_INPUT,		/* read what this member contributes; or what was added up */
 	CNR_USE_RESULT,		/* overwrite it with the result */
 	CNR_USE_BOTH,		/* add to it: what comes out is the result */
 	CNR_USE_SERVE,		/* read the result, to send it */

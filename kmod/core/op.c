@@ -55,8 +55,7 @@ int cnr_post(struct cnr_comm *c, u64 now, const struct cnr_op *op)
 	struct cnr_operation *o;
 	u32 blocks;
 
-	if (op->op != CANARY_OP_SUM || op->dtype != CANARY_INT32 || op->root ||
-	    (op->at && c->algorithm == CANARY_ALG_RING))
+	if (op->op != CANARY_OP_SUM || op->dtype != CANARY_INT32 || op->root)
 		return -EINVAL;
 	if (c->state == CNR_FAILED)
 		return c->error;

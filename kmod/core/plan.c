@@ -19,8 +19,6 @@ static u8 cnr_plan_clear(const struct cnr_comm *c, const struct cnr_operation *o
 {
 	if (c->algorithm)
 		return CANARY_WHY_FIXED;
-	if (o->op.at)
-		return CANARY_WHY_SMALL;
 	if (c->cfg.members <= 2)
 		return CANARY_WHY_MEMBERS;
 	if (o->blocks / c->cfg.members < CNR_PLAN_BLOCKS)

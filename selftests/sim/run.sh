@@ -89,13 +89,19 @@ verdict $? "static trees" "$WORK/static.err"
 [ "$(field static '.switch["sent-clock"] // 0')" = 0 ] &&
 	[ "$(field static '.core["contributions-in"] == .core["blocks-led"]')" = true ]
 verdict $? "told switches wait for all and only for those, one contribution for each leader"
+small ring algorithm=ring
+verdict $? "ring" "$WORK/ring.err"
+[ "$(field ring '.core["operations-ring"] == 64 and (.switch.merged // 0) == 0')" = true ]
+verdict $? "hosts alone do that"
 small traffic members=32 traffic=permutation
 verdict $? "with background traffic" "$WORK/traffic.err"
 [ "$(field traffic '.lost')" = 0 ]
 verdict $? "lossless links lose nothing"
-[ "$(field traffic '(.switch.diverted // 0) > 0')" = true ]
+small diverted members=32 traffic=uniform
+verdict $? "with background traffic that nothing holds back" "$WORK/diverted.err"
+[ "$(field diverted '(.switch.diverted // 0) > 0')" = true ]
 verdict $? "full ports are avoided"
-small pinned members=32 traffic=permutation port_choice=block
+small pinned members=32 traffic=uniform port_choice=block
 verdict $? "with background traffic, but no other ports than those of blocks" "$WORK/pinned.err"
 [ "$(field pinned '.switch.diverted // 0')" = 0 ]
 verdict $? "then none are"
@@ -122,6 +128,7 @@ verdict $? "noise" "$WORK/noise.err"
 
 same_everywhere dynamic members=32 traffic=permutation
 same_everywhere static algorithm=static trees=4 timeout=1ms members=32 traffic=uniform
+same_everywhere ring algorithm=ring members=16
 same_everywhere loss loss=0.1% noise=1% rto_min=100us flow=drop
 
 P=topology=topology/shapes/paper_64.topo
@@ -129,7 +136,7 @@ printf 'seed 1\nbytes 4MiB # fine\nbyte 3\nrate 7\n' >"$WORK/s"
 refused "$WORK/s:3: unknown key 'byte'" "$WORK/s" $P
 refused "$WORK/s:4: unknown key 'rate'" "$WORK/s" $P
 refused "argument 3: bytes: '4 elephants' is not a size such as 4MiB" $P 'bytes=4 elephants'
-refused "argument 3: algorithm: 'best' is none of: dynamic, static" $P algorithm=best
+refused "argument 3: algorithm: 'best' is none of: dynamic, static, ring" $P algorithm=best
 refused "argument 3: trees: '33' is out of range, 1 to 32" $P trees=33
 refused "window: no power of two" $P window=100
 refused "members: the topology has fewer hosts" $P members=65

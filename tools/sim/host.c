@@ -202,7 +202,7 @@ void host_timer(struct sim *s, uint32_t host)
 
 static void make_member(struct sim *s, struct job *j, uint32_t number, uint32_t rank)
 {
-	uint32_t node = s->topo.switches + j->host[rank], i, least;
+	uint32_t node = s->topo.switches + j->host[rank], i;
 	struct sim_host *h = &s->host[j->host[rank]];
 	uint64_t random = random_stream(s->cfg.seed, 6, node);
 	struct cnr_config c = {
@@ -216,6 +216,9 @@ static void make_member(struct sim *s, struct job *j, uint32_t number, uint32_t 
 		.root = cpu_to_be32(sim_addr(s, s->topo.switches + j->host[0])),
 		.root_port = cpu_to_be16(CANARY_PORT_BASE),
 		.rto_min = s->cfg.rto_min / PS_PER_NS,
+		.algorithm = s->cfg.algorithm == ALGORITHM_RING ? CANARY_ALG_RING : CANARY_ALG_TREE,
+		.fixed_first = true,
+		.first_block = FIRST_BLOCK,
 	};
 	const char *what;
 
@@ -232,11 +235,9 @@ static void make_member(struct sim *s, struct job *j, uint32_t number, uint32_t 
 	h->job = j;
 	h->rank = rank;
 	h->comm = cnr_init(sim_zalloc(1, cnr_size(&c) + 64), &c);
-	/* A result can be asked for as long as somebody is two windows behind. */
-	least = 4 * s->cfg.window / j->members + 4;
-	for (h->leds = 4; h->leds < least; h->leds *= 2)
-		;
-	h->led = sim_zalloc(h->leds, sizeof(*h->led));
+	if (s->cfg.algorithm == ALGORITHM_RING)
+		h->partial = sim_zalloc(s->blocks * s->cfg.operations / 64 + 1,
+					sizeof(*h->partial));
 }
 
 /* The roots of static trees: random, different ones as long as there are */
@@ -273,6 +274,7 @@ void host_build(struct sim *s)
 	s->host = sim_zalloc(s->topo.hosts, sizeof(*s->host));
 	s->job = sim_zalloc(s->cfg.jobs, sizeof(*s->job));
 	s->scratch = sim_zalloc(s->cfg.elements, sizeof(*s->scratch));
+	s->blocks = (s->cfg.bytes / 4 + s->cfg.elements - 1) / s->cfg.elements;
 	vector_build(s);
 	place(s, order);
 	for (i = 0; i < s->topo.hosts; i++) {
@@ -333,7 +335,7 @@ void host_counters(struct sim *s, uint64_t *sum)
 void host_free(struct sim *s)
 {
 	struct cnr_done done;
-	uint32_t i, k;
+	uint32_t i;
 
 	for (i = 0; s->host && i < s->topo.hosts; i++) {
 		struct sim_host *h = &s->host[i];
@@ -346,14 +348,14 @@ void host_free(struct sim *s)
 			;
 		while (cnr_released(h->comm, &done))
 			free((void *)(uintptr_t)done.cookie);
-		for (k = 0; k < h->leds; k++)
-			free(h->led[k].data);
-		free(h->led);
+		free(h->partial);
 		free(h->comm);
 	}
 	for (i = 0; s->job && i < s->cfg.jobs; i++) {
 		free(s->job[i].host);
 		free(s->job[i].add);
+		free(s->job[i].place);
+		free(s->job[i].before);
 	}
 	free(s->job);
 	free(s->host);
@@ -364,7 +366,7 @@ void host_free(struct sim *s)
 /* Parts in 1000 of the blocks, as a member in the middle of the first job sees it */
 uint32_t host_progress(const struct sim *s)
 {
-	uint64_t per_op = (s->cfg.bytes / 4 + s->cfg.elements - 1) / s->cfg.elements;
+	uint64_t per_op = s->blocks;
 	const struct sim_host *h = &s->host[s->job[0].host[s->job[0].members / 2]];
 	struct cnr_info info;
 

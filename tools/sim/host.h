@@ -5,25 +5,20 @@
 
 #include "sim.h"
 
+/* Serial number of each communicator's first block */
+#define FIRST_BLOCK	1000000
+
 /* A communicator */
 struct job {
 	uint32_t members;
 	uint32_t *host;		/* by rank */
 	uint32_t *add;		/* by rank: what its data are made with */
 	uint32_t add_all;
+	uint32_t *place;	/* by rank: in the order of a ring */
+	uint32_t *before;	/* by place: sum of @add of those before */
 	uint32_t running;	/* ranks that are not done */
 	uint64_t end;
 	uint8_t tree[CNR_TREES_MAX];
-};
-
-/*
- * The result of a block that this host led: the only elements that are kept. What a host
- * contributes is made when it is sent, what it receives is compared and forgotten.
- */
-struct led {
-	uint64_t number;	/* of the block among all that it leads, from 1; 0: free */
-	bool checked;
-	uint32_t *data;
 };
 
 struct host_op {
@@ -43,11 +38,11 @@ struct sim_host {
 	uint32_t completed;
 	bool more;		/* the core may have packets */
 	bool over;
-	uint32_t check_first;	/* a result was written to the scratch block: to be compared */
+	uint32_t check_index;	/* to be compared: the scratch block, @check_n elements */
 	uint32_t check_n;
-	uint32_t check_seq;
-	uint32_t leds;		/* a power of two */
-	struct led *led;
+	uint32_t check_block;
+	bool check_partial;
+	uint64_t *partial;	/* ring: a bit for each block that this member has added to */
 };
 
 /* vector.c: what is added, and whether it was added right */

@@ -9,7 +9,7 @@
 #define AT(member)	offsetof(struct scenario, member)
 #define SECOND		1000000000000ULL
 
-static const char *const algorithms[] = { "dynamic", "static", NULL };
+static const char *const algorithms[] = { "dynamic", "static", "ring", NULL };
 static const char *const patterns[] = { "none", "permutation", "uniform", NULL };
 static const char *const flows[] = { "lossless", "drop", NULL };
 static const char *const fan_ins[] = { "learn", "off", NULL };
@@ -18,7 +18,7 @@ static const char *const placements[] = { "random", "packed", NULL };
 const struct config_key scenario_keys[] = {
 	{ "topology", CONFIG_TEXT, AT(topology), 0, 0, NULL, "file that describes the network" },
 	{ "seed", CONFIG_NUMBER, AT(seed), 0, ~0U, NULL, "of placement, traffic, data, faults" },
-	{ "algorithm", CONFIG_WORD, AT(algorithm), 0, 0, algorithms, "dynamic or static" },
+	{ "algorithm", CONFIG_WORD, AT(algorithm), 0, 0, algorithms, "dynamic, static or ring" },
 	{ "trees", CONFIG_NUMBER, AT(trees), 1, 32, NULL, "static: how many" },
 	{ "members", CONFIG_NUMBER, AT(members), 0, 65535, NULL,
 	  "hosts that take part, in all jobs together (0: all)" },

@@ -127,6 +127,7 @@ struct sim {
 	uint32_t failed;		/* hosts that gave up */
 	uint64_t wrong;			/* results that are not what they should be */
 	uint64_t checked;		/* elements compared */
+	uint32_t blocks;		/* of an operation */
 	uint32_t *scratch;		/* a block */
 	struct vector_cache *vectors;
 	uint64_t wall;			/* ns that running took */

@@ -2,7 +2,9 @@
 /*
  * The vectors. An element is mix(index) + add(rank): cheap to make again at any time, the sum
  * over all ranks is known without adding, and a rank that is missing, there twice, or there with
- * another block changes it. So no host holds its vector: 1024 of 4 MiB would be 4 GiB.
+ * another block changes it. So no host holds its vector: 1024 of 4 MiB would be 4 GiB. What the
+ * core has written is compared at once, and if somebody wants it, made again: it is the same, or
+ * the whole run is wrong.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -68,38 +70,71 @@ static void make(struct sim *s, uint32_t *to, struct sim_host *h, uint32_t index
 		to[i] = base[i] + add;
 }
 
-static void check(struct sim *s, struct job *j, const uint32_t *data, uint32_t seq,
-		  uint32_t first, uint32_t n)
+/*
+ * A ring's partial sum at @h: the members from behind the leader of the block up to it, in the
+ * order of the ring. Return: how many, *@add what they add up to beside the common part.
+ */
+static uint32_t partial(const struct sim *s, const struct sim_host *h, uint32_t block,
+			uint32_t *add)
 {
-	const struct block *b = block_of(s, j, first_index(seq, first), n);
+	const struct job *j = h->job;
+	uint32_t leader = j->place[(FIRST_BLOCK + block) % j->members];
+	uint32_t own = j->place[h->rank];
+	uint32_t hops = (own + j->members - leader - 1) % j->members + 1;
 
-	s->checked += n;
-	if (memcmp(data, b->sum, n * sizeof(*data)))
-		s->wrong++;
+	*add = j->before[own + 1] - j->before[leader + 1];
+	if (own <= leader)
+		*add += j->before[j->members];
+	return hops;
 }
 
+static bool differs(struct sim *s, struct sim_host *h)
+{
+	const struct block *b = block_of(s, h->job, h->check_index, h->check_n);
+	uint32_t i, add, members, bad = 0;
+
+	members = h->check_partial ? partial(s, h, h->check_block, &add) : h->job->members;
+	if (members == h->job->members)
+		return memcmp(s->scratch, b->sum, h->check_n * sizeof(*b->sum));
+	for (i = 0; i < h->check_n; i++)
+		bad |= s->scratch[i] ^ (b->base[i] * members + add);
+	return bad;
+}
+
+/* Something was written to the scratch block: is it what it should be? */
 void vector_check(struct sim *s, struct sim_host *h)
 {
 	if (!h->check_n)
 		return;
-	check(s, h->job, s->scratch, h->check_seq, h->check_first, h->check_n);
+	s->checked += h->check_n;
+	if (differs(s, h))
+		s->wrong++;
 	h->check_n = 0;
 }
 
-static struct led *led_at(struct sim *s, const struct host_op *op, uint32_t first, bool take)
+static bool is_partial(const struct sim_host *h, uint32_t block)
 {
-	struct sim_host *h = op->host;
-	uint64_t per_op = s->cfg.bytes / 4 / s->cfg.elements / h->job->members + 2;
-	uint64_t number = op->seq * per_op + first / s->cfg.elements / h->job->members + 1;
-	struct led *l = &h->led[number & (h->leds - 1)];
+	return h->partial && h->partial[block / 64] >> (block % 64) & 1;
+}
 
-	if (take) {
-		if (!l->data)
-			l->data = sim_alloc(s->cfg.elements * sizeof(*l->data));
-		l->number = number;
-		l->checked = false;
-	}
-	return l->number == number ? l : NULL;
+static void to_be_checked(struct sim_host *h, uint32_t index, uint32_t n, uint32_t block,
+			  bool is_partial)
+{
+	h->check_index = index;
+	h->check_n = n;
+	h->check_block = block;
+	h->check_partial = is_partial;
+}
+
+/* What the core has added up here before, again */
+static void make_partial(struct sim *s, struct sim_host *h, uint32_t index, uint32_t n,
+			 uint32_t block)
+{
+	const struct block *b = block_of(s, h->job, index, n);
+	uint32_t i, add, members = partial(s, h, block, &add);
+
+	for (i = 0; i < n; i++)
+		s->scratch[i] = b->base[i] * members + add;
 }
 
 /* cnr_op.at: see enum cnr_use. */
@@ -108,35 +143,30 @@ u32 *vector_at(const struct cnr_op *o, u32 first, u32 n, enum cnr_use use)
 	const struct host_op *op = (const struct host_op *)(uintptr_t)o->cookie;
 	struct sim_host *h = op->host;
 	struct sim *s = op->sim;
-	struct led *l;
+	uint32_t index = first_index(op->seq, first);
+	uint32_t block = op->seq * s->blocks + first / s->cfg.elements;
 
+	vector_check(s, h);
 	switch (use) {
 	case CNR_USE_INPUT:
-		make(s, s->scratch, h, first_index(op->seq, first), n);
+		if (is_partial(h, block))
+			make_partial(s, h, index, n, block);
+		else
+			make(s, s->scratch, h, index, n);
 		return s->scratch;
 	case CNR_USE_RESULT:
-		h->check_first = first;
-		h->check_seq = op->seq;
-		h->check_n = n;
+		to_be_checked(h, index, n, block, false);
 		return s->scratch;
 	case CNR_USE_BOTH:
-		l = led_at(s, op, first, true);
-		make(s, l->data, h, first_index(op->seq, first), n);
-		return l->data;
+		make(s, s->scratch, h, index, n);
+		to_be_checked(h, index, n, block, h->partial);
+		if (h->partial)
+			h->partial[block / 64] |= 1ULL << (block % 64);
+		return s->scratch;
 	case CNR_USE_SERVE:
 		break;
 	}
-	l = led_at(s, op, first, false);
-	if (!l) {
-		/* A result that nobody should want any more; wrong, and told as such. */
-		s->wrong++;
-		return s->scratch;
-	}
-	if (!l->checked) {
-		check(s, h->job, l->data, op->seq, first, n);
-		l->checked = true;
-	}
-	return l->data;
+	return block_of(s, h->job, index, n)->sum;
 }
 
 void vector_free(struct sim *s)
@@ -159,14 +189,37 @@ void vector_build(struct sim *s)
 	}
 }
 
+/* Order of a ring: that of the addresses, which is that of the hosts */
+static void order_ring(struct sim *s, struct job *j)
+{
+	uint32_t *rank_of = sim_alloc(s->topo.hosts * sizeof(*rank_of));
+	uint32_t i, n = 0;
+
+	for (i = 0; i < s->topo.hosts; i++)
+		rank_of[i] = ~0U;
+	for (i = 0; i < j->members; i++)
+		rank_of[j->host[i]] = i;
+	for (i = 0; i < s->topo.hosts; i++) {
+		if (rank_of[i] == ~0U)
+			continue;
+		j->place[rank_of[i]] = n;
+		j->before[n + 1] = j->before[n] + j->add[rank_of[i]];
+		n++;
+	}
+	free(rank_of);
+}
+
 void vector_job(struct sim *s, struct job *j, uint32_t number)
 {
 	uint64_t random = random_stream(s->cfg.seed, 5, number);
 	uint32_t i;
 
 	j->add = sim_zalloc(j->members, sizeof(*j->add));
+	j->place = sim_zalloc(j->members, sizeof(*j->place));
+	j->before = sim_zalloc(j->members + 1, sizeof(*j->before));
 	for (i = 0; i < j->members; i++) {
 		j->add[i] = random_next(&random);
 		j->add_all += j->add[i];
 	}
+	order_ring(s, j);
 }

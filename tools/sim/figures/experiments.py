@@ -2,7 +2,7 @@
 """The figures of the Canary paper (De Sensi et al.) and what its text says of
 them; one of the Flare paper; the memory model of section 3.2.2; recovery after a
 failure, section 6."""
-from figure import NAMES, PAPER, Figure
+from figure import NAMES, PAPER, Figure, algorithm
 
 HOSTS = 1024
 COMPARED = ["ring", "static-1", "static-4", "dynamic"]
@@ -345,12 +345,12 @@ class Flare15(Figure):
 
     def define(self):
         for name in self.compared:
-            self.add(("16MiB", name), {"topology": "topology/shapes/flare_64.topo",
-                                       "bytes": "16MiB", "seed": 1, "algorithm": name})
+            self.add(("4MiB", name), {"topology": "topology/shapes/flare_64.topo",
+                                       "bytes": "4MiB", "seed": 1, **algorithm(name)})
 
     def show(self, axes):
-        times = [self.median(("16MiB", name), "ns", 1e6) for name in self.compared]
-        traffic = [sum(r["links"]["bytes"] for r in self.results[("16MiB", name)]) / 2**20
+        times = [self.median(("4MiB", name), "ns", 1e6) for name in self.compared]
+        traffic = [sum(r["links"]["bytes"] for r in self.results[("4MiB", name)]) / 2**20
                    for name in self.compared]
         axes.bar([0, 1], times)
         axes.set_xticks([0, 1])
