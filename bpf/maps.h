@@ -112,6 +112,14 @@ struct {
 
 struct csw_flowlet flowlets[CSW_FLOWLETS] = {};
 
+/* See csw_restoration_credit(). */
+__u32 restore_credit = 0;
+
+static __always_inline __u32 *csw_credit(const void *ctx)
+{
+	return &restore_credit;
+}
+
 static __always_inline const struct csw_config *csw_config(const void *ctx)
 {
 	return &config;

@@ -21,8 +21,9 @@
 #define CSW_SLOTS_MIN		16
 #define CSW_SLOTS_MAX		(1 << 20)
 #define CSW_OWN_MACS		64	/* remembered addresses of ports; a power of two */
-#define CSW_RESTORE_MAX		64	/* children of one restoration; longer ones are dropped */
+#define CSW_RESTORE_MAX		CANARY_RESTORED_MAX
 #define CSW_RESTORE_SLOTS	256	/* restorations held at a time; a power of two */
+#define CSW_CREDIT_MAX		4096	/* bypassed contributions for which copies may still be sent */
 #define CSW_FANINS		4096U	/* flows whose fan-in is remembered; a power of two */
 #define CSW_FANIN_WAYS		2	/* places where a flow's may be */
 #define CSW_FANIN_LOWER		3	/* blocks in a row that lower what is expected */
@@ -72,7 +73,8 @@ struct csw_config {
 	__u64	lifetime_ns;	/* soft state older than this may be evicted */
 	__u16	fan_in;		/* enum csw_fan_in_mode */
 	__u16	told;		/* entries in the map "told" */
-	__u32	reserved;
+	__u32	secret_now;	/* of @secret the one for new cookies; both are honoured */
+	__u64	secret[2][2];
 	__u64	netns;		/* cookie of our network namespace; 0: backlogs are unknown */
 	__u64	flowlet_ns;	/* a flow's pause after which it may take another port */
 	__u32	spread;		/* block or path is divided by it before it chooses; 0: by 1 */
@@ -158,7 +160,8 @@ struct csw_restoration {
 	__u8	attempt;
 	__u8	pad;
 	__u16	children;	/* 0: free */
-	__u32	reserved;
+	__u16	elements;
+	__u16	reserved;
 	struct canary_peer child[CSW_RESTORE_MAX];
 };
 
@@ -354,7 +357,8 @@ struct csw_meta {
 	X(PASSED,		"passed",		"complete on arrival: nothing to add") \
 	X(SENT_EXPECTED,	"sent-expected",	"sent on: all has come that comes here") \
 	X(LEARNED,		"learned",		"fan-ins learned or corrected") \
-	X(DIVERTED,		"diverted",		"sent by another port than the block's")
+	X(DIVERTED,		"diverted",		"sent by another port than the block's") \
+	X(RESTORATIONS,		"restorations",		"restorations accepted")
 
 enum csw_counter {
 #define X(name, text, help) CSW_##name,

@@ -72,6 +72,7 @@ struct csw_native {
 	struct csw_descriptor *descriptor;
 	struct csw_queue_entry *queue;
 	struct csw_restoration restoration[CSW_RESTORE_SLOTS];
+	__u32 restore_credit;
 	struct csw_fanin fanin[CSW_FANINS];
 	struct csw_copies copies;
 	__u64 counter[CSW_COUNTER_COUNT + CANARY_DROPS];
@@ -195,6 +196,11 @@ static __always_inline int csw_skb_send_neigh(struct csw_frame *f, __u32 ifindex
 	if (s->kernel_neigh && s->kernel_neigh(f, ifindex, gateway))
 		s->transmit(f, ifindex);
 	return CSW_TC_REDIRECT;
+}
+
+static __always_inline __u32 *csw_credit(const void *ctx)
+{
+	return &csw_owner(ctx)->restore_credit;
 }
 
 static __always_inline const struct csw_config *csw_config(const void *ctx)

@@ -13,6 +13,7 @@
 #include "queue.h"
 #include "fanin.h"
 #include "nexthop.h"
+#include "cookie.h"
 #include "emit.h"
 #include "contribution.h"
 #include "replicate.h"

@@ -15,6 +15,7 @@ CSW_FUNC int csw_bypass(csw_xdp *ctx, __u32 counter)
 	csw_count(ctx, counter, 1);
 	p.h->flags |= CANARY_F_BYPASS;
 	p.h->origin = csw_config(ctx)->addr;
+	p.h->cookie = csw_give_cookie(ctx, &p);
 	return csw_forward(ctx);
 }
 

@@ -22,13 +22,14 @@ static __always_inline bool csw_restores(const void *ctx, const struct csw_resto
 {
 	return r->children && r->block == h->block && r->comm == h->comm &&
 	       r->epoch == h->epoch && r->opsig == h->opsig && r->attempt == h->attempt &&
+	       r->elements == cnr_be16(h->elements) &&
 	       csw_now(ctx) - r->born <= csw_config(ctx)->lifetime_ns;
 }
 
 /* Copy the list from the frame. Return: how many; 0 if the frame is too short. */
 CSW_FUNC int csw_restoration_in(csw_xdp *ctx, struct csw_restoration *r, __u32 children)
 {
-	struct canary_peer *peer = csw_data(ctx) + CSW_OFF_DATA;
+	struct canary_restored *from = csw_data(ctx) + CSW_OFF_DATA;
 	void *end = csw_end(ctx);
 	__u32 i;
 
@@ -36,13 +37,63 @@ CSW_FUNC int csw_restoration_in(csw_xdp *ctx, struct csw_restoration *r, __u32 c
 		return 0;
 	CSW_LOOP
 	for (i = 0; i < CSW_RESTORE_MAX && i < children; i++) {
-		if ((void *)(peer + i + 1) > end)
+		if ((void *)(from + i + 1) > end)
 			return 0;
-		r->child[i].addr = peer[i].addr;
-		r->child[i].port = peer[i].port;
+		r->child[i].addr = from[i].addr;
+		r->child[i].port = from[i].port;
 		r->child[i].reserved = 0;
 	}
 	return i;
+}
+
+/*
+ * Is the list ours? Each child once, and with the cookie that its contribution got here.
+ * Return: enum canary_drop.
+ */
+CSW_FUNC int csw_restoration_check(csw_xdp *ctx, __u32 children)
+{
+	const struct canary_restored *c = csw_data(ctx) + CSW_OFF_DATA;
+	const struct csw_config *config = csw_config(ctx);
+	__u64 last = 0, place;
+	struct csw_claim claim;
+	struct csw_packet p;
+	__u32 i, now;
+
+	if (csw_packet_at(ctx, &p))
+		return CANARY_DROP_SHORT;
+	now = config->secret_now & 1;
+	CSW_LOOP
+	for (i = 0; i < CSW_RESTORE_MAX && i < children; i++) {
+		if ((void *)(c + i + 1) > csw_end(ctx))
+			return CANARY_DROP_LENGTH;
+		place = (__u64)cnr_be32(c[i].addr) << 16 | cnr_be16(c[i].port);
+		if (place <= last)
+			return CANARY_DROP_DUPLICATE;
+		last = place;
+		csw_claim_of(&claim, p.h, c[i].addr, c[i].port);
+		if (c[i].cookie != csw_cookie(&claim, config->secret[now][0],
+					      config->secret[now][1]) &&
+		    c[i].cookie != csw_cookie(&claim, config->secret[!now][0],
+					      config->secret[!now][1]))
+			return CANARY_DROP_MAC;
+	}
+	return CANARY_DROP_NONE;
+}
+
+/*
+ * Anybody can send a restoration, and cookies can be shown again: no more copies than contributions
+ * were bypassed, so that nobody gains by having us send them.
+ */
+static __always_inline bool csw_restoration_credit(const void *ctx, __u32 children)
+{
+	__u32 *credit = csw_credit(ctx);
+
+	if (CSW_READ(*credit) < children)
+		return false;
+	if ((__s32)(__sync_fetch_and_add(credit, -children) - children) >= 0)
+		return true;
+	__sync_fetch_and_add(credit, children);
+	return false;
 }
 
 CSW_FUNC int csw_restoration(csw_xdp *ctx)
@@ -50,26 +101,33 @@ CSW_FUNC int csw_restoration(csw_xdp *ctx)
 	struct csw_restoration *r;
 	struct csw_packet p;
 	__u32 children;
+	int drop;
 
 	if (csw_packet_at(ctx, &p))
 		return CSW_XDP_PASS;
 	children = cnr_be16(p.h->children);
 	csw_count(ctx, CSW_RX_RESTORATION, 1);
-	/* Nobody vouches for the list: without bounds it would make us a reflector. */
 	if (!csw_config(ctx)->restore)
 		return csw_refuse(ctx, CANARY_DROP_STATE);
+	if (children > CSW_RESTORE_MAX)
+		return csw_refuse(ctx, CANARY_DROP_FULL);
+	drop = csw_restoration_check(ctx, children);
+	if (drop != CANARY_DROP_NONE)
+		return csw_refuse(ctx, drop);
 	r = csw_restoration_of(ctx, p.h);
-	if (!r || children > CSW_RESTORE_MAX || !csw_lock(&r->lock))
+	if (!r || !csw_restoration_credit(ctx, children) || !csw_lock(&r->lock))
 		return csw_refuse(ctx, CANARY_DROP_FULL);
 	r->comm = p.h->comm;
 	r->epoch = p.h->epoch;
 	r->block = p.h->block;
 	r->opsig = p.h->opsig;
 	r->attempt = p.h->attempt;
+	r->elements = cnr_be16(p.h->elements);
 	r->born = csw_now(ctx);
 	r->generation++;
 	r->children = csw_restoration_in(ctx, r, children);
 	csw_unlock(&r->lock);
+	csw_count(ctx, CSW_RESTORATIONS, 1);
 	return csw_consume(ctx, csw_now(ctx));
 }
 

@@ -26,6 +26,9 @@
 #define CNR_REPEAT_SCAN		64	/* sources that are searched for repeats */
 #define CNR_REQUESTS		32	/* REQUESTs one timer may cause */
 #define CNR_NAMED_MAX		2	/* so many known missing ranks are asked singly */
+#define CNR_RESTORE_SCAN	256	/* sources that are searched for others of an origin */
+#define CNR_RESTORE_PAUSE	16	/* blocks that are not restored after one was in vain, ... */
+#define CNR_RESTORE_PAUSE_MAX	4096	/* ... at least and at most */
 
 #define CNR_RTO_MIN		(10 * CNR_MSEC)
 #define CNR_RTO_INITIAL		(100 * CNR_MSEC)
@@ -87,6 +90,7 @@ enum cnr_block_state {
 #define CNR_B_AGAIN		0x04	/* was contributed before: no round trip sample */
 #define CNR_B_PARTIAL		0x08	/* ring: the partial sum with own data is in the vector */
 #define CNR_B_EARLY		0x10	/* ring: a partial sum came before it was posted */
+#define CNR_B_RESTORED		0x20	/* led, answered by restoration; nobody asked again yet */
 
 /*
  * struct cnr_block - a block between una and next + window, by serial & block_mask
@@ -112,7 +116,9 @@ struct cnr_block {
 
 /*
  * struct cnr_source - one accepted contribution of a led block
- * @repeat:	an earlier entry has the same address: gets no result of its own
+ * @repeat:	an earlier entry has the same address, or a restoration names it: gets no result
+ *		of its own
+ * @origin, @cookie: the switch that bypassed it and takes restorations, else 0
  */
 struct cnr_source {
 	__be32	addr;
@@ -120,6 +126,8 @@ struct cnr_source {
 	u8	repeat;
 	u8	pad;
 	u64	tag;
+	__be32	origin;
+	__be32	cookie;
 };
 
 enum cnr_lead_state {
@@ -133,12 +141,14 @@ enum cnr_lead_state {
 #define CNR_L_MERGED		0x02	/* an aggregate came: who is in is not known */
 #define CNR_L_FAIL_ALL		0x04	/* FAILURE is going out to everybody */
 #define CNR_L_FAIL_MISSING	0x08	/* FAILURE is going out to ranks not in @seen */
+#define CNR_L_ORIGIN		0x10	/* sources with an origin are still to be answered */
 
 /*
  * struct cnr_lead - a block that this member leads
  * @count, @tag, @sum, @done, @load: merged over the contributions accepted
  * @sources:	entries in @source
- * @cursor:	next source (results) or rank (failures) to send to
+ * @cursor:	next source (restorations, results) or rank (failures) to send to
+ * @owed:	a restoration went to the origin of that source (number + 1), its result is next
  * @tries:	timer back-off
  * @odd, @odd_sig: a rank with another operation, and that operation's signature, if @odd is not
  *		CNR_NONE: who differs is only known when a second one has been heard
@@ -167,6 +177,8 @@ struct cnr_lead {
 	u16	pad2;
 	u32	sources;
 	u32	cursor;
+	u32	owed;
+	u32	pad3;
 	struct cnr_source *source;
 	u64	*seen;
 	u32	*acc;
@@ -347,6 +359,8 @@ struct cnr_comm {
 	struct cnr_lead *lead;
 	u32	leads;
 	u32	leads_out;	/* lead slots with something to send */
+	u32	restore_pause;	/* blocks that the next restoration in vain costs; decays */
+	u32	restore_skip;	/* of these still to come */
 	u32	lead_next;	/* where to look for them first */
 
 	struct cnr_operation ops[CNR_OPS];
@@ -485,6 +499,10 @@ enum canary_drop cnr_result_input(struct cnr_comm *c, u64 now, const struct cnr_
 enum canary_drop cnr_failure_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
 enum canary_drop cnr_wait_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
 bool cnr_contribution_build(struct cnr_comm *c, struct cnr_out *out);
+
+/* restore.c: results by way of the switch that bypassed */
+bool cnr_restore_build(struct cnr_comm *c, struct cnr_lead *l, struct cnr_out *out);
+void cnr_restore_failed(struct cnr_comm *c, u32 block);
 
 /* leader.c */
 struct cnr_lead *cnr_lead_get(struct cnr_comm *c, u32 block);

@@ -40,6 +40,7 @@ static void cnr_lead_clear(struct cnr_comm *c, struct cnr_lead *l)
 	l->tag = 0;
 	l->done = c->una;
 	l->sources = 0;
+	l->owed = 0;
 	memset(l->seen, 0, (c->cfg.members + 63) / 64 * sizeof(*l->seen));
 }
 
@@ -236,6 +237,10 @@ static void cnr_accumulate(struct cnr_lead *l, const struct cnr_in *in, bool kno
 	s->port = in->port;
 	s->repeat = known;
 	s->tag = be64_to_cpu(h->tag);
+	s->origin = canary_has_cookie(h) && h->cookie ? h->origin : 0;
+	s->cookie = h->cookie;
+	if (s->origin && !known)
+		l->flags |= CNR_L_ORIGIN;
 	l->sources++;
 	l->tries = 0;
 }
@@ -425,6 +430,7 @@ enum canary_drop cnr_request_input(struct cnr_comm *c, u64 now, const struct can
 		     (canary_before(block, c->next) && b->state == CNR_B_DONE));
 	if (done) {
 		cnr_linger_on(c, now);
+		cnr_restore_failed(c, block);
 		m = cnr_control(c, CANARY_RESULT, rank, block);
 		if (m)
 			m->attempt = h->attempt;
@@ -470,6 +476,8 @@ static bool cnr_lead_result(struct cnr_comm *c, struct cnr_lead *l, struct cnr_o
 {
 	struct cnr_source *s;
 
+	if (l->flags & CNR_L_ORIGIN && cnr_restore_build(c, l, out))
+		return true;
 	while (l->cursor < l->sources) {
 		s = &l->source[l->cursor++];
 		if (s->repeat)

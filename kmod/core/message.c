@@ -90,6 +90,8 @@ u64 cnr_mac(const u8 key[16], const struct canary_hdr *h)
 	copy.flags &= CNR_MAC_FLAGS;
 	copy.load = 0;
 	copy.origin = 0;
+	if (h->type == CANARY_CONTRIBUTION)
+		copy.cookie = 0;
 	copy.mac = 0;
 	return cnr_siphash(key, &copy, sizeof(copy));
 }

@@ -56,6 +56,12 @@ enum canary_drop {
 	CANARY_DROPS
 };
 
+/* A switch that bypasses a contribution may leave a cookie where others count children. */
+static __always_inline int canary_has_cookie(const struct canary_hdr *h)
+{
+	return h->type == CANARY_CONTRIBUTION && (h->flags & CANARY_F_BYPASS) && h->origin;
+}
+
 /**
  * canary_parse() - is this a well-formed Canary message?
  * @h:		the header; @len bytes are readable from here, at least sizeof(*h)
@@ -77,7 +83,7 @@ static __always_inline enum canary_drop canary_parse(const struct canary_hdr *h,
 		return CANARY_DROP_VERSION;
 	if (h->type == 0 || h->type > CANARY_TYPE_MAX)
 		return CANARY_DROP_TYPE;
-	if ((h->flags & ~CANARY_F_ALL) || h->reserved)
+	if ((h->flags & ~CANARY_F_ALL) || (h->reserved && !canary_has_cookie(h)))
 		return CANARY_DROP_FLAGS;
 	members = cnr_be16(h->members);
 	count = cnr_be16(h->count);
@@ -102,7 +108,7 @@ static __always_inline enum canary_drop canary_parse(const struct canary_hdr *h,
 			return CANARY_DROP_COUNT;
 		if (h->op != CANARY_OP_SUM || h->dtype != CANARY_INT32)
 			return CANARY_DROP_OPERATOR;
-		if (children)
+		if (children && !canary_has_cookie(h))
 			return CANARY_DROP_LENGTH;
 		want += elements * 4;
 		break;
@@ -118,7 +124,7 @@ static __always_inline enum canary_drop canary_parse(const struct canary_hdr *h,
 	case CANARY_RESTORATION:
 		if (children == 0)
 			return CANARY_DROP_COUNT;
-		want += children * sizeof(struct canary_peer);
+		want += children * sizeof(struct canary_restored);
 		break;
 	case CANARY_JOIN:
 		if (len < want + sizeof(struct canary_join) || children ||

@@ -11,7 +11,7 @@
 
 struct setting {
 	bool shaped, learn;
-	uint32_t slots, queue, children, patience, told;
+	uint32_t slots, queue, children, patience, told, credit;
 	uint64_t timeout, lifetime;
 };
 

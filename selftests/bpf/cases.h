@@ -43,12 +43,13 @@ struct count {
  * struct test_case
  * @slots, @children, @timeout_us, @lifetime_us: 16, 8, 1000, 5000000 unless given
  * @patience: of the root switch; none unless given
+ * @credit: for restorations
  * @learn: the fan-in, @told: that of LEADER
  * @counts: all that is counted, but packets and bytes in and out, which the runner knows
  */
 struct test_case {
 	const char *name;
-	uint32_t slots, queue, children, patience, timeout_us, lifetime_us, told;
+	uint32_t slots, queue, children, patience, timeout_us, lifetime_us, told, credit;
 	bool learn;
 	struct step step[STEPS_MAX];
 	struct count count[COUNTS_MAX];

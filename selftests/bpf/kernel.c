@@ -260,6 +260,8 @@ static void reset(const struct setting *s)
 	c->slot_mask = s->slots - 1;
 	c->queue_mask = s->queue - 1;
 	c->restore = 1;
+	memcpy(c->secret, world_secret, sizeof(world_secret));
+	skel->bss->restore_credit = s->credit;
 	c->children_max = s->children;
 	c->root_patience = s->patience;
 	c->fan_in = s->learn;

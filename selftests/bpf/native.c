@@ -129,6 +129,8 @@ static void reset(const struct setting *s)
 	sw.config.slot_mask = s->slots - 1;
 	sw.config.queue_mask = s->queue - 1;
 	sw.config.restore = 1;
+	memcpy(sw.config.secret, world_secret, sizeof(world_secret));
+	sw.restore_credit = s->credit;
 	sw.config.children_max = s->children;
 	sw.config.root_patience = s->patience;
 	sw.config.fan_in = s->learn;

@@ -8,6 +8,8 @@
 
 #include "world.h"
 
+uint64_t cnr_siphash(const uint8_t key[16], const void *data, size_t len);
+
 #define IP(a, b, c, d)	__builtin_bswap32((a) << 24 | (b) << 16 | (c) << 8 | (d))
 #define UDP(p)		__builtin_bswap16(p)
 #define MAC(a, b)	{ 2, 0, 0, 0, a, b }
@@ -185,23 +187,50 @@ static void ip_checksum(uint8_t *ip)
 	put16(ip + 10, ~sum);
 }
 
+const uint64_t world_secret[2][2] = {
+	{ 0x0706050403020100ULL, 0x0f0e0d0c0b0a0908ULL }, { 0x1122334455667788ULL, 0x99 },
+};
+
+/* What the switch gives to who it bypasses: PROTOCOL.md, "Restoration" */
+static void put_cookie(uint8_t *p, const struct msg *m, __be32 addr, __be16 port, bool old)
+{
+	uint8_t claim[32] = { 0 };
+	uint64_t hash;
+	uint32_t word;
+
+	put32(claim, m->comm);
+	put32(claim + 4, m->epoch);
+	put32(claim + 8, m->block);
+	put32(claim + 12, m->opsig);
+	memcpy(claim + 16, &addr, 4);
+	memcpy(claim + 20, &port, 2);
+	put16(claim + 22, m->elements);
+	claim[24] = m->attempt;
+	hash = cnr_siphash((const uint8_t *)world_secret[old], claim, sizeof(claim));
+	word = hash ^ hash >> 32;
+	memcpy(p, &word, 4);
+}
+
 static uint32_t payload_children(uint8_t *p, const struct msg *m)
 {
 	uint32_t n = 0;
 
-	if (m->children) {
-		for (; n < m->children; n++) {
-			put32(p + n * 8, 0x0a000100 + n);
-			put16(p + n * 8 + 4, 22600);
-			put16(p + n * 8 + 6, 0);
-		}
-		return n;
+	for (; n < m->children; n++) {
+		put32(p + n * 12, 0x0a000100 + n);
+		put16(p + n * 12 + 4, 22600);
+		put32(p + n * 12 + 6, 0);
+		put16(p + n * 12 + 10, 0);
 	}
-	for (; n < 4 && m->child[n]; n++) {
-		memcpy(p + n * 8, &people[m->child[n]].addr, 4);
-		memcpy(p + n * 8 + 4, &people[m->child[n]].udp, 2);
-		put16(p + n * 8 + 6, 0);
+	for (; !m->children && n < 4 && m->child[n]; n++) {
+		const struct person *who = &people[m->child[n]];
+
+		memcpy(p + n * 12, &who->addr, 4);
+		memcpy(p + n * 12 + 4, &who->udp, 2);
+		put16(p + n * 12 + 6, 0);
+		put_cookie(p + n * 12 + 8, m, who->addr, who->udp, m->old_cookies);
 	}
+	if (m->bad_cookie)
+		p[n * 12 - 1] ^= 1;
 	return n;
 }
 
@@ -254,8 +283,9 @@ static void canary(uint8_t *h, const struct msg *m, uint32_t *payload)
 	if (m->type == CANARY_RESTORATION) {
 		uint32_t n = payload_children(h + 64, m);
 
+		put16(h + 26, m->elements);
 		put16(h + 52, n);
-		*payload = n * 8;
+		*payload = n * 12;
 		return;
 	}
 	if (m->type != CANARY_CONTRIBUTION && m->type != CANARY_RESULT)
@@ -269,6 +299,8 @@ static void canary(uint8_t *h, const struct msg *m, uint32_t *payload)
 	put16(h + 30, single ? __builtin_ctz(m->ranks) : 0);
 	if (m->type == CANARY_CONTRIBUTION)
 		put64(h + 32, tag);
+	if (m->type == CANARY_CONTRIBUTION && m->origin == SELF)
+		put_cookie(h + 52, m, people[m->from].addr, people[m->from].udp, false);
 	put32(h + 40, payload_elements(h + 64, m));
 	*payload = m->elements * 4;
 }

@@ -79,6 +79,8 @@ struct msg {
 	enum who origin;
 	enum who child[4];
 	uint16_t children;	/* that many made-up ones instead */
+	bool old_cookies;	/* under the switch's last secret */
+	bool bad_cookie;	/* of the last child */
 	uint8_t salt;		/* other data and tags from the same ranks */
 	bool other_mac;		/* addressed to another machine on the link */
 	struct {
@@ -101,6 +103,9 @@ int world_routes(struct csw_route_key *key, struct csw_route *route, int i);
 int world_neighbours(struct csw_neigh_key *key, struct csw_neigh *neigh, int i);
 /* Neighbours that only the kernel knows */
 int world_kernel_neighbours(struct csw_neigh_key *key, struct csw_neigh *neigh, int i);
+
+/* The switch's secrets, the present one first. Cookies are made with them by themselves. */
+extern const uint64_t world_secret[2][2];
 
 /* The frame that says @m, as it arrives at @port from outside. */
 void frame_in(struct frame *f, int port, const struct msg *m);

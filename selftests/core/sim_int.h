@@ -70,6 +70,13 @@ struct sim_slot {
 	__be16	dport;
 };
 
+/* The list of a restoration, until its result comes */
+struct sim_restored {
+	struct canary_hdr hdr;
+	u32	children;
+	struct canary_restored child[CANARY_RESTORED_MAX];
+};
+
 /* One direction of a link */
 struct sim_link {
 	u64	free_at;	/* when the last packet queued has left */
@@ -87,6 +94,9 @@ struct sim {
 	u32	room;
 	u32	switches;
 	struct sim_slot *slot[SIM_SWITCHES];
+	struct sim_restored *restored[SIM_SWITCHES];
+	u64	restorations;	/* accepted */
+	u64	refused;
 	struct sim_link link[SIM_PLACES][SIM_PLACES];
 	struct sim_traffic traffic;
 	u32	wrong;

@@ -217,8 +217,10 @@ void sim_free(struct sim *s)
 	while (s->events)
 		free(s->heap[--s->events].data);
 	free(s->heap);
-	for (i = 0; i < s->switches; i++)
+	for (i = 0; i < s->switches; i++) {
 		free(s->slot[i]);
+		free(s->restored[i]);
+	}
 	free(s);
 }
 

@@ -33,6 +33,8 @@ struct sim_config {
 	u32	leaves;		/* with spines; ranks are spread over them in order */
 	u32	spines;		/* at least 1 if there are leaves */
 	u64	timeout_ns;	/* of aggregators */
+	u32	children;	/* of a block; 0: no limit. More are bypassed, with a cookie */
+	bool	unforgiving;	/* switches give cookies, but refuse restorations */
 	u64	rate;		/* of each link, bit/s; 0: no limit */
 	u32	queue;		/* packets before each link; 0: no limit */
 	bool	fixed_first;

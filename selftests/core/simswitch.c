@@ -41,6 +41,19 @@ void sim_switches(struct sim *s)
 		abort();
 	for (i = 0; i < s->switches && s->cfg.aggregate; i++)
 		s->slot[i] = calloc(SIM_SLOTS, sizeof(**s->slot));
+	for (i = 0; i < s->switches && s->cfg.children; i++)
+		s->restored[i] = calloc(SIM_SLOTS, sizeof(**s->restored));
+}
+
+/* Who is meant by it only this switch can tell: any number will do that nobody guesses. */
+static __be32 sim_cookie(const struct sim *s, int at, const struct canary_hdr *h, __be32 addr,
+			 __be16 port)
+{
+	u64 z = s->cfg.seed + at + ((u64)be32_to_cpu(addr) << 32 | be16_to_cpu(port)) * 7919 +
+		(u64)be32_to_cpu(h->block) * 104729 + h->attempt + be32_to_cpu(h->opsig);
+
+	z = (z ^ (z >> 31)) * 0x7fb5d329728ea185ULL;
+	return cpu_to_be32((u32)(z >> 32) | 1);
 }
 
 /* Blocks are spread over the spines as bpf/lib does it: by block. */
@@ -145,29 +158,74 @@ static void sim_take(struct sim *s, int at, struct sim_slot *sl, const struct si
 	sim_arm(s, at, sl);
 }
 
+/* Lists as PROTOCOL.md wants them: sorted, all cookies right */
+static void sim_restoration(struct sim *s, int at, struct sim_event *e)
+{
+	const struct canary_hdr *h = (void *)e->data;
+	const struct canary_restored *c = (const void *)(h + 1);
+	struct sim_restored *r = &s->restored[-1 - at][be32_to_cpu(h->block) % SIM_SLOTS];
+	u32 i, n = be16_to_cpu(h->children);
+	u64 place, last = 0;
+
+	for (i = 0; i < n && n <= CANARY_RESTORED_MAX && !s->cfg.unforgiving; i++) {
+		place = (u64)be32_to_cpu(c[i].addr) << 16 | be16_to_cpu(c[i].port);
+		if (place <= last || c[i].cookie != sim_cookie(s, at, h, c[i].addr, c[i].port))
+			break;
+		last = place;
+	}
+	if (i < n) {
+		s->refused++;
+		return;
+	}
+	s->restorations++;
+	r->hdr = *h;
+	r->children = n;
+	memcpy(r->child, c, n * sizeof(*c));
+}
+
+static void sim_copy(struct sim *s, int at, const struct sim_event *e, __be32 addr, __be16 port)
+{
+	struct sim_event f = *e;
+
+	f.addr = sim_switch_addr(at);
+	f.port = cpu_to_be16(CANARY_PORT_BASE);
+	f.daddr = addr;
+	f.dport = port;
+	sim_route(s, at, f, (void *)e->data, e->data + sizeof(struct canary_hdr));
+}
+
+static void sim_restore(struct sim *s, int at, const struct sim_event *e)
+{
+	const struct canary_hdr *h = (void *)e->data;
+	struct sim_restored *r = &s->restored[-1 - at][be32_to_cpu(h->block) % SIM_SLOTS];
+	u32 i;
+
+	if (r->hdr.block != h->block || r->hdr.epoch != h->epoch ||
+	    r->hdr.attempt != h->attempt || r->hdr.elements != h->elements)
+		return;
+	for (i = 0; i < r->children; i++)
+		sim_copy(s, at, e, r->child[i].addr, r->child[i].port);
+	r->children = 0;
+}
+
 static void sim_result(struct sim *s, int at, struct sim_event *e)
 {
 	struct canary_hdr *h = (void *)e->data;
 	struct sim_slot *sl = &s->slot[-1 - at][be32_to_cpu(h->block) % SIM_SLOTS];
 	u32 i, k;
 
+	if (s->cfg.children)
+		sim_restore(s, at, e);
 	if (!sl->used || sl->hdr.block != h->block || sl->hdr.epoch != h->epoch ||
 	    sl->hdr.attempt != h->attempt)
 		return;
 	for (i = 0; i < sl->children; i++) {
-		struct sim_event f = *e;
-
 		for (k = 0; k < i; k++)
 			if (sl->child[k].addr == sl->child[i].addr &&
 			    sl->child[k].port == sl->child[i].port)
 				break;
-		if (k < i)
-			continue;
-		f.addr = sim_switch_addr(at);
-		f.port = cpu_to_be16(CANARY_PORT_BASE);
-		f.daddr = sl->child[i].addr;
-		f.dport = sl->child[i].port;
-		sim_route(s, at, f, h, h + 1);
+		if (k == i)
+			sim_copy(s, at, e, sl->child[i].addr, sl->child[i].port);
 	}
 	sl->used = false;
 }
@@ -203,9 +261,12 @@ void sim_switch(struct sim *s, struct sim_event *e)
 	u32 i;
 
 	if (e->daddr == sim_switch_addr(at)) {
-		if (s->cfg.aggregate && canary_parse(h, e->len) == CANARY_DROP_NONE &&
-		    h->type == CANARY_RESULT)
+		if (!s->cfg.aggregate || canary_parse(h, e->len) != CANARY_DROP_NONE)
+			return;
+		if (h->type == CANARY_RESULT)
 			sim_result(s, at, e);
+		else if (h->type == CANARY_RESTORATION && s->cfg.children)
+			sim_restoration(s, at, e);
 		return;
 	}
 	if (!s->cfg.aggregate || canary_parse(h, e->len) != CANARY_DROP_NONE ||
@@ -224,9 +285,12 @@ void sim_switch(struct sim *s, struct sim_event *e)
 		if (sl->child[i].addr == e->addr && sl->child[i].tag == be64_to_cpu(h->tag))
 			return;
 	if (sl->hdr.block != h->block || sl->hdr.opsig != h->opsig ||
-	    sl->hdr.elements != h->elements || sl->children == SIM_MEMBERS_MAX) {
+	    sl->hdr.elements != h->elements ||
+	    sl->children == (s->cfg.children ? s->cfg.children : SIM_MEMBERS_MAX)) {
 		h->flags |= CANARY_F_BYPASS;
 		h->origin = sim_switch_addr(at);
+		if (s->cfg.children)
+			h->cookie = sim_cookie(s, at, h, e->addr, e->port);
 		sim_forward(s, at, e, false);
 		return;
 	}

@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (h->type == CANARY_RESULT)
 			promise(count == members && size == 64 + 4 * elements);
 		if (h->type == CANARY_RESTORATION)
-			promise(children && size == 64 + 8 * children);
+			promise(children && size == 64 + 12 * children);
 		if (h->type == CANARY_ABORT)
 			promise(size == 64 + 2 * children);
 	}

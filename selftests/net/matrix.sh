@@ -45,6 +45,7 @@ $(cat "$TAP_TMP/said")"
 
 # jq: sum of a counter over all switches that run
 MERGED='([.switches[] | select(.) | .counters.merged] | add // 0)'
+RESTORED='([.switches[] | select(.) | .counters.restored] | add // 0)'
 RUNNING='([.switches[] | select(.)] | length)'
 SUM=(allreduce --elements 8000)
 TRAIN=(digits -- --epochs 2)
@@ -73,6 +74,13 @@ users()
 	run "some hosts only" ".members == 5 and $MERGED > 0" --hosts 5 "${SUM[@]}"
 	run "a fat tree" "$RUNNING == 20 and .members == 16 and $MERGED > 0" --topology fat_tree:4 "${SUM[@]}"
 
+	run "collisions: room for 16 blocks" "$MERGED > 0 and $RESTORED > 0" --topology star:6 \
+		--switch-option=--slots --switch-option=16 "${SUM[@]}"
+	run "two children of a block" "$MERGED > 0 and $RESTORED > 0" --topology star:6 \
+		--switch-option=--children --switch-option=2 "${SUM[@]}"
+	run "two children of a block, no restoration" "$MERGED > 0 and $RESTORED == 0" --topology star:6 \
+		--switch-option=--children --switch-option=2 --switch-option=--restore \
+		--switch-option=off "${SUM[@]}"
 	run "1 % loss" ".faults.dropped > 0" --faults drop=1% "${SUM[@]}" -- "${PATIENT[@]}"
 	run "1 % loss, training" ".faults.dropped > 0" --faults drop=1% "${TRAIN[@]}"
 	run "1 % loss, no switch" ".faults.dropped > 0" --switches none --faults drop=1% "${SUM[@]}" -- "${PATIENT[@]}"

@@ -40,6 +40,7 @@ static void usage(FILE *out)
 		"                          as many as the next hops of the choice before, in a fat tree\n"
 		"  -T, --trees T[+FIRST]   static: blocks take turns among T trees, 1 to 256 (all)\n"
 		"  -q, --queue BYTES       that may wait at the egress of a port (what its qdisc says)\n"
+		"  -e, --restore on|off    serve children that were bypassed, if leaders name them (on)\n"
 		"  -C, --clock sleep|poll  how to wait for deadlines (sleep)\n"
 		"  -n, --name NAME         for show (the host's name)\n"
 		"  -S, --sysctl            set ip_forward and rp_filter as needed; they stay set\n"
@@ -65,6 +66,7 @@ static const struct option run_options[] = {
 	{ "spread", required_argument, NULL, 'd' },
 	{ "trees", required_argument, NULL, 'T' },
 	{ "queue", required_argument, NULL, 'q' },
+	{ "restore", required_argument, NULL, 'e' },
 	{ "clock", required_argument, NULL, 'C' },
 	{ "name", required_argument, NULL, 'n' },
 	{ "sysctl", no_argument, NULL, 'S' },
@@ -105,6 +107,8 @@ static option_fn value_option(int c)
 		return switchd_option_trees;
 	case 'q':
 		return switchd_option_queue;
+	case 'e':
+		return switchd_option_restore;
 	case 'C':
 		return switchd_option_clock;
 	case 'n':
@@ -127,7 +131,8 @@ static int run(int argc, char **argv)
 	int c;
 
 	switchd_options_init(&o);
-	while ((c = getopt_long(argc, argv, "p:a:m:t:R:l:s:c:f:x:F:d:T:q:C:n:Srvh", run_options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "p:a:m:t:R:l:s:c:f:x:F:d:T:q:e:C:n:Srvh", run_options,
+				NULL)) != -1) {
 		fn = value_option(c);
 		if (fn) {
 			if (fn(&o, optarg, err, sizeof(err)))

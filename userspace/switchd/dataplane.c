@@ -13,6 +13,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 
 #include "internal.h"
 #include "canary_switch.skel.h"
@@ -78,6 +79,23 @@ static void take_fds(struct dataplane *dp)
 	dp->ports_max = bpf_map__max_entries(s->maps.ports);
 }
 
+static int draw(void *secret, size_t len)
+{
+	return getrandom(secret, len, 0) == (ssize_t)len ? 0 : -EIO;
+}
+
+/* The other one first, then say that it is the one: programs never see half of it. */
+void dataplane_tick(struct switchd *sw)
+{
+	struct csw_config *c = sw->dp.config;
+	uint32_t next = !c->secret_now;
+
+	if (draw(c->secret[next], sizeof(c->secret[next])))
+		sw_warn(sw, "no random numbers: cookies stay good");
+	else
+		__atomic_store_n(&c->secret_now, next, __ATOMIC_RELEASE);
+}
+
 static void configure(struct switchd *sw)
 {
 	struct csw_config *c = sw->dp.config;
@@ -98,6 +116,7 @@ static void configure(struct switchd *sw)
 	c->choice = sw->opt->choice;
 	c->trees = sw->opt->trees;
 	c->first_tree = sw->opt->first_tree;
+	c->restore = sw->opt->restore;
 }
 
 static int tell_fan_ins(struct switchd *sw)
@@ -136,7 +155,9 @@ int dataplane_load(struct switchd *sw)
 	dp->config = &dp->skel->bss->config;
 	dp->queue_ctl = &dp->skel->bss->queue_ctl;
 	configure(sw);
-	ret = set_sizes(dp, &sw->backlog);
+	ret = draw(dp->config->secret, sizeof(dp->config->secret));
+	if (!ret)
+		ret = set_sizes(dp, &sw->backlog);
 	if (!ret)
 		ret = canary_switch__load(dp->skel);
 	if (ret)

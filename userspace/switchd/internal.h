@@ -66,6 +66,8 @@ struct dataplane {
 
 int dataplane_load(struct switchd *sw);
 void dataplane_unload(struct switchd *sw);
+/* Cookies of bypassed contributions are good for one to two ticks. */
+void dataplane_tick(struct switchd *sw);
 
 static inline const struct csw_descriptor *dataplane_slot(const struct dataplane *dp, uint32_t i)
 {

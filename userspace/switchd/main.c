@@ -160,6 +160,7 @@ static void tick(struct switchd *sw)
 	control_tick(sw);
 	clock_tick(sw);
 	backlog_tick(sw);
+	dataplane_tick(sw);
 	if (++sw->ticks == PEER_CHECK_TICK)
 		ports_check_peers(sw);
 }

@@ -51,6 +51,7 @@ void switchd_options_init(struct switchd_options *o)
 	o->slots = SLOTS_DEFAULT;
 	o->children = CSW_CHILDREN_MAX;
 	o->root_patience = ROOT_PATIENCE_DEFAULT;
+	o->restore = true;
 	o->fan_in = CSW_FAN_IN_LEARN;
 	o->choice = CSW_CHOOSE_ADAPTIVE;
 	o->flowlet_ns = FLOWLET_DEFAULT;
@@ -367,6 +368,14 @@ int switchd_option_trees(struct switchd_options *o, const char *text, char *err,
 int switchd_option_queue(struct switchd_options *o, const char *text, char *err, size_t len)
 {
 	return option_number("--queue", text, 1, UINT32_MAX, &o->queue, err, len);
+}
+
+int switchd_option_restore(struct switchd_options *o, const char *text, char *err, size_t len)
+{
+	if (strcmp(text, "on") && strcmp(text, "off"))
+		return refuse(err, len, "--restore: '%s' is neither on nor off", text);
+	o->restore = !strcmp(text, "on");
+	return 0;
 }
 
 int switchd_options_check(struct switchd_options *o, char *err, size_t len)

@@ -114,11 +114,13 @@ void switch_report_text(struct switchd *sw, FILE *out)
 		getpid());
 	fprintf(out, "  slots %u used %u collecting %u queue %u routes %zu neighbours %u\n",
 		sw->dp.slots, u.used, u.collecting, u.queue, sw->routes.n, sw->neighbours.in_map);
-	fprintf(out, "  fan-in %s known %u of at most %u told %u\n", fan_in_name(sw->opt->fan_in),
-		u.fan_ins, CSW_FANINS, sw->opt->tolds);
 	fprintf(out, "  choice %s flowlet %gus spread %u trees %u+%u%s\n",
 		switchd_choice_name(sw->dp.config->choice), sw->dp.config->flowlet_ns / 1e3,
-		sw->dp.config->spread, sw->dp.config->trees, sw->dp.config->first_tree, sw->backlog.netns ? "" : "; what waits at ports is not seen");
+		sw->dp.config->spread, sw->dp.config->trees, sw->dp.config->first_tree,
+		sw->backlog.netns ? "" : "; what waits at ports is not seen");
+	fprintf(out, "  fan-in %s known %u of at most %u told %u restorations %s\n",
+		fan_in_name(sw->opt->fan_in), u.fan_ins, CSW_FANINS, sw->opt->tolds,
+		sw->opt->restore ? "on" : "off");
 	fprintf(out, "  clock %s wakeups %llu frames %llu errors %llu\n",
 		clock_name(sw->opt->clock), (unsigned long long)atomic_read(&clock->wakeups),
 		(unsigned long long)atomic_read(&clock->frames),
@@ -209,6 +211,7 @@ static void json_state(struct switchd *sw, FILE *out)
 	fprintf(out, ",\"choice\":\"%s\",\"flowlet_us\":%.10g,\"spread\":%u,\"backlog_seen\":%s",
 		switchd_choice_name(sw->dp.config->choice), sw->dp.config->flowlet_ns / 1e3,
 		sw->dp.config->spread, sw->backlog.netns ? "true" : "false");
+	fprintf(out, ",\"restore\":%s", sw->opt->restore ? "true" : "false");
 	fprintf(out, ",\"clock\":{\"mode\":\"%s\",\"wakeups\":%llu,\"frames\":%llu,\"errors\":%llu",
 		clock_name(sw->opt->clock),
 		(unsigned long long)atomic_read(&sw->clock.wakeups),

@@ -113,6 +113,8 @@ enum canary_why {
  * @origin:	IPv4 address of the switch that set CANARY_F_BYPASS, or 0
  * @children:	entries in the payload: child list, member table, rank list
  * @reserved:	0
+ * @cookie:	of a contribution that was bypassed by @origin: lets @origin recognise it in a
+ *		restoration; 0 if it takes none
  * @mac:	keyed hash of the header without @mac and what a switch may set (PROTOCOL.md,
  *		"Keys, tags, sums"), in everything that is never merged
  */
@@ -137,8 +139,13 @@ struct canary_hdr {
 	__be32	sum;
 	__be32	done;
 	__be32	origin;
-	__be16	children;
-	__be16	reserved;
+	__extension__ union {
+		__extension__ struct {
+			__be16	children;
+			__be16	reserved;
+		};
+		__be32	cookie;
+	};
 	__be64	mac;
 };
 
@@ -147,6 +154,20 @@ struct canary_peer {
 	__be32	addr;
 	__be16	port;
 	__be16	reserved;
+};
+
+/* Children of one restoration */
+#define CANARY_RESTORED_MAX	64
+
+/**
+ * struct canary_restored - entry of the list in a RESTORATION, which is sorted by @addr and @port
+ * @cookie:	what its contribution brought from the switch
+ */
+struct canary_restored {
+	__be32	addr;
+	__be16	port;
+	__be16	reserved;
+	__be32	cookie;
 };
 
 /**
@@ -184,6 +205,7 @@ struct canary_join {
 #define CANARY_WIRE_ASSERT(name, cond) typedef char canary_assert_##name[(cond) ? 1 : -1]
 CANARY_WIRE_ASSERT(hdr, sizeof(struct canary_hdr) == 64);
 CANARY_WIRE_ASSERT(peer, sizeof(struct canary_peer) == 8);
+CANARY_WIRE_ASSERT(restored, sizeof(struct canary_restored) == 12);
 CANARY_WIRE_ASSERT(welcome, sizeof(struct canary_welcome) == 24);
 CANARY_WIRE_ASSERT(join, sizeof(struct canary_join) == 8);
 CANARY_WIRE_ASSERT(elements, CANARY_ELEMENTS(1500) == 352);

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Cookies: a switch that bypasses a contribution keeps nothing of it, but marks it so that it knows
+ * its source again when a leader names it in a restoration. Only who has seen the contribution
+ * behind this switch can show its cookie; nobody can make one.
+ */
+#ifndef CANARY_BPF_LIB_COOKIE_H
+#define CANARY_BPF_LIB_COOKIE_H
+
+/* What a cookie says: this block's contribution, so long, came from there */
+struct csw_claim {
+	__be32 comm;
+	__be32 epoch;
+	__be32 block;
+	__be32 opsig;
+	__be32 addr;
+	__be16 port;
+	__be16 elements;
+	__u64 attempt;
+};
+
+static __always_inline void csw_claim_of(struct csw_claim *c, const struct canary_hdr *h,
+					 __be32 addr, __be16 port)
+{
+	c->comm = h->comm;
+	c->epoch = h->epoch;
+	c->block = h->block;
+	c->opsig = h->opsig;
+	c->addr = addr;
+	c->port = port;
+	c->elements = h->elements;
+	c->attempt = h->attempt;
+}
+
+struct csw_sip {
+	__u64 v0, v1, v2, v3;
+};
+
+static __always_inline __u64 csw_rotate(__u64 x, int bits)
+{
+	return x << bits | x >> (64 - bits);
+}
+
+static __always_inline void csw_sip_round(struct csw_sip *s)
+{
+	s->v0 += s->v1;
+	s->v1 = csw_rotate(s->v1, 13) ^ s->v0;
+	s->v0 = csw_rotate(s->v0, 32);
+	s->v2 += s->v3;
+	s->v3 = csw_rotate(s->v3, 16) ^ s->v2;
+	s->v0 += s->v3;
+	s->v3 = csw_rotate(s->v3, 21) ^ s->v0;
+	s->v2 += s->v1;
+	s->v1 = csw_rotate(s->v1, 17) ^ s->v2;
+	s->v2 = csw_rotate(s->v2, 32);
+}
+
+static __always_inline void csw_sip_word(struct csw_sip *s, __u64 word)
+{
+	s->v3 ^= word;
+	csw_sip_round(s);
+	csw_sip_round(s);
+	s->v0 ^= word;
+}
+
+/* SipHash-2-4 of the claim, folded; never 0 */
+CSW_FUNC __u32 csw_cookie(struct csw_claim *c, __u64 k0, __u64 k1)
+{
+	struct csw_sip s = {
+		.v0 = k0 ^ 0x736f6d6570736575ULL,
+		.v1 = k1 ^ 0x646f72616e646f6dULL,
+		.v2 = k0 ^ 0x6c7967656e657261ULL,
+		.v3 = k1 ^ 0x7465646279746573ULL,
+	};
+	const __u64 *word = (const __u64 *)c;
+	__u64 hash;
+
+	if (!c)
+		return 0;
+	csw_sip_word(&s, word[0]);
+	csw_sip_word(&s, word[1]);
+	csw_sip_word(&s, word[2]);
+	csw_sip_word(&s, word[3]);
+	csw_sip_word(&s, (__u64)sizeof(*c) << 56);
+	s.v2 ^= 0xff;
+	csw_sip_round(&s);
+	csw_sip_round(&s);
+	csw_sip_round(&s);
+	csw_sip_round(&s);
+	hash = s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
+	return (__u32)(hash ^ hash >> 32) ?: 1;
+}
+
+/* For a contribution that is bypassed here. Return: its cookie, 0 if restorations are refused. */
+static __always_inline __be32 csw_give_cookie(csw_xdp *ctx, const struct csw_packet *p)
+{
+	const struct csw_config *config = csw_config(ctx);
+	__u32 *credit = csw_credit(ctx);
+	struct csw_claim claim;
+	__u32 now;
+
+	if (!config->restore)
+		return 0;
+	if (CSW_READ(*credit) < CSW_CREDIT_MAX)
+		__sync_fetch_and_add(credit, 1);
+	now = config->secret_now & 1;
+	csw_claim_of(&claim, p->h, p->ip->saddr, p->udp->source);
+	return csw_cookie(&claim, config->secret[now][0], config->secret[now][1]);
+}
+
+#endif /* CANARY_BPF_LIB_COOKIE_H */

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Restorations: of a finished block, sources that one switch bypassed are answered through that
+ * switch: a list of them, with the cookies that it gave them, and one result in place of one each.
+ * Both may get lost, and the switch may refuse: then members ask, and get their result directly.
+ *
+ * A block's results go out in two passes over its sources: first those with company at their
+ * origin (CNR_L_ORIGIN), then (leader.c) all others.
+ */
+#include "comm.h"
+
+/* Those of the origin of @head, from there on, that a packet has room for. Return: how many. */
+static u32 cnr_restore_group(const struct cnr_comm *c, const struct cnr_lead *l, u32 head,
+			     u16 *group)
+{
+	u32 room = min_t(u32, CANARY_RESTORED_MAX,
+			 c->elements * sizeof(u32) / sizeof(struct canary_restored));
+	__be32 origin = l->source[head].origin;
+	u32 i, n = 0;
+
+	for (i = head; i < l->sources && i - head < CNR_RESTORE_SCAN && n < room; i++)
+		if (l->source[i].origin == origin && !l->source[i].repeat)
+			group[n++] = i - head;
+	return n;
+}
+
+/* Sorted by address and port: so the switch sees at a glance that nobody is in it twice. */
+static void cnr_restore_list(const struct cnr_source *head, const u16 *group, u32 n,
+			     struct canary_restored *list)
+{
+	const struct cnr_source *s;
+	u64 place;
+	u32 i, k;
+
+	for (i = 0; i < n; i++) {
+		s = &head[group[i]];
+		place = (u64)be32_to_cpu(s->addr) << 16 | be16_to_cpu(s->port);
+		for (k = i; k && ((u64)be32_to_cpu(list[k - 1].addr) << 16 |
+				  be16_to_cpu(list[k - 1].port)) > place; k--)
+			list[k] = list[k - 1];
+		list[k].addr = s->addr;
+		list[k].port = s->port;
+		list[k].reserved = 0;
+		list[k].cookie = s->cookie;
+	}
+}
+
+static void cnr_restoration_build(struct cnr_comm *c, struct cnr_lead *l, u32 head,
+				  const u16 *group, u32 n, struct cnr_out *out)
+{
+	struct cnr_source *s = &l->source[head];
+	u32 i;
+
+	cnr_header(c, out, CANARY_RESTORATION, l->block);
+	out->hdr.attempt = l->attempt;
+	out->hdr.opsig = cpu_to_be32(l->opsig);
+	out->hdr.elements = cpu_to_be16(l->elements);
+	out->hdr.children = cpu_to_be16(n);
+	cnr_restore_list(s, group, n, (struct canary_restored *)c->scratch);
+	out->payload = c->scratch;
+	out->len = n * sizeof(struct canary_restored);
+	out->addr = s->origin;
+	out->port = cpu_to_be16(CANARY_PORT_BASE);
+	for (i = 0; i < n; i++)
+		s[group[i]].repeat = 1;
+	l->owed = head + 1;
+	cnr_block(c, l->block)->flags |= CNR_B_RESTORED;
+	c->restore_pause -= (c->restore_pause + 7) / 8;
+	cnr_count(c, CNR_C_restorations_out);
+}
+
+/* The result that follows serves the switch's own children, too, if it has some. */
+static bool cnr_restored_result(struct cnr_comm *c, struct cnr_lead *l, struct cnr_out *out)
+{
+	__be32 origin = l->source[l->owed - 1].origin;
+	u32 i;
+
+	l->owed = 0;
+	if (!cnr_result_build(c, l->block, l->attempt, out))
+		return false;
+	out->hdr.sum = cpu_to_be32(l->sum);
+	out->hdr.load = l->load;
+	out->addr = origin;
+	out->port = cpu_to_be16(CANARY_PORT_BASE);
+	for (i = 0; i < l->sources && i < CNR_RESTORE_SCAN; i++)
+		if (l->source[i].addr == origin &&
+		    l->source[i].port == cpu_to_be16(CANARY_PORT_BASE))
+			l->source[i].repeat = 1;
+	cnr_count(c, CNR_C_results_out);
+	return true;
+}
+
+/* Next restoration, or the result that belongs to it; false if there are no more. */
+bool cnr_restore_build(struct cnr_comm *c, struct cnr_lead *l, struct cnr_out *out)
+{
+	u16 group[CANARY_RESTORED_MAX];
+	u32 head, n;
+
+	if (l->owed)
+		return cnr_restored_result(c, l, out);
+	if (!l->cursor && c->restore_skip) {
+		c->restore_skip--;
+		l->cursor = l->sources;
+	}
+	while (l->cursor < l->sources) {
+		head = l->cursor++;
+		if (!l->source[head].origin || l->source[head].repeat)
+			continue;
+		n = cnr_restore_group(c, l, head, group);
+		if (n < 2)
+			continue;
+		cnr_restoration_build(c, l, head, group, n, out);
+		return true;
+	}
+	l->flags &= ~CNR_L_ORIGIN;
+	l->cursor = 0;
+	return false;
+}
+
+/*
+ * A member asks for @block, which is finished. If it was to get it by restoration, that does
+ * not work, at least not always: answer directly for a while, longer each time.
+ */
+void cnr_restore_failed(struct cnr_comm *c, u32 block)
+{
+	struct cnr_block *b = cnr_block(c, block);
+
+	if (!(b->flags & CNR_B_RESTORED))
+		return;
+	b->flags &= ~CNR_B_RESTORED;
+	c->restore_pause = min_t(u32, 2 * c->restore_pause + CNR_RESTORE_PAUSE,
+				 CNR_RESTORE_PAUSE_MAX);
+	c->restore_skip = c->restore_pause;
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Restoration: switches whose child lists are too short bypass, and leaders answer who was bypassed
+ * by way of the switch; or directly, if that does not work.
+ */
+#include <stdlib.h>
+
+#include "selftests/tap.h"
+#include "core/comm.h"
+#include "fixture.h"
+#include "sim_int.h"
+
+struct trial {
+	const char *name;
+	struct sim_config cfg;
+	u32	elements;
+	u32	operations;
+	bool	exactly;	/* nothing is lost: restorations replace results one for one */
+};
+
+static const struct trial trials[] = {
+	{ "one switch, two children of seven", { .members = 8, .children = 2 }, 30000, 3, true },
+	{ "one switch, one child of 63", { .members = 64, .children = 1 }, 5000, 2, true },
+	{ "more than a restoration holds", { .members = 96, .children = 2 }, 5000, 2, true },
+	{ "packets of 576", { .members = 64, .children = 2, .mtu = 576 }, 3000, 2, true },
+	{ "leaves and spines", { .members = 24, .children = 2, .leaves = 4, .spines = 2 },
+	  20000, 3 },
+	{ "2 % loss", { .members = 12, .children = 2, .faults.drop = 20000 }, 20000, 3 },
+	{ "leaves and spines, 1 % loss, repeats, delays",
+	  { .members = 24, .children = 2, .leaves = 4, .spines = 2, .faults.drop = 10000,
+	    .faults.repeat = 20000, .faults.delay = 20000, .faults.delay_ns = 5 * MS }, 10000, 3 },
+	{ "switches that refuse", { .members = 8, .children = 2, .unforgiving = true }, 400000, 2 },
+};
+
+static struct sim *run(const struct trial *t)
+{
+	struct sim_config cfg = t->cfg;
+	struct sim *s;
+	u32 i;
+
+	cfg.aggregate = true;
+	cfg.key = true;
+	cfg.seed = 5;
+	cfg.rate = 100000000;	/* so that no result overtakes its restoration */
+	s = sim_new(&cfg);
+	sim_connect(s, -1);
+	if (!sim_wait_state(s, CNR_CONNECTED, 20 * S))
+		abort();
+	for (i = 0; i < t->operations; i++)
+		post_all(s, cfg.members, t->elements);
+	if (!sim_wait_completed(s, t->operations, 300 * S))
+		printf("# not complete\n");
+	return s;
+}
+
+int main(void)
+{
+	u64 sent, requests, results, direct, blocks;
+	const struct trial *t;
+	struct sim *s;
+	u32 i, n;
+
+	for (i = 0; i < ARRAY_SIZE(trials); i++) {
+		t = &trials[i];
+		n = t->cfg.members;
+		s = run(t);
+		sent = counter(s, n, CNR_C_restorations_out);
+		requests = counter(s, n, CNR_C_requests_out);
+		results = counter(s, n, CNR_C_results_out);
+		blocks = counter(s, n, CNR_C_blocks_led);
+		direct = blocks * (n - 1 - t->cfg.children);
+		tap(sim_completed(s, 0) == t->operations && !sim_wrong(s), "%s: all complete and right",
+		    t->name);
+		if (t->cfg.unforgiving)
+			tap(s->refused > 1 && sent * 20 < blocks,
+			    "%s: %llu of %llu blocks restored in vain", t->name,
+			    (unsigned long long)sent, (unsigned long long)blocks);
+		else
+			tap(sent && s->restorations > sent / 2 && !s->refused,
+			    "%s: %llu restorations, %llu accepted, %llu results, %llu requests", t->name,
+			    (unsigned long long)sent, (unsigned long long)s->restorations,
+			    (unsigned long long)results, (unsigned long long)requests);
+		if (t->exactly)
+			tap(!requests && sent >= blocks && results < direct / 2,
+			    "%s: %llu results instead of %llu, nobody asked", t->name,
+			    (unsigned long long)results, (unsigned long long)direct);
+		sim_free(s);
+	}
+	return tap_done("core-restore");
+}
