@@ -63,8 +63,10 @@ def parse(argv):
     add("--seeds", type=int, default=5, help="random placements")
     add("--size", default="1M", help="of the vector, bytes")
     add("--iterations", type=int, default=1)
-    add("--timeout", default="20ms", help="of the switches: some frames' time on a link")
-    add("--static-timeout", default="100ms", help="how long a planned tree waits for its children")
+    add("--timeout", help="of the switches (20 frames' time on a link)")
+    add("--static-timeout", help="the same with static trees (as --timeout)")
+    add("--communicators", type=int, default=1, help="that sum at the same time, on hosts of their own")
+    add("--switches", default="all", help="which run the program: all, none, half, or names")
     add("--engine", choices=["user", "kernel"], default="user")
     add("--patience", type=float, default=120, help="seconds until a run is given up")
     add("--out", default=os.path.join(TOP, "build/congestion"))
@@ -73,8 +75,13 @@ def parse(argv):
     add("--any-rate", action="store_true", help="even if this machine cannot carry it")
     add("--inside", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args(argv)
+    frames = 1e3 * congestion.FRAME_BITS / (parse_rate(args.rate) or 1e9)
+    args.timeout = args.timeout or f"{20 * frames:.3g}ms"
+    args.static_timeout = args.static_timeout or args.timeout
     args.share_list = numbers(args.shares, float, 0, 0.99, "--shares")
     args.algorithm_list = [congestion.Algorithm(name) for name in args.algorithms.split(",")]
+    if args.communicators < 1:
+        raise ValueError("--communicators: at least 1")
     if args.seeds < 1 or args.iterations < 1 or not 0 < args.traffic <= 1:
         raise ValueError("--seeds and --iterations: at least 1; --traffic: above 0, at most 1")
     return args
@@ -82,15 +89,17 @@ def parse(argv):
 
 def scenario(args):
     """The name under which results are kept together."""
+    more = f", {args.communicators} communicators" if args.communicators > 1 else ""
+    more += f", {args.switches.replace(',', '+')} switches" if args.switches != "all" else ""
     return f"{args.topology.replace(':', '-k' if args.topology.startswith('fat') else '-').replace('_', '-')}" \
-           f", {args.engine} engine"
+           f", {args.engine} engine{more}"
 
 
 def settings(args):
     """All that makes runs comparable."""
     return {name: getattr(args, name) for name in
             ("topology", "rate", "queue", "traffic", "protocol", "size", "iterations", "timeout",
-             "static_timeout", "engine")}
+             "static_timeout", "engine", "communicators", "switches")}
 
 
 class Runs:
@@ -136,7 +145,8 @@ def refuse_impossible(args, rate):
 def go(args, runs, scene, todo):
     """Does what is left to do."""
     with experiment.Testbed(topology_by_name(args.topology), rate=scene.rate, queue=args.queue,
-                            timeout=args.timeout, mode="shaped") as testbed:
+                            timeout=args.timeout, mode="shaped",
+                            switches=args.switches) as testbed:
         for number, (key, algorithm, share, seed) in enumerate(todo):
             timeline = algorithm.name == "dynamic" and seed == 1 and share > 0
             try:
@@ -153,7 +163,7 @@ def go(args, runs, scene, todo):
 
 
 def summary(args, runs):
-    """Rows as the issue of congestion.json has them."""
+    """A row for each algorithm and share, over all placements."""
     rows = []
     for name in dict.fromkeys(run["algorithm"] for run in runs):
         for share in sorted({run["share"] for run in runs}):
@@ -162,10 +172,15 @@ def summary(args, runs):
             failed = [run for run in runs if run["algorithm"] == name and run["share"] == share
                       and "failed" in run]
             if good:
-                rows.append({"scenario": scenario(args), "algorithm": name, "congestion": share,
-                             "goodput_median": round(statistics.median(good), 4),
-                             "goodput_spread": [round(min(good), 4), round(max(good), 4)],
-                             "unit": "Mbit/s", "runs": len(good), "failed": len(failed)})
+                row = {"scenario": scenario(args), "algorithm": name, "congestion": share,
+                       "goodput_median": round(statistics.median(good), 4),
+                       "goodput_spread": [round(min(good), 4), round(max(good), 4)],
+                       "unit": "Mbit/s", "runs": len(good), "failed": len(failed)}
+                for key in ("jain", "contributions_per_block"):
+                    values = [run[key] for run in runs if run["algorithm"] == name
+                              and run["share"] == share and run.get(key)]
+                    row[key] = round(statistics.median(values), 4) if values else None
+                rows.append(row)
     return rows
 
 
@@ -199,7 +214,7 @@ def write(args, rows):
         json.dump(rows, file, indent=1)
         file.write("\n")
     with open(os.path.join(args.out, "congestion.csv"), "w", encoding="utf-8", newline="") as file:
-        table = csv.DictWriter(file, fieldnames=list(rows[0]) if rows else [])
+        table = csv.DictWriter(file, fieldnames=list(dict.fromkeys(key for row in rows for key in row)))
         table.writeheader()
         table.writerows(rows)
 
@@ -220,7 +235,57 @@ def in_guest(args, argv):
     words = [GUEST, "--icount", "--mem", "3G", "--timeout", "86000", "--out", args.out, "--",
              "/usr/bin/python3", os.path.abspath(__file__), *argv, "--inside", "--out", args.out,
              "--json", os.path.join(args.out, "guest.json"), "--patience", "1000000", "--any-rate"]
-    return subprocess.run(words, check=False).returncode
+    status = subprocess.run(words, check=False).returncode
+    if status not in (0, 1):
+        raise RuntimeError(f"the guest ended with status {status}; what it measured is kept")
+
+
+def left_to_do(args, runs):
+    """(keys of all runs, those that are not there yet)"""
+    todo, keys = [], []
+    for algorithm in args.algorithm_list:
+        why_not = algorithm.why_not()
+        if why_not:
+            say(f"{algorithm.name} is left out: {why_not}")
+            continue
+        for share in args.share_list:
+            for seed in range(1, args.seeds + 1):
+                key = json.dumps([settings(args), algorithm.name, share, seed])
+                keys.append(key)
+                if not runs.find(key):
+                    todo.append((key, algorithm, share, seed))
+    # Interleaved: what else the machine does hits all alike
+    todo.sort(key=lambda item: (item[3], item[2]))
+    return keys, todo
+
+
+def run_all(args, argv):
+    """Measures what is missing; all runs that were asked for."""
+    rate = parse_rate(args.rate)
+    if not rate:
+        raise ValueError("--rate: links without a rate are never congested")
+    scene = congestion.Scene(args.topology, rate, args.trees, args.timeout, args.static_timeout,
+                             args.size, args.iterations, args.engine, args.traffic,
+                             args.protocol, args.patience, args.queue, args.communicators)
+    runs = Runs(args.out, args.again)
+    keys, todo = left_to_do(args, runs)
+    if len(todo) < len(keys):
+        say(f"{len(keys) - len(todo)} of {len(keys)} runs are there already (--again: all anew)")
+    if todo and args.engine == "kernel" and not args.inside \
+            and not os.path.exists("/sys/module/canary"):
+        in_guest(args, [word for word in argv if word != "--again"])
+        runs = Runs(args.out, False)
+    elif todo:
+        ended = system.sweep()
+        if ended:
+            say(f"Ended what an earlier run left: {', '.join(ended)}")
+        if args.inside:
+            from demo import MODULE, load_module  # pylint: disable=import-outside-toplevel
+            load_module(MODULE)
+        else:
+            refuse_impossible(args, rate)
+        go(args, runs, scene, todo)
+    return scene, [run for run in runs.runs if run["key"] in keys]
 
 
 def main(argv=None):
@@ -228,49 +293,14 @@ def main(argv=None):
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         args = parse(argv)
-        rate = parse_rate(args.rate)
-        if not rate:
-            raise ValueError("--rate: links without a rate are never congested")
-        if args.engine == "kernel" and not args.inside and not os.path.exists("/sys/module/canary"):
-            return in_guest(args, argv)
-        ended = system.sweep()
-        if ended:
-            say(f"Ended what an earlier run left: {', '.join(ended)}")
-        scene = congestion.Scene(args.topology, rate, args.trees, args.timeout, args.static_timeout,
-                                 args.size, args.iterations, args.engine, args.traffic,
-                                 args.protocol, args.patience, args.queue)
-        if args.inside:
-            from demo import MODULE, load_module  # pylint: disable=import-outside-toplevel
-            load_module(MODULE)
-        runs = Runs(args.out, args.again)
-        todo, keys = [], []
-        for algorithm in args.algorithm_list:
-            why_not = algorithm.why_not()
-            if why_not:
-                say(f"{algorithm.name} is left out: {why_not}")
-                continue
-            for share in args.share_list:
-                for seed in range(1, args.seeds + 1):
-                    key = json.dumps([settings(args), algorithm.name, share, seed])
-                    keys.append(key)
-                    if not runs.find(key):
-                        todo.append((key, algorithm, share, seed))
-        # Interleaved: what else the machine does hits all alike
-        todo.sort(key=lambda item: (item[3], item[2]))
-        if len(todo) < len(keys):
-            say(f"{len(keys) - len(todo)} of {len(keys)} runs are there already (--again: all anew)")
-        if todo:
-            if not args.inside:
-                refuse_impossible(args, rate)
-            go(args, runs, scene, todo)
+        scene, mine = run_all(args, argv)
     except (ValueError, RuntimeError, OSError) as error:
         print(f"congestion.py: {error}", file=sys.stderr)
         return 2
-    mine = [run for run in runs.runs if run["key"] in keys]
     rows = summary(args, mine)
     write(args, rows)
     tell(rows)
-    if not args.inside:
+    if not args.inside and rows:
         for path in pictures(args, mine, rows, scene):
             say(f"picture: {os.path.relpath(path)}")
     say(f"written to {os.path.relpath(args.json)}")

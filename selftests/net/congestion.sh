@@ -27,7 +27,7 @@ else
 	tap_skip "Open MPI sums over the same links" "no mpirun"
 fi
 
-small=(--topology leaf_spine:2,2,2 --rate 10mbit --size 64K --seeds 1 --shares 0,0.5 --algorithms dynamic,static-1
+small=(--topology "leaf_spine:2,2,2" --rate 10mbit --size 64K --seeds 1 --shares "0,0.5" --algorithms "dynamic,static-1"
 	--out "$TAP_TMP/out" --json "$TAP_TMP/json" --any-rate)
 tap_check "a small matrix" "$RUN" "${small[@]}"
 tap_is "its rows" "$(jq -c 'map([.algorithm, .congestion, .unit, .runs, .failed]) | sort' "$TAP_TMP/json")" \

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """One measurement under congestion: some hosts of a testbed sum vectors by an
 algorithm, the others fill the links with random uniform traffic."""
+import concurrent.futures
 import contextlib
 import os
 import random
@@ -36,7 +37,8 @@ class Algorithm:
             raise ValueError(f"'{name}': there are {', '.join(mpi.ALGORITHMS)}")
 
     def settings(self, scene, chance):
-        """Of the switches. A planned tree knows its children and waits for them."""
+        """Of the switches. They learn how many children they have to wait for;
+        in a planned tree that never changes."""
         if self.kind == "static":
             return {"choice": "static", "trees": f"{self.detail}+{chance.randrange(scene.trees)}",
                     "timeout": scene.static_timeout}
@@ -63,7 +65,7 @@ class Scene:
     static trees there are."""
 
     def __init__(self, topology, rate, trees, timeout, static_timeout, size, iterations, engine,
-                 traffic, protocol, patience, queue=None):
+                 traffic, protocol, patience, queue=None, communicators=1):
         self.topology = topology
         self.rate = rate
         self.trees = trees
@@ -76,6 +78,7 @@ class Scene:
         self.protocol = protocol
         self.patience = patience
         self.queue = queue
+        self.communicators = communicators
 
     @property
     def limit(self):
@@ -167,16 +170,15 @@ def counted(after, before):
     return {key: value for key, value in total.items() if value}
 
 
-def by_canary(testbed, scene, algorithm, members, work):
-    """Seconds of one operation, and what the ranks counted."""
+def one_communicator(testbed, scene, algorithm, members, work):
+    """Seconds of one operation, contributions per block, what the ranks counted."""
     ranks = [jobs.Rank(i, host, experiment.FIRST_PORT, scene.engine)
              for i, host in enumerate(members)]
-    options = ["-b", scene.size, "-e", scene.size, "-n", scene.iterations, "-w", 1,
+    options = ["-b", scene.size, "-e", scene.size, "-n", scene.iterations, "-w", 2,
                "--timeout", "60s"]
     if has_algorithms():
         options += ["--algorithm", "ring" if algorithm.kind == "ring" else "tree"]
-    job = jobs.PerfJob(work, options)
-    result = experiment.run(testbed, job, ranks, scene.patience)
+    result = experiment.run(testbed, jobs.PerfJob(work, options), ranks, scene.patience)
     rows = ranks[0].output.get("results")
     if not result["right"] or not rows:
         raise RuntimeError(f"{algorithm.name}: {'; '.join(result['wrong'])[:400]}")
@@ -186,17 +188,46 @@ def by_canary(testbed, scene, algorithm, members, work):
         for key, value in rank.output.get("stats", {}).items():
             if key != "drops":
                 totals[key] = totals.get(key, 0) + value
-    return seconds, {"contributions_per_block": result["contributions_per_block"], "ranks": totals}
+    return seconds, result["contributions_per_block"], totals
+
+
+def jain(values):
+    """1 if all have the same, 1/n if one has all."""
+    return sum(values) ** 2 / len(values) / sum(value * value for value in values)
+
+
+def by_canary(testbed, scene, algorithm, members, work):
+    """Bits a second, and more about it; of several communicators, each with hosts
+    of its own, the sum."""
+    groups = [members[i::scene.communicators] for i in range(scene.communicators)]
+    if min(map(len, groups)) < 2:
+        raise RuntimeError(f"{len(members)} members are too few for {scene.communicators} communicators")
+    with concurrent.futures.ThreadPoolExecutor(len(groups)) as pool:
+        found = list(pool.map(
+            lambda numbered: one_communicator(testbed, scene, algorithm, numbered[1],
+                                              os.path.join(work, str(numbered[0]))),
+            enumerate(groups)))
+    rates = [8 * scene_bytes(scene.size) / seconds for seconds, _, _ in found]
+    totals = {}
+    for _, _, counters in found:
+        for key, value in counters.items():
+            totals[key] = totals.get(key, 0) + value
+    per_block = [per_block for _, per_block, _ in found if per_block]
+    return sum(rates), {
+        "contributions_per_block": statistics.mean(per_block) if per_block else None,
+        "goodputs": rates, "jain": jain(rates), "ranks": totals}
 
 
 def by_openmpi(scene, algorithm, members, work):
     """The same of the outside peer; without a name, the best of its algorithms."""
+    if scene.communicators > 1:
+        raise RuntimeError("Open MPI: one communicator only")
     names = [algorithm.detail] if algorithm.detail else ["default", "ring", "rabenseifner"]
     found = {name: mpi.measure(work, members, name, scene_bytes(scene.size), scene.iterations,
                                scene.patience)
              for name in names}
     best = min(found, key=found.get)
-    return found[best], {"best": best, "seconds_by_algorithm": found}
+    return 8 * scene_bytes(scene.size) / found[best], {"best": best, "seconds_by_algorithm": found}
 
 
 def measure(testbed, scene, algorithm, share, seed, timeline=False):
@@ -222,22 +253,21 @@ def _measure(testbed, scene, algorithm, share, seed, timeline, members, others, 
         before, links, begin = testbed.switch_states(), net.link_bytes(), time.monotonic()
         try:
             if algorithm.kind == "openmpi":
-                seconds, more = by_openmpi(scene, algorithm, members, work)
+                goodput, more = by_openmpi(scene, algorithm, members, work)
             else:
-                seconds, more = by_canary(testbed, scene, algorithm, members, work)
+                goodput, more = by_canary(testbed, scene, algorithm, members, work)
         finally:
             if timeline:
                 watch.stop()
         took = time.monotonic() - begin
         links = experiment.difference(links, net.link_bytes())
         switches = counted(testbed.switch_states(), before)
-    bits = 8 * scene_bytes(scene.size)
     return {"algorithm": algorithm.name, "share": share, "seed": seed, "members": len(members),
-            "congesting": len(others), "seconds": seconds, "goodput": bits / seconds,
-            "of_limit": round(bits / seconds / scene.limit, 4), "switches": switches,
+            "congesting": len(others), "goodput": goodput,
+            "of_limit": round(goodput / scene.limit, 4), "switches": switches,
             "utilisation": utilisation(links, took, scene.rate,
                                        [switch.name for switch in net.switches]),
-            "placement": [host.name for host in members],
+            "seconds": round(took, 3), "placement": [host.name for host in members],
             **({"timeline": watch.samples} if timeline else {}), **more}
 
 
