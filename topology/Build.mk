@@ -39,8 +39,9 @@ FAULT ?= switch-kill
 ENGINE ?= auto
 BLOCKS ?= 1000000
 GUEST_BLOCKS ?= 100000
+SOAK_MINUTES ?= 30
 TEST_DEPS += $(FAULT_TOOLS)
-.PHONY: fault fault-matrix fault-matrix-guest test-fault-matrix
+.PHONY: soak fault fault-matrix fault-matrix-guest test-fault-matrix
 
 fault: $(B)/bin/canary $(FAULT_TOOLS) ## one fault experiment: FAULT=NAME (topology/fault.py list), ENGINE=user|kernel
 	@topology/fault.py $(FAULT) --engine $(ENGINE)
@@ -64,3 +65,7 @@ demo-congestion: $(B)/bin/canary ## dynamic trees against static ones, the ring 
 
 test-congestion: $(B)/bin/canary ## the same in small: right, kept, refused
 	@selftests/net/congestion.sh
+
+soak: $(B)/bin/canary $(FAULT_TOOLS) $(KMOD_TOOLS) module ## all faults in the guest for SOAK_MINUTES (30), sockets opened and closed meanwhile: nothing may leak
+	@selftests/vm/run.sh --timeout $$(($(SOAK_MINUTES) * 60 * 2 + 1800)) -- selftests/faults/guest.sh \
+		topology/soak.py --minutes $(SOAK_MINUTES) --stall 180 --sizes 1 5000 --long 100000

@@ -10,3 +10,21 @@ $(B)/selftests/faults/worker: selftests/faults/worker.c $(B)/lib/libcanary.a | $
 $(B)/selftests/faults/forge: selftests/faults/forge.c kmod/uapi/linux/canary_wire.h | $(B)/.setup
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $<
+
+# Kernels that look for mistakes, and the module for them
+DEBUG_KERNEL := $(B)/debug-kernel
+DEBUG_KERNELS := kasan kcsan
+.PHONY: debug-kernel $(DEBUG_KERNELS:%=debug-kernel-%) $(DEBUG_KERNELS:%=test-debug-%)
+
+debug-kernel: $(DEBUG_KERNELS:%=debug-kernel-%) ## kernels with KASAN, lockdep, kmemleak and with KCSAN, and canary.ko for them; then: make test-debug-kasan test-debug-kcsan
+
+$(DEBUG_KERNELS:%=debug-kernel-%): debug-kernel-%:
+	@selftests/vm/debug-kernel.sh $*
+	$(call kmod_build,$(DEBUG_KERNEL)/$*-module,$(CURDIR)/$(DEBUG_KERNEL)/$*)
+
+# In the guest with two processors. What the kernel says fails the run: see selftests/README.md.
+$(DEBUG_KERNELS:%=test-debug-%): test-debug-%: debug-kernel-% $(KMOD_TOOLS)
+	selftests/vm/run.sh --smp2 --mem 4G --timeout 7200 --kernel $(DEBUG_KERNEL)/$*/bzImage \
+		--console $(DEBUG_KERNEL)/$*.console --append "kmemleak=on" \
+		--env MODULE=$(CURDIR)/$(DEBUG_KERNEL)/$*-module/canary.ko -- \
+		selftests/vm/debug-tests.sh $(DEBUG_TESTS)

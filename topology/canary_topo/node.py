@@ -55,7 +55,7 @@ class XdpSwitch(Switch):
 
     sysctls = ROUTER_SYSCTLS
     # A switch program is loaded and verified, on a slow machine for long.
-    patience = 60
+    patience = 300 if os.environ.get("CANARY_GUEST") else 60
 
     def __init__(self, name, program=True, mode="shaped", timeout="1ms",
                  options=(), log=None, spread=1, **params):

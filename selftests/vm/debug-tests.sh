@@ -1,0 +1,28 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# debug-tests.sh [TEST...]: in a guest with a debug kernel, the module's tests, and what kmemleak
+# finds after them. Prints TAP; what else the kernel has to say is the guest runner's to see.
+
+HERE=$(cd "$(dirname "$0")" && pwd)
+KMEMLEAK=/sys/kernel/debug/kmemleak
+
+[ $# -gt 0 ] || set -- api allreduce.sh
+[ ! -e $KMEMLEAK ] || echo clear >$KMEMLEAK
+"$HERE/../kmod/guest.sh" "$@"
+status=$?
+if [ -e $KMEMLEAK ]; then
+	# An object is reported once it has been unreferenced for some seconds.
+	sleep 10
+	echo scan >$KMEMLEAK
+	sleep 1
+	echo scan >$KMEMLEAK
+	if grep -q . $KMEMLEAK; then
+		echo "not ok kmemleak"
+		cat $KMEMLEAK
+		status=1
+	else
+		echo "ok kmemleak: nothing"
+	fi
+fi
+exit $status
