@@ -27,7 +27,7 @@ def parse(argv):
     add = parser.add_argument
     add("--topology", default="leaf_spine:2,4,2",
         help="star:N, leaf_spine:SPINES,LEAVES,HOSTS, fat_tree:K, through_router:HOSTS, "
-             "behind_router:BEHIND,BESIDE")
+             "behind_router:BEHIND,BESIDE, file:topology/shapes/NAME.topo")
     add("--rate", default="none", help="of all links, such as 100mbit (none: not shaped)")
     add("--queue", type=int, help="bytes that may wait at each end of a link")
     add("--mtu", type=int, help="of all links")

@@ -131,6 +131,12 @@ same_everywhere static algorithm=static trees=4 timeout=1ms members=32 traffic=u
 same_everywhere ring algorithm=ring members=16
 same_everywhere loss loss=0.1% noise=1% rto_min=100us flow=drop
 
+topo "kind fat_tree" "levels 3" "radix 6" "oversubscription 2" "rate 1gbit"
+tap_check "both readers see the same network: what is not balanced" \
+	/usr/bin/python3 selftests/sim/shapes.py $SIM "$WORK/t.topo"
+tap_check "and all that is described in topology/shapes" \
+	/usr/bin/python3 selftests/sim/shapes.py $SIM
+
 P=topology=topology/shapes/paper_64.topo
 printf 'seed 1\nbytes 4MiB # fine\nbyte 3\nrate 7\n' >"$WORK/s"
 refused "$WORK/s:3: unknown key 'byte'" "$WORK/s" $P

@@ -18,7 +18,7 @@ static void usage(void)
 	     "  --links FILE  what each link carried, as CSV\n"
 	     "  --speed       tell the simulator's own speed and memory, too\n"
 	     "  --quiet       no progress bar (there is one if standard error is a terminal)\n"
-	     "  --check       only check the scenario\n"
+	     "  --check       only check the scenario (with --links: and list the links)\n"
 	     "\n"
 	     "Exit status: 0; 1 if a result was wrong or did not come; 2 if the scenario is.\n"
 	     "\n"
@@ -115,14 +115,13 @@ int main(int argc, char **argv)
 		free(s);
 		return status;
 	}
-	if (!o.check) {
-		good = sim_run(s, !o.quiet && isatty(2));
-		if (o.links)
-			status = links_to(s, o.links);
+	good = o.check || sim_run(s, !o.quiet && isatty(2));
+	if (o.links)
+		status = links_to(s, o.links);
+	if (!o.check)
 		report_json(s, stdout, o.speed);
-		if (!good)
-			status = 1;
-	}
+	if (!good)
+		status = 1;
 	sim_free(s);
 	free(s);
 	return status;

@@ -4,6 +4,7 @@ are numbered in the order in which ranks are given out."""
 from mininet.topo import Topo
 
 from .node import CanaryHost, PlainRouter, XdpSwitch
+from .shape import read_shape, shape_links, shape_spread
 
 
 class CanaryTopo(Topo):
@@ -91,6 +92,24 @@ class BehindRouter(CanaryTopo):
             self.addLink(switch, self.host(f"h{behind + i + 1}"))
 
 
+class FromShape(CanaryTopo):
+    """As a file in topology/shapes describes it."""
+
+    def build(self, path=None):
+        shape, made = read_shape(path), set()
+        for pair in shape_links(shape):
+            for name in pair:
+                if name in made:
+                    continue
+                made.add(name)
+                if name.startswith("h"):
+                    self.host(name)
+                else:
+                    spread = shape_spread(shape, name)
+                    self.switch(name, **({"spread": spread} if spread else {}))
+            self.addLink(*pair)
+
+
 TOPOLOGIES = {
     "star": (Star, 1),
     "leaf_spine": (LeafSpine, 3),
@@ -101,8 +120,10 @@ TOPOLOGIES = {
 
 
 def topology_by_name(text):
-    """leaf_spine:2,4,2 and so on; numbers may be left out."""
+    """leaf_spine:2,4,2 and so on; numbers may be left out. file:PATH is a shape."""
     name, _, numbers = text.partition(":")
+    if name == "file":
+        return FromShape(path=numbers)
     if name not in TOPOLOGIES:
         raise ValueError(f"no topology '{name}': there are {', '.join(sorted(TOPOLOGIES))}")
     cls, most = TOPOLOGIES[name]
