@@ -57,6 +57,7 @@ static size_t cnr_layout(struct cnr_comm *c, const struct cnr_config *cfg, u8 *m
 	u32 leads = cnr_leads(window, cfg->members);
 	size_t source = CNR_ALIGN((size_t)cfg->members * sizeof(struct cnr_source));
 	size_t seen = CNR_ALIGN((cfg->members + 63) / 64 * sizeof(u64));
+	size_t want = seen;
 	size_t acc = CNR_ALIGN(cnr_offer_elements(cfg->mtu) * sizeof(u32));
 	size_t at = CNR_ALIGN(sizeof(*c));
 	u32 i;
@@ -86,9 +87,10 @@ static size_t cnr_layout(struct cnr_comm *c, const struct cnr_config *cfg, u8 *m
 		if (mem) {
 			c->lead[i].source = (void *)(mem + at);
 			c->lead[i].seen = (void *)(mem + at + source);
-			c->lead[i].acc = (void *)(mem + at + source + seen);
+			c->lead[i].want = (void *)(mem + at + source + seen);
+			c->lead[i].acc = (void *)(mem + at + source + seen + want);
 		}
-		at += source + seen + acc;
+		at += source + seen + want + acc;
 	}
 	if (mem)
 		c->leads = leads;
@@ -196,6 +198,8 @@ static int cnr_abort_error(enum canary_abort why)
 		return -EHOSTDOWN;
 	case CANARY_ABORT_LEFT:
 		return -ECONNRESET;
+	case CANARY_ABORT_PATH:
+		return -EMSGSIZE;
 	default:
 		return -EPROTO;
 	}
@@ -258,6 +262,30 @@ void cnr_sent_by(struct cnr_comm *c, u16 rank, u32 sent)
 
 	if (canary_before(m->sent, sent))
 		m->sent = sent;
+}
+
+/*
+ * Somebody knows that all ranks have contributed all blocks before @sent: a result says so, as
+ * contributions go out in order. What is missing of these is lost, or about to come.
+ */
+void cnr_all_sent(struct cnr_comm *c, u64 now, u32 sent)
+{
+	struct cnr_block *b = cnr_block(c, c->una);
+	u32 block;
+
+	if (!canary_before(c->all_sent, sent) || canary_before(c->next, sent))
+		return;
+	block = canary_before(c->all_sent, c->una) ? c->una : c->all_sent;
+	if (block == c->una && b->state == CNR_B_SENT && block != sent &&
+	    !cnr_is_ring(c, block)) {
+		b->tries = 0;
+		b->deadline = min_t(u64, b->deadline, now + c->rto);
+		cnr_arm(c, b->deadline);
+	}
+	c->all_sent = sent;
+	for (; canary_before(block, sent); block++)
+		if (cnr_leader(c, block) == c->cfg.rank)
+			cnr_lead_all_sent(c, now, block);
 }
 
 /* Ask again whoever owes an answer, so that one lost packet is no death; find the dead. */
@@ -398,6 +426,7 @@ static enum canary_drop cnr_alive_input(struct cnr_comm *c, u64 now, const struc
 	struct cnr_lead *l;
 
 	cnr_sent_by(c, rank, (u32)be64_to_cpu(h->tag));
+	c->member[rank].via = h->sum;
 	cnr_differs_heard(c, now, h);
 	if (c->state == CNR_FAILED)
 		return CANARY_DROP_NONE;
@@ -409,7 +438,8 @@ static enum canary_drop cnr_alive_input(struct cnr_comm *c, u64 now, const struc
 			return CANARY_DROP_NONE;
 		}
 	}
-	cnr_lead_heard(c, now);
+	if (canary_before(c->led, c->member[rank].sent))
+		cnr_lead_heard(c, now);
 	return CANARY_DROP_NONE;
 }
 
@@ -574,4 +604,5 @@ void cnr_info(const struct cnr_comm *c, struct cnr_info *info)
 	info->algorithm = c->algorithm;
 	info->last = c->plan.last_algorithm;
 	info->why = c->plan.last_why;
+	info->cwnd = c->cwnd;
 }

@@ -4,8 +4,10 @@
  * other. Drivers see core.h only.
  *
  * Timers (all in ns; struct cnr_comm.deadline is a lower bound of the earliest):
- *	block		a contribution waits for its result: REQUEST; cnr_block.deadline
- *	lead		a block that this member leads lacks contributions; cnr_lead.deadline
+ *	block		the earliest result is missing, or one that was lost for sure: REQUEST;
+ *			cnr_block.deadline
+ *	lead		a block that this member leads lacks contributions, and is the earliest
+ *			such, or all ranks have contributed to it; cnr_lead.deadline
  *	join		rendezvous is repeated; cnr_comm.join_at
  *	done		nothing posted, results are still kept for others; cnr_comm.done_at
  *	alive		somebody owes an answer; cnr_comm.alive_at
@@ -25,12 +27,15 @@
 #define CNR_FAULTS		64	/* ranks at fault or missing that are remembered by name */
 #define CNR_REPEAT_SCAN		64	/* sources that are searched for repeats */
 #define CNR_REQUESTS		32	/* REQUESTs one timer may cause */
+#define CNR_GROUPS		12	/* aggregators whose ranks are tried together */
+#define CNR_PATH_TRIES		64	/* questions without the answer until a path is at fault */
+#define CNR_EXPLICIT		64	/* blocks of an operation that is released at once */
 #define CNR_NAMED_MAX		2	/* so many known missing ranks are asked singly */
 #define CNR_RESTORE_SCAN	256	/* sources that are searched for others of an origin */
 #define CNR_RESTORE_PAUSE	16	/* blocks that are not restored after one was in vain, ... */
 #define CNR_RESTORE_PAUSE_MAX	4096	/* ... at least and at most */
 
-#define CNR_RTO_MIN		(10 * CNR_MSEC)
+#define CNR_RTO_MIN		(5 * CNR_MSEC)
 #define CNR_RTO_INITIAL		(100 * CNR_MSEC)
 #define CNR_RTO_MAX		(400 * CNR_MSEC)
 #define CNR_PATIENCE_MAX	(250 * CNR_MSEC)
@@ -59,6 +64,7 @@
  * @window:	rank 0, before the table is settled: its largest window
  * @small:	rank 0, before the table is settled: offers below what it wants
  * @sent:	it contributed all blocks before this one (serial)
+ * @via:	its first aggregator, 0 if none is known
  * @done:	rank 0: it has all results before this one; left members: it ended there
  * @asked:	since when it owes an answer, 0 if it does not
  * @nonce:	rank 0: of its JOIN
@@ -72,6 +78,7 @@ struct cnr_member {
 	u16	window;
 	u32	sent;
 	u32	done;
+	__be32	via;
 	u64	asked;
 	u64	nonce;
 	u64	joined;		/* rank 0: when its last JOIN came */
@@ -87,16 +94,19 @@ enum cnr_block_state {
 /* cnr_block.flags */
 #define CNR_B_QUEUED		0x01	/* on the transmit queue */
 #define CNR_B_BYPASS		0x02	/* contribute with CANARY_F_BYPASS */
-#define CNR_B_AGAIN		0x04	/* was contributed before: no round trip sample */
+#define CNR_B_AGAIN		0x04	/* asked for or contributed again: no round trip sample */
 #define CNR_B_PARTIAL		0x08	/* ring: the partial sum with own data is in the vector */
 #define CNR_B_EARLY		0x10	/* ring: a partial sum came before it was posted */
 #define CNR_B_RESTORED		0x20	/* led, answered by restoration; nobody asked again yet */
+#define CNR_B_LOST		0x40	/* the leader has sent the result */
 
 /*
  * struct cnr_block - a block between una and next + window, by serial & block_mask
  * @lead:	index of the lead slot, CNR_NONE if not led here or nothing came yet
  * @op:		index of the operation, valid once contributed
+ * @silent:	REQUESTs that nothing came back for
  * @sent_at:	time of the first contribution
+ * @asked_at:	time of the first REQUEST of @silent
  * @tag, @done, @sum, @load: ring: of the partial sum
  */
 struct cnr_block {
@@ -106,7 +116,9 @@ struct cnr_block {
 	u8	tries;
 	u16	lead;
 	u16	op;
+	u8	silent;
 	u64	sent_at;
+	u64	asked_at;
 	u64	deadline;
 	u64	tag;
 	u32	done;
@@ -140,7 +152,7 @@ enum cnr_lead_state {
 #define CNR_L_POSTED		0x01	/* own application has posted the block */
 #define CNR_L_MERGED		0x02	/* an aggregate came: who is in is not known */
 #define CNR_L_FAIL_ALL		0x04	/* FAILURE is going out to everybody */
-#define CNR_L_FAIL_MISSING	0x08	/* FAILURE is going out to ranks not in @seen */
+#define CNR_L_FAIL_MISSING	0x08	/* FAILURE is going out to the ranks in @want */
 #define CNR_L_ORIGIN		0x10	/* sources with an origin are still to be answered */
 
 /*
@@ -152,7 +164,15 @@ enum cnr_lead_state {
  * @tries:	timer back-off
  * @odd, @odd_sig: a rank with another operation, and that operation's signature, if @odd is not
  *		CNR_NONE: who differs is only known when a second one has been heard
+ * @asks:	times that ranks were asked to contribute again since something came
+ * @hold:	finished: us since the first contribution came
  * @seen:	bitmap of the ranks whose single contributions were accepted
+ * @want:	bitmap of the ranks that are missing, as far as that is known
+ * @first_at:	when the first contribution came
+ * @last_at:	when the last one came, or the block was posted or begun anew
+ * @all_at:	since when it is known that all ranks have contributed; 0 if it is not
+ * @asked_at:	when ranks were asked the last time; 0 if they were not
+ * @first_ask:	when the first of @asks was
  * @acc:	the sum so far, without own data
  */
 struct cnr_lead {
@@ -174,13 +194,21 @@ struct cnr_lead {
 	u64	deadline;
 	u32	odd_sig;
 	u16	odd;
-	u16	pad2;
+	u8	asks;
+	u8	pad2;
+	u32	hold;
 	u32	sources;
 	u32	cursor;
 	u32	owed;
 	u32	pad3;
 	struct cnr_source *source;
+	u64	first_at;
+	u64	last_at;
+	u64	all_at;
+	u64	asked_at;
+	u64	first_ask;
 	u64	*seen;
+	u64	*want;
 	u32	*acc;
 };
 
@@ -346,6 +374,9 @@ struct cnr_comm {
 	u32	next;		/* next block to contribute */
 	u32	posted;		/* first block that is not posted */
 	u32	all_done;	/* everybody has all results before it */
+	u32	all_sent;	/* everybody has contributed all blocks before it */
+	u32	led;		/* all blocks before it that are led here are finished */
+	u32	led_timed;	/* ... as it was when that block got its timer */
 	u32	block_mask;
 	struct cnr_block *block;
 	u32	*txq;		/* serials of blocks to contribute (again) */
@@ -385,12 +416,26 @@ struct cnr_comm {
 	u64	linger_at;
 	u64	linger_last;	/* however much others ask */
 
+	/* the network, see window.c */
 	u64	srtt;
 	u64	rttvar;
 	u64	rto;
-	u64	late_at;	/* when rto_shift was raised */
-	u8	rto_shift;	/* doublings of rto until there is a sample */
+	u64	reordering;	/* how late a rank's packet came */
+	u64	held_back;	/* how late an aggregate came */
+	u64	asked_at;	/* last question about a loss */
+	u32	cwnd;
+	u64	base[2];	/* shortest round trip, of this period and the one before */
+	u64	base_until;
+	u32	round_end;	/* serial: a round is over with a result from there on */
+	u32	round_losses;
+	u32	round_results;
+	u64	round_min;	/* shortest round trip of it */
+	u64	round_sum;
+	u8	round_load;
+	bool	round_full;	/* cwnd was all in use */
 	u8	load;
+	bool	merges;		/* switches aggregate here */
+	__be32	via;		/* our first aggregator, 0 if none is known */
 
 	enum canary_abort why;
 	int	error;
@@ -448,6 +493,22 @@ static inline bool cnr_is_merged(const struct canary_hdr *h)
 	       !(h->flags & CANARY_F_RING);
 }
 
+static inline bool cnr_seen(const struct cnr_lead *l, u16 rank)
+{
+	return l->seen[rank / 64] >> (rank % 64) & 1;
+}
+
+static inline bool cnr_wanted(const struct cnr_lead *l, u16 rank)
+{
+	return l->want[rank / 64] >> (rank % 64) & 1;
+}
+
+static inline bool cnr_lead_sending(const struct cnr_lead *l)
+{
+	return l->state == CNR_L_RESULT ||
+	       (l->flags & (CNR_L_FAIL_ALL | CNR_L_FAIL_MISSING));
+}
+
 /* message.c: headers, keys */
 void cnr_derive_key(struct cnr_comm *c);
 u64 cnr_tag(const struct cnr_comm *c, u16 rank, u32 block, u8 attempt, u32 opsig);
@@ -467,6 +528,7 @@ void cnr_fail(struct cnr_comm *c, u64 now, enum canary_abort why, const u16 *ran
 void cnr_ask(struct cnr_comm *c, u64 now, u16 rank);
 void cnr_heard(struct cnr_comm *c, u16 rank);
 void cnr_sent_by(struct cnr_comm *c, u16 rank, u32 sent);
+void cnr_all_sent(struct cnr_comm *c, u64 now, u32 sent);
 struct cnr_control *cnr_control(struct cnr_comm *c, u8 type, u16 rank, u32 block);
 void cnr_cast(struct cnr_comm *c, enum cnr_broadcast cast);
 void cnr_linger_on(struct cnr_comm *c, u64 now);
@@ -507,8 +569,8 @@ void cnr_restore_failed(struct cnr_comm *c, u32 block);
 /* leader.c */
 struct cnr_lead *cnr_lead_get(struct cnr_comm *c, u32 block);
 void cnr_lead_posted(struct cnr_comm *c, u64 now, u32 block);
-void cnr_lead_timers(struct cnr_comm *c, u64 now);
-void cnr_lead_heard(struct cnr_comm *c, u64 now);
+void cnr_lead_clear(struct cnr_comm *c, struct cnr_lead *l);
+void cnr_lead_send(struct cnr_comm *c, struct cnr_lead *l, u8 state, u8 flag);
 void cnr_lead_differs(struct cnr_comm *c, u64 now, struct cnr_lead *l, u16 rank, u32 opsig);
 enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struct cnr_in *in);
 enum canary_drop cnr_request_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
@@ -536,5 +598,25 @@ bool cnr_plan_tell(struct cnr_comm *c, struct cnr_out *out);
 bool cnr_plan_told(struct cnr_comm *c);
 void cnr_differs(struct cnr_comm *c, u64 now, u32 block, u16 rank, u32 sig, u32 agree);
 void cnr_differs_heard(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
+
+/* missing.c: contributions that do not come */
+u32 cnr_led(struct cnr_comm *c);
+void cnr_lead_rearm(struct cnr_comm *c, struct cnr_lead *l, u64 now);
+void cnr_lead_restart(struct cnr_comm *c, u64 now, struct cnr_lead *l);
+void cnr_lead_next(struct cnr_comm *c, u64 now);
+void cnr_lead_timers(struct cnr_comm *c, u64 now);
+void cnr_lead_heard(struct cnr_comm *c, u64 now);
+void cnr_lead_all_sent(struct cnr_comm *c, u64 now, u32 block);
+
+/* window.c: round trips, reordering, blocks in flight */
+void cnr_window_begin(struct cnr_comm *c);
+void cnr_window_loss(struct cnr_comm *c);
+void cnr_window_result(struct cnr_comm *c, u64 now, u32 block, u64 rtt, u8 load);
+bool cnr_window_room(struct cnr_comm *c);
+void cnr_rtt(struct cnr_comm *c, u64 rtt);
+u64 cnr_answer_time(const struct cnr_comm *c, u8 tries);
+u64 cnr_reordering(const struct cnr_comm *c);
+void cnr_asked_early(struct cnr_comm *c, u64 now);
+void cnr_came_late(struct cnr_comm *c, u64 late, bool aggregate);
 
 #endif /* CANARY_CORE_COMM_H */

@@ -24,7 +24,7 @@
 
 #include "platform.h"
 
-#define CNR_WINDOW_DEFAULT	64
+#define CNR_WINDOW_DEFAULT	256
 #ifndef CNR_WINDOW_MAX
 #define CNR_WINDOW_MAX		1024	/* rings of many hosts could use more: see the simulator */
 #endif
@@ -40,6 +40,7 @@ enum canary_abort {
 	CANARY_ABORT_LEFT	= 2,
 	CANARY_ABORT_MISMATCH	= 3,
 	CANARY_ABORT_REFUSED	= 4,
+	CANARY_ABORT_PATH	= 5,
 };
 
 enum cnr_state {
@@ -123,7 +124,13 @@ enum cnr_state {
 	X(plans_in, "plans-in",								\
 	  "PLAN messages received")							\
 	X(operations_ring, "operations-ring",						\
-	  "operations run as a ring")
+	  "operations run as a ring")							\
+	X(losses_told, "losses-told",							\
+	  "results that got lost, known from what their leader sent later")		\
+	X(asked_again, "asked-again",							\
+	  "contributions that others were asked for again")				\
+	X(groups, "groups",								\
+	  "lost aggregates of which the ranks were found by tag")
 
 enum cnr_counter {
 #define X(name, text, help) CNR_C_##name,
@@ -151,7 +158,7 @@ struct cnr_stats {
  * @root_port:	port of rank 0
  * @key:	pre-shared key, zeros for none
  * @seed:	random; epoch, first block, salt and nonces come from it
- * @rto_min:	ns; 0 = default (10 ms)
+ * @rto_min:	ns; 0 = default (5 ms)
  * @dead_after:	ns of silence that make a rank dead; 0 = default (5 s)
  * @linger:	ns that a closed member may go on serving; 0 = default (2 s)
  * @trees:	0, or contributions are pinned to so many static trees, block by block in turn
@@ -218,7 +225,8 @@ struct cnr_op {
  * @data:	of cnr_post()
  * @elements:	of cnr_post()
  * @error:	0 or a negative errno (-EHOSTDOWN: dead ranks, -ECONNRESET: ranks left,
- *		-EPROTO: ranks run another operation, -ECONNABORTED: closed here)
+ *		-EPROTO: ranks run another operation, -EMSGSIZE: large packets of ranks
+ *		vanish, -ECONNABORTED: closed here)
  * @seq:	sequence number of the operation, from 0
  * @attempts:	blocks that needed another attempt, as seen here
  */
@@ -349,6 +357,7 @@ struct cnr_info {
 	u8	algorithm;	/* what rank 0 was told: AUTO, or what runs all operations */
 	u8	last;		/* what ran last, short operations aside; AUTO: nothing */
 	u8	why;		/* enum canary_why, of @last */
+	u32	cwnd;		/* blocks that may be without result */
 };
 
 void cnr_info(const struct cnr_comm *c, struct cnr_info *info);

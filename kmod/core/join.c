@@ -40,12 +40,16 @@ static void cnr_begin(struct cnr_comm *c, u32 first)
 	c->next = first;
 	c->posted = first;
 	c->all_done = first;
+	c->all_sent = first;
+	c->led = first;
+	c->round_end = first;
 	for (i = 0; i < c->cfg.members; i++) {
 		c->member[i].sent = first;
 		c->member[i].done = first;
 	}
 	cnr_derive_key(c);
 	cnr_ring_begin(c);
+	cnr_window_begin(c);
 	c->table = true;
 }
 

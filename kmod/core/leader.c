@@ -1,27 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A block at its leader: contributions are accumulated, losses found and mended, the result
- * sent to all sources.
+ * A block at its leader: contributions are accumulated, the result is sent to all sources. What
+ * happens if contributions do not come is in missing.c.
  *
  * States (enum cnr_lead_state): FREE -> COLLECTING -> RESULT -> FREE.
- * Timer: cnr_lead.deadline while COLLECTING and posted, halfway from round trip to RTO after the
- * last progress, with back-off; cnr_lead_overdue() is the table in PROTOCOL.md section 5.
  */
 #include "comm.h"
 
-static bool cnr_seen(const struct cnr_lead *l, u16 rank)
-{
-	return l->seen[rank / 64] >> (rank % 64) & 1;
-}
-
-static bool cnr_lead_sending(const struct cnr_lead *l)
-{
-	return l->state == CNR_L_RESULT ||
-	       (l->flags & (CNR_L_FAIL_ALL | CNR_L_FAIL_MISSING));
-}
-
 /* Start a pass over sources or ranks. */
-static void cnr_lead_send(struct cnr_comm *c, struct cnr_lead *l, u8 state, u8 flag)
+void cnr_lead_send(struct cnr_comm *c, struct cnr_lead *l, u8 state, u8 flag)
 {
 	if (!cnr_lead_sending(l) && !c->leads_out++)
 		c->lead_next = l - c->lead;
@@ -30,7 +17,7 @@ static void cnr_lead_send(struct cnr_comm *c, struct cnr_lead *l, u8 state, u8 f
 	l->cursor = 0;
 }
 
-static void cnr_lead_clear(struct cnr_comm *c, struct cnr_lead *l)
+void cnr_lead_clear(struct cnr_comm *c, struct cnr_lead *l)
 {
 	l->flags &= CNR_L_POSTED;
 	l->tries = 0;
@@ -41,16 +28,9 @@ static void cnr_lead_clear(struct cnr_comm *c, struct cnr_lead *l)
 	l->done = c->una;
 	l->sources = 0;
 	l->owed = 0;
+	l->asks = 0;
+	l->asked_at = 0;
 	memset(l->seen, 0, (c->cfg.members + 63) / 64 * sizeof(*l->seen));
-}
-
-/* Earlier than the members, but not before a round trip is over. */
-static void cnr_lead_rearm(struct cnr_comm *c, struct cnr_lead *l, u64 now)
-{
-	u64 patience = ((c->rto << c->rto_shift) + c->srtt) / 2;
-
-	l->deadline = now + min_t(u64, patience << min_t(u8, l->tries, 6), CNR_PATIENCE_MAX);
-	cnr_arm(c, l->deadline);
 }
 
 /* The slot of a block within the window that is led here; NULL if all are taken. */
@@ -73,27 +53,12 @@ struct cnr_lead *cnr_lead_get(struct cnr_comm *c, u32 block)
 		l->opsig = 0;
 		l->deadline = CNR_NEVER;
 		l->odd = CNR_NONE;
+		l->all_at = 0;
 		cnr_lead_clear(c, l);
 		b->lead = i;
 		return l;
 	}
 	return NULL;
-}
-
-/* Begin the block anew: what was collected cannot be told apart. */
-static void cnr_lead_restart(struct cnr_comm *c, u64 now, struct cnr_lead *l)
-{
-	if (l->attempt < 255)
-		l->attempt++;
-	cnr_block(c, l->block)->attempt = l->attempt;
-	cnr_count(c, CNR_C_attempts);
-	if (l->attempt == CNR_BYPASS_ATTEMPT)
-		cnr_count(c, CNR_C_bypass);
-	if (cnr_lead_sending(l))
-		c->leads_out--;
-	cnr_lead_clear(c, l);
-	cnr_lead_send(c, l, CNR_L_COLLECTING, CNR_L_FAIL_ALL);
-	cnr_lead_rearm(c, l, now);
 }
 
 /* All contributions are in, in @sum, and our own is posted. */
@@ -113,6 +78,7 @@ static void cnr_lead_finish(struct cnr_comm *c, u64 now, struct cnr_lead *l, con
 	l->sum = cnr_add(data, data, sum, elements);
 	l->done = canary_earlier(l->done, c->una);
 	l->deadline = CNR_NEVER;
+	l->hold = min_t(u64, (now - l->first_at) / CNR_USEC, ~0U);
 	if (cnr_lead_sending(l))
 		c->leads_out--;
 	l->flags &= ~(CNR_L_FAIL_ALL | CNR_L_FAIL_MISSING);
@@ -123,6 +89,8 @@ static void cnr_lead_finish(struct cnr_comm *c, u64 now, struct cnr_lead *l, con
 	b->lead = CNR_NONE;
 	cnr_plan_observe(c, l, o);
 	cnr_block_done(c, now, l->block);
+	cnr_all_sent(c, now, l->block + 1);
+	cnr_lead_next(c, now);
 }
 
 /* Our application has posted @block; contributions may already be there. */
@@ -142,6 +110,7 @@ void cnr_lead_posted(struct cnr_comm *c, u64 now, u32 block)
 	l->flags |= CNR_L_POSTED;
 	l->opsig = o->opsig;
 	l->elements = elements;
+	l->last_at = now;
 	if (l->count == c->cfg.members - 1)
 		cnr_lead_finish(c, now, l, l->acc);
 	else
@@ -210,7 +179,8 @@ static enum canary_drop cnr_acceptable(struct cnr_comm *c, const struct cnr_lead
 }
 
 /* @keep: the data are wanted later. */
-static void cnr_accumulate(struct cnr_lead *l, const struct cnr_in *in, bool known, bool keep)
+static void cnr_accumulate(struct cnr_lead *l, u64 now, const struct cnr_in *in, bool known,
+			   bool keep)
 {
 	const struct canary_hdr *h = in->hdr;
 	struct cnr_source *s = &l->source[l->sources];
@@ -222,6 +192,7 @@ static void cnr_accumulate(struct cnr_lead *l, const struct cnr_in *in, bool kno
 		if (keep)
 			memcpy(l->acc, h + 1, l->elements * sizeof(*l->acc));
 		l->done = be32_to_cpu(h->done);
+		l->first_at = now;
 	} else {
 		cnr_add(l->acc, l->acc, (const u32 *)(h + 1), l->elements);
 		l->done = canary_earlier(l->done, be32_to_cpu(h->done));
@@ -243,6 +214,29 @@ static void cnr_accumulate(struct cnr_lead *l, const struct cnr_in *in, bool kno
 		l->flags |= CNR_L_ORIGIN;
 	l->sources++;
 	l->tries = 0;
+	l->asks = 0;
+	l->last_at = now;
+}
+
+/*
+ * A contribution came, or too late: learn of it how long the network keeps what it has, and
+ * how long who is asked takes to answer.
+ */
+static void cnr_lead_learn(struct cnr_comm *c, u64 now, const struct cnr_lead *l,
+			   const struct canary_hdr *h, enum canary_drop drop)
+{
+	bool single = h->count == cpu_to_be16(1);
+	bool answer = single && (h->flags & CANARY_F_BYPASS) && !h->origin;
+
+	if (drop == CANARY_DROP_NONE && answer && l->asks == 1 &&
+	    cnr_wanted(l, be16_to_cpu(h->rank)))
+		cnr_rtt(c, now - l->asked_at);
+	/* Of the second attempt nothing is late: it was asked for. */
+	if (!l->all_at || answer || h->attempt)
+		return;
+	if (drop == CANARY_DROP_ATTEMPT || (drop == CANARY_DROP_NONE && !l->asks) ||
+	    (drop == CANARY_DROP_DUPLICATE && single && l->asks))
+		cnr_came_late(c, now - l->all_at, !single);
 }
 
 enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
@@ -266,8 +260,13 @@ enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struc
 	}
 	if (cnr_block(c, block)->state == CNR_B_DONE)
 		return CANARY_DROP_DUPLICATE;
-	if (h->attempt != cnr_block(c, block)->attempt)
+	if (h->attempt != cnr_block(c, block)->attempt) {
+		if (h->attempt + 1 == cnr_block(c, block)->attempt &&
+		    cnr_block(c, block)->lead != CNR_NONE)
+			cnr_lead_learn(c, now, &c->lead[cnr_block(c, block)->lead], h,
+				       CANARY_DROP_ATTEMPT);
 		return CANARY_DROP_ATTEMPT;
+	}
 	if (cnr_checksum((const u32 *)(h + 1), be16_to_cpu(h->elements)) !=
 	    be32_to_cpu(h->sum))
 		return CANARY_DROP_SUM;
@@ -278,6 +277,7 @@ enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struc
 	if (drop == CANARY_DROP_OPSIG && h->count == cpu_to_be16(1) &&
 	    (l->flags & CNR_L_POSTED))
 		cnr_lead_differs(c, now, l, be16_to_cpu(h->rank), be32_to_cpu(h->opsig));
+	cnr_lead_learn(c, now, l, h, drop);
 	if (drop != CANARY_DROP_NONE)
 		return drop;
 	if (cnr_repeat(l, in, &known))
@@ -285,12 +285,14 @@ enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struc
 	/* One packet with everybody's data needs no accumulator. */
 	whole = !l->sources && (l->flags & CNR_L_POSTED) &&
 		h->count == cpu_to_be16(c->cfg.members - 1);
-	cnr_accumulate(l, in, known, !whole);
+	cnr_accumulate(l, now, in, known, !whole);
 	cnr_count(c, CNR_C_contributions_in);
-	if (h->count != cpu_to_be16(1))
+	if (h->count != cpu_to_be16(1)) {
+		c->merges = true;
 		cnr_count(c, CNR_C_contributions_merged);
-	else
+	} else {
 		cnr_sent_by(c, be16_to_cpu(h->rank), block + 1);
+	}
 	if (l->odd != CNR_NONE && (l->flags & CNR_L_POSTED)) {
 		/* Here is one that agrees with us. */
 		cnr_fail(c, now, CANARY_ABORT_MISMATCH, &l->odd, 1, true);
@@ -308,103 +310,6 @@ enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struc
 	return CANARY_DROP_NONE;
 }
 
-/* If one rank is missing, expected minus received tag is its tag. */
-static u16 cnr_missing_rank(struct cnr_comm *c, const struct cnr_lead *l)
-{
-	u64 diff;
-	u32 rank;
-
-	if (l->count != c->cfg.members - 2)
-		return CNR_NONE;
-	diff = cnr_expected_tag(c, l->block, l->attempt, l->opsig) - l->tag;
-	for (rank = 0; rank < c->cfg.members; rank++)
-		if (rank != c->cfg.rank && !cnr_seen(l, rank) &&
-		    cnr_tag(c, rank, l->block, l->attempt, l->opsig) == diff)
-			return rank;
-	return CNR_NONE;
-}
-
-/* Has @rank contributed @block, as far as is known? If not, it is to be probed. */
-static bool cnr_has_sent(struct cnr_comm *c, u64 now, u16 rank, u32 block)
-{
-	struct cnr_member *m = &c->member[rank];
-
-	if (canary_before(block, m->sent))
-		return true;
-	if (!(m->flags & (CNR_M_PROBE | CNR_M_LEFT))) {
-		m->flags |= CNR_M_PROBE;
-		cnr_cast(c, CNR_CAST_PROBE);
-		cnr_ask(c, now, rank);
-	}
-	return false;
-}
-
-static void cnr_lead_overdue(struct cnr_comm *c, u64 now, struct cnr_lead *l)
-{
-	u32 missing = c->cfg.members - 1 - l->count;
-	u32 rank, unknown = 0;
-	struct cnr_control *m;
-	u16 named;
-
-	cnr_count(c, CNR_C_timeouts);
-	if (l->tries < 255)
-		l->tries++;
-	cnr_lead_rearm(c, l, now);
-	if (l->flags & (CNR_L_FAIL_ALL | CNR_L_FAIL_MISSING))
-		return;		/* not even sent yet */
-	named = l->flags & CNR_L_MERGED ? cnr_missing_rank(c, l) : CNR_NONE;
-	if (named != CNR_NONE) {
-		m = cnr_control(c, CANARY_FAILURE, named, l->block);
-		if (m) {
-			m->attempt = l->attempt;
-			m->flags = CANARY_F_BYPASS;
-			cnr_count(c, CNR_C_named);
-			cnr_ask(c, now, named);
-		}
-		return;
-	}
-	if (!(l->flags & CNR_L_MERGED) &&
-	    (missing <= CNR_NAMED_MAX || l->attempt >= CNR_BYPASS_ATTEMPT)) {
-		cnr_lead_send(c, l, CNR_L_COLLECTING, CNR_L_FAIL_MISSING);
-		return;
-	}
-	for (rank = 0; rank < c->cfg.members; rank++)
-		if (rank != c->cfg.rank && !cnr_seen(l, rank))
-			unknown += !cnr_has_sent(c, now, rank, l->block);
-	if (!unknown)
-		cnr_lead_restart(c, now, l);
-}
-
-void cnr_lead_timers(struct cnr_comm *c, u64 now)
-{
-	struct cnr_lead *l;
-	u32 i;
-
-	for (i = 0; i < c->leads; i++) {
-		l = &c->lead[i];
-		if (l->state != CNR_L_COLLECTING || !(l->flags & CNR_L_POSTED))
-			continue;
-		if (l->deadline <= now)
-			cnr_lead_overdue(c, now, l);
-		cnr_arm(c, l->deadline);
-	}
-}
-
-/* Some rank told how far it is: overdue blocks that waited for that may now be decided. */
-void cnr_lead_heard(struct cnr_comm *c, u64 now)
-{
-	struct cnr_lead *l;
-	u32 i;
-
-	for (i = 0; i < c->leads; i++) {
-		l = &c->lead[i];
-		if (l->state != CNR_L_COLLECTING || !(l->flags & CNR_L_POSTED) || !l->tries)
-			continue;
-		l->tries = 0;
-		cnr_lead_rearm(c, l, now);
-	}
-}
-
 enum canary_drop cnr_request_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
 {
 	u32 block = be32_to_cpu(h->block);
@@ -420,6 +325,7 @@ enum canary_drop cnr_request_input(struct cnr_comm *c, u64 now, const struct can
 		return CANARY_DROP_LEADER;
 	}
 	cnr_sent_by(c, rank, block + 1);
+	c->member[rank].via = h->sum;
 	if (cnr_is_ring(c, block)) {
 		cnr_differs(c, now, block, rank, be32_to_cpu(h->opsig), 1);
 		return CANARY_DROP_OPSIG;
@@ -446,6 +352,24 @@ enum canary_drop cnr_request_input(struct cnr_comm *c, u64 now, const struct can
 	return CANARY_DROP_NONE;
 }
 
+/* Which of the 32 blocks that were led before @block are finished? The latest: the lowest bit. */
+static u32 cnr_finished_bits(struct cnr_comm *c, u32 block)
+{
+	u32 i, bits = 0;
+
+	for (i = 0; i < 32; i++) {
+		block -= c->cfg.members;
+		/* Where serials wrap, the rotation skips. */
+		if (cnr_leader(c, block) != c->cfg.rank)
+			break;
+		if (canary_before(block, c->una))
+			return bits | ~0U << i;
+		if (canary_before(block, c->next) && cnr_block(c, block)->state == CNR_B_DONE)
+			bits |= 1U << i;
+	}
+	return bits;
+}
+
 /* The result of a finished block, from the vector. Return: false if it is not kept any more. */
 bool cnr_result_build(struct cnr_comm *c, u32 block, u8 attempt, struct cnr_out *out)
 {
@@ -465,6 +389,7 @@ bool cnr_result_build(struct cnr_comm *c, u32 block, u8 attempt, struct cnr_out 
 	h->dtype = o->op.dtype;
 	h->elements = cpu_to_be16(elements);
 	h->load = c->load;
+	h->tag = cpu_to_be64(cnr_finished_bits(c, block));
 	h->done = cpu_to_be32(c->all_done);
 	out->payload = data;
 	out->len = elements * sizeof(*data);
@@ -486,6 +411,7 @@ static bool cnr_lead_result(struct cnr_comm *c, struct cnr_lead *l, struct cnr_o
 			break;
 		out->hdr.sum = cpu_to_be32(l->sum);
 		out->hdr.load = l->load;
+		out->hdr.tag |= cpu_to_be64((u64)l->hold << 32);
 		out->addr = s->addr;
 		out->port = s->port;
 		cnr_count(c, CNR_C_results_out);
@@ -505,7 +431,8 @@ static bool cnr_lead_failure(struct cnr_comm *c, u64 now, struct cnr_lead *l,
 	while (l->cursor < c->cfg.members) {
 		rank = l->cursor++;
 		if (rank == c->cfg.rank || (c->member[rank].flags & CNR_M_LEFT) ||
-		    cnr_seen(l, rank))
+		    cnr_seen(l, rank) ||
+		    ((l->flags & CNR_L_FAIL_MISSING) && !cnr_wanted(l, rank)))
 			continue;
 		cnr_header(c, out, CANARY_FAILURE, l->block);
 		out->hdr.attempt = l->attempt;
@@ -513,6 +440,8 @@ static bool cnr_lead_failure(struct cnr_comm *c, u64 now, struct cnr_lead *l,
 		out->hdr.flags = bypass ? CANARY_F_BYPASS : 0;
 		cnr_to_rank(c, out, rank);
 		cnr_count(c, CNR_C_failures_out);
+		if (l->flags & CNR_L_FAIL_MISSING)
+			cnr_count(c, CNR_C_asked_again);
 		if (bypass)
 			cnr_ask(c, now, rank);
 		return true;

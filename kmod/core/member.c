@@ -3,6 +3,10 @@
  * A block at a member that does not lead it, and the window that all its blocks move through.
  *
  * States (enum cnr_block_state): IDLE -> SENT -> DONE -> out of the window.
+ *
+ * A lost contribution is the leader's business, a lost result is ours. That a result was lost is
+ * known from later ones of the same leader: they say up to where it has finished. Besides, the
+ * earliest block without result is asked for on a timer: it may have been the last.
  * Timer: cnr_block.deadline while SENT; it asks the leader with REQUEST, with back-off.
  */
 #include "comm.h"
@@ -15,14 +19,6 @@ static void cnr_tx_queue(struct cnr_comm *c, u32 block)
 		return;
 	b->flags |= CNR_B_QUEUED;
 	c->txq[c->tx_head++ & c->block_mask] = block;
-}
-
-/* A block that was not asked for yet waits as long as those before it had to, see cnr_late(). */
-static u64 cnr_backoff(const struct cnr_comm *c, u8 tries)
-{
-	u64 least = min_t(u64, c->rto << c->rto_shift, CNR_RTO_MAX);
-
-	return max_t(u64, least, min_t(u64, c->rto << min_t(u8, tries, 6), CNR_PATIENCE_MAX));
 }
 
 /* Contribute @block, the next one. */
@@ -42,7 +38,7 @@ static void cnr_start(struct cnr_comm *c, u64 now, u32 block, struct cnr_operati
 		cnr_lead_posted(c, now, block);
 		return;
 	}
-	b->deadline = now + cnr_backoff(c, 0);
+	b->deadline = now + c->rto;
 	cnr_arm(c, b->deadline);
 	cnr_tx_queue(c, block);
 }
@@ -70,22 +66,44 @@ bool cnr_start_next(struct cnr_comm *c, u64 now)
 void cnr_fill(struct cnr_comm *c, u64 now)
 {
 	while ((c->state == CNR_CONNECTED || c->state == CNR_LINGERING) &&
-	       c->next - c->una < c->window && cnr_start_next(c, now))
+	       cnr_window_room(c) && cnr_start_next(c, now))
 		;
 }
 
-/*
- * A block is overdue for the first time. If round trips have become longer than the timer, all
- * blocks are asked for, and none of those gives a sample: so new ones, too, get more time,
- * until one of them does (RFC 6298, 5.5 to 5.7). One doubling a window.
- */
-static void cnr_late(struct cnr_comm *c, u64 now, const struct cnr_block *b)
+/* How long to wait for the answer to the next REQUEST; longer if ranks may be computing. */
+static u64 cnr_patience(const struct cnr_comm *c, u32 block, const struct cnr_block *b)
 {
-	if (b->tries || b->sent_at < c->late_at)
-		return;
-	c->late_at = now;
-	if (c->rto_shift < 6)
-		c->rto_shift++;
+	if (canary_before(block, c->all_sent))
+		return min_t(u64, 2 * c->rto, CNR_PATIENCE_MAX);
+	return min_t(u64, c->rto << min_t(u8, b->tries, 6), CNR_PATIENCE_MAX);
+}
+
+/* The leader lives and answers, but not to this: only small packets arrive here. */
+static bool cnr_path_fails(struct cnr_comm *c, u64 now, const struct cnr_block *b, u16 leader)
+{
+	if (b->silent < CNR_PATH_TRIES || now - b->asked_at < 2 * c->cfg.dead_after)
+		return false;
+	cnr_fail(c, now, CANARY_ABORT_PATH, &leader, 1, true);
+	return true;
+}
+
+/* Ask the leader for the result of @block. */
+static void cnr_request(struct cnr_comm *c, u64 now, u32 block, u16 leader)
+{
+	struct cnr_block *b = cnr_block(c, block);
+
+	b->flags |= CNR_B_AGAIN;
+	if (!b->silent)
+		b->asked_at = now;
+	if (b->silent < 255)
+		b->silent++;
+	if (cnr_control(c, CANARY_REQUEST, leader, block))
+		cnr_count(c, CNR_C_requests_out);
+	cnr_ask(c, now, leader);
+	c->asked_at = now;
+	b->deadline = now + cnr_answer_time(c, b->tries);
+	if (b->tries < 255)
+		b->tries++;
 }
 
 void cnr_block_timers(struct cnr_comm *c, u64 now)
@@ -106,49 +124,73 @@ void cnr_block_timers(struct cnr_comm *c, u64 now)
 			cnr_arm(c, b->deadline);
 			continue;
 		}
-		if (b->state != CNR_B_SENT || leader == c->cfg.rank)
+		if (b->state != CNR_B_SENT || leader == c->cfg.rank ||
+		    (block != c->una && !(b->flags & CNR_B_LOST)))
 			continue;
-		if (b->deadline <= now && (c->member[leader].flags & CNR_M_LEFT)) {
-			cnr_fail(c, now, CANARY_ABORT_LEFT, &leader, 1, true);
-			return;
-		}
-		if (b->deadline <= now) {
-			cnr_count(c, CNR_C_timeouts);
-			b->flags |= CNR_B_AGAIN;
-			cnr_late(c, now, b);
-			if (budget) {
-				budget--;
-				if (cnr_control(c, CANARY_REQUEST, leader, block))
-					cnr_count(c, CNR_C_requests_out);
-				cnr_ask(c, now, leader);
-				if (b->tries < 255)
-					b->tries++;
+		if (b->deadline <= now && budget) {
+			budget--;
+			if (c->member[leader].flags & CNR_M_LEFT) {
+				cnr_fail(c, now, CANARY_ABORT_LEFT, &leader, 1, true);
+				return;
 			}
-			b->deadline = now + cnr_backoff(c, b->tries);
+			if (cnr_path_fails(c, now, b, leader))
+				return;
+			cnr_count(c, CNR_C_timeouts);
+			cnr_request(c, now, block, leader);
 		}
 		cnr_arm(c, b->deadline);
 	}
 }
 
 /*
- * RFC 6298, in ns; only blocks that were contributed once give samples (Karn). In a queue that
- * stands there is next to no variance: rto_min is what has to be left for jitter.
+ * The leader of @block tells which of the blocks that it led before are finished, the latest one
+ * in the lowest bit: what is missing of these was lost.
  */
-static void cnr_rtt(struct cnr_comm *c, u64 rtt)
+static void cnr_finished(struct cnr_comm *c, u64 now, u32 block, u32 bits)
 {
-	u64 diff;
+	u32 members = c->cfg.members;
+	struct cnr_block *b;
 
-	if (!c->srtt) {
-		c->srtt = rtt;
-		c->rttvar = rtt / 2;
-	} else {
-		diff = rtt > c->srtt ? rtt - c->srtt : c->srtt - rtt;
-		c->rttvar += diff / 4 - c->rttvar / 4;
-		c->srtt += rtt / 8 - c->srtt / 8;
+	for (; bits && block - c->una >= members && canary_before(c->una, block); bits >>= 1) {
+		block -= members;
+		b = cnr_block(c, block);
+		if (!(bits & 1) || b->state != CNR_B_SENT || (b->flags & CNR_B_LOST) ||
+		    cnr_is_ring(c, block))
+			continue;
+		b->flags |= CNR_B_LOST;
+		b->deadline = min_t(u64, b->deadline, now + cnr_reordering(c));
+		cnr_arm(c, b->deadline);
+		cnr_count(c, CNR_C_losses_told);
+		cnr_window_loss(c);
 	}
-	c->rto = c->srtt + max_t(u64, 4 * c->rttvar, c->cfg.rto_min);
-	c->rto = min_t(u64, c->rto, CNR_RTO_MAX);
-	c->rto_shift = 0;
+}
+
+/*
+ * A round trip of a block that was not asked for. @hold: us for which the leader had the first
+ * contribution. If ours was not the first it had ours for less: the truth is between both ends,
+ * and if they are far apart, nothing is learned; unless it was short anyway.
+ */
+static void cnr_sample(struct cnr_comm *c, u64 now, u32 block, u64 hold, u8 load)
+{
+	u64 rtt = now - cnr_block(c, block)->sent_at;
+
+	hold *= CNR_USEC;
+	if (hold <= rtt / 2)
+		rtt -= hold / 2;
+	else if (!c->srtt)
+		rtt -= min_t(u64, hold, rtt / 2);
+	else if (rtt > 2 * c->srtt)
+		return;
+	cnr_rtt(c, rtt);
+	cnr_window_result(c, now, block, rtt, load);
+}
+
+static enum canary_drop cnr_result_early(struct cnr_comm *c, u64 now, u32 block)
+{
+	if (!canary_before(block, c->next))
+		return CANARY_DROP_BLOCK;
+	cnr_asked_early(c, now);
+	return CANARY_DROP_DUPLICATE;
 }
 
 enum canary_drop cnr_result_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
@@ -156,6 +198,8 @@ enum canary_drop cnr_result_input(struct cnr_comm *c, u64 now, const struct cnr_
 	const u32 *payload = (const u32 *)(in->hdr + 1);
 	const struct canary_hdr *h = in->hdr;
 	u32 block = be32_to_cpu(h->block);
+	u64 tag = be64_to_cpu(h->tag);
+	u16 rank = be16_to_cpu(h->rank);
 	struct cnr_operation *o;
 	struct cnr_block *b;
 	u16 elements;
@@ -163,11 +207,11 @@ enum canary_drop cnr_result_input(struct cnr_comm *c, u64 now, const struct cnr_
 
 	cnr_all_done(c, be32_to_cpu(h->done));
 	if (block - c->una >= c->next - c->una)
-		return canary_before(block, c->una) ? CANARY_DROP_DUPLICATE : CANARY_DROP_BLOCK;
+		return cnr_result_early(c, now, block);
 	b = cnr_block(c, block);
 	if (b->state != CNR_B_SENT)
-		return CANARY_DROP_DUPLICATE;
-	if (cnr_leader(c, block) == c->cfg.rank || be16_to_cpu(h->rank) != cnr_leader(c, block))
+		return cnr_result_early(c, now, block);
+	if (cnr_leader(c, block) == c->cfg.rank || rank != cnr_leader(c, block))
 		return CANARY_DROP_LEADER;
 	o = &c->ops[b->op];
 	if (be32_to_cpu(h->opsig) != o->opsig)
@@ -181,9 +225,15 @@ enum canary_drop cnr_result_input(struct cnr_comm *c, u64 now, const struct cnr_
 	memcpy(data, payload, elements * sizeof(*data));
 	c->load = h->load;
 	if (!(b->flags & CNR_B_AGAIN) && !b->attempt)
-		cnr_rtt(c, now - b->sent_at);
+		cnr_sample(c, now, block, tag >> 32, h->load);
+	if (in->addr != c->member[rank].addr) {
+		c->via = in->addr;
+		c->merges = true;
+	}
 	cnr_count(c, CNR_C_results_in);
 	cnr_block_done(c, now, block);
+	cnr_all_sent(c, now, block + 1);
+	cnr_finished(c, now, block, (u32)tag);
 	cnr_fill(c, now);
 	return CANARY_DROP_NONE;
 }
@@ -226,9 +276,11 @@ enum canary_drop cnr_failure_input(struct cnr_comm *c, u64 now, const struct can
 	if (h->flags & CANARY_F_BYPASS)
 		b->flags |= CNR_B_BYPASS;
 	b->flags |= CNR_B_AGAIN;
-	b->deadline = now + cnr_backoff(c, b->tries);
+	b->silent = 0;
+	b->deadline = now + c->rto;
 	cnr_arm(c, b->deadline);
 	cnr_tx_queue(c, block);
+	cnr_window_loss(c);
 	return CANARY_DROP_NONE;
 }
 
@@ -245,8 +297,12 @@ enum canary_drop cnr_wait_input(struct cnr_comm *c, u64 now, const struct canary
 	if (b->state != CNR_B_SENT || cnr_is_ring(c, block))
 		return CANARY_DROP_STATE;
 	cnr_count(c, CNR_C_waits_in);
-	b->deadline = now + min_t(u64, cnr_backoff(c, b->tries), CNR_PATIENCE_MAX);
+	if (b->silent == 1)
+		cnr_rtt(c, now - b->asked_at);
+	b->silent = 0;
+	b->deadline = now + cnr_patience(c, block, b);
 	cnr_arm(c, b->deadline);
+	cnr_all_sent(c, now, (u32)be64_to_cpu(h->tag));
 	return CANARY_DROP_NONE;
 }
 

@@ -133,6 +133,9 @@ void cnr_block_done(struct cnr_comm *c, u64 now, u32 block)
 {
 	struct cnr_block *b = cnr_block(c, block);
 	struct cnr_operation *o = &c->ops[b->op];
+	bool asked = b->tries && block == c->una;
+	bool large = o->blocks >= CNR_EXPLICIT;
+	u64 grace;
 
 	b->state = CNR_B_DONE;
 	cnr_count(c, CNR_C_blocks_done);
@@ -150,17 +153,20 @@ void cnr_block_done(struct cnr_comm *c, u64 now, u32 block)
 		c->una++;
 	}
 	if (c->una != c->next) {
-		/* The one that now holds up the window is asked about without back-off. */
+		/*
+		 * This one now holds up the window. If others waited for somebody to compute, its
+		 * result is on its way; if one that was lost, it may be, too.
+		 */
 		b = cnr_block(c, c->una);
-		if (b->state == CNR_B_SENT && b->tries) {
-			b->tries = 0;
-			b->deadline = min_t(u64, b->deadline, now + c->rto);
-			cnr_arm(c, b->deadline);
-		}
+		grace = now + (asked ? cnr_reordering(c) : cnr_answer_time(c, 0));
+		if (!b->tries && !(b->flags & CNR_B_LOST) && !cnr_is_ring(c, c->una))
+			b->deadline = max_t(u64, b->sent_at + c->rto, grace);
+		cnr_arm(c, b->deadline);
 	}
 	if (c->una == c->posted) {
 		c->done_tries = 0;
-		c->done_at = now + (c->state == CNR_LINGERING ? 0 : CNR_DONE_FIRST);
+		/* Large vectors are not kept until somebody posts the next. */
+		c->done_at = now + (c->state == CNR_LINGERING || large ? 0 : CNR_DONE_FIRST);
 		cnr_arm(c, c->done_at);
 	}
 }

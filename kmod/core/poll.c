@@ -38,6 +38,7 @@ static void cnr_alive_build(struct cnr_comm *c, u32 block, struct cnr_out *out)
 		o = cnr_find_op(c, block);
 	out->hdr.opsig = cpu_to_be32(o ? o->opsig : 0);
 	out->hdr.tag = cpu_to_be64(c->next);
+	out->hdr.sum = c->via;
 }
 
 /* Return: false if the message has become pointless. */
@@ -76,10 +77,14 @@ static bool cnr_control_build(struct cnr_comm *c, const struct cnr_control *m,
 			out->hdr.attempt = cnr_block(c, m->block)->attempt;
 		if (m->flags & CANARY_F_RING)
 			out->hdr.count = cpu_to_be16(m->arg);
+		else if (m->type == CANARY_REQUEST)
+			out->hdr.sum = c->via;
 		break;
 	case CANARY_PLAN:
 		return cnr_plan_build(c, m->block, out);
 	case CANARY_WAIT:
+		if (!(m->flags & CANARY_F_RING))
+			out->hdr.tag = cpu_to_be64(c->all_sent);
 		cnr_count(c, CNR_C_waits_out);
 		break;
 	case CANARY_ALIVE:

@@ -70,6 +70,7 @@ static void draw(struct run *r, u64 seed)
 	c->key = odds(r, 2);
 	c->aggregate = !odds(r, 4);
 	c->mtu = 576;
+	c->algorithm = odds(r, 3) ? CANARY_ALG_AUTO : odds(r, 4) ? CANARY_ALG_RING : CANARY_ALG_TREE;
 	c->timeout_ns = CNR_USEC << (3 + pick(r, 9));
 	c->dead_after = odds(r, 4) ? CNR_SEC : 0;
 	c->fixed_first = odds(r, 2);
@@ -210,9 +211,10 @@ static bool run(u64 seed, u64 *longest)
 	good = play(&r, s);
 	c = &r.cfg;
 	if (!good)
-		printf("# seed %llu: %s: %u members, window %u, %s, %u leaves, %u spines, "
+		printf("# seed %llu: %s: algorithm %u, %u members, window %u, %s, %u leaves, %u spines, "
 		       "%llu bit/s, loss %u, burst %u of %llu us, repeat %u, delay %u by %llu us, corrupt %u, "
-		       "killed %d, slow %d\n", (unsigned long long)seed, r.why, c->members,
+		       "killed %d, slow %d\n", (unsigned long long)seed, r.why, c->algorithm,
+		       c->members,
 		       c->window, c->aggregate ? "aggregated" : "plain", c->leaves, c->spines,
 		       (unsigned long long)c->rate, c->faults.drop, c->faults.burst,
 		       (unsigned long long)c->faults.burst_ns / 1000,

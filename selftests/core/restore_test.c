@@ -72,7 +72,7 @@ int main(void)
 		tap(sim_completed(s, 0) == t->operations && !sim_wrong(s), "%s: all complete and right",
 		    t->name);
 		if (t->cfg.unforgiving)
-			tap(s->refused > 1 && sent * 20 < blocks,
+			tap(s->refused > 1 && sent * 10 < blocks,
 			    "%s: %llu of %llu blocks restored in vain", t->name,
 			    (unsigned long long)sent, (unsigned long long)blocks);
 		else

@@ -194,7 +194,7 @@ static void test_single_losses(void)
 		s = connected_as(8, false, CANARY_ALG_RING);
 		post_all(s, 8, 352 * 64);
 		sim_wait_completed(s, 1, 5 * S);
-		d = (struct drop_nth){ .type = cases[i].type, .skip = 1500, .times = 1 };
+		d = (struct drop_nth){ .type = cases[i].type, .skip = 1480, .times = 1 };
 		sim_faults(s)->filter = drop_nth;
 		sim_faults(s)->filter_arg = &d;
 		begin = sim_now(s);

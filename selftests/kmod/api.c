@@ -411,7 +411,7 @@ static void test_connect_finish(void)
 	ok_errno("connected: CANARY_ALGORITHM is EISCONN", set_u32(y, CANARY_ALGORITHM, 1), EISCONN);
 	ok_errno("connected: CANARY_MAX_VECTOR can be set", set_u32(y, CANARY_MAX_VECTOR, 8), 0);
 	ok("connected: CANARY_STATUS", status(y).state == CANARY_ST_CONNECTED &&
-	   status(y).elements == CANARY_ELEMENTS_MAX && status(y).window == 64);
+	   status(y).elements == CANARY_ELEMENTS_MAX && status(y).window == 256);
 	close(y);
 	close(x);
 }

@@ -76,7 +76,7 @@ enum canary_engine {
  * @key:	pre-shared key; all zero means none: then accidents are noticed, but not
  *		attacks. Its presence cannot be told from the outside: a member with another
  *		key is not let in and does not get an answer
- * @window:	most blocks in flight: a power of two, 1 .. 1024; 0 = default (64). The
+ * @window:	most blocks in flight: a power of two, 1 .. 1024; 0 = default (256). The
  *		smallest of all members is agreed
  * @mtu:	largest IP packet in bytes, 576 .. 9000; 0 = what the route to @root takes. A
  *		block (section 3.1.3) is what fits the smallest of all members

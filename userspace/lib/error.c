@@ -86,6 +86,9 @@ int lib_comm_error(struct canary *c, int error)
 	case CANARY_ABORT_MISMATCH:
 		return lib_error(error, "%s run%s another operation or length", who,
 				 one ? "s" : "");
+	case CANARY_ABORT_PATH:
+		return lib_error(error, "%s: only small packets arrive from there or back: has the MTU of a path shrunk?",
+				 who);
 	case CANARY_ABORT_REFUSED:
 		return lib_error(error, "rank 0 refuses: rank is in already, or other parameters");
 	}

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * A led block that contributions are missing of: when that is a loss, which ranks' it is, and
+ * what to do about it. cnr_lead_overdue() is the table in PROTOCOL.md section 5.
+ *
+ * Timer: cnr_lead.deadline while COLLECTING and posted here.
+ */
+#include "comm.h"
+
+static void cnr_want(struct cnr_lead *l, u16 rank)
+{
+	l->want[rank / 64] |= 1ULL << (rank % 64);
+}
+/* If one rank is missing, expected minus received tag is its tag. */
+static u32 cnr_identify_one(struct cnr_comm *c, struct cnr_lead *l, u64 tag)
+{
+	u32 rank;
+
+	for (rank = 0; rank < c->cfg.members; rank++) {
+		if (rank == c->cfg.rank || cnr_seen(l, rank) ||
+		    cnr_tag(c, rank, l->block, l->attempt, l->opsig) != tag)
+			continue;
+		cnr_want(l, rank);
+		cnr_count(c, CNR_C_named);
+		return 1;
+	}
+	return 0;
+}
+
+/* Ranks that were not heard singly and have the same first aggregator */
+struct cnr_group {
+	__be32	via;
+	u32	ranks;
+	u64	tag;
+};
+
+static u32 cnr_group(const struct cnr_group *g, u32 groups, __be32 via)
+{
+	u32 i;
+
+	for (i = 0; i < groups && g[i].via != via; i++)
+		;
+	return i;
+}
+
+static u32 cnr_groups(struct cnr_comm *c, const struct cnr_lead *l, struct cnr_group *g)
+{
+	u32 rank, i, n = 0;
+
+	for (rank = 0; rank < c->cfg.members; rank++) {
+		if (rank == c->cfg.rank || cnr_seen(l, rank))
+			continue;
+		i = cnr_group(g, n, c->member[rank].via);
+		if (i == n) {
+			if (n == CNR_GROUPS)
+				return 0;
+			g[n++] = (struct cnr_group){ .via = c->member[rank].via };
+		}
+		g[i].ranks++;
+		g[i].tag += cnr_tag(c, rank, l->block, l->attempt, l->opsig);
+	}
+	return n;
+}
+
+/*
+ * If aggregates were lost, what is missing is all that some first aggregators had collected:
+ * some of the groups add up to the tag. In the order of a Gray code each step adds or takes one.
+ */
+static u32 cnr_identify_groups(struct cnr_comm *c, struct cnr_lead *l, u64 tag, u32 missing)
+{
+	struct cnr_group g[CNR_GROUPS];
+	u32 groups = cnr_groups(c, l, g);
+	u32 step, in = 0, ranks = 0, i;
+	u64 sum = 0;
+
+	for (step = 1; step < 1U << groups; step++) {
+		for (i = 0; !(step >> i & 1); i++)
+			;
+		in ^= 1U << i;
+		ranks += in >> i & 1 ? g[i].ranks : -g[i].ranks;
+		sum += in >> i & 1 ? g[i].tag : -g[i].tag;
+		if (ranks != missing || sum != tag)
+			continue;
+		for (i = 0; i < c->cfg.members; i++)
+			if (i != c->cfg.rank && !cnr_seen(l, i) &&
+			    in >> cnr_group(g, groups, c->member[i].via) & 1)
+				cnr_want(l, i);
+		cnr_count(c, CNR_C_groups);
+		return missing;
+	}
+	return 0;
+}
+
+/*
+ * Which ranks are missing? Fills cnr_lead.want. What was heard singly is known by rank; of
+ * aggregates, the tag tells, as it is the sum of the ranks' tags. Return: how many, or 0 if
+ * that cannot be told, or not told apart from the loss of all that switches had added up.
+ */
+static u32 cnr_identify(struct cnr_comm *c, struct cnr_lead *l)
+{
+	u32 missing = c->cfg.members - 1 - l->count;
+	u64 tag;
+	u32 rank;
+
+	memset(l->want, 0, (c->cfg.members + 63) / 64 * sizeof(*l->want));
+	if (!(l->flags & CNR_L_MERGED)) {
+		if (!l->sources && c->merges && missing > CNR_NAMED_MAX &&
+		    l->attempt < CNR_BYPASS_ATTEMPT)
+			return 0;
+		for (rank = 0; rank < c->cfg.members; rank++)
+			if (rank != c->cfg.rank && !cnr_seen(l, rank))
+				cnr_want(l, rank);
+		return missing;
+	}
+	tag = cnr_expected_tag(c, l->block, l->attempt, l->opsig) - l->tag;
+	return missing == 1 ? cnr_identify_one(c, l, tag) :
+	       cnr_identify_groups(c, l, tag, missing);
+}
+
+/* All blocks before it that are led here are finished. */
+u32 cnr_led(struct cnr_comm *c)
+{
+	if (canary_before(c->led, c->una))
+		c->led = c->una;
+	while (c->led != c->next && (cnr_leader(c, c->led) != c->cfg.rank ||
+				     cnr_block(c, c->led)->state == CNR_B_DONE ||
+				     cnr_is_ring(c, c->led)))
+		c->led++;
+	return c->led;
+}
+
+/*
+ * When to look at what is missing. If all ranks are known to have contributed, as soon as
+ * reordering cannot explain it; if some were asked, when the answer is overdue. Otherwise ranks
+ * may be computing, and it is enough to find out for the earliest block: earlier than its
+ * members do, but not before a round trip is over.
+ */
+void cnr_lead_rearm(struct cnr_comm *c, struct cnr_lead *l, u64 now)
+{
+	u64 patience = (c->rto + c->srtt) / 2;
+
+	if (l->asked_at)
+		l->deadline = l->asked_at + cnr_answer_time(c, l->tries);
+	else if (l->all_at)
+		l->deadline = max_t(u64, l->all_at, l->last_at) + cnr_reordering(c);
+	else
+		l->deadline = now + min_t(u64, patience << min_t(u8, l->tries, 6),
+					  CNR_PATIENCE_MAX);
+	if (l->asked_at || l->all_at || l->block == cnr_led(c))
+		cnr_arm(c, l->deadline);
+}
+
+/* All ranks have contributed @block, which is led here. */
+void cnr_lead_all_sent(struct cnr_comm *c, u64 now, u32 block)
+{
+	u16 lead = cnr_block(c, block)->lead;
+	struct cnr_lead *l;
+
+	if (lead == CNR_NONE)
+		return;
+	l = &c->lead[lead];
+	if (l->state != CNR_L_COLLECTING || !(l->flags & CNR_L_POSTED) || l->all_at)
+		return;
+	l->all_at = now;
+	cnr_lead_rearm(c, l, now);
+}
+
+/* The earliest block that is not finished is another one: it had no timer so far. */
+void cnr_lead_next(struct cnr_comm *c, u64 now)
+{
+	struct cnr_block *b;
+
+	if (cnr_led(c) == c->led_timed || c->led == c->next)
+		return;
+	c->led_timed = c->led;
+	b = cnr_block(c, c->led);
+	if (b->lead != CNR_NONE && (c->lead[b->lead].flags & CNR_L_POSTED))
+		cnr_lead_rearm(c, &c->lead[b->lead], now);
+}
+
+/* Begin the block anew: what was collected cannot be told apart. */
+void cnr_lead_restart(struct cnr_comm *c, u64 now, struct cnr_lead *l)
+{
+	if (l->attempt < 255)
+		l->attempt++;
+	cnr_block(c, l->block)->attempt = l->attempt;
+	cnr_count(c, CNR_C_attempts);
+	if (l->attempt == CNR_BYPASS_ATTEMPT)
+		cnr_count(c, CNR_C_bypass);
+	if (cnr_lead_sending(l))
+		c->leads_out--;
+	cnr_lead_clear(c, l);
+	cnr_lead_send(c, l, CNR_L_COLLECTING, CNR_L_FAIL_ALL);
+	c->asked_at = now;
+	/* What is asked for now waits in switches like anything that is incomplete. */
+	l->last_at = now;
+	l->asked_at = now + c->held_back;
+	cnr_lead_rearm(c, l, now);
+}
+
+/* Has @rank contributed @block, as far as is known? If not, it is to be probed. */
+static bool cnr_has_sent(struct cnr_comm *c, u64 now, u16 rank, u32 block)
+{
+	struct cnr_member *m = &c->member[rank];
+
+	if (canary_before(block, m->sent) || canary_before(block, c->all_sent))
+		return true;
+	if (!(m->flags & (CNR_M_PROBE | CNR_M_LEFT))) {
+		m->flags |= CNR_M_PROBE;
+		cnr_cast(c, CNR_CAST_PROBE);
+		cnr_ask(c, now, rank);
+	}
+	return false;
+}
+
+/* Ask the ranks in @want to contribute again, around all switches. */
+static void cnr_lead_ask(struct cnr_comm *c, u64 now, struct cnr_lead *l)
+{
+	l->asked_at = now;
+	if (!l->asks)
+		l->first_ask = now;
+	if (l->asks < 255)
+		l->asks++;
+	c->asked_at = now;
+	cnr_lead_send(c, l, CNR_L_COLLECTING, CNR_L_FAIL_MISSING);
+}
+
+/*
+ * Ranks that say they have contributed were asked for it over and over, and live: their large
+ * packets vanish on the way.
+ */
+static bool cnr_lead_path_fails(struct cnr_comm *c, u64 now, struct cnr_lead *l)
+{
+	u16 ranks[CNR_FAULTS];
+	u32 rank, n = 0;
+
+	if (l->asks < CNR_PATH_TRIES || now - l->first_ask < 2 * c->cfg.dead_after)
+		return false;
+	for (rank = 0; rank < c->cfg.members; rank++) {
+		if (!cnr_wanted(l, rank) || cnr_seen(l, rank) ||
+		    !canary_before(l->block, c->member[rank].sent))
+			continue;
+		if (n < CNR_FAULTS)
+			ranks[n] = rank;
+		n++;
+	}
+	if (n)
+		cnr_fail(c, now, CANARY_ABORT_PATH, ranks, n, true);
+	return n;
+}
+
+/* How many may not have contributed yet? Those are probed. */
+static u32 cnr_lead_unknown(struct cnr_comm *c, u64 now, const struct cnr_lead *l)
+{
+	u32 rank, unknown = 0;
+
+	if (l->all_at)
+		return 0;
+	for (rank = 0; rank < c->cfg.members; rank++)
+		if (rank != c->cfg.rank && !cnr_seen(l, rank))
+			unknown += !cnr_has_sent(c, now, rank, l->block);
+	return unknown;
+}
+
+static void cnr_lead_overdue(struct cnr_comm *c, u64 now, struct cnr_lead *l)
+{
+	u64 held_until = max_t(u64, l->all_at, l->last_at) + c->held_back;
+	u32 named;
+
+	if (l->flags & (CNR_L_FAIL_ALL | CNR_L_FAIL_MISSING)) {
+		cnr_lead_rearm(c, l, now);	/* not even sent yet */
+		l->deadline = max_t(u64, l->deadline, now + CNR_MSEC);
+		return;
+	}
+	named = cnr_identify(c, l);
+	if (!named && l->all_at && !l->asked_at && now < held_until) {
+		l->deadline = held_until;	/* a switch may still have it */
+		return;
+	}
+	cnr_count(c, CNR_C_timeouts);
+	if (cnr_lead_path_fails(c, now, l))
+		return;
+	if (named && (named <= CNR_NAMED_MAX || !cnr_lead_unknown(c, now, l)))
+		cnr_lead_ask(c, now, l);
+	else if (!cnr_lead_unknown(c, now, l))
+		cnr_lead_restart(c, now, l);
+	cnr_lead_rearm(c, l, now);
+	if (l->tries < 255)
+		l->tries++;
+}
+
+void cnr_lead_timers(struct cnr_comm *c, u64 now)
+{
+	struct cnr_lead *l;
+	u32 i;
+
+	for (i = 0; i < c->leads; i++) {
+		l = &c->lead[i];
+		if (l->state != CNR_L_COLLECTING || !(l->flags & CNR_L_POSTED))
+			continue;
+		if (!l->all_at && !l->asked_at && l->block != cnr_led(c))
+			continue;
+		if (l->deadline <= now)
+			cnr_lead_overdue(c, now, l);
+		if (c->state == CNR_FAILED)
+			return;
+		cnr_arm(c, l->deadline);
+	}
+}
+
+/* Some rank told that it is further than was known: that may decide what to do. */
+void cnr_lead_heard(struct cnr_comm *c, u64 now)
+{
+	struct cnr_block *b = cnr_block(c, cnr_led(c));
+	struct cnr_lead *l;
+
+	if (c->led == c->next || b->lead == CNR_NONE)
+		return;
+	l = &c->lead[b->lead];
+	if (l->state != CNR_L_COLLECTING || !(l->flags & CNR_L_POSTED) || !l->tries || l->asked_at)
+		return;
+	l->tries = 0;
+	l->deadline = min_t(u64, l->deadline, now + cnr_answer_time(c, 0));
+	cnr_arm(c, l->deadline);
+}

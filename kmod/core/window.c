@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * What a member believes of the network: how long a round trip takes, how much later than
+ * its followers a packet may still come, and how many blocks to have in flight.
+ *
+ * None of it may depend on what other ranks compute. So a round trip is the time from contribution
+ * to result less the time for which the leader held the first contribution (the result says so),
+ * or from question to answer; and reordering is only measured against evidence that all ranks
+ * have contributed.
+ *
+ * Two limits apply: [una, next) spans at most the agreed window, which is what leaders have
+ * room for; and of these at most cwnd come after the latest one that has a result, which is what
+ * the network is trusted with. So a loss holds up una, but not the blocks after it.
+ */
+#include "comm.h"
+
+#define CNR_CWND_FIRST		64
+#define CNR_CWND_LEAST		16	/* when queues overflow */
+#define CNR_CWND_LOSSY		16	/* when packets vanish from short queues */
+#define CNR_EAGER		3	/* questions asked again without back-off */
+#define CNR_ROUND_LEAST		32	/* results that a round has */
+#define CNR_REORDER_LEAST	(50 * CNR_USEC)
+#define CNR_FORGET		16	/* rounds in which what was late is half forgotten, or so */
+#define CNR_BASE_FOR		(10 * CNR_SEC)	/* how long the shortest round trip is believed */
+#define CNR_LOADED		192	/* of 255: some queue on the way is about to overflow */
+
+void cnr_window_begin(struct cnr_comm *c)
+{
+	c->cwnd = min_t(u32, c->window, CNR_CWND_FIRST);
+	c->held_back = c->cfg.rto_min / 4;
+	c->base[0] = CNR_NEVER;
+	c->base[1] = CNR_NEVER;
+	c->round_min = CNR_NEVER;
+	c->round_end = c->una;
+}
+
+/*
+ * RFC 6298, in ns. In a queue that stands there is next to no variance: rto_min is what has to
+ * be left for jitter.
+ */
+void cnr_rtt(struct cnr_comm *c, u64 rtt)
+{
+	u64 diff;
+
+	if (!c->srtt) {
+		c->srtt = rtt;
+		c->rttvar = rtt / 2;
+	} else {
+		diff = rtt > c->srtt ? rtt - c->srtt : c->srtt - rtt;
+		c->rttvar += diff / 4 - c->rttvar / 4;
+		c->srtt += rtt / 8 - c->srtt / 8;
+	}
+	c->rto = c->srtt + max_t(u64, 4 * c->rttvar, c->cfg.rto_min);
+	c->rto = min_t(u64, c->rto, CNR_RTO_MAX);
+}
+
+/*
+ * How long an answer may take that does not wait for anybody, the @tries'th time. To ask once more
+ * than needed costs a packet, so there is little room for jitter; and a few packets are no
+ * burden on the network, so that back-off begins late.
+ */
+u64 cnr_answer_time(const struct cnr_comm *c, u8 tries)
+{
+	u64 slack = max_t(u64, min_t(u64, 4 * c->rttvar, 2 * c->srtt), c->srtt);
+	u64 time = c->srtt ? c->srtt + max_t(u64, slack, c->cfg.rto_min / 16) :
+		   2 * c->cfg.rto_min;
+
+	tries = tries > CNR_EAGER ? min_t(u8, tries - CNR_EAGER, 10) : 0;
+	return min_t(u64, time << tries, CNR_PATIENCE_MAX);
+}
+
+/* By how much a packet may come after one that was sent later, without being lost. */
+u64 cnr_reordering(const struct cnr_comm *c)
+{
+	return max_t(u64, c->reordering, max_t(u64, c->srtt / 4, CNR_REORDER_LEAST));
+}
+
+/*
+ * What came @late although all ranks had contributed: a rank's packet that took longer, or an
+ * aggregate, since switches hold what they have for a while if something is missing. Of each,
+ * the longest time is kept, and slowly forgotten.
+ */
+void cnr_came_late(struct cnr_comm *c, u64 late, bool aggregate)
+{
+	u64 *longest = aggregate ? &c->held_back : &c->reordering;
+
+	late = min_t(u64, late + late / 4, CNR_RTO_MAX);
+	*longest = max_t(u64, *longest, late);
+}
+
+/* A result came twice: it was asked for when it was under way already. */
+void cnr_asked_early(struct cnr_comm *c, u64 now)
+{
+	if (c->asked_at && now - c->asked_at < 4 * c->rto)
+		c->reordering = min_t(u64, cnr_reordering(c) * 5 / 4, c->rto);
+}
+
+static u64 cnr_base(const struct cnr_comm *c)
+{
+	return min_t(u64, c->base[0], c->base[1]);
+}
+
+/* A contribution or a result of ours got lost. */
+void cnr_window_loss(struct cnr_comm *c)
+{
+	c->round_losses++;
+}
+
+/*
+ * A round is over: a window of blocks has come back. Losses alone say nothing about congestion,
+ * links may be bad; with a queue, or if there are many of them, they do.
+ */
+static void cnr_window_round(struct cnr_comm *c)
+{
+	u64 base = cnr_base(c), rtt = c->round_min;
+	bool queue = rtt > 2 * base + c->cfg.rto_min / 4 || c->round_load >= CNR_LOADED;
+	u32 least = CNR_CWND_LEAST;
+
+	c->reordering -= c->reordering / CNR_FORGET;
+	c->held_back -= c->held_back / CNR_FORGET;
+
+	if (c->round_losses >= CNR_CWND_LOSSY && c->round_losses * 4 > c->round_results) {
+		queue = true;
+		least = CNR_CWND_LOSSY;
+	}
+	if (c->round_losses && queue) {
+		c->cwnd = max_t(u32, c->cwnd - c->cwnd / 4, min_t(u32, c->cwnd, least));
+	} else if (rtt > 2 * base + 4 * c->cfg.rto_min || c->round_load >= CNR_LOADED) {
+		c->cwnd = max_t(u32, c->cwnd - c->cwnd / 8, min_t(u32, c->cwnd, least));
+	} else if (c->round_full && c->round_results >= c->cwnd / 2 &&
+		   cnr_div64(c->round_sum, c->round_results) < base + base / 2) {
+		c->cwnd = min_t(u32, c->cwnd + c->cwnd / 8 + 1, c->window);
+	}
+}
+
+/* The result of @block came after @rtt, and met queues filled to @load. */
+void cnr_window_result(struct cnr_comm *c, u64 now, u32 block, u64 rtt, u8 load)
+{
+	c->round_min = min_t(u64, c->round_min, rtt);
+	c->round_load = max_t(u8, c->round_load, load);
+	c->round_sum += rtt;
+	c->round_results++;
+	if (canary_before(block, c->round_end) || c->round_results < CNR_ROUND_LEAST)
+		return;
+	if (now >= c->base_until) {
+		c->base_until = now + CNR_BASE_FOR / 2;
+		c->base[1] = c->base[0];
+		c->base[0] = c->round_min;
+	}
+	c->base[0] = min_t(u64, c->base[0], c->round_min);
+	cnr_window_round(c);
+	c->round_end = c->next;
+	c->round_min = CNR_NEVER;
+	c->round_load = 0;
+	c->round_losses = 0;
+	c->round_results = 0;
+	c->round_sum = 0;
+	c->round_full = false;
+}
+
+/* May another block be contributed? */
+bool cnr_window_room(struct cnr_comm *c)
+{
+	u32 passed = canary_before(c->all_sent, c->una) ? c->una : c->all_sent;
+
+	if (c->next - c->una >= c->window)
+		return false;
+	/* Around a ring there is one sender on each link, and no other signal than results. */
+	if (cnr_is_ring(c, c->next - 1))
+		return c->next - c->una < CNR_CWND_FIRST;
+	if (c->next - passed < c->cwnd)
+		return true;
+	c->round_full = true;
+	return false;
+}
