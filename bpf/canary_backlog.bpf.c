@@ -44,7 +44,7 @@ static __always_inline void backlog_set(struct csw_backlog *b, __u32 queue, __u3
 
 static __always_inline __u32 queue_index(const struct netdev_queue *txq)
 {
-	__u64 offset = (__u64)txq - (__u64)txq->dev->_tx;
+	__u64 offset = (const char *)txq - (const char *)txq->dev->_tx;
 
 	return offset / bpf_core_type_size(struct netdev_queue) % CSW_BACKLOG_QUEUES;
 }

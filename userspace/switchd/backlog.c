@@ -269,7 +269,8 @@ uint32_t backlog_limit(struct switchd *sw, const struct port *port)
 
 	if (sw->opt->queue)
 		return sw->opt->queue;
-	if (!sw->backlog.netns || rtnl_dump(&sw->rtnl, RTM_GETQDISC, &tcm, sizeof(tcm), limit_cb, &l))
+	if (!sw->backlog.netns ||
+	    rtnl_dump(&sw->rtnl, RTM_GETQDISC, &tcm, sizeof(tcm), limit_cb, &l))
 		return 0;
 	if (l.queues && !l.bytes)
 		l.bytes = (uint64_t)port->txqlen * (port->mtu + ETH_HLEN);
