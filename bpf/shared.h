@@ -23,7 +23,7 @@
 #define CSW_OWN_MACS		64	/* remembered addresses of ports; a power of two */
 #define CSW_RESTORE_MAX		CANARY_RESTORED_MAX
 #define CSW_RESTORE_SLOTS	256	/* restorations held at a time; a power of two */
-#define CSW_CREDIT_MAX		4096	/* bypassed contributions for which copies may still be sent */
+#define CSW_CREDIT_MAX		4096	/* bypassed contributions that may still get copies */
 #define CSW_FANINS		4096U	/* flows whose fan-in is remembered; a power of two */
 #define CSW_FANIN_WAYS		2	/* places where a flow's may be */
 #define CSW_FANIN_LOWER		3	/* blocks in a row that lower what is expected */
@@ -246,7 +246,7 @@ struct csw_backlog_key {
 #define CSW_BACKLOG_PORTS	16384	/* of all switches of a machine */
 #define CSW_BACKLOG_QUEUES	8	/* transmit queues that are told apart; a power of two */
 #define CSW_BACKLOG_STALE_NS	1000000000ULL	/* what waits so long without a sign is no more */
-#define CSW_BACKLOG_REFUSED_NS	1000000ULL	/* a driver that refused frames is full for so long */
+#define CSW_BACKLOG_REFUSED_NS	1000000ULL	/* who refused frames is full for so long */
 
 struct csw_backlog {
 	__u64	changed;	/* when, CLOCK_MONOTONIC ns */
