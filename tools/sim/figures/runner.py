@@ -117,7 +117,7 @@ def cost(scenario):
 def show(n, of, share, hops, processor, seconds):
     text = (f"[{'#' * int(share * 30):.<30}] {n}/{of} runs, {share * 100:.0f} %, "
             f"{hops / max(processor, 1) / 1000:.1f} M hops/s a core, "
-            f"{seconds * (1 - share) / max(share, 0.001):.0f} s left ")
+            f"{seconds * max(1 - share, 0) / max(share, 0.001):.0f} s left ")
     if sys.stderr.isatty():
         sys.stderr.write("\r" + text)
         sys.stderr.flush()
