@@ -201,8 +201,8 @@ enum cnr_use {
  * struct cnr_op - an operation to post
  * @data:	@elements x 4 bytes, 4-byte aligned; contributions are replaced by results in place
  * @at:		NULL, or where @n elements from number @first on are, for drivers that do not
- *		hold the vector at @data as a whole; good until the next call. Such an operation is
- *		never a ring, whose partial sums have to stay in the vector
+ *		hold the vector at @data as a whole; good until the next call. In a ring, what
+ *		came out of CNR_USE_BOTH is asked for again until the result is there
  * @elements:	vector length; 0 makes a barrier
  * @op:		enum canary_operator
  * @dtype:	enum canary_dtype

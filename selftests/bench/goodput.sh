@@ -30,15 +30,6 @@ SIZE=$((4 << 20))
 TIMEOUT=${TIMEOUT:-$((250 * 1000 / RATE))us}
 HOSTS=4
 
-shape()
-{
-	local name=$1 dev=$2
-
-	tc -n "$(ns_name "$name")" qdisc add dev "$dev" root handle 1: htb default 1
-	tc -n "$(ns_name "$name")" class add dev "$dev" parent 1: classid 1:1 htb \
-		rate "${RATE}mbit" burst 6056 cburst 6056 quantum 1514
-}
-
 topology()
 {
 	local i
@@ -51,8 +42,8 @@ topology()
 		ns_link "h$i" eth0 "10.0.$i.2/24" sw "s$i" "10.0.$i.1/24"
 		ns_ip "h$i" route add default via "10.0.$i.1"
 		ns_exec "h$i" ethtool -K eth0 gro on
-		shape "h$i" eth0
-		shape sw "s$i"
+		bench_shape "h$i" eth0 "$RATE"
+		bench_shape sw "s$i" "$RATE"
 		PORTS=${PORTS:+$PORTS,}s$i
 	done
 }
@@ -86,7 +77,7 @@ measure()
 	for ((i = 0; i < HOSTS; i++)); do
 		bg ns_exec "h$i" timeout 300 "$CANARY" perf allreduce -w 0 -n 1 -c 1 \
 			-b $SIZE -e $((SIZE + 4 * (ROWS - 1))) -i 4 -J "$TAP_TMP/$1.json" \
-			--engine "$ENGINE" --comm 7 --rank "$i" --members $HOSTS \
+			--engine "$ENGINE" --algorithm tree --comm 7 --rank "$i" --members $HOSTS \
 			--root 10.0.0.2 --bind "10.0.$i.2" ${WINDOW:+--window "$WINDOW"} \
 			>"$TAP_TMP/$1.$i" 2>&1
 		pids+=($!)

@@ -74,3 +74,11 @@ bench_load_module()
 	done
 	insmod "$ko" || bench_die "the module does not load"
 }
+
+# bench_shape NAMESPACE DEVICE MBIT: what it sends
+bench_shape()
+{
+	tc -n "$(ns_name "$1")" qdisc add dev "$2" root handle 1: htb default 1
+	tc -n "$(ns_name "$1")" class add dev "$2" parent 1: classid 1:1 htb \
+		rate "${3}mbit" burst 6056 cburst 6056 quantum 1514
+}

@@ -36,6 +36,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		promise(be16_to_cpu(h->rank) < members && elements <= CANARY_ELEMENTS_MAX);
 		if (h->type == CANARY_CONTRIBUTION)
 			promise(count >= 1 && count < members && size == 64 + 4 * elements);
+		if (h->type == CANARY_CONTRIBUTION && (h->flags & CANARY_F_RING))
+			promise(h->flags & CANARY_F_BYPASS);
 		if (h->type == CANARY_RESULT)
 			promise(count == members && size == 64 + 4 * elements);
 		if (h->type == CANARY_RESTORATION)

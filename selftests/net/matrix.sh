@@ -47,6 +47,7 @@ $(cat "$TAP_TMP/said")"
 MERGED='([.switches[] | select(.) | .counters.merged] | add // 0)'
 RESTORED='([.switches[] | select(.) | .counters.restored] | add // 0)'
 RUNNING='([.switches[] | select(.)] | length)'
+RINGS='([.ranks[].output.stats.operations_ring] | add)'
 SUM=(allreduce --elements 8000)
 TRAIN=(digits -- --epochs 2)
 
@@ -81,6 +82,11 @@ users()
 	run "two children of a block, no restoration" "$MERGED > 0 and $RESTORED == 0" --topology star:6 \
 		--switch-option=--children --switch-option=2 --switch-option=--restore \
 		--switch-option=off "${SUM[@]}"
+	run "a ring across switches, three ranks a host" "$RINGS == 12 and $MERGED == 0" --topology star:4 \
+		--per-host 3 "${SUM[@]}" -- --algorithm ring
+	run "a ring, 10 % lost" "$RINGS == 8 and .faults.dropped > 50" --faults drop=10% "${SUM[@]}" \
+		-- --algorithm ring "${PATIENT[@]}"
+
 	run "1 % loss" ".faults.dropped > 0" --faults drop=1% "${SUM[@]}" -- "${PATIENT[@]}"
 	run "1 % loss, training" ".faults.dropped > 0" --faults drop=1% "${TRAIN[@]}"
 	run "1 % loss, no switch" ".faults.dropped > 0" --switches none --faults drop=1% "${SUM[@]}" -- "${PATIENT[@]}"
@@ -123,6 +129,12 @@ engines()
 		--engine kernel --topology behind_router:4,1 "${SUM[@]}"
 	run "three ranks a host, mixed" "$KERNELS == 3 and .members == 6 and $MERGED > 0" \
 		--engine kernel:1 --topology star:2 --per-host 3 "${SUM[@]}"
+	run "a ring, mixed" "$KERNELS == 3 and .members == 6 and $RINGS == 6 and $MERGED == 0" \
+		--engine kernel:1 --topology star:2 --switches none --per-host 3 "${SUM[@]}" -- --algorithm ring
+	run "a ring, 10 % lost, repeated, out of order, mixed" \
+		"$KERNELS == 2 and $RINGS == 3 and (.faults | .dropped > 20 and .duplicated > 20)" \
+		--engine kernel:2 --topology star:3 --switches none \
+		--faults drop=10%,duplicate=10%,reorder=10% "${SUM[@]}" -- --algorithm ring "${PATIENT[@]}"
 	run "10 % lost, repeated, out of order, mixed" \
 		"$KERNELS == 2 and (.faults | .dropped > 20 and .duplicated > 20 and .reordered > 20)" \
 		--engine kernel:2 --topology star:3 --faults drop=10%,duplicate=10%,reorder=10% \

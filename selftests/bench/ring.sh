@@ -1,0 +1,123 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# ring.*: what part of a link's payload limit arrives as reduced vector at every rank, by algorithm,
+# where leaves are connected by one link only.
+#
+#	h0 h1 h2 --- l0 --- l1 --- h3 h4 h5	all links of the same rate, both directions
+#
+# Limits, of rate x 1408/1514 (a packet of 1514 bytes carries 1408 of the vector): a ring sends 2 (N - 1) / N of
+# the vector over each link, the one between the leaves too: 3/5. Trees without a switch that adds up
+# send as much over a host's link, but three times the vector over the one between the leaves: 1/3. With
+# switches that add up: 1.
+#
+#	ring.sh user|kernel		kernel: AF_CANARY, in the instruction-counting guest
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+ENGINE=${1:-}
+case $ENGINE in
+user) RATE=${RATE:-50} SIZE=$((1 << 20)) ROWS=${ROWS:-3} ;;
+kernel) RATE=${RATE:-15} SIZE=$((1 << 19)) ROWS=${ROWS:-1} ;;
+*) echo "usage: ring.sh user|kernel" >&2; exit 2 ;;
+esac
+TIMEOUT=${TIMEOUT:-$((250 * 1000 / RATE))us}
+HOSTS=6
+SWITCHES=()
+
+topology()
+{
+	local i leaf
+
+	for leaf in 0 1; do
+		ns_add l$leaf
+		ns_ip l$leaf addr add 10.9.0.$leaf/32 dev lo
+		ns_exec l$leaf sysctl -qw net.ipv4.ip_forward=1
+	done
+	ns_link l0 trunk 10.1.0.1/24 l1 trunk 10.1.0.2/24
+	for leaf in 0 1; do
+		ns_exec l$leaf ethtool -K trunk gro on
+		bench_shape l$leaf trunk "$RATE"
+		ns_ip l$leaf route add default via 10.1.0.$((2 - leaf))
+		ns_ip l$leaf route add 10.9.0.$((1 - leaf)) via 10.1.0.$((2 - leaf))
+	done
+	for ((i = 0; i < HOSTS; i++)); do
+		leaf=$((i / 3))
+		ns_add "h$i"
+		ns_link "h$i" eth0 "10.0.$i.2/24" l$leaf "s$i" "10.0.$i.1/24"
+		ns_ip "h$i" route add default via "10.0.$i.1"
+		ns_exec "h$i" ethtool -K eth0 gro on
+		bench_shape "h$i" eth0 "$RATE"
+		bench_shape l$leaf "s$i" "$RATE"
+	done
+}
+
+start_switches()
+{
+	local leaf name
+
+	for leaf in 0 1; do
+		name=$(ns_name l$leaf)
+		bg ns_exec l$leaf "$CANARY" switch run --mode shaped --timeout "$TIMEOUT" --name "$name" \
+			--ports "trunk,s$((leaf * 3)),s$((leaf * 3 + 1)),s$((leaf * 3 + 2))" \
+			>"$TAP_TMP/l$leaf" 2>"$TAP_TMP/l$leaf.err"
+		SWITCHES+=("$!")
+		wait_for 20 grep -q "ready:" "$TAP_TMP/l$leaf" ||
+			bench_die "no switch l$leaf: $(cat "$TAP_TMP/l$leaf.err")"
+	done
+}
+
+# measure NAME ALGORITHM: perf at all ranks; sets FRACTION, and LAST and WHY to what ran at the end
+measure()
+{
+	local i pids=() json=$TAP_TMP/$1.json
+
+	for ((i = 0; i < HOSTS; i++)); do
+		bg ns_exec "h$i" timeout 300 "$CANARY" perf allreduce -w 1 -n 1 -c 1 \
+			-b $SIZE -e $((SIZE + 4 * (ROWS - 1))) -i 4 -J "$json" \
+			--engine "$ENGINE" --algorithm "$2" --comm 7 --rank "$i" --members $HOSTS \
+			--root 10.0.0.2 --bind "10.0.$i.2" >"$TAP_TMP/$1.$i" 2>&1
+		pids+=($!)
+	done
+	for ((i = 0; i < HOSTS; i++)); do
+		wait "${pids[i]}" || bench_die "rank $i: $(tail -n 5 "$TAP_TMP/$1.$i")"
+	done
+	[ -z "${VERBOSE:-}" ] ||
+		jq -c "[.results[] | (.out_of_place.time_us, .in_place.time_us)], .stats" "$json" >&2
+	FRACTION=$(jq "[.results[] | (.out_of_place.time_us, .in_place.time_us)] | sort |
+		.[length / 2 | floor] as \$us | $SIZE * 8 / \$us / ($RATE * 1408 / 1514)" "$json")
+	LAST=$(jq -r .last_algorithm "$json")
+	WHY=$(jq -r .why "$json")
+}
+
+if [ "$ENGINE" = kernel ] && [ -z "${CANARY_GUEST:-}" ]; then
+	bench_in_guest "$0" "$@"
+fi
+bench_start "selftests/bench/ring.sh $ENGINE"
+bench_need ip tc jq ethtool "$CANARY"
+[ "$ENGINE" = user ] || bench_load_module
+# As in goodput.sh: the links are to be measured, not what else this machine does.
+[ -n "${CANARY_GUEST:-}" ] || chrt -r -p 1 $$ || renice -n -15 $$ >/dev/null
+topology
+HOW="6 hosts behind two leaves, $((SIZE >> 10)) KiB, links of $RATE Mbit/s, payload limit of them"
+measure plain-tree tree
+TREE=$FRACTION
+measure plain-ring ring
+bench_figure "ring.goodput.$ENGINE" "$FRACTION" "of limit" "$TREE" \
+	"a ring, routers only (limit 3/5); baseline: trees there (limit 1/3); $HOW"
+measure plain-auto auto
+bench_figure "ring.auto.$ENGINE" "$FRACTION" "of limit" "$TREE" \
+	"left to rank 0, routers only: $LAST at the end, $WHY; baseline: trees there; $HOW"
+start_switches
+measure switch-tree tree
+TREE=$FRACTION
+measure switch-ring ring
+bench_figure "ring.goodput.$ENGINE.switch" "$FRACTION" "of limit" "$TREE" \
+	"a ring across XDP switches; baseline: trees that they add up (limit 1); $HOW"
+measure switch-auto auto
+bench_figure "ring.auto.$ENGINE.switch" "$FRACTION" "of limit" "$TREE" \
+	"left to rank 0, XDP switches: $LAST at the end, $WHY; baseline: trees there; $HOW"
+for pid in "${SWITCHES[@]}"; do
+	bg_stop "$pid" || :
+done
