@@ -21,7 +21,6 @@ static u32 cnr_identify_one(struct cnr_comm *c, struct cnr_lead *l, u64 tag)
 		    cnr_tag(c, rank, l->block, l->attempt, l->opsig) != tag)
 			continue;
 		cnr_want(l, rank);
-		cnr_count(c, CNR_C_named);
 		return 1;
 	}
 	return 0;
@@ -85,7 +84,6 @@ static u32 cnr_identify_groups(struct cnr_comm *c, struct cnr_lead *l, u64 tag, 
 			if (i != c->cfg.rank && !cnr_seen(l, i) &&
 			    in >> cnr_group(g, groups, c->member[i].via) & 1)
 				cnr_want(l, i);
-		cnr_count(c, CNR_C_groups);
 		return missing;
 	}
 	return 0;
@@ -213,9 +211,11 @@ static bool cnr_has_sent(struct cnr_comm *c, u64 now, u16 rank, u32 block)
 	return false;
 }
 
-/* Ask the ranks in @want to contribute again, around all switches. */
-static void cnr_lead_ask(struct cnr_comm *c, u64 now, struct cnr_lead *l)
+/* Ask the @named ranks in @want to contribute again, around all switches. */
+static void cnr_lead_ask(struct cnr_comm *c, u64 now, struct cnr_lead *l, u32 named)
 {
+	if (l->flags & CNR_L_MERGED)
+		cnr_count(c, named == 1 ? CNR_C_named : CNR_C_groups);
 	l->asked_at = now;
 	if (!l->asks)
 		l->first_ask = now;
@@ -273,7 +273,8 @@ static void cnr_lead_overdue(struct cnr_comm *c, u64 now, struct cnr_lead *l)
 		return;
 	}
 	named = cnr_identify(c, l);
-	if (!named && l->all_at && !l->asked_at && now < held_until) {
+	if ((!named || (named > CNR_NAMED_MAX && c->merges)) && l->all_at && !l->asked_at &&
+	    now < held_until) {
 		l->deadline = held_until;	/* a switch may still have it */
 		return;
 	}
@@ -281,7 +282,7 @@ static void cnr_lead_overdue(struct cnr_comm *c, u64 now, struct cnr_lead *l)
 	if (cnr_lead_path_fails(c, now, l))
 		return;
 	if (named && (named <= CNR_NAMED_MAX || !cnr_lead_unknown(c, now, l)))
-		cnr_lead_ask(c, now, l);
+		cnr_lead_ask(c, now, l, named);
 	else if (!cnr_lead_unknown(c, now, l))
 		cnr_lead_restart(c, now, l);
 	cnr_lead_rearm(c, l, now);

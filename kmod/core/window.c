@@ -27,7 +27,7 @@
 void cnr_window_begin(struct cnr_comm *c)
 {
 	c->cwnd = min_t(u32, c->window, CNR_CWND_FIRST);
-	c->held_back = c->cfg.rto_min / 4;
+	c->held_back = c->cfg.rto_min / 8;
 	c->base[0] = CNR_NEVER;
 	c->base[1] = CNR_NEVER;
 	c->round_min = CNR_NEVER;
@@ -117,7 +117,7 @@ static void cnr_window_round(struct cnr_comm *c)
 	u32 least = CNR_CWND_LEAST;
 
 	c->reordering -= c->reordering / CNR_FORGET;
-	c->held_back -= c->held_back / CNR_FORGET;
+	c->held_back = max_t(u64, c->held_back - c->held_back / CNR_FORGET, c->cfg.rto_min / 8);
 
 	if (c->round_losses >= CNR_CWND_LOSSY && c->round_losses * 4 > c->round_results) {
 		queue = true;

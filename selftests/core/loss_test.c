@@ -81,11 +81,170 @@ static void test_goodput(const struct net *n)
 	    "the link", n->name, ratio, limit);
 }
 
+/* Drops the first packet that matches; all of them if @large. */
+struct drop {
+	enum canary_type type;
+	int	from, to;
+	u16	count;		/* of members' data in it, 0: any */
+	u32	skip;
+	u32	done;
+	bool	large;
+};
+
+static bool drop_one(void *arg, int from, int to, const struct canary_hdr *h)
+{
+	struct drop *d = arg;
+
+	if (h->type != d->type || from != d->from || (d->to != -99 && to != d->to) ||
+	    (d->count && h->count != cpu_to_be16(d->count)))
+		return false;
+	if (!d->large && (d->done || d->skip--))
+		return false;
+	d->done++;
+	return true;
+}
+
+static const struct net idle = {
+	"idle", 8, true, 2, 1, 0, 100 * CNR_USEC
+};
+
+/* One packet is lost; what that costs is exact. */
+static void test_single(const char *what, struct drop d, u64 asked, u64 again, u64 requests,
+			u64 results, u64 groups)
+{
+	struct sim *s = net_new(&idle, 7);
+	u64 begin;
+	bool good;
+
+	/* Members know their first aggregators, and tell: as after any question. */
+	post_all(s, 8, 640 * BLOCK);
+	sim_wait_completed(s, 1, 5 * S);
+	if (groups)
+		for (u32 i = 0; i < 8; i++)
+			for (u32 k = 0; k < 8; k++)
+				sim_comm(s, i)->member[k].via = sim_comm(s, k)->via;
+	sim_faults(s)->filter = drop_one;
+	sim_faults(s)->filter_arg = &d;
+	begin = sim_now(s);
+	post_all(s, 8, 640 * BLOCK);
+	good = sim_wait_completed(s, 2, 5 * S) && !sim_wrong(s) && d.done;
+	tap(good, "lost: %s: exact, within %llu us", what,
+	    (unsigned long long)(sim_now(s) - begin) / 1000);
+	tap(!counter(s, 8, CNR_C_attempts) && counter(s, 8, CNR_C_failures_out) == asked &&
+	    counter(s, 8, CNR_C_retransmissions) == again &&
+	    counter(s, 8, CNR_C_requests_out) == requests &&
+	    counter(s, 8, CNR_C_results_again) == results &&
+	    counter(s, 8, CNR_C_groups) == groups,
+	    "lost: %s: %llu asked to send again, %llu did, %llu results asked for, %llu sent, "
+	    "%llu found as a group, nothing redone", what, (unsigned long long)counter(s, 8, CNR_C_failures_out),
+	    (unsigned long long)counter(s, 8, CNR_C_retransmissions),
+	    (unsigned long long)counter(s, 8, CNR_C_requests_out),
+	    (unsigned long long)counter(s, 8, CNR_C_results_again),
+	    (unsigned long long)counter(s, 8, CNR_C_groups));
+	sim_free(s);
+}
+
+/* A rank computes 300 ms longer: 300 ms later, and nothing else. */
+static void test_slow(void)
+{
+	struct sim *s = net_new(&idle, 3);
+	u64 usual, begin;
+	bool good;
+	u32 i;
+
+	begin = sim_now(s);
+	post_all(s, 8, 640 * BLOCK);
+	sim_wait_completed(s, 1, 5 * S);
+	usual = sim_now(s) - begin;
+	begin = sim_now(s);
+	for (i = 0; i < 7; i++)
+		(void)!sim_post(s, i, 640 * BLOCK);
+	sim_run(s, begin + 300 * MS);
+	(void)!sim_post(s, 7, 640 * BLOCK);
+	good = sim_wait_completed(s, 2, 5 * S) && !sim_wrong(s);
+	tap(good && sim_now(s) - begin < 300 * MS + usual + usual / 4,
+	    "slow rank: %llu us instead of %llu us", (unsigned long long)(sim_now(s) - begin) / 1000,
+	    (unsigned long long)usual / 1000);
+	tap(!counter(s, 8, CNR_C_attempts) && !counter(s, 8, CNR_C_retransmissions) &&
+	    !counter(s, 8, CNR_C_results_again) && !counter(s, 8, CNR_C_bypass),
+	    "slow rank: nothing is sent again");
+	tap(counter(s, 8, CNR_C_requests_out) + counter(s, 8, CNR_C_probes_out) +
+	    counter(s, 8, CNR_C_failures_out) < 8 * 8 * 8, "slow rank: few questions (%llu)",
+	    (unsigned long long)(counter(s, 8, CNR_C_requests_out) +
+	    counter(s, 8, CNR_C_probes_out) + counter(s, 8, CNR_C_failures_out)));
+	sim_free(s);
+}
+
+/* From some moment on, contributions of one rank vanish, whatever is small arrives. */
+static void test_path(void)
+{
+	struct drop d = { .type = CANARY_CONTRIBUTION, .from = 5, .to = -99, .large = true };
+	struct sim *s = net_new(&idle, 3);
+	u32 i, named = 0;
+	u16 rank[4];
+
+	sim_faults(s)->filter = drop_one;
+	sim_faults(s)->filter_arg = &d;
+	post_all(s, 8, 64 * BLOCK);
+	sim_wait_state(s, CNR_FAILED, 120 * S);
+	for (i = 0; i < 8; i++)
+		named += sim_last_error(s, i) == -EMSGSIZE &&
+			 cnr_missing(sim_comm(s, i), rank, 4) == 1 && rank[0] == 5;
+	tap(named == 8, "large packets vanish: %u of 8 end with EMSGSIZE and name the rank (%llu s)",
+	    named, (unsigned long long)(sim_now(s) / S));
+	sim_free(s);
+}
+
+/* The vector of a large operation comes back without another being posted. */
+static void test_release(void)
+{
+	struct sim *s = net_new(&idle, 3);
+
+	post_all(s, 8, 640 * BLOCK);
+	sim_wait_completed(s, 1, 5 * S);
+	sim_run(s, sim_now(s) + 2 * MS);
+	tap(!sim_vectors_held(s), "large operations are released at once");
+	sim_free(s);
+}
+
+static void test_halves(void)
+{
+	static const u32 posts[2][2] = { { 100 * BLOCK, 100 * BLOCK }, { 101 * BLOCK, 99 * BLOCK } };
+	struct sim *s = net_new(&idle, 3);
+	u32 i, k, failed = 0;
+	u16 rank[4];
+
+	for (i = 0; i < 8; i++)
+		for (k = 0; k < 2; k++)
+			(void)!sim_post(s, i, posts[i == 6][k]);
+	sim_wait_state(s, CNR_FAILED, 20 * S);
+	for (i = 0; i < 8; i++)
+		failed += sim_last_error(s, i) == -EPROTO &&
+			  cnr_missing(sim_comm(s, i), rank, 4) == 1 && rank[0] == 6;
+	tap(failed == 8 && !sim_wrong(s), "100 + 100 against 101 + 99 blocks: %u of 8 name the rank",
+	    failed);
+	sim_free(s);
+}
+
 int main(void)
 {
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(nets); i++)
 		test_goodput(&nets[i]);
+	test_single("a contribution before the leaf",
+		    (struct drop){ .type = CANARY_CONTRIBUTION, .from = 3, .to = -1, .skip = 200 },
+		    1, 1, 0, 0, 0);
+	test_single("an aggregate before the spine",
+		    (struct drop){ .type = CANARY_CONTRIBUTION, .from = -1, .to = -3, .count = 4,
+			    .skip = 20 },
+		    4, 4, 0, 0, 1);
+	test_single("a result behind the leaf",
+		    (struct drop){ .type = CANARY_RESULT, .from = -2, .to = 6, .skip = 200 },
+		    0, 0, 1, 1, 0);
+	test_slow();
+	test_path();
+	test_release();
+	test_halves();
 	return tap_done("core-loss");
 }
