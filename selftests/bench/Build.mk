@@ -8,5 +8,5 @@ $(B)/selftests/bench/%: selftests/bench/%.c kmod/uapi/linux/canary_wire.h bpf/sh
 	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $< -lbpf
 
 .PHONY: bench
-bench: all module $(BENCH_TOOLS) ## measurements; build/bench.json: {name, value, unit, baseline, ratio, command}
+bench: all module $(BENCH_TOOLS) $(FAULT_TOOLS) ## measurements; build/bench.json: {name, value, unit, baseline, ratio, command}
 	@selftests/bench/run.sh --out $(B)/bench.json

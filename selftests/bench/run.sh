@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# All measurements: run.sh [--out FILE] [switch|emission|goodput|guest|latency|congestion|ring]...
+# All measurements: run.sh [--out FILE] [switch|emission|goodput|guest|latency|congestion|ring|fault]...
 #
 # Writes a JSON list of figures (lib.sh says what is in one) and prints them as a table. Those made
 # in the instruction-counting guest are made twice; how much the two differ is a figure, too.
@@ -17,7 +17,7 @@ if [ "${1:-}" = --out ]; then
 	OUT=${2:?--out needs a file}
 	shift 2
 fi
-[ $# -gt 0 ] || set -- switch emission goodput guest latency congestion ring
+[ $# -gt 0 ] || set -- switch emission goodput guest latency congestion ring fault
 DIR=$(mktemp -d)
 trap 'rm -rf "$DIR"' EXIT
 
@@ -76,12 +76,13 @@ for part in "$@"; do
 		;;
 	latency) run 7.latency latency.sh ;;
 	congestion) run 8.congestion congestion.sh ;;
+	fault) run 8.fault fault.sh ;;
 	ring)
 		run 9.ring.user ring.sh user
 		run 9.ring.kernel ring.sh kernel
 		;;
 	*)
-		echo "usage: run.sh [--out FILE] [switch|emission|goodput|guest|latency|congestion|ring]..." >&2
+		echo "usage: run.sh [--out FILE] [switch|emission|goodput|guest|latency|congestion|ring|fault]..." >&2
 		exit 2
 		;;
 	esac

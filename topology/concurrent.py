@@ -1,0 +1,109 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Communicators that share switches and links: each sums vectors and checks
+every element, all at the same time. Prints the goodput of each, their sum beside
+that of one alone, and Jain's index of fairness ((sum x)^2 / (n sum x^2)).
+
+  topology/concurrent.py --communicators 2 4 8 --rate 50mbit -j
+"""
+import argparse
+import json
+import os
+import shutil
+import signal
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from canary_topo import experiment, system, topology_by_name  # noqa: E402
+from canary_topo.jobs import Rank  # noqa: E402
+from canary_topo.net import parse_rate  # noqa: E402
+from canary_topo.trial import Trial  # noqa: E402
+
+
+def jain(values):
+    """1 if all are alike, 1/n if one has everything"""
+    return sum(values) ** 2 / (len(values) * sum(value * value for value in values))
+
+
+def trials_of(testbed, args, count, work):
+    """COUNT communicators, each with a rank on every host at a port of its own."""
+    found = []
+    for number in range(count):
+        ranks = [Rank(i, host, experiment.FIRST_PORT + number, args.engine)
+                 for i, host in enumerate(testbed.net.hosts)]
+        options = ["--operations", args.operations, "--elements", args.elements, "--inflight", 2,
+                   "--seed", number + 1, "--linger", "10s"]
+        found.append(Trial(testbed, os.path.join(work, f"{count}.{number}"), ranks, options,
+                           1000 * count + number + 1, args.stall))
+    return found
+
+
+def measure(testbed, args, count, work):
+    """Goodputs while all COUNT are at work: from when the last one has begun
+    until the first one is done."""
+    trials = trials_of(testbed, args, count, work)
+    try:
+        for trial in trials:
+            trial.start()
+        for trial in trials:
+            trial.until(lambda trial=trial: trial.progress(0)["completed"])
+        begin, before = time.monotonic(), [trial.progress(0) for trial in trials]
+        # Before any of them gets to its last operation
+        trials[0].until(lambda: any(trial.progress(0)["completed"] >= args.operations - 1
+                                    for trial in trials))
+        end, after = time.monotonic(), [trial.progress(0) for trial in trials]
+        for trial in trials:
+            trial.finish()
+    finally:
+        for trial in trials:
+            trial.stop()
+    wrong = [f"communicator {i}: {line}" for i, trial in enumerate(trials)
+             for line in trial.judge({})[0]]
+    bits = [32 * b["elements"] * (b["round_blocks"] - a["round_blocks"])
+            for a, b in zip(before, after)]
+    rates = [value / (end - begin) for value in bits]
+    for trial in trials:
+        trial.job.close()
+    return {"communicators": count, "right": not wrong, "wrong": wrong,
+            "seconds": round(end - begin, 3), "goodput_bps": [round(rate) for rate in rates],
+            "sum_bps": round(sum(rates)), "jain": round(jain(rates), 4) if sum(rates) else 0}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--communicators", nargs="+", type=int, default=[1, 2, 4, 8])
+    add("--topology", default="leaf_spine:2,2,2")
+    add("--rate", default="50mbit")
+    add("--engine", default="user")
+    add("--elements", type=int, default=100000)
+    add("--operations", type=int, default=12)
+    add("--stall", type=float, default=120)
+    add("-j", "--json", action="store_true")
+    args = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    system.sweep()
+    work = system.work_directory()
+    failed = False
+    try:
+        with experiment.Testbed(topology_by_name(args.topology), rate=parse_rate(args.rate),
+                                mode="shaped", logs=work) as testbed:
+            for count in args.communicators:
+                result = measure(testbed, args, count, work)
+                failed |= not result["right"]
+                print(json.dumps(result) if args.json else
+                      f"{count} communicators: {'right' if result['right'] else 'WRONG'}, "
+                      f"{result['sum_bps'] / 1e6:.1f} Mbit/s in all, Jain {result['jain']}, "
+                      f"each {[round(rate / 1e6, 1) for rate in result['goodput_bps']]}", flush=True)
+                for line in result["wrong"]:
+                    print(f"  {line}", file=sys.stderr)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
