@@ -69,12 +69,16 @@ struct csw_config {
 	__u32	queue_mask;	/* queue entries - 1; a power of two, at least 2 x descriptors */
 	__u16	children_max;	/* 1 .. CSW_CHILDREN_MAX */
 	__u16	root_patience;	/* further timeouts that the root switch of a block waits */
-	__u64	timeout_ns;	/* from first contribution to sending on */
+	__u64	timeout_ns;	/* from first contribution to sending on; at first, if it adapts */
 	__u64	lifetime_ns;	/* soft state older than this may be evicted */
 	__u16	fan_in;		/* enum csw_fan_in_mode */
 	__u16	told;		/* entries in the map "told" */
 	__u32	secret_now;	/* of @secret the one for new cookies; both are honoured */
 	__u64	secret[2][2];
+	__u64	timeout_min;	/* it adapts to the spread of arrivals between these, ... */
+	__u64	timeout_max;	/* ... or not, if this is 0 */
+	__u32	seed;		/* of the table's hash */
+	__u32	reserved;
 	__u64	netns;		/* cookie of our network namespace; 0: backlogs are unknown */
 	__u64	flowlet_ns;	/* a flow's pause after which it may take another port */
 	__u32	spread;		/* block or path is divided by it before it chooses; 0: by 1 */
@@ -130,7 +134,8 @@ struct csw_descriptor {
 	__u16	children;
 	__u16	expect;		/* with so many it is sent on: all that come here */
 	__u16	late;		/* members in stragglers */
-	__u32	reserved;
+	__u16	share;		/* further timeouts that it may wait in all */
+	__u16	reserved;
 	__be32	leader_addr;
 	__be16	leader_port;
 	__be16	rank;		/* of the only contribution while count is 1 */
@@ -199,7 +204,8 @@ struct csw_copies {
 };
 
 /*
- * Deadline queue: a FIFO, sorted because the timeout is constant. The root switch of a block
+ * Deadline queue: a FIFO, sorted because the timeout is constant, and where it gets shorter no
+ * deadline is before the last one given. The root switch of a block
  * (the one next to its leader) has to wait for what waited at other switches before: there a
  * block that falls due goes back to the end, csw_config.root_patience times.
  */
@@ -213,7 +219,8 @@ struct csw_queue_entry {
  * Queue control, in a global variable (mmapped). @tail: next to write (programs, under @lock);
  * @head: next to emit (programs, under @lock). @sleeping: set by the clock thread before it
  * sleeps without a deadline; whoever enqueues and finds it set clears it and writes to the
- * "wake" ring buffer. @seen: when a program last looked at the clock.
+ * "wake" ring buffer. @seen: when a program last looked at the clock. @last: latest deadline given.
+ * @timeout: the present one if it adapts, from @mean and @deviation of the spread of arrivals.
  */
 struct csw_queue_ctl {
 	__u32	lock;
@@ -221,6 +228,10 @@ struct csw_queue_ctl {
 	__u32	tail;
 	__u32	sleeping;
 	__u64	seen;
+	__u64	last;
+	__u64	timeout;
+	__u64	mean;
+	__u64	deviation;
 };
 
 /* map "ports": ifindex -> struct csw_port */

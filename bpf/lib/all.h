@@ -10,6 +10,7 @@
 #include "parse.h"
 #include "data.h"
 #include "descriptor.h"
+#include "timeout.h"
 #include "queue.h"
 #include "fanin.h"
 #include "nexthop.h"

@@ -105,8 +105,10 @@ CSW_FUNC int csw_begin(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot)
 	__u64 now, deadline;
 	bool used;
 
-	if (!d || csw_packet_at(ctx, &p))
+	if (!d || csw_packet_at(ctx, &p)) {
+		csw_unlock_slot(ctx, slot);
 		return CSW_XDP_PASS;
+	}
 	csw_flow_of(&flow, csw_config(ctx)->addr, p.ip->daddr, p.udp->dest, p.h);
 	if (!csw_own_mac_again(ctx, &p) || !csw_way(ctx, &flow, &e) ||
 	    !csw_fits(&e, csw_frame_length(cnr_be16(p.h->elements)))) {
@@ -114,7 +116,7 @@ CSW_FUNC int csw_begin(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot)
 		return csw_to_kernel(ctx);
 	}
 	now = csw_now(ctx);
-	deadline = now + csw_config(ctx)->timeout_ns;
+	deadline = now + csw_timeout(ctx);
 	csw_queue_ctl(ctx)->seen = now;
 	used = d->state != CSW_FREE;
 	if (used)
@@ -124,6 +126,7 @@ CSW_FUNC int csw_begin(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot)
 	if (cnr_be16(p.h->count) >= d->expect) {
 		/* Nobody else comes here. What passes is remembered, in case that changes. */
 		csw_take(d, &p, now, now);
+		d->share = 0;
 		d->state = CSW_SENT;
 		csw_unlock_slot(ctx, slot);
 		csw_count(ctx, CSW_NEW, 1);
@@ -140,6 +143,7 @@ CSW_FUNC int csw_begin(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot)
 	csw_take(d, &p, now, deadline);
 	/* On link: the leader is next to us, nobody behind us could still add anything. */
 	d->patience = e.gateway == flow.dst ? csw_config(ctx)->root_patience : 0;
+	d->share = d->patience;
 	csw_data_in(ctx, d);
 	csw_unlock_slot(ctx, slot);
 	csw_count(ctx, CSW_NEW, 1);
@@ -153,8 +157,10 @@ CSW_FUNC int csw_straggle(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot, __
 	struct csw_egress e;
 	struct csw_flow f;
 
-	if (!d || csw_packet_at(ctx, &p))
+	if (!d || csw_packet_at(ctx, &p)) {
+		csw_unlock_slot(ctx, slot);
 		return CSW_XDP_PASS;
+	}
 	csw_flow_of(&f, csw_config(ctx)->addr, p.ip->daddr, p.udp->dest, p.h);
 	if (!csw_reach(ctx, &f, &e)) {
 		csw_unlock_slot(ctx, slot);
@@ -162,6 +168,7 @@ CSW_FUNC int csw_straggle(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot, __
 	}
 	csw_remember(d, child, &p);
 	d->late += cnr_be16(p.h->count);
+	csw_spread(ctx, d);
 	csw_unlock_slot(ctx, slot);
 	return csw_relay(ctx, &p, &e, CSW_STRAGGLER);
 }
@@ -171,10 +178,16 @@ CSW_FUNC int csw_complete(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot)
 {
 	__u32 *lock = csw_lock_of(ctx, slot);
 
-	if (!d || !lock)
+	if (!lock)
 		return CSW_XDP_PASS;
+	if (!d) {
+		csw_unlock(lock);
+		return CSW_XDP_PASS;
+	}
 	if (csw_resize(ctx, csw_frame_length(d->elements)) == 0) {
 		csw_data_add_out(ctx, d);
+		if (csw_config(ctx)->timeout_max)
+			csw_spread(ctx, d);
 		return csw_send_on(ctx, d, lock, d->count == d->members - 1U ? CSW_SENT_COMPLETE :
 				   CSW_SENT_EXPECTED);
 	}

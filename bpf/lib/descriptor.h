@@ -24,7 +24,7 @@ static __always_inline __u32 csw_hash(__be32 comm, __be32 epoch, __be32 block)
 /* First slot of a block's bucket */
 static __always_inline __u32 csw_bucket(const struct csw_config *c, const struct canary_hdr *h)
 {
-	return csw_hash(h->comm, h->epoch, h->block) * CSW_WAYS & c->slot_mask;
+	return csw_hash(h->comm ^ c->seed, h->epoch, h->block) * CSW_WAYS & c->slot_mask;
 }
 
 /* The lock that covers a slot */

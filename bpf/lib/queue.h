@@ -58,6 +58,9 @@ CSW_FUNC int csw_enqueue(csw_xdp *ctx, __u32 slot, __u32 generation, __u64 deadl
 	if (q->tail - q->head <= mask)
 		e = csw_queue_at(ctx, q->tail & mask);
 	if (e) {
+		if ((__s64)(q->last - deadline) > 0)
+			deadline = q->last;
+		q->last = deadline;
 		e->deadline = deadline;
 		e->slot = slot;
 		e->generation = generation;
@@ -93,7 +96,10 @@ static __always_inline bool csw_queue_again(const void *ctx, struct csw_queue_ct
 	if (!d->patience || !e)
 		return false;
 	d->patience--;
-	d->deadline = now + csw_config(ctx)->timeout_ns;
+	d->deadline = now + csw_timeout(ctx);
+	if ((__s64)(q->last - d->deadline) > 0)
+		d->deadline = q->last;
+	q->last = d->deadline;
 	e->slot = head->slot;
 	e->generation = head->generation;
 	e->deadline = d->deadline;

@@ -12,7 +12,7 @@
 struct setting {
 	bool shaped, learn;
 	uint32_t slots, queue, children, patience, told, credit;
-	uint64_t timeout, lifetime;
+	uint64_t timeout, lifetime, min, max;
 };
 
 /* Frames that left, in any order */

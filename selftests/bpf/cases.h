@@ -44,12 +44,14 @@ struct count {
  * @slots, @children, @timeout_us, @lifetime_us: 16, 8, 1000, 5000000 unless given
  * @patience: of the root switch; none unless given
  * @credit: for restorations
+ * @min_us, @max_us: bounds of the timeout if it adapts
  * @learn: the fan-in, @told: that of LEADER
  * @counts: all that is counted, but packets and bytes in and out, which the runner knows
  */
 struct test_case {
 	const char *name;
-	uint32_t slots, queue, children, patience, timeout_us, lifetime_us, told, credit;
+	uint32_t slots, queue, children, patience, timeout_us, lifetime_us, told, credit,
+		 min_us, max_us;
 	bool learn;
 	struct step step[STEPS_MAX];
 	struct count count[COUNTS_MAX];

@@ -147,6 +147,44 @@ const struct test_case fan_in_cases[] = {
 		.count = { { CSW_NEW, 3 }, { CSW_MERGED, 3 }, { CSW_SENT_EXPECTED, 2 },
 			   { CSW_STRAGGLER, 1 }, { CSW_RESULTS, 1 }, { CSW_REPLICATED, 3 },
 			   { CSW_PASSED, 1 }, { CSW_LEARNED, 1 } },
+	}, {
+		.name = "the timeout follows the spread of arrivals, within its bounds",
+		.min_us = 200,
+		.max_us = 4000,
+		.step = {
+			{ GET(1, CONTRIB(H1, 1)) },
+			{ GET(2, CONTRIB(H3, 2)) },
+			{ GET(3, CONTRIB(H4, 3)), LATER(10),
+			  .out = { PUT(4, .from = SELF, .ranks = ALL3) } },
+			/* not before what was promised to others already */
+			{ GET(1, CONTRIB(H1, 1, .block = 6)), LATER(20) },
+			{ FLUSH, LATER(999) },
+			{ FLUSH, LATER(1000),
+			  .out = { PUT(4, .from = SELF, .ranks = R(1), .block = 6) } },
+			/* the lower bound */
+			{ GET(1, CONTRIB(H1, 1, .block = 7)), LATER(2000) },
+			{ FLUSH, LATER(2199) },
+			{ FLUSH, LATER(2200),
+			  .out = { PUT(4, .from = SELF, .ranks = R(1), .block = 7) } },
+			/* 10 us, then 2 ms: mean 258.75, deviation 501.25 */
+			{ GET(2, CONTRIB(H3, 2, .block = 7)), LATER(4000),
+			  .out = { PUT(4, .from = SELF, .ranks = R(2), .block = 7,
+				       .ttl = 63) } },
+			{ GET(1, CONTRIB(H1, 1, .block = 8)), LATER(5000) },
+			{ FLUSH, LATER(7263) },
+			{ FLUSH, LATER(7264),
+			  .out = { PUT(4, .from = SELF, .ranks = R(1), .block = 8) } },
+			/* very late: the upper bound */
+			{ GET(2, CONTRIB(H3, 2, .block = 8)), LATER(900000),
+			  .out = { PUT(4, .from = SELF, .ranks = R(2), .block = 8,
+				       .ttl = 63) } },
+			{ GET(1, CONTRIB(H1, 1, .block = 9)) },
+			{ FLUSH, LATER(903999) },
+			{ FLUSH, LATER(904000),
+			  .out = { PUT(4, .from = SELF, .ranks = R(1), .block = 9) } },
+		},
+		.count = { { CSW_NEW, 5 }, { CSW_MERGED, 2 }, { CSW_SENT_COMPLETE, 1 },
+			   { CSW_SENT_CLOCK, 4 }, { CSW_STRAGGLER, 2 } },
 	},
 };
 

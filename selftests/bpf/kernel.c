@@ -268,6 +268,8 @@ static void reset(const struct setting *s)
 	c->told = !!s->told;
 	set_told(s->told);
 	c->timeout_ns = s->timeout;
+	c->timeout_min = s->min;
+	c->timeout_max = s->max;
 	c->lifetime_ns = s->lifetime;
 	c->choice = CSW_CHOOSE_ADAPTIVE;
 	c->spread = 0;

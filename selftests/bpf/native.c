@@ -137,6 +137,8 @@ static void reset(const struct setting *s)
 	sw.config.told = !!s->told;
 	told_fan_in = s->told;
 	sw.config.timeout_ns = s->timeout;
+	sw.config.timeout_min = s->min;
+	sw.config.timeout_max = s->max;
 	sw.config.lifetime_ns = s->lifetime;
 	for (i = 1; i <= PORTS; i++)
 		world_port(i, &port_table[i], s->shaped);

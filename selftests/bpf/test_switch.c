@@ -146,6 +146,8 @@ static void setting_of(struct setting *s, const struct test_case *c, bool shaped
 	s->learn = c->learn;
 	s->told = c->told;
 	s->credit = c->credit;
+	s->min = c->min_us * 1000ULL;
+	s->max = c->max_us * 1000ULL;
 	s->slots = c->slots ? c->slots : 16;
 	s->queue = c->queue ? c->queue : 2 * s->slots;
 	s->children = c->children ? c->children : 8;
@@ -401,7 +403,7 @@ static bool equal_outputs(struct outputs *a)
 static void run_random(const struct backend *a, const struct backend *b, int steps, uint32_t seed)
 {
 	const struct test_case c = { .lifetime_us = 20000, .children = 4, .learn = seed & 2,
-				   .credit = 100 };
+				   .credit = 100, .min_us = 50, .max_us = seed & 4 ? 2000 : 0 };
 	static struct outputs first;
 	uint64_t us = 0;
 	bool flush, good = true;

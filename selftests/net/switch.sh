@@ -169,6 +169,10 @@ test_options()
 	refused "timeout without unit" "no duration" --ports s1 --timeout 1
 	refused "timeout too short" "10us to 1s" --ports s1 --timeout 1us
 	refused "timeout too long" "10us to 1s" --ports s1 --timeout 2s
+	refused "timeout: least is most" "not less than" --ports s1 --timeout 2ms..2ms
+	refused "timeout: upper bound too long" "10us to 1s" --ports s1 --timeout 1ms..2s
+	refused "timeout: no lower bound" "no duration" --ports s1 --timeout ..2ms
+	refused "restoration maybe" "neither on nor off" --ports s1 --restore maybe
 	refused "lifetime too short" "10ms to 3600s" --ports s1 --lifetime 1ms
 	refused "lifetime below timeouts" "(2 + root patience) timeouts" --ports s1 --timeout 1s --lifetime 1500ms
 	refused "too many children" "from 1 to 32" --ports s1 --children 33
@@ -318,6 +322,12 @@ test_fan_in()
 		"$(show '.counters | [.["sent-expected"], .["sent-clock"] + .["sent-carrier"], .learned] | @csv')" \
 		32,16,1
 	tap_is "show -j: fan-in" "$(show '.fan_in | [.mode, .known, .told] | @csv')" '"learn",1,0'
+	stop
+	start --ports $PORTS --timeout 100us..500ms
+	traffic h1 h2 h3 h4 -- --blocks 64
+	tap_is "show -j: the timeout follows what was seen" "$(show '
+		[.timeout_min_us, .timeout_max_us, .timeout_us < 500000, .memory > 126e6] | @csv')" \
+		100,500000,true,true
 	stop
 	start_late --fan-in off,10.0.4.0/24=2
 	traffic h1 h2 h3 h4 -- --silent 1

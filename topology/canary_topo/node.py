@@ -89,7 +89,8 @@ class XdpSwitch(Switch):
         ports = ",".join(f"{port}:{self.mode}" for port in self.intfNames() if port != "lo")
         command = [CANARY, "switch", "run", "--ports", ports, "--address", self.address,
                    "--mode", self.mode, "--timeout", self.timeout,
-                   "--spread", self.spread, "--name", self.full_name, *self.options]
+                   # many switches share this machine's memory
+                   "--slots", "4096", "--spread", self.spread, "--name", self.full_name, *self.options]
         with open(self.log or os.devnull, "ab") as log:
             self.daemon = system.start(command, self.pid, stdout=subprocess.PIPE, stderr=log)
         os.set_blocking(self.daemon.stdout.fileno(), False)

@@ -121,7 +121,9 @@ static uint64_t emit(struct switchd *sw)
  */
 static uint64_t next_deadline(const struct dataplane *dp)
 {
-	uint64_t limit = sw_now() + dp->config->timeout_ns, next = limit;
+	const struct csw_config *config = dp->config;
+	uint64_t shortest = config->timeout_max ? config->timeout_min : config->timeout_ns;
+	uint64_t limit = sw_now() + shortest, next = limit;
 	const struct csw_descriptor *d;
 	const struct csw_queue_entry *e;
 	uint32_t i, head, tail;

@@ -87,6 +87,7 @@ static void change(struct switchd *sw, int fd, const char *request, FILE *out)
 	struct switchd_options o = {
 		.choice = c->choice, .flowlet_ns = c->flowlet_ns, .spread = c->spread,
 		.trees = c->trees, .first_tree = c->first_tree, .timeout_ns = c->timeout_ns,
+		.timeout_min = c->timeout_min, .timeout_max = c->timeout_max,
 	};
 	char name[32], value[64], err[256] = "";
 	size_t i;
@@ -114,6 +115,10 @@ static void change(struct switchd *sw, int fd, const char *request, FILE *out)
 	c->trees = o.trees;
 	c->first_tree = o.first_tree;
 	c->timeout_ns = o.timeout_ns;
+	c->timeout_min = o.timeout_min;
+	c->timeout_max = o.timeout_max;
+	/* begin anew, with what was said */
+	__atomic_store_n(&sw->dp.queue_ctl->timeout, 0, __ATOMIC_RELAXED);
 	c->choice = o.choice;
 	sw_info(sw, "%s set to %s", name, value);
 	fprintf(out, "ok\n");
@@ -138,9 +143,11 @@ static void answer(struct switchd *sw, int fd, const char *request)
 	else
 		fprintf(out, "unknown request\n");
 	if (!fclose(out)) {
-		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
+		/* by force, or the system's limit cuts it short */
+		if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room)))
+			setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
 		if (send(fd, text, len, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)len)
-			sw_debug(sw, "a client of the control socket did not get its answer");
+			sw_warn(sw, "a client of the control socket did not get its answer");
 	}
 	free(text);
 }

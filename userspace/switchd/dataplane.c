@@ -107,6 +107,8 @@ static void configure(struct switchd *sw)
 	c->children_max = sw->opt->children;
 	c->root_patience = sw->opt->root_patience;
 	c->timeout_ns = sw->opt->timeout_ns;
+	c->timeout_min = sw->opt->timeout_min;
+	c->timeout_max = sw->opt->timeout_max;
 	c->lifetime_ns = sw->opt->lifetime_ns;
 	c->fan_in = sw->opt->fan_in;
 	c->told = sw->opt->tolds;
@@ -137,6 +139,18 @@ static int tell_fan_ins(struct switchd *sw)
 	return ret;
 }
 
+size_t dataplane_memory(const struct dataplane *dp)
+{
+	return dp->descriptors_bytes + dp->queue_bytes + dp->fan_ins_bytes;
+}
+
+uint64_t dataplane_timeout(const struct dataplane *dp)
+{
+	uint64_t timeout = __atomic_load_n(&dp->queue_ctl->timeout, __ATOMIC_RELAXED);
+
+	return timeout ? timeout : dp->config->timeout_ns;
+}
+
 int dataplane_load(struct switchd *sw)
 {
 	struct dataplane *dp = &sw->dp;
@@ -156,6 +170,8 @@ int dataplane_load(struct switchd *sw)
 	dp->queue_ctl = &dp->skel->bss->queue_ctl;
 	configure(sw);
 	ret = draw(dp->config->secret, sizeof(dp->config->secret));
+	if (!ret)
+		ret = draw(&dp->config->seed, sizeof(dp->config->seed));
 	if (!ret)
 		ret = set_sizes(dp, &sw->backlog);
 	if (!ret)

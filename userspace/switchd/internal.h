@@ -68,6 +68,9 @@ int dataplane_load(struct switchd *sw);
 void dataplane_unload(struct switchd *sw);
 /* Cookies of bypassed contributions are good for one to two ticks. */
 void dataplane_tick(struct switchd *sw);
+/* Bytes of the maps whose size the options decide */
+size_t dataplane_memory(const struct dataplane *dp);
+uint64_t dataplane_timeout(const struct dataplane *dp);
 
 static inline const struct csw_descriptor *dataplane_slot(const struct dataplane *dp, uint32_t i)
 {
@@ -135,7 +138,7 @@ void port_detach(struct switchd *sw, struct port *port);
 int port_refuse_taken(struct switchd *sw, const struct port *port);
 
 /* peer.c: does the other end of a veth take redirected frames? */
-void ports_check_peers(struct switchd *sw);
+void ports_check_peers(struct switchd *sw, bool warn);
 
 /* checks.c: what else a switch needs from its machine */
 int check_privileges(struct switchd *sw);

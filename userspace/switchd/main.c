@@ -162,7 +162,7 @@ static void tick(struct switchd *sw)
 	backlog_tick(sw);
 	dataplane_tick(sw);
 	if (++sw->ticks == PEER_CHECK_TICK)
-		ports_check_peers(sw);
+		ports_check_peers(sw, true);
 }
 
 static void handle(struct switchd *sw, uint64_t tag)
@@ -270,6 +270,9 @@ static int start(struct switchd *sw)
 		ret = clock_start(sw);
 	for (i = 0; i < sw->ports && !ret; i++)
 		ret = port_attach(sw, &sw->port[i]);
+	/* Not to be warned of yet: the other end may be a switch that starts, too. */
+	if (!ret)
+		ports_check_peers(sw, false);
 	clock_choose_ingress(sw);
 	return ret;
 }

@@ -26,7 +26,7 @@
 #define FLOWLET_DEFAULT	(5 * NS_PER_MS)
 #define SPREAD_MAX	256
 #define TREES_MAX	256
-#define SLOTS_DEFAULT	2048
+#define SLOTS_DEFAULT	32768
 #define ROOT_PATIENCE_DEFAULT	3
 #define ROOT_PATIENCE_MAX	100
 
@@ -201,10 +201,42 @@ static int option_duration(const char *option, const char *text, uint64_t min, u
 	return 0;
 }
 
+/* MIN..MAX: begin in the middle, as bounds are compared */
+static int timeout_bounds(struct switchd_options *o, char *text, char *err, size_t len)
+{
+	char *max = strstr(text, "..");
+
+	*max = '\0';
+	if (option_duration("--timeout", text, TIMEOUT_MIN, TIMEOUT_MAX, "10us to 1s",
+			    &o->timeout_min, err, len) ||
+	    option_duration("--timeout", max + 2, TIMEOUT_MIN, TIMEOUT_MAX, "10us to 1s",
+			    &o->timeout_max, err, len))
+		return -1;
+	if (o->timeout_min >= o->timeout_max)
+		return refuse(err, len, "--timeout: %s is not less than %s", text, max + 2);
+	for (o->timeout_ns = o->timeout_min; o->timeout_ns < o->timeout_max / 2 &&
+	     o->timeout_ns * o->timeout_ns < o->timeout_min * o->timeout_max;)
+		o->timeout_ns += o->timeout_ns / 8;
+	return 0;
+}
+
 int switchd_option_timeout(struct switchd_options *o, const char *text, char *err, size_t len)
 {
-	return option_duration("--timeout", text, TIMEOUT_MIN, TIMEOUT_MAX, "10us to 1s",
-			       &o->timeout_ns, err, len);
+	char *copy;
+	int ret;
+
+	if (!strstr(text, "..")) {
+		o->timeout_min = 0;
+		o->timeout_max = 0;
+		return option_duration("--timeout", text, TIMEOUT_MIN, TIMEOUT_MAX, "10us to 1s",
+				       &o->timeout_ns, err, len);
+	}
+	copy = strdup(text);
+	if (!copy)
+		return refuse(err, len, "out of memory");
+	ret = timeout_bounds(o, copy, err, len);
+	free(copy);
+	return ret;
 }
 
 int switchd_option_lifetime(struct switchd_options *o, const char *text, char *err, size_t len)
@@ -384,7 +416,8 @@ int switchd_options_check(struct switchd_options *o, char *err, size_t len)
 
 	if (!o->ports)
 		return refuse(err, len, "--ports: which devices belong to the switch?");
-	if (o->lifetime_ns < (2 + o->root_patience) * o->timeout_ns)
+	if (o->lifetime_ns < (2 + o->root_patience) *
+	    (o->timeout_max ? o->timeout_max : o->timeout_ns))
 		return refuse(err, len, "--lifetime must be at least (2 + root patience) timeouts");
 	for (i = 0; i < o->ports; i++)
 		if (!o->port[i].mode_given)

@@ -186,7 +186,7 @@ static enum port_peer has_gro(struct switchd *sw, const struct port *port, const
 	return peer;
 }
 
-void ports_check_peers(struct switchd *sw)
+void ports_check_peers(struct switchd *sw, bool warn)
 {
 	struct peer_link link;
 	struct port *port;
@@ -200,7 +200,7 @@ void ports_check_peers(struct switchd *sw)
 			port->peer = PEER_UNKNOWN;
 		else
 			port->peer = link.xdp ? PEER_OK : has_gro(sw, port, link.name);
-		if (port->peer == PEER_DEAF)
+		if (port->peer == PEER_DEAF && warn)
 			sw_warn(sw, "port %s is fast, but its veth peer loses such frames (there: ethtool -K %s gro on)",
 				port->option->name, link.name);
 	}

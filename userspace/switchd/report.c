@@ -110,8 +110,12 @@ void switch_report_text(struct switchd *sw, FILE *out)
 
 	inet_ntop(AF_INET, &sw->address, addr, sizeof(addr));
 	fprintf(out, "%s: address %s mode %s timeout %gus lifetime %gs pid %d\n", sw->name, addr,
-		mode_name(sw->opt->mode), sw->dp.config->timeout_ns / 1e3, sw->opt->lifetime_ns / 1e9,
+		mode_name(sw->opt->mode), dataplane_timeout(&sw->dp) / 1e3, sw->opt->lifetime_ns / 1e9,
 		getpid());
+	if (sw->dp.config->timeout_max)
+		fprintf(out, "  timeout adapts between %gus and %gus\n",
+			sw->dp.config->timeout_min / 1e3, sw->dp.config->timeout_max / 1e3);
+	fprintf(out, "  memory %.1f MiB\n", dataplane_memory(&sw->dp) / 1048576.0);
 	fprintf(out, "  slots %u used %u collecting %u queue %u routes %zu neighbours %u\n",
 		sw->dp.slots, u.used, u.collecting, u.queue, sw->routes.n, sw->neighbours.in_map);
 	fprintf(out, "  choice %s flowlet %gus spread %u trees %u+%u%s\n",
@@ -197,8 +201,11 @@ static void json_state(struct switchd *sw, FILE *out)
 		mode_name(sw->opt->mode));
 	fprintf(out, ",\"root_patience\":%u", sw->opt->root_patience);
 	fprintf(out, ",\"timeout_us\":%.10g,\"lifetime_us\":%.10g,\"uptime_s\":%.3f",
-		sw->dp.config->timeout_ns / 1e3, sw->opt->lifetime_ns / 1e3,
+		dataplane_timeout(&sw->dp) / 1e3, sw->opt->lifetime_ns / 1e3,
 		(sw_now() - sw->started) / 1e9);
+	fprintf(out, ",\"timeout_min_us\":%.10g,\"timeout_max_us\":%.10g,\"memory\":%zu",
+		sw->dp.config->timeout_min / 1e3, sw->dp.config->timeout_max / 1e3,
+		dataplane_memory(&sw->dp));
 	fprintf(out, ",\"slots\":%u,\"slots_used\":%u,\"slots_collecting\":%u,\"children\":%u",
 		sw->dp.slots, u.used, u.collecting, sw->opt->children);
 	fprintf(out, ",\"queue_depth\":%u,\"routes\":%zu,\"route_dumps\":%llu,\"neighbours\":%u",

@@ -254,26 +254,31 @@ static void choose(struct dump *d)
 	d->n = n;
 }
 
-static void map_put(struct switchd *sw, const struct route *r)
+/* What cannot be put counts as another one, so that it is tried again. */
+static bool map_put(struct switchd *sw, struct route *r)
 {
 	int ret = bpf_map_update_elem(sw->dp.routes_fd, &r->key, &r->value, BPF_ANY);
 
-	if (ret)
-		sw_error(sw, "route map: %s", strerror(-ret));
+	if (!ret)
+		return true;
+	sw_error(sw, "route map, will try again: %s", strerror(-ret));
+	r->value.kind = 0;
+	return false;
 }
 
 /* Both sorted: put what is new or changed, then delete what is gone */
-static void apply(struct switchd *sw, const struct dump *d)
+static bool apply(struct switchd *sw, struct dump *d)
 {
 	const struct routes *old = &sw->routes;
 	size_t i = 0, j = 0;
+	bool all = true;
 	int cmp;
 
 	while (j < d->n) {
 		cmp = i < old->n ? compare_keys(&old->route[i].key, &d->route[j].key) : 1;
 		if (cmp > 0 || (!cmp && memcmp(&old->route[i].value, &d->route[j].value,
 					       sizeof(old->route[i].value))))
-			map_put(sw, &d->route[j]);
+			all &= map_put(sw, &d->route[j]);
 		i += cmp <= 0;
 		j += cmp >= 0;
 	}
@@ -284,6 +289,7 @@ static void apply(struct switchd *sw, const struct dump *d)
 		i += cmp <= 0;
 		j += cmp >= 0;
 	}
+	return all;
 }
 
 /* Ask for the neighbours that the routes name, and for those of small on-link networks */
@@ -329,6 +335,7 @@ int routes_sync(struct switchd *sw)
 	struct dump d = { .sw = sw };
 	uint64_t start = sw_now(), took;
 	int ret = -EINTR, i;
+	bool all;
 
 	sw->routes.dirty = false;
 	for (i = 0; i < DUMP_RETRIES && ret == -EINTR; i++)
@@ -350,7 +357,7 @@ int routes_sync(struct switchd *sw)
 		d.n = 0;
 	}
 	sw->routes.overflow = !d.n && d.room;
-	apply(sw, &d);
+	all = apply(sw, &d);
 	free(sw->routes.route);
 	sw->routes.route = d.route;
 	sw->routes.n = d.n;
@@ -358,6 +365,10 @@ int routes_sync(struct switchd *sw)
 	want_neighbours(sw);
 	took = sw_now() - start;
 	sw->routes.not_before = sw_now() + (took * 9 > SPACING_MIN_NS ? took * 9 : SPACING_MIN_NS);
+	if (!all) {
+		sw->routes.dirty = true;
+		sw->routes.not_before = sw_now() + 100 * SPACING_MIN_NS;
+	}
 	return 0;
 }
 

@@ -45,7 +45,8 @@ struct switchd_options {
 	unsigned int ports;
 	enum csw_mode mode;			/* of ports that name none */
 	enum switchd_clock clock;
-	uint64_t timeout_ns;
+	uint64_t timeout_ns;			/* the first one, if it adapts */
+	uint64_t timeout_min, timeout_max;	/* it adapts between these, or not if they are 0 */
 	uint32_t root_patience;
 	uint64_t lifetime_ns;
 	uint32_t slots;
