@@ -33,7 +33,7 @@ module: $(B)/kmod/canary.ko
 endif
 
 # Tests run in the guest: tools are static where that is quicker to load there.
-KMOD_TOOLS := $(patsubst %,$(B)/selftests/kmod/%,worker api)
+KMOD_TOOLS := $(patsubst %,$(B)/selftests/kmod/%,worker api zerocopy)
 
 $(B)/selftests/kmod/%: selftests/kmod/%.c $(wildcard selftests/kmod/*.h kmod/uapi/linux/*.h) | $(B)/.setup
 	@mkdir -p $(@D)
@@ -43,7 +43,7 @@ TESTS += kmod kmod-smp
 TEST_DEPS += $(B)/kmod/canary.ko $(KMOD_TOOLS)
 .PHONY: test-kmod test-kmod-smp
 test-kmod: $(B)/kmod/canary.ko $(KMOD_TOOLS) ## socket calls and sums through AF_CANARY, in the guest
-	selftests/vm/run.sh --timeout 600 -- selftests/kmod/guest.sh api allreduce.sh rules.sh
+	selftests/vm/run.sh --timeout 600 -- selftests/kmod/guest.sh api zerocopy allreduce.sh rules.sh
 
 test-kmod-smp: $(B)/kmod/canary.ko $(KMOD_TOOLS) ## load, use, unload, in the guest with two processors
 	selftests/vm/run.sh --smp2 --timeout 900 -- selftests/kmod/load.sh

@@ -32,6 +32,8 @@
  *		reached or no memory. After a failure: the error that ended the communicator if
  *		SO_ERROR has not been read yet, then EPIPE with SIGPIPE unless MSG_NOSIGNAL; EPIPE
  *		after shutdown(SHUT_WR) too. Length 0 is a barrier.
+ *		CANARY_DESTINATION: nothing is copied. EINVAL: not aligned, overlapping, in several
+ *		pieces; EFAULT: destination not writable; ENOBUFS: beyond RLIMIT_MEMLOCK.
  * recvmsg()	Takes the oldest operation that has completed; waits if there is none. A shorter
  *		buffer gets the beginning and MSG_TRUNC, the rest is lost; the flag MSG_TRUNC
  *		returns the real length; MSG_PEEK leaves it. If the operation ended with an

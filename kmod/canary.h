@@ -46,6 +46,7 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/refcount.h>
+#include <linux/sizes.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -55,6 +56,7 @@
 
 #define CANARY_VECTOR_DEFAULT	(16U << 20)	/* CANARY_MAX_VECTOR */
 #define CANARY_VECTOR_LIMIT	(256U << 20)	/* highest value it takes */
+#define CANARY_VECTOR_PAGED	SZ_64K		/* from here on in pages of their own */
 #define CANARY_VECTORS_BUDGET	8		/* vectors of that size in the default SO_SNDBUF */
 #define CANARY_LINGER_DEFAULT	2000U		/* ms */
 #define CANARY_LINGER_LIMIT	60000U
@@ -69,18 +71,43 @@
 #define CANARY_STATS_COUNT	(CNR_COUNTER_COUNT + CANARY_DROPS)
 
 /**
+ * struct canary_pin - pages of an application, see pin.c
+ * @pages:	all of them
+ * @pinned:	how many
+ * @write:	they are written to
+ * @map:	the kernel's mapping, from the first page on
+ * @data:	in @map
+ */
+struct canary_pin {
+	struct page	**pages;
+	u32		pinned;
+	bool		write;
+	void		*map;
+	void		*data;
+};
+
+/**
  * struct canary_vector - an operation: its data and how it ended
  * @all:	in canary_comm.vectors, until the memory is freed
- * @done:	in canary_comm.done, from completion until it is received
+ * @done:	in canary_comm.ended, from completion on, then in canary_comm.done until it is
+ *		received
  * @refs:	one of the core (from posting to release), one of the application (from posting
  *		until it is received), one of each recvmsg() that copies from it
  * @tag:	canary_operation.tag
  * @charge:	what it costs canary_comm.charged
  * @bytes:	length of @data
+ * @pinned:	it is in the application's memory
+ * @released:	the core needs it no longer
  * @error:	0 or negative errno; as the other results valid from completion on
  * @attempts:	see struct canary_completion
  * @seq:	see struct canary_completion
- * @data:	contributions, replaced by results
+ * @data:	results; @own, or the mapping of @to
+ * @source:	contributions: the mapping of @from; NULL: they are in @data
+ * @sums:	of results, if @pinned
+ * @locked:	what counts against RLIMIT_MEMLOCK
+ * @to:		pages of the results, if @pinned
+ * @from:	pages of the contributions, if those are others
+ * @own:	memory, unless @pinned
  *
  * Owner: the engine. Lock: canary_comm.lock, but for @data, which belongs to sendmsg() before
  * posting and is only read after completion.
@@ -92,10 +119,18 @@ struct canary_vector {
 	u64			tag;
 	size_t			charge;
 	u32			bytes;
+	bool			pinned;
+	bool			released;
 	int			error;
 	u32			attempts;
 	u32			seq;
-	u32			data[] __aligned(8);
+	u32			*data;
+	const u32		*source;
+	u32			*sums;
+	struct mmpin		locked;
+	struct canary_pin	to;
+	struct canary_pin	from;
+	u32			own[] __aligned(8);
 };
 
 /**
@@ -126,10 +161,12 @@ enum canary_comm_flags {
  * @state:	of @core, when last looked at. Lock: @lock
  * @connected:	@core has been connected. Lock: @lock
  * @dead:	it ends: arm no timer. Lock: @lock
- * @pending:	operations posted, not completed. Lock: @lock
+ * @pending:	operations posted, not in @done yet. Lock: @lock
  * @charged:	bytes of all vectors. Lock: @lock
  * @armed:	when @timer fires, or CNR_NEVER. Lock: @lock
  * @vectors:	all of them. Lock: @lock
+ * @ended:	completed, in order, behind one that the core still needs and the application
+ *		may not have back. Lock: @lock
  * @done:	completed, to be received, in order. Lock: @lock
  * @routes:	by destination. Lock: @lock
  * @flags:	enum canary_comm_flags, atomic
@@ -152,6 +189,7 @@ enum canary_comm_flags {
  * @linger:	CANARY_LINGER, ms. Lock: as @usock
  * @algorithm:	CANARY_ALGORITHM. Lock: as @usock
  * @dead_after:	CANARY_DEAD_AFTER, ms. Lock: as @usock
+ * @flat:	the payload of a packet that came in pieces. Lock: @lock
  *
  * Owner: the face until close(), then itself.
  */
@@ -168,6 +206,7 @@ struct canary_comm {
 	size_t			charged;
 	u64			armed;
 	struct list_head	vectors;
+	struct list_head	ended;
 	struct list_head	done;
 	struct canary_route	routes[CANARY_ROUTES];
 
@@ -192,6 +231,7 @@ struct canary_comm {
 	u32			linger;
 	u32			dead_after;
 	u32			algorithm;
+	u8			flat[CANARY_PAYLOAD_MAX] __aligned(8);
 };
 
 /**
@@ -313,12 +353,19 @@ bool canary_vector_fits(const struct canary_comm *comm, size_t charge);
 int canary_vector_reserve(struct canary_comm *comm, size_t charge);
 void canary_vector_unreserve(struct canary_comm *comm, size_t charge);
 struct canary_vector *canary_vector_alloc(u32 bytes, size_t charge);
+void canary_vector_free(struct canary_vector *v);
 void canary_vector_put_locked(struct canary_comm *comm, struct canary_vector *v,
 			      struct list_head *freed);
 void canary_vector_put(struct canary_comm *comm, struct canary_vector *v);
-void canary_vectors_free(struct list_head *freed);
+void canary_vectors_free(struct list_head *freed, bool may_sleep);
 void canary_memory_init(void);
 void canary_memory_exit(void);
+
+/* pin.c */
+size_t canary_pin_charge(u32 bytes);
+struct canary_vector *canary_vector_pin(const struct iov_iter *iter, u64 to, u32 bytes, u32 blocks,
+					size_t charge);
+void canary_vector_unpin(struct canary_vector *v);
 
 /* simd.c */
 void canary_simd_init(void);

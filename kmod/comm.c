@@ -11,6 +11,22 @@
 #include "canary.h"
 #include "trace.h"
 
+/* Ended operations to the application, in order; buffers of its own when they are its own again. */
+static bool canary_comm_hand_over(struct canary_comm *comm)
+{
+	struct canary_vector *v, *next;
+	bool any = false;
+
+	list_for_each_entry_safe(v, next, &comm->ended, done) {
+		if (v->pinned && !v->released)
+			break;
+		list_move_tail(&v->done, &comm->done);
+		comm->pending--;
+		any = true;
+	}
+	return any;
+}
+
 /* Operations that ended: to the application, if there still is one. */
 static bool canary_comm_completions(struct canary_comm *comm, struct list_head *freed)
 {
@@ -23,20 +39,20 @@ static bool canary_comm_completions(struct canary_comm *comm, struct list_head *
 		v->error = done.error;
 		v->attempts = done.attempts;
 		v->seq = done.seq;
-		comm->pending--;
 		trace_completion(comm, v);
 		if (comm->sk)
-			list_add_tail(&v->done, &comm->done);
+			list_add_tail(&v->done, &comm->ended);
 		else
 			canary_vector_put_locked(comm, v, freed);
 		any = true;
 	}
 	while (cnr_released(comm->core, &done)) {
 		v = (struct canary_vector *)(uintptr_t)done.cookie;
+		v->released = true;
 		canary_vector_put_locked(comm, v, freed);
 		any = true;
 	}
-	return any;
+	return canary_comm_hand_over(comm) || any;
 }
 
 /* Tells the face what changed; without a face, finds the end of lingering. */
@@ -146,7 +162,7 @@ void canary_comm_pump(struct canary_comm *comm)
 		if (more)
 			spin_lock_bh(&comm->lock);
 	} while (more);
-	canary_vectors_free(&freed);
+	canary_vectors_free(&freed, false);
 }
 
 static enum hrtimer_restart canary_comm_timer(struct hrtimer *timer)
@@ -290,7 +306,7 @@ static void canary_comm_end(struct canary_comm *comm)
 
 	list_for_each_entry(v, &comm->vectors, all)
 		canary_memory_give(v->charge);
-	canary_vectors_free(&comm->vectors);
+	canary_vectors_free(&comm->vectors, true);
 	memzero_explicit(&comm->req, sizeof(comm->req));
 	kfree_rcu(comm, rcu);
 	module_put(THIS_MODULE);
@@ -321,6 +337,7 @@ void canary_comm_close(struct canary_comm *comm)
 	might_sleep();
 	spin_lock_bh(&comm->lock);
 	comm->sk = NULL;
+	list_splice_tail_init(&comm->ended, &comm->done);
 	list_for_each_entry_safe(v, next, &comm->done, done) {
 		list_del_init(&v->done);
 		canary_vector_put_locked(comm, v, &freed);
@@ -332,7 +349,7 @@ void canary_comm_close(struct canary_comm *comm)
 	/* Ours until it is pumped: nobody else may end it under us. */
 	set_bit(CANARY_COMM_ENDING, &comm->flags);
 	canary_comm_pump(comm);
-	canary_vectors_free(&freed);
+	canary_vectors_free(&freed, true);
 	if (!end) {
 		spin_lock_bh(&comm->lock);
 		end = comm->state == CNR_CLOSED || comm->state == CNR_FAILED;
@@ -364,6 +381,7 @@ struct canary_comm *canary_comm_alloc(struct sock *sk)
 	comm->linger = CANARY_LINGER_DEFAULT;
 	comm->dead_after = CANARY_DEAD_DEFAULT;
 	INIT_LIST_HEAD(&comm->vectors);
+	INIT_LIST_HEAD(&comm->ended);
 	INIT_LIST_HEAD(&comm->done);
 #ifdef CANARY_HRTIMER_SETUP
 	hrtimer_setup(&comm->timer, canary_comm_timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);

@@ -9,11 +9,13 @@
  *  - pages are charged to the memory cgroup of the caller (GFP_KERNEL_ACCOUNT): ENOBUFS.
  *
  * A vector stays charged while the application has not received it, and while another member
- * may still ask for results in it.
+ * may still ask for results in it. One in the application's memory (pin.c) is charged with what
+ * the kernel adds to that.
  */
 
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include <linux/vmalloc.h>
 #include "canary.h"
 
 unsigned long canary_memory_max;
@@ -95,12 +97,17 @@ void canary_vector_unreserve(struct canary_comm *comm, size_t charge)
 	spin_unlock_bh(&comm->lock);
 }
 
-/* Allocates a vector for which @charge was reserved. */
+/*
+ * Allocates a vector for which @charge was reserved. Large ones in single pages, which packets may
+ * carry (see send.c).
+ */
 struct canary_vector *canary_vector_alloc(u32 bytes, size_t charge)
 {
+	const gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_NOWARN;
 	struct canary_vector *v;
+	size_t size = struct_size(v, own, bytes / sizeof(u32));
 
-	v = kvmalloc(struct_size(v, data, bytes / sizeof(u32)), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	v = bytes < CANARY_VECTOR_PAGED ? kvmalloc(size, gfp) : __vmalloc(size, gfp);
 	if (!v)
 		return NULL;
 	memset(v, 0, sizeof(*v));
@@ -109,6 +116,7 @@ struct canary_vector *canary_vector_alloc(u32 bytes, size_t charge)
 	refcount_set(&v->refs, 1);
 	v->charge = charge;
 	v->bytes = bytes;
+	v->data = v->own;
 	return v;
 }
 
@@ -134,14 +142,52 @@ void canary_vector_put(struct canary_comm *comm, struct canary_vector *v)
 	spin_lock_bh(&comm->lock);
 	canary_vector_put_locked(comm, v, &freed);
 	spin_unlock_bh(&comm->lock);
-	canary_vectors_free(&freed);
+	canary_vectors_free(&freed, true);
 }
 
-/* Frees uncharged vectors. Any context but hard interrupts, no locks held. */
-void canary_vectors_free(struct list_head *freed)
+/* Context: process, if it is pinned. */
+void canary_vector_free(struct canary_vector *v)
+{
+	if (v->pinned)
+		canary_vector_unpin(v);
+	kvfree(v);
+}
+
+static LIST_HEAD(canary_unpin_list);
+static DEFINE_SPINLOCK(canary_unpin_lock);	/* of canary_unpin_list; softirqs off */
+
+/* Pages are given back in process context. */
+static void canary_unpin_work(struct work_struct *work)
+{
+	struct canary_vector *v, *next;
+	LIST_HEAD(list);
+
+	spin_lock_bh(&canary_unpin_lock);
+	list_splice_init(&canary_unpin_list, &list);
+	spin_unlock_bh(&canary_unpin_lock);
+	list_for_each_entry_safe(v, next, &list, all)
+		canary_vector_free(v);
+}
+
+static DECLARE_WORK(canary_unpin, canary_unpin_work);
+
+/*
+ * Free uncharged vectors
+ * Context: no locks held; process if @may_sleep, else any but hard interrupts.
+ */
+void canary_vectors_free(struct list_head *freed, bool may_sleep)
 {
 	struct canary_vector *v, *next;
 
-	list_for_each_entry_safe(v, next, freed, all)
-		kvfree(v);
+	list_for_each_entry_safe(v, next, freed, all) {
+		list_del(&v->all);
+		if (may_sleep || !v->pinned) {
+			canary_vector_free(v);
+			continue;
+		}
+		spin_lock_bh(&canary_unpin_lock);
+		list_add_tail(&v->all, &canary_unpin_list);
+		spin_unlock_bh(&canary_unpin_lock);
+		queue_work(canary_wq, &canary_unpin);
+	}
 }

@@ -51,13 +51,40 @@ static void canary_wait_end(struct canary_wait *w, struct sock *sk)
 		remove_wait_queue(sk_sleep(sk), &w->entry);
 }
 
-/* What to reduce and how: of the control message, or the sum of int32. */
-static int canary_send_operation(struct msghdr *msg, struct canary_operation *op)
+/**
+ * struct canary_post - what sendmsg() was asked
+ * @op:		what to reduce and how
+ * @len:	of the message
+ * @pinned:	without copies
+ * @to:		where to, then
+ * @charge:	what it costs
+ */
+struct canary_post {
+	struct canary_operation		op;
+	size_t				len;
+	bool				pinned;
+	struct canary_destination	to;
+	size_t				charge;
+};
+
+/* Takes the data of a control message. Return: 0, or -EINVAL: another length, or a second one */
+static int canary_send_control(const struct cmsghdr *cmsg, void *data, size_t size, bool *found)
 {
+	if (*found || cmsg->cmsg_len != CMSG_LEN(size))
+		return -EINVAL;
+	memcpy(data, CMSG_DATA(cmsg), size);
+	*found = true;
+	return 0;
+}
+
+/* Of the control messages; without any, the sum of int32. */
+static int canary_send_operation(struct msghdr *msg, struct canary_post *p)
+{
+	struct canary_operation *op = &p->op;
 	struct cmsghdr *cmsg;
 	bool found = false;
+	int err;
 
-	memset(op, 0, sizeof(*op));
 	op->op = CANARY_OP_SUM;
 	op->dtype = CANARY_INT32;
 	for_each_cmsghdr(cmsg, msg) {
@@ -65,11 +92,14 @@ static int canary_send_operation(struct msghdr *msg, struct canary_operation *op
 			return -EINVAL;
 		if (cmsg->cmsg_level != SOL_CANARY)
 			continue;
-		if (cmsg->cmsg_type != CANARY_OPERATION || found ||
-		    cmsg->cmsg_len != CMSG_LEN(sizeof(*op)))
-			return -EINVAL;
-		memcpy(op, CMSG_DATA(cmsg), sizeof(*op));
-		found = true;
+		if (cmsg->cmsg_type == CANARY_OPERATION)
+			err = canary_send_control(cmsg, op, sizeof(*op), &found);
+		else if (cmsg->cmsg_type == CANARY_DESTINATION)
+			err = canary_send_control(cmsg, &p->to, sizeof(p->to), &p->pinned);
+		else
+			err = -EINVAL;
+		if (err)
+			return err;
 	}
 	if (op->op != CANARY_OP_SUM || op->dtype != CANARY_INT32)
 		return -EOPNOTSUPP;
@@ -79,8 +109,7 @@ static int canary_send_operation(struct msghdr *msg, struct canary_operation *op
 }
 
 /* What can be said of a message before there is anything to wait for. */
-static int canary_send_check(struct canary_sock *cs, struct msghdr *msg, size_t len,
-			     struct canary_operation *op)
+static int canary_send_check(struct canary_sock *cs, struct msghdr *msg, struct canary_post *p)
 {
 	int err;
 
@@ -88,13 +117,16 @@ static int canary_send_check(struct canary_sock *cs, struct msghdr *msg, size_t 
 		return -EOPNOTSUPP;
 	if (msg->msg_namelen)
 		return READ_ONCE(cs->comm->connected) ? -EISCONN : -EOPNOTSUPP;
-	err = canary_send_operation(msg, op);
+	err = canary_send_operation(msg, p);
 	if (err)
 		return err;
-	if (len % sizeof(u32))
+	if (p->len % sizeof(u32))
 		return -EINVAL;
-	if (len > READ_ONCE(cs->max_vector))
+	if (p->len > READ_ONCE(cs->max_vector))
 		return -EMSGSIZE;
+	/* A barrier has no data. */
+	p->pinned = p->pinned && p->len;
+	p->charge = p->pinned ? canary_pin_charge(p->len) : canary_vector_charge(p->len);
 	return 0;
 }
 
@@ -139,6 +171,8 @@ static int canary_send_post(struct canary_sock *cs, struct canary_vector *v,
 	struct canary_comm *comm = cs->comm;
 	struct cnr_op post = {
 		.data		= v->data,
+		.source		= v->source,
+		.sums		= v->sums,
 		.elements	= v->bytes / sizeof(u32),
 		.op		= op->op,
 		.dtype		= op->dtype,
@@ -170,24 +204,56 @@ static int canary_send_post(struct canary_sock *cs, struct canary_vector *v,
 	}
 }
 
-/* Reserved; copy and post, or undo. */
-static int canary_send_vector(struct canary_sock *cs, struct msghdr *msg, size_t len,
-			      const struct canary_operation *op, size_t charge,
-			      struct canary_wait *wait)
+/* A copy of the message. Return: or an error pointer. */
+static struct canary_vector *canary_send_copy(struct msghdr *msg, const struct canary_post *p)
+{
+	struct canary_vector *v = canary_vector_alloc(p->len, p->charge);
+
+	if (!v)
+		return ERR_PTR(-ENOBUFS);
+	if (copy_from_iter_full(v->data, p->len, &msg->msg_iter))
+		return v;
+	canary_vector_free(v);
+	return ERR_PTR(-EFAULT);
+}
+
+/* The message where it is. Return: or an error pointer. */
+static struct canary_vector *canary_send_pin(struct canary_comm *comm, struct msghdr *msg,
+					     const struct canary_post *p)
+{
+	struct cnr_info info = { .elements = 1 };
+	struct canary_vector *v;
+
+	spin_lock_bh(&comm->lock);
+	if (comm->core)
+		cnr_info(comm->core, &info);
+	spin_unlock_bh(&comm->lock);
+	v = canary_vector_pin(&msg->msg_iter, p->to.addr, p->len,
+			      p->len / sizeof(u32) / info.elements + 1, p->charge);
+	/* The only member has the result: not under the lock. */
+	if (!IS_ERR(v) && info.members == 1 && v->source) {
+		memcpy(v->data, v->source, p->len);
+		v->source = NULL;
+	}
+	return v;
+}
+
+/* Reserved; copy or pin, and post, or undo. */
+static int canary_send_vector(struct canary_sock *cs, struct msghdr *msg,
+			      const struct canary_post *p, struct canary_wait *wait)
 {
 	struct canary_vector *v;
-	int err = -ENOBUFS;
+	int err;
 
-	v = canary_vector_alloc(len, charge);
-	if (v) {
-		err = -EFAULT;
-		if (copy_from_iter_full(v->data, len, &msg->msg_iter))
-			err = canary_send_post(cs, v, op, wait);
+	v = p->pinned ? canary_send_pin(cs->comm, msg, p) : canary_send_copy(msg, p);
+	err = PTR_ERR_OR_ZERO(v);
+	if (!err) {
+		err = canary_send_post(cs, v, &p->op, wait);
+		if (err)
+			canary_vector_free(v);
 	}
-	if (err) {
-		kvfree(v);
-		canary_vector_unreserve(cs->comm, charge);
-	}
+	if (err)
+		canary_vector_unreserve(cs->comm, p->charge);
 	return err;
 }
 
@@ -195,19 +261,17 @@ int canary_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 {
 	struct sock *sk = sock->sk;
 	struct canary_sock *cs = canary_sk(sk);
-	struct canary_operation op;
+	struct canary_post post = { .len = len };
 	struct canary_wait wait;
-	size_t charge;
 	int err;
 
-	err = canary_send_check(cs, msg, len, &op);
+	err = canary_send_check(cs, msg, &post);
 	if (err)
 		return err;
-	charge = canary_vector_charge(len);
 	canary_wait_init(&wait, sock_sndtimeo(sk, msg->msg_flags & MSG_DONTWAIT));
-	err = canary_send_reserve(cs, charge, &wait);
+	err = canary_send_reserve(cs, post.charge, &wait);
 	if (!err)
-		err = canary_send_vector(cs, msg, len, &op, charge, &wait);
+		err = canary_send_vector(cs, msg, &post, &wait);
 	canary_wait_end(&wait, sk);
 	if (err == -EPIPE)
 		err = sk_stream_error(sk, msg->msg_flags, err);
@@ -271,11 +335,12 @@ static int canary_recv_copy(struct msghdr *msg, size_t len, int flags,
 		.attempts	= v->attempts,
 		.seq		= v->seq,
 	};
-	size_t copied = min_t(size_t, len, v->bytes);
+	size_t copied = v->pinned ? v->bytes : min_t(size_t, len, v->bytes);
 
 	if (v->error)
 		return v->error;
-	if (copy_to_iter(v->data, copied, &msg->msg_iter) != copied)
+	/* A pinned one is where it was wanted. */
+	if (!v->pinned && copy_to_iter(v->data, copied, &msg->msg_iter) != copied)
 		return -EFAULT;
 	if (copied < v->bytes)
 		msg->msg_flags |= MSG_TRUNC;

@@ -9,25 +9,45 @@
 #include "canary.h"
 #include "trace.h"
 
-/*
- * One contiguous piece of memory, the Canary header 4-byte aligned where the processor cares.
- * Return: @skb or a copy of it; NULL (and @skb is freed) without memory.
- */
-static struct sk_buff *canary_receive_flatten(struct sk_buff *skb)
-{
-	struct sk_buff *copy;
-	unsigned int off;
+#define CANARY_RECEIVE_HEADERS	(sizeof(struct udphdr) + sizeof(struct canary_hdr))
 
-	if (skb_linearize(skb)) {
-		kfree_skb(skb);
-		return NULL;
+static bool canary_receive_aligned(const void *p)
+{
+	return IS_ENABLED(CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS) || !((unsigned long)p & 3);
+}
+
+/*
+ * The core wants the header, and what follows it, each in one piece and aligned. The header may be
+ * copied to @hdr. What follows is used where it is if it is all in the linear part or all in one
+ * page; else it is copied. It is at @skb's offset @off.
+ * Context: canary_comm.lock is held, which @flat belongs to. Return: false if it is too long.
+ */
+static bool canary_receive_gather(struct canary_comm *comm, struct sk_buff *skb,
+				  struct canary_hdr *hdr, struct cnr_in *in)
+{
+	const unsigned int off = CANARY_RECEIVE_HEADERS;
+	const skb_frag_t *frag = skb_shinfo(skb)->frags;
+
+	in->len = skb->len - sizeof(struct udphdr);
+	in->payload = NULL;
+	in->hdr = (const struct canary_hdr *)(skb->data + sizeof(struct udphdr));
+	if (!canary_receive_aligned(in->hdr)) {
+		memcpy(hdr, in->hdr, min_t(u32, in->len, sizeof(*hdr)));
+		in->hdr = hdr;
+	} else if (skb->len == skb_headlen(skb)) {
+		return true;
 	}
-	off = (unsigned long)skb->data & 3;
-	if (IS_ENABLED(CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS) || !off)
-		return skb;
-	copy = skb_copy_expand(skb, skb_headroom(skb) + 4 - off, 0, GFP_ATOMIC);
-	consume_skb(skb);
-	return copy;
+	if (skb->len <= off)
+		return true;
+	if (skb_headlen(skb) == off && skb_shinfo(skb)->nr_frags == 1 && !skb_has_frag_list(skb) &&
+	    !PageHighMem(skb_frag_page(frag))) {
+		in->payload = skb_frag_address(frag);
+		if (canary_receive_aligned(in->payload))
+			return true;
+	}
+	in->payload = comm->flat;
+	return skb->len - off <= sizeof(comm->flat) &&
+	       !skb_copy_bits(skb, off, comm->flat, skb->len - off);
 }
 
 static void canary_receive_trace(struct canary_comm *comm, const struct cnr_in *in,
@@ -52,25 +72,29 @@ static void canary_receive_trace(struct canary_comm *comm, const struct cnr_in *
 int canary_receive(struct sock *usk, struct sk_buff *skb)
 {
 	struct canary_comm *comm = rcu_dereference_sk_user_data(usk);
+	struct canary_hdr hdr;
 	enum canary_drop why;
 	struct cnr_in in;
+	bool pulled;
 
 	if (!comm) {
 		kfree_skb(skb);
 		return 0;
 	}
-	skb = canary_receive_flatten(skb);
+	pulled = pskb_may_pull(skb, min_t(u32, skb->len, CANARY_RECEIVE_HEADERS));
 	spin_lock_bh(&comm->lock);
-	if (!skb) {
+	if (!pulled) {
 		canary_count_drop(comm, CANARY_DROP_NOMEM, 1);
 		spin_unlock_bh(&comm->lock);
+		kfree_skb(skb);
 		return 0;
 	}
-	in.hdr = (const struct canary_hdr *)(skb->data + sizeof(struct udphdr));
-	in.len = skb->len - sizeof(struct udphdr);
 	in.addr = ip_hdr(skb)->saddr;
 	in.port = udp_hdr(skb)->source;
-	if (comm->core) {
+	if (!canary_receive_gather(comm, skb, &hdr, &in)) {
+		why = CANARY_DROP_LENGTH;
+		canary_count_drop(comm, why, 1);
+	} else if (comm->core) {
 		why = cnr_input(comm->core, ktime_get_ns(), &in);
 	} else {
 		why = comm->dead ? CANARY_DROP_ENDED : CANARY_DROP_COMM;

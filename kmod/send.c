@@ -14,6 +14,8 @@
 
 /* What goes before the Canary header */
 #define CANARY_SEND_HEADERS	(sizeof(struct iphdr) + sizeof(struct udphdr))
+/* Bytes that are worth a page's reference instead of a copy */
+#define CANARY_SEND_PAGED	512
 
 static struct rtable *canary_send_lookup(struct canary_comm *comm, __be32 addr, __be16 port)
 {
@@ -113,6 +115,48 @@ static void canary_send_trace(const struct cnr_out *out)
 }
 
 /*
+ * Vectors of some size are in pages, which packets carry instead of a copy. A packet may then
+ * leave with data that are newer than its header, when the result of its block, or of the
+ * application whose memory it is, got there first. That makes no wrong sum:
+ *  - the header has the checksum of the data as they were when it was made. Leaders compare the
+ *    two, for aggregates as well since both are linear, and so do members for results: what was
+ *    changed on its way is dropped as "sum" and asked for again;
+ *  - the result of a block replaces a contribution only when the leader has finished the block,
+ *    or, at the leader, when nobody's contribution is wanted any more: packets still under way are
+ *    repeats, dropped as such whatever they carry. A finished result is not written to again
+ *    before everybody has it (cnr_released());
+ *  - who changes a pinned buffer during an operation, against canary(7), changes own data.
+ * The checksum is not keyed and 32 bits short, but so it is for what hosts or links do by mistake
+ * elsewhere. Pages stay until their last packet is gone, whoever has freed or unmapped them.
+ * SKBFL_SHARED_FRAG tells others to copy before they change or sum up anything.
+ */
+static bool canary_send_by_page(const struct cnr_out *out)
+{
+	return out->vector && out->len >= CANARY_SEND_PAGED && is_vmalloc_addr(out->payload);
+}
+
+static void canary_send_pages(struct sk_buff *skb, const struct cnr_out *out)
+{
+	const void *at = out->payload;
+	u32 n, len = out->len;
+	struct page *page;
+	int i;
+
+	for (i = 0; len; i++) {
+		n = min_t(u32, len, PAGE_SIZE - offset_in_page(at));
+		page = vmalloc_to_page(at);
+		get_page(page);
+		skb_fill_page_desc(skb, i, page, offset_in_page(at), n);
+		at += n;
+		len -= n;
+	}
+	skb_shinfo(skb)->flags |= SKBFL_SHARED_FRAG;
+	skb->len += out->len;
+	skb->data_len += out->len;
+	skb->truesize += out->len;
+}
+
+/*
  * Make a socket buffer of @out, complete from the IP header on
  * It is charged to the UDP socket until it has left the machine.
  * Context: canary_comm.lock is held. Return: NULL if it was dropped, which is counted.
@@ -120,6 +164,7 @@ static void canary_send_trace(const struct cnr_out *out)
 struct sk_buff *canary_send_build(struct canary_comm *comm, const struct cnr_out *out)
 {
 	unsigned int size = CANARY_SEND_HEADERS + sizeof(out->hdr) + out->len;
+	bool paged = canary_send_by_page(out);
 	unsigned int room;
 	struct sk_buff *skb;
 	struct rtable *rt;
@@ -133,15 +178,17 @@ struct sk_buff *canary_send_build(struct canary_comm *comm, const struct cnr_out
 	}
 	/* A multiple of 4 keeps the elements aligned for who receives this very buffer. */
 	room = ALIGN(LL_RESERVED_SPACE(rt->dst.dev), 16);
-	skb = alloc_skb(room + rt->dst.header_len + size + rt->dst.trailer_len,
-			GFP_ATOMIC | __GFP_NOWARN);
+	skb = alloc_skb(room + rt->dst.header_len + size - (paged ? out->len : 0) +
+			rt->dst.trailer_len, GFP_ATOMIC | __GFP_NOWARN);
 	if (!skb) {
 		ip_rt_put(rt);
 		return canary_send_drop(comm, out, CANARY_DROP_NOMEM);
 	}
 	skb_reserve(skb, room + rt->dst.header_len + CANARY_SEND_HEADERS);
 	skb_put_data(skb, &out->hdr, sizeof(out->hdr));
-	if (out->len)
+	if (paged)
+		canary_send_pages(skb, out);
+	else if (out->len)
 		skb_put_data(skb, out->payload, out->len);
 	canary_send_headers(comm, skb, out, ip4_dst_hoplimit(&rt->dst));
 	skb_dst_set(skb, &rt->dst);

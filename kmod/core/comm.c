@@ -465,7 +465,7 @@ static enum canary_drop cnr_leave_input(struct cnr_comm *c, u64 now, const struc
 
 static enum canary_drop cnr_abort_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 {
-	const __be16 *list = (const __be16 *)(in->hdr + 1);
+	const __be16 *list = cnr_payload(in);
 	u32 i, n = be16_to_cpu(in->hdr->children);
 	u32 all = min_t(u64, be64_to_cpu(in->hdr->tag), c->cfg.members);
 	u16 ranks[CNR_FAULTS];
@@ -505,7 +505,8 @@ static enum canary_drop cnr_admit(struct cnr_comm *c, const struct cnr_in *in)
 	if (!cnr_is_merged(h) && be64_to_cpu(h->mac) != cnr_mac(cnr_mac_key(c, h), h))
 		return CANARY_DROP_MAC;
 	if (cnr_has_digest(h) &&
-	    be32_to_cpu(h->sum) != cnr_digest(cnr_mac_key(c, h), h + 1, in->len - sizeof(*h)))
+	    be32_to_cpu(h->sum) != cnr_digest(cnr_mac_key(c, h), cnr_payload(in),
+					      in->len - sizeof(*h)))
 		return CANARY_DROP_SUM;
 	if (!cnr_is_merged(h) && h->type != CANARY_JOIN && be16_to_cpu(h->rank) == c->cfg.rank)
 		return CANARY_DROP_RANK;

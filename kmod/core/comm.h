@@ -9,7 +9,8 @@
  *	lead		a block that this member leads lacks contributions, and is the earliest
  *			such, or all ranks have contributed to it; cnr_lead.deadline
  *	join		rendezvous is repeated; cnr_comm.join_at
- *	done		nothing posted, results are still kept for others; cnr_comm.done_at
+ *	done		results are kept for others since it is not known whether they have them;
+ *			cnr_comm.done_at
  *	alive		somebody owes an answer; cnr_comm.alive_at
  *	linger		end of lingering after close; cnr_comm.linger_at
  *	plan		an operation is held until rank 0 tells its algorithm; cnr_plan.ask_at
@@ -412,6 +413,7 @@ struct cnr_comm {
 	u64	deadline;
 	u64	alive_at;
 	u64	done_at;
+	u32	done_goal;	/* results before it are here; does everybody have them? */
 	u32	done_tries;
 	u64	linger_at;
 	u64	linger_last;	/* however much others ask */
@@ -456,6 +458,12 @@ static inline void cnr_arm(struct cnr_comm *c, u64 at)
 {
 	if (at < c->deadline)
 		c->deadline = at;
+}
+
+/* What follows the header */
+static inline const void *cnr_payload(const struct cnr_in *in)
+{
+	return in->payload ? in->payload : in->hdr + 1;
 }
 
 /* Elements that fit IP packets of @mtu bytes */
@@ -547,6 +555,8 @@ struct cnr_operation *cnr_find_op(struct cnr_comm *c, u32 block);
 u32 *cnr_block_data(struct cnr_comm *c, const struct cnr_operation *op, u32 block, u16 *elements,
 		    enum cnr_use use);
 u16 cnr_block_elements(struct cnr_comm *c, const struct cnr_operation *op, u32 block);
+const u32 *cnr_block_source(struct cnr_comm *c, const struct cnr_operation *op, u32 block,
+			    u16 *elements);
 void cnr_block_done(struct cnr_comm *c, u64 now, u32 block);
 void cnr_all_done(struct cnr_comm *c, u32 done);
 void cnr_fail_ops(struct cnr_comm *c, int error);

@@ -199,10 +199,15 @@ enum cnr_use {
 
 /**
  * struct cnr_op - an operation to post
- * @data:	@elements x 4 bytes, 4-byte aligned; contributions are replaced by results in place
+ * @data:	@elements x 4 bytes, 4-byte aligned: the results
+ * @source:	as @data: the contributions, not written to; NULL: they are in @data, where results
+ *		replace them
  * @at:		NULL, or where @n elements from number @first on are, for drivers that do not
  *		hold the vector at @data as a whole; good until the next call. In a ring, what
  *		came out of CNR_USE_BOTH is asked for again until the result is there
+ *		never a ring, whose partial sums have to stay in the vector
+ * @sums:	NULL; or room for a word a block, if others may write to @data meanwhile: results
+ *		that they changed are not sent again, the communicator ends instead
  * @elements:	vector length; 0 makes a barrier
  * @op:		enum canary_operator
  * @dtype:	enum canary_dtype
@@ -211,7 +216,9 @@ enum cnr_use {
  */
 struct cnr_op {
 	u32	*data;
+	const u32 *source;
 	u32	*(*at)(const struct cnr_op *op, u32 first, u32 n, enum cnr_use use);
+	u32	*sums;
 	u32	elements;
 	u8	op;
 	u8	dtype;
@@ -247,6 +254,8 @@ struct cnr_done {
  * @len:	bytes of @payload
  * @payload:	follows the header; valid until the next call for this communicator
  * @again:	this is a retransmission (for tracing)
+ * @vector:	@payload is in the vector of an operation, where it changes only when its block is
+ *		over, and stays until that is released: it may be sent from there
  */
 struct cnr_out {
 	struct canary_hdr hdr;
@@ -254,19 +263,24 @@ struct cnr_out {
 	__be16	port;
 	u16	len;
 	bool	again;
+	bool	vector;
 	const void *payload;
 };
 
 /**
  * struct cnr_in - a packet received
- * @hdr:	points to the header; @len bytes from here are readable and contiguous, and 4-byte
- *		aligned. The core parses it (canary_parse()); nothing was checked before
+ * @hdr:	points to the header; @len bytes from here (with @payload: the header) are readable
+ *		and contiguous, and 4-byte aligned. The core parses it (canary_parse()); nothing
+ *		was checked before
  * @len:	length of the UDP payload
+ * @payload:	where what follows the header is, if not behind it; else NULL. Contiguous and
+ *		4-byte aligned, too
  * @addr:	source address
  * @port:	source port
  */
 struct cnr_in {
 	const struct canary_hdr *hdr;
+	const void *payload;
 	u32	len;
 	__be32	addr;
 	__be16	port;

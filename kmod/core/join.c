@@ -43,6 +43,7 @@ static void cnr_begin(struct cnr_comm *c, u32 first)
 	c->all_sent = first;
 	c->led = first;
 	c->round_end = first;
+	c->done_goal = first;
 	for (i = 0; i < c->cfg.members; i++) {
 		c->member[i].sent = first;
 		c->member[i].done = first;
@@ -222,7 +223,7 @@ static bool cnr_join_sane(const struct cnr_in *in)
  */
 static void cnr_join_note(struct cnr_comm *c, struct cnr_member *m, const struct cnr_in *in)
 {
-	const struct canary_join *j = (const struct canary_join *)(in->hdr + 1);
+	const struct canary_join *j = cnr_payload(in);
 
 	if (m->nonce != be64_to_cpu(in->hdr->tag)) {
 		m->offer = 0;
@@ -245,7 +246,7 @@ static void cnr_join_note(struct cnr_comm *c, struct cnr_member *m, const struct
 
 enum canary_drop cnr_join_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 {
-	const struct canary_join *j = (const struct canary_join *)(in->hdr + 1);
+	const struct canary_join *j = cnr_payload(in);
 	const struct canary_hdr *h = in->hdr;
 	u16 rank = be16_to_cpu(h->rank);
 	struct cnr_member *m;
@@ -362,7 +363,7 @@ static void cnr_welcome_waiting(struct cnr_comm *c, const struct canary_welcome 
 /* A part of the member table. The parts come in order, because we ask for the next one. */
 static enum canary_drop cnr_welcome_part(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 {
-	const struct canary_welcome *w = (const struct canary_welcome *)(in->hdr + 1);
+	const struct canary_welcome *w = cnr_payload(in);
 	const struct canary_peer *peer = (const struct canary_peer *)(w + 1);
 	u32 i, first = be32_to_cpu(w->first), n = be16_to_cpu(in->hdr->children);
 	u16 elements = be16_to_cpu(in->hdr->elements);
@@ -404,7 +405,7 @@ static enum canary_drop cnr_welcome_part(struct cnr_comm *c, u64 now, const stru
 
 enum canary_drop cnr_welcome_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 {
-	const struct canary_welcome *w = (const struct canary_welcome *)(in->hdr + 1);
+	const struct canary_welcome *w = cnr_payload(in);
 	const struct canary_hdr *h = in->hdr;
 
 	if (!c->cfg.rank || c->state != CNR_JOINING || h->rank)

@@ -66,6 +66,7 @@ static void cnr_lead_finish(struct cnr_comm *c, u64 now, struct cnr_lead *l, con
 {
 	struct cnr_block *b = cnr_block(c, l->block);
 	struct cnr_operation *o = &c->ops[b->op];
+	const u32 *own;
 	u16 elements;
 	u32 *data;
 
@@ -75,7 +76,10 @@ static void cnr_lead_finish(struct cnr_comm *c, u64 now, struct cnr_lead *l, con
 		return;
 	}
 	data = cnr_block_data(c, o, l->block, &elements, CNR_USE_BOTH);
-	l->sum = cnr_add(data, data, sum, elements);
+	own = o->op.source ? cnr_block_source(c, o, l->block, &elements) : data;
+	l->sum = cnr_add(data, own, sum, elements);
+	if (o->op.sums)
+		o->op.sums[l->block - o->base] = l->sum;
 	l->done = canary_earlier(l->done, c->una);
 	l->deadline = CNR_NEVER;
 	l->hold = min_t(u64, (now - l->first_at) / CNR_USEC, ~0U);
@@ -190,11 +194,11 @@ static void cnr_accumulate(struct cnr_lead *l, u64 now, const struct cnr_in *in,
 		l->opsig = be32_to_cpu(h->opsig);
 		l->elements = be16_to_cpu(h->elements);
 		if (keep)
-			memcpy(l->acc, h + 1, l->elements * sizeof(*l->acc));
+			memcpy(l->acc, cnr_payload(in), l->elements * sizeof(*l->acc));
 		l->done = be32_to_cpu(h->done);
 		l->first_at = now;
 	} else {
-		cnr_add(l->acc, l->acc, (const u32 *)(h + 1), l->elements);
+		cnr_add(l->acc, l->acc, cnr_payload(in), l->elements);
 		l->done = canary_earlier(l->done, be32_to_cpu(h->done));
 	}
 	l->count += be16_to_cpu(h->count);
@@ -267,8 +271,7 @@ enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struc
 				       CANARY_DROP_ATTEMPT);
 		return CANARY_DROP_ATTEMPT;
 	}
-	if (cnr_checksum((const u32 *)(h + 1), be16_to_cpu(h->elements)) !=
-	    be32_to_cpu(h->sum))
+	if (cnr_checksum(cnr_payload(in), be16_to_cpu(h->elements)) != be32_to_cpu(h->sum))
 		return CANARY_DROP_SUM;
 	l = cnr_lead_get(c, block);
 	if (!l)
@@ -302,7 +305,7 @@ enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struc
 		if (cnr_block(c, block)->state == CNR_B_SENT)
 			cnr_lead_posted(c, now, block);
 	} else if (l->count == c->cfg.members - 1) {
-		cnr_lead_finish(c, now, l, whole ? (const u32 *)(h + 1) : l->acc);
+		cnr_lead_finish(c, now, l, whole ? cnr_payload(in) : l->acc);
 	} else {
 		cnr_lead_rearm(c, l, now);
 	}
@@ -393,6 +396,7 @@ bool cnr_result_build(struct cnr_comm *c, u32 block, u8 attempt, struct cnr_out 
 	h->done = cpu_to_be32(c->all_done);
 	out->payload = data;
 	out->len = elements * sizeof(*data);
+	out->vector = true;
 	return true;
 }
 

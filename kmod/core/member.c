@@ -197,7 +197,7 @@ static enum canary_drop cnr_result_early(struct cnr_comm *c, u64 now, u32 block)
 
 enum canary_drop cnr_result_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 {
-	const u32 *payload = (const u32 *)(in->hdr + 1);
+	const u32 *payload = cnr_payload(in);
 	const struct canary_hdr *h = in->hdr;
 	u32 block = be32_to_cpu(h->block);
 	u64 tag = be64_to_cpu(h->tag);
@@ -314,8 +314,9 @@ bool cnr_contribution_build(struct cnr_comm *c, struct cnr_out *out)
 	struct canary_hdr *h = &out->hdr;
 	struct cnr_operation *o;
 	struct cnr_block *b;
-	u32 block, *data;
+	const u32 *data;
 	u16 elements;
+	u32 block;
 
 	while (c->tx_tail != c->tx_head) {
 		block = c->txq[c->tx_tail++ & c->block_mask];
@@ -326,7 +327,7 @@ bool cnr_contribution_build(struct cnr_comm *c, struct cnr_out *out)
 		if (b->state != CNR_B_SENT)
 			continue;
 		o = &c->ops[b->op];
-		data = cnr_block_data(c, o, block, &elements, CNR_USE_INPUT);
+		data = cnr_block_source(c, o, block, &elements);
 		cnr_header(c, out, CANARY_CONTRIBUTION, block);
 		h->attempt = b->attempt;
 		h->flags = b->flags & CNR_B_BYPASS ? CANARY_F_BYPASS : 0;
@@ -343,6 +344,7 @@ bool cnr_contribution_build(struct cnr_comm *c, struct cnr_out *out)
 		h->sum = cpu_to_be32(cnr_checksum(data, elements));
 		out->payload = data;
 		out->len = elements * sizeof(*data);
+		out->vector = true;
 		out->again = b->flags & CNR_B_AGAIN;
 		cnr_count(c, out->again ? CNR_C_retransmissions : CNR_C_contributions_out);
 		cnr_to_rank(c, out, cnr_leader(c, block));

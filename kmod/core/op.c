@@ -27,6 +27,8 @@ static bool cnr_serial_room(const struct cnr_comm *c, u32 blocks)
 /* A communicator of one has nobody to talk to. */
 static void cnr_op_alone(struct cnr_comm *c, struct cnr_operation *o)
 {
+	if (o->op.source)
+		memcpy(o->op.data, o->op.source, (size_t)o->op.elements * sizeof(u32));
 	o->blocks_done = o->blocks;
 	o->state = CNR_O_COMPLETE;
 	c->una = c->posted;
@@ -77,8 +79,6 @@ int cnr_post(struct cnr_comm *c, u64 now, const struct cnr_op *op)
 	o->blocks = blocks;
 	o->seq = c->op_seq++;
 	c->posted += blocks;
-	c->done_at = CNR_NEVER;
-	c->done_tries = 0;
 	cnr_plan_post(c, now, o);
 	if (c->cfg.members == 1)
 		cnr_op_alone(c, o);
@@ -114,6 +114,16 @@ u32 *cnr_block_data(struct cnr_comm *c, const struct cnr_operation *op, u32 bloc
 	return op->op.at ? op->op.at(&op->op, at, *elements, use) : op->op.data + at;
 }
 
+/* Our own contribution to @block. */
+const u32 *cnr_block_source(struct cnr_comm *c, const struct cnr_operation *op, u32 block,
+			    u16 *elements)
+{
+	if (!op->op.source)
+		return cnr_block_data(c, op, block, elements, CNR_USE_INPUT);
+	*elements = cnr_block_elements(c, op, block);
+	return op->op.source + (block - op->base) * c->elements;
+}
+
 /*
  * What was heard of a member long ago must not become the future of a serial number. Each
  * block that goes brings one member up to what all have, and blocks go through the ranks.
@@ -128,13 +138,26 @@ static void cnr_refresh(struct cnr_comm *c, u32 block)
 		m->done = c->all_done;
 }
 
+/*
+ * All results of @o are here. That everybody has them is told by what follows, or has to be told:
+ * soon, if somebody may wait for his buffer, as large ones are not worth keeping longer.
+ */
+static void cnr_op_passed(struct cnr_comm *c, u64 now, const struct cnr_operation *o)
+{
+	bool at_once = c->state == CNR_LINGERING || o->blocks >= CNR_EXPLICIT;
+
+	c->done_goal = o->base + o->blocks;
+	c->done_tries = 0;
+	c->done_at = now + (at_once ? 0 : CNR_DONE_FIRST);
+	cnr_arm(c, c->done_at);
+}
+
 /* The result of @block is in the vector. */
 void cnr_block_done(struct cnr_comm *c, u64 now, u32 block)
 {
 	struct cnr_block *b = cnr_block(c, block);
 	struct cnr_operation *o = &c->ops[b->op];
 	bool asked = b->tries && block == c->una;
-	bool large = o->blocks >= CNR_EXPLICIT;
 	u64 grace;
 
 	b->state = CNR_B_DONE;
@@ -147,10 +170,12 @@ void cnr_block_done(struct cnr_comm *c, u64 now, u32 block)
 	}
 	while (c->una != c->next && cnr_block(c, c->una)->state == CNR_B_DONE) {
 		b = cnr_block(c, c->una);
+		o = &c->ops[b->op];
 		memset(b, 0, sizeof(*b));
 		b->lead = CNR_NONE;
 		cnr_refresh(c, c->una);
-		c->una++;
+		if (++c->una - o->base == o->blocks)
+			cnr_op_passed(c, now, o);
 	}
 	if (c->una != c->next) {
 		/*
@@ -162,12 +187,6 @@ void cnr_block_done(struct cnr_comm *c, u64 now, u32 block)
 		if (!b->tries && !(b->flags & CNR_B_LOST) && !cnr_is_ring(c, c->una))
 			b->deadline = max_t(u64, b->sent_at + c->rto, grace);
 		cnr_arm(c, b->deadline);
-	}
-	if (c->una == c->posted) {
-		c->done_tries = 0;
-		/* Large vectors are not kept until somebody posts the next. */
-		c->done_at = now + (c->state == CNR_LINGERING || large ? 0 : CNR_DONE_FIRST);
-		cnr_arm(c, c->done_at);
 	}
 }
 
@@ -231,14 +250,15 @@ void cnr_fail_ops(struct cnr_comm *c, int error)
 }
 
 /*
- * Nothing is posted, but results are kept because it is not known that all have them. Members
- * tell rank 0 what they have; it answers what all have.
+ * Results of an operation are kept because it is not known that all have them: nothing follows
+ * that would tell, or what follows waits for somebody who waits for that. Members tell rank 0
+ * what they have; it answers what all have.
  */
 void cnr_done_timer(struct cnr_comm *c, u64 now)
 {
 	u64 wait;
 
-	if (c->done_at > now || c->una != c->posted || c->all_done == c->una ||
+	if (c->done_at > now || !canary_before(c->all_done, c->done_goal) ||
 	    c->cfg.members == 1) {
 		if (c->done_at > now)
 			cnr_arm(c, c->done_at);

@@ -42,10 +42,11 @@ static void cnr_alive_build(struct cnr_comm *c, u32 block, struct cnr_out *out)
 }
 
 /* Return: false if the message has become pointless. */
-static bool cnr_control_build(struct cnr_comm *c, const struct cnr_control *m,
+static bool cnr_control_build(struct cnr_comm *c, u64 now, const struct cnr_control *m,
 			      struct cnr_out *out)
 {
 	struct cnr_operation *o;
+	u32 sum;
 
 	if (m->type == CANARY_WELCOME)
 		return cnr_welcome_build(c, m->rank, m->arg, out);
@@ -56,7 +57,14 @@ static bool cnr_control_build(struct cnr_comm *c, const struct cnr_control *m,
 	if (m->type == CANARY_RESULT) {
 		if (!cnr_result_build(c, m->block, m->attempt, out))
 			return false;
-		out->hdr.sum = cpu_to_be32(cnr_checksum(out->payload, out->len / 4));
+		sum = cnr_checksum(out->payload, out->len / 4);
+		o = cnr_find_op(c, m->block);
+		if (o->op.sums && o->op.sums[m->block - o->base] != sum) {
+			/* Somebody wrote to our results: nobody has them any more. */
+			cnr_fail(c, now, CANARY_ABORT_LEFT, &c->cfg.rank, 1, true);
+			return false;
+		}
+		out->hdr.sum = cpu_to_be32(sum);
 		cnr_count(c, CNR_C_results_again);
 		out->again = true;
 		cnr_to_rank(c, out, m->rank);
@@ -180,7 +188,7 @@ bool cnr_poll(struct cnr_comm *c, u64 now, struct cnr_out *out)
 	while (c->control_tail != c->control_head) {
 		struct cnr_control *m = &c->control[c->control_tail++ % CNR_CONTROLS];
 
-		if (cnr_control_build(c, m, out))
+		if (cnr_control_build(c, now, m, out))
 			goto seal;
 	}
 	if (cnr_cast_build(c, out) || cnr_lead_build(c, now, out) || cnr_ring_build(c, out) ||

@@ -157,6 +157,10 @@ void cnr_ring_start(struct cnr_comm *c, u64 now, u32 block)
 	u16 elements;
 	u32 *data;
 
+	if (o->op.source) {
+		data = cnr_block_data(c, o, block, &elements, CNR_USE_RESULT);
+		memcpy(data, cnr_block_source(c, o, block, &elements), elements * sizeof(*data));
+	}
 	if (b->lead != CNR_NONE) {
 		/* Contributions to a tree: whose they are is told by who asks for results. */
 		c->stats.drop[CANARY_DROP_OPSIG] += c->lead[b->lead].sources;
@@ -256,8 +260,9 @@ static void cnr_ring_rtt(struct cnr_comm *c, u64 now, const struct cnr_block *b)
 }
 
 /* What can be said against data for a block that is in flight. */
-static enum canary_drop cnr_ring_check(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
+static enum canary_drop cnr_ring_check(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 {
+	const struct canary_hdr *h = in->hdr;
 	u32 block = be32_to_cpu(h->block);
 	struct cnr_operation *o = &c->ops[cnr_block(c, block)->op];
 	u16 elements;
@@ -270,7 +275,7 @@ static enum canary_drop cnr_ring_check(struct cnr_comm *c, u64 now, const struct
 	elements = cnr_block_elements(c, o, block);
 	if (be16_to_cpu(h->elements) != elements)
 		return CANARY_DROP_ELEMENTS;
-	if (cnr_checksum((const u32 *)(h + 1), elements) != be32_to_cpu(h->sum))
+	if (cnr_checksum(cnr_payload(in), elements) != be32_to_cpu(h->sum))
 		return CANARY_DROP_SUM;
 	return CANARY_DROP_NONE;
 }
@@ -308,8 +313,9 @@ static void cnr_ring_follow(struct cnr_comm *c, u64 now, u32 block, u32 opsig)
 		;
 }
 
-static enum canary_drop cnr_ring_partial(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
+static enum canary_drop cnr_ring_partial(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 {
+	const struct canary_hdr *h = in->hdr;
 	u32 block = be32_to_cpu(h->block);
 	enum canary_drop drop;
 	struct cnr_block *b;
@@ -328,13 +334,13 @@ static enum canary_drop cnr_ring_partial(struct cnr_comm *c, u64 now, const stru
 	}
 	if (b->state != CNR_B_SENT || (b->flags & CNR_B_PARTIAL))
 		return CANARY_DROP_DUPLICATE;
-	drop = cnr_ring_check(c, now, h);
+	drop = cnr_ring_check(c, now, in);
 	if (drop != CANARY_DROP_NONE)
 		return drop;
 	if (be16_to_cpu(h->count) != cnr_ring_hop(c, block))
 		return CANARY_DROP_COUNT;
 	data = cnr_block_data(c, &c->ops[b->op], block, &elements, CNR_USE_BOTH);
-	b->sum = cnr_add(data, data, (const u32 *)(h + 1), elements);
+	b->sum = cnr_add(data, data, cnr_payload(in), elements);
 	b->flags |= CNR_B_PARTIAL;
 	b->tag = be64_to_cpu(h->tag);
 	b->done = canary_earlier(be32_to_cpu(h->done), c->una);
@@ -353,8 +359,9 @@ static enum canary_drop cnr_ring_partial(struct cnr_comm *c, u64 now, const stru
 	return CANARY_DROP_NONE;
 }
 
-static enum canary_drop cnr_ring_result(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
+static enum canary_drop cnr_ring_result(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 {
+	const struct canary_hdr *h = in->hdr;
 	u32 block = be32_to_cpu(h->block);
 	enum canary_drop drop;
 	struct cnr_block *b;
@@ -369,14 +376,14 @@ static enum canary_drop cnr_ring_result(struct cnr_comm *c, u64 now, const struc
 		return CANARY_DROP_DUPLICATE;
 	if (cnr_leader(c, block) == c->cfg.rank)
 		return CANARY_DROP_LEADER;
-	drop = cnr_ring_check(c, now, h);
+	drop = cnr_ring_check(c, now, in);
 	if (drop != CANARY_DROP_NONE)
 		return drop;
 	/* There is none without our data. */
 	if (!(b->flags & CNR_B_PARTIAL))
 		return CANARY_DROP_STATE;
 	data = cnr_block_data(c, &c->ops[b->op], block, &elements, CNR_USE_RESULT);
-	memcpy(data, h + 1, elements * sizeof(*data));
+	memcpy(data, cnr_payload(in), elements * sizeof(*data));
 	c->load = h->load;
 	cnr_count(c, CNR_C_results_in);
 	cnr_ring_rtt(c, now, b);
@@ -445,9 +452,9 @@ enum canary_drop cnr_ring_input(struct cnr_comm *c, u64 now, const struct cnr_in
 		return CANARY_DROP_STATE;
 	switch (h->type) {
 	case CANARY_CONTRIBUTION:
-		return cnr_ring_partial(c, now, h);
+		return cnr_ring_partial(c, now, in);
 	case CANARY_RESULT:
-		return cnr_ring_result(c, now, h);
+		return cnr_ring_result(c, now, in);
 	case CANARY_REQUEST:
 		return cnr_ring_request(c, now, h);
 	case CANARY_WAIT:

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# host.cost: what AF_CANARY takes of a processor, ns (= instructions) a KiB of the vector, in the
-# guest where time counts instructions.
+# host.cost, zerocopy.cost: what AF_CANARY takes of a processor, ns (= instructions) a KiB of the
+# vector, with copies and without, in the guest where time counts instructions.
 #
 #	h0 --- h1, veth, not shaped, MTU 1500
 #
@@ -36,7 +36,7 @@ offloads()
 	done
 }
 
-# canary: ns an allreduce
+# canary on|off: ns an allreduce, with zero copy on or off
 canary()
 {
 	local i pids=()
@@ -44,6 +44,7 @@ canary()
 	for i in 0 1; do
 		bg ns_exec h$i timeout 300 "$CANARY" perf allreduce -b $SIZE -e $SIZE -w 1 \
 			-n "$ITERS" -c 0 -J "$TAP_TMP/perf.json" --engine kernel --comm 7 \
+			--zerocopy "$1" --algorithm tree \
 			--rank $i --members 2 --root 10.0.0.1 --bind 10.0.0.$((i + 1)) \
 			>"$TAP_TMP/perf.$i" 2>&1
 		pids+=("$!")
@@ -78,12 +79,19 @@ bench_load_module
 ns_add h0 h1
 ns_link h0 eth0 10.0.0.1/24 h1 eth0 10.0.0.2/24
 offloads off
-COST=$(canary)
+COPIES=$(canary off)
+PINNED=$(canary on)
 PLAIN=$(tcp)
 offloads on
 OFFLOADED=$(tcp)
 HOW="2 ranks, 4 MiB, both hosts; baseline: TCP moving the same bytes"
-bench_figure host.cost "$(per_kib "$COST")" ns/KiB "$(per_kib "$PLAIN")" \
+bench_figure host.cost "$(per_kib "$COPIES")" ns/KiB "$(per_kib "$PLAIN")" \
 	"$HOW, without TSO, GSO, GRO"
-bench_figure host.cost.offloads "$(per_kib "$COST")" ns/KiB "$(per_kib "$OFFLOADED")" \
+bench_figure host.cost.offloads "$(per_kib "$COPIES")" ns/KiB "$(per_kib "$OFFLOADED")" \
 	"$HOW, with TSO, GSO, GRO"
+bench_figure zerocopy.cost "$(per_kib "$PINNED")" ns/KiB "$(per_kib "$PLAIN")" \
+	"zero copy; $HOW, without TSO, GSO, GRO"
+bench_figure zerocopy.cost.offloads "$(per_kib "$PINNED")" ns/KiB "$(per_kib "$OFFLOADED")" \
+	"zero copy; $HOW, with TSO, GSO, GRO"
+bench_figure zerocopy.copies "$(per_kib "$PINNED")" ns/KiB "$(per_kib "$COPIES")" \
+	"zero copy; 2 ranks, 4 MiB, both hosts; baseline: with copies"

@@ -154,6 +154,7 @@ static void report(struct allreduce *a, struct canary *c)
 	json_string(stderr, canary_engine_name(c));
 	fputs(",\"engine_reason\":", stderr);
 	json_string(stderr, canary_engine_reason(c));
+	fprintf(stderr, ",\"zerocopy\":%u,\"zerocopy_refused\":%u", info.zerocopy, info.refused);
 	fprintf(stderr, ",\"rank\":%u,\"members\":%u,\"elements\":%zu", info.rank, info.members,
 		a->count);
 	fprintf(stderr, ",\"algorithm\":\"%s\",\"why\":\"%s\"", canary_algorithm_name(info.last),

@@ -34,6 +34,7 @@ struct comm_options {
 	{ "rto-min",	required_argument, NULL, COMM_OPT_PARAM },	\
 	{ "max-vector",	required_argument, NULL, COMM_OPT_PARAM },	\
 	{ "algorithm",	required_argument, NULL, COMM_OPT_PARAM },	\
+	{ "zerocopy",	required_argument, NULL, COMM_OPT_PARAM },	\
 	{ "members-file", required_argument, NULL, COMM_OPT_MEMBERS_FILE }, \
 	{ "key-file",	required_argument, NULL, COMM_OPT_PARAM },	\
 	{ "timeout",	required_argument, NULL, COMM_OPT_TIMEOUT }
@@ -56,7 +57,8 @@ struct comm_options {
 	"  --linger TIME        how long to serve others at the end, 0s to 3600s (2s)\n" \
 	"  --rto-min TIME       shortest patience for a result, 100us to 1s (10ms)\n" \
 	"  --max-vector BYTES   longest vector, for the kernel engine\n" \
-	"  --algorithm auto|tree|ring  what rank 0 is told holds for all (auto)\n"
+	"  --algorithm auto|tree|ring  what rank 0 is told holds for all (auto)\n" \
+	"  --zerocopy auto|on|off  kernel engine on buffers in place (auto: from 1M on)\n"
 
 void comm_options_init(struct comm_options *o);
 

@@ -345,6 +345,7 @@ static int write_json(const struct perf *p)
 	fprintf(f, ",\"algorithm\":\"%s\",\"last_algorithm\":\"%s\",\"why\":\"%s\"",
 		canary_algorithm_name(info.algorithm), canary_algorithm_name(info.last),
 		canary_why_name(info.why));
+	fprintf(f, ",\"zerocopy\":%u,\"zerocopy_refused\":%u", info.zerocopy, info.refused);
 	fprintf(f, ",\"block_elements\":%u,\"window\":%u,\"iters\":%llu,\"warmup_iters\":%llu",
 		info.elements, info.window, (unsigned long long)p->iters,
 		(unsigned long long)p->warmup);

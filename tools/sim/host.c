@@ -167,7 +167,7 @@ void host_pump(struct sim *s, uint32_t host)
 void host_input(struct sim *s, uint32_t host, struct packet *p, struct link *from)
 {
 	struct sim_host *h = &s->host[host];
-	struct cnr_in in;
+	struct cnr_in in = { 0 };
 
 	if (!p->length || !h->job) {
 		if (!p->length)

@@ -63,6 +63,22 @@ enum canary_engine {
 };
 
 /**
+ * enum canary_zerocopy - may the kernel engine work on the application's buffers?
+ * @CANARY_ZEROCOPY_AUTO:	where that is cheaper than copies: 1 MiB and more. If the kernel
+ *				refuses (RLIMIT_MEMLOCK), by copies
+ * @CANARY_ZEROCOPY_ON:		whatever the length; if the kernel refuses, so does canary_allreduce()
+ * @CANARY_ZEROCOPY_OFF:	never
+ *
+ * This is about canary_allreduce(), and canary_post() in place: elsewhere the application may use
+ * its buffer again before the operation has ended, so that it has to be copied.
+ */
+enum canary_zerocopy {
+	CANARY_ZEROCOPY_AUTO	= 0,
+	CANARY_ZEROCOPY_ON	= 1,
+	CANARY_ZEROCOPY_OFF	= 2,
+};
+
+/**
  * struct canary_params - what a member has to know about its communicator
  * @size:	sizeof(struct canary_params), set by canary_params_init()
  * @comm:	communicator, any number; the same at all members
@@ -92,6 +108,7 @@ enum canary_engine {
  *		CANARY_ALG_RING, hosts alone, in a ring; CANARY_ALG_AUTO (default): rank 0 decides
  *		for each operation, by its length and by what it has observed. What rank 0 was
  *		told holds for all; canary_get_info() says what was done, and why
+ * @zerocopy:	enum canary_zerocopy; the user engine copies
  */
 struct canary_params {
 	size_t			size;
@@ -109,6 +126,7 @@ struct canary_params {
 	uint32_t		rto_min;
 	uint32_t		max_vector;
 	uint32_t		algorithm;
+	uint32_t		zerocopy;
 };
 
 /**
@@ -125,7 +143,7 @@ void canary_params_init(struct canary_params *params);
  *		"key" (32 hexadecimal digits), "key-file" (a file with them that others cannot
  *		read), "window", "mtu", "dead-after" and "linger" (number with ms or s),
  *		"rto-min" (number with us or ms), "max-vector" (bytes, K, M or G may follow),
- *		"algorithm" (auto, tree, ring)
+ *		"algorithm" (auto, tree, ring), "zerocopy" (auto, on, off)
  * @value:	decimal, or hexadecimal after 0x, where a number is wanted
  *
  * Return: 0; -ENOENT: no parameter is called so; -EINVAL: not a number, address, ...;
@@ -211,7 +229,7 @@ int canary_allreduce(struct canary *comm, const void *sendbuf, void *recvbuf, si
  *
  * Return: 0; -EAGAIN: too many operations are under way, see canary_room(); -ENOTCONN;
  * -EINVAL: unknown @dtype or @op, overlapping buffers; -EMSGSIZE: @count is too large;
- * -ENOMEM, -ENOBUFS: no memory; or the error that ended the communicator (canary_wait()).
+ * -ENOMEM, -ENOBUFS: no memory; -EFAULT: a buffer is not accessible; or the error that ended the communicator (canary_wait()).
  */
 int canary_post(struct canary *comm, const void *sendbuf, void *recvbuf, size_t count,
 		enum canary_dtype dtype, enum canary_operator op, uint64_t *request);
@@ -305,6 +323,9 @@ enum canary_state {
  * @last:	enum canary_algorithm of the latest operation, short ones aside; automatic before
  *		one
  * @why:	enum canary_why, of @last
+ * @zerocopy:	operations posted without copies
+ * @refused:	operations that were copied because the kernel did not lock their buffers
+ * @refusal:	negative errno of the last of these: -ENOBUFS is RLIMIT_MEMLOCK (or no memory)
  */
 struct canary_info {
 	uint32_t		state;
@@ -321,6 +342,9 @@ struct canary_info {
 	uint32_t		algorithm;
 	uint32_t		last;
 	uint32_t		why;
+	uint32_t		zerocopy;
+	uint32_t		refused;
+	int32_t			refusal;
 };
 
 /**

@@ -16,9 +16,19 @@
 
 #define LINGER_MAX		60000	/* ms, the module's limit */
 
+/*
+ * Bytes from which on locking the buffers is cheaper than copies; of that length, operations
+ * have so many blocks that the core tells at once when everybody has them (CNR_EXPLICIT).
+ */
+#define ZEROCOPY_FROM		(1U << 20)
+
 struct kernel {
 	int			fd;
 	int			family;
+	u32			zerocopy;	/* enum canary_zerocopy */
+	u32			lent;		/* operations without copies */
+	u32			refused;	/* that should have been, and the last errno */
+	int			refusal;
 	struct sockaddr_in	root, local;
 };
 
@@ -118,6 +128,7 @@ static int kernel_open(const struct canary_params *params, void **engine)
 	if (!k)
 		return lib_error(-ENOMEM, "out of memory");
 	k->family = read_family();
+	k->zerocopy = params->zerocopy;
 	k->root = params->root;
 	k->local = params->bind;
 	k->fd = socket(k->family, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -189,12 +200,25 @@ static int kernel_connect(void *engine, u64 until)
 	}
 }
 
+/* Append a control message. */
+static void add_control(struct msghdr *msg, int type, const void *data, size_t size)
+{
+	struct cmsghdr *cmsg = (void *)((char *)msg->msg_control + msg->msg_controllen);
+
+	cmsg->cmsg_level = SOL_CANARY;
+	cmsg->cmsg_type = type;
+	cmsg->cmsg_len = CMSG_LEN(size);
+	memcpy(CMSG_DATA(cmsg), data, size);
+	msg->msg_controllen += CMSG_SPACE(size);
+}
+
 /* Post once. Return: 0 or a negative errno. */
-static int post_message(struct kernel *k, struct lib_request *req)
+static int post_message(struct kernel *k, struct lib_request *req, bool zerocopy)
 {
 	struct canary_operation op = { .op = req->op, .dtype = req->dtype };
+	struct canary_destination to = { .addr = (uintptr_t)req->recvbuf };
 	union {
-		char buf[CMSG_SPACE(sizeof(op))];
+		char buf[CMSG_SPACE(sizeof(op)) + CMSG_SPACE(sizeof(to))];
 		struct cmsghdr align;
 	} control = { 0 };
 	struct iovec iov = {
@@ -205,19 +229,40 @@ static int post_message(struct kernel *k, struct lib_request *req)
 		.msg_iov = &iov,
 		.msg_iovlen = 1,
 		.msg_control = control.buf,
-		.msg_controllen = sizeof(control.buf),
 	};
-	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
 	ssize_t n;
 
-	cmsg->cmsg_level = SOL_CANARY;
-	cmsg->cmsg_type = CANARY_OPERATION;
-	cmsg->cmsg_len = CMSG_LEN(sizeof(op));
-	memcpy(CMSG_DATA(cmsg), &op, sizeof(op));
+	add_control(&msg, CANARY_OPERATION, &op, sizeof(op));
+	if (zerocopy)
+		add_control(&msg, CANARY_DESTINATION, &to, sizeof(to));
 	do {
 		n = sendmsg(k->fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
 	} while (n < 0 && errno == EINTR);
 	return n < 0 ? -errno : 0;
+}
+
+static bool want_zerocopy(const struct kernel *k, const struct lib_request *req)
+{
+	if (!req->lent || k->zerocopy == CANARY_ZEROCOPY_OFF)
+		return false;
+	return k->zerocopy == CANARY_ZEROCOPY_ON || req->count * 4 >= ZEROCOPY_FROM;
+}
+
+/* Post once, with copies only if need be. */
+static int post_either(struct kernel *k, struct lib_request *req)
+{
+	int err;
+
+	if (want_zerocopy(k, req)) {
+		err = post_message(k, req, true);
+		k->lent += !err;
+		if (k->zerocopy == CANARY_ZEROCOPY_ON ||
+		    (err != -ENOBUFS && err != -ENOMEM && err != -EFAULT && err != -EINVAL))
+			return err;
+		k->refused++;
+		k->refusal = err;
+	}
+	return post_message(k, req, false);
 }
 
 static int kernel_post(void *engine, struct lib_request *req)
@@ -226,11 +271,11 @@ static int kernel_post(void *engine, struct lib_request *req)
 	u32 bytes = req->count * 4, why;
 	int err, failure;
 
-	err = post_message(k, req);
+	err = post_either(k, req);
 	/* the limit protects other sockets, not this one from its owner: try to raise it */
 	if (err == -EMSGSIZE &&
 	    !setsockopt(k->fd, SOL_CANARY, CANARY_MAX_VECTOR, &bytes, sizeof(bytes)))
-		err = post_message(k, req);
+		err = post_either(k, req);
 	if (err != -EPIPE)
 		return err;
 	failure = kernel_failure(k, &why);
@@ -335,6 +380,9 @@ static void kernel_info(void *engine, struct canary_info *info)
 	struct kernel *k = engine;
 
 	info->local = k->local;
+	info->zerocopy = k->lent;
+	info->refused = k->refused;
+	info->refusal = k->refusal;
 	if (get_status(k->fd, &status))
 		return;
 	info->state = status.state < ARRAY_SIZE(states) ? states[status.state] : CANARY_FAILED;

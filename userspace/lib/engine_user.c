@@ -165,7 +165,7 @@ static void settle(struct user *u, u64 now)
 
 static void receive(struct user *u)
 {
-	struct cnr_in in;
+	struct cnr_in in = { 0 };
 	int n, i, round;
 	u64 now;
 

@@ -24,6 +24,7 @@ struct lib_request {
 	u32			count;
 	u8			op;
 	u8			dtype;
+	bool			lent;		/* sendbuf stays as it is until the end */
 	bool			ended;
 	int			error;
 	u32			attempts;
@@ -40,7 +41,7 @@ struct lib_request {
  * @probe:	can it be used here? Return: 0, or a negative errno; *@why says what was found
  * @open:	create a member; sets *@engine
  * @connect:	rendezvous; -ETIMEDOUT leaves it going on
- * @post:	take @req; must not touch sendbuf any more on return; -EAGAIN if full
+ * @post:	take @req; must not touch sendbuf any more on return, unless lent; -EAGAIN if full
  * @reap:	wait until @req, the oldest one, has ended; write its recvbuf, error, attempts.
  *		Return: 0, or -ETIMEDOUT. Called by one thread at a time
  * @room:	wait until post might succeed, without reaping; -ETIMEDOUT

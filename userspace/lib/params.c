@@ -108,18 +108,19 @@ static int parse_key(const char *value, u8 key[16])
 	return 0;
 }
 
-static int parse_engine(const char *value, u32 *engine)
+/* One of three words */
+static int parse_choice(const char *name, const char *value, const char *const words[3], u32 *choice)
 {
-	static const char *const names[] = { "auto", "kernel", "user" };
 	u32 i;
 
-	for (i = 0; i < ARRAY_SIZE(names); i++) {
-		if (strcmp(value, names[i]) == 0) {
-			*engine = i;
+	for (i = 0; i < 3; i++) {
+		if (strcmp(value, words[i]) == 0) {
+			*choice = i;
 			return 0;
 		}
 	}
-	return lib_error(-EINVAL, "engine: '%s' is none of auto, kernel, user", value);
+	return lib_error(-EINVAL, "%s: '%s' is none of %s, %s, %s", name, value, words[0], words[1],
+			 words[2]);
 }
 
 static int parse_algorithm(const char *value, u32 *algorithm)
@@ -134,6 +135,8 @@ static int parse_algorithm(const char *value, u32 *algorithm)
 	}
 	return lib_error(-EINVAL, "algorithm: '%s' is none of auto, tree, ring", value);
 }
+static const char *const engine_words[] = { "auto", "kernel", "user" };
+static const char *const zerocopy_words[] = { "auto", "on", "off" };
 
 struct number_param {
 	const char *name;
@@ -193,9 +196,11 @@ CANARY_EXPORT int canary_params_set(struct canary_params *params, const char *na
 	if (strcmp(name, "key-file") == 0)
 		return lib_key_file(params, value);
 	if (strcmp(name, "engine") == 0)
-		return parse_engine(value, &params->engine);
+		return parse_choice(name, value, engine_words, &params->engine);
 	if (strcmp(name, "algorithm") == 0)
 		return parse_algorithm(value, &params->algorithm);
+	if (strcmp(name, "zerocopy") == 0)
+		return parse_choice(name, value, zerocopy_words, &params->zerocopy);
 	for (i = 0; i < ARRAY_SIZE(numbers); i++)
 		if (strcmp(name, numbers[i].name) == 0)
 			return set_number(params, &numbers[i], value);
@@ -262,6 +267,8 @@ int lib_params_check(const struct canary_params *params, struct canary_params *p
 		err = check_range("engine", p->engine, CANARY_ENGINE_AUTO, CANARY_ENGINE_USER);
 	if (!err)
 		err = check_range("algorithm", p->algorithm, CANARY_ALG_AUTO, CANARY_ALG_MAX);
+	if (!err)
+		err = check_range("zerocopy", p->zerocopy, CANARY_ZEROCOPY_AUTO, CANARY_ZEROCOPY_OFF);
 	if (!err && p->window)
 		err = check_range("window", p->window, 1, CNR_WINDOW_MAX);
 	if (!err && p->mtu)

@@ -29,9 +29,8 @@ static int check(const void *sendbuf, void *recvbuf, size_t count, enum canary_d
 	return 0;
 }
 
-CANARY_EXPORT int canary_post(struct canary *c, const void *sendbuf, void *recvbuf, size_t count,
-			      enum canary_dtype dtype, enum canary_operator op,
-			      uint64_t *request)
+static int post(struct canary *c, const void *sendbuf, void *recvbuf, size_t count,
+		enum canary_dtype dtype, enum canary_operator op, bool lent, u64 *request)
 {
 	struct lib_request *req;
 	int err;
@@ -47,6 +46,7 @@ CANARY_EXPORT int canary_post(struct canary *c, const void *sendbuf, void *recvb
 	req->count = count;
 	req->dtype = dtype;
 	req->op = op;
+	req->lent = lent || sendbuf == recvbuf;
 	/* one lock for engine and list: the order of both is the same */
 	pthread_mutex_lock(&c->lock);
 	err = c->ops->post(c->engine, req);
@@ -65,6 +65,13 @@ CANARY_EXPORT int canary_post(struct canary *c, const void *sendbuf, void *recvb
 	if (err == -ENOTCONN)
 		return lib_error(err, "not connected");
 	return lib_comm_error(c, err);
+}
+
+CANARY_EXPORT int canary_post(struct canary *c, const void *sendbuf, void *recvbuf, size_t count,
+			      enum canary_dtype dtype, enum canary_operator op,
+			      uint64_t *request)
+{
+	return post(c, sendbuf, recvbuf, count, dtype, op, false, request);
 }
 
 static struct lib_request *oldest_running(struct canary *c)
@@ -194,7 +201,7 @@ CANARY_EXPORT int canary_allreduce(struct canary *c, const void *sendbuf, void *
 	int err;
 
 	for (;;) {
-		err = canary_post(c, sendbuf, recvbuf, count, dtype, op, &request);
+		err = post(c, sendbuf, recvbuf, count, dtype, op, true, &request);
 		if (err != -EAGAIN)
 			break;
 		err = canary_room(c, CANARY_FOREVER);

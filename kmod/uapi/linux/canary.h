@@ -65,6 +65,7 @@ struct sockaddr_canary {
 /* control messages, level SOL_CANARY */
 #define CANARY_OPERATION	1	/* sendmsg: struct canary_operation */
 #define CANARY_COMPLETION	2	/* recvmsg: struct canary_completion */
+#define CANARY_DESTINATION	3	/* sendmsg: struct canary_destination */
 
 /**
  * struct canary_comm_req - CANARY_COMM
@@ -99,6 +100,19 @@ struct canary_operation {
 	__u16	flags;
 	__u32	root;
 	__u64	tag;
+};
+
+/**
+ * struct canary_destination - where the result goes, without copies
+ * @addr:	address, a multiple of 4: of as many bytes as the message has. It may be the
+ *		message's own address, but may not overlap it otherwise
+ *
+ * The message is in one piece then, at a multiple of 4, too. Both it and the destination are the
+ * kernel's from sendmsg() until recvmsg() has returned the completion, and locked in memory
+ * (RLIMIT_MEMLOCK). recvmsg() returns the length, without data.
+ */
+struct canary_destination {
+	__aligned_u64	addr;
 };
 
 /**

@@ -1,0 +1,550 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Operations on the application's own memory (CANARY_DESTINATION): sums at any offset, what is
+ * refused, that limits hold, and that every page is given back, however an operation ends. The
+ * kernel's own counts of pinned pages are what is compared.
+ */
+#include <pthread.h>
+#include <sys/resource.h>
+#include <sys/uio.h>
+
+#include "api.h"
+
+#define PAGE		4096
+#define BIG		(1 << 20)
+#define IN_FLIGHT	8
+#define THREAD_PAIRS	3
+#define THREADS		2
+#define THREAD_OPS	12
+#define THREAD_BYTES	(40 * 1024)
+
+/* Pages pinned and not given back, on the whole machine. Processors count for themselves. */
+static long pinned(void)
+{
+	FILE *refresh = fopen("/proc/sys/vm/stat_refresh", "w"), *f;
+	char name[64];
+	long value, sum = 0;
+
+	if (refresh) {
+		fputs("1", refresh);
+		fclose(refresh);
+	}
+	f = fopen("/proc/vmstat", "r");
+	while (f && fscanf(f, "%63s %ld", name, &value) == 2) {
+		if (!strcmp(name, "nr_foll_pin_acquired"))
+			sum += value;
+		if (!strcmp(name, "nr_foll_pin_released"))
+			sum -= value;
+	}
+	if (f)
+		fclose(f);
+	return sum;
+}
+
+/* Are none left? Those of engines that linger, or that the work queue has, come back soon. */
+static bool given_back(long before)
+{
+	double until = now() + PATIENCE / 1000;
+
+	while (pinned() != before && now() < until)
+		usleep(10000);
+	if (pinned() != before)
+		printf("# %ld pages pinned, %ld before\n", pinned(), before);
+	return pinned() == before && proc_value("vector-bytes") == 0;
+}
+
+static void *pages(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED) {
+		ok("mmap", false);
+		exit(1);
+	}
+	return p;
+}
+
+struct form {
+	int type, len, iovs;
+	uint64_t tag;
+	int flags;
+};
+
+/* Post @size bytes from @from, the result to @to. @form: oddities, or NULL */
+static ssize_t post_form(int fd, void *from, void *to, size_t size, const struct form *form)
+{
+	static const struct form usual;
+	const struct form *f = form ?: &usual;
+	struct canary_operation op = { CANARY_OP_SUM, CANARY_INT32, 0, 0, f->tag };
+	struct canary_destination dst = { (uintptr_t)to };
+	char control[CMSG_SPACE(sizeof(op)) + CMSG_SPACE(sizeof(dst))] = { 0 };
+	struct iovec iov[2] = { { from, size }, { 0 } };
+	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 1, .msg_control = control,
+			      .msg_controllen = sizeof(control) };
+	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
+
+	if (f->iovs == 2) {
+		iov[0].iov_len = size / 2;
+		iov[1].iov_base = (char *)from + size / 2;
+		iov[1].iov_len = size - size / 2;
+		msg.msg_iovlen = 2;
+	}
+	cmsg->cmsg_level = SOL_CANARY;
+	cmsg->cmsg_type = CANARY_OPERATION;
+	cmsg->cmsg_len = CMSG_LEN(sizeof(op));
+	memcpy(CMSG_DATA(cmsg), &op, sizeof(op));
+	cmsg = CMSG_NXTHDR(&msg, cmsg);
+	cmsg->cmsg_level = SOL_CANARY;
+	cmsg->cmsg_type = f->type ? f->type : CANARY_DESTINATION;
+	cmsg->cmsg_len = CMSG_LEN(f->len ? f->len : (int)sizeof(dst));
+	memcpy(CMSG_DATA(cmsg), &dst, sizeof(dst));
+	return sendmsg(fd, &msg, f->flags);
+}
+
+static ssize_t post(int fd, void *from, void *to, size_t size)
+{
+	return post_form(fd, from, to, size, NULL);
+}
+
+static uint32_t value(unsigned int rank, unsigned int i)
+{
+	return (i + 1) * 2654435761U ^ rank * 0x9e3779b9U;
+}
+
+static void fill(uint32_t *v, size_t bytes, unsigned int rank)
+{
+	size_t i;
+
+	for (i = 0; i < bytes / 4; i++)
+		v[i] = value(rank, i);
+}
+
+static bool is_sum(const uint32_t *v, size_t bytes)
+{
+	size_t i;
+
+	for (i = 0; i < bytes / 4; i++) {
+		if (v[i] != value(0, i) + value(1, i)) {
+			printf("# element %zu of %zu is %#x, expected %#x\n", i, bytes / 4, v[i],
+			       value(0, i) + value(1, i));
+			return false;
+		}
+	}
+	return true;
+}
+
+static const struct {
+	const char *what;
+	size_t bytes, from, to;		/* offsets in their pages */
+	bool in_place, one_copies;
+} sum_table[] = {
+	{ "sum: one element", 4, 0, 0, false, false },
+	{ "sum: one element at the end of a page", 4, PAGE - 4, PAGE - 4, false, false },
+	{ "sum: across a page's end", 400, PAGE - 200, PAGE - 4, false, false },
+	{ "sum: one block", 1408, 4, 2052, false, false },
+	{ "sum: 100 KiB", 100 << 10, 0, 0, false, false },
+	{ "sum: at odd elements", (300 << 10) + 4, 4, 4092, false, false },
+	{ "sum: in place", (300 << 10) + 20, 12, 12, true, false },
+	{ "sum: the other rank copies", (200 << 10) + 8, 8, 1028, false, true },
+	{ "sum: in place, the other rank copies", 200 << 10, 516, 516, true, true },
+	{ "sum: 1 MiB", BIG, 0, 0, false, false },
+};
+
+static void sum(unsigned int i, int x, int y)
+{
+	size_t bytes = sum_table[i].bytes, room = bytes + 2 * PAGE;
+	char *mem[4] = { pages(room), pages(room), pages(room), pages(room) };
+	uint32_t *from[2], *to[2];
+	struct canary_completion c;
+	bool same = true;
+	int r, flags;
+
+	for (r = 0; r < 2; r++) {
+		from[r] = (uint32_t *)(mem[r] + sum_table[i].from);
+		to[r] = sum_table[i].in_place ? from[r] :
+						(uint32_t *)(mem[2 + r] + sum_table[i].to);
+		memset(mem[2 + r], 0xaa, room);
+		fill(from[r], bytes, r);
+	}
+	same &= post(x, from[0], to[0], bytes) == (ssize_t)bytes;
+	if (sum_table[i].one_copies)
+		same &= send(y, from[1], bytes, 0) == (ssize_t)bytes;
+	else
+		same &= post(y, from[1], to[1], bytes) == (ssize_t)bytes;
+	same &= recv_completion(x, NULL, 0, &c, sizeof(c), &flags) == (ssize_t)bytes &&
+		c.bytes == bytes && !c.error && !(flags & MSG_TRUNC);
+	same &= recv(y, to[1], bytes, 0) == (ssize_t)bytes;
+	for (r = 0; r < 2; r++) {
+		same &= is_sum(to[r], bytes);
+		/* neighbours are as they were */
+		if (!sum_table[i].in_place)
+			same &= (sum_table[i].to < 1 || ((uint8_t *)to[r])[-1] == 0xaa) &&
+				((uint8_t *)to[r])[bytes] == 0xaa && from[r][0] == value(r, 0);
+	}
+	ok(sum_table[i].what, same);
+	for (r = 0; r < 4; r++)
+		munmap(mem[r], room);
+}
+
+static void test_sums(void)
+{
+	long before = pinned();
+	unsigned int i;
+	uint32_t v[8];
+	int x, y;
+
+	pair(&x, &y);
+	for (i = 0; i < ARRAY_SIZE(sum_table); i++)
+		sum(i, x, y);
+	ok("sum: no page is pinned any more", pinned() == before);
+	ok("barrier: needs no destination", post(x, v, NULL, 0) == 0 && post(y, v, NULL, 0) == 0 &&
+	   recv(x, v, 4, 0) == 0 && recv(y, v, 4, 0) == 0);
+	unpair(x, y);
+	x = new_socket();
+	set_comm(x, 77, 0, 1);
+	connect_to(x, PAIR_PORT);
+	fill(v, 16, 3);
+	ok("alone: the contribution is the result", post(x, v, v + 4, 16) == 16 &&
+	   recv(x, NULL, 0, 0) == 16 && !memcmp(v, v + 4, 16));
+	close(x);
+	drain_ports();
+	ok("sum: all was given back", given_back(before));
+}
+
+static void test_refused(void)
+{
+	char *a = pages(4 * PAGE), *read_only = pages(PAGE), *hole = pages(3 * PAGE);
+	struct form two = { .iovs = 2 }, unknown = { .type = 9 }, brief = { .len = 4 };
+	struct form again = { .type = CANARY_OPERATION, .len = 16 };
+	long before = pinned();
+	int x, y;
+
+	mprotect(read_only, PAGE, PROT_READ);
+	munmap(hole + PAGE, PAGE);
+	pair(&x, &y);
+	ok_errno("source at an odd byte is EINVAL", post(x, a + 1, a + PAGE, 100), EINVAL);
+	ok_errno("destination at an odd byte is EINVAL", post(x, a, a + PAGE + 2, 100), EINVAL);
+	ok_errno("overlap is EINVAL", post(x, a, a + 40, 100), EINVAL);
+	ok_errno("overlap from below is EINVAL", post(x, a + 40, a, 100), EINVAL);
+	ok_errno("source in two pieces is EINVAL", post_form(x, a, a + PAGE, 100, &two), EINVAL);
+	ok_errno("unknown control message is EINVAL", post_form(x, a, a + PAGE, 8, &unknown),
+		 EINVAL);
+	ok_errno("short control message is EINVAL", post_form(x, a, a + PAGE, 8, &brief), EINVAL);
+	ok_errno("operation twice is EINVAL", post_form(x, a, a + PAGE, 8, &again), EINVAL);
+	ok_errno("destination that is read-only is EFAULT", post(x, a, read_only, 100), EFAULT);
+	ok_errno("in place, read-only, is EFAULT", post(x, read_only, read_only, 100), EFAULT);
+	ok_errno("destination with a hole is EFAULT", post(x, a, hole, 3 * PAGE), EFAULT);
+	ok_errno("source with a hole is EFAULT", post(x, hole, a, 3 * PAGE), EFAULT);
+	ok_errno("destination of the kernel is EFAULT", post(x, a, (void *)-PAGE, 100), EFAULT);
+	ok_errno("destination 0 is EFAULT", post(x, a, NULL, 100), EFAULT);
+	ok("nothing of that was posted", outq(x) == 0 && operations(x) == 0);
+	ok("no page is pinned", pinned() == before);
+	ok("a read-only source is right", post(x, read_only, a, 100) == 100 &&
+	   post(y, read_only, a + PAGE, 100) == 100 && recv(x, NULL, 0, 0) == 100 &&
+	   recv(y, NULL, 0, 0) == 100);
+	unpair(x, y);
+	ok("refused: all was given back", given_back(before));
+	munmap(a, 4 * PAGE);
+	munmap(read_only, PAGE);
+	munmap(hole, PAGE);
+	munmap(hole + 2 * PAGE, PAGE);
+}
+
+/* In a process without privilege, that may lock 64 pages */
+static int limited(int x, int y)
+{
+	struct rlimit limit = { 64 * PAGE, 64 * PAGE };
+	char *a = pages(BIG), *b = pages(BIG);
+	int i;
+
+	if (setrlimit(RLIMIT_MEMLOCK, &limit) || setgid(65534) || setuid(65534))
+		return 2;
+	if (post(x, a, b, BIG) >= 0 || errno != ENOBUFS)
+		return 3;
+	/* far more than the limit, one after another */
+	for (i = 0; i < 40; i++) {
+		if (post(x, a, a, 20 * PAGE) != 20 * PAGE ||
+		    post(y, b, b, 20 * PAGE) != 20 * PAGE ||
+		    recv(x, NULL, 0, 0) != 20 * PAGE || recv(y, NULL, 0, 0) != 20 * PAGE)
+			return 4;
+	}
+	/* both at once are too much; copies are no matter */
+	if (post(x, a, a, 40 * PAGE) != 40 * PAGE || post(y, b, b, 40 * PAGE) >= 0 ||
+	    errno != ENOBUFS || send(y, b, 40 * PAGE, 0) != 40 * PAGE)
+		return 5;
+	return recv(x, NULL, 0, 0) == 40 * PAGE && recv(y, b, 40 * PAGE, 0) == 40 * PAGE ? 0 : 6;
+}
+
+static void test_limit(void)
+{
+	long before = pinned();
+	int x, y, st;
+	pid_t pid;
+
+	pair(&x, &y);
+	fflush(stdout);
+	pid = fork();
+	if (!pid)
+		_exit(limited(x, y));
+	waitpid(pid, &st, 0);
+	if (st)
+		printf("# step %d\n", WEXITSTATUS(st));
+	ok("RLIMIT_MEMLOCK: beyond is ENOBUFS, and what is over counts no more", st == 0);
+	unpair(x, y);
+	ok("limit: all was given back", given_back(before));
+}
+
+static void test_in_flight(void)
+{
+	static uint32_t got[PAGE];
+	char *mem = pages(4 * BIG);
+	long before = pinned();
+	struct canary_completion c;
+	bool good = true;
+	int x, y, i, r, flags;
+
+	pair(&x, &y);
+	for (i = 0; i < IN_FLIGHT; i++) {
+		for (r = 0; r < 2; r++) {
+			struct form f = { .tag = i };
+			char *from = mem + (2 * i + r) * (BIG / 8) + 4 * i;
+
+			fill((uint32_t *)from, 100000, r);
+			/* every third one by copies */
+			if (i % 3 == 2)
+				good &= send(r ? y : x, from, 16384, 0) == 16384;
+			else
+				good &= post_form(r ? y : x, from, from, 100000, &f) == 100000;
+		}
+	}
+	for (i = 0; i < IN_FLIGHT; i++) {
+		for (r = 0; r < 2; r++) {
+			ssize_t want = i % 3 == 2 ? 16384 : 100000;
+
+			good &= recv_completion(r ? y : x, got, sizeof(got), &c, sizeof(c),
+						&flags) == want;
+			good &= c.seq == (uint32_t)i && (i % 3 == 2 || c.tag == (uint64_t)i);
+			good &= is_sum(i % 3 == 2 ? got :
+				       (uint32_t *)(mem + (2 * i + r) * (BIG / 8) + 4 * i), want);
+		}
+	}
+	ok("in flight: eight, with and without copies, in the order of posting", good);
+	ok("in flight: no page is pinned any more", pinned() == before);
+	unpair(x, y);
+	munmap(mem, 4 * BIG);
+}
+
+struct worker {
+	pthread_t thread;
+	int fd, rank;
+	bool good;
+};
+
+/* Posts and receives on a socket that others use as well: who receives what is not said. */
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+	uint32_t *from = pages(THREAD_BYTES), *to = pages(THREAD_BYTES);
+	int i;
+
+	fill(from, THREAD_BYTES, w->rank);
+	w->good = true;
+	for (i = 0; i < THREAD_OPS; i++) {
+		w->good &= post(w->fd, from, to, THREAD_BYTES) == THREAD_BYTES;
+		w->good &= recv(w->fd, NULL, 0, 0) == THREAD_BYTES;
+	}
+	return to;
+}
+
+static void test_threads(void)
+{
+	struct worker w[THREAD_PAIRS][2][THREADS];
+	int fd[THREAD_PAIRS][2], p, r, t;
+	long before = pinned();
+	bool good = true;
+	void *to;
+
+	for (p = 0; p < THREAD_PAIRS; p++) {
+		fd[p][0] = new_socket();
+		fd[p][1] = new_socket();
+		for (r = 0; r < 2; r++) {
+			set_comm(fd[p][r], 500 + p, r, 2);
+			nonblock(fd[p][r], true);
+			connect_to(fd[p][r], PAIR_PORT + p);
+		}
+	}
+	for (p = 0; p < THREAD_PAIRS; p++) {
+		for (r = 0; r < 2; r++) {
+			good &= !!(wait_events(fd[p][r], POLLOUT) & POLLOUT);
+			nonblock(fd[p][r], false);
+			for (t = 0; t < THREADS; t++) {
+				w[p][r][t] = (struct worker){ .fd = fd[p][r], .rank = r };
+				pthread_create(&w[p][r][t].thread, NULL, work, &w[p][r][t]);
+			}
+		}
+	}
+	for (p = 0; p < THREAD_PAIRS; p++) {
+		for (r = 0; r < 2; r++) {
+			for (t = 0; t < THREADS; t++) {
+				pthread_join(w[p][r][t].thread, &to);
+				good &= w[p][r][t].good && is_sum(to, THREAD_BYTES);
+				munmap(to, THREAD_BYTES);
+			}
+		}
+	}
+	ok("threads: many a socket, many sockets, exact", good);
+	for (p = 0; p < THREAD_PAIRS; p++)
+		unpair(fd[p][0], fd[p][1]);
+	ok("threads: all was given back", given_back(before));
+}
+
+/* A process with both ranks is killed when one of them has posted. */
+static void test_killed(void)
+{
+	char *mem = pages(BIG);
+	long before = pinned();
+	int x, y, i, st, ready[2];
+	pid_t pid;
+	char c;
+
+	for (i = 0; i < 3; i++) {
+		if (pipe(ready))
+			return;
+		fflush(stdout);
+		pid = fork();
+		if (!pid) {
+			pair(&x, &y);
+			post(x, mem, mem, BIG);
+			if (i == 1)
+				post(y, mem, mem, BIG / 2);
+			if (i == 2)
+				post(y, mem, mem, BIG);
+			(void)!write(ready[1], "r", 1);
+			pause();
+		}
+		(void)!read(ready[0], &c, 1);
+		kill(pid, SIGKILL);
+		waitpid(pid, &st, 0);
+		close(ready[0]);
+		close(ready[1]);
+		drain_ports();
+		ok(i ? i == 1 ? "killed after ranks disagreed: pages are given back" :
+			"killed with a result not received: pages are given back" :
+		   "killed in an operation: pages are given back", given_back(before));
+	}
+	munmap(mem, BIG);
+}
+
+static void test_ended(void)
+{
+	char *mem = pages(2 * BIG);
+	long before = pinned();
+	uint32_t v = 0;
+	int x, y;
+
+	memset(mem, 1, 2 * BIG);
+	pair(&x, &y);
+	ok("ended: posted", post(x, mem, mem + BIG, BIG) == BIG);
+	ok("ended: pages are pinned meanwhile", pinned() >= before + 2 * BIG / PAGE);
+	close(x);
+	send(y, &v, 4, 0);
+	ok_errno("ended: the other rank is told", recv(y, &v, 4, 0), ECONNRESET);
+	close(y);
+	drain_ports();
+	ok("closed in an operation: pages are given back", given_back(before));
+	pair(&x, &y);
+	post(x, mem, mem + BIG, BIG);
+	close(y);
+	ok_errno("failed in an operation: recv says so", recv(x, NULL, 0, 0), ECONNRESET);
+	ok("failed in an operation: pages are given back", given_back(before));
+	close(x);
+	drain_ports();
+	pair(&x, &y);
+	post(x, mem, mem + BIG, BIG);
+	munmap(mem, 2 * BIG);
+	mem = pages(BIG);
+	post(y, mem, mem, BIG);
+	ok("unmapped meanwhile: completes all the same", recv(x, NULL, 0, 0) == BIG &&
+	   recv(y, NULL, 0, 0) == BIG);
+	unpair(x, y);
+	ok("unmapped meanwhile: pages are given back", given_back(before));
+	munmap(mem, BIG);
+}
+
+static volatile bool scribbling;
+
+static void *scribble(void *arg)
+{
+	volatile uint32_t *v = arg;
+	unsigned int i = 0;
+
+	while (scribbling) {
+		v[i % (BIG / 4)]++;
+		i += 97;
+	}
+	return NULL;
+}
+
+/* Own buffers that change under way harm nobody: all ends, rightly or with an error. */
+static void test_scribbled(void)
+{
+	char *mem = pages(2 * BIG);
+	long before = pinned();
+	pthread_t thread;
+	ssize_t got;
+	int x, y, i;
+
+	for (i = 0; i < 2; i++) {
+		pair(&x, &y);
+		scribbling = true;
+		pthread_create(&thread, NULL, scribble, mem + BIG * i);
+		post(x, mem, mem + BIG, BIG);
+		send(y, mem, BIG, 0);
+		got = recv(x, NULL, 0, 0);
+		scribbling = false;
+		pthread_join(thread, NULL);
+		ok(i ? "scribbled into the results: ends" : "scribbled into the contributions: ends",
+		   got == BIG || (got < 0 && errno == ECONNRESET));
+		close(x);
+		close(y);
+		drain_ports();
+	}
+	ok("scribbled: all was given back", given_back(before));
+	pair(&x, &y);
+	fill((uint32_t *)mem, BIG, 0);
+	post(x, mem, mem, BIG);
+	fill((uint32_t *)(mem + BIG), BIG, 1);
+	post(y, mem + BIG, mem + BIG, BIG);
+	ok("scribbled: the next ones are exact", recv(x, NULL, 0, 0) == BIG &&
+	   recv(y, NULL, 0, 0) == BIG && is_sum((uint32_t *)mem, BIG) &&
+	   is_sum((uint32_t *)(mem + BIG), BIG));
+	unpair(x, y);
+	munmap(mem, 2 * BIG);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} tests[] = {
+	{ "sums", test_sums },
+	{ "refused", test_refused },
+	{ "limit", test_limit },
+	{ "in_flight", test_in_flight },
+	{ "threads", test_threads },
+	{ "killed", test_killed },
+	{ "ended", test_ended },
+	{ "scribbled", test_scribbled },
+};
+
+int main(int argc, char **argv)
+{
+	unsigned int i;
+
+	start();
+	for (i = 0; i < ARRAY_SIZE(tests); i++) {
+		if (argc > 1 && strcmp(argv[1], tests[i].name))
+			continue;
+		tests[i].run();
+	}
+	return end("kmod/zerocopy");
+}
