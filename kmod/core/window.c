@@ -15,6 +15,7 @@
 #include "comm.h"
 
 #define CNR_CWND_FIRST		64
+#define CNR_CWND_RING		8	/* on each link of a ring */
 #define CNR_CWND_LEAST		16	/* when queues overflow */
 #define CNR_CWND_LOSSY		16	/* when packets vanish from short queues */
 #define CNR_EAGER		3	/* questions asked again without back-off */
@@ -167,7 +168,8 @@ bool cnr_window_room(struct cnr_comm *c)
 		return false;
 	/* Around a ring there is one sender on each link, and no other signal than results. */
 	if (cnr_is_ring(c, c->next - 1))
-		return c->next - c->una < CNR_CWND_FIRST;
+		return c->next - c->una <
+		       max_t(u32, CNR_CWND_FIRST, CNR_CWND_RING * c->cfg.members);
 	if (c->next - passed < c->cwnd)
 		return true;
 	c->round_full = true;

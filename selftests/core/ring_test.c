@@ -425,6 +425,32 @@ static void test_plan_lost(void)
 	sim_free(s);
 }
 
+/* All links are busy: what a ring can carry is reached, however many there are. */
+static void test_goodput(u32 members, u32 leaves, u32 drop, u32 percent)
+{
+	struct sim_config cfg = {
+		.members = members, .leaves = leaves, .spines = leaves ? 1 : 0, .rate = 100000000,
+		.queue = 100, .seed = 5, .algorithm = CANARY_ALG_RING, .faults.drop = drop,
+	};
+	u32 blocks = (drop ? 200 : 40) * members, done = 0, reached;
+	struct sim *s = sim_new(&cfg);
+	u64 begin, least;
+
+	sim_connect(s, -1);
+	sim_wait_state(s, CNR_CONNECTED, 10 * S);
+	once(s, members, 352 * blocks, &done);
+	begin = sim_now(s);
+	post_all(s, members, 352 * blocks);
+	sim_wait_completed(s, 2, 60 * S);
+	/* 2 (N - 1) / N of the vector, 1514 bytes a block, over one link */
+	least = 2ULL * (members - 1) * blocks / members * 1514 * 8 * 10;
+	reached = 100 * least / (sim_now(s) - begin);
+	tap(!sim_wrong(s) && reached >= percent,
+	    "goodput: %u members, %u leaves, %u ppm lost on each link: %u %% of the limit", members,
+	    leaves, drop, reached);
+	sim_free(s);
+}
+
 int main(int argc, char **argv)
 {
 	test_scenarios(argc > 1 ? atoi(argv[1]) : 2);
@@ -442,5 +468,9 @@ int main(int argc, char **argv)
 	test_decisions();
 	test_overruled();
 	test_plan_lost();
+	test_goodput(8, 0, 0, 97);
+	test_goodput(8, 2, 0, 97);
+	test_goodput(32, 4, 0, 97);
+	test_goodput(8, 0, 10000, 60);
 	return tap_done("ring");
 }
