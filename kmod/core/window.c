@@ -15,7 +15,9 @@
 #include "comm.h"
 
 #define CNR_CWND_FIRST		64
-#define CNR_CWND_RING		8	/* on each link of a ring */
+#ifndef CNR_CWND_RING
+#define CNR_CWND_RING		8	/* on each link of a ring; the simulator's are faster */
+#endif
 #define CNR_CWND_LEAST		16	/* when queues overflow */
 #define CNR_CWND_LOSSY		16	/* when packets vanish from short queues */
 #define CNR_EAGER		3	/* questions asked again without back-off */

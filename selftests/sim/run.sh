@@ -93,6 +93,9 @@ small ring algorithm=ring
 verdict $? "ring" "$WORK/ring.err"
 [ "$(field ring '.core["operations-ring"] == 64 and (.switch.merged // 0) == 0')" = true ]
 verdict $? "hosts alone do that"
+small ringfast algorithm=ring window=4096 bytes=1MiB
+[ "$(field ringfast '.goodput_mbit > 30000')" = true ]
+verdict $? "with all blocks in flight a ring is bound by links, not by round trips" "$WORK/ringfast.err"
 small traffic members=32 traffic=permutation
 verdict $? "with background traffic" "$WORK/traffic.err"
 [ "$(field traffic '.lost')" = 0 ]
