@@ -235,8 +235,9 @@ static void cnr_lead_learn(struct cnr_comm *c, u64 now, const struct cnr_lead *l
 	if (drop == CANARY_DROP_NONE && answer && l->asks == 1 &&
 	    cnr_wanted(l, be16_to_cpu(h->rank)))
 		cnr_rtt(c, now - l->asked_at);
-	/* Of the second attempt nothing is late: it was asked for. */
-	if (!l->all_at || answer || h->attempt)
+	/* Of the second attempt nothing is late: it was asked for. Nor was a complete one held. */
+	if (!l->all_at || answer || h->attempt ||
+	    (!single && h->count == cpu_to_be16(c->cfg.members - 1)))
 		return;
 	if (drop == CANARY_DROP_ATTEMPT || (drop == CANARY_DROP_NONE && !l->asks) ||
 	    (drop == CANARY_DROP_DUPLICATE && single && l->asks))

@@ -265,6 +265,7 @@ static u32 cnr_lead_unknown(struct cnr_comm *c, u64 now, const struct cnr_lead *
 static void cnr_lead_overdue(struct cnr_comm *c, u64 now, struct cnr_lead *l)
 {
 	u64 held_until = max_t(u64, l->all_at, l->last_at) + c->held_back;
+	bool settled;
 	u32 named;
 
 	if (l->flags & (CNR_L_FAIL_ALL | CNR_L_FAIL_MISSING)) {
@@ -273,8 +274,10 @@ static void cnr_lead_overdue(struct cnr_comm *c, u64 now, struct cnr_lead *l)
 		return;
 	}
 	named = cnr_identify(c, l);
-	if ((!named || (named > CNR_NAMED_MAX && c->merges)) && l->all_at && !l->asked_at &&
-	    now < held_until) {
+	/* An aggregate that is not complete means that the last switch has waited already. */
+	settled = (l->flags & CNR_L_MERGED) && l->last_at > l->all_at;
+	if ((!named || (named > CNR_NAMED_MAX && c->merges && !settled)) && l->all_at &&
+	    !l->asked_at && now < held_until) {
 		l->deadline = held_until;	/* a switch may still have it */
 		return;
 	}

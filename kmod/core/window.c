@@ -30,7 +30,7 @@
 void cnr_window_begin(struct cnr_comm *c)
 {
 	c->cwnd = min_t(u32, c->window, CNR_CWND_FIRST);
-	c->held_back = c->cfg.rto_min / 8;
+	c->held_back = 2 * c->cfg.rto_min;
 	c->base[0] = CNR_NEVER;
 	c->base[1] = CNR_NEVER;
 	c->round_min = CNR_NEVER;
@@ -81,13 +81,17 @@ u64 cnr_reordering(const struct cnr_comm *c)
 /*
  * What came @late although all ranks had contributed: a rank's packet that took longer, or an
  * aggregate, since switches hold what they have for a while if something is missing. Of each,
- * the longest time is kept, and slowly forgotten.
+ * the longest time is kept, and slowly forgotten: of packets round by round, as they usually are
+ * in time; of aggregates only for others, because what is asked for again too early throws away
+ * what a switch holds, and then it never comes to tell.
  */
 void cnr_came_late(struct cnr_comm *c, u64 late, bool aggregate)
 {
 	u64 *longest = aggregate ? &c->held_back : &c->reordering;
 
 	late = min_t(u64, late + late / 4, CNR_RTO_MAX);
+	if (aggregate)
+		c->held_back -= c->held_back / CNR_FORGET;
 	*longest = max_t(u64, *longest, late);
 }
 
@@ -120,7 +124,6 @@ static void cnr_window_round(struct cnr_comm *c)
 	u32 least = CNR_CWND_LEAST;
 
 	c->reordering -= c->reordering / CNR_FORGET;
-	c->held_back = max_t(u64, c->held_back - c->held_back / CNR_FORGET, c->cfg.rto_min / 8);
 
 	if (c->round_losses >= CNR_CWND_LOSSY && c->round_losses * 4 > c->round_results) {
 		queue = true;

@@ -105,7 +105,7 @@ static bool drop_one(void *arg, int from, int to, const struct canary_hdr *h)
 }
 
 static const struct net idle = {
-	"idle", 8, true, 2, 1, 0, 100 * CNR_USEC
+	"idle", 8, true, 2, 1, 0, CNR_MSEC
 };
 
 /* One packet is lost; what that costs is exact. */
