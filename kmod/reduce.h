@@ -76,4 +76,20 @@ static __always_inline __u32 canary_add32(__u32 *to, const __u32 *a, const __u32
 	return sum;
 }
 
+/*
+ * A keyed hash of data that are never merged: NH of RFC 4418 with 64-bit result, universal with
+ * 2^-32 over keys of as many words as there are data. @elements odd: the last pair is completed by a 0.
+ */
+static __always_inline __u64 canary_hash(const __u32 *key, const __u32 *data, __u32 elements)
+{
+	unsigned long i;
+	__u64 hash = 0;
+
+	for (i = 0; i + 2 <= elements; i += 2)
+		hash += (__u64)(__u32)(data[i] + key[i]) * (__u32)(data[i + 1] + key[i + 1]);
+	if (i < elements)
+		hash += (__u64)(__u32)(data[i] + key[i]) * key[i + 1];
+	return hash;
+}
+
 #endif /* CANARY_REDUCE_H */

@@ -107,6 +107,64 @@ static u32 canary_simd_add(u32 *to, const u32 *a, const u32 *b, const u32 *end)
 	return sum;
 }
 
+/* @end: of @data, as above. 8 elements a register make 4 products of 64 bits. */
+static u64 canary_simd_hash(const u32 *key, const u32 *data, const u32 *end)
+{
+	u64 hash;
+
+	asm volatile("vpxor %%ymm0, %%ymm0, %%ymm0\n\t"
+		     "vpxor %%ymm1, %%ymm1, %%ymm1\n"
+		     "1:\n\t"
+		     "vmovdqu (%[data]), %%ymm2\n\t"
+		     "vmovdqu 32(%[data]), %%ymm3\n\t"
+		     "vmovdqu 64(%[data]), %%ymm4\n\t"
+		     "vmovdqu 96(%[data]), %%ymm5\n\t"
+		     "vpaddd (%[key]), %%ymm2, %%ymm2\n\t"
+		     "vpaddd 32(%[key]), %%ymm3, %%ymm3\n\t"
+		     "vpaddd 64(%[key]), %%ymm4, %%ymm4\n\t"
+		     "vpaddd 96(%[key]), %%ymm5, %%ymm5\n\t"
+		     "vpsrlq $32, %%ymm2, %%ymm6\n\t"
+		     "vpmuludq %%ymm6, %%ymm2, %%ymm2\n\t"
+		     "vpsrlq $32, %%ymm3, %%ymm7\n\t"
+		     "vpmuludq %%ymm7, %%ymm3, %%ymm3\n\t"
+		     "vpsrlq $32, %%ymm4, %%ymm6\n\t"
+		     "vpmuludq %%ymm6, %%ymm4, %%ymm4\n\t"
+		     "vpsrlq $32, %%ymm5, %%ymm7\n\t"
+		     "vpmuludq %%ymm7, %%ymm5, %%ymm5\n\t"
+		     "vpaddq %%ymm2, %%ymm0, %%ymm0\n\t"
+		     "vpaddq %%ymm3, %%ymm1, %%ymm1\n\t"
+		     "vpaddq %%ymm4, %%ymm0, %%ymm0\n\t"
+		     "vpaddq %%ymm5, %%ymm1, %%ymm1\n\t"
+		     "sub $-128, %[key]\n\t"
+		     "sub $-128, %[data]\n\t"
+		     "cmp %[end], %[data]\n\t"
+		     "jne 1b\n\t"
+		     "vpaddq %%ymm1, %%ymm0, %%ymm0\n\t"
+		     "vextracti128 $1, %%ymm0, %%xmm1\n\t"
+		     "vpaddq %%xmm1, %%xmm0, %%xmm0\n\t"
+		     "vpshufd $0x4e, %%xmm0, %%xmm1\n\t"
+		     "vpaddq %%xmm1, %%xmm0, %%xmm0\n\t"
+		     "vmovq %%xmm0, %[hash]\n\t"
+		     "vzeroupper\n\t"
+		     : [key] "+r" (key), [data] "+r" (data), [hash] "=r" (hash)
+		     : [end] "r" (end)
+		     : "memory", "cc");
+	return hash;
+}
+
+u64 cnr_hash(const u32 *key, const u32 *data, u32 elements)
+{
+	u64 hash;
+	u32 n;
+
+	if (!canary_simd_begin(elements))
+		return canary_hash(key, data, elements);
+	n = round_down(elements, CANARY_SIMD_STEP);
+	hash = canary_simd_hash(key, data, data + n);
+	kernel_fpu_end();
+	return hash + canary_hash(key + n, data + n, elements - n);
+}
+
 u32 cnr_checksum(const u32 *data, u32 elements)
 {
 	u32 n, sum;
@@ -135,6 +193,11 @@ u32 cnr_add(u32 *to, const u32 *a, const u32 *b, u32 elements)
 
 void __init canary_simd_init(void)
 {
+}
+
+u64 cnr_hash(const u32 *key, const u32 *data, u32 elements)
+{
+	return canary_hash(key, data, elements);
 }
 
 u32 cnr_checksum(const u32 *data, u32 elements)

@@ -482,6 +482,17 @@ static enum canary_drop cnr_abort_input(struct cnr_comm *c, u64 now, const struc
 	return CANARY_DROP_NONE;
 }
 
+/* The mac is wrong: data that were damaged on the way are told from what nobody sent. */
+static enum canary_drop cnr_forged(const struct cnr_in *in)
+{
+	const struct canary_hdr *h = in->hdr;
+
+	if ((h->type == CANARY_CONTRIBUTION || h->type == CANARY_RESULT) &&
+	    cnr_checksum(cnr_payload(in), be16_to_cpu(h->elements)) != be32_to_cpu(h->sum))
+		return CANARY_DROP_SUM;
+	return CANARY_DROP_MAC;
+}
+
 /* What can be refused without knowing what it is about. */
 static enum canary_drop cnr_admit(struct cnr_comm *c, const struct cnr_in *in)
 {
@@ -502,8 +513,8 @@ static enum canary_drop cnr_admit(struct cnr_comm *c, const struct cnr_in *in)
 		if (be32_to_cpu(h->epoch) != c->epoch)
 			return CANARY_DROP_EPOCH;
 	}
-	if (!cnr_is_merged(h) && be64_to_cpu(h->mac) != cnr_mac(cnr_mac_key(c, h), h))
-		return CANARY_DROP_MAC;
+	if (!cnr_is_merged(h) && be64_to_cpu(h->mac) != cnr_mac(c, h, cnr_payload(in)))
+		return cnr_forged(in);
 	if (cnr_has_digest(h) &&
 	    be32_to_cpu(h->sum) != cnr_digest(cnr_mac_key(c, h), cnr_payload(in),
 					      in->len - sizeof(*h)))

@@ -31,6 +31,7 @@
 #define CNR_GROUPS		12	/* aggregators whose ranks are tried together */
 #define CNR_PATH_TRIES		64	/* questions without the answer until a path is at fault */
 #define CNR_EXPLICIT		64	/* blocks of an operation that is released at once */
+#define CNR_DATA_KEY		((CANARY_ELEMENTS_MAX + 1) & ~1)
 #define CNR_NAMED_MAX		2	/* so many known missing ranks are asked singly */
 #define CNR_RESTORE_SCAN	256	/* sources that are searched for others of an origin */
 #define CNR_RESTORE_PAUSE	16	/* blocks that are not restored after one was in vain, ... */
@@ -356,6 +357,12 @@ struct cnr_comm {
 	u8	algorithm;	/* agreed, enum canary_algorithm */
 	u8	salt[16];
 	u8	key[16];	/* session key, PROTOCOL.md "Keys" */
+	u32	data_key[CNR_DATA_KEY];	/* of cnr_hash() */
+
+	/* of the result that was sent last */
+	u64	hash;
+	__be32	hash_block;
+	bool	hash_known;
 
 	/* rendezvous */
 	bool	table;		/* the member table is complete: the epoch has begun */
@@ -522,7 +529,7 @@ void cnr_derive_key(struct cnr_comm *c);
 u64 cnr_tag(const struct cnr_comm *c, u16 rank, u32 block, u8 attempt, u32 opsig);
 u64 cnr_expected_tag(const struct cnr_comm *c, u32 block, u8 attempt, u32 opsig);
 u32 cnr_opsig(const struct cnr_op *op, u32 seq, u8 algorithm);
-u64 cnr_mac(const u8 key[16], const struct canary_hdr *h);
+u64 cnr_mac(const struct cnr_comm *c, const struct canary_hdr *h, const void *payload);
 bool cnr_has_digest(const struct canary_hdr *h);
 u32 cnr_digest(const u8 key[16], const void *payload, u32 len);
 const u8 *cnr_mac_key(const struct cnr_comm *c, const struct canary_hdr *h);

@@ -272,7 +272,9 @@ enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struc
 				       CANARY_DROP_ATTEMPT);
 		return CANARY_DROP_ATTEMPT;
 	}
-	if (cnr_checksum(cnr_payload(in), be16_to_cpu(h->elements)) != be32_to_cpu(h->sum))
+	/* A single contribution has a mac, which holds for its data too. */
+	if (h->count != cpu_to_be16(1) &&
+	    cnr_checksum(cnr_payload(in), be16_to_cpu(h->elements)) != be32_to_cpu(h->sum))
 		return CANARY_DROP_SUM;
 	l = cnr_lead_get(c, block);
 	if (!l)

@@ -8,22 +8,39 @@
 /* Flags that a switch may set on a packet that it did not merge are not authenticated. */
 #define CNR_MAC_FLAGS	((u8)~CANARY_F_BYPASS)
 
-void cnr_derive_key(struct cnr_comm *c)
+/* 16 bytes that hang on all that a session is; @label and @label + 1 are used for nothing else. */
+static void cnr_derive(const struct cnr_comm *c, u32 label, u8 key[16])
 {
 	struct {
 		u8	salt[16];
 		__be32	epoch;
 		__be32	label;
 	} in;
-	u32 label;
 	u64 half;
+	u32 i;
 
 	memcpy(in.salt, c->salt, sizeof(in.salt));
 	in.epoch = cpu_to_be32(c->epoch);
-	for (label = 1; label <= 2; label++) {
-		in.label = cpu_to_be32(label);
+	for (i = 0; i < 2; i++) {
+		in.label = cpu_to_be32(label + i);
 		half = cnr_siphash(c->cfg.key, &in, sizeof(in));
-		memcpy(c->key + 8 * (label - 1), &half, sizeof(half));
+		memcpy(key + 8 * i, &half, sizeof(half));
+	}
+}
+
+void cnr_derive_key(struct cnr_comm *c)
+{
+	u8 key[16];
+	__be32 in;
+	u64 words;
+	u32 i;
+
+	cnr_derive(c, 1, c->key);
+	cnr_derive(c, 3, key);
+	for (i = 0; i < ARRAY_SIZE(c->data_key); i += 2) {
+		in = cpu_to_be32(i / 2);
+		words = cnr_siphash(key, &in, sizeof(in));
+		memcpy(&c->data_key[i], &words, sizeof(words));
 	}
 }
 
@@ -83,19 +100,6 @@ u32 cnr_opsig(const struct cnr_op *op, u32 seq, u8 algorithm)
 	return sig ? sig : 1;
 }
 
-u64 cnr_mac(const u8 key[16], const struct canary_hdr *h)
-{
-	struct canary_hdr copy = *h;
-
-	copy.flags &= CNR_MAC_FLAGS;
-	copy.load = 0;
-	copy.origin = 0;
-	if (h->type == CANARY_CONTRIBUTION)
-		copy.cookie = 0;
-	copy.mac = 0;
-	return cnr_siphash(key, &copy, sizeof(copy));
-}
-
 /* Rendezvous comes before the session key; it is authenticated by the pre-shared one. */
 const u8 *cnr_mac_key(const struct cnr_comm *c, const struct canary_hdr *h)
 {
@@ -103,6 +107,53 @@ const u8 *cnr_mac_key(const struct cnr_comm *c, const struct canary_hdr *h)
 	    (h->type == CANARY_ABORT && !h->epoch))
 		return c->cfg.key;
 	return c->key;
+}
+
+static bool cnr_has_data(const struct canary_hdr *h)
+{
+	return h->type == CANARY_CONTRIBUTION || h->type == CANARY_RESULT;
+}
+
+static u64 cnr_mac_with(const struct cnr_comm *c, const struct canary_hdr *h, u64 hash)
+{
+	struct {
+		struct canary_hdr hdr;
+		__be64	hash;
+	} in = { .hdr = *h, .hash = cpu_to_be64(hash) };
+
+	in.hdr.flags &= CNR_MAC_FLAGS;
+	in.hdr.load = 0;
+	in.hdr.origin = 0;
+	if (h->type == CANARY_CONTRIBUTION)
+		in.hdr.cookie = 0;
+	in.hdr.mac = 0;
+	return cnr_siphash(cnr_mac_key(c, h), &in, sizeof(in));
+}
+
+/* @payload: of contributions and results */
+u64 cnr_mac(const struct cnr_comm *c, const struct canary_hdr *h, const void *payload)
+{
+	u64 hash = 0;
+
+	if (cnr_has_data(h))
+		hash = cnr_hash(c->data_key, payload, be16_to_cpu(h->elements));
+	return cnr_mac_with(c, h, hash);
+}
+
+/*
+ * The same for a result that is sent. Several children get it one after the other, so that the
+ * hash of its data is remembered; the result of a block never changes.
+ */
+static u64 cnr_result_mac(struct cnr_comm *c, const struct cnr_out *out)
+{
+	const struct canary_hdr *h = &out->hdr;
+
+	if (!c->hash_known || c->hash_block != h->block) {
+		c->hash = cnr_hash(c->data_key, out->payload, be16_to_cpu(h->elements));
+		c->hash_block = h->block;
+		c->hash_known = true;
+	}
+	return cnr_mac_with(c, h, c->hash);
 }
 
 /* Lists in payloads are nobody's data, so that @sum is free to bind them to the mac. */
@@ -138,7 +189,10 @@ void cnr_seal(struct cnr_comm *c, struct cnr_out *out)
 
 	if (cnr_has_digest(&out->hdr))
 		out->hdr.sum = cpu_to_be32(cnr_digest(key, out->payload, out->len));
-	out->hdr.mac = cpu_to_be64(cnr_mac(key, &out->hdr));
+	if (out->hdr.type == CANARY_RESULT)
+		out->hdr.mac = cpu_to_be64(cnr_result_mac(c, out));
+	else
+		out->hdr.mac = cpu_to_be64(cnr_mac(c, &out->hdr, out->payload));
 	c->stats.counter[CNR_C_bytes_out] += sizeof(out->hdr) + out->len;
 }
 

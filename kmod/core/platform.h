@@ -91,12 +91,18 @@ static inline u64 cnr_div64(u64 a, u32 b)
 /*
  * Block arithmetic, with what the processor has for it.
  * cnr_checksum(): of canary_hdr.sum. cnr_add(): @to = @a + @b, @to may be @a; returns the checksum
- * of @to.
+ * of @to. cnr_hash(): of data under a mac, canary_hash().
  */
 #ifdef __KERNEL__
+u64 cnr_hash(const u32 *key, const u32 *data, u32 elements);
 u32 cnr_checksum(const u32 *data, u32 elements);
 u32 cnr_add(u32 *to, const u32 *a, const u32 *b, u32 elements);
 #else
+static inline u64 cnr_hash(const u32 *key, const u32 *data, u32 elements)
+{
+	return canary_hash(key, data, elements);
+}
+
 static inline u32 cnr_checksum(const u32 *data, u32 elements)
 {
 	return canary_checksum(data, elements);

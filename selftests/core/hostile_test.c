@@ -116,11 +116,65 @@ static void test_forger(void)
 	sim_free(s);
 }
 
+/*
+ * Of each result and each contribution that no switch may merge, a copy with two different elements
+ * exchanged goes ahead: the checksum of the data is the same, and so is the header.
+ */
+struct exchange {
+	struct sim *s;
+	u32	tried;
+	u32	accepted;
+	u32	reasons[CANARY_DROPS];
+};
+
+static bool exchange(void *arg, int from, int to, const struct canary_hdr *h)
+{
+	struct exchange *x = arg;
+	u32 elements = be16_to_cpu(h->elements), i, *data, first;
+	enum canary_drop drop;
+	u8 copy[2048];
+
+	if (to < 0 || (h->type != CANARY_RESULT && h->type != CANARY_CONTRIBUTION))
+		return false;
+	memcpy(copy, h, sizeof(*h));
+	data = (u32 *)(copy + sizeof(*h));
+	memcpy(data, sim_payload(x->s), 4 * elements);
+	for (i = 1; i < elements && data[i] == data[0]; i++)
+		;
+	if (i >= elements)
+		return false;
+	first = data[0];
+	data[0] = data[i];
+	data[i] = first;
+	drop = sim_inject(x->s, to, copy, sizeof(*h) + 4 * elements, from < 0 ? 0 : from);
+	x->tried++;
+	x->accepted += drop == CANARY_DROP_NONE;
+	x->reasons[drop]++;
+	return false;
+}
+
+static void test_exchanged_data(void)
+{
+	struct sim *s = connected(4, false);
+	struct exchange x = { .s = s };
+
+	sim_faults(s)->filter = exchange;
+	sim_faults(s)->filter_arg = &x;
+	post_all(s, 4, 352 * 8);
+	tap(sim_wait_completed(s, 1, 20 * S) && !sim_wrong(s), "exchanged elements: exact");
+	tap(x.tried >= 8 * 6 && !x.accepted,
+	    "exchanged elements: none of %u packets accepted", x.tried);
+	tap(x.reasons[CANARY_DROP_MAC] >= 8 * 3, "exchanged elements: %u refused for their mac",
+	    x.reasons[CANARY_DROP_MAC]);
+	sim_free(s);
+}
+
 int main(void)
 {
 	test_tampering(CANARY_ALG_TREE);
 	test_tampering(CANARY_ALG_RING);
 	test_forged_aggregate();
 	test_forger();
+	test_exchanged_data();
 	return tap_done("core-hostile");
 }

@@ -160,7 +160,7 @@ static enum canary_drop join_with(u16 window, u16 elements)
 	h->elements = cpu_to_be16(352);
 	key = cnr_mac_key(sim_comm(s, 0), h);
 	h->sum = cpu_to_be32(cnr_digest(key, h + 1, len - sizeof(*h)));
-	h->mac = cpu_to_be64(cnr_mac(key, h));
+	h->mac = cpu_to_be64(cnr_mac(sim_comm(s, 0), h, h + 1));
 	drop = sim_inject(s, 0, packet, len, 1);
 	sim_free(s);
 	return drop;

@@ -99,6 +99,7 @@ struct sim {
 	u64	refused;
 	struct sim_link link[SIM_PLACES][SIM_PLACES];
 	struct sim_traffic traffic;
+	const void *payload;	/* of the packet that is being sent */
 	u32	wrong;
 };
 

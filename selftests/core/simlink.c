@@ -55,6 +55,7 @@ void sim_send(struct sim *s, struct sim_event e, const void *hdr, const void *pa
 	struct canary_hdr *h;
 	u8 load;
 
+	s->payload = payload;
 	if (f->filter && f->filter(f->filter_arg, from, e.to, hdr))
 		return;
 	e.kind = SIM_PACKET;

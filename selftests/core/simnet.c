@@ -435,6 +435,11 @@ struct sim_faults *sim_faults(struct sim *s)
 	return &s->cfg.faults;
 }
 
+const void *sim_payload(const struct sim *s)
+{
+	return s->payload;
+}
+
 enum canary_drop sim_inject(struct sim *s, int rank, const void *packet, u32 len, int from)
 {
 	struct cnr_in in = {

@@ -96,6 +96,9 @@ bool sim_wait_completed(struct sim *s, u32 operations, u64 ns);
 void sim_close(struct sim *s, int rank, bool abort);
 
 struct sim_faults *sim_faults(struct sim *s);
+
+/* What follows the header of the packet that the filter is being asked about. */
+const void *sim_payload(const struct sim *s);
 const struct sim_traffic *sim_traffic(const struct sim *s);
 
 /* Hand a packet to @rank as if it came from @from. */
