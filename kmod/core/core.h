@@ -201,11 +201,10 @@ enum cnr_use {
  * struct cnr_op - an operation to post
  * @data:	@elements x 4 bytes, 4-byte aligned: the results
  * @source:	as @data: the contributions, not written to; NULL: they are in @data, where results
- *		replace them
+ *		replace them. Never a ring, whose partial sums have to stay in the vector
  * @at:		NULL, or where @n elements from number @first on are, for drivers that do not
  *		hold the vector at @data as a whole; good until the next call. In a ring, what
  *		came out of CNR_USE_BOTH is asked for again until the result is there
- *		never a ring, whose partial sums have to stay in the vector
  * @sums:	NULL; or room for a word a block, if others may write to @data meanwhile: results
  *		that they changed are not sent again, the communicator ends instead
  * @elements:	vector length; 0 makes a barrier
