@@ -271,7 +271,7 @@ static void canary_comm_goodbye(struct canary_comm *comm)
 		canary_comm_pump(comm);
 		if (!comm->usock || !canary_comm_full(comm))
 			break;
-		msleep(1);
+		usleep_range(1000, 2000);
 	}
 }
 

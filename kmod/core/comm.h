@@ -34,7 +34,7 @@
 #define CNR_DATA_KEY		((CANARY_ELEMENTS_MAX + 1) & ~1)
 #define CNR_NAMED_MAX		2	/* so many known missing ranks are asked singly */
 #define CNR_RESTORE_SCAN	256	/* sources that are searched for others of an origin */
-#define CNR_RESTORE_PAUSE	16	/* blocks that are not restored after one was in vain, ... */
+#define CNR_RESTORE_PAUSE	16	/* blocks not restored after one was in vain, ... */
 #define CNR_RESTORE_PAUSE_MAX	4096	/* ... at least and at most */
 
 #define CNR_RTO_MIN		(5 * CNR_MSEC)

@@ -11,6 +11,7 @@ static void cnr_want(struct cnr_lead *l, u16 rank)
 {
 	l->want[rank / 64] |= 1ULL << (rank % 64);
 }
+
 /* If one rank is missing, expected minus received tag is its tag. */
 static u32 cnr_identify_one(struct cnr_comm *c, struct cnr_lead *l, u64 tag)
 {

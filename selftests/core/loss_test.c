@@ -77,8 +77,8 @@ static void test_goodput(const struct net *n)
 	double limit = 2.0 * 3000 * 1514 * 8 / n->rate * 1e9 / whole;
 	double ratio = (double)whole / lossy;
 
-	tap(ratio >= 0.6 && limit > 0.6, "1 %% loss on every link, %s: %.2f of the lossless goodput, that is %.2f of "
-	    "the link", n->name, ratio, limit);
+	tap(ratio >= 0.6 && limit > 0.6, "1 %% loss on every link, %s: %.2f of the lossless "
+	    "goodput, that is %.2f of the link", n->name, ratio, limit);
 }
 
 /* Drops the first packet that matches; all of them if @large. */
@@ -136,7 +136,8 @@ static void test_single(const char *what, struct drop d, u64 asked, u64 again, u
 	    counter(s, 8, CNR_C_results_again) == results &&
 	    counter(s, 8, CNR_C_groups) == groups,
 	    "lost: %s: %llu asked to send again, %llu did, %llu results asked for, %llu sent, "
-	    "%llu found as a group, nothing redone", what, (unsigned long long)counter(s, 8, CNR_C_failures_out),
+	    "%llu found as a group, nothing redone", what,
+	    (unsigned long long)counter(s, 8, CNR_C_failures_out),
 	    (unsigned long long)counter(s, 8, CNR_C_retransmissions),
 	    (unsigned long long)counter(s, 8, CNR_C_requests_out),
 	    (unsigned long long)counter(s, 8, CNR_C_results_again),

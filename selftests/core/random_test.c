@@ -70,7 +70,8 @@ static void draw(struct run *r, u64 seed)
 	c->key = odds(r, 2);
 	c->aggregate = !odds(r, 4);
 	c->mtu = 576;
-	c->algorithm = odds(r, 3) ? CANARY_ALG_AUTO : odds(r, 4) ? CANARY_ALG_RING : CANARY_ALG_TREE;
+	c->algorithm = odds(r, 3) ? CANARY_ALG_AUTO :
+		       odds(r, 4) ? CANARY_ALG_RING : CANARY_ALG_TREE;
 	c->timeout_ns = CNR_USEC << (3 + pick(r, 9));
 	c->dead_after = odds(r, 4) ? CNR_SEC : 0;
 	c->fixed_first = odds(r, 2);
