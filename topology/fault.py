@@ -57,7 +57,7 @@ def run(args, work):
         setting = experiments.Setting(
             args.engine, args.hosts, args.per_host, args.operations,
             args.elements or (400000 if fault.long else 20000), args.seed, args.options,
-            args.stall, work)
+            args.stall, work, strict=True)
         members = experiments.hosts_of(testbed, fault, setting) * args.per_host
         if not fault.possible(testbed, members):
             raise ValueError(f"{fault.name} is not possible with these hosts, switches and kernel")

@@ -14,7 +14,7 @@ class Setting:
     """What all trials of an experiment have in common."""
 
     def __init__(self, engine="auto", hosts=None, per_host=1, operations=3, elements=20000,
-                 seed=1, options=(), stall=60, work=None):
+                 seed=1, options=(), stall=60, work=None, strict=False):
         self.engine = engine
         self.hosts = hosts
         self.per_host = per_host
@@ -23,6 +23,7 @@ class Setting:
         self.seed = seed
         self.options = list(options)
         self.stall = stall
+        self.strict = strict
         self.work = work or system.work_directory()
 
 
@@ -46,6 +47,7 @@ def run_trial(testbed, fault, setting, baseline=None):
                   setting.stall)
     mtu = testbed.net.mtu or 1500
     trial.notes["seed"] = setting.seed
+    trial.notes["strict"] = setting.strict
     trial.notes["blocks_per_operation"] = -(-elements // ((mtu - HEADER) // 4))
     wrong, dump = [], None
     try:
