@@ -253,6 +253,7 @@ struct cnr_ring_item {
  * struct cnr_ring - own place in the ring, ring.c
  * @at:		ranks in the order of the ring
  * @place:	the reverse: place in the ring, by rank
+ * @known:	the order is known; the same goes for @own, @next, @prev
  * @queue:	what is to be sent, [tail, head) by @mask
  * @srtt, @rttvar, @rto, @shift, @late_at: as in struct cnr_comm, of blocks in the ring
  */
@@ -262,6 +263,7 @@ struct cnr_ring {
 	u16	own;
 	u16	next;
 	u16	prev;
+	bool	known;
 	u8	shift;
 	struct cnr_ring_item *queue;
 	u32	mask;
@@ -601,7 +603,7 @@ void cnr_ring_begin(struct cnr_comm *c);
 void cnr_ring_start(struct cnr_comm *c, u64 now, u32 block);
 void cnr_ring_overdue(struct cnr_comm *c, u64 now, u32 block, u32 *budget);
 enum canary_drop cnr_ring_input(struct cnr_comm *c, u64 now, const struct cnr_in *in);
-bool cnr_ring_build(struct cnr_comm *c, struct cnr_out *out);
+bool cnr_ring_build(struct cnr_comm *c, u64 now, struct cnr_out *out);
 
 /* plan.c: which algorithm; ranks that differ */
 void cnr_plan_post(struct cnr_comm *c, u64 now, struct cnr_operation *o);

@@ -49,7 +49,6 @@ static void cnr_begin(struct cnr_comm *c, u32 first)
 		c->member[i].done = first;
 	}
 	cnr_derive_key(c);
-	cnr_ring_begin(c);
 	cnr_window_begin(c);
 	c->table = true;
 }

@@ -37,8 +37,10 @@ static void cnr_plan_take(struct cnr_comm *c, struct cnr_operation *o, u8 algori
 		c->plan.last_algorithm = algorithm;
 		c->plan.last_why = why;
 	}
-	if (algorithm == CANARY_ALG_RING)
+	if (algorithm == CANARY_ALG_RING) {
+		cnr_ring_begin(c);
 		cnr_count(c, CNR_C_operations_ring);
+	}
 }
 
 /* It was known before: now the reason is, too. */

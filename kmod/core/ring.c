@@ -53,8 +53,9 @@ static void cnr_ring_sift(struct cnr_comm *c, u32 i, u32 n)
 }
 
 /*
- * The table of members is complete: its order by address is the ring's. That is the same for
- * all without a word, and who shares a leaf has neighbouring addresses, if anything has.
+ * There is something to do for a ring. The order of the table of members by address is its
+ * order: that is the same for all without a word, and who shares a leaf has neighbouring
+ * addresses, if anything has.
  */
 void cnr_ring_begin(struct cnr_comm *c)
 {
@@ -62,6 +63,9 @@ void cnr_ring_begin(struct cnr_comm *c)
 	u32 i, n = c->cfg.members;
 	u16 last;
 
+	if (r->known)
+		return;
+	r->known = true;
 	for (i = 0; i < n; i++)
 		r->at[i] = i;
 	for (i = n / 2; i--;)
@@ -278,6 +282,15 @@ static enum canary_drop cnr_ring_check(struct cnr_comm *c, u64 now, const struct
 	return CANARY_DROP_NONE;
 }
 
+/* The result is here: what is sent again has to be the same, whoever can write to it. */
+static void cnr_ring_note(struct cnr_comm *c, u32 block, u32 sum)
+{
+	struct cnr_operation *o = &c->ops[cnr_block(c, block)->op];
+
+	if (o->op.sums)
+		o->op.sums[block - o->base] = sum;
+}
+
 static void cnr_ring_finish(struct cnr_comm *c, u64 now, u32 block)
 {
 	struct cnr_block *b = cnr_block(c, block);
@@ -291,6 +304,7 @@ static void cnr_ring_finish(struct cnr_comm *c, u64 now, u32 block)
 		cnr_fail(c, now, CANARY_ABORT_MISMATCH, &c->ring.prev, 1, true);
 		return;
 	}
+	cnr_ring_note(c, block, b->sum);
 	cnr_count(c, CNR_C_blocks_led);
 	c->load = b->load;
 	cnr_all_done(c, b->done);
@@ -382,6 +396,7 @@ static enum canary_drop cnr_ring_result(struct cnr_comm *c, u64 now, const struc
 		return CANARY_DROP_STATE;
 	data = cnr_block_data(c, &c->ops[b->op], block, &elements, CNR_USE_RESULT);
 	memcpy(data, cnr_payload(in), elements * sizeof(*data));
+	cnr_ring_note(c, block, be32_to_cpu(h->sum));
 	c->load = h->load;
 	cnr_count(c, CNR_C_results_in);
 	cnr_ring_rtt(c, now, b);
@@ -446,6 +461,7 @@ enum canary_drop cnr_ring_input(struct cnr_comm *c, u64 now, const struct cnr_in
 	const struct canary_hdr *h = in->hdr;
 	u16 rank = be16_to_cpu(h->rank);
 
+	cnr_ring_begin(c);
 	if (rank != (h->type == CANARY_REQUEST ? c->ring.next : c->ring.prev))
 		return CANARY_DROP_STATE;
 	switch (h->type) {
@@ -488,8 +504,33 @@ static void cnr_ring_partial_build(struct cnr_comm *c, u32 block, bool again,
 	cnr_count(c, again ? CNR_C_ring_again : CNR_C_ring_out);
 }
 
+static bool cnr_ring_result_build(struct cnr_comm *c, const struct cnr_ring_item *item,
+				  struct cnr_out *out)
+{
+	if (!cnr_result_build(c, item->block, 0, out))
+		return false;
+	out->hdr.flags = CANARY_F_RING;
+	out->hdr.sum = cpu_to_be32(item->result ? item->sum :
+				   cnr_checksum(out->payload, out->len / 4));
+	cnr_count(c, item->again ? CNR_C_results_again : CNR_C_results_out);
+	return true;
+}
+
+/* What is sent again: did somebody write to our vector meanwhile? Then nobody has it any more. */
+static bool cnr_ring_changed(struct cnr_comm *c, const struct cnr_out *out, u32 block)
+{
+	struct cnr_operation *o = cnr_find_op(c, block);
+	u32 sum;
+
+	if (!o->op.sums)
+		return false;
+	sum = out->hdr.type == CANARY_RESULT ? o->op.sums[block - o->base] :
+					       cnr_block(c, block)->sum;
+	return cnr_checksum(out->payload, out->len / 4) != sum;
+}
+
 /* Next partial sum or result for the member after us. */
-bool cnr_ring_build(struct cnr_comm *c, struct cnr_out *out)
+bool cnr_ring_build(struct cnr_comm *c, u64 now, struct cnr_out *out)
 {
 	struct cnr_ring *r = &c->ring;
 	struct cnr_ring_item *item;
@@ -500,16 +541,16 @@ bool cnr_ring_build(struct cnr_comm *c, struct cnr_out *out)
 		b = cnr_block(c, item->block);
 		if (canary_before(item->block, c->una) ||
 		    (cnr_is_ring(c, item->block) && b->state == CNR_B_DONE)) {
-			if (!cnr_result_build(c, item->block, 0, out))
+			if (!cnr_ring_result_build(c, item, out))
 				continue;
-			out->hdr.flags = CANARY_F_RING;
-			out->hdr.sum = cpu_to_be32(item->result ? item->sum :
-						   cnr_checksum(out->payload, out->len / 4));
-			cnr_count(c, item->again ? CNR_C_results_again : CNR_C_results_out);
 		} else if (cnr_is_ring(c, item->block) && (b->flags & CNR_B_PARTIAL)) {
 			cnr_ring_partial_build(c, item->block, item->again, out);
 		} else {
 			continue;
+		}
+		if (item->again && cnr_ring_changed(c, out, item->block)) {
+			cnr_fail(c, now, CANARY_ABORT_LEFT, &c->cfg.rank, 1, true);
+			return false;
 		}
 		out->again = item->again;
 		cnr_to_rank(c, out, r->next);

@@ -40,6 +40,7 @@ struct sim_event {
 
 struct sim_vector {
 	u32	*data;
+	u32	elements;
 	struct sim_vector *next;
 };
 

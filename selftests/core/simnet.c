@@ -351,10 +351,12 @@ int sim_post(struct sim *s, int rank, u32 elements)
 	u32 i;
 	int err;
 
-	v->data = malloc(elements * 4 + 1);
+	v->data = malloc(elements * 4 + 1 + (s->cfg.pinned ? (elements + 1) * 4 : 0));
 	for (i = 0; i < elements; i++)
 		v->data[i] = sim_value(s, rank, n->posted, i);
 	op.data = v->data;
+	op.sums = s->cfg.pinned ? v->data + elements : NULL;
+	v->elements = elements;
 	v->next = n->held;
 	n->held = v;
 	err = cnr_post(n->comm, s->now, &op);
@@ -367,6 +369,16 @@ int sim_post(struct sim *s, int rank, u32 elements)
 	}
 	sim_pump(s, rank);
 	return err;
+}
+
+void sim_scribble(struct sim *s, int rank)
+{
+	struct sim_vector *v;
+	u32 i;
+
+	for (v = s->node[rank].held; v; v = v->next)
+		for (i = 0; i < v->elements; i++)
+			v->data[i]++;
 }
 
 u32 sim_completed(const struct sim *s, int rank)

@@ -42,6 +42,7 @@ struct sim_config {
 	u64	seed;
 	u64	dead_after;
 	bool	key;
+	bool	pinned;		/* vectors are where the application can write to them */
 	u8	algorithm;	/* enum canary_algorithm, of rank 0 */
 	struct sim_faults faults;
 };
@@ -82,6 +83,9 @@ bool sim_wait_over(struct sim *s, u64 ns);
 
 /* Post a vector at @rank; its content is a function of (seed, rank, operation, index). */
 int sim_post(struct sim *s, int rank, u32 elements);
+
+/* The application at @rank writes to its vectors, pinned and not released. */
+void sim_scribble(struct sim *s, int rank);
 
 /* Operations that completed at @rank so far; checked against the independent sum. */
 u32 sim_completed(const struct sim *s, int rank);
