@@ -51,8 +51,19 @@ static __always_inline bool csw_is_block(const struct csw_descriptor *d,
 }
 
 /*
- * Where @h belongs: its descriptor, or a slot that may be taken for it: a free one or the oldest
- * of those that have outlived @lifetime.
+ * Does nobody need @d any more, as the sender of @h says? Who has all results before @done knows
+ * that the leader has sent the one that @d waits for, and it comes but once: it was lost, or what
+ * was sent on came too late to be answered.
+ */
+static __always_inline bool csw_is_over(const struct csw_descriptor *d, const struct canary_hdr *h)
+{
+	return d->state == CSW_SENT && d->comm == h->comm && d->epoch == h->epoch &&
+	       canary_before(cnr_be32(d->block), cnr_be32(h->done));
+}
+
+/*
+ * Where @h belongs: its descriptor, or a slot that may be taken for it: a free one, one that is
+ * over, or the oldest of those that have outlived @lifetime.
  */
 struct csw_found {
 	struct csw_descriptor *d;	/* NULL: the bucket is full of others */
@@ -94,7 +105,14 @@ static __always_inline void csw_find(csw_xdp *ctx, const struct csw_config *c, _
 	for (way = 0; way < CSW_WAYS; way++) {
 		struct csw_descriptor *d = csw_descriptor_at(ctx, bucket + way);
 
-		if (d && (__s64)(d->born - oldest) < 0) {
+		if (!d)
+			return;
+		if (csw_is_over(d, h)) {
+			f->d = d;
+			f->slot = bucket + way;
+			return;
+		}
+		if ((__s64)(d->born - oldest) < 0) {
 			f->d = d;
 			f->slot = bucket + way;
 			oldest = d->born;

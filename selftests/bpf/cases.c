@@ -296,6 +296,38 @@ const struct test_case cases[] = {
 		.count = { { CSW_NEW, 5 }, { CSW_MERGED, 1 }, { CSW_BYPASS_COLLISION, 1 },
 			   { CSW_EVICTED, 1 }, { CSW_SENT_CARRIER, 2 }, { CSW_SENT_CLOCK, 2 } },
 	}, {
+		.name = "what was sent on makes room when somebody has its result",
+		.step = {
+			{ GET(1, CONTRIB(H1, 1, SAME(0))) },
+			{ GET(1, CONTRIB(H1, 1, SAME(1))) },
+			{ GET(1, CONTRIB(H1, 1, SAME(2))) },
+			{ FLUSH, LATER(1000),
+			  .out = { PUT(4, .from = SELF, .ranks = R(1), SAME(0)) } },
+			{ FLUSH, .out = { PUT(4, .from = SELF, .ranks = R(1), SAME(1)) } },
+			{ FLUSH, .out = { PUT(4, .from = SELF, .ranks = R(1), SAME(2)) } },
+			{ GET(1, CONTRIB(H1, 1, SAME(3))) },
+			/* 5 is the first block; of another communicator, or not all before 6 */
+			{ GET(2, CONTRIB(H3, 2, .block = 37, .done = 30, .epoch = 0xe90c8)),
+			  .out = { PUT(4, .from = H3, .ranks = R(2), .block = 37, .done = 30,
+				       .epoch = 0xe90c8, .ttl = 63, .flags = CANARY_F_BYPASS,
+				       .origin = SELF) } },
+			{ GET(2, CONTRIB(H3, 2, SAME(4), .done = 5)),
+			  .out = { PUT(4, .from = H3, .ranks = R(2), SAME(4), .done = 5, .ttl = 63,
+				       .flags = CANARY_F_BYPASS, .origin = SELF) } },
+			{ GET(2, CONTRIB(H3, 2, SAME(4), .done = 6)) },
+			/* the second and the third are there, and what is collecting is never over */
+			{ GET(2, CONTRIB(H3, 2, SAME(5), .done = 6)),
+			  .out = { PUT(4, .from = H3, .ranks = R(2), SAME(5), .done = 6, .ttl = 63,
+				       .flags = CANARY_F_BYPASS, .origin = SELF) } },
+			{ GET(2, CONTRIB(H3, 2, SAME(5), .done = 22)) },
+			{ GET(2, CONTRIB(H3, 2, SAME(6), .done = 22)) },
+			{ GET(2, CONTRIB(H3, 2, SAME(7), .done = 22)),
+			  .out = { PUT(4, .from = H3, .ranks = R(2), SAME(7), .done = 22, .ttl = 63,
+				       .flags = CANARY_F_BYPASS, .origin = SELF) } },
+		},
+		.count = { { CSW_NEW, 7 }, { CSW_EVICTED, 3 }, { CSW_SENT_CLOCK, 3 },
+			   { CSW_BYPASS_COLLISION, 4 } },
+	}, {
 		.name = "of several that are too old the oldest makes room, others stay",
 		.lifetime_us = 10000,
 		.step = {
