@@ -65,7 +65,7 @@
 #define CANARY_DEAD_LIMIT	3600000U
 #define CANARY_ROUTES		16		/* destinations remembered, a power of two */
 #define CANARY_BATCH		64		/* packets collected before the lock is let go */
-#define CANARY_GOODBYE_TRIES	200		/* ms that goodbyes may wait for a full UDP socket */
+#define CANARY_GOODBYE_TRIES	200	/* ms that goodbyes may wait for a full UDP socket */
 
 /* CANARY_STATS and /proc/net/canary_stats: counters, then drop reasons from "none" on */
 #define CANARY_STATS_COUNT	(CNR_COUNTER_COUNT + CANARY_DROPS)
@@ -82,7 +82,7 @@ struct canary_pin {
 	struct page	**pages;
 	u32		pinned;
 	bool		write;
-	void		*map;
+	u8		*map;
 	void		*data;
 };
 

@@ -78,7 +78,7 @@ static __always_inline __u32 canary_add32(__u32 *to, const __u32 *a, const __u32
 
 /*
  * A keyed hash of data that are never merged: NH of RFC 4418 with 64-bit result, universal with
- * 2^-32 over keys of as many words as there are data. @elements odd: the last pair is completed by a 0.
+ * 2^-32 over keys of as many words as there are data. @elements odd: a 0 completes the last pair.
  */
 static __always_inline __u64 canary_hash(const __u32 *key, const __u32 *data, __u32 elements)
 {

@@ -137,7 +137,7 @@ static bool canary_send_by_page(const struct cnr_out *out)
 
 static void canary_send_pages(struct sk_buff *skb, const struct cnr_out *out)
 {
-	const void *at = out->payload;
+	const u8 *at = out->payload;
 	u32 n, len = out->len;
 	struct page *page;
 	int i;

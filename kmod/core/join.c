@@ -4,9 +4,9 @@
  *
  * Rank 0:  collecting (some unknown) -> table (all known, being handed out) -> CONNECTED.
  * Others:  JOIN -> table complete -> JOIN | READY -> CONNECTED.
- * Timer: join_at. Rank 0 only answers, but once it has made the table it looks for ranks that do not
- * say READY: the JOIN of a process that is gone may have been in some queue, and the one that came
- * in its place is refused.
+ * Timer: join_at. Rank 0 only answers, but once it has made the table it looks for ranks that
+ * do not say READY: the JOIN of a process that is gone may have been in some queue, and the one
+ * that came in its place is refused.
  */
 #include "comm.h"
 

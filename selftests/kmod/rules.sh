@@ -98,7 +98,7 @@ tap_is "who was not let in is counted" "$(ns_exec a sed -n 's/^rules-refused //p
 
 as_alice()
 {
-	ns_exec a setpriv --reuid $ALICE --regid $ALICE --clear-groups "$CANARY" comm "$@" 2>&1
+	ns_exec a setpriv --reuid "$ALICE" --regid "$ALICE" --clear-groups "$CANARY" comm "$@" 2>&1
 }
 
 tap_is "allow needs CAP_NET_ADMIN" "$(as_alice allow 1)" "canary: allow: Operation not permitted"
@@ -141,10 +141,10 @@ tap_check "without rules again: anybody" alone a $BOB 150
 
 own_namespace()
 {
-	setpriv --reuid $ALICE --regid $ALICE --clear-groups unshare -Urn sh -c \
+	setpriv --reuid "$ALICE" --regid "$ALICE" --clear-groups unshare -Urn sh -c \
 		"'$CANARY' comm allow 7 --uid 0 && '$CANARY' comm rules -j" | grep -q '"uid":0'
 }
-if setpriv --reuid $ALICE --regid $ALICE --clear-groups unshare -Urn true 2>/dev/null; then
+if setpriv --reuid "$ALICE" --regid "$ALICE" --clear-groups unshare -Urn true 2>/dev/null; then
 	tap_check "who owns a namespace sets its rules" own_namespace
 else
 	tap_skip "who owns a namespace sets its rules" "users may not make namespaces here"

@@ -268,7 +268,7 @@ static int run_info(struct member *m)
 	wrong += !!canary_get_info(m->c, &info, sizeof(info));
 	wrong += info.state != CANARY_CONNECTED || info.rank != m->rank;
 	wrong += info.members != m->ranks || info.comm != next_comm || info.error;
-	wrong += info.elements != 800 || info.window != 64 || !info.epoch;
+	wrong += info.elements != 800 || info.window != 256 || !info.epoch;
 	wrong += info.local.sin_addr.s_addr != inet_addr("127.0.0.1");
 	wrong += (ntohs(info.local.sin_port) == CANARY_PORT_BASE) != (m->rank == 0);
 	wrong += strcmp(canary_engine_name(m->c), "user") || !*canary_engine_reason(m->c);

@@ -139,8 +139,8 @@ struct canary_hdr {
 	__be32	sum;
 	__be32	done;
 	__be32	origin;
-	__extension__ union {
-		__extension__ struct {
+	union {
+		struct {
 			__be16	children;
 			__be16	reserved;
 		};
