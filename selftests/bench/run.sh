@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# All measurements: run.sh [--out FILE] [switch|emission|goodput|guest|latency|congestion|ring|fault|loss]...
+# All measurements: run.sh [--out FILE] [switch|emission|goodput|guest|latency|restore|congestion|ring|fault|loss]...
 #
 # Writes a JSON list of figures (lib.sh says what is in one) and prints them as a table. Those made
 # in the instruction-counting guest are made twice; how much the two differ is a figure, too.
@@ -17,7 +17,7 @@ if [ "${1:-}" = --out ]; then
 	OUT=${2:?--out needs a file}
 	shift 2
 fi
-[ $# -gt 0 ] || set -- switch emission goodput guest latency congestion ring fault loss
+[ $# -gt 0 ] || set -- switch emission goodput guest latency restore congestion ring fault loss
 DIR=$(mktemp -d)
 trap 'rm -rf "$DIR"' EXIT
 
@@ -76,6 +76,7 @@ for part in "$@"; do
 		repeatability >"$DIR/6.guest.repeat"
 		;;
 	latency) run 7.latency latency.sh ;;
+	restore) run 9.restore restore.sh ;;
 	congestion) run 8.congestion congestion.sh ;;
 	fault) run 8.fault fault.sh ;;
 	ring)
@@ -83,7 +84,7 @@ for part in "$@"; do
 		run 9.ring.kernel ring.sh kernel
 		;;
 	*)
-		echo "usage: run.sh [--out FILE] [switch|emission|goodput|guest|latency|congestion|ring|fault|loss]..." >&2
+		echo "usage: run.sh [--out FILE] [switch|emission|goodput|guest|latency|restore|congestion|ring|fault|loss]..." >&2
 		exit 2
 		;;
 	esac
