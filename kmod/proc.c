@@ -43,14 +43,16 @@ static void canary_proc_stop(struct seq_file *seq, void *v)
 static int canary_proc_show(struct seq_file *seq, void *v)
 {
 	struct canary_comm *comm;
+	struct cnr_trouble trouble = { };
 	struct cnr_info info = { };
 	struct canary_peer own, root;
 	unsigned long ino = 0;
 	const char *state;
 	size_t memory;
+	u32 troubles = 0;
 
 	if (v == &canary_net(seq_file_net(seq))->comms) {
-		seq_puts(seq, "comm rank members state epoch window una next srtt_us memory inode local root algorithm last why\n");
+		seq_puts(seq, "comm rank members state epoch window una next srtt_us memory inode local root algorithm last why trouble\n");
 		return 0;
 	}
 	comm = list_entry(v, struct canary_comm, list);
@@ -58,8 +60,10 @@ static int canary_proc_show(struct seq_file *seq, void *v)
 	info.comm = comm->req.id;
 	info.rank = comm->req.rank;
 	info.members = comm->req.members;
-	if (comm->core)
+	if (comm->core) {
 		cnr_info(comm->core, &info);
+		troubles = cnr_troubles(comm->core, &trouble, 1);
+	}
 	state = canary_proc_state(comm);
 	own.addr = comm->addr;
 	own.port = comm->port;
@@ -73,8 +77,13 @@ static int canary_proc_show(struct seq_file *seq, void *v)
 		   info.rank, info.members, state, info.epoch, info.window, info.una, info.next,
 		   div_u64(info.srtt, NSEC_PER_USEC), memory, ino, &own.addr, ntohs(own.port),
 		   &root.addr, ntohs(root.port));
-	seq_printf(seq, " %s %s %s\n", cnr_algorithm_name(info.algorithm),
+	seq_printf(seq, " %s %s %s", cnr_algorithm_name(info.algorithm),
 		   info.last ? cnr_algorithm_name(info.last) : "-", cnr_why_name(info.why));
+	if (troubles)
+		seq_printf(seq, " %s@%pI4:%u\n", cnr_trouble_name(trouble.kind), &trouble.addr,
+			   ntohs(trouble.port));
+	else
+		seq_puts(seq, " -\n");
 	return 0;
 }
 

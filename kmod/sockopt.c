@@ -183,6 +183,23 @@ static int canary_get_ranks(struct canary_comm *comm, char __user *val, int __us
 	return err;
 }
 
+static int canary_get_troubles(struct canary_comm *comm, char __user *val, int __user *len,
+			       int room)
+{
+	struct cnr_trouble list[CNR_TROUBLES] = { };
+	u32 n = 0;
+
+	BUILD_BUG_ON(sizeof(struct cnr_trouble) != sizeof(struct canary_trouble) ||
+		     offsetof(struct cnr_trouble, count) !=
+		     offsetof(struct canary_trouble, count));
+	BUILD_BUG_ON((int)CNR_TROUBLE_FORGED != (int)CANARY_TROUBLE_FORGED);
+	spin_lock_bh(&comm->lock);
+	if (comm->core)
+		n = cnr_troubles(comm->core, list, CNR_TROUBLES);
+	spin_unlock_bh(&comm->lock);
+	return canary_get_reply(list, n * sizeof(*list), val, len, room);
+}
+
 static int canary_get_stats(struct canary_comm *comm, char __user *val, int __user *len, int room)
 {
 	u64 *values;
@@ -232,6 +249,8 @@ int canary_getsockopt(struct socket *sock, int level, int name, char __user *val
 		return canary_get_ranks(cs->comm, val, len, room);
 	case CANARY_STATS:
 		return canary_get_stats(cs->comm, val, len, room);
+	case CANARY_TROUBLES:
+		return canary_get_troubles(cs->comm, val, len, room);
 	case CANARY_MAX_VECTOR:
 		value = READ_ONCE(cs->max_vector);
 		break;

@@ -478,6 +478,8 @@ static enum canary_drop cnr_abort_input(struct cnr_comm *c, u64 now, const struc
 	/* More than there are names of: a refusal (without epoch) has something else in the tag. */
 	if (!in->hdr->epoch || i < CNR_FAULTS || all < i)
 		all = i;
+	if (!in->hdr->epoch && !cnr_trouble_refused(c, in))
+		return CANARY_DROP_STATE;
 	cnr_fail(c, now, be16_to_cpu(in->hdr->count), ranks, all, false);
 	return CANARY_DROP_NONE;
 }
@@ -589,6 +591,8 @@ enum canary_drop cnr_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 		}
 	}
 	c->stats.drop[drop]++;
+	if (drop != CANARY_DROP_NONE && drop != CANARY_DROP_SHORT)
+		cnr_trouble_note(c, in, drop);
 	return drop;
 }
 

@@ -453,6 +453,8 @@ struct cnr_comm {
 	u32	faults;		/* ranks at fault in all */
 	u32	faults_known;
 	u16	fault[CNR_FAULTS];
+	u32	trouble_next;
+	struct cnr_trouble trouble[CNR_TROUBLES];
 
 	struct cnr_stats stats;
 	u8	scratch[CANARY_PAYLOAD_MAX] __attribute__((__aligned__(8)));
@@ -554,6 +556,8 @@ void cnr_linger_on(struct cnr_comm *c, u64 now);
 void cnr_connected(struct cnr_comm *c);
 void cnr_join_start(struct cnr_comm *c, u64 now);
 void cnr_join_timer(struct cnr_comm *c, u64 now);
+enum canary_drop cnr_join_refuse(struct cnr_comm *c, const struct cnr_in *in,
+				 enum canary_drop why);
 enum canary_drop cnr_join_input(struct cnr_comm *c, u64 now, const struct cnr_in *in);
 enum canary_drop cnr_welcome_input(struct cnr_comm *c, u64 now, const struct cnr_in *in);
 void cnr_join_build(struct cnr_comm *c, u32 first, struct cnr_out *out);
@@ -637,5 +641,11 @@ u64 cnr_answer_time(const struct cnr_comm *c, u8 tries);
 u64 cnr_reordering(const struct cnr_comm *c);
 void cnr_asked_early(struct cnr_comm *c, u64 now);
 void cnr_came_late(struct cnr_comm *c, u64 late, bool aggregate);
+
+/* trouble.c: who does what wrong */
+void cnr_trouble_note(struct cnr_comm *c, const struct cnr_in *in, enum canary_drop drop);
+void cnr_trouble_claim(struct cnr_comm *c, const struct cnr_in *in);
+bool cnr_trouble_refused(struct cnr_comm *c, const struct cnr_in *in);
+enum cnr_trouble_kind cnr_trouble_of(enum canary_drop drop);
 
 #endif /* CANARY_CORE_COMM_H */

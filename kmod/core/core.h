@@ -285,6 +285,43 @@ struct cnr_in {
 	__be16	port;
 };
 
+/*
+ * What somebody does wrong. The first ones are about a JOIN, and go into the ABORT that refuses it;
+ * user space knows them by number, too (CANARY_TROUBLES).
+ */
+enum cnr_trouble_kind {
+	CNR_TROUBLE_NONE	= 0,
+	CNR_TROUBLE_KEY		= 1,	/* another pre-shared key */
+	CNR_TROUBLE_COMM	= 2,	/* another communicator: @value */
+	CNR_TROUBLE_MEMBERS	= 3,	/* another number of members: @value */
+	CNR_TROUBLE_RANK	= 4,	/* a rank that another process has, or none */
+	CNR_TROUBLE_EPOCH	= 5,	/* of an earlier run */
+	CNR_TROUBLE_OFFER	= 6,	/* packet size or window out of range */
+	CNR_TROUBLE_FORGED	= 7,	/* packets that fail authentication, later on */
+};
+
+#define CNR_TROUBLES	8	/* remembered, by kind and source */
+
+/**
+ * struct cnr_trouble - who did something wrong, and how often; a hint for people
+ * @kind:	enum cnr_trouble_kind
+ * @rank:	that it claims to be
+ * @addr:	source of the latest packet
+ * @port:	its port
+ * @value:	see enum cnr_trouble_kind
+ * @count:	packets
+ */
+struct cnr_trouble {
+	u8	kind;
+	u8	pad;
+	u16	rank;
+	__be32	addr;
+	__be16	port;
+	u16	pad2;
+	u32	value;
+	u32	count;
+};
+
 struct cnr_comm;
 
 /** cnr_check() - is @cfg in range? Return: 0, or -EINVAL with *@what naming the field. */
@@ -310,6 +347,9 @@ enum cnr_state cnr_state(const struct cnr_comm *c);
  * Return: how many were written; without @ranks, how many there are in all.
  */
 u32 cnr_missing(const struct cnr_comm *c, u16 *ranks, u32 max);
+
+/** cnr_troubles() - newest first. Return: how many were written to @list, @max at most */
+u32 cnr_troubles(const struct cnr_comm *c, struct cnr_trouble *list, u32 max);
 
 /** cnr_failure() - Return: negative errno of a FAILED communicator, else 0; *@why is set. */
 int cnr_failure(const struct cnr_comm *c, enum canary_abort *why);
@@ -375,6 +415,7 @@ struct cnr_info {
 
 void cnr_info(const struct cnr_comm *c, struct cnr_info *info);
 
+const char *cnr_trouble_name(u32 kind);
 const char *cnr_drop_name(enum canary_drop drop);
 const char *cnr_counter_name(enum cnr_counter counter);
 const char *cnr_algorithm_name(u32 algorithm);	/* "auto", "tree", "ring" */

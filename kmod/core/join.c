@@ -185,10 +185,10 @@ void cnr_join_build(struct cnr_comm *c, u32 first, struct cnr_out *out)
 	cnr_to_rank(c, out, 0);
 }
 
-static enum canary_drop cnr_join_refuse(struct cnr_comm *c, const struct cnr_in *in,
-					enum canary_drop why)
+enum canary_drop cnr_join_refuse(struct cnr_comm *c, const struct cnr_in *in,
+				 enum canary_drop why)
 {
-	struct cnr_control *m = cnr_control(c, CANARY_ABORT, 0, 0);
+	struct cnr_control *m = cnr_control(c, CANARY_ABORT, 0, cnr_trouble_of(why));
 
 	if (m) {
 		m->addr = in->addr;
@@ -225,6 +225,8 @@ static void cnr_join_note(struct cnr_comm *c, struct cnr_member *m, const struct
 	const struct canary_join *j = cnr_payload(in);
 
 	if (m->nonce != be64_to_cpu(in->hdr->tag)) {
+		if (m->nonce && (m->addr != in->addr || m->port != in->port))
+			cnr_trouble_claim(c, in);
 		m->offer = 0;
 		m->small = 0;
 	}

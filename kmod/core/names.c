@@ -41,6 +41,22 @@ const char *cnr_why_name(u32 why)
 	return why < ARRAY_SIZE(name) ? name[why] : "unknown";
 }
 
+const char *cnr_trouble_name(u32 kind)
+{
+	static const char * const name[] = {
+		[CNR_TROUBLE_NONE] = "-",
+		[CNR_TROUBLE_KEY] = "key",
+		[CNR_TROUBLE_COMM] = "communicator",
+		[CNR_TROUBLE_MEMBERS] = "members",
+		[CNR_TROUBLE_RANK] = "rank",
+		[CNR_TROUBLE_EPOCH] = "epoch",
+		[CNR_TROUBLE_OFFER] = "offer",
+		[CNR_TROUBLE_FORGED] = "forged",
+	};
+
+	return kind < ARRAY_SIZE(name) ? name[kind] : "unknown";
+}
+
 const char *cnr_counter_name(enum cnr_counter counter)
 {
 	static const char * const name[] = {

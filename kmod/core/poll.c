@@ -20,8 +20,11 @@ static void cnr_abort_build(struct cnr_comm *c, struct cnr_out *out)
 }
 
 /* Refuse a JOIN: the sender has no session key yet, so it goes under the pre-shared one. */
-static void cnr_refuse_build(const struct cnr_control *m, struct cnr_out *out)
+static void cnr_refuse_build(const struct cnr_comm *c, const struct cnr_control *m,
+			     struct cnr_out *out)
 {
+	/* m->block says what is wrong */
+	out->hdr.done = cpu_to_be32(m->block == CNR_TROUBLE_MEMBERS ? c->cfg.members : 0);
 	out->hdr.epoch = 0;
 	out->hdr.tag = cpu_to_be64(m->nonce);
 	out->hdr.count = cpu_to_be16(CANARY_ABORT_REFUSED);
@@ -104,7 +107,7 @@ static bool cnr_control_build(struct cnr_comm *c, u64 now, const struct cnr_cont
 		break;
 	case CANARY_ABORT:
 		if (m->nonce)
-			cnr_refuse_build(m, out);
+			cnr_refuse_build(c, m, out);
 		else
 			cnr_abort_build(c, out);
 		break;

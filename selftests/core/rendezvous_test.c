@@ -228,8 +228,115 @@ static void test_unconnected(void)
 	sim_free(s);
 }
 
+static struct cnr_trouble trouble_of(struct sim *s, int rank)
+{
+	struct cnr_trouble t = { .kind = CNR_TROUBLE_NONE };
+
+	cnr_troubles(sim_comm(s, rank), &t, 1);
+	return t;
+}
+
+/* Rank 1 of 3 is wrong in one way: both rank 0 and it know which. */
+static void test_troubles(void)
+{
+	static const struct {
+		const char *what;
+		u32 comm;		/* added to the right one */
+		u16 members;
+		u8 key;
+		enum cnr_trouble_kind kind;
+		u32 at_root, at_other;	/* values */
+	} cases[] = {
+		{ "another key", 0, 0, 1, CNR_TROUBLE_KEY, 0, 0 },
+		{ "another communicator", 5, 0, 0, CNR_TROUBLE_COMM, 5, 0 },
+		{ "another number of members", 0, 1, 0, CNR_TROUBLE_MEMBERS, 2, 3 },
+	};
+	struct sim_config cfg = { .members = 3, .seed = 21, .key = true };
+	struct cnr_trouble root, other;
+	struct cnr_comm *c;
+	struct sim *s;
+	u32 i, id;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		s = sim_new(&cfg);
+		c = sim_comm(s, 1);
+		id = c->cfg.comm;
+		c->cfg.comm += cases[i].comm;
+		c->cfg.members -= cases[i].members;
+		c->cfg.key[3] ^= cases[i].key;
+		sim_connect(s, -1);
+		sim_run(s, sim_now(s) + 2 * S);
+		root = trouble_of(s, 0);
+		other = trouble_of(s, 1);
+		tap(root.kind == cases[i].kind && root.rank == 1 && root.addr == c->cfg.addr &&
+		    root.port == c->cfg.port && root.count &&
+		    (root.kind == CNR_TROUBLE_COMM ? root.value == id + 5 :
+		     root.value == cases[i].at_root),
+		    "%s: rank 0 knows from whom (%u)", cases[i].what, root.kind);
+		tap(other.kind == cases[i].kind &&
+		    (other.kind == CNR_TROUBLE_COMM ? other.value == id :
+		     other.value == cases[i].at_other),
+		    "%s: who does it is told (%u, %u)", cases[i].what, other.kind, other.value);
+		tap(cnr_state(sim_comm(s, 2)) == CNR_JOINING &&
+		    trouble_of(s, 2).kind == CNR_TROUBLE_NONE,
+		    "%s: others go on waiting", cases[i].what);
+		sim_free(s);
+	}
+}
+
+/* Two processes say that they are rank 1; nobody is rank 2. */
+static void test_claimed_twice(void)
+{
+	struct sim_config cfg = { .members = 3, .seed = 22, .key = true };
+	struct sim *s = sim_new(&cfg);
+	u16 rank[2];
+
+	sim_comm(s, 2)->cfg.rank = 1;
+	sim_connect(s, -1);
+	sim_run(s, sim_now(s) + 2 * S);
+	tap(trouble_of(s, 0).kind == CNR_TROUBLE_RANK && trouble_of(s, 0).rank == 1,
+	    "a rank that is claimed twice: rank 0 knows");
+	tap(cnr_missing(sim_comm(s, 0), rank, 2) == 1 && rank[0] == 2,
+	    "a rank that is claimed twice: the other one is missing");
+	sim_free(s);
+}
+
+static bool forge(void *arg, int from, int to, const struct canary_hdr *h)
+{
+	struct canary_hdr *mine = (struct canary_hdr *)(uintptr_t)h;
+
+	if (h->type == CANARY_CONTRIBUTION && from == 1 && !*(bool *)arg) {
+		mine->mac ^= 1;
+		*(bool *)arg = true;
+	}
+	return false;
+}
+
+/* A contribution of rank 1 without the key: named, and nothing more happens. */
+static void test_forged(void)
+{
+	bool done = false;
+	struct sim_config cfg = { .members = 3, .seed = 23, .key = true,
+				  .algorithm = CANARY_ALG_TREE,
+				  .faults = { .filter = forge, .filter_arg = &done } };
+	struct sim *s = sim_new(&cfg);
+	u32 i, named = 0;
+
+	sim_connect(s, -1);
+	sim_wait_state(s, CNR_CONNECTED, 10 * S);
+	post_all(s, 3, 352 * 6);
+	tap(sim_wait_completed(s, 1, 10 * S) && !sim_wrong(s), "a forged contribution: the sum is right");
+	for (i = 0; i < 3; i++)
+		named += trouble_of(s, i).kind == CNR_TROUBLE_FORGED && trouble_of(s, i).rank == 1;
+	tap(named == 1, "a forged contribution: its leader names the source (%u)", named);
+	sim_free(s);
+}
+
 int main(void)
 {
+	test_troubles();
+	test_claimed_twice();
+	test_forged();
 	test_late_root();
 	test_small_path();
 	test_small_path_missing();

@@ -279,6 +279,7 @@ stranger()
 	on 1 "$CANARY" allreduce $(as 1 3) --timeout 1300ms --in /dev/null -j "$@" 2> err.1 &
 	sleep 0.8
 	"$CANARY" stats -j > counters
+	"$CANARY" comm show -j > shown
 	wait
 }
 
@@ -290,14 +291,25 @@ test_strangers()
 	stranger --key 000102030405060708090a0b0c0d0e0f
 	tap_is "wrong key: rank 0 misses rank 1" "$(jq -c .ranks err.0)" "[1]"
 	tap_is "wrong key: rank 2 is told" "$(jq -c .ranks err.2)" "[1]"
-	tap_is "wrong key: rank 1 gets no answer" "$(jq -c .ranks err.1)" "[0]"
+	tap_is "wrong key: rank 1 is not let in" "$(jq -c .ranks err.1)" "[0]"
+	tap_check "wrong key: rank 0 says who" jq -e \
+		'.error | test("10.77.1.2:[0-9]+ wants to join as rank 1 with another key")' err.0
+	tap_check "wrong key: rank 1 knows" jq -e '.error | test("; rank 0 has another key")' err.1
+	tap_check "wrong key: shown" jq -e --argjson c "$COMM" \
+		'.[] | select(.comm == $c and .rank == 0).trouble | test("^key@10.77.1.2:")' shown
 	tap_check "wrong key: counted as such" jq -e --argjson c "$COMM" "$drop.mac > 0" counters
 	stranger --members 4
 	tap_is "wrong members: rank 0 misses rank 1" "$(jq -c .ranks err.0)" "[1]"
+	tap_is "wrong members: rank 1 is told" "$(jq -r .error err.1)" \
+		"rank 0 refuses: rank 0 counts 3 members"
 	tap_check "wrong members: counted as such" jq -e --argjson c "$COMM" "$drop.members > 0" \
 		counters
 	stranger --comm 0
 	tap_is "wrong communicator: rank 0 misses rank 1" "$(jq -c .ranks err.0)" "[1]"
+	tap_check "wrong communicator: rank 0 says who" jq -e \
+		'.error | test("10.77.1.2:[0-9]+ wants to join communicator 0")' err.0
+	tap_is "wrong communicator: rank 1 knows" "$(jq -r .error err.1)" \
+		"rendezvous is not complete: rank 0 of 3 is missing; who answers there is rank 0 of communicator $COMM"
 	tap_check "wrong communicator: counted as such" jq -e --argjson c "$COMM" \
 		"$drop.communicator > 0" counters
 }

@@ -90,8 +90,8 @@ enum canary_zerocopy {
  *		port of CANARY_PORT_BASE .. CANARY_PORT_BASE + CANARY_PORTS - 1. Rank 0 is
  *		bound to @root
  * @key:	pre-shared key; all zero means none: then accidents are noticed, but not
- *		attacks. Its presence cannot be told from the outside: a member with another
- *		key is not let in and does not get an answer
+ *		attacks. A member with another key is not let in; canary_errmsg() says so at
+ *		both ends, as far as rank 0 can be believed without a common key
  * @window:	most blocks in flight: a power of two, 1 .. 1024; 0 = default (256). The
  *		smallest of all members is agreed
  * @mtu:	largest IP packet in bytes, 576 .. 9000; 0 = what the route to @root takes. A

@@ -367,6 +367,18 @@ static unsigned int kernel_missing(void *engine, u16 *ranks, unsigned int max)
 	return max_t(u32, status.missing, len / sizeof(*ranks));
 }
 
+/* The kernel's struct canary_trouble is the core's. */
+static unsigned int kernel_troubles(void *engine, struct cnr_trouble *list, unsigned int max)
+{
+	socklen_t len = max * sizeof(*list);
+	struct kernel *k = engine;
+
+	_Static_assert(sizeof(*list) == sizeof(struct canary_trouble), "the same structure");
+	if (getsockopt(k->fd, SOL_CANARY, CANARY_TROUBLES, list, &len))
+		return 0;
+	return len / sizeof(*list);
+}
+
 static void kernel_info(void *engine, struct canary_info *info)
 {
 	static const u32 states[] = {
@@ -445,6 +457,7 @@ const struct lib_engine lib_engine_kernel = {
 	.reap = kernel_reap,
 	.room = kernel_room,
 	.missing = kernel_missing,
+	.troubles = kernel_troubles,
 	.failure = kernel_failure,
 	.info = kernel_info,
 	.stats = kernel_stats,

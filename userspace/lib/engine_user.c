@@ -250,14 +250,16 @@ static void fill_info(struct user *u, struct canary_info *info)
 
 static void publish(struct user *u)
 {
+	struct cnr_trouble trouble = { .kind = CNR_TROUBLE_NONE };
 	struct canary_info info;
 	struct cnr_stats stats;
 
 	pthread_mutex_lock(&u->lock);
 	fill_info(u, &info);
 	stats = *cnr_stats(u->core);
+	cnr_troubles(u->core, &trouble, 1);
 	pthread_mutex_unlock(&u->lock);
-	user_publish_answer(&u->publish, &info, &stats);
+	user_publish_answer(&u->publish, &info, &trouble, &stats);
 }
 
 static void *progress(void *arg)
@@ -563,6 +565,17 @@ static unsigned int user_missing(void *engine, u16 *ranks, unsigned int max)
 	return n;
 }
 
+static unsigned int user_troubles(void *engine, struct cnr_trouble *list, unsigned int max)
+{
+	struct user *u = engine;
+	unsigned int n;
+
+	pthread_mutex_lock(&u->lock);
+	n = cnr_troubles(u->core, list, max);
+	pthread_mutex_unlock(&u->lock);
+	return n;
+}
+
 static int user_failure(void *engine, u32 *why)
 {
 	enum canary_abort abort = CANARY_ABORT_NONE;
@@ -665,6 +678,7 @@ const struct lib_engine lib_engine_user = {
 	.reap = user_reap,
 	.room = user_room,
 	.missing = user_missing,
+	.troubles = user_troubles,
 	.failure = user_failure,
 	.info = user_info,
 	.stats = user_stats,

@@ -64,10 +64,82 @@ void lib_rank_list(char *text, size_t len, const u16 *ranks, u32 known, u32 n)
 		snprintf(text + at, len - at, known ? " and %u more" : "%u of them", n - known);
 }
 
+/* What rank 0 holds against us, or shows of itself */
+static void trouble_ours(char *text, size_t len, const struct cnr_trouble *t, u16 rank)
+{
+	switch (t->kind) {
+	case CNR_TROUBLE_KEY:
+		snprintf(text, len, "rank 0 has another key");
+		break;
+	case CNR_TROUBLE_COMM:
+		snprintf(text, len, "who answers there is rank 0 of communicator %u", t->value);
+		break;
+	case CNR_TROUBLE_MEMBERS:
+		snprintf(text, len, "rank 0 counts %u members", t->value);
+		break;
+	case CNR_TROUBLE_RANK:
+		snprintf(text, len, "another process is in as rank %u", rank);
+		break;
+	case CNR_TROUBLE_EPOCH:
+		snprintf(text, len, "rank 0 was restarted meanwhile");
+		break;
+	default:
+		snprintf(text, len, "what we offer is out of range");
+	}
+}
+
+static void trouble_theirs(char *text, size_t len, const struct cnr_trouble *t)
+{
+	struct sockaddr_in sin = { .sin_port = t->port, .sin_addr.s_addr = t->addr };
+	const char *who = lib_address(&sin);
+
+	switch (t->kind) {
+	case CNR_TROUBLE_KEY:
+		snprintf(text, len, "%s wants to join as rank %u with another key", who, t->rank);
+		break;
+	case CNR_TROUBLE_COMM:
+		snprintf(text, len, "%s wants to join communicator %u", who, t->value);
+		break;
+	case CNR_TROUBLE_MEMBERS:
+		snprintf(text, len, "%s (rank %u) counts %u members", who, t->rank, t->value);
+		break;
+	case CNR_TROUBLE_RANK:
+		snprintf(text, len, "%s claims rank %u as well", who, t->rank);
+		break;
+	case CNR_TROUBLE_EPOCH:
+		snprintf(text, len, "%s (rank %u) belongs to an earlier run", who, t->rank);
+		break;
+	case CNR_TROUBLE_OFFER:
+		snprintf(text, len, "%s (rank %u) offers what is out of range", who, t->rank);
+		break;
+	default:
+		snprintf(text, len, "%u packets from %s fail authentication", t->count, who);
+	}
+}
+
+/* "; " and what is known of who does what wrong, or nothing */
+static void trouble_list(struct canary *c, char *text, size_t len)
+{
+	struct cnr_trouble list[3];
+	u32 i, n = c->ops->troubles(c->engine, list, ARRAY_SIZE(list));
+	char one[96];
+	size_t at = 0;
+
+	text[0] = 0;
+	for (i = 0; i < n && at < len; i++) {
+		if (c->params.rank && list[i].addr == c->params.root.sin_addr.s_addr &&
+		    list[i].port == c->params.root.sin_port && list[i].kind != CNR_TROUBLE_FORGED)
+			trouble_ours(one, sizeof(one), &list[i], c->params.rank);
+		else
+			trouble_theirs(one, sizeof(one), &list[i]);
+		at += snprintf(text + at, len - at, "; %s", one);
+	}
+}
+
 int lib_comm_error(struct canary *c, int error)
 {
 	u16 ranks[ERRMSG_RANKS];
-	char list[160], who[180];
+	char list[160], who[180], troubles[300];
 	bool one;
 	u32 n, why = 0;
 
@@ -77,10 +149,11 @@ int lib_comm_error(struct canary *c, int error)
 	one = n <= 1;
 	snprintf(who, sizeof(who), n ? "rank%s %s" : "%sa rank%s", one ? "" : "s",
 		 n ? list : "");
+	trouble_list(c, troubles, sizeof(troubles));
 	switch (why) {
 	case CANARY_ABORT_DEAD:
-		return lib_error(error, "%s answer%s nothing and count%s as dead", who,
-				 one ? "s" : "", one ? "s" : "");
+		return lib_error(error, "%s answer%s nothing and count%s as dead%s", who,
+				 one ? "s" : "", one ? "s" : "", troubles);
 	case CANARY_ABORT_LEFT:
 		return lib_error(error, "%s left the communicator", who);
 	case CANARY_ABORT_MISMATCH:
@@ -90,11 +163,12 @@ int lib_comm_error(struct canary *c, int error)
 		return lib_error(error, "%s: only small packets arrive from there or back: has the MTU of a path shrunk?",
 				 who);
 	case CANARY_ABORT_REFUSED:
-		return lib_error(error, "rank 0 refuses: rank is in already, or other parameters");
+		return lib_error(error, "rank 0 refuses: %s", troubles[0] ? troubles + 2 :
+				 "rank is in already, or other parameters");
 	}
 	if (error == -ETIMEDOUT && n)
-		return lib_error(error, "rendezvous is not complete: %s of %u %s missing", who,
-				 c->params.members, one ? "is" : "are");
+		return lib_error(error, "rendezvous is not complete: %s of %u %s missing%s",
+				 who, c->params.members, one ? "is" : "are", troubles);
 	if (error == -ETIMEDOUT)
 		return lib_error(error, "timed out");
 	return lib_error(error, "communicator %u: %s", c->params.comm, strerror(-error));

@@ -46,6 +46,7 @@ struct lib_request {
  *		Return: 0, or -ETIMEDOUT. Called by one thread at a time
  * @room:	wait until post might succeed, without reaping; -ETIMEDOUT
  * @missing:	ranks missing or at fault; returns how many
+ * @troubles:	as cnr_troubles()
  * @failure:	negative errno that ended the communicator, or 0, and why
  * @info:	fill in all but comm, rank, members, local and root where they are known
  * @stats:	as canary_stats()
@@ -61,6 +62,7 @@ struct lib_engine {
 	int (*reap)(void *engine, struct lib_request *req, u64 until);
 	int (*room)(void *engine, u64 until);
 	unsigned int (*missing)(void *engine, u16 *ranks, unsigned int max);
+	unsigned int (*troubles)(void *engine, struct cnr_trouble *list, unsigned int max);
 	int (*failure)(void *engine, u32 *why);
 	void (*info)(void *engine, struct canary_info *info);
 	int (*stats)(void *engine, struct canary_stat *stats, int max);

@@ -70,8 +70,9 @@ struct user_publish {
 
 void user_publish_open(struct user_publish *p);
 
-/* user_publish_answer() - tell one who asks; @info and @stats are up to date */
+/* user_publish_answer() - tell one who asks; @info, @trouble (the latest) and @stats are up to date */
 void user_publish_answer(struct user_publish *p, const struct canary_info *info,
+			 const struct cnr_trouble *trouble,
 			 const struct cnr_stats *stats);
 
 void user_publish_close(struct user_publish *p);

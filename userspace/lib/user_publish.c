@@ -82,7 +82,18 @@ static void write_info(FILE *f, const struct canary_info *info)
 		info->last ? cnr_algorithm_name(info->last) : "-", cnr_why_name(info->why));
 }
 
+static void write_trouble(FILE *f, const struct cnr_trouble *t)
+{
+	struct sockaddr_in sin = { .sin_port = t->port, .sin_addr.s_addr = t->addr };
+
+	if (t->kind == CNR_TROUBLE_NONE)
+		fprintf(f, "s trouble -\n");
+	else
+		fprintf(f, "s trouble %s@%s\n", cnr_trouble_name(t->kind), lib_address(&sin));
+}
+
 void user_publish_answer(struct user_publish *p, const struct canary_info *info,
+			 const struct cnr_trouble *trouble,
 			 const struct cnr_stats *stats)
 {
 	char *text = NULL;
@@ -96,6 +107,7 @@ void user_publish_answer(struct user_publish *p, const struct canary_info *info,
 	f = open_memstream(&text, &len);
 	if (f) {
 		write_info(f, info);
+		write_trouble(f, trouble);
 		for (i = 0; i < CNR_COUNTER_COUNT; i++)
 			fprintf(f, "c %s %llu\n", cnr_counter_name(i),
 				(unsigned long long)stats->counter[i]);

@@ -61,6 +61,8 @@ struct sockaddr_canary {
 #define CANARY_DEAD_AFTER	7
 /* __u32 enum canary_algorithm (canary_wire.h); rank 0's holds for all; default CANARY_ALG_AUTO */
 #define CANARY_ALGORITHM	8
+/* struct canary_trouble[]: who did what wrong, as far as is remembered; get only */
+#define CANARY_TROUBLES		9
 
 /* control messages, level SOL_CANARY */
 #define CANARY_OPERATION	1	/* sendmsg: struct canary_operation */
@@ -167,6 +169,36 @@ struct canary_status {
 	__u8	last;
 	__u8	why;
 	__u8	wanted;
+};
+
+enum canary_trouble_kind {
+	CANARY_TROUBLE_KEY	= 1,	/* wants to join with another pre-shared key */
+	CANARY_TROUBLE_COMM	= 2,	/* wants to join, or is in, communicator @value */
+	CANARY_TROUBLE_MEMBERS	= 3,	/* counts @value members */
+	CANARY_TROUBLE_RANK	= 4,	/* claims a rank that another process has */
+	CANARY_TROUBLE_EPOCH	= 5,	/* belongs to an earlier run */
+	CANARY_TROUBLE_OFFER	= 6,	/* offers a packet size or window out of range */
+	CANARY_TROUBLE_FORGED	= 7,	/* sends packets that fail authentication */
+};
+
+/**
+ * struct canary_trouble - CANARY_TROUBLES: a hint for people; most of it is not authenticated
+ * @kind:	enum canary_trouble_kind; if @addr is rank 0's, what it says or shows of us
+ * @rank:	that the sender claims
+ * @addr:	source, network order
+ * @port:	its UDP port, network order
+ * @value:	see enum canary_trouble_kind
+ * @count:	packets
+ */
+struct canary_trouble {
+	__u8	kind;
+	__u8	pad;
+	__u16	rank;
+	__be32	addr;
+	__be16	port;
+	__u16	pad2;
+	__u32	value;
+	__u32	count;
 };
 
 /*

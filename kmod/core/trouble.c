@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Who does what wrong: packets that are dropped although they look as if they were meant for us,
+ * by kind and source, so that people are told more than that somebody is missing.
+ *
+ * Nothing here is more than a hint: it is read by people and decides nothing. What cannot be
+ * authenticated may be anybody's, and the newest takes the place of the oldest.
+ */
+#include "comm.h"
+
+enum cnr_trouble_kind cnr_trouble_of(enum canary_drop drop)
+{
+	switch (drop) {
+	case CANARY_DROP_MAC:
+	case CANARY_DROP_SUM:
+		return CNR_TROUBLE_KEY;
+	case CANARY_DROP_COMM:
+		return CNR_TROUBLE_COMM;
+	case CANARY_DROP_MEMBERS:
+		return CNR_TROUBLE_MEMBERS;
+	case CANARY_DROP_RANK:
+	case CANARY_DROP_STATE:
+		return CNR_TROUBLE_RANK;
+	case CANARY_DROP_EPOCH:
+		return CNR_TROUBLE_EPOCH;
+	case CANARY_DROP_ELEMENTS:
+		return CNR_TROUBLE_OFFER;
+	default:
+		return CNR_TROUBLE_NONE;
+	}
+}
+
+static void cnr_trouble_add(struct cnr_comm *c, const struct cnr_in *in,
+			    enum cnr_trouble_kind kind, u32 value)
+{
+	struct cnr_trouble *t;
+	u32 i;
+
+	for (i = 0; i < CNR_TROUBLES; i++) {
+		t = &c->trouble[i];
+		if (t->kind == kind && t->addr == in->addr && t->port == in->port)
+			break;
+	}
+	if (i == CNR_TROUBLES) {
+		t = &c->trouble[c->trouble_next++ % CNR_TROUBLES];
+		memset(t, 0, sizeof(*t));
+	}
+	t->kind = kind;
+	t->addr = in->addr;
+	t->port = in->port;
+	t->rank = be16_to_cpu(in->hdr->rank);
+	t->value = value;
+	t->count++;
+}
+
+/* Rank 0: what is wrong with a JOIN. Its sender is told, in no more bytes than it sent. */
+static void cnr_trouble_joiner(struct cnr_comm *c, const struct cnr_in *in, enum canary_drop drop)
+{
+	enum cnr_trouble_kind kind = cnr_trouble_of(drop);
+	u32 value = 0;
+
+	if (c->cfg.rank || kind == CNR_TROUBLE_NONE)
+		return;
+	if (kind == CNR_TROUBLE_COMM)
+		value = be32_to_cpu(in->hdr->comm);
+	else if (kind == CNR_TROUBLE_MEMBERS)
+		value = be16_to_cpu(in->hdr->members);
+	cnr_trouble_add(c, in, kind, value);
+	/* Anybody can send these two, so they are only answered when there is nothing else to say.
+	 * Others have been answered.
+	 */
+	if ((kind == CNR_TROUBLE_KEY || kind == CNR_TROUBLE_COMM) && in->hdr->tag &&
+	    c->control_head == c->control_tail)
+		cnr_join_refuse(c, in, drop);
+}
+
+/*
+ * At the others: an answer to our JOIN that we cannot read. Only who has seen the JOIN can know its
+ * nonce, and rank 0 would not be understood, so this is most likely what it looks like.
+ */
+static void cnr_trouble_answer(struct cnr_comm *c, const struct cnr_in *in, enum canary_drop drop)
+{
+	if (!c->cfg.rank || c->state != CNR_JOINING || in->hdr->epoch ||
+	    in->hdr->tag != cpu_to_be64(c->nonce) || in->addr != c->cfg.root ||
+	    in->port != c->cfg.root_port)
+		return;
+	if (drop == CANARY_DROP_COMM)
+		cnr_trouble_add(c, in, CNR_TROUBLE_COMM, be32_to_cpu(in->hdr->comm));
+	else if (drop == CANARY_DROP_MAC || drop == CANARY_DROP_SUM)
+		cnr_trouble_add(c, in, CNR_TROUBLE_KEY, 0);
+}
+
+void cnr_trouble_note(struct cnr_comm *c, const struct cnr_in *in, enum canary_drop drop)
+{
+	switch (in->hdr->type) {
+	case CANARY_JOIN:
+		cnr_trouble_joiner(c, in, drop);
+		break;
+	case CANARY_ABORT:
+		cnr_trouble_answer(c, in, drop);
+		break;
+	default:
+		if (drop == CANARY_DROP_MAC || drop == CANARY_DROP_TAG)
+			cnr_trouble_add(c, in, CNR_TROUBLE_FORGED, 0);
+	}
+}
+
+/* Rank 0, while it waits: a rank that was known comes from elsewhere. */
+void cnr_trouble_claim(struct cnr_comm *c, const struct cnr_in *in)
+{
+	cnr_trouble_add(c, in, CNR_TROUBLE_RANK, 0);
+}
+
+/*
+ * Why rank 0 refuses: ABORT without epoch, authenticated. That we can read it shows that key and
+ * communicator are right: if it says otherwise, our JOIN was damaged on its way.
+ * Return: false if it means nothing
+ */
+bool cnr_trouble_refused(struct cnr_comm *c, const struct cnr_in *in)
+{
+	u32 kind = be32_to_cpu(in->hdr->block);
+
+	if (kind == CNR_TROUBLE_KEY || kind == CNR_TROUBLE_COMM)
+		return false;
+	if (kind > CNR_TROUBLE_NONE && kind <= CNR_TROUBLE_OFFER)
+		cnr_trouble_add(c, in, kind, be32_to_cpu(in->hdr->done));
+	return true;
+}
+
+u32 cnr_troubles(const struct cnr_comm *c, struct cnr_trouble *list, u32 max)
+{
+	const struct cnr_trouble *t;
+	u32 i, n = 0;
+
+	for (i = 1; i <= CNR_TROUBLES && n < max; i++) {
+		t = &c->trouble[(c->trouble_next - i) % CNR_TROUBLES];
+		if (t->kind != CNR_TROUBLE_NONE)
+			list[n++] = *t;
+	}
+	return n;
+}
