@@ -139,8 +139,9 @@ struct canary_hdr {
 	__be32	sum;
 	__be32	done;
 	__be32	origin;
-	union {
-		struct {
+
+	__extension__ union {
+		__extension__ struct {
 			__be16	children;
 			__be16	reserved;
 		};
