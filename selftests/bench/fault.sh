@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # fault.*: communicators that share switches and links (sum of goodput beside that of one alone, Jain's
-# index of fairness), and goodput under faults beside the same without: what topology/concurrent.py and
+# index of fairness), and goodput under faults beside the same without: what topology/tenants.py and
 # topology/fault.py measure, with the user engine on links with a rate.
 
 # shellcheck source=lib.sh
@@ -15,7 +15,7 @@ bench_start "selftests/bench/fault.sh"
 bench_need jq mnexec
 export CANARY
 
-"$TOP_DIR/topology/concurrent.py" --rate "$RATE" --operations 40 --communicators 1 2 4 8 -j >"$TAP_TMP/concurrent"
+"$TOP_DIR/topology/tenants.py" --rate "$RATE" --operations 40 --communicators 1 2 4 8 -j >"$TAP_TMP/concurrent"
 one=$(jq 'select(.communicators == 1).sum_bps / 1e6' "$TAP_TMP/concurrent")
 for n in 2 4 8; do
 	sum=$(jq "select(.communicators == $n).sum_bps / 1e6" "$TAP_TMP/concurrent")

@@ -4,7 +4,7 @@
 every element, all at the same time. Prints the goodput of each, their sum beside
 that of one alone, and Jain's index of fairness ((sum x)^2 / (n sum x^2)).
 
-  topology/concurrent.py --communicators 2 4 8 --rate 50mbit -j
+  topology/tenants.py --communicators 2 4 8 --rate 50mbit -j
 """
 import argparse
 import json
