@@ -9,50 +9,22 @@
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=star.sh
+. "$(dirname "$0")/star.sh"
 
 HOSTS=6
 RATE=100
 SIZE=$((1 << 20))
-
-shape()
-{
-	local name=$1 dev=$2
-
-	tc -n "$(ns_name "$name")" qdisc add dev "$dev" root handle 1: htb default 1
-	tc -n "$(ns_name "$name")" class add dev "$dev" parent 1: classid 1:1 htb \
-		rate "${RATE}mbit" burst 6056 cburst 6056 quantum 1514
-}
-
-topology()
-{
-	local i
-
-	ns_add sw
-	ns_ip sw addr add 10.9.0.1/32 dev lo
-	ns_exec sw sysctl -qw net.ipv4.ip_forward=1
-	for ((i = 0; i < HOSTS; i++)); do
-		ns_add "h$i"
-		ns_link "h$i" eth0 "10.0.$i.2/24" sw "s$i" "10.0.$i.1/24"
-		ns_ip "h$i" route add default via "10.0.$i.1"
-		ns_exec "h$i" ethtool -K eth0 gro on
-		shape "h$i" eth0
-		shape sw "s$i"
-		PORTS=${PORTS:+$PORTS,}s$i
-	done
-}
+TIMEOUT=2500us
 
 # measure NAME SWITCH-OPTION...: sets US (an allreduce) and RESTORED (copies by restoration)
 measure()
 {
-	local what=$1 name i pids=()
+	local what=$1 i pids=()
 
 	shift
-	name=$(ns_name sw)
-	bg ns_exec sw "$CANARY" switch run --ports "$PORTS" --mode shaped --timeout 2500us \
-		--name "$name" "$@" >"$TAP_TMP/switch" 2>"$TAP_TMP/switch.err"
-	SWITCH=$!
-	wait_for 20 grep -q "ready:" "$TAP_TMP/switch" ||
-		bench_die "no switch: $(cat "$TAP_TMP/switch.err")"
+	OPTIONS=("$@")
+	star_switch
 	for ((i = 0; i < HOSTS; i++)); do
 		bg ns_exec "h$i" timeout 300 "$CANARY" perf allreduce -w 1 -n 1 -c 1 \
 			-b $SIZE -e $((SIZE + 20)) -i 4 \
@@ -63,10 +35,7 @@ measure()
 	for ((i = 0; i < HOSTS; i++)); do
 		wait "${pids[i]}" || bench_die "rank $i: $(tail -n 5 "$TAP_TMP/$what.$i")"
 	done
-	"$CANARY" switch show -j --name "$name" >"$TAP_TMP/switch.json"
-	bg_stop "$SWITCH" || :
-	[ -z "${VERBOSE:-}" ] || jq -c '.counters, .drops | with_entries(select(.value != 0))' \
-		"$TAP_TMP/switch.json" >&2
+	star_switch_stop
 	[ "$(jq '[.results[] | (.out_of_place.wrong, .in_place.wrong)] | add' "$TAP_TMP/$what.json")" = 0 ] ||
 		bench_die "$what: wrong sums"
 	US=$(jq "[.results[].in_place.time_us] | sort | .[length / 2 | floor]" "$TAP_TMP/$what.json")
@@ -80,8 +49,7 @@ goodput()
 
 bench_start "selftests/bench/restore.sh"
 bench_need ip tc jq ethtool "$CANARY"
-PORTS=
-topology
+star_topology
 measure normal
 NORMAL=$(goodput)
 HOW="6 hosts, 1 MiB, links of $RATE Mbit/s; baseline: normal table"
