@@ -337,6 +337,15 @@ test_fan_in()
 	tap_is "fan-in told of other leaders, off: all wait" \
 		"$(show '.counters | [.["sent-expected"], .["sent-clock"] + .["sent-carrier"]] | @csv')" 16,16
 	tap_is "show -j: fan-in off" "$(show '.fan_in | [.mode, .known, .told] | @csv')" '"off",0,1'
+	tap_check "fan-in told while it runs" "$CANARY" switch set --name "$NAME" --fan-in off,10.0.3.0/24=2,10.0.1.1=3
+	traffic h1 h2 h4 h3 -- --silent 1
+	traffic h1 h2 h3 h4 -- --silent 1
+	tap_is "holds, and nothing that was told before" \
+		"$(show '.counters | [.["sent-expected"], .["sent-clock"] + .["sent-carrier"]] | @csv')" 32,32
+	tap_is "show -j: fan-in told" "$(show '.fan_in | [.mode, .known, .told] | @csv')" '"off",0,2'
+	tap_refuse "fan-in: nonsense" "$CANARY" switch set --name "$NAME" --fan-in 10.0.3.0/24
+	tap_check "fan-in: learn again" "$CANARY" switch set --name "$NAME" --fan-in learn
+	tap_is "show -j: fan-in learned" "$(show '.fan_in | [.mode, .told] | @csv')" '"learn",0'
 	stop
 }
 

@@ -14,7 +14,7 @@ static void usage(FILE *out)
 	fprintf(out,
 		"usage: canary switch run --ports DEV[:fast|:shaped],... [OPTIONS]\n"
 		"       canary switch set [--name NAME] [--choice HOW] [--trees T[+FIRST]]\n"
-		"                         [--flowlet TIME] [--spread N] [--timeout TIME]\n"
+		"                         [--flowlet TIME] [--spread N] [--timeout TIME] [--fan-in HOW]\n"
 		"       canary switch show [-j] [--name NAME]\n"
 		"\n"
 		"  -p, --ports LIST        devices of the switch; may be given more than once\n"
@@ -209,17 +209,19 @@ static int set(int argc, char **argv)
 		{ "spread", required_argument, NULL, 'd' },
 		{ "trees", required_argument, NULL, 'T' },
 		{ "timeout", required_argument, NULL, 't' },
+		{ "fan-in", required_argument, NULL, 'f' },
 		{ "name", required_argument, NULL, 'n' },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 }
 	};
-	static const char * const setting[] = { "choice", "flowlet", "spread", "trees", "timeout" };
-	static const char letters[] = "xFdTt";
+	static const char * const setting[] = { "choice", "flowlet", "spread", "trees", "timeout",
+						"fan-in" };
+	static const char letters[] = "xFdTtf";
 	const char *value[sizeof(letters) - 1] = { NULL }, *name = NULL;
 	int c, ret = 0, given = 0;
 	size_t i;
 
-	while ((c = getopt_long(argc, argv, "x:F:d:T:t:n:h", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "x:F:d:T:t:f:n:h", options, NULL)) != -1) {
 		if (c == 'n') {
 			name = optarg;
 		} else if (c == 'h') {
@@ -234,7 +236,8 @@ static int set(int argc, char **argv)
 	}
 	if (optind < argc || !given) {
 		fprintf(stderr, "canary switch set: %s%s\n", optind < argc ? "unexpected argument " :
-			"nothing to set: --choice, --trees, --flowlet, --spread, --timeout",
+			"nothing to set: --choice, --trees, --flowlet, --spread, --timeout, "
+			"--fan-in",
 			optind < argc ? argv[optind] : "");
 		return 2;
 	}

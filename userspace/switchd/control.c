@@ -82,17 +82,23 @@ static void change(struct switchd *sw, int fd, const char *request, FILE *out)
 		{ "spread", switchd_option_spread },
 		{ "trees", switchd_option_trees },
 		{ "timeout", switchd_option_timeout },
+		{ "fan-in", switchd_option_fan_in },
 	};
 	struct csw_config *c = sw->dp.config;
 	struct switchd_options o = {
 		.choice = c->choice, .flowlet_ns = c->flowlet_ns, .spread = c->spread,
 		.trees = c->trees, .first_tree = c->first_tree, .timeout_ns = c->timeout_ns,
 		.timeout_min = c->timeout_min, .timeout_max = c->timeout_max,
+		.fan_in = c->fan_in,
 	};
-	char name[32], value[64], err[256] = "";
+	char name[32], value[SWITCHD_REQUEST_MAX] = "", err[256] = "";
+	int at = 0;
 	size_t i;
 
-	if (sscanf(request, "set %31s %63s", name, value) != 2) {
+	if (sscanf(request, "set %31s %n", name, &at) == 1 && at)
+		snprintf(value, sizeof(value), "%.*s", (int)strcspn(request + at, " \n"),
+			 request + at);
+	if (!value[0]) {
 		fprintf(out, "which setting, to what?\n");
 		return;
 	}
@@ -117,6 +123,10 @@ static void change(struct switchd *sw, int fd, const char *request, FILE *out)
 	c->timeout_ns = o.timeout_ns;
 	c->timeout_min = o.timeout_min;
 	c->timeout_max = o.timeout_max;
+	if (!strcmp(name, "fan-in") && dataplane_tell_fan_ins(sw, &o)) {
+		fprintf(out, "--fan-in: the switch does not take that\n");
+		return;
+	}
 	/* begin anew, with what was said */
 	__atomic_store_n(&sw->dp.queue_ctl->timeout, 0, __ATOMIC_RELAXED);
 	c->choice = o.choice;
@@ -176,7 +186,7 @@ void control_accept(struct switchd *sw)
 void control_serve(struct switchd *sw, unsigned int i)
 {
 	struct control *c = &sw->control;
-	char request[128] = { 0 };
+	char request[SWITCHD_REQUEST_MAX] = { 0 };
 	ssize_t n;
 
 	if (i >= CONTROL_CLIENTS || !c->client[i])

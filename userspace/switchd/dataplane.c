@@ -110,8 +110,6 @@ static void configure(struct switchd *sw)
 	c->timeout_min = sw->opt->timeout_min;
 	c->timeout_max = sw->opt->timeout_max;
 	c->lifetime_ns = sw->opt->lifetime_ns;
-	c->fan_in = sw->opt->fan_in;
-	c->told = sw->opt->tolds;
 	c->netns = sw->backlog.netns;
 	c->flowlet_ns = sw->opt->flowlet_ns;
 	c->spread = sw->opt->spread;
@@ -121,21 +119,25 @@ static void configure(struct switchd *sw)
 	c->restore = sw->opt->restore;
 }
 
-static int tell_fan_ins(struct switchd *sw)
+/* Packets that are under way meanwhile wait for their timeout, or pass. */
+int dataplane_tell_fan_ins(struct switchd *sw, const struct switchd_options *o)
 {
-	const struct switchd_fan_in *told = sw->opt->told;
+	int fd = bpf_map__fd(sw->dp.skel->maps.told), ret = 0;
+	struct csw_config *c = sw->dp.config;
+	struct csw_route_key key;
 	unsigned int i;
-	int ret = 0;
 
-	for (i = 0; !ret && i < sw->opt->tolds; i++) {
-		struct csw_route_key key = {
-			.prefixlen = told[i].prefixlen,
-			.addr = told[i].leader.s_addr,
-		};
-
-		ret = bpf_map_update_elem(bpf_map__fd(sw->dp.skel->maps.told), &key,
-					  &told[i].expect, BPF_ANY);
+	c->told = 0;
+	while (!bpf_map_get_next_key(fd, NULL, &key))
+		if (bpf_map_delete_elem(fd, &key))
+			return -errno;
+	for (i = 0; !ret && i < o->tolds; i++) {
+		key.prefixlen = o->told[i].prefixlen;
+		key.addr = o->told[i].leader.s_addr;
+		ret = bpf_map_update_elem(fd, &key, &o->told[i].expect, BPF_ANY);
+		c->told++;
 	}
+	c->fan_in = o->fan_in;
 	return ret;
 }
 
@@ -184,7 +186,7 @@ int dataplane_load(struct switchd *sw)
 	take_fds(dp);
 	ret = map_state(dp);
 	if (!ret)
-		ret = tell_fan_ins(sw);
+		ret = dataplane_tell_fan_ins(sw, sw->opt);
 	if (ret)
 		goto fail;
 	if (sw->ports <= dp->ports_max)

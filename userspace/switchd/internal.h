@@ -71,6 +71,7 @@ void dataplane_tick(struct switchd *sw);
 /* Bytes of the maps whose size the options decide */
 size_t dataplane_memory(const struct dataplane *dp);
 uint64_t dataplane_timeout(const struct dataplane *dp);
+int dataplane_tell_fan_ins(struct switchd *sw, const struct switchd_options *o);
 
 static inline const struct csw_descriptor *dataplane_slot(const struct dataplane *dp, uint32_t i)
 {

@@ -123,7 +123,7 @@ void switch_report_text(struct switchd *sw, FILE *out)
 		sw->dp.config->spread, sw->dp.config->trees, sw->dp.config->first_tree,
 		sw->backlog.netns ? "" : "; what waits at ports is not seen");
 	fprintf(out, "  fan-in %s known %u of at most %u told %u restorations %s\n",
-		fan_in_name(sw->opt->fan_in), u.fan_ins, CSW_FANINS, sw->opt->tolds,
+		fan_in_name(sw->dp.config->fan_in), u.fan_ins, CSW_FANINS, sw->dp.config->told,
 		sw->opt->restore ? "on" : "off");
 	fprintf(out, "  clock %s wakeups %llu frames %llu errors %llu\n",
 		clock_name(sw->opt->clock), (unsigned long long)atomic_read(&clock->wakeups),
@@ -212,7 +212,7 @@ static void json_state(struct switchd *sw, FILE *out)
 		u.queue, sw->routes.n, (unsigned long long)sw->routes.syncs,
 		sw->neighbours.in_map);
 	fprintf(out, ",\"fan_in\":{\"mode\":\"%s\",\"known\":%u,\"room\":%u,\"told\":%u}",
-		fan_in_name(sw->opt->fan_in), u.fan_ins, CSW_FANINS, sw->opt->tolds);
+		fan_in_name(sw->dp.config->fan_in), u.fan_ins, CSW_FANINS, sw->dp.config->told);
 	fprintf(out, ",\"trees\":%u,\"first_tree\":%u", sw->dp.config->trees,
 		sw->dp.config->first_tree);
 	fprintf(out, ",\"choice\":\"%s\",\"flowlet_us\":%.10g,\"spread\":%u,\"backlog_seen\":%s",

@@ -145,7 +145,7 @@ static int set_named(const char *name, const char *request)
 int switchd_set(const char *name, const char *setting, const char *value)
 {
 	struct dirent **list;
-	char request[128];
+	char request[SWITCHD_REQUEST_MAX];
 	int n, i, ret, done = 0, failed = 0;
 
 	if ((size_t)snprintf(request, sizeof(request), "set %s %s\n", setting, value) >=

@@ -19,6 +19,7 @@
 #define SWITCHD_RUN_DIR		"/run/canary"
 #define SWITCHD_NAME_MAX	63
 #define SWITCHD_PORTS_MAX	64
+#define SWITCHD_REQUEST_MAX	8192	/* bytes of a line to the control socket */
 
 enum switchd_clock {
 	SWITCHD_CLOCK_SLEEP,	/* sleep until the next deadline */
@@ -100,7 +101,8 @@ const char *switchd_choice_name(unsigned int choice);
 const char *switchd_choice_help(unsigned int choice);
 
 /*
- * Change a setting ("choice", "flowlet", "spread", "trees", "timeout") of the running switch @name, or of all of this
+ * Change a setting ("choice", "flowlet", "spread", "trees", "timeout",
+ * "fan-in") of the running switch @name, or of all of this
  * machine if it is NULL. Return the exit status.
  */
 int switchd_set(const char *name, const char *setting, const char *value);
