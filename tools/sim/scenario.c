@@ -49,6 +49,8 @@ const struct config_key scenario_keys[] = {
 	{ "pause", CONFIG_BYTES, AT(pause), 2048, 1ULL << 30, NULL,
 	  "lossless: bytes of one link in a switch from which on it has to wait" },
 	{ "timeout", CONFIG_TIME, AT(timeout), 1000, SECOND, NULL, "of a switch" },
+	{ "timeout_max", CONFIG_TIME, AT(timeout_max), 0, SECOND, NULL,
+	  "it adapts to the spread of arrivals up to this (0: it does not)" },
 	{ "patience", CONFIG_NUMBER, AT(patience), 0, 255, NULL,
 	  "further timeouts that a root switch waits" },
 	{ "fan_in", CONFIG_WORD, AT(fan_in), 0, 0, fan_ins,

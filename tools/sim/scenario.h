@@ -57,6 +57,7 @@ struct scenario {
 	uint32_t flow;
 	uint64_t pause;
 	uint64_t timeout;
+	uint64_t timeout_max;
 	uint32_t patience;
 	uint32_t fan_in;
 	uint32_t descriptors;

@@ -342,6 +342,10 @@ static void configure(struct sim *s, struct sim_switch *sw)
 	c->children_max = s->cfg.children < CSW_CHILDREN_MAX ? s->cfg.children : CSW_CHILDREN_MAX;
 	c->root_patience = s->cfg.patience;
 	c->timeout_ns = s->cfg.timeout / PS_PER_NS;
+	if (s->cfg.timeout_max) {
+		c->timeout_min = c->timeout_ns;
+		c->timeout_max = s->cfg.timeout_max / PS_PER_NS;
+	}
 	c->lifetime_ns = s->cfg.lifetime / PS_PER_NS;
 	c->fan_in = s->cfg.fan_in == FAN_IN_LEARN ? CSW_FAN_IN_LEARN : CSW_FAN_IN_OFF;
 	if (s->cfg.algorithm == ALGORITHM_STATIC) {
