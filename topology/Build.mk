@@ -59,9 +59,10 @@ test-fault-matrix: $(B)/bin/canary $(FAULT_TOOLS) ## all faults, small
 TESTS += congestion
 .PHONY: demo-congestion test-congestion
 
-# CONGESTION: further options of topology/congestion.py
-demo-congestion: $(B)/bin/canary ## dynamic trees against static ones, the ring and Open MPI under congestion (minutes; goes on if interrupted)
-	@topology/congestion.py $(CONGESTION)
+# FORM: small or full; CONGESTION: further options of topology/congestion.py
+FORM ?= small
+demo-congestion: $(B)/bin/canary ## dynamic trees against static ones, the ring and Open MPI under congestion: FORM=small|full (goes on if interrupted)
+	@topology/congestion_demo.py --form $(FORM) -- $(CONGESTION)
 
 test-congestion: $(B)/bin/canary ## the same in small: right, kept, refused
 	@selftests/net/congestion.sh

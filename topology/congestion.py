@@ -18,10 +18,12 @@ import argparse
 import csv
 import json
 import os
+import re
 import signal
 import statistics
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
@@ -58,25 +60,28 @@ def parse(argv):
     add("--algorithms", default=ALGORITHMS, help="dynamic, dynamic-CHOICE, static-T, ring, openmpi, "
                                                  "openmpi-ALGORITHM")
     add("--shares", default="0,0.5", help="of the hosts that congest; the others sum")
-    add("--traffic", type=float, default=0.3, help="what each of these offers, of a link's rate")
+    add("--traffic", type=float, default=0.4, help="what each of these offers, of a link's rate")
     add("--protocol", choices=["udp", "tcp"], default="udp", help="of that traffic")
+    add("--period", type=float, default=3, help="seconds after which these hosts change their peers")
     add("--seeds", type=int, default=5, help="random placements")
     add("--size", default="1M", help="of the vector, bytes")
     add("--iterations", type=int, default=1)
-    add("--timeout", help="of the switches (20 frames' time on a link)")
-    add("--static-timeout", help="the same with static trees (as --timeout)")
+    add("--timeout", help="of the switches (adapts between 1 and 40 frames' time on a link)")
+    add("--static-timeout", help="the same with static trees, where switches are told whom to wait for "
+                                 "(as --timeout)")
     add("--communicators", type=int, default=1, help="that sum at the same time, on hosts of their own")
-    add("--switches", default="all", help="which run the program: all, none, half, or names")
+    add("--switches", default="all", help="which run the program: all, none, half, a number, or names")
     add("--engine", choices=["user", "kernel"], default="user")
     add("--patience", type=float, default=120, help="seconds until a run is given up")
     add("--out", default=os.path.join(TOP, "build/congestion"))
+    add("--label", default="", help="of the pictures")
     add("--json", default=os.path.join(TOP, "build/congestion.json"))
     add("--again", action="store_true", help="forget the runs of earlier")
     add("--any-rate", action="store_true", help="even if this machine cannot carry it")
     add("--inside", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args(argv)
     frames = 1e3 * congestion.FRAME_BITS / (parse_rate(args.rate) or 1e9)
-    args.timeout = args.timeout or f"{20 * frames:.3g}ms"
+    args.timeout = args.timeout or f"{frames:.3g}ms..{min(1000, 40 * frames):.3g}ms"
     args.static_timeout = args.static_timeout or args.timeout
     args.share_list = numbers(args.shares, float, 0, 0.99, "--shares")
     args.algorithm_list = [congestion.Algorithm(name) for name in args.algorithms.split(",")]
@@ -90,7 +95,9 @@ def parse(argv):
 def scenario(args):
     """The name under which results are kept together."""
     more = f", {args.communicators} communicators" if args.communicators > 1 else ""
-    more += f", {args.switches.replace(',', '+')} switches" if args.switches != "all" else ""
+    number = args.switches if args.switches.isdigit() else args.switches.count(",") + 1
+    more += {"all": "", "none": ", no switch", "half": ", half of the switches"}.get(
+        args.switches, f", {number} of the switches")
     return f"{args.topology.replace(':', '-k' if args.topology.startswith('fat') else '-').replace('_', '-')}" \
            f", {args.engine} engine{more}"
 
@@ -98,8 +105,8 @@ def scenario(args):
 def settings(args):
     """All that makes runs comparable."""
     return {name: getattr(args, name) for name in
-            ("topology", "rate", "queue", "traffic", "protocol", "size", "iterations", "timeout",
-             "static_timeout", "engine", "communicators", "switches")}
+            ("topology", "rate", "queue", "traffic", "protocol", "period", "size", "iterations",
+             "timeout", "static_timeout", "engine", "communicators", "switches")}
 
 
 class Runs:
@@ -147,6 +154,7 @@ def go(args, runs, scene, todo):
     with experiment.Testbed(topology_by_name(args.topology), rate=scene.rate, queue=args.queue,
                             timeout=args.timeout, mode="shaped",
                             switches=args.switches) as testbed:
+        begin = time.monotonic()
         for number, (key, algorithm, share, seed) in enumerate(todo):
             timeline = algorithm.name == "dynamic" and seed == 1 and share > 0
             try:
@@ -158,36 +166,65 @@ def go(args, runs, scene, todo):
             runs.add(run)
             result = f"{run['goodput'] / 1e6:.2f} Mbit/s, {run['of_limit']:.2f} of the limit" \
                 if "goodput" in run else f"FAILED: {run['failed'][:200]}"
-            say(f"[{number + 1}/{len(todo)}] {algorithm.name:10} {100 * share:3.0f} % congest, "
-                f"placement {seed}: {result}")
+            left = (time.monotonic() - begin) / (number + 1) * (len(todo) - number - 1)
+            say(f"[{number + 1}/{len(todo)}, {left / 60:.0f} min left] {algorithm.name:10} "
+                f"{100 * share:3.0f} % congest, placement {seed}: {result}")
 
 
-def summary(args, runs):
+def with_defaults(args, runs):
+    """RUNS, and those of Open MPI as it comes, which were part of others."""
+    found = list(runs)
+    for run in runs:
+        seconds = run.get("seconds_by_algorithm", {}).get("default")
+        if seconds:
+            found.append({**run, "algorithm": "openmpi-default",
+                          "goodput": 8 * congestion.scene_bytes(args.size) / seconds})
+    return found
+
+
+def row_of(args, runs, limit):
+    """What RUNS of one algorithm and share come to; None if all failed."""
+    good = [run for run in runs if "goodput" in run]
+    if not good:
+        return None
+    goodput = [run["goodput"] / 1e6 for run in good]
+
+    def median(value):
+        values = [found for found in map(value, good) if found is not None]
+        return round(statistics.median(values), 4) if values else None
+
+    return {"scenario": scenario(args), "algorithm": good[0]["algorithm"],
+            "congestion": good[0]["share"], "goodput_median": round(statistics.median(goodput), 4),
+            "goodput_spread": [round(min(goodput), 4), round(max(goodput), 4)], "unit": "Mbit/s",
+            "runs": len(good), "failed": len(runs) - len(good),
+            "of_limit": round(1e6 * statistics.median(goodput) / limit, 4),
+            "congesting": good[0]["congesting"], "members": good[0]["members"],
+            "jain": median(lambda run: run.get("jain")),
+            "contributions_per_block": median(lambda run: run.get("contributions_per_block")),
+            "cpu_idle": median(lambda run: run["machine"]["idle"]),
+            "late_ms": median(lambda run: run["machine"]["late_ms"][1])}
+
+
+def summary(args, runs, limit):
     """A row for each algorithm and share, over all placements."""
-    rows = []
-    for name in dict.fromkeys(run["algorithm"] for run in runs):
-        for share in sorted({run["share"] for run in runs}):
-            good = [run["goodput"] / 1e6 for run in runs if run["algorithm"] == name
-                    and run["share"] == share and "goodput" in run]
-            failed = [run for run in runs if run["algorithm"] == name and run["share"] == share
-                      and "failed" in run]
-            if good:
-                row = {"scenario": scenario(args), "algorithm": name, "congestion": share,
-                       "goodput_median": round(statistics.median(good), 4),
-                       "goodput_spread": [round(min(good), 4), round(max(good), 4)],
-                       "unit": "Mbit/s", "runs": len(good), "failed": len(failed)}
-                for key in ("jain", "contributions_per_block"):
-                    values = [run[key] for run in runs if run["algorithm"] == name
-                              and run["share"] == share and run.get(key)]
-                    row[key] = round(statistics.median(values), 4) if values else None
-                rows.append(row)
-    return rows
+    runs = with_defaults(args, runs)
+    rows = [row_of(args, [run for run in runs if (run["algorithm"], run["share"]) == (name, share)],
+                   limit)
+            for name in dict.fromkeys(run["algorithm"] for run in runs)
+            for share in sorted({run["share"] for run in runs})]
+    return [row for row in rows if row]
 
 
 def pictures(args, runs, rows, scene):
-    name = scenario(args).replace(", ", "-").replace(" ", "-").replace(":", "-")
+    name = "-".join(filter(None, [args.label, *re.split("[^a-z0-9]+", scenario(args))]))
     title = f"{scenario(args)}, {args.size} bytes, {args.rate} links, others offer {args.traffic:g} of it"
-    paths = plots.goodput(rows, args.out, f"goodput-{name}", title, scene.limit)
+    paths = []
+    if len({row["congestion"] for row in rows}) > 1:
+        paths = plots.goodput(rows, args.out, f"goodput-{name}", title, scene.limit)
+    elif len(rows) > 1:
+        paths = plots.bars([(row["algorithm"], row) for row in rows], args.out, f"goodput-{name}",
+                           f"{title}\n{100 * rows[0]['congestion']:.0f} % of the hosts congest",
+                           scene.limit * args.communicators)
     for share in sorted({run["share"] for run in runs}):
         some = [run for run in runs if run["share"] == share and run.get("utilisation")]
         if some:
@@ -201,14 +238,17 @@ def pictures(args, runs, rows, scene):
 
 
 def write(args, rows):
-    """Rows of other scenarios in the file stay."""
+    """Other rows in the file stay."""
     try:
         with open(args.json, encoding="utf-8") as file:
             old = json.load(file)
     except (FileNotFoundError, ValueError):
         old = []
-    mine = {row["scenario"] for row in rows}
-    rows = [row for row in old if row["scenario"] not in mine] + rows
+    def key(row):
+        return row["scenario"], row["algorithm"], row["congestion"]
+
+    mine = set(map(key, rows))
+    rows = [row for row in old if key(row) not in mine] + rows
     os.makedirs(os.path.dirname(os.path.abspath(args.json)), exist_ok=True)
     with open(args.json, "w", encoding="utf-8") as file:
         json.dump(rows, file, indent=1)
@@ -266,7 +306,8 @@ def run_all(args, argv):
         raise ValueError("--rate: links without a rate are never congested")
     scene = congestion.Scene(args.topology, rate, args.trees, args.timeout, args.static_timeout,
                              args.size, args.iterations, args.engine, args.traffic,
-                             args.protocol, args.patience, args.queue, args.communicators)
+                             args.protocol, args.patience, args.queue, args.communicators,
+                             args.period)
     runs = Runs(args.out, args.again)
     keys, todo = left_to_do(args, runs)
     if len(todo) < len(keys):
@@ -288,24 +329,25 @@ def run_all(args, argv):
     return scene, [run for run in runs.runs if run["key"] in keys]
 
 
-def main(argv=None):
-    argv = sys.argv[1:] if argv is None else argv
+def go_through(argv):
+    """(exit status, rows, scene) of one scenario; no scene if it is none."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         args = parse(argv)
         scene, mine = run_all(args, argv)
     except (ValueError, RuntimeError, OSError) as error:
         print(f"congestion.py: {error}", file=sys.stderr)
-        return 2
-    rows = summary(args, mine)
+        return 2, [], None
+    scene.out = args.out
+    rows = summary(args, mine, scene.limit)
     write(args, rows)
     tell(rows)
     if not args.inside and rows:
         for path in pictures(args, mine, rows, scene):
             say(f"picture: {os.path.relpath(path)}")
     say(f"written to {os.path.relpath(args.json)}")
-    return 1 if any("failed" in run for run in mine) else 0
+    return 1 if any("failed" in run for run in mine) else 0, rows, scene
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(go_through(sys.argv[1:])[0])

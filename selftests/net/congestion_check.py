@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.join(TOP, "topology"))
 
 from canary_topo import congestion, experiment, jobs, mpi, system, topology_by_name  # noqa: E402
 from canary_topo.net import shape  # noqa: E402
+from canary_topo.plan import Plan  # noqa: E402
 from canary_topo.traffic import Traffic, peers  # noqa: E402
 
 RATE = 20_000_000
@@ -48,9 +49,26 @@ def check_names():
     need(len(members) == 8 and sorted(members + others) == hosts, "half of the hosts congest")
     need(congestion.place(hosts, 0.5, 3) == (members, others), "a placement is its seed's")
     need(len(congestion.place(hosts, 0.95, 1)[0]) == 2, "two are left to sum")
+    need(len(congestion.place(hosts, 0.05, 1)[1]) == 2, "nobody congests alone")
+    need(congestion.place(hosts, 0, 1)[1] == [], "nobody has to congest")
     need(congestion.Algorithm("static-2").settings(
         congestion.Scene("", 1, 4, "1ms", "9ms", "1M", 1, "user", 1, "udp", 1),
         random.Random(1))["timeout"] == "9ms", "planned trees wait")
+
+
+def check_plan():
+    """Whom switches of planned trees wait for, in a leaf-spine of 2 spines, 2 leaves
+    with h1 h2 h3 and h4 h5 h6, h6 idle."""
+    links = [(f"l{leaf}", f"l{leaf}s{spine}", f"s{spine}", f"s{spine}l{leaf}")
+             for leaf in (1, 2) for spine in (1, 2)]
+    links += [(f"l{1 + host // 3}", f"p{host}", f"h{host + 1}", "eth0") for host in range(6)]
+    plan = Plan(links, ["l1", "l2", "s1", "s2"], [f"h{i}" for i in range(1, 7)])
+    found = plan.fan_ins([f"h{i}" for i in range(1, 6)])
+    near, far = {f"h{i}": 2 for i in (1, 2, 3)}, {f"h{i}": 3 for i in (4, 5)}
+    need(found["s1"] == found["s2"] == {**near, **far}, f"spines: {found['s1']}")
+    need(found["l1"] == {**{name: 4 for name in near}, **far}, f"first leaf: {found['l1']}")
+    need(found["l2"] == {**near, **{name: 4 for name in far}}, f"second leaf: {found['l2']}")
+    need([plan.level(name) for name in ("h1", "l1", "s1")] == [0, 1, 2], "levels")
 
 
 def run(testbed, elements):

@@ -37,12 +37,24 @@ class Algorithm:
             raise ValueError(f"'{name}': there are {', '.join(mpi.ALGORITHMS)}")
 
     def settings(self, scene, chance):
-        """Of the switches. They learn how many children they have to wait for;
-        in a planned tree that never changes."""
+        """Of the switches. How many contributions they have to wait for is known
+        where trees are planned (told()), and learned else."""
         if self.kind == "static":
             return {"choice": "static", "trees": f"{self.detail}+{chance.randrange(scene.trees)}",
                     "timeout": scene.static_timeout}
-        return {"choice": self.detail or "adaptive", "timeout": scene.timeout}
+        return {"choice": self.detail or "adaptive", "timeout": scene.timeout, "fan-in": "learn"}
+
+    def told(self, plan, groups):
+        """{switch: {"fan-in": what it is told}} for the members of each of GROUPS:
+        planned trees lack nothing."""
+        found = {}
+        if self.kind != "static":
+            return found
+        for group in groups:
+            for name, leaders in plan.fan_ins([host.name for host in group]).items():
+                found.setdefault(name, []).extend(f"{plan.address[leader]}={count}"
+                                                  for leader, count in leaders.items())
+        return {name: {"fan-in": ",".join(["off", *words])} for name, words in found.items()}
 
     def why_not(self):
         """None, or why it cannot be measured here."""
@@ -65,7 +77,7 @@ class Scene:
     static trees there are."""
 
     def __init__(self, topology, rate, trees, timeout, static_timeout, size, iterations, engine,
-                 traffic, protocol, patience, queue=None, communicators=1):
+                 traffic, protocol, patience, queue=None, communicators=1, period=3.0):
         self.topology = topology
         self.rate = rate
         self.trees = trees
@@ -79,6 +91,7 @@ class Scene:
         self.patience = patience
         self.queue = queue
         self.communicators = communicators
+        self.period = period
 
     @property
     def limit(self):
@@ -87,11 +100,12 @@ class Scene:
 
 
 def place(hosts, share, seed):
-    """(members, others): SHARE of the hosts congest, which ones is SEED's."""
+    """(members, others): SHARE of the hosts congest, but at least two of them, and two
+    are left to sum; which ones is SEED's."""
     order = random.Random(f"place.{seed}").sample(hosts, len(hosts))
-    members = max(2, round(len(hosts) * (1 - share)))
-    others = order[members:]
-    return order[:members], others if len(others) > 1 else []
+    others = max(2, round(len(hosts) * share)) if share else 0
+    members = max(2, len(hosts) - others)
+    return order[:members], order[members:]
 
 
 def packet_hops_needed(net, rate, share, traffic):
@@ -153,6 +167,64 @@ def utilisation(links, seconds, rate, routers):
                   if port[:port.index(":") + 1] in names)
 
 
+class Strain(threading.Thread):
+    """What is left of this machine's processors, and how late it wakes who sleeps."""
+
+    def __init__(self, interval=0.01):
+        super().__init__(daemon=True)
+        self.interval = interval
+        self.ended = threading.Event()
+        self.late = []
+        self.before = self.times()
+
+    @staticmethod
+    def times():
+        """(idle, all) ticks of the processors"""
+        with open("/proc/stat", encoding="ascii") as file:
+            values = [int(word) for word in file.readline().split()[1:9]]
+        return values[3] + values[4], sum(values)
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def run(self):
+        while not self.ended.is_set():
+            due = time.monotonic() + self.interval
+            time.sleep(self.interval)
+            self.late.append(time.monotonic() - due)
+
+    def __exit__(self, *_):
+        self.ended.set()
+        self.join()
+
+    def found(self):
+        """For the result of a run"""
+        idle, total = (after - before for after, before in zip(self.times(), self.before))
+        late = sorted(self.late) or [0]
+        return {"idle": round(idle / max(1, total), 3),
+                "late_ms": [round(1e3 * late[int(len(late) * part)], 3) for part in (0.5, 0.99)]}
+
+
+def egress_drops(net, after, before):
+    """What queues of the switches dropped, {"up": N, "down": N, "host": N}: on the way
+    up there is a choice, on the way down there is none."""
+    drops = {"up": 0, "down": 0, "host": 0}
+    for name, state in after.items():
+        if not state:
+            continue
+        old = {port["name"]: port["egress"] for port in before[name]["ports"]}
+        peers = {port.device: port.peer.node for port in net.plan.ports[name]}
+        for port in state["ports"]:
+            if not port["egress"]:
+                continue
+            peer = peers[port["name"]]
+            way = "host" if peer in net.plan.hosts else \
+                "up" if net.plan.level(peer) > net.plan.level(name) else "down"
+            drops[way] += port["egress"]["drops"] - old[port["name"]]["drops"]
+    return drops
+
+
 def counted(after, before):
     """What the switches counted, all of them."""
     total = {}
@@ -196,12 +268,16 @@ def jain(values):
     return sum(values) ** 2 / len(values) / sum(value * value for value in values)
 
 
-def by_canary(testbed, scene, algorithm, members, work):
-    """Bits a second, and more about it; of several communicators, each with hosts
-    of its own, the sum."""
+def groups_of(scene, members):
+    """Each communicator has hosts of its own."""
     groups = [members[i::scene.communicators] for i in range(scene.communicators)]
     if min(map(len, groups)) < 2:
         raise RuntimeError(f"{len(members)} members are too few for {scene.communicators} communicators")
+    return groups
+
+
+def by_canary(testbed, scene, algorithm, groups, work):
+    """Bits a second, and more about it; of several communicators the sum."""
     with concurrent.futures.ThreadPoolExecutor(len(groups)) as pool:
         found = list(pool.map(
             lambda numbered: one_communicator(testbed, scene, algorithm, numbered[1],
@@ -235,39 +311,44 @@ def measure(testbed, scene, algorithm, share, seed, timeline=False):
     chance = random.Random(f"{seed}.{algorithm.name}.{share}")
     net = testbed.net
     members, others = place(net.hosts, share, seed)
+    groups = groups_of(scene, members)
+    settings, told = algorithm.settings(scene, chance), algorithm.told(net.plan, groups)
     for switch in net.switches:
-        switch.set(**algorithm.settings(scene, chance))
+        switch.set(**settings, **told.get(switch.name, {}))
     with contextlib.ExitStack() as stack:
         work = system.work_directory()
         stack.callback(shutil.rmtree, work, ignore_errors=True)
-        return _measure(testbed, scene, algorithm, share, seed, timeline, members, others, work)
+        run = {"algorithm": algorithm.name, "share": share, "seed": seed, "members": len(members),
+               "congesting": len(others), "placement": [host.name for host in members]}
+        run.update(_measure(testbed, scene, algorithm, groups, others, seed, timeline, work))
+        return run
 
 
-def _measure(testbed, scene, algorithm, share, seed, timeline, members, others, work):
+def _measure(testbed, scene, algorithm, groups, others, seed, timeline, work):
     net = testbed.net
     with Traffic(others, scene.rate * scene.traffic, seed=seed, protocol=scene.protocol,
-                 log=os.path.join(work, "traffic.log")):
+                 period=scene.period, log=os.path.join(work, "traffic.log")), Strain() as strain:
         watch = Watch([s for s in net.switches if s.name.startswith(("sedge", "sleaf"))], 0.25)
         if timeline:
             watch.start()
         before, links, begin = testbed.switch_states(), net.link_bytes(), time.monotonic()
         try:
             if algorithm.kind == "openmpi":
-                goodput, more = by_openmpi(scene, algorithm, members, work)
+                goodput, more = by_openmpi(scene, algorithm, groups[0], work)
             else:
-                goodput, more = by_canary(testbed, scene, algorithm, members, work)
+                goodput, more = by_canary(testbed, scene, algorithm, groups, work)
         finally:
             if timeline:
                 watch.stop()
         took = time.monotonic() - begin
         links = experiment.difference(links, net.link_bytes())
-        switches = counted(testbed.switch_states(), before)
-    return {"algorithm": algorithm.name, "share": share, "seed": seed, "members": len(members),
-            "congesting": len(others), "goodput": goodput,
-            "of_limit": round(goodput / scene.limit, 4), "switches": switches,
+        machine = strain.found()
+        after = testbed.switch_states()
+    return {"goodput": goodput, "of_limit": round(goodput / scene.limit, 4), "machine": machine,
+            "switches": counted(after, before), "drops": egress_drops(net, after, before),
             "utilisation": utilisation(links, took, scene.rate,
                                        [switch.name for switch in net.switches]),
-            "seconds": round(took, 3), "placement": [host.name for host in members],
+            "seconds": round(took, 3),
             **({"timeline": watch.samples} if timeline else {}), **more}
 
 

@@ -16,13 +16,16 @@ FIRST_PORT = 22600
 
 
 def choose_switches(text, names):
-    """all, none, half (every other), or names with commas -> names"""
+    """all, none, half (every other), a number (the first ones), or names with commas
+    -> names"""
     if text == "all":
         return list(names)
     if text == "none":
         return []
     if text == "half":
         return list(names)[::2]
+    if text.isdigit():
+        return list(names)[:int(text)]
     chosen = text.split(",")
     for name in chosen:
         if name not in names:

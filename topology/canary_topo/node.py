@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import time
+import zlib
 
 from mininet.node import Host, Switch
 
@@ -24,6 +25,8 @@ HOST_SYSCTLS = {
     "net/ipv4/conf/all/rp_filter": 0,
     "net/ipv4/conf/default/rp_filter": 0,
 }
+# Since Linux 6.10: or flows that took one way at a switch never part at the next one
+HASH_SEED = "net/ipv4/fib_multipath_hash_seed"
 QUIET_SYSCTLS = {"net/ipv6/conf/all/disable_ipv6": 1,
                  "net/ipv6/conf/default/disable_ipv6": 1}
 
@@ -37,6 +40,11 @@ class CanaryHost(Host):
     choose."""
 
     sysctls = HOST_SYSCTLS
+
+    @staticmethod
+    def own_sysctls():
+        """As a switch has them"""
+        return {}
 
     @property
     def address(self):
@@ -71,6 +79,12 @@ class XdpSwitch(Switch):
         self.daemon = None
         self.log = log
         self.spread = spread
+
+    def own_sysctls(self):
+        """Those that differ from switch to switch"""
+        if not os.path.exists(f"/proc/sys/{HASH_SEED}"):
+            return {}
+        return {HASH_SEED: zlib.crc32(self.name.encode()) | 1}
 
     @property
     def address(self):

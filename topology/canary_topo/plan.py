@@ -77,6 +77,25 @@ class Plan:
         return [port for port in self._up(name)
                 if distance.get(port.peer.node, 1 << 30) < distance[name]]
 
+    def fan_ins(self, members):
+        """{router: {host: N}}: so many of MEMBERS have a shortest path to that one
+        of them through the router. In a planned tree they all come by there, or
+        none does."""
+        far = {host: self.distances(host) for host in members}
+        found = {name: {} for name in self.routers}
+        for leader in members:
+            others = [host for host in members if host != leader]
+            for name in self.routers:
+                passing = sum(far[host].get(name, 1 << 30) + far[leader].get(name, 1 << 30)
+                              == far[leader].get(host) for host in others)
+                if passing:
+                    found[name][leader] = passing
+        return found
+
+    def level(self, name):
+        """Links from NAME to the nearest host: 0 for hosts, 1 for leaves."""
+        return min(self.distances(host).get(name, 1 << 30) for host in self.hosts)
+
     def commands(self, name):
         """Lines for `ip -batch` that configure NAME."""
         lines = ["link set dev lo up"]

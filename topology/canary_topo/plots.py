@@ -38,6 +38,25 @@ def goodput(rows, directory, name, title, limit):
     return _save(pyplot, figure, directory, name)
 
 
+def bars(labelled, directory, name, title, limit):
+    """Medians side by side, with the spread of runs; LABELLED is (label, row)."""
+    pyplot = _pyplot()
+    figure, axes = pyplot.subplots(figsize=(max(4, 1 + 0.9 * len(labelled)), 3.6),
+                                   constrained_layout=True)
+    rows = [row for _, row in labelled]
+    middle = [row["goodput_median"] for row in rows]
+    axes.bar(range(len(rows)), middle,
+             yerr=[[value - row["goodput_spread"][0] for value, row in zip(middle, rows)],
+                   [row["goodput_spread"][1] - value for value, row in zip(middle, rows)]],
+             capsize=3, color="C0")
+    axes.set_xticks(range(len(rows)), [label for label, _ in labelled], rotation=30, ha="right",
+                    fontsize=8)
+    if limit:
+        axes.axhline(limit / 1e6, color="grey", linestyle=":")
+    axes.set(ylabel="goodput, Mbit/s", title=title, ylim=(0, None))
+    return _save(pyplot, figure, directory, name)
+
+
 def utilisation(runs, directory, name, title):
     """How busy the links between switches were: a histogram for each algorithm."""
     pyplot = _pyplot()
