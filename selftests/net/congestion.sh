@@ -42,7 +42,7 @@ head -n 3 "$TAP_TMP/out/runs.jsonl" >"$TAP_TMP/some"
 { cat "$TAP_TMP/some"; echo '{"key": "interr'; } >"$TAP_TMP/out/runs.jsonl"
 "$RUN" "${small[@]}" >"$TAP_TMP/said"
 tap_check "interrupted: goes on where it was" grep -q '3 of 4 runs are there already' "$TAP_TMP/said"
-tap_check "interrupted: does the rest" grep -q '^\[1/1\] ' "$TAP_TMP/said"
+tap_check "interrupted: does the rest" grep -q '^\[1/1, ' "$TAP_TMP/said"
 
 refused()
 {
