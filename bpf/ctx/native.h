@@ -58,6 +58,8 @@ struct csw_frame;
 /*
  * struct csw_native - one switch
  * @descriptor, @queue: as many as @config says
+ * @stride: bytes from one descriptor to the next: fewer than there would be, if no block has more
+ *	elements; 0: all of them
  * @route, @neigh, @port: the tables; NULL for a miss
  * @told: fan-in of a leader, 0 for a miss; only asked if config.told is set
  * @backlog: what waits at a port; may be NULL, as may what it returns: nobody knows
@@ -70,6 +72,7 @@ struct csw_native {
 	struct csw_config config;
 	struct csw_queue_ctl queue_ctl;
 	struct csw_descriptor *descriptor;
+	size_t stride;
 	struct csw_queue_entry *queue;
 	struct csw_restoration restoration[CSW_RESTORE_SLOTS];
 	__u32 restore_credit;
@@ -213,11 +216,18 @@ static __always_inline struct csw_queue_ctl *csw_queue_ctl(const void *ctx)
 	return &csw_owner(ctx)->queue_ctl;
 }
 
+static __always_inline struct csw_descriptor *csw_native_descriptor(const struct csw_native *s,
+								    __u32 slot)
+{
+	return (void *)((char *)s->descriptor +
+			slot * (s->stride ? s->stride : sizeof(*s->descriptor)));
+}
+
 static __always_inline struct csw_descriptor *csw_descriptor_at(const void *ctx, __u32 slot)
 {
 	struct csw_native *s = csw_owner(ctx);
 
-	return slot <= s->config.slot_mask ? &s->descriptor[slot] : NULL;
+	return slot <= s->config.slot_mask ? csw_native_descriptor(s, slot) : NULL;
 }
 
 static __always_inline struct csw_queue_entry *csw_queue_at(const void *ctx, __u32 index)

@@ -47,6 +47,12 @@ int cnr_check(const struct cnr_config *cfg, const char **what)
 	return 0;
 }
 
+/* What one lead slot has room for: all members' contributions, if nobody aggregates. */
+static size_t cnr_source_size(const struct cnr_config *cfg)
+{
+	return CNR_ALIGN((size_t)cfg->members * sizeof(struct cnr_source));
+}
+
 /*
  * Hand out the memory behind struct cnr_comm. With @mem NULL only the size is computed, so
  * that cnr_size() and cnr_init() cannot disagree.
@@ -55,7 +61,7 @@ static size_t cnr_layout(struct cnr_comm *c, const struct cnr_config *cfg, u8 *m
 {
 	u32 window = cnr_window(cfg);
 	u32 leads = cnr_leads(window, cfg->members);
-	size_t source = CNR_ALIGN((size_t)cfg->members * sizeof(struct cnr_source));
+	size_t source = cnr_source_size(cfg);
 	size_t seen = CNR_ALIGN((cfg->members + 63) / 64 * sizeof(u64));
 	size_t want = seen;
 	size_t acc = CNR_ALIGN(cnr_offer_elements(cfg->mtu) * sizeof(u32));
@@ -65,6 +71,11 @@ static size_t cnr_layout(struct cnr_comm *c, const struct cnr_config *cfg, u8 *m
 	if (mem)
 		c->member = (void *)(mem + at);
 	at += CNR_ALIGN((size_t)cfg->members * sizeof(struct cnr_member));
+	if (!cfg->rank) {
+		if (mem)
+			c->joiner = (void *)(mem + at);
+		at += CNR_ALIGN((size_t)cfg->members * sizeof(struct cnr_joiner));
+	}
 	if (mem)
 		c->block = (void *)(mem + at);
 	at += CNR_ALIGN(2 * window * sizeof(struct cnr_block));
@@ -85,16 +96,23 @@ static size_t cnr_layout(struct cnr_comm *c, const struct cnr_config *cfg, u8 *m
 	at += CNR_ALIGN(leads * sizeof(struct cnr_lead));
 	for (i = 0; i < leads; i++) {
 		if (mem) {
-			c->lead[i].source = (void *)(mem + at);
-			c->lead[i].seen = (void *)(mem + at + source);
-			c->lead[i].want = (void *)(mem + at + source + seen);
-			c->lead[i].acc = (void *)(mem + at + source + seen + want);
+			c->lead[i].seen = (void *)(mem + at);
+			c->lead[i].want = (void *)(mem + at + seen);
+			c->lead[i].acc = (void *)(mem + at + seen + want);
 		}
-		at += source + seen + want + acc;
+		at += seen + want + acc;
 	}
 	if (mem)
 		c->leads = leads;
-	return at;
+	for (i = 0; mem && i < leads; i++)
+		c->lead[i].source = (void *)((cfg->sources ? (u8 *)cfg->sources : mem + at) +
+					     i * source);
+	return cfg->sources ? at : at + leads * source;
+}
+
+size_t cnr_sources_size(const struct cnr_config *cfg)
+{
+	return cnr_leads(cnr_window(cfg), cfg->members) * cnr_source_size(cfg);
 }
 
 size_t cnr_size(const struct cnr_config *cfg)
@@ -120,6 +138,7 @@ struct cnr_comm *cnr_init(void *mem, const struct cnr_config *cfg)
 	if (!c->cfg.linger)
 		c->cfg.linger = CNR_LINGER;
 	cnr_layout(c, cfg, mem);
+	c->data_key = cfg->data_key ? cfg->data_key : c->own_key;
 	c->block_mask = 2 * c->window - 1;
 	c->ring.mask = 4 * c->window - 1;
 	for (i = 0; i <= c->block_mask; i++)
@@ -594,6 +613,26 @@ enum canary_drop cnr_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 	if (drop != CANARY_DROP_NONE && drop != CANARY_DROP_SHORT)
 		cnr_trouble_note(c, in, drop);
 	return drop;
+}
+
+#define CNR_LINE	128	/* the line beside comes along */
+
+void cnr_prefetch(const struct cnr_comm *c)
+{
+	const u8 *at = (const u8 *)c, *end = (const u8 *)&c->stats.drop[1];
+
+	for (; at < end; at += CNR_LINE)
+		__builtin_prefetch(at, 1);
+}
+
+void cnr_prefetch_block(const struct cnr_comm *c, const struct canary_hdr *h)
+{
+	u32 block = h ? be32_to_cpu(h->block) : c->txq[c->tx_tail & c->block_mask];
+
+	__builtin_prefetch(&c->block[block & c->block_mask], 1);
+	__builtin_prefetch(&c->block[c->next & c->block_mask], 1);
+	__builtin_prefetch(&c->member[cnr_leader(c, block)], 1);
+	__builtin_prefetch(&c->ops[c->op_release % CNR_OPS]);
 }
 
 struct cnr_stats *cnr_stats(struct cnr_comm *c)

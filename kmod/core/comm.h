@@ -31,7 +31,6 @@
 #define CNR_GROUPS		12	/* aggregators whose ranks are tried together */
 #define CNR_PATH_TRIES		64	/* questions without the answer until a path is at fault */
 #define CNR_EXPLICIT		64	/* blocks of an operation that is released at once */
-#define CNR_DATA_KEY		((CANARY_ELEMENTS_MAX + 1) & ~1)
 #define CNR_NAMED_MAX		2	/* so many known missing ranks are asked singly */
 #define CNR_RESTORE_SCAN	256	/* sources that are searched for others of an origin */
 #define CNR_RESTORE_PAUSE	16	/* blocks not restored after one was in vain, ... */
@@ -62,28 +61,37 @@
 /*
  * struct cnr_member - what is known of one rank
  * @addr, @port: where it is
- * @offer:	rank 0, before the table is settled: elements that its path takes
- * @window:	rank 0, before the table is settled: its largest window
- * @small:	rank 0, before the table is settled: offers below what it wants
  * @sent:	it contributed all blocks before this one (serial)
  * @via:	its first aggregator, 0 if none is known
  * @done:	rank 0: it has all results before this one; left members: it ended there
  * @asked:	since when it owes an answer, 0 if it does not
- * @nonce:	rank 0: of its JOIN
  */
 struct cnr_member {
 	__be32	addr;
 	__be16	port;
 	u8	flags;
-	u8	small;
-	u16	offer;
-	u16	window;
+	u8	pad;
 	u32	sent;
 	u32	done;
 	__be32	via;
+	u32	pad2;
 	u64	asked;
+};
+
+/*
+ * struct cnr_joiner - and what rank 0 has of each besides, until all are in
+ * @offer:	before the table is settled: elements that its path takes
+ * @window:	before the table is settled: its largest window
+ * @small:	before the table is settled: offers below what it wants
+ * @nonce:	of its JOIN
+ * @joined:	when its last JOIN came
+ */
+struct cnr_joiner {
+	u16	offer;
+	u16	window;
+	u32	small;
 	u64	nonce;
-	u64	joined;		/* rank 0: when its last JOIN came */
+	u64	joined;
 };
 
 /* cnr_block.state */
@@ -350,6 +358,7 @@ enum cnr_broadcast {
 	CNR_CASTS
 };
 
+/* What each packet needs comes first, large arrays last: cache lines are few. */
 struct cnr_comm {
 	struct cnr_config cfg;
 	enum cnr_state state;
@@ -359,7 +368,7 @@ struct cnr_comm {
 	u8	algorithm;	/* agreed, enum canary_algorithm */
 	u8	salt[16];
 	u8	key[16];	/* session key, PROTOCOL.md "Keys" */
-	u32	data_key[CNR_DATA_KEY];	/* of cnr_hash() */
+	u32	*data_key;	/* of cnr_hash() */
 
 	/* of the result that was sent last */
 	u64	hash;
@@ -393,10 +402,6 @@ struct cnr_comm {
 	u32	tx_head;
 	u32	tx_tail;
 
-	struct cnr_ring ring;
-	struct cnr_plan plan;
-	struct cnr_odd odd;
-
 	struct cnr_lead *lead;
 	u32	leads;
 	u32	leads_out;	/* lead slots with something to send */
@@ -404,7 +409,6 @@ struct cnr_comm {
 	u32	restore_skip;	/* of these still to come */
 	u32	lead_next;	/* where to look for them first */
 
-	struct cnr_operation ops[CNR_OPS];
 	u32	op_seq;		/* next operation */
 	u32	op_report;	/* next to report */
 	u32	op_release;	/* next to release */
@@ -413,9 +417,6 @@ struct cnr_comm {
 	u32	asked;		/* members that owe an answer */
 	u32	left;		/* members that left */
 	u32	broadcast;	/* bits of enum cnr_broadcast */
-	u32	cast_cursor[CNR_CASTS];
-
-	struct cnr_control control[CNR_CONTROLS];
 	u32	control_head;
 	u32	control_tail;
 
@@ -448,6 +449,16 @@ struct cnr_comm {
 	bool	merges;		/* switches aggregate here */
 	__be32	via;		/* our first aggregator, 0 if none is known */
 
+	struct cnr_ring ring;
+	struct cnr_stats stats;
+
+	struct cnr_operation ops[CNR_OPS];
+	struct cnr_joiner *joiner;	/* rank 0: by rank; else NULL */
+	struct cnr_plan plan;
+	struct cnr_odd odd;
+	u32	cast_cursor[CNR_CASTS];
+	struct cnr_control control[CNR_CONTROLS];
+
 	enum canary_abort why;
 	int	error;
 	u32	faults;		/* ranks at fault in all */
@@ -456,7 +467,7 @@ struct cnr_comm {
 	u32	trouble_next;
 	struct cnr_trouble trouble[CNR_TROUBLES];
 
-	struct cnr_stats stats;
+	u32	own_key[CNR_DATA_KEY];	/* @data_key, unless the driver has a place for it */
 	u8	scratch[CANARY_PAYLOAD_MAX] __attribute__((__aligned__(8)));
 };
 

@@ -31,6 +31,7 @@
 #define CNR_LINGER_LONGEST	5	/* times the linger time, while others still ask */
 #define CNR_OPS			64	/* operations posted or kept for others, at most */
 #define CNR_TREES_MAX		32	/* static trees */
+#define CNR_DATA_KEY		((CANARY_ELEMENTS_MAX + 1) & ~1)
 #define CNR_BYPASS_ATTEMPT	3	/* from this attempt on contributions bypass switches */
 
 /* Why a communicator ended (canary_hdr.count of ABORT; PROTOCOL.md, "Errors") */
@@ -164,6 +165,9 @@ struct cnr_stats {
  * @trees:	0, or contributions are pinned to so many static trees, block by block in turn
  * @tree:	the path of each (canary_hdr.path)
  * @algorithm:	enum canary_algorithm; rank 0's holds for all
+ * @data_key:	NULL; or CNR_DATA_KEY words for the key of data, where one driver has many members
+ *		of a session: all write the same there
+ * @sources: NULL; or zeroed memory of cnr_sources_size(), hardly touched where switches add up
  * @first_block: tests only: overrides the random first block if @fixed_first is set
  * @fixed_first: see @first_block
  */
@@ -187,6 +191,8 @@ struct cnr_config {
 	bool	fixed_first;
 	u8	trees;
 	u8	tree[CNR_TREES_MAX];
+	u32	*data_key;
+	void	*sources;
 };
 
 /* What the core is going to do with elements that cnr_op.at() is asked for */
@@ -330,6 +336,9 @@ int cnr_check(const struct cnr_config *cfg, const char **what);
 /** cnr_size() - bytes that cnr_init() needs for @cfg (which cnr_check() accepted) */
 size_t cnr_size(const struct cnr_config *cfg);
 
+/** cnr_sources_size() - of cnr_config.sources */
+size_t cnr_sources_size(const struct cnr_config *cfg);
+
 /**
  * cnr_init() - make a communicator in @mem, cnr_size() zeroed bytes aligned to 64
  * Return: the communicator (it is @mem); there is nothing to undo, the memory is just freed.
@@ -368,6 +377,21 @@ void cnr_timer(struct cnr_comm *c, u64 now);
 
 /** cnr_deadline() - Return: when cnr_timer() wants to be called, or CNR_NEVER */
 u64 cnr_deadline(const struct cnr_comm *c);
+
+/**
+ * cnr_prefetch() - fetch into the cache what any packet is going to need
+ * @c: the communicator
+ *
+ * For drivers of many members, which know early whose turn it will be.
+ */
+void cnr_prefetch(const struct cnr_comm *c);
+
+/**
+ * cnr_prefetch_block() - and what this one needs
+ * @c: the communicator
+ * @h: a packet that is going to come in; NULL: the next one out
+ */
+void cnr_prefetch_block(const struct cnr_comm *c, const struct canary_hdr *h);
 
 /** cnr_poll() - Return: true if *@out has a packet to send */
 bool cnr_poll(struct cnr_comm *c, u64 now, struct cnr_out *out);

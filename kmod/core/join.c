@@ -70,9 +70,9 @@ static void cnr_settle(struct cnr_comm *c, u64 now)
 	c->root.addr = c->member[0].addr;
 	c->root.port = c->member[0].port;
 	for (i = 1; i < c->cfg.members; i++) {
-		c->member[i].joined = now;
-		c->elements = min_t(u16, c->elements, c->member[i].offer);
-		c->window = min_t(u16, c->window, c->member[i].window);
+		c->joiner[i].joined = now;
+		c->elements = min_t(u16, c->elements, c->joiner[i].offer);
+		c->window = min_t(u16, c->window, c->joiner[i].window);
 	}
 	cnr_seed64(c, 2, &word);
 	memcpy(c->salt, &word, 8);
@@ -101,7 +101,7 @@ static void cnr_join_silent(struct cnr_comm *c, u64 now)
 	for (rank = 1; rank < c->cfg.members; rank++) {
 		m = &c->member[rank];
 		patience = m->flags & CNR_M_CLAIMED ? CNR_JOIN_CLAIMED : CNR_JOIN_SILENCE;
-		if ((m->flags & CNR_M_READY) || now - m->joined < patience)
+		if ((m->flags & CNR_M_READY) || now - c->joiner[rank].joined < patience)
 			continue;
 		if (n < CNR_FAULTS)
 			silent[n] = rank;
@@ -220,28 +220,31 @@ static bool cnr_join_sane(const struct cnr_in *in)
  * A rank that was not known yet, or while we still wait, a restarted one. A small offer may
  * only mean that we were not there to answer larger ones, so the first ones do not count.
  */
-static void cnr_join_note(struct cnr_comm *c, struct cnr_member *m, const struct cnr_in *in)
+static void cnr_join_note(struct cnr_comm *c, u16 rank, const struct cnr_in *in)
 {
-	const struct canary_join *j = cnr_payload(in);
+	const struct canary_join *offer = cnr_payload(in);
+	struct cnr_joiner *j = &c->joiner[rank];
+	struct cnr_member *m = &c->member[rank];
 
-	if (m->nonce != be64_to_cpu(in->hdr->tag)) {
-		if (m->nonce && (m->addr != in->addr || m->port != in->port))
+	if (j->nonce != be64_to_cpu(in->hdr->tag)) {
+		if (j->nonce && (m->addr != in->addr || m->port != in->port))
 			cnr_trouble_claim(c, in);
-		m->offer = 0;
-		m->small = 0;
+		j->offer = 0;
+		j->small = 0;
 	}
-	if (be16_to_cpu(j->mtu) < be16_to_cpu(j->full) && m->small < CNR_JOIN_SMALL)
-		m->small++;
+	if (be16_to_cpu(offer->mtu) < be16_to_cpu(offer->full) && j->small < CNR_JOIN_SMALL)
+		j->small++;
 	if (!(m->flags & CNR_M_KNOWN) &&
-	    (be16_to_cpu(j->mtu) >= be16_to_cpu(j->full) || m->small == CNR_JOIN_SMALL)) {
+	    (be16_to_cpu(offer->mtu) >= be16_to_cpu(offer->full) ||
+	     j->small == CNR_JOIN_SMALL)) {
 		m->flags |= CNR_M_KNOWN;
 		c->known++;
 	}
-	m->nonce = be64_to_cpu(in->hdr->tag);
 	m->addr = in->addr;
 	m->port = in->port;
-	m->window = be16_to_cpu(in->hdr->count);
-	m->offer = max_t(u16, m->offer, cnr_join_elements(in));
+	j->nonce = be64_to_cpu(in->hdr->tag);
+	j->window = be16_to_cpu(in->hdr->count);
+	j->offer = max_t(u16, j->offer, cnr_join_elements(in));
 	c->missing = c->cfg.members - 1 - c->known;
 }
 
@@ -264,13 +267,13 @@ enum canary_drop cnr_join_input(struct cnr_comm *c, u64 now, const struct cnr_in
 	if (!c->table && !cnr_join_sane(in))
 		return cnr_join_refuse(c, in, CANARY_DROP_ELEMENTS);
 	m = &c->member[rank];
-	if (c->table && m->nonce != be64_to_cpu(h->tag)) {
+	if (c->table && c->joiner[rank].nonce != be64_to_cpu(h->tag)) {
 		m->flags |= CNR_M_CLAIMED;
 		return cnr_join_refuse(c, in, CANARY_DROP_STATE);
 	}
 	if (!c->table)
-		cnr_join_note(c, m, in);
-	m->joined = now;
+		cnr_join_note(c, rank, in);
+	c->joiner[rank].joined = now;
 	if ((h->flags & CANARY_F_READY) && c->table && be32_to_cpu(h->epoch) == c->epoch &&
 	    !(m->flags & CNR_M_READY)) {
 		m->flags |= CNR_M_READY;
@@ -320,17 +323,17 @@ static u32 cnr_welcome_table(struct cnr_comm *c, struct canary_welcome *w, u32 f
 bool cnr_welcome_build(struct cnr_comm *c, u16 rank, u32 first, struct cnr_out *out)
 {
 	struct canary_welcome *w = (struct canary_welcome *)c->scratch;
-	u16 offer = c->table ? c->elements : c->member[rank].offer;
+	u16 offer = c->table ? c->elements : c->joiner[rank].offer;
 	u32 room = min_t(u32, offer * 4, sizeof(c->scratch));
 	u32 n = 0, unit = sizeof(struct canary_peer);
 
-	if (!c->member[rank].nonce || room < sizeof(*w) + unit)
+	if (!c->joiner[rank].nonce || room < sizeof(*w) + unit)
 		return false;
 	room -= sizeof(*w);
 	memset(w, 0, sizeof(*w));
 	cnr_header(c, out, CANARY_WELCOME, c->all_done);
 	out->hdr.done = 0;
-	out->hdr.tag = cpu_to_be64(c->member[rank].nonce);
+	out->hdr.tag = cpu_to_be64(c->joiner[rank].nonce);
 	out->hdr.elements = cpu_to_be16(offer);
 	w->window = cpu_to_be16(c->window);
 	w->algorithm = c->algorithm;

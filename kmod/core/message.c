@@ -37,7 +37,7 @@ void cnr_derive_key(struct cnr_comm *c)
 
 	cnr_derive(c, 1, c->key);
 	cnr_derive(c, 3, key);
-	for (i = 0; i < ARRAY_SIZE(c->data_key); i += 2) {
+	for (i = 0; i < CNR_DATA_KEY; i += 2) {
 		in = cpu_to_be32(i / 2);
 		words = cnr_siphash(key, &in, sizeof(in));
 		memcpy(&c->data_key[i], &words, sizeof(words));

@@ -98,10 +98,36 @@ u64 cnr_hash(const u32 *key, const u32 *data, u32 elements);
 u32 cnr_checksum(const u32 *data, u32 elements);
 u32 cnr_add(u32 *to, const u32 *a, const u32 *b, u32 elements);
 #else
+#ifdef __AVX2__
+#include <immintrin.h>
+
+/* Compilers multiply 64 bits by 64 where 32 by 32 do. */
+static inline u64 cnr_hash(const u32 *key, const u32 *data, u32 elements)
+{
+	__m256i a, b, sum[2] = { _mm256_setzero_si256(), _mm256_setzero_si256() };
+	u64 lane[4];
+	u32 i;
+
+	for (i = 0; i + 16 <= elements; i += 16) {
+		a = _mm256_add_epi32(_mm256_loadu_si256((const __m256i *)(data + i)),
+				     _mm256_loadu_si256((const __m256i *)(key + i)));
+		b = _mm256_add_epi32(_mm256_loadu_si256((const __m256i *)(data + i + 8)),
+				     _mm256_loadu_si256((const __m256i *)(key + i + 8)));
+		a = _mm256_mul_epu32(a, _mm256_srli_epi64(a, 32));
+		b = _mm256_mul_epu32(b, _mm256_srli_epi64(b, 32));
+		sum[0] = _mm256_add_epi64(sum[0], a);
+		sum[1] = _mm256_add_epi64(sum[1], b);
+	}
+	_mm256_storeu_si256((__m256i *)lane, _mm256_add_epi64(sum[0], sum[1]));
+	return lane[0] + lane[1] + lane[2] + lane[3] +
+	       canary_hash(key + i, data + i, elements - i);
+}
+#else
 static inline u64 cnr_hash(const u32 *key, const u32 *data, u32 elements)
 {
 	return canary_hash(key, data, elements);
 }
+#endif
 
 static inline u32 cnr_checksum(const u32 *data, u32 elements)
 {

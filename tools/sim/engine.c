@@ -113,12 +113,14 @@ bool engine_next(struct engine *e, struct event *ev)
 	if (e->heap_count &&
 	    (e->heap[0].at < at || (e->heap[0].at == at && e->heap[0].seq < seq))) {
 		heap_pop(e, ev);
+		e->last = ENGINE_HEAP;
 		e->now = ev->at;
 		return true;
 	}
 	if (at == ~0ULL)
 		return false;
 	l = &e->lane[best];
+	e->last = best;
 	*ev = l->ring[l->head++ & l->mask];
 	if (l->head == l->tail) {
 		e->head_at[best] = ~0ULL;

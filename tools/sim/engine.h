@@ -12,6 +12,7 @@
 #define SIM_ENGINE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define ENGINE_LANES	24
@@ -42,6 +43,7 @@ struct engine {
 	uint64_t seq;
 	uint64_t executed;
 	int lanes;
+	int last;				/* lane of the event last taken */
 	uint64_t head_at[ENGINE_LANES];		/* ~0: empty */
 	uint64_t head_seq[ENGINE_LANES];
 	struct lane lane[ENGINE_LANES];
@@ -85,6 +87,20 @@ static inline void engine_at(struct engine *e, uint64_t at, uint32_t kind, uint3
 	struct event ev = { .at = at, .seq = e->seq++, .ptr = ptr, .kind = kind, .arg = arg };
 
 	engine_heap_push(e, ev);
+}
+
+/*
+ * An event that is behind the last one in its lane, so that what it needs can be fetched into
+ * the cache in time. NULL: nobody knows.
+ */
+static inline const struct event *engine_ahead(const struct engine *e, uint32_t distance)
+{
+	const struct lane *l;
+
+	if (e->last == ENGINE_HEAP)
+		return NULL;
+	l = &e->lane[e->last];
+	return l->tail - l->head > distance ? &l->ring[(l->head + distance) & l->mask] : NULL;
 }
 
 /* Take the next event and set the time to it. Return: false if there is none. */

@@ -17,7 +17,6 @@
 #define OFF_IP		14
 #define OFF_UDP		34
 #define OFF_CANARY	42
-#define OFF_DATA	106
 #define TTL		64
 
 bool host_takes_part(const struct sim *s, uint32_t host)
@@ -41,11 +40,13 @@ static struct packet *frame_of(struct sim *s, uint32_t host, const struct cnr_ou
 	static const uint8_t head[14] = {
 		2, 0xca, 0, 0, 0, 1, 2, 0xca, 0, 0, 0, 2, 0x08, 0x00,
 	};
-	struct packet *p = packet_new(s, true);
+	bool made = out->len && s->maker && out->payload == s->scratch;
+	bool shared = out->len && out->hdr.type == CANARY_RESULT;
+	struct packet *p = packet_new(s, made || shared || !out->len ? PACKET_HEAD : PACKET_WHOLE);
 	struct iphdr *ip = (struct iphdr *)(p->frame + OFF_IP);
 	struct udphdr *udp = (struct udphdr *)(p->frame + OFF_UDP);
 
-	p->length = OFF_DATA + out->len;
+	p->length = FRAME_HEADERS + out->len;
 	p->wire = net_wire(s, p->length);
 	memcpy(p->frame, head, sizeof(head));
 	memset(ip, 0, sizeof(*ip));
@@ -62,8 +63,14 @@ static struct packet *frame_of(struct sim *s, uint32_t host, const struct cnr_ou
 	udp->len = htobe16(p->length - OFF_UDP);
 	udp->check = 0;
 	memcpy(p->frame + OFF_CANARY, &out->hdr, sizeof(out->hdr));
-	if (out->len)
-		memcpy(p->frame + OFF_DATA, out->payload, out->len);
+	if (made) {
+		p->maker = s->maker;
+		p->index = s->made;
+	} else if (shared) {
+		packet_body(s, p, out->payload, out->len);
+	} else if (out->len) {
+		memcpy(p->frame + FRAME_HEADERS, out->payload, out->len);
+	}
 	return p;
 }
 
@@ -164,6 +171,23 @@ void host_pump(struct sim *s, uint32_t host)
 	settle(s, h, host);
 }
 
+/* Into the cache: what the host's core needs for any packet, and then for that one or the next */
+void host_fetch(const struct sim *s, uint32_t host)
+{
+	const struct sim_host *h = &s->host[host];
+
+	if (h->job)
+		cnr_prefetch(h->comm);
+}
+
+void host_fetch_block(const struct sim *s, uint32_t host, const struct packet *p)
+{
+	const struct sim_host *h = &s->host[host];
+
+	if (h->job && (!p || p->length))
+		cnr_prefetch_block(h->comm, p ? (const void *)(p->frame + OFF_CANARY) : NULL);
+}
+
 void host_input(struct sim *s, uint32_t host, struct packet *p, struct link *from)
 {
 	struct sim_host *h = &s->host[host];
@@ -179,6 +203,12 @@ void host_input(struct sim *s, uint32_t host, struct packet *p, struct link *fro
 	in.len = p->length - OFF_CANARY;
 	in.addr = ((const struct iphdr *)(p->frame + OFF_IP))->saddr;
 	in.port = ((const struct udphdr *)(p->frame + OFF_UDP))->source;
+	if (p->body) {
+		in.payload = p->body->data;
+	} else if (p->maker) {
+		host_make(s, p, (uint32_t *)(s->bench->frame + FRAME_HEADERS));
+		in.payload = s->bench->frame + FRAME_HEADERS;
+	}
 	cnr_input(h->comm, sim_ns(s), &in);
 	vector_check(s, h);
 	packet_free(s, p);
@@ -200,6 +230,24 @@ void host_timer(struct sim *s, uint32_t host)
 	settle(s, h, host);
 }
 
+/* All members of a job have theirs side by side. Rank 0, which needs the most, is the first. */
+static void *member_memory(struct job *j, struct cnr_config *c)
+{
+	if (!j->memory) {
+		j->each_sources = cnr_sources_size(c);
+		j->sources = sim_zalloc(j->members, j->each_sources);
+	}
+	c->sources = j->sources + j->each_sources * c->rank;
+	if (!j->memory) {
+		j->first = (cnr_size(c) + 127) / 64 * 64;
+		c->rank = 1;
+		j->each = (cnr_size(c) + 127) / 64 * 64;
+		c->rank = 0;
+		j->memory = sim_region(j->first + j->each * (j->members - 1));
+	}
+	return c->rank ? j->memory + j->first + j->each * (c->rank - 1) : j->memory;
+}
+
 static void make_member(struct sim *s, struct job *j, uint32_t number, uint32_t rank)
 {
 	uint32_t node = s->topo.switches + j->host[rank], i;
@@ -217,6 +265,7 @@ static void make_member(struct sim *s, struct job *j, uint32_t number, uint32_t 
 		.root_port = cpu_to_be16(CANARY_PORT_BASE),
 		.rto_min = s->cfg.rto_min / PS_PER_NS,
 		.algorithm = s->cfg.algorithm == ALGORITHM_RING ? CANARY_ALG_RING : CANARY_ALG_TREE,
+		.data_key = j->data_key,
 		.fixed_first = true,
 		.first_block = FIRST_BLOCK,
 	};
@@ -234,7 +283,7 @@ static void make_member(struct sim *s, struct job *j, uint32_t number, uint32_t 
 	}
 	h->job = j;
 	h->rank = rank;
-	h->comm = cnr_init(sim_zalloc(1, cnr_size(&c) + 64), &c);
+	h->comm = cnr_init(member_memory(j, &c), &c);
 	if (s->cfg.algorithm == ALGORITHM_RING)
 		h->partial = sim_zalloc(s->blocks * s->cfg.operations / 64 + 1,
 					sizeof(*h->partial));
@@ -349,9 +398,11 @@ void host_free(struct sim *s)
 		while (cnr_released(h->comm, &done))
 			free((void *)(uintptr_t)done.cookie);
 		free(h->partial);
-		free(h->comm);
 	}
 	for (i = 0; s->job && i < s->cfg.jobs; i++) {
+		sim_region_free(s->job[i].memory, s->job[i].first +
+				s->job[i].each * (s->job[i].members - 1));
+		free(s->job[i].sources);
 		free(s->job[i].host);
 		free(s->job[i].add);
 		free(s->job[i].place);

@@ -19,6 +19,12 @@ struct job {
 	uint32_t running;	/* ranks that are not done */
 	uint64_t end;
 	uint8_t tree[CNR_TREES_MAX];
+	uint32_t data_key[CNR_DATA_KEY];
+	char *memory;		/* of the members' cores, */
+	size_t first;		/* so much for rank 0, */
+	size_t each;		/* and for each other */
+	char *sources;		/* of their lists of sources: no large pages for those */
+	size_t each_sources;
 };
 
 struct host_op {

@@ -14,50 +14,70 @@
 #include "sim.h"
 #include "util.h"
 
-#define SLAB		256	/* packets allocated at a time */
-#define FRAME_DATA	106	/* where elements begin in a frame */
+#define SLAB		(2UL << 20)	/* bytes of packets allocated at a time */
 #define WIRE_LEAST	84	/* smallest frame with preamble and gap */
 #define ROOM_LEAST	512	/* bytes of payload that control messages may take */
 
 uint32_t net_wire(const struct sim *s, uint32_t length)
 {
-	uint32_t wire = length - FRAME_DATA + s->cfg.headers;
+	uint32_t wire = length - FRAME_HEADERS + s->cfg.headers;
 
 	return wire < WIRE_LEAST ? WIRE_LEAST : wire;
 }
 
-struct packet *packet_new(struct sim *s, bool frame)
+struct packet *packet_new(struct sim *s, enum packet_kind kind)
 {
-	struct pool *pool = frame ? &s->large : &s->small;
+	struct pool *pool = &s->pool[kind];
 	struct packet *p = pool->free;
 	char *slab;
-	int i;
+	long i;
 
 	if (!p) {
-		slab = sim_alloc(pool->size * SLAB);
+		slab = sim_region(SLAB);
 		if (!(pool->slabs & (pool->slabs - 1)))
 			pool->slab = sim_realloc(pool->slab, (pool->slabs ? 2 * pool->slabs : 1) *
 						 sizeof(*pool->slab));
 		pool->slab[pool->slabs++] = slab;
-		for (i = SLAB - 1; i >= 0; i--) {
+		for (i = SLAB / pool->size - 1; i >= 0; i--) {
 			p = (struct packet *)(slab + i * pool->size);
 			p->next = pool->free;
 			pool->free = p;
 		}
 	}
 	pool->free = p->next;
-	p->length = frame ? FRAME_DATA : 0;
+	p->kind = kind;
+	p->length = 0;
 	p->link = NO_LINK;
 	p->share = NULL;
+	p->body = NULL;
+	p->maker = NULL;
 	return p;
 }
 
 void packet_free(struct sim *s, struct packet *p)
 {
-	struct pool *pool = p->length ? &s->large : &s->small;
+	struct pool *pool = &s->pool[p->kind];
 
+	if (p->body && !--p->body->users) {
+		p->body->next = s->bodies;
+		s->bodies = p->body;
+	}
 	p->next = pool->free;
 	pool->free = p;
+}
+
+/* Elements for @p, which has none, and for its copies */
+void packet_body(struct sim *s, struct packet *p, const void *data, uint32_t bytes)
+{
+	struct body *b = s->bodies;
+
+	if (b)
+		s->bodies = b->next;
+	else
+		b = sim_lines(sizeof(*b) + s->cfg.elements * 4);
+	memcpy(b->data, data, bytes);
+	b->users = 1;
+	p->body = b;
 }
 
 static void begin(struct sim *s, struct link *l, struct packet *p)
@@ -251,6 +271,11 @@ static void add_link(struct sim *s, uint32_t from, uint32_t to, uint32_t port_at
 	s->ports[from].link[s->ports[from].n++] = s->links++;
 }
 
+static size_t lines(size_t size)
+{
+	return (size + 63) / 64 * 64;
+}
+
 void net_build(struct sim *s)
 {
 	const struct topo *t = &s->topo;
@@ -258,7 +283,7 @@ void net_build(struct sim *s)
 	struct ports *p;
 
 	s->nodes = t->switches + t->hosts;
-	s->link = sim_zalloc(2 * t->cables, sizeof(*s->link));
+	s->link = sim_region(2 * t->cables * sizeof(*s->link));
 	s->ports = sim_zalloc(s->nodes, sizeof(*s->ports));
 	s->edge = sim_zalloc(t->hosts, sizeof(*s->edge));
 	degree = sim_zalloc(s->nodes, sizeof(*degree));
@@ -284,8 +309,10 @@ void net_build(struct sim *s)
 	}
 	if (data < ROOM_LEAST)
 		data = ROOM_LEAST;
-	s->large.size = (sizeof(struct packet) + FRAME_DATA + data + 63) / 64 * 64;
-	s->small.size = (sizeof(struct packet) + 15) / 16 * 16;
+	s->pool[PACKET_TRAFFIC].size = lines(sizeof(struct packet));
+	s->pool[PACKET_HEAD].size = lines(offsetof(struct packet, frame) + FRAME_HEADERS);
+	s->pool[PACKET_WHOLE].size = lines(offsetof(struct packet, frame) + FRAME_HEADERS + data);
+	s->bench = packet_new(s, PACKET_WHOLE);
 	s->loss_random = random_stream(s->cfg.seed, 1, 0);
 }
 
@@ -294,17 +321,22 @@ static void pool_free(struct pool *pool)
 	uint32_t i;
 
 	for (i = 0; i < pool->slabs; i++)
-		free(pool->slab[i]);
+		sim_region_free(pool->slab[i], SLAB);
 	free(pool->slab);
 }
 
 void net_free(struct sim *s)
 {
 	struct share *share;
+	struct body *body;
 	uint32_t i;
 
-	pool_free(&s->large);
-	pool_free(&s->small);
+	for (i = 0; i < PACKET_KINDS; i++)
+		pool_free(&s->pool[i]);
+	while ((body = s->bodies)) {
+		s->bodies = body->next;
+		free(body);
+	}
 	while ((share = s->shares)) {
 		s->shares = share->next;
 		free(share);
@@ -313,6 +345,6 @@ void net_free(struct sim *s)
 	for (i = 0; i < s->nodes; i++)
 		free(s->ports[i].link);
 	free(s->ports);
-	free(s->link);
+	sim_region_free(s->link, 2 * s->topo.cables * sizeof(*s->link));
 	free(s->edge);
 }

@@ -156,6 +156,73 @@ static void handle(struct sim *s, const struct event *e)
 	}
 }
 
+/* Events in the lane between one and those that memory is fetched for, in steps */
+#define FETCH_FAR	14
+#define FETCH_MIDDLE	8
+#define FETCH_NEAR	4
+
+static void fetch_near(const struct sim *s, const struct event *e)
+{
+	const struct link *l = e->kind == EVENT_SENT ? e->ptr : &s->link[e->arg];
+
+	if (e->kind == EVENT_SENT) {
+		if (l->from >= s->topo.switches)
+			host_fetch_block(s, l->from - s->topo.switches, NULL);
+	} else if (l->to < s->topo.switches) {
+		switch_fetch_data(s, l->to, e->ptr);
+	} else {
+		host_fetch_block(s, l->to - s->topo.switches, e->ptr);
+	}
+}
+
+static void fetch_middle(const struct sim *s, const struct event *e)
+{
+	const struct link *l = e->kind == EVENT_SENT ? e->ptr : &s->link[e->arg];
+
+	if (e->kind == EVENT_SENT) {
+		__builtin_prefetch(l->sending, 1);
+		if (l->from >= s->topo.switches)
+			host_fetch(s, l->from - s->topo.switches);
+	} else if (l->to < s->topo.switches) {
+		switch_fetch(s, l->to, e->ptr);
+	} else {
+		host_fetch(s, l->to - s->topo.switches);
+	}
+}
+
+static void fetch_far(const struct sim *s, const struct event *e)
+{
+	const char *p = e->ptr;
+
+	/* A packet or a link: both have three lines. */
+	__builtin_prefetch(p, 1);
+	__builtin_prefetch(p + 64, 1);
+	__builtin_prefetch(p + 128, 1);
+	if (e->kind == EVENT_ARRIVED)
+		__builtin_prefetch(&s->link[e->arg]);
+}
+
+/*
+ * Hardly anything that an event touches was touched lately, so that waiting for memory would be
+ * most of the time. What is going to happen soon is known: a lane has one kind of event.
+ */
+static void fetch_ahead(const struct sim *s, const struct event *now)
+{
+	const struct event *e;
+
+	if (now->kind != EVENT_ARRIVED && now->kind != EVENT_SENT)
+		return;
+	e = engine_ahead(&s->engine, FETCH_FAR);
+	if (e && e->kind == now->kind)
+		fetch_far(s, e);
+	e = engine_ahead(&s->engine, FETCH_MIDDLE);
+	if (e && e->kind == now->kind)
+		fetch_middle(s, e);
+	e = engine_ahead(&s->engine, FETCH_NEAR);
+	if (e && e->kind == now->kind)
+		fetch_near(s, e);
+}
+
 static void show_progress(struct sim *s, uint64_t begin)
 {
 	uint64_t ms = (wall() - begin) / 1000000 + 1;
@@ -196,6 +263,7 @@ bool sim_run(struct sim *s, bool progress)
 			s->end = s->engine.now;
 			break;
 		}
+		fetch_ahead(s, &e);
 		handle(s, &e);
 		if (progress && !--look) {
 			look = LOOK_AT_CLOCK;

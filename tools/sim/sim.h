@@ -38,13 +38,30 @@ struct share {
 
 #define NO_LINK		(~0U)
 
+/* Elements that several packets carry: copies of a result */
+struct body {
+	struct body *next;	/* of those that are free */
+	uint32_t users;
+	uint32_t data[];
+};
+
+enum packet_kind {
+	PACKET_TRAFFIC,		/* background: no frame */
+	PACKET_HEAD,		/* a frame's headers; what follows is @body, @maker's or nothing */
+	PACKET_WHOLE,		/* a frame */
+	PACKET_KINDS
+};
+
+#define FRAME_HEADERS	106	/* elements begin behind them */
+
 /*
  * struct packet - a frame on its way
  * @wire:	bytes that it takes on a link
- * @length:	of the frame; 0: background traffic, which has none
+ * @length:	of the frame, with elements wherever they are; 0: background traffic
  * @destination: node, of background traffic
  * @link, @share: whose buffer space it takes in the switch where it is (lossless): that of the
  *		link it came over, unless it shares
+ * @maker, @index: elements that are a host's input, made where they are read (vector.c)
  * @frame:	begins 6 bytes past a multiple of 8, as bpf/ctx/native.h wants it
  */
 struct packet {
@@ -54,7 +71,11 @@ struct packet {
 	uint32_t destination;
 	uint32_t link;
 	struct share *share;
-	uint8_t pad[6];
+	struct body *body;
+	struct sim_host *maker;
+	uint32_t index;
+	uint8_t kind;
+	uint8_t pad[9];
 	uint8_t frame[];
 };
 
@@ -106,6 +127,7 @@ struct sim {
 	struct ports *ports;		/* by node */
 	uint32_t *edge;			/* by host: the switch it is at */
 	struct sim_switch **sw;		/* by switch */
+	struct sim_switch *switch_memory;
 	struct sim_host *host;		/* by host */
 	struct job *job;
 	struct traffic *traffic;
@@ -113,8 +135,9 @@ struct sim {
 
 	struct routes *routes;		/* by switch */
 
-	struct pool large;		/* packets with a frame */
-	struct pool small;		/* without */
+	struct pool pool[PACKET_KINDS];
+	struct body *bodies;
+	struct packet *bench;		/* a whole frame, where switches work on those that are not */
 	struct share *shares;
 	uint64_t loss_random;
 
@@ -129,6 +152,8 @@ struct sim {
 	uint64_t checked;		/* elements compared */
 	uint32_t blocks;		/* of an operation */
 	uint32_t *scratch;		/* a block */
+	struct sim_host *maker;		/* whose input is in @scratch, NULL if that is not so */
+	uint32_t made;			/* then: the index of its first element */
 	struct vector_cache *vectors;
 	uint64_t wall;			/* ns that running took */
 	uint64_t processor;		/* of these, that we had the processor */
@@ -137,8 +162,9 @@ struct sim {
 /* net.c: links, queues, packets */
 void net_build(struct sim *s);
 void net_free(struct sim *s);
-struct packet *packet_new(struct sim *s, bool frame);
+struct packet *packet_new(struct sim *s, enum packet_kind kind);
 void packet_free(struct sim *s, struct packet *p);
+void packet_body(struct sim *s, struct packet *p, const void *data, uint32_t bytes);
 void packet_done(struct sim *s, struct packet *p);
 void net_charge(struct sim *s, struct packet *p, uint32_t link);
 struct share *net_share(struct sim *s, uint32_t link, uint32_t bytes);
@@ -176,6 +202,8 @@ void switch_free(struct sim *s);
 void switch_routes(struct sim *s);
 void switch_input(struct sim *s, uint32_t node, struct packet *p, struct link *from);
 void switch_clock(struct sim *s, uint32_t node);
+void switch_fetch(const struct sim *s, uint32_t node, const struct packet *p);
+void switch_fetch_data(const struct sim *s, uint32_t node, const struct packet *p);
 void switch_fail(struct sim *s, uint32_t node, bool down);
 void switch_counters(struct sim *s, uint64_t *sum);
 uint64_t switch_busiest(const struct sim *s);
@@ -195,8 +223,11 @@ void host_free(struct sim *s);
 void host_start(struct sim *s);
 void host_input(struct sim *s, uint32_t host, struct packet *p, struct link *from);
 void host_timer(struct sim *s, uint32_t host);
+void host_fetch(const struct sim *s, uint32_t host);
+void host_fetch_block(const struct sim *s, uint32_t host, const struct packet *p);
 void host_pump(struct sim *s, uint32_t host);
 void host_counters(struct sim *s, uint64_t *sum);
+void host_make(struct sim *s, const struct packet *p, uint32_t *to);
 
 /* sim.c: the whole */
 bool sim_build(struct sim *s);

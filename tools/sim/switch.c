@@ -115,12 +115,40 @@ static void send(struct sim_frame *f, struct packet *p, uint32_t ifindex)
 	net_send(s, s->ports[f->sw->node].link[ifindex - 1], p);
 }
 
+/* Is a result what it was on arrival, but for headers? */
+static bool keeps_body(const struct sim_frame *f)
+{
+	const struct canary_hdr *h = (const void *)(f->frame.data + CSW_OFF_CANARY);
+
+	return f->packet->body && h->type == CANARY_RESULT;
+}
+
+/* The packet that is sent: if the frame lies on the bench, it gets what is there. */
+static struct packet *finished(struct sim_frame *f)
+{
+	struct sim *s = f->sw->sim;
+	struct packet *p = f->packet;
+
+	f->packet = NULL;
+	if (f->frame.data == p->frame)
+		return p;
+	packet_free(s, p);
+	p = packet_new(s, PACKET_WHOLE);
+	memcpy(p->frame, f->frame.data, f->frame.length);
+	return p;
+}
+
 static void transmit(struct csw_frame *frame, __u32 ifindex)
 {
 	struct sim_frame *f = (struct sim_frame *)frame;
 	struct packet *p = f->packet;
 
-	f->packet = NULL;
+	if (keeps_body(f)) {
+		memcpy(p->frame, frame->data, FRAME_HEADERS);
+		f->packet = NULL;
+	} else {
+		p = finished(f);
+	}
 	send(f, p, ifindex);
 }
 
@@ -128,9 +156,14 @@ static void copy(struct csw_frame *frame, __u32 ifindex)
 {
 	struct sim_frame *f = (struct sim_frame *)frame;
 	struct sim *s = f->sw->sim;
-	struct packet *p = packet_new(s, true);
+	bool body = keeps_body(f);
+	struct packet *p = packet_new(s, body ? PACKET_HEAD : PACKET_WHOLE);
 
-	memcpy(p->frame, frame->data, frame->length);
+	memcpy(p->frame, frame->data, body ? FRAME_HEADERS : frame->length);
+	if (body) {
+		p->body = f->packet->body;
+		p->body->users++;
+	}
 	if (!f->packet->share && f->link != NO_LINK) {
 		f->packet->share = net_share(s, f->link, net_wire(s, frame->length));
 		if (f->packet->share)
@@ -149,7 +182,7 @@ static struct csw_frame *frame_init(struct sim_frame *f, struct sim_switch *sw, 
 	f->frame.owner = &sw->native;
 	f->frame.data = p->frame;
 	f->frame.length = length;
-	f->frame.room = sw->sim->large.size - offsetof(struct packet, frame);
+	f->frame.room = sw->sim->pool[PACKET_WHOLE].size - offsetof(struct packet, frame);
 	f->frame.ifindex = ifindex;
 	f->packet = p;
 	f->sw = sw;
@@ -224,10 +257,25 @@ static void finish(struct sim_frame *f, int action)
 	p = f->packet;
 	if (!p)
 		return;
+	if (f->frame.data != p->frame)
+		memcpy(p->frame, f->frame.data, FRAME_HEADERS);
 	if (action == CSW_XDP_PASS && f->link != NO_LINK)
 		forward_frame(sw, p, f->link);
 	else
 		packet_done(sw->sim, p);
+}
+
+/* A frame that is in parts is put together on the bench; nobody here reads results' elements. */
+static void assemble(struct sim *s, struct sim_frame *f)
+{
+	struct packet *p = f->packet;
+
+	if (p->kind == PACKET_WHOLE)
+		return;
+	f->frame.data = s->bench->frame;
+	memcpy(f->frame.data, p->frame, FRAME_HEADERS);
+	if (p->maker)
+		host_make(s, p, (uint32_t *)(f->frame.data + FRAME_HEADERS));
 }
 
 static void note_taken(struct sim_switch *sw)
@@ -237,6 +285,40 @@ static void note_taken(struct sim_switch *sw)
 
 	if (taken > sw->most && taken <= sw->native.config.slot_mask + 1U)
 		sw->most = taken;
+}
+
+static struct csw_descriptor *bucket_of(const struct sim_switch *sw, const struct packet *p)
+{
+	const struct csw_native *n = &sw->native;
+	const struct canary_hdr *h = (const void *)(p->frame + CSW_OFF_CANARY);
+
+	return csw_native_descriptor(n, csw_bucket(&n->config, h));
+}
+
+/* Into the cache: the block's bucket, then what is in its descriptor */
+void switch_fetch(const struct sim *s, uint32_t node, const struct packet *p)
+{
+	const struct csw_descriptor *d;
+
+	if (!p->length || !s->sw[node]->program)
+		return;
+	d = bucket_of(s->sw[node], p);
+	__builtin_prefetch(d, 1);
+	__builtin_prefetch(&d->members, 1);
+	__builtin_prefetch(&d->child_bits, 1);
+}
+
+void switch_fetch_data(const struct sim *s, uint32_t node, const struct packet *p)
+{
+	const struct csw_descriptor *d;
+	uint32_t i;
+
+	if (!p->maker || !s->sw[node]->program)
+		return;
+	d = bucket_of(s->sw[node], p);
+	for (i = 0; i < s->cfg.elements; i += 16)
+		__builtin_prefetch(d->data + i, 1);
+	__builtin_prefetch(&d->child[d->children], 1);
 }
 
 void switch_input(struct sim *s, uint32_t node, struct packet *p, struct link *from)
@@ -259,6 +341,7 @@ void switch_input(struct sim *s, uint32_t node, struct packet *p, struct link *f
 	}
 	sw->native.now = sim_ns(s);
 	frame_init(&f, sw, p, p->length, from->port + 1, link);
+	assemble(s, &f);
 	finish(&f, csw_ingress(&f.frame));
 	note_taken(sw);
 	arm(sw);
@@ -279,7 +362,7 @@ void switch_clock(struct sim *s, uint32_t node)
 	sw->native.now = sim_ns(s);
 	while (q->head != q->tail && sw->native.queue[q->head & mask].deadline <= sw->native.now) {
 		head = q->head;
-		p = packet_new(s, true);
+		p = packet_new(s, PACKET_WHOLE);
 		frame_init(&f, sw, p, 0, 1, NO_LINK);
 		f.frame.length = f.frame.room;
 		finish(&f, csw_flush(&f.frame));
@@ -324,7 +407,7 @@ static void switch_reset(struct sim_switch *sw)
 {
 	struct csw_native *n = &sw->native;
 
-	memset(n->descriptor, 0, (n->config.slot_mask + 1) * sizeof(*n->descriptor));
+	memset(n->descriptor, 0, (n->config.slot_mask + 1) * n->stride);
 	memset(n->restoration, 0, sizeof(n->restoration));
 	memset(&n->queue_ctl, 0, sizeof(n->queue_ctl));
 }
@@ -369,7 +452,8 @@ static void configure(struct sim *s, struct sim_switch *sw)
 	sw->port.mtu = CANARY_IP_OVERHEAD + CANARY_PAYLOAD_MAX;
 	sw->port.queue = s->topo.shape.queue;
 	/* Zero pages until they are used */
-	n->descriptor = sim_zalloc(s->cfg.descriptors, sizeof(*n->descriptor));
+	n->stride = (offsetof(struct csw_descriptor, data) + s->cfg.elements * 4 + 63) / 64 * 64;
+	n->descriptor = sim_zalloc(s->cfg.descriptors, n->stride);
 	n->queue = sim_zalloc(2 * s->cfg.descriptors, sizeof(*n->queue));
 }
 
@@ -390,8 +474,9 @@ void switch_build(struct sim *s)
 	uint32_t i, j;
 
 	s->sw = sim_zalloc(s->topo.switches, sizeof(*s->sw));
+	s->switch_memory = sim_region(s->topo.switches * sizeof(**s->sw));
 	for (i = 0; i < s->topo.switches; i++) {
-		struct sim_switch *sw = sim_zalloc(1, sizeof(*sw));
+		struct sim_switch *sw = s->switch_memory + i;
 
 		s->sw[i] = sw;
 		sw->sim = s;
@@ -418,8 +503,8 @@ void switch_free(struct sim *s)
 		free(s->sw[i]->route);
 		free(s->sw[i]->host_route);
 		free(s->sw[i]->backlog);
-		free(s->sw[i]);
 	}
+	sim_region_free(s->switch_memory, s->topo.switches * sizeof(**s->sw));
 	free(s->sw);
 }
 

@@ -75,7 +75,7 @@ void traffic_fill(struct sim *s, uint32_t host)
 	while (!s->link[link].head) {
 		if (!from->left && !turn(s, t, t->index[host]))
 			return;
-		p = packet_new(s, false);
+		p = packet_new(s, PACKET_TRAFFIC);
 		p->wire = s->cfg.traffic_packet;
 		p->destination = s->topo.switches + t->host[from->peer];
 		from->left -= from->left < p->wire ? from->left : p->wire;

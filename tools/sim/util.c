@@ -2,6 +2,7 @@
 /* See util.h. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "util.h"
 
@@ -21,6 +22,40 @@ void *sim_alloc(size_t size)
 void *sim_zalloc(size_t n, size_t size)
 {
 	return there(calloc(n ? n : 1, size));
+}
+
+void *sim_lines(size_t size)
+{
+	return there(aligned_alloc(64, (size + 63) / 64 * 64));
+}
+
+#define LARGE_PAGE	(2UL << 20)
+
+static size_t region_size(size_t size)
+{
+	return (size + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
+}
+
+/* Aligned to a large page: what was mapped too much is given back. */
+void *sim_region(size_t size)
+{
+	size_t want = region_size(size), before;
+	char *p = mmap(NULL, want + LARGE_PAGE, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	there(p == MAP_FAILED ? NULL : p);
+	before = -(uintptr_t)p & (LARGE_PAGE - 1);
+	if (before)
+		munmap(p, before);
+	munmap(p + before + want, LARGE_PAGE - before);
+	madvise(p + before, want, MADV_HUGEPAGE);
+	return p + before;
+}
+
+void sim_region_free(void *p, size_t size)
+{
+	if (p)
+		munmap(p, region_size(size));
 }
 
 void *sim_realloc(void *p, size_t size)

@@ -10,6 +10,13 @@ void *sim_alloc(size_t size);
 void *sim_zalloc(size_t n, size_t size);
 void *sim_realloc(void *p, size_t size);
 
+/* Whole cache lines */
+void *sim_lines(size_t size);
+
+/* Zeros, in large pages if the machine has any: for what is touched all the time, all over */
+void *sim_region(size_t size);
+void sim_region_free(void *p, size_t size);
+
 /* splitmix64: a state is a seed; streams of different seeds have nothing to do with each other */
 static inline uint64_t random_next(uint64_t *state)
 {
