@@ -165,6 +165,7 @@ struct cnr_stats {
  * @trees:	0, or contributions are pinned to so many static trees, block by block in turn
  * @tree:	the path of each (canary_hdr.path)
  * @algorithm:	enum canary_algorithm; rank 0's holds for all
+ * @lossless:	links wait instead of dropping, so that blocks in flight are only limited by @window
  * @data_key:	NULL; or CNR_DATA_KEY words for the key of data, where one driver has many members
  *		of a session: all write the same there
  * @sources: NULL; or zeroed memory of cnr_sources_size(), hardly touched where switches add up
@@ -191,6 +192,7 @@ struct cnr_config {
 	bool	fixed_first;
 	u8	trees;
 	u8	tree[CNR_TREES_MAX];
+	bool	lossless;
 	u32	*data_key;
 	void	*sources;
 };

@@ -29,7 +29,7 @@
 
 void cnr_window_begin(struct cnr_comm *c)
 {
-	c->cwnd = min_t(u32, c->window, CNR_CWND_FIRST);
+	c->cwnd = c->cfg.lossless ? c->window : min_t(u32, c->window, CNR_CWND_FIRST);
 	c->held_back = 2 * c->cfg.rto_min;
 	c->base[0] = CNR_NEVER;
 	c->base[1] = CNR_NEVER;
@@ -124,7 +124,8 @@ static void cnr_window_round(struct cnr_comm *c)
 	u32 least = CNR_CWND_LEAST;
 
 	c->reordering -= c->reordering / CNR_FORGET;
-
+	if (c->cfg.lossless)
+		return;
 	if (c->round_losses >= CNR_CWND_LOSSY && c->round_losses * 4 > c->round_results) {
 		queue = true;
 		least = CNR_CWND_LOSSY;

@@ -89,6 +89,7 @@ static void post_next(struct sim *s, struct sim_host *h)
 	op->sim = s;
 	op->host = h;
 	op->seq = h->posted++;
+	h->posted_at = s->engine.now;
 	err = cnr_post(h->comm, sim_ns(s), &o);
 	if (err) {
 		fprintf(stderr, "canary-sim: cannot post: %s\n", strerror(-err));
@@ -114,7 +115,7 @@ static void settle(struct sim *s, struct sim_host *h, uint32_t host)
 	u64 at;
 
 	while (cnr_completion(h->comm, &done)) {
-		h->completed++;
+		s->op_time[h->completed++] += s->engine.now - h->posted_at;
 		if (done.error)
 			over(s, h, true);
 		else if (h->completed == s->cfg.operations)
@@ -149,7 +150,7 @@ static bool delayed(struct sim *s, struct sim_host *h, uint32_t host, struct pac
 	return true;
 }
 
-/* The port has room: give it what the core wants sent. */
+/* The port has room: give it what the core wants sent. What is complete then may bring more. */
 void host_pump(struct sim *s, uint32_t host)
 {
 	struct sim_host *h = &s->host[host];
@@ -157,18 +158,18 @@ void host_pump(struct sim *s, uint32_t host)
 	struct cnr_out out;
 	struct packet *p;
 
-	if (!h->job || !h->more)
+	if (!h->job)
 		return;
-	while (!l->head) {
-		if (!cnr_poll(h->comm, sim_ns(s), &out)) {
-			h->more = false;
-			break;
+	while (h->more && !l->head) {
+		if (cnr_poll(h->comm, sim_ns(s), &out)) {
+			p = frame_of(s, host, &out);
+			if (!delayed(s, h, host, p))
+				net_send(s, h->link, p);
+			continue;
 		}
-		p = frame_of(s, host, &out);
-		if (!delayed(s, h, host, p))
-			net_send(s, h->link, p);
+		h->more = false;
+		settle(s, h, host);
 	}
-	settle(s, h, host);
 }
 
 /* Into the cache: what the host's core needs for any packet, and then for that one or the next */
@@ -213,6 +214,7 @@ void host_input(struct sim *s, uint32_t host, struct packet *p, struct link *fro
 	vector_check(s, h);
 	packet_free(s, p);
 	h->more = true;
+	settle(s, h, host);
 	host_pump(s, host);
 	settle(s, h, host);
 }
@@ -265,6 +267,8 @@ static void make_member(struct sim *s, struct job *j, uint32_t number, uint32_t 
 		.root_port = cpu_to_be16(CANARY_PORT_BASE),
 		.rto_min = s->cfg.rto_min / PS_PER_NS,
 		.algorithm = s->cfg.algorithm == ALGORITHM_RING ? CANARY_ALG_RING : CANARY_ALG_TREE,
+		.lossless = s->cfg.cwnd == CWND_FIXED ||
+			    (s->cfg.cwnd == CWND_AUTO && s->cfg.flow == FLOW_LOSSLESS),
 		.data_key = j->data_key,
 		.fixed_first = true,
 		.first_block = FIRST_BLOCK,
@@ -324,6 +328,7 @@ void host_build(struct sim *s)
 	s->job = sim_zalloc(s->cfg.jobs, sizeof(*s->job));
 	s->scratch = sim_zalloc(s->cfg.elements, sizeof(*s->scratch));
 	s->blocks = (s->cfg.bytes / 4 + s->cfg.elements - 1) / s->cfg.elements;
+	s->op_time = sim_zalloc(s->cfg.operations, sizeof(*s->op_time));
 	vector_build(s);
 	place(s, order);
 	for (i = 0; i < s->topo.hosts; i++) {
@@ -411,6 +416,7 @@ void host_free(struct sim *s)
 	free(s->job);
 	free(s->host);
 	free(s->scratch);
+	free(s->op_time);
 	vector_free(s);
 }
 

@@ -41,6 +41,7 @@ struct sim_host {
 	uint64_t timer_at;	/* of the EVENT_TIMER that counts; ~0: none */
 	uint64_t random;	/* noise */
 	uint32_t posted;
+	uint64_t posted_at;	/* the last one */
 	uint32_t completed;
 	bool more;		/* the core may have packets */
 	bool over;

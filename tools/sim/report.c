@@ -42,6 +42,19 @@ static void report_jobs(struct sim *s, FILE *to)
 	fprintf(to, "],\n  \"goodput_mbit\": %" PRIu64 ",\n", sum / s->cfg.jobs);
 }
 
+/* From posting to completion, the mean of all members of all jobs */
+static void report_operations(const struct sim *s, FILE *to)
+{
+	uint32_t i, members = s->cfg.members ? s->cfg.members : s->topo.hosts;
+
+	if (s->cfg.operations == 1)
+		return;
+	fputs("  \"operations_ns\": [", to);
+	for (i = 0; i < s->cfg.operations; i++)
+		fprintf(to, "%s%" PRIu64, i ? ", " : "", s->op_time[i] / members / PS_PER_NS);
+	fputs("],\n", to);
+}
+
 static void counters(FILE *to, const char *name, const uint64_t *value, uint32_t n,
 		     const char *(*name_of)(uint32_t))
 {
@@ -98,6 +111,7 @@ void report_json(struct sim *s, FILE *to, bool speed)
 		s->wrong, s->failed, s->running);
 	fprintf(to, "  \"ns\": %" PRIu64 ",\n", (s->end - s->begin) / PS_PER_NS);
 	report_jobs(s, to);
+	report_operations(s, to);
 	fprintf(to, "  \"hops\": %" PRIu64 ",\n  \"data_hops\": %" PRIu64 ",\n", s->hops,
 		s->data_hops);
 	fprintf(to, "  \"events\": %" PRIu64 ",\n", s->engine.executed);

@@ -12,6 +12,7 @@
 static const char *const algorithms[] = { "dynamic", "static", "ring", NULL };
 static const char *const patterns[] = { "none", "permutation", "uniform", NULL };
 static const char *const flows[] = { "lossless", "drop", NULL };
+static const char *const cwnds[] = { "auto", "adaptive", "fixed", NULL };
 static const char *const fan_ins[] = { "learn", "off", NULL };
 static const char *const placements[] = { "random", "packed", NULL };
 
@@ -31,6 +32,8 @@ const struct config_key scenario_keys[] = {
 	  "that a data packet takes on the wire beside elements (ours: 130)" },
 	{ "window", CONFIG_NUMBER, AT(window), 1, CNR_WINDOW_MAX, NULL,
 	  "blocks in flight, a power of two" },
+	{ "cwnd", CONFIG_WORD, AT(cwnd), 0, 0, cwnds,
+	  "how much of the window is used: adaptive, fixed (all), auto: fixed if nothing is dropped" },
 	{ "host_delay", CONFIG_TIME, AT(host_delay), 0, SECOND, NULL,
 	  "from arrival at a host to its answer" },
 	{ "rto_min", CONFIG_TIME, AT(rto_min), 0, SECOND, NULL,

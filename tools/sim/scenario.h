@@ -22,6 +22,12 @@ enum flow_control {
 	FLOW_DROP,		/* full queues drop */
 };
 
+enum cwnd {
+	CWND_AUTO,		/* fixed if nothing is dropped */
+	CWND_ADAPTIVE,		/* as shipped */
+	CWND_FIXED,		/* the whole window, as in the paper */
+};
+
 enum fan_in {
 	FAN_IN_LEARN,		/* as shipped */
 	FAN_IN_OFF,		/* timeouts alone, as in the paper */
@@ -44,6 +50,7 @@ struct scenario {
 	uint32_t elements;	/* of a packet */
 	uint64_t headers;	/* of a data packet on the wire, all but elements */
 	uint32_t window;
+	uint32_t cwnd;
 	uint64_t host_delay;
 	uint64_t rto_min;
 	uint32_t placement;

@@ -151,6 +151,7 @@ struct sim {
 	uint64_t wrong;			/* results that are not what they should be */
 	uint64_t checked;		/* elements compared */
 	uint32_t blocks;		/* of an operation */
+	uint64_t *op_time;		/* by operation: of all members, together */
 	uint32_t *scratch;		/* a block */
 	struct sim_host *maker;		/* whose input is in @scratch, NULL if that is not so */
 	uint32_t made;			/* then: the index of its first element */
