@@ -135,7 +135,7 @@ struct csw_descriptor {
 	__u16	expect;		/* with so many it is sent on: all that come here */
 	__u16	late;		/* members in stragglers */
 	__u16	share;		/* further timeouts that it may wait in all */
-	__u16	reserved;
+	__u16	port;		/* low bits of the ifindex that it leaves by, as a rule */
 	__be32	leader_addr;
 	__be16	leader_port;
 	__be16	rank;		/* of the only contribution while count is 1 */
@@ -171,7 +171,8 @@ struct csw_restoration {
 };
 
 /*
- * struct csw_fanin - how many members' contributions come by here for the blocks of one leader
+ * struct csw_fanin - how many members' contributions come by here for the blocks of one leader, or
+ * of any leader behind one port (addr 0.x.x.x, see fanin.h)
  * Map "fanins" (ARRAY): soft state, the flow that was not served for the longest time makes room.
  * Learned when a result comes: by then all that goes through this switch has, stragglers too.
  * More than expected is believed at once (waiting is safe), fewer after CSW_FANIN_LOWER blocks in a

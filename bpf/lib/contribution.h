@@ -122,7 +122,8 @@ CSW_FUNC int csw_begin(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot)
 	if (used)
 		csw_count(ctx, csw_is_block(d, p.h) ? CSW_RESTARTED : CSW_EVICTED, 1);
 	d->generation++;
-	d->expect = csw_expect(ctx, &p);
+	d->expect = csw_expect(ctx, &p, e.ifindex);
+	d->port = e.ifindex;
 	if (cnr_be16(p.h->count) >= d->expect) {
 		/* Nobody else comes here. What passes is remembered, in case that changes. */
 		csw_take(d, &p, now, now);

@@ -3,6 +3,10 @@
  * Learned fan-in: how many members' contributions come by here for the blocks of a leader, so that
  * a block leaves when they have and not when its timeout is over. What is learned is never needed
  * for a sum: too few costs stragglers, too many costs the timeout.
+ *
+ * For a leader that nothing is known of, others tell that are reached by the same port: as a rule
+ * just as many come by for them. That is remembered as the fan-in of the "leader" 0.x.x.x, which is
+ * nobody's address, with the number of the port.
  */
 #ifndef CANARY_BPF_LIB_FANIN_H
 #define CANARY_BPF_LIB_FANIN_H
@@ -22,27 +26,42 @@ static __always_inline bool csw_fanin_is(const struct csw_fanin *e, __be32 comm,
 	       e->leader_addr == leader && e->leader_port == port;
 }
 
+static __always_inline __be32 csw_fanin_port(__u16 port)
+{
+	return csw_be32((__u32)port);
+}
+
+/* What was learned for a leader; 0: nothing */
+static __always_inline __u32 csw_learned(const void *ctx, const struct canary_hdr *h, __be32 addr,
+					 __be16 port)
+{
+	__u32 index = csw_fanin_index(h->comm, h->epoch, addr, port), expect = 0, way;
+	const struct csw_fanin *e;
+
+	CSW_LOOP
+	for (way = 0; way < CSW_FANIN_WAYS; way++) {
+		e = csw_fanin_at(ctx, index + way);
+		if (e && csw_fanin_is(e, h->comm, h->epoch, addr, port))
+			expect = CSW_READ(e->expect);
+	}
+	return expect;
+}
+
 /*
- * With how many members' contributions is the block of @p to be sent on? Beyond members - 1 there
- * are none.
+ * With how many members' contributions is the block of @p, which leaves by @port, to be sent on?
+ * Beyond members - 1 there are none.
  */
-static __always_inline __u32 csw_expect(const void *ctx, const struct csw_packet *p)
+static __always_inline __u32 csw_expect(const void *ctx, const struct csw_packet *p, __u16 port)
 {
 	const struct csw_config *c = csw_config(ctx);
-	__u32 most = cnr_be16(p->h->members) - 1, expect = 0, index, way;
-	const struct csw_fanin *e;
+	__u32 most = cnr_be16(p->h->members) - 1, expect = 0;
 
 	if (c->told)
 		expect = csw_told(ctx, p->ip->daddr);
 	if (!expect && c->fan_in == CSW_FAN_IN_LEARN) {
-		index = csw_fanin_index(p->h->comm, p->h->epoch, p->ip->daddr, p->udp->dest);
-		CSW_LOOP
-		for (way = 0; way < CSW_FANIN_WAYS; way++) {
-			e = csw_fanin_at(ctx, index + way);
-			if (e && csw_fanin_is(e, p->h->comm, p->h->epoch, p->ip->daddr,
-					      p->udp->dest))
-				expect = CSW_READ(e->expect);
-		}
+		expect = csw_learned(ctx, p->h, p->ip->daddr, p->udp->dest);
+		if (!expect)
+			expect = csw_learned(ctx, p->h, csw_fanin_port(port), 0);
 	}
 	return expect && expect < most ? expect : most;
 }
@@ -61,45 +80,45 @@ static __always_inline void csw_fanin_update(const void *ctx, struct csw_fanin *
 	if (came == e->expect)
 		return;
 	e->expect = came;
-	csw_count(ctx, CSW_LEARNED, 1);
+	if (e->leader_port)
+		csw_count(ctx, CSW_LEARNED, 1);
 }
 
 static __always_inline void csw_fanin_take(const void *ctx, struct csw_fanin *e,
-					   const struct csw_descriptor *d, __u32 came)
+					   const struct csw_descriptor *d, __be32 addr,
+					   __be16 port, __u32 came)
 {
 	e->comm = d->comm;
 	e->epoch = d->epoch;
-	e->leader_addr = d->leader_addr;
-	e->leader_port = d->leader_port;
+	e->leader_addr = addr;
+	e->leader_port = port;
 	e->lower = 0;
 	e->lower_blocks = 0;
 	e->blocks = 1;
 	e->expect = came;
-	csw_count(ctx, CSW_LEARNED, 1);
+	if (e->leader_port)
+		csw_count(ctx, CSW_LEARNED, 1);
 }
 
-/*
- * The result of the block of @d is here, so all its contributions have come by, stragglers
- * included. Called with the bucket's lock held.
- */
-CSW_FUNC int csw_learn(csw_xdp *ctx, struct csw_descriptor *d)
+/* For blocks of this leader as many came as for @d. */
+CSW_FUNC int csw_learn_of(csw_xdp *ctx, struct csw_descriptor *d, __be32 addr, __be16 port)
 {
 	struct csw_fanin *e, *to = NULL;
 	__u32 came, index, way;
 	bool known = false;
 
-	if (!d || csw_config(ctx)->fan_in != CSW_FAN_IN_LEARN || d->state != CSW_SENT)
+	if (!d)
 		return 0;
 	came = d->count + d->late;
 	if (came >= d->members)
 		came = d->members - 1;
-	index = csw_fanin_index(d->comm, d->epoch, d->leader_addr, d->leader_port);
+	index = csw_fanin_index(d->comm, d->epoch, addr, port);
 	CSW_LOOP
 	for (way = 0; way < CSW_FANIN_WAYS && !known; way++) {
 		e = csw_fanin_at(ctx, index + way);
 		if (!e)
 			return 0;
-		known = csw_fanin_is(e, d->comm, d->epoch, d->leader_addr, d->leader_port);
+		known = csw_fanin_is(e, d->comm, d->epoch, addr, port);
 		if (known || !to || (__s64)(e->used - to->used) < 0)
 			to = e;
 	}
@@ -109,9 +128,21 @@ CSW_FUNC int csw_learn(csw_xdp *ctx, struct csw_descriptor *d)
 	if (known)
 		csw_fanin_update(ctx, to, came);
 	else
-		csw_fanin_take(ctx, to, d, came);
+		csw_fanin_take(ctx, to, d, addr, port, came);
 	csw_unlock(&to->lock);
 	return 0;
+}
+
+/*
+ * The result of the block of @d is here, so all its contributions have come by, stragglers
+ * included. Called with the bucket's lock held.
+ */
+static __always_inline void csw_learn(csw_xdp *ctx, struct csw_descriptor *d)
+{
+	if (csw_config(ctx)->fan_in != CSW_FAN_IN_LEARN || d->state != CSW_SENT)
+		return;
+	csw_learn_of(ctx, d, d->leader_addr, d->leader_port);
+	csw_learn_of(ctx, d, csw_fanin_port(d->port), 0);
 }
 
 #endif /* CANARY_BPF_LIB_FANIN_H */

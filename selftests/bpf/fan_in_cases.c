@@ -59,6 +59,28 @@ const struct test_case fan_in_cases[] = {
 		.count = { { CSW_NEW, 4 }, { CSW_MERGED, 4 }, { CSW_SENT_CLOCK, 1 },
 			   { CSW_RESULTS, 1 }, { CSW_REPLICATED, 2 }, { CSW_LEARNED, 1 } },
 	}, {
+		.name = "of an unknown leader as many are expected as of others behind its port",
+		.learn = true,
+		.slots = 64,
+		.step = {
+			{ GET(1, CONTRIB(H1, 1, OF8(5))) },
+			{ GET(2, CONTRIB(H3, 2, OF8(5))) },
+			{ FLUSH, LATER(1000),
+			  .out = { PUT(4, .from = SELF, .ranks = R(1) | R(2), OF8(5)) } },
+			{ GET(4, .type = CANARY_RESULT, OF8(5)),
+			  .out = { RESULT_TO(1, H1, 5), RESULT_TO(2, H3, 5) } },
+			{ GET(1, CONTRIB(H1, 1, OF8(6), .to = MULTI)) },
+			{ GET(2, CONTRIB(H3, 2, OF8(6), .to = MULTI)),
+			  .out = { PUT(4, .from = SELF, .to = MULTI, .ranks = R(1) | R(2),
+				       OF8(6)) } },
+			/* by another port */
+			{ GET(1, CONTRIB(H1, 1, OF8(7), .to = MULTI)) },
+			{ GET(2, CONTRIB(H3, 2, OF8(7), .to = MULTI)) },
+		},
+		.count = { { CSW_NEW, 3 }, { CSW_MERGED, 3 }, { CSW_SENT_CLOCK, 1 },
+			   { CSW_SENT_EXPECTED, 1 }, { CSW_RESULTS, 1 }, { CSW_REPLICATED, 2 },
+			   { CSW_LEARNED, 1 } },
+	}, {
 		.name = "stragglers are expected from the next block on",
 		.learn = true,
 		.step = {
