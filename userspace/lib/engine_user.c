@@ -196,6 +196,8 @@ static void timer(struct user *u)
 
 	if (read(u->timer, &expirations, sizeof(expirations)) < 0)
 		return;
+	/* What is overdue may be here already: we are late, not the packet. */
+	receive(u);
 	pthread_mutex_lock(&u->lock);
 	now = lib_now();
 	u->armed = CNR_NEVER;
