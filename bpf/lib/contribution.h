@@ -145,7 +145,11 @@ CSW_FUNC int csw_begin(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot)
 	/* On link: the leader is next to us, nobody behind us could still add anything. */
 	d->patience = e.gateway == flow.dst ? csw_config(ctx)->root_patience : 0;
 	d->share = d->patience;
-	csw_data_in(ctx, d);
+	if (csw_data_in(ctx, d)) {
+		csw_free(d);
+		csw_unlock_slot(ctx, slot);
+		return csw_refuse(ctx, CANARY_DROP_SUM);
+	}
 	csw_unlock_slot(ctx, slot);
 	csw_count(ctx, CSW_NEW, 1);
 	return csw_consume(ctx, now);
@@ -174,10 +178,35 @@ CSW_FUNC int csw_straggle(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot, __
 	return csw_relay(ctx, &p, &e, CSW_STRAGGLER);
 }
 
+static __always_inline void csw_account(csw_xdp *ctx, struct csw_descriptor *d, __u32 child,
+					const struct csw_packet *p)
+{
+	csw_remember(d, child, p);
+	csw_merge(d, p->h);
+	csw_count(ctx, CSW_MERGED, 1);
+}
+
+/* Add it to the descriptor, which waits for more. Unlocks. */
+static __always_inline int csw_keep(csw_xdp *ctx, const struct csw_packet *p,
+				    struct csw_descriptor *d, __u32 child, __u32 *lock)
+{
+	if (csw_data_add_in(ctx, d)) {
+		csw_data_take_back(ctx, d);
+		csw_unlock(lock);
+		return csw_refuse(ctx, CANARY_DROP_SUM);
+	}
+	csw_account(ctx, d, child, p);
+	csw_unlock(lock);
+	/* What the clock said last is enough: looking costs a third of adding. */
+	return csw_consume(ctx, CSW_READ(csw_queue_ctl(ctx)->seen));
+}
+
 /* The last one: its frame carries the sum away. Unlocks. */
-CSW_FUNC int csw_complete(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot)
+CSW_FUNC int csw_complete(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot, __u32 child)
 {
 	__u32 *lock = csw_lock_of(ctx, slot);
+	struct csw_packet p;
+	bool whole;
 
 	if (!lock)
 		return CSW_XDP_PASS;
@@ -185,33 +214,23 @@ CSW_FUNC int csw_complete(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot)
 		csw_unlock(lock);
 		return CSW_XDP_PASS;
 	}
-	if (csw_resize(ctx, csw_frame_length(d->elements)) == 0) {
-		csw_data_add_out(ctx, d);
-		if (csw_config(ctx)->timeout_max)
-			csw_spread(ctx, d);
-		return csw_send_on(ctx, d, lock, d->count == d->members - 1U ? CSW_SENT_COMPLETE :
-				   CSW_SENT_EXPECTED);
+	whole = csw_resize(ctx, csw_frame_length(d->elements)) == 0;
+	if (csw_packet_at(ctx, &p)) {
+		csw_unlock(lock);
+		return csw_refuse(ctx, CANARY_DROP_XMIT);
 	}
 	/* No frame to send it in: it stays on the queue. */
-	csw_data_add_in(ctx, d);
-	csw_unlock(lock);
-	return CSW_XDP_DROP;
-}
-
-/* Add the contribution; send the sum on with the last one. Unlocks. */
-static __always_inline int csw_add(csw_xdp *ctx, const struct csw_packet *p,
-				   const struct csw_found *f, __u32 child, bool complete,
-				   __u32 *lock)
-{
-	csw_remember(f->d, child, p);
-	csw_merge(f->d, p->h);
-	csw_count(ctx, CSW_MERGED, 1);
-	if (complete)
-		return csw_complete(ctx, f->d, f->slot);
-	csw_data_add_in(ctx, f->d);
-	csw_unlock(lock);
-	/* What the clock said last is enough: looking costs a third of adding. */
-	return csw_consume(ctx, CSW_READ(csw_queue_ctl(ctx)->seen));
+	if (!whole)
+		return csw_keep(ctx, &p, d, child, lock);
+	if (csw_data_add_out(ctx, d)) {
+		csw_unlock(lock);
+		return csw_refuse(ctx, CANARY_DROP_SUM);
+	}
+	csw_account(ctx, d, child, &p);
+	if (csw_config(ctx)->timeout_max)
+		csw_spread(ctx, d);
+	return csw_send_on(ctx, d, lock, d->count == d->members - 1U ? CSW_SENT_COMPLETE :
+			   CSW_SENT_EXPECTED);
 }
 
 /* A contribution that switches may add to others. Called with the bucket's lock held; unlocks. */
@@ -222,8 +241,10 @@ static __always_inline int csw_collect(csw_xdp *ctx, const struct csw_packet *p,
 	__u32 child = 0;
 
 	meeting = f->is_block ? csw_meet(csw_config(ctx), f->d, p, &child) : CSW_MEET_NEW;
-	if (meeting == CSW_MEET_ADD || meeting == CSW_MEET_COMPLETE)
-		return csw_add(ctx, p, f, child, meeting == CSW_MEET_COMPLETE, lock);
+	if (meeting == CSW_MEET_ADD)
+		return csw_keep(ctx, p, f->d, child, lock);
+	if (meeting == CSW_MEET_COMPLETE)
+		return csw_complete(ctx, f->d, f->slot, child);
 	if (meeting == CSW_MEET_NEW)
 		return csw_begin(ctx, f->d, f->slot);
 	if (meeting == CSW_MEET_STRAGGLER)

@@ -206,12 +206,18 @@ static __always_inline __u32 csw_child(struct csw_descriptor *d, __be32 addr, __
 static __always_inline void csw_remember(struct csw_descriptor *d, __u32 i,
 					 const struct csw_packet *p)
 {
+	struct csw_child *child;
+	__u32 at = i;
+
 	if (i >= CSW_CHILDREN_MAX)
 		return;
-	d->child[i].addr = p->ip->saddr;
-	d->child[i].port = p->udp->source;
-	d->child[i].reserved = 0;
-	d->child[i].tag = p->h->tag;
+	/* The verifier forgets what it was compared with. */
+	CSW_OPAQUE(at);
+	child = &d->child[at % CSW_CHILDREN_MAX];
+	child->addr = p->ip->saddr;
+	child->port = p->udp->source;
+	child->reserved = 0;
+	child->tag = p->h->tag;
 	d->child_bits |= csw_child_bit(p->ip->saddr, p->udp->source);
 	if (i == d->children)
 		d->children = i + 1;
@@ -246,7 +252,7 @@ static __always_inline enum csw_meeting csw_meet(const struct csw_config *c,
 						 const struct csw_packet *p, __u32 *child)
 {
 	__u32 children_max = c->children_max;
-	__u32 count;
+	__u32 count, i;
 
 	if (!csw_same_operation(d, p))
 		return CSW_MEET_OTHER;
@@ -256,7 +262,10 @@ static __always_inline enum csw_meeting csw_meet(const struct csw_config *c,
 		return CSW_MEET_NEW;
 	*child = csw_child(d, p->ip->saddr, p->udp->source);
 	if (*child < d->children) {
-		if (*child < CSW_CHILDREN_MAX && d->child[*child].tag == p->h->tag)
+		i = *child;
+		/* The verifier forgets what it was compared with. */
+		CSW_OPAQUE(i);
+		if (d->child[i % CSW_CHILDREN_MAX].tag == p->h->tag)
 			return CSW_MEET_REPEAT;
 	} else if (*child >= children_max || *child >= CSW_CHILDREN_MAX) {
 		return CSW_MEET_CROWDED;

@@ -155,8 +155,8 @@ int bench_route(struct xdp_md *ctx)
 }
 
 /*
- * The floor: adds as the switch does, and nothing else. No lock, no check of headers, no counters,
- * no children, no timeout, no route; the sum goes where bench_redirect sends to, with the headers
+ * The floor: adds as the switch does what has the right sum, and nothing else. No lock, no check of
+ * headers, no counters, no children, no timeout, no route; the sum goes where bench_redirect sends to, with the headers
  * of the last contribution.
  */
 SEC("xdp")
@@ -182,16 +182,15 @@ int bench_floor(struct xdp_md *ctx)
 	if (d->count == fan_in) {
 		d->count = 0;
 		__builtin_memset(eth->h_dest, 2, 6);
-		csw_data_add_out(ctx, d);
+		if (csw_data_add_out(ctx, d))
+			return XDP_DROP;
 		return bpf_redirect_map(&bench_devmap, egress, XDP_DROP);
 	}
 	if (d->count > 1) {
-		csw_data_add_in(ctx, d);
-		return XDP_DROP;
+		return csw_data_add_in(ctx, d) ? XDP_ABORTED : XDP_DROP;
 	}
 	d->elements = bpf_ntohs(h->elements);
-	csw_data_in(ctx, d);
-	return XDP_DROP;
+	return csw_data_in(ctx, d) ? XDP_ABORTED : XDP_DROP;
 }
 
 SEC("xdp")

@@ -116,6 +116,9 @@ static void contribution(struct frame *f, int elements, bool bypassed)
 			 .flags = bypassed ? CANARY_F_BYPASS : 0 };
 
 	frame_in(f, 1, &m);
+	/* A frame is used again with what the switch has added to it, and its sum must be right. */
+	memset(f->bytes + FRAME_DATA, 0, f->length - FRAME_DATA);
+	((struct canary_hdr *)(f->bytes + FRAME_DATA) - 1)->sum = 0;
 	memcpy(bench->bss->headers, f->bytes, sizeof(bench->bss->headers));
 }
 
@@ -212,7 +215,7 @@ static void aggregate(int elements, enum way way)
 static void emit(int elements)
 {
 	const struct timespec wait = { .tv_nsec = 70 * MSEC };
-	static struct frame blank = { .length = 106 + CANARY_PAYLOAD_MAX };
+	static struct frame blank = { .length = FRAME_DATA + CANARY_PAYLOAD_MAX };
 	int n = SLOTS / 2, i;
 	double flush[ROUNDS_MAX];
 	struct frame f;

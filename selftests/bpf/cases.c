@@ -7,6 +7,9 @@
 /* The same bucket for 16 slots: each 4 blocks further */
 #define SAME(n)		.block = 5 + 4 * (n)
 
+/* A byte of the first element is another one than its rank would send. */
+#define DAMAGED		.poke = { { FRAME_DATA + 1, 0x5a } }
+
 const struct test_case cases[] = {
 	{
 		.name = "three contributions become one when the count is complete",
@@ -66,6 +69,33 @@ const struct test_case cases[] = {
 			  .out = { PUT(4, .from = SELF, .members = 8, .ranks = 0xfe) } },
 		},
 		.count = { { CSW_NEW, 1 }, { CSW_MERGED, 2 }, { CSW_SENT_COMPLETE, 1 } },
+	}, {
+		.name = "damaged data are not added, whether first, in between or last; the block goes on",
+		.step = {
+			{ GET(1, CONTRIB(H1, 1, DAMAGED)) },
+			{ GET(1, CONTRIB(H1, 1)) },
+			{ GET(2, CONTRIB(H3, 2, DAMAGED)) },
+			{ GET(2, CONTRIB(H3, 2)) },
+			{ GET(3, CONTRIB(H4, 3, DAMAGED)) },
+			{ GET(3, CONTRIB(H4, 3)),
+			  .out = { PUT(4, .from = SELF, .ranks = ALL3) } },
+			{ FLUSH, LATER(2000) },
+		},
+		.count = { { CSW_NEW, 1 }, { CSW_MERGED, 2 }, { CSW_SENT_COMPLETE, 1 },
+			   { DROPPED(SUM), 3 } },
+	}, {
+		.name = "a damaged one is a carrier all the same",
+		.step = {
+			{ GET(1, CONTRIB(H1, 1)) },
+			{ GET(2, CONTRIB(H3, 2, .block = 6, DAMAGED)), LATER(1000),
+			  .out = { PUT(4, .from = SELF, .ranks = R(1)) } },
+			{ GET(2, CONTRIB(H3, 2, .block = 7)) },
+			{ GET(1, CONTRIB(H1, 1, .block = 7)) },
+			{ FLUSH, LATER(2000),
+			  .out = { PUT(4, .from = SELF, .ranks = R(1) | R(2), .block = 7) } },
+		},
+		.count = { { CSW_NEW, 2 }, { CSW_MERGED, 1 }, { CSW_SENT_CARRIER, 1 },
+			   { CSW_SENT_CLOCK, 1 }, { DROPPED(SUM), 1 } },
 	}, {
 		.name = "two blocks do not mix",
 		.step = {

@@ -378,7 +378,7 @@ static void receive(const struct frame *in, struct outputs *out)
 
 static void flush(struct outputs *out)
 {
-	static const uint8_t blank[106 + CANARY_PAYLOAD_MAX];
+	static const uint8_t blank[FRAME_DATA + CANARY_PAYLOAD_MAX];
 
 	run(bpf_program__fd(skel->progs.canary_flush), 1, blank, sizeof(blank), out);
 }

@@ -21,7 +21,7 @@
 #define MEMBERS		9	/* the leader is one of them */
 #define BLOCKS		2048
 #define ELEMENTS	40
-#define LENGTH		(106 + ELEMENTS * 4)
+#define LENGTH		(FRAME_DATA + ELEMENTS * 4)
 
 /* What a thread's frames brought to the leader */
 struct sums {
@@ -69,7 +69,7 @@ static void leader(struct thread *t, const uint8_t *frame, uint32_t length)
 	s->tag += (uint64_t)get32(h + 32) << 32 | get32(h + 36);
 	s->sum += get32(h + 40);
 	for (i = 0; i < ELEMENTS; i++) {
-		memcpy(&v, frame + 106 + 4 * i, 4);
+		memcpy(&v, frame + FRAME_DATA + 4 * i, 4);
 		s->data[i] += v;
 	}
 }
@@ -128,7 +128,7 @@ static void *contribute(void *arg)
 
 static void flush(struct thread *t)
 {
-	static const uint8_t blank[106 + CANARY_PAYLOAD_MAX];
+	static const uint8_t blank[FRAME_DATA + CANARY_PAYLOAD_MAX];
 
 	run(t, bpf_program__fd(sw->progs.canary_flush), blank, sizeof(blank));
 }

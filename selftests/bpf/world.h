@@ -23,6 +23,7 @@
 
 #define PORTS		4
 #define FRAME_MAX	4096
+#define FRAME_DATA	106	/* where a frame's elements begin */
 #define WORLD_QUEUE	25500	/* bytes that may wait at the egress of a port */
 #define KERNEL		0	/* the port that stands for "left to the kernel" */
 
