@@ -11,7 +11,7 @@
 
 RUNS=${RUNS:-1}
 SIZE=${SIZE:-512K}
-RATE=${RATE:-5}
+RATE=${RATE:-10}
 TOP_DIR=$(cd "$(dirname "$0")/../.." && pwd)
 
 bench_start "selftests/bench/congestion.sh"

@@ -299,11 +299,18 @@ def by_openmpi(scene, algorithm, members, work):
     if scene.communicators > 1:
         raise RuntimeError("Open MPI: one communicator only")
     names = [algorithm.detail] if algorithm.detail else ["default", "ring", "rabenseifner"]
-    found = {name: mpi.measure(work, members, name, scene_bytes(scene.size), scene.iterations,
-                               scene.patience)
-             for name in names}
+    found, failed = {}, {}
+    for name in names:
+        try:
+            found[name] = mpi.measure(work, members, name, scene_bytes(scene.size),
+                                      scene.iterations, scene.patience)
+        except RuntimeError as error:
+            failed[name] = str(error)
+    if not found:
+        raise RuntimeError("; ".join(failed.values()))
     best = min(found, key=found.get)
-    return 8 * scene_bytes(scene.size) / found[best], {"best": best, "seconds_by_algorithm": found}
+    return 8 * scene_bytes(scene.size) / found[best], {"best": best, "seconds_by_algorithm": found,
+                                                       "failed_algorithms": failed}
 
 
 def measure(testbed, scene, algorithm, share, seed, timeline=False):

@@ -88,8 +88,10 @@ class Part:
     def send(self, turn):
         args = self.args
         to = self.addresses[peers(len(self.addresses), args.seed, turn)[args.number]]
+        # The seed's, too: routers hash it, so the same traffic takes the same paths
+        own = random.Random(f"port.{args.seed}.{turn}.{args.number}").randrange(20000, 32000)
         words = ["-c", to, "-p", FIRST_PORT + turn % 16, "-t", args.period, "-i", 0,
-                 "--connect-timeout", 2000]
+                 "--connect-timeout", 2000, "--cport", own]
         if args.protocol == "udp":
             words += ["-u", "-l", PAYLOAD, "-b", args.rate * PAYLOAD // FRAME]
         self.iperf(*words)
