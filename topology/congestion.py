@@ -32,6 +32,7 @@ from canary_topo.net import parse_rate  # noqa: E402
 from canary_topo.node import TOP  # noqa: E402
 
 GUEST = os.path.join(TOP, "selftests/vm/run.sh")
+TRAFFIC = 0.4       # of a link's rate, by each host that congests
 ALGORITHMS = "dynamic,static-1,static-2,static-4,ring,openmpi"
 
 
@@ -60,7 +61,7 @@ def parse(argv):
     add("--algorithms", default=ALGORITHMS, help="dynamic, dynamic-CHOICE, static-T, ring, openmpi, "
                                                  "openmpi-ALGORITHM")
     add("--shares", default="0,0.5", help="of the hosts that congest; the others sum")
-    add("--traffic", type=float, default=0.4, help="what each of these offers, of a link's rate")
+    add("--traffic", type=float, default=TRAFFIC, help="what each of these offers, of a link's rate")
     add("--protocol", choices=["udp", "tcp"], default="udp", help="of that traffic")
     add("--period", type=float, default=3, help="seconds after which these hosts change their peers")
     add("--seeds", type=int, default=5, help="random placements")
@@ -95,6 +96,7 @@ def parse(argv):
 def scenario(args):
     """The name under which results are kept together."""
     more = f", {args.communicators} communicators" if args.communicators > 1 else ""
+    more += f", others offer {args.traffic:g}" if args.traffic != TRAFFIC else ""
     number = args.switches if args.switches.isdigit() else args.switches.count(",") + 1
     more += {"all": "", "none": ", no switch", "half": ", half of the switches"}.get(
         args.switches, f", {number} of the switches")

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 """All figures about congestion, one part after the other: shares of hosts that
-congest, ways to choose a port, several communicators, few switches that run the
-program.
+congest, what they offer, ways to choose a port, several communicators, few
+switches that run the program.
 
   topology/congestion_demo.py                   the small form, as make demo-congestion
   topology/congestion_demo.py --form full
@@ -28,6 +28,12 @@ PARTS = {
         "small": [["--shares", "0,0.5"]],
         "full": [["--shares", "0,0.05,0.25,0.5,0.75,0.95"]],
     },
+    "loads": {
+        form: [["--shares", "0.5", "--traffic", load, "--seeds", seeds,
+                "--algorithms", "dynamic,static-1,static-4"] for load in loads]
+        for form, loads, seeds in (("small", ("0.4", "0.6"), "3"),
+                                   ("full", ("0.2", "0.4", "0.6", "0.8"), "5"))
+    },
     "choices": {
         "small": [["--shares", "0.5", "--algorithms", CHOICES, "--seeds", "3"]],
         "full": [["--shares", "0.5", "--algorithms", CHOICES]],
@@ -50,6 +56,8 @@ def label(part, row):
     last = row["scenario"].rpartition(", ")[2]
     if part == "communicators":
         return f"{last.split()[0]} x {row['algorithm']}"
+    if part == "loads":
+        return f"{last.split()[-1] if 'offer' in last else congestion.TRAFFIC}, {row['algorithm']}"
     return "all switches" if last.endswith("engine") else last
 
 
