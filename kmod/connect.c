@@ -54,7 +54,7 @@ static void canary_connect_config(struct canary_comm *comm, u32 mtu, struct cnr_
 	get_random_bytes(cfg->seed, sizeof(cfg->seed));
 	cfg->dead_after = comm->dead_after * CNR_MSEC;
 	cfg->linger = comm->linger * CNR_MSEC;
-	cfg->algorithm = comm->algorithm;
+	cnr_config_algorithm(cfg, comm->algorithm);
 }
 
 /* Begins a rendezvous. Context: lock_sock is held; no other one is under way. */

@@ -79,7 +79,7 @@ static int canary_set_u32(struct canary_sock *cs, int name, u32 value)
 			return -EINVAL;
 		cs->comm->linger = value;
 	} else if (name == CANARY_ALGORITHM) {
-		if (value > CANARY_ALG_MAX)
+		if (!cnr_algorithm_is(value))
 			return -EINVAL;
 		cs->comm->algorithm = value;
 	} else {
@@ -134,7 +134,7 @@ static void canary_get_status(struct canary_comm *comm, struct canary_status *st
 	enum canary_abort why = CANARY_ABORT_NONE;
 	struct cnr_info info;
 
-	status->wanted = READ_ONCE(comm->algorithm);
+	status->wanted = (u8)READ_ONCE(comm->algorithm);
 	spin_lock_bh(&comm->lock);
 	if (comm->core) {
 		cnr_info(comm->core, &info);

@@ -37,11 +37,11 @@ int cnr_check(const struct cnr_config *cfg, const char **what)
 	*what = "mtu";
 	if (cfg->mtu < CNR_MTU_LEAST)
 		return -EINVAL;
-	*what = "trees";
-	if (cfg->trees > CNR_TREES_MAX)
-		return -EINVAL;
 	*what = "algorithm";
 	if (cfg->algorithm > CANARY_ALG_MAX)
+		return -EINVAL;
+	*what = "trees";
+	if (!cnr_trees_fit(cfg->algorithm, cfg->trees))
 		return -EINVAL;
 	*what = NULL;
 	return 0;
@@ -129,6 +129,7 @@ struct cnr_comm *cnr_init(void *mem, const struct cnr_config *cfg)
 	c->cfg.window = cnr_window(cfg);
 	c->window = c->cfg.window;
 	c->algorithm = cfg->algorithm;
+	c->trees = cfg->trees;
 	c->plan.ask_at = CNR_NEVER;
 	c->odd.rank = CNR_NONE;
 	if (!c->cfg.rto_min)

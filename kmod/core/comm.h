@@ -366,6 +366,7 @@ struct cnr_comm {
 	u16	elements;	/* agreed */
 	u16	window;		/* agreed; power of two */
 	u8	algorithm;	/* agreed, enum canary_algorithm */
+	u8	trees;		/* agreed: how many, with CANARY_ALG_STATIC */
 	u8	salt[16];
 	u8	key[16];	/* session key, PROTOCOL.md "Keys" */
 	u32	*data_key;	/* of cnr_hash() */

@@ -30,7 +30,6 @@
 #endif
 #define CNR_LINGER_LONGEST	5	/* times the linger time, while others still ask */
 #define CNR_OPS			64	/* operations posted or kept for others, at most */
-#define CNR_TREES_MAX		32	/* static trees */
 #define CNR_DATA_KEY		((CANARY_ELEMENTS_MAX + 1) & ~1)
 #define CNR_BYPASS_ATTEMPT	3	/* from this attempt on contributions bypass switches */
 
@@ -162,9 +161,10 @@ struct cnr_stats {
  * @rto_min:	ns; 0 = default (5 ms)
  * @dead_after:	ns of silence that make a rank dead; 0 = default (5 s)
  * @linger:	ns that a closed member may go on serving; 0 = default (2 s)
- * @trees:	0, or contributions are pinned to so many static trees, block by block in turn
- * @tree:	the path of each (canary_hdr.path)
  * @algorithm:	enum canary_algorithm; rank 0's holds for all
+ * @trees:	CANARY_ALG_STATIC: how many, block by block in turn; rank 0's holds for all. Else 0
+ * @tree:	the path of each (canary_hdr.path), the same at all ranks; of those that are not
+ *		here, their number
  * @lossless:	links wait instead of dropping, so that blocks in flight are only limited by @window
  * @data_key:	NULL; or CNR_DATA_KEY words for the key of data, where one driver has many members
  *		of a session: all write the same there
@@ -191,11 +191,30 @@ struct cnr_config {
 	u32	first_block;
 	bool	fixed_first;
 	u8	trees;
-	u8	tree[CNR_TREES_MAX];
+	u8	tree[CANARY_TREES_MAX];
 	bool	lossless;
 	u32	*data_key;
 	void	*sources;
 };
+
+static inline bool cnr_trees_fit(u32 algorithm, u32 trees)
+{
+	return algorithm == CANARY_ALG_STATIC ? trees && trees <= CANARY_TREES_MAX : !trees;
+}
+
+/* CANARY_ALGORITHM, as applications say it */
+static inline bool cnr_algorithm_is(u32 value)
+{
+	return (value & 0xff) <= CANARY_ALG_MAX && cnr_trees_fit(value & 0xff, value >> 8);
+}
+
+static inline void cnr_config_algorithm(struct cnr_config *cfg, u32 value)
+{
+	cfg->algorithm = value;
+	cfg->trees = value >> 8;
+	for (value = 0; value < cfg->trees; value++)
+		cfg->tree[value] = value;
+}
 
 /* What the core is going to do with elements that cnr_op.at() is asked for */
 enum cnr_use {
@@ -444,7 +463,7 @@ void cnr_info(const struct cnr_comm *c, struct cnr_info *info);
 const char *cnr_trouble_name(u32 kind);
 const char *cnr_drop_name(enum canary_drop drop);
 const char *cnr_counter_name(enum cnr_counter counter);
-const char *cnr_algorithm_name(u32 algorithm);	/* "auto", "tree", "ring" */
+const char *cnr_algorithm_name(u32 algorithm);	/* "auto", "tree", "ring", "static" */
 const char *cnr_why_name(u32 why);		/* a word or two, of enum canary_why */
 
 #endif /* CANARY_CORE_CORE_H */

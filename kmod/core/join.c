@@ -337,6 +337,7 @@ bool cnr_welcome_build(struct cnr_comm *c, u16 rank, u32 first, struct cnr_out *
 	out->hdr.elements = cpu_to_be16(offer);
 	w->window = cpu_to_be16(c->window);
 	w->algorithm = c->algorithm;
+	w->trees = c->trees;
 	if (!c->table) {
 		out->hdr.flags = CANARY_F_WAITING;
 		unit = sizeof(__be16);
@@ -377,7 +378,7 @@ static enum canary_drop cnr_welcome_part(struct cnr_comm *c, u64 now, const stru
 		return CANARY_DROP_DUPLICATE;
 	if (n > c->cfg.members - first || !elements || elements > c->elements || !window ||
 	    window > c->cfg.window || (window & (window - 1)) || !in->hdr->epoch ||
-	    w->algorithm > CANARY_ALG_MAX)
+	    w->algorithm > CANARY_ALG_MAX || !cnr_trees_fit(w->algorithm, w->trees))
 		return CANARY_DROP_STATE;
 	if (first && be32_to_cpu(in->hdr->epoch) != c->epoch)
 		return CANARY_DROP_EPOCH;
@@ -398,6 +399,7 @@ static enum canary_drop cnr_welcome_part(struct cnr_comm *c, u64 now, const stru
 		c->elements = elements;
 		c->window = window;
 		c->algorithm = w->algorithm;
+		c->trees = w->trees;
 		memcpy(c->salt, w->salt, sizeof(c->salt));
 		cnr_begin(c, be32_to_cpu(in->hdr->block));
 	}

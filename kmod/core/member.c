@@ -306,6 +306,14 @@ enum canary_drop cnr_wait_input(struct cnr_comm *c, u64 now, const struct canary
 	return CANARY_DROP_NONE;
 }
 
+/* Blocks take turns among the static trees. */
+static u8 cnr_path(const struct cnr_comm *c, u32 block)
+{
+	u32 tree = block % c->trees;
+
+	return tree < c->cfg.trees ? c->cfg.tree[tree] : tree;
+}
+
 /* Next contribution to send. */
 bool cnr_contribution_build(struct cnr_comm *c, struct cnr_out *out)
 {
@@ -329,9 +337,9 @@ bool cnr_contribution_build(struct cnr_comm *c, struct cnr_out *out)
 		cnr_header(c, out, CANARY_CONTRIBUTION, block);
 		h->attempt = b->attempt;
 		h->flags = b->flags & CNR_B_BYPASS ? CANARY_F_BYPASS : 0;
-		if (c->cfg.trees) {
+		if (o->algorithm == CANARY_ALG_STATIC && c->trees) {
 			h->flags |= CANARY_F_STATIC;
-			h->path = c->cfg.tree[block % c->cfg.trees];
+			h->path = cnr_path(c, block);
 		}
 		h->opsig = cpu_to_be32(o->opsig);
 		h->count = cpu_to_be16(1);

@@ -19,6 +19,7 @@ const char *cnr_algorithm_name(u32 algorithm)
 		[CANARY_ALG_AUTO] = "auto",
 		[CANARY_ALG_TREE] = "tree",
 		[CANARY_ALG_RING] = "ring",
+		[CANARY_ALG_STATIC] = "static",
 	};
 
 	return algorithm < ARRAY_SIZE(name) ? name[algorithm] : "unknown";

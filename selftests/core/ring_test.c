@@ -424,6 +424,77 @@ static void test_overruled(void)
 	sim_free(s);
 }
 
+struct pins {
+	u32	trees;
+	u32	right;
+	u32	wrong;
+	u32	used;		/* bits of paths */
+};
+
+static bool look_at_pin(void *arg, int from, int to, const struct canary_hdr *h)
+{
+	bool pinned = h->flags & CANARY_F_STATIC;
+	struct pins *p = arg;
+
+	if (h->type != CANARY_CONTRIBUTION)
+		return false;
+	if (p->trees ? pinned && h->path == be32_to_cpu(h->block) % p->trees : !pinned && !h->path)
+		p->right++;
+	else
+		p->wrong++;
+	p->used |= 1U << (h->path & 31);
+	return false;
+}
+
+/* Rank 0 is told: all pin the contributions of a block to the same one of so many trees. */
+static void test_static(u8 trees)
+{
+	struct sim_config cfg = {
+		.members = 5, .seed = 3, .aggregate = true, .fixed_first = true,
+		.algorithm = trees ? CANARY_ALG_STATIC : CANARY_ALG_TREE, .trees = trees,
+	};
+	struct sim *s = sim_new(&cfg);
+	struct pins p = { .trees = trees };
+	u32 done = 0;
+	bool sums;
+
+	sim_faults(s)->filter = look_at_pin;
+	sim_faults(s)->filter_arg = &p;
+	sim_connect(s, -1);
+	sim_wait_state(s, CNR_CONNECTED, 10 * S);
+	sums = once(s, 5, LONG, &done);
+	tap(sums && said(s, 5, cfg.algorithm, CANARY_WHY_FIXED) && p.right > 400 && !p.wrong &&
+	    p.used == (trees ? (1U << trees) - 1 : 1),
+	    "%u static trees: all members pin all blocks, block by block in turn", trees);
+	sim_free(s);
+}
+
+/* As many as there can be, and only with their algorithm */
+static void test_static_bounds(void)
+{
+	static const struct {
+		u8	algorithm, trees;
+		bool	good;
+	} cases[] = {
+		{ CANARY_ALG_STATIC, 1, true }, { CANARY_ALG_STATIC, CANARY_TREES_MAX, true },
+		{ CANARY_ALG_STATIC, 0, false }, { CANARY_ALG_STATIC, CANARY_TREES_MAX + 1, false },
+		{ CANARY_ALG_TREE, 1, false }, { CANARY_ALG_AUTO, 0, true },
+	};
+	const char *what;
+	bool good = true;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct cnr_config c = { .members = 2, .mtu = 1500, .algorithm = cases[i].algorithm,
+					.trees = cases[i].trees };
+
+		good &= !cnr_check(&c, &what) == cases[i].good;
+		good &= cnr_algorithm_is(cases[i].algorithm | cases[i].trees << 8) == cases[i].good;
+	}
+	tap(good && !cnr_algorithm_is(CANARY_ALG_MAX + 1) && !cnr_algorithm_is(1 << 16),
+	    "algorithms that are none are refused");
+}
+
 static void test_plan_lost(void)
 {
 	struct drop_nth d = { .type = CANARY_PLAN, .times = 4 };
@@ -517,6 +588,10 @@ int main(int argc, char **argv)
 	test_mismatch_two();
 	test_decisions();
 	test_overruled();
+	test_static(0);
+	test_static(1);
+	test_static(3);
+	test_static_bounds();
 	test_plan_lost();
 	test_scribbler(CANARY_CONTRIBUTION);
 	test_scribbler(CANARY_RESULT);

@@ -169,9 +169,12 @@ static struct cnr_comm *sim_member(struct sim *s, int rank)
 		.first_block = s->cfg.first_block,
 		.dead_after = s->cfg.dead_after,
 		.algorithm = rank ? CANARY_ALG_AUTO : s->cfg.algorithm,
+		.trees = rank ? 0 : s->cfg.trees,
 	};
 	u32 k;
 
+	for (k = 0; k < c.trees; k++)
+		c.tree[k] = k;
 	if (s->cfg.key)
 		memset(c.key, 0x5a, sizeof(c.key));
 	for (k = 0; k < sizeof(c.seed); k++)

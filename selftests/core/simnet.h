@@ -44,6 +44,7 @@ struct sim_config {
 	bool	key;
 	bool	pinned;		/* vectors are where the application can write to them */
 	u8	algorithm;	/* enum canary_algorithm, of rank 0 */
+	u8	trees;		/* of rank 0, with CANARY_ALG_STATIC */
 	struct sim_faults faults;
 };
 

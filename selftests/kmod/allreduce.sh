@@ -202,6 +202,8 @@ test_ring()
 		check "ring: window of 1" -a 2 -A 2 -w 1 -e 3000 -n 2 $(all)
 		check "ring: with a key, 1 MiB" -a 2 -A 2 -k secret -e 262144 -n 2 -f 1 $(all)
 		check "ring: ranks post at their own time" -a 2 -A 2 -i 50 -e 1000 -n 8 -f 4 $(all)
+		# CANARY_STATIC_TREES(2)
+		check "static trees: four hosts" -a $((2 << 8 | 3)) -A 3 -e 3000 $(all)
 		check "automatic: nobody adds up, so it becomes a ring" -A 2 -e 20000 -n 4 -f 1 $(all)
 		check "automatic: short vectors stay trees" -A 1 -e 2000 -n 4 -f 1 $(all)
 		tap_check "netem: loss 3% duplicate 3%" faults loss 3% duplicate 3% delay 300us reorder 3%

@@ -71,9 +71,9 @@ def check_plan():
     need([plan.level(name) for name in ("h1", "l1", "s1")] == [0, 1, 2], "levels")
 
 
-def run(testbed, elements):
+def run(testbed, elements, options=()):
     with tempfile.TemporaryDirectory() as work:
-        job = jobs.AllreduceJob(work, elements=elements)
+        job = jobs.AllreduceJob(work, options, elements=elements)
         result = experiment.run(testbed, job, experiment.place(testbed.net, engine="user"), 60)
     need(result["right"], f"the sum is right: {result['wrong']}")
 
@@ -103,6 +103,10 @@ def check_diverts():
                 need(gained > 0, "the paper's rule avoids the slow link")
             if choice in ("block", "static"):
                 need(gained == 0, f"{choice} avoids nothing")
+        before = diverted(testbed)
+        testbed.net.get("sleaf1").set(choice="adaptive")
+        run(testbed, 60000, ["--algorithm", "static:2"])
+        need(diverted(testbed) == before, "nor may switches if members pin their contributions")
 
 
 def check_traffic():

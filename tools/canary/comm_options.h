@@ -57,7 +57,8 @@ struct comm_options {
 	"  --linger TIME        how long to serve others at the end, 0s to 3600s (2s)\n" \
 	"  --rto-min TIME       shortest patience for a result, 100us to 1s (10ms)\n" \
 	"  --max-vector BYTES   longest vector, for the kernel engine\n" \
-	"  --algorithm auto|tree|ring  what rank 0 is told holds for all (auto)\n" \
+	"  --algorithm auto|tree|ring|static:T  what rank 0 is told holds for all (auto);\n" \
+	"                              static: T trees of which switches choose nothing\n" \
 	"  --zerocopy auto|on|off  kernel engine on buffers in place (auto: from 1M on)\n"
 
 void comm_options_init(struct comm_options *o);

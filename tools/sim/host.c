@@ -266,7 +266,9 @@ static void make_member(struct sim *s, struct job *j, uint32_t number, uint32_t 
 		.root = cpu_to_be32(sim_addr(s, s->topo.switches + j->host[0])),
 		.root_port = cpu_to_be16(CANARY_PORT_BASE),
 		.rto_min = s->cfg.rto_min / PS_PER_NS,
-		.algorithm = s->cfg.algorithm == ALGORITHM_RING ? CANARY_ALG_RING : CANARY_ALG_TREE,
+		.algorithm = s->cfg.algorithm == ALGORITHM_RING ? CANARY_ALG_RING :
+			     s->cfg.algorithm == ALGORITHM_STATIC ? CANARY_ALG_STATIC :
+			     CANARY_ALG_TREE,
 		.lossless = s->cfg.cwnd == CWND_FIXED ||
 			    (s->cfg.cwnd == CWND_AUTO && s->cfg.flow == FLOW_LOSSLESS),
 		.data_key = j->data_key,

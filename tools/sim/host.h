@@ -18,7 +18,7 @@ struct job {
 	uint32_t *before;	/* by place: sum of @add of those before */
 	uint32_t running;	/* ranks that are not done */
 	uint64_t end;
-	uint8_t tree[CNR_TREES_MAX];
+	uint8_t tree[CANARY_TREES_MAX];
 	uint32_t data_key[CNR_DATA_KEY];
 	char *memory;		/* of the members' cores, */
 	size_t first;		/* so much for rank 0, */

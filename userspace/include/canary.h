@@ -105,7 +105,9 @@ enum canary_zerocopy {
  *		up to 256 MiB; 0 = default (16 MiB). A longer one raises it. The user engine has
  *		no such limit
  * @algorithm:	enum canary_algorithm: CANARY_ALG_TREE, dynamic trees through switches;
- *		CANARY_ALG_RING, hosts alone, in a ring; CANARY_ALG_AUTO (default): rank 0 decides
+ *		CANARY_ALG_RING, hosts alone, in a ring; CANARY_STATIC_TREES(T), trees through
+ *		switches of which these choose nothing, to compare with: blocks take turns among
+ *		1 .. 32 of them; CANARY_ALG_AUTO (default): rank 0 decides
  *		for each operation, by its length and by what it has observed. What rank 0 was
  *		told holds for all; canary_get_info() says what was done, and why
  * @zerocopy:	enum canary_zerocopy; the user engine copies
@@ -143,7 +145,7 @@ void canary_params_init(struct canary_params *params);
  *		"key" (32 hexadecimal digits), "key-file" (a file with them that others cannot
  *		read), "window", "mtu", "dead-after" and "linger" (number with ms or s),
  *		"rto-min" (number with us or ms), "max-vector" (bytes, K, M or G may follow),
- *		"algorithm" (auto, tree, ring), "zerocopy" (auto, on, off)
+ *		"algorithm" (auto, tree, ring, static:TREES), "zerocopy" (auto, on, off)
  * @value:	decimal, or hexadecimal after 0x, where a number is wanted
  *
  * Return: 0; -ENOENT: no parameter is called so; -EINVAL: not a number, address, ...;
@@ -354,7 +356,7 @@ struct canary_info {
  */
 int canary_get_info(struct canary *comm, struct canary_info *info, size_t size);
 
-/** canary_algorithm_name() - Return: "auto", "tree", "ring" for an enum canary_algorithm */
+/** canary_algorithm_name() - Return: "auto", "tree", "ring", "static" for an enum canary_algorithm */
 const char *canary_algorithm_name(uint32_t algorithm);
 
 /** canary_why_name() - Return: words with dashes for an enum canary_why, like "short-vector" */

@@ -367,7 +367,7 @@ static int start_core(struct user *u, const struct canary_params *params)
 	cfg->rto_min = params->rto_min * CNR_USEC;
 	cfg->dead_after = params->dead_after * CNR_MSEC;
 	cfg->linger = params->linger * CNR_MSEC;
-	cfg->algorithm = params->algorithm;
+	cnr_config_algorithm(cfg, params->algorithm);
 	if (getrandom(cfg->seed, sizeof(cfg->seed), 0) != sizeof(cfg->seed))
 		return lib_error(-EIO, "no random numbers");
 	if (cnr_check(cfg, &what))

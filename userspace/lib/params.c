@@ -125,15 +125,25 @@ static int parse_choice(const char *name, const char *value, const char *const w
 
 static int parse_algorithm(const char *value, u32 *algorithm)
 {
+	static const char prefix[] = "static:";
+	u64 trees;
 	u32 i;
 
-	for (i = 0; i <= CANARY_ALG_MAX; i++) {
+	if (strncmp(value, prefix, strlen(prefix)) == 0) {
+		int err = parse_number("algorithm: static trees", value + strlen(prefix), no_units,
+				       1, CANARY_TREES_MAX, &trees);
+
+		if (!err)
+			*algorithm = CANARY_STATIC_TREES(trees);
+		return err;
+	}
+	for (i = 0; i < CANARY_ALG_STATIC; i++) {
 		if (strcmp(value, cnr_algorithm_name(i)) == 0) {
 			*algorithm = i;
 			return 0;
 		}
 	}
-	return lib_error(-EINVAL, "algorithm: '%s' is none of auto, tree, ring", value);
+	return lib_error(-EINVAL, "algorithm: '%s' is none of auto, tree, ring, static:TREES", value);
 }
 static const char *const engine_words[] = { "auto", "kernel", "user" };
 static const char *const zerocopy_words[] = { "auto", "on", "off" };
@@ -266,7 +276,8 @@ int lib_params_check(const struct canary_params *params, struct canary_params *p
 	if (!err)
 		err = check_range("engine", p->engine, CANARY_ENGINE_AUTO, CANARY_ENGINE_USER);
 	if (!err)
-		err = check_range("algorithm", p->algorithm, CANARY_ALG_AUTO, CANARY_ALG_MAX);
+		err = cnr_algorithm_is(p->algorithm) ? 0 :
+		      lib_error(-ERANGE, "algorithm: there is no %#x", p->algorithm);
 	if (!err)
 		err = check_range("zerocopy", p->zerocopy, CANARY_ZEROCOPY_AUTO, CANARY_ZEROCOPY_OFF);
 	if (!err && p->window)

@@ -59,7 +59,10 @@ struct sockaddr_canary {
 #define CANARY_LINGER		6
 /* __u32 ms of silence that make a rank dead; default 5000 */
 #define CANARY_DEAD_AFTER	7
-/* __u32 enum canary_algorithm (canary_wire.h); rank 0's holds for all; default CANARY_ALG_AUTO */
+/*
+ * __u32 enum canary_algorithm (canary_wire.h), or CANARY_STATIC_TREES(n); rank
+ * 0's holds for all; default CANARY_ALG_AUTO
+ */
 #define CANARY_ALGORITHM	8
 /* struct canary_trouble[]: who did what wrong, as far as is remembered; get only */
 #define CANARY_TROUBLES		9

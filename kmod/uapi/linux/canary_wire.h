@@ -71,8 +71,13 @@ enum canary_algorithm {
 	CANARY_ALG_AUTO		= 0,	/* rank 0 decides for each operation */
 	CANARY_ALG_TREE		= 1,	/* dynamic trees through switches */
 	CANARY_ALG_RING		= 2,	/* hosts alone: reduce-scatter, then allgather */
-	CANARY_ALG_MAX		= CANARY_ALG_RING,
+	CANARY_ALG_STATIC	= 3,	/* trees of which switches choose nothing: CANARY_F_STATIC */
+	CANARY_ALG_MAX		= CANARY_ALG_STATIC,
 };
+
+/* Blocks take turns among static trees. How applications say how many: */
+#define CANARY_TREES_MAX	32
+#define CANARY_STATIC_TREES(n)	(CANARY_ALG_STATIC | (n) << 8)
 
 /* Why rank 0 decided so; in PLAN */
 enum canary_why {
@@ -178,7 +183,7 @@ struct canary_restored {
  *		of ranks missing in all
  * @window:	upper bound of blocks in flight that everybody keeps
  * @algorithm:	enum canary_algorithm, of all operations
- * @reserved:	0
+ * @trees:	how many static ones, 0 with other algorithms
  *
  * Followed by canary_hdr.children entries: struct canary_peer of the ranks from @first on, or
  * (CANARY_F_WAITING) __be16 missing ranks, as many as fit.
@@ -188,7 +193,7 @@ struct canary_welcome {
 	__be32	first;
 	__be16	window;
 	__u8	algorithm;
-	__u8	reserved;
+	__u8	trees;
 };
 
 /**
