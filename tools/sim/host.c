@@ -299,7 +299,9 @@ static void make_member(struct sim *s, struct job *j, uint32_t number, uint32_t 
 static void choose_trees(struct sim *s, struct job *j, uint32_t number)
 {
 	uint64_t random = random_stream(s->cfg.seed, 7, number);
-	uint32_t roots = route_uplinks(s), i;
+	/* Where packets choose twice, a path is a number for each choice. */
+	uint32_t ways = s->topo.shape.levels == 3 ? s->topo.shape.radix / 2 : 1;
+	uint32_t roots = route_uplinks(s) * ways, i;
 	uint32_t *order = sim_zalloc(roots, sizeof(*order));
 
 	random_order(&random, order, roots);
