@@ -244,10 +244,21 @@ static void cnr_lead_learn(struct cnr_comm *c, u64 now, const struct cnr_lead *l
 		cnr_came_late(c, now - l->all_at, !single);
 }
 
+/*
+ * Is it no switch's child? A single one under bypass without cookie is its member's own affair:
+ * that is answered, not who sent it, who may be anybody that saw it.
+ */
+static bool cnr_is_own(const struct canary_hdr *h)
+{
+	return h->count == cpu_to_be16(1) && (h->flags & CANARY_F_BYPASS) &&
+	       !(canary_has_cookie(h) && h->cookie);
+}
+
 enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 {
 	const struct canary_hdr *h = in->hdr;
 	u32 block = be32_to_cpu(h->block);
+	struct cnr_in own = *in;
 	enum canary_drop drop;
 	struct cnr_lead *l;
 	bool known, whole;
@@ -286,12 +297,16 @@ enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struc
 	cnr_lead_learn(c, now, l, h, drop);
 	if (drop != CANARY_DROP_NONE)
 		return drop;
-	if (cnr_repeat(l, in, &known))
+	if (cnr_is_own(h)) {
+		own.addr = c->member[be16_to_cpu(h->rank)].addr;
+		own.port = c->member[be16_to_cpu(h->rank)].port;
+	}
+	if (cnr_repeat(l, &own, &known))
 		return CANARY_DROP_DUPLICATE;
 	/* One packet with everybody's data needs no accumulator. */
 	whole = !l->sources && (l->flags & CNR_L_POSTED) &&
 		h->count == cpu_to_be16(c->cfg.members - 1);
-	cnr_accumulate(l, now, in, known, !whole);
+	cnr_accumulate(l, now, &own, known, !whole);
 	cnr_count(c, CNR_C_contributions_in);
 	if (h->count != cpu_to_be16(1)) {
 		c->merges = true;

@@ -169,6 +169,55 @@ static void test_exchanged_data(void)
 	sim_free(s);
 }
 
+/*
+ * Before each contribution comes the same from somebody else (rank 3, since there are no strangers
+ * here), with the mark of a switch that does not admit who sent it.
+ */
+struct replay {
+	struct sim *s;
+	u32	accepted;
+	u32	results[4];
+};
+
+static bool replay(void *arg, int from, int to, const struct canary_hdr *h)
+{
+	u32 elements = be16_to_cpu(h->elements);
+	struct replay *r = arg;
+	struct canary_hdr *f;
+	u8 copy[2048];
+
+	if (to < 0 || elements * 4 + sizeof(*h) > sizeof(copy))
+		return false;
+	if (h->type == CANARY_RESULT)
+		r->results[to]++;
+	if (h->type != CANARY_CONTRIBUTION || from == 3 || to == 3)
+		return false;
+	f = (void *)copy;
+	*f = *h;
+	memcpy(f + 1, sim_payload(r->s), 4 * elements);
+	f->flags |= CANARY_F_BYPASS;
+	f->origin = cpu_to_be32(0x0aff0001);
+	r->accepted += sim_inject(r->s, to, copy, sizeof(*f) + 4 * elements, 3) == CANARY_DROP_NONE;
+	return false;
+}
+
+static void test_replay(void)
+{
+	struct sim *s = connected(4, false);
+	struct replay r = { .s = s };
+
+	sim_faults(s)->filter = replay;
+	sim_faults(s)->filter_arg = &r;
+	post_all(s, 4, 352 * 8);
+	tap(sim_wait_completed(s, 1, 5 * S) && !sim_wrong(s), "replayed contributions: exact");
+	/* 8 blocks of 4 leaders: 6 are led by ranks 0 to 2, for 2 others than rank 3 each */
+	tap(r.accepted == 12, "replayed contributions: %u came first", r.accepted);
+	tap(!counter(s, 4, CNR_C_requests_out) && r.results[0] == 6 && r.results[1] == 6 && r.results[2] == 6 && r.results[3] == 6,
+	    "replayed contributions: members are answered, each once (%u %u %u %u)", r.results[0],
+	    r.results[1], r.results[2], r.results[3]);
+	sim_free(s);
+}
+
 int main(void)
 {
 	test_tampering(CANARY_ALG_TREE);
@@ -176,5 +225,6 @@ int main(void)
 	test_forged_aggregate();
 	test_forger();
 	test_exchanged_data();
+	test_replay();
 	return tap_done("core-hostile");
 }
