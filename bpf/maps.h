@@ -51,6 +51,14 @@ struct {
 	__type(value, __u32);
 } told SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, CSW_ADMISSIONS);
+	__type(key, struct csw_admission_key);
+	__type(value, struct csw_admission);
+} admissions SEC(".maps");
+
 /* Key: enum csw_counter, then CSW_COUNTER_COUNT + enum canary_drop */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -157,6 +165,19 @@ static __always_inline __u32 csw_told(const void *ctx, __be32 leader)
 	__u32 *expect = bpf_map_lookup_elem(&told, &key);
 
 	return expect ? *expect : 0;
+}
+
+/* What a source may have us do at that port; NULL: nothing */
+static __always_inline const struct csw_admission *csw_admission(const void *ctx, __u32 ifindex,
+								 __be32 addr)
+{
+	struct csw_admission_key key = {
+		.prefixlen = 64,
+		.ifindex = csw_be32(ifindex),
+		.addr = addr,
+	};
+
+	return bpf_map_lookup_elem(&admissions, &key);
 }
 
 static __always_inline struct csw_copies *csw_copies(const void *ctx)

@@ -28,6 +28,8 @@
 #define CSW_FANIN_WAYS		2	/* places where a flow's may be */
 #define CSW_FANIN_LOWER		3	/* blocks in a row that lower what is expected */
 #define CSW_TOLD_MAX		256	/* prefixes of leaders whose fan-in was told */
+#define CSW_ADMISSIONS		16384	/* prefixes of admitted sources, of all ports together */
+#define CSW_ADMIT_RANGES	16	/* ranges of communicators of one of them */
 
 /* How a port is chosen among equal-cost next hops; the first is the default */
 #define CSW_CHOICES(X)									\
@@ -78,7 +80,7 @@ struct csw_config {
 	__u64	timeout_min;	/* it adapts to the spread of arrivals between these, ... */
 	__u64	timeout_max;	/* ... or not, if this is 0 */
 	__u32	seed;		/* of the table's hash */
-	__u32	reserved;
+	__u32	admit;		/* only sources in the map "admissions"; 0: everybody */
 	__u64	netns;		/* cookie of our network namespace; 0: backlogs are unknown */
 	__u64	flowlet_ns;	/* a flow's pause after which it may take another port */
 	__u32	spread;		/* block or path is divided by it before it chooses; 0: by 1 */
@@ -303,6 +305,27 @@ struct csw_route {
 	struct csw_nexthop nexthop[CSW_NEXTHOPS_MAX];
 };
 
+/*
+ * map "admissions" (LPM): sources at a port whose packets make this switch act, and the
+ * communicators for which they do. The longest prefix counts: the daemon gives it the ranges of
+ * shorter ones, too.
+ */
+struct csw_admission_key {
+	__u32	prefixlen;	/* of both: 32 more than that of the address */
+	__be32	ifindex;
+	__be32	addr;
+};
+
+struct csw_comm_range {
+	__u32	first;
+	__u32	last;
+};
+
+struct csw_admission {
+	__u32	ranges;
+	struct csw_comm_range range[CSW_ADMIT_RANGES];
+};
+
 /* map "neighbours": only reachable ones are in it; a miss leaves the packet to the kernel */
 struct csw_neigh_key {
 	__u32	ifindex;
@@ -370,7 +393,9 @@ struct csw_meta {
 	X(SENT_EXPECTED,	"sent-expected",	"sent on: all has come that comes here") \
 	X(LEARNED,		"learned",		"fan-ins learned or corrected") \
 	X(DIVERTED,		"diverted",		"sent by another port than the block's") \
-	X(RESTORATIONS,		"restorations",		"restorations accepted")
+	X(RESTORATIONS,		"restorations",		"restorations accepted")	\
+	X(BYPASS_ADMISSION,	"bypass-admission",	"bypass: source not admitted")	\
+	X(MARKED,		"marked",		"results and the like: source not admitted")
 
 enum csw_counter {
 #define X(name, text, help) CSW_##name,

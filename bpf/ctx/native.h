@@ -62,6 +62,8 @@ struct csw_frame;
  *	elements; 0: all of them
  * @route, @neigh, @port: the tables; NULL for a miss
  * @told: fan-in of a leader, 0 for a miss; only asked if config.told is set
+ * @admission: what a source at a port may have us do, NULL for nothing; only asked if
+ *	config.admit is set
  * @backlog: what waits at a port; may be NULL, as may what it returns: nobody knows
  * @random: may be NULL if nothing is chosen at random
  * @kernel_neigh: fills in the link-layer addresses as the kernel would; false if it can't
@@ -87,6 +89,7 @@ struct csw_native {
 	const struct csw_neigh *(*neigh)(struct csw_native *s, __u32 ifindex, __be32 addr);
 	const struct csw_port *(*port)(struct csw_native *s, __u32 ifindex);
 	__u32 (*told)(struct csw_native *s, __be32 leader);
+	const struct csw_admission *(*admission)(struct csw_native *s, __u32 ifindex, __be32 addr);
 	struct csw_backlog *(*backlog)(struct csw_native *s, __u32 ifindex);
 	__u32 (*random)(struct csw_native *s);
 	bool (*kernel_neigh)(struct csw_frame *f, __u32 ifindex, __be32 gateway);
@@ -250,6 +253,12 @@ static __always_inline struct csw_fanin *csw_fanin_at(const void *ctx, __u32 ind
 static __always_inline __u32 csw_told(const void *ctx, __be32 leader)
 {
 	return csw_owner(ctx)->told(csw_owner(ctx), leader);
+}
+
+static __always_inline const struct csw_admission *csw_admission(const void *ctx, __u32 ifindex,
+								 __be32 addr)
+{
+	return csw_owner(ctx)->admission(csw_owner(ctx), ifindex, addr);
 }
 
 static __always_inline struct csw_copies *csw_copies(const void *ctx)

@@ -17,6 +17,7 @@
 #include "cookie.h"
 #include "emit.h"
 #include "contribution.h"
+#include "admit.h"
 #include "replicate.h"
 #include "ingress.h"
 

@@ -14,10 +14,15 @@ static __always_inline int csw_bad(csw_xdp *ctx, const struct csw_packet *p,
 {
 	struct csw_packet q;
 
+	if (csw_config(ctx)->admit && csw_bad_stranger(ctx))
+		return csw_refuse(ctx, CANARY_DROP_ADMISSION);
 	if (reason == CANARY_DROP_OPERATOR && csw_packet_at(ctx, &q) == 0 &&
 	    q.h->type == CANARY_CONTRIBUTION && !(q.h->flags & CANARY_F_BYPASS) &&
-	    q.ip->ttl > 1)
+	    q.ip->ttl > 1) {
+		if (csw_config(ctx)->admit && !csw_is_admitted(ctx))
+			return csw_stranger(ctx);
 		return csw_bypass(ctx, CSW_BYPASS_OPERATOR);
+	}
 	if (reason != CANARY_DROP_NONE)
 		csw_drop(ctx, reason);
 	return csw_to_kernel(ctx);
@@ -31,12 +36,24 @@ static __always_inline int csw_ingress(csw_xdp *ctx)
 	struct csw_packet p;
 
 	class = csw_classify(ctx, &p, &reason);
-	if (class == CSW_NOT_OURS)
-		return CSW_XDP_PASS;
+	if (class == CSW_NOT_OURS) {
+		if (!c->admit || !csw_is_hidden(ctx))
+			return CSW_XDP_PASS;
+		csw_drop(ctx, CANARY_DROP_FORM);
+		return CSW_XDP_DROP;
+	}
 	if (class == CSW_BAD)
 		return csw_bad(ctx, &p, reason);
+	if (c->admit && p.h->type == CANARY_CONTRIBUTION && !(p.h->flags & CANARY_F_RING) &&
+	    !csw_admitted(ctx, &p))
+		return csw_stranger(ctx);
 	if (p.h->type == CANARY_CONTRIBUTION && p.ip->daddr != c->addr)
 		return csw_contribution(ctx, &p);
+	if (c->admit && (p.h->type == CANARY_RESULT || p.h->type == CANARY_RESTORATION)) {
+		csw_mark(ctx, &p);
+		if (csw_packet_at(ctx, &p))
+			return CSW_XDP_PASS;
+	}
 	if (p.ip->daddr != c->addr || p.udp->dest != c->port)
 		return CSW_XDP_PASS;
 	if (p.h->type == CANARY_RESULT)

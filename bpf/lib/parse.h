@@ -9,7 +9,9 @@
 #define CSW_ETH_IP	0x0800
 #define CSW_IP_START	0x45	/* version 4, header of 5 words */
 #define CSW_IP_DF	0x4000
-#define CSW_IP_FRAGMENT	0x3fff	/* more fragments, or an offset */
+#define CSW_IP_MORE	0x2000
+#define CSW_IP_OFFSET	0x1fff
+#define CSW_IP_FRAGMENT	(CSW_IP_MORE | CSW_IP_OFFSET)
 #define CSW_UDP		17
 
 #define CSW_OFF_IP	14

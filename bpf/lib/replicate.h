@@ -107,6 +107,8 @@ CSW_FUNC int csw_restoration(csw_xdp *ctx)
 		return CSW_XDP_PASS;
 	children = cnr_be16(p.h->children);
 	csw_count(ctx, CSW_RX_RESTORATION, 1);
+	if (p.h->flags & CANARY_F_BYPASS)
+		return csw_refuse(ctx, CANARY_DROP_ADMISSION);
 	if (!csw_config(ctx)->restore)
 		return csw_refuse(ctx, CANARY_DROP_STATE);
 	if (children > CSW_RESTORE_MAX)
@@ -170,10 +172,12 @@ CSW_FUNC int csw_result(csw_xdp *ctx)
 
 	if (csw_packet_at(ctx, &p))
 		return CSW_XDP_PASS;
-	r = csw_restoration_of(ctx, p.h);
-	bucket = csw_bucket(c, p.h);
 	csw_count(ctx, CSW_RX_RESULT, 1);
 	csw_count(ctx, CSW_RX_BYTES, cnr_be16(p.ip->tot_len) + CSW_OFF_IP);
+	if (p.h->flags & CANARY_F_BYPASS)
+		return csw_refuse(ctx, CANARY_DROP_ADMISSION);
+	r = csw_restoration_of(ctx, p.h);
+	bucket = csw_bucket(c, p.h);
 	m.restoration = r && csw_restores(ctx, r, p.h);
 	first = csw_descriptor_at(ctx, bucket);
 	if (!first || !csw_lock(&first->lock))

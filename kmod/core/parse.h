@@ -47,7 +47,9 @@
 	X(NOMEM,	"no-memory",	"out of memory")				\
 	X(MTU,		"mtu",		"packet larger than the next hop takes")	\
 	X(XMIT,		"transmit",	"the device or socket refused it")		\
-	X(EARLY,	"early",	"not posted here yet; asked for when it is")
+	X(EARLY,	"early",	"not posted here yet; asked for when it is")	\
+	X(ADMISSION,	"admission",	"switch: source not admitted, nobody else could tell") \
+	X(FORM,		"form",		"switch: IP options or fragments hide what it is")
 
 enum canary_drop {
 #define X(name, text, help) CANARY_DROP_##name,

@@ -16,6 +16,7 @@ bench_need jq "$BENCH_SWITCH"
 jq -c '.[] | {name, value, unit, baseline, ratio, command,
 	note: (if .name == "switch.aggregate.router" then "256 elements as above; baseline: plain XDP router"
 	       elif .name == "switch.aggregate.floor" then "256 elements added and nothing else"
+	       elif .name == "switch.aggregate.admission" then "256 elements, 64 other admission rules; baseline: without rules"
 	       elif .baseline then "baseline: plain XDP redirect, in the same run"
 	       else "" end)}' \
 	"$TAP_TMP/switch.json"

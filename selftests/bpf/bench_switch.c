@@ -17,7 +17,8 @@
  * and time to live beside the redirect), as "forward" what the switch takes for bypassed packets.
  * From the same run as "switch.aggregate.256" come "switch.aggregate.router", it and the router
  * again, and "switch.aggregate.floor", a program that adds in the same way and does nothing else:
- * what of the ratio is the price of exact additions in BPF, and what is the switch's.
+ * what of the ratio is the price of exact additions in BPF, and what is the switch's; and
+ * "switch.aggregate.admission", the switch with RULES admitted hosts beside itself without rules.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -36,6 +37,7 @@
 #define FAN_IN		8
 #define COMPARED	256	/* elements of the frames that the switch is compared with others for */
 #define SLOTS		1024
+#define RULES		64
 #define ROUNDS_MAX	101
 
 static struct canary_switch *sw;
@@ -152,7 +154,8 @@ static double stamped(struct bpf_program *prog, int port, const struct frame *f,
 
 struct samples {
 	double making[ROUNDS_MAX], nothing[ROUNDS_MAX], redirect[ROUNDS_MAX],
-	       router[ROUNDS_MAX], merge[ROUNDS_MAX], forward[ROUNDS_MAX], floor[ROUNDS_MAX];
+	       router[ROUNDS_MAX], merge[ROUNDS_MAX], forward[ROUNDS_MAX], floor[ROUNDS_MAX],
+	       admission[ROUNDS_MAX];
 };
 
 /* All by turns, so that what else the machine does hits all */
@@ -169,6 +172,9 @@ static void sample(struct samples *s, int i, int elements, enum way way)
 	s->floor[i] = stamped(bench->progs.bench_floor, 3, &f, way);
 	attach(ifindex[3], bench->progs.bench_route);
 	s->merge[i] = stamped(sw->progs.canary_xdp, 1, &f, way);
+	sw->bss->config.admit = 1;
+	s->admission[i] = stamped(sw->progs.canary_xdp, 1, &f, way);
+	sw->bss->config.admit = 0;
 	contribution(&f, elements, true);
 	s->forward[i] = stamped(sw->progs.canary_xdp, 1, &f, way);
 }
@@ -193,7 +199,7 @@ static void aggregate(int elements, enum way way)
 	bypassed = kernel_counter(sw, CSW_BYPASSED) - bypassed;
 	for (i = CSW_COUNTER_COUNT; i < CSW_COUNTER_COUNT + CANARY_DROPS; i++)
 		dropped += kernel_counter(sw, i);
-	if (sent != (uint64_t)frames / FAN_IN * (rounds + 1) || dropped ||
+	if (sent != 2 * (uint64_t)frames / FAN_IN * (rounds + 1) || dropped ||
 	    bypassed != (uint64_t)frames * (rounds + 1)) {
 		fprintf(stderr, "bench_switch: %llu blocks sent on, %llu bypassed, %llu dropped\n",
 			(unsigned long long)sent, (unsigned long long)bypassed,
@@ -209,6 +215,7 @@ static void aggregate(int elements, enum way way)
 		return;
 	result("switch.aggregate.floor", median(s.floor, rounds) - making, redirect, 0, 0);
 	result("switch.aggregate.router", merge, router, 0, 0);
+	result("switch.aggregate.admission", median(s.admission, rounds) - making, merge, 0, 0);
 }
 
 /* Blocks of one contribution each; when due, frames of the clock carry them away. */
@@ -247,6 +254,21 @@ static void emit(int elements)
 	bench->data->fan_in = FAN_IN;
 	bench->data->blocks = 64;
 	result(name, median(flush, rounds), 0, 0, 0);
+}
+
+/* The sender's rule is in the table of world.c: so many others beside it */
+static int rules(void)
+{
+	struct csw_admission_key key = { .prefixlen = 64 };
+	struct csw_admission admission = { .ranges = 1, .range = { { 1, 99 } } };
+	int i, ret = 0;
+
+	for (i = 0; i < RULES; i++) {
+		key.ifindex = htobe32(ifindex[1 + i % PORTS]);
+		key.addr = htobe32(0x0a000110 + i);
+		ret |= bpf_map_update_elem(bpf_map__fd(sw->maps.admissions), &key, &admission, 0);
+	}
+	return ret;
 }
 
 static int devmap(int dev)
@@ -290,7 +312,7 @@ int main(int argc, char **argv)
 	frames -= frames % FAN_IN;
 	bench->bss->egress = ifindex[4];
 	bench->data->fan_in = FAN_IN;
-	if (kernel_fill_maps(sw, ifindex, false) ||
+	if (kernel_fill_maps(sw, ifindex, false) || rules() ||
 	    devmap(ifindex[4]) || devmap(other_end[1]) || devmap(other_end[2]) ||
 	    devmap(other_end[3]))
 		die("maps");

@@ -45,6 +45,7 @@ struct count {
  * @patience: of the root switch; none unless given
  * @credit: for restorations
  * @min_us, @max_us: bounds of the timeout if it adapts
+ * @admit: only who is admitted, see world.c
  * @learn: the fan-in, @told: that of LEADER
  * @counts: all that is counted, but packets and bytes in and out, which the runner knows
  */
@@ -52,7 +53,7 @@ struct test_case {
 	const char *name;
 	uint32_t slots, queue, children, patience, timeout_us, lifetime_us, told, credit,
 		 min_us, max_us;
-	bool learn;
+	bool learn, admit;
 	struct step step[STEPS_MAX];
 	struct count count[COUNTS_MAX];
 };
@@ -70,8 +71,8 @@ struct test_case {
 #define CONTRIB(who, n, ...)	.from = who, .ranks = R(n), ##__VA_ARGS__
 #define ALL3	(R(1) | R(2) | R(3))
 
-extern const struct test_case cases[], fan_in_cases[];
-extern const int cases_n, fan_in_cases_n;
+extern const struct test_case cases[], fan_in_cases[], admission_cases[];
+extern const int cases_n, fan_in_cases_n, admission_cases_n;
 
 /* Frames that no switch may touch: forwarded as they are, and counted */
 struct bad_frame {

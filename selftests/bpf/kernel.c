@@ -119,6 +119,19 @@ struct canary_switch *kernel_load(uint32_t slots, uint32_t queue, bool test_cloc
 	return s;
 }
 
+static int fill_admissions(struct canary_switch *s, const int *ifindexes)
+{
+	struct csw_admission_key key;
+	struct csw_admission a;
+	int i, ret = 0;
+
+	for (i = 0; world_admissions(&key, &a, i); i++) {
+		key.ifindex = htobe32(ifindexes[key.ifindex]);
+		ret |= bpf_map_update_elem(bpf_map__fd(s->maps.admissions), &key, &a, 0);
+	}
+	return ret;
+}
+
 int kernel_fill_maps(struct canary_switch *s, const int *ifindexes, bool shaped)
 {
 	struct csw_neigh_key neigh_key;
@@ -143,7 +156,7 @@ int kernel_fill_maps(struct canary_switch *s, const int *ifindexes, bool shaped)
 		neigh_key.ifindex = ifindexes[neigh_key.ifindex];
 		ret |= bpf_map_update_elem(bpf_map__fd(s->maps.neighbours), &neigh_key, &neigh, 0);
 	}
-	return ret;
+	return ret | fill_admissions(s, ifindexes);
 }
 
 static int attach_tc(int dev, struct bpf_program *prog)
@@ -266,6 +279,7 @@ static void reset(const struct setting *s)
 	c->root_patience = s->patience;
 	c->fan_in = s->learn;
 	c->told = !!s->told;
+	c->admit = s->admit;
 	set_told(s->told);
 	c->timeout_ns = s->timeout;
 	c->timeout_min = s->min;

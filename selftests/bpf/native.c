@@ -54,6 +54,23 @@ static __u32 told(struct csw_native *s, __be32 leader)
 	return leader == people[LEADER].addr ? told_fan_in : 0;
 }
 
+static const struct csw_admission *admission(struct csw_native *s, __u32 ifindex, __be32 addr)
+{
+	static struct csw_admission best, a;
+	struct csw_admission_key key;
+	uint32_t longest = 0, bits;
+	int i;
+
+	for (i = 0; world_admissions(&key, &a, i); i++) {
+		bits = key.prefixlen > 32 ? htobe32(~0U << (64 - key.prefixlen)) : 0;
+		if (key.ifindex != ifindex || (addr & bits) != key.addr || key.prefixlen < longest)
+			continue;
+		longest = key.prefixlen;
+		best = a;
+	}
+	return longest ? &best : NULL;
+}
+
 static bool kernel_neigh(struct csw_frame *f, __u32 ifindex, __be32 gateway)
 {
 	struct csw_neigh_key key;
@@ -99,6 +116,7 @@ static const char *start(void)
 	sw.neigh = neigh;
 	sw.port = port;
 	sw.told = told;
+	sw.admission = admission;
 	sw.kernel_neigh = kernel_neigh;
 	sw.transmit = transmit;
 	return NULL;
@@ -135,6 +153,7 @@ static void reset(const struct setting *s)
 	sw.config.root_patience = s->patience;
 	sw.config.fan_in = s->learn;
 	sw.config.told = !!s->told;
+	sw.config.admit = s->admit;
 	told_fan_in = s->told;
 	sw.config.timeout_ns = s->timeout;
 	sw.config.timeout_min = s->min;

@@ -144,6 +144,7 @@ static void setting_of(struct setting *s, const struct test_case *c, bool shaped
 {
 	s->shaped = shaped;
 	s->learn = c->learn;
+	s->admit = c->admit;
 	s->told = c->told;
 	s->credit = c->credit;
 	s->min = c->min_us * 1000ULL;
@@ -402,7 +403,7 @@ static bool equal_outputs(struct outputs *a)
 
 static void run_random(const struct backend *a, const struct backend *b, int steps, uint32_t seed)
 {
-	const struct test_case c = { .lifetime_us = 20000, .children = 4, .learn = seed & 2,
+	const struct test_case c = { .lifetime_us = 20000, .children = 4, .learn = seed & 2, .admit = seed & 4,
 				   .credit = 100, .min_us = 50, .max_us = seed & 4 ? 2000 : 0 };
 	static struct outputs first;
 	uint64_t us = 0;
@@ -494,6 +495,10 @@ static void run_all(const struct backend *b)
 	for (i = 0; i < fan_in_cases_n; i++) {
 		run_case(b, &fan_in_cases[i], false);
 		run_case(b, &fan_in_cases[i], true);
+	}
+	for (i = 0; i < admission_cases_n; i++) {
+		run_case(b, &admission_cases[i], false);
+		run_case(b, &admission_cases[i], true);
 	}
 	for (i = 0; i < bad_frames_n; i++)
 		run_bad(b, &bad_frames[i]);

@@ -75,6 +75,39 @@ static const struct neighbour kernel_neighbours[] = {
 	{ IP(10U, 0, 3, 78), 3, MAC(3, 78) },
 };
 
+/*
+ * Hosts 77 at their own ports (H1 from 70 to 80, those of port 3 more), the other switch and what is
+ * beyond port 4 everything. In the order of ports and addresses.
+ */
+static const struct {
+	uint32_t port;
+	__be32 addr;
+	uint32_t prefix;
+	struct csw_comm_range range[3];
+} admissions[] = {
+	{ 1, IP(10U, 0, 1, 1), 32, { { 70, 80 } } },
+	{ 2, IP(10U, 0, 2, 3), 32, { { 77, 77 } } },
+	{ 2, IP(10U, 0, 0, 200), 32, { { 0, ~0U } } },
+	{ 3, IP(10U, 0, 3, 0), 24, { { 200, 300 }, { 77, 77 }, { ~0U, ~0U } } },
+	/* longer: this one counts */
+	{ 3, IP(10U, 0, 3, 77), 32, { { 5, 5 } } },
+	{ 4, 0, 0, { { 0, ~0U } } },
+};
+
+int world_admissions(struct csw_admission_key *key, struct csw_admission *admission, int i)
+{
+	if (i >= sizeof(admissions) / sizeof(admissions[0]))
+		return 0;
+	key->prefixlen = 32 + admissions[i].prefix;
+	key->ifindex = admissions[i].port;
+	key->addr = admissions[i].addr;
+	memset(admission, 0, sizeof(*admission));
+	memcpy(admission->range, admissions[i].range, sizeof(admissions[i].range));
+	while (admission->ranges < 3 && admission->range[admission->ranges].last)
+		admission->ranges++;
+	return 1;
+}
+
 static void port_mac(int port, uint8_t *mac)
 {
 	const uint8_t m[6] = { 2, 0, 0, 0, 0xff, port };

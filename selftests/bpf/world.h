@@ -105,6 +105,9 @@ int world_neighbours(struct csw_neigh_key *key, struct csw_neigh *neigh, int i);
 /* Neighbours that only the kernel knows */
 int world_kernel_neighbours(struct csw_neigh_key *key, struct csw_neigh *neigh, int i);
 
+/* Who is admitted where that is asked: see world.c */
+int world_admissions(struct csw_admission_key *key, struct csw_admission *admission, int i);
+
 /* The switch's secrets, the present one first. Cookies are made with them by themselves. */
 extern const uint64_t world_secret[2][2];
 

@@ -183,6 +183,19 @@ test_options()
 	refused "fan-in of too many" "from 1 to 65534" --ports s1 --fan-in 10.0.1.2=65535
 	refused "fan-in to no address" "not an IPv4 address" --ports s1 --fan-in h1=2
 	refused "fan-in to no prefix" "from 0 to 32" --ports s1 --fan-in 10.0.1.0/33=2
+	refused "admission without a source" "neither everybody, nobody nor COMM" --ports s1 --admit 7
+	refused "admission: empty rule" "neither everybody, nobody nor COMM" --ports s1 --admit 7:any,
+	refused "admission of no communicator" "neither any, nor a communicator" --ports s1 --admit x:10.0.1.0/24
+	refused "admission of a range that ends before it begins" "neither any, nor a communicator" \
+		--ports s1 --admit 8-7:10.0.1.0/24
+	refused "admission beyond all communicators" "(0 to 4294967295)" --ports s1 --admit 7-4294967296:any
+	refused "admission of no address" "neither any nor an IPv4 address" --ports s1 --admit 7:10.0.1/24
+	refused "admission of no prefix" "length of a prefix from 0 to 32" --ports s1 --admit 7:10.0.1.0/33
+	refused "admission of an address as a prefix" "has bits behind the 24" --ports s1 --admit 7:10.0.1.2/24
+	refused "admission at nobody's port" "s9 is no port of this switch" --ports s1 --admit 7:10.0.1.2%s9
+	refused "admission at a port without name" "no name of a port" --ports s1 --admit 7:10.0.1.2%
+	refused "too many admissions" "more than 256 rules" --ports s1 \
+		--admit "$(seq -s, -f "%.0f:any" 257)"
 	refused "unknown clock" "neither sleep nor poll" --ports s1 --clock fast
 	refused "no address" "not an IPv4 address" --ports s1 --address here
 	refused "multicast address" "unicast" --ports s1 --address 224.0.0.1
@@ -346,6 +359,90 @@ test_fan_in()
 	tap_refuse "fan-in: nonsense" "$CANARY" switch set --name "$NAME" --fan-in 10.0.3.0/24
 	tap_check "fan-in: learn again" "$CANARY" switch set --name "$NAME" --fan-in learn
 	tap_is "show -j: fan-in learned" "$(show '.fan_in | [.mode, .told] | @csv')" '"learn",0'
+	stop
+}
+
+# set_to ARGUMENTS...: the running switch
+set_to()
+{
+	"$CANARY" switch set --name "$NAME" "$@" >"$OUT" 2>&1
+}
+
+# set_refused WHAT MESSAGE ARGUMENTS...
+set_refused()
+{
+	local what=$1 message=$2
+
+	shift 2
+	if ! set_to "$@" && grep -qF -- "$message" "$OUT"; then
+		tap_ok "refused: $what"
+	else
+		tap_not_ok "refused: $what" "expected '$message' in: $(cat "$OUT")"
+	fi
+}
+
+# One of three contributions a block is not merged, but results come to all
+ASIDE="$ALL_RIGHT and .results[1] > 0 and .arrived == 2 and (.sources | length) == 2"
+HOSTS=1:10.0.1.2%s1,1:10.0.2.2%s2,1:10.0.3.2%s3,1:10.0.4.2%s4
+
+test_admission()
+{
+	local before
+
+	start_late --admit $HOSTS --admit 100-200:10.0.0.0/16
+	resolve_all
+	traffic h1 h2 h3 h4
+	traffic_is "admission: who is admitted is merged" "$MERGED"
+	tap_is "show -j: admission" "$(show '.admission | [.on, .entries, (.rules | length), .rules[4]] | @csv')" \
+		'true,9,5,"100-200:10.0.0.0/16"'
+	tap_check "show: admission" sh -c "'$CANARY' switch show --name '$NAME' | grep -q ' 1:10.0.2.2/32%s2\$'"
+	traffic h1 h2 h3 h4 -- --comm 201
+	traffic_is "admission: not for another communicator" "$FORWARDED"
+	traffic h1 h2 h3 h4 -- --comm 200
+	traffic_is "admission: a shorter prefix counts for longer ones, too" "$MERGED"
+	tap_is "admission: counted" "$(show '.counters["bypass-admission"]')" 48
+	tap_check "set --revoke" set_to --revoke 1:10.0.3.2%s3
+	traffic h1 h2 h3 h4
+	traffic_is "admission: one of them is not" "$ASIDE"
+	tap_check "set --admit" set_to --admit 1:10.0.3.2%s2
+	traffic h1 h2 h3 h4
+	traffic_is "admission: not by another port" "$ASIDE"
+	before=$(show .admission)
+	set_refused "set: admission at nobody's port" "s9 is no port" --admit 5:any,6:any%s9
+	set_refused "set: admission of no prefix" "length of a prefix" --admit 5:any,6:10.0.1.2/33
+	set_refused "set: too many admissions" "more than 256 rules" --admit "$(seq -s, -f "%.0f:any" 1000 1251)"
+	set_refused "set: too many ranges of one source" "18 ranges of communicators" \
+		--admit "$(seq -s, -f "%.0f:10.0.3.2" 1000 2 1032)"
+	set_refused "set: revoking what is not there" "there is no rule 1:10.0.3.2/32" --revoke 1:10.0.3.2
+	set_refused "set: too long" "16384 characters" --admit "$(seq -s, -f "%.0f:any" 5000)"
+	set_refused "set: nothing" "16384 characters" --admit ""
+	tap_is "refusals leave the rules alone" "$(show .admission)" "$before"
+	tap_refuse "set: only root changes rules" setpriv --reuid 65534 --clear-groups \
+		"$CANARY" switch set --name "$NAME" --admit everybody
+	tap_check "set: nobody" set_to --admit nobody
+	tap_is "show -j: nobody" "$(show '.admission | [.on, .entries] | @csv')" true,0
+	traffic h1 h2 h3 h4
+	traffic_is "admission: nobody" "$FORWARDED"
+	tap_check "set: all anew" set_to --admit nobody,any:any%s1,any:10.0.2.0/23,1:10.0.4.2
+	traffic h1 h2 h3 h4
+	traffic_is "admission: any" "$MERGED"
+	ns_ip sw link del s3
+	wait_for 3 grep -q "port s3 is gone" "$ERR"
+	tap_is "admission: at ports that are there" "$(show .admission.entries)" 9
+	ns_link h3 eth0 10.0.3.2/24 sw s3 10.0.3.1/24
+	ns_ip h3 route add default via 10.0.3.1
+	ns_exec h3 ethtool -K eth0 gro on
+	wait_for 3 grep -q "port s3 is back" "$ERR"
+	resolve_all
+	traffic h1 h2 h3 h4
+	traffic_is "admission: a port that is back has its rules" "$MERGED"
+	set_to --revoke any:any%s1,any:10.0.2.0/23 --revoke 1:10.0.4.2
+	traffic h1 h2 h3 h4
+	traffic_is "admission: the last rule revoked leaves nobody" "$FORWARDED"
+	tap_check "set: everybody" set_to --admit everybody
+	traffic h1 h2 h3 h4
+	traffic_is "admission: everybody" "$MERGED"
+	tap_is "admission: nothing was dropped" "$(show '.drops.admission + .drops.form')" 0
 	stop
 }
 
@@ -606,6 +703,7 @@ test_foreign_qdisc
 test_traffic
 test_root_patience
 test_fan_in
+test_admission
 test_shaping
 test_routes
 test_overrun

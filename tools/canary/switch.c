@@ -15,6 +15,7 @@ static void usage(FILE *out)
 		"usage: canary switch run --ports DEV[:fast|:shaped],... [OPTIONS]\n"
 		"       canary switch set [--name NAME] [--choice HOW] [--trees T[+FIRST]]\n"
 		"                         [--flowlet TIME] [--spread N] [--timeout TIME] [--fan-in HOW]\n"
+		"                         [--admit RULE,...] [--revoke RULE,...]\n"
 		"       canary switch show [-j] [--name NAME]\n"
 		"\n"
 		"  -p, --ports LIST        devices of the switch; may be given more than once\n"
@@ -43,12 +44,17 @@ static void usage(FILE *out)
 		"  -T, --trees T[+FIRST]   static: blocks take turns among T trees, 1 to 256 (all)\n"
 		"  -q, --queue BYTES       that may wait at the egress of a port (what its qdisc says)\n"
 		"  -e, --restore on|off    serve children that were bypassed, if leaders name them (on)\n"
+		"  -A, --admit RULE,...    who may contribute: COMM[-COMM]:PREFIX[/LEN][%%PORT] (any for all\n"
+		"                          communicators, or all sources); with a rule, nobody else;\n"
+		"                          nobody, everybody: without rules; may be given more than once,\n"
+		"                          up to %d rules (everybody)\n"
+		"      --revoke RULE,...   set: take rules back; the last one leaves nobody\n"
 		"  -C, --clock sleep|poll  how to wait for deadlines (sleep)\n"
 		"  -n, --name NAME         for show (the host's name)\n"
 		"  -S, --sysctl            set ip_forward and rp_filter as needed; they stay set\n"
 		"  -r, --realtime          clock thread under SCHED_FIFO\n"
 		"  -v, --verbose           more messages\n"
-		"  -j, --json              show: one line of JSON for each switch\n");
+		"  -j, --json              show: one line of JSON for each switch\n", SWITCHD_ADMIT_MAX);
 }
 
 typedef int (*option_fn)(struct switchd_options *o, const char *text, char *err, size_t len);
@@ -69,6 +75,7 @@ static const struct option run_options[] = {
 	{ "trees", required_argument, NULL, 'T' },
 	{ "queue", required_argument, NULL, 'q' },
 	{ "restore", required_argument, NULL, 'e' },
+	{ "admit", required_argument, NULL, 'A' },
 	{ "clock", required_argument, NULL, 'C' },
 	{ "name", required_argument, NULL, 'n' },
 	{ "sysctl", no_argument, NULL, 'S' },
@@ -111,6 +118,8 @@ static option_fn value_option(int c)
 		return switchd_option_queue;
 	case 'e':
 		return switchd_option_restore;
+	case 'A':
+		return switchd_option_admit;
 	case 'C':
 		return switchd_option_clock;
 	case 'n':
@@ -133,7 +142,7 @@ static int run(int argc, char **argv)
 	int c;
 
 	switchd_options_init(&o);
-	while ((c = getopt_long(argc, argv, "p:a:m:t:R:l:s:c:f:x:F:d:T:q:e:C:n:Srvh", run_options,
+	while ((c = getopt_long(argc, argv, "p:a:m:t:R:l:s:c:f:x:F:d:T:q:e:A:C:n:Srvh", run_options,
 				NULL)) != -1) {
 		fn = value_option(c);
 		if (fn) {
@@ -210,39 +219,44 @@ static int set(int argc, char **argv)
 		{ "trees", required_argument, NULL, 'T' },
 		{ "timeout", required_argument, NULL, 't' },
 		{ "fan-in", required_argument, NULL, 'f' },
+		{ "admit", required_argument, NULL, 'A' },
+		{ "revoke", required_argument, NULL, 'V' },
 		{ "name", required_argument, NULL, 'n' },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 }
 	};
-	static const char * const setting[] = { "choice", "flowlet", "spread", "trees", "timeout",
-						"fan-in" };
-	static const char letters[] = "xFdTtf";
-	const char *value[sizeof(letters) - 1] = { NULL }, *name = NULL;
-	int c, ret = 0, given = 0;
-	size_t i;
+	int c, at, i, ret = 0, given = 0;
+	const char *name = NULL;
+	struct {
+		const char *setting, *value;
+	} todo[argc];
 
-	while ((c = getopt_long(argc, argv, "x:F:d:T:t:f:n:h", options, NULL)) != -1) {
-		if (c == 'n') {
-			name = optarg;
-		} else if (c == 'h') {
+	while ((c = getopt_long(argc, argv, "x:F:d:T:t:f:A:n:h", options, NULL)) != -1) {
+		if (c == '?')
+			return 2;
+		if (c == 'h') {
 			usage(stdout);
 			return 0;
-		} else if (c != '?' && strchr(letters, c)) {
-			value[strchr(letters, c) - letters] = optarg;
-			given++;
-		} else {
-			return 2;
 		}
+		if (c == 'n') {
+			name = optarg;
+			continue;
+		}
+		for (at = 0; options[at].val != c; at++)
+			;
+		todo[given].setting = options[at].name;
+		todo[given++].value = optarg;
 	}
 	if (optind < argc || !given) {
 		fprintf(stderr, "canary switch set: %s%s\n", optind < argc ? "unexpected argument " :
-			"nothing to set: --choice, --trees, --flowlet, --spread, --timeout, "
-			"--fan-in",
+			"nothing to set: --choice, --trees, --flowlet, --spread, --timeout, --fan-in, "
+			"--admit, --revoke",
 			optind < argc ? argv[optind] : "");
 		return 2;
 	}
-	for (i = 0; i < sizeof(letters) - 1; i++)
-		if (value[i] && switchd_set(name, setting[i], value[i]))
+	/* as they were given: rules are taken back and added in that order */
+	for (i = 0; i < given; i++)
+		if (switchd_set(name, todo[i].setting, todo[i].value))
 			ret = 1;
 	return ret;
 }

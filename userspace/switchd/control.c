@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * The control socket, /run/canary/switch-NAME.sock: a client sends "json\n" or "text\n" and
- * gets the state of the switch. The main loop never
- * waits long for a client.
+ * gets the state of the switch, or "set SETTING VALUE\n" and gets "ok\n" or a complaint. The main
+ * loop never waits long for a client.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -70,8 +70,9 @@ static bool may_change(int fd)
 	       (peer.uid == 0 || peer.uid == geteuid());
 }
 
-/* "set SETTING VALUE": what packets meet from now on */
-static void change(struct switchd *sw, int fd, const char *request, FILE *out)
+/* One of the settings that are a value each: what packets meet from now on */
+static int change_value(struct switchd *sw, const char *name, const char *value, char *err,
+			size_t len)
 {
 	static const struct {
 		const char *name;
@@ -91,31 +92,16 @@ static void change(struct switchd *sw, int fd, const char *request, FILE *out)
 		.timeout_min = c->timeout_min, .timeout_max = c->timeout_max,
 		.fan_in = c->fan_in,
 	};
-	char name[32], value[SWITCHD_REQUEST_MAX] = "", err[256] = "";
-	int at = 0;
 	size_t i;
 
-	if (sscanf(request, "set %31s %n", name, &at) == 1 && at)
-		snprintf(value, sizeof(value), "%.*s", (int)strcspn(request + at, " \n"),
-			 request + at);
-	if (!value[0]) {
-		fprintf(out, "which setting, to what?\n");
-		return;
-	}
-	if (!may_change(fd)) {
-		fprintf(out, "only root changes settings\n");
-		return;
-	}
 	for (i = 0; i < ARRAY_SIZE(settings) && strcmp(settings[i].name, name); i++)
 		;
 	if (i == ARRAY_SIZE(settings)) {
-		fprintf(out, "there is no setting '%s'\n", name);
-		return;
+		snprintf(err, len, "there is no setting '%.100s'", name);
+		return -1;
 	}
-	if (settings[i].parse(&o, value, err, sizeof(err))) {
-		fprintf(out, "%s\n", err);
-		return;
-	}
+	if (settings[i].parse(&o, value, err, len))
+		return -1;
 	c->flowlet_ns = o.flowlet_ns;
 	c->spread = o.spread;
 	c->trees = o.trees;
@@ -124,17 +110,56 @@ static void change(struct switchd *sw, int fd, const char *request, FILE *out)
 	c->timeout_min = o.timeout_min;
 	c->timeout_max = o.timeout_max;
 	if (!strcmp(name, "fan-in") && dataplane_tell_fan_ins(sw, &o)) {
-		fprintf(out, "--fan-in: the switch does not take that\n");
-		return;
+		snprintf(err, len, "--fan-in: the switch does not take that");
+		return -1;
 	}
 	/* begin anew, with what was said */
 	__atomic_store_n(&sw->dp.queue_ctl->timeout, 0, __ATOMIC_RELAXED);
 	c->choice = o.choice;
-	sw_info(sw, "%s set to %s", name, value);
+	return 0;
+}
+
+static int change_admission(struct switchd *sw, const char *name, const char *value, char *err,
+			    size_t len)
+{
+	struct switchd_admission a = sw->admission;
+
+	if (*name == 'a' ? switchd_admit(&a, value, err, len) : switchd_revoke(&a, value, err, len))
+		return -1;
+	return admission_set(sw, &a, err, len);
+}
+
+/* "set SETTING VALUE" */
+static void change(struct switchd *sw, int fd, char *request, FILE *out)
+{
+	char *name = request + strlen("set "), *value, *end, err[256] = "";
+	int ret;
+
+	value = strchr(name, ' ');
+	end = strchr(name, '\n');
+	if (!value || !end || value + 1 >= end) {
+		fprintf(out, "which setting, to what?\n");
+		return;
+	}
+	*value++ = '\0';
+	*end = '\0';
+	if (!may_change(fd)) {
+		fprintf(out, "only root changes settings\n");
+		return;
+	}
+	if (!strcmp(name, "admit") || !strcmp(name, "revoke"))
+		ret = change_admission(sw, name, value, err, sizeof(err));
+	else
+		ret = change_value(sw, name, value, err, sizeof(err));
+	if (ret) {
+		fprintf(out, "%s\n", err);
+		return;
+	}
+	sw_info(sw, "%s set to %.200s", name, value);
 	fprintf(out, "ok\n");
 }
 
-static void answer(struct switchd *sw, int fd, const char *request)
+static void answer(struct switchd *sw, int fd, char *request)
 {
 	int room = ANSWER_MAX;
 	char *text = NULL;
@@ -186,14 +211,16 @@ void control_accept(struct switchd *sw)
 void control_serve(struct switchd *sw, unsigned int i)
 {
 	struct control *c = &sw->control;
-	char request[SWITCHD_REQUEST_MAX] = { 0 };
+	char request[SWITCHD_SET_MAX + 64];
 	ssize_t n;
 
 	if (i >= CONTROL_CLIENTS || !c->client[i])
 		return;
 	n = recv(c->client[i], request, sizeof(request) - 1, 0);
-	if (n > 0)
+	if (n > 0) {
+		request[n] = '\0';
 		answer(sw, c->client[i], request);
+	}
 	close(c->client[i]);
 	c->client[i] = 0;
 }

@@ -73,6 +73,7 @@ static void take_fds(struct dataplane *dp)
 	dp->routes_fd = bpf_map__fd(s->maps.routes);
 	dp->neighbours_fd = bpf_map__fd(s->maps.neighbours);
 	dp->counters_fd = bpf_map__fd(s->maps.counters);
+	dp->admissions_fd = bpf_map__fd(s->maps.admissions);
 	dp->wake_fd = bpf_map__fd(s->maps.wake);
 	dp->routes_max = bpf_map__max_entries(s->maps.routes);
 	dp->neighbours_max = bpf_map__max_entries(s->maps.neighbours);
@@ -117,6 +118,7 @@ static void configure(struct switchd *sw)
 	c->trees = sw->opt->trees;
 	c->first_tree = sw->opt->first_tree;
 	c->restore = sw->opt->restore;
+	c->admit = sw->opt->admission.on;
 }
 
 /* Packets that are under way meanwhile wait for their timeout, or pass. */

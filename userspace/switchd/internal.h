@@ -60,7 +60,7 @@ struct dataplane {
 	size_t queue_bytes, descriptors_bytes, fan_ins_bytes;
 	uint32_t slots, queue_len;
 	int xdp_fd, tc_fd, flush_fd;
-	int ports_fd, devmap_fd, routes_fd, neighbours_fd, counters_fd, wake_fd;
+	int ports_fd, devmap_fd, routes_fd, neighbours_fd, counters_fd, wake_fd, admissions_fd;
 	uint32_t routes_max, neighbours_max, ports_max;
 };
 
@@ -199,6 +199,23 @@ void neigh_want_end(struct switchd *sw);
 void neigh_tick(struct switchd *sw);
 void neigh_free(struct switchd *sw);
 
+/* admission.c: whose packets have the switch act */
+struct admitted {
+	struct csw_admission_key key;
+	struct csw_admission value;
+};
+
+struct admissions {
+	struct admitted *entry;		/* by key */
+	size_t n;
+};
+
+/* Take over all of @a, or say why not in @err and leave everything as it is. */
+int admission_set(struct switchd *sw, const struct switchd_admission *a, char *err, size_t len);
+/* A port came or went. */
+void admission_follow(struct switchd *sw);
+void admission_free(struct switchd *sw);
+
 /* clock.c: emits what is due and was not carried away by traffic */
 struct clock {
 	pthread_t thread;
@@ -272,6 +289,8 @@ struct switchd {
 	unsigned int ports;
 	struct routes routes;
 	struct neighbours neighbours;
+	struct switchd_admission admission;	/* now; at first as @opt says */
+	struct admissions admissions;	/* of it, in the data plane */
 	struct clock clock;
 	struct control control;
 	int epoll, signal_fd, timer_fd, tick_fd;

@@ -250,6 +250,7 @@ static int check(struct switchd *sw)
 static int start(struct switchd *sw)
 {
 	unsigned int i;
+	char err[256];
 	int ret;
 
 	ret = dataplane_load(sw);
@@ -262,6 +263,10 @@ static int start(struct switchd *sw)
 	}
 	for (i = 0; i < sw->ports && !ret; i++)
 		ret = port_publish(sw, &sw->port[i]);
+	if (!ret && admission_set(sw, &sw->opt->admission, err, sizeof(err))) {
+		sw_error(sw, "%s", err);
+		ret = -EINVAL;
+	}
 	if (!ret)
 		ret = neigh_sync(sw);
 	if (!ret)
@@ -291,6 +296,7 @@ static void stop(struct switchd *sw)
 	backlog_close(sw);
 	routes_free(sw);
 	neigh_free(sw);
+	admission_free(sw);
 	control_close(sw);
 	rtnl_close(&sw->rtnl);
 }

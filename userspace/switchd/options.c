@@ -422,5 +422,5 @@ int switchd_options_check(struct switchd_options *o, char *err, size_t len)
 	for (i = 0; i < o->ports; i++)
 		if (!o->port[i].mode_given)
 			o->port[i].mode = o->mode;
-	return 0;
+	return switchd_admission_check(&o->admission, o, err, len);
 }

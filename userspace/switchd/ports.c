@@ -173,15 +173,18 @@ static void port_gone(struct switchd *sw, struct port *port)
 	port->qdisc_ours = false;
 	port_detach(sw, port);
 	port->ifindex = 0;
+	admission_follow(sw);
 	clock_choose_ingress(sw);
 }
 
 static void port_back(struct switchd *sw, struct port *port)
 {
 	port->mode = port->option->mode;
+	admission_follow(sw);
 	if (port_refuse_taken(sw, port) || port_publish(sw, port) || port_attach(sw, port)) {
 		port_detach(sw, port);
 		port->ifindex = 0;
+		admission_follow(sw);
 		return;
 	}
 	sw_info(sw, "port %s is back", port->option->name);

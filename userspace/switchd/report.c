@@ -55,6 +55,24 @@ static const char *fan_in_name(enum csw_fan_in_mode mode)
 	return mode == CSW_FAN_IN_LEARN ? "learn" : "off";
 }
 
+static void text_admission(const struct switchd *sw, FILE *out)
+{
+	const struct switchd_admission *a = &sw->admission;
+	char text[64];
+	unsigned int i;
+
+	if (!a->on) {
+		fprintf(out, "  admission off: everybody may contribute\n");
+		return;
+	}
+	fprintf(out, "  admission on: %u rules of at most %d, %zu entries of at most %d%s\n", a->rules,
+		SWITCHD_ADMIT_MAX, sw->admissions.n, CSW_ADMISSIONS, a->rules ? "" : ": nobody");
+	for (i = 0; i < a->rules; i++) {
+		switchd_admit_text(&a->rule[i], text, sizeof(text));
+		fprintf(out, "  %15s %s\n", "", text);
+	}
+}
+
 static const char *xdp_name(const struct port *port)
 {
 	return port->xdp_link < 0 ? "none" : port->xdp_native ? "native" : "generic";
@@ -125,6 +143,7 @@ void switch_report_text(struct switchd *sw, FILE *out)
 	fprintf(out, "  fan-in %s known %u of at most %u told %u restorations %s\n",
 		fan_in_name(sw->dp.config->fan_in), u.fan_ins, CSW_FANINS, sw->dp.config->told,
 		sw->opt->restore ? "on" : "off");
+	text_admission(sw, out);
 	fprintf(out, "  clock %s wakeups %llu frames %llu errors %llu\n",
 		clock_name(sw->opt->clock), (unsigned long long)atomic_read(&clock->wakeups),
 		(unsigned long long)atomic_read(&clock->frames),
@@ -189,6 +208,23 @@ static void json_port(struct switchd *sw, const struct port *port, FILE *out)
 	json_backlog(sw, port, out);
 }
 
+static void json_admission(const struct switchd *sw, FILE *out)
+{
+	const struct switchd_admission *a = &sw->admission;
+	char text[64];
+	unsigned int i;
+
+	fprintf(out, ",\"admission\":{\"on\":%s,\"entries\":%zu,\"rules\":[",
+		a->on ? "true" : "false", sw->admissions.n);
+	for (i = 0; i < a->rules; i++) {
+		switchd_admit_text(&a->rule[i], text, sizeof(text));
+		if (i)
+			fputc(',', out);
+		json_string(out, text);
+	}
+	fprintf(out, "]}");
+}
+
 static void json_state(struct switchd *sw, FILE *out)
 {
 	struct usage u = usage(sw);
@@ -218,6 +254,7 @@ static void json_state(struct switchd *sw, FILE *out)
 	fprintf(out, ",\"choice\":\"%s\",\"flowlet_us\":%.10g,\"spread\":%u,\"backlog_seen\":%s",
 		switchd_choice_name(sw->dp.config->choice), sw->dp.config->flowlet_ns / 1e3,
 		sw->dp.config->spread, sw->backlog.netns ? "true" : "false");
+	json_admission(sw, out);
 	fprintf(out, ",\"restore\":%s", sw->opt->restore ? "true" : "false");
 	fprintf(out, ",\"clock\":{\"mode\":\"%s\",\"wakeups\":%llu,\"frames\":%llu,\"errors\":%llu",
 		clock_name(sw->opt->clock),

@@ -145,14 +145,15 @@ static int set_named(const char *name, const char *request)
 int switchd_set(const char *name, const char *setting, const char *value)
 {
 	struct dirent **list;
-	char request[SWITCHD_REQUEST_MAX];
+	char request[SWITCHD_SET_MAX + 64];
 	int n, i, ret, done = 0, failed = 0;
 
-	if ((size_t)snprintf(request, sizeof(request), "set %s %s\n", setting, value) >=
-	    sizeof(request)) {
-		fprintf(stderr, "canary switch set: '%s' is too long\n", value);
+	if (strlen(value) > SWITCHD_SET_MAX || strchr(value, '\n') || !*value) {
+		fprintf(stderr, "canary switch set: --%s: 1 to %d characters in one line expected\n",
+			setting, SWITCHD_SET_MAX);
 		return 1;
 	}
+	snprintf(request, sizeof(request), "set %s %s\n", setting, value);
 	if (name)
 		return set_named(name, request);
 	n = scandir(SWITCHD_RUN_DIR, &list, is_socket, alphasort);

@@ -19,7 +19,8 @@
 #define SWITCHD_RUN_DIR		"/run/canary"
 #define SWITCHD_NAME_MAX	63
 #define SWITCHD_PORTS_MAX	64
-#define SWITCHD_REQUEST_MAX	8192	/* bytes of a line to the control socket */
+#define SWITCHD_ADMIT_MAX	256
+#define SWITCHD_SET_MAX		16384	/* characters of a setting's value */
 
 enum switchd_clock {
 	SWITCHD_CLOCK_SLEEP,	/* sleep until the next deadline */
@@ -39,6 +40,20 @@ struct switchd_fan_in {
 	uint32_t expect;
 };
 
+/* Sources of a prefix may have the switch act for these communicators, by that port or ("") by any */
+struct switchd_admit {
+	uint32_t first, last;
+	struct in_addr source;
+	uint32_t prefixlen;
+	char port[IFNAMSIZ];
+};
+
+struct switchd_admission {
+	bool on;				/* off: everybody */
+	unsigned int rules;
+	struct switchd_admit rule[SWITCHD_ADMIT_MAX];
+};
+
 struct switchd_options {
 	char name[SWITCHD_NAME_MAX + 1];	/* "": the host's name */
 	struct in_addr address;			/* 0: first global /32 of lo */
@@ -55,6 +70,7 @@ struct switchd_options {
 	enum csw_fan_in_mode fan_in;
 	struct switchd_fan_in told[CSW_TOLD_MAX];
 	unsigned int tolds;
+	struct switchd_admission admission;
 	enum csw_choice choice;			/* among equal-cost next hops */
 	uint64_t flowlet_ns;
 	uint32_t spread;
@@ -81,6 +97,7 @@ int switchd_option_lifetime(struct switchd_options *o, const char *text, char *e
 int switchd_option_slots(struct switchd_options *o, const char *text, char *err, size_t len);
 int switchd_option_children(struct switchd_options *o, const char *text, char *err, size_t len);
 int switchd_option_fan_in(struct switchd_options *o, const char *text, char *err, size_t len);
+int switchd_option_admit(struct switchd_options *o, const char *text, char *err, size_t len);
 int switchd_option_choice(struct switchd_options *o, const char *text, char *err, size_t len);
 int switchd_option_flowlet(struct switchd_options *o, const char *text, char *err, size_t len);
 int switchd_option_spread(struct switchd_options *o, const char *text, char *err, size_t len);
@@ -89,6 +106,14 @@ int switchd_option_queue(struct switchd_options *o, const char *text, char *err,
 int switchd_option_restore(struct switchd_options *o, const char *text, char *err, size_t len);
 int switchd_option_root_patience(struct switchd_options *o, const char *text, char *err,
 				 size_t len);
+
+/* Rules of @text (with commas) are added to, or removed from, @a. On errors @a is of no use. */
+int switchd_admit(struct switchd_admission *a, const char *text, char *err, size_t len);
+int switchd_revoke(struct switchd_admission *a, const char *text, char *err, size_t len);
+void switchd_admit_text(const struct switchd_admit *rule, char *text, size_t len);
+/* Do all rules name ports of the switch? */
+int switchd_admission_check(const struct switchd_admission *a, const struct switchd_options *o,
+			    char *err, size_t len);
 
 /* What no single option can know: are there ports, is the lifetime longer than the timeout */
 int switchd_options_check(struct switchd_options *o, char *err, size_t len);
@@ -101,9 +126,9 @@ const char *switchd_choice_name(unsigned int choice);
 const char *switchd_choice_help(unsigned int choice);
 
 /*
- * Change a setting ("choice", "flowlet", "spread", "trees", "timeout",
- * "fan-in") of the running switch @name, or of all of this
- * machine if it is NULL. Return the exit status.
+ * Change a setting ("choice", "flowlet", "spread", "trees", "timeout", "fan-in", "admit",
+ * "revoke") of the running switch @name, or of all of this machine if it is NULL. Return the exit
+ * status.
  */
 int switchd_set(const char *name, const char *setting, const char *value);
 

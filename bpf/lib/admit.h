@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Admission: whose packets make switches act, for which communicators, by which port. Nothing in a
+ * contribution that is to be merged binds its data to a key, so who may send one is a question of
+ * where it comes from: PROTOCOL.md, "Admission".
+ */
+#ifndef CANARY_BPF_LIB_ADMIT_H
+#define CANARY_BPF_LIB_ADMIT_H
+
+/* May the sender of @p have switches act for its communicator? */
+static __always_inline bool csw_admitted(csw_xdp *ctx, const struct csw_packet *p)
+{
+	const struct csw_admission *a;
+	__u32 comm, i;
+
+	a = csw_admission(ctx, csw_ingress_ifindex(ctx), p->ip->saddr);
+	if (!a)
+		return false;
+	comm = cnr_be32(p->h->comm);
+	CSW_LOOP
+	for (i = 0; i < CSW_ADMIT_RANGES && i < a->ranges; i++)
+		if (comm - a->range[i].first <= a->range[i].last - a->range[i].first)
+			return true;
+	return false;
+}
+
+/* The same where it need not be fast */
+CSW_FUNC int csw_is_admitted(csw_xdp *ctx)
+{
+	struct csw_packet p;
+
+	return csw_packet_at(ctx, &p) == 0 && csw_admitted(ctx, &p);
+}
+
+/*
+ * A contribution from a source that is not admitted. Of a single one the leader knows by its mac
+ * whether it is right, and answers its member; others have none, and a leader takes them for
+ * switches' work. No cookie: it does not become a child by restoration either.
+ */
+CSW_FUNC int csw_stranger(csw_xdp *ctx)
+{
+	struct csw_packet p;
+
+	if (csw_packet_at(ctx, &p))
+		return CSW_XDP_PASS;
+	csw_count(ctx, CSW_RX_CONTRIBUTION, 1);
+	csw_count(ctx, CSW_RX_BYTES, cnr_be16(p.ip->tot_len) + CSW_OFF_IP);
+	if (p.h->count != csw_be16(1))
+		return csw_refuse(ctx, CANARY_DROP_ADMISSION);
+	csw_count(ctx, CSW_BYPASS_ADMISSION, 1);
+	p.h->flags |= CANARY_F_BYPASS;
+	p.h->origin = csw_config(ctx)->addr;
+	p.h->cookie = 0;
+	if (p.ip->ttl > 1)
+		return csw_forward(ctx);
+	csw_drop(ctx, CANARY_DROP_TTL);
+	return CSW_XDP_PASS;
+}
+
+/*
+ * Something to be forwarded that is not as a switch wants it: can it be that a leader takes it
+ * for switches' work? Hosts read what switches don't, such as what has a UDP checksum.
+ */
+CSW_FUNC int csw_bad_stranger(csw_xdp *ctx)
+{
+	struct csw_packet p;
+
+	return csw_packet_at(ctx, &p) == 0 && p.h->version == CANARY_VERSION &&
+	       p.h->type == CANARY_CONTRIBUTION && p.h->count != csw_be16(1) &&
+	       !(p.h->flags & CANARY_F_RING) && !csw_admitted(ctx, &p);
+}
+
+/*
+ * Is it for a Canary port, but with options or in fragments, so that nobody on the way sees what it
+ * is? No member sends such packets. Without their first fragment the others are nothing.
+ */
+CSW_FUNC int csw_is_hidden(csw_xdp *ctx)
+{
+	void *data = csw_data(ctx);
+	const struct ethhdr *eth = data;
+	const struct iphdr *ip = data + CSW_OFF_IP;
+	const struct udphdr *udp;
+	__u32 start;
+
+	if (data + CSW_OFF_UDP > csw_end(ctx))
+		return false;
+	start = *(const __u8 *)ip;
+	if (eth->h_proto != csw_be16(CSW_ETH_IP) || start >> 4 != 4 || ip->protocol != CSW_UDP)
+		return false;
+	if (start == CSW_IP_START && !(ip->frag_off & csw_be16(CSW_IP_MORE)))
+		return false;
+	if (ip->frag_off & csw_be16(CSW_IP_OFFSET))
+		return false;
+	udp = data + CSW_OFF_IP + (start & 15) * 4;
+	if ((void *)(udp + 1) > csw_end(ctx))
+		return false;
+	return (__u16)(cnr_be16(udp->dest) - CANARY_PORT_BASE) < CANARY_PORTS;
+}
+
+/* A result or restoration: from others than those, no switch shall believe it. */
+static __always_inline void csw_mark(csw_xdp *ctx, const struct csw_packet *p)
+{
+	struct csw_packet q;
+
+	if ((p->h->flags & CANARY_F_BYPASS) || csw_is_admitted(ctx) || csw_packet_at(ctx, &q))
+		return;
+	q.h->flags |= CANARY_F_BYPASS;
+	csw_count(ctx, CSW_MARKED, 1);
+}
+
+#endif /* CANARY_BPF_LIB_ADMIT_H */

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Admission: who may have the switch act, by which port, for which communicator (world.c has the
+ * table), and what becomes of the packets of others.
+ */
+#include "cases.h"
+
+#define IP	14
+#define UDP	34
+#define HDR	42
+
+/* As the switch sends on what is not admitted: its mark, and no cookie */
+#define MARKED	.ttl = 63, STAYED
+#define STAYED	.flags = CANARY_F_BYPASS, .origin = SELF, \
+		.poke = { { HDR + 52, 0 }, { HDR + 53, 0 }, { HDR + 54, 0 }, { HDR + 55, 0 } }
+#define TWO	(R(2) | R(3))
+
+const struct test_case admission_cases[] = {
+	{
+		.name = "who is admitted is merged and answered",
+		.admit = true,
+		.step = {
+			{ GET(1, CONTRIB(H1, 1)) },
+			{ GET(3, CONTRIB(H4, 3)) },
+			{ GET(2, CONTRIB(SWITCH2, 2)),
+			  .out = { PUT(4, .from = SELF, .ranks = ALL3) } },
+			{ GET(4, .type = CANARY_RESULT),
+			  .out = { PUT(1, .type = CANARY_RESULT, .from = SELF, .to = H1),
+				   PUT(2, .type = CANARY_RESULT, .from = SELF, .to = SWITCH2),
+				   PUT(3, .type = CANARY_RESULT, .from = SELF, .to = H4) } },
+		},
+		.count = { { CSW_NEW, 1 }, { CSW_MERGED, 2 }, { CSW_SENT_COMPLETE, 1 },
+			   { CSW_RESULTS, 1 }, { CSW_REPLICATED, 3 } },
+	}, {
+		.name = "an admitted address by another port is not: its leader has to look at it",
+		.admit = true,
+		.step = {
+			{ GET(1, CONTRIB(H3, 2)), .out = { PUT(4, CONTRIB(H3, 2, MARKED)) } },
+			{ GET(1, CONTRIB(SWITCH2, 2)),
+			  .out = { PUT(4, CONTRIB(SWITCH2, 2, MARKED)) } },
+			{ GET(2, CONTRIB(H1, 1)), .out = { PUT(4, CONTRIB(H1, 1, MARKED)) } },
+			/* an address that is nowhere admitted */
+			{ GET(1, CONTRIB(H2, 2)), .out = { PUT(4, CONTRIB(H2, 2, MARKED)) } },
+			{ FLUSH, LATER(2000) },
+		},
+		.count = { { CSW_BYPASS_ADMISSION, 4 } },
+	}, {
+		.name = "what is not admitted is neither added nor becomes a child",
+		.admit = true,
+		.step = {
+			{ GET(1, CONTRIB(H1, 1)) },
+			/* the same member with other data, and before it: */
+			{ GET(1, CONTRIB(H3, 2, .salt = 1)),
+			  .out = { PUT(4, CONTRIB(H3, 2, MARKED, .salt = 1)) } },
+			{ GET(2, CONTRIB(H3, 2)) },
+			{ GET(3, CONTRIB(H4, 3)),
+			  .out = { PUT(4, .from = SELF, .ranks = ALL3) } },
+			/* a straggler */
+			{ GET(1, CONTRIB(H2, 3)), .out = { PUT(4, CONTRIB(H2, 3, MARKED)) } },
+			{ GET(4, .type = CANARY_RESULT),
+			  .out = { PUT(1, .type = CANARY_RESULT, .from = SELF, .to = H1),
+				   PUT(2, .type = CANARY_RESULT, .from = SELF, .to = H3),
+				   PUT(3, .type = CANARY_RESULT, .from = SELF, .to = H4) } },
+		},
+		.count = { { CSW_NEW, 1 }, { CSW_MERGED, 2 }, { CSW_SENT_COMPLETE, 1 },
+			   { CSW_BYPASS_ADMISSION, 2 }, { CSW_RESULTS, 1 },
+			   { CSW_REPLICATED, 3 } },
+	}, {
+		.name = "merged ones that are not admitted go nowhere, whatever they say",
+		.admit = true,
+		.step = {
+			{ GET(1, .from = SWITCH2, .ranks = TWO) },
+			{ GET(1, .from = SWITCH2, .ranks = TWO, .flags = CANARY_F_BYPASS,
+			      .origin = SWITCH2) },
+			{ GET(1, .from = SWITCH2, .ranks = ALL3) },
+			{ GET(1, .from = SWITCH2, .ranks = TWO, .ttl = 1) },
+			{ GET(1, .from = H1, .ranks = TWO, .comm = 81) },
+			{ GET(1, .from = H2, .ranks = TWO, .to = LOCAL) },
+			{ GET(1, .from = H2, .ranks = TWO, .to = SELF) },
+			/* the same where it is right */
+			{ GET(2, .from = SWITCH2, .ranks = TWO, .flags = CANARY_F_BYPASS,
+			      .origin = SWITCH2),
+			  .out = { PUT(4, .from = SWITCH2, .ranks = TWO, .flags = CANARY_F_BYPASS,
+				       .origin = SWITCH2, .ttl = 63) } },
+		},
+		.count = { { DROPPED(ADMISSION), 7 }, { CSW_BYPASSED, 1 },
+			   { CSW_RX_CONTRIBUTION, 8 }, { CSW_RX_BYTES, 8 * 254 } },
+	}, {
+		.name = "others' marks and cookies do not help who is not admitted",
+		.admit = true,
+		.step = {
+			{ GET(1, CONTRIB(H3, 2, .flags = CANARY_F_BYPASS, .origin = SELF)),
+			  .out = { PUT(4, CONTRIB(H3, 2, MARKED)) } },
+			{ GET(1, CONTRIB(H3, 2, .flags = CANARY_F_BYPASS)),
+			  .out = { PUT(4, CONTRIB(H3, 2, MARKED)) } },
+			/* by its last hop: the kernel says so */
+			{ GET(1, CONTRIB(H3, 2, .ttl = 1)),
+			  .out = { PUT(KERNEL, CONTRIB(H3, 2, STAYED, .ttl = 1)) } },
+		},
+		.count = { { CSW_BYPASS_ADMISSION, 3 }, { DROPPED(TTL), 1 } },
+	}, {
+		.name = "ranges of communicators, and their ends",
+		.admit = true,
+		.slots = 64,
+		.step = {
+			{ GET(1, CONTRIB(H1, 1, .comm = 70)) },
+			{ GET(1, CONTRIB(H1, 1, .comm = 80)) },
+			{ GET(1, CONTRIB(H1, 1, .comm = 69)),
+			  .out = { PUT(4, CONTRIB(H1, 1, MARKED, .comm = 69)) } },
+			{ GET(1, CONTRIB(H1, 1, .comm = 81)),
+			  .out = { PUT(4, CONTRIB(H1, 1, MARKED, .comm = 81)) } },
+			{ GET(3, CONTRIB(H4, 1, .comm = 200, .block = 8)) },
+			{ GET(3, CONTRIB(H4, 1, .comm = 300, .block = 9)) },
+			{ GET(3, CONTRIB(H4, 1, .comm = 77, .block = 10)) },
+			{ GET(3, CONTRIB(H4, 1, .comm = 0xffffffff, .block = 11)) },
+			{ GET(3, CONTRIB(H4, 1, .comm = 0xfffffffe)),
+			  .out = { PUT(4, CONTRIB(H4, 1, MARKED, .comm = 0xfffffffe)) } },
+			{ GET(3, CONTRIB(H4, 1, .comm = 199)),
+			  .out = { PUT(4, CONTRIB(H4, 1, MARKED, .comm = 199)) } },
+			/* the longest prefix */
+			{ GET(3, CONTRIB(ABSENT, 1, .comm = 5, .block = 12)) },
+			{ GET(3, CONTRIB(ABSENT, 1, .comm = 77)),
+			  .out = { PUT(4, CONTRIB(ABSENT, 1, MARKED, .comm = 77)) } },
+			{ GET(3, CONTRIB(ABSENT2, 1, .comm = 77, .block = 6)) },
+			/* the shortest */
+			{ GET(4, CONTRIB(NOWHERE, 1, .comm = 4, .to = H4, .block = 13)) },
+		},
+		.count = { { CSW_NEW, 9 }, { CSW_BYPASS_ADMISSION, 5 } },
+	}, {
+		.name = "rings have macs of their own",
+		.admit = true,
+		.step = {
+			{ GET(1, .from = H3, .ranks = TWO,
+			      .flags = CANARY_F_BYPASS | CANARY_F_RING),
+			  .out = { PUT(4, .from = H3, .ranks = TWO, .ttl = 63,
+				       .flags = CANARY_F_BYPASS | CANARY_F_RING) } },
+			{ GET(1, .from = H3, .type = CANARY_RESULT, .to = LEADER,
+			      .flags = CANARY_F_BYPASS | CANARY_F_RING),
+			  .out = { PUT(KERNEL, .from = H3, .type = CANARY_RESULT, .to = LEADER,
+				       .flags = CANARY_F_BYPASS | CANARY_F_RING) } },
+		},
+		.count = { { CSW_BYPASSED, 1 } },
+	}, {
+		.name = "results: from who is admitted; others' are marked for all switches",
+		.admit = true,
+		.step = {
+			{ GET(1, CONTRIB(H1, 1)) },
+			{ GET(2, CONTRIB(H3, 2)) },
+			{ GET(1, .type = CANARY_RESULT) },
+			{ GET(4, .type = CANARY_RESULT, .flags = CANARY_F_BYPASS) },
+			{ GET(1, .type = CANARY_RESULT, .to = SWITCH2),
+			  .out = { PUT(KERNEL, .type = CANARY_RESULT, .to = SWITCH2,
+				       .flags = CANARY_F_BYPASS) } },
+			{ GET(3, .type = CANARY_RESULT, .from = H4, .to = SWITCH2),
+			  .out = { PUT(KERNEL, .type = CANARY_RESULT, .from = H4, .to = SWITCH2) } },
+			{ GET(4, .type = CANARY_RESULT),
+			  .out = { PUT(1, .type = CANARY_RESULT, .from = SELF, .to = H1),
+				   PUT(2, .type = CANARY_RESULT, .from = SELF, .to = H3) } },
+		},
+		.count = { { CSW_NEW, 1 }, { CSW_MERGED, 1 }, { CSW_RESULTS, 1 },
+			   { CSW_REPLICATED, 2 }, { CSW_MARKED, 2 }, { DROPPED(ADMISSION), 2 } },
+	}, {
+		.name = "a mark of another switch counts without rules of our own",
+		.step = {
+			{ GET(1, CONTRIB(H1, 1)) },
+			{ GET(4, .type = CANARY_RESULT, .flags = CANARY_F_BYPASS) },
+			{ GET(4, .type = CANARY_RESTORATION, .child = { H1 },
+			      .flags = CANARY_F_BYPASS) },
+			{ GET(4, .type = CANARY_RESULT),
+			  .out = { PUT(1, .type = CANARY_RESULT, .from = SELF, .to = H1) } },
+		},
+		.count = { { CSW_NEW, 1 }, { CSW_RESULTS, 1 }, { CSW_REPLICATED, 1 },
+			   { DROPPED(ADMISSION), 2 } },
+	}, {
+		.name = "restorations the same",
+		.admit = true,
+		.credit = 8,
+		.step = {
+			{ GET(1, .type = CANARY_RESTORATION, .child = { H1, H3 }) },
+			{ GET(1, .type = CANARY_RESTORATION, .child = { H1, H3 }, .to = SWITCH2),
+			  .out = { PUT(KERNEL, .type = CANARY_RESTORATION, .child = { H1, H3 },
+				       .to = SWITCH2, .flags = CANARY_F_BYPASS) } },
+			{ GET(4, .type = CANARY_RESULT) },
+			{ GET(4, .type = CANARY_RESTORATION, .child = { H1, H3 }) },
+			{ GET(4, .type = CANARY_RESULT),
+			  .out = { PUT(1, .type = CANARY_RESULT, .from = SELF, .to = H1),
+				   PUT(2, .type = CANARY_RESULT, .from = SELF, .to = H3) } },
+		},
+		.count = { { CSW_MARKED, 2 }, { DROPPED(ADMISSION), 1 }, { DROPPED(DESCRIPTOR), 1 },
+			   { CSW_RESTORATIONS, 1 }, { CSW_RESTORED, 2 } },
+	}, {
+		.name = "merged ones are not smuggled to hosts in other forms",
+		.admit = true,
+		.step = {
+			/* UDP checksum, wrong lengths, unknown operator */
+			{ GET(1, .from = H2, .ranks = TWO, .poke = { { UDP + 6, 1 } }) },
+			{ GET(1, .from = H2, .ranks = TWO, .poke = { { UDP + 5, 0xd8 } }) },
+			{ GET(1, .from = H2, .ranks = TWO, .op = 9) },
+			{ GET(1, .from = H2, .ranks = TWO, .op = 9, .flags = CANARY_F_BYPASS) },
+			/* options, first fragment */
+			{ GET(1, .from = H2, .ranks = TWO, .fix_ip = true,
+			      .poke = { { IP, 0x46 }, { UDP + 6, 0x58 }, { UDP + 7, 0x4b } }) },
+			{ GET(1, .from = H2, .ranks = TWO, .fix_ip = true,
+			      .poke = { { IP + 6, 0x20 } }) },
+			{ GET(2, .from = H1, .ranks = R(1), .fix_ip = true,
+			      .poke = { { IP + 6, 0x20 } }) },
+		},
+		.count = { { DROPPED(ADMISSION), 4 }, { DROPPED(FORM), 3 } },
+	}, {
+		.name = "but what can do no harm passes",
+		.admit = true,
+		.step = {
+			/* single ones, which have a mac */
+			{ GET(1, CONTRIB(H2, 2, .poke = { { UDP + 6, 1 } })),
+			  .out = { PUT(KERNEL, CONTRIB(H2, 2, .poke = { { UDP + 6, 1 } })) } },
+			/* of an operator that we don't know, marked as any other */
+			{ GET(1, CONTRIB(H2, 2, .op = 9)),
+			  .out = { PUT(4, CONTRIB(H2, 2, MARKED, .op = 9)) } },
+			/* merged ones of an admitted switch, with an operator that we don't know */
+			{ GET(2, .from = SWITCH2, .ranks = TWO, .op = 9),
+			  .out = { PUT(4, .from = SWITCH2, .ranks = TWO, .op = 9, .ttl = 63,
+				       .flags = CANARY_F_BYPASS, .origin = SELF) } },
+			/* later fragments; options towards another port; TCP */
+			{ GET(1, CONTRIB(H2, 2, .poke = { { IP + 6, 0x20 }, { IP + 7, 1 } },
+					 .fix_ip = true)),
+			  .out = { PUT(KERNEL, CONTRIB(H2, 2, .poke = { { IP + 6, 0x20 }, { IP + 7, 1 } },
+						       .fix_ip = true)) } },
+			{ GET(1, CONTRIB(H2, 2, .poke = { { IP, 0x46 } }, .fix_ip = true)),
+			  .out = { PUT(KERNEL, CONTRIB(H2, 2, .poke = { { IP, 0x46 } },
+						       .fix_ip = true)) } },
+			{ GET(1, CONTRIB(H2, 2, .poke = { { IP + 9, 6 }, { IP + 6, 0x20 } },
+					 .fix_ip = true)),
+			  .out = { PUT(KERNEL, CONTRIB(H2, 2, .poke = { { IP + 9, 6 },
+						       { IP + 6, 0x20 } }, .fix_ip = true)) } },
+			/* rendezvous, questions */
+			{ GET(1, .type = CANARY_REQUEST, .from = H2, .to = LEADER),
+			  .out = { PUT(KERNEL, .type = CANARY_REQUEST, .from = H2,
+				       .to = LEADER) } },
+		},
+		.count = { { CSW_TO_KERNEL, 1 }, { CSW_BYPASS_ADMISSION, 1 },
+			   { CSW_BYPASS_OPERATOR, 1 }, { CSW_RX_CONTRIBUTION, 1 },
+			   { CSW_RX_BYTES, 254 } },
+	},
+};
+
+const int admission_cases_n = ARRAY(admission_cases);

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Admission: rules that say which sources may have the switch act for which communicators, by
+ * which port. People write rules; the data plane has, for each prefix at each port, the ranges of
+ * communicators of all rules that cover it. Rules are taken over all together or not at all.
+ */
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+
+#include "internal.h"
+
+#define RULE_TEXT	64
+
+__attribute__((format(printf, 3, 4)))
+static int refuse(char *err, size_t len, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(err, len, fmt, ap);
+	va_end(ap);
+	return -1;
+}
+
+/* ---- rules as people write them ---- */
+
+static uint32_t mask_of(uint32_t prefixlen)
+{
+	return prefixlen ? ~0U << (32 - prefixlen) : 0;
+}
+
+static int parse_number(const char *text, char **end, uint64_t max, uint32_t *value)
+{
+	unsigned long long n;
+
+	if (!isdigit((unsigned char)*text))
+		return -1;
+	errno = 0;
+	n = strtoull(text, end, 0);
+	if (errno || n > max)
+		return -1;
+	*value = n;
+	return 0;
+}
+
+/* any, COMM or COMM-COMM */
+static int parse_range(const char *text, struct switchd_admit *rule)
+{
+	char *end;
+
+	rule->first = 0;
+	rule->last = UINT32_MAX;
+	if (!strcmp(text, "any"))
+		return 0;
+	if (parse_number(text, &end, UINT32_MAX, &rule->first))
+		return -1;
+	rule->last = rule->first;
+	if (*end == '-' && parse_number(end + 1, &end, UINT32_MAX, &rule->last))
+		return -1;
+	return *end || rule->last < rule->first ? -1 : 0;
+}
+
+/* any, or ADDRESS[/LEN] */
+static int parse_prefix(char *text, struct switchd_admit *rule, char *err, size_t len)
+{
+	char *bits = strchr(text, '/'), *end;
+	uint32_t host;
+
+	memset(&rule->source, 0, sizeof(rule->source));
+	rule->prefixlen = 0;
+	if (!strcmp(text, "any"))
+		return 0;
+	rule->prefixlen = 32;
+	if (bits) {
+		*bits++ = '\0';
+		if (parse_number(bits, &end, 32, &rule->prefixlen) || *end)
+			return refuse(err, len, "--admit: '/%s' is not a length of a prefix from 0 to 32",
+				      bits);
+	}
+	if (inet_pton(AF_INET, text, &rule->source) != 1)
+		return refuse(err, len, "--admit: '%s' is neither any nor an IPv4 address", text);
+	host = ntohl(rule->source.s_addr);
+	if (host & ~mask_of(rule->prefixlen))
+		return refuse(err, len, "--admit: %s has bits behind the %u of its prefix", text,
+			      rule->prefixlen);
+	return 0;
+}
+
+/* COMM[-COMM]:PREFIX[/LEN][%PORT] */
+static int parse_rule(char *text, struct switchd_admit *rule, char *err, size_t len)
+{
+	char *source = strchr(text, ':'), *port = strchr(text, '%');
+
+	memset(rule, 0, sizeof(*rule));
+	if (!source)
+		return refuse(err, len, "--admit: '%s' is neither everybody, nobody nor COMM[-COMM]:PREFIX[/LEN][%%PORT]",
+			      text);
+	if (port) {
+		*port++ = '\0';
+		if (!*port || strlen(port) >= IFNAMSIZ)
+			return refuse(err, len, "--admit: '%s' is no name of a port", port);
+		strcpy(rule->port, port);
+	}
+	*source++ = '\0';
+	if (parse_range(text, rule))
+		return refuse(err, len, "--admit: '%s' is neither any, nor a communicator or a range FIRST-LAST of them (0 to %u)",
+			      text, UINT32_MAX);
+	return parse_prefix(source, rule, err, len);
+}
+
+void switchd_admit_text(const struct switchd_admit *rule, char *text, size_t len)
+{
+	char range[32] = "any", addr[INET_ADDRSTRLEN];
+
+	inet_ntop(AF_INET, &rule->source, addr, sizeof(addr));
+	if (rule->first == rule->last)
+		snprintf(range, sizeof(range), "%u", rule->first);
+	else if (rule->first || rule->last != UINT32_MAX)
+		snprintf(range, sizeof(range), "%u-%u", rule->first, rule->last);
+	snprintf(text, len, "%s:%s/%u%s%s", range, addr, rule->prefixlen, rule->port[0] ? "%" : "",
+		 rule->port);
+}
+
+static unsigned int find_rule(const struct switchd_admission *a, const struct switchd_admit *rule)
+{
+	unsigned int i;
+
+	for (i = 0; i < a->rules; i++)
+		if (!memcmp(&a->rule[i], rule, sizeof(*rule)))
+			break;
+	return i;
+}
+
+static int add_rule(struct switchd_admission *a, char *text, char *err, size_t len)
+{
+	struct switchd_admit rule;
+
+	if (!strcmp(text, "everybody") || !strcmp(text, "nobody")) {
+		a->on = *text == 'n';
+		a->rules = 0;
+		return 0;
+	}
+	if (parse_rule(text, &rule, err, len))
+		return -1;
+	a->on = true;
+	if (find_rule(a, &rule) < a->rules)
+		return 0;
+	if (a->rules == SWITCHD_ADMIT_MAX)
+		return refuse(err, len, "--admit: more than %d rules", SWITCHD_ADMIT_MAX);
+	a->rule[a->rules++] = rule;
+	return 0;
+}
+
+static int remove_rule(struct switchd_admission *a, char *text, char *err, size_t len)
+{
+	char name[RULE_TEXT];
+	struct switchd_admit rule;
+	unsigned int i;
+
+	if (parse_rule(text, &rule, err, len))
+		return -1;
+	i = find_rule(a, &rule);
+	switchd_admit_text(&rule, name, sizeof(name));
+	if (i == a->rules)
+		return refuse(err, len, "--revoke: there is no rule %s", name);
+	/* order means nothing */
+	a->rule[i] = a->rule[--a->rules];
+	return 0;
+}
+
+static int each(struct switchd_admission *a, const char *text, char *err, size_t len,
+		int (*fn)(struct switchd_admission *a, char *text, char *err, size_t len))
+{
+	char *copy = strdup(text), *rest = copy, *one;
+	int ret = 0;
+
+	if (!copy)
+		return refuse(err, len, "out of memory");
+	while (!ret && (one = strsep(&rest, ",")))
+		ret = fn(a, one, err, len);
+	free(copy);
+	return ret;
+}
+
+int switchd_admit(struct switchd_admission *a, const char *text, char *err, size_t len)
+{
+	return each(a, text, err, len, add_rule);
+}
+
+int switchd_revoke(struct switchd_admission *a, const char *text, char *err, size_t len)
+{
+	return each(a, text, err, len, remove_rule);
+}
+
+int switchd_option_admit(struct switchd_options *o, const char *text, char *err, size_t len)
+{
+	return switchd_admit(&o->admission, text, err, len);
+}
+
+int switchd_admission_check(const struct switchd_admission *a, const struct switchd_options *o,
+			    char *err, size_t len)
+{
+	unsigned int i, p;
+
+	for (i = 0; i < a->rules; i++) {
+		if (!a->rule[i].port[0])
+			continue;
+		for (p = 0; p < o->ports && strcmp(o->port[p].name, a->rule[i].port); p++)
+			;
+		if (p == o->ports)
+			return refuse(err, len, "--admit: %s is no port of this switch",
+				      a->rule[i].port);
+	}
+	return 0;
+}
+
+/* ---- rules as the data plane has them ---- */
+
+static bool covers(const struct switchd_admit *a, const struct switchd_admit *b)
+{
+	return a->prefixlen <= b->prefixlen &&
+	       !((ntohl(a->source.s_addr) ^ ntohl(b->source.s_addr)) & mask_of(a->prefixlen));
+}
+
+static bool is_at(const struct switchd_admit *rule, const struct port *port)
+{
+	return !rule->port[0] || !strcmp(rule->port, port->option->name);
+}
+
+static int by_first(const void *pa, const void *pb)
+{
+	const struct csw_comm_range *a = pa, *b = pb;
+
+	return a->first < b->first ? -1 : a->first > b->first;
+}
+
+/* Sort, join what overlaps or touches. Return: how many are left. */
+static unsigned int join(struct csw_comm_range *range, unsigned int n)
+{
+	unsigned int i, k = 0;
+
+	qsort(range, n, sizeof(*range), by_first);
+	for (i = 1; i < n; i++) {
+		if (range[k].last == UINT32_MAX || range[i].first <= range[k].last + 1) {
+			if (range[i].last > range[k].last)
+				range[k].last = range[i].last;
+		} else {
+			range[++k] = range[i];
+		}
+	}
+	return n ? k + 1 : 0;
+}
+
+/* What all rules together let the sources of @rule do at @port */
+static int make_entry(const struct switchd_admission *a, const struct port *port,
+		      const struct switchd_admit *rule, struct admitted *e, char *err, size_t len)
+{
+	struct csw_comm_range range[SWITCHD_ADMIT_MAX] = { 0 };
+	unsigned int i, n = 0;
+	char text[RULE_TEXT];
+
+	for (i = 0; i < a->rules; i++) {
+		if (!is_at(&a->rule[i], port) || !covers(&a->rule[i], rule))
+			continue;
+		range[n].first = a->rule[i].first;
+		range[n++].last = a->rule[i].last;
+	}
+	n = join(range, n);
+	switchd_admit_text(rule, text, sizeof(text));
+	if (n > CSW_ADMIT_RANGES)
+		return refuse(err, len, "--admit: %s: %u ranges of communicators for one source at one port, at most %d",
+			      text, n, CSW_ADMIT_RANGES);
+	memset(e, 0, sizeof(*e));
+	e->key.prefixlen = 32 + rule->prefixlen;
+	e->key.ifindex = htonl(port->ifindex);
+	e->key.addr = rule->source.s_addr;
+	e->value.ranges = n;
+	memcpy(e->value.range, range, n * sizeof(*range));
+	return 0;
+}
+
+static int by_key(const void *pa, const void *pb)
+{
+	return memcmp(pa, pb, sizeof(struct csw_admission_key));
+}
+
+/* Entries of all ports, sorted; at most one for each rule and port */
+static int make_entries(struct switchd *sw, const struct switchd_admission *a,
+			struct admissions *to, char *err, size_t len)
+{
+	unsigned int p, i;
+	size_t n, k = 0;
+
+	to->n = 0;
+	to->entry = calloc((size_t)a->rules * sw->ports + 1, sizeof(*to->entry));
+	if (!to->entry)
+		return refuse(err, len, "out of memory");
+	for (p = 0; p < sw->ports; p++) {
+		for (i = 0; i < a->rules; i++) {
+			if (!sw->port[p].ifindex || !is_at(&a->rule[i], &sw->port[p]))
+				continue;
+			if (make_entry(a, &sw->port[p], &a->rule[i], &to->entry[to->n], err, len)) {
+				free(to->entry);
+				return -1;
+			}
+			to->n++;
+		}
+	}
+	qsort(to->entry, to->n, sizeof(*to->entry), by_key);
+	for (n = 0; n < to->n; n++)
+		if (!k || by_key(&to->entry[k - 1], &to->entry[n]))
+			to->entry[k++] = to->entry[n];
+	to->n = k;
+	return 0;
+}
+
+static const struct admitted *find_entry(const struct admissions *in, const struct admitted *e)
+{
+	return in->n ? bsearch(e, in->entry, in->n, sizeof(*e), by_key) : NULL;
+}
+
+/* The map has @from: make it @to. Return 0 or -errno. */
+static int write_entries(int fd, const struct admissions *from, const struct admissions *to)
+{
+	const struct admitted *old;
+	int ret = 0;
+	size_t i;
+
+	for (i = 0; !ret && i < to->n; i++) {
+		old = find_entry(from, &to->entry[i]);
+		if (!old || memcmp(old, &to->entry[i], sizeof(*old)))
+			ret = bpf_map_update_elem(fd, &to->entry[i].key, &to->entry[i].value, BPF_ANY);
+	}
+	for (i = 0; !ret && i < from->n; i++)
+		if (!find_entry(to, &from->entry[i]))
+			bpf_map_delete_elem(fd, &from->entry[i].key);
+	return ret;
+}
+
+int admission_set(struct switchd *sw, const struct switchd_admission *a, char *err, size_t len)
+{
+	struct admissions next, *now = &sw->admissions;
+	int ret;
+
+	if (switchd_admission_check(a, sw->opt, err, len) || make_entries(sw, a, &next, err, len))
+		return -1;
+	/* nobody meets half of it: refused until it is there, or let in until it is gone */
+	if (!a->on)
+		__atomic_store_n(&sw->dp.config->admit, 0, __ATOMIC_RELEASE);
+	ret = write_entries(sw->dp.admissions_fd, now, &next);
+	if (ret) {
+		write_entries(sw->dp.admissions_fd, &next, now);
+		__atomic_store_n(&sw->dp.config->admit, sw->admission.on, __ATOMIC_RELEASE);
+		free(next.entry);
+		return refuse(err, len, "--admit: the kernel does not take the rules: %s",
+			      strerror(-ret));
+	}
+	__atomic_store_n(&sw->dp.config->admit, a->on, __ATOMIC_RELEASE);
+	sw->admission = *a;
+	free(now->entry);
+	*now = next;
+	return 0;
+}
+
+void admission_follow(struct switchd *sw)
+{
+	struct switchd_admission a = sw->admission;
+	char err[256];
+
+	if (a.on && admission_set(sw, &a, err, sizeof(err)))
+		sw_error(sw, "%s", err);
+}
+
+void admission_free(struct switchd *sw)
+{
+	free(sw->admissions.entry);
+	memset(&sw->admissions, 0, sizeof(sw->admissions));
+}
