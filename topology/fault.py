@@ -36,6 +36,8 @@ def parse(argv):
     add("--elements", type=int, help="of a vector (20000; 400000 where the fault comes in the middle)")
     add("--seed", type=int, default=1, help="of data and faults")
     add("--switch-option", action="append", default=[], help="further option of `canary switch run`")
+    add("--everybody", action="store_true",
+        help="forged-*: switches admit everybody (sums may become wrong, and results be read)")
     add("--stall", type=float, default=60, help="seconds without progress that are a hang")
     add("-j", "--json", action="store_true", help="print JSON")
     add("--work", help="directory for the files of it, kept")
@@ -51,6 +53,8 @@ def parse(argv):
 
 def run(args, work):
     fault = FAULTS[args.fault]
+    if args.everybody:
+        fault.admission = False
     rate = parse_rate(args.rate)
     with experiment.Testbed(topology_by_name(args.topology), rate=rate, mode="shaped", logs=work,
                             switch_options=args.switch_option) as testbed:

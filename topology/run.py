@@ -36,6 +36,7 @@ def parse(argv):
     add("--switches", default="all", help="which run the program: all, none, half, or names")
     add("--switch-timeout", default="1ms", help="how long a switch waits for more")
     add("--switch-option", action="append", default=[], help="further option of `canary switch run`")
+    add("--admission", action="store_true", help="switches only admit the hosts that have ranks, by their links")
     add("--faults", help="on both ends of all links: drop=1%%,duplicate=1%%,reorder=1%%,"
                          "delay=5ms~2ms,corrupt=0.1%%,burst=3,seed=7")
     add("--seed", type=int, default=1, help="of data and faults")
@@ -77,7 +78,7 @@ def experiment_of(args, work):
     rate = parse_rate(args.rate)
     job = make_job(args, work)
     with experiment.Testbed(topo, switches=args.switches, faults=args.faults, seed=args.seed,
-                            rate=rate, queue=args.queue, mtu=args.mtu,
+                            admission=args.admission, rate=rate, queue=args.queue, mtu=args.mtu,
                             mode=args.mode or ("shaped" if rate or args.faults else "fast"),
                             timeout=args.switch_timeout, switch_options=args.switch_option,
                             logs=work) as testbed:

@@ -12,7 +12,8 @@
  * address, too: as a child that there is not. "Overtaking" are contributions with other data under
  * the right checksum, and nothing else altered: right if, and only if, they come first.
  *
- * Prints one JSON object when SIGTERM ends it. results_read counts results that were sent to it.
+ * Prints "at work" when it has sent WORK packets that it made of what it saw, and one JSON object
+ * when SIGTERM ends it. results_read counts results that were sent to it.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -41,6 +42,7 @@
 #define SEEN_MAX	256
 #define FRAME_MAX	2048
 #define BURST_NS	2000000		/* of sending ahead of the rate */
+#define WORK		50
 
 enum kind { CONTRIBUTIONS, RESULTS, RESTORATIONS, RENDEZVOUS, ALL, OVERTAKING, KINDS };
 
@@ -128,7 +130,7 @@ static unsigned int payload(const struct packet *p)
 	case CANARY_RESULT:
 		return sizeof(p->h) + ntohs(p->h.elements) * 4;
 	case CANARY_RESTORATION:
-		return sizeof(p->h) + ntohs(p->h.children) * sizeof(struct canary_peer);
+		return sizeof(p->h) + ntohs(p->h.children) * sizeof(struct canary_restored);
 	case CANARY_JOIN:
 		return sizeof(p->h) + 1408;
 	case CANARY_WELCOME:
@@ -209,7 +211,8 @@ static bool observe(struct packet *p, enum canary_type type)
 			/* Another type with the same secrets in it */
 			p->h.type = type;
 			p->h.flags = 0;
-			p->h.children = 0;
+			if (type != CANARY_RESTORATION)
+				p->h.cookie = 0;
 			return true;
 		}
 	}
@@ -286,16 +289,19 @@ static void result(struct packet *p)
 
 static void restoration(struct packet *p)
 {
-	struct canary_peer peer = { .port = htons(CANARY_PORT_BASE) };
+	struct canary_restored child = { .port = htons(CANARY_PORT_BASE) };
 	unsigned int n = 1 + below(8), i;
 
 	observe(p, CANARY_RESTORATION);
+	/* of a contribution that was bypassed, if one was seen */
+	child.cookie = p->h.cookie;
+	p->h.cookie = 0;
 	p->h.elements = 0;
 	p->h.count = 0;
 	p->h.children = htons(n);
 	for (i = 0; i < n; i++) {
-		peer.addr = any_source().s_addr;
-		memcpy((char *)p->data + i * sizeof(peer), &peer, sizeof(peer));
+		child.addr = any_source().s_addr;
+		memcpy((char *)p->data + i * sizeof(child), &child, sizeof(child));
 	}
 	address(p, any_source(), any_switch(), htons(CANARY_PORT_BASE));
 }
@@ -531,6 +537,7 @@ static void send_one(int fd, uint64_t *due)
 int main(int argc, char **argv)
 {
 	struct sigaction sa = { .sa_handler = on_term };
+	unsigned int work = 0;
 	uint64_t due, now;
 	int fd, mail;
 
@@ -552,6 +559,10 @@ int main(int argc, char **argv)
 			continue;
 		}
 		send_one(fd, &due);
+		if (count.observed && ++work == WORK) {
+			puts("at work");
+			fflush(stdout);
+		}
 	}
 	look_at_mail(mail);
 	report();

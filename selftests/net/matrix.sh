@@ -46,6 +46,7 @@ $(cat "$TAP_TMP/said")"
 # jq: sum of a counter over all switches that run
 MERGED='([.switches[] | select(.) | .counters.merged] | add // 0)'
 RESTORED='([.switches[] | select(.) | .counters.restored] | add // 0)'
+OUTSIDE='([.switches[] | select(.) | .counters["bypass-admission"] + .counters.marked + .drops.admission] | add // 0)'
 RUNNING='([.switches[] | select(.)] | length)'
 RINGS='([.ranks[].output.stats.operations_ring] | add)'
 SUM=(allreduce --elements 8000)
@@ -56,6 +57,9 @@ users()
 	run "all switches" "$RUNNING == 6 and $MERGED > 0" "${SUM[@]}"
 	run "all switches, training" "$RUNNING == 6 and $MERGED > 0" "${TRAIN[@]}"
 	run "all switches, links of 100 Mbit/s" "$RUNNING == 6 and $MERGED > 0" --rate 100mbit "${SUM[@]}"
+	run "switches that admit the hosts of the job only" "$RUNNING == 6 and $MERGED > 0 and $OUTSIDE == 0" \
+		--admission "${SUM[@]}"
+	run "some that do" "$RUNNING == 3 and $MERGED > 0 and $OUTSIDE == 0" --switches half --admission "${SUM[@]}"
 	run "some switches" "$RUNNING == 3 and $MERGED > 0" --switches half "${SUM[@]}"
 	run "some switches, training" "$RUNNING == 3 and $MERGED > 0" --switches half "${TRAIN[@]}"
 	run "spines only" "$RUNNING == 2" --switches sspine1,sspine2 "${SUM[@]}"

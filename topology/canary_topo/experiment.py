@@ -60,12 +60,14 @@ def fault_options(text):
 class Testbed:
     """A running network. Use it with `with`."""
 
-    def __init__(self, topo, switches="all", faults=None, seed=1, **net):
+    def __init__(self, topo, switches="all", faults=None, seed=1, admission=False, **net):
         names = [name for name in topo.switches()
                  if topo.nodeInfo(name)["cls"].__name__ == "XdpSwitch"]
         self.programs = choose_switches(switches, names)
         self.faults = fault_options(faults) if faults else None
         self.seed = seed
+        # Switches are told whose packets they shall act upon
+        self.admission = admission
         self.net = CanaryNet(topo, program=self.programs, **net)
 
     def __enter__(self):
@@ -158,6 +160,8 @@ def run(testbed, job, ranks, patience=120, comm=None):
     comm = comm or random.randrange(1, 1 << 31)
     os.makedirs(job.work, exist_ok=True)
     job.prepare(ranks)
+    if testbed.admission:
+        testbed.net.admit(comm, {rank.host.name for rank in ranks})
     before = testbed.net.link_bytes()
     begin = time.monotonic()
     late = _run_ranks(job, ranks, comm, patience)

@@ -71,7 +71,7 @@ def run_trial(testbed, fault, setting, baseline=None):
         entries = [entry for rank in ranks for entry in trial.job.rounds(rank)]
     result = {"fault": fault.name, "members": len(ranks), "elements": elements,
               "engine": setting.engine, "seed": setting.seed, **summary(entries, trial)}
-    for name in ("injector", "at", "forged"):
+    for name in ("injector", "at", "forged", "refused"):
         if name in trial.notes:
             result[name] = trial.notes[name]
     if dump is None:
@@ -117,6 +117,8 @@ def text(result):
                                                 if v))
     if result.get("forged"):
         lines.append("  forged: " + ", ".join(f"{k} {v}" for k, v in result["forged"].items()))
+    if "refused" in result:
+        lines.append(f"  switches did not admit {result['refused']} packets")
     lines += [f"  {line}" for line in result["wrong"]]
     if "dump" in result:
         lines.append(f"  everything about it: {result['dump']}")

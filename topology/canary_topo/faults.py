@@ -333,7 +333,8 @@ class Mismatch(Fault):
 
 class Forge(Fault):
     """A storm of forged packets by a host that is no member, at its link's rate:
-    it costs what a flood costs."""
+    it costs what a flood costs. Against who sees what others send, switches are told whose
+    contributions they may merge."""
 
     spare = 1
     long = True
@@ -342,15 +343,28 @@ class Forge(Fault):
         self.kind = kind
         self.observed = observed
         self.name = name or f"forged-{kind}" + ("-observed" if observed else "")
+        self.admission = observed
         what = "all messages" if kind == "all" else kind
         how = "headers seen on a member's link" if observed else "guessed headers"
-        self.help = f"a storm of forged {what}, with {how}"
+        self.help = f"a storm of forged {what}, with {how}" + \
+                    ("; switches admit members only" if observed else "")
 
     def possible(self, testbed, members):
         return members >= 2 and len(testbed.net.hosts) > 2
 
     def options(self, trial_members):
-        return ["--key", "00112233445566778899aabbccddeeff"]
+        hold = ["--plan", "0:0:last:hold"] if self.observed else []
+        return ["--key", "00112233445566778899aabbccddeeff", *hold]
+
+    def during(self, trial):
+        if not self.observed:
+            return
+        # The last operation is run while it knows what it talks about
+        said = trial.notes["process"].stdout
+        os.set_blocking(said.fileno(), False)
+        trial.until(lambda: said.read(1))
+        os.set_blocking(said.fileno(), True)
+        trial.release()
 
     def before(self, trial):
         host = trial.net.hosts[-1]
@@ -368,6 +382,9 @@ class Forge(Fault):
             victim = trial.ranks[-1].host
             device = trial.net.plan.ports[victim.name][0].device
             command += ["--sniff", f"/proc/{victim.pid}/ns/net:{device}"]
+        if self.admission:
+            trial.net.admit(trial.comm, used)
+            trial.notes["refused"] = self.refused(trial)
         trial.notes["process"] = host.start_process(command, stdout=subprocess.PIPE)
         device = trial.net.plan.ports[host.name][0].device
         # It is at work before the ranks are
@@ -381,15 +398,28 @@ class Forge(Fault):
         process = trial.notes.pop("process", None)
         if process:
             process.terminate()
-            trial.notes["forged"] = json.loads(process.communicate(timeout=10)[0] or "{}")
+            trial.notes["forged"] = json.loads(
+                (process.communicate(timeout=10)[0].splitlines() or ["{}"])[-1])
+        if "refused" in trial.notes:
+            trial.notes["refused"] = self.refused(trial) - trial.notes["refused"]
+            trial.net.admit(None, None)
+
+    @staticmethod
+    def refused(trial):
+        """How many packets switches did not admit."""
+        states = [state for state in trial.testbed.switch_states().values() if state]
+        return sum(state["counters"]["bypass-admission"] + state["counters"]["marked"] +
+                   state["drops"]["admission"] for state in states)
 
     def check(self, trial, result, baseline):
         forged = trial.notes.get("forged", {})
         wrong = []
         if self.observed and not forged.get("observed"):
             wrong.append("the forger saw no packet")
-        if not self.observed and forged.get("results_read"):
+        if forged.get("results_read"):
             wrong.append(f"{forged['results_read']} results were sent to the forger")
+        if trial.notes.get("refused") == 0 and self.kind != "rendezvous":
+            wrong.append("switches admitted everything")
         return wrong
 
 
@@ -419,6 +449,5 @@ ALL = [
 ]
 ALL += [Forge(kind, observed) for observed in (False, True)
         for kind in ("contributions", "results", "restorations", "rendezvous", "all")]
+ALL.append(Forge("overtaking", True, "forged-overtaking"))
 FAULTS = {fault.name: fault for fault in ALL}
-# What is known to succeed when a copy overtakes its original (PROTOCOL.md, section 6)
-FAULTS["forged-overtaking"] = Forge("overtaking", True, "forged-overtaking")

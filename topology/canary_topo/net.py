@@ -159,6 +159,17 @@ class CanaryNet(Mininet):
             with system.namespace(self.nameToNode[name].pid):
                 system.batch("ip", self.plan.commands(name))
 
+    def admit(self, comm, hosts):
+        """From now on only the hosts of these names may have switches act, for communicator COMM;
+        None: everybody for all. A switch that restarts does not know of it."""
+        running = [switch for switch in self.switches if switch.daemon]
+        judges = {switch.name for switch in running}
+        for switch in running:
+            rules = ["everybody"]
+            if hosts is not None:
+                rules = ["nobody", *self.plan.admission(switch.name, comm, hosts, judges)]
+            switch.set(admit=",".join(rules))
+
     def reroute(self, down):
         """What a routing protocol does when the links of the ports DOWN are."""
         self.plan.down = set(down)

@@ -113,6 +113,30 @@ class Plan:
         lines.append(f"addr replace {self.address[name]}/32 dev lo")
         return lines + self.routes(name)
 
+    def admission(self, name, comm, hosts, judges):
+        """Rules of the switch NAME if HOSTS, and nobody else, may contribute to communicator
+        COMM: hosts by their own link, and what comes from one of the switches JUDGES was judged
+        there. What comes from a plain router comes from anybody behind it: there the
+        addresses that the way leads to are all that can be asked for."""
+        rules = []
+        for port in self.ports[name]:
+            if port.peer.node in self.routers and port.peer.node in judges:
+                rules.append(f"any:any%{port.device}")
+                continue
+            behind = [port.peer.node] if port.peer.node in self.hosts else self._behind(name, port)
+            rules += [f"{comm}:{self.address[node]}%{port.device}" for node in behind
+                      if node in hosts or node in judges]
+        return rules
+
+    def _behind(self, name, port):
+        """All to whom a shortest way from NAME leaves by PORT."""
+        found = []
+        for target in self.routers + self.hosts:
+            distance = self.distances(target)
+            if target != name and name in distance and port in self._next_hops(name, distance):
+                found.append(target)
+        return found
+
     def _route(self, name, target):
         distance = self.distances(target)
         if name == target or name not in distance:
