@@ -334,7 +334,7 @@ test_fan_in()
 	tap_is "fan-in: known from the first results on" \
 		"$(show '.counters | [.["sent-expected"], .["sent-clock"] + .["sent-carrier"], .learned] | @csv')" \
 		32,16,1
-	tap_is "show -j: fan-in" "$(show '.fan_in | [.mode, .known, .told] | @csv')" '"learn",1,0'
+	tap_is "show -j: fan-in" "$(show '.fan_in | [.mode, .known, .told] | @csv')" '"learn",2,0'
 	stop
 	start --ports $PORTS --timeout 100us..500ms
 	traffic h1 h2 h3 h4 -- --blocks 64
