@@ -299,15 +299,26 @@ static void make_member(struct sim *s, struct job *j, uint32_t number, uint32_t 
 static void choose_trees(struct sim *s, struct job *j, uint32_t number)
 {
 	uint64_t random = random_stream(s->cfg.seed, 7, number);
-	/* Where packets choose twice, a path is a number for each choice. */
-	uint32_t ways = s->topo.shape.levels == 3 ? s->topo.shape.radix / 2 : 1;
-	uint32_t roots = route_uplinks(s) * ways, i;
+	uint32_t roots = route_roots(s), i;
 	uint32_t *order = sim_zalloc(roots, sizeof(*order));
 
 	random_order(&random, order, roots);
 	for (i = 0; i < s->cfg.trees; i++)
-		j->tree[i] = order[i % roots];
+		j->tree[i] = s->cfg.first_tree ? (s->cfg.first_tree - 1 + i) % roots :
+			     order[i % roots];
 	free(order);
+}
+
+/* scenario_check() has seen that they are different hosts that there are. */
+static void place_as_said(struct sim *s, uint32_t *order)
+{
+	const char *at = s->cfg.hosts;
+	uint32_t n;
+
+	for (n = 0; *at && n < s->topo.hosts; n++) {
+		order[n] = strtoul(at, (char **)&at, 10) - 1;
+		at += *at == ',';
+	}
 }
 
 static void place(struct sim *s, uint32_t *order)
@@ -315,6 +326,10 @@ static void place(struct sim *s, uint32_t *order)
 	uint64_t random = random_stream(s->cfg.seed, 8, 0);
 	uint32_t i;
 
+	if (*s->cfg.hosts) {
+		place_as_said(s, order);
+		return;
+	}
 	for (i = 0; i < s->topo.hosts; i++)
 		order[i] = i;
 	if (s->cfg.placement == PLACE_RANDOM)

@@ -102,7 +102,18 @@ void route_free(struct sim *s)
 	free(s->routes);
 }
 
-/* Of a switch that has hosts: so many ways up, and roots of static trees, there are */
+/* Of static trees: a path (canary_hdr.path) chooses at a leaf, and divided, one level above */
+uint32_t route_roots(const struct sim *s)
+{
+	uint32_t uplinks = route_uplinks(s), roots = uplinks, i;
+
+	for (i = 0; i < s->topo.switches; i++)
+		if (s->topo.level[i] == 2)
+			roots = uplinks * uplinks;
+	return roots < 256 ? roots : 256;
+}
+
+/* Of a switch that has hosts: so many ways up there are */
 uint32_t route_uplinks(const struct sim *s)
 {
 	uint32_t edge = s->edge[0], i, n = 0;

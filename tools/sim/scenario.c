@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Scenarios: their keys, defaults and what does not go together. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/core.h"
@@ -11,6 +12,7 @@
 
 static const char *const algorithms[] = { "dynamic", "static", "ring", NULL };
 static const char *const patterns[] = { "none", "permutation", "uniform", NULL };
+static const char *const traffic_ports[] = { "same", "flow", NULL };
 static const char *const flows[] = { "lossless", "drop", NULL };
 static const char *const cwnds[] = { "auto", "adaptive", "fixed", NULL };
 static const char *const fan_ins[] = { "learn", "off", NULL };
@@ -21,6 +23,8 @@ const struct config_key scenario_keys[] = {
 	{ "seed", CONFIG_NUMBER, AT(seed), 0, ~0U, NULL, "of placement, traffic, data, faults" },
 	{ "algorithm", CONFIG_WORD, AT(algorithm), 0, 0, algorithms, "dynamic, static or ring" },
 	{ "trees", CONFIG_NUMBER, AT(trees), 1, 32, NULL, "static: how many" },
+	{ "first_tree", CONFIG_NUMBER, AT(first_tree), 0, 32, NULL,
+	  "static: they follow each other from this one on, the first is 1 (0: random ones)" },
 	{ "members", CONFIG_NUMBER, AT(members), 0, 65535, NULL,
 	  "hosts that take part, in all jobs together (0: all)" },
 	{ "jobs", CONFIG_NUMBER, AT(jobs), 1, 256, NULL, "communicators, of equal size" },
@@ -39,12 +43,18 @@ const struct config_key scenario_keys[] = {
 	{ "rto_min", CONFIG_TIME, AT(rto_min), 0, SECOND, NULL,
 	  "shortest retransmission timer (0: the core's)" },
 	{ "placement", CONFIG_WORD, AT(placement), 0, 0, placements, "random or packed" },
+	{ "hosts", CONFIG_TEXT, AT(hosts), 0, 0, NULL,
+	  "that take part, by rank: 8,2,15 (instead of placement; members says how many)" },
 	{ "traffic", CONFIG_WORD, AT(traffic), 0, 0, patterns,
 	  "of the other hosts: none, permutation, uniform" },
 	{ "traffic_message", CONFIG_BYTES, AT(traffic_message), 64, 1ULL << 30, NULL,
 	  "that a host sends before it turns to another" },
 	{ "traffic_packet", CONFIG_BYTES, AT(traffic_packet), 64, 16384, NULL,
 	  "of it, on the wire" },
+	{ "traffic_rate", CONFIG_PARTS, AT(traffic_rate), 1, 1000000, NULL,
+	  "of what a host's link carries, that it sends" },
+	{ "traffic_port", CONFIG_WORD, AT(traffic_port), 0, 0, traffic_ports,
+	  "by which it leaves switches: same (port_choice), or flow: by source and destination" },
 	{ "port_choice", CONFIG_WORD, AT(port_choice), 0, 0, switch_choices,
 	  "among equal-cost next hops: adaptive, block, flow, flowlet, random or two" },
 	{ "flowlet", CONFIG_TIME, AT(flowlet), 1000, SECOND, NULL, "pause that ends a flowlet" },
@@ -92,6 +102,7 @@ void scenario_defaults(struct scenario *s)
 	s->host_delay = 500000;
 	s->traffic_message = 16 << 10;
 	s->traffic_packet = 1154;
+	s->traffic_rate = 1000000;
 	s->flowlet = 50000000;
 	s->pause = 32 << 10;
 	s->timeout = 1000000;
@@ -116,10 +127,32 @@ static bool power_of_two(uint32_t n)
 	return n && !(n & (n - 1));
 }
 
+/* "8,2,15": as many as @members, all different, 1 to @hosts */
+static bool hosts_check(const char *text, uint32_t members, uint32_t hosts)
+{
+	bool taken[CONFIG_TEXT_MAX] = { false };
+	unsigned long number;
+	uint32_t n = 0;
+	char *end;
+
+	do {
+		number = strtoul(text, &end, 10);
+		if (end == text || (*end && *end != ',') || !number || number > hosts ||
+		    number >= CONFIG_TEXT_MAX || taken[number])
+			return refuse("hosts: not numbers of different hosts: 8,2,15");
+		taken[number] = true;
+		text = end + 1;
+		n++;
+	} while (*end);
+	return n == members || refuse("hosts: not as many as members");
+}
+
 bool scenario_check(const struct scenario *s, uint32_t hosts)
 {
 	uint32_t members = s->members ? s->members : hosts;
 
+	if (*s->hosts && !hosts_check(s->hosts, members, hosts))
+		return false;
 	if (members > hosts)
 		return refuse("members: the topology has fewer hosts");
 	if (members % s->jobs)

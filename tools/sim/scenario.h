@@ -17,6 +17,11 @@ enum traffic_pattern {
 	TRAFFIC_UNIFORM,	/* each sends to anyone, changing */
 };
 
+enum traffic_port {
+	TRAFFIC_PORT_SAME,	/* chosen as for all packets, the default one by destination */
+	TRAFFIC_PORT_FLOW,	/* by source and destination, as plain routers do */
+};
+
 enum flow_control {
 	FLOW_LOSSLESS,		/* a switch stops who sent what it cannot pass on */
 	FLOW_DROP,		/* full queues drop */
@@ -43,6 +48,7 @@ struct scenario {
 	uint32_t seed;
 	uint32_t algorithm;
 	uint32_t trees;
+	uint32_t first_tree;	/* these follow each other from there on; 0: random ones */
 	uint32_t members;	/* hosts that take part, all jobs together; 0: all */
 	uint32_t jobs;
 	uint32_t operations;	/* one after the other */
@@ -54,10 +60,13 @@ struct scenario {
 	uint64_t host_delay;
 	uint64_t rto_min;
 	uint32_t placement;
+	char hosts[CONFIG_TEXT_MAX];	/* that take part, as numbers by rank; "": by @placement */
 
 	uint32_t traffic;
 	uint64_t traffic_message;
 	uint64_t traffic_packet;
+	uint32_t traffic_rate;	/* ppm of the link's */
+	uint32_t traffic_port;
 
 	uint32_t port_choice;	/* index into switch_choices */
 	uint64_t flowlet;

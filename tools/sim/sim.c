@@ -149,6 +149,9 @@ static void handle(struct sim *s, const struct event *e)
 	case EVENT_REPAIR:
 		switch_fail(s, e->arg, false);
 		break;
+	case EVENT_TRAFFIC:
+		traffic_turn(s, e->arg);
+		break;
 	case EVENT_REROUTE:
 		route_build(s);
 		switch_routes(s);

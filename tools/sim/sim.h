@@ -26,6 +26,7 @@ enum event_kind {
 	EVENT_FAIL,		/* arg: switch */
 	EVENT_REPAIR,		/* arg: switch */
 	EVENT_REROUTE,
+	EVENT_TRAFFIC,		/* arg: host; it may send again */
 };
 
 /* Several copies of a packet lie in a switch's buffer once: what they count as */
@@ -61,7 +62,8 @@ enum packet_kind {
  * @destination: node, of background traffic
  * @link, @share: whose buffer space it takes in the switch where it is (lossless): that of the
  *		link it came over, unless it shares
- * @maker, @index: elements that are a host's input, made where they are read (vector.c)
+ * @maker, @index: elements that are a host's input, made where they are read (vector.c);
+ *		of background traffic @index is the host that it comes from
  * @frame:	begins 6 bytes past a multiple of 8, as bpf/ctx/native.h wants it
  */
 struct packet {
@@ -196,6 +198,7 @@ struct routes {
 void route_build(struct sim *s);
 void route_free(struct sim *s);
 uint32_t route_uplinks(const struct sim *s);
+uint32_t route_roots(const struct sim *s);
 
 /* switch.c: switches that run bpf/lib */
 void switch_build(struct sim *s);
@@ -244,6 +247,7 @@ void traffic_build(struct sim *s);
 void traffic_free(struct sim *s);
 void traffic_start(struct sim *s);
 void traffic_fill(struct sim *s, uint32_t host);
+void traffic_turn(struct sim *s, uint32_t host);
 void traffic_input(struct sim *s, uint32_t host, const struct packet *p);
 
 static inline uint32_t sim_addr(const struct sim *s, uint32_t node)

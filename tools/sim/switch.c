@@ -194,7 +194,7 @@ static struct csw_frame *frame_init(struct sim_frame *f, struct sim_switch *sw, 
  * The port that a packet for @node leaves by; -1 if there is no way. The default one hangs on the
  * destination.
  */
-static int choose(struct sim_switch *sw, uint32_t node)
+static int choose(struct sim_switch *sw, const struct packet *p, uint32_t node)
 {
 	struct csw_flow flow = { .dst = htobe32(sim_addr(sw->sim, node)), .hash = node };
 	struct csw_frame f = { .owner = &sw->native };
@@ -202,6 +202,11 @@ static int choose(struct sim_switch *sw, uint32_t node)
 
 	if (!r)
 		return -1;
+	if (!p->length && sw->sim->cfg.traffic_port == TRAFFIC_PORT_FLOW) {
+		flow.src = htobe32(p->index + 1);
+		flow.port = sw->node;
+		return r->nexthop[csw_flow_hash(&flow) % r->nexthops].ifindex - 1;
+	}
 	sw->native.now = sim_ns(sw->sim);
 	return r->nexthop[csw_choose(&f, r, &flow)].ifindex - 1;
 }
@@ -209,7 +214,7 @@ static int choose(struct sim_switch *sw, uint32_t node)
 static void forward(struct sim_switch *sw, struct packet *p, uint32_t node, uint32_t link)
 {
 	struct sim *s = sw->sim;
-	int out = node == ~0U || node == sw->node ? -1 : choose(sw, node);
+	int out = node == ~0U || node == sw->node ? -1 : choose(sw, p, node);
 
 	if (out < 0) {
 		net_lose(s, p);

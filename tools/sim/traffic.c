@@ -11,14 +11,19 @@
 #include "sim.h"
 #include "util.h"
 
-/* @came: bytes received. With permutations it has to be @due before the next round begins. */
+/*
+ * @came: bytes received. With permutations it has to be @due before the next round begins.
+ * @ready: when it may send again, if it sends at less than its link's rate
+ */
 struct source {
 	uint32_t peer;		/* index into traffic.host */
 	uint32_t round;
 	uint64_t left;		/* bytes of the message */
 	uint64_t came;
 	uint64_t due;
+	uint64_t ready;
 	uint64_t random;
+	bool waits;		/* for an EVENT_TRAFFIC */
 };
 
 struct traffic {
@@ -61,6 +66,37 @@ static bool turn(struct sim *s, struct traffic *t, uint32_t self)
 	return true;
 }
 
+/* Return: false if it has to wait, which is seen to. */
+static bool paced(struct sim *s, struct source *from, uint32_t host, uint32_t bytes)
+{
+	const struct link *l = &s->link[s->ports[s->topo.switches + host].link[0]];
+	uint64_t time = (uint64_t)bytes * 8 * PS_PER_S / l->rate;
+
+	if (s->cfg.traffic_rate == 1000000)
+		return true;
+	if (from->ready > s->engine.now) {
+		if (!from->waits)
+			engine_at(&s->engine, from->ready, EVENT_TRAFFIC, host, NULL);
+		from->waits = true;
+		return false;
+	}
+	/* Not all at the same time: the first packet comes anywhere within its interval. */
+	time = time * 1000000 / s->cfg.traffic_rate;
+	if (!from->ready) {
+		from->ready = s->engine.now + random_below(&from->random, 1000) * time / 1000 + 1;
+		return paced(s, from, host, bytes);
+	}
+	from->ready += time;
+	return true;
+}
+
+/* Its pause is over. */
+void traffic_turn(struct sim *s, uint32_t host)
+{
+	s->traffic->source[s->traffic->index[host]].waits = false;
+	traffic_fill(s, host);
+}
+
 /* Keep a packet waiting at the host's port. */
 void traffic_fill(struct sim *s, uint32_t host)
 {
@@ -75,8 +111,11 @@ void traffic_fill(struct sim *s, uint32_t host)
 	while (!s->link[link].head) {
 		if (!from->left && !turn(s, t, t->index[host]))
 			return;
+		if (!paced(s, from, host, s->cfg.traffic_packet))
+			return;
 		p = packet_new(s, PACKET_TRAFFIC);
 		p->wire = s->cfg.traffic_packet;
+		p->index = host;
 		p->destination = s->topo.switches + t->host[from->peer];
 		from->left -= from->left < p->wire ? from->left : p->wire;
 		net_send(s, link, p);

@@ -5,7 +5,7 @@ import os
 import statistics
 
 PAPER = "topology/shapes/paper.topo"
-NAMES = {"dynamic": "dynamic trees", "static-1": "1 static tree", "static-4": "4 static trees",
+NAMES = {"dynamic": "dynamic trees", "fixed": "dynamic trees, 1 us fixed (paper)", "static-1": "1 static tree", "static-4": "4 static trees",
          "static-2": "2 static trees", "static-8": "8 static trees", "ring": "ring"}
 
 
@@ -17,7 +17,10 @@ def algorithm(name):
     if kind == "ring":
         # A round trip through the whole ring is long: all blocks of 4 MiB are in flight.
         return {"algorithm": "ring", "window": 4096}
-    return {"algorithm": kind}
+    if kind == "fixed":
+        # The paper's algorithm: one timeout for all, nothing is learned
+        return {"algorithm": "dynamic", "timeout": "1us", "fan_in": "off"}
+    return {"algorithm": kind, "timeout": "1us", "timeout_max": "16us"}
 
 
 def scenario(name, seed, topology=PAPER, **keys):
@@ -72,11 +75,13 @@ class Figure:
         return statistics.median(r["links"]["utilisation_ppm"] for r in self.results[label]) / 1e4
 
     def quote(self, quantity, paper, ours, ratio=None, text=None):
-        """A row of the summary. RATIO is at least 1 where ours is as good or better."""
-        if ratio is None:
+        """A row of the summary. RATIO is at least 1 where ours is as good or better; PAPER and
+        RATIO are None for what no paper has."""
+        if ratio is None and paper is not None:
             ratio = ours / paper
         self.rows.append({"figure": self.name, "quantity": quantity, "paper": paper,
-                          "ours": round(ours, 3), "ratio": round(ratio, 3),
+                          "ours": round(ours, 3),
+                          "ratio": None if ratio is None else round(ratio, 3),
                           **({"note": text} if text else {})})
 
     def show(self):

@@ -14,8 +14,11 @@ import matplotlib  # noqa: E402
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
-from experiments import FIGURES  # noqa: E402
+from experiments import FIGURES as PAPERS  # noqa: E402
 from runner import TOP, Runner  # noqa: E402
+from sweeps import FIGURES as SWEEPS  # noqa: E402
+
+FIGURES = PAPERS + SWEEPS
 
 
 def parse(argv):
@@ -52,7 +55,8 @@ def draw(figure, directory):
 def table(rows):
     lines = [f"{'figure':<11} {'paper':>8} {'ours':>8} {'ratio':>6}  quantity"]
     for row in rows:
-        lines.append(f"{row['figure']:<11} {row['paper']:>8} {row['ours']:>8} {row['ratio']:>6}  "
+        paper, ratio = (("-" if row[key] is None else row[key]) for key in ("paper", "ratio"))
+        lines.append(f"{row['figure']:<11} {paper:>8} {row['ours']:>8} {ratio:>6}  "
                      f"{row['quantity']}{' (' + row['note'] + ')' if 'note' in row else ''}")
     return "\n".join(lines)
 
