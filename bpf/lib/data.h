@@ -13,12 +13,19 @@
 #define CSW_STRIDE	32
 #define CSW_STEP	CANARY_REDUCE_UNROLL
 
-/* ---- of @n elements of descriptor and frame; return: the sum of the frame's ---- */
+/*
+ * ---- of @n elements of descriptor and frame; return: the sum of the frame's ----
+ * (With vectors where this runs as an ordinary program.)
+ */
 
 static __always_inline __u32 csw_copy_in(__u32 *acc, __u32 *frame, __u32 n)
 {
 	__u32 i, sum = 0;
 
+#ifdef CANARY_REDUCE_VECTOR
+	memcpy(acc, frame, n * sizeof(*acc));
+	return canary_checksum(frame, n);
+#endif
 	CSW_UNROLL
 	for (i = 0; i < n; i++) {
 		acc[i] = frame[i];
@@ -44,6 +51,12 @@ static __always_inline __u32 csw_add_in(__u32 *acc, __u32 *frame, __u32 n)
 {
 	__u32 i, one, two, sum = 0;
 
+#ifdef CANARY_REDUCE_VECTOR
+	if (n > 1) {
+		canary_reduce_sum32(acc, frame, n);
+		return canary_checksum(frame, n);
+	}
+#endif
 	CSW_UNROLL
 	for (i = 0; i + 2 <= n; i += 2) {
 		one = frame[i];
@@ -65,6 +78,13 @@ static __always_inline __u32 csw_add_out(__u32 *acc, __u32 *frame, __u32 n)
 {
 	__u32 i, one, two, sum = 0;
 
+#ifdef CANARY_REDUCE_VECTOR
+	if (n > 1) {
+		sum = canary_checksum(frame, n);
+		canary_reduce_sum32(frame, acc, n);
+		return sum;
+	}
+#endif
 	CSW_UNROLL
 	for (i = 0; i + 2 <= n; i += 2) {
 		one = frame[i];
