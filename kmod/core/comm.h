@@ -409,6 +409,7 @@ struct cnr_comm {
 	u32	restore_pause;	/* blocks that the next restoration in vain costs; decays */
 	u32	restore_skip;	/* of these still to come */
 	u32	lead_next;	/* where to look for them first */
+	u32	lead_free;	/* where to look for a free one first */
 
 	u32	op_seq;		/* next operation */
 	u32	op_report;	/* next to report */

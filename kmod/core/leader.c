@@ -38,14 +38,17 @@ struct cnr_lead *cnr_lead_get(struct cnr_comm *c, u32 block)
 {
 	struct cnr_block *b = cnr_block(c, block);
 	struct cnr_lead *l;
-	u32 i;
+	u32 i, n;
 
 	if (b->lead != CNR_NONE)
 		return &c->lead[b->lead];
-	for (i = 0; i < c->leads; i++) {
+	for (n = 0, i = c->lead_free; n < c->leads; n++, i++) {
+		if (i >= c->leads)
+			i = 0;
 		l = &c->lead[i];
 		if (l->state != CNR_L_FREE)
 			continue;
+		c->lead_free = i + 1;
 		l->state = CNR_L_COLLECTING;
 		l->flags = 0;
 		l->block = block;
@@ -376,6 +379,7 @@ enum canary_drop cnr_request_input(struct cnr_comm *c, u64 now, const struct can
 /* Which of the 32 blocks that were led before @block are finished? The latest: the lowest bit. */
 static u32 cnr_finished_bits(struct cnr_comm *c, u32 block)
 {
+	u32 all = canary_before(c->led, c->una) ? c->una : c->led;
 	u32 i, bits = 0;
 
 	for (i = 0; i < 32; i++) {
@@ -383,7 +387,7 @@ static u32 cnr_finished_bits(struct cnr_comm *c, u32 block)
 		/* Where serials wrap, the rotation skips. */
 		if (cnr_leader(c, block) != c->cfg.rank)
 			break;
-		if (canary_before(block, c->una))
+		if (canary_before(block, all))
 			return bits | ~0U << i;
 		if (canary_before(block, c->next) && cnr_block(c, block)->state == CNR_B_DONE)
 			bits |= 1U << i;
@@ -440,6 +444,7 @@ static bool cnr_lead_result(struct cnr_comm *c, struct cnr_lead *l, struct cnr_o
 		return true;
 	}
 	l->state = CNR_L_FREE;
+	c->lead_free = l - c->lead;
 	c->leads_out--;
 	return false;
 }
