@@ -366,6 +366,7 @@ size_t canary_pin_charge(u32 bytes);
 struct canary_vector *canary_vector_pin(const struct iov_iter *iter, u64 to, u32 bytes, u32 blocks,
 					size_t charge);
 void canary_vector_unpin(struct canary_vector *v);
+struct page *canary_pin_page(const struct canary_vector *v, const void *at);
 
 /* simd.c */
 void canary_simd_init(void);

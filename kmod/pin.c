@@ -36,6 +36,16 @@ static void canary_pin_undo(struct canary_pin *pin)
 	kvfree(pin->pages);
 }
 
+/* The page of @at, which is in one of the mappings of @v: walking page tables takes longer. */
+struct page *canary_pin_page(const struct canary_vector *v, const void *at)
+{
+	unsigned long i = ((const u8 *)at - v->to.map) >> PAGE_SHIFT;
+
+	if (i < v->to.pinned)
+		return v->to.pages[i];
+	return v->from.pages[((const u8 *)at - v->from.map) >> PAGE_SHIFT];
+}
+
 /* Pins @n pages from @addr on, in parts: a signal that kills need not wait for all. */
 static int canary_pin_get(struct canary_pin *pin, unsigned long addr, u32 n)
 {

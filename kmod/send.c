@@ -137,6 +137,7 @@ static bool canary_send_by_page(const struct cnr_out *out)
 
 static void canary_send_pages(struct sk_buff *skb, const struct cnr_out *out)
 {
+	const struct canary_vector *v = (void *)(uintptr_t)out->cookie;
 	const u8 *at = out->payload;
 	u32 n, len = out->len;
 	struct page *page;
@@ -144,7 +145,7 @@ static void canary_send_pages(struct sk_buff *skb, const struct cnr_out *out)
 
 	for (i = 0; len; i++) {
 		n = min_t(u32, len, PAGE_SIZE - offset_in_page(at));
-		page = vmalloc_to_page(at);
+		page = v->pinned ? canary_pin_page(v, at) : vmalloc_to_page(at);
 		get_page(page);
 		skb_fill_page_desc(skb, i, page, offset_in_page(at), n);
 		at += n;

@@ -282,6 +282,7 @@ struct cnr_done {
  * @again:	this is a retransmission (for tracing)
  * @vector:	@payload is in the vector of an operation, where it changes only when its block is
  *		over, and stays until that is released: it may be sent from there
+ * @cookie:	of that operation
  */
 struct cnr_out {
 	struct canary_hdr hdr;
@@ -290,6 +291,7 @@ struct cnr_out {
 	u16	len;
 	bool	again;
 	bool	vector;
+	u64	cookie;
 	const void *payload;
 };
 

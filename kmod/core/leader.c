@@ -419,6 +419,7 @@ bool cnr_result_build(struct cnr_comm *c, u32 block, u8 attempt, struct cnr_out 
 	out->payload = data;
 	out->len = elements * sizeof(*data);
 	out->vector = true;
+	out->cookie = o->op.cookie;
 	return true;
 }
 
