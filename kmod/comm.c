@@ -122,12 +122,13 @@ static bool canary_comm_blocked(struct canary_comm *comm)
 /* Takes packets from the core. Return: true if there may be more. */
 static bool canary_comm_collect(struct canary_comm *comm, struct sk_buff_head *queue)
 {
+	u64 now = ktime_get_ns();
 	struct cnr_out out;
 	struct sk_buff *skb;
 	u32 n;
 
 	for (n = 0; n < CANARY_BATCH; n++) {
-		if (canary_comm_blocked(comm) || !cnr_poll(comm->core, ktime_get_ns(), &out))
+		if (canary_comm_blocked(comm) || !cnr_poll(comm->core, now, &out))
 			return false;
 		skb = canary_send_build(comm, &out);
 		if (skb)
