@@ -262,6 +262,7 @@ struct cnr_ring_item {
  * @at:		ranks in the order of the ring
  * @place:	the reverse: place in the ring, by rank
  * @known:	the order is known; the same goes for @own, @next, @prev
+ * @ops:	operations held that run around it
  * @queue:	what is to be sent, [tail, head) by @mask
  * @srtt, @rttvar, @rto, @shift, @late_at: as in struct cnr_comm, of blocks in the ring
  */
@@ -273,6 +274,7 @@ struct cnr_ring {
 	u16	prev;
 	bool	known;
 	u8	shift;
+	u32	ops;
 	struct cnr_ring_item *queue;
 	u32	mask;
 	u32	head;
@@ -615,12 +617,18 @@ bool cnr_lead_build(struct cnr_comm *c, u64 now, struct cnr_out *out);
 bool cnr_result_build(struct cnr_comm *c, u32 block, u8 attempt, struct cnr_out *out);
 
 /* ring.c */
-bool cnr_is_ring(struct cnr_comm *c, u32 block);
+bool cnr_ring_begun(struct cnr_comm *c, u32 block);
 void cnr_ring_begin(struct cnr_comm *c);
 void cnr_ring_start(struct cnr_comm *c, u64 now, u32 block);
 void cnr_ring_overdue(struct cnr_comm *c, u64 now, u32 block, u32 *budget);
 enum canary_drop cnr_ring_input(struct cnr_comm *c, u64 now, const struct cnr_in *in);
 bool cnr_ring_build(struct cnr_comm *c, u64 now, struct cnr_out *out);
+
+/* Is @block one that we have begun, as a ring? Asked for each packet, and mostly there is none. */
+static inline bool cnr_is_ring(struct cnr_comm *c, u32 block)
+{
+	return c->ring.ops && cnr_ring_begun(c, block);
+}
 
 /* plan.c: which algorithm; ranks that differ */
 void cnr_plan_post(struct cnr_comm *c, u64 now, struct cnr_operation *o);

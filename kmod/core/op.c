@@ -229,6 +229,8 @@ bool cnr_released(struct cnr_comm *c, struct cnr_done *done)
 	    canary_before(c->all_done, o->base + o->blocks))
 		return false;
 	c->op_release++;
+	if (o->algorithm == CANARY_ALG_RING)
+		c->ring.ops--;
 	cnr_tell(o, done);
 	return true;
 }

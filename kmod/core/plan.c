@@ -39,6 +39,7 @@ static void cnr_plan_take(struct cnr_comm *c, struct cnr_operation *o, u8 algori
 	}
 	if (algorithm == CANARY_ALG_RING) {
 		cnr_ring_begin(c);
+		c->ring.ops++;
 		cnr_count(c, CNR_C_operations_ring);
 	}
 }

@@ -194,8 +194,10 @@ bool cnr_poll(struct cnr_comm *c, u64 now, struct cnr_out *out)
 		if (cnr_control_build(c, now, m, out))
 			goto seal;
 	}
-	if (cnr_cast_build(c, out) || cnr_lead_build(c, now, out) ||
-	    cnr_ring_build(c, now, out) || cnr_contribution_build(c, out))
+	if ((c->broadcast && cnr_cast_build(c, out)) ||
+	    (c->leads_out && cnr_lead_build(c, now, out)) ||
+	    (c->ring.tail != c->ring.head && cnr_ring_build(c, now, out)) ||
+	    (c->tx_tail != c->tx_head && cnr_contribution_build(c, out)))
 		goto seal;
 	if (c->state == CNR_FAILED && cnr_cast_build(c, out))
 		goto seal;	/* just now: others have to be told */

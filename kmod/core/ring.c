@@ -92,8 +92,7 @@ static u16 cnr_ring_hop(const struct cnr_comm *c, u32 block)
 	return (c->ring.own + 2 * c->cfg.members - leader - 1) % c->cfg.members;
 }
 
-/* Is it one that we have begun, as a ring? */
-bool cnr_is_ring(struct cnr_comm *c, u32 block)
+bool cnr_ring_begun(struct cnr_comm *c, u32 block)
 {
 	return cnr_in_flight(c, block) && cnr_block(c, block)->state != CNR_B_IDLE &&
 	       c->ops[cnr_block(c, block)->op].algorithm == CANARY_ALG_RING;
