@@ -19,277 +19,9 @@
 #include <unistd.h>
 #include "user.h"
 
-#define ROUNDS		8			/* batches received before others have a turn */
-#define RETRY_AFTER	CNR_MSEC		/* no buffers: again after this */
-#define OVERDUE_AFTER	(100 * CNR_USEC)	/* a deadline that stays in the past */
 #define GOODBYE_TRIES	10
 #define GOODBYE_MS	20
 #define CLOSE_SLACK	(500 * CNR_MSEC)	/* more patience than the core's linger */
-
-/* An operation, held by the core until nobody can ask for it, and by the API until reaped */
-struct user_op {
-	struct user_op	*next, **link;
-	u32		*data;
-	u32		attempts;
-	int		error;
-	bool		ended;		/* the core is through with it */
-	bool		released;	/* the core needs data no longer */
-	bool		reaped;		/* the API neither */
-};
-
-struct user {
-	pthread_mutex_t		lock;		/* all below but the descriptors */
-	pthread_cond_t		changed;	/* state, operations ended or released */
-	pthread_t		thread;
-	struct cnr_comm		*core;
-	enum cnr_state		state;
-	bool			stop;
-	struct user_op		*ops;
-	unsigned int		ended;		/* operations that ended and were not reaped */
-	int			event;		/* eventfd of canary_poll_fd(), or -1 */
-	u64			armed;		/* when the timer fires */
-	u64			retry;		/* when to send again after USER_LATER, or 0 */
-	bool			full;		/* socket not writable: do not ask the core */
-
-	int			sock, epoll, timer, wake;
-	struct sockaddr_in	local, root;
-	struct user_publish	publish;
-	struct user_out		out;
-	struct user_in		in;
-	struct cnr_config	cfg;
-};
-
-static void op_put(struct user *u, struct user_op *op)
-{
-	if (!op->released || !op->reaped)
-		return;
-	*op->link = op->next;
-	if (op->next)
-		op->next->link = op->link;
-	free(op->data);
-	free(op);
-}
-
-static void set_event(struct user *u)
-{
-	u64 value = u->ended || u->state == CNR_FAILED;
-
-	if (u->event < 0)
-		return;
-	if (value)
-		value = write(u->event, &value, sizeof(value));
-	else
-		value = read(u->event, &value, sizeof(value));
-}
-
-static void watch_socket(struct user *u, bool writable)
-{
-	struct epoll_event ev = {
-		.events = EPOLLIN | (writable ? EPOLLOUT : 0),
-		.data.fd = u->sock,
-	};
-
-	if (writable != u->full)
-		epoll_ctl(u->epoll, EPOLL_CTL_MOD, u->sock, &ev);
-	u->full = writable;
-}
-
-/* Send what waits. Return: true if all is gone. */
-static bool flush(struct user *u, u64 now)
-{
-	enum user_flush how = user_out_flush(&u->out, u->sock, cnr_stats(u->core)->drop);
-
-	watch_socket(u, how == USER_FULL);
-	u->retry = how == USER_LATER ? now + RETRY_AFTER : 0;
-	return how == USER_SENT;
-}
-
-/* Take everything that the core has to give. */
-static void pump(struct user *u, u64 now)
-{
-	struct user_op *op;
-	struct cnr_done done;
-	struct cnr_out out;
-	bool changed = false;
-
-	while (!u->full && !u->retry && (u->out.n < USER_BATCH || flush(u, now)) &&
-	       cnr_poll(u->core, now, &out))
-		user_out_add(&u->out, &out);
-	while (cnr_completion(u->core, &done)) {
-		op = (struct user_op *)(uintptr_t)done.cookie;
-		op->ended = true;
-		op->error = done.error;
-		op->attempts = done.attempts;
-		u->ended++;
-		changed = true;
-	}
-	while (cnr_released(u->core, &done)) {
-		op = (struct user_op *)(uintptr_t)done.cookie;
-		op->released = true;
-		op_put(u, op);
-		changed = true;
-	}
-	if (cnr_state(u->core) != u->state) {
-		u->state = cnr_state(u->core);
-		changed = true;
-	}
-	if (changed) {
-		set_event(u);
-		pthread_cond_broadcast(&u->changed);
-	}
-}
-
-/*
- * After a call or some packets: send, and see that the timer fires in time. It is only moved to
- * fire earlier: firing for nothing is cheaper than a system call a packet.
- */
-static void settle(struct user *u, u64 now)
-{
-	struct itimerspec its = { 0 };
-	u64 deadline;
-
-	pump(u, now);
-	if (!u->full && !u->retry && !flush(u, now))
-		pump(u, now);
-	deadline = cnr_deadline(u->core);
-	if (deadline <= now)
-		deadline = now + OVERDUE_AFTER;
-	if (u->retry)
-		deadline = min_t(u64, deadline, u->retry);
-	if (deadline >= u->armed)
-		return;
-	u->armed = deadline;
-	its.it_value = lib_timespec(deadline);
-	timerfd_settime(u->timer, TFD_TIMER_ABSTIME, &its, NULL);
-}
-
-static void receive(struct user *u)
-{
-	struct cnr_in in = { 0 };
-	int n, i, round;
-	u64 now;
-
-	for (round = 0; round < ROUNDS; round++) {
-		n = user_in_receive(&u->in, u->sock);
-		if (!n)
-			return;
-		pthread_mutex_lock(&u->lock);
-		now = lib_now();
-		for (i = 0; i < n; i++) {
-			in.hdr = (const struct canary_hdr *)u->in.data[i];
-			in.len = u->in.msg[i].msg_len;
-			in.addr = u->in.addr[i].sin_addr.s_addr;
-			in.port = u->in.addr[i].sin_port;
-			cnr_input(u->core, now, &in);
-			pump(u, now);
-		}
-		settle(u, now);
-		pthread_mutex_unlock(&u->lock);
-		if (n < USER_BATCH)
-			return;
-	}
-}
-
-static void timer(struct user *u)
-{
-	u64 expirations, now;
-
-	if (read(u->timer, &expirations, sizeof(expirations)) < 0)
-		return;
-	/* What is overdue may be here already: we are late, not the packet. */
-	receive(u);
-	pthread_mutex_lock(&u->lock);
-	now = lib_now();
-	u->armed = CNR_NEVER;
-	if (u->retry && now >= u->retry)
-		flush(u, now);
-	if (now >= cnr_deadline(u->core))
-		cnr_timer(u->core, now);
-	settle(u, now);
-	pthread_mutex_unlock(&u->lock);
-}
-
-static void writable(struct user *u)
-{
-	u64 now;
-
-	pthread_mutex_lock(&u->lock);
-	now = lib_now();
-	flush(u, now);
-	settle(u, now);
-	pthread_mutex_unlock(&u->lock);
-}
-
-static void fill_info(struct user *u, struct canary_info *info)
-{
-	static const u32 states[] = {
-		[CNR_NEW] = CANARY_NEW,
-		[CNR_JOINING] = CANARY_CONNECTING,
-		[CNR_CONNECTED] = CANARY_CONNECTED,
-		[CNR_LINGERING] = CANARY_CLOSED,
-		[CNR_CLOSED] = CANARY_CLOSED,
-		[CNR_FAILED] = CANARY_FAILED,
-	};
-	enum canary_abort why;
-	struct cnr_info ci;
-
-	cnr_info(u->core, &ci);
-	info->state = states[cnr_state(u->core)];
-	info->error = cnr_failure(u->core, &why);
-	info->comm = ci.comm;
-	info->epoch = ci.epoch;
-	info->rank = ci.rank;
-	info->members = ci.members;
-	info->window = ci.window;
-	info->elements = ci.elements;
-	info->local = u->local;
-	info->root = u->root;
-	info->srtt = min_t(u64, ci.srtt / 1000, UINT32_MAX);
-	info->algorithm = ci.algorithm;
-	info->last = ci.last;
-	info->why = ci.why;
-}
-
-static void publish(struct user *u)
-{
-	struct cnr_trouble trouble = { .kind = CNR_TROUBLE_NONE };
-	struct canary_info info;
-	struct cnr_stats stats;
-
-	pthread_mutex_lock(&u->lock);
-	fill_info(u, &info);
-	stats = *cnr_stats(u->core);
-	cnr_troubles(u->core, &trouble, 1);
-	pthread_mutex_unlock(&u->lock);
-	user_publish_answer(&u->publish, &info, &trouble, &stats);
-}
-
-static void *progress(void *arg)
-{
-	struct epoll_event ev[4];
-	struct user *u = arg;
-	bool stop = false;
-	int i, n;
-
-	while (!stop) {
-		n = epoll_wait(u->epoll, ev, ARRAY_SIZE(ev), -1);
-		for (i = 0; i < n; i++) {
-			if (ev[i].data.fd == u->timer)
-				timer(u);
-			else if (ev[i].data.fd == u->publish.fd)
-				publish(u);
-			else if (ev[i].data.fd == u->wake)
-				stop = true;
-			if (ev[i].data.fd != u->sock)
-				continue;
-			if (ev[i].events & (EPOLLIN | EPOLLERR))
-				receive(u);
-			if (ev[i].events & EPOLLOUT)
-				writable(u);
-		}
-	}
-	return NULL;
-}
 
 static int watch(struct user *u, int fd)
 {
@@ -389,7 +121,7 @@ static int start_thread(struct user *u)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	err = pthread_create(&u->thread, NULL, progress, u);
+	err = pthread_create(&u->thread, NULL, user_progress, u);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return -err;
 }
@@ -456,7 +188,7 @@ static int user_connect(void *engine, u64 until)
 	now = lib_now();
 	if (u->state != CNR_JOINING)
 		err = cnr_connect(u->core, now);
-	settle(u, now);
+	user_settle(u, now);
 	while (!err && u->state == CNR_JOINING)
 		err = wait_change(u, until);
 	if (u->state == CNR_FAILED)
@@ -506,7 +238,7 @@ static int user_post(void *engine, struct lib_request *req)
 		op->next->link = &op->next;
 	u->ops = op;
 	req->engine = op;
-	settle(u, now);
+	user_settle(u, now);
 	pthread_mutex_unlock(&u->lock);
 	return 0;
 }
@@ -532,9 +264,9 @@ static int user_reap(void *engine, struct lib_request *req, u64 until)
 		memcpy(req->recvbuf, op->data, (size_t)req->count * 4);
 	pthread_mutex_lock(&u->lock);
 	u->ended--;
-	set_event(u);
+	user_set_event(u);
 	op->reaped = true;
-	op_put(u, op);
+	user_op_put(u, op);
 	pthread_mutex_unlock(&u->lock);
 	return 0;
 }
@@ -596,7 +328,7 @@ static void user_info(void *engine, struct canary_info *info)
 	struct user *u = engine;
 
 	pthread_mutex_lock(&u->lock);
-	fill_info(u, info);
+	user_fill_info(u, info);
 	pthread_mutex_unlock(&u->lock);
 }
 
@@ -626,7 +358,7 @@ static int user_poll_fd(void *engine)
 	pthread_mutex_lock(&u->lock);
 	if (u->event < 0) {
 		u->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-		set_event(u);
+		user_set_event(u);
 	}
 	fd = u->event < 0 ? -errno : u->event;
 	pthread_mutex_unlock(&u->lock);
@@ -641,8 +373,8 @@ static void say_goodbye(struct user *u)
 
 	for (i = 0; i < GOODBYE_TRIES && (u->full || u->retry); i++) {
 		poll(&pfd, 1, GOODBYE_MS);
-		flush(u, lib_now());
-		settle(u, lib_now());
+		user_flush(u, lib_now());
+		user_settle(u, lib_now());
 	}
 }
 
@@ -655,14 +387,14 @@ static void user_close(void *engine)
 	now = lib_now();
 	until = now + CNR_LINGER_LONGEST * u->cfg.linger + CLOSE_SLACK;
 	cnr_close(u->core, now, u->state != CNR_CONNECTED || !u->cfg.linger);
-	settle(u, now);
+	user_settle(u, now);
 	while (u->state != CNR_CLOSED && u->state != CNR_FAILED)
 		if (wait_change(u, until))
 			break;
 	if (u->state == CNR_LINGERING) {
 		now = lib_now();
 		cnr_close(u->core, now, true);
-		settle(u, now);
+		user_settle(u, now);
 	}
 	pthread_mutex_unlock(&u->lock);
 	while (write(u->wake, &one, sizeof(one)) < 0 && errno == EINTR)

@@ -6,6 +6,8 @@
 #ifndef CANARY_LIB_USER_H
 #define CANARY_LIB_USER_H
 
+#include <pthread.h>
+#include <stdbool.h>
 #include <sys/socket.h>
 #include "lib.h"
 
@@ -76,5 +78,54 @@ void user_publish_answer(struct user_publish *p, const struct canary_info *info,
 			 const struct cnr_stats *stats);
 
 void user_publish_close(struct user_publish *p);
+
+/* ---- the engine, in engine_user.c and user_progress.c ---- */
+
+/* An operation, held by the core until nobody can ask for it, and by the API until reaped */
+struct user_op {
+	struct user_op	*next, **link;
+	u32		*data;
+	u32		attempts;
+	int		error;
+	bool		ended;		/* the core is through with it */
+	bool		released;	/* the core needs data no longer */
+	bool		reaped;		/* the API neither */
+};
+
+/* Made by user_open(), freed by user_close() after the thread has ended */
+struct user {
+	pthread_mutex_t		lock;		/* all below but the descriptors */
+	pthread_cond_t		changed;	/* state, operations ended or released */
+	pthread_t		thread;
+	struct cnr_comm		*core;
+	enum cnr_state		state;
+	struct user_op		*ops;
+	unsigned int		ended;		/* operations that ended and were not reaped */
+	int			event;		/* eventfd of canary_poll_fd(), or -1 */
+	u64			armed;		/* when the timer fires */
+	u64			retry;		/* when to send again after USER_LATER, or 0 */
+	bool			full;		/* socket not writable: do not ask the core */
+
+	int			sock, epoll, timer, wake;
+	struct sockaddr_in	local, root;
+	struct user_publish	publish;
+	struct user_out		out;
+	struct user_in		in;
+	struct cnr_config	cfg;
+};
+
+/* The following are called with the lock held, or once the thread has ended. */
+void user_op_put(struct user *u, struct user_op *op);
+void user_set_event(struct user *u);
+void user_fill_info(struct user *u, struct canary_info *info);
+
+/* user_flush() - send what waits. Return: true if all is gone. */
+bool user_flush(struct user *u, u64 now);
+
+/* user_settle() - after a call: send, tell who waits, and see that the timer fires in time */
+void user_settle(struct user *u, u64 now);
+
+/* user_progress() - what the thread does until user.wake is written to */
+void *user_progress(void *user);
 
 #endif /* CANARY_LIB_USER_H */
