@@ -341,6 +341,9 @@ def go_through(argv):
     except (ValueError, RuntimeError, OSError) as error:
         print(f"congestion.py: {error}", file=sys.stderr)
         return 2, [], None
+    except KeyboardInterrupt:
+        print("congestion.py: interrupted; the same command goes on here", file=sys.stderr)
+        return 130, [], None
     scene.out = args.out
     rows = summary(args, mine, scene.limit)
     write(args, rows)

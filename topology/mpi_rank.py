@@ -15,7 +15,8 @@ def main():
     send = numpy.arange(size // 4, dtype=numpy.int32) + comm.rank
     receive = numpy.empty_like(send)
     expected = numpy.arange(size // 4, dtype=numpy.int32) * comm.size + sum(range(comm.size))
-    comm.Allreduce(send[:1000], receive[:1000])
+    # TCP has to learn what the paths carry
+    comm.Allreduce(send, receive)
     comm.Barrier()
     begin = MPI.Wtime()
     for _ in range(iterations):
