@@ -195,7 +195,8 @@ static int canary_send_post(struct canary_sock *cs, struct canary_vector *v,
 			canary_comm_pump(comm);
 			return 0;
 		}
-		spin_unlock_bh(&comm->lock);
+		/* Refused may mean failed, which others wait to hear. */
+		canary_comm_pump(comm);
 		if (err != -EAGAIN)
 			return err;
 		err = canary_wait_event(wait, &cs->sk);

@@ -347,6 +347,7 @@ void cnr_linger_on(struct cnr_comm *c, u64 now)
 {
 	if (c->state == CNR_LINGERING)
 		c->linger_at = min_t(u64, now + c->cfg.linger, c->linger_last);
+	c->done_until = now + c->cfg.linger;
 }
 
 /* Everybody has everything, or has not asked for long: say goodbye. */
@@ -473,6 +474,8 @@ static enum canary_drop cnr_leave_input(struct cnr_comm *c, u64 now, const struc
 	m->flags |= CNR_M_LEFT;
 	m->done = be32_to_cpu(h->done);
 	c->left++;
+	if (!rank)
+		c->done_until = now + c->cfg.linger;
 	cnr_all_done(c, (u32)be64_to_cpu(h->tag));
 	if (c->state == CNR_JOINING)
 		cnr_connected(c);	/* it was, so that everybody is in */

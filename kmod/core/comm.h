@@ -429,6 +429,7 @@ struct cnr_comm {
 	u64	done_at;
 	u32	done_goal;	/* results before it are here; does everybody have them? */
 	u32	done_tries;
+	u64	done_until;	/* rank 0 has left: who lacks a result asks before */
 	u64	linger_at;
 	u64	linger_last;	/* however much others ask */
 

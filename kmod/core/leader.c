@@ -272,6 +272,9 @@ enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struc
 		return canary_before(block, c->una) ? CANARY_DROP_DUPLICATE : CANARY_DROP_BLOCK;
 	if (!cnr_is_merged(h))
 		cnr_plan_heard(c, now, block, be32_to_cpu(h->opsig), CANARY_ALG_TREE);
+	/* That may have been what the block, complete already, was waiting for. */
+	if (!cnr_in_window(c, block))
+		return CANARY_DROP_DUPLICATE;
 	if (cnr_is_ring(c, block)) {
 		if (!cnr_is_merged(h))
 			cnr_differs(c, now, block, be16_to_cpu(h->rank), be32_to_cpu(h->opsig), 1);

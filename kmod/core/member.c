@@ -221,6 +221,9 @@ enum canary_drop cnr_result_input(struct cnr_comm *c, u64 now, const struct cnr_
 	elements = cnr_block_elements(c, o, block);
 	if (be16_to_cpu(h->elements) != elements)
 		return CANARY_DROP_ELEMENTS;
+	/* The mac says who sends it; this, that its sender's memory was not written to since. */
+	if (cnr_checksum(payload, elements) != be32_to_cpu(h->sum))
+		return CANARY_DROP_SUM;
 	data = cnr_block_data(c, o, block, &elements, CNR_USE_RESULT);
 	memcpy(data, payload, elements * sizeof(*data));
 	c->load = h->load;

@@ -254,7 +254,8 @@ void cnr_fail_ops(struct cnr_comm *c, int error)
 /*
  * Results of an operation are kept because it is not known that all have them: nothing follows
  * that would tell, or what follows waits for somebody who waits for that. Members tell rank 0
- * what they have; it answers what all have.
+ * what they have; it answers what all have. If it has left, who lacks something has as long to
+ * ask as a closed member lingers.
  */
 void cnr_done_timer(struct cnr_comm *c, u64 now)
 {
@@ -274,6 +275,8 @@ void cnr_done_timer(struct cnr_comm *c, u64 now)
 		if (!(c->member[0].flags & CNR_M_LEFT)) {
 			cnr_control(c, CANARY_DONE, 0, 0);
 			cnr_ask(c, now, 0);
+		} else if (now >= c->done_until) {
+			cnr_all_done(c, c->una);
 		}
 	} else {
 		cnr_done_input(c, now, NULL);

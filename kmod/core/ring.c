@@ -278,7 +278,8 @@ static enum canary_drop cnr_ring_check(struct cnr_comm *c, u64 now, const struct
 	elements = cnr_block_elements(c, o, block);
 	if (be16_to_cpu(h->elements) != elements)
 		return CANARY_DROP_ELEMENTS;
-	return CANARY_DROP_NONE;
+	return cnr_checksum(cnr_payload(in), elements) == be32_to_cpu(h->sum) ?
+	       CANARY_DROP_NONE : CANARY_DROP_SUM;
 }
 
 /* The result is here: what is sent again has to be the same, whoever can write to it. */

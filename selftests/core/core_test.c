@@ -563,6 +563,30 @@ static void test_limits(void)
 	sim_free(s);
 }
 
+/*
+ * Rank 0 goes as soon as it has all results itself: nobody can tell any more what everybody
+ * has, and vectors are given back all the same.
+ */
+static void test_root_gone_first(void)
+{
+	struct sim *s = connected(4, false);
+	u64 until;
+	int i;
+
+	post_all(s, 4, 352 * 100);
+	while (!sim_completed(s, 0))
+		sim_run(s, sim_now(s) + 1000);
+	sim_close(s, 0, true);
+	until = sim_now(s) + 60 * S;
+	while (sim_now(s) < until && sim_run(s, until))
+		;
+	for (i = 1; i < 4; i++)
+		tap(sim_completed(s, i) == 1 && !sim_last_error(s, i) && !sim_holds(s, i),
+		    "root gone first: rank %d gets its vector back", i);
+	tap(!sim_wrong(s), "root gone first: exact");
+	sim_free(s);
+}
+
 int main(int argc, char **argv)
 {
 	test_scenarios(argc > 1 ? atoi(argv[1]) : 4);
@@ -577,6 +601,7 @@ int main(int argc, char **argv)
 	test_lossy_end();
 	test_leader_gone();
 	test_root_gone();
+	test_root_gone_first();
 	test_half_round();
 	test_repeated_aggregates();
 	test_limits();

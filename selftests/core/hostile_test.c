@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Packets of somebody who is no member: changed, cut, made up. No sum changes, none stops. */
 #include "selftests/tap.h"
+#include "core/comm.h"
 #include "fixture.h"
 
 /* Any byte of any packet changed, any prefix: nothing may be accepted that alters a sum. */
@@ -218,6 +219,61 @@ static void test_replay(void)
 	sim_free(s);
 }
 
+/*
+ * Rank 1 does not know how an operation runs, while all contributions to the first block that it leads are
+ * in, merged. A single one of that block tells, and the block is over while it is looked at.
+ */
+#define HELD_BLOCK	4001
+
+struct held {
+	struct sim	*s;
+	u8	packet[2048];
+	u32	len;
+	bool	over;
+};
+
+static bool hold_plan(void *arg, int from, int to, const struct canary_hdr *h)
+{
+	struct held *t = arg;
+
+	if (h->type == CANARY_CONTRIBUTION && h->block == cpu_to_be32(HELD_BLOCK) &&
+	    h->count == cpu_to_be16(1) && h->rank == cpu_to_be16(2) && !t->len) {
+		t->len = sizeof(*h) + 4 * be16_to_cpu(h->elements);
+		memcpy(t->packet, h, sizeof(*h));
+		memcpy(t->packet + sizeof(*h), sim_payload(t->s), t->len - sizeof(*h));
+	}
+	return h->type == CANARY_PLAN && !t->over && (from == 1 || to == 1);
+}
+
+static void test_block_over_under_way(void)
+{
+	struct sim_config cfg = {
+		.members = 4, .aggregate = true, .seed = 7, .key = true,
+		.fixed_first = true, .first_block = HELD_BLOCK,
+	};
+	struct held t = { .s = sim_new(&cfg) };
+	struct cnr_comm *c = sim_comm(t.s, 1);
+	u64 until;
+
+	sim_connect(t.s, -1);
+	if (!sim_wait_state(t.s, CNR_CONNECTED, 10 * S))
+		abort();
+	sim_faults(t.s)->filter = hold_plan;
+	sim_faults(t.s)->filter_arg = &t;
+	post_all(t.s, 4, 352 * 2000);
+	until = sim_now(t.s) + 3 * MS;
+	while (sim_now(t.s) < until && sim_run(t.s, until))
+		;
+	tap(c->una == HELD_BLOCK && t.len && cnr_block(c, c->una)->lead != CNR_NONE &&
+	    c->lead[cnr_block(c, c->una)->lead].count == 3,
+	    "block over under way: all is in and nothing is known");
+	sim_inject(t.s, 1, t.packet, t.len, 2);
+	t.over = true;
+	tap(sim_wait_completed(t.s, 1, 60 * S) && !sim_wrong(t.s),
+	    "block over under way: exact");
+	sim_free(t.s);
+}
+
 int main(void)
 {
 	test_tampering(CANARY_ALG_TREE);
@@ -226,5 +282,6 @@ int main(void)
 	test_forger();
 	test_exchanged_data();
 	test_replay();
+	test_block_over_under_way();
 	return tap_done("core-hostile");
 }

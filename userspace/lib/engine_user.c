@@ -227,6 +227,8 @@ static int user_post(void *engine, struct lib_request *req)
 	now = lib_now();
 	err = cnr_post(u->core, now, &cop);
 	if (err) {
+		/* Refused may mean failed, which others wait to hear. */
+		user_settle(u, now);
 		pthread_mutex_unlock(&u->lock);
 		free(op->data);
 		free(op);

@@ -77,7 +77,7 @@ struct sockaddr_canary {
  * @id:		communicator, the same at all members
  * @rank:	0 .. @members - 1
  * @members:	1 .. 65535
- * @window:	most blocks in flight, a power of two up to 1024; 0 = default (64)
+ * @window:	most blocks in flight, a power of two up to 1024; 0 = default (256)
  * @mtu:	largest IP packet to use; 0 = of the route
  * @key:	pre-shared key; all zero = none
  */
