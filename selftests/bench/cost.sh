@@ -11,9 +11,13 @@
 # half, so each sends as many bytes as the vector has and receives as many. The baseline is a
 # TCP connection between the same namespaces on which each side sends the other that many bytes:
 # as an allreduce by reduce-scatter and allgather would, without its additions. It is measured
-# with GRO, GSO and TSO, where one pass through the stack carries up to 64 KiB (on a veth pair to
-# the very end: nobody ever cuts them up), and without, where it carries one packet, as with
-# AF_CANARY.
+#  - without TSO, GSO and GRO: one packet a pass through the stack, as with AF_CANARY. To switch off
+#    "gso" does not do that: since Linux 4.17 TCP always makes large packets, and what the device
+#    does not cut up the stack does just before it. So the device says that it takes one segment;
+#  - with these large packets, cut up by the stack (".gso"): what "ethtool -K tso off gso off gro
+#    off" leaves, and what TCP costs on a network card without offloads;
+#  - with TSO, GSO and GRO (".offloads"): up to 64 KiB a pass, on a veth pair to the very end, as
+#    nobody ever cuts them up.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -25,6 +29,8 @@ ITERS=${ITERS:-4}
 # connection to connection: the mean of some medians.
 CONNECTIONS=4
 ROUNDS=200
+ROUNDS_PLAIN=60
+SEGMENTS=65535	# of a large packet at most, what devices have by default
 
 # offloads on|off
 offloads()
@@ -33,6 +39,16 @@ offloads()
 
 	for i in 0 1; do
 		ns_exec h$i ethtool -K eth0 tso "$1" gso "$1" gro "$1" >/dev/null
+	done
+}
+
+# segments N: that a packet handed to the device may have
+segments()
+{
+	local i
+
+	for i in 0 1; do
+		ip -n "$(ns_name h$i)" link set eth0 gso_max_segs "$1"
 	done
 }
 
@@ -56,14 +72,14 @@ canary()
 	jq '.results[0].out_of_place.time_us * 1000' "$TAP_TMP/perf.json"
 }
 
-# tcp: ns an exchange
+# tcp ROUNDS: ns an exchange
 tcp()
 {
 	local i
 
 	for ((i = 0; i < CONNECTIONS; i++)); do
 		timeout 300 "$TCP" "/run/netns/$(ns_name h0)" 10.0.0.1 \
-			"/run/netns/$(ns_name h1)" 10.0.0.2 $SIZE $ROUNDS
+			"/run/netns/$(ns_name h1)" 10.0.0.2 $SIZE "$1"
 	done | jq -s 'add / length'
 }
 
@@ -81,17 +97,26 @@ ns_link h0 eth0 10.0.0.1/24 h1 eth0 10.0.0.2/24
 offloads off
 COPIES=$(canary off)
 PINNED=$(canary on)
-PLAIN=$(tcp)
+SEGMENTED=$(tcp $ROUNDS)
+segments 1
+PLAIN=$(tcp $ROUNDS_PLAIN)
+segments $SEGMENTS
 offloads on
-OFFLOADED=$(tcp)
+OFFLOADED=$(tcp $ROUNDS)
 HOW="2 ranks, 4 MiB, both hosts; baseline: TCP moving the same bytes"
-bench_figure host.cost "$(per_kib "$COPIES")" ns/KiB "$(per_kib "$PLAIN")" \
-	"$HOW, without TSO, GSO, GRO"
-bench_figure host.cost.offloads "$(per_kib "$COPIES")" ns/KiB "$(per_kib "$OFFLOADED")" \
-	"$HOW, with TSO, GSO, GRO"
-bench_figure zerocopy.cost "$(per_kib "$PINNED")" ns/KiB "$(per_kib "$PLAIN")" \
-	"zero copy; $HOW, without TSO, GSO, GRO"
-bench_figure zerocopy.cost.offloads "$(per_kib "$PINNED")" ns/KiB "$(per_kib "$OFFLOADED")" \
-	"zero copy; $HOW, with TSO, GSO, GRO"
+
+# cost NAME VALUE [HOW]: compared with TCP in its three ways
+cost()
+{
+	bench_figure "$1" "$(per_kib "$2")" ns/KiB "$(per_kib "$PLAIN")" \
+		"${3:-}$HOW, without TSO, GSO, GRO"
+	bench_figure "$1.gso" "$(per_kib "$2")" ns/KiB "$(per_kib "$SEGMENTED")" \
+		"${3:-}$HOW, large packets cut up by the stack, no offloads"
+	bench_figure "$1.offloads" "$(per_kib "$2")" ns/KiB "$(per_kib "$OFFLOADED")" \
+		"${3:-}$HOW, with TSO, GSO, GRO"
+}
+
+cost host.cost "$COPIES"
+cost zerocopy.cost "$PINNED" "zero copy; "
 bench_figure zerocopy.copies "$(per_kib "$PINNED")" ns/KiB "$(per_kib "$COPIES")" \
 	"zero copy; 2 ranks, 4 MiB, both hosts; baseline: with copies"
