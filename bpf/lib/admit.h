@@ -58,21 +58,39 @@ CSW_FUNC int csw_stranger(csw_xdp *ctx)
 }
 
 /*
- * Something to be forwarded that is not as a switch wants it: can it be that a leader takes it
- * for switches' work? Hosts read what switches don't, such as what has a UDP checksum.
+ * A contribution that is not as a switch wants it, from a source that is not admitted? Hosts read
+ * what switches don't, such as what has a UDP checksum: a leader might take it for the work of
+ * switches, or, unmarked as it is, for one that came through them and is to be answered.
  */
 CSW_FUNC int csw_bad_stranger(csw_xdp *ctx)
 {
 	struct csw_packet p;
 
 	return csw_packet_at(ctx, &p) == 0 && p.h->version == CANARY_VERSION &&
-	       p.h->type == CANARY_CONTRIBUTION && p.h->count != csw_be16(1) &&
-	       !(p.h->flags & CANARY_F_RING) && !csw_admitted(ctx, &p);
+	       p.h->type == CANARY_CONTRIBUTION && !(p.h->flags & CANARY_F_RING) &&
+	       !csw_admitted(ctx, &p);
 }
 
 /*
- * Is it for a Canary port, but with options or in fragments, so that nobody on the way sees what it
- * is? No member sends such packets. Without their first fragment the others are nothing.
+ * A tag without a VLAN in it: the kernel takes it off, and routes what is inside as if it had
+ * come without.
+ */
+static __always_inline bool csw_is_priority_tagged(const struct ethhdr *eth)
+{
+	const __be16 *tag = (const __be16 *)(eth + 1);
+	__be16 inner = tag[1];
+
+	if (eth->h_proto != csw_be16(CSW_ETH_8021Q) && eth->h_proto != csw_be16(CSW_ETH_8021AD))
+		return false;
+	return !(tag[0] & csw_be16(CSW_VLAN_MASK)) &&
+	       (inner == csw_be16(CSW_ETH_IP) || inner == csw_be16(CSW_ETH_8021Q) ||
+		inner == csw_be16(CSW_ETH_8021AD));
+}
+
+/*
+ * May it be for a Canary port, but tagged, with options or in fragments, so that we do not see what
+ * it is, and others do? No member sends such packets. Without their first fragment the others are
+ * nothing.
  */
 CSW_FUNC int csw_is_hidden(csw_xdp *ctx)
 {
@@ -84,6 +102,8 @@ CSW_FUNC int csw_is_hidden(csw_xdp *ctx)
 
 	if (data + CSW_OFF_UDP > csw_end(ctx))
 		return false;
+	if (csw_is_priority_tagged(eth))
+		return true;
 	start = *(const __u8 *)ip;
 	if (eth->h_proto != csw_be16(CSW_ETH_IP) || start >> 4 != 4 || ip->protocol != CSW_UDP)
 		return false;

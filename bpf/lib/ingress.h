@@ -15,14 +15,12 @@ static __always_inline int csw_bad(csw_xdp *ctx, const struct csw_packet *p,
 	struct csw_packet q;
 
 	if (csw_config(ctx)->admit && csw_bad_stranger(ctx))
-		return csw_refuse(ctx, CANARY_DROP_ADMISSION);
+		return reason == CANARY_DROP_OPERATOR ? csw_stranger(ctx) :
+		       csw_refuse(ctx, CANARY_DROP_ADMISSION);
 	if (reason == CANARY_DROP_OPERATOR && csw_packet_at(ctx, &q) == 0 &&
 	    q.h->type == CANARY_CONTRIBUTION && !(q.h->flags & CANARY_F_BYPASS) &&
-	    q.ip->ttl > 1) {
-		if (csw_config(ctx)->admit && !csw_is_admitted(ctx))
-			return csw_stranger(ctx);
+	    q.ip->ttl > 1)
 		return csw_bypass(ctx, CSW_BYPASS_OPERATOR);
-	}
 	if (reason != CANARY_DROP_NONE)
 		csw_drop(ctx, reason);
 	return csw_to_kernel(ctx);

@@ -189,12 +189,14 @@ const struct test_case admission_cases[] = {
 		.count = { { CSW_MARKED, 2 }, { DROPPED(ADMISSION), 1 }, { DROPPED(DESCRIPTOR), 1 },
 			   { CSW_RESTORATIONS, 1 }, { CSW_RESTORED, 2 } },
 	}, {
-		.name = "merged ones are not smuggled to hosts in other forms",
+		.name = "contributions are not smuggled to hosts in other forms",
 		.admit = true,
 		.step = {
 			/* UDP checksum, wrong lengths, unknown operator */
 			{ GET(1, .from = H2, .ranks = TWO, .poke = { { UDP + 6, 1 } }) },
 			{ GET(1, .from = H2, .ranks = TWO, .poke = { { UDP + 5, 0xd8 } }) },
+			{ GET(1, CONTRIB(H2, 2, .poke = { { UDP + 6, 1 } })) },
+			{ GET(1, CONTRIB(H2, 2, .poke = { { UDP + 5, 0xd8 } })) },
 			{ GET(1, .from = H2, .ranks = TWO, .op = 9) },
 			{ GET(1, .from = H2, .ranks = TWO, .op = 9, .flags = CANARY_F_BYPASS) },
 			/* options, first fragment */
@@ -204,15 +206,21 @@ const struct test_case admission_cases[] = {
 			      .poke = { { IP + 6, 0x20 } }) },
 			{ GET(2, .from = H1, .ranks = R(1), .fix_ip = true,
 			      .poke = { { IP + 6, 0x20 } }) },
+			/* a tag of VLAN 0, with IPv4 or another tag inside: byte 14, 15, then 16, 17 */
+			{ GET(1, CONTRIB(H2, 2, .poke = { { 12, 0x81 }, { 14, 0xe0 }, { 16, 0x08 },
+							  { 17, 0 } })) },
+			{ GET(1, CONTRIB(H2, 2, .poke = { { 12, 0x88 }, { 13, 0xa8 }, { 14, 0 },
+							  { 15, 0 }, { 16, 0x81 }, { 17, 0 } })) },
 		},
-		.count = { { DROPPED(ADMISSION), 4 }, { DROPPED(FORM), 3 } },
+		.count = { { DROPPED(ADMISSION), 6 }, { DROPPED(FORM), 5 },
+			   { CSW_RX_CONTRIBUTION, 1 }, { CSW_RX_BYTES, 254 } },
 	}, {
 		.name = "but what can do no harm passes",
 		.admit = true,
 		.step = {
-			/* single ones, which have a mac */
-			{ GET(1, CONTRIB(H2, 2, .poke = { { UDP + 6, 1 } })),
-			  .out = { PUT(KERNEL, CONTRIB(H2, 2, .poke = { { UDP + 6, 1 } })) } },
+			/* in a VLAN of its own */
+			{ GET(1, CONTRIB(H2, 2, .poke = { { 12, 0x81 }, { 15, 5 } })),
+			  .out = { PUT(KERNEL, CONTRIB(H2, 2, .poke = { { 12, 0x81 }, { 15, 5 } })) } },
 			/* of an operator that we don't know, marked as any other */
 			{ GET(1, CONTRIB(H2, 2, .op = 9)),
 			  .out = { PUT(4, CONTRIB(H2, 2, MARKED, .op = 9)) } },
@@ -237,7 +245,7 @@ const struct test_case admission_cases[] = {
 			  .out = { PUT(KERNEL, .type = CANARY_REQUEST, .from = H2,
 				       .to = LEADER) } },
 		},
-		.count = { { CSW_TO_KERNEL, 1 }, { CSW_BYPASS_ADMISSION, 1 },
+		.count = { { CSW_BYPASS_ADMISSION, 1 },
 			   { CSW_BYPASS_OPERATOR, 1 }, { CSW_RX_CONTRIBUTION, 1 },
 			   { CSW_RX_BYTES, 254 } },
 	},

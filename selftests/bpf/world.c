@@ -402,7 +402,7 @@ static void frame(struct frame *f, const struct msg *m, const uint8_t *dst, cons
 	memcpy(b + 34, &people[m->from].udp, 2);
 	memcpy(b + 36, &people[m->to].udp, 2);
 	put16(b + 38, f->length - 34);
-	for (i = 0; i < 4 && m->poke[i].offset; i++)
+	for (i = 0; i < (int)(sizeof(m->poke) / sizeof(m->poke[0])) && m->poke[i].offset; i++)
 		b[m->poke[i].offset] = m->poke[i].value;
 	if (m->fix_ip)
 		ip_checksum(b + 14);

@@ -87,7 +87,7 @@ struct msg {
 	struct {
 		uint16_t offset;
 		uint8_t value;
-	} poke[4];
+	} poke[6];
 	bool fix_ip;
 	int cut;
 };
