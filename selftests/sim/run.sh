@@ -104,6 +104,10 @@ small diverted members=32 traffic=uniform
 verdict $? "with background traffic that nothing holds back" "$WORK/diverted.err"
 [ "$(field diverted '(.switch.diverted // 0) > 0')" = true ]
 verdict $? "full ports are avoided"
+small paced members=8 hosts=1,2,3,4,5,6,7,8 traffic=permutation traffic_rate=10% traffic_port=flow
+verdict $? "with a little background traffic, and all members at one switch" "$WORK/paced.err"
+[ "$(field paced '.links.utilisation_ppm < 200000 and .switch.results < 200')" = true ]
+verdict $? "it is little, and one switch serves them" "$WORK/paced"
 small pinned members=32 traffic=uniform port_choice=block
 verdict $? "with background traffic, but no other ports than those of blocks" "$WORK/pinned.err"
 [ "$(field pinned '.switch.diverted // 0')" = 0 ]
@@ -112,6 +116,8 @@ small jobs jobs=4
 verdict $? "four communicators" "$WORK/jobs.err"
 small operations operations=3
 verdict $? "three operations" "$WORK/operations.err"
+[ "$(field operations '.operations_ns | length == 3 and max < 2 * min')" = true ]
+verdict $? "one after the other without a pause" "$WORK/operations"
 small loss loss=0.1% rto_min=100us
 verdict $? "loss of 0.1 %" "$WORK/loss.err"
 [ "$(field loss '.lost > 0 and (.core["requests-out"] // 0) > 0')" = true ]
@@ -150,6 +156,9 @@ refused "argument 3: trees: '33' is out of range, 1 to 32" $P trees=33
 refused "window: no power of two" $P window=100
 refused "members: the topology has fewer hosts" $P members=65
 refused "jobs: members are not divisible by them" $P jobs=3
+refused "hosts: not numbers of different hosts: 8,2,15" $P members=3 hosts=1,2,2
+refused "hosts: not numbers of different hosts: 8,2,15" $P members=2 hosts=1,65
+refused "hosts: not as many as members" $P members=3 hosts=1,2
 refused "fail: no switch 'sspine99'" $P 'fail=sspine99 1us'
 refused "fail: no times such as 100us in 'sspine1 soon'" $P 'fail=sspine1 soon'
 refused "scenario: no topology"

@@ -50,7 +50,7 @@ def shape_of(settings, directory):
     if name == "fat_tree":
         lines = ["kind fat_tree", "levels 3", f"radix {numbers[0] if numbers else 4}"]
     elif name == "leaf_spine":
-        leaves, spines, hosts = numbers
+        spines, leaves, hosts = numbers
         lines = ["kind leaf_spine", f"leaves {leaves}", f"spines {spines}", f"hosts {hosts}"]
     else:
         raise ValueError(f"no shape for {settings['topology']}")
@@ -74,11 +74,14 @@ def scenario(run, settings, directory):
             "flow": "drop", "host_delay": "100us", "give_up": "600s",
             "hosts": ",".join(host[1:] for host in run["placement"][:run["members"]]),
             **timeout_of(settings["static_timeout" if kind == "static" else "timeout"])}
-    if kind == "static":
+    if kind == "ring":
+        # What ships has fewer blocks in flight than the simulator's rings: CNR_CWND_RING
+        keys["window"] = 1 << (max(64, 8 * run["members"]) - 1).bit_length()
+    elif kind == "static":
         # The same ones as there: topology/canary_topo/congestion.py, Algorithm.settings()
         chance = random.Random(f"{run['seed']}.{run['algorithm']}.{run['share']}")
         keys.update(trees=int(detail), first_tree=chance.randrange(TREES) + 1)
-    elif kind == "dynamic" and detail:
+    elif detail:
         keys["port_choice"] = detail
     if run["congesting"]:
         message = rate_of(settings["rate"]) * settings["traffic"] * settings["period"] / 8

@@ -110,8 +110,13 @@ class Runner:
         return results
 
 
-def is_large(scenario):
+def is_huge(scenario):
     return "8192" in scenario["topology"]
+
+
+def is_large(scenario):
+    """Does it take so much memory that another such one beside it would be too much?"""
+    return is_huge(scenario) or int(scenario.get("jobs", 1)) >= 8
 
 
 def cost(scenario):
@@ -119,10 +124,10 @@ def cost(scenario):
     size = {"KiB": 1 << 10, "MiB": 1 << 20}
     number, unit = scenario["bytes"][:-3], scenario["bytes"][-3:]
     blocks = int(number) * size[unit] / 1024
-    hosts = 8192 if is_large(scenario) else 1024
+    hosts = 8192 if is_huge(scenario) else 1024
     members = int(scenario.get("members", hosts))
     rounds = (blocks + 20) * int(scenario.get("operations", 1))
-    if is_large(scenario):
+    if is_huge(scenario):
         rounds *= 4
     if scenario.get("traffic", "none") != "none":
         slow = {"dynamic": 1.1, "ring": 4, "static": 2 + 4 / int(scenario.get("trees", 1))}[
