@@ -46,7 +46,8 @@ class Deployed(Figure):
         for traffic, _ in TRAFFIC:
             for share in self.shares_of(traffic):
                 self.add_seeds((traffic, share), "dynamic", members=512, bytes="256KiB",
-                               deployed=f"{share}%", **(CONGESTED if traffic else {}))
+                               rto_min="100us", deployed=f"{share}%",
+                               **(CONGESTED if traffic else {}))
 
     def show(self, axes):
         for traffic, text in TRAFFIC:
