@@ -447,8 +447,8 @@ static void test_ended(void)
 	ok("ended: posted", post(x, mem, mem + BIG, BIG) == BIG);
 	ok("ended: pages are pinned meanwhile", pinned() >= before + 2 * BIG / PAGE);
 	close(x);
-	send(y, &v, 4, 0);
-	ok_errno("ended: the other rank is told", recv(y, &v, 4, 0), ECONNRESET);
+	send(y, mem, BIG, 0);
+	ok_errno("ended: the other rank is told", recv(y, mem, BIG, 0), ECONNRESET);
 	close(y);
 	drain_ports();
 	ok("closed in an operation: pages are given back", given_back(before));
