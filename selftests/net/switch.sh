@@ -669,8 +669,11 @@ test_idle()
 	tap_is "warns: peer without GRO drops redirected frames" \
 		"$(grep -o "port s[0-9] is fast, but" "$ERR" | sort | tr '\n' ';')" "port s1 is fast, but;"
 	tap_is "show -j: that, too" "$(show '[.ports[].peer] | join(" ")')" "deaf ok ok ok ok"
-	stop
 	ns_exec h1 ethtool -K eth0 gro on
+	sleep 5.5
+	tap_is "show -j: no more once it is mended" "$(show '[.ports[].peer] | join(" ")')" \
+		"ok ok ok ok ok"
+	stop
 	start --ports $PORTS --sysctl
 	tap_is "--sysctl sets them" \
 		"$(ns_exec sw sysctl -n net.ipv4.ip_forward net.ipv4.conf.s2.rp_filter | tr '\n' ' ')" "1 2 "

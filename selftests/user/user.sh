@@ -115,9 +115,36 @@ test_sums()
 		done
 	done
 	tap_check "no elements" sums 3 0
+	tap_check "in place" in_place
+	tap_check "output: kept on failure, else all of it replaced" output_kept
+	sums 3 0 > /dev/null
 	tap_is "empty output" "$(stat -c %s sum.0)" 0
 	jq -e '.block_elements == 352' err.1 > /dev/null || sums 2 704 > /dev/null
 	tap_is "352 elements a block at an MTU of 1500" "$(jq .block_elements err.1)" 352
+}
+
+# The file that is read is the one that is written.
+in_place()
+{
+	local r
+
+	for r in 0 1 2; do
+		"$VECTOR" make "$r" 1000 > "in.$r"
+	done
+	ranks 3 "$CANARY" allreduce --in in.%R --out in.%R || return 1
+	"$VECTOR" check 3 1000 in.1
+}
+
+# Where no sum comes, what was there stays; where it is shorter, nothing of it.
+output_kept()
+{
+	echo precious > kept
+	"$VECTOR" make 0 1 > short
+	new_comm
+	on 0 "$CANARY" allreduce $(as 0 2) --timeout 300ms --in short --out kept 2> /dev/null && return 1
+	[ "$(cat kept)" = precious ] || return 1
+	new_comm
+	on 0 "$CANARY" allreduce $(as 0 1) --in short --out kept && cmp short kept
 }
 
 pipes()

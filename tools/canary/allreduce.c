@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmds.h"
@@ -115,9 +116,11 @@ static int read_vector(struct allreduce *a)
 	return 0;
 }
 
+/* What the file held before stays until the sum is there. */
 static int write_vector(struct allreduce *a)
 {
 	size_t len = a->count * 4, at = 0;
+	struct stat st;
 	ssize_t n;
 
 	while (at < len) {
@@ -130,7 +133,10 @@ static int write_vector(struct allreduce *a)
 		}
 		at += n;
 	}
-	if (a->out_fd != STDOUT_FILENO && close(a->out_fd)) {
+	if (a->out_fd == STDOUT_FILENO)
+		return 0;
+	if ((!fstat(a->out_fd, &st) && S_ISREG(st.st_mode) && ftruncate(a->out_fd, len)) ||
+	    close(a->out_fd)) {
 		fprintf(stderr, "canary: %s: %s\n", a->out, strerror(errno));
 		return -1;
 	}
@@ -214,10 +220,11 @@ int cmd_allreduce(int argc, char **argv)
 	a.in_fd = open_file(a.in, O_RDONLY, STDIN_FILENO);
 	if (a.in_fd < 0)
 		return 1;
-	a.out_fd = open_file(a.out, O_WRONLY | O_CREAT | O_TRUNC, STDOUT_FILENO);
-	if (a.out_fd < 0)
-		return 1;
-	status = read_vector(&a) ? 1 : run(&a);
+	status = read_vector(&a) ? 1 : 0;
+	if (!status) {
+		a.out_fd = open_file(a.out, O_WRONLY | O_CREAT, STDOUT_FILENO);
+		status = a.out_fd < 0 ? 1 : run(&a);
+	}
 	free(a.data);
 	return status;
 }

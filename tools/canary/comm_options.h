@@ -51,7 +51,7 @@ struct comm_options {
 	"  --key HEX32          pre-shared key, 32 hexadecimal digits\n" \
 	"  --key-file FILE      the same from a file, where ps does not show it\n" \
 	"  --timeout TIME       patience for the rendezvous, as 500ms or 30s (default 30s)\n" \
-	"  --window W           most blocks in flight, a power of two, 1 to 1024 (64)\n" \
+	"  --window W           most blocks in flight, a power of two, 1 to 1024 (256)\n" \
 	"  --mtu M              largest IP packet, 576 to 9000 (of the route)\n" \
 	"  --dead-after TIME    silence that makes a rank dead, 100ms to 3600s (5s)\n" \
 	"  --linger TIME        how long to serve others at the end, 0s to 3600s (2s)\n" \

@@ -22,9 +22,11 @@ $(B)/lib/libcanary.so: $(LIBCANARY_SO)
 	ln -sf $(notdir $<) $(B)/lib/$(LIBCANARY_SONAME)
 	ln -sf $(LIBCANARY_SONAME) $@
 
-$(B)/lib/libcanary.pc: userspace/lib/libcanary.pc.in Makefile
+# With what PREFIX the one there was made, nobody knows.
+.PHONY: $(B)/lib/libcanary.pc
+$(B)/lib/libcanary.pc: userspace/lib/libcanary.pc.in
 	@mkdir -p $(@D)
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' $< > $@
+	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' $< > $@
 
 .PHONY: install install-lib
 install:: install-lib ## library, headers, tool and man pages below PREFIX (/usr/local), DESTDIR

@@ -139,7 +139,7 @@ void port_detach(struct switchd *sw, struct port *port);
 int port_refuse_taken(struct switchd *sw, const struct port *port);
 
 /* peer.c: does the other end of a veth take redirected frames? */
-void ports_check_peers(struct switchd *sw, bool warn);
+void ports_check_peers(struct switchd *sw, bool all, bool warn);
 
 /* checks.c: what else a switch needs from its machine */
 int check_privileges(struct switchd *sw);

@@ -162,7 +162,9 @@ static void tick(struct switchd *sw)
 	backlog_tick(sw);
 	dataplane_tick(sw);
 	if (++sw->ticks == PEER_CHECK_TICK)
-		ports_check_peers(sw, true);
+		ports_check_peers(sw, true, true);
+	else
+		ports_check_peers(sw, false, false);
 }
 
 static void handle(struct switchd *sw, uint64_t tag)
@@ -277,7 +279,7 @@ static int start(struct switchd *sw)
 		ret = port_attach(sw, &sw->port[i]);
 	/* Not to be warned of yet: the other end may be a switch that starts, too. */
 	if (!ret)
-		ports_check_peers(sw, false);
+		ports_check_peers(sw, true, false);
 	clock_choose_ingress(sw);
 	return ret;
 }

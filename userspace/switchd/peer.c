@@ -186,7 +186,8 @@ static enum port_peer has_gro(struct switchd *sw, const struct port *port, const
 	return peer;
 }
 
-void ports_check_peers(struct switchd *sw, bool warn)
+/* @all: or only those that were deaf, since somebody may have followed the warning */
+void ports_check_peers(struct switchd *sw, bool all, bool warn)
 {
 	struct peer_link link;
 	struct port *port;
@@ -195,6 +196,8 @@ void ports_check_peers(struct switchd *sw, bool warn)
 	for (i = 0; i < sw->ports; i++) {
 		port = &sw->port[i];
 		if (!port->ifindex || port->mode != CSW_FAST || strcmp(port->kind, "veth"))
+			continue;
+		if (!all && port->peer != PEER_DEAF)
 			continue;
 		if (peer_link(sw, port, &link))
 			port->peer = PEER_UNKNOWN;
