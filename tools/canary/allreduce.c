@@ -220,11 +220,10 @@ int cmd_allreduce(int argc, char **argv)
 	a.in_fd = open_file(a.in, O_RDONLY, STDIN_FILENO);
 	if (a.in_fd < 0)
 		return 1;
-	status = read_vector(&a) ? 1 : 0;
-	if (!status) {
-		a.out_fd = open_file(a.out, O_WRONLY | O_CREAT, STDOUT_FILENO);
-		status = a.out_fd < 0 ? 1 : run(&a);
-	}
+	a.out_fd = open_file(a.out, O_WRONLY | O_CREAT, STDOUT_FILENO);
+	if (a.out_fd < 0)
+		return 1;
+	status = read_vector(&a) ? 1 : run(&a);
 	free(a.data);
 	return status;
 }
