@@ -117,8 +117,12 @@ CSW_FUNC int csw_restoration(csw_xdp *ctx)
 	if (drop != CANARY_DROP_NONE)
 		return csw_refuse(ctx, drop);
 	r = csw_restoration_of(ctx, p.h);
-	if (!r || !csw_restoration_credit(ctx, children) || !csw_lock(&r->lock))
+	if (!r || !csw_lock(&r->lock))
 		return csw_refuse(ctx, CANARY_DROP_FULL);
+	if (!csw_restoration_credit(ctx, children)) {
+		csw_unlock(&r->lock);
+		return csw_refuse(ctx, CANARY_DROP_FULL);
+	}
 	r->comm = p.h->comm;
 	r->epoch = p.h->epoch;
 	r->block = p.h->block;

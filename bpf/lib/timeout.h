@@ -8,9 +8,13 @@
 
 static __always_inline __u64 csw_timeout(const void *ctx)
 {
-	__u64 timeout = CSW_READ(csw_queue_ctl(ctx)->timeout);
+	const struct csw_config *c = csw_config(ctx);
+	__u64 timeout = 0;
 
-	return timeout ? timeout : csw_config(ctx)->timeout_ns;
+	/* What somebody who still adapted has left there does not hold for ever. */
+	if (c->timeout_max)
+		timeout = CSW_READ(csw_queue_ctl(ctx)->timeout);
+	return timeout ? timeout : c->timeout_ns;
 }
 
 /*
