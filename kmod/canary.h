@@ -327,7 +327,7 @@ int canary_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flag
 /* comm.c */
 struct canary_comm *canary_comm_alloc(struct sock *sk);
 int canary_comm_start(struct canary_comm *comm, const struct cnr_config *cfg);
-void canary_comm_pump(struct canary_comm *comm) __releases(comm->lock);
+bool canary_comm_pump(struct canary_comm *comm) __releases(comm->lock);
 void canary_comm_close(struct canary_comm *comm);
 void canary_comm_schedule_end(struct canary_comm *comm);
 

@@ -119,8 +119,8 @@ static bool canary_comm_blocked(struct canary_comm *comm)
 	return false;
 }
 
-/* Takes packets from the core. Return: true if there may be more. */
-static bool canary_comm_collect(struct canary_comm *comm, struct sk_buff_head *queue)
+/* Takes packets from the core. @all: there are no more. Return: true if it can go on at once. */
+static bool canary_comm_collect(struct canary_comm *comm, struct sk_buff_head *queue, bool *all)
 {
 	u64 now = ktime_get_ns();
 	struct cnr_out out;
@@ -128,8 +128,12 @@ static bool canary_comm_collect(struct canary_comm *comm, struct sk_buff_head *q
 	u32 n;
 
 	for (n = 0; n < CANARY_BATCH; n++) {
-		if (canary_comm_blocked(comm) || !cnr_poll(comm->core, now, &out))
+		if (canary_comm_blocked(comm))
 			return false;
+		if (!cnr_poll(comm->core, now, &out)) {
+			*all = true;
+			return false;
+		}
 		skb = canary_send_build(comm, &out);
 		if (skb)
 			__skb_queue_tail(queue, skb);
@@ -140,19 +144,21 @@ static bool canary_comm_collect(struct canary_comm *comm, struct sk_buff_head *q
 /*
  * Carry out what the core wants, and unlock
  * Context: softirq or process; canary_comm.lock is held and will be released.
+ * Return: false if the core has more to send, for which the UDP socket has no room
  */
-void canary_comm_pump(struct canary_comm *comm)
+bool canary_comm_pump(struct canary_comm *comm)
 	__releases(comm->lock)
 {
 	struct sk_buff_head queue;
 	LIST_HEAD(freed);
-	bool more;
+	bool more, all;
 
 	__skb_queue_head_init(&queue);
 	do {
+		all = !comm->core;
 		more = false;
 		if (comm->core) {
-			more = canary_comm_collect(comm, &queue);
+			more = canary_comm_collect(comm, &queue, &all);
 			canary_comm_events(comm, &freed);
 			if (!more)
 				canary_comm_arm(comm);
@@ -164,6 +170,7 @@ void canary_comm_pump(struct canary_comm *comm)
 			spin_lock_bh(&comm->lock);
 	} while (more);
 	canary_vectors_free(&freed, false);
+	return all;
 }
 
 static enum hrtimer_restart canary_comm_timer(struct hrtimer *timer)
@@ -269,8 +276,7 @@ static void canary_comm_goodbye(struct canary_comm *comm)
 
 	for (tries = 0; tries < CANARY_GOODBYE_TRIES; tries++) {
 		spin_lock_bh(&comm->lock);
-		canary_comm_pump(comm);
-		if (!comm->usock || !canary_comm_full(comm))
+		if (canary_comm_pump(comm) || !comm->usock)
 			break;
 		usleep_range(1000, 2000);
 	}
