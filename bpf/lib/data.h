@@ -160,7 +160,7 @@ static __always_inline __u32 csw_take_back(__u32 *acc, __u32 *frame, __u32 n)
 enum csw_data_is {
 	CSW_DATA_GOOD,
 	CSW_DATA_DAMAGED,	/* not what the header says; done nevertheless */
-	CSW_DATA_SHORT,		/* csw_classify and csw_resize exclude it; the verifier wants to see it */
+	CSW_DATA_SHORT,		/* excluded before; the verifier has to see it */
 };
 
 static __always_inline int csw_compare_sum(csw_xdp *ctx, __u32 sum)

@@ -71,7 +71,7 @@ enum canary_algorithm {
 	CANARY_ALG_AUTO		= 0,	/* rank 0 decides for each operation */
 	CANARY_ALG_TREE		= 1,	/* dynamic trees through switches */
 	CANARY_ALG_RING		= 2,	/* hosts alone: reduce-scatter, then allgather */
-	CANARY_ALG_STATIC	= 3,	/* trees of which switches choose nothing: CANARY_F_STATIC */
+	CANARY_ALG_STATIC	= 3,	/* trees whose ports nobody chooses: CANARY_F_STATIC */
 	CANARY_ALG_MAX		= CANARY_ALG_STATIC,
 };
 
