@@ -439,7 +439,6 @@ static void test_ended(void)
 {
 	char *mem = pages(2 * BIG);
 	long before = pinned();
-	uint32_t v = 0;
 	int x, y;
 
 	memset(mem, 1, 2 * BIG);
