@@ -7,7 +7,6 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,17 +15,6 @@
 #include "internal.h"
 
 #define RULE_TEXT	64
-
-__attribute__((format(printf, 3, 4)))
-static int refuse(char *err, size_t len, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(err, len, fmt, ap);
-	va_end(ap);
-	return -1;
-}
 
 /* ---- rules as people write them ---- */
 
@@ -80,15 +68,15 @@ static int parse_prefix(char *text, struct switchd_admit *rule, char *err, size_
 	if (bits) {
 		*bits++ = '\0';
 		if (parse_number(bits, &end, 32, &rule->prefixlen) || *end)
-			return refuse(err, len, "--admit: '/%s' is not a length of a prefix from 0 to 32",
-				      bits);
+			return switchd_refuse(err, len, "--admit: '/%s' is not a length of a prefix from 0 to 32",
+					      bits);
 	}
 	if (inet_pton(AF_INET, text, &rule->source) != 1)
-		return refuse(err, len, "--admit: '%s' is neither any nor an IPv4 address", text);
+		return switchd_refuse(err, len, "--admit: '%s' is neither any nor an IPv4 address", text);
 	host = ntohl(rule->source.s_addr);
 	if (host & ~mask_of(rule->prefixlen))
-		return refuse(err, len, "--admit: %s has bits behind the %u of its prefix", text,
-			      rule->prefixlen);
+		return switchd_refuse(err, len, "--admit: %s has bits behind the %u of its prefix", text,
+				      rule->prefixlen);
 	return 0;
 }
 
@@ -99,18 +87,18 @@ static int parse_rule(char *text, struct switchd_admit *rule, char *err, size_t 
 
 	memset(rule, 0, sizeof(*rule));
 	if (!source)
-		return refuse(err, len, "--admit: '%s' is neither everybody, nobody nor COMM[-COMM]:PREFIX[/LEN][%%PORT]",
-			      text);
+		return switchd_refuse(err, len, "--admit: '%s' is neither everybody, nobody nor COMM[-COMM]:PREFIX[/LEN][%%PORT]",
+				      text);
 	if (port) {
 		*port++ = '\0';
 		if (!*port || strlen(port) >= IFNAMSIZ)
-			return refuse(err, len, "--admit: '%s' is no name of a port", port);
+			return switchd_refuse(err, len, "--admit: '%s' is no name of a port", port);
 		strcpy(rule->port, port);
 	}
 	*source++ = '\0';
 	if (parse_range(text, rule))
-		return refuse(err, len, "--admit: '%s' is neither any, nor a communicator or a range FIRST-LAST of them (0 to %u)",
-			      text, UINT32_MAX);
+		return switchd_refuse(err, len, "--admit: '%s' is neither any, nor a communicator or a range FIRST-LAST of them (0 to %u)",
+				      text, UINT32_MAX);
 	return parse_prefix(source, rule, err, len);
 }
 
@@ -137,8 +125,9 @@ static unsigned int find_rule(const struct switchd_admission *a, const struct sw
 	return i;
 }
 
-static int add_rule(struct switchd_admission *a, char *text, char *err, size_t len)
+static int add_rule(void *admission, char *text, char *err, size_t len)
 {
+	struct switchd_admission *a = admission;
 	struct switchd_admit rule;
 
 	if (!strcmp(text, "everybody") || !strcmp(text, "nobody")) {
@@ -152,13 +141,14 @@ static int add_rule(struct switchd_admission *a, char *text, char *err, size_t l
 	if (find_rule(a, &rule) < a->rules)
 		return 0;
 	if (a->rules == SWITCHD_ADMIT_MAX)
-		return refuse(err, len, "--admit: more than %d rules", SWITCHD_ADMIT_MAX);
+		return switchd_refuse(err, len, "--admit: more than %d rules", SWITCHD_ADMIT_MAX);
 	a->rule[a->rules++] = rule;
 	return 0;
 }
 
-static int remove_rule(struct switchd_admission *a, char *text, char *err, size_t len)
+static int remove_rule(void *admission, char *text, char *err, size_t len)
 {
+	struct switchd_admission *a = admission;
 	char name[RULE_TEXT];
 	struct switchd_admit rule;
 	unsigned int i;
@@ -168,34 +158,20 @@ static int remove_rule(struct switchd_admission *a, char *text, char *err, size_
 	i = find_rule(a, &rule);
 	switchd_admit_text(&rule, name, sizeof(name));
 	if (i == a->rules)
-		return refuse(err, len, "--revoke: there is no rule %s", name);
+		return switchd_refuse(err, len, "--revoke: there is no rule %s", name);
 	/* order means nothing */
 	a->rule[i] = a->rule[--a->rules];
 	return 0;
 }
 
-static int each(struct switchd_admission *a, const char *text, char *err, size_t len,
-		int (*fn)(struct switchd_admission *a, char *text, char *err, size_t len))
-{
-	char *copy = strdup(text), *rest = copy, *one;
-	int ret = 0;
-
-	if (!copy)
-		return refuse(err, len, "out of memory");
-	while (!ret && (one = strsep(&rest, ",")))
-		ret = fn(a, one, err, len);
-	free(copy);
-	return ret;
-}
-
 int switchd_admit(struct switchd_admission *a, const char *text, char *err, size_t len)
 {
-	return each(a, text, err, len, add_rule);
+	return switchd_each(a, text, err, len, add_rule);
 }
 
 int switchd_revoke(struct switchd_admission *a, const char *text, char *err, size_t len)
 {
-	return each(a, text, err, len, remove_rule);
+	return switchd_each(a, text, err, len, remove_rule);
 }
 
 int switchd_option_admit(struct switchd_options *o, const char *text, char *err, size_t len)
@@ -214,8 +190,8 @@ int switchd_admission_check(const struct switchd_admission *a, const struct swit
 		for (p = 0; p < o->ports && strcmp(o->port[p].name, a->rule[i].port); p++)
 			;
 		if (p == o->ports)
-			return refuse(err, len, "--admit: %s is no port of this switch",
-				      a->rule[i].port);
+			return switchd_refuse(err, len, "--admit: %s is no port of this switch",
+					      a->rule[i].port);
 	}
 	return 0;
 }
@@ -274,8 +250,8 @@ static int make_entry(const struct switchd_admission *a, const struct port *port
 	n = join(range, n);
 	switchd_admit_text(rule, text, sizeof(text));
 	if (n > CSW_ADMIT_RANGES)
-		return refuse(err, len, "--admit: %s: %u ranges of communicators for one source at one port, at most %d",
-			      text, n, CSW_ADMIT_RANGES);
+		return switchd_refuse(err, len, "--admit: %s: %u ranges of communicators for one source at one port, at most %d",
+				      text, n, CSW_ADMIT_RANGES);
 	memset(e, 0, sizeof(*e));
 	e->key.prefixlen = 32 + rule->prefixlen;
 	e->key.ifindex = htonl(port->ifindex);
@@ -300,7 +276,7 @@ static int make_entries(struct switchd *sw, const struct switchd_admission *a,
 	to->n = 0;
 	to->entry = calloc((size_t)a->rules * sw->ports + 1, sizeof(*to->entry));
 	if (!to->entry)
-		return refuse(err, len, "out of memory");
+		return switchd_refuse(err, len, "out of memory");
 	for (p = 0; p < sw->ports; p++) {
 		for (i = 0; i < a->rules; i++) {
 			if (!sw->port[p].ifindex || !is_at(&a->rule[i], &sw->port[p]))
@@ -358,8 +334,8 @@ int admission_set(struct switchd *sw, const struct switchd_admission *a, char *e
 		write_entries(sw->dp.admissions_fd, &next, now);
 		__atomic_store_n(&sw->dp.config->admit, sw->admission.on, __ATOMIC_RELEASE);
 		free(next.entry);
-		return refuse(err, len, "--admit: the kernel does not take the rules: %s",
-			      strerror(-ret));
+		return switchd_refuse(err, len, "--admit: the kernel does not take the rules: %s",
+				      strerror(-ret));
 	}
 	__atomic_store_n(&sw->dp.config->admit, a->on, __ATOMIC_RELEASE);
 	sw->admission = *a;

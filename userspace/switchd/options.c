@@ -30,8 +30,7 @@
 #define ROOT_PATIENCE_DEFAULT	3
 #define ROOT_PATIENCE_MAX	100
 
-__attribute__((format(printf, 3, 4)))
-static int refuse(char *err, size_t len, const char *fmt, ...)
+int switchd_refuse(char *err, size_t len, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -39,6 +38,20 @@ static int refuse(char *err, size_t len, const char *fmt, ...)
 	vsnprintf(err, len, fmt, ap);
 	va_end(ap);
 	return -1;
+}
+
+int switchd_each(void *arg, const char *text, char *err, size_t len,
+		 int (*fn)(void *arg, char *one, char *err, size_t len))
+{
+	char *copy = strdup(text), *rest = copy, *one;
+	int ret = 0;
+
+	if (!copy)
+		return switchd_refuse(err, len, "out of memory");
+	while (!ret && (one = strsep(&rest, ",")))
+		ret = fn(arg, one, err, len);
+	free(copy);
+	return ret;
 }
 
 void switchd_options_init(struct switchd_options *o)
@@ -69,8 +82,9 @@ static int parse_mode(const char *text, enum csw_mode *mode)
 	return 0;
 }
 
-static int add_port(struct switchd_options *o, char *text, char *err, size_t len)
+static int add_port(void *options, char *text, char *err, size_t len)
 {
+	struct switchd_options *o = options;
 	struct switchd_port_option *port = &o->port[o->ports];
 	char *mode = strchr(text, ':');
 	unsigned int i;
@@ -78,21 +92,21 @@ static int add_port(struct switchd_options *o, char *text, char *err, size_t len
 	if (mode)
 		*mode++ = '\0';
 	if (!*text)
-		return refuse(err, len, "--ports: empty port name");
+		return switchd_refuse(err, len, "--ports: empty port name");
 	if (strlen(text) >= IFNAMSIZ)
-		return refuse(err, len, "--ports: %s: longer than the %d characters of a device name",
-			      text, IFNAMSIZ - 1);
+		return switchd_refuse(err, len, "--ports: %s: longer than the %d characters of a device name",
+				      text, IFNAMSIZ - 1);
 	for (i = 0; i < o->ports; i++)
 		if (!strcmp(o->port[i].name, text))
-			return refuse(err, len, "--ports: %s is named twice", text);
+			return switchd_refuse(err, len, "--ports: %s is named twice", text);
 	if (o->ports == SWITCHD_PORTS_MAX)
-		return refuse(err, len, "--ports: more than %d ports", SWITCHD_PORTS_MAX);
+		return switchd_refuse(err, len, "--ports: more than %d ports", SWITCHD_PORTS_MAX);
 	memset(port, 0, sizeof(*port));
 	strcpy(port->name, text);
 	if (mode) {
 		if (parse_mode(mode, &port->mode))
-			return refuse(err, len, "--ports: %s: mode '%s' is neither fast nor shaped",
-				      text, mode);
+			return switchd_refuse(err, len, "--ports: %s: mode '%s' is neither fast nor shaped",
+					      text, mode);
 		port->mode_given = true;
 	}
 	o->ports++;
@@ -101,15 +115,7 @@ static int add_port(struct switchd_options *o, char *text, char *err, size_t len
 
 int switchd_option_ports(struct switchd_options *o, const char *text, char *err, size_t len)
 {
-	char *copy = strdup(text), *rest = copy, *one;
-	int ret = 0;
-
-	if (!copy)
-		return refuse(err, len, "out of memory");
-	while (!ret && (one = strsep(&rest, ",")))
-		ret = add_port(o, one, err, len);
-	free(copy);
-	return ret;
+	return switchd_each(o, text, err, len, add_port);
 }
 
 int switchd_option_name(struct switchd_options *o, const char *text, char *err, size_t len)
@@ -117,13 +123,13 @@ int switchd_option_name(struct switchd_options *o, const char *text, char *err, 
 	const char *p;
 
 	if (!*text || strlen(text) > SWITCHD_NAME_MAX)
-		return refuse(err, len, "--name: '%s': 1 to %d characters expected", text,
-			      SWITCHD_NAME_MAX);
+		return switchd_refuse(err, len, "--name: '%s': 1 to %d characters expected", text,
+				      SWITCHD_NAME_MAX);
 	for (p = text; *p; p++)
 		if (!isalnum((unsigned char)*p) && (p == text || !strchr("._-", *p)))
-			return refuse(err, len,
-				      "--name: '%s': letters, digits and, not at the start, . _ - only",
-				      text);
+			return switchd_refuse(err, len,
+					      "--name: '%s': letters, digits and, not at the start, . _ - only",
+					      text);
 	strcpy(o->name, text);
 	return 0;
 }
@@ -133,18 +139,18 @@ int switchd_option_address(struct switchd_options *o, const char *text, char *er
 	uint32_t host;
 
 	if (inet_pton(AF_INET, text, &o->address) != 1)
-		return refuse(err, len, "--address: '%s' is not an IPv4 address", text);
+		return switchd_refuse(err, len, "--address: '%s' is not an IPv4 address", text);
 	host = ntohl(o->address.s_addr);
 	if (host >> 24 == 0 || host >> 24 == 127 || host >> 28 >= 14)
-		return refuse(err, len, "--address: %s is not a unicast address that others can reach",
-			      text);
+		return switchd_refuse(err, len, "--address: %s is not a unicast address that others can reach",
+				      text);
 	return 0;
 }
 
 int switchd_option_mode(struct switchd_options *o, const char *text, char *err, size_t len)
 {
 	if (parse_mode(text, &o->mode))
-		return refuse(err, len, "--mode: '%s' is neither fast nor shaped", text);
+		return switchd_refuse(err, len, "--mode: '%s' is neither fast nor shaped", text);
 	return 0;
 }
 
@@ -155,7 +161,7 @@ int switchd_option_clock(struct switchd_options *o, const char *text, char *err,
 	else if (!strcmp(text, "poll"))
 		o->clock = SWITCHD_CLOCK_POLL;
 	else
-		return refuse(err, len, "--clock: '%s' is neither sleep nor poll", text);
+		return switchd_refuse(err, len, "--clock: '%s' is neither sleep nor poll", text);
 	return 0;
 }
 
@@ -193,10 +199,10 @@ static int option_duration(const char *option, const char *text, uint64_t min, u
 	uint64_t ns;
 
 	if (parse_duration(text, &ns))
-		return refuse(err, len, "%s: '%s' is no duration: a number and ns, us, ms or s (%s)",
-			      option, text, range);
+		return switchd_refuse(err, len, "%s: '%s' is no duration: a number and ns, us, ms or s (%s)",
+				      option, text, range);
 	if (ns < min || ns > max)
-		return refuse(err, len, "%s: %s is out of range: %s", option, text, range);
+		return switchd_refuse(err, len, "%s: %s is out of range: %s", option, text, range);
 	*value = ns;
 	return 0;
 }
@@ -213,7 +219,7 @@ static int timeout_bounds(struct switchd_options *o, char *text, char *err, size
 			    &o->timeout_max, err, len))
 		return -1;
 	if (o->timeout_min >= o->timeout_max)
-		return refuse(err, len, "--timeout: %s is not less than %s", text, max + 2);
+		return switchd_refuse(err, len, "--timeout: %s is not less than %s", text, max + 2);
 	for (o->timeout_ns = o->timeout_min; o->timeout_ns < o->timeout_max / 2 &&
 	     o->timeout_ns * o->timeout_ns < o->timeout_min * o->timeout_max;)
 		o->timeout_ns += o->timeout_ns / 8;
@@ -233,7 +239,7 @@ int switchd_option_timeout(struct switchd_options *o, const char *text, char *er
 	}
 	copy = strdup(text);
 	if (!copy)
-		return refuse(err, len, "out of memory");
+		return switchd_refuse(err, len, "out of memory");
 	ret = timeout_bounds(o, copy, err, len);
 	free(copy);
 	return ret;
@@ -254,8 +260,8 @@ static int option_number(const char *option, const char *text, uint32_t min, uin
 	errno = 0;
 	n = strtoull(text, &end, 10);
 	if (!isdigit((unsigned char)*text) || *end || errno || n < min || n > max)
-		return refuse(err, len, "%s: '%s' is not a number from %u to %u", option, text,
-			      min, max);
+		return switchd_refuse(err, len, "%s: '%s' is not a number from %u to %u", option, text,
+				      min, max);
 	*value = n;
 	return 0;
 }
@@ -267,8 +273,8 @@ int switchd_option_slots(struct switchd_options *o, const char *text, char *err,
 	if (option_number("--slots", text, CSW_SLOTS_MIN, CSW_SLOTS_MAX, &n, err, len))
 		return -1;
 	if (n & (n - 1))
-		return refuse(err, len, "--slots: %u is not a power of two from %d to %d", n,
-			      CSW_SLOTS_MIN, CSW_SLOTS_MAX);
+		return switchd_refuse(err, len, "--slots: %u is not a power of two from %d to %d", n,
+				      CSW_SLOTS_MIN, CSW_SLOTS_MAX);
 	o->slots = n;
 	return 0;
 }
@@ -292,8 +298,8 @@ static int add_told(struct switchd_options *o, char *text, char *err, size_t len
 	char *count = strchr(text, '='), *prefix = strchr(text, '/');
 
 	if (!count)
-		return refuse(err, len, "--fan-in: '%s' is neither learn, off nor LEADER[/LEN]=N",
-			      text);
+		return switchd_refuse(err, len, "--fan-in: '%s' is neither learn, off nor LEADER[/LEN]=N",
+				      text);
 	*count++ = '\0';
 	told->prefixlen = 32;
 	if (prefix && prefix < count) {
@@ -303,7 +309,7 @@ static int add_told(struct switchd_options *o, char *text, char *err, size_t len
 			return -1;
 	}
 	if (inet_pton(AF_INET, text, &told->leader) != 1)
-		return refuse(err, len, "--fan-in: '%s' is not an IPv4 address", text);
+		return switchd_refuse(err, len, "--fan-in: '%s' is not an IPv4 address", text);
 	if (option_number("--fan-in: members", count, 1, CANARY_MEMBERS_MAX - 1, &told->expect, err,
 			  len))
 		return -1;
@@ -311,25 +317,24 @@ static int add_told(struct switchd_options *o, char *text, char *err, size_t len
 	return 0;
 }
 
+static int add_fan_in(void *options, char *text, char *err, size_t len)
+{
+	struct switchd_options *o = options;
+
+	if (!strcmp(text, "learn"))
+		o->fan_in = CSW_FAN_IN_LEARN;
+	else if (!strcmp(text, "off"))
+		o->fan_in = CSW_FAN_IN_OFF;
+	else if (o->tolds == CSW_TOLD_MAX)
+		return switchd_refuse(err, len, "--fan-in: more than %d prefixes", CSW_TOLD_MAX);
+	else
+		return add_told(o, text, err, len);
+	return 0;
+}
+
 int switchd_option_fan_in(struct switchd_options *o, const char *text, char *err, size_t len)
 {
-	char *copy = strdup(text), *rest = copy, *one;
-	int ret = 0;
-
-	if (!copy)
-		return refuse(err, len, "out of memory");
-	while (!ret && (one = strsep(&rest, ","))) {
-		if (!strcmp(one, "learn"))
-			o->fan_in = CSW_FAN_IN_LEARN;
-		else if (!strcmp(one, "off"))
-			o->fan_in = CSW_FAN_IN_OFF;
-		else if (o->tolds == CSW_TOLD_MAX)
-			ret = refuse(err, len, "--fan-in: more than %d prefixes", CSW_TOLD_MAX);
-		else
-			ret = add_told(o, one, err, len);
-	}
-	free(copy);
-	return ret;
+	return switchd_each(o, text, err, len, add_fan_in);
 }
 
 static const struct {
@@ -363,7 +368,7 @@ int switchd_option_choice(struct switchd_options *o, const char *text, char *err
 		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
 			 i ? ", " : "", choices[i].name);
 	}
-	return refuse(err, len, "--choice: '%s' is none of %s", text, names);
+	return switchd_refuse(err, len, "--choice: '%s' is none of %s", text, names);
 }
 
 int switchd_option_flowlet(struct switchd_options *o, const char *text, char *err, size_t len)
@@ -384,7 +389,7 @@ int switchd_option_trees(struct switchd_options *o, const char *text, char *err,
 	int ret = 0;
 
 	if (!copy)
-		return refuse(err, len, "out of memory");
+		return switchd_refuse(err, len, "out of memory");
 	plus = strchr(copy, '+');
 	if (plus)
 		*plus++ = '\0';
@@ -405,7 +410,7 @@ int switchd_option_queue(struct switchd_options *o, const char *text, char *err,
 int switchd_option_restore(struct switchd_options *o, const char *text, char *err, size_t len)
 {
 	if (strcmp(text, "on") && strcmp(text, "off"))
-		return refuse(err, len, "--restore: '%s' is neither on nor off", text);
+		return switchd_refuse(err, len, "--restore: '%s' is neither on nor off", text);
 	o->restore = !strcmp(text, "on");
 	return 0;
 }
@@ -415,10 +420,10 @@ int switchd_options_check(struct switchd_options *o, char *err, size_t len)
 	unsigned int i;
 
 	if (!o->ports)
-		return refuse(err, len, "--ports: which devices belong to the switch?");
+		return switchd_refuse(err, len, "--ports: which devices belong to the switch?");
 	if (o->lifetime_ns < (2 + o->root_patience) *
 	    (o->timeout_max ? o->timeout_max : o->timeout_ns))
-		return refuse(err, len, "--lifetime must be at least (2 + root patience) timeouts");
+		return switchd_refuse(err, len, "--lifetime must be at least (2 + root patience) timeouts");
 	for (i = 0; i < o->ports; i++)
 		if (!o->port[i].mode_given)
 			o->port[i].mode = o->mode;

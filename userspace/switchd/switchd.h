@@ -84,6 +84,14 @@ struct switchd_options {
 
 void switchd_options_init(struct switchd_options *o);
 
+/* switchd_refuse() - a message for people to @err. Return: -1 */
+__attribute__((format(printf, 3, 4)))
+int switchd_refuse(char *err, size_t len, const char *fmt, ...);
+
+/* switchd_each() - @fn for each of a list with commas, until one is refused. Return: 0 or -1 */
+int switchd_each(void *arg, const char *text, char *err, size_t len,
+		 int (*fn)(void *arg, char *one, char *err, size_t len));
+
 /*
  * Parse one value into @o. Return 0, or -1 with a message for people in @err.
  */
