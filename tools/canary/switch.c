@@ -13,7 +13,7 @@ static void usage(FILE *out)
 
 	fprintf(out,
 		"usage: canary switch run --ports DEV[:fast|:shaped],... [OPTIONS]\n"
-		"       canary switch set [--name NAME] [--choice HOW] [--trees T[+FIRST]]\n"
+		"       canary switch set [--name NAME|--all] [--choice HOW] [--trees T[+FIRST]]\n"
 		"                         [--flowlet TIME] [--spread N] [--timeout TIME] [--fan-in HOW]\n"
 		"                         [--admit RULE,...] [--revoke RULE,...]\n"
 		"       canary switch show [-j] [--name NAME]\n"
@@ -50,7 +50,9 @@ static void usage(FILE *out)
 		"                          up to %d rules (everybody)\n"
 		"      --revoke RULE,...   set: take rules back; the last one leaves nobody\n"
 		"  -C, --clock sleep|poll  how to wait for deadlines (sleep)\n"
-		"  -n, --name NAME         for show (the host's name)\n"
+		"  -n, --name NAME         run: a name for show and set (the host's name); show: only\n"
+		"                          that one (all); set: which one, if several run here\n"
+		"      --all               set: all that run here\n"
 		"  -S, --sysctl            set ip_forward and rp_filter as needed; they stay set\n"
 		"  -r, --realtime          clock thread under SCHED_FIFO\n"
 		"  -v, --verbose           more messages\n"
@@ -222,14 +224,14 @@ static int set(int argc, char **argv)
 		{ "admit", required_argument, NULL, 'A' },
 		{ "revoke", required_argument, NULL, 'V' },
 		{ "name", required_argument, NULL, 'n' },
+		{ "all", no_argument, NULL, 'a' },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 }
 	};
-	int c, at, i, ret = 0, given = 0;
+	struct switchd_setting todo[argc];
 	const char *name = NULL;
-	struct {
-		const char *setting, *value;
-	} todo[argc];
+	bool all = false;
+	int c, at, given = 0;
 
 	while ((c = getopt_long(argc, argv, "x:F:d:T:t:f:A:n:h", options, NULL)) != -1) {
 		if (c == '?')
@@ -242,9 +244,13 @@ static int set(int argc, char **argv)
 			name = optarg;
 			continue;
 		}
+		if (c == 'a') {
+			all = true;
+			continue;
+		}
 		for (at = 0; options[at].val != c; at++)
 			;
-		todo[given].setting = options[at].name;
+		todo[given].name = options[at].name;
 		todo[given++].value = optarg;
 	}
 	if (optind < argc || !given) {
@@ -254,11 +260,11 @@ static int set(int argc, char **argv)
 			optind < argc ? argv[optind] : "");
 		return 2;
 	}
-	/* as they were given: rules are taken back and added in that order */
-	for (i = 0; i < given; i++)
-		if (switchd_set(name, todo[i].setting, todo[i].value))
-			ret = 1;
-	return ret;
+	if (name && all) {
+		fprintf(stderr, "canary switch set: either --name or --all\n");
+		return 2;
+	}
+	return switchd_set(name, all, todo, given);
 }
 
 int cmd_switch(int argc, char **argv)

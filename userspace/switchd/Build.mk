@@ -25,3 +25,9 @@ TESTS += backlog
 .PHONY: test-backlog
 test-backlog: $(B)/bin/canary ## what waits at the ports of switches
 	CANARY=$(CURDIR)/$< selftests/net/backlog.sh
+
+TESTS += settings
+
+.PHONY: test-settings
+test-settings: $(B)/bin/canary ## settings of running switches
+	CANARY=$(CURDIR)/$< selftests/net/settings.sh

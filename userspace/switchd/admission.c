@@ -55,7 +55,8 @@ static int parse_range(const char *text, struct switchd_admit *rule)
 }
 
 /* any, or ADDRESS[/LEN] */
-static int parse_prefix(char *text, struct switchd_admit *rule, char *err, size_t len)
+static int parse_prefix(const char *option, char *text, struct switchd_admit *rule, char *err,
+			size_t len)
 {
 	char *bits = strchr(text, '/'), *end;
 	uint32_t host;
@@ -68,38 +69,40 @@ static int parse_prefix(char *text, struct switchd_admit *rule, char *err, size_
 	if (bits) {
 		*bits++ = '\0';
 		if (parse_number(bits, &end, 32, &rule->prefixlen) || *end)
-			return switchd_refuse(err, len, "--admit: '/%s' is not a length of a prefix from 0 to 32",
-					      bits);
+			return switchd_refuse(err, len, "%s: '/%s' is not a length of a prefix from 0 to 32",
+					      option, bits);
 	}
 	if (inet_pton(AF_INET, text, &rule->source) != 1)
-		return switchd_refuse(err, len, "--admit: '%s' is neither any nor an IPv4 address", text);
+		return switchd_refuse(err, len, "%s: '%s' is neither any nor an IPv4 address",
+				      option, text);
 	host = ntohl(rule->source.s_addr);
 	if (host & ~mask_of(rule->prefixlen))
-		return switchd_refuse(err, len, "--admit: %s has bits behind the %u of its prefix", text,
-				      rule->prefixlen);
+		return switchd_refuse(err, len, "%s: %s has bits behind the %u of its prefix", option,
+				      text, rule->prefixlen);
 	return 0;
 }
 
 /* COMM[-COMM]:PREFIX[/LEN][%PORT] */
-static int parse_rule(char *text, struct switchd_admit *rule, char *err, size_t len)
+static int parse_rule(const char *option, char *text, struct switchd_admit *rule, char *err,
+		      size_t len)
 {
 	char *source = strchr(text, ':'), *port = strchr(text, '%');
 
 	memset(rule, 0, sizeof(*rule));
 	if (!source)
-		return switchd_refuse(err, len, "--admit: '%s' is neither everybody, nobody nor COMM[-COMM]:PREFIX[/LEN][%%PORT]",
-				      text);
+		return switchd_refuse(err, len, "%s: '%s' is neither everybody, nobody nor COMM[-COMM]:PREFIX[/LEN][%%PORT]",
+				      option, text);
 	if (port) {
 		*port++ = '\0';
 		if (!*port || strlen(port) >= IFNAMSIZ)
-			return switchd_refuse(err, len, "--admit: '%s' is no name of a port", port);
+			return switchd_refuse(err, len, "%s: '%s' is no name of a port", option, port);
 		strcpy(rule->port, port);
 	}
 	*source++ = '\0';
 	if (parse_range(text, rule))
-		return switchd_refuse(err, len, "--admit: '%s' is neither any, nor a communicator or a range FIRST-LAST of them (0 to %u)",
-				      text, UINT32_MAX);
-	return parse_prefix(source, rule, err, len);
+		return switchd_refuse(err, len, "%s: '%s' is neither any, nor a communicator or a range FIRST-LAST of them (0 to %u)",
+				      option, text, UINT32_MAX);
+	return parse_prefix(option, source, rule, err, len);
 }
 
 void switchd_admit_text(const struct switchd_admit *rule, char *text, size_t len)
@@ -135,7 +138,7 @@ static int add_rule(void *admission, char *text, char *err, size_t len)
 		a->rules = 0;
 		return 0;
 	}
-	if (parse_rule(text, &rule, err, len))
+	if (parse_rule("--admit", text, &rule, err, len))
 		return -1;
 	a->on = true;
 	if (find_rule(a, &rule) < a->rules)
@@ -153,7 +156,7 @@ static int remove_rule(void *admission, char *text, char *err, size_t len)
 	struct switchd_admit rule;
 	unsigned int i;
 
-	if (parse_rule(text, &rule, err, len))
+	if (parse_rule("--revoke", text, &rule, err, len))
 		return -1;
 	i = find_rule(a, &rule);
 	switchd_admit_text(&rule, name, sizeof(name));
@@ -317,6 +320,16 @@ static int write_entries(int fd, const struct admissions *from, const struct adm
 		if (!find_entry(to, &from->entry[i]))
 			bpf_map_delete_elem(fd, &from->entry[i].key);
 	return ret;
+}
+
+int admission_try(struct switchd *sw, const struct switchd_admission *a, char *err, size_t len)
+{
+	struct admissions next;
+
+	if (switchd_admission_check(a, sw->opt, err, len) || make_entries(sw, a, &next, err, len))
+		return -1;
+	free(next.entry);
+	return 0;
 }
 
 int admission_set(struct switchd *sw, const struct switchd_admission *a, char *err, size_t len)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * The control socket, /run/canary/switch-NAME.sock: a client sends "json\n" or "text\n" and
- * gets the state of the switch, or "set SETTING VALUE\n" and gets "ok\n" or a complaint. The main
- * loop never waits long for a client.
+ * gets the state of the switch, or "set\n", lines "SETTING VALUE\n" and an empty one, and gets "ok\n"
+ * or a complaint; "try\n" instead of "set\n" changes nothing. The main loop never waits long for a
+ * client.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -70,92 +71,24 @@ static bool may_change(int fd)
 	       (peer.uid == 0 || peer.uid == geteuid());
 }
 
-/* One of the settings that are a value each: what packets meet from now on */
-static int change_value(struct switchd *sw, const char *name, const char *value, char *err,
-			size_t len)
+/* @text: lines "SETTING VALUE" and an empty one. @try: only say whether they would be taken. */
+static void change(struct switchd *sw, int fd, char *text, bool try, FILE *out)
 {
-	static const struct {
-		const char *name;
-		int (*parse)(struct switchd_options *o, const char *text, char *err, size_t len);
-	} settings[] = {
-		{ "choice", switchd_option_choice },
-		{ "flowlet", switchd_option_flowlet },
-		{ "spread", switchd_option_spread },
-		{ "trees", switchd_option_trees },
-		{ "timeout", switchd_option_timeout },
-		{ "fan-in", switchd_option_fan_in },
-	};
-	struct csw_config *c = sw->dp.config;
-	struct switchd_options o = {
-		.choice = c->choice, .flowlet_ns = c->flowlet_ns, .spread = c->spread,
-		.trees = c->trees, .first_tree = c->first_tree, .timeout_ns = c->timeout_ns,
-		.timeout_min = c->timeout_min, .timeout_max = c->timeout_max,
-		.fan_in = c->fan_in,
-	};
-	size_t i;
+	char err[256] = "", said[201], *p;
 
-	for (i = 0; i < ARRAY_SIZE(settings) && strcmp(settings[i].name, name); i++)
-		;
-	if (i == ARRAY_SIZE(settings)) {
-		snprintf(err, len, "there is no setting '%.100s'", name);
-		return -1;
-	}
-	if (settings[i].parse(&o, value, err, len))
-		return -1;
-	c->flowlet_ns = o.flowlet_ns;
-	c->spread = o.spread;
-	c->trees = o.trees;
-	c->first_tree = o.first_tree;
-	c->timeout_ns = o.timeout_ns;
-	c->timeout_min = o.timeout_min;
-	c->timeout_max = o.timeout_max;
-	if (!strcmp(name, "fan-in") && dataplane_tell_fan_ins(sw, &o)) {
-		snprintf(err, len, "--fan-in: the switch does not take that");
-		return -1;
-	}
-	/* begin anew, with what was said */
-	__atomic_store_n(&sw->dp.queue_ctl->timeout, 0, __ATOMIC_RELAXED);
-	c->choice = o.choice;
-	return 0;
-}
-
-static int change_admission(struct switchd *sw, const char *name, const char *value, char *err,
-			    size_t len)
-{
-	struct switchd_admission a = sw->admission;
-
-	if (*name == 'a' ? switchd_admit(&a, value, err, len) : switchd_revoke(&a, value, err, len))
-		return -1;
-	return admission_set(sw, &a, err, len);
-}
-
-/* "set SETTING VALUE" */
-static void change(struct switchd *sw, int fd, char *request, FILE *out)
-{
-	char *name = request + strlen("set "), *value, *end, err[256] = "";
-	int ret;
-
-	value = strchr(name, ' ');
-	end = strchr(name, '\n');
-	if (!value || !end || value + 1 >= end) {
-		fprintf(out, "which setting, to what?\n");
-		return;
-	}
-	*value++ = '\0';
-	*end = '\0';
 	if (!may_change(fd)) {
 		fprintf(out, "only root changes settings\n");
 		return;
 	}
-	if (!strcmp(name, "admit") || !strcmp(name, "revoke"))
-		ret = change_admission(sw, name, value, err, sizeof(err));
-	else
-		ret = change_value(sw, name, value, err, sizeof(err));
-	if (ret) {
+	snprintf(said, sizeof(said), "%.200s", text);
+	for (p = said; *p; p++)
+		*p = *p == '\n' ? ' ' : *p;
+	if (settings_change(sw, text, try, err, sizeof(err))) {
 		fprintf(out, "%s\n", err);
 		return;
 	}
-	sw_info(sw, "%s set to %.200s", name, value);
+	if (!try)
+		sw_info(sw, "set: %s", said);
 	fprintf(out, "ok\n");
 }
 
@@ -173,8 +106,8 @@ static void answer(struct switchd *sw, int fd, char *request)
 		switch_report_json(sw, out);
 	else if (!strcmp(request, "text\n"))
 		switch_report_text(sw, out);
-	else if (!strncmp(request, "set ", 4))
-		change(sw, fd, request, out);
+	else if (!strncmp(request, "set\n", 4) || !strncmp(request, "try\n", 4))
+		change(sw, fd, request + 4, *request == 't', out);
 	else
 		fprintf(out, "unknown request\n");
 	if (!fclose(out)) {

@@ -97,6 +97,23 @@ void dataplane_tick(struct switchd *sw)
 		__atomic_store_n(&c->secret_now, next, __ATOMIC_RELEASE);
 }
 
+void dataplane_set(struct switchd *sw)
+{
+	const struct switchd_options *o = &sw->now;
+	struct csw_config *c = sw->dp.config;
+
+	c->flowlet_ns = o->flowlet_ns;
+	c->spread = o->spread;
+	c->trees = o->trees;
+	c->first_tree = o->first_tree;
+	c->timeout_ns = o->timeout_ns;
+	c->timeout_min = o->timeout_min;
+	c->timeout_max = o->timeout_max;
+	/* begin anew, with what was said */
+	__atomic_store_n(&sw->dp.queue_ctl->timeout, 0, __ATOMIC_RELAXED);
+	c->choice = o->choice;
+}
+
 static void configure(struct switchd *sw)
 {
 	struct csw_config *c = sw->dp.config;
@@ -107,18 +124,11 @@ static void configure(struct switchd *sw)
 	c->queue_mask = sw->dp.queue_len - 1;
 	c->children_max = sw->opt->children;
 	c->root_patience = sw->opt->root_patience;
-	c->timeout_ns = sw->opt->timeout_ns;
-	c->timeout_min = sw->opt->timeout_min;
-	c->timeout_max = sw->opt->timeout_max;
 	c->lifetime_ns = sw->opt->lifetime_ns;
 	c->netns = sw->backlog.netns;
-	c->flowlet_ns = sw->opt->flowlet_ns;
-	c->spread = sw->opt->spread;
-	c->choice = sw->opt->choice;
-	c->trees = sw->opt->trees;
-	c->first_tree = sw->opt->first_tree;
 	c->restore = sw->opt->restore;
 	c->admit = sw->opt->admission.on;
+	dataplane_set(sw);
 }
 
 /* Packets that are under way meanwhile wait for their timeout, or pass. */
@@ -188,7 +198,7 @@ int dataplane_load(struct switchd *sw)
 	take_fds(dp);
 	ret = map_state(dp);
 	if (!ret)
-		ret = dataplane_tell_fan_ins(sw, sw->opt);
+		ret = dataplane_tell_fan_ins(sw, &sw->now);
 	if (ret)
 		goto fail;
 	if (sw->ports <= dp->ports_max)

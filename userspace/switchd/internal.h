@@ -71,6 +71,8 @@ void dataplane_tick(struct switchd *sw);
 /* Bytes of the maps whose size the options decide */
 size_t dataplane_memory(const struct dataplane *dp);
 uint64_t dataplane_timeout(const struct dataplane *dp);
+/* Values of @sw->now from the next packet on */
+void dataplane_set(struct switchd *sw);
 int dataplane_tell_fan_ins(struct switchd *sw, const struct switchd_options *o);
 
 static inline const struct csw_descriptor *dataplane_slot(const struct dataplane *dp, uint32_t i)
@@ -210,6 +212,8 @@ struct admissions {
 	size_t n;
 };
 
+/* Would admission_set() take @a? */
+int admission_try(struct switchd *sw, const struct switchd_admission *a, char *err, size_t len);
 /* Take over all of @a, or say why not in @err and leave everything as it is. */
 int admission_set(struct switchd *sw, const struct switchd_admission *a, char *err, size_t len);
 /* A port came or went. */
@@ -267,6 +271,12 @@ void control_serve(struct switchd *sw, unsigned int client);
 void control_tick(struct switchd *sw);
 void control_close(struct switchd *sw);
 
+/*
+ * settings.c: take over all of @text, lines "SETTING VALUE" and an empty one, or say in @err why not
+ * and leave everything as it is. @try: leave it in any case.
+ */
+int settings_change(struct switchd *sw, char *text, bool try, char *err, size_t len);
+
 /* report.c: the state of the switch for people and for programs */
 void switch_report_text(struct switchd *sw, FILE *out);
 void switch_report_json(struct switchd *sw, FILE *out);
@@ -279,6 +289,7 @@ uint64_t sw_now(void);
  */
 struct switchd {
 	const struct switchd_options *opt;
+	struct switchd_options now;	/* settings and their values by now */
 	char name[SWITCHD_NAME_MAX + 1];
 	struct in_addr address;
 	uint64_t started;

@@ -325,6 +325,7 @@ int switchd_run(const struct switchd_options *o)
 {
 	struct switchd sw = {
 		.opt = o,
+		.now = *o,
 		.started = sw_now(),
 		.control.fd = -1,
 		.epoll = -1, .signal_fd = -1, .timer_fd = -1, .tick_fd = -1,

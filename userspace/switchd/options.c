@@ -415,15 +415,23 @@ int switchd_option_restore(struct switchd_options *o, const char *text, char *er
 	return 0;
 }
 
+int switchd_timeout_check(const struct switchd_options *o, char *err, size_t len)
+{
+	uint64_t longest = o->timeout_max ? o->timeout_max : o->timeout_ns;
+
+	if (o->lifetime_ns >= (2 + o->root_patience) * longest)
+		return 0;
+	return switchd_refuse(err, len, "--timeout: --lifetime must be at least (2 + root patience) timeouts");
+}
+
 int switchd_options_check(struct switchd_options *o, char *err, size_t len)
 {
 	unsigned int i;
 
 	if (!o->ports)
 		return switchd_refuse(err, len, "--ports: which devices belong to the switch?");
-	if (o->lifetime_ns < (2 + o->root_patience) *
-	    (o->timeout_max ? o->timeout_max : o->timeout_ns))
-		return switchd_refuse(err, len, "--lifetime must be at least (2 + root patience) timeouts");
+	if (switchd_timeout_check(o, err, len))
+		return -1;
 	for (i = 0; i < o->ports; i++)
 		if (!o->port[i].mode_given)
 			o->port[i].mode = o->mode;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * The client of the control sockets: prints what running switches say of themselves, with
- * -j one line of JSON for each.
+ * -j one line of JSON for each, and has them change their settings.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -51,38 +51,33 @@ static int show_one(const char *file, bool json)
 	return ask_one(file, json ? "json\n" : "text\n", stdout);
 }
 
-/* What is not "ok" is a complaint. */
-static int set_one(const char *file, const char *request)
-{
-	char *text = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
-	int ret;
+#define FILE_MAX	(sizeof(PREFIX SUFFIX) + SWITCHD_NAME_MAX)
 
-	if (!out)
-		return -ENOMEM;
-	ret = ask_one(file, request, out);
-	fclose(out);
-	if (!ret && strcmp(text, "ok\n")) {
-		fprintf(stderr, "canary switch set: %s: %s", file, text);
-		ret = -EINVAL;
+static int file_of(const char *verb, const char *name, char *file)
+{
+	if (!*name || strlen(name) > SWITCHD_NAME_MAX || strchr(name, '/')) {
+		fprintf(stderr, "canary switch %s: '%s' is no name of a switch\n", verb, name);
+		return -1;
 	}
-	free(text);
-	return ret;
+	snprintf(file, FILE_MAX, PREFIX "%s" SUFFIX, name);
+	return 0;
+}
+
+/* sockets of killed daemons and of those that end this moment are no news */
+static bool is_gone(int ret)
+{
+	return ret == -ENOENT || ret == -ECONNREFUSED;
 }
 
 static int show_named(const char *name, bool json)
 {
-	char file[sizeof(PREFIX SUFFIX) + SWITCHD_NAME_MAX];
+	char file[FILE_MAX];
 	int ret;
 
-	if (strlen(name) > SWITCHD_NAME_MAX || strchr(name, '/')) {
-		fprintf(stderr, "canary switch show: '%s' is no name of a switch\n", name);
+	if (file_of("show", name, file))
 		return 1;
-	}
-	snprintf(file, sizeof(file), PREFIX "%s" SUFFIX, name);
 	ret = show_one(file, json);
-	if (ret == -ENOENT || ret == -ECONNREFUSED)
+	if (is_gone(ret))
 		fprintf(stderr, "canary switch show: no switch '%s' is running here\n", name);
 	else if (ret)
 		fprintf(stderr, "canary switch show: %s: %s\n", name, strerror(-ret));
@@ -107,10 +102,9 @@ int switchd_show(const char *name, bool json)
 	n = scandir(SWITCHD_RUN_DIR, &list, is_socket, alphasort);
 	for (i = 0; i < n; i++) {
 		ret = show_one(list[i]->d_name, json);
-		/* sockets of killed daemons and of those that end this moment are no news */
 		if (!ret) {
 			shown++;
-		} else if (ret != -ECONNREFUSED && ret != -ENOENT) {
+		} else if (!is_gone(ret)) {
 			fprintf(stderr, "canary switch show: %s: %s\n", list[i]->d_name,
 				strerror(-ret));
 			failed++;
@@ -124,48 +118,129 @@ int switchd_show(const char *name, bool json)
 	return shown && !failed ? 0 : 1;
 }
 
-static int set_named(const char *name, const char *request)
+/* ---- settings ---- */
+
+/* @how: "set" or "try". What is not "ok" is a complaint, and said. Return 0 or -errno. */
+static int set_one(const char *file, const char *how, const char *settings)
 {
-	char file[sizeof(PREFIX SUFFIX) + SWITCHD_NAME_MAX];
+	char request[SWITCHD_SET_MAX + 64], *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
 	int ret;
 
-	if (strlen(name) > SWITCHD_NAME_MAX || strchr(name, '/')) {
-		fprintf(stderr, "canary switch set: '%s' is no name of a switch\n", name);
+	if (!out)
+		return -ENOMEM;
+	snprintf(request, sizeof(request), "%s\n%s\n", how, settings);
+	ret = ask_one(file, request, out);
+	fclose(out);
+	if (!ret && strcmp(text, "ok\n"))
+		ret = -EINVAL;
+	if (ret == -EINVAL)
+		fprintf(stderr, "canary switch set: %.*s: %s", (int)(strlen(file) - strlen(PREFIX SUFFIX)),
+			file + strlen(PREFIX), *text ? text : "no answer\n");
+	else if (ret && !is_gone(ret))
+		fprintf(stderr, "canary switch set: %s: %s\n", file, strerror(-ret));
+	free(text);
+	return ret;
+}
+
+static int set_named(const char *name, const char *settings)
+{
+	char file[FILE_MAX];
+	int ret;
+
+	if (file_of("set", name, file))
 		return 1;
-	}
-	snprintf(file, sizeof(file), PREFIX "%s" SUFFIX, name);
-	ret = set_one(file, request);
-	if (ret == -ENOENT || ret == -ECONNREFUSED)
+	ret = set_one(file, "set", settings);
+	if (is_gone(ret))
 		fprintf(stderr, "canary switch set: no switch '%s' is running here\n", name);
-	else if (ret && ret != -EINVAL)
-		fprintf(stderr, "canary switch set: %s: %s\n", name, strerror(-ret));
 	return ret ? 1 : 0;
 }
 
-int switchd_set(const char *name, const char *setting, const char *value)
+static bool answers(const char *file)
 {
-	struct dirent **list;
-	char request[SWITCHD_SET_MAX + 64];
-	int n, i, ret, done = 0, failed = 0;
+	FILE *out = fopen("/dev/null", "we");
+	int ret = out ? ask_one(file, "hello\n", out) : -errno;
 
-	if (strlen(value) > SWITCHD_SET_MAX || strchr(value, '\n') || !*value) {
-		fprintf(stderr, "canary switch set: --%s: 1 to %d characters in one line expected\n",
-			setting, SWITCHD_SET_MAX);
+	if (out)
+		fclose(out);
+	return !is_gone(ret);
+}
+
+/* Those of @list that run come first. Return: how many they are. */
+static int running(struct dirent **list, int n)
+{
+	struct dirent *e;
+	int i, k = 0;
+
+	for (i = 0; i < n; i++) {
+		if (!answers(list[i]->d_name))
+			continue;
+		e = list[i];
+		list[i] = list[k];
+		list[k++] = e;
+	}
+	return k;
+}
+
+/* All are asked whether they would before the first one does. */
+static int set_listed(struct dirent **list, int n, bool all, const char *settings)
+{
+	int i, failed = 0;
+
+	if (n > 1 && !all) {
+		fprintf(stderr, "canary switch set: %d switches run here, which one? --name NAME, or --all:",
+			n);
+		for (i = 0; i < n; i++)
+			fprintf(stderr, " %.*s", (int)(strlen(list[i]->d_name) - strlen(PREFIX SUFFIX)),
+				list[i]->d_name + strlen(PREFIX));
+		fprintf(stderr, "\n");
 		return 1;
 	}
-	snprintf(request, sizeof(request), "set %s %s\n", setting, value);
-	if (name)
-		return set_named(name, request);
-	n = scandir(SWITCHD_RUN_DIR, &list, is_socket, alphasort);
-	for (i = 0; i < n; i++) {
-		ret = set_one(list[i]->d_name, request);
-		done += !ret;
-		failed += ret && ret != -ECONNREFUSED && ret != -ENOENT;
-		free(list[i]);
-	}
-	if (n >= 0)
-		free(list);
-	if (!done && !failed)
+	for (i = 0; n > 1 && i < n; i++)
+		failed += !!set_one(list[i]->d_name, "try", settings);
+	for (i = 0; !failed && i < n; i++)
+		failed += !!set_one(list[i]->d_name, "set", settings);
+	if (!n)
 		fprintf(stderr, "canary switch set: no switch is running here\n");
-	return done && !failed ? 0 : 1;
+	return n && !failed ? 0 : 1;
+}
+
+/* One line a setting. Return 0, or -1 after having complained. */
+static int write_settings(const struct switchd_setting *setting, unsigned int n, char *text,
+			  size_t room)
+{
+	size_t at = 0;
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		if (!*setting[i].value || strchr(setting[i].value, '\n') ||
+		    at + strlen(setting[i].name) + strlen(setting[i].value) + 2 >= room) {
+			fprintf(stderr, "canary switch set: --%s: 1 to %d characters in one line expected, all together\n",
+				setting[i].name, SWITCHD_SET_MAX);
+			return -1;
+		}
+		at += sprintf(text + at, "%s %s\n", setting[i].name, setting[i].value);
+	}
+	return 0;
+}
+
+int switchd_set(const char *name, bool all, const struct switchd_setting *setting, unsigned int n)
+{
+	char settings[SWITCHD_SET_MAX + 1];
+	struct dirent **list;
+	int found, i, ret;
+
+	if (write_settings(setting, n, settings, sizeof(settings)))
+		return 1;
+	if (name)
+		return set_named(name, settings);
+	found = scandir(SWITCHD_RUN_DIR, &list, is_socket, alphasort);
+	if (found < 0)
+		list = NULL;
+	ret = set_listed(list, running(list, found), all, settings);
+	for (i = 0; i < found; i++)
+		free(list[i]);
+	free(list);
+	return ret;
 }

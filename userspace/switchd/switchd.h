@@ -20,7 +20,7 @@
 #define SWITCHD_NAME_MAX	63
 #define SWITCHD_PORTS_MAX	64
 #define SWITCHD_ADMIT_MAX	256
-#define SWITCHD_SET_MAX		16384	/* characters of a setting's value */
+#define SWITCHD_SET_MAX		16384	/* characters of a request that sets something */
 
 enum switchd_clock {
 	SWITCHD_CLOCK_SLEEP,	/* sleep until the next deadline */
@@ -123,6 +123,9 @@ void switchd_admit_text(const struct switchd_admit *rule, char *text, size_t len
 int switchd_admission_check(const struct switchd_admission *a, const struct switchd_options *o,
 			    char *err, size_t len);
 
+/* Is the lifetime longer than the timeout? */
+int switchd_timeout_check(const struct switchd_options *o, char *err, size_t len);
+
 /* What no single option can know: are there ports, is the lifetime longer than the timeout */
 int switchd_options_check(struct switchd_options *o, char *err, size_t len);
 
@@ -133,12 +136,16 @@ int switchd_run(const struct switchd_options *o);
 const char *switchd_choice_name(unsigned int choice);
 const char *switchd_choice_help(unsigned int choice);
 
+/* "choice", "flowlet", "spread", "trees", "timeout", "fan-in", "admit" or "revoke", and its value */
+struct switchd_setting {
+	const char *name, *value;
+};
+
 /*
- * Change a setting ("choice", "flowlet", "spread", "trees", "timeout", "fan-in", "admit",
- * "revoke") of the running switch @name, or of all of this machine if it is NULL. Return the exit
- * status.
+ * Change settings of the running switch @name (NULL: of the only one, or of @all of this machine):
+ * all @n of them, in this order, or none. Return the exit status.
  */
-int switchd_set(const char *name, const char *setting, const char *value);
+int switchd_set(const char *name, bool all, const struct switchd_setting *setting, unsigned int n);
 
 /* Print the switch @name, or all of this machine if it is NULL. Return the exit status. */
 int switchd_show(const char *name, bool json);

@@ -1,0 +1,132 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Settings of running switches: all of a request or none of it, at one switch or at all.
+#
+#	h --- a, h --- b: two switches that share nothing but the machine
+
+# Its own /run/canary: "all switches of this machine" are those of this test.
+[ -n "${CANARY_OWN_RUN:-}" ] ||
+	CANARY_OWN_RUN=1 exec unshare --mount --propagation private -- "$0" "$@"
+
+# shellcheck source=../lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+CANARY=${CANARY:-$TAP_TOP/build/bin/canary}
+
+tap_start net/settings
+need_root
+need_program ip jq unshare /usr/bin/python3 "$CANARY"
+tmp_dir
+mkdir -p /run/canary
+mount -t tmpfs none /run/canary || tap_skip_all "needs mounts of its own"
+
+# start SWITCH OPTIONS...: its pid is PID[SWITCH]
+declare -A PID
+start()
+{
+	local n=$1
+
+	shift
+	bg ns_exec "$n" "$CANARY" switch run --name "$n" --ports "to-h-$n" --address 10.9.0.1 \
+		--slots 64 --timeout 1ms "$@" >"$TAP_TMP/$n" 2>&1
+	PID[$n]=$!
+	wait_for 20 grep -q " ready: " "$TAP_TMP/$n" && return
+	tap_not_ok "switch $n starts" "$(cat "$TAP_TMP/$n")"
+	tap_done
+}
+
+# state SWITCH: all that can be set
+state()
+{
+	"$CANARY" switch show -j --name "$1" | jq -c '[.choice, .flowlet_us, .spread, .trees,
+		.first_tree, .timeout_us, .timeout_min_us, .timeout_max_us, .fan_in.mode, .fan_in.told,
+		.admission.on, .admission.rules]'
+}
+
+# refused WHAT STATUS MESSAGE ARGUMENTS...: by `set`, and nothing is changed anywhere
+refused()
+{
+	local what=$1 status=$2 message=$3 before after out rc=0
+
+	shift 3
+	before=$(state a)$(state b 2>&1)
+	out=$("$CANARY" switch set "$@" 2>&1) || rc=$?
+	after=$(state a)$(state b 2>&1)
+	if [ $rc -eq "$status" ] && grep -qF -- "$message" <<<"$out" && [ "$before" = "$after" ]; then
+		tap_ok "refused: $what"
+	else
+		tap_not_ok "refused: $what" "exit status $rc, expected $status and '$message' in: $out
+before $before
+after  $after"
+	fi
+}
+
+# ask TEXT: the socket of a, as no client of ours would
+ask()
+{
+	/usr/bin/python3 - "$1" <<'END'
+import socket, sys
+sock = socket.socket(socket.AF_UNIX)
+sock.connect("/run/canary/switch-a.sock")
+sock.send(sys.argv[1].encode().decode("unicode_escape").encode())
+print(sock.recv(4096).decode(), end="")
+END
+}
+
+ns_add h a b
+for n in a b; do
+	ns_link h to-$n - $n to-h-$n -
+	ns_ip $n addr add 10.9.0.1/32 dev lo
+done
+start a --lifetime 1s
+
+tap_check "the only switch needs no name" "$CANARY" switch set --choice two --spread 3
+tap_is "is set" "$(state a | jq -c '.[0,2]' | tr '\n' ' ')" '"two" 3 '
+refused "the second one is wrong" 1 "--spread: '0' is not a number from 1 to 256" \
+	--choice block --spread 0 --timeout 2ms
+refused "the last one is wrong" 1 "--timeout: '5' is no duration" \
+	--admit 7:any --fan-in off,10.0.0.1=2 --trees 3+1 --timeout 5
+refused "rules are wrong after values" 1 "--revoke: there is no rule 9:10.0.0.1/32" \
+	--spread 7 --fan-in 10.0.0.1=2 --revoke 9:10.0.0.1
+refused "rule to take back is none" 1 "--revoke: '9' is neither everybody" --spread 7 --revoke 9
+refused "rules at nobody's port" 1 "--admit: s9 is no port of this switch" --spread 7 --admit 1:any%s9
+refused "timeout beyond the lifetime" 1 "--lifetime must be at least" --choice block --timeout 900ms
+refused "more than a request may have" 1 "--admit: 1 to 16384 characters" --spread 7 \
+	--admit "$(seq -s, -f "%.0f:any" 1500)" --admit "$(seq -s, -f "%.0f:any" 1500)"
+refused "more fan-ins than there is room for" 1 "--fan-in: more than" --spread 7 \
+	--fan-in "$(seq -s, -f "10.0.0.%.0f=2" 1 200),$(seq -s, -f "10.0.1.%.0f=2" 1 200)"
+refused "unknown option" 2 "unrecognized option" --spread 7 --colour red
+before=$(state a)
+tap_is "half a request" "$(ask 'set\nspread 9\nchoice bl')" "the end is missing"
+tap_is "a request without its end" "$(ask 'set\nspread 9\n')" "the end is missing"
+tap_is "an empty request" "$(ask 'set\n\n')" "nothing to set"
+tap_is "unknown setting" "$(ask 'set\nspread 9\ncolour red\n\n')" "there is no setting 'colour'"
+tap_is "setting without a value" "$(ask 'set\nspread 9\nchoice\n\n')" "which setting, to what?"
+tap_is "only tried" "$(ask 'try\nspread 9\nadmit 7:any\n\n')" "ok"
+tap_is "all that changed nothing" "$(state a)" "$before"
+tap_check "all at once" "$CANARY" switch set --choice static --trees 3+1 --flowlet 2ms --spread 4 \
+	--timeout 2ms..80ms --fan-in off --fan-in 10.0.0.1=2,10.0.0.2=3 --admit 7:any --revoke 7:any --admit 8:any
+tap_is "all are set" "$(state a | jq -c 'del(.[5])')" \
+	'["static",2000,4,3,1,2000,80000,"off",2,true,["8:0.0.0.0/0"]]'
+
+start b
+refused "which one?" 1 "2 switches run here, which one? --name NAME, or --all: a b" --spread 2
+refused "a name and all" 2 "either --name or --all" --name a --all --spread 2
+refused "no name of a switch" 1 "is no name of a switch" --name ../a --spread 2
+refused "not by this one" 1 "a: --admit: to-h-b is no port" --name a --spread 2 --admit 1:any%to-h-b
+refused "by one of all" 1 "a: --admit: to-h-b is no port" --all --spread 2 --admit 1:any%to-h-b
+refused "by the last of all" 1 "b: --revoke: there is no rule 8:0.0.0.0/0" --all --spread 2 --revoke 8:any
+tap_check "one of them" "$CANARY" switch set --name b --spread 5
+tap_is "that one alone" "$(state a | jq '.[2]') $(state b | jq '.[2]')" "4 5"
+tap_check "all of them" "$CANARY" switch set --all --spread 6 --choice block
+tap_is "both" "$(state a | jq -c '.[0,2]' | tr '\n' ' ')$(state b | jq -c '.[0,2]' | tr '\n' ' ')" \
+	'"block" 6 "block" 6 '
+tap_is "show: both" "$("$CANARY" switch show -j | jq -r .name | tr '\n' ' ')" "a b "
+kill -KILL "${PID[b]}"
+wait "${PID[b]}" 2>/dev/null
+tap_check "a killed one does not count" "$CANARY" switch set --spread 7
+tap_is "nor does it hinder" "$(state a | jq '.[2]')" 7
+bg_stop "${PID[a]}"
+tap_is "none runs" "$("$CANARY" switch set --spread 2 2>&1)" "canary switch set: no switch is running here"
+tap_done

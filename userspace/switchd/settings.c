@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Settings of a running switch. All of a request are judged before the first is changed: they
+ * hold together from the next packet on, or everything stays as it is and the client hears why.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* What would hold after a request */
+struct wanted {
+	struct switchd_options o;
+	struct switchd_admission admission;
+	bool values, fan_ins, rules;	/* which of them are to change */
+};
+
+static const struct {
+	const char *name;
+	int (*parse)(struct switchd_options *o, const char *text, char *err, size_t len);
+} values[] = {
+	{ "choice", switchd_option_choice },
+	{ "flowlet", switchd_option_flowlet },
+	{ "spread", switchd_option_spread },
+	{ "trees", switchd_option_trees },
+	{ "timeout", switchd_option_timeout },
+	{ "fan-in", switchd_option_fan_in },
+};
+
+static int take_value(struct wanted *w, const char *name, const char *value, char *err, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(values) && strcmp(values[i].name, name); i++)
+		;
+	if (i == ARRAY_SIZE(values))
+		return switchd_refuse(err, len, "there is no setting '%.100s'", name);
+	w->values = true;
+	if (!strcmp(name, "fan-in")) {
+		/* what was told before is forgotten, but not by a second one of the same request */
+		if (!w->fan_ins)
+			w->o.tolds = 0;
+		w->fan_ins = true;
+	}
+	return values[i].parse(&w->o, value, err, len);
+}
+
+/* "SETTING VALUE" */
+static int take(struct wanted *w, char *line, char *err, size_t len)
+{
+	char *value = strchr(line, ' ');
+
+	if (!value || value == line || !value[1])
+		return switchd_refuse(err, len, "which setting, to what?");
+	*value++ = '\0';
+	if (strcmp(line, "admit") && strcmp(line, "revoke"))
+		return take_value(w, line, value, err, len);
+	w->rules = true;
+	if (*line == 'a')
+		return switchd_admit(&w->admission, value, err, len);
+	return switchd_revoke(&w->admission, value, err, len);
+}
+
+/* Lines until an empty one: without it the end is missing */
+static int take_all(struct wanted *w, char *text, char *err, size_t len)
+{
+	char *end = *text == '\n' ? text : strstr(text, "\n\n"), *line;
+
+	if (!end)
+		return switchd_refuse(err, len, "the end is missing");
+	*end = '\0';
+	if (end == text)
+		return switchd_refuse(err, len, "nothing to set");
+	while ((line = strsep(&text, "\n")))
+		if (take(w, line, err, len))
+			return -1;
+	return switchd_timeout_check(&w->o, err, len);
+}
+
+static int apply(struct switchd *sw, const struct wanted *w, char *err, size_t len)
+{
+	struct switchd_options *now = &sw->now;
+
+	/* first what the kernel may refuse */
+	if (w->fan_ins && dataplane_tell_fan_ins(sw, &w->o)) {
+		dataplane_tell_fan_ins(sw, now);
+		return switchd_refuse(err, len, "--fan-in: the switch does not take that");
+	}
+	if (w->rules && admission_set(sw, &w->admission, err, len)) {
+		if (w->fan_ins)
+			dataplane_tell_fan_ins(sw, now);
+		return -1;
+	}
+	*now = w->o;
+	if (w->values)
+		dataplane_set(sw);
+	return 0;
+}
+
+int settings_change(struct switchd *sw, char *text, bool try, char *err, size_t len)
+{
+	struct wanted *w = calloc(1, sizeof(*w));
+	int ret;
+
+	if (!w)
+		return switchd_refuse(err, len, "out of memory");
+	w->o = sw->now;
+	w->admission = sw->admission;
+	ret = take_all(w, text, err, len);
+	if (!ret && w->rules)
+		ret = admission_try(sw, &w->admission, err, len);
+	if (!ret && !try)
+		ret = apply(sw, w, err, len);
+	free(w);
+	return ret;
+}
