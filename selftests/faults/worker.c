@@ -12,6 +12,8 @@
  *	--rounds N --operations N --elements N --inflight N --seed N
  *	--vary		lengths are random, up to --elements
  *	--same-id	all rounds are the communicator --comm; otherwise --comm + round
+ *	--launched	a round begins when struct progress.open is larger than it, and is killed when
+ *			progress.halt is: a launcher ends all ranks of a job before it starts them again
  *	--plan WHO:ROUND:OP:WHAT[:MS]	once or more; WHO is a rank or "all"; before posting OP it
  *		die	is killed by SIGKILL
  *		slow	computes MS longer
@@ -60,6 +62,8 @@ struct progress {
 	uint64_t	ended;		/* nothing more to come */
 	uint64_t	elements;	/* of a block */
 	uint64_t	go;		/* written by others: rounds whose holds are over */
+	uint64_t	open;		/* likewise: rounds that may begin */
+	uint64_t	halt;		/* likewise: rounds that are to end */
 };
 
 enum action { DIE, SLOW, LONGER, SHIFT, BARRIER, QUIT, HOLD };
@@ -82,7 +86,7 @@ static struct {
 	struct canary_params params;
 	unsigned int	rounds, operations, elements, inflight;
 	uint64_t	seed;
-	bool		vary, same_id;
+	bool		vary, same_id, launched;
 	struct plan	plans[PLANS_MAX];
 	unsigned int	nplans;
 	int		log;
@@ -447,23 +451,44 @@ static int run_round(void)
 	return now.wrong ? 1 : 0;
 }
 
+/* Until the round of PID is over, or has to be */
+static int await_round(pid_t pid)
+{
+	volatile uint64_t *halt = &shared->halt;
+	int status;
+	pid_t got;
+
+	for (;;) {
+		got = waitpid(pid, &status, opt.launched ? WNOHANG : 0);
+		if (got == pid)
+			return status;
+		if (got < 0 && errno != EINTR)
+			die("waitpid", strerror(errno));
+		if (opt.launched && *halt > now.number)
+			kill(pid, SIGKILL);
+		if (opt.launched)
+			usleep(TICK_MS * 100);
+	}
+}
+
 /* Return: whether a result was wrong, or the round ended as nobody had planned */
 static bool supervise(unsigned int round)
 {
+	volatile uint64_t *may_open = &shared->open;
 	int status;
 	pid_t pid;
 
 	now.number = round;
 	shared->round = round;
+	while (opt.launched && *may_open <= round)
+		usleep(TICK_MS * 100);
 	fflush(NULL);
 	pid = fork();
 	if (pid < 0)
 		die("fork", strerror(errno));
 	if (!pid)
 		_exit(run_round());
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			die("waitpid", strerror(errno));
+	status = await_round(pid);
 	if (WIFEXITED(status))
 		return WEXITSTATUS(status) != 0;
 	log_round(WTERMSIG(status) == SIGKILL ? "killed" : "crashed", false);
@@ -530,6 +555,7 @@ static void parse(int argc, char **argv)
 		{ "seed",	required_argument, NULL, 's' },
 		{ "vary",	no_argument, NULL, 'v' },
 		{ "same-id",	no_argument, NULL, 'i' },
+		{ "launched",	no_argument, NULL, 'L' },
 		{ "plan",	required_argument, NULL, 'p' },
 		{ "progress",	required_argument, NULL, 'P' },
 		{ "log",	required_argument, NULL, 'l' },
@@ -551,6 +577,7 @@ static void parse(int argc, char **argv)
 		case 's': opt.seed = strtoull(optarg, NULL, 0); break;
 		case 'v': opt.vary = true; break;
 		case 'i': opt.same_id = true; break;
+		case 'L': opt.launched = true; break;
 		case 'p': parse_plan(optarg); break;
 		case 'P': map_progress(optarg); break;
 		case 'c': set_param(options[index].name, optarg); break;

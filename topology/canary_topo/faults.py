@@ -294,15 +294,22 @@ class Slow(Fault):
 class Restart(Fault):
     """The job's own past is still in the queues when it is back."""
 
-    name = "restart"
-    help = "all ranks crash and restart with the same id at once, with old packets still on links of 20 ms"
     rounds = 3
 
+    def __init__(self, name, links, help_):
+        self.name = name
+        self.links = links
+        self.help = help_
+
     def options(self, trial_members):
-        return ["--same-id", "--plan", "all:0:1:die", "--plan", "all:1:2:die", "--inflight", "2"]
+        return ["--same-id", "--launched", "--plan", "all:0:1:die", "--plan", "all:1:2:die",
+                "--inflight", "2"]
 
     def before(self, trial):
-        add_faults(trial.net, "delay=20ms", trial.notes["seed"])
+        add_faults(trial.net, self.links, trial.notes["seed"])
+
+    def during(self, trial):
+        trial.launch(self.rounds)
 
     def after(self, trial):
         trial.notes["injector"] = remove_faults(trial.net)
@@ -442,7 +449,10 @@ ALL = [
     MemberKill("root-kill", 0),
     HostCut(),
     Slow(),
-    Restart(),
+    Restart("restart", "delay=20ms",
+            "a job crashes and is launched again with the same id at once, with old packets still on links of 20 ms"),
+    Restart("restart-drop", "delay=20ms,drop=20%",
+            "the same where links also lose 20 %: ranks crash before others are connected"),
     Mismatch("lengths", "0:shift", "one rank posts 101 + 99 blocks where the others post 100 + 100"),
     Mismatch("longer", "1:longer", "one rank's vector is a block longer"),
     Mismatch("operation", "1:barrier", "one rank calls a barrier where the others sum"),

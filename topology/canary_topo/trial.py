@@ -19,7 +19,7 @@ POLL = 0.005
 
 # struct progress of selftests/faults/worker.c
 PROGRESS = ("round", "connected", "posted", "completed", "round_blocks", "blocks", "operations",
-            "wrong", "failed", "ended", "elements", "go")
+            "wrong", "failed", "ended", "elements", "go", "open", "halt")
 PROGRESS_FORMAT = f"<{len(PROGRESS)}Q"
 
 # Counters of the engines that tell what recovery took
@@ -61,9 +61,10 @@ class WorkerJob(Job):
         """How far RANK is."""
         return dict(zip(PROGRESS, struct.unpack_from(PROGRESS_FORMAT, self.maps[rank.number])))
 
-    def release(self, rank, rounds):
-        """Ends the holds of RANK in that many rounds."""
-        struct.pack_into("<Q", self.maps[rank.number], 8 * PROGRESS.index("go"), rounds)
+    def tell(self, rank, what, rounds):
+        """Writes one of go, open and halt to RANK's progress: in that many rounds
+        its holds end, that many may begin, that many have to end."""
+        struct.pack_into("<Q", self.maps[rank.number], 8 * PROGRESS.index(what), rounds)
 
     def rounds(self, rank):
         """What RANK wrote of each round that ended."""
@@ -134,8 +135,27 @@ class Trial:
 
     def release(self, rounds=1):
         """Ends the holds of all ranks."""
+        self.tell("go", rounds)
+
+    def tell(self, what, rounds):
+        """As WorkerJob.tell(), all ranks."""
         for rank in self.ranks:
-            self.job.release(rank, rounds)
+            self.job.tell(rank, what, rounds)
+
+    def launch(self, rounds):
+        """What the launcher of a job does that crashes again and again: as soon
+        as a rank of a round is gone it kills the others, and starts the next
+        round when none is left."""
+        self.tell("open", 1)
+        for number in range(1, rounds):
+            self.until(lambda begun=number: begun in self.begun())
+            self.tell("halt", number)
+            self.until(lambda begun=number: self.begun() == {begun})
+            self.tell("open", number + 1)
+
+    def begun(self):
+        """Rounds that ranks are at."""
+        return {self.job.progress(rank)["round"] for rank in self.ranks}
 
     def ended(self):
         return all(rank.process.poll() is not None for rank in self.ranks)
