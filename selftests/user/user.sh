@@ -251,11 +251,32 @@ test_usage()
 	usage "requires an argument" allreduce --comm
 	usage "No such file" allreduce --comm 1 --rank 0 --members-file /nowhere
 	usage "No such file" allreduce --key-file /nowhere
-	usage "usage:" perf
-	usage "usage:" perf broadcast
+	usage "canary allreduce: unrecognized option '--colour'" allreduce --colour
+	usage "which collective? allreduce" perf
+	usage "'broadcast' is no collective" perf broadcast
+	usage "canary perf allreduce: unrecognized option '--colour'" perf "${a[@]}" --colour
+	usage "requires an argument -- 'b'" perf allreduce -b
+	usage "'x' is not wanted" perf allreduce x
 	usage "more than maxbytes" perf allreduce -b 8 -e 4
+	usage "no factor leads from 0" perf "${a[@]}" -b 0
+	usage "'some' is not a number, K, M or G" perf allreduce -b some
+	usage "'5T' is not a number" perf allreduce -e 5T
+	usage "'4G' is out of range, 0 to 4294967292" perf allreduce -e 4G
+	usage "'-1' is not a number" perf allreduce -e -1
 	usage "2 to 1024" perf allreduce -f 1
+	usage "4 to 4294967292" perf allreduce -i 3
 	usage "1 to 1000000" perf allreduce -n 0
+	usage "'1K' is not a number" perf allreduce -n 1K
+	usage "0 to 1000000" perf allreduce -w 1000001
+	usage "0 to 1000" perf allreduce -c 1001
+	usage "1 to 32" perf allreduce -m 33
+	usage "--comm and --rank are needed" perf allreduce -b 4
+	usage "--comm is needed" perf allreduce --rank 0 --members 2
+	usage "--rank is needed" perf allreduce --comm 1 --members 2
+	usage "--members and --root" perf allreduce --comm 1 --rank 0
+	usage "--root is needed" perf allreduce --comm 1 --rank 1 --members 2
+	usage "0 to 1" perf allreduce --comm 1 --rank 2 --members 2 --root 10.77.0.2
+	usage "output_file: /nowhere/x: No such file" perf "${a[@]}" -J /nowhere/x
 	usage "usage:" comm
 	usage "usage:" comm list
 	usage "usage:" stats extra

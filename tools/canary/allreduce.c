@@ -51,6 +51,7 @@ static int parse(struct allreduce *a, int argc, char **argv)
 	comm_options_init(&a->comm);
 	a->in = "-";
 	a->out = "-";
+	argv[0] = (char *)"canary allreduce";	/* what getopt() complains as */
 	while ((opt = getopt_long(argc, argv, "i:o:jh", options, &index)) != -1) {
 		if (opt == 'i')
 			a->in = optarg;

@@ -58,7 +58,9 @@ int comm_option(struct comm_options *o, int opt, const char *name, const char *v
 int comm_options_end(struct comm_options *o)
 {
 	if (!o->have_comm || !o->have_rank)
-		return bad("--comm and --rank are needed");
+		return bad(o->have_rank ? "--comm is needed: the number of the communicator" :
+			   o->have_comm ? "--rank is needed: the own one" :
+			   "--comm and --rank are needed");
 	if (o->members_file) {
 		if (canary_params_members(&o->params, o->members_file))
 			return bad(canary_errmsg());

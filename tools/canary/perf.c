@@ -5,10 +5,14 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
+
+#include <sys/stat.h>
 
 #include "cmds.h"
 #include "comm_options.h"
@@ -32,6 +36,7 @@ struct perf {
 	uint64_t		min, max, step_bytes;
 	uint64_t		factor, iters, warmup, check, aggregate;
 	const char		*json;
+	FILE			*json_file;
 	struct canary		*c;
 	uint32_t		rank, members;
 	int32_t			*send, *recv;
@@ -63,6 +68,13 @@ static int usage(FILE *to)
 	return to == stdout ? 0 : 2;
 }
 
+/* What is wrong was said. Return: the exit status. */
+static int hint(void)
+{
+	fprintf(stderr, "usage: canary perf allreduce [OPTIONS]; canary perf allreduce --help lists them\n");
+	return 2;
+}
+
 /* A number, with K, M or G if @size. Return: 0, or -1 after having complained. */
 static int number(const char *name, const char *text, bool size, uint64_t min, uint64_t max,
 		  uint64_t *value)
@@ -82,8 +94,12 @@ static int number(const char *name, const char *text, bool size, uint64_t min, u
 			end++;
 		}
 	}
-	if (!isdigit((unsigned char)text[0]) || *end || errno || n > max >> shift ||
-	    n << shift < min) {
+	if (!isdigit((unsigned char)text[0]) || *end) {
+		fprintf(stderr, "canary: %s: '%s' is not a number%s\n", name, text,
+			size ? ", K, M or G may follow" : "");
+		return -1;
+	}
+	if (errno || n > max >> shift || n << shift < min) {
 		fprintf(stderr, "canary: %s: '%s' is out of range, %llu to %llu\n", name, text,
 			(unsigned long long)min, (unsigned long long)max);
 		return -1;
@@ -139,7 +155,7 @@ static int parse(struct perf *p, int argc, char **argv)
 		if (opt == 'h')
 			exit(usage(stdout));
 		if (opt == '?')
-			return usage(stderr);
+			return hint();
 		if (opt >= COMM_OPT_PARAM)
 			bad = comm_option(&p->comm, opt, options[index].name, optarg);
 		else
@@ -156,7 +172,30 @@ static int parse(struct perf *p, int argc, char **argv)
 			(unsigned long long)p->min, (unsigned long long)p->max);
 		return 2;
 	}
+	if (!p->min && p->max && !p->step_bytes) {
+		fprintf(stderr, "canary: minbytes: no factor leads from 0 to maxbytes: --stepbytes\n");
+		return 2;
+	}
 	return comm_options_end(&p->comm) ? 2 : 0;
+}
+
+/* Before anything is measured; what the file held stays until there are results. */
+static int open_json(struct perf *p)
+{
+	int fd;
+
+	if (!p->json || p->comm.params.rank)
+		return 0;
+	if (!strcmp(p->json, "-")) {
+		p->json_file = stdout;
+		return 0;
+	}
+	fd = open(p->json, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	p->json_file = fd < 0 ? NULL : fdopen(fd, "w");
+	if (p->json_file)
+		return 0;
+	fprintf(stderr, "canary: output_file: %s: %s\n", p->json, strerror(errno));
+	return 2;
 }
 
 /* What rank @rank has at @index: any function will do that mixes well. */
@@ -329,11 +368,12 @@ static void json_result(FILE *f, const char *name, const struct result *r)
 
 static int write_json(const struct perf *p)
 {
-	FILE *f = strcmp(p->json, "-") ? fopen(p->json, "we") : stdout;
 	struct canary_info info;
+	FILE *f = p->json_file;
+	struct stat st;
 	int i;
 
-	if (!f) {
+	if (!fstat(fileno(f), &st) && S_ISREG(st.st_mode) && f != stdout && ftruncate(fileno(f), 0)) {
 		fprintf(stderr, "canary: %s: %s\n", p->json, strerror(errno));
 		return -1;
 	}
@@ -434,9 +474,20 @@ int cmd_perf(int argc, char **argv)
 	struct canary *failed;
 	int status, err;
 
-	if (argc < 2 || strcmp(argv[1], "allreduce"))
-		return usage(argc > 1 && !strcmp(argv[1], "--help") ? stdout : stderr);
+	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
+		return usage(stdout);
+	if (argc < 2) {
+		fprintf(stderr, "canary: perf: which collective? allreduce\n");
+		return hint();
+	}
+	if (strcmp(argv[1], "allreduce")) {
+		fprintf(stderr, "canary: perf: '%s' is no collective: allreduce\n", argv[1]);
+		return hint();
+	}
+	argv[1] = (char *)"canary perf allreduce";	/* what getopt() complains as */
 	status = parse(&p, argc - 1, argv + 1);
+	if (!status)
+		status = open_json(&p);
 	if (status)
 		return status;
 	p.rank = p.comm.params.rank;

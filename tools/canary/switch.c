@@ -269,14 +269,23 @@ static int set(int argc, char **argv)
 
 int cmd_switch(int argc, char **argv)
 {
+	static const struct {
+		const char *name, *title;	/* what getopt() complains as */
+		int (*run)(int argc, char **argv);
+	} verbs[] = {
+		{ "run", "canary switch run", run },
+		{ "set", "canary switch set", set },
+		{ "show", "canary switch show", show },
+	};
 	const char *verb = argc > 1 ? argv[1] : "";
+	size_t i;
 
-	if (!strcmp(verb, "run"))
-		return run(argc - 1, argv + 1);
-	if (!strcmp(verb, "set"))
-		return set(argc - 1, argv + 1);
-	if (!strcmp(verb, "show"))
-		return show(argc - 1, argv + 1);
+	for (i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+		if (strcmp(verb, verbs[i].name))
+			continue;
+		argv[1] = (char *)verbs[i].title;
+		return verbs[i].run(argc - 1, argv + 1);
+	}
 	if (!strcmp(verb, "-h") || !strcmp(verb, "--help") || !strcmp(verb, "help")) {
 		usage(stdout);
 		return 0;
