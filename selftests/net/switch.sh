@@ -557,6 +557,7 @@ test_overrun()
 	ns_ip sw -batch "$TAP_TMP/batch"
 	kill -CONT "$SW"
 	tap_check "lost notifications are noticed" wait_for 5 grep -q "notifications were lost" "$ERR"
+	tap_is "and counted" "$(show ".losses > 0 and .resyncs > 0")" true
 	wait_for 5 sh -c "[ \$('$CANARY' switch show -j --name '$NAME' | jq .routes) -gt 12000 ]"
 	tap_is "12000 routes are known then" "$(show '.routes > 12000')" true
 	sed -i s/add/del/ "$TAP_TMP/batch"

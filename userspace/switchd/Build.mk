@@ -31,3 +31,14 @@ TESTS += settings
 .PHONY: test-settings
 test-settings: $(B)/bin/canary ## settings of running switches
 	CANARY=$(CURDIR)/$< selftests/net/settings.sh
+
+TESTS += recover
+TEST_DEPS += $(B)/selftests/net/fail_maps.so
+
+$(B)/selftests/net/fail_maps.so: selftests/net/fail_maps.c | $(B)/.setup
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -shared -o $@ $< -ldl
+
+.PHONY: test-recover
+test-recover: $(B)/bin/canary $(B)/selftests/net/fail_maps.so ## the switch daemon misses something
+	CANARY=$(CURDIR)/$< selftests/net/recover.sh

@@ -116,7 +116,7 @@ int port_publish(struct switchd *sw, struct port *port);
 void port_withdraw(struct switchd *sw, struct port *port);
 struct port *port_by_ifindex(struct switchd *sw, unsigned int ifindex);
 void ports_link_event(struct switchd *sw, const struct nlmsghdr *nlh);
-void ports_resync(struct switchd *sw);
+int ports_resync(struct switchd *sw);
 
 /* backlog.c: what waits at the ports */
 #define BACKLOG_LINKS	3
@@ -163,6 +163,7 @@ struct routes {
 	size_t n;
 	bool dirty;
 	bool overflow;
+	bool unsure;			/* the map may have some that are gone */
 	uint64_t not_before;		/* next dump, ns */
 	uint64_t syncs;
 };
@@ -177,7 +178,9 @@ struct neigh {
 	struct csw_neigh_key key;
 	struct csw_neigh value;
 	uint16_t state;			/* NUD_*; 0: the kernel has no entry */
+	bool usable;
 	bool in_map;
+	bool dirty;			/* what the map has is not what it should have */
 	bool seen;			/* in the dump under way */
 	bool wanted;			/* a next hop: keep it resolved */
 	uint8_t wait, backoff;		/* ticks until the next attempt */
@@ -188,7 +191,7 @@ struct neigh {
 struct neighbours {
 	struct neigh *bucket[NEIGH_BUCKETS];
 	uint32_t n, in_map;
-	bool full;			/* said so */
+	bool told;			/* that the map refuses */
 	uint64_t moved;			/* packets sent by the data plane, last tick */
 };
 
@@ -306,6 +309,10 @@ struct switchd {
 	struct control control;
 	int epoll, signal_fd, timer_fd, tick_fd;
 	uint64_t ticks;
+	bool lost;			/* notifications: everything is to be read again */
+	uint64_t resync_at;		/* not before, ns */
+	uint64_t losses, resyncs;	/* how often */
+	uint64_t map_errors;		/* changes of routes and neighbours that failed at first */
 	bool stop;
 };
 

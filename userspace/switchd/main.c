@@ -21,6 +21,8 @@
 #define PEER_CHECK_TICK	1	/* by then neighbouring switches have attached, too */
 #define HEAR_BUFFER	32768
 #define EVENTS		16
+#define RESYNC_MIN_NS	10000000ULL	/* between two times that all is read again */
+#define RESYNC_AGAIN_NS	NS_PER_S	/* ... if that failed */
 
 enum { FD_SIGNAL, FD_RTNL, FD_CONTROL, FD_TIMER, FD_TICK };
 
@@ -101,45 +103,62 @@ static int heard(const struct nlmsghdr *nlh, void *arg)
 	return MNL_CB_OK;
 }
 
-/* Routes first: they decide about next hops that neighbours are wanted for */
+/* Something was not heard, so all is read again, as often as it takes. */
 static void resync(struct switchd *sw)
 {
+	uint64_t start = sw_now(), pause;
+	int ret;
+
 	sw_info(sw, "notifications were lost, reading everything again");
-	ports_resync(sw);
+	sw->lost = false;
+	sw->resyncs++;
+	ret = ports_resync(sw);
+	check_rules(sw);
 	routes_event(sw);
-	neigh_sync(sw);
+	if (neigh_sync(sw) || ret)
+		sw->lost = true;
+	/* a tenth of a processor at most, whatever happens to the network */
+	pause = sw->lost ? RESYNC_AGAIN_NS : 9 * (sw_now() - start);
+	sw->resync_at = sw_now() + (pause > RESYNC_MIN_NS ? pause : RESYNC_MIN_NS);
 }
 
 static void hear(struct switchd *sw)
 {
 	char buf[HEAR_BUFFER] __attribute__((aligned(8)));
+	bool again = true;
 	ssize_t n;
 
-	for (;;) {
+	while (again) {
 		n = mnl_socket_recvfrom(sw->rtnl.hear, buf, sizeof(buf));
-		if (n > 0)
-			mnl_cb_run(buf, n, 0, 0, heard, sw);
-		else if (n < 0 && errno == ENOBUFS)
-			resync(sw);
-		else if (n == 0 || errno != EINTR)
+		if (n > 0 && mnl_cb_run(buf, n, 0, 0, heard, sw) >= MNL_CB_STOP)
+			continue;
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
 			break;
+		/* the queue was full (ENOBUFS), a message longer than the buffer (ENOSPC), or worse */
+		again = n > 0 || errno == ENOBUFS || errno == ENOSPC;
+		sw->losses++;
+		sw->lost = true;
 	}
 }
 
-/* Synchronise the routes now, or set the timer to when that is allowed */
+/* Do what is due of reading everything, or the routes; set the timer to when the rest is */
 static void settle(struct switchd *sw)
 {
 	struct itimerspec when = { 0 };
-	uint64_t at = sw->routes.not_before;
+	uint64_t at = UINT64_MAX;
 
-	if (!sw->routes.dirty)
-		return;
-	if (at <= sw_now()) {
+	if (sw->lost && sw->resync_at <= sw_now())
+		resync(sw);
+	if (sw->routes.dirty && sw->routes.not_before <= sw_now())
 		routes_sync(sw);
-		if (!sw->routes.dirty)
-			return;
+	if (sw->lost)
+		at = sw->resync_at;
+	if (sw->routes.dirty && sw->routes.not_before < at)
 		at = sw->routes.not_before;
-	}
+	if (at == UINT64_MAX)
+		return;
 	when.it_value.tv_sec = at / NS_PER_S;
 	when.it_value.tv_nsec = at % NS_PER_S;
 	timerfd_settime(sw->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);

@@ -46,37 +46,56 @@ static struct neigh *find(struct switchd *sw, unsigned int ifindex, __be32 addr,
 	return n;
 }
 
-static void map_delete(struct switchd *sw, struct neigh *n)
+static int map_delete(struct switchd *sw, struct neigh *n)
 {
-	if (!n->in_map)
-		return;
-	bpf_map_delete_elem(sw->dp.neighbours_fd, &n->key);
+	int ret = n->in_map ? bpf_map_delete_elem(sw->dp.neighbours_fd, &n->key) : 0;
+
+	if (ret && ret != -ENOENT)
+		return ret;
+	sw->neighbours.in_map -= n->in_map;
 	n->in_map = false;
-	sw->neighbours.in_map--;
+	return 0;
 }
 
-static void map_put(struct switchd *sw, struct neigh *n)
+static int map_put(struct switchd *sw, struct neigh *n)
 {
 	int ret = bpf_map_update_elem(sw->dp.neighbours_fd, &n->key, &n->value, BPF_ANY);
 
 	if (ret) {
-		/* harmless: packets to it are left to the kernel */
-		if (!sw->neighbours.full)
-			sw_warn(sw, "neighbour map (room for %u): %s", sw->dp.neighbours_max,
-				strerror(-ret));
-		sw->neighbours.full = true;
-		return;
+		/* without an entry packets are left to the kernel, a wrong one would mislead them */
+		map_delete(sw, n);
+		return ret;
 	}
-	if (!n->in_map)
-		sw->neighbours.in_map++;
+	sw->neighbours.in_map += !n->in_map;
 	n->in_map = true;
+	return 0;
+}
+
+/* The map gets what holds now; what it does not take is tried again by the next tick. */
+static void map_sync(struct switchd *sw, struct neigh *n)
+{
+	int ret = n->usable ? map_put(sw, n) : map_delete(sw, n);
+
+	n->dirty = ret;
+	if (!ret)
+		return;
+	sw->map_errors++;
+	if (!sw->neighbours.told)
+		sw_warn(sw, "neighbour map (room for %u), will try again: %s", sw->dp.neighbours_max,
+			strerror(-ret));
+	sw->neighbours.told = true;
+}
+
+static void mend(struct switchd *sw, struct neigh *n)
+{
+	if (n->dirty)
+		map_sync(sw, n);
 }
 
 static void forget(struct switchd *sw, struct neigh **link)
 {
 	struct neigh *n = *link;
 
-	map_delete(sw, n);
 	*link = n->next;
 	free(n);
 	sw->neighbours.n--;
@@ -128,19 +147,21 @@ static void learn(struct switchd *sw, const struct nlmsghdr *nlh)
 	usable = nlh->nlmsg_type == RTM_NEWNEIGH && ndm->ndm_state & NUD_USABLE &&
 		 tb[NDA_LLADDR] && mnl_attr_get_payload_len(tb[NDA_LLADDR]) == ETH_ALEN;
 	n = find(sw, ndm->ndm_ifindex, mnl_attr_get_u32(tb[NDA_DST]), usable);
-	if (!n)
-		return;
-	n->seen = true;
-	n->state = nlh->nlmsg_type == RTM_NEWNEIGH ? ndm->ndm_state : 0;
-	if (!usable) {
-		map_delete(sw, n);
+	if (!n) {
+		sw->lost |= usable;	/* no memory: read again later */
 		return;
 	}
-	changed = memcmp(n->value.mac, mnl_attr_get_payload(tb[NDA_LLADDR]), ETH_ALEN);
-	memcpy(n->value.mac, mnl_attr_get_payload(tb[NDA_LLADDR]), ETH_ALEN);
-	n->backoff = 0;
-	if (changed || !n->in_map)
-		map_put(sw, n);
+	n->seen = true;
+	n->state = nlh->nlmsg_type == RTM_NEWNEIGH ? ndm->ndm_state : 0;
+	changed = usable != n->usable;
+	n->usable = usable;
+	if (usable) {
+		changed |= memcmp(n->value.mac, mnl_attr_get_payload(tb[NDA_LLADDR]), ETH_ALEN);
+		memcpy(n->value.mac, mnl_attr_get_payload(tb[NDA_LLADDR]), ETH_ALEN);
+		n->backoff = 0;
+	}
+	if (changed || n->dirty)
+		map_sync(sw, n);
 }
 
 void neigh_event(struct switchd *sw, const struct nlmsghdr *nlh)
@@ -164,7 +185,8 @@ static void drop_unseen(struct switchd *sw, struct neigh *n)
 	if (n->seen)
 		return;
 	n->state = 0;
-	map_delete(sw, n);
+	n->usable = false;
+	map_sync(sw, n);
 }
 
 int neigh_sync(struct switchd *sw)
@@ -241,14 +263,15 @@ void neigh_tick(struct switchd *sw)
 	struct neigh **link;
 	size_t i;
 
+	sw->neighbours.told = false;
+	for_each(sw, mend);
 	for_each(sw, retry);
 	if (moved != sw->neighbours.moved)
 		for_each(sw, refresh);
 	sw->neighbours.moved = moved;
-	sw->neighbours.full = false;
 	for (i = 0; i < NEIGH_BUCKETS; i++)
 		for (link = &sw->neighbours.bucket[i]; *link;)
-			if (!(*link)->wanted && !(*link)->state)
+			if (!(*link)->wanted && !(*link)->state && !(*link)->in_map)
 				forget(sw, link);
 			else
 				link = &(*link)->next;

@@ -74,17 +74,19 @@ static int learn_cb(const struct nlmsghdr *nlh, void *arg)
 	return MNL_CB_OK;
 }
 
-static int dump_links(struct switchd *sw, mnl_cb_t cb)
+/*
+ * Ask for one device. Not all by a dump: the kernel silently leaves out of it what is too long for
+ * its buffer, as a device of very many names.
+ */
+static int ask_link(struct switchd *sw, const char *name, mnl_cb_t cb, void *arg)
 {
-	struct ifinfomsg ifi = { .ifi_family = AF_UNSPEC };
-	int ret, i;
+	char buf[MNL_NLMSG_HDRLEN + 128] __attribute__((aligned(8))) = { 0 };
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
 
-	for (i = 0; i < 10; i++) {
-		ret = rtnl_dump(&sw->rtnl, RTM_GETLINK, &ifi, sizeof(ifi), cb, sw);
-		if (ret != -EINTR)
-			break;
-	}
-	return ret;
+	nlh->nlmsg_type = RTM_GETLINK;
+	mnl_nlmsg_put_extra_header(nlh, sizeof(struct ifinfomsg));
+	mnl_attr_put_strz(nlh, IFLA_IFNAME, name);
+	return rtnl_talk(&sw->rtnl, nlh, cb, arg);
 }
 
 static int port_check(struct switchd *sw, const struct port *port)
@@ -111,18 +113,19 @@ static int port_check(struct switchd *sw, const struct port *port)
 int ports_find(struct switchd *sw)
 {
 	unsigned int i;
-	int ret, err;
+	int ret = 0, err;
 
 	sw->ports = sw->opt->ports;
 	for (i = 0; i < sw->ports; i++) {
 		sw->port[i].option = &sw->opt->port[i];
 		sw->port[i].mode = sw->opt->port[i].mode;
 		sw->port[i].xdp_link = -1;
-	}
-	ret = dump_links(sw, learn_cb);
-	if (ret) {
-		sw_error(sw, "cannot list devices: %s", strerror(-ret));
-		return ret;
+		err = ask_link(sw, sw->port[i].option->name, learn_cb, sw);
+		if (!err || err == -ENODEV)
+			continue;
+		sw_error(sw, "port %s: cannot be looked up: %s", sw->port[i].option->name,
+			 strerror(-err));
+		return err;
 	}
 	for (i = 0; i < sw->ports; i++) {
 		err = port_check(sw, &sw->port[i]);
@@ -246,15 +249,11 @@ static int copy_cb(const struct nlmsghdr *nlh, void *arg)
 
 static int port_resync(struct switchd *sw, struct port *port)
 {
-	char buf[MNL_NLMSG_HDRLEN + 128] __attribute__((aligned(8))) = { 0 };
-	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf), *copy = NULL;
 	const struct ifinfomsg *ifi;
+	struct nlmsghdr *copy = NULL;
 	int ret;
 
-	nlh->nlmsg_type = RTM_GETLINK;
-	mnl_nlmsg_put_extra_header(nlh, sizeof(*ifi));
-	mnl_attr_put_strz(nlh, IFLA_IFNAME, port->option->name);
-	ret = rtnl_talk(&sw->rtnl, nlh, copy_cb, &copy);
+	ret = ask_link(sw, port->option->name, copy_cb, &copy);
 	ifi = copy ? mnl_nlmsg_get_payload(copy) : NULL;
 	if (port->ifindex && (ret == -ENODEV || (ifi && ifi->ifi_index != (int)port->ifindex)))
 		port_gone(sw, port);
@@ -266,15 +265,18 @@ static int port_resync(struct switchd *sw, struct port *port)
 }
 
 /* Notifications were lost: find out what became of the ports */
-void ports_resync(struct switchd *sw)
+int ports_resync(struct switchd *sw)
 {
 	unsigned int i;
-	int ret;
+	int ret, err = 0;
 
 	for (i = 0; i < sw->ports; i++) {
 		ret = port_resync(sw, &sw->port[i]);
-		if (ret)
-			sw_warn(sw, "port %s: cannot be looked up: %s", sw->port[i].option->name,
-				strerror(-ret));
+		if (!ret)
+			continue;
+		sw_warn(sw, "port %s: cannot be looked up, will try again: %s",
+			sw->port[i].option->name, strerror(-ret));
+		err = ret;
 	}
+	return err;
 }

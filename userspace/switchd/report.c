@@ -136,6 +136,10 @@ void switch_report_text(struct switchd *sw, FILE *out)
 	fprintf(out, "  memory %.1f MiB\n", dataplane_memory(&sw->dp) / 1048576.0);
 	fprintf(out, "  slots %u used %u collecting %u queue %u routes %zu neighbours %u\n",
 		sw->dp.slots, u.used, u.collecting, u.queue, sw->routes.n, sw->neighbours.in_map);
+	if (sw->losses || sw->map_errors)
+		fprintf(out, "  notifications lost %llu times, all read again %llu times; %llu changes of maps failed at first\n",
+			(unsigned long long)sw->losses, (unsigned long long)sw->resyncs,
+			(unsigned long long)sw->map_errors);
 	fprintf(out, "  choice %s flowlet %gus spread %u trees %u+%u%s\n",
 		switchd_choice_name(sw->dp.config->choice), sw->dp.config->flowlet_ns / 1e3,
 		sw->dp.config->spread, sw->dp.config->trees, sw->dp.config->first_tree,
@@ -247,6 +251,9 @@ static void json_state(struct switchd *sw, FILE *out)
 	fprintf(out, ",\"queue_depth\":%u,\"routes\":%zu,\"route_dumps\":%llu,\"neighbours\":%u",
 		u.queue, sw->routes.n, (unsigned long long)sw->routes.syncs,
 		sw->neighbours.in_map);
+	fprintf(out, ",\"losses\":%llu,\"resyncs\":%llu,\"map_errors\":%llu",
+		(unsigned long long)sw->losses, (unsigned long long)sw->resyncs,
+		(unsigned long long)sw->map_errors);
 	fprintf(out, ",\"fan_in\":{\"mode\":\"%s\",\"known\":%u,\"room\":%u,\"told\":%u}",
 		fan_in_name(sw->dp.config->fan_in), u.fan_ins, CSW_FANINS, sw->dp.config->told);
 	fprintf(out, ",\"trees\":%u,\"first_tree\":%u", sw->dp.config->trees,

@@ -262,8 +262,44 @@ static bool map_put(struct switchd *sw, struct route *r)
 	if (!ret)
 		return true;
 	sw_error(sw, "route map, will try again: %s", strerror(-ret));
+	sw->map_errors++;
 	r->value.kind = 0;
 	return false;
+}
+
+static bool map_delete(struct switchd *sw, const struct csw_route_key *key)
+{
+	int ret = bpf_map_delete_elem(sw->dp.routes_fd, key);
+
+	if (!ret || ret == -ENOENT)
+		return true;
+	sw_error(sw, "route map, will try again: %s", strerror(-ret));
+	sw->map_errors++;
+	return false;
+}
+
+/* Some that are gone may still be in the map: compare with what it really has. */
+static bool prune(struct switchd *sw, const struct dump *d)
+{
+	struct csw_route_key key, next;
+	bool more, all = true;
+	size_t low, high, mid;
+
+	more = !bpf_map_get_next_key(sw->dp.routes_fd, NULL, &key);
+	while (more) {
+		more = !bpf_map_get_next_key(sw->dp.routes_fd, &key, &next);
+		for (low = 0, high = d->n; low < high;) {
+			mid = (low + high) / 2;
+			if (compare_keys(&d->route[mid].key, &key) < 0)
+				low = mid + 1;
+			else
+				high = mid;
+		}
+		if (low == d->n || compare_keys(&d->route[low].key, &key))
+			all &= map_delete(sw, &key);
+		key = next;
+	}
+	return all;
 }
 
 /* Both sorted: put what is new or changed, then delete what is gone */
@@ -271,7 +307,7 @@ static bool apply(struct switchd *sw, struct dump *d)
 {
 	const struct routes *old = &sw->routes;
 	size_t i = 0, j = 0;
-	bool all = true;
+	bool all = true, gone;
 	int cmp;
 
 	while (j < d->n) {
@@ -282,14 +318,16 @@ static bool apply(struct switchd *sw, struct dump *d)
 		i += cmp <= 0;
 		j += cmp >= 0;
 	}
+	gone = !old->unsure || prune(sw, d);
 	for (i = 0, j = 0; i < old->n;) {
 		cmp = j < d->n ? compare_keys(&old->route[i].key, &d->route[j].key) : -1;
 		if (cmp < 0)
-			bpf_map_delete_elem(sw->dp.routes_fd, &old->route[i].key);
+			gone &= map_delete(sw, &old->route[i].key);
 		i += cmp <= 0;
 		j += cmp >= 0;
 	}
-	return all;
+	sw->routes.unsure = !gone;
+	return all && gone;
 }
 
 /* Ask for the neighbours that the routes name, and for those of small on-link networks */

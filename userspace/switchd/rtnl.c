@@ -11,7 +11,7 @@
 
 #include "internal.h"
 
-#define RTNL_BUFFER	32768
+#define RTNL_BUFFER	(1 << 17)	/* links may need more than the 32 KiB of other messages */
 #define RTNL_HEAR_QUEUE	(1 << 20)
 
 static const int groups[] = {
