@@ -66,7 +66,7 @@ start_switch()
 	local name
 
 	name=$(ns_name "$1")
-	bg ns_exec "$1" "$CANARY" switch run --name "$name" --ports "$2" --fan-in "$3" \
+	bg ns_exec "$1" "$CANARY" switch run --name "$name" --ports "$2" --fan-in "$3" --timeout 1ms \
 		>"$TAP_TMP/$1" 2>"$TAP_TMP/$1.err"
 	SWITCHES+=("$!")
 	wait_for 20 grep -q "ready:" "$TAP_TMP/$1" || bench_die "no switch $1: $(cat "$TAP_TMP/$1.err")"

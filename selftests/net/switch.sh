@@ -167,6 +167,7 @@ test_options()
 	refused "slots no number" "from 16 to 1048576" --ports s1 --slots many
 	refused "negative slots" "from 16 to 1048576" --ports s1 --slots -16
 	refused "timeout without unit" "no duration" --ports s1 --timeout 1
+	refused "timeout: neither auto nor a time" "no duration" --ports s1 --timeout automatic
 	refused "timeout too short" "10us to 1s" --ports s1 --timeout 1us
 	refused "timeout too long" "10us to 1s" --ports s1 --timeout 2s
 	refused "timeout: least is most" "not less than" --ports s1 --timeout 2ms..2ms
@@ -226,7 +227,7 @@ unprivileged()
 
 test_life()
 {
-	start --ports s1,s2:shaped --slots 64
+	start --ports s1,s2:shaped --slots 64 --timeout 1ms
 	tap_is "attached to its ports" "$(attached)" "2 2 2"
 	tap_is "show -j: what it was told" \
 		"$(show '[.name, .address, .mode, .timeout_us, .slots, .slots_used, .ports[1].mode] | @csv')" \

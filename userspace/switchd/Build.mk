@@ -42,3 +42,9 @@ $(B)/selftests/net/fail_maps.so: selftests/net/fail_maps.c | $(B)/.setup
 .PHONY: test-recover
 test-recover: $(B)/bin/canary $(B)/selftests/net/fail_maps.so ## the switch daemon misses something
 	CANARY=$(CURDIR)/$< selftests/net/recover.sh
+
+TESTS += timeout
+
+.PHONY: test-timeout
+test-timeout: $(B)/bin/canary ## the switch's timeout follows its ports
+	CANARY=$(CURDIR)/$< selftests/net/timeout.sh

@@ -96,6 +96,7 @@ struct port {
 	unsigned int ifindex;		/* 0: the device is not there */
 	uint32_t mtu;
 	uint32_t txqlen;		/* packets */
+	uint64_t rate;			/* bytes a second, 0: unknown */
 	uint32_t queue;			/* bytes that may wait at its egress, 0: unknown */
 	uint32_t flags;			/* IFF_* */
 	uint16_t type;			/* ARPHRD_* */
@@ -134,6 +135,10 @@ void backlog_watch(struct switchd *sw, const struct port *port);
 void backlog_forget(struct switchd *sw, const struct port *port);
 bool backlog_read(struct switchd *sw, const struct port *port, struct csw_backlog *b);
 void backlog_tick(struct switchd *sw);
+
+/* timeout.c: bounds by the rates of the ports, if nobody named others */
+bool timeout_follow(struct switchd *sw);	/* in @sw->now. Return: are they other ones? */
+void timeout_tick(struct switchd *sw);
 
 /* attach.c: programs on ports */
 int port_attach(struct switchd *sw, struct port *port);

@@ -179,6 +179,7 @@ static void tick(struct switchd *sw)
 	control_tick(sw);
 	clock_tick(sw);
 	backlog_tick(sw);
+	timeout_tick(sw);
 	dataplane_tick(sw);
 	if (++sw->ticks == PEER_CHECK_TICK)
 		ports_check_peers(sw, true, true);
@@ -238,7 +239,11 @@ static void ready(struct switchd *sw)
 		printf("%s%s:%s%s", i ? "," : "", sw->port[i].option->name,
 		       sw->port[i].mode == CSW_SHAPED ? "shaped" : "fast",
 		       sw->port[i].xdp_native ? "" : ":generic");
-	printf(" timeout %gus slots %u\n", sw->opt->timeout_ns / 1e3, sw->opt->slots);
+	if (sw->now.timeout_max)
+		printf(" timeout %g..%gus", sw->now.timeout_min / 1e3, sw->now.timeout_max / 1e3);
+	else
+		printf(" timeout %gus", sw->now.timeout_ns / 1e3);
+	printf(" slots %u\n", sw->opt->slots);
 	fflush(stdout);
 }
 
@@ -274,6 +279,7 @@ static int start(struct switchd *sw)
 	char err[256];
 	int ret;
 
+	timeout_follow(sw);
 	ret = dataplane_load(sw);
 	if (ret)
 		return ret;

@@ -17,8 +17,8 @@
 #define NS_PER_MS	1000000ULL
 #define NS_PER_S	1000000000ULL
 
-#define TIMEOUT_MIN	(10 * NS_PER_US)
-#define TIMEOUT_MAX	(1 * NS_PER_S)
+#define TIMEOUT_MIN	SWITCHD_TIMEOUT_MIN
+#define TIMEOUT_MAX	SWITCHD_TIMEOUT_MAX
 #define LIFETIME_MIN	(10 * NS_PER_MS)
 #define LIFETIME_MAX	(3600 * NS_PER_S)
 #define FLOWLET_MIN	(10 * NS_PER_US)
@@ -59,7 +59,7 @@ void switchd_options_init(struct switchd_options *o)
 	memset(o, 0, sizeof(*o));
 	o->mode = CSW_FAST;
 	o->clock = SWITCHD_CLOCK_SLEEP;
-	o->timeout_ns = NS_PER_MS;
+	o->timeout_auto = true;
 	o->lifetime_ns = 5 * NS_PER_S;
 	o->slots = SLOTS_DEFAULT;
 	o->children = CSW_CHILDREN_MAX;
@@ -207,7 +207,14 @@ static int option_duration(const char *option, const char *text, uint64_t min, u
 	return 0;
 }
 
-/* MIN..MAX: begin in the middle, as bounds are compared */
+void switchd_timeout_begin(struct switchd_options *o)
+{
+	for (o->timeout_ns = o->timeout_min; o->timeout_ns < o->timeout_max / 2 &&
+	     o->timeout_ns * o->timeout_ns < o->timeout_min * o->timeout_max;)
+		o->timeout_ns += o->timeout_ns / 8;
+}
+
+/* MIN..MAX */
 static int timeout_bounds(struct switchd_options *o, char *text, char *err, size_t len)
 {
 	char *max = strstr(text, "..");
@@ -220,9 +227,7 @@ static int timeout_bounds(struct switchd_options *o, char *text, char *err, size
 		return -1;
 	if (o->timeout_min >= o->timeout_max)
 		return switchd_refuse(err, len, "--timeout: %s is not less than %s", text, max + 2);
-	for (o->timeout_ns = o->timeout_min; o->timeout_ns < o->timeout_max / 2 &&
-	     o->timeout_ns * o->timeout_ns < o->timeout_min * o->timeout_max;)
-		o->timeout_ns += o->timeout_ns / 8;
+	switchd_timeout_begin(o);
 	return 0;
 }
 
@@ -231,6 +236,9 @@ int switchd_option_timeout(struct switchd_options *o, const char *text, char *er
 	char *copy;
 	int ret;
 
+	o->timeout_auto = !strcmp(text, "auto");
+	if (o->timeout_auto)
+		return 0;
 	if (!strstr(text, "..")) {
 		o->timeout_min = 0;
 		o->timeout_max = 0;
@@ -419,7 +427,8 @@ int switchd_timeout_check(const struct switchd_options *o, char *err, size_t len
 {
 	uint64_t longest = o->timeout_max ? o->timeout_max : o->timeout_ns;
 
-	if (o->lifetime_ns >= (2 + o->root_patience) * longest)
+	/* what nobody named keeps to the lifetime */
+	if (o->timeout_auto || o->lifetime_ns >= (2 + o->root_patience) * longest)
 		return 0;
 	return switchd_refuse(err, len, "--timeout: --lifetime must be at least (2 + root patience) timeouts");
 }

@@ -131,8 +131,9 @@ void switch_report_text(struct switchd *sw, FILE *out)
 		mode_name(sw->opt->mode), dataplane_timeout(&sw->dp) / 1e3, sw->opt->lifetime_ns / 1e9,
 		getpid());
 	if (sw->dp.config->timeout_max)
-		fprintf(out, "  timeout adapts between %gus and %gus\n",
-			sw->dp.config->timeout_min / 1e3, sw->dp.config->timeout_max / 1e3);
+		fprintf(out, "  timeout adapts between %gus and %gus%s\n",
+			sw->dp.config->timeout_min / 1e3, sw->dp.config->timeout_max / 1e3,
+			sw->now.timeout_auto ? ", by the rates of the ports" : "");
 	fprintf(out, "  memory %.1f MiB\n", dataplane_memory(&sw->dp) / 1048576.0);
 	fprintf(out, "  slots %u used %u collecting %u queue %u routes %zu neighbours %u\n",
 		sw->dp.slots, u.used, u.collecting, u.queue, sw->routes.n, sw->neighbours.in_map);
@@ -209,6 +210,7 @@ static void json_port(struct switchd *sw, const struct port *port, FILE *out)
 		port->ifindex, link_name(port), mode_name(port->mode), xdp_name(port));
 	fprintf(out, ",\"mtu\":%u,\"mac\":\"%02x:%02x:%02x:%02x:%02x:%02x\",\"peer\":\"%s\"",
 		port->mtu, m[0], m[1], m[2], m[3], m[4], m[5], peer_name(port->peer));
+	fprintf(out, ",\"rate\":%llu", 8ULL * port->rate);
 	json_backlog(sw, port, out);
 }
 
@@ -246,6 +248,7 @@ static void json_state(struct switchd *sw, FILE *out)
 	fprintf(out, ",\"timeout_min_us\":%.10g,\"timeout_max_us\":%.10g,\"memory\":%zu",
 		sw->dp.config->timeout_min / 1e3, sw->dp.config->timeout_max / 1e3,
 		dataplane_memory(&sw->dp));
+	fprintf(out, ",\"timeout_auto\":%s", sw->now.timeout_auto ? "true" : "false");
 	fprintf(out, ",\"slots\":%u,\"slots_used\":%u,\"slots_collecting\":%u,\"children\":%u",
 		sw->dp.slots, u.used, u.collecting, sw->opt->children);
 	fprintf(out, ",\"queue_depth\":%u,\"routes\":%zu,\"route_dumps\":%llu,\"neighbours\":%u",

@@ -22,6 +22,9 @@
 #define SWITCHD_ADMIT_MAX	256
 #define SWITCHD_SET_MAX		16384	/* characters of a request that sets something */
 
+#define SWITCHD_TIMEOUT_MIN	10000ULL	/* ns */
+#define SWITCHD_TIMEOUT_MAX	1000000000ULL
+
 enum switchd_clock {
 	SWITCHD_CLOCK_SLEEP,	/* sleep until the next deadline */
 	SWITCHD_CLOCK_POLL,	/* busy: one processor belongs to this switch */
@@ -61,6 +64,7 @@ struct switchd_options {
 	unsigned int ports;
 	enum csw_mode mode;			/* of ports that name none */
 	enum switchd_clock clock;
+	bool timeout_auto;			/* the bounds are those of the ports */
 	uint64_t timeout_ns;			/* the first one, if it adapts */
 	uint64_t timeout_min, timeout_max;	/* it adapts between these, or not if they are 0 */
 	uint32_t root_patience;
@@ -122,6 +126,9 @@ void switchd_admit_text(const struct switchd_admit *rule, char *text, size_t len
 /* Do all rules name ports of the switch? */
 int switchd_admission_check(const struct switchd_admission *a, const struct switchd_options *o,
 			    char *err, size_t len);
+
+/* It adapts between bounds: begin in their middle, as bounds are compared */
+void switchd_timeout_begin(struct switchd_options *o);
 
 /* Is the lifetime longer than the timeout? */
 int switchd_timeout_check(const struct switchd_options *o, char *err, size_t len);

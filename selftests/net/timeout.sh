@@ -1,0 +1,90 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# The timeout of a switch that was told none follows the rates of its ports.
+#
+#	h --- sw, twice
+
+# shellcheck source=../lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+CANARY=${CANARY:-$TAP_TOP/build/bin/canary}
+
+tap_start net/timeout
+need_root
+need_program ip tc jq "$CANARY"
+tmp_dir
+NAME=$(ns_name sw)
+
+# start OPTIONS...: its pid is SW
+start()
+{
+	bg ns_exec sw "$CANARY" switch run --name "$NAME" --slots 64 --address 10.9.0.1 "$@" \
+		>"$TAP_TMP/out" 2>"$TAP_TMP/err"
+	SW=$!
+	wait_for 20 grep -q " ready: " "$TAP_TMP/out" && return
+	tap_not_ok "the switch starts" "$(cat "$TAP_TMP/err")"
+	tap_done
+}
+
+show()
+{
+	"$CANARY" switch show -j --name "$NAME" | jq -c "$1"
+}
+
+bounds()
+{
+	show '[.timeout_auto, .timeout_min_us, .timeout_max_us]'
+}
+
+bounds_are()
+{
+	[ "$(bounds)" = "$1" ]
+}
+
+ns_add sw h
+ns_ip sw addr add 10.9.0.1/32 dev lo
+for i in 1 2; do
+	ns_link h eth$i 10.0.$i.2/24 sw s$i 10.0.$i.1/24
+done
+
+start --ports s1,s2 --timeout 1ms
+tap_is "a constant one, if it is named" "$(show '[.timeout_auto, .timeout_us, .timeout_max_us]')" '[false,1000,0]'
+bg_stop "$SW"
+start --ports s1,s2
+tap_is "nobody knows the rates: 1 to 40 ms" "$(bounds)" '[true,1000,40000]'
+tap_is "rates: none" "$(show '[.ports[].rate]')" '[0,0]'
+tap_check "it begins between them" test "$(show '.timeout_us > 1000 and .timeout_us < 40000')" = true
+tap_check "said at the start" grep -q " timeout 1000..40000us " "$TAP_TMP/out"
+
+# 1514 bytes take 1211.2 us, 40 of them 48448
+for i in 1 2; do
+	ns_exec sw tc qdisc add dev s$i root tbf rate 10mbit burst 3000 limit 60000
+done
+tap_check "10 Mbit/s: 1 to 40 packets' time, soon" wait_for 12 bounds_are '[true,1211.2,48448]'
+tap_is "rates: of the queueing disciplines" "$(show '[.ports[].rate]')" '[10000000,10000000]'
+ns_exec sw tc qdisc replace dev s2 root handle 1: htb default 1
+ns_exec sw tc class add dev s2 parent 1: classid 1:1 htb rate 2mbit ceil 4mbit
+tap_check "4 Mbit/s at the other port: from the faster to the slower one" \
+	wait_for 12 bounds_are '[true,1211.2,121120]'
+tap_check "set: a constant" "$CANARY" switch set --name "$NAME" --timeout 3ms
+tap_is "is kept" "$(show '[.timeout_auto, .timeout_us, .timeout_max_us]')" '[false,3000,0]'
+tap_check "set: by the ports again" "$CANARY" switch set --name "$NAME" --timeout auto
+tap_is "is so" "$(bounds)" '[true,1211.2,121120]'
+bg_stop "$SW"
+
+start --ports s1,s2 --lifetime 100ms
+tap_is "no longer than the lifetime allows" "$(bounds)" '[true,1211.2,20000]'
+bg_stop "$SW"
+
+# a veth claims 10 Gbit/s whatever it does, which it is not believed; what is on top of it passes that on
+if ns_ip sw link add link s1 name fast type macvlan 2>/dev/null; then
+	ns_ip sw link set fast up
+	start --ports fast
+	tap_is "a device that knows its rate" "$(show '.ports[0].rate')" 10000000000
+	tap_is "fast links: as hosts are late" "$(bounds)" '[true,10,1000]'
+	bg_stop "$SW"
+else
+	tap_skip "a device that knows its rate" "no macvlan here"
+fi
+tap_done
