@@ -15,7 +15,7 @@
 		.poke = { { HDR + 52, 0 }, { HDR + 53, 0 }, { HDR + 54, 0 }, { HDR + 55, 0 } }
 #define TWO	(R(2) | R(3))
 
-const struct test_case admission_cases[] = {
+static const struct test_case cases[] = {
 	{
 		.name = "who is admitted is merged and answered",
 		.admit = true,
@@ -251,4 +251,4 @@ const struct test_case admission_cases[] = {
 	},
 };
 
-const int admission_cases_n = ARRAY(admission_cases);
+const struct case_list admission_cases = { cases, ARRAY(cases) };

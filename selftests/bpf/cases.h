@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Cases: what comes in, what has to come out, what has to be counted. The table is in cases.c,
- * test_switch.c runs it.
+ * Cases: what comes in, what has to come out, what has to be counted. The tables are in *_cases.c,
+ * test_switch.c runs them.
  */
 #ifndef SELFTESTS_BPF_CASES_H
 #define SELFTESTS_BPF_CASES_H
@@ -71,8 +71,13 @@ struct test_case {
 #define CONTRIB(who, n, ...)	.from = who, .ranks = R(n), ##__VA_ARGS__
 #define ALL3	(R(1) | R(2) | R(3))
 
-extern const struct test_case cases[], fan_in_cases[], admission_cases[];
-extern const int cases_n, fan_in_cases_n, admission_cases_n;
+struct case_list {
+	const struct test_case *test_case;
+	int n;
+};
+
+extern const struct case_list block_cases, slot_cases, result_cases, route_cases, fan_in_cases,
+			      admission_cases;
 
 /* Frames that no switch may touch: forwarded as they are, and counted */
 struct bad_frame {

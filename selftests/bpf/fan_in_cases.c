@@ -9,7 +9,7 @@
 #define RESULT_TO(p, who, n) \
 	PUT(p, .type = CANARY_RESULT, .from = SELF, .to = who, OF8(n))
 
-const struct test_case fan_in_cases[] = {
+static const struct test_case cases[] = {
 	{
 		.name = "with as many as came for the block before, it leaves",
 		.learn = true,
@@ -210,4 +210,4 @@ const struct test_case fan_in_cases[] = {
 	},
 };
 
-const int fan_in_cases_n = ARRAY(fan_in_cases);
+const struct case_list fan_in_cases = { cases, ARRAY(cases) };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Runs the cases of cases.c, and some made by rules, through the switch logic compiled natively
+ * Runs the cases of *_cases.c, and some made by rules, through the switch logic compiled natively
  * and (built with KERNEL) through the real programs, in both output modes.
  */
 #include <stdio.h>
@@ -481,6 +481,11 @@ static void run_kernel_only(const struct backend *b)
 
 static void run_all(const struct backend *b)
 {
+	static const struct case_list *const lists[] = {
+		&block_cases, &slot_cases, &result_cases, &route_cases, &fan_in_cases,
+		&admission_cases, NULL,
+	};
+	const struct case_list *const *list;
 	const char *why = b->start();
 	int i;
 
@@ -488,17 +493,11 @@ static void run_all(const struct backend *b)
 		tap_skip(b->name, why);
 		return;
 	}
-	for (i = 0; i < cases_n; i++) {
-		run_case(b, &cases[i], false);
-		run_case(b, &cases[i], true);
-	}
-	for (i = 0; i < fan_in_cases_n; i++) {
-		run_case(b, &fan_in_cases[i], false);
-		run_case(b, &fan_in_cases[i], true);
-	}
-	for (i = 0; i < admission_cases_n; i++) {
-		run_case(b, &admission_cases[i], false);
-		run_case(b, &admission_cases[i], true);
+	for (list = lists; *list; list++) {
+		for (i = 0; i < (*list)->n; i++) {
+			run_case(b, &(*list)->test_case[i], false);
+			run_case(b, &(*list)->test_case[i], true);
+		}
 	}
 	for (i = 0; i < bad_frames_n; i++)
 		run_bad(b, &bad_frames[i]);
