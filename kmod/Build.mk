@@ -37,7 +37,10 @@ KMOD_TOOLS := $(patsubst %,$(B)/selftests/kmod/%,worker api zerocopy)
 
 $(B)/selftests/kmod/%: selftests/kmod/%.c $(wildcard selftests/kmod/*.h kmod/uapi/linux/*.h) | $(B)/.setup
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -static -o $@ $< -lpthread
+	$(CC) $(CPPFLAGS) $(CFLAGS) -static -o $@ $(filter %.c,$^) -lpthread
+
+$(B)/selftests/kmod/api: $(wildcard selftests/kmod/api_*.c) selftests/kmod/common.c
+$(B)/selftests/kmod/zerocopy: selftests/kmod/common.c
 
 TESTS += kmod kmod-smp
 TEST_DEPS += $(B)/kmod/canary.ko $(KMOD_TOOLS)

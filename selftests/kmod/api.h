@@ -34,425 +34,67 @@
 #include <linux/canary.h>
 #include <linux/canary_wire.h>
 
-/* No program needs all of it. */
-#pragma GCC diagnostic ignored "-Wunused-function"
-
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #define BAD_POINTER	((void *)8)
 #define PAIR_PORT	22620
 #define PATIENCE	10000		/* ms for what should come soon; the guest is slow */
 
-static int passed, failed;
-static int family = AF_CANARY;
-static volatile sig_atomic_t pipes, alarms;
-static uint32_t pair_comm = 1000;
+extern int passed, failed;
+extern int family;
+extern volatile sig_atomic_t pipes, alarms;
+extern uint32_t pair_comm;		/* of the last pair() */
 
 struct child {
 	pid_t pid;
 };
 
-static void ok(const char *what, bool good)
-{
-	if (good)
-		passed++;
-	else
-		failed++;
-	printf("%sok %d %s\n", good ? "" : "not ", passed + failed, what);
-	fflush(stdout);
-}
+void ok(const char *what, bool good);
+void ok_errno(const char *what, long ret, int want);
+double now(void);
+void handle(int sig, int flags);
+void on_alarm_in(unsigned int ms, bool restart);
+void loopback(bool up);
+void start(void);
+int end(const char *name);
+struct sockaddr_canary address(const char *addr, unsigned int port);
+int set_u32(int fd, int name, uint32_t value);
+int new_socket(void);
+void set_comm(int fd, uint32_t id, unsigned int rank, unsigned int members);
+void nonblock(int fd, bool on);
+void timeout(int fd, int name, unsigned int ms);
+short wait_any(int fd, short want, int ms);
+short events(int fd, short also);
+short wait_events(int fd, short want);
+struct canary_status status(int fd);
+bool wait_missing(int fd, uint16_t rank);
+int connect_to(int fd, unsigned int port);
+long proc_value(const char *name);
+unsigned long memory_max(unsigned long bytes);
+int proc_lines(void);
+unsigned long inode(int fd);
+bool proc_has(unsigned long ino, const char *state);
+void drain_ports(void);
+void pair(int *x, int *y);
+void unpair(int x, int y);
+void send_both(int x, int y, const void *data, size_t len);
+int outq(int fd);
+long operations(int fd);
+ssize_t send_operation(int fd, void *data, size_t size, const struct canary_operation *op,
+		       int type, int len, bool twice);
+ssize_t recv_completion(int fd, void *data, size_t size, struct canary_completion *c, size_t room,
+			int *flags);
+void start_peer(struct child *child, uint32_t id, unsigned int rank, unsigned int members,
+		unsigned int port, unsigned int delay);
+void start_post(struct child *child, int fd, size_t len, unsigned int delay);
+bool end_peer(const struct child *child);
 
-/* A call returned @ret: did it fail with @want, or succeed if that is 0? */
-static void ok_errno(const char *what, long ret, int want)
-{
-	int got = ret < 0 ? errno : 0;
+/* Tests of one program, in files of their own: lists that end with a name of NULL */
+struct api_test {
+	const char *name;
+	void (*run)(void);
+};
 
-	ok(what, got == want);
-	if (got != want)
-		printf("# got %s, expected %s\n", got ? strerror(got) : "success",
-		       want ? strerror(want) : "success");
-}
-
-static double now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec + ts.tv_nsec / 1e9;
-}
-
-static void on_signal(int sig)
-{
-	if (sig == SIGPIPE)
-		pipes++;
-	else
-		alarms++;
-}
-
-static void handle(int sig, int flags)
-{
-	struct sigaction sa = { .sa_handler = on_signal, .sa_flags = flags };
-
-	sigaction(sig, &sa, NULL);
-}
-
-static void on_alarm_in(unsigned int ms, bool restart)
-{
-	struct itimerval it = { .it_value = { ms / 1000, ms % 1000 * 1000 } };
-
-	handle(SIGALRM, restart ? SA_RESTART : 0);
-	setitimer(ITIMER_REAL, &it, NULL);
-}
-
-static void loopback(bool up)
-{
-	struct ifreq ifr = { .ifr_name = "lo" };
-	int fd = socket(AF_INET, SOCK_DGRAM, 0);
-
-	ioctl(fd, SIOCGIFFLAGS, &ifr);
-	ifr.ifr_flags = up ? ifr.ifr_flags | IFF_UP : ifr.ifr_flags & ~IFF_UP;
-	if (ioctl(fd, SIOCSIFFLAGS, &ifr))
-		ok("loopback device", false);
-	close(fd);
-}
-
-static void start(void)
-{
-	FILE *f = fopen("/sys/module/canary/parameters/family", "r");
-
-	printf("TAP version 13\n");
-	if (!f || fscanf(f, "%d", &family) != 1) {
-		printf("ok 1 everything # SKIP the module canary is not loaded\n1..1\n"
-		       "# kmod/api: 0 passed, 0 failed, 1 skipped\n");
-		exit(4);
-	}
-	fclose(f);
-	if (unshare(CLONE_NEWNET)) {
-		ok("network namespace", false);
-		exit(1);
-	}
-	handle(SIGPIPE, SA_RESTART);
-	loopback(true);
-}
-
-static int end(const char *name)
-{
-	printf("1..%d\n# %s: %d passed, %d failed, 0 skipped\n", passed + failed, name, passed,
-	       failed);
-	return failed ? 1 : 0;
-}
-
-static struct sockaddr_canary address(const char *addr, unsigned int port)
-{
-	struct sockaddr_canary a = { .scan_family = family, .scan_port = htons(port) };
-
-	a.scan_addr = inet_addr(addr);
-	return a;
-}
-
-static int set_u32(int fd, int name, uint32_t value)
-{
-	return setsockopt(fd, SOL_CANARY, name, &value, sizeof(value));
-}
-
-/* Does not linger, so that its port is free after close(). */
-static int new_socket(void)
-{
-	int fd = socket(family, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-
-	if (fd >= 0)
-		set_u32(fd, CANARY_LINGER, 0);
-	return fd;
-}
-
-static void set_comm(int fd, uint32_t id, unsigned int rank, unsigned int members)
-{
-	struct canary_comm_req req = { .id = id, .rank = rank, .members = members };
-
-	if (setsockopt(fd, SOL_CANARY, CANARY_COMM, &req, sizeof(req)))
-		ok("CANARY_COMM", false);
-}
-
-static void nonblock(int fd, bool on)
-{
-	fcntl(fd, F_SETFL, on ? O_NONBLOCK : 0);
-}
-
-static void timeout(int fd, int name, unsigned int ms)
-{
-	struct timeval tv = { ms / 1000, ms % 1000 * 1000 };
-
-	setsockopt(fd, SOL_SOCKET, name, &tv, sizeof(tv));
-}
-
-static short wait_any(int fd, short want, int ms)
-{
-	struct pollfd pfd = { .fd = fd, .events = want };
-
-	while (poll(&pfd, 1, ms) < 0 && errno == EINTR)
-		;
-	return pfd.revents;
-}
-
-/* What poll() says just now, of IN and OUT and @also */
-static short events(int fd, short also)
-{
-	return wait_any(fd, POLLIN | POLLOUT | also, 0);
-}
-
-/* The same once @want is there */
-static short wait_events(int fd, short want)
-{
-	wait_any(fd, want, PATIENCE);
-	return events(fd, 0);
-}
-
-static struct canary_status status(int fd)
-{
-	struct canary_status st = { 0 };
-	socklen_t len = sizeof(st);
-
-	getsockopt(fd, SOL_CANARY, CANARY_STATUS, &st, &len);
-	return st;
-}
-
-/* Is, within some time, exactly @rank missing? */
-static bool wait_missing(int fd, uint16_t rank)
-{
-	double until = now() + PATIENCE / 1000;
-	uint16_t ranks[4];
-	socklen_t len;
-
-	do {
-		len = sizeof(ranks);
-		if (!getsockopt(fd, SOL_CANARY, CANARY_RANKS, ranks, &len) && len == 2 &&
-		    ranks[0] == rank)
-			return true;
-		usleep(10000);
-	} while (now() < until);
-	return false;
-}
-
-static int connect_to(int fd, unsigned int port)
-{
-	struct sockaddr_canary a = address("127.0.0.1", port);
-
-	return connect(fd, (struct sockaddr *)&a, sizeof(a)) ? errno : 0;
-}
-
-static long proc_value(const char *name)
-{
-	char text[64];
-	long value = -1;
-	long found = -1;
-	FILE *f = fopen("/proc/self/net/canary_stats", "r");
-
-	while (f && fscanf(f, "%63s %ld", text, &value) == 2)
-		if (!strcmp(text, name))
-			found = value;
-	if (f)
-		fclose(f);
-	return found;
-}
-
-/* Sets the module parameter; returns what it was. */
-static unsigned long memory_max(unsigned long bytes)
-{
-	FILE *f = fopen("/sys/module/canary/parameters/memory_max", "r+");
-	unsigned long was = 0;
-
-	if (!f || fscanf(f, "%lu", &was) != 1)
-		ok("memory_max", false);
-	if (f) {
-		rewind(f);
-		fprintf(f, "%lu\n", bytes);
-		fclose(f);
-	}
-	return was;
-}
-
-static int proc_lines(void)
-{
-	FILE *f = fopen("/proc/self/net/canary", "r");
-	char line[256];
-	int n = -1;
-
-	while (f && fgets(line, sizeof(line), f))
-		n++;
-	if (f)
-		fclose(f);
-	return n;
-}
-
-static unsigned long inode(int fd)
-{
-	struct stat st;
-
-	return fstat(fd, &st) ? 0 : st.st_ino;
-}
-
-/* Is there a line of the socket with that inode, in that state, at 127.0.0.1? */
-static bool proc_has(unsigned long ino, const char *state)
-{
-	FILE *f = fopen("/proc/self/net/canary", "r");
-	char line[256], got[32], local[32];
-	unsigned long got_ino;
-	bool found = false;
-
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%*u %*u %*u %31s %*u %*u %*u %*u %*u %*u %lu %31s", got,
-			   &got_ino, local) == 3 &&
-		    got_ino == ino && !strcmp(got, state) && !strncmp(local, "127.0.0.1:2", 11))
-			found = true;
-	if (f)
-		fclose(f);
-	return found;
-}
-
-/* Waits until no engine lingers, so that ports are free. */
-static void drain_ports(void)
-{
-	double until = now() + PATIENCE / 1000;
-
-	while (proc_value("lingering") && now() < until)
-		usleep(10000);
-}
-
-/* Two connected ranks, x is rank 0 */
-static void pair(int *x, int *y)
-{
-	*x = new_socket();
-	*y = new_socket();
-	pair_comm++;
-	set_comm(*x, pair_comm, 0, 2);
-	set_comm(*y, pair_comm, 1, 2);
-	nonblock(*x, true);
-	connect_to(*x, PAIR_PORT);
-	if (connect_to(*y, PAIR_PORT) || !(wait_events(*x, POLLOUT) & POLLOUT))
-		ok("pair of connected ranks", false);
-	nonblock(*x, false);
-}
-
-static void unpair(int x, int y)
-{
-	close(x);
-	close(y);
-	drain_ports();
-}
-
-static void send_both(int x, int y, const void *data, size_t len)
-{
-	if (send(x, data, len, 0) != (ssize_t)len || send(y, data, len, 0) != (ssize_t)len)
-		ok("send", false);
-}
-
-static int outq(int fd)
-{
-	int value = -1;
-
-	ioctl(fd, SIOCOUTQ, &value);
-	return value;
-}
-
-/* Operations completed, out of CANARY_STATS; its order is that of canary_stats */
-static long operations(int fd)
-{
-	uint64_t stats[256];
-	socklen_t len = sizeof(stats);
-	char text[64];
-	long value, found = -1;
-	int i = 0;
-	FILE *f = fopen("/proc/self/net/canary_stats", "r");
-
-	if (!f || getsockopt(fd, SOL_CANARY, CANARY_STATS, stats, &len))
-		return -1;
-	while (fscanf(f, "%63s %ld", text, &value) == 2) {
-		if (!strcmp(text, "operations"))
-			found = stats[i];
-		i++;
-	}
-	fclose(f);
-	return found;
-}
-
-/* sendmsg() with a control message; @type and @len 0 are the right ones */
-static ssize_t send_operation(int fd, void *data, size_t size, const struct canary_operation *op,
-			      int type, int len, bool twice)
-{
-	char control[2 * CMSG_SPACE(sizeof(*op))] = { 0 };
-	struct iovec iov = { .iov_base = data, .iov_len = size };
-	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
-		.msg_controllen = CMSG_SPACE(sizeof(*op)) * (twice ? 2 : 1),
-	};
-	struct cmsghdr *cmsg;
-
-	for (cmsg = CMSG_FIRSTHDR(&msg); cmsg;
-	     cmsg = (char *)cmsg == control && twice ?
-		    (struct cmsghdr *)(control + CMSG_SPACE(sizeof(*op))) : NULL) {
-		cmsg->cmsg_level = SOL_CANARY;
-		cmsg->cmsg_type = type ? type : CANARY_OPERATION;
-		cmsg->cmsg_len = CMSG_LEN(len ? len : (int)sizeof(*op));
-		memcpy(CMSG_DATA(cmsg), op, sizeof(*op));
-	}
-	return sendmsg(fd, &msg, 0);
-}
-
-/* recvmsg() with @room bytes for the completion */
-static ssize_t recv_completion(int fd, void *data, size_t size, struct canary_completion *c,
-			       size_t room, int *flags)
-{
-	char control[CMSG_SPACE(sizeof(*c))] = { 0 };
-	struct iovec iov = { .iov_base = data, .iov_len = size };
-	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
-		.msg_controllen = CMSG_LEN(room),
-	};
-	struct cmsghdr *cmsg;
-	ssize_t ret = recvmsg(fd, &msg, 0);
-
-	memset(c, 0xff, sizeof(*c));
-	cmsg = ret < 0 ? NULL : CMSG_FIRSTHDR(&msg);
-	if (cmsg && cmsg->cmsg_level == SOL_CANARY && cmsg->cmsg_type == CANARY_COMPLETION)
-		memcpy(c, CMSG_DATA(cmsg), sizeof(*c));
-	*flags = msg.msg_flags;
-	return ret;
-}
-
-/* Another process that connects as a rank after a delay */
-static void start_peer(struct child *child, uint32_t id, unsigned int rank, unsigned int members,
-		       unsigned int port, unsigned int delay)
-{
-	fflush(stdout);
-	child->pid = fork();
-	if (!child->pid) {
-		int fd = new_socket();
-
-		usleep(delay * 1000);
-		set_comm(fd, id, rank, members);
-		_exit(connect_to(fd, port));
-	}
-}
-
-/* Another process that posts as the rank @fd after a delay, and receives */
-static void start_post(struct child *child, int fd, size_t len, unsigned int delay)
-{
-	fflush(stdout);
-	child->pid = fork();
-	if (!child->pid) {
-		void *data = calloc(1, len);
-
-		usleep(delay * 1000);
-		_exit(send(fd, data, len, 0) != (ssize_t)len || recv(fd, data, len, 0) != (ssize_t)len);
-	}
-}
-
-static bool end_peer(const struct child *child)
-{
-	int st = -1;
-
-	while (waitpid(child->pid, &st, 0) < 0 && errno == EINTR)
-		;
-	return st == 0;
-}
+extern const struct api_test call_tests[], connect_tests[], operation_tests[], end_tests[],
+			     packet_tests[];
 
 #endif /* API_H */

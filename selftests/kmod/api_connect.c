@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0
+/* connect(): refused, waited for, finished by and by. */
+#include "api.h"
+
+static const struct {
+	const char *what;
+	bool comm;
+	int family;
+	const char *addr;
+	unsigned int port;
+	int len, want;
+} connect_table[] = {
+	{ "connect: without CANARY_COMM is EINVAL",	false, 0, "127.0.0.1", 22620, 0, EINVAL },
+	{ "connect: too short is EINVAL",		true, 0, "127.0.0.1", 22620, 8, EINVAL },
+	{ "connect: AF_INET is EAFNOSUPPORT",		true, AF_INET, "127.0.0.1", 22620, 0, EAFNOSUPPORT },
+	{ "connect: port out of range is EINVAL",	true, 0, "127.0.0.1", 80, 0, EINVAL },
+	{ "connect: 0.0.0.0 is EINVAL",			true, 0, "0.0.0.0", 22620, 0, EINVAL },
+	{ "connect: no route is ENETUNREACH",		true, 0, "198.51.100.1", 22620, 0, ENETUNREACH },
+};
+
+static void test_connect_errors(void)
+{
+	struct sockaddr_canary a;
+	unsigned int i;
+	int fd;
+
+	for (i = 0; i < ARRAY_SIZE(connect_table); i++) {
+		fd = new_socket();
+		if (connect_table[i].comm)
+			set_comm(fd, 1, 1, 2);
+		a = address(connect_table[i].addr, connect_table[i].port);
+		if (connect_table[i].family)
+			a.scan_family = connect_table[i].family;
+		ok_errno(connect_table[i].what,
+			 connect(fd, (struct sockaddr *)&a,
+				 connect_table[i].len ? connect_table[i].len : (int)sizeof(a)),
+			 connect_table[i].want);
+		close(fd);
+	}
+	fd = new_socket();
+	set_comm(fd, 1, 0, 2);
+	a = address("198.51.100.1", 22620);
+	ok_errno("connect: rank 0, foreign address is EADDRNOTAVAIL",
+		 connect(fd, (struct sockaddr *)&a, sizeof(a)), EADDRNOTAVAIL);
+	close(fd);
+	fd = new_socket();
+	set_comm(fd, 1, 0, 2);
+	a = address("127.0.0.1", 22621);
+	bind(fd, (struct sockaddr *)&a, sizeof(a));
+	a = address("127.0.0.1", 22620);
+	ok_errno("connect: rank 0, not the port it is bound to is EADDRNOTAVAIL",
+		 connect(fd, (struct sockaddr *)&a, sizeof(a)), EADDRNOTAVAIL);
+	close(fd);
+}
+
+static void test_connect_nonblock(void)
+{
+	struct sockaddr_canary a = address("127.0.0.1", 22620), got;
+	int x = new_socket(), y = new_socket();
+	socklen_t len = sizeof(got);
+	struct canary_comm_req req = { .members = 4 };
+	struct canary_status st;
+	uint16_t ranks[8];
+
+	set_comm(x, 5, 0, 3);
+	nonblock(x, true);
+	ok_errno("connect nonblocking: EINPROGRESS", connect(x, (struct sockaddr *)&a, sizeof(a)),
+		 EINPROGRESS);
+	ok_errno("connect nonblocking: then EALREADY", connect(x, (struct sockaddr *)&a, sizeof(a)),
+		 EALREADY);
+	ok("connect nonblocking: poll says nothing yet", events(x, 0) == 0);
+	st = status(x);
+	ok("connect nonblocking: CANARY_STATUS: joining, two missing",
+	   st.state == CANARY_ST_JOINING && st.missing == 2 && !st.error);
+	len = sizeof(ranks);
+	ok("connect nonblocking: CANARY_RANKS: 1 and 2 are missing",
+	   !getsockopt(x, SOL_CANARY, CANARY_RANKS, ranks, &len) && len == 4 && ranks[0] == 1 &&
+	   ranks[1] == 2);
+	len = 2;
+	ok("connect nonblocking: CANARY_RANKS cut off",
+	   !getsockopt(x, SOL_CANARY, CANARY_RANKS, ranks, &len) && len == 2 && ranks[0] == 1);
+	ok_errno("connect nonblocking: send is ENOTCONN", send(x, ranks, 4, 0), ENOTCONN);
+	ok_errno("connect nonblocking: recv is ENOTCONN", recv(x, ranks, 4, 0), ENOTCONN);
+	ok_errno("connect nonblocking: shutdown is ENOTCONN", shutdown(x, SHUT_WR), ENOTCONN);
+	ok_errno("connect nonblocking: CANARY_COMM is EISCONN",
+		 setsockopt(x, SOL_CANARY, CANARY_COMM, &req, sizeof(req)), EISCONN);
+	set_comm(y, 5, 1, 3);
+	nonblock(y, true);
+	connect(y, (struct sockaddr *)&a, sizeof(a));
+	ok("connect nonblocking: rank 1 came, rank 2 is missing", wait_missing(x, 2));
+	ok("connect nonblocking: rank 1 learns that, too", wait_missing(y, 2));
+	close(y);
+	close(x);
+}
+
+/* Rank 0 goes first and is not waited for; rank 1 blocks. */
+static void test_connect_finish(void)
+{
+	struct sockaddr_canary a = address("127.0.0.1", 22620), got;
+	socklen_t len = sizeof(got);
+	int x = new_socket(), y = new_socket(), err = -1;
+
+	set_comm(x, 6, 0, 2);
+	set_comm(y, 6, 1, 2);
+	nonblock(x, true);
+	connect(x, (struct sockaddr *)&a, sizeof(a));
+	ok_errno("connect: blocking, all ranks there", connect(y, (struct sockaddr *)&a, sizeof(a)),
+		 0);
+	ok("connect: poll says OUT when connected", wait_events(x, POLLOUT) == POLLOUT);
+	len = sizeof(err);
+	ok("connect: SO_ERROR is 0", !getsockopt(x, SOL_SOCKET, SO_ERROR, &err, &len) && !err);
+	ok_errno("connect: once more finishes", connect(x, (struct sockaddr *)&a, sizeof(a)), 0);
+	ok_errno("connect: then EISCONN", connect(x, (struct sockaddr *)&a, sizeof(a)), EISCONN);
+	ok_errno("connect: EISCONN for rank 1", connect(y, (struct sockaddr *)&a, sizeof(a)),
+		 EISCONN);
+	len = sizeof(got);
+	ok("connect: getpeername is rank 0", !getpeername(y, (struct sockaddr *)&got, &len) &&
+	   got.scan_port == a.scan_port && got.scan_addr == a.scan_addr);
+	len = sizeof(got);
+	ok("connect: bound to a port of the range, address of the route",
+	   !getsockname(y, (struct sockaddr *)&got, &len) &&
+	   ntohs(got.scan_port) >= CANARY_PORT_BASE &&
+	   ntohs(got.scan_port) < CANARY_PORT_BASE + CANARY_PORTS &&
+	   got.scan_addr == htonl(INADDR_LOOPBACK));
+	ok_errno("connected: bind is EINVAL", bind(y, (struct sockaddr *)&a, sizeof(a)), EINVAL);
+	ok_errno("connected: CANARY_LINGER is EISCONN", set_u32(y, CANARY_LINGER, 1), EISCONN);
+	ok_errno("connected: CANARY_DEAD_AFTER is EISCONN", set_u32(y, CANARY_DEAD_AFTER, 1000),
+		 EISCONN);
+	ok_errno("connected: CANARY_ALGORITHM is EISCONN", set_u32(y, CANARY_ALGORITHM, 1), EISCONN);
+	ok_errno("connected: CANARY_MAX_VECTOR can be set", set_u32(y, CANARY_MAX_VECTOR, 8), 0);
+	ok("connected: CANARY_STATUS", status(y).state == CANARY_ST_CONNECTED &&
+	   status(y).elements == CANARY_ELEMENTS_MAX && status(y).window == 256);
+	close(y);
+	close(x);
+}
+
+static void test_connect_wait(void)
+{
+	struct sockaddr_canary a = address("127.0.0.1", 22620);
+	int x = new_socket();
+	struct child peer;
+	double t;
+
+	set_comm(x, 7, 0, 2);
+	timeout(x, SO_SNDTIMEO, 200);
+	t = now();
+	ok_errno("connect: SO_SNDTIMEO over is EINPROGRESS",
+		 connect(x, (struct sockaddr *)&a, sizeof(a)), EINPROGRESS);
+	t = now() - t;
+	ok("connect: SO_SNDTIMEO is kept", t > 0.19 && t < 5);
+	t = now();
+	ok_errno("connect: again goes on waiting", connect(x, (struct sockaddr *)&a, sizeof(a)),
+		 EINPROGRESS);
+	ok("connect: as long as SO_SNDTIMEO", now() - t > 0.19);
+	timeout(x, SO_SNDTIMEO, 0);
+
+	on_alarm_in(100, false);
+	ok_errno("connect: a signal is EINTR", connect(x, (struct sockaddr *)&a, sizeof(a)), EINTR);
+	on_alarm_in(100, true);
+	start_peer(&peer, 7, 1, 2, 22620, 400);
+	ok_errno("connect: restarted after a signal with SA_RESTART, and connected",
+		 connect(x, (struct sockaddr *)&a, sizeof(a)), 0);
+	ok("connect: there was that signal", alarms == 2);
+	ok("connect: the other rank too", end_peer(&peer));
+	close(x);
+}
+
+const struct api_test connect_tests[] = {
+	{ "connect_errors", test_connect_errors },
+	{ "connect_nonblock", test_connect_nonblock },
+	{ "connect_finish", test_connect_finish },
+	{ "connect_wait", test_connect_wait },
+	{ NULL }
+};
