@@ -18,7 +18,8 @@ TESTS += switch
 
 .PHONY: test-switch
 test-switch: $(B)/bin/canary ## the switch daemon between namespaces
-	CANARY=$(CURDIR)/$< selftests/net/switch.sh
+	@bad=0; for t in switch switch_sums switch_follow; do \
+		CANARY=$(CURDIR)/$< selftests/net/$$t.sh || bad=1; done; exit $$bad
 
 TESTS += backlog
 

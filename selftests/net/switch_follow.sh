@@ -1,0 +1,159 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# The switch daemon follows the kernel: routes, neighbours and ports that change while it runs.
+
+# start_late may have arguments, here it has none
+# shellcheck disable=SC2119
+
+# shellcheck source=switch_lib.sh
+. "$(dirname "$0")/switch_lib.sh"
+
+begin net/switch_follow
+
+route_traffic()
+{
+	local leader=$1
+
+	shift
+	# shellcheck disable=SC2046
+	TRAFFIC_JSON=$(timeout 60 /usr/bin/python3 "$TRAFFIC" $(members h1 h2 g1) "$leader" \
+		--also "$(ns_name h4)" "$@")
+}
+
+# The leader has 10.7.0.1 in h3 and in h4
+test_routes()
+{
+	local leader
+
+	leader=$(ns_name h3):10.7.0.1:22600
+	for i in 3 4; do
+		ns_ip h$i addr add 10.7.0.1/32 dev lo
+	done
+	ns_ip sw route add 10.7.0.1/32 via 10.0.4.2
+	start_late
+	route_traffic "$leader"
+	traffic_is "route to h4" "$MERGED and .places == [0, 16]"
+	ns_ip sw route replace 10.7.0.1/32 via 10.0.3.2
+	sleep 0.2
+	route_traffic "$leader"
+	traffic_is "route replaced: to h3" "$MERGED and .places == [16, 0]"
+	ns_ip sw route replace 10.7.0.1/32 nexthop via 10.0.3.2 nexthop via 10.0.4.2
+	sleep 0.2
+	route_traffic "$leader"
+	traffic_is "two next hops: both, each block by one" "$MERGED and (.places | min) > 0"
+	ns_ip sw link set s3 down
+	sleep 0.2
+	route_traffic "$leader"
+	traffic_is "a next hop's port goes down: the other one" "$MERGED and .places == [0, 16]"
+	ns_ip sw link set s3 up
+	ns_ip sw route del 10.7.0.1/32
+	if ns_ip sw nexthop add id 7 via 10.0.3.2 dev s3 2>/dev/null; then
+		ns_ip sw nexthop add id 8 via 10.0.4.2 dev s4
+		ns_ip sw nexthop add id 9 group 8
+		ns_ip sw route add 10.7.0.1/32 nhid 9
+		sleep 0.2
+		route_traffic "$leader"
+		traffic_is "next hop group: to h4" "$MERGED and .places == [0, 16]"
+		ns_ip sw nexthop replace id 9 group 7
+		sleep 0.2
+		route_traffic "$leader"
+		traffic_is "next hop group replaced: to h3" "$MERGED and .places == [16, 0]"
+		ns_exec sw sysctl -qw net.ipv4.nexthop_compat_mode=0
+		ns_ip sw nexthop replace id 9 group 8
+		sleep 0.2
+		route_traffic "$leader"
+		traffic_is "the same without compatibility messages" "$MERGED and .places == [0, 16]"
+	else
+		tap_skip "next hop objects" "this kernel has none"
+	fi
+	ns_ip sw route flush 10.7.0.1/32
+	ns_ip sw route add unreachable 10.7.0.1/32
+	sleep 0.2
+	traffic_before=$(show '.counters.new')
+	route_traffic "$leader" --patience 0.2 --one-way
+	tap_is "no route: not taken" "$(show '.counters.new')" "$traffic_before"
+	ns_ip sw route del unreachable 10.7.0.1/32
+	stop
+}
+
+# Routes change while the daemon cannot listen
+test_overrun()
+{
+	local i
+
+	start_late
+	kill -STOP "$SW"
+	for ((i = 0; i < 12000; i++)); do
+		echo "route add 10.$((100 + i / 250)).$((i % 250)).0/24 via 10.0.2.2"
+	done >"$TAP_TMP/batch"
+	ns_ip sw -batch "$TAP_TMP/batch"
+	kill -CONT "$SW"
+	tap_check "lost notifications are noticed" wait_for 5 grep -q "notifications were lost" "$ERR"
+	tap_is "and counted" "$(show ".losses > 0 and .resyncs > 0")" true
+	wait_for 5 sh -c "[ \$('$CANARY' switch show -j --name '$NAME' | jq .routes) -gt 12000 ]"
+	tap_is "12000 routes are known then" "$(show '.routes > 12000')" true
+	sed -i s/add/del/ "$TAP_TMP/batch"
+	ns_ip sw -batch "$TAP_TMP/batch"
+	wait_for 5 sh -c "[ \$('$CANARY' switch show -j --name '$NAME' | jq .routes) -lt 100 ]"
+	tap_is "and forgotten again" "$(show '.routes < 100')" true
+	traffic h1 h2 h3 h4
+	traffic_is "it works as before" "$MERGED"
+	stop
+}
+
+test_neighbours()
+{
+	local kernel
+
+	ns_ip sw neigh flush all
+	start_late
+	tap_check "next hops are resolved before traffic comes" \
+		wait_for 3 sh -c "ip -n '$NAME' neigh show dev s5 | grep -q 'REACHABLE'"
+	traffic h1 h2 h3 h4
+	traffic_is "hosts not resolved yet: the first result may be late, no contribution is lost" \
+		'.exact and .arrived == 1 and .results[0] > 0'
+	resolve_all
+	traffic h1 h2 h3 h4
+	traffic_is "hosts resolved" "$MERGED"
+	kernel=$(show '.counters["to-kernel"]')
+	ns_ip h4 link set eth0 address 02:00:00:00:77:77
+	ns_exec h4 ping -q -c 1 -W 1 10.0.4.1 >/dev/null
+	traffic h1 h2 h3 h4
+	traffic_is "a host has a new address" "$MERGED"
+	tap_is "without the kernel's help" "$(show '.counters["to-kernel"]')" "$kernel"
+	ns_ip sw neigh replace 10.0.4.2 lladdr 02:00:00:00:66:66 nud permanent dev s4
+	sleep 0.2
+	traffic h1 h2 h3 h4 -- --patience 0.2 --one-way
+	traffic_is "a permanent entry counts, right or wrong" '.arrived == 0'
+	ns_ip sw neigh del 10.0.4.2 dev s4
+	traffic h1 h2 h3 h4
+	traffic_is "a deleted one is asked for again" "$MERGED"
+	stop
+}
+
+test_ports_change()
+{
+	start_late
+	ns_ip sw link del s3
+	tap_check "port deleted: said" wait_for 3 grep -q "port s3 is gone" "$ERR"
+	traffic h1 h2 h4
+	traffic_is "port deleted: the others go on" "$MERGED"
+	make_s3_again
+	traffic h1 h2 h3 h4
+	traffic_is "port made again: it is part of the switch" "$MERGED"
+	ns_ip sw link set s4 address 02:00:00:00:55:55
+	ns_ip h4 neigh flush all
+	ns_exec h4 ping -q -c 1 -W 1 10.0.4.1 >/dev/null
+	resolve_all
+	tap_is "port's new address: known" "$(show '.ports[3].mac')" 02:00:00:00:55:55
+	traffic h1 h2 h3 h4
+	traffic_is "port's new address: used" "$MERGED"
+	stop
+}
+
+test_routes
+test_overrun
+test_neighbours
+test_ports_change
+tap_done
