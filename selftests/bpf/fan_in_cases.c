@@ -9,17 +9,28 @@
 #define RESULT_TO(p, who, n) \
 	PUT(p, .type = CANARY_RESULT, .from = SELF, .to = who, OF8(n))
 
+/* Two, one, or both of them again come by for a block; the result goes to whom it came from */
+#define LEAVE(n)	.out = { PUT(4, .from = SELF, .ranks = R(1) | R(2), OF8(n)) }
+#define RESULT_OF_BOTH(n) \
+	{ GET(4, .type = CANARY_RESULT, OF8(n)), \
+	  .out = { RESULT_TO(1, H1, n), RESULT_TO(2, H3, n) } }
+#define TWO_CAME(n) \
+	{ GET(1, CONTRIB(H1, 1, OF8(n))) }, { GET(2, CONTRIB(H3, 2, OF8(n))) }, \
+	{ FLUSH, LATER(1000), LEAVE(n) }, RESULT_OF_BOTH(n)
+#define BOTH(n, ...) \
+	{ GET(1, CONTRIB(H1, 1, OF8(n))) }, { GET(2, CONTRIB(H3, 2, OF8(n))), __VA_ARGS__ }, \
+	RESULT_OF_BOTH(n)
+#define ONE(n, t) \
+	{ GET(1, CONTRIB(H1, 1, OF8(n))) }, \
+	{ FLUSH, LATER(t), .out = { PUT(4, .from = SELF, .ranks = R(1), OF8(n)) } }, \
+	{ GET(4, .type = CANARY_RESULT, OF8(n)), .out = { RESULT_TO(1, H1, n) } }
+
 static const struct test_case cases[] = {
 	{
 		.name = "with as many as came for the block before, it leaves",
 		.learn = true,
 		.step = {
-			{ GET(1, CONTRIB(H1, 1, OF8(5))) },
-			{ GET(2, CONTRIB(H3, 2, OF8(5))) },
-			{ FLUSH, LATER(1000),
-			  .out = { PUT(4, .from = SELF, .ranks = R(1) | R(2), OF8(5)) } },
-			{ GET(4, .type = CANARY_RESULT, OF8(5)),
-			  .out = { RESULT_TO(1, H1, 5), RESULT_TO(2, H3, 5) } },
+			TWO_CAME(5),
 			{ GET(2, CONTRIB(H3, 2, OF8(13))) },
 			{ GET(1, CONTRIB(H1, 1, OF8(13))),
 			  .out = { PUT(4, .from = SELF, .ranks = R(1) | R(2), OF8(13)) } },
@@ -43,12 +54,7 @@ static const struct test_case cases[] = {
 		.learn = true,
 		.slots = 64,
 		.step = {
-			{ GET(1, CONTRIB(H1, 1, OF8(5))) },
-			{ GET(2, CONTRIB(H3, 2, OF8(5))) },
-			{ FLUSH, LATER(1000),
-			  .out = { PUT(4, .from = SELF, .ranks = R(1) | R(2), OF8(5)) } },
-			{ GET(4, .type = CANARY_RESULT, OF8(5)),
-			  .out = { RESULT_TO(1, H1, 5), RESULT_TO(2, H3, 5) } },
+			TWO_CAME(5),
 			{ GET(1, CONTRIB(H1, 1, OF8(6), .to = H4)) },
 			{ GET(2, CONTRIB(H3, 2, OF8(6), .to = H4)) },
 			{ GET(1, CONTRIB(H1, 1, OF8(7), .epoch = 9)) },
@@ -63,12 +69,7 @@ static const struct test_case cases[] = {
 		.learn = true,
 		.slots = 64,
 		.step = {
-			{ GET(1, CONTRIB(H1, 1, OF8(5))) },
-			{ GET(2, CONTRIB(H3, 2, OF8(5))) },
-			{ FLUSH, LATER(1000),
-			  .out = { PUT(4, .from = SELF, .ranks = R(1) | R(2), OF8(5)) } },
-			{ GET(4, .type = CANARY_RESULT, OF8(5)),
-			  .out = { RESULT_TO(1, H1, 5), RESULT_TO(2, H3, 5) } },
+			TWO_CAME(5),
 			{ GET(1, CONTRIB(H1, 1, OF8(6), .to = MULTI)) },
 			{ GET(2, CONTRIB(H3, 2, OF8(6), .to = MULTI)),
 			  .out = { PUT(4, .from = SELF, .to = MULTI, .ranks = R(1) | R(2),
@@ -108,23 +109,7 @@ static const struct test_case cases[] = {
 		.name = "fewer are only believed when three blocks in a row agree",
 		.learn = true,
 		.step = {
-#define BOTH(n, ...)								\
-			{ GET(1, CONTRIB(H1, 1, OF8(n))) },			\
-			{ GET(2, CONTRIB(H3, 2, OF8(n))), __VA_ARGS__ },		\
-			{ GET(4, .type = CANARY_RESULT, OF8(n)),			\
-			  .out = { RESULT_TO(1, H1, n), RESULT_TO(2, H3, n) } }
-#define ONE(n, t)								\
-			{ GET(1, CONTRIB(H1, 1, OF8(n))) },			\
-			{ FLUSH, LATER(t),					\
-			  .out = { PUT(4, .from = SELF, .ranks = R(1), OF8(n)) } },	\
-			{ GET(4, .type = CANARY_RESULT, OF8(n)),			\
-			  .out = { RESULT_TO(1, H1, n) } }
-#define LEAVE(n)	.out = { PUT(4, .from = SELF, .ranks = R(1) | R(2), OF8(n)) }
-			{ GET(1, CONTRIB(H1, 1, OF8(4))) },
-			{ GET(2, CONTRIB(H3, 2, OF8(4))) },
-			{ FLUSH, LATER(1000), LEAVE(4) },
-			{ GET(4, .type = CANARY_RESULT, OF8(4)),
-			  .out = { RESULT_TO(1, H1, 4), RESULT_TO(2, H3, 4) } },
+			TWO_CAME(4),
 			ONE(5, 2000), ONE(6, 3000), BOTH(7, LEAVE(7)),
 			ONE(8, 4000), ONE(9, 5000), ONE(10, 6000),
 			{ GET(1, CONTRIB(H1, 1, OF8(11))),
