@@ -8,19 +8,7 @@
 #include "selftests/tap.h"
 #include "core/comm.h"
 #include "fixture.h"
-
-struct scenario {
-	const char *name;
-	u32	members;
-	u32	elements;	/* of each vector */
-	u32	operations;	/* one after the other */
-	u32	flight;		/* posted at once */
-	u32	window;
-	bool	aggregate;
-	struct sim_faults faults;
-	u32	first_block;
-	u32	mtu;
-};
+#include "scenario.h"
 
 static const struct scenario scenarios[] = {
 	{ "one member",			1, 5000, 3, 3 },
@@ -58,77 +46,6 @@ static const struct scenario scenarios[] = {
 	{ "64 members, aggregated, 1 % loss", 64, 30000, 1, 1, .aggregate = true,
 	  .faults.drop = 10000 },
 };
-
-static struct sim *start(const struct scenario *sc, u64 seed)
-{
-	struct sim_config cfg = {
-		.members = sc->members,
-		.window = sc->window,
-		.mtu = sc->mtu,
-		.aggregate = sc->aggregate,
-		.fixed_first = sc->first_block != 0,
-		.first_block = sc->first_block,
-		.faults = sc->faults,
-		.algorithm = CANARY_ALG_TREE,
-		.seed = seed,
-		.key = seed & 1,
-	};
-	struct sim *s = sim_new(&cfg);
-
-	sim_connect(s, -1);
-	return s;
-}
-
-static bool settle(struct sim *s, u32 members)
-{
-	u32 i;
-
-	for (i = 0; i < members; i++)
-		sim_close(s, i, false);
-	if (!sim_wait_state(s, CNR_CLOSED, 10 * S))
-		return false;
-	return sim_vectors_held(s) == 0;
-}
-
-static bool run_scenario(const struct scenario *sc, u64 seed)
-{
-	struct sim *s = start(sc, seed);
-	bool connected = sim_wait_state(s, CNR_CONNECTED, 60 * S);
-	u32 posted = 0, done = 0, i;
-	bool good = connected;
-
-	while (good && done < sc->operations) {
-		while (posted < sc->operations && posted - done < sc->flight) {
-			for (i = 0; i < sc->members; i++)
-				good &= !sim_post(s, i, sc->elements);
-			posted++;
-		}
-		good &= sim_wait_completed(s, ++done, 600 * S);
-	}
-	for (i = 0; i < sc->members; i++)
-		good &= sim_completed(s, i) == sc->operations && !sim_last_error(s, i);
-	good &= !sim_wrong(s);
-	if (good)
-		good = settle(s, sc->members);
-	if (!good)
-		printf("# seed %llu: connected %d, done %u of %u, wrong %u, held %u, at %llu ms\n",
-		       (unsigned long long)seed, connected, done, sc->operations, sim_wrong(s),
-		       sim_vectors_held(s), (unsigned long long)(sim_now(s) / MS));
-	sim_free(s);
-	return good;
-}
-
-static void test_scenarios(u32 seeds)
-{
-	u32 i, k, good;
-
-	for (i = 0; i < ARRAY_SIZE(scenarios); i++) {
-		good = 0;
-		for (k = 0; k < seeds; k++)
-			good += run_scenario(&scenarios[i], 1000 * i + k);
-		tap(good == seeds, "exact: %s (%u of %u seeds)", scenarios[i].name, good, seeds);
-	}
-}
 
 /* Drops the n-th packet of a type, once. */
 struct drop_nth {
@@ -392,7 +309,7 @@ static void test_mismatch_named(void)
 static bool lossy_end(u64 seed, bool *exact)
 {
 	struct scenario sc = {
-		.members = 8, .aggregate = true,
+		.members = 8, .aggregate = true, .algorithm = CANARY_ALG_TREE,
 		.faults = { .drop = 190000, .repeat = 100000 },
 	};
 	struct sim *s = start(&sc, seed);
@@ -589,7 +506,8 @@ static void test_root_gone_first(void)
 
 int main(int argc, char **argv)
 {
-	test_scenarios(argc > 1 ? atoi(argv[1]) : 4);
+	run_scenarios("", scenarios, ARRAY_SIZE(scenarios), CANARY_ALG_TREE,
+		      argc > 1 ? atoi(argv[1]) : 4);
 	test_single_losses();
 	test_slow_rank();
 	test_dead_rank();

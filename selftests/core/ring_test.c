@@ -8,19 +8,7 @@
 #include "selftests/tap.h"
 #include "core/comm.h"
 #include "fixture.h"
-
-struct scenario {
-	const char *name;
-	u32	members;
-	u32	elements;
-	u32	operations;
-	u32	flight;
-	u32	window;
-	bool	aggregate;
-	u8	algorithm;
-	struct sim_faults faults;
-	u32	first_block;
-};
+#include "scenario.h"
 
 #define RING	.algorithm = CANARY_ALG_RING
 
@@ -59,80 +47,6 @@ static const struct scenario scenarios[] = {
 	  .faults.repeat = 20000, .faults.delay = 50000, .faults.delay_ns = 5 * MS,
 	  .faults.corrupt = 5000 },
 };
-
-static struct sim *start(const struct scenario *sc, u64 seed)
-{
-	struct sim_config cfg = {
-		.members = sc->members,
-		.window = sc->window,
-		.aggregate = sc->aggregate,
-		.fixed_first = sc->first_block != 0,
-		.first_block = sc->first_block,
-		.faults = sc->faults,
-		.algorithm = sc->algorithm,
-		.seed = seed,
-		.key = seed & 1,
-	};
-	struct sim *s = sim_new(&cfg);
-
-	sim_connect(s, -1);
-	return s;
-}
-
-static bool settle(struct sim *s, u32 members)
-{
-	u32 i;
-
-	for (i = 0; i < members; i++)
-		sim_close(s, i, false);
-	return sim_wait_state(s, CNR_CLOSED, 10 * S) && !sim_vectors_held(s);
-}
-
-static bool run_scenario(const struct scenario *sc, u64 seed)
-{
-	struct sim *s = start(sc, seed);
-	bool connected = sim_wait_state(s, CNR_CONNECTED, 60 * S);
-	u32 posted = 0, done = 0, i;
-	bool good = connected;
-	u64 rings;
-
-	while (good && done < sc->operations) {
-		while (posted < sc->operations && posted - done < sc->flight) {
-			for (i = 0; i < sc->members; i++)
-				good &= !sim_post(s, i, sc->elements);
-			posted++;
-		}
-		good &= sim_wait_completed(s, ++done, 600 * S);
-	}
-	for (i = 0; i < sc->members; i++)
-		good &= sim_completed(s, i) == sc->operations && !sim_last_error(s, i);
-	good &= !sim_wrong(s);
-	rings = counter(s, sc->members, CNR_C_operations_ring);
-	if (sc->algorithm == CANARY_ALG_RING)
-		good &= rings == sc->operations * sc->members &&
-			!counter(s, sc->members, CNR_C_contributions_out);
-	if (good)
-		good = settle(s, sc->members);
-	if (!good)
-		printf("# seed %llu: connected %d, done %u of %u, wrong %u, held %u, at %llu ms\n",
-		       (unsigned long long)seed, connected, done, sc->operations, sim_wrong(s),
-		       sim_vectors_held(s), (unsigned long long)(sim_now(s) / MS));
-	sim_free(s);
-	return good;
-}
-
-static void test_scenarios(u32 seeds)
-{
-	u32 i, k, good;
-
-	for (i = 0; i < ARRAY_SIZE(scenarios); i++) {
-		good = 0;
-		for (k = 0; k < seeds; k++)
-			good += run_scenario(&scenarios[i], 1000 * i + k);
-		tap(good == seeds, "ring: exact: %s (%u of %u seeds)", scenarios[i].name, good,
-		    seeds);
-	}
-}
 
 /* Without faults every member sends 2 (N - 1) / N of the vector, and nothing twice. */
 static void test_traffic(void)
@@ -574,7 +488,8 @@ static void test_goodput(u32 members, u32 leaves, u32 drop, u32 percent)
 
 int main(int argc, char **argv)
 {
-	test_scenarios(argc > 1 ? atoi(argv[1]) : 2);
+	run_scenarios("ring: ", scenarios, ARRAY_SIZE(scenarios), CANARY_ALG_AUTO,
+		      argc > 1 ? atoi(argv[1]) : 2);
 	test_traffic();
 	test_single_losses();
 	test_slow_rank();

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Scenarios: so many operations on such a network, which have to be exact and to leave nothing. */
+#ifndef SELFTESTS_CORE_SCENARIO_H
+#define SELFTESTS_CORE_SCENARIO_H
+
+#include "selftests/tap.h"
+#include "fixture.h"
+
+struct scenario {
+	const char *name;
+	u32	members;
+	u32	elements;	/* of each vector */
+	u32	operations;	/* one after the other */
+	u32	flight;		/* posted at once */
+	u32	window;
+	bool	aggregate;
+	u8	algorithm;
+	struct sim_faults faults;
+	u32	first_block;
+	u32	mtu;
+};
+
+static inline struct sim *start(const struct scenario *sc, u64 seed)
+{
+	struct sim_config cfg = {
+		.members = sc->members,
+		.window = sc->window,
+		.mtu = sc->mtu,
+		.aggregate = sc->aggregate,
+		.fixed_first = sc->first_block != 0,
+		.first_block = sc->first_block,
+		.faults = sc->faults,
+		.algorithm = sc->algorithm,
+		.seed = seed,
+		.key = seed & 1,
+	};
+	struct sim *s = sim_new(&cfg);
+
+	sim_connect(s, -1);
+	return s;
+}
+
+static inline bool settle(struct sim *s, u32 members)
+{
+	u32 i;
+
+	for (i = 0; i < members; i++)
+		sim_close(s, i, false);
+	return sim_wait_state(s, CNR_CLOSED, 10 * S) && !sim_vectors_held(s);
+}
+
+static inline bool run_scenario(const struct scenario *sc, u64 seed)
+{
+	struct sim *s = start(sc, seed);
+	bool connected = sim_wait_state(s, CNR_CONNECTED, 60 * S);
+	u32 posted = 0, done = 0, i;
+	bool good = connected;
+
+	while (good && done < sc->operations) {
+		while (posted < sc->operations && posted - done < sc->flight) {
+			for (i = 0; i < sc->members; i++)
+				good &= !sim_post(s, i, sc->elements);
+			posted++;
+		}
+		good &= sim_wait_completed(s, ++done, 600 * S);
+	}
+	for (i = 0; i < sc->members; i++)
+		good &= sim_completed(s, i) == sc->operations && !sim_last_error(s, i);
+	good &= !sim_wrong(s);
+	if (sc->algorithm == CANARY_ALG_RING)
+		good &= counter(s, sc->members, CNR_C_operations_ring) ==
+			sc->operations * sc->members &&
+			!counter(s, sc->members, CNR_C_contributions_out);
+	if (good)
+		good = settle(s, sc->members);
+	if (!good)
+		printf("# seed %llu: connected %d, done %u of %u, wrong %u, held %u, at %llu ms\n",
+		       (unsigned long long)seed, connected, done, sc->operations, sim_wrong(s),
+		       sim_vectors_held(s), (unsigned long long)(sim_now(s) / MS));
+	sim_free(s);
+	return good;
+}
+
+/* Each of @n scenarios with so many seeds; @algorithm is that of those that name none. */
+static inline void run_scenarios(const char *prefix, const struct scenario *list, u32 n,
+				 u8 algorithm, u32 seeds)
+{
+	struct scenario sc;
+	u32 i, k, good;
+
+	for (i = 0; i < n; i++) {
+		sc = list[i];
+		sc.algorithm = sc.algorithm ?: algorithm;
+		good = 0;
+		for (k = 0; k < seeds; k++)
+			good += run_scenario(&sc, 1000 * i + k);
+		tap(good == seeds, "%sexact: %s (%u of %u seeds)", prefix, sc.name, good, seeds);
+	}
+}
+
+#endif /* SELFTESTS_CORE_SCENARIO_H */
