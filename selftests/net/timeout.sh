@@ -67,10 +67,14 @@ ns_exec sw tc qdisc replace dev s2 root handle 1: htb default 1
 ns_exec sw tc class add dev s2 parent 1: classid 1:1 htb rate 2mbit ceil 4mbit
 tap_check "4 Mbit/s at the other port: from the faster to the slower one" \
 	wait_for 12 bounds_are '[true,1211.2,121120]'
+ns_exec sw tc class change dev s2 parent 1: classid 1:1 htb rate 2mbit ceil 5mbit
+"$CANARY" switch set --name "$NAME" --admit nobody
+tap_check "another setting is set meanwhile: followed all the same" \
+	wait_for 12 bounds_are '[true,1211.2,96896]'
 tap_check "set: a constant" "$CANARY" switch set --name "$NAME" --timeout 3ms
 tap_is "is kept" "$(show '[.timeout_auto, .timeout_us, .timeout_max_us]')" '[false,3000,0]'
 tap_check "set: by the ports again" "$CANARY" switch set --name "$NAME" --timeout auto
-tap_is "is so" "$(bounds)" '[true,1211.2,121120]'
+tap_is "is so" "$(bounds)" '[true,1211.2,96896]'
 bg_stop "$SW"
 
 start --ports s1,s2 --lifetime 100ms

@@ -92,9 +92,10 @@ static int apply(struct switchd *sw, const struct wanted *w, char *err, size_t l
 		return -1;
 	}
 	*now = w->o;
-	timeout_follow(sw);
-	if (w->values)
+	if (w->values) {
+		timeout_follow(sw);
 		dataplane_set(sw);
+	}
 	return 0;
 }
 
