@@ -15,6 +15,8 @@
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=hosts.sh
+. "$(dirname "$0")/hosts.sh"
 
 ENGINE=${1:-}
 case $ENGINE in
@@ -24,7 +26,6 @@ kernel) RATE=${RATE:-15} SIZE=$((1 << 19)) ROWS=${ROWS:-1} ;;
 esac
 TIMEOUT=${TIMEOUT:-$((250 * 1000 / RATE))us}
 HOSTS=6
-SWITCHES=()
 
 topology()
 {
@@ -43,52 +44,22 @@ topology()
 		ns_ip l$leaf route add 10.9.0.$((1 - leaf)) via 10.1.0.$((2 - leaf))
 	done
 	for ((i = 0; i < HOSTS; i++)); do
-		leaf=$((i / 3))
-		ns_add "h$i"
-		ns_link "h$i" eth0 "10.0.$i.2/24" l$leaf "s$i" "10.0.$i.1/24"
-		ns_ip "h$i" route add default via "10.0.$i.1"
-		ns_exec "h$i" ethtool -K eth0 gro on
-		bench_shape "h$i" eth0 "$RATE"
-		bench_shape l$leaf "s$i" "$RATE"
+		host_link "$i" l$((i / 3))
 	done
 }
 
 start_switches()
 {
-	local leaf name
-
-	for leaf in 0 1; do
-		name=$(ns_name l$leaf)
-		bg ns_exec l$leaf "$CANARY" switch run --mode shaped --timeout "$TIMEOUT" --name "$name" \
-			--ports "trunk,s$((leaf * 3)),s$((leaf * 3 + 1)),s$((leaf * 3 + 2))" \
-			>"$TAP_TMP/l$leaf" 2>"$TAP_TMP/l$leaf.err"
-		SWITCHES+=("$!")
-		wait_for 20 grep -q "ready:" "$TAP_TMP/l$leaf" ||
-			bench_die "no switch l$leaf: $(cat "$TAP_TMP/l$leaf.err")"
-	done
+	host_switch l0 trunk,s0,s1,s2
+	host_switch l1 trunk,s3,s4,s5
 }
 
-# measure NAME ALGORITHM: perf at all ranks; sets FRACTION, and LAST and WHY to what ran at the end
+# measure NAME ALGORITHM: sets FRACTION, and LAST and WHY to what ran at the end
 measure()
 {
-	local i pids=() json=$TAP_TMP/$1.json
-
-	for ((i = 0; i < HOSTS; i++)); do
-		bg ns_exec "h$i" timeout 300 "$CANARY" perf allreduce -w 1 -n 1 -c 1 \
-			-b $SIZE -e $((SIZE + 4 * (ROWS - 1))) -i 4 -J "$json" \
-			--engine "$ENGINE" --algorithm "$2" --comm 7 --rank "$i" --members $HOSTS \
-			--root 10.0.0.2 --bind "10.0.$i.2" >"$TAP_TMP/$1.$i" 2>&1
-		pids+=($!)
-	done
-	for ((i = 0; i < HOSTS; i++)); do
-		wait "${pids[i]}" || bench_die "rank $i: $(tail -n 5 "$TAP_TMP/$1.$i")"
-	done
-	[ -z "${VERBOSE:-}" ] ||
-		jq -c "[.results[] | (.out_of_place.time_us, .in_place.time_us)], .stats" "$json" >&2
-	FRACTION=$(jq "[.results[] | (.out_of_place.time_us, .in_place.time_us)] | sort |
-		.[length / 2 | floor] as \$us | $SIZE * 8 / \$us / ($RATE * 1408 / 1514)" "$json")
-	LAST=$(jq -r .last_algorithm "$json")
-	WHY=$(jq -r .why "$json")
+	host_measure "$1" "$2" -w 1
+	LAST=$(jq -r .last_algorithm "$TAP_TMP/$1.json")
+	WHY=$(jq -r .why "$TAP_TMP/$1.json")
 }
 
 if [ "$ENGINE" = kernel ] && [ -z "${CANARY_GUEST:-}" ]; then
