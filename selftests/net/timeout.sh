@@ -63,6 +63,7 @@ for i in 1 2; do
 done
 tap_check "10 Mbit/s: 1 to 40 packets' time, soon" wait_for 12 bounds_are '[true,1211.2,48448]'
 tap_is "rates: of the queueing disciplines" "$(show '[.ports[].rate]')" '[10000000,10000000]'
+tap_check "show: has them" sh -c "'$CANARY' switch show --name '$NAME' | grep -q '^  s1 .*mtu 1500  10 Mbit/s'"
 ns_exec sw tc qdisc replace dev s2 root handle 1: htb default 1
 ns_exec sw tc class add dev s2 parent 1: classid 1:1 htb rate 2mbit ceil 4mbit
 tap_check "4 Mbit/s at the other port: from the faster to the slower one" \

@@ -107,9 +107,12 @@ static uint64_t atomic_read(const uint64_t *p)
 static void text_port(struct switchd *sw, const struct port *port, FILE *out)
 {
 	struct csw_backlog b;
+	char rate[32] = "";
 
-	fprintf(out, "  %-15s %-10s %-7s %-8s mtu %-5u %s\n", port->option->name,
-		link_name(port), mode_name(port->mode), xdp_name(port), port->mtu,
+	if (port->rate)
+		snprintf(rate, sizeof(rate), "%g Mbit/s ", 8 * port->rate / 1e6);
+	fprintf(out, "  %-15s %-10s %-7s %-8s mtu %-5u %s%s\n", port->option->name,
+		link_name(port), mode_name(port->mode), xdp_name(port), port->mtu, rate,
 		port->peer == PEER_DEAF ? "peer drops redirected frames" : "");
 	if (port->queue && backlog_read(sw, port, &b))
 		fprintf(out, "  %15s waiting %u of %u bytes, at most %u; dropped %u, refused %llu; "
