@@ -631,12 +631,16 @@ void cnr_prefetch(const struct cnr_comm *c)
 
 void cnr_prefetch_block(const struct cnr_comm *c, const struct canary_hdr *h)
 {
-	u32 block = h ? be32_to_cpu(h->block) : c->txq[c->tx_tail & c->block_mask];
+	/* Without: what is the next in the queue if none is in it again */
+	u32 block = h ? be32_to_cpu(h->block) : c->next - (c->tx_head - c->tx_tail);
+	const u8 *op = (const u8 *)&c->ops[c->op_release % CNR_OPS];
 
 	__builtin_prefetch(&c->block[block & c->block_mask], 1);
 	__builtin_prefetch(&c->block[c->next & c->block_mask], 1);
+	__builtin_prefetch(&c->txq[c->tx_tail & c->block_mask], 1);
 	__builtin_prefetch(&c->member[cnr_leader(c, block)], 1);
-	__builtin_prefetch(&c->ops[c->op_release % CNR_OPS]);
+	__builtin_prefetch(op, 1);
+	__builtin_prefetch(op + 64, 1);
 }
 
 struct cnr_stats *cnr_stats(struct cnr_comm *c)

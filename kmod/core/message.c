@@ -5,9 +5,6 @@
  */
 #include "comm.h"
 
-/* Flags that a switch may set on a packet that it did not merge are not authenticated. */
-#define CNR_MAC_FLAGS	((u8)~CANARY_F_BYPASS)
-
 /* 16 bytes that hang on all that a session is; @label and @label + 1 are used for nothing else. */
 static void cnr_derive(const struct cnr_comm *c, u32 label, u8 key[16])
 {
@@ -44,36 +41,44 @@ void cnr_derive_key(struct cnr_comm *c)
 	}
 }
 
+/* What a tag is the hash of */
+struct cnr_tag_of {
+	__be32	epoch;
+	__be32	block;
+	__be32	opsig;
+	u8	attempt;
+	u8	zero;
+	__be16	rank;
+};
+
+static void cnr_tag_of(struct cnr_tag_of *in, const struct cnr_comm *c, u16 rank, u32 block,
+		       u8 attempt, u32 opsig)
+{
+	in->epoch = cpu_to_be32(c->epoch);
+	in->block = cpu_to_be32(block);
+	in->opsig = cpu_to_be32(opsig);
+	in->attempt = attempt;
+	in->zero = 0;
+	in->rank = cpu_to_be16(rank);
+}
+
 u64 cnr_tag(const struct cnr_comm *c, u16 rank, u32 block, u8 attempt, u32 opsig)
 {
-	struct {
-		__be32	epoch;
-		__be32	block;
-		__be32	opsig;
-		u8	attempt;
-		u8	zero;
-		__be16	rank;
-	} in = {
-		.epoch = cpu_to_be32(c->epoch),
-		.block = cpu_to_be32(block),
-		.opsig = cpu_to_be32(opsig),
-		.attempt = attempt,
-		.rank = cpu_to_be16(rank),
-	};
+	struct cnr_tag_of in;
 
+	cnr_tag_of(&in, c, rank, block, attempt, opsig);
 	return cnr_siphash(c->key, &in, sizeof(in));
 }
 
 /* The sum of the tags of all ranks but our own: what a complete block must have collected. */
 u64 cnr_expected_tag(const struct cnr_comm *c, u32 block, u8 attempt, u32 opsig)
 {
-	u64 tag = 0;
-	u32 rank;
+	u16 own = c->cfg.rank;
+	struct cnr_tag_of in;
 
-	for (rank = 0; rank < c->cfg.members; rank++)
-		if (rank != c->cfg.rank)
-			tag += cnr_tag(c, rank, block, attempt, opsig);
-	return tag;
+	cnr_tag_of(&in, c, 0, block, attempt, opsig);
+	return cnr_siphash_numbered(c->key, &in, 0, own) +
+	       cnr_siphash_numbered(c->key, &in, own + 1, c->cfg.members);
 }
 
 u32 cnr_opsig(const struct cnr_op *op, u32 seq, u8 algorithm)
@@ -114,20 +119,31 @@ static bool cnr_has_data(const struct canary_hdr *h)
 	return h->type == CANARY_CONTRIBUTION || h->type == CANARY_RESULT;
 }
 
+/* Bits of words of a header (platform.h has seen to it that memory is little-endian) */
+#define CNR_HDR_WORDS		(sizeof(struct canary_hdr) / sizeof(u64))
+#define CNR_BITS_AT(member)	(8 * (offsetof(struct canary_hdr, member) % sizeof(u64)))
+#define CNR_CLEAR(word, member, mask)	\
+	((word)[offsetof(struct canary_hdr, member) / sizeof(u64)] &=	\
+	 ~((u64)(mask) << CNR_BITS_AT(member)))
+
+/*
+ * What a switch may set on a packet that it did not merge is not authenticated. Word by word:
+ * memory that is read in larger pieces than it was just written in makes us wait.
+ */
 static u64 cnr_mac_with(const struct cnr_comm *c, const struct canary_hdr *h, u64 hash)
 {
-	struct {
-		struct canary_hdr hdr;
-		__be64	hash;
-	} in = { .hdr = *h, .hash = cpu_to_be64(hash) };
+	u64 in[CNR_HDR_WORDS + 1];
+	__be64 last = cpu_to_be64(hash);
 
-	in.hdr.flags &= CNR_MAC_FLAGS;
-	in.hdr.load = 0;
-	in.hdr.origin = 0;
+	memcpy(in, h, sizeof(*h));
+	CNR_CLEAR(in, flags, CANARY_F_BYPASS);
+	CNR_CLEAR(in, load, 0xff);
+	CNR_CLEAR(in, origin, 0xffffffff);
 	if (h->type == CANARY_CONTRIBUTION)
-		in.hdr.cookie = 0;
-	in.hdr.mac = 0;
-	return cnr_siphash(cnr_mac_key(c, h), &in, sizeof(in));
+		CNR_CLEAR(in, cookie, 0xffffffff);
+	CNR_CLEAR(in, mac, ~0ULL);
+	memcpy(&in[CNR_HDR_WORDS], &last, sizeof(last));
+	return cnr_siphash(cnr_mac_key(c, h), in, sizeof(in));
 }
 
 /* @payload: of contributions and results */

@@ -24,6 +24,20 @@ static inline u64 cnr_siphash(const u8 key[16], const void *data, size_t len)
 	return siphash(data, len, &k);
 }
 
+static inline u64 cnr_siphash_numbered(const u8 key[16], const void *data, u32 from, u32 to)
+{
+	u8 in[16];
+	u64 sum = 0;
+
+	memcpy(in, data, sizeof(in));
+	for (; from < to; from++) {
+		in[14] = from >> 8;
+		in[15] = from;
+		sum += cnr_siphash(key, in, sizeof(in));
+	}
+	return sum;
+}
+
 static inline u64 cnr_div64(u64 a, u32 b)
 {
 	return div_u64(a, b);
@@ -65,6 +79,12 @@ typedef int64_t s64;
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
 u64 cnr_siphash(const u8 key[16], const void *data, size_t len);
+
+/*
+ * The sum over 16 bytes each, of which the last two are a big-endian number, for all from @from up
+ * to below @to
+ */
+u64 cnr_siphash_numbered(const u8 key[16], const void *data, u32 from, u32 to);
 
 static inline u64 cnr_div64(u64 a, u32 b)
 {
