@@ -58,6 +58,9 @@
 #define csw_release(p, value)	((void)__sync_lock_test_and_set(p, value))
 #endif
 
+/* @to if it is @from; what it was */
+#define csw_swap(p, from, to)	__sync_val_compare_and_swap(p, from, to)
+
 /* A value that clang must not derive from, or replace by, another one */
 #define CSW_OPAQUE(x)	asm volatile("" : "+r"(x))
 

@@ -35,6 +35,16 @@
 
 #define CSW_READ(x)	(*(const volatile __typeof__(x) *)&(x))
 #define csw_release(p, value)	__atomic_store_n(p, value, __ATOMIC_RELEASE)
+#ifdef CSW_ONE_THREAD	/* in the whole program: atomic instructions take long */
+#define csw_swap(p, from, to)	({				\
+	__typeof__(*(p)) was = *(p);				\
+	if (was == (from))					\
+		*(p) = (to);					\
+	was;							\
+})
+#else
+#define csw_swap(p, from, to)	__sync_val_compare_and_swap(p, from, to)
+#endif
 #define CSW_FUNC	static __attribute__((noinline, unused))
 #define csw_any		const void *
 #define CSW_ANY(ctx)	(ctx)
@@ -58,8 +68,9 @@ struct csw_frame;
 /*
  * struct csw_native - one switch
  * @descriptor, @queue: as many as @config says
- * @stride: bytes from one descriptor to the next: fewer than there would be, if no block has more
- *	elements; 0: all of them
+ * @stride, @apart: bytes from one bucket to the next, and from one slot of a bucket to the next, if
+ *	they do not simply follow each other; 0: they do
+ * @turn: then: buckets whose numbers differ by a multiple of 1 << @turn are neighbours
  * @route, @neigh, @port: the tables; NULL for a miss
  * @told: fan-in of a leader, 0 for a miss; only asked if config.told is set
  * @admission: what a source at a port may have us do, NULL for nothing; only asked if
@@ -75,14 +86,9 @@ struct csw_native {
 	struct csw_queue_ctl queue_ctl;
 	struct csw_descriptor *descriptor;
 	size_t stride;
+	size_t apart;
+	__u32 turn;
 	struct csw_queue_entry *queue;
-	struct csw_restoration restoration[CSW_RESTORE_SLOTS];
-	__u32 restore_credit;
-	struct csw_fanin fanin[CSW_FANINS];
-	struct csw_copies copies;
-	__u64 counter[CSW_COUNTER_COUNT + CANARY_DROPS];
-	__u64 own_macs[CSW_OWN_MACS];
-	struct csw_flowlet flowlet[CSW_FLOWLETS];
 	__u64 now;
 	__u32 woken;
 	struct csw_route *(*route)(struct csw_native *s, __be32 addr);
@@ -95,6 +101,13 @@ struct csw_native {
 	bool (*kernel_neigh)(struct csw_frame *f, __u32 ifindex, __be32 gateway);
 	void (*transmit)(struct csw_frame *f, __u32 ifindex);
 	void (*copy)(struct csw_frame *f, __u32 ifindex);
+	__u32 restore_credit;
+	__u64 counter[CSW_COUNTER_COUNT + CANARY_DROPS];
+	struct csw_copies copies;	/* from here on large */
+	struct csw_restoration restoration[CSW_RESTORE_SLOTS];
+	struct csw_fanin fanin[CSW_FANINS];
+	__u64 own_macs[CSW_OWN_MACS];
+	struct csw_flowlet flowlet[CSW_FLOWLETS];
 };
 
 /*
@@ -222,8 +235,13 @@ static __always_inline struct csw_queue_ctl *csw_queue_ctl(const void *ctx)
 static __always_inline struct csw_descriptor *csw_native_descriptor(const struct csw_native *s,
 								    __u32 slot)
 {
-	return (void *)((char *)s->descriptor +
-			slot * (s->stride ? s->stride : sizeof(*s->descriptor)));
+	__u32 buckets = s->config.slot_mask / CSW_WAYS + 1, bucket = slot / CSW_WAYS;
+
+	if (!s->stride)
+		return s->descriptor + slot;
+	bucket = bucket >> s->turn | (bucket * (buckets >> s->turn) & (buckets - 1));
+	return (void *)((char *)s->descriptor + bucket * s->stride +
+			slot % CSW_WAYS * s->apart);
 }
 
 static __always_inline struct csw_descriptor *csw_descriptor_at(const void *ctx, __u32 slot)

@@ -13,7 +13,7 @@
 /* An atomic instruction: a full barrier in BPF and here */
 static __always_inline bool csw_trylock(__u32 *lock)
 {
-	return __sync_val_compare_and_swap(lock, 0, 1) == 0;
+	return csw_swap(lock, 0, 1) == 0;
 }
 
 /* At least a release: csw_release() is what the platform has for that. */
