@@ -89,6 +89,7 @@ static void post_next(struct sim *s, struct sim_host *h)
 	op->sim = s;
 	op->host = h;
 	op->seq = h->posted++;
+	h->op = op;
 	h->posted_at = s->engine.now;
 	err = cnr_post(h->comm, sim_ns(s), &o);
 	if (err) {
@@ -172,13 +173,26 @@ void host_pump(struct sim *s, uint32_t host)
 	}
 }
 
-/* Into the cache: what the host's core needs for any packet, and then for that one or the next */
+/*
+ * Into the cache: the host, then what its core needs for any packet, and then for that one or the
+ * next
+ */
+void host_fetch_self(const struct sim *s, uint32_t host)
+{
+	const char *h = (const char *)&s->host[host];
+
+	__builtin_prefetch(h, 1);
+	__builtin_prefetch(h + 64, 1);
+}
+
 void host_fetch(const struct sim *s, uint32_t host)
 {
 	const struct sim_host *h = &s->host[host];
 
-	if (h->job)
-		cnr_prefetch(h->comm);
+	if (!h->job)
+		return;
+	__builtin_prefetch(h->op);
+	cnr_prefetch(h->comm);
 }
 
 void host_fetch_block(const struct sim *s, uint32_t host, const struct packet *p)
@@ -346,7 +360,6 @@ void host_build(struct sim *s)
 	s->host = sim_zalloc(s->topo.hosts, sizeof(*s->host));
 	s->job = sim_zalloc(s->cfg.jobs, sizeof(*s->job));
 	s->scratch = sim_zalloc(s->cfg.elements, sizeof(*s->scratch));
-	s->blocks = (s->cfg.bytes / 4 + s->cfg.elements - 1) / s->cfg.elements;
 	s->op_time = sim_zalloc(s->cfg.operations, sizeof(*s->op_time));
 	vector_build(s);
 	place(s, order);

@@ -42,6 +42,7 @@ struct sim_host {
 	uint64_t random;	/* noise */
 	uint32_t posted;
 	uint64_t posted_at;	/* the last one */
+	const struct host_op *op;	/* likewise; it may be released */
 	uint32_t completed;
 	bool more;		/* the core may have packets */
 	bool over;

@@ -25,26 +25,42 @@ uint32_t net_wire(const struct sim *s, uint32_t length)
 	return wire < WIRE_LEAST ? WIRE_LEAST : wire;
 }
 
+static void pool_grow(struct pool *pool)
+{
+	uint32_t n = SLAB / pool->size, i;
+	char *slab = sim_region(SLAB);
+
+	if (!(pool->slabs & (pool->slabs - 1)))
+		pool->slab = sim_realloc(pool->slab, (pool->slabs ? 2 * pool->slabs : 1) *
+					 sizeof(*pool->slab));
+	pool->slab[pool->slabs++] = slab;
+	pool->free = sim_realloc(pool->free, pool->slabs * n * sizeof(*pool->free));
+	for (i = n; i--;)
+		pool->free[pool->count++] = (struct packet *)(slab + i * pool->size);
+}
+
+/* Those behind the next one are fetched into the cache: several are often made in a row. */
+#define FETCH_FREE	4
+
+static struct packet *pool_take(struct pool *pool)
+{
+	const char *ahead;
+
+	if (!pool->count)
+		pool_grow(pool);
+	if (pool->count > FETCH_FREE) {
+		ahead = (const char *)pool->free[pool->count - 1 - FETCH_FREE];
+		__builtin_prefetch(ahead, 1);
+		__builtin_prefetch(ahead + 64, 1);
+		__builtin_prefetch(ahead + 128, 1);
+	}
+	return pool->free[--pool->count];
+}
+
 struct packet *packet_new(struct sim *s, enum packet_kind kind)
 {
-	struct pool *pool = &s->pool[kind];
-	struct packet *p = pool->free;
-	char *slab;
-	long i;
+	struct packet *p = pool_take(&s->pool[kind]);
 
-	if (!p) {
-		slab = sim_region(SLAB);
-		if (!(pool->slabs & (pool->slabs - 1)))
-			pool->slab = sim_realloc(pool->slab, (pool->slabs ? 2 * pool->slabs : 1) *
-						 sizeof(*pool->slab));
-		pool->slab[pool->slabs++] = slab;
-		for (i = SLAB / pool->size - 1; i >= 0; i--) {
-			p = (struct packet *)(slab + i * pool->size);
-			p->next = pool->free;
-			pool->free = p;
-		}
-	}
-	pool->free = p->next;
 	p->kind = kind;
 	p->length = 0;
 	p->link = NO_LINK;
@@ -62,8 +78,7 @@ void packet_free(struct sim *s, struct packet *p)
 		p->body->next = s->bodies;
 		s->bodies = p->body;
 	}
-	p->next = pool->free;
-	pool->free = p;
+	pool->free[pool->count++] = p;
 }
 
 /* Elements for @p, which has none, and for its copies */
@@ -323,6 +338,7 @@ static void pool_free(struct pool *pool)
 	for (i = 0; i < pool->slabs; i++)
 		sim_region_free(pool->slab[i], SLAB);
 	free(pool->slab);
+	free(pool->free);
 }
 
 void net_free(struct sim *s)

@@ -81,6 +81,7 @@ bool sim_build(struct sim *s)
 	}
 	engine_init(&s->engine);
 	s->engine.now = PS_PER_S;
+	s->blocks = (s->cfg.bytes / 4 + s->cfg.elements - 1) / s->cfg.elements;
 	net_build(s);
 	route_build(s);
 	switch_build(s);
@@ -160,7 +161,9 @@ static void handle(struct sim *s, const struct event *e)
 }
 
 /* Events in the lane between one and those that memory is fetched for, in steps */
-#define FETCH_FAR	14
+#define FETCH_FAR	16
+#define FETCH_NODE	12		/* ... if there are many nodes: */
+#define NODES_CACHED	1000		/* fewer stay in the cache by themselves */
 #define FETCH_MIDDLE	8
 #define FETCH_NEAR	4
 
@@ -184,6 +187,7 @@ static void fetch_middle(const struct sim *s, const struct event *e)
 
 	if (e->kind == EVENT_SENT) {
 		__builtin_prefetch(l->sending, 1);
+		__builtin_prefetch(l->head, 1);
 		if (l->from >= s->topo.switches)
 			host_fetch(s, l->from - s->topo.switches);
 	} else if (l->to < s->topo.switches) {
@@ -191,6 +195,17 @@ static void fetch_middle(const struct sim *s, const struct event *e)
 	} else {
 		host_fetch(s, l->to - s->topo.switches);
 	}
+}
+
+static void fetch_node(const struct sim *s, const struct event *e)
+{
+	const struct link *l = e->kind == EVENT_SENT ? e->ptr : &s->link[e->arg];
+	uint32_t node = e->kind == EVENT_SENT ? l->from : l->to;
+
+	if (node >= s->topo.switches)
+		host_fetch_self(s, node - s->topo.switches);
+	else if (e->kind == EVENT_ARRIVED)
+		switch_fetch_self(s, node);
 }
 
 static void fetch_far(const struct sim *s, const struct event *e)
@@ -218,6 +233,9 @@ static void fetch_ahead(const struct sim *s, const struct event *now)
 	e = engine_ahead(&s->engine, FETCH_FAR);
 	if (e && e->kind == now->kind)
 		fetch_far(s, e);
+	e = s->nodes > NODES_CACHED ? engine_ahead(&s->engine, FETCH_NODE) : NULL;
+	if (e && e->kind == now->kind)
+		fetch_node(s, e);
 	e = engine_ahead(&s->engine, FETCH_MIDDLE);
 	if (e && e->kind == now->kind)
 		fetch_middle(s, e);

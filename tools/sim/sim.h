@@ -111,8 +111,10 @@ struct ports {
 	uint32_t *link;		/* that leads out of it */
 };
 
+/* Packets of one kind: as many as ever there were at a time. Those @free are a stack. */
 struct pool {
-	struct packet *free;
+	struct packet **free;
+	uint32_t count;
 	size_t size;
 	void **slab;
 	uint32_t slabs;
@@ -139,7 +141,7 @@ struct sim {
 
 	struct pool pool[PACKET_KINDS];
 	struct body *bodies;
-	struct packet *bench;		/* a whole frame, where switches work on those that are not */
+	struct packet *bench;		/* a whole frame, where switches put others together */
 	struct share *shares;
 	uint64_t loss_random;
 
@@ -206,6 +208,7 @@ void switch_free(struct sim *s);
 void switch_routes(struct sim *s);
 void switch_input(struct sim *s, uint32_t node, struct packet *p, struct link *from);
 void switch_clock(struct sim *s, uint32_t node);
+void switch_fetch_self(const struct sim *s, uint32_t node);
 void switch_fetch(const struct sim *s, uint32_t node, const struct packet *p);
 void switch_fetch_data(const struct sim *s, uint32_t node, const struct packet *p);
 void switch_fail(struct sim *s, uint32_t node, bool down);
@@ -227,6 +230,7 @@ void host_free(struct sim *s);
 void host_start(struct sim *s);
 void host_input(struct sim *s, uint32_t host, struct packet *p, struct link *from);
 void host_timer(struct sim *s, uint32_t host);
+void host_fetch_self(const struct sim *s, uint32_t host);
 void host_fetch(const struct sim *s, uint32_t host);
 void host_fetch_block(const struct sim *s, uint32_t host, const struct packet *p);
 void host_pump(struct sim *s, uint32_t host);

@@ -11,6 +11,9 @@
 #include "bpf/ctx/native.h"
 #include "bpf/lib/all.h"
 
+#define LINE		64
+#define CACHE_WAY	(128UL << 10)	/* bytes after which places in a cache repeat */
+#define MANY_DESCRIPTORS	(1024UL << 20)	/* bytes */
 #define SWITCH_COUNTERS	(CSW_COUNTER_COUNT + CANARY_DROPS)
 
 /*
@@ -20,7 +23,6 @@
  * @armed:	an EVENT_CLOCK is under way
  */
 struct sim_switch {
-	struct csw_native native;
 	struct sim *sim;
 	struct csw_route *route;
 	struct csw_route *host_route;
@@ -32,6 +34,9 @@ struct sim_switch {
 	bool down;
 	bool armed;
 	uint64_t most;		/* descriptors that it had taken at a time */
+	char *memory;		/* where its descriptors are */
+	size_t memory_size;
+	struct csw_native native;	/* large: the last one */
 };
 
 /* A frame in a switch: what the logic sees, and the packet that it is */
@@ -300,7 +305,16 @@ static struct csw_descriptor *bucket_of(const struct sim_switch *sw, const struc
 	return csw_native_descriptor(n, csw_bucket(&n->config, h));
 }
 
-/* Into the cache: the block's bucket, then what is in its descriptor */
+/* Into the cache: the switch, the block's bucket, then what is in its descriptor */
+void switch_fetch_self(const struct sim *s, uint32_t node)
+{
+	const struct sim_switch *sw = &s->switch_memory[node];
+	const char *at = (const char *)sw, *end = (const char *)&sw->native.counter[CSW_LEARNED];
+
+	for (; at < end; at += 64)
+		__builtin_prefetch(at, 1);
+}
+
 void switch_fetch(const struct sim *s, uint32_t node, const struct packet *p)
 {
 	const struct csw_descriptor *d;
@@ -412,9 +426,35 @@ static void switch_reset(struct sim_switch *sw)
 {
 	struct csw_native *n = &sw->native;
 
-	memset(n->descriptor, 0, (n->config.slot_mask + 1) * n->stride);
+	memset(n->descriptor, 0, CSW_WAYS * n->apart);
 	memset(n->restoration, 0, sizeof(n->restoration));
 	memset(&n->queue_ctl, 0, sizeof(n->queue_ctl));
+}
+
+/*
+ * All buckets' first slots, then all second ones, ...: most blocks are in the first slot of their
+ * bucket. Blocks that take the same way up lie side by side. So what is used is dense; memory is
+ * zero until then, in large pages if there is enough for whole ones.
+ */
+static void place_descriptors(const struct sim *s, struct sim_switch *sw)
+{
+	struct csw_native *n = &sw->native;
+	uint32_t buckets = s->cfg.descriptors / CSW_WAYS, ways = route_uplinks(s);
+	uint64_t blocks = (uint64_t)s->blocks * s->cfg.operations * s->cfg.jobs;
+
+	n->stride = (offsetof(struct csw_descriptor, data) + s->cfg.elements * 4 + 63) / 64 * 64;
+	n->apart = buckets * n->stride + 5 * LINE;
+	sw->memory_size = CSW_WAYS * n->apart + CACHE_WAY;
+	sw->memory = sim_space(sw->memory_size);
+	/* The same block of different switches shall not want the same place in the cache. */
+	n->descriptor = (void *)(sw->memory + sw->node * 37 * LINE % CACHE_WAY);
+	for (n->turn = 0; 2U << n->turn <= ways && 2U << n->turn <= buckets; n->turn++)
+		;
+	if (buckets * n->stride * s->topo.switches < MANY_DESCRIPTORS)
+		sim_large_pages(sw->memory, sw->memory_size);
+	else if (blocks <= buckets)
+		/* Only looked at: large pages of zeros */
+		sim_large_pages((char *)n->descriptor + n->apart, (CSW_WAYS - 1) * n->apart);
 }
 
 static void configure(struct sim *s, struct sim_switch *sw)
@@ -456,9 +496,7 @@ static void configure(struct sim *s, struct sim_switch *sw)
 	sw->port.mode = CSW_FAST;
 	sw->port.mtu = CANARY_IP_OVERHEAD + CANARY_PAYLOAD_MAX;
 	sw->port.queue = s->topo.shape.queue;
-	/* Zero pages until they are used */
-	n->stride = (offsetof(struct csw_descriptor, data) + s->cfg.elements * 4 + 63) / 64 * 64;
-	n->descriptor = sim_zalloc(s->cfg.descriptors, n->stride);
+	place_descriptors(s, sw);
 	n->queue = sim_zalloc(2 * s->cfg.descriptors, sizeof(*n->queue));
 }
 
@@ -503,7 +541,7 @@ void switch_free(struct sim *s)
 	uint32_t i;
 
 	for (i = 0; s->sw && i < s->topo.switches; i++) {
-		free(s->sw[i]->native.descriptor);
+		sim_region_free(s->sw[i]->memory, s->sw[i]->memory_size);
 		free(s->sw[i]->native.queue);
 		free(s->sw[i]->route);
 		free(s->sw[i]->host_route);

@@ -37,7 +37,7 @@ static size_t region_size(size_t size)
 }
 
 /* Aligned to a large page: what was mapped too much is given back. */
-void *sim_region(size_t size)
+void *sim_space(size_t size)
 {
 	size_t want = region_size(size), before;
 	char *p = mmap(NULL, want + LARGE_PAGE, PROT_READ | PROT_WRITE,
@@ -48,8 +48,23 @@ void *sim_region(size_t size)
 	if (before)
 		munmap(p, before);
 	munmap(p + before + want, LARGE_PAGE - before);
-	madvise(p + before, want, MADV_HUGEPAGE);
 	return p + before;
+}
+
+void sim_large_pages(void *p, size_t size)
+{
+	size_t before = -(uintptr_t)p & (LARGE_PAGE - 1);
+
+	if (size > before)
+		madvise((char *)p + before, (size - before) & ~(LARGE_PAGE - 1), MADV_HUGEPAGE);
+}
+
+void *sim_region(size_t size)
+{
+	void *p = sim_space(size);
+
+	sim_large_pages(p, region_size(size));
+	return p;
 }
 
 void sim_region_free(void *p, size_t size)

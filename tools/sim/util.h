@@ -17,6 +17,10 @@ void *sim_lines(size_t size);
 void *sim_region(size_t size);
 void sim_region_free(void *p, size_t size);
 
+/* The same in small pages, and which of them may be large ones */
+void *sim_space(size_t size);
+void sim_large_pages(void *p, size_t size);
+
 /* splitmix64: a state is a seed; streams of different seeds have nothing to do with each other */
 static inline uint64_t random_next(uint64_t *state)
 {
