@@ -259,12 +259,25 @@ void cnr_ask(struct cnr_comm *c, u64 now, u16 rank)
 	if (m->asked || (m->flags & CNR_M_LEFT))
 		return;
 	m->asked = now ? now : 1;
+	m->asked_from = c->serial;
+	m->probes = 0;
 	if (!c->asked++) {
 		c->alive_at = now + c->cfg.dead_after / CNR_DEAD_PROBES;
 		cnr_arm(c, c->alive_at);
 	}
 }
 
+/*
+ * Does a packet with @serial answer a question that was put after @from? Whoever has seen packets
+ * can send them again, and must not make a rank that is gone look alive, or one that was answered
+ * wait: so questions are numbered, and answers repeat the number.
+ */
+bool cnr_is_answer(const struct cnr_comm *c, u32 from, u32 serial)
+{
+	return canary_before(from, serial) && !canary_before(c->serial, serial);
+}
+
+/* @rank lives: this came from it, and cannot have been sent before. */
 void cnr_heard(struct cnr_comm *c, u16 rank)
 {
 	struct cnr_member *m = &c->member[rank];
@@ -325,12 +338,13 @@ static void cnr_alive_timer(struct cnr_comm *c, u64 now)
 		m = &c->member[rank];
 		if (!m->asked)
 			continue;
-		if (now - m->asked >= c->cfg.dead_after) {
+		if (now - m->asked >= c->cfg.dead_after && m->probes >= CNR_DEAD_UNANSWERED) {
 			if (n < CNR_FAULTS)
 				dead[n] = rank;
 			n++;
 		} else if (!(m->flags & CNR_M_PROBE)) {
 			m->flags |= CNR_M_PROBE;
+			m->probes += m->probes < CNR_DEAD_UNANSWERED;
 			cnr_cast(c, CNR_CAST_PROBE);
 		}
 	}
@@ -448,6 +462,8 @@ static enum canary_drop cnr_alive_input(struct cnr_comm *c, u64 now, const struc
 
 	cnr_sent_by(c, rank, (u32)be64_to_cpu(h->tag));
 	c->member[rank].via = h->sum;
+	if (cnr_is_answer(c, c->member[rank].asked_from, be32_to_cpu(h->done)))
+		cnr_heard(c, rank);
 	cnr_differs_heard(c, now, h);
 	if (c->state == CNR_FAILED)
 		return CANARY_DROP_NONE;
@@ -571,7 +587,10 @@ static enum canary_drop cnr_dispatch(struct cnr_comm *c, u64 now, const struct c
 	case CANARY_PROBE:
 		cnr_count(c, CNR_C_probes_in);
 		m = cnr_control(c, CANARY_ALIVE, rank, be32_to_cpu(h->block));
-		return m ? CANARY_DROP_NONE : CANARY_DROP_FULL;
+		if (!m)
+			return CANARY_DROP_FULL;
+		m->arg = (u32)be64_to_cpu(h->tag);
+		return CANARY_DROP_NONE;
 	case CANARY_ALIVE:
 		return cnr_alive_input(c, now, h);
 	case CANARY_JOIN:
@@ -593,6 +612,13 @@ static enum canary_drop cnr_dispatch(struct cnr_comm *c, u64 now, const struct c
 	}
 }
 
+/* Is this taken but once, so that its sender is known to live? */
+static bool cnr_is_once(const struct canary_hdr *h)
+{
+	return !cnr_is_merged(h) && (h->type == CANARY_CONTRIBUTION || h->type == CANARY_RESULT ||
+				     h->type == CANARY_WAIT);
+}
+
 enum canary_drop cnr_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 {
 	const struct canary_hdr *h = in->hdr;
@@ -600,9 +626,6 @@ enum canary_drop cnr_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 
 	c->stats.counter[CNR_C_bytes_in] += in->len;
 	if (drop == CANARY_DROP_NONE) {
-		if (h->type != CANARY_JOIN && h->type != CANARY_WELCOME && h->epoch &&
-		    !cnr_is_merged(h))
-			cnr_heard(c, be16_to_cpu(h->rank));
 		if (c->state == CNR_FAILED) {
 			if (h->type != CANARY_ABORT && h->type != CANARY_LEAVE && c->table &&
 			    h->type != CANARY_JOIN && h->type != CANARY_WELCOME &&
@@ -611,6 +634,8 @@ enum canary_drop cnr_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 			drop = CANARY_DROP_ENDED;
 		} else {
 			drop = cnr_dispatch(c, now, in);
+			if (drop == CANARY_DROP_NONE && cnr_is_once(h))
+				cnr_heard(c, be16_to_cpu(h->rank));
 		}
 	}
 	c->stats.drop[drop]++;

@@ -41,7 +41,8 @@
 #define CNR_RTO_MAX		(400 * CNR_MSEC)
 #define CNR_PATIENCE_MAX	(250 * CNR_MSEC)
 #define CNR_DEAD_AFTER		(5 * CNR_SEC)
-#define CNR_DEAD_PROBES		64	/* questions that a dead rank did not answer */
+#define CNR_DEAD_PROBES		64	/* questions in the time after which a rank is dead */
+#define CNR_DEAD_UNANSWERED	32	/* and that it did not answer: we may have slept, too */
 #define CNR_LINGER		(2 * CNR_SEC)
 #define CNR_JOIN_FIRST		(50 * CNR_MSEC)
 #define CNR_JOIN_LAST		(1 * CNR_SEC)
@@ -65,16 +66,18 @@
  * @via:	its first aggregator, 0 if none is known
  * @done:	rank 0: it has all results before this one; left members: it ended there
  * @asked:	since when it owes an answer, 0 if it does not
+ * @probes:	how often it was sent PROBE since
+ * @asked_from:	answers to questions after this one are news, see cnr_is_answer()
  */
 struct cnr_member {
 	__be32	addr;
 	__be16	port;
 	u8	flags;
-	u8	pad;
+	u8	probes;
 	u32	sent;
 	u32	done;
 	__be32	via;
-	u32	pad2;
+	u32	asked_from;
 	u64	asked;
 };
 
@@ -83,13 +86,15 @@ struct cnr_member {
  * @offer:	before the table is settled: elements that its path takes
  * @window:	before the table is settled: its largest window
  * @small:	before the table is settled: offers below what it wants
+ * @first:	how far it has got in the table
  * @nonce:	of its JOIN
- * @joined:	when its last JOIN came
+ * @joined:	when it got there
  */
 struct cnr_joiner {
 	u16	offer;
 	u16	window;
-	u32	small;
+	u16	small;
+	u16	first;
 	u64	nonce;
 	u64	joined;
 };
@@ -117,6 +122,7 @@ enum cnr_block_state {
  * @silent:	REQUESTs that nothing came back for
  * @sent_at:	time of the first contribution
  * @asked_at:	time of the first REQUEST of @silent
+ * @asked_from:	answers to questions after this one are news, see cnr_is_answer()
  * @tag, @done, @sum, @load: ring: of the partial sum
  */
 struct cnr_block {
@@ -127,6 +133,7 @@ struct cnr_block {
 	u16	lead;
 	u16	op;
 	u8	silent;
+	u32	asked_from;
 	u64	sent_at;
 	u64	asked_at;
 	u64	deadline;
@@ -333,7 +340,11 @@ struct cnr_odd {
 
 /*
  * struct cnr_control - a message that waits to be polled
- * @arg:	by type: first entry of the member table (WELCOME, JOIN), else unused
+ * @arg:	by type: first entry of the member table (WELCOME, JOIN), elements (WELCOME with a
+ *		cookie), count (REQUEST in rings), serial of the PROBE (ALIVE) or REQUEST (WAIT), else
+ *		unused
+ * @nonce:	of the JOIN that is answered, if its sender is no member yet; serial (REQUEST)
+ * @cookie:	for the sender of that JOIN (WELCOME)
  */
 struct cnr_control {
 	u8	type;
@@ -346,6 +357,7 @@ struct cnr_control {
 	u32	block;
 	u32	arg;
 	u64	nonce;
+	u64	cookie;
 };
 
 /* Messages that go to all members, one a poll; bits of cnr_comm.broadcast */
@@ -384,6 +396,7 @@ struct cnr_comm {
 	u32	ready;		/* rank 0: ranks that have the table */
 	u32	missing;	/* ranks missing, as rank 0 says */
 	u64	nonce;
+	u64	join_cookie;	/* given to us by rank 0, 0: not yet */
 	u64	join_at;
 	u32	join_tries;
 	struct canary_peer root;	/* rank 0 as it calls itself */
@@ -419,6 +432,7 @@ struct cnr_comm {
 
 	struct cnr_member *member;
 	u32	asked;		/* members that owe an answer */
+	u32	serial;		/* of the last REQUEST or PROBE */
 	u32	left;		/* members that left */
 	u32	broadcast;	/* bits of enum cnr_broadcast */
 	u32	control_head;
@@ -562,6 +576,7 @@ void cnr_fail(struct cnr_comm *c, u64 now, enum canary_abort why, const u16 *ran
 	      bool tell);
 void cnr_ask(struct cnr_comm *c, u64 now, u16 rank);
 void cnr_heard(struct cnr_comm *c, u16 rank);
+bool cnr_is_answer(const struct cnr_comm *c, u32 from, u32 serial);
 void cnr_sent_by(struct cnr_comm *c, u16 rank, u32 sent);
 void cnr_all_sent(struct cnr_comm *c, u64 now, u32 sent);
 struct cnr_control *cnr_control(struct cnr_comm *c, u8 type, u16 rank, u32 block);
@@ -577,6 +592,7 @@ enum canary_drop cnr_join_refuse(struct cnr_comm *c, const struct cnr_in *in,
 enum canary_drop cnr_join_input(struct cnr_comm *c, u64 now, const struct cnr_in *in);
 enum canary_drop cnr_welcome_input(struct cnr_comm *c, u64 now, const struct cnr_in *in);
 void cnr_join_build(struct cnr_comm *c, u32 first, struct cnr_out *out);
+bool cnr_cookie_build(struct cnr_comm *c, const struct cnr_control *m, struct cnr_out *out);
 bool cnr_welcome_build(struct cnr_comm *c, u16 rank, u32 first, struct cnr_out *out);
 
 /* op.c: operations */

@@ -3,7 +3,7 @@
  * Rendezvous: every rank finds every other through rank 0. PROTOCOL.md, "Rendezvous".
  *
  * Rank 0:  collecting (some unknown) -> table (all known, being handed out) -> CONNECTED.
- * Others:  JOIN -> table complete -> JOIN | READY -> CONNECTED.
+ * Others:  JOIN -> has a cookie: JOIN -> table complete -> JOIN | READY -> CONNECTED.
  * Timer: join_at. Rank 0 only answers, but once it has made the table it looks for ranks that
  * do not say READY: the JOIN of a process that is gone may have been in some queue, and the one
  * that came in its place is refused.
@@ -15,6 +15,7 @@
 /* Packet sizes offered when larger ones are not answered */
 static const u16 cnr_plateau[] = { 1500, 1400, 1280, 576 };
 
+#define CNR_JOIN_LABEL		5	/* of cookies; cnr_seed64() has others */
 #define CNR_JOIN_PATIENCE	3	/* tries before smaller sizes are offered too */
 
 static void cnr_seed64(const struct cnr_comm *c, u32 label, u64 *out)
@@ -181,6 +182,7 @@ void cnr_join_build(struct cnr_comm *c, u32 first, struct cnr_out *out)
 	j->first = cpu_to_be32(first);
 	j->mtu = cpu_to_be16(mtu);
 	j->full = cpu_to_be16(c->offer_mtu);
+	j->cookie = cpu_to_be64(c->join_cookie);
 	out->payload = j;
 	cnr_to_rank(c, out, 0);
 }
@@ -217,6 +219,69 @@ static bool cnr_join_sane(const struct cnr_in *in)
 }
 
 /*
+ * What the sender of a JOIN has to show before it is believed: that it gets what is sent to where it
+ * says it is, now. Nothing is kept of who does not. Who repeats a JOIN that it saw, of today from
+ * elsewhere or of yesterday, gets nowhere: a new one takes the key.
+ */
+static u64 cnr_join_cookie(const struct cnr_comm *c, const struct cnr_in *in)
+{
+	struct {
+		__be32	label;
+		__be32	comm;
+		__be64	nonce;
+		__be32	addr;
+		__be16	port;
+		__be16	rank;
+	} of = {
+		.label = cpu_to_be32(CNR_JOIN_LABEL),
+		.comm = in->hdr->comm,
+		.nonce = in->hdr->tag,
+		.addr = in->addr,
+		.port = in->port,
+		.rank = in->hdr->rank,
+	};
+	u64 cookie = cnr_siphash(c->cfg.seed, &of, sizeof(of));
+
+	return cookie ? cookie : 1;
+}
+
+static enum canary_drop cnr_join_hand_cookie(struct cnr_comm *c, const struct cnr_in *in)
+{
+	const struct canary_join *j = cnr_payload(in);
+	struct cnr_control *m = cnr_control(c, CANARY_WELCOME, be16_to_cpu(in->hdr->rank), 0);
+
+	if (m) {
+		m->addr = in->addr;
+		m->port = in->port;
+		m->nonce = be64_to_cpu(in->hdr->tag);
+		m->cookie = cnr_join_cookie(c, in);
+		m->arg = cnr_join_elements(in);
+	}
+	return j->cookie ? CANARY_DROP_COOKIE : CANARY_DROP_NONE;
+}
+
+bool cnr_cookie_build(struct cnr_comm *c, const struct cnr_control *m, struct cnr_out *out)
+{
+	struct canary_welcome *w = (struct canary_welcome *)c->scratch;
+	__be64 cookie = cpu_to_be64(m->cookie);
+
+	memset(w, 0, sizeof(*w));
+	cnr_header(c, out, CANARY_WELCOME, 0);
+	out->hdr.done = 0;
+	out->hdr.epoch = 0;
+	out->hdr.tag = cpu_to_be64(m->nonce);
+	out->hdr.elements = cpu_to_be16(m->arg);
+	out->hdr.flags = CANARY_F_WAITING;
+	memcpy(w->salt, &cookie, sizeof(cookie));
+	w->first = cpu_to_be32(c->missing);
+	out->payload = w;
+	out->len = sizeof(*w);
+	out->addr = m->addr;
+	out->port = m->port;
+	return true;
+}
+
+/*
  * A rank that was not known yet, or while we still wait, a restarted one. A small offer may
  * only mean that we were not there to answer larger ones, so the first ones do not count.
  */
@@ -248,6 +313,17 @@ static void cnr_join_note(struct cnr_comm *c, u16 rank, const struct cnr_in *in)
 	c->missing = c->cfg.members - 1 - c->known;
 }
 
+/* It has got further into the table: a sign of life, which who repeats its JOINs cannot give. */
+static void cnr_join_progress(struct cnr_comm *c, u64 now, u16 rank, u32 first)
+{
+	struct cnr_joiner *j = &c->joiner[rank];
+
+	if (first > j->first && first <= c->cfg.members) {
+		j->first = first;
+		j->joined = now;
+	}
+}
+
 enum canary_drop cnr_join_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 {
 	const struct canary_join *j = cnr_payload(in);
@@ -266,6 +342,8 @@ enum canary_drop cnr_join_input(struct cnr_comm *c, u64 now, const struct cnr_in
 		return cnr_join_refuse(c, in, CANARY_DROP_EPOCH);
 	if (!c->table && !cnr_join_sane(in))
 		return cnr_join_refuse(c, in, CANARY_DROP_ELEMENTS);
+	if (be64_to_cpu(j->cookie) != cnr_join_cookie(c, in))
+		return cnr_join_hand_cookie(c, in);
 	m = &c->member[rank];
 	if (c->table && c->joiner[rank].nonce != be64_to_cpu(h->tag)) {
 		m->flags |= CNR_M_CLAIMED;
@@ -273,7 +351,8 @@ enum canary_drop cnr_join_input(struct cnr_comm *c, u64 now, const struct cnr_in
 	}
 	if (!c->table)
 		cnr_join_note(c, rank, in);
-	c->joiner[rank].joined = now;
+	else
+		cnr_join_progress(c, now, rank, be32_to_cpu(j->first));
 	if ((h->flags & CANARY_F_READY) && c->table && be32_to_cpu(h->epoch) == c->epoch &&
 	    !(m->flags & CNR_M_READY)) {
 		m->flags |= CNR_M_READY;
@@ -354,6 +433,18 @@ bool cnr_welcome_build(struct cnr_comm *c, u16 rank, u32 first, struct cnr_out *
 	return true;
 }
 
+/* Rank 0 wants to see what it gave us: the same JOIN again, with it. */
+static void cnr_welcome_cookie(struct cnr_comm *c, u64 now, u64 cookie)
+{
+	if (cookie == c->join_cookie)
+		return;
+	c->join_cookie = cookie;
+	if (c->join_tries)
+		c->join_tries--;
+	c->join_at = now;
+	cnr_join_timer(c, now);
+}
+
 static void cnr_welcome_waiting(struct cnr_comm *c, const struct canary_welcome *w, u32 n)
 {
 	const __be16 *list = (const __be16 *)(w + 1);
@@ -413,6 +504,7 @@ enum canary_drop cnr_welcome_input(struct cnr_comm *c, u64 now, const struct cnr
 {
 	const struct canary_welcome *w = cnr_payload(in);
 	const struct canary_hdr *h = in->hdr;
+	__be64 cookie;
 
 	if (!c->cfg.rank || c->state != CNR_JOINING || h->rank)
 		return CANARY_DROP_STATE;
@@ -420,13 +512,16 @@ enum canary_drop cnr_welcome_input(struct cnr_comm *c, u64 now, const struct cnr
 		return CANARY_DROP_DUPLICATE;
 	c->heard = true;
 	if (h->flags & CANARY_F_WAITING) {
+		memcpy(&cookie, w->salt, sizeof(cookie));
 		/* Somebody is there: if only small offers got through, try again soon. */
 		c->answered = be16_to_cpu(h->elements) == c->elements;
 		if (!c->answered) {
 			c->join_at = min_t(u64, c->join_at, now + CNR_JOIN_FIRST);
 			cnr_arm(c, c->join_at);
 		}
-		if (!c->known)
+		if (cookie)
+			cnr_welcome_cookie(c, now, be64_to_cpu(cookie));
+		else if (!c->known)
 			cnr_welcome_waiting(c, w, be16_to_cpu(h->children));
 		return CANARY_DROP_NONE;
 	}

@@ -375,7 +375,9 @@ enum canary_drop cnr_request_input(struct cnr_comm *c, u64 now, const struct can
 	}
 	if (canary_before(block, c->next) && b->lead == CNR_NONE)
 		cnr_lead_posted(c, now, block);
-	cnr_control(c, CANARY_WAIT, rank, block);
+	m = cnr_control(c, CANARY_WAIT, rank, block);
+	if (m)
+		m->arg = (u32)be64_to_cpu(h->tag);
 	return CANARY_DROP_NONE;
 }
 

@@ -30,6 +30,7 @@ static void cnr_start(struct cnr_comm *c, u64 now, u32 block, struct cnr_operati
 	b->op = o - c->ops;
 	b->sent_at = now;
 	b->tries = 0;
+	b->asked_from = c->serial;
 	if (o->algorithm == CANARY_ALG_RING) {
 		cnr_ring_start(c, now, block);
 		return;
@@ -91,14 +92,18 @@ static bool cnr_path_fails(struct cnr_comm *c, u64 now, const struct cnr_block *
 static void cnr_request(struct cnr_comm *c, u64 now, u32 block, u16 leader)
 {
 	struct cnr_block *b = cnr_block(c, block);
+	struct cnr_control *m;
 
 	b->flags |= CNR_B_AGAIN;
 	if (!b->silent)
 		b->asked_at = now;
 	if (b->silent < 255)
 		b->silent++;
-	if (cnr_control(c, CANARY_REQUEST, leader, block))
+	m = cnr_control(c, CANARY_REQUEST, leader, block);
+	if (m) {
+		m->nonce = ++c->serial;
 		cnr_count(c, CNR_C_requests_out);
+	}
 	cnr_ask(c, now, leader);
 	c->asked_at = now;
 	b->deadline = now + cnr_answer_time(c, b->tries);
@@ -299,6 +304,9 @@ enum canary_drop cnr_wait_input(struct cnr_comm *c, u64 now, const struct canary
 	b = cnr_block(c, block);
 	if (b->state != CNR_B_SENT || cnr_is_ring(c, block))
 		return CANARY_DROP_STATE;
+	if (!cnr_is_answer(c, b->asked_from, be32_to_cpu(h->sum)))
+		return CANARY_DROP_DUPLICATE;
+	b->asked_from = c->serial;
 	cnr_count(c, CNR_C_waits_in);
 	if (b->silent == 1)
 		cnr_rtt(c, now - b->asked_at);

@@ -292,7 +292,10 @@ void cnr_done_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
 	u32 done, rank, all;
 
 	if (c->cfg.rank) {
+		all = c->all_done;
 		cnr_all_done(c, be32_to_cpu(h->done));
+		if (all != c->all_done)
+			cnr_heard(c, be16_to_cpu(h->rank));
 		return;
 	}
 	if (h) {

@@ -49,7 +49,8 @@
 	X(XMIT,		"transmit",	"the device or socket refused it")		\
 	X(EARLY,	"early",	"not posted here yet; asked for when it is")	\
 	X(ADMISSION,	"admission",	"switch: source not admitted, nobody else could tell") \
-	X(FORM,		"form",		"switch: IP options or fragments hide what it is")
+	X(FORM,		"form",		"switch: IP options or fragments hide what it is") \
+	X(COOKIE,	"cookie",	"JOIN with a cookie of another address or time")
 
 enum canary_drop {
 #define X(name, text, help) CANARY_DROP_##name,

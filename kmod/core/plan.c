@@ -236,10 +236,12 @@ enum canary_drop cnr_plan_input(struct cnr_comm *c, u64 now, const struct canary
 		cnr_differs(c, now, o->base, 0, be32_to_cpu(h->opsig), 1);
 		return CANARY_DROP_OPSIG;
 	}
-	if (!o->algorithm)
+	if (!o->algorithm) {
+		cnr_heard(c, 0);
 		cnr_plan_release(c, now, o, be16_to_cpu(h->count), why);
-	else if (!o->why)
+	} else if (!o->why) {
 		cnr_plan_why(c, o, why);
+	}
 	return CANARY_DROP_NONE;
 }
 

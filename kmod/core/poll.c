@@ -33,12 +33,13 @@ static void cnr_refuse_build(const struct cnr_comm *c, const struct cnr_control 
 	out->port = m->port;
 }
 
-static void cnr_alive_build(struct cnr_comm *c, u32 block, struct cnr_out *out)
+static void cnr_alive_build(struct cnr_comm *c, const struct cnr_control *m, struct cnr_out *out)
 {
 	struct cnr_operation *o = NULL;
 
-	if (!canary_before(block, c->una) && canary_before(block, c->posted))
-		o = cnr_find_op(c, block);
+	if (!canary_before(m->block, c->una) && canary_before(m->block, c->posted))
+		o = cnr_find_op(c, m->block);
+	out->hdr.done = cpu_to_be32(m->arg);
 	out->hdr.opsig = cpu_to_be32(o ? o->opsig : 0);
 	out->hdr.tag = cpu_to_be64(c->next);
 	out->hdr.sum = c->via;
@@ -52,7 +53,8 @@ static bool cnr_control_build(struct cnr_comm *c, u64 now, const struct cnr_cont
 	u32 sum;
 
 	if (m->type == CANARY_WELCOME)
-		return cnr_welcome_build(c, m->rank, m->arg, out);
+		return m->nonce ? cnr_cookie_build(c, m, out) :
+				  cnr_welcome_build(c, m->rank, m->arg, out);
 	if (m->type == CANARY_JOIN) {
 		cnr_join_build(c, m->arg, out);
 		return true;
@@ -86,6 +88,7 @@ static bool cnr_control_build(struct cnr_comm *c, u64 now, const struct cnr_cont
 			cnr_count(c, CNR_C_failures_out);
 		else
 			out->hdr.attempt = cnr_block(c, m->block)->attempt;
+		out->hdr.tag = cpu_to_be64(m->nonce);
 		if (m->flags & CANARY_F_RING)
 			out->hdr.count = cpu_to_be16(m->arg);
 		else if (m->type == CANARY_REQUEST)
@@ -96,10 +99,14 @@ static bool cnr_control_build(struct cnr_comm *c, u64 now, const struct cnr_cont
 	case CANARY_WAIT:
 		if (!(m->flags & CANARY_F_RING))
 			out->hdr.tag = cpu_to_be64(c->all_sent);
+		out->hdr.sum = cpu_to_be32(m->arg);
 		cnr_count(c, CNR_C_waits_out);
 		break;
 	case CANARY_ALIVE:
-		cnr_alive_build(c, m->block, out);
+		cnr_alive_build(c, m, out);
+		break;
+	case CANARY_PROBE:
+		out->hdr.tag = cpu_to_be64(++c->serial);
 		break;
 	case CANARY_DONE:
 		if (!c->cfg.rank)
@@ -129,6 +136,7 @@ static bool cnr_cast_one(struct cnr_comm *c, enum cnr_broadcast cast, u16 rank,
 			return false;
 		m->flags &= ~CNR_M_PROBE;
 		cnr_header(c, out, CANARY_PROBE, c->una);
+		out->hdr.tag = cpu_to_be64(++c->serial);
 		cnr_count(c, CNR_C_probes_out);
 		break;
 	case CNR_CAST_PLAN:

@@ -148,6 +148,7 @@ static void cnr_ring_ask(struct cnr_comm *c, u64 now, u32 block)
 	if (!m)
 		return;
 	m->flags = CANARY_F_RING;
+	m->nonce = ++c->serial;
 	m->arg = b->flags & CNR_B_PARTIAL ? c->cfg.members : hop;
 	cnr_count(c, CNR_C_requests_out);
 }
@@ -439,19 +440,25 @@ static enum canary_drop cnr_ring_request(struct cnr_comm *c, u64 now, const stru
 		return CANARY_DROP_NONE;
 	}
 	m = cnr_control(c, CANARY_WAIT, rank, block);
-	if (m)
+	if (m) {
 		m->flags = CANARY_F_RING;
+		m->arg = (u32)be64_to_cpu(h->tag);
+	}
 	return CANARY_DROP_NONE;
 }
 
 static enum canary_drop cnr_ring_wait(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
 {
 	u32 block = be32_to_cpu(h->block);
+	struct cnr_block *b = cnr_block(c, block);
 
-	if (!cnr_is_ring(c, block) || cnr_block(c, block)->state != CNR_B_SENT)
+	if (!cnr_is_ring(c, block) || b->state != CNR_B_SENT)
 		return CANARY_DROP_STATE;
+	if (!cnr_is_answer(c, b->asked_from, be32_to_cpu(h->sum)))
+		return CANARY_DROP_DUPLICATE;
+	b->asked_from = c->serial;
 	cnr_count(c, CNR_C_waits_in);
-	cnr_ring_rearm(c, now, cnr_block(c, block));
+	cnr_ring_rearm(c, now, b);
 	return CANARY_DROP_NONE;
 }
 

@@ -295,6 +295,12 @@ bool sim_run(struct sim *s, u64 until)
 	}
 }
 
+void sim_pass(struct sim *s, u64 until)
+{
+	sim_run(s, until);
+	s->now = until;
+}
+
 void sim_connect(struct sim *s, int rank)
 {
 	u32 i;

@@ -73,6 +73,9 @@ void sim_restart(struct sim *s, int rank);
 /* Let time pass until @until (ns) or nothing more happens; false if nothing is left to happen. */
 bool sim_run(struct sim *s, u64 until);
 
+/* The same, and time passes even if nothing happens. */
+void sim_pass(struct sim *s, u64 until);
+
 /* Start the rendezvous of @rank; of everybody with -1. */
 void sim_connect(struct sim *s, int rank);
 

@@ -178,7 +178,8 @@ struct canary_restored {
 
 /**
  * struct canary_welcome - fixed part of the payload of WELCOME
- * @salt:	goes into the session key, see PROTOCOL.md "Keys"
+ * @salt:	goes into the session key, see PROTOCOL.md "Keys"; if CANARY_F_WAITING, 0, or in
+ *		the first 8 bytes the cookie that JOINs of this sender have to show
  * @first:	first entry of the member table in this packet; or, if CANARY_F_WAITING, number
  *		of ranks missing in all
  * @window:	upper bound of blocks in flight that everybody keeps
@@ -201,11 +202,14 @@ struct canary_welcome {
  * @first:	first entry of the member table that the sender still lacks
  * @mtu:	IP packet size that this JOIN offers; the packet has it
  * @full:	the largest that the sender would like; more than @mtu if it got no answer to that
+ * @cookie:	what rank 0 gave to this sender at this address (struct canary_welcome.salt), or 0:
+ *		not before it shows that is anything believed
  */
 struct canary_join {
 	__be32	first;
 	__be16	mtu;
 	__be16	full;
+	__be64	cookie;
 };
 
 #define CANARY_WIRE_ASSERT(name, cond) typedef char canary_assert_##name[(cond) ? 1 : -1]
@@ -213,7 +217,7 @@ CANARY_WIRE_ASSERT(hdr, sizeof(struct canary_hdr) == 64);
 CANARY_WIRE_ASSERT(peer, sizeof(struct canary_peer) == 8);
 CANARY_WIRE_ASSERT(restored, sizeof(struct canary_restored) == 12);
 CANARY_WIRE_ASSERT(welcome, sizeof(struct canary_welcome) == 24);
-CANARY_WIRE_ASSERT(join, sizeof(struct canary_join) == 8);
+CANARY_WIRE_ASSERT(join, sizeof(struct canary_join) == 16);
 CANARY_WIRE_ASSERT(elements, CANARY_ELEMENTS(1500) == 352);
 #undef CANARY_WIRE_ASSERT
 

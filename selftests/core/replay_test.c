@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Who sees packets sends them again, true in every byte: old JOINs keep nobody out, and what a rank
+ * said while it lived is no sign of life.
+ */
+#include "selftests/tap.h"
+#include "core/comm.h"
+#include "fixture.h"
+
+#define KEPT	64
+#define FAR	77	/* an address that no member has */
+
+/* Packets of one kind that were sent by one rank */
+struct record {
+	struct sim *s;
+	int	from;
+	unsigned int types;	/* bits by enum canary_type */
+	int	deaf;		/* this rank gets no results, -1: none */
+	u32	n;
+	struct {
+		u8	data[2048];
+		u32	len;
+		int	to;
+	} packet[KEPT];
+};
+
+static u32 length(const struct canary_hdr *h)
+{
+	switch (h->type) {
+	case CANARY_CONTRIBUTION:
+	case CANARY_RESULT:
+		return sizeof(*h) + 4 * be16_to_cpu(h->elements);
+	case CANARY_JOIN:
+		return h->flags & CANARY_F_READY ? sizeof(*h) + sizeof(struct canary_join) :
+		       sizeof(*h) + 4 * CANARY_ELEMENTS(1500);
+	default:
+		return sizeof(*h);
+	}
+}
+
+static bool record(void *arg, int from, int to, const struct canary_hdr *h)
+{
+	struct record *r = arg;
+	u32 len = length(h);
+
+	if (from == r->from && to >= 0 && r->types & 1U << h->type && r->n < KEPT) {
+		memcpy(r->packet[r->n].data, h, sizeof(*h));
+		if (len > sizeof(*h))
+			memcpy(r->packet[r->n].data + sizeof(*h), sim_payload(r->s),
+			       len - sizeof(*h));
+		r->packet[r->n].len = len;
+		r->packet[r->n++].to = to;
+	}
+	return to == r->deaf && h->type == CANARY_RESULT;
+}
+
+static struct sim *recorded(struct record *r, struct sim_config *cfg, int from, unsigned int types)
+{
+	memset(r, 0, sizeof(*r));
+	r->from = from;
+	r->types = types;
+	r->deaf = -1;
+	cfg->key = true;
+	cfg->faults.filter = record;
+	cfg->faults.filter_arg = r;
+	r->s = sim_new(cfg);
+	return r->s;
+}
+
+/* All of it, to whom it went, as if it came from @from. Return: what became of the last one. */
+static enum canary_drop replay(const struct record *r, int from)
+{
+	enum canary_drop drop = CANARY_DROP_NONE;
+	u32 i;
+
+	for (i = 0; i < r->n; i++)
+		drop = sim_inject(r->s, r->packet[i].to, r->packet[i].data, r->packet[i].len, from);
+	return drop;
+}
+
+static bool connected_all(struct sim *s, u32 members)
+{
+	u32 i;
+
+	sim_wait_state(s, CNR_CONNECTED, 10 * S);
+	for (i = 0; i < members; i++)
+		if (cnr_state(sim_comm(s, i)) != CNR_CONNECTED)
+			return false;
+	return true;
+}
+
+/* A JOIN of today, from elsewhere, while rank 0 still waits for others */
+static void test_join_elsewhere(void)
+{
+	struct sim_config cfg = { .members = 3, .seed = 31 };
+	struct record r;
+	struct sim *s = recorded(&r, &cfg, 1, 1U << CANARY_JOIN);
+	__be32 addr;
+
+	sim_connect(s, 0);
+	sim_connect(s, 1);
+	sim_run(s, sim_now(s) + S);
+	addr = sim_comm(s, 0)->member[1].addr;
+	tap(r.n > 1 && replay(&r, FAR) == CANARY_DROP_COOKIE,
+	    "JOIN repeated from elsewhere: its cookie is of another address");
+	tap(sim_comm(s, 0)->member[1].addr == addr, "JOIN repeated from elsewhere: nobody moves");
+	sim_connect(s, 2);
+	tap(connected_all(s, 3), "JOIN repeated from elsewhere: all connect");
+	sim_free(s);
+}
+
+/* JOINs of a job that is no more make the table complete, before the rank of today has come. */
+static void test_join_of_yesterday(void)
+{
+	struct sim_config cfg = { .members = 3, .seed = 32 };
+	struct record r;
+	struct sim *s = recorded(&r, &cfg, 2, 1U << CANARY_JOIN);
+
+	sim_connect(s, 0);
+	sim_connect(s, 2);
+	sim_run(s, sim_now(s) + S);
+	r.types = 0;
+	sim_restart(s, 0);
+	sim_restart(s, 2);
+	sim_connect(s, 0);
+	sim_connect(s, 1);
+	sim_run(s, sim_now(s) + S);
+	tap(r.n > 1 && replay(&r, 2) == CANARY_DROP_COOKIE,
+	    "JOIN of yesterday: its cookie is of another time");
+	sim_run(s, sim_now(s) + S);
+	tap(!sim_comm(s, 0)->table, "JOIN of yesterday: the rank is still missing");
+	sim_connect(s, 2);
+	tap(connected_all(s, 3), "JOIN of yesterday: all connect");
+	sim_free(s);
+}
+
+static bool drop_table(void *arg, int from, int to, const struct canary_hdr *h)
+{
+	struct record *r = arg;
+
+	record(arg, from, to, h);
+	return to == r->from && h->type == CANARY_WELCOME && h->epoch;
+}
+
+/* It is gone before it has the table; its JOIN is said on and on. */
+static void test_join_for_the_dead(void)
+{
+	struct sim_config cfg = { .members = 3, .seed = 33 };
+	struct record r;
+	struct sim *s = recorded(&r, &cfg, 2, 1U << CANARY_JOIN);
+	u64 until;
+	u16 rank[2];
+
+	sim_faults(s)->filter = drop_table;
+	sim_connect(s, -1);
+	sim_run(s, sim_now(s) + S);
+	sim_kill(s, 2);
+	until = sim_now(s) + 25 * S;
+	do
+		replay(&r, 2);
+	while (sim_now(s) < until && sim_run(s, sim_now(s) + 100 * MS));
+	tap(cnr_state(sim_comm(s, 0)) == CNR_FAILED && cnr_missing(sim_comm(s, 0), rank, 2) == 1 &&
+	    rank[0] == 2, "JOIN of a dead rank on and on: it is named in the end");
+	sim_free(s);
+}
+
+/* The answer of a leader that had to wait itself, repeated to one that lacks a result */
+static void test_wait(u8 algorithm)
+{
+	struct sim_config cfg = { .members = 3, .seed = 34, .algorithm = algorithm };
+	struct record r;
+	struct sim *s = recorded(&r, &cfg, -1, 1U << CANARY_WAIT);
+	const char *name = algorithm == CANARY_ALG_RING ? "ring" : "tree";
+	struct cnr_comm *c;
+	u32 i, told, until;
+
+	sim_connect(s, -1);
+	if (!connected_all(s, 3))
+		abort();
+	/* Who leads the first block posts last: the rank after it asks, and is told to wait. */
+	c = sim_comm(s, 0);
+	r.from = cnr_leader(c, c->una);
+	r.deaf = (r.from + 1) % 3;
+	for (i = 0; i < 3; i++)
+		if ((int)i != r.from)
+			sim_post(s, i, 352);
+	sim_run(s, sim_now(s) + S);
+	r.types = 0;
+	sim_post(s, r.from, 352);
+	sim_run(s, sim_now(s) + MS);
+	tap(r.n && replay(&r, r.from) == CANARY_DROP_DUPLICATE,
+	    "%s: WAIT repeated: no answer to what is asked now", name);
+	/* Results arrive from now on, if it asks. */
+	told = sim_completed(s, r.deaf);
+	r.deaf = -1;
+	for (until = 0; until < 2000; until++) {
+		replay(&r, r.from);
+		sim_run(s, sim_now(s) + MS);
+	}
+	tap(!told && sim_completed(s, (r.from + 1) % 3) == 1 && !sim_wrong(s),
+	    "%s: WAIT repeated every ms: it asks all the same", name);
+	sim_free(s);
+}
+
+/* All that a rank said, before it died owing a contribution, is said again all the time. */
+static void test_dead(u8 algorithm)
+{
+	struct sim_config cfg = { .members = 4, .seed = 35, .algorithm = algorithm };
+	struct record r;
+	struct sim *s = recorded(&r, &cfg, 2, ~(1U << CANARY_JOIN | 1U << CANARY_ABORT));
+	const char *name = algorithm == CANARY_ALG_RING ? "ring" : "tree";
+	u32 i, named = 0;
+	u64 until;
+	u16 rank[4];
+
+	sim_connect(s, -1);
+	if (!connected_all(s, 4))
+		abort();
+	post_all(s, 4, 352 * 4);
+	if (!sim_wait_completed(s, 1, 5 * S))
+		abort();
+	for (i = 0; i < 4; i++)
+		if (i != 2)
+			sim_post(s, i, 352 * 4);
+	sim_run(s, sim_now(s) + 2 * S);
+	sim_kill(s, 2);
+	r.types = 0;
+	until = sim_now(s) + 12 * S;
+	do
+		replay(&r, 2);
+	while (sim_now(s) < until && sim_run(s, sim_now(s) + 10 * MS));
+	for (i = 0; i < 4; i++)
+		named += i != 2 && cnr_state(sim_comm(s, i)) == CNR_FAILED &&
+			 cnr_missing(sim_comm(s, i), rank, 4) == 1 && rank[0] == 2;
+	tap(r.n > 8 && named == 3, "%s: %u packets of a dead rank again and again: %u of 3 name it", name,
+	    r.n, named);
+	sim_free(s);
+}
+
+/* A host that stood still for long has not heard the answers: it does not blame others for that. */
+static void test_sleeper(void)
+{
+	struct sim_config cfg = { .members = 3, .seed = 36 };
+	struct sim *s = sim_new(&cfg);
+	struct cnr_comm *c = sim_comm(s, 0);
+	u64 until;
+
+	sim_connect(s, -1);
+	if (!connected_all(s, 3))
+		abort();
+	sim_post(s, 0, 352 * 4);
+	until = sim_now(s) + 5 * S;
+	while (!c->asked && sim_now(s) < until)
+		sim_run(s, sim_now(s) + 10 * CNR_USEC);
+	sim_kill(s, 0);
+	sim_pass(s, sim_now(s) + 30 * S);
+	sim_revive(s, 0);
+	sim_run(s, sim_now(s) + S);
+	tap(c->state == CNR_CONNECTED, "a host stands still for 30 s: it takes nobody for dead");
+	sim_post(s, 1, 352 * 4);
+	sim_post(s, 2, 352 * 4);
+	tap(sim_wait_completed(s, 1, 10 * S) && !sim_wrong(s), "a host stands still for 30 s: exact");
+	sim_free(s);
+}
+
+int main(void)
+{
+	test_join_elsewhere();
+	test_join_of_yesterday();
+	test_join_for_the_dead();
+	test_wait(CANARY_ALG_TREE);
+	test_wait(CANARY_ALG_RING);
+	test_dead(CANARY_ALG_TREE);
+	test_dead(CANARY_ALG_RING);
+	test_sleeper();
+	return tap_done("core-replay");
+}
