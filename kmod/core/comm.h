@@ -340,9 +340,9 @@ struct cnr_odd {
 
 /*
  * struct cnr_control - a message that waits to be polled
- * @arg:	by type: first entry of the member table (WELCOME, JOIN), elements (WELCOME with a
- *		cookie), count (REQUEST in rings), serial of the PROBE (ALIVE) or REQUEST (WAIT), else
- *		unused
+ * @arg:	by type: first entry of the member table (WELCOME, JOIN), elements (WELCOME with
+ *		a cookie), count (REQUEST in rings), serial of the PROBE (ALIVE) or REQUEST
+ *		(WAIT), else unused
  * @nonce:	of the JOIN that is answered, if its sender is no member yet; serial (REQUEST)
  * @cookie:	for the sender of that JOIN (WELCOME)
  */

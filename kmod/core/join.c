@@ -219,9 +219,9 @@ static bool cnr_join_sane(const struct cnr_in *in)
 }
 
 /*
- * What the sender of a JOIN has to show before it is believed: that it gets what is sent to where it
- * says it is, now. Nothing is kept of who does not. Who repeats a JOIN that it saw, of today from
- * elsewhere or of yesterday, gets nowhere: a new one takes the key.
+ * What the sender of a JOIN has to show before it is believed: that it gets what is sent to where
+ * it says it is, now. Nothing is kept of who does not. Who repeats a JOIN that it saw, of today
+ * from elsewhere or of yesterday, gets nowhere: a new one takes the key.
  */
 static u64 cnr_join_cookie(const struct cnr_comm *c, const struct cnr_in *in)
 {
