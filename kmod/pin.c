@@ -106,12 +106,14 @@ static bool canary_pin_overlap(unsigned long a, unsigned long b, size_t bytes)
 	return a != b && (a < b ? b - a : a - b) < bytes;
 }
 
-/* What a pinned vector costs the kernel besides. */
+/* What a pinned vector costs the kernel besides, with the smallest blocks that there are. */
 size_t canary_pin_charge(u32 bytes)
 {
 	size_t pages = (bytes >> PAGE_SHIFT) + 2;
+	size_t blocks = bytes / (sizeof(u32) * CANARY_ELEMENTS(CNR_MTU_LEAST)) + 1;
 
-	return sizeof(struct canary_vector) + pages * 2 * sizeof(struct page *);
+	return sizeof(struct canary_vector) + pages * 2 * sizeof(struct page *) +
+	       blocks * sizeof(u32);
 }
 
 static int canary_pin_vector(struct canary_vector *v, unsigned long from, unsigned long to,

@@ -21,9 +21,6 @@
 #include "core.h"
 
 #define CNR_NONE		0xffff	/* no lead slot, no rank */
-#ifndef CNR_MTU_LEAST
-#define CNR_MTU_LEAST		576	/* what IPv4 wants; the simulator also tries less */
-#endif
 #define CNR_CONTROLS		256	/* control messages waiting to be polled */
 #define CNR_FAULTS		64	/* ranks at fault or missing that are remembered by name */
 #define CNR_REPEAT_SCAN		64	/* sources that are searched for repeats */

@@ -28,6 +28,9 @@
 #ifndef CNR_WINDOW_MAX
 #define CNR_WINDOW_MAX		1024	/* rings of many hosts could use more: see the simulator */
 #endif
+#ifndef CNR_MTU_LEAST
+#define CNR_MTU_LEAST		576	/* what IPv4 wants; the simulator also tries less */
+#endif
 #define CNR_LINGER_LONGEST	5	/* times the linger time, while others still ask */
 #define CNR_OPS			64	/* operations posted or kept for others, at most */
 #define CNR_DATA_KEY		((CANARY_ELEMENTS_MAX + 1) & ~1)
