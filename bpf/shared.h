@@ -31,7 +31,7 @@
 #define CSW_ADMISSIONS		16384	/* prefixes of admitted sources, of all ports together */
 #define CSW_ADMIT_RANGES	16	/* ranges of communicators of one of them */
 
-/* How a port is chosen among equal-cost next hops; the first is the default */
+/* How a port is chosen among equal-cost next hops */
 #define CSW_CHOICES(X)									\
 	X(ADAPTIVE,	"adaptive",	"the block's port until half full, then the emptiest") \
 	X(BLOCK,	"block",	"by the block alone")				\
@@ -39,6 +39,7 @@
 	X(FLOWLET,	"flowlet",	"the emptiest, after each pause of a flow")	\
 	X(RANDOM,	"random",	"any, for each packet")				\
 	X(TWO,		"two",		"the emptier of two at random, for each packet") \
+	X(BOTH,		"both",		"the block's port while it hardly waits both ways") \
 	X(STATIC,	"static",	"by the block's static tree (--trees)")
 
 enum csw_choice {
@@ -50,6 +51,8 @@ enum csw_choice {
 
 #define CSW_FULL		255	/* fullness of a queue that takes no more */
 #define CSW_HALF_FULL		127
+#define CSW_EIGHTH_FULL		32
+#define CSW_BACK_BELIEVED	32	/* times as long as a block took: what its result says */
 #define CSW_FLOWLETS		1024	/* flows that are told apart; a power of two */
 
 enum csw_mode {
@@ -271,7 +274,8 @@ struct csw_backlog {
 	__u32	bytes;		/* waiting, all transmit queues */
 	__u32	peak;		/* the most that ever waited */
 	__u32	drops;		/* dropped by the queueing discipline, as it counts them */
-	__u32	reserved;
+	__u32	back;		/* fullness of the queue at the other end of the link, ... */
+	__u64	back_until;	/* ... which is believed until then */
 	__u32	queue[CSW_BACKLOG_QUEUES];	/* bytes waiting, by transmit queue */
 };
 

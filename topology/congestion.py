@@ -6,7 +6,7 @@ emulated network whose other hosts send each other random uniform traffic.
   topology/congestion.py                        a small matrix, as make demo-congestion
   topology/congestion.py --shares 0,0.25,0.5,0.75 --seeds 5 --size 4M
   topology/congestion.py --topology leaf_spine:4,8,5 --shares 0.95
-  topology/congestion.py --algorithms dynamic,dynamic-block,dynamic-flow,dynamic-flowlet,dynamic-random,dynamic-two
+  topology/congestion.py --algorithms dynamic,dynamic-adaptive,dynamic-block,dynamic-flow,dynamic-flowlet
   topology/congestion.py --engine kernel        AF_CANARY, in the guest that counts instructions
 
 Each run is kept as a line of runs.jsonl in the output directory; the same
@@ -131,6 +131,13 @@ class Runs:
     def find(self, key):
         """The last one"""
         return next((run for run in reversed(self.runs) if run["key"] == key), None)
+
+    def alike(self, keys):
+        """The last one of each placement, also of placements that KEYS are not about."""
+        cases = {json.dumps(json.loads(key)[:3]) for key in keys}
+        last = {run["key"]: run for run in self.runs
+                if json.dumps(json.loads(run["key"])[:3]) in cases}
+        return list(last.values())
 
     def add(self, run):
         self.runs.append(run)
@@ -266,9 +273,16 @@ def tell(rows):
     say()
     for row in rows:
         low, high = row["goodput_spread"]
-        say(f"{row['algorithm']:12} {100 * row['congestion']:3.0f} % congest: median "
-            f"{row['goodput_median']:8.3f} {row['unit']} ({low:.3f} to {high:.3f}, {row['runs']} runs"
-            f"{', %d failed' % row['failed'] if row['failed'] else ''})")
+        text = f"{row['algorithm']:12} {100 * row['congestion']:3.0f} % congest: median " \
+               f"{row['goodput_median']:8.3f} {row['unit']} ({low:.3f} to {high:.3f}, {row['runs']} runs"
+        if row["failed"]:
+            text += f", {row['failed']} failed"
+        text += ")"
+        if row["contributions_per_block"]:
+            text += f", {row['contributions_per_block']:.1f} packets a block at its leader"
+        if (row["jain"] or 1) < 1:
+            text += f", Jain index {row['jain']:.3f}"
+        say(text)
 
 
 def in_guest(args, argv):
@@ -329,7 +343,7 @@ def run_all(args, argv):
         else:
             refuse_impossible(args, rate)
         go(args, runs, scene, todo)
-    return scene, [run for run in map(runs.find, keys) if run]
+    return scene, runs.alike(keys)
 
 
 def go_through(argv):

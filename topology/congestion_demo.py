@@ -20,33 +20,38 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import congestion  # noqa: E402
 from canary_topo import plots  # noqa: E402
 
-CHOICES = "dynamic,dynamic-block,dynamic-flow,dynamic-flowlet,dynamic-random,dynamic-two"
+CHOICES = "dynamic,dynamic-adaptive,dynamic-block,dynamic-flow,dynamic-flowlet,dynamic-random,dynamic-two"
 
-# {part: {form: options of congestion.py, one list for each scenario}}
+NO_MPI = "dynamic,static-1,static-2,static-4,ring"
+
+# {part: {form: options of congestion.py, one list for each scenario}}; what matters most comes first
 PARTS = {
     "shares": {
         "small": [["--shares", "0,0.5"]],
-        "full": [["--shares", "0,0.05,0.25,0.5,0.75,0.95"]],
-    },
-    "loads": {
-        form: [["--shares", "0.5", "--traffic", load, "--seeds", seeds,
-                "--algorithms", "dynamic,static-1,static-4"] for load in loads]
-        for form, loads, seeds in (("small", ("0.4", "0.6"), "3"),
-                                   ("full", ("0.2", "0.4", "0.6", "0.8"), "5"))
-    },
-    "choices": {
-        "small": [["--shares", "0.5", "--algorithms", CHOICES, "--seeds", "3"]],
-        "full": [["--shares", "0.5", "--algorithms", CHOICES]],
-    },
-    "communicators": {
-        form: [["--communicators", str(number), "--shares", "0", "--seeds", seeds,
-                "--algorithms", "dynamic,static-1,static-4"] for number in numbers]
-        for form, numbers, seeds in (("small", (4,), "3"), ("full", (2, 4, 8), "5"))
+        "full": [["--shares", "0,0.5"], ["--shares", "0.95", "--algorithms", NO_MPI]],
     },
     "deployment": {
         form: [["--switches", switches, "--shares", "0", "--seeds", seeds, "--algorithms", "dynamic"]
                for switches in ("none", "1", "half", "all")]
         for form, seeds in (("small", "1"), ("full", "5"))
+    },
+    "choices": {
+        form: [["--shares", "0.5", "--algorithms", CHOICES, "--seeds", seeds]]
+        for form, seeds in (("small", "3"), ("full", "5"))
+    },
+    "communicators": {
+        form: [["--communicators", str(number), "--shares", "0", "--seeds", "3",
+                "--algorithms", "dynamic,static-1,static-4"] for number in numbers]
+        for form, numbers in (("small", (4,)), ("full", (2, 4, 8)))
+    },
+    "more-shares": {
+        "small": [],
+        "full": [["--shares", "0,0.05,0.25,0.5,0.75,0.95", "--algorithms", "dynamic,static-4"]],
+    },
+    "loads": {
+        form: [["--shares", "0.5", "--traffic", load, "--seeds", "3",
+                "--algorithms", "dynamic,static-1,static-4"] for load in loads]
+        for form, loads in (("small", ("0.6",)), ("full", ("0.2", "0.6", "0.8")))
     },
 }
 
@@ -61,6 +66,16 @@ def label(part, row):
     return "all switches" if last.endswith("engine") else last
 
 
+def picture(part, rows, scene):
+    """Of all scenarios of a part"""
+    if part.endswith("shares"):
+        rows = list({(row["algorithm"], row["congestion"]): row for row in rows}.values())
+        return plots.goodput(rows, scene.out, part, "dynamic trees and others, fat tree of 16 hosts",
+                             scene.limit)
+    return plots.bars([(label(part, row), row) for row in rows], scene.out, part, part,
+                      None if part == "communicators" else scene.limit)
+
+
 def main():
     argv, more = sys.argv[1:], []
     if "--" in argv:
@@ -73,7 +88,7 @@ def main():
     parts = args.parts.split(",")
     if set(parts) - set(PARTS):
         parser.error(f"--parts: there are {', '.join(PARTS)}")
-    failed = 0
+    failed, every = 0, []
     for number, part in enumerate(parts):
         print(f"== part {number + 1} of {len(parts)}: {part}", flush=True)
         rows = []
@@ -83,9 +98,11 @@ def main():
                 return status
             failed |= status
             rows += found
-        if len(PARTS[part][args.form]) > 1 and rows:
-            for path in plots.bars([(label(part, row), row) for row in rows], scene.out, part, part,
-                                   None if part == "communicators" else scene.limit):
+        every += [row for row in rows if part.endswith("shares")]
+        if part == "more-shares":
+            rows = every
+        if len({row["scenario"] for row in rows}) > 1 or part.endswith("shares") and rows:
+            for path in picture(part, rows, scene):
                 print(f"picture: {os.path.relpath(path)}")
     return failed
 

@@ -62,12 +62,33 @@ static __always_inline __u32 csw_fullness(const void *ctx, __u32 ifindex,
 	return b && (b->bytes || b->refused) ? csw_fullness_of(port, b, csw_now(ctx)) : 0;
 }
 
+/*
+ * The queue that results come back through, at the other end of the port's link: a block's result
+ * takes the way of its contributions, and what is congested there is known to nobody here before.
+ */
+static __always_inline __u32 csw_fullness_back(const void *ctx, __u32 ifindex)
+{
+	const struct csw_backlog *b = csw_backlog(ctx, ifindex);
+
+	return b && b->back && csw_now(ctx) < CSW_READ(b->back_until) ? CSW_READ(b->back) : 0;
+}
+
+/* What a choice goes by. A function of its own, since loops call it. */
+CSW_FUNC int csw_port_fullness(csw_any any, __u32 ifindex)
+{
+	const void *ctx = CSW_CTX(any);
+	__u32 fullness = csw_fullness(ctx, ifindex, csw_port(ctx, ifindex)), back;
+
+	if (csw_config(ctx)->choice != CSW_CHOOSE_BOTH)
+		return fullness;
+	back = csw_fullness_back(ctx, ifindex);
+	return back > fullness ? back : fullness;
+}
+
 static __always_inline __u32 csw_nexthop_fullness(const void *ctx, const struct csw_route *r,
 						  __u32 i)
 {
-	__u32 ifindex = r->nexthop[i & (CSW_NEXTHOPS_MAX - 1)].ifindex;
-
-	return csw_fullness(ctx, ifindex, csw_port(ctx, ifindex));
+	return csw_port_fullness(CSW_ANY(ctx), r->nexthop[i & (CSW_NEXTHOPS_MAX - 1)].ifindex);
 }
 
 /* The emptiest next hop; @home if others are no better, and else the first behind it. */
@@ -152,9 +173,13 @@ static __always_inline __u32 csw_choose_two(const void *ctx, const struct csw_ro
 static __always_inline __u32 csw_choose_by(const void *ctx, struct csw_route *r,
 					   const struct csw_flow *f, __u32 home)
 {
-	switch (csw_config(ctx)->choice) {
+	__u32 choice = csw_config(ctx)->choice, enough;
+
+	switch (choice) {
 	case CSW_CHOOSE_ADAPTIVE:
-		if (csw_nexthop_fullness(ctx, r, home) <= CSW_HALF_FULL)
+	case CSW_CHOOSE_BOTH:
+		enough = choice == CSW_CHOOSE_BOTH ? CSW_EIGHTH_FULL : CSW_HALF_FULL;
+		if (csw_nexthop_fullness(ctx, r, home) <= enough)
 			return home;
 		return csw_emptiest(CSW_ANY(ctx), r, home);
 	case CSW_CHOOSE_FLOW:
@@ -257,6 +282,31 @@ static __always_inline void csw_mark_load(const void *ctx, const struct csw_egre
 
 	if (fullness > h->load)
 		h->load = fullness;
+}
+
+/* A result tells the next switch what it waits for here. */
+static __always_inline void csw_mark_back(const void *ctx, const struct csw_egress *e,
+					  struct canary_hdr *h)
+{
+	h->waited = csw_be32(csw_fullness(ctx, e->ifindex, e->port));
+}
+
+/* Result @h came by @ifindex, @took ns after the first contribution of its block. */
+static __always_inline void csw_note_back(const void *ctx, __u32 ifindex,
+					  const struct canary_hdr *h, __u64 took)
+{
+	struct csw_backlog *b;
+	__u32 waited = cnr_be32(h->waited);
+
+	if (csw_config(ctx)->choice != CSW_CHOOSE_BOTH)
+		return;
+	b = csw_backlog(ctx, ifindex);
+	if (!b)
+		return;
+	if (took > CSW_BACKLOG_STALE_NS / CSW_BACK_BELIEVED)
+		took = CSW_BACKLOG_STALE_NS / CSW_BACK_BELIEVED;
+	b->back = waited < CSW_FULL ? waited : CSW_FULL;
+	b->back_until = csw_now(ctx) + took * CSW_BACK_BELIEVED;
 }
 
 #endif /* CANARY_BPF_LIB_NEXTHOP_H */

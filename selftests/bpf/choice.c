@@ -10,6 +10,7 @@
 
 #define PERCENT(n)	(WORLD_QUEUE / 100 * (n))
 #define LOAD_BYTE	(42 + 28)
+#define WAITED_BYTE	(42 + 51)	/* the lowest one */
 
 static struct outputs outs;
 static const struct backend *b;
@@ -123,6 +124,64 @@ static void run_adaptive(void)
 	check(port_of_block(1) == home && !load, "%s: adaptive: not without end", b->name);
 }
 
+/*
+ * A block's result comes by @port at @ms, 1 ms after its contribution, with that on it.
+ * Return: what the one to H1 says, or -1.
+ */
+static int result_says(uint64_t ms, int port, uint8_t waited)
+{
+	const struct msg sent = { .from = H1, .to = MULTI, .ranks = R(1), .members = 3,
+				  .block = 11 };
+	const struct msg result = { .type = CANARY_RESULT, .members = 3, .block = 11,
+				    .poke = { { WAITED_BYTE, waited } } };
+	struct frame f;
+
+	b->at((ms - 1) * MSEC);
+	frame_in(&f, 1, &sent);
+	b->receive(&f, &outs);
+	b->at(ms * MSEC);
+	frame_in(&f, port, &result);
+	b->receive(&f, &outs);
+	return outs.n == 1 && outs.frame[0].port == 1 ? outs.frame[0].bytes[WAITED_BYTE] : -1;
+}
+
+static void run_both(void)
+{
+	int home, other;
+
+	begin(CSW_CHOOSE_BOTH);
+	home = port_of_block(1);
+	other = 7 - home;
+	waiting(home, 0);
+	waiting(other, 0);
+	waiting(1, PERCENT(40));
+	check(result_says(2, home, 33) == 102, "%s: both: a result says what it waits for here",
+	      b->name);
+	check(port_of_block(1) == other, "%s: both: and what it waited for is believed", b->name);
+	waiting(other, PERCENT(14));
+	check(result_says(4, home, 36) == 102 && port_of_block(1) == other,
+	      "%s: both: the emptier one, either way", b->name);
+	check(result_says(6, home, 35) == 102 && port_of_block(1) == home,
+	      "%s: both: none is better", b->name);
+	waiting(other, 0);
+	check(result_says(8, home, 32) == 102 && port_of_block(1) == home,
+	      "%s: both: an eighth is not much", b->name);
+	waiting(home, PERCENT(14));
+	check(port_of_block(1) == other, "%s: both: more in its own queue is", b->name);
+	waiting(home, 0);
+	result_says(10, home, 200);
+	b->at(40 * MSEC);
+	check(port_of_block(1) == other, "%s: both: believed for a while", b->name);
+	b->at(43 * MSEC);
+	check(port_of_block(1) == home, "%s: both: not without end", b->name);
+	begin(CSW_CHOOSE_ADAPTIVE);
+	waiting(1, 0);
+	waiting(home, 0);
+	waiting(other, 0);
+	result_says(2, home, 200);
+	check(port_of_block(1) == home, "%s: adaptive: does not look back", b->name);
+}
+
 static void run_refused(void)
 {
 	struct csw_backlog full = { .refused = 1000 * MSEC };
@@ -217,6 +276,7 @@ void choice_run(const struct backend *backend)
 	b = backend;
 	run_default();
 	run_adaptive();
+	run_both();
 	run_refused();
 	run_flows();
 	run_random();

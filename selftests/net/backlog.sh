@@ -119,7 +119,7 @@ start a
 burst a 2 10.1.0.2
 tap_check "begun anew" wait_for 10 waits a 0 0
 
-tap_is "choice: the paper's" "$(show a '[.choice, .spread, .flowlet_us] | @csv')" '"adaptive",1,5000'
+tap_is "choice: both ways" "$(show a '[.choice, .spread, .flowlet_us] | @csv')" '"both",1,5000'
 tap_is "choice: as told" "$(show b '[.choice, .spread, .flowlet_us] | @csv')" '"random",4,3000'
 tap_check "set while it runs" "$CANARY" switch set --name "$(ns_name a)" --choice two --spread 2 --flowlet 1ms
 tap_is "is shown" "$(show a '[.choice, .spread, .flowlet_us] | @csv')" '"two",2,1000'

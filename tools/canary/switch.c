@@ -34,7 +34,7 @@ static void usage(FILE *out)
 		"  -f, --fan-in HOW        learn: a block leaves with as many as came for those before;\n"
 		"                          off: with all members; LEADER[/LEN]=N,...: with N if one\n"
 		"                          of those leads it; may be given more than once (learn)\n"
-		"  -x, --choice HOW        which of several next hops (adaptive):\n",
+		"  -x, --choice HOW        which of several next hops (both):\n",
 		CSW_SLOTS_MIN, CSW_SLOTS_MAX, CSW_CHILDREN_MAX, CSW_CHILDREN_MAX);
 	for (i = 0; switchd_choice_name(i); i++)
 		fprintf(out, "                          %-9s %s\n", switchd_choice_name(i),

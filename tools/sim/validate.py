@@ -81,8 +81,8 @@ def scenario(run, settings, directory):
         # The same ones as there: topology/canary_topo/congestion.py, Algorithm.settings()
         chance = random.Random(f"{run['seed']}.{run['algorithm']}.{run['share']}")
         keys.update(trees=int(detail), first_tree=chance.randrange(TREES) + 1)
-    elif detail:
-        keys["port_choice"] = detail
+    else:
+        keys["port_choice"] = detail or "both"
     if run["congesting"]:
         message = rate_of(settings["rate"]) * settings["traffic"] * settings["period"] / 8
         keys.update(traffic="permutation", traffic_rate=f"{settings['traffic'] * 100:g}%",

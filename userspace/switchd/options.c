@@ -66,7 +66,7 @@ void switchd_options_init(struct switchd_options *o)
 	o->root_patience = ROOT_PATIENCE_DEFAULT;
 	o->restore = true;
 	o->fan_in = CSW_FAN_IN_LEARN;
-	o->choice = CSW_CHOOSE_ADAPTIVE;
+	o->choice = CSW_CHOOSE_BOTH;
 	o->flowlet_ns = FLOWLET_DEFAULT;
 	o->spread = 1;
 }

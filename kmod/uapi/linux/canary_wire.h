@@ -116,6 +116,7 @@ enum canary_why {
  *		32-bit words; of JOIN, WELCOME and ABORT: keyed hash of the payload
  * @done:	the sender(s) hold all results of blocks before this one (serial)
  * @origin:	IPv4 address of the switch that set CANARY_F_BYPASS, or 0
+ * @waited:	of a result: how full the egress queue was that it went through last, 0 .. 255
  * @children:	entries in the payload: child list, member table, rank list
  * @reserved:	0
  * @cookie:	of a contribution that was bypassed by @origin: lets @origin recognise it in a
@@ -143,7 +144,11 @@ struct canary_hdr {
 	__be64	tag;
 	__be32	sum;
 	__be32	done;
-	__be32	origin;
+
+	__extension__ union {
+		__be32	origin;
+		__be32	waited;
+	};
 
 	__extension__ union {
 		__extension__ struct {
