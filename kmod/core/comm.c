@@ -71,6 +71,9 @@ static size_t cnr_layout(struct cnr_comm *c, const struct cnr_config *cfg, u8 *m
 	if (mem)
 		c->member = (void *)(mem + at);
 	at += CNR_ALIGN((size_t)cfg->members * sizeof(struct cnr_member));
+	if (mem)
+		c->talk = (void *)(mem + at);
+	at += CNR_ALIGN((size_t)cfg->members * sizeof(struct cnr_talk));
 	if (!cfg->rank) {
 		if (mem)
 			c->joiner = (void *)(mem + at);
@@ -251,44 +254,6 @@ void cnr_fail(struct cnr_comm *c, u64 now, enum canary_abort why, const u16 *ran
 		cnr_cast(c, CNR_CAST_ABORT);
 }
 
-/* @rank owes us an answer from now on. */
-void cnr_ask(struct cnr_comm *c, u64 now, u16 rank)
-{
-	struct cnr_member *m = &c->member[rank];
-
-	if (m->asked || (m->flags & CNR_M_LEFT))
-		return;
-	m->asked = now ? now : 1;
-	m->asked_from = c->serial;
-	m->probes = 0;
-	if (!c->asked++) {
-		c->alive_at = now + c->cfg.dead_after / CNR_DEAD_PROBES;
-		cnr_arm(c, c->alive_at);
-	}
-}
-
-/*
- * Does a packet with @serial answer a question that was put after @from? Whoever has seen packets
- * can send them again, and must not make a rank that is gone look alive, or one that was answered
- * wait: so questions are numbered, and answers repeat the number.
- */
-bool cnr_is_answer(const struct cnr_comm *c, u32 from, u32 serial)
-{
-	return canary_before(from, serial) && !canary_before(c->serial, serial);
-}
-
-/* @rank lives: this came from it, and cannot have been sent before. */
-void cnr_heard(struct cnr_comm *c, u16 rank)
-{
-	struct cnr_member *m = &c->member[rank];
-
-	if (!m->asked)
-		return;
-	m->asked = 0;
-	if (!--c->asked)
-		c->alive_at = CNR_NEVER;
-}
-
 void cnr_sent_by(struct cnr_comm *c, u16 rank, u32 sent)
 {
 	struct cnr_member *m = &c->member[rank];
@@ -319,41 +284,6 @@ void cnr_all_sent(struct cnr_comm *c, u64 now, u32 sent)
 	for (; canary_before(block, sent); block++)
 		if (cnr_leader(c, block) == c->cfg.rank)
 			cnr_lead_all_sent(c, now, block);
-}
-
-/* Ask again whoever owes an answer, so that one lost packet is no death; find the dead. */
-static void cnr_alive_timer(struct cnr_comm *c, u64 now)
-{
-	struct cnr_member *m;
-	u16 dead[CNR_FAULTS];
-	u32 rank, n = 0;
-
-	if (!c->asked)
-		return;
-	if (c->alive_at > now) {
-		cnr_arm(c, c->alive_at);
-		return;
-	}
-	for (rank = 0; rank < c->cfg.members; rank++) {
-		m = &c->member[rank];
-		if (!m->asked)
-			continue;
-		if (now - m->asked >= c->cfg.dead_after && m->probes >= CNR_DEAD_UNANSWERED) {
-			if (n < CNR_FAULTS)
-				dead[n] = rank;
-			n++;
-		} else if (!(m->flags & CNR_M_PROBE)) {
-			m->flags |= CNR_M_PROBE;
-			m->probes += m->probes < CNR_DEAD_UNANSWERED;
-			cnr_cast(c, CNR_CAST_PROBE);
-		}
-	}
-	if (n) {
-		cnr_fail(c, now, CANARY_ABORT_DEAD, dead, n, true);
-		return;
-	}
-	c->alive_at = now + c->cfg.dead_after / CNR_DEAD_PROBES;
-	cnr_arm(c, c->alive_at);
 }
 
 /* Somebody still lacks something that we have: stay a little longer. */
@@ -454,32 +384,6 @@ void cnr_cast(struct cnr_comm *c, enum cnr_broadcast cast)
 	c->cast_cursor[cast] = 0;
 }
 
-static enum canary_drop cnr_alive_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
-{
-	u32 block = be32_to_cpu(h->block);
-	u16 rank = be16_to_cpu(h->rank);
-	struct cnr_lead *l;
-
-	cnr_sent_by(c, rank, (u32)be64_to_cpu(h->tag));
-	c->member[rank].via = h->sum;
-	if (cnr_is_answer(c, c->member[rank].asked_from, be32_to_cpu(h->done)))
-		cnr_heard(c, rank);
-	cnr_differs_heard(c, now, h);
-	if (c->state == CNR_FAILED)
-		return CANARY_DROP_NONE;
-	if (h->opsig && cnr_in_window(c, block) && cnr_leader(c, block) == c->cfg.rank &&
-	    cnr_block(c, block)->lead != CNR_NONE) {
-		l = &c->lead[cnr_block(c, block)->lead];
-		if ((l->flags & CNR_L_POSTED) && l->opsig != be32_to_cpu(h->opsig)) {
-			cnr_lead_differs(c, now, l, rank, be32_to_cpu(h->opsig));
-			return CANARY_DROP_NONE;
-		}
-	}
-	if (canary_before(c->led, c->member[rank].sent))
-		cnr_lead_heard(c, now);
-	return CANARY_DROP_NONE;
-}
-
 static enum canary_drop cnr_leave_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
 {
 	u16 rank = be16_to_cpu(h->rank);
@@ -487,6 +391,7 @@ static enum canary_drop cnr_leave_input(struct cnr_comm *c, u64 now, const struc
 
 	if (m->flags & CNR_M_LEFT)
 		return CANARY_DROP_DUPLICATE;
+	cnr_heard(c, rank);
 	m->flags |= CNR_M_LEFT;
 	m->done = be32_to_cpu(h->done);
 	c->left++;
@@ -568,9 +473,9 @@ static enum canary_drop cnr_admit(struct cnr_comm *c, const struct cnr_in *in)
 static enum canary_drop cnr_dispatch(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 {
 	const struct canary_hdr *h = in->hdr;
-	u16 rank = be16_to_cpu(h->rank);
-	struct cnr_control *m;
 
+	if (cnr_is_question(h) && !cnr_is_new_question(c, h))
+		return CANARY_DROP_DUPLICATE;
 	if (h->flags & CANARY_F_RING)
 		return cnr_ring_input(c, now, in);
 	switch (h->type) {
@@ -585,12 +490,7 @@ static enum canary_drop cnr_dispatch(struct cnr_comm *c, u64 now, const struct c
 	case CANARY_WAIT:
 		return cnr_wait_input(c, now, h);
 	case CANARY_PROBE:
-		cnr_count(c, CNR_C_probes_in);
-		m = cnr_control(c, CANARY_ALIVE, rank, be32_to_cpu(h->block));
-		if (!m)
-			return CANARY_DROP_FULL;
-		m->arg = (u32)be64_to_cpu(h->tag);
-		return CANARY_DROP_NONE;
+		return cnr_probe_input(c, h);
 	case CANARY_ALIVE:
 		return cnr_alive_input(c, now, h);
 	case CANARY_JOIN:

@@ -64,7 +64,6 @@
  * @done:	rank 0: it has all results before this one; left members: it ended there
  * @asked:	since when it owes an answer, 0 if it does not
  * @probes:	how often it was sent PROBE since
- * @asked_from:	answers to questions after this one are news, see cnr_is_answer()
  */
 struct cnr_member {
 	__be32	addr;
@@ -74,8 +73,23 @@ struct cnr_member {
 	u32	sent;
 	u32	done;
 	__be32	via;
-	u32	asked_from;
+	u32	pad;
 	u64	asked;
+};
+
+/*
+ * struct cnr_talk - questions to and from one rank, see alive.c. Apart from struct cnr_member, of
+ * which every block takes a line.
+ * @question:	number of the last one to it
+ * @asked_from:	and of the last one that is no longer news of its life, if it is answered
+ * @heard:	highest number of its questions
+ * @recent:	bit i: question @heard - i has come
+ */
+struct cnr_talk {
+	u32	question;
+	u32	asked_from;
+	u32	heard;
+	u32	recent;
 };
 
 /*
@@ -85,7 +99,7 @@ struct cnr_member {
  * @small:	before the table is settled: offers below what it wants
  * @first:	how far it has got in the table
  * @nonce:	of its JOIN
- * @joined:	when it got there
+ * @joined:	when it got there; before the table is settled: when @small was counted
  */
 struct cnr_joiner {
 	u16	offer;
@@ -119,7 +133,8 @@ enum cnr_block_state {
  * @silent:	REQUESTs that nothing came back for
  * @sent_at:	time of the first contribution
  * @asked_at:	time of the first REQUEST of @silent
- * @asked_from:	answers to questions after this one are news, see cnr_is_answer()
+ * @asked_from:	answers to questions after this one are news, see cnr_is_answer(); if @silent,
+ *		or in a ring
  * @tag, @done, @sum, @load: ring: of the partial sum
  */
 struct cnr_block {
@@ -338,9 +353,9 @@ struct cnr_odd {
 /*
  * struct cnr_control - a message that waits to be polled
  * @arg:	by type: first entry of the member table (WELCOME, JOIN), elements (WELCOME with
- *		a cookie), count (REQUEST in rings), serial of the PROBE (ALIVE) or REQUEST
- *		(WAIT), else unused
- * @nonce:	of the JOIN that is answered, if its sender is no member yet; serial (REQUEST)
+ *		a cookie), count (REQUEST in rings), number of the question (ALIVE, WAIT), else
+ *		unused
+ * @nonce:	of the JOIN that is answered, if its sender is no member yet
  * @cookie:	for the sender of that JOIN (WELCOME)
  */
 struct cnr_control {
@@ -428,8 +443,8 @@ struct cnr_comm {
 	u32	op_release;	/* next to release */
 
 	struct cnr_member *member;
+	struct cnr_talk *talk;
 	u32	asked;		/* members that owe an answer */
-	u32	serial;		/* of the last REQUEST or PROBE */
 	u32	left;		/* members that left */
 	u32	broadcast;	/* bits of enum cnr_broadcast */
 	u32	control_head;
@@ -573,7 +588,13 @@ void cnr_fail(struct cnr_comm *c, u64 now, enum canary_abort why, const u16 *ran
 	      bool tell);
 void cnr_ask(struct cnr_comm *c, u64 now, u16 rank);
 void cnr_heard(struct cnr_comm *c, u16 rank);
-bool cnr_is_answer(const struct cnr_comm *c, u32 from, u32 serial);
+u32 cnr_question(struct cnr_comm *c, u16 rank);
+bool cnr_is_answer(const struct cnr_talk *t, u32 from, u32 number);
+bool cnr_is_question(const struct canary_hdr *h);
+bool cnr_is_new_question(struct cnr_comm *c, const struct canary_hdr *h);
+void cnr_alive_timer(struct cnr_comm *c, u64 now);
+enum canary_drop cnr_probe_input(struct cnr_comm *c, const struct canary_hdr *h);
+enum canary_drop cnr_alive_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
 void cnr_sent_by(struct cnr_comm *c, u16 rank, u32 sent);
 void cnr_all_sent(struct cnr_comm *c, u64 now, u32 sent);
 struct cnr_control *cnr_control(struct cnr_comm *c, u8 type, u16 rank, u32 block);

@@ -15,7 +15,7 @@
 /* Packet sizes offered when larger ones are not answered */
 static const u16 cnr_plateau[] = { 1500, 1400, 1280, 576 };
 
-#define CNR_JOIN_LABEL		5	/* of cookies; cnr_seed64() has others */
+#define CNR_JOIN_SLOT		32	/* bits of ns for which a cookie holds, and once more */
 #define CNR_JOIN_PATIENCE	3	/* tries before smaller sizes are offered too */
 
 static void cnr_seed64(const struct cnr_comm *c, u32 label, u64 *out)
@@ -220,20 +220,21 @@ static bool cnr_join_sane(const struct cnr_in *in)
 
 /*
  * What the sender of a JOIN has to show before it is believed: that it gets what is sent to where
- * it says it is, now. Nothing is kept of who does not. Who repeats a JOIN that it saw, of today
- * from elsewhere or of yesterday, gets nowhere: a new one takes the key.
+ * it says it is, and has done so lately. Nothing is kept of who does not. Who repeats a JOIN that
+ * it saw gets nowhere from elsewhere, and from the same place for as long as the cookie holds: to make
+ * a new one takes the key.
  */
-static u64 cnr_join_cookie(const struct cnr_comm *c, const struct cnr_in *in)
+static u64 cnr_join_cookie(const struct cnr_comm *c, u64 now, const struct cnr_in *in)
 {
 	struct {
-		__be32	label;
+		__be32	slot;
 		__be32	comm;
 		__be64	nonce;
 		__be32	addr;
 		__be16	port;
 		__be16	rank;
 	} of = {
-		.label = cpu_to_be32(CNR_JOIN_LABEL),
+		.slot = cpu_to_be32((u32)(now >> CNR_JOIN_SLOT)),
 		.comm = in->hdr->comm,
 		.nonce = in->hdr->tag,
 		.addr = in->addr,
@@ -245,16 +246,28 @@ static u64 cnr_join_cookie(const struct cnr_comm *c, const struct cnr_in *in)
 	return cookie ? cookie : 1;
 }
 
-static enum canary_drop cnr_join_hand_cookie(struct cnr_comm *c, const struct cnr_in *in)
+static bool cnr_join_shows_cookie(const struct cnr_comm *c, u64 now, const struct cnr_in *in)
 {
 	const struct canary_join *j = cnr_payload(in);
-	struct cnr_control *m = cnr_control(c, CANARY_WELCOME, be16_to_cpu(in->hdr->rank), 0);
+	u64 cookie = be64_to_cpu(j->cookie);
 
+	return cookie == cnr_join_cookie(c, now, in) ||
+	       cookie == cnr_join_cookie(c, now - (1ULL << CNR_JOIN_SLOT), in);
+}
+
+static enum canary_drop cnr_join_hand_cookie(struct cnr_comm *c, u64 now, const struct cnr_in *in)
+{
+	const struct canary_join *j = cnr_payload(in);
+	struct cnr_control *m = NULL;
+
+	/* Anybody's old JOINs are answered, but not before what members wait for. */
+	if (c->control_head - c->control_tail < CNR_CONTROLS / 2)
+		m = cnr_control(c, CANARY_WELCOME, be16_to_cpu(in->hdr->rank), 0);
 	if (m) {
 		m->addr = in->addr;
 		m->port = in->port;
 		m->nonce = be64_to_cpu(in->hdr->tag);
-		m->cookie = cnr_join_cookie(c, in);
+		m->cookie = cnr_join_cookie(c, now, in);
 		m->arg = cnr_join_elements(in);
 	}
 	return j->cookie ? CANARY_DROP_COOKIE : CANARY_DROP_NONE;
@@ -285,7 +298,7 @@ bool cnr_cookie_build(struct cnr_comm *c, const struct cnr_control *m, struct cn
  * A rank that was not known yet, or while we still wait, a restarted one. A small offer may
  * only mean that we were not there to answer larger ones, so the first ones do not count.
  */
-static void cnr_join_note(struct cnr_comm *c, u16 rank, const struct cnr_in *in)
+static void cnr_join_note(struct cnr_comm *c, u64 now, u16 rank, const struct cnr_in *in)
 {
 	const struct canary_join *offer = cnr_payload(in);
 	struct cnr_joiner *j = &c->joiner[rank];
@@ -297,8 +310,11 @@ static void cnr_join_note(struct cnr_comm *c, u16 rank, const struct cnr_in *in)
 		j->offer = 0;
 		j->small = 0;
 	}
-	if (be16_to_cpu(offer->mtu) < be16_to_cpu(offer->full) && j->small < CNR_JOIN_SMALL)
+	if (be16_to_cpu(offer->mtu) < be16_to_cpu(offer->full) && j->small < CNR_JOIN_SMALL &&
+	    (!j->small || now - j->joined >= CNR_JOIN_FIRST)) {
 		j->small++;
+		j->joined = now;
+	}
 	if (!(m->flags & CNR_M_KNOWN) &&
 	    (be16_to_cpu(offer->mtu) >= be16_to_cpu(offer->full) ||
 	     j->small == CNR_JOIN_SMALL)) {
@@ -342,15 +358,15 @@ enum canary_drop cnr_join_input(struct cnr_comm *c, u64 now, const struct cnr_in
 		return cnr_join_refuse(c, in, CANARY_DROP_EPOCH);
 	if (!c->table && !cnr_join_sane(in))
 		return cnr_join_refuse(c, in, CANARY_DROP_ELEMENTS);
-	if (be64_to_cpu(j->cookie) != cnr_join_cookie(c, in))
-		return cnr_join_hand_cookie(c, in);
+	if (!cnr_join_shows_cookie(c, now, in))
+		return cnr_join_hand_cookie(c, now, in);
 	m = &c->member[rank];
 	if (c->table && c->joiner[rank].nonce != be64_to_cpu(h->tag)) {
 		m->flags |= CNR_M_CLAIMED;
 		return cnr_join_refuse(c, in, CANARY_DROP_STATE);
 	}
 	if (!c->table)
-		cnr_join_note(c, rank, in);
+		cnr_join_note(c, now, rank, in);
 	else
 		cnr_join_progress(c, now, rank, be32_to_cpu(j->first));
 	if ((h->flags & CANARY_F_READY) && c->table && be32_to_cpu(h->epoch) == c->epoch &&

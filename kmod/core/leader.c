@@ -471,6 +471,7 @@ static bool cnr_lead_failure(struct cnr_comm *c, u64 now, struct cnr_lead *l,
 		out->hdr.attempt = l->attempt;
 		out->hdr.opsig = cpu_to_be32(l->opsig);
 		out->hdr.flags = bypass ? CANARY_F_BYPASS : 0;
+		out->hdr.tag = cpu_to_be64(cnr_question(c, rank));
 		cnr_to_rank(c, out, rank);
 		cnr_count(c, CNR_C_failures_out);
 		if (l->flags & CNR_L_FAIL_MISSING)

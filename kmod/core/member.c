@@ -30,7 +30,6 @@ static void cnr_start(struct cnr_comm *c, u64 now, u32 block, struct cnr_operati
 	b->op = o - c->ops;
 	b->sent_at = now;
 	b->tries = 0;
-	b->asked_from = c->serial;
 	if (o->algorithm == CANARY_ALG_RING) {
 		cnr_ring_start(c, now, block);
 		return;
@@ -92,18 +91,16 @@ static bool cnr_path_fails(struct cnr_comm *c, u64 now, const struct cnr_block *
 static void cnr_request(struct cnr_comm *c, u64 now, u32 block, u16 leader)
 {
 	struct cnr_block *b = cnr_block(c, block);
-	struct cnr_control *m;
 
 	b->flags |= CNR_B_AGAIN;
-	if (!b->silent)
+	if (!b->silent) {
 		b->asked_at = now;
+		b->asked_from = c->talk[leader].question;
+	}
 	if (b->silent < 255)
 		b->silent++;
-	m = cnr_control(c, CANARY_REQUEST, leader, block);
-	if (m) {
-		m->nonce = ++c->serial;
+	if (cnr_control(c, CANARY_REQUEST, leader, block))
 		cnr_count(c, CNR_C_requests_out);
-	}
 	cnr_ask(c, now, leader);
 	c->asked_at = now;
 	b->deadline = now + cnr_answer_time(c, b->tries);
@@ -295,18 +292,18 @@ enum canary_drop cnr_failure_input(struct cnr_comm *c, u64 now, const struct can
 enum canary_drop cnr_wait_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
 {
 	u32 block = be32_to_cpu(h->block);
+	u16 rank = be16_to_cpu(h->rank);
 	struct cnr_block *b;
 
-	if (be16_to_cpu(h->rank) != cnr_leader(c, block))
+	if (rank != cnr_leader(c, block))
 		return CANARY_DROP_LEADER;
 	if (block - c->una >= c->next - c->una)
 		return CANARY_DROP_BLOCK;
 	b = cnr_block(c, block);
 	if (b->state != CNR_B_SENT || cnr_is_ring(c, block))
 		return CANARY_DROP_STATE;
-	if (!cnr_is_answer(c, b->asked_from, be32_to_cpu(h->sum)))
+	if (!b->silent || !cnr_is_answer(&c->talk[rank], b->asked_from, be32_to_cpu(h->sum)))
 		return CANARY_DROP_DUPLICATE;
-	b->asked_from = c->serial;
 	cnr_count(c, CNR_C_waits_in);
 	if (b->silent == 1)
 		cnr_rtt(c, now - b->asked_at);

@@ -88,7 +88,7 @@ static bool cnr_control_build(struct cnr_comm *c, u64 now, const struct cnr_cont
 			cnr_count(c, CNR_C_failures_out);
 		else
 			out->hdr.attempt = cnr_block(c, m->block)->attempt;
-		out->hdr.tag = cpu_to_be64(m->nonce);
+		out->hdr.tag = cpu_to_be64(cnr_question(c, m->rank));
 		if (m->flags & CANARY_F_RING)
 			out->hdr.count = cpu_to_be16(m->arg);
 		else if (m->type == CANARY_REQUEST)
@@ -106,7 +106,7 @@ static bool cnr_control_build(struct cnr_comm *c, u64 now, const struct cnr_cont
 		cnr_alive_build(c, m, out);
 		break;
 	case CANARY_PROBE:
-		out->hdr.tag = cpu_to_be64(++c->serial);
+		out->hdr.tag = cpu_to_be64(cnr_question(c, m->rank));
 		break;
 	case CANARY_DONE:
 		if (!c->cfg.rank)
@@ -136,7 +136,7 @@ static bool cnr_cast_one(struct cnr_comm *c, enum cnr_broadcast cast, u16 rank,
 			return false;
 		m->flags &= ~CNR_M_PROBE;
 		cnr_header(c, out, CANARY_PROBE, c->una);
-		out->hdr.tag = cpu_to_be64(++c->serial);
+		out->hdr.tag = cpu_to_be64(cnr_question(c, rank));
 		cnr_count(c, CNR_C_probes_out);
 		break;
 	case CNR_CAST_PLAN:

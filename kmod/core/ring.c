@@ -148,7 +148,6 @@ static void cnr_ring_ask(struct cnr_comm *c, u64 now, u32 block)
 	if (!m)
 		return;
 	m->flags = CANARY_F_RING;
-	m->nonce = ++c->serial;
 	m->arg = b->flags & CNR_B_PARTIAL ? c->cfg.members : hop;
 	cnr_count(c, CNR_C_requests_out);
 }
@@ -161,6 +160,7 @@ void cnr_ring_start(struct cnr_comm *c, u64 now, u32 block)
 	u16 elements;
 	u32 *data;
 
+	b->asked_from = c->talk[c->ring.prev].question;
 	if (o->op.source) {
 		data = cnr_block_data(c, o, block, &elements, CNR_USE_RESULT);
 		memcpy(data, cnr_block_source(c, o, block, &elements), elements * sizeof(*data));
@@ -449,14 +449,15 @@ static enum canary_drop cnr_ring_request(struct cnr_comm *c, u64 now, const stru
 
 static enum canary_drop cnr_ring_wait(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
 {
+	const struct cnr_talk *t = &c->talk[c->ring.prev];
 	u32 block = be32_to_cpu(h->block);
 	struct cnr_block *b = cnr_block(c, block);
 
 	if (!cnr_is_ring(c, block) || b->state != CNR_B_SENT)
 		return CANARY_DROP_STATE;
-	if (!cnr_is_answer(c, b->asked_from, be32_to_cpu(h->sum)))
+	if (!cnr_is_answer(t, b->asked_from, be32_to_cpu(h->sum)))
 		return CANARY_DROP_DUPLICATE;
-	b->asked_from = c->serial;
+	b->asked_from = t->question;
 	cnr_count(c, CNR_C_waits_in);
 	cnr_ring_rearm(c, now, b);
 	return CANARY_DROP_NONE;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Who sees packets sends them again, true in every byte: old JOINs keep nobody out, and what a rank
- * said while it lived is no sign of life.
+ * Who sees packets sends them again, true in every byte: old JOINs keep nobody out, what a rank said
+ * while it lived is no sign of life, and no question is answered twice.
  */
 #include "selftests/tap.h"
 #include "core/comm.h"
@@ -10,18 +10,22 @@
 #define KEPT	64
 #define FAR	77	/* an address that no member has */
 
+struct packet {
+	u8	data[2048];
+	u32	len;
+	int	to;
+};
+
 /* Packets of one kind that were sent by one rank */
 struct record {
 	struct sim *s;
 	int	from;
 	unsigned int types;	/* bits by enum canary_type */
 	int	deaf;		/* this rank gets no results, -1: none */
+	int	mute;		/* the first contribution of this one is lost, -1: of none */
+	int	said;		/* this one says LEAVE and nothing else, -1: none */
 	u32	n;
-	struct {
-		u8	data[2048];
-		u32	len;
-		int	to;
-	} packet[KEPT];
+	struct packet packet[KEPT];
 };
 
 static u32 length(const struct canary_hdr *h)
@@ -43,14 +47,22 @@ static bool record(void *arg, int from, int to, const struct canary_hdr *h)
 	struct record *r = arg;
 	u32 len = length(h);
 
-	if (from == r->from && to >= 0 && r->types & 1U << h->type && r->n < KEPT) {
-		memcpy(r->packet[r->n].data, h, sizeof(*h));
+	if (from == r->from && to >= 0 && r->types & 1U << h->type) {
+		/* the latest */
+		struct packet *p = &r->packet[r->n++ % KEPT];
+
+		memcpy(p->data, h, sizeof(*h));
 		if (len > sizeof(*h))
-			memcpy(r->packet[r->n].data + sizeof(*h), sim_payload(r->s),
-			       len - sizeof(*h));
-		r->packet[r->n].len = len;
-		r->packet[r->n++].to = to;
+			memcpy(p->data + sizeof(*h), sim_payload(r->s), len - sizeof(*h));
+		p->len = len;
+		p->to = to;
 	}
+	if (from >= 0 && from == r->mute && h->type == CANARY_CONTRIBUTION) {
+		r->mute = -1;
+		return true;
+	}
+	if (from >= 0 && from == r->said && h->type != CANARY_LEAVE)
+		return true;
 	return to == r->deaf && h->type == CANARY_RESULT;
 }
 
@@ -60,6 +72,8 @@ static struct sim *recorded(struct record *r, struct sim_config *cfg, int from, 
 	r->from = from;
 	r->types = types;
 	r->deaf = -1;
+	r->mute = -1;
+	r->said = -1;
 	cfg->key = true;
 	cfg->faults.filter = record;
 	cfg->faults.filter_arg = r;
@@ -73,7 +87,7 @@ static enum canary_drop replay(const struct record *r, int from)
 	enum canary_drop drop = CANARY_DROP_NONE;
 	u32 i;
 
-	for (i = 0; i < r->n; i++)
+	for (i = 0; i < min_t(u32, r->n, KEPT); i++)
 		drop = sim_inject(r->s, r->packet[i].to, r->packet[i].data, r->packet[i].len, from);
 	return drop;
 }
@@ -131,6 +145,31 @@ static void test_join_of_yesterday(void)
 	tap(!sim_comm(s, 0)->table, "JOIN of yesterday: the rank is still missing");
 	sim_connect(s, 2);
 	tap(connected_all(s, 3), "JOIN of yesterday: all connect");
+	sim_free(s);
+}
+
+/* A process of rank 2 was there a while ago, at the same place; another one is there now. */
+static void test_join_of_predecessor(void)
+{
+	struct sim_config cfg = { .members = 3, .seed = 37 };
+	struct record r;
+	struct sim *s = recorded(&r, &cfg, 2, 1U << CANARY_JOIN);
+	u64 nonce;
+
+	sim_connect(s, 0);
+	sim_connect(s, 2);
+	sim_run(s, sim_now(s) + S);
+	r.types = 0;
+	sim_restart(s, 2);
+	sim_pass(s, sim_now(s) + 10 * S);
+	sim_connect(s, 2);
+	sim_run(s, sim_now(s) + S);
+	nonce = sim_comm(s, 0)->joiner[2].nonce;
+	tap(r.n > 1 && replay(&r, 2) == CANARY_DROP_COOKIE &&
+	    sim_comm(s, 0)->joiner[2].nonce == nonce,
+	    "JOIN of a predecessor: its cookie is of another time");
+	sim_connect(s, 1);
+	tap(connected_all(s, 3), "JOIN of a predecessor: all connect");
 	sim_free(s);
 }
 
@@ -202,6 +241,99 @@ static void test_wait(u8 algorithm)
 	sim_free(s);
 }
 
+/* A leader asked for a contribution that was lost; that it asks is repeated to one without result. */
+static void test_failure(void)
+{
+	struct sim_config cfg = { .members = 3, .seed = 38, .algorithm = CANARY_ALG_TREE };
+	struct record r;
+	struct sim *s = recorded(&r, &cfg, -1, 1U << CANARY_FAILURE);
+	u32 i, before, leader;
+	u64 sent;
+	int deaf;
+
+	sim_connect(s, -1);
+	if (!connected_all(s, 3))
+		abort();
+	leader = cnr_leader(sim_comm(s, 0), sim_comm(s, 0)->una);
+	r.from = leader;
+	deaf = (leader + 1) % 3;
+	r.mute = deaf;
+	r.deaf = deaf;
+	post_all(s, 3, 352);
+	for (i = 0; i < 5000 && sim_completed(s, leader) < 1; i++)
+		sim_run(s, sim_now(s) + 100 * CNR_USEC);
+	r.types = 0;
+	before = sim_completed(s, deaf);
+	sent = cnr_stats(sim_comm(s, deaf))->counter[CNR_C_bytes_out];
+	tap(r.n && !before && replay(&r, leader) == CANARY_DROP_DUPLICATE &&
+	    cnr_stats(sim_comm(s, deaf))->counter[CNR_C_bytes_out] == sent,
+	    "FAILURE repeated: it does not contribute again");
+	r.deaf = -1;
+	for (i = 0; i < 2000; i++) {
+		replay(&r, leader);
+		sim_run(s, sim_now(s) + MS);
+	}
+	tap(sim_completed(s, deaf) == 1 && !sim_wrong(s),
+	    "FAILURE repeated every ms: it asks for the result all the same");
+	sim_free(s);
+}
+
+/* A lost result was asked for and given; the question comes again, many times. */
+static void test_request(u8 algorithm)
+{
+	struct sim_config cfg = { .members = 3, .seed = 39, .algorithm = algorithm };
+	struct record r;
+	struct sim *s = recorded(&r, &cfg, -1, 1U << CANARY_REQUEST);
+	const char *name = algorithm == CANARY_ALG_RING ? "ring" : "tree";
+	struct cnr_comm *c;
+	u32 i, leader;
+	u64 sent;
+
+	sim_connect(s, -1);
+	if (!connected_all(s, 3))
+		abort();
+	leader = cnr_leader(sim_comm(s, 0), sim_comm(s, 0)->una);
+	r.from = (leader + 1) % 3;
+	r.deaf = r.from;
+	post_all(s, 3, 352);
+	for (i = 0; i < 5000 && !r.n; i++)
+		sim_run(s, sim_now(s) + 100 * CNR_USEC);
+	r.deaf = -1;
+	sim_run(s, sim_now(s) + S);
+	c = sim_comm(s, r.packet[0].to);
+	sent = cnr_stats(c)->counter[CNR_C_bytes_out];
+	for (i = 0; i < 100; i++)
+		replay(&r, r.from);
+	tap(r.n && sim_completed(s, r.from) == 1 && cnr_stats(c)->counter[CNR_C_bytes_out] == sent,
+	    "%s: REQUEST repeated 100 times: not answered", name);
+	sim_free(s);
+}
+
+/* It owed an answer, and left in good order: that is one. */
+static void test_leave(void)
+{
+	struct sim_config cfg = { .members = 3, .seed = 40, .algorithm = CANARY_ALG_TREE };
+	struct record r;
+	struct sim *s = recorded(&r, &cfg, -1, 0);
+	struct cnr_comm *c = sim_comm(s, 1);
+
+	sim_connect(s, -1);
+	if (!connected_all(s, 3))
+		abort();
+	post_all(s, 3, 352 * 4);
+	if (!sim_wait_completed(s, 1, 5 * S))
+		abort();
+	sim_run(s, sim_now(s) + S);
+	r.said = 2;
+	cnr_ask(c, sim_now(s), 2);
+	sim_run(s, sim_now(s) + 4 * S);
+	sim_close(s, 2, false);
+	sim_run(s, sim_now(s) + 10 * S);
+	tap(c->state == CNR_CONNECTED && !c->asked,
+	    "who owes an answer leaves: it is not dead, and nobody waits for it");
+	sim_free(s);
+}
+
 /* All that a rank said, before it died owing a contribution, is said again all the time. */
 static void test_dead(u8 algorithm)
 {
@@ -267,9 +399,14 @@ int main(void)
 {
 	test_join_elsewhere();
 	test_join_of_yesterday();
+	test_join_of_predecessor();
 	test_join_for_the_dead();
 	test_wait(CANARY_ALG_TREE);
 	test_wait(CANARY_ALG_RING);
+	test_failure();
+	test_request(CANARY_ALG_TREE);
+	test_request(CANARY_ALG_RING);
+	test_leave();
 	test_dead(CANARY_ALG_TREE);
 	test_dead(CANARY_ALG_RING);
 	test_sleeper();

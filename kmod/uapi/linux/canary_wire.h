@@ -111,10 +111,13 @@ enum canary_why {
  * @load:	highest queue occupancy met on the way, 0 (idle) .. 255 (full)
  * @path:	which of the equal-cost paths is pinned, if CANARY_F_STATIC
  * @rank:	the sender; in contributions only meaningful while @count is 1
- * @tag:	sum (mod 2^64) of the keyed tags of all members in this packet
+ * @tag:	of contributions: sum (mod 2^64) of the keyed tags of all members in this packet; of
+ *		REQUEST, FAILURE and PROBE: number of the question; others: PROTOCOL.md, "Messages"
  * @sum:	of contributions and results: linear checksum, sum (mod 2^32) of the payload's
- *		32-bit words; of JOIN, WELCOME and ABORT: keyed hash of the payload
- * @done:	the sender(s) hold all results of blocks before this one (serial)
+ *		32-bit words; of JOIN, WELCOME and ABORT: keyed hash of the payload; of WAIT: number
+ *		of the question
+ * @done:	the sender(s) hold all results of blocks before this one (serial); of ALIVE: number
+ *		of the question
  * @origin:	IPv4 address of the switch that set CANARY_F_BYPASS, or 0
  * @waited:	of a result: how full the egress queue was that it went through last, 0 .. 255
  * @children:	entries in the payload: child list, member table, rank list

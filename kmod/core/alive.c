@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Who lives: questions, answers, and who is dead because none came. PROTOCOL.md, "Slow or dead".
+ *
+ * Whoever has seen packets can send them again, and must not make a rank that is gone look alive,
+ * one that was answered wait, or one that has answered do so for ever. So the questions of a rank to
+ * another one (REQUEST, FAILURE, PROBE) are numbered; each is taken once; WAIT and ALIVE repeat
+ * its number. Everything else that shows life is what can be taken only once anyhow.
+ *
+ * Timer: alive_at, while somebody owes an answer.
+ */
+#include "comm.h"
+
+#define CNR_RECENT	32	/* bits of cnr_talk.recent */
+
+/* The number of the next question to @rank */
+u32 cnr_question(struct cnr_comm *c, u16 rank)
+{
+	return ++c->talk[rank].question;
+}
+
+/* Does a packet of the rank of @t with @number answer a question put to it after @from? */
+bool cnr_is_answer(const struct cnr_talk *t, u32 from, u32 number)
+{
+	return canary_before(from, number) && !canary_before(t->question, number);
+}
+
+bool cnr_is_question(const struct canary_hdr *h)
+{
+	return h->type == CANARY_REQUEST || h->type == CANARY_FAILURE || h->type == CANARY_PROBE;
+}
+
+/* Is it the first time that this comes? What is far older than others of its sender counts as old. */
+bool cnr_is_new_question(struct cnr_comm *c, const struct canary_hdr *h)
+{
+	struct cnr_talk *t = &c->talk[be16_to_cpu(h->rank)];
+	u32 number = (u32)be64_to_cpu(h->tag), age;
+
+	if (canary_before(t->heard, number)) {
+		age = number - t->heard;
+		t->recent = (age < CNR_RECENT ? t->recent << age : 0) | 1;
+		t->heard = number;
+		return true;
+	}
+	age = t->heard - number;
+	if (age >= CNR_RECENT || t->recent >> age & 1)
+		return false;
+	t->recent |= 1U << age;
+	return true;
+}
+
+/* @rank owes us an answer from now on. */
+void cnr_ask(struct cnr_comm *c, u64 now, u16 rank)
+{
+	struct cnr_member *m = &c->member[rank];
+
+	if (m->asked || (m->flags & CNR_M_LEFT))
+		return;
+	m->asked = now ? now : 1;
+	c->talk[rank].asked_from = c->talk[rank].question;
+	m->probes = 0;
+	if (!c->asked++) {
+		c->alive_at = now + c->cfg.dead_after / CNR_DEAD_PROBES;
+		cnr_arm(c, c->alive_at);
+	}
+}
+
+/* @rank lives: this came from it, and cannot have been sent before. */
+void cnr_heard(struct cnr_comm *c, u16 rank)
+{
+	struct cnr_member *m = &c->member[rank];
+
+	if (!m->asked)
+		return;
+	m->asked = 0;
+	if (!--c->asked)
+		c->alive_at = CNR_NEVER;
+}
+
+/* Ask again whoever owes an answer, so that one lost packet is no death; find the dead. */
+void cnr_alive_timer(struct cnr_comm *c, u64 now)
+{
+	struct cnr_member *m;
+	u16 dead[CNR_FAULTS];
+	u32 rank, n = 0;
+
+	if (!c->asked)
+		return;
+	if (c->alive_at > now) {
+		cnr_arm(c, c->alive_at);
+		return;
+	}
+	for (rank = 0; rank < c->cfg.members; rank++) {
+		m = &c->member[rank];
+		if (!m->asked)
+			continue;
+		if (now - m->asked >= c->cfg.dead_after && m->probes >= CNR_DEAD_UNANSWERED) {
+			if (n < CNR_FAULTS)
+				dead[n] = rank;
+			n++;
+		} else if (!(m->flags & CNR_M_PROBE)) {
+			m->flags |= CNR_M_PROBE;
+			m->probes += m->probes < CNR_DEAD_UNANSWERED;
+			cnr_cast(c, CNR_CAST_PROBE);
+		}
+	}
+	if (n) {
+		cnr_fail(c, now, CANARY_ABORT_DEAD, dead, n, true);
+		return;
+	}
+	c->alive_at = now + c->cfg.dead_after / CNR_DEAD_PROBES;
+	cnr_arm(c, c->alive_at);
+}
+
+enum canary_drop cnr_probe_input(struct cnr_comm *c, const struct canary_hdr *h)
+{
+	struct cnr_control *m;
+
+	cnr_count(c, CNR_C_probes_in);
+	m = cnr_control(c, CANARY_ALIVE, be16_to_cpu(h->rank), be32_to_cpu(h->block));
+	if (!m)
+		return CANARY_DROP_FULL;
+	m->arg = (u32)be64_to_cpu(h->tag);
+	return CANARY_DROP_NONE;
+}
+
+enum canary_drop cnr_alive_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
+{
+	u32 block = be32_to_cpu(h->block);
+	u16 rank = be16_to_cpu(h->rank);
+	struct cnr_lead *l;
+
+	cnr_sent_by(c, rank, (u32)be64_to_cpu(h->tag));
+	c->member[rank].via = h->sum;
+	if (cnr_is_answer(&c->talk[rank], c->talk[rank].asked_from, be32_to_cpu(h->done)))
+		cnr_heard(c, rank);
+	cnr_differs_heard(c, now, h);
+	if (c->state == CNR_FAILED)
+		return CANARY_DROP_NONE;
+	if (h->opsig && cnr_in_window(c, block) && cnr_leader(c, block) == c->cfg.rank &&
+	    cnr_block(c, block)->lead != CNR_NONE) {
+		l = &c->lead[cnr_block(c, block)->lead];
+		if ((l->flags & CNR_L_POSTED) && l->opsig != be32_to_cpu(h->opsig)) {
+			cnr_lead_differs(c, now, l, rank, be32_to_cpu(h->opsig));
+			return CANARY_DROP_NONE;
+		}
+	}
+	if (canary_before(c->led, c->member[rank].sent))
+		cnr_lead_heard(c, now);
+	return CANARY_DROP_NONE;
+}
