@@ -19,6 +19,8 @@
 #define CANARY_CORE_COMM_H
 
 #include "core.h"
+#include "plan.h"
+#include "ring.h"
 
 #define CNR_NONE		0xffff	/* no lead slot, no rank */
 #define CNR_CONTROLS		256	/* control messages waiting to be polled */
@@ -264,93 +266,6 @@ struct cnr_operation {
 };
 
 /*
- * struct cnr_ring_item - a block that the next member of the ring is to be given
- * @sum:	checksum of the result, if @result
- * @result:	it is the result; else what there is by then
- * @again:	it asked
- */
-struct cnr_ring_item {
-	u32	block;
-	u32	sum;
-	bool	result;
-	bool	again;
-};
-
-/*
- * struct cnr_ring - own place in the ring, ring.c
- * @at:		ranks in the order of the ring
- * @place:	the reverse: place in the ring, by rank
- * @known:	the order is known; the same goes for @own, @next, @prev
- * @ops:	operations held that run around it
- * @queue:	what is to be sent, [tail, head) by @mask
- * @srtt, @rttvar, @rto, @shift, @late_at: as in struct cnr_comm, of blocks in the ring
- */
-struct cnr_ring {
-	u16	*at;
-	u16	*place;
-	u16	own;
-	u16	next;
-	u16	prev;
-	bool	known;
-	u8	shift;
-	u32	ops;
-	struct cnr_ring_item *queue;
-	u32	mask;
-	u32	head;
-	u32	tail;
-	u64	srtt;
-	u64	rttvar;
-	u64	rto;
-	u64	late_at;
-};
-
-/* struct cnr_told - what rank 0 has told of an operation that is not posted here yet */
-struct cnr_told {
-	bool	valid;
-	u8	algorithm;
-	u8	why;
-	u32	seq;
-	u32	plansig;
-};
-
-/*
- * struct cnr_plan - which algorithm runs what, plan.c
- * @held:	operations posted whose algorithm is not known
- * @ask_at:	then: when rank 0 is asked (again)
- * @told:	by sequence number
- * @tell, @tell_end: rank 0: sequence numbers of operations that are being told
- * @algorithm, @why: rank 0: what was found best
- * @rings:	rank 0: operations since trees were looked at
- * @blocks, @sources, @again: rank 0: observed in blocks led: how many, contribution packets of
- *		them, and how many were begun anew
- * @last, @last_algorithm, @last_why: the latest operation that was not short, if there was one
- */
-struct cnr_plan {
-	u32	held;
-	u64	ask_at;
-	u32	tries;
-	struct cnr_told told[CNR_OPS];
-	u32	tell;
-	u32	tell_end;
-	u8	algorithm;
-	u8	why;
-	u32	rings;
-	u64	blocks;
-	u64	sources;
-	u64	again;
-	u32	last;
-	u8	last_algorithm;
-	u8	last_why;
-};
-
-/* struct cnr_odd - a rank with another operation than ours, until a third one was asked */
-struct cnr_odd {
-	u16	rank;		/* CNR_NONE: none */
-	u32	block;
-	u32	sig;
-};
-
-/*
  * struct cnr_control - a message that waits to be polled
  * @arg:	by type: first entry of the member table (WELCOME, JOIN), elements (WELCOME with
  *		a cookie), count (REQUEST in rings), number of the question (ALIVE, WAIT), else
@@ -583,7 +498,7 @@ void cnr_header(struct cnr_comm *c, struct cnr_out *out, u8 type, u32 block);
 void cnr_seal(struct cnr_comm *c, struct cnr_out *out);
 void cnr_to_rank(struct cnr_comm *c, struct cnr_out *out, u16 rank);
 
-/* comm.c: life, liveness, failure */
+/* comm.c, alive.c: life, liveness, failure */
 void cnr_fail(struct cnr_comm *c, u64 now, enum canary_abort why, const u16 *ranks, u32 n,
 	      bool tell);
 void cnr_ask(struct cnr_comm *c, u64 now, u16 rank);
@@ -651,32 +566,11 @@ void cnr_lead_drop_all(struct cnr_comm *c);
 bool cnr_lead_build(struct cnr_comm *c, u64 now, struct cnr_out *out);
 bool cnr_result_build(struct cnr_comm *c, u32 block, u8 attempt, struct cnr_out *out);
 
-/* ring.c */
-bool cnr_ring_begun(struct cnr_comm *c, u32 block);
-void cnr_ring_begin(struct cnr_comm *c);
-void cnr_ring_start(struct cnr_comm *c, u64 now, u32 block);
-void cnr_ring_overdue(struct cnr_comm *c, u64 now, u32 block, u32 *budget);
-enum canary_drop cnr_ring_input(struct cnr_comm *c, u64 now, const struct cnr_in *in);
-bool cnr_ring_build(struct cnr_comm *c, u64 now, struct cnr_out *out);
-
 /* Is @block one that we have begun, as a ring? Asked for each packet, and mostly there is none. */
 static inline bool cnr_is_ring(struct cnr_comm *c, u32 block)
 {
 	return c->ring.ops && cnr_ring_begun(c, block);
 }
-
-/* plan.c: which algorithm; ranks that differ */
-void cnr_plan_post(struct cnr_comm *c, u64 now, struct cnr_operation *o);
-void cnr_plan_heard(struct cnr_comm *c, u64 now, u32 block, u32 opsig, u8 algorithm);
-void cnr_plan_observe(struct cnr_comm *c, const struct cnr_lead *l,
-		      const struct cnr_operation *o);
-void cnr_plan_timer(struct cnr_comm *c, u64 now);
-enum canary_drop cnr_plan_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
-bool cnr_plan_build(struct cnr_comm *c, u32 block, struct cnr_out *out);
-bool cnr_plan_tell(struct cnr_comm *c, struct cnr_out *out);
-bool cnr_plan_told(struct cnr_comm *c);
-void cnr_differs(struct cnr_comm *c, u64 now, u32 block, u16 rank, u32 sig, u32 agree);
-void cnr_differs_heard(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
 
 /* missing.c: contributions that do not come */
 u32 cnr_led(struct cnr_comm *c);

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* A communicator's own place in the ring, and what ring.c does with it */
+#ifndef CANARY_CORE_RING_H
+#define CANARY_CORE_RING_H
+
+#include "core.h"
+
+struct cnr_comm;
+
+/*
+ * struct cnr_ring_item - a block that the next member of the ring is to be given
+ * @sum:	checksum of the result, if @result
+ * @result:	it is the result; else what there is by then
+ * @again:	it asked
+ */
+struct cnr_ring_item {
+	u32	block;
+	u32	sum;
+	bool	result;
+	bool	again;
+};
+
+/*
+ * struct cnr_ring - own place in the ring, ring.c
+ * @at:		ranks in the order of the ring
+ * @place:	the reverse: place in the ring, by rank
+ * @known:	the order is known; the same goes for @own, @next, @prev
+ * @ops:	operations held that run around it
+ * @queue:	what is to be sent, [tail, head) by @mask
+ * @srtt, @rttvar, @rto, @shift, @late_at: as in struct cnr_comm, of blocks in the ring
+ */
+struct cnr_ring {
+	u16	*at;
+	u16	*place;
+	u16	own;
+	u16	next;
+	u16	prev;
+	bool	known;
+	u8	shift;
+	u32	ops;
+	struct cnr_ring_item *queue;
+	u32	mask;
+	u32	head;
+	u32	tail;
+	u64	srtt;
+	u64	rttvar;
+	u64	rto;
+	u64	late_at;
+};
+
+bool cnr_ring_begun(struct cnr_comm *c, u32 block);
+void cnr_ring_begin(struct cnr_comm *c);
+void cnr_ring_start(struct cnr_comm *c, u64 now, u32 block);
+void cnr_ring_overdue(struct cnr_comm *c, u64 now, u32 block, u32 *budget);
+enum canary_drop cnr_ring_input(struct cnr_comm *c, u64 now, const struct cnr_in *in);
+bool cnr_ring_build(struct cnr_comm *c, u64 now, struct cnr_out *out);
+
+#endif /* CANARY_CORE_RING_H */
