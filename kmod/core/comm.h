@@ -99,15 +99,15 @@ struct cnr_talk {
  * @offer:	before the table is settled: elements that its path takes
  * @window:	before the table is settled: its largest window
  * @small:	before the table is settled: offers below what it wants
- * @first:	how far it has got in the table
- * @nonce:	of its JOIN
- * @joined:	when it got there; before the table is settled: when @small was counted
+ * @nonce:	of its JOINs
+ * @number:	and the highest of theirs
+ * @joined:	with the table: when that came
  */
 struct cnr_joiner {
 	u16	offer;
 	u16	window;
-	u16	small;
-	u16	first;
+	u32	small;
+	u32	number;
 	u64	nonce;
 	u64	joined;
 };
@@ -324,6 +324,7 @@ struct cnr_comm {
 	u32	missing;	/* ranks missing, as rank 0 says */
 	u64	nonce;
 	u64	join_cookie;	/* given to us by rank 0, 0: not yet */
+	u32	joins;		/* JOINs sent */
 	u64	join_at;
 	u32	join_tries;
 	struct canary_peer root;	/* rank 0 as it calls itself */

@@ -171,7 +171,7 @@ void cnr_join_build(struct cnr_comm *c, u32 first, struct cnr_out *out)
 	struct canary_join *j = (struct canary_join *)c->scratch;
 	u16 mtu = cnr_join_mtu(c);
 
-	cnr_header(c, out, CANARY_JOIN, 0);
+	cnr_header(c, out, CANARY_JOIN, ++c->joins);
 	out->hdr.done = 0;
 	out->hdr.elements = cpu_to_be16(cnr_offer_elements(mtu));
 	out->hdr.count = cpu_to_be16(c->cfg.window);
@@ -294,11 +294,22 @@ bool cnr_cookie_build(struct cnr_comm *c, const struct cnr_control *m, struct cn
 	return true;
 }
 
+/* JOINs are numbered, so that who repeats one that came gives no sign of life for its sender. */
+static bool cnr_join_is_new(struct cnr_joiner *j, const struct cnr_in *in)
+{
+	u32 number = be32_to_cpu(in->hdr->block);
+
+	if (!canary_before(j->number, number))
+		return false;
+	j->number = number;
+	return true;
+}
+
 /*
  * A rank that was not known yet, or while we still wait, a restarted one. A small offer may
  * only mean that we were not there to answer larger ones, so the first ones do not count.
  */
-static void cnr_join_note(struct cnr_comm *c, u64 now, u16 rank, const struct cnr_in *in)
+static void cnr_join_note(struct cnr_comm *c, u16 rank, const struct cnr_in *in)
 {
 	const struct canary_join *offer = cnr_payload(in);
 	struct cnr_joiner *j = &c->joiner[rank];
@@ -309,12 +320,12 @@ static void cnr_join_note(struct cnr_comm *c, u64 now, u16 rank, const struct cn
 			cnr_trouble_claim(c, in);
 		j->offer = 0;
 		j->small = 0;
+		j->number = 0;
 	}
-	if (be16_to_cpu(offer->mtu) < be16_to_cpu(offer->full) && j->small < CNR_JOIN_SMALL &&
-	    (!j->small || now - j->joined >= CNR_JOIN_FIRST)) {
+	if (!cnr_join_is_new(j, in))
+		return;
+	if (be16_to_cpu(offer->mtu) < be16_to_cpu(offer->full) && j->small < CNR_JOIN_SMALL)
 		j->small++;
-		j->joined = now;
-	}
 	if (!(m->flags & CNR_M_KNOWN) &&
 	    (be16_to_cpu(offer->mtu) >= be16_to_cpu(offer->full) ||
 	     j->small == CNR_JOIN_SMALL)) {
@@ -327,17 +338,6 @@ static void cnr_join_note(struct cnr_comm *c, u64 now, u16 rank, const struct cn
 	j->window = be16_to_cpu(in->hdr->count);
 	j->offer = max_t(u16, j->offer, cnr_join_elements(in));
 	c->missing = c->cfg.members - 1 - c->known;
-}
-
-/* It has got further into the table: a sign of life, which who repeats its JOINs cannot give. */
-static void cnr_join_progress(struct cnr_comm *c, u64 now, u16 rank, u32 first)
-{
-	struct cnr_joiner *j = &c->joiner[rank];
-
-	if (first > j->first && first <= c->cfg.members) {
-		j->first = first;
-		j->joined = now;
-	}
 }
 
 enum canary_drop cnr_join_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
@@ -366,9 +366,9 @@ enum canary_drop cnr_join_input(struct cnr_comm *c, u64 now, const struct cnr_in
 		return cnr_join_refuse(c, in, CANARY_DROP_STATE);
 	}
 	if (!c->table)
-		cnr_join_note(c, now, rank, in);
-	else
-		cnr_join_progress(c, now, rank, be32_to_cpu(j->first));
+		cnr_join_note(c, rank, in);
+	else if (cnr_join_is_new(&c->joiner[rank], in))
+		c->joiner[rank].joined = now;
 	if ((h->flags & CANARY_F_READY) && c->table && be32_to_cpu(h->epoch) == c->epoch &&
 	    !(m->flags & CNR_M_READY)) {
 		m->flags |= CNR_M_READY;
