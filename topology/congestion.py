@@ -32,7 +32,7 @@ from canary_topo.net import parse_rate  # noqa: E402
 from canary_topo.node import TOP  # noqa: E402
 
 GUEST = os.path.join(TOP, "selftests/vm/run.sh")
-TRAFFIC = 0.4       # of a link's rate, by each host that congests
+TRAFFIC = 0.45      # of a link's rate, by each host that congests
 ALGORITHMS = "dynamic,static-1,static-2,static-4,ring,openmpi"
 
 

@@ -20,38 +20,49 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import congestion  # noqa: E402
 from canary_topo import plots  # noqa: E402
 
-CHOICES = "dynamic,dynamic-adaptive,dynamic-block,dynamic-flow,dynamic-flowlet,dynamic-random,dynamic-two"
+CHOICES = "dynamic,dynamic-adaptive,dynamic-block,dynamic-flow,dynamic-flowlet," \
+          "dynamic-random,dynamic-two"
 
-NO_MPI = "dynamic,static-1,static-2,static-4,ring"
+TREES = "dynamic,static-1,static-2,static-4"
 
 # {part: {form: options of congestion.py, one list for each scenario}}; what matters most comes first
 PARTS = {
     "shares": {
         "small": [["--shares", "0,0.5"]],
-        "full": [["--shares", "0,0.5"], ["--shares", "0.95", "--algorithms", NO_MPI]],
+        "full": [["--shares", "0,0.5", "--algorithms", f"{TREES},ring"],
+                 ["--shares", "0.5", "--algorithms", TREES, "--seeds", "10"],
+                 ["--shares", "0", "--algorithms", "openmpi"]],
     },
     "deployment": {
         form: [["--switches", switches, "--shares", "0", "--seeds", seeds, "--algorithms", "dynamic"]
                for switches in ("none", "1", "half", "all")]
-        for form, seeds in (("small", "1"), ("full", "5"))
+        for form, seeds in (("small", "1"), ("full", "3"))
     },
     "choices": {
-        form: [["--shares", "0.5", "--algorithms", CHOICES, "--seeds", seeds]]
-        for form, seeds in (("small", "3"), ("full", "5"))
+        form: [["--shares", "0.5", "--algorithms", CHOICES, "--seeds", "3"]]
+        for form in ("small", "full")
     },
     "communicators": {
-        form: [["--communicators", str(number), "--shares", "0", "--seeds", "3",
-                "--algorithms", "dynamic,static-1,static-4"] for number in numbers]
-        for form, numbers in (("small", (4,)), ("full", (2, 4, 8)))
+        form: [["--communicators", number, "--shares", "0", "--seeds", "3",
+                "--algorithms", algorithms] for number, algorithms in numbers]
+        for form, numbers in (("small", [("4", "dynamic,static-1,static-4")]),
+                              ("full", [("4", "dynamic,static-1,static-4"), ("2", "dynamic,static-4"),
+                                        ("8", "dynamic,static-4")]))
+    },
+    "most": {
+        "small": [],
+        "full": [["--shares", "0.95", "--traffic", "0.25", "--algorithms", "dynamic,static-1,static-4"],
+                 ["--shares", "0.95", "--algorithms", f"{TREES},ring"]],
     },
     "more-shares": {
         "small": [],
-        "full": [["--shares", "0,0.05,0.25,0.5,0.75,0.95", "--algorithms", "dynamic,static-4"]],
+        "full": [["--shares", "0.05,0.25,0.75", "--algorithms", "dynamic", "--seeds", "3"],
+                 ["--shares", "0.5", "--algorithms", "openmpi", "--seeds", "2"]],
     },
     "loads": {
         form: [["--shares", "0.5", "--traffic", load, "--seeds", "3",
                 "--algorithms", "dynamic,static-1,static-4"] for load in loads]
-        for form, loads in (("small", ("0.6",)), ("full", ("0.2", "0.6", "0.8")))
+        for form, loads in (("small", ("0.6",)), ("full", ("0.2", "0.4", "0.6", "0.8")))
     },
 }
 
@@ -61,7 +72,9 @@ def label(part, row):
     last = row["scenario"].rpartition(", ")[2]
     if part == "communicators":
         return f"{last.split()[0]} x {row['algorithm']}"
-    if part == "loads":
+    if part == "choices":
+        return row["algorithm"]
+    if part in ("loads", "most"):
         return f"{last.split()[-1] if 'offer' in last else congestion.TRAFFIC}, {row['algorithm']}"
     return "all switches" if last.endswith("engine") else last
 
@@ -88,6 +101,7 @@ def main():
     parts = args.parts.split(",")
     if set(parts) - set(PARTS):
         parser.error(f"--parts: there are {', '.join(PARTS)}")
+    parts = [part for part in parts if PARTS[part][args.form]]
     failed, every = 0, []
     for number, part in enumerate(parts):
         print(f"== part {number + 1} of {len(parts)}: {part}", flush=True)
@@ -101,7 +115,7 @@ def main():
         every += [row for row in rows if part.endswith("shares")]
         if part == "more-shares":
             rows = every
-        if len({row["scenario"] for row in rows}) > 1 or part.endswith("shares") and rows:
+        if len(PARTS[part][args.form]) > 1 and rows:
             for path in picture(part, rows, scene):
                 print(f"picture: {os.path.relpath(path)}")
     return failed
