@@ -2,7 +2,8 @@
 /*
  * Admission: rules that say which sources may have the switch act for which communicators, by
  * which port. People write rules; the data plane has, for each prefix at each port, the ranges of
- * communicators of all rules that cover it. Rules are taken over all together or not at all.
+ * communicators of all rules that cover it. Rules are taken over all together or not at all; what
+ * the map refuses then, or when ports come and go, is tried again by the next tick.
  */
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -282,13 +283,14 @@ static int make_entries(struct switchd *sw, const struct switchd_admission *a,
 		return switchd_refuse(err, len, "out of memory");
 	for (p = 0; p < sw->ports; p++) {
 		for (i = 0; i < a->rules; i++) {
-			if (!sw->port[p].ifindex || !is_at(&a->rule[i], &sw->port[p]))
+			if (!is_at(&a->rule[i], &sw->port[p]))
 				continue;
+			/* judged for a port that is away, too: it may come back */
 			if (make_entry(a, &sw->port[p], &a->rule[i], &to->entry[to->n], err, len)) {
 				free(to->entry);
 				return -1;
 			}
-			to->n++;
+			to->n += !!sw->port[p].ifindex;
 		}
 	}
 	qsort(to->entry, to->n, sizeof(*to->entry), by_key);
@@ -304,22 +306,86 @@ static const struct admitted *find_entry(const struct admissions *in, const stru
 	return in->n ? bsearch(e, in->entry, in->n, sizeof(*e), by_key) : NULL;
 }
 
-/* The map has @from: make it @to. Return 0 or -errno. */
-static int write_entries(int fd, const struct admissions *from, const struct admissions *to)
+static int map_put(struct switchd *sw, const struct admitted *e)
 {
-	const struct admitted *old;
-	int ret = 0;
-	size_t i;
+	int ret = bpf_map_update_elem(sw->dp.admissions_fd, &e->key, &e->value, BPF_ANY);
 
-	for (i = 0; !ret && i < to->n; i++) {
-		old = find_entry(from, &to->entry[i]);
-		if (!old || memcmp(old, &to->entry[i], sizeof(*old)))
-			ret = bpf_map_update_elem(fd, &to->entry[i].key, &to->entry[i].value, BPF_ANY);
-	}
-	for (i = 0; !ret && i < from->n; i++)
-		if (!find_entry(to, &from->entry[i]))
-			bpf_map_delete_elem(fd, &from->entry[i].key);
+	sw->map_errors += !!ret;
 	return ret;
+}
+
+static int map_delete(struct switchd *sw, const struct admitted *e)
+{
+	int ret = bpf_map_delete_elem(sw->dp.admissions_fd, &e->key);
+
+	if (ret == -ENOENT)
+		return 0;
+	sw->map_errors += !!ret;
+	return ret;
+}
+
+/* Put what @to has and the map has not, or not so, into both the map and @has. */
+static int put_entries(struct switchd *sw, const struct admissions *to, struct admissions *has)
+{
+	const struct admissions *now = &sw->admissions;
+	const struct admitted *old, *new;
+	size_t i = 0, j = 0;
+	int ret = 0, err, cmp;
+
+	while (i < now->n || j < to->n) {
+		cmp = i == now->n ? 1 : j == to->n ? -1 : by_key(&now->entry[i], &to->entry[j]);
+		old = cmp <= 0 ? &now->entry[i++] : NULL;
+		new = cmp >= 0 ? &to->entry[j++] : NULL;
+		if (new && (!old || memcmp(old, new, sizeof(*old)))) {
+			err = map_put(sw, new);
+			ret = ret ? ret : err;
+			/* what is refused leaves the map as it was */
+			new = err ? old : new;
+		}
+		if (new || old)
+			has->entry[has->n++] = new ? *new : *old;
+	}
+	return ret;
+}
+
+static int delete_entries(struct switchd *sw, const struct admissions *to, struct admissions *has)
+{
+	int ret = 0, err = 0;
+	size_t i, k = 0;
+
+	for (i = 0; i < has->n; i++) {
+		if (!find_entry(to, &has->entry[i])) {
+			err = map_delete(sw, &has->entry[i]);
+			ret = ret ? ret : err;
+			if (!err)
+				continue;
+		}
+		has->entry[k++] = has->entry[i];
+	}
+	has->n = k;
+	return ret;
+}
+
+/*
+ * Make the map @to: first what is new or changed then, if all of that went well or @force, without
+ * what is gone. What the map refuses stays as it is, and sw->admissions says what the map has
+ * whatever happens. Return 0 or the first -errno.
+ */
+static int write_entries(struct switchd *sw, const struct admissions *to, bool force)
+{
+	struct admissions *now = &sw->admissions, has = { 0 };
+	int ret, err = 0;
+
+	has.entry = calloc(now->n + to->n + 1, sizeof(*has.entry));
+	if (!has.entry)
+		return -ENOMEM;
+	ret = put_entries(sw, to, &has);
+	if (!ret || force)
+		err = delete_entries(sw, to, &has);
+	free(now->entry);
+	now->entry = has.entry;
+	now->n = has.n;
+	return ret ? ret : err;
 }
 
 int admission_try(struct switchd *sw, const struct switchd_admission *a, char *err, size_t len)
@@ -334,7 +400,7 @@ int admission_try(struct switchd *sw, const struct switchd_admission *a, char *e
 
 int admission_set(struct switchd *sw, const struct switchd_admission *a, char *err, size_t len)
 {
-	struct admissions next, *now = &sw->admissions;
+	struct admissions next;
 	int ret;
 
 	if (switchd_admission_check(a, sw->opt, err, len) || make_entries(sw, a, &next, err, len))
@@ -342,28 +408,40 @@ int admission_set(struct switchd *sw, const struct switchd_admission *a, char *e
 	/* nobody meets half of it: refused until it is there, or let in until it is gone */
 	if (!a->on)
 		__atomic_store_n(&sw->dp.config->admit, 0, __ATOMIC_RELEASE);
-	ret = write_entries(sw->dp.admissions_fd, now, &next);
+	ret = write_entries(sw, &next, false);
+	free(next.entry);
 	if (ret) {
-		write_entries(sw->dp.admissions_fd, &next, now);
+		admission_follow(sw);
 		__atomic_store_n(&sw->dp.config->admit, sw->admission.on, __ATOMIC_RELEASE);
-		free(next.entry);
-		return switchd_refuse(err, len, "--admit: the kernel does not take the rules: %s",
+		return switchd_refuse(err, len, "--admit, --revoke: the kernel does not take the rules: %s",
 				      strerror(-ret));
 	}
 	__atomic_store_n(&sw->dp.config->admit, a->on, __ATOMIC_RELEASE);
 	sw->admission = *a;
-	free(now->entry);
-	*now = next;
+	sw->admissions.dirty = false;
 	return 0;
 }
 
 void admission_follow(struct switchd *sw)
 {
-	struct switchd_admission a = sw->admission;
+	struct admissions next;
 	char err[256];
+	int ret = -1;
 
-	if (a.on && admission_set(sw, &a, err, sizeof(err)))
-		sw_error(sw, "%s", err);
+	if (!make_entries(sw, &sw->admission, &next, err, sizeof(err))) {
+		ret = write_entries(sw, &next, true);
+		free(next.entry);
+		snprintf(err, sizeof(err), "%s", strerror(-ret));
+	}
+	sw->admissions.dirty = ret;
+	if (ret)
+		sw_error(sw, "admission map, will try again: %s", err);
+}
+
+void admission_tick(struct switchd *sw)
+{
+	if (sw->admissions.dirty)
+		admission_follow(sw);
 }
 
 void admission_free(struct switchd *sw)

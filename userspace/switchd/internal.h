@@ -218,6 +218,7 @@ struct admitted {
 struct admissions {
 	struct admitted *entry;		/* by key */
 	size_t n;
+	bool dirty;			/* they are not what the rules make of them */
 };
 
 /* Would admission_set() take @a? */
@@ -226,6 +227,7 @@ int admission_try(struct switchd *sw, const struct switchd_admission *a, char *e
 int admission_set(struct switchd *sw, const struct switchd_admission *a, char *err, size_t len);
 /* A port came or went. */
 void admission_follow(struct switchd *sw);
+void admission_tick(struct switchd *sw);
 void admission_free(struct switchd *sw);
 
 /* clock.c: emits what is due and was not carried away by traffic */
@@ -309,7 +311,7 @@ struct switchd {
 	struct routes routes;
 	struct neighbours neighbours;
 	struct switchd_admission admission;	/* now; at first as @opt says */
-	struct admissions admissions;	/* of it, in the data plane */
+	struct admissions admissions;	/* what the data plane has of it */
 	struct clock clock;
 	struct control control;
 	int epoll, signal_fd, timer_fd, tick_fd;
@@ -317,7 +319,7 @@ struct switchd {
 	bool lost;			/* notifications: everything is to be read again */
 	uint64_t resync_at;		/* not before, ns */
 	uint64_t losses, resyncs;	/* how often */
-	uint64_t map_errors;		/* changes of routes and neighbours that failed at first */
+	uint64_t map_errors;		/* changes of maps that failed at first */
 	bool stop;
 };
 

@@ -176,6 +176,7 @@ static void tick(struct switchd *sw)
 {
 	drain(sw->tick_fd);
 	neigh_tick(sw);
+	admission_tick(sw);
 	control_tick(sw);
 	clock_tick(sw);
 	backlog_tick(sw);
