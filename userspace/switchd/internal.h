@@ -109,15 +109,18 @@ struct port {
 	bool xdp_native;
 	bool tc_attached;
 	bool qdisc_ours;
+	bool dirty;			/* the data plane does not have it as it is */
+	unsigned int stale;		/* former ifindex of which the data plane still has something */
+	uint8_t wait, backoff;		/* ticks until it is looked whether it can be used again */
 };
 
 int ports_find(struct switchd *sw);
-/* Tell the data plane about every attached port */
+/* Tell the data plane about a port */
 int port_publish(struct switchd *sw, struct port *port);
-void port_withdraw(struct switchd *sw, struct port *port);
 struct port *port_by_ifindex(struct switchd *sw, unsigned int ifindex);
 void ports_link_event(struct switchd *sw, const struct nlmsghdr *nlh);
 int ports_resync(struct switchd *sw);
+void ports_tick(struct switchd *sw);
 
 /* backlog.c: what waits at the ports */
 #define BACKLOG_LINKS	3

@@ -175,6 +175,7 @@ static void drain(int fd)
 static void tick(struct switchd *sw)
 {
 	drain(sw->tick_fd);
+	ports_tick(sw);
 	neigh_tick(sw);
 	admission_tick(sw);
 	control_tick(sw);

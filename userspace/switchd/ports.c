@@ -13,6 +13,8 @@
 
 #include "internal.h"
 
+#define BACKOFF_MAX	12	/* ticks between two attempts to take a port that came back */
+
 struct port *port_by_ifindex(struct switchd *sw, unsigned int ifindex)
 {
 	unsigned int i;
@@ -135,61 +137,119 @@ int ports_find(struct switchd *sw)
 	return ret;
 }
 
+/* What the maps do not take is tried again by the next tick. */
+static int put(struct switchd *sw, int fd, uint32_t key, const void *value)
+{
+	int ret = bpf_map_update_elem(fd, &key, value, BPF_ANY);
+
+	sw->map_errors += !!ret;
+	return ret;
+}
+
+static int delete(struct switchd *sw, int fd, uint32_t key)
+{
+	int ret = bpf_map_delete_elem(fd, &key);
+
+	if (ret == -ENOENT)
+		return 0;
+	sw->map_errors += !!ret;
+	return ret;
+}
+
 int port_publish(struct switchd *sw, struct port *port)
 {
 	struct csw_port value = { .mode = port->mode, .mtu = port->mtu };
-	uint32_t key = port->ifindex;
-	int ret;
+	int ret = 0;
 
 	port->queue = backlog_limit(sw, port);
 	value.queue = port->queue;
 	backlog_watch(sw, port);
 	memcpy(value.mac, port->mac, ETH_ALEN);
-	if (port->mode == CSW_FAST) {
-		ret = bpf_map_update_elem(sw->dp.devmap_fd, &key, &key, BPF_ANY);
-		if (ret) {
-			sw_error(sw, "port %s: device map: %s", port->option->name, strerror(-ret));
-			return ret;
-		}
-	}
-	ret = bpf_map_update_elem(sw->dp.ports_fd, &key, &value, BPF_ANY);
+	if (port->mode == CSW_FAST)
+		ret = put(sw, sw->dp.devmap_fd, port->ifindex, &port->ifindex);
+	if (!ret)
+		ret = put(sw, sw->dp.ports_fd, port->ifindex, &value);
+	port->dirty = ret;
 	if (ret)
-		sw_error(sw, "port %s: port map: %s", port->option->name, strerror(-ret));
+		sw_error(sw, "port %s: map of ports: %s", port->option->name, strerror(-ret));
 	return ret;
 }
 
-void port_withdraw(struct switchd *sw, struct port *port)
+/* Return 0, or -errno if something of @ifindex is left. */
+static int withdraw(struct switchd *sw, unsigned int ifindex)
 {
-	uint32_t key = port->ifindex;
+	int ret = delete(sw, sw->dp.ports_fd, ifindex), err;
 
-	bpf_map_delete_elem(sw->dp.ports_fd, &key);
-	bpf_map_delete_elem(sw->dp.devmap_fd, &key);
+	err = delete(sw, sw->dp.devmap_fd, ifindex);
+	return ret ? ret : err;
+}
+
+/* The data plane is to know nothing of it any more; what it keeps is left to the tick. */
+static void port_withdraw(struct switchd *sw, struct port *port)
+{
+	int ret = withdraw(sw, port->ifindex);
+
+	if (ret) {
+		port->stale = port->ifindex;
+		sw_error(sw, "port %s: map of ports, will try again: %s", port->option->name,
+			 strerror(-ret));
+	}
 	backlog_forget(sw, port);
+	port->dirty = false;
+	port->ifindex = 0;
+	port->queue = 0;
 }
 
 static void port_gone(struct switchd *sw, struct port *port)
 {
 	sw_warn(sw, "port %s is gone", port->option->name);
-	port_withdraw(sw, port);
 	/* qdisc and filter went with the device */
 	port->tc_attached = false;
 	port->qdisc_ours = false;
 	port_detach(sw, port);
-	port->ifindex = 0;
+	port_withdraw(sw, port);
+	port->backoff = 0;
 	admission_follow(sw);
 	clock_choose_ingress(sw);
 }
 
+static int port_take(struct switchd *sw, struct port *port)
+{
+	int ret = port->stale ? withdraw(sw, port->stale) : 0;
+
+	if (ret)
+		return ret;
+	port->stale = 0;
+	ret = port_refuse_taken(sw, port);
+	if (!ret)
+		ret = port_publish(sw, port);
+	if (!ret)
+		ret = port_attach(sw, port);
+	if (ret) {
+		port_detach(sw, port);
+		port_withdraw(sw, port);
+	}
+	return ret;
+}
+
 static void port_back(struct switchd *sw, struct port *port)
 {
+	int ret;
+
 	port->mode = port->option->mode;
 	admission_follow(sw);
-	if (port_refuse_taken(sw, port) || port_publish(sw, port) || port_attach(sw, port)) {
-		port_detach(sw, port);
+	ret = port_take(sw, port);
+	if (ret) {
+		sw_warn(sw, "port %s came back, but cannot be used, will try again: %s",
+			port->option->name, strerror(-ret));
 		port->ifindex = 0;
+		port->backoff = port->backoff ? port->backoff : 1;
+		port->wait = port->backoff;
 		admission_follow(sw);
 		return;
 	}
+	port->backoff = 0;
+	port->wait = 0;
 	sw_info(sw, "port %s is back", port->option->name);
 	clock_choose_ingress(sw);
 	check_sysctls(sw);
@@ -279,4 +339,28 @@ int ports_resync(struct switchd *sw)
 		err = ret;
 	}
 	return err;
+}
+
+static void port_retry(struct switchd *sw, struct port *port)
+{
+	port->backoff = port->backoff < BACKOFF_MAX / 2 ? 2 * port->backoff : BACKOFF_MAX;
+	if (port_resync(sw, port))
+		port->wait = port->backoff;
+}
+
+/* Do again what failed */
+void ports_tick(struct switchd *sw)
+{
+	struct port *port;
+	unsigned int i;
+
+	for (i = 0; i < sw->ports; i++) {
+		port = &sw->port[i];
+		if (port->stale && !withdraw(sw, port->stale))
+			port->stale = 0;
+		if (port->ifindex && port->dirty)
+			port_publish(sw, port);
+		if (!port->ifindex && port->wait && !--port->wait)
+			port_retry(sw, port);
+	}
 }
