@@ -65,6 +65,8 @@ test_root_patience()
 # The traffic generator has 16 blocks in flight: the first ones teach
 test_fan_in()
 {
+	local learned
+
 	start_late
 	traffic h1 h2 h3 h4 -- --silent 1 --blocks 48
 	traffic_is "fan-in: two of three come by" "$ALL_RIGHT and .arrived == 1"
@@ -78,6 +80,11 @@ test_fan_in()
 	tap_is "show -j: the timeout follows what was seen" "$(show '
 		[.timeout_min_us, .timeout_max_us, .timeout_us < 500000, .memory > 126e6] | @csv')" \
 		100,500000,true,true
+	learned=$(show .timeout_us)
+	set_to --spread 2
+	tap_is "what it learned is kept when something else is set" "$(show .timeout_us)" "$learned"
+	set_to --timeout 10us..20us
+	tap_is "and as far as other bounds allow" "$(show .timeout_us)" 20
 	stop
 	start_late --fan-in off,10.0.4.0/24=2
 	traffic h1 h2 h3 h4 -- --silent 1

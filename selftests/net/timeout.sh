@@ -37,6 +37,12 @@ bounds()
 	show '[.timeout_auto, .timeout_min_us, .timeout_max_us]'
 }
 
+# passed SECONDS: since uptime $begun
+passed()
+{
+	[ "$(show ".uptime_s - $begun >= $1")" = true ]
+}
+
 bounds_are()
 {
 	[ "$(bounds)" = "$1" ]
@@ -46,6 +52,16 @@ ns_add sw h
 ns_ip sw addr add 10.9.0.1/32 dev lo
 for i in 1 2; do
 	ns_link h eth$i 10.0.$i.2/24 sw s$i 10.0.$i.1/24
+done
+
+for i in 1 2; do
+	ns_ip h link set eth$i down
+done
+start --ports s1,s2
+tap_is "no carrier anywhere: nobody knows the rates" "$(bounds)" '[true,1000,40000]'
+bg_stop "$SW"
+for i in 1 2; do
+	ns_ip h link set eth$i up
 done
 
 start --ports s1,s2 --timeout 1ms
@@ -88,6 +104,21 @@ if ns_ip sw link add link s1 name fast type macvlan 2>/dev/null; then
 	start --ports fast
 	tap_is "a device that knows its rate" "$(show '.ports[0].rate')" 10000000000
 	tap_is "fast links: as hosts are late" "$(bounds)" '[true,10,1000]'
+	bg_stop "$SW"
+	ns_exec sw tc qdisc del dev s2 root
+	ns_ip h link set eth2 down
+	start --ports fast,s2
+	tap_is "a port without a carrier does not count" "$(bounds)" '[true,10,1000]'
+	ns_ip h link set eth2 up
+	tap_check "with a carrier it does" wait_for 12 bounds_are '[true,10,40000]'
+	ns_ip h link set eth2 down
+	tap_check "without one not again" wait_for 12 bounds_are '[true,10,1000]'
+	ns_ip sw link del fast
+	tap_check "no port with a carrier" wait_for 5 grep -q "port fast is gone" "$TAP_TMP/err"
+	# two ticks
+	begun=$(show .uptime_s)
+	tap_check "time passes" wait_for 20 passed 11
+	tap_is "nothing is changed" "$(bounds)" '[true,10,1000]'
 	bg_stop "$SW"
 else
 	tap_skip "a device that knows its rate" "no macvlan here"

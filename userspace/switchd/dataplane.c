@@ -97,6 +97,24 @@ void dataplane_tick(struct switchd *sw)
 		__atomic_store_n(&c->secret_now, next, __ATOMIC_RELEASE);
 }
 
+/* What it adapted to is kept as far as the new bounds allow. */
+static void set_timeout(struct csw_config *c, __u64 *timeout, const struct switchd_options *o)
+{
+	uint64_t now = __atomic_load_n(timeout, __ATOMIC_RELAXED), next = now;
+
+	if (!c->timeout_max || !o->timeout_max)
+		next = 0;	/* it was, or is to be, constant: begin with what was said */
+	else if (now && now < o->timeout_min)
+		next = o->timeout_min;
+	else if (now > o->timeout_max)
+		next = o->timeout_max;
+	c->timeout_ns = o->timeout_ns;
+	c->timeout_min = o->timeout_min;
+	c->timeout_max = o->timeout_max;
+	if (next != now)
+		__atomic_store_n(timeout, next, __ATOMIC_RELAXED);
+}
+
 void dataplane_set(struct switchd *sw)
 {
 	const struct switchd_options *o = &sw->now;
@@ -106,11 +124,7 @@ void dataplane_set(struct switchd *sw)
 	c->spread = o->spread;
 	c->trees = o->trees;
 	c->first_tree = o->first_tree;
-	c->timeout_ns = o->timeout_ns;
-	c->timeout_min = o->timeout_min;
-	c->timeout_max = o->timeout_max;
-	/* begin anew, with what was said */
-	__atomic_store_n(&sw->dp.queue_ctl->timeout, 0, __ATOMIC_RELAXED);
+	set_timeout(c, &sw->dp.queue_ctl->timeout, o);
 	c->choice = o->choice;
 }
 

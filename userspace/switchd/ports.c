@@ -254,6 +254,7 @@ static void port_back(struct switchd *sw, struct port *port)
 	clock_choose_ingress(sw);
 	check_sysctls(sw);
 	neigh_sync(sw);
+	timeout_tick(sw);
 }
 
 static void port_changed(struct switchd *sw, struct port *port, const struct port *old)

@@ -108,26 +108,38 @@ static uint64_t limit(uint64_t ns, uint64_t min, uint64_t max)
 	return ns < min ? min : ns > max ? max : ns;
 }
 
+/*
+ * Ports without a carrier do not count: nobody knows how fast they would be, and nothing goes that
+ * way. Without any other one the bounds stay what they are.
+ */
 bool timeout_follow(struct switchd *sw)
 {
 	struct switchd_options *o = &sw->now;
-	uint64_t frame, least = UINT64_MAX, most = LATE_NS, last;
+	uint64_t frame, least = UINT64_MAX, most = 0, last;
 	struct port *port;
 	unsigned int i;
 
-	last = limit(o->lifetime_ns / (2 + o->root_patience), 0, SWITCHD_TIMEOUT_MAX);
+	if (!o->timeout_auto)
+		return false;
 	for (i = 0; i < sw->ports; i++) {
 		port = &sw->port[i];
 		port->rate = port_rate(sw, port);
-		if (!port->ifindex)
+		if (!port->ifindex || !(port->flags & IFF_CARRIER))
 			continue;
 		frame = port->rate ? (port->mtu + ETH_HLEN) * 1000000000ULL / port->rate : UNKNOWN_NS;
 		least = frame < least ? frame : least;
 		most = FRAMES_MAX * frame > most ? FRAMES_MAX * frame : most;
 	}
+	if (least > most) {
+		if (o->timeout_max)
+			return false;
+		least = UNKNOWN_NS;
+		most = FRAMES_MAX * UNKNOWN_NS;
+	}
+	last = limit(o->lifetime_ns / (2 + o->root_patience), 0, SWITCHD_TIMEOUT_MAX);
 	least = limit(least, SWITCHD_TIMEOUT_MIN, last / 2);
-	most = limit(most, 2 * least, last);
-	if (!o->timeout_auto || (o->timeout_min == least && o->timeout_max == most))
+	most = limit(most > LATE_NS ? most : LATE_NS, 2 * least, last);
+	if (o->timeout_min == least && o->timeout_max == most)
 		return false;
 	o->timeout_min = least;
 	o->timeout_max = most;
