@@ -37,6 +37,11 @@ bounds()
 	show '[.timeout_auto, .timeout_min_us, .timeout_max_us]'
 }
 
+rates_are()
+{
+	[ "$(show '[.ports[].rate]')" = "$1" ]
+}
+
 # passed SECONDS: since uptime $begun
 passed()
 {
@@ -90,6 +95,9 @@ tap_check "another setting is set meanwhile: followed all the same" \
 	wait_for 12 bounds_are '[true,1211.2,96896]'
 tap_check "set: a constant" "$CANARY" switch set --name "$NAME" --timeout 3ms
 tap_is "is kept" "$(show '[.timeout_auto, .timeout_us, .timeout_max_us]')" '[false,3000,0]'
+ns_exec sw tc class change dev s2 parent 1: classid 1:1 htb rate 2mbit ceil 3mbit
+tap_check "show: rates, though nothing follows them" wait_for 1 rates_are '[10000000,3000000]'
+ns_exec sw tc class change dev s2 parent 1: classid 1:1 htb rate 2mbit ceil 5mbit
 tap_check "set: by the ports again" "$CANARY" switch set --name "$NAME" --timeout auto
 tap_is "is so" "$(bounds)" '[true,1211.2,96896]'
 bg_stop "$SW"

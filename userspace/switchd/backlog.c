@@ -16,8 +16,6 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <linux/pkt_sched.h>
-#include <linux/rtnetlink.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 
@@ -199,84 +197,28 @@ void backlog_close(struct switchd *sw)
 
 /* ---- how much may wait at a port ---- */
 
-struct limits {
-	unsigned int ifindex;
-	uint32_t mtu;
-	uint64_t bytes;			/* of the largest queue */
-	bool queues;			/* is there a discipline that queues? */
-};
-
-static uint64_t option_u32(const struct nlattr *attr, size_t offset)
+/* Where the disciplines do not say: as many packets as the device's queue has */
+static uint32_t limit_of(const struct port *port, const struct qdisc *qdisc)
 {
-	uint32_t value = 0;
+	uint64_t bytes = qdisc->bytes;
 
-	if (attr && mnl_attr_get_payload_len(attr) >= offset + sizeof(value))
-		memcpy(&value, (const char *)mnl_attr_get_payload(attr) + offset, sizeof(value));
-	return value;
+	if (qdisc->queues && !bytes)
+		bytes = (uint64_t)port->txqlen * (port->mtu + ETH_HLEN);
+	if (!bytes && port->mode == CSW_FAST)
+		bytes = VETH_RING * FRAME_USUAL;
+	return bytes < UINT32_MAX ? bytes : UINT32_MAX;
 }
 
-/* What a discipline with the options @tb holds, 0 if it has no queue of its own */
-static uint64_t discipline_bytes(const char *kind, const struct nlattr *options, uint32_t frame)
-{
-	const struct nlattr *tb[32];
-
-	if (!strcmp(kind, "bfifo"))
-		return option_u32(options, 0);
-	if (!strcmp(kind, "pfifo") || !strcmp(kind, "pfifo_head_drop"))
-		return option_u32(options, 0) * frame;
-	if (!strcmp(kind, "netem"))
-		return option_u32(options, offsetof(struct tc_netem_qopt, limit)) * frame;
-	if (!options)
-		return 0;
-	rtnl_attrs_nested(options, tb, ARRAY_SIZE(tb) - 1);
-	if (!strcmp(kind, "tbf"))
-		return option_u32(tb[TCA_TBF_PARMS], offsetof(struct tc_tbf_qopt, limit));
-	if (!strcmp(kind, "fq_codel"))
-		return option_u32(tb[TCA_FQ_CODEL_LIMIT], 0) * frame;
-	if (!strcmp(kind, "fq"))
-		return option_u32(tb[TCA_FQ_PLIMIT], 0) * frame;
-	return 0;
-}
-
-static int limit_cb(const struct nlmsghdr *nlh, void *arg)
-{
-	const struct tcmsg *tcm = mnl_nlmsg_get_payload(nlh);
-	const struct nlattr *tb[TCA_MAX + 1];
-	struct limits *l = arg;
-	uint64_t bytes;
-
-	if (tcm->tcm_ifindex != (int)l->ifindex || tcm->tcm_parent == TC_H_CLSACT)
-		return MNL_CB_OK;
-	rtnl_attrs(nlh, sizeof(*tcm), tb, TCA_MAX);
-	if (!tb[TCA_KIND] || !strcmp(mnl_attr_get_str(tb[TCA_KIND]), "noqueue"))
-		return MNL_CB_OK;
-	l->queues = true;
-	bytes = discipline_bytes(mnl_attr_get_str(tb[TCA_KIND]), tb[TCA_OPTIONS],
-				 l->mtu + ETH_HLEN);
-	if (bytes > l->bytes)
-		l->bytes = bytes;
-	return MNL_CB_OK;
-}
-
-/*
- * Bytes that may wait at the egress of a port. Where the disciplines do not say: as many packets
- * as the device's queue has.
- */
+/* Bytes that may wait at the egress of a port */
 uint32_t backlog_limit(struct switchd *sw, const struct port *port)
 {
-	struct limits l = { .ifindex = port->ifindex, .mtu = port->mtu };
-	struct tcmsg tcm = { .tcm_ifindex = port->ifindex };
+	struct qdisc qdisc[SWITCHD_PORTS_MAX];
 
 	if (sw->opt->queue)
 		return sw->opt->queue;
-	if (!sw->backlog.netns ||
-	    rtnl_dump(&sw->rtnl, RTM_GETQDISC, &tcm, sizeof(tcm), limit_cb, &l))
+	if (!sw->backlog.netns)
 		return 0;
-	if (l.queues && !l.bytes)
-		l.bytes = (uint64_t)port->txqlen * (port->mtu + ETH_HLEN);
-	if (!l.bytes && port->mode == CSW_FAST)
-		l.bytes = VETH_RING * FRAME_USUAL;
-	return l.bytes < UINT32_MAX ? l.bytes : UINT32_MAX;
+	return qdiscs_read(sw, qdisc) ? port->queue : limit_of(port, &qdisc[port - sw->port]);
 }
 
 /* ---- entries ---- */
@@ -315,15 +257,15 @@ bool backlog_read(struct switchd *sw, const struct port *port, struct csw_backlo
 	return key.netns && key.ifindex && !bpf_map_lookup_elem(sw->backlog.map_fd, &key, b);
 }
 
-/* Somebody may have given a port another queue */
-void backlog_tick(struct switchd *sw)
+/* Somebody may have given a port another queue: @qdisc has those of all ports */
+void backlog_follow(struct switchd *sw, const struct qdisc *qdisc)
 {
 	struct port *port;
 	unsigned int i;
 
 	for (i = 0; i < sw->ports; i++) {
 		port = &sw->port[i];
-		if (port->ifindex && backlog_limit(sw, port) != port->queue)
+		if (port->ifindex && limit_of(port, &qdisc[i]) != port->queue)
 			port_publish(sw, port);
 	}
 }

@@ -15,6 +15,7 @@
 #include "switchd.h"
 
 struct canary_switch;
+struct qdisc;
 struct ring_buffer;
 struct switchd;
 
@@ -137,9 +138,28 @@ uint32_t backlog_limit(struct switchd *sw, const struct port *port);
 void backlog_watch(struct switchd *sw, const struct port *port);
 void backlog_forget(struct switchd *sw, const struct port *port);
 bool backlog_read(struct switchd *sw, const struct port *port, struct csw_backlog *b);
-void backlog_tick(struct switchd *sw);
+void backlog_follow(struct switchd *sw, const struct qdisc *qdisc);
+
+/* qdisc.c: queueing disciplines of the ports */
+struct qdisc {
+	bool queues;			/* one of them holds packets back */
+	bool classes;			/* that have rates */
+	uint64_t bytes;			/* that may wait, 0: they do not say */
+	uint64_t rate;			/* bytes a second, 0: none shapes */
+};
+
+/* Of all ports: @qdisc has SWITCHD_PORTS_MAX. Return 0 or -errno. */
+int qdiscs_read(struct switchd *sw, struct qdisc *qdisc);
+/* @rate is set only if 0 is returned. */
+int qdisc_rate(struct switchd *sw, const struct port *port, const struct qdisc *qdisc,
+	       uint64_t *rate);
+/* Look at the rates now, as soon as somebody is to see them, as often as time allows */
+void qdiscs_rates(struct switchd *sw);
+void qdiscs_show(struct switchd *sw);
+void qdiscs_tick(struct switchd *sw);
 
 /* timeout.c: bounds by the rates of the ports, if nobody named others */
+void timeout_rates(struct switchd *sw, const struct qdisc *qdisc);
 bool timeout_follow(struct switchd *sw);	/* in @sw->now. Return: are they other ones? */
 void timeout_tick(struct switchd *sw);
 
@@ -321,6 +341,7 @@ struct switchd {
 	uint64_t ticks;
 	bool lost;			/* notifications: everything is to be read again */
 	uint64_t resync_at;		/* not before, ns */
+	uint64_t qdiscs_at, qdiscs_show_at;	/* not before, ns */
 	uint64_t losses, resyncs;	/* how often */
 	uint64_t map_errors;		/* changes of maps that failed at first */
 	bool stop;

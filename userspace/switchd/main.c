@@ -180,7 +180,7 @@ static void tick(struct switchd *sw)
 	admission_tick(sw);
 	control_tick(sw);
 	clock_tick(sw);
-	backlog_tick(sw);
+	qdiscs_tick(sw);
 	timeout_tick(sw);
 	dataplane_tick(sw);
 	if (++sw->ticks == PEER_CHECK_TICK)
@@ -281,6 +281,8 @@ static int start(struct switchd *sw)
 	char err[256];
 	int ret;
 
+	if (sw->now.timeout_auto)
+		qdiscs_rates(sw);
 	timeout_follow(sw);
 	ret = dataplane_load(sw);
 	if (ret)

@@ -198,6 +198,7 @@ static void port_withdraw(struct switchd *sw, struct port *port)
 	port->dirty = false;
 	port->ifindex = 0;
 	port->queue = 0;
+	port->rate = 0;
 }
 
 static void port_gone(struct switchd *sw, struct port *port)
@@ -254,6 +255,8 @@ static void port_back(struct switchd *sw, struct port *port)
 	clock_choose_ingress(sw);
 	check_sysctls(sw);
 	neigh_sync(sw);
+	if (sw->now.timeout_auto)
+		qdiscs_rates(sw);
 	timeout_tick(sw);
 }
 

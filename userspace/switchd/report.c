@@ -157,6 +157,7 @@ void switch_report_text(struct switchd *sw, FILE *out)
 		(unsigned long long)atomic_read(&clock->frames),
 		(unsigned long long)atomic_read(&clock->errors));
 	fprintf(out, "ports\n");
+	qdiscs_show(sw);
 	for (i = 0; i < sw->ports; i++)
 		text_port(sw, &sw->port[i], out);
 	if (counters_read(sw, &c)) {
@@ -286,6 +287,7 @@ void switch_report_json(struct switchd *sw, FILE *out)
 
 	json_state(sw, out);
 	fprintf(out, ",\"ports\":[");
+	qdiscs_show(sw);
 	for (i = 0; i < sw->ports; i++) {
 		if (i)
 			fputc(',', out);

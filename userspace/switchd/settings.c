@@ -93,6 +93,8 @@ static int apply(struct switchd *sw, const struct wanted *w, char *err, size_t l
 	}
 	*now = w->o;
 	if (w->values) {
+		if (now->timeout_auto)
+			qdiscs_rates(sw);
 		timeout_follow(sw);
 		dataplane_set(sw);
 	}

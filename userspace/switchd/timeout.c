@@ -8,8 +8,6 @@
 #include <unistd.h>
 
 #include <linux/ethtool.h>
-#include <linux/pkt_sched.h>
-#include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -20,46 +18,6 @@
 #define UNKNOWN_NS	1000000ULL	/* MIN of a port whose rate nobody knows */
 #define LATE_NS		1000000ULL	/* hosts are late by that, however fast the links: least MAX */
 #define WORDS_MAX	127		/* of a mask of link modes, there are three */
-
-struct shaper {
-	const struct port *port;
-	uint64_t rate;			/* bytes a second, 0: none */
-};
-
-static uint64_t rate_of(const struct nlattr *parms, size_t offset, const struct nlattr *rate64)
-{
-	uint32_t rate;
-
-	if (rate64 && mnl_attr_get_payload_len(rate64) == sizeof(uint64_t))
-		return mnl_attr_get_u64(rate64);
-	if (!parms || mnl_attr_get_payload_len(parms) < offset + sizeof(rate))
-		return 0;
-	memcpy(&rate, (const char *)mnl_attr_get_payload(parms) + offset, sizeof(rate));
-	return rate;
-}
-
-/* Disciplines and classes: the fastest of them is the port's */
-static int shaper_cb(const struct nlmsghdr *nlh, void *arg)
-{
-	const struct tcmsg *tcm = mnl_nlmsg_get_payload(nlh);
-	const struct nlattr *tb[TCA_MAX + 1], *option[TCA_HTB_MAX + 1];
-	struct shaper *s = arg;
-	uint64_t rate = 0;
-
-	rtnl_attrs(nlh, sizeof(*tcm), tb, TCA_MAX);
-	if (tcm->tcm_ifindex != (int)s->port->ifindex || !tb[TCA_KIND] || !tb[TCA_OPTIONS])
-		return MNL_CB_OK;
-	rtnl_attrs_nested(tb[TCA_OPTIONS], option, TCA_HTB_MAX);
-	if (!strcmp(mnl_attr_get_str(tb[TCA_KIND]), "tbf"))
-		rate = rate_of(option[TCA_TBF_PARMS], offsetof(struct tc_tbf_qopt, rate.rate),
-			       option[TCA_TBF_RATE64]);
-	else if (!strcmp(mnl_attr_get_str(tb[TCA_KIND]), "htb"))
-		rate = rate_of(option[TCA_HTB_PARMS], offsetof(struct tc_htb_opt, ceil.rate),
-			       option[TCA_HTB_CEIL64]);
-	if (rate > s->rate)
-		s->rate = rate;
-	return MNL_CB_OK;
-}
 
 /* Bytes a second that the device says it has, 0: it does not, or makes it up */
 static uint64_t device_rate(const struct port *port)
@@ -89,18 +47,19 @@ static uint64_t device_rate(const struct port *port)
 	return ret || settings->speed == (uint32_t)SPEED_UNKNOWN ? 0 : settings->speed * 125000ULL;
 }
 
-static uint64_t port_rate(struct switchd *sw, const struct port *port)
+void timeout_rates(struct switchd *sw, const struct qdisc *qdisc)
 {
-	struct tcmsg tcm = { .tcm_ifindex = port->ifindex };
-	struct shaper s = { .port = port };
-	uint64_t device;
+	uint64_t shaped, device;
+	struct port *port;
+	unsigned int i;
 
-	if (!port->ifindex)
-		return 0;
-	rtnl_dump(&sw->rtnl, RTM_GETQDISC, &tcm, sizeof(tcm), shaper_cb, &s);
-	rtnl_dump(&sw->rtnl, RTM_GETTCLASS, &tcm, sizeof(tcm), shaper_cb, &s);
-	device = device_rate(port);
-	return s.rate && (s.rate < device || !device) ? s.rate : device;
+	for (i = 0; i < sw->ports; i++) {
+		port = &sw->port[i];
+		if (!port->ifindex || qdisc_rate(sw, port, &qdisc[i], &shaped))
+			continue;
+		device = device_rate(port);
+		port->rate = shaped && (shaped < device || !device) ? shaped : device;
+	}
 }
 
 static uint64_t limit(uint64_t ns, uint64_t min, uint64_t max)
@@ -116,14 +75,13 @@ bool timeout_follow(struct switchd *sw)
 {
 	struct switchd_options *o = &sw->now;
 	uint64_t frame, least = UINT64_MAX, most = 0, last;
-	struct port *port;
+	const struct port *port;
 	unsigned int i;
 
 	if (!o->timeout_auto)
 		return false;
 	for (i = 0; i < sw->ports; i++) {
 		port = &sw->port[i];
-		port->rate = port_rate(sw, port);
 		if (!port->ifindex || !(port->flags & IFF_CARRIER))
 			continue;
 		frame = port->rate ? (port->mtu + ETH_HLEN) * 1000000000ULL / port->rate : UNKNOWN_NS;
