@@ -1,20 +1,29 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * For LD_PRELOAD: maps of BPF cannot be changed while the file $FAIL_MAPS exists. Programs change
- * them all the same; what is seen is whether the daemon tries again.
+ * For LD_PRELOAD: while the file $FAIL_MAPS exists maps of BPF can neither be changed nor walked
+ * through, or not what it says, one of "update", "delete" and "next". Programs change them all the
+ * same; what is seen is whether the daemon tries again.
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
+#include <string.h>
 
 #include <bpf/bpf.h>
 
-static int fails(void)
+static int fails(const char *what)
 {
-	const char *file = getenv("FAIL_MAPS");
+	const char *name = getenv("FAIL_MAPS");
+	FILE *file = name ? fopen(name, "re") : NULL;
+	char which[16] = "";
 
-	return file && !access(file, F_OK);
+	if (!file)
+		return 0;
+	if (fscanf(file, "%15s", which) != 1)
+		which[0] = '\0';
+	fclose(file);
+	return !which[0] || !strcmp(which, what);
 }
 
 int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags)
@@ -23,7 +32,7 @@ int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags)
 
 	if (!real)
 		real = dlsym(RTLD_NEXT, "bpf_map_update_elem");
-	return fails() ? -ENOMEM : real(fd, key, value, flags);
+	return fails("update") ? -ENOMEM : real(fd, key, value, flags);
 }
 
 int bpf_map_delete_elem(int fd, const void *key)
@@ -32,5 +41,14 @@ int bpf_map_delete_elem(int fd, const void *key)
 
 	if (!real)
 		real = dlsym(RTLD_NEXT, "bpf_map_delete_elem");
-	return fails() ? -ENOMEM : real(fd, key);
+	return fails("delete") ? -ENOMEM : real(fd, key);
+}
+
+int bpf_map_get_next_key(int fd, const void *key, void *next)
+{
+	static int (*real)(int fd, const void *key, void *next);
+
+	if (!real)
+		real = dlsym(RTLD_NEXT, "bpf_map_get_next_key");
+	return fails("next") ? -ENOMEM : real(fd, key, next);
 }

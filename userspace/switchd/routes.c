@@ -254,17 +254,31 @@ static void choose(struct dump *d)
 	d->n = n;
 }
 
-/* What cannot be put counts as another one, so that it is tried again. */
-static bool map_put(struct switchd *sw, struct route *r)
+static const struct route *find_route(const struct dump *d, const struct csw_route_key *key)
 {
-	int ret = bpf_map_update_elem(sw->dp.routes_fd, &r->key, &r->value, BPF_ANY);
+	size_t low = 0, high = d->n, mid;
 
-	if (!ret)
-		return true;
-	sw_error(sw, "route map, will try again: %s", strerror(-ret));
-	sw->map_errors++;
-	r->value.kind = 0;
-	return false;
+	while (low < high) {
+		mid = (low + high) / 2;
+		if (compare_keys(&d->route[mid].key, key) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < d->n && !compare_keys(&d->route[low].key, key) ? &d->route[low] : NULL;
+}
+
+/* Would the data plane send what is for @key elsewhere if it did not know of it? */
+static bool misleads(const struct dump *d, const struct csw_route_key *key)
+{
+	struct csw_route_key shorter;
+	const struct route *r = NULL;
+
+	for (shorter.prefixlen = key->prefixlen; !r && shorter.prefixlen-- > 0;) {
+		shorter.addr = key->addr & htonl((uint32_t)~(0xffffffffULL >> shorter.prefixlen));
+		r = find_route(d, &shorter);
+	}
+	return r && r->value.kind != CSW_ROUTE_LOCAL && r->value.kind != CSW_ROUTE_OTHER;
 }
 
 static bool map_delete(struct switchd *sw, const struct csw_route_key *key)
@@ -278,28 +292,44 @@ static bool map_delete(struct switchd *sw, const struct csw_route_key *key)
 	return false;
 }
 
+/*
+ * What cannot be put counts as another one, so that it is tried again. Until then packets are left
+ * to the kernel rather than sent to old next hops, unless they would be sent by a shorter prefix.
+ */
+static bool map_put(struct switchd *sw, const struct dump *d, struct route *r, bool known)
+{
+	int ret = bpf_map_update_elem(sw->dp.routes_fd, &r->key, &r->value, BPF_ANY);
+
+	if (!ret)
+		return true;
+	sw_error(sw, "route map, will try again: %s", strerror(-ret));
+	sw->map_errors++;
+	r->value.kind = 0;
+	if (known && !misleads(d, &r->key))
+		map_delete(sw, &r->key);
+	return false;
+}
+
 /* Some that are gone may still be in the map: compare with what it really has. */
 static bool prune(struct switchd *sw, const struct dump *d)
 {
 	struct csw_route_key key, next;
-	bool more, all = true;
-	size_t low, high, mid;
+	bool all = true;
+	int ret;
 
-	more = !bpf_map_get_next_key(sw->dp.routes_fd, NULL, &key);
-	while (more) {
-		more = !bpf_map_get_next_key(sw->dp.routes_fd, &key, &next);
-		for (low = 0, high = d->n; low < high;) {
-			mid = (low + high) / 2;
-			if (compare_keys(&d->route[mid].key, &key) < 0)
-				low = mid + 1;
-			else
-				high = mid;
-		}
-		if (low == d->n || compare_keys(&d->route[low].key, &key))
+	ret = bpf_map_get_next_key(sw->dp.routes_fd, NULL, &key);
+	while (!ret) {
+		ret = bpf_map_get_next_key(sw->dp.routes_fd, &key, &next);
+		if (!find_route(d, &key))
 			all &= map_delete(sw, &key);
 		key = next;
 	}
-	return all;
+	if (ret == -ENOENT)
+		return all;
+	/* to go on takes memory, too: this is not the end of the map */
+	sw_error(sw, "route map, will try again: %s", strerror(-ret));
+	sw->map_errors++;
+	return false;
 }
 
 /* Both sorted: put what is new or changed, then delete what is gone */
@@ -314,7 +344,7 @@ static bool apply(struct switchd *sw, struct dump *d)
 		cmp = i < old->n ? compare_keys(&old->route[i].key, &d->route[j].key) : 1;
 		if (cmp > 0 || (!cmp && memcmp(&old->route[i].value, &d->route[j].value,
 					       sizeof(old->route[i].value))))
-			all &= map_put(sw, &d->route[j]);
+			all &= map_put(sw, d, &d->route[j], !cmp);
 		i += cmp <= 0;
 		j += cmp >= 0;
 	}
