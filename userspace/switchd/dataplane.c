@@ -74,6 +74,7 @@ static void take_fds(struct dataplane *dp)
 	dp->neighbours_fd = bpf_map__fd(s->maps.neighbours);
 	dp->counters_fd = bpf_map__fd(s->maps.counters);
 	dp->admissions_fd = bpf_map__fd(s->maps.admissions);
+	dp->told_fd = bpf_map__fd(s->maps.told);
 	dp->wake_fd = bpf_map__fd(s->maps.wake);
 	dp->routes_max = bpf_map__max_entries(s->maps.routes);
 	dp->neighbours_max = bpf_map__max_entries(s->maps.neighbours);
@@ -145,28 +146,6 @@ static void configure(struct switchd *sw)
 	dataplane_set(sw);
 }
 
-/* Packets that are under way meanwhile wait for their timeout, or pass. */
-int dataplane_tell_fan_ins(struct switchd *sw, const struct switchd_options *o)
-{
-	int fd = bpf_map__fd(sw->dp.skel->maps.told), ret = 0;
-	struct csw_config *c = sw->dp.config;
-	struct csw_route_key key;
-	unsigned int i;
-
-	c->told = 0;
-	while (!bpf_map_get_next_key(fd, NULL, &key))
-		if (bpf_map_delete_elem(fd, &key))
-			return -errno;
-	for (i = 0; !ret && i < o->tolds; i++) {
-		key.prefixlen = o->told[i].prefixlen;
-		key.addr = o->told[i].leader.s_addr;
-		ret = bpf_map_update_elem(fd, &key, &o->told[i].expect, BPF_ANY);
-		c->told++;
-	}
-	c->fan_in = o->fan_in;
-	return ret;
-}
-
 size_t dataplane_memory(const struct dataplane *dp)
 {
 	return dp->descriptors_bytes + dp->queue_bytes + dp->fan_ins_bytes;
@@ -212,7 +191,7 @@ int dataplane_load(struct switchd *sw)
 	take_fds(dp);
 	ret = map_state(dp);
 	if (!ret)
-		ret = dataplane_tell_fan_ins(sw, &sw->now);
+		ret = fan_in_set(sw, &sw->now);
 	if (ret)
 		goto fail;
 	if (sw->ports <= dp->ports_max)

@@ -62,6 +62,7 @@ struct dataplane {
 	uint32_t slots, queue_len;
 	int xdp_fd, tc_fd, flush_fd;
 	int ports_fd, devmap_fd, routes_fd, neighbours_fd, counters_fd, wake_fd, admissions_fd;
+	int told_fd;
 	uint32_t routes_max, neighbours_max, ports_max;
 };
 
@@ -72,9 +73,8 @@ void dataplane_tick(struct switchd *sw);
 /* Bytes of the maps whose size the options decide */
 size_t dataplane_memory(const struct dataplane *dp);
 uint64_t dataplane_timeout(const struct dataplane *dp);
-/* Values of @sw->now from the next packet on */
+/* Values of @sw->now, one by one: a packet may still meet old ones beside new ones */
 void dataplane_set(struct switchd *sw);
-int dataplane_tell_fan_ins(struct switchd *sw, const struct switchd_options *o);
 
 static inline const struct csw_descriptor *dataplane_slot(const struct dataplane *dp, uint32_t i)
 {
@@ -253,6 +253,22 @@ void admission_follow(struct switchd *sw);
 void admission_tick(struct switchd *sw);
 void admission_free(struct switchd *sw);
 
+/* fanin.c: how many members' contributions come by here, as far as that was told */
+struct told {
+	struct csw_route_key key;
+	uint32_t expect;
+};
+
+struct fan_ins {
+	struct told told[CSW_TOLD_MAX];	/* what the map has */
+	unsigned int n;
+	bool dirty;			/* that is not what it should have */
+};
+
+/* The data plane is to have what @o says. Return 0, or -errno if it only has some of it. */
+int fan_in_set(struct switchd *sw, const struct switchd_options *o);
+void fan_in_tick(struct switchd *sw);
+
 /* clock.c: emits what is due and was not carried away by traffic */
 struct clock {
 	pthread_t thread;
@@ -335,6 +351,7 @@ struct switchd {
 	struct neighbours neighbours;
 	struct switchd_admission admission;	/* now; at first as @opt says */
 	struct admissions admissions;	/* what the data plane has of it */
+	struct fan_ins fan_ins;
 	struct clock clock;
 	struct control control;
 	int epoll, signal_fd, timer_fd, tick_fd;

@@ -178,6 +178,7 @@ static void tick(struct switchd *sw)
 	ports_tick(sw);
 	neigh_tick(sw);
 	admission_tick(sw);
+	fan_in_tick(sw);
 	control_tick(sw);
 	clock_tick(sw);
 	qdiscs_tick(sw);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Settings of a running switch. All of a request are judged before the first is changed: they
- * hold together from the next packet on, or everything stays as it is and the client hears why.
+ * Settings of a running switch. All of a request are judged before the first is changed: all are
+ * taken over or none, and the client hears why. They change one by one: packets that come in the
+ * middle of it meet some of them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -77,20 +78,30 @@ static int take_all(struct wanted *w, char *text, char *err, size_t len)
 	return switchd_timeout_check(&w->o, err, len);
 }
 
+/* The kernel refused something of @w: what it took is taken back, or that is left to the ticks. */
+static int undo(struct switchd *sw, const struct wanted *w, char *err, size_t len)
+{
+	static const char later[] = "; taking back what it took failed, too, and is tried again";
+	size_t at = strlen(err);
+
+	if ((w->fan_ins && fan_in_set(sw, &sw->now)) || (w->rules && sw->admissions.dirty))
+		snprintf(err + at, len - at, "%s", later);
+	return -1;
+}
+
 static int apply(struct switchd *sw, const struct wanted *w, char *err, size_t len)
 {
 	struct switchd_options *now = &sw->now;
+	int ret = w->fan_ins ? fan_in_set(sw, &w->o) : 0;
 
 	/* first what the kernel may refuse */
-	if (w->fan_ins && dataplane_tell_fan_ins(sw, &w->o)) {
-		dataplane_tell_fan_ins(sw, now);
-		return switchd_refuse(err, len, "--fan-in: the switch does not take that");
+	if (ret) {
+		switchd_refuse(err, len, "--fan-in: the kernel does not take that: %s",
+			       strerror(-ret));
+		return undo(sw, w, err, len);
 	}
-	if (w->rules && admission_set(sw, &w->admission, err, len)) {
-		if (w->fan_ins)
-			dataplane_tell_fan_ins(sw, now);
-		return -1;
-	}
+	if (w->rules && admission_set(sw, &w->admission, err, len))
+		return undo(sw, w, err, len);
 	*now = w->o;
 	if (w->values) {
 		if (now->timeout_auto)
