@@ -13,10 +13,12 @@
 . "$(dirname "$0")/../lib.sh"
 
 CANARY=${CANARY:-$TAP_TOP/build/bin/canary}
+SHIM=$TAP_TOP/build/selftests/net/fail_maps.so
 
 tap_start net/settings
 need_root
 need_program ip jq unshare /usr/bin/python3 "$CANARY"
+[ -e "$SHIM" ] || tap_skip_all "needs $SHIM"
 tmp_dir
 mkdir -p /run/canary
 mount -t tmpfs none /run/canary || tap_skip_all "needs mounts of its own"
@@ -110,7 +112,7 @@ tap_check "all at once" "$CANARY" switch set --choice static --trees 3+1 --flowl
 tap_is "all are set" "$(state a | jq -c 'del(.[5])')" \
 	'["static",2000,4,3,1,2000,80000,"off",2,true,["8:0.0.0.0/0"]]'
 
-start b
+LD_PRELOAD=$SHIM FAIL_MAPS=$TAP_TMP/fail start b
 refused "which one?" 1 "2 switches run here, which one? --name NAME, or --all: a b" --spread 2
 refused "a name and all" 2 "either --name or --all" --name a --all --spread 2
 refused "no name of a switch" 1 "is no name of a switch" --name ../a --spread 2
@@ -123,6 +125,48 @@ tap_check "all of them" "$CANARY" switch set --all --spread 6 --choice block
 tap_is "both" "$(state a | jq -c '.[0,2]' | tr '\n' ' ')$(state b | jq -c '.[0,2]' | tr '\n' ' ')" \
 	'"block" 6 "block" 6 '
 tap_is "show: both" "$("$CANARY" switch show -j | jq -r .name | tr '\n' ' ')" "a b "
+# said WHAT STATUS MESSAGE: of the last `set`, in $out and $rc
+said()
+{
+	if [ $rc -eq "$2" ] && grep -qF -- "$3" <<<"$out"; then
+		tap_ok "$1"
+	else
+		tap_not_ok "$1" "exit status $rc, expected $2 and '$3' in: $out"
+	fi
+}
+
+before=$(state b)
+touch "$TAP_TMP/fail"
+rc=0
+out=$("$CANARY" switch set --all --spread 8 --fan-in 10.0.0.9=9 2>&1) || rc=$?
+rm "$TAP_TMP/fail"
+said "the kernel refuses at the last of all" 1 "b: --fan-in: the kernel does not take that"
+said "the others are named" 1 "changed already: a"
+tap_is "they are changed" "$(state a | jq '.[2]')" 8
+tap_is "that one is not" "$(state b)" "$before"
+# one that says ok, and is gone when it shall do it
+cat >"$TAP_TMP/gone.py" <<'END'
+import os, socket
+server = socket.socket(socket.AF_UNIX)
+server.bind("/run/canary/switch-gone.sock")
+server.listen()
+print("ready", flush=True)
+while True:
+    client = server.accept()[0]
+    request = client.recv(4096)
+    if request.startswith(b"try"):
+        server.close()
+        os.unlink("/run/canary/switch-gone.sock")
+        client.send(b"ok\n")
+        break
+    client.close()
+END
+bg /usr/bin/python3 "$TAP_TMP/gone.py" >"$TAP_TMP/gone"
+tap_check "a switch that ends in between" wait_for 5 grep -q ready "$TAP_TMP/gone"
+rc=0
+out=$("$CANARY" switch set --all --spread 6 2>&1) || rc=$?
+said "it is said" 1 "gone: has ended meanwhile"
+said "and who was changed" 1 "changed already: a b"
 kill -KILL "${PID[b]}"
 wait "${PID[b]}" 2>/dev/null
 tap_check "a killed one does not count" "$CANARY" switch set --spread 7

@@ -30,7 +30,7 @@ test-backlog: $(B)/bin/canary ## what waits at the ports of switches
 TESTS += settings
 
 .PHONY: test-settings
-test-settings: $(B)/bin/canary ## settings of running switches
+test-settings: $(B)/bin/canary $(B)/selftests/net/fail_maps.so ## settings of running switches
 	CANARY=$(CURDIR)/$< selftests/net/settings.sh
 
 TESTS += recover

@@ -183,7 +183,32 @@ static int running(struct dirent **list, int n)
 	return k;
 }
 
-/* All are asked whether they would before the first one does. */
+/* The end of a line: the first @n of @list */
+static void say_names(struct dirent **list, int n)
+{
+	int i;
+
+	for (i = 0; i < n; i++)
+		fprintf(stderr, " %.*s", (int)(strlen(list[i]->d_name) - strlen(PREFIX SUFFIX)),
+			list[i]->d_name + strlen(PREFIX));
+	fprintf(stderr, "\n");
+}
+
+/* As set_one(); that one of several has ended meanwhile is news. */
+static int set_next(const char *file, const char *how, const char *settings)
+{
+	int ret = set_one(file, how, settings);
+
+	if (is_gone(ret))
+		fprintf(stderr, "canary switch set: %.*s: has ended meanwhile\n",
+			(int)(strlen(file) - strlen(PREFIX SUFFIX)), file + strlen(PREFIX));
+	return ret;
+}
+
+/*
+ * All are asked whether they would before the first one does. Who then does not all the same
+ * cannot undo what the others did: these are named.
+ */
 static int set_listed(struct dirent **list, int n, bool all, const char *settings)
 {
 	int i, failed = 0;
@@ -191,16 +216,17 @@ static int set_listed(struct dirent **list, int n, bool all, const char *setting
 	if (n > 1 && !all) {
 		fprintf(stderr, "canary switch set: %d switches run here, which one? --name NAME, or --all:",
 			n);
-		for (i = 0; i < n; i++)
-			fprintf(stderr, " %.*s", (int)(strlen(list[i]->d_name) - strlen(PREFIX SUFFIX)),
-				list[i]->d_name + strlen(PREFIX));
-		fprintf(stderr, "\n");
+		say_names(list, n);
 		return 1;
 	}
 	for (i = 0; n > 1 && i < n; i++)
-		failed += !!set_one(list[i]->d_name, "try", settings);
+		failed += !!set_next(list[i]->d_name, "try", settings);
 	for (i = 0; !failed && i < n; i++)
-		failed += !!set_one(list[i]->d_name, "set", settings);
+		failed += !!set_next(list[i]->d_name, "set", settings);
+	if (failed && i > 1) {
+		fprintf(stderr, "canary switch set: changed already:");
+		say_names(list, i - 1);
+	}
 	if (!n)
 		fprintf(stderr, "canary switch set: no switch is running here\n");
 	return n && !failed ? 0 : 1;
