@@ -360,6 +360,7 @@ struct switchd {
 	uint64_t resync_at;		/* not before, ns */
 	uint64_t qdiscs_at, qdiscs_show_at;	/* not before, ns */
 	uint64_t losses, resyncs;	/* how often */
+	uint64_t resyncs_told;		/* of these, at the last tick */
 	uint64_t map_errors;		/* changes of maps that failed at first */
 	bool stop;
 };

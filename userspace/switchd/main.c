@@ -109,7 +109,9 @@ static void resync(struct switchd *sw)
 	uint64_t start = sw_now(), pause;
 	int ret;
 
-	sw_info(sw, "notifications were lost, reading everything again");
+	/* where they are lost all the time, that is said as often as there are ticks */
+	if (sw->resyncs == sw->resyncs_told)
+		sw_info(sw, "notifications were lost, reading everything again");
 	sw->lost = false;
 	sw->resyncs++;
 	ret = ports_resync(sw);
@@ -172,9 +174,20 @@ static void drain(int fd)
 		perror("timerfd");
 }
 
+static void tell_resyncs(struct switchd *sw)
+{
+	uint64_t n = sw->resyncs - sw->resyncs_told;
+
+	if (n > 1)
+		sw_info(sw, "notifications were lost again, everything was read %llu times more",
+			(unsigned long long)n - 1);
+	sw->resyncs_told = sw->resyncs;
+}
+
 static void tick(struct switchd *sw)
 {
 	drain(sw->tick_fd);
+	tell_resyncs(sw);
 	ports_tick(sw);
 	neigh_tick(sw);
 	admission_tick(sw);
