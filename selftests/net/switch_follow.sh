@@ -21,6 +21,23 @@ route_traffic()
 		--also "$(ns_name h4)" "$@")
 }
 
+dumped()
+{
+	[ "$(show .route_dumps)" -gt "$1" ]
+}
+
+# followed: the daemon has heard all that was changed before this. Notifications come in their order,
+# so a dump of the routes that begins now, for a change made now, comes after all of them.
+followed()
+{
+	local before
+
+	before=$(show .route_dumps)
+	ns_ip sw route add unreachable 10.255.255.255/32
+	ns_ip sw route del unreachable 10.255.255.255/32
+	wait_for 10 dumped "$before" || tap_not_ok "changes are followed" "$("$CANARY" switch show --name "$NAME")"
+}
+
 # The leader has 10.7.0.1 in h3 and in h4
 test_routes()
 {
@@ -35,15 +52,15 @@ test_routes()
 	route_traffic "$leader"
 	traffic_is "route to h4" "$MERGED and .places == [0, 16]"
 	ns_ip sw route replace 10.7.0.1/32 via 10.0.3.2
-	sleep 0.2
+	followed
 	route_traffic "$leader"
 	traffic_is "route replaced: to h3" "$MERGED and .places == [16, 0]"
 	ns_ip sw route replace 10.7.0.1/32 nexthop via 10.0.3.2 nexthop via 10.0.4.2
-	sleep 0.2
+	followed
 	route_traffic "$leader"
 	traffic_is "two next hops: both, each block by one" "$MERGED and (.places | min) > 0"
 	ns_ip sw link set s3 down
-	sleep 0.2
+	followed
 	route_traffic "$leader"
 	traffic_is "a next hop's port goes down: the other one" "$MERGED and .places == [0, 16]"
 	ns_ip sw link set s3 up
@@ -52,16 +69,16 @@ test_routes()
 		ns_ip sw nexthop add id 8 via 10.0.4.2 dev s4
 		ns_ip sw nexthop add id 9 group 8
 		ns_ip sw route add 10.7.0.1/32 nhid 9
-		sleep 0.2
+		followed
 		route_traffic "$leader"
 		traffic_is "next hop group: to h4" "$MERGED and .places == [0, 16]"
 		ns_ip sw nexthop replace id 9 group 7
-		sleep 0.2
+		followed
 		route_traffic "$leader"
 		traffic_is "next hop group replaced: to h3" "$MERGED and .places == [16, 0]"
 		ns_exec sw sysctl -qw net.ipv4.nexthop_compat_mode=0
 		ns_ip sw nexthop replace id 9 group 8
-		sleep 0.2
+		followed
 		route_traffic "$leader"
 		traffic_is "the same without compatibility messages" "$MERGED and .places == [0, 16]"
 	else
@@ -69,7 +86,7 @@ test_routes()
 	fi
 	ns_ip sw route flush 10.7.0.1/32
 	ns_ip sw route add unreachable 10.7.0.1/32
-	sleep 0.2
+	followed
 	traffic_before=$(show '.counters.new')
 	route_traffic "$leader" --patience 0.2 --one-way
 	tap_is "no route: not taken" "$(show '.counters.new')" "$traffic_before"
@@ -123,7 +140,7 @@ test_neighbours()
 	traffic_is "a host has a new address" "$MERGED"
 	tap_is "without the kernel's help" "$(show '.counters["to-kernel"]')" "$kernel"
 	ns_ip sw neigh replace 10.0.4.2 lladdr 02:00:00:00:66:66 nud permanent dev s4
-	sleep 0.2
+	followed
 	traffic h1 h2 h3 h4 -- --patience 0.2 --one-way
 	traffic_is "a permanent entry counts, right or wrong" '.arrived == 0'
 	ns_ip sw neigh del 10.0.4.2 dev s4
