@@ -3,8 +3,8 @@
  * Who lives: questions, answers, and who is dead because none came. PROTOCOL.md, "Slow or dead".
  *
  * Whoever has seen packets can send them again, and must not make a rank that is gone look alive,
- * one that was answered wait, or one that has answered do so for ever. So the questions of a rank to
- * another one (REQUEST, FAILURE, PROBE) are numbered; each is taken once; WAIT and ALIVE repeat
+ * one that was answered wait, or one that has answered do so for ever. So the questions of a rank
+ * to another one (REQUEST, FAILURE, PROBE) are numbered; each is taken once; WAIT and ALIVE repeat
  * its number. Everything else that shows life is what can be taken only once anyhow.
  *
  * Timer: alive_at, while somebody owes an answer.
@@ -30,7 +30,7 @@ bool cnr_is_question(const struct canary_hdr *h)
 	return h->type == CANARY_REQUEST || h->type == CANARY_FAILURE || h->type == CANARY_PROBE;
 }
 
-/* Is it the first time that this comes? What is far older than others of its sender counts as old. */
+/* Is it the first time that this comes? What is far older than others counts as old. */
 bool cnr_is_new_question(struct cnr_comm *c, const struct canary_hdr *h)
 {
 	struct cnr_talk *t = &c->talk[be16_to_cpu(h->rank)];

@@ -221,8 +221,8 @@ static bool cnr_join_sane(const struct cnr_in *in)
 /*
  * What the sender of a JOIN has to show before it is believed: that it gets what is sent to where
  * it says it is, and has done so lately. Nothing is kept of who does not. Who repeats a JOIN that
- * it saw gets nowhere from elsewhere, and from the same place for as long as the cookie holds: to make
- * a new one takes the key.
+ * it saw gets nowhere from elsewhere, and from the same place for as long as the cookie holds: to
+ * make a new one takes the key.
  */
 static u64 cnr_join_cookie(const struct cnr_comm *c, u64 now, const struct cnr_in *in)
 {

@@ -118,7 +118,7 @@ static inline u64 siphash_numbered(const u8 key[16], const void *data, u32 from,
 	};
 	u64 last = sip_load_le64((const u8 *)data + 8) & ~(0xffffULL << 48), sum = 0;
 	struct sip_states s;
-	sip_lanes word;
+	sip_lanes word = { 0 };
 	u32 i;
 
 	sip_word(&one, sip_load_le64(data));
