@@ -64,6 +64,8 @@ class XdpSwitch(Switch):
     sysctls = ROUTER_SYSCTLS
     # A switch program is loaded and verified, on a slow machine for long.
     patience = 300 if os.environ.get("CANARY_GUEST") else 60
+    # Seconds that it may take to answer; the guest's clock may leap while a program is read.
+    answers = 1000000 if os.environ.get("CANARY_GUEST") else 30
 
     def __init__(self, name, program=True, mode="shaped", timeout="1ms",
                  options=(), log=None, spread=1, **params):
@@ -159,7 +161,7 @@ class XdpSwitch(Switch):
             return
         words = [str(word) for name, value in settings.items() for word in (f"--{name}", value)]
         done = subprocess.run([CANARY, "switch", "set", "--name", self.full_name, *words],
-                              capture_output=True, text=True, timeout=30, check=False)
+                              capture_output=True, text=True, timeout=self.answers, check=False)
         if done.returncode:
             raise SwitchError(f"{self.name}: switch set: {done.stderr.strip()}")
 
@@ -168,7 +170,7 @@ class XdpSwitch(Switch):
         if not self.daemon:
             return None
         done = subprocess.run([CANARY, "switch", "show", "-j", "--name", self.full_name],
-                              capture_output=True, text=True, timeout=30, check=False)
+                              capture_output=True, text=True, timeout=self.answers, check=False)
         if done.returncode:
             raise SwitchError(f"{self.name}: switch show: {done.stderr.strip()}")
         shown = json.loads(done.stdout)
