@@ -36,18 +36,26 @@ static __always_inline void csw_flow_of(struct csw_flow *f, __be32 src, __be32 d
 
 /* ---- how full is a port? ---- */
 
-static __always_inline __u32 csw_fullness_of(const struct csw_port *port,
-					     const struct csw_backlog *b, __u64 now)
+/* By what waits there */
+static __always_inline __u32 csw_waiting_of(const struct csw_port *port,
+					    const struct csw_backlog *b, __u64 now)
 {
 	__u32 bytes = CSW_READ(b->bytes);
-	__u64 refused = CSW_READ(b->refused);
 
-	if (refused && now - refused < CSW_BACKLOG_REFUSED_NS)
-		return CSW_FULL;
 	/* Whoever is thought full is not sent to, so nothing would ever correct it. */
 	if (!bytes || now - CSW_READ(b->changed) > CSW_BACKLOG_STALE_NS)
 		return 0;
 	return bytes >= port->queue ? CSW_FULL : (__u64)bytes * CSW_FULL / port->queue;
+}
+
+static __always_inline __u32 csw_fullness_of(const struct csw_port *port,
+					     const struct csw_backlog *b, __u64 now)
+{
+	__u64 refused = CSW_READ(b->refused);
+
+	if (refused && now - refused < CSW_BACKLOG_REFUSED_NS)
+		return CSW_FULL;
+	return csw_waiting_of(port, b, now);
 }
 
 /* Of the egress queue of a port: 0 (empty, or nobody knows) .. CSW_FULL */
@@ -288,17 +296,30 @@ static __always_inline void csw_mark_load(const void *ctx, const struct csw_egre
 static __always_inline void csw_mark_back(const void *ctx, const struct csw_egress *e,
 					  struct canary_hdr *h)
 {
-	h->waited = csw_be32(csw_fullness(ctx, e->ifindex, e->port));
+	const struct csw_backlog *b = NULL;
+	__u32 waiting = 0;
+
+	/* What the driver refused lately is over before it is known there. */
+	if (e->port->queue)
+		b = csw_backlog(ctx, e->ifindex);
+	if (b && b->bytes)
+		waiting = csw_waiting_of(e->port, b, csw_now(ctx));
+	h->waited = csw_be32(waiting);
 }
 
-/* Result @h came by @ifindex, @took ns after the first contribution of its block. */
+#define CSW_TTL_NEIGHBOUR	255	/* of results: whoever passes one on takes one away */
+
+/*
+ * A result came by @ifindex, @took ns after the first contribution of its block. Only a neighbour can
+ * know what waits at the other end of that link, and nobody further away can send such a packet.
+ */
 static __always_inline void csw_note_back(const void *ctx, __u32 ifindex,
-					  const struct canary_hdr *h, __u64 took)
+					  const struct csw_packet *p, __u64 took)
 {
 	struct csw_backlog *b;
-	__u32 waited = cnr_be32(h->waited);
+	__u32 waited = cnr_be32(p->h->waited);
 
-	if (csw_config(ctx)->choice != CSW_CHOOSE_BOTH)
+	if (csw_config(ctx)->choice != CSW_CHOOSE_BOTH || p->ip->ttl != CSW_TTL_NEIGHBOUR)
 		return;
 	b = csw_backlog(ctx, ifindex);
 	if (!b)

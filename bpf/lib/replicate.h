@@ -158,7 +158,7 @@ static __always_inline int csw_result_to(csw_xdp *ctx, const struct csw_packet *
 		csw_drop(ctx, CANARY_DROP_NOROUTE);
 		return CSW_XDP_DROP;
 	}
-	csw_address(csw_config(ctx), p, length, CSW_TTL, addr, port);
+	csw_address(csw_config(ctx), p, length, CSW_TTL_NEIGHBOUR, addr, port);
 	csw_mark_back(ctx, &e, p->h);
 	return csw_send(ctx, p, length, &e, CSW_REPLICATED);
 }
@@ -190,7 +190,7 @@ CSW_FUNC int csw_result(csw_xdp *ctx)
 	csw_find(ctx, c, bucket, p.h, &f);
 	if (f.d && f.is_block && csw_expects(f.d, p.h)) {
 		csw_learn(ctx, f.d);
-		csw_note_back(ctx, csw_ingress_ifindex(ctx), p.h, csw_now(ctx) - f.d->born);
+		csw_note_back(ctx, csw_ingress_ifindex(ctx), &p, csw_now(ctx) - f.d->born);
 		if (f.d->children == 1 && !m.restoration) {
 			addr = f.d->child[0].addr;
 			port = f.d->child[0].port;
@@ -292,7 +292,7 @@ CSW_FUNC int csw_copy_to(csw_skb *skb, struct canary_peer *peer, int last)
 	}
 	if (!e.neigh && !last)
 		return CSW_NO_NEIGH;
-	csw_address(csw_config(skb), &p, length, CSW_TTL, peer->addr, peer->port);
+	csw_address(csw_config(skb), &p, length, CSW_TTL_NEIGHBOUR, peer->addr, peer->port);
 	csw_mark_back(skb, &e, p.h);
 	csw_count(skb, CSW_TX_BYTES, length);
 	if (!e.neigh) {

@@ -187,11 +187,19 @@ void cnr_join_build(struct cnr_comm *c, u32 first, struct cnr_out *out)
 	cnr_to_rank(c, out, 0);
 }
 
+static bool cnr_join_room(const struct cnr_comm *c)
+{
+	return c->control_head - c->control_tail < CNR_CONTROLS / 2;
+}
+
 enum canary_drop cnr_join_refuse(struct cnr_comm *c, const struct cnr_in *in,
 				 enum canary_drop why)
 {
-	struct cnr_control *m = cnr_control(c, CANARY_ABORT, 0, cnr_trouble_of(why));
+	struct cnr_control *m = NULL;
 
+	/* Anybody's old JOINs are answered, but not before what members wait for. */
+	if (cnr_join_room(c))
+		m = cnr_control(c, CANARY_ABORT, 0, cnr_trouble_of(why));
 	if (m) {
 		m->addr = in->addr;
 		m->port = in->port;
@@ -260,8 +268,7 @@ static enum canary_drop cnr_join_hand_cookie(struct cnr_comm *c, u64 now, const 
 	const struct canary_join *j = cnr_payload(in);
 	struct cnr_control *m = NULL;
 
-	/* Anybody's old JOINs are answered, but not before what members wait for. */
-	if (c->control_head - c->control_tail < CNR_CONTROLS / 2)
+	if (cnr_join_room(c))
 		m = cnr_control(c, CANARY_WELCOME, be16_to_cpu(in->hdr->rank), 0);
 	if (m) {
 		m->addr = in->addr;

@@ -136,9 +136,11 @@ static u64 cnr_mac_with(const struct cnr_comm *c, const struct canary_hdr *h, u6
 	__be64 last = cpu_to_be64(hash);
 
 	memcpy(in, h, sizeof(*h));
-	CNR_CLEAR(in, flags, CANARY_F_BYPASS);
-	CNR_CLEAR(in, load, 0xff);
-	CNR_CLEAR(in, origin, 0xffffffff);
+	if (cnr_has_data(h)) {
+		CNR_CLEAR(in, flags, CANARY_F_BYPASS);
+		CNR_CLEAR(in, load, 0xff);
+		CNR_CLEAR(in, origin, 0xffffffff);
+	}
 	if (h->type == CANARY_CONTRIBUTION)
 		CNR_CLEAR(in, cookie, 0xffffffff);
 	CNR_CLEAR(in, mac, ~0ULL);

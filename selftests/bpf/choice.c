@@ -128,11 +128,13 @@ static void run_adaptive(void)
  * A block's result comes by @port at @ms, 1 ms after its contribution, with that on it.
  * Return: what the one to H1 says, or -1.
  */
+static uint8_t ttl = 255;
+
 static int result_says(uint64_t ms, int port, uint8_t waited)
 {
 	const struct msg sent = { .from = H1, .to = MULTI, .ranks = R(1), .members = 3,
 				  .block = 11 };
-	const struct msg result = { .type = CANARY_RESULT, .members = 3, .block = 11,
+	const struct msg result = { .type = CANARY_RESULT, .members = 3, .block = 11, .ttl = ttl,
 				    .poke = { { WAITED_BYTE, waited } } };
 	struct frame f;
 
@@ -143,6 +145,34 @@ static int result_says(uint64_t ms, int port, uint8_t waited)
 	frame_in(&f, port, &result);
 	b->receive(&f, &outs);
 	return outs.n == 1 && outs.frame[0].port == 1 ? outs.frame[0].bytes[WAITED_BYTE] : -1;
+}
+
+/* A result with two children goes out by two ports, and says of each what waits there. */
+static void run_two_children(void)
+{
+	const struct msg first = { .from = H1, .to = MULTI, .ranks = R(1), .members = 4, .block = 11 };
+	const struct msg second = { .from = H3, .to = MULTI, .ranks = R(2), .members = 4, .block = 11 };
+	const struct msg result = { .type = CANARY_RESULT, .members = 4, .block = 11, .ttl = 255 };
+	int home, i, said[8] = { 0 };
+	struct frame f;
+
+	begin(CSW_CHOOSE_BOTH);
+	home = port_of_block(1);
+	waiting(1, PERCENT(40));
+	waiting(2, PERCENT(20));
+	b->at(MSEC);
+	frame_in(&f, 1, &first);
+	b->receive(&f, &outs);
+	frame_in(&f, 2, &second);
+	b->receive(&f, &outs);
+	b->at(100 * MSEC);
+	b->flush(&outs);
+	frame_in(&f, home, &result);
+	b->receive(&f, &outs);
+	for (i = 0; i < outs.n; i++)
+		said[outs.frame[i].port & 7] = outs.frame[i].bytes[WAITED_BYTE];
+	check(outs.n == 2 && said[1] == 102 && said[2] == 51,
+	      "%s: both: copies say what each waits for (%d: %d, %d)", b->name, outs.n, said[1], said[2]);
 }
 
 static void run_both(void)
@@ -174,6 +204,12 @@ static void run_both(void)
 	check(port_of_block(1) == other, "%s: both: believed for a while", b->name);
 	b->at(43 * MSEC);
 	check(port_of_block(1) == home, "%s: both: not without end", b->name);
+	ttl = 254;
+	result_says(50, home, 200);
+	check(port_of_block(1) == home, "%s: both: nobody but a neighbour is believed", b->name);
+	ttl = 255;
+	result_says(52, home, 200);
+	check(port_of_block(1) == other, "%s: both: but a neighbour is", b->name);
 	begin(CSW_CHOOSE_ADAPTIVE);
 	waiting(1, 0);
 	waiting(home, 0);
@@ -277,6 +313,7 @@ void choice_run(const struct backend *backend)
 	run_default();
 	run_adaptive();
 	run_both();
+	run_two_children();
 	run_refused();
 	run_flows();
 	run_random();

@@ -373,7 +373,7 @@ static void usual(struct msg *m)
 	if (!m->op)
 		m->op = CANARY_OP_SUM;
 	if (!m->ttl)
-		m->ttl = 64;
+		m->ttl = m->type == CANARY_RESULT && m->from == SELF ? 255 : 64;
 	if (m->type == CANARY_RESULT)
 		m->ranks = R(m->members) - 1;
 }

@@ -268,6 +268,9 @@ static void test_failure(void)
 	tap(r.n && !before && replay(&r, leader) == CANARY_DROP_DUPLICATE &&
 	    cnr_stats(sim_comm(s, deaf))->counter[CNR_C_bytes_out] == sent,
 	    "FAILURE repeated: it does not contribute again");
+	((struct canary_hdr *)r.packet[0].data)->flags ^= CANARY_F_BYPASS;
+	tap(replay(&r, leader) == CANARY_DROP_MAC, "FAILURE, but without BYPASS: its mac does not fit");
+	((struct canary_hdr *)r.packet[0].data)->flags ^= CANARY_F_BYPASS;
 	r.deaf = -1;
 	for (i = 0; i < 2000; i++) {
 		replay(&r, leader);

@@ -20,7 +20,7 @@ tmp_dir
 tap_check "peers of the traffic" "${CHECK[@]}" peers
 tap_check "names, placements" "${CHECK[@]}" names
 tap_check "planned trees: whom switches wait for" "${CHECK[@]}" plan
-tap_check "right however switches choose; the paper's rule avoids a slow link" "${CHECK[@]}" diverts
+tap_check "right however switches choose; what ships avoids a slow link" "${CHECK[@]}" diverts
 tap_check "traffic flows and ends" "${CHECK[@]}" traffic
 if command -v mpirun >/dev/null; then
 	tap_check "Open MPI sums over the same links" "${CHECK[@]}" openmpi

@@ -201,7 +201,8 @@ static void json_backlog(struct switchd *sw, const struct port *port, FILE *out)
 	fprintf(out, ",\"egress\":{\"room\":%u,\"waiting\":%u,\"peak\":%u,\"drops\":%u,\"refused\":%llu",
 		port->queue, b.bytes, b.peak, b.drops, (unsigned long long)b.refusals);
 	fprintf(out, ",\"chosen\":%llu,\"diverted\":%llu,\"back\":%u}}",
-		(unsigned long long)b.chosen, (unsigned long long)b.diverted, b.back);
+		(unsigned long long)b.chosen, (unsigned long long)b.diverted,
+		sw_now() < b.back_until ? b.back : 0);
 }
 
 static void json_port(struct switchd *sw, const struct port *port, FILE *out)
