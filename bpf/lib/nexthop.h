@@ -310,8 +310,8 @@ static __always_inline void csw_mark_back(const void *ctx, const struct csw_egre
 #define CSW_TTL_NEIGHBOUR	255	/* of results: whoever passes one on takes one away */
 
 /*
- * A result came by @ifindex, @took ns after the first contribution of its block. Only a neighbour can
- * know what waits at the other end of that link, and nobody further away can send such a packet.
+ * A result came by @ifindex, @took ns after the first contribution of its block. Only a neighbour
+ * can know what waits at the other end of that link, and nobody further away can send such a packet.
  */
 static __always_inline void csw_note_back(const void *ctx, __u32 ifindex,
 					  const struct csw_packet *p, __u64 took)
