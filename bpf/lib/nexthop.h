@@ -311,7 +311,7 @@ static __always_inline void csw_mark_back(const void *ctx, const struct csw_egre
 
 /*
  * A result came by @ifindex, @took ns after the first contribution of its block. Only a neighbour
- * can know what waits at the other end of that link, and nobody further away can send such a packet.
+ * can know what waits at the other end of that link, and nobody further away can send this packet.
  */
 static __always_inline void csw_note_back(const void *ctx, __u32 ifindex,
 					  const struct csw_packet *p, __u64 took)
