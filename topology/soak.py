@@ -30,7 +30,8 @@ CACHES = {"UDP": 32, "ip_dst_cache": 64, "skbuff_head_cache": 128, "sock_inode_c
           "net_namespace": 1}
 # kB by which the kernel's own caches may have grown
 NOISE = 4096
-PATIENCE = 60
+PATIENCE = 120
+SETTLED = 10
 
 
 def read_numbers(path):
@@ -77,12 +78,28 @@ def module_uses():
         return int(file.read())
 
 
+def settled():
+    """Objects of CACHES when they have been the same for SETTLED seconds: the
+    kernel takes namespaces apart after their last user has gone, one by one."""
+    end = time.monotonic() + PATIENCE
+    found, since = None, time.monotonic()
+    while True:
+        now = {cache: objects(cache) for cache in CACHES}
+        if now != found:
+            found, since = now, time.monotonic()
+        elif time.monotonic() - since > SETTLED:
+            return found
+        if time.monotonic() > end:
+            return now
+        time.sleep(1)
+
+
 def snapshot():
     """When no engine lingers any more"""
     end = time.monotonic() + PATIENCE
     while module_uses() and time.monotonic() < end:
         time.sleep(0.1)
-    found = {cache: objects(cache) for cache in CACHES}
+    found = settled()
     return {"uses": module_uses(), "memory": memory(), "pinned": pinned(), **found}
 
 
