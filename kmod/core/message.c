@@ -138,9 +138,9 @@ static u64 cnr_mac_with(const struct cnr_comm *c, const struct canary_hdr *h, u6
 	memcpy(in, h, sizeof(*h));
 	if (cnr_has_data(h)) {
 		CNR_CLEAR(in, flags, CANARY_F_BYPASS);
-		CNR_CLEAR(in, load, 0xff);
 		CNR_CLEAR(in, origin, 0xffffffff);
 	}
+	CNR_CLEAR(in, load, 0xff);
 	if (h->type == CANARY_CONTRIBUTION)
 		CNR_CLEAR(in, cookie, 0xffffffff);
 	CNR_CLEAR(in, mac, ~0ULL);
