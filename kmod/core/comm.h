@@ -271,7 +271,6 @@ struct cnr_operation {
  *		a cookie), count (REQUEST in rings), number of the question (ALIVE, WAIT), else
  *		unused
  * @nonce:	of the JOIN that is answered, if its sender is no member yet
- * @cookie:	for the sender of that JOIN (WELCOME)
  */
 struct cnr_control {
 	u8	type;
@@ -284,7 +283,6 @@ struct cnr_control {
 	u32	block;
 	u32	arg;
 	u64	nonce;
-	u64	cookie;
 };
 
 /* Messages that go to all members, one a poll; bits of cnr_comm.broadcast */
@@ -526,7 +524,8 @@ enum canary_drop cnr_join_refuse(struct cnr_comm *c, const struct cnr_in *in,
 enum canary_drop cnr_join_input(struct cnr_comm *c, u64 now, const struct cnr_in *in);
 enum canary_drop cnr_welcome_input(struct cnr_comm *c, u64 now, const struct cnr_in *in);
 void cnr_join_build(struct cnr_comm *c, u32 first, struct cnr_out *out);
-bool cnr_cookie_build(struct cnr_comm *c, const struct cnr_control *m, struct cnr_out *out);
+void cnr_cookie_build(struct cnr_comm *c, u64 now, const struct cnr_control *m,
+		      struct cnr_out *out);
 bool cnr_welcome_build(struct cnr_comm *c, u16 rank, u32 first, struct cnr_out *out);
 
 /* op.c: operations */

@@ -187,23 +187,33 @@ void cnr_join_build(struct cnr_comm *c, u32 first, struct cnr_out *out)
 	cnr_to_rank(c, out, 0);
 }
 
-static bool cnr_join_room(const struct cnr_comm *c)
+/*
+ * To the sender of a JOIN, who may be no member. Anybody's old JOINs are answered, but not before
+ * what members wait for. Return: NULL if there is no room.
+ */
+static struct cnr_control *cnr_join_answer(struct cnr_comm *c, const struct cnr_in *in, u8 type)
 {
-	return c->control_head - c->control_tail < CNR_CONTROLS / 2;
+	struct cnr_control *m;
+
+	if (c->control_head - c->control_tail >= CNR_CONTROLS / 2) {
+		cnr_count(c, CNR_C_control_lost);
+		return NULL;
+	}
+	m = cnr_control(c, type, be16_to_cpu(in->hdr->rank), 0);
+	m->addr = in->addr;
+	m->port = in->port;
+	m->nonce = be64_to_cpu(in->hdr->tag);
+	return m;
 }
 
 enum canary_drop cnr_join_refuse(struct cnr_comm *c, const struct cnr_in *in,
 				 enum canary_drop why)
 {
-	struct cnr_control *m = NULL;
+	struct cnr_control *m = cnr_join_answer(c, in, CANARY_ABORT);
 
-	/* Anybody's old JOINs are answered, but not before what members wait for. */
-	if (cnr_join_room(c))
-		m = cnr_control(c, CANARY_ABORT, 0, cnr_trouble_of(why));
 	if (m) {
-		m->addr = in->addr;
-		m->port = in->port;
-		m->nonce = be64_to_cpu(in->hdr->tag);
+		m->rank = 0;	/* it may be any number */
+		m->block = cnr_trouble_of(why);
 		m->arg = be16_to_cpu(in->hdr->members);
 	}
 	return why;
@@ -232,7 +242,7 @@ static bool cnr_join_sane(const struct cnr_in *in)
  * it saw gets nowhere from elsewhere, and from the same place for as long as the cookie holds: to
  * make a new one takes the key.
  */
-static u64 cnr_join_cookie(const struct cnr_comm *c, u64 now, const struct cnr_in *in)
+static u64 cnr_join_cookie(const struct cnr_comm *c, u64 now, const struct cnr_control *m)
 {
 	struct {
 		__be32	slot;
@@ -243,11 +253,11 @@ static u64 cnr_join_cookie(const struct cnr_comm *c, u64 now, const struct cnr_i
 		__be16	rank;
 	} of = {
 		.slot = cpu_to_be32((u32)(now >> CNR_JOIN_SLOT)),
-		.comm = in->hdr->comm,
-		.nonce = in->hdr->tag,
-		.addr = in->addr,
-		.port = in->port,
-		.rank = in->hdr->rank,
+		.comm = cpu_to_be32(c->cfg.comm),
+		.nonce = cpu_to_be64(m->nonce),
+		.addr = m->addr,
+		.port = m->port,
+		.rank = cpu_to_be16(m->rank),
 	};
 	u64 cookie = cnr_siphash(c->cfg.seed, &of, sizeof(of));
 
@@ -258,32 +268,32 @@ static bool cnr_join_shows_cookie(const struct cnr_comm *c, u64 now, const struc
 {
 	const struct canary_join *j = cnr_payload(in);
 	u64 cookie = be64_to_cpu(j->cookie);
+	struct cnr_control m = {
+		.addr = in->addr,
+		.port = in->port,
+		.nonce = be64_to_cpu(in->hdr->tag),
+		.rank = be16_to_cpu(in->hdr->rank),
+	};
 
-	return cookie == cnr_join_cookie(c, now, in) ||
-	       cookie == cnr_join_cookie(c, now - (1ULL << CNR_JOIN_SLOT), in);
+	return cookie == cnr_join_cookie(c, now, &m) ||
+	       cookie == cnr_join_cookie(c, now - (1ULL << CNR_JOIN_SLOT), &m);
 }
 
-static enum canary_drop cnr_join_hand_cookie(struct cnr_comm *c, u64 now, const struct cnr_in *in)
+static enum canary_drop cnr_join_hand_cookie(struct cnr_comm *c, const struct cnr_in *in)
 {
 	const struct canary_join *j = cnr_payload(in);
-	struct cnr_control *m = NULL;
+	struct cnr_control *m = cnr_join_answer(c, in, CANARY_WELCOME);
 
-	if (cnr_join_room(c))
-		m = cnr_control(c, CANARY_WELCOME, be16_to_cpu(in->hdr->rank), 0);
-	if (m) {
-		m->addr = in->addr;
-		m->port = in->port;
-		m->nonce = be64_to_cpu(in->hdr->tag);
-		m->cookie = cnr_join_cookie(c, now, in);
+	if (m)
 		m->arg = cnr_join_elements(in);
-	}
 	return j->cookie ? CANARY_DROP_COOKIE : CANARY_DROP_NONE;
 }
 
-bool cnr_cookie_build(struct cnr_comm *c, const struct cnr_control *m, struct cnr_out *out)
+void cnr_cookie_build(struct cnr_comm *c, u64 now, const struct cnr_control *m,
+		      struct cnr_out *out)
 {
 	struct canary_welcome *w = (struct canary_welcome *)c->scratch;
-	__be64 cookie = cpu_to_be64(m->cookie);
+	__be64 cookie = cpu_to_be64(cnr_join_cookie(c, now, m));
 
 	memset(w, 0, sizeof(*w));
 	cnr_header(c, out, CANARY_WELCOME, 0);
@@ -298,7 +308,6 @@ bool cnr_cookie_build(struct cnr_comm *c, const struct cnr_control *m, struct cn
 	out->len = sizeof(*w);
 	out->addr = m->addr;
 	out->port = m->port;
-	return true;
 }
 
 /* JOINs are numbered, so that who repeats one that came gives no sign of life for its sender. */
@@ -366,7 +375,7 @@ enum canary_drop cnr_join_input(struct cnr_comm *c, u64 now, const struct cnr_in
 	if (!c->table && !cnr_join_sane(in))
 		return cnr_join_refuse(c, in, CANARY_DROP_ELEMENTS);
 	if (!cnr_join_shows_cookie(c, now, in))
-		return cnr_join_hand_cookie(c, now, in);
+		return cnr_join_hand_cookie(c, in);
 	m = &c->member[rank];
 	if (c->table && c->joiner[rank].nonce != be64_to_cpu(h->tag)) {
 		m->flags |= CNR_M_CLAIMED;

@@ -52,9 +52,12 @@ static bool cnr_control_build(struct cnr_comm *c, u64 now, const struct cnr_cont
 	struct cnr_operation *o;
 	u32 sum;
 
+	if (m->type == CANARY_WELCOME && m->nonce) {
+		cnr_cookie_build(c, now, m, out);
+		return true;
+	}
 	if (m->type == CANARY_WELCOME)
-		return m->nonce ? cnr_cookie_build(c, m, out) :
-				  cnr_welcome_build(c, m->rank, m->arg, out);
+		return cnr_welcome_build(c, m->rank, m->arg, out);
 	if (m->type == CANARY_JOIN) {
 		cnr_join_build(c, m->arg, out);
 		return true;

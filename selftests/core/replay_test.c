@@ -92,15 +92,16 @@ static enum canary_drop replay(const struct record *r, int from)
 	return drop;
 }
 
-static bool connected_all(struct sim *s, u32 members)
+static bool all_connected(struct sim *s)
 {
-	u32 i;
+	return sim_wait_state(s, CNR_CONNECTED, 10 * S);
+}
 
-	sim_wait_state(s, CNR_CONNECTED, 10 * S);
-	for (i = 0; i < members; i++)
-		if (cnr_state(sim_comm(s, i)) != CNR_CONNECTED)
-			return false;
-	return true;
+static void connect_all(struct sim *s)
+{
+	sim_connect(s, -1);
+	if (!all_connected(s))
+		abort();
 }
 
 /* A JOIN of today, from elsewhere, while rank 0 still waits for others */
@@ -119,7 +120,7 @@ static void test_join_elsewhere(void)
 	    "JOIN repeated from elsewhere: its cookie is of another address");
 	tap(sim_comm(s, 0)->member[1].addr == addr, "JOIN repeated from elsewhere: nobody moves");
 	sim_connect(s, 2);
-	tap(connected_all(s, 3), "JOIN repeated from elsewhere: all connect");
+	tap(all_connected(s), "JOIN repeated from elsewhere: all connect");
 	sim_free(s);
 }
 
@@ -144,7 +145,7 @@ static void test_join_of_yesterday(void)
 	sim_run(s, sim_now(s) + S);
 	tap(!sim_comm(s, 0)->table, "JOIN of yesterday: the rank is still missing");
 	sim_connect(s, 2);
-	tap(connected_all(s, 3), "JOIN of yesterday: all connect");
+	tap(all_connected(s), "JOIN of yesterday: all connect");
 	sim_free(s);
 }
 
@@ -169,7 +170,7 @@ static void test_join_of_predecessor(void)
 	    sim_comm(s, 0)->joiner[2].nonce == nonce,
 	    "JOIN of a predecessor: its cookie is of another time");
 	sim_connect(s, 1);
-	tap(connected_all(s, 3), "JOIN of a predecessor: all connect");
+	tap(all_connected(s), "JOIN of a predecessor: all connect");
 	sim_free(s);
 }
 
@@ -213,9 +214,7 @@ static void test_wait(u8 algorithm)
 	struct cnr_comm *c;
 	u32 i, told, until;
 
-	sim_connect(s, -1);
-	if (!connected_all(s, 3))
-		abort();
+	connect_all(s);
 	/* Who leads the first block posts last: the rank after it asks, and is told to wait. */
 	c = sim_comm(s, 0);
 	r.from = cnr_leader(c, c->una);
@@ -251,9 +250,7 @@ static void test_failure(void)
 	u64 sent;
 	int deaf;
 
-	sim_connect(s, -1);
-	if (!connected_all(s, 3))
-		abort();
+	connect_all(s);
 	leader = cnr_leader(sim_comm(s, 0), sim_comm(s, 0)->una);
 	r.from = leader;
 	deaf = (leader + 1) % 3;
@@ -292,9 +289,7 @@ static void test_request(u8 algorithm)
 	u32 i, leader;
 	u64 sent;
 
-	sim_connect(s, -1);
-	if (!connected_all(s, 3))
-		abort();
+	connect_all(s);
 	leader = cnr_leader(sim_comm(s, 0), sim_comm(s, 0)->una);
 	r.from = (leader + 1) % 3;
 	r.deaf = r.from;
@@ -320,9 +315,7 @@ static void test_leave(void)
 	struct sim *s = recorded(&r, &cfg, -1, 0);
 	struct cnr_comm *c = sim_comm(s, 1);
 
-	sim_connect(s, -1);
-	if (!connected_all(s, 3))
-		abort();
+	connect_all(s);
 	post_all(s, 3, 352 * 4);
 	if (!sim_wait_completed(s, 1, 5 * S))
 		abort();
@@ -348,9 +341,7 @@ static void test_dead(u8 algorithm)
 	u64 until;
 	u16 rank[4];
 
-	sim_connect(s, -1);
-	if (!connected_all(s, 4))
-		abort();
+	connect_all(s);
 	post_all(s, 4, 352 * 4);
 	if (!sim_wait_completed(s, 1, 5 * S))
 		abort();
@@ -380,9 +371,7 @@ static void test_sleeper(void)
 	struct cnr_comm *c = sim_comm(s, 0);
 	u64 until;
 
-	sim_connect(s, -1);
-	if (!connected_all(s, 3))
-		abort();
+	connect_all(s);
 	sim_post(s, 0, 352 * 4);
 	until = sim_now(s) + 5 * S;
 	while (!c->asked && sim_now(s) < until)
