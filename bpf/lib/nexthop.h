@@ -310,24 +310,27 @@ static __always_inline void csw_mark_back(const void *ctx, const struct csw_egre
 #define CSW_TTL_NEIGHBOUR	255	/* of results: whoever passes one on takes one away */
 
 /*
- * A result came by @ifindex, @took ns after the first contribution of its block. Only a neighbour
+ * A result came by @ifindex; the first contribution of its block did at @born. Only a neighbour
  * can know what waits at the other end of that link, and nobody further away can send this packet.
  */
 static __always_inline void csw_note_back(const void *ctx, __u32 ifindex,
-					  const struct csw_packet *p, __u64 took)
+					  const struct csw_packet *p, __u64 born)
 {
-	struct csw_backlog *b;
 	__u32 waited = cnr_be32(p->h->waited);
+	struct csw_backlog *b;
+	__u64 now, took;
 
 	if (csw_config(ctx)->choice != CSW_CHOOSE_BOTH || p->ip->ttl != CSW_TTL_NEIGHBOUR)
 		return;
 	b = csw_backlog(ctx, ifindex);
 	if (!b)
 		return;
+	now = csw_now(ctx);
+	took = now - born;
 	if (took > CSW_BACKLOG_STALE_NS / CSW_BACK_BELIEVED)
 		took = CSW_BACKLOG_STALE_NS / CSW_BACK_BELIEVED;
 	b->back = waited < CSW_FULL ? waited : CSW_FULL;
-	b->back_until = csw_now(ctx) + took * CSW_BACK_BELIEVED;
+	b->back_until = now + took * CSW_BACK_BELIEVED;
 }
 
 #endif /* CANARY_BPF_LIB_NEXTHOP_H */

@@ -190,7 +190,7 @@ CSW_FUNC int csw_result(csw_xdp *ctx)
 	csw_find(ctx, c, bucket, p.h, &f);
 	if (f.d && f.is_block && csw_expects(f.d, p.h)) {
 		csw_learn(ctx, f.d);
-		csw_note_back(ctx, csw_ingress_ifindex(ctx), &p, csw_now(ctx) - f.d->born);
+		csw_note_back(ctx, csw_ingress_ifindex(ctx), &p, f.d->born);
 		if (f.d->children == 1 && !m.restoration) {
 			addr = f.d->child[0].addr;
 			port = f.d->child[0].port;
