@@ -46,6 +46,7 @@
 #define PLANS_MAX	16
 #define INFLIGHT_MAX	64
 #define TICK_MS		10		/* how often progress is told */
+#define LAUNCH_US	1000		/* how often a launcher's word is looked for */
 #define OPEN_SECONDS	60		/* until a member can be opened again */
 
 /* What is known while it runs; little-endian u64, see canary_topo/trial.py */
@@ -467,7 +468,7 @@ static int await_round(pid_t pid)
 		if (opt.launched && *halt > now.number)
 			kill(pid, SIGKILL);
 		if (opt.launched)
-			usleep(TICK_MS * 100);
+			usleep(LAUNCH_US);
 	}
 }
 
@@ -481,7 +482,7 @@ static bool supervise(unsigned int round)
 	now.number = round;
 	shared->round = round;
 	while (opt.launched && *may_open <= round)
-		usleep(TICK_MS * 100);
+		usleep(LAUNCH_US);
 	fflush(NULL);
 	pid = fork();
 	if (pid < 0)
