@@ -61,7 +61,7 @@ TESTS += congestion
 
 # FORM: small or full; CONGESTION: further options of topology/congestion.py
 FORM ?= small
-demo-congestion: $(B)/bin/canary ## dynamic trees against static ones, the ring and Open MPI under congestion: FORM=small|full (goes on if interrupted)
+demo-congestion: $(B)/bin/canary $(FAULT_TOOLS) ## dynamic trees against static ones, the ring and Open MPI under congestion: FORM=small|full (goes on if interrupted)
 	@topology/congestion_demo.py --form $(FORM) -- $(CONGESTION)
 
 test-congestion: $(B)/bin/canary ## the same in small: right, kept, refused

@@ -20,71 +20,100 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import congestion  # noqa: E402
 from canary_topo import plots  # noqa: E402
 
-CHOICES = "dynamic,dynamic-adaptive,dynamic-block,dynamic-flow,dynamic-flowlet," \
-          "dynamic-random,dynamic-two"
-
+CHOICES = "dynamic,dynamic-adaptive,dynamic-block,dynamic-flow"
+MORE_CHOICES = f"{CHOICES},dynamic-flowlet,dynamic-random,dynamic-two"
 TREES = "dynamic,static-1,static-2,static-4"
+LEAF_SPINE = ["--topology", "leaf_spine:4,4,2"]
+
+
+def of(*words, **options):
+    """Words of congestion.py"""
+    return [*words, *(str(word) for name, value in options.items() for word in (f"--{name}", value))]
+
 
 # {part: {form: options of congestion.py, one list for each scenario}}; what matters most comes first
 PARTS = {
-    "shares": {
-        "small": [["--shares", "0,0.5"]],
-        "full": [["--shares", "0,0.5", "--algorithms", f"{TREES},ring"],
-                 ["--shares", "0.5", "--algorithms", TREES, "--seeds", "10"],
-                 ["--shares", "0", "--algorithms", "openmpi"]],
+    "half": {
+        "small": [of("--alone", shares=0.5, algorithms=TREES)],
+        "full": [of("--alone", shares=0.5, algorithms=TREES, seeds=10), of(shares=0.5, algorithms="ring")],
     },
-    "deployment": {
-        form: [["--switches", switches, "--shares", "0", "--seeds", seeds, "--algorithms", "dynamic"]
-               for switches in ("none", "1", "half", "all")]
-        for form, seeds in (("small", "1"), ("full", "3"))
+    "nobody": {
+        "small": [of(shares=0, algorithms=TREES, seeds=3), of(shares=0, algorithms="ring", seeds=1),
+                  of(shares=0, algorithms="dynamic,static-4,ring", size="4M", seeds=1, iterations=1)],
+        "full": [of(shares=0, algorithms=f"{TREES},ring"),
+                 of(shares=0, algorithms=f"{TREES},ring", size="4M", seeds=3, iterations=1)],
     },
-    "choices": {
-        form: [["--shares", "0.5", "--algorithms", CHOICES, "--seeds", "3"]]
-        for form in ("small", "full")
-    },
-    "communicators": {
-        form: [["--communicators", number, "--shares", "0", "--seeds", "3",
-                "--algorithms", algorithms] for number, algorithms in numbers]
-        for form, numbers in (("small", [("4", "dynamic,static-1,static-4")]),
-                              ("full", [("4", "dynamic,static-1,static-4"), ("2", "dynamic,static-4"),
-                                        ("8", "dynamic,static-4")]))
+    "leaf-spine": {
+        form: [of(*LEAF_SPINE, "--alone", shares="0,0.5", algorithms=TREES, seeds=seeds),
+               of(*LEAF_SPINE, shares=0, algorithms="ring,openmpi", seeds=others)]
+        for form, seeds, others in (("small", 2, 1), ("full", 5, 3))
     },
     "most": {
+        "small": [of("--alone", shares=0.95, algorithms="dynamic,static-4", seeds=3)],
+        "full": [of("--alone", shares=0.95, algorithms=TREES),
+                 of("--alone", shares=0.95, algorithms=TREES, traffic=0.25)],
+    },
+    "choices": {
+        "small": [of(shares=0.5, algorithms=CHOICES, seeds=3)],
+        "full": [of(shares=0.5, algorithms=MORE_CHOICES, seeds=5)],
+    },
+    "communicators": {
+        form: [of(communicators=number, shares=0, seeds=seeds, algorithms="dynamic,static-1,static-4")
+               for number in (2, 4, 8)]
+        for form, seeds in (("small", 1), ("full", 3))
+    },
+    "deployment": {
+        form: [of(switches=switches, shares=0, seeds=seeds, algorithms="dynamic")
+               for switches in ("none", "1", "half", "all")]
+        for form, seeds in (("small", 1), ("full", 3))
+    },
+    "loads": {
         "small": [],
-        "full": [["--shares", "0.95", "--traffic", "0.25", "--algorithms", "dynamic,static-1,static-4"],
-                 ["--shares", "0.95", "--algorithms", f"{TREES},ring"]],
+        "full": [of(shares=0.5, traffic=load, seeds=5, algorithms="dynamic,static-1,static-2,static-4")
+                 for load in (0.25, 0.4, 0.45, 0.6)],
     },
     "more-shares": {
         "small": [],
-        "full": [["--shares", "0.05,0.25,0.75", "--algorithms", "dynamic", "--seeds", "3"],
-                 ["--shares", "0.5", "--algorithms", "openmpi", "--seeds", "2"]],
+        "full": [of(shares="0.05,0.25,0.75", algorithms="dynamic", seeds=3),
+                 of(shares="0,0.5", algorithms="openmpi", seeds=2)],
     },
-    "loads": {
-        form: [["--shares", "0.5", "--traffic", load, "--seeds", "3",
-                "--algorithms", "dynamic,static-1,static-4"] for load in loads]
-        for form, loads in (("small", ("0.6",)), ("full", ("0.2", "0.4", "0.6", "0.8")))
+    "guest": {
+        "small": [],
+        "full": [of(engine="kernel", topology="leaf_spine:2,4,2", trees=2, rate="5mbit", size="512K",
+                    shares="0,0.5", algorithms="dynamic,static-1,static-2,ring", seeds=2,
+                    iterations=1)],
     },
 }
+# What a picture of goodput over shares is made of
+BY_SHARE = ("half", "nobody", "most", "more-shares")
 
 
 def label(part, row):
     """What tells a row of PART from others in a picture of several scenarios"""
-    last = row["scenario"].rpartition(", ")[2]
+    settings = row["settings"]
     if part == "communicators":
-        return f"{last.split()[0]} x {row['algorithm']}"
-    if part == "choices":
-        return row["algorithm"]
-    if part in ("loads", "most"):
-        return f"{last.split()[-1] if 'offer' in last else congestion.TRAFFIC}, {row['algorithm']}"
-    return "all switches" if last.endswith("engine") else last
+        return f"{settings['communicators']} x {row['algorithm']}"
+    if part == "loads":
+        return f"{settings['traffic']}, {row['algorithm']}"
+    if part == "deployment":
+        return f"{settings['switches']} of the switches"
+    if part == "leaf-spine":
+        return f"{100 * row['congestion']:.0f} %, {row['algorithm']}"
+    return row["algorithm"]
+
+
+def by_share(rows, scene):
+    """Goodput over the share of hosts that congest, where all else is the same."""
+    usual = [row for row in rows if row["scenario"].endswith("engine")]
+    if len({row["congestion"] for row in usual}) < 2:
+        return []
+    last = {(row["algorithm"], row["congestion"]): row for row in usual}
+    return plots.goodput(list(last.values()), scene.out, "shares",
+                         "dynamic trees and others, fat tree of 16 hosts", scene.limit)
 
 
 def picture(part, rows, scene):
     """Of all scenarios of a part"""
-    if part.endswith("shares"):
-        rows = list({(row["algorithm"], row["congestion"]): row for row in rows}.values())
-        return plots.goodput(rows, scene.out, part, "dynamic trees and others, fat tree of 16 hosts",
-                             scene.limit)
     return plots.bars([(label(part, row), row) for row in rows], scene.out, part, part,
                       None if part == "communicators" else scene.limit)
 
@@ -112,12 +141,14 @@ def main():
                 return status
             failed |= status
             rows += found
-        every += [row for row in rows if part.endswith("shares")]
-        if part == "more-shares":
-            rows = every
-        if len(PARTS[part][args.form]) > 1 and rows:
-            for path in picture(part, rows, scene):
-                print(f"picture: {os.path.relpath(path)}")
+        paths = []
+        if part in BY_SHARE:
+            every += rows
+            paths = by_share(every, scene)
+        elif len(PARTS[part][args.form]) > 1 and rows:
+            paths = picture(part, rows, scene)
+        for path in paths:
+            print(f"picture: {os.path.relpath(path)}")
     return failed
 
 

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What each rank of the outside peer runs: SIZE bytes of int32, ITERATIONS times
-MPI_Allreduce. Rank 0 prints the seconds that one took."""
+"""What each rank of the outside peer runs: SIZE bytes of int32, MPI_Allreduce as often
+as `canary perf allreduce` does it: out of place and in place, each WARMUP times before, then
+ITERATIONS times by the clock, then once to look at. Rank 0 prints the seconds that one took."""
 import json
 import sys
 
@@ -10,19 +11,24 @@ from mpi4py import MPI
 
 
 def main():
-    size, iterations = int(sys.argv[1]), int(sys.argv[2])
+    size, iterations, warmup = map(int, sys.argv[1:])
     comm = MPI.COMM_WORLD
-    send = numpy.arange(size // 4, dtype=numpy.int32) + comm.rank
-    receive = numpy.empty_like(send)
+    vector = numpy.arange(size // 4, dtype=numpy.int32) + comm.rank
     expected = numpy.arange(size // 4, dtype=numpy.int32) * comm.size + sum(range(comm.size))
-    # TCP has to learn what the paths carry
-    comm.Allreduce(send, receive)
-    comm.Barrier()
-    begin = MPI.Wtime()
-    for _ in range(iterations):
+    receive = numpy.empty_like(vector)
+    seconds, wrong = 0, 0
+    for send in (vector, MPI.IN_PLACE):
+        # TCP has to learn what the paths carry
+        for _ in range(warmup):
+            comm.Allreduce(send, receive)
+        comm.Barrier()
+        begin = MPI.Wtime()
+        for _ in range(iterations):
+            comm.Allreduce(send, receive)
+        seconds += comm.allreduce(MPI.Wtime() - begin) / comm.size / iterations / 2
+        receive[:] = vector
         comm.Allreduce(send, receive)
-    seconds = comm.allreduce(MPI.Wtime() - begin) / comm.size / iterations
-    wrong = comm.allreduce(int((receive != expected).sum()))
+        wrong += comm.allreduce(int((receive != expected).sum()))
     if comm.rank == 0:
         print(json.dumps({"seconds": seconds, "wrong": wrong}))
 

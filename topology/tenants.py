@@ -12,19 +12,13 @@ import os
 import shutil
 import signal
 import sys
-import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from canary_topo import experiment, system, topology_by_name  # noqa: E402
+from canary_topo import experiment, system, together, topology_by_name  # noqa: E402
 from canary_topo.jobs import Rank  # noqa: E402
 from canary_topo.net import parse_rate  # noqa: E402
 from canary_topo.trial import Trial  # noqa: E402
-
-
-def jain(values):
-    """1 if all are alike, 1/n if one has everything"""
-    return sum(values) ** 2 / (len(values) * sum(value * value for value in values))
 
 
 def trials_of(testbed, args, count, work):
@@ -41,34 +35,13 @@ def trials_of(testbed, args, count, work):
 
 
 def measure(testbed, args, count, work):
-    """Goodputs while all COUNT are at work: from when the last one has begun
-    until the first one is done."""
+    """Goodputs while all COUNT are at work"""
     trials = trials_of(testbed, args, count, work)
-    try:
-        for trial in trials:
-            trial.start()
-        for trial in trials:
-            trial.until(lambda trial=trial: trial.progress(0)["completed"])
-        begin, before = time.monotonic(), [trial.progress(0) for trial in trials]
-        # Before any of them gets to its last operation
-        trials[0].until(lambda: any(trial.progress(0)["completed"] >= args.operations - 1
-                                    for trial in trials))
-        end, after = time.monotonic(), [trial.progress(0) for trial in trials]
-        for trial in trials:
-            trial.finish()
-    finally:
-        for trial in trials:
-            trial.stop()
-    wrong = [f"communicator {i}: {line}" for i, trial in enumerate(trials)
-             for line in trial.judge({})[0]]
-    bits = [32 * b["elements"] * (b["round_blocks"] - a["round_blocks"])
-            for a, b in zip(before, after)]
-    rates = [value / (end - begin) for value in bits]
-    for trial in trials:
-        trial.job.close()
+    rates, seconds = together.goodputs(trials, args.operations)
+    wrong = together.wrong(trials)
     return {"communicators": count, "right": not wrong, "wrong": wrong,
-            "seconds": round(end - begin, 3), "goodput_bps": [round(rate) for rate in rates],
-            "sum_bps": round(sum(rates)), "jain": round(jain(rates), 4) if sum(rates) else 0}
+            "seconds": round(seconds, 3), "goodput_bps": [round(rate) for rate in rates],
+            "sum_bps": round(sum(rates)), "jain": round(together.jain(rates), 4)}
 
 
 def main():

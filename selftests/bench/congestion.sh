@@ -2,43 +2,65 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # congestion.*: goodput of sums on a fat tree of 16 hosts, idle and while half of the hosts fill the
-# links with random uniform traffic: dynamic trees, one and four static ones, the ring, Open MPI.
-# Medians over RUNS placements of what topology/congestion.py measures; on a machine with other
-# things to do compare the ratios, and take more placements.
+# links with random uniform traffic: dynamic trees, one, two and four static ones, the ring, and Open MPI
+# where nobody congests. Medians over RUNS placements of what topology/congestion.py measures; on a
+# machine with other things to do compare the ratios, and take more placements.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
-RUNS=${RUNS:-1}
-SIZE=${SIZE:-512K}
+RUNS=${RUNS:-3}
+SIZE=${SIZE:-1M}
 RATE=${RATE:-10}
 TOP_DIR=$(cd "$(dirname "$0")/../.." && pwd)
 
 bench_start "selftests/bench/congestion.sh"
 bench_need jq iperf3 mnexec
 export CANARY
-# Open MPI may not be there: then it is left out
-"$TOP_DIR/topology/congestion.py" --out "$TAP_TMP/out" --json "$TAP_TMP/json" --seeds "$RUNS" --size "$SIZE" \
-	--rate "${RATE}mbit" --algorithms "dynamic,static-1,static-4,ring,openmpi" --shares "0,0.5" >&2 ||
-	[ -s "$TAP_TMP/json" ] || bench_die "nothing was measured"
 
-# median ALGORITHM SHARE
-median()
+# measure SHARES ALGORITHMS RUNS
+measure()
 {
-	jq --arg algorithm "$1" --argjson share "$2" \
-		'[.[] | select(.algorithm == $algorithm and .congestion == $share) | .goodput_median][0]' "$TAP_TMP/json"
+	"$TOP_DIR/topology/congestion.py" --out "$TAP_TMP/out" --json "$TAP_TMP/json" --seeds "$3" --size "$SIZE" \
+		--rate "${RATE}mbit" --algorithms "$2" --shares "$1" >&2 || bench_die "$2: not all was measured"
 }
 
+# row ALGORITHM SHARE: its row, null if there is none
+row()
+{
+	jq -c --arg algorithm "$1" --argjson share "$2" \
+		'[.[] | select(.algorithm == $algorithm and .asked == $share)][0]' "$TAP_TMP/json"
+}
+
+# figure NAME ALGORITHM SHARE BASELINE-ALGORITHM BASELINE-SHARE NOTE
+figure()
+{
+	local mine base note=$6
+
+	mine=$(row "$2" "$3")
+	base=$(row "$4" "$5")
+	[ "$mine" = null ] || [ "$base" = null ] && bench_die "$1: no result of $2 or $4"
+	[ "$(jq -r .limit <<<"$base")" = links ] ||
+		note+="; the processor limits the latter: $(jq .cpu_idle <<<"$base") of it is idle"
+	bench_figure "$1" "$(jq .goodput_median <<<"$mine")" Mbit/s "$(jq .goodput_median <<<"$base")" \
+		"$note; medians of $(jq .runs <<<"$mine") placements"
+}
+
+measure "0,0.5" "dynamic,static-1,static-2,static-4,ring" "$RUNS"
+if command -v mpirun >/dev/null && /usr/bin/python3 -c "import mpi4py, numpy" 2>/dev/null; then
+	measure 0 openmpi 1
+	openmpi=openmpi
+else
+	echo "bench: congestion.idle-openmpi is left out: no mpirun or mpi4py" >&2
+fi
+
 limit=$(jq -n "$RATE * 1408 / 1514")
-idle=$(median dynamic 0)
-busy=$(median dynamic 0.5)
-bench_figure congestion.idle "$idle" Mbit/s "$limit" "dynamic trees, nobody congests; baseline: payload limit of a host's link"
-bench_figure congestion.half "$busy" Mbit/s "$idle" "dynamic trees, half of the hosts congest; baseline: nobody does"
-for other in static-1 static-4 ring openmpi; do
-	value=$(median "$other" 0)
-	[ "$value" = null ] || bench_figure "congestion.idle-$other" "$idle" Mbit/s "$value" \
-		"dynamic trees, nobody congests; baseline: $other"
-	value=$(median "$other" 0.5)
-	[ "$value" = null ] || bench_figure "congestion.half-$other" "$busy" Mbit/s "$value" \
-		"dynamic trees, half of the hosts congest; baseline: $other"
+bench_figure congestion.idle "$(row dynamic 0 | jq .goodput_median)" Mbit/s "$limit" \
+	"dynamic trees, nobody congests; baseline: payload limit of a host's link"
+figure congestion.half dynamic 0.5 dynamic 0 "dynamic trees, half of the hosts congest; baseline: nobody does"
+for other in static-1 static-2 static-4 ring ${openmpi:-}; do
+	figure "congestion.idle-$other" dynamic 0 "$other" 0 "dynamic trees, nobody congests; baseline: $other"
+	[ "$other" = openmpi ] ||
+		figure "congestion.half-$other" dynamic 0.5 "$other" 0.5 \
+			"dynamic trees, half of the hosts congest; baseline: $other"
 done

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Checks of topology/congestion.py's parts, one a name; exits with status 1 and says why if one
 does not hold."""
+import json
 import os
 import random
+import subprocess
 import sys
 import tempfile
 import time
@@ -11,7 +13,7 @@ import time
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(TOP, "topology"))
 
-from canary_topo import congestion, experiment, jobs, mpi, system, topology_by_name  # noqa: E402
+from canary_topo import congestion, experiment, jobs, mpi, results, system, topology_by_name  # noqa: E402
 from canary_topo.net import shape  # noqa: E402
 from canary_topo.plan import Plan  # noqa: E402
 from canary_topo.traffic import Traffic, peers  # noqa: E402
@@ -109,16 +111,163 @@ def check_diverts():
         need(diverted(testbed) == before, "nor may switches if members pin their contributions")
 
 
+def direct(testbed):
+    """Packets that passed the queues of each host"""
+    found = {}
+    for host in testbed.net.hosts:
+        with system.namespace(host.pid):
+            said = subprocess.run(["tc", "-j", "-s", "qdisc", "show", "dev", f"{host.name}-eth0"],
+                                  capture_output=True, text=True, check=True).stdout
+        found[host.name] = next(item["options"]["direct_packets_stat"] for item in json.loads(said)
+                                if item["kind"] == "htb")
+    return found
+
+
+def amounts(testbed, hosts, rate, seconds):
+    """What HOSTS send, as a share of RATE"""
+    before, begin = testbed.net.link_bytes(), time.monotonic()
+    time.sleep(seconds)
+    links = experiment.difference(before, testbed.net.link_bytes())
+    return congestion.offered(links, time.monotonic() - begin, rate, hosts)
+
+
 def check_traffic():
-    """It flows, and it ends."""
+    """It flows, as much as it is to, its handshakes past full queues; and it ends."""
     with experiment.Testbed(topology_by_name("star:3"), rate=RATE, switches="none") as testbed:
-        with Traffic(testbed.net.hosts, RATE // 4, period=1.0):
-            before = testbed.net.link_bytes()
-            time.sleep(3)
-            links = experiment.difference(before, testbed.net.link_bytes())
-        for host in testbed.net.hosts:
-            sent = links[f"{host.name}:{host.name}-eth0"]["tx_bytes"]
-            need(sent > 100_000, f"{host.name} sends, {sent} bytes")
+        congestion.prepare(testbed)
+        hosts = testbed.net.hosts
+        with Traffic(hosts, RATE, period=1):
+            found = amounts(testbed, hosts, RATE, 4)
+            need(min(found) > 0.8, f"they send what they are to: {found}")
+        passed = direct(testbed)
+        need(min(passed.values()) > 10, f"handshakes pass the queues: {passed}")
+        need(max(amounts(testbed, hosts, RATE, 1)) < 0.01, "it ends")
+
+
+def check_again():
+    """A sender that fails begins anew."""
+    with experiment.Testbed(topology_by_name("star:2"), rate=RATE, switches="none") as testbed, \
+            tempfile.NamedTemporaryFile("r") as log:
+        congestion.prepare(testbed)
+        hosts = testbed.net.hosts
+        with Traffic(hosts, RATE // 4, period=20, log=log.name) as traffic:
+            (sender,) = subprocess.run(["pgrep", "-P", str(traffic.processes[0].pid), "-f", "iperf3 -c"],
+                                       capture_output=True, text=True, check=True).stdout.split()
+            os.kill(int(sender), 9)
+            time.sleep(2)
+            found = amounts(testbed, hosts[:1], RATE // 4, 2)
+        need(found[0] > 0.5, f"it sends again: {found}")
+        need("begins anew" in log.read(), "and it was said")
+
+
+def check_offered():
+    """A run whose others do not send fails visibly."""
+    scene = congestion.Scene("", 1, 4, "1ms", "1ms", "1M", 1, "user", 1, "udp", 1)
+    with tempfile.NamedTemporaryFile("w") as log:
+        congestion.check_offered(scene, [1.0, 0.7], log.name)
+        log.write("iperf3: no way\n")
+        log.flush()
+        try:
+            congestion.check_offered(scene, [0.9, 0.1], log.name)
+        except RuntimeError as error:
+            need("sent 0.50" in str(error) and "no way" in str(error), f"says why: {error}")
+        else:
+            sys.exit("half of the traffic was enough")
+
+
+def sample(at, amount):
+    """What a Meter sees in a net of 2 leaves and a spine at that second"""
+    ports = {"h1:h1-eth0": amount, "l1:s": 2 * amount, "l1:p": 3 * amount, "s:l1": 4 * amount}
+    return at, {port: {"tx_bytes": value, "tx_packets": value // 1000} for port, value in ports.items()}
+
+
+def check_meter():
+    """What is looked at: the time in which members sum, links between routers."""
+    meter, host = congestion.Meter(None), type("Host", (), {"name": "h1"})
+    sent = [0, 10, 20, 1020, 3020, 5020, 6020, 6030, 6040]
+    meter.samples = [sample(at, amount) for at, amount in enumerate(sent)]
+    seconds, links = meter.at_work([host])
+    need(seconds == 2 and links["h1:h1-eth0"]["tx_bytes"] == 4000, f"without begin and end: {seconds} s")
+    plan = Plan([("l1", "s", "s", "l1"), ("l1", "p", "h1", "h1-eth0")], ["l1", "s"], ["h1"])
+    found = congestion.utilisation(links, seconds, 8000, plan)
+    need(found == [4.0, 8.0], f"links between routers only: {found}")
+    need(congestion.offered(links, seconds, 16000, [host]) == [1.0], "what a host sends")
+
+
+def finished(algorithm, seed, goodput, share=0.5, alone=False, **more):
+    key = json.dumps([{"size": "1M"}, algorithm, share, seed, *["alone"] * alone])
+    return {"key": key, "algorithm": algorithm, "share": share, "seed": seed, "goodput": 1e6 * goodput,
+            "scenario": "here", "congesting": 0 if alone else 2, "members": 6, "hosts": 8,
+            "machine": {"idle": 0.5, "late_ms": [1, 2]}, **more}
+
+
+def check_rows():
+    """What runs come to."""
+    runs = [finished("dynamic", 1, 4, offered=[1, 0.9]), finished("dynamic", 2, 0, gave_up="late"),
+            finished("dynamic", 3, 6), finished("dynamic", 1, 8, alone=True),
+            finished("dynamic", 3, 6, alone=True),
+            {"key": json.dumps([{}, "dynamic", 0.5, 4]), "algorithm": "dynamic", "share": 0.5, "seed": 4,
+             "failed": "not at all"}]
+    (row,) = results.summary(runs, 8e6, 1 << 20)
+    need(row["goodput_median"] == 4 and row["goodput_spread"] == [0, 6], "who gave up has 0")
+    need((row["runs"], row["failed"], row["gave_up"]) == (3, 1, 1), "who failed is told")
+    need(row["congestion"] == 0.25 and row["asked"] == 0.5, "the share that it is, not what was asked for")
+    need(row["kept_median"] == 0.75 and row["kept_spread"] == [0.5, 1], f"kept, by placement: {row}")
+    need(row["offered"] == 0.95 and row["offered_least"] == 0.9, "what others sent")
+    need(row["limit"] == "links", "links limit")
+    busy = finished("ring", 1, 4, machine={"idle": 0.01, "late_ms": [1, 20]})
+    need(results.summary([busy], 8e6, 1 << 20)[0]["limit"] == "processor", "the processor limits")
+    mpirun = finished("openmpi", 1, 4, seconds_by_algorithm={"default": 4.0})
+    names = [row["algorithm"] for row in results.summary([mpirun], 8e6, 1 << 20)]
+    need(names == ["openmpi", "openmpi-default"], "its default, too")
+    both = results.summary([mpirun, finished("openmpi-default", 1, 2)], 8e6, 1 << 20)
+    need([row["runs"] for row in both] == [1, 1], "not counted twice")
+
+
+def check_files():
+    """Runs and rows are kept, and not mixed with others."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "runs.jsonl")
+        with open(path, "w", encoding="ascii") as file:
+            file.write('{"key": "one"}\n{"key": "tor')
+        runs = results.Runs(directory)
+        runs.add({"key": "two"})
+        found = [run["key"] for run in results.Runs(directory).runs]
+        need(found == ["one", "two"], f"a torn line costs itself only: {found}")
+        path, table = os.path.join(directory, "json"), os.path.join(directory, "csv")
+
+        def row(scenario, algorithm, version):
+            return {"scenario": scenario, "algorithm": algorithm, "asked": 0, "settings": version}
+
+        results.write([row("a", "x", 1), row("a", "y", 1), row("b", "x", 1)], path, table)
+        results.write([row("a", "x", 2)], path, table)
+        found = [(r["scenario"], r["algorithm"], r["settings"]) for r in results.read_rows(path)]
+        need(found == [("b", "x", 1), ("a", "x", 2)], f"other settings replace: {found}")
+        with open(path, "w", encoding="ascii") as file:
+            file.write("[{")
+        try:
+            results.write([row("a", "x", 2)], path, table)
+        except ValueError:
+            return
+        sys.exit("a broken file was overwritten")
+
+
+def check_sweep():
+    """What a testbed left whose owner is gone is ended, and nothing else."""
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    left, mine = (subprocess.Popen(["sleep", "100"],
+                                   env={**os.environ, system.TESTBED_VARIABLE: f"cny{owner}"})
+                  for owner in (gone.pid, os.getpid()))
+    try:
+        time.sleep(0.2)
+        ended = system.sweep()
+        need(f"process {left.pid}" in ended and left.wait(10) == -9, "leftovers end")
+        need(f"process {mine.pid}" not in ended and mine.poll() is None, "others stay")
+    finally:
+        for process in (left, mine):
+            process.kill()
+            process.wait()
 
 
 def check_openmpi():
@@ -127,11 +276,11 @@ def check_openmpi():
     with experiment.Testbed(topology_by_name("star:3"), rate=RATE, switches="none") as testbed, \
             tempfile.TemporaryDirectory() as work:
         before = testbed.net.link_bytes()
-        seconds = mpi.measure(work, testbed.net.hosts, "ring", 120000, 1, 60)
+        seconds = mpi.measure(work, testbed.net.hosts, "ring", 120000, 1, 1, 60)
         links = experiment.difference(before, testbed.net.link_bytes())
         need(seconds > 0, "it took some time")
-        # two thirds of the vector in each of the two halves
-        need(all(links[f"{host.name}:{host.name}-eth0"]["tx_bytes"] > 150000
+        # two thirds of the vector in each of the two halves, six times
+        need(all(links[f"{host.name}:{host.name}-eth0"]["tx_bytes"] > 900000
                  for host in testbed.net.hosts), "it went over the links")
 
 

@@ -1,25 +1,34 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """One measurement under congestion: some hosts of a testbed sum vectors by an
 algorithm, the others fill the links with random uniform traffic."""
-import concurrent.futures
 import contextlib
 import os
 import random
+import re
 import shutil
 import statistics
 import subprocess
 import threading
 import time
 
-from . import experiment, jobs, mpi, system
-from .node import CANARY
-from .traffic import Traffic
+from . import experiment, jobs, mpi, system, together
+from .node import CANARY, SwitchError
+from .traffic import FIRST_PORT, PORTS, Traffic
+from .trial import Ended, Hang, Trial
 
 # What a frame of 352 elements carries of the 1514 bytes that a link counts
 PAYLOAD_SHARE = 352 * 4 / 1514
 FRAME_BITS = 1514 * 8
 # Forwarding is not all that the processor does
 SHARE_FOR_FORWARDING = 0.5
+# Operations that nobody times before those that count
+WARMUP = 2
+# Of what the others are to send, or it is another experiment
+OFFERED_AT_LEAST = 0.8
+
+
+class GaveUp(RuntimeError):
+    """It took longer than anybody waits: slow, not impossible."""
 
 
 class Algorithm:
@@ -77,7 +86,7 @@ class Scene:
     static trees there are."""
 
     def __init__(self, topology, rate, trees, timeout, static_timeout, size, iterations, engine,
-                 traffic, protocol, patience, queue=None, communicators=1, period=3.0):
+                 traffic, protocol, patience, queue=None, communicators=1, period=3):
         self.topology = topology
         self.rate = rate
         self.trees = trees
@@ -142,13 +151,18 @@ class Watch(threading.Thread):
         self.interval = interval
         self.ended = threading.Event()
         self.samples = []
+        self.errors = []
 
     def run(self):
         begin = time.monotonic()
         while not self.ended.wait(self.interval):
             at = round(time.monotonic() - begin, 3)
             for switch in self.switches:
-                state = switch.show()
+                try:
+                    state = switch.show()
+                except SwitchError as error:
+                    self.errors.append(str(error))
+                    continue
                 self.samples.append({"at": at, "switch": switch.name, "ports": {
                     port["name"]: {key: port["egress"][key]
                                    for key in ("waiting", "room", "chosen", "diverted", "drops")}
@@ -160,11 +174,60 @@ class Watch(threading.Thread):
         return self.samples
 
 
-def utilisation(links, seconds, rate, routers):
+class Meter(threading.Thread):
+    """What each port sent, looked at every INTERVAL seconds."""
+
+    def __init__(self, net, interval=0.5):
+        super().__init__(daemon=True)
+        self.net = net
+        self.interval = interval
+        self.ended = threading.Event()
+        # (seconds, as CanaryNet.link_bytes())
+        self.samples = []
+
+    def look(self):
+        self.samples.append((time.monotonic(), self.net.link_bytes()))
+
+    def __enter__(self):
+        self.look()
+        self.start()
+        return self
+
+    def run(self):
+        while not self.ended.wait(self.interval):
+            self.look()
+
+    def __exit__(self, *_):
+        self.ended.set()
+        self.join()
+        self.look()
+
+    def at_work(self, hosts):
+        """(seconds, what each port sent meanwhile) from when HOSTS had begun to sum
+        until they were done; if that was too short, of all the time."""
+        def sent(number):
+            (_, before), (_, after) = self.samples[number:number + 2]
+            return sum(after[port]["tx_bytes"] - before[port]["tx_bytes"]
+                       for host in hosts for port in [f"{host.name}:{host.name}-eth0"])
+
+        amounts = [sent(number) for number in range(len(self.samples) - 1)]
+        busy = [number for number, amount in enumerate(amounts) if amount > max(amounts) / 10]
+        first, last = (busy[0] + 1, busy[-1]) if len(busy) > 3 else (0, len(amounts))
+        (begin, before), (end, after) = self.samples[first], self.samples[last]
+        return end - begin, experiment.difference(before, after)
+
+
+def utilisation(links, seconds, rate, plan):
     """Of each direction of each link between routers, 0 to 1."""
-    names = {f"{name}:" for name in routers}
-    return sorted(round(8 * link["tx_bytes"] / seconds / rate, 4) for port, link in links.items()
-                  if port[:port.index(":") + 1] in names)
+    return sorted(round(8 * links[f"{name}:{port.device}"]["tx_bytes"] / seconds / rate, 4)
+                  for name in plan.routers for port in plan.ports[name]
+                  if port.peer.node in plan.routers)
+
+
+def offered(links, seconds, rate, hosts):
+    """What each of HOSTS sent, as a share of RATE."""
+    return [round(8 * links[f"{host.name}:{host.name}-eth0"]["tx_bytes"] / seconds / rate, 3)
+            for host in hosts]
 
 
 class Strain(threading.Thread):
@@ -242,30 +305,54 @@ def counted(after, before):
     return {key: value for key, value in total.items() if value}
 
 
+def way_of(algorithm):
+    """Options of the members"""
+    if not has_algorithms():
+        return []
+    return ["--algorithm", "ring" if algorithm.kind == "ring" else "tree"]
+
+
 def one_communicator(testbed, scene, algorithm, members, work):
-    """Seconds of one operation, contributions per block, what the ranks counted."""
+    """Bits a second, and more about it."""
     ranks = [jobs.Rank(i, host, experiment.FIRST_PORT, scene.engine)
              for i, host in enumerate(members)]
-    options = ["-b", scene.size, "-e", scene.size, "-n", scene.iterations, "-w", 2,
-               "--timeout", "60s"]
-    if has_algorithms():
-        options += ["--algorithm", "ring" if algorithm.kind == "ring" else "tree"]
+    options = ["-b", scene.size, "-e", scene.size, "-n", scene.iterations, "-w", WARMUP,
+               "--timeout", "60s", *way_of(algorithm)]
     result = experiment.run(testbed, jobs.PerfJob(work, options), ranks, scene.patience)
     rows = ranks[0].output.get("results")
     if not result["right"] or not rows:
-        raise RuntimeError(f"{algorithm.name}: {'; '.join(result['wrong'])[:400]}")
+        late = result["wrong"] and result["wrong"][0].startswith("not done after")
+        raise (GaveUp if late else RuntimeError)(f"{algorithm.name}: {'; '.join(result['wrong'])[:400]}")
     seconds = statistics.mean(rows[0][way]["time_us"] for way in ("out_of_place", "in_place")) / 1e6
     totals = {}
     for rank in ranks:
         for key, value in rank.output.get("stats", {}).items():
             if key != "drops":
                 totals[key] = totals.get(key, 0) + value
-    return seconds, result["contributions_per_block"], totals
+    return 8 * scene_bytes(scene.size) / seconds, {
+        "contributions_per_block": result["contributions_per_block"], "ranks": totals}
 
 
-def jain(values):
-    """1 if all have the same, 1/n if one has all."""
-    return sum(values) ** 2 / len(values) / sum(value * value for value in values)
+def several_communicators(testbed, scene, algorithm, groups, work):
+    """All bits a second while all of GROUPS are at work, and more about it."""
+    operations = scene.iterations + 6
+    options = ["--operations", operations, "--elements", scene_bytes(scene.size) // 4, "--inflight", 1,
+               "--linger", "10s", *way_of(algorithm)]
+    trials = [Trial(testbed, os.path.join(work, str(number)),
+                    [jobs.Rank(i, host, experiment.FIRST_PORT, scene.engine)
+                     for i, host in enumerate(members)],
+                    [*options, "--seed", number + 1], random.randrange(1, 1 << 31), scene.patience)
+              for number, members in enumerate(groups)]
+    try:
+        rates, seconds = together.goodputs(trials, operations)
+    except Hang as error:
+        raise GaveUp(f"{algorithm.name}: {error}") from None
+    except Ended as error:
+        raise RuntimeError(f"{algorithm.name}: {error}") from None
+    wrong = together.wrong(trials)
+    if wrong:
+        raise RuntimeError(f"{algorithm.name}: {'; '.join(wrong)[:400]}")
+    return sum(rates), {"goodputs": rates, "jain": together.jain(rates), "window": round(seconds, 3)}
 
 
 def groups_of(scene, members):
@@ -276,45 +363,49 @@ def groups_of(scene, members):
     return groups
 
 
-def by_canary(testbed, scene, algorithm, groups, work):
-    """Bits a second, and more about it; of several communicators the sum."""
-    with concurrent.futures.ThreadPoolExecutor(len(groups)) as pool:
-        found = list(pool.map(
-            lambda numbered: one_communicator(testbed, scene, algorithm, numbered[1],
-                                              os.path.join(work, str(numbered[0]))),
-            enumerate(groups)))
-    rates = [8 * scene_bytes(scene.size) / seconds for seconds, _, _ in found]
-    totals = {}
-    for _, _, counters in found:
-        for key, value in counters.items():
-            totals[key] = totals.get(key, 0) + value
-    per_block = [per_block for _, per_block, _ in found if per_block]
-    return sum(rates), {
-        "contributions_per_block": statistics.mean(per_block) if per_block else None,
-        "goodputs": rates, "jain": jain(rates), "ranks": totals}
-
-
 def by_openmpi(scene, algorithm, members, work):
     """The same of the outside peer; without a name, the best of its algorithms."""
     if scene.communicators > 1:
         raise RuntimeError("Open MPI: one communicator only")
     names = [algorithm.detail] if algorithm.detail else ["default", "ring", "rabenseifner"]
-    found, failed = {}, {}
+    found, failed, late = {}, {}, True
     for name in names:
         try:
             found[name] = mpi.measure(work, members, name, scene_bytes(scene.size),
-                                      scene.iterations, scene.patience)
+                                      scene.iterations, WARMUP, scene.patience)
         except RuntimeError as error:
             failed[name] = str(error)
+            late &= isinstance(error, mpi.NotDone)
     if not found:
-        raise RuntimeError("; ".join(failed.values()))
+        raise (GaveUp if late else RuntimeError)("; ".join(failed.values()))
     best = min(found, key=found.get)
     return 8 * scene_bytes(scene.size) / found[best], {"best": best, "seconds_by_algorithm": found,
                                                        "failed_algorithms": failed}
 
 
-def measure(testbed, scene, algorithm, share, seed, timeline=False):
-    """One run; RuntimeError says why there is no result."""
+def sum_up(testbed, scene, algorithm, groups, work):
+    """Bits a second, and more about it."""
+    try:
+        if algorithm.kind == "openmpi":
+            # Neighbours in the network are neighbours in its ring, as in ours
+            order = [host.name for host in testbed.net.hosts]
+            members = sorted(groups[0], key=lambda host: order.index(host.name))
+            return by_openmpi(scene, algorithm, members, work)
+        if len(groups) > 1:
+            return several_communicators(testbed, scene, algorithm, groups, work)
+        return one_communicator(testbed, scene, algorithm, groups[0], work)
+    except GaveUp as error:
+        return 0, {"gave_up": str(error)}
+
+
+def prepare(testbed):
+    """What a testbed needs before traffic of others."""
+    testbed.net.express(FIRST_PORT, PORTS)
+
+
+def measure(testbed, scene, algorithm, share, seed, alone=False, timeline=False):
+    """One run; RuntimeError says why there is no result. ALONE: those who would congest
+    do nothing."""
     chance = random.Random(f"{seed}.{algorithm.name}.{share}")
     net = testbed.net
     members, others = place(net.hosts, share, seed)
@@ -326,41 +417,56 @@ def measure(testbed, scene, algorithm, share, seed, timeline=False):
         work = system.work_directory()
         stack.callback(shutil.rmtree, work, ignore_errors=True)
         run = {"algorithm": algorithm.name, "share": share, "seed": seed, "members": len(members),
-               "congesting": len(others), "placement": [host.name for host in members]}
-        run.update(_measure(testbed, scene, algorithm, groups, others, seed, timeline, work))
+               "hosts": len(net.hosts), "congesting": 0 if alone else len(others),
+               "placement": [host.name for host in members]}
+        run.update(_measure(testbed, scene, algorithm, groups, [] if alone else others, seed,
+                            timeline, work))
         return run
 
 
 def _measure(testbed, scene, algorithm, groups, others, seed, timeline, work):
     net = testbed.net
+    log = os.path.join(work, "traffic.log")
     with Traffic(others, scene.rate * scene.traffic, seed=seed, protocol=scene.protocol,
-                 period=scene.period, log=os.path.join(work, "traffic.log")), Strain() as strain:
-        watch = Watch([s for s in net.switches if s.name.startswith(("sedge", "sleaf"))], 0.25)
+                 period=scene.period, log=log), Strain() as strain:
+        watch = Watch([s for s in net.switches if s.name.startswith(("sedge", "sleaf", "sagg"))], 1)
         if timeline:
             watch.start()
-        before, links, begin = testbed.switch_states(), net.link_bytes(), time.monotonic()
+        before, begin = testbed.switch_states(), time.monotonic()
         try:
-            if algorithm.kind == "openmpi":
-                goodput, more = by_openmpi(scene, algorithm, groups[0], work)
-            else:
-                goodput, more = by_canary(testbed, scene, algorithm, groups, work)
+            with Meter(net) as meter:
+                goodput, more = sum_up(testbed, scene, algorithm, groups, work)
         finally:
             if timeline:
                 watch.stop()
         took = time.monotonic() - begin
-        links = experiment.difference(links, net.link_bytes())
         machine = strain.found()
         after = testbed.switch_states()
+    seconds, links = meter.at_work([host for group in groups for host in group])
+    if others:
+        more["offered"] = offered(links, seconds, scene.rate * scene.traffic, others)
+        check_offered(scene, more["offered"], log)
+    if timeline:
+        more.update(timeline=watch.samples, timeline_errors=watch.errors)
     return {"goodput": goodput, "of_limit": round(goodput / scene.limit, 4), "machine": machine,
             "switches": counted(after, before), "drops": egress_drops(net, after, before),
-            "utilisation": utilisation(links, took, scene.rate,
-                                       [switch.name for switch in net.switches]),
-            "seconds": round(took, 3),
-            **({"timeline": watch.samples} if timeline else {}), **more}
+            "utilisation": utilisation(links, seconds, scene.rate, net.plan),
+            "seconds": round(took, 3), "at_work": round(seconds, 3), **more}
+
+
+def check_offered(scene, shares, log):
+    """RuntimeError if the others did not send what they were to; TCP takes what it gets."""
+    mean = statistics.mean(shares)
+    if scene.protocol == "udp" and mean < OFFERED_AT_LEAST:
+        with open(log, encoding="utf-8", errors="replace") as file:
+            said = file.read().strip().splitlines()[-3:]
+        raise RuntimeError(f"those who congest sent {mean:.2f} of what they were to, each {shares}: "
+                           f"{' | '.join(said)}")
 
 
 def scene_bytes(text):
     """4M -> bytes"""
-    text = str(text)
-    factor = {"K": 1 << 10, "M": 1 << 20}.get(text[-1].upper(), 1)
-    return int(text.rstrip("kKmM")) * factor
+    match = re.fullmatch(r"(\d{1,10})([KM]?)", str(text).upper())
+    if not match or not int(match[1]):
+        raise ValueError(f"'{text}' is no size such as 65536, 512K or 4M")
+    return int(match[1]) * {"": 1, "K": 1 << 10, "M": 1 << 20}[match[2]]

@@ -32,7 +32,11 @@ def available():
     return None if done.returncode == 0 else "mpi4py is missing (package python3-mpi4py)"
 
 
-def command(work, hosts, algorithm, size, iterations):
+class NotDone(RuntimeError):
+    """It was given up."""
+
+
+def command(work, hosts, algorithm, size, iterations, warmup):
     """Words of mpirun for one rank on each of HOSTS, to be started on the first."""
     nodes, agent = os.path.join(work, "nodes"), os.path.join(work, "agent")
     with open(nodes, "w", encoding="ascii") as file:
@@ -51,18 +55,18 @@ def command(work, hosts, algorithm, size, iterations):
              "--host", ",".join(f"{host.address}:1" for host in hosts)]
     for name, value in parameters.items():
         words += ["--mca", name, value]
-    return [*words, "/usr/bin/python3", RANK, size, iterations]
+    return [*words, "/usr/bin/python3", RANK, size, iterations, warmup]
 
 
-def measure(work, hosts, algorithm, size, iterations, patience):
+def measure(work, hosts, algorithm, size, iterations, warmup, patience):
     """Seconds an operation of SIZE bytes takes; RuntimeError says why not."""
-    process = system.start(command(work, hosts, algorithm, size, iterations), hosts[0].pid,
-                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = system.start(command(work, hosts, algorithm, size, iterations, warmup),
+                           hosts[0].pid, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         said, complaints = process.communicate(timeout=patience)
     except subprocess.TimeoutExpired:
         system.stop(process, 2)
-        raise RuntimeError(f"Open MPI, {algorithm}: not done after {patience} s") from None
+        raise NotDone(f"Open MPI, {algorithm}: not done after {patience} s") from None
     for line in said.splitlines():
         if line.startswith("{"):
             result = json.loads(line)

@@ -55,6 +55,15 @@ def shape(device, rate, queue):
             f"qdisc replace dev {device} parent 1:1 handle 10: bfifo limit {queue}"]
 
 
+def express(device, first, number):
+    """Lines for `tc -batch`: small packets to and from NUMBER ports (a power of two) from FIRST
+    on pass what waits at the shaped DEVICE: flow X:0 of HTB."""
+    mask = 0xffff & ~(number - 1)
+    return [f"filter replace dev {device} parent 1: protocol ip prio {prio} u32 match ip {way} {first} "
+            f"{mask:#x} match u16 0 0xff00 at 2 flowid 1:0"
+            for prio, way in ((1, "dport"), (2, "sport"))]
+
+
 def default_queue(rate):
     """Bytes: what 10 ms take, but room for 64 full packets: a switch's share
     of a shallow buffer."""
@@ -144,6 +153,13 @@ class CanaryNet(Mininet):
         for node in self.switches + self.hosts:
             for port in self.plan.ports[node.name]:
                 yield node, port.device
+
+    def express(self, first, number):
+        """express() at all ports."""
+        for node in self.switches + self.hosts:
+            with system.namespace(node.pid):
+                system.batch("tc", [line for port in self.plan.ports[node.name]
+                                    for line in express(port.device, first, number)])
 
     def link_down(self, port):
         """As if the cable of PORT were cut; routes stay what the kernel makes of that."""

@@ -18,14 +18,17 @@ ROUTER_SYSCTLS = {
     "net/ipv4/ip_forward": 1,
     "net/ipv4/conf/all/rp_filter": 0,
     "net/ipv4/conf/default/rp_filter": 0,
-    # By addresses and ports, as hardware does: or all ranks share a path
-    "net/ipv4/fib_multipath_hash_policy": 1,
+    # By what packets say, as hardware does: addresses, protocol and ports. Policy 1 would take
+    # the hash of the sender's socket if that is connected: a random one, and the same for all
+    # routers, so that flows that took one way at a switch never part at the next one.
+    "net/ipv4/fib_multipath_hash_policy": 3,
+    "net/ipv4/fib_multipath_hash_fields": 0x37,
 }
 HOST_SYSCTLS = {
     "net/ipv4/conf/all/rp_filter": 0,
     "net/ipv4/conf/default/rp_filter": 0,
 }
-# Since Linux 6.10: or flows that took one way at a switch never part at the next one
+# Since Linux 6.10: or all routers choose alike
 HASH_SEED = "net/ipv4/fib_multipath_hash_seed"
 QUIET_SYSCTLS = {"net/ipv6/conf/all/disable_ipv6": 1,
                  "net/ipv6/conf/default/disable_ipv6": 1}
@@ -155,25 +158,29 @@ class XdpSwitch(Switch):
         self.stop_program()
         super().stop(deleteIntfs)
 
+    def _ask(self, *words):
+        """What `canary switch WORDS` of the running daemon says."""
+        command = [CANARY, "switch", words[0], "--name", self.full_name, *map(str, words[1:])]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=self.answers,
+                                  check=False)
+        except subprocess.TimeoutExpired:
+            raise SwitchError(f"{self.name}: switch {words[0]}: no answer in {self.answers} s") from None
+        if done.returncode:
+            raise SwitchError(f"{self.name}: switch {words[0]}: {done.stderr.strip()}")
+        return done.stdout
+
     def set(self, **settings):
         """Changes settings of the running daemon: choice, trees, timeout, ..."""
-        if not self.daemon:
-            return
-        words = [str(word) for name, value in settings.items() for word in (f"--{name}", value)]
-        done = subprocess.run([CANARY, "switch", "set", "--name", self.full_name, *words],
-                              capture_output=True, text=True, timeout=self.answers, check=False)
-        if done.returncode:
-            raise SwitchError(f"{self.name}: switch set: {done.stderr.strip()}")
+        if self.daemon:
+            self._ask("set", *(word for name, value in settings.items()
+                               for word in (f"--{name}", value)))
 
     def show(self):
         """The daemon's counters; None without a program."""
         if not self.daemon:
             return None
-        done = subprocess.run([CANARY, "switch", "show", "-j", "--name", self.full_name],
-                              capture_output=True, text=True, timeout=self.answers, check=False)
-        if done.returncode:
-            raise SwitchError(f"{self.name}: switch show: {done.stderr.strip()}")
-        shown = json.loads(done.stdout)
+        shown = json.loads(self._ask("show", "-j"))
         return shown[0] if isinstance(shown, list) else shown
 
 

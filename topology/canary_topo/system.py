@@ -43,9 +43,13 @@ def _setns(fd):
         raise OSError(err, f"setns: {os.strerror(err)}")
 
 
+# Where this process began: a thread of it may be elsewhere when another one asks
+_HOME = os.stat("/proc/self/ns/net")
+
+
 def own_namespace(pid):
     """Whether PID has a network namespace other than this process's."""
-    return not os.path.samefile(f"/proc/{pid}/ns/net", "/proc/self/ns/net")
+    return not os.path.samestat(os.stat(f"/proc/{pid}/ns/net"), _HOME)
 
 
 def check_node_starter():

@@ -5,6 +5,10 @@ from one, and all change their peers every few seconds.
 
 As a program it is one host's part. All parts draw the same peers from the same
 seed and begin at the same time, so nobody has to tell them anything.
+
+What iperf3 sends before and beside its data (a TCP connection, one datagram each way)
+would be lost in the queues that it fills: CanaryNet.express() lets small packets of
+these ports pass, and a sender that fails nevertheless begins anew.
 """
 import argparse
 import os
@@ -14,7 +18,8 @@ import subprocess
 import sys
 import time
 
-FIRST_PORT = 5300
+# Of one mask, for routers' filters
+FIRST_PORT, PORTS = 5296, 16
 PAYLOAD = 1400
 FRAME = PAYLOAD + 42
 
@@ -34,7 +39,7 @@ class Traffic:
     """The traffic of HOSTS (CanaryHost), each RATE bits a second on its link,
     protocol udp or tcp (which takes what it gets)."""
 
-    def __init__(self, hosts, rate, seed=1, period=3.0, protocol="udp", log=None):
+    def __init__(self, hosts, rate, seed=1, period=3, protocol="udp", log=None):
         self.hosts = hosts
         self.rate = rate
         self.seed = seed
@@ -73,46 +78,68 @@ class Part:
     def __init__(self, args):
         self.args = args
         self.addresses = args.addresses.split(",")
-        self.running = []
+        # (turn, process), receivers and senders
+        self.receivers, self.senders = [], []
 
-    def iperf(self, *words):
+    @staticmethod
+    def iperf(*words):
         """An iperf3 that ends with this process."""
-        self.running.append(subprocess.Popen(
-            ["setpriv", "--pdeathsig", "TERM", "iperf3", *map(str, words)],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL))
+        return subprocess.Popen(["setpriv", "--pdeathsig", "TERM", "iperf3", *map(str, words)],
+                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 
     def listen(self, turn):
         """A receiver for one turn; turns overlap, so they have their own ports."""
-        self.iperf("-s", "-1", "-p", FIRST_PORT + turn % 16)
+        self.receivers.append((turn, self.iperf("-s", "-p", FIRST_PORT + turn % PORTS)))
 
-    def send(self, turn):
+    def send(self, turn, seconds):
         args = self.args
         to = self.addresses[peers(len(self.addresses), args.seed, turn)[args.number]]
         # The seed's, too: routers hash it, so the same traffic takes the same paths
         own = random.Random(f"port.{args.seed}.{turn}.{args.number}").randrange(20000, 32000)
-        words = ["-c", to, "-p", FIRST_PORT + turn % 16, "-t", args.period, "-i", 0,
-                 "--connect-timeout", 2000, "--cport", own]
+        words = ["-c", to, "-p", FIRST_PORT + turn % PORTS, "-t", seconds, "-i", 0,
+                 "--connect-timeout", 500, "--cport", own]
         if args.protocol == "udp":
             words += ["-u", "-l", PAYLOAD, "-b", args.rate * PAYLOAD // FRAME]
-        self.iperf(*words)
+        self.senders.append((turn, self.iperf(*words)))
 
-    def forget_ended(self, all_of_them=False):
-        # two turns, each one receiver and one sender, and those that will not end
-        for process in self.running if all_of_them else self.running[:-4]:
-            if process.poll() is None:
+    @staticmethod
+    def forget(processes, before):
+        """Ends PROCESSES of turns BEFORE that one; those that are left."""
+        for turn, process in processes:
+            if turn < before and process.poll() is None:
                 process.terminate()
-        self.running = [] if all_of_them else self.running[-4:]
+        return [(turn, process) for turn, process in processes
+                if turn >= before or process.poll() is None]
+
+    def keep_sending(self, turn, end):
+        """Until END; who failed begins anew for the rest of the turn."""
+        while time.monotonic() < end:
+            time.sleep(max(0, min(0.1, end - time.monotonic())))
+            left = int(end - time.monotonic() + 0.5)
+            if left and self.senders[-1][1].poll() is not None:
+                print(f"traffic of host {self.args.number}, turn {turn}: iperf3 ended with status "
+                      f"{self.senders[-1][1].returncode}, begins anew", file=sys.stderr, flush=True)
+                self.send(turn, left)
 
     def run(self):
+        begin, period = self.args.begin, self.args.period
         turn = 0
+        time.sleep(max(0, begin - 0.5 - time.monotonic()))
+        self.listen(turn)
+        time.sleep(max(0, begin - time.monotonic()))
         while True:
-            at = self.args.begin + turn * self.args.period
-            time.sleep(max(0, at - 0.5 - time.monotonic()))
-            self.listen(turn)
-            time.sleep(max(0, at - time.monotonic()))
-            self.send(turn)
-            self.forget_ended()
+            self.send(turn, period)
+            self.keep_sending(turn, begin + (turn + 1) * period - 0.5)
+            self.listen(turn + 1)
+            time.sleep(max(0, begin + (turn + 1) * period - time.monotonic()))
             turn += 1
+            # Whoever sends late may still want the turn before
+            self.senders = self.forget(self.senders, turn - 1)
+            self.receivers = self.forget(self.receivers, turn - 1)
+
+    def end(self):
+        self.forget(self.senders, sys.maxsize)
+        self.forget(self.receivers, sys.maxsize)
 
 
 def main():
@@ -122,7 +149,7 @@ def main():
     add("--addresses", required=True)
     add("--rate", type=int, required=True)
     add("--seed", required=True)
-    add("--period", type=float, default=3)
+    add("--period", type=int, default=3)
     add("--begin", type=float, required=True)
     add("--protocol", choices=["udp", "tcp"], default="udp")
     part = Part(parser.parse_args())
@@ -130,7 +157,7 @@ def main():
     try:
         part.run()
     finally:
-        part.forget_ended(True)
+        part.end()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What topology/congestion.py measured: the file of its runs, what they come to in
+a row for each algorithm and share, and where rows are written."""
+import contextlib
+import csv
+import json
+import os
+import statistics
+import tempfile
+
+# Below this share of idle processors it is they that limit, and not links
+IDLE_AT_LEAST = 0.05
+
+
+class Runs:
+    """The file of finished runs."""
+
+    def __init__(self, directory, forget=False):
+        os.makedirs(directory, exist_ok=True)
+        self.path = os.path.join(directory, "runs.jsonl")
+        self.runs = []
+        if forget and os.path.exists(self.path):
+            os.unlink(self.path)
+        if os.path.exists(self.path):
+            self._read()
+
+    def _read(self):
+        with open(self.path, encoding="utf-8") as file:
+            text = file.read()
+        for line in text.splitlines():
+            with contextlib.suppress(ValueError):   # the end of an interrupted run
+                self.runs.append(json.loads(line))
+        if text and not text.endswith("\n"):
+            with open(self.path, "a", encoding="utf-8") as file:
+                file.write("\n")
+
+    def find(self, key):
+        """The last one"""
+        return next((run for run in reversed(self.runs) if run["key"] == key), None)
+
+    def of(self, keys):
+        """The last one of each of KEYS"""
+        return [run for run in map(self.find, keys) if run]
+
+    def add(self, run):
+        self.runs.append(run)
+        with open(self.path, "a", encoding="utf-8") as file:
+            file.write(json.dumps(run) + "\n")
+
+
+def with_defaults(runs, size):
+    """RUNS, and those of Open MPI as it comes (vectors of SIZE bytes), which were part of others."""
+    found = list(runs)
+    there = {run["key"] for run in runs if run["algorithm"] == "openmpi-default"}
+    for run in runs:
+        seconds = run.get("seconds_by_algorithm", {}).get("default")
+        if run["algorithm"] == "openmpi" and seconds and not there:
+            found.append({**run, "algorithm": "openmpi-default", "goodput": 8 * size / seconds})
+    return found
+
+
+def middle(values, digits=4):
+    """Their median, of those that are any; None if none is."""
+    values = [value for value in values if value is not None]
+    return round(statistics.median(values), digits) if values else None
+
+
+def kept(runs, alone):
+    """Of RUNS under congestion, each as a share of what the same members had ALONE."""
+    before = {run["seed"]: run["goodput"] for run in alone if run.get("goodput")}
+    return [run["goodput"] / before[run["seed"]] for run in runs if run["seed"] in before]
+
+
+def row_of(runs, limit, alone=()):
+    """What RUNS of one algorithm and share come to; None if all failed."""
+    good = [run for run in runs if "goodput" in run]
+    if not good:
+        return None
+    goodput = [run["goodput"] / 1e6 for run in good]
+    first = good[0]
+    ratios = kept(good, alone)
+    idle = middle(run["machine"]["idle"] for run in good)
+    return {"scenario": first["scenario"], "algorithm": first["algorithm"],
+            "congestion": round(first["congesting"] / first["hosts"], 4), "asked": first["share"],
+            "goodput_median": middle(goodput),
+            "goodput_spread": [round(min(goodput), 4), round(max(goodput), 4)], "unit": "Mbit/s",
+            "runs": len(good), "failed": len(runs) - len(good),
+            "gave_up": sum("gave_up" in run for run in good),
+            "of_limit": round(1e6 * statistics.median(goodput) / limit, 4),
+            "kept_median": middle(ratios),
+            "kept_spread": [round(min(ratios), 4), round(max(ratios), 4)] if ratios else None,
+            "congesting": first["congesting"], "members": first["members"],
+            "offered": middle(statistics.mean(run["offered"]) if run.get("offered") else None
+                              for run in good),
+            "offered_least": min((min(run["offered"]) for run in good if run.get("offered")),
+                                 default=None),
+            "jain": middle(run.get("jain") for run in good),
+            "contributions_per_block": middle(run.get("contributions_per_block") for run in good),
+            "cpu_idle": idle, "late_ms": middle(run["machine"]["late_ms"][1] for run in good),
+            "limit": "processor" if idle < IDLE_AT_LEAST else "links",
+            "settings": json.loads(first["key"])[0]}
+
+
+def is_alone(run):
+    """Whether those who would congest did nothing."""
+    return "alone" in json.loads(run["key"])
+
+
+def summary(runs, limit, size):
+    """A row for each algorithm and share, over all placements."""
+    runs = with_defaults(runs, size)
+
+    def some(name, share, alone):
+        return [run for run in runs if (run["algorithm"], run["share"], is_alone(run))
+                == (name, share, alone)]
+
+    rows = [row_of(some(name, share, False), limit, some(name, share, True))
+            for name in dict.fromkeys(run["algorithm"] for run in runs)
+            for share in sorted({run["share"] for run in runs})]
+    return [row for row in rows if row]
+
+
+def replace(path, text):
+    """The whole of TEXT or nothing"""
+    directory = os.path.dirname(os.path.abspath(path))
+    os.makedirs(directory, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", newline="", dir=directory,
+                                     prefix=".results-", delete=False) as file:
+        file.write(text)
+    os.chmod(file.name, 0o644)
+    os.replace(file.name, path)
+
+
+def read_rows(path):
+    """Those that are in the file already"""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+    except FileNotFoundError:
+        return []
+    except ValueError as error:
+        raise ValueError(f"{path} is no list of results ({error}): move it away") from None
+
+
+def write(rows, path, table):
+    """ROWS into the JSON file PATH and the CSV file TABLE. Rows of other scenarios stay there;
+    those of the same one go if they were measured otherwise."""
+    now = {row["scenario"]: row["settings"] for row in rows}
+    mine = {(row["scenario"], row["algorithm"], row["asked"]) for row in rows}
+    rows = [row for row in read_rows(path)
+            if (row["scenario"], row["algorithm"], row.get("asked")) not in mine
+            and now.get(row["scenario"], row.get("settings")) == row.get("settings")] + rows
+    replace(path, json.dumps(rows, indent=1) + "\n")
+    names = [key for key in dict.fromkeys(key for row in rows for key in row) if key != "settings"]
+    with open(table, "w", encoding="utf-8", newline="") as file:
+        out = csv.DictWriter(file, fieldnames=names, extrasaction="ignore")
+        out.writeheader()
+        out.writerows(rows)
+
+
+def tell(rows, say):
+    """In words"""
+    say()
+    for row in rows:
+        low, high = row["goodput_spread"]
+        text = f"{row['algorithm']:12} {100 * row['congestion']:3.0f} % congest: median " \
+               f"{row['goodput_median']:8.3f} {row['unit']} ({low:.3f} to {high:.3f}, {row['runs']} runs"
+        if row["failed"]:
+            text += f", {row['failed']} failed"
+        if row["gave_up"]:
+            text += f", {row['gave_up']} given up, counted as 0"
+        text += f"), {row['of_limit']:.2f} of the limit"
+        if row["kept_median"] is not None:
+            text += f", {row['kept_median']:.2f} of what the same members have alone"
+        if row["contributions_per_block"]:
+            text += f", {row['contributions_per_block']:.1f} packets a block at its leader"
+        if (row["jain"] or 1) < 1:
+            text += f", Jain index {row['jain']:.3f}"
+        if row["offered"] is not None:
+            text += f", others sent {row['offered']:.2f} of what they were to"
+        if row["limit"] == "processor":
+            text += f"; the processor limits this: {row['cpu_idle']:.3f} of it is idle"
+        say(text)

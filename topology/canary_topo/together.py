@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Communicators at the same time: what each of them gets while all are at work."""
+import time
+
+
+def jain(values):
+    """1 if all are alike, 1/n if one has everything"""
+    squares = len(values) * sum(value * value for value in values)
+    return sum(values) ** 2 / squares if squares else 0
+
+
+def goodputs(trials, operations):
+    """Bits a second of each of TRIALS, which do OPERATIONS each, from when the last one
+    has begun until the first one is about to be done; and how many seconds that were."""
+    try:
+        for trial in trials:
+            trial.start()
+        for trial in trials:
+            trial.until(lambda trial=trial: trial.progress(0)["completed"])
+        begin, before = time.monotonic(), [trial.progress(0) for trial in trials]
+        # Before any of them gets to its last operation
+        trials[0].until(lambda: any(trial.progress(0)["completed"] >= operations - 1
+                                    for trial in trials))
+        seconds, after = time.monotonic() - begin, [trial.progress(0) for trial in trials]
+        for trial in trials:
+            trial.finish()
+    finally:
+        for trial in trials:
+            trial.stop()
+    bits = [32 * b["elements"] * (b["round_blocks"] - a["round_blocks"])
+            for a, b in zip(before, after)]
+    return [value / seconds for value in bits], seconds
+
+
+def wrong(trials):
+    """What is wrong about their sums, a line each; they cannot be asked anything after that."""
+    found = [f"communicator {number}: {line}" for number, trial in enumerate(trials)
+             for line in trial.judge({})[0]]
+    for trial in trials:
+        trial.job.close()
+    return found
