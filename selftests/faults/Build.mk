@@ -25,6 +25,6 @@ $(DEBUG_KERNELS:%=debug-kernel-%): debug-kernel-%:
 # In the guest with two processors. What the kernel says fails the run: see selftests/README.md.
 $(DEBUG_KERNELS:%=test-debug-%): test-debug-%: debug-kernel-% $(KMOD_TOOLS)
 	selftests/vm/run.sh --smp2 --mem 4G --timeout 7200 --kernel $(DEBUG_KERNEL)/$*/bzImage \
-		--console $(DEBUG_KERNEL)/$*.console --append "kmemleak=on" \
+		--console $(DEBUG_KERNEL)/$*.console --append "kmemleak=on" --races '\[canary\]' \
 		--env MODULE=$(CURDIR)/$(DEBUG_KERNEL)/$*-module/canary.ko -- \
 		selftests/vm/debug-tests.sh $(DEBUG_TESTS)

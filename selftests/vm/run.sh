@@ -47,6 +47,8 @@ usage()
 	  --append STRING    further kernel parameters
 	  --console FILE     keep the kernel's console there
 	  --allow REGEX      console lines that are no trouble although they look so
+	  --races REGEX      of KCSAN's reports only those with it are trouble: the
+	                     kernel has races of its own
 
 	The command sees the machine's files and the working directory, and writes
 	to its own copy. Exit status: the command's, or
@@ -85,7 +87,7 @@ need()
 
 parse()
 {
-	ICOUNT='' SMP=1 MEM=2G TIMEOUT=300 OUT='' ENV=() KERNEL='' MODULES='' APPEND='' CONSOLE='' ALLOW=''
+	ICOUNT='' SMP=1 MEM=2G TIMEOUT=300 OUT='' ENV=() KERNEL='' MODULES='' APPEND='' CONSOLE='' ALLOW='' RACES=''
 	while [ $# -gt 0 ]; do
 		case $1 in
 		--icount) ICOUNT=1 ;;
@@ -99,6 +101,7 @@ parse()
 		--append) need $# "$1"; APPEND=$2; shift ;;
 		--console) need $# "$1"; CONSOLE=$2; shift ;;
 		--allow) need $# "$1"; ALLOW=$2; shift ;;
+		--races) need $# "$1"; RACES=$2; shift ;;
 		-h | --help) usage; exit 0 ;;
 		--) shift; break ;;
 		-*) usage >&2; die "unknown option '$1'" ;;
@@ -244,12 +247,27 @@ finish()
 	wait "${tails[@]}" || :
 }
 
+# other_races: standard input without KCSAN's reports that do not have RACES in
+# them; a report stands between two lines of "=".
+other_races()
+{
+	RACES=$RACES awk '
+		function flush() { if (text !~ /BUG: KCSAN/ || text ~ ENVIRON["RACES"]) printf "%s", text; text = "" }
+		/ =====+$/ { flush(); next }
+		{ text = text $0 "\n" }
+		END { flush() }'
+}
+
 # trouble: what the kernel complained about, with the lines that follow.
 trouble()
 {
 	tr -d '\r' <"$RUN/console" >"$RUN/kernel"
 	if [ -n "$ALLOW" ]; then
 		grep -Ev -- "$ALLOW" "$RUN/kernel" >"$RUN/rest" || :
+		mv "$RUN/rest" "$RUN/kernel"
+	fi
+	if [ -n "$RACES" ]; then
+		other_races <"$RUN/kernel" >"$RUN/rest"
 		mv "$RUN/rest" "$RUN/kernel"
 	fi
 	grep -E -A 25 -m 60 -- "$TROUBLE" "$RUN/kernel"

@@ -107,6 +107,9 @@ wait
 start leak -- insmod "$BUILD/vm_trouble.ko" how=leak
 start allowed --allow "objects? leaked" -- insmod "$BUILD/vm_trouble.ko" how=leak
 wait
+start race --races "\[vm_trouble\]" -- insmod "$BUILD/vm_trouble.ko" how=race
+start others --races "\[vm_trouble\]" -- insmod "$BUILD/vm_trouble.ko" how=race where=other
+wait
 start died -- busybox poweroff -f
 start late --timeout 10 -- sh -c "echo begun; sleep 1000"
 wait
@@ -116,6 +119,8 @@ ended "oops is noticed" oops 121
 tap_check "oops is shown" says oops.err "BUG: kernel NULL pointer"
 ended "leak is noticed" leak 121
 ended "what is allowed is no trouble" allowed 0
+ended "a race of ours is noticed" race 121
+ended "a race of the kernel is no trouble where only ours are" others 0
 ended "a guest that dies is noticed" died 122
 ended "timeout" late 124
 tap_check "timeout is told" says late.err "timeout: killed after 10 s"

@@ -9,7 +9,13 @@
 
 static char *how = "none";
 module_param(how, charp, 0444);
-MODULE_PARM_DESC(how, "none, warn, oops or leak");
+MODULE_PARM_DESC(how, "none, warn, oops, leak or race");
+
+static char *where = "vm_trouble";
+module_param(where, charp, 0444);
+MODULE_PARM_DESC(where, "whose the race is");
+
+#define RULER "=================================================================="
 
 static int __init vm_trouble_init(void)
 {
@@ -19,6 +25,9 @@ static int __init vm_trouble_init(void)
 		WRITE_ONCE(*(int *)8, 0);
 	if (!strcmp(how, "leak"))
 		pr_err("vm_trouble: 1 object leaked\n");
+	if (!strcmp(how, "race"))
+		pr_err("%s\nBUG: KCSAN: data-race in a / b\n a+0x1/0x2 [%s]\n%s\n", RULER,
+		       where, RULER);
 	return 0;
 }
 
