@@ -130,7 +130,8 @@ enum canary_drop cnr_alive_input(struct cnr_comm *c, u64 now, const struct canar
 	u16 rank = be16_to_cpu(h->rank);
 	struct cnr_lead *l;
 
-	cnr_sent_by(c, rank, (u32)be64_to_cpu(h->tag));
+	bool more = cnr_sent_by(c, rank, (u32)be64_to_cpu(h->tag));
+
 	c->member[rank].via = h->sum;
 	if (cnr_is_answer(&c->talk[rank], c->talk[rank].asked_from, be32_to_cpu(h->done)))
 		cnr_heard(c, rank);
@@ -145,7 +146,7 @@ enum canary_drop cnr_alive_input(struct cnr_comm *c, u64 now, const struct canar
 			return CANARY_DROP_NONE;
 		}
 	}
-	if (canary_before(c->led, c->member[rank].sent))
+	if (more && canary_before(c->led, c->member[rank].sent))
 		cnr_lead_heard(c, now);
 	return CANARY_DROP_NONE;
 }

@@ -254,12 +254,19 @@ void cnr_fail(struct cnr_comm *c, u64 now, enum canary_abort why, const u16 *ran
 		cnr_cast(c, CNR_CAST_ABORT);
 }
 
-void cnr_sent_by(struct cnr_comm *c, u16 rank, u32 sent)
+/*
+ * @rank has contributed all blocks before @sent. It can be a window ahead of us and no more: what
+ * says otherwise is so old that serial numbers have gone half around since.
+ * Return: that is news
+ */
+bool cnr_sent_by(struct cnr_comm *c, u16 rank, u32 sent)
 {
 	struct cnr_member *m = &c->member[rank];
 
-	if (canary_before(m->sent, sent))
-		m->sent = sent;
+	if (!canary_before(m->sent, sent) || canary_before(c->next + c->window, sent))
+		return false;
+	m->sent = sent;
+	return true;
 }
 
 /*
@@ -414,7 +421,8 @@ static enum canary_drop cnr_abort_input(struct cnr_comm *c, u64 now, const struc
 	u32 all = min_t(u64, be64_to_cpu(in->hdr->tag), c->cfg.members);
 	u16 ranks[CNR_FAULTS];
 
-	if (!in->hdr->epoch && (c->state != CNR_JOINING ||
+	if (!in->hdr->epoch && (c->state != CNR_JOINING || in->addr != c->cfg.root ||
+				in->port != c->cfg.root_port ||
 				in->hdr->tag != cpu_to_be64(c->nonce)))
 		return CANARY_DROP_STATE;
 	for (i = 0; i < n && i < CNR_FAULTS; i++)
@@ -467,12 +475,15 @@ static enum canary_drop cnr_admit(struct cnr_comm *c, const struct cnr_in *in)
 		return CANARY_DROP_SUM;
 	if (!cnr_is_merged(h) && h->type != CANARY_JOIN && be16_to_cpu(h->rank) == c->cfg.rank)
 		return CANARY_DROP_RANK;
+	if (cnr_has_to(c, h) && be32_to_cpu(h->to) != c->cfg.rank)
+		return CANARY_DROP_OTHER;
 	return CANARY_DROP_NONE;
 }
 
 static enum canary_drop cnr_dispatch(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 {
 	const struct canary_hdr *h = in->hdr;
+	enum canary_drop drop;
 
 	if (cnr_is_question(h) && !cnr_is_new_question(c, h))
 		return CANARY_DROP_DUPLICATE;
@@ -500,9 +511,9 @@ static enum canary_drop cnr_dispatch(struct cnr_comm *c, u64 now, const struct c
 	case CANARY_WELCOME:
 		return cnr_welcome_input(c, now, in);
 	case CANARY_DONE:
-		cnr_done_input(c, now, h);
+		drop = cnr_done_input(c, now, h);
 		cnr_linger_timer(c, now);
-		return CANARY_DROP_NONE;
+		return drop;
 	case CANARY_LEAVE:
 		return cnr_leave_input(c, now, h);
 	case CANARY_ABORT:

@@ -491,6 +491,7 @@ u64 cnr_expected_tag(const struct cnr_comm *c, u32 block, u8 attempt, u32 opsig)
 u32 cnr_opsig(const struct cnr_op *op, u32 seq, u8 algorithm);
 u64 cnr_mac(const struct cnr_comm *c, const struct canary_hdr *h, const void *payload);
 bool cnr_has_digest(const struct canary_hdr *h);
+bool cnr_has_to(const struct cnr_comm *c, const struct canary_hdr *h);
 u32 cnr_digest(const u8 key[16], const void *payload, u32 len);
 const u8 *cnr_mac_key(const struct cnr_comm *c, const struct canary_hdr *h);
 void cnr_header(struct cnr_comm *c, struct cnr_out *out, u8 type, u32 block);
@@ -509,7 +510,7 @@ bool cnr_is_new_question(struct cnr_comm *c, const struct canary_hdr *h);
 void cnr_alive_timer(struct cnr_comm *c, u64 now);
 enum canary_drop cnr_probe_input(struct cnr_comm *c, const struct canary_hdr *h);
 enum canary_drop cnr_alive_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
-void cnr_sent_by(struct cnr_comm *c, u16 rank, u32 sent);
+bool cnr_sent_by(struct cnr_comm *c, u16 rank, u32 sent);
 void cnr_all_sent(struct cnr_comm *c, u64 now, u32 sent);
 struct cnr_control *cnr_control(struct cnr_comm *c, u8 type, u16 rank, u32 block);
 void cnr_cast(struct cnr_comm *c, enum cnr_broadcast cast);
@@ -539,11 +540,12 @@ void cnr_block_done(struct cnr_comm *c, u64 now, u32 block);
 void cnr_all_done(struct cnr_comm *c, u32 done);
 void cnr_fail_ops(struct cnr_comm *c, int error);
 void cnr_done_timer(struct cnr_comm *c, u64 now);
-void cnr_done_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
+enum canary_drop cnr_done_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
 
 /* member.c: contributions, results */
 bool cnr_start_next(struct cnr_comm *c, u64 now);
 void cnr_fill(struct cnr_comm *c, u64 now);
+bool cnr_path_fails(struct cnr_comm *c, u64 now, const struct cnr_block *b, u16 leader);
 void cnr_block_timers(struct cnr_comm *c, u64 now);
 enum canary_drop cnr_result_input(struct cnr_comm *c, u64 now, const struct cnr_in *in);
 enum canary_drop cnr_failure_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);

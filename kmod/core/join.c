@@ -284,8 +284,10 @@ static enum canary_drop cnr_join_hand_cookie(struct cnr_comm *c, const struct cn
 	const struct canary_join *j = cnr_payload(in);
 	struct cnr_control *m = cnr_join_answer(c, in, CANARY_WELCOME);
 
-	if (m)
+	if (m) {
 		m->arg = cnr_join_elements(in);
+		m->block = be16_to_cpu(in->hdr->members);	/* or it is not taken */
+	}
 	return j->cookie ? CANARY_DROP_COOKIE : CANARY_DROP_NONE;
 }
 
@@ -301,6 +303,7 @@ void cnr_cookie_build(struct cnr_comm *c, u64 now, const struct cnr_control *m,
 	out->hdr.epoch = 0;
 	out->hdr.tag = cpu_to_be64(m->nonce);
 	out->hdr.elements = cpu_to_be16(m->arg);
+	out->hdr.members = cpu_to_be16(m->block);
 	out->hdr.flags = CANARY_F_WAITING;
 	memcpy(w->salt, &cookie, sizeof(cookie));
 	w->first = cpu_to_be32(c->missing);
@@ -366,16 +369,19 @@ enum canary_drop cnr_join_input(struct cnr_comm *c, u64 now, const struct cnr_in
 
 	if (c->cfg.rank)
 		return CANARY_DROP_STATE;
+	if (!h->tag)
+		return CANARY_DROP_RANK;
+	/* Not before it is known who asks: it may have been said to another rank 0. */
+	if (!cnr_join_shows_cookie(c, now, in))
+		return cnr_join_hand_cookie(c, in);
 	if (be16_to_cpu(h->members) != c->cfg.members)
 		return cnr_join_refuse(c, in, CANARY_DROP_MEMBERS);
-	if (!rank || !h->tag)
+	if (!rank)
 		return cnr_join_refuse(c, in, CANARY_DROP_RANK);
 	if (h->epoch && be32_to_cpu(h->epoch) != c->epoch)
 		return cnr_join_refuse(c, in, CANARY_DROP_EPOCH);
 	if (!c->table && !cnr_join_sane(in))
 		return cnr_join_refuse(c, in, CANARY_DROP_ELEMENTS);
-	if (!cnr_join_shows_cookie(c, now, in))
-		return cnr_join_hand_cookie(c, in);
 	m = &c->member[rank];
 	if (c->table && c->joiner[rank].nonce != be64_to_cpu(h->tag)) {
 		m->flags |= CNR_M_CLAIMED;

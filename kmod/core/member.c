@@ -30,6 +30,7 @@ static void cnr_start(struct cnr_comm *c, u64 now, u32 block, struct cnr_operati
 	b->op = o - c->ops;
 	b->sent_at = now;
 	b->tries = 0;
+	b->silent = 0;
 	if (o->algorithm == CANARY_ALG_RING) {
 		cnr_ring_start(c, now, block);
 		return;
@@ -79,7 +80,7 @@ static u64 cnr_patience(const struct cnr_comm *c, u32 block, const struct cnr_bl
 }
 
 /* The leader lives and answers, but not to this: only small packets arrive here. */
-static bool cnr_path_fails(struct cnr_comm *c, u64 now, const struct cnr_block *b, u16 leader)
+bool cnr_path_fails(struct cnr_comm *c, u64 now, const struct cnr_block *b, u16 leader)
 {
 	if (b->silent < CNR_PATH_TRIES || now - b->asked_at < 2 * c->cfg.dead_after)
 		return false;

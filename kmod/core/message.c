@@ -214,8 +214,17 @@ void cnr_seal(struct cnr_comm *c, struct cnr_out *out)
 	c->stats.counter[CNR_C_bytes_out] += sizeof(out->hdr) + out->len;
 }
 
+/* Does it say whom it is for? What is said to one rank is nothing to others. */
+bool cnr_has_to(const struct cnr_comm *c, const struct canary_hdr *h)
+{
+	return cnr_mac_key(c, h) == c->key && !cnr_has_data(h) && h->type != CANARY_RESTORATION;
+}
+
+/* @out: its header is complete but for what cnr_seal() does */
 void cnr_to_rank(struct cnr_comm *c, struct cnr_out *out, u16 rank)
 {
+	if (cnr_has_to(c, &out->hdr))
+		out->hdr.to = cpu_to_be32(rank);
 	out->addr = c->member[rank].addr;
 	out->port = c->member[rank].port;
 }

@@ -287,22 +287,28 @@ void cnr_done_timer(struct cnr_comm *c, u64 now)
  * DONE came (or, at rank 0, without @h: own progress may have been what was missing). Rank 0
  * scans its members only when it may learn something: the sender was among the last.
  */
-void cnr_done_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
+enum canary_drop cnr_done_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
 {
 	u32 done, rank, all;
 
 	if (c->cfg.rank) {
+		if (h->rank)
+			return CANARY_DROP_STATE;	/* what one has, not what all have */
 		all = c->all_done;
 		cnr_all_done(c, be32_to_cpu(h->done));
 		if (all != c->all_done)
-			cnr_heard(c, be16_to_cpu(h->rank));
-		return;
+			cnr_heard(c, 0);
+		return CANARY_DROP_NONE;
 	}
 	if (h) {
 		rank = be16_to_cpu(h->rank);
 		done = be32_to_cpu(h->done);
-		if (canary_before(c->member[rank].done, done))
+		if (canary_before(c->next, done))
+			return CANARY_DROP_BLOCK;	/* nobody has what we did not contribute to */
+		if (canary_before(c->member[rank].done, done)) {
 			c->member[rank].done = done;
+			cnr_heard(c, rank);
+		}
 		cnr_control(c, CANARY_DONE, rank, 0);
 	}
 	all = c->una;
@@ -313,4 +319,5 @@ void cnr_done_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
 		c->all_done = all;
 		cnr_cast(c, CNR_CAST_DONE);
 	}
+	return CANARY_DROP_NONE;
 }

@@ -50,7 +50,8 @@
 	X(EARLY,	"early",	"not posted here yet; asked for when it is")	\
 	X(ADMISSION,	"admission",	"switch: source not admitted, nobody else could tell") \
 	X(FORM,		"form",		"switch: IP options or fragments hide what it is") \
-	X(COOKIE,	"cookie",	"JOIN with a cookie of another address or time")
+	X(COOKIE,	"cookie",	"JOIN with a cookie of another address or time") \
+	X(OTHER,	"other",	"said to another rank")
 
 enum canary_drop {
 #define X(name, text, help) CANARY_DROP_##name,

@@ -255,17 +255,15 @@ static void cnr_plan_fill(struct cnr_comm *c, const struct cnr_operation *o, str
 	cnr_count(c, CNR_C_plans_out);
 }
 
-/* One question or answer; false if it has become pointless. Keeps where it goes to. */
-bool cnr_plan_build(struct cnr_comm *c, u32 block, struct cnr_out *out)
+/* One question or answer; false if it has become pointless */
+bool cnr_plan_build(struct cnr_comm *c, u32 block, u16 rank, struct cnr_out *out)
 {
 	struct cnr_operation *o = cnr_find_op(c, block);
-	struct cnr_out to = *out;
 
 	if (!o || !o->plansig)
 		return false;
 	cnr_plan_fill(c, o, out);
-	out->addr = to.addr;
-	out->port = to.port;
+	cnr_to_rank(c, out, rank);
 	return true;
 }
 

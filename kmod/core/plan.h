@@ -61,7 +61,7 @@ void cnr_plan_observe(struct cnr_comm *c, const struct cnr_lead *l,
 		      const struct cnr_operation *o);
 void cnr_plan_timer(struct cnr_comm *c, u64 now);
 enum canary_drop cnr_plan_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
-bool cnr_plan_build(struct cnr_comm *c, u32 block, struct cnr_out *out);
+bool cnr_plan_build(struct cnr_comm *c, u32 block, u16 rank, struct cnr_out *out);
 bool cnr_plan_tell(struct cnr_comm *c, struct cnr_out *out);
 bool cnr_plan_told(struct cnr_comm *c);
 void cnr_differs(struct cnr_comm *c, u64 now, u32 block, u16 rank, u32 sig, u32 agree);

@@ -98,7 +98,7 @@ static bool cnr_control_build(struct cnr_comm *c, u64 now, const struct cnr_cont
 			out->hdr.sum = c->via;
 		break;
 	case CANARY_PLAN:
-		return cnr_plan_build(c, m->block, out);
+		return cnr_plan_build(c, m->block, m->rank, out);
 	case CANARY_WAIT:
 		if (!(m->flags & CANARY_F_RING))
 			out->hdr.tag = cpu_to_be64(c->all_sent);

@@ -206,12 +206,18 @@ void cnr_ring_overdue(struct cnr_comm *c, u64 now, u32 block, u32 *budget)
 		cnr_fail(c, now, CANARY_ABORT_LEFT, &c->ring.prev, 1, true);
 		return;
 	}
+	if (cnr_path_fails(c, now, b, c->ring.prev))
+		return;
 	cnr_count(c, CNR_C_timeouts);
 	cnr_ring_late(c, now, b);
 	b->flags |= CNR_B_AGAIN;
 	if (*budget) {
 		(*budget)--;
 		cnr_ring_ask(c, now, block);
+		if (!b->silent)
+			b->asked_at = now;
+		if (b->silent < 255)
+			b->silent++;
 		if (b->tries < 255)
 			b->tries++;
 	}
@@ -359,6 +365,7 @@ static enum canary_drop cnr_ring_partial(struct cnr_comm *c, u64 now, const stru
 	b->done = canary_earlier(be32_to_cpu(h->done), c->una);
 	b->load = h->load;
 	b->tries = 0;
+	b->silent = 0;
 	cnr_count(c, CNR_C_ring_in);
 	cnr_ring_hole(c, now, block, 0);
 	if (cnr_leader(c, block) == c->cfg.rank) {
@@ -458,6 +465,7 @@ static enum canary_drop cnr_ring_wait(struct cnr_comm *c, u64 now, const struct 
 	if (!cnr_is_answer(t, b->asked_from, be32_to_cpu(h->sum)))
 		return CANARY_DROP_DUPLICATE;
 	b->asked_from = t->question;
+	b->silent = 0;
 	cnr_count(c, CNR_C_waits_in);
 	cnr_ring_rearm(c, now, b);
 	return CANARY_DROP_NONE;

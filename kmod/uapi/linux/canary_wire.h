@@ -120,6 +120,7 @@ enum canary_why {
  *		of the question
  * @origin:	IPv4 address of the switch that set CANARY_F_BYPASS, or 0
  * @waited:	of a result: how full the egress queue was that it went through last, 0 .. 255
+ * @to:		of what members say to each other without data: the rank that is meant
  * @children:	entries in the payload: child list, member table, rank list
  * @reserved:	0
  * @cookie:	of a contribution that was bypassed by @origin: lets @origin recognise it in a
@@ -151,6 +152,7 @@ struct canary_hdr {
 	__extension__ union {
 		__be32	origin;
 		__be32	waited;
+		__be32	to;
 	};
 
 	__extension__ union {

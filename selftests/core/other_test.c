@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What was said to one rank is repeated to another, true in every byte; and what only some ranks may
+ * say, or only about blocks that can be meant, is said by others, about others.
+ */
+#include "selftests/tap.h"
+#include "core/comm.h"
+#include "fixture.h"
+
+#define MEMBERS	4
+
+/* Messages of members to each other without data: all types that ends of a job and losses bring */
+#define TYPES	(1U << CANARY_REQUEST | 1U << CANARY_FAILURE | 1U << CANARY_WAIT |	\
+		 1U << CANARY_PROBE | 1U << CANARY_ALIVE | 1U << CANARY_PLAN |		\
+		 1U << CANARY_DONE | 1U << CANARY_LEAVE)
+
+struct said {
+	struct canary_hdr hdr;
+	int	from;
+	int	to;
+};
+
+struct ear {
+	unsigned int seen;	/* types */
+	u32	n;
+	struct said said[256];
+};
+
+static bool overhear(void *arg, int from, int to, const struct canary_hdr *h)
+{
+	struct ear *e = arg;
+
+	if (from >= 0 && to >= 0 && 1U << h->type & TYPES && e->n < ARRAY_SIZE(e->said))
+		e->said[e->n++] = (struct said){ .hdr = *h, .from = from, .to = to };
+	return false;
+}
+
+/* All that was heard goes to somebody else. Return: how much of it was not refused as such. */
+static u32 tell_others(struct sim *s, struct ear *e)
+{
+	const struct said *m;
+	struct cnr_comm *c;
+	u32 wrong = 0, i;
+	u32 heard;
+	int rank;
+
+	for (i = 0; i < e->n; i++) {
+		m = &e->said[i];
+		for (rank = 0; rank < MEMBERS; rank++) {
+			c = sim_comm(s, rank);
+			if (rank == m->from || rank == m->to || c->state != CNR_CONNECTED)
+				continue;
+			heard = c->talk[m->from].heard;
+			wrong += sim_inject(s, rank, &m->hdr, sizeof(m->hdr), m->from) !=
+				 CANARY_DROP_OTHER || c->talk[m->from].heard != heard;
+			e->seen |= 1U << m->hdr.type;
+		}
+	}
+	e->n = 0;
+	return wrong;
+}
+
+static void test_everything(u8 algorithm)
+{
+	const char *name = algorithm == CANARY_ALG_RING ? "ring" : "auto";
+	unsigned int want = algorithm == CANARY_ALG_RING ?
+			    TYPES & ~(1U << CANARY_FAILURE | 1U << CANARY_PLAN) : TYPES;
+	struct ear e = { 0 };
+	struct sim_config cfg = {
+		.members = MEMBERS, .seed = 51, .key = true, .algorithm = algorithm,
+		.faults = { .drop = 30000, .filter = overhear, .filter_arg = &e },
+	};
+	struct sim *s = sim_new(&cfg);
+	u32 op, i, wrong = 0;
+
+	sim_connect(s, -1);
+	if (!sim_wait_state(s, CNR_CONNECTED, 20 * S))
+		abort();
+	e.n = 0;
+	for (op = 1; op <= 8; op++) {
+		for (i = 0; i < MEMBERS - 1; i++)
+			sim_post(s, i, 352 * 80);
+		/* one is late, so that it is asked whether it lives */
+		for (i = 0; i < 100; i++) {
+			sim_pass(s, sim_now(s) + 10 * MS);
+			wrong += tell_others(s, &e);
+		}
+		sim_post(s, MEMBERS - 1, 352 * 80);
+		for (i = 0; i < 2000 && sim_completed(s, 0) < op; i++) {
+			sim_pass(s, sim_now(s) + MS);
+			wrong += tell_others(s, &e);
+		}
+	}
+	if (!sim_wait_completed(s, 8, 20 * S))
+		abort();
+	sim_close(s, 1, false);
+	for (i = 0; i < 100; i++) {
+		sim_pass(s, sim_now(s) + 100 * MS);
+		wrong += tell_others(s, &e);
+	}
+	tap(e.seen == want && !wrong, "%s: all types repeated to other ranks (%x of %x): %u were taken",
+	    name, e.seen, want, wrong);
+	tap(!sim_wrong(s) && sim_comm(s, 0)->state == CNR_CONNECTED, "%s: and nothing comes of it", name);
+	sim_free(s);
+}
+
+/* @out, built with the key, as somebody would say it who has it. */
+static enum canary_drop say(struct sim *s, struct cnr_out *out, int from, int to)
+{
+	cnr_to_rank(sim_comm(s, from), out, to);
+	cnr_seal(sim_comm(s, from), out);
+	return sim_inject(s, to, &out->hdr, sizeof(out->hdr), from);
+}
+
+/* What one has is not what all have; nobody has what another one did not contribute to. */
+static void test_done(void)
+{
+	struct sim *s = connected(3, false);
+	struct cnr_comm *c = sim_comm(s, 2);
+	struct cnr_out out;
+	u32 all;
+
+	post_all(s, 3, 352 * 8);
+	if (!sim_wait_completed(s, 1, 5 * S))
+		abort();
+	sim_run(s, sim_now(s) + S);
+	all = c->all_done;
+	c->una++;	/* as if it had one more than all others */
+	cnr_header(sim_comm(s, 1), &out, CANARY_DONE, 0);
+	out.hdr.done = cpu_to_be32(c->una);
+	tap(say(s, &out, 1, 2) == CANARY_DROP_STATE && c->all_done == all,
+	    "DONE of a member to a member: it does not speak for all");
+	c->una--;
+	c = sim_comm(s, 0);
+	all = c->member[1].done;
+	cnr_header(sim_comm(s, 1), &out, CANARY_DONE, 0);
+	out.hdr.done = cpu_to_be32(c->next + 1);
+	tap(say(s, &out, 1, 0) == CANARY_DROP_BLOCK && c->member[1].done == all,
+	    "DONE of half the serial numbers ago: is not believed");
+	sim_free(s);
+}
+
+static void test_sent(void)
+{
+	struct sim *s = connected(3, false);
+	struct cnr_comm *c = sim_comm(s, 2);
+	struct cnr_out out;
+	u32 sent = c->member[1].sent;
+
+	cnr_header(sim_comm(s, 1), &out, CANARY_ALIVE, c->una);
+	out.hdr.tag = cpu_to_be64(c->next + (1U << 30));
+	say(s, &out, 1, 2);
+	tap(c->member[1].sent == sent, "ALIVE of half the serial numbers ago: is not believed");
+	cnr_header(sim_comm(s, 1), &out, CANARY_ALIVE, c->una);
+	out.hdr.tag = cpu_to_be64(c->next + 1);
+	say(s, &out, 1, 2);
+	tap(c->member[1].sent == sent + 1, "ALIVE of today: is");
+	sim_free(s);
+}
+
+/* A refusal comes from who was asked. */
+static void test_refusal(void)
+{
+	struct sim_config cfg = { .members = 3, .seed = 52, .key = true };
+	struct sim *s = sim_new(&cfg);
+	struct cnr_comm *c = sim_comm(s, 1);
+	struct cnr_out out;
+	u32 i;
+
+	sim_connect(s, 0);
+	sim_connect(s, 1);
+	sim_run(s, sim_now(s) + S);
+	for (i = 0; i < 2; i++) {
+		cnr_header(sim_comm(s, 0), &out, CANARY_ABORT, CNR_TROUBLE_MEMBERS);
+		out.hdr.epoch = 0;
+		out.hdr.tag = cpu_to_be64(c->nonce);
+		out.hdr.count = cpu_to_be16(CANARY_ABORT_REFUSED);
+		cnr_seal(sim_comm(s, 0), &out);
+		sim_inject(s, 1, &out.hdr, sizeof(out.hdr), i ? 0 : 2);
+		tap(c->state == (i ? CNR_FAILED : CNR_JOINING), "refusal: %s",
+		    i ? "of rank 0" : "from elsewhere: is nothing");
+	}
+	sim_free(s);
+}
+
+static bool drop_large_hop(void *arg, int from, int to, const struct canary_hdr *h)
+{
+	return from == 2 && be16_to_cpu(h->elements) > 100;
+}
+
+/* From some moment on, one hop of a ring takes small packets only. */
+static void test_ring_path(void)
+{
+	struct sim *s = connected_as(4, false, CANARY_ALG_RING);
+	u32 i, named = 0;
+	u16 rank[4];
+
+	sim_faults(s)->filter = drop_large_hop;
+	post_all(s, 4, 352 * 64);
+	sim_wait_state(s, CNR_FAILED, 120 * S);
+	for (i = 0; i < 4; i++)
+		named += sim_last_error(s, i) == -EMSGSIZE &&
+			 cnr_missing(sim_comm(s, i), rank, 4) == 1 && rank[0] == 2;
+	tap(named == 4, "ring: large packets of a hop vanish: %u of 4 end with EMSGSIZE and name the rank (%llu s)",
+	    named, (unsigned long long)(sim_now(s) / S));
+	sim_free(s);
+}
+
+int main(void)
+{
+	test_everything(CANARY_ALG_AUTO);
+	test_everything(CANARY_ALG_RING);
+	test_done();
+	test_sent();
+	test_refusal();
+	test_ring_path();
+	return tap_done("core-other");
+}
