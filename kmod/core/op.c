@@ -304,7 +304,7 @@ enum canary_drop cnr_done_input(struct cnr_comm *c, u64 now, const struct canary
 		rank = be16_to_cpu(h->rank);
 		done = be32_to_cpu(h->done);
 		if (canary_before(c->next, done))
-			return CANARY_DROP_BLOCK;	/* nobody has what we did not contribute to */
+			return CANARY_DROP_BLOCK;	/* we did not contribute to that yet */
 		if (canary_before(c->member[rank].done, done)) {
 			c->member[rank].done = done;
 			cnr_heard(c, rank);
