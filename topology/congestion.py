@@ -17,6 +17,7 @@ congestion.csv and pictures.
 import argparse
 import glob
 import hashlib
+import itertools
 import json
 import os
 import re
@@ -69,7 +70,8 @@ def parse(argv):
     add("--period", type=int, default=USUAL["period"],
         help="seconds after which these hosts change their peers")
     add("--seeds", type=int, default=5, help="random placements")
-    add("--alone", action="store_true", help="also the same members while the others do nothing")
+    add("--alone", default="", help="algorithms of which also the same members are measured while "
+                                    "the others do nothing")
     add("--size", default=USUAL["size"], help="of the vector, bytes")
     add("--iterations", type=int, default=USUAL["iterations"],
         help="operations that are timed, out of place and in place each")
@@ -90,6 +92,7 @@ def parse(argv):
     check(args)
     args.topology = whole_name(args.topology)
     frames = 1e3 * congestion.FRAME_BITS / (parse_rate(args.rate) or 1e9)
+    args.waits = f", static timeout {args.static_timeout}" if args.static_timeout else ""
     args.timeout = args.timeout or f"{frames:.3g}ms..{min(1000, 40 * frames):.3g}ms"
     args.static_timeout = args.static_timeout or args.timeout
     args.program = program()
@@ -100,6 +103,9 @@ def check(args):
     """ValueError says what is wrong; the lists of ARGS"""
     args.share_list = numbers(args.shares, float, 0, 0.99, "--shares")
     args.algorithm_list = [congestion.Algorithm(name) for name in args.algorithms.split(",")]
+    args.alone_list = args.alone.split(",") if args.alone else []
+    if set(args.alone_list) - {algorithm.name for algorithm in args.algorithm_list}:
+        raise ValueError(f"--alone: '{args.alone}' are not all among --algorithms")
     for name in ("communicators", "trees", "seeds", "iterations", "period"):
         if getattr(args, name) < 1:
             raise ValueError(f"--{name}: at least 1")
@@ -137,7 +143,7 @@ def scenario(args):
     more += {"all": "", "none": ", no switch", "half": ", half of the switches"}.get(
         args.switches, f", {number} of the switches")
     more += "".join(f", {name} {getattr(args, name)}" for name, usual in USUAL.items()
-                    if getattr(args, name) != usual)
+                    if getattr(args, name) != usual) + args.waits
     return f"{args.topology.replace(':', '-k' if args.topology.startswith('fat') else '-').replace('_', '-')}" \
            f", {args.engine} engine{more}"
 
@@ -235,9 +241,10 @@ def left_to_do(args, runs):
         if why_not:
             say(f"{algorithm.name} is left out: {why_not}")
             continue
-        for share, seed, alone in [(share, seed, alone) for share in args.share_list
-                                   for seed in range(1, args.seeds + 1)
-                                   for alone in ((False, True) if args.alone and share else (False,))]:
+        alone = [False, True] if algorithm.name in args.alone_list else [False]
+        for share, seed, alone in itertools.product(args.share_list, range(1, args.seeds + 1), alone):
+            if alone and not share:
+                continue
             key = json.dumps([settings(args), algorithm.name, share, seed, *["alone"] * alone])
             keys.append(key)
             if "goodput" not in (runs.find(key) or {}):

@@ -20,7 +20,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import congestion  # noqa: E402
 from canary_topo import plots  # noqa: E402
 
-CHOICES = "dynamic,dynamic-adaptive,dynamic-block,dynamic-flow"
+CHOICES = "dynamic,dynamic-early,dynamic-adaptive,dynamic-block,dynamic-flow"
 MORE_CHOICES = f"{CHOICES},dynamic-flowlet,dynamic-random,dynamic-two"
 TREES = "dynamic,static-1,static-2,static-4"
 LEAF_SPINE = ["--topology", "leaf_spine:4,4,2"]
@@ -28,14 +28,14 @@ LEAF_SPINE = ["--topology", "leaf_spine:4,4,2"]
 
 def of(*words, **options):
     """Words of congestion.py"""
-    return [*words, *(str(word) for name, value in options.items() for word in (f"--{name}", value))]
+    return [*words, *(str(word) for name, value in options.items() for word in (f"--{name.replace('_', '-')}", value))]
 
 
 # {part: {form: options of congestion.py, one list for each scenario}}; what matters most comes first
 PARTS = {
     "half": {
-        "small": [of("--alone", shares=0.5, algorithms=TREES)],
-        "full": [of("--alone", shares=0.5, algorithms=TREES, seeds=10), of(shares=0.5, algorithms="ring")],
+        "small": [of(shares=0.5, algorithms=TREES, alone="dynamic")],
+        "full": [of(shares=0.5, algorithms=TREES, alone=TREES, seeds=10), of(shares=0.5, algorithms="ring")],
     },
     "nobody": {
         "small": [of(shares=0, algorithms=TREES, seeds=3), of(shares=0, algorithms="ring", seeds=1),
@@ -44,14 +44,14 @@ PARTS = {
                  of(shares=0, algorithms=f"{TREES},ring", size="4M", seeds=3, iterations=1)],
     },
     "leaf-spine": {
-        form: [of(*LEAF_SPINE, "--alone", shares="0,0.5", algorithms=TREES, seeds=seeds),
+        form: [of(*LEAF_SPINE, shares="0,0.5", algorithms=TREES, alone="dynamic", seeds=seeds),
                of(*LEAF_SPINE, shares=0, algorithms="ring,openmpi", seeds=others)]
         for form, seeds, others in (("small", 2, 1), ("full", 5, 3))
     },
     "most": {
-        "small": [of("--alone", shares=0.95, algorithms="dynamic,static-4", seeds=3)],
-        "full": [of("--alone", shares=0.95, algorithms=TREES),
-                 of("--alone", shares=0.95, algorithms=TREES, traffic=0.25)],
+        "small": [of(shares=0.95, algorithms="dynamic,static-4", alone="dynamic", seeds=3)],
+        "full": [of(shares=0.95, algorithms=TREES, alone="dynamic"),
+                 of(shares=0.95, algorithms=TREES, alone="dynamic", traffic=0.25)],
     },
     "choices": {
         "small": [of(shares=0.5, algorithms=CHOICES, seeds=3)],
@@ -71,6 +71,12 @@ PARTS = {
         "small": [],
         "full": [of(shares=0.5, traffic=load, seeds=5, algorithms="dynamic,static-1,static-2,static-4")
                  for load in (0.25, 0.4, 0.45, 0.6)],
+    },
+    # Planned trees whose switches wait longer for those whom they were told
+    "waiting": {
+        "small": [],
+        "full": [of(shares=0.5, algorithms="static-1,static-4", static_timeout=timeout, seeds=3)
+                 for timeout in ("400ms", "1.21ms..400ms")],
     },
     "more-shares": {
         "small": [],
@@ -95,6 +101,8 @@ def label(part, row):
         return f"{settings['communicators']} x {row['algorithm']}"
     if part == "loads":
         return f"{settings['traffic']}, {row['algorithm']}"
+    if part == "waiting":
+        return f"{settings['static_timeout']}, {row['algorithm']}"
     if part == "deployment":
         return f"{settings['switches']} of the switches"
     if part == "leaf-spine":

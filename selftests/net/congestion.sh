@@ -34,16 +34,16 @@ else
 	tap_skip "Open MPI sums over the same links" "no mpirun"
 fi
 
-small=(--topology "leaf_spine:2,2,4" --rate 10mbit --size 64K --seeds 1 --shares "0,0.5" --algorithms "dynamic,static-1"
-	--alone --out "$TAP_TMP/out" --json "$TAP_TMP/json" --any-rate)
+small=(--topology "leaf_spine:2,2,4" --rate 5mbit --size 128K --seeds 1 --shares "0,0.5" --algorithms "dynamic,static-1"
+	--alone "dynamic,static-1" --out "$TAP_TMP/out" --json "$TAP_TMP/json" --any-rate)
 tap_check "a small matrix" "$RUN" "${small[@]}"
 tap_is "its rows" "$(jq -c 'map([.algorithm, .congestion, .members, .unit, .runs, .failed]) | sort' "$TAP_TMP/json")" \
 	'[["dynamic",0,8,"Mbit/s",1,0],["dynamic",0.5,4,"Mbit/s",1,0],["static-1",0,8,"Mbit/s",1,0],["static-1",0.5,4,"Mbit/s",1,0]]'
-# 1408 of 1514 bytes are payload; blocks of a queue's length more at the end of a short operation
+# 4.65 Mbit/s: 1408 of 1514 bytes are payload; HTB's burst makes up for 2 % of 128 KiB
 tap_is "goodput, no more than the links carry" \
-	"$(jq "all(.goodput_median > 0 and .goodput_median < 9.6)" "$TAP_TMP/json")" true
+	"$(jq "all(.goodput_median > 0 and .goodput_median < 4.8)" "$TAP_TMP/json")" true
 tap_is "the others sent what they were to" \
-	"$(jq "map(select(.asked > 0).offered | . > 0.9 and . < 1.1) | all and length == 2" "$TAP_TMP/json")" true
+	"$(jq "map(select(.asked > 0).offered | . != null and . >= 0.8) | all and length == 2" "$TAP_TMP/json")" true
 tap_is "and what is kept of goodput without them is known" \
 	"$(jq "map(select(.asked > 0).kept_median | . > 0) | all and length == 2" "$TAP_TMP/json")" true
 tap_check "pictures" test -s "$TAP_TMP"/out/goodput-*.png -a -s "$TAP_TMP"/out/goodput-*.svg
@@ -56,7 +56,7 @@ tap_check "interrupted: goes on where it was" grep -q '5 of 6 runs are there alr
 tap_check "interrupted: does the rest" grep -q '^\[1/1, ' "$TAP_TMP/said"
 "$RUN" "${small[@]}" >"$TAP_TMP/said"
 tap_check "and keeps it" grep -q '6 of 6 runs are there already' "$TAP_TMP/said"
-"$RUN" "${small[@]}" --shares 0 --algorithms dynamic --timeout 3ms >"$TAP_TMP/said"
+"$RUN" "${small[@]}" --shares 0 --algorithms dynamic --alone "" --timeout 3ms >"$TAP_TMP/said"
 tap_is "other settings: nothing of before stays beside them" \
 	"$(jq -c 'map([.algorithm, .settings.timeout])' "$TAP_TMP/json")" '[["dynamic","3ms"]]'
 
@@ -77,6 +77,7 @@ refused 'are no numbers' --shares half
 refused 'at least 1' --period 0
 refused 'invalid int' --period 1.5
 refused 'at least 1' --trees 0
+refused 'not all among' --algorithms ring --alone dynamic
 refused 'is no size' --size 1G
 mkdir "$TAP_TMP/path"
 ln -s "$(command -v setpriv)" "$TAP_TMP/path/setpriv"
