@@ -30,20 +30,60 @@ static __always_inline struct csw_backlog *backlog_of(const struct net_device *d
 	return bpf_map_lookup_elem(&canary_backlog, &key);
 }
 
-/* A transmit queue now has @bytes waiting; its lock is held, other queues have their own. */
-static __always_inline void backlog_set(struct csw_backlog *b, __u32 queue, __u32 bytes)
+/* What disciplines held that are no more has gone with them, without an event. */
+static __always_inline void backlog_begin(struct csw_backlog *b, const struct net_device *dev)
 {
-	__u32 old = b->queue[queue], now;
+	const struct Qdisc *root = dev->qdisc;
+	__u32 handle = root->handle, i;
+
+	/* memory is used again, too */
+	if (b->root == (__u64)root && b->handle == handle)
+		return;
+	b->root = (__u64)root;
+	b->handle = handle;
+	for (i = 0; i < CSW_BACKLOG_QUEUES; i++) {
+		b->queue[i] = 0;
+		b->dropped[i] = 0;
+	}
+}
+
+/*
+ * The discipline of transmit queue @queue now has @bytes waiting, and has dropped @drops. Several
+ * processors may be here at a time: for other queues, for those that share this entry, and, if
+ * the discipline has no lock, for this one. A change may get lost then. So totals are always added
+ * up anew, and are right again after the next event; the entry is at the latest when the queue
+ * gets empty. Of queues that share an entry, only the word of the last one counts.
+ */
+static __always_inline void backlog_set(struct csw_backlog *b, __u32 queue, __u32 bytes,
+					__u32 drops)
+{
+	__u32 i;
 
 	b->queue[queue] = bytes;
-	now = __sync_fetch_and_add(&b->bytes, bytes - old) + bytes - old;
-	if (now > b->peak)
-		b->peak = now;
+	b->dropped[queue] = drops;
+	bytes = 0;
+	drops = 0;
+	for (i = 0; i < CSW_BACKLOG_QUEUES; i++) {
+		bytes += b->queue[i];
+		if (b->dropped[i] == CSW_DROPS_UNKNOWN || drops == CSW_DROPS_UNKNOWN)
+			drops = CSW_DROPS_UNKNOWN;
+		else
+			drops += b->dropped[i];
+	}
+	b->bytes = bytes;
+	b->drops = drops;
+	if (bytes > b->peak)
+		b->peak = bytes;
 	b->changed = bpf_ktime_get_ns();
 }
 
-static __always_inline __u32 queue_index(const struct netdev_queue *txq)
+/*
+ * The transmit queue that a discipline belongs to, the first one if it serves several: the queue
+ * that a packet is meant for may be another one.
+ */
+static __always_inline __u32 queue_index(const struct Qdisc *q)
 {
+	const struct netdev_queue *txq = q->dev_queue;
 	__u64 offset = (const char *)txq - (const char *)txq->dev->_tx;
 
 	return offset / bpf_core_type_size(struct netdev_queue) % CSW_BACKLOG_QUEUES;
@@ -53,13 +93,11 @@ static __always_inline __u32 queue_index(const struct netdev_queue *txq)
  * A discipline with a lock knows its backlog, and what its children dropped: better than adding up
  * events, of which those before the first switch are missing.
  */
-static __always_inline bool take_its_word(struct csw_backlog *b, struct Qdisc *q,
-					  const struct netdev_queue *txq)
+static __always_inline bool take_its_word(struct csw_backlog *b, const struct Qdisc *q)
 {
 	if (q->flags & TCQ_F_CPUSTATS)
 		return false;
-	backlog_set(b, queue_index(txq), q->qstats.backlog);
-	b->drops = q->qstats.drops;
+	backlog_set(b, queue_index(q), q->qstats.backlog, q->qstats.drops);
 	return true;
 }
 
@@ -70,10 +108,13 @@ int BPF_PROG(backlog_enqueue, struct Qdisc *q, const struct netdev_queue *txq,
 	struct csw_backlog *b = backlog_of(txq->dev);
 	__u32 i;
 
-	if (!b || take_its_word(b, q, txq))
+	if (!b)
 		return 0;
-	i = queue_index(txq);
-	backlog_set(b, i, b->queue[i] + skb->len);
+	backlog_begin(b, txq->dev);
+	if (take_its_word(b, q))
+		return 0;
+	i = queue_index(q);
+	backlog_set(b, i, b->queue[i] + skb->len, CSW_DROPS_UNKNOWN);
 	return 0;
 }
 
@@ -84,15 +125,18 @@ int BPF_PROG(backlog_dequeue, struct Qdisc *q, const struct netdev_queue *txq, i
 	struct csw_backlog *b = backlog_of(txq->dev);
 	__u32 i, n, left;
 
-	if (!b || take_its_word(b, q, txq))
+	if (!b)
 		return 0;
-	i = queue_index(txq);
+	backlog_begin(b, txq->dev);
+	if (take_its_word(b, q))
+		return 0;
+	i = queue_index(q);
 	left = skb ? b->queue[i] : 0;	/* nothing came out of it: it is empty */
 	for (n = 0; n < BULK_MAX && skb; n++) {
 		left -= skb->len < left ? skb->len : left;
 		skb = skb->next;
 	}
-	backlog_set(b, i, left);
+	backlog_set(b, i, left, CSW_DROPS_UNKNOWN);
 	return 0;
 }
 

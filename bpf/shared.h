@@ -262,6 +262,7 @@ struct csw_backlog_key {
 
 #define CSW_BACKLOG_PORTS	16384	/* of all switches of a machine */
 #define CSW_BACKLOG_QUEUES	8	/* transmit queues that are told apart; a power of two */
+#define CSW_DROPS_UNKNOWN	(~0U)	/* by processor, which nobody adds up here */
 #define CSW_BACKLOG_STALE_NS	1000000000ULL	/* what waits so long without a sign is no more */
 #define CSW_BACKLOG_REFUSED_NS	1000000ULL	/* who refused frames is full for so long */
 
@@ -273,10 +274,14 @@ struct csw_backlog {
 	__u64	diverted;	/* of these: not the default port of the block */
 	__u32	bytes;		/* waiting, all transmit queues */
 	__u32	peak;		/* the most that ever waited */
-	__u32	drops;		/* dropped by the queueing discipline, as it counts them */
+	__u32	drops;		/* dropped by the queueing disciplines, as they count them */
 	__u32	back;		/* fullness of the queue at the other end of the link, ... */
 	__u64	back_until;	/* ... which is believed until then */
 	__u32	queue[CSW_BACKLOG_QUEUES];	/* bytes waiting, by transmit queue */
+	__u32	dropped[CSW_BACKLOG_QUEUES];
+	__u64	root;		/* the device's discipline that this is about */
+	__u32	handle;		/* and its */
+	__u32	reserved;
 };
 
 /* A flow's last port and packet: see CSW_CHOOSE_FLOWLET. Torn ones do no harm. */

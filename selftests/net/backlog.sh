@@ -4,7 +4,8 @@
 # What waits at the ports: seen by every switch of the machine, right whoever came first and
 # whoever was killed; settings that are changed while a switch runs.
 #
-#	h1 --- a --- h2, h1 --- b --- h2: a and b are switches, their links to h2 slow
+#	h1 --- a --- h2, h1 --- b --- h2, h1 --- w --- h2: a, b and w are switches, their links to h2
+#	slow; that of w has four transmit queues
 
 # shellcheck source=../lib.sh
 . "$(dirname "$0")/../lib.sh"
@@ -21,7 +22,7 @@ topology()
 {
 	local n i=0
 
-	ns_add h1 h2 a b
+	ns_add h1 h2 a b w
 	for n in a b; do
 		ns_link h1 to-$n 10.0.$i.2/24 $n in 10.0.$i.1/24
 		ns_link h2 to-$n 10.1.$i.2/24 $n out 10.1.$i.1/24
@@ -29,6 +30,29 @@ topology()
 		ns_exec $n tc qdisc add dev out root tbf rate 100kbit burst 3000 limit $ROOM
 		i=$((i + 1))
 	done
+	ns_link h1 to-w 10.0.2.2/24 w in 10.0.2.1/24
+	ip link add name out netns "$(ns_name w)" numtxqueues 4 numrxqueues 4 type veth \
+		peer name to-w2 netns "$(ns_name h2)" numtxqueues 4 numrxqueues 4
+	ns_ip h2 addr add 10.1.2.2/24 dev to-w2
+	ns_ip h2 link set to-w2 up
+	ns_ip w addr add 10.1.2.1/24 dev out
+	ns_ip w addr add 10.9.0.1/32 dev lo
+	# what others send would be counted, too
+	ns_exec w sysctl -q net.ipv6.conf.out.disable_ipv6=1
+	ns_ip w link set out up
+	ns_ip w neigh add 10.1.2.2 dev out lladdr \
+		"$(ns_ip h2 -j link show to-w2 | jq -r '.[0].address')"
+}
+
+# tbf WHERE...: on w's wide link
+tbf()
+{
+	ns_exec w tc qdisc add dev out "$@" tbf rate 100kbit burst 3000 limit $ROOM
+}
+
+tbf_seen()
+{
+	[ "$(egress w room)" = "$ROOM" ]
 }
 
 # start SWITCH OPTIONS...: its pid is PID[SWITCH]
@@ -57,18 +81,92 @@ egress()
 	show "$1" ".ports[] | select(.name == \"out\") | .egress.$2"
 }
 
-# burst SWITCH PACKETS ADDRESS: of 1000 bytes, all at once
+# burst SWITCH PACKETS ADDRESS [FLOWS]: of 1000 bytes, all at once
 burst()
 {
-	ns_exec "$1" /usr/bin/python3 - "$2" "$3" <<'END'
+	ns_exec "$1" /usr/bin/python3 - "$2" "$3" "${4:-1}" <<'END'
 import socket, sys
-sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-for _ in range(int(sys.argv[1])):
+socks = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(int(sys.argv[3]))]
+for i in range(int(sys.argv[1])):
     try:
-        sock.sendto(bytes(958), (sys.argv[2], 9))
+        socks[i % len(socks)].sendto(bytes(958), (sys.argv[2], 9))
     except OSError:
         pass
 END
+}
+
+# drift SWITCH BYTES: makes the total of what waits at its slow port wrong by so much
+drift()
+{
+	local ifindex
+
+	ifindex=$(ns_ip "$1" -j link show out | jq '.[0].ifindex')
+	ns_exec "$1" /usr/bin/python3 - "$ifindex" "$2" <<'END'
+import json, socket, struct, subprocess, sys
+
+COOKIE = 71         # SO_NETNS_COOKIE
+TOTAL = 5 * 8       # where it is in struct csw_backlog
+
+
+def bpftool(*args):
+    out = subprocess.run(["bpftool", "-j", *args], check=True, capture_output=True, text=True)
+    return json.loads(out.stdout)
+
+
+sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+cookie = struct.unpack("Q", sock.getsockopt(socket.SOL_SOCKET, COOKIE, 8))[0]
+key = ["key", *map(str, struct.pack("QII", cookie, int(sys.argv[1]), 0))]
+done = False
+for found in bpftool("map", "list"):
+    which = ["id", str(found["id"])]
+    if found.get("name") != "canary_backlog":
+        continue
+    try:
+        value = bpftool("map", "lookup", *which, *key)["value"]
+    except (subprocess.CalledProcessError, KeyError):
+        continue        # of other versions of the program
+    value = bytearray(int(byte, 16) for byte in value)
+    total = struct.unpack_from("I", value, TOTAL)[0] + int(sys.argv[2])
+    struct.pack_into("I", value, TOTAL, total & 0xffffffff)
+    bpftool("map", "update", *which, *key, "value", *map(str, value))
+    done = True
+sys.exit(not done)
+END
+}
+
+# told_of_drops: by the disciplines of w's wide link
+told_of_drops()
+{
+	ns_exec w tc -s -j qdisc show dev out | jq '[.[] | select(.kind == "tbf").drops] | add'
+}
+
+# flood ADDRESS PROCESSES: from w, for 0.2 s
+flood()
+{
+	ns_exec w /usr/bin/python3 - "$1" "$2" <<'END'
+import os, socket, sys, time
+children = []
+for _ in range(int(sys.argv[2])):
+    child = os.fork()
+    if not child:
+        sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        end = time.monotonic() + 0.2
+        while time.monotonic() < end:
+            try:
+                sock.sendto(bytes(1400), (sys.argv[1], 9))
+            except OSError:
+                pass
+        os._exit(0)
+    children.append(child)
+for child in children:
+    os.waitpid(child, 0)
+END
+}
+
+contended()
+{
+	flood 10.1.2.2 4
+	[ "$(egress w waiting),$(egress w drops)" = 0,null ]
 }
 
 waits()
@@ -118,6 +216,58 @@ start a
 # what waited before it came has gone or is taken at its discipline's word
 burst a 2 10.1.0.2
 tap_check "begun anew" wait_for 10 waits a 0 0
+
+# One discipline for four transmit queues: what waits is its, whatever queue a packet is meant for
+tbf root
+start w
+burst w 30 10.1.2.2 16
+tap_check "four queues, one discipline: what waits is seen" waits w 1000 30000
+tap_check "and that it has gone" wait_for 10 waits w 0 0
+peak=$(egress w peak)
+tap_check "nothing was counted twice: $peak" test "$peak" -gt 20000 -a "$peak" -le 30000
+tap_check "the total is wrong" drift w 7000000
+burst w 2 10.1.2.2
+tap_check "right with the next packet" wait_for 10 waits w 0 0
+
+ns_exec w tc qdisc del dev out root
+ns_exec w tc qdisc add dev out root handle 1: mq
+for i in 1 2 3 4; do
+	tbf parent 1:$i
+done
+tap_check "four disciplines" wait_for 10 tbf_seen
+burst w 500 10.1.2.2 16
+tap_check "a discipline for each: together" waits w 60001 240000
+tap_check "until all has gone" wait_for 20 waits w 0 0
+dropped=$(told_of_drops)
+tap_check "of 500 some were dropped: $dropped" test "$dropped" -ge 200
+tap_is "as many as all disciplines say" "$(egress w drops)" "$dropped"
+burst w 100 10.1.2.2 16
+ns_exec w tc qdisc del dev out root
+tbf root
+tap_check "and one" wait_for 10 tbf_seen
+burst w 30 10.1.2.2
+tap_check "another discipline: what the old ones held is forgotten" waits w 1000 30000
+tap_check "and all has gone" wait_for 10 waits w 0 0
+tap_is "nor are their drops its own" "$(egress w drops)" 0
+
+# Such a discipline is only met where two processors send at a time
+what="drops that are counted by each processor are not known"
+if [ "$(nproc)" -gt 1 ]; then
+	ns_exec w tc qdisc del dev out root
+	ns_exec w tc qdisc add dev out root pfifo_fast
+	tap_check "$what" wait_for 20 contended
+	tap_is "but that nothing waits" "$(egress w waiting)" 0
+	tap_check "and it is said" grep -q "dropped ?" \
+		<<<"$("$CANARY" switch show --name "$(ns_name w)")"
+	ns_exec w tc qdisc del dev out root
+	tbf root
+	tap_check "again another discipline" wait_for 10 tbf_seen
+	burst w 10 10.1.2.2
+	tap_is "those of the next discipline are" "$(egress w drops)" 0
+else
+	tap_skip "$what" "one processor"
+fi
+bg_stop "${PID[w]}"
 
 tap_is "choice: both ways" "$(show a '[.choice, .spread, .flowlet_us] | @csv')" '"both",1,5000'
 tap_is "choice: as told" "$(show b '[.choice, .spread, .flowlet_us] | @csv')" '"random",4,3000'

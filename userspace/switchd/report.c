@@ -104,10 +104,22 @@ static uint64_t atomic_read(const uint64_t *p)
 	return __atomic_load_n(p, __ATOMIC_RELAXED);
 }
 
+#define DROPS_LEN	16
+
+/* What the disciplines of a port dropped, as a number or, if that is not known, as @unknown */
+static const char *drops_text(const struct csw_backlog *b, const char *unknown,
+			      char text[DROPS_LEN])
+{
+	if (b->drops == CSW_DROPS_UNKNOWN)
+		return unknown;
+	snprintf(text, DROPS_LEN, "%u", b->drops);
+	return text;
+}
+
 static void text_port(struct switchd *sw, const struct port *port, FILE *out)
 {
+	char rate[32] = "", dropped[DROPS_LEN];
 	struct csw_backlog b;
-	char rate[32] = "";
 
 	if (port->rate)
 		snprintf(rate, sizeof(rate), "%g Mbit/s ", 8 * port->rate / 1e6);
@@ -115,8 +127,9 @@ static void text_port(struct switchd *sw, const struct port *port, FILE *out)
 		link_name(port), mode_name(port->mode), xdp_name(port), port->mtu, rate,
 		port->peer == PEER_DEAF ? "peer drops redirected frames" : "");
 	if (port->queue && backlog_read(sw, port, &b))
-		fprintf(out, "  %15s waiting %u of %u bytes, at most %u; dropped %u, refused %llu; "
-			"chosen %llu, diverted %llu\n", "", b.bytes, port->queue, b.peak, b.drops,
+		fprintf(out, "  %15s waiting %u of %u bytes, at most %u; dropped %s, refused %llu; "
+			"chosen %llu, diverted %llu\n", "", b.bytes, port->queue, b.peak,
+			drops_text(&b, "?", dropped),
 			(unsigned long long)b.refusals, (unsigned long long)b.chosen,
 			(unsigned long long)b.diverted);
 }
@@ -192,14 +205,16 @@ static void json_string(FILE *out, const char *s)
 
 static void json_backlog(struct switchd *sw, const struct port *port, FILE *out)
 {
+	char drops[DROPS_LEN];
 	struct csw_backlog b;
 
 	if (!port->queue || !backlog_read(sw, port, &b)) {
 		fprintf(out, ",\"egress\":null}");
 		return;
 	}
-	fprintf(out, ",\"egress\":{\"room\":%u,\"waiting\":%u,\"peak\":%u,\"drops\":%u,\"refused\":%llu",
-		port->queue, b.bytes, b.peak, b.drops, (unsigned long long)b.refusals);
+	fprintf(out, ",\"egress\":{\"room\":%u,\"waiting\":%u,\"peak\":%u,\"drops\":%s,\"refused\":%llu",
+		port->queue, b.bytes, b.peak, drops_text(&b, "null", drops),
+		(unsigned long long)b.refusals);
 	fprintf(out, ",\"chosen\":%llu,\"diverted\":%llu,\"back\":%u}}",
 		(unsigned long long)b.chosen, (unsigned long long)b.diverted,
 		sw_now() < b.back_until ? b.back : 0);
