@@ -40,7 +40,8 @@
 	X(RANDOM,	"random",	"any, for each packet")				\
 	X(TWO,		"two",		"the emptier of two at random, for each packet") \
 	X(BOTH,		"both",		"the block's port while it hardly waits both ways") \
-	X(STATIC,	"static",	"by the block's static tree (--trees)")
+	X(STATIC,	"static",	"by the block's static tree (--trees)")		\
+	X(EARLY,	"early",	"the block's port until 1/8 full, then the emptiest")
 
 enum csw_choice {
 #define X(name, text, help) CSW_CHOOSE_##name,

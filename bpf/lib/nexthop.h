@@ -186,7 +186,8 @@ static __always_inline __u32 csw_choose_by(const void *ctx, struct csw_route *r,
 	switch (choice) {
 	case CSW_CHOOSE_ADAPTIVE:
 	case CSW_CHOOSE_BOTH:
-		enough = choice == CSW_CHOOSE_BOTH ? CSW_EIGHTH_FULL : CSW_HALF_FULL;
+	case CSW_CHOOSE_EARLY:
+		enough = choice == CSW_CHOOSE_ADAPTIVE ? CSW_HALF_FULL : CSW_EIGHTH_FULL;
 		if (csw_nexthop_fullness(ctx, r, home) <= enough)
 			return home;
 		return csw_emptiest(CSW_ANY(ctx), r, home);

@@ -74,10 +74,12 @@ static int by_port4(int n)
 
 static void run_default(void)
 {
-	static const enum csw_choice alike[] = { CSW_CHOOSE_ADAPTIVE, CSW_CHOOSE_BLOCK };
+	static const enum csw_choice alike[] = {
+		CSW_CHOOSE_ADAPTIVE, CSW_CHOOSE_BLOCK, CSW_CHOOSE_BOTH, CSW_CHOOSE_EARLY,
+	};
 	int i, home;
 
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < 4; i++) {
 		begin(alike[i]);
 		home = port_of_block(1);
 		check(home && port_of_block(2) == 7 - home && port_of_block(3) == home,
@@ -218,6 +220,39 @@ static void run_both(void)
 	check(port_of_block(1) == home, "%s: adaptive: does not look back", b->name);
 }
 
+/* From when on the default is left, for what waits here or at the other end of the link */
+static void run_thresholds(void)
+{
+	static const struct {
+		enum csw_choice choice;
+		uint8_t here, back;	/* percent; of 255 */
+		bool leaves;
+	} given[] = {
+		{ CSW_CHOOSE_ADAPTIVE, 49, 0, false }, { CSW_CHOOSE_ADAPTIVE, 51, 0, true },
+		{ CSW_CHOOSE_ADAPTIVE, 0, 200, false },
+		{ CSW_CHOOSE_EARLY, 12, 0, false }, { CSW_CHOOSE_EARLY, 14, 0, true },
+		{ CSW_CHOOSE_EARLY, 0, 200, false },
+		{ CSW_CHOOSE_BOTH, 12, 0, false }, { CSW_CHOOSE_BOTH, 14, 0, true },
+		{ CSW_CHOOSE_BOTH, 0, 200, true }, { CSW_CHOOSE_BOTH, 0, 32, false },
+		{ CSW_CHOOSE_BLOCK, 100, 200, false },
+	};
+	unsigned int i;
+	int home;
+
+	for (i = 0; i < sizeof(given) / sizeof(*given); i++) {
+		begin(given[i].choice);
+		home = port_of_block(1);
+		waiting(1, 0);
+		waiting(home, PERCENT(given[i].here));
+		waiting(7 - home, 0);
+		/* the contribution is passed on to where it comes back from */
+		result_says(2, home, given[i].back);
+		check((port_of_block(1) != home) == given[i].leaves,
+		      "%s: choice %d: %d %% here, %d of 255 there", b->name, given[i].choice,
+		      given[i].here, given[i].back);
+	}
+}
+
 static void run_refused(void)
 {
 	struct csw_backlog full = { .refused = 1000 * MSEC };
@@ -314,6 +349,7 @@ void choice_run(const struct backend *backend)
 	run_adaptive();
 	run_both();
 	run_two_children();
+	run_thresholds();
 	run_refused();
 	run_flows();
 	run_random();

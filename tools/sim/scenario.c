@@ -56,7 +56,7 @@ const struct config_key scenario_keys[] = {
 	{ "traffic_port", CONFIG_WORD, AT(traffic_port), 0, 0, traffic_ports,
 	  "by which it leaves switches: same (port_choice), or flow: by source and destination" },
 	{ "port_choice", CONFIG_WORD, AT(port_choice), 0, 0, switch_choices,
-	  "among equal-cost next hops: adaptive (default), block, flow, flowlet, random, two, both" },
+	  "among equal-cost next hops: adaptive (default), block, flow, flowlet, random, two, both, early" },
 	{ "flowlet", CONFIG_TIME, AT(flowlet), 1000, SECOND, NULL, "pause that ends a flowlet" },
 	{ "flow", CONFIG_WORD, AT(flow), 0, 0, flows, "control on links: lossless or drop" },
 	{ "pause", CONFIG_BYTES, AT(pause), 2048, 1ULL << 30, NULL,
