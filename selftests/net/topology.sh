@@ -32,6 +32,7 @@ machine >"$TAP_TMP/before"
 tap_check "address plan and routes" "${CHECK[@]}" plan
 tap_check "names that mean nothing are refused" "${CHECK[@]}" names
 tap_check "all hosts reach all hosts and switches" "${CHECK[@]}" reach
+tap_check "flows part at each level, and go the same way again" "${CHECK[@]}" paths
 tap_check "a link has its rate and a bounded queue" "${CHECK[@]}" rate
 tap_check "a switch starts, answers, stops" "${CHECK[@]}" switch
 tap_check "a switch that does not start is an error" "${CHECK[@]}" failed_switch

@@ -90,6 +90,40 @@ def check_reach():
         testbed.stop()
 
 
+FLOWS = """
+import socket, sys
+for port in range(20000, 20100):
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.bind(("0.0.0.0", port))
+    s.connect((sys.argv[1], 9))
+    s.send(bytes(100))
+"""
+
+
+def check_paths():
+    """Connected sockets' flows part at each level of a fat tree, and go the same way again."""
+    testbed = CanaryNet(topology_by_name("fat_tree:4"), program=[])
+    try:
+        testbed.start()
+        peer = {f"{port.node}:{port.device}": port.peer.node
+                for ports in testbed.plan.ports.values() for port in ports}
+        ways = []
+        for _ in range(2):
+            before = testbed.link_bytes()
+            sender = testbed.hosts[0].start_process(
+                ["/usr/bin/python3", "-c", FLOWS, testbed.hosts[-1].address])
+            need(sender.wait() == 0, "100 flows are sent")
+            links = experiment.difference(before, testbed.link_bytes())
+            ways.append({peer[name]: count["tx_packets"] for name, count in links.items()
+                         if name.startswith("sagg1x") and peer[name].startswith("score")})
+        need(sum(ways[0].values()) == 100, f"all leave the pod: {ways[0]}")
+        need(ways[0] == ways[1], f"they go the same way again: {ways}")
+        if os.path.exists(f"/proc/sys/{node.HASH_SEED}"):
+            need(len(ways[0]) == 4 and all(ways[0].values()), f"over all cores: {ways[0]}")
+    finally:
+        testbed.stop()
+
+
 def check_rate():
     rate = 20_000_000
     testbed = CanaryNet(topology_by_name("star:2"), rate=rate, program=[])
