@@ -62,6 +62,14 @@ same_everywhere()
 	verdict 0 "same bytes from -O3, -O0 and sanitizers: $name"
 }
 
+# cores PORT: how many ways to cores of a fat tree the traffic of others takes, of 16
+cores()
+{
+	timeout 100 $SANITIZED --quiet --links "$WORK/links" topology=topology/shapes/fat_tree_k4.topo \
+		members=2 hosts=1,2 bytes=1MiB traffic=derangement traffic_port="$1" >/dev/null &&
+		awk -F , '$1 ~ /^sagg/ && $2 ~ /^score/ && $4 > 0' "$WORK/links" | wc -l
+}
+
 # refused LINE-OF-COMPLAINT KEY=VALUE...
 refused()
 {
@@ -124,6 +132,20 @@ verdict $? "loss of 0.1 %" "$WORK/loss.err"
 verdict $? "and it did lose, and members asked"
 small drop flow=drop members=32 traffic=permutation rto_min=100us
 verdict $? "queues that drop" "$WORK/drop.err"
+small htb flow=drop burst=3028B members=32 traffic=derangement traffic_port=flow router_port=flow \
+	rto_min=100us
+verdict $? "links as HTB makes them, routers that choose by flow" "$WORK/htb.err"
+small wires bytes=1KiB elements=256
+small buckets bytes=1KiB elements=256 burst=3028B
+[ "$(field wires .ns)" -gt "$(($(field buckets .ns) + 400))" ]
+verdict $? "packets take no time in token buckets with tokens"
+small full algorithm=ring window=4096 bytes=1MiB burst=3028B
+[ "$(field full '.goodput_mbit > 30000 and .goodput_mbit < 45100')" = true ]
+verdict $? "and no more than the link's rate over time" "$WORK/full"
+[ "$(cores flow)" = 16 ]
+verdict $? "where each switch hashes flows in its own way, they take all ways"
+[ "$(cores socket)" = 8 ]
+verdict $? "where all take the sender's hash, flows never part again"
 small partial deployed=50%
 verdict $? "half of the switches are plain routers" "$WORK/partial.err"
 small none deployed=0%

@@ -7,6 +7,9 @@
  * a limit that link's sender stops after the packet that it is sending, and goes on when half of
  * the limit is left (as Ethernet's priority flow control or credits do; the signal itself takes
  * no time here). Otherwise a full queue drops.
+ *
+ * With a burst a link is what HTB makes of a virtual one: a packet takes no time itself, but the
+ * next one waits until it is paid for; of pauses so much is remembered as the burst.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -95,12 +98,48 @@ void packet_body(struct sim *s, struct packet *p, const void *data, uint32_t byt
 	p->body = b;
 }
 
+static void uncharge(struct sim *s, struct packet *p);
+
+/* The link has no more to do with it ... */
+static void count_sent(struct sim *s, struct link *l, struct packet *p)
+{
+	l->packets++;
+	l->bytes += p->wire;
+	uncharge(s, p);
+}
+
+/* ... and it is on its way to the other end, if it gets there. */
+static void deliver(struct sim *s, struct link *l, struct packet *p)
+{
+	if (l->down || (s->cfg.loss && random_below(&s->loss_random, 1000000) < s->cfg.loss))
+		net_lose(s, p);
+	else
+		engine_after(&s->engine, l->latency_lane, EVENT_ARRIVED, l - s->link, p);
+}
+
+/* A token bucket: @p is gone at once, and the next one may when this one is paid for. */
+static void begin_owing(struct sim *s, struct link *l, struct packet *p)
+{
+	uint64_t now = s->engine.now, most = s->cfg.burst * 8 * PS_PER_S / l->rate;
+
+	if (l->owed_until + most < now)
+		l->owed_until = now - most;
+	l->owed_until += p->wire * 8 * PS_PER_S / l->rate;
+	engine_at(&s->engine, l->owed_until > now ? l->owed_until : now, EVENT_SENT, 0, l);
+	count_sent(s, l, p);
+	deliver(s, l, p);
+}
+
 static void begin(struct sim *s, struct link *l, struct packet *p)
 {
 	uint64_t time;
 	int lane;
 
 	l->sending = p;
+	if (s->cfg.burst) {
+		begin_owing(s, l, p);
+		return;
+	}
 	if (p->wire == l->time_size[0]) {
 		lane = l->time_lane[0];
 	} else if (p->wire == l->time_size[1]) {
@@ -247,14 +286,13 @@ void net_sent(struct sim *s, struct link *l)
 	struct packet *p = l->sending;
 
 	l->sending = NULL;
-	l->packets++;
-	l->bytes += p->wire;
-	uncharge(s, p);
+	if (s->cfg.burst) {
+		next(s, l);
+		return;
+	}
+	count_sent(s, l, p);
 	next(s, l);
-	if (l->down || (s->cfg.loss && random_below(&s->loss_random, 1000000) < s->cfg.loss))
-		net_lose(s, p);
-	else
-		engine_after(&s->engine, l->latency_lane, EVENT_ARRIVED, l - s->link, p);
+	deliver(s, l, p);
 }
 
 /* What waits for a link that is down is lost. */

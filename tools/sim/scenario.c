@@ -11,8 +11,8 @@
 #define SECOND		1000000000000ULL
 
 static const char *const algorithms[] = { "dynamic", "static", "ring", NULL };
-static const char *const patterns[] = { "none", "permutation", "uniform", NULL };
-static const char *const traffic_ports[] = { "same", "flow", NULL };
+static const char *const patterns[] = { "none", "permutation", "derangement", "uniform", NULL };
+static const char *const router_ports[] = { "same", "flow", "socket", NULL };
 static const char *const flows[] = { "lossless", "drop", NULL };
 static const char *const cwnds[] = { "auto", "adaptive", "fixed", NULL };
 static const char *const fan_ins[] = { "learn", "off", NULL };
@@ -46,21 +46,25 @@ const struct config_key scenario_keys[] = {
 	{ "hosts", CONFIG_TEXT, AT(hosts), 0, 0, NULL,
 	  "that take part, by rank: 8,2,15 (instead of placement; members says how many)" },
 	{ "traffic", CONFIG_WORD, AT(traffic), 0, 0, patterns,
-	  "of the other hosts: none, permutation, uniform" },
+	  "of the other hosts: none, permutation, derangement, uniform" },
 	{ "traffic_message", CONFIG_BYTES, AT(traffic_message), 64, 1ULL << 30, NULL,
 	  "that a host sends before it turns to another" },
 	{ "traffic_packet", CONFIG_BYTES, AT(traffic_packet), 64, 16384, NULL,
 	  "of it, on the wire" },
 	{ "traffic_rate", CONFIG_PARTS, AT(traffic_rate), 1, 1000000, NULL,
 	  "of what a host's link carries, that it sends" },
-	{ "traffic_port", CONFIG_WORD, AT(traffic_port), 0, 0, traffic_ports,
-	  "by which it leaves switches: same (port_choice), or flow: by source and destination" },
+	{ "traffic_port", CONFIG_WORD, AT(traffic_port), 0, 0, router_ports,
+	  "by which it leaves switches: same (port_choice), flow, socket (flows part once)" },
+	{ "router_port", CONFIG_WORD, AT(router_port), 0, 0, router_ports,
+	  "by which frames leave that the program leaves to the router (control, rings)" },
 	{ "port_choice", CONFIG_WORD, AT(port_choice), 0, 0, switch_choices,
 	  "among equal-cost next hops: adaptive (default), block, flow, flowlet, random, two, both, early" },
 	{ "flowlet", CONFIG_TIME, AT(flowlet), 1000, SECOND, NULL, "pause that ends a flowlet" },
 	{ "flow", CONFIG_WORD, AT(flow), 0, 0, flows, "control on links: lossless or drop" },
 	{ "pause", CONFIG_BYTES, AT(pause), 2048, 1ULL << 30, NULL,
 	  "lossless: bytes of one link in a switch from which on it has to wait" },
+	{ "burst", CONFIG_BYTES, AT(burst), 0, 1 << 20, NULL,
+	  "links are token buckets of this size, as HTB has them (0: wires)" },
 	{ "timeout", CONFIG_TIME, AT(timeout), 1000, SECOND, NULL, "of a switch" },
 	{ "timeout_max", CONFIG_TIME, AT(timeout_max), 0, SECOND, NULL,
 	  "it adapts to the spread of arrivals up to this (0: it does not)" },

@@ -14,12 +14,15 @@ enum algorithm {
 enum traffic_pattern {
 	TRAFFIC_NONE,
 	TRAFFIC_PERMUTATION,	/* each sends to one and receives from one, changing */
+	TRAFFIC_DERANGEMENT,	/* likewise, and never to itself */
 	TRAFFIC_UNIFORM,	/* each sends to anyone, changing */
 };
 
-enum traffic_port {
-	TRAFFIC_PORT_SAME,	/* chosen as for all packets, the default one by destination */
-	TRAFFIC_PORT_FLOW,	/* by source and destination, as plain routers do */
+/* How a port is chosen for what the switch program does not choose it for */
+enum router_port {
+	ROUTER_PORT_SAME,	/* as the program does, the default one by destination */
+	ROUTER_PORT_FLOW,	/* by addresses and ports, each switch in its own way */
+	ROUTER_PORT_SOCKET,	/* by a number of the sender's, all switches alike */
 };
 
 enum flow_control {
@@ -66,12 +69,14 @@ struct scenario {
 	uint64_t traffic_message;
 	uint64_t traffic_packet;
 	uint32_t traffic_rate;	/* ppm of the link's */
-	uint32_t traffic_port;
+	uint32_t traffic_port;	/* enum router_port, of this traffic, */
+	uint32_t router_port;	/* and of frames */
 
 	uint32_t port_choice;	/* index into switch_choices */
 	uint64_t flowlet;
 	uint32_t flow;
 	uint64_t pause;
+	uint64_t burst;		/* 0: packets take their time on a link */
 	uint64_t timeout;
 	uint64_t timeout_max;
 	uint32_t patience;

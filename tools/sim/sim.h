@@ -63,7 +63,7 @@ enum packet_kind {
  * @link, @share: whose buffer space it takes in the switch where it is (lossless): that of the
  *		link it came over, unless it shares
  * @maker, @index: elements that are a host's input, made where they are read (vector.c);
- *		of background traffic @index is the host that it comes from
+ *		of background traffic @index is a number of its message
  * @frame:	begins 6 bytes past a multiple of 8, as bpf/ctx/native.h wants it
  */
 struct packet {
@@ -100,6 +100,7 @@ struct link {
 	bool paused;
 	bool down;
 
+	uint64_t owed_until;	/* with a burst: when what was sent is paid for */
 	uint64_t packets;
 	uint64_t bytes;
 	uint64_t drops;
@@ -205,7 +206,6 @@ uint32_t route_roots(const struct sim *s);
 /* switch.c: switches that run bpf/lib */
 void switch_build(struct sim *s);
 void switch_free(struct sim *s);
-void switch_routes(struct sim *s);
 void switch_input(struct sim *s, uint32_t node, struct packet *p, struct link *from);
 void switch_clock(struct sim *s, uint32_t node);
 void switch_fetch_self(const struct sim *s, uint32_t node);
@@ -216,6 +216,9 @@ void switch_counters(struct sim *s, uint64_t *sum);
 uint64_t switch_busiest(const struct sim *s);
 uint32_t switch_counter_count(void);
 const char *switch_counter_name(uint32_t i);
+
+/* router.c: the routers that they are as well */
+void switch_routes(struct sim *s);
 
 /* told.c: what switches on static trees are told */
 void told_build(struct sim *s);

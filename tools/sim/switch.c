@@ -1,43 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Switches: bpf/lib over bpf/ctx/native.h, as many instances as the network has. What the kernel
- * of a real one does is here: routing what the program leaves to it, and the clock thread.
+ * Switches: bpf/lib over bpf/ctx/native.h, as many instances as the network has, with the clock
+ * thread of a real one.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim.h"
+#include "switch.h"
 #include "util.h"
-#include "bpf/ctx/native.h"
-#include "bpf/lib/all.h"
 
 #define LINE		64
 #define CACHE_WAY	(128UL << 10)	/* bytes after which places in a cache repeat */
 #define MANY_DESCRIPTORS	(1024UL << 20)	/* bytes */
 #define SWITCH_COUNTERS	(CSW_COUNTER_COUNT + CANARY_DROPS)
-
-/*
- * struct sim_switch - one switch
- * @route:	by number of a port set (struct routes), then by port for hosts
- * @program:	runs the program; otherwise it is a plain router
- * @armed:	an EVENT_CLOCK is under way
- */
-struct sim_switch {
-	struct sim *sim;
-	struct csw_route *route;
-	struct csw_route *host_route;
-	struct csw_backlog *backlog;	/* by port */
-	struct csw_port port;		/* all are alike */
-	uint64_t random;
-	uint32_t node;
-	bool program;
-	bool down;
-	bool armed;
-	uint64_t most;		/* descriptors that it had taken at a time */
-	char *memory;		/* where its descriptors are */
-	size_t memory_size;
-	struct csw_native native;	/* large: the last one */
-};
 
 /* A frame in a switch: what the logic sees, and the packet that it is */
 struct sim_frame {
@@ -46,30 +21,6 @@ struct sim_frame {
 	struct sim_switch *sw;
 	uint32_t link;		/* that it came over; NO_LINK: made here */
 };
-
-static struct sim_switch *switch_of(struct csw_native *n)
-{
-	return (struct sim_switch *)((char *)n - offsetof(struct sim_switch, native));
-}
-
-static struct csw_route *route(struct csw_native *n, __be32 addr)
-{
-	struct sim_switch *sw = switch_of(n);
-	struct sim *s = sw->sim;
-	uint32_t node = sim_node(s, be32toh(addr)), edge;
-	uint16_t set;
-
-	if (node == ~0U || node == sw->node)
-		return NULL;
-	edge = node < s->topo.switches ? node : s->edge[node - s->topo.switches];
-	if (edge == sw->node) {
-		uint32_t link = s->ports[node].link[0];
-
-		return &sw->host_route[s->link[link].port];
-	}
-	set = s->routes[sw->node].towards[edge];
-	return set == NO_SET ? NULL : &sw->route[set];
-}
 
 /* One address for all ports: nobody here receives what is not meant for him. */
 static const struct csw_neigh *neigh(struct csw_native *n, __u32 ifindex, __be32 addr)
@@ -195,54 +146,6 @@ static struct csw_frame *frame_init(struct sim_frame *f, struct sim_switch *sw, 
 	return &f->frame;
 }
 
-/*
- * The port that a packet for @node leaves by; -1 if there is no way. The default one hangs on the
- * destination.
- */
-static int choose(struct sim_switch *sw, const struct packet *p, uint32_t node)
-{
-	struct csw_flow flow = { .dst = htobe32(sim_addr(sw->sim, node)), .hash = node };
-	struct csw_frame f = { .owner = &sw->native };
-	struct csw_route *r = csw_route(&f, flow.dst);
-
-	if (!r)
-		return -1;
-	if (!p->length && sw->sim->cfg.traffic_port == TRAFFIC_PORT_FLOW) {
-		flow.src = htobe32(p->index + 1);
-		flow.port = sw->node;
-		return r->nexthop[csw_flow_hash(&flow) % r->nexthops].ifindex - 1;
-	}
-	sw->native.now = sim_ns(sw->sim);
-	return r->nexthop[csw_choose(&f, r, &flow)].ifindex - 1;
-}
-
-static void forward(struct sim_switch *sw, struct packet *p, uint32_t node, uint32_t link)
-{
-	struct sim *s = sw->sim;
-	int out = node == ~0U || node == sw->node ? -1 : choose(sw, p, node);
-
-	if (out < 0) {
-		net_lose(s, p);
-		return;
-	}
-	net_charge(s, p, link);
-	net_send(s, s->ports[sw->node].link[out], p);
-}
-
-/* What the kernel's router does with a frame that the program left to it */
-static void forward_frame(struct sim_switch *sw, struct packet *p, uint32_t link)
-{
-	struct iphdr *ip = (struct iphdr *)(p->frame + CSW_OFF_IP);
-
-	if (!ip->ttl--) {
-		sw->sim->lost++;
-		packet_done(sw->sim, p);
-		return;
-	}
-	csw_ip_checksum(ip);
-	forward(sw, p, sim_node(sw->sim, be32toh(ip->daddr)), link);
-}
-
 /* See to it that the head of the deadline queue gets its turn. */
 static void arm(struct sim_switch *sw)
 {
@@ -270,7 +173,7 @@ static void finish(struct sim_frame *f, int action)
 	if (f->frame.data != p->frame)
 		memcpy(p->frame, f->frame.data, FRAME_HEADERS);
 	if (action == CSW_XDP_PASS && f->link != NO_LINK)
-		forward_frame(sw, p, f->link);
+		router_forward_frame(sw, p, f->link);
 	else
 		packet_done(sw->sim, p);
 }
@@ -351,11 +254,11 @@ void switch_input(struct sim *s, uint32_t node, struct packet *p, struct link *f
 		return;
 	}
 	if (!p->length) {
-		forward(sw, p, p->destination, link);
+		router_forward(sw, p, p->destination, link);
 		return;
 	}
 	if (!sw->program) {
-		forward_frame(sw, p, link);
+		router_forward_frame(sw, p, link);
 		return;
 	}
 	sw->native.now = sim_ns(s);
@@ -389,37 +292,6 @@ void switch_clock(struct sim *s, uint32_t node)
 			break;
 	}
 	arm(sw);
-}
-
-static void set_route(struct csw_route *r, uint32_t n)
-{
-	memset(r, 0, sizeof(*r));
-	r->kind = CSW_ROUTE_UNICAST;
-	r->nexthops = n;
-}
-
-/* The daemon's work after routes have changed */
-void switch_routes(struct sim *s)
-{
-	uint32_t i, j, k;
-
-	for (i = 0; i < s->topo.switches; i++) {
-		const struct routes *r = &s->routes[i];
-		struct sim_switch *sw = s->sw[i];
-
-		free(sw->route);
-		sw->route = sim_zalloc(r->sets, sizeof(*sw->route));
-		for (j = 0; j < r->sets; j++) {
-			set_route(&sw->route[j], r->set[j].n);
-			for (k = 0; k < r->set[j].n; k++) {
-				uint32_t out = r->set[j].port[k];
-				uint32_t to = s->link[s->ports[i].link[out]].to;
-
-				sw->route[j].nexthop[k].ifindex = out + 1;
-				sw->route[j].nexthop[k].gateway = htobe32(sim_addr(s, to));
-			}
-		}
-	}
 }
 
 static void switch_reset(struct sim_switch *sw)
@@ -481,7 +353,7 @@ static void configure(struct sim *s, struct sim_switch *sw)
 		c->told = 1;
 	}
 	n->told = told;
-	n->route = route;
+	n->route = router_route;
 	n->neigh = neigh;
 	n->port = port;
 	n->transmit = transmit;
@@ -492,6 +364,7 @@ static void configure(struct sim *s, struct sim_switch *sw)
 	c->spread = s->topo.level[sw->node] ? route_uplinks(s) : 1;
 	c->flowlet_ns = s->cfg.flowlet / PS_PER_NS;
 	sw->random = random_stream(s->cfg.seed, 10, sw->node);
+	sw->hash = random_stream(s->cfg.seed, 11, sw->node);
 	memcpy(sw->port.mac, neigh(n, 0, 0)->mac, sizeof(sw->port.mac));
 	sw->port.mode = CSW_FAST;
 	sw->port.mtu = CANARY_IP_OVERHEAD + CANARY_PAYLOAD_MAX;
@@ -514,7 +387,7 @@ static void deploy(struct sim *s)
 
 void switch_build(struct sim *s)
 {
-	uint32_t i, j;
+	uint32_t i;
 
 	s->sw = sim_zalloc(s->topo.switches, sizeof(*s->sw));
 	s->switch_memory = sim_region(s->topo.switches * sizeof(**s->sw));
@@ -524,12 +397,8 @@ void switch_build(struct sim *s)
 		s->sw[i] = sw;
 		sw->sim = s;
 		sw->node = i;
-		sw->host_route = sim_zalloc(s->ports[i].n, sizeof(*sw->host_route));
+		router_build(sw);
 		sw->backlog = sim_zalloc(s->ports[i].n, sizeof(*sw->backlog));
-		for (j = 0; j < s->ports[i].n; j++) {
-			set_route(&sw->host_route[j], 1);
-			sw->host_route[j].nexthop[0].ifindex = j + 1;
-		}
 		configure(s, sw);
 	}
 	deploy(s);
@@ -543,8 +412,7 @@ void switch_free(struct sim *s)
 	for (i = 0; s->sw && i < s->topo.switches; i++) {
 		sim_region_free(s->sw[i]->memory, s->sw[i]->memory_size);
 		free(s->sw[i]->native.queue);
-		free(s->sw[i]->route);
-		free(s->sw[i]->host_route);
+		router_free(s->sw[i]);
 		free(s->sw[i]->backlog);
 	}
 	sim_region_free(s->switch_memory, s->topo.switches * sizeof(**s->sw));

@@ -3,7 +3,9 @@
  * Background traffic: every host that takes part in no allreduce sends at its link's rate.
  *
  * permutation: in each round a host sends a message to one other and receives one from another, at
- * random; its next round begins when both are through.
+ * random; its next round begins when both are through. Who is to send to itself takes part in the
+ * next round at once.
+ * derangement: the same of permutations in which nobody is.
  * uniform: each sends message after message to anybody, and nobody waits for anything.
  */
 #include <stdlib.h>
@@ -36,16 +38,35 @@ struct traffic {
 	uint64_t random;
 };
 
-static const uint32_t *permutation(struct traffic *t, uint32_t round)
+static bool has_fixed_point(const uint32_t *order, uint32_t n)
 {
+	uint32_t i;
+
+	for (i = 0; i < n && order[i] != i; i++)
+		;
+	return i < n;
+}
+
+static const uint32_t *permutation(struct traffic *t, uint32_t round, bool deranged)
+{
+	uint32_t *order;
+
 	while (t->rounds <= round) {
 		if (!(t->rounds & (t->rounds - 1)))
 			t->round = sim_realloc(t->round, (t->rounds ? 2 * t->rounds : 1) *
 					       sizeof(*t->round));
-		t->round[t->rounds] = sim_zalloc(t->n, sizeof(uint32_t));
-		random_order(&t->random, t->round[t->rounds++], t->n);
+		order = sim_zalloc(t->n, sizeof(*order));
+		do
+			random_order(&t->random, order, t->n);
+		while (deranged && has_fixed_point(order, t->n));
+		t->round[t->rounds++] = order;
 	}
 	return t->round[round];
+}
+
+static bool in_rounds(const struct sim *s)
+{
+	return s->cfg.traffic == TRAFFIC_PERMUTATION || s->cfg.traffic == TRAFFIC_DERANGEMENT;
 }
 
 /* The next message. Return: false if its time has not come. */
@@ -53,13 +74,15 @@ static bool turn(struct sim *s, struct traffic *t, uint32_t self)
 {
 	struct source *from = &t->source[self];
 
-	if (s->cfg.traffic == TRAFFIC_PERMUTATION && from->came < from->due)
+	if (in_rounds(s) && from->came < from->due)
 		return false;
 	do {
-		if (s->cfg.traffic == TRAFFIC_PERMUTATION)
-			from->peer = permutation(t, from->round++)[self];
+		if (in_rounds(s))
+			from->peer = permutation(t, from->round,
+						 s->cfg.traffic == TRAFFIC_DERANGEMENT)[self];
 		else
 			from->peer = random_below(&from->random, t->n);
+		from->round++;
 	} while (from->peer == self);
 	from->left = s->cfg.traffic_message;
 	from->due += s->cfg.traffic_message;
@@ -115,7 +138,7 @@ void traffic_fill(struct sim *s, uint32_t host)
 			return;
 		p = packet_new(s, PACKET_TRAFFIC);
 		p->wire = s->cfg.traffic_packet;
-		p->index = host;
+		p->index = from->round * s->topo.hosts + host;
 		p->destination = s->topo.switches + t->host[from->peer];
 		from->left -= from->left < p->wire ? from->left : p->wire;
 		net_send(s, link, p);
@@ -132,7 +155,7 @@ void traffic_input(struct sim *s, uint32_t host, const struct packet *p)
 		return;
 	to = &t->source[t->index[host]];
 	to->came += p->wire;
-	if (!to->left && s->cfg.traffic == TRAFFIC_PERMUTATION)
+	if (!to->left && in_rounds(s))
 		traffic_fill(s, host);
 }
 
