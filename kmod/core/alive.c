@@ -112,6 +112,21 @@ void cnr_alive_timer(struct cnr_comm *c, u64 now)
 	cnr_arm(c, c->alive_at);
 }
 
+/*
+ * @rank has contributed all blocks before @sent. It can be a window ahead of us and no more: what
+ * says otherwise is so old that serial numbers have gone half around since.
+ * Return: that is news
+ */
+bool cnr_sent_by(struct cnr_comm *c, u16 rank, u32 sent)
+{
+	struct cnr_member *m = &c->member[rank];
+
+	if (!canary_before(m->sent, sent) || canary_before(c->next + c->window, sent))
+		return false;
+	m->sent = sent;
+	return true;
+}
+
 enum canary_drop cnr_probe_input(struct cnr_comm *c, const struct canary_hdr *h)
 {
 	struct cnr_control *m;

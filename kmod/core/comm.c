@@ -255,21 +255,6 @@ void cnr_fail(struct cnr_comm *c, u64 now, enum canary_abort why, const u16 *ran
 }
 
 /*
- * @rank has contributed all blocks before @sent. It can be a window ahead of us and no more: what
- * says otherwise is so old that serial numbers have gone half around since.
- * Return: that is news
- */
-bool cnr_sent_by(struct cnr_comm *c, u16 rank, u32 sent)
-{
-	struct cnr_member *m = &c->member[rank];
-
-	if (!canary_before(m->sent, sent) || canary_before(c->next + c->window, sent))
-		return false;
-	m->sent = sent;
-	return true;
-}
-
-/*
  * Somebody knows that all ranks have contributed all blocks before @sent: a result says so, as
  * contributions go out in order. What is missing of these is lost, or about to come.
  */

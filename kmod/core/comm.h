@@ -19,6 +19,7 @@
 #define CANARY_CORE_COMM_H
 
 #include "core.h"
+#include "alive.h"
 #include "plan.h"
 #include "ring.h"
 
@@ -77,21 +78,6 @@ struct cnr_member {
 	__be32	via;
 	u32	pad;
 	u64	asked;
-};
-
-/*
- * struct cnr_talk - questions to and from one rank, see alive.c. Apart from struct cnr_member, of
- * which every block takes a line.
- * @question:	number of the last one to it
- * @asked_from:	and of the last one that is no longer news of its life, if it is answered
- * @heard:	highest number of its questions
- * @recent:	bit i: question @heard - i has come
- */
-struct cnr_talk {
-	u32	question;
-	u32	asked_from;
-	u32	heard;
-	u32	recent;
 };
 
 /*
@@ -498,19 +484,9 @@ void cnr_header(struct cnr_comm *c, struct cnr_out *out, u8 type, u32 block);
 void cnr_seal(struct cnr_comm *c, struct cnr_out *out);
 void cnr_to_rank(struct cnr_comm *c, struct cnr_out *out, u16 rank);
 
-/* comm.c, alive.c: life, liveness, failure */
+/* comm.c: life, failure */
 void cnr_fail(struct cnr_comm *c, u64 now, enum canary_abort why, const u16 *ranks, u32 n,
 	      bool tell);
-void cnr_ask(struct cnr_comm *c, u64 now, u16 rank);
-void cnr_heard(struct cnr_comm *c, u16 rank);
-u32 cnr_question(struct cnr_comm *c, u16 rank);
-bool cnr_is_answer(const struct cnr_talk *t, u32 from, u32 number);
-bool cnr_is_question(const struct canary_hdr *h);
-bool cnr_is_new_question(struct cnr_comm *c, const struct canary_hdr *h);
-void cnr_alive_timer(struct cnr_comm *c, u64 now);
-enum canary_drop cnr_probe_input(struct cnr_comm *c, const struct canary_hdr *h);
-enum canary_drop cnr_alive_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
-bool cnr_sent_by(struct cnr_comm *c, u16 rank, u32 sent);
 void cnr_all_sent(struct cnr_comm *c, u64 now, u32 sent);
 struct cnr_control *cnr_control(struct cnr_comm *c, u8 type, u16 rank, u32 block);
 void cnr_cast(struct cnr_comm *c, enum cnr_broadcast cast);
