@@ -19,7 +19,6 @@ import tempfile
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 WARMUP = 2      # as `canary perf` there: so many, those that are timed, a check; twice
 FRAME = 1442    # of the others' traffic, as links there count it
-TREES = 4  # --trees
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20}
 
 
@@ -63,6 +62,12 @@ def shape_of(settings, directory):
     return path
 
 
+def roots(settings):
+    """Of how many trees one was drawn: --trees, which old runs do not tell"""
+    spines = settings["topology"].partition(":")[2].partition(",")[0]
+    return settings.get("trees") or (4 if settings["topology"] == "fat_tree:4" else int(spines))
+
+
 def scenario(run, settings, directory):
     """What canary-sim is told; None for what it has not"""
     kind, _, detail = run["algorithm"].partition("-")
@@ -84,7 +89,7 @@ def scenario(run, settings, directory):
     elif kind == "static":
         # The same ones as there: topology/canary_topo/congestion.py, Algorithm.settings()
         chance = random.Random(f"{run['seed']}.{run['algorithm']}.{run['share']}")
-        keys.update(trees=int(detail), first_tree=chance.randrange(TREES) + 1)
+        keys.update(trees=int(detail), first_tree=chance.randrange(roots(settings)) + 1)
     else:
         keys["port_choice"] = detail or "both"
     if run["congesting"]:
