@@ -284,7 +284,7 @@ def egress_drops(net, after, before):
             peer = peers[port["name"]]
             way = "host" if peer in net.plan.hosts else \
                 "up" if net.plan.level(peer) > net.plan.level(name) else "down"
-            drops[way] += port["egress"]["drops"] - old[port["name"]]["drops"]
+            drops[way] += (port["egress"]["drops"] or 0) - (old[port["name"]]["drops"] or 0)
     return drops
 
 
@@ -298,10 +298,10 @@ def counted(after, before):
             total[key] = total.get(key, 0) + value - before[name]["counters"][key]
         for port in state["ports"]:
             if port["egress"]:
-                total["egress-drops"] = total.get("egress-drops", 0) + port["egress"]["drops"]
+                total["egress-drops"] = total.get("egress-drops", 0) + (port["egress"]["drops"] or 0)
         for port in before[name]["ports"]:
             if port["egress"]:
-                total["egress-drops"] -= port["egress"]["drops"]
+                total["egress-drops"] -= port["egress"]["drops"] or 0
     return {key: value for key, value in total.items() if value}
 
 
@@ -326,7 +326,7 @@ def one_communicator(testbed, scene, algorithm, members, work):
     seconds = statistics.mean(rows[0][way]["time_us"] for way in ("out_of_place", "in_place")) / 1e6
     totals = {}
     for rank in ranks:
-        for key, value in rank.output.get("stats", {}).items():
+        for key, value in (rank.output.get("stats") or {}).items():
             if key != "drops":
                 totals[key] = totals.get(key, 0) + value
     return 8 * scene_bytes(scene.size) / seconds, {

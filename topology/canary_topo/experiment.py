@@ -152,7 +152,7 @@ def difference(before, after):
 
 def counter(output, name):
     """A counter of a rank's, wherever the program put it."""
-    return output.get("stats", {}).get(name, 0)
+    return (output.get("stats") or {}).get(name, 0)
 
 
 def run(testbed, job, ranks, patience=120, comm=None):
