@@ -237,13 +237,18 @@ def check_files():
         need(found == ["one", "two"], f"a torn line costs itself only: {found}")
         path, table = os.path.join(directory, "json"), os.path.join(directory, "csv")
 
-        def row(scenario, algorithm, version):
-            return {"scenario": scenario, "algorithm": algorithm, "asked": 0, "settings": version}
+        def row(scenario, algorithm, version, runs=1):
+            return {"scenario": scenario, "algorithm": algorithm, "asked": 0, "settings": version,
+                    "runs": runs}
 
         results.write([row("a", "x", 1), row("a", "y", 1), row("b", "x", 1)], path, table)
         results.write([row("a", "x", 2)], path, table)
         found = [(r["scenario"], r["algorithm"], r["settings"]) for r in results.read_rows(path)]
         need(found == [("b", "x", 1), ("a", "x", 2)], f"other settings replace: {found}")
+        results.write([row("b", "x", 1, 5)], path, table)
+        results.write([row("b", "x", 1, 3)], path, table)
+        found = [(r["scenario"], r["runs"]) for r in results.read_rows(path)]
+        need(found == [("a", 1), ("b", 5)], f"fewer placements replace nothing: {found}")
         with open(path, "w", encoding="ascii") as file:
             file.write("[{")
         try:

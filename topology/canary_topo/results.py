@@ -142,13 +142,26 @@ def read_rows(path):
         raise ValueError(f"{path} is no list of results ({error}): move it away") from None
 
 
+def says_more(old, new):
+    """Whether the row OLD is of more placements than NEW, which is measured alike"""
+    return old["settings"] == new["settings"] and \
+        (old["runs"], old.get("kept_median") is not None) > \
+        (new["runs"], new.get("kept_median") is not None)
+
+
 def write(rows, path, table):
     """ROWS into the JSON file PATH and the CSV file TABLE. Rows of other scenarios stay there;
-    those of the same one go if they were measured otherwise."""
+    those of the same one go if they were measured otherwise, or say less."""
+    def name(row):
+        return row["scenario"], row["algorithm"], row.get("asked")
+
+    old = read_rows(path)
     now = {row["scenario"]: row["settings"] for row in rows}
-    mine = {(row["scenario"], row["algorithm"], row["asked"]) for row in rows}
-    rows = [row for row in read_rows(path)
-            if (row["scenario"], row["algorithm"], row.get("asked")) not in mine
+    before = {name(row): row for row in old}
+    rows = [before[name(row)] if name(row) in before and says_more(before[name(row)], row) else row
+            for row in rows]
+    mine = set(map(name, rows))
+    rows = [row for row in old if name(row) not in mine
             and now.get(row["scenario"], row.get("settings")) == row.get("settings")] + rows
     replace(path, json.dumps(rows, indent=1) + "\n")
     names = [key for key in dict.fromkeys(key for row in rows for key in row) if key != "settings"]
