@@ -69,14 +69,14 @@ PARTS = {
     },
     "loads": {
         "small": [],
-        "full": [of(shares=0.5, traffic=load, seeds=5, algorithms="dynamic,static-1,static-2,static-4")
-                 for load in (0.25, 0.4, 0.45, 0.6)],
+        "full": [of(shares=0.5, traffic=load, seeds=5, algorithms=TREES)
+                 for load in (0.45, 0.6, 0.8, 0.25)],
     },
     # Planned trees whose switches wait longer for those whom they were told
     "waiting": {
         "small": [],
-        "full": [of(shares=0.5, algorithms="static-1,static-4", static_timeout=timeout, seeds=3)
-                 for timeout in ("400ms", "1.21ms..400ms")],
+        "full": [of(shares=0.5, algorithms="static-2,static-4", static_timeout=timeout)
+                 for timeout in ("400ms", "1.21ms..200ms")],
     },
     "more-shares": {
         "small": [],
