@@ -52,7 +52,10 @@ static __always_inline void backlog_begin(struct csw_backlog *b, const struct ne
  * processors may be here at a time: for other queues, for those that share this entry, and, if
  * the discipline has no lock, for this one. A change may get lost then. So totals are always added
  * up anew, and are right again after the next event; the entry is at the latest when the queue
- * gets empty. Of queues that share an entry, only the word of the last one counts.
+ * gets empty. Of queues that share an entry, only the word of the last one counts. What a device
+ * refuses goes back without an event and is counted out twice, so that queues of disciplines
+ * without a lock look shorter than they are behind a device that is often busy. Queues that are
+ * emptied without an event (link down, a child of mq replaced) are counted until their next one.
  */
 static __always_inline void backlog_set(struct csw_backlog *b, __u32 queue, __u32 bytes,
 					__u32 drops)
@@ -131,7 +134,8 @@ int BPF_PROG(backlog_dequeue, struct Qdisc *q, const struct netdev_queue *txq, i
 	if (take_its_word(b, q))
 		return 0;
 	i = queue_index(q);
-	left = skb ? b->queue[i] : 0;	/* nothing came out of it: it is empty */
+	/* Nothing came out of it: it is empty, if not what came out before waits for the device. */
+	left = skb || q->gso_skb.qlen ? b->queue[i] : 0;
 	for (n = 0; n < BULK_MAX && skb; n++) {
 		left -= skb->len < left ? skb->len : left;
 		skb = skb->next;

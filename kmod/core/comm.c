@@ -406,8 +406,8 @@ static enum canary_drop cnr_abort_input(struct cnr_comm *c, u64 now, const struc
 	u32 all = min_t(u64, be64_to_cpu(in->hdr->tag), c->cfg.members);
 	u16 ranks[CNR_FAULTS];
 
-	if (!in->hdr->epoch && (c->state != CNR_JOINING || in->addr != c->cfg.root ||
-				in->port != c->cfg.root_port ||
+	if (!in->hdr->epoch && (c->state != CNR_JOINING || in->addr != c->judge.addr ||
+				in->port != c->judge.port ||
 				in->hdr->tag != cpu_to_be64(c->nonce)))
 		return CANARY_DROP_STATE;
 	for (i = 0; i < n && i < CNR_FAULTS; i++)

@@ -308,6 +308,7 @@ struct cnr_comm {
 	u32	missing;	/* ranks missing, as rank 0 says */
 	u64	nonce;
 	u64	join_cookie;	/* given to us by rank 0, 0: not yet */
+	struct canary_peer judge; /* from there; so do refusals come */
 	u32	joins;		/* JOINs sent */
 	u64	join_at;
 	u32	join_tries;

@@ -304,6 +304,9 @@ void cnr_cookie_build(struct cnr_comm *c, u64 now, const struct cnr_control *m,
 	out->hdr.tag = cpu_to_be64(m->nonce);
 	out->hdr.elements = cpu_to_be16(m->arg);
 	out->hdr.members = cpu_to_be16(m->block);
+	/* It is good there only, and nobody else shall show it. */
+	out->hdr.to = m->addr;
+	out->hdr.count = m->port;
 	out->hdr.flags = CANARY_F_WAITING;
 	memcpy(w->salt, &cookie, sizeof(cookie));
 	w->first = cpu_to_be32(c->missing);
@@ -472,15 +475,21 @@ bool cnr_welcome_build(struct cnr_comm *c, u16 rank, u32 first, struct cnr_out *
 }
 
 /* Rank 0 wants to see what it gave us: the same JOIN again, with it. */
-static void cnr_welcome_cookie(struct cnr_comm *c, u64 now, u64 cookie)
+static enum canary_drop cnr_welcome_cookie(struct cnr_comm *c, u64 now, const struct cnr_in *in,
+					   u64 cookie)
 {
+	if (in->hdr->to != c->cfg.addr || in->hdr->count != c->cfg.port)
+		return CANARY_DROP_OTHER;	/* of who repeated our JOIN from there */
 	if (cookie == c->join_cookie)
-		return;
+		return CANARY_DROP_NONE;
 	c->join_cookie = cookie;
+	c->judge.addr = in->addr;
+	c->judge.port = in->port;
 	if (c->join_tries)
 		c->join_tries--;
 	c->join_at = now;
 	cnr_join_timer(c, now);
+	return CANARY_DROP_NONE;
 }
 
 static void cnr_welcome_waiting(struct cnr_comm *c, const struct canary_welcome *w, u32 n)
@@ -558,8 +567,8 @@ enum canary_drop cnr_welcome_input(struct cnr_comm *c, u64 now, const struct cnr
 			cnr_arm(c, c->join_at);
 		}
 		if (cookie)
-			cnr_welcome_cookie(c, now, be64_to_cpu(cookie));
-		else if (!c->known)
+			return cnr_welcome_cookie(c, now, in, be64_to_cpu(cookie));
+		if (!c->known)
 			cnr_welcome_waiting(c, w, be16_to_cpu(h->children));
 		return CANARY_DROP_NONE;
 	}

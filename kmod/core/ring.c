@@ -416,6 +416,18 @@ static enum canary_drop cnr_ring_result(struct cnr_comm *c, u64 now, const struc
 	return CANARY_DROP_NONE;
 }
 
+/* What the REQUEST @h asks for is not here. */
+static void cnr_ring_hold(struct cnr_comm *c, const struct canary_hdr *h)
+{
+	struct cnr_control *m = cnr_control(c, CANARY_WAIT, be16_to_cpu(h->rank),
+					    be32_to_cpu(h->block));
+
+	if (m) {
+		m->flags = CANARY_F_RING;
+		m->arg = (u32)be64_to_cpu(h->tag);
+	}
+}
+
 /* The member after us lacks something. */
 static enum canary_drop cnr_ring_request(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
 {
@@ -423,7 +435,6 @@ static enum canary_drop cnr_ring_request(struct cnr_comm *c, u64 now, const stru
 	u32 block = be32_to_cpu(h->block);
 	u16 rank = be16_to_cpu(h->rank);
 	struct cnr_block *b = cnr_block(c, block);
-	struct cnr_control *m;
 	bool here;
 
 	cnr_count(c, CNR_C_requests_in);
@@ -435,6 +446,7 @@ static enum canary_drop cnr_ring_request(struct cnr_comm *c, u64 now, const stru
 	if (cnr_in_flight(c, block) && b->state != CNR_B_IDLE &&
 	    be32_to_cpu(h->opsig) != c->ops[b->op].opsig) {
 		cnr_control(c, CANARY_ALIVE, rank, block);
+		cnr_ring_hold(c, h);	/* until it is known who differs */
 		cnr_differs(c, now, block, rank, be32_to_cpu(h->opsig), 1);
 		return CANARY_DROP_OPSIG;
 	}
@@ -446,11 +458,7 @@ static enum canary_drop cnr_ring_request(struct cnr_comm *c, u64 now, const stru
 		cnr_ring_push_again(c, block);
 		return CANARY_DROP_NONE;
 	}
-	m = cnr_control(c, CANARY_WAIT, rank, block);
-	if (m) {
-		m->flags = CANARY_F_RING;
-		m->arg = (u32)be64_to_cpu(h->tag);
-	}
+	cnr_ring_hold(c, h);
 	return CANARY_DROP_NONE;
 }
 

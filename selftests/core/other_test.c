@@ -183,6 +183,66 @@ static void test_refusal(void)
 	sim_free(s);
 }
 
+/* A cookie that rank 0 gave to somebody who repeated our JOIN from elsewhere, and who passes it on */
+static void test_cookie(void)
+{
+	struct sim_config cfg = { .members = 3, .seed = 53, .key = true };
+	struct sim *s = sim_new(&cfg);
+	struct cnr_comm *c = sim_comm(s, 1);
+	struct {
+		struct canary_hdr	hdr;
+		struct canary_welcome	w;
+	} packet;
+	struct cnr_out out;
+	u64 cookie;
+
+	sim_connect(s, 0);
+	sim_connect(s, 1);
+	sim_run(s, sim_now(s) + S);
+	cookie = c->join_cookie;
+	memset(&packet, 0, sizeof(packet));
+	packet.w.salt[0] = 1;
+	cnr_header(sim_comm(s, 0), &out, CANARY_WELCOME, 0);
+	out.hdr.epoch = 0;
+	out.hdr.flags = CANARY_F_WAITING;
+	out.hdr.tag = cpu_to_be64(c->nonce);
+	out.hdr.to = c->cfg.addr ^ cpu_to_be32(1);
+	out.hdr.count = c->cfg.port;
+	out.payload = &packet.w;
+	out.len = sizeof(packet.w);
+	cnr_seal(sim_comm(s, 0), &out);
+	packet.hdr = out.hdr;
+	tap(cookie && sim_inject(s, 1, &packet, sizeof(packet), 0) == CANARY_DROP_OTHER &&
+	    c->join_cookie == cookie, "cookie of another address: is not shown");
+	out.hdr.to = c->cfg.addr;
+	cnr_seal(sim_comm(s, 0), &out);
+	packet.hdr = out.hdr;
+	tap(sim_inject(s, 1, &packet, sizeof(packet), 0) == CANARY_DROP_NONE &&
+	    c->join_cookie == 1ULL << 56, "cookie of ours: is");
+	sim_free(s);
+}
+
+/* Two neighbours differ, and who could tell which of them is wrong has not posted for long. */
+static void test_ring_undecided(void)
+{
+	struct sim *s = connected_as(3, false, CANARY_ALG_RING);
+	u32 i, named = 0;
+	u16 rank[4];
+
+	sim_post(s, 0, 352 * 64);
+	sim_post(s, 1, 352 * 65);
+	sim_pass(s, sim_now(s) + 40 * S);
+	tap(sim_comm(s, 0)->state == CNR_CONNECTED && sim_comm(s, 1)->state == CNR_CONNECTED,
+	    "ring: two differ, the third has not posted: nobody is blamed");
+	sim_post(s, 2, 352 * 64);
+	sim_wait_state(s, CNR_FAILED, 20 * S);
+	for (i = 0; i < 3; i++)
+		named += sim_last_error(s, i) == -EPROTO &&
+			 cnr_missing(sim_comm(s, i), rank, 4) == 1 && rank[0] == 1;
+	tap(named == 3, "ring: then %u of 3 name who differs", named);
+	sim_free(s);
+}
+
 static bool drop_large_hop(void *arg, int from, int to, const struct canary_hdr *h)
 {
 	return from == 2 && be16_to_cpu(h->elements) > 100;
@@ -213,6 +273,8 @@ int main(void)
 	test_done();
 	test_sent();
 	test_refusal();
+	test_cookie();
+	test_ring_undecided();
 	test_ring_path();
 	return tap_done("core-other");
 }
