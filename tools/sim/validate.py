@@ -73,7 +73,7 @@ def scenario(run, settings, directory):
     kind, _, detail = run["algorithm"].partition("-")
     if kind not in ("dynamic", "static", "ring") or settings["protocol"] != "udp" or \
             settings["communicators"] != 1 or settings["switches"] != "all" or \
-            "goodput" not in run or (run["share"] and not run["congesting"]):
+            "goodput" not in run or run.get("label") == "alone" or (run["share"] and not run["congesting"]):
         return None
     rate = rate_of(settings["rate"])
     keys = {"topology": shape_of(settings, directory), "algorithm": kind, "seed": run["seed"],
@@ -135,23 +135,24 @@ def main(argv=None):
                     if keys is None:
                         continue
                     case = (settings["topology"], settings["rate"], settings["engine"],
-                            run["algorithm"], run["share"])
+                            run["algorithm"], run["share"],
+                            settings["traffic"] if run["share"] else 0)
                     # What the others send whom, and by which ports, is chance there, too.
                     seeds = range(1, args.seeds + 1) if run["congesting"] else [1]
                     cases.setdefault(case, []).append(
                         (run["goodput"] / 1e6, statistics.mean(
                             simulate(args.simulator, {**keys, "seed": seed}) for seed in seeds)))
     rows = []
-    print(f"{'network':<18} {'engine':<7} {'algorithm':<10} {'congest':>7} {'runs':>4} "
+    print(f"{'network':<18} {'engine':<7} {'algorithm':<10} {'congest':>7} {'traffic':>7} {'runs':>4} "
           f"{'emulated':>8} {'simulated':>9} {'differ':>7}   Mbit/s, means (lowest, highest)")
-    for (topology, rate, engine, algorithm, share), pairs in sorted(cases.items()):
+    for (topology, rate, engine, algorithm, share, traffic), pairs in sorted(cases.items()):
         emulated, simulated = (statistics.mean(values) for values in zip(*pairs))
         differ = 100 * (simulated / emulated - 1)
         rows.append({"topology": topology, "rate": rate, "engine": engine, "algorithm": algorithm,
-                     "congestion": share, "runs": len(pairs), "emulated": round(emulated, 3),
+                     "congestion": share, "traffic": traffic, "runs": len(pairs), "emulated": round(emulated, 3),
                      "simulated": round(simulated, 3), "differ_percent": round(differ, 1)})
         print(f"{topology + ', ' + rate:<18} {engine:<7} {algorithm:<10} {share * 100:>6g}% "
-              f"{len(pairs):>4} {emulated:>8.3f} {simulated:>9.3f} {differ:>+6.1f}%"
+              f"{traffic:>7g} {len(pairs):>4} {emulated:>8.3f} {simulated:>9.3f} {differ:>+6.1f}%"
               f"  ({min(p[0] for p in pairs):.2f}, {max(p[0] for p in pairs):.2f}; "
               f"{min(p[1] for p in pairs):.2f}, {max(p[1] for p in pairs):.2f})"
               f"{'' if abs(differ) <= args.within else '   <--'}")
