@@ -384,10 +384,14 @@ void host_build(struct sim *s)
 
 void host_start(struct sim *s)
 {
+	struct cnr_info info;
 	uint32_t i, k;
 
-	for (i = 0; i < s->cfg.jobs; i++)
+	for (i = 0; i < s->cfg.jobs; i++) {
 		join_all(s, &s->job[i]);
+		cnr_info(s->host[s->job[i].host[0]].comm, &info);
+		switch_touch(s, htobe32(info.comm), htobe32(info.epoch), info.una);
+	}
 	s->begin = s->engine.now;
 	for (i = 0; i < s->cfg.jobs; i++) {
 		for (k = 0; k < s->job[i].members; k++) {

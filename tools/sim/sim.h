@@ -206,6 +206,7 @@ uint32_t route_roots(const struct sim *s);
 /* switch.c: switches that run bpf/lib */
 void switch_build(struct sim *s);
 void switch_free(struct sim *s);
+void switch_touch(struct sim *s, __be32 comm, __be32 epoch, uint32_t first);
 void switch_input(struct sim *s, uint32_t node, struct packet *p, struct link *from);
 void switch_clock(struct sim *s, uint32_t node);
 void switch_fetch_self(const struct sim *s, uint32_t node);

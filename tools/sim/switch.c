@@ -405,6 +405,29 @@ void switch_build(struct sim *s)
 	switch_routes(s);
 }
 
+/*
+ * Where descriptors are too many for large pages, those that a job will use get their memory before
+ * it starts: the kernel's clearing of a page is no part of a packet's way.
+ */
+void switch_touch(struct sim *s, __be32 comm, __be32 epoch, uint32_t first)
+{
+	struct canary_hdr h = { .comm = comm, .epoch = epoch };
+	uint32_t i, k, blocks = s->blocks * s->cfg.operations;
+	volatile uint8_t *at;
+
+	for (i = 0; i < s->topo.switches; i++) {
+		struct csw_native *n = &s->sw[i]->native;
+
+		if (!s->sw[i]->program || s->sw[i]->memory_size * s->topo.switches < MANY_DESCRIPTORS)
+			continue;
+		for (k = 0; k < blocks && k <= n->config.slot_mask / CSW_WAYS; k++) {
+			h.block = htobe32(first + k);
+			at = (uint8_t *)csw_native_descriptor(n, csw_bucket(&n->config, &h));
+			*at |= 0;
+		}
+	}
+}
+
 void switch_free(struct sim *s)
 {
 	uint32_t i;
