@@ -136,7 +136,8 @@ def main(argv=None):
                         continue
                     case = (settings["topology"], settings["rate"], settings["engine"],
                             run["algorithm"], run["share"],
-                            settings["traffic"] if run["share"] else 0)
+                            settings["traffic"] if run["share"] else 0,
+                            keys["timeout"] + ".." + keys["timeout_max"])
                     # What the others send whom, and by which ports, is chance there, too.
                     seeds = range(1, args.seeds + 1) if run["congesting"] else [1]
                     cases.setdefault(case, []).append(
@@ -145,11 +146,13 @@ def main(argv=None):
     rows = []
     print(f"{'network':<18} {'engine':<7} {'algorithm':<10} {'congest':>7} {'traffic':>7} {'runs':>4} "
           f"{'emulated':>8} {'simulated':>9} {'differ':>7}   Mbit/s, means (lowest, highest)")
-    for (topology, rate, engine, algorithm, share, traffic), pairs in sorted(cases.items()):
+    for case, pairs in sorted(cases.items()):
+        topology, rate, engine, algorithm, share, traffic, timeout = case
         emulated, simulated = (statistics.mean(values) for values in zip(*pairs))
         differ = 100 * (simulated / emulated - 1)
         rows.append({"topology": topology, "rate": rate, "engine": engine, "algorithm": algorithm,
-                     "congestion": share, "traffic": traffic, "runs": len(pairs), "emulated": round(emulated, 3),
+                     "congestion": share, "traffic": traffic, "timeout": timeout, "runs": len(pairs),
+                     "emulated": round(emulated, 3),
                      "simulated": round(simulated, 3), "differ_percent": round(differ, 1)})
         print(f"{topology + ', ' + rate:<18} {engine:<7} {algorithm:<10} {share * 100:>6g}% "
               f"{traffic:>7g} {len(pairs):>4} {emulated:>8.3f} {simulated:>9.3f} {differ:>+6.1f}%"
