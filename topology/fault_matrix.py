@@ -209,4 +209,8 @@ def main(argv=None):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except (ValueError, RuntimeError, OSError) as error:
+        print(f"fault_matrix.py: {error}", file=sys.stderr)
+        sys.exit(2)

@@ -57,6 +57,8 @@ def main():
     add("--stall", type=float, default=120)
     add("-j", "--json", action="store_true")
     args = parser.parse_args()
+    if not all(1 <= count <= 62 for count in args.communicators):
+        parser.error("--communicators: numbers from 1 to 62")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     system.sweep()
     work = system.work_directory()
@@ -79,4 +81,8 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except (ValueError, RuntimeError, OSError) as error:
+        print(f"tenants.py: {error}", file=sys.stderr)
+        sys.exit(2)
