@@ -522,6 +522,7 @@ enum canary_drop cnr_done_input(struct cnr_comm *c, u64 now, const struct canary
 /* member.c: contributions, results */
 bool cnr_start_next(struct cnr_comm *c, u64 now);
 void cnr_fill(struct cnr_comm *c, u64 now);
+void cnr_block_asked(struct cnr_block *b, u64 now);
 bool cnr_path_fails(struct cnr_comm *c, u64 now, const struct cnr_block *b, u16 leader);
 void cnr_block_timers(struct cnr_comm *c, u64 now);
 enum canary_drop cnr_result_input(struct cnr_comm *c, u64 now, const struct cnr_in *in);

@@ -88,18 +88,24 @@ bool cnr_path_fails(struct cnr_comm *c, u64 now, const struct cnr_block *b, u16 
 	return true;
 }
 
+/* Something was asked for @b; until an answer comes, see cnr_path_fails(). */
+void cnr_block_asked(struct cnr_block *b, u64 now)
+{
+	if (!b->silent)
+		b->asked_at = now;
+	if (b->silent < 255)
+		b->silent++;
+}
+
 /* Ask the leader for the result of @block. */
 static void cnr_request(struct cnr_comm *c, u64 now, u32 block, u16 leader)
 {
 	struct cnr_block *b = cnr_block(c, block);
 
 	b->flags |= CNR_B_AGAIN;
-	if (!b->silent) {
-		b->asked_at = now;
+	if (!b->silent)
 		b->asked_from = c->talk[leader].question;
-	}
-	if (b->silent < 255)
-		b->silent++;
+	cnr_block_asked(b, now);
 	if (cnr_control(c, CANARY_REQUEST, leader, block))
 		cnr_count(c, CNR_C_requests_out);
 	cnr_ask(c, now, leader);

@@ -214,10 +214,7 @@ void cnr_ring_overdue(struct cnr_comm *c, u64 now, u32 block, u32 *budget)
 	if (*budget) {
 		(*budget)--;
 		cnr_ring_ask(c, now, block);
-		if (!b->silent)
-			b->asked_at = now;
-		if (b->silent < 255)
-			b->silent++;
+		cnr_block_asked(b, now);
 		if (b->tries < 255)
 			b->tries++;
 	}
