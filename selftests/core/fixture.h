@@ -52,4 +52,16 @@ static inline u64 counter(struct sim *s, u32 members, enum cnr_counter which)
 	return sum;
 }
 
+/* How many members' operations ended with @error, which names @culprit and nobody else? */
+static inline u32 blaming(struct sim *s, u32 members, int error, u16 culprit)
+{
+	u16 rank[4];
+	u32 i, n = 0;
+
+	for (i = 0; i < members; i++)
+		n += sim_last_error(s, i) == error &&
+		     cnr_missing(sim_comm(s, i), rank, 4) == 1 && rank[0] == culprit;
+	return n;
+}
+
 #endif /* SELFTESTS_CORE_FIXTURE_H */

@@ -181,16 +181,13 @@ static void test_path(void)
 {
 	struct drop d = { .type = CANARY_CONTRIBUTION, .from = 5, .to = -99, .large = true };
 	struct sim *s = net_new(&idle, 3);
-	u32 i, named = 0;
-	u16 rank[4];
+	u32 named;
 
 	sim_faults(s)->filter = drop_one;
 	sim_faults(s)->filter_arg = &d;
 	post_all(s, 8, 64 * BLOCK);
 	sim_wait_state(s, CNR_FAILED, 120 * S);
-	for (i = 0; i < 8; i++)
-		named += sim_last_error(s, i) == -EMSGSIZE &&
-			 cnr_missing(sim_comm(s, i), rank, 4) == 1 && rank[0] == 5;
+	named = blaming(s, 8, -EMSGSIZE, 5);
 	tap(named == 8, "large packets vanish: %u of 8 end with EMSGSIZE and name the rank (%llu s)",
 	    named, (unsigned long long)(sim_now(s) / S));
 	sim_free(s);
@@ -212,16 +209,13 @@ static void test_halves(void)
 {
 	static const u32 posts[2][2] = { { 100 * BLOCK, 100 * BLOCK }, { 101 * BLOCK, 99 * BLOCK } };
 	struct sim *s = net_new(&idle, 3);
-	u32 i, k, failed = 0;
-	u16 rank[4];
+	u32 i, k, failed;
 
 	for (i = 0; i < 8; i++)
 		for (k = 0; k < 2; k++)
 			(void)!sim_post(s, i, posts[i == 6][k]);
 	sim_wait_state(s, CNR_FAILED, 20 * S);
-	for (i = 0; i < 8; i++)
-		failed += sim_last_error(s, i) == -EPROTO &&
-			  cnr_missing(sim_comm(s, i), rank, 4) == 1 && rank[0] == 6;
+	failed = blaming(s, 8, -EPROTO, 6);
 	tap(failed == 8 && !sim_wrong(s), "100 + 100 against 101 + 99 blocks: %u of 8 name the rank",
 	    failed);
 	sim_free(s);

@@ -226,8 +226,7 @@ static void test_cookie(void)
 static void test_ring_undecided(void)
 {
 	struct sim *s = connected_as(3, false, CANARY_ALG_RING);
-	u32 i, named = 0;
-	u16 rank[4];
+	u32 named;
 
 	sim_post(s, 0, 352 * 64);
 	sim_post(s, 1, 352 * 65);
@@ -236,9 +235,7 @@ static void test_ring_undecided(void)
 	    "ring: two differ, the third has not posted: nobody is blamed");
 	sim_post(s, 2, 352 * 64);
 	sim_wait_state(s, CNR_FAILED, 20 * S);
-	for (i = 0; i < 3; i++)
-		named += sim_last_error(s, i) == -EPROTO &&
-			 cnr_missing(sim_comm(s, i), rank, 4) == 1 && rank[0] == 1;
+	named = blaming(s, 3, -EPROTO, 1);
 	tap(named == 3, "ring: then %u of 3 name who differs", named);
 	sim_free(s);
 }
@@ -252,15 +249,12 @@ static bool drop_large_hop(void *arg, int from, int to, const struct canary_hdr 
 static void test_ring_path(void)
 {
 	struct sim *s = connected_as(4, false, CANARY_ALG_RING);
-	u32 i, named = 0;
-	u16 rank[4];
+	u32 named;
 
 	sim_faults(s)->filter = drop_large_hop;
 	post_all(s, 4, 352 * 64);
 	sim_wait_state(s, CNR_FAILED, 120 * S);
-	for (i = 0; i < 4; i++)
-		named += sim_last_error(s, i) == -EMSGSIZE &&
-			 cnr_missing(sim_comm(s, i), rank, 4) == 1 && rank[0] == 2;
+	named = blaming(s, 4, -EMSGSIZE, 2);
 	tap(named == 4, "ring: large packets of a hop vanish: %u of 4 end with EMSGSIZE and name the rank (%llu s)",
 	    named, (unsigned long long)(sim_now(s) / S));
 	sim_free(s);
