@@ -43,7 +43,7 @@ figure()
 	[ "$(jq -r .limit <<<"$base")" = links ] ||
 		note+="; the processor limits the latter: $(jq .cpu_idle <<<"$base") of it is idle"
 	bench_figure "$1" "$(jq .goodput_median <<<"$mine")" Mbit/s "$(jq .goodput_median <<<"$base")" \
-		"$note; medians of $(jq .runs <<<"$mine") placements"
+		"$note; medians of $(jq .runs <<<"$mine") placements, baseline $(jq .runs <<<"$base")"
 }
 
 measure "0,0.5" "dynamic,static-1,static-2,static-4,ring" "$RUNS"
