@@ -24,41 +24,54 @@ static u32 cnr_restore_group(const struct cnr_comm *c, const struct cnr_lead *l,
 	return n;
 }
 
-/* Sorted by address and port: so the switch sees at a glance that nobody is in it twice. */
-static void cnr_restore_list(const struct cnr_source *head, const u16 *group, u32 n,
-			     struct canary_restored *list)
+static u64 cnr_place(__be32 addr, __be16 port)
+{
+	return (u64)be32_to_cpu(addr) << 16 | be16_to_cpu(port);
+}
+
+/*
+ * Sorted by address and port: so the switch sees at a glance that nobody is in it twice. A child
+ * that is a switch can have sent two contributions (a sum and a straggler) and be a source twice
+ * where there are many (CNR_REPEAT_SCAN). Return: entries.
+ */
+static u32 cnr_restore_list(const struct cnr_source *head, const u16 *group, u32 n,
+			    struct canary_restored *list)
 {
 	const struct cnr_source *s;
+	u32 i, k, at, entries = 0;
 	u64 place;
-	u32 i, k;
 
 	for (i = 0; i < n; i++) {
 		s = &head[group[i]];
-		place = (u64)be32_to_cpu(s->addr) << 16 | be16_to_cpu(s->port);
-		for (k = i; k && ((u64)be32_to_cpu(list[k - 1].addr) << 16 |
-				  be16_to_cpu(list[k - 1].port)) > place; k--)
+		place = cnr_place(s->addr, s->port);
+		for (at = entries; at && cnr_place(list[at - 1].addr, list[at - 1].port) >= place;)
+			at--;
+		if (at < entries && list[at].addr == s->addr && list[at].port == s->port)
+			continue;
+		for (k = entries++; k > at; k--)
 			list[k] = list[k - 1];
-		list[k].addr = s->addr;
-		list[k].port = s->port;
-		list[k].reserved = 0;
-		list[k].cookie = s->cookie;
+		list[at].addr = s->addr;
+		list[at].port = s->port;
+		list[at].reserved = 0;
+		list[at].cookie = s->cookie;
 	}
+	return entries;
 }
 
 static void cnr_restoration_build(struct cnr_comm *c, struct cnr_lead *l, u32 head,
 				  const u16 *group, u32 n, struct cnr_out *out)
 {
 	struct cnr_source *s = &l->source[head];
-	u32 i;
+	u32 i, entries;
 
 	cnr_header(c, out, CANARY_RESTORATION, l->block);
 	out->hdr.attempt = l->attempt;
 	out->hdr.opsig = cpu_to_be32(l->opsig);
 	out->hdr.elements = cpu_to_be16(l->elements);
-	out->hdr.children = cpu_to_be16(n);
-	cnr_restore_list(s, group, n, (struct canary_restored *)c->scratch);
+	entries = cnr_restore_list(s, group, n, (struct canary_restored *)c->scratch);
+	out->hdr.children = cpu_to_be16(entries);
 	out->payload = c->scratch;
-	out->len = n * sizeof(struct canary_restored);
+	out->len = entries * sizeof(struct canary_restored);
 	out->addr = s->origin;
 	out->port = cpu_to_be16(CANARY_PORT_BASE);
 	for (i = 0; i < n; i++)
