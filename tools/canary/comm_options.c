@@ -10,6 +10,7 @@
 
 #define TIMEOUT_DEFAULT_MS	30000
 #define TIMEOUT_MAX_MS		3600000UL
+#define VECTOR_MAX_BYTES	(256U << 20)	/* what CANARY_MAX_VECTOR takes */
 
 void comm_options_init(struct comm_options *o)
 {
@@ -49,6 +50,11 @@ int comm_option(struct comm_options *o, int opt, const char *name, const char *v
 	}
 	if (canary_params_set(&o->params, name, value))
 		return bad(canary_errmsg());
+	if (o->params.max_vector > VECTOR_MAX_BYTES || o->params.max_vector % 4) {
+		fprintf(stderr, "canary: max-vector: %s is not a multiple of 4 from 4 to %u (256M)\n",
+			value, VECTOR_MAX_BYTES);
+		return -1;
+	}
 	o->have_comm |= !strcmp(name, "comm");
 	o->have_rank |= !strcmp(name, "rank");
 	o->have_members |= !strcmp(name, "members");

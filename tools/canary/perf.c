@@ -19,6 +19,7 @@
 #include "json.h"
 
 #define SIZE_MAX_BYTES	(CANARY_COUNT_MAX * 4ULL)
+#define FACTOR		2		/* if neither it nor --stepbytes is given */
 
 struct result {
 	double		time_us;	/* an operation, mean of all iterations and ranks */
@@ -167,6 +168,12 @@ static int parse(struct perf *p, int argc, char **argv)
 		fprintf(stderr, "canary: perf: argument '%s' is not wanted\n", argv[optind]);
 		return 2;
 	}
+	if (p->factor && p->step_bytes) {
+		fprintf(stderr, "canary: stepfactor, stepbytes: only one of them can be the step to the next size\n");
+		return 2;
+	}
+	if (!p->factor)
+		p->factor = FACTOR;
 	if (p->min > p->max) {
 		fprintf(stderr, "canary: minbytes: %llu is more than maxbytes, %llu\n",
 			(unsigned long long)p->min, (unsigned long long)p->max);
@@ -465,7 +472,6 @@ int cmd_perf(int argc, char **argv)
 	struct perf p = {
 		.min = 4,
 		.max = 4 << 20,
-		.factor = 2,
 		.iters = 20,
 		.warmup = 5,
 		.check = 1,

@@ -100,7 +100,7 @@ enum canary_zerocopy {
  * @linger:	ms that canary_close() may go on serving members that still miss results,
  *		0 .. 3600000 (the kernel engine: at most 60000); default 2000
  * @rto_min:	us, shortest patience before a result is asked for, 100 .. 1000000;
- *		0 = default (10000); the kernel engine has its own
+ *		0 = default (5000); the kernel engine has its own
  * @max_vector:	longest vector in bytes that the kernel engine reckons with, a multiple of 4,
  *		up to 256 MiB; 0 = default (16 MiB). A longer one raises it. The user engine has
  *		no such limit

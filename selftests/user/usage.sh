@@ -1,0 +1,91 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# What the tool refuses: wrong arguments, keys that are not kept secret. It says what is wrong, ends
+# with status 2, and has done nothing.
+
+. "$(dirname "$0")/../lib.sh"
+
+CANARY=${CANARY:-$TAP_TOP/build/bin/canary}
+
+tap_start user/usage
+[ -x "$CANARY" ] || tap_skip_all "no $CANARY"
+tmp_dir
+cd "$TAP_TMP" || exit 1
+
+# usage TEXT ARGUMENTS...: refused with status 2 and a message that has TEXT
+usage()
+{
+	local text=$1 rc=0
+
+	shift
+	"$CANARY" "$@" < /dev/null > out 2> err || rc=$?
+	if [ "$rc" -eq 2 ] && grep -qF -- "$text" err; then
+		tap_ok "usage: canary $*: $(head -n 1 err)"
+	else
+		tap_not_ok "usage: canary $*" "status $rc: $(head -n 3 err)"
+	fi
+}
+
+a=(allreduce --comm 1 --rank 0 --members 2 --root 10.77.0.2)
+
+usage "--comm and --rank are needed" allreduce
+usage "--members" allreduce --comm 1 --rank 0
+usage "--root is needed" allreduce --comm 1 --rank 0 --members 2
+usage "0 to 1" allreduce --comm 1 --rank 2 --members 2 --root 10.77.0.2
+usage "1 to 65535" allreduce --comm 1 --rank 0 --members 65536
+usage "0 to 4294967295" allreduce --comm 4294967296
+usage "22600 to 22663" allreduce --root 10.77.0.2:80
+usage "IPv4" allreduce --root myhost
+usage "32 hexadecimal" allreduce --key abc
+usage "auto, kernel, user" allreduce --engine fast
+usage "power of two" allreduce --window 3
+usage "0ms to 3600s" allreduce --timeout 30
+usage "max-vector: 1G is not a multiple of 4 from 4 to 268435456" allreduce --max-vector 1G
+usage "max-vector: 10 is not a multiple of 4" allreduce --max-vector 10
+usage "not wanted" "${a[@]}" extra
+usage "unrecognized option" "${a[@]}" --colour
+usage "requires an argument" allreduce --comm
+usage "No such file" allreduce --comm 1 --rank 0 --members-file /nowhere
+usage "No such file" allreduce --key-file /nowhere
+usage "canary allreduce: unrecognized option '--colour'" allreduce --colour
+usage "which collective? allreduce" perf
+usage "'broadcast' is no collective" perf broadcast
+usage "canary perf allreduce: unrecognized option '--colour'" perf "${a[@]}" --colour
+usage "requires an argument -- 'b'" perf allreduce -b
+usage "'x' is not wanted" perf allreduce x
+usage "more than maxbytes" perf allreduce -b 8 -e 4
+usage "no factor leads from 0" perf "${a[@]}" -b 0
+usage "'some' is not a number, K, M or G" perf allreduce -b some
+usage "'5T' is not a number" perf allreduce -e 5T
+usage "'4G' is out of range, 0 to 4294967292" perf allreduce -e 4G
+usage "'-1' is not a number" perf allreduce -e -1
+usage "2 to 1024" perf allreduce -f 1
+usage "4 to 4294967292" perf allreduce -i 3
+usage "stepfactor, stepbytes: only one of them" perf "${a[@]}" -f 2 -i 4
+usage "1 to 1000000" perf allreduce -n 0
+usage "'1K' is not a number" perf allreduce -n 1K
+usage "0 to 1000000" perf allreduce -w 1000001
+usage "0 to 1000" perf allreduce -c 1001
+usage "1 to 32" perf allreduce -m 33
+usage "--comm and --rank are needed" perf allreduce -b 4
+usage "--comm is needed" perf allreduce --rank 0 --members 2
+usage "--rank is needed" perf allreduce --comm 1 --members 2
+usage "--members and --root" perf allreduce --comm 1 --rank 0
+usage "--root is needed" perf allreduce --comm 1 --rank 1 --members 2
+usage "0 to 1" perf allreduce --comm 1 --rank 2 --members 2 --root 10.77.0.2
+usage "output_file: /nowhere/x: No such file" perf "${a[@]}" -J /nowhere/x
+usage "usage:" comm
+usage "usage:" comm list
+usage "usage:" stats extra
+
+printf '%s\n' 00112233445566778899aabbccddeeff > open-key
+chmod 644 open-key
+usage "others can read it" allreduce --key-file open-key
+chmod 620 open-key
+usage "group can write it" allreduce --key-file open-key
+(umask 077 && echo "7-3 00112233445566778899aabbccddeeff" > bad-table)
+tap_is "table of keys: a bad line" "$(CANARY_KEYS=bad-table "$CANARY" allreduce --comm 5 --rank 0 \
+	--members 1 --root 127.0.0.1 --engine user --in /dev/null --out /dev/null 2>&1)" \
+	"canary: bad-table:1: not of the form FIRST[-LAST] KEY, with a key of 32 hexadecimal digits"
+tap_done
