@@ -29,7 +29,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from canary_topo import congestion, experiment, plots, results, system, topology_by_name  # noqa: E402
+from canary_topo import arguments, congestion, experiment, plots, results, system, topology_by_name  # noqa: E402
 from canary_topo.net import parse_rate  # noqa: E402
 from canary_topo.node import CANARY, TOP  # noqa: E402
 
@@ -55,36 +55,38 @@ def numbers(text, kind, low, high, what):
 
 
 def parse(argv):
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    add = parser.add_argument
+    parser = arguments.Parser(__doc__)
+    number, add = arguments.number, parser.add_argument
+    timeout = arguments.taken_by(arguments.switch_option("timeout"))
     add("--topology", default="fat_tree:4", help="as topology/run.py has them")
-    add("--trees", type=int, default=4, help="static trees that there can be: roots to draw from")
-    add("--rate", default=USUAL["rate"], help="of all links")
-    add("--queue", type=int, help="bytes that may wait at each end of a link")
+    add("--trees", type=number(int, 1, 256), default=4, help="static trees that there can be: roots to draw from")
+    add("--rate", type=arguments.taken_by(parse_rate), default=USUAL["rate"], help="of all links")
+    add("--queue", type=number(int, 1514, 1 << 30), help="bytes that may wait at each end of a link")
     add("--algorithms", default=ALGORITHMS, help="dynamic, dynamic-CHOICE, static-T, ring, openmpi, "
                                                  "openmpi-ALGORITHM")
     add("--shares", default="0,0.5", help="of the hosts that congest; the others sum")
-    add("--traffic", type=float, default=TRAFFIC, help="what each of these offers, of a link's rate")
+    add("--traffic", type=number(float, 0.01, 1), default=TRAFFIC,
+        help="what each of these offers, of a link's rate")
     add("--protocol", choices=["udp", "tcp"], default="udp", help="of that traffic")
-    add("--period", type=int, default=USUAL["period"],
+    add("--period", type=number(int, 1, 3600), default=USUAL["period"],
         help="seconds after which these hosts change their peers")
-    add("--seeds", type=int, default=5, help="random placements")
+    add("--seeds", type=number(int, 1, 1000), default=5, help="random placements")
     add("--alone", default="", help="algorithms of which also the same members are measured while "
                                     "the others do nothing")
     add("--size", default=USUAL["size"], help="of the vector, bytes")
-    add("--iterations", type=int, default=USUAL["iterations"],
+    add("--iterations", type=number(int, 1, 1000000), default=USUAL["iterations"],
         help="operations that are timed, out of place and in place each")
-    add("--timeout", help="of the switches (adapts between 1 and 40 frames' time on a link)")
-    add("--static-timeout", help="the same with static trees, where switches are told whom to wait for "
-                                 "(as --timeout)")
-    add("--communicators", type=int, default=1, help="that sum at the same time, on hosts of their own")
+    add("--timeout", type=timeout, help="of the switches (adapts between 1 and 40 frames' time on a link)")
+    add("--static-timeout", type=timeout,
+        help="the same with static trees, where switches are told whom to wait for (as --timeout)")
+    add("--communicators", type=number(int, 1, 32768), default=1,
+        help="that sum at the same time, on hosts of their own, two or more each")
     add("--switches", default="all", help="which run the program: all, none, half, a number, or names")
     add("--engine", choices=["user", "kernel"], default="user")
-    add("--patience", type=float, default=120, help="seconds until a run is given up")
+    add("--patience", type=number(float, 0.1, 1000000), default=120, help="seconds until a run is given up")
     add("--out", default=os.path.join(TOP, "build/congestion"))
     add("--label", default="", help="of the pictures")
-    add("--json", default=os.path.join(TOP, "build/congestion.json"))
+    add("--json", type=arguments.taken_by(arguments.writable), default=os.path.join(TOP, "build/congestion.json"))
     add("--again", action="store_true", help="forget the runs of earlier")
     add("--any-rate", action="store_true", help="even if this machine cannot carry it")
     add("--inside", action="store_true", help=argparse.SUPPRESS)
@@ -102,15 +104,19 @@ def parse(argv):
 def check(args):
     """ValueError says what is wrong; the lists of ARGS"""
     args.share_list = numbers(args.shares, float, 0, 0.99, "--shares")
-    args.algorithm_list = [congestion.Algorithm(name) for name in args.algorithms.split(",")]
+    try:
+        args.algorithm_list = [congestion.Algorithm(name) for name in args.algorithms.split(",")]
+    except ValueError as error:
+        raise ValueError(f"--algorithms: {error}") from None
     args.alone_list = args.alone.split(",") if args.alone else []
     if set(args.alone_list) - {algorithm.name for algorithm in args.algorithm_list}:
         raise ValueError(f"--alone: '{args.alone}' are not all among --algorithms")
-    for name in ("communicators", "trees", "seeds", "iterations", "period"):
-        if getattr(args, name) < 1:
-            raise ValueError(f"--{name}: at least 1")
-    if not 0 < args.traffic <= 1:
-        raise ValueError("--traffic: above 0, at most 1")
+    topo = topology_by_name(args.topology)
+    experiment.choose_switches(args.switches, topo.switches())
+    members = min(len(congestion.place(topo.hosts(), share, 1)[0]) for share in args.share_list)
+    if args.communicators > members // 2:
+        raise ValueError(f"--communicators: '{args.communicators}' is not a number from 1 to "
+                         f"{members // 2}: {members} hosts sum, two or more each")
     if congestion.scene_bytes(args.size) % 4:
         raise ValueError("--size: elements have 4 bytes")
 

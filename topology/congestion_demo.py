@@ -11,14 +11,13 @@ switches that run the program.
 What follows -- goes to topology/congestion.py, for all parts. Interrupted, the
 same command goes on where it was.
 """
-import argparse
 import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import congestion  # noqa: E402
-from canary_topo import plots  # noqa: E402
+from canary_topo import arguments, plots  # noqa: E402
 
 CHOICES = "dynamic,dynamic-early,dynamic-adaptive,dynamic-block,dynamic-flow"
 MORE_CHOICES = f"{CHOICES},dynamic-flowlet,dynamic-random,dynamic-two"
@@ -130,8 +129,7 @@ def main():
     argv, more = sys.argv[1:], []
     if "--" in argv:
         argv, more = argv[:argv.index("--")], argv[argv.index("--") + 1:]
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments.Parser(__doc__)
     parser.add_argument("--form", choices=["small", "full"], default="small")
     parser.add_argument("--parts", default=",".join(PARTS), help="%(default)s")
     args = parser.parse_args(argv)

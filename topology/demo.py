@@ -16,7 +16,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from canary_topo import LeafSpine, experiment, jobs, system  # noqa: E402
+from canary_topo import LeafSpine, arguments, experiment, jobs, system  # noqa: E402
 from canary_topo.net import parse_rate  # noqa: E402
 from canary_topo.node import TOP  # noqa: E402
 
@@ -167,20 +167,24 @@ def run_here(args):
 
 
 def parse(argv):
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments.Parser(__doc__)
     add = parser.add_argument
     add("--engine", choices=["kernel", "user"], default="kernel")
-    add("--rate", default="100mbit", help="of all links")
-    add("--epochs", type=int, default=30)
-    add("--switch-timeout", default="1ms")
-    add("--json", default=os.path.join(TOP, "build/demo.json"))
-    add("--patience", type=int, default=540, help="seconds")
+    add("--rate", type=arguments.taken_by(parse_rate), default="100mbit",
+        help="of all links, 1kbit to 1000gbit (%(default)s)")
+    add("--epochs", type=arguments.number(int, 1, 10000), default=30,
+        help="times through the data, 1 to 10000 (%(default)s)")
+    add("--switch-timeout", type=arguments.taken_by(arguments.switch_option("timeout")), default="1ms",
+        help="how long a switch waits for more (%(default)s)")
+    add("--json", type=arguments.taken_by(arguments.writable),
+        default=os.path.join(TOP, "build/demo.json"), help="file for the result (build/demo.json)")
+    add("--patience", type=arguments.number(int, 1, 1000000), default=540,
+        help="seconds until it is given up (%(default)s)")
     add("--inside", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args(argv)
 
 
 def write(path, what):
-    os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w", encoding="utf-8") as file:
         json.dump(what, file, indent=1)
         file.write("\n")
@@ -208,4 +212,8 @@ def main(argv=None):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except (RuntimeError, OSError) as error:
+        print(f"demo.py: {error}", file=sys.stderr)
+        sys.exit(2)

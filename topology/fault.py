@@ -8,7 +8,6 @@ without the fault.
   topology/fault.py switch-kill
   topology/fault.py drop --topology star:4 --engine kernel -j
 """
-import argparse
 import json
 import os
 import shutil
@@ -17,37 +16,34 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from canary_topo import experiment, experiments, system, topology_by_name  # noqa: E402
+from canary_topo import arguments, experiment, experiments, system, topology_by_name  # noqa: E402
 from canary_topo.faults import FAULTS  # noqa: E402
 from canary_topo.net import parse_rate  # noqa: E402
 
 
 def parse(argv):
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    add = parser.add_argument
+    parser = arguments.Parser(__doc__, "After --: further options of the worker, such as --window 16.")
+    number, add = arguments.number, parser.add_argument
     add("fault", choices=["list", *FAULTS], metavar="FAULT", help="`list` tells which there are")
     add("--engine", default="auto", help="auto, kernel, user, or kernel:N: the first N hosts only")
     add("--topology", default="leaf_spine:2,2,2", help="as run.py has it")
-    add("--rate", default="none", help="of all links, such as 100mbit")
-    add("--hosts", type=int, help="ranks are on so many hosts only")
-    add("--per-host", type=int, default=1, help="ranks on each")
-    add("--operations", type=int, default=3)
-    add("--elements", type=int, help="of a vector (20000; 400000 where the fault comes in the middle)")
-    add("--seed", type=int, default=1, help="of data and faults")
+    add("--rate", type=arguments.taken_by(parse_rate), default="none", help="of all links, such as 100mbit")
+    add("--hosts", type=number(int, 1, 65535), help="ranks are on so many hosts only")
+    add("--per-host", type=number(int, 1, 64), default=1, help="ranks on each, at most 64")
+    add("--operations", type=number(int, 1, 1000000), default=3, help="that a rank does in a round, 3")
+    add("--elements", type=number(int, 1, 1 << 26),
+        help="of a vector (20000; 400000 where the fault comes in the middle)")
+    add("--seed", type=number(int, 0, 1000000), default=1, help="of data and faults")
     add("--switch-option", action="append", default=[], help="further option of `canary switch run`")
     add("--everybody", action="store_true",
         help="forged-*: switches admit everybody (sums may become wrong, and results be read)")
-    add("--stall", type=float, default=60, help="seconds without progress that are a hang")
+    add("--stall", type=number(float, 0.1, 1000000), default=60, help="seconds without progress that are a hang")
     add("-j", "--json", action="store_true", help="print JSON")
     add("--work", help="directory for the files of it, kept")
-    parser.epilog = "After --: further options of the worker, such as --window 16."
-    options = []
-    if "--" in argv:
-        cut = argv.index("--")
-        argv, options = argv[:cut], argv[cut + 1:]
-    args = parser.parse_args(argv)
-    args.options = options
+    args = parser.parse_with_options(argv)
+    least = FAULTS[args.fault].least if args.fault in FAULTS else 1
+    if args.operations < least:
+        parser.error(f"--operations: {args.fault} needs {least} or more, not {args.operations}")
     return args
 
 
@@ -83,9 +79,9 @@ def main(argv=None):
     signal.signal(signal.SIGHUP, lambda *_: sys.exit(129))
     system.sweep()
     work = args.work or system.work_directory()
-    os.makedirs(work, exist_ok=True)
     keep = bool(args.work)
     try:
+        os.makedirs(work, exist_ok=True)
         result = run(args, work)
         keep = keep or not result["right"]
     except (ValueError, RuntimeError, OSError) as error:

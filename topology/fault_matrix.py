@@ -10,7 +10,6 @@ ranks: each is a failure with its seed.
 
 With --state, trials that are done are not done again: an interrupted matrix
 goes on. Progress is a line for each trial."""
-import argparse
 import json
 import os
 import shutil
@@ -20,12 +19,20 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from canary_topo import experiment, experiments, system, topology_by_name  # noqa: E402
+from canary_topo import arguments, experiment, experiments, system, topology_by_name  # noqa: E402
 from canary_topo.faults import ALL, FAULTS  # noqa: E402
 
 # topology: ranks a host
 TOPOLOGIES = ["star:2", "star:5", "leaf_spine:2,2,2", "leaf_spine:2,4,2", "star:3*3"]
 SIZES = [1, 5000, 120000]
+
+
+def topology_and_ranks(text):
+    """star:3*2 -> (topology, ranks on each host)"""
+    topology, star, ranks = text.partition("*")
+    if star and not (ranks.isdigit() and 1 <= int(ranks) <= 64):
+        raise ValueError(f"'{text}': '{ranks}' is not a number of ranks from 1 to 64")
+    return topology_by_name(topology), int(ranks or 1)
 
 
 class Matrix:
@@ -92,7 +99,7 @@ class Matrix:
         """All trials of a testbed."""
         for size in self.args.sizes:
             base = {}
-            for fault in self.args.faults:
+            for fault in map(FAULTS.get, self.args.faults):
                 members = (len(testbed.net.hosts) - fault.spare) * per_host
                 if not fault.possible(testbed, members):
                     continue
@@ -120,10 +127,9 @@ class Matrix:
         seed = self.args.seed
         while True:
             for text in self.args.topology:
-                topology, _, per_host = text.partition("*")
-                with experiment.Testbed(topology_by_name(topology), mode="shaped",
-                                        logs=self.work) as testbed:
-                    self.cells(testbed, text, int(per_host or 1), seed)
+                topo, per_host = topology_and_ranks(text)
+                with experiment.Testbed(topo, mode="shaped", logs=self.work) as testbed:
+                    self.cells(testbed, text, per_host, seed)
                 if self.enough():
                     return
                 self.between()
@@ -148,34 +154,33 @@ class Matrix:
         }
 
 
-def parse(argv):
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    add = parser.add_argument
-    add("--topology", nargs="+", default=TOPOLOGIES, help="as run.py has them; star:3*2 is two ranks a host")
-    add("--sizes", nargs="+", type=int, default=SIZES, help="elements of a vector")
-    add("--faults", nargs="+", default=[fault.name for fault in ALL])
-    add("--blocks", type=int, default=0, help="go on with other seeds until so many were verified (0: once)")
-    add("--minutes", type=float, default=0, help="go on with other seeds for so long")
-    add("--operations", type=int, default=3)
-    add("--long", type=int, default=400000, help="least elements for what happens in the middle")
-    add("--engine", default="auto")
-    add("--seed", type=int, default=1, help="the first")
-    add("--stall", type=float, default=60, help="seconds without progress that are a hang")
+def common(parser):
+    """Options that soak.py has, too"""
+    number, add = arguments.number, parser.add_argument
+    add("--topology", nargs="+", type=arguments.taken_by(topology_and_ranks), default=TOPOLOGIES,
+        help="as run.py has them; star:3*2 is two ranks a host")
+    add("--sizes", nargs="+", type=number(int, 1, 1 << 26), default=SIZES, help="elements of a vector")
+    add("--faults", nargs="+", choices=list(FAULTS), metavar="FAULT", default=[fault.name for fault in ALL],
+        help="as topology/fault.py list has them (all)")
+    add("--operations", type=number(int, max(fault.least for fault in ALL), 1000000), default=3,
+        help="that a rank does in a round")
+    add("--long", type=number(int, 1, 1 << 26), default=400000,
+        help="least elements for what happens in the middle")
+    add("--seed", type=number(int, 1, 1000000), default=1, help="the first")
+    add("--stall", type=number(float, 0.1, 1000000), default=60, help="seconds without progress that are a hang")
     add("--state", help="directory that keeps results: an interrupted matrix goes on")
+
+
+def parse(argv):
+    parser = arguments.Parser(__doc__, "After --: further options of the worker.")
+    number, add = arguments.number, parser.add_argument
+    common(parser)
+    add("--blocks", type=number(int, 0, 10 ** 12), default=0,
+        help="go on with other seeds until so many were verified (0: once)")
+    add("--minutes", type=number(float, 0, 1000000), default=0, help="go on with other seeds for so long")
+    add("--engine", default="auto")
     add("--tap", action="store_true", help="print TAP")
-    parser.epilog = "After --: further options of the worker."
-    options = []
-    if "--" in argv:
-        cut = argv.index("--")
-        argv, options = argv[:cut], argv[cut + 1:]
-    args = parser.parse_args(argv)
-    args.options = options
-    unknown = [name for name in args.faults if name not in FAULTS]
-    if unknown:
-        parser.error(f"no fault {unknown[0]}: there are {', '.join(FAULTS)}")
-    args.faults = [FAULTS[name] for name in args.faults]
-    return args
+    return parser.parse_with_options(argv)
 
 
 def main(argv=None):

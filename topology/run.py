@@ -8,7 +8,6 @@ switches, links, faults and ranks counted.
   topology/run.py --switches none --rate 100mbit perf -- -b 1M -e 4M
   topology/run.py --per-host 2 command -- sh -c 'echo {rank} of {members}'
 """
-import argparse
 import json
 import os
 import shutil
@@ -17,20 +16,20 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from canary_topo import experiment, jobs, system, topology_by_name  # noqa: E402
+from canary_topo import arguments, experiment, jobs, system, topology_by_name  # noqa: E402
 from canary_topo.net import parse_rate  # noqa: E402
 
 
 def parse(argv):
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    add = parser.add_argument
+    parser = arguments.Parser(__doc__, "After --: further options of the job, or the command.")
+    number, add = arguments.number, parser.add_argument
     add("--topology", default="leaf_spine:2,4,2",
         help="star:N, leaf_spine:SPINES,LEAVES,HOSTS, fat_tree:K, through_router:HOSTS, "
              "behind_router:BEHIND,BESIDE, file:topology/shapes/NAME.topo")
-    add("--rate", default="none", help="of all links, such as 100mbit (none: not shaped)")
-    add("--queue", type=int, help="bytes that may wait at each end of a link")
-    add("--mtu", type=int, help="of all links")
+    add("--rate", type=arguments.taken_by(parse_rate), default="none",
+        help="of all links, such as 100mbit (none: not shaped)")
+    add("--queue", type=number(int, 1514, 1 << 30), help="bytes that may wait at each end of a link")
+    add("--mtu", type=number(int, 576, 9000), help="of all links, 576 to 9000")
     add("--mode", choices=["fast", "shaped"],
         help="how switches send (shaped with --rate or --faults, which fast would bypass)")
     add("--switches", default="all", help="which run the program: all, none, half, or names")
@@ -39,26 +38,17 @@ def parse(argv):
     add("--admission", action="store_true", help="switches only admit the hosts that have ranks, by their links")
     add("--faults", help="on both ends of all links: drop=1%%,duplicate=1%%,reorder=1%%,"
                          "delay=5ms~2ms,corrupt=0.1%%,burst=3,seed=7")
-    add("--seed", type=int, default=1, help="of data and faults")
-    add("--hosts", type=int, help="ranks are on so many hosts only")
-    add("--per-host", type=int, default=1, help="ranks on each host, at most 64")
+    add("--seed", type=number(int, 0, 1000000), default=1, help="of data and faults")
+    add("--hosts", type=number(int, 1, 65535), help="ranks are on so many hosts only")
+    add("--per-host", type=number(int, 1, 64), default=1, help="ranks on each host, at most 64")
     add("--engine", default="auto", help="auto, kernel, user, or kernel:N: the first N hosts only")
-    add("--patience", type=float, default=120, help="seconds until the job is given up")
-    add("--json", help="file for the result (default: standard output says the main points)")
+    add("--patience", type=number(float, 0.1, 1000000), default=120, help="seconds until the job is given up")
+    add("--json", type=arguments.taken_by(arguments.writable),
+        help="file for the result (default: standard output says the main points)")
     add("--work", help="directory for the job's files, kept (default: a temporary one)")
-    add("--elements", type=int, default=20000, help="allreduce: of the vector")
+    add("--elements", type=number(int, 0, 1 << 26), default=20000, help="allreduce: of the vector")
     add("job", choices=["allreduce", "perf", "digits", "command"])
-    parser.epilog = "After --: further options of the job, or the command."
-    if "--" in argv:
-        cut = argv.index("--")
-        argv, options = argv[:cut], argv[cut + 1:]
-    else:
-        options = []
-    args = parser.parse_args(argv)
-    args.options = options
-    if not 1 <= args.per_host <= 64:
-        parser.error("--per-host: 1 to 64")
-    return args
+    return parser.parse_with_options(argv)
 
 
 def make_job(args, work):
@@ -105,8 +95,8 @@ def main(argv=None):
     signal.signal(signal.SIGHUP, lambda *_: sys.exit(129))
     system.sweep()
     work = args.work or system.work_directory()
-    os.makedirs(work, exist_ok=True)
     try:
+        os.makedirs(work, exist_ok=True)
         result = experiment_of(args, work)
     except (ValueError, RuntimeError, OSError) as error:
         print(f"run.py: {error}", file=sys.stderr)

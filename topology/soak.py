@@ -18,7 +18,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from canary_topo import system  # noqa: E402
+from canary_topo import arguments, system  # noqa: E402
 from canary_topo.node import TOP  # noqa: E402
 from canary_topo.trial import WORKER  # noqa: E402
 import fault_matrix  # noqa: E402
@@ -200,15 +200,23 @@ def run_matrix(args, tap, what):
     tap.check(alive == 3, "sockets came and went all the while")
 
 
+def parse(argv):
+    parser = arguments.Parser(__doc__, "After --: further options of the worker.")
+    parser.add_argument("--minutes", type=arguments.number(float, 0.1, 1000000), default=30,
+                        help="after the first pass, which takes 2 at most (%(default)s)")
+    fault_matrix.common(parser)
+    parser.set_defaults(engine="kernel", blocks=0, tap=False)
+    return parser.parse_with_options(argv)
+
+
 def main():
-    args = fault_matrix.parse(sys.argv[1:])
+    args = parse(sys.argv[1:])
     if not os.environ.get("CANARY_GUEST") or not os.path.exists("/sys/module/canary"):
         print("soak.py: only in the guest, with canary.ko loaded", file=sys.stderr)
         return 2
-    args.engine = "kernel"
     tap = Tap()
     print("TAP version 13")
-    minutes = args.minutes or 30
+    minutes = args.minutes
     # The first pass fills what the kernel keeps at hand
     args.minutes = min(2, minutes / 4)
     run_matrix(args, tap, "warming up")
@@ -224,4 +232,8 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except (ValueError, RuntimeError, OSError) as error:
+        print(f"soak.py: {error}", file=sys.stderr)
+        sys.exit(2)

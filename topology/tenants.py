@@ -6,7 +6,6 @@ that of one alone, and Jain's index of fairness ((sum x)^2 / (n sum x^2)).
 
   topology/tenants.py --communicators 2 4 8 --rate 50mbit -j
 """
-import argparse
 import json
 import os
 import shutil
@@ -15,7 +14,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from canary_topo import experiment, system, together, topology_by_name  # noqa: E402
+from canary_topo import arguments, experiment, system, together, topology_by_name  # noqa: E402
 from canary_topo.jobs import Rank  # noqa: E402
 from canary_topo.net import parse_rate  # noqa: E402
 from canary_topo.trial import Trial  # noqa: E402
@@ -44,21 +43,25 @@ def measure(testbed, args, count, work):
             "sum_bps": round(sum(rates)), "jain": round(together.jain(rates), 4)}
 
 
+def parse(argv):
+    parser = arguments.Parser(__doc__)
+    number, add = arguments.number, parser.add_argument
+    add("--communicators", nargs="+", type=number(int, 1, 62), default=[1, 2, 4, 8],
+        help="at a time, one measurement each, at most 62 (1 2 4 8)")
+    add("--topology", type=arguments.taken_by(topology_by_name), default="leaf_spine:2,2,2",
+        help="as run.py has it (%(default)s)")
+    add("--rate", type=arguments.taken_by(parse_rate), default="50mbit", help="of all links (%(default)s)")
+    add("--engine", choices=["auto", "kernel", "user"], default="user")
+    add("--elements", type=number(int, 1, 1 << 26), default=100000, help="of a vector (%(default)s)")
+    add("--operations", type=number(int, 3, 1000000), default=12, help="of each communicator (%(default)s)")
+    add("--stall", type=number(float, 0.1, 1000000), default=120,
+        help="seconds without progress that are a hang (%(default)s)")
+    add("-j", "--json", action="store_true", help="print JSON, a line for each measurement")
+    return parser.parse_args(argv)
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    add = parser.add_argument
-    add("--communicators", nargs="+", type=int, default=[1, 2, 4, 8])
-    add("--topology", default="leaf_spine:2,2,2")
-    add("--rate", default="50mbit")
-    add("--engine", default="user")
-    add("--elements", type=int, default=100000)
-    add("--operations", type=int, default=12)
-    add("--stall", type=float, default=120)
-    add("-j", "--json", action="store_true")
-    args = parser.parse_args()
-    if not all(1 <= count <= 62 for count in args.communicators):
-        parser.error("--communicators: numbers from 1 to 62")
+    args = parse(sys.argv[1:])
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     system.sweep()
     work = system.work_directory()

@@ -74,9 +74,15 @@ refused 'never congested' --rate none
 refused 'k is even' --topology fat_tree:3
 refused 'is none of dynamic' --algorithms best
 refused 'are no numbers' --shares half
-refused 'at least 1' --period 0
-refused 'invalid int' --period 1.5
-refused 'at least 1' --trees 0
+refused "--period: '0' is not a whole number from 1 to 3600" --period 0
+refused "--period: '1.5' is not a whole number" --period 1.5
+refused "--trees: '0' is not" --trees 0
+refused "--patience: '-3' is not a number from" --patience -3
+refused "--algorithms: 'dynamic-foo': 'foo' is none of adaptive, block" --algorithms dynamic,dynamic-foo
+refused "'static-257': static-1 to static-256" --algorithms static-257
+refused "--communicators: '99' is not a number from 1 to 4: 8 hosts sum" --communicators 99
+refused "--timeout: '5' is no duration" --timeout 5
+refused "--switches: '21' is not a number from 0 to 20" --switches 21
 refused 'not all among' --algorithms ring --alone dynamic
 refused 'is no size' --size 1G
 mkdir "$TAP_TMP/path"

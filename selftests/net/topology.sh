@@ -73,6 +73,46 @@ for bad in "--switches nosuch" "--topology ring" "--rate fast" "--faults what=1%
 	tap_is "refuses $bad" $? 2
 done
 
+# refused TEXT COMMAND...: in one line that has TEXT, and before anything else is said or done
+refused()
+{
+	local text=$1 rc=0
+
+	shift
+	"$@" >"$TAP_TMP/said" 2>&1 || rc=$?
+	if [ $rc -eq 2 ] && [ "$(wc -l <"$TAP_TMP/said")" -eq 1 ] && grep -qF -- "$text" "$TAP_TMP/said"; then
+		tap_ok "refused: $(cat "$TAP_TMP/said")"
+	else
+		tap_not_ok "refused: $*" "status $rc: $(cat "$TAP_TMP/said")"
+	fi
+}
+
+HERE=$TAP_TOP/topology
+: >"$TAP_TMP/file"
+refused "run.py: --json: '$TAP_TMP/file/x.json': Not a directory" "$RUN" --json "$TAP_TMP/file/x.json" command -- true
+refused "run.py: --json: '$TAP_TMP': Is a directory" "$RUN" --json "$TAP_TMP" command -- true
+refused "--patience: '-3' is not a number from" "$RUN" --patience -3 command -- true
+refused "--per-host: '65' is not a whole number from 1 to 64" "$RUN" --per-host 65 command -- true
+refused "--hosts: '9' is not a number from 1 to 2" "$RUN" "${small[@]}" --hosts 9 command -- true
+refused "--switches: '2' is not a number from 0 to 1" "$RUN" --topology star:2 --switches 2 command -- true
+refused "Not a directory" "$RUN" --work "$TAP_TMP/file/work" command -- true
+refused "run.py: digits: epochs: has to be 1 to 10000" "$RUN" "${small[@]}" digits -- --epochs 0
+refused "--hosts: '99' is not a number from 1 to 4" "$HERE/fault.py" slow --hosts 99
+refused "--operations: '0' is not" "$HERE/fault.py" slow --operations 0
+refused "--operations: restart needs 3 or more, not 2" "$HERE/fault.py" restart --operations 2
+refused "--per-host: '0' is not" "$HERE/fault.py" slow --per-host 0
+refused "--topology: 'star:2*99': '99' is not a number of ranks" "$HERE/fault_matrix.py" --topology "star:2*99"
+refused "--faults: invalid choice: 'rain'" "$HERE/fault_matrix.py" --faults rain
+refused "--minutes: 'nan' is not a number" "$HERE/soak.py" --minutes nan
+refused "--operations: '2' is not a whole number from 3" "$HERE/tenants.py" --operations 2
+# The demonstration: before a guest boots
+refused "--rate: 'fast' is no rate such as 100mbit" "$HERE/demo.py" --rate fast
+refused "--rate: '1bit' is no rate" "$HERE/demo.py" --rate 1bit
+refused "--epochs: '0' is not a whole number from 1 to 10000" "$HERE/demo.py" --epochs 0
+refused "--switch-timeout: '5' is no duration" "$HERE/demo.py" --switch-timeout 5
+refused "--json: '$TAP_TMP/file/x.json': Not a directory" "$HERE/demo.py" --json "$TAP_TMP/file/x.json"
+tap_check "soak.py has a help of its own" sh -c "'$HERE/soak.py' --help | grep -q 'nothing may be' && ! '$HERE/soak.py' --help | grep -q -- --blocks"
+
 # Two at a time, and what was counted
 for i in 1 2; do
 	"$RUN" --engine user --topology leaf_spine:2,2,1 --json "$TAP_TMP/json$i" allreduce --elements 3000 \

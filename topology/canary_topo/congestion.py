@@ -12,6 +12,7 @@ import threading
 import time
 
 from . import experiment, jobs, mpi, system, together
+from .arguments import switch_option
 from .node import CANARY, SwitchError
 from .traffic import FIRST_PORT, PORTS, Traffic
 from .trial import Ended, Hang, Trial
@@ -40,8 +41,15 @@ class Algorithm:
         if self.kind not in ("dynamic", "static", "ring", "openmpi"):
             raise ValueError(f"'{name}' is none of dynamic, dynamic-CHOICE, static-T, ring, openmpi, "
                              "openmpi-ALGORITHM")
-        if self.kind == "static" and not (self.detail.isdigit() and int(self.detail) > 0):
-            raise ValueError(f"'{name}': static-1, static-2, ...")
+        if self.kind == "static" and not (self.detail.isdigit() and 1 <= int(self.detail) <= 256):
+            raise ValueError(f"'{name}': static-1 to static-256")
+        if self.kind == "ring" and self.detail:
+            raise ValueError(f"'{name}': there is one ring")
+        if self.kind == "dynamic" and self.detail:
+            try:
+                switch_option("choice")(self.detail)
+            except ValueError as error:
+                raise ValueError(f"'{name}': {error}") from None
         if self.kind == "openmpi" and (self.detail or "default") not in mpi.ALGORITHMS:
             raise ValueError(f"'{name}': there are {', '.join(mpi.ALGORITHMS)}")
 

@@ -25,6 +25,8 @@ def choose_switches(text, names):
     if text == "half":
         return list(names)[::2]
     if text.isdigit():
+        if int(text) > len(names):
+            raise ValueError(f"--switches: '{text}' is not a number from 0 to {len(names)}")
         return list(names)[:int(text)]
     chosen = text.split(",")
     for name in chosen:
@@ -114,9 +116,9 @@ class Testbed:
 
 def place(net, hosts=None, per_host=1, engine="auto"):
     """Ranks on the first HOSTS hosts, PER_HOST on each."""
-    chosen = net.hosts[:hosts] if hosts else net.hosts
-    if hosts and hosts > len(net.hosts):
-        raise ValueError(f"--hosts: there are {len(net.hosts)}")
+    if hosts is not None and not 1 <= hosts <= len(net.hosts):
+        raise ValueError(f"--hosts: '{hosts}' is not a number from 1 to {len(net.hosts)}")
+    chosen = net.hosts[:hosts]
     engines = choose_engines(engine, len(chosen))
     return [Rank(i * per_host + j, host, FIRST_PORT + j, engines[i])
             for i, host in enumerate(chosen) for j in range(per_host)]

@@ -30,7 +30,9 @@ class Setting:
 def hosts_of(testbed, fault, setting):
     """How many hosts have ranks."""
     most = len(testbed.net.hosts) - fault.spare
-    return min(setting.hosts or most, most)
+    if setting.hosts is not None and setting.hosts > most:
+        raise ValueError(f"--hosts: '{setting.hosts}' is not a number from 1 to {most}")
+    return setting.hosts or most
 
 
 def run_trial(testbed, fault, setting, baseline=None):

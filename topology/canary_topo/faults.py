@@ -26,6 +26,8 @@ class Fault:
     rounds = 1
     # Long vectors for what has to happen in the middle of one
     long = False
+    # Operations of a round, or it cannot happen
+    least = 1
     # Hosts without a rank, the last ones
     spare = 0
 
@@ -102,6 +104,7 @@ class Middle(Fault):
     last operation before it has come, so that it is never too late."""
 
     long = True
+    least = 2
 
     def options(self, trial_members):
         return ["--plan", "0:0:last:hold"]
@@ -215,6 +218,7 @@ class MemberKill(Fault):
 
     help = "a rank is killed in the middle (SIGKILL); the others name it; all form the communicator anew"
     rounds = 2
+    least = 2
 
     def __init__(self, name="member-kill", victim=-1):
         self.name = name
@@ -240,6 +244,7 @@ class HostCut(Fault):
     name = "host-cut"
     help = "a host's link goes down until the others have named its ranks; then all form anew"
     rounds = 2
+    least = 2
 
     def possible(self, testbed, members):
         return members >= 3
@@ -276,6 +281,7 @@ class Slow(Fault):
 
     name = "slow"
     help = "a rank computes 300 ms longer than the rest: no attempt, no fallback, no error"
+    least = 2
     milliseconds = 300
 
     def options(self, trial_members):
@@ -295,6 +301,7 @@ class Restart(Fault):
     """The job's own past is still in the queues when it is back."""
 
     rounds = 3
+    least = 3
 
     def __init__(self, name, links, help_):
         self.name = name
@@ -323,6 +330,7 @@ class Mismatch(Fault):
     """One rank does something else than the others."""
 
     rounds = 2
+    least = 2
 
     def __init__(self, name, plan, help_):
         self.name = name

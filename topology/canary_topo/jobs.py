@@ -169,8 +169,10 @@ class DigitsJob(Job):
     def prepare(self, ranks):
         super().prepare(ranks)
         path = os.path.join(self.work, "reference.json")
-        subprocess.run([DIGITS, "--reference", *map(str, self._common(path))], check=True,
-                       stdout=subprocess.DEVNULL)
+        done = subprocess.run([DIGITS, "--reference", *map(str, self._common(path))], check=False,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        if done.returncode:
+            raise RuntimeError(f"digits: {done.stderr.partition(chr(10))[0].removeprefix('digits: ')}")
         with open(path, encoding="utf-8") as file:
             self.reference = json.load(file)
 

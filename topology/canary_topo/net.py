@@ -16,6 +16,8 @@ from .node import QUIET_SYSCTLS, CanaryHost, XdpSwitch
 from .plan import Plan
 
 UNITS = {"": 1, "k": 1e3, "m": 1e6, "g": 1e9}
+# Bits a second, such that HTB can count the tokens of shape()'s burst
+RATE_MIN, RATE_MAX = 10 ** 3, 10 ** 12
 
 
 def parse_rate(text):
@@ -23,9 +25,10 @@ def parse_rate(text):
     if text in (None, "none"):
         return None
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([kmg]?)(?:bit)?", text.lower())
-    if not match or float(match[1]) <= 0:
-        raise ValueError(f"'{text}' is no rate such as 100mbit, or none")
-    return int(float(match[1]) * UNITS[match[2]])
+    rate = float(match[1]) * UNITS[match[2]] if match else 0
+    if not RATE_MIN <= rate <= RATE_MAX:
+        raise ValueError(f"'{text}' is no rate such as 100mbit (1kbit to 1000gbit), or none")
+    return int(rate)
 
 
 class QuietIntf(Intf):
