@@ -1,9 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Settings of running switches: all of a request or none of it, at one switch or at all.
+# Settings of running switches: all of a request or none of it, at one switch or at all, and whose
+# they are.
 #
 #	h --- a, h --- b: two switches that share nothing but the machine
+#	h --- c: one that shares its namespace with a
 
 # Its own /run/canary: "all switches of this machine" are those of this test.
 [ -n "${CANARY_OWN_RUN:-}" ] ||
@@ -23,14 +25,14 @@ tmp_dir
 mkdir -p /run/canary
 mount -t tmpfs none /run/canary || tap_skip_all "needs mounts of its own"
 
-# start SWITCH OPTIONS...: its pid is PID[SWITCH]
+# start SWITCH NAMESPACE OPTIONS...: its pid is PID[SWITCH]
 declare -A PID
 start()
 {
-	local n=$1
+	local n=$1 ns=$2
 
-	shift
-	bg ns_exec "$n" "$CANARY" switch run --name "$n" --ports "to-h-$n" --address 10.9.0.1 \
+	shift 2
+	bg ns_exec "$ns" "$CANARY" switch run --name "$n" --ports "to-h-$n" --address 10.9.0.1 \
 		--slots 64 --timeout 1ms "$@" >"$TAP_TMP/$n" 2>&1
 	PID[$n]=$!
 	wait_for 20 grep -q " ready: " "$TAP_TMP/$n" && return
@@ -46,14 +48,20 @@ state()
 		.admission.on, .admission.rules]'
 }
 
-# refused WHAT STATUS MESSAGE ARGUMENTS...: by `set`, and nothing is changed anywhere
+# set_here ARGUMENTS...: who is where a is
+set_here()
+{
+	ns_exec a "$CANARY" switch set "$@"
+}
+
+# refused WHAT STATUS MESSAGE ARGUMENTS...: by `set` where a is, and nothing is changed anywhere
 refused()
 {
 	local what=$1 status=$2 message=$3 before after out rc=0
 
 	shift 3
 	before=$(state a)$(state b 2>&1)
-	out=$("$CANARY" switch set "$@" 2>&1) || rc=$?
+	out=$(set_here "$@" 2>&1) || rc=$?
 	after=$(state a)$(state b 2>&1)
 	if [ $rc -eq "$status" ] && grep -qF -- "$message" <<<"$out" && [ "$before" = "$after" ]; then
 		tap_ok "refused: $what"
@@ -81,9 +89,9 @@ for n in a b; do
 	ns_link h to-$n - $n to-h-$n -
 	ns_ip $n addr add 10.9.0.1/32 dev lo
 done
-start a --lifetime 1s
+start a a --lifetime 1s
 
-tap_check "the only switch needs no name" "$CANARY" switch set --choice two --spread 3
+tap_check "the only switch needs no name" set_here --choice two --spread 3
 tap_is "is set" "$(state a | jq -c '.[0,2]' | tr '\n' ' ')" '"two" 3 '
 refused "the second one is wrong" 1 "--spread: '0' is not a number from 1 to 256" \
 	--choice block --spread 0 --timeout 2ms
@@ -107,13 +115,27 @@ tap_is "unknown setting" "$(ask 'set\nspread 9\ncolour red\n\n')" "there is no s
 tap_is "setting without a value" "$(ask 'set\nspread 9\nchoice\n\n')" "which setting, to what?"
 tap_is "only tried" "$(ask 'try\nspread 9\nadmit 7:any\n\n')" "ok"
 tap_is "all that changed nothing" "$(state a)" "$before"
-tap_check "all at once" "$CANARY" switch set --choice static --trees 3+1 --flowlet 2ms --spread 4 \
+tap_check "all at once" set_here --choice static --trees 3+1 --flowlet 2ms --spread 4 \
 	--timeout 2ms..80ms --fan-in off --fan-in 10.0.0.1=2,10.0.0.2=3 --admit 7:any --revoke 7:any --admit 8:any
 tap_is "all are set" "$(state a | jq -c 'del(.[5])')" \
 	'["static",2000,4,3,1,2000,80000,"off",2,true,["8:0.0.0.0/0"]]'
 
-LD_PRELOAD=$SHIM FAIL_MAPS=$TAP_TMP/fail start b
-refused "which one?" 1 "2 switches run here, which one? --name NAME, or --all: a b" --spread 2
+LD_PRELOAD=$SHIM FAIL_MAPS=$TAP_TMP/fail start b b
+before=$(state a)
+tap_check "each namespace has its own" ns_exec b "$CANARY" switch set --spread 9
+tap_is "that of the other one is as it was" "$(state a) $(state b | jq '.[2]')" "$before 9"
+tap_is "show: the own one" "$(ns_exec b "$CANARY" switch show -j | jq -r '"\(.name) \(.netns)"')" \
+	"b $(ns_exec b stat -Lc %i /proc/self/ns/net)"
+tap_is "set: none of this namespace" "$(ns_exec h "$CANARY" switch set --spread 2 2>&1)" \
+	"canary switch set: no switch is running in this network namespace; in others (--name NAME, or --all): a b"
+tap_is "show: none of this namespace" "$(ns_exec h "$CANARY" switch show 2>&1)" \
+	"canary switch show: no switch is running in this network namespace; in others (--name NAME, or --all): a b"
+ns_link h to-c - a to-h-c -
+start c a
+refused "which one?" 1 "2 switches run here, which one? --name NAME, or --all of this machine: a c" --spread 2
+tap_is "show: both of this namespace" "$(ns_exec a "$CANARY" switch show -j | jq -r .name | tr '\n' ' ')" "a c "
+bg_stop "${PID[c]}"
+tap_refuse "show: a name and all" "$CANARY" switch show --name a --all
 refused "a name and all" 2 "either --name or --all" --name a --all --spread 2
 refused "no name of a switch" 1 "is no name of a switch" --name ../a --spread 2
 refused "not by this one" 1 "a: --admit: to-h-b is no port" --name a --spread 2 --admit 1:any%to-h-b
@@ -124,7 +146,7 @@ tap_is "that one alone" "$(state a | jq '.[2]') $(state b | jq '.[2]')" "4 5"
 tap_check "all of them" "$CANARY" switch set --all --spread 6 --choice block
 tap_is "both" "$(state a | jq -c '.[0,2]' | tr '\n' ' ')$(state b | jq -c '.[0,2]' | tr '\n' ' ')" \
 	'"block" 6 "block" 6 '
-tap_is "show: both" "$("$CANARY" switch show -j | jq -r .name | tr '\n' ' ')" "a b "
+tap_is "show: all" "$("$CANARY" switch show -j --all | jq -r .name | tr '\n' ' ')" "a b "
 # said WHAT STATUS MESSAGE: of the last `set`, in $out and $rc
 said()
 {
@@ -169,7 +191,7 @@ said "it is said" 1 "gone: has ended meanwhile"
 said "and who was changed" 1 "changed already: a b"
 kill -KILL "${PID[b]}"
 wait "${PID[b]}" 2>/dev/null
-tap_check "a killed one does not count" "$CANARY" switch set --spread 7
+tap_check "a killed one does not count" set_here --spread 7
 tap_is "nor does it hinder" "$(state a | jq '.[2]')" 7
 bg_stop "${PID[a]}"
 tap_is "none runs" "$("$CANARY" switch set --spread 2 2>&1)" "canary switch set: no switch is running here"

@@ -107,7 +107,7 @@ test_life()
 	tap_is "show -j: counters and drops" \
 		"$(show '(.counters | has("rx-contribution")) and (.drops | has("ttl"))')" true
 	tap_check "show: a table" sh -c "'$CANARY' switch show --name '$NAME' | grep -q '^  s2  *up  *shaped  *native'"
-	tap_check "show: all switches" sh -c "'$CANARY' switch show -j | jq -r .name | grep -qx '$NAME'"
+	tap_check "show: all switches" sh -c "'$CANARY' switch show -j --all | jq -r .name | grep -qx '$NAME'"
 	tap_refuse "show: no such switch" "$CANARY" switch show --name "$NAME-x"
 	refused "second switch of that name" "running already" --ports s3
 	refused "second switch on a port" "port s2 belongs to another canary switch" \

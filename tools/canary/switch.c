@@ -16,7 +16,7 @@ static void usage(FILE *out)
 		"       canary switch set [--name NAME|--all] [--choice HOW] [--trees T[+FIRST]]\n"
 		"                         [--flowlet TIME] [--spread N] [--timeout TIME] [--fan-in HOW]\n"
 		"                         [--admit RULE,...] [--revoke RULE,...]\n"
-		"       canary switch show [-j] [--name NAME]\n"
+		"       canary switch show [-j] [--name NAME|--all]\n"
 		"\n"
 		"  -p, --ports LIST        devices of the switch; may be given more than once\n"
 		"  -a, --address A         the switch's own address (first global /32 of lo)\n"
@@ -52,9 +52,10 @@ static void usage(FILE *out)
 		"                          up to %d rules (everybody)\n"
 		"      --revoke RULE,...   set: take rules back; the last one leaves nobody\n"
 		"  -C, --clock sleep|poll  how to wait for deadlines (sleep)\n"
-		"  -n, --name NAME         run: a name for show and set (the host's name); show: only\n"
-		"                          that one (all); set: which one, if several run here\n"
-		"      --all               set: all that run here\n"
+		"  -n, --name NAME         run: a name for show and set (the host's name), each only once\n"
+		"                          on a machine; show, set: that one (those of this network\n"
+		"                          namespace; set: if it is only one)\n"
+		"      --all               show, set: all of this machine, whatever their namespace\n"
 		"  -S, --sysctl            set ip_forward and rp_filter as needed; they stay set\n"
 		"  -r, --realtime          clock thread under SCHED_FIFO\n"
 		"  -v, --verbose           more messages\n"
@@ -180,16 +181,23 @@ static int run(int argc, char **argv)
 	return switchd_run(&o);
 }
 
+static int name_and_all(const char *verb)
+{
+	fprintf(stderr, "canary switch %s: either --name or --all\n", verb);
+	return 2;
+}
+
 static int show(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "json", no_argument, NULL, 'j' },
 		{ "name", required_argument, NULL, 'n' },
+		{ "all", no_argument, NULL, 'a' },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 }
 	};
 	const char *name = NULL;
-	bool json = false;
+	bool json = false, all = false;
 	int c;
 
 	while ((c = getopt_long(argc, argv, "jn:h", options, NULL)) != -1) {
@@ -199,6 +207,9 @@ static int show(int argc, char **argv)
 			break;
 		case 'n':
 			name = optarg;
+			break;
+		case 'a':
+			all = true;
 			break;
 		case 'h':
 			usage(stdout);
@@ -211,7 +222,9 @@ static int show(int argc, char **argv)
 		fprintf(stderr, "canary switch show: unexpected argument '%s'\n", argv[optind]);
 		return 2;
 	}
-	return switchd_show(name, json);
+	if (name && all)
+		return name_and_all("show");
+	return switchd_show(name, all, json);
 }
 
 static int set(int argc, char **argv)
@@ -262,10 +275,8 @@ static int set(int argc, char **argv)
 			optind < argc ? argv[optind] : "");
 		return 2;
 	}
-	if (name && all) {
-		fprintf(stderr, "canary switch set: either --name or --all\n");
-		return 2;
-	}
+	if (name && all)
+		return name_and_all("set");
 	return switchd_set(name, all, todo, given);
 }
 

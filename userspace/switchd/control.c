@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The control socket, /run/canary/switch-NAME.sock: a client sends "json\n" or "text\n" and
- * gets the state of the switch, or "set\n", lines "SETTING VALUE\n" and an empty one, and gets "ok\n"
- * or a complaint; "try\n" instead of "set\n" changes nothing. The main loop never waits long for a
- * client.
+ * The control socket, /run/canary/switch-NAME.sock: a client sends "json\n" or "text\n" and gets
+ * the state of the switch, "netns\n" and gets the inode of its network namespace, or "set\n", lines
+ * "SETTING VALUE\n" and an empty one, and gets "ok\n" or a complaint; "try\n" instead of "set\n"
+ * changes nothing. The main loop never waits long for a client.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -106,6 +106,8 @@ static void answer(struct switchd *sw, int fd, char *request)
 		switch_report_json(sw, out);
 	else if (!strcmp(request, "text\n"))
 		switch_report_text(sw, out);
+	else if (!strcmp(request, "netns\n"))
+		fprintf(out, "%llu\n", (unsigned long long)switchd_netns());
 	else if (!strncmp(request, "set\n", 4) || !strncmp(request, "try\n", 4))
 		change(sw, fd, request + 4, *request == 't', out);
 	else

@@ -143,9 +143,9 @@ void switch_report_text(struct switchd *sw, FILE *out)
 	unsigned int i;
 
 	inet_ntop(AF_INET, &sw->address, addr, sizeof(addr));
-	fprintf(out, "%s: address %s mode %s timeout %gus lifetime %gs pid %d\n", sw->name, addr,
-		mode_name(sw->opt->mode), dataplane_timeout(&sw->dp) / 1e3, sw->opt->lifetime_ns / 1e9,
-		getpid());
+	fprintf(out, "%s: address %s mode %s timeout %gus lifetime %gs pid %d netns %llu\n", sw->name,
+		addr, mode_name(sw->opt->mode), dataplane_timeout(&sw->dp) / 1e3,
+		sw->opt->lifetime_ns / 1e9, getpid(), (unsigned long long)switchd_netns());
 	if (sw->dp.config->timeout_max)
 		fprintf(out, "  timeout adapts between %gus and %gus%s\n",
 			sw->dp.config->timeout_min / 1e3, sw->dp.config->timeout_max / 1e3,
@@ -259,8 +259,8 @@ static void json_state(struct switchd *sw, FILE *out)
 	inet_ntop(AF_INET, &sw->address, addr, sizeof(addr));
 	fprintf(out, "{\"name\":");
 	json_string(out, sw->name);
-	fprintf(out, ",\"pid\":%d,\"address\":\"%s\",\"mode\":\"%s\"", getpid(), addr,
-		mode_name(sw->opt->mode));
+	fprintf(out, ",\"pid\":%d,\"netns\":%llu,\"address\":\"%s\",\"mode\":\"%s\"", getpid(),
+		(unsigned long long)switchd_netns(), addr, mode_name(sw->opt->mode));
 	fprintf(out, ",\"root_patience\":%u", sw->opt->root_patience);
 	fprintf(out, ",\"timeout_us\":%.10g,\"lifetime_us\":%.10g,\"uptime_s\":%.3f",
 		dataplane_timeout(&sw->dp) / 1e3, sw->opt->lifetime_ns / 1e3,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * The client of the control sockets: prints what running switches say of themselves, with
- * -j one line of JSON for each, and has them change their settings.
+ * -j one line of JSON for each, and has them change their settings. The sockets are those of the
+ * whole machine; who names no switch means those of the own network namespace.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 
@@ -46,9 +48,11 @@ out:
 	return n;
 }
 
-static int show_one(const char *file, bool json)
+uint64_t switchd_netns(void)
 {
-	return ask_one(file, json ? "json\n" : "text\n", stdout);
+	struct stat st;
+
+	return stat("/proc/self/ns/net", &st) ? 0 : st.st_ino;
 }
 
 #define FILE_MAX	(sizeof(PREFIX SUFFIX) + SWITCHD_NAME_MAX)
@@ -69,6 +73,107 @@ static bool is_gone(int ret)
 	return ret == -ENOENT || ret == -ECONNREFUSED;
 }
 
+static int is_socket(const struct dirent *e)
+{
+	size_t len = strlen(e->d_name);
+
+	return len > strlen(PREFIX SUFFIX) && !strncmp(e->d_name, PREFIX, strlen(PREFIX)) &&
+	       !strcmp(e->d_name + len - strlen(SUFFIX), SUFFIX);
+}
+
+/* Switches of this machine that run */
+struct switches {
+	struct dirent **list;	/* wanted ones, others that run, those of dead ones */
+	int found;		/* in the list */
+	int n;			/* are wanted: of this network namespace, or all */
+	int others;
+};
+
+enum place { DEAD, HERE, ELSEWHERE };
+
+/* One that does not say where it is may be here. */
+static enum place place_of(const char *file)
+{
+	unsigned long long netns;
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+	int ret = out ? ask_one(file, "netns\n", out) : 0;
+
+	if (out)
+		fclose(out);
+	netns = text ? strtoull(text, NULL, 10) : 0;
+	free(text);
+	if (is_gone(ret))
+		return DEAD;
+	return netns && switchd_netns() && netns != switchd_netns() ? ELSEWHERE : HERE;
+}
+
+/* Entry @i of the list becomes number @at; those between move on. */
+static void move_up(struct switches *s, int i, int at)
+{
+	struct dirent *e = s->list[i];
+
+	memmove(s->list + at + 1, s->list + at, (i - at) * sizeof(e));
+	s->list[at] = e;
+}
+
+static void switches_find(struct switches *s, bool all)
+{
+	enum place place;
+	int i;
+
+	memset(s, 0, sizeof(*s));
+	s->found = scandir(SWITCHD_RUN_DIR, &s->list, is_socket, alphasort);
+	if (s->found < 0)
+		s->list = NULL;
+	for (i = 0; i < s->found; i++) {
+		place = place_of(s->list[i]->d_name);
+		if (place == HERE || (place == ELSEWHERE && all))
+			move_up(s, i, s->n++);
+		else if (place == ELSEWHERE)
+			move_up(s, i, s->n + s->others++);
+	}
+}
+
+static void switches_free(struct switches *s)
+{
+	int i;
+
+	for (i = 0; i < s->found; i++)
+		free(s->list[i]);
+	free(s->list);
+}
+
+/* The end of a line: @n names from @list on */
+static void say_names(struct dirent **list, int n)
+{
+	int i;
+
+	for (i = 0; i < n; i++)
+		fprintf(stderr, " %.*s", (int)(strlen(list[i]->d_name) - strlen(PREFIX SUFFIX)),
+			list[i]->d_name + strlen(PREFIX));
+	fprintf(stderr, "\n");
+}
+
+static void say_none(const char *verb, const struct switches *s)
+{
+	if (!s->others) {
+		fprintf(stderr, "canary switch %s: no switch is running here\n", verb);
+		return;
+	}
+	fprintf(stderr, "canary switch %s: no switch is running in this network namespace; in others (--name NAME, or --all):",
+		verb);
+	say_names(s->list + s->n, s->others);
+}
+
+/* ---- state ---- */
+
+static int show_one(const char *file, bool json)
+{
+	return ask_one(file, json ? "json\n" : "text\n", stdout);
+}
+
 static int show_named(const char *name, bool json)
 {
 	char file[FILE_MAX];
@@ -84,37 +189,27 @@ static int show_named(const char *name, bool json)
 	return ret ? 1 : 0;
 }
 
-static int is_socket(const struct dirent *e)
+int switchd_show(const char *name, bool all, bool json)
 {
-	size_t len = strlen(e->d_name);
-
-	return len > strlen(PREFIX SUFFIX) && !strncmp(e->d_name, PREFIX, strlen(PREFIX)) &&
-	       !strcmp(e->d_name + len - strlen(SUFFIX), SUFFIX);
-}
-
-int switchd_show(const char *name, bool json)
-{
-	struct dirent **list;
-	int n, i, ret, shown = 0, failed = 0;
+	int i, ret, shown = 0, failed = 0;
+	struct switches s;
 
 	if (name)
 		return show_named(name, json);
-	n = scandir(SWITCHD_RUN_DIR, &list, is_socket, alphasort);
-	for (i = 0; i < n; i++) {
-		ret = show_one(list[i]->d_name, json);
+	switches_find(&s, all);
+	for (i = 0; i < s.n; i++) {
+		ret = show_one(s.list[i]->d_name, json);
 		if (!ret) {
 			shown++;
 		} else if (!is_gone(ret)) {
-			fprintf(stderr, "canary switch show: %s: %s\n", list[i]->d_name,
+			fprintf(stderr, "canary switch show: %s: %s\n", s.list[i]->d_name,
 				strerror(-ret));
 			failed++;
 		}
-		free(list[i]);
 	}
-	if (n >= 0)
-		free(list);
 	if (!shown && !failed)
-		fprintf(stderr, "canary switch show: no switch is running here\n");
+		say_none("show", &s);
+	switches_free(&s);
 	return shown && !failed ? 0 : 1;
 }
 
@@ -157,43 +252,6 @@ static int set_named(const char *name, const char *settings)
 	return ret ? 1 : 0;
 }
 
-static bool answers(const char *file)
-{
-	FILE *out = fopen("/dev/null", "we");
-	int ret = out ? ask_one(file, "hello\n", out) : -errno;
-
-	if (out)
-		fclose(out);
-	return !is_gone(ret);
-}
-
-/* Those of @list that run come first. Return: how many they are. */
-static int running(struct dirent **list, int n)
-{
-	struct dirent *e;
-	int i, k = 0;
-
-	for (i = 0; i < n; i++) {
-		if (!answers(list[i]->d_name))
-			continue;
-		e = list[i];
-		list[i] = list[k];
-		list[k++] = e;
-	}
-	return k;
-}
-
-/* The end of a line: the first @n of @list */
-static void say_names(struct dirent **list, int n)
-{
-	int i;
-
-	for (i = 0; i < n; i++)
-		fprintf(stderr, " %.*s", (int)(strlen(list[i]->d_name) - strlen(PREFIX SUFFIX)),
-			list[i]->d_name + strlen(PREFIX));
-	fprintf(stderr, "\n");
-}
-
 /* As set_one(); that one of several has ended meanwhile is news. */
 static int set_next(const char *file, const char *how, const char *settings)
 {
@@ -209,27 +267,27 @@ static int set_next(const char *file, const char *how, const char *settings)
  * All are asked whether they would before the first one does. Who then does not all the same
  * cannot undo what the others did: these are named.
  */
-static int set_listed(struct dirent **list, int n, bool all, const char *settings)
+static int set_listed(const struct switches *s, bool all, const char *settings)
 {
 	int i, failed = 0;
 
-	if (n > 1 && !all) {
-		fprintf(stderr, "canary switch set: %d switches run here, which one? --name NAME, or --all:",
-			n);
-		say_names(list, n);
+	if (s->n > 1 && !all) {
+		fprintf(stderr, "canary switch set: %d switches run here, which one? --name NAME, or --all of this machine:",
+			s->n);
+		say_names(s->list, s->n);
 		return 1;
 	}
-	for (i = 0; n > 1 && i < n; i++)
-		failed += !!set_next(list[i]->d_name, "try", settings);
-	for (i = 0; !failed && i < n; i++)
-		failed += !!set_next(list[i]->d_name, "set", settings);
+	for (i = 0; s->n > 1 && i < s->n; i++)
+		failed += !!set_next(s->list[i]->d_name, "try", settings);
+	for (i = 0; !failed && i < s->n; i++)
+		failed += !!set_next(s->list[i]->d_name, "set", settings);
 	if (failed && i > 1) {
 		fprintf(stderr, "canary switch set: changed already:");
-		say_names(list, i - 1);
+		say_names(s->list, i - 1);
 	}
-	if (!n)
-		fprintf(stderr, "canary switch set: no switch is running here\n");
-	return n && !failed ? 0 : 1;
+	if (!s->n)
+		say_none("set", s);
+	return s->n && !failed ? 0 : 1;
 }
 
 /* One line a setting. Return 0, or -1 after having complained. */
@@ -254,19 +312,15 @@ static int write_settings(const struct switchd_setting *setting, unsigned int n,
 int switchd_set(const char *name, bool all, const struct switchd_setting *setting, unsigned int n)
 {
 	char settings[SWITCHD_SET_MAX + 1];
-	struct dirent **list;
-	int found, i, ret;
+	struct switches s;
+	int ret;
 
 	if (write_settings(setting, n, settings, sizeof(settings)))
 		return 1;
 	if (name)
 		return set_named(name, settings);
-	found = scandir(SWITCHD_RUN_DIR, &list, is_socket, alphasort);
-	if (found < 0)
-		list = NULL;
-	ret = set_listed(list, running(list, found), all, settings);
-	for (i = 0; i < found; i++)
-		free(list[i]);
-	free(list);
+	switches_find(&s, all);
+	ret = set_listed(&s, all, settings);
+	switches_free(&s);
 	return ret;
 }

@@ -149,12 +149,18 @@ struct switchd_setting {
 };
 
 /*
- * Change settings of the running switch @name (NULL: of the only one, or of @all of this machine):
- * all @n of them, in this order, or none. Return the exit status.
+ * Change settings of the running switch @name (NULL: of the only one of this network namespace, or
+ * of @all of this machine): all @n of them, in this order, or none. Return the exit status.
  */
 int switchd_set(const char *name, bool all, const struct switchd_setting *setting, unsigned int n);
 
-/* Print the switch @name, or all of this machine if it is NULL. Return the exit status. */
-int switchd_show(const char *name, bool json);
+/*
+ * Print the switch @name (NULL: those of this network namespace, or @all of this machine).
+ * Return the exit status.
+ */
+int switchd_show(const char *name, bool all, bool json);
+
+/* The inode of this process's network namespace, 0 if that cannot be known */
+uint64_t switchd_netns(void);
 
 #endif /* CANARY_SWITCHD_H */
