@@ -22,7 +22,7 @@ DEPFLAGS = -MMD -MP
 all:: ## library, tool, switch programs, examples (module: make module)
 
 help: ## this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort -u | awk -F':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort -u | awk -F':.*## ' '{printf "  %-18s %s\n", $$1, $$2}'
 
 # What is built needs the packages of the list. Being included, this is made before anything else,
 # and make then starts over: what it asks compilers about, it asks those that are there now.

@@ -18,5 +18,5 @@ $(DIGITS_DATA):
 		apt-get -qq -o APT::Sandbox::User=root download python3-sklearn && dpkg-deb -x python3-sklearn_*.deb root && \
 		cp root/$(DIGITS_DEBIAN) .. && cd .. && rm -rf sklearn; fi
 
-data: $(DIGITS_DATA) ## the handwritten digits
+data: $(DIGITS_DATA) ## the handwritten digits that demo and tests learn
 .PHONY: data

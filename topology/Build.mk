@@ -20,7 +20,7 @@ test-fault-guest: $(FAULT_NEEDS) ## fault injector in the guest
 demo: $(DEMO_NEEDS) module ## train on digits by 8 hosts behind 6 XDP switches, through AF_CANARY (in a guest if need be)
 	@topology/demo.py
 
-demo-user: $(DEMO_NEEDS) ## the same on this machine's kernel with the user engine
+demo-user: $(DEMO_NEEDS) ## train on digits by 8 hosts behind 6 XDP switches, with the user engine on this machine's kernel
 	@topology/demo.py --engine user
 
 .PHONY: test-topology test-matrix test-matrix-guest
@@ -31,7 +31,7 @@ test-topology: $(B)/bin/canary ## testbeds: reachability, rates, clean ends
 test-matrix: $(DEMO_NEEDS) ## one job, right bit for bit, whatever the switches, routers and links do
 	@selftests/net/matrix.sh
 
-test-matrix-guest: $(DEMO_NEEDS) module ## the same with AF_CANARY on all and on some hosts, in the guest
+test-matrix-guest: $(DEMO_NEEDS) module ## one job, right bit for bit, with AF_CANARY on all and on some hosts, in the guest
 	@selftests/vm/run.sh --timeout 580 -- selftests/net/matrix.sh engines
 
 # Fault experiments. FAULT=NAME chooses one of `topology/fault.py list`.
@@ -49,11 +49,11 @@ fault: $(B)/bin/canary $(FAULT_TOOLS) ## one fault experiment: FAULT=NAME (topol
 fault-matrix: $(B)/bin/canary $(FAULT_TOOLS) ## all faults, topologies, sizes with the user engine until BLOCKS (1000000) are right; goes on where it was
 	@topology/fault_matrix.py --engine user --blocks $(BLOCKS) --long 1000000 --state $(B)/fault-matrix
 
-fault-matrix-guest: $(B)/bin/canary $(FAULT_TOOLS) module ## the same through AF_CANARY in the guest, until GUEST_BLOCKS (100000) are right
+fault-matrix-guest: $(B)/bin/canary $(FAULT_TOOLS) module ## all faults, topologies, sizes through AF_CANARY in the guest until GUEST_BLOCKS (100000) are right
 	@selftests/vm/run.sh --timeout 36000 --out $(B)/fault-matrix-guest -- selftests/faults/guest.sh topology/fault_matrix.py \
 		--engine kernel --blocks $(GUEST_BLOCKS) --stall 120 --state $(B)/fault-matrix-guest
 
-test-fault-matrix: $(B)/bin/canary $(FAULT_TOOLS) ## all faults, small
+test-fault-matrix: $(B)/bin/canary $(FAULT_TOOLS) ## all faults with the user engine, small vectors on two topologies
 	@topology/fault_matrix.py --tap --engine user --topology star:5 leaf_spine:2,2,2 --sizes 5000 --long 100000
 
 TESTS += congestion
@@ -64,7 +64,7 @@ FORM ?= small
 demo-congestion: $(B)/bin/canary $(FAULT_TOOLS) ## dynamic trees against static ones, the ring and Open MPI under congestion: FORM=small|full (goes on if interrupted)
 	@topology/congestion_demo.py --form $(FORM) -- $(CONGESTION)
 
-test-congestion: $(B)/bin/canary ## the same in small: right, kept, refused
+test-congestion: $(B)/bin/canary ## congestion experiments in small: right, kept, refused
 	@selftests/net/congestion.sh
 
 soak: $(B)/bin/canary $(FAULT_TOOLS) $(KMOD_TOOLS) module ## all faults in the guest for SOAK_MINUTES (30), sockets opened and closed meanwhile: nothing may leak

@@ -20,5 +20,5 @@ all:: $(B)/bin/canary-sim
 figures: $(B)/bin/canary-sim ## the papers' figures by simulation, five placements (FIGURES="7a,8": only those)
 	tools/sim/figures/run.py --placements 5 $(if $(FIGURES),--only $(FIGURES))
 
-figures-quick: $(B)/bin/canary-sim ## the same with one placement
+figures-quick: $(B)/bin/canary-sim ## the papers' figures by simulation, one placement (FIGURES="7a,8": only those)
 	tools/sim/figures/run.py --placements 1 $(if $(FIGURES),--only $(FIGURES))
