@@ -3,9 +3,10 @@
 
 FAULT_TOOLS := $(B)/selftests/faults/worker $(B)/selftests/faults/forge
 
-$(B)/selftests/faults/worker: selftests/faults/worker.c $(B)/lib/libcanary.a | $(B)/.setup
+$(B)/selftests/faults/worker: selftests/faults/worker.c selftests/faults/worker_options.c selftests/faults/worker.h \
+		$(B)/lib/libcanary.a | $(B)/.setup
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $< $(B)/lib/libcanary.a -lpthread
+	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $(filter %.c %.a,$^) -lpthread
 
 $(B)/selftests/faults/forge: selftests/faults/forge.c kmod/uapi/linux/canary_wire.h | $(B)/.setup
 	@mkdir -p $(@D)

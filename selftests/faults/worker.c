@@ -28,53 +28,20 @@
  * The exit status is 0 if no result was wrong, whatever else happened.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <getopt.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include <canary.h>
 
-#define PLANS_MAX	16
-#define INFLIGHT_MAX	64
+#include "worker.h"
+
 #define TICK_MS		10		/* how often progress is told */
 #define LAUNCH_US	1000		/* how often a launcher's word is looked for */
 #define OPEN_SECONDS	60		/* until a member can be opened again */
-
-/* What is known while it runs; little-endian u64, see canary_topo/trial.py */
-struct progress {
-	uint64_t	round;
-	uint64_t	connected;	/* in this round */
-	uint64_t	posted;		/* operations of this round */
-	uint64_t	completed;	/* likewise */
-	uint64_t	round_blocks;	/* blocks done in this round, as counted by the engine */
-	uint64_t	blocks;		/* of completed and verified operations, all rounds */
-	uint64_t	operations;	/* likewise */
-	uint64_t	wrong;		/* elements */
-	uint64_t	failed;		/* rounds that ended with an error */
-	uint64_t	ended;		/* nothing more to come */
-	uint64_t	elements;	/* of a block */
-	uint64_t	go;		/* written by others: rounds whose holds are over */
-	uint64_t	open;		/* likewise: rounds that may begin */
-	uint64_t	halt;		/* likewise: rounds that are to end */
-};
-
-enum action { DIE, SLOW, LONGER, SHIFT, BARRIER, QUIT, HOLD };
-
-struct plan {
-	int		rank;		/* -1: all */
-	unsigned int	round, op;
-	enum action	action;
-	unsigned int	ms;
-};
 
 struct flight {
 	uint64_t	request;
@@ -82,18 +49,6 @@ struct flight {
 	size_t		n;
 	unsigned int	op;
 };
-
-static struct {
-	struct canary_params params;
-	unsigned int	rounds, operations, elements, inflight;
-	uint64_t	seed;
-	bool		vary, same_id, launched;
-	struct plan	plans[PLANS_MAX];
-	unsigned int	nplans;
-	int		log;
-} opt = { .rounds = 1, .operations = 4, .elements = 1000, .inflight = 1, .seed = 1, .log = -1 };
-
-static struct progress *shared;
 
 /* A round under way */
 static struct {
@@ -105,12 +60,6 @@ static struct {
 	uint64_t	blocks, operations, wrong;
 	char		first_wrong[128];
 } now;
-
-static void die(const char *what, const char *why)
-{
-	fprintf(stderr, "worker: rank %u: %s: %s\n", opt.params.rank, what, why);
-	exit(3);
-}
 
 static double seconds(void)
 {
@@ -496,114 +445,13 @@ static bool supervise(unsigned int round)
 	return WTERMSIG(status) != SIGKILL;
 }
 
-static void parse_plan(const char *text)
-{
-	static const char * const names[] = {
-		"die", "slow", "longer", "shift", "barrier", "quit", "hold",
-	};
-	struct plan *p = &opt.plans[opt.nplans++];
-	char who[16], what[16];
-	unsigned int i;
-
-	if (opt.nplans > PLANS_MAX ||
-	    sscanf(text, "%15[^:]:%u:%u:%15[^:]:%u", who, &p->round, &p->op, what, &p->ms) < 4)
-		die("--plan", text);
-	p->rank = strcmp(who, "all") ? atoi(who) : -1;
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (!strcmp(what, names[i])) {
-			p->action = i;
-			return;
-		}
-	}
-	die("--plan", text);
-}
-
-static void map_progress(const char *path)
-{
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-
-	if (fd < 0 || ftruncate(fd, sizeof(*shared)))
-		die(path, strerror(errno));
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (shared == MAP_FAILED)
-		die(path, strerror(errno));
-	close(fd);
-}
-
-static unsigned int number(const char *name, const char *text, unsigned int most)
-{
-	char *end;
-	unsigned long value = strtoul(text, &end, 10);
-
-	if (!*text || *end || value > most)
-		die(name, text);
-	return value;
-}
-
-static void set_param(const char *name, const char *value)
-{
-	if (canary_params_set(&opt.params, name, value))
-		die(name, canary_errmsg());
-}
-
-static void parse(int argc, char **argv)
-{
-	static const struct option options[] = {
-		{ "rounds",	required_argument, NULL, 'r' },
-		{ "operations",	required_argument, NULL, 'n' },
-		{ "elements",	required_argument, NULL, 'e' },
-		{ "inflight",	required_argument, NULL, 'f' },
-		{ "seed",	required_argument, NULL, 's' },
-		{ "vary",	no_argument, NULL, 'v' },
-		{ "same-id",	no_argument, NULL, 'i' },
-		{ "launched",	no_argument, NULL, 'L' },
-		{ "plan",	required_argument, NULL, 'p' },
-		{ "progress",	required_argument, NULL, 'P' },
-		{ "log",	required_argument, NULL, 'l' },
-#define PARAM(name) { name, required_argument, NULL, 'c' }
-		PARAM("comm"), PARAM("rank"), PARAM("members"), PARAM("root"), PARAM("bind"),
-		PARAM("engine"), PARAM("key"), PARAM("window"), PARAM("mtu"), PARAM("dead-after"),
-		PARAM("linger"), PARAM("rto-min"), PARAM("max-vector"), PARAM("algorithm"),
-		{ NULL, 0, NULL, 0 },
-	};
-	int c, index;
-
-	canary_params_init(&opt.params);
-	while ((c = getopt_long(argc, argv, "", options, &index)) != -1) {
-		switch (c) {
-		case 'r': opt.rounds = number("--rounds", optarg, 1000000); break;
-		case 'n': opt.operations = number("--operations", optarg, 1000000); break;
-		case 'e': opt.elements = number("--elements", optarg, 1 << 26); break;
-		case 'f': opt.inflight = number("--inflight", optarg, INFLIGHT_MAX); break;
-		case 's': opt.seed = strtoull(optarg, NULL, 0); break;
-		case 'v': opt.vary = true; break;
-		case 'i': opt.same_id = true; break;
-		case 'L': opt.launched = true; break;
-		case 'p': parse_plan(optarg); break;
-		case 'P': map_progress(optarg); break;
-		case 'c': set_param(options[index].name, optarg); break;
-		case 'l':
-			opt.log = open(optarg, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-			if (opt.log < 0)
-				die(optarg, strerror(errno));
-			break;
-		default: exit(3);
-		}
-	}
-	if (optind < argc || !opt.inflight)
-		die("usage", "see the head of worker.c");
-	if (!shared)
-		shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
-			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-}
-
 int main(int argc, char **argv)
 {
 	unsigned int round;
 	bool bad = false;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	parse(argc, argv);
+	worker_options(argc, argv);
 	shared->elements = 1;
 	for (round = 0; round < opt.rounds; round++)
 		bad |= supervise(round);
