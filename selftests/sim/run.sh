@@ -83,6 +83,16 @@ refused()
 	fi
 }
 
+# scale_refused LINE-OF-COMPLAINT ARGUMENT...: that one line, and status 2
+scale_refused()
+{
+	local want=$1
+	shift
+	timeout 20 tools/sim/scale.py "$@" >"$WORK/out" 2>&1
+	[ $? -eq 2 ] && [ "$(wc -l <"$WORK/out")" -eq 1 ] && grep -qF -- "$want" "$WORK/out"
+	verdict $? "scale.py refuses: $want" "$WORK/out"
+}
+
 topo()
 {
 	printf '%s\n' "$@" >"$WORK/t.topo"
@@ -169,6 +179,13 @@ tap_check "and all that is described in topology/shapes" \
 	/usr/bin/python3 selftests/sim/shapes.py $SIM
 
 P=topology=topology/shapes/paper_64.topo
+refused "/nowhere/links: No such file" $P --links /nowhere/links
+! grep -q '"right"' "$WORK/out"
+verdict $? "and that before anything is simulated" "$WORK/out"
+scale_refused "--radix 5: not an even number" --radix 5
+scale_refused "--traffic 1.5: not a share" --traffic 1.5
+scale_refused "--trees: a fat tree of radix 4 has only 4 cores" --radix 4 --trees 8
+scale_refused "invalid int value: 'many'" --placements many
 printf 'seed 1\nbytes 4MiB # fine\nbyte 3\nrate 7\n' >"$WORK/s"
 refused "$WORK/s:3: unknown key 'byte'" "$WORK/s" $P
 refused "$WORK/s:4: unknown key 'rate'" "$WORK/s" $P

@@ -246,24 +246,6 @@ void host_timer(struct sim *s, uint32_t host)
 	settle(s, h, host);
 }
 
-/* All members of a job have theirs side by side. Rank 0, which needs the most, is the first. */
-static void *member_memory(struct job *j, struct cnr_config *c)
-{
-	if (!j->memory) {
-		j->each_sources = cnr_sources_size(c);
-		j->sources = sim_zalloc(j->members, j->each_sources);
-	}
-	c->sources = j->sources + j->each_sources * c->rank;
-	if (!j->memory) {
-		j->first = (cnr_size(c) + 127) / 64 * 64;
-		c->rank = 1;
-		j->each = (cnr_size(c) + 127) / 64 * 64;
-		c->rank = 0;
-		j->memory = sim_region(j->first + j->each * (j->members - 1));
-	}
-	return c->rank ? j->memory + j->first + j->each * (c->rank - 1) : j->memory;
-}
-
 static void make_member(struct sim *s, struct job *j, uint32_t number, uint32_t rank)
 {
 	uint32_t node = s->topo.switches + j->host[rank], i;
@@ -303,7 +285,7 @@ static void make_member(struct sim *s, struct job *j, uint32_t number, uint32_t 
 	}
 	h->job = j;
 	h->rank = rank;
-	h->comm = cnr_init(member_memory(j, &c), &c);
+	h->comm = place_member(&j->memory, &c);
 	if (s->cfg.algorithm == ALGORITHM_RING)
 		h->partial = sim_zalloc(s->blocks * s->cfg.operations / 64 + 1,
 					sizeof(*h->partial));
@@ -357,7 +339,7 @@ void host_build(struct sim *s)
 	uint32_t *order = sim_zalloc(s->topo.hosts, sizeof(*order)), i, k;
 	struct job *j;
 
-	s->host = sim_zalloc(s->topo.hosts, sizeof(*s->host));
+	s->host = sim_region(s->topo.hosts * sizeof(*s->host));
 	s->job = sim_zalloc(s->cfg.jobs, sizeof(*s->job));
 	s->scratch = sim_zalloc(s->cfg.elements, sizeof(*s->scratch));
 	s->op_time = sim_zalloc(s->cfg.operations, sizeof(*s->op_time));
@@ -441,16 +423,14 @@ void host_free(struct sim *s)
 		free(h->partial);
 	}
 	for (i = 0; s->job && i < s->cfg.jobs; i++) {
-		sim_region_free(s->job[i].memory, s->job[i].first +
-				s->job[i].each * (s->job[i].members - 1));
-		free(s->job[i].sources);
+		place_free(&s->job[i].memory);
 		free(s->job[i].host);
 		free(s->job[i].add);
 		free(s->job[i].place);
 		free(s->job[i].before);
 	}
 	free(s->job);
-	free(s->host);
+	sim_region_free(s->host, s->topo.hosts * sizeof(*s->host));
 	free(s->scratch);
 	free(s->op_time);
 	vector_free(s);

@@ -8,6 +8,27 @@
 /* Serial number of each communicator's first block */
 #define FIRST_BLOCK	1000000
 
+/*
+ * struct place - memory of a job's cores, see place.c
+ * @made:	where each is made, @size bytes
+ * @near:	what packets touch, @each_near bytes of each, by rank
+ * @far:	and what they do not
+ * @sources:	their lists of sources
+ */
+struct place {
+	uint32_t members;
+	size_t size;
+	char *made;
+	size_t each_near;
+	char *near;
+	size_t each_far;
+	char *far;
+	size_t each_table;
+	char *table;
+	size_t each_sources;
+	char *sources;
+};
+
 /* A communicator */
 struct job {
 	uint32_t members;
@@ -20,11 +41,7 @@ struct job {
 	uint64_t end;
 	uint8_t tree[CANARY_TREES_MAX];
 	uint32_t data_key[CNR_DATA_KEY];
-	char *memory;		/* of the members' cores, */
-	size_t first;		/* so much for rank 0, */
-	size_t each;		/* and for each other */
-	char *sources;		/* of their lists of sources: no large pages for those */
-	size_t each_sources;
+	struct place memory;	/* of the members' cores */
 };
 
 struct host_op {
@@ -51,7 +68,7 @@ struct sim_host {
 	uint32_t check_block;
 	bool check_partial;
 	uint64_t *partial;	/* ring: a bit for each block that this member has added to */
-};
+} __attribute__((__aligned__(128)));
 
 /* vector.c: what is added, and whether it was added right */
 void vector_build(struct sim *s);
@@ -59,6 +76,10 @@ void vector_free(struct sim *s);
 void vector_job(struct sim *s, struct job *j, uint32_t number);
 u32 *vector_at(const struct cnr_op *op, u32 first, u32 n, enum cnr_use use);
 void vector_check(struct sim *s, struct sim_host *h);
+
+/* place.c: where cores are */
+struct cnr_comm *place_member(struct place *p, struct cnr_config *cfg);
+void place_free(struct place *p);
 
 /* join.c: rendezvous, before the network starts */
 void join_all(struct sim *s, struct job *j);

@@ -86,14 +86,8 @@ static int parse(struct options *o, int argc, char **argv)
 	return 0;
 }
 
-static int links_to(const struct sim *s, const char *path)
+static int links_to(const struct sim *s, FILE *file, const char *path)
 {
-	FILE *file = fopen(path, "w");
-
-	if (!file) {
-		perror(path);
-		return 2;
-	}
 	report_links(s, file);
 	if (fclose(file)) {
 		perror(path);
@@ -102,12 +96,30 @@ static int links_to(const struct sim *s, const char *path)
 	return 0;
 }
 
+/* The scenario is good. Return: exit status */
+static int run(struct sim *s, const struct options *o)
+{
+	FILE *links = o->links ? fopen(o->links, "w") : NULL;
+	int status = 0;
+	bool good;
+
+	if (o->links && !links) {
+		perror(o->links);
+		return 2;
+	}
+	good = o->check || sim_run(s, !o->quiet && isatty(2));
+	if (links)
+		status = links_to(s, links, o->links);
+	if (!o->check)
+		report_json(s, stdout, o->speed);
+	return good ? status : 1;
+}
+
 int main(int argc, char **argv)
 {
 	struct sim *s = sim_zalloc(1, sizeof(*s));
 	struct options o;
 	int status = parse(&o, argc, argv);
-	bool good;
 
 	if (!status && (!read_scenario(&s->cfg, &o, argc, argv) || !sim_build(s)))
 		status = 2;
@@ -115,13 +127,7 @@ int main(int argc, char **argv)
 		free(s);
 		return status;
 	}
-	good = o.check || sim_run(s, !o.quiet && isatty(2));
-	if (o.links)
-		status = links_to(s, o.links);
-	if (!o.check)
-		report_json(s, stdout, o.speed);
-	if (!good)
-		status = 1;
+	status = run(s, &o);
 	sim_free(s);
 	free(s);
 	return status;

@@ -324,11 +324,6 @@ static void add_link(struct sim *s, uint32_t from, uint32_t to, uint32_t port_at
 	s->ports[from].link[s->ports[from].n++] = s->links++;
 }
 
-static size_t lines(size_t size)
-{
-	return (size + 63) / 64 * 64;
-}
-
 void net_build(struct sim *s)
 {
 	const struct topo *t = &s->topo;

@@ -45,9 +45,34 @@ def goodput(args, radix, traffic, algorithm, seed, directory):
     return simulate(args.simulator, keys) * 1e6 / (rate_of(SETTINGS["rate"]) * PAYLOAD)
 
 
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        self.exit(2, f"scale: {message}\n")
+
+
+def judge(args):
+    """Numbers that do not fit are refused before anything is simulated."""
+    for radix in args.radix:
+        if radix < 4 or radix % 2 or radix > 32:
+            raise ValueError(f"--radix {radix}: not an even number from 4 to 32")
+    for traffic in args.traffic:
+        if not 1e-6 <= traffic <= 1:
+            raise ValueError(f"--traffic {traffic}: not a share of a link, above 0 and up to 1")
+    for trees in args.trees:
+        if not 1 <= trees <= 32:
+            raise ValueError(f"--trees {trees}: not 1 to 32")
+    if min(args.trees) > min(args.radix) ** 2 // 4:
+        raise ValueError(f"--trees: a fat tree of radix {min(args.radix)} has only "
+                         f"{min(args.radix) ** 2 // 4} cores")
+    if args.placements < 1:
+        raise ValueError(f"--placements {args.placements}: at least one")
+    if args.json:
+        with open(args.json, "a", encoding="ascii"):
+            pass
+
+
 def main(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--simulator", default=os.path.join(TOP, "build/bin/canary-sim"))
     parser.add_argument("--radix", type=int, nargs="+", default=[4, 6, 8])
     parser.add_argument("--traffic", type=float, nargs="+", default=[0.45])
@@ -56,6 +81,7 @@ def main(argv=None):
     parser.add_argument("--placements", type=int, default=5)
     parser.add_argument("--json", help="also write the table here")
     args = parser.parse_args(argv)
+    judge(args)
     rows = []
     with tempfile.TemporaryDirectory() as directory:
         for radix in args.radix:

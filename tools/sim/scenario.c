@@ -58,7 +58,8 @@ const struct config_key scenario_keys[] = {
 	{ "router_port", CONFIG_WORD, AT(router_port), 0, 0, router_ports,
 	  "by which frames leave that the program leaves to the router (control, rings)" },
 	{ "port_choice", CONFIG_WORD, AT(port_choice), 0, 0, switch_choices,
-	  "among equal-cost next hops: adaptive (default), block, flow, flowlet, random, two, both, early" },
+	  "among equal-cost next hops: adaptive (default), block, flow, flowlet, random, two, "
+	  "both, static, early" },
 	{ "flowlet", CONFIG_TIME, AT(flowlet), 1000, SECOND, NULL, "pause that ends a flowlet" },
 	{ "flow", CONFIG_WORD, AT(flow), 0, 0, flows, "control on links: lossless or drop" },
 	{ "pause", CONFIG_BYTES, AT(pause), 2048, 1ULL << 30, NULL,

@@ -133,6 +133,9 @@ struct sim {
 	uint32_t *edge;			/* by host: the switch it is at */
 	struct sim_switch **sw;		/* by switch */
 	struct sim_switch *switch_memory;
+	size_t descriptor_size;
+	char *descriptors;		/* of all switches that have hosts */
+	size_t descriptors_size;
 	struct sim_host *host;		/* by host */
 	struct job *job;
 	struct traffic *traffic;

@@ -9,7 +9,6 @@
 #include "switch.h"
 #include "util.h"
 
-#define LINE		64
 #define CACHE_WAY	(128UL << 10)	/* bytes after which places in a cache repeat */
 #define MANY_DESCRIPTORS	(1024UL << 20)	/* bytes */
 #define SWITCH_COUNTERS	(CSW_COUNTER_COUNT + CANARY_DROPS)
@@ -297,24 +296,61 @@ void switch_clock(struct sim *s, uint32_t node)
 static void switch_reset(struct sim_switch *sw)
 {
 	struct csw_native *n = &sw->native;
+	struct csw_descriptor *d;
+	uint32_t slot;
 
-	memset(n->descriptor, 0, CSW_WAYS * n->apart);
+	for (slot = 0; slot <= n->config.slot_mask; slot++) {
+		d = csw_native_descriptor(n, slot);
+		if (d->generation)	/* was ever taken */
+			memset(d, 0, sw->sim->descriptor_size);
+	}
 	memset(n->restoration, 0, sizeof(n->restoration));
 	memset(&n->queue_ctl, 0, sizeof(n->queue_ctl));
 }
 
-/*
- * All buckets' first slots, then all second ones, ...: most blocks are in the first slot of their
- * bucket. Blocks that take the same way up lie side by side. So what is used is dense; memory is
- * zero until then, in large pages if there is enough for whole ones.
- */
-static void place_descriptors(const struct sim *s, struct sim_switch *sw)
+static bool next_to_hosts(const struct sim_switch *sw)
 {
-	struct csw_native *n = &sw->native;
-	uint32_t buckets = s->cfg.descriptors / CSW_WAYS, ways = route_uplinks(s);
-	uint64_t blocks = (uint64_t)s->blocks * s->cfg.operations * s->cfg.jobs;
+	return !sw->sim->topo.level[sw->node];
+}
 
-	n->stride = (offsetof(struct csw_descriptor, data) + s->cfg.elements * 4 + 63) / 64 * 64;
+/*
+ * Descriptors of switches that have hosts, which all blocks meet: of a block all switches' lie side
+ * by side, as they are wanted at about the same time. All buckets' first slots come first, then all
+ * second ones, ...: most blocks are in the first slot of their bucket. So what is used is dense,
+ * and can be in large pages; unless blocks come around, other slots are only looked at: large pages
+ * of zeros.
+ */
+static void place_edge(struct sim *s, struct sim_switch *sw)
+{
+	uint64_t blocks = (uint64_t)s->blocks * s->cfg.operations * s->cfg.jobs;
+	uint32_t buckets = s->cfg.descriptors / CSW_WAYS, i, n = 0, at = 0;
+	struct csw_native *native = &sw->native;
+	size_t way;
+
+	for (i = 0; i < s->topo.switches; i++) {
+		at += i < sw->node && !s->topo.level[i];
+		n += !s->topo.level[i];
+	}
+	native->stride = n * s->descriptor_size + LINE;
+	way = buckets * native->stride;
+	native->apart = way + 5 * LINE;
+	if (!s->descriptors) {
+		s->descriptors_size = CSW_WAYS * native->apart;
+		s->descriptors = sim_space(s->descriptors_size);
+		sim_large_pages(s->descriptors, way < MANY_DESCRIPTORS || blocks <= buckets ?
+				s->descriptors_size : way);
+	}
+	native->descriptor = (void *)(s->descriptors + at * s->descriptor_size);
+}
+
+/* Of other switches blocks that take the same way up lie side by side. */
+static void place_upper(const struct sim *s, struct sim_switch *sw)
+{
+	uint64_t blocks = (uint64_t)s->blocks * s->cfg.operations * s->cfg.jobs;
+	uint32_t buckets = s->cfg.descriptors / CSW_WAYS, ways = route_uplinks(s);
+	struct csw_native *n = &sw->native;
+
+	n->stride = s->descriptor_size;
 	n->apart = buckets * n->stride + 5 * LINE;
 	sw->memory_size = CSW_WAYS * n->apart + CACHE_WAY;
 	sw->memory = sim_space(sw->memory_size);
@@ -325,7 +361,6 @@ static void place_descriptors(const struct sim *s, struct sim_switch *sw)
 	if (buckets * n->stride * s->topo.switches < MANY_DESCRIPTORS)
 		sim_large_pages(sw->memory, sw->memory_size);
 	else if (blocks <= buckets)
-		/* Only looked at: large pages of zeros */
 		sim_large_pages((char *)n->descriptor + n->apart, (CSW_WAYS - 1) * n->apart);
 }
 
@@ -369,7 +404,10 @@ static void configure(struct sim *s, struct sim_switch *sw)
 	sw->port.mode = CSW_FAST;
 	sw->port.mtu = CANARY_IP_OVERHEAD + CANARY_PAYLOAD_MAX;
 	sw->port.queue = s->topo.shape.queue;
-	place_descriptors(s, sw);
+	if (next_to_hosts(sw))
+		place_edge(s, sw);
+	else
+		place_upper(s, sw);
 	n->queue = sim_zalloc(2 * s->cfg.descriptors, sizeof(*n->queue));
 }
 
@@ -391,6 +429,7 @@ void switch_build(struct sim *s)
 
 	s->sw = sim_zalloc(s->topo.switches, sizeof(*s->sw));
 	s->switch_memory = sim_region(s->topo.switches * sizeof(**s->sw));
+	s->descriptor_size = lines(offsetof(struct csw_descriptor, data) + s->cfg.elements * 4);
 	for (i = 0; i < s->topo.switches; i++) {
 		struct sim_switch *sw = s->switch_memory + i;
 
@@ -406,8 +445,8 @@ void switch_build(struct sim *s)
 }
 
 /*
- * Where descriptors are too many for large pages, those that a job will use get their memory before
- * it starts: the kernel's clearing of a page is no part of a packet's way.
+ * Descriptors next to hosts that a job will use get their memory before it starts: the kernel's
+ * clearing of a page is no part of a packet's way.
  */
 void switch_touch(struct sim *s, __be32 comm, __be32 epoch, uint32_t first)
 {
@@ -418,7 +457,7 @@ void switch_touch(struct sim *s, __be32 comm, __be32 epoch, uint32_t first)
 	for (i = 0; i < s->topo.switches; i++) {
 		struct csw_native *n = &s->sw[i]->native;
 
-		if (!s->sw[i]->program || s->sw[i]->memory_size * s->topo.switches < MANY_DESCRIPTORS)
+		if (!s->sw[i]->program || !next_to_hosts(s->sw[i]))
 			continue;
 		for (k = 0; k < blocks && k <= n->config.slot_mask / CSW_WAYS; k++) {
 			h.block = htobe32(first + k);
@@ -433,11 +472,13 @@ void switch_free(struct sim *s)
 	uint32_t i;
 
 	for (i = 0; s->sw && i < s->topo.switches; i++) {
-		sim_region_free(s->sw[i]->memory, s->sw[i]->memory_size);
+		if (s->sw[i]->memory)
+			sim_region_free(s->sw[i]->memory, s->sw[i]->memory_size);
 		free(s->sw[i]->native.queue);
 		router_free(s->sw[i]);
 		free(s->sw[i]->backlog);
 	}
+	sim_region_free(s->descriptors, s->descriptors_size);
 	sim_region_free(s->switch_memory, s->topo.switches * sizeof(**s->sw));
 	free(s->sw);
 }

@@ -26,7 +26,7 @@ struct sim_switch {
 	bool down;
 	bool armed;
 	uint64_t most;		/* descriptors that it had taken at a time */
-	char *memory;		/* where its descriptors are */
+	char *memory;		/* its descriptors, unless they are among others' */
 	size_t memory_size;
 	struct csw_native native;	/* large: the last one */
 };

@@ -10,8 +10,15 @@ void *sim_alloc(size_t size);
 void *sim_zalloc(size_t n, size_t size);
 void *sim_realloc(void *p, size_t size);
 
-/* Whole cache lines */
+#define LINE	64	/* of the cache */
+
+/* Whole lines */
 void *sim_lines(size_t size);
+
+static inline size_t lines(size_t size)
+{
+	return (size + LINE - 1) / LINE * LINE;
+}
 
 /* Zeros, in large pages if the machine has any: for what is touched all the time, all over */
 void *sim_region(size_t size);

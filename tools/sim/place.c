@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Where the cores' memory is. cnr_init() takes one piece, in which what each packet touches lies
+ * among tables by rank that are hardly touched: with thousands of members those are most of it.
+ * So a member is made in one place, and its parts are moved from there: what packets touch goes to
+ * large pages, of all members side by side; so do tables of members that are large (of those a
+ * packet wants one line); the rest goes where memory is only there when it is touched. This file
+ * alone knows the core from inside; nothing but time and memory hangs on it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/comm.h"
+#include "host.h"
+#include "util.h"
+
+#define PAGE		4096
+#define TABLE_FAR	(64UL << 10)	/* bytes from which on a table of members is apart */
+
+/* Room at *@at, which is then behind it, with what is at @from */
+static void *move(char **at, const void *from, size_t size)
+{
+	void *to = *at;
+
+	*at += lines(size);
+	return memcpy(to, from, size);
+}
+
+/* The same for what is hardly touched: zeros are there already. */
+static void *move_far(char **at, const void *from, size_t size)
+{
+	static const char zeros[PAGE];
+	size_t done, n;
+	char *to = *at;
+
+	*at += lines(size);
+	for (done = 0; done < size; done += n) {
+		n = size - done < PAGE ? size - done : PAGE;
+		if (memcmp((const char *)from + done, zeros, n))
+			memcpy(to + done, (const char *)from + done, n);
+	}
+	return to;
+}
+
+static size_t table_size(const struct cnr_comm *c)
+{
+	return c->cfg.members * sizeof(*c->member);
+}
+
+static bool table_is_far(const struct cnr_comm *c)
+{
+	return table_size(c) >= TABLE_FAR;
+}
+
+/* What packets touch; in a ring its queue, too. */
+static struct cnr_comm *move_near(const struct cnr_comm *from, char **at)
+{
+	struct cnr_comm *c = move(at, from, sizeof(*from));
+	size_t bits = (from->cfg.members + 63) / 64 * sizeof(u64);
+	size_t window = from->block_mask + 1;
+	u32 i;
+
+	c->txq = move(at, from->txq, window * sizeof(*from->txq));
+	c->lead = move(at, from->lead, from->leads * sizeof(*from->lead));
+	for (i = 0; i < from->leads; i++) {
+		c->lead[i].seen = move(at, from->lead[i].seen, bits);
+		c->lead[i].want = move(at, from->lead[i].want, bits);
+		c->lead[i].acc = move(at, from->lead[i].acc, from->elements * sizeof(u32));
+	}
+	c->block = move(at, from->block, window * sizeof(*from->block));
+	if (!table_is_far(from))
+		c->member = move(at, from->member, table_size(from));
+	if (from->cfg.algorithm == CANARY_ALG_RING)
+		c->ring.queue = move(at, from->ring.queue,
+				     (from->ring.mask + 1) * sizeof(*from->ring.queue));
+	return c;
+}
+
+/*
+ * And what they do not. Each member asks rank 0 in the end what all have: better that the kernel
+ * clears that page before it starts.
+ */
+static void move_rest(struct cnr_comm *c, const struct cnr_comm *from, char **at)
+{
+	u32 members = from->cfg.members;
+
+	memset(*at, 0, sizeof(*from->talk));
+	c->talk = move_far(at, from->talk, members * sizeof(*from->talk));
+	c->ring.at = move_far(at, from->ring.at, members * sizeof(*from->ring.at));
+	c->ring.place = move_far(at, from->ring.place, members * sizeof(*from->ring.place));
+	if (from->cfg.algorithm != CANARY_ALG_RING)
+		c->ring.queue = move_far(at, from->ring.queue,
+					 (from->ring.mask + 1) * sizeof(*from->ring.queue));
+	if (from->joiner)
+		c->joiner = move_far(at, from->joiner, members * sizeof(*from->joiner));
+}
+
+/* Rank 0 has the most, and is the first. */
+static void begin(struct place *p, const struct cnr_config *cfg)
+{
+	p->size = cnr_size(cfg);
+	p->made = sim_zalloc(1, p->size);
+	p->each_sources = cnr_sources_size(cfg);
+	p->sources = sim_zalloc(cfg->members, p->each_sources);
+	p->members = cfg->members;
+}
+
+/* How much is near of each? */
+static void begin_near(struct place *p, const struct cnr_comm *c)
+{
+	char *trial = sim_alloc(p->size + (8 + 3 * c->leads) * LINE), *at = trial;
+
+	move_near(c, &at);
+	/* Lines come in pairs; members shall not all want the same place in the cache. */
+	p->each_near = (((at - trial) / (2 * LINE) + 1) | 1) * 2 * LINE;
+	free(trial);
+	p->near = sim_region(p->members * p->each_near);
+	p->each_far = (p->size + 8 * LINE + PAGE - 1) / PAGE * PAGE;
+	p->far = sim_space(p->members * p->each_far);
+	if (table_is_far(c)) {
+		p->each_table = lines(table_size(c)) + LINE;
+		p->table = sim_region(p->members * p->each_table);
+	}
+}
+
+struct cnr_comm *place_member(struct place *p, struct cnr_config *cfg)
+{
+	struct cnr_comm *made, *c;
+	char *near, *far, *table;
+
+	if (!p->made)
+		begin(p, cfg);
+	cfg->sources = p->sources + p->each_sources * cfg->rank;
+	made = cnr_init(p->made, cfg);
+	if (!p->near)
+		begin_near(p, made);
+	near = p->near + p->each_near * cfg->rank;
+	far = p->far + p->each_far * cfg->rank;
+	c = move_near(made, &near);
+	move_rest(c, made, &far);
+	if (table_is_far(made)) {
+		table = p->table + p->each_table * cfg->rank;
+		c->member = move_far(&table, made->member, table_size(made));
+	}
+	memset(p->made, 0, p->size);
+	return c;
+}
+
+void place_free(struct place *p)
+{
+	sim_region_free(p->near, p->members * p->each_near);
+	sim_region_free(p->far, p->members * p->each_far);
+	sim_region_free(p->table, p->members * p->each_table);
+	free(p->sources);
+	free(p->made);
+}
