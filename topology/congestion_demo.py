@@ -42,6 +42,12 @@ PARTS = {
         "full": [of(shares=0, algorithms=f"{TREES},ring"),
                  of(shares=0, algorithms=f"{TREES},ring", size="4M", seeds=3, iterations=1)],
     },
+    # The outside peer: at a third of the rate as well, where the processors are not what limits it
+    "openmpi": {
+        form: [of(shares=0, algorithms="openmpi", seeds=seeds),
+               of(shares=0, algorithms="dynamic,ring,openmpi", rate="3mbit", size="256K", seeds=seeds)]
+        for form, seeds in (("small", 1), ("full", 3))
+    },
     "leaf-spine": {
         form: [of(*LEAF_SPINE, shares="0,0.5", algorithms=TREES, alone="dynamic", seeds=seeds),
                of(*LEAF_SPINE, shares=0, algorithms="ring,openmpi", seeds=others)]
@@ -104,6 +110,8 @@ def label(part, row):
         return f"{settings['static_timeout']}, {row['algorithm']}"
     if part == "deployment":
         return f"{settings['switches']} of the switches"
+    if part == "openmpi":
+        return f"{settings['rate']}, {settings['size']}, {row['algorithm']}"
     if part == "leaf-spine":
         return f"{100 * row['congestion']:.0f} %, {row['algorithm']}"
     return row["algorithm"]
@@ -122,7 +130,7 @@ def by_share(rows, scene):
 def picture(part, rows, scene):
     """Of all scenarios of a part"""
     return plots.bars([(label(part, row), row) for row in rows], scene.out, part, part,
-                      None if part == "communicators" else scene.limit)
+                      None if part in ("communicators", "openmpi") else scene.limit)
 
 
 def main():

@@ -59,7 +59,8 @@ class Algorithm:
         if self.kind == "static":
             return {"choice": "static", "trees": f"{self.detail}+{chance.randrange(scene.trees)}",
                     "timeout": scene.static_timeout}
-        return {"choice": self.detail or "both", "timeout": scene.timeout, "fan-in": "learn"}
+        choice = self.kind == "dynamic" and self.detail
+        return {"choice": choice or "both", "timeout": scene.timeout, "fan-in": "learn"}
 
     def told(self, plan, groups):
         """{switch: {"fan-in": what it is told}} for the members of each of GROUPS:
