@@ -299,6 +299,8 @@ static void switch_reset(struct sim_switch *sw)
 	struct csw_descriptor *d;
 	uint32_t slot;
 
+	if (!sw->program)
+		return;
 	for (slot = 0; slot <= n->config.slot_mask; slot++) {
 		d = csw_native_descriptor(n, slot);
 		if (d->generation)	/* was ever taken */
@@ -308,9 +310,10 @@ static void switch_reset(struct sim_switch *sw)
 	memset(&n->queue_ctl, 0, sizeof(n->queue_ctl));
 }
 
-static bool next_to_hosts(const struct sim_switch *sw)
+/* Does it run the program next to hosts? */
+static bool is_edge(const struct sim_switch *sw)
 {
-	return !sw->sim->topo.level[sw->node];
+	return sw->program && !sw->sim->topo.level[sw->node];
 }
 
 /*
@@ -328,8 +331,8 @@ static void place_edge(struct sim *s, struct sim_switch *sw)
 	size_t way;
 
 	for (i = 0; i < s->topo.switches; i++) {
-		at += i < sw->node && !s->topo.level[i];
-		n += !s->topo.level[i];
+		at += i < sw->node && is_edge(s->sw[i]);
+		n += is_edge(s->sw[i]);
 	}
 	native->stride = n * s->descriptor_size + LINE;
 	way = buckets * native->stride;
@@ -404,9 +407,9 @@ static void configure(struct sim *s, struct sim_switch *sw)
 	sw->port.mode = CSW_FAST;
 	sw->port.mtu = CANARY_IP_OVERHEAD + CANARY_PAYLOAD_MAX;
 	sw->port.queue = s->topo.shape.queue;
-	if (next_to_hosts(sw))
+	if (is_edge(sw))
 		place_edge(s, sw);
-	else
+	else if (sw->program)
 		place_upper(s, sw);
 	n->queue = sim_zalloc(2 * s->cfg.descriptors, sizeof(*n->queue));
 }
@@ -438,9 +441,10 @@ void switch_build(struct sim *s)
 		sw->node = i;
 		router_build(sw);
 		sw->backlog = sim_zalloc(s->ports[i].n, sizeof(*sw->backlog));
-		configure(s, sw);
 	}
 	deploy(s);
+	for (i = 0; i < s->topo.switches; i++)
+		configure(s, s->sw[i]);
 	switch_routes(s);
 }
 
@@ -457,7 +461,7 @@ void switch_touch(struct sim *s, __be32 comm, __be32 epoch, uint32_t first)
 	for (i = 0; i < s->topo.switches; i++) {
 		struct csw_native *n = &s->sw[i]->native;
 
-		if (!s->sw[i]->program || !next_to_hosts(s->sw[i]))
+		if (!is_edge(s->sw[i]))
 			continue;
 		for (k = 0; k < blocks && k <= n->config.slot_mask / CSW_WAYS; k++) {
 			h.block = htobe32(first + k);
@@ -472,8 +476,7 @@ void switch_free(struct sim *s)
 	uint32_t i;
 
 	for (i = 0; s->sw && i < s->topo.switches; i++) {
-		if (s->sw[i]->memory)
-			sim_region_free(s->sw[i]->memory, s->sw[i]->memory_size);
+		sim_region_free(s->sw[i]->memory, s->sw[i]->memory_size);
 		free(s->sw[i]->native.queue);
 		router_free(s->sw[i]);
 		free(s->sw[i]->backlog);

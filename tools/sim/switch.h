@@ -26,7 +26,7 @@ struct sim_switch {
 	bool down;
 	bool armed;
 	uint64_t most;		/* descriptors that it had taken at a time */
-	char *memory;		/* its descriptors, unless they are among others' */
+	char *memory;		/* its descriptors; NULL: they are among others', or it has none */
 	size_t memory_size;
 	struct csw_native native;	/* large: the last one */
 };
