@@ -285,7 +285,7 @@ static void make_member(struct sim *s, struct job *j, uint32_t number, uint32_t 
 	}
 	h->job = j;
 	h->rank = rank;
-	h->comm = place_member(&j->memory, &c);
+	h->comm = cores_member(&j->cores, &c);
 	if (s->cfg.algorithm == ALGORITHM_RING)
 		h->partial = sim_zalloc(s->blocks * s->cfg.operations / 64 + 1,
 					sizeof(*h->partial));
@@ -306,7 +306,7 @@ static void choose_trees(struct sim *s, struct job *j, uint32_t number)
 }
 
 /* scenario_check() has seen that they are different hosts that there are. */
-static void place_as_said(struct sim *s, uint32_t *order)
+static void hosts_as_said(struct sim *s, uint32_t *order)
 {
 	const char *at = s->cfg.hosts;
 	uint32_t n;
@@ -317,13 +317,13 @@ static void place_as_said(struct sim *s, uint32_t *order)
 	}
 }
 
-static void place(struct sim *s, uint32_t *order)
+static void choose_hosts(struct sim *s, uint32_t *order)
 {
 	uint64_t random = random_stream(s->cfg.seed, 8, 0);
 	uint32_t i;
 
 	if (*s->cfg.hosts) {
-		place_as_said(s, order);
+		hosts_as_said(s, order);
 		return;
 	}
 	for (i = 0; i < s->topo.hosts; i++)
@@ -344,7 +344,7 @@ void host_build(struct sim *s)
 	s->scratch = sim_zalloc(s->cfg.elements, sizeof(*s->scratch));
 	s->op_time = sim_zalloc(s->cfg.operations, sizeof(*s->op_time));
 	vector_build(s);
-	place(s, order);
+	choose_hosts(s, order);
 	for (i = 0; i < s->topo.hosts; i++) {
 		s->host[i].link = s->ports[s->topo.switches + i].link[0];
 		s->host[i].timer_at = CNR_NEVER;
@@ -423,7 +423,7 @@ void host_free(struct sim *s)
 		free(h->partial);
 	}
 	for (i = 0; s->job && i < s->cfg.jobs; i++) {
-		place_free(&s->job[i].memory);
+		cores_free(&s->job[i].cores);
 		free(s->job[i].host);
 		free(s->job[i].add);
 		free(s->job[i].place);

@@ -9,13 +9,15 @@
 #define FIRST_BLOCK	1000000
 
 /*
- * struct place - memory of a job's cores, see place.c
- * @made:	where each is made, @size bytes
+ * struct cores - memory of a job's cores, see cores.c
+ * @members:	of the job: as many cores
+ * @made:	where each is made before it is moved, @size bytes
  * @near:	what packets touch, @each_near bytes of each, by rank
- * @far:	and what they do not
- * @sources:	their lists of sources
+ * @far:	what they hardly touch, @each_far bytes of each
+ * @table:	tables of members, @each_table bytes of each; NULL: they are small, in @near
+ * @sources:	lists of sources, @each_sources bytes of each
  */
-struct place {
+struct cores {
 	uint32_t members;
 	size_t size;
 	char *made;
@@ -41,7 +43,7 @@ struct job {
 	uint64_t end;
 	uint8_t tree[CANARY_TREES_MAX];
 	uint32_t data_key[CNR_DATA_KEY];
-	struct place memory;	/* of the members' cores */
+	struct cores cores;	/* of the members */
 };
 
 struct host_op {
@@ -77,9 +79,9 @@ void vector_job(struct sim *s, struct job *j, uint32_t number);
 u32 *vector_at(const struct cnr_op *op, u32 first, u32 n, enum cnr_use use);
 void vector_check(struct sim *s, struct sim_host *h);
 
-/* place.c: where cores are */
-struct cnr_comm *place_member(struct place *p, struct cnr_config *cfg);
-void place_free(struct place *p);
+/* cores.c: where cores are; the first one is rank 0 */
+struct cnr_comm *cores_member(struct cores *m, struct cnr_config *cfg);
+void cores_free(struct cores *m);
 
 /* join.c: rendezvous, before the network starts */
 void join_all(struct sim *s, struct job *j);

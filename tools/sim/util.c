@@ -26,7 +26,7 @@ void *sim_zalloc(size_t n, size_t size)
 
 void *sim_lines(size_t size)
 {
-	return there(aligned_alloc(64, (size + 63) / 64 * 64));
+	return there(aligned_alloc(LINE, lines(size)));
 }
 
 #define LARGE_PAGE	(2UL << 20)

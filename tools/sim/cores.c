@@ -60,6 +60,8 @@ static struct cnr_comm *move_near(const struct cnr_comm *from, char **at)
 	size_t window = from->block_mask + 1;
 	u32 i;
 
+	if (from->data_key == from->own_key)
+		c->data_key = c->own_key;
 	c->txq = move(at, from->txq, window * sizeof(*from->txq));
 	c->lead = move(at, from->lead, from->leads * sizeof(*from->lead));
 	for (i = 0; i < from->leads; i++) {
@@ -96,61 +98,62 @@ static void move_rest(struct cnr_comm *c, const struct cnr_comm *from, char **at
 }
 
 /* Rank 0 has the most, and is the first. */
-static void begin(struct place *p, const struct cnr_config *cfg)
+static void begin(struct cores *m, struct cnr_config *cfg)
 {
-	p->size = cnr_size(cfg);
-	p->made = sim_zalloc(1, p->size);
-	p->each_sources = cnr_sources_size(cfg);
-	p->sources = sim_zalloc(cfg->members, p->each_sources);
-	p->members = cfg->members;
+	m->members = cfg->members;
+	m->each_sources = cnr_sources_size(cfg);
+	m->sources = sim_zalloc(cfg->members, m->each_sources);
+	cfg->sources = m->sources;	/* so they are not in the size */
+	m->size = cnr_size(cfg);
+	m->made = sim_lines(m->size);
 }
 
 /* How much is near of each? */
-static void begin_near(struct place *p, const struct cnr_comm *c)
+static void begin_near(struct cores *m, const struct cnr_comm *c)
 {
-	char *trial = sim_alloc(p->size + (8 + 3 * c->leads) * LINE), *at = trial;
+	char *trial = sim_alloc(m->size + (8 + 3 * c->leads) * LINE), *at = trial;
 
 	move_near(c, &at);
 	/* Lines come in pairs; members shall not all want the same place in the cache. */
-	p->each_near = (((at - trial) / (2 * LINE) + 1) | 1) * 2 * LINE;
+	m->each_near = (((at - trial) / (2 * LINE) + 1) | 1) * 2 * LINE;
 	free(trial);
-	p->near = sim_region(p->members * p->each_near);
-	p->each_far = (p->size + 8 * LINE + PAGE - 1) / PAGE * PAGE;
-	p->far = sim_space(p->members * p->each_far);
+	m->near = sim_region(m->members * m->each_near);
+	m->each_far = (m->size + 8 * LINE + PAGE - 1) / PAGE * PAGE;
+	m->far = sim_space(m->members * m->each_far);
 	if (table_is_far(c)) {
-		p->each_table = lines(table_size(c)) + LINE;
-		p->table = sim_region(p->members * p->each_table);
+		m->each_table = lines(table_size(c)) + LINE;
+		m->table = sim_region(m->members * m->each_table);
 	}
 }
 
-struct cnr_comm *place_member(struct place *p, struct cnr_config *cfg)
+struct cnr_comm *cores_member(struct cores *m, struct cnr_config *cfg)
 {
 	struct cnr_comm *made, *c;
 	char *near, *far, *table;
 
-	if (!p->made)
-		begin(p, cfg);
-	cfg->sources = p->sources + p->each_sources * cfg->rank;
-	made = cnr_init(p->made, cfg);
-	if (!p->near)
-		begin_near(p, made);
-	near = p->near + p->each_near * cfg->rank;
-	far = p->far + p->each_far * cfg->rank;
+	if (!m->made)
+		begin(m, cfg);
+	cfg->sources = m->sources + m->each_sources * cfg->rank;
+	memset(m->made, 0, m->size);
+	made = cnr_init(m->made, cfg);
+	if (!m->near)
+		begin_near(m, made);
+	near = m->near + m->each_near * cfg->rank;
+	far = m->far + m->each_far * cfg->rank;
 	c = move_near(made, &near);
 	move_rest(c, made, &far);
 	if (table_is_far(made)) {
-		table = p->table + p->each_table * cfg->rank;
+		table = m->table + m->each_table * cfg->rank;
 		c->member = move_far(&table, made->member, table_size(made));
 	}
-	memset(p->made, 0, p->size);
 	return c;
 }
 
-void place_free(struct place *p)
+void cores_free(struct cores *m)
 {
-	sim_region_free(p->near, p->members * p->each_near);
-	sim_region_free(p->far, p->members * p->each_far);
-	sim_region_free(p->table, p->members * p->each_table);
-	free(p->sources);
-	free(p->made);
+	sim_region_free(m->near, m->members * m->each_near);
+	sim_region_free(m->far, m->members * m->each_far);
+	sim_region_free(m->table, m->members * m->each_table);
+	free(m->sources);
+	free(m->made);
 }
