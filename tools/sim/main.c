@@ -88,8 +88,11 @@ static int parse(struct options *o, int argc, char **argv)
 
 static int links_to(const struct sim *s, FILE *file, const char *path)
 {
+	bool failed;
+
 	report_links(s, file);
-	if (fclose(file)) {
+	failed = ferror(file);
+	if (fclose(file) || failed) {
 		perror(path);
 		return 2;
 	}
