@@ -67,8 +67,11 @@ def judge(args):
     if args.placements < 1:
         raise ValueError(f"--placements {args.placements}: at least one")
     if args.json:
+        new = not os.path.exists(args.json)
         with open(args.json, "a", encoding="ascii"):
             pass
+        if new:     # nothing stays behind if a run fails
+            os.remove(os.path.realpath(args.json))
 
 
 def main(argv=None):
