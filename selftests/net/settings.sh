@@ -132,7 +132,7 @@ tap_is "show: none of this namespace" "$(ns_exec h "$CANARY" switch show 2>&1)" 
 	"canary switch show: no switch is running in this network namespace; in others (--name NAME, or --all): a b"
 ns_link h to-c - a to-h-c -
 start c a
-refused "which one?" 1 "2 switches run here, which one? --name NAME, or --all of this machine: a c" --spread 2
+refused "which one?" 1 "2 switches run in this network namespace, which one? --name NAME, or --all of this machine: a c" --spread 2
 tap_is "show: both of this namespace" "$(ns_exec a "$CANARY" switch show -j | jq -r .name | tr '\n' ' ')" "a c "
 bg_stop "${PID[c]}"
 tap_refuse "show: a name and all" "$CANARY" switch show --name a --all
@@ -189,10 +189,77 @@ rc=0
 out=$("$CANARY" switch set --all --spread 6 2>&1) || rc=$?
 said "it is said" 1 "gone: has ended meanwhile"
 said "and who was changed" 1 "changed already: a b"
+# Where is it? Switches that take a setting, but not that question
+cat >"$TAP_TMP/fake.py" <<'END'
+import os, signal, socket, sys
+answer, log = sys.argv[1], sys.argv[2]
+path = "/run/canary/switch-fake.sock"
+server = socket.socket(socket.AF_UNIX)
+server.bind(path)
+if answer == "deaf":        # a queue of one, which is full
+    server.listen(0)
+    client = socket.socket(socket.AF_UNIX)
+    client.connect(path)
+else:
+    server.listen()
+print("ready", flush=True)
+while answer == "deaf":
+    signal.pause()
+while True:
+    client = server.accept()[0]
+    if answer == "full":    # no slot for a client
+        client.close()
+        continue
+    request = client.recv(4096)
+    with open(log, "ab") as file:
+        file.write(request)
+    client.send(b"ok\n" if request.startswith((b"set", b"try")) else answer.encode().decode("unicode_escape").encode())
+    client.close()
+END
+# fake ANSWER: runs as "fake", its pid in $fake
+fake()
+{
+	rm -f /run/canary/switch-fake.sock "$TAP_TMP/request"
+	bg /usr/bin/python3 "$TAP_TMP/fake.py" "$1" "$TAP_TMP/request" >"$TAP_TMP/fake"
+	fake=$!
+	wait_for 5 grep -q ready "$TAP_TMP/fake" || tap_not_ok "a fake that is $1"
+}
+
+# doubt WHAT: the only one in namespace h, and not set
+doubt()
+{
+	rc=0
+	out=$(ns_exec h timeout 30 "$CANARY" switch set --spread 6 2>&1) || rc=$?
+	said "not set: $1" 1 "do not say whether they are in this network namespace, which switch? --name NAME, or --all of this machine: fake"
+	tap_is "nor asked to" "$(grep -aE 'set|try' "$TAP_TMP/request" 2>&1 | grep -v 'No such')" ""
+}
+
+for answer in 'unknown request\n' '0\n' '' 4 'full'; do
+	fake "$answer"
+	doubt "one that says '$answer'"
+	[ "$answer" != '0\n' ] || {
+		rc=0
+		out=$(ns_exec h "$CANARY" switch show 2>&1) || rc=$?
+		said "shown: one in doubt, and no other" 0 0
+		tap_is "shown: nothing more" "$out" 0
+		tap_check "set: by its name" ns_exec h "$CANARY" switch set --name fake --spread 6
+		tap_is "it is asked to" "$(tail -n 3 "$TAP_TMP/request" | tr '\n' ' ')" "set spread 6  "
+	}
+	bg_stop "$fake"
+done
+fake deaf
+doubt "one whose queue is full"
+bg_stop "$fake"
+rm /run/canary/switch-fake.sock
+rc=0
+# shellcheck disable=SC2016 # the inner shell's
+out=$(ns_exec b unshare --mount sh -c 'mount -t tmpfs none /proc && exec "$@"' sh "$CANARY" switch set --spread 3 2>&1) || rc=$?
+said "not set: without /proc" 1 "without /proc nobody knows whether they are in this network namespace, which switch? --name NAME, or --all of this machine: a b"
+tap_is "each is as it was" "$(state a | jq '.[2]') $(state b | jq '.[2]')" "6 6"
 kill -KILL "${PID[b]}"
 wait "${PID[b]}" 2>/dev/null
 tap_check "a killed one does not count" set_here --spread 7
 tap_is "nor does it hinder" "$(state a | jq '.[2]')" 7
 bg_stop "${PID[a]}"
-tap_is "none runs" "$("$CANARY" switch set --spread 2 2>&1)" "canary switch set: no switch is running here"
+tap_is "none runs" "$("$CANARY" switch set --spread 2 2>&1)" "canary switch set: no switch is running on this machine"
 tap_done

@@ -2,7 +2,8 @@
 /*
  * The client of the control sockets: prints what running switches say of themselves, with
  * -j one line of JSON for each, and has them change their settings. The sockets are those of the
- * whole machine; who names no switch means those of the own network namespace.
+ * whole machine; who names no switch means those of the own network namespace, and sets none that
+ * may be another's.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -35,6 +36,8 @@ static int ask_one(const char *file, const char *request, FILE *out)
 	if (fd < 0)
 		return -errno;
 	snprintf(sun.sun_path, sizeof(sun.sun_path), "%s/%s", SWITCHD_RUN_DIR, file);
+	/* who does not accept makes connect() wait, who does not answer read() */
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	if (connect(fd, (struct sockaddr *)&sun, sizeof(sun)) ||
 	    send(fd, request, strlen(request), MSG_NOSIGNAL) < 0)
@@ -83,30 +86,38 @@ static int is_socket(const struct dirent *e)
 
 /* Switches of this machine that run */
 struct switches {
-	struct dirent **list;	/* wanted ones, others that run, those of dead ones */
+	struct dirent **list;	/* wanted ones, doubtful ones, others that run, those of dead ones */
 	int found;		/* in the list */
 	int n;			/* are wanted: of this network namespace, or all */
+	int doubtful;		/* may be of this one or not */
 	int others;
 };
 
-enum place { DEAD, HERE, ELSEWHERE };
+enum place { DEAD, HERE, ELSEWHERE, UNKNOWN };
 
-/* One that does not say where it is may be here. */
+/* Who says nothing, or no inode, is nowhere for certain. */
 static enum place place_of(const char *file)
 {
-	unsigned long long netns;
-	char *text = NULL;
+	unsigned long long netns = 0;
+	char *text = NULL, *end;
 	size_t len = 0;
 	FILE *out = open_memstream(&text, &len);
-	int ret = out ? ask_one(file, "netns\n", out) : 0;
+	int ret;
 
-	if (out)
-		fclose(out);
-	netns = text ? strtoull(text, NULL, 10) : 0;
+	if (!out)
+		return UNKNOWN;
+	ret = ask_one(file, "netns\n", out);
+	if (!fclose(out) && !ret) {
+		netns = strtoull(text, &end, 10);
+		if (strcmp(end, "\n"))
+			netns = 0;
+	}
 	free(text);
 	if (is_gone(ret))
 		return DEAD;
-	return netns && switchd_netns() && netns != switchd_netns() ? ELSEWHERE : HERE;
+	if (!netns || !switchd_netns())
+		return UNKNOWN;
+	return netns == switchd_netns() ? HERE : ELSEWHERE;
 }
 
 /* Entry @i of the list becomes number @at; those between move on. */
@@ -129,10 +140,12 @@ static void switches_find(struct switches *s, bool all)
 		s->list = NULL;
 	for (i = 0; i < s->found; i++) {
 		place = place_of(s->list[i]->d_name);
-		if (place == HERE || (place == ELSEWHERE && all))
+		if (place == HERE || (place != DEAD && all))
 			move_up(s, i, s->n++);
+		else if (place == UNKNOWN)
+			move_up(s, i, s->n + s->doubtful++);
 		else if (place == ELSEWHERE)
-			move_up(s, i, s->n + s->others++);
+			move_up(s, i, s->n + s->doubtful + s->others++);
 	}
 }
 
@@ -159,12 +172,12 @@ static void say_names(struct dirent **list, int n)
 static void say_none(const char *verb, const struct switches *s)
 {
 	if (!s->others) {
-		fprintf(stderr, "canary switch %s: no switch is running here\n", verb);
+		fprintf(stderr, "canary switch %s: no switch is running on this machine\n", verb);
 		return;
 	}
 	fprintf(stderr, "canary switch %s: no switch is running in this network namespace; in others (--name NAME, or --all):",
 		verb);
-	say_names(s->list + s->n, s->others);
+	say_names(s->list + s->n + s->doubtful, s->others);
 }
 
 /* ---- state ---- */
@@ -183,7 +196,8 @@ static int show_named(const char *name, bool json)
 		return 1;
 	ret = show_one(file, json);
 	if (is_gone(ret))
-		fprintf(stderr, "canary switch show: no switch '%s' is running here\n", name);
+		fprintf(stderr, "canary switch show: no switch '%s' is running on this machine\n",
+			name);
 	else if (ret)
 		fprintf(stderr, "canary switch show: %s: %s\n", name, strerror(-ret));
 	return ret ? 1 : 0;
@@ -197,7 +211,7 @@ int switchd_show(const char *name, bool all, bool json)
 	if (name)
 		return show_named(name, json);
 	switches_find(&s, all);
-	for (i = 0; i < s.n; i++) {
+	for (i = 0; i < s.n + s.doubtful; i++) {
 		ret = show_one(s.list[i]->d_name, json);
 		if (!ret) {
 			shown++;
@@ -248,7 +262,8 @@ static int set_named(const char *name, const char *settings)
 		return 1;
 	ret = set_one(file, "set", settings);
 	if (is_gone(ret))
-		fprintf(stderr, "canary switch set: no switch '%s' is running here\n", name);
+		fprintf(stderr, "canary switch set: no switch '%s' is running on this machine\n",
+			name);
 	return ret ? 1 : 0;
 }
 
@@ -263,6 +278,26 @@ static int set_next(const char *file, const char *how, const char *settings)
 	return ret;
 }
 
+/* Nobody but @all or a name may mean a switch that may be another namespace's. */
+static bool is_clear(const struct switches *s, bool all)
+{
+	if (all)
+		return true;
+	if (s->doubtful) {
+		fprintf(stderr, "canary switch set: %s whether they are in this network namespace, which switch? --name NAME, or --all of this machine:",
+			switchd_netns() ? "these do not say" : "without /proc nobody knows");
+		say_names(s->list + s->n, s->doubtful);
+		return false;
+	}
+	if (s->n > 1) {
+		fprintf(stderr, "canary switch set: %d switches run in this network namespace, which one? --name NAME, or --all of this machine:",
+			s->n);
+		say_names(s->list, s->n);
+		return false;
+	}
+	return true;
+}
+
 /*
  * All are asked whether they would before the first one does. Who then does not all the same
  * cannot undo what the others did: these are named.
@@ -271,12 +306,8 @@ static int set_listed(const struct switches *s, bool all, const char *settings)
 {
 	int i, failed = 0;
 
-	if (s->n > 1 && !all) {
-		fprintf(stderr, "canary switch set: %d switches run here, which one? --name NAME, or --all of this machine:",
-			s->n);
-		say_names(s->list, s->n);
+	if (!is_clear(s, all))
 		return 1;
-	}
 	for (i = 0; s->n > 1 && i < s->n; i++)
 		failed += !!set_next(s->list[i]->d_name, "try", settings);
 	for (i = 0; !failed && i < s->n; i++)
