@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # What the tool refuses: wrong arguments, keys that are not kept secret. It says what is wrong, ends
-# with status 2, and has done nothing.
+# with status 2, and has written nothing.
 
 . "$(dirname "$0")/../lib.sh"
 
@@ -13,17 +13,20 @@ tap_start user/usage
 tmp_dir
 cd "$TAP_TMP" || exit 1
 
-# usage TEXT ARGUMENTS...: refused with status 2 and a message that has TEXT
+# usage TEXT ARGUMENTS...: refused with status 2 and a message that has TEXT; nothing else is written
 usage()
 {
-	local text=$1 rc=0
+	local text=$1 rc=0 before
 
 	shift
+	: > out
+	: > err
+	before=$(ls -A)
 	"$CANARY" "$@" < /dev/null > out 2> err || rc=$?
-	if [ "$rc" -eq 2 ] && grep -qF -- "$text" err; then
+	if [ "$rc" -eq 2 ] && grep -qF -- "$text" err && [ ! -s out ] && [ "$(ls -A)" = "$before" ]; then
 		tap_ok "usage: canary $*: $(head -n 1 err)"
 	else
-		tap_not_ok "usage: canary $*" "status $rc: $(head -n 3 err)"
+		tap_not_ok "usage: canary $*" "status $rc: $(head -n 3 err out)"
 	fi
 }
 
@@ -42,6 +45,9 @@ usage "auto, kernel, user" allreduce --engine fast
 usage "power of two" allreduce --window 3
 usage "0ms to 3600s" allreduce --timeout 30
 usage "max-vector: 1G is not a multiple of 4 from 4 to 268435456" allreduce --max-vector 1G
+usage "max-vector: 5G is not a multiple of 4 from 4 to 268435456" allreduce --max-vector 5G
+usage "max-vector: 0 is not a multiple of 4 from 4 to 268435456" allreduce --max-vector 0
+usage "max-vector: 'x' is not" allreduce --max-vector x
 usage "max-vector: 10 is not a multiple of 4" allreduce --max-vector 10
 usage "not wanted" "${a[@]}" extra
 usage "unrecognized option" "${a[@]}" --colour

@@ -39,8 +39,18 @@ static int take_timeout(struct comm_options *o, const char *value)
 	return 0;
 }
 
+/* What the parameter may be is more than what the kernel takes. */
+static bool is_wrong_length(const struct comm_options *o, const char *name, int err)
+{
+	return !strcmp(name, "max-vector") &&
+	       (err == -ERANGE || (!err && (o->params.max_vector > VECTOR_MAX_BYTES ||
+					    o->params.max_vector % 4)));
+}
+
 int comm_option(struct comm_options *o, int opt, const char *name, const char *value)
 {
+	int err;
+
 	switch (opt) {
 	case COMM_OPT_MEMBERS_FILE:
 		o->members_file = value;
@@ -48,13 +58,14 @@ int comm_option(struct comm_options *o, int opt, const char *name, const char *v
 	case COMM_OPT_TIMEOUT:
 		return take_timeout(o, value);
 	}
-	if (canary_params_set(&o->params, name, value))
-		return bad(canary_errmsg());
-	if (o->params.max_vector > VECTOR_MAX_BYTES || o->params.max_vector % 4) {
+	err = canary_params_set(&o->params, name, value);
+	if (is_wrong_length(o, name, err)) {
 		fprintf(stderr, "canary: max-vector: %s is not a multiple of 4 from 4 to %u (256M)\n",
 			value, VECTOR_MAX_BYTES);
 		return -1;
 	}
+	if (err)
+		return bad(canary_errmsg());
 	o->have_comm |= !strcmp(name, "comm");
 	o->have_rank |= !strcmp(name, "rank");
 	o->have_members |= !strcmp(name, "members");
