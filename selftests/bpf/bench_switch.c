@@ -222,7 +222,8 @@ static void aggregate(int elements, enum way way)
 /* Blocks of one contribution each; when due, frames of the clock carry them away. */
 static void emit(int elements)
 {
-	const struct timespec wait = { .tv_nsec = 70 * MSEC }, due = { .tv_sec = 1, .tv_nsec = 10 * MSEC };
+	const struct timespec wait = { .tv_nsec = 70 * MSEC };
+	const struct timespec due = { .tv_sec = 1, .tv_nsec = 10 * MSEC };
 	static struct frame blank = { .length = FRAME_DATA + CANARY_PAYLOAD_MAX };
 	int n = SLOTS / 2, i;
 	double flush[ROUNDS_MAX];
