@@ -46,7 +46,7 @@ def say(text=""):
 
 def numbers(text, kind, low, high, what):
     try:
-        values = [kind(word) for word in text.split(",")]
+        values = [arguments.number_of(word, kind) for word in text.split(",")]
     except ValueError:
         raise ValueError(f"{what}: '{text}' are no numbers") from None
     if not all(low <= value <= high for value in values):
@@ -114,6 +114,8 @@ def check(args):
     topo = topology_by_name(args.topology)
     experiment.choose_switches(args.switches, topo.switches())
     members = min(len(congestion.place(topo.hosts(), share, 1)[0]) for share in args.share_list)
+    if members < 2:
+        raise ValueError(f"--topology: '{args.topology}' has one host: there is nobody to sum with")
     if args.communicators > members // 2:
         raise ValueError(f"--communicators: '{args.communicators}' is not a number from 1 to "
                          f"{members // 2}: {members} hosts sum, two or more each")

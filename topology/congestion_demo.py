@@ -134,13 +134,10 @@ def picture(part, rows, scene):
 
 
 def main():
-    argv, more = sys.argv[1:], []
-    if "--" in argv:
-        argv, more = argv[:argv.index("--")], argv[argv.index("--") + 1:]
-    parser = arguments.Parser(__doc__)
+    parser = arguments.Parser(__doc__, "After --: further options of congestion.py.")
     parser.add_argument("--form", choices=["small", "full"], default="small")
     parser.add_argument("--parts", default=",".join(PARTS), help="%(default)s")
-    args = parser.parse_args(argv)
+    args = parser.parse_with_options(sys.argv[1:])
     parts = args.parts.split(",")
     if set(parts) - set(PARTS):
         parser.error(f"--parts: there are {', '.join(PARTS)}")
@@ -150,7 +147,7 @@ def main():
         print(f"== part {number + 1} of {len(parts)}: {part}", flush=True)
         rows = []
         for options in PARTS[part][args.form]:
-            status, found, scene = congestion.go_through(["--label", part, *options, *more])
+            status, found, scene = congestion.go_through(["--label", part, *options, *args.options])
             if scene is None:
                 return status
             failed |= status

@@ -30,7 +30,7 @@ def parse(argv):
     add("--rate", type=arguments.taken_by(parse_rate), default="none", help="of all links, such as 100mbit")
     add("--hosts", type=number(int, 1, 65535), help="ranks are on so many hosts only")
     add("--per-host", type=number(int, 1, 64), default=1, help="ranks on each, at most 64")
-    add("--operations", type=number(int, 1, 1000000), default=3, help="that a rank does in a round, 3")
+    add("--operations", type=number(int, 1, 1000000), default=3, help="that a rank does in a round (%(default)s)")
     add("--elements", type=number(int, 1, 1 << 26),
         help="of a vector (20000; 400000 where the fault comes in the middle)")
     add("--seed", type=number(int, 0, 1000000), default=1, help="of data and faults")
@@ -51,14 +51,16 @@ def run(args, work):
     fault = FAULTS[args.fault]
     if args.everybody:
         fault.admission = False
-    rate = parse_rate(args.rate)
-    with experiment.Testbed(topology_by_name(args.topology), rate=rate, mode="shaped", logs=work,
+    rate, topo = parse_rate(args.rate), topology_by_name(args.topology)
+    setting = experiments.Setting(
+        args.engine, args.hosts, args.per_host, args.operations,
+        args.elements or (400000 if fault.long else 20000), args.seed, args.options,
+        args.stall, work, strict=True)
+    hosts = experiments.hosts_of(topo.hosts(), fault, setting)
+    experiment.choose_engines(args.engine, hosts)
+    members = hosts * args.per_host
+    with experiment.Testbed(topo, rate=rate, mode="shaped", logs=work,
                             switch_options=args.switch_option) as testbed:
-        setting = experiments.Setting(
-            args.engine, args.hosts, args.per_host, args.operations,
-            args.elements or (400000 if fault.long else 20000), args.seed, args.options,
-            args.stall, work, strict=True)
-        members = experiments.hosts_of(testbed, fault, setting) * args.per_host
         if not fault.possible(testbed, members):
             raise ValueError(f"{fault.name} is not possible with these hosts, switches and kernel")
         baseline = experiments.baseline_of(testbed, fault, setting)
@@ -77,11 +79,11 @@ def main(argv=None):
         return 0
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     signal.signal(signal.SIGHUP, lambda *_: sys.exit(129))
-    system.sweep()
     work = args.work or system.work_directory()
     keep = bool(args.work)
     try:
         os.makedirs(work, exist_ok=True)
+        system.sweep()
         result = run(args, work)
         keep = keep or not result["right"]
     except (ValueError, RuntimeError, OSError) as error:

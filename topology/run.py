@@ -66,6 +66,7 @@ def make_job(args, work):
 def experiment_of(args, work):
     topo = topology_by_name(args.topology)
     rate = parse_rate(args.rate)
+    experiment.choose_engines(args.engine, experiment.choose_hosts(args.hosts, len(topo.hosts())))
     job = make_job(args, work)
     with experiment.Testbed(topo, switches=args.switches, faults=args.faults, seed=args.seed,
                             admission=args.admission, rate=rate, queue=args.queue, mtu=args.mtu,
@@ -93,10 +94,10 @@ def main(argv=None):
     args = parse(sys.argv[1:] if argv is None else argv)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     signal.signal(signal.SIGHUP, lambda *_: sys.exit(129))
-    system.sweep()
     work = args.work or system.work_directory()
     try:
         os.makedirs(work, exist_ok=True)
+        system.sweep()
         result = experiment_of(args, work)
     except (ValueError, RuntimeError, OSError) as error:
         print(f"run.py: {error}", file=sys.stderr)
@@ -106,6 +107,7 @@ def main(argv=None):
             shutil.rmtree(work, ignore_errors=True)
     tell(result)
     if args.json:
+        arguments.make_room(args.json)
         with open(args.json, "w", encoding="utf-8") as file:
             json.dump(result, file, indent=1)
             file.write("\n")

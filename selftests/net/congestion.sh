@@ -81,6 +81,7 @@ refused "--patience: '-3' is not a number from" --patience -3
 refused "--algorithms: 'dynamic-foo': 'foo' is none of adaptive, block" --algorithms dynamic,dynamic-foo
 refused "'static-257': static-1 to static-256" --algorithms static-257
 refused "--communicators: '99' is not a number from 1 to 4: 8 hosts sum" --communicators 99
+refused "has one host: there is nobody to sum with" --topology star:1
 refused "--timeout: '5' is no duration" --timeout 5
 refused "--switches: '21' is not a number from 0 to 20" --switches 21
 refused 'not all among' --algorithms ring --alone dynamic

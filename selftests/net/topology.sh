@@ -31,6 +31,9 @@ machine >"$TAP_TMP/before"
 
 tap_check "address plan and routes" "${CHECK[@]}" plan
 tap_check "names that mean nothing are refused" "${CHECK[@]}" names
+tap_check "arguments: numbers" "${CHECK[@]}" arguments
+tap_check "arguments: files are not made, nor waited for" timeout 20 "${CHECK[@]}" writable
+tap_check "arguments: the switch program is asked" "${CHECK[@]}" asked
 tap_check "all hosts reach all hosts and switches" "${CHECK[@]}" reach
 tap_check "flows part at each level, and go the same way again" "${CHECK[@]}" paths
 tap_check "a link has its rate and a bounded queue" "${CHECK[@]}" rate
@@ -73,18 +76,35 @@ for bad in "--switches nosuch" "--topology ring" "--rate fast" "--faults what=1%
 	tap_is "refuses $bad" $? 2
 done
 
-# refused TEXT COMMAND...: in one line that has TEXT, and before anything else is said or done
+# What refused() would see change: files, and whether a node of a testbed was started
+mkdir "$TAP_TMP/path"
+cat >"$TAP_TMP/path/mnexec" <<END
+#!/bin/sh
+touch "$TAP_TMP/begun"
+exec "$(command -v mnexec)" "\$@"
+END
+chmod 755 "$TAP_TMP/path/mnexec"
+files()
+{
+	find "$TAP_TMP" ! -name said -printf '%p %s\n' | sort
+}
+
+# refused TEXT COMMAND...: in one line that has TEXT, and before a testbed is begun or a file made
 refused()
 {
-	local text=$1 rc=0
+	local text=$1 rc=0 before
 
 	shift
-	"$@" >"$TAP_TMP/said" 2>&1 || rc=$?
-	if [ $rc -eq 2 ] && [ "$(wc -l <"$TAP_TMP/said")" -eq 1 ] && grep -qF -- "$text" "$TAP_TMP/said"; then
+	before=$(files)
+	PATH=$TAP_TMP/path:$PATH "$@" >"$TAP_TMP/said" 2>&1 || rc=$?
+	if [ $rc -eq 2 ] && [ "$(wc -l <"$TAP_TMP/said")" -eq 1 ] && grep -qF -- "$text" "$TAP_TMP/said" &&
+		[ "$(files)" = "$before" ]; then
 		tap_ok "refused: $(cat "$TAP_TMP/said")"
 	else
-		tap_not_ok "refused: $*" "status $rc: $(cat "$TAP_TMP/said")"
+		tap_not_ok "refused: $*" "status $rc: $(cat "$TAP_TMP/said")
+$(diff <(echo "$before") <(files))"
 	fi
+	rm -f "$TAP_TMP/begun"
 }
 
 HERE=$TAP_TOP/topology
@@ -93,10 +113,15 @@ refused "run.py: --json: '$TAP_TMP/file/x.json': Not a directory" "$RUN" --json 
 refused "run.py: --json: '$TAP_TMP': Is a directory" "$RUN" --json "$TAP_TMP" command -- true
 refused "--patience: '-3' is not a number from" "$RUN" --patience -3 command -- true
 refused "--per-host: '65' is not a whole number from 1 to 64" "$RUN" --per-host 65 command -- true
+refused "--json: '$TAP_TMP/file/a/b': Not a directory" "$RUN" --json "$TAP_TMP/file/a/b" command -- true
+refused "--hosts: '9' is not a number from 1 to 2" "$RUN" --json "$TAP_TMP/new/json" "${small[@]}" --hosts 9 command -- true
 refused "--hosts: '9' is not a number from 1 to 2" "$RUN" "${small[@]}" --hosts 9 command -- true
 refused "--switches: '2' is not a number from 0 to 1" "$RUN" --topology star:2 --switches 2 command -- true
 refused "Not a directory" "$RUN" --work "$TAP_TMP/file/work" command -- true
-refused "run.py: digits: epochs: has to be 1 to 10000" "$RUN" "${small[@]}" digits -- --epochs 0
+# Behind --: the job's to judge, when the testbed is up
+"$RUN" "${small[@]}" digits -- --epochs 0 >"$TAP_TMP/said" 2>&1
+tap_is "digits refuses its option: exit status 2" $? 2
+tap_is "and is heard" "$(cut -c -46 "$TAP_TMP/said")" "run.py: digits: epochs: has to be 1 to 10000"
 refused "--hosts: '99' is not a number from 1 to 4" "$HERE/fault.py" slow --hosts 99
 refused "--operations: '0' is not" "$HERE/fault.py" slow --operations 0
 refused "--operations: restart needs 3 or more, not 2" "$HERE/fault.py" restart --operations 2

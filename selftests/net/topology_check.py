@@ -2,16 +2,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Checks of topology/canary_topo, one a name; exits with status 1 and says why if one
 does not hold."""
+import argparse
 import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(TOP, "topology"))
 
-from canary_topo import CanaryNet, experiment, net, node, system, topology_by_name  # noqa: E402
+from canary_topo import CanaryNet, arguments, congestion, experiment, net, node  # noqa: E402
+from canary_topo import system, topology_by_name  # noqa: E402
 from canary_topo.plan import Plan  # noqa: E402
 
 
@@ -65,6 +68,66 @@ def check_names():
     need(net.parse_rate("1.5gbit") == 1500000000, "1.5gbit")
     need(experiment.choose_engines("kernel:2", 3) == ["kernel", "kernel", "user"], "kernel:2")
     need(experiment.choose_switches("half", ["a", "b", "c"]) == ["a", "c"], "half")
+
+
+def refusal(judge, text):
+    """What JUDGE says against TEXT; None if it takes it"""
+    try:
+        judge(text)
+    except (ValueError, OSError, argparse.ArgumentTypeError) as error:
+        return str(error)
+    return None
+
+
+def check_arguments():
+    for kind, taken, refused in (
+            (int, ["5", "05", "+5"], ["1_0", " 5 ", "5 ", "\u0665", "", "5.0", "0x5", "99"]),
+            (float, ["5", "5.", ".5", "5e-1", "5E0"], ["1_0.0", " 5", "\u0665", "", ".", "nan", "inf", "99"])):
+        judge = arguments.number(kind, 0, 20)
+        for text in taken:
+            need(refusal(judge, text) is None, f"{kind.__name__} '{text}' was refused")
+        for text in refused:
+            need(refusal(judge, text), f"{kind.__name__} '{text}' was taken")
+
+
+def check_writable():
+    """What is there stays, and nothing else comes."""
+    with tempfile.TemporaryDirectory() as top:
+        def path(name):
+            return os.path.join(top, name)
+
+        os.mkfifo(path("fifo"))     # nobody reads
+        os.symlink(path("target"), path("link"))
+        os.symlink(path("loop"), path("loop"))
+        with open(path("file"), "w", encoding="ascii") as file:
+            file.write("kept")
+        before = sorted(os.listdir(top))
+        for name in ("fifo", "link", "file", "new", "a/b/new"):
+            said = refusal(arguments.writable, path(name))
+            need(said is None, f"{name}: {said}")
+        for name in ("", "file/new", "file/a/new", "loop"):
+            need(refusal(arguments.writable, path(name)), f"'{name}' was taken")
+        need(refusal(arguments.writable, "new") is None, "a file here")
+        need(sorted(os.listdir(top)) == before, f"{before} became {os.listdir(top)}")
+        with open(path("file"), encoding="ascii") as file:
+            need(file.read() == "kept", "the file was written to")
+
+
+def check_asked():
+    """The switch program judges its options, if there is one."""
+    judge = arguments.switch_option("timeout")
+    need(refusal(judge, "1ms") is None, "1ms was refused")
+    need("is no duration" in refusal(judge, "5"), "5")
+    with tempfile.TemporaryDirectory() as top:
+        path = os.path.join(top, "canary")
+        with open(path, "w", encoding="ascii") as file:
+            file.write("#!/bin/sh\necho something else >&2\nexit 3\n")
+        os.chmod(path, 0o755)
+        for arguments.CANARY, expected in ((path, "something else"), (top, "cannot be run (make)"),
+                                           (path + "x", "cannot be run (make)")):
+            for what in (judge, lambda _: congestion.Algorithm("dynamic-block")):
+                said = refusal(what, "1ms")
+                need(said and said.endswith(expected), f"{arguments.CANARY}: {said}")
 
 
 def ping(host, address):

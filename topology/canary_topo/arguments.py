@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Arguments of the programs here. They are judged before anything begins: what is wrong is said in
-one line that names the option, what it was given and what it takes."""
+"""Arguments of the programs here. They are judged before a testbed is made or a file written: what is
+wrong is said in one line that names the option, what it was given and what it takes. Options of other
+programs (behind --, --switch-option) are theirs to judge when they begin, and whether a fault is
+possible is known when its testbed is up."""
 import argparse
+import errno
 import os
+import re
+import stat
 import subprocess
 
 from .node import CANARY
@@ -29,13 +34,23 @@ class Parser(argparse.ArgumentParser):
         return args
 
 
+NUMBERS = {int: "[+-]?[0-9]+", float: r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?"}
+
+
+def number_of(text, kind):
+    """TEXT as KIND, int or float; ValueError. No underscores, spaces, digits of other scripts."""
+    if not re.fullmatch(NUMBERS[kind], text, re.IGNORECASE):
+        raise ValueError(f"'{text}' is not a number")
+    return kind(text)
+
+
 def number(kind, low, high):
     """For add_argument(type=): of KIND, int or float, from LOW to HIGH"""
     what = "whole number" if kind is int else "number"
 
     def take(text):
         try:
-            value = kind(text)
+            value = number_of(text, kind)
         except ValueError:
             value = None
         if value is None or not low <= value <= high:
@@ -58,21 +73,38 @@ def taken_by(judge):
 
 
 def writable(path):
-    """OSError if no file can be written there; one that is there stays as it is."""
-    there, directory = os.path.exists(path), os.path.dirname(path) or "."
-    if not os.path.exists(directory):
-        os.makedirs(directory)
-    with open(path, "ab"):
-        pass
-    if not there:
-        os.unlink(path)
+    """OSError if no file can be written there. Nothing is made, and what is no file is not opened."""
+    path = os.path.realpath(path)   # of a link to nothing, what would be made
+    if os.path.lexists(path):
+        mode = os.stat(path).st_mode
+        if stat.S_ISDIR(mode):
+            raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if stat.S_ISREG(mode):
+            with open(path, "ab"):
+                pass
+        return
+    while not os.path.lexists(path):
+        path = os.path.dirname(path)
+    if not os.path.isdir(path):
+        raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+
+
+def make_room(path):
+    """For a file that is writable(): its directory"""
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
 
 
 def switch_option(name):
     """What raises a ValueError if `canary switch run` does not take it as --NAME: it is asked"""
     def judge(text):
-        done = subprocess.run([CANARY, "switch", "run", f"--{name}={text}", "--help"],
-                              capture_output=True, text=True, check=False)
+        try:
+            done = subprocess.run([CANARY, "switch", "run", f"--{name}={text}", "--help"],
+                                  capture_output=True, text=True, check=False)
+        except OSError:
+            raise ValueError(f"{CANARY} cannot be run (make)") from None
         if done.returncode:
-            raise ValueError(done.stderr.strip().partition(f"--{name}: ")[2])
+            said = done.stderr.strip()
+            raise ValueError(said.partition(f"--{name}: ")[2] or said)
     return judge

@@ -41,7 +41,8 @@ class Algorithm:
         if self.kind not in ("dynamic", "static", "ring", "openmpi"):
             raise ValueError(f"'{name}' is none of dynamic, dynamic-CHOICE, static-T, ring, openmpi, "
                              "openmpi-ALGORITHM")
-        if self.kind == "static" and not (self.detail.isdigit() and 1 <= int(self.detail) <= 256):
+        if self.kind == "static" and not (self.detail.isdecimal() and self.detail.isascii()
+                                              and 1 <= int(self.detail) <= 256):
             raise ValueError(f"'{name}': static-1 to static-256")
         if self.kind == "ring" and self.detail:
             raise ValueError(f"'{name}': there is one ring")
@@ -59,7 +60,7 @@ class Algorithm:
         if self.kind == "static":
             return {"choice": "static", "trees": f"{self.detail}+{chance.randrange(scene.trees)}",
                     "timeout": scene.static_timeout}
-        choice = self.kind == "dynamic" and self.detail
+        choice = self.detail if self.kind == "dynamic" else ""
         return {"choice": choice or "both", "timeout": scene.timeout, "fan-in": "learn"}
 
     def told(self, plan, groups):

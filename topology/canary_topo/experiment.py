@@ -114,11 +114,16 @@ class Testbed:
         return {switch.name: switch.show() for switch in self.net.switches}
 
 
+def choose_hosts(hosts, most):
+    """How many of MOST hosts have ranks: HOSTS, or all"""
+    if hosts is not None and not 1 <= hosts <= most:
+        raise ValueError(f"--hosts: '{hosts}' is not a number from 1 to {most}")
+    return most if hosts is None else hosts
+
+
 def place(net, hosts=None, per_host=1, engine="auto"):
     """Ranks on the first HOSTS hosts, PER_HOST on each."""
-    if hosts is not None and not 1 <= hosts <= len(net.hosts):
-        raise ValueError(f"--hosts: '{hosts}' is not a number from 1 to {len(net.hosts)}")
-    chosen = net.hosts[:hosts]
+    chosen = net.hosts[:choose_hosts(hosts, len(net.hosts))]
     engines = choose_engines(engine, len(chosen))
     return [Rank(i * per_host + j, host, FIRST_PORT + j, engines[i])
             for i, host in enumerate(chosen) for j in range(per_host)]

@@ -4,6 +4,7 @@ import os
 import random
 
 from . import system
+from .experiment import choose_hosts
 from .faults import Fault
 from .trial import Ended, Hang, Trial, place, summary
 
@@ -27,17 +28,14 @@ class Setting:
         self.work = work or system.work_directory()
 
 
-def hosts_of(testbed, fault, setting):
-    """How many hosts have ranks."""
-    most = len(testbed.net.hosts) - fault.spare
-    if setting.hosts is not None and setting.hosts > most:
-        raise ValueError(f"--hosts: '{setting.hosts}' is not a number from 1 to {most}")
-    return setting.hosts or most
+def hosts_of(everybody, fault, setting):
+    """How many of EVERYBODY have ranks."""
+    return choose_hosts(setting.hosts, len(everybody) - fault.spare)
 
 
 def run_trial(testbed, fault, setting, baseline=None):
     """One trial; returns its result, which is never an exception of the trial."""
-    ranks = place(testbed.net, hosts_of(testbed, fault, setting), setting.per_host, setting.engine)
+    ranks = place(testbed.net, hosts_of(testbed.net.hosts, fault, setting), setting.per_host, setting.engine)
     elements = setting.elements
     options = ["--rounds", fault.rounds, "--operations", setting.operations,
                "--elements", elements, "--seed", setting.seed,
