@@ -22,7 +22,9 @@
 #define CSW_SLOTS_MAX		(1 << 20)
 #define CSW_OWN_MACS		64	/* remembered addresses of ports; a power of two */
 #define CSW_RESTORE_MAX		CANARY_RESTORED_MAX
-#define CSW_RESTORE_SLOTS	256	/* restorations held at a time; a power of two */
+#define CSW_RESTORE_BLOCKS	256	/* blocks with restorations at a time, by hash; ... */
+#define CSW_RESTORE_LISTS	8	/* ... lists of one of them; both are powers of two */
+#define CSW_RESTORE_SLOTS	(CSW_RESTORE_BLOCKS * CSW_RESTORE_LISTS)
 #define CSW_CREDIT_MAX		4096	/* bypassed contributions that may still get copies */
 #define CSW_FANINS		4096U	/* flows whose fan-in is remembered; a power of two */
 #define CSW_FANIN_WAYS		2	/* places where a flow's may be */
@@ -157,8 +159,9 @@ struct csw_descriptor {
 /*
  * struct csw_restoration - children that a block has beside those in a descriptor
  * Map "restorations" (ARRAY): direct-mapped soft state, the newest wins. From RESTORATION to the
- * RESULT that follows it, or until older than csw_config.lifetime_ns. Lock: as a descriptor's,
- * but each its own.
+ * RESULT that follows it, or until older than csw_config.lifetime_ns. A block's lists have places
+ * of their own: copies are made in tc, and the next list may be here before that. Lock: as a
+ * descriptor's, but each its own.
  */
 struct csw_restoration {
 	__u32	lock;
@@ -172,7 +175,7 @@ struct csw_restoration {
 	__u8	pad;
 	__u16	children;	/* 0: free */
 	__u16	elements;
-	__u16	reserved;
+	__u16	number;		/* of the block's lists */
 	struct canary_peer child[CSW_RESTORE_MAX];
 };
 

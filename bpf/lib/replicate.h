@@ -9,12 +9,19 @@
 
 /* ---- restorations: children without data, kept for the result that follows ---- */
 
+/* Which of its block's lists is that, or belongs to that result? */
+static __always_inline __u32 csw_list_number(const struct canary_hdr *h)
+{
+	return cnr_be16(h->type == CANARY_RESTORATION ? h->count : h->children);
+}
+
 static __always_inline struct csw_restoration *csw_restoration_of(const void *ctx,
 								  const struct canary_hdr *h)
 {
-	__u32 index = csw_hash(h->comm, h->epoch, h->block) & (CSW_RESTORE_SLOTS - 1);
+	__u32 block = csw_hash(h->comm, h->epoch, h->block) & (CSW_RESTORE_BLOCKS - 1);
+	__u32 list = csw_list_number(h) & (CSW_RESTORE_LISTS - 1);
 
-	return csw_restoration_at(ctx, index);
+	return csw_restoration_at(ctx, list * CSW_RESTORE_BLOCKS + block);
 }
 
 static __always_inline bool csw_restores(const void *ctx, const struct csw_restoration *r,
@@ -22,7 +29,7 @@ static __always_inline bool csw_restores(const void *ctx, const struct csw_resto
 {
 	return r->children && r->block == h->block && r->comm == h->comm &&
 	       r->epoch == h->epoch && r->opsig == h->opsig && r->attempt == h->attempt &&
-	       r->elements == cnr_be16(h->elements) &&
+	       r->elements == cnr_be16(h->elements) && r->number == csw_list_number(h) &&
 	       csw_now(ctx) - r->born <= csw_config(ctx)->lifetime_ns;
 }
 
@@ -129,6 +136,7 @@ CSW_FUNC int csw_restoration(csw_xdp *ctx)
 	r->opsig = p.h->opsig;
 	r->attempt = p.h->attempt;
 	r->elements = cnr_be16(p.h->elements);
+	r->number = csw_list_number(p.h);
 	r->born = csw_now(ctx);
 	r->generation++;
 	r->children = csw_restoration_in(ctx, r, children);

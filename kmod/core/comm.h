@@ -26,13 +26,14 @@
 #define CNR_NONE		0xffff	/* no lead slot, no rank */
 #define CNR_CONTROLS		256	/* control messages waiting to be polled */
 #define CNR_FAULTS		64	/* ranks at fault or missing that are remembered by name */
-#define CNR_REPEAT_SCAN		64	/* sources that are searched for repeats */
 #define CNR_REQUESTS		32	/* REQUESTs one timer may cause */
 #define CNR_GROUPS		12	/* aggregators whose ranks are tried together */
 #define CNR_PATH_TRIES		64	/* questions without the answer until a path is at fault */
 #define CNR_EXPLICIT		64	/* blocks of an operation that is released at once */
 #define CNR_NAMED_MAX		2	/* so many known missing ranks are asked singly */
 #define CNR_RESTORE_SCAN	256	/* sources that are searched for others of an origin */
+#define CNR_RESTORE_LONELY	16	/* sources without any after which none is looked for */
+#define CNR_RESTORED		256	/* blocks that are remembered as restored; a power of two */
 #define CNR_RESTORE_PAUSE	16	/* blocks not restored after one was in vain, ... */
 #define CNR_RESTORE_PAUSE_MAX	4096	/* ... at least and at most */
 
@@ -111,8 +112,7 @@ enum cnr_block_state {
 #define CNR_B_AGAIN		0x04	/* asked for or contributed again: no round trip sample */
 #define CNR_B_PARTIAL		0x08	/* ring: the partial sum with own data is in the vector */
 #define CNR_B_EARLY		0x10	/* ring: a partial sum came before it was posted */
-#define CNR_B_RESTORED		0x20	/* led, answered by restoration; nobody asked again yet */
-#define CNR_B_LOST		0x40	/* the leader has sent the result */
+#define CNR_B_LOST		0x20	/* the leader has sent the result */
 
 /*
  * struct cnr_block - a block between una and next + window, by serial & block_mask
@@ -178,6 +178,7 @@ enum cnr_lead_state {
  * @sources:	entries in @source
  * @cursor:	next source (restorations, results) or rank (failures) to send to
  * @owed:	a restoration went to the origin of that source (number + 1), its result is next
+ * @lists:	restorations that went out
  * @tries:	timer back-off
  * @odd, @odd_sig: a rank with another operation, and that operation's signature, if @odd is not
  *		CNR_NONE: who differs is only known when a second one has been heard
@@ -217,7 +218,7 @@ struct cnr_lead {
 	u32	sources;
 	u32	cursor;
 	u32	owed;
-	u32	pad3;
+	u32	lists;
 	struct cnr_source *source;
 	u64	first_at;
 	u64	last_at;
@@ -347,6 +348,7 @@ struct cnr_comm {
 	struct cnr_talk *talk;
 	u32	asked;		/* members that owe an answer */
 	u32	left;		/* members that left */
+	u32	behind;		/* rank 0: who lacked a result when last looked at; 0: nobody */
 	u32	broadcast;	/* bits of enum cnr_broadcast */
 	u32	control_head;
 	u32	control_tail;
@@ -399,6 +401,7 @@ struct cnr_comm {
 	u32	trouble_next;
 	struct cnr_trouble trouble[CNR_TROUBLES];
 
+	u32	restored[CNR_RESTORED];	/* by led block: serial + 1; until somebody asks again */
 	u32	own_key[CNR_DATA_KEY];	/* @data_key, unless the driver has a place for it */
 	u8	scratch[CANARY_PAYLOAD_MAX] __attribute__((__aligned__(8)));
 };

@@ -28,6 +28,7 @@ void cnr_lead_clear(struct cnr_comm *c, struct cnr_lead *l)
 	l->done = c->una;
 	l->sources = 0;
 	l->owed = 0;
+	l->lists = 0;
 	l->asks = 0;
 	l->asked_at = 0;
 	memset(l->seen, 0, (c->cfg.members + 63) / 64 * sizeof(*l->seen));
@@ -124,14 +125,21 @@ void cnr_lead_posted(struct cnr_comm *c, u64 now, u32 block)
 		cnr_lead_rearm(c, l, now);
 }
 
-/* Is it a repeat of what we have? Notes whether the source will get a result already. */
-static bool cnr_repeat(const struct cnr_lead *l, const struct cnr_in *in, bool *known)
+/*
+ * Is it a repeat of what we have? Notes whether the source will get a result already. What a
+ * member sent itself is neither: it is acceptable once.
+ */
+static bool cnr_repeat(const struct cnr_comm *c, const struct cnr_lead *l, const struct cnr_in *in,
+		       bool *known)
 {
+	const struct cnr_member *m = &c->member[be16_to_cpu(in->hdr->rank)];
 	const struct cnr_source *s;
 	u32 i;
 
 	*known = false;
-	for (i = 0; i < l->sources && i < CNR_REPEAT_SCAN; i++) {
+	if (in->hdr->count == cpu_to_be16(1) && in->addr == m->addr && in->port == m->port)
+		return false;
+	for (i = 0; i < l->sources; i++) {
 		s = &l->source[i];
 		if (s->addr != in->addr || s->port != in->port)
 			continue;
@@ -307,7 +315,7 @@ enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struc
 		own.addr = c->member[be16_to_cpu(h->rank)].addr;
 		own.port = c->member[be16_to_cpu(h->rank)].port;
 	}
-	if (cnr_repeat(l, &own, &known))
+	if (cnr_repeat(c, l, &own, &known))
 		return CANARY_DROP_DUPLICATE;
 	/* One packet with everybody's data needs no accumulator. */
 	whole = !l->sources && (l->flags & CNR_L_POSTED) &&

@@ -284,9 +284,28 @@ void cnr_done_timer(struct cnr_comm *c, u64 now)
 }
 
 /*
- * DONE came (or, at rank 0, without @h: own progress may have been what was missing). Rank 0
- * scans its members only when it may learn something: the sender was among the last.
+ * What all members have, as far as it is known to rank 0. Looks at all of them only if the one
+ * that held it up the last time does not any more.
  */
+static u32 cnr_done_by_all(struct cnr_comm *c)
+{
+	const struct cnr_member *m = &c->member[c->behind];
+	u32 rank, all = c->una;
+
+	if (c->behind && !(m->flags & CNR_M_LEFT) && !canary_before(c->all_done, m->done))
+		return c->all_done;
+	c->behind = 0;
+	for (rank = 1; rank < c->cfg.members && canary_before(c->all_done, all); rank++) {
+		m = &c->member[rank];
+		if (m->flags & CNR_M_LEFT)
+			continue;
+		all = canary_earlier(all, m->done);
+		c->behind = rank;
+	}
+	return all;
+}
+
+/* DONE came (or, at rank 0, without @h: own progress may have been what was missing). */
 enum canary_drop cnr_done_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
 {
 	u32 done, rank, all;
@@ -311,10 +330,7 @@ enum canary_drop cnr_done_input(struct cnr_comm *c, u64 now, const struct canary
 		}
 		cnr_control(c, CANARY_DONE, rank, 0);
 	}
-	all = c->una;
-	for (rank = 1; rank < c->cfg.members && canary_before(c->all_done, all); rank++)
-		if (!(c->member[rank].flags & CNR_M_LEFT))
-			all = canary_earlier(all, c->member[rank].done);
+	all = cnr_done_by_all(c);
 	if (canary_before(c->all_done, all)) {
 		c->all_done = all;
 		cnr_cast(c, CNR_CAST_DONE);

@@ -121,7 +121,7 @@ static __always_inline enum canary_drop canary_parse(const struct canary_hdr *h,
 			return CANARY_DROP_COUNT;
 		if (h->op != CANARY_OP_SUM || h->dtype != CANARY_INT32)
 			return CANARY_DROP_OPERATOR;
-		if (children)
+		if (children >= members)
 			return CANARY_DROP_LENGTH;
 		want += elements * 4;
 		break;

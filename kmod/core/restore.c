@@ -9,6 +9,12 @@
  */
 #include "comm.h"
 
+/* Where it is kept that @block was restored */
+static u32 *cnr_restored(struct cnr_comm *c, u32 block)
+{
+	return &c->restored[block / c->cfg.members % CNR_RESTORED];
+}
+
 /* Those of the origin of @head, from there on, that a packet has room for. Return: how many. */
 static u32 cnr_restore_group(const struct cnr_comm *c, const struct cnr_lead *l, u32 head,
 			     u16 *group)
@@ -24,60 +30,48 @@ static u32 cnr_restore_group(const struct cnr_comm *c, const struct cnr_lead *l,
 	return n;
 }
 
-static u64 cnr_place(__be32 addr, __be16 port)
-{
-	return (u64)be32_to_cpu(addr) << 16 | be16_to_cpu(port);
-}
-
-/*
- * Sorted by address and port: so the switch sees at a glance that nobody is in it twice. A child
- * that is a switch can have sent two contributions (a sum and a straggler) and be a source twice
- * where there are many (CNR_REPEAT_SCAN). Return: entries.
- */
-static u32 cnr_restore_list(const struct cnr_source *head, const u16 *group, u32 n,
-			    struct canary_restored *list)
+/* Sorted by address and port: so the switch sees at a glance that nobody is in it twice. */
+static void cnr_restore_list(const struct cnr_source *head, const u16 *group, u32 n,
+			     struct canary_restored *list)
 {
 	const struct cnr_source *s;
-	u32 i, k, at, entries = 0;
 	u64 place;
+	u32 i, k;
 
 	for (i = 0; i < n; i++) {
 		s = &head[group[i]];
-		place = cnr_place(s->addr, s->port);
-		for (at = entries; at && cnr_place(list[at - 1].addr, list[at - 1].port) >= place;)
-			at--;
-		if (at < entries && list[at].addr == s->addr && list[at].port == s->port)
-			continue;
-		for (k = entries++; k > at; k--)
+		place = (u64)be32_to_cpu(s->addr) << 16 | be16_to_cpu(s->port);
+		for (k = i; k && ((u64)be32_to_cpu(list[k - 1].addr) << 16 |
+				  be16_to_cpu(list[k - 1].port)) > place; k--)
 			list[k] = list[k - 1];
-		list[at].addr = s->addr;
-		list[at].port = s->port;
-		list[at].reserved = 0;
-		list[at].cookie = s->cookie;
+		list[k].addr = s->addr;
+		list[k].port = s->port;
+		list[k].reserved = 0;
+		list[k].cookie = s->cookie;
 	}
-	return entries;
 }
 
 static void cnr_restoration_build(struct cnr_comm *c, struct cnr_lead *l, u32 head,
 				  const u16 *group, u32 n, struct cnr_out *out)
 {
 	struct cnr_source *s = &l->source[head];
-	u32 i, entries;
+	u32 i;
 
 	cnr_header(c, out, CANARY_RESTORATION, l->block);
 	out->hdr.attempt = l->attempt;
 	out->hdr.opsig = cpu_to_be32(l->opsig);
 	out->hdr.elements = cpu_to_be16(l->elements);
-	entries = cnr_restore_list(s, group, n, (struct canary_restored *)c->scratch);
-	out->hdr.children = cpu_to_be16(entries);
+	out->hdr.count = cpu_to_be16(l->lists++);
+	out->hdr.children = cpu_to_be16(n);
+	cnr_restore_list(s, group, n, (struct canary_restored *)c->scratch);
 	out->payload = c->scratch;
-	out->len = entries * sizeof(struct canary_restored);
+	out->len = n * sizeof(struct canary_restored);
 	out->addr = s->origin;
 	out->port = cpu_to_be16(CANARY_PORT_BASE);
 	for (i = 0; i < n; i++)
 		s[group[i]].repeat = 1;
 	l->owed = head + 1;
-	cnr_block(c, l->block)->flags |= CNR_B_RESTORED;
+	*cnr_restored(c, l->block) = l->block + 1;
 	c->restore_pause -= (c->restore_pause + 7) / 8;
 	cnr_count(c, CNR_C_restorations_out);
 }
@@ -93,9 +87,10 @@ static bool cnr_restored_result(struct cnr_comm *c, struct cnr_lead *l, struct c
 		return false;
 	out->hdr.sum = cpu_to_be32(l->sum);
 	out->hdr.load = l->load;
+	out->hdr.children = cpu_to_be16(l->lists - 1);
 	out->addr = origin;
 	out->port = cpu_to_be16(CANARY_PORT_BASE);
-	for (i = 0; i < l->sources && i < CNR_RESTORE_SCAN; i++)
+	for (i = 0; i < l->sources; i++)
 		if (l->source[i].addr == origin &&
 		    l->source[i].port == cpu_to_be16(CANARY_PORT_BASE))
 			l->source[i].repeat = 1;
@@ -107,7 +102,7 @@ static bool cnr_restored_result(struct cnr_comm *c, struct cnr_lead *l, struct c
 bool cnr_restore_build(struct cnr_comm *c, struct cnr_lead *l, struct cnr_out *out)
 {
 	u16 group[CANARY_RESTORED_MAX];
-	u32 head, n;
+	u32 head, n, lonely = 0;
 
 	if (l->owed)
 		return cnr_restored_result(c, l, out);
@@ -115,13 +110,15 @@ bool cnr_restore_build(struct cnr_comm *c, struct cnr_lead *l, struct cnr_out *o
 		c->restore_skip--;
 		l->cursor = l->sources;
 	}
-	while (l->cursor < l->sources) {
+	while (l->cursor < l->sources && lonely < CNR_RESTORE_LONELY) {
 		head = l->cursor++;
 		if (!l->source[head].origin || l->source[head].repeat)
 			continue;
 		n = cnr_restore_group(c, l, head, group);
-		if (n < 2)
+		if (n < 2) {
+			lonely++;
 			continue;
+		}
 		cnr_restoration_build(c, l, head, group, n, out);
 		return true;
 	}
@@ -136,11 +133,11 @@ bool cnr_restore_build(struct cnr_comm *c, struct cnr_lead *l, struct cnr_out *o
  */
 void cnr_restore_failed(struct cnr_comm *c, u32 block)
 {
-	struct cnr_block *b = cnr_block(c, block);
+	u32 *restored = cnr_restored(c, block);
 
-	if (!(b->flags & CNR_B_RESTORED))
+	if (*restored != block + 1)
 		return;
-	b->flags &= ~CNR_B_RESTORED;
+	*restored = 0;
 	c->restore_pause = min_t(u32, 2 * c->restore_pause + CNR_RESTORE_PAUSE,
 				 CNR_RESTORE_PAUSE_MAX);
 	c->restore_skip = c->restore_pause;

@@ -90,6 +90,21 @@ static const struct test_case cases[] = {
 		},
 		.count = { { CSW_RESTORATIONS, 1 }, { CSW_RESTORED, 3 }, { DROPPED(DESCRIPTOR), 1 } },
 	}, {
+		.name = "restorations of one block: each is served by its own result",
+		.credit = 3,
+		.step = {
+			{ GET(4, .type = CANARY_RESTORATION, .child = { H1, H1B }) },
+			{ GET(4, .type = CANARY_RESTORATION, .child = { H4 }, .list = 1) },
+			{ GET(4, .type = CANARY_RESULT, .list = 2) },
+			{ GET(4, .type = CANARY_RESULT, .list = 1),
+			  .out = { PUT(3, .type = CANARY_RESULT, .list = 1, .from = SELF,
+				       .to = H4) } },
+			{ GET(4, .type = CANARY_RESULT),
+			  .out = { PUT(1, .type = CANARY_RESULT, .from = SELF, .to = H1),
+				   PUT(1, .type = CANARY_RESULT, .from = SELF, .to = H1B) } },
+		},
+		.count = { { CSW_RESTORATIONS, 2 }, { CSW_RESTORED, 3 }, { DROPPED(DESCRIPTOR), 1 } },
+	}, {
 		.name = "who was bypassed comes back in a restoration; what it brought is good once",
 		.children = 1,
 		.step = {

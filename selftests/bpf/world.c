@@ -316,6 +316,7 @@ static void canary(uint8_t *h, const struct msg *m, uint32_t *payload)
 	if (m->type == CANARY_RESTORATION) {
 		uint32_t n = payload_children(h + 64, m);
 
+		put16(h + 22, m->list);
 		put16(h + 26, m->elements);
 		put16(h + 52, n);
 		*payload = n * 12;
@@ -332,6 +333,8 @@ static void canary(uint8_t *h, const struct msg *m, uint32_t *payload)
 	put16(h + 30, single ? __builtin_ctz(m->ranks) : 0);
 	if (m->type == CANARY_CONTRIBUTION)
 		put64(h + 32, tag);
+	if (m->type == CANARY_RESULT)
+		put16(h + 52, m->list);
 	if (m->type == CANARY_CONTRIBUTION && m->origin == SELF)
 		put_cookie(h + 52, m, people[m->from].addr, people[m->from].udp, false);
 	put32(h + 40, payload_elements(h + 64, m));

@@ -80,6 +80,7 @@ struct msg {
 	enum who origin;
 	enum who child[4];
 	uint16_t children;	/* that many made-up ones instead */
+	uint16_t list;		/* number of the restoration, or of the one that the result follows */
 	bool old_cookies;	/* under the switch's last secret */
 	bool bad_cookie;	/* of the last child */
 	uint8_t salt;		/* other data and tags from the same ranks */

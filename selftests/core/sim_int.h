@@ -12,6 +12,7 @@
 
 #define SIM_HOP_NS	20000
 #define SIM_SLOTS	512
+#define SIM_LISTS	4	/* restorations of one block that are held */
 #define SIM_SWITCHES	16
 #define SIM_PLACES	(SIM_MEMBERS_MAX + SIM_SWITCHES)
 #define SIM_SWITCH(k)	(-1 - (int)(k))

@@ -42,7 +42,7 @@ void sim_switches(struct sim *s)
 	for (i = 0; i < s->switches && s->cfg.aggregate; i++)
 		s->slot[i] = calloc(SIM_SLOTS, sizeof(**s->slot));
 	for (i = 0; i < s->switches && s->cfg.children; i++)
-		s->restored[i] = calloc(SIM_SLOTS, sizeof(**s->restored));
+		s->restored[i] = calloc(SIM_LISTS * SIM_SLOTS, sizeof(**s->restored));
 }
 
 /* Who is meant by it only this switch can tell: any number will do that nobody guesses. */
@@ -158,12 +158,19 @@ static void sim_take(struct sim *s, int at, struct sim_slot *sl, const struct si
 	sim_arm(s, at, sl);
 }
 
+static struct sim_restored *sim_restored_at(struct sim *s, int at, const struct canary_hdr *h,
+					    u32 number)
+{
+	return &s->restored[-1 - at][number % SIM_LISTS * SIM_SLOTS +
+				     be32_to_cpu(h->block) % SIM_SLOTS];
+}
+
 /* Lists as PROTOCOL.md wants them: sorted, all cookies right */
 static void sim_restoration(struct sim *s, int at, struct sim_event *e)
 {
 	const struct canary_hdr *h = (void *)e->data;
 	const struct canary_restored *c = (const void *)(h + 1);
-	struct sim_restored *r = &s->restored[-1 - at][be32_to_cpu(h->block) % SIM_SLOTS];
+	struct sim_restored *r = sim_restored_at(s, at, h, be16_to_cpu(h->count));
 	u32 i, n = be16_to_cpu(h->children);
 	u64 place, last = 0;
 
@@ -197,11 +204,12 @@ static void sim_copy(struct sim *s, int at, const struct sim_event *e, __be32 ad
 static void sim_restore(struct sim *s, int at, const struct sim_event *e)
 {
 	const struct canary_hdr *h = (void *)e->data;
-	struct sim_restored *r = &s->restored[-1 - at][be32_to_cpu(h->block) % SIM_SLOTS];
+	struct sim_restored *r = sim_restored_at(s, at, h, be16_to_cpu(h->children));
 	u32 i;
 
 	if (r->hdr.block != h->block || r->hdr.epoch != h->epoch ||
-	    r->hdr.attempt != h->attempt || r->hdr.elements != h->elements)
+	    r->hdr.attempt != h->attempt || r->hdr.elements != h->elements ||
+	    r->hdr.count != h->children)
 		return;
 	for (i = 0; i < r->children; i++)
 		sim_copy(s, at, e, r->child[i].addr, r->child[i].port);

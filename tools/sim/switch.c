@@ -306,7 +306,9 @@ static void switch_reset(struct sim_switch *sw)
 		if (d->generation)	/* was ever taken */
 			memset(d, 0, sw->sim->descriptor_size);
 	}
-	memset(n->restoration, 0, sizeof(n->restoration));
+	for (slot = 0; slot < CSW_RESTORE_SLOTS; slot++)
+		if (n->restoration[slot].children)
+			n->restoration[slot].children = 0;
 	memset(&n->queue_ctl, 0, sizeof(n->queue_ctl));
 }
 

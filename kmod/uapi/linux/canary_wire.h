@@ -104,7 +104,8 @@ enum canary_why {
  * @block:	serial number of the block within the epoch; wraps
  * @opsig:	hash of operation sequence, operator, type, root and length: only equals merge
  * @members:	size of the communicator, 1 .. CANARY_MEMBERS_MAX
- * @count:	how many members' data are in this packet, 1 .. @members - 1 in contributions
+ * @count:	how many members' data are in this packet, 1 .. @members - 1 in contributions; of
+ *		RESTORATION: number of the list, from 0 on
  * @op:		enum canary_operator
  * @dtype:	enum canary_dtype
  * @elements:	elements in the payload of contributions and results
@@ -121,7 +122,8 @@ enum canary_why {
  * @origin:	IPv4 address of the switch that set CANARY_F_BYPASS, or 0
  * @waited:	of a result: how full the egress queue was that it went through last, 0 .. 255
  * @to:		of what members say to each other without data: the rank that is meant
- * @children:	entries in the payload: child list, member table, rank list
+ * @children:	entries in the payload: child list, member table, rank list; of a result: number
+ *		of the restoration that it follows, 0 also if there was none
  * @reserved:	0
  * @cookie:	of a contribution that was bypassed by @origin: lets @origin recognise it in a
  *		restoration; 0 if it takes none
