@@ -58,7 +58,7 @@ class Deployed(Figure):
         axes.set_ylabel("Goodput (Gbit/s)")
         axes.set_ylim(bottom=0)
         axes.legend(fontsize="small")
-        for share in self.shares[1:-1]:
+        for share in self.shares[:-1]:
             self.quote(f"{share} % of the switches: goodput over all", None,
                        self.median((False, share)) / self.median((False, 100)))
 
