@@ -187,7 +187,7 @@ def tell(rows, say):
             text += f", {row['kept_median']:.2f} of what the same members have alone"
         if row["contributions_per_block"]:
             text += f", {row['contributions_per_block']:.1f} packets a block at its leader"
-        if (row["jain"] or 1) < 1:
+        if row["jain"] is not None:
             text += f", Jain index {row['jain']:.3f}"
         if row["offered"] is not None:
             text += f", others sent {row['offered']:.2f} of what they were to"

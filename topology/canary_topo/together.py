@@ -16,7 +16,7 @@ def goodputs(trials, operations):
         for trial in trials:
             trial.start()
         for trial in trials:
-            trial.until(lambda trial=trial: trial.progress(0)["completed"])
+            trial.until(lambda trial=trial: trial.progress(0)["round_blocks"])
         begin, before = time.monotonic(), [trial.progress(0) for trial in trials]
         # Before any of them gets to its last operation
         trials[0].until(lambda: any(trial.progress(0)["completed"] >= operations - 1
@@ -27,6 +27,8 @@ def goodputs(trials, operations):
     finally:
         for trial in trials:
             trial.stop()
+    if any(b["completed"] >= operations - 1 for b in before):
+        raise RuntimeError("one was nearly done before the last one had begun: more operations are needed")
     bits = [32 * b["elements"] * (b["round_blocks"] - a["round_blocks"])
             for a, b in zip(before, after)]
     return [value / seconds for value in bits], seconds
