@@ -38,7 +38,8 @@ PARTS = {
     },
     "nobody": {
         "small": [of(shares=0, algorithms=TREES, seeds=3), of(shares=0, algorithms="ring", seeds=1),
-                  of(shares=0, algorithms="dynamic,static-4,ring", size="4M", seeds=1, iterations=1)],
+                  of(shares=0, algorithms="dynamic,static-4", size="4M", seeds=3, iterations=1),
+                  of(shares=0, algorithms="ring", size="4M", seeds=1, iterations=1)],
         "full": [of(shares=0, algorithms=f"{TREES},ring"),
                  of(shares=0, algorithms=f"{TREES},ring", size="4M", seeds=3, iterations=1)],
     },
