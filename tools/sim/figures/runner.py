@@ -3,6 +3,7 @@
 made by the same simulator is not made again, so that interrupted figures go on
 where they were."""
 import concurrent.futures
+import contextlib
 import hashlib
 import json
 import os
@@ -13,10 +14,32 @@ import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
+LIMIT = 6   # GiB for all runs together
+
 
 def digest(path):
     with open(path, "rb") as file:
         return hashlib.sha256(file.read()).hexdigest()[:16]
+
+
+class Memory:
+    """GiB, of which runs that take much get their share first."""
+
+    def __init__(self, free):
+        self.free = free
+        self.changed = threading.Condition()
+
+    @contextlib.contextmanager
+    def share(self, size):
+        with self.changed:
+            self.changed.wait_for(lambda: self.free >= size)
+            self.free -= size
+        try:
+            yield
+        finally:
+            with self.changed:
+                self.free += size
+                self.changed.notify_all()
 
 
 class Runner:
@@ -28,7 +51,7 @@ class Runner:
         self.jobs = jobs
         self.version = digest(simulator)
         self.shapes = {}
-        self.large = threading.Lock()
+        self.memory = Memory(LIMIT)
         os.makedirs(directory, exist_ok=True)
 
     def _key(self, scenario):
@@ -68,9 +91,8 @@ class Runner:
         os.rename(self._path(scenario) + ".new", self._path(scenario))
         return result
 
-    def _alone(self, scenario):
-        """One that takes gigabytes, one at a time"""
-        with self.large:
+    def _in_turn(self, scenario):
+        with self.memory.share(gigabytes(scenario)):
             return self._run(scenario)
 
     def run_all(self, scenarios):
@@ -85,8 +107,7 @@ class Runner:
             for i in todo:
                 key = self._key(scenarios[i])
                 if key not in seen:
-                    seen[key] = pool.submit(self._alone if is_large(scenarios[i]) else self._run,
-                                            scenarios[i])
+                    seen[key] = pool.submit(self._in_turn, scenarios[i])
             futures = {future: key for key, future in seen.items()}
             by_key = {}
             for i in todo:
@@ -114,9 +135,11 @@ def is_huge(scenario):
     return "8192" in scenario["topology"]
 
 
-def is_large(scenario):
-    """Does it take so much memory that another such one beside it would be too much?"""
-    return is_huge(scenario) or int(scenario.get("jobs", 1)) >= 8
+def gigabytes(scenario):
+    """Of memory, at most"""
+    if is_huge(scenario):
+        return 4
+    return 3 if int(scenario.get("jobs", 1)) >= 8 else 1
 
 
 def cost(scenario):
