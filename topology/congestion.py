@@ -34,6 +34,7 @@ from canary_topo.net import parse_rate  # noqa: E402
 from canary_topo.node import CANARY, TOP  # noqa: E402
 
 GUEST = os.path.join(TOP, "selftests/vm/run.sh")
+MODULE = os.path.join(TOP, "build/kmod/canary.ko")
 TRAFFIC = 0.45      # of a link's rate, by each host that congests
 ALGORITHMS = "dynamic,static-1,static-2,static-4,ring,openmpi"
 # What a scenario's name mentions if it is another one
@@ -133,7 +134,7 @@ def program():
     """What tells what is measured, and how, from other versions of it"""
     total = hashlib.sha256()
     here = os.path.dirname(os.path.abspath(__file__))
-    for path in sorted([CANARY, *glob.glob(os.path.join(TOP, "build/kmod/canary.ko")),
+    for path in sorted([CANARY, *glob.glob(MODULE),
                         os.path.join(here, "congestion.py"), os.path.join(here, "mpi_rank.py"),
                         *glob.glob(os.path.join(here, "canary_topo/*.py"))]):
         if os.path.basename(path) in ("plots.py", "results.py"):
@@ -232,6 +233,8 @@ def pictures(args, runs, rows, scene):
 def in_guest(args, argv):
     say("AF_CANARY needs canary.ko: this runs in a guest with Debian's kernel, whose clock counts")
     say("instructions, so that links and not this machine's load are measured.")
+    if not os.path.exists(MODULE):
+        raise RuntimeError(f"there is no {os.path.relpath(MODULE)}: make module")
     os.makedirs(args.out, exist_ok=True)
     words = [GUEST, "--icount", "--mem", "3G", "--timeout", "86000", "--out", args.out, "--",
              "/usr/bin/python3", os.path.abspath(__file__), *argv, "--inside", "--out", args.out,
