@@ -29,7 +29,7 @@ static const struct trial trials[] = {
 	{ "leaves and spines, 1 % loss, repeats, delays",
 	  { .members = 24, .children = 2, .leaves = 4, .spines = 2, .faults.drop = 10000,
 	    .faults.repeat = 20000, .faults.delay = 20000, .faults.delay_ns = 5 * MS }, 10000, 3 },
-	{ "leaves that send twice what the spine bypasses, among more sources than are searched",
+	{ "leaves that send twice what the spine bypasses, to leaders with many sources",
 	  { .members = 96, .children = 2, .leaves = 15, .spines = 1, .faults.delay = 500000,
 	    .faults.delay_ns = 5 * MS }, 20000, 2 },
 	{ "switches that refuse", { .members = 8, .children = 2, .unforgiving = true }, 400000, 2 },
