@@ -22,6 +22,9 @@ $(B)/bpf/%.skel.h: $(B)/bpf/%.bpf.o
 	bpftool gen skeleton $< name $(subst -,_,$*) > $@.tmp
 	mv $@.tmp $@
 
+# Removed as intermediate, it would be made anew each time.
+.SECONDARY: $(B)/bpf/canary_backlog.bpf.o
+
 -include bpf/fault/Build.mk
 
 # Tests: the logic compiled natively (and with sanitizers), the programs in this kernel
