@@ -117,6 +117,9 @@ test_sums()
 	tap_check "no elements" sums 3 0
 	tap_check "in place" in_place
 	tap_check "output: kept on failure, else all of it replaced" output_kept
+	tap_check "output: no file where there is nothing to write" output_unmade
+	tap_check "output: kept if the disk is full" full_disk
+	tap_check "output: mode, links, what is no file" output_as_it_was
 	sums 3 0 > /dev/null
 	tap_is "empty output" "$(stat -c %s sum.0)" 0
 	jq -e '.block_elements == 352' err.1 > /dev/null || sums 2 704 > /dev/null
@@ -145,6 +148,50 @@ output_kept()
 	[ "$(cat kept)" = precious ] || return 1
 	new_comm
 	on 0 "$CANARY" allreduce $(as 0 1) --in short --out kept && cmp short kept
+}
+
+# Where no sum comes, and who waits for one is ended, no file comes.
+output_unmade()
+{
+	mkdir -p unmade
+	new_comm
+	on 0 "$CANARY" allreduce $(as 0 2) --timeout 300ms --in short --out unmade/sum 2> /dev/null && return 1
+	on 0 "$CANARY" perf allreduce $(as 0 2) --timeout 300ms -J unmade/json 2> /dev/null && return 1
+	ns_exec h0 timeout 1 "$CANARY" allreduce $(as 0 2) --timeout 60s --in short --out unmade/sum 2> /dev/null
+	[ $? -eq 124 ] && [ -z "$(ls -A unmade)" ]
+}
+
+# A disk of 16 pages: what does not fit costs nothing of what is there, one name or two.
+full_disk()
+{
+	head -c 131072 /dev/zero > long
+	mkdir -p disk
+	unshare -m sh -c 'mount -t tmpfs -o size=64k none disk && cd disk || exit 1
+		echo precious > one
+		echo precious > two
+		ln two three
+		for f in one two new; do
+			"$0" allreduce --comm 1 --rank 0 --members 1 --engine user --in ../long --out $f 2> ../err
+			[ $? -eq 1 ] && grep -q "No space" ../err || exit 1
+		done
+		[ "$(cat one two three)" = "$(printf "%s\n" precious precious precious)" ] &&
+			[ "$(ls -A | tr "\n" " ")" = "one three two " ]' "$CANARY"
+}
+
+# As what is replaced was: mode, links to it; and what is no file is written to.
+output_as_it_was()
+{
+	rm -f link hard
+	echo old > target
+	chmod 640 target
+	ln -s target link
+	local one=(on 0 "$CANARY" allreduce --comm 1 --rank 0 --members 1 --in short)
+	"${one[@]}" --out link && [ -L link ] && cmp target short &&
+		[ "$(stat -c %a target)" = 640 ] || return 1
+	ln target hard
+	echo longer-than-before > hard
+	"${one[@]}" --out hard && cmp target short || return 1
+	"${one[@]}" --out /dev/stdout | cmp - short
 }
 
 pipes()

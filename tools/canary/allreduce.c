@@ -6,18 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmds.h"
 #include "comm_options.h"
 #include "json.h"
+#include "output.h"
 
 struct allreduce {
 	struct comm_options	comm;
 	const char		*in, *out;
 	bool			json;
-	int			in_fd, out_fd;
+	int			in_fd;
+	struct output		sum;
 	void			*data;
 	size_t			count;		/* elements */
 	double			seconds;
@@ -73,9 +74,9 @@ static int parse(struct allreduce *a, int argc, char **argv)
 	return comm_options_end(&a->comm) ? 2 : 0;
 }
 
-static int open_file(const char *path, int flags, int standard)
+static int open_input(const char *path)
 {
-	int fd = strcmp(path, "-") ? open(path, flags | O_CLOEXEC, 0666) : standard;
+	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
 
 	if (fd < 0)
 		fprintf(stderr, "canary: %s: %s\n", path, strerror(errno));
@@ -114,33 +115,6 @@ static int read_vector(struct allreduce *a)
 		return -1;
 	}
 	a->count = len / 4;
-	return 0;
-}
-
-/* What the file held before stays until the sum is there. */
-static int write_vector(struct allreduce *a)
-{
-	size_t len = a->count * 4, at = 0;
-	struct stat st;
-	ssize_t n;
-
-	while (at < len) {
-		n = write(a->out_fd, (char *)a->data + at, len - at);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0) {
-			fprintf(stderr, "canary: %s: %s\n", a->out, strerror(errno));
-			return -1;
-		}
-		at += n;
-	}
-	if (a->out_fd == STDOUT_FILENO)
-		return 0;
-	if ((!fstat(a->out_fd, &st) && S_ISREG(st.st_mode) && ftruncate(a->out_fd, len)) ||
-	    close(a->out_fd)) {
-		fprintf(stderr, "canary: %s: %s\n", a->out, strerror(errno));
-		return -1;
-	}
 	return 0;
 }
 
@@ -202,7 +176,7 @@ static int run(struct allreduce *a)
 	a->seconds = seconds() - start;
 	if (err)
 		status = fail(a, c, err);
-	else if (write_vector(a))
+	else if (output_write(&a->sum, a->data, a->count * 4))
 		status = 1;
 	if (!status && a->json)
 		report(a, c);
@@ -218,13 +192,11 @@ int cmd_allreduce(int argc, char **argv)
 	status = parse(&a, argc, argv);
 	if (status)
 		return status;
-	a.in_fd = open_file(a.in, O_RDONLY, STDIN_FILENO);
-	if (a.in_fd < 0)
-		return 1;
-	a.out_fd = open_file(a.out, O_WRONLY | O_CREAT, STDOUT_FILENO);
-	if (a.out_fd < 0)
+	a.in_fd = open_input(a.in);
+	if (a.in_fd < 0 || output_open(&a.sum, "", a.out))
 		return 1;
 	status = read_vector(&a) ? 1 : run(&a);
+	output_close(&a.sum);
 	free(a.data);
 	return status;
 }

@@ -5,18 +5,17 @@
  */
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <sys/stat.h>
 
 #include "cmds.h"
 #include "comm_options.h"
 #include "json.h"
+#include "output.h"
 
 #define SIZE_MAX_BYTES	(CANARY_COUNT_MAX * 4ULL)
 #define FACTOR		2		/* if neither it nor --stepbytes is given */
@@ -37,7 +36,7 @@ struct perf {
 	uint64_t		min, max, step_bytes;
 	uint64_t		factor, iters, warmup, check, aggregate;
 	const char		*json;
-	FILE			*json_file;
+	struct output		output;
 	struct canary		*c;
 	uint32_t		rank, members;
 	int32_t			*send, *recv;
@@ -186,23 +185,13 @@ static int parse(struct perf *p, int argc, char **argv)
 	return comm_options_end(&p->comm) ? 2 : 0;
 }
 
-/* Before anything is measured; what the file held stays until there are results. */
+/* Before anything is measured */
 static int open_json(struct perf *p)
 {
-	int fd;
-
+	p->output.fd = -1;
 	if (!p->json || p->comm.params.rank)
 		return 0;
-	if (!strcmp(p->json, "-")) {
-		p->json_file = stdout;
-		return 0;
-	}
-	fd = open(p->json, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-	p->json_file = fd < 0 ? NULL : fdopen(fd, "w");
-	if (p->json_file)
-		return 0;
-	fprintf(stderr, "canary: output_file: %s: %s\n", p->json, strerror(errno));
-	return 2;
+	return output_open(&p->output, "output_file: ", p->json) ? 2 : 0;
 }
 
 /* What rank @rank has at @index: any function will do that mixes well. */
@@ -373,17 +362,11 @@ static void json_result(FILE *f, const char *name, const struct result *r)
 		r->time_us, r->algbw, r->busbw, (unsigned long long)r->wrong);
 }
 
-static int write_json(const struct perf *p)
+static void print_json(FILE *f, const struct perf *p)
 {
 	struct canary_info info;
-	FILE *f = p->json_file;
-	struct stat st;
 	int i;
 
-	if (!fstat(fileno(f), &st) && S_ISREG(st.st_mode) && f != stdout && ftruncate(fileno(f), 0)) {
-		fprintf(stderr, "canary: %s: %s\n", p->json, strerror(errno));
-		return -1;
-	}
 	canary_get_info(p->c, &info, sizeof(info));
 	fprintf(f, "{\"collective\":\"allreduce\",\"ranks\":%u,\"engine\":", p->members);
 	json_string(f, canary_engine_name(p->c));
@@ -411,11 +394,26 @@ static int write_json(const struct perf *p)
 		p->row_count ? p->busbw_sum / (2 * p->row_count) : 0);
 	json_stats(f, p->c);
 	fputs("}\n", f);
-	if (f == stdout ? fflush(f) : fclose(f)) {
-		fprintf(stderr, "canary: %s: %s\n", p->json, strerror(errno));
-		return -1;
+}
+
+static int write_json(struct perf *p)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+	int ret = -1;
+
+	if (f) {
+		print_json(f, p);
+		if (!fclose(f) && !fflush(stdout))
+			ret = output_write(&p->output, text, len);
+		else
+			fprintf(stderr, "canary: %s: %s\n", p->json, strerror(errno));
+	} else {
+		fprintf(stderr, "canary: out of memory\n");
 	}
-	return 0;
+	free(text);
+	return ret;
 }
 
 static int add_row(struct perf *p, uint64_t size)
@@ -511,6 +509,7 @@ int cmd_perf(int argc, char **argv)
 	} else {
 		fprintf(stderr, "canary: out of memory\n");
 	}
+	output_close(&p.output);
 	free(p.rows);
 	free(p.send);
 	free(p.recv);
