@@ -93,19 +93,22 @@ start a a --lifetime 1s
 
 tap_check "the only switch needs no name" set_here --choice two --spread 3
 tap_is "is set" "$(state a | jq -c '.[0,2]' | tr '\n' ' ')" '"two" 3 '
-refused "the second one is wrong" 1 "--spread: '0' is not a number from 1 to 256" \
+refused "the second one is wrong" 2 "--spread: '0' is not a number from 1 to 256" \
 	--choice block --spread 0 --timeout 2ms
-refused "the last one is wrong" 1 "--timeout: '5' is no duration" \
-	--admit 7:any --fan-in off,10.0.0.1=2 --trees 3+1 --timeout 5
+refused "the last one is wrong" 2 "--timeout: '5' is no duration" \
+	--admit 7:any --fan-in off,10.0.0.1=2 --choice static --trees 3+1 --timeout 5
 refused "rules are wrong after values" 1 "--revoke: there is no rule 9:10.0.0.1/32" \
 	--spread 7 --fan-in 10.0.0.1=2 --revoke 9:10.0.0.1
-refused "rule to take back is none" 1 "--revoke: '9' is neither everybody" --spread 7 --revoke 9
+refused "rule to take back is none" 2 "--revoke: '9' is neither everybody" --spread 7 --revoke 9
 refused "rules at nobody's port" 1 "--admit: s9 is no port of this switch" --spread 7 --admit 1:any%s9
 refused "timeout beyond the lifetime" 1 "--lifetime must be at least" --choice block --timeout 900ms
-refused "more than a request may have" 1 "--admit: 1 to 16384 characters" --spread 7 \
+refused "more than a request may have" 2 "--admit: 1 to 16384 characters" --spread 7 \
 	--admit "$(seq -s, -f "%.0f:any" 1500)" --admit "$(seq -s, -f "%.0f:any" 1500)"
-refused "more fan-ins than there is room for" 1 "--fan-in: more than" --spread 7 \
+refused "more fan-ins than there is room for" 2 "--fan-in: more than" --spread 7 \
 	--fan-in "$(seq -s, -f "10.0.0.%.0f=2" 1 200),$(seq -s, -f "10.0.1.%.0f=2" 1 200)"
+refused "a rule that is none" 2 "--admit: '9' is neither everybody" --spread 7 --admit 9
+refused "trees that are not chosen" 2 "--trees: only with --choice static, the choice is flow" --spread 7 --trees 2 --choice flow
+refused "trees where the choice is another" 1 "--trees: only with --choice static, the choice is two" --spread 7 --trees 2
 refused "unknown option" 2 "unrecognized option" --spread 7 --colour red
 before=$(state a)
 tap_is "half a request" "$(ask 'set\nspread 9\nchoice bl')" "the end is missing"
@@ -119,6 +122,10 @@ tap_check "all at once" set_here --choice static --trees 3+1 --flowlet 2ms --spr
 	--timeout 2ms..80ms --fan-in off --fan-in 10.0.0.1=2,10.0.0.2=3 --admit 7:any --revoke 7:any --admit 8:any
 tap_is "all are set" "$(state a | jq -c 'del(.[5])')" \
 	'["static",2000,4,3,1,2000,80000,"off",2,true,["8:0.0.0.0/0"]]'
+
+tap_check "other trees where they are chosen" set_here --trees 2
+tap_check "another choice where trees are known" set_here --choice block
+tap_check "and back" set_here --choice static --trees 3+1
 
 LD_PRELOAD=$SHIM FAIL_MAPS=$TAP_TMP/fail start b b
 before=$(state a)
@@ -137,7 +144,7 @@ tap_is "show: both of this namespace" "$(ns_exec a "$CANARY" switch show -j | jq
 bg_stop "${PID[c]}"
 tap_refuse "show: a name and all" "$CANARY" switch show --name a --all
 refused "a name and all" 2 "either --name or --all" --name a --all --spread 2
-refused "no name of a switch" 1 "is no name of a switch" --name ../a --spread 2
+refused "no name of a switch" 2 "is no name of a switch" --name ../a --spread 2
 refused "not by this one" 1 "a: --admit: to-h-b is no port" --name a --spread 2 --admit 1:any%to-h-b
 refused "by one of all" 1 "a: --admit: to-h-b is no port" --all --spread 2 --admit 1:any%to-h-b
 refused "by the last of all" 1 "b: --revoke: there is no rule 8:0.0.0.0/0" --all --spread 2 --revoke 8:any

@@ -44,6 +44,8 @@ test_options()
 	refused "timeout: least is most" "not less than" --ports s1 --timeout 2ms..2ms
 	refused "timeout: upper bound too long" "10us to 1s" --ports s1 --timeout 1ms..2s
 	refused "timeout: no lower bound" "no duration" --ports s1 --timeout ..2ms
+	refused "trees that are not chosen" "--trees: only with --choice static, the choice is both" --ports s1 --trees 2
+	refused "too many trees" "--trees: '257' is not a number from 1 to 256" --ports s1 --choice static --trees 257
 	refused "restoration maybe" "neither on nor off" --ports s1 --restore maybe
 	refused "lifetime too short" "10ms to 3600s" --ports s1 --lifetime 1ms
 	refused "lifetime below timeouts" "(2 + root patience) timeouts" --ports s1 --timeout 1s --lifetime 1500ms

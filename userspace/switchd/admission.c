@@ -178,6 +178,18 @@ int switchd_revoke(struct switchd_admission *a, const char *text, char *err, siz
 	return switchd_each(a, text, err, len, remove_rule);
 }
 
+static int check_rule(void *none, char *text, char *err, size_t len)
+{
+	struct switchd_admit rule;
+
+	return parse_rule("--revoke", text, &rule, err, len);
+}
+
+int switchd_revoke_check(const char *text, char *err, size_t len)
+{
+	return switchd_each(NULL, text, err, len, check_rule);
+}
+
 int switchd_option_admit(struct switchd_options *o, const char *text, char *err, size_t len)
 {
 	return switchd_admit(&o->admission, text, err, len);

@@ -433,13 +433,21 @@ int switchd_timeout_check(const struct switchd_options *o, char *err, size_t len
 	return switchd_refuse(err, len, "--timeout: --lifetime must be at least (2 + root patience) timeouts");
 }
 
+int switchd_trees_check(const struct switchd_options *o, char *err, size_t len)
+{
+	if (!o->trees || o->choice == CSW_CHOOSE_STATIC)
+		return 0;
+	return switchd_refuse(err, len, "--trees: only with --choice static, the choice is %s",
+			      switchd_choice_name(o->choice));
+}
+
 int switchd_options_check(struct switchd_options *o, char *err, size_t len)
 {
 	unsigned int i;
 
 	if (!o->ports)
 		return switchd_refuse(err, len, "--ports: which devices belong to the switch?");
-	if (switchd_timeout_check(o, err, len))
+	if (switchd_trees_check(o, err, len) || switchd_timeout_check(o, err, len))
 		return -1;
 	for (i = 0; i < o->ports; i++)
 		if (!o->port[i].mode_given)

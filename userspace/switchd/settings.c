@@ -14,6 +14,7 @@ struct wanted {
 	struct switchd_options o;
 	struct switchd_admission admission;
 	bool values, fan_ins, rules;	/* which of them are to change */
+	bool choice, trees;		/* which of these were named */
 };
 
 static const struct {
@@ -37,6 +38,8 @@ static int take_value(struct wanted *w, const char *name, const char *value, cha
 	if (i == ARRAY_SIZE(values))
 		return switchd_refuse(err, len, "there is no setting '%.100s'", name);
 	w->values = true;
+	w->choice |= !strcmp(name, "choice");
+	w->trees |= !strcmp(name, "trees");
 	if (!strcmp(name, "fan-in")) {
 		/* what was told before is forgotten, but not by a second one of the same request */
 		if (!w->fan_ins)
@@ -62,6 +65,11 @@ static int take(struct wanted *w, char *line, char *err, size_t len)
 	return switchd_revoke(&w->admission, value, err, len);
 }
 
+static int check_trees(const struct wanted *w, char *err, size_t len)
+{
+	return w->trees ? switchd_trees_check(&w->o, err, len) : 0;
+}
+
 /* Lines until an empty one: without it the end is missing */
 static int take_all(struct wanted *w, char *text, char *err, size_t len)
 {
@@ -75,7 +83,7 @@ static int take_all(struct wanted *w, char *text, char *err, size_t len)
 	while ((line = strsep(&text, "\n")))
 		if (take(w, line, err, len))
 			return -1;
-	return switchd_timeout_check(&w->o, err, len);
+	return check_trees(w, err, len) ? : switchd_timeout_check(&w->o, err, len);
 }
 
 /* The kernel refused something of @w: what it took is taken back, or that is left to the ticks. */
@@ -126,6 +134,33 @@ int settings_change(struct switchd *sw, char *text, bool try, char *err, size_t 
 		ret = admission_try(sw, &w->admission, err, len);
 	if (!ret && !try)
 		ret = apply(sw, w, err, len);
+	free(w);
+	return ret;
+}
+
+static int judge(struct wanted *w, const struct switchd_setting *s, char *err, size_t len)
+{
+	if (!strcmp(s->name, "admit"))
+		return switchd_admit(&w->admission, s->value, err, len);
+	if (!strcmp(s->name, "revoke"))
+		return switchd_revoke_check(s->value, err, len);
+	return take_value(w, s->name, s->value, err, len);
+}
+
+int switchd_settings_check(const struct switchd_setting *setting, unsigned int n, char *err,
+			   size_t len)
+{
+	struct wanted *w = calloc(1, sizeof(*w));
+	unsigned int i;
+	int ret = 0;
+
+	if (!w)
+		return switchd_refuse(err, len, "out of memory");
+	switchd_options_init(&w->o);
+	for (i = 0; i < n && !ret; i++)
+		ret = judge(w, &setting[i], err, len);
+	if (!ret && w->choice)
+		ret = check_trees(w, err, len);
 	free(w);
 	return ret;
 }

@@ -193,7 +193,7 @@ static int show_named(const char *name, bool json)
 	int ret;
 
 	if (file_of("show", name, file))
-		return 1;
+		return 2;
 	ret = show_one(file, json);
 	if (is_gone(ret))
 		fprintf(stderr, "canary switch show: no switch '%s' is running on this machine\n",
@@ -259,7 +259,7 @@ static int set_named(const char *name, const char *settings)
 	int ret;
 
 	if (file_of("set", name, file))
-		return 1;
+		return 2;
 	ret = set_one(file, "set", settings);
 	if (is_gone(ret))
 		fprintf(stderr, "canary switch set: no switch '%s' is running on this machine\n",
@@ -342,12 +342,16 @@ static int write_settings(const struct switchd_setting *setting, unsigned int n,
 
 int switchd_set(const char *name, bool all, const struct switchd_setting *setting, unsigned int n)
 {
-	char settings[SWITCHD_SET_MAX + 1];
+	char settings[SWITCHD_SET_MAX + 1], err[256];
 	struct switches s;
 	int ret;
 
 	if (write_settings(setting, n, settings, sizeof(settings)))
-		return 1;
+		return 2;
+	if (switchd_settings_check(setting, n, err, sizeof(err))) {
+		fprintf(stderr, "canary switch set: %s\n", err);
+		return 2;
+	}
 	if (name)
 		return set_named(name, settings);
 	switches_find(&s, all);

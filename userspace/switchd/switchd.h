@@ -122,6 +122,8 @@ int switchd_option_root_patience(struct switchd_options *o, const char *text, ch
 /* Rules of @text (with commas) are added to, or removed from, @a. On errors @a is of no use. */
 int switchd_admit(struct switchd_admission *a, const char *text, char *err, size_t len);
 int switchd_revoke(struct switchd_admission *a, const char *text, char *err, size_t len);
+/* Are these rules, wherever? */
+int switchd_revoke_check(const char *text, char *err, size_t len);
 void switchd_admit_text(const struct switchd_admit *rule, char *text, size_t len);
 /* Do all rules name ports of the switch? */
 int switchd_admission_check(const struct switchd_admission *a, const struct switchd_options *o,
@@ -132,6 +134,9 @@ void switchd_timeout_begin(struct switchd_options *o);
 
 /* Is the lifetime longer than the timeout? */
 int switchd_timeout_check(const struct switchd_options *o, char *err, size_t len);
+
+/* Are trees named, and not chosen among? */
+int switchd_trees_check(const struct switchd_options *o, char *err, size_t len);
 
 /* What no single option can know: are there ports, is the lifetime longer than the timeout */
 int switchd_options_check(struct switchd_options *o, char *err, size_t len);
@@ -147,6 +152,10 @@ const char *switchd_choice_help(unsigned int choice);
 struct switchd_setting {
 	const char *name, *value;
 };
+
+/* Are there switches that would take these @n settings? Return 0, or -1 with a message in @err. */
+int switchd_settings_check(const struct switchd_setting *setting, unsigned int n, char *err,
+			   size_t len);
 
 /*
  * Change settings of the running switch @name (NULL: of the only one of this network namespace, or
