@@ -232,6 +232,9 @@ for bad in "--drop 101%" "--drop -1%" "--drop 1" "--drop x%" "--drop nan%" "--de
 	# shellcheck disable=SC2086 # words
 	tap_refuse "refuses '$bad'" fault add eth0 $bad
 done
+rc=0
+fault add eth0 --drop 1% --hold 5ms || rc=$?
+tap_is "a hold of nothing: status" "$rc" 2
 tap_refuse "refuses a device that is not there" fault add eth9 --drop 1%
 tap_is "refusals leave nothing" "$(fault show eth0 -j | jq length)/$(ns_exec a ip -br link | grep -c cnyf)" "0/0"
 range=$(fault add eth0 --drop 101% 2>&1)

@@ -31,8 +31,14 @@ static int usage(FILE *to)
 		"       canary fault show DEV [-j]\n"
 		"       canary fault del DEV [--dir ingress|egress]\n"
 		"\n"
-		"Percentages are 0%% to 100%%, times 10us to 10s. A reordered packet is held back for\n"
-		"--hold (1ms). The same seed gives the same faults to the same packets.\n");
+		"  --dir ingress|egress  faults of what comes in or goes out (egress; del: both)\n"
+		"  --seed N              the same one gives the same faults to the same packets (0)\n"
+		"  --only-canary         leave other traffic alone\n"
+		"  --drop, --duplicate, --corrupt, --reorder P%%   of the packets, 0%% to 100%% (0%%)\n"
+		"  --burst N             packets that are dropped in a row, 0 to %d (1)\n"
+		"  --delay TIME[~JITTER] 10us to 10s, each packet within JITTER of it\n"
+		"  --hold TIME           for which a reordered packet is held back, 10us to 10s (1ms)\n"
+		"  -j, --json            show: as JSON\n", FAULT_BURST_MAX);
 	return to == stdout ? 0 : 2;
 }
 
@@ -159,7 +165,6 @@ static int parse_add(struct fault_config *c, int argc, char **argv)
 	int i;
 
 	memset(c, 0, sizeof(*c));
-	c->hold_ns = HOLD_DEFAULT_NS;
 	for (i = 0; i < argc; i++) {
 		if (!strcmp(argv[i], "--only-canary")) {
 			c->only_canary = 1;
@@ -175,6 +180,10 @@ static int parse_add(struct fault_config *c, int argc, char **argv)
 		return fail("no fault asked for");
 	if (c->burst > 1 && !c->drop)
 		return fail("--burst without --drop");
+	if (c->hold_ns && !c->reorder)
+		return fail("--hold without --reorder");
+	if (!c->hold_ns)
+		c->hold_ns = HOLD_DEFAULT_NS;
 	return 0;
 }
 
