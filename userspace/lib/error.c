@@ -160,7 +160,7 @@ int lib_comm_error(struct canary *c, int error)
 		return lib_error(error, "%s run%s another operation or length", who,
 				 one ? "s" : "");
 	case CANARY_ABORT_PATH:
-		return lib_error(error, "%s: only small packets arrive from there or back: has the MTU of a path shrunk?",
+		return lib_error(error, "%s: only small packets arrive from there or back: has the MTU of a path shrunk, or does the veth peer of a switch's port lack GRO (there: ethtool -K DEV gro on)?",
 				 who);
 	case CANARY_ABORT_REFUSED:
 		return lib_error(error, "rank 0 refuses: %s", troubles[0] ? troubles + 2 :
