@@ -178,6 +178,18 @@ tap_check "both readers see the same network: what is not balanced" \
 tap_check "and all that is described in topology/shapes" \
 	/usr/bin/python3 selftests/sim/shapes.py $SIM
 
+# Keys of a scenario with what holds without them, as --help says
+$SANITIZED --help | sed -n '/^Keys of a scenario/,/^$/s/^  \([a-z_]*\) .*(\([^(), :]*\)[^()]*);.*/\1 \2/p' |
+	grep -v '^bytes ' >"$WORK/defaults"
+lacking=$($SANITIZED --help | sed -n '/^Keys of a scenario/,/^$/s/^  \([a-z_]*\) .*/\1/p' |
+	grep -vxF -e "$(cut -d' ' -f1 "$WORK/defaults")" | tr '\n' ' ')
+tap_is "--help has the defaults of all keys but these, and that of bytes" "$lacking" "topology bytes hosts fail "
+rough=(members=32 traffic=permutation noise=5% loss=0.1% 'fail=sspine1 5us 20us')
+small plain && small plain-defaults "$WORK/defaults" && cmp -s "$WORK/plain" "$WORK/plain-defaults" &&
+	small rough "${rough[@]}" && small rough-defaults "$WORK/defaults" "${rough[@]}" &&
+	cmp -s "$WORK/rough" "$WORK/rough-defaults"
+verdict $? "and they are the defaults" "$WORK/defaults"
+
 P=topology=topology/shapes/paper_64.topo
 refused "/nowhere/links: No such file" $P --links /nowhere/links
 ! grep -q '"right"' "$WORK/out"
@@ -200,6 +212,19 @@ refused "hosts: not numbers of different hosts: 8,2,15" $P members=2 hosts=1,65
 refused "hosts: not as many as members" $P members=3 hosts=1,2
 refused "fail: no switch 'sspine99'" $P 'fail=sspine99 1us'
 refused "fail: no times such as 100us in 'sspine1 soon'" $P 'fail=sspine1 soon'
+refused "timeout_max: less than timeout" $P timeout=2us timeout_max=1us
+refused "trees, first_tree: only with algorithm static" $P algorithm=ring trees=4
+refused "trees, first_tree: only with algorithm static" $P first_tree=2
+refused "traffic: all hosts are members, nobody is left to send it" $P traffic=uniform
+refused "traffic: all hosts are members, nobody is left to send it" $P traffic=uniform members=64
+refused "timeout: '2s' is out of range, 1ns to 1s" $P timeout=2s
+refused "headers: '1KiB' is out of range, 20B to 1000B" $P headers=1KiB
+refused "deployed: '101%' is out of range, 0% to 100%" $P deployed=101%
+refused "canary-sim: --links: to which file?" $P --links
+refused "canary-sim: --links: to which file?" $P --links --speed
+refused "paper_64.topo: 'kind' is of a topology, this is to be a scenario" topology/shapes/paper_64.topo
+printf '# a scenario\n\n  bytes 4MiB\nseed 2\n' >"$WORK/s"
+refused "$WORK/s: 'bytes' is of a scenario, this is to be a topology" topology="$WORK/s"
 refused "scenario: no topology"
 topo "kind fat_tree" "levels 3" "radix 5" "rate 1gbit"
 refused "radix: a fat tree's switches have an even number of ports" topology="$WORK/t.topo"

@@ -26,7 +26,7 @@ static const struct unit time_units[] = {
 };
 
 static const struct unit byte_units[] = {
-	{ "", 1 }, { "b", 1 }, { "kib", 1 << 10 }, { "mib", 1 << 20 }, { "gib", 1 << 30 },
+	{ "", 1 }, { "B", 1 }, { "KiB", 1 << 10 }, { "MiB", 1 << 20 }, { "GiB", 1 << 30 },
 	{ NULL, 0 },
 };
 
@@ -69,6 +69,38 @@ static bool parse_units(const char *text, const struct unit *units, uint64_t *va
 		return false;
 	*value = whole * factor + part * factor / scale;
 	return true;
+}
+
+static const struct unit *units_of(enum config_type type)
+{
+	switch (type) {
+	case CONFIG_RATE:
+		return rate_units;
+	case CONFIG_TIME:
+		return time_units;
+	case CONFIG_BYTES:
+		return byte_units;
+	case CONFIG_PARTS:
+		return part_units;
+	default:
+		return number_units;
+	}
+}
+
+#define VALUE_TEXT	32
+
+/* As parse_units() takes it, in the largest unit that it is a multiple of */
+static const char *value_text(char *text, enum config_type type, uint64_t value)
+{
+	const struct unit *units = units_of(type), *best = units;
+
+	for (; units->name; units++)
+		if (!(value % units->factor))
+			best = units;
+	if (!value && type == CONFIG_BYTES)
+		best = byte_units;
+	snprintf(text, VALUE_TEXT, "%" PRIu64 "%s", value / best->factor, best->name);
+	return text;
 }
 
 bool config_parse_time(const char *text, uint64_t *ps)
@@ -133,7 +165,7 @@ static bool set_list(struct config_list *l, const char *name, const char *value,
 
 static bool set(const struct config_key *k, void *to, const char *value, const char *where)
 {
-	const struct unit *units = number_units;
+	char min[VALUE_TEXT], max[VALUE_TEXT];
 	void *member = (char *)to + k->offset;
 	uint64_t number;
 
@@ -145,30 +177,14 @@ static bool set(const struct config_key *k, void *to, const char *value, const c
 	case CONFIG_TEXT:
 		snprintf(member, CONFIG_TEXT_MAX, "%s", value);
 		return true;
-	case CONFIG_RATE:
-		units = rate_units;
-		break;
-	case CONFIG_TIME:
-		units = time_units;
-		break;
-	case CONFIG_BYTES:
-		units = byte_units;
-		break;
-	case CONFIG_PARTS:
-		units = part_units;
-		break;
-	case CONFIG_NUMBER:
+	default:
 		break;
 	}
-	if (!parse_units(value, units, &number))
+	if (!parse_units(value, units_of(k->type), &number))
 		return complain(where, "%s: '%s' is not %s", k->name, value, example(k->type));
 	if (number < k->min || number > k->max)
-		return complain(where, "%s: '%s' is out of range, %" PRIu64 " to %" PRIu64 "%s",
-				k->name, value, k->min, k->max,
-				k->type == CONFIG_RATE ? " bit/s" :
-				k->type == CONFIG_TIME ? " ps" :
-				k->type == CONFIG_PARTS ? " ppm" :
-				k->type == CONFIG_BYTES ? " bytes" : "");
+		return complain(where, "%s: '%s' is out of range, %s to %s", k->name, value,
+				value_text(min, k->type, k->min), value_text(max, k->type, k->max));
 	if (k->type == CONFIG_NUMBER || k->type == CONFIG_PARTS)
 		*(uint32_t *)member = number;
 	else
@@ -223,8 +239,32 @@ bool config_file(const struct config_key *keys, void *to, const char *path)
 	return good;
 }
 
+static void print_range(const struct config_key *k)
+{
+	char min[VALUE_TEXT], max[VALUE_TEXT];
+	uint32_t i;
+
+	switch (k->type) {
+	case CONFIG_WORD:
+		for (i = 0; k->words[i]; i++)
+			printf("%s%s", i ? ", " : "; ", k->words[i]);
+		break;
+	case CONFIG_TEXT:
+		break;
+	case CONFIG_LIST:
+		printf("; up to %d times", CONFIG_LIST_MAX);
+		break;
+	default:
+		printf("; %s to %s", value_text(min, k->type, k->min),
+		       value_text(max, k->type, k->max));
+	}
+}
+
 void config_help(const struct config_key *keys)
 {
-	for (; keys->name; keys++)
-		printf("  %-18s %s\n", keys->name, keys->help);
+	for (; keys->name; keys++) {
+		printf("  %-18s %s", keys->name, keys->help);
+		print_range(keys);
+		putchar('\n');
+	}
 }

@@ -13,7 +13,9 @@ static void usage(void)
 	puts("Usage: canary-sim [OPTION]... [SCENARIO] [KEY=VALUE]...\n"
 	     "\n"
 	     "Simulates the scenario and prints what came out as JSON. A scenario is a file of lines\n"
-	     "\"key value\"; KEY=VALUE goes before what it says.\n"
+	     "\"key value\"; KEY=VALUE goes before what it says. Times end with ps, ns, us, ms or s,\n"
+	     "rates with bit, kbit, mbit, gbit or tbit, shares with % or ppm, sizes with B, KiB, MiB,\n"
+	     "GiB or nothing.\n"
 	     "\n"
 	     "  --links FILE  what each link carried, as CSV\n"
 	     "  --speed       tell the simulator's own speed and memory, too\n"
@@ -22,9 +24,9 @@ static void usage(void)
 	     "\n"
 	     "Exit status: 0; 1 if a result was wrong or did not come; 2 if the scenario is.\n"
 	     "\n"
-	     "Keys of a scenario:");
+	     "Keys of a scenario (what holds without them); their range:");
 	config_help(scenario_keys);
-	puts("\nKeys of a topology:");
+	puts("\nKeys of a topology, a file of its own (topology=FILE):");
 	config_help(shape_keys);
 }
 
@@ -36,6 +38,37 @@ struct options {
 	bool check;
 };
 
+static bool has(const struct config_key *keys, const char *name)
+{
+	while (keys->name && strcmp(keys->name, name))
+		keys++;
+	return keys->name;
+}
+
+/*
+ * Is the first key of the file at @path that only one of @own and @other has one of @other's? Then
+ * the whole file is, and its lines need not be complained of one by one.
+ */
+static bool mixed_up(const char *path, const struct config_key *own,
+		     const struct config_key *other, const char *advice)
+{
+	FILE *file = fopen(path, "r");
+	char line[1024], key[32];
+	bool mixed = false;
+
+	while (file && !mixed && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, " %31[a-z_]", key) != 1 || has(own, key) == has(other, key))
+			continue;
+		if (has(own, key))
+			break;
+		fprintf(stderr, "canary-sim: %s: '%s' %s\n", path, key, advice);
+		mixed = true;
+	}
+	if (file)
+		fclose(file);
+	return mixed;
+}
+
 /* The scenario file, then what the command line says; all complaints come at once. */
 static bool read_scenario(struct scenario *cfg, const struct options *o, int argc, char **argv)
 {
@@ -44,6 +77,9 @@ static bool read_scenario(struct scenario *cfg, const struct options *o, int arg
 	int i;
 
 	scenario_defaults(cfg);
+	if (o->scenario && mixed_up(o->scenario, scenario_keys, shape_keys,
+				    "is of a topology, this is to be a scenario: topology=FILE?"))
+		return false;
 	if (o->scenario)
 		good = config_file(scenario_keys, cfg, o->scenario);
 	for (i = 1; i < argc; i++) {
@@ -56,7 +92,8 @@ static bool read_scenario(struct scenario *cfg, const struct options *o, int arg
 		snprintf(where, sizeof(where), "argument %d", i);
 		good &= config_line(scenario_keys, cfg, argv[i], where);
 	}
-	return good;
+	return good && !mixed_up(cfg->topology, shape_keys, scenario_keys,
+				 "is of a scenario, this is to be a topology: without topology=?");
 }
 
 static int parse(struct options *o, int argc, char **argv)
@@ -68,7 +105,11 @@ static int parse(struct options *o, int argc, char **argv)
 		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
 			usage();
 			exit(0);
-		} else if (!strcmp(argv[i], "--links") && i + 1 < argc) {
+		} else if (!strcmp(argv[i], "--links")) {
+			if (i + 1 == argc || argv[i + 1][0] == '-') {
+				fprintf(stderr, "canary-sim: --links: to which file?\n");
+				return 2;
+			}
 			o->links = argv[++i];
 		} else if (!strcmp(argv[i], "--speed")) {
 			o->speed = true;

@@ -15,23 +15,23 @@ static const char *const kinds[] = { "star", "leaf_spine", "fat_tree", NULL };
 
 #define AT(member)	offsetof(struct shape, member)
 const struct config_key shape_keys[] = {
-	{ "kind", CONFIG_WORD, AT(kind), 0, 0, kinds, "star, leaf_spine or fat_tree" },
+	{ "kind", CONFIG_WORD, AT(kind), 0, 0, kinds, "needed" },
 	{ "hosts", CONFIG_NUMBER, AT(hosts), 1, HOSTS_MAX, NULL,
 	  "hosts of the star, or of each leaf" },
 	{ "leaves", CONFIG_NUMBER, AT(leaves), 1, SWITCHES_MAX, NULL, "leaf_spine: leaves" },
 	{ "spines", CONFIG_NUMBER, AT(spines), 1, PORTS_MAX, NULL, "leaf_spine: spines" },
-	{ "levels", CONFIG_NUMBER, AT(levels), 2, 3, NULL, "fat_tree: 2 or 3" },
+	{ "levels", CONFIG_NUMBER, AT(levels), 2, 3, NULL, "fat_tree: of switches" },
 	{ "radix", CONFIG_NUMBER, AT(radix), 2, 2 * PORTS_MAX, NULL,
 	  "fat_tree: ports of a switch" },
 	{ "oversubscription", CONFIG_NUMBER, AT(oversubscription), 1, 63, NULL,
-	  "fat_tree: host links for one uplink of an edge switch" },
-	{ "rate", CONFIG_RATE, AT(rate), 1000, 10000000000000ULL, NULL, "of host links" },
+	  "fat_tree: host links for one uplink of an edge switch (1)" },
+	{ "rate", CONFIG_RATE, AT(rate), 1000, 10000000000000ULL, NULL, "of host links; needed" },
 	{ "uplink_rate", CONFIG_RATE, AT(uplink_rate), 1000, 10000000000000ULL, NULL,
-	  "of links between switches (default: rate)" },
+	  "of links between switches (as rate)" },
 	{ "latency", CONFIG_TIME, AT(latency), 0, 1000000000000ULL, NULL,
-	  "of a link and the switch behind it" },
+	  "of a link and the switch behind it (300ns)" },
 	{ "queue", CONFIG_BYTES, AT(queue), 2048, 1ULL << 30, NULL,
-	  "bytes that may wait at each port" },
+	  "bytes that may wait at each port (128KiB)" },
 	{ .name = NULL },
 };
 
