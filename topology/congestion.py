@@ -12,7 +12,7 @@ emulated network whose other hosts send each other random uniform traffic.
 Each run is kept as a line of runs.jsonl in the output directory; the same
 command goes on where it was interrupted. At the end: congestion.json (a list of
 {scenario, algorithm, congestion, goodput_median, goodput_spread, unit, runs, ...}),
-congestion.csv and pictures.
+congestion.csv and pictures, there as well.
 """
 import argparse
 import glob
@@ -29,14 +29,18 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from canary_topo import arguments, congestion, experiment, plots, results, system, topology_by_name  # noqa: E402
+from canary_topo import (arguments, congestion, experiment, plots, results, system,  # noqa: E402
+                         topology_by_name, whole_name)
 from canary_topo.net import parse_rate  # noqa: E402
 from canary_topo.node import CANARY, TOP  # noqa: E402
 
 GUEST = os.path.join(TOP, "selftests/vm/run.sh")
 MODULE = os.path.join(TOP, "build/kmod/canary.ko")
 TRAFFIC = 0.45      # of a link's rate, by each host that congests
+OUT = os.path.join(TOP, "build/congestion")
 ALGORITHMS = "dynamic,static-1,static-2,static-4,ring,openmpi"
+# Of the processors, or it is said that something else runs
+IDLE = 0.8
 # What a scenario's name mentions if it is another one
 USUAL = {"rate": "10mbit", "size": "1M", "queue": None, "protocol": "udp", "period": 1, "iterations": 2}
 
@@ -59,41 +63,49 @@ def parse(argv):
     parser = arguments.Parser(__doc__)
     number, add = arguments.number, parser.add_argument
     timeout = arguments.taken_by(arguments.switch_option("timeout"))
-    add("--topology", default="fat_tree:4", help="as topology/run.py has them")
-    add("--trees", type=number(int, 1, 256), default=4, help="static trees that there can be: roots to draw from")
-    add("--rate", type=arguments.taken_by(parse_rate), default=USUAL["rate"], help="of all links")
-    add("--queue", type=number(int, 1514, 1 << 30), help="bytes that may wait at each end of a link")
-    add("--algorithms", default=ALGORITHMS, help="dynamic, dynamic-CHOICE, static-T, ring, openmpi, "
-                                                 "openmpi-ALGORITHM")
-    add("--shares", default="0,0.5", help="of the hosts that congest; the others sum")
+    add("--topology", default="fat_tree:4", help="as topology/run.py has them (%(default)s)")
+    add("--trees", type=number(int, 1, 256), default=4, help="static trees that there can be: roots to draw from, 1 to 256 (%(default)s)")
+    add("--rate", type=arguments.taken_by(parse_rate), default=USUAL["rate"],
+        help="of all links (%(default)s)")
+    add("--queue", type=number(int, 1514, 1 << 30), help="bytes that may wait at each end of a link, 1514 or more "
+        "(10 ms of its rate, 64 full packets at least)")
+    add("--algorithms", default=ALGORITHMS, help="dynamic, dynamic-CHOICE (of `canary switch run`), static-T, ring, "
+                                                 "openmpi, openmpi-ALGORITHM (%(default)s)")
+    add("--shares", default="0,0.5", help="of the hosts that congest, 0 to 0.99; the others sum (%(default)s)")
     add("--traffic", type=number(float, 0.01, 1), default=TRAFFIC,
-        help="what each of these offers, of a link's rate")
-    add("--protocol", choices=["udp", "tcp"], default="udp", help="of that traffic")
+        help="what each of these offers, of a link's rate, 0.01 to 1 (%(default)s)")
+    add("--protocol", choices=["udp", "tcp"], default="udp", help="of that traffic (%(default)s)")
     add("--period", type=number(int, 1, 3600), default=USUAL["period"],
-        help="seconds after which these hosts change their peers")
-    add("--seeds", type=number(int, 1, 1000), default=5, help="random placements")
+        help="seconds after which these hosts change their peers, 1 to 3600 (%(default)s)")
+    add("--seeds", type=number(int, 1, 1000), default=5, help="random placements, 1 to 1000 (%(default)s)")
     add("--alone", default="", help="algorithms of which also the same members are measured while "
-                                    "the others do nothing")
-    add("--size", default=USUAL["size"], help="of the vector, bytes")
+                                    "the others do nothing (none)")
+    add("--size", default=USUAL["size"], help="of the vector, bytes, with K or M (%(default)s)")
     add("--iterations", type=number(int, 1, 1000000), default=USUAL["iterations"],
-        help="operations that are timed, out of place and in place each")
-    add("--timeout", type=timeout, help="of the switches (adapts between 1 and 40 frames' time on a link)")
+        help="operations that are timed, out of place and in place each (%(default)s)")
+    add("--timeout", type=timeout, help="of the switches, 10us to 1s or MIN..MAX (adapts between 1 and 40 frames' time on a link)")
     add("--static-timeout", type=timeout,
         help="the same with static trees, where switches are told whom to wait for (as --timeout)")
     add("--communicators", type=number(int, 1, 32768), default=1,
-        help="that sum at the same time, on hosts of their own, two or more each")
-    add("--switches", default="all", help="which run the program: all, none, half, a number, or names")
-    add("--engine", choices=["user", "kernel"], default="user")
-    add("--patience", type=number(float, 0.1, 1000000), default=120, help="seconds until a run is given up")
-    add("--out", default=os.path.join(TOP, "build/congestion"))
-    add("--label", default="", help="of the pictures")
-    add("--json", type=arguments.taken_by(arguments.writable), default=os.path.join(TOP, "build/congestion.json"))
+        help="that sum at the same time, on hosts of their own, two or more each (%(default)s)")
+    add("--switches", default="all", help="which run the program: all, none, half, a number, or names (%(default)s)")
+    add("--engine", choices=["user", "kernel"], default="user",
+        help="of the members; kernel: AF_CANARY, in a guest (%(default)s)")
+    add("--patience", type=number(float, 0.1, 1000000), default=120,
+        help="seconds until a run is given up (%(default)s)")
+    add("--out", type=arguments.taken_by(arguments.directory), default=OUT,
+        help="directory for runs, tables and pictures, made if its parent is there (build/congestion)")
+    add("--label", default="", help="of the pictures, before their names (none)")
+    add("--json", type=arguments.taken_by(arguments.writable),
+        help="file of the rows; those of other scenarios stay in it (congestion.json in --out; without that build/congestion.json)")
     add("--again", action="store_true", help="forget the runs of earlier")
     add("--any-rate", action="store_true", help="even if this machine cannot carry it")
     add("--inside", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args(argv)
     check(args)
     args.topology = whole_name(args.topology)
+    if not args.json:
+        args.json = f"{OUT}.json" if args.out == OUT else os.path.join(args.out, "congestion.json")
     frames = 1e3 * congestion.FRAME_BITS / (parse_rate(args.rate) or 1e9)
     args.waits = f", static timeout {args.static_timeout}" if args.static_timeout else ""
     args.timeout = args.timeout or f"{frames:.3g}ms..{min(1000, 40 * frames):.3g}ms"
@@ -122,12 +134,6 @@ def check(args):
                          f"{members // 2}: {members} hosts sum, two or more each")
     if congestion.scene_bytes(args.size) % 4:
         raise ValueError("--size: elements have 4 bytes")
-
-
-def whole_name(topology):
-    """With the numbers that were left out"""
-    return topology if ":" in topology else \
-        topology + {"fat_tree": ":4", "leaf_spine": ":2,4,2"}.get(topology, "")
 
 
 def program():
@@ -166,16 +172,18 @@ def settings(args):
 
 def refuse_impossible(args, rate):
     """Measures what this machine forwards; RuntimeError if the links could carry more."""
+    idle = congestion.processors_idle()
     with experiment.Testbed(topology_by_name(args.topology), switches="none") as testbed:
         possible = congestion.packet_hops_possible(testbed)
         needed = max(congestion.packet_hops_needed(testbed.net, rate, share, args.traffic)
                      for share in args.share_list)
     possible *= congestion.SHARE_FOR_FORWARDING
-    say(f"This machine forwards {possible:.0f} packets a second from port to port besides the rest; "
+    busy = f" ({1 - idle:.0%} of its processors are at work for somebody else)" if idle < IDLE else ""
+    say(f"This machine can forward {possible:.0f} packets a second from port to port now, besides the rest{busy}; "
         f"these links can ask for {needed:.0f}.")
     if needed > possible and not args.any_rate:
-        raise RuntimeError(f"--rate {args.rate}: at most {rate * possible / needed / 1e6:.1f}mbit, or the "
-                           "processor would be measured and not the links (--any-rate: all the same)")
+        raise RuntimeError(f"--rate {args.rate}: at most {rate * possible / needed / 1e6:.1f}mbit as things are{busy}, or "
+                           "the processor would be measured and not the links (--any-rate: all the same)")
 
 
 def told(run):
@@ -281,7 +289,8 @@ def run_all(args, argv):
     runs = results.Runs(args.out, args.again)
     keys, todo = left_to_do(args, runs)
     if len(todo) < len(keys):
-        say(f"{len(keys) - len(todo)} of {len(keys)} runs are there already (--again: all anew)")
+        left = f"{len(todo)} are left" if todo else "nothing is left to do"
+        say(f"Runs: {len(keys) - len(todo)} of {len(keys)} were made before and are kept, {left} (--again: all anew)")
     if todo and args.engine == "kernel" and not args.inside \
             and not os.path.exists("/sys/module/canary"):
         in_guest(args, [word for word in argv if word != "--again"])

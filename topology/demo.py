@@ -185,7 +185,6 @@ def parse(argv):
 
 
 def write(path, what):
-    arguments.make_room(path)
     with open(path, "w", encoding="utf-8") as file:
         json.dump(what, file, indent=1)
         file.write("\n")

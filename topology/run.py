@@ -107,7 +107,6 @@ def main(argv=None):
             shutil.rmtree(work, ignore_errors=True)
     tell(result)
     if args.json:
-        arguments.make_room(args.json)
         with open(args.json, "w", encoding="utf-8") as file:
             json.dump(result, file, indent=1)
             file.write("\n")

@@ -19,6 +19,7 @@ tmp_dir
 
 tap_check "peers of the traffic" "${CHECK[@]}" peers
 tap_check "names, placements" "${CHECK[@]}" names
+tap_check "what options come to" "${CHECK[@]}" options
 tap_check "planned trees: whom switches wait for" "${CHECK[@]}" plan
 tap_check "right however switches choose; what ships avoids a slow link" "${CHECK[@]}" diverts
 tap_check "traffic flows, past full queues, and ends" "${CHECK[@]}" traffic
@@ -48,14 +49,14 @@ tap_is "and what is kept of goodput without them is known" \
 	"$(jq "map(select(.asked > 0).kept_median | . > 0) | all and length == 2" "$TAP_TMP/json")" true
 tap_check "pictures" test -s "$TAP_TMP"/out/goodput-*.png -a -s "$TAP_TMP"/out/goodput-*.svg
 "$RUN" "${small[@]}" >"$TAP_TMP/said"
-tap_check "once more: nothing is left to do" grep -q '6 of 6 runs are there already' "$TAP_TMP/said"
+tap_check "once more: nothing is left to do" grep -q 'Runs: 6 of 6 were made before and are kept, nothing is left to do' "$TAP_TMP/said"
 head -n 5 "$TAP_TMP/out/runs.jsonl" >"$TAP_TMP/some"
 { cat "$TAP_TMP/some"; printf '{"key": "interr'; } >"$TAP_TMP/out/runs.jsonl"
 "$RUN" "${small[@]}" >"$TAP_TMP/said"
-tap_check "interrupted: goes on where it was" grep -q '5 of 6 runs are there already' "$TAP_TMP/said"
+tap_check "interrupted: goes on where it was" grep -q 'Runs: 5 of 6 were made before and are kept, 1 are left' "$TAP_TMP/said"
 tap_check "interrupted: does the rest" grep -q '^\[1/1, ' "$TAP_TMP/said"
 "$RUN" "${small[@]}" >"$TAP_TMP/said"
-tap_check "and keeps it" grep -q '6 of 6 runs are there already' "$TAP_TMP/said"
+tap_check "and keeps it" grep -q 'Runs: 6 of 6 were made before and are kept, nothing is left to do' "$TAP_TMP/said"
 "$RUN" "${small[@]}" --shares 0 --algorithms dynamic --alone "" --timeout 3ms >"$TAP_TMP/said"
 tap_is "other settings: nothing of before stays beside them" \
 	"$(jq -c 'map([.algorithm, .settings.timeout])' "$TAP_TMP/json")" '[["dynamic","3ms"]]'
@@ -79,7 +80,10 @@ refused "--period: '1.5' is not a whole number" --period 1.5
 refused "--trees: '0' is not" --trees 0
 refused "--patience: '-3' is not a number from" --patience -3
 refused "--algorithms: 'dynamic-foo': 'foo' is none of adaptive, block" --algorithms dynamic,dynamic-foo
-refused "'static-257': static-1 to static-256" --algorithms static-257
+refused "'static-33': static trees: 33 is out of range, 1 to 32" --algorithms dynamic,static-33
+refused "--out: '$TAP_TMP/no/where': No such file or directory" --out "$TAP_TMP/no/where"
+refused "--json: '$TAP_TMP/no/where.json': No such file or directory" --json "$TAP_TMP/no/where.json"
+refused "--out: '$TAP_TMP/said': Not a directory" --out "$TAP_TMP/said"
 refused "--communicators: '99' is not a number from 1 to 4: 8 hosts sum" --communicators 99
 refused "has one host: there is nobody to sum with" --topology star:1
 refused "--timeout: '5' is no duration" --timeout 5

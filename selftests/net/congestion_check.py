@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Checks of topology/congestion.py's parts, one a name; exits with status 1 and says why if one
 does not hold."""
+import importlib.util
 import json
 import os
 import random
@@ -38,9 +39,9 @@ def check_peers():
 
 
 def check_names():
-    for name in ("dynamic", "dynamic-two", "static-4", "ring", "openmpi", "openmpi-ring"):
+    for name in ("dynamic", "dynamic-two", "static-4", "static-32", "ring", "openmpi", "openmpi-ring"):
         need(congestion.Algorithm(name).name == name, name)
-    for name in ("", "static", "static-0", "openmpi-best", "tree"):
+    for name in ("", "static", "static-0", "static-33", "static-x", "openmpi-best", "tree"):
         try:
             congestion.Algorithm(name)
         except ValueError:
@@ -56,6 +57,25 @@ def check_names():
     need(congestion.Algorithm("static-2").settings(
         congestion.Scene("", 1, 4, "1ms", "9ms", "1M", 1, "user", 1, "udp", 1),
         random.Random(1))["timeout"] == "9ms", "planned trees wait")
+
+
+def check_options():
+    """What options mean together, before anything begins."""
+    spec = importlib.util.spec_from_file_location("program", os.path.join(TOP, "topology/congestion.py"))
+    program = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(program)
+    for name, whole in (("leaf_spine", "leaf_spine:2,4,2"), ("leaf_spine:3", "leaf_spine:3,4,2"),
+                        ("leaf_spine:3,2", "leaf_spine:3,2,2"), ("fat_tree", "fat_tree:4"),
+                        ("star", "star:4"), ("leaf_spine:2,2,3", "leaf_spine:2,2,3")):
+        found = program.parse(["--topology", name]).topology
+        need(found == whole, f"{name} is {found}")
+    usual = os.path.join(TOP, "build/congestion.json")
+    need(program.parse([]).json == usual, "rows are where they are looked for")
+    with tempfile.TemporaryDirectory() as top:
+        out, file = os.path.join(top, "out"), os.path.join(top, "rows")
+        need(program.parse(["--out", out]).json == os.path.join(out, "congestion.json"), "--out keeps rows apart")
+        need(program.parse(["--out", out, "--json", file]).json == file, "--json says where")
+        need(not os.listdir(top), "nothing is made")
 
 
 def check_plan():

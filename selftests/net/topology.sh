@@ -114,7 +114,8 @@ refused "run.py: --json: '$TAP_TMP': Is a directory" "$RUN" --json "$TAP_TMP" co
 refused "--patience: '-3' is not a number from" "$RUN" --patience -3 command -- true
 refused "--per-host: '65' is not a whole number from 1 to 64" "$RUN" --per-host 65 command -- true
 refused "--json: '$TAP_TMP/file/a/b': Not a directory" "$RUN" --json "$TAP_TMP/file/a/b" command -- true
-refused "--hosts: '9' is not a number from 1 to 2" "$RUN" --json "$TAP_TMP/new/json" "${small[@]}" --hosts 9 command -- true
+refused "--hosts: '9' is not a number from 1 to 2" "$RUN" --json "$TAP_TMP/new" "${small[@]}" --hosts 9 command -- true
+refused "--json: '$TAP_TMP/new/json': No such file or directory" "$RUN" --json "$TAP_TMP/new/json" command -- true
 refused "--hosts: '9' is not a number from 1 to 2" "$RUN" "${small[@]}" --hosts 9 command -- true
 refused "--switches: '2' is not a number from 0 to 1" "$RUN" --topology star:2 --switches 2 command -- true
 refused "Not a directory" "$RUN" --work "$TAP_TMP/file/work" command -- true

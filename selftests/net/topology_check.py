@@ -102,12 +102,17 @@ def check_writable():
         with open(path("file"), "w", encoding="ascii") as file:
             file.write("kept")
         before = sorted(os.listdir(top))
-        for name in ("fifo", "link", "file", "new", "a/b/new"):
+        for name in ("fifo", "link", "file", "new"):
             said = refusal(arguments.writable, path(name))
             need(said is None, f"{name}: {said}")
-        for name in ("", "file/new", "file/a/new", "loop"):
+        for name in ("", "file/new", "file/a/new", "loop", "a/new"):
             need(refusal(arguments.writable, path(name)), f"'{name}' was taken")
         need(refusal(arguments.writable, "new") is None, "a file here")
+        for name in ("", "new", "new/"):
+            said = refusal(arguments.directory, path(name))
+            need(said is None, f"directory {name}: {said}")
+        for name in ("file", "file/new", "fifo", "a/new", "loop"):
+            need(refusal(arguments.directory, path(name)), f"directory '{name}' was taken")
         need(sorted(os.listdir(top)) == before, f"{before} became {os.listdir(top)}")
         with open(path("file"), encoding="ascii") as file:
             need(file.read() == "kept", "the file was written to")

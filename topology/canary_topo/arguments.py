@@ -83,28 +83,42 @@ def writable(path):
             with open(path, "ab"):
                 pass
         return
-    while not os.path.lexists(path):
-        path = os.path.dirname(path)
+    _may_make_in(os.path.dirname(path))
+
+
+def directory(path):
+    """OSError if PATH is no directory for files, nor can be made in one that is there"""
+    path = os.path.realpath(path)
+    _may_make_in(path if os.path.lexists(path) else os.path.dirname(path))
+
+
+def _may_make_in(path):
     if not os.path.isdir(path):
+        os.stat(path)       # says what is missing
         raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
     if not os.access(path, os.W_OK | os.X_OK):
         raise OSError(errno.EACCES, os.strerror(errno.EACCES))
 
 
-def make_room(path):
-    """For a file that is writable(): its directory"""
-    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-
-
-def switch_option(name):
-    """What raises a ValueError if `canary switch run` does not take it as --NAME: it is asked"""
+def _option(words, name):
+    """What raises a ValueError if `canary WORDS` does not take it as --NAME: it is asked"""
     def judge(text):
         try:
-            done = subprocess.run([CANARY, "switch", "run", f"--{name}={text}", "--help"],
+            done = subprocess.run([CANARY, *words, f"--{name}={text}", "--help"],
                                   capture_output=True, text=True, check=False)
         except OSError:
             raise ValueError(f"{CANARY} cannot be run (make)") from None
         if done.returncode:
             said = done.stderr.strip()
-            raise ValueError(said.partition(f"--{name}: ")[2] or said)
+            raise ValueError(said.partition(f"{name}: ")[2] or said)
     return judge
+
+
+def switch_option(name):
+    """For taken_by(): of `canary switch run`"""
+    return _option(["switch", "run"], name)
+
+
+def member_option(name):
+    """For taken_by(): of `canary perf allreduce`"""
+    return _option(["perf", "allreduce"], name)

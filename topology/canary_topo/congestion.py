@@ -12,7 +12,7 @@ import threading
 import time
 
 from . import experiment, jobs, mpi, system, together
-from .arguments import switch_option
+from .arguments import member_option, switch_option
 from .node import CANARY, SwitchError
 from .traffic import FIRST_PORT, PORTS, Traffic
 from .trial import Ended, Hang, Trial
@@ -41,18 +41,20 @@ class Algorithm:
         if self.kind not in ("dynamic", "static", "ring", "openmpi"):
             raise ValueError(f"'{name}' is none of dynamic, dynamic-CHOICE, static-T, ring, openmpi, "
                              "openmpi-ALGORITHM")
-        if self.kind == "static" and not (self.detail.isdecimal() and self.detail.isascii()
-                                              and 1 <= int(self.detail) <= 256):
-            raise ValueError(f"'{name}': static-1 to static-256")
+        if self.kind == "static":
+            self._ask(member_option("algorithm"), f"static:{self.detail}")
         if self.kind == "ring" and self.detail:
             raise ValueError(f"'{name}': there is one ring")
         if self.kind == "dynamic" and self.detail:
-            try:
-                switch_option("choice")(self.detail)
-            except ValueError as error:
-                raise ValueError(f"'{name}': {error}") from None
+            self._ask(switch_option("choice"), self.detail)
         if self.kind == "openmpi" and (self.detail or "default") not in mpi.ALGORITHMS:
             raise ValueError(f"'{name}': there are {', '.join(mpi.ALGORITHMS)}")
+
+    def _ask(self, judge, text):
+        try:
+            judge(text)
+        except ValueError as error:
+            raise ValueError(f"'{self.name}': {error}") from None
 
     def settings(self, scene, chance):
         """Of the switches. How many contributions they have to wait for is known
@@ -150,6 +152,14 @@ def packet_hops_possible(testbed, seconds=1.0):
     links = experiment.difference(before, testbed.net.link_bytes())
     system.stop(receiver)
     return sum(link["tx_packets"] for link in links.values()) / took
+
+
+def processors_idle(seconds=0.5):
+    """The share of them that has nothing to do now"""
+    before = Strain.times()
+    time.sleep(seconds)
+    idle, total = (after - first for after, first in zip(Strain.times(), before))
+    return idle / max(1, total)
 
 
 class Watch(threading.Thread):

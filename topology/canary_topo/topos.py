@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Topologies. Switches are called s..., plain routers r..., hosts h...; hosts
 are numbered in the order in which ranks are given out."""
+import inspect
+
 from mininet.topo import Topo
 
 from .node import CanaryHost, PlainRouter, XdpSwitch
@@ -134,6 +136,16 @@ def topology_by_name(text):
     if len(values) > most or any(value < 1 for value in values):
         raise ValueError(f"{name}: at most {most} numbers from 1 on, not '{numbers}'")
     return cls(*values)
+
+
+def whole_name(text):
+    """That of a topology_by_name(), with the numbers that were left out"""
+    name, _, numbers = text.partition(":")
+    if name == "file":
+        return text
+    values = numbers.split(",") if numbers else []
+    usual = list(inspect.signature(TOPOLOGIES[name][0].build).parameters.values())[1:]
+    return f"{name}:{','.join([*values, *(str(number.default) for number in usual[len(values):])])}"
 
 
 # For `mn --custom`
