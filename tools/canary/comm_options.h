@@ -47,7 +47,7 @@ struct comm_options {
 	"  --root ADDR[:PORT]   rank 0 (port 22600 to 22663, default 22600)\n" \
 	"  --bind ADDR[:PORT]   own address (default: of the route to rank 0, a free port)\n" \
 	"  --members-file FILE  'RANK ADDR[:PORT]' a line, instead of the three above\n" \
-	"  --engine auto|kernel|user\n"					\
+	"  --engine auto|kernel|user  (auto: kernel if the module is there)\n" \
 	"  --key HEX32          pre-shared key, 32 hexadecimal digits\n" \
 	"  --key-file FILE      the same from a file, where ps does not show it\n" \
 	"  --timeout TIME       patience for the rendezvous, as 500ms or 30s (default 30s)\n" \
@@ -58,7 +58,7 @@ struct comm_options {
 	"  --rto-min TIME       shortest patience for a result, 100us to 1s (5ms)\n" \
 	"  --max-vector BYTES   longest vector, for the kernel engine, up to 256M (16M)\n" \
 	"  --algorithm auto|tree|ring|static:T  what rank 0 is told holds for all (auto);\n" \
-	"                              static: T trees of which switches choose nothing\n" \
+	"                              static: T trees, 1 to 32, switches choose nothing\n" \
 	"  --zerocopy auto|on|off  kernel engine on buffers in place (auto: from 1M on)\n"
 
 void comm_options_init(struct comm_options *o);
