@@ -68,11 +68,9 @@ void cnr_ask(struct cnr_comm *c, u64 now, u16 rank)
 /* @rank lives: this came from it, and cannot have been sent before. */
 void cnr_heard(struct cnr_comm *c, u16 rank)
 {
-	struct cnr_member *m = &c->member[rank];
-
-	if (!m->asked)
+	if (!c->asked || !c->member[rank].asked)
 		return;
-	m->asked = 0;
+	c->member[rank].asked = 0;
 	if (!--c->asked)
 		c->alive_at = CNR_NEVER;
 }
@@ -121,9 +119,9 @@ bool cnr_sent_by(struct cnr_comm *c, u16 rank, u32 sent)
 {
 	struct cnr_member *m = &c->member[rank];
 
-	if (!canary_before(m->sent, sent) || canary_before(c->next + c->window, sent))
+	if (!canary_before(cnr_sent(c, m), sent) || canary_before(c->next + c->window, sent))
 		return false;
-	m->sent = sent;
+	m->sent = sent - c->first;
 	return true;
 }
 
@@ -161,7 +159,7 @@ enum canary_drop cnr_alive_input(struct cnr_comm *c, u64 now, const struct canar
 			return CANARY_DROP_NONE;
 		}
 	}
-	if (more && canary_before(c->led, c->member[rank].sent))
+	if (more && canary_before(c->led, cnr_sent(c, &c->member[rank])))
 		cnr_lead_heard(c, now);
 	return CANARY_DROP_NONE;
 }

@@ -72,6 +72,10 @@ static size_t cnr_layout(struct cnr_comm *c, const struct cnr_config *cfg, u8 *m
 		c->member = (void *)(mem + at);
 	at += CNR_ALIGN((size_t)cfg->members * sizeof(struct cnr_member));
 	if (mem)
+		c->peer = cfg->peers ? cfg->peers : (void *)(mem + at);
+	if (!cfg->peers)
+		at += CNR_ALIGN((size_t)cfg->members * sizeof(struct canary_peer));
+	if (mem)
 		c->talk = (void *)(mem + at);
 	at += CNR_ALIGN((size_t)cfg->members * sizeof(struct cnr_talk));
 	if (!cfg->rank) {
@@ -155,8 +159,8 @@ struct cnr_comm *cnr_init(void *mem, const struct cnr_config *cfg)
 	c->done_at = CNR_NEVER;
 	c->alive_at = CNR_NEVER;
 	c->linger_at = CNR_NEVER;
-	c->member[0].addr = cfg->root;
-	c->member[0].port = cfg->root_port;
+	c->peer[0].addr = cfg->root;
+	c->peer[0].port = cfg->root_port;
 	c->missing = cfg->members - 1;
 	return c;
 }
@@ -385,14 +389,14 @@ static enum canary_drop cnr_leave_input(struct cnr_comm *c, u64 now, const struc
 		return CANARY_DROP_DUPLICATE;
 	cnr_heard(c, rank);
 	m->flags |= CNR_M_LEFT;
-	m->done = be32_to_cpu(h->done);
+	m->done = be32_to_cpu(h->done) - c->first;
 	c->left++;
 	if (!rank)
 		c->done_until = now + c->cfg.linger;
 	cnr_all_done(c, (u32)be64_to_cpu(h->tag));
 	if (c->state == CNR_JOINING)
 		cnr_connected(c);	/* it was, so that everybody is in */
-	if (c->una != c->posted && canary_before(m->done, c->posted))
+	if (c->una != c->posted && canary_before(cnr_done(c, m), c->posted))
 		cnr_fail(c, now, CANARY_ABORT_LEFT, &rank, 1, true);
 	else
 		cnr_linger_timer(c, now);
@@ -540,28 +544,28 @@ enum canary_drop cnr_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 	return drop;
 }
 
-#define CNR_LINE	128	/* the line beside comes along */
-
 void cnr_prefetch(const struct cnr_comm *c)
 {
-	const u8 *at = (const u8 *)c, *end = (const u8 *)&c->stats.drop[1];
+	const u8 *at = (const u8 *)c;
 
-	for (; at < end; at += CNR_LINE)
+	for (; at <= (const u8 *)&c->cfg; at += 64)
 		__builtin_prefetch(at, 1);
+	__builtin_prefetch(&c->stats, 1);
+	__builtin_prefetch(&c->stats.counter[CNR_C_bytes_in], 1);
+	__builtin_prefetch(&c->stats.drop[CANARY_DROP_NONE], 1);
 }
 
 void cnr_prefetch_block(const struct cnr_comm *c, const struct canary_hdr *h)
 {
 	/* Without: what is the next in the queue if none is in it again */
 	u32 block = h ? be32_to_cpu(h->block) : c->next - (c->tx_head - c->tx_tail);
-	const u8 *op = (const u8 *)&c->ops[c->op_release % CNR_OPS];
 
 	__builtin_prefetch(&c->block[block & c->block_mask], 1);
-	__builtin_prefetch(&c->block[c->next & c->block_mask], 1);
+	if (h)
+		__builtin_prefetch(&c->block[(block + 1) & c->block_mask], 1);
 	__builtin_prefetch(&c->txq[c->tx_tail & c->block_mask], 1);
-	__builtin_prefetch(&c->member[cnr_leader(c, block)], 1);
-	__builtin_prefetch(op, 1);
-	__builtin_prefetch(op + 64, 1);
+	__builtin_prefetch(&c->peer[cnr_leader(c, block)]);
+	__builtin_prefetch(&c->ops[c->op_release % CNR_OPS], 1);
 }
 
 struct cnr_stats *cnr_stats(struct cnr_comm *c)

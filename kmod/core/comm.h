@@ -23,6 +23,7 @@
 #include "plan.h"
 #include "ring.h"
 
+#define CNR_LINES		128	/* bytes: a cache line and the one that comes along */
 #define CNR_NONE		0xffff	/* no lead slot, no rank */
 #define CNR_CONTROLS		256	/* control messages waiting to be polled */
 #define CNR_FAULTS		64	/* ranks at fault or missing that are remembered by name */
@@ -36,6 +37,8 @@
 #define CNR_RESTORED		256	/* blocks that are remembered as restored; a power of two */
 #define CNR_RESTORE_PAUSE	16	/* blocks not restored after one was in vain, ... */
 #define CNR_RESTORE_PAUSE_MAX	4096	/* ... at least and at most */
+
+#define CNR_REFRESH		4096	/* blocks after which the next member is refreshed */
 
 #define CNR_RTO_MIN		(5 * CNR_MSEC)
 #define CNR_RTO_INITIAL		(100 * CNR_MSEC)
@@ -61,23 +64,22 @@
 #define CNR_M_CLAIMED		0x10	/* rank 0: by a JOIN with another nonce */
 
 /*
- * struct cnr_member - what is known of one rank
- * @addr, @port: where it is
- * @sent:	it contributed all blocks before this one (serial)
+ * struct cnr_member - what is known of one rank, beside its address. Numbers of blocks are counted
+ * from the first one, so that nothing has to be written before something is heard: of thousands
+ * of ranks most members hear nothing. See cnr_sent(), cnr_done().
+ * @sent:	it contributed all blocks before this one
  * @via:	its first aggregator, 0 if none is known
  * @done:	rank 0: it has all results before this one; left members: it ended there
  * @asked:	since when it owes an answer, 0 if it does not
  * @probes:	how often it was sent PROBE since
  */
 struct cnr_member {
-	__be32	addr;
-	__be16	port;
 	u8	flags;
 	u8	probes;
+	u16	pad;
 	u32	sent;
 	u32	done;
 	__be32	via;
-	u32	pad;
 	u64	asked;
 };
 
@@ -284,16 +286,20 @@ enum cnr_broadcast {
 	CNR_CASTS
 };
 
-/* What each packet needs comes first, large arrays last: cache lines are few. */
+/*
+ * What each packet needs comes first, large arrays last: cache lines are few. The same goes for
+ * @ring, the other way round, for @cfg, and for @stats: its first line and the one in which it
+ * counts bytes and what was not dropped come in pairs with what is there besides.
+ */
 struct cnr_comm {
-	struct cnr_config cfg;
 	enum cnr_state state;
 	u32	epoch;
 	u16	elements;	/* agreed */
 	u16	window;		/* agreed; power of two */
 	u8	algorithm;	/* agreed, enum canary_algorithm */
 	u8	trees;		/* agreed: how many, with CANARY_ALG_STATIC */
-	u8	salt[16];
+	u8	load;
+	bool	merges;		/* switches aggregate here */
 	u8	key[16];	/* session key, PROTOCOL.md "Keys" */
 	u32	*data_key;	/* of cnr_hash() */
 
@@ -302,21 +308,11 @@ struct cnr_comm {
 	__be32	hash_block;
 	bool	hash_known;
 
-	/* rendezvous */
 	bool	table;		/* the member table is complete: the epoch has begun */
-	u32	known;		/* entries of the table (member), ranks known (rank 0) */
-	u32	ready;		/* rank 0: ranks that have the table */
-	u32	missing;	/* ranks missing, as rank 0 says */
-	u64	nonce;
-	u64	join_cookie;	/* given to us by rank 0, 0: not yet */
-	struct canary_peer judge; /* from there; so do refusals come */
-	u32	joins;		/* JOINs sent */
-	u64	join_at;
-	u32	join_tries;
-	struct canary_peer root;	/* rank 0 as it calls itself */
-	u16	offer_mtu;
-	bool	answered;	/* as large as the path to rank 0 is believed to be */
-	bool	heard;		/* rank 0 answered at all */
+	u8	round_load;	/* see window.c */
+	bool	round_full;	/* cwnd was all in use */
+	__be32	via;		/* our first aggregator, 0 if none is known */
+	u32	broadcast;	/* bits of enum cnr_broadcast */
 
 	/* the window, all serial */
 	u32	una;		/* earliest block without result */
@@ -331,63 +327,77 @@ struct cnr_comm {
 	u32	*txq;		/* serials of blocks to contribute (again) */
 	u32	tx_head;
 	u32	tx_tail;
-
-	struct cnr_lead *lead;
 	u32	leads;
 	u32	leads_out;	/* lead slots with something to send */
-	u32	restore_pause;	/* blocks that the next restoration in vain costs; decays */
-	u32	restore_skip;	/* of these still to come */
-	u32	lead_next;	/* where to look for them first */
-	u32	lead_free;	/* where to look for a free one first */
 
+	struct cnr_lead *lead;
+	struct canary_peer *peer;	/* where ranks are */
+	struct cnr_member *member;
+	u64	deadline;
 	u32	op_seq;		/* next operation */
 	u32	op_report;	/* next to report */
 	u32	op_release;	/* next to release */
-
-	struct cnr_member *member;
-	struct cnr_talk *talk;
-	u32	asked;		/* members that owe an answer */
-	u32	left;		/* members that left */
-	u32	behind;		/* rank 0: who lacked a result when last looked at; 0: nobody */
-	u32	broadcast;	/* bits of enum cnr_broadcast */
 	u32	control_head;
 	u32	control_tail;
-
-	u64	deadline;
-	u64	alive_at;
-	u64	done_at;
-	u32	done_goal;	/* results before it are here; does everybody have them? */
-	u32	done_tries;
-	u64	done_until;	/* rank 0 has left: who lacks a result asks before */
-	u64	linger_at;
-	u64	linger_last;	/* however much others ask */
+	u32	lead_next;	/* where to look for them first */
+	u32	lead_free;	/* where to look for a free one first */
+	u32	asked;		/* members that owe an answer */
 
 	/* the network, see window.c */
 	u64	srtt;
 	u64	rttvar;
 	u64	rto;
-	u64	reordering;	/* how late a rank's packet came */
-	u64	held_back;	/* how late an aggregate came */
-	u64	asked_at;	/* last question about a loss */
+	u64	round_min;	/* shortest round trip of it */
+	u64	round_sum;
 	u32	cwnd;
-	u64	base[2];	/* shortest round trip, of this period and the one before */
-	u64	base_until;
 	u32	round_end;	/* serial: a round is over with a result from there on */
 	u32	round_losses;
 	u32	round_results;
-	u64	round_min;	/* shortest round trip of it */
-	u64	round_sum;
-	u8	round_load;
-	bool	round_full;	/* cwnd was all in use */
-	u8	load;
-	bool	merges;		/* switches aggregate here */
-	__be32	via;		/* our first aggregator, 0 if none is known */
+	u32	restore_pause;	/* blocks that the next restoration in vain costs; decays */
+	u32	restore_skip;	/* of these still to come */
 
 	struct cnr_ring ring;
+	struct cnr_config cfg;
+
+	u64	alive_at;
+	u64	done_at;
+	u64	reordering;	/* how late a rank's packet came */
+	u64	held_back;	/* how late an aggregate came */
+	u64	asked_at;	/* last question about a loss */
+	u64	base[2];	/* shortest round trip, of this period and the one before */
+	u64	base_until;
+	u64	done_until;	/* rank 0 has left: who lacks a result asks before */
+	u64	linger_at;
+	u64	linger_last;	/* however much others ask */
+
 	struct cnr_stats stats;
 
-	struct cnr_operation ops[CNR_OPS];
+	/* rendezvous */
+	u8	salt[16];
+	u32	known;		/* entries of the table (member), ranks known (rank 0) */
+	u32	ready;		/* rank 0: ranks that have the table */
+	u32	missing;	/* ranks missing, as rank 0 says */
+	u64	nonce;
+	u64	join_cookie;	/* given to us by rank 0, 0: not yet */
+	struct canary_peer judge; /* from there; so do refusals come */
+	u32	joins;		/* JOINs sent */
+	u64	join_at;
+	u32	join_tries;
+	struct canary_peer root;	/* rank 0 as it calls itself */
+	u16	offer_mtu;
+	bool	answered;	/* as large as the path to rank 0 is believed to be */
+	bool	heard;		/* rank 0 answered at all */
+
+	struct cnr_talk *talk;
+	u32	first;		/* serial of the epoch's first block */
+	u32	left;		/* members that left */
+	u32	behind;		/* rank 0: who lacked a result when last looked at; 0: nobody */
+	u32	done_goal;	/* results before it are here; does everybody have them? */
+	u32	done_tries;
+
 	struct cnr_joiner *joiner;	/* rank 0: by rank; else NULL */
+
+	struct cnr_operation ops[CNR_OPS];
 	struct cnr_plan plan;
 	struct cnr_odd odd;
 	u32	cast_cursor[CNR_CASTS];
@@ -409,6 +419,18 @@ struct cnr_comm {
 static inline void cnr_count(struct cnr_comm *c, enum cnr_counter counter)
 {
 	c->stats.counter[counter]++;
+}
+
+/* All blocks before it were contributed by @m, as far as is known. */
+static inline u32 cnr_sent(const struct cnr_comm *c, const struct cnr_member *m)
+{
+	return c->first + m->sent;
+}
+
+/* And of those @m has the results. */
+static inline u32 cnr_done(const struct cnr_comm *c, const struct cnr_member *m)
+{
+	return c->first + m->done;
 }
 
 static inline void cnr_arm(struct cnr_comm *c, u64 at)

@@ -148,7 +148,7 @@ struct cnr_stats {
 };
 
 /**
- * struct cnr_config - what a member knows when it is created
+ * struct cnr_config - what a member knows when it is created; packets need the first fields
  * @comm:	communicator
  * @rank:	0 .. @members - 1
  * @members:	1 .. CANARY_MEMBERS_MAX
@@ -172,6 +172,8 @@ struct cnr_stats {
  * @data_key:	NULL; or CNR_DATA_KEY words for the key of data, where one driver has many members
  *		of a session: all write the same there
  * @sources: NULL; or zeroed memory of cnr_sources_size(), hardly touched where switches add up
+ * @peers:	NULL; or the same for where members are: zeroed, one of each. A driver that gives it
+ *		hears all members' messages itself
  * @first_block: tests only: overrides the random first block if @fixed_first is set
  * @fixed_first: see @first_block
  */
@@ -183,21 +185,22 @@ struct cnr_config {
 	u16	mtu;
 	__be32	addr;
 	__be16	port;
-	__be32	root;
-	__be16	root_port;
-	u8	key[16];
-	u8	seed[32];
+	bool	lossless;
+	u8	algorithm;
+	u32	first_block;
 	u64	rto_min;
 	u64	dead_after;
 	u64	linger;
-	u8	algorithm;
-	u32	first_block;
+	__be32	root;
+	__be16	root_port;
 	bool	fixed_first;
 	u8	trees;
+	u8	key[16];
+	u8	seed[32];
 	u8	tree[CANARY_TREES_MAX];
-	bool	lossless;
 	u32	*data_key;
 	void	*sources;
+	struct canary_peer *peers;
 };
 
 static inline bool cnr_trees_fit(u32 algorithm, u32 trees)

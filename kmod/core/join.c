@@ -35,8 +35,6 @@ static void cnr_seed64(const struct cnr_comm *c, u32 label, u64 *out)
 /* Serial numbers, keys: the epoch begins. */
 static void cnr_begin(struct cnr_comm *c, u32 first)
 {
-	u32 i;
-
 	c->una = first;
 	c->next = first;
 	c->posted = first;
@@ -45,10 +43,7 @@ static void cnr_begin(struct cnr_comm *c, u32 first)
 	c->led = first;
 	c->round_end = first;
 	c->done_goal = first;
-	for (i = 0; i < c->cfg.members; i++) {
-		c->member[i].sent = first;
-		c->member[i].done = first;
-	}
+	c->first = first;
 	cnr_derive_key(c);
 	cnr_window_begin(c);
 	c->table = true;
@@ -68,8 +63,7 @@ static void cnr_settle(struct cnr_comm *c, u64 now)
 	u64 word;
 	u32 i;
 
-	c->root.addr = c->member[0].addr;
-	c->root.port = c->member[0].port;
+	c->root = c->peer[0];
 	for (i = 1; i < c->cfg.members; i++) {
 		c->joiner[i].joined = now;
 		c->elements = min_t(u16, c->elements, c->joiner[i].offer);
@@ -336,9 +330,10 @@ static void cnr_join_note(struct cnr_comm *c, u16 rank, const struct cnr_in *in)
 	const struct canary_join *offer = cnr_payload(in);
 	struct cnr_joiner *j = &c->joiner[rank];
 	struct cnr_member *m = &c->member[rank];
+	struct canary_peer *p = &c->peer[rank];
 
 	if (j->nonce != be64_to_cpu(in->hdr->tag)) {
-		if (j->nonce && (m->addr != in->addr || m->port != in->port))
+		if (j->nonce && (p->addr != in->addr || p->port != in->port))
 			cnr_trouble_claim(c, in);
 		j->offer = 0;
 		j->small = 0;
@@ -354,8 +349,8 @@ static void cnr_join_note(struct cnr_comm *c, u16 rank, const struct cnr_in *in)
 		m->flags |= CNR_M_KNOWN;
 		c->known++;
 	}
-	m->addr = in->addr;
-	m->port = in->port;
+	p->addr = in->addr;
+	p->port = in->port;
 	j->nonce = be64_to_cpu(in->hdr->tag);
 	j->window = be16_to_cpu(in->hdr->count);
 	j->offer = max_t(u16, j->offer, cnr_join_elements(in));
@@ -434,8 +429,8 @@ static u32 cnr_welcome_table(struct cnr_comm *c, struct canary_welcome *w, u32 f
 	w->first = cpu_to_be32(first);
 	for (n = 0; n < max && first + n < c->cfg.members; n++) {
 		memset(&peer[n], 0, sizeof(peer[n]));
-		peer[n].addr = c->member[first + n].addr;
-		peer[n].port = c->member[first + n].port;
+		peer[n].addr = c->peer[first + n].addr;
+		peer[n].port = c->peer[first + n].port;
 	}
 	return n;
 }
@@ -526,8 +521,8 @@ static enum canary_drop cnr_welcome_part(struct cnr_comm *c, u64 now, const stru
 			c->root = peer[i];
 			continue;
 		}
-		c->member[first + i].addr = peer[i].addr;
-		c->member[first + i].port = peer[i].port;
+		c->peer[first + i].addr = peer[i].addr;
+		c->peer[first + i].port = peer[i].port;
 	}
 	c->known += n;
 	c->epoch = be32_to_cpu(in->hdr->epoch);

@@ -132,12 +132,12 @@ void cnr_lead_posted(struct cnr_comm *c, u64 now, u32 block)
 static bool cnr_repeat(const struct cnr_comm *c, const struct cnr_lead *l, const struct cnr_in *in,
 		       bool *known)
 {
-	const struct cnr_member *m = &c->member[be16_to_cpu(in->hdr->rank)];
+	const struct canary_peer *p = &c->peer[be16_to_cpu(in->hdr->rank)];
 	const struct cnr_source *s;
 	u32 i;
 
 	*known = false;
-	if (in->hdr->count == cpu_to_be16(1) && in->addr == m->addr && in->port == m->port)
+	if (in->hdr->count == cpu_to_be16(1) && in->addr == p->addr && in->port == p->port)
 		return false;
 	for (i = 0; i < l->sources; i++) {
 		s = &l->source[i];
@@ -312,8 +312,8 @@ enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struc
 	if (drop != CANARY_DROP_NONE)
 		return drop;
 	if (cnr_is_own(h)) {
-		own.addr = c->member[be16_to_cpu(h->rank)].addr;
-		own.port = c->member[be16_to_cpu(h->rank)].port;
+		own.addr = c->peer[be16_to_cpu(h->rank)].addr;
+		own.port = c->peer[be16_to_cpu(h->rank)].port;
 	}
 	if (cnr_repeat(c, l, &own, &known))
 		return CANARY_DROP_DUPLICATE;

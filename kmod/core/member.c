@@ -238,7 +238,7 @@ enum canary_drop cnr_result_input(struct cnr_comm *c, u64 now, const struct cnr_
 	c->load = h->load;
 	if (!(b->flags & CNR_B_AGAIN) && !b->attempt)
 		cnr_sample(c, now, block, tag >> 32, h->load);
-	if (in->addr != c->member[rank].addr) {
+	if (in->addr != c->peer[rank].addr) {
 		c->via = in->addr;
 		c->merges = true;
 	}

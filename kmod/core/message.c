@@ -225,6 +225,6 @@ void cnr_to_rank(struct cnr_comm *c, struct cnr_out *out, u16 rank)
 {
 	if (cnr_has_to(c, &out->hdr))
 		out->hdr.to = cpu_to_be32(rank);
-	out->addr = c->member[rank].addr;
-	out->port = c->member[rank].port;
+	out->addr = c->peer[rank].addr;
+	out->port = c->peer[rank].port;
 }

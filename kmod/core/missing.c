@@ -202,7 +202,7 @@ static bool cnr_has_sent(struct cnr_comm *c, u64 now, u16 rank, u32 block)
 {
 	struct cnr_member *m = &c->member[rank];
 
-	if (canary_before(block, m->sent) || canary_before(block, c->all_sent))
+	if (canary_before(block, cnr_sent(c, m)) || canary_before(block, c->all_sent))
 		return true;
 	if (!(m->flags & (CNR_M_PROBE | CNR_M_LEFT))) {
 		m->flags |= CNR_M_PROBE;
@@ -239,7 +239,7 @@ static bool cnr_lead_path_fails(struct cnr_comm *c, u64 now, struct cnr_lead *l)
 		return false;
 	for (rank = 0; rank < c->cfg.members; rank++) {
 		if (!cnr_wanted(l, rank) || cnr_seen(l, rank) ||
-		    !canary_before(l->block, c->member[rank].sent))
+		    !canary_before(l->block, cnr_sent(c, &c->member[rank])))
 			continue;
 		if (n < CNR_FAULTS)
 			ranks[n] = rank;

@@ -125,17 +125,20 @@ const u32 *cnr_block_source(struct cnr_comm *c, const struct cnr_operation *op, 
 }
 
 /*
- * What was heard of a member long ago must not become the future of a serial number. Each
- * block that goes brings one member up to what all have, and blocks go through the ranks.
+ * What was heard of a member long ago must not become the future of a serial number. Now and
+ * then a block that goes brings one member up to what all have, and the next such one the next.
  */
 static void cnr_refresh(struct cnr_comm *c, u32 block)
 {
-	struct cnr_member *m = &c->member[block % c->cfg.members];
+	struct cnr_member *m;
 
-	if (canary_before(m->sent, c->all_done))
-		m->sent = c->all_done;
-	if (canary_before(m->done, c->all_done))
-		m->done = c->all_done;
+	if (block % CNR_REFRESH)
+		return;
+	m = &c->member[block / CNR_REFRESH % c->cfg.members];
+	if (canary_before(cnr_sent(c, m), c->all_done))
+		m->sent = c->all_done - c->first;
+	if (canary_before(cnr_done(c, m), c->all_done))
+		m->done = c->all_done - c->first;
 }
 
 /*
@@ -292,14 +295,14 @@ static u32 cnr_done_by_all(struct cnr_comm *c)
 	const struct cnr_member *m = &c->member[c->behind];
 	u32 rank, all = c->una;
 
-	if (c->behind && !(m->flags & CNR_M_LEFT) && !canary_before(c->all_done, m->done))
+	if (c->behind && !(m->flags & CNR_M_LEFT) && !canary_before(c->all_done, cnr_done(c, m)))
 		return c->all_done;
 	c->behind = 0;
 	for (rank = 1; rank < c->cfg.members && canary_before(c->all_done, all); rank++) {
 		m = &c->member[rank];
 		if (m->flags & CNR_M_LEFT)
 			continue;
-		all = canary_earlier(all, m->done);
+		all = canary_earlier(all, cnr_done(c, m));
 		c->behind = rank;
 	}
 	return all;
@@ -324,8 +327,8 @@ enum canary_drop cnr_done_input(struct cnr_comm *c, u64 now, const struct canary
 		done = be32_to_cpu(h->done);
 		if (canary_before(c->next, done))
 			return CANARY_DROP_BLOCK;	/* we did not contribute to that yet */
-		if (canary_before(c->member[rank].done, done)) {
-			c->member[rank].done = done;
+		if (canary_before(cnr_done(c, &c->member[rank]), done)) {
+			c->member[rank].done = done - c->first;
 			cnr_heard(c, rank);
 		}
 		cnr_control(c, CANARY_DONE, rank, 0);

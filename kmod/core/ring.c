@@ -23,16 +23,12 @@ static bool cnr_ring_before(const struct canary_peer *a, const struct canary_pee
 /* Ranks are told apart by address and port; what claims to be the same goes by rank. */
 static bool cnr_ring_less(const struct cnr_comm *c, u16 a, u16 b)
 {
-	struct canary_peer x = { .addr = c->member[a].addr, .port = c->member[a].port };
-	struct canary_peer y = { .addr = c->member[b].addr, .port = c->member[b].port };
+	const struct canary_peer *x = a ? &c->peer[a] : &c->root;
+	const struct canary_peer *y = b ? &c->peer[b] : &c->root;
 
-	if (!a)
-		x = c->root;
-	if (!b)
-		y = c->root;
-	if (x.addr == y.addr && x.port == y.port)
+	if (x->addr == y->addr && x->port == y->port)
 		return a < b;
-	return cnr_ring_before(&x, &y);
+	return cnr_ring_before(x, y);
 }
 
 static void cnr_ring_sift(struct cnr_comm *c, u32 i, u32 n)

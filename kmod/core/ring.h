@@ -24,28 +24,28 @@ struct cnr_ring_item {
  * struct cnr_ring - own place in the ring, ring.c
  * @at:		ranks in the order of the ring
  * @place:	the reverse: place in the ring, by rank
- * @known:	the order is known; the same goes for @own, @next, @prev
- * @ops:	operations held that run around it
- * @queue:	what is to be sent, [tail, head) by @mask
  * @srtt, @rttvar, @rto, @shift, @late_at: as in struct cnr_comm, of blocks in the ring
+ * @known:	the order is known; the same goes for @own, @next, @prev
+ * @queue:	what is to be sent, [tail, head) by @mask
+ * @ops:	operations held that run around it; looked at for packets outside of it, too
  */
 struct cnr_ring {
 	u16	*at;
 	u16	*place;
+	u64	srtt;
+	u64	rttvar;
+	u64	rto;
+	u64	late_at;
 	u16	own;
 	u16	next;
 	u16	prev;
 	bool	known;
 	u8	shift;
-	u32	ops;
 	struct cnr_ring_item *queue;
 	u32	mask;
+	u32	ops;
 	u32	head;
 	u32	tail;
-	u64	srtt;
-	u64	rttvar;
-	u64	rto;
-	u64	late_at;
 };
 
 bool cnr_ring_begun(struct cnr_comm *c, u32 block);

@@ -115,10 +115,10 @@ static void test_join_elsewhere(void)
 	sim_connect(s, 0);
 	sim_connect(s, 1);
 	sim_run(s, sim_now(s) + S);
-	addr = sim_comm(s, 0)->member[1].addr;
+	addr = sim_comm(s, 0)->peer[1].addr;
 	tap(r.n > 1 && replay(&r, FAR) == CANARY_DROP_COOKIE,
 	    "JOIN repeated from elsewhere: its cookie is of another address");
-	tap(sim_comm(s, 0)->member[1].addr == addr, "JOIN repeated from elsewhere: nobody moves");
+	tap(sim_comm(s, 0)->peer[1].addr == addr, "JOIN repeated from elsewhere: nobody moves");
 	sim_connect(s, 2);
 	tap(all_connected(s), "JOIN repeated from elsewhere: all connect");
 	sim_free(s);
