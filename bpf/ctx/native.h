@@ -68,6 +68,7 @@ struct csw_frame;
 /*
  * struct csw_native - one switch
  * @descriptor, @queue: as many as @config says
+ * @restoration: CSW_RESTORE_SLOTS of them
  * @stride, @apart: bytes from one bucket to the next, and from one slot of a bucket to the next, if
  *	they do not simply follow each other; 0: they do
  * @turn: then: buckets whose numbers differ by a multiple of 1 << @turn are neighbours
@@ -89,6 +90,7 @@ struct csw_native {
 	size_t apart;
 	__u32 turn;
 	struct csw_queue_entry *queue;
+	struct csw_restoration *restoration;
 	__u64 now;
 	__u32 woken;
 	struct csw_route *(*route)(struct csw_native *s, __be32 addr);
@@ -104,7 +106,6 @@ struct csw_native {
 	__u32 restore_credit;
 	__u64 counter[CSW_COUNTER_COUNT + CANARY_DROPS];
 	struct csw_copies copies;	/* from here on large */
-	struct csw_restoration restoration[CSW_RESTORE_SLOTS];
 	struct csw_fanin fanin[CSW_FANINS];
 	__u64 own_macs[CSW_OWN_MACS];
 	struct csw_flowlet flowlet[CSW_FLOWLETS];

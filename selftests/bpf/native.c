@@ -9,6 +9,7 @@
 #include "backend.h"
 
 static struct csw_native sw;
+static struct csw_restoration restoration[CSW_RESTORE_SLOTS];
 static struct csw_port port_table[PORTS + 1];
 static struct outputs *sink;
 static uint32_t told_fan_in;
@@ -131,7 +132,8 @@ static void reset(const struct setting *s)
 	/* exactly as many as there are, so that the sanitizer sees the ends */
 	sw.descriptor = calloc(s->slots, sizeof(*sw.descriptor));
 	sw.queue = calloc(s->queue, sizeof(*sw.queue));
-	memset(sw.restoration, 0, sizeof(sw.restoration));
+	memset(restoration, 0, sizeof(restoration));
+	sw.restoration = restoration;
 	memset(sw.fanin, 0, sizeof(sw.fanin));
 	memset(&sw.queue_ctl, 0, sizeof(sw.queue_ctl));
 	memset(sw.counter, 0, sizeof(sw.counter));

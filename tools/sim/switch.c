@@ -11,6 +11,7 @@
 
 #define CACHE_WAY	(128UL << 10)	/* bytes after which places in a cache repeat */
 #define MANY_DESCRIPTORS	(1024UL << 20)	/* bytes */
+#define RESTORATIONS	(CSW_RESTORE_SLOTS * sizeof(struct csw_restoration))
 #define SWITCH_COUNTERS	(CSW_COUNTER_COUNT + CANARY_DROPS)
 
 /* A frame in a switch: what the logic sees, and the packet that it is */
@@ -41,7 +42,7 @@ static struct csw_backlog *backlog(struct csw_native *n, __u32 ifindex)
 	const struct sim *s = sw->sim;
 	const struct link *l = &s->link[s->ports[sw->node].link[ifindex - 1]];
 
-	b->bytes = l->queued < UINT32_MAX ? l->queued : UINT32_MAX;
+	b->bytes = l->queued;
 	b->changed = n->now;
 	b->refused = l->down ? n->now : 0;
 	return b;
@@ -414,6 +415,7 @@ static void configure(struct sim *s, struct sim_switch *sw)
 	else if (sw->program)
 		place_upper(s, sw);
 	n->queue = sim_zalloc(2 * s->cfg.descriptors, sizeof(*n->queue));
+	n->restoration = sim_space(RESTORATIONS);
 }
 
 /* The first so many in a random order run the program. */
@@ -480,6 +482,7 @@ void switch_free(struct sim *s)
 	for (i = 0; s->sw && i < s->topo.switches; i++) {
 		sim_region_free(s->sw[i]->memory, s->sw[i]->memory_size);
 		free(s->sw[i]->native.queue);
+		sim_region_free(s->sw[i]->native.restoration, RESTORATIONS);
 		router_free(s->sw[i]);
 		free(s->sw[i]->backlog);
 	}
