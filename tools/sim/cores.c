@@ -3,9 +3,8 @@
  * Where the cores' memory is. cnr_init() takes one piece, in which what each packet touches lies
  * among tables by rank that are hardly touched: with thousands of members those are most of it.
  * So a member is made in one place, and its parts are moved from there: what packets touch goes to
- * large pages, of all members side by side; so do tables of members that are large (of those a
- * packet wants one line); the rest goes where memory is only there when it is touched. This file
- * alone knows the core from inside; nothing but time and memory hangs on it.
+ * large pages, of all members side by side; the rest goes where memory is only there when it is
+ * touched. This file alone knows the core from inside; nothing but time and memory hangs on it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,6 @@
 #include "util.h"
 
 #define PAGE		4096
-#define TABLE_FAR	(64UL << 10)	/* bytes from which on a table of members is apart */
 
 /* Room at *@at, which is then behind it, with what is at @from */
 static void *move(char **at, const void *from, size_t size)
@@ -42,16 +40,6 @@ static void *move_far(char **at, const void *from, size_t size)
 	return to;
 }
 
-static size_t table_size(const struct cnr_comm *c)
-{
-	return c->cfg.members * sizeof(*c->member);
-}
-
-static bool table_is_far(const struct cnr_comm *c)
-{
-	return table_size(c) >= TABLE_FAR;
-}
-
 /* What packets touch; in a ring its queue, too. */
 static struct cnr_comm *move_near(const struct cnr_comm *from, char **at)
 {
@@ -70,8 +58,6 @@ static struct cnr_comm *move_near(const struct cnr_comm *from, char **at)
 		c->lead[i].acc = move(at, from->lead[i].acc, from->elements * sizeof(u32));
 	}
 	c->block = move(at, from->block, window * sizeof(*from->block));
-	if (!table_is_far(from))
-		c->member = move(at, from->member, table_size(from));
 	if (from->cfg.algorithm == CANARY_ALG_RING)
 		c->ring.queue = move(at, from->ring.queue,
 				     (from->ring.mask + 1) * sizeof(*from->ring.queue));
@@ -80,12 +66,14 @@ static struct cnr_comm *move_near(const struct cnr_comm *from, char **at)
 
 /*
  * And what they do not. Each member asks rank 0 in the end what all have: better that the kernel
- * clears that page before it starts.
+ * clears those pages before it starts.
  */
 static void move_rest(struct cnr_comm *c, const struct cnr_comm *from, char **at)
 {
 	u32 members = from->cfg.members;
 
+	memset(*at, 0, sizeof(*from->member));
+	c->member = move_far(at, from->member, members * sizeof(*from->member));
 	memset(*at, 0, sizeof(*from->talk));
 	c->talk = move_far(at, from->talk, members * sizeof(*from->talk));
 	c->ring.at = move_far(at, from->ring.at, members * sizeof(*from->ring.at));
@@ -120,16 +108,12 @@ static void begin_near(struct cores *m, const struct cnr_comm *c)
 	m->near = sim_region(m->members * m->each_near);
 	m->each_far = (m->size + 8 * LINE + PAGE - 1) / PAGE * PAGE;
 	m->far = sim_space(m->members * m->each_far);
-	if (table_is_far(c)) {
-		m->each_table = lines(table_size(c)) + LINE;
-		m->table = sim_region(m->members * m->each_table);
-	}
 }
 
 struct cnr_comm *cores_member(struct cores *m, struct cnr_config *cfg)
 {
 	struct cnr_comm *made, *c;
-	char *near, *far, *table;
+	char *near, *far;
 
 	if (!m->made)
 		begin(m, cfg);
@@ -142,10 +126,6 @@ struct cnr_comm *cores_member(struct cores *m, struct cnr_config *cfg)
 	far = m->far + m->each_far * cfg->rank;
 	c = move_near(made, &near);
 	move_rest(c, made, &far);
-	if (table_is_far(made)) {
-		table = m->table + m->each_table * cfg->rank;
-		c->member = move_far(&table, made->member, table_size(made));
-	}
 	return c;
 }
 
@@ -153,7 +133,6 @@ void cores_free(struct cores *m)
 {
 	sim_region_free(m->near, m->members * m->each_near);
 	sim_region_free(m->far, m->members * m->each_far);
-	sim_region_free(m->table, m->members * m->each_table);
 	free(m->sources);
 	free(m->made);
 }

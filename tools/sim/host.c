@@ -74,7 +74,7 @@ static struct packet *frame_of(struct sim *s, uint32_t host, const struct cnr_ou
 	return p;
 }
 
-static void post_next(struct sim *s, struct sim_host *h)
+static void post_next(struct sim *s, struct sim_host *h, uint64_t now)
 {
 	struct host_op *op = sim_alloc(sizeof(*op));
 	struct cnr_op o = {
@@ -90,8 +90,8 @@ static void post_next(struct sim *s, struct sim_host *h)
 	op->host = h;
 	op->seq = h->posted++;
 	h->op = op;
-	h->posted_at = s->engine.now;
-	err = cnr_post(h->comm, sim_ns(s), &o);
+	h->posted_at = now;
+	err = cnr_post(h->comm, now / PS_PER_NS, &o);
 	if (err) {
 		fprintf(stderr, "canary-sim: cannot post: %s\n", strerror(-err));
 		exit(1);
@@ -99,34 +99,39 @@ static void post_next(struct sim *s, struct sim_host *h)
 	h->more = true;
 }
 
-static void over(struct sim *s, struct sim_host *h, bool failed)
+static void over(struct sim *s, struct sim_host *h, uint64_t now, bool failed)
 {
 	h->over = true;
 	s->running--;
 	s->failed += failed;
-	if (!--h->job->running)
-		h->job->end = s->engine.now;
-	if (!s->running)
-		s->end = s->engine.now;
+	if (now > h->job->end)
+		h->job->end = now;
+	if (now > s->end)
+		s->end = now;
 }
 
-static void settle(struct sim *s, struct sim_host *h, uint32_t host)
+/* What is complete at @now brings the next one. */
+static void complete(struct sim *s, struct sim_host *h, uint64_t now)
 {
 	struct cnr_done done;
-	u64 at;
 
 	while (cnr_completion(h->comm, &done)) {
-		s->op_time[h->completed++] += s->engine.now - h->posted_at;
+		s->op_time[h->completed++] += now - h->posted_at;
 		if (done.error)
-			over(s, h, true);
+			over(s, h, now, true);
 		else if (h->completed == s->cfg.operations)
-			over(s, h, false);
+			over(s, h, now, false);
 		else
-			post_next(s, h);
+			post_next(s, h, now);
 	}
 	while (cnr_released(h->comm, &done))
 		free((void *)(uintptr_t)done.cookie);
-	at = cnr_deadline(h->comm);
+}
+
+static void arm(struct sim *s, struct sim_host *h, uint32_t host)
+{
+	u64 at = cnr_deadline(h->comm);
+
 	if (at == CNR_NEVER)
 		return;
 	at = max_t(u64, at * PS_PER_NS, s->engine.now);
@@ -151,6 +156,41 @@ static bool delayed(struct sim *s, struct sim_host *h, uint32_t host, struct pac
 	return true;
 }
 
+static void take(struct sim *s, struct sim_host *h, struct packet *p)
+{
+	struct cnr_in in = {
+		.hdr = (const struct canary_hdr *)(p->frame + OFF_CANARY),
+		.len = p->length - OFF_CANARY,
+		.addr = ((const struct iphdr *)(p->frame + OFF_IP))->saddr,
+		.port = ((const struct udphdr *)(p->frame + OFF_UDP))->source,
+	};
+	uint64_t now = p->arrived;
+
+	if (p->body) {
+		in.payload = p->body->data;
+	} else if (p->maker) {
+		host_make(s, p, (uint32_t *)(s->bench->frame + FRAME_HEADERS));
+		in.payload = s->bench->frame + FRAME_HEADERS;
+	}
+	cnr_input(h->comm, now / PS_PER_NS, &in);
+	vector_check(s, h);
+	p->share = NULL;
+	packet_free(s, p);
+	complete(s, h, now);
+}
+
+/* The core gets what has come, with the time at which each packet came. */
+static void take_inbox(struct sim *s, struct sim_host *h)
+{
+	struct packet *p;
+
+	while ((p = h->inbox)) {
+		h->inbox = p->next;
+		take(s, h, p);
+		h->more = true;
+	}
+}
+
 /* The port has room: give it what the core wants sent. What is complete then may bring more. */
 void host_pump(struct sim *s, uint32_t host)
 {
@@ -159,8 +199,9 @@ void host_pump(struct sim *s, uint32_t host)
 	struct cnr_out out;
 	struct packet *p;
 
-	if (!h->job)
+	if (!h->job || l->head)
 		return;
+	take_inbox(s, h);
 	while (h->more && !l->head) {
 		if (cnr_poll(h->comm, sim_ns(s), &out)) {
 			p = frame_of(s, host, &out);
@@ -169,13 +210,15 @@ void host_pump(struct sim *s, uint32_t host)
 			continue;
 		}
 		h->more = false;
-		settle(s, h, host);
+		complete(s, h, s->engine.now);
 	}
+	arm(s, h, host);
+	h->busy = l->sending || l->head;
 }
 
 /*
- * Into the cache: the host, then what its core needs for any packet, and then for that one or the
- * next
+ * Into the cache: the host, then what its core needs for any packet, and then for those that have
+ * come and the next one to be sent
  */
 void host_fetch_self(const struct sim *s, uint32_t host)
 {
@@ -183,6 +226,18 @@ void host_fetch_self(const struct sim *s, uint32_t host)
 
 	__builtin_prefetch(h, 1);
 	__builtin_prefetch(h + 64, 1);
+}
+
+bool host_waits(const struct sim *s, uint32_t host)
+{
+	return s->host[host].busy;
+}
+
+static void fetch_packet(const struct packet *p)
+{
+	__builtin_prefetch(p);
+	__builtin_prefetch((const char *)p + 64);
+	__builtin_prefetch((const char *)p + 128);
 }
 
 void host_fetch(const struct sim *s, uint32_t host)
@@ -193,20 +248,33 @@ void host_fetch(const struct sim *s, uint32_t host)
 		return;
 	__builtin_prefetch(h->op);
 	cnr_prefetch(h->comm);
+	if (h->inbox)
+		fetch_packet(h->inbox);
 }
 
 void host_fetch_block(const struct sim *s, uint32_t host, const struct packet *p)
 {
 	const struct sim_host *h = &s->host[host];
 
-	if (h->job && (!p || p->length))
-		cnr_prefetch_block(h->comm, p ? (const void *)(p->frame + OFF_CANARY) : NULL);
+	if (!h->job || (p && !p->length))
+		return;
+	cnr_prefetch_block(h->comm, NULL);
+	if (!p && h->inbox) {
+		p = h->inbox;
+		if (p->next)
+			fetch_packet(p->next);
+	}
+	if (p)
+		cnr_prefetch_block(h->comm, (const void *)(p->frame + OFF_CANARY));
 }
 
-void host_input(struct sim *s, uint32_t host, struct packet *p, struct link *from)
+/*
+ * While the port is busy nothing can come of a packet. So it waits until the core is asked for the
+ * next ones: to the core it is the same, and what it needs of memory is fetched once for several.
+ */
+void host_input(struct sim *s, uint32_t host, struct packet *p)
 {
 	struct sim_host *h = &s->host[host];
-	struct cnr_in in = { 0 };
 
 	if (!p->length || !h->job) {
 		if (!p->length)
@@ -214,23 +282,15 @@ void host_input(struct sim *s, uint32_t host, struct packet *p, struct link *fro
 		packet_free(s, p);
 		return;
 	}
-	in.hdr = (const struct canary_hdr *)(p->frame + OFF_CANARY);
-	in.len = p->length - OFF_CANARY;
-	in.addr = ((const struct iphdr *)(p->frame + OFF_IP))->saddr;
-	in.port = ((const struct udphdr *)(p->frame + OFF_UDP))->source;
-	if (p->body) {
-		in.payload = p->body->data;
-	} else if (p->maker) {
-		host_make(s, p, (uint32_t *)(s->bench->frame + FRAME_HEADERS));
-		in.payload = s->bench->frame + FRAME_HEADERS;
-	}
-	cnr_input(h->comm, sim_ns(s), &in);
-	vector_check(s, h);
-	packet_free(s, p);
-	h->more = true;
-	settle(s, h, host);
-	host_pump(s, host);
-	settle(s, h, host);
+	p->arrived = s->engine.now;
+	p->next = NULL;
+	if (h->inbox)
+		h->inbox_last->next = p;
+	else
+		h->inbox = p;
+	h->inbox_last = p;
+	if (!h->busy)
+		host_pump(s, host);
 }
 
 void host_timer(struct sim *s, uint32_t host)
@@ -239,11 +299,12 @@ void host_timer(struct sim *s, uint32_t host)
 
 	if (h->timer_at != s->engine.now)
 		return;		/* an earlier one came between */
+	take_inbox(s, h);
 	h->timer_at = CNR_NEVER;
 	cnr_timer(h->comm, sim_ns(s));
 	h->more = true;
 	host_pump(s, host);
-	settle(s, h, host);
+	arm(s, h, host);
 }
 
 static void make_member(struct sim *s, struct job *j, uint32_t number, uint32_t rank)
@@ -268,6 +329,7 @@ static void make_member(struct sim *s, struct job *j, uint32_t number, uint32_t 
 		.lossless = s->cfg.cwnd == CWND_FIXED ||
 			    (s->cfg.cwnd == CWND_AUTO && s->cfg.flow == FLOW_LOSSLESS),
 		.data_key = j->data_key,
+		.peers = j->peers,
 		.fixed_first = true,
 		.first_block = FIRST_BLOCK,
 	};
@@ -356,6 +418,7 @@ void host_build(struct sim *s)
 		j->running = j->members;
 		j->host = sim_zalloc(j->members, sizeof(*j->host));
 		memcpy(j->host, order + i * j->members, j->members * sizeof(*order));
+		j->peers = sim_zalloc(j->members, sizeof(*j->peers));
 		vector_job(s, j, i);
 		choose_trees(s, j, i);
 		for (k = 0; k < j->members; k++)
@@ -380,7 +443,7 @@ void host_start(struct sim *s)
 			uint32_t host = s->job[i].host[k];
 
 			s->running++;
-			post_next(s, &s->host[host]);
+			post_next(s, &s->host[host], s->engine.now);
 		}
 	}
 	for (i = 0; i < s->topo.hosts; i++)
@@ -425,6 +488,7 @@ void host_free(struct sim *s)
 	for (i = 0; s->job && i < s->cfg.jobs; i++) {
 		cores_free(&s->job[i].cores);
 		free(s->job[i].host);
+		free(s->job[i].peers);
 		free(s->job[i].add);
 		free(s->job[i].place);
 		free(s->job[i].before);

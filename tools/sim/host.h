@@ -14,7 +14,6 @@
  * @made:	where each is made before it is moved, @size bytes
  * @near:	what packets touch, @each_near bytes of each, by rank
  * @far:	what they hardly touch, @each_far bytes of each
- * @table:	tables of members, @each_table bytes of each; NULL: they are small, in @near
  * @sources:	lists of sources, @each_sources bytes of each
  */
 struct cores {
@@ -25,8 +24,6 @@ struct cores {
 	char *near;
 	size_t each_far;
 	char *far;
-	size_t each_table;
-	char *table;
 	size_t each_sources;
 	char *sources;
 };
@@ -43,6 +40,7 @@ struct job {
 	uint64_t end;
 	uint8_t tree[CANARY_TREES_MAX];
 	uint32_t data_key[CNR_DATA_KEY];
+	struct canary_peer *peers;	/* by rank: where it is */
 	struct cores cores;	/* of the members */
 };
 
@@ -52,25 +50,30 @@ struct host_op {
 	uint32_t seq;
 };
 
+/* The first line is what a packet that waits in the inbox touches. */
 struct sim_host {
 	struct cnr_comm *comm;
 	struct job *job;	/* NULL: takes part in none */
-	uint32_t rank;
-	uint32_t link;
+	struct packet *inbox;	/* that the core has not seen yet, in order */
+	struct packet *inbox_last;
+	const struct host_op *op;	/* the last one posted; it may be released */
 	uint64_t timer_at;	/* of the EVENT_TIMER that counts; ~0: none */
-	uint64_t random;	/* noise */
-	uint32_t posted;
 	uint64_t posted_at;	/* the last one */
-	const struct host_op *op;	/* likewise; it may be released */
-	uint32_t completed;
+	uint32_t link;
+	bool busy;		/* host_pump() comes when the port has sent what it has */
 	bool more;		/* the core may have packets */
 	bool over;
+
+	uint32_t rank;
+	uint32_t posted;
+	uint32_t completed;
 	uint32_t check_index;	/* to be compared: the scratch block, @check_n elements */
 	uint32_t check_n;
 	uint32_t check_block;
 	bool check_partial;
+	uint64_t random;	/* noise */
 	uint64_t *partial;	/* ring: a bit for each block that this member has added to */
-} __attribute__((__aligned__(128)));
+} __attribute__((__aligned__(2 * LINE)));
 
 /* vector.c: what is added, and whether it was added right */
 void vector_build(struct sim *s);

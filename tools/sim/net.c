@@ -307,6 +307,8 @@ void net_link_down(struct sim *s, uint32_t link, bool down)
 		l->queued -= p->wire;
 		net_lose(s, p);
 	}
+	if (down && !l->sending && l->from >= s->topo.switches)
+		host_pump(s, l->from - s->topo.switches);
 }
 
 static void add_link(struct sim *s, uint32_t from, uint32_t to, uint32_t port_at_to)

@@ -112,7 +112,7 @@ static void arrived(struct sim *s, uint32_t link, struct packet *p)
 	if (l->to < s->topo.switches)
 		switch_input(s, l->to, p, l);
 	else
-		host_input(s, l->to - s->topo.switches, p, l);
+		host_input(s, l->to - s->topo.switches, p);
 }
 
 static void sent(struct sim *s, struct link *l)
@@ -167,33 +167,41 @@ static void handle(struct sim *s, const struct event *e)
 #define FETCH_MIDDLE	8
 #define FETCH_NEAR	4
 
+/* Is the core of a host concerned, and not only its port? */
+static bool concerns_core(const struct sim *s, const struct event *e, const struct link *l)
+{
+	return e->kind == EVENT_SENT ? l->head == l->tail :
+		!host_waits(s, l->to - s->topo.switches);
+}
+
 static void fetch_near(const struct sim *s, const struct event *e)
 {
 	const struct link *l = e->kind == EVENT_SENT ? e->ptr : &s->link[e->arg];
+	uint32_t node = e->kind == EVENT_SENT ? l->from : l->to;
 
-	if (e->kind == EVENT_SENT) {
-		if (l->from >= s->topo.switches)
-			host_fetch_block(s, l->from - s->topo.switches, NULL);
-	} else if (l->to < s->topo.switches) {
-		switch_fetch_data(s, l->to, e->ptr);
-	} else {
-		host_fetch_block(s, l->to - s->topo.switches, e->ptr);
+	if (node >= s->topo.switches) {
+		if (concerns_core(s, e, l))
+			host_fetch_block(s, node - s->topo.switches,
+					 e->kind == EVENT_SENT ? NULL : e->ptr);
+	} else if (e->kind == EVENT_ARRIVED) {
+		switch_fetch_data(s, node, e->ptr);
 	}
 }
 
 static void fetch_middle(const struct sim *s, const struct event *e)
 {
 	const struct link *l = e->kind == EVENT_SENT ? e->ptr : &s->link[e->arg];
+	uint32_t node = e->kind == EVENT_SENT ? l->from : l->to;
 
 	if (e->kind == EVENT_SENT) {
 		__builtin_prefetch(l->sending, 1);
 		__builtin_prefetch(l->head, 1);
-		if (l->from >= s->topo.switches)
-			host_fetch(s, l->from - s->topo.switches);
-	} else if (l->to < s->topo.switches) {
-		switch_fetch(s, l->to, e->ptr);
-	} else {
-		host_fetch(s, l->to - s->topo.switches);
+	}
+	if (node >= s->topo.switches) {
+		if (concerns_core(s, e, l))
+			host_fetch(s, node - s->topo.switches);
+	} else if (e->kind == EVENT_ARRIVED) {
+		switch_fetch(s, node, e->ptr);
 	}
 }
 
@@ -212,12 +220,13 @@ static void fetch_far(const struct sim *s, const struct event *e)
 {
 	const char *p = e->ptr;
 
-	/* A packet or a link: both have three lines. */
+	/* A packet or a link: those have two or three lines. */
 	__builtin_prefetch(p, 1);
-	__builtin_prefetch(p + 64, 1);
-	__builtin_prefetch(p + 128, 1);
-	if (e->kind == EVENT_ARRIVED)
-		__builtin_prefetch(&s->link[e->arg]);
+	__builtin_prefetch(p + LINE, 1);
+	if (e->kind != EVENT_ARRIVED)
+		return;
+	__builtin_prefetch(p + 2 * LINE, 1);
+	__builtin_prefetch(&s->link[e->arg]);
 }
 
 /*

@@ -12,6 +12,7 @@
 #include "engine.h"
 #include "scenario.h"
 #include "topo.h"
+#include "util.h"
 
 struct sim;
 struct sim_switch;
@@ -62,6 +63,7 @@ enum packet_kind {
  * @destination: node, of background traffic
  * @link, @share: whose buffer space it takes in the switch where it is (lossless): that of the
  *		link it came over, unless it shares
+ * @arrived:	when, at a host that has not looked at it yet
  * @maker, @index: elements that are a host's input, made where they are read (vector.c);
  *		of background traffic @index is a number of its message
  * @frame:	begins 6 bytes past a multiple of 8, as bpf/ctx/native.h wants it
@@ -72,7 +74,10 @@ struct packet {
 	uint32_t length;
 	uint32_t destination;
 	uint32_t link;
-	struct share *share;
+	union {
+		struct share *share;
+		uint64_t arrived;
+	};
 	struct body *body;
 	struct sim_host *maker;
 	uint32_t index;
@@ -81,31 +86,34 @@ struct packet {
 	uint8_t frame[];
 };
 
-/* One direction of a cable, with the queue of the port that sends into it */
+/*
+ * One direction of a cable, with the queue of the port that sends into it. The first line is what
+ * a packet changes.
+ */
 struct link {
 	struct packet *head;
 	struct packet *tail;
 	struct packet *sending;
+	uint32_t queued;	/* bytes waiting, without the packet that is being sent */
+	uint32_t held;		/* lossless: bytes in the switch at @to that came this way */
 	uint32_t to;
 	uint32_t from;
-	uint32_t port;		/* at @to */
-	uint32_t reverse;	/* the other direction */
-	uint64_t queued;	/* bytes waiting, without the packet that is being sent */
-	uint64_t rate;
-	int latency_lane;
-	int time_lane[2];	/* of the two sizes last sent */
-	uint32_t time_size[2];
-	uint64_t latency;
-	uint64_t held;		/* lossless: bytes in the switch at @to that came this way */
+	uint16_t port;		/* at @to */
+	uint16_t time_size[2];	/* the two sizes last sent ... */
+	int8_t time_lane[2];	/* ... and their lanes */
+	int8_t latency_lane;
 	bool paused;
 	bool down;
-
-	uint64_t owed_until;	/* with a burst: when what was sent is paid for */
-	uint64_t packets;
 	uint64_t bytes;
+
+	uint64_t packets;
 	uint64_t drops;
-	uint64_t longest;	/* queue seen */
-};
+	uint32_t longest;	/* queue seen */
+	uint32_t reverse;	/* the other direction */
+	uint64_t rate;
+	uint64_t latency;
+	uint64_t owed_until;	/* with a burst: when what was sent is paid for */
+} __attribute__((__aligned__(2 * LINE)));
 
 struct ports {
 	uint32_t n;
@@ -235,8 +243,9 @@ bool host_takes_part(const struct sim *s, uint32_t host);
 uint32_t host_progress(const struct sim *s);
 void host_free(struct sim *s);
 void host_start(struct sim *s);
-void host_input(struct sim *s, uint32_t host, struct packet *p, struct link *from);
+void host_input(struct sim *s, uint32_t host, struct packet *p);
 void host_timer(struct sim *s, uint32_t host);
+bool host_waits(const struct sim *s, uint32_t host);
 void host_fetch_self(const struct sim *s, uint32_t host);
 void host_fetch(const struct sim *s, uint32_t host);
 void host_fetch_block(const struct sim *s, uint32_t host, const struct packet *p);

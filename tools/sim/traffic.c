@@ -123,13 +123,14 @@ void traffic_turn(struct sim *s, uint32_t host)
 /* Keep a packet waiting at the host's port. */
 void traffic_fill(struct sim *s, uint32_t host)
 {
-	uint32_t link = s->ports[s->topo.switches + host].link[0];
 	struct traffic *t = s->traffic;
 	struct source *from;
 	struct packet *p;
+	uint32_t link;
 
 	if (!t || t->index[host] == ~0U)
 		return;
+	link = s->ports[s->topo.switches + host].link[0];
 	from = &t->source[t->index[host]];
 	while (!s->link[link].head) {
 		if (!from->left && !turn(s, t, t->index[host]))
