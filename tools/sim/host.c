@@ -104,6 +104,7 @@ static void over(struct sim *s, struct sim_host *h, uint64_t now, bool failed)
 	h->over = true;
 	s->running--;
 	s->failed += failed;
+	h->job->running--;
 	if (now > h->job->end)
 		h->job->end = now;
 	if (now > s->end)
@@ -213,7 +214,7 @@ void host_pump(struct sim *s, uint32_t host)
 		complete(s, h, s->engine.now);
 	}
 	arm(s, h, host);
-	h->busy = l->sending || l->head;
+	h->busy = l->head;
 }
 
 /*
@@ -269,8 +270,8 @@ void host_fetch_block(const struct sim *s, uint32_t host, const struct packet *p
 }
 
 /*
- * While the port is busy nothing can come of a packet. So it waits until the core is asked for the
- * next ones: to the core it is the same, and what it needs of memory is fetched once for several.
+ * While a packet waits at the port the core is not asked for another one. So what comes waits as
+ * well: to the core it is the same, and what it needs of memory is fetched once for both.
  */
 void host_input(struct sim *s, uint32_t host, struct packet *p)
 {

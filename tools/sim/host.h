@@ -60,7 +60,7 @@ struct sim_host {
 	uint64_t timer_at;	/* of the EVENT_TIMER that counts; ~0: none */
 	uint64_t posted_at;	/* the last one */
 	uint32_t link;
-	bool busy;		/* host_pump() comes when the port has sent what it has */
+	bool busy;		/* a packet waits at the port; host_pump() comes when none does */
 	bool more;		/* the core may have packets */
 	bool over;
 

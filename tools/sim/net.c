@@ -307,7 +307,7 @@ void net_link_down(struct sim *s, uint32_t link, bool down)
 		l->queued -= p->wire;
 		net_lose(s, p);
 	}
-	if (down && !l->sending && l->from >= s->topo.switches)
+	if (down && l->from >= s->topo.switches)
 		host_pump(s, l->from - s->topo.switches);
 }
 
