@@ -33,6 +33,7 @@ from canary_topo import (arguments, congestion, experiment, plots, results, syst
                          topology_by_name, whole_name)
 from canary_topo.net import parse_rate  # noqa: E402
 from canary_topo.node import CANARY, TOP  # noqa: E402
+from canary_topo.traffic import GENERATORS  # noqa: E402
 
 GUEST = os.path.join(TOP, "selftests/vm/run.sh")
 MODULE = os.path.join(TOP, "build/kmod/canary.ko")
@@ -42,11 +43,20 @@ ALGORITHMS = "dynamic,static-1,static-2,static-4,ring,openmpi"
 # Of the processors, or it is said that something else runs
 IDLE = 0.8
 # What a scenario's name mentions if it is another one
-USUAL = {"rate": "10mbit", "size": "1M", "queue": None, "protocol": "udp", "period": 1, "iterations": 2}
+USUAL = {"rate": "10mbit", "size": "1M", "queue": None, "protocol": "udp", "period": 1, "iterations": 2,
+         "window": None, "generator": "iperf3"}
 
 
 def say(text=""):
     print(text, flush=True)
+
+
+def window(text):
+    """For add_argument(type=)"""
+    value = arguments.number(int, 1, 1024)(text)
+    if value & (value - 1):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a power of two")
+    return value
 
 
 def numbers(text, kind, low, high, what):
@@ -75,6 +85,8 @@ def parse(argv):
     add("--traffic", type=number(float, 0.01, 1), default=TRAFFIC,
         help="what each of these offers, of a link's rate, 0.01 to 1 (%(default)s)")
     add("--protocol", choices=["udp", "tcp"], default="udp", help="of that traffic (%(default)s)")
+    add("--generator", choices=GENERATORS, default=USUAL["generator"],
+        help="of UDP: iperf3, or plain sockets, which need no processes every period (%(default)s)")
     add("--period", type=number(int, 1, 3600), default=USUAL["period"],
         help="seconds after which these hosts change their peers, 1 to 3600 (%(default)s)")
     add("--seeds", type=number(int, 1, 1000), default=5, help="random placements, 1 to 1000 (%(default)s)")
@@ -83,6 +95,7 @@ def parse(argv):
     add("--size", default=USUAL["size"], help="of the vector, bytes, with K or M (%(default)s)")
     add("--iterations", type=number(int, 1, 1000000), default=USUAL["iterations"],
         help="operations that are timed, out of place and in place each (%(default)s)")
+    add("--window", type=window, help="of members: most blocks in flight, a power of two, 1 to 1024 (256, what ships)")
     add("--timeout", type=timeout, help="of the switches, 10us to 1s or MIN..MAX (adapts between 1 and 40 frames' time on a link)")
     add("--static-timeout", type=timeout,
         help="the same with static trees, where switches are told whom to wait for (as --timeout)")
@@ -129,6 +142,8 @@ def check(args):
     members = min(len(congestion.place(topo.hosts(), share, 1)[0]) for share in args.share_list)
     if members < 2:
         raise ValueError(f"--topology: '{args.topology}' has one host: there is nobody to sum with")
+    if args.generator == "plain" and args.protocol != "udp":
+        raise ValueError(f"--generator: 'plain' sends UDP, not {args.protocol}")
     if args.communicators > members // 2:
         raise ValueError(f"--communicators: '{args.communicators}' is not a number from 1 to "
                          f"{members // 2}: {members} hosts sum, two or more each")
@@ -167,7 +182,8 @@ def settings(args):
     """All that makes runs comparable."""
     return {name: getattr(args, name) for name in
             ("topology", "rate", "queue", "traffic", "protocol", "period", "size", "iterations",
-             "timeout", "static_timeout", "engine", "communicators", "switches", "trees", "program")}
+             "timeout", "static_timeout", "engine", "communicators", "switches", "trees", "window",
+             "generator", "program")}
 
 
 def refuse_impossible(args, rate):
@@ -281,9 +297,9 @@ def run_all(args, argv):
     scene = congestion.Scene(args.topology, rate, args.trees, args.timeout, args.static_timeout,
                              args.size, args.iterations, args.engine, args.traffic,
                              args.protocol, args.patience, args.queue, args.communicators,
-                             args.period)
+                             args.period, args.window, args.generator)
     missing = [name for name in ("iperf3", "setpriv") if not shutil.which(name)]
-    if missing and any(args.share_list):
+    if missing and any(args.share_list) and args.generator == "iperf3":
         raise RuntimeError(f"{' and '.join(missing)} is missing: nobody would congest anything "
                            "(tools/setup/packages.txt)")
     runs = results.Runs(args.out, args.again)

@@ -57,6 +57,11 @@ tap_check "interrupted: goes on where it was" grep -q 'Runs: 5 of 6 were made be
 tap_check "interrupted: does the rest" grep -q '^\[1/1, ' "$TAP_TMP/said"
 "$RUN" "${small[@]}" >"$TAP_TMP/said"
 tap_check "and keeps it" grep -q 'Runs: 6 of 6 were made before and are kept, nothing is left to do' "$TAP_TMP/said"
+"$RUN" "${small[@]}" --shares 0.5 --algorithms dynamic --alone "" --window 16 --generator plain \
+	--json "$TAP_TMP/other" >"$TAP_TMP/said"
+tap_is "fewer blocks in flight, plain sockets' traffic: another scenario" \
+	"$(jq -c 'map([.scenario[-26:], .offered > 0.9, .goodput_median > 0])' "$TAP_TMP/other")" \
+	'[["window 16, generator plain",true,true]]'
 "$RUN" "${small[@]}" --shares 0 --algorithms dynamic --alone "" --timeout 3ms >"$TAP_TMP/said"
 tap_is "other settings: nothing of before stays beside them" \
 	"$(jq -c 'map([.algorithm, .settings.timeout])' "$TAP_TMP/json")" '[["dynamic","3ms"]]'
@@ -90,6 +95,8 @@ refused "--timeout: '5' is no duration" --timeout 5
 refused "--switches: '21' is not a number from 0 to 20" --switches 21
 refused 'not all among' --algorithms ring --alone dynamic
 refused 'is no size' --size 1G
+refused "--window: '100' is not a power of two" --window 100
+refused "--generator: 'plain' sends UDP, not tcp" --generator plain --protocol tcp
 mkdir "$TAP_TMP/path"
 ln -s "$(command -v setpriv)" "$TAP_TMP/path/setpriv"
 PATH=$TAP_TMP/path "$RUN" --out "$TAP_TMP/none" --json "$TAP_TMP/none.json" --shares 0.5 2>"$TAP_TMP/said"

@@ -163,6 +163,10 @@ def check_traffic():
         passed = direct(testbed)
         need(min(passed.values()) > 10, f"handshakes pass the queues: {passed}")
         need(max(amounts(testbed, hosts, RATE, 1)) < 0.01, "it ends")
+        with Traffic(hosts, RATE / 2, period=1, generator="plain"):
+            found = amounts(testbed, hosts, RATE, 4)
+            need(max(abs(share - 0.5) for share in found) < 0.05, f"plain sockets send as much: {found}")
+        need(max(amounts(testbed, hosts, RATE, 1)) < 0.01, "and end")
 
 
 def check_again():

@@ -93,6 +93,17 @@ scale_refused()
 	verdict $? "scale.py refuses: $want" "$WORK/out"
 }
 
+# kept ALGORITHM TOPOLOGY: a run as topology/congestion.py keeps it
+kept()
+{
+	jq -nc --arg algorithm "$1" --arg topology "$2" '[{topology: $topology, rate: "10mbit", queue: null,
+		traffic: 0.45, protocol: "udp", period: 1, size: "64K", iterations: 1, timeout: "1.2ms..48ms",
+		static_timeout: "1.2ms..48ms", engine: "user", communicators: 1, switches: "all", trees: 2,
+		window: 64, generator: "plain", program: "0"}, $algorithm, 0, 1] as $key |
+		{key: ($key | tojson), algorithm: $algorithm, share: 0, seed: 1, members: 4, congesting: 0,
+		placement: ["h8", "h1", "h5", "h4"], goodput: 8000000}'
+}
+
 topo()
 {
 	printf '%s\n' "$@" >"$WORK/t.topo"
@@ -189,6 +200,24 @@ small plain && small plain-defaults "$WORK/defaults" && cmp -s "$WORK/plain" "$W
 	small rough "${rough[@]}" && small rough-defaults "$WORK/defaults" "${rough[@]}" &&
 	cmp -s "$WORK/rough" "$WORK/rough-defaults"
 verdict $? "and they are the defaults" "$WORK/defaults"
+
+{ kept dynamic leaf_spine:2; kept static-2 leaf_spine; kept ring leaf_spine:2,4,2; kept static-33 leaf_spine
+	kept openmpi star; kept dynamic behind_router; printf '{"key": "interr'; } >"$WORK/runs"
+timeout 60 tools/sim/validate.py --within 50 --json "$WORK/rows" "$WORK/runs" >"$WORK/out" 2>"$WORK/left"
+tap_is "validate.py simulates what was measured" "$?: $(jq -c 'map(.algorithm) | sort' "$WORK/rows")" \
+	'0: ["dynamic","ring","static-2"]'
+sort "$WORK/left" | cut -d : -f 2- >"$WORK/why"
+tap_is "and says what it leaves out" "$(cat "$WORK/why")" \
+" behind_router, dynamic: left out, 1 run: the simulator is told of fat_tree, leaf_spine, star here
+ leaf_spine, static-33: left out, 1 run: trees: '33' is out of range, 1 to 32
+ star, openmpi: left out, 1 run: no such algorithm in the simulator"
+kept static-256 star >"$WORK/runs"
+timeout 60 tools/sim/validate.py "$WORK/runs" >"$WORK/out" 2>&1
+tap_is "which may not be all" "$?: $(tail -n 1 "$WORK/out")" "2: validate: no run is left to compare"
+echo '{"date": 1}' >"$WORK/runs"
+timeout 60 tools/sim/validate.py "$WORK/runs" >"$WORK/out" 2>&1
+tap_is "validate.py refuses other files" "$?: $(cat "$WORK/out")" \
+	"2: validate: $WORK/runs, line 1: no run of topology/congestion.py"
 
 P=topology=topology/shapes/paper_64.topo
 refused "/nowhere/links: No such file" $P --links /nowhere/links

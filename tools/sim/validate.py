@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The simulator beside the emulated network: simulates what topology/congestion.py
 measured (its runs.jsonl) with the same hosts in the same places, and says how far
-the goodputs are apart.
+the goodputs are apart. What the simulator cannot do is left out, and said.
 
   tools/sim/validate.py build/congestion/runs.jsonl
 """
 import argparse
+import collections
 import json
 import os
 import random
@@ -15,20 +16,30 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import zlib
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 WARMUP = 2      # as `canary perf` there: so many, those that are timed, a check; twice
 FRAME = 1442    # of the others' traffic, as links there count it
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20}
+# Numbers of a topology that were left out
+USUAL = {"fat_tree": [4], "leaf_spine": [2, 4, 2], "star": [4]}
+# What runs have in common whose mean is taken, beside the algorithm; and if others congest
+COMPARED = ["topology", "rate", "size", "engine", "queue", "window"]
+OF_TRAFFIC = ["traffic", "period", "generator"]
+
+
+class Unlike(ValueError):
+    """Why a run cannot be simulated."""
 
 
 def rate_of(text):
-    number, unit = re.fullmatch(r"(\d+)([kmg]?)bit", text).groups()
-    return int(number) * {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}[unit]
+    number, unit = re.fullmatch(r"([\d.]+)([kmg]?)(?:bit)?", text.lower()).groups()
+    return round(float(number) * {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}[unit])
 
 
 def bytes_of(text):
-    number, unit = re.fullmatch(r"(\d+)([KM]?)", text).groups()
+    number, unit = re.fullmatch(r"(\d+)([KM]?)", text.upper()).groups()
     return int(number) * UNITS[unit]
 
 
@@ -42,39 +53,63 @@ def timeout_of(text):
     return {"timeout": f"{ns_of(low)}ns", "timeout_max": f"{ns_of(high) if high else 0}ns"}
 
 
-def shape_of(settings, directory):
-    """A topology file for what topology/run.py calls NAME:NUMBERS"""
-    name, _, numbers = settings["topology"].partition(":")
+def dimensions(topology):
+    """(name, numbers) of what topology/run.py calls NAME:NUMBERS"""
+    name, _, numbers = topology.partition(":")
+    if name not in USUAL:
+        raise Unlike(f"the simulator is told of {', '.join(sorted(USUAL))} here")
     numbers = [int(word) for word in numbers.split(",") if word]
+    return name, numbers + USUAL[name][len(numbers):]
+
+
+def shape_of(settings, directory):
+    """A topology file for it"""
+    name, numbers = dimensions(settings["topology"])
     rate = rate_of(settings["rate"])
-    if name == "fat_tree":
-        lines = ["kind fat_tree", "levels 3", f"radix {numbers[0] if numbers else 4}"]
-    elif name == "leaf_spine":
-        spines, leaves, hosts = numbers
-        lines = ["kind leaf_spine", f"leaves {leaves}", f"spines {spines}", f"hosts {hosts}"]
+    if name == "leaf_spine":
+        lines = ["leaves {1}", "spines {0}", "hosts {2}"]
     else:
-        raise ValueError(f"no shape for {settings['topology']}")
-    lines += [f"rate {rate}bit", "latency 20us",
-              f"queue {settings['queue'] or max(64 * 1514, rate // 8 // 100)}"]
-    path = os.path.join(directory, settings["topology"].replace(":", "-") + ".topo")
+        lines = ["levels 3", "radix {0}"] if name == "fat_tree" else ["hosts {0}"]
+    lines = [f"kind {name}", *(line.format(*numbers) for line in lines), f"rate {rate}bit",
+             "latency 20us", f"queue {settings['queue'] or max(64 * 1514, rate // 8 // 100)}"]
+    text = "\n".join(lines) + "\n"
+    path = os.path.join(directory, f"{zlib.crc32(text.encode()):x}.topo")
     with open(path, "w", encoding="ascii") as file:
-        file.write("\n".join(lines) + "\n")
+        file.write(text)
     return path
 
 
 def roots(settings):
     """Of how many trees one was drawn: --trees, which old runs do not tell"""
-    spines = settings["topology"].partition(":")[2].partition(",")[0]
-    return settings.get("trees") or (4 if settings["topology"] == "fat_tree:4" else int(spines))
+    name, numbers = dimensions(settings["topology"])
+    return settings.get("trees") or (numbers[0] ** 2 // 4 if name == "fat_tree" else numbers[0])
+
+
+def why_not(run, settings):
+    """None, or what the simulator has not"""
+    if run["algorithm"].partition("-")[0] not in ("dynamic", "static", "ring"):
+        return "no such algorithm in the simulator"
+    if settings["protocol"] != "udp":
+        return f"no {settings['protocol'].upper()} in the simulator"
+    if settings["communicators"] != 1:
+        return "one communicator is compared"
+    if settings["switches"] != "all":
+        return "all switches have the program in what is compared"
+    if "goodput" not in run:
+        return "it failed"
+    if not run["goodput"]:
+        return "it was given up"
+    if run.get("label") == "alone" or (run["share"] and not run["congesting"]):
+        return "members alone: the others did nothing"
+    return None
 
 
 def scenario(run, settings, directory):
-    """What canary-sim is told; None for what it has not"""
+    """What canary-sim is told; Unlike"""
     kind, _, detail = run["algorithm"].partition("-")
-    if kind not in ("dynamic", "static", "ring") or settings["protocol"] != "udp" or \
-            settings["communicators"] != 1 or settings["switches"] != "all" or \
-            "goodput" not in run or run.get("label") == "alone" or (run["share"] and not run["congesting"]):
-        return None
+    reason = why_not(run, settings)
+    if reason:
+        raise Unlike(reason)
     rate = rate_of(settings["rate"])
     keys = {"topology": shape_of(settings, directory), "algorithm": kind, "seed": run["seed"],
             "members": run["members"], "bytes": bytes_of(settings["size"]),
@@ -83,9 +118,12 @@ def scenario(run, settings, directory):
             "router_port": "flow", "host_delay": "100us", "give_up": "600s",
             "hosts": ",".join(host[1:] for host in run["placement"][:run["members"]]),
             **timeout_of(settings["static_timeout" if kind == "static" else "timeout"])}
+    if settings.get("window"):
+        keys["window"] = settings["window"]
     if kind == "ring":
         # What ships has fewer blocks in flight than the simulator's rings: CNR_CWND_RING
-        keys["window"] = 1 << (max(64, 8 * run["members"]) - 1).bit_length()
+        most = 1 << (max(64, 8 * run["members"]) - 1).bit_length()
+        keys["window"] = min(most, settings.get("window") or most)
     elif kind == "static":
         # The same ones as there: topology/canary_topo/congestion.py, Algorithm.settings()
         chance = random.Random(f"{run['seed']}.{run['algorithm']}.{run['share']}")
@@ -101,19 +139,76 @@ def scenario(run, settings, directory):
     return keys
 
 
-def simulate(simulator, keys):
+def run_simulator(simulator, keys, *options):
     words = [f"{key}={value}" for key, value in keys.items()]
-    done = subprocess.run([simulator, "--quiet", *words], capture_output=True, text=True,
+    return subprocess.run([simulator, "--quiet", *options, *words], capture_output=True, text=True,
                           check=False)
+
+
+def simulate(simulator, keys):
+    done = run_simulator(simulator, keys)
     if not done.stdout:
         raise RuntimeError(done.stderr.strip())
     result = json.loads(done.stdout)
     if not result["right"]:
-        raise RuntimeError(f"wrong or unfinished: {' '.join(words)}")
+        raise RuntimeError(f"{' '.join(done.args)}: wrong or unfinished")
     times = result["operations_ns"]
     half = len(times) // 2
     timed = times[WARMUP:half] + times[half + 1 + WARMUP:]
     return keys["bytes"] * 8 * 1000 / statistics.mean(timed)
+
+
+def runs_of(path):
+    """The last one of each key, as congestion.py reads what it kept"""
+    found = {}
+    with open(path, encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                run = json.loads(line)
+            except ValueError:
+                continue    # the end of an interrupted one
+            try:
+                found[run["key"]] = run, json.loads(run["key"])[0]
+            except (KeyError, TypeError, ValueError):
+                raise ValueError(f"{path}, line {number}: no run of topology/congestion.py") from None
+    return found.values()
+
+
+def collect(args, directory):
+    """{case: [(measured goodput, what the simulator is told)]}; says what is left out"""
+    cases, without = {}, collections.Counter()
+    for path in args.runs:
+        for run, settings in runs_of(path):
+            try:
+                keys = scenario(run, settings, directory)
+                checked = run_simulator(args.simulator, keys, "--check")
+                if checked.returncode:
+                    raise Unlike(re.sub("^(canary-sim: )?(argument [0-9]+: )?", "",
+                                        checked.stderr.strip()))
+            except KeyError as error:
+                raise ValueError(f"{path}: a run of {run.get('algorithm')} lacks {error}") from None
+            except Unlike as error:
+                without[f"{settings['topology']}, {run['algorithm']}", str(error)] += 1
+                continue
+            alike = {name: settings.get(name) or "" for name in COMPARED}
+            alike.update({name: settings.get(name, "") if run["share"] else 0 for name in OF_TRAFFIC})
+            case = tuple({**alike, "algorithm": run["algorithm"], "congestion": run["share"],
+                          "timeout": keys["timeout"] + ".." + keys["timeout_max"]}.items())
+            cases.setdefault(case, []).append((run["goodput"] / 1e6, keys))
+    for (what, reason), number in without.items():
+        print(f"validate: {what}: left out, {number} run{'s' * (number > 1)}: {reason}", file=sys.stderr)
+    if not cases:
+        raise ValueError("no run is left to compare")
+    return cases
+
+
+def simulated_pairs(args, pairs):
+    """[(measured, simulated)]"""
+    # What the others send whom, and by which ports, is chance there, too.
+    return [(measured, statistics.mean(
+        simulate(args.simulator, {**keys, "seed": seed})
+        for seed in (range(1, args.seeds + 1) if "traffic" in keys else [1])))
+        for measured, keys in pairs]
 
 
 def main(argv=None):
@@ -125,37 +220,22 @@ def main(argv=None):
     parser.add_argument("--json", help="also write the table here")
     parser.add_argument("--within", type=float, default=15, help="percent that means may differ")
     args = parser.parse_args(argv)
-    cases = {}
     with tempfile.TemporaryDirectory() as directory:
-        for path in args.runs:
-            with open(path, encoding="utf-8") as file:
-                for run in map(json.loads, file):
-                    settings = json.loads(run["key"])[0]
-                    keys = scenario(run, settings, directory)
-                    if keys is None:
-                        continue
-                    case = (settings["topology"], settings["rate"], settings["engine"],
-                            run["algorithm"], run["share"],
-                            settings["traffic"] if run["share"] else 0,
-                            keys["timeout"] + ".." + keys["timeout_max"])
-                    # What the others send whom, and by which ports, is chance there, too.
-                    seeds = range(1, args.seeds + 1) if run["congesting"] else [1]
-                    cases.setdefault(case, []).append(
-                        (run["goodput"] / 1e6, statistics.mean(
-                            simulate(args.simulator, {**keys, "seed": seed}) for seed in seeds)))
+        cases = {case: simulated_pairs(args, pairs)
+                 for case, pairs in sorted(collect(args, directory).items(), key=str)}
     rows = []
-    print(f"{'network':<18} {'engine':<7} {'algorithm':<10} {'congest':>7} {'traffic':>7} {'runs':>4} "
+    print(f"{'network':<24} {'engine':<7} {'algorithm':<10} {'congest':>7} {'traffic':>7} {'runs':>4} "
           f"{'emulated':>8} {'simulated':>9} {'differ':>7}   Mbit/s, means (lowest, highest)")
-    for case, pairs in sorted(cases.items()):
-        topology, rate, engine, algorithm, share, traffic, timeout = case
+    for case, pairs in cases.items():
+        row = dict(case)
         emulated, simulated = (statistics.mean(values) for values in zip(*pairs))
         differ = 100 * (simulated / emulated - 1)
-        rows.append({"topology": topology, "rate": rate, "engine": engine, "algorithm": algorithm,
-                     "congestion": share, "traffic": traffic, "timeout": timeout, "runs": len(pairs),
-                     "emulated": round(emulated, 3),
+        rows.append({**row, "runs": len(pairs), "emulated": round(emulated, 3),
                      "simulated": round(simulated, 3), "differ_percent": round(differ, 1)})
-        print(f"{topology + ', ' + rate:<18} {engine:<7} {algorithm:<10} {share * 100:>6g}% "
-              f"{traffic:>7g} {len(pairs):>4} {emulated:>8.3f} {simulated:>9.3f} {differ:>+6.1f}%"
+        network = f"{row['topology']}, {row['rate']}, {row['size']}"
+        print(f"{network:<24} {row['engine']:<7} "
+              f"{row['algorithm']:<10} {row['congestion'] * 100:>6g}% {row['traffic']:>7g} "
+              f"{len(pairs):>4} {emulated:>8.3f} {simulated:>9.3f} {differ:>+6.1f}%"
               f"  ({min(p[0] for p in pairs):.2f}, {max(p[0] for p in pairs):.2f}; "
               f"{min(p[1] for p in pairs):.2f}, {max(p[1] for p in pairs):.2f})"
               f"{'' if abs(differ) <= args.within else '   <--'}")
@@ -163,7 +243,7 @@ def main(argv=None):
         with open(args.json, "w", encoding="ascii") as file:
             json.dump(rows, file, indent=1)
             file.write("\n")
-    return 0 if rows and all(abs(row["differ_percent"]) <= args.within for row in rows) else 1
+    return 0 if all(abs(row["differ_percent"]) <= args.within for row in rows) else 1
 
 
 if __name__ == "__main__":

@@ -98,7 +98,8 @@ class Scene:
     static trees there are."""
 
     def __init__(self, topology, rate, trees, timeout, static_timeout, size, iterations, engine,
-                 traffic, protocol, patience, queue=None, communicators=1, period=3):
+                 traffic, protocol, patience, queue=None, communicators=1, period=3, window=None,
+                 generator="iperf3"):
         self.topology = topology
         self.rate = rate
         self.trees = trees
@@ -113,6 +114,8 @@ class Scene:
         self.queue = queue
         self.communicators = communicators
         self.period = period
+        self.window = window
+        self.generator = generator
 
     @property
     def limit(self):
@@ -325,11 +328,12 @@ def counted(after, before):
     return {key: value for key, value in total.items() if value}
 
 
-def way_of(algorithm):
+def way_of(scene, algorithm):
     """Options of the members"""
+    window = ["--window", scene.window] if scene.window else []
     if not has_algorithms():
-        return []
-    return ["--algorithm", "ring" if algorithm.kind == "ring" else "tree"]
+        return window
+    return [*window, "--algorithm", "ring" if algorithm.kind == "ring" else "tree"]
 
 
 def one_communicator(testbed, scene, algorithm, members, work):
@@ -337,7 +341,7 @@ def one_communicator(testbed, scene, algorithm, members, work):
     ranks = [jobs.Rank(i, host, experiment.FIRST_PORT, scene.engine)
              for i, host in enumerate(members)]
     options = ["-b", scene.size, "-e", scene.size, "-n", scene.iterations, "-w", WARMUP,
-               "--timeout", "60s", *way_of(algorithm)]
+               "--timeout", "60s", *way_of(scene, algorithm)]
     result = experiment.run(testbed, jobs.PerfJob(work, options), ranks, scene.patience)
     rows = ranks[0].output.get("results")
     if not result["right"] or not rows:
@@ -357,7 +361,7 @@ def several_communicators(testbed, scene, algorithm, groups, work):
     """All bits a second while all of GROUPS are at work, and more about it."""
     operations = scene.iterations + 6
     options = ["--operations", operations, "--elements", scene_bytes(scene.size) // 4, "--inflight", 1,
-               "--linger", "10s", *way_of(algorithm)]
+               "--linger", "10s", *way_of(scene, algorithm)]
     trials = [Trial(testbed, os.path.join(work, str(number)),
                     [jobs.Rank(i, host, experiment.FIRST_PORT, scene.engine)
                      for i, host in enumerate(members)],
@@ -448,7 +452,7 @@ def _measure(testbed, scene, algorithm, groups, others, seed, timeline, work):
     net = testbed.net
     log = os.path.join(work, "traffic.log")
     with Traffic(others, scene.rate * scene.traffic, seed=seed, protocol=scene.protocol,
-                 period=scene.period, log=log), Strain() as strain:
+                 period=scene.period, log=log, generator=scene.generator), Strain() as strain:
         watch = Watch([s for s in net.switches if s.name.startswith(("sedge", "sleaf", "sagg"))], 1)
         if timeline:
             watch.start()

@@ -132,7 +132,8 @@ class CanaryNet(Mininet):
             node.params["address"] = self.plan.address[node.name]
             devices = [port.device for port in self.plan.ports[node.name]]
             with system.namespace(node.pid):
-                system.sysctl({**node.sysctls, **node.own_sysctls(), **QUIET_SYSCTLS})
+                system.sysctl({**node.sysctls, **node.own_sysctls(self.plan.level(node.name)),
+                               **QUIET_SYSCTLS})
                 commands = self.plan.commands(node.name)
                 if self.mtu:
                     commands = [f"link set dev {dev} mtu {self.mtu}" for dev in devices] + commands

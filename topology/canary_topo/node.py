@@ -30,6 +30,8 @@ HOST_SYSCTLS = {
 }
 # Since Linux 6.10: or all routers choose alike
 HASH_SEED = "net/ipv4/fib_multipath_hash_seed"
+# Before it the levels of a network choose differently, for half of them leave out the protocol
+HASH_FIELDS_OF_OTHERS = {"net/ipv4/fib_multipath_hash_fields": 0x33}
 QUIET_SYSCTLS = {"net/ipv6/conf/all/disable_ipv6": 1,
                  "net/ipv6/conf/default/disable_ipv6": 1}
 
@@ -45,7 +47,7 @@ class CanaryHost(Host):
     sysctls = HOST_SYSCTLS
 
     @staticmethod
-    def own_sysctls():
+    def own_sysctls(_level):
         """As a switch has them"""
         return {}
 
@@ -85,10 +87,10 @@ class XdpSwitch(Switch):
         self.log = log
         self.spread = spread
 
-    def own_sysctls(self):
-        """Those that differ from switch to switch"""
+    def own_sysctls(self, level):
+        """Those that differ from switch to switch; LEVEL is how far from hosts it is"""
         if not os.path.exists(f"/proc/sys/{HASH_SEED}"):
-            return {}
+            return {} if level % 2 else HASH_FIELDS_OF_OTHERS
         return {HASH_SEED: zlib.crc32(self.name.encode()) | 1}
 
     @property

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Random uniform traffic by iperf3: every host sends to one other and receives
-from one, and all change their peers every few seconds.
+"""Random uniform traffic: every host sends to one other and receives from one,
+and all change their peers every few seconds.
 
 As a program it is one host's part. All parts draw the same peers from the same
 seed and begin at the same time, so nobody has to tell them anything.
@@ -9,11 +9,17 @@ seed and begin at the same time, so nobody has to tell them anything.
 What iperf3 sends before and beside its data (a TCP connection, one datagram each way)
 would be lost in the queues that it fills: CanaryNet.express() lets small packets of
 these ports pass, and a sender that fails nevertheless begins anew.
+
+To start sixteen of them takes a slow processor half a second in which old and new peers
+send at once: where that is much of a turn, the same datagrams are sent by this process,
+as iperf3 sends them, and nothing beside.
 """
 import argparse
+import itertools
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -22,6 +28,7 @@ import time
 FIRST_PORT, PORTS = 5296, 16
 PAYLOAD = 1400
 FRAME = PAYLOAD + 42
+GENERATORS = ["iperf3", "plain"]
 
 
 def peers(number, seed, turn):
@@ -39,13 +46,14 @@ class Traffic:
     """The traffic of HOSTS (CanaryHost), each RATE bits a second on its link,
     protocol udp or tcp (which takes what it gets)."""
 
-    def __init__(self, hosts, rate, seed=1, period=3, protocol="udp", log=None):
+    def __init__(self, hosts, rate, seed=1, period=3, protocol="udp", log=None, generator="iperf3"):
         self.hosts = hosts
         self.rate = rate
         self.seed = seed
         self.period = period
         self.protocol = protocol
         self.log = log
+        self.generator = generator
         self.processes = []
 
     def __enter__(self):
@@ -58,7 +66,8 @@ class Traffic:
                 self.processes.append(host.start_process(
                     ["/usr/bin/python3", os.path.abspath(__file__), "--number", number,
                      "--addresses", addresses, "--rate", int(self.rate), "--seed", self.seed,
-                     "--period", self.period, "--begin", begin, "--protocol", self.protocol],
+                     "--period", self.period, "--begin", begin, "--protocol", self.protocol,
+                     "--generator", self.generator],
                     stdout=subprocess.DEVNULL, stderr=log))
         # until it flows
         time.sleep(max(0, begin + 1 - time.monotonic()))
@@ -73,7 +82,7 @@ class Traffic:
 
 
 class Part:
-    """One host's part."""
+    """One host's part, by iperf3."""
 
     def __init__(self, args):
         self.args = args
@@ -91,11 +100,16 @@ class Part:
         """A receiver for one turn; turns overlap, so they have their own ports."""
         self.receivers.append((turn, self.iperf("-s", "-p", FIRST_PORT + turn % PORTS)))
 
-    def send(self, turn, seconds):
+    def flow(self, turn):
+        """(address of the peer, own port)"""
         args = self.args
         to = self.addresses[peers(len(self.addresses), args.seed, turn)[args.number]]
         # The seed's, too: routers hash it, so the same traffic takes the same paths
-        own = random.Random(f"port.{args.seed}.{turn}.{args.number}").randrange(20000, 32000)
+        return to, random.Random(f"port.{args.seed}.{turn}.{args.number}").randrange(20000, 32000)
+
+    def send(self, turn, seconds):
+        args = self.args
+        to, own = self.flow(turn)
         words = ["-c", to, "-p", FIRST_PORT + turn % PORTS, "-t", seconds, "-i", 0,
                  "--connect-timeout", 500, "--cport", own]
         if args.protocol == "udp":
@@ -142,6 +156,35 @@ class Part:
         self.forget(self.receivers, sys.maxsize)
 
 
+class PlainPart(Part):
+    """One host's part, by itself."""
+
+    def run(self):
+        begin, period = self.args.begin, self.args.period
+        interval = 8 * FRAME / self.args.rate
+        # Nobody reads: what there is no room for is dropped here, and nobody is told.
+        for port in range(FIRST_PORT, FIRST_PORT + PORTS):
+            receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+            receiver.bind(("", port))
+            self.receivers.append(receiver)
+        # Not all at the same time: the first one comes anywhere within its interval.
+        due = max(begin, time.monotonic()) + interval * \
+            random.Random(f"phase.{self.args.seed}.{self.args.number}").random()
+        for turn in itertools.count():
+            to, own = self.flow(turn)
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+                sender.bind(("", own))
+                while due < begin + (turn + 1) * period:
+                    time.sleep(max(0, due - time.monotonic()))
+                    sender.sendto(bytes(PAYLOAD), (to, FIRST_PORT + turn % PORTS))
+                    due += interval
+
+    def end(self):
+        for receiver in self.receivers:
+            receiver.close()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     add = parser.add_argument
@@ -152,7 +195,9 @@ def main():
     add("--period", type=int, default=3)
     add("--begin", type=float, required=True)
     add("--protocol", choices=["udp", "tcp"], default="udp")
-    part = Part(parser.parse_args())
+    add("--generator", choices=GENERATORS, default="iperf3")
+    args = parser.parse_args()
+    part = PlainPart(args) if args.generator == "plain" else Part(args)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
         part.run()
