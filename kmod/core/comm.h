@@ -23,7 +23,6 @@
 #include "plan.h"
 #include "ring.h"
 
-#define CNR_LINES		128	/* bytes: a cache line and the one that comes along */
 #define CNR_NONE		0xffff	/* no lead slot, no rank */
 #define CNR_CONTROLS		256	/* control messages waiting to be polled */
 #define CNR_FAULTS		64	/* ranks at fault or missing that are remembered by name */
@@ -287,9 +286,9 @@ enum cnr_broadcast {
 };
 
 /*
- * What each packet needs comes first, large arrays last: cache lines are few. The same goes for
- * @ring, the other way round, for @cfg, and for @stats: its first line and the one in which it
- * counts bytes and what was not dropped come in pairs with what is there besides.
+ * What each packet touches comes first, large arrays last, so that it is few cache lines (those
+ * that cnr_prefetch() names). Therefore @ring ends, and @cfg begins, with what packets touch; and
+ * @stats begins with a line.
  */
 struct cnr_comm {
 	enum cnr_state state;

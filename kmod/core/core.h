@@ -172,8 +172,9 @@ struct cnr_stats {
  * @data_key:	NULL; or CNR_DATA_KEY words for the key of data, where one driver has many members
  *		of a session: all write the same there
  * @sources: NULL; or zeroed memory of cnr_sources_size(), hardly touched where switches add up
- * @peers:	NULL; or the same for where members are: zeroed, one of each. A driver that gives it
- *		hears all members' messages itself
+ * @peers:	NULL; or zeroed memory for where the ranks are, one struct canary_peer each, which
+ *		all members of one session in one driver write the same to. They have the same
+ *		@root and @root_port, and believe what any of them was told
  * @first_block: tests only: overrides the random first block if @fixed_first is set
  * @fixed_first: see @first_block
  */

@@ -507,7 +507,7 @@ static enum canary_drop cnr_welcome_part(struct cnr_comm *c, u64 now, const stru
 	u16 elements = be16_to_cpu(in->hdr->elements);
 	u16 window = be16_to_cpu(w->window);
 
-	if (first != c->known)
+	if (c->table || first != c->known)
 		return CANARY_DROP_DUPLICATE;
 	if (n > c->cfg.members - first || !elements || elements > c->elements || !window ||
 	    window > c->cfg.window || (window & (window - 1)) || !in->hdr->epoch ||

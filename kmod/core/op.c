@@ -126,7 +126,8 @@ const u32 *cnr_block_source(struct cnr_comm *c, const struct cnr_operation *op, 
 
 /*
  * What was heard of a member long ago must not become the future of a serial number. Now and
- * then a block that goes brings one member up to what all have, and the next such one the next.
+ * then a block that goes brings one member up to what all have, and the next such one the next:
+ * with 65535 members each has its turn in an eighth of the half round that there is.
  */
 static void cnr_refresh(struct cnr_comm *c, u32 block)
 {

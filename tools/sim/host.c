@@ -101,7 +101,6 @@ static void post_next(struct sim *s, struct sim_host *h, uint64_t now)
 
 static void over(struct sim *s, struct sim_host *h, uint64_t now, bool failed)
 {
-	h->over = true;
 	s->running--;
 	s->failed += failed;
 	h->job->running--;
@@ -175,21 +174,46 @@ static void take(struct sim *s, struct sim_host *h, struct packet *p)
 	}
 	cnr_input(h->comm, now / PS_PER_NS, &in);
 	vector_check(s, h);
-	p->share = NULL;
 	packet_free(s, p);
 	complete(s, h, now);
+}
+
+/* Did the core want a turn before @now, and after what it had at @last? */
+static void late_turn(struct sim *s, struct sim_host *h, uint64_t last, uint64_t now)
+{
+	u64 at = cnr_deadline(h->comm);
+
+	if (at >= now / PS_PER_NS)
+		return;
+	at = max_t(u64, at, last / PS_PER_NS);
+	cnr_timer(h->comm, at);
+	complete(s, h, at * PS_PER_NS);
 }
 
 /* The core gets what has come, with the time at which each packet came. */
 static void take_inbox(struct sim *s, struct sim_host *h)
 {
+	uint64_t last = 0;
 	struct packet *p;
 
 	while ((p = h->inbox)) {
+		late_turn(s, h, last, p->arrived);
+		last = p->arrived;
 		h->inbox = p->next;
 		take(s, h, p);
 		h->more = true;
 	}
+	if (last)
+		late_turn(s, h, last, s->engine.now);
+}
+
+/* It is over, whatever still waits at ports. */
+void host_finish(struct sim *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->topo.hosts; i++)
+		take_inbox(s, &s->host[i]);
 }
 
 /* The port has room: give it what the core wants sent. What is complete then may bring more. */
@@ -303,6 +327,7 @@ void host_timer(struct sim *s, uint32_t host)
 	take_inbox(s, h);
 	h->timer_at = CNR_NEVER;
 	cnr_timer(h->comm, sim_ns(s));
+	complete(s, h, s->engine.now);
 	h->more = true;
 	host_pump(s, host);
 	arm(s, h, host);

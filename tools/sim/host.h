@@ -62,7 +62,6 @@ struct sim_host {
 	uint32_t link;
 	bool busy;		/* a packet waits at the port; host_pump() comes when none does */
 	bool more;		/* the core may have packets */
-	bool over;
 
 	uint32_t rank;
 	uint32_t posted;

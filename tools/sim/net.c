@@ -11,6 +11,7 @@
  * With a burst a link is what HTB makes of a virtual one: a packet takes no time itself, but the
  * next one waits until it is paid for; of pauses so much is remembered as the burst.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -307,6 +308,7 @@ void net_link_down(struct sim *s, uint32_t link, bool down)
 		l->queued -= p->wire;
 		net_lose(s, p);
 	}
+	/* A port that had to wait would not be asked for packets again. */
 	if (down && l->from >= s->topo.switches)
 		host_pump(s, l->from - s->topo.switches);
 }
@@ -317,6 +319,10 @@ static void add_link(struct sim *s, uint32_t from, uint32_t to, uint32_t port_at
 	struct link *l = &s->link[s->links];
 	uint32_t switches = s->topo.switches;
 
+	if (port_at_to > UINT16_MAX) {
+		fputs("canary-sim: a switch with more than 65536 ports\n", stderr);
+		exit(1);
+	}
 	l->from = from;
 	l->to = to;
 	l->port = port_at_to;

@@ -154,6 +154,6 @@ void report_links(const struct sim *s, FILE *to)
 		fputc(',', to);
 		name(s, l->to, to);
 		fprintf(to, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n",
-			l->packets, l->bytes, link_ppm(s, l), (uint64_t)l->longest, l->drops);
+			(uint64_t)l->packets, l->bytes, link_ppm(s, l), (uint64_t)l->longest, l->drops);
 	}
 }

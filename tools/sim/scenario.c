@@ -65,7 +65,7 @@ const struct config_key scenario_keys[] = {
 	{ "flowlet", CONFIG_TIME, AT(flowlet), 1000, SECOND, NULL,
 	  "pause that ends a flowlet (50us)" },
 	{ "flow", CONFIG_WORD, AT(flow), 0, 0, flows, "control on links (lossless)" },
-	{ "pause", CONFIG_BYTES, AT(pause), 2048, 1ULL << 30, NULL,
+	{ "pause", CONFIG_BYTES, AT(pause), 2048, 16 << 20, NULL,
 	  "lossless: bytes of one link in a switch from which on it has to wait (32KiB)" },
 	{ "burst", CONFIG_BYTES, AT(burst), 0, 1 << 20, NULL,
 	  "links are token buckets of this size, as HTB has them (0: wires)" },

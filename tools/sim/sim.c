@@ -170,7 +170,7 @@ static void handle(struct sim *s, const struct event *e)
 /* Is the core of a host concerned, and not only its port? */
 static bool concerns_core(const struct sim *s, const struct event *e, const struct link *l)
 {
-	return e->kind == EVENT_SENT ? l->head == l->tail :
+	return e->kind == EVENT_SENT ? !l->head || l->head == l->tail :
 		!host_waits(s, l->to - s->topo.switches);
 }
 
@@ -302,6 +302,7 @@ bool sim_run(struct sim *s, bool progress)
 	}
 	if (progress)
 		fputc('\n', stderr);
+	host_finish(s);
 	s->wall = wall() - begin;
 	s->processor = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - processor;
 	return good && !s->wrong && !s->failed;

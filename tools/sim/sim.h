@@ -88,7 +88,7 @@ struct packet {
 
 /*
  * One direction of a cable, with the queue of the port that sends into it. The first line is what
- * a packet changes.
+ * each packet changes.
  */
 struct link {
 	struct packet *head;
@@ -104,9 +104,9 @@ struct link {
 	int8_t latency_lane;
 	bool paused;
 	bool down;
+	uint32_t packets;
 	uint64_t bytes;
 
-	uint64_t packets;
 	uint64_t drops;
 	uint32_t longest;	/* queue seen */
 	uint32_t reverse;	/* the other direction */
@@ -250,6 +250,7 @@ void host_fetch_self(const struct sim *s, uint32_t host);
 void host_fetch(const struct sim *s, uint32_t host);
 void host_fetch_block(const struct sim *s, uint32_t host, const struct packet *p);
 void host_pump(struct sim *s, uint32_t host);
+void host_finish(struct sim *s);
 void host_counters(struct sim *s, uint64_t *sum);
 void host_make(struct sim *s, const struct packet *p, uint32_t *to);
 
