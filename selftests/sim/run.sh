@@ -252,6 +252,8 @@ refused "deployed: '101%' is out of range, 0% to 100%" $P deployed=101%
 refused "canary-sim: --links: to which file?" $P --links
 refused "canary-sim: --links: to which file?" $P --links --speed
 refused "paper_64.topo: 'kind' is of a topology, this is to be a scenario" topology/shapes/paper_64.topo
+tap_is "a scenario and a topology from pipes" "$($SANITIZED --quiet <(printf 'members 5\nbytes 32KiB\n') \
+	topology=<(cat topology/shapes/paper_64.topo) | jq -c '[.right, .jobs[0].members]')" "[true,5]"
 printf '# a scenario\n\n  bytes 4MiB\nseed 2\n' >"$WORK/s"
 refused "$WORK/s: 'bytes' is of a scenario, this is to be a topology" topology="$WORK/s"
 refused "scenario: no topology"

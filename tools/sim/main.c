@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sim.h"
@@ -47,15 +48,20 @@ static bool has(const struct config_key *keys, const char *name)
 
 /*
  * Is the first key of the file at @path that only one of @own and @other has one of @other's? Then
- * the whole file is, and its lines need not be complained of one by one.
+ * the whole file is, and its lines need not be complained of one by one. What is no file, such as a
+ * pipe, can be read only once and is not looked into.
  */
 static bool mixed_up(const char *path, const struct config_key *own,
 		     const struct config_key *other, const char *advice)
 {
-	FILE *file = fopen(path, "r");
 	char line[1024], key[32];
 	bool mixed = false;
+	struct stat st;
+	FILE *file;
 
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return false;
+	file = fopen(path, "r");
 	while (file && !mixed && fgets(line, sizeof(line), file)) {
 		if (sscanf(line, " %31[a-z_]", key) != 1 || has(own, key) == has(other, key))
 			continue;
