@@ -117,14 +117,25 @@ def parse(argv):
     args = parser.parse_args(argv)
     check(args)
     args.topology = whole_name(args.topology)
-    if not args.json:
-        args.json = f"{OUT}.json" if args.out == OUT else os.path.join(args.out, "congestion.json")
+    args.json = args.json or usual_rows(args.out)
     frames = 1e3 * congestion.FRAME_BITS / (parse_rate(args.rate) or 1e9)
     args.waits = f", static timeout {args.static_timeout}" if args.static_timeout else ""
     args.timeout = args.timeout or f"{frames:.3g}ms..{min(1000, 40 * frames):.3g}ms"
     args.static_timeout = args.static_timeout or args.timeout
     args.program = program()
     return args
+
+
+def usual_rows(out):
+    """Where rows are if runs are in OUT; ValueError if they cannot be written there"""
+    usual = os.path.realpath(out) == os.path.realpath(OUT)
+    path = f"{OUT}.json" if usual else os.path.join(out, "congestion.json")
+    if os.path.isdir(os.path.dirname(path)):
+        try:
+            arguments.writable(path)
+        except OSError as error:
+            raise ValueError(f"--json: '{path}': {error.strerror}") from None
+    return path
 
 
 def check(args):

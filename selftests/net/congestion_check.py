@@ -71,11 +71,18 @@ def check_options():
         need(found == whole, f"{name} is {found}")
     usual = os.path.join(TOP, "build/congestion.json")
     need(program.parse([]).json == usual, "rows are where they are looked for")
+    need(program.parse(["--out", os.path.relpath(program.OUT)]).json == usual, "and so by another name")
     with tempfile.TemporaryDirectory() as top:
         out, file = os.path.join(top, "out"), os.path.join(top, "rows")
         need(program.parse(["--out", out]).json == os.path.join(out, "congestion.json"), "--out keeps rows apart")
         need(program.parse(["--out", out, "--json", file]).json == file, "--json says where")
         need(not os.listdir(top), "nothing is made")
+        os.makedirs(os.path.join(out, "congestion.json"))
+        try:
+            program.parse(["--out", out])
+            need(False, "rows are written to a directory")
+        except ValueError as error:
+            need("Is a directory" in str(error), f"a directory for rows: {error}")
 
 
 def check_plan():
