@@ -119,7 +119,10 @@ test_sums()
 	tap_check "output: kept on failure, else all of it replaced" output_kept
 	tap_check "output: no file where there is nothing to write" output_unmade
 	tap_check "output: kept if the disk is full" full_disk
+	test_full_ext4
 	tap_check "output: mode, links, what is no file" output_as_it_was
+	tap_check "output: a mount point is written to" output_mounted
+	tap_check "output: no permissions for another group" output_group
 	sums 3 0 > /dev/null
 	tap_is "empty output" "$(stat -c %s sum.0)" 0
 	jq -e '.block_elements == 352' err.1 > /dev/null || sums 2 704 > /dev/null
@@ -176,6 +179,49 @@ full_disk()
 		done
 		[ "$(cat one two three)" = "$(printf "%s\n" precious precious precious)" ] &&
 			[ "$(ls -A | tr "\n" " ")" = "one three two " ]' "$CANARY"
+}
+
+# A file system that leaves a file longer if there is no room for all of it.
+test_full_ext4()
+{
+	local what="output: as long as it was if the disk is full"
+
+	truncate -s 1M image
+	if ! mkfs.ext4 -q image 2> /dev/null || ! unshare -m mount -o loop image disk 2> /dev/null; then
+		tap_skip "$what" "no ext4 in a file here"
+		return
+	fi
+	head -c 4M /dev/zero > long
+	tap_check "$what" unshare -m sh -c 'mount -o loop image disk && cd disk || exit 1
+		echo precious > one
+		ln one two
+		"$0" allreduce --comm 1 --rank 0 --members 1 --engine user --in ../long --out one 2> ../err
+		[ $? -eq 1 ] && grep -q "No space" ../err && [ "$(stat -c %s one)" = 9 ] &&
+			[ "$(cat one)" = precious ]' "$CANARY"
+}
+
+# It cannot be renamed to; nothing stays beside it.
+output_mounted()
+{
+	mkdir -p mounted
+	echo precious > mounted/sum
+	unshare -m sh -c 'mount --bind mounted/sum mounted/sum &&
+		"$0" allreduce --comm 1 --rank 0 --members 1 --engine user --in short --out mounted/sum &&
+		cmp mounted/sum short && [ "$(ls -A mounted)" = sum ]' "$CANARY"
+}
+
+# Its group is not one of the caller's.
+output_group()
+{
+	mkdir -p grouped
+	echo old > grouped/sum
+	chmod 664 grouped/sum
+	chmod 755 .
+	chown 65534:65534 grouped
+	chown 65534:0 grouped/sum
+	on 0 env -u XDG_RUNTIME_DIR setpriv --reuid 65534 --regid 65534 --clear-groups \
+		"$CANARY" allreduce --comm 1 --rank 0 --members 1 --engine user --in short --out grouped/sum &&
+		cmp grouped/sum short && [ "$(stat -c %a:%g grouped/sum)" = 604:65534 ]
 }
 
 # As what is replaced was: mode, links to it; and what is no file is written to.

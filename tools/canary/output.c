@@ -93,13 +93,28 @@ static int write_all(int fd, const char *data, size_t len)
 	return 0;
 }
 
+/* In a file, whose content stays. Return: 0, or an errno if there is none; who cannot tell has. */
+static int make_room(int fd, size_t len)
+{
+	struct stat before;
+	int error;
+
+	if (fstat(fd, &before))
+		return errno;
+	error = posix_fallocate(fd, 0, len);
+	if (error != ENOSPC && error != EDQUOT && error != EFBIG)
+		return 0;
+	/* it is longer by what there was room for */
+	return ftruncate(fd, before.st_size) ? errno : error;
+}
+
 /* Over what is there. Where that is a file, room comes first: a full disk shall not cost it. */
 static int write_over(struct output *o, const void *data, size_t len)
 {
 	bool file = S_ISREG(o->old.st_mode);
-	int error = file && len ? posix_fallocate(o->fd, 0, len) : 0;
+	int error = file && len ? make_room(o->fd, len) : 0;
 
-	if (error != ENOSPC && error != EDQUOT && error != EFBIG)
+	if (!error)
 		error = write_all(o->fd, data, len);
 	if (!error && file && ftruncate(o->fd, len))
 		error = errno;
@@ -114,44 +129,63 @@ static int write_over(struct output *o, const void *data, size_t len)
 /* As the file that is replaced, or as open() would have made it */
 static int set_mode(const struct output *o, int fd)
 {
-	mode_t mask;
+	mode_t mode = o->old.st_mode & 0777, mask;
 
 	if (o->old.st_mode) {
-		if (fchown(fd, geteuid() ? -1 : o->old.st_uid, o->old.st_gid) && !geteuid())
-			return errno;
-		return fchmod(fd, o->old.st_mode & 0777) ? errno : 0;
+		if (fchown(fd, geteuid() ? -1 : o->old.st_uid, o->old.st_gid)) {
+			if (!geteuid())
+				return errno;
+			mode &= ~S_IRWXG;	/* they were another group's */
+		}
+		return fchmod(fd, mode) ? errno : 0;
 	}
 	mask = umask(0);
 	umask(mask);
 	return fchmod(fd, 0666 & ~mask) ? errno : 0;
 }
 
+/* A file beside the one that it is to replace. Return: 0, or an errno and no file */
+static int write_beside(const struct output *o, char *made, const void *data, size_t len)
+{
+	int fd = mkostemp(made, O_CLOEXEC), error;
+
+	if (fd < 0)
+		return errno;
+	error = write_all(fd, data, len);
+	if (!error)
+		error = set_mode(o, fd);
+	/* else a crash could leave the name without the data; EINVAL: not with this file system */
+	if (!error && fsync(fd) && errno != EINVAL)
+		error = errno;
+	if (close(fd) && !error)
+		error = errno;
+	if (error)
+		unlink(made);
+	return error;
+}
+
 int output_write(struct output *o, const void *data, size_t len)
 {
 	char made[PATH_MAX + 16], dir[PATH_MAX];
-	int fd, error;
+	int error;
 
 	if (!o->file)
 		return write_over(o, data, len);
 	snprintf(dir, sizeof(dir), "%s", o->file);
 	snprintf(made, sizeof(made), "%s/.canary-XXXXXX", dirname(dir));
-	fd = mkostemp(made, O_CLOEXEC);
-	if (fd < 0)
-		return complain(o, o->path, errno);
-	error = write_all(fd, data, len);
-	if (!error)
-		error = set_mode(o, fd);
-	if (close(fd) && !error)
-		error = errno;
-	if (error) {
-		unlink(made);
+	error = write_beside(o, made, data, len);
+	if (error)
 		return complain(o, o->path, error);
-	}
-	if (rename(made, o->file)) {
-		complain(o, o->path, errno);
+	if (!rename(made, o->file))
+		return 0;
+	/* such as a mount point */
+	error = errno;
+	o->fd = open(o->path, O_WRONLY | O_CLOEXEC);
+	if (o->fd < 0 ? complain(o, o->path, error) : write_over(o, data, len)) {
 		fprintf(stderr, "canary: %s%s has the results\n", o->said, made);
 		return -1;
 	}
+	unlink(made);
 	return 0;
 }
 

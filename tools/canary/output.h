@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A file of results. It is checked when a command begins, and made when there are results, all at
- * once: who fails or is interrupted has left nothing and lost nothing of what was there.
+ * A file of results. It is checked when a command begins, and made when there are results: who fails
+ * or is interrupted before has left nothing and lost nothing of what was there. Who is interrupted
+ * while the results are written may leave a part of them beside it (.canary-XXXXXX), or in it where
+ * it is not replaced.
  */
 #ifndef CANARY_OUTPUT_H
 #define CANARY_OUTPUT_H
