@@ -122,6 +122,11 @@ tap_check "all at once" set_here --choice static --trees 3+1 --flowlet 2ms --spr
 	--timeout 2ms..80ms --fan-in off --fan-in 10.0.0.1=2,10.0.0.2=3 --admit 7:any --revoke 7:any --admit 8:any
 tap_is "all are set" "$(state a | jq -c 'del(.[5])')" \
 	'["static",2000,4,3,1,2000,80000,"off",2,true,["8:0.0.0.0/0"]]'
+tap_check "as many rules as there may be, one gone for another" set_here --admit nobody \
+	--admit "$(seq -s, -f "%.0f:any" 256)" --revoke 256:any --admit 257:any
+tap_is "these are" "$(state a | jq -c '.[-1] | [length, .[-1]]')" '[256,"257:0.0.0.0/0"]'
+refused "one rule more" 1 "--admit: more than 256 rules" --admit 259:any
+tap_check "and as before" set_here --admit nobody --admit 8:any
 
 tap_check "other trees where they are chosen" set_here --trees 2
 tap_check "another choice where trees are known" set_here --choice block

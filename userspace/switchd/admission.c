@@ -178,16 +178,30 @@ int switchd_revoke(struct switchd_admission *a, const char *text, char *err, siz
 	return switchd_each(a, text, err, len, remove_rule);
 }
 
-static int check_rule(void *none, char *text, char *err, size_t len)
+static int check_admit(void *none, char *text, char *err, size_t len)
+{
+	struct switchd_admit rule;
+
+	if (!strcmp(text, "everybody") || !strcmp(text, "nobody"))
+		return 0;
+	return parse_rule("--admit", text, &rule, err, len);
+}
+
+static int check_revoke(void *none, char *text, char *err, size_t len)
 {
 	struct switchd_admit rule;
 
 	return parse_rule("--revoke", text, &rule, err, len);
 }
 
+int switchd_admit_check(const char *text, char *err, size_t len)
+{
+	return switchd_each(NULL, text, err, len, check_admit);
+}
+
 int switchd_revoke_check(const char *text, char *err, size_t len)
 {
-	return switchd_each(NULL, text, err, len, check_rule);
+	return switchd_each(NULL, text, err, len, check_revoke);
 }
 
 int switchd_option_admit(struct switchd_options *o, const char *text, char *err, size_t len)

@@ -141,7 +141,7 @@ int settings_change(struct switchd *sw, char *text, bool try, char *err, size_t 
 static int judge(struct wanted *w, const struct switchd_setting *s, char *err, size_t len)
 {
 	if (!strcmp(s->name, "admit"))
-		return switchd_admit(&w->admission, s->value, err, len);
+		return switchd_admit_check(s->value, err, len);
 	if (!strcmp(s->name, "revoke"))
 		return switchd_revoke_check(s->value, err, len);
 	return take_value(w, s->name, s->value, err, len);

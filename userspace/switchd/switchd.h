@@ -122,7 +122,8 @@ int switchd_option_root_patience(struct switchd_options *o, const char *text, ch
 /* Rules of @text (with commas) are added to, or removed from, @a. On errors @a is of no use. */
 int switchd_admit(struct switchd_admission *a, const char *text, char *err, size_t len);
 int switchd_revoke(struct switchd_admission *a, const char *text, char *err, size_t len);
-/* Are these rules, wherever? */
+/* Are these rules, wherever? How many there may be depends on those that are there. */
+int switchd_admit_check(const char *text, char *err, size_t len);
 int switchd_revoke_check(const char *text, char *err, size_t len);
 void switchd_admit_text(const struct switchd_admit *rule, char *text, size_t len);
 /* Do all rules name ports of the switch? */
