@@ -12,7 +12,7 @@ NAMES = {"dynamic": "dynamic trees", "fixed": "dynamic trees, 1 us fixed (paper)
 def algorithm(name):
     """Keys of a scenario"""
     kind, _, trees = name.partition("-")
-    # The paper's hosts have no window. Here more than 512 blocks are never in flight.
+    # The paper's hosts have no window. With half of 1024 hosts congesting no more are in flight.
     window = {"window": 512}
     if kind == "static":
         return {"algorithm": "static", "trees": int(trees), "timeout": "1ms", **window}
