@@ -9,6 +9,8 @@ from figure import NAMES, PAPER, Figure, algorithm
 HOSTS = 1024
 COMPARED = ["ring", "static-1", "static-4", "dynamic"]
 CONGESTED = {"traffic": "permutation"}
+
+
 # The windows of many communicators together want more descriptors: as many as the paper's switch
 # has, and as a switch daemon has by default. With windows of 512 the blocks of 32 static trees
 # would collide in them, which costs those their timeouts; for dynamic trees both are the same.
