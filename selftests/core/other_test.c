@@ -260,6 +260,46 @@ static void test_ring_path(void)
 	sim_free(s);
 }
 
+static bool drop_ready(void *arg, int from, int to, const struct canary_hdr *h)
+{
+	return h->type == CANARY_JOIN && h->flags & CANARY_F_READY && from == 2;
+}
+
+/* Who waits for others with the whole member table is told that nothing is added to it. */
+static void test_table_again(void)
+{
+	struct sim_config cfg = { .members = 3, .seed = 57, .faults.filter = drop_ready };
+	struct sim *s = sim_new(&cfg);
+	struct cnr_comm *c = sim_comm(s, 1);
+	struct {
+		struct canary_hdr hdr;
+		struct canary_welcome w;
+	} m = { 0 };
+	struct cnr_out out;
+	u32 first;
+
+	sim_connect(s, -1);
+	sim_run(s, sim_now(s) + S);
+	if (c->state != CNR_JOINING || !c->table)
+		abort();
+	first = c->una;
+	m.w.first = cpu_to_be32(3);
+	m.w.window = cpu_to_be16(c->window);
+	m.w.algorithm = c->algorithm;
+	cnr_header(sim_comm(s, 0), &out, CANARY_WELCOME, first + 1000);
+	out.hdr.done = 0;
+	out.hdr.tag = cpu_to_be64(c->nonce);
+	out.hdr.elements = cpu_to_be16(c->elements);
+	out.payload = &m.w;
+	out.len = sizeof(m.w);
+	cnr_to_rank(sim_comm(s, 0), &out, 1);
+	cnr_seal(sim_comm(s, 0), &out);
+	m.hdr = out.hdr;
+	tap(sim_inject(s, 1, &m.hdr, sizeof(m), 0) == CANARY_DROP_DUPLICATE && c->una == first,
+	    "WELCOME without entries to a full table: the epoch does not begin again");
+	sim_free(s);
+}
+
 int main(void)
 {
 	test_everything(CANARY_ALG_AUTO);
@@ -270,5 +310,6 @@ int main(void)
 	test_cookie();
 	test_ring_undecided();
 	test_ring_path();
+	test_table_again();
 	return tap_done("core-other");
 }
