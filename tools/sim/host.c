@@ -250,7 +250,7 @@ void host_fetch_self(const struct sim *s, uint32_t host)
 	const char *h = (const char *)&s->host[host];
 
 	__builtin_prefetch(h, 1);
-	__builtin_prefetch(h + 64, 1);
+	__builtin_prefetch(h + LINE, 1);
 }
 
 bool host_waits(const struct sim *s, uint32_t host)
@@ -261,8 +261,8 @@ bool host_waits(const struct sim *s, uint32_t host)
 static void fetch_packet(const struct packet *p)
 {
 	__builtin_prefetch(p);
-	__builtin_prefetch((const char *)p + 64);
-	__builtin_prefetch((const char *)p + 128);
+	__builtin_prefetch((const char *)p + LINE);
+	__builtin_prefetch((const char *)p + 2 * LINE);
 }
 
 void host_fetch(const struct sim *s, uint32_t host)
@@ -308,12 +308,7 @@ void host_input(struct sim *s, uint32_t host, struct packet *p)
 		return;
 	}
 	p->arrived = s->engine.now;
-	p->next = NULL;
-	if (h->inbox)
-		h->inbox_last->next = p;
-	else
-		h->inbox = p;
-	h->inbox_last = p;
+	packet_append(&h->inbox, &h->inbox_last, p);
 	if (!h->busy)
 		host_pump(s, host);
 }

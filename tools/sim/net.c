@@ -11,7 +11,6 @@
  * With a burst a link is what HTB makes of a virtual one: a packet takes no time itself, but the
  * next one waits until it is paid for; of pauses so much is remembered as the burst.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -270,12 +269,7 @@ void net_send(struct sim *s, uint32_t link, struct packet *p)
 		net_lose(s, p);
 		return;
 	}
-	p->next = NULL;
-	if (l->head)
-		l->tail->next = p;
-	else
-		l->head = p;
-	l->tail = p;
+	packet_append(&l->head, &l->tail, p);
 	l->queued += p->wire;
 	if (l->queued > l->longest)
 		l->longest = l->queued;
@@ -319,10 +313,6 @@ static void add_link(struct sim *s, uint32_t from, uint32_t to, uint32_t port_at
 	struct link *l = &s->link[s->links];
 	uint32_t switches = s->topo.switches;
 
-	if (port_at_to > UINT16_MAX) {
-		fputs("canary-sim: a switch with more than 65536 ports\n", stderr);
-		exit(1);
-	}
 	l->from = from;
 	l->to = to;
 	l->port = port_at_to;

@@ -86,6 +86,17 @@ struct packet {
 	uint8_t frame[];
 };
 
+/* Of packets in a row, from the first to the last; @last is not valid if there is none */
+static inline void packet_append(struct packet **first, struct packet **last, struct packet *p)
+{
+	p->next = NULL;
+	if (*first)
+		(*last)->next = p;
+	else
+		*first = p;
+	*last = p;
+}
+
 /*
  * One direction of a cable, with the queue of the port that sends into it. The first line is what
  * each packet changes.

@@ -8,6 +8,7 @@
 #include "util.h"
 
 #define HOSTS_MAX	65536
+#define LEAF_MAX	65536	/* ports of a leaf: their numbers have 16 bits */
 #define SWITCHES_MAX	8192
 #define PORTS_MAX	64	/* equal-cost next hops and children that a switch can have here */
 
@@ -166,6 +167,8 @@ static bool build(struct topo *t, const char *path)
 			return refuse(path, "leaf_spine has neither levels nor radix");
 		if ((uint64_t)s->leaves * s->hosts > HOSTS_MAX)
 			return refuse(path, "leaf_spine: more than 65536 hosts");
+		if ((uint64_t)s->spines + s->hosts > LEAF_MAX)
+			return refuse(path, "leaf_spine: more than 65536 ports of a leaf");
 		build_two(t, s->spines, s->leaves, s->hosts, "sspine", "sleaf");
 		return true;
 	default:

@@ -22,8 +22,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 WARMUP = 2      # as `canary perf` there: so many, those that are timed, a check; twice
 FRAME = 1442    # of the others' traffic, as links there count it
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20}
-# Numbers of a topology that were left out
-USUAL = {"fat_tree": [4], "leaf_spine": [2, 4, 2], "star": [4]}
+NUMBERS = {"fat_tree": 1, "leaf_spine": 3, "star": 1}      # of a topology
 # What runs have in common whose mean is taken, beside the algorithm; and if others congest
 COMPARED = ["topology", "rate", "size", "engine", "queue", "window"]
 OF_TRAFFIC = ["traffic", "period", "generator"]
@@ -56,10 +55,12 @@ def timeout_of(text):
 def dimensions(topology):
     """(name, numbers) of what topology/run.py calls NAME:NUMBERS"""
     name, _, numbers = topology.partition(":")
-    if name not in USUAL:
-        raise Unlike(f"the simulator is told of {', '.join(sorted(USUAL))} here")
+    if name not in NUMBERS:
+        raise Unlike(f"the simulator is told of {', '.join(sorted(NUMBERS))} here")
     numbers = [int(word) for word in numbers.split(",") if word]
-    return name, numbers + USUAL[name][len(numbers):]
+    if len(numbers) != NUMBERS[name]:
+        raise Unlike("the topology lacks numbers, as congestion.py once wrote it")
+    return name, numbers
 
 
 def shape_of(settings, directory):
