@@ -4,7 +4,7 @@ them; one of the Flare paper; the memory model of section 3.2.2; recovery after 
 failure, section 6."""
 import statistics
 
-from figure import NAMES, PAPER, Figure, algorithm
+from figure import NAMES, PAPER, WINDOW, Figure, algorithm
 
 HOSTS = 1024
 COMPARED = ["ring", "static-1", "static-4", "dynamic"]
@@ -51,7 +51,7 @@ class Figure6(Figure):
                 self.add((traffic, text), {
                     "topology": "topology/shapes/tofino.topo", "algorithm": "dynamic",
                     "bytes": "4MiB", "seed": 1, "elements": traffic, "headers": headers,
-                    "window": 512})
+                    "window": WINDOW})
 
     def show(self, axes):
         texts = ["paper's headers", "our headers"]

@@ -5,6 +5,8 @@ import os
 import statistics
 
 PAPER = "topology/shapes/paper.topo"
+# The paper's hosts have no window. With half of 1024 hosts congesting no more blocks are in flight.
+WINDOW = 512
 NAMES = {"dynamic": "dynamic trees", "fixed": "dynamic trees, 1 us fixed (paper)", "static-1": "1 static tree", "static-4": "4 static trees",
          "static-2": "2 static trees", "static-8": "8 static trees", "ring": "ring"}
 
@@ -12,8 +14,7 @@ NAMES = {"dynamic": "dynamic trees", "fixed": "dynamic trees, 1 us fixed (paper)
 def algorithm(name):
     """Keys of a scenario"""
     kind, _, trees = name.partition("-")
-    # The paper's hosts have no window. With half of 1024 hosts congesting no more are in flight.
-    window = {"window": 512}
+    window = {"window": WINDOW}
     if kind == "static":
         return {"algorithm": "static", "trees": int(trees), "timeout": "1ms", **window}
     if kind == "ring":
