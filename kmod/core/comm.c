@@ -544,11 +544,13 @@ enum canary_drop cnr_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 	return drop;
 }
 
+#define CNR_LINE	64	/* bytes of the cache */
+
 void cnr_prefetch(const struct cnr_comm *c)
 {
 	const u8 *at = (const u8 *)c;
 
-	for (; at <= (const u8 *)&c->cfg; at += 64)
+	for (; at <= (const u8 *)&c->cfg; at += CNR_LINE)
 		__builtin_prefetch(at, 1);
 	__builtin_prefetch(&c->stats, 1);
 	__builtin_prefetch(&c->stats.counter[CNR_C_bytes_in], 1);
