@@ -11,7 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-
 #include "cmds.h"
 #include "comm_options.h"
 #include "json.h"

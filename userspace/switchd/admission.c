@@ -129,12 +129,17 @@ static unsigned int find_rule(const struct switchd_admission *a, const struct sw
 	return i;
 }
 
+static bool is_all_or_none(const char *text)
+{
+	return !strcmp(text, "everybody") || !strcmp(text, "nobody");
+}
+
 static int add_rule(void *admission, char *text, char *err, size_t len)
 {
 	struct switchd_admission *a = admission;
 	struct switchd_admit rule;
 
-	if (!strcmp(text, "everybody") || !strcmp(text, "nobody")) {
+	if (is_all_or_none(text)) {
 		a->on = *text == 'n';
 		a->rules = 0;
 		return 0;
@@ -182,7 +187,7 @@ static int check_admit(void *none, char *text, char *err, size_t len)
 {
 	struct switchd_admit rule;
 
-	if (!strcmp(text, "everybody") || !strcmp(text, "nobody"))
+	if (is_all_or_none(text))
 		return 0;
 	return parse_rule("--admit", text, &rule, err, len);
 }
