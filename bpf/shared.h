@@ -63,6 +63,12 @@ enum csw_mode {
 	CSW_SHAPED	= 1,	/* metadata, XDP_PASS -> clsact -> redirect: through the qdisc */
 };
 
+/* Contributions that are neither added nor come from here: bypassed, or complete on arrival */
+enum csw_forward_by {
+	CSW_FORWARD_FAST	= 0,	/* as what is sent on: netfilter does not see them */
+	CSW_FORWARD_STACK	= 1,	/* the kernel's router does it, netfilter and all */
+};
+
 enum csw_fan_in_mode {
 	CSW_FAN_IN_OFF		= 0,	/* a block is only complete with all members */
 	CSW_FAN_IN_LEARN	= 1,	/* or with all that come here, as learned from results */
@@ -93,6 +99,8 @@ struct csw_config {
 	__u32	choice;		/* enum csw_choice */
 	__u32	trees;		/* static: blocks take turns among so many, all if 0 */
 	__u32	first_tree;
+	__u32	forward;	/* enum csw_forward_by */
+	__u32	reserved;
 };
 
 /* Child of a descriptor: where a result has to go. */
@@ -351,12 +359,10 @@ struct csw_neigh {
 };
 
 /*
- * What canary_xdp asks of canary_tc, in the packet's metadata. canary_tc honours it only with the
- * magic number and the switch's own address, and wipes it before the packet leaves: metadata
- * survives a veth pair.
+ * What canary_xdp asks of canary_tc, in the packet's metadata. That survives a veth pair, so who
+ * is at the other end can send some, too: canary_tc honours only what has the number that this
+ * switch drew when it started, and wipes it before the packet leaves.
  */
-#define CSW_META_MAGIC	0x43535731	/* "CSW1" */
-
 enum csw_meta_kind {
 	CSW_META_EMIT	= 1,	/* the frame is finished: send it through that port's qdisc */
 	CSW_META_NEIGH	= 2,	/* the same, but the kernel has to find the neighbour */
@@ -364,8 +370,7 @@ enum csw_meta_kind {
 };
 
 struct csw_meta {
-	__u32	magic;
-	__be32	addr;		/* csw_config.addr */
+	__u64	secret;
 	__u32	kind;		/* enum csw_meta_kind */
 	__u32	ifindex;	/* EMIT, NEIGH: to this port */
 	__be32	gateway;	/* NEIGH: the neighbour */
@@ -393,7 +398,7 @@ struct csw_meta {
 	X(BYPASS_COLLISION,	"bypass-collision",	"bypass: bucket full")		\
 	X(BYPASS_CHILDREN,	"bypass-children",	"bypass: child list full")	\
 	X(BYPASS_OPSIG,		"bypass-opsig",		"bypass: other operation in the slot") \
-	X(BYPASS_LOCK,		"bypass-lock",		"bypass: slot or queue busy")	\
+	X(BYPASS_LOCK,		"bypass-lock",		"bypass: slot busy")	\
 	X(BYPASS_OPERATOR,	"bypass-operator",	"bypass: operator or size unknown") \
 	X(BYPASSED,		"bypassed",		"passing by, marked by somebody else") \
 	X(REPLICATED,		"replicated",		"result copies sent to children") \
@@ -408,7 +413,9 @@ struct csw_meta {
 	X(DIVERTED,		"diverted",		"sent by another port than the block's") \
 	X(RESTORATIONS,		"restorations",		"restorations accepted")	\
 	X(BYPASS_ADMISSION,	"bypass-admission",	"bypass: source not admitted")	\
-	X(MARKED,		"marked",		"results and the like: source not admitted")
+	X(MARKED,		"marked",		"results, restorations: source not admitted") \
+	X(BYPASS_QUEUE,		"bypass-queue",		"bypass: deadline queue full")	\
+	X(BYPASS_QUEUE_LOCK,	"bypass-queue-lock",	"bypass: deadline queue busy")
 
 enum csw_counter {
 #define X(name, text, help) CSW_##name,

@@ -121,6 +121,9 @@ static __always_inline int csw_resize(csw_xdp *ctx, __u32 length)
 	return delta ? bpf_xdp_adjust_tail(ctx, delta) : 0;
 }
 
+/* Of csw_meta; drawn before loading, never 0 */
+const volatile __u64 meta_secret = 0;
+
 /* Put @m in front of the frame and give it to the stack, where canary_tc finds it. */
 static __always_inline int csw_put_meta(csw_xdp *ctx, const struct csw_meta *m)
 {
@@ -132,6 +135,7 @@ static __always_inline int csw_put_meta(csw_xdp *ctx, const struct csw_meta *m)
 	if ((void *)(meta + 1) > csw_data(ctx))
 		return -1;
 	*meta = *m;
+	meta->secret = meta_secret;
 	return 0;
 }
 
@@ -142,10 +146,10 @@ static __always_inline int csw_take_meta(csw_skb *skb, struct csw_meta *m)
 
 	if ((void *)(meta + 1) > (void *)CSW_FIELD(struct __sk_buff, skb, data))
 		return -1;
-	if (meta->magic != CSW_META_MAGIC)
+	if (meta->secret != meta_secret)
 		return -1;
 	*m = *meta;
-	meta->magic = 0;
+	meta->secret = 0;
 	return 0;
 }
 

@@ -173,10 +173,10 @@ static __always_inline int csw_put_meta(struct csw_frame *f, const struct csw_me
 
 static __always_inline int csw_take_meta(struct csw_frame *f, struct csw_meta *m)
 {
-	if (!f->has_meta || f->meta.magic != CSW_META_MAGIC)
+	if (!f->has_meta)
 		return -1;
 	*m = f->meta;
-	f->meta.magic = 0;
+	f->has_meta = false;
 	return 0;
 }
 

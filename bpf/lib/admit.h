@@ -35,7 +35,8 @@ CSW_FUNC int csw_is_admitted(csw_xdp *ctx)
 /*
  * A contribution from a source that is not admitted. Of a single one the leader knows by its mac
  * whether it is right, and answers its member; others have none, and a leader takes them for
- * switches' work. No cookie: it does not become a child by restoration either.
+ * switches' work. No cookie: it does not become a child by restoration either. The kernel forwards
+ * it, so that what its packet filter and its reverse path filter say of strangers holds.
  */
 CSW_FUNC int csw_stranger(csw_xdp *ctx)
 {
@@ -52,7 +53,7 @@ CSW_FUNC int csw_stranger(csw_xdp *ctx)
 	p.h->origin = csw_config(ctx)->addr;
 	p.h->cookie = 0;
 	if (p.ip->ttl > 1)
-		return csw_forward(ctx);
+		return csw_to_kernel(ctx);
 	csw_drop(ctx, CANARY_DROP_TTL);
 	return CSW_XDP_PASS;
 }

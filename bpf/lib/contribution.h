@@ -103,6 +103,7 @@ CSW_FUNC int csw_begin(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot)
 	struct csw_egress e;
 	struct csw_flow flow;
 	__u64 now, deadline;
+	__u32 why_not;
 	bool used;
 
 	if (!d || csw_packet_at(ctx, &p)) {
@@ -136,10 +137,11 @@ CSW_FUNC int csw_begin(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot)
 		return csw_relay(ctx, &p, &e, CSW_SENT_EXPECTED);
 	}
 	d->state = CSW_COLLECTING;
-	if (!csw_enqueue(ctx, slot, d->generation, deadline)) {
+	why_not = csw_enqueue(ctx, slot, d->generation, deadline);
+	if (why_not) {
 		csw_free(d);
 		csw_unlock_slot(ctx, slot);
-		return csw_bypass(ctx, CSW_BYPASS_LOCK);
+		return csw_bypass(ctx, why_not);
 	}
 	csw_take(d, &p, now, deadline);
 	/* On link: the leader is next to us, nobody behind us could still add anything. */

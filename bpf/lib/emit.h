@@ -68,8 +68,6 @@ static __always_inline void csw_build(const struct csw_descriptor *d, struct can
 
 static __always_inline int csw_send_meta(csw_xdp *ctx, struct csw_meta *m)
 {
-	m->magic = CSW_META_MAGIC;
-	m->addr = csw_config(ctx)->addr;
 	if (csw_put_meta(ctx, m)) {
 		csw_drop(ctx, CANARY_DROP_XMIT);
 		return CSW_XDP_DROP;
@@ -124,7 +122,8 @@ static __always_inline int csw_to_kernel(csw_xdp *ctx)
 
 /*
  * Send a contribution on as a router does, source and all. What a router would have to say
- * something about (no route, no neighbour, too large) is left to the kernel.
+ * something about (no route, no neighbour, too large) is left to the kernel, and all of it if that
+ * is wanted.
  */
 CSW_FUNC int csw_forward(csw_xdp *ctx)
 {
@@ -135,6 +134,8 @@ CSW_FUNC int csw_forward(csw_xdp *ctx)
 
 	if (csw_packet_at(ctx, &p))
 		return CSW_XDP_PASS;
+	if (csw_config(ctx)->forward == CSW_FORWARD_STACK)
+		return csw_to_kernel(ctx);
 	length = cnr_be16(p.ip->tot_len) + CSW_OFF_IP;
 	csw_flow_of(&f, p.ip->saddr, p.ip->daddr, p.udp->dest, p.h);
 	if (!csw_reach(ctx, &f, &e) || !e.neigh || !csw_fits(&e, length))

@@ -44,7 +44,7 @@ static __always_inline void csw_queue_clear(const void *ctx, struct csw_queue_ct
 
 /*
  * Append. The descriptor must already have this generation and be collecting.
- * Return: 0 if the queue is busy or full, else 1.
+ * Return: 0, or what to count if it is not on the queue.
  */
 CSW_FUNC int csw_enqueue(csw_xdp *ctx, __u32 slot, __u32 generation, __u64 deadline)
 {
@@ -53,7 +53,7 @@ CSW_FUNC int csw_enqueue(csw_xdp *ctx, __u32 slot, __u32 generation, __u64 deadl
 	struct csw_queue_entry *e = NULL;
 
 	if (!csw_lock(&q->lock))
-		return 0;
+		return CSW_BYPASS_QUEUE_LOCK;
 	csw_queue_clear(ctx, q, mask);
 	if (q->tail - q->head <= mask)
 		e = csw_queue_at(ctx, q->tail & mask);
@@ -70,7 +70,7 @@ CSW_FUNC int csw_enqueue(csw_xdp *ctx, __u32 slot, __u32 generation, __u64 deadl
 	__sync_lock_test_and_set(&q->lock, 0);
 	if (e && CSW_READ(q->sleeping) && __sync_lock_test_and_set(&q->sleeping, 0))
 		csw_wake(ctx);
-	return e ? 1 : 0;
+	return e ? 0 : CSW_BYPASS_QUEUE;
 }
 
 /* Is the head due at @now? Without lock, so only a hint. */

@@ -125,7 +125,7 @@ CSW_FUNC int csw_restoration(csw_xdp *ctx)
 		return csw_refuse(ctx, drop);
 	r = csw_restoration_of(ctx, p.h);
 	if (!r || !csw_lock(&r->lock))
-		return csw_refuse(ctx, CANARY_DROP_FULL);
+		return csw_refuse(ctx, CANARY_DROP_BUSY);
 	if (!csw_restoration_credit(ctx, children)) {
 		csw_unlock(&r->lock);
 		return csw_refuse(ctx, CANARY_DROP_FULL);
@@ -194,7 +194,7 @@ CSW_FUNC int csw_result(csw_xdp *ctx)
 	m.restoration = r && csw_restores(ctx, r, p.h);
 	first = csw_descriptor_at(ctx, bucket);
 	if (!first || !csw_lock(&first->lock))
-		return csw_refuse(ctx, CANARY_DROP_DESCRIPTOR);
+		return csw_refuse(ctx, CANARY_DROP_BUSY);
 	csw_find(ctx, c, bucket, p.h, &f);
 	if (f.d && f.is_block && csw_expects(f.d, p.h)) {
 		csw_learn(ctx, f.d);
@@ -218,15 +218,17 @@ CSW_FUNC int csw_result(csw_xdp *ctx)
 
 /* ---- copies, in tc ---- */
 
-/* The children of the descriptor, which is free then */
+/* The children of the descriptor, which is free then. Return: how many, -1 if it is locked. */
 CSW_FUNC int csw_copies_of(csw_skb *skb, struct csw_copies *to, __u32 slot, __u32 generation)
 {
 	struct csw_descriptor *first = csw_descriptor_at(skb, slot & ~(CSW_WAYS - 1U));
 	struct csw_descriptor *d = csw_descriptor_at(skb, slot);
 	__u32 i = 0;
 
-	if (!to || !first || !d || !csw_lock(&first->lock))
+	if (!to || !first || !d)
 		return 0;
+	if (!csw_lock(&first->lock))
+		return -1;
 	if (d->state != CSW_FREE && d->generation == generation) {
 		CSW_LOOP
 		for (i = 0; i < CSW_CHILDREN_MAX && i < d->children; i++) {
@@ -357,20 +359,23 @@ CSW_FUNC int csw_copy_number(csw_skb *skb, struct csw_copies *to, __u32 i)
 static __always_inline int csw_copy_all(csw_skb *skb, const struct csw_meta *m)
 {
 	struct csw_copies *to = csw_copies(skb);
-	int ret = CSW_TC_DROP;
+	int ret = CSW_TC_DROP, own = 0;
 	__u32 i;
 
 	if (!to)
 		return CSW_TC_DROP;
-	to->own = 0;
 	if (m->slot != CSW_NO_SLOT)
-		to->own = csw_copies_of(skb, to, m->slot, m->generation);
+		own = csw_copies_of(skb, to, m->slot, m->generation);
+	if (own < 0)
+		csw_drop(skb, CANARY_DROP_BUSY);
+	to->own = own > 0 ? own : 0;
 	to->n = to->own;
 	if (m->restoration)
 		to->n += csw_copies_restored(skb, to, to->own);
 	to->waiting = to->n;
 	if (!to->n) {
-		csw_drop(skb, CANARY_DROP_DESCRIPTOR);
+		if (!own)
+			csw_drop(skb, CANARY_DROP_DESCRIPTOR);
 		return CSW_TC_DROP;
 	}
 	if (to->own)
@@ -389,7 +394,7 @@ static __always_inline int csw_tc(csw_skb *skb)
 {
 	struct csw_meta m;
 
-	if (csw_take_meta(skb, &m) || m.addr != csw_config(skb)->addr)
+	if (csw_take_meta(skb, &m))
 		return CSW_TC_NEXT;
 	switch (m.kind) {
 	case CSW_META_EMIT:

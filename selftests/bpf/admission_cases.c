@@ -9,9 +9,8 @@
 #define UDP	34
 #define HDR	42
 
-/* As the switch sends on what is not admitted: its mark, and no cookie */
-#define MARKED	.ttl = 63, STAYED
-#define STAYED	.flags = CANARY_F_BYPASS, .origin = SELF, \
+/* What is not admitted goes to the stack, with the switch's mark and no cookie. */
+#define MARKED	.flags = CANARY_F_BYPASS, .origin = SELF, \
 		.poke = { { HDR + 52, 0 }, { HDR + 53, 0 }, { HDR + 54, 0 }, { HDR + 55, 0 } }
 #define TWO	(R(2) | R(3))
 
@@ -35,15 +34,15 @@ static const struct test_case cases[] = {
 		.name = "an admitted address by another port is not: its leader has to look at it",
 		.admit = true,
 		.step = {
-			{ GET(1, CONTRIB(H3, 2)), .out = { PUT(4, CONTRIB(H3, 2, MARKED)) } },
+			{ GET(1, CONTRIB(H3, 2)), .out = { PUT(KERNEL, CONTRIB(H3, 2, MARKED)) } },
 			{ GET(1, CONTRIB(SWITCH2, 2)),
-			  .out = { PUT(4, CONTRIB(SWITCH2, 2, MARKED)) } },
-			{ GET(2, CONTRIB(H1, 1)), .out = { PUT(4, CONTRIB(H1, 1, MARKED)) } },
+			  .out = { PUT(KERNEL, CONTRIB(SWITCH2, 2, MARKED)) } },
+			{ GET(2, CONTRIB(H1, 1)), .out = { PUT(KERNEL, CONTRIB(H1, 1, MARKED)) } },
 			/* an address that is nowhere admitted */
-			{ GET(1, CONTRIB(H2, 2)), .out = { PUT(4, CONTRIB(H2, 2, MARKED)) } },
+			{ GET(1, CONTRIB(H2, 2)), .out = { PUT(KERNEL, CONTRIB(H2, 2, MARKED)) } },
 			{ FLUSH, LATER(2000) },
 		},
-		.count = { { CSW_BYPASS_ADMISSION, 4 } },
+		.count = { { CSW_BYPASS_ADMISSION, 4 }, { CSW_TO_KERNEL, 4 } },
 	}, {
 		.name = "what is not admitted is neither added nor becomes a child",
 		.admit = true,
@@ -51,20 +50,20 @@ static const struct test_case cases[] = {
 			{ GET(1, CONTRIB(H1, 1)) },
 			/* the same member with other data, and before it: */
 			{ GET(1, CONTRIB(H3, 2, .salt = 1)),
-			  .out = { PUT(4, CONTRIB(H3, 2, MARKED, .salt = 1)) } },
+			  .out = { PUT(KERNEL, CONTRIB(H3, 2, MARKED, .salt = 1)) } },
 			{ GET(2, CONTRIB(H3, 2)) },
 			{ GET(3, CONTRIB(H4, 3)),
 			  .out = { PUT(4, .from = SELF, .ranks = ALL3) } },
 			/* a straggler */
-			{ GET(1, CONTRIB(H2, 3)), .out = { PUT(4, CONTRIB(H2, 3, MARKED)) } },
+			{ GET(1, CONTRIB(H2, 3)), .out = { PUT(KERNEL, CONTRIB(H2, 3, MARKED)) } },
 			{ GET(4, .type = CANARY_RESULT),
 			  .out = { PUT(1, .type = CANARY_RESULT, .from = SELF, .to = H1),
 				   PUT(2, .type = CANARY_RESULT, .from = SELF, .to = H3),
 				   PUT(3, .type = CANARY_RESULT, .from = SELF, .to = H4) } },
 		},
 		.count = { { CSW_NEW, 1 }, { CSW_MERGED, 2 }, { CSW_SENT_COMPLETE, 1 },
-			   { CSW_BYPASS_ADMISSION, 2 }, { CSW_RESULTS, 1 },
-			   { CSW_REPLICATED, 3 } },
+			   { CSW_BYPASS_ADMISSION, 2 }, { CSW_TO_KERNEL, 2 },
+			   { CSW_RESULTS, 1 }, { CSW_REPLICATED, 3 } },
 	}, {
 		.name = "merged ones that are not admitted go nowhere, whatever they say",
 		.admit = true,
@@ -90,14 +89,14 @@ static const struct test_case cases[] = {
 		.admit = true,
 		.step = {
 			{ GET(1, CONTRIB(H3, 2, .flags = CANARY_F_BYPASS, .origin = SELF)),
-			  .out = { PUT(4, CONTRIB(H3, 2, MARKED)) } },
+			  .out = { PUT(KERNEL, CONTRIB(H3, 2, MARKED)) } },
 			{ GET(1, CONTRIB(H3, 2, .flags = CANARY_F_BYPASS)),
-			  .out = { PUT(4, CONTRIB(H3, 2, MARKED)) } },
+			  .out = { PUT(KERNEL, CONTRIB(H3, 2, MARKED)) } },
 			/* by its last hop: the kernel says so */
 			{ GET(1, CONTRIB(H3, 2, .ttl = 1)),
-			  .out = { PUT(KERNEL, CONTRIB(H3, 2, STAYED, .ttl = 1)) } },
+			  .out = { PUT(KERNEL, CONTRIB(H3, 2, MARKED, .ttl = 1)) } },
 		},
-		.count = { { CSW_BYPASS_ADMISSION, 3 }, { DROPPED(TTL), 1 } },
+		.count = { { CSW_BYPASS_ADMISSION, 3 }, { CSW_TO_KERNEL, 2 }, { DROPPED(TTL), 1 } },
 	}, {
 		.name = "ranges of communicators, and their ends",
 		.admit = true,
@@ -106,26 +105,26 @@ static const struct test_case cases[] = {
 			{ GET(1, CONTRIB(H1, 1, .comm = 70)) },
 			{ GET(1, CONTRIB(H1, 1, .comm = 80)) },
 			{ GET(1, CONTRIB(H1, 1, .comm = 69)),
-			  .out = { PUT(4, CONTRIB(H1, 1, MARKED, .comm = 69)) } },
+			  .out = { PUT(KERNEL, CONTRIB(H1, 1, MARKED, .comm = 69)) } },
 			{ GET(1, CONTRIB(H1, 1, .comm = 81)),
-			  .out = { PUT(4, CONTRIB(H1, 1, MARKED, .comm = 81)) } },
+			  .out = { PUT(KERNEL, CONTRIB(H1, 1, MARKED, .comm = 81)) } },
 			{ GET(3, CONTRIB(H4, 1, .comm = 200, .block = 8)) },
 			{ GET(3, CONTRIB(H4, 1, .comm = 300, .block = 9)) },
 			{ GET(3, CONTRIB(H4, 1, .comm = 77, .block = 10)) },
 			{ GET(3, CONTRIB(H4, 1, .comm = 0xffffffff, .block = 11)) },
 			{ GET(3, CONTRIB(H4, 1, .comm = 0xfffffffe)),
-			  .out = { PUT(4, CONTRIB(H4, 1, MARKED, .comm = 0xfffffffe)) } },
+			  .out = { PUT(KERNEL, CONTRIB(H4, 1, MARKED, .comm = 0xfffffffe)) } },
 			{ GET(3, CONTRIB(H4, 1, .comm = 199)),
-			  .out = { PUT(4, CONTRIB(H4, 1, MARKED, .comm = 199)) } },
+			  .out = { PUT(KERNEL, CONTRIB(H4, 1, MARKED, .comm = 199)) } },
 			/* the longest prefix */
 			{ GET(3, CONTRIB(ABSENT, 1, .comm = 5, .block = 12)) },
 			{ GET(3, CONTRIB(ABSENT, 1, .comm = 77)),
-			  .out = { PUT(4, CONTRIB(ABSENT, 1, MARKED, .comm = 77)) } },
+			  .out = { PUT(KERNEL, CONTRIB(ABSENT, 1, MARKED, .comm = 77)) } },
 			{ GET(3, CONTRIB(ABSENT2, 1, .comm = 77, .block = 6)) },
 			/* the shortest */
 			{ GET(4, CONTRIB(NOWHERE, 1, .comm = 4, .to = H4, .block = 13)) },
 		},
-		.count = { { CSW_NEW, 9 }, { CSW_BYPASS_ADMISSION, 5 } },
+		.count = { { CSW_NEW, 9 }, { CSW_BYPASS_ADMISSION, 5 }, { CSW_TO_KERNEL, 5 } },
 	}, {
 		.name = "rings have macs of their own",
 		.admit = true,
@@ -223,7 +222,7 @@ static const struct test_case cases[] = {
 			  .out = { PUT(KERNEL, CONTRIB(H2, 2, .poke = { { 12, 0x81 }, { 15, 5 } })) } },
 			/* of an operator that we don't know, marked as any other */
 			{ GET(1, CONTRIB(H2, 2, .op = 9)),
-			  .out = { PUT(4, CONTRIB(H2, 2, MARKED, .op = 9)) } },
+			  .out = { PUT(KERNEL, CONTRIB(H2, 2, MARKED, .op = 9)) } },
 			/* merged ones of an admitted switch, with an operator that we don't know */
 			{ GET(2, .from = SWITCH2, .ranks = TWO, .op = 9),
 			  .out = { PUT(4, .from = SWITCH2, .ranks = TWO, .op = 9, .ttl = 63,
@@ -245,7 +244,7 @@ static const struct test_case cases[] = {
 			  .out = { PUT(KERNEL, .type = CANARY_REQUEST, .from = H2,
 				       .to = LEADER) } },
 		},
-		.count = { { CSW_BYPASS_ADMISSION, 1 },
+		.count = { { CSW_BYPASS_ADMISSION, 1 }, { CSW_TO_KERNEL, 1 },
 			   { CSW_BYPASS_OPERATOR, 1 }, { CSW_RX_CONTRIBUTION, 1 },
 			   { CSW_RX_BYTES, 254 } },
 	},

@@ -10,7 +10,7 @@
 #define OUT_MAX		40
 
 struct setting {
-	bool shaped, learn, admit;
+	bool shaped, learn, admit, stack;
 	uint32_t slots, queue, children, patience, told, credit;
 	uint64_t timeout, lifetime, min, max;
 };

@@ -17,6 +17,7 @@ enum what {
 	IN,		/* a frame arrives at a port */
 	FLUSH,		/* the clock thread runs the flush program */
 	HOLD,		/* somebody holds the lock of all slots */
+	HOLD_QUEUE,	/* ... of the queue */
 	RELEASE,
 };
 
@@ -46,6 +47,7 @@ struct count {
  * @credit: for restorations
  * @min_us, @max_us: bounds of the timeout if it adapts
  * @admit: only who is admitted, see world.c
+ * @stack: what is only forwarded goes through the stack
  * @learn: the fan-in, @told: that of LEADER
  * @counts: all that is counted, but packets and bytes in and out, which the runner knows
  */
@@ -53,7 +55,7 @@ struct test_case {
 	const char *name;
 	uint32_t slots, queue, children, patience, timeout_us, lifetime_us, told, credit,
 		 min_us, max_us;
-	bool learn, admit;
+	bool learn, admit, stack;
 	struct step step[STEPS_MAX];
 	struct count count[COUNTS_MAX];
 };

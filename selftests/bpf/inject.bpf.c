@@ -21,7 +21,7 @@ int inject_watch(struct __sk_buff *skb)
 	struct csw_meta *m = (void *)(long)skb->data_meta;
 
 	watched++;
-	if ((void *)(m + 1) <= (void *)(long)skb->data && m->magic == CSW_META_MAGIC)
+	if ((void *)(m + 1) <= (void *)(long)skb->data && m->secret == meta_secret)
 		leaks++;
 	return -1;
 }

@@ -30,6 +30,7 @@
 #define LOAD_SLOTS	64
 #define LOAD_QUEUE	128
 #define NETNS		7	/* a made-up cookie */
+#define META_SECRET	0x5ec2e7
 
 static struct canary_switch *skel;
 static struct inject *inject;
@@ -103,6 +104,7 @@ struct canary_switch *kernel_load(uint32_t slots, uint32_t queue, bool test_cloc
 	if (!s)
 		return NULL;
 	s->rodata->test_clock = test_clock;
+	s->rodata->meta_secret = META_SECRET;
 	bpf_map__set_max_entries(s->maps.descriptors, slots);
 	bpf_map__set_max_entries(s->maps.queue, queue);
 	if (canary_switch__load(s)) {
@@ -212,8 +214,10 @@ static const char *start(void)
 	if (why)
 		return why;
 	skel = kernel_load(LOAD_SLOTS, LOAD_QUEUE, true);
-	inject = inject__open_and_load();
-	if (!skel || !inject)
+	inject = inject__open();
+	if (inject)
+		inject->rodata->meta_secret = META_SECRET;
+	if (!skel || !inject || inject__load(inject))
 		return "the kernel does not take the programs";
 	if (attach(ends) || kernel_neighbours())
 		return "cannot attach the programs";
@@ -280,6 +284,7 @@ static void reset(const struct setting *s)
 	c->fan_in = s->learn;
 	c->told = !!s->told;
 	c->admit = s->admit;
+	c->forward = s->stack ? CSW_FORWARD_STACK : CSW_FORWARD_FAST;
 	set_told(s->told);
 	c->timeout_ns = s->timeout;
 	c->timeout_min = s->min;
@@ -415,8 +420,8 @@ bool kernel_tc_ignores_plain(void)
 
 bool kernel_tc_ignores_others(void)
 {
-	struct csw_meta m = { .magic = CSW_META_MAGIC, .addr = people[SWITCH2].addr,
-			      .kind = CSW_META_EMIT, .ifindex = ifindex[4] };
+	struct csw_meta m = { .secret = META_SECRET - 1, .kind = CSW_META_EMIT,
+			      .ifindex = ifindex[4] };
 	const struct msg say = { .from = H1, .ranks = R(1) };
 	static struct outputs out;
 	uint8_t bytes[sizeof(m) + FRAME_MAX];
@@ -430,7 +435,7 @@ bool kernel_tc_ignores_others(void)
 	through_tc(1, bytes, sizeof(m), f.length, &out);
 	good = out.n == 0;
 	/* The same, but ours: to see that the above could have been seen */
-	m.addr = people[SELF].addr;
+	m.secret = META_SECRET;
 	memcpy(bytes, &m, sizeof(m));
 	through_tc(1, bytes, sizeof(m), f.length, &out);
 	return good && out.n == 1 && out.frame[0].port == 4;

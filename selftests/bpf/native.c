@@ -156,6 +156,7 @@ static void reset(const struct setting *s)
 	sw.config.fan_in = s->learn;
 	sw.config.told = !!s->told;
 	sw.config.admit = s->admit;
+	sw.config.forward = s->stack ? CSW_FORWARD_STACK : CSW_FORWARD_FAST;
 	told_fan_in = s->told;
 	sw.config.timeout_ns = s->timeout;
 	sw.config.timeout_min = s->min;

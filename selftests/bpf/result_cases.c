@@ -42,6 +42,18 @@ static const struct test_case cases[] = {
 		.count = { { CSW_NEW, 2 }, { CSW_SENT_CLOCK, 1 }, { CSW_RESULTS, 1 },
 			   { CSW_REPLICATED, 1 } },
 	}, {
+		.name = "a result whose descriptor is locked is lost, and counted as that",
+		.step = {
+			{ GET(2, CONTRIB(H3, 1)) },
+			{ HOLD },
+			{ GET(4, .type = CANARY_RESULT) },
+			{ RELEASE },
+			{ GET(4, .type = CANARY_RESULT),
+			  .out = { PUT(2, .type = CANARY_RESULT, .from = SELF, .to = H3) } },
+		},
+		.count = { { CSW_NEW, 1 }, { CSW_RESULTS, 1 }, { CSW_REPLICATED, 1 },
+			   { DROPPED(BUSY), 1 } },
+	}, {
 		.name = "a result that comes before sending on ends the block",
 		.step = {
 			{ GET(2, CONTRIB(H3, 1)) },

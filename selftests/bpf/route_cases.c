@@ -24,6 +24,27 @@ static const struct test_case cases[] = {
 		},
 		.count = { { CSW_TO_KERNEL, 3 }, { CSW_BYPASSED, 1 } },
 	}, {
+		.name = "what is only forwarded through the stack, if that is wanted; the rest as ever",
+		.stack = true,
+		.children = 1,
+		.step = {
+			{ GET(1, CONTRIB(H1, 1, .flags = CANARY_F_BYPASS, .origin = SWITCH2)),
+			  .out = { PUT(KERNEL, CONTRIB(H1, 1, .flags = CANARY_F_BYPASS,
+						       .origin = SWITCH2)) } },
+			{ GET(1, .from = SWITCH2, .ranks = ALL3),
+			  .out = { PUT(KERNEL, .from = SWITCH2, .ranks = ALL3) } },
+			{ GET(1, CONTRIB(H1, 1)) },
+			{ GET(3, CONTRIB(H4, 3)),
+			  .out = { PUT(KERNEL, CONTRIB(H4, 3, .flags = CANARY_F_BYPASS,
+						       .origin = SELF)) } },
+			{ FLUSH, LATER(1000), .out = { PUT(4, .from = SELF, .ranks = R(1)) } },
+			{ GET(4, .type = CANARY_RESULT),
+			  .out = { PUT(1, .type = CANARY_RESULT, .from = SELF, .to = H1) } },
+		},
+		.count = { { CSW_NEW, 1 }, { CSW_BYPASSED, 1 }, { CSW_PASSED, 1 },
+			   { CSW_BYPASS_CHILDREN, 1 }, { CSW_TO_KERNEL, 3 }, { CSW_SENT_CLOCK, 1 },
+			   { CSW_RESULTS, 1 }, { CSW_REPLICATED, 1 } },
+	}, {
 		.name = "to the switch itself nobody contributes",
 		.step = {
 			{ GET(1, CONTRIB(H1, 1, .to = SELF)),

@@ -173,6 +173,17 @@ static const struct test_case cases[] = {
 		},
 		.count = { { CSW_NEW, 1 }, { CSW_BYPASS_LOCK, 1 }, { CSW_SENT_CLOCK, 1 } },
 	}, {
+		.name = "queue busy: bypass, and counted as that",
+		.step = {
+			{ HOLD_QUEUE },
+			{ GET(1, CONTRIB(H1, 1)),
+			  .out = { PUT(4, .from = H1, .ranks = R(1), .ttl = 63,
+				       .flags = CANARY_F_BYPASS, .origin = SELF) } },
+			{ RELEASE },
+			{ GET(1, CONTRIB(H1, 1)) },
+		},
+		.count = { { CSW_NEW, 1 }, { CSW_BYPASS_QUEUE_LOCK, 1 } },
+	}, {
 		.name = "queue full: bypass, nothing is lost",
 		.queue = 2,
 		.step = {
@@ -187,7 +198,7 @@ static const struct test_case cases[] = {
 					      .block = 6) } },
 			{ FLUSH },
 		},
-		.count = { { CSW_NEW, 2 }, { CSW_MERGED, 1 }, { CSW_BYPASS_LOCK, 1 },
+		.count = { { CSW_NEW, 2 }, { CSW_MERGED, 1 }, { CSW_BYPASS_QUEUE, 1 },
 			   { CSW_SENT_CLOCK, 2 } },
 	}, {
 		.name = "blocks that completed early do not fill the queue",

@@ -145,6 +145,7 @@ static void setting_of(struct setting *s, const struct test_case *c, bool shaped
 	s->shaped = shaped;
 	s->learn = c->learn;
 	s->admit = c->admit;
+	s->stack = c->stack;
 	s->told = c->told;
 	s->credit = c->credit;
 	s->min = c->min_us * 1000ULL;
@@ -184,9 +185,13 @@ static bool run_step(const struct backend *b, const struct step *s, int number)
 	case FLUSH:
 		b->flush(&outs);
 		break;
+	case HOLD_QUEUE:
+		b->queue_ctl()->lock = 1;
+		return true;
 	default:
 		for (i = 0; i < 16; i++)
 			b->hold(i, s->what == HOLD);
+		b->queue_ctl()->lock = 0;
 		return true;
 	}
 	for (i = 0; i < OUTS_MAX && s->out[i].is; i++) {
@@ -469,7 +474,7 @@ static void run_kernel_only(const struct backend *b)
 	tap(frames && !leaks, "no metadata left the switch with %llu frames",
 	    (unsigned long long)frames);
 	tap(kernel_tc_ignores_plain(), "canary_tc lets packets without metadata pass untouched");
-	tap(kernel_tc_ignores_others(), "canary_tc lets metadata of others alone");
+	tap(kernel_tc_ignores_others(), "canary_tc lets metadata of who does not know its number alone");
 	begin(b, &c, false);
 	tap(takes(b, 17), "a frame for the port's address is taken");
 	kernel_other_mac(true);

@@ -179,18 +179,22 @@ test_idle()
 
 	ns_exec h1 ethtool -K eth0 gro off
 	ns_exec sw sysctl -qw net.ipv4.ip_forward=0 net.ipv4.conf.s2.rp_filter=1
-	start --ports $PORTS
+	start --ports $PORTS --children 2
 	tap_check "warns: no forwarding" grep -q "ip_forward is 0" "$ERR"
 	tap_check "warns: strict rp_filter" grep -q "s2: rp_filter is 1" "$ERR"
 	sleep 1
 	before=$(voluntary)
 	sleep 5.5
 	tap_check "idle: sleeps" test "$before" -gt 0 -a $(($(voluntary) - before)) -le 12
+	traffic h2 h3 h4 g1 -- --one-way
+	tap_check "show: more sources than --children" sh -c "'$CANARY' switch show --name '$NAME' |
+		grep -q 'too many sources: 16 contributions met a block with 2 children'"
 	tap_is "warns: peer without GRO drops redirected frames" \
 		"$(grep -o "port s[0-9] is fast, but" "$ERR" | sort | tr '\n' ';')" "port s1 is fast, but;"
 	tap_is "show -j: that, too" "$(show '[.ports[].peer] | join(" ")')" "deaf ok ok ok ok"
 	ns_exec h1 ethtool -K eth0 gro on
 	sleep 5.5
+	tap_is "warns of that, once" "$(grep -c "16 contributions were not merged" "$ERR")" 1
 	tap_is "show -j: no more once it is mended" "$(show '[.ports[].peer] | join(" ")')" \
 		"ok ok ok ok ok"
 	stop

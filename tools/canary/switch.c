@@ -47,6 +47,8 @@ static void usage(FILE *out)
 		"                          (all): the next hops from number FIRST on, 0 to 255 (0)\n"
 		"  -q, --queue BYTES       that may wait at the egress of a port (what its qdisc says)\n"
 		"  -e, --restore on|off    serve children that were bypassed, if leaders name them (on)\n"
+		"  -W, --forward HOW       what is only forwarded: fast, past the kernel's packet filter;\n"
+		"                          stack: by the kernel's router (fast)\n"
 		"  -A, --admit RULE,...    who may contribute: COMM[-COMM]:PREFIX[/LEN][%%PORT] (any for all\n"
 		"                          communicators, or all sources); with a rule, nobody else;\n"
 		"                          nobody, everybody: without rules; may be given more than once,\n"
@@ -81,6 +83,7 @@ static const struct option run_options[] = {
 	{ "trees", required_argument, NULL, 'T' },
 	{ "queue", required_argument, NULL, 'q' },
 	{ "restore", required_argument, NULL, 'e' },
+	{ "forward", required_argument, NULL, 'W' },
 	{ "admit", required_argument, NULL, 'A' },
 	{ "clock", required_argument, NULL, 'C' },
 	{ "name", required_argument, NULL, 'n' },
@@ -124,6 +127,8 @@ static option_fn value_option(int c)
 		return switchd_option_queue;
 	case 'e':
 		return switchd_option_restore;
+	case 'W':
+		return switchd_option_forward;
 	case 'A':
 		return switchd_option_admit;
 	case 'C':
@@ -148,7 +153,7 @@ static int run(int argc, char **argv)
 	int c;
 
 	switchd_options_init(&o);
-	while ((c = getopt_long(argc, argv, "p:a:m:t:R:l:s:c:f:x:F:d:T:q:e:A:C:n:Srvh", run_options,
+	while ((c = getopt_long(argc, argv, "p:a:m:t:R:l:s:c:f:x:F:d:T:q:e:W:A:C:n:Srvh", run_options,
 				NULL)) != -1) {
 		fn = value_option(c);
 		if (fn) {

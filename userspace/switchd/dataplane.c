@@ -86,8 +86,31 @@ static int draw(void *secret, size_t len)
 	return getrandom(secret, len, 0) == (ssize_t)len ? 0 : -EIO;
 }
 
+/* What canary_tc knows canary_xdp by; 0 is what it wipes with. */
+static int draw_meta(struct canary_switch *s)
+{
+	uint64_t secret = 0;
+	int ret;
+
+	ret = draw(&secret, sizeof(secret));
+	*(uint64_t *)&s->rodata->meta_secret = secret | 1;
+	return ret;
+}
+
+/* More sources than a block has room for: said at first, and again when there are twice as many. */
+static void tell_crowded(struct switchd *sw)
+{
+	uint64_t n = counters_read_one(sw, CSW_BYPASS_CHILDREN);
+
+	if (!n || n < 2 * sw->dp.crowded)
+		return;
+	sw->dp.crowded = n;
+	sw_warn(sw, "%llu contributions were not merged: their block had %u children already (--children, at most %d)",
+		(unsigned long long)n, sw->opt->children, CSW_CHILDREN_MAX);
+}
+
 /* The other one first, then say that it is the one: programs never see half of it. */
-void dataplane_tick(struct switchd *sw)
+static void change_secret(struct switchd *sw)
 {
 	struct csw_config *c = sw->dp.config;
 	uint32_t next = !c->secret_now;
@@ -96,6 +119,12 @@ void dataplane_tick(struct switchd *sw)
 		sw_warn(sw, "no random numbers: cookies stay good");
 	else
 		__atomic_store_n(&c->secret_now, next, __ATOMIC_RELEASE);
+}
+
+void dataplane_tick(struct switchd *sw)
+{
+	change_secret(sw);
+	tell_crowded(sw);
 }
 
 /* What it adapted to is kept as far as the new bounds allow. */
@@ -143,6 +172,7 @@ static void configure(struct switchd *sw)
 	c->netns = sw->backlog.netns;
 	c->restore = sw->opt->restore;
 	c->admit = sw->opt->admission.on;
+	c->forward = sw->opt->forward;
 	dataplane_set(sw);
 }
 
@@ -177,6 +207,8 @@ int dataplane_load(struct switchd *sw)
 	dp->queue_ctl = &dp->skel->bss->queue_ctl;
 	configure(sw);
 	ret = draw(dp->config->secret, sizeof(dp->config->secret));
+	if (!ret)
+		ret = draw_meta(dp->skel);
 	if (!ret)
 		ret = draw(&dp->config->seed, sizeof(dp->config->seed));
 	if (!ret)

@@ -63,12 +63,13 @@ struct dataplane {
 	int xdp_fd, tc_fd, flush_fd;
 	int ports_fd, devmap_fd, routes_fd, neighbours_fd, counters_fd, wake_fd, admissions_fd;
 	int told_fd;
+	uint64_t crowded;		/* bypassed for want of children, as last told */
 	uint32_t routes_max, neighbours_max, ports_max;
 };
 
 int dataplane_load(struct switchd *sw);
 void dataplane_unload(struct switchd *sw);
-/* Cookies of bypassed contributions are good for one to two ticks. */
+/* Cookies of bypassed contributions are good for one to two ticks; what went wrong is said */
 void dataplane_tick(struct switchd *sw);
 /* Bytes of the maps whose size the options decide */
 size_t dataplane_memory(const struct dataplane *dp);

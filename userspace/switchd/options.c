@@ -423,6 +423,14 @@ int switchd_option_restore(struct switchd_options *o, const char *text, char *er
 	return 0;
 }
 
+int switchd_option_forward(struct switchd_options *o, const char *text, char *err, size_t len)
+{
+	if (strcmp(text, "fast") && strcmp(text, "stack"))
+		return switchd_refuse(err, len, "--forward: '%s' is neither fast nor stack", text);
+	o->forward = strcmp(text, "stack") ? CSW_FORWARD_FAST : CSW_FORWARD_STACK;
+	return 0;
+}
+
 int switchd_timeout_check(const struct switchd_options *o, char *err, size_t len)
 {
 	uint64_t longest = o->timeout_max ? o->timeout_max : o->timeout_ns;

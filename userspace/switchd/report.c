@@ -55,6 +55,11 @@ static const char *fan_in_name(enum csw_fan_in_mode mode)
 	return mode == CSW_FAN_IN_LEARN ? "learn" : "off";
 }
 
+static const char *forward_name(enum csw_forward_by by)
+{
+	return by == CSW_FORWARD_STACK ? "stack" : "fast";
+}
+
 static void text_admission(const struct switchd *sw, FILE *out)
 {
 	const struct switchd_admission *a = &sw->admission;
@@ -161,9 +166,9 @@ void switch_report_text(struct switchd *sw, FILE *out)
 		switchd_choice_name(sw->dp.config->choice), sw->dp.config->flowlet_ns / 1e3,
 		sw->dp.config->spread, sw->dp.config->trees, sw->dp.config->first_tree,
 		sw->backlog.netns ? "" : "; what waits at ports is not seen");
-	fprintf(out, "  fan-in %s known %u of at most %u told %u restorations %s\n",
+	fprintf(out, "  fan-in %s known %u of at most %u told %u restorations %s forward %s\n",
 		fan_in_name(sw->dp.config->fan_in), u.fan_ins, CSW_FANINS, sw->dp.config->told,
-		sw->opt->restore ? "on" : "off");
+		sw->opt->restore ? "on" : "off", forward_name(sw->opt->forward));
 	text_admission(sw, out);
 	fprintf(out, "  clock %s wakeups %llu frames %llu errors %llu\n",
 		clock_name(sw->opt->clock), (unsigned long long)atomic_read(&clock->wakeups),
@@ -177,6 +182,10 @@ void switch_report_text(struct switchd *sw, FILE *out)
 		fprintf(out, "counters cannot be read\n");
 		return;
 	}
+	if (c.counter[CSW_BYPASS_CHILDREN])
+		fprintf(out, "too many sources: %llu contributions met a block with %u children, as many as it can have (--children, at most %d)\n",
+			(unsigned long long)c.counter[CSW_BYPASS_CHILDREN], sw->opt->children,
+			CSW_CHILDREN_MAX);
 	fprintf(out, "counters\n");
 	for (i = 0; i < CSW_COUNTER_COUNT; i++)
 		if (c.counter[i])
@@ -285,7 +294,8 @@ static void json_state(struct switchd *sw, FILE *out)
 		switchd_choice_name(sw->dp.config->choice), sw->dp.config->flowlet_ns / 1e3,
 		sw->dp.config->spread, sw->backlog.netns ? "true" : "false");
 	json_admission(sw, out);
-	fprintf(out, ",\"restore\":%s", sw->opt->restore ? "true" : "false");
+	fprintf(out, ",\"restore\":%s,\"forward\":\"%s\"", sw->opt->restore ? "true" : "false",
+		forward_name(sw->opt->forward));
 	fprintf(out, ",\"clock\":{\"mode\":\"%s\",\"wakeups\":%llu,\"frames\":%llu,\"errors\":%llu",
 		clock_name(sw->opt->clock),
 		(unsigned long long)atomic_read(&sw->clock.wakeups),

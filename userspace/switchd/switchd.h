@@ -81,6 +81,7 @@ struct switchd_options {
 	uint32_t trees, first_tree;
 	uint32_t queue;				/* bytes that may wait at a port; 0: as it says */
 	bool restore;				/* honour restorations */
+	enum csw_forward_by forward;
 	bool sysctl;				/* set what the checks would only warn of */
 	bool realtime;				/* clock thread under SCHED_FIFO */
 	bool verbose;
@@ -116,6 +117,7 @@ int switchd_option_spread(struct switchd_options *o, const char *text, char *err
 int switchd_option_trees(struct switchd_options *o, const char *text, char *err, size_t len);
 int switchd_option_queue(struct switchd_options *o, const char *text, char *err, size_t len);
 int switchd_option_restore(struct switchd_options *o, const char *text, char *err, size_t len);
+int switchd_option_forward(struct switchd_options *o, const char *text, char *err, size_t len);
 int switchd_option_root_patience(struct switchd_options *o, const char *text, char *err,
 				 size_t len);
 

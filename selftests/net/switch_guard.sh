@@ -1,0 +1,75 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# What a switch does not let through: packets that its machine's packet filter or reverse path
+# filter would drop, tenants that take all of it.
+
+# shellcheck source=switch_lib.sh
+. "$(dirname "$0")/switch_lib.sh"
+
+begin net/switch_guard
+
+# drop MATCH...: what the machine forwards and these words of nft match; nothing: no more of that
+drop()
+{
+	ns_exec sw nft delete table ip guard 2>/dev/null
+	[ $# -gt 0 ] || return 0
+	ns_exec sw nft "add table ip guard
+		add chain ip guard forward { type filter hook forward priority 0; }
+		add rule ip guard forward $* counter drop"
+}
+
+# lacks DESCRIPTION ADDRESS: nothing from there arrived of the last traffic, and all of the others
+lacks()
+{
+	traffic_is "$1" ".sources == [\"$ADDRESS:22600\"] and .arrived == 1 and (.sources | index(\"$2:22600\") | not)"
+}
+
+# h2 is a stranger: what it sends is the kernel's to judge
+test_strangers()
+{
+	start_late --admit any:10.0.1.2%s1,any:10.0.3.2%s3,any:any%s4
+	resolve_all
+	traffic h1 h2 h3 h4
+	traffic_is "a stranger's contribution reaches its leader" \
+		"$ALL_RIGHT and .arrived == 2 and (.sources | index(\"10.0.2.2:22600\"))"
+	drop ip saddr 10.0.2.2
+	traffic h1 h2 h3 h4 -- --patience 0.8 --one-way
+	lacks "not if the packet filter drops it" 10.0.2.2
+	drop
+	ns_ip sw route add 10.0.2.2/32 dev s3
+	ns_exec sw sysctl -qw net.ipv4.conf.s2.rp_filter=1
+	traffic h1 h2 h3 h4 -- --patience 0.8 --one-way
+	lacks "not by a port that is no way back to it, where the kernel looks at that" 10.0.2.2
+	ns_exec sw sysctl -qw net.ipv4.conf.s2.rp_filter=0
+	ns_ip sw route del 10.0.2.2/32
+	stop
+}
+
+test_forward()
+{
+	start_late
+	resolve_all
+	drop ip saddr 10.0.0.0/16
+	traffic h1 h4 -- --one-way
+	traffic_is "--forward fast: what is forwarded does not meet the packet filter" \
+		".exact and .arrived == 1"
+	stop
+	start_late --forward stack
+	resolve_all
+	traffic h1 h2 h3 h4
+	traffic_is "--forward stack: merged ones and their results do not" "$MERGED"
+	traffic h1 h4 -- --patience 0.5 --one-way
+	traffic_is "... what is complete when it comes does" ".arrived == 0"
+	tap_is "show -j: --forward" "$(show .forward)" stack
+	drop
+	traffic h1 h4
+	traffic_is "... and passes if it may" "$ALL_RIGHT and .arrived == 1"
+	stop
+}
+
+need_program nft
+ns_exec sw sysctl -qw net.ipv4.conf.all.rp_filter=0
+test_strangers
+test_forward
+tap_done
