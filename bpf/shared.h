@@ -80,7 +80,7 @@ struct csw_config {
 	__be16	port;		/* CANARY_PORT_BASE */
 	__u16	restore;	/* honour restorations */
 	__u32	slot_mask;	/* descriptors - 1; their number is a power of two */
-	__u32	queue_mask;	/* queue entries - 1; a power of two, at least 2 x descriptors */
+	__u32	queue_mask;	/* queue entries - 1; a power of two, more than descriptors */
 	__u16	children_max;	/* 1 .. CSW_CHILDREN_MAX */
 	__u16	root_patience;	/* further timeouts that the root switch of a block waits */
 	__u64	timeout_ns;	/* from first contribution to sending on; at first, if it adapts */
@@ -124,8 +124,8 @@ enum csw_state {
  * Lock: @lock of the first slot of the bucket (slot & ~(CSW_WAYS - 1)) covers all its slots, so
  * that two processors can't take two slots for one block. A bounded cmpxchg try-lock (0 free,
  * 1 held); who fails to get it bypasses.
- * @generation changes whenever the slot is taken or freed, so that a queue entry for an
- * earlier holder is recognised.
+ * @generation changes whenever the slot is taken or freed, so that a result that waits for its
+ * copies recognises a later holder. @queued stays when the slot is freed.
  */
 struct csw_descriptor {
 	__u32	lock;
@@ -150,7 +150,8 @@ struct csw_descriptor {
 	__u16	children;
 	__u16	expect;		/* with so many it is sent on: all that come here */
 	__u16	late;		/* members in stragglers */
-	__u16	share;		/* further timeouts that it may wait in all */
+	__u8	share;		/* further timeouts that it may wait in all */
+	__u8	queued;		/* the slot is in the deadline queue */
 	__u16	port;		/* low bits of the ifindex that it leaves by, as a rule */
 	__be32	leader_addr;
 	__be16	leader_port;
@@ -223,20 +224,23 @@ struct csw_copies {
 
 /*
  * Deadline queue: a FIFO, sorted because the timeout is constant, and where it gets shorter no
- * deadline is before the last one given. The root switch of a block
+ * deadline is before the last one given. A slot is in it once at most (csw_descriptor.queued); if
+ * it is taken again before its turn, it goes back to the end then, to wait for the rest of its
+ * time, by up to a timeout longer. The root switch of a block
  * (the one next to its leader) has to wait for what waited at other switches before: there a
  * block that falls due goes back to the end, csw_config.root_patience times.
  */
 struct csw_queue_entry {
 	__u64	deadline;
 	__u32	slot;
-	__u32	generation;
+	__u32	reserved;
 };
 
 /*
  * Queue control, in a global variable (mmapped). @tail: next to write (programs, under @lock);
- * @head: next to emit (programs, under @lock). @sleeping: set by the clock thread before it
- * sleeps without a deadline; whoever enqueues and finds it set clears it and writes to the
+ * @head: next to emit (programs, under @lock). What goes back to the end moves @tail before @head:
+ * while something is queued, nobody ever sees them equal. @sleeping: set by the clock thread before
+ * it sleeps without a deadline; whoever enqueues and finds it set clears it and writes to the
  * "wake" ring buffer. @seen: when a program last looked at the clock. @last: latest deadline given.
  * @timeout: the present one if it adapts, from @mean and @deviation of the spread of arrivals.
  */
@@ -413,8 +417,7 @@ struct csw_meta {
 	X(DIVERTED,		"diverted",		"sent by another port than the block's") \
 	X(RESTORATIONS,		"restorations",		"restorations accepted")	\
 	X(BYPASS_ADMISSION,	"bypass-admission",	"bypass: source not admitted")	\
-	X(MARKED,		"marked",		"results, restorations: source not admitted") \
-	X(BYPASS_QUEUE,		"bypass-queue",		"bypass: deadline queue full")	\
+	X(MARKED,		"marked",		"results, restorations: not admitted") \
 	X(BYPASS_QUEUE_LOCK,	"bypass-queue-lock",	"bypass: deadline queue busy")
 
 enum csw_counter {

@@ -103,7 +103,6 @@ CSW_FUNC int csw_begin(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot)
 	struct csw_egress e;
 	struct csw_flow flow;
 	__u64 now, deadline;
-	__u32 why_not;
 	bool used;
 
 	if (!d || csw_packet_at(ctx, &p)) {
@@ -137,12 +136,12 @@ CSW_FUNC int csw_begin(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot)
 		return csw_relay(ctx, &p, &e, CSW_SENT_EXPECTED);
 	}
 	d->state = CSW_COLLECTING;
-	why_not = csw_enqueue(ctx, slot, d->generation, deadline);
-	if (why_not) {
+	if (!d->queued && !csw_enqueue(ctx, slot, deadline)) {
 		csw_free(d);
 		csw_unlock_slot(ctx, slot);
-		return csw_bypass(ctx, why_not);
+		return csw_bypass(ctx, CSW_BYPASS_QUEUE_LOCK);
 	}
+	d->queued = 1;
 	csw_take(d, &p, now, deadline);
 	/* On link: the leader is next to us, nobody behind us could still add anything. */
 	d->patience = e.gateway == flow.dst ? csw_config(ctx)->root_patience : 0;

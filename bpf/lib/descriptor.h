@@ -63,7 +63,8 @@ static __always_inline bool csw_is_over(const struct csw_descriptor *d, const st
 
 /*
  * Where @h belongs: its descriptor, or a slot that may be taken for it: a free one, one that is
- * over, or the oldest of those that have outlived @lifetime.
+ * over, or the oldest of those that have outlived @lifetime. Of free ones rather one that is not
+ * queued: where it is, the new block may wait longer than its timeout.
  */
 struct csw_found {
 	struct csw_descriptor *d;	/* NULL: the bucket is full of others */
@@ -92,7 +93,7 @@ static __always_inline void csw_find(csw_xdp *ctx, const struct csw_config *c, _
 			f->is_block = true;
 			return;
 		}
-		if (d->state == CSW_FREE && !f->d) {
+		if (d->state == CSW_FREE && (!f->d || (f->d->queued && !d->queued))) {
 			f->d = d;
 			f->slot = bucket + way;
 		}
@@ -162,7 +163,7 @@ static __always_inline void csw_take(struct csw_descriptor *d, const struct csw_
 	d->child[0].tag = h->tag;
 }
 
-/* Free, and no more what a queue entry or a waiting result means. */
+/* Free, and no more what a waiting result means. */
 static __always_inline void csw_free(struct csw_descriptor *d)
 {
 	d->state = CSW_FREE;

@@ -53,6 +53,9 @@ bool check(bool good, const char *fmt, ...);
 /* choice.c: which of several next hops */
 void choice_run(const struct backend *b);
 
+/* stopped.c: processors that are stopped, in a backend that is this process */
+void stopped_run(const struct backend *b);
+
 static inline void output(struct outputs *out, int port, const void *bytes, uint32_t length)
 {
 	struct frame *f;

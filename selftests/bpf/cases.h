@@ -53,7 +53,7 @@ struct count {
  */
 struct test_case {
 	const char *name;
-	uint32_t slots, queue, children, patience, timeout_us, lifetime_us, told, credit,
+	uint32_t slots, children, patience, timeout_us, lifetime_us, told, credit,
 		 min_us, max_us;
 	bool learn, admit, stack;
 	struct step step[STEPS_MAX];

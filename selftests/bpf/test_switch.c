@@ -151,7 +151,7 @@ static void setting_of(struct setting *s, const struct test_case *c, bool shaped
 	s->min = c->min_us * 1000ULL;
 	s->max = c->max_us * 1000ULL;
 	s->slots = c->slots ? c->slots : 16;
-	s->queue = c->queue ? c->queue : 2 * s->slots;
+	s->queue = 2 * s->slots;
 	s->children = c->children ? c->children : 8;
 	s->patience = c->patience;
 	s->timeout = (c->timeout_us ? c->timeout_us : 1000) * 1000ULL;
@@ -348,6 +348,46 @@ static void run_wake(const struct backend *b)
 	    b->name);
 }
 
+/*
+ * One block waits, any number of others come and go behind it: they are all aggregated, and what
+ * waits is sent on in time.
+ */
+static void run_long_wait(const struct backend *b)
+{
+	const struct test_case c = { .timeout_us = 1000000 };
+	const struct csw_queue_ctl *q = b->queue_ctl();
+	uint32_t block, most = 0, together = 0;
+	struct frame f;
+	int i;
+
+	begin(b, &c, false);
+	frame_in(&f, 1, &(struct msg) { .from = H1, .ranks = R(1), .block = 5 });
+	b->receive(&f, &outs);
+	for (block = 6; block < 106; block++) {
+		struct msg m = { .from = H1, .ranks = R(1), .members = 3, .block = block, .done = block };
+
+		frame_in(&f, 1, &m);
+		b->receive(&f, &outs);
+		m.from = H3;
+		m.ranks = R(2);
+		frame_in(&f, 2, &m);
+		b->receive(&f, &outs);
+		together += outs.n == 1 && outs.frame[0].port == 4 && outs.frame[0].bytes[42 + 23] == 2;
+		most = q->tail - q->head > most ? q->tail - q->head : most;
+	}
+	tap(together == 100 && most <= 16, "%s: while one block waits, %u of 100 others are merged; %u are queued",
+	    b->name, together, most);
+	b->at(999 * MSEC);
+	b->flush(&outs);
+	together = outs.n;
+	b->at(1000 * MSEC);
+	for (i = 0; i < 4; i++) {
+		b->flush(&outs);
+		together += outs.n;
+	}
+	tap(together == 1 && q->head == q->tail, "%s: it leaves in time, nothing stays queued", b->name);
+}
+
 /* ---- whatever comes: both backends do the same (@b NULL: @a only survives it) ---- */
 
 static uint32_t random_state = 1;
@@ -392,6 +432,17 @@ static void random_msg(struct msg *m)
 		m->cut = (int)rnd(80) - 60;
 }
 
+/* No slot is queued twice. */
+static bool queue_good(const struct backend *b)
+{
+	const struct csw_queue_ctl *q = b->queue_ctl();
+
+	if (q->tail - q->head <= b->config()->slot_mask + 1)
+		return true;
+	complain("#   %s: %u entries queued\n", b->name, q->tail - q->head);
+	return false;
+}
+
 static bool equal_outputs(struct outputs *a)
 {
 	int i;
@@ -431,6 +482,7 @@ static void run_random(const struct backend *a, const struct backend *b, int ste
 			a->flush(&first);
 		else
 			a->receive(&f, &first);
+		good = queue_good(a);
 		if (!b)
 			continue;
 		b->at(us * 1000);
@@ -438,11 +490,12 @@ static void run_random(const struct backend *a, const struct backend *b, int ste
 			b->flush(&outs);
 		else
 			b->receive(&f, &outs);
-		good = equal_outputs(&first);
+		good &= equal_outputs(&first) && queue_good(b);
 	}
 	if (!b) {
-		tap(a->counter(CSW_NEW) && a->counter(CSW_STRAGGLER),
-		    "%s: %d random frames, seed %u", a->name, steps, seed);
+		if (!tap(good && a->counter(CSW_NEW) && a->counter(CSW_STRAGGLER),
+			 "%s: %d random frames, seed %u", a->name, steps, seed))
+			printf("%s", complaint);
 		return;
 	}
 	for (i = 0; i < ALL_COUNTERS; i++)
@@ -509,6 +562,7 @@ static void run_all(const struct backend *b)
 	run_sizes(b);
 	run_crowd(b);
 	run_wake(b);
+	run_long_wait(b);
 	choice_run(b);
 }
 
@@ -517,6 +571,7 @@ int main(int argc, char **argv)
 	uint32_t seed;
 
 	run_all(&backend_native);
+	stopped_run(&backend_native);
 #ifdef KERNEL_TOO
 	run_all(&backend_kernel);
 	if (!tap_skipped)

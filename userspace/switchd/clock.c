@@ -116,32 +116,35 @@ static uint64_t emit(struct switchd *sw)
 }
 
 /*
- * Blocks that were completed stay in the queue until they are due. Sleep past them: whatever
- * is queued from now on is due a whole timeout from now.
+ * Slots of blocks that were completed stay in the queue until they are due. Sleep past them, and
+ * past what has longer to wait: whatever is queued from now on is due a whole timeout from now.
  */
 static uint64_t next_deadline(const struct dataplane *dp)
 {
 	const struct csw_config *config = dp->config;
 	uint64_t shortest = config->timeout_max ? config->timeout_min : config->timeout_ns;
-	uint64_t limit = sw_now() + shortest, next = limit;
+	uint64_t next = sw_now() + shortest, due;
 	const struct csw_descriptor *d;
 	const struct csw_queue_entry *e;
 	uint32_t i, head, tail;
 
 	head = load(&dp->queue_ctl->head);
 	tail = load(&dp->queue_ctl->tail);
-	for (i = 0; i < LOOK_AHEAD && head + i != tail; i++) {
+	for (i = 0; head + i != tail; i++) {
 		e = entry(dp, head + i);
-		if (e->deadline > limit)
+		due = e->deadline;
+		if (due >= next)
 			break;
-		next = e->deadline;
-		if (e->slot >= dp->slots)
-			break;
+		if (i == LOOK_AHEAD || e->slot >= dp->slots)
+			return due;
 		d = dataplane_slot(dp, e->slot);
-		if (load(&d->generation) == e->generation && d->state == CSW_COLLECTING)
-			break;
+		if (d->state != CSW_COLLECTING)
+			continue;
+		if (d->deadline > due)
+			due = d->deadline;
+		next = due < next ? due : next;
 	}
-	return next < limit ? next : limit;
+	return next;
 }
 
 static void sleep_until(uint64_t when)

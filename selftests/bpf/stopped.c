@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A processor may be stopped between any two instructions, for as long as its hypervisor likes. A
+ * child runs the logic step by step; after each step a clock thread looks at the queue, as the
+ * daemon's does: if it is empty, that sleeps until it is woken.
+ */
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+#include "backend.h"
+
+#define STEPS_LIMIT	4000000
+
+static struct outputs outs;
+
+/* What the child says when it has done its work */
+struct said {
+	uint32_t woken;
+	bool done;
+};
+
+/* Word of the child at @p, with which it shares nothing but the addresses */
+static uint64_t look(pid_t pid, const void *p)
+{
+	return ptrace(PTRACE_PEEKDATA, pid, p, 0);
+}
+
+static bool is_empty(pid_t pid, const struct csw_queue_ctl *q)
+{
+	uint64_t both = look(pid, &q->head);
+
+	_Static_assert(offsetof(struct csw_queue_ctl, tail) ==
+		       offsetof(struct csw_queue_ctl, head) + 4, "one look for both");
+	return (uint32_t)both == (uint32_t)(both >> 32);
+}
+
+static void fall_asleep(pid_t pid, struct csw_queue_ctl *q)
+{
+	uint64_t word = look(pid, &q->sleeping);
+
+	ptrace(PTRACE_POKEDATA, pid, &q->sleeping, (word & ~0xffffffffULL) | 1);
+}
+
+static void child(const struct backend *b, const struct frame *in, struct said *said)
+{
+	ptrace(PTRACE_TRACEME, 0, 0, 0);
+	raise(SIGSTOP);
+	if (in)
+		b->receive(in, &outs);
+	else
+		b->flush(&outs);
+	said->woken = b->woken();
+	__atomic_store_n(&said->done, true, __ATOMIC_RELEASE);
+	raise(SIGSTOP);
+	_exit(0);
+}
+
+/* Return: steps, 0 if it cannot be watched. @asleep: the clock, in the end, with a block to send */
+static int watch(pid_t pid, const struct backend *b, const struct said *said, bool *asleep)
+{
+	struct csw_queue_ctl *q = b->queue_ctl();
+	int status, steps = 0;
+	bool slept = false;
+
+	while (steps < STEPS_LIMIT && waitpid(pid, &status, 0) == pid && WIFSTOPPED(status)) {
+		if (said->done) {
+			*asleep = slept && !said->woken && !is_empty(pid, q);
+			return steps;
+		}
+		if (!slept && is_empty(pid, q)) {
+			fall_asleep(pid, q);
+			slept = true;
+		}
+		steps++;
+		if (ptrace(PTRACE_SINGLESTEP, pid, 0, 0))
+			break;
+	}
+	return 0;
+}
+
+/* The frame @in comes, or (NULL) the flush program runs */
+static void step_through(const struct backend *b, const char *what, const struct frame *in)
+{
+	struct said *said = mmap(NULL, sizeof(*said), PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	bool asleep = true;
+	int steps = 0;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (!pid)
+		child(b, in, said);
+	if (pid > 0) {
+		steps = watch(pid, b, said, &asleep);
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	check(steps && !asleep, "%s: stopped anywhere (%d places): %s", b->name, steps, what);
+	munmap(said, sizeof(*said));
+}
+
+static void begin(const struct backend *b, uint32_t patience)
+{
+	const struct setting s = {
+		.slots = 16, .queue = 32, .children = 8, .patience = patience, .timeout = MSEC,
+		.lifetime = 5000 * MSEC,
+	};
+
+	b->reset(&s);
+	b->woken();
+}
+
+static void frame_of(struct frame *f, uint32_t block)
+{
+	/* On link: this is the root switch, which has patience. */
+	frame_in(f, 1, &(struct msg) { .from = H1, .to = H4, .ranks = R(1), .block = block });
+}
+
+void stopped_run(const struct backend *b)
+{
+	struct frame f;
+
+	begin(b, 0);
+	frame_of(&f, 5);
+	step_through(b, "the first block wakes the clock", &f);
+	begin(b, 3);
+	b->receive(&f, &outs);
+	b->at(2 * MSEC);
+	step_through(b, "a block that gets another timeout is not forgotten", NULL);
+}
