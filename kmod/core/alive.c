@@ -106,7 +106,8 @@ void cnr_alive_timer(struct cnr_comm *c, u64 now)
 		cnr_fail(c, now, CANARY_ABORT_DEAD, dead, n, true);
 		return;
 	}
-	c->alive_at = now + c->cfg.dead_after / CNR_DEAD_PROBES;
+	c->alive_at = now + max_t(u64, c->cfg.dead_after / CNR_DEAD_PROBES,
+				  c->asked * CNR_PROBE_GAP);
 	cnr_arm(c, c->alive_at);
 }
 

@@ -46,6 +46,8 @@
 #define CNR_DEAD_AFTER		(5 * CNR_SEC)
 #define CNR_DEAD_PROBES		64	/* questions in the time after which a rank is dead */
 #define CNR_DEAD_UNANSWERED	32	/* and that it did not answer: we may have slept, too */
+#define CNR_PROBE_GAP		(20 * CNR_USEC)	/* between PROBEs, in the mean of a round */
+#define CNR_REQUEST_PAUSE	(100 * CNR_USEC) /* after CNR_REQUESTS, if more are due */
 #define CNR_LINGER		(2 * CNR_SEC)
 #define CNR_JOIN_FIRST		(50 * CNR_MSEC)
 #define CNR_JOIN_LAST		(1 * CNR_SEC)
@@ -359,6 +361,7 @@ struct cnr_comm {
 	struct cnr_config cfg;
 
 	u64	alive_at;
+	u64	probe_at;	/* no leader's PROBEs before */
 	u64	done_at;
 	u64	reordering;	/* how late a rank's packet came */
 	u64	held_back;	/* how late an aggregate came */

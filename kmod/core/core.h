@@ -402,7 +402,13 @@ bool cnr_can_post(const struct cnr_comm *c);
 /** cnr_input() - a packet came. Return: CANARY_DROP_NONE or why it was dropped (counted). */
 enum canary_drop cnr_input(struct cnr_comm *c, u64 now, const struct cnr_in *in);
 
-/** cnr_timer() - to be called at or after cnr_deadline(); harmless earlier */
+/**
+ * cnr_timer() - to be called at or after cnr_deadline(); harmless earlier
+ *
+ * Afterwards, with all polled, cnr_deadline() is later than @now: nothing that comes in, from
+ * whomever, makes the timer fire without time going on. Tests assert that. Drivers bound the rate
+ * at which it fires nevertheless.
+ */
 void cnr_timer(struct cnr_comm *c, u64 now);
 
 /** cnr_deadline() - Return: when cnr_timer() wants to be called, or CNR_NEVER */

@@ -136,7 +136,11 @@ void cnr_block_timers(struct cnr_comm *c, u64 now)
 		if (b->state != CNR_B_SENT || leader == c->cfg.rank ||
 		    (block != c->una && !(b->flags & CNR_B_LOST)))
 			continue;
-		if (b->deadline <= now && budget) {
+		if (b->deadline <= now && !budget) {
+			cnr_arm(c, now + CNR_REQUEST_PAUSE);
+			continue;
+		}
+		if (b->deadline <= now) {
 			budget--;
 			if (c->member[leader].flags & CNR_M_LEFT) {
 				cnr_fail(c, now, CANARY_ABORT_LEFT, &leader, 1, true);

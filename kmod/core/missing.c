@@ -128,6 +128,12 @@ u32 cnr_led(struct cnr_comm *c)
 	return c->led;
 }
 
+/* How long what is missing may be on its way, if it is not known that anything is */
+static u64 cnr_lead_patience(const struct cnr_comm *c)
+{
+	return (c->rto + c->srtt) / 2;
+}
+
 /*
  * When to look at what is missing. If all ranks are known to have contributed, as soon as
  * reordering cannot explain it; if some were asked, when the answer is overdue. Otherwise ranks
@@ -136,14 +142,12 @@ u32 cnr_led(struct cnr_comm *c)
  */
 void cnr_lead_rearm(struct cnr_comm *c, struct cnr_lead *l, u64 now)
 {
-	u64 patience = (c->rto + c->srtt) / 2;
-
 	if (l->asked_at)
 		l->deadline = l->asked_at + cnr_answer_time(c, l->tries);
 	else if (l->all_at)
 		l->deadline = max_t(u64, l->all_at, l->last_at) + cnr_reordering(c);
 	else
-		l->deadline = now + min_t(u64, patience << min_t(u8, l->tries, 6),
+		l->deadline = now + min_t(u64, cnr_lead_patience(c) << min_t(u8, l->tries, 6),
 					  CNR_PATIENCE_MAX);
 	if (l->asked_at || l->all_at || l->block == cnr_led(c))
 		cnr_arm(c, l->deadline);
@@ -197,19 +201,45 @@ void cnr_lead_restart(struct cnr_comm *c, u64 now, struct cnr_lead *l)
 	cnr_lead_rearm(c, l, now);
 }
 
-/* Has @rank contributed @block, as far as is known? If not, it is to be probed. */
-static bool cnr_has_sent(struct cnr_comm *c, u64 now, u16 rank, u32 block)
+/* May @rank not have contributed the block of @l yet, as far as is known? */
+static bool cnr_lead_waits(const struct cnr_comm *c, const struct cnr_lead *l, u32 rank)
 {
-	struct cnr_member *m = &c->member[rank];
+	return rank != c->cfg.rank && !cnr_seen(l, rank) && !canary_before(l->block, c->all_sent) &&
+	       !canary_before(l->block, cnr_sent(c, &c->member[rank]));
+}
 
-	if (canary_before(block, cnr_sent(c, m)) || canary_before(block, c->all_sent))
-		return true;
-	if (!(m->flags & (CNR_M_PROBE | CNR_M_LEFT))) {
+/* How many such ranks are there? */
+static u32 cnr_lead_unknown(const struct cnr_comm *c, const struct cnr_lead *l)
+{
+	u32 rank, unknown = 0;
+
+	if (l->all_at)
+		return 0;
+	for (rank = 0; rank < c->cfg.members; rank++)
+		unknown += cnr_lead_waits(c, l, rank);
+	return unknown;
+}
+
+/*
+ * They are asked how far they are, in rounds: whatever comes in between, no rank is asked again
+ * before an answer can be here, and all of them together not faster than CNR_PROBE_GAP says.
+ */
+static void cnr_lead_probe(struct cnr_comm *c, u64 now, const struct cnr_lead *l, u32 unknown)
+{
+	struct cnr_member *m;
+	u32 rank;
+
+	if (now < c->probe_at)
+		return;
+	c->probe_at = now + max_t(u64, cnr_lead_patience(c), unknown * CNR_PROBE_GAP);
+	for (rank = 0; rank < c->cfg.members; rank++) {
+		m = &c->member[rank];
+		if (!cnr_lead_waits(c, l, rank) || (m->flags & (CNR_M_PROBE | CNR_M_LEFT)))
+			continue;
 		m->flags |= CNR_M_PROBE;
-		cnr_cast(c, CNR_CAST_PROBE);
 		cnr_ask(c, now, rank);
 	}
-	return false;
+	cnr_cast(c, CNR_CAST_PROBE);
 }
 
 /* Ask the @named ranks in @want to contribute again, around all switches. */
@@ -250,24 +280,11 @@ static bool cnr_lead_path_fails(struct cnr_comm *c, u64 now, struct cnr_lead *l)
 	return n;
 }
 
-/* How many may not have contributed yet? Those are probed. */
-static u32 cnr_lead_unknown(struct cnr_comm *c, u64 now, const struct cnr_lead *l)
-{
-	u32 rank, unknown = 0;
-
-	if (l->all_at)
-		return 0;
-	for (rank = 0; rank < c->cfg.members; rank++)
-		if (rank != c->cfg.rank && !cnr_seen(l, rank))
-			unknown += !cnr_has_sent(c, now, rank, l->block);
-	return unknown;
-}
-
 static void cnr_lead_overdue(struct cnr_comm *c, u64 now, struct cnr_lead *l)
 {
 	u64 held_until = max_t(u64, l->all_at, l->last_at) + c->held_back;
+	u32 named, unknown;
 	bool settled;
-	u32 named;
 
 	if (l->flags & (CNR_L_FAIL_ALL | CNR_L_FAIL_MISSING)) {
 		cnr_lead_rearm(c, l, now);	/* not even sent yet */
@@ -285,10 +302,17 @@ static void cnr_lead_overdue(struct cnr_comm *c, u64 now, struct cnr_lead *l)
 	cnr_count(c, CNR_C_timeouts);
 	if (cnr_lead_path_fails(c, now, l))
 		return;
-	if (named && (named <= CNR_NAMED_MAX || !cnr_lead_unknown(c, now, l)))
+	unknown = named && named <= CNR_NAMED_MAX ? 0 : cnr_lead_unknown(c, l);
+	if (unknown) {
+		/* They may be computing: nobody owes us anything. */
+		cnr_lead_probe(c, now, l, unknown);
+		l->asked_at = 0;
+		l->asks = 0;
+	} else if (named) {
 		cnr_lead_ask(c, now, l, named);
-	else if (!cnr_lead_unknown(c, now, l))
+	} else {
 		cnr_lead_restart(c, now, l);
+	}
 	cnr_lead_rearm(c, l, now);
 	if (l->tries < 255)
 		l->tries++;

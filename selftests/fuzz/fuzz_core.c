@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Three members, one fuzzer: the input is a list of what happens (post, let time pass,
- * deliver, lose, repeat, change a packet, with or without a valid mac). Nothing may be read
- * or written out of bounds, nobody may spin, and as long as no member lies, every completed
- * sum is right.
+ * Three to nine members, one fuzzer: the input is a list of what happens (post, let time pass,
+ * deliver, lose, repeat, change a packet, with or without a valid mac, make up an aggregate).
+ * Nothing may be read or written out of bounds, nobody may spin, a timer that was served is not
+ * due any more, and as long as no member lies, every completed sum is right.
  */
 #include <stdlib.h>
 
 #include "core/comm.h"
 
-#define MEMBERS		3
-#define PENDING		64
+#define MEMBERS_MAX	9
+#define PENDING		128
 #define VECTOR		40
 #define LONG		(3 * 8 * 121)	/* shortest one that rank 0 decides on */
 #define POLLS_MAX	100000
@@ -25,10 +25,11 @@ struct packet {
 };
 
 struct world {
-	struct cnr_comm *comm[MEMBERS];
+	int	members;
+	struct cnr_comm *comm[MEMBERS_MAX];
 	struct packet pending[PENDING];
 	u32	packets;
-	u32	posted[MEMBERS];
+	u32	posted[MEMBERS_MAX];
 	u64	now;
 	bool	lied;		/* a packet with a valid mac was made up */
 };
@@ -50,7 +51,7 @@ static void check(const struct world *w, const struct cnr_done *d)
 	if (d->error || w->lied)
 		return;
 	for (i = 0; i < d->elements; i++) {
-		for (want = 0, r = 0; r < MEMBERS; r++)
+		for (want = 0, r = 0; r < w->members; r++)
 			want += value(r, d->seq, i);
 		if (want != d->data[i])
 			abort();
@@ -73,7 +74,7 @@ static void pump(struct world *w, int rank)
 			continue;
 		p = &w->pending[w->packets];
 		p->to = be32_to_cpu(out.addr) - 0x0a000001;
-		if (p->to < 0 || p->to >= MEMBERS)
+		if (p->to < 0 || p->to >= w->members)
 			continue;
 		p->from = rank;
 		p->len = sizeof(out.hdr) + out.len;
@@ -190,29 +191,70 @@ static void pass(struct world *w, u64 ns)
 	int i;
 
 	w->now += ns;
-	for (i = 0; i < MEMBERS; i++) {
+	for (i = 0; i < w->members; i++) {
 		cnr_timer(w->comm[i], w->now);
 		pump(w, i);
+		if (cnr_deadline(w->comm[i]) <= w->now)
+			abort();
 	}
+}
+
+/*
+ * An aggregate that nobody sent, for a block that its leader may hold something of: with as much
+ * in it as a stranger can know.
+ */
+static void forge(struct world *w, u8 rank, u8 ahead, u8 count)
+{
+	struct cnr_comm *c = w->comm[rank % w->members];
+	struct canary_hdr *h = calloc(1, sizeof(*h) + CANARY_PAYLOAD_MAX);
+	struct cnr_operation *o;
+	struct packet p = { .to = rank % w->members, .from = MEMBERS_MAX };
+	u32 block;
+
+	for (block = c->una; cnr_leader(c, block) != p.to; block++)
+		;
+	block += ahead % 4 * w->members;
+	o = cnr_find_op(c, block);
+	h->version = CANARY_VERSION;
+	h->type = CANARY_CONTRIBUTION;
+	h->attempt = cnr_block(c, block)->attempt;
+	h->comm = cpu_to_be32(c->cfg.comm);
+	h->epoch = cpu_to_be32(c->epoch);
+	h->block = cpu_to_be32(block);
+	h->opsig = cpu_to_be32(o ? o->opsig : ahead);
+	h->members = cpu_to_be16(w->members);
+	h->count = cpu_to_be16(1 + count % (w->members - 1));
+	h->op = CANARY_OP_SUM;
+	h->dtype = CANARY_INT32;
+	h->elements = cpu_to_be16(o ? cnr_block_elements(c, o, block) : 1);
+	h->done = cpu_to_be32(c->una + (count >> 4));
+	p.len = sizeof(*h) + 4 * be16_to_cpu(h->elements);
+	/* Not longer than it is, so that reading behind it is found. */
+	p.bytes = realloc(h, p.len);
+	deliver(w, &p);
+	free(p.bytes);
 }
 
 static void begin(struct world *w, u8 algorithm)
 {
 	struct cnr_config cfg = {
 		.comm = 1,
-		.members = MEMBERS,
+		.members = w->members,
 		.window = 4,
 		.mtu = 576,
 		.root = address(0),
+		.port = cpu_to_be16(CANARY_PORT_BASE),
 		.root_port = cpu_to_be16(CANARY_PORT_BASE),
 		.algorithm = algorithm,
+		.trees = algorithm == CANARY_ALG_STATIC ? 2 : 0,
+		.tree = { 0, 1 },
 		.fixed_first = true,
 		.first_block = 0xfffffffc,
 	};
 	int i;
 
 	w->now = CNR_SEC;
-	for (i = 0; i < MEMBERS; i++) {
+	for (i = 0; i < w->members; i++) {
 		cfg.rank = i;
 		cfg.addr = address(i);
 		cfg.seed[0] = i + 1;
@@ -222,12 +264,37 @@ static void begin(struct world *w, u8 algorithm)
 	}
 }
 
+static bool connected(const struct world *w)
+{
+	int i;
+
+	for (i = 0; i < w->members; i++)
+		if (cnr_state(w->comm[i]) != CNR_CONNECTED)
+			return false;
+	return true;
+}
+
+/* The rendezvous, without faults */
+static void meet(struct world *w)
+{
+	u32 k;
+
+	for (k = 0; k < 10; k++) {
+		while (w->packets)
+			take(w, 0, false);
+		if (connected(w))
+			return;
+		pass(w, CNR_SEC);
+	}
+	abort();
+}
+
 static void end(struct world *w)
 {
 	struct cnr_done d;
 	int i;
 
-	for (i = 0; i < MEMBERS; i++) {
+	for (i = 0; i < w->members; i++) {
 		cnr_close(w->comm[i], w->now, true);
 		pump(w, i);
 		if (cnr_state(w->comm[i]) == CNR_CLOSED)
@@ -241,21 +308,26 @@ static void end(struct world *w)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static const int members[] = { 3, 4, 5, MEMBERS_MAX };
 	static struct world w;
 	size_t i;
 	u32 k;
 
 	memset(&w, 0, sizeof(w));
-	/* The first byte decides on the algorithm, and whether the rendezvous is fuzzed, too. */
+	/*
+	 * The first byte decides on the members, on the algorithm, and whether the rendezvous is
+	 * fuzzed, too.
+	 */
+	w.members = size ? members[data[0] >> 3 & 3] : 3;
 	begin(&w, size ? (data[0] >> 1) % (CANARY_ALG_MAX + 1) : 0);
-	for (k = 0; size && !(data[0] & 1) && k < 64 && w.packets; k++)
-		take(&w, 0, false);
+	if (size && !(data[0] & 1))
+		meet(&w);
 	for (i = 1; i + 4 <= size; i += 4) {
 		const uint8_t *a = data + i;
 
-		switch (a[0] % 10) {
+		switch (a[0] < 240 ? a[0] % 10 : 10) {
 		case 0:
-			post(&w, a[1] % MEMBERS);
+			post(&w, a[1] % w.members);
 			break;
 		case 1:
 			pass(&w, (u64)a[1] << (a[2] % 26));
@@ -281,11 +353,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			break;
 		case 9:
 			if (a[1] > 250)
-				cnr_close(w.comm[a[2] % MEMBERS], w.now, a[3] & 1);
+				cnr_close(w.comm[a[2] % w.members], w.now, a[3] & 1);
 			else
 				for (k = 0; k < a[3] % 32 && w.packets; k++)
 					take(&w, 0, false);
-			pump(&w, a[2] % MEMBERS);
+			pump(&w, a[2] % w.members);
+			break;
+		case 10:
+			forge(&w, a[1], a[2], a[3]);
 			break;
 		}
 	}

@@ -178,6 +178,16 @@ static void take(struct sim *s, struct sim_host *h, struct packet *p)
 	complete(s, h, now);
 }
 
+/* A core that is not content with the time that it is given would be given it for ever. */
+static void turn(struct sim_host *h, u64 at)
+{
+	cnr_timer(h->comm, at);
+	if (cnr_deadline(h->comm) > at)
+		return;
+	fprintf(stderr, "canary-sim: a deadline in the past at %llu ns\n", (unsigned long long)at);
+	exit(1);
+}
+
 /* Did the core want a turn before @now, and after what it had at @last? */
 static void late_turn(struct sim *s, struct sim_host *h, uint64_t last, uint64_t now)
 {
@@ -186,7 +196,7 @@ static void late_turn(struct sim *s, struct sim_host *h, uint64_t last, uint64_t
 	if (at >= now / PS_PER_NS)
 		return;
 	at = max_t(u64, at, last / PS_PER_NS);
-	cnr_timer(h->comm, at);
+	turn(h, at);
 	complete(s, h, at * PS_PER_NS);
 }
 
@@ -321,7 +331,7 @@ void host_timer(struct sim *s, uint32_t host)
 		return;		/* an earlier one came between */
 	take_inbox(s, h);
 	h->timer_at = CNR_NEVER;
-	cnr_timer(h->comm, sim_ns(s));
+	turn(h, sim_ns(s));
 	complete(s, h, s->engine.now);
 	h->more = true;
 	host_pump(s, host);
