@@ -64,6 +64,7 @@
 #define CANARY_DEAD_MIN		100U
 #define CANARY_DEAD_LIMIT	3600000U
 #define CANARY_ROUTES		16		/* destinations remembered, a power of two */
+#define CANARY_TIMER_GAP	(50 * NSEC_PER_USEC)	/* at least, from timer to timer */
 #define CANARY_BATCH		64		/* packets collected before the lock is let go */
 #define CANARY_GOODBYE_TRIES	200	/* ms that goodbyes may wait for a full UDP socket */
 
@@ -164,6 +165,7 @@ enum canary_comm_flags {
  * @pending:	operations posted, not in @done yet. Lock: @lock
  * @charged:	bytes of all vectors. Lock: @lock
  * @armed:	when @timer fires, or CNR_NEVER. Lock: @lock
+ * @fired:	when it last did. Lock: @lock
  * @vectors:	all of them. Lock: @lock
  * @ended:	completed, in order, behind one that the core still needs and the application
  *		may not have back. Lock: @lock
@@ -205,6 +207,7 @@ struct canary_comm {
 	u32			pending;
 	size_t			charged;
 	u64			armed;
+	u64			fired;
 	struct list_head	vectors;
 	struct list_head	ended;
 	struct list_head	done;

@@ -86,10 +86,13 @@ static void canary_comm_events(struct canary_comm *comm, struct list_head *freed
 	sk->sk_state_change(sk);
 }
 
-/* Arms the timer, unless it fires earlier anyway: the core does not mind that. */
+/*
+ * Arms the timer, unless it fires earlier anyway: the core does not mind that. Whatever the core
+ * wants, it never fires twice within CANARY_TIMER_GAP: nothing else runs where softirqs do.
+ */
 static void canary_comm_arm(struct canary_comm *comm)
 {
-	u64 deadline = cnr_deadline(comm->core);
+	u64 deadline = max(cnr_deadline(comm->core), comm->fired + CANARY_TIMER_GAP);
 
 	if (comm->dead || deadline >= comm->armed)
 		return;
@@ -179,8 +182,9 @@ static enum hrtimer_restart canary_comm_timer(struct hrtimer *timer)
 
 	spin_lock_bh(&comm->lock);
 	comm->armed = CNR_NEVER;
+	comm->fired = ktime_get_ns();
 	if (comm->core)
-		cnr_timer(comm->core, ktime_get_ns());
+		cnr_timer(comm->core, comm->fired);
 	canary_comm_pump(comm);
 	return HRTIMER_NORESTART;
 }

@@ -6,7 +6,7 @@
 #include "api.h"
 
 static const struct api_test *const lists[] = {
-	call_tests, connect_tests, operation_tests, end_tests, packet_tests,
+	call_tests, connect_tests, operation_tests, end_tests, packet_tests, forged_tests,
 };
 
 int main(int argc, char **argv)

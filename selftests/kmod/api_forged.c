@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Aggregates that nobody sent, from a UDP socket of anybody: the kernel has to stay idle, and the
+ * communicator alive.
+ */
+#include "api.h"
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <netinet/ip.h>
+#include <netinet/udp.h>
+
+#define MEMBERS		5
+#define BLOCKS		10	/* of each operation */
+#define ELEMENTS	(BLOCKS * CANARY_ELEMENTS_MAX)
+#define WATCHED		2	/* seconds */
+
+static int member[MEMBERS];
+
+static void connect_members(void)
+{
+	static uint32_t id = 2000;
+	unsigned int i;
+
+	id++;
+	for (i = 0; i < MEMBERS; i++) {
+		member[i] = new_socket();
+		set_comm(member[i], id, i, MEMBERS);
+		set_u32(member[i], CANARY_ALGORITHM, CANARY_ALG_TREE);
+		nonblock(member[i], true);
+		connect_to(member[i], PAIR_PORT);
+	}
+	for (i = 0; i < MEMBERS; i++)
+		if (!(wait_events(member[i], POLLOUT) & POLLOUT))
+			ok("forged: five connected ranks", false);
+}
+
+static void close_members(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < MEMBERS; i++)
+		close(member[i]);
+	drain_ports();
+}
+
+static void post(unsigned int from, unsigned int to)
+{
+	static uint32_t data[ELEMENTS];
+	unsigned int i, k;
+
+	for (i = from; i < to; i++) {
+		for (k = 0; k < ELEMENTS; k++)
+			data[k] = i + k;
+		if (send(member[i], data, sizeof(data), 0) != sizeof(data))
+			ok("forged: send", false);
+	}
+}
+
+/* How many have the right sum, within some time? */
+static unsigned int right(void)
+{
+	static uint32_t data[ELEMENTS];
+	unsigned int i, k, n = 0;
+
+	for (i = 0; i < MEMBERS; i++) {
+		wait_any(member[i], POLLIN, PATIENCE);
+		if (recv(member[i], data, sizeof(data), MSG_DONTWAIT) != sizeof(data))
+			continue;
+		for (k = 0; k < ELEMENTS && data[k] == MEMBERS * k + 10; k++)
+			;
+		n += k == ELEMENTS;
+	}
+	return n;
+}
+
+/* The header of a contribution that rank 0 sends, as somebody sees it who is on the way */
+static bool overhear(int fd, struct canary_hdr *h)
+{
+	struct {
+		struct iphdr	ip;
+		struct udphdr	udp;
+		struct canary_hdr h;
+	} __attribute__((__packed__)) packet;
+
+	while (wait_any(fd, POLLIN, PATIENCE) & POLLIN) {
+		if (recv(fd, &packet, sizeof(packet), 0) != sizeof(packet) ||
+		    packet.ip.protocol != IPPROTO_UDP || packet.h.type != CANARY_CONTRIBUTION)
+			continue;
+		memcpy(h, &packet.h, sizeof(*h));
+		return true;
+	}
+	return false;
+}
+
+/* Time without work in hundredths, of all processors */
+static unsigned int idle_from(unsigned long long before[2])
+{
+	unsigned long long v[8] = { 0 }, idle, all = 0;
+	FILE *f = fopen("/proc/stat", "r");
+	unsigned int i, share;
+
+	if (!f || fscanf(f, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &v[0], &v[1], &v[2],
+			 &v[3], &v[4], &v[5], &v[6], &v[7]) != 8)
+		ok("forged: /proc/stat", false);
+	if (f)
+		fclose(f);
+	for (i = 0; i < 8; i++)
+		all += v[i];
+	idle = v[3] + v[4];
+	share = all > before[1] ? 100 * (idle - before[0]) / (all - before[1]) : 0;
+	before[0] = idle;
+	before[1] = all;
+	return share;
+}
+
+/* To the leader of the first block that rank 0 leads; @counts ends with 0. */
+static void send_forged(const struct canary_hdr *seen, const unsigned short *counts)
+{
+	struct sockaddr_in to = {
+		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+		.sin_port = htons(PAIR_PORT),
+	};
+	char packet[sizeof(*seen) + CANARY_PAYLOAD_MAX] = { 0 };
+	struct canary_hdr *h = (struct canary_hdr *)packet;
+	uint32_t block = ntohl(seen->block);
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	*h = *seen;
+	h->block = htonl((block + MEMBERS - 1) / MEMBERS * MEMBERS);
+	h->rank = 0;
+	h->sum = 0;
+	h->mac = 0;
+	for (; *counts; counts++) {
+		h->count = htons(*counts);
+		sendto(fd, packet, sizeof(*h) + 4 * ntohs(h->elements), 0, (struct sockaddr *)&to,
+		       sizeof(to));
+	}
+	close(fd);
+}
+
+static void test_forged(const char *what, const unsigned short *counts)
+{
+	int ear = socket(AF_PACKET, SOCK_DGRAM, htons(ETH_P_IP));
+	unsigned long long times[2] = { 0 };
+	struct canary_hdr seen;
+	unsigned int share;
+	char text[128];
+	double began;
+	long probes;
+
+	connect_members();
+	post(0, 1);
+	ok("forged: rank 0 contributes", overhear(ear, &seen));
+	send_forged(&seen, counts);
+	idle_from(times);
+	began = now();
+	probes = proc_value("probes-out");
+	sleep(WATCHED);
+	probes = proc_value("probes-out") - probes;
+	share = idle_from(times);
+	/* A round of PROBEs takes a quarter of a second when nothing comes. */
+	snprintf(text, sizeof(text), "forged: %s: %ld PROBEs in %.1f s", what, probes,
+		 now() - began);
+	ok(text, probes < 8 * (MEMBERS - 1) * (now() - began) + 10 * (MEMBERS - 1));
+	snprintf(text, sizeof(text), "forged: %s: %u %% idle", what, share);
+	ok(text, share >= 25);
+	post(1, MEMBERS);
+	snprintf(text, sizeof(text), "forged: %s: all sums are right", what);
+	ok(text, right() == MEMBERS);
+	close(ear);
+	close_members();
+}
+
+static void test_whole(void)
+{
+	test_forged("a whole aggregate", (unsigned short[]){ MEMBERS - 1, 0 });
+}
+
+static void test_halves(void)
+{
+	test_forged("two halves", (unsigned short[]){ 2, 2, 0 });
+}
+
+const struct api_test forged_tests[] = {
+	{ "forged-whole", test_whole },
+	{ "forged-halves", test_halves },
+	{ NULL }
+};
