@@ -25,6 +25,9 @@ TAP_TMP=
 TAP_PIDS=()
 TAP_CLEANUPS=()
 NS_PREFIX=cny$$
+# Seconds that what has to come may take, at least. How fast a machine is no test knows: what
+# comes costs no more than it takes, and only what does not come is waited for so long.
+TAP_PATIENCE=${TAP_PATIENCE:-60}
 NS_NAMES=()
 
 # What kselftest exits with when a test cannot run at all.
@@ -196,14 +199,13 @@ bg()
 	TAP_PIDS+=("$!")
 }
 
-# bg_stop PID: TERM, KILL after two seconds, reap; returns its exit status.
+# bg_stop PID: TERM, KILL if that does not end it, reap; returns its exit status.
 bg_stop()
 {
-	local i
+	local end=$((SECONDS + TAP_PATIENCE + 1))
 
 	kill "$1" 2>/dev/null
-	for ((i = 0; i < 40; i++)); do
-		kill -0 "$1" 2>/dev/null || break
+	while kill -0 "$1" 2>/dev/null && [ "$SECONDS" -lt "$end" ]; do
 		sleep 0.05
 	done
 	kill -KILL "$1" 2>/dev/null
@@ -222,12 +224,15 @@ bg_stop_all()
 	TAP_PIDS=()
 }
 
-# wait_for SECONDS COMMAND...: until the command succeeds; fails when it is late.
+# wait_for SECONDS COMMAND...: until the command succeeds; fails when it is late. SECONDS are
+# what it takes on an idle machine; never less than TAP_PATIENCE is waited.
 wait_for()
 {
-	local end=$((SECONDS + $1 + 1))
+	local patience=$1 end
 
 	shift
+	[ "$patience" -ge "$TAP_PATIENCE" ] || patience=$TAP_PATIENCE
+	end=$((SECONDS + patience + 1))
 	until "$@" >/dev/null 2>&1; do
 		[ "$SECONDS" -lt "$end" ] || return 1
 		sleep 0.05

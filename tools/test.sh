@@ -12,13 +12,16 @@ TOP=$(cd "$(dirname "$0")/.." && pwd)
 cd "$TOP" || exit 1
 LOGS=build/test
 JOBS=${TEST_JOBS:-2}
+# Seconds after which a test hangs, however slow the machine is
+LIMIT=${TEST_LIMIT:-3600}
 mkdir -p $LOGS
 
 run_one()
 {
 	local name=$1 begin=$SECONDS status
-	make -s "test-$name" >"$LOGS/$name.log" 2>&1 </dev/null
+	timeout --foreground -k 60 "$LIMIT" make -s "test-$name" >"$LOGS/$name.log" 2>&1 </dev/null
 	status=$?
+	[ $status -ne 124 ] || echo "not ok - test-$name ends within $LIMIT s" >>"$LOGS/$name.log"
 	echo $status >"$LOGS/$name.status"
 	# One write a test, so that two at a time do not mix.
 	{

@@ -13,7 +13,7 @@ test-fault: $(FAULT_NEEDS) ## fault injector on this machine's kernel
 
 # The guest is slower: fewer packets, and fewer a second
 test-fault-guest: $(FAULT_NEEDS) ## fault injector in the guest
-	@selftests/vm/run.sh --timeout 300 --env FAULT_COUNT=800 --env FAULT_RATE=2000 -- \
+	@selftests/vm/run.sh --timeout 1200 --env FAULT_COUNT=800 --env FAULT_RATE=2000 -- \
 		selftests/net/fault.sh
 
 .PHONY: demo demo-user
@@ -32,7 +32,7 @@ test-matrix: $(DEMO_NEEDS) ## one job, right bit for bit, whatever the switches,
 	@selftests/net/matrix.sh
 
 test-matrix-guest: $(DEMO_NEEDS) module ## one job, right bit for bit, with AF_CANARY on all and on some hosts, in the guest
-	@selftests/vm/run.sh --timeout 580 -- selftests/net/matrix.sh engines
+	@selftests/vm/run.sh --timeout 1800 -- selftests/net/matrix.sh engines
 
 # Fault experiments. FAULT=NAME chooses one of `topology/fault.py list`.
 FAULT ?= switch-kill

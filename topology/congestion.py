@@ -341,7 +341,7 @@ def run_all(args, argv):
 
 def go_through(argv):
     """(exit status, rows, scene) of one scenario; no scene if it is none."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    system.end_by_signals(signal.SIGTERM, signal.SIGHUP)
     try:
         args = parse(argv)
         results.read_rows(args.json)

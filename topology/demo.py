@@ -67,11 +67,11 @@ def in_guest(args):
 def load_module(path):
     if not module_loaded():
         say(f"Loading {os.path.relpath(path, TOP)} into the guest's kernel.")
-        needs = subprocess.run(["modinfo", "-F", "depends", path], check=True,
-                               capture_output=True, text=True).stdout.strip()
+        needs = system.run(["modinfo", "-F", "depends", path], check=True,
+                           capture_output=True, text=True).stdout.strip()
         for module in filter(None, needs.split(",")):
-            subprocess.run(["modprobe", module], check=True)
-        subprocess.run(["insmod", path], check=True)
+            system.run(["modprobe", module], check=True)
+        system.run(["insmod", path], check=True)
 
 
 def train(testbed, args, work, title):
@@ -192,7 +192,7 @@ def write(path, what):
 
 def main(argv=None):
     args = parse(argv)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    system.end_by_signals(signal.SIGTERM, signal.SIGHUP)
     if args.engine == "kernel" and not args.inside and not module_loaded():
         result = in_guest(args)
     else:

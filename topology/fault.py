@@ -77,8 +77,7 @@ def main(argv=None):
         for fault in FAULTS.values():
             print(f"{fault.name:<15} {fault.help}")
         return 0
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    signal.signal(signal.SIGHUP, lambda *_: sys.exit(129))
+    system.end_by_signals(signal.SIGTERM, signal.SIGHUP)
     work = args.work or system.work_directory()
     keep = bool(args.work)
     try:

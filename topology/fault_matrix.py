@@ -185,8 +185,7 @@ def parse(argv):
 
 def main(argv=None):
     args = parse(sys.argv[1:] if argv is None else argv)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    signal.signal(signal.SIGHUP, lambda *_: sys.exit(129))
+    system.end_by_signals(signal.SIGTERM, signal.SIGHUP)
     system.sweep()
     matrix = Matrix(args)
     if args.tap:

@@ -92,8 +92,7 @@ def tell(result):
 
 def main(argv=None):
     args = parse(sys.argv[1:] if argv is None else argv)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    signal.signal(signal.SIGHUP, lambda *_: sys.exit(129))
+    system.end_by_signals(signal.SIGTERM, signal.SIGHUP)
     work = args.work or system.work_directory()
     try:
         os.makedirs(work, exist_ok=True)

@@ -86,7 +86,7 @@ def settled():
         # Cached inodes may keep a namespace.
         with open("/proc/sys/vm/drop_caches", "w", encoding="ascii") as file:
             file.write("3\n")
-        subprocess.run(["unshare", "--net", "true"], check=True)
+        system.run(["unshare", "--net", "true"], check=True)
         now = {cache: objects(cache) for cache in CACHES}
         if now != found:
             found, since = now, time.monotonic()
@@ -133,8 +133,8 @@ class Churn:
                                            stderr=subprocess.DEVNULL, start_new_session=True))
         if len(self.processes) == 1:
             # Until it is in its namespace
-            while not system.own_namespace(self.processes[0].pid):
-                time.sleep(0.01)
+            system.wait_until(lambda: system.own_namespace(self.processes[0].pid),
+                              "sockets that come and go have no namespace")
             time.sleep(0.5)
 
     def alive(self):
@@ -146,7 +146,7 @@ class Churn:
                 os.killpg(process.pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass
-            process.wait()
+            process.wait(system.PATIENCE)
 
 
 class Tap:

@@ -62,7 +62,7 @@ def parse(argv):
 
 def main():
     args = parse(sys.argv[1:])
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    system.end_by_signals(signal.SIGTERM, signal.SIGHUP)
     system.sweep()
     work = system.work_directory()
     failed = False

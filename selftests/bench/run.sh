@@ -12,6 +12,8 @@ set -eu -o pipefail
 HERE=$(cd "$(dirname "$0")" && pwd)
 OUT=$HERE/../../build/bench.json
 FAILED=()
+# Seconds after which a measurement hangs
+LIMIT=${BENCH_LIMIT:-3600}
 
 if [ "${1:-}" = --out ]; then
 	OUT=${2:?--out needs a file}
@@ -28,7 +30,7 @@ run()
 
 	shift 2
 	echo "bench: $script${1:+ $1}" >&2
-	"$HERE/$script" "$@" >"$DIR/$name" || {
+	timeout --foreground -k 60 "$LIMIT" "$HERE/$script" "$@" >"$DIR/$name" || {
 		echo "bench: $script${1:+ $1} could not be measured" >&2
 		FAILED+=("$script${1:+ $1}")
 	}
@@ -39,7 +41,7 @@ twice()
 {
 	local name=$1 pid again=0
 
-	"$HERE/$2" "${@:3}" >"$DIR/again.$name" 2>"$DIR/again.$name.err" &
+	timeout --foreground -k 60 "$LIMIT" "$HERE/$2" "${@:3}" >"$DIR/again.$name" 2>"$DIR/again.$name.err" &
 	pid=$!
 	run "$@"
 	wait $pid || again=$?

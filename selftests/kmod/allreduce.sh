@@ -44,7 +44,7 @@ check()
 	local what=$1
 
 	shift
-	tap_check "$what" "$WORKER" -t 60 "$@"
+	tap_check "$what" "$WORKER" -t 300 "$@"
 	settle
 }
 
@@ -146,7 +146,7 @@ test_agreed()
 
 	ns_ip h2 link set eth0 mtu 1280
 	# shellcheck disable=SC2046
-	out=$("$WORKER" -t 60 -r -n 2 $(all) | awk '{ print $4 }' | sort -u | xargs)
+	out=$("$WORKER" -t 300 -r -n 2 $(all) | awk '{ print $4 }' | sort -u | xargs)
 	tap_is "the smallest MTU of all is agreed: (1280 - 92) / 4 elements" "$out" 297
 	ns_ip h2 link set eth0 mtu 1500
 	settle
@@ -158,9 +158,9 @@ test_two()
 
 	# shellcheck disable=SC2046
 	{
-		bg "$WORKER" -t 60 -c 1 -s 5 -e 5000 -n 6 $(all) >"$TAP_TMP/one"
+		bg "$WORKER" -t 300 -c 1 -s 5 -e 5000 -n 6 $(all) >"$TAP_TMP/one"
 		pid=$!
-		"$WORKER" -t 60 -c 2 -s 6 -e 5000 -n 6 $(rank 0 h3 22640) $(rank 1 h0 22641) \
+		"$WORKER" -t 300 -c 2 -s 6 -e 5000 -n 6 $(rank 0 h3 22640) $(rank 1 h0 22641) \
 			$(rank 2 h1 22640) >"$TAP_TMP/two" || rc2=$?
 	}
 	wait "$pid" || rc1=$?
@@ -233,9 +233,9 @@ test_mismatch()
 
 	# shellcheck disable=SC2046
 	{
-		bg "$WORKER" -t 60 -M 3 -e 100 -E "$EPROTO" $(rank 0 h0) $(rank 1 h1) >"$TAP_TMP/one"
+		bg "$WORKER" -t 300 -M 3 -e 100 -E "$EPROTO" $(rank 0 h0) $(rank 1 h1) >"$TAP_TMP/one"
 		pid=$!
-		"$WORKER" -t 60 -M 3 -R 10.7.0.10 -e 101 -E "$EPROTO" $(rank 2 h2) >"$TAP_TMP/two" ||
+		"$WORKER" -t 300 -M 3 -R 10.7.0.10 -e 101 -E "$EPROTO" $(rank 2 h2) >"$TAP_TMP/two" ||
 			rc2=$?
 	}
 	wait "$pid" || rc1=$?
@@ -244,15 +244,23 @@ test_mismatch()
 	settle
 }
 
+all_connected()
+{
+	local host
+
+	for host in "${HOSTS[@]}"; do
+		ns_exec "$host" grep -q connected /proc/net/canary || return 1
+	done
+}
+
 test_silence()
 {
 	local pid rc=0
 
 	# shellcheck disable=SC2046
-	bg "$WORKER" -t 60 -d 700 -i 100 -n 10000 -e 100 -E "$EHOSTDOWN" $(all) >"$TAP_TMP/one"
+	bg "$WORKER" -t 300 -d 700 -i 100 -n 10000 -e 100 -E "$EHOSTDOWN" $(all) >"$TAP_TMP/one"
 	pid=$!
-	wait_for 20 ns_exec h2 grep -q connected /proc/net/canary
-	sleep 0.5
+	tap_check "all ranks are connected" wait_for 20 all_connected
 	ns_ip h2 link set eth0 down
 	wait "$pid" || rc=$?
 	tap_is "a host is cut off: EHOSTDOWN for all" "$rc" 0
@@ -283,10 +291,10 @@ test_netns()
 	ns_ip bridge link set gone master br0
 	# shellcheck disable=SC2046
 	{
-		bg "$WORKER" -t 60 -l 60000 -M 2 -n 100000 -i 20 -e 1000 -E "$ECONNRESET" \
+		bg "$WORKER" -t 300 -l 60000 -M 2 -n 100000 -i 20 -e 1000 -E "$ECONNRESET" \
 			$(rank 0 h0) >"$TAP_TMP/one"
 		other=$!
-		bg "$WORKER" -t 60 -l 60000 -M 2 -R 10.7.0.10 -n 100000 -i 20 -e 1000 \
+		bg "$WORKER" -t 300 -l 60000 -M 2 -R 10.7.0.10 -n 100000 -i 20 -e 1000 \
 			"1@$(ns_name gone)/10.7.0.50" >"$TAP_TMP/two"
 		pid=$!
 	}
@@ -302,8 +310,8 @@ test_netns()
 	wait "$other"
 	tap_is "the socket's end: the other rank is told" $? 0
 	tap_diag <"$TAP_TMP/one"
-	# The other rank's engine has nothing to linger for: all others have left.
-	tap_check "engines that were to linger for a minute ended with their namespace" \
+	# The other rank's engine has nothing to linger for: all others have left. Sooner than in a minute:
+	TAP_PATIENCE=40 tap_check "engines that were to linger for a minute ended with their namespace" \
 		wait_for 10 no_refs
 }
 

@@ -13,8 +13,8 @@ run()
 	local test=$1
 
 	case $test in
-	*.sh) timeout 600 "$HERE/$test" ;;
-	*) timeout 300 "$TOP/build/selftests/kmod/$test" ;;
+	*.sh) timeout 1500 "$HERE/$test" ;;
+	*) timeout 900 "$TOP/build/selftests/kmod/$test" ;;
 	esac
 	echo "exit $? $test"
 }
@@ -23,8 +23,8 @@ unload()
 {
 	local i
 
-	# Engines linger for a moment.
-	for ((i = 0; i < 100; i++)); do
+	# Engines linger for a moment, in which the guest may not get far.
+	for ((i = 0; i < 600; i++)); do
 		rmmod canary 2>/dev/null && echo "ok - the module is unloaded" && return
 		sleep 0.1
 	done

@@ -16,6 +16,8 @@ ECONNRESET=104
 declare -A CACHES=([UDP]=0 [ip_dst_cache]=64 [skbuff_head_cache]=64)
 # kB that the kernel's own caches may have grown by
 NOISE=1024
+# Seconds after which engines that linger for a minute would still be there
+SOONER=40
 
 # A tree with just the modules that are needed, for modprobe and autoloading.
 module_tree()
@@ -94,10 +96,10 @@ use()
 {
 	# shellcheck disable=SC2046 # words
 	{
-		"$WORKER" -t 60 -e 20000 -n 3 -m epoll $(pair) || return 1
-		"$WORKER" -t 60 -e 500000 -n 1 $(pair) || return 2
-		"$WORKER" -t 60 -e 2000 -n 20 -f 8 -V 1:3:k -E "$ECONNRESET" $(pair) || return 3
-		"$WORKER" -t 60 -e 2000 -n 20 -f 8 -V 0:3:c -E "$ECONNRESET" $(pair) || return 4
+		"$WORKER" -t 300 -e 20000 -n 3 -m epoll $(pair) || return 1
+		"$WORKER" -t 300 -e 500000 -n 1 $(pair) || return 2
+		"$WORKER" -t 300 -e 2000 -n 20 -f 8 -V 1:3:k -E "$ECONNRESET" $(pair) || return 3
+		"$WORKER" -t 300 -e 2000 -n 20 -f 8 -V 0:3:c -E "$ECONNRESET" $(pair) || return 4
 	}
 }
 
@@ -106,8 +108,8 @@ waste()
 {
 	local pid
 
-	"$WORKER" -t 60 -S 1000 -l 0 -M 2 -R 10.7.1.2 "1@$(ns_name a)/10.7.1.1" || return 1
-	"$WORKER" -t 60 -M 2 "0@$(ns_name a)/10.7.1.1" >/dev/null &
+	"$WORKER" -t 300 -S 1000 -l 0 -M 2 -R 10.7.1.2 "1@$(ns_name a)/10.7.1.1" || return 1
+	"$WORKER" -t 300 -M 2 "0@$(ns_name a)/10.7.1.1" >/dev/null &
 	pid=$!
 	wait_for 10 ns_exec a grep -q joining /proc/net/canary || return 2
 	# shellcheck disable=SC2016 # for that shell
@@ -125,7 +127,7 @@ vanish()
 
 	ns_add c || return 1
 	ns_link c eth0 10.7.2.1/24 a eth1 10.7.2.2/24 || return 2
-	"$WORKER" -t 60 -M 2 -l 60000 "0@$(ns_name c)/10.7.2.1" >/dev/null &
+	"$WORKER" -t 300 -M 2 -l 60000 "0@$(ns_name c)/10.7.2.1" >/dev/null &
 	pid=$!
 	wait_for 10 ns_exec c grep -q joining /proc/net/canary || return 3
 	ip netns del "$(ns_name c)"
@@ -159,7 +161,7 @@ round()
 	wait "$churner"
 	[ "$rc" = 0 ] || return "$rc"
 	wait_for 10 own_nothing || return 100
-	wait_for 10 unload || return 101
+	TAP_PATIENCE=$SOONER wait_for 10 unload || return 101
 }
 
 own_nothing()
@@ -177,7 +179,7 @@ test_refused()
 	local pid
 
 	load
-	"$WORKER" -t 60 -M 2 "0@$(ns_name a)/10.7.1.1" >/dev/null &
+	"$WORKER" -t 300 -M 2 "0@$(ns_name a)/10.7.1.1" >/dev/null &
 	pid=$!
 	wait_for 10 ns_exec a grep -q joining /proc/net/canary
 	tap_refuse "rmmod is refused while there is a socket" rmmod canary
@@ -199,17 +201,17 @@ test_lingering()
 			tap_diag "cannot drop DONE"
 	done
 	# shellcheck disable=SC2046
-	tap_check "an operation, then close" "$WORKER" -t 60 -l 3000 -n 1 -e 100 $(pair)
+	tap_check "an operation, then close" "$WORKER" -t 300 -l 3000 -n 1 -e 100 $(pair)
 	tap_check "engines linger" ns_exec a grep -q " lingering " /proc/net/canary
 	tap_refuse "rmmod is refused while they do" rmmod canary
 	tap_check "rmmod succeeds when that is over" wait_for 15 unload
 	load
 	# shellcheck disable=SC2046
-	"$WORKER" -t 60 -l 60000 -n 1 -e 100 $(pair)
+	"$WORKER" -t 300 -l 60000 -n 1 -e 100 $(pair)
 	tap_check "engines linger for a minute" ns_exec b grep -q " lingering " /proc/net/canary
 	ns_del a
 	ns_del b
-	tap_check "unless their namespaces end" wait_for 15 unload
+	TAP_PATIENCE=$SOONER tap_check "unless their namespaces end" wait_for 15 unload
 	NS_NAMES=()
 	tap_check "namespaces again" hosts_up
 }
@@ -223,14 +225,14 @@ tmp_dir
 tap_check "modules" module_tree
 tap_check "namespaces" hosts_up
 
-"$WORKER" -t 20 -n 1 -M 1 "0@$(ns_name a)/10.7.1.1" >/dev/null
+"$WORKER" -t 300 -n 1 -M 1 "0@$(ns_name a)/10.7.1.1" >/dev/null
 loaded
 tap_is "socket() loads the module" $? 0
 tap_check "and it can be unloaded" wait_for 10 unload
 tap_refuse "a family number that is taken is refused" \
 	insmod "$MODULE" family=2
 tap_check "another family number" insmod "$MODULE" family=19
-tap_check "works" "$WORKER" -t 20 -n 1 -M 1 "0@$(ns_name a)/10.7.1.1"
+tap_check "works" "$WORKER" -t 300 -n 1 -M 1 "0@$(ns_name a)/10.7.1.1"
 tap_check "and it can be unloaded" wait_for 10 unload
 test_refused
 test_lingering

@@ -31,7 +31,7 @@ run()
 
 	shift 2
 	rm -f "$out"
-	timeout 150 "$TAP_TOP/topology/run.py" --engine user --patience 120 --json "$out" \
+	timeout 700 "$TAP_TOP/topology/run.py" --engine user --patience 300 --json "$out" \
 		"$@" >"$TAP_TMP/said" 2>&1 || rc=$?
 	if [ "$rc" -ne 0 ]; then
 		tap_not_ok "$what" "exit status $rc: $(cat "$TAP_TMP/said")"

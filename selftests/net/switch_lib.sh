@@ -68,7 +68,7 @@ start()
 # start_late: as long as blocks may take, so that only complete ones leave in these tests
 start_late()
 {
-	start --ports $PORTS --timeout 300ms --root-patience 0 "$@"
+	start --ports $PORTS --timeout 1s --root-patience 0 "$@"
 }
 
 stop()
@@ -82,23 +82,47 @@ show()
 	"$CANARY" switch show -j --name "$NAME" | jq -r "$1"
 }
 
-# resolve_all: neighbours, for tests that count every packet; the daemon may take a moment
+dumped()
+{
+	[ "$(show .route_dumps)" -gt "$1" ]
+}
+
+# followed: the daemon has heard all that was changed before this. Notifications come in their order,
+# so a dump of the routes that begins now, for a change made now, comes after all of them.
+followed()
+{
+	local before
+
+	before=$(show .route_dumps)
+	ns_ip sw route add unreachable 10.255.255.255/32
+	ns_ip sw route del unreachable 10.255.255.255/32
+	wait_for 10 dumped "$before" ||
+		tap_not_ok "changes are followed" "$("$CANARY" switch show --name "$NAME")"
+}
+
+knows_all()
+{
+	[ "$(show .neighbours)" -ge 5 ]
+}
+
+# resolve_all: neighbours, for tests that count every packet: of a result for two hosts that the
+# switch does not know yet only one copy waits for its neighbour
 resolve_all()
 {
 	local i
 
-	for i in 1 2 3 4; do
-		ns_exec sw ping -q -c 1 -W 1 10.0.$i.2
-	done >/dev/null
-	ns_exec sw ping -q -c 1 -W 1 10.0.5.2 >/dev/null
-	wait_for 2 sh -c "[ \$('$CANARY' switch show -j --name '$NAME' | jq .neighbours) -ge 5 ]"
+	for i in 1 2 3 4 5; do
+		wait_for 5 ns_exec sw ping -q -c 1 -W 5 10.0.$i.2
+	done
+	followed
+	wait_for 5 knows_all || tap_not_ok "neighbours are known" "$("$CANARY" switch show --name "$NAME")"
 }
 
 # make_s3_again: the link of h3, after the port was deleted
 make_s3_again()
 {
 	link_host 3
-	wait_for 3 grep -q "port s3 is back" "$ERR"
+	wait_for 3 grep -q "port s3 is back" "$ERR" || tap_not_ok "port s3 is back" "$(cat "$ERR")"
 	resolve_all
 }
 
@@ -130,7 +154,7 @@ traffic()
 	done
 	[ $# -eq 0 ] || shift
 	# shellcheck disable=SC2046
-	TRAFFIC_JSON=$(timeout 60 /usr/bin/python3 "$TRAFFIC" $(members "${list[@]}") "$@")
+	TRAFFIC_JSON=$(timeout 300 /usr/bin/python3 "$TRAFFIC" $(members "${list[@]}") "$@")
 }
 
 # traffic_is DESCRIPTION FILTER: what jq says of the last traffic
@@ -142,6 +166,12 @@ traffic_is()
 		tap_not_ok "$1" "not $2: $TRAFFIC_JSON
 $("$CANARY" switch show --name "$NAME" 2>&1)"
 	fi
+}
+
+# shows FILTER: what the running switch shows is so
+shows()
+{
+	show "$1" | grep -qx true
 }
 
 # attached: how many of the switch's ports have XDP programs, tc filters, clsact qdiscs

@@ -31,7 +31,7 @@ test_traffic()
 		traffic_is "$mode: member and leader behind the router" "$ALL_RIGHT and .arrived == 2"
 		traffic h1 h2 h3 h4 -- --silent 1
 		traffic_is "$mode: incomplete blocks leave at the deadline, not before" \
-			"$ALL_RIGHT and .arrived == 1 and .delay >= 0.3 and .delay < 1"
+			"$ALL_RIGHT and .arrived == 1 and .delay >= 1"
 		tap_is "$mode: emitted by the clock or a carrier" \
 			"$(show '.counters["sent-clock"] + .counters["sent-carrier"]')" 32
 		tap_is "$mode: nothing dropped, nothing held" \
@@ -43,20 +43,20 @@ test_traffic()
 # The leader is next to the switch
 test_root_patience()
 {
-	start --ports $PORTS --timeout 100ms --root-patience 3
+	start --ports $PORTS --timeout 500ms --root-patience 3
 	tap_is "show -j: root patience" "$(show .root_patience)" 3
 	resolve_all
 	traffic h1 h2 h3 h4 -- --silent 1
 	traffic_is "the root switch waits for other switches" \
-		"$ALL_RIGHT and .arrived == 1 and .delay >= 0.4 and .delay < 1"
+		"$ALL_RIGHT and .arrived == 1 and .delay >= 2"
 	ns_ip sw route add 10.7.0.1/32 via 10.0.4.2
 	ns_ip h4 addr add 10.7.0.1/32 dev lo
-	sleep 0.2
+	followed
 	# shellcheck disable=SC2046
-	TRAFFIC_JSON=$(timeout 60 /usr/bin/python3 "$TRAFFIC" $(members h1 h2 h3) \
+	TRAFFIC_JSON=$(timeout 300 /usr/bin/python3 "$TRAFFIC" $(members h1 h2 h3) \
 		"$(ns_name h4):10.7.0.1:22600" --silent 1)
 	traffic_is "a switch on the way does not" \
-		"$ALL_RIGHT and .arrived == 1 and .delay >= 0.1 and .delay < 0.3"
+		"$ALL_RIGHT and .arrived == 1 and .delay >= 0.5 and .delay < 2"
 	ns_ip h4 addr del 10.7.0.1/32 dev lo
 	ns_ip sw route del 10.7.0.1/32
 	stop
@@ -68,6 +68,7 @@ test_fan_in()
 	local learned
 
 	start_late
+	resolve_all
 	traffic h1 h2 h3 h4 -- --silent 1 --blocks 48
 	traffic_is "fan-in: two of three come by" "$ALL_RIGHT and .arrived == 1"
 	tap_is "fan-in: known from the first results on" \
@@ -76,6 +77,7 @@ test_fan_in()
 	tap_is "show -j: fan-in" "$(show '.fan_in | [.mode, .known, .told] | @csv')" '"learn",2,0'
 	stop
 	start --ports $PORTS --timeout 100us..500ms
+	resolve_all
 	traffic h1 h2 h3 h4 -- --blocks 64
 	tap_is "show -j: the timeout follows what was seen" "$(show '
 		[.timeout_min_us, .timeout_max_us, .timeout_us < 500000, .memory > 126e6] | @csv')" \
@@ -87,6 +89,7 @@ test_fan_in()
 	tap_is "and as far as other bounds allow" "$(show .timeout_us)" 20
 	stop
 	start_late --fan-in off,10.0.4.0/24=2
+	resolve_all
 	traffic h1 h2 h3 h4 -- --silent 1
 	traffic_is "fan-in told: right" "$ALL_RIGHT and .arrived == 1"
 	tap_is "fan-in told: no timeout" "$(show '.counters["sent-expected"]')" 16
@@ -171,7 +174,7 @@ test_admission()
 	traffic h1 h2 h3 h4
 	traffic_is "admission: any" "$MERGED"
 	ns_ip sw link del s3
-	wait_for 3 grep -q "port s3 is gone" "$ERR"
+	tap_check "admission: a port goes" wait_for 3 grep -q "port s3 is gone" "$ERR"
 	tap_is "admission: at ports that are there" "$(show .admission.entries)" 9
 	make_s3_again
 	traffic h1 h2 h3 h4

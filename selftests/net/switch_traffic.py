@@ -4,7 +4,8 @@
 
 One process has a socket in the network namespace of every member. The members contribute
 blocks, the leader (last member) checks what arrives and answers whoever sent it to it, the
-members check what comes back. No retransmission: what is lost is lost, and counted.
+members check what comes back. No retransmission: what is lost is lost, and counted. What
+is due is waited for as long as --patience; with --lossy, results only until no more come.
 
 Prints one JSON object:
   arrived    contributions that came to the leader, per block on average
@@ -32,6 +33,7 @@ CLONE_NEWNET = 0x40000000
 SO_NO_CHECK = 11
 IP_MTU_DISCOVER, IP_PMTUDISC_DO = 10, 2
 CHUNK = 16			# blocks in flight; a veth holds 256 frames
+QUIET = 1.0			# seconds without a result after which none comes, if some may be lost
 MASK32, MASK64 = 2**32 - 1, 2**64 - 1
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -109,13 +111,14 @@ class Job:
         return data, sum(m.tag(block) for m in members) & MASK64
 
     def contribute(self, blocks):
-        for block in blocks:
-            for m in self.senders:
-                packet = pack(self.args, CONTRIBUTION, block, 1, m.rank, m.tag(block),
-                              m.data(block, self.args.elements))
-                if self.first_sent is None:
-                    self.first_sent = time.monotonic()
-                m.sock.sendto(packet, (self.leader.addr, self.leader.port))
+        """Made before, so that those of a block are sent at once"""
+        packets = [(m, pack(self.args, CONTRIBUTION, block, 1, m.rank, m.tag(block),
+                            m.data(block, self.args.elements)))
+                   for block in blocks for m in self.senders]
+        if self.first_sent is None:
+            self.first_sent = time.monotonic()
+        for m, packet in packets:
+            m.sock.sendto(packet, (self.leader.addr, self.leader.port))
 
     def arrive(self, sock, place):
         """One contribution at the leader; returns its block if that is now complete"""
@@ -157,7 +160,8 @@ class Job:
 
     def results(self, blocks):
         """Every sender gets every block exactly once"""
-        end = time.monotonic() + self.args.patience
+        now = time.monotonic()
+        end, heard = now + self.args.patience, now
         want = {(m.rank, block) for m in self.senders for block in blocks}
         right = 0
         by_sock = {m.sock: m for m in self.senders}
@@ -165,6 +169,10 @@ class Job:
         while time.monotonic() < end and not (quiet and not want):
             ready = select.select(list(by_sock), [], [], 0.02)[0]
             quiet = not ready
+            if ready:
+                heard = time.monotonic()
+            elif self.args.lossy and time.monotonic() > heard + QUIET:
+                break
             for sock in ready:
                 header, data = unpack(sock.recv(65536))
                 key = (by_sock[sock].rank, header["block"])
@@ -215,7 +223,9 @@ def main():
     parser.add_argument("--epoch", type=int, default=os.getpid())
     parser.add_argument("--opsig", type=int, default=4711)
     parser.add_argument("--attempt", type=int, default=0)
-    parser.add_argument("--patience", type=float, default=2.0)
+    parser.add_argument("--patience", type=float, default=60.0,
+                        help="seconds to wait for what is due")
+    parser.add_argument("--lossy", action="store_true", help="results may be lost")
     parser.add_argument("--one-way", action="store_true", help="no results")
     print(json.dumps(Job(parser.parse_args()).run()))
 

@@ -32,13 +32,14 @@ machine >"$TAP_TMP/before"
 tap_check "address plan and routes" "${CHECK[@]}" plan
 tap_check "names that mean nothing are refused" "${CHECK[@]}" names
 tap_check "arguments: numbers" "${CHECK[@]}" arguments
-tap_check "arguments: files are not made, nor waited for" timeout 20 "${CHECK[@]}" writable
+tap_check "arguments: files are not made, nor waited for" timeout 120 "${CHECK[@]}" writable
 tap_check "arguments: the switch program is asked" "${CHECK[@]}" asked
 tap_check "all hosts reach all hosts and switches" "${CHECK[@]}" reach
 tap_check "flows part at each level, and go the same way again" "${CHECK[@]}" paths
 tap_check "a link has its rate and a bounded queue" "${CHECK[@]}" rate
 tap_check "a switch starts, answers, stops" "${CHECK[@]}" switch
 tap_check "a switch that does not start is an error" "${CHECK[@]}" failed_switch
+tap_check "signals end processes, whatever they are at; no wait is for ever" "${CHECK[@]}" ends
 tap_check "leftovers of dead testbeds are found by name" "${CHECK[@]}" sweep
 
 # The runner believes no result. A program that lies takes the tool's place.
@@ -63,7 +64,7 @@ tap_check "a wrong result: said so" grep -q 'rank 1: .* of 100 elements are wron
 "$RUN" "${small[@]}" command -- sh -c 'exit {rank}' >"$TAP_TMP/said"
 tap_is "a rank that fails: exit status 1" $? 1
 tap_check "a rank that fails: named" grep -q 'rank 1 on h2 ended with status 1' "$TAP_TMP/said"
-timeout 20 "$RUN" "${small[@]}" --patience 1 command -- sleep 60 >"$TAP_TMP/said"
+timeout 300 "$RUN" "${small[@]}" --patience 1 command -- sleep 600 >"$TAP_TMP/said"
 tap_is "a rank that hangs: exit status 1" $? 1
 tap_check "a rank that hangs: said so" grep -q 'not done after 1.0 s' "$TAP_TMP/said"
 "$RUN" "${small[@]}" --json "$TAP_TMP/json" command -- sh -c 'echo {rank}/{members} {root} {bind} {host} >{work}/seen.{rank}' >"$TAP_TMP/said"
@@ -154,9 +155,9 @@ done
 
 # Ended in the middle, kindly and not
 for signal in TERM KILL; do
-	"$RUN" --topology star:2 command -- sleep 60 >"$TAP_TMP/said" 2>&1 &
+	"$RUN" --topology star:2 command -- sleep 600 >"$TAP_TMP/said" 2>&1 &
 	pid=$!
-	tap_check "$signal: the testbed is up" wait_for 20 pgrep -P "$pid" -f 'sleep 60'
+	tap_check "$signal: the testbed is up" wait_for 20 pgrep -P "$pid" -f 'sleep 600'
 	kill -"$signal" "$pid"
 	wait "$pid" 2>/dev/null
 	tap_check "$signal: nothing of it is left" "${CHECK[@]}" killed "$pid"

@@ -5,6 +5,7 @@ does not hold."""
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,7 @@ sys.path.insert(0, os.path.join(TOP, "topology"))
 from canary_topo import CanaryNet, arguments, congestion, experiment, net, node  # noqa: E402
 from canary_topo import system, topology_by_name  # noqa: E402
 from canary_topo.plan import Plan  # noqa: E402
+from canary_topo.traffic import Traffic  # noqa: E402
 
 
 def need(condition, text):
@@ -70,11 +72,11 @@ def check_names():
     need(experiment.choose_switches("half", ["a", "b", "c"]) == ["a", "c"], "half")
 
 
-def refusal(judge, text):
+def refusal(judge, *text):
     """What JUDGE says against TEXT; None if it takes it"""
     try:
-        judge(text)
-    except (ValueError, OSError, argparse.ArgumentTypeError) as error:
+        judge(*text)
+    except (ValueError, OSError, RuntimeError, argparse.ArgumentTypeError) as error:
         return str(error)
     return None
 
@@ -136,9 +138,13 @@ def check_asked():
 
 
 def ping(host, address):
-    done = host.start_process(["ping", "-q", "-c", "1", "-W", "2", address],
+    """Its exit status comes from ended()."""
+    return host.start_process(["ping", "-q", "-c", "1", "-W", "30", address],
                               stdout=subprocess.DEVNULL)
-    return done
+
+
+def ended(process):
+    return process.wait(system.PATIENCE)
 
 
 def check_reach():
@@ -147,7 +153,7 @@ def check_reach():
         testbed.start()
         nodes = testbed.hosts + testbed.switches
         pings = [(a.name, b.name, ping(a, b.address)) for a in testbed.hosts for b in nodes]
-        lost = [f"{a} to {b}" for a, b, process in pings if process.wait()]
+        lost = [f"{a} to {b}" for a, b, process in pings if ended(process)]
         need(not lost, f"all is reachable, but not {', '.join(lost)}")
         source = testbed.switches[0]
         with system.namespace(source.pid):
@@ -180,7 +186,7 @@ def check_paths():
             before = testbed.link_bytes()
             sender = testbed.hosts[0].start_process(
                 ["/usr/bin/python3", "-c", FLOWS, testbed.hosts[-1].address])
-            need(sender.wait() == 0, "100 flows are sent")
+            need(ended(sender) == 0, "100 flows are sent")
             links = experiment.difference(before, testbed.link_bytes())
             ways.append({peer[name]: count["tx_packets"] for name, count in links.items()
                          if name.startswith("sagg1x") and peer[name].startswith("score")})
@@ -191,20 +197,32 @@ def check_paths():
         testbed.stop()
 
 
+def received(host, address):
+    """Bits a second that an iperf3 at ADDRESS receives from HOST, once it listens"""
+    def report():
+        client = host.start_process(["iperf3", "-J", "-c", address, "-t", "3", "-O", "1"],
+                                    stdout=subprocess.PIPE)
+        return json.loads(client.communicate(timeout=system.PATIENCE)[0])["end"].get("sum_received")
+
+    return system.wait_until(report, "iperf3")["bits_per_second"]
+
+
 def check_rate():
     rate = 20_000_000
     testbed = CanaryNet(topology_by_name("star:2"), rate=rate, program=[])
     try:
         testbed.start()
         one, two = testbed.hosts
-        server = two.start_process(["iperf3", "-s", "-1"], stdout=subprocess.DEVNULL)
-        time.sleep(0.3)
-        client = one.start_process(["iperf3", "-J", "-c", two.address, "-t", "3", "-O", "1"],
-                                   stdout=subprocess.PIPE)
-        report = json.loads(client.communicate()[0])
-        server.wait()
-        got = report["end"]["sum_received"]["bits_per_second"]
-        need(0.85 * rate < got <= 1.02 * rate, f"20 Mbit/s, got {got / 1e6:.1f}")
+        two.start_process(["iperf3", "-s"], stdout=subprocess.DEVNULL)
+        best = 0
+        # A busy machine may send less than a link carries; never more
+        for _ in range(10):
+            got = received(one, two.address)
+            need(got <= 1.02 * rate, f"at most 20 Mbit/s, got {got / 1e6:.1f}")
+            best = max(best, got)
+            if best > 0.85 * rate:
+                break
+        need(best > 0.85 * rate, f"20 Mbit/s, got {best / 1e6:.1f}")
         with system.namespace(one.pid):
             shown = subprocess.run(["tc", "qdisc", "show"], capture_output=True, text=True,
                                    check=True).stdout
@@ -223,10 +241,10 @@ def check_switch():
         state = switch.show()
         need(state["address"] == switch.address, "the switch has its loopback's address")
         need(len(state["ports"]) == 2 and state["mode"] == "shaped", "all its ports, shaped")
-        need(ping(one, two.address).wait() == 0, "it routes what is not Canary")
+        need(ended(ping(one, two.address)) == 0, "it routes what is not Canary")
         need(switch.stop_program() == 0, "it ends with status 0")
         need(switch.show() is None, "it is gone")
-        need(ping(one, two.address).wait() == 0, "what stays is a router")
+        need(ended(ping(one, two.address)) == 0, "what stays is a router")
     finally:
         testbed.stop()
 
@@ -244,7 +262,7 @@ def check_failed_switch():
 def check_sweep():
     """What a dead testbed left is ended, and nothing else."""
     dead = subprocess.Popen(["true"])
-    dead.wait()
+    ended(dead)
     left = subprocess.Popen(["sleep", "60"],
                             env={system.TESTBED_VARIABLE: f"cny{dead.pid}"})
     alive = subprocess.Popen(["sleep", "60"],
@@ -257,8 +275,7 @@ def check_sweep():
             with open(path, "w", encoding="ascii"):
                 pass
         system.sweep()
-        time.sleep(0.2)
-        need(left.poll() is not None, "the process of the dead testbed is ended")
+        need(ended(left) == -signal.SIGKILL, "the process of the dead testbed is ended")
         need(alive.poll() is None, "that of a living one is not")
         need(not os.path.exists(stale), "the socket of the dead testbed is gone")
         need(os.path.exists(used), "that of a living one is not")
@@ -271,14 +288,54 @@ def check_sweep():
 
 
 def check_killed(pid):
-    """No process has the testbed of PID in its environment, within five seconds."""
-    for _ in range(50):
-        left = [number for number in filter(str.isdigit, os.listdir("/proc"))
-                if system._testbed_of(number) == f"cny{pid}"]  # pylint: disable=protected-access
-        if not left:
-            return
+    """No process has the testbed of PID in its environment any more."""
+    system.wait_until(lambda: not [
+        number for number in filter(str.isdigit, os.listdir("/proc"))
+        if system._testbed_of(number) == f"cny{pid}"],  # pylint: disable=protected-access
+                      f"the end of processes of {pid}")
+
+
+SWALLOWED = """
+import os, signal, sys, time
+sys.path.insert(0, os.path.join(sys.argv[1], "topology", "canary_topo"))
+import system
+
+
+class Waits:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(0.1)
-    sys.exit(f"processes {' '.join(left)} are left")
+
+
+system.end_by_signals(signal.SIGTERM, signal.SIGHUP)
+try:
+    Waits()
+    time.sleep(600)
+finally:
+    print("cleaned up", flush=True)
+"""
+
+
+def check_ends():
+    """A process ends by its signal even if that comes while a destructor runs, and nobody waits
+    for ever for one that does not end."""
+    process = subprocess.Popen(["/usr/bin/python3", "-c", SWALLOWED, TOP], stdout=subprocess.PIPE)
+    try:
+        said = process.communicate(timeout=60)[0]
+        need((process.returncode, said) == (143, b"cleaned up\n"), f"{process.returncode}: {said}")
+    finally:
+        process.kill()
+    deaf = subprocess.Popen(["sh", "-c", "trap '' TERM; echo; while :; do sleep 1; done"],
+                            stdout=subprocess.PIPE)
+    deaf.stdout.read(1)
+    users = Traffic([], 1)
+    users.processes = [deaf]
+    begin = time.monotonic()
+    users.__exit__()
+    need(deaf.returncode == -signal.SIGKILL, "who does not listen is killed")
+    need(time.monotonic() - begin < 60, "soon")
+    for late in (lambda: system.run(["sleep", "600"], 0.1), lambda: system.wait_until(bool, "it", 0.1)):
+        need("after 0.1 s" in (refusal(late) or ""), "whatever takes longer is an error")
 
 
 if __name__ == "__main__":

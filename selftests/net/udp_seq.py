@@ -4,7 +4,7 @@
 
 send ADDRESS: sends them; receive: prints one line a datagram that came,
 "NUMBER MICROSECONDS ok|corrupt", the time being how long it was on its way.
-Both ends must share a clock.
+Both ends must share a clock. SIGTERM ends the receiver when no more come.
 """
 import argparse
 import signal
@@ -14,6 +14,7 @@ import sys
 import time
 
 HEAD = struct.Struct("<QQ")
+QUIET = 0.5     # seconds without a datagram after which none is on its way
 
 
 def body(number, size):
@@ -41,15 +42,17 @@ def receive(args):
     sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     sock.setsockopt(socket.SOL_SOCKET, 33, 1 << 25)  # SO_RCVBUFFORCE
     sock.bind(("", args.port))
-    sock.settimeout(0.2)
+    sock.settimeout(QUIET)
     ending = []
     signal.signal(signal.SIGTERM, lambda *_: ending.append(1))
     print("ready", flush=True)
     got = []
-    while not ending:
+    while True:
         try:
             data = sock.recv(65535)
         except socket.timeout:
+            if ending:
+                break
             continue
         got.append((time.monotonic_ns(), data))
     for now, data in got:

@@ -10,7 +10,7 @@ DIR=${1:?directory of vm_trouble.ko and xdp_drop.o}
 # rtt NAMESPACE ADDRESS: average round trip of three pings in us.
 rtt()
 {
-	ns_exec "$1" ping -q -c 3 -i 0.2 -W 2 "$2" |
+	ns_exec "$1" ping -q -c 3 -i 0.2 -W 30 "$2" |
 		sed -n 's|^rtt.* = [^/]*/\([0-9]*\)\.\([0-9]*\)/.*|\1\2|p'
 }
 
@@ -25,7 +25,7 @@ tap_is "runs the kernel of the headers" "$(uname -r)" "$(basename "$GUEST_KVER")
 tap_check "loads veth" modprobe veth
 ns_add a b
 ns_link a eth0 10.0.0.1/24 b eth0 10.0.0.2/24
-tap_check "ping over veth" ns_exec a ping -q -c 1 -W 2 10.0.0.2
+tap_check "ping over veth" ns_exec a ping -q -c 1 -W 30 10.0.0.2
 tap_check "HTB" ns_exec a tc qdisc add dev eth0 root handle 1: htb default 1
 tap_check "HTB class" ns_exec a tc class add dev eth0 parent 1: classid 1:1 htb rate 100mbit
 tap_check "netem under HTB" ns_exec a tc qdisc add dev eth0 parent 1:1 handle 2: netem delay 20ms

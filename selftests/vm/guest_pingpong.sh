@@ -12,6 +12,6 @@ ns_add a b
 ns_link a eth0 10.0.0.1/24 b eth0 10.0.0.2/24
 bg ns_exec b "$PINGPONG" 10.0.0.2
 sleep 1
-ns_exec a ping -q -c 1 -W 5 10.0.0.2 >/dev/null
-ns_exec a timeout 60 "$PINGPONG" 10.0.0.2 "${2:-20000}" && tap_ok "ping-pong" >/dev/null
+ns_exec a ping -q -c 1 -W 30 10.0.0.2 >/dev/null
+ns_exec a timeout 300 "$PINGPONG" 10.0.0.2 "${2:-20000}" && tap_ok "ping-pong" >/dev/null
 tap_done >/dev/null

@@ -8,8 +8,8 @@ import errno
 import os
 import re
 import stat
-import subprocess
 
+from . import system
 from .node import CANARY
 
 
@@ -104,8 +104,8 @@ def _option(words, name):
     """What raises a ValueError if `canary WORDS` does not take it as --NAME: it is asked"""
     def judge(text):
         try:
-            done = subprocess.run([CANARY, *words, f"--{name}={text}", "--help"],
-                                  capture_output=True, text=True, check=False)
+            done = system.run([CANARY, *words, f"--{name}={text}", "--help"],
+                              capture_output=True, text=True)
         except OSError:
             raise ValueError(f"{CANARY} cannot be run (make)") from None
         if done.returncode:

@@ -7,7 +7,6 @@ import random
 import re
 import shutil
 import statistics
-import subprocess
 import threading
 import time
 
@@ -88,8 +87,7 @@ class Algorithm:
 
 def has_algorithms():
     """Whether members can be told how to sum."""
-    done = subprocess.run([CANARY, "perf", "allreduce", "--help"], capture_output=True, text=True,
-                          check=False)
+    done = system.run([CANARY, "perf", "allreduce", "--help"], capture_output=True, text=True)
     return "--algorithm" in done.stdout
 
 
@@ -150,7 +148,7 @@ def packet_hops_possible(testbed, seconds=1.0):
     receiver = two.start_process(["/usr/bin/python3", "-c", sink])
     before = testbed.net.link_bytes()
     begin = time.monotonic()
-    one.start_process(["/usr/bin/python3", "-c", flood]).wait()
+    one.start_process(["/usr/bin/python3", "-c", flood]).wait(system.PATIENCE)
     took = time.monotonic() - begin
     links = experiment.difference(before, testbed.net.link_bytes())
     system.stop(receiver)
@@ -193,7 +191,7 @@ class Watch(threading.Thread):
 
     def stop(self):
         self.ended.set()
-        self.join()
+        self.join(system.PATIENCE)
         return self.samples
 
 
@@ -222,7 +220,7 @@ class Meter(threading.Thread):
 
     def __exit__(self, *_):
         self.ended.set()
-        self.join()
+        self.join(system.PATIENCE)
         self.look()
 
     def at_work(self, hosts):
@@ -282,7 +280,7 @@ class Strain(threading.Thread):
 
     def __exit__(self, *_):
         self.ended.set()
-        self.join()
+        self.join(system.PATIENCE)
 
     def found(self):
         """For the result of a run"""

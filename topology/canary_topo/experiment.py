@@ -90,8 +90,7 @@ class Testbed:
             seeded = [] if "--seed" in self.faults else ["--seed", self.seed * 1000 + number]
             command = [CANARY, "fault", "add", device, "--only-canary", *self.faults, *seeded]
             with system.namespace(node.pid):
-                done = subprocess.run([str(word) for word in command], capture_output=True,
-                                      text=True, check=False)
+                done = system.run(command, capture_output=True, text=True)
             if done.returncode:
                 raise RuntimeError(f"{node.name}: {done.stderr.strip()}")
 
@@ -102,8 +101,8 @@ class Testbed:
         total = {}
         for node, device in self.net.ports():
             with system.namespace(node.pid):
-                done = subprocess.run([CANARY, "fault", "show", device, "-j"],
-                                      capture_output=True, text=True, check=True)
+                done = system.run([CANARY, "fault", "show", device, "-j"],
+                                  capture_output=True, text=True, check=True)
             for injector in json.loads(done.stdout):
                 for name, value in injector["counters"].items():
                     total[name] = total.get(name, 0) + value

@@ -14,7 +14,6 @@ from .trial import Failure, add_faults, remove_faults
 FORGE = os.environ.get("CANARY_FAULT_FORGE", os.path.join(TOP, "build/selftests/faults/forge"))
 # An attacker's link where links have no rate
 FORGE_RATE = 100_000_000
-FORGE_START = 30
 DEAD = ("EHOSTDOWN", "ECONNRESET")
 
 
@@ -403,7 +402,7 @@ class Forge(Fault):
         trial.notes["process"] = host.start_process(command, stdout=subprocess.PIPE)
         device = trial.net.plan.ports[host.name][0].device
         # It is at work before the ranks are
-        end = time.monotonic() + FORGE_START
+        end = time.monotonic() + system.PATIENCE
         while trial.net.link_bytes()[f"{host.name}:{device}"]["tx_packets"] < 100:
             if trial.notes["process"].poll() is not None or time.monotonic() > end:
                 raise RuntimeError(f"{self.name}: the forger does not send")
@@ -414,7 +413,7 @@ class Forge(Fault):
         if process:
             process.terminate()
             trial.notes["forged"] = json.loads(
-                (process.communicate(timeout=10)[0].splitlines() or ["{}"])[-1])
+                (process.communicate(timeout=system.PATIENCE)[0].splitlines() or ["{}"])[-1])
         if "refused" in trial.notes:
             trial.notes["refused"] = self.refused(trial) - trial.notes["refused"]
             trial.net.admit(None, None)

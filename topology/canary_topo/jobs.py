@@ -8,6 +8,7 @@ import random
 import subprocess
 import sys
 
+from . import system
 from .node import CANARY, TOP
 
 DIGITS = os.environ.get("DIGITS", os.path.join(TOP, "build/bin/digits"))
@@ -169,8 +170,8 @@ class DigitsJob(Job):
     def prepare(self, ranks):
         super().prepare(ranks)
         path = os.path.join(self.work, "reference.json")
-        done = subprocess.run([DIGITS, "--reference", *map(str, self._common(path))], check=False,
-                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        done = system.run([DIGITS, "--reference", *self._common(path)],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         if done.returncode:
             raise RuntimeError(f"digits: {done.stderr.partition(chr(10))[0].removeprefix('digits: ')}")
         with open(path, encoding="utf-8") as file:

@@ -27,8 +27,7 @@ def available():
     """None, or why not."""
     if not shutil.which("mpirun"):
         return "mpirun is missing (package openmpi-bin)"
-    done = subprocess.run(["/usr/bin/python3", "-c", "import mpi4py, numpy"], capture_output=True,
-                          check=False)
+    done = system.run(["/usr/bin/python3", "-c", "import mpi4py, numpy"], capture_output=True)
     return None if done.returncode == 0 else "mpi4py is missing (package python3-mpi4py)"
 
 

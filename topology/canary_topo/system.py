@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the testbed asks of the kernel: work inside a node's namespace, and
-processes that do not outlive the testbed."""
+processes that do not outlive the testbed. Nothing here is waited for without a limit."""
 import contextlib
 import ctypes
 import fcntl
@@ -11,7 +11,9 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import tempfile
+import time
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _CLONE_NEWNET = 0x40000000
@@ -25,6 +27,54 @@ TESTBED_VARIABLE = "CANARY_TESTBED"
 TESTBED_PREFIX = "cny"
 RUN_DIRECTORY = "/run/canary"
 WORK_PREFIX = "canary-topology-"
+
+# Seconds that what ends by itself may take, however busy the machine is. A guest's clock may leap
+# while a program is read; there the guest's own time is limited.
+PATIENCE = 1000000 if os.environ.get("CANARY_GUEST") else 120
+# Before a signal comes again
+AGAIN = 0.01
+
+
+def end_by_signals(*numbers):
+    """Signals that end this process as sys.exit() does, so that it cleans up. Python swallows what
+    is raised while a destructor runs: then the signal comes again."""
+    status = [0]
+
+    def end(number, _frame):
+        if number != signal.SIGALRM:
+            status[0] = 128 + number
+        sys.exit(status[0])
+
+    def swallowed(what):
+        if issubclass(what.exc_type, SystemExit):
+            signal.setitimer(signal.ITIMER_REAL, AGAIN)
+        else:
+            sys.__unraisablehook__(what)
+
+    sys.unraisablehook = swallowed
+    for number in (signal.SIGALRM, *numbers):
+        signal.signal(number, end)
+
+
+def run(words, patience=PATIENCE, **kwargs):
+    """subprocess.run() with a limit; RuntimeError if it takes longer."""
+    words = [str(word) for word in words]
+    try:
+        return subprocess.run(words, timeout=patience, check=kwargs.pop("check", False), **kwargs)
+    except subprocess.TimeoutExpired:
+        raise RuntimeError(f"{' '.join(words)[:200]}: no end after {patience} s") from None
+
+
+def wait_until(condition, what, patience=PATIENCE):
+    """Until CONDITION() holds, and what it returned; RuntimeError names WHAT if it never does."""
+    end = time.monotonic() + patience
+    while True:
+        found = condition()
+        if found:
+            return found
+        if time.monotonic() > end:
+            raise RuntimeError(f"{what}: not after {patience} s")
+        time.sleep(0.02)
 
 
 def testbed_name():
@@ -55,8 +105,7 @@ def own_namespace(pid):
 def check_node_starter():
     """Mininet waits for ever for a node's shell that mnexec could not start."""
     try:
-        done = subprocess.run(["mnexec", "-n", "true"], capture_output=True, text=True,
-                              timeout=30, check=False)
+        done = run(["mnexec", "-n", "true"], capture_output=True, text=True)
     except FileNotFoundError:
         raise RuntimeError("mnexec is missing (package mininet)") from None
     if done.returncode:
@@ -86,8 +135,8 @@ def batch(program, lines):
     """Lines for `ip` or `tc`, in one go; every refusal is an error."""
     if not lines:
         return
-    done = subprocess.run([program, "-batch", "-"], input="\n".join(lines) + "\n",
-                          capture_output=True, text=True, check=False)
+    done = run([program, "-batch", "-"], input="\n".join(lines) + "\n", capture_output=True,
+               text=True)
     if done.returncode:
         raise RuntimeError(f"{program}: {done.stderr.strip()}")
 
@@ -131,7 +180,7 @@ def stop(process, patience=5):
             process.wait(patience)
         except subprocess.TimeoutExpired:
             process.kill()
-    return process.wait()
+    return process.wait(PATIENCE)
 
 
 def _owner_is_dead(name, prefix=TESTBED_PREFIX):

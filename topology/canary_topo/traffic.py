@@ -24,6 +24,11 @@ import subprocess
 import sys
 import time
 
+if __package__:
+    from . import system
+else:
+    import system   # as a program
+
 # Of one mask, for routers' filters
 FIRST_PORT, PORTS = 5296, 16
 PAYLOAD = 1400
@@ -77,7 +82,7 @@ class Traffic:
         for process in self.processes:
             process.terminate()
         for process in self.processes:
-            process.wait()
+            system.stop(process)
         self.processes = []
 
 
@@ -198,7 +203,7 @@ def main():
     add("--generator", choices=GENERATORS, default="iperf3")
     args = parser.parse_args()
     part = PlainPart(args) if args.generator == "plain" else Part(args)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    system.end_by_signals(signal.SIGTERM)
     try:
         part.run()
     finally:

@@ -6,7 +6,6 @@ import json
 import mmap
 import os
 import struct
-import subprocess
 import time
 
 from . import system
@@ -179,7 +178,7 @@ class Trial:
     def finish(self):
         self.until(self.ended, needed=False)
         for rank in self.ranks:
-            rank.status = rank.process.wait()
+            rank.status = rank.process.wait(system.PATIENCE)
             with open(self.job.path(rank, "stderr"), encoding="utf-8", errors="replace") as file:
                 rank.stderr = file.read().strip()
 
@@ -202,8 +201,7 @@ class Trial:
             for words in [*first, ["cat", "/proc/thread-self/net/canary"],
                           ["cat", "/proc/thread-self/net/canary_stats"]]:
                 with system.namespace(rank.host.pid):
-                    done = subprocess.run(words, capture_output=True, text=True, timeout=30,
-                                          check=False)
+                    done = system.run(words, capture_output=True, text=True)
                 text = "\n".join(line for line in done.stdout.splitlines()
                                  if not line.endswith(" 0"))
                 lines.append(f"== {rank.host.name}: {' '.join(words[-3:])}\n{text}")
@@ -263,9 +261,9 @@ def add_faults(net, text, seed):
     """The injector on both ends of all links."""
     for number, (node, device) in enumerate(net.ports()):
         with system.namespace(node.pid):
-            done = subprocess.run([CANARY, "fault", "add", device, "--only-canary",
-                                   *fault_options(text), "--seed", str(seed * 1000 + number)],
-                                  capture_output=True, text=True, check=False)
+            done = system.run([CANARY, "fault", "add", device, "--only-canary",
+                               *fault_options(text), "--seed", seed * 1000 + number],
+                              capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(f"{node.name}: {done.stderr.strip()}")
 
@@ -275,9 +273,9 @@ def remove_faults(net):
     total = {}
     for node, device in net.ports():
         with system.namespace(node.pid):
-            done = subprocess.run([CANARY, "fault", "show", device, "-j"], capture_output=True,
-                                  text=True, check=False)
-            subprocess.run([CANARY, "fault", "del", device], capture_output=True, check=False)
+            done = system.run([CANARY, "fault", "show", device, "-j"], capture_output=True,
+                              text=True)
+            system.run([CANARY, "fault", "del", device], capture_output=True)
         for injector in json.loads(done.stdout or "[]"):
             for name, value in injector["counters"].items():
                 total[name] = total.get(name, 0) + value
