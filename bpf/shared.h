@@ -160,6 +160,8 @@ struct csw_descriptor {
 	__be64	mac;		/* of the only contribution while count is 1 */
 	__u32	sum;
 	__u32	done;
+	__u32	holder;		/* csw_admission.id of the first contribution, 0 without */
+	__u32	reserved;
 	__u64	child_bits;	/* a bit by hash of each child: most packets are from a new one */
 	struct csw_child child[CSW_CHILDREN_MAX];
 	__u32	data[CANARY_ELEMENTS_MAX];
@@ -260,7 +262,7 @@ struct csw_queue_ctl {
 struct csw_port {
 	__u8	mac[6];		/* first, so that it is aligned */
 	__u8	mode;		/* enum csw_mode */
-	__u8	pad;
+	__u8	captive;	/* it has a master, which takes all that comes */
 	__u32	mtu;		/* largest IP packet */
 	__u32	queue;		/* bytes that may wait at its egress; 0: unknown */
 };
@@ -347,6 +349,7 @@ struct csw_comm_range {
 };
 
 struct csw_admission {
+	__u32	id;		/* not 0: whose descriptors are whose */
 	__u32	ranges;
 	struct csw_comm_range range[CSW_ADMIT_RANGES];
 };
@@ -418,7 +421,8 @@ struct csw_meta {
 	X(RESTORATIONS,		"restorations",		"restorations accepted")	\
 	X(BYPASS_ADMISSION,	"bypass-admission",	"bypass: source not admitted")	\
 	X(MARKED,		"marked",		"results, restorations: not admitted") \
-	X(BYPASS_QUEUE_LOCK,	"bypass-queue-lock",	"bypass: deadline queue busy")
+	X(BYPASS_QUEUE_LOCK,	"bypass-queue-lock",	"bypass: deadline queue busy")	\
+	X(DISPLACED,		"displaced",		"evicted for the share of others")
 
 enum csw_counter {
 #define X(name, text, help) CSW_##name,

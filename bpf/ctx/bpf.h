@@ -77,9 +77,14 @@ enum {
 	CSW_TC_DROP	= 2,		/* TC_ACT_SHOT */
 };
 
-/* For tests: a clock that stands still until told. Dead code unless set before loading. */
+/*
+ * For tests: a clock that stands still until told, a driver without metadata. Dead code unless set
+ * before loading.
+ */
 const volatile bool test_clock = false;
+const volatile bool test_driver = false;
 __u64 test_now = 0;
+bool test_no_meta = false;
 
 static __always_inline __u64 csw_now(const void *ctx)
 {
@@ -124,13 +129,33 @@ static __always_inline int csw_resize(csw_xdp *ctx, __u32 length)
 /* Of csw_meta; drawn before loading, never 0 */
 const volatile __u64 meta_secret = 0;
 
-/* Put @m in front of the frame and give it to the stack, where canary_tc finds it. */
+/* Some driver takes no metadata: it is at the end of frames, too. */
+bool meta_at_end = false;
+
+static __always_inline int csw_append_meta(csw_xdp *ctx, const struct csw_meta *m)
+{
+	struct csw_meta meta = *m;
+	__u64 length = bpf_xdp_get_buff_len(ctx);
+
+	meta.secret = meta_secret;
+	if (bpf_xdp_adjust_tail(ctx, sizeof(meta)) ||
+	    bpf_xdp_store_bytes(ctx, length, &meta, sizeof(meta)))
+		return -1;
+	*(volatile bool *)&meta_at_end = true;
+	return 0;
+}
+
+/*
+ * Put @m in front of the frame, or behind it if the driver has no room there, and give it to the
+ * stack, where canary_tc finds it.
+ */
 static __always_inline int csw_put_meta(csw_xdp *ctx, const struct csw_meta *m)
 {
 	struct csw_meta *meta;
 
-	if (bpf_xdp_adjust_meta(ctx, -(int)sizeof(*m)))
-		return -1;
+	if ((test_driver && CSW_READ(test_no_meta)) ||
+	    bpf_xdp_adjust_meta(ctx, -(int)sizeof(*m)))
+		return csw_append_meta(ctx, m);
 	meta = (void *)CSW_FIELD(struct xdp_md, ctx, data_meta);
 	if ((void *)(meta + 1) > csw_data(ctx))
 		return -1;
@@ -139,13 +164,26 @@ static __always_inline int csw_put_meta(csw_xdp *ctx, const struct csw_meta *m)
 	return 0;
 }
 
+/* Cut the metadata off the end of the frame, into @m. Pointers into it are void. */
+static __always_inline int csw_cut_meta(csw_skb *skb, struct csw_meta *m)
+{
+	__u32 length = CSW_FIELD(struct __sk_buff, skb, len);
+
+	if (length < sizeof(struct ethhdr) + sizeof(*m))
+		return -1;
+	length -= sizeof(*m);
+	if (bpf_skb_load_bytes(skb, length, m, sizeof(*m)) || m->secret != meta_secret)
+		return -1;
+	return bpf_skb_change_tail(skb, length, 0) ? -1 : 0;
+}
+
 /* Move the metadata from the frame to @m. */
 static __always_inline int csw_take_meta(csw_skb *skb, struct csw_meta *m)
 {
 	struct csw_meta *meta = (void *)CSW_FIELD(struct __sk_buff, skb, data_meta);
 
 	if ((void *)(meta + 1) > (void *)CSW_FIELD(struct __sk_buff, skb, data))
-		return -1;
+		return CSW_READ(meta_at_end) ? csw_cut_meta(skb, m) : -1;
 	if (meta->secret != meta_secret)
 		return -1;
 	*m = *meta;

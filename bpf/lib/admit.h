@@ -7,21 +7,21 @@
 #ifndef CANARY_BPF_LIB_ADMIT_H
 #define CANARY_BPF_LIB_ADMIT_H
 
-/* May the sender of @p have switches act for its communicator? */
-static __always_inline bool csw_admitted(csw_xdp *ctx, const struct csw_packet *p)
+/* May the sender of @p have switches act for its communicator? The entry that says so, else 0. */
+static __always_inline __u32 csw_admitted(csw_xdp *ctx, const struct csw_packet *p)
 {
 	const struct csw_admission *a;
 	__u32 comm, i;
 
 	a = csw_admission(ctx, csw_ingress_ifindex(ctx), p->ip->saddr);
 	if (!a)
-		return false;
+		return 0;
 	comm = cnr_be32(p->h->comm);
 	CSW_LOOP
 	for (i = 0; i < CSW_ADMIT_RANGES && i < a->ranges; i++)
 		if (comm - a->range[i].first <= a->range[i].last - a->range[i].first)
-			return true;
-	return false;
+			return a->id;
+	return 0;
 }
 
 /* The same where it need not be fast */
@@ -29,7 +29,7 @@ CSW_FUNC int csw_is_admitted(csw_xdp *ctx)
 {
 	struct csw_packet p;
 
-	return csw_packet_at(ctx, &p) == 0 && csw_admitted(ctx, &p);
+	return csw_packet_at(ctx, &p) == 0 && csw_admitted(ctx, &p) != 0;
 }
 
 /*
@@ -89,11 +89,22 @@ static __always_inline bool csw_is_priority_tagged(const struct ethhdr *eth)
 }
 
 /*
- * May it be for a Canary port, but tagged, with options or in fragments, so that we do not see what
- * it is, and others do? No member sends such packets. Without their first fragment the others are
- * nothing.
+ * Does it come by a device that is no port of ours, or whose master takes what is addressed to it?
+ * Nobody can say then which rules hold.
  */
-CSW_FUNC int csw_is_hidden(csw_xdp *ctx)
+static __always_inline bool csw_is_captive(csw_xdp *ctx)
+{
+	const struct csw_port *port = csw_port(ctx, csw_ingress_ifindex(ctx));
+
+	return !port || port->captive;
+}
+
+/*
+ * May it be for a Canary port, but tagged, with options, in fragments, in pieces (not @whole) or by
+ * a port that is another's, so that we do not see what it is, and others do? No member sends such
+ * packets. Without their first fragment the others are nothing.
+ */
+CSW_FUNC int csw_is_hidden(csw_xdp *ctx, int whole)
 {
 	void *data = csw_data(ctx);
 	const struct ethhdr *eth = data;
@@ -108,14 +119,24 @@ CSW_FUNC int csw_is_hidden(csw_xdp *ctx)
 	start = *(const __u8 *)ip;
 	if (eth->h_proto != csw_be16(CSW_ETH_IP) || start >> 4 != 4 || ip->protocol != CSW_UDP)
 		return false;
-	if (start == CSW_IP_START && !(ip->frag_off & csw_be16(CSW_IP_MORE)))
-		return false;
 	if (ip->frag_off & csw_be16(CSW_IP_OFFSET))
 		return false;
 	udp = data + CSW_OFF_IP + (start & 15) * 4;
 	if ((void *)(udp + 1) > csw_end(ctx))
 		return false;
-	return (__u16)(cnr_be16(udp->dest) - CANARY_PORT_BASE) < CANARY_PORTS;
+	if ((__u16)(cnr_be16(udp->dest) - CANARY_PORT_BASE) >= CANARY_PORTS)
+		return false;
+	return !whole || start != CSW_IP_START || (ip->frag_off & csw_be16(CSW_IP_MORE)) ||
+	       csw_is_captive(ctx);
+}
+
+/* None of ours to look into. Where not all are admitted, nothing may hide there. */
+static __always_inline int csw_not_ours(csw_xdp *ctx, bool whole)
+{
+	if (!csw_config(ctx)->admit || !csw_is_hidden(ctx, whole))
+		return CSW_XDP_PASS;
+	csw_drop(ctx, CANARY_DROP_FORM);
+	return CSW_XDP_DROP;
 }
 
 /* A result or restoration: from others than those, no switch shall believe it. */

@@ -97,7 +97,7 @@ static __always_inline int csw_relay(csw_xdp *ctx, const struct csw_packet *p,
  * Take the slot for the contribution. Unlocks. What could not be sent on (no route, too large for
  * the next hop) is not taken: the kernel can answer its sender.
  */
-CSW_FUNC int csw_begin(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot)
+CSW_FUNC int csw_begin(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot, __u32 holder)
 {
 	struct csw_packet p;
 	struct csw_egress e;
@@ -122,6 +122,7 @@ CSW_FUNC int csw_begin(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot)
 	if (used)
 		csw_count(ctx, csw_is_block(d, p.h) ? CSW_RESTARTED : CSW_EVICTED, 1);
 	d->generation++;
+	d->holder = holder;
 	d->expect = csw_expect(ctx, &p, e.ifindex);
 	d->port = e.ifindex;
 	if (cnr_be16(p.h->count) >= d->expect) {
@@ -236,7 +237,7 @@ CSW_FUNC int csw_complete(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot, __
 
 /* A contribution that switches may add to others. Called with the bucket's lock held; unlocks. */
 static __always_inline int csw_collect(csw_xdp *ctx, const struct csw_packet *p,
-				       const struct csw_found *f, __u32 *lock)
+				       const struct csw_found *f, __u32 *lock, __u32 holder)
 {
 	enum csw_meeting meeting;
 	__u32 child = 0;
@@ -247,7 +248,7 @@ static __always_inline int csw_collect(csw_xdp *ctx, const struct csw_packet *p,
 	if (meeting == CSW_MEET_COMPLETE)
 		return csw_complete(ctx, f->d, f->slot, child);
 	if (meeting == CSW_MEET_NEW)
-		return csw_begin(ctx, f->d, f->slot);
+		return csw_begin(ctx, f->d, f->slot, holder);
 	if (meeting == CSW_MEET_STRAGGLER)
 		return csw_straggle(ctx, f->d, f->slot, child);
 	csw_unlock(lock);
@@ -265,7 +266,23 @@ static __always_inline int csw_collect(csw_xdp *ctx, const struct csw_packet *p,
 	}
 }
 
-static __always_inline int csw_contribution(csw_xdp *ctx, const struct csw_packet *p)
+/* No slot is free. Return: whether there is one now, for the share of @holder */
+static __always_inline bool csw_make_room(csw_xdp *ctx, __u32 bucket, __u32 holder,
+					  struct csw_found *f)
+{
+	if (!holder)
+		return false;
+	f->slot = csw_displace(ctx, bucket, holder);
+	if (f->slot == CSW_NO_SLOT)
+		return false;
+	f->d = csw_descriptor_at(ctx, f->slot);
+	if (f->d)
+		csw_count(ctx, CSW_DISPLACED, 1);
+	return f->d;
+}
+
+/* @holder: the admission entry of its source, 0 if everybody is admitted */
+static __always_inline int csw_contribution(csw_xdp *ctx, const struct csw_packet *p, __u32 holder)
 {
 	const struct csw_config *c = csw_config(ctx);
 	struct csw_descriptor *first;
@@ -293,11 +310,11 @@ static __always_inline int csw_contribution(csw_xdp *ctx, const struct csw_packe
 	if (!csw_lock(&first->lock))
 		return csw_bypass(ctx, CSW_BYPASS_LOCK);
 	csw_find(ctx, c, bucket, p->h, &f);
-	if (!f.d) {
+	if (!f.d && !csw_make_room(ctx, bucket, holder, &f)) {
 		csw_unlock(&first->lock);
 		return csw_bypass(ctx, CSW_BYPASS_COLLISION);
 	}
-	return csw_collect(ctx, p, &f, &first->lock);
+	return csw_collect(ctx, p, &f, &first->lock, holder);
 }
 
 #endif /* CANARY_BPF_LIB_CONTRIBUTION_H */

@@ -121,6 +121,49 @@ static __always_inline void csw_find(csw_xdp *ctx, const struct csw_config *c, _
 	}
 }
 
+/* How many slots of the bucket descriptors of @holder have */
+static __always_inline __u32 csw_held(const void *ctx, __u32 bucket, __u32 holder)
+{
+	const struct csw_descriptor *d;
+	__u32 way, n = 0;
+
+	CSW_LOOP
+	for (way = 0; way < CSW_WAYS; way++) {
+		d = csw_descriptor_at(ctx, bucket + way);
+		n += d && d->holder == holder;
+	}
+	return n;
+}
+
+/*
+ * The bucket is full, and nothing in it is over. Each admission entry has its share: @holder takes
+ * the oldest slot of who holds most, if that is more than it would hold itself then. Only of what
+ * was sent on: who still collects would lose contributions. Counted in buckets, so there is no
+ * counter that could be wrong.
+ * Return: the slot, or CSW_NO_SLOT.
+ */
+CSW_FUNC __u32 csw_displace(csw_xdp *ctx, __u32 bucket, __u32 holder)
+{
+	__u32 least = csw_held(ctx, bucket, holder) + 2, slot = CSW_NO_SLOT, way, held;
+	const struct csw_descriptor *d;
+	__u64 oldest = 0;
+
+	CSW_LOOP
+	for (way = 0; way < CSW_WAYS; way++) {
+		d = csw_descriptor_at(ctx, bucket + way);
+		if (!d || d->state != CSW_SENT || d->holder == holder)
+			continue;
+		held = csw_held(ctx, bucket, d->holder);
+		if (held < least || (held == least && slot != CSW_NO_SLOT &&
+				     (__s64)(d->born - oldest) >= 0))
+			continue;
+		least = held;
+		oldest = d->born;
+		slot = bucket + way;
+	}
+	return slot;
+}
+
 static __always_inline __u64 csw_child_bit(__be32 addr, __be16 port)
 {
 	return 1ULL << ((addr ^ (__u32)port << 16) * 0x9e3779b1U >> 26);

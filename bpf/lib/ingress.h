@@ -32,21 +32,20 @@ static __always_inline int csw_ingress(csw_xdp *ctx)
 	enum canary_drop reason;
 	enum csw_class class;
 	struct csw_packet p;
+	__u32 holder = 0;
 
 	class = csw_classify(ctx, &p, &reason);
-	if (class == CSW_NOT_OURS) {
-		if (!c->admit || !csw_is_hidden(ctx))
-			return CSW_XDP_PASS;
-		csw_drop(ctx, CANARY_DROP_FORM);
-		return CSW_XDP_DROP;
-	}
+	if (class == CSW_NOT_OURS)
+		return csw_not_ours(ctx, true);
 	if (class == CSW_BAD)
 		return csw_bad(ctx, &p, reason);
-	if (c->admit && p.h->type == CANARY_CONTRIBUTION && !(p.h->flags & CANARY_F_RING) &&
-	    !csw_admitted(ctx, &p))
-		return csw_stranger(ctx);
+	if (c->admit && p.h->type == CANARY_CONTRIBUTION && !(p.h->flags & CANARY_F_RING)) {
+		holder = csw_admitted(ctx, &p);
+		if (!holder)
+			return csw_stranger(ctx);
+	}
 	if (p.h->type == CANARY_CONTRIBUTION && p.ip->daddr != c->addr)
-		return csw_contribution(ctx, &p);
+		return csw_contribution(ctx, &p, holder);
 	if (c->admit && (p.h->type == CANARY_RESULT || p.h->type == CANARY_RESTORATION)) {
 		csw_mark(ctx, &p);
 		if (csw_packet_at(ctx, &p))

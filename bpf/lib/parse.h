@@ -80,7 +80,7 @@ static __always_inline bool csw_own_mac_checked(csw_xdp *ctx, const __u8 *mac)
 {
 	__u32 ifindex = csw_ingress_ifindex(ctx);
 	const struct csw_port *port = csw_port(ctx, ifindex);
-	__u64 own = port ? csw_mac_word(port->mac, ifindex) : 0;
+	__u64 own = port && !port->captive ? csw_mac_word(port->mac, ifindex) : 0;
 
 	*csw_own_mac_hint(ctx, ifindex) = own;
 	return own == csw_mac_word(mac, ifindex);

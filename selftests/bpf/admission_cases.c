@@ -13,6 +13,8 @@
 #define MARKED	.flags = CANARY_F_BYPASS, .origin = SELF, \
 		.poke = { { HDR + 52, 0 }, { HDR + 53, 0 }, { HDR + 54, 0 }, { HDR + 55, 0 } }
 #define TWO	(R(2) | R(3))
+/* The same bucket for 16 slots */
+#define SAME(n)	.block = 5 + 4 * (n)
 
 static const struct test_case cases[] = {
 	{
@@ -125,6 +127,63 @@ static const struct test_case cases[] = {
 			{ GET(4, CONTRIB(NOWHERE, 1, .comm = 4, .to = H4, .block = 13)) },
 		},
 		.count = { { CSW_NEW, 9 }, { CSW_BYPASS_ADMISSION, 5 }, { CSW_TO_KERNEL, 5 } },
+	}, {
+		.name = "who fills a bucket makes room for others' share, and they for his",
+		.admit = true,
+		.step = {
+			{ GET(1, CONTRIB(H1, 1, SAME(0))) },
+			{ GET(1, CONTRIB(H1, 1, SAME(1))), LATER(10) },
+			{ GET(1, CONTRIB(H1, 1, SAME(2))), LATER(20) },
+			{ FLUSH, LATER(1100), .out = { PUT(4, .from = SELF, .ranks = R(1), SAME(0)) } },
+			{ FLUSH, .out = { PUT(4, .from = SELF, .ranks = R(1), SAME(1)) } },
+			{ FLUSH, .out = { PUT(4, .from = SELF, .ranks = R(1), SAME(2)) } },
+			{ GET(1, CONTRIB(H1, 1, SAME(3))) },
+			/* he himself gains nothing */
+			{ GET(1, CONTRIB(H1, 1, SAME(4))),
+			  .out = { PUT(4, CONTRIB(H1, 1, SAME(4), .ttl = 63, .origin = SELF,
+						  .flags = CANARY_F_BYPASS)) } },
+			/* others: the oldest first, until both have as many */
+			{ GET(2, CONTRIB(H3, 2, SAME(4))) },
+			{ GET(2, CONTRIB(H3, 2, SAME(1))),
+			  .out = { PUT(4, .from = SELF, .ranks = R(2), SAME(1), .ttl = 63) } },
+			{ GET(2, CONTRIB(H3, 2, SAME(5))) },
+			{ GET(2, CONTRIB(H3, 2, SAME(6))),
+			  .out = { PUT(4, CONTRIB(H3, 2, SAME(6), .ttl = 63, .origin = SELF,
+						  .flags = CANARY_F_BYPASS)) } },
+			/* a third one: the last that the first has too many */
+			{ GET(3, CONTRIB(H4, 3, SAME(6))),
+			  .out = { PUT(4, .from = SELF, .ranks = R(1), SAME(3)) },
+			  LATER(2150) },
+		},
+		.count = { { CSW_NEW, 7 }, { CSW_EVICTED, 3 }, { CSW_DISPLACED, 3 },
+			   { CSW_SENT_CLOCK, 3 }, { CSW_STRAGGLER, 1 }, { CSW_BYPASS_COLLISION, 2 },
+			   { CSW_SENT_CARRIER, 1 } },
+	}, {
+		.name = "who collects does not make room",
+		.admit = true,
+		.step = {
+			{ GET(1, CONTRIB(H1, 1, SAME(0))) },
+			{ GET(1, CONTRIB(H1, 1, SAME(1))) },
+			{ GET(1, CONTRIB(H1, 1, SAME(2))) },
+			{ GET(1, CONTRIB(H1, 1, SAME(3))) },
+			{ GET(2, CONTRIB(H3, 2, SAME(4))),
+			  .out = { PUT(4, CONTRIB(H3, 2, SAME(4), .ttl = 63, .origin = SELF,
+						  .flags = CANARY_F_BYPASS)) } },
+		},
+		.count = { { CSW_NEW, 4 }, { CSW_BYPASS_COLLISION, 1 } },
+	}, {
+		.name = "without rules who comes first is served",
+		.step = {
+			{ GET(1, CONTRIB(H1, 1, SAME(0))) },
+			{ GET(1, CONTRIB(H1, 1, SAME(1))) },
+			{ GET(1, CONTRIB(H1, 1, SAME(2))) },
+			{ GET(1, CONTRIB(H1, 1, SAME(3))) },
+			{ FLUSH, LATER(1100), .out = { PUT(4, .from = SELF, .ranks = R(1), SAME(0)) } },
+			{ GET(2, CONTRIB(H3, 2, SAME(4))),
+			  .out = { PUT(4, CONTRIB(H3, 2, SAME(4), .ttl = 63, .origin = SELF,
+						  .flags = CANARY_F_BYPASS)) } },
+		},
+		.count = { { CSW_NEW, 4 }, { CSW_SENT_CLOCK, 1 }, { CSW_BYPASS_COLLISION, 1 } },
 	}, {
 		.name = "rings have macs of their own",
 		.admit = true,

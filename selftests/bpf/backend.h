@@ -10,7 +10,7 @@
 #define OUT_MAX		40
 
 struct setting {
-	bool shaped, learn, admit, stack;
+	bool shaped, learn, admit, stack, bare;
 	uint32_t slots, queue, children, patience, told, credit;
 	uint64_t timeout, lifetime, min, max;
 };
@@ -23,6 +23,7 @@ struct outputs {
 
 /*
  * struct backend - a switch
+ * @drivers: it has some, which may take no metadata (struct setting, bare)
  * @start: once; why not, or NULL
  * @reset: a switch as if started now, at time 1 s
  * @at: time since reset
@@ -30,6 +31,7 @@ struct outputs {
  */
 struct backend {
 	const char *name;
+	bool drivers;
 	const char *(*start)(void);
 	void (*reset)(const struct setting *s);
 	void (*at)(uint64_t ns);
@@ -41,6 +43,7 @@ struct backend {
 	uint32_t (*woken)(void);
 	void (*hold)(uint32_t slot, bool locked);	/* as if another processor had the lock */
 	struct csw_config *(*config)(void);
+	void (*captive)(int port, bool captive);	/* until reset */
 	void (*backlog)(int port, const struct csw_backlog *b);	/* NULL: nobody knows */
 };
 

@@ -271,6 +271,7 @@ static int rules(void)
 	for (i = 0; i < RULES; i++) {
 		key.ifindex = htobe32(ifindex[1 + i % PORTS]);
 		key.addr = htobe32(0x0a000110 + i);
+		admission.id = 1000 + i;
 		ret |= bpf_map_update_elem(bpf_map__fd(sw->maps.admissions), &key, &admission, 0);
 	}
 	return ret;

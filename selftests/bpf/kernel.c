@@ -104,6 +104,7 @@ struct canary_switch *kernel_load(uint32_t slots, uint32_t queue, bool test_cloc
 	if (!s)
 		return NULL;
 	s->rodata->test_clock = test_clock;
+	s->rodata->test_driver = test_clock;
 	s->rodata->meta_secret = META_SECRET;
 	bpf_map__set_max_entries(s->maps.descriptors, slots);
 	bpf_map__set_max_entries(s->maps.queue, queue);
@@ -277,6 +278,7 @@ static void reset(const struct setting *s)
 	c->slot_mask = s->slots - 1;
 	c->queue_mask = s->queue - 1;
 	c->restore = 1;
+	skel->bss->test_no_meta = s->bare;
 	memcpy(c->secret, world_secret, sizeof(world_secret));
 	skel->bss->restore_credit = s->credit;
 	c->children_max = s->children;
@@ -362,6 +364,17 @@ static int port_of_mac(const uint8_t *mac)
 	return -1;
 }
 
+/* What a driver without metadata gives to the stack */
+static bool ends_with_meta(const uint8_t *bytes, uint32_t length)
+{
+	struct csw_meta m;
+
+	if (length < sizeof(m))
+		return false;
+	memcpy(&m, bytes + length - sizeof(m), sizeof(m));
+	return m.secret == META_SECRET;
+}
+
 static void run(int fd, int port, const uint8_t *in, uint32_t length, struct outputs *out)
 {
 	struct xdp_md ctx_in = { .data_end = length, .ingress_ifindex = ifindex[port] };
@@ -380,7 +393,9 @@ static void run(int fd, int port, const uint8_t *in, uint32_t length, struct out
 		exit(1);
 	}
 	meta = ctx_out.data;
-	if (opts.retval == XDP_REDIRECT)
+	if (opts.retval == XDP_PASS && ends_with_meta(bytes, opts.data_size_out))
+		through_tc(port, bytes, 0, opts.data_size_out, out);
+	else if (opts.retval == XDP_REDIRECT)
 		output(out, port_of_mac(bytes + 6), bytes, opts.data_size_out);
 	else if (opts.retval == XDP_PASS && meta)
 		through_tc(port, bytes, meta, opts.data_size_out - meta, out);
@@ -516,6 +531,16 @@ static struct csw_config *configuration(void)
 	return (struct csw_config *)&skel->bss->config;
 }
 
+static void captive(int number, bool is)
+{
+	struct csw_port port;
+
+	world_port(number, &port, false);
+	port.captive = is;
+	bpf_map_update_elem(bpf_map__fd(skel->maps.ports), &ifindex[number], &port, 0);
+	memset(skel->bss->own_macs, 0, sizeof(skel->bss->own_macs));
+}
+
 static void set_backlog(int port, const struct csw_backlog *b)
 {
 	const struct csw_backlog_key key = { .netns = NETNS, .ifindex = ifindex[port] };
@@ -529,6 +554,7 @@ static void set_backlog(int port, const struct csw_backlog *b)
 
 const struct backend backend_kernel = {
 	.name = "kernel",
+	.drivers = true,
 	.start = start,
 	.reset = reset,
 	.at = at,
@@ -540,5 +566,6 @@ const struct backend backend_kernel = {
 	.woken = woken,
 	.hold = hold,
 	.config = configuration,
+	.captive = captive,
 	.backlog = set_backlog,
 };

@@ -236,6 +236,11 @@ static struct csw_config *configuration(void)
 	return &sw.config;
 }
 
+static void captive(int port, bool is)
+{
+	port_table[port].captive = is;
+}
+
 static void set_backlog(int port, const struct csw_backlog *b)
 {
 	backlog_known[port] = b;
@@ -256,5 +261,6 @@ const struct backend backend_native = {
 	.woken = woken,
 	.hold = hold,
 	.config = configuration,
+	.captive = captive,
 	.backlog = set_backlog,
 };

@@ -143,6 +143,7 @@ static bool check_counters(const struct backend *b)
 static void setting_of(struct setting *s, const struct test_case *c, bool shaped)
 {
 	s->shaped = shaped;
+	s->bare = false;
 	s->learn = c->learn;
 	s->admit = c->admit;
 	s->stack = c->stack;
@@ -207,19 +208,29 @@ static bool run_step(const struct backend *b, const struct step *s, int number)
 	return good;
 }
 
-static void run_case(const struct backend *b, const struct test_case *c, bool shaped)
+enum way { FAST, SHAPED, BARE };
+
+static const char *const way_names[] = { "fast", "shaped", "driver without metadata" };
+
+static void run_case(const struct backend *b, const struct test_case *c, enum way way)
 {
+	struct setting s;
 	bool good = true;
 	int i;
 
-	begin(b, c, shaped);
+	begin(b, c, way != FAST);
+	if (way == BARE) {
+		setting_of(&s, c, true);
+		s.bare = true;
+		b->reset(&s);
+	}
 	for (i = 0; good && i < STEPS_MAX && c->step[i].what != END; i++)
 		good = run_step(b, &c->step[i], i + 1);
 	for (i = 0; i < COUNTS_MAX && c->count[i].n; i++)
 		expected[c->count[i].index] = c->count[i].n;
 	if (good)
 		good = check_counters(b);
-	if (!tap(good, "%s, %s: %s", b->name, shaped ? "shaped" : "fast", c->name))
+	if (!tap(good, "%s, %s: %s", b->name, way_names[way], c->name))
 		printf("%s", complaint);
 }
 
@@ -326,6 +337,44 @@ static void run_crowd(const struct backend *b)
 		good &= outs.frame[i].bytes[37] < n && outs.frame[i].port == 1;
 	if (!tap(good, "%s: %d children get their copies, one more is bypassed", b->name, n))
 		printf("#   %d frames came out\n", outs.n);
+}
+
+/* Does @m, which arrives at port 1, leave by this port (-1: by none)? */
+static bool comes_out(const struct backend *b, const struct msg *m, int port)
+{
+	struct frame f;
+
+	frame_in(&f, 1, m);
+	b->receive(&f, &outs);
+	return port < 0 ? !outs.n : outs.n == 1 && outs.frame[0].port == port;
+}
+
+/*
+ * A port that has a master: what is addressed to that, maybe by the port's own address, is not the
+ * switch's. Where not all are admitted, nobody gets past the rules that way.
+ */
+static void run_captive(const struct backend *b)
+{
+	const struct msg single = { .from = H1, .ranks = R(1) }, merged = { .from = H1, .ranks = 6 },
+			 master = { .from = H1, .ranks = 6, .other_mac = true },
+			 result = { .type = CANARY_RESULT, .other_mac = true },
+			 other = { .from = H1, .ranks = R(1), .other_mac = true,
+				   .poke = { { 36, 1 } } };
+	const struct test_case open = {}, closed = { .admit = true };
+
+	begin(b, &open, false);
+	b->captive(1, true);
+	tap(comes_out(b, &single, KERNEL) && comes_out(b, &master, KERNEL) && !b->counter(CSW_NEW),
+	    "%s: by a port with a master: none of the switch's business", b->name);
+	begin(b, &closed, false);
+	b->captive(1, true);
+	tap(comes_out(b, &single, -1) && comes_out(b, &merged, -1) && comes_out(b, &master, -1) &&
+	    comes_out(b, &result, -1) && b->counter(DROPPED(FORM)) == 4,
+	    "%s: ... with rules nothing for Canary's ports passes there", b->name);
+	tap(comes_out(b, &other, KERNEL), "%s: ... and everything else does", b->name);
+	b->captive(1, false);
+	tap(comes_out(b, &single, -1) && b->counter(CSW_NEW) == 1,
+	    "%s: ... until it has no master any more", b->name);
 }
 
 /* Whoever enqueues wakes a clock that sleeps, once. */
@@ -553,8 +602,10 @@ static void run_all(const struct backend *b)
 	}
 	for (list = lists; *list; list++) {
 		for (i = 0; i < (*list)->n; i++) {
-			run_case(b, &(*list)->test_case[i], false);
-			run_case(b, &(*list)->test_case[i], true);
+			run_case(b, &(*list)->test_case[i], FAST);
+			run_case(b, &(*list)->test_case[i], SHAPED);
+			if (b->drivers)
+				run_case(b, &(*list)->test_case[i], BARE);
 		}
 	}
 	for (i = 0; i < bad_frames_n; i++)
@@ -563,6 +614,7 @@ static void run_all(const struct backend *b)
 	run_crowd(b);
 	run_wake(b);
 	run_long_wait(b);
+	run_captive(b);
 	choice_run(b);
 }
 

@@ -102,6 +102,7 @@ int world_admissions(struct csw_admission_key *key, struct csw_admission *admiss
 	key->ifindex = admissions[i].port;
 	key->addr = admissions[i].addr;
 	memset(admission, 0, sizeof(*admission));
+	admission->id = i + 1;
 	memcpy(admission->range, admissions[i].range, sizeof(admissions[i].range));
 	while (admission->ranges < 3 && admission->range[admission->ranges].last)
 		admission->ranges++;

@@ -68,8 +68,29 @@ test_forward()
 	stop
 }
 
+# One tenant takes all descriptors with made-up contributions; another one's blocks are merged
+# nevertheless. 64 blocks of one contribution each, all sent on by then, fill the 64 slots.
+test_shares()
+{
+	start --ports $PORTS --slots 64 --timeout 1ms --root-patience 0 --lifetime 60s \
+		--admit any:10.0.1.2%s1,any:any%s2,any:any%s3,any:any%s4
+	resolve_all
+	traffic h1 h2 h3 h4 -- --silent 1 --silent 2 --blocks 64 --one-way
+	wait_for 2 sh -c "[ \$('$CANARY' switch show -j --name '$NAME' | jq .slots_collecting) = 0 ]"
+	tap_is "show -j: one tenant holds all slots" \
+		"$(show '[.admission.shares[] | "\(.source) \(.slots)"] | join(";")')" "10.0.1.2/32%s1 64"
+	traffic h2 h3 h4 -- --comm 2 --blocks 16
+	traffic_is "another one has room for its blocks" "$ALL_RIGHT"
+	tap_is "... that the first one gave back" \
+		"$(show '[.counters.displaced, .counters["bypass-collision"]] | @csv')" "16,0"
+	tap_check "show: whose slots are whose" sh -c "'$CANARY' switch show --name '$NAME' |
+		grep -q '10.0.1.2/32%s1 holds 48 slots'"
+	stop
+}
+
 need_program nft
 ns_exec sw sysctl -qw net.ipv4.conf.all.rp_filter=0
 test_strangers
 test_forward
+test_shares
 tap_done

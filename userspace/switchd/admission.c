@@ -301,6 +301,25 @@ static int by_key(const void *pa, const void *pb)
 	return memcmp(pa, pb, sizeof(struct csw_admission_key));
 }
 
+static const struct admitted *find_entry(const struct admissions *in, const struct admitted *e)
+{
+	return in->n ? bsearch(e, in->entry, in->n, sizeof(*e), by_key) : NULL;
+}
+
+/* Who is there already keeps its number: descriptors have it. */
+static void name_entries(struct switchd *sw, struct admissions *to)
+{
+	const struct admitted *old;
+	size_t i;
+
+	for (i = 0; i < to->n; i++) {
+		old = find_entry(&sw->admissions, &to->entry[i]);
+		if (!old && !++sw->admissions.last_id)
+			sw->admissions.last_id = 1;
+		to->entry[i].value.id = old ? old->value.id : sw->admissions.last_id;
+	}
+}
+
 /* Entries of all ports, sorted; at most one for each rule and port */
 static int make_entries(struct switchd *sw, const struct switchd_admission *a,
 			struct admissions *to, char *err, size_t len)
@@ -329,12 +348,8 @@ static int make_entries(struct switchd *sw, const struct switchd_admission *a,
 		if (!k || by_key(&to->entry[k - 1], &to->entry[n]))
 			to->entry[k++] = to->entry[n];
 	to->n = k;
+	name_entries(sw, to);
 	return 0;
-}
-
-static const struct admitted *find_entry(const struct admissions *in, const struct admitted *e)
-{
-	return in->n ? bsearch(e, in->entry, in->n, sizeof(*e), by_key) : NULL;
 }
 
 static int map_put(struct switchd *sw, const struct admitted *e)

@@ -21,7 +21,7 @@
 #define TC_HANDLE_FOUND	0xca0	/* the qdisc was there before us */
 #define TC_HANDLE_OURS	0xca1	/* we made the qdisc */
 #define TC_PROGRAM	"canary_tc"
-#define XDP_PROGRAM	"canary_xdp"
+#define XDP_PROGRAM	"canary_xdp"	/* and canary_xdp_long */
 
 static int program_name(uint32_t id, char *name, size_t len)
 {
@@ -48,7 +48,7 @@ int port_refuse_taken(struct switchd *sw, const struct port *port)
 	if (bpf_xdp_query_id(port->ifindex, 0, &id) || !id)
 		return 0;
 	program_name(id, name, sizeof(name));
-	if (!strcmp(name, XDP_PROGRAM))
+	if (!strncmp(name, XDP_PROGRAM, strlen(XDP_PROGRAM)))
 		sw_error(sw, "port %s belongs to another canary switch that runs (program %u)",
 			 port->option->name, id);
 	else
@@ -64,6 +64,8 @@ static int xdp_attach(struct switchd *sw, struct port *port)
 	int fd;
 
 	fd = bpf_link_create(sw->dp.xdp_fd, port->ifindex, BPF_XDP, &opts);
+	if (fd < 0 && fd != -EBUSY && sw->dp.xdp_long_fd >= 0)
+		fd = bpf_link_create(sw->dp.xdp_long_fd, port->ifindex, BPF_XDP, &opts);
 	port->xdp_native = fd >= 0;
 	if (fd < 0 && fd != -EBUSY) {
 		sw_warn(sw, "port %s: its driver refuses XDP at MTU %u (%s): generic, slow mode%s",

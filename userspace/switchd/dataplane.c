@@ -66,6 +66,7 @@ static void take_fds(struct dataplane *dp)
 	const struct canary_switch *s = dp->skel;
 
 	dp->xdp_fd = bpf_program__fd(s->progs.canary_xdp);
+	dp->xdp_long_fd = bpf_program__fd(s->progs.canary_xdp_long);
 	dp->tc_fd = bpf_program__fd(s->progs.canary_tc);
 	dp->flush_fd = bpf_program__fd(s->progs.canary_flush);
 	dp->ports_fd = bpf_map__fd(s->maps.ports);
@@ -84,6 +85,17 @@ static void take_fds(struct dataplane *dp)
 static int draw(void *secret, size_t len)
 {
 	return getrandom(secret, len, 0) == (ssize_t)len ? 0 : -EIO;
+}
+
+/* May a driver need several pages for a packet? Without need, one program less is to be verified. */
+static bool may_be_long(const struct switchd *sw)
+{
+	unsigned int i;
+
+	for (i = 0; i < sw->ports; i++)
+		if (sw->port[i].mtu > ETH_DATA_LEN)
+			return true;
+	return false;
 }
 
 /* What canary_tc knows canary_xdp by; 0 is what it wipes with. */
@@ -213,6 +225,8 @@ int dataplane_load(struct switchd *sw)
 		ret = draw(&dp->config->seed, sizeof(dp->config->seed));
 	if (!ret)
 		ret = set_sizes(dp, &sw->backlog);
+	if (!ret)
+		ret = bpf_program__set_autoload(dp->skel->progs.canary_xdp_long, may_be_long(sw));
 	if (!ret)
 		ret = canary_switch__load(dp->skel);
 	if (ret)

@@ -61,6 +61,7 @@ struct dataplane {
 	size_t queue_bytes, descriptors_bytes, fan_ins_bytes;
 	uint32_t slots, queue_len;
 	int xdp_fd, tc_fd, flush_fd;
+	int xdp_long_fd;		/* negative: not loaded */
 	int ports_fd, devmap_fd, routes_fd, neighbours_fd, counters_fd, wake_fd, admissions_fd;
 	int told_fd;
 	uint64_t crowded;		/* bypassed for want of children, as last told */
@@ -80,6 +81,15 @@ void dataplane_set(struct switchd *sw);
 static inline const struct csw_descriptor *dataplane_slot(const struct dataplane *dp, uint32_t i)
 {
 	return (const void *)((const char *)dp->descriptors + (size_t)i * dp->descriptor_size);
+}
+
+/* Soft state that has not expired at @now? */
+static inline bool dataplane_in_use(const struct dataplane *dp, const struct csw_descriptor *d,
+				    uint64_t now)
+{
+	uint64_t born = __atomic_load_n(&d->born, __ATOMIC_RELAXED);
+
+	return d->state != CSW_FREE && (born >= now || now - born <= dp->config->lifetime_ns);
 }
 
 /* ports.c: devices of the switch */
@@ -242,6 +252,7 @@ struct admitted {
 struct admissions {
 	struct admitted *entry;		/* by key */
 	size_t n;
+	uint32_t last_id;		/* given to an entry */
 	bool dirty;			/* they are not what the rules make of them */
 };
 
@@ -253,6 +264,16 @@ int admission_set(struct switchd *sw, const struct switchd_admission *a, char *e
 void admission_follow(struct switchd *sw);
 void admission_tick(struct switchd *sw);
 void admission_free(struct switchd *sw);
+
+/* share.c: how many slots the sources of an admission entry hold */
+struct share {
+	const struct admitted *entry;
+	uint32_t slots;
+};
+
+/* Those that hold some, the largest first, to be freed by the caller. Return: how many. */
+size_t shares_read(struct switchd *sw, struct share **shares);
+void share_text(struct switchd *sw, const struct share *share, char *text, size_t len);
 
 /* fanin.c: how many members' contributions come by here, as far as that was told */
 struct told {

@@ -5,6 +5,7 @@
  * those that json_string() knows.
  */
 #include <arpa/inet.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -20,15 +21,14 @@ struct usage {
 static struct usage usage(struct switchd *sw)
 {
 	const struct dataplane *dp = &sw->dp;
-	uint64_t now = sw_now(), born;
+	uint64_t now = sw_now();
 	const struct csw_descriptor *d;
 	struct usage u = { 0 };
 	uint32_t i;
 
 	for (i = 0; i < dp->slots; i++) {
 		d = dataplane_slot(dp, i);
-		born = __atomic_load_n(&d->born, __ATOMIC_RELAXED);
-		if (d->state == CSW_FREE || (born < now && now - born > dp->config->lifetime_ns))
+		if (!dataplane_in_use(dp, d, now))
 			continue;
 		u.used++;
 		u.collecting += d->state == CSW_COLLECTING;
@@ -60,7 +60,26 @@ static const char *forward_name(enum csw_forward_by by)
 	return by == CSW_FORWARD_STACK ? "stack" : "fast";
 }
 
-static void text_admission(const struct switchd *sw, FILE *out)
+#define SHARES_SHOWN	16	/* to people; programs get SHARES_LISTED */
+#define SHARES_LISTED	1024
+
+static void text_shares(struct switchd *sw, FILE *out)
+{
+	struct share *shares;
+	size_t n, i;
+	char text[64];
+
+	n = shares_read(sw, &shares);
+	for (i = 0; i < n && i < SHARES_SHOWN; i++) {
+		share_text(sw, &shares[i], text, sizeof(text));
+		fprintf(out, "  %15s %s holds %u slots\n", "", text, shares[i].slots);
+	}
+	if (n > SHARES_SHOWN)
+		fprintf(out, "  %15s %zu others hold fewer\n", "", n - SHARES_SHOWN);
+	free(shares);
+}
+
+static void text_admission(struct switchd *sw, FILE *out)
 {
 	const struct switchd_admission *a = &sw->admission;
 	char text[64];
@@ -76,6 +95,7 @@ static void text_admission(const struct switchd *sw, FILE *out)
 		switchd_admit_text(&a->rule[i], text, sizeof(text));
 		fprintf(out, "  %15s %s\n", "", text);
 	}
+	text_shares(sw, out);
 }
 
 static const char *xdp_name(const struct port *port)
@@ -243,7 +263,25 @@ static void json_port(struct switchd *sw, const struct port *port, FILE *out)
 	json_backlog(sw, port, out);
 }
 
-static void json_admission(const struct switchd *sw, FILE *out)
+static void json_shares(struct switchd *sw, FILE *out)
+{
+	struct share *shares;
+	size_t n, i;
+	char text[64];
+
+	n = shares_read(sw, &shares);
+	fprintf(out, ",\"shares\":[");
+	for (i = 0; i < n && i < SHARES_LISTED; i++) {
+		share_text(sw, &shares[i], text, sizeof(text));
+		fprintf(out, "%s{\"source\":", i ? "," : "");
+		json_string(out, text);
+		fprintf(out, ",\"slots\":%u}", shares[i].slots);
+	}
+	fprintf(out, "]");
+	free(shares);
+}
+
+static void json_admission(struct switchd *sw, FILE *out)
 {
 	const struct switchd_admission *a = &sw->admission;
 	char text[64];
@@ -257,7 +295,9 @@ static void json_admission(const struct switchd *sw, FILE *out)
 			fputc(',', out);
 		json_string(out, text);
 	}
-	fprintf(out, "]}");
+	fprintf(out, "]");
+	json_shares(sw, out);
+	fprintf(out, "}");
 }
 
 static void json_state(struct switchd *sw, FILE *out)
