@@ -341,6 +341,11 @@ void canary_port_close(struct canary_comm *comm);
 /* receive.c */
 int canary_receive(struct sock *usk, struct sk_buff *skb);
 
+/* route.c */
+struct rtable *canary_route_lookup(struct canary_comm *comm, __be32 *from, __be32 to, __be16 port);
+u32 canary_route_mtu(const struct rtable *rt);
+bool canary_route_is_local(struct canary_comm *comm, __be32 addr);
+
 /* send.c */
 struct sk_buff *canary_send_build(struct canary_comm *comm, const struct cnr_out *out);
 void canary_send_queue(struct canary_comm *comm, struct sk_buff_head *queue);

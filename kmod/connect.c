@@ -3,7 +3,6 @@
  * connect(): from addresses and options to a rendezvous of all ranks, and waiting for it.
  */
 
-#include <linux/inetdevice.h>
 #include <linux/random.h>
 #include <linux/sched/signal.h>
 #include <net/route.h>
@@ -13,27 +12,15 @@
 static int canary_connect_route(struct canary_comm *comm, __be32 root, __be16 root_port,
 				__be32 *addr, u32 *mtu)
 {
-	struct flowi4 fl4 = {
-		.daddr		= root,
-		.saddr		= comm->bound,
-		.flowi4_proto	= IPPROTO_UDP,
-		.flowi4_oif	= READ_ONCE(comm->sk->sk_bound_dev_if),
-		.flowi4_mark	= READ_ONCE(comm->sk->sk_mark),
-		.fl4_sport	= comm->port,
-		.fl4_dport	= root_port,
-	};
 	struct rtable *rt;
-	int err = 0;
 
-	rt = ip_route_output_flow(comm->net, &fl4, comm->usk);
+	*addr = comm->bound;
+	rt = canary_route_lookup(comm, addr, root, root_port);
 	if (IS_ERR(rt))
 		return PTR_ERR(rt);
-	if (rt->rt_flags & (RTCF_MULTICAST | RTCF_BROADCAST))
-		err = -ENETUNREACH;
-	*addr = fl4.saddr;
-	*mtu = dst_mtu(&rt->dst);
+	*mtu = canary_route_mtu(rt);
 	ip_rt_put(rt);
-	return err;
+	return 0;
 }
 
 static void canary_connect_config(struct canary_comm *comm, u32 mtu, struct cnr_config *cfg)
@@ -55,6 +42,18 @@ static void canary_connect_config(struct canary_comm *comm, u32 mtu, struct cnr_
 	cfg->dead_after = comm->dead_after * CNR_MSEC;
 	cfg->linger = comm->linger * CNR_MSEC;
 	cnr_config_algorithm(cfg, comm->algorithm);
+}
+
+/* What was asked of the face since bind() holds for the port as well, from here on. */
+static int canary_connect_port(struct canary_comm *comm, const struct sock *sk)
+{
+	int ifindex = READ_ONCE(sk->sk_bound_dev_if);
+
+	WRITE_ONCE(comm->usk->sk_mark, READ_ONCE(sk->sk_mark));
+	WRITE_ONCE(comm->usk->sk_priority, READ_ONCE(sk->sk_priority));
+	if (READ_ONCE(comm->usk->sk_bound_dev_if) == ifindex)
+		return 0;
+	return sock_bindtoindex(comm->usk, ifindex, true);
 }
 
 /* Begins a rendezvous. Context: lock_sock is held; no other one is under way. */
@@ -82,12 +81,15 @@ static int canary_connect_start(struct sock *sk, const struct sockaddr_canary *t
 		if (err)
 			goto out;
 	}
+	err = canary_connect_port(comm, sk);
+	if (err)
+		goto out;
 	err = canary_connect_route(comm, to->scan_addr, root_port, &addr, &mtu);
 	if (err)
 		goto out;
 	if (first) {
 		err = -EADDRNOTAVAIL;
-		if (inet_addr_type(comm->net, to->scan_addr) != RTN_LOCAL ||
+		if (!canary_route_is_local(comm, to->scan_addr) ||
 		    (comm->bound && comm->bound != to->scan_addr) || comm->port != root_port)
 			goto out;
 		addr = to->scan_addr;
@@ -98,8 +100,6 @@ static int canary_connect_start(struct sock *sk, const struct sockaddr_canary *t
 	comm->root = to->scan_addr;
 	comm->root_port = root_port;
 	spin_unlock_bh(&comm->lock);
-	WRITE_ONCE(comm->usk->sk_mark, READ_ONCE(sk->sk_mark));
-	WRITE_ONCE(comm->usk->sk_priority, READ_ONCE(sk->sk_priority));
 	canary_connect_config(comm, mtu, &cfg);
 	err = cnr_check(&cfg, &what);
 	if (err)

@@ -3,6 +3,7 @@
  * The UDP port of a rank: a socket of the kernel, whose packets go to canary_receive().
  */
 
+#include <net/ip.h>
 #include <net/udp.h>
 #include <net/udp_tunnel.h>
 #include "canary.h"
@@ -56,6 +57,8 @@ int canary_port_open(struct canary_comm *comm, __be32 addr, __be16 port, int ifi
 	if (err)
 		return err;
 	comm->usk = comm->usock->sk;
+	/* Nothing is fragmented, and ICMP is not believed (route.c). */
+	ip_sock_set_mtu_discover(comm->usk, IP_PMTUDISC_INTERFACE);
 	comm->bound = addr;
 	/* Under the lock: /proc shows it. */
 	spin_lock_bh(&comm->lock);

@@ -17,26 +17,12 @@
 /* Bytes that are worth a page's reference instead of a copy */
 #define CANARY_SEND_PAGED	512
 
-static struct rtable *canary_send_lookup(struct canary_comm *comm, __be32 addr, __be16 port)
-{
-	struct flowi4 fl4 = {
-		.daddr		= addr,
-		.saddr		= comm->addr,
-		.flowi4_proto	= IPPROTO_UDP,
-		.flowi4_oif	= READ_ONCE(comm->usk->sk_bound_dev_if),
-		.flowi4_mark	= READ_ONCE(comm->usk->sk_mark),
-		.fl4_sport	= comm->port,
-		.fl4_dport	= port,
-	};
-
-	return ip_route_output_flow(comm->net, &fl4, comm->usk);
-}
-
 /* The route to a member or switch, with a reference. Return: or an error pointer. */
 static struct rtable *canary_send_route(struct canary_comm *comm, __be32 addr, __be16 port)
 {
 	u32 key = (__force u32)addr ^ (__force u32)port << 16;
 	struct canary_route *r = &comm->routes[hash_32(key, ilog2(CANARY_ROUTES))];
+	__be32 from = comm->addr;
 	struct rtable *rt;
 
 	if (r->rt) {
@@ -47,7 +33,7 @@ static struct rtable *canary_send_route(struct canary_comm *comm, __be32 addr, _
 		ip_rt_put(r->rt);
 		r->rt = NULL;
 	}
-	rt = canary_send_lookup(comm, addr, port);
+	rt = canary_route_lookup(comm, &from, addr, port);
 	if (IS_ERR(rt))
 		return rt;
 	r->addr = addr;
@@ -194,7 +180,7 @@ struct sk_buff *canary_send_build(struct canary_comm *comm, const struct cnr_out
 	rt = canary_send_route(comm, out->addr, out->port);
 	if (IS_ERR(rt))
 		return canary_send_drop(comm, out, CANARY_DROP_NOROUTE);
-	if (size > dst_mtu(&rt->dst)) {
+	if (size > canary_route_mtu(rt)) {
 		ip_rt_put(rt);
 		return canary_send_drop(comm, out, CANARY_DROP_MTU);
 	}

@@ -57,19 +57,30 @@ static int local_mtu(int fd, const struct sockaddr_in *local)
 	return least;
 }
 
+/*
+ * What the kernel says of the route to rank 0 may be less than its interface takes, and then be
+ * what somebody forged. The rendezvous finds out what a path really takes.
+ */
+static int route_mtu(int fd, const struct sockaddr_in *local)
+{
+	socklen_t len = sizeof(int);
+	int mtu, own;
+
+	if (getsockopt(fd, IPPROTO_IP, IP_MTU, &mtu, &len))
+		return -errno;
+	own = local_mtu(fd, local);
+	return own < INT_MAX ? max_t(int, mtu, own) : mtu;
+}
+
 int user_path_mtu(const struct canary_params *params, const struct sockaddr_in *local)
 {
 	struct sockaddr_in address = *local;
-	socklen_t len = sizeof(int);
 	int fd, mtu;
 
 	fd = lib_open_routed(params, &address);
 	if (fd < 0)
 		return fd;
-	if (params->rank == 0)
-		mtu = local_mtu(fd, local);
-	else if (getsockopt(fd, IPPROTO_IP, IP_MTU, &mtu, &len))
-		mtu = -errno;
+	mtu = params->rank ? route_mtu(fd, local) : local_mtu(fd, local);
 	close(fd);
 	if (mtu < 0)
 		return lib_error(mtu, "MTU of the path: %s", strerror(-mtu));
@@ -91,10 +102,13 @@ static void set_buffer(int fd, int force, int option)
 		setsockopt(fd, SOL_SOCKET, option, &size, sizeof(size));
 }
 
-/* Switches change payloads, so UDP checksums are off (PROTOCOL.md, "Addressing"). */
+/*
+ * Switches change payloads, so UDP checksums are off (PROTOCOL.md, "Addressing"). Nothing is
+ * fragmented, and what anybody's ICMP says of the path is not believed.
+ */
 static int set_options(int fd)
 {
-	int one = 1, pmtu = IP_PMTUDISC_DO;
+	int one = 1, pmtu = IP_PMTUDISC_PROBE;
 
 	set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF);
 	set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF);

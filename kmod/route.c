@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Routes, as an administrator's rules have them for the socket that packets leave by: its device,
+ * mark, user and label. And what fits them.
+ */
+
+#include <linux/security.h>
+#include <net/ip.h>
+#include <net/route.h>
+#include "canary.h"
+
+/**
+ * canary_route_lookup() - the route to a member or switch
+ * @comm:	with a port
+ * @from:	own address; INADDR_ANY receives that of the route
+ * @to:		destination
+ * @port:	destination port: equal-cost paths may be chosen by it
+ *
+ * There is none to all hosts of a network, or to a group: who joined may have said that it lives
+ * there.
+ *
+ * Return: or an error pointer.
+ */
+struct rtable *canary_route_lookup(struct canary_comm *comm, __be32 *from, __be32 to, __be16 port)
+{
+	struct sock *usk = comm->usk;
+	struct flowi4 fl4 = {
+		.daddr		= to,
+		.saddr		= *from,
+		.flowi4_proto	= IPPROTO_UDP,
+		.flowi4_oif	= READ_ONCE(usk->sk_bound_dev_if),
+		.flowi4_mark	= READ_ONCE(usk->sk_mark),
+		.flowi4_uid	= READ_ONCE(usk->sk_uid),
+		.fl4_sport	= comm->port,
+		.fl4_dport	= port,
+	};
+	struct rtable *rt;
+
+	security_sk_classify_flow(usk, flowi4_to_flowi_common(&fl4));
+	rt = ip_route_output_flow(comm->net, &fl4, usk);
+	if (IS_ERR(rt))
+		return rt;
+	if (rt->rt_flags & (RTCF_MULTICAST | RTCF_BROADCAST)) {
+		ip_rt_put(rt);
+		return ERR_PTR(-ENETUNREACH);
+	}
+	*from = fl4.saddr;
+	return rt;
+}
+
+/*
+ * The largest packet for a route: what its device takes, or an administrator says. Not what ICMP
+ * said, as dst_mtu() does: that may be anybody's. The rendezvous finds out what the path takes, and
+ * if it takes less one day, large packets not coming is noticed.
+ */
+u32 canary_route_mtu(const struct rtable *rt)
+{
+	u32 mtu = dst_metric_raw(&rt->dst, RTAX_MTU);
+
+	return mtu ?: min_t(u32, READ_ONCE(rt->dst.dev->mtu), IP_MAX_MTU);
+}
+
+/* Is it an address of ours, in the table of the device (VRF) that the socket is bound to? */
+bool canary_route_is_local(struct canary_comm *comm, __be32 addr)
+{
+	u32 table = l3mdev_fib_table_by_index(comm->net, READ_ONCE(comm->usk->sk_bound_dev_if));
+
+	return inet_addr_type_table(comm->net, addr, table ?: RT_TABLE_LOCAL) == RTN_LOCAL;
+}
