@@ -3,6 +3,7 @@
  * Packets that come in, in softirq. Looking into them is the core's.
  */
 
+#include <linux/filter.h>
 #include <linux/ip.h>
 #include <linux/udp.h>
 #include <net/udp.h>
@@ -78,6 +79,14 @@ int canary_receive(struct sock *usk, struct sk_buff *skb)
 	bool pulled;
 
 	if (!comm) {
+		kfree_skb(skb);
+		return 0;
+	}
+	/* What UDP asks about packets of sockets that are no tunnels */
+	if (sk_filter_trim_cap(usk, skb, sizeof(struct udphdr))) {
+		spin_lock_bh(&comm->lock);
+		canary_count_drop(comm, CANARY_DROP_FILTER, 1);
+		spin_unlock_bh(&comm->lock);
 		kfree_skb(skb);
 		return 0;
 	}

@@ -51,8 +51,9 @@
 	X(ADMISSION,	"admission",	"switch: source not admitted, nobody else could tell") \
 	X(FORM,		"form",		"switch: IP options or fragments hide what it is") \
 	X(COOKIE,	"cookie",	"JOIN with a cookie of another address or time") \
-	X(OTHER,	"other",	"said to another rank")			\
-	X(BUSY,		"busy",		"switch: somebody held the lock of what it is about")
+	X(OTHER,	"other",	"said to another rank")				\
+	X(BUSY,		"busy",		"switch: somebody held the lock of what it is about") \
+	X(FILTER,	"filter",	"control group or security module refused it")
 
 enum canary_drop {
 #define X(name, text, help) CANARY_DROP_##name,

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Packets belong to who made the socket: what an administrator says of a user, a mark, a control
+ * group or a device holds for them as for those of any socket.
+ */
+#include <linux/bpf.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
+#include "api.h"
+
+#define ALICE	12345		/* about whom there are rules */
+#define BOB	12346
+#define NEAR	"10.99.0.1"
+#define FAR	"10.99.0.2"
+
+/* Each of these commands succeeds; the list ends with NULL. */
+static bool run(const char *const *commands)
+{
+	int st = 0;
+
+	for (; *commands && !st; commands++) {
+		st = system(*commands);
+		if (st)
+			printf("# exit status %d: %s\n", st, *commands);
+	}
+	return !st;
+}
+
+#define RUN(...)	run((const char *const[]){ __VA_ARGS__, NULL })
+
+/*
+ * Return: what connect() of rank 1 of 2, on behalf of @uid, says within @ms. Where all goes well
+ * it is EINPROGRESS: rank 0 has come, but somebody else is missing.
+ */
+static int connect_as(unsigned int uid, uint32_t id, const char *addr, unsigned int members,
+		      unsigned int ms)
+{
+	struct sockaddr_canary a = address(addr, PAIR_PORT);
+	pid_t pid = fork();
+	int fd, st;
+
+	if (!pid) {
+		if (setgid(uid) || setuid(uid))
+			_exit(255);
+		fd = new_socket();
+		set_comm(fd, id, 1, members);
+		timeout(fd, SO_SNDTIMEO, ms);
+		_exit(connect(fd, (struct sockaddr *)&a, sizeof(a)) ? errno : 0);
+	}
+	waitpid(pid, &st, 0);
+	return WIFEXITED(st) ? WEXITSTATUS(st) : -1;
+}
+
+/* Alone, rank 0 of two: whoever comes is connected. */
+static int wait_for_one(uint32_t id)
+{
+	int fd = new_socket();
+
+	set_comm(fd, id, 0, 2);
+	nonblock(fd, true);
+	connect_to(fd, PAIR_PORT);
+	return fd;
+}
+
+static void test_owner_filter(void)
+{
+	int fd;
+
+	ok("owner: nft skuid can be set",
+	   RUN("nft add table inet t",
+	       "nft 'add chain inet t c { type filter hook output priority 0; }'",
+	       "nft add rule inet t c meta skuid 12345 udp dport 22600-22663 counter drop"));
+	fd = wait_for_one(2001);
+	ok("owner: a user whose packets are dropped does not get in",
+	   connect_as(ALICE, 2001, "127.0.0.1", 2, 500) == EINPROGRESS);
+	ok("owner: its packets were seen",
+	   RUN("nft list table inet t | grep -q 'counter packets [1-9]'"));
+	ok("owner: another user does", connect_as(BOB, 2001, "127.0.0.1", 2, PATIENCE) == 0);
+	close(fd);
+	RUN("nft delete table inet t");
+	drain_ports();
+}
+
+/* A device of its own, with nobody behind it */
+static void test_owner_route(void)
+{
+	struct sockaddr_canary a = address(FAR, PAIR_PORT);
+	uint32_t mark = 7;
+	int fd;
+
+	ok("owner: ip rules can be set",
+	   RUN("ip link add far0 type dummy", "ip link set far0 up",
+	       "ip addr add " NEAR "/24 dev far0", "ip rule add uidrange 12345-12345 prohibit",
+	       "ip rule add fwmark 7 prohibit"));
+	ok("owner: a user whose routes are prohibited",
+	   connect_as(ALICE, 2002, FAR, 2, 50) == EACCES);
+	ok("owner: another user's are not", connect_as(BOB, 2002, FAR, 2, 50) == EINPROGRESS);
+	fd = new_socket();
+	set_comm(fd, 2003, 1, 2);
+	nonblock(fd, true);
+	setsockopt(fd, SOL_SOCKET, SO_MARK, &mark, sizeof(mark));
+	ok_errno("owner: a mark whose routes are prohibited",
+		 connect(fd, (struct sockaddr *)&a, sizeof(a)), EACCES);
+	mark = 0;
+	setsockopt(fd, SOL_SOCKET, SO_MARK, &mark, sizeof(mark));
+	ok_errno("owner: without that mark, again", connect(fd, (struct sockaddr *)&a, sizeof(a)),
+		 EINPROGRESS);
+	close(fd);
+	RUN("ip rule del uidrange 12345-12345", "ip rule del fwmark 7", "ip link del far0");
+	drain_ports();
+}
+
+static long bpf(int cmd, union bpf_attr *attr)
+{
+	return syscall(SYS_bpf, cmd, attr, sizeof(*attr));
+}
+
+/* Attaches a program that lets no packet of the control group in. Return: the program or -1 */
+static int refuse_ingress(int group)
+{
+	static const struct bpf_insn no[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = 0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	union bpf_attr attr = { .prog_type = BPF_PROG_TYPE_CGROUP_SKB };
+	int prog;
+
+	attr.expected_attach_type = BPF_CGROUP_INET_INGRESS;
+	attr.insns = (uintptr_t)no;
+	attr.insn_cnt = ARRAY_SIZE(no);
+	attr.license = (uintptr_t)"GPL";
+	prog = bpf(BPF_PROG_LOAD, &attr);
+	if (prog < 0)
+		return -1;
+	memset(&attr, 0, sizeof(attr));
+	attr.target_fd = group;
+	attr.attach_bpf_fd = prog;
+	attr.attach_type = BPF_CGROUP_INET_INGRESS;
+	return bpf(BPF_PROG_ATTACH, &attr) ? -1 : prog;
+}
+
+static bool write_file(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	if (!f)
+		return false;
+	fputs(text, f);
+	return !fclose(f);
+}
+
+static void test_owner_cgroup(void)
+{
+	char dir[] = "/tmp/canary-cgroup-XXXXXX", path[64];
+	long before = proc_value("drop-filter");
+	int group = -1, prog = -1, fd;
+
+	if (!mkdtemp(dir) || mount("none", dir, "cgroup2", 0, NULL)) {
+		ok("owner: control groups", false);
+		return;
+	}
+	snprintf(path, sizeof(path), "%s/deaf", dir);
+	if (!mkdir(path, 0755))
+		group = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (group >= 0)
+		prog = refuse_ingress(group);
+	snprintf(path, sizeof(path), "%s/deaf/cgroup.procs", dir);
+	ok("owner: a control group that lets nothing in", prog >= 0 && write_file(path, "0"));
+	fd = wait_for_one(2004);
+	snprintf(path, sizeof(path), "%s/cgroup.procs", dir);
+	ok("owner: is left again", write_file(path, "0"));
+	ok("owner: nobody reaches rank 0 in there",
+	   connect_as(BOB, 2004, "127.0.0.1", 2, 300) == EINPROGRESS);
+	ok("owner: that is counted", proc_value("drop-filter") > before);
+	close(fd);
+	close(prog);
+	close(group);
+	snprintf(path, sizeof(path), "%s/deaf", dir);
+	rmdir(path);
+	umount2(dir, MNT_DETACH);
+	rmdir(dir);
+	drain_ports();
+}
+
+static void bind_to_device(int fd, const char *name)
+{
+	if (setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, name, strlen(name)))
+		ok("SO_BINDTODEVICE", false);
+}
+
+/* Ranks at an address of a VRF, which is in a table of its own; @late: bound there after bind() */
+static void vrf_pair(bool late)
+{
+	struct sockaddr_canary a = address("10.98.0.1", PAIR_PORT);
+	struct sockaddr_canary any = address("0.0.0.0", PAIR_PORT);
+	int x = new_socket(), y = new_socket();
+	uint32_t v = 21;
+
+	set_comm(x, 2005 + late, 0, 2);
+	set_comm(y, 2005 + late, 1, 2);
+	nonblock(x, true);
+	if (late)
+		bind(x, (struct sockaddr *)&any, sizeof(any));
+	bind_to_device(x, "red");
+	bind_to_device(y, "red");
+	ok_errno(late ? "owner: device chosen after bind(): rank 0" : "owner: rank 0 in a VRF",
+		 connect(x, (struct sockaddr *)&a, sizeof(a)), EINPROGRESS);
+	timeout(y, SO_SNDTIMEO, PATIENCE);
+	ok_errno(late ? "owner: device chosen after bind(): rank 1" : "owner: rank 1 in a VRF",
+		 connect(y, (struct sockaddr *)&a, sizeof(a)), 0);
+	wait_events(x, POLLOUT);
+	nonblock(x, false);
+	ok("owner: they sum up", send(x, &v, 4, 0) == 4 && send(y, &v, 4, 0) == 4 &&
+	   recv(x, &v, 4, 0) == 4 && v == 42);
+	unpair(x, y);
+}
+
+static void test_owner_vrf(void)
+{
+	ok("owner: a VRF",
+	   RUN("ip link add red type vrf table 100", "ip link set red up",
+	       "ip link add port type dummy", "ip link set port master red",
+	       "ip link set port up", "ip addr add 10.98.0.1/24 dev port"));
+	vrf_pair(false);
+	vrf_pair(true);
+	RUN("ip link del port", "ip link del red");
+}
+
+const struct api_test owner_tests[] = {
+	{ "owner_filter", test_owner_filter },
+	{ "owner_route", test_owner_route },
+	{ "owner_cgroup", test_owner_cgroup },
+	{ "owner_vrf", test_owner_vrf },
+	{ NULL }
+};
