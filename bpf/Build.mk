@@ -33,7 +33,7 @@ SW_TEST_HDR := $(wildcard $(SW_TEST)/*.h bpf/*.h bpf/ctx/*.h bpf/lib/*.h) selfte
 	kmod/core/parse.h kmod/reduce.h kmod/uapi/linux/canary_wire.h
 SW_TEST_CFLAGS = $(CPPFLAGS) $(CFLAGS) -Wno-missing-field-initializers -I$(B)/bpf -I$(B)/$(SW_TEST)
 SW_TEST_COMMON := $(SW_TEST)/world.c $(wildcard $(SW_TEST)/*_cases.c) \
-	userspace/lib/siphash.c $(SW_TEST)/bad_frames.c $(SW_TEST)/native.c $(SW_TEST)/choice.c $(SW_TEST)/stopped.c \
+	userspace/lib/siphash.c $(SW_TEST)/bad_frames.c $(SW_TEST)/native.c $(SW_TEST)/choice.c $(SW_TEST)/queue.c $(SW_TEST)/stopped.c \
 	$(SW_TEST)/test_switch.c
 SW_TEST_SKEL := $(B)/bpf/canary_switch.skel.h $(B)/$(SW_TEST)/inject.skel.h
 

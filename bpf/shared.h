@@ -245,6 +245,8 @@ struct csw_queue_entry {
  * it sleeps without a deadline; whoever enqueues and finds it set clears it and writes to the
  * "wake" ring buffer. @seen: when a program last looked at the clock. @last: latest deadline given.
  * @timeout: the present one if it adapts, from @mean and @deviation of the spread of arrivals.
+ * @open_until: new blocks are taken until then (ns, CLOCK_MONOTONIC): the clock thread, which sends
+ * them on, moves it forward while it works. 0: the switch is about to end, all that is held is due.
  */
 struct csw_queue_ctl {
 	__u32	lock;
@@ -256,6 +258,7 @@ struct csw_queue_ctl {
 	__u64	timeout;
 	__u64	mean;
 	__u64	deviation;
+	__u64	open_until;
 };
 
 /* map "ports": ifindex -> struct csw_port */
@@ -422,7 +425,8 @@ struct csw_meta {
 	X(BYPASS_ADMISSION,	"bypass-admission",	"bypass: source not admitted")	\
 	X(MARKED,		"marked",		"results, restorations: not admitted") \
 	X(BYPASS_QUEUE_LOCK,	"bypass-queue-lock",	"bypass: deadline queue busy")	\
-	X(DISPLACED,		"displaced",		"evicted for the share of others")
+	X(DISPLACED,		"displaced",		"evicted for the share of others") \
+	X(UNATTENDED,		"unattended",		"only forwarded: no clock, or it ends")
 
 enum csw_counter {
 #define X(name, text, help) CSW_##name,

@@ -95,7 +95,8 @@ static __always_inline int csw_relay(csw_xdp *ctx, const struct csw_packet *p,
 
 /*
  * Take the slot for the contribution. Unlocks. What could not be sent on (no route, too large for
- * the next hop) is not taken: the kernel can answer its sender.
+ * the next hop) is not taken: the kernel can answer its sender. Without a clock nothing is: this is
+ * a router then.
  */
 CSW_FUNC int csw_begin(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot, __u32 holder)
 {
@@ -116,6 +117,11 @@ CSW_FUNC int csw_begin(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot, __u32
 		return csw_to_kernel(ctx);
 	}
 	now = csw_now(ctx);
+	if (now >= CSW_READ(csw_queue_ctl(ctx)->open_until)) {
+		csw_unlock_slot(ctx, slot);
+		csw_count(ctx, CSW_UNATTENDED, 1);
+		return csw_forward(ctx);
+	}
 	deadline = now + csw_timeout(ctx);
 	csw_queue_ctl(ctx)->seen = now;
 	used = d->state != CSW_FREE;

@@ -10,6 +10,9 @@
 /* Entries without a block that one packet clears away */
 #define CSW_QUEUE_SKIP	8
 
+/* Later than all deadlines */
+#define CSW_QUEUE_END	(1ULL << 62)
+
 /* Write an entry at the tail, no earlier than the last one. The queue's lock is held. */
 static __always_inline bool csw_queue_put(const void *ctx, struct csw_queue_ctl *q, __u32 slot,
 					  __u64 deadline)
@@ -67,7 +70,7 @@ static __always_inline bool csw_queue_again(const void *ctx, struct csw_queue_ct
 					    struct csw_descriptor *d, __u64 now)
 {
 	if ((__s64)(d->deadline - now) <= 0) {
-		if (!d->patience)
+		if (!d->patience || now == CSW_QUEUE_END)
 			return false;
 		d->patience--;
 		d->deadline = now + csw_timeout(ctx);
@@ -126,6 +129,8 @@ static __always_inline struct csw_descriptor *csw_dequeue(csw_xdp *ctx, __u32 **
 	q->seen = now;
 	if (!csw_trylock(&q->lock))
 		return NULL;
+	if (!CSW_READ(q->open_until))
+		now = CSW_QUEUE_END;
 	CSW_LOOP
 	for (i = 0; i < CSW_QUEUE_SKIP && turn == CSW_TURN_NEXT && q->head != q->tail; i++) {
 		e = csw_queue_at(ctx, q->head & mask);

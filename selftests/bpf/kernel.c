@@ -119,6 +119,7 @@ struct canary_switch *kernel_load(uint32_t slots, uint32_t queue, bool test_cloc
 	s->bss->config.children_max = CSW_CHILDREN_MAX;
 	s->bss->config.timeout_ns = MSEC;
 	s->bss->config.lifetime_ns = 5000 * MSEC;
+	s->bss->queue_ctl.open_until = ~0ULL;
 	return s;
 }
 
@@ -271,6 +272,7 @@ static void reset(const struct setting *s)
 
 	memset(descriptors, 0, LOAD_SLOTS * stride);
 	memset(&skel->bss->queue_ctl, 0, sizeof(skel->bss->queue_ctl));
+	skel->bss->queue_ctl.open_until = ~0ULL;
 	zero_counters();
 	zero_restorations();
 	zero_fan_ins();

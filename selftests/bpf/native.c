@@ -136,6 +136,7 @@ static void reset(const struct setting *s)
 	sw.restoration = restoration;
 	memset(sw.fanin, 0, sizeof(sw.fanin));
 	memset(&sw.queue_ctl, 0, sizeof(sw.queue_ctl));
+	sw.queue_ctl.open_until = ~0ULL;
 	memset(sw.counter, 0, sizeof(sw.counter));
 	memset(sw.own_macs, 0, sizeof(sw.own_macs));
 	memset(sw.flowlet, 0, sizeof(sw.flowlet));

@@ -199,6 +199,7 @@ static void clear(uint32_t slots)
 	memset(d, 0, BLOCKS * stride);
 	munmap(d, BLOCKS * stride);
 	memset(&sw->bss->queue_ctl, 0, sizeof(sw->bss->queue_ctl));
+	sw->bss->queue_ctl.open_until = ~0ULL;
 	sw->bss->config.slot_mask = slots - 1;
 	sw->bss->config.queue_mask = 2 * slots - 1;
 	sw->bss->config.lifetime_ns = 1000000 * MSEC;

@@ -397,46 +397,6 @@ static void run_wake(const struct backend *b)
 	    b->name);
 }
 
-/*
- * One block waits, any number of others come and go behind it: they are all aggregated, and what
- * waits is sent on in time.
- */
-static void run_long_wait(const struct backend *b)
-{
-	const struct test_case c = { .timeout_us = 1000000 };
-	const struct csw_queue_ctl *q = b->queue_ctl();
-	uint32_t block, most = 0, together = 0;
-	struct frame f;
-	int i;
-
-	begin(b, &c, false);
-	frame_in(&f, 1, &(struct msg) { .from = H1, .ranks = R(1), .block = 5 });
-	b->receive(&f, &outs);
-	for (block = 6; block < 106; block++) {
-		struct msg m = { .from = H1, .ranks = R(1), .members = 3, .block = block, .done = block };
-
-		frame_in(&f, 1, &m);
-		b->receive(&f, &outs);
-		m.from = H3;
-		m.ranks = R(2);
-		frame_in(&f, 2, &m);
-		b->receive(&f, &outs);
-		together += outs.n == 1 && outs.frame[0].port == 4 && outs.frame[0].bytes[42 + 23] == 2;
-		most = q->tail - q->head > most ? q->tail - q->head : most;
-	}
-	tap(together == 100 && most <= 16, "%s: while one block waits, %u of 100 others are merged; %u are queued",
-	    b->name, together, most);
-	b->at(999 * MSEC);
-	b->flush(&outs);
-	together = outs.n;
-	b->at(1000 * MSEC);
-	for (i = 0; i < 4; i++) {
-		b->flush(&outs);
-		together += outs.n;
-	}
-	tap(together == 1 && q->head == q->tail, "%s: it leaves in time, nothing stays queued", b->name);
-}
-
 /* ---- whatever comes: both backends do the same (@b NULL: @a only survives it) ---- */
 
 static uint32_t random_state = 1;
@@ -613,8 +573,8 @@ static void run_all(const struct backend *b)
 	run_sizes(b);
 	run_crowd(b);
 	run_wake(b);
-	run_long_wait(b);
 	run_captive(b);
+	queue_run(b);
 	choice_run(b);
 }
 

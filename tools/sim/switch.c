@@ -311,6 +311,7 @@ static void switch_reset(struct sim_switch *sw)
 		if (n->restoration[slot].children)
 			n->restoration[slot].children = 0;
 	memset(&n->queue_ctl, 0, sizeof(n->queue_ctl));
+	n->queue_ctl.open_until = ~0ULL;
 }
 
 /* Does it run the program next to hosts? */
@@ -393,6 +394,7 @@ static void configure(struct sim *s, struct sim_switch *sw)
 		c->fan_in = CSW_FAN_IN_OFF;
 		c->told = 1;
 	}
+	n->queue_ctl.open_until = ~0ULL;
 	n->told = told;
 	n->route = router_route;
 	n->neigh = neigh;

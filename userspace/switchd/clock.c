@@ -5,6 +5,9 @@
  * collecting, and without any deadline once the queue is empty, until a program writes to the
  * "wake" ring buffer. A live frame pretends to be received on a port, so that one which is
  * passed on to the kernel meets that port's tc filter.
+ *
+ * Programs take blocks only while this thread says that it works: see beat(). If it hangs, or
+ * cannot emit, packets are forwarded as by a router until it does.
  */
 #include <errno.h>
 #include <sched.h>
@@ -26,6 +29,10 @@
 #define LOOK_AHEAD	64	/* queue entries examined for one that is still collecting */
 #define STUCK_NS	200000	/* the head does not move: somebody holds the lock */
 #define NAP_NS		(NS_PER_S / 10)	/* longest sleep; also after an error */
+#define NAP_EMPTY_MS	500		/* the same while nothing is queued */
+#define NAP_DRAIN_NS	(NS_PER_S / 1000)
+#define BEAT_NS		(2 * NS_PER_S)	/* programs take blocks for so long after a beat */
+#define BEAT_AGAIN_NS	(NS_PER_S / 10)	/* not each time: programs write to that memory */
 #define RT_PRIORITY	10
 
 /* Large enough for the largest block; the program writes headers and cuts the frame */
@@ -49,6 +56,30 @@ static uint32_t load(const uint32_t *p)
 static bool stopping(struct clock *c)
 {
 	return __atomic_load_n(&c->stop, __ATOMIC_RELAXED);
+}
+
+static bool draining(struct clock *c)
+{
+	return __atomic_load_n(&c->drain, __ATOMIC_RELAXED);
+}
+
+/* Blocks that are taken from now on are sent on, or (when draining) none is */
+static void beat(struct switchd *sw)
+{
+	uint64_t *until = (uint64_t *)&sw->dp.queue_ctl->open_until, now = sw_now();
+	struct clock *c = &sw->clock;
+
+	if (draining(c)) {
+		__atomic_store_n(until, 0, __ATOMIC_RELEASE);
+	} else if (!c->failed && now >= c->beat_at) {
+		__atomic_store_n(until, now + BEAT_NS, __ATOMIC_RELEASE);
+		c->beat_at = now + BEAT_AGAIN_NS;
+	}
+}
+
+bool clock_works(struct switchd *sw)
+{
+	return __atomic_load_n(&sw->dp.queue_ctl->open_until, __ATOMIC_RELAXED) > sw_now();
 }
 
 static const struct csw_queue_entry *entry(const struct dataplane *dp, uint32_t i)
@@ -86,7 +117,8 @@ static int flush_one(struct switchd *sw)
 		return -ENODEV;
 	ret = bpf_prog_test_run_opts(sw->dp.flush_fd, &opts);
 	__atomic_add_fetch(&c->frames, 1, __ATOMIC_RELAXED);
-	if (ret && ret != -EINTR) {
+	c->failed = ret && ret != -EINTR;
+	if (c->failed) {
 		__atomic_add_fetch(&c->errors, 1, __ATOMIC_RELAXED);
 		__atomic_store_n(&c->last_error, ret, __ATOMIC_RELAXED);
 	}
@@ -105,7 +137,7 @@ static uint64_t emit(struct switchd *sw)
 		if (head == load(&dp->queue_ctl->tail))
 			return ~0ULL;
 		now = sw_now();
-		if (entry(dp, head)->deadline > now)
+		if (entry(dp, head)->deadline > now && !draining(&sw->clock))
 			return entry(dp, head)->deadline;
 		if (flush_one(sw))
 			return now + NAP_NS;
@@ -154,7 +186,7 @@ static void sleep_until(uint64_t when)
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
 }
 
-/* Nothing queued: have programs wake us. Who enqueues after this sees the flag. */
+/* Nothing queued: programs wake us, or the next beat. Who enqueues after this sees the flag. */
 static void sleep_empty(struct switchd *sw)
 {
 	struct csw_queue_ctl *ctl = sw->dp.queue_ctl;
@@ -163,7 +195,7 @@ static void sleep_empty(struct switchd *sw)
 	__atomic_store_n(&ctl->sleeping, 1, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&ctl->head, __ATOMIC_SEQ_CST) ==
 	    __atomic_load_n(&ctl->tail, __ATOMIC_SEQ_CST)) {
-		epoll_wait(sw->clock.epoll, &event, 1, -1);
+		epoll_wait(sw->clock.epoll, &event, 1, NAP_EMPTY_MS);
 		ring_buffer__consume(sw->clock.wake);
 	}
 	__atomic_store_n(&ctl->sleeping, 0, __ATOMIC_SEQ_CST);
@@ -180,9 +212,14 @@ static void *clock_main(void *arg)
 	/* the default slack of 50 us would be most of a short timeout */
 	prctl(PR_SET_TIMERSLACK, 1UL);
 	while (!stopping(c)) {
+		beat(sw);
 		next = emit(sw);
 		if (poll || !next)
 			continue;
+		if (draining(c)) {
+			sleep_until(sw_now() + NAP_DRAIN_NS);
+			continue;
+		}
 		__atomic_add_fetch(&c->wakeups, 1, __ATOMIC_RELAXED);
 		if (next == ~0ULL) {
 			sleep_empty(sw);
@@ -229,6 +266,8 @@ int clock_start(struct switchd *sw)
 		ret = -errno;
 		goto fail;
 	}
+	/* before the first packet comes */
+	beat(sw);
 	/* signals are the main thread's */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -246,15 +285,27 @@ fail:
 	return ret;
 }
 
+static void end_nap(struct switchd *sw)
+{
+	uint64_t one = 1;
+
+	if (write(sw->clock.stop_fd, &one, sizeof(one)) < 0)
+		sw_error(sw, "cannot wake the clock: %s", strerror(errno));
+}
+
+void clock_drain(struct switchd *sw)
+{
+	__atomic_store_n(&sw->clock.drain, true, __ATOMIC_RELAXED);
+	end_nap(sw);
+}
+
 void clock_stop(struct switchd *sw)
 {
 	struct clock *c = &sw->clock;
-	uint64_t one = 1;
 
 	if (c->running) {
 		__atomic_store_n(&c->stop, true, __ATOMIC_RELAXED);
-		if (write(c->stop_fd, &one, sizeof(one)) < 0)
-			sw_error(sw, "cannot wake the clock: %s", strerror(errno));
+		end_nap(sw);
 		pthread_join(c->thread, NULL);
 		c->running = false;
 	}

@@ -3,7 +3,8 @@
  * The control socket, /run/canary/switch-NAME.sock: a client sends "json\n" or "text\n" and gets
  * the state of the switch, "netns\n" and gets the inode of its network namespace, or "set\n", lines
  * "SETTING VALUE\n" and an empty one, and gets "ok\n" or a complaint; "try\n" instead of "set\n"
- * changes nothing. The main loop never waits long for a client.
+ * changes nothing. Everybody may look, root and the daemon's user may change. The main loop waits
+ * for no client, and clients that say nothing do not keep others out.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #include "internal.h"
 
 #define ANSWER_MAX	(1 << 20)
+#define SILENT_NS	2000000000ULL	/* a client may say nothing for so long */
 
 /* Is somebody listening at @path? */
 static bool in_use(const struct sockaddr_un *sun)
@@ -47,13 +49,13 @@ int control_open(struct switchd *sw)
 	}
 	unlink(sun.sun_path);	/* of a killed daemon */
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0 || bind(fd, (struct sockaddr *)&sun, sizeof(sun)) || listen(fd, 8)) {
+	if (fd < 0 || bind(fd, (struct sockaddr *)&sun, sizeof(sun)) || listen(fd, SOMAXCONN)) {
 		sw_error(sw, "cannot listen at %s: %s", sun.sun_path, strerror(errno));
 		if (fd >= 0)
 			close(fd);
 		return -errno;
 	}
-	/* looking is harmless, so everybody may */
+	/* looking is harmless, so everybody may: see may_change() */
 	if (chmod(sun.sun_path, 0666))
 		sw_warn(sw, "%s: %s", sun.sun_path, strerror(errno));
 	c->fd = fd;
@@ -122,56 +124,133 @@ static void answer(struct switchd *sw, int fd, char *request)
 	free(text);
 }
 
+static void leave(struct control_client *client)
+{
+	close(client->fd);
+	client->fd = 0;
+}
+
+/* The one that has been silent for longest, of those that are not root's or of all; NULL: none */
+static struct control_client *oldest(struct control *c, bool all)
+{
+	struct control_client *found = NULL, *client;
+	unsigned int i;
+
+	for (i = 0; i < CONTROL_CLIENTS; i++) {
+		client = &c->client[i];
+		if (!client->fd || (client->owner && !all))
+			continue;
+		if (!found || client->until < found->until)
+			found = client;
+	}
+	return found;
+}
+
+/*
+ * A free place, or that of who is silent: so nobody keeps others out by doing nothing. Who may
+ * change settings does not make room for who may not.
+ */
+static struct control_client *place(struct control *c, bool owner)
+{
+	struct control_client *client;
+	unsigned int i;
+
+	for (i = 0; i < CONTROL_CLIENTS; i++)
+		if (!c->client[i].fd)
+			return &c->client[i];
+	client = oldest(c, false);
+	if (!client && owner)
+		client = oldest(c, true);
+	if (client)
+		leave(client);
+	return client;
+}
+
 void control_accept(struct switchd *sw)
 {
 	struct epoll_event event = { .events = EPOLLIN };
 	struct control *c = &sw->control;
-	unsigned int i;
+	struct control_client *client;
+	unsigned int n;
 	int fd;
 
-	fd = accept4(c->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (fd < 0)
-		return;
-	for (i = 0; i < CONTROL_CLIENTS && c->client[i]; i++)
-		;
-	event.data.u64 = CONTROL_TAG + i;
-	if (i == CONTROL_CLIENTS || epoll_ctl(sw->epoll, EPOLL_CTL_ADD, fd, &event)) {
-		close(fd);
-		return;
+	/* not for ever: the rest comes after what else there is to do */
+	for (n = 0; n < CONTROL_CLIENTS; n++) {
+		fd = accept4(c->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (fd < 0)
+			return;
+		client = place(c, may_change(fd));
+		if (client)
+			event.data.u64 = CONTROL_TAG + (client - c->client);
+		if (!client || epoll_ctl(sw->epoll, EPOLL_CTL_ADD, fd, &event)) {
+			close(fd);
+			continue;
+		}
+		client->fd = fd;
+		client->owner = may_change(fd);
+		client->waits = false;
+		client->until = sw_now() + SILENT_NS;
 	}
-	c->client[i] = fd;
-	c->age[i] = 0;
+}
+
+/* Questions of others get a tenth of a processor: they are put off, and asked for again later. */
+static bool put_off(struct switchd *sw, struct control_client *client, uint32_t events)
+{
+	struct epoll_event event = {
+		.events = events,
+		.data.u64 = CONTROL_TAG + (client - sw->control.client),
+	};
+
+	client->waits = !events;
+	return !epoll_ctl(sw->epoll, EPOLL_CTL_MOD, client->fd, &event);
 }
 
 void control_serve(struct switchd *sw, unsigned int i)
 {
-	struct control *c = &sw->control;
 	char request[SWITCHD_SET_MAX + 64];
+	struct control *c = &sw->control;
+	uint64_t start = sw_now();
 	ssize_t n;
 
-	if (i >= CONTROL_CLIENTS || !c->client[i])
+	if (i >= CONTROL_CLIENTS || !c->client[i].fd)
 		return;
-	n = recv(c->client[i], request, sizeof(request) - 1, 0);
+	if (!c->client[i].owner && start < c->others_at && put_off(sw, &c->client[i], 0))
+		return;
+	n = recv(c->client[i].fd, request, sizeof(request) - 1, 0);
+	/* the place was another one's when the event came */
+	if (n < 0 && errno == EAGAIN)
+		return;
 	if (n > 0) {
 		request[n] = '\0';
-		answer(sw, c->client[i], request);
+		answer(sw, c->client[i].fd, request);
 	}
-	close(c->client[i]);
-	c->client[i] = 0;
+	if (!c->client[i].owner)
+		c->others_at = sw_now() + 9 * (sw_now() - start);
+	leave(&c->client[i]);
 }
 
-/* Clients that connected and say nothing */
-void control_tick(struct switchd *sw)
+/* Who says nothing goes, who was put off gets a turn. Return: when next, UINT64_MAX for never */
+uint64_t control_settle(struct switchd *sw)
 {
+	uint64_t now = sw_now(), next = UINT64_MAX;
 	struct control *c = &sw->control;
+	struct control_client *client;
 	unsigned int i;
 
 	for (i = 0; i < CONTROL_CLIENTS; i++) {
-		if (c->client[i] && c->age[i]++) {
-			close(c->client[i]);
-			c->client[i] = 0;
+		client = &c->client[i];
+		if (client->fd && client->waits && c->others_at <= now) {
+			put_off(sw, client, EPOLLIN);
+			client->until = now + SILENT_NS;
 		}
+		if (client->fd && !client->waits && client->until <= now)
+			leave(client);
+		if (client->fd && client->until < next)
+			next = client->until;
+		if (client->fd && client->waits && c->others_at < next)
+			next = c->others_at;
 	}
+	return next;
 }
 
 void control_close(struct switchd *sw)
@@ -180,8 +259,8 @@ void control_close(struct switchd *sw)
 	unsigned int i;
 
 	for (i = 0; i < CONTROL_CLIENTS; i++)
-		if (c->client[i])
-			close(c->client[i]);
+		if (c->client[i].fd)
+			leave(&c->client[i]);
 	if (c->fd < 0)
 		return;
 	unlink(c->path);

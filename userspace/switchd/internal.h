@@ -75,6 +75,12 @@ void dataplane_tick(struct switchd *sw);
 /* Bytes of the maps whose size the options decide */
 size_t dataplane_memory(const struct dataplane *dp);
 uint64_t dataplane_timeout(const struct dataplane *dp);
+/* Blocks that are held, and those whose results may come any moment, as of @since (ns) */
+struct holding {
+	uint32_t collecting, sent;
+};
+
+struct holding dataplane_holding(const struct dataplane *dp, uint64_t since);
 /* Values of @sw->now, one by one: a packet may still meet old ones beside new ones */
 void dataplane_set(struct switchd *sw);
 
@@ -296,6 +302,9 @@ struct clock {
 	pthread_t thread;
 	bool running;
 	bool stop;			/* atomic */
+	bool drain;			/* atomic; take nothing, send on what is held */
+	bool failed;			/* the last BPF_PROG_RUN */
+	uint64_t beat_at;		/* next time that programs are told that it works */
 	uint32_t ingress;		/* atomic; device that live frames pretend to come from */
 	int epoll, stop_fd;
 	struct ring_buffer *wake;
@@ -308,6 +317,10 @@ struct clock {
 
 int clock_start(struct switchd *sw);
 void clock_stop(struct switchd *sw);
+/* No new blocks from now on, and those that are held leave at once */
+void clock_drain(struct switchd *sw);
+/* Are new blocks taken? */
+bool clock_works(struct switchd *sw);
 void clock_tick(struct switchd *sw);
 void clock_choose_ingress(struct switchd *sw);
 
@@ -329,17 +342,24 @@ const char *drop_help(unsigned int i);
 #define CONTROL_CLIENTS	16
 #define CONTROL_TAG	0x100		/* epoll data of client 0 */
 
+struct control_client {
+	int fd;				/* 0: none */
+	bool owner;			/* may change settings */
+	bool waits;			/* has asked, but others had their share */
+	uint64_t until;			/* goes then if it has said nothing, ns */
+};
+
 struct control {
 	int fd;
 	char path[128];
-	int client[CONTROL_CLIENTS];	/* 0: none */
-	unsigned int age[CONTROL_CLIENTS];
+	struct control_client client[CONTROL_CLIENTS];
+	uint64_t others_at;		/* next answer to who is not root, ns */
 };
 
 int control_open(struct switchd *sw);
 void control_accept(struct switchd *sw);
 void control_serve(struct switchd *sw, unsigned int client);
-void control_tick(struct switchd *sw);
+uint64_t control_settle(struct switchd *sw);
 void control_close(struct switchd *sw);
 
 /*
@@ -379,6 +399,7 @@ struct switchd {
 	int epoll, signal_fd, timer_fd, tick_fd;
 	uint64_t ticks;
 	bool lost;			/* notifications: everything is to be read again */
+	bool asked;			/* to do so, by SIGHUP */
 	uint64_t resync_at;		/* not before, ns */
 	uint64_t qdiscs_at, qdiscs_show_at;	/* not before, ns */
 	uint64_t losses, resyncs;	/* how often */

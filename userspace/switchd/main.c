@@ -5,6 +5,7 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,6 +22,8 @@
 #define PEER_CHECK_TICK	1	/* by then neighbouring switches have attached, too */
 #define HEAR_BUFFER	32768
 #define EVENTS		16
+#define DRAIN_NS	(NS_PER_S / 2)	/* after SIGTERM: until all that is held is served, at most */
+#define DRAIN_STEP_MS	20
 #define RESYNC_MIN_NS	10000000ULL	/* between two times that all is read again */
 #define RESYNC_AGAIN_NS	NS_PER_S	/* ... if that failed */
 
@@ -110,9 +113,12 @@ static void resync(struct switchd *sw)
 	int ret;
 
 	/* where they are lost all the time, that is said as often as there are ticks */
-	if (sw->resyncs == sw->resyncs_told)
+	if (sw->asked)
+		sw_info(sw, "SIGHUP: reading everything again");
+	else if (sw->resyncs == sw->resyncs_told)
 		sw_info(sw, "notifications were lost, reading everything again");
 	sw->lost = false;
+	sw->asked = false;
 	sw->resyncs++;
 	ret = ports_resync(sw);
 	check_rules(sw);
@@ -145,17 +151,17 @@ static void hear(struct switchd *sw)
 	}
 }
 
-/* Do what is due of reading everything, or the routes; set the timer to when the rest is */
+/* Do what is due of clients, reading everything, the routes; set the timer to the next of it */
 static void settle(struct switchd *sw)
 {
 	struct itimerspec when = { 0 };
-	uint64_t at = UINT64_MAX;
+	uint64_t at = control_settle(sw);
 
 	if (sw->lost && sw->resync_at <= sw_now())
 		resync(sw);
 	if (sw->routes.dirty && sw->routes.not_before <= sw_now())
 		routes_sync(sw);
-	if (sw->lost)
+	if (sw->lost && sw->resync_at < at)
 		at = sw->resync_at;
 	if (sw->routes.dirty && sw->routes.not_before < at)
 		at = sw->routes.not_before;
@@ -166,7 +172,7 @@ static void settle(struct switchd *sw)
 	timerfd_settime(sw->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
-static void drain(int fd)
+static void clear(int fd)
 {
 	uint64_t count;
 
@@ -186,13 +192,12 @@ static void tell_resyncs(struct switchd *sw)
 
 static void tick(struct switchd *sw)
 {
-	drain(sw->tick_fd);
+	clear(sw->tick_fd);
 	tell_resyncs(sw);
 	ports_tick(sw);
 	neigh_tick(sw);
 	admission_tick(sw);
 	fan_in_tick(sw);
-	control_tick(sw);
 	clock_tick(sw);
 	qdiscs_tick(sw);
 	timeout_tick(sw);
@@ -203,11 +208,26 @@ static void tick(struct switchd *sw)
 		ports_check_peers(sw, false, false);
 }
 
+/* SIGHUP: ports, neighbours, routes and rules are read again. Others: the end */
+static void take_signal(struct switchd *sw)
+{
+	struct signalfd_siginfo info;
+
+	if (read(sw->signal_fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	if (info.ssi_signo != SIGHUP) {
+		sw->stop = true;
+		return;
+	}
+	sw->lost = true;
+	sw->asked = true;
+}
+
 static void handle(struct switchd *sw, uint64_t tag)
 {
 	switch (tag) {
 	case FD_SIGNAL:
-		sw->stop = true;
+		take_signal(sw);
 		break;
 	case FD_RTNL:
 		hear(sw);
@@ -216,7 +236,7 @@ static void handle(struct switchd *sw, uint64_t tag)
 		control_accept(sw);
 		break;
 	case FD_TIMER:
-		drain(sw->timer_fd);
+		clear(sw->timer_fd);
 		break;
 	case FD_TICK:
 		tick(sw);
@@ -242,6 +262,28 @@ static int loop(struct switchd *sw)
 			handle(sw, events[i].data.u64);
 	}
 	return 0;
+}
+
+/*
+ * Before the programs are taken away: no new blocks, those that are held are sent on, and their
+ * results, which come here, are passed on. Results of which nothing is heard for as long as this
+ * may take were lost, and are asked for by those who want them. A second signal ends it at once.
+ */
+static void drain_blocks(struct switchd *sw)
+{
+	struct pollfd pfd = { .fd = sw->signal_fd, .events = POLLIN };
+	uint64_t end = sw_now() + DRAIN_NS;
+	struct holding h;
+
+	clock_drain(sw);
+	sw->stop = false;
+	do {
+		if (poll(&pfd, 1, DRAIN_STEP_MS) > 0)
+			take_signal(sw);
+		h = dataplane_holding(&sw->dp, sw_now() - DRAIN_NS);
+	} while (!sw->stop && (h.collecting || h.sent) && sw_now() < end);
+	if (h.collecting)
+		sw_warn(sw, "%u blocks could not be sent on before the end", h.collecting);
 }
 
 static void ready(struct switchd *sw)
@@ -386,6 +428,7 @@ int switchd_run(const struct switchd_options *o)
 	if (!ret) {
 		ready(&sw);
 		ret = loop(&sw);
+		drain_blocks(&sw);
 	}
 	stop(&sw);
 	return ret ? 1 : 0;

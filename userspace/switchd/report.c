@@ -190,8 +190,9 @@ void switch_report_text(struct switchd *sw, FILE *out)
 		fan_in_name(sw->dp.config->fan_in), u.fan_ins, CSW_FANINS, sw->dp.config->told,
 		sw->opt->restore ? "on" : "off", forward_name(sw->opt->forward));
 	text_admission(sw, out);
-	fprintf(out, "  clock %s wakeups %llu frames %llu errors %llu\n",
-		clock_name(sw->opt->clock), (unsigned long long)atomic_read(&clock->wakeups),
+	fprintf(out, "  clock %s %s wakeups %llu frames %llu errors %llu\n",
+		clock_name(sw->opt->clock),
+		clock_works(sw) ? "works" : "stands still, packets are only forwarded", (unsigned long long)atomic_read(&clock->wakeups),
 		(unsigned long long)atomic_read(&clock->frames),
 		(unsigned long long)atomic_read(&clock->errors));
 	fprintf(out, "ports\n");
@@ -341,7 +342,7 @@ static void json_state(struct switchd *sw, FILE *out)
 		(unsigned long long)atomic_read(&sw->clock.wakeups),
 		(unsigned long long)atomic_read(&sw->clock.frames),
 		(unsigned long long)atomic_read(&sw->clock.errors));
-	fprintf(out, ",\"last_error\":");
+	fprintf(out, ",\"works\":%s,\"last_error\":", clock_works(sw) ? "true" : "false");
 	json_string(out, strerror(-__atomic_load_n(&sw->clock.last_error, __ATOMIC_RELAXED)));
 	fputc('}', out);
 }

@@ -144,7 +144,7 @@ int switchd_trees_check(const struct switchd_options *o, char *err, size_t len);
 /* What no single option can know: are there ports, is the lifetime longer than the timeout */
 int switchd_options_check(struct switchd_options *o, char *err, size_t len);
 
-/* Run until SIGTERM, SIGINT or SIGHUP. Return the exit status of the process. */
+/* Run until SIGTERM or SIGINT; SIGHUP: read everything again. Return the exit status of the process. */
 int switchd_run(const struct switchd_options *o);
 
 /* Names of the choices, by number; NULL behind the last one */
