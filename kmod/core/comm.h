@@ -37,6 +37,10 @@
 #define CNR_RESTORE_PAUSE	16	/* blocks not restored after one was in vain, ... */
 #define CNR_RESTORE_PAUSE_MAX	4096	/* ... at least and at most */
 
+#define CNR_MERGERS_BITS	6	/* known mergers, see merge.c: at most one for each value */
+#define CNR_SPOILT_BURST	64	/* blocks that wrong aggregates may spoil at once, ... */
+#define CNR_SPOILT_GAP		(CNR_SEC / 16)	/* ... and the time that pays for one */
+
 #define CNR_REFRESH		4096	/* blocks after which the next member is refreshed */
 
 #define CNR_RTO_MIN		(5 * CNR_MSEC)
@@ -150,16 +154,28 @@ struct cnr_block {
  * struct cnr_source - one accepted contribution of a led block
  * @repeat:	an earlier entry has the same address, or a restoration names it: gets no result
  *		of its own
+ * @merged:	it is an aggregate
  * @origin, @cookie: the switch that bypassed it and takes restorations, else 0
  */
 struct cnr_source {
 	__be32	addr;
 	__be16	port;
 	u8	repeat;
-	u8	pad;
+	u8	merged;
 	u64	tag;
 	__be32	origin;
 	__be32	cookie;
+};
+
+/*
+ * struct cnr_merger - somebody whose aggregates were right, see merge.c
+ * @debt:	for blocks that they spoilt: the time until which it is paid
+ */
+struct cnr_merger {
+	__be32	addr;
+	__be16	port;
+	u16	pad;
+	u64	debt;
 };
 
 enum cnr_lead_state {
@@ -174,6 +190,8 @@ enum cnr_lead_state {
 #define CNR_L_FAIL_ALL		0x04	/* FAILURE is going out to everybody */
 #define CNR_L_FAIL_MISSING	0x08	/* FAILURE is going out to the ranks in @want */
 #define CNR_L_ORIGIN		0x10	/* sources with an origin are still to be answered */
+#define CNR_L_STRANGE		0x20	/* an aggregate of strangers came, see merge.c */
+#define CNR_L_EXPECTED		0x40	/* @expected is known */
 
 /*
  * struct cnr_lead - a block that this member leads
@@ -194,6 +212,7 @@ enum cnr_lead_state {
  * @all_at:	since when it is known that all ranks have contributed; 0 if it is not
  * @asked_at:	when ranks were asked the last time; 0 if they were not
  * @first_ask:	when the first of @asks was
+ * @expected:	see cnr_lead_expected()
  * @acc:	the sum so far, without own data
  */
 struct cnr_lead {
@@ -228,6 +247,7 @@ struct cnr_lead {
 	u64	all_at;
 	u64	asked_at;
 	u64	first_ask;
+	u64	expected;
 	u64	*seen;
 	u64	*want;
 	u32	*acc;
@@ -413,6 +433,9 @@ struct cnr_comm {
 	u32	trouble_next;
 	struct cnr_trouble trouble[CNR_TROUBLES];
 
+	u64	strangers;	/* debt of those whose aggregates are not known, merge.c */
+	struct cnr_merger merger[1 << CNR_MERGERS_BITS];
+
 	u32	restored[CNR_RESTORED];	/* by led block: serial + 1; until somebody asks again */
 	u32	own_key[CNR_DATA_KEY];	/* @data_key, unless the driver has a place for it */
 	u8	scratch[CANARY_PAYLOAD_MAX] __attribute__((__aligned__(8)));
@@ -578,6 +601,17 @@ static inline bool cnr_is_ring(struct cnr_comm *c, u32 block)
 {
 	return c->ring.ops && cnr_ring_begun(c, block);
 }
+
+/* merge.c: whose aggregates are taken */
+bool cnr_merger_known(struct cnr_comm *c, const struct cnr_in *in);
+u64 cnr_lead_expected(struct cnr_comm *c, struct cnr_lead *l);
+void cnr_lead_discard(struct cnr_comm *c, struct cnr_lead *l);
+enum canary_drop cnr_merge_admit(struct cnr_comm *c, u64 now, struct cnr_lead *l,
+				 const struct cnr_in *in);
+void cnr_merge_doubt(struct cnr_comm *c, struct cnr_lead *l, const struct canary_hdr *h);
+void cnr_merge_taken(struct cnr_comm *c, u64 now, struct cnr_lead *l, const struct cnr_source *s);
+void cnr_merge_proven(struct cnr_comm *c, struct cnr_lead *l);
+void cnr_merge_spoilt(struct cnr_comm *c, u64 now, const struct cnr_lead *l);
 
 /* missing.c: contributions that do not come */
 u32 cnr_led(struct cnr_comm *c);

@@ -133,7 +133,11 @@ enum cnr_state {
 	X(asked_again, "asked-again",							\
 	  "contributions that others were asked for again")				\
 	X(groups, "groups",								\
-	  "lost aggregates of which the ranks were found by tag")
+	  "lost aggregates of which the ranks were found by tag")			\
+	X(spoilt, "spoilt",								\
+	  "blocks that were complete and wrong, with aggregates")			\
+	X(refused, "refused",								\
+	  "aggregates not taken, after such blocks")
 
 enum cnr_counter {
 #define X(name, text, help) CNR_C_##name,

@@ -74,11 +74,13 @@ static void cnr_lead_finish(struct cnr_comm *c, u64 now, struct cnr_lead *l, con
 	u16 elements;
 	u32 *data;
 
-	if (l->tag != cnr_expected_tag(c, l->block, l->attempt, l->opsig)) {
+	if (l->tag != cnr_lead_expected(c, l)) {
 		cnr_count(c, CNR_C_tag_mismatch);
 		cnr_lead_restart(c, now, l);
 		return;
 	}
+	if (l->flags & CNR_L_MERGED)
+		cnr_merge_proven(c, l);
 	data = cnr_block_data(c, o, l->block, &elements, CNR_USE_BOTH);
 	own = o->op.source ? cnr_block_source(c, o, l->block, &elements) : data;
 	l->sum = cnr_add(data, own, sum, elements);
@@ -178,9 +180,6 @@ static enum canary_drop cnr_acceptable(struct cnr_comm *c, const struct cnr_lead
 		return CANARY_DROP_DUPLICATE;
 	if (h->attempt != l->attempt)
 		return CANARY_DROP_ATTEMPT;
-	/* Nobody merges under bypass: this is where forgers of aggregates end. */
-	if (count > 1 && l->attempt >= CNR_BYPASS_ATTEMPT)
-		return CANARY_DROP_MAC;
 	if ((l->sources || (l->flags & CNR_L_POSTED)) && be32_to_cpu(h->opsig) != l->opsig)
 		return CANARY_DROP_OPSIG;
 	if ((l->sources || (l->flags & CNR_L_POSTED)) ?
@@ -194,8 +193,8 @@ static enum canary_drop cnr_acceptable(struct cnr_comm *c, const struct cnr_lead
 }
 
 /* @keep: the data are wanted later. */
-static void cnr_accumulate(struct cnr_lead *l, u64 now, const struct cnr_in *in, bool known,
-			   bool keep)
+static void cnr_accumulate(struct cnr_comm *c, struct cnr_lead *l, u64 now,
+			   const struct cnr_in *in, bool known, bool keep)
 {
 	const struct canary_hdr *h = in->hdr;
 	struct cnr_source *s = &l->source[l->sources];
@@ -215,13 +214,14 @@ static void cnr_accumulate(struct cnr_lead *l, u64 now, const struct cnr_in *in,
 	l->count += be16_to_cpu(h->count);
 	l->tag += be64_to_cpu(h->tag);
 	l->load = max_t(u8, l->load, h->load);
-	if (h->count == cpu_to_be16(1))
-		l->seen[rank / 64] |= 1ULL << (rank % 64);
-	else
-		l->flags |= CNR_L_MERGED;
 	s->addr = in->addr;
 	s->port = in->port;
 	s->repeat = known;
+	s->merged = h->count != cpu_to_be16(1);
+	if (s->merged)
+		cnr_merge_taken(c, now, l, s);
+	else
+		l->seen[rank / 64] |= 1ULL << (rank % 64);
 	s->tag = be64_to_cpu(h->tag);
 	s->origin = canary_has_cookie(h) && h->cookie ? h->origin : 0;
 	s->cookie = h->cookie;
@@ -235,11 +235,12 @@ static void cnr_accumulate(struct cnr_lead *l, u64 now, const struct cnr_in *in,
 
 /*
  * A contribution came, or too late: learn of it how long the network keeps what it has, and
- * how long who is asked takes to answer.
+ * how long who is asked takes to answer. Strangers teach nothing.
  */
 static void cnr_lead_learn(struct cnr_comm *c, u64 now, const struct cnr_lead *l,
-			   const struct canary_hdr *h, enum canary_drop drop)
+			   const struct cnr_in *in, enum canary_drop drop)
 {
+	const struct canary_hdr *h = in->hdr;
 	bool single = h->count == cpu_to_be16(1);
 	bool answer = single && (h->flags & CANARY_F_BYPASS) && !h->origin;
 
@@ -248,7 +249,8 @@ static void cnr_lead_learn(struct cnr_comm *c, u64 now, const struct cnr_lead *l
 		cnr_rtt(c, now - l->asked_at);
 	/* Of the second attempt nothing is late: it was asked for. Nor was a complete one held. */
 	if (!l->all_at || answer || h->attempt ||
-	    (!single && h->count == cpu_to_be16(c->cfg.members - 1)))
+	    (!single && (h->count == cpu_to_be16(c->cfg.members - 1) ||
+			 !cnr_merger_known(c, in))))
 		return;
 	if (drop == CANARY_DROP_ATTEMPT || (drop == CANARY_DROP_NONE && !l->asks) ||
 	    (drop == CANARY_DROP_DUPLICATE && single && l->asks))
@@ -293,22 +295,29 @@ enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struc
 	if (h->attempt != cnr_block(c, block)->attempt) {
 		if (h->attempt + 1 == cnr_block(c, block)->attempt &&
 		    cnr_block(c, block)->lead != CNR_NONE)
-			cnr_lead_learn(c, now, &c->lead[cnr_block(c, block)->lead], h,
+			cnr_lead_learn(c, now, &c->lead[cnr_block(c, block)->lead], in,
 				       CANARY_DROP_ATTEMPT);
 		return CANARY_DROP_ATTEMPT;
 	}
-	/* A single contribution has a mac, which holds for its data too. */
-	if (h->count != cpu_to_be16(1) &&
-	    cnr_checksum(cnr_payload(in), be16_to_cpu(h->elements)) != be32_to_cpu(h->sum))
-		return CANARY_DROP_SUM;
 	l = cnr_lead_get(c, block);
 	if (!l)
 		return CANARY_DROP_FULL;
+	/* A single contribution has a mac, which holds for its data too. */
+	if (h->count != cpu_to_be16(1)) {
+		if (cnr_checksum(cnr_payload(in), be16_to_cpu(h->elements)) !=
+		    be32_to_cpu(h->sum))
+			return CANARY_DROP_SUM;
+		drop = cnr_merge_admit(c, now, l, in);
+		if (drop != CANARY_DROP_NONE)
+			return drop;
+	} else {
+		cnr_merge_doubt(c, l, h);
+	}
 	drop = cnr_acceptable(c, l, h);
 	if (drop == CANARY_DROP_OPSIG && h->count == cpu_to_be16(1) &&
 	    (l->flags & CNR_L_POSTED))
 		cnr_lead_differs(c, now, l, be16_to_cpu(h->rank), be32_to_cpu(h->opsig));
-	cnr_lead_learn(c, now, l, h, drop);
+	cnr_lead_learn(c, now, l, in, drop);
 	if (drop != CANARY_DROP_NONE)
 		return drop;
 	if (cnr_is_own(h)) {
@@ -320,14 +329,12 @@ enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struc
 	/* One packet with everybody's data needs no accumulator. */
 	whole = !l->sources && (l->flags & CNR_L_POSTED) &&
 		h->count == cpu_to_be16(c->cfg.members - 1);
-	cnr_accumulate(l, now, &own, known, !whole);
+	cnr_accumulate(c, l, now, &own, known, !whole);
 	cnr_count(c, CNR_C_contributions_in);
-	if (h->count != cpu_to_be16(1)) {
-		c->merges = true;
+	if (h->count != cpu_to_be16(1))
 		cnr_count(c, CNR_C_contributions_merged);
-	} else {
+	else
 		cnr_sent_by(c, be16_to_cpu(h->rank), block + 1);
-	}
 	if (l->odd != CNR_NONE && (l->flags & CNR_L_POSTED)) {
 		/* Here is one that agrees with us. */
 		cnr_fail(c, now, CANARY_ABORT_MISMATCH, &l->odd, 1, true);

@@ -184,6 +184,7 @@ void cnr_lead_next(struct cnr_comm *c, u64 now)
 /* Begin the block anew: what was collected cannot be told apart. */
 void cnr_lead_restart(struct cnr_comm *c, u64 now, struct cnr_lead *l)
 {
+	cnr_merge_spoilt(c, now, l);
 	if (l->attempt < 255)
 		l->attempt++;
 	cnr_block(c, l->block)->attempt = l->attempt;

@@ -97,10 +97,168 @@ static void test_idle(const char *what, const u16 *counts)
 	sim_free(s);
 }
 
+/* What there is between the members, and what the forger calls itself */
+struct stage {
+	const char *name;
+	bool	aggregate;
+	int	from;		/* FORGER, or SWITCH, whose address it takes */
+	u16	count;		/* of members' data that each packet says it has */
+	u32	posts;		/* ranks that post at once; the others are late */
+};
+
+#define SWITCH		0xef00	/* sim_addr() makes the address of the first switch of it */
+#define FLOOD		(400 * MS)
+#define FLOOD_GAP	(20 * CNR_USEC)
+#define OPERATIONS	40
+
+static const struct stage stages[] = {
+	{ "a router, all post, whole ones", false, FORGER, 4, 5 },
+	{ "a router, all post, parts", false, FORGER, 2, 5 },
+	{ "a router, one posts, whole ones", false, FORGER, 4, 1 },
+	{ "a router, one posts, parts", false, FORGER, 2, 1 },
+	{ "a router, four post, parts", false, FORGER, 3, 4 },
+	{ "a switch, all post, whole ones", true, FORGER, 4, 5 },
+	{ "a switch, all post, parts", true, FORGER, 2, 5 },
+	{ "a switch, one posts, parts", true, FORGER, 2, 1 },
+	{ "a switch, in its name, all post", true, SWITCH, 2, 5 },
+	{ "a switch, in its name, one posts", true, SWITCH, 3, 1 },
+};
+
+/* Counters of all members, before and after */
+struct cost {
+	u64	packets;	/* that members sent */
+	u64	probes;
+	u64	attempts;
+	u64	again;		/* attempts after the flood */
+	u64	merged;		/* aggregates then */
+	u64	time;
+	u32	hostile;
+	u32	operations;
+	u32	highest;	/* attempt of any block */
+	bool	spoilt;		/* something is believed of the network that is not so */
+};
+
+static u64 sent(struct sim *s)
+{
+	static const enum cnr_counter all[] = {
+		CNR_C_contributions_out, CNR_C_results_out, CNR_C_results_again,
+		CNR_C_retransmissions, CNR_C_requests_out, CNR_C_failures_out,
+		CNR_C_restorations_out, CNR_C_waits_out, CNR_C_probes_out, CNR_C_probes_in,
+	};
+	u64 sum = 0;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(all); i++)
+		sum += counter(s, MEMBERS, all[i]);
+	return sum;
+}
+
+static u32 highest_attempt(struct sim *s)
+{
+	u32 i, k, highest = 0;
+	struct cnr_comm *c;
+
+	for (i = 0; i < MEMBERS; i++) {
+		c = sim_comm(s, i);
+		for (k = 0; k <= c->block_mask; k++)
+			highest = max_t(u32, highest, c->block[k].attempt);
+	}
+	return highest;
+}
+
+/* Is all as usual, when the flood has been over for some time? */
+static bool afterwards(struct sim *s, const struct stage *st, struct cost *cost)
+{
+	u64 usual = 2 * sim_comm(s, 0)->cfg.rto_min;
+	struct cnr_comm *c;
+	bool good = true;
+	u32 i, op;
+
+	cost->again = counter(s, MEMBERS, CNR_C_attempts);
+	cost->merged = counter(s, MEMBERS, CNR_C_contributions_merged);
+	for (op = OPERATIONS; op < 2 * OPERATIONS && good; op++) {
+		post_all(s, MEMBERS, 10 * BLOCK);
+		good = sim_wait_completed(s, op + 1, 5 * S) && !sim_wrong(s) && alive(s) == MEMBERS;
+	}
+	cost->again = counter(s, MEMBERS, CNR_C_attempts) - cost->again;
+	cost->merged = counter(s, MEMBERS, CNR_C_contributions_merged) - cost->merged;
+	for (i = 0; i < MEMBERS; i++) {
+		c = sim_comm(s, i);
+		cost->spoilt |= c->held_back > usual || c->merges != st->aggregate;
+	}
+	return good;
+}
+
+/*
+ * Operations one after the other; who is late posts when the others have waited for the length of
+ * the flood. The flood goes to the leader of each block in turn.
+ */
+static struct cost run_stage(const struct stage *st, bool flood)
+{
+	struct sim *s = connected(MEMBERS, st->aggregate);
+	struct cost cost = { 0 };
+	u32 i, op, turn = 0;
+	u64 until;
+
+	cost.time = sim_now(s);
+	for (op = 0; op < OPERATIONS; op++) {
+		for (i = 0; i < st->posts; i++)
+			sim_post(s, i, 10 * BLOCK);
+		until = sim_now(s) + (st->posts == MEMBERS ? 0 : FLOOD / OPERATIONS);
+		while (sim_now(s) < until || (st->posts == MEMBERS && sim_completed(s, 0) <= op)) {
+			for (i = 0; flood && i < 10; i++, turn++)
+				inject_forged(s, sim_comm(s, 0)->una + turn % 10, st->count, turn,
+					      st->from);
+			sim_pass(s, sim_now(s) + FLOOD_GAP);
+			cost.highest = max_t(u32, cost.highest, highest_attempt(s));
+		}
+		for (i = st->posts; i < MEMBERS; i++)
+			sim_post(s, i, 10 * BLOCK);
+		if (!sim_wait_completed(s, op + 1, 5 * S) || sim_wrong(s) || sim_last_error(s, 0) ||
+		    alive(s) != MEMBERS)
+			break;
+	}
+	cost.operations = op;
+	cost.hostile = turn;
+	cost.time = sim_now(s) - cost.time;
+	cost.packets = sent(s);
+	cost.probes = counter(s, MEMBERS, CNR_C_probes_out);
+	cost.attempts = counter(s, MEMBERS, CNR_C_attempts);
+	sim_pass(s, sim_now(s) + 2 * CNR_SPOILT_BURST * CNR_SPOILT_GAP);
+	cost.operations += afterwards(s, st, &cost);
+	sim_free(s);
+	return cost;
+}
+
+static void test_flood(const struct stage *st)
+{
+	struct cost with = run_stage(st, true), without = run_stage(st, false);
+	u64 more = with.packets > without.packets ? with.packets - without.packets : 0;
+	u64 blocks = MEMBERS * (CNR_SPOILT_BURST + with.time / CNR_SPOILT_GAP + 1);
+
+	tap(with.operations > OPERATIONS && without.operations > OPERATIONS,
+	    "flood, %s: all live, exact", st->name);
+	tap(more <= 2 * with.hostile && with.probes <= without.probes + 2 * MEMBERS,
+	    "flood, %s: %u hostile packets cost %llu, %llu PROBEs instead of %llu", st->name,
+	    with.hostile, (unsigned long long)more, (unsigned long long)with.probes,
+	    (unsigned long long)without.probes);
+	/* Who takes the address of a switch spoils more blocks, but none more often. */
+	if (st->from == SWITCH)
+		blocks = with.attempts;
+	tap(with.attempts <= blocks && with.highest <= CNR_BYPASS_ATTEMPT,
+	    "flood, %s: %llu attempts, %u of a block", st->name,
+	    (unsigned long long)with.attempts, with.highest);
+	tap(!with.again && !with.spoilt && with.merged == without.merged,
+	    "flood, %s: over and forgotten, %llu aggregates", st->name,
+	    (unsigned long long)with.merged);
+}
+
 int main(void)
 {
 	test_idle("a whole one", (u16[]){ 4, 0 });
 	test_idle("two halves", (u16[]){ 2, 2, 0 });
 	test_idle("a part", (u16[]){ 3, 0 });
+	for (u32 i = 0; i < ARRAY_SIZE(stages); i++)
+		test_flood(&stages[i]);
 	return tap_done("core-forged");
 }

@@ -57,10 +57,11 @@ static bool steal(void *arg, int from, int to, const struct canary_hdr *h)
 }
 
 /*
- * An aggregate has no mac: whoever can send may make one up. The leader must find out by the
- * tag, and do the block again.
+ * An aggregate has no mac: whoever can send may make one up. One that claims to be all there is the
+ * leader knows by its tag, and it costs nothing; a part of it is found out with the rest, and the
+ * block is begun anew.
  */
-static void test_forged_aggregate(void)
+static void test_forged_aggregate(const char *what, u16 count, bool at_once)
 {
 	struct steal st = { .to = -1 };
 	struct sim *s = connected(4, true);
@@ -73,14 +74,17 @@ static void test_forged_aggregate(void)
 	while (!st.len && sim_run(s, sim_now(s) + 10 * CNR_USEC))
 		;
 	/* The true one is lost; this has data of nobody, and a checksum that fits them. */
+	h->count = cpu_to_be16(count);
 	h->sum = cpu_to_be32(be16_to_cpu(h->elements) * 7u);
 	h->tag ^= cpu_to_be64(1);
 	for (u32 i = 0; i < be16_to_cpu(h->elements); i++)
 		((u32 *)(h + 1))[i] = 7;
 	drop = sim_inject(s, st.to, st.packet, st.len, 1);
-	tap(drop == CANARY_DROP_NONE, "forged aggregate: cannot be told at once");
-	tap(counter(s, 4, CNR_C_tag_mismatch) == 1, "forged aggregate: found by the tag");
-	tap(sim_wait_completed(s, 1, 5 * S) && !sim_wrong(s), "forged aggregate: exact");
+	tap(drop == (at_once ? CANARY_DROP_TAG : CANARY_DROP_NONE), "forged %s: %s at once", what,
+	    at_once ? "told" : "not told");
+	tap(sim_wait_completed(s, 1, 5 * S) && !sim_wrong(s), "forged %s: exact", what);
+	tap(counter(s, 4, CNR_C_attempts) == 1, "forged %s: the lost block was begun anew once",
+	    what);
 	sim_free(s);
 }
 
@@ -111,7 +115,7 @@ static void test_forger(void)
 	post_all(s, 4, 352 * 8);
 	tap(sim_wait_completed(s, 1, 20 * S) && !sim_wrong(s),
 	    "forged aggregates at every attempt: ends, exact");
-	tap(counter(s, 4, CNR_C_attempts) == 8 * CNR_BYPASS_ATTEMPT,
+	tap(counter(s, 4, CNR_C_attempts) <= 8 * CNR_BYPASS_ATTEMPT,
 	    "forged aggregates at every attempt: %llu attempts for 8 blocks",
 	    (unsigned long long)counter(s, 4, CNR_C_attempts));
 	sim_free(s);
@@ -278,7 +282,8 @@ int main(void)
 {
 	test_tampering(CANARY_ALG_TREE);
 	test_tampering(CANARY_ALG_RING);
-	test_forged_aggregate();
+	test_forged_aggregate("aggregate", 3, true);
+	test_forged_aggregate("part of one", 2, false);
 	test_forger();
 	test_exchanged_data();
 	test_replay();

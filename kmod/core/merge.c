@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Whose aggregates are taken. An aggregate has no mac: anybody may have made it up. That it was
+ * right is known when its block is complete, by the tag, which nobody makes up without the key.
+ *
+ * One that completes its block is right or not at once, and what is not costs nothing but the look
+ * at it. Others are added to the block on trust, which may spoil it. Who has merged rightly before
+ * is a known merger, and is trusted until blocks are complete and wrong although nobody else's
+ * aggregates are in them. All others together are strangers: each block that has something of
+ * them is charged to them until it turns out right. So they spoil no more than CNR_SPOILT_BURST
+ * blocks at once, and one in CNR_SPOILT_GAP later; what comes beyond is refused.
+ *
+ * A debt is the time until which it is paid, by time going on.
+ */
+#include "comm.h"
+
+static struct cnr_merger *cnr_merger_at(struct cnr_comm *c, __be32 addr, __be16 port)
+{
+	u32 hash = (be32_to_cpu(addr) ^ (u32)be16_to_cpu(port) << 16) * 0x9e3779b1u;
+
+	return &c->merger[hash >> (32 - CNR_MERGERS_BITS)];
+}
+
+/* Return: NULL for strangers */
+static struct cnr_merger *cnr_merger(struct cnr_comm *c, __be32 addr, __be16 port)
+{
+	struct cnr_merger *m = cnr_merger_at(c, addr, port);
+
+	return m->addr == addr && m->port == port ? m : NULL;
+}
+
+bool cnr_merger_known(struct cnr_comm *c, const struct cnr_in *in)
+{
+	return cnr_merger(c, in->addr, in->port);
+}
+
+static u64 *cnr_debt(struct cnr_comm *c, __be32 addr, __be16 port)
+{
+	struct cnr_merger *m = cnr_merger(c, addr, port);
+
+	return m ? &m->debt : &c->strangers;
+}
+
+static void cnr_charge(u64 *debt, u64 now)
+{
+	*debt = min_t(u64, max_t(u64, *debt, now) + CNR_SPOILT_GAP,
+		      now + 2 * CNR_SPOILT_BURST * CNR_SPOILT_GAP);
+}
+
+/* What contributions of all others to the block of @l, which is posted here, have to add up to */
+u64 cnr_lead_expected(struct cnr_comm *c, struct cnr_lead *l)
+{
+	if (!(l->flags & CNR_L_EXPECTED)) {
+		l->expected = cnr_expected_tag(c, l->block, l->attempt, l->opsig);
+		l->flags |= CNR_L_EXPECTED;
+	}
+	return l->expected;
+}
+
+/* Forget what was collected of @l, and who sent it. */
+void cnr_lead_discard(struct cnr_comm *c, struct cnr_lead *l)
+{
+	l->flags &= ~(CNR_L_MERGED | CNR_L_STRANGE | CNR_L_ORIGIN);
+	l->count = 0;
+	l->tag = 0;
+	l->load = 0;
+	l->sources = 0;
+	memset(l->seen, 0, (c->cfg.members + 63) / 64 * sizeof(*l->seen));
+}
+
+/* Is an aggregate with @count members' tags what @l lacks? It may also be all there is. */
+static bool cnr_merged_right(struct cnr_comm *c, struct cnr_lead *l, const struct canary_hdr *h)
+{
+	u32 others = c->cfg.members - 1, count = be16_to_cpu(h->count);
+	u64 tag = be64_to_cpu(h->tag);
+
+	if (!(l->flags & CNR_L_POSTED) || be32_to_cpu(h->opsig) != l->opsig ||
+	    be16_to_cpu(h->elements) != l->elements)
+		return false;
+	if (count == others && tag == cnr_lead_expected(c, l)) {
+		if (l->flags & CNR_L_MERGED)
+			cnr_lead_discard(c, l);
+		return true;
+	}
+	return l->count + count == others && l->tag + tag == cnr_lead_expected(c, l);
+}
+
+/* Is an aggregate for the block of @l, for the present attempt, to be taken? */
+enum canary_drop cnr_merge_admit(struct cnr_comm *c, u64 now, struct cnr_lead *l,
+				 const struct cnr_in *in)
+{
+	const struct canary_hdr *h = in->hdr;
+	u64 *debt;
+
+	/* Nobody merges under bypass: this is where forgers of aggregates end. */
+	if (l->attempt >= CNR_BYPASS_ATTEMPT)
+		return CANARY_DROP_MAC;
+	if (l->state != CNR_L_COLLECTING || cnr_merged_right(c, l, h))
+		return CANARY_DROP_NONE;
+	debt = cnr_debt(c, in->addr, in->port);
+	if (*debt >= now + CNR_SPOILT_BURST * CNR_SPOILT_GAP) {
+		cnr_count(c, CNR_C_refused);
+		return CANARY_DROP_MAC;
+	}
+	/* With single contributions, which have macs, it would be complete and wrong. */
+	if ((l->flags & (CNR_L_POSTED | CNR_L_MERGED)) == CNR_L_POSTED &&
+	    l->count + be16_to_cpu(h->count) == c->cfg.members - 1) {
+		cnr_charge(debt, now);
+		cnr_count(c, CNR_C_tag_mismatch);
+		return CANARY_DROP_TAG;
+	}
+	return CANARY_DROP_NONE;
+}
+
+/*
+ * A single contribution, which has a mac, belongs to another operation than aggregates of which
+ * nothing else is known: they are dropped, as they might keep everybody else out.
+ */
+void cnr_merge_doubt(struct cnr_comm *c, struct cnr_lead *l, const struct canary_hdr *h)
+{
+	u32 i;
+
+	if ((l->flags & (CNR_L_POSTED | CNR_L_MERGED)) != CNR_L_MERGED ||
+	    l->opsig == be32_to_cpu(h->opsig))
+		return;
+	for (i = 0; i < (c->cfg.members + 63) / 64; i++)
+		if (l->seen[i])
+			return;
+	c->stats.drop[CANARY_DROP_OPSIG] += l->sources;
+	cnr_lead_discard(c, l);
+}
+
+/* An aggregate was added. */
+void cnr_merge_taken(struct cnr_comm *c, u64 now, struct cnr_lead *l, const struct cnr_source *s)
+{
+	l->flags |= CNR_L_MERGED;
+	if (cnr_merger(c, s->addr, s->port) || (l->flags & CNR_L_STRANGE))
+		return;
+	l->flags |= CNR_L_STRANGE;
+	cnr_charge(&c->strangers, now);
+}
+
+/* The block of @l is complete, and right: so are all aggregates in it. Their senders are known. */
+void cnr_merge_proven(struct cnr_comm *c, struct cnr_lead *l)
+{
+	const struct cnr_source *s;
+	struct cnr_merger *m;
+	u32 i;
+
+	c->merges = true;
+	for (i = 0; i < l->sources; i++) {
+		s = &l->source[i];
+		if (!s->merged || cnr_merger(c, s->addr, s->port))
+			continue;
+		m = cnr_merger_at(c, s->addr, s->port);
+		m->addr = s->addr;
+		m->port = s->port;
+		m->debt = 0;
+	}
+	if (l->flags & CNR_L_STRANGE)
+		c->strangers -= min_t(u64, c->strangers, CNR_SPOILT_GAP);
+}
+
+/* It is begun anew: it was complete and wrong, or it cannot be told what is in it. */
+void cnr_merge_spoilt(struct cnr_comm *c, u64 now, const struct cnr_lead *l)
+{
+	const struct cnr_source *s;
+	u32 i;
+
+	if (!(l->flags & CNR_L_MERGED))
+		return;
+	if (l->count == c->cfg.members - 1)
+		cnr_count(c, CNR_C_spoilt);
+	/* Strangers have been charged; of losses, which leave a block incomplete, nobody is. */
+	if ((l->flags & CNR_L_STRANGE) || l->count < c->cfg.members - 1)
+		return;
+	for (i = 0; i < l->sources; i++) {
+		s = &l->source[i];
+		if (s->merged)
+			cnr_charge(cnr_debt(c, s->addr, s->port), now);
+	}
+}
