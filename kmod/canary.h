@@ -58,7 +58,7 @@
 #define CANARY_VECTOR_LIMIT	(256U << 20)	/* highest value it takes */
 #define CANARY_VECTOR_PAGED	SZ_64K		/* from here on in pages of their own */
 #define CANARY_VECTORS_BUDGET	8		/* vectors of that size in the default SO_SNDBUF */
-#define CANARY_LINGER_DEFAULT	2000U		/* ms */
+#define CANARY_LINGER_DEFAULT	60000U		/* ms */
 #define CANARY_LINGER_LIMIT	60000U
 #define CANARY_DEAD_DEFAULT	5000U		/* ms */
 #define CANARY_DEAD_MIN		100U

@@ -79,8 +79,9 @@ void cnr_heard(struct cnr_comm *c, u16 rank)
 void cnr_alive_timer(struct cnr_comm *c, u64 now)
 {
 	struct cnr_member *m;
+	bool idle = c->una == c->posted;	/* nobody waits for anybody here */
+	u32 rank, n = 0, left = c->left;
 	u16 dead[CNR_FAULTS];
-	u32 rank, n = 0;
 
 	if (!c->asked)
 		return;
@@ -93,6 +94,10 @@ void cnr_alive_timer(struct cnr_comm *c, u64 now)
 		if (!m->asked)
 			continue;
 		if (now - m->asked >= c->cfg.dead_after && m->probes >= CNR_DEAD_UNANSWERED) {
+			if (idle) {
+				cnr_gone(c, rank, CNR_M_LEFT | CNR_M_DEAD);
+				continue;
+			}
 			if (n < CNR_FAULTS)
 				dead[n] = rank;
 			n++;
@@ -106,9 +111,13 @@ void cnr_alive_timer(struct cnr_comm *c, u64 now)
 		cnr_fail(c, now, CANARY_ABORT_DEAD, dead, n, true);
 		return;
 	}
-	c->alive_at = now + max_t(u64, c->cfg.dead_after / CNR_DEAD_PROBES,
-				  c->asked * CNR_PROBE_GAP);
-	cnr_arm(c, c->alive_at);
+	if (c->asked) {
+		c->alive_at = now + max_t(u64, c->cfg.dead_after / CNR_DEAD_PROBES,
+					  c->asked * CNR_PROBE_GAP);
+		cnr_arm(c, c->alive_at);
+	}
+	if (left != c->left)
+		cnr_gone_settle(c, now);
 }
 
 /*

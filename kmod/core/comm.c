@@ -3,7 +3,7 @@
  * A communicator's life: memory, state, who is alive, how it ends; and where packets and
  * time come in.
  *
- * States: enum cnr_state in core.h. Timers: comm.h; this file owns alive_at and linger_at.
+ * States: enum cnr_state in core.h. Timers: comm.h; none of them is owned here.
  */
 #include "comm.h"
 
@@ -282,60 +282,6 @@ void cnr_all_sent(struct cnr_comm *c, u64 now, u32 sent)
 			cnr_lead_all_sent(c, now, block);
 }
 
-/* Somebody still lacks something that we have: stay a little longer. */
-void cnr_linger_on(struct cnr_comm *c, u64 now)
-{
-	if (c->state == CNR_LINGERING)
-		c->linger_at = min_t(u64, now + c->cfg.linger, c->linger_last);
-	c->done_until = now + c->cfg.linger;
-}
-
-/* Everybody has everything, or has not asked for long: say goodbye. */
-static void cnr_linger_timer(struct cnr_comm *c, u64 now)
-{
-	bool settled = c->all_done == c->una;
-
-	if (c->state != CNR_LINGERING)
-		return;
-	if (!settled && now < c->linger_at) {
-		cnr_arm(c, c->linger_at);
-		return;
-	}
-	c->state = CNR_CLOSED;
-	c->deadline = CNR_NEVER;
-	cnr_cast(c, CNR_CAST_LEAVE);
-}
-
-void cnr_close(struct cnr_comm *c, u64 now, bool abort)
-{
-	if (c->state == CNR_CLOSED)
-		return;
-	if ((c->state != CNR_CONNECTED && c->state != CNR_LINGERING) || c->cfg.members == 1) {
-		cnr_fail_ops(c, -ECONNABORTED);
-		c->state = CNR_CLOSED;
-		c->deadline = CNR_NEVER;
-		return;
-	}
-	if (c->una != c->posted) {
-		cnr_fail_ops(c, -ECONNABORTED);
-		abort = true;
-	}
-	if (abort) {
-		cnr_lead_drop_all(c);
-		c->tx_tail = c->tx_head;
-		c->ring.tail = c->ring.head;
-		c->linger_at = now;
-	} else if (c->state == CNR_CONNECTED) {
-		c->linger_at = now + c->cfg.linger;
-		c->linger_last = now + CNR_LINGER_LONGEST * c->cfg.linger;
-	}
-	c->state = CNR_LINGERING;
-	c->done_tries = 0;
-	c->done_at = now;
-	cnr_done_timer(c, now);
-	cnr_linger_timer(c, now);
-}
-
 void cnr_timer(struct cnr_comm *c, u64 now)
 {
 	if (now < c->deadline)
@@ -378,29 +324,6 @@ void cnr_cast(struct cnr_comm *c, enum cnr_broadcast cast)
 {
 	c->broadcast |= 1U << cast;
 	c->cast_cursor[cast] = 0;
-}
-
-static enum canary_drop cnr_leave_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
-{
-	u16 rank = be16_to_cpu(h->rank);
-	struct cnr_member *m = &c->member[rank];
-
-	if (m->flags & CNR_M_LEFT)
-		return CANARY_DROP_DUPLICATE;
-	cnr_heard(c, rank);
-	m->flags |= CNR_M_LEFT;
-	m->done = be32_to_cpu(h->done) - c->first;
-	c->left++;
-	if (!rank)
-		c->done_until = now + c->cfg.linger;
-	cnr_all_done(c, (u32)be64_to_cpu(h->tag));
-	if (c->state == CNR_JOINING)
-		cnr_connected(c);	/* it was, so that everybody is in */
-	if (c->una != c->posted && canary_before(cnr_done(c, m), c->posted))
-		cnr_fail(c, now, CANARY_ABORT_LEFT, &rank, 1, true);
-	else
-		cnr_linger_timer(c, now);
-	return CANARY_DROP_NONE;
 }
 
 static enum canary_drop cnr_abort_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
@@ -472,7 +395,6 @@ static enum canary_drop cnr_admit(struct cnr_comm *c, const struct cnr_in *in)
 static enum canary_drop cnr_dispatch(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 {
 	const struct canary_hdr *h = in->hdr;
-	enum canary_drop drop;
 
 	if (cnr_is_question(h) && !cnr_is_new_question(c, h))
 		return CANARY_DROP_DUPLICATE;
@@ -500,9 +422,7 @@ static enum canary_drop cnr_dispatch(struct cnr_comm *c, u64 now, const struct c
 	case CANARY_WELCOME:
 		return cnr_welcome_input(c, now, in);
 	case CANARY_DONE:
-		drop = cnr_done_input(c, now, h);
-		cnr_linger_timer(c, now);
-		return drop;
+		return cnr_done_input(c, now, h);
 	case CANARY_LEAVE:
 		return cnr_leave_input(c, now, h);
 	case CANARY_ABORT:

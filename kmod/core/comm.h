@@ -12,7 +12,7 @@
  *	done		results are kept for others since it is not known whether they have them;
  *			cnr_comm.done_at
  *	alive		somebody owes an answer; cnr_comm.alive_at
- *	linger		end of lingering after close; cnr_comm.linger_at
+ *	linger		closed: the longest that others are served; cnr_comm.linger_at
  *	plan		an operation is held until rank 0 tells its algorithm; cnr_plan.ask_at
  */
 #ifndef CANARY_CORE_COMM_H
@@ -52,7 +52,7 @@
 #define CNR_DEAD_UNANSWERED	32	/* and that it did not answer: we may have slept, too */
 #define CNR_PROBE_GAP		(20 * CNR_USEC)	/* between PROBEs, in the mean of a round */
 #define CNR_REQUEST_PAUSE	(100 * CNR_USEC) /* after CNR_REQUESTS, if more are due */
-#define CNR_LINGER		(2 * CNR_SEC)
+#define CNR_LINGER		(60 * CNR_SEC)
 #define CNR_JOIN_FIRST		(50 * CNR_MSEC)
 #define CNR_JOIN_LAST		(1 * CNR_SEC)
 #define CNR_JOIN_SILENCE	(20 * CNR_SEC)	/* of a rank that has not said READY */
@@ -60,13 +60,15 @@
 #define CNR_JOIN_SMALL		3	/* offers below what a rank wants before one is believed */
 #define CNR_DONE_FIRST		(20 * CNR_MSEC)
 #define CNR_DONE_LAST		(1 * CNR_SEC)
+#define CNR_DONE_TOLD		4	/* times DONE is said before it is asked for */
 
 /* cnr_member.flags */
 #define CNR_M_KNOWN		0x01	/* address known */
 #define CNR_M_READY		0x02	/* rank 0: has the member table */
-#define CNR_M_LEFT		0x04	/* said LEAVE */
+#define CNR_M_LEFT		0x04	/* gone: said LEAVE, or see CNR_M_DEAD */
 #define CNR_M_PROBE		0x08	/* a PROBE is to be sent */
 #define CNR_M_CLAIMED		0x10	/* rank 0: by a JOIN with another nonce */
+#define CNR_M_DEAD		0x20	/* gone, because nothing was heard of it */
 
 /*
  * struct cnr_member - what is known of one rank, beside its address. Numbers of blocks are counted
@@ -74,7 +76,7 @@
  * of ranks most members hear nothing. See cnr_sent(), cnr_done().
  * @sent:	it contributed all blocks before this one
  * @via:	its first aggregator, 0 if none is known
- * @done:	rank 0: it has all results before this one; left members: it ended there
+ * @done:	collector: it has all results before this one; left members: it ended there
  * @asked:	since when it owes an answer, 0 if it does not
  * @probes:	how often it was sent PROBE since
  */
@@ -388,9 +390,7 @@ struct cnr_comm {
 	u64	asked_at;	/* last question about a loss */
 	u64	base[2];	/* shortest round trip, of this period and the one before */
 	u64	base_until;
-	u64	done_until;	/* rank 0 has left: who lacks a result asks before */
 	u64	linger_at;
-	u64	linger_last;	/* however much others ask */
 
 	struct cnr_stats stats;
 
@@ -412,8 +412,9 @@ struct cnr_comm {
 
 	struct cnr_talk *talk;
 	u32	first;		/* serial of the epoch's first block */
-	u32	left;		/* members that left */
-	u32	behind;		/* rank 0: who lacked a result when last looked at; 0: nobody */
+	u32	left;		/* members that are gone */
+	u16	collector;	/* the lowest rank that is not: it is told who has what */
+	u16	behind;		/* collector: who lacked a result lately; itself: nobody */
 	u32	done_goal;	/* results before it are here; does everybody have them? */
 	u32	done_tries;
 
@@ -515,6 +516,12 @@ static inline bool cnr_wanted(const struct cnr_lead *l, u16 rank)
 	return l->want[rank / 64] >> (rank % 64) & 1;
 }
 
+/* Is there no use in telling it anything? The dead may just have been cut off. */
+static inline bool cnr_is_deaf(const struct cnr_member *m)
+{
+	return (m->flags & (CNR_M_LEFT | CNR_M_DEAD)) == CNR_M_LEFT;
+}
+
 static inline bool cnr_lead_sending(const struct cnr_lead *l)
 {
 	return l->state == CNR_L_RESULT ||
@@ -541,7 +548,6 @@ void cnr_fail(struct cnr_comm *c, u64 now, enum canary_abort why, const u16 *ran
 void cnr_all_sent(struct cnr_comm *c, u64 now, u32 sent);
 struct cnr_control *cnr_control(struct cnr_comm *c, u8 type, u16 rank, u32 block);
 void cnr_cast(struct cnr_comm *c, enum cnr_broadcast cast);
-void cnr_linger_on(struct cnr_comm *c, u64 now);
 
 /* join.c: rendezvous */
 void cnr_connected(struct cnr_comm *c);
@@ -564,10 +570,17 @@ u16 cnr_block_elements(struct cnr_comm *c, const struct cnr_operation *op, u32 b
 const u32 *cnr_block_source(struct cnr_comm *c, const struct cnr_operation *op, u32 block,
 			    u16 *elements);
 void cnr_block_done(struct cnr_comm *c, u64 now, u32 block);
-void cnr_all_done(struct cnr_comm *c, u32 done);
 void cnr_fail_ops(struct cnr_comm *c, int error);
+
+/* leave.c: what all have, who is gone, who may go */
+void cnr_all_done(struct cnr_comm *c, u32 done);
 void cnr_done_timer(struct cnr_comm *c, u64 now);
 enum canary_drop cnr_done_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
+void cnr_fail_left(struct cnr_comm *c, u64 now);
+void cnr_gone(struct cnr_comm *c, u16 rank, u8 how);
+void cnr_gone_settle(struct cnr_comm *c, u64 now);
+void cnr_linger_timer(struct cnr_comm *c, u64 now);
+enum canary_drop cnr_leave_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
 
 /* member.c: contributions, results */
 bool cnr_start_next(struct cnr_comm *c, u64 now);

@@ -31,7 +31,6 @@
 #ifndef CNR_MTU_LEAST
 #define CNR_MTU_LEAST		576	/* what IPv4 wants; the simulator also tries less */
 #endif
-#define CNR_LINGER_LONGEST	5	/* times the linger time, while others still ask */
 #define CNR_OPS			64	/* operations posted or kept for others, at most */
 #define CNR_DATA_KEY		((CANARY_ELEMENTS_MAX + 1) & ~1)
 #define CNR_BYPASS_ATTEMPT	3	/* from this attempt on contributions bypass switches */
@@ -167,7 +166,7 @@ struct cnr_stats {
  * @seed:	random; epoch, first block, salt and nonces come from it
  * @rto_min:	ns; 0 = default (5 ms)
  * @dead_after:	ns of silence that make a rank dead; 0 = default (5 s)
- * @linger:	ns that a closed member may go on serving; 0 = default (2 s)
+ * @linger:	ns that a closed member serves others, at most; 0 = default (60 s)
  * @algorithm:	enum canary_algorithm; rank 0's holds for all
  * @trees:	CANARY_ALG_STATIC: how many, block by block in turn; rank 0's holds for all. Else 0
  * @tree:	the path of each (canary_hdr.path), the same at all ranks; of those that are not

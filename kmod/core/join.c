@@ -40,6 +40,7 @@ static void cnr_begin(struct cnr_comm *c, u32 first)
 	c->posted = first;
 	c->all_done = first;
 	c->all_sent = first;
+	c->done_goal = first;
 	c->led = first;
 	c->round_end = first;
 	c->done_goal = first;

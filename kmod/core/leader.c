@@ -377,7 +377,6 @@ enum canary_drop cnr_request_input(struct cnr_comm *c, u64 now, const struct can
 	done = o && (canary_before(block, c->una) ||
 		     (canary_before(block, c->next) && b->state == CNR_B_DONE));
 	if (done) {
-		cnr_linger_on(c, now);
 		cnr_restore_failed(c, block);
 		m = cnr_control(c, CANARY_RESULT, rank, block);
 		if (m)

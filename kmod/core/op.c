@@ -37,21 +37,6 @@ static void cnr_op_alone(struct cnr_comm *c, struct cnr_operation *o)
 	cnr_count(c, CNR_C_operations);
 }
 
-static void cnr_fail_left(struct cnr_comm *c, u64 now)
-{
-	u16 rank[CNR_FAULTS];
-	u32 i, n = 0;
-
-	for (i = 0; i < c->cfg.members; i++) {
-		if (!(c->member[i].flags & CNR_M_LEFT))
-			continue;
-		if (n < CNR_FAULTS)
-			rank[n] = i;
-		n++;
-	}
-	cnr_fail(c, now, CANARY_ABORT_LEFT, rank, n, true);
-}
-
 int cnr_post(struct cnr_comm *c, u64 now, const struct cnr_op *op)
 {
 	struct cnr_operation *o;
@@ -194,13 +179,6 @@ void cnr_block_done(struct cnr_comm *c, u64 now, u32 block)
 	}
 }
 
-/* Somebody knows that all members have all results before @done. */
-void cnr_all_done(struct cnr_comm *c, u32 done)
-{
-	if (canary_before(c->all_done, done) && !canary_before(c->una, done))
-		c->all_done = done;
-}
-
 static void cnr_tell(const struct cnr_operation *o, struct cnr_done *done)
 {
 	done->cookie = o->op.cookie;
@@ -253,91 +231,4 @@ void cnr_fail_ops(struct cnr_comm *c, int error)
 		o->error = error;
 		cnr_count(c, CNR_C_operations_failed);
 	}
-}
-
-/*
- * Results of an operation are kept because it is not known that all have them: nothing follows
- * that would tell, or what follows waits for somebody who waits for that. Members tell rank 0
- * what they have; it answers what all have. If it has left, who lacks something has as long to
- * ask as a closed member lingers.
- */
-void cnr_done_timer(struct cnr_comm *c, u64 now)
-{
-	u64 wait;
-
-	if (c->done_at > now || !canary_before(c->all_done, c->done_goal) ||
-	    c->cfg.members == 1) {
-		if (c->done_at > now)
-			cnr_arm(c, c->done_at);
-		return;
-	}
-	wait = min_t(u64, CNR_DONE_FIRST << min_t(u32, c->done_tries, 8), CNR_DONE_LAST);
-	c->done_tries++;
-	c->done_at = now + wait;
-	cnr_arm(c, c->done_at);
-	if (c->cfg.rank) {
-		if (!(c->member[0].flags & CNR_M_LEFT)) {
-			cnr_control(c, CANARY_DONE, 0, 0);
-			cnr_ask(c, now, 0);
-		} else if (now >= c->done_until) {
-			cnr_all_done(c, c->una);
-		}
-	} else {
-		cnr_done_input(c, now, NULL);
-	}
-}
-
-/*
- * What all members have, as far as it is known to rank 0. Looks at all of them only if the one
- * that held it up the last time does not any more.
- */
-static u32 cnr_done_by_all(struct cnr_comm *c)
-{
-	const struct cnr_member *m = &c->member[c->behind];
-	u32 rank, all = c->una;
-
-	if (c->behind && !(m->flags & CNR_M_LEFT) && !canary_before(c->all_done, cnr_done(c, m)))
-		return c->all_done;
-	c->behind = 0;
-	for (rank = 1; rank < c->cfg.members && canary_before(c->all_done, all); rank++) {
-		m = &c->member[rank];
-		if (m->flags & CNR_M_LEFT)
-			continue;
-		all = canary_earlier(all, cnr_done(c, m));
-		c->behind = rank;
-	}
-	return all;
-}
-
-/* DONE came (or, at rank 0, without @h: own progress may have been what was missing). */
-enum canary_drop cnr_done_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
-{
-	u32 done, rank, all;
-
-	if (c->cfg.rank) {
-		if (h->rank)
-			return CANARY_DROP_STATE;	/* what one has, not what all have */
-		all = c->all_done;
-		cnr_all_done(c, be32_to_cpu(h->done));
-		if (all != c->all_done)
-			cnr_heard(c, 0);
-		return CANARY_DROP_NONE;
-	}
-	if (h) {
-		rank = be16_to_cpu(h->rank);
-		done = be32_to_cpu(h->done);
-		if (canary_before(c->next, done))
-			return CANARY_DROP_BLOCK;	/* we did not contribute to that yet */
-		if (canary_before(cnr_done(c, &c->member[rank]), done)) {
-			c->member[rank].done = done - c->first;
-			cnr_heard(c, rank);
-		}
-		cnr_control(c, CANARY_DONE, rank, 0);
-	}
-	all = cnr_done_by_all(c);
-	if (canary_before(c->all_done, all)) {
-		c->all_done = all;
-		cnr_cast(c, CNR_CAST_DONE);
-	}
-	return CANARY_DROP_NONE;
 }

@@ -112,7 +112,7 @@ static bool cnr_control_build(struct cnr_comm *c, u64 now, const struct cnr_cont
 		out->hdr.tag = cpu_to_be64(cnr_question(c, m->rank));
 		break;
 	case CANARY_DONE:
-		if (!c->cfg.rank)
+		if (c->collector == c->cfg.rank)
 			out->hdr.done = cpu_to_be32(c->all_done);
 		break;
 	case CANARY_ABORT:
@@ -185,7 +185,7 @@ static bool cnr_cast_build(struct cnr_comm *c, struct cnr_out *out)
 			continue;
 		while (c->cast_cursor[cast] < c->cfg.members * cnr_cast_rounds[cast]) {
 			rank = c->cast_cursor[cast]++ % c->cfg.members;
-			if (rank == c->cfg.rank || (c->member[rank].flags & CNR_M_LEFT))
+			if (rank == c->cfg.rank || cnr_is_deaf(&c->member[rank]))
 				continue;
 			if (cnr_cast_one(c, cast, rank, out))
 				return true;

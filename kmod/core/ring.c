@@ -447,7 +447,6 @@ static enum canary_drop cnr_ring_request(struct cnr_comm *c, u64 now, const stru
 	if (cnr_is_ring(c, block))
 		here = b->state == CNR_B_DONE || ((b->flags & CNR_B_PARTIAL) && !result);
 	if (here) {
-		cnr_linger_on(c, now);
 		cnr_ring_push_again(c, block);
 		return CANARY_DROP_NONE;
 	}

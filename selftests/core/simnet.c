@@ -168,6 +168,7 @@ static struct cnr_comm *sim_member(struct sim *s, int rank)
 		.fixed_first = s->cfg.fixed_first,
 		.first_block = s->cfg.first_block,
 		.dead_after = s->cfg.dead_after,
+		.linger = s->cfg.linger,
 		.algorithm = rank ? CANARY_ALG_AUTO : s->cfg.algorithm,
 		.trees = rank ? 0 : s->cfg.trees,
 	};

@@ -41,6 +41,7 @@ struct sim_config {
 	u32	first_block;
 	u64	seed;
 	u64	dead_after;
+	u64	linger;
 	bool	key;
 	bool	pinned;		/* vectors are where the application can write to them */
 	u8	algorithm;	/* enum canary_algorithm, of rank 0 */

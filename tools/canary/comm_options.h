@@ -54,7 +54,7 @@ struct comm_options {
 	"  --window W           most blocks in flight, a power of two, 1 to 1024 (256)\n" \
 	"  --mtu M              largest IP packet, 576 to 9000 (of the route)\n" \
 	"  --dead-after TIME    silence that makes a rank dead, 100ms to 3600s (5s)\n" \
-	"  --linger TIME        how long to serve others at the end, 0s to 3600s (2s)\n" \
+	"  --linger TIME        how long to serve others at the end, 0s to 3600s (60s)\n" \
 	"  --rto-min TIME       shortest patience for a result, 100us to 1s (5ms)\n" \
 	"  --max-vector BYTES   longest vector, for the kernel engine, up to 256M (16M)\n" \
 	"  --algorithm auto|tree|ring|static:T  what rank 0 is told holds for all (auto);\n" \

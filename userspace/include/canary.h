@@ -97,8 +97,8 @@ enum canary_zerocopy {
  * @mtu:	largest IP packet in bytes, 576 .. 9000; 0 = what the route to @root takes. A
  *		block (section 3.1.3) is what fits the smallest of all members
  * @dead_after:	ms of silence after which a rank is dead, 100 .. 3600000; 0 = default (5000)
- * @linger:	ms that canary_close() may go on serving members that still miss results,
- *		0 .. 3600000 (the kernel engine: at most 60000); default 2000
+ * @linger:	ms that canary_close() may go on serving members that still miss results, at most,
+ *		0 .. 3600000 (the kernel engine: at most 60000); default 60000
  * @rto_min:	us, shortest patience before a result is asked for, 100 .. 1000000;
  *		0 = default (5000); the kernel engine has its own
  * @max_vector:	longest vector in bytes that the kernel engine reckons with, a multiple of 4,
@@ -287,9 +287,9 @@ int canary_poll_fd(struct canary *comm);
  * canary_close() - end this member
  * @comm:	not valid afterwards; NULL does nothing
  *
- * Operations under way end with -ECONNRESET at the other members. If all have ended,
- * the member stays, at most params.linger, five times as long while others still ask, until the
- * others have their results (the kernel's does so in the background). Descriptor and requests are gone.
+ * Operations under way end with -ECONNRESET at the other members. If all have ended, the member
+ * stays until the others have their results, at most params.linger, or for params.dead_after if
+ * they are dead (the kernel's does so in the background). Descriptor and requests are gone.
  */
 void canary_close(struct canary *comm);
 

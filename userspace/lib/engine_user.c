@@ -21,7 +21,7 @@
 
 #define GOODBYE_TRIES	10
 #define GOODBYE_MS	20
-#define CLOSE_SLACK	(500 * CNR_MSEC)	/* more patience than the core's linger */
+#define CLOSE_SLACK	(500 * CNR_MSEC)	/* more patience than the core has */
 
 static int watch(struct user *u, int fd)
 {
@@ -387,7 +387,7 @@ static void user_close(void *engine)
 
 	pthread_mutex_lock(&u->lock);
 	now = lib_now();
-	until = now + CNR_LINGER_LONGEST * u->cfg.linger + CLOSE_SLACK;
+	until = now + u->cfg.linger + CLOSE_SLACK;
 	cnr_close(u->core, now, u->state != CNR_CONNECTED || !u->cfg.linger);
 	user_settle(u, now);
 	while (u->state != CNR_CLOSED && u->state != CNR_FAILED)

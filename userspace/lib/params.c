@@ -12,13 +12,14 @@
 #define MTU_MIN		576
 #define MTU_MAX		9000
 #define TIME_MAX_MS	3600000
+#define LINGER_DEFAULT_MS	60000
 
 CANARY_EXPORT void canary_params_init(struct canary_params *params)
 {
 	memset(params, 0, sizeof(*params));
 	params->size = sizeof(*params);
 	params->members = 1;
-	params->linger = 2000;
+	params->linger = LINGER_DEFAULT_MS;
 	params->root.sin_family = AF_INET;
 	params->bind.sin_family = AF_INET;
 }

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Leaving: what everybody has, who is gone, and when a member that was closed may go.
+ *
+ * Results are kept, and a closed member stays, until everybody has them. Where no traffic tells
+ * that, members tell one of them what they have (DONE), and it tells all what all have: the
+ * collector. That is rank 0, and when that is gone, the lowest rank that is not.
+ *
+ * Gone is who said LEAVE, and who was silent for dead_after while there was nothing that others
+ * needed of it. So the dead hold up the others no longer than that, and those that are slow get
+ * their results meanwhile.
+ *
+ * Timers: done_at while results are kept; linger_at, the limit, while LINGERING.
+ */
+#include "comm.h"
+
+static bool cnr_is_collector(const struct cnr_comm *c)
+{
+	return c->collector == c->cfg.rank;
+}
+
+/* Somebody knows that all members have all results before @done. */
+void cnr_all_done(struct cnr_comm *c, u32 done)
+{
+	if (canary_before(c->all_done, done) && !canary_before(c->una, done))
+		c->all_done = done;
+}
+
+/*
+ * What all members have, as far as it is known to the collector. Looks at all of them only if the
+ * one that held it up the last time does not any more.
+ */
+static u32 cnr_done_by_all(struct cnr_comm *c)
+{
+	const struct cnr_member *m = &c->member[c->behind];
+	u32 rank, all = c->una;
+
+	if (c->behind != c->cfg.rank && !(m->flags & CNR_M_LEFT) &&
+	    !canary_before(c->all_done, cnr_done(c, m)))
+		return c->all_done;
+	c->behind = c->cfg.rank;
+	for (rank = 0; rank < c->cfg.members && canary_before(c->all_done, all); rank++) {
+		m = &c->member[rank];
+		if (rank == c->cfg.rank || (m->flags & CNR_M_LEFT))
+			continue;
+		all = canary_earlier(all, cnr_done(c, m));
+		c->behind = rank;
+	}
+	return all;
+}
+
+static void cnr_collect(struct cnr_comm *c)
+{
+	u32 all = cnr_done_by_all(c);
+
+	if (!canary_before(c->all_done, all))
+		return;
+	c->all_done = all;
+	cnr_cast(c, CNR_CAST_DONE);
+}
+
+/* Who has not said that it has the results has to answer, and is gone if it does not. */
+static void cnr_done_ask(struct cnr_comm *c, u64 now)
+{
+	u32 rank;
+
+	for (rank = 0; rank < c->cfg.members; rank++)
+		if (rank != c->cfg.rank &&
+		    canary_before(cnr_done(c, &c->member[rank]), c->done_goal))
+			cnr_ask(c, now, rank);
+}
+
+/*
+ * Results of an operation are kept because it is not known that all have them: nothing follows
+ * that would tell, or what follows waits for somebody who waits for that.
+ */
+void cnr_done_timer(struct cnr_comm *c, u64 now)
+{
+	if (!canary_before(c->all_done, c->done_goal) || c->cfg.members == 1)
+		return;
+	if (c->done_at <= now) {
+		c->done_at = now + min_t(u64, CNR_DONE_FIRST << min_t(u32, c->done_tries, 8),
+					 CNR_DONE_LAST);
+		c->done_tries++;
+		if (!cnr_is_collector(c)) {
+			cnr_control(c, CANARY_DONE, c->collector, 0);
+			cnr_ask(c, now, c->collector);
+		} else {
+			cnr_collect(c);
+			if (c->state == CNR_LINGERING || c->done_tries > CNR_DONE_TOLD)
+				cnr_done_ask(c, now);
+		}
+	}
+	cnr_arm(c, c->done_at);
+}
+
+enum canary_drop cnr_done_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
+{
+	u32 done = be32_to_cpu(h->done), all = c->all_done;
+	u16 rank = be16_to_cpu(h->rank);
+
+	if (cnr_is_collector(c)) {
+		if (canary_before(c->next, done))
+			return CANARY_DROP_BLOCK;	/* we did not contribute to that yet */
+		if (canary_before(cnr_done(c, &c->member[rank]), done)) {
+			c->member[rank].done = done - c->first;
+			cnr_heard(c, rank);
+		}
+		cnr_control(c, CANARY_DONE, rank, 0);
+		cnr_collect(c);
+	} else {
+		if (rank != c->collector)
+			return CANARY_DROP_STATE;	/* what one has, not what all have */
+		cnr_all_done(c, done);
+		if (all != c->all_done)
+			cnr_heard(c, rank);
+	}
+	cnr_linger_timer(c, now);
+	return CANARY_DROP_NONE;
+}
+
+/* Nothing is to be expected of @rank any more. cnr_gone_settle() has to follow. */
+void cnr_gone(struct cnr_comm *c, u16 rank, u8 how)
+{
+	cnr_heard(c, rank);
+	c->member[rank].flags |= how;
+	c->left++;
+	while (!cnr_is_collector(c) && (c->member[c->collector].flags & CNR_M_LEFT)) {
+		c->collector++;
+		c->behind = c->cfg.rank;
+	}
+}
+
+/* Whose results were waited for may be one that is gone, and another one may be the collector. */
+void cnr_gone_settle(struct cnr_comm *c, u64 now)
+{
+	c->done_tries = 0;
+	c->done_at = min_t(u64, c->done_at, now);
+	cnr_done_timer(c, now);
+	cnr_linger_timer(c, now);
+}
+
+/* Everybody has everything, or it took too long: say goodbye. */
+void cnr_linger_timer(struct cnr_comm *c, u64 now)
+{
+	if (c->state != CNR_LINGERING)
+		return;
+	if (c->all_done != c->una && now < c->linger_at) {
+		cnr_arm(c, c->linger_at);
+		return;
+	}
+	c->state = CNR_CLOSED;
+	c->deadline = CNR_NEVER;
+	cnr_cast(c, CNR_CAST_LEAVE);
+}
+
+void cnr_close(struct cnr_comm *c, u64 now, bool abort)
+{
+	if (c->state == CNR_CLOSED)
+		return;
+	if ((c->state != CNR_CONNECTED && c->state != CNR_LINGERING) || c->cfg.members == 1) {
+		cnr_fail_ops(c, -ECONNABORTED);
+		c->state = CNR_CLOSED;
+		c->deadline = CNR_NEVER;
+		return;
+	}
+	if (c->una != c->posted) {
+		cnr_fail_ops(c, -ECONNABORTED);
+		abort = true;
+	}
+	if (abort) {
+		cnr_lead_drop_all(c);
+		c->tx_tail = c->tx_head;
+		c->ring.tail = c->ring.head;
+		c->linger_at = now;
+	} else if (c->state == CNR_CONNECTED) {
+		c->linger_at = now + c->cfg.linger;
+	}
+	c->state = CNR_LINGERING;
+	cnr_gone_settle(c, now);
+}
+
+enum canary_drop cnr_leave_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
+{
+	u16 rank = be16_to_cpu(h->rank);
+	struct cnr_member *m = &c->member[rank];
+
+	if (m->flags & CNR_M_LEFT)
+		return CANARY_DROP_DUPLICATE;
+	cnr_gone(c, rank, CNR_M_LEFT);
+	m->done = be32_to_cpu(h->done) - c->first;
+	cnr_all_done(c, (u32)be64_to_cpu(h->tag));
+	if (c->state == CNR_JOINING)
+		cnr_connected(c);	/* it was, so that everybody is in */
+	if (c->una != c->posted && canary_before(cnr_done(c, m), c->posted))
+		cnr_fail(c, now, CANARY_ABORT_LEFT, &rank, 1, true);
+	else
+		cnr_gone_settle(c, now);
+	return CANARY_DROP_NONE;
+}
+
+/* No sum is possible any more. Some may have died since the last one; else they left. */
+void cnr_fail_left(struct cnr_comm *c, u64 now)
+{
+	enum canary_abort why = CANARY_ABORT_LEFT;
+	u8 how = CNR_M_LEFT;
+	u16 rank[CNR_FAULTS];
+	u32 i, n = 0;
+
+	for (i = 0; i < c->cfg.members; i++)
+		if (c->member[i].flags & CNR_M_DEAD) {
+			why = CANARY_ABORT_DEAD;
+			how = CNR_M_DEAD;
+		}
+	for (i = 0; i < c->cfg.members; i++) {
+		if (!(c->member[i].flags & how))
+			continue;
+		if (n < CNR_FAULTS)
+			rank[n] = i;
+		n++;
+	}
+	cnr_fail(c, now, why, rank, n, true);
+}

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Leaving: who is done closes, at once, and those that are late still get their results. Who died
+ * holds up nobody for longer than it takes to be sure of that, and there is a limit to all.
+ */
+#include <stdlib.h>
+
+#include "selftests/tap.h"
+#include "core/comm.h"
+#include "fixture.h"
+
+#define MEMBERS		6
+#define ELEMENTS	(352 * 12)	/* every rank leads two blocks */
+#define DEAD		(5 * S)
+
+/* A link over which no results come until a time, or nothing at all */
+struct deaf {
+	struct sim *s;
+	int	rank;
+	int	but;		/* this one it hears; itself: nobody */
+	u64	until;
+	bool	all;
+};
+
+static bool deaf(void *arg, int from, int to, const struct canary_hdr *h)
+{
+	const struct deaf *d = arg;
+
+	if (sim_now(d->s) >= d->until)
+		return false;
+	return (to == d->rank && (d->all || (h->type == CANARY_RESULT && from != d->but))) ||
+	       (from == d->rank && d->all);
+}
+
+static struct sim *joined(u8 algorithm, bool aggregate, u64 seed, u64 linger)
+{
+	struct sim_config cfg = {
+		.members = MEMBERS, .seed = seed, .key = true, .algorithm = algorithm,
+		.aggregate = aggregate, .linger = linger,
+	};
+	struct sim *s = sim_new(&cfg);
+
+	sim_connect(s, -1);
+	if (!sim_wait_state(s, CNR_CONNECTED, 10 * S))
+		abort();
+	return s;
+}
+
+/*
+ * Time passes, whoever has completed closes, until only @stay are not CLOSED or FAILED.
+ * Return: how many these are
+ */
+static u32 leave_until(struct sim *s, u64 until, u32 stay)
+{
+	u32 i, here;
+
+	do {
+		sim_pass(s, sim_now(s) + MS / 2);
+		for (i = 0, here = 0; i < MEMBERS; i++) {
+			if (sim_completed(s, i) && cnr_state(sim_comm(s, i)) == CNR_CONNECTED)
+				sim_close(s, i, false);
+			here += cnr_state(sim_comm(s, i)) != CNR_CLOSED &&
+				cnr_state(sim_comm(s, i)) != CNR_FAILED;
+		}
+	} while (here > stay && sim_now(s) < until);
+	return here;
+}
+
+static u32 exact(struct sim *s)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < MEMBERS; i++)
+		n += sim_completed(s, i) == 1 && !sim_last_error(s, i);
+	return sim_wrong(s) ? 0 : n;
+}
+
+/* All others are done, and gone as far as their applications know; one hears no result for long. */
+static void test_slow(u8 algorithm, bool aggregate, bool silent, const char *name)
+{
+	u32 slow, good = 0, gone = 0;
+	u64 end, last = 0;
+	struct deaf d;
+
+	for (slow = 0; slow < MEMBERS; slow++) {
+		d = (struct deaf){ .rank = slow, .but = slow };
+		d.s = joined(algorithm, aggregate, 40 + slow, 0);
+		sim_faults(d.s)->filter = deaf;
+		sim_faults(d.s)->filter_arg = &d;
+		d.until = sim_now(d.s) + 4 * S;
+		post_all(d.s, MEMBERS, ELEMENTS);
+		leave_until(d.s, sim_now(d.s) + S / 2, 0);
+		d.all = silent;
+		end = d.until + S;
+		gone += !leave_until(d.s, end + 10 * S, 0);
+		last = max_t(u64, last, sim_now(d.s) > end ? sim_now(d.s) - end : 0);
+		good += exact(d.s);
+		sim_free(d.s);
+	}
+	tap(good == MEMBERS * MEMBERS && gone == MEMBERS,
+	    "%s: one hears %s for 4 s, all others have closed: %u of %u have results, all left %u of %u times",
+	    name, silent ? "nothing" : "no result", good, MEMBERS * MEMBERS, gone, MEMBERS);
+	tap(!last, "%s: all are gone within a second of that (%llu ms later)", name,
+	    (unsigned long long)(last / MS));
+}
+
+/*
+ * One crashes with its result, before it could say so, and another one is slow: that gets its
+ * result still, and then nobody waits for longer than it takes to know who is dead.
+ */
+static void test_dead(u32 dead, u32 slow, bool silent)
+{
+	struct deaf d = { .rank = slow, .but = dead };
+	u64 begin, took;
+	u32 here;
+
+	d.s = joined(CANARY_ALG_TREE, false, 50 + dead, 0);
+	sim_faults(d.s)->filter = deaf;
+	sim_faults(d.s)->filter_arg = &d;
+	begin = sim_now(d.s);
+	d.until = begin + 3 * S;
+	post_all(d.s, MEMBERS, ELEMENTS);
+	while (!sim_completed(d.s, dead))
+		sim_run(d.s, sim_now(d.s) + MS / 10);
+	sim_run(d.s, sim_now(d.s) + MS);
+	sim_kill(d.s, dead);
+	d.all = silent;
+	here = leave_until(d.s, begin + 60 * S, 1);
+	took = sim_now(d.s) - begin;
+	tap(exact(d.s) == MEMBERS && here == 1 && took >= DEAD && took < 3 * S + DEAD + S,
+	    "rank %u dies, rank %u hears %s for 3 s: %u have results, %u leave, after %llu ms",
+	    dead, slow, silent ? "nothing" : "no result", exact(d.s), MEMBERS - here,
+	    (unsigned long long)(took / MS));
+	sim_free(d.s);
+}
+
+static u32 blaming_comms(struct sim *s, u16 culprit)
+{
+	enum canary_abort why;
+	u16 rank[2];
+	u32 i, n = 0;
+
+	for (i = 0; i < MEMBERS; i++)
+		n += cnr_failure(sim_comm(s, i), &why) == -EHOSTDOWN &&
+		     cnr_missing(sim_comm(s, i), rank, 2) == 1 && rank[0] == culprit;
+	return n;
+}
+
+/* The dead are not waited for by those that go on either: they get their vectors, and its name. */
+static void test_dead_idle(u32 dead)
+{
+	struct sim *s = joined(CANARY_ALG_TREE, true, 60 + dead, 0);
+	u32 i, held, named;
+
+	post_all(s, MEMBERS, ELEMENTS);
+	while (!sim_completed(s, dead))
+		sim_run(s, sim_now(s) + MS / 10);
+	sim_kill(s, dead);
+	sim_pass(s, sim_now(s) + DEAD + 2 * S);
+	held = sim_vectors_held(s) - sim_holds(s, dead);
+	for (i = 0; i < MEMBERS; i++)
+		sim_post(s, i, ELEMENTS);
+	sim_pass(s, sim_now(s) + 10 * MS);
+	named = blaming_comms(s, dead);
+	tap(!held, "rank %u dies with its result: others keep %u vectors for it", dead, held);
+	tap(named == MEMBERS - 1, "rank %u dies with its result: who posts names it (%u of %u)",
+	    dead, named, MEMBERS - 1);
+	sim_free(s);
+}
+
+/* Rank 0 goes without a word: others agree without it, and who is slow gets what they have. */
+static void test_root_gone(bool word)
+{
+	struct deaf d = { .rank = 5, .but = 5 };
+	u64 begin, took;
+	u32 here, good;
+
+	d.s = joined(CANARY_ALG_TREE, false, 70, 0);
+	sim_faults(d.s)->filter = deaf;
+	sim_faults(d.s)->filter_arg = &d;
+	begin = sim_now(d.s);
+	d.until = begin + 12 * S;
+	d.but = 0;
+	post_all(d.s, MEMBERS, ELEMENTS);
+	while (!sim_completed(d.s, 0))
+		sim_run(d.s, sim_now(d.s) + MS / 10);
+	sim_run(d.s, sim_now(d.s) + MS);
+	if (word)
+		sim_close(d.s, 0, true);
+	else
+		sim_kill(d.s, 0);
+	here = leave_until(d.s, begin + 60 * S, !word);
+	took = sim_now(d.s) - begin;
+	good = exact(d.s);
+	tap(good == MEMBERS && here == !word && took >= 12 * S &&
+	    took < 12 * S + (word ? 0 : DEAD) + S,
+	    "rank 0 %s, rank 5 hears no result for 12 s: %u have results, %u leave after %llu ms",
+	    word ? "leaves at once" : "dies", good, MEMBERS - here,
+	    (unsigned long long)(took / MS));
+	sim_free(d.s);
+}
+
+enum end { END_LIMIT, END_ABORT, END_TWICE };
+
+/* Who closed goes when its application's limit is over or it says so; not when it closes again. */
+static void test_limit(enum end end, const char *name)
+{
+	struct deaf d = { .rank = 5, .but = 5 };
+	u64 begin, went = 0;
+	u32 i;
+
+	d.s = joined(CANARY_ALG_TREE, true, 80, end == END_TWICE ? 0 : S);
+	sim_faults(d.s)->filter = deaf;
+	sim_faults(d.s)->filter_arg = &d;
+	d.until = sim_now(d.s) + 4 * S;
+	post_all(d.s, MEMBERS, ELEMENTS);
+	while (!sim_completed(d.s, 0))
+		sim_run(d.s, sim_now(d.s) + MS / 10);
+	begin = sim_now(d.s);
+	sim_close(d.s, 0, false);
+	for (i = 0; i < 80 && !went; i++) {
+		sim_pass(d.s, sim_now(d.s) + S / 10);
+		if (i == 5 && end != END_LIMIT)
+			sim_close(d.s, 0, end == END_ABORT);
+		if (cnr_state(sim_comm(d.s, 0)) == CNR_CLOSED)
+			went = (sim_now(d.s) - begin) / (S / 10);
+	}
+	if (end == END_TWICE)
+		tap(went >= 40 && went < 50 && exact(d.s) == MEMBERS, "%s: it served on for %llu00 ms", name,
+		    (unsigned long long)went);
+	else
+		tap(went == (end == END_LIMIT ? 10 : 6) && sim_wait_over(d.s, 10 * S) &&
+		    sim_last_error(d.s, 5) == -ECONNRESET,
+		    "%s: it left after %llu00 ms, who lacks a result is told", name,
+		    (unsigned long long)went);
+	sim_free(d.s);
+}
+
+/* Each closes when it is done, over links that lose and delay: nobody is left without. */
+static void test_lossy(bool aggregate)
+{
+	u32 seed, good = 0, gone = 0;
+	struct sim *s;
+
+	for (seed = 0; seed < 10; seed++) {
+		s = joined(CANARY_ALG_TREE, aggregate, 600 + seed, 0);
+		sim_faults(s)->drop = 350000;
+		sim_faults(s)->repeat = 20000;
+		sim_faults(s)->delay = 50000;
+		sim_faults(s)->delay_ns = 50 * MS;
+		post_all(s, MEMBERS, 10 * ELEMENTS);
+		gone += !leave_until(s, sim_now(s) + 100 * S, 0);
+		good += exact(s);
+		sim_free(s);
+	}
+	tap(good == 10 * MEMBERS && gone == 10,
+	    "35 %% loss%s, each closes when done: %u of %u have results, all left %u of 10 times",
+	    aggregate ? ", aggregated" : "", good, 10 * MEMBERS, gone);
+}
+
+int main(void)
+{
+	test_slow(CANARY_ALG_TREE, false, false, "tree, no switch");
+	test_slow(CANARY_ALG_TREE, true, false, "tree, one switch");
+	test_slow(CANARY_ALG_TREE, true, true, "tree, one switch");
+	test_slow(CANARY_ALG_RING, false, false, "ring");
+	test_dead(1, 5, false);
+	test_dead(0, 5, false);
+	test_dead(4, 0, true);
+	test_dead_idle(0);
+	test_dead_idle(3);
+	test_root_gone(true);
+	test_root_gone(false);
+	test_limit(END_LIMIT, "a limit of a second");
+	test_limit(END_ABORT, "close, then abort");
+	test_limit(END_TWICE, "closed twice");
+	test_lossy(false);
+	test_lossy(true);
+	return tap_done("core-leave");
+}
