@@ -33,20 +33,20 @@ module: $(B)/kmod/canary.ko
 endif
 
 # Tests run in the guest: tools are static where that is quicker to load there.
-KMOD_TOOLS := $(patsubst %,$(B)/selftests/kmod/%,worker api zerocopy)
+KMOD_TOOLS := $(patsubst %,$(B)/selftests/kmod/%,worker api zerocopy queued)
 
 $(B)/selftests/kmod/%: selftests/kmod/%.c $(wildcard selftests/kmod/*.h kmod/uapi/linux/*.h) | $(B)/.setup
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -static -o $@ $(filter %.c,$^) -lpthread
 
 $(B)/selftests/kmod/api: $(wildcard selftests/kmod/api_*.c) selftests/kmod/common.c
-$(B)/selftests/kmod/zerocopy: selftests/kmod/common.c
+$(B)/selftests/kmod/zerocopy $(B)/selftests/kmod/queued: selftests/kmod/pinned.c selftests/kmod/common.c
 
 TESTS += kmod kmod-smp
 TEST_DEPS += $(B)/kmod/canary.ko $(KMOD_TOOLS)
 .PHONY: test-kmod test-kmod-smp
 test-kmod: $(B)/kmod/canary.ko $(KMOD_TOOLS) ## socket calls and sums through AF_CANARY, in the guest
-	selftests/vm/run.sh --timeout 1800 -- selftests/kmod/guest.sh api zerocopy allreduce.sh \
+	selftests/vm/run.sh --timeout 1800 -- selftests/kmod/guest.sh api zerocopy queued allreduce.sh \
 		rules.sh path.sh
 
 test-kmod-smp: $(B)/kmod/canary.ko $(KMOD_TOOLS) ## load, use, unload, in the guest with two processors

@@ -56,7 +56,7 @@
 
 #define CANARY_VECTOR_DEFAULT	(16U << 20)	/* CANARY_MAX_VECTOR */
 #define CANARY_VECTOR_LIMIT	(256U << 20)	/* highest value it takes */
-#define CANARY_VECTOR_PAGED	SZ_64K		/* from here on in pages of their own */
+#define CANARY_VECTOR_PAGED	SZ_64K		/* from here on in single pages */
 #define CANARY_VECTORS_BUDGET	8		/* vectors of that size in the default SO_SNDBUF */
 #define CANARY_LINGER_DEFAULT	60000U		/* ms */
 #define CANARY_LINGER_LIMIT	60000U
@@ -374,7 +374,6 @@ size_t canary_pin_charge(u32 bytes);
 struct canary_vector *canary_vector_pin(const struct iov_iter *iter, u64 to, u32 bytes, u32 blocks,
 					size_t charge);
 void canary_vector_unpin(struct canary_vector *v);
-struct page *canary_pin_page(const struct canary_vector *v, const void *at);
 
 /* simd.c */
 void canary_simd_init(void);

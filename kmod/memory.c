@@ -52,7 +52,7 @@ size_t canary_vector_charge(u32 bytes)
 {
 	size_t size = sizeof(struct canary_vector) + bytes;
 
-	return size < PAGE_SIZE ? roundup_pow_of_two(size) : PAGE_ALIGN(size);
+	return bytes < CANARY_VECTOR_PAGED ? roundup_pow_of_two(size) : PAGE_ALIGN(size);
 }
 
 /* Does the budget of the socket take it? Context: canary_comm.lock is held. */
@@ -97,10 +97,7 @@ void canary_vector_unreserve(struct canary_comm *comm, size_t charge)
 	spin_unlock_bh(&comm->lock);
 }
 
-/*
- * Allocates a vector for which @charge was reserved. Large ones in single pages, which packets may
- * carry (see send.c).
- */
+/* Allocates a vector for which @charge was reserved. Large ones in single pages: just as much. */
 struct canary_vector *canary_vector_alloc(u32 bytes, size_t charge)
 {
 	const gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_NOWARN;

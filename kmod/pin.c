@@ -8,14 +8,14 @@
  * for other sockets. The kernel maps the pages once more, in one piece, for the core.
  *
  * The caller may write to the buffers meanwhile, and fork, unmap or exit: all of that is
- * memory of its own. Nothing here trusts what is read twice. Data under way that change are
- * found by their checksum (see send.c); results are compared with theirs before they are sent
- * again (cnr_op.sums).
+ * memory of its own. Nothing here trusts what is read twice. Data that change between their
+ * checksum and their packet are found by that; results are compared with theirs before they are
+ * sent again (cnr_op.sums). What is written after the completion is in no packet: they are copies
+ * (send.c).
  */
 
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
-#include <linux/skbuff.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
 #include <linux/vmalloc.h>
@@ -34,16 +34,6 @@ static void canary_pin_undo(struct canary_pin *pin)
 	if (pin->pinned)
 		unpin_user_pages_dirty_lock(pin->pages, pin->pinned, pin->write);
 	kvfree(pin->pages);
-}
-
-/* The page of @at, which is in one of the mappings of @v: walking page tables takes longer. */
-struct page *canary_pin_page(const struct canary_vector *v, const void *at)
-{
-	unsigned long i = ((const u8 *)at - v->to.map) >> PAGE_SHIFT;
-
-	if (i < v->to.pinned)
-		return v->to.pages[i];
-	return v->from.pages[((const u8 *)at - v->from.map) >> PAGE_SHIFT];
 }
 
 /* Pins @n pages from @addr on, in parts: a signal that kills need not wait for all. */

@@ -14,8 +14,6 @@
 
 /* What goes before the Canary header */
 #define CANARY_SEND_HEADERS	(sizeof(struct iphdr) + sizeof(struct udphdr))
-/* Bytes that are worth a page's reference instead of a copy */
-#define CANARY_SEND_PAGED	512
 
 /* The route to a member or switch, with a reference. Return: or an error pointer. */
 static struct rtable *canary_send_route(struct canary_comm *comm, __be32 addr, __be16 port)
@@ -101,49 +99,6 @@ static void canary_send_trace(const struct cnr_out *out)
 }
 
 /*
- * Vectors of some size are in pages, which packets carry instead of a copy. A packet may then
- * leave with data that are newer than its header, when the result of its block, or of the
- * application whose memory it is, got there first. That makes no wrong sum:
- *  - the header has the checksum of the data as they were when it was made. Leaders compare the
- *    two, for aggregates as well since both are linear, and so do members for results: what was
- *    changed on its way is dropped as "sum" and asked for again;
- *  - the result of a block replaces a contribution only when the leader has finished the block,
- *    or, at the leader, when nobody's contribution is wanted any more: packets still under way are
- *    repeats, dropped as such whatever they carry. A finished result is not written to again
- *    before everybody has it (cnr_released());
- *  - who changes a pinned buffer during an operation, against canary(7), changes own data.
- * The checksum is not keyed and 32 bits short, but so it is for what hosts or links do by mistake
- * elsewhere. Pages stay until their last packet is gone, whoever has freed or unmapped them.
- * SKBFL_SHARED_FRAG tells others to copy before they change or sum up anything.
- */
-static bool canary_send_by_page(const struct cnr_out *out)
-{
-	return out->vector && out->len >= CANARY_SEND_PAGED && is_vmalloc_addr(out->payload);
-}
-
-static void canary_send_pages(struct sk_buff *skb, const struct cnr_out *out)
-{
-	const struct canary_vector *v = (void *)(uintptr_t)out->cookie;
-	const u8 *at = out->payload;
-	u32 n, len = out->len;
-	struct page *page;
-	int i;
-
-	for (i = 0; len; i++) {
-		n = min_t(u32, len, PAGE_SIZE - offset_in_page(at));
-		page = v->pinned ? canary_pin_page(v, at) : vmalloc_to_page(at);
-		get_page(page);
-		skb_fill_page_desc(skb, i, page, offset_in_page(at), n);
-		at += n;
-		len -= n;
-	}
-	skb_shinfo(skb)->flags |= SKBFL_SHARED_FRAG;
-	skb->len += out->len;
-	skb->data_len += out->len;
-	skb->truesize += out->len;
-}
-
-/*
  * Room for @size bytes behind @headroom, cut from pages at hand, as drivers do for what comes in:
  * it lives as long, and costs half of what slabs do. Context: softirqs are off.
  */
@@ -167,12 +122,17 @@ static struct sk_buff *canary_send_alloc(unsigned int headroom, unsigned int siz
 /*
  * Make a socket buffer of @out, complete from the IP header on
  * It is charged to the UDP socket until it has left the machine.
+ *
+ * A packet is a copy of its part of the vector, an application's pages too: it may lie in a queue
+ * after the vector has been given back, and what is written there then is nobody's. To carry the
+ * pages (struct ubuf_info) costs more than to copy so few bytes, which the checksum has just
+ * brought into the cache: a reference for each packet, and the kernel copies what it delivers on
+ * this machine all the same, into pages of its own (skb_orphan_frags_rx()).
  * Context: canary_comm.lock is held. Return: NULL if it was dropped, which is counted.
  */
 struct sk_buff *canary_send_build(struct canary_comm *comm, const struct cnr_out *out)
 {
 	unsigned int size = CANARY_SEND_HEADERS + sizeof(out->hdr) + out->len;
-	bool paged = canary_send_by_page(out);
 	unsigned int room;
 	struct sk_buff *skb;
 	struct rtable *rt;
@@ -187,15 +147,13 @@ struct sk_buff *canary_send_build(struct canary_comm *comm, const struct cnr_out
 	/* A multiple of 4 keeps the elements aligned for who receives this very buffer. */
 	room = ALIGN(LL_RESERVED_SPACE(rt->dst.dev), 16);
 	skb = canary_send_alloc(room + rt->dst.header_len + CANARY_SEND_HEADERS,
-				sizeof(out->hdr) + (paged ? 0 : out->len) + rt->dst.trailer_len);
+				sizeof(out->hdr) + out->len + rt->dst.trailer_len);
 	if (!skb) {
 		ip_rt_put(rt);
 		return canary_send_drop(comm, out, CANARY_DROP_NOMEM);
 	}
 	skb_put_data(skb, &out->hdr, sizeof(out->hdr));
-	if (paged)
-		canary_send_pages(skb, out);
-	else if (out->len)
+	if (out->len)
 		skb_put_data(skb, out->payload, out->len);
 	canary_send_headers(comm, skb, out, ip4_dst_hoplimit(&rt->dst));
 	skb_dst_set(skb, &rt->dst);

@@ -290,9 +290,6 @@ struct cnr_done {
  * @len:	bytes of @payload
  * @payload:	follows the header; valid until the next call for this communicator
  * @again:	this is a retransmission (for tracing)
- * @vector:	@payload is in the vector of an operation, where it changes only when its block is
- *		over, and stays until that is released: it may be sent from there
- * @cookie:	of that operation
  */
 struct cnr_out {
 	struct canary_hdr hdr;
@@ -300,8 +297,6 @@ struct cnr_out {
 	__be16	port;
 	u16	len;
 	bool	again;
-	bool	vector;
-	u64	cookie;
 	const void *payload;
 };
 

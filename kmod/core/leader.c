@@ -437,8 +437,6 @@ bool cnr_result_build(struct cnr_comm *c, u32 block, u8 attempt, struct cnr_out 
 	h->done = cpu_to_be32(c->all_done);
 	out->payload = data;
 	out->len = elements * sizeof(*data);
-	out->vector = true;
-	out->cookie = o->op.cookie;
 	return true;
 }
 

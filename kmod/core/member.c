@@ -369,8 +369,6 @@ bool cnr_contribution_build(struct cnr_comm *c, struct cnr_out *out)
 		h->sum = cpu_to_be32(cnr_checksum(data, elements));
 		out->payload = data;
 		out->len = elements * sizeof(*data);
-		out->vector = true;
-		out->cookie = o->op.cookie;
 		out->again = b->flags & CNR_B_AGAIN;
 		cnr_count(c, out->again ? CNR_C_retransmissions : CNR_C_contributions_out);
 		cnr_to_rank(c, out, cnr_leader(c, block));

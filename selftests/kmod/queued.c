@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Packets that are still on their way when an operation on the application's own memory has
+ * completed, and the application goes on writing to it: in the queue of a device, and in that of
+ * a socket on this machine. What is in them is what their header has the checksum of, and stays so.
+ *
+ *	lo --(copies of all packets)--> later0 (netem, delay) --- later1, captured
+ *	`---- captured
+ */
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+
+#include "pinned.h"
+
+#define BYTES		(100 << 10)
+#define DELAY		"500ms"
+#define MARK_PORT	9
+#define ROOM		(32 << 20)	/* of a capture */
+#define OFFSET		(ETH_HLEN + 20 + 8)
+
+static void run(const char *command)
+{
+	if (system(command))
+		ok(command, false);
+}
+
+static void queues(void)
+{
+	run("ip link add later0 mtu 9000 type veth peer name later1 mtu 9000");
+	run("ip link set later0 up; ip link set later1 up");
+	run("tc qdisc add dev later0 root netem delay " DELAY " limit 100000");
+	run("tc qdisc add dev lo clsact");
+	run("tc filter add dev lo egress matchall action mirred egress mirror dev later0");
+}
+
+/* All IPv4 that a device receives, from now on */
+static int capture(const char *device)
+{
+	struct sockaddr_ll at = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_IP) };
+	int fd = socket(AF_PACKET, SOCK_RAW, htons(ETH_P_IP)), room = ROOM;
+
+	at.sll_ifindex = if_nametoindex(device);
+	setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room));
+	if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof(at)))
+		ok("capture", false);
+	timeout(fd, SO_RCVTIMEO, PATIENCE);
+	return fd;
+}
+
+/* A packet that comes after all others */
+static void mark(void)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(MARK_PORT),
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	sendto(fd, "", 1, 0, (struct sockaddr *)&to, sizeof(to));
+	close(fd);
+}
+
+struct seen {
+	unsigned int data, changed;
+	bool all;
+};
+
+static bool is_changed(const struct canary_hdr *h)
+{
+	const uint32_t *v = (const uint32_t *)(h + 1);
+	unsigned int i, n = ntohs(h->elements);
+	uint32_t sum = 0;
+
+	for (i = 0; i < n; i++)
+		sum += v[i];
+	return sum != ntohl(h->sum);
+}
+
+/* Looks at what @fd captured, up to the mark. */
+static struct seen look(int fd)
+{
+	/* the header's place in it is a multiple of 4 */
+	static uint8_t frame[65536] __attribute__((__aligned__(8)));
+	struct seen s = { 0 };
+	uint8_t *at = frame + 2;
+	const struct canary_hdr *h = (const struct canary_hdr *)(at + OFFSET);
+	ssize_t n;
+
+	while ((n = recv(fd, at, sizeof(frame) - 2, 0)) > 0 && !s.all) {
+		s.all = at[OFFSET - 6] == 0 && at[OFFSET - 5] == MARK_PORT;
+		if (n < OFFSET + (ssize_t)sizeof(*h) ||
+		    (h->type != CANARY_CONTRIBUTION && h->type != CANARY_RESULT))
+			continue;
+		s.data++;
+		s.changed += is_changed(h);
+	}
+	return s;
+}
+
+static void report(const char *what, int fd, unsigned int least)
+{
+	struct seen s = look(fd);
+	char text[128];
+
+	snprintf(text, sizeof(text), "%s: what went out is what was to", what);
+	printf("# %s: %u packets with data, %u changed later\n", what, s.data, s.changed);
+	ok(text, s.all && s.data >= least && !s.changed);
+	close(fd);
+}
+
+/* Both ranks post, receive and write at once; then the packets are looked at. */
+static void test_written(const char *name, bool in_place)
+{
+	int lo = capture("lo"), later = capture("later1"), x, y;
+	char *mem[4], text[64];
+	bool good = true;
+	int i;
+
+	for (i = 0; i < 4; i++)
+		mem[i] = pages(BYTES);
+	pair(&x, &y);
+	fill((uint32_t *)mem[0], BYTES, 0);
+	fill((uint32_t *)mem[1], BYTES, 1);
+	good &= post(x, mem[0], mem[in_place ? 0 : 2], BYTES) == BYTES;
+	good &= post(y, mem[1], mem[in_place ? 1 : 3], BYTES) == BYTES;
+	good &= recv(x, NULL, 0, 0) == BYTES;
+	good &= is_sum((uint32_t *)mem[in_place ? 0 : 2], BYTES);
+	memset(mem[0], 0x55, BYTES);
+	memset(mem[2], 0x55, BYTES);
+	good &= recv(y, NULL, 0, 0) == BYTES;
+	memset(mem[1], 0x55, BYTES);
+	memset(mem[3], 0x55, BYTES);
+	snprintf(text, sizeof(text), "%s: summed", name);
+	ok(text, good);
+	mark();
+	/* a contribution and a result for each block */
+	i = BYTES / (CANARY_ELEMENTS_MAX * 4);
+	snprintf(text, sizeof(text), "%s, in a socket's queue", name);
+	report(text, lo, 2 * i);
+	snprintf(text, sizeof(text), "%s, in a device's queue", name);
+	report(text, later, 2 * i);
+	unpair(x, y);
+	for (i = 0; i < 4; i++)
+		munmap(mem[i], BYTES);
+}
+
+/* The operation fails, which gives the memory back too. */
+static void test_failed(void)
+{
+	int later = capture("later1"), x, y;
+	char *mem = pages(BYTES);
+	long before = pinned();
+
+	pair(&x, &y);
+	fill((uint32_t *)mem, BYTES, 0);
+	ok("failed: posted", post(x, mem, mem, BYTES) == BYTES);
+	close(y);
+	ok_errno("failed: the other rank left", recv(x, NULL, 0, 0), ECONNRESET);
+	memset(mem, 0x55, BYTES);
+	mark();
+	report("failed", later, 1);
+	close(x);
+	drain_ports();
+	ok("failed: all was given back", given_back(before));
+	munmap(mem, BYTES);
+}
+
+int main(void)
+{
+	start();
+	queues();
+	test_written("apart", false);
+	test_written("in place", true);
+	test_failed();
+	return end("kmod/queued");
+}
