@@ -104,7 +104,7 @@ struct canary_pin {
  * @seq:	see struct canary_completion
  * @data:	results; @own, or the mapping of @to
  * @source:	contributions: the mapping of @from; NULL: they are in @data
- * @sums:	of results, if @pinned
+ * @hashes:	of results, if @pinned
  * @locked:	what counts against RLIMIT_MEMLOCK
  * @to:		pages of the results, if @pinned
  * @from:	pages of the contributions, if those are others
@@ -127,7 +127,7 @@ struct canary_vector {
 	u32			seq;
 	u32			*data;
 	const u32		*source;
-	u32			*sums;
+	u64			*hashes;
 	struct mmpin		locked;
 	struct canary_pin	to;
 	struct canary_pin	from;

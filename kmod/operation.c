@@ -172,7 +172,7 @@ static int canary_send_post(struct canary_sock *cs, struct canary_vector *v,
 	struct cnr_op post = {
 		.data		= v->data,
 		.source		= v->source,
-		.sums		= v->sums,
+		.hashes		= v->hashes,
 		.elements	= v->bytes / sizeof(u32),
 		.op		= op->op,
 		.dtype		= op->dtype,
@@ -222,12 +222,15 @@ static struct canary_vector *canary_send_copy(struct msghdr *msg, const struct c
 static struct canary_vector *canary_send_pin(struct canary_comm *comm, struct msghdr *msg,
 					     const struct canary_post *p)
 {
-	struct cnr_info info = { .elements = 1 };
 	struct canary_vector *v;
+	struct cnr_info info;
 
 	spin_lock_bh(&comm->lock);
-	if (comm->core)
-		cnr_info(comm->core, &info);
+	if (!comm->core) {
+		spin_unlock_bh(&comm->lock);
+		return ERR_PTR(-EPIPE);
+	}
+	cnr_info(comm->core, &info);
 	spin_unlock_bh(&comm->lock);
 	v = canary_vector_pin(&msg->msg_iter, p->to.addr, p->len,
 			      p->len / sizeof(u32) / info.elements + 1, p->charge);

@@ -9,9 +9,9 @@
  *
  * The caller may write to the buffers meanwhile, and fork, unmap or exit: all of that is
  * memory of its own. Nothing here trusts what is read twice. Data that change between their
- * checksum and their packet are found by that; results are compared with theirs before they are
- * sent again (cnr_op.sums). What is written after the completion is in no packet: they are copies
- * (send.c).
+ * checksum and their packet are found by that; results are what they were when they came about,
+ * or nobody believes them (cnr_op.hashes). What is written after the completion is in no packet:
+ * packets are copies (send.c).
  */
 
 #include <linux/mm.h>
@@ -103,7 +103,7 @@ size_t canary_pin_charge(u32 bytes)
 	size_t blocks = bytes / (sizeof(u32) * CANARY_ELEMENTS(CNR_MTU_LEAST)) + 1;
 
 	return sizeof(struct canary_vector) + pages * 2 * sizeof(struct page *) +
-	       blocks * sizeof(u32);
+	       blocks * sizeof(u64);
 }
 
 static int canary_pin_vector(struct canary_vector *v, unsigned long from, unsigned long to,
@@ -112,8 +112,8 @@ static int canary_pin_vector(struct canary_vector *v, unsigned long from, unsign
 	size_t bytes = v->bytes;
 	int err;
 
-	v->sums = kvmalloc_array(blocks, sizeof(*v->sums), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (!v->sums)
+	v->hashes = kvmalloc_array(blocks, sizeof(*v->hashes), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!v->hashes)
 		return -ENOBUFS;
 	err = mm_account_pinned_pages(&v->locked, from == to ? bytes : 2 * bytes);
 	if (err)
@@ -175,5 +175,5 @@ void canary_vector_unpin(struct canary_vector *v)
 	canary_pin_undo(&v->from);
 	canary_pin_undo(&v->to);
 	mm_unaccount_pinned_pages(&v->locked);
-	kvfree(v->sums);
+	kvfree(v->hashes);
 }

@@ -534,6 +534,10 @@ u64 cnr_tag(const struct cnr_comm *c, u16 rank, u32 block, u8 attempt, u32 opsig
 u64 cnr_expected_tag(const struct cnr_comm *c, u32 block, u8 attempt, u32 opsig);
 u32 cnr_opsig(const struct cnr_op *op, u32 seq, u8 algorithm);
 u64 cnr_mac(const struct cnr_comm *c, const struct canary_hdr *h, const void *payload);
+void cnr_result_note(struct cnr_comm *c, struct cnr_operation *o, u32 block, const u32 *data);
+void cnr_result_vouch(struct cnr_comm *c, const struct cnr_operation *o, u32 block);
+bool cnr_result_changed(struct cnr_comm *c, const struct cnr_operation *o, u32 block,
+			const u32 *data);
 bool cnr_has_digest(const struct canary_hdr *h);
 bool cnr_has_to(const struct cnr_comm *c, const struct canary_hdr *h);
 u32 cnr_digest(const u8 key[16], const void *payload, u32 len);

@@ -242,8 +242,9 @@ enum cnr_use {
  * @at:		NULL, or where @n elements from number @first on are, for drivers that do not
  *		hold the vector at @data as a whole; good until the next call. In a ring, what
  *		came out of CNR_USE_BOTH is asked for again until the result is there
- * @sums:	NULL; or room for a word a block, if others may write to @data meanwhile: results
- *		that they changed are not sent again, the communicator ends instead
+ * @hashes:	NULL; or room for 64 bits a block, if others may write to @data meanwhile: results
+ *		that they changed are believed by nobody, and if somebody asks for one again, the
+ *		communicator ends
  * @elements:	vector length; 0 makes a barrier
  * @op:		enum canary_operator
  * @dtype:	enum canary_dtype
@@ -254,7 +255,7 @@ struct cnr_op {
 	u32	*data;
 	const u32 *source;
 	u32	*(*at)(const struct cnr_op *op, u32 first, u32 n, enum cnr_use use);
-	u32	*sums;
+	u64	*hashes;
 	u32	elements;
 	u8	op;
 	u8	dtype;

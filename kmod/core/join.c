@@ -510,7 +510,8 @@ static enum canary_drop cnr_welcome_part(struct cnr_comm *c, u64 now, const stru
 
 	if (c->table || first != c->known)
 		return CANARY_DROP_DUPLICATE;
-	if (n > c->cfg.members - first || !elements || elements > c->elements || !window ||
+	if (n > c->cfg.members - first || elements < CNR_ELEMENTS_LEAST ||
+	    elements > c->elements || !window ||
 	    window > c->cfg.window || (window & (window - 1)) || !in->hdr->epoch ||
 	    w->algorithm > CANARY_ALG_MAX || !cnr_trees_fit(w->algorithm, w->trees))
 		return CANARY_DROP_STATE;

@@ -65,14 +65,32 @@ struct cnr_lead *cnr_lead_get(struct cnr_comm *c, u32 block)
 	return NULL;
 }
 
+/*
+ * Add our own data to @sum, that of all others: the result of @l. Where others can write to it, it
+ * is made and noted elsewhere first. Return: its checksum.
+ */
+static u32 cnr_lead_add(struct cnr_comm *c, struct cnr_lead *l, struct cnr_operation *o,
+			const u32 *sum)
+{
+	const u32 *own;
+	u16 elements;
+	u32 *data, check;
+
+	data = cnr_block_data(c, o, l->block, &elements, CNR_USE_BOTH);
+	own = o->op.source ? cnr_block_source(c, o, l->block, &elements) : data;
+	if (!o->op.hashes)
+		return cnr_add(data, own, sum, elements);
+	check = cnr_add(l->acc, sum, own, elements);
+	cnr_result_note(c, o, l->block, l->acc);
+	memcpy(data, l->acc, elements * sizeof(*data));
+	return check;
+}
+
 /* All contributions are in, in @sum, and our own is posted. */
 static void cnr_lead_finish(struct cnr_comm *c, u64 now, struct cnr_lead *l, const u32 *sum)
 {
 	struct cnr_block *b = cnr_block(c, l->block);
 	struct cnr_operation *o = &c->ops[b->op];
-	const u32 *own;
-	u16 elements;
-	u32 *data;
 
 	if (l->tag != cnr_lead_expected(c, l)) {
 		cnr_count(c, CNR_C_tag_mismatch);
@@ -81,11 +99,7 @@ static void cnr_lead_finish(struct cnr_comm *c, u64 now, struct cnr_lead *l, con
 	}
 	if (l->flags & CNR_L_MERGED)
 		cnr_merge_proven(c, l);
-	data = cnr_block_data(c, o, l->block, &elements, CNR_USE_BOTH);
-	own = o->op.source ? cnr_block_source(c, o, l->block, &elements) : data;
-	l->sum = cnr_add(data, own, sum, elements);
-	if (o->op.sums)
-		o->op.sums[l->block - o->base] = l->sum;
+	l->sum = cnr_lead_add(c, l, o, sum);
 	l->done = canary_earlier(l->done, c->una);
 	l->deadline = CNR_NEVER;
 	l->hold = min_t(u64, (now - l->first_at) / CNR_USEC, ~0U);
@@ -437,6 +451,7 @@ bool cnr_result_build(struct cnr_comm *c, u32 block, u8 attempt, struct cnr_out 
 	h->done = cpu_to_be32(c->all_done);
 	out->payload = data;
 	out->len = elements * sizeof(*data);
+	cnr_result_vouch(c, o, block);
 	return true;
 }
 

@@ -174,6 +174,37 @@ static u64 cnr_result_mac(struct cnr_comm *c, const struct cnr_out *out)
 	return cnr_mac_with(c, h, c->hash);
 }
 
+/*
+ * Results in memory that others may write to (cnr_op.hashes). What is right is told by the hash,
+ * made of memory that is the core's alone before anybody else could write to it: the mac is made
+ * with that, not with what is read when it is sent. Who takes the packet compares the data. The
+ * checksum would not do: it is the same for the same elements in another order.
+ */
+void cnr_result_note(struct cnr_comm *c, struct cnr_operation *o, u32 block, const u32 *data)
+{
+	if (o->op.hashes)
+		o->op.hashes[block - o->base] = cnr_hash(c->data_key, data,
+							 cnr_block_elements(c, o, block));
+}
+
+/* The next result to be sealed is that of @block. */
+void cnr_result_vouch(struct cnr_comm *c, const struct cnr_operation *o, u32 block)
+{
+	if (!o->op.hashes)
+		return;
+	c->hash = o->op.hashes[block - o->base];
+	c->hash_block = cpu_to_be32(block);
+	c->hash_known = true;
+}
+
+/* Did somebody write to @data, the result of @block? Then nobody has it any more. */
+bool cnr_result_changed(struct cnr_comm *c, const struct cnr_operation *o, u32 block,
+			const u32 *data)
+{
+	return o->op.hashes && o->op.hashes[block - o->base] !=
+			       cnr_hash(c->data_key, data, cnr_block_elements(c, o, block));
+}
+
 /* Lists in payloads are nobody's data, so that @sum is free to bind them to the mac. */
 bool cnr_has_digest(const struct canary_hdr *h)
 {

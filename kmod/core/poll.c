@@ -50,7 +50,6 @@ static bool cnr_control_build(struct cnr_comm *c, u64 now, const struct cnr_cont
 			      struct cnr_out *out)
 {
 	struct cnr_operation *o;
-	u32 sum;
 
 	if (m->type == CANARY_WELCOME && m->nonce) {
 		cnr_cookie_build(c, now, m, out);
@@ -65,14 +64,11 @@ static bool cnr_control_build(struct cnr_comm *c, u64 now, const struct cnr_cont
 	if (m->type == CANARY_RESULT) {
 		if (!cnr_result_build(c, m->block, m->attempt, out))
 			return false;
-		sum = cnr_checksum(out->payload, out->len / 4);
-		o = cnr_find_op(c, m->block);
-		if (o->op.sums && o->op.sums[m->block - o->base] != sum) {
-			/* Somebody wrote to our results: nobody has them any more. */
+		if (cnr_result_changed(c, cnr_find_op(c, m->block), m->block, out->payload)) {
 			cnr_fail(c, now, CANARY_ABORT_LEFT, &c->cfg.rank, 1, true);
 			return false;
 		}
-		out->hdr.sum = cpu_to_be32(sum);
+		out->hdr.sum = cpu_to_be32(cnr_checksum(out->payload, out->len / 4));
 		cnr_count(c, CNR_C_results_again);
 		out->again = true;
 		cnr_to_rank(c, out, m->rank);

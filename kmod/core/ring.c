@@ -282,13 +282,23 @@ static enum canary_drop cnr_ring_check(struct cnr_comm *c, u64 now, const struct
 	       CANARY_DROP_NONE : CANARY_DROP_SUM;
 }
 
-/* The result is here: what is sent again has to be the same, whoever can write to it. */
-static void cnr_ring_note(struct cnr_comm *c, u32 block, u32 sum)
+/*
+ * Add @payload to our data of @block, as cnr_lead_add() does if that is the result. A partial sum
+ * that the application changes is as good as another contribution of its own.
+ */
+static u32 cnr_ring_add(struct cnr_comm *c, u32 block, const u32 *payload)
 {
 	struct cnr_operation *o = &c->ops[cnr_block(c, block)->op];
+	u32 *data, *result = (u32 *)c->scratch, sum;
+	u16 elements;
 
-	if (o->op.sums)
-		o->op.sums[block - o->base] = sum;
+	data = cnr_block_data(c, o, block, &elements, CNR_USE_BOTH);
+	if (!o->op.hashes || cnr_leader(c, block) != c->cfg.rank)
+		return cnr_add(data, data, payload, elements);
+	sum = cnr_add(result, data, payload, elements);
+	cnr_result_note(c, o, block, result);
+	memcpy(data, result, elements * sizeof(*data));
+	return sum;
 }
 
 static void cnr_ring_finish(struct cnr_comm *c, u64 now, u32 block)
@@ -304,7 +314,6 @@ static void cnr_ring_finish(struct cnr_comm *c, u64 now, u32 block)
 		cnr_fail(c, now, CANARY_ABORT_MISMATCH, &c->ring.prev, 1, true);
 		return;
 	}
-	cnr_ring_note(c, block, b->sum);
 	cnr_count(c, CNR_C_blocks_led);
 	c->load = b->load;
 	cnr_all_done(c, b->done);
@@ -331,8 +340,6 @@ static enum canary_drop cnr_ring_partial(struct cnr_comm *c, u64 now, const stru
 	u32 block = be32_to_cpu(h->block);
 	enum canary_drop drop;
 	struct cnr_block *b;
-	u16 elements;
-	u32 *data;
 
 	if (!cnr_in_window(c, block))
 		return canary_before(block, c->una) ? CANARY_DROP_DUPLICATE : CANARY_DROP_BLOCK;
@@ -351,8 +358,7 @@ static enum canary_drop cnr_ring_partial(struct cnr_comm *c, u64 now, const stru
 		return drop;
 	if (be16_to_cpu(h->count) != cnr_ring_hop(c, block))
 		return CANARY_DROP_COUNT;
-	data = cnr_block_data(c, &c->ops[b->op], block, &elements, CNR_USE_BOTH);
-	b->sum = cnr_add(data, data, cnr_payload(in), elements);
+	b->sum = cnr_ring_add(c, block, cnr_payload(in));
 	b->flags |= CNR_B_PARTIAL;
 	b->tag = be64_to_cpu(h->tag);
 	b->done = canary_earlier(be32_to_cpu(h->done), c->una);
@@ -397,7 +403,7 @@ static enum canary_drop cnr_ring_result(struct cnr_comm *c, u64 now, const struc
 		return CANARY_DROP_STATE;
 	data = cnr_block_data(c, &c->ops[b->op], block, &elements, CNR_USE_RESULT);
 	memcpy(data, cnr_payload(in), elements * sizeof(*data));
-	cnr_ring_note(c, block, be32_to_cpu(h->sum));
+	cnr_result_note(c, &c->ops[b->op], block, cnr_payload(in));
 	c->load = h->load;
 	cnr_count(c, CNR_C_results_in);
 	cnr_ring_rtt(c, now, b);
@@ -536,13 +542,11 @@ static bool cnr_ring_result_build(struct cnr_comm *c, const struct cnr_ring_item
 static bool cnr_ring_changed(struct cnr_comm *c, const struct cnr_out *out, u32 block)
 {
 	struct cnr_operation *o = cnr_find_op(c, block);
-	u32 sum;
 
-	if (!o->op.sums)
-		return false;
-	sum = out->hdr.type == CANARY_RESULT ? o->op.sums[block - o->base] :
-					       cnr_block(c, block)->sum;
-	return cnr_checksum(out->payload, out->len / 4) != sum;
+	if (out->hdr.type == CANARY_RESULT)
+		return cnr_result_changed(c, o, block, out->payload);
+	return o->op.hashes &&
+	       cnr_checksum(out->payload, out->len / 4) != cnr_block(c, block)->sum;
 }
 
 /* Next partial sum or result for the member after us. */

@@ -222,6 +222,54 @@ static void test_cookie(void)
 	sim_free(s);
 }
 
+static bool no_table(void *arg, int from, int to, const struct canary_hdr *h)
+{
+	return h->type == CANARY_WELCOME && h->epoch && to == 1;
+}
+
+/* Less than any member offers: buffers would be counted by the element. */
+static void test_welcome_small(void)
+{
+	const u16 least = CANARY_ELEMENTS(CNR_MTU_LEAST);
+	struct sim_config cfg = { .members = 3, .seed = 4 };
+	struct sim *s = sim_new(&cfg);
+	struct cnr_comm *c = sim_comm(s, 1), *root = sim_comm(s, 0);
+	struct {
+		struct canary_hdr hdr;
+		struct canary_welcome w;
+		struct canary_peer peer[3];
+	} m = { 0 };
+	enum canary_drop drop[2];
+	struct cnr_out out;
+	u32 i;
+
+	sim_faults(s)->filter = no_table;
+	sim_connect(s, -1);
+	sim_run(s, sim_now(s) + S);
+	m.w.window = cpu_to_be16(root->window);
+	m.w.algorithm = root->algorithm;
+	memcpy(m.w.salt, root->salt, sizeof(m.w.salt));
+	memcpy(m.peer, root->peer, sizeof(m.peer));
+	for (i = 0; i < 2; i++) {
+		cnr_header(root, &out, CANARY_WELCOME, root->first);
+		out.hdr.done = 0;
+		out.hdr.tag = cpu_to_be64(c->nonce);
+		out.hdr.elements = cpu_to_be16(i ? least : least - 1);
+		out.hdr.children = cpu_to_be16(3);
+		out.payload = &m.w;
+		out.len = sizeof(m) - sizeof(m.hdr);
+		cnr_to_rank(root, &out, 1);
+		cnr_seal(root, &out);
+		m.hdr = out.hdr;
+		drop[i] = sim_inject(s, 1, &m.hdr, sizeof(m), 0);
+		if (!i && c->table)
+			drop[i] = CANARY_DROP_NONE;
+	}
+	tap(drop[0] == CANARY_DROP_STATE && drop[1] == CANARY_DROP_NONE && c->elements == least,
+	    "WELCOME with fewer elements a packet than any rank may offer is refused");
+	sim_free(s);
+}
+
 /* Two neighbours differ, and who could tell which of them is wrong has not posted for long. */
 static void test_ring_undecided(void)
 {
@@ -308,6 +356,7 @@ int main(void)
 	test_sent();
 	test_refusal();
 	test_cookie();
+	test_welcome_small();
 	test_ring_undecided();
 	test_ring_path();
 	test_table_again();

@@ -41,6 +41,7 @@ struct sim_event {
 
 struct sim_vector {
 	u32	*data;
+	u64	*hashes;	/* NULL unless pinned */
 	u32	elements;
 	struct sim_vector *next;
 };

@@ -105,6 +105,7 @@ static void sim_release(struct sim_node *n, const struct cnr_done *d)
 
 	*v = gone->next;
 	free(gone->data);
+	free(gone->hashes);
 	free(gone);
 }
 
@@ -215,6 +216,7 @@ void sim_free(struct sim *s)
 		while ((v = s->node[i].held)) {
 			s->node[i].held = v->next;
 			free(v->data);
+			free(v->hashes);
 			free(v);
 		}
 	}
@@ -374,11 +376,12 @@ int sim_post(struct sim *s, int rank, u32 elements)
 	u32 i;
 	int err;
 
-	v->data = malloc(elements * 4 + 1 + (s->cfg.pinned ? (elements + 1) * 4 : 0));
+	v->data = malloc(elements * 4 + 1);
+	v->hashes = s->cfg.pinned ? calloc(elements + 1, sizeof(*v->hashes)) : NULL;
 	for (i = 0; i < elements; i++)
 		v->data[i] = sim_value(s, rank, n->posted, i);
 	op.data = v->data;
-	op.sums = s->cfg.pinned ? v->data + elements : NULL;
+	op.hashes = v->hashes;
 	v->elements = elements;
 	v->next = n->held;
 	n->held = v;
@@ -386,6 +389,7 @@ int sim_post(struct sim *s, int rank, u32 elements)
 	if (err) {
 		n->held = v->next;
 		free(v->data);
+		free(v->hashes);
 		free(v);
 	} else {
 		n->posted++;
@@ -402,6 +406,20 @@ void sim_scribble(struct sim *s, int rank)
 	for (v = s->node[rank].held; v; v = v->next)
 		for (i = 0; i < v->elements; i++)
 			v->data[i]++;
+}
+
+void sim_permute(struct sim *s, int rank)
+{
+	struct sim_vector *v;
+	u32 i, first;
+
+	for (v = s->node[rank].held; v; v = v->next) {
+		for (i = 0; i + 1 < v->elements; i += 2) {
+			first = v->data[i];
+			v->data[i] = v->data[i + 1];
+			v->data[i + 1] = first;
+		}
+	}
 }
 
 u32 sim_completed(const struct sim *s, int rank)

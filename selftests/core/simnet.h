@@ -92,6 +92,9 @@ int sim_post(struct sim *s, int rank, u32 elements);
 /* The application at @rank writes to its vectors, pinned and not released. */
 void sim_scribble(struct sim *s, int rank);
 
+/* The same, but all checksums stay what they were. */
+void sim_permute(struct sim *s, int rank);
+
 /* Operations that completed at @rank so far; checked against the independent sum. */
 u32 sim_completed(const struct sim *s, int rank);
 u32 sim_wrong(const struct sim *s);

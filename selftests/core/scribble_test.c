@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Vectors in memory that the application can write to (cnr_op.hashes), which it does: others get
+ * what was right, or an error that names its rank. Also if no checksum shows it.
+ */
+#include "scenario.h"
+
+#define MEMBERS	4
+#define WRITER	1	/* its application writes */
+
+struct plot {
+	struct sim *s;
+	enum canary_type lost;	/* what WRITER and others send is lost, ... */
+	u32	skip;		/* ... after so many */
+	bool	over;
+	bool	at_once;	/* it writes while its results are being sent */
+	u32	sent;
+};
+
+static bool lose(void *arg, int from, int to, const struct canary_hdr *h)
+{
+	struct plot *p = arg;
+
+	if (p->at_once && from == WRITER && h->type == CANARY_RESULT && ++p->sent == p->skip)
+		sim_permute(p->s, WRITER);
+	if (p->at_once || p->over || h->type != p->lost)
+		return false;
+	if (p->skip) {
+		p->skip--;
+		return false;
+	}
+	return true;
+}
+
+static struct sim *posted(u8 algorithm, struct plot *p)
+{
+	struct sim_config cfg = {
+		.members = MEMBERS, .seed = 9, .algorithm = algorithm, .pinned = true,
+	};
+
+	p->s = sim_new(&cfg);
+	sim_connect(p->s, -1);
+	sim_wait_state(p->s, CNR_CONNECTED, 10 * S);
+	sim_faults(p->s)->filter = lose;
+	sim_faults(p->s)->filter_arg = p;
+	post_all(p->s, MEMBERS, 352 * 400);
+	return p->s;
+}
+
+static void named(struct sim *s, const char *what)
+{
+	sim_wait_state(s, CNR_FAILED, 5 * S);
+	tap(blaming(s, MEMBERS, -ECONNRESET, WRITER) >= MEMBERS - 1 && !sim_wrong(s),
+	    "%s: nobody believes it, its rank is named (%u wrong)", what, sim_wrong(s));
+	sim_free(s);
+}
+
+/* What WRITER sent is lost, and then it is not there any more to be sent again. */
+static void test_again(u8 algorithm, enum canary_type type, void (*scribble)(struct sim *s, int rank),
+		       const char *what)
+{
+	struct plot p = { .lost = type, .skip = 60 };
+	struct sim *s = posted(algorithm, &p);
+
+	sim_run(s, sim_now(s) + 3 * MS);
+	scribble(s, WRITER);
+	p.over = true;
+	named(s, what);
+}
+
+/* The first of several packets of a result is on its way, the others are still to be made. */
+static void test_at_once(u8 algorithm, const char *what)
+{
+	struct plot p = { .at_once = true, .skip = 31 };
+
+	named(posted(algorithm, &p), what);
+}
+
+int main(void)
+{
+	test_again(CANARY_ALG_RING, CANARY_CONTRIBUTION, sim_scribble,
+		   "ring: partial sums that were changed");
+	test_again(CANARY_ALG_RING, CANARY_RESULT, sim_scribble, "ring: results that were changed");
+	test_again(CANARY_ALG_RING, CANARY_RESULT, sim_permute,
+		   "ring: results in another order");
+	test_again(CANARY_ALG_TREE, CANARY_RESULT, sim_scribble, "tree: results that were changed");
+	test_again(CANARY_ALG_TREE, CANARY_RESULT, sim_permute,
+		   "tree: results in another order");
+	test_at_once(CANARY_ALG_TREE, "tree: results in another order, as they are sent");
+	return tap_done("scribble");
+}
