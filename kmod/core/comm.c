@@ -47,6 +47,11 @@ int cnr_check(const struct cnr_config *cfg, const char **what)
 	return 0;
 }
 
+static u32 cnr_slice(const struct cnr_config *cfg)
+{
+	return cfg->slice < cfg->members ? cfg->slice : 0;
+}
+
 /* What one lead slot has room for: all members' contributions, if nobody aggregates. */
 static size_t cnr_source_size(const struct cnr_config *cfg)
 {
@@ -65,6 +70,7 @@ static size_t cnr_layout(struct cnr_comm *c, const struct cnr_config *cfg, u8 *m
 	size_t seen = CNR_ALIGN((cfg->members + 63) / 64 * sizeof(u64));
 	size_t want = seen;
 	size_t acc = CNR_ALIGN(cnr_offer_elements(cfg->mtu) * sizeof(u32));
+	size_t tags = cnr_slice(cfg) ? CNR_ALIGN((size_t)cfg->members * sizeof(u64)) : 0;
 	size_t at = CNR_ALIGN(sizeof(*c));
 	u32 i;
 
@@ -106,8 +112,9 @@ static size_t cnr_layout(struct cnr_comm *c, const struct cnr_config *cfg, u8 *m
 			c->lead[i].seen = (void *)(mem + at);
 			c->lead[i].want = (void *)(mem + at + seen);
 			c->lead[i].acc = (void *)(mem + at + seen + want);
+			c->lead[i].tags = (void *)(mem + at + seen + want + acc);
 		}
-		at += seen + want + acc;
+		at += seen + want + acc + tags;
 	}
 	if (mem)
 		c->leads = leads;
@@ -137,6 +144,7 @@ struct cnr_comm *cnr_init(void *mem, const struct cnr_config *cfg)
 	c->window = c->cfg.window;
 	c->algorithm = cfg->algorithm;
 	c->trees = cfg->trees;
+	c->slice = cnr_slice(cfg);
 	c->plan.ask_at = CNR_NEVER;
 	c->odd.rank = CNR_NONE;
 	if (!c->cfg.rto_min)

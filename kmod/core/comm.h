@@ -216,6 +216,8 @@ enum cnr_lead_state {
  * @first_ask:	when the first of @asks was
  * @expected:	see cnr_lead_expected()
  * @acc:	the sum so far, without own data
+ * @tags:	of all ranks, if the core has slices; so far those of the first @tagged
+ * @tagged:	see @tags
  */
 struct cnr_lead {
 	u32	block;
@@ -253,6 +255,8 @@ struct cnr_lead {
 	u64	*seen;
 	u64	*want;
 	u32	*acc;
+	u64	*tags;
+	u32	tagged;
 };
 
 enum cnr_op_state {
@@ -323,6 +327,8 @@ struct cnr_comm {
 	u8	trees;		/* agreed: how many, with CANARY_ALG_STATIC */
 	u8	load;
 	bool	merges;		/* switches aggregate here */
+	bool	work;		/* for cnr_work() */
+	u16	slice;		/* as configured, if there are more members; else 0 */
 	u8	key[16];	/* session key, PROTOCOL.md "Keys" */
 	u32	*data_key;	/* of cnr_hash() */
 
@@ -611,7 +617,16 @@ enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struc
 enum canary_drop cnr_request_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
 void cnr_lead_drop_all(struct cnr_comm *c);
 bool cnr_lead_build(struct cnr_comm *c, u64 now, struct cnr_out *out);
+void cnr_lead_finish(struct cnr_comm *c, u64 now, struct cnr_lead *l, const u32 *sum);
 bool cnr_result_build(struct cnr_comm *c, u32 block, u8 attempt, struct cnr_out *out);
+
+/* work.c: what takes long */
+void cnr_tags_begin(struct cnr_comm *c, struct cnr_lead *l);
+bool cnr_tags_known(const struct cnr_comm *c, const struct cnr_lead *l);
+void cnr_ring_tags_begin(struct cnr_comm *c, u32 block);
+bool cnr_ring_tags_known(const struct cnr_comm *c, u32 block);
+u64 cnr_ring_tags_sum(const struct cnr_comm *c, u32 block, u32 opsig);
+u64 cnr_tags_of(const struct cnr_comm *c, const struct cnr_lead *l, u16 rank);
 
 /* Is @block one that we have begun, as a ring? Asked for each packet, and mostly there is none. */
 static inline bool cnr_is_ring(struct cnr_comm *c, u32 block)

@@ -6,6 +6,7 @@
  * clock, I/O, locks or allocation: the driver passes packets, calls and the time in, and then
  *
  *	while (cnr_poll(comm, now, &out))	sends what comes out,
+ *	cnr_work(comm, now)			and again, while it returns true,
  *	while (cnr_completion(comm, &c))	hands operations back to the application,
  *	while (cnr_released(comm, &c))		frees vectors that nobody can ask for any more,
  *	cnr_deadline(comm)			arms a timer for cnr_timer().
@@ -171,6 +172,8 @@ struct cnr_stats {
  * @trees:	CANARY_ALG_STATIC: how many, block by block in turn; rank 0's holds for all. Else 0
  * @tree:	the path of each (canary_hdr.path), the same at all ranks; of those that are not
  *		here, their number
+ * @slice:	0; or members to look at in one go, where the driver must not be long at it: what
+ *		would take longer is left to cnr_work()
  * @lossless:	links wait instead of dropping, so that blocks in flight are only limited by @window
  * @data_key:	NULL; or CNR_DATA_KEY words for the key of data, where one driver has many members
  *		of a session: all write the same there
@@ -187,6 +190,7 @@ struct cnr_config {
 	u16	members;
 	u16	window;
 	u16	mtu;
+	u16	slice;
 	__be32	addr;
 	__be16	port;
 	bool	lossless;
@@ -430,6 +434,14 @@ void cnr_prefetch_block(const struct cnr_comm *c, const struct canary_hdr *h);
 
 /** cnr_poll() - Return: true if *@out has a packet to send */
 bool cnr_poll(struct cnr_comm *c, u64 now, struct cnr_out *out);
+
+/**
+ * cnr_work() - go on with what takes long, if cnr_config.slice says that some of it can be left
+ *
+ * Needs no deadline: the driver comes back as soon as others had their turn.
+ * Return: true if something was done. There may be something to poll now, and more to do.
+ */
+bool cnr_work(struct cnr_comm *c, u64 now);
 
 /** cnr_completion() - next operation that completed, in the order of posting */
 bool cnr_completion(struct cnr_comm *c, struct cnr_done *done);

@@ -86,8 +86,8 @@ static u32 cnr_lead_add(struct cnr_comm *c, struct cnr_lead *l, struct cnr_opera
 	return check;
 }
 
-/* All contributions are in, in @sum, and our own is posted. */
-static void cnr_lead_finish(struct cnr_comm *c, u64 now, struct cnr_lead *l, const u32 *sum)
+/* All contributions are in, in @sum, and our own is posted. Context: cnr_tags_known() */
+void cnr_lead_finish(struct cnr_comm *c, u64 now, struct cnr_lead *l, const u32 *sum)
 {
 	struct cnr_block *b = cnr_block(c, l->block);
 	struct cnr_operation *o = &c->ops[b->op];
@@ -135,10 +135,11 @@ void cnr_lead_posted(struct cnr_comm *c, u64 now, u32 block)
 	l->opsig = o->opsig;
 	l->elements = elements;
 	l->last_at = now;
-	if (l->count == c->cfg.members - 1)
-		cnr_lead_finish(c, now, l, l->acc);
-	else
+	cnr_tags_begin(c, l);
+	if (l->count < c->cfg.members - 1)
 		cnr_lead_rearm(c, l, now);
+	else if (cnr_tags_known(c, l))
+		cnr_lead_finish(c, now, l, l->acc);
 }
 
 /*
@@ -342,7 +343,7 @@ enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struc
 		return CANARY_DROP_DUPLICATE;
 	/* One packet with everybody's data needs no accumulator. */
 	whole = !l->sources && (l->flags & CNR_L_POSTED) &&
-		h->count == cpu_to_be16(c->cfg.members - 1);
+		h->count == cpu_to_be16(c->cfg.members - 1) && cnr_tags_known(c, l);
 	cnr_accumulate(c, l, now, &own, known, !whole);
 	cnr_count(c, CNR_C_contributions_in);
 	if (h->count != cpu_to_be16(1))
@@ -357,10 +358,10 @@ enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struc
 	if (!(l->flags & CNR_L_POSTED)) {
 		if (cnr_block(c, block)->state == CNR_B_SENT)
 			cnr_lead_posted(c, now, block);
-	} else if (l->count == c->cfg.members - 1) {
-		cnr_lead_finish(c, now, l, whole ? cnr_payload(in) : l->acc);
-	} else {
+	} else if (l->count < c->cfg.members - 1) {
 		cnr_lead_rearm(c, l, now);
+	} else if (cnr_tags_known(c, l)) {
+		cnr_lead_finish(c, now, l, whole ? cnr_payload(in) : l->acc);
 	}
 	cnr_fill(c, now);
 	return CANARY_DROP_NONE;

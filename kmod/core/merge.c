@@ -74,8 +74,8 @@ static bool cnr_merged_right(struct cnr_comm *c, struct cnr_lead *l, const struc
 	u32 others = c->cfg.members - 1, count = be16_to_cpu(h->count);
 	u64 tag = be64_to_cpu(h->tag);
 
-	if (!(l->flags & CNR_L_POSTED) || be32_to_cpu(h->opsig) != l->opsig ||
-	    be16_to_cpu(h->elements) != l->elements)
+	if (!(l->flags & CNR_L_POSTED) || !cnr_tags_known(c, l) ||
+	    be32_to_cpu(h->opsig) != l->opsig || be16_to_cpu(h->elements) != l->elements)
 		return false;
 	if (count == others && tag == cnr_lead_expected(c, l)) {
 		if (l->flags & CNR_L_MERGED)
@@ -103,7 +103,7 @@ enum canary_drop cnr_merge_admit(struct cnr_comm *c, u64 now, struct cnr_lead *l
 		return CANARY_DROP_MAC;
 	}
 	/* With single contributions, which have macs, it would be complete and wrong. */
-	if ((l->flags & (CNR_L_POSTED | CNR_L_MERGED)) == CNR_L_POSTED &&
+	if ((l->flags & (CNR_L_POSTED | CNR_L_MERGED)) == CNR_L_POSTED && cnr_tags_known(c, l) &&
 	    l->count + be16_to_cpu(h->count) == c->cfg.members - 1) {
 		cnr_charge(debt, now);
 		cnr_count(c, CNR_C_tag_mismatch);

@@ -19,7 +19,7 @@ static u32 cnr_identify_one(struct cnr_comm *c, struct cnr_lead *l, u64 tag)
 
 	for (rank = 0; rank < c->cfg.members; rank++) {
 		if (rank == c->cfg.rank || cnr_seen(l, rank) ||
-		    cnr_tag(c, rank, l->block, l->attempt, l->opsig) != tag)
+		    cnr_tags_of(c, l, rank) != tag)
 			continue;
 		cnr_want(l, rank);
 		return 1;
@@ -57,7 +57,7 @@ static u32 cnr_groups(struct cnr_comm *c, const struct cnr_lead *l, struct cnr_g
 			g[n++] = (struct cnr_group){ .via = c->member[rank].via };
 		}
 		g[i].ranks++;
-		g[i].tag += cnr_tag(c, rank, l->block, l->attempt, l->opsig);
+		g[i].tag += cnr_tags_of(c, l, rank);
 	}
 	return n;
 }
@@ -111,7 +111,7 @@ static u32 cnr_identify(struct cnr_comm *c, struct cnr_lead *l)
 				cnr_want(l, rank);
 		return missing;
 	}
-	tag = cnr_expected_tag(c, l->block, l->attempt, l->opsig) - l->tag;
+	tag = cnr_lead_expected(c, l) - l->tag;
 	return missing == 1 ? cnr_identify_one(c, l, tag) :
 	       cnr_identify_groups(c, l, tag, missing);
 }
@@ -140,7 +140,7 @@ static u64 cnr_lead_patience(const struct cnr_comm *c)
  * may be computing, and it is enough to find out for the earliest block: earlier than its
  * members do, but not before a round trip is over.
  */
-void cnr_lead_rearm(struct cnr_comm *c, struct cnr_lead *l, u64 now)
+static void cnr_lead_due(struct cnr_comm *c, struct cnr_lead *l, u64 now)
 {
 	if (l->asked_at)
 		l->deadline = l->asked_at + cnr_answer_time(c, l->tries);
@@ -149,6 +149,11 @@ void cnr_lead_rearm(struct cnr_comm *c, struct cnr_lead *l, u64 now)
 	else
 		l->deadline = now + min_t(u64, cnr_lead_patience(c) << min_t(u8, l->tries, 6),
 					  CNR_PATIENCE_MAX);
+}
+
+void cnr_lead_rearm(struct cnr_comm *c, struct cnr_lead *l, u64 now)
+{
+	cnr_lead_due(c, l, now);
 	if (l->asked_at || l->all_at || l->block == cnr_led(c))
 		cnr_arm(c, l->deadline);
 }
@@ -194,6 +199,7 @@ void cnr_lead_restart(struct cnr_comm *c, u64 now, struct cnr_lead *l)
 	if (cnr_lead_sending(l))
 		c->leads_out--;
 	cnr_lead_clear(c, l);
+	cnr_tags_begin(c, l);
 	cnr_lead_send(c, l, CNR_L_COLLECTING, CNR_L_FAIL_ALL);
 	c->asked_at = now;
 	/* What is asked for now waits in switches like anything that is incomplete. */
@@ -287,8 +293,9 @@ static void cnr_lead_overdue(struct cnr_comm *c, u64 now, struct cnr_lead *l)
 	u32 named, unknown;
 	bool settled;
 
-	if (l->flags & (CNR_L_FAIL_ALL | CNR_L_FAIL_MISSING)) {
-		cnr_lead_rearm(c, l, now);	/* not even sent yet */
+	if ((l->flags & (CNR_L_FAIL_ALL | CNR_L_FAIL_MISSING)) || !cnr_tags_known(c, l)) {
+		/* Not even sent yet; or it cannot be told yet. */
+		cnr_lead_due(c, l, now);
 		l->deadline = max_t(u64, l->deadline, now + CNR_MSEC);
 		return;
 	}
@@ -326,7 +333,8 @@ void cnr_lead_timers(struct cnr_comm *c, u64 now)
 
 	for (i = 0; i < c->leads; i++) {
 		l = &c->lead[i];
-		if (l->state != CNR_L_COLLECTING || !(l->flags & CNR_L_POSTED))
+		if (l->state != CNR_L_COLLECTING || !(l->flags & CNR_L_POSTED) ||
+		    l->count == c->cfg.members - 1)
 			continue;
 		if (!l->all_at && !l->asked_at && l->block != cnr_led(c))
 			continue;

@@ -13,73 +13,6 @@
  */
 #include "comm.h"
 
-static bool cnr_ring_before(const struct canary_peer *a, const struct canary_peer *b)
-{
-	if (a->addr != b->addr)
-		return be32_to_cpu(a->addr) < be32_to_cpu(b->addr);
-	return be16_to_cpu(a->port) < be16_to_cpu(b->port);
-}
-
-/* Ranks are told apart by address and port; what claims to be the same goes by rank. */
-static bool cnr_ring_less(const struct cnr_comm *c, u16 a, u16 b)
-{
-	const struct canary_peer *x = a ? &c->peer[a] : &c->root;
-	const struct canary_peer *y = b ? &c->peer[b] : &c->root;
-
-	if (x->addr == y->addr && x->port == y->port)
-		return a < b;
-	return cnr_ring_before(x, y);
-}
-
-static void cnr_ring_sift(struct cnr_comm *c, u32 i, u32 n)
-{
-	u16 *at = c->ring.at;
-	u16 rank = at[i];
-	u32 k;
-
-	while ((k = 2 * i + 1) < n) {
-		if (k + 1 < n && cnr_ring_less(c, at[k], at[k + 1]))
-			k++;
-		if (!cnr_ring_less(c, rank, at[k]))
-			break;
-		at[i] = at[k];
-		i = k;
-	}
-	at[i] = rank;
-}
-
-/*
- * There is something to do for a ring. The order of the table of members by address is its
- * order: that is the same for all without a word, and who shares a leaf has neighbouring
- * addresses, if anything has.
- */
-void cnr_ring_begin(struct cnr_comm *c)
-{
-	struct cnr_ring *r = &c->ring;
-	u32 i, n = c->cfg.members;
-	u16 last;
-
-	if (r->known)
-		return;
-	r->known = true;
-	for (i = 0; i < n; i++)
-		r->at[i] = i;
-	for (i = n / 2; i--;)
-		cnr_ring_sift(c, i, n);
-	for (i = n; i-- > 1;) {
-		last = r->at[0];
-		r->at[0] = r->at[i];
-		r->at[i] = last;
-		cnr_ring_sift(c, 0, i);
-	}
-	for (i = 0; i < n; i++)
-		r->place[r->at[i]] = i;
-	r->own = r->place[c->cfg.rank];
-	r->next = r->at[(r->own + 1) % n];
-	r->prev = r->at[(r->own + n - 1) % n];
-	r->rto = c->rto;
-}
-
 /* How many members add to @block before us: 0 starts it, members - 1 leads it. */
 static u16 cnr_ring_hop(const struct cnr_comm *c, u32 block)
 {
@@ -157,6 +90,7 @@ void cnr_ring_start(struct cnr_comm *c, u64 now, u32 block)
 	u32 *data;
 
 	b->asked_from = c->talk[c->ring.prev].question;
+	cnr_ring_tags_begin(c, block);
 	if (o->op.source) {
 		data = cnr_block_data(c, o, block, &elements, CNR_USE_RESULT);
 		memcpy(data, cnr_block_source(c, o, block, &elements), elements * sizeof(*data));
@@ -305,7 +239,7 @@ static void cnr_ring_finish(struct cnr_comm *c, u64 now, u32 block)
 {
 	struct cnr_block *b = cnr_block(c, block);
 
-	if (b->tag != cnr_expected_tag(c, block, 0, c->ops[b->op].opsig)) {
+	if (b->tag != cnr_ring_tags_sum(c, block, c->ops[b->op].opsig)) {
 		/*
 		 * Every hop was authenticated, so a member has made it up; and our own data are
 		 * not there any more to begin anew.
@@ -358,6 +292,9 @@ static enum canary_drop cnr_ring_partial(struct cnr_comm *c, u64 now, const stru
 		return drop;
 	if (be16_to_cpu(h->count) != cnr_ring_hop(c, block))
 		return CANARY_DROP_COUNT;
+	/* Our timer asks for it again. */
+	if (!cnr_ring_tags_known(c, block))
+		return CANARY_DROP_EARLY;
 	b->sum = cnr_ring_add(c, block, cnr_payload(in));
 	b->flags |= CNR_B_PARTIAL;
 	b->tag = be64_to_cpu(h->tag);
@@ -484,6 +421,8 @@ enum canary_drop cnr_ring_input(struct cnr_comm *c, u64 now, const struct cnr_in
 	u16 rank = be16_to_cpu(h->rank);
 
 	cnr_ring_begin(c);
+	if (!c->ring.known)
+		return CANARY_DROP_EARLY;
 	if (rank != (h->type == CANARY_REQUEST ? c->ring.next : c->ring.prev))
 		return CANARY_DROP_STATE;
 	switch (h->type) {

@@ -26,6 +26,8 @@ struct cnr_ring_item {
  * @place:	the reverse: place in the ring, by rank
  * @srtt, @rttvar, @rto, @shift, @late_at: as in struct cnr_comm, of blocks in the ring
  * @known:	the order is known; the same goes for @own, @next, @prev
+ * @wanted:	the order is, and @steps of what it takes to find it were done
+ * @tagged:	ranks whose tags are in @expected, for the block @led that is led here: work.c
  * @queue:	what is to be sent, [tail, head) by @mask
  * @ops:	operations held that run around it; looked at for packets outside of it, too
  */
@@ -40,6 +42,11 @@ struct cnr_ring {
 	u16	next;
 	u16	prev;
 	bool	known;
+	bool	wanted;
+	u32	steps;
+	u32	led;
+	u32	tagged;
+	u64	expected;
 	u8	shift;
 	struct cnr_ring_item *queue;
 	u32	mask;
@@ -48,8 +55,11 @@ struct cnr_ring {
 	u32	tail;
 };
 
-bool cnr_ring_begun(struct cnr_comm *c, u32 block);
+/* order.c */
 void cnr_ring_begin(struct cnr_comm *c);
+bool cnr_ring_work(struct cnr_comm *c);
+
+bool cnr_ring_begun(struct cnr_comm *c, u32 block);
 void cnr_ring_start(struct cnr_comm *c, u64 now, u32 block);
 void cnr_ring_overdue(struct cnr_comm *c, u64 now, u32 block, u32 *budget);
 enum canary_drop cnr_ring_input(struct cnr_comm *c, u64 now, const struct cnr_in *in);

@@ -92,6 +92,7 @@ static void draw(struct run *r, u64 seed)
 	r->kill_after = pick(r, r->operations);
 	r->slow = odds(r, 4) ? (int)pick(r, c->members) : -1;
 	r->late = (u64)pick(r, 1000) * MS;
+	c->slice = odds(r, 3) ? 1 + pick(r, c->members) : 0;
 }
 
 static bool __attribute__((format(printf, 2, 3))) bad(struct run *r, const char *fmt, ...)

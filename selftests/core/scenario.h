@@ -18,6 +18,7 @@ struct scenario {
 	struct sim_faults faults;
 	u32	first_block;
 	u32	mtu;
+	u32	slice;
 };
 
 static inline struct sim *start(const struct scenario *sc, u64 seed)
@@ -26,6 +27,7 @@ static inline struct sim *start(const struct scenario *sc, u64 seed)
 		.members = sc->members,
 		.window = sc->window,
 		.mtu = sc->mtu,
+		.slice = sc->slice,
 		.aggregate = sc->aggregate,
 		.fixed_first = sc->first_block != 0,
 		.first_block = sc->first_block,

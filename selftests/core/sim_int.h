@@ -11,6 +11,7 @@
 #include "simnet.h"
 
 #define SIM_HOP_NS	20000
+#define SIM_WORK_NS	1000	/* until a member goes on */
 #define SIM_SLOTS	512
 #define SIM_LISTS	4	/* restorations of one block that are held */
 #define SIM_SWITCHES	16
@@ -22,6 +23,7 @@
 enum sim_kind {
 	SIM_PACKET,
 	SIM_FLUSH,
+	SIM_WORK,		/* a member goes on with what takes long */
 };
 
 struct sim_event {
@@ -49,6 +51,7 @@ struct sim_vector {
 struct sim_node {
 	struct cnr_comm *comm;
 	bool	dead;
+	bool	working;	/* goes on soon */
 	u32	posted;
 	u32	completed;
 	int	last_error;

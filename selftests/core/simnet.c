@@ -131,6 +131,12 @@ static void sim_pump(struct sim *s, int rank)
 			continue;
 		sim_send(s, e, &out.hdr, out.payload, out.len, rank);
 	}
+	/* Packets come in between. */
+	if (!n->working && cnr_work(n->comm, s->now)) {
+		n->working = true;
+		sim_push(s, (struct sim_event){
+			.kind = SIM_WORK, .at = s->now + SIM_WORK_NS, .to = rank });
+	}
 	while (cnr_completion(n->comm, &done))
 		sim_complete(s, rank, &done);
 	while (cnr_released(n->comm, &done))
@@ -162,6 +168,7 @@ static struct cnr_comm *sim_member(struct sim *s, int rank)
 		.members = s->cfg.members,
 		.window = s->cfg.window,
 		.mtu = s->cfg.mtu ? s->cfg.mtu : 1500,
+		.slice = s->cfg.slice,
 		.addr = sim_addr(rank),
 		.root = sim_addr(0),
 		.root_port = cpu_to_be16(CANARY_PORT_BASE),
@@ -303,10 +310,14 @@ bool sim_run(struct sim *s, u64 until)
 			continue;
 		}
 		e = sim_pop(s);
-		if (e.kind == SIM_FLUSH)
+		if (e.kind == SIM_FLUSH) {
 			sim_flush(s, &e);
-		else
+		} else if (e.kind == SIM_WORK) {
+			s->node[e.to].working = false;
+			sim_pump(s, e.to);
+		} else {
 			sim_deliver(s, &e);
+		}
 		free(e.data);
 	}
 }

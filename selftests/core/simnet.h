@@ -29,6 +29,7 @@ struct sim_config {
 	u32	members;
 	u32	window;
 	u32	mtu;
+	u32	slice;		/* as cnr_config has it */
 	bool	aggregate;	/* switches do; without leaves: there is one switch */
 	u32	leaves;		/* with spines; ranks are spread over them in order */
 	u32	spines;		/* at least 1 if there are leaves */
