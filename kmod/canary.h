@@ -24,7 +24,7 @@
  * Order: lock_sock, canary_net.lock, canary_comm.lock, then wait queue locks (waking is done
  * under canary_comm.lock, so that the face cannot go away meanwhile) or stats_lock.
  *
- * Nothing is transmitted under canary_comm.lock: canary_comm_pump() collects packets under it,
+ * Nothing is transmitted under canary_comm.lock: canary_comm_round() collects packets under it,
  * lets go of it and only then hands them to IP. So the lock of no queue or device nests in it,
  * a packet that comes back at once (loopback, veth) finds it free, and no engine ever holds
  * two of these locks. Packets of two processors may then overtake each other, which the
@@ -66,6 +66,9 @@
 #define CANARY_ROUTES		16		/* destinations remembered, a power of two */
 #define CANARY_TIMER_GAP	(50 * NSEC_PER_USEC)	/* at least, from timer to timer */
 #define CANARY_BATCH		64		/* packets collected before the lock is let go */
+#define CANARY_BATCHES		64		/* in a process, before the tasklet has to go on */
+#define CANARY_SLICE		256		/* members that the core looks at in one go */
+#define CANARY_FEW		4		/* packets collected while it has to */
 #define CANARY_GOODBYE_TRIES	200	/* ms that goodbyes may wait for a full UDP socket */
 
 /* CANARY_STATS and /proc/net/canary_stats: counters, then drop reasons from "none" on */
@@ -151,6 +154,14 @@ struct canary_route {
 enum canary_comm_flags {
 	CANARY_COMM_ENDING,	/* somebody has the right and the duty to end it */
 	CANARY_COMM_BLOCKED,	/* packets wait for room in the UDP socket */
+	CANARY_COMM_MORE,	/* the tasklet is going to go on */
+};
+
+/* What there is left to do for the core */
+enum canary_left {
+	CANARY_LEFT_NOTHING,
+	CANARY_LEFT_MORE,	/* can be gone on with at once */
+	CANARY_LEFT_BLOCKED,	/* waits for room in the UDP socket */
 };
 
 /**
@@ -174,7 +185,7 @@ enum canary_comm_flags {
  * @flags:	enum canary_comm_flags, atomic
  * @timer:	the core's deadline. Softirq
  * @space:	in the wait queue of @usk: there is room again
- * @space_work:	goes on sending then. Softirq
+ * @go_on:	goes on then, and with what was more than a batch. Softirq
  * @end_work:	ends a lingering engine. Process context
  * @list:	in canary_net.comms. Lock: canary_net.lock
  * @rcu:	frees it
@@ -216,7 +227,7 @@ struct canary_comm {
 	unsigned long		flags;
 	struct hrtimer		timer;
 	wait_queue_entry_t	space;
-	struct tasklet_struct	space_work;
+	struct tasklet_struct	go_on;
 	struct work_struct	end_work;
 	struct list_head	list;
 	struct rcu_head		rcu;
@@ -330,7 +341,8 @@ int canary_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flag
 /* comm.c */
 struct canary_comm *canary_comm_alloc(struct sock *sk);
 int canary_comm_start(struct canary_comm *comm, const struct cnr_config *cfg);
-bool canary_comm_pump(struct canary_comm *comm) __releases(comm->lock);
+void canary_comm_pump(struct canary_comm *comm) __releases(comm->lock);
+enum canary_left canary_comm_drive(struct canary_comm *comm) __releases(comm->lock);
 void canary_comm_close(struct canary_comm *comm);
 void canary_comm_schedule_end(struct canary_comm *comm);
 

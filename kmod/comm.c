@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The engine: drives one protocol core. Whatever happens to it (a packet, a call, the timer,
- * room in the UDP socket), canary_comm_pump() carries out what the core wants afterwards.
+ * room in the UDP socket), canary_comm_pump() or, in a process, canary_comm_drive() carries out
+ * what the core wants afterwards.
  */
 
 #include <linux/delay.h>
@@ -122,58 +123,86 @@ static bool canary_comm_blocked(struct canary_comm *comm)
 	return false;
 }
 
-/* Takes packets from the core. @all: there are no more. Return: true if it can go on at once. */
-static bool canary_comm_collect(struct canary_comm *comm, struct sk_buff_head *queue, bool *all)
+/* Takes packets from the core, @most at a time; when there are no more, does some of its work. */
+static enum canary_left canary_comm_collect(struct canary_comm *comm, struct sk_buff_head *queue,
+					    u32 most)
 {
 	u64 now = ktime_get_ns();
 	struct cnr_out out;
 	struct sk_buff *skb;
 	u32 n;
 
-	for (n = 0; n < CANARY_BATCH; n++) {
+	for (n = 0; n < most; n++) {
 		if (canary_comm_blocked(comm))
-			return false;
-		if (!cnr_poll(comm->core, now, &out)) {
-			*all = true;
-			return false;
-		}
+			return CANARY_LEFT_BLOCKED;
+		if (!cnr_poll(comm->core, now, &out))
+			return cnr_work(comm->core, now) ? CANARY_LEFT_MORE : CANARY_LEFT_NOTHING;
 		skb = canary_send_build(comm, &out);
 		if (skb)
 			__skb_queue_tail(queue, skb);
 	}
-	return true;
+	return CANARY_LEFT_MORE;
+}
+
+/* Carry out some of what the core wants, @most packets, and unlock. */
+static enum canary_left canary_comm_round(struct canary_comm *comm, u32 most, bool in_process)
+	__releases(comm->lock)
+{
+	enum canary_left left = CANARY_LEFT_NOTHING;
+	struct sk_buff_head queue;
+	LIST_HEAD(freed);
+
+	__skb_queue_head_init(&queue);
+	if (comm->core) {
+		left = canary_comm_collect(comm, &queue, most);
+		canary_comm_events(comm, &freed);
+		canary_comm_arm(comm);
+		/* From where it ends, a process says goodbye. */
+		if (left == CANARY_LEFT_MORE && !in_process && !comm->dead) {
+			set_bit(CANARY_COMM_MORE, &comm->flags);
+			tasklet_schedule(&comm->go_on);
+		}
+	}
+	spin_unlock_bh(&comm->lock);
+	if (!skb_queue_empty(&queue))
+		canary_send_queue(comm, &queue);
+	canary_vectors_free(&freed, false);
+	return left;
 }
 
 /*
- * Carry out what the core wants, and unlock
- * Context: softirq or process; canary_comm.lock is held and will be released.
- * Return: false if the core has more to send, for which the UDP socket has no room
+ * Carry out what the core wants, and unlock. More than a batch is left to the tasklet, between
+ * whose runs others have their turn, in the end processes too (ksoftirqd). Meanwhile who comes by
+ * here sends a few: what the packet that just came is answered with goes first.
+ * Context: softirq; canary_comm.lock is held and will be released.
  */
-bool canary_comm_pump(struct canary_comm *comm)
+void canary_comm_pump(struct canary_comm *comm)
 	__releases(comm->lock)
 {
-	struct sk_buff_head queue;
-	LIST_HEAD(freed);
-	bool more, all;
+	bool few = test_bit(CANARY_COMM_MORE, &comm->flags);
 
-	__skb_queue_head_init(&queue);
-	do {
-		all = !comm->core;
-		more = false;
-		if (comm->core) {
-			more = canary_comm_collect(comm, &queue, &all);
-			canary_comm_events(comm, &freed);
-			if (!more)
-				canary_comm_arm(comm);
-		}
-		spin_unlock_bh(&comm->lock);
-		if (!skb_queue_empty(&queue))
-			canary_send_queue(comm, &queue);
-		if (more)
-			spin_lock_bh(&comm->lock);
-	} while (more);
-	canary_vectors_free(&freed, false);
-	return all;
+	canary_comm_round(comm, few ? CANARY_FEW : CANARY_BATCH, false);
+}
+
+/*
+ * The same in a process, which goes on itself, since others may run meanwhile. Not for ever:
+ * what others send may keep it at that.
+ * Context: process; canary_comm.lock is held and will be released.
+ */
+enum canary_left canary_comm_drive(struct canary_comm *comm)
+	__releases(comm->lock)
+{
+	enum canary_left left;
+	u32 n;
+
+	might_sleep();
+	for (n = 1;; n++) {
+		left = canary_comm_round(comm, CANARY_BATCH, n < CANARY_BATCHES);
+		if (left != CANARY_LEFT_MORE || n == CANARY_BATCHES)
+			return left;
+		cond_resched();
+		spin_lock_bh(&comm->lock);
+	}
 }
 
 static enum hrtimer_restart canary_comm_timer(struct hrtimer *timer)
@@ -198,15 +227,16 @@ static int canary_comm_space(wait_queue_entry_t *entry, unsigned int mode, int s
 	struct canary_comm *comm = container_of(entry, struct canary_comm, space);
 
 	if (test_and_clear_bit(CANARY_COMM_BLOCKED, &comm->flags))
-		tasklet_schedule(&comm->space_work);
+		tasklet_schedule(&comm->go_on);
 	return 0;
 }
 
-static void canary_comm_space_work(struct tasklet_struct *tasklet)
+static void canary_comm_go_on(struct tasklet_struct *tasklet)
 {
-	struct canary_comm *comm = from_tasklet(comm, tasklet, space_work);
+	struct canary_comm *comm = from_tasklet(comm, tasklet, go_on);
 
 	spin_lock_bh(&comm->lock);
+	clear_bit(CANARY_COMM_MORE, &comm->flags);
 	canary_comm_pump(comm);
 }
 
@@ -267,7 +297,7 @@ int canary_comm_start(struct canary_comm *comm, const struct cnr_config *cfg)
 	comm->core = cnr_init(mem, cfg);
 	comm->core_size = size;
 	err = cnr_connect(comm->core, ktime_get_ns());
-	canary_comm_pump(comm);
+	canary_comm_drive(comm);
 	if (err)
 		canary_comm_drop_core(comm);
 	return err;
@@ -276,13 +306,16 @@ int canary_comm_start(struct canary_comm *comm, const struct cnr_config *cfg)
 /* Every member is told goodbye, however many: a full UDP socket is given time to drain. */
 static void canary_comm_goodbye(struct canary_comm *comm)
 {
+	enum canary_left left;
 	unsigned int tries;
 
 	for (tries = 0; tries < CANARY_GOODBYE_TRIES; tries++) {
 		spin_lock_bh(&comm->lock);
-		if (canary_comm_pump(comm) || !comm->usock)
+		left = canary_comm_drive(comm);
+		if (left == CANARY_LEFT_NOTHING || !comm->usock)
 			break;
-		usleep_range(1000, 2000);
+		if (left == CANARY_LEFT_BLOCKED)
+			usleep_range(1000, 2000);
 	}
 }
 
@@ -305,7 +338,7 @@ static void canary_comm_end(struct canary_comm *comm)
 
 	if (comm->usock)
 		remove_wait_queue(sk_sleep(comm->usk), &comm->space);
-	tasklet_kill(&comm->space_work);
+	tasklet_kill(&comm->go_on);
 	hrtimer_cancel(&comm->timer);
 	canary_comm_drop_core(comm);
 
@@ -359,7 +392,7 @@ void canary_comm_close(struct canary_comm *comm)
 	}
 	/* Ours until it is pumped: nobody else may end it under us. */
 	set_bit(CANARY_COMM_ENDING, &comm->flags);
-	canary_comm_pump(comm);
+	canary_comm_drive(comm);
 	canary_vectors_free(&freed, true);
 	if (!end) {
 		spin_lock_bh(&comm->lock);
@@ -401,7 +434,7 @@ struct canary_comm *canary_comm_alloc(struct sock *sk)
 	comm->timer.function = canary_comm_timer;
 #endif
 	init_waitqueue_func_entry(&comm->space, canary_comm_space);
-	tasklet_setup(&comm->space_work, canary_comm_space_work);
+	tasklet_setup(&comm->go_on, canary_comm_go_on);
 	INIT_WORK(&comm->end_work, canary_comm_end_work);
 
 	mutex_lock(&cn->lock);

@@ -192,11 +192,11 @@ static int canary_send_post(struct canary_sock *cs, struct canary_vector *v,
 		if (!err) {
 			list_add_tail(&v->all, &comm->vectors);
 			comm->pending++;
-			canary_comm_pump(comm);
+			canary_comm_drive(comm);
 			return 0;
 		}
 		/* Refused may mean failed, which others wait to hear. */
-		canary_comm_pump(comm);
+		canary_comm_drive(comm);
 		if (err != -EAGAIN)
 			return err;
 		err = canary_wait_event(wait, &cs->sk);
