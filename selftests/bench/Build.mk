@@ -1,11 +1,25 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Measurements: what there is to build for them, and `make bench`.
 
-BENCH_TOOLS := $(patsubst %,$(B)/selftests/bench/%,emission tcp_exchange)
+BENCH_TOOLS := $(patsubst %,$(B)/selftests/bench/%,emission tcp_exchange softirq)
 
 $(B)/selftests/bench/%: selftests/bench/%.c kmod/uapi/linux/canary_wire.h bpf/shared.h | $(B)/.setup
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $< -lbpf
+
+.SECONDARY: $(B)/selftests/bench/softirq.bpf.o
+
+$(B)/selftests/bench/%.bpf.o: selftests/bench/%.bpf.c selftests/bench/%.h $(B)/bpf/vmlinux.h
+	@mkdir -p $(@D)
+	$(BPF_CLANG) $(BPF_CFLAGS) -I. -c $< -o $@
+
+$(B)/selftests/bench/%.skel.h: $(B)/selftests/bench/%.bpf.o
+	bpftool gen skeleton $< name $* > $@.tmp
+	mv $@.tmp $@
+
+$(B)/selftests/bench/softirq: selftests/bench/softirq.c $(B)/selftests/bench/softirq.skel.h $(B)/lib/libcanary.a
+	$(CC) $(CPPFLAGS) $(CFLAGS) -Wno-missing-field-initializers -I$(B)/selftests/bench -o $@ \
+		$(filter %.c %.a,$^) -lbpf -lpthread
 
 .PHONY: bench
 bench: all module $(BENCH_TOOLS) $(FAULT_TOOLS) ## measurements; build/bench.json: {name, value, unit, baseline, ratio, command}

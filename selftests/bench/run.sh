@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# All measurements: run.sh [--out FILE] [switch|emission|goodput|guest|latency|restore|congestion|ring|fault|loss]...
+# All measurements: run.sh [--out FILE] [switch|emission|goodput|guest|softirq|latency|restore|congestion|ring|fault|loss]...
 #
 # Writes a JSON list of figures (lib.sh says what is in one) and prints them as a table. Those made
 # in the instruction-counting guest are made twice; how much the two differ is a figure, too.
@@ -19,7 +19,7 @@ if [ "${1:-}" = --out ]; then
 	OUT=${2:?--out needs a file}
 	shift 2
 fi
-[ $# -gt 0 ] || set -- switch emission goodput guest latency restore congestion ring fault loss
+[ $# -gt 0 ] || set -- switch emission goodput guest softirq latency restore congestion ring fault loss
 DIR=$(mktemp -d)
 trap 'rm -rf "$DIR"' EXIT
 
@@ -77,6 +77,7 @@ for part in "$@"; do
 		twice 5.guest.cost cost.sh
 		repeatability >"$DIR/6.guest.repeat"
 		;;
+	softirq) run 6.softirq softirq.sh ;;
 	latency) run 7.latency latency.sh ;;
 	restore) run 9.restore restore.sh ;;
 	congestion) run 8.congestion congestion.sh ;;
@@ -86,7 +87,7 @@ for part in "$@"; do
 		run 9.ring.kernel ring.sh kernel
 		;;
 	*)
-		echo "usage: run.sh [--out FILE] [switch|emission|goodput|guest|latency|restore|congestion|ring|fault|loss]..." >&2
+		echo "usage: run.sh [--out FILE] [switch|emission|goodput|guest|softirq|latency|restore|congestion|ring|fault|loss]..." >&2
 		exit 2
 		;;
 	esac

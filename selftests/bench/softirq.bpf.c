@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How long softirqs wait for the module, on one processor: the longest time that it worked without
+ * letting other softirqs run. In softirq that is one call of it (a packet, its timer, its tasklet),
+ * after each of which the kernel looks how long it has been at it; in a process, the time that
+ * it holds the lock of its engine or hands packets to IP.
+ */
+#include <vmlinux.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include "selftests/bench/softirq.h"
+
+char _license[] SEC("license") = "GPL";
+
+__u64 longest[SOFTIRQ_KINDS];
+__u64 began[SOFTIRQ_KINDS];
+__u64 engine;		/* struct canary_comm, which begins with its lock */
+bool serving;		/* softirqs */
+
+static void stretch_begin(__u32 kind)
+{
+	if (kind < SOFTIRQ_KINDS)
+		began[kind] = bpf_ktime_get_ns();
+}
+
+static void stretch_end(__u32 kind)
+{
+	__u64 took;
+
+	if (kind >= SOFTIRQ_KINDS || !began[kind])
+		return;
+	took = bpf_ktime_get_ns() - began[kind];
+	began[kind] = 0;
+	if (took > longest[kind])
+		longest[kind] = took;
+}
+
+SEC("raw_tp/softirq_entry")
+int softirqs_begin(void *ctx)
+{
+	/* Whoever sent has let them run. */
+	stretch_end(SOFTIRQ_SEND);
+	serving = true;
+	return 0;
+}
+
+SEC("raw_tp/softirq_exit")
+int softirqs_end(void *ctx)
+{
+	serving = false;
+	return 0;
+}
+
+SEC("kprobe")
+int BPF_KPROBE(engine_starts, __u64 comm)
+{
+	engine = comm;
+	return 0;
+}
+
+/* Functions that are called in softirq; canary_send_queue() is called anywhere. */
+SEC("kprobe")
+int BPF_KPROBE(call_begins)
+{
+	__u32 kind = bpf_get_attach_cookie(ctx);
+
+	if (serving != (kind == SOFTIRQ_SEND))
+		stretch_begin(kind);
+	return 0;
+}
+
+SEC("kretprobe")
+int BPF_KRETPROBE(call_ends)
+{
+	stretch_end(bpf_get_attach_cookie(ctx));
+	return 0;
+}
+
+SEC("kprobe")
+int BPF_KPROBE(lock_taken, __u64 lock)
+{
+	if (lock == engine && !serving)
+		stretch_begin(SOFTIRQ_LOCK);
+	return 0;
+}
+
+SEC("kprobe")
+int BPF_KPROBE(lock_left, __u64 lock)
+{
+	if (lock == engine && !serving)
+		stretch_end(SOFTIRQ_LOCK);
+	return 0;
+}
