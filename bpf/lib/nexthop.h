@@ -14,6 +14,7 @@ struct csw_flow {
 	__be16 port;
 	__u8 path;		/* if pinned */
 	__u8 pinned;
+	__u16 shift;		/* tries before this one: so many next hops from the default */
 };
 
 struct csw_egress {
@@ -32,6 +33,7 @@ static __always_inline void csw_flow_of(struct csw_flow *f, __be32 src, __be32 d
 	f->hash = csw_hash(h->comm, h->epoch, h->block);
 	f->path = h->path;
 	f->pinned = !!(h->flags & CANARY_F_STATIC);
+	f->shift = f->pinned ? 0 : h->attempt + h->path;
 }
 
 /* ---- how full is a port? ---- */
@@ -138,7 +140,8 @@ static __always_inline __u32 csw_flow_hash(const struct csw_flow *f)
  * Contributions of a block that enter different switches meet again if those choose alike, so
  * the default hangs on the block and the order in which the routes list their next hops. What
  * systems with static trees do is the same with few numbers, wherever a block comes from. Where
- * packets choose twice on their way up, the second choice must not repeat the first.
+ * packets choose twice on their way up, the second choice must not repeat the first. What is tried
+ * again takes the next ones, as the last one may lead to a link that swallows it unseen.
  */
 static __always_inline __u32 csw_home(const struct csw_config *c, const struct csw_route *r,
 				      const struct csw_flow *f)
@@ -151,7 +154,7 @@ static __always_inline __u32 csw_home(const struct csw_config *c, const struct c
 		number = c->first_tree + (c->trees ? number % c->trees : number);
 	if (c->spread > 1)
 		number /= c->spread;
-	return number % r->nexthops;
+	return (number + f->shift) % r->nexthops;
 }
 
 static __always_inline __u32 csw_choose_flowlet(const void *ctx, struct csw_route *r,

@@ -128,6 +128,7 @@ enum cnr_block_state {
  * @lead:	index of the lead slot, CNR_NONE if not led here or nothing came yet
  * @op:		index of the operation, valid once contributed
  * @silent:	REQUESTs that nothing came back for
+ * @again:	how often the contribution was asked for again in this attempt, 255 at most
  * @sent_at:	time of the first contribution
  * @asked_at:	time of the first REQUEST of @silent
  * @asked_from:	answers to questions after this one are news, see cnr_is_answer(); if @silent,
@@ -142,6 +143,7 @@ struct cnr_block {
 	u16	lead;
 	u16	op;
 	u8	silent;
+	u8	again;
 	u32	asked_from;
 	u64	sent_at;
 	u64	asked_at;

@@ -288,6 +288,10 @@ enum canary_drop cnr_failure_input(struct cnr_comm *c, u64 now, const struct can
 		cnr_control(c, CANARY_ALIVE, be16_to_cpu(h->rank), block);
 		return CANARY_DROP_NONE;
 	}
+	if (h->attempt != b->attempt)
+		b->again = 0;
+	else if (b->again < 255)
+		b->again++;
 	b->attempt = h->attempt;
 	if (h->flags & CANARY_F_BYPASS)
 		b->flags |= CNR_B_BYPASS;
@@ -325,7 +329,10 @@ enum canary_drop cnr_wait_input(struct cnr_comm *c, u64 now, const struct canary
 	return CANARY_DROP_NONE;
 }
 
-/* Blocks take turns among the static trees. */
+/*
+ * Blocks take turns among the static trees. What is contributed again belongs to no tree: that may
+ * have a link which swallows it.
+ */
 static u8 cnr_path(const struct cnr_comm *c, u32 block)
 {
 	u32 tree = block % c->trees;
@@ -356,7 +363,8 @@ bool cnr_contribution_build(struct cnr_comm *c, struct cnr_out *out)
 		cnr_header(c, out, CANARY_CONTRIBUTION, block);
 		h->attempt = b->attempt;
 		h->flags = b->flags & CNR_B_BYPASS ? CANARY_F_BYPASS : 0;
-		if (o->algorithm == CANARY_ALG_STATIC && c->trees) {
+		h->path = b->again;
+		if (o->algorithm == CANARY_ALG_STATIC && c->trees && !b->attempt && !b->again) {
 			h->flags |= CANARY_F_STATIC;
 			h->path = cnr_path(c, block);
 		}

@@ -93,6 +93,29 @@ static void run_default(void)
 	check(by_port4(64) == 32, "%s: by block: whatever waits there", b->name);
 }
 
+/* A link may swallow packets unseen: each try leaves by the next port, whatever else is chosen by. */
+static void run_retries(void)
+{
+	static const enum csw_choice all[] = {
+		CSW_CHOOSE_ADAPTIVE, CSW_CHOOSE_BLOCK, CSW_CHOOSE_BOTH, CSW_CHOOSE_EARLY,
+		CSW_CHOOSE_STATIC,
+	};
+	bool attempt = true, again = true, both = true;
+	int i, home;
+
+	for (i = 0; i < 5; i++) {
+		begin(all[i]);
+		home = port_of_block(1);
+		attempt &= port_of(&(struct msg){ .block = 1, .attempt = 1 }) == 7 - home &&
+			   port_of(&(struct msg){ .block = 1, .attempt = 2 }) == home;
+		again &= port_of(&(struct msg){ .block = 1, .path = 1 }) == 7 - home;
+		both &= port_of(&(struct msg){ .block = 1, .attempt = 1, .path = 255 }) == home;
+	}
+	check(attempt, "%s: another attempt, another port", b->name);
+	check(again, "%s: sent again in the same attempt: another port", b->name);
+	check(both, "%s: both count", b->name);
+}
+
 static void run_adaptive(void)
 {
 	int home, other;
@@ -346,6 +369,7 @@ void choice_run(const struct backend *backend)
 {
 	b = backend;
 	run_default();
+	run_retries();
 	run_adaptive();
 	run_both();
 	run_two_children();

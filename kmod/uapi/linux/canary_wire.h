@@ -110,7 +110,8 @@ enum canary_why {
  * @dtype:	enum canary_dtype
  * @elements:	elements in the payload of contributions and results
  * @load:	highest queue occupancy met on the way, 0 (idle) .. 255 (full)
- * @path:	which of the equal-cost paths is pinned, if CANARY_F_STATIC
+ * @path:	which of the equal-cost paths is pinned, if CANARY_F_STATIC; else of contributions:
+ *		how often it was sent again in this attempt, so that it takes another path each time
  * @rank:	the sender; in contributions only meaningful while @count is 1
  * @tag:	of contributions: sum (mod 2^64) of the keyed tags of all members in this packet; of
  *		REQUEST, FAILURE and PROBE: number of the question; others: PROTOCOL.md, "Messages"
