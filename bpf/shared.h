@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * What the switch programs and the switch daemon share: layout of map values, counters and
- * the configuration. Compiles after vmlinux.h (BPF) and after <linux/types.h> (daemon, native).
+ * the configuration. Compiles after ctx/kernel.h (BPF) and after <linux/types.h> (daemon, native).
  *
  * Owners: the daemon writes configuration, ports, routes and neighbours; the programs write
  * descriptors, the deadline queue and counters. The daemon reads all of it, through mmap where

@@ -23,6 +23,10 @@ $(B)/guest/config.mk: tools/setup/setup.sh tools/setup/packages.txt
 $(B)/kmod/canary.ko: $(KMOD_SRC) $(B)/guest/config.mk
 	$(call kmod_build,$(B)/kmod,$$(. $(B)/guest/config.mk && echo $$GUEST_KDIR))
 
+# For another kernel series than the guest's, with headers that set-up downloaded
+$(B)/kmod-6.12/canary.ko: $(KMOD_SRC) $(B)/guest/other-6.12.mk
+	$(call kmod_build,$(B)/kmod-6.12,$$(. $(B)/guest/other-6.12.mk && echo $$GUEST_KDIR))
+
 .PHONY: module
 ifeq ($(HOST),1)
 module: ## the module for the guest's kernel; HOST=1: for the running one, in build/kmod-host

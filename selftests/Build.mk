@@ -30,6 +30,12 @@ $(B)/selftests/fuzz_%: selftests/fuzz/fuzz_%.c $(CORE_SRC) $(CORE_HDR) | $(B)/.s
 test-fuzz: $(B)/selftests/fuzz_parse $(B)/selftests/fuzz_core ## libFuzzer on parser and core, FUZZ_SECONDS (60) each
 	selftests/fuzz/run.sh $(FUZZ_SECONDS) $^
 
+TESTS += kernels
+TEST_DEPS += $(B)/selftests/bpf/load_programs
+.PHONY: test-kernels
+test-kernels: $(B)/guest/config.mk $(B)/selftests/bpf/load_programs $(KMOD_TOOLS) ## programs and module in Linux 6.1, 6.12 and the kernel that runs
+	selftests/vm/kernels.sh
+
 .PHONY: test-vm
 test-vm: $(B)/guest/config.mk ## the guest runner itself
 	selftests/vm/selftest.sh

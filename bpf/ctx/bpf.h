@@ -6,9 +6,7 @@
 #ifndef CANARY_BPF_CTX_BPF_H
 #define CANARY_BPF_CTX_BPF_H
 
-#define config	vmlinux_config	/* a type there, a variable of ours here */
-#include "vmlinux.h"
-#undef config
+#include "kernel.h"
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_endian.h>
 #include <linux/canary_wire.h>

@@ -46,8 +46,12 @@ if [ ! -r "$initrd" ]; then
 	chmod 755 "$tree/init"
 	: >"$tree/modules/order"
 	for file in "${files[@]}"; do
-		cp "$file" "$tree/modules/"
-		basename "$file" >>"$tree/modules/order"
+		name=$(basename "$file" .xz)
+		case $file in
+		*.xz) xz -dc "$file" >"$tree/modules/$name" ;;
+		*) cp "$file" "$tree/modules/" ;;
+		esac
+		echo "$name" >>"$tree/modules/order"
 	done
 	(cd "$tree" && find . -mindepth 1 -printf '%P\n' | sort |
 		cpio --quiet -o -H newc -R 0:0) >"$tree.cpio"

@@ -38,7 +38,7 @@ usage()
 	  --icount           time counts instructions, 1 ns each: repeatable timings
 	  --smp2             two processors (slow; for races)
 	  --mem SIZE         memory, 2G by default
-	  --timeout SECONDS  of this machine's time, 300 by default
+	  --timeout SECONDS  of this machine's time, 1200 by default
 	  --out DIR          made if absent, writable in the guest at the same path
 	                     and as /out; all else that the guest writes is lost
 	  --env NAME[=VALUE] into the command's environment, otherwise empty
@@ -87,7 +87,7 @@ need()
 
 parse()
 {
-	ICOUNT='' SMP=1 MEM=2G TIMEOUT=300 OUT='' ENV=() KERNEL='' MODULES='' APPEND='' CONSOLE='' ALLOW='' RACES=''
+	ICOUNT='' SMP=1 MEM=2G TIMEOUT=1200 OUT='' ENV=() KERNEL='' MODULES='' APPEND='' CONSOLE='' ALLOW='' RACES=''
 	while [ $# -gt 0 ]; do
 		case $1 in
 		--icount) ICOUNT=1 ;;

@@ -38,6 +38,10 @@ usage()
 	            modules, config.mk that says where everything is
 	  parts     make build/linux-parts: checkpatch and kselftest's headers
 	  all       all of these
+	  other SERIES
+	            make build/guest/other-SERIES.mk, as config.mk, for another kernel
+	            series that Debian has (6.12): downloaded, with its headers, and
+	            nothing of it installed
 
 	config.mk is for make and for sh:
 	  GUEST_KVER     kernel version, as uname -r says it
@@ -176,19 +180,30 @@ kernel_download()
 	rm -rf "$GUEST/download"
 }
 
+# unpacker FILE OFFSET: what unpacks what is there
+unpacker()
+{
+	case $(od -An -tx1 -j "$2" -N 4 "$1" | tr -d ' ') in
+	fd377a58) echo xz ;;
+	28b52ffd) echo zstd ;;
+	*) die "$1: neither XZ nor ZSTD" ;;
+	esac
+}
+
 # vmlinux_extract VMLINUZ VMLINUX: by the boot protocol's header, which says
 # where in the bzImage the compressed kernel is.
 vmlinux_extract()
 {
-	local sectors offset length
+	local sectors offset length unpack
 
 	sectors=$(od -An -tu1 -j 497 -N 1 "$1" | xargs)
 	offset=$(od -An -tu4 -j 584 -N 4 "$1" | xargs)
 	length=$(od -An -tu4 -j 588 -N 4 "$1" | xargs)
 	offset=$(((sectors + 1) * 512 + offset))
-	# The payload ends in four bytes, its size, that are not XZ.
+	unpack=$(unpacker "$1" "$offset") || exit 1
+	# The payload ends in four bytes, its size, that are not compressed.
 	dd if="$1" iflag=skip_bytes,count_bytes bs=1M status=none \
-		skip="$offset" count="$((length - 4))" | xz -dc >"$2.new"
+		skip="$offset" count="$((length - 4))" | "$unpack" -dc >"$2.new"
 	mv "$2.new" "$2"
 }
 
@@ -244,6 +259,61 @@ setup_kernel()
 	echo "$stamp" >"$GUEST/stamp"
 }
 
+# depends PACKAGE NAME: the package of that name (a sed pattern) that it depends on, and its version
+depends()
+{
+	apt-cache show --no-all-versions "$1" 2>/dev/null |
+		sed -n "s/^Depends:.*\\($2\\) (= \\([^)]*\\)).*/\\1 \\2/p" | head -n 1
+}
+
+# headers_unpack KVER VERSION: the headers below build/guest/headers-KVER. Their Makefile names a
+# place where they are not; without its BTF, the module has none either, and pahole is not needed.
+headers_unpack()
+{
+	local headers=$GUEST/headers-$1 common=linux-headers-${1%-amd64}-common package deb
+
+	for package in "linux-headers-$1" "$common" "linux-kbuild-${1%-amd64}"; do
+		download "$package" "$2" || return 1
+	done
+	rm -rf "$headers.new" "$headers"
+	mkdir -p "$headers.new"
+	for deb in "$GUEST"/download/linux-headers-*.deb "$GUEST"/download/linux-kbuild-*.deb; do
+		dpkg-deb -x "$deb" "$headers.new"
+	done
+	sed -i "s|/usr/src/|$headers/usr/src/|" "$headers.new/usr/src/linux-headers-$1/Makefile"
+	rm -f "$headers.new/usr/src/linux-headers-$1/vmlinux"
+	mv "$headers.new" "$headers"
+}
+
+# setup_other SERIES: a kernel beside that of linux-headers-amd64
+setup_other()
+{
+	local series=$1 kver version image config=$GUEST/other-$1.mk
+
+	[[ $series =~ ^[0-9]+\.[0-9]+$ ]] || die "'$series' is no kernel series such as 6.12"
+	[ ! -r "$config" ] || return 0
+	need_packages xz-utils zstd kmod
+	image=$(depends "linux-image-$series-amd64" "linux-image-${series}[^ ]*")
+	if [ -z "$image" ]; then
+		apt_update
+		image=$(depends "linux-image-$series-amd64" "linux-image-${series}[^ ]*")
+	fi
+	[ -n "$image" ] || die "this machine's archives have no linux-image-$series-amd64"
+	read -r kver version <<<"${image#linux-image-}"
+	mkdir -p "$GUEST"
+	if ! headers_unpack "$kver" "$version" || ! kernel_download "$kver" "$version"; then
+		die "cannot download the kernel $kver $version, see $LOG"
+	fi
+	vmlinux_extract "$GUEST/image-$kver/boot/vmlinuz-$kver" "$GUEST/vmlinux-$kver"
+	cat >"$config.new" <<-END
+	GUEST_KVER=$kver
+	GUEST_VMLINUX=$GUEST/vmlinux-$kver
+	GUEST_MODULES=$GUEST/image-$kver/lib/modules/$kver
+	GUEST_KDIR=$GUEST/headers-$kver/usr/src/linux-headers-$kver
+	END
+	mv "$config.new" "$config"
+}
+
 setup_parts()
 {
 	local version part members=()
@@ -267,6 +337,10 @@ setup_parts()
 mkdir -p "$BUILD"
 exec 9>"$BUILD/setup.lock"
 flock -w 2 9 || { say "waiting for another set-up to end"; flock 9; }
+if [ "$1" = other ]; then
+	setup_other "${2:?a kernel series}"
+	exit 0
+fi
 for step in "$@"; do
 	case $step in
 	packages)

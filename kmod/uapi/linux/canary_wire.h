@@ -6,14 +6,12 @@
  * The UDP payload is one struct canary_hdr followed by the payload of its type. The header is
  * in network byte order; vector elements are little-endian. The meaning of each field for
  * each type is in PROTOCOL.md, "Messages". The header compiles for the kernel, for BPF
- * (after vmlinux.h) and for user space.
+ * (after ctx/kernel.h) and for user space.
  */
 #ifndef _UAPI_LINUX_CANARY_WIRE_H
 #define _UAPI_LINUX_CANARY_WIRE_H
 
-#ifndef __VMLINUX_H__
 #include <linux/types.h>
-#endif
 
 #define CANARY_VERSION		1
 
