@@ -197,8 +197,9 @@ def settings(args):
              "generator", "program")}
 
 
-def refuse_impossible(args, rate):
-    """Measures what this machine forwards; RuntimeError if the links could carry more."""
+def forwarding(args, rate):
+    """(packets that this machine can forward a second, those that links of RATE can ask for, what
+    else it does now)"""
     idle = congestion.processors_idle()
     with experiment.Testbed(topology_by_name(args.topology), switches="none") as testbed:
         possible = congestion.packet_hops_possible(testbed)
@@ -206,6 +207,20 @@ def refuse_impossible(args, rate):
                      for share in args.share_list)
     possible *= congestion.SHARE_FOR_FORWARDING
     busy = f" ({1 - idle:.0%} of its processors are at work for somebody else)" if idle < IDLE else ""
+    return possible, needed, busy
+
+
+def carried(argv):
+    """Bits a second of links that this machine carries in the scenario of ARGV"""
+    args = parse(argv)
+    rate = parse_rate(args.rate)
+    possible, needed, busy = forwarding(args, rate)
+    return rate * possible / needed, busy
+
+
+def refuse_impossible(args, rate):
+    """RuntimeError if the links could carry more than this machine."""
+    possible, needed, busy = forwarding(args, rate)
     say(f"This machine can forward {possible:.0f} packets a second from port to port now, besides the rest{busy}; "
         f"these links can ask for {needed:.0f}.")
     if needed > possible and not args.any_rate:

@@ -8,6 +8,10 @@ switches that run the program.
   topology/congestion_demo.py --form full
   topology/congestion_demo.py --parts choices --form full -- --traffic 0.5
 
+Links have the highest of RATES that this machine carries, unless a rate follows --; where rows show
+that it does not, the next lower one is taken and all is measured again. What is said of links by a machine
+that is too busy is no result, and rows say so.
+
 What follows -- goes to topology/congestion.py, for all parts. Interrupted, the
 same command goes on where it was.
 """
@@ -17,8 +21,10 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import congestion  # noqa: E402
-from canary_topo import arguments, plots  # noqa: E402
+from canary_topo import arguments, plots, results  # noqa: E402
 
+# Mbit/s
+RATES = [10, 5, 3, 2, 1]
 CHOICES = "dynamic,dynamic-early,dynamic-adaptive,dynamic-block,dynamic-flow"
 MORE_CHOICES = f"{CHOICES},dynamic-flowlet,dynamic-random,dynamic-two"
 TREES = "dynamic,static-1,static-2,static-4"
@@ -120,7 +126,7 @@ def label(part, row):
 
 def by_share(rows, scene):
     """Goodput over the share of hosts that congest, where all else is the same."""
-    usual = [row for row in rows if row["scenario"].endswith("engine")]
+    usual = [row for row in rows if row["scenario"] == rows[0]["scenario"]]
     if len({row["congestion"] for row in usual}) < 2:
         return []
     last = {(row["algorithm"], row["congestion"]): row for row in usual}
@@ -134,6 +140,86 @@ def picture(part, rows, scene):
                       None if part in ("communicators", "openmpi") else scene.limit)
 
 
+def names_rate(options):
+    return any(word == "--rate" or word.startswith("--rate=") for word in options)
+
+
+def rates(args, parts):
+    """The rates to try, in Mbit/s: what the machine carries, and less; None: as all options say"""
+    if names_rate(args.options):
+        return [None]
+    if not parts:
+        return []
+    bits, busy = congestion.carried([*PARTS[parts[0]][args.form][0], *args.options])
+    found = [rate for rate in RATES if rate * 1e6 <= bits] or RATES[-1:]
+    print(f"This machine carries links of {bits / 1e6:.1f} Mbit/s{busy}: {found[0]} Mbit/s are taken.", flush=True)
+    return found
+
+
+def options_of(options, rate):
+    """OPTIONS of a scenario on links of RATE Mbit/s; those that have a lower one keep it"""
+    if rate is None or names_rate(options) and float(options[options.index("--rate") + 1][:-4]) <= rate:
+        return options
+    options = [word for i, word in enumerate(options) if "--rate" not in options[max(0, i - 1):i + 1]]
+    return [*options, "--rate", f"{rate}mbit"]
+
+
+def no_results(rows):
+    """Of ROWS, those that a slower link may mend: Open MPI's ranks poll, whatever the rate is."""
+    return [row for row in rows if row["limit"] == "processor" and not row["algorithm"].startswith("openmpi")]
+
+
+def measure(args, part, rate):
+    """(status, rows, scene) of all scenarios of PART; no scene if it was given up"""
+    failed, rows, scene = 0, [], None
+    for options in PARTS[part][args.form]:
+        status, found, scene = congestion.go_through(
+            ["--label", part, *options_of(options, rate), *args.options])
+        if scene is None:
+            return status, rows, None
+        failed |= status
+        rows += found
+    return failed, rows, scene
+
+
+def draw(args, part, rows, every, scene):
+    if part in BY_SHARE:
+        paths = by_share(every, scene)
+    else:
+        paths = picture(part, rows, scene) if len(PARTS[part][args.form]) > 1 and rows else []
+    for path in paths:
+        print(f"picture: {os.path.relpath(path)}")
+
+
+def demonstrate(args, parts):
+    """All parts on links of one rate; the exit status"""
+    left = rates(args, parts)
+    failed = 0
+    while left:
+        rate, left = left[0], left[1:]
+        failed, every, lower = 0, [], False
+        for number, part in enumerate(parts):
+            print(f"== part {number + 1} of {len(parts)}: {part}", flush=True)
+            status, rows, scene = measure(args, part, rate)
+            if scene is None:
+                return status
+            failed |= status
+            every += rows if part in BY_SHARE else []
+            draw(args, part, rows, every, scene)
+            lacking = no_results(rows)
+            if lacking:
+                print(f"{len(lacking)} of {len(rows)} rows are no results, {lacking[0]['algorithm']}: "
+                      f"{results.why_not(lacking[0])}.", flush=True)
+                failed = 1
+                lower = bool(left)
+            if lower:
+                print(f"== all again on links of {left[0]} Mbit/s", flush=True)
+                break
+        if not lower:
+            break
+    return failed
+
+
 def main():
     parser = arguments.Parser(__doc__, "After --: further options of congestion.py.")
     parser.add_argument("--form", choices=["small", "full"], default="small",
@@ -144,25 +230,11 @@ def main():
     if set(parts) - set(PARTS):
         parser.error(f"--parts: there are {', '.join(PARTS)}")
     parts = [part for part in parts if PARTS[part][args.form]]
-    failed, every = 0, []
-    for number, part in enumerate(parts):
-        print(f"== part {number + 1} of {len(parts)}: {part}", flush=True)
-        rows = []
-        for options in PARTS[part][args.form]:
-            status, found, scene = congestion.go_through(["--label", part, *options, *args.options])
-            if scene is None:
-                return status
-            failed |= status
-            rows += found
-        paths = []
-        if part in BY_SHARE:
-            every += rows
-            paths = by_share(every, scene)
-        elif len(PARTS[part][args.form]) > 1 and rows:
-            paths = picture(part, rows, scene)
-        for path in paths:
-            print(f"picture: {os.path.relpath(path)}")
-    return failed
+    try:
+        return demonstrate(args, parts)
+    except (ValueError, RuntimeError, OSError) as error:
+        print(f"congestion_demo.py: {error}", file=sys.stderr)
+        return 2
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from canary_topo import congestion, experiment, jobs, mpi, results, system, topo
 from canary_topo.net import shape  # noqa: E402
 from canary_topo.plan import Plan  # noqa: E402
 from canary_topo.traffic import Traffic, peers  # noqa: E402
+import congestion_demo as demo  # noqa: E402
 
 RATE = 20_000_000
 
@@ -259,13 +260,46 @@ def check_rows():
     need(row["kept_median"] == 0.75 and row["kept_spread"] == [0.5, 1], f"kept, by placement: {row}")
     need(row["offered"] == 0.95 and row["offered_least"] == 0.9, "what others sent")
     need(row["limit"] == "links", "links limit")
-    busy = finished("ring", 1, 4, machine={"idle": 0.01, "late_ms": [1, 20]})
-    need(results.summary([busy], 8e6, 1 << 20)[0]["limit"] == "processor", "the processor limits")
+    for machine, limit in (({"idle": 0.24, "late_ms": [0, 0]}, "processor"),
+                           ({"idle": 0.25, "late_ms": [0, 2.8]}, "links"),
+                           # two frames of 352 elements at 8 Mbit/s of payload take 2.816 ms
+                           ({"idle": 0.9, "late_ms": [0, 2.82]}, "processor")):
+        (row,) = results.summary([finished("ring", 1, 4, machine=machine)], 8e6, 1 << 20)
+        need(row["limit"] == limit, f"{machine}: {row['limit']}")
+        said = []
+        results.tell([row], lambda text="": said.append(text))
+        need(("NO RESULT" in said[-1]) == (limit == "processor"), f"said so: {said}")
     mpirun = finished("openmpi", 1, 4, seconds_by_algorithm={"default": 4.0})
     names = [row["algorithm"] for row in results.summary([mpirun], 8e6, 1 << 20)]
     need(names == ["openmpi", "openmpi-default"], "its default, too")
     both = results.summary([mpirun, finished("openmpi-default", 1, 2)], 8e6, 1 << 20)
     need([row["runs"] for row in both] == [1, 1], "not counted twice")
+
+
+def check_rates():
+    """A demonstration takes the rate that the machine carries, and lowers it where rows fail."""
+    args = type("Args", (), {"form": "small", "options": []})
+    asked = []
+
+    def go(argv):
+        rate = argv[argv.index("--rate") + 1]
+        asked.append(rate)
+        limit = "links" if rate in ("2mbit", "1mbit") else "processor"
+        row = {"algorithm": "dynamic", "limit": limit, "cpu_idle": 0.1, "late_ms": 9, "late_ms_most": 2,
+               "congestion": 0, "scenario": "here"}
+        return 0, [row, {**row, "algorithm": "openmpi", "limit": "processor"}], object()
+
+    demo.congestion = type("Congestion", (), {"carried": lambda argv: (5.9e6, ""), "go_through": go})
+    demo.draw = lambda *_: None
+    need(demo.demonstrate(args, ["half"]) == 0 and asked == ["5mbit", "3mbit", "2mbit"], f"lowered: {asked}")
+    asked.clear()
+    need(demo.demonstrate(args, ["openmpi"]) == 0 and asked[-2:] == ["2mbit", "2mbit"],
+         f"where a part has a lower rate of its own, that one: {asked}")
+    asked.clear()
+    args.options = ["--rate", "10mbit"]
+    need(demo.demonstrate(args, ["half"]) == 1 and asked == ["10mbit"], f"what is asked for is kept: {asked}")
+    need(demo.options_of(["--rate", "3mbit", "--seeds", "1"], 5) == ["--rate", "3mbit", "--seeds", "1"], "lower")
+    need(demo.options_of(["--rate", "3mbit", "--seeds", "1"], 2) == ["--seeds", "1", "--rate", "2mbit"], "higher")
 
 
 def check_files():

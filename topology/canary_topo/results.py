@@ -8,8 +8,11 @@ import os
 import statistics
 import tempfile
 
-# Below this share of idle processors it is they that limit, and not links
-IDLE_AT_LEAST = 0.05
+# A row says something about links, and not about the processors, if this share of those was idle,
+# and 99 of 100 sleepers were less than so many frames' time on a link late
+IDLE_AT_LEAST = 0.25
+FRAMES_LATE = 2
+FRAME_PAYLOAD = 352 * 32    # bits
 
 
 class Runs:
@@ -80,6 +83,8 @@ def row_of(runs, limit, alone=()):
     first = good[0]
     ratios = kept(good, alone)
     idle = middle(run["machine"]["idle"] for run in good)
+    late = middle(run["machine"]["late_ms"][1] for run in good)
+    late_most = round(1e3 * FRAMES_LATE * FRAME_PAYLOAD / limit, 3)
     return {"scenario": first["scenario"], "algorithm": first["algorithm"],
             "congestion": round(first["congesting"] / first["hosts"], 4), "asked": first["share"],
             "goodput_median": middle(goodput),
@@ -96,8 +101,8 @@ def row_of(runs, limit, alone=()):
                                  default=None),
             "jain": middle(run.get("jain") for run in good),
             "contributions_per_block": middle(run.get("contributions_per_block") for run in good),
-            "cpu_idle": idle, "late_ms": middle(run["machine"]["late_ms"][1] for run in good),
-            "limit": "processor" if idle < IDLE_AT_LEAST else "links",
+            "cpu_idle": idle, "late_ms": late, "late_ms_most": late_most,
+            "limit": "links" if idle >= IDLE_AT_LEAST and late < late_most else "processor",
             "settings": json.loads(first["key"])[0]}
 
 
@@ -171,6 +176,12 @@ def write(rows, path, table):
         out.writerows(rows)
 
 
+def why_not(row):
+    """Why a row of which the processor is the limit says nothing about links"""
+    return f"{row['cpu_idle']:.2f} of the processors were idle (at least {IDLE_AT_LEAST} have to be), " \
+           f"sleepers up to {row['late_ms']:.1f} ms late (less than {row['late_ms_most']:.1f})"
+
+
 def tell(rows, say):
     """In words"""
     say()
@@ -192,5 +203,5 @@ def tell(rows, say):
         if row["offered"] is not None:
             text += f", others sent {row['offered']:.2f} of what they were to"
         if row["limit"] == "processor":
-            text += f"; the processor limits this: {row['cpu_idle']:.3f} of it is idle"
+            text += f". NO RESULT: {why_not(row)}"
         say(text)
