@@ -3,16 +3,18 @@
  * Somebody who is not a member, has no key, and sends all the packets it can think of: to
  * members and switches, from made-up addresses, at the rate it is told, until it is ended.
  *
- *	forge --kind contributions|results|restorations|rendezvous|all|overtaking --comm ID --members N
+ *	forge --kind contributions|results|restorations|rendezvous|all|overtaking|hostile --comm ID --members N
  *	      --member A:P ... [--switch A ...] [--rate BITS] [--seed N] [--sniff NETNS:DEV ...]
  *
  * Without --sniff it knows the communicator, its members and the switches, and guesses the rest.
  * With it, it sees all packets of these devices, and sends what it saw again: as it was, with
  * other data, and with one field or another altered. Observed contributions are sent by its own
  * address, too: as a child that there is not. "Overtaking" are contributions with other data under
- * the right checksum, and nothing else altered: right if, and only if, they come first.
+ * the right checksum, and nothing else altered: right if, and only if, they come first. "Hostile"
+ * are packets of every type that nobody thought about: random ones, and seen ones as they were, with
+ * bytes altered, or cut off.
  *
- * Prints "at work" when it has sent WORK packets that it made of what it saw, and one JSON object
+ * Prints "at work" when it has sent WORK packets (or WORK_HOSTILE) that it made of what it saw, and one JSON object
  * when SIGTERM ends it. results_read counts results that were sent to it.
  */
 #include <arpa/inet.h>
@@ -43,11 +45,13 @@
 #define FRAME_MAX	2048
 #define BURST_NS	2000000		/* of sending ahead of the rate */
 #define WORK		50
+#define WORK_HOSTILE	1000
 
-enum kind { CONTRIBUTIONS, RESULTS, RESTORATIONS, RENDEZVOUS, ALL, OVERTAKING, KINDS };
+enum kind { CONTRIBUTIONS, RESULTS, RESTORATIONS, RENDEZVOUS, ALL, OVERTAKING, HOSTILE, KINDS };
 
 static const char * const kind_names[] = {
 	"contributions", "results", "restorations", "rendezvous", "all", "overtaking",
+	"hostile",
 };
 
 struct packet {
@@ -117,7 +121,7 @@ static uint32_t checksum(const struct packet *p)
 	uint32_t sum = 0;
 	unsigned int i;
 
-	for (i = 0; i < ntohs(p->h.elements); i++)
+	for (i = 0; i < ntohs(p->h.elements) && i < CANARY_ELEMENTS_MAX; i++)
 		sum += le32toh(p->data[i]);
 	return sum;
 }
@@ -339,6 +343,47 @@ static void rendezvous(struct packet *p)
 	address(p, any_source(), to->sin_addr, to->sin_port);
 }
 
+/* Any type, any header, any data: to a port that is listened to, or it would reach nobody */
+static void noise(struct packet *p)
+{
+	const struct sockaddr_in *to = any_member();
+	uint8_t *byte = (uint8_t *)&p->h;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(p->h) + sizeof(p->data); i++)
+		byte[i] = rnd();
+	p->h.version = CANARY_VERSION;
+	p->h.type = CANARY_CONTRIBUTION + below(CANARY_TYPE_MAX);
+	p->h.elements = htons(below(CANARY_ELEMENTS_MAX));
+	if (below(4))
+		p->h.comm = htonl(opt.comm);
+	address(p, any_source(), below(3) ? to->sin_addr : any_switch(), to->sin_port);
+}
+
+/* Return: how many bytes of UDP payload are sent */
+static unsigned int hostile(struct packet *p)
+{
+	unsigned int i, n, length, how = below(4);
+
+	if (!how || !count.observed) {
+		noise(p);
+		return below(CANARY_ELEMENTS(1500) * 4 + sizeof(p->h));
+	}
+	*p = seen[below(count.observed < SEEN_MAX ? count.observed : SEEN_MAX)];
+	length = payload(p);
+	/* his own ones are seen, too */
+	if (length > sizeof(p->h) + CANARY_ELEMENTS(1500) * 4)
+		length = sizeof(p->h) + CANARY_ELEMENTS(1500) * 4;
+	n = how == 2 ? 1 + below(3) : 0;
+	for (i = 0; i < n; i++)
+		((uint8_t *)&p->h)[below(below(2) ? sizeof(p->h) : length)] = rnd();
+	if (n && p->h.type == CANARY_CONTRIBUTION && below(2))
+		p->h.sum = htonl(checksum(p));
+	if (below(2))
+		p->ip.saddr = any_source().s_addr;
+	return how == 3 ? below(length) : length;
+}
+
 static void forge(struct packet *p)
 {
 	static void (*const make[])(struct packet *) = {
@@ -347,8 +392,12 @@ static void forge(struct packet *p)
 	enum kind kind = opt.kind == ALL ? below(ALL) : opt.kind;
 	unsigned int length;
 
-	make[kind](p);
-	length = payload(p);
+	if (kind == HOSTILE) {
+		length = hostile(p);
+	} else {
+		make[kind](p);
+		length = payload(p);
+	}
 	count.kind[kind]++;
 	p->ip.version = 4;
 	p->ip.ihl = 5;
@@ -559,7 +608,7 @@ int main(int argc, char **argv)
 			continue;
 		}
 		send_one(fd, &due);
-		if (count.observed && ++work == WORK) {
+		if (count.observed && ++work == (opt.kind == HOSTILE ? WORK_HOSTILE : WORK)) {
 			puts("at work");
 			fflush(stdout);
 		}

@@ -50,6 +50,7 @@ def run_trial(testbed, fault, setting, baseline=None):
     trial.notes["strict"] = setting.strict
     trial.notes["blocks_per_operation"] = -(-elements // ((mtu - HEADER) // 4))
     wrong, dump = [], None
+    before = trial.packets()
     try:
         fault.before(trial)
         trial.start()
@@ -70,7 +71,8 @@ def run_trial(testbed, fault, setting, baseline=None):
     else:
         entries = [entry for rank in ranks for entry in trial.job.rounds(rank)]
     result = {"fault": fault.name, "members": len(ranks), "elements": elements,
-              "engine": setting.engine, "seed": setting.seed, **summary(entries, trial)}
+              "engine": setting.engine, "seed": setting.seed, "host_packets": trial.packets() - before,
+              **summary(entries, trial)}
     for name in ("injector", "at", "forged", "refused"):
         if name in trial.notes:
             result[name] = trial.notes[name]
@@ -117,6 +119,8 @@ def text(result):
                                                 if v))
     if result.get("forged"):
         lines.append("  forged: " + ", ".join(f"{k} {v}" for k, v in result["forged"].items()))
+    if "beyond" in result:
+        lines.append(f"  members sent {result['beyond']:.3f} packets a hostile one beyond those of a run without")
     if "refused" in result:
         lines.append(f"  switches did not admit {result['refused']} packets")
     lines += [f"  {line}" for line in result["wrong"]]

@@ -437,6 +437,34 @@ class Forge(Fault):
         return wrong
 
 
+class Hostile(Forge):
+    """Packets that nobody thought about, of every type, by who sees a member's packets and does
+    not have to be answered, while members are not where they are expected."""
+
+    # Of members, for each packet of his
+    most = 2
+
+    def __init__(self, when, help_, plan):
+        super().__init__("hostile", True, f"hostile-{when}")
+        self.plan = plan
+        self.help = f"random, replayed, altered and truncated packets of every type, {help_}; " \
+                    "switches admit members only"
+
+    def options(self, trial_members):
+        plan = [word for text in self.plan(trial_members) for word in ("--plan", text)]
+        return [*super().options(trial_members), *plan]
+
+    def check(self, trial, result, baseline):
+        wrong = super().check(trial, result, baseline)
+        sent = trial.notes.get("forged", {}).get("sent")
+        if sent and baseline:
+            result["beyond"] = round((result["host_packets"] - baseline["host_packets"]) / sent, 4)
+            if result["beyond"] > self.most:
+                wrong.append(f"members sent {result['beyond']} packets for each hostile one, beyond those of a "
+                             f"run without: more than {self.most}")
+        return wrong
+
+
 ALL = [
     Links("drop", "drop=1%", "1 % of packets are lost, on each link"),
     Links("drop-heavy", "drop=5%", "5 % of packets are lost, on each link"),
@@ -467,4 +495,11 @@ ALL = [
 ALL += [Forge(kind, observed) for observed in (False, True)
         for kind in ("contributions", "results", "restorations", "rendezvous", "all")]
 ALL.append(Forge("overtaking", True, "forged-overtaking"))
+ALL += [
+    Hostile("late", "while a member posts late", lambda members: [f"{members - 1}:0:1:slow:300"]),
+    # rank 0 posts its last operation only when the hostile one is long at work
+    Hostile("never", "while a member does not post for as long as it is watched", lambda members: []),
+    Hostile("apart", "while members post out of step",
+            lambda members: [f"{rank}:0:{rank % 2}:slow:{50 + 50 * (rank % 5)}" for rank in range(members)]),
+]
 FAULTS = {fault.name: fault for fault in ALL}

@@ -128,6 +128,12 @@ class Trial:
                 rank.process = rank.host.start_process(
                     self.job.command(rank, self.comm), stdout=err, stderr=err, cwd=self.job.work)
 
+    def packets(self):
+        """That hosts with ranks have sent"""
+        links = self.net.link_bytes()
+        return sum(links[f"{name}:{port.device}"]["tx_packets"]
+                   for name in {rank.host.name for rank in self.ranks} for port in self.net.plan.ports[name])
+
     def progress(self, number):
         """Of the rank with that number."""
         return self.job.progress(self.ranks[number])
