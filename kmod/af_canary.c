@@ -26,12 +26,12 @@
  * sendmsg()	Posts one operation, all or nothing. EINVAL: length no multiple of 4, control
  *		message malformed or given twice, flags or root not 0. EOPNOTSUPP: operator or
  *		type unknown, MSG_ flag that makes no sense. EMSGSIZE: longer than
- *		CANARY_MAX_VECTOR. EISCONN: address given (EOPNOTSUPP: and not connected).
- *		ENOTCONN. EFAULT. EAGAIN: no room in SO_SNDBUF or 64 operations
+ *		CANARY_MAX_VECTOR, or larger than SO_SNDBUF. EISCONN: address given (EOPNOTSUPP:
+ *		and not connected). ENOTCONN. EFAULT. EAGAIN: no room in SO_SNDBUF or 64 operations
  *		under way, with MSG_DONTWAIT, O_NONBLOCK or after SO_SNDTIMEO. ENOBUFS: memory_max
- *		reached or no memory. After a failure: the error that ended the communicator if
- *		SO_ERROR has not been read yet, then EPIPE with SIGPIPE unless MSG_NOSIGNAL; EPIPE
- *		after shutdown(SHUT_WR) too. Length 0 is a barrier.
+ *		or mem_max reached (memory.c) or no memory. After a failure: the error that ended
+ *		the communicator if SO_ERROR has not been read yet, then EPIPE with SIGPIPE unless
+ *		MSG_NOSIGNAL; EPIPE after shutdown(SHUT_WR) too. Length 0 is a barrier.
  *		CANARY_DESTINATION: nothing is copied. EINVAL: not aligned, overlapping, in several
  *		pieces; EFAULT: destination not writable; ENOBUFS: beyond RLIMIT_MEMLOCK.
  * recvmsg()	Takes the oldest operation that has completed; waits if there is none. A shorter
@@ -181,13 +181,14 @@ static int canary_shutdown(struct socket *sock, int how)
 	return err;
 }
 
-/* Room for the longest vector? Context: canary_comm.lock is held. */
+/* Room for the longest vector that may be sent? Context: canary_comm.lock is held. */
 static bool canary_poll_out(struct canary_sock *cs)
 {
+	size_t charge = canary_vector_charge(READ_ONCE(cs->max_vector));
 	struct canary_comm *comm = cs->comm;
 
-	return cnr_can_post(comm->core) &&
-	       canary_vector_fits(comm, canary_vector_charge(READ_ONCE(cs->max_vector)));
+	charge = min_t(size_t, charge, READ_ONCE(cs->sk.sk_sndbuf));
+	return cnr_can_post(comm->core) && canary_vector_fits(comm, charge);
 }
 
 /* Context: canary_comm.lock is held. */
@@ -291,7 +292,7 @@ static int canary_create(struct net *net, struct socket *sock, int protocol, int
 	sock_init_data(sock, sk);
 	cs = canary_sk(sk);
 	cs->max_vector = CANARY_VECTOR_DEFAULT;
-	sk->sk_sndbuf = CANARY_VECTORS_BUDGET * canary_vector_charge(CANARY_VECTOR_DEFAULT);
+	sk->sk_sndbuf = READ_ONCE(canary_net(net)->wmem_default);
 	cs->comm = canary_comm_alloc(sk);
 	if (!cs->comm) {
 		sock_orphan(sk);

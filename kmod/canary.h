@@ -57,7 +57,7 @@
 #define CANARY_VECTOR_DEFAULT	(16U << 20)	/* CANARY_MAX_VECTOR */
 #define CANARY_VECTOR_LIMIT	(256U << 20)	/* highest value it takes */
 #define CANARY_VECTOR_PAGED	SZ_64K		/* from here on in single pages */
-#define CANARY_VECTORS_BUDGET	8		/* vectors of that size in the default SO_SNDBUF */
+#define CANARY_VECTORS_BUDGET	8		/* vectors of that size in sysctl wmem_default */
 #define CANARY_LINGER_DEFAULT	60000U		/* ms */
 #define CANARY_LINGER_LIMIT	60000U
 #define CANARY_DEAD_DEFAULT	5000U		/* ms */
@@ -302,6 +302,12 @@ struct canary_rule {
  * @ended:	what engines counted that are no more, and what was counted when there was no
  *		core. Lock: @stats_lock
  *
+ * @memory:	bytes that its sockets and engines have taken. Atomic
+ * @memory_max:	sysctl mem_max; READ_ONCE()
+ * @wmem_default: sysctl wmem_default; READ_ONCE()
+ * @sysctl:	/proc/sys/net/canary; constant
+ * @sysctl_table: its memory
+ *
  * Owner: the namespace (net_generic).
  */
 struct canary_net {
@@ -314,6 +320,11 @@ struct canary_net {
 	u64			rules_refused;
 	spinlock_t		stats_lock;	/* of @ended */
 	struct cnr_stats	ended;
+	atomic_long_t		memory;
+	unsigned long		memory_max;
+	int			wmem_default;
+	struct ctl_table_header	*sysctl;
+	struct ctl_table	*sysctl_table;
 };
 
 /* main.c */
@@ -365,10 +376,9 @@ void canary_send_forget_routes(struct canary_comm *comm);
 
 /* memory.c */
 extern unsigned long canary_memory_max;
-extern atomic_long_t canary_memory;
 size_t canary_vector_charge(u32 bytes);
-int canary_memory_take(size_t bytes);
-void canary_memory_give(size_t bytes);
+int canary_memory_take(const struct net *net, size_t bytes);
+void canary_memory_give(const struct net *net, size_t bytes);
 bool canary_vector_fits(const struct canary_comm *comm, size_t charge);
 int canary_vector_reserve(struct canary_comm *comm, size_t charge);
 void canary_vector_unreserve(struct canary_comm *comm, size_t charge);
@@ -405,6 +415,10 @@ void canary_netlink_exit(void);
 struct canary_net *canary_net(const struct net *net);
 int canary_net_init(void);
 void canary_net_exit(void);
+
+/* sysctl.c */
+int canary_sysctl_net_init(struct net *net);
+void canary_sysctl_net_exit(struct net *net);
 
 /* stats.c */
 void canary_count_drop(struct canary_comm *comm, enum canary_drop why, u32 n);

@@ -268,7 +268,7 @@ static void canary_comm_drop_core(struct canary_comm *comm)
 	/* It holds keys. */
 	memzero_explicit(core, size);
 	kvfree(core);
-	canary_memory_give(size);
+	canary_memory_give(comm->net, size);
 }
 
 /*
@@ -285,12 +285,12 @@ int canary_comm_start(struct canary_comm *comm, const struct cnr_config *cfg)
 
 	might_sleep();
 	canary_comm_drop_core(comm);
-	err = canary_memory_take(size);
+	err = canary_memory_take(comm->net, size);
 	if (err)
 		return err;
 	mem = kvzalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!mem) {
-		canary_memory_give(size);
+		canary_memory_give(comm->net, size);
 		return -ENOBUFS;
 	}
 	spin_lock_bh(&comm->lock);
@@ -349,7 +349,7 @@ static void canary_comm_end(struct canary_comm *comm)
 		canary_port_close(comm);
 
 	list_for_each_entry(v, &comm->vectors, all)
-		canary_memory_give(v->charge);
+		canary_memory_give(comm->net, v->charge);
 	canary_vectors_free(&comm->vectors, true);
 	memzero_explicit(&comm->req, sizeof(comm->req));
 	kfree_rcu(comm, rcu);

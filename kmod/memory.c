@@ -3,14 +3,18 @@
  * Vectors: the memory of operations, from sendmsg() until nobody can ask for it any more.
  *
  * Three bounds, each with its own error:
- *  - the budget of the socket is SO_SNDBUF: EAGAIN, or sendmsg() waits. One vector always
- *    fits, however small the budget;
- *  - the module parameter memory_max bounds all sockets together: ENOBUFS;
+ *  - the budget of the socket is SO_SNDBUF: EAGAIN, or sendmsg() waits. A vector that is
+ *    larger than all of it is EMSGSIZE;
+ *  - the module parameter memory_max bounds all sockets together, and a namespace may have no
+ *    more of it than it leaves to others, nor more than its sysctl mem_max: ENOBUFS. So
+ *    whoever takes all that there is to take leaves half, and the next one half of that;
  *  - pages are charged to the memory cgroup of the caller (GFP_KERNEL_ACCOUNT): ENOBUFS.
+ *    That is exact, and lasts as long as the pages do, so what sockets of other families charge
+ *    instead (sk_wmem_schedule()) would be charged twice.
  *
  * A vector stays charged while the application has not received it, and while another member
- * may still ask for results in it. One in the application's memory (pin.c) is charged with what
- * the kernel adds to that.
+ * may still ask for results in it: after close() too, to the namespace and the cgroup. One in the
+ * application's memory (pin.c) is charged with what the kernel adds to that.
  */
 
 #include <linux/mm.h>
@@ -19,7 +23,7 @@
 #include "canary.h"
 
 unsigned long canary_memory_max;
-atomic_long_t canary_memory = ATOMIC_LONG_INIT(0);
+static atomic_long_t canary_memory = ATOMIC_LONG_INIT(0);	/* of all namespaces */
 
 void __init canary_memory_init(void)
 {
@@ -33,17 +37,23 @@ void canary_memory_exit(void)
 	WARN_ON(atomic_long_read(&canary_memory));
 }
 
-/* Takes from what all sockets together may have. Return: 0 or -ENOBUFS. */
-int canary_memory_take(size_t bytes)
+/* Takes from what all sockets, and those of @net, may have. Return: 0 or -ENOBUFS. */
+int canary_memory_take(const struct net *net, size_t bytes)
 {
-	if (atomic_long_add_return(bytes, &canary_memory) <= READ_ONCE(canary_memory_max))
+	struct canary_net *cn = canary_net(net);
+	unsigned long all = atomic_long_add_return(bytes, &canary_memory);
+	unsigned long own = atomic_long_add_return(bytes, &cn->memory);
+	unsigned long max = READ_ONCE(canary_memory_max);
+
+	if (all <= max && own <= max - all && own <= READ_ONCE(cn->memory_max))
 		return 0;
-	atomic_long_sub(bytes, &canary_memory);
+	canary_memory_give(net, bytes);
 	return -ENOBUFS;
 }
 
-void canary_memory_give(size_t bytes)
+void canary_memory_give(const struct net *net, size_t bytes)
 {
+	atomic_long_sub(bytes, &canary_net(net)->memory);
 	atomic_long_sub(bytes, &canary_memory);
 }
 
@@ -58,22 +68,24 @@ size_t canary_vector_charge(u32 bytes)
 /* Does the budget of the socket take it? Context: canary_comm.lock is held. */
 bool canary_vector_fits(const struct canary_comm *comm, size_t charge)
 {
-	return !comm->charged || comm->charged + charge <= READ_ONCE(comm->sk->sk_sndbuf);
+	return comm->charged + charge <= READ_ONCE(comm->sk->sk_sndbuf);
 }
 
 /*
  * Take from the budget of the socket
  * Context: canary_comm.lock is held and there is a face.
- * Return: 0, -EAGAIN (wait until vectors are freed), -ENOBUFS.
+ * Return: 0, -EAGAIN (wait until vectors are freed), -EMSGSIZE (in vain), -ENOBUFS.
  */
 int canary_vector_reserve(struct canary_comm *comm, size_t charge)
 {
 	int err;
 
 	lockdep_assert_held(&comm->lock);
+	if (charge > READ_ONCE(comm->sk->sk_sndbuf))
+		return -EMSGSIZE;
 	if (!canary_vector_fits(comm, charge))
 		return -EAGAIN;
-	err = canary_memory_take(charge);
+	err = canary_memory_take(comm->net, charge);
 	if (!err)
 		comm->charged += charge;
 	return err;
@@ -84,7 +96,7 @@ static void canary_vector_uncharge(struct canary_comm *comm, size_t charge)
 {
 	lockdep_assert_held(&comm->lock);
 	comm->charged -= charge;
-	canary_memory_give(charge);
+	canary_memory_give(comm->net, charge);
 	if (comm->sk)
 		comm->sk->sk_write_space(comm->sk);
 }

@@ -21,13 +21,21 @@ struct canary_net *canary_net(const struct net *net)
 static int __net_init canary_net_start(struct net *net)
 {
 	struct canary_net *cn = canary_net(net);
+	int err;
 
 	mutex_init(&cn->lock);
 	INIT_LIST_HEAD(&cn->comms);
 	mutex_init(&cn->rules_lock);
 	INIT_LIST_HEAD(&cn->rules);
 	spin_lock_init(&cn->stats_lock);
-	return canary_proc_net_init(net);
+	atomic_long_set(&cn->memory, 0);
+	err = canary_sysctl_net_init(net);
+	if (err)
+		return err;
+	err = canary_proc_net_init(net);
+	if (err)
+		canary_sysctl_net_exit(net);
+	return err;
 }
 
 static void __net_exit canary_net_pre_exit(struct net *net)
@@ -45,8 +53,10 @@ static void __net_exit canary_net_pre_exit(struct net *net)
 static void __net_exit canary_net_stop(struct net *net)
 {
 	canary_proc_net_exit(net);
+	canary_sysctl_net_exit(net);
 	canary_rules_clear(canary_net(net));
 	WARN_ON_ONCE(!list_empty(&canary_net(net)->comms));
+	WARN_ON_ONCE(atomic_long_read(&canary_net(net)->memory));
 }
 
 static struct pernet_operations canary_net_ops = {

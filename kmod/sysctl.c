@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * /proc/sys/net/canary, of each network namespace:
+ *
+ * wmem_default	SO_SNDBUF of new sockets, bytes. What a process may ask for by SO_SNDBUF is bound by
+ *		net.core.wmem_max, as for all sockets
+ * mem_max	bytes that all sockets of the namespace may take, besides what memory.c says
+ */
+
+#include <linux/slab.h>
+#include <linux/sysctl.h>
+#include "canary.h"
+
+static int canary_sysctl_least = SOCK_MIN_SNDBUF;
+
+static const struct ctl_table canary_sysctl_table[] = {
+	{
+		.procname	= "wmem_default",
+		.maxlen		= sizeof(int),
+		.mode		= 0644,
+		.proc_handler	= proc_dointvec_minmax,
+		.extra1		= &canary_sysctl_least,
+	},
+	{
+		.procname	= "mem_max",
+		.maxlen		= sizeof(unsigned long),
+		.mode		= 0644,
+		.proc_handler	= proc_doulongvec_minmax,
+	},
+	{ }	/* ends it before 6.11; not registered later */
+};
+
+/* Context: process; @net begins. */
+int canary_sysctl_net_init(struct net *net)
+{
+	struct canary_net *cn = canary_net(net);
+	struct ctl_table *table;
+
+	cn->wmem_default = CANARY_VECTORS_BUDGET * canary_vector_charge(CANARY_VECTOR_DEFAULT);
+	cn->memory_max = LONG_MAX;
+	table = kmemdup(canary_sysctl_table, sizeof(canary_sysctl_table), GFP_KERNEL);
+	if (!table)
+		return -ENOMEM;
+	table[0].data = &cn->wmem_default;
+	table[1].data = &cn->memory_max;
+#ifdef CANARY_SYSCTL_SIZE
+	cn->sysctl = register_net_sysctl_sz(net, "net/canary", table,
+					    ARRAY_SIZE(canary_sysctl_table) - 1);
+#else
+	cn->sysctl = register_net_sysctl(net, "net/canary", table);
+#endif
+	if (!cn->sysctl) {
+		kfree(table);
+		return -ENOMEM;
+	}
+	cn->sysctl_table = table;
+	return 0;
+}
+
+void canary_sysctl_net_exit(struct net *net)
+{
+	struct canary_net *cn = canary_net(net);
+
+	unregister_net_sysctl_table(cn->sysctl);
+	kfree(cn->sysctl_table);
+}
