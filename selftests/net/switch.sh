@@ -206,6 +206,9 @@ test_idle()
 	wait_for 6 is_deaf
 	tap_is "warns: peer without GRO drops redirected frames" "$(deaf)" "port s1 is fast, but;"
 	tap_is "show -j: that, too" "$(show '[.ports[].peer] | join(" ")')" "deaf ok ok ok ok"
+	# what the driver says of itself, where the kernel tells
+	tap_check "show -j: who takes redirected frames" grep -qxE "(false true|null null)" \
+		<<<"$(show '[.ports[0, 1].redirects] | join(" ")')"
 	ns_exec h1 ethtool -K eth0 gro on
 	tap_check "show -j: no more once it is mended" \
 		wait_for 6 shows '[.ports[].peer] | join(" ") == "ok ok ok ok ok"'

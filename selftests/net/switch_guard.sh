@@ -28,18 +28,19 @@ lacks()
 # h2 is a stranger: what it sends is the kernel's to judge
 test_strangers()
 {
-	start_late --admit any:10.0.1.2%s1,any:10.0.3.2%s3,any:any%s4
+	start --ports $PORTS --timeout 300ms --root-patience 0 \
+		--admit any:10.0.1.2%s1,any:10.0.3.2%s3,any:any%s4
 	resolve_all
 	traffic h1 h2 h3 h4
 	traffic_is "a stranger's contribution reaches its leader" \
 		"$ALL_RIGHT and .arrived == 2 and (.sources | index(\"10.0.2.2:22600\"))"
 	drop ip saddr 10.0.2.2
-	traffic h1 h2 h3 h4 -- --patience 0.8 --one-way
+	traffic h1 h2 h3 h4 -- --one-way
 	lacks "not if the packet filter drops it" 10.0.2.2
 	drop
 	ns_ip sw route add 10.0.2.2/32 dev s3
 	ns_exec sw sysctl -qw net.ipv4.conf.s2.rp_filter=1
-	traffic h1 h2 h3 h4 -- --patience 0.8 --one-way
+	traffic h1 h2 h3 h4 -- --one-way
 	lacks "not by a port that is no way back to it, where the kernel looks at that" 10.0.2.2
 	ns_exec sw sysctl -qw net.ipv4.conf.s2.rp_filter=0
 	ns_ip sw route del 10.0.2.2/32
@@ -88,9 +89,38 @@ test_shares()
 	stop
 }
 
+# rxvlan N, txvlan N: of port sN, of the other end of that
+rxvlan()
+{
+	ns_exec sw ethtool -k "s$1" | sed -n 's/^rx-vlan-offload: //p'
+}
+
+txvlan()
+{
+	ns_exec "h$1" ethtool -k eth0 | sed -n 's/^tx-vlan-offload: //p'
+}
+
+test_tags()
+{
+	ns_exec h1 ethtool -K eth0 txvlan on
+	start_late
+	tap_is "tags of VLANs are in frames: rxvlan off, others' devices as they were" \
+		"$(rxvlan 1) $(txvlan 1) $(show '.ports[0].tags')" "off on unknown"
+	"$CANARY" switch set --name "$NAME" --admit any:any
+	tap_is "... where rules hold, also what the other end does not put in" \
+		"$(rxvlan 1) $(txvlan 1) $(show '.ports[0].tags')" "off off seen"
+	ns_exec sw ethtool -K s1 rxvlan on
+	tap_check "... and it stays off" wait_for 2 \
+		grep -q "s1: somebody switched rxvlan on again, now it is off" "$ERR"
+	tap_is "rxvlan is off again" "$(rxvlan 1)" off
+	stop
+	ns_exec sw ethtool -K s1 rxvlan on
+}
+
 need_program nft
 ns_exec sw sysctl -qw net.ipv4.conf.all.rp_filter=0
 test_strangers
 test_forward
 test_shares
+test_tags
 tap_done

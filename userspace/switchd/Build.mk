@@ -21,6 +21,12 @@ test-switch: $(B)/bin/canary ## the switch daemon between namespaces
 	@bad=0; for t in switch switch_sums switch_follow switch_guard switch_end switch_grey; do \
 		CANARY=$(CURDIR)/$< selftests/net/$$t.sh || bad=1; done; exit $$bad
 
+TESTS += switch-guest
+
+.PHONY: test-switch-guest
+test-switch-guest: $(B)/bin/canary ## devices that are no ports, VLANs, in the guest
+	@selftests/vm/run.sh --timeout 600 --env CANARY=$(CURDIR)/$< -- selftests/net/switch_devices.sh
+
 TESTS += backlog
 
 .PHONY: test-backlog

@@ -465,6 +465,7 @@ int admission_set(struct switchd *sw, const struct switchd_admission *a, char *e
 	__atomic_store_n(&sw->dp.config->admit, a->on, __ATOMIC_RELEASE);
 	sw->admission = *a;
 	sw->admissions.dirty = false;
+	ports_want_tags(sw);
 	return 0;
 }
 

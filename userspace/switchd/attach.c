@@ -57,6 +57,20 @@ int port_refuse_taken(struct switchd *sw, const struct port *port)
 	return -EBUSY;
 }
 
+/* A driver may run programs and yet take no frames that others redirect to it: they vanish. */
+static void check_redirects(struct switchd *sw, struct port *port)
+{
+	port->features_known = !driver_features(port, &port->features);
+	/* a veth's depend on its other end, which is looked at later */
+	if (!port->features_known || port->features & DRIVER_NDO_XMIT ||
+	    port->mode == CSW_SHAPED || !strcmp(port->kind, "veth"))
+		return;
+	sw_warn(sw, "port %s: its driver takes no redirected frames: output shaped",
+		port->option->name);
+	port->mode = CSW_SHAPED;
+	port_publish(sw, port);
+}
+
 static int xdp_attach(struct switchd *sw, struct port *port)
 {
 	LIBBPF_OPTS(bpf_link_create_opts, opts, .flags = XDP_FLAGS_DRV_MODE);
@@ -84,6 +98,7 @@ static int xdp_attach(struct switchd *sw, struct port *port)
 		return fd;
 	}
 	port->xdp_link = fd;
+	check_redirects(sw, port);
 	return 0;
 }
 
@@ -156,6 +171,9 @@ int port_attach(struct switchd *sw, struct port *port)
 {
 	int ret;
 
+	ret = port_want_tags(sw, port);
+	if (ret)
+		return ret;
 	ret = tc_attach(sw, port);
 	if (!ret)
 		ret = xdp_attach(sw, port);

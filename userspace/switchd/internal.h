@@ -101,6 +101,14 @@ static inline bool dataplane_in_use(const struct dataplane *dp, const struct csw
 /* ports.c: devices of the switch */
 #define IFF_CARRIER	0x10000		/* IFF_LOWER_UP, which <net/if.h> lacks */
 
+enum port_tags {
+	TAGS_UNKNOWN,
+	TAGS_SEEN,	/* tags of VLANs are in the frames that XDP sees */
+	TAGS_HIDDEN,
+};
+
+#define DEVICE_KIND	16
+
 enum port_peer {
 	PEER_NONE,	/* no veth */
 	PEER_OK,	/* takes redirected frames */
@@ -119,10 +127,17 @@ struct port {
 	uint32_t flags;			/* IFF_* */
 	uint16_t type;			/* ARPHRD_* */
 	uint8_t mac[ETH_ALEN];
-	char kind[16];			/* "veth", ... */
-	unsigned int peer_ifindex;
+	char kind[DEVICE_KIND];		/* "veth", ... */
+	unsigned int master;		/* ifindex of a bond, bridge, VRF, ...; 0: none */
+	char master_kind[DEVICE_KIND];
+	unsigned int peer_ifindex;	/* of a VLAN: the device below it */
 	int peer_nsid;			/* -1: this namespace */
 	enum port_peer peer;
+	enum port_tags tags;
+	bool tags_off;			/* rxvlan is off, or somebody switched it on */
+	uint8_t tags_looks;		/* since the last tick */
+	bool features_known;
+	uint64_t features;		/* DRIVER_* */
 	int xdp_link;			/* fd of the bpf_link, or -1 */
 	bool xdp_native;
 	bool tc_attached;
@@ -180,6 +195,23 @@ void timeout_rates(struct switchd *sw, const struct qdisc *qdisc);
 bool timeout_follow(struct switchd *sw);	/* in @sw->now. Return: are they other ones? */
 void timeout_tick(struct switchd *sw);
 
+/* device.c: what a device is, and whether it does as a port */
+int device_refuse(struct switchd *sw, const struct port *port);
+int device_refuse_captive(struct switchd *sw, const struct port *port);
+/* Are its packets another device's? The data plane leaves them alone then, or drops them. */
+bool device_captive(const struct port *port);
+void device_tell_captive(struct switchd *sw, const struct port *port);
+
+/* offload.c: tags of VLANs have to be where XDP sees them */
+/* Return 0, or -errno if the port is not to be used like that. */
+int port_want_tags(struct switchd *sw, struct port *port);
+void ports_want_tags(struct switchd *sw);
+
+/* driver.c: what a driver can do, as far as the kernel says. Return 0 or -errno. */
+#define DRIVER_NDO_XMIT	4	/* takes redirected frames */
+
+int driver_features(const struct port *port, uint64_t *features);
+
 /* attach.c: programs on ports */
 int port_attach(struct switchd *sw, struct port *port);
 void port_detach(struct switchd *sw, struct port *port);
@@ -187,6 +219,8 @@ int port_refuse_taken(struct switchd *sw, const struct port *port);
 
 /* peer.c: does the other end of a veth take redirected frames? */
 void ports_check_peers(struct switchd *sw, bool all, bool warn);
+/* A socket where the other end of a veth is, and its @name there; -1 if that cannot be found. */
+int peer_socket(struct switchd *sw, const struct port *port, char name[IFNAMSIZ]);
 
 /* checks.c: what else a switch needs from its machine */
 int check_privileges(struct switchd *sw);

@@ -163,27 +163,52 @@ static int find_namespace(struct switchd *sw, int nsid)
 	return fd;
 }
 
+static int socket_of_peer(struct switchd *sw, const struct port *port)
+{
+	int ns, fd;
+
+	if (port->peer_nsid < 0)
+		return socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	ns = find_namespace(sw, port->peer_nsid);
+	if (ns < 0)
+		return -1;
+	fd = socket_in(ns);
+	close(ns);
+	return fd;
+}
+
+int peer_socket(struct switchd *sw, const struct port *port, char name[IFNAMSIZ])
+{
+	struct peer_link link;
+
+	if (peer_link(sw, port, &link))
+		return -1;
+	memcpy(name, link.name, IFNAMSIZ);
+	return socket_of_peer(sw, port);
+}
+
 static enum port_peer has_gro(struct switchd *sw, const struct port *port, const char *name)
 {
 	struct ethtool_value value = { .cmd = ETHTOOL_GGRO };
 	struct ifreq ifr = { .ifr_data = (void *)&value };
 	enum port_peer peer = PEER_UNKNOWN;
-	int ns = -1, fd;
+	int fd = socket_of_peer(sw, port);
 
-	if (port->peer_nsid < 0) {
-		fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	} else {
-		ns = find_namespace(sw, port->peer_nsid);
-		fd = ns < 0 ? -1 : socket_in(ns);
-	}
 	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", name);
 	if (fd >= 0 && !ioctl(fd, SIOCETHTOOL, &ifr))
 		peer = value.data ? PEER_OK : PEER_DEAF;
 	if (fd >= 0)
 		close(fd);
-	if (ns >= 0)
-		close(ns);
 	return peer;
+}
+
+/* A veth says that it can send redirected frames if its other end takes them. */
+static enum port_peer peer_takes(struct switchd *sw, struct port *port, const struct peer_link *link)
+{
+	port->features_known = !driver_features(port, &port->features);
+	if (port->features_known)
+		return port->features & DRIVER_NDO_XMIT ? PEER_OK : PEER_DEAF;
+	return link->xdp ? PEER_OK : has_gro(sw, port, link->name);
 }
 
 /* @all: or only those that were deaf, since somebody may have followed the warning */
@@ -202,7 +227,7 @@ void ports_check_peers(struct switchd *sw, bool all, bool warn)
 		if (peer_link(sw, port, &link))
 			port->peer = PEER_UNKNOWN;
 		else
-			port->peer = link.xdp ? PEER_OK : has_gro(sw, port, link.name);
+			port->peer = peer_takes(sw, port, &link);
 		if (port->peer == PEER_DEAF && warn)
 			sw_warn(sw, "port %s is fast, but its veth peer loses such frames (there: ethtool -K %s gro on)",
 				port->option->name, link.name);

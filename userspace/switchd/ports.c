@@ -14,6 +14,8 @@
 #include "internal.h"
 
 #define BACKOFF_MAX	12	/* ticks between two attempts to take a port that came back */
+#define TAGS_TICKS	12	/* between two looks at offloads that no notification tells of */
+#define TAGS_LOOKS	8	/* in a tick, by notifications */
 
 struct port *port_by_ifindex(struct switchd *sw, unsigned int ifindex)
 {
@@ -50,6 +52,8 @@ static void port_learn(struct port *port, const struct nlmsghdr *nlh, const stru
 		port->txqlen = mnl_attr_get_u32(tb[IFLA_TXQLEN]);
 	if (tb[IFLA_ADDRESS] && mnl_attr_get_payload_len(tb[IFLA_ADDRESS]) == ETH_ALEN)
 		memcpy(port->mac, mnl_attr_get_payload(tb[IFLA_ADDRESS]), ETH_ALEN);
+	port->master = tb[IFLA_MASTER] ? mnl_attr_get_u32(tb[IFLA_MASTER]) : 0;
+	port->master_kind[0] = '\0';
 	port->peer_ifindex = tb[IFLA_LINK] ? mnl_attr_get_u32(tb[IFLA_LINK]) : 0;
 	port->peer_nsid = tb[IFLA_LINK_NETNSID] ?
 			  (int)mnl_attr_get_u32(tb[IFLA_LINK_NETNSID]) : -1;
@@ -59,6 +63,9 @@ static void port_learn(struct port *port, const struct nlmsghdr *nlh, const stru
 	if (info[IFLA_INFO_KIND])
 		snprintf(port->kind, sizeof(port->kind), "%s",
 			 mnl_attr_get_str(info[IFLA_INFO_KIND]));
+	if (info[IFLA_INFO_SLAVE_KIND])
+		snprintf(port->master_kind, sizeof(port->master_kind), "%s",
+			 mnl_attr_get_str(info[IFLA_INFO_SLAVE_KIND]));
 }
 
 static int learn_cb(const struct nlmsghdr *nlh, void *arg)
@@ -109,6 +116,10 @@ static int port_check(struct switchd *sw, const struct port *port)
 	}
 	if (!(port->flags & IFF_CARRIER))
 		sw_warn(sw, "port %s has no carrier", name);
+	if (device_refuse(sw, port))
+		return -EINVAL;
+	if (device_refuse_captive(sw, port))
+		return -EBUSY;
 	return port_refuse_taken(sw, port);
 }
 
@@ -158,7 +169,11 @@ static int delete(struct switchd *sw, int fd, uint32_t key)
 
 int port_publish(struct switchd *sw, struct port *port)
 {
-	struct csw_port value = { .mode = port->mode, .mtu = port->mtu };
+	struct csw_port value = {
+		.mode = port->mode,
+		.mtu = port->mtu,
+		.captive = device_captive(port),
+	};
 	int ret = 0;
 
 	port->queue = backlog_limit(sw, port);
@@ -221,7 +236,9 @@ static int port_take(struct switchd *sw, struct port *port)
 	if (ret)
 		return ret;
 	port->stale = 0;
-	ret = port_refuse_taken(sw, port);
+	ret = device_refuse(sw, port);
+	if (!ret)
+		ret = port_refuse_taken(sw, port);
 	if (!ret)
 		ret = port_publish(sw, port);
 	if (!ret)
@@ -262,8 +279,17 @@ static void port_back(struct switchd *sw, struct port *port)
 
 static void port_changed(struct switchd *sw, struct port *port, const struct port *old)
 {
-	if (port->mtu != old->mtu || memcmp(port->mac, old->mac, ETH_ALEN))
+	bool captive = device_captive(port) != device_captive(old);
+
+	if (port->mtu != old->mtu || memcmp(port->mac, old->mac, ETH_ALEN) || captive)
 		port_publish(sw, port);
+	if (captive)
+		device_tell_captive(sw, port);
+	/* its features may have changed; who changes them all the time has to wait for the tick */
+	if (port->xdp_link >= 0 && port->tags_looks < TAGS_LOOKS) {
+		port->tags_looks++;
+		port_want_tags(sw, port);
+	}
 	if ((port->flags ^ old->flags) & IFF_CARRIER)
 		sw_info(sw, "port %s: carrier %s", port->option->name,
 			port->flags & IFF_CARRIER ? "up" : "lost");
@@ -366,5 +392,9 @@ void ports_tick(struct switchd *sw)
 			port_publish(sw, port);
 		if (!port->ifindex && port->wait && !--port->wait)
 			port_retry(sw, port);
+		if (port->ifindex && port->xdp_link >= 0 &&
+		    (sw->ticks % TAGS_TICKS == 0 || port->tags_looks == TAGS_LOOKS))
+			port_want_tags(sw, port);
+		port->tags_looks = 0;
 	}
 }

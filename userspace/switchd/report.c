@@ -115,6 +115,11 @@ static const char *peer_name(enum port_peer peer)
 	return name[peer];
 }
 
+static const char *tags_name(enum port_tags tags)
+{
+	return tags == TAGS_SEEN ? "seen" : tags == TAGS_HIDDEN ? "hidden" : "unknown";
+}
+
 static const char *link_name(const struct port *port)
 {
 	if (!port->ifindex)
@@ -148,9 +153,12 @@ static void text_port(struct switchd *sw, const struct port *port, FILE *out)
 
 	if (port->rate)
 		snprintf(rate, sizeof(rate), "%g Mbit/s ", 8 * port->rate / 1e6);
-	fprintf(out, "  %-15s %-10s %-7s %-8s mtu %-5u %s%s\n", port->option->name,
+	fprintf(out, "  %-15s %-10s %-7s %-8s mtu %-5u %s%s%s%s\n", port->option->name,
 		link_name(port), mode_name(port->mode), xdp_name(port), port->mtu, rate,
-		port->peer == PEER_DEAF ? "peer drops redirected frames" : "");
+		port->peer == PEER_DEAF ? "peer drops redirected frames " : "",
+		port->tags == TAGS_HIDDEN ? "tags of VLANs may be hidden " : "",
+		port->ifindex && device_captive(port) ? "has a master, which takes its packets" :
+		"");
 	if (port->queue && backlog_read(sw, port, &b))
 		fprintf(out, "  %15s waiting %u of %u bytes, at most %u; dropped %s, refused %llu; "
 			"chosen %llu, diverted %llu\n", "", b.bytes, port->queue, b.peak,
@@ -260,7 +268,11 @@ static void json_port(struct switchd *sw, const struct port *port, FILE *out)
 		port->ifindex, link_name(port), mode_name(port->mode), xdp_name(port));
 	fprintf(out, ",\"mtu\":%u,\"mac\":\"%02x:%02x:%02x:%02x:%02x:%02x\",\"peer\":\"%s\"",
 		port->mtu, m[0], m[1], m[2], m[3], m[4], m[5], peer_name(port->peer));
-	fprintf(out, ",\"rate\":%llu", 8ULL * port->rate);
+	fprintf(out, ",\"rate\":%llu,\"tags\":\"%s\",\"redirects\":%s,\"captive\":%s",
+		8ULL * port->rate, tags_name(port->tags),
+		!port->features_known ? "null" :
+		port->features & DRIVER_NDO_XMIT ? "true" : "false",
+		device_captive(port) ? "true" : "false");
 	json_backlog(sw, port, out);
 }
 

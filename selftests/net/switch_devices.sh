@@ -1,0 +1,148 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Devices that are no ports, ports that others take, VLANs. For the guest, whose kernel has such
+# devices.
+
+# shellcheck source=switch_lib.sh
+. "$(dirname "$0")/switch_lib.sh"
+
+begin net/switch_devices
+
+# refused WHAT MESSAGE PORT
+refused()
+{
+	local out rc=0
+
+	ns_ip sw link set "$3" up
+	out=$(timeout 10 nsenter --net="/run/netns/$NAME" -- "$CANARY" switch run --name "$NAME" \
+		--ports "$3" 2>&1) || rc=$?
+	if [ $rc -eq 1 ] && grep -qF -- "$2" <<<"$out"; then
+		tap_ok "refused: $1"
+	else
+		tap_not_ok "refused: $1" "exit status $rc, expected '$2' in: $out"
+	fi
+}
+
+test_kinds()
+{
+	ns_ip sw link add bond0 type bond
+	refused "a bond" "bond0 is a bond, which is no port: take it apart" bond0
+	ns_ip sw link add link bond0 name bond0.7 type vlan id 7
+	refused "a VLAN of a bond" "bond0.7 is a VLAN of a bond" bond0.7
+	ns_ip sw link add br0 type bridge
+	refused "a bridge" "br0 is a bridge, which is no port: take devices out of it" br0
+	ns_ip sw link add link s1 name mac0 type macvlan
+	refused "a macvlan" "mac0 is a part of another device" mac0
+	ns_ip sw link set s3 master br0
+	refused "a port of a bridge" "s3 belongs to br0 (bridge), which takes its packets" s3
+	ns_ip sw link set s3 nomaster
+	ns_ip sw link del mac0
+}
+
+# What h2 sends in its VLAN 20, which nobody has here, is not what it sends in its own network.
+test_vlan()
+{
+	local mac
+
+	mac=$(ns_ip sw -j link show s2 | jq -r '.[0].address')
+	ns_ip h2 link add link eth0 name v20 type vlan id 20
+	ns_ip h2 addr del 10.0.2.2/24 dev eth0
+	ns_ip h2 addr add 10.0.2.2/24 dev v20
+	ns_ip h2 link set v20 up
+	ns_ip h2 neigh add 10.0.2.1 lladdr "$mac" dev v20
+	ns_ip h2 route replace default via 10.0.2.1 dev v20
+	start_late --admit any:any
+	traffic h2 h4 -- --one-way --patience 0.5
+	tap_is "what comes in a VLAN is not the port's" \
+		"$(show '.counters["rx-contribution"]')" 0
+	stop
+	ns_ip h2 link del v20
+	ns_ip h2 addr add 10.0.2.2/24 dev eth0
+	ns_ip h2 route replace default via 10.0.2.1
+}
+
+# A VLAN of a device that is a port itself, or not, can be one.
+test_vlan_port()
+{
+	ns_ip sw link add link s2 name s2.20 type vlan id 20
+	ns_ip sw addr add 10.7.20.1/24 dev s2.20
+	ns_ip sw link set s2.20 up
+	ns_ip h2 link add link eth0 name v20 type vlan id 20
+	ns_ip h2 addr add 10.7.20.2/24 dev v20
+	ns_ip h2 link set v20 up
+	ns_ip h2 route add 10.0.0.0/8 via 10.7.20.1
+	ns_ip h2 route del default
+	start --ports s1,s2,s2.20,s3,s4 --timeout 300ms --root-patience 0 --admit any:any%s2.20
+	TRAFFIC_JSON=$(timeout 60 /usr/bin/python3 "$TRAFFIC" "$(ns_name h2):10.7.20.2:22600" \
+		"$(ns_name h4):10.0.4.2:22600" --one-way)
+	traffic_is "a VLAN of its own as a port" ".arrived == 1"
+	tap_is "... is told apart from the device below it" \
+		"$(show '[.counters["rx-contribution"], .counters["bypass-admission"]] | @csv')" 16,0
+	stop
+	ns_ip h2 link del v20
+	ns_ip h2 route replace default via 10.0.2.1
+	ns_ip sw link del s2.20
+}
+
+# forged COUNT: an aggregate that h1 made up, to h4 by the bridge's address
+forged()
+{
+	local mac
+
+	mac=$(ns_ip sw -j link show br0 | jq -r '.[0].address')
+	ns_ip h1 neigh replace 10.0.1.1 lladdr "$mac" dev eth0
+	ns_exec h1 /usr/bin/python3 - "$1" <<-END
+	import socket, struct, sys
+	s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+	s.setsockopt(socket.SOL_SOCKET, 11, 1)
+	s.bind(("10.0.1.2", 22600))
+	h = struct.Struct(">BBBBIIIIHHBBHBBHQIIIHHQ").pack(1, 1, 0, 0, 1, 1, 1, 1, 9, int(sys.argv[1]), 1, 1,
+		0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0)
+	s.sendto(h, ("10.0.4.2", 22600))
+	END
+}
+
+# received: how many datagrams the stack of h4 has seen, for nobody
+received()
+{
+	# shellcheck disable=SC2016
+	ns_exec h4 awk '/^Udp:/ && $2 ~ /^[0-9]/ { print $2 + $3 }' /proc/net/snmp
+}
+
+# A port is given to a bridge while the switch runs: rules still hold for what comes by it.
+test_taken()
+{
+	local before
+
+	start_late --admit any:10.0.1.2%s1
+	ns_ip sw link set br0 address 02:00:00:00:00:99
+	ns_ip sw link set br0 up
+	ns_ip sw link set s1 master br0
+	ns_ip sw addr add 10.0.1.1/24 dev br0
+	tap_check "a port that is given to a bridge: said" wait_for 3 \
+		grep -q "s1 was given to br0 (bridge)" "$ERR"
+	tap_is "show -j: that, too" "$(show '.ports[0].captive')" true
+	sleep 0.2
+	before=$(received)
+	forged 2
+	wait_for 3 sh -c "[ \$('$CANARY' switch show -j --name '$NAME' | jq .drops.form) = 1 ]"
+	tap_is "... aggregates by that way are dropped" \
+		"$(show '.drops.form') $(($(received) - before))" "1 0"
+	ns_ip sw link set s1 nomaster
+	ns_ip sw addr del 10.0.1.1/24 dev br0
+	tap_check "... until it is a port again: said" wait_for 3 \
+		grep -q "s1 has no master any more" "$ERR"
+	ns_ip h1 neigh del 10.0.1.1 dev eth0
+	ns_exec h1 ping -q -c 1 -W 1 10.0.1.1 >/dev/null
+	traffic h1 h4 -- --one-way
+	traffic_is "... and works" ".arrived == 1 and .exact"
+	stop
+}
+
+modprobe -q -a bonding 8021q bridge macvlan || tap_skip_all "needs the guest's devices"
+test_kinds
+test_vlan
+test_vlan_port
+test_taken
+tap_done

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Tags of VLANs that hardware, or the other end of a veth, keeps apart from the frame. XDP sees no
+ * such tag, so a frame of any VLAN would be taken for one of the port's own network. They have to
+ * be in the frame: rxvlan is switched off at ports, txvlan at the other ends of veths.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include "internal.h"
+
+#define FEATURES_MAX	256
+#define WORDS_MAX	(FEATURES_MAX / 32)
+
+/* A device's features, by what the kernel calls them */
+struct features {
+	int fd;				/* a socket in its namespace */
+	const char *dev;
+	unsigned int n;
+	char name[FEATURES_MAX][ETH_GSTRING_LEN];
+	struct ethtool_get_features_block block[WORDS_MAX];
+};
+
+static int ethtool(const struct features *f, void *request)
+{
+	struct ifreq ifr = { .ifr_data = request };
+
+	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", f->dev);
+	return ioctl(f->fd, SIOCETHTOOL, &ifr) < 0 ? -errno : 0;
+}
+
+static int read_names(struct features *f)
+{
+	struct ethtool_sset_info *count = calloc(1, sizeof(*count) + sizeof(uint32_t));
+	struct ethtool_gstrings *strings = calloc(1, sizeof(*strings) + sizeof(f->name));
+	int ret = -ENOMEM;
+
+	if (!count || !strings)
+		goto out;
+	count->cmd = ETHTOOL_GSSET_INFO;
+	count->sset_mask = 1 << ETH_SS_FEATURES;
+	ret = ethtool(f, count);
+	if (!ret && (!count->sset_mask || count->data[0] > FEATURES_MAX))
+		ret = -EOPNOTSUPP;
+	if (ret)
+		goto out;
+	f->n = count->data[0];
+	strings->cmd = ETHTOOL_GSTRINGS;
+	strings->string_set = ETH_SS_FEATURES;
+	strings->len = f->n;
+	ret = ethtool(f, strings);
+	memcpy(f->name, strings->data, sizeof(f->name));
+out:
+	free(strings);
+	free(count);
+	return ret;
+}
+
+static int read_features(struct features *f)
+{
+	struct ethtool_gfeatures *get = calloc(1, sizeof(*get) + sizeof(f->block));
+	int ret;
+
+	if (!get)
+		return -ENOMEM;
+	get->cmd = ETHTOOL_GFEATURES;
+	get->size = (f->n + 31) / 32;
+	ret = ethtool(f, get);
+	memcpy(f->block, get->features, sizeof(f->block));
+	free(get);
+	return ret;
+}
+
+static bool is_on(const struct features *f, const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < f->n; i++)
+		if (!strncmp(f->name[i], name, ETH_GSTRING_LEN))
+			return f->block[i / 32].active & 1U << i % 32;
+	return false;
+}
+
+/* What is valid and not requested */
+static int clear(const struct features *f, const char *const *names)
+{
+	size_t size = WORDS_MAX * sizeof(struct ethtool_set_features_block);
+	struct ethtool_sfeatures *set = calloc(1, sizeof(*set) + size);
+	unsigned int i;
+	int ret;
+
+	if (!set)
+		return -ENOMEM;
+	set->cmd = ETHTOOL_SFEATURES;
+	set->size = (f->n + 31) / 32;
+	for (; *names; names++)
+		for (i = 0; i < f->n; i++)
+			if (!strncmp(f->name[i], *names, ETH_GSTRING_LEN))
+				set->features[i / 32].valid |= 1U << i % 32;
+	ret = ethtool(f, set);
+	free(set);
+	return ret;
+}
+
+static bool any_on(const struct features *f, const char *const *names)
+{
+	for (; *names; names++)
+		if (is_on(f, *names))
+			return true;
+	return false;
+}
+
+/* Return: 1 if one of @names was switched off, 0 if all were off, -errno */
+static int switch_off(int fd, const char *dev, const char *const *names)
+{
+	struct features *f = calloc(1, sizeof(*f));
+	int ret;
+
+	if (!f)
+		return -ENOMEM;
+	f->fd = fd;
+	f->dev = dev;
+	ret = read_names(f);
+	if (!ret)
+		ret = read_features(f);
+	if (!ret && any_on(f, names)) {
+		ret = clear(f, names);
+		if (ret >= 0)
+			ret = read_features(f);
+		if (!ret)
+			ret = any_on(f, names) ? -EOPNOTSUPP : 1;
+	}
+	free(f);
+	return ret;
+}
+
+static const char *const receiving[] = { "rx-vlan-hw-parse", "rx-vlan-stag-hw-parse", NULL };
+static const char *const sending[] = { "tx-vlan-hw-insert", "tx-vlan-stag-hw-insert", NULL };
+
+/* Of the port itself; a veth passes on what its other end left out of frames. */
+static int own_tags(struct switchd *sw, struct port *port)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = switch_off(fd, port->option->name, receiving);
+	close(fd);
+	if (ret > 0 && port->tags_off)
+		sw_warn(sw, "port %s: somebody switched rxvlan on again, now it is off",
+			port->option->name);
+	else if (ret > 0)
+		sw_debug(sw, "port %s: rxvlan switched off", port->option->name);
+	port->tags_off |= ret >= 0;
+	return ret < 0 ? ret : 0;
+}
+
+static int peer_tags(struct switchd *sw, struct port *port)
+{
+	char peer[IFNAMSIZ];
+	int fd, ret;
+
+	fd = peer_socket(sw, port, peer);
+	if (fd < 0)
+		return -ENOENT;
+	ret = switch_off(fd, peer, sending);
+	close(fd);
+	if (ret > 0)
+		sw_info(sw, "port %s: txvlan switched off at its other end (%s): tags of VLANs are seen",
+			port->option->name, peer);
+	return ret < 0 ? ret : 0;
+}
+
+/*
+ * Other ends of veths are left alone while everybody is admitted: they are others', and who sends in
+ * another VLAN gains nothing by it.
+ */
+int port_want_tags(struct switchd *sw, struct port *port)
+{
+	bool veth = !strcmp(port->kind, "veth"), admission = sw->dp.config->admit;
+	int ret = own_tags(sw, port);
+
+	if (!ret && veth && admission)
+		ret = peer_tags(sw, port);
+	if (ret && port->tags != TAGS_HIDDEN)
+		sw_warn(sw, "port %s: tags of VLANs may be hidden from XDP (%s), their frames count as its own: ethtool -K %s %s off",
+			port->option->name, strerror(-ret), veth ? "PEER" : port->option->name,
+			veth ? "txvlan" : "rxvlan");
+	port->tags = ret ? TAGS_HIDDEN : veth && !admission ? TAGS_UNKNOWN : TAGS_SEEN;
+	return admission && !veth ? ret : 0;
+}
+
+void ports_want_tags(struct switchd *sw)
+{
+	unsigned int i;
+
+	for (i = 0; i < sw->ports; i++)
+		if (sw->port[i].ifindex && sw->port[i].xdp_link >= 0)
+			port_want_tags(sw, &sw->port[i]);
+}
