@@ -141,9 +141,9 @@ ended "a guest that dies is noticed" died 122
 ended "timeout" late 124
 tap_check "timeout is told" says late.err "timeout: killed after 1 s"
 # How long a guest takes to begin nobody knows: its time is over once it has.
-bg "$RUN" --timeout 600 -- sh -c "echo begun; sleep 1000" >"$TAP_TMP/begun.out" 2>"$TAP_TMP/begun.err"
+bg "$RUN" --timeout 1200 -- sh -c "echo begun; sleep 1000" >"$TAP_TMP/begun.out" 2>"$TAP_TMP/begun.err"
 begun=$!
-tap_check "output comes while the command runs" wait_for 60 says begun.out begun
+tap_check "output comes while the command runs" wait_for 1000 says begun.out begun
 tap_check "its time is over" expire "$begun"
 wait "$begun"
 echo $? >"$TAP_TMP/begun.rc"
