@@ -28,6 +28,7 @@
 #define CNR_FAULTS		64	/* ranks at fault or missing that are remembered by name */
 #define CNR_REQUESTS		32	/* REQUESTs one timer may cause */
 #define CNR_GROUPS		12	/* aggregators whose ranks are tried together */
+#define CNR_OPS_BEGUN		32	/* none of the operation that many later is begun before */
 #define CNR_PATH_TRIES		64	/* questions without the answer until a path is at fault */
 #define CNR_EXPLICIT		64	/* blocks of an operation that is released at once */
 #define CNR_NAMED_MAX		2	/* so many known missing ranks are asked singly */
@@ -59,6 +60,7 @@
 #define CNR_JOIN_CLAIMED	(5 * CNR_SEC)	/* likewise, if somebody else claims the rank */
 #define CNR_JOIN_SMALL		3	/* offers below what a rank wants before one is believed */
 #define CNR_DONE_FIRST		(20 * CNR_MSEC)
+#define CNR_DONE_PINNED		(1 * CNR_MSEC)	/* somebody waits for his buffer */
 #define CNR_DONE_LAST		(1 * CNR_SEC)
 #define CNR_DONE_TOLD		4	/* times DONE is said before it is asked for */
 
@@ -368,6 +370,7 @@ struct cnr_comm {
 	u32	op_seq;		/* next operation */
 	u32	op_report;	/* next to report */
 	u32	op_release;	/* next to release */
+	u32	op_passed;	/* first that lacks results */
 	u32	control_head;
 	u32	control_tail;
 	u32	lead_next;	/* where to look for them first */
@@ -582,6 +585,8 @@ u16 cnr_block_elements(struct cnr_comm *c, const struct cnr_operation *op, u32 b
 const u32 *cnr_block_source(struct cnr_comm *c, const struct cnr_operation *op, u32 block,
 			    u16 *elements);
 void cnr_block_done(struct cnr_comm *c, u64 now, u32 block);
+bool cnr_may_begin(const struct cnr_comm *c, const struct cnr_operation *o);
+u32 cnr_proven_done(struct cnr_comm *c, const struct cnr_operation *o, u32 block);
 void cnr_fail_ops(struct cnr_comm *c, int error);
 
 /* leave.c: what all have, who is gone, who may go */

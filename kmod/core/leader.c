@@ -100,6 +100,9 @@ void cnr_lead_finish(struct cnr_comm *c, u64 now, struct cnr_lead *l, const u32 
 	if (l->flags & CNR_L_MERGED)
 		cnr_merge_proven(c, l);
 	l->sum = cnr_lead_add(c, l, o, sum);
+	/* Of aggregates, nobody vouches for what the header says. */
+	if (l->flags & CNR_L_MERGED)
+		l->done = canary_earlier(l->done, cnr_proven_done(c, o, l->block));
 	l->done = canary_earlier(l->done, c->una);
 	l->deadline = CNR_NEVER;
 	l->hold = min_t(u64, (now - l->first_at) / CNR_USEC, ~0U);

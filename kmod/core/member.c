@@ -53,7 +53,8 @@ bool cnr_start_next(struct cnr_comm *c, u64 now)
 	if (block == c->posted)
 		return false;
 	o = cnr_find_op(c, block);
-	if (!o->algorithm || (o->algorithm == CANARY_ALG_RING && !c->ring.known))
+	if (!o->algorithm || !cnr_may_begin(c, o) ||
+	    (o->algorithm == CANARY_ALG_RING && !c->ring.known))
 		return false;
 	c->next++;
 	cnr_start(c, now, block, o);

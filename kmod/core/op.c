@@ -31,6 +31,7 @@ static void cnr_op_alone(struct cnr_comm *c, struct cnr_operation *o)
 		memcpy(o->op.data, o->op.source, (size_t)o->op.elements * sizeof(u32));
 	o->blocks_done = o->blocks;
 	o->state = CNR_O_COMPLETE;
+	c->op_passed = o->seq + 1;
 	c->una = c->posted;
 	c->next = c->posted;
 	c->all_done = c->posted;
@@ -72,17 +73,45 @@ int cnr_post(struct cnr_comm *c, u64 now, const struct cnr_op *op)
 	return 0;
 }
 
-struct cnr_operation *cnr_find_op(struct cnr_comm *c, u32 block)
+static struct cnr_operation *cnr_find_among(struct cnr_comm *c, u32 block, u32 seq, u32 end)
 {
 	struct cnr_operation *o;
-	u32 seq;
 
-	for (seq = c->op_release; seq != c->op_seq; seq++) {
+	for (; seq != end; seq++) {
 		o = cnr_op_at(c, seq);
 		if (block - o->base < o->blocks)
 			return o;
 	}
 	return NULL;
+}
+
+/* Those that are under way are asked for more often than those that are kept. */
+struct cnr_operation *cnr_find_op(struct cnr_comm *c, u32 block)
+{
+	struct cnr_operation *o = cnr_find_among(c, block, c->op_passed, c->op_seq);
+
+	return o ? o : cnr_find_among(c, block, c->op_release, c->op_passed);
+}
+
+/*
+ * What a contribution says of its sender: it has all results of operations CNR_OPS_BEGUN before,
+ * and those a window before. Whoever wants to begin @o keeps to that.
+ */
+bool cnr_may_begin(const struct cnr_comm *c, const struct cnr_operation *o)
+{
+	return o->seq - c->op_passed < CNR_OPS_BEGUN &&
+	       (o->algorithm == CANARY_ALG_RING || c->next - c->una < c->window);
+}
+
+/* So, all have contributed @block of @o: all have all results before the one returned. */
+u32 cnr_proven_done(struct cnr_comm *c, const struct cnr_operation *o, u32 block)
+{
+	u32 done = block + 1 - c->window, seq = o->seq - (CNR_OPS_BEGUN - 1);
+
+	if (seq - c->op_release < c->op_seq - c->op_release &&
+	    canary_before(done, cnr_op_at(c, seq)->base))
+		done = cnr_op_at(c, seq)->base;
+	return done;
 }
 
 u16 cnr_block_elements(struct cnr_comm *c, const struct cnr_operation *op, u32 block)
@@ -134,10 +163,12 @@ static void cnr_refresh(struct cnr_comm *c, u32 block)
 static void cnr_op_passed(struct cnr_comm *c, u64 now, const struct cnr_operation *o)
 {
 	bool at_once = c->state == CNR_LINGERING || o->blocks >= CNR_EXPLICIT;
+	u64 wait = o->op.hashes ? CNR_DONE_PINNED : CNR_DONE_FIRST;
 
+	c->op_passed = o->seq + 1;
 	c->done_goal = o->base + o->blocks;
 	c->done_tries = 0;
-	c->done_at = now + (at_once ? 0 : CNR_DONE_FIRST);
+	c->done_at = now + (at_once ? 0 : wait);
 	cnr_arm(c, c->done_at);
 }
 
@@ -211,6 +242,9 @@ bool cnr_released(struct cnr_comm *c, struct cnr_done *done)
 	    canary_before(c->all_done, o->base + o->blocks))
 		return false;
 	c->op_release++;
+	/* Those that ended with an error never passed. */
+	if (canary_before(c->op_passed, c->op_release))
+		c->op_passed = c->op_release;
 	if (o->algorithm == CANARY_ALG_RING)
 		c->ring.ops--;
 	cnr_tell(o, done);
