@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# All measurements: run.sh [--out FILE] [switch|emission|goodput|guest|softirq|latency|restore|congestion|ring|fault|loss]...
+# All measurements: run.sh [--out FILE] [switch|emission|goodput|guest|softirq|latency|restore|congestion|ring|fault|loss|share]...
 #
 # Writes a JSON list of figures (lib.sh says what is in one) and prints them as a table. Those made
 # in the instruction-counting guest are made twice; how much the two differ is a figure, too.
@@ -19,7 +19,7 @@ if [ "${1:-}" = --out ]; then
 	OUT=${2:?--out needs a file}
 	shift 2
 fi
-[ $# -gt 0 ] || set -- switch emission goodput guest softirq latency restore congestion ring fault loss
+[ $# -gt 0 ] || set -- switch emission goodput guest softirq latency restore congestion ring fault loss share
 DIR=$(mktemp -d)
 trap 'rm -rf "$DIR"' EXIT
 
@@ -72,6 +72,7 @@ for part in "$@"; do
 	emission) run 2.emission emission.sh ;;
 	goodput) run 3.goodput goodput.sh user ;;
 	loss) run 9.loss fault_loss.sh ;;
+	share) run 9.share share.sh ;;
 	guest)
 		twice 4.guest.goodput goodput.sh kernel
 		twice 5.guest.cost cost.sh
@@ -87,7 +88,7 @@ for part in "$@"; do
 		run 9.ring.kernel ring.sh kernel
 		;;
 	*)
-		echo "usage: run.sh [--out FILE] [switch|emission|goodput|guest|softirq|latency|restore|congestion|ring|fault|loss]..." >&2
+		echo "usage: run.sh [--out FILE] [switch|emission|goodput|guest|softirq|latency|restore|congestion|ring|fault|loss|share]..." >&2
 		exit 2
 		;;
 	esac
