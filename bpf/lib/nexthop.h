@@ -12,9 +12,8 @@ struct csw_flow {
 	__be32 dst;
 	__u32 hash;		/* of the block: all switches send it the same way */
 	__be16 port;
-	__u8 path;		/* if pinned */
+	__u8 path;		/* if pinned; else tries before: so many next hops from the default */
 	__u8 pinned;
-	__u16 shift;		/* tries before this one: so many next hops from the default */
 };
 
 struct csw_egress {
@@ -31,9 +30,8 @@ static __always_inline void csw_flow_of(struct csw_flow *f, __be32 src, __be32 d
 	f->dst = dst;
 	f->port = port;
 	f->hash = csw_hash(h->comm, h->epoch, h->block);
-	f->path = h->path;
 	f->pinned = !!(h->flags & CANARY_F_STATIC);
-	f->shift = f->pinned ? 0 : h->attempt + h->path;
+	f->path = f->pinned ? h->path : h->attempt + h->path;
 }
 
 /* ---- how full is a port? ---- */
@@ -154,7 +152,9 @@ static __always_inline __u32 csw_home(const struct csw_config *c, const struct c
 		number = c->first_tree + (c->trees ? number % c->trees : number);
 	if (c->spread > 1)
 		number /= c->spread;
-	return (number + f->shift) % r->nexthops;
+	if (!f->pinned)
+		number += f->path;
+	return number % r->nexthops;
 }
 
 static __always_inline __u32 csw_choose_flowlet(const void *ctx, struct csw_route *r,
