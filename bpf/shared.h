@@ -324,10 +324,20 @@ enum csw_route_kind {
 	CSW_ROUTE_OTHER		= 3,	/* blackhole, other devices, ...: leave it to the kernel */
 };
 
+/*
+ * Of next hops with an IPv6 address (RFC 5549) @gateway is a number that the daemon gave to that
+ * address: 0.x.x.x, which is nobody's. The map "neighbours" knows them by it.
+ */
 struct csw_nexthop {
 	__be32	gateway;	/* 0: on link, the destination is the neighbour */
 	__u32	ifindex;
 };
+
+/* Network byte order: the first byte of the address is 0 */
+static inline __u32 csw_is_numbered(__be32 gateway)
+{
+	return gateway && !*(const __u8 *)&gateway;
+}
 
 struct csw_route {
 	__u32	kind;

@@ -223,6 +223,9 @@ static __always_inline int csw_skb_send_neigh(csw_skb *skb, __u32 ifindex, __be3
 		.ipv4_nh = gateway,
 	};
 
+	/* A number in place of an IPv6 address: the kernel's route by that device has it. */
+	if (csw_is_numbered(gateway))
+		return bpf_redirect_neigh(ifindex, NULL, 0, 0);
 	return bpf_redirect_neigh(ifindex, &nh, sizeof(nh), 0);
 }
 

@@ -21,6 +21,11 @@ route_traffic()
 		--also "$(ns_name h4)" "$@")
 }
 
+knows()
+{
+	[ "$(show .neighbours)" -ge "$1" ]
+}
+
 # The leader has 10.7.0.1 in h3 and in h4
 test_routes()
 {
@@ -78,6 +83,86 @@ test_routes()
 	tap_check "no route: seen" wait_for 5 shows ".counters[\"rx-contribution\"] == $seen + 48"
 	tap_is "no route: not taken" "$(show '.counters.new')" "$before"
 	ns_ip sw route del unreachable 10.7.0.1/32
+	stop
+}
+
+# link_local NAMESPACE DEVICE: its address that no router needs to be told
+link_local()
+{
+	ns_ip "$1" -j -6 addr show dev "$2" scope link | jq -r '[.[].addr_info[].local | select(.)][0]'
+}
+
+has_link_local()
+{
+	[ "$(link_local "$1" "$2")" != null ]
+}
+
+# Routers that have no IPv4 addresses on their links are reached by IPv6 ones (RFC 5549).
+test_via()
+{
+	local leader h3 h4 kernel i
+
+	leader=$(ns_name h3):10.7.0.1:22600
+	for i in 3 4; do
+		ns_ip h$i addr replace 10.7.0.1/32 dev lo
+	done
+	wait_for 10 has_link_local h3 eth0
+	wait_for 10 has_link_local h4 eth0
+	h3=$(link_local h3 eth0)
+	h4=$(link_local h4 eth0)
+	ns_ip sw route add 10.7.0.1/32 via inet6 "$h4" dev s4
+	start_late
+	resolve_all
+	followed
+	tap_check "IPv6 next hop: resolved before traffic comes" wait_for 10 knows 6
+	route_traffic "$leader"
+	traffic_is "IPv6 next hop: to h4" "$MERGED and .places == [0, 16]"
+	ns_ip sw route replace 10.7.0.1/32 nexthop via inet6 "$h3" dev s3 nexthop via 10.0.4.2
+	followed
+	tap_check "another one while it runs: resolved" wait_for 10 knows 7
+	kernel=$(show '.counters["to-kernel"]')
+	route_traffic "$leader"
+	traffic_is "one by IPv6, one by IPv4: both" "$MERGED and (.places | min) > 0"
+	tap_is "without the kernel's help" "$(show '.counters["to-kernel"]')" "$kernel"
+	ns_ip h3 link set eth0 address 02:00:00:00:88:88
+	ns_ip sw neigh del "$h3" dev s3
+	ns_ip sw neigh replace "$h3" lladdr 02:00:00:00:88:88 nud permanent dev s3
+	followed
+	route_traffic "$leader"
+	traffic_is "its neighbour has a new address: it is followed" "$MERGED and (.places | min) > 0"
+	ns_ip sw route del 10.7.0.1/32
+	if ns_ip sw nexthop add id 17 via "$h4" dev s4 2>/dev/null; then
+		ns_ip sw nexthop add id 19 group 17
+		ns_ip sw route add 10.7.0.1/32 nhid 19
+		followed
+		route_traffic "$leader"
+		traffic_is "next hop group with an IPv6 one" "$MERGED and .places == [0, 16]"
+		ns_ip sw route del 10.7.0.1/32
+	else
+		tap_skip "next hop group with an IPv6 one" "this kernel has none"
+	fi
+	stop
+}
+
+# What switches do not do as the kernel does is said.
+test_unlike()
+{
+	local hops=() i
+
+	start_late
+	for ((i = 2; i < 20; i++)); do
+		hops+=(nexthop via "10.0.3.$((100 + i))" dev s3)
+	done
+	ns_ip sw route add 10.8.0.0/24 "${hops[@]}"
+	followed
+	tap_is "18 next hops: two are not used, show says so" "$(show .next_hops_cut)" 2
+	tap_check "and the log" grep -q "2 next hops are not used: of a route only the first 16" "$ERR"
+	ns_ip sw route replace 10.8.0.0/24 nexthop via 10.0.3.2 weight 3 nexthop via 10.0.4.2
+	followed
+	tap_is "weights: show says that they do not count" \
+		"$(show '[.next_hops_cut, .routes_weighted] | join(" ")')" "0 1"
+	tap_check "and the log" grep -q "1 routes have next hops of different weights" "$ERR"
+	ns_ip sw route del 10.8.0.0/24
 	stop
 }
 
@@ -161,6 +246,8 @@ test_ports_change()
 }
 
 test_routes
+test_via
+test_unlike
 test_overrun
 test_neighbours
 test_ports_change

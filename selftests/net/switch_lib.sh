@@ -160,7 +160,8 @@ traffic()
 # traffic_is DESCRIPTION FILTER: what jq says of the last traffic
 traffic_is()
 {
-	if jq -e "$2" <<<"$TRAFFIC_JSON" >/dev/null 2>&1; then
+	# of nothing jq says nothing, and that all is well
+	if [ -n "$TRAFFIC_JSON" ] && jq -e "$2" <<<"$TRAFFIC_JSON" >/dev/null 2>&1; then
 		tap_ok "$1"
 	else
 		tap_not_ok "$1" "not $2: $TRAFFIC_JSON

@@ -245,6 +245,8 @@ struct routes {
 	bool unsure;			/* the map may have some that are gone */
 	uint64_t not_before;		/* next dump, ns */
 	uint64_t syncs;
+	uint32_t cut, cut_told;		/* next hops beyond those that a route may have */
+	uint32_t weighted, weighted_told;	/* routes whose next hops have different weights */
 };
 
 void routes_event(struct switchd *sw);
@@ -254,7 +256,7 @@ void routes_free(struct switchd *sw);
 /* neigh.c: usable neighbours in the data plane */
 struct neigh {
 	struct neigh *next;
-	struct csw_neigh_key key;
+	struct csw_neigh_key key;	/* its addr may be a number of neighbours.via */
 	struct csw_neigh value;
 	uint16_t state;			/* NUD_*; 0: the kernel has no entry */
 	bool usable;
@@ -272,9 +274,14 @@ struct neighbours {
 	uint32_t n, in_map;
 	bool told;			/* that the map refuses */
 	uint64_t moved;			/* packets sent by the data plane, last tick */
+	struct in6_addr *via;		/* IPv6 addresses of next hops, by number - 1; never fewer */
+	uint32_t vias;
+	bool fresh;			/* there are some whose entries were not read yet */
 };
 
 int neigh_sync(struct switchd *sw);
+/* The "address" of an IPv6 next hop, csw_nexthop.gateway; 0 if there are too many */
+__be32 neigh_via(struct switchd *sw, const struct in6_addr *via);
 void neigh_event(struct switchd *sw, const struct nlmsghdr *nlh);
 /* Route synchronisation: forget what is wanted, name it again, ask for what is missing */
 void neigh_want_begin(struct switchd *sw);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <linux/rtnetlink.h>
 
@@ -18,6 +19,35 @@
 			 NUD_DELAY)
 #define BACKOFF_MAX	12	/* ticks between two attempts to resolve an absent next hop */
 #define DUMP_RETRIES	10
+#define VIAS_MAX	65536	/* IPv6 addresses of next hops */
+
+/* Return: the number, 0 if it has none */
+static __be32 find_via(const struct neighbours *n, const struct in6_addr *via)
+{
+	uint32_t i;
+
+	for (i = 0; i < n->vias; i++)
+		if (!memcmp(&n->via[i], via, sizeof(*via)))
+			return htonl(i + 1);
+	return 0;
+}
+
+__be32 neigh_via(struct switchd *sw, const struct in6_addr *via)
+{
+	struct neighbours *n = &sw->neighbours;
+	__be32 number = find_via(n, via);
+	struct in6_addr *more;
+
+	if (number || n->vias == VIAS_MAX)
+		return number;
+	more = realloc(n->via, (n->vias + 1) * sizeof(*more));
+	if (!more)
+		return 0;
+	n->via = more;
+	n->via[n->vias++] = *via;
+	n->fresh = true;
+	return htonl(n->vias);
+}
 
 static struct neigh **bucket(struct switchd *sw, const struct csw_neigh_key *key)
 {
@@ -117,19 +147,39 @@ static void use(struct switchd *sw, struct neigh *n)
 	char buf[MNL_NLMSG_HDRLEN + 64] __attribute__((aligned(8))) = { 0 };
 	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
 	struct ndmsg *ndm = mnl_nlmsg_put_extra_header(nlh, sizeof(*ndm));
+	const struct in6_addr *via = NULL;
 
+	if (csw_is_numbered(n->key.addr))
+		via = &sw->neighbours.via[ntohl(n->key.addr) - 1];
 	/* NTF_USE would make a permanent entry a temporary one */
 	if (n->state & (NUD_PERMANENT | NUD_NOARP))
 		return;
 	nlh->nlmsg_type = RTM_NEWNEIGH;
 	nlh->nlmsg_flags = NLM_F_CREATE;
-	ndm->ndm_family = AF_INET;
+	ndm->ndm_family = via ? AF_INET6 : AF_INET;
 	ndm->ndm_ifindex = n->key.ifindex;
 	ndm->ndm_flags = NTF_USE;
 	ndm->ndm_state = NUD_NONE;
-	mnl_attr_put_u32(nlh, NDA_DST, n->key.addr);
+	if (via)
+		mnl_attr_put(nlh, NDA_DST, sizeof(*via), via);
+	else
+		mnl_attr_put_u32(nlh, NDA_DST, n->key.addr);
 	/* fails while the device is down, for example: the next tick tries again */
 	rtnl_talk(&sw->rtnl, nlh, NULL, NULL);
+}
+
+/* Its address, or the number that stands for that; 0: none of ours */
+static __be32 address_of(const struct switchd *sw, const struct ndmsg *ndm,
+			 const struct nlattr *dst)
+{
+	if (!dst)
+		return 0;
+	if (ndm->ndm_family == AF_INET && mnl_attr_get_payload_len(dst) == 4)
+		return mnl_attr_get_u32(dst);
+	if (ndm->ndm_family == AF_INET6 &&
+	    mnl_attr_get_payload_len(dst) == sizeof(struct in6_addr))
+		return find_via(&sw->neighbours, mnl_attr_get_payload(dst));
+	return 0;
 }
 
 static void learn(struct switchd *sw, const struct nlmsghdr *nlh)
@@ -138,15 +188,17 @@ static void learn(struct switchd *sw, const struct nlmsghdr *nlh)
 	const struct nlattr *tb[NDA_MAX + 1];
 	bool usable, changed;
 	struct neigh *n;
+	__be32 addr;
 
-	if (ndm->ndm_family != AF_INET || !port_by_ifindex(sw, ndm->ndm_ifindex))
+	if (!port_by_ifindex(sw, ndm->ndm_ifindex))
 		return;
 	rtnl_attrs(nlh, sizeof(*ndm), tb, NDA_MAX);
-	if (!tb[NDA_DST] || mnl_attr_get_payload_len(tb[NDA_DST]) != 4)
+	addr = address_of(sw, ndm, tb[NDA_DST]);
+	if (!addr)
 		return;
 	usable = nlh->nlmsg_type == RTM_NEWNEIGH && ndm->ndm_state & NUD_USABLE &&
 		 tb[NDA_LLADDR] && mnl_attr_get_payload_len(tb[NDA_LLADDR]) == ETH_ALEN;
-	n = find(sw, ndm->ndm_ifindex, mnl_attr_get_u32(tb[NDA_DST]), usable);
+	n = find(sw, ndm->ndm_ifindex, addr, usable);
 	if (!n) {
 		sw->lost |= usable;	/* no memory: read again later */
 		return;
@@ -189,14 +241,25 @@ static void drop_unseen(struct switchd *sw, struct neigh *n)
 	map_sync(sw, n);
 }
 
-int neigh_sync(struct switchd *sw)
+static int dump(struct switchd *sw, uint8_t family)
 {
-	struct ndmsg ndm = { .ndm_family = AF_INET };
+	struct ndmsg ndm = { .ndm_family = family };
 	int ret = -EINTR, i;
 
-	for_each(sw, unsee);
 	for (i = 0; i < DUMP_RETRIES && ret == -EINTR; i++)
 		ret = rtnl_dump(&sw->rtnl, RTM_GETNEIGH, &ndm, sizeof(ndm), learn_cb, sw);
+	return ret;
+}
+
+int neigh_sync(struct switchd *sw)
+{
+	int ret;
+
+	for_each(sw, unsee);
+	sw->neighbours.fresh = false;
+	ret = dump(sw, AF_INET);
+	if (!ret && sw->neighbours.vias)
+		ret = dump(sw, AF_INET6);
 	if (ret) {
 		sw_warn(sw, "cannot read the neighbours: %s", strerror(-ret));
 		return ret;
@@ -234,6 +297,9 @@ static void resolve(struct switchd *sw, struct neigh *n)
 
 void neigh_want_end(struct switchd *sw)
 {
+	/* what the kernel knows already, it does not say again */
+	if (sw->neighbours.fresh && neigh_sync(sw))
+		sw->lost = true;
 	for_each(sw, resolve);
 }
 
@@ -282,6 +348,9 @@ void neigh_free(struct switchd *sw)
 	struct neigh *n;
 	size_t i;
 
+	free(sw->neighbours.via);
+	sw->neighbours.via = NULL;
+	sw->neighbours.vias = 0;
 	for (i = 0; i < NEIGH_BUCKETS; i++) {
 		while ((n = sw->neighbours.bucket[i])) {
 			sw->neighbours.bucket[i] = n->next;

@@ -186,6 +186,12 @@ void switch_report_text(struct switchd *sw, FILE *out)
 	fprintf(out, "  memory %.1f MiB\n", dataplane_memory(&sw->dp) / 1048576.0);
 	fprintf(out, "  slots %u used %u collecting %u queue %u routes %zu neighbours %u\n",
 		sw->dp.slots, u.used, u.collecting, u.queue, sw->routes.n, sw->neighbours.in_map);
+	if (sw->routes.cut)
+		fprintf(out, "  %u next hops are not used: of a route only the first %d are\n",
+			sw->routes.cut, CSW_NEXTHOPS_MAX);
+	if (sw->routes.weighted)
+		fprintf(out, "  %u routes have weights, which do not count: next hops get the same share\n",
+			sw->routes.weighted);
 	if (sw->losses || sw->map_errors)
 		fprintf(out, "  notifications lost %llu times, all read again %llu times; %llu changes of maps failed at first\n",
 			(unsigned long long)sw->losses, (unsigned long long)sw->resyncs,
@@ -336,6 +342,8 @@ static void json_state(struct switchd *sw, FILE *out)
 	fprintf(out, ",\"queue_depth\":%u,\"routes\":%zu,\"route_dumps\":%llu,\"neighbours\":%u",
 		u.queue, sw->routes.n, (unsigned long long)sw->routes.syncs,
 		sw->neighbours.in_map);
+	fprintf(out, ",\"next_hops_cut\":%u,\"routes_weighted\":%u", sw->routes.cut,
+		sw->routes.weighted);
 	fprintf(out, ",\"losses\":%llu,\"resyncs\":%llu,\"map_errors\":%llu",
 		(unsigned long long)sw->losses, (unsigned long long)sw->resyncs,
 		(unsigned long long)sw->map_errors);

@@ -23,10 +23,13 @@
 
 struct nexthop_object {
 	uint32_t id;
-	bool usable;			/* IPv4 or on link, alive, no blackhole */
+	bool usable;			/* alive, no blackhole */
 	struct csw_nexthop hop;
+	bool is_via;			/* its gateway is an IPv6 address: ... */
+	struct in6_addr via;
 	uint32_t member[CSW_NEXTHOPS_MAX];
-	unsigned int members;
+	unsigned int members, more;	/* those that are known, and how many are not */
+	bool weighted;			/* members have different weights */
 };
 
 struct dump {
@@ -52,8 +55,50 @@ static void *grow(void *array, size_t n, size_t *room, size_t size)
 /* Only next hops that are alive and leave by a port of ours */
 static void add_hop(struct switchd *sw, struct csw_route *route, const struct csw_nexthop *hop)
 {
-	if (route->nexthops < CSW_NEXTHOPS_MAX && port_by_ifindex(sw, hop->ifindex))
+	if (!port_by_ifindex(sw, hop->ifindex))
+		return;
+	if (route->nexthops < CSW_NEXTHOPS_MAX)
 		route->nexthop[route->nexthops++] = *hop;
+	else
+		sw->routes.cut++;
+}
+
+/* The same with a gateway of IPv6. What has no number is no next hop. */
+static void add_via(struct switchd *sw, struct csw_route *route, uint32_t ifindex,
+		    const struct in6_addr *via)
+{
+	struct csw_nexthop hop = { .ifindex = ifindex };
+
+	if (!port_by_ifindex(sw, ifindex))
+		return;
+	hop.gateway = neigh_via(sw, via);
+	if (hop.gateway)
+		add_hop(sw, route, &hop);
+}
+
+/* One of a route's own next hops */
+static void add_one(struct switchd *sw, struct csw_route *route, uint32_t ifindex,
+		    const struct nlattr **tb)
+{
+	struct csw_nexthop hop = {
+		.gateway = tb[RTA_GATEWAY] ? mnl_attr_get_u32(tb[RTA_GATEWAY]) : 0,
+		.ifindex = ifindex,
+	};
+	const struct rtvia *via;
+	struct in6_addr addr;
+
+	if (tb[RTA_ENCAP])
+		return;
+	if (!tb[RTA_VIA]) {
+		add_hop(sw, route, &hop);
+		return;
+	}
+	via = mnl_attr_get_payload(tb[RTA_VIA]);
+	if (via->rtvia_family != AF_INET6 ||
+	    mnl_attr_get_payload_len(tb[RTA_VIA]) < sizeof(*via) + sizeof(addr))
+		return;
+	memcpy(&addr, via->rtvia_addr, sizeof(addr));
+	add_via(sw, route, ifindex, &addr);
 }
 
 static const struct nexthop_object *find_object(const struct dump *d, uint32_t id)
@@ -66,6 +111,15 @@ static const struct nexthop_object *find_object(const struct dump *d, uint32_t i
 	return NULL;
 }
 
+static void add_member(const struct dump *d, struct csw_route *route,
+		       const struct nexthop_object *o)
+{
+	if (o->usable && o->is_via)
+		add_via(d->sw, route, o->hop.ifindex, &o->via);
+	else if (o->usable)
+		add_hop(d->sw, route, &o->hop);
+}
+
 static void add_object(const struct dump *d, struct csw_route *route, uint32_t id)
 {
 	const struct nexthop_object *o = find_object(d, id), *member;
@@ -73,21 +127,22 @@ static void add_object(const struct dump *d, struct csw_route *route, uint32_t i
 
 	if (!o)
 		return;
-	if (o->usable)
-		add_hop(d->sw, route, &o->hop);
+	add_member(d, route, o);
+	d->sw->routes.weighted += o->weighted;
+	d->sw->routes.cut += o->more;
 	for (i = 0; i < o->members; i++) {
 		member = find_object(d, o->member[i]);
-		if (member && member->usable)
-			add_hop(d->sw, route, &member->hop);
+		if (member)
+			add_member(d, route, member);
 	}
 }
 
 static void add_multipath(const struct dump *d, struct csw_route *route, const struct nlattr *nest)
 {
-	const struct rtnexthop *rtnh = mnl_attr_get_payload(nest);
+	const struct rtnexthop *rtnh = mnl_attr_get_payload(nest), *first = rtnh;
+	bool weighted = false;
 	int left = mnl_attr_get_payload_len(nest);
 	const struct nlattr *attr, *tb[RTA_MAX + 1];
-	struct csw_nexthop hop;
 
 	while (RTNH_OK(rtnh, left)) {
 		memset(tb, 0, sizeof(tb));
@@ -95,30 +150,23 @@ static void add_multipath(const struct dump *d, struct csw_route *route, const s
 					  rtnh->rtnh_len - sizeof(*rtnh))
 			if (mnl_attr_get_type(attr) <= RTA_MAX)
 				tb[mnl_attr_get_type(attr)] = attr;
-		hop.gateway = tb[RTA_GATEWAY] ? mnl_attr_get_u32(tb[RTA_GATEWAY]) : 0;
-		hop.ifindex = rtnh->rtnh_ifindex;
-		if (!(rtnh->rtnh_flags & (RTNH_F_DEAD | RTNH_F_LINKDOWN)) && !tb[RTA_VIA] &&
-		    !tb[RTA_ENCAP])
-			add_hop(d->sw, route, &hop);
+		if (!(rtnh->rtnh_flags & (RTNH_F_DEAD | RTNH_F_LINKDOWN)))
+			add_one(d->sw, route, rtnh->rtnh_ifindex, tb);
+		weighted |= rtnh->rtnh_hops != first->rtnh_hops;
 		left -= RTNH_ALIGN(rtnh->rtnh_len);
 		rtnh = RTNH_NEXT(rtnh);
 	}
+	d->sw->routes.weighted += weighted;
 }
 
 static void add_nexthops(const struct dump *d, struct csw_route *route, const struct rtmsg *rtm,
 			 const struct nlattr **tb)
 {
-	struct csw_nexthop hop;
-
 	if (tb[RTA_MULTIPATH]) {
 		add_multipath(d, route, tb[RTA_MULTIPATH]);
 	} else if (tb[RTA_OIF]) {
-		if (rtm->rtm_flags & (RTNH_F_DEAD | RTNH_F_LINKDOWN) || tb[RTA_VIA] ||
-		    tb[RTA_ENCAP])
-			return;
-		hop.gateway = tb[RTA_GATEWAY] ? mnl_attr_get_u32(tb[RTA_GATEWAY]) : 0;
-		hop.ifindex = mnl_attr_get_u32(tb[RTA_OIF]);
-		add_hop(d->sw, route, &hop);
+		if (!(rtm->rtm_flags & (RTNH_F_DEAD | RTNH_F_LINKDOWN)))
+			add_one(d->sw, route, mnl_attr_get_u32(tb[RTA_OIF]), tb);
 	} else if (tb[RTA_NH_ID]) {
 		add_object(d, route, mnl_attr_get_u32(tb[RTA_NH_ID]));
 	}
@@ -191,16 +239,26 @@ static int object_cb(const struct nlmsghdr *nlh, void *arg)
 	if (tb[NHA_GROUP]) {
 		grp = mnl_attr_get_payload(tb[NHA_GROUP]);
 		n = mnl_attr_get_payload_len(tb[NHA_GROUP]) / sizeof(*grp);
-		for (i = 0; i < n && i < CSW_NEXTHOPS_MAX; i++)
-			o->member[o->members++] = grp[i].id;
+		for (i = 0; i < n; i++) {
+			o->weighted |= grp[i].weight != grp[0].weight;
+			if (i < CSW_NEXTHOPS_MAX)
+				o->member[o->members++] = grp[i].id;
+			else
+				o->more++;
+		}
 		return MNL_CB_OK;
 	}
-	if (nhm->nh_family != AF_INET || !tb[NHA_OIF] || tb[NHA_BLACKHOLE] || tb[NHA_ENCAP] ||
+	if (!tb[NHA_OIF] || tb[NHA_BLACKHOLE] || tb[NHA_ENCAP] ||
 	    nhm->nh_flags & (RTNH_F_DEAD | RTNH_F_LINKDOWN))
 		return MNL_CB_OK;
-	o->usable = true;
-	o->hop.gateway = tb[NHA_GATEWAY] ? mnl_attr_get_u32(tb[NHA_GATEWAY]) : 0;
 	o->hop.ifindex = mnl_attr_get_u32(tb[NHA_OIF]);
+	o->is_via = nhm->nh_family == AF_INET6 && tb[NHA_GATEWAY] &&
+		    mnl_attr_get_payload_len(tb[NHA_GATEWAY]) == sizeof(o->via);
+	o->usable = nhm->nh_family == AF_INET || o->is_via;
+	if (o->is_via)
+		memcpy(&o->via, mnl_attr_get_payload(tb[NHA_GATEWAY]), sizeof(o->via));
+	else if (o->usable && tb[NHA_GATEWAY])
+		o->hop.gateway = mnl_attr_get_u32(tb[NHA_GATEWAY]);
 	return MNL_CB_OK;
 }
 
@@ -212,6 +270,8 @@ static int dump_once(struct dump *d)
 
 	d->n = 0;
 	d->objects = 0;
+	d->sw->routes.cut = 0;
+	d->sw->routes.weighted = 0;
 	ret = rtnl_dump(&d->sw->rtnl, RTM_GETNEXTHOP, &nhm, sizeof(nhm), object_cb, d);
 	if (ret && ret != -EOPNOTSUPP)
 		return ret;
@@ -393,6 +453,21 @@ static void want_neighbours(struct switchd *sw)
 	neigh_want_end(sw);
 }
 
+/* What the data plane does not do as the kernel would: said when it changes, see also show */
+static void tell(struct switchd *sw)
+{
+	struct routes *r = &sw->routes;
+
+	if (r->cut && r->cut != r->cut_told)
+		sw_warn(sw, "%u next hops are not used: of a route only the first %d are", r->cut,
+			CSW_NEXTHOPS_MAX);
+	if (r->weighted && r->weighted != r->weighted_told)
+		sw_warn(sw, "%u routes have next hops of different weights: all get the same share",
+			r->weighted);
+	r->cut_told = r->cut;
+	r->weighted_told = r->weighted;
+}
+
 void routes_event(struct switchd *sw)
 {
 	sw->routes.dirty = true;
@@ -416,6 +491,7 @@ int routes_sync(struct switchd *sw)
 		sw->routes.not_before = sw_now() + 100 * SPACING_MIN_NS;
 		return ret;
 	}
+	tell(sw);
 	choose(&d);
 	if (d.n > sw->dp.routes_max) {
 		/* with some of them packets would go the wrong way */
