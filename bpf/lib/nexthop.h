@@ -12,7 +12,7 @@ struct csw_flow {
 	__be32 dst;
 	__u32 hash;		/* of the block: all switches send it the same way */
 	__be16 port;
-	__u8 path;		/* if pinned; else tries before: so many next hops from the default */
+	__u8 path;		/* pinned; or tries before: so many from the default */
 	__u8 pinned;
 };
 
