@@ -370,6 +370,9 @@ enum canary_drop cnr_join_input(struct cnr_comm *c, u64 now, const struct cnr_in
 		return CANARY_DROP_STATE;
 	if (!h->tag)
 		return CANARY_DROP_RANK;
+	/* Others would be sent there. */
+	if (!canary_peer_ok(in->addr, in->port))
+		return CANARY_DROP_PEER;
 	/* Not before it is known who asks: it may have been said to another rank 0. */
 	if (!cnr_join_shows_cookie(c, now, in))
 		return cnr_join_hand_cookie(c, in);
@@ -499,6 +502,17 @@ static void cnr_welcome_waiting(struct cnr_comm *c, const struct canary_welcome 
 		c->fault[i] = be16_to_cpu(list[i]);
 }
 
+/* Members are sent what this one contributes: only where members can be. */
+static bool cnr_welcome_sane(const struct canary_peer *peer, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		if (!canary_peer_ok(peer[i].addr, peer[i].port))
+			return false;
+	return true;
+}
+
 /* A part of the member table. The parts come in order, because we ask for the next one. */
 static enum canary_drop cnr_welcome_part(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 {
@@ -517,6 +531,8 @@ static enum canary_drop cnr_welcome_part(struct cnr_comm *c, u64 now, const stru
 		return CANARY_DROP_STATE;
 	if (first && be32_to_cpu(in->hdr->epoch) != c->epoch)
 		return CANARY_DROP_EPOCH;
+	if (!cnr_welcome_sane(peer, n))
+		return CANARY_DROP_PEER;
 	for (i = 0; i < n; i++) {
 		if (!(first + i)) {
 			/* rank 0 is where we reach it, whatever it calls itself */

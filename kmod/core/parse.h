@@ -53,7 +53,8 @@
 	X(COOKIE,	"cookie",	"JOIN with a cookie of another address or time") \
 	X(OTHER,	"other",	"said to another rank")				\
 	X(BUSY,		"busy",		"switch: somebody held the lock of what it is about") \
-	X(FILTER,	"filter",	"control group or security module refused it")
+	X(FILTER,	"filter",	"control group or security module refused it")	\
+	X(PEER,		"peer",		"rendezvous: an address or port that no member has")
 
 enum canary_drop {
 #define X(name, text, help) CANARY_DROP_##name,
@@ -152,6 +153,24 @@ static __always_inline enum canary_drop canary_parse(const struct canary_hdr *h,
 		break;
 	}
 	return len == want ? CANARY_DROP_NONE : CANARY_DROP_LENGTH;
+}
+
+static __always_inline int canary_port_ok(__be16 port)
+{
+	__u32 number = cnr_be16(port);
+
+	return number >= CANARY_PORT_BASE && number < CANARY_PORT_BASE + CANARY_PORTS;
+}
+
+/*
+ * May a member be there? At an address of one host, at a port of the range. Which addresses are
+ * those of a whole network only routes can tell.
+ */
+static __always_inline int canary_peer_ok(__be32 addr, __be16 port)
+{
+	__u32 host = cnr_be32(addr);
+
+	return host >> 24 && host >> 28 < 0xe && canary_port_ok(port);
 }
 
 /* Serial numbers of blocks: is @a before @b, although both wrap? (as TCP compares) */

@@ -365,8 +365,105 @@ static void test_forged(void)
 	sim_free(s);
 }
 
+/* Rank 0 says that rank 2 lives there. */
+struct lie {
+	struct sim		*s;
+	struct canary_peer	peer;
+};
+
+static bool tell_lie(void *arg, int from, int to, const struct canary_hdr *h)
+{
+	struct cnr_comm *root = sim_comm(((struct lie *)arg)->s, 0);
+	const struct canary_peer *lie = &((struct lie *)arg)->peer;
+	bool told = root->peer[2].addr == lie->addr && root->peer[2].port == lie->port;
+
+	if (h->type != CANARY_WELCOME || (h->flags & (CANARY_F_WAITING | CANARY_F_READY)))
+		return false;
+	/* This one still has the truth in it. */
+	root->peer[2] = *lie;
+	return !told;
+}
+
+/* Return: how often rank 1 refused a table that has rank 2 at that place; -1: it believed it */
+static int refused_at(u32 addr, u16 port)
+{
+	struct sim_config cfg = { .members = 3, .seed = 17 };
+	struct lie lie = { .peer.addr = cpu_to_be32(addr), .peer.port = cpu_to_be16(port) };
+	int refused;
+
+	lie.s = sim_new(&cfg);
+	sim_faults(lie.s)->filter = tell_lie;
+	sim_faults(lie.s)->filter_arg = &lie;
+	sim_connect(lie.s, -1);
+	sim_run(lie.s, sim_now(lie.s) + 3 * S);
+	refused = cnr_stats(sim_comm(lie.s, 1))->drop[CANARY_DROP_PEER];
+	if (sim_comm(lie.s, 1)->table)
+		refused = -1;
+	sim_free(lie.s);
+	return refused;
+}
+
+static void test_hostile_root(void)
+{
+	static const struct {
+		const char *what;
+		u32 addr;
+		u16 port;
+	} table[] = {
+		{ "a name server's port", 0x0a000003, 53 },
+		{ "the port below the range", 0x0a000003, CANARY_PORT_BASE - 1 },
+		{ "the port above the range", 0x0a000003, CANARY_PORT_BASE + CANARY_PORTS },
+		{ "no port", 0x0a000003, 0 },
+		{ "broadcast", 0xffffffff, CANARY_PORT_BASE },
+		{ "multicast", 0xe0000001, CANARY_PORT_BASE },
+		{ "no address", 0, CANARY_PORT_BASE },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(table); i++)
+		tap(refused_at(table[i].addr, table[i].port) > 0, "hostile rank 0: %s",
+		    table[i].what);
+	tap(refused_at(0x0a000009, CANARY_PORT_BASE + CANARY_PORTS - 1) == -1,
+	    "what looks like a member's place is believed");
+}
+
+/* Who is told to join from elsewhere would have members sent there. */
+static void test_hostile_join(void)
+{
+	struct sim_config cfg = { .members = 3, .seed = 5 };
+	u8 packet[64 + 1408] = { 0 };
+	struct canary_hdr *h = (void *)packet;
+	struct cnr_in in = { .hdr = h, .len = sizeof(packet), .addr = cpu_to_be32(0x0a000002) };
+	struct sim *s = sim_new(&cfg);
+	struct cnr_out out;
+	const u8 *key;
+
+	sim_connect(s, 0);
+	h->version = CANARY_VERSION;
+	h->type = CANARY_JOIN;
+	h->comm = cpu_to_be32(7);
+	h->members = cpu_to_be16(3);
+	h->rank = cpu_to_be16(1);
+	h->tag = cpu_to_be64(1);
+	h->count = cpu_to_be16(64);
+	h->elements = cpu_to_be16(352);
+	h->block = cpu_to_be32(1);
+	key = cnr_mac_key(sim_comm(s, 0), h);
+	h->sum = cpu_to_be32(cnr_digest(key, h + 1, sizeof(packet) - sizeof(*h)));
+	h->mac = cpu_to_be64(cnr_mac(sim_comm(s, 0), h, h + 1));
+	in.port = cpu_to_be16(53);
+	tap(cnr_input(sim_comm(s, 0), sim_now(s), &in) == CANARY_DROP_PEER &&
+	    !cnr_poll(sim_comm(s, 0), sim_now(s), &out), "JOIN from port 53: is not answered");
+	in.port = cpu_to_be16(CANARY_PORT_BASE);
+	tap(cnr_input(sim_comm(s, 0), sim_now(s), &in) == CANARY_DROP_NONE &&
+	    cnr_poll(sim_comm(s, 0), sim_now(s), &out), "the same from a member's port: is");
+	sim_free(s);
+}
+
 int main(void)
 {
+	test_hostile_root();
+	test_hostile_join();
 	test_troubles();
 	test_claimed_twice();
 	test_forged();

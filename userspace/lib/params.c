@@ -229,9 +229,7 @@ static int check_range(const char *name, u64 value, u64 min, u64 max)
 
 static bool port_ok(const struct sockaddr_in *sin)
 {
-	u16 port = ntohs(sin->sin_port);
-
-	return !port || (port >= CANARY_PORT_BASE && port < CANARY_PORT_BASE + CANARY_PORTS);
+	return !sin->sin_port || canary_port_ok(sin->sin_port);
 }
 
 /* Addresses: rank 0 sits at root; nobody else can. */
