@@ -22,7 +22,7 @@
  *		may be called again to go on waiting; CANARY_RANKS tells who is missing.
  *		EISCONN: connected, also if it has failed since.
  *		If the rendezvous itself fails (EHOSTDOWN, ECONNRESET, ...) connect() may be
- *		called again and begins anew.
+ *		called again and begins anew, with another port if bind() chose none.
  * sendmsg()	Posts one operation, all or nothing. EINVAL: length no multiple of 4, control
  *		message malformed or given twice, flags or root not 0. EOPNOTSUPP: operator or
  *		type unknown, MSG_ flag that makes no sense. EMSGSIZE: longer than
@@ -38,8 +38,8 @@
  *		buffer gets the beginning and MSG_TRUNC, the rest is lost; the flag MSG_TRUNC
  *		returns the real length; MSG_PEEK leaves it. If the operation ended with an
  *		error, that is returned, and the next recvmsg() is about the next operation.
- *		ENOTCONN; EAGAIN; EFAULT, and the operation is gone; EOPNOTSUPP: MSG_ flag that
- *		makes no sense. After a failure, and all operations taken: the error that ended
+ *		ENOTCONN; EAGAIN; EFAULT, and the operation is still there; EOPNOTSUPP: MSG_ flag
+ *		that makes no sense. After a failure, and all operations taken: the error that ended
  *		the communicator, each time. 0: after shutdown(SHUT_RD), or SHUT_WR and all
  *		operations taken.
  * shutdown()	SHUT_WR: nothing more is posted, what was posted goes on. SHUT_RD: recvmsg()
@@ -91,7 +91,6 @@ static int canary_release(struct socket *sock)
 int canary_check_addr(const struct sockaddr *addr, int len)
 {
 	const struct sockaddr_canary *a = (const struct sockaddr_canary *)addr;
-	u16 port;
 
 	if (len < (int)sizeof(*a))
 		return -EINVAL;
@@ -99,8 +98,7 @@ int canary_check_addr(const struct sockaddr *addr, int len)
 		return -EAFNOSUPPORT;
 	if (memchr_inv(a->scan_zero, 0, sizeof(a->scan_zero)))
 		return -EINVAL;
-	port = ntohs(a->scan_port);
-	if (port && (port < CANARY_PORT_BASE || port >= CANARY_PORT_BASE + CANARY_PORTS))
+	if (a->scan_port && !canary_port_ok(a->scan_port))
 		return -EINVAL;
 	return 0;
 }
@@ -254,6 +252,15 @@ static int canary_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg
 	return put_user(value, (int __user *)arg);
 }
 
+#ifdef CANARY_SENDPAGE
+/* A page of a pipe is no vector: as where splice(2) asks sendmsg(), with a flag. */
+static ssize_t canary_sendpage(struct socket *sock, struct page *page, int offset, size_t size,
+			       int flags)
+{
+	return -EOPNOTSUPP;
+}
+#endif
+
 static const struct proto_ops canary_ops = {
 	.owner		= THIS_MODULE,
 	.release	= canary_release,
@@ -272,6 +279,9 @@ static const struct proto_ops canary_ops = {
 	.sendmsg	= canary_sendmsg,
 	.recvmsg	= canary_recvmsg,
 	.mmap		= sock_no_mmap,
+#ifdef CANARY_SENDPAGE
+	.sendpage	= canary_sendpage,
+#endif
 };
 
 static int canary_create(struct net *net, struct socket *sock, int protocol, int kern)

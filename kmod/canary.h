@@ -70,6 +70,7 @@
 #define CANARY_SLICE		256		/* members that the core looks at in one go */
 #define CANARY_FEW		4		/* packets collected while it has to */
 #define CANARY_GOODBYE_TRIES	200	/* ms that goodbyes may wait for a full UDP socket */
+#define CANARY_GOODBYE_GOING	10	/* the same, when the namespace goes */
 
 /* CANARY_STATS and /proc/net/canary_stats: counters, then drop reasons from "none" on */
 #define CANARY_STATS_COUNT	(CNR_COUNTER_COUNT + CANARY_DROPS)
@@ -194,7 +195,9 @@ enum canary_left {
  * @usk:	@usock->sk
  * @addr:	own address; INADDR_ANY until connect() chooses. Lock: as @usock
  * @port:	own port. Lock: as @usock
+ * @uid:	of the socket; constant
  * @bound:	address given to bind(). Lock: lock_sock
+ * @found:	connect() opened the port, not bind(). Lock: lock_sock
  * @root:	address of rank 0. Lock: as @usock
  * @root_port:	port of rank 0. Lock: as @usock
  * @configured:	CANARY_COMM was set. Lock: lock_sock
@@ -240,6 +243,8 @@ struct canary_comm {
 	__be32			root;
 	__be16			port;
 	__be16			root_port;
+	kuid_t			uid;
+	bool			found;
 	bool			configured;
 	struct canary_comm_req	req;
 	u32			linger;
@@ -293,6 +298,8 @@ struct canary_rule {
  * struct canary_net - the module in a network namespace
  * @lock:	see above
  * @comms:	all engines, lingering ones too. Lock: @lock
+ * @engines:	those that have not ended wholly; who waits for 0 waits for the variable
+ * @going:	the namespace goes: nobody waits long to say goodbye
  * @rules_lock:	see above
  * @rules:	struct canary_rule, in the order in which they are asked. Lock: @rules_lock
  * @rule_count:	how many. Lock: @rules_lock
@@ -313,6 +320,8 @@ struct canary_rule {
 struct canary_net {
 	struct mutex		lock;	/* of @comms */
 	struct list_head	comms;
+	atomic_t		engines;
+	bool			going;
 	struct mutex		rules_lock;	/* of @rules */
 	struct list_head	rules;
 	u32			rule_count;
@@ -355,6 +364,7 @@ int canary_comm_start(struct canary_comm *comm, const struct cnr_config *cfg);
 void canary_comm_pump(struct canary_comm *comm) __releases(comm->lock);
 enum canary_left canary_comm_drive(struct canary_comm *comm) __releases(comm->lock);
 void canary_comm_close(struct canary_comm *comm);
+void canary_comm_give_port(struct canary_comm *comm);
 void canary_comm_schedule_end(struct canary_comm *comm);
 
 /* port.c */

@@ -9,6 +9,7 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <linux/wait_bit.h>
 #include "canary.h"
 #include "trace.h"
 
@@ -303,19 +304,45 @@ int canary_comm_start(struct canary_comm *comm, const struct cnr_config *cfg)
 	return err;
 }
 
-/* Every member is told goodbye, however many: a full UDP socket is given time to drain. */
+/*
+ * A rendezvous that failed leaves nothing behind that the next one may want otherwise: the core
+ * goes, and the port, which connect() had found. Context: process, lock_sock is held.
+ */
+void canary_comm_give_port(struct canary_comm *comm)
+{
+	might_sleep();
+	canary_comm_drop_core(comm);
+	remove_wait_queue(sk_sleep(comm->usk), &comm->space);
+	canary_port_close(comm);
+	comm->found = false;
+	comm->bound = 0;
+	/* Under the lock: /proc shows it. */
+	spin_lock_bh(&comm->lock);
+	comm->addr = 0;
+	comm->port = 0;
+	spin_unlock_bh(&comm->lock);
+}
+
+/*
+ * Every member is told goodbye, however many: a full UDP socket is given time to drain. Where the
+ * namespace goes, others wait for it.
+ */
 static void canary_comm_goodbye(struct canary_comm *comm)
 {
+	const struct canary_net *cn = canary_net(comm->net);
+	unsigned int tries, waited = 0;
 	enum canary_left left;
-	unsigned int tries;
 
 	for (tries = 0; tries < CANARY_GOODBYE_TRIES; tries++) {
 		spin_lock_bh(&comm->lock);
 		left = canary_comm_drive(comm);
 		if (left == CANARY_LEFT_NOTHING || !comm->usock)
 			break;
-		if (left == CANARY_LEFT_BLOCKED)
-			usleep_range(1000, 2000);
+		if (left != CANARY_LEFT_BLOCKED)
+			continue;
+		if (READ_ONCE(cn->going) && ++waited > CANARY_GOODBYE_GOING)
+			break;
+		usleep_range(1000, 2000);
 	}
 }
 
@@ -347,10 +374,12 @@ static void canary_comm_end(struct canary_comm *comm)
 	mutex_unlock(&cn->lock);
 	if (comm->usock)
 		canary_port_close(comm);
-
 	list_for_each_entry(v, &comm->vectors, all)
 		canary_memory_give(comm->net, v->charge);
 	canary_vectors_free(&comm->vectors, true);
+	/* Nothing of it is in the namespace any more. */
+	if (atomic_dec_and_test(&cn->engines))
+		wake_up_var(&cn->engines);
 	memzero_explicit(&comm->req, sizeof(comm->req));
 	kfree_rcu(comm, rcu);
 	module_put(THIS_MODULE);
@@ -420,6 +449,7 @@ struct canary_comm *canary_comm_alloc(struct sock *sk)
 	spin_lock_init(&comm->lock);
 	comm->sk = sk;
 	comm->net = net;
+	comm->uid = READ_ONCE(sk->sk_uid);
 	comm->state = CNR_NEW;
 	comm->armed = CNR_NEVER;
 	comm->linger = CANARY_LINGER_DEFAULT;
@@ -437,6 +467,7 @@ struct canary_comm *canary_comm_alloc(struct sock *sk)
 	tasklet_setup(&comm->go_on, canary_comm_go_on);
 	INIT_WORK(&comm->end_work, canary_comm_end_work);
 
+	atomic_inc(&cn->engines);
 	mutex_lock(&cn->lock);
 	list_add_tail(&comm->list, &cn->comms);
 	mutex_unlock(&cn->lock);

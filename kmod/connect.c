@@ -76,11 +76,14 @@ static int canary_connect_start(struct sock *sk, const struct sockaddr_canary *t
 	err = canary_rules_check(canary_net(comm->net), comm->req.id, cfg.key);
 	if (err)
 		goto out;
+	if (comm->found)
+		canary_comm_give_port(comm);
 	if (!comm->usock) {
 		err = canary_port_open(comm, first ? to->scan_addr : htonl(INADDR_ANY),
 				       first ? root_port : 0, sk->sk_bound_dev_if);
 		if (err)
 			goto out;
+		comm->found = true;
 	}
 	err = canary_connect_port(comm, sk);
 	if (err)
@@ -108,6 +111,8 @@ static int canary_connect_start(struct sock *sk, const struct sockaddr_canary *t
 	else
 		err = canary_comm_start(comm, &cfg);
 out:
+	if (err && comm->found)
+		canary_comm_give_port(comm);
 	memzero_explicit(&cfg, sizeof(cfg));
 	return err;
 }

@@ -7,6 +7,7 @@
  * say goodbye.
  */
 
+#include <linux/wait_bit.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 #include "canary.h"
@@ -43,11 +44,13 @@ static void __net_exit canary_net_pre_exit(struct net *net)
 	struct canary_net *cn = canary_net(net);
 	struct canary_comm *comm;
 
+	WRITE_ONCE(cn->going, true);
 	mutex_lock(&cn->lock);
 	list_for_each_entry(comm, &cn->comms, list)
 		canary_comm_schedule_end(comm);
 	mutex_unlock(&cn->lock);
-	flush_workqueue(canary_wq);
+	/* Its own, which end side by side; those of other namespaces are none of its business. */
+	wait_var_event(&cn->engines, !atomic_read(&cn->engines));
 }
 
 static void __net_exit canary_net_stop(struct net *net)

@@ -349,9 +349,19 @@ static int canary_recv_copy(struct msghdr *msg, size_t len, int flags,
 	if (copied < v->bytes)
 		msg->msg_flags |= MSG_TRUNC;
 	/* Who gave no room did not ask; MSG_CTRUNC would be a riddle to them. */
-	if (msg->msg_controllen)
-		put_cmsg(msg, SOL_CANARY, CANARY_COMPLETION, sizeof(c), &c);
+	if (msg->msg_controllen &&
+	    put_cmsg(msg, SOL_CANARY, CANARY_COMPLETION, sizeof(c), &c) == -EFAULT)
+		return -EFAULT;
 	return flags & MSG_TRUNC ? v->bytes : copied;
+}
+
+/* It could not be told: it is the oldest one again, with the reference of the application. */
+static void canary_recv_undo(struct canary_comm *comm, struct canary_vector *v)
+{
+	spin_lock_bh(&comm->lock);
+	list_add(&v->done, &comm->done);
+	comm->sk->sk_data_ready(comm->sk);
+	spin_unlock_bh(&comm->lock);
 }
 
 int canary_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flags)
@@ -366,6 +376,9 @@ int canary_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flag
 	if (!v)
 		return ret;
 	ret = canary_recv_copy(msg, len, flags, v);
-	canary_vector_put(canary_sk(sk)->comm, v);
+	if (ret == -EFAULT && !v->error && !(flags & MSG_PEEK))
+		canary_recv_undo(canary_sk(sk)->comm, v);
+	else
+		canary_vector_put(canary_sk(sk)->comm, v);
 	return ret;
 }

@@ -179,7 +179,7 @@ void canary_send_queue(struct canary_comm *comm, struct sk_buff_head *queue)
 	local_bh_disable();
 	while ((skb = __skb_dequeue(queue))) {
 		memset(IPCB(skb), 0, sizeof(*IPCB(skb)));
-		err = ip_local_out(comm->net, comm->usk, skb);
+		err = ip_local_out(comm->net, skb->sk, skb);
 		if (net_xmit_eval(err))
 			failed++;
 	}

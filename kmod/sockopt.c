@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Options of level SOL_CANARY (canary.h of uapi). Like those of other families: an option that is
- * too short to set is EINVAL, one that is read into too short a buffer is cut off, what
+ * too short to set is EINVAL, one that is longer and has more than zeros there, which this module
+ * cannot know, E2BIG, one that is read into too short a buffer is cut off, what
  * cannot be set or does not exist is ENOPROTOOPT, EISCONN is said when it is too late.
  */
 
@@ -22,6 +23,21 @@ static int canary_sockopt_early(struct canary_comm *comm)
 	return late ? -EISCONN : 0;
 }
 
+/* Takes @size bytes of an option that may be longer, if the rest is 0. */
+static int canary_set_copy(void *to, size_t size, sockptr_t val, unsigned int len)
+{
+	int zero;
+
+	if (len < size)
+		return -EINVAL;
+	if (len > PAGE_SIZE)
+		return -E2BIG;
+	zero = check_zeroed_sockptr(val, size, len - size);
+	if (zero <= 0)
+		return zero ?: -E2BIG;
+	return copy_from_sockptr(to, val, size) ? -EFAULT : 0;
+}
+
 static int canary_set_comm(struct canary_comm *comm, sockptr_t val, unsigned int len)
 {
 	struct canary_comm_req req;
@@ -29,10 +45,9 @@ static int canary_set_comm(struct canary_comm *comm, sockptr_t val, unsigned int
 	const char *what;
 	int err;
 
-	if (len < sizeof(req))
-		return -EINVAL;
-	if (copy_from_sockptr(&req, val, sizeof(req)))
-		return -EFAULT;
+	err = canary_set_copy(&req, sizeof(req), val, len);
+	if (err)
+		return err;
 	if (memchr_inv(req.reserved, 0, sizeof(req.reserved)))
 		return -EINVAL;
 	cfg.comm = req.id;
@@ -108,10 +123,9 @@ int canary_setsockopt(struct socket *sock, int level, int name, sockptr_t val, u
 	case CANARY_LINGER:
 	case CANARY_DEAD_AFTER:
 	case CANARY_ALGORITHM:
-		if (len < sizeof(value))
-			return -EINVAL;
-		if (copy_from_sockptr(&value, val, sizeof(value)))
-			return -EFAULT;
+		err = canary_set_copy(&value, sizeof(value), val, len);
+		if (err)
+			return err;
 		lock_sock(sk);
 		err = canary_set_u32(canary_sk(sk), name, value);
 		release_sock(sk);

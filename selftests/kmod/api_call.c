@@ -195,6 +195,30 @@ static const struct {
 	{ "set SO_SNDBUF",			SOL_SOCKET, SO_SNDBUF, 100000, 4, 0 },
 };
 
+/* Of somebody who knows more of them than this kernel does */
+static void test_longer_options(int fd)
+{
+	struct {
+		struct canary_comm_req req;
+		uint32_t more;
+	} comm = { .req = { .id = 1, .members = 2 } };
+	uint32_t linger[2000] = { 5 };
+
+	ok_errno("set CANARY_COMM: longer, and 0 there",
+		 setsockopt(fd, SOL_CANARY, CANARY_COMM, &comm, sizeof(comm)), 0);
+	comm.more = 1;
+	ok_errno("set CANARY_COMM: longer, and not 0 there is E2BIG",
+		 setsockopt(fd, SOL_CANARY, CANARY_COMM, &comm, sizeof(comm)), E2BIG);
+	ok_errno("set CANARY_LINGER: longer, and 0 there",
+		 setsockopt(fd, SOL_CANARY, CANARY_LINGER, linger, 12), 0);
+	linger[2] = 1;
+	ok_errno("set CANARY_LINGER: longer, and not 0 there is E2BIG",
+		 setsockopt(fd, SOL_CANARY, CANARY_LINGER, linger, 12), E2BIG);
+	linger[2] = 0;
+	ok_errno("set CANARY_LINGER: longer than a page is E2BIG",
+		 setsockopt(fd, SOL_CANARY, CANARY_LINGER, linger, sizeof(linger)), E2BIG);
+}
+
 static void test_options(void)
 {
 	struct canary_status st;
@@ -213,6 +237,7 @@ static void test_options(void)
 	ok_errno("set CANARY_COMM: bad pointer is EFAULT",
 		 setsockopt(fd, SOL_CANARY, CANARY_COMM, BAD_POINTER,
 			    sizeof(struct canary_comm_req)), EFAULT);
+	test_longer_options(fd);
 	len = sizeof(value);
 	ok("get CANARY_DEAD_AFTER: what was set",
 	   !getsockopt(fd, SOL_CANARY, CANARY_DEAD_AFTER, &value, &len) && len == 4 &&

@@ -53,6 +53,33 @@ static void test_connect_errors(void)
 	close(fd);
 }
 
+/* What connect() chose does not outlive its failure. */
+static void test_connect_retry(void)
+{
+	struct sockaddr_canary a = address("198.51.100.1", 22620), got;
+	socklen_t len = sizeof(got);
+	int fd = new_socket();
+
+	nonblock(fd, true);
+	set_comm(fd, 1, 1, 2);
+	ok_errno("connect: no route", connect(fd, (struct sockaddr *)&a, sizeof(a)), ENETUNREACH);
+	ok("connect: then it has no port", !getsockname(fd, (struct sockaddr *)&got, &len) &&
+	   !got.scan_port);
+	set_comm(fd, 1, 0, 2);
+	a = address("127.0.0.1", 22620);
+	ok_errno("connect: again, as rank 0", connect(fd, (struct sockaddr *)&a, sizeof(a)),
+		 EINPROGRESS);
+	close(fd);
+	fd = new_socket();
+	set_comm(fd, 1, 1, 2);
+	a = address("198.51.100.1", 22620);
+	ok_errno("connect: no route again", connect(fd, (struct sockaddr *)&a, sizeof(a)),
+		 ENETUNREACH);
+	a = address("127.0.0.1", 22630);
+	ok_errno("connect: after that, bind", bind(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+	close(fd);
+}
+
 static void test_connect_nonblock(void)
 {
 	struct sockaddr_canary a = address("127.0.0.1", 22620), got;
@@ -167,6 +194,7 @@ static void test_connect_wait(void)
 
 const struct api_test connect_tests[] = {
 	{ "connect_errors", test_connect_errors },
+	{ "connect_retry", test_connect_retry },
 	{ "connect_nonblock", test_connect_nonblock },
 	{ "connect_finish", test_connect_finish },
 	{ "connect_wait", test_connect_wait },

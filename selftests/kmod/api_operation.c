@@ -83,6 +83,20 @@ static void test_sum(void)
 	unpair(x, y);
 }
 
+/* What is in a pipe is no vector. */
+static void test_splice(int fd)
+{
+	uint32_t page[1024] = { 0 };
+	int pipes[2], before = outq(fd);
+
+	if (pipe(pipes) || write(pipes[1], page, sizeof(page)) != sizeof(page))
+		ok("splice: a pipe", false);
+	ok("splice: is refused", splice(pipes[0], NULL, fd, NULL, sizeof(page), 0) < 0);
+	ok("splice: nothing was posted", outq(fd) <= before);
+	close(pipes[0]);
+	close(pipes[1]);
+}
+
 static void test_recv_forms(void)
 {
 	struct canary_operation op = { .op = CANARY_OP_SUM, .dtype = CANARY_INT32, .tag = 0x1234567890 };
@@ -112,7 +126,9 @@ static void test_recv_forms(void)
 	send_both(x, y, data, 16);
 	wait_events(x, POLLIN);
 	ok_errno("recv: bad pointer is EFAULT", recv(x, BAD_POINTER, 16, 0), EFAULT);
+	ok("recv: then the result is still there", recv(x, data, 16, MSG_DONTWAIT) == 16);
 	recv(y, data, 16, 0);
+	test_splice(x);
 	ok("barrier: send of nothing", send(x, data, 0, 0) == 0);
 	ok_errno("barrier: not before the other rank", recv(x, data, 4, MSG_DONTWAIT), EAGAIN);
 	ok("barrier: other rank", send(y, data, 0, 0) == 0 && recv(y, data, 16, 0) == 0);
