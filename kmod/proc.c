@@ -2,8 +2,14 @@
 /*
  * /proc/net/canary: one line a socket (or lingering engine), and /proc/net/canary_stats: the
  * counters of the namespace, a name and a value a line.
+ *
+ * Everybody may see who is a member where. Epoch and block numbers are what somebody needs for
+ * packets that get beyond the first checks, so they are shown to the socket's user, and to who
+ * administrates the namespace (CAP_NET_ADMIN); others see dashes.
  */
 
+#include <linux/capability.h>
+#include <linux/cred.h>
 #include <linux/proc_fs.h>
 #include <linux/seq_file.h>
 #include "canary.h"
@@ -40,6 +46,13 @@ static void canary_proc_stop(struct seq_file *seq, void *v)
 	mutex_unlock(&canary_net(seq_file_net(seq))->lock);
 }
 
+/* Who opened the file counts, not who reads it. */
+static bool canary_proc_may_see(struct seq_file *seq, const struct canary_comm *comm)
+{
+	return uid_eq(seq->file->f_cred->fsuid, comm->uid) ||
+	       file_ns_capable(seq->file, seq_file_net(seq)->user_ns, CAP_NET_ADMIN);
+}
+
 static int canary_proc_show(struct seq_file *seq, void *v)
 {
 	struct canary_comm *comm;
@@ -73,8 +86,12 @@ static int canary_proc_show(struct seq_file *seq, void *v)
 	if (comm->sk)
 		ino = sock_i_ino(comm->sk);
 	spin_unlock_bh(&comm->lock);
-	seq_printf(seq, "%u %u %u %s %u %u %u %u %llu %zu %lu %pI4:%u %pI4:%u", info.comm,
-		   info.rank, info.members, state, info.epoch, info.window, info.una, info.next,
+	seq_printf(seq, "%u %u %u %s", info.comm, info.rank, info.members, state);
+	if (canary_proc_may_see(seq, comm))
+		seq_printf(seq, " %u %u %u %u", info.epoch, info.window, info.una, info.next);
+	else
+		seq_printf(seq, " - %u - -", info.window);
+	seq_printf(seq, " %llu %zu %lu %pI4:%u %pI4:%u",
 		   div_u64(info.srtt, NSEC_PER_USEC), memory, ino, &own.addr, ntohs(own.port),
 		   &root.addr, ntohs(root.port));
 	seq_printf(seq, " %s %s %s", cnr_algorithm_name(info.algorithm),

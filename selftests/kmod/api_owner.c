@@ -226,7 +226,53 @@ static void test_owner_vrf(void)
 	RUN("ip link del port", "ip link del red");
 }
 
+/* Epoch and block numbers in the line of the socket with that inode: 1 shown, 0 hidden, -1 no line */
+static int shows(unsigned long ino)
+{
+	FILE *f = fopen("/proc/self/net/canary", "r");
+	char line[256], epoch[16], una[16], next[16];
+	unsigned long got;
+	int found = -1;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%*u %*u %*u %*s %15s %*u %15s %15s %*u %*u %lu", epoch, una,
+			   next, &got) == 4 && got == ino)
+			found = strcmp(epoch, "-") && strcmp(una, "-") && strcmp(next, "-");
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* What @uid is shown of the socket with that inode; 0: of one of its own */
+static int shows_to(unsigned int uid, unsigned long ino)
+{
+	pid_t pid = fork();
+	int fd, st;
+
+	if (!pid) {
+		if (setgid(uid) || setuid(uid))
+			_exit(255);
+		fd = new_socket();
+		_exit(shows(ino ? ino : inode(fd)) + 1);
+	}
+	waitpid(pid, &st, 0);
+	return WIFEXITED(st) ? WEXITSTATUS(st) - 1 : -1;
+}
+
+static void test_owner_proc(void)
+{
+	int x, y;
+
+	pair(&x, &y);
+	ok("owner: /proc/net/canary shows all to root", shows(inode(x)) == 1);
+	ok("owner: but not where others' members are to everybody",
+	   shows_to(BOB, inode(x)) == 0);
+	ok("owner: what is one's own is shown", shows_to(BOB, 0) == 1);
+	unpair(x, y);
+}
+
 const struct api_test owner_tests[] = {
+	{ "owner_proc", test_owner_proc },
 	{ "owner_filter", test_owner_filter },
 	{ "owner_route", test_owner_route },
 	{ "owner_cgroup", test_owner_cgroup },

@@ -506,6 +506,7 @@ test_kill()
 	wait "${PERF[2]}"
 	tap_check "that took $((SECONDS - start)) s" [ $((SECONDS - start)) -le 60 ]
 	tap_check "its socket is still there" ls "$dir/comm-${PERF[2]}-0.sock"
+	tap_is "its socket is for nobody else" "$(stat -c %a "$dir/comm-${PERF[2]}-0.sock")" 600
 	"$CANARY" comm show -j > shown
 	tap_check "it is not shown" jq -e --argjson c "$COMM" '[.[] | select(.comm == $c)] == []' \
 		shown

@@ -44,7 +44,7 @@ static void show_table(const struct reports *all)
 		{ "PID", "pid", 7 }, { "COMMAND", "command", -1 },
 	};
 	const char *value;
-	size_t i, c;
+	size_t i, c, hidden = 0;
 
 	if (!all->n)
 		return;
@@ -57,7 +57,11 @@ static void show_table(const struct reports *all)
 			printf("%*s ", columns[c].width, value ?: "-");
 		}
 		putchar('\n');
+		hidden += !!report_value(&all->list[i], "hidden");
 	}
+	if (hidden)
+		printf("of %zu, epoch and block numbers are hidden: other users' (CAP_NET_ADMIN)\n",
+		       hidden);
 }
 
 int cmd_comm(int argc, char **argv)

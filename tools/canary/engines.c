@@ -144,6 +144,21 @@ static int split(char *line, char *words[COLUMNS_MAX])
 	return n;
 }
 
+/* What is only shown to the member's user, and to who administrates the network namespace */
+static bool may_hide(const char *name)
+{
+	return !strcmp(name, "epoch") || !strcmp(name, "una") || !strcmp(name, "next");
+}
+
+static int add_column(struct report *r, const char *name, const char *value)
+{
+	if (!may_hide(name) || strcmp(value, "-"))
+		return add_field(r, FIELD_NUMBER, name, value);
+	if (report_value(r, "hidden"))
+		return 0;
+	return add_field(r, FIELD_STRING, "hidden", "epoch, una, next");
+}
+
 int engines_kernel(struct reports *all)
 {
 	char head[512], line[512], *name[COLUMNS_MAX], *value[COLUMNS_MAX];
@@ -159,7 +174,7 @@ int engines_kernel(struct reports *all)
 		values = split(line, value);
 		err = add_field(&r, FIELD_STRING, "engine", "kernel");
 		for (i = 0; i < names && i < values && !err; i++)
-			err = add_field(&r, FIELD_NUMBER, name[i], value[i]);
+			err = add_column(&r, name[i], value[i]);
 		if (err)
 			report_free(&r);
 		else

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Where other processes can look at a user engine: a UNIX socket in the file system that tells
- * everything to whoever connects, one "KIND NAME VALUE" a line: n number, s string, c counter,
- * d drop reason. `canary comm show` and `canary stats` ask. That there is none is no error.
+ * Where other processes of the same user can look at a user engine: a UNIX socket in the file
+ * system that tells everything to whoever connects, one "KIND NAME VALUE" a line: n number, s
+ * string, c counter, d drop reason. `canary comm show` and `canary stats` ask. That there is none is no error.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -56,7 +56,8 @@ void user_publish_open(struct user_publish *p)
 		return;
 	/* a leftover of a process that had our number */
 	unlink(p->path);
-	if (bind(p->fd, (struct sockaddr *)&sun, sizeof(sun)) || listen(p->fd, 8)) {
+	/* With the epoch others could make packets that pass the first checks. */
+	if (fchmod(p->fd, 0600) || bind(p->fd, (struct sockaddr *)&sun, sizeof(sun)) || listen(p->fd, 8)) {
 		close(p->fd);
 		p->fd = -1;
 	}
