@@ -205,6 +205,8 @@ enum canary_left {
  * @linger:	CANARY_LINGER, ms. Lock: as @usock
  * @algorithm:	CANARY_ALGORITHM. Lock: as @usock
  * @dead_after:	CANARY_DEAD_AFTER, ms. Lock: as @usock
+ * @believed:	CANARY_AGGREGATES, or a rule's. Lock: lock_sock
+ * @believe:	how many. Lock: lock_sock
  * @flat:	the payload of a packet that came in pieces. Lock: @lock
  *
  * Owner: the face until close(), then itself.
@@ -250,6 +252,8 @@ struct canary_comm {
 	u32			linger;
 	u32			dead_after;
 	u32			algorithm;
+	struct canary_prefix	believed[CANARY_AGGREGATES_MAX];
+	u32			believe;
 	u8			flat[CANARY_PAYLOAD_MAX] __aligned(8);
 };
 
@@ -280,7 +284,9 @@ static inline struct canary_sock *canary_sk(const struct sock *sk)
  * @uid:	effective user, or INVALID_UID
  * @gid:	a group of the caller's, or INVALID_GID; anybody if neither
  * @keyed:	@key is the communicators' pre-shared key
+ * @believe:	how many of @believed; 0: the rule says nothing of aggregates
  * @key:	never told
+ * @believed:	whose aggregates members take
  *
  * Owner: the list. Lock: canary_net.rules_lock.
  */
@@ -291,7 +297,9 @@ struct canary_rule {
 	kuid_t			uid;
 	kgid_t			gid;
 	bool			keyed;
+	u32			believe;
 	u8			key[CANARY_KEY_BYTES];
+	struct canary_prefix	believed[CANARY_AGGREGATES_MAX];
 };
 
 /**
@@ -416,6 +424,8 @@ int canary_rule_delete(struct canary_net *cn, const struct canary_rule *like);
 void canary_rule_free(struct canary_rule *rule);
 void canary_rules_clear(struct canary_net *cn);
 int canary_rules_check(struct canary_net *cn, u32 id, u8 key[CANARY_KEY_BYTES]);
+void canary_rules_believed(struct canary_net *cn, struct canary_comm *comm);
+bool canary_prefixes_ok(const struct canary_prefix *list, u32 n);
 
 /* netlink.c */
 int canary_netlink_init(void);

@@ -26,6 +26,7 @@ static int canary_connect_route(struct canary_comm *comm, __be32 root, __be16 ro
 static void canary_connect_config(struct canary_comm *comm, u32 mtu, struct cnr_config *cfg)
 {
 	const struct canary_comm_req *req = &comm->req;
+	u32 i;
 
 	/* No packet is longer, however large the route's MTU (loopback). */
 	mtu = min_t(u32, mtu, CANARY_IP_OVERHEAD + CANARY_PAYLOAD_MAX);
@@ -43,6 +44,11 @@ static void canary_connect_config(struct canary_comm *comm, u32 mtu, struct cnr_
 	cfg->dead_after = comm->dead_after * CNR_MSEC;
 	cfg->linger = comm->linger * CNR_MSEC;
 	cnr_config_algorithm(cfg, comm->algorithm);
+	BUILD_BUG_ON(CANARY_AGGREGATES_MAX != CNR_BELIEVED_MAX);
+	cfg->believe = comm->believe;
+	for (i = 0; i < comm->believe; i++)
+		cnr_prefix_set(&cfg->believed[i], comm->believed[i].addr,
+			       comm->believed[i].length);
 }
 
 /* What was asked of the face since bind() holds for the port as well, from here on. */
@@ -76,6 +82,7 @@ static int canary_connect_start(struct sock *sk, const struct sockaddr_canary *t
 	err = canary_rules_check(canary_net(comm->net), comm->req.id, cfg.key);
 	if (err)
 		goto out;
+	canary_rules_believed(canary_net(comm->net), comm);
 	if (comm->found)
 		canary_comm_give_port(comm);
 	if (!comm->usock) {

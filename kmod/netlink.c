@@ -17,6 +17,10 @@ static const struct nla_policy canary_genl_policy[CANARY_A_MAX + 1] = {
 	[CANARY_A_GID]		= { .type = NLA_U32 },
 	[CANARY_A_KEY]		= NLA_POLICY_EXACT_LEN(CANARY_KEY_BYTES),
 	[CANARY_A_KEYED]	= { .type = NLA_REJECT },
+	[CANARY_A_AGGREGATES]	= {
+		.type	= NLA_BINARY,
+		.len	= CANARY_AGGREGATES_MAX * sizeof(struct canary_prefix),
+	},
 };
 
 static int canary_genl_user(struct genl_info *info, struct canary_rule *rule)
@@ -80,6 +84,21 @@ static int canary_genl_key(struct genl_info *info, struct canary_rule *rule)
 	return 0;
 }
 
+static int canary_genl_aggregates(struct genl_info *info, struct canary_rule *rule)
+{
+	struct nlattr *list = info->attrs[CANARY_A_AGGREGATES];
+
+	if (!list)
+		return 0;
+	memcpy(rule->believed, nla_data(list), nla_len(list));
+	rule->believe = nla_len(list) / sizeof(*rule->believed);
+	if (rule->believe && !(nla_len(list) % sizeof(*rule->believed)) &&
+	    canary_prefixes_ok(rule->believed, rule->believe))
+		return 0;
+	NL_SET_ERR_MSG_ATTR(info->extack, list, "that is no list of prefixes");
+	return -EINVAL;
+}
+
 static int canary_genl_allow(struct sk_buff *skb, struct genl_info *info)
 {
 	struct canary_rule *rule = kzalloc(sizeof(*rule), GFP_KERNEL_ACCOUNT);
@@ -90,6 +109,8 @@ static int canary_genl_allow(struct sk_buff *skb, struct genl_info *info)
 	err = canary_genl_rule(info, rule);
 	if (!err)
 		err = canary_genl_key(info, rule);
+	if (!err)
+		err = canary_genl_aggregates(info, rule);
 	if (!err)
 		err = canary_rule_add(canary_net(genl_info_net(info)), rule);
 	if (err == -ENOSPC)
@@ -129,7 +150,9 @@ static int canary_genl_put(struct sk_buff *skb, struct netlink_callback *cb,
 	     nla_put_u32(skb, CANARY_A_UID, from_kuid_munged(ns, rule->uid))) ||
 	    (gid_valid(rule->gid) &&
 	     nla_put_u32(skb, CANARY_A_GID, from_kgid_munged(ns, rule->gid))) ||
-	    (rule->keyed && nla_put_flag(skb, CANARY_A_KEYED))) {
+	    (rule->keyed && nla_put_flag(skb, CANARY_A_KEYED)) ||
+	    (rule->believe && nla_put(skb, CANARY_A_AGGREGATES,
+				      rule->believe * sizeof(*rule->believed), rule->believed))) {
 		genlmsg_cancel(skb, header);
 		return -EMSGSIZE;
 	}

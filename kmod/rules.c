@@ -108,3 +108,34 @@ out:
 	mutex_unlock(&cn->rules_lock);
 	return err;
 }
+
+/* Whose aggregates @comm takes is what its rule says, if it says something. lock_sock is held. */
+void canary_rules_believed(struct canary_net *cn, struct canary_comm *comm)
+{
+	struct canary_rule *rule;
+
+	mutex_lock(&cn->rules_lock);
+	list_for_each_entry(rule, &cn->rules, list) {
+		if (!canary_rule_fits(rule, comm->req.id))
+			continue;
+		if (rule->believe) {
+			memcpy(comm->believed, rule->believed, sizeof(comm->believed));
+			comm->believe = rule->believe;
+		}
+		break;
+	}
+	mutex_unlock(&cn->rules_lock);
+}
+
+/* Is that what a list of prefixes looks like? */
+bool canary_prefixes_ok(const struct canary_prefix *list, u32 n)
+{
+	struct cnr_prefix p;
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		if (!cnr_prefix_set(&p, list[i].addr, list[i].length) ||
+		    memchr_inv(list[i].reserved, 0, sizeof(list[i].reserved)))
+			return false;
+	return true;
+}

@@ -75,6 +75,28 @@ static int canary_set_comm(struct canary_comm *comm, sockptr_t val, unsigned int
 	return err;
 }
 
+static int canary_set_aggregates(struct canary_comm *comm, sockptr_t val, unsigned int len)
+{
+	struct canary_prefix list[CANARY_AGGREGATES_MAX];
+	u32 n = len / sizeof(*list);
+	int err;
+
+	if (len % sizeof(*list))
+		return -EINVAL;
+	if (n > CANARY_AGGREGATES_MAX)
+		return -E2BIG;
+	if (copy_from_sockptr(list, val, len))
+		return -EFAULT;
+	if (!canary_prefixes_ok(list, n))
+		return -EINVAL;
+	err = canary_sockopt_early(comm);
+	if (err)
+		return err;
+	memcpy(comm->believed, list, len);
+	comm->believe = n;
+	return 0;
+}
+
 static int canary_set_u32(struct canary_sock *cs, int name, u32 value)
 {
 	int err;
@@ -117,6 +139,11 @@ int canary_setsockopt(struct socket *sock, int level, int name, sockptr_t val, u
 	case CANARY_COMM:
 		lock_sock(sk);
 		err = canary_set_comm(canary_sk(sk)->comm, val, len);
+		release_sock(sk);
+		return err;
+	case CANARY_AGGREGATES:
+		lock_sock(sk);
+		err = canary_set_aggregates(canary_sk(sk)->comm, val, len);
 		release_sock(sk);
 		return err;
 	case CANARY_MAX_VECTOR:
@@ -240,6 +267,19 @@ static int canary_get_comm(struct sock *sk, char __user *val, int __user *len, i
 	return canary_get_reply(&req, sizeof(req), val, len, room);
 }
 
+static int canary_get_aggregates(struct sock *sk, char __user *val, int __user *len, int room)
+{
+	struct canary_prefix list[CANARY_AGGREGATES_MAX];
+	struct canary_comm *comm = canary_sk(sk)->comm;
+	u32 n;
+
+	lock_sock(sk);
+	n = comm->believe;
+	memcpy(list, comm->believed, sizeof(list));
+	release_sock(sk);
+	return canary_get_reply(list, n * sizeof(*list), val, len, room);
+}
+
 int canary_getsockopt(struct socket *sock, int level, int name, char __user *val, int __user *len)
 {
 	struct canary_sock *cs = canary_sk(sock->sk);
@@ -263,6 +303,8 @@ int canary_getsockopt(struct socket *sock, int level, int name, char __user *val
 		return canary_get_ranks(cs->comm, val, len, room);
 	case CANARY_STATS:
 		return canary_get_stats(cs->comm, val, len, room);
+	case CANARY_AGGREGATES:
+		return canary_get_aggregates(&cs->sk, val, len, room);
 	case CANARY_TROUBLES:
 		return canary_get_troubles(cs->comm, val, len, room);
 	case CANARY_MAX_VECTOR:

@@ -151,6 +151,24 @@ struct cnr_stats {
 	u64 drop[CANARY_DROPS];
 };
 
+#define CNR_BELIEVED_MAX	16
+
+/** struct cnr_prefix - addresses, those with @addr where @mask has ones */
+struct cnr_prefix {
+	__be32	addr;
+	__be32	mask;
+};
+
+/* The first @length bits. Return: false if @addr has others, or there are not so many. */
+static inline bool cnr_prefix_set(struct cnr_prefix *p, __be32 addr, u32 length)
+{
+	if (length > 32)
+		return false;
+	p->addr = addr;
+	p->mask = cpu_to_be32(length ? ~0U << (32 - length) : 0);
+	return !(addr & ~p->mask);
+}
+
 /**
  * struct cnr_config - what a member knows when it is created; packets need the first fields
  * @comm:	communicator
@@ -181,6 +199,9 @@ struct cnr_stats {
  * @peers:	NULL; or zeroed memory for where the ranks are, one struct canary_peer each, which
  *		all members of one session in one driver write the same to. They have the same
  *		@root and @root_port, and believe what any of them was told
+ * @believed:	prefixes: aggregates (contributions of more than one member) are taken from
+ *		sources in one of them only
+ * @believe:	how many; 0 = from anybody
  * @first_block: tests only: overrides the random first block if @fixed_first is set
  * @fixed_first: see @first_block
  */
@@ -209,6 +230,8 @@ struct cnr_config {
 	u32	*data_key;
 	void	*sources;
 	struct canary_peer *peers;
+	struct cnr_prefix believed[CNR_BELIEVED_MAX];
+	u32	believe;
 };
 
 static inline bool cnr_trees_fit(u32 algorithm, u32 trees)

@@ -285,6 +285,20 @@ static bool cnr_is_own(const struct canary_hdr *h)
 	       !(canary_has_cookie(h) && h->cookie);
 }
 
+/*
+ * Aggregates have no mac. Who knows where the switches are need not take them from anybody.
+ * Context: hot, so nothing is looked at where nobody was named.
+ */
+static bool cnr_believes(const struct cnr_comm *c, __be32 addr)
+{
+	u32 i;
+
+	for (i = 0; i < c->cfg.believe; i++)
+		if ((addr & c->cfg.believed[i].mask) == c->cfg.believed[i].addr)
+			return true;
+	return !c->cfg.believe;
+}
+
 enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 {
 	const struct canary_hdr *h = in->hdr;
@@ -322,6 +336,8 @@ enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struc
 		return CANARY_DROP_FULL;
 	/* A single contribution has a mac, which holds for its data too. */
 	if (h->count != cpu_to_be16(1)) {
+		if (!cnr_believes(c, in->addr))
+			return CANARY_DROP_AGGREGATE;
 		if (cnr_checksum(cnr_payload(in), be16_to_cpu(h->elements)) !=
 		    be32_to_cpu(h->sum))
 			return CANARY_DROP_SUM;

@@ -54,7 +54,8 @@
 	X(OTHER,	"other",	"said to another rank")				\
 	X(BUSY,		"busy",		"switch: somebody held the lock of what it is about") \
 	X(FILTER,	"filter",	"control group or security module refused it")	\
-	X(PEER,		"peer",		"rendezvous: an address or port that no member has")
+	X(PEER,		"peer",		"rendezvous: an address or port that no member has") \
+	X(AGGREGATE,	"aggregate",	"aggregate from a source that we were told not to believe")
 
 enum canary_drop {
 #define X(name, text, help) CANARY_DROP_##name,

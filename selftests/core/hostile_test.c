@@ -278,8 +278,39 @@ static void test_block_over_under_way(void)
 	sim_free(t.s);
 }
 
+/* Who is told where the switches are takes no aggregates from elsewhere, but theirs. */
+static void test_believed(bool elsewhere)
+{
+	struct sim *s = connected(4, true);
+	struct cnr_config *cfg;
+	u64 dropped = 0;
+	u32 i;
+
+	for (i = 0; i < 4; i++) {
+		cfg = &sim_comm(s, i)->cfg;
+		cnr_prefix_set(&cfg->believed[0], cpu_to_be32(0xc6336400), 24);
+		cnr_prefix_set(&cfg->believed[1], 0, elsewhere ? 32 : 0);
+		cfg->believe = 2;
+	}
+	post_all(s, 4, 352 * 8);
+	tap(sim_wait_completed(s, 1, 20 * S) && !sim_wrong(s), "aggregates of %s: exact",
+	    elsewhere ? "nobody believed" : "who is believed");
+	for (i = 0; i < 4; i++)
+		dropped += cnr_stats(sim_comm(s, i))->drop[CANARY_DROP_AGGREGATE];
+	if (elsewhere)
+		tap(dropped && !counter(s, 4, CNR_C_contributions_merged),
+		    "aggregates of nobody believed: none is taken, %llu are counted",
+		    (unsigned long long)dropped);
+	else
+		tap(!dropped && counter(s, 4, CNR_C_contributions_merged),
+		    "aggregates of who is believed: are taken");
+	sim_free(s);
+}
+
 int main(void)
 {
+	test_believed(true);
+	test_believed(false);
 	test_tampering(CANARY_ALG_TREE);
 	test_tampering(CANARY_ALG_RING);
 	test_forged_aggregate("aggregate", 3, true);

@@ -219,6 +219,35 @@ static void test_longer_options(int fd)
 		 setsockopt(fd, SOL_CANARY, CANARY_LINGER, linger, sizeof(linger)), E2BIG);
 }
 
+static void test_aggregates(int fd)
+{
+	struct canary_prefix list[CANARY_AGGREGATES_MAX + 1] = {
+		{ .addr = inet_addr("10.255.0.0"), .length = 16 }, { .length = 0 },
+	};
+	struct canary_prefix got[2];
+	socklen_t len = sizeof(got);
+
+	ok_errno("set CANARY_AGGREGATES", setsockopt(fd, SOL_CANARY, CANARY_AGGREGATES, list, 16),
+		 0);
+	ok("get CANARY_AGGREGATES",
+	   !getsockopt(fd, SOL_CANARY, CANARY_AGGREGATES, got, &len) && len == 16 &&
+	   !memcmp(got, list, 16));
+	ok_errno("set CANARY_AGGREGATES: half of one is EINVAL",
+		 setsockopt(fd, SOL_CANARY, CANARY_AGGREGATES, list, 12), EINVAL);
+	ok_errno("set CANARY_AGGREGATES: too many is E2BIG",
+		 setsockopt(fd, SOL_CANARY, CANARY_AGGREGATES, list, sizeof(list)), E2BIG);
+	ok_errno("set CANARY_AGGREGATES: bad pointer is EFAULT",
+		 setsockopt(fd, SOL_CANARY, CANARY_AGGREGATES, BAD_POINTER, 8), EFAULT);
+	list[0].length = 15;
+	ok_errno("set CANARY_AGGREGATES: ones behind the prefix is EINVAL",
+		 setsockopt(fd, SOL_CANARY, CANARY_AGGREGATES, list, 8), EINVAL);
+	list[0].length = 33;
+	ok_errno("set CANARY_AGGREGATES: 33 bits is EINVAL",
+		 setsockopt(fd, SOL_CANARY, CANARY_AGGREGATES, list, 8), EINVAL);
+	ok_errno("set CANARY_AGGREGATES: none", setsockopt(fd, SOL_CANARY, CANARY_AGGREGATES, list,
+							   0), 0);
+}
+
 static void test_options(void)
 {
 	struct canary_status st;
@@ -238,6 +267,7 @@ static void test_options(void)
 		 setsockopt(fd, SOL_CANARY, CANARY_COMM, BAD_POINTER,
 			    sizeof(struct canary_comm_req)), EFAULT);
 	test_longer_options(fd);
+	test_aggregates(fd);
 	len = sizeof(value);
 	ok("get CANARY_DEAD_AFTER: what was set",
 	   !getsockopt(fd, SOL_CANARY, CANARY_DEAD_AFTER, &value, &len) && len == 4 &&
@@ -272,7 +302,6 @@ static void test_options(void)
 	   domain == family);
 	close(fd);
 }
-
 
 /* ---- what a socket that is not connected answers ---- */
 

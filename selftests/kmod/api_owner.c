@@ -226,7 +226,7 @@ static void test_owner_vrf(void)
 	RUN("ip link del port", "ip link del red");
 }
 
-/* Epoch and block numbers in the line of the socket with that inode: 1 shown, 0 hidden, -1 no line */
+/* Are epoch and block numbers of the socket with that inode shown? -1: it has no line */
 static int shows(unsigned long ino)
 {
 	FILE *f = fopen("/proc/self/net/canary", "r");
@@ -271,7 +271,29 @@ static void test_owner_proc(void)
 	unpair(x, y);
 }
 
+/* What an administrator says of aggregates takes the place of what a member said. */
+static void test_owner_aggregates(void)
+{
+	struct sockaddr_canary a = address("127.0.0.1", PAIR_PORT);
+	struct canary_prefix own = { .addr = inet_addr("10.1.0.0"), .length = 16 }, got[2];
+	socklen_t len = sizeof(got);
+	int fd = new_socket();
+
+	ok("owner: a rule with aggregates",
+	   RUN("build/bin/canary comm allow 2010 --aggregates 10.255.0.0/16,10.254.0.1"));
+	set_comm(fd, 2010, 0, 2);
+	nonblock(fd, true);
+	setsockopt(fd, SOL_CANARY, CANARY_AGGREGATES, &own, sizeof(own));
+	connect(fd, (struct sockaddr *)&a, sizeof(a));
+	ok("owner: it holds for who connects",
+	   !getsockopt(fd, SOL_CANARY, CANARY_AGGREGATES, got, &len) && len == sizeof(got) &&
+	   got[0].addr == inet_addr("10.255.0.0") && got[0].length == 16 && got[1].length == 32);
+	RUN("build/bin/canary comm revoke 2010");
+	close(fd);
+}
+
 const struct api_test owner_tests[] = {
+	{ "owner_aggregates", test_owner_aggregates },
 	{ "owner_proc", test_owner_proc },
 	{ "owner_filter", test_owner_filter },
 	{ "owner_route", test_owner_route },

@@ -123,6 +123,12 @@ tap_check "allow: with a key" comm a allow 500-501 --key-file "$TAP_TMP/key"
 tap_check "the same at the other host" comm b allow 500-501 --key-file "$TAP_TMP/key"
 tap_is "rules, as JSON" "$(comm a rules -j | jq -c '[.[] | [.first, .last, .uid, .gid, .key]]')" \
 	"[[100,199,$ALICE,null,false],[300,300,null,$STAFF,false],[500,501,null,null,true]]"
+tap_check "allow: aggregates" comm a allow 600 --aggregates 10.255.0.0/16,10.254.0.1
+tap_is "aggregates, as JSON" "$(comm a rules -j | jq -c '[.[].aggregates]')" \
+	'[[],[],[],["10.255.0.0/16","10.254.0.1/32"]]'
+tap_is "allow: what is no prefix" "$(comm a allow 601 --aggregates 10.255.0.1/16 2>&1)" \
+	"canary: aggregates: '10.255.0.1/16': there are ones behind the prefix"
+tap_check "revoke: aggregates" comm a revoke 600
 tap_check "members use a key that they do not know" pair kernel 120s
 echo "500 $KEY" >"$TAP_TMP/table"
 tap_check "the user engine has it from its table" pair user 120s

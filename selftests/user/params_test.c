@@ -72,6 +72,15 @@ static const struct {
 	{ "key", "000102030405060708090a0b0c0d0e0", -EINVAL },
 	{ "key", "000102030405060708090a0b0c0d0e0f0", -EINVAL },
 	{ "key", "g00102030405060708090a0b0c0d0e0f", -EINVAL },
+	{ "aggregates", "10.0.0.0/8", 0 },
+	{ "aggregates", "10.255.0.1,10.254.0.0/16", 0 },
+	{ "aggregates", "10.255.0.1/16", -EINVAL },
+	{ "aggregates", "10.255.0.0/33", -EINVAL },
+	{ "aggregates", "10.255.0/16", -EINVAL },
+	{ "aggregates", "", -EINVAL },
+	{ "aggregates", "0/0", -EINVAL },
+	{ "aggregates", "1.1.1.1,1.1.1.1,1.1.1.1,1.1.1.1,1.1.1.1,1.1.1.1,1.1.1.1,1.1.1.1,1.1.1.1,"
+	  "1.1.1.1,1.1.1.1,1.1.1.1,1.1.1.1,1.1.1.1,1.1.1.1,1.1.1.1,1.1.1.1", -ERANGE },
 	{ "colour", "red", -ENOENT },
 };
 
@@ -93,7 +102,8 @@ static void test_settings(void)
 	tap(p.comm == 0xffffffff && p.rank == 65534 && p.members == 65535 && p.window == 1024 &&
 	    p.mtu == 576 && p.dead_after == 5000 && p.linger == 0 && p.rto_min == 1000000 &&
 	    p.max_vector == 16 << 20 && p.engine == CANARY_ENGINE_USER && p.key[15] == 15 &&
-	    p.algorithm == CANARY_ALG_RING &&
+	    p.algorithm == CANARY_ALG_RING && p.aggregates == 2 && p.aggregate[0].length == 32 &&
+	    p.aggregate[1].addr == inet_addr("10.254.0.0") && p.aggregate[1].length == 16 &&
 	    p.root.sin_addr.s_addr == inet_addr("10.0.0.1") && p.root.sin_port == htons(22663) &&
 	    p.bind.sin_port == htons(22600), "all values arrived");
 }

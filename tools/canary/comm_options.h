@@ -35,6 +35,7 @@ struct comm_options {
 	{ "max-vector",	required_argument, NULL, COMM_OPT_PARAM },	\
 	{ "algorithm",	required_argument, NULL, COMM_OPT_PARAM },	\
 	{ "zerocopy",	required_argument, NULL, COMM_OPT_PARAM },	\
+	{ "aggregates",	required_argument, NULL, COMM_OPT_PARAM },	\
 	{ "members-file", required_argument, NULL, COMM_OPT_MEMBERS_FILE }, \
 	{ "key-file",	required_argument, NULL, COMM_OPT_PARAM },	\
 	{ "timeout",	required_argument, NULL, COMM_OPT_TIMEOUT }
@@ -59,7 +60,9 @@ struct comm_options {
 	"  --max-vector BYTES   longest vector, for the kernel engine, up to 256M (16M)\n" \
 	"  --algorithm auto|tree|ring|static:T  what rank 0 is told holds for all (auto);\n" \
 	"                              static: T trees, 1 to 32, switches choose nothing\n" \
-	"  --zerocopy auto|on|off  kernel engine on buffers in place (auto: from 1M on)\n"
+	"  --zerocopy auto|on|off  kernel engine on buffers in place (auto: from 1M on)\n" \
+	"  --aggregates any|PREFIX[,PREFIX...]  where switches are, as 10.255.0.0/16: what\n" \
+	"                              others claim to have added up is not taken (any)\n"
 
 void comm_options_init(struct comm_options *o);
 

@@ -3,6 +3,7 @@
  * canary comm allow|revoke|rules: who may be a member of which communicator of this network
  * namespace, as the module has it. Generic netlink; linux/canary.h has commands and attributes.
  */
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
@@ -129,6 +130,8 @@ struct rule {
 	uint32_t first, last, uid, gid;
 	bool has_uid, has_gid, keyed;
 	uint8_t key[CANARY_KEY_BYTES];
+	uint32_t believe;	/* of ... */
+	struct canary_prefix believed[CANARY_AGGREGATES_MAX];
 };
 
 /* "100" or "100-199" */
@@ -203,6 +206,20 @@ static int parse_key_file(const char *path, struct rule *r)
 	return 0;
 }
 
+static int parse_aggregates(const char *text, struct rule *r)
+{
+	struct canary_params params;
+
+	canary_params_init(&params);
+	if (canary_params_set(&params, "aggregates", text)) {
+		fprintf(stderr, "canary: %s\n", canary_errmsg());
+		return -1;
+	}
+	r->believe = params.aggregates;
+	memcpy(r->believed, params.aggregate, sizeof(r->believed));
+	return 0;
+}
+
 struct rules_print {
 	void (*rule)(const struct rule *r, unsigned int n);
 	unsigned int n;
@@ -210,7 +227,7 @@ struct rules_print {
 
 static int change(const struct rule *r, uint8_t cmd, const char *what)
 {
-	char buf[256] __attribute__((aligned(8)));
+	char buf[512] __attribute__((aligned(8)));
 	struct rules_socket s;
 	struct nlmsghdr *nlh;
 	int err;
@@ -226,6 +243,9 @@ static int change(const struct rule *r, uint8_t cmd, const char *what)
 			mnl_attr_put_u32(nlh, CANARY_A_GID, r->gid);
 		if (r->keyed)
 			mnl_attr_put(nlh, CANARY_A_KEY, sizeof(r->key), r->key);
+		if (r->believe)
+			mnl_attr_put(nlh, CANARY_A_AGGREGATES,
+				     r->believe * sizeof(*r->believed), r->believed);
 		err = talk(&s, nlh, what, NULL, NULL);
 		explicit_bzero(buf, sizeof(buf));
 	}
@@ -258,10 +278,30 @@ static int take_rule(const struct nlmsghdr *nlh, void *arg)
 		case CANARY_A_KEYED:
 			r.keyed = true;
 			break;
+		case CANARY_A_AGGREGATES:
+			r.believe = mnl_attr_get_payload_len(attr) / sizeof(*r.believed);
+			if (r.believe > CANARY_AGGREGATES_MAX)
+				r.believe = CANARY_AGGREGATES_MAX;
+			memcpy(r.believed, mnl_attr_get_payload(attr),
+			       r.believe * sizeof(*r.believed));
+			break;
 		}
 	}
 	print->rule(&r, print->n++);
 	return MNL_CB_OK;
+}
+
+/* The prefixes of a rule, each after @first or @next and before @end */
+static void put_prefixes(const struct rule *r, const char *first, const char *next,
+			 const char *end)
+{
+	char addr[INET_ADDRSTRLEN];
+	uint32_t i;
+
+	for (i = 0; i < r->believe; i++)
+		printf("%s%s/%u%s", i ? next : first,
+		       inet_ntop(AF_INET, &r->believed[i].addr, addr, sizeof(addr)),
+		       r->believed[i].length, end);
 }
 
 static void rule_json(const struct rule *r, unsigned int n)
@@ -273,7 +313,9 @@ static void rule_json(const struct rule *r, unsigned int n)
 		printf("null,\"gid\":%u", r->gid);
 	else
 		printf("null,\"gid\":null");
-	printf(",\"key\":%s}", r->keyed ? "true" : "false");
+	printf(",\"key\":%s,\"aggregates\":[", r->keyed ? "true" : "false");
+	put_prefixes(r, "\"", ",\"", "\"");
+	fputs("]}", stdout);
 }
 
 static void rule_line(const struct rule *r, unsigned int n)
@@ -283,7 +325,7 @@ static void rule_line(const struct rule *r, unsigned int n)
 	char range[32], who[80] = "anybody";
 
 	if (!n)
-		printf("%-22s %-24s %s\n", "COMMUNICATORS", "WHO", "KEY");
+		printf("%-22s %-24s %-3s %s\n", "COMMUNICATORS", "WHO", "KEY", "AGGREGATES");
 	snprintf(range, sizeof(range), r->first == r->last ? "%u" : "%u-%u", r->first, r->last);
 	if (pw)
 		snprintf(who, sizeof(who), "user %s", pw->pw_name);
@@ -293,7 +335,9 @@ static void rule_line(const struct rule *r, unsigned int n)
 		snprintf(who, sizeof(who), "group %s", gr->gr_name);
 	else if (r->has_gid)
 		snprintf(who, sizeof(who), "group %u", r->gid);
-	printf("%-22s %-24s %s\n", range, who, r->keyed ? "set" : "-");
+	printf("%-22s %-24s %-3s ", range, who, r->keyed ? "set" : "-");
+	put_prefixes(r, "", ",", "");
+	puts(r->believe ? "" : "-");
 }
 
 static int show(bool json)
@@ -325,6 +369,7 @@ static int usage(FILE *to)
 	fprintf(to,
 		"usage: canary comm rules [-j]\n"
 		"       canary comm allow FIRST[-LAST] [--uid USER | --gid GROUP] [--key-file FILE]\n"
+		"                    [--aggregates PREFIX[,PREFIX...]]\n"
 		"       canary comm revoke FIRST[-LAST] [--uid USER | --gid GROUP]\n"
 		"\n"
 		"Who may be a member of which communicators in this network namespace, through\n"
@@ -332,7 +377,9 @@ static int usage(FILE *to)
 		"  -u, --uid USER       name or number\n"
 		"  -g, --gid GROUP      name or number\n"
 		"  -k, --key-file FILE  32 hexadecimal digits: the communicators' key, which members\n"
-		"                       then need not know, and cannot read or replace\n");
+		"                       then need not know, and cannot read or replace\n"
+		"  -a, --aggregates PREFIXES  where the switches are: members take sums of several\n"
+		"                       members from there only\n");
 	return to == stdout ? 0 : 2;
 }
 
@@ -343,6 +390,7 @@ int cmd_comm_rules(int argc, char **argv)
 		{ "uid",	required_argument, NULL, 'u' },
 		{ "gid",	required_argument, NULL, 'g' },
 		{ "key-file",	required_argument, NULL, 'k' },
+		{ "aggregates",	required_argument, NULL, 'a' },
 		{ "help",	no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -350,7 +398,7 @@ int cmd_comm_rules(int argc, char **argv)
 	struct rule r = { 0 };
 	int opt, err = 0;
 
-	while (!err && (opt = getopt_long(argc, argv, "ju:g:k:h", options, NULL)) != -1) {
+	while (!err && (opt = getopt_long(argc, argv, "ju:g:k:a:h", options, NULL)) != -1) {
 		if (opt == 'h')
 			return usage(stdout);
 		else if (opt == 'j' && rules)
@@ -361,6 +409,8 @@ int cmd_comm_rules(int argc, char **argv)
 			err = parse_group(optarg, &r);
 		else if (opt == 'k' && allow)
 			err = parse_key_file(optarg, &r);
+		else if (opt == 'a' && allow)
+			err = parse_aggregates(optarg, &r);
 		else
 			return usage(stderr);
 	}

@@ -36,6 +36,8 @@
 
 /* enum canary_operator, enum canary_dtype, CANARY_PORT_BASE, CANARY_PORTS, CANARY_MEMBERS_MAX */
 #include <linux/canary_wire.h>
+/* struct canary_prefix */
+#include <linux/canary.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -111,6 +113,10 @@ enum canary_zerocopy {
  *		for each operation, by its length and by what it has observed. What rank 0 was
  *		told holds for all; canary_get_info() says what was done, and why
  * @zerocopy:	enum canary_zerocopy; the user engine copies
+ * @aggregates:	how many of @aggregate; 0 = default: aggregates are believed from anybody
+ * @aggregate:	where the switches are: as a leader, take packets with the data of several members,
+ *		which carry no proof of where they come from, from these sources only. A list
+ *		that lacks a switch costs what it would have saved, never a sum
  */
 struct canary_params {
 	size_t			size;
@@ -129,6 +135,8 @@ struct canary_params {
 	uint32_t		max_vector;
 	uint32_t		algorithm;
 	uint32_t		zerocopy;
+	uint32_t		aggregates;
+	struct canary_prefix	aggregate[CANARY_AGGREGATES_MAX];
 };
 
 /**
@@ -145,7 +153,8 @@ void canary_params_init(struct canary_params *params);
  *		"key" (32 hexadecimal digits), "key-file" (a file with them that others cannot
  *		read), "window", "mtu", "dead-after" and "linger" (number with ms or s),
  *		"rto-min" (number with us or ms), "max-vector" (bytes, K, M or G may follow),
- *		"algorithm" (auto, tree, ring, static:TREES), "zerocopy" (auto, on, off)
+ *		"algorithm" (auto, tree, ring, static:TREES), "zerocopy" (auto, on, off),
+ *		"aggregates" (any, or up to 16 ADDRESS[/LENGTH] with commas between them)
  * @value:	decimal, or hexadecimal after 0x, where a number is wanted
  *
  * Return: 0; -ENOENT: no parameter is called so; -EINVAL: not a number, address, ...;

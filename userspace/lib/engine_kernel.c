@@ -116,6 +116,10 @@ static int configure(int fd, const struct canary_params *params)
 		err = set_u32(fd, CANARY_MAX_VECTOR, params->max_vector, "max-vector");
 	if (!err && params->algorithm)
 		err = set_u32(fd, CANARY_ALGORITHM, params->algorithm, "algorithm");
+	if (!err && params->aggregates &&
+	    setsockopt(fd, SOL_CANARY, CANARY_AGGREGATES, params->aggregate,
+		       params->aggregates * sizeof(params->aggregate[0])))
+		err = lib_error(-errno, "aggregates: %s", strerror(errno));
 	return err;
 }
 

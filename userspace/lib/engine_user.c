@@ -82,6 +82,7 @@ static int start_core(struct user *u, const struct canary_params *params)
 	const char *what = "";
 	size_t size;
 	int mtu;
+	u32 i;
 
 	mtu = user_path_mtu(params, &u->local);
 	if (mtu < 0)
@@ -100,6 +101,11 @@ static int start_core(struct user *u, const struct canary_params *params)
 	cfg->dead_after = params->dead_after * CNR_MSEC;
 	cfg->linger = params->linger * CNR_MSEC;
 	cnr_config_algorithm(cfg, params->algorithm);
+	cfg->believe = params->aggregates;
+	for (i = 0; i < cfg->believe; i++)
+		if (!cnr_prefix_set(&cfg->believed[i], params->aggregate[i].addr,
+				    params->aggregate[i].length))
+			return lib_error(-EINVAL, "aggregates: number %u is no prefix", i);
 	if (getrandom(cfg->seed, sizeof(cfg->seed), 0) != sizeof(cfg->seed))
 		return lib_error(-EIO, "no random numbers");
 	if (cnr_check(cfg, &what))

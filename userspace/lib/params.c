@@ -146,6 +146,60 @@ static int parse_algorithm(const char *value, u32 *algorithm)
 	}
 	return lib_error(-EINVAL, "algorithm: '%s' is none of auto, tree, ring, static:TREES", value);
 }
+/* ADDRESS[/LENGTH] */
+static int parse_prefix(const char *text, struct canary_prefix *prefix)
+{
+	const char *slash = strchrnul(text, '/');
+	char addr[INET_ADDRSTRLEN] = "";
+	struct cnr_prefix p;
+	struct in_addr in;
+	u64 length = 32;
+
+	if ((size_t)(slash - text) < sizeof(addr))
+		memcpy(addr, text, slash - text);
+	if (inet_pton(AF_INET, addr, &in) != 1)
+		return lib_error(-EINVAL, "aggregates: '%s' is not an IPv4 address[/length]", text);
+	if (*slash && parse_number("aggregates", slash + 1, no_units, 0, 32, &length))
+		return lib_error(-EINVAL, "aggregates: '%s': the length is no number from 0 to 32",
+				 text);
+	if (!cnr_prefix_set(&p, in.s_addr, length))
+		return lib_error(-EINVAL, "aggregates: '%s': there are ones behind the prefix", text);
+	memset(prefix, 0, sizeof(*prefix));
+	prefix->addr = in.s_addr;
+	prefix->length = length;
+	return 0;
+}
+
+static int parse_aggregates(const char *value, struct canary_params *params)
+{
+	struct canary_prefix list[CANARY_AGGREGATES_MAX];
+	char *text, *word, *save;
+	u32 n = 0;
+	int err = 0;
+
+	if (strcmp(value, "any") == 0) {
+		params->aggregates = 0;
+		return 0;
+	}
+	text = strdup(value);
+	if (!text)
+		return lib_error(-ENOMEM, "out of memory");
+	for (word = strtok_r(text, ",", &save); word && !err; word = strtok_r(NULL, ",", &save)) {
+		if (n == CANARY_AGGREGATES_MAX)
+			err = lib_error(-ERANGE, "aggregates: more than %d", CANARY_AGGREGATES_MAX);
+		else
+			err = parse_prefix(word, &list[n++]);
+	}
+	free(text);
+	if (!err && !n)
+		err = lib_error(-EINVAL, "aggregates: '%s': nothing is in it", value);
+	if (!err) {
+		memcpy(params->aggregate, list, n * sizeof(*list));
+		params->aggregates = n;
+	}
+	return err;
+}
+
 static const char *const engine_words[] = { "auto", "kernel", "user" };
 static const char *const zerocopy_words[] = { "auto", "on", "off" };
 
@@ -212,6 +266,8 @@ CANARY_EXPORT int canary_params_set(struct canary_params *params, const char *na
 		return parse_algorithm(value, &params->algorithm);
 	if (strcmp(name, "zerocopy") == 0)
 		return parse_choice(name, value, zerocopy_words, &params->zerocopy);
+	if (strcmp(name, "aggregates") == 0)
+		return parse_aggregates(value, params);
 	for (i = 0; i < ARRAY_SIZE(numbers); i++)
 		if (strcmp(name, numbers[i].name) == 0)
 			return set_number(params, &numbers[i], value);
@@ -289,6 +345,8 @@ int lib_params_check(const struct canary_params *params, struct canary_params *p
 		err = check_range("linger (ms)", p->linger, 0, TIME_MAX_MS);
 	if (!err && p->rto_min)
 		err = check_range("rto-min (us)", p->rto_min, 100, 1000000);
+	if (!err)
+		err = check_range("aggregates", p->aggregates, 0, CANARY_AGGREGATES_MAX);
 	if (!err && (p->window & (p->window - 1)))
 		err = lib_error(-ERANGE, "window: %u is not a power of two", p->window);
 	return err ?: check_addresses(p);

@@ -67,6 +67,14 @@ struct sockaddr_canary {
 /* struct canary_trouble[]: who did what wrong, as far as is remembered; get only */
 #define CANARY_TROUBLES		9
 
+/*
+ * struct canary_prefix[], up to CANARY_AGGREGATES_MAX: as a leader, take packets with the data of
+ * several members from these sources only, which nothing else tells from forged ones. None
+ * (default): from anybody. Set before connect(), get any time
+ */
+#define CANARY_AGGREGATES	10
+#define CANARY_AGGREGATES_MAX	16
+
 /* control messages, level SOL_CANARY */
 #define CANARY_OPERATION	1	/* sendmsg: struct canary_operation */
 #define CANARY_COMPLETION	2	/* recvmsg: struct canary_completion */
@@ -89,6 +97,17 @@ struct canary_comm_req {
 	__u16	mtu;
 	__u8	reserved[4];
 	__u8	key[16];
+};
+
+/**
+ * struct canary_prefix - IPv4 addresses
+ * @addr:	the first of them, network order
+ * @length:	bits that all have in common, 0 .. 32
+ */
+struct canary_prefix {
+	__be32	addr;
+	__u8	length;
+	__u8	reserved[3];
 };
 
 /**
@@ -210,7 +229,8 @@ struct canary_trouble {
  * there is none, anybody may be a member of any communicator. As soon as there is one, the first
  * that has the communicator and the caller says yes, and without one CANARY_COMM, bind() and
  * connect() are EACCES. A rule's key takes the place of canary_comm_req.key, which has to be zero
- * or the same (else EPERM), and is never told.
+ * or the same (else EPERM), and is never told. A rule's AGGREGATES take the place of
+ * CANARY_AGGREGATES at connect().
  */
 #define CANARY_GENL_NAME	"canary"
 #define CANARY_GENL_VERSION	1
@@ -219,9 +239,9 @@ struct canary_trouble {
 
 enum {
 	CANARY_CMD_UNSPEC	= 0,
-	CANARY_CMD_ALLOW	= 1,	/* FIRST, LAST, UID or GID or none, KEY or none */
+	CANARY_CMD_ALLOW	= 1,	/* FIRST, LAST; if need be UID or GID, KEY, AGGREGATES */
 	CANARY_CMD_REVOKE	= 2,	/* FIRST, LAST; UID or GID; all such rules go */
-	CANARY_CMD_GET_RULE	= 3,	/* dump, in order: FIRST, LAST, UID or GID, KEYED */
+	CANARY_CMD_GET_RULE	= 3,	/* dump, in order: as ALLOW, KEYED in place of KEY */
 };
 
 enum {
@@ -232,7 +252,8 @@ enum {
 	CANARY_A_GID		= 4,	/* u32: effective or supplementary group */
 	CANARY_A_KEY		= 5,	/* 16 bytes, not all zero */
 	CANARY_A_KEYED		= 6,	/* flag: there is a key */
-	CANARY_A_MAX		= 6,
+	CANARY_A_AGGREGATES	= 7,	/* struct canary_prefix[]: whose are believed */
+	CANARY_A_MAX		= 7,
 };
 
 #endif /* _UAPI_LINUX_CANARY_H */
