@@ -80,6 +80,7 @@ void cnr_alive_timer(struct cnr_comm *c, u64 now)
 {
 	struct cnr_member *m;
 	bool idle = c->una == c->posted;	/* nobody waits for anybody here */
+	bool probe = false;
 	u32 rank, n = 0, left = c->left;
 	u16 dead[CNR_FAULTS];
 
@@ -104,9 +105,11 @@ void cnr_alive_timer(struct cnr_comm *c, u64 now)
 		} else if (!(m->flags & CNR_M_PROBE)) {
 			m->flags |= CNR_M_PROBE;
 			m->probes += m->probes < CNR_DEAD_UNANSWERED;
-			cnr_cast(c, CNR_CAST_PROBE);
+			probe = true;
 		}
 	}
+	if (probe)
+		cnr_cast(c, CNR_CAST_PROBE);
 	if (n) {
 		cnr_fail(c, now, CANARY_ABORT_DEAD, dead, n, true);
 		return;

@@ -12,6 +12,18 @@ static void cnr_want(struct cnr_lead *l, u16 rank)
 	l->want[rank / 64] |= 1ULL << (rank % 64);
 }
 
+/* All others that were not heard */
+static void cnr_want_unseen(const struct cnr_comm *c, struct cnr_lead *l)
+{
+	u32 i, n = c->cfg.members;
+
+	for (i = 0; i < (n + 63) / 64; i++)
+		l->want[i] = ~l->seen[i];
+	if (n % 64)
+		l->want[n / 64] &= (1ULL << (n % 64)) - 1;
+	l->want[c->cfg.rank / 64] &= ~(1ULL << (c->cfg.rank % 64));
+}
+
 /* If one rank is missing, expected minus received tag is its tag. */
 static u32 cnr_identify_one(struct cnr_comm *c, struct cnr_lead *l, u64 tag)
 {
@@ -99,16 +111,13 @@ static u32 cnr_identify(struct cnr_comm *c, struct cnr_lead *l)
 {
 	u32 missing = c->cfg.members - 1 - l->count;
 	u64 tag;
-	u32 rank;
 
 	memset(l->want, 0, (c->cfg.members + 63) / 64 * sizeof(*l->want));
 	if (!(l->flags & CNR_L_MERGED)) {
 		if (!l->sources && c->merges && missing > CNR_NAMED_MAX &&
 		    l->attempt < CNR_BYPASS_ATTEMPT)
 			return 0;
-		for (rank = 0; rank < c->cfg.members; rank++)
-			if (rank != c->cfg.rank && !cnr_seen(l, rank))
-				cnr_want(l, rank);
+		cnr_want_unseen(c, l);
 		return missing;
 	}
 	tag = cnr_lead_expected(c, l) - l->tag;
@@ -208,45 +217,35 @@ void cnr_lead_restart(struct cnr_comm *c, u64 now, struct cnr_lead *l)
 	cnr_lead_rearm(c, l, now);
 }
 
-/* May @rank not have contributed the block of @l yet, as far as is known? */
-static bool cnr_lead_waits(const struct cnr_comm *c, const struct cnr_lead *l, u32 rank)
+/*
+ * How many ranks may not have contributed the block of @l yet, as far as is known? They are asked
+ * how far they are, in rounds: whatever comes in between, no rank is asked again before an answer
+ * can be here, and all of them together not faster than CNR_PROBE_GAP says.
+ */
+static u32 cnr_lead_unknown(struct cnr_comm *c, u64 now, const struct cnr_lead *l)
 {
-	return rank != c->cfg.rank && !cnr_seen(l, rank) && !canary_before(l->block, c->all_sent) &&
-	       !canary_before(l->block, cnr_sent(c, &c->member[rank]));
-}
-
-/* How many such ranks are there? */
-static u32 cnr_lead_unknown(const struct cnr_comm *c, const struct cnr_lead *l)
-{
+	bool probe = now >= c->probe_at;
+	struct cnr_member *m;
 	u32 rank, unknown = 0;
 
-	if (l->all_at)
+	if (l->all_at || canary_before(l->block, c->all_sent))
 		return 0;
-	for (rank = 0; rank < c->cfg.members; rank++)
-		unknown += cnr_lead_waits(c, l, rank);
-	return unknown;
-}
-
-/*
- * They are asked how far they are, in rounds: whatever comes in between, no rank is asked again
- * before an answer can be here, and all of them together not faster than CNR_PROBE_GAP says.
- */
-static void cnr_lead_probe(struct cnr_comm *c, u64 now, const struct cnr_lead *l, u32 unknown)
-{
-	struct cnr_member *m;
-	u32 rank;
-
-	if (now < c->probe_at)
-		return;
-	c->probe_at = now + max_t(u64, cnr_lead_patience(c), unknown * CNR_PROBE_GAP);
 	for (rank = 0; rank < c->cfg.members; rank++) {
 		m = &c->member[rank];
-		if (!cnr_lead_waits(c, l, rank) || (m->flags & (CNR_M_PROBE | CNR_M_LEFT)))
+		if (rank == c->cfg.rank || cnr_seen(l, rank) ||
+		    canary_before(l->block, cnr_sent(c, m)))
+			continue;
+		unknown++;
+		if (!probe || (m->flags & (CNR_M_PROBE | CNR_M_LEFT)))
 			continue;
 		m->flags |= CNR_M_PROBE;
 		cnr_ask(c, now, rank);
 	}
-	cnr_cast(c, CNR_CAST_PROBE);
+	if (unknown && probe) {
+		c->probe_at = now + max_t(u64, cnr_lead_patience(c), unknown * CNR_PROBE_GAP);
+		cnr_cast(c, CNR_CAST_PROBE);
+	}
+	return unknown;
 }
 
 /* Ask the @named ranks in @want to contribute again, around all switches. */
@@ -310,10 +309,9 @@ static void cnr_lead_overdue(struct cnr_comm *c, u64 now, struct cnr_lead *l)
 	cnr_count(c, CNR_C_timeouts);
 	if (cnr_lead_path_fails(c, now, l))
 		return;
-	unknown = named && named <= CNR_NAMED_MAX ? 0 : cnr_lead_unknown(c, l);
+	unknown = named && named <= CNR_NAMED_MAX ? 0 : cnr_lead_unknown(c, now, l);
 	if (unknown) {
 		/* They may be computing: nobody owes us anything. */
-		cnr_lead_probe(c, now, l, unknown);
 		l->asked_at = 0;
 		l->asks = 0;
 	} else if (named) {
