@@ -67,6 +67,7 @@
 #define CANARY_TIMER_GAP	(50 * NSEC_PER_USEC)	/* at least, from timer to timer */
 #define CANARY_BATCH		64		/* packets collected before the lock is let go */
 #define CANARY_BATCHES		64		/* in a process, before the tasklet has to go on */
+#define CANARY_MEMBERS_DEFAULT	1048576		/* net.canary.members_max */
 #define CANARY_SLICE		256		/* members that the core looks at in one go */
 #define CANARY_FEW		4		/* packets collected while it has to */
 #define CANARY_GOODBYE_TRIES	200	/* ms that goodbyes may wait for a full UDP socket */
@@ -171,6 +172,7 @@ enum canary_left {
  * @sk:		the face, NULL after close(). Lock: @lock
  * @core:	the protocol's state, NULL before connect() and after the end. Lock: @lock
  * @core_size:	bytes of @core. Lock: @lock
+ * @counted:	members of @core, in canary_net.members. Lock: lock_sock, or it ends
  * @state:	of @core, when last looked at. Lock: @lock
  * @connected:	@core has been connected. Lock: @lock
  * @dead:	it ends: arm no timer. Lock: @lock
@@ -217,6 +219,7 @@ struct canary_comm {
 	struct sock		*sk;
 	struct cnr_comm		*core;
 	size_t			core_size;
+	u32			counted;
 	enum cnr_state		state;
 	bool			connected;
 	bool			dead;
@@ -320,6 +323,8 @@ struct canary_rule {
  * @memory:	bytes that its sockets and engines have taken. Atomic
  * @memory_max:	sysctl mem_max; READ_ONCE()
  * @wmem_default: sysctl wmem_default; READ_ONCE()
+ * @members_max: sysctl members_max; READ_ONCE()
+ * @members:	of the communicators of all engines that have a core, each counted anew. Atomic
  * @sysctl:	/proc/sys/net/canary; constant
  * @sysctl_table: its memory
  *
@@ -340,6 +345,8 @@ struct canary_net {
 	atomic_long_t		memory;
 	unsigned long		memory_max;
 	int			wmem_default;
+	int			members_max;
+	atomic_t		members;
 	struct ctl_table_header	*sysctl;
 	struct ctl_table	*sysctl_table;
 };

@@ -241,6 +241,23 @@ static void canary_comm_go_on(struct tasklet_struct *tasklet)
 	canary_comm_pump(comm);
 }
 
+static void canary_comm_uncount(struct canary_comm *comm)
+{
+	atomic_sub(comm->counted, &canary_net(comm->net)->members);
+}
+
+/* All cores of a namespace count their members: tables and what timers do are as long. */
+static int canary_comm_count(struct canary_comm *comm)
+{
+	struct canary_net *cn = canary_net(comm->net);
+
+	comm->counted = comm->req.members;
+	if (atomic_add_return(comm->counted, &cn->members) <= READ_ONCE(cn->members_max))
+		return 0;
+	canary_comm_uncount(comm);
+	return -EUSERS;
+}
+
 /*
  * Takes the core away and frees it; its counters stay in the namespace, and whoever sums them
  * up meanwhile sees them once.
@@ -266,6 +283,7 @@ static void canary_comm_drop_core(struct canary_comm *comm)
 	mutex_unlock(&cn->lock);
 	if (!core)
 		return;
+	canary_comm_uncount(comm);
 	/* It holds keys. */
 	memzero_explicit(core, size);
 	kvfree(core);
@@ -286,13 +304,16 @@ int canary_comm_start(struct canary_comm *comm, const struct cnr_config *cfg)
 
 	might_sleep();
 	canary_comm_drop_core(comm);
-	err = canary_memory_take(comm->net, size);
+	err = canary_comm_count(comm);
 	if (err)
 		return err;
+	err = canary_memory_take(comm->net, size);
+	if (err)
+		goto err_count;
 	mem = kvzalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!mem) {
-		canary_memory_give(comm->net, size);
-		return -ENOBUFS;
+		err = -ENOBUFS;
+		goto err_memory;
 	}
 	spin_lock_bh(&comm->lock);
 	comm->core = cnr_init(mem, cfg);
@@ -301,6 +322,12 @@ int canary_comm_start(struct canary_comm *comm, const struct cnr_config *cfg)
 	canary_comm_drive(comm);
 	if (err)
 		canary_comm_drop_core(comm);
+	return err;
+
+err_memory:
+	canary_memory_give(comm->net, size);
+err_count:
+	canary_comm_uncount(comm);
 	return err;
 }
 

@@ -80,6 +80,42 @@ static void test_connect_retry(void)
 	close(fd);
 }
 
+static int set_members_max(int value)
+{
+	FILE *f = fopen("/proc/sys/net/canary/members_max", "r+");
+	int was = -1;
+
+	if (!f)
+		return -1;
+	if (fscanf(f, "%d", &was) != 1)
+		was = -1;
+	rewind(f);
+	fprintf(f, "%d\n", value);
+	fclose(f);
+	return was;
+}
+
+/* Who connects counts the members of its communicator, until it is closed. */
+static void test_connect_members_max(void)
+{
+	struct sockaddr_canary a = address("127.0.0.1", 22624), b = address("127.0.0.1", 22625);
+	int x = new_socket(), y = new_socket(), was = set_members_max(5);
+
+	ok("members_max: there is one", was > 0);
+	set_comm(x, 5, 0, 3);
+	set_comm(y, 6, 0, 3);
+	nonblock(x, true);
+	nonblock(y, true);
+	ok_errno("members_max: 3 of 5", connect(x, (struct sockaddr *)&a, sizeof(a)), EINPROGRESS);
+	ok_errno("members_max: 6 of 5 is EUSERS", connect(y, (struct sockaddr *)&b, sizeof(b)),
+		 EUSERS);
+	close(x);
+	ok_errno("members_max: 3 of 5, when others are closed",
+		 connect(y, (struct sockaddr *)&b, sizeof(b)), EINPROGRESS);
+	close(y);
+	set_members_max(was);
+}
+
 static void test_connect_nonblock(void)
 {
 	struct sockaddr_canary a = address("127.0.0.1", 22620), got;
@@ -195,6 +231,7 @@ static void test_connect_wait(void)
 const struct api_test connect_tests[] = {
 	{ "connect_errors", test_connect_errors },
 	{ "connect_retry", test_connect_retry },
+	{ "connect_members_max", test_connect_members_max },
 	{ "connect_nonblock", test_connect_nonblock },
 	{ "connect_finish", test_connect_finish },
 	{ "connect_wait", test_connect_wait },
