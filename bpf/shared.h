@@ -265,7 +265,7 @@ struct csw_queue_ctl {
 struct csw_port {
 	__u8	mac[6];		/* first, so that it is aligned */
 	__u8	mode;		/* enum csw_mode */
-	__u8	captive;	/* it has a master, which takes all that comes */
+	__u8	captive;	/* it has a master: what comes is not ours */
 	__u32	mtu;		/* largest IP packet */
 	__u32	queue;		/* bytes that may wait at its egress; 0: unknown */
 };

@@ -37,6 +37,12 @@ test_kinds()
 	ns_ip sw link set s3 master br0
 	refused "a port of a bridge" "s3 belongs to br0 (bridge), which takes its packets" s3
 	ns_ip sw link set s3 nomaster
+	ns_ip sw link add vrf0 type vrf table 100
+	refused "a VRF" "vrf0 is a VRF, which is no port" vrf0
+	ns_ip sw link set s3 master vrf0
+	refused "what belongs to a VRF" "s3 belongs to vrf0 (vrf), which has routes of its own" s3
+	ns_ip sw link set s3 nomaster
+	ns_ip sw link del vrf0
 	ns_ip sw link del mac0
 }
 
@@ -140,7 +146,7 @@ test_taken()
 	stop
 }
 
-modprobe -q -a bonding 8021q bridge macvlan || tap_skip_all "needs the guest's devices"
+modprobe -q -a bonding 8021q bridge macvlan vrf || tap_skip_all "needs the guest's devices"
 test_kinds
 test_vlan
 test_vlan_port

@@ -18,7 +18,7 @@ static const struct {
 	{ "team", "a team", "take it apart, name its members and route over all of them" },
 	{ "bridge", "a bridge", "take devices out of it, name them and route between them" },
 	{ "openvswitch", "a bridge", "take devices out of it, name them and route between them" },
-	{ "vrf", "a VRF", "name its members" },
+	{ "vrf", "a VRF", "its routes are not followed; take devices out of it" },
 	{ "macvlan", "a part of another device", "name that device" },
 	{ "macvtap", "a part of another device", "name that device" },
 	{ "ipvlan", "a part of another device", "name that device" },
@@ -85,10 +85,16 @@ int device_refuse(struct switchd *sw, const struct port *port)
 	return -EINVAL;
 }
 
-/* Its packets go to the master instead; a VRF leaves them with the device. */
+/* Its packets go to the master, or by the routes of one: we send by those of the main table. */
 bool device_captive(const struct port *port)
 {
-	return port->master && strcmp(port->master_kind, "vrf");
+	return port->master;
+}
+
+static const char *captor_does(const struct port *port)
+{
+	return strcmp(port->master_kind, "vrf") ? "takes its packets" :
+						  "has routes of its own, which are not followed";
 }
 
 static const char *master_name(const struct port *port, char name[IFNAMSIZ])
@@ -102,9 +108,9 @@ int device_refuse_captive(struct switchd *sw, const struct port *port)
 
 	if (!device_captive(port))
 		return 0;
-	sw_error(sw, "port %s belongs to %s (%s), which takes its packets: ip link set %s nomaster",
+	sw_error(sw, "port %s belongs to %s (%s), which %s: ip link set %s nomaster",
 		 port->option->name, master_name(port, name), port->master_kind,
-		 port->option->name);
+		 captor_does(port), port->option->name);
 	return -EBUSY;
 }
 
@@ -116,7 +122,8 @@ void device_tell_captive(struct switchd *sw, const struct port *port)
 		sw_warn(sw, "port %s has no master any more: it works again", port->option->name);
 		return;
 	}
-	sw_error(sw, "port %s was given to %s (%s), which takes its packets: nothing is merged there%s",
+	sw_error(sw, "port %s was given to %s (%s), which %s: nothing is merged there%s",
 		 port->option->name, master_name(port, name), port->master_kind,
+		 captor_does(port),
 		 sw->admission.on ? ", and what comes for Canary's ports is dropped" : "");
 }

@@ -198,7 +198,7 @@ void timeout_tick(struct switchd *sw);
 /* device.c: what a device is, and whether it does as a port */
 int device_refuse(struct switchd *sw, const struct port *port);
 int device_refuse_captive(struct switchd *sw, const struct port *port);
-/* Are its packets another device's? The data plane leaves them alone then, or drops them. */
+/* Are its packets another device's, or those of a VRF? The data plane leaves them alone then, or drops them. */
 bool device_captive(const struct port *port);
 void device_tell_captive(struct switchd *sw, const struct port *port);
 

@@ -157,8 +157,7 @@ static void text_port(struct switchd *sw, const struct port *port, FILE *out)
 		link_name(port), mode_name(port->mode), xdp_name(port), port->mtu, rate,
 		port->peer == PEER_DEAF ? "peer drops redirected frames " : "",
 		port->tags == TAGS_HIDDEN ? "tags of VLANs may be hidden " : "",
-		port->ifindex && device_captive(port) ? "has a master, which takes its packets" :
-		"");
+		port->ifindex && device_captive(port) ? "has a master: nothing is merged" : "");
 	if (port->queue && backlog_read(sw, port, &b))
 		fprintf(out, "  %15s waiting %u of %u bytes, at most %u; dropped %s, refused %llu; "
 			"chosen %llu, diverted %llu\n", "", b.bytes, port->queue, b.peak,
