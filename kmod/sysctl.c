@@ -6,7 +6,7 @@
  *		net.core.wmem_max, as for all sockets
  * mem_max	bytes that all sockets of the namespace may take, besides what memory.c says
  * members_max	members of the communicators of all its sockets together; a new namespace has what
- *		the initial one has, and who made it without being the machine's administrator cannot
+ *		the initial one has, and who made it, if no administrator of the machine, cannot
  *		change that
  */
 
