@@ -54,4 +54,4 @@ TESTS += timeout
 
 .PHONY: test-timeout
 test-timeout: $(B)/bin/canary ## the switch's timeout follows its ports
-	CANARY=$(CURDIR)/$< selftests/net/timeout.sh
+	@selftests/vm/run.sh --timeout 600 --env CANARY=$(CURDIR)/$< -- selftests/net/timeout.sh
