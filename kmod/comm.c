@@ -196,9 +196,9 @@ enum canary_left canary_comm_drive(struct canary_comm *comm)
 	enum canary_left left;
 	u32 n;
 
-	might_sleep();
 	for (n = 1;; n++) {
 		left = canary_comm_round(comm, CANARY_BATCH, n < CANARY_BATCHES);
+		might_sleep();
 		if (left != CANARY_LEFT_MORE || n == CANARY_BATCHES)
 			return left;
 		cond_resched();
