@@ -156,7 +156,9 @@ tap_exit()
 {
 	local rc=$? i
 
-	trap - EXIT
+	# whatever fails here, all the rest is cleaned up nevertheless
+	set +eu
+	trap - EXIT ERR
 	trap '' INT TERM HUP
 	for ((i = ${#TAP_CLEANUPS[@]} - 1; i >= 0; i--)); do
 		eval "${TAP_CLEANUPS[i]}" >/dev/null 2>&1
