@@ -22,7 +22,7 @@ drop()
 # lacks DESCRIPTION ADDRESS: nothing from there arrived of the last traffic, and all of the others
 lacks()
 {
-	traffic_is "$1" ".sources == [\"$ADDRESS:22600\"] and .arrived == 1 and (.sources | index(\"$2:22600\") | not)"
+	traffic_is "$1" ".exact and .sources == [\"$ADDRESS:22600\"] and .arrived == 1 and (.sources | index(\"$2:22600\") | not)"
 }
 
 # h2 is a stranger: what it sends is the kernel's to judge
@@ -35,12 +35,12 @@ test_strangers()
 	traffic_is "a stranger's contribution reaches its leader" \
 		"$ALL_RIGHT and .arrived == 2 and (.sources | index(\"10.0.2.2:22600\"))"
 	drop ip saddr 10.0.2.2
-	traffic h1 h2 h3 h4 -- --one-way
+	traffic h1 h2 h3 h4 -- --one-way --stopped 1
 	lacks "not if the packet filter drops it" 10.0.2.2
 	drop
 	ns_ip sw route add 10.0.2.2/32 dev s3
 	ns_exec sw sysctl -qw net.ipv4.conf.s2.rp_filter=1
-	traffic h1 h2 h3 h4 -- --one-way
+	traffic h1 h2 h3 h4 -- --one-way --stopped 1
 	lacks "not by a port that is no way back to it, where the kernel looks at that" 10.0.2.2
 	ns_exec sw sysctl -qw net.ipv4.conf.s2.rp_filter=0
 	ns_ip sw route del 10.0.2.2/32

@@ -6,6 +6,7 @@ One process has a socket in the network namespace of every member. The members c
 blocks, the leader (last member) checks what arrives and answers whoever sent it to it, the
 members check what comes back. No retransmission: what is lost is lost, and counted. What
 is due is waited for as long as --patience; with --lossy, results only until no more come.
+What members of --stopped contribute is not due, and after all else is looked for a moment only.
 
 Prints one JSON object:
   arrived    contributions that came to the leader, per block on average
@@ -33,7 +34,7 @@ CLONE_NEWNET = 0x40000000
 SO_NO_CHECK = 11
 IP_MTU_DISCOVER, IP_PMTUDISC_DO = 10, 2
 CHUNK = 16			# blocks in flight; a veth holds 256 frames
-QUIET = 1.0			# seconds without a result after which none comes, if some may be lost
+QUIET = 1.0			# seconds without a packet after which none comes, if some may be lost
 MASK32, MASK64 = 2**32 - 1, 2**64 - 1
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -95,6 +96,7 @@ class Job:
         args.members = len(self.all)
         self.leader = self.all[-1]
         self.senders = [m for m in self.all[:-1] if m.rank not in args.silent]
+        self.due = [m for m in self.senders if m.rank not in args.stopped]
         self.places = [self.leader] + [Member(self.leader.rank, "%s:%s:%d" % (
             netns, self.leader.addr, self.leader.port)) for netns in args.also]
         self.arrivals = []		# (time, source, place)
@@ -104,7 +106,7 @@ class Job:
         self.first_sent = None
 
     def expected(self, block, with_leader):
-        members = self.senders + ([self.leader] if with_leader else [])
+        members = self.due + ([self.leader] if with_leader else [])
         data = [0] * self.args.elements
         for m in members:
             data = add(data, m.data(block, self.args.elements))
@@ -136,7 +138,7 @@ class Job:
         total[0] += header["count"]
         total[1] = (total[1] + header["tag"]) & MASK64
         total[2] = add(total[2], data)
-        return block if total[0] == len(self.senders) else None
+        return block if total[0] == len(self.due) else None
 
     def collect(self, blocks):
         end = time.monotonic() + self.args.patience
@@ -145,10 +147,19 @@ class Job:
         while missing and time.monotonic() < end:
             for sock in select.select(list(by_sock), [], [], 0.05)[0]:
                 missing.discard(self.arrive(sock, by_sock[sock]))
+        if self.args.stopped:
+            self.collect_strays(by_sock)
         for block in blocks:
             data, tag = self.expected(block, False)
-            if self.total.get(block) != [len(self.senders), tag, data]:
+            if self.total.get(block) != [len(self.due), tag, data]:
                 self.good = False
+
+    def collect_strays(self, by_sock):
+        """Contributions that should not come, if they do"""
+        end = time.monotonic() + QUIET
+        while time.monotonic() < end:
+            for sock in select.select(list(by_sock), [], [], 0.05)[0]:
+                self.arrive(sock, by_sock[sock])
 
     def answer(self, blocks):
         for block in blocks:
@@ -217,6 +228,8 @@ def main():
     parser.add_argument("--elements", type=int, default=32)
     parser.add_argument("--silent", type=int, action="append", default=[],
                         help="rank that does not contribute")
+    parser.add_argument("--stopped", type=int, action="append", default=[],
+                        help="rank whose contributions should not arrive")
     parser.add_argument("--also", action="append", default=[], metavar="NETNS",
                         help="namespace that has the leader's address, too")
     parser.add_argument("--comm", type=int, default=1)
