@@ -9,7 +9,7 @@ set -u
 TOP=$(cd "$(dirname "$0")/.." && pwd)
 TIMES=30
 BUSY=2
-LIMIT=1800
+LIMIT=3600
 
 usage()
 {
@@ -62,6 +62,7 @@ end()
 {
 	trap - EXIT
 	[ ${#PIDS[@]} -eq 0 ] || kill "${PIDS[@]}" 2>/dev/null
+	wait
 	rm -f "$LOG"
 	exit "$1"
 }
@@ -77,7 +78,7 @@ done
 failed=0
 for ((i = 1; i <= TIMES; i++)); do
 	begin=$SECONDS
-	timeout -k 60 "$((LIMIT + 60))" "${RUN[@]}" >"$LOG" 2>&1 </dev/null &
+	"$TOP/tools/limit.sh" "$((LIMIT + 60))" "${RUN[@]}" >"$LOG" 2>&1 </dev/null &
 	PIDS[BUSY]=$!
 	wait "${PIDS[BUSY]}"
 	status=$?

@@ -12,16 +12,31 @@ TOP=$(cd "$(dirname "$0")/.." && pwd)
 cd "$TOP" || exit 1
 LOGS=build/test
 JOBS=${TEST_JOBS:-2}
-# Seconds after which a test hangs, however slow the machine is
-LIMIT=${TEST_LIMIT:-3600}
+# Seconds after which a test hangs, and after which all of them have to have ended
+LIMIT=${TEST_LIMIT:-1200}
+LIMIT_ALL=${TEST_LIMIT_ALL:-2400}
 mkdir -p $LOGS
 
+# run_one NAME: what ends it ends all that it started
 run_one()
 {
-	local name=$1 begin=$SECONDS status
-	timeout --foreground -k 60 "$LIMIT" make -s "test-$name" >"$LOGS/$name.log" 2>&1 </dev/null
-	status=$?
-	[ $status -ne 124 ] || echo "not ok - test-$name ends within $LIMIT s" >>"$LOGS/$name.log"
+	local name=$1 begin=$SECONDS limit=$LIMIT status=124 pid
+
+	[ $((LIMIT_ALL - begin)) -ge "$limit" ] || limit=$((LIMIT_ALL - begin))
+	[ "$limit" -gt 0 ] || limit=0
+	: >"$LOGS/$name.log"
+	if [ "$limit" -ne 0 ]; then
+		tools/limit.sh "$limit" make -s "test-$name" >"$LOGS/$name.log" 2>&1 </dev/null &
+		pid=$!
+		trap 'kill "$pid" 2>/dev/null' TERM
+		while wait "$pid"; status=$?; kill -0 "$pid" 2>/dev/null; do
+			:
+		done
+	fi
+	case $status in
+	124 | 137) echo "not ok - test-$name ends within $limit s, $begin s after the first began" \
+		>>"$LOGS/$name.log" ;;
+	esac
 	echo $status >"$LOGS/$name.status"
 	# One write a test, so that two at a time do not mix.
 	{
@@ -30,6 +45,21 @@ run_one()
 	} >"$LOGS/$name.out"
 	cat "$LOGS/$name.out"
 }
+
+# end STATUS: tests that run are ended, and clean up
+end()
+{
+	local pids
+
+	pids=$(jobs -rp)
+	trap '' INT TERM HUP
+	# shellcheck disable=SC2086
+	[ -z "$pids" ] || kill $pids 2>/dev/null
+	wait
+	exit "$1"
+}
+trap 'end 130' INT
+trap 'end 143' TERM HUP
 
 rm -f $LOGS/*.log $LOGS/*.status $LOGS/*.out
 echo "running ${#} tests, $JOBS at a time; logs in $LOGS: $*"

@@ -14,6 +14,7 @@ OUT=$HERE/../../build/bench.json
 FAILED=()
 # Seconds after which a measurement hangs
 LIMIT=${BENCH_LIMIT:-3600}
+WITHIN=$HERE/../../tools/limit.sh
 
 if [ "${1:-}" = --out ]; then
 	OUT=${2:?--out needs a file}
@@ -21,7 +22,25 @@ if [ "${1:-}" = --out ]; then
 fi
 [ $# -gt 0 ] || set -- switch emission goodput guest softirq latency restore congestion ring fault loss share
 DIR=$(mktemp -d)
-trap 'rm -rf "$DIR"' EXIT
+
+# end STATUS: measurements that run are ended, and clean up
+end()
+{
+	local status=$1 pids
+
+	set +e
+	trap - EXIT
+	trap '' INT TERM HUP
+	pids=$(jobs -rp)
+	# shellcheck disable=SC2086
+	[ -z "$pids" ] || kill $pids
+	wait
+	rm -rf "$DIR"
+	exit "$status"
+}
+trap 'end $?' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
 
 # run NAME SCRIPT [ARGUMENT...]: figures to $DIR/NAME, what it says besides to the terminal
 run()
@@ -30,8 +49,9 @@ run()
 
 	shift 2
 	echo "bench: $script${1:+ $1}" >&2
-	timeout --foreground -k 60 "$LIMIT" "$HERE/$script" "$@" >"$DIR/$name" || {
-		echo "bench: $script${1:+ $1} could not be measured" >&2
+	"$WITHIN" "$LIMIT" "$HERE/$script" "$@" >"$DIR/$name" &
+	wait $! || {
+		echo "bench: $script${1:+ $1} could not be measured (status $?)" >&2
 		FAILED+=("$script${1:+ $1}")
 	}
 }
@@ -41,7 +61,7 @@ twice()
 {
 	local name=$1 pid again=0
 
-	timeout --foreground -k 60 "$LIMIT" "$HERE/$2" "${@:3}" >"$DIR/again.$name" 2>"$DIR/again.$name.err" &
+	"$WITHIN" "$LIMIT" "$HERE/$2" "${@:3}" >"$DIR/again.$name" 2>"$DIR/again.$name.err" &
 	pid=$!
 	run "$@"
 	wait $pid || again=$?
