@@ -116,7 +116,8 @@ enum canary_zerocopy {
  * @aggregates:	how many of @aggregate; 0 = default: aggregates are believed from anybody
  * @aggregate:	where the switches are: as a leader, take packets with the data of several members,
  *		which carry no proof of where they come from, from these sources only. A list
- *		that lacks a switch costs what it would have saved, never a sum
+ *		that lacks a switch never costs a sum, but far more time than no switch: every
+ *		block of that switch waits in vain, then all ranks are asked again
  */
 struct canary_params {
 	size_t			size;
