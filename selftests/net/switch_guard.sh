@@ -117,10 +117,71 @@ test_tags()
 	ns_exec sw ethtool -K s1 rxvlan on
 }
 
+ARP='
+import socket, sys
+sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+sock.bind(("eth0", 0))
+mac = sock.getsockname()[4]
+ask = bytes.fromhex("0001080006040001")
+sender, target = map(socket.inet_aton, sys.argv[1:])
+sock.send(b"\xff" * 6 + mac + b"\x08\x06" + ask + mac + sender + bytes(6) + target)
+'
+
+# ask_as ADDRESS: h2 asks for the address of its port, and says that it has this one itself
+ask_as()
+{
+	ns_exec h2 /usr/bin/python3 -c "$ARP" "$1" 10.0.2.1
+	wait_for 5 sh -c "ip -n '$NAME' neigh show $1 dev s2 | grep -q lladdr"
+	followed
+}
+
+# number_mac: the MAC address that the data plane has for next hop number 1 at s2
+number_mac()
+{
+	local index program id
+
+	read -r index program < <(ns_exec sw ip -j -d link show s2 |
+		jq -r '.[0] | "\(.ifindex) \(.xdp.prog.id)"')
+	for id in $(bpftool -j prog show id "$program" | jq '.map_ids[]'); do
+		[ "$(bpftool -j map show id "$id" | jq -r .name)" = neighbours ] || continue
+		bpftool -j map lookup id "$id" key $((index & 255)) $((index >> 8)) 0 0 0 0 0 1 |
+			jq -r '.value[0:6] | map(.[2:]) | join(":")'
+	done
+}
+
+# IPv6 next hops have numbers that look like addresses 0.x.x.x. Others that look so are nobody's.
+test_numbers()
+{
+	local before
+
+	start_late
+	resolve_all
+	before=$(show .neighbours)
+	tap_check "a host says that it has 0.0.0.9: the kernel believes it" ask_as 0.0.0.9
+	tap_is "... it is no neighbour of the switch" "$(show .neighbours)" "$before"
+	ns_ip sw route add 10.8.0.0/24 nexthop via 0.0.0.8 dev s2 onlink nexthop via 10.0.3.2
+	ns_ip sw route add 0.0.0.4/30 dev s2
+	followed
+	tap_is "a next hop 0.0.0.8, a network of such addresses: it goes on" "$(show .name)" "$NAME"
+	ns_ip sw route del 0.0.0.4/30
+	ns_ip sw route del 10.8.0.0/24
+	traffic h1 h2 h3 h4
+	traffic_is "... and adds" "$MERGED"
+	ns_ip sw route add 10.7.0.1/32 via inet6 fe80::99 dev s2
+	ns_ip sw neigh replace fe80::99 lladdr 02:00:00:00:99:99 nud permanent dev s2
+	followed
+	tap_check "a host says that it has 0.0.0.1, the number of an IPv6 next hop" ask_as 0.0.0.1
+	tap_is "... that keeps its address" "$(number_mac)" 02:00:00:00:99:99
+	ns_ip sw route del 10.7.0.1/32
+	ns_ip sw neigh flush all
+	stop
+}
+
 need_program nft
 ns_exec sw sysctl -qw net.ipv4.conf.all.rp_filter=0
 test_strangers
 test_forward
 test_shares
 test_tags
+test_numbers
 tap_done

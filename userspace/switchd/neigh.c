@@ -149,8 +149,11 @@ static void use(struct switchd *sw, struct neigh *n)
 	struct ndmsg *ndm = mnl_nlmsg_put_extra_header(nlh, sizeof(*ndm));
 	const struct in6_addr *via = NULL;
 
-	if (csw_is_numbered(n->key.addr))
+	if (csw_is_numbered(n->key.addr)) {
+		if (ntohl(n->key.addr) > sw->neighbours.vias)
+			return;
 		via = &sw->neighbours.via[ntohl(n->key.addr) - 1];
+	}
 	/* NTF_USE would make a permanent entry a temporary one */
 	if (n->state & (NUD_PERMANENT | NUD_NOARP))
 		return;
@@ -168,14 +171,21 @@ static void use(struct switchd *sw, struct neigh *n)
 	rtnl_talk(&sw->rtnl, nlh, NULL, NULL);
 }
 
-/* Its address, or the number that stands for that; 0: none of ours */
+/*
+ * Its address, or the number that stands for that; 0: none of ours. Any neighbour may say that it
+ * has an address that looks like a number, so that is nobody's.
+ */
 static __be32 address_of(const struct switchd *sw, const struct ndmsg *ndm,
 			 const struct nlattr *dst)
 {
+	__be32 addr;
+
 	if (!dst)
 		return 0;
-	if (ndm->ndm_family == AF_INET && mnl_attr_get_payload_len(dst) == 4)
-		return mnl_attr_get_u32(dst);
+	if (ndm->ndm_family == AF_INET && mnl_attr_get_payload_len(dst) == sizeof(addr)) {
+		addr = mnl_attr_get_u32(dst);
+		return csw_is_numbered(addr) ? 0 : addr;
+	}
 	if (ndm->ndm_family == AF_INET6 &&
 	    mnl_attr_get_payload_len(dst) == sizeof(struct in6_addr))
 		return find_via(&sw->neighbours, mnl_attr_get_payload(dst));

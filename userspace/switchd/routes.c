@@ -90,7 +90,9 @@ static void add_one(struct switchd *sw, struct csw_route *route, uint32_t ifinde
 	if (tb[RTA_ENCAP])
 		return;
 	if (!tb[RTA_VIA]) {
-		add_hop(sw, route, &hop);
+		/* an address that looks like the number of another one */
+		if (!csw_is_numbered(hop.gateway))
+			add_hop(sw, route, &hop);
 		return;
 	}
 	via = mnl_attr_get_payload(tb[RTA_VIA]);
@@ -259,6 +261,7 @@ static int object_cb(const struct nlmsghdr *nlh, void *arg)
 		memcpy(&o->via, mnl_attr_get_payload(tb[NHA_GATEWAY]), sizeof(o->via));
 	else if (o->usable && tb[NHA_GATEWAY])
 		o->hop.gateway = mnl_attr_get_u32(tb[NHA_GATEWAY]);
+	o->usable &= !csw_is_numbered(o->hop.gateway);
 	return MNL_CB_OK;
 }
 
@@ -447,7 +450,8 @@ static void want_neighbours(struct switchd *sw)
 				last--;
 			}
 			for (addr = first; addr - first <= last - first; addr++)
-				neigh_want(sw, hop->ifindex, htonl(addr));
+				if (!csw_is_numbered(htonl(addr)))
+					neigh_want(sw, hop->ifindex, htonl(addr));
 		}
 	}
 	neigh_want_end(sw);
