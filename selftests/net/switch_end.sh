@@ -11,6 +11,8 @@
 . "$(dirname "$0")/switch_lib.sh"
 
 begin net/switch_end
+SHIM=$TAP_TOP/build/selftests/net/fail_maps.so
+FAIL=$TAP_TMP/fail
 
 collecting()
 {
@@ -61,6 +63,29 @@ test_hang()
 	tap_is "what was only forwarded is counted" "$(show '.counters.unattended')" 48
 }
 
+# Somebody else carries away what the clock could not emit: nothing is left that it could try.
+test_failure()
+{
+	if [ ! -e "$SHIM" ]; then
+		tap_skip "the clock fails" "needs $SHIM"
+		return
+	fi
+	LD_PRELOAD=$SHIM FAIL_MAPS=$FAIL start --ports $PORTS --timeout 1ms
+	resolve_all
+	echo run >"$FAIL"
+	traffic h1 h2 h3 h4 -- --silent 2 --one-way
+	tap_check "the clock fails: it says no more that it works" wait_for 10 works false
+	tap_is "... and nothing is held" "$(show .slots_collecting)" 0
+	traffic h1 h2 h3 h4
+	traffic_is "... it is a router" "$FORWARDED"
+	rm "$FAIL"
+	tap_check "the clock does not fail any more: it works" wait_for 10 works true
+	traffic h1 h2 h3 h4
+	traffic_is "... results are right" "$ALL_RIGHT"
+	tap_check "... and takes blocks" shows '.counters.new > 16'
+	stop
+}
+
 resynced()
 {
 	[ "$(show .resyncs)" -gt "$1" ]
@@ -108,6 +133,7 @@ test_silent()
 }
 
 test_drain
+test_failure
 test_hang
 test_hangup
 test_silent

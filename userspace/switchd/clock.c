@@ -125,6 +125,14 @@ static int flush_one(struct switchd *sw)
 	return ret;
 }
 
+/* Nothing is queued: an emission that failed is tried without a block, or nobody would take any. */
+static uint64_t emit_nothing(struct switchd *sw)
+{
+	if (!sw->clock.failed)
+		return ~0ULL;
+	return flush_one(sw) ? sw_now() + NAP_NS : 0;
+}
+
 /* Emit what is due. Return the time to look again (0: at once); ~0: the queue is empty. */
 static uint64_t emit(struct switchd *sw)
 {

@@ -344,7 +344,7 @@ struct clock {
 	bool running;
 	bool stop;			/* atomic */
 	bool drain;			/* atomic; take nothing, send on what is held */
-	bool failed;			/* the last BPF_PROG_RUN */
+	bool failed;			/* the last BPF_PROG_RUN; tried until one does not */
 	uint64_t beat_at;		/* next time that programs are told that it works */
 	uint32_t ingress;		/* atomic; device that live frames pretend to come from */
 	int epoll, stop_fd;
