@@ -2,10 +2,10 @@
 /*
  * A processor may be stopped between any two instructions, for as long as its hypervisor likes. A
  * child runs the logic step by step; after each step a clock thread looks at the queue, as the
- * daemon's does: if it is empty, that sleeps until it is woken.
+ * daemon's does, at its tail a step later than at its head: if it is empty, that sleeps until it is
+ * woken.
  */
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,13 +32,14 @@ static uint64_t look(pid_t pid, const void *p)
 	return ptrace(PTRACE_PEEKDATA, pid, p, 0);
 }
 
-static bool is_empty(pid_t pid, const struct csw_queue_ctl *q)
+static uint32_t head_of(pid_t pid, const struct csw_queue_ctl *q)
 {
-	uint64_t both = look(pid, &q->head);
+	return look(pid, &q->head);
+}
 
-	_Static_assert(offsetof(struct csw_queue_ctl, tail) ==
-		       offsetof(struct csw_queue_ctl, head) + 4, "one look for both");
-	return (uint32_t)both == (uint32_t)(both >> 32);
+static uint32_t tail_of(pid_t pid, const struct csw_queue_ctl *q)
+{
+	return look(pid, &q->tail);
 }
 
 static void fall_asleep(pid_t pid, struct csw_queue_ctl *q)
@@ -66,18 +67,20 @@ static void child(const struct backend *b, const struct frame *in, struct said *
 static int watch(pid_t pid, const struct backend *b, const struct said *said, bool *asleep)
 {
 	struct csw_queue_ctl *q = b->queue_ctl();
+	uint32_t head = 0;
 	int status, steps = 0;
 	bool slept = false;
 
 	while (steps < STEPS_LIMIT && waitpid(pid, &status, 0) == pid && WIFSTOPPED(status)) {
 		if (said->done) {
-			*asleep = slept && !said->woken && !is_empty(pid, q);
+			*asleep = slept && !said->woken && head_of(pid, q) != tail_of(pid, q);
 			return steps;
 		}
-		if (!slept && is_empty(pid, q)) {
+		if (!slept && steps && head == tail_of(pid, q)) {
 			fall_asleep(pid, q);
 			slept = true;
 		}
+		head = head_of(pid, q);
 		steps++;
 		if (ptrace(PTRACE_SINGLESTEP, pid, 0, 0))
 			break;

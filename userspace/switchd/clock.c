@@ -143,7 +143,7 @@ static uint64_t emit(struct switchd *sw)
 	for (n = 0; n < BURST; n++) {
 		head = load(&dp->queue_ctl->head);
 		if (head == load(&dp->queue_ctl->tail))
-			return ~0ULL;
+			return emit_nothing(sw);
 		now = sw_now();
 		if (entry(dp, head)->deadline > now && !draining(&sw->clock))
 			return entry(dp, head)->deadline;
@@ -199,10 +199,12 @@ static void sleep_empty(struct switchd *sw)
 {
 	struct csw_queue_ctl *ctl = sw->dp.queue_ctl;
 	struct epoll_event event;
+	uint32_t head;
 
 	__atomic_store_n(&ctl->sleeping, 1, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&ctl->head, __ATOMIC_SEQ_CST) ==
-	    __atomic_load_n(&ctl->tail, __ATOMIC_SEQ_CST)) {
+	/* in this order: what goes back to the end moves the tail first */
+	head = __atomic_load_n(&ctl->head, __ATOMIC_SEQ_CST);
+	if (head == __atomic_load_n(&ctl->tail, __ATOMIC_SEQ_CST)) {
 		epoll_wait(sw->clock.epoll, &event, 1, NAP_EMPTY_MS);
 		ring_buffer__consume(sw->clock.wake);
 	}
