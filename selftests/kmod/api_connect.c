@@ -219,11 +219,13 @@ static void test_connect_wait(void)
 
 	on_alarm_in(100, false);
 	ok_errno("connect: a signal is EINTR", connect(x, (struct sockaddr *)&a, sizeof(a)), EINTR);
+	alarms = 0;
 	on_alarm_in(100, true);
 	start_peer(&peer, 7, 1, 2, 22620, 400);
 	ok_errno("connect: restarted after a signal with SA_RESTART, and connected",
 		 connect(x, (struct sockaddr *)&a, sizeof(a)), 0);
-	ok("connect: there was that signal", alarms == 2);
+	ok("connect: there was that signal", alarms > 0);
+	on_alarm_in(0, false);
 	ok("connect: the other rank too", end_peer(&peer));
 	close(x);
 }

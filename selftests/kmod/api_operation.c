@@ -163,11 +163,12 @@ static void test_waiting(void)
 	t = now();
 	ok_errno("recv: SO_RCVTIMEO over is EAGAIN", recv(x, &x0, 4, 0), EAGAIN);
 	ok("recv: SO_RCVTIMEO is kept", now() - t > 0.09);
+	timeout(x, SO_RCVTIMEO, PATIENCE);
 	on_alarm_in(50, false);
 	ok_errno("recv: a signal is EINTR, with SO_RCVTIMEO", recv(x, &x0, 4, 0), EINTR);
 	timeout(x, SO_RCVTIMEO, 0);
-	on_alarm_in(50, false);
 	ok_errno("recv: a signal is EINTR", recv(x, &x0, 4, 0), EINTR);
+	on_alarm_in(0, false);
 	send(x, &x0, 4, 0);
 	ok_errno("recv: posted, the other rank not, is EAGAIN", recv(x, &x0, 4, MSG_DONTWAIT),
 		 EAGAIN);
@@ -175,6 +176,7 @@ static void test_waiting(void)
 	start_post(&peer, y, 4, 200);
 	ok("recv: restarted after a signal with SA_RESTART", recv(x, &x0, 4, 0) == 4);
 	ok("recv: the other rank too", end_peer(&peer));
+	on_alarm_in(0, false);
 	unpair(x, y);
 }
 
@@ -201,6 +203,7 @@ static void test_budget(void)
 	timeout(x, SO_SNDTIMEO, 0);
 	on_alarm_in(50, false);
 	ok_errno("budget: a signal is EINTR", send(x, data, 65536, 0), EINTR);
+	on_alarm_in(0, false);
 	/* The vectors are freed when they are received here and the other rank has the results. */
 	start_post(&peer, y, 65536, 0);
 	ok("budget: results received", recv(x, data, 65536, 0) == 65536);

@@ -51,9 +51,11 @@ void handle(int sig, int flags)
 	sigaction(sig, &sa, NULL);
 }
 
+/* Again and again: one at least comes while a call waits, however late that begins. 0: no more */
 void on_alarm_in(unsigned int ms, bool restart)
 {
-	struct itimerval it = { .it_value = { ms / 1000, ms % 1000 * 1000 } };
+	struct timeval tv = { ms / 1000, ms % 1000 * 1000 };
+	struct itimerval it = { .it_interval = tv, .it_value = tv };
 
 	handle(SIGALRM, restart ? SA_RESTART : 0);
 	setitimer(ITIMER_REAL, &it, NULL);
