@@ -303,7 +303,7 @@ import system
 
 class Waits:
     def __del__(self):
-        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), int(sys.argv[2]))
         time.sleep(0.1)
 
 
@@ -319,12 +319,15 @@ finally:
 def check_ends():
     """A process ends by its signal even if that comes while a destructor runs, and nobody waits
     for ever for one that does not end."""
-    process = subprocess.Popen(["/usr/bin/python3", "-c", SWALLOWED, TOP], stdout=subprocess.PIPE)
-    try:
-        said = process.communicate(timeout=60)[0]
-        need((process.returncode, said) == (143, b"cleaned up\n"), f"{process.returncode}: {said}")
-    finally:
-        process.kill()
+    for number in (signal.SIGTERM, signal.SIGALRM):
+        process = subprocess.Popen(["/usr/bin/python3", "-c", SWALLOWED, TOP, str(int(number))],
+                                   stdout=subprocess.PIPE)
+        try:
+            said = process.communicate(timeout=60)[0]
+            need((process.returncode, said) == (128 + number, b"cleaned up\n"),
+                 f"{number.name}: {process.returncode}: {said}")
+        finally:
+            process.kill()
     deaf = subprocess.Popen(["sh", "-c", "trap '' TERM; echo; while :; do sleep 1; done"],
                             stdout=subprocess.PIPE)
     deaf.stdout.read(1)

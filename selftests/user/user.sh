@@ -469,9 +469,14 @@ long_job()
 	wait_joined "$COMM" 3 connected
 }
 
+ended()
+{
+	! kill -0 "$1"
+}
+
 test_kill()
 {
-	local r rc dir=/run/canary start
+	local r rc dir=/run/canary
 
 	if long_job; then
 		tap_ok "a job of ${#PERF[@]} ranks runs"
@@ -494,17 +499,16 @@ test_kill()
 	tap_check "stats" grep -q "^user communicator $COMM rank 2 pid ${PERF[2]}" \
 		<("$CANARY" stats)
 	tap_check "stats -z" grep -q "drop-version *0" <("$CANARY" stats -z)
-	start=$SECONDS
 	kill -KILL "${PERF[2]}"
 	for r in 0 1; do
 		rc=0
+		wait_for 10 ended "${PERF[r]}" || kill -KILL "${PERF[r]}"
 		wait "${PERF[r]}" || rc=$?
 		tap_is "rank $r ends with status 1" "$rc" 1
 		tap_check "rank $r names rank 2: $(cat "err.$r")" grep -q "rank 2 answers nothing" \
 			"err.$r"
 	done
 	wait "${PERF[2]}"
-	tap_check "that took $((SECONDS - start)) s" [ $((SECONDS - start)) -le 60 ]
 	tap_check "its socket is still there" ls "$dir/comm-${PERF[2]}-0.sock"
 	tap_is "its socket is for nobody else" "$(stat -c %a "$dir/comm-${PERF[2]}-0.sock")" 600
 	"$CANARY" comm show -j > shown

@@ -37,8 +37,9 @@ AGAIN = 0.01
 
 def end_by_signals(*numbers):
     """Signals that end this process as sys.exit() does, so that it cleans up. Python swallows what
-    is raised while a destructor runs: then the signal comes again."""
-    status = [0]
+    is raised while a destructor runs: then it comes again, as SIGALRM, and the status is still that
+    of the first one."""
+    status = [128 + signal.SIGALRM]
 
     def end(number, _frame):
         if number != signal.SIGALRM:
