@@ -262,7 +262,7 @@ setup_kernel()
 # depends PACKAGE NAME: the package of that name (a sed pattern) that it depends on, and its version
 depends()
 {
-	apt-cache show --no-all-versions "$1" 2>/dev/null |
+	{ apt-cache show --no-all-versions "$1" 2>/dev/null || :; } |
 		sed -n "s/^Depends:.*\\($2\\) (= \\([^)]*\\)).*/\\1 \\2/p" | head -n 1
 }
 
