@@ -27,7 +27,8 @@ struct cnr_ring_item {
  * @srtt, @rttvar, @rto, @shift, @late_at: as in struct cnr_comm, of blocks in the ring
  * @known:	the order is known; the same goes for @own, @next, @prev
  * @wanted:	the order is, and @steps of what it takes to find it were done
- * @tagged:	ranks whose tags are in @expected, for the block @led that is led here: work.c
+ * @tagged:	ranks whose tags are in @expected, for the block @led that is led here: work.c.
+ *		@led is another one only when that is finished
  * @queue:	what is to be sent, [tail, head) by @mask
  * @ops:	operations held that run around it; looked at for packets outside of it, too
  */

@@ -46,8 +46,8 @@ static void cnr_tags_slice(struct cnr_comm *c, struct cnr_lead *l)
 }
 
 /*
- * In a ring: is @block led here, with more members than two windows have blocks? So one of these
- * is under way at a time. Otherwise the tags of all are not many.
+ * In a ring: is @block led here, with more members than two windows have blocks? So mostly one of
+ * these is under way at a time. Otherwise the tags of all are not many.
  */
 static bool cnr_ring_slices(const struct cnr_comm *c, u32 block)
 {
@@ -55,10 +55,19 @@ static bool cnr_ring_slices(const struct cnr_comm *c, u32 block)
 	       c->cfg.members >= 2 * c->window;
 }
 
+/* Does a block before @block need what is known of its tags? So where serials wrap. */
+static bool cnr_ring_tags_held(struct cnr_comm *c, u32 block)
+{
+	u32 led = c->ring.led;
+
+	return led != block && cnr_ring_slices(c, led) && cnr_is_ring(c, led) &&
+	       cnr_block(c, led)->state != CNR_B_DONE;
+}
+
 /* @block was begun, as a ring. */
 void cnr_ring_tags_begin(struct cnr_comm *c, u32 block)
 {
-	if (!cnr_ring_slices(c, block))
+	if (!cnr_ring_slices(c, block) || cnr_ring_tags_held(c, block))
 		return;
 	c->ring.led = block;
 	c->ring.tagged = 0;
@@ -66,16 +75,22 @@ void cnr_ring_tags_begin(struct cnr_comm *c, u32 block)
 	c->work = true;
 }
 
+/* Is it @block that goes by slices? Any other one is computed at once. */
+static bool cnr_ring_tags_kept(const struct cnr_comm *c, u32 block)
+{
+	return c->ring.led == block && cnr_ring_slices(c, block);
+}
+
 bool cnr_ring_tags_known(const struct cnr_comm *c, u32 block)
 {
-	return !cnr_ring_slices(c, block) ||
-	       (c->ring.led == block && c->ring.tagged == c->cfg.members);
+	return !cnr_ring_tags_kept(c, block) || c->ring.tagged == c->cfg.members;
 }
 
 /* Context: cnr_ring_tags_known() */
 u64 cnr_ring_tags_sum(const struct cnr_comm *c, u32 block, u32 opsig)
 {
-	return cnr_ring_slices(c, block) ? c->ring.expected : cnr_expected_tag(c, block, 0, opsig);
+	return cnr_ring_tags_kept(c, block) ? c->ring.expected :
+	       cnr_expected_tag(c, block, 0, opsig);
 }
 
 /* Return: false if no block that was begun lacks its tags. */
