@@ -76,6 +76,8 @@ static void cnr_done_ask(struct cnr_comm *c, u64 now)
  */
 void cnr_done_timer(struct cnr_comm *c, u64 now)
 {
+	struct cnr_control *m;
+
 	if (!canary_before(c->all_done, c->done_goal) || c->cfg.members == 1)
 		return;
 	if (c->done_at <= now) {
@@ -83,7 +85,9 @@ void cnr_done_timer(struct cnr_comm *c, u64 now)
 					 CNR_DONE_LAST);
 		c->done_tries++;
 		if (!cnr_is_collector(c)) {
-			cnr_control(c, CANARY_DONE, c->collector, 0);
+			m = cnr_control(c, CANARY_DONE, c->collector, 0);
+			if (m)
+				m->flags = CANARY_F_WAITING;
 			cnr_ask(c, now, c->collector);
 		} else {
 			cnr_collect(c);
@@ -94,27 +98,38 @@ void cnr_done_timer(struct cnr_comm *c, u64 now)
 	cnr_arm(c, c->done_at);
 }
 
+/*
+ * Members may disagree about who the collector is: not all find out at once that one is gone, and
+ * who has everything looks for nobody. So who takes us for it is told what all have as far as we
+ * know, and believes that of us alone; and the one that we take for it has to show that it lives.
+ */
 enum canary_drop cnr_done_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
 {
 	u32 done = be32_to_cpu(h->done), all = c->all_done;
+	bool collector = cnr_is_collector(c);
 	u16 rank = be16_to_cpu(h->rank);
 
-	if (cnr_is_collector(c)) {
+	if (collector) {
 		if (canary_before(c->next, done))
 			return CANARY_DROP_BLOCK;	/* we did not contribute to that yet */
 		if (canary_before(cnr_done(c, &c->member[rank]), done)) {
 			c->member[rank].done = done - c->first;
 			cnr_heard(c, rank);
 		}
-		cnr_control(c, CANARY_DONE, rank, 0);
-		cnr_collect(c);
-	} else {
-		if (rank != c->collector)
-			return CANARY_DROP_STATE;	/* what one has, not what all have */
+	} else if (rank == c->collector) {
 		cnr_all_done(c, done);
 		if (all != c->all_done)
 			cnr_heard(c, rank);
+	} else {
+		cnr_ask(c, now, c->collector);
 	}
+	/* An answer is answered by nobody, or two collectors would never end. */
+	if (h->flags & CANARY_F_WAITING)
+		cnr_control(c, CANARY_DONE, rank, 0);
+	else if (!collector && rank != c->collector)
+		return CANARY_DROP_STATE;	/* what all have, says one that does not collect */
+	if (collector)
+		cnr_collect(c);
 	cnr_linger_timer(c, now);
 	return CANARY_DROP_NONE;
 }

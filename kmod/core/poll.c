@@ -108,7 +108,7 @@ static bool cnr_control_build(struct cnr_comm *c, u64 now, const struct cnr_cont
 		out->hdr.tag = cpu_to_be64(cnr_question(c, m->rank));
 		break;
 	case CANARY_DONE:
-		if (c->collector == c->cfg.rank)
+		if (!(m->flags & CANARY_F_WAITING))
 			out->hdr.done = cpu_to_be32(c->all_done);
 		break;
 	case CANARY_ABORT:

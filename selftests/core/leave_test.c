@@ -200,6 +200,46 @@ static void test_root_gone(bool word)
 	sim_free(d.s);
 }
 
+/* What the collector says is lost on the way to one member. */
+static bool drop_told(void *arg, int from, int to, const struct canary_hdr *h)
+{
+	return !h->rank && ((h->type == CANARY_DONE && h->to == cpu_to_be32(3)) ||
+			    h->type == CANARY_LEAVE);
+}
+
+/*
+ * The collector goes when it has told all but one that everybody has everything. Its successor
+ * lacks nothing, so it looks for nobody; it has to answer nevertheless.
+ */
+static void test_collector_disputed(bool closes)
+{
+	struct sim *s = joined(CANARY_ALG_TREE, true, 75, 0);
+	u64 begin, took;
+	u32 i;
+
+	sim_faults(s)->filter = drop_told;
+	post_all(s, MEMBERS, ELEMENTS);
+	sim_wait_completed(s, 1, 10 * S);
+	begin = sim_now(s);
+	sim_pass(s, begin + 40 * MS);
+	if (closes)
+		sim_close(s, 0, false);
+	else
+		sim_kill(s, 0);
+	for (i = 0; i < 40 && sim_vectors_held(s) != sim_holds(s, 0); i++)
+		sim_pass(s, sim_now(s) + S);
+	took = sim_now(s) - begin;
+	tap(sim_vectors_held(s) == sim_holds(s, 0) && took < DEAD + 3 * S,
+	    "rank 0 %s, rank 3 was not told: others keep %u vectors after %llu ms",
+	    closes ? "closes" : "dies", sim_vectors_held(s) - sim_holds(s, 0),
+	    (unsigned long long)(took / MS));
+	sim_pass(s, sim_now(s) + DEAD + S);
+	tap(sim_comm(s, 1)->collector == 1 && sim_comm(s, 3)->collector == 1,
+	    "rank 0 %s, rank 3 was not told: it and its successor agree",
+	    closes ? "closes" : "dies");
+	sim_free(s);
+}
+
 enum end { END_LIMIT, END_ABORT, END_TWICE };
 
 /* Who closed goes when its application's limit is over or it says so; not when it closes again. */
@@ -271,6 +311,8 @@ int main(void)
 	test_dead_idle(3);
 	test_root_gone(true);
 	test_root_gone(false);
+	test_collector_disputed(false);
+	test_collector_disputed(true);
 	test_limit(END_LIMIT, "a limit of a second");
 	test_limit(END_ABORT, "close, then abort");
 	test_limit(END_TWICE, "closed twice");

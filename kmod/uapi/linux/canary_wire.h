@@ -51,7 +51,7 @@ enum canary_type {
 /* flags */
 #define CANARY_F_BYPASS		0x01	/* no switch may aggregate this contribution any more */
 #define CANARY_F_READY		0x02	/* JOIN: has the member table; WELCOME: all have it */
-#define CANARY_F_WAITING	0x04	/* WELCOME: ranks are missing, the payload lists them */
+#define CANARY_F_WAITING	0x04	/* WELCOME: ranks are missing, listed; DONE: asks */
 #define CANARY_F_STATIC		0x08	/* @path pins the route of this packet */
 #define CANARY_F_RING		0x10	/* goes from member to member along the ring */
 #define CANARY_F_ALL		0x1f
