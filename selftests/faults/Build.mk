@@ -8,9 +8,10 @@ $(B)/selftests/faults/worker: selftests/faults/worker.c selftests/faults/worker_
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $(filter %.c %.a,$^) -lpthread
 
-$(B)/selftests/faults/forge: selftests/faults/forge.c kmod/uapi/linux/canary_wire.h | $(B)/.setup
+$(B)/selftests/faults/forge: selftests/faults/forge.c selftests/faults/forge_packets.c selftests/faults/forge.h \
+		kmod/uapi/linux/canary_wire.h | $(B)/.setup
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $<
+	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $(filter %.c,$^)
 
 # Kernels that look for mistakes, and the module for them
 DEBUG_KERNEL := $(B)/debug-kernel
