@@ -192,7 +192,9 @@ int canary_open(const struct canary_params *params, struct canary **comm);
  * @timeout_ms:	CANARY_FOREVER, or how long to wait
  *
  * Return: 0; -ETIMEDOUT: ranks are missing, canary_missing() names them, and
- * the call may be repeated; -EISCONN; errors of an operation (canary_wait()).
+ * the call may be repeated; -EISCONN; -EUSERS: more members than the sysctl
+ * net.canary.members_max allows to the sockets of this network namespace (kernel engine); errors
+ * of an operation (canary_wait()).
  */
 int canary_connect(struct canary *comm, int timeout_ms);
 

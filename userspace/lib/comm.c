@@ -156,5 +156,7 @@ CANARY_EXPORT int canary_stats(struct canary *c, struct canary_stat *stats, int 
 {
 	int n = c->ops->stats(c->engine, stats, max);
 
+	if (n == -EPROTO)
+		return lib_error(n, "counters: the module is of another release than the library");
 	return n < 0 ? lib_error(n, "counters: %s", strerror(-n)) : n;
 }

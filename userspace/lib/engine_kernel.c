@@ -277,10 +277,11 @@ static int post_large(struct kernel *k, struct lib_request *req)
 {
 	u32 bytes = req->count * 4;
 	int room = bytes;	/* the kernel takes it twice */
-	int err = -EMSGSIZE;
+	int err;
 
-	if (!setsockopt(k->fd, SOL_CANARY, CANARY_MAX_VECTOR, &bytes, sizeof(bytes)))
-		err = post_either(k, req);
+	if (setsockopt(k->fd, SOL_CANARY, CANARY_MAX_VECTOR, &bytes, sizeof(bytes)))
+		return -EMSGSIZE;
+	err = post_either(k, req);
 	if (err == -EMSGSIZE &&
 	    !setsockopt(k->fd, SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room)))
 		err = post_either(k, req);
@@ -430,27 +431,29 @@ static void kernel_info(void *engine, struct canary_info *info)
 
 /*
  * Counters, then drop reasons without the first, which is none. Positions mean the same only for a
- * module of the same release; another one is told by how many there are.
+ * module of the same release; another one is told by how many there are. The kernel gives no more
+ * than is asked for, so ask for one more.
  */
 static int kernel_stats(void *engine, struct canary_stat *stats, int max)
 {
-	u64 value[CNR_COUNTER_COUNT + CANARY_DROPS];
+	u64 value[CNR_COUNTER_COUNT + CANARY_DROPS + 1];
+	const int known = ARRAY_SIZE(value) - 1;
 	struct kernel *k = engine;
 	socklen_t len = sizeof(value);
 	int i, n;
 
 	if (getsockopt(k->fd, SOL_CANARY, CANARY_STATS, value, &len))
 		return -errno;
-	if (len != sizeof(value))
+	if (len != known * sizeof(*value))
 		return -EPROTO;
-	for (i = 0; i < max && i < (int)ARRAY_SIZE(value) - 1; i++) {
+	for (i = 0; i < max && i < known - 1; i++) {
 		n = i < CNR_COUNTER_COUNT ? i : i + 1;
 		stats[i].value = value[n];
 		stats[i].drop = i >= CNR_COUNTER_COUNT;
 		stats[i].name = stats[i].drop ? cnr_drop_name(n - CNR_COUNTER_COUNT) :
 						cnr_counter_name(n);
 	}
-	return ARRAY_SIZE(value) - 1;
+	return known - 1;
 }
 
 static int kernel_poll_fd(void *engine)

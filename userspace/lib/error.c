@@ -171,6 +171,9 @@ int lib_comm_error(struct canary *c, int error)
 				 who, c->params.members, one ? "is" : "are", troubles);
 	if (error == -ETIMEDOUT)
 		return lib_error(error, "timed out");
+	if (error == -EUSERS)
+		return lib_error(error, "communicator %u: %u members would be more than net.canary.members_max allows to the sockets of this network namespace",
+				 c->params.comm, c->params.members);
 	return lib_error(error, "communicator %u: %s", c->params.comm, strerror(-error));
 }
 
