@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <canary.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -220,8 +221,26 @@ static void test_open(void)
 	}
 }
 
+/* A caller that knows a shorter struct gets no more than that. */
+static void test_size(void)
+{
+	const size_t old = offsetof(struct canary_params, aggregates);
+	struct canary_params p;
+	size_t i, kept = 0;
+
+	memset(&p, 0xa5, sizeof(p));
+	canary_params_init_size(&p, old);
+	for (i = old; i < sizeof(p); i++)
+		kept += ((unsigned char *)&p)[i] == 0xa5;
+	tap(kept == sizeof(p) - old && p.size == old && p.members == 1,
+	    "size: no more is written than the caller's struct has");
+	tap(canary_params_set(&p, "aggregates", "10.0.0.1") == -EINVAL &&
+	    p.aggregates == 0xa5a5a5a5, "size: nor by canary_params_set(): %s", canary_errmsg());
+}
+
 int main(void)
 {
+	test_size();
 	test_settings();
 	test_files();
 	test_open();

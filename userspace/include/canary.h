@@ -141,10 +141,20 @@ struct canary_params {
 };
 
 /**
+ * canary_params_init_size() - canary_params_init() of a caller that may be older than the library
+ * @params:	is overwritten
+ * @size:	sizeof(struct canary_params) as the caller knows it: no more is written
+ */
+void canary_params_init_size(struct canary_params *params, size_t size);
+
+/**
  * canary_params_init() - defaults: rank 0 of 1 member, automatic engine, no key
  * @params:	is overwritten
  */
-void canary_params_init(struct canary_params *params);
+static inline void canary_params_init(struct canary_params *params)
+{
+	canary_params_init_size(params, sizeof(*params));
+}
 
 /**
  * canary_params_set() - set one parameter from text
@@ -158,7 +168,8 @@ void canary_params_init(struct canary_params *params);
  *		"aggregates" (any, or up to 16 ADDRESS[/LENGTH] with commas between them)
  * @value:	decimal, or hexadecimal after 0x, where a number is wanted
  *
- * Return: 0; -ENOENT: no parameter is called so; -EINVAL: not a number, address, ...;
+ * Return: 0; -ENOENT: no parameter is called so; -EINVAL: not a number, address, ..., or @params
+ * is not initialised, or smaller than this library's;
  * -ERANGE: outside of the range above. canary_errmsg() names range and value.
  */
 int canary_params_set(struct canary_params *params, const char *name, const char *value);

@@ -14,14 +14,27 @@
 #define TIME_MAX_MS	3600000
 #define LINGER_DEFAULT_MS	60000
 
-CANARY_EXPORT void canary_params_init(struct canary_params *params)
+CANARY_EXPORT void canary_params_init_size(struct canary_params *params, size_t size)
 {
-	memset(params, 0, sizeof(*params));
-	params->size = sizeof(*params);
-	params->members = 1;
-	params->linger = LINGER_DEFAULT_MS;
-	params->root.sin_family = AF_INET;
-	params->bind.sin_family = AF_INET;
+	const struct canary_params defaults = {
+		.size = size,
+		.members = 1,
+		.linger = LINGER_DEFAULT_MS,
+		.root.sin_family = AF_INET,
+		.bind.sin_family = AF_INET,
+	};
+
+	memset(params, 0, size);
+	memcpy(params, &defaults, size < sizeof(defaults) ? size : sizeof(defaults));
+}
+
+/* The caller's may be that of an older canary.h, and end where this library would write. */
+static int check_size(const struct canary_params *params)
+{
+	if (params->size >= sizeof(*params))
+		return 0;
+	return lib_error(-EINVAL, "params: not initialised by canary_params_init(), or by that of an older canary.h (%zu bytes, not %zu)",
+			 params->size, sizeof(*params));
 }
 
 struct unit {
@@ -250,8 +263,11 @@ static int set_number(struct canary_params *params, const struct number_param *p
 CANARY_EXPORT int canary_params_set(struct canary_params *params, const char *name,
 				    const char *value)
 {
+	int err = check_size(params);
 	u32 i;
 
+	if (err)
+		return err;
 	if (strcmp(name, "root") == 0)
 		return parse_address(name, value, &params->root);
 	if (strcmp(name, "bind") == 0)
@@ -320,10 +336,10 @@ static int check_addresses(struct canary_params *p)
 
 int lib_params_check(const struct canary_params *params, struct canary_params *p)
 {
-	int err;
+	int err = check_size(params);
 
-	if (params->size < sizeof(*p))
-		return lib_error(-EINVAL, "params: not initialised by canary_params_init()");
+	if (err)
+		return err;
 	*p = *params;
 	err = check_range("members", p->members, 1, CANARY_MEMBERS_MAX);
 	if (!err)
@@ -419,11 +435,13 @@ static int members_take(struct members *m, struct canary_params *params, const c
 CANARY_EXPORT int canary_params_members(struct canary_params *params, const char *path)
 {
 	struct members m = { 0 };
+	int err = check_size(params);
 	unsigned int number = 0;
 	char line[256];
-	int err = 0;
 	FILE *file;
 
+	if (err)
+		return err;
 	file = fopen(path, "re");
 	if (!file)
 		return lib_error(-errno, "%s: %s", path, strerror(errno));
