@@ -15,7 +15,8 @@
  *		EACCES, EPERM: rules.c, also of CANARY_COMM and connect().
  * connect()	Address of rank 0. Binds if bind() was not called. EINVAL: as bind(), no
  *		CANARY_COMM, address 0.0.0.0; EADDRNOTAVAIL: rank 0, and it is not the own
- *		address and port; ENETUNREACH and others: of the route; ENOBUFS: no memory.
+ *		address and port; ENETUNREACH and others: of the route; ENOBUFS: no memory;
+ *		EUSERS: members_max reached (budget.c).
  *		Waits for all ranks. Nonblocking: EINPROGRESS, then EALREADY; poll() says
  *		writable when it has come to an end, SO_ERROR how. SO_SNDTIMEO over: EINPROGRESS;
  *		a signal: EINTR or restart. In these cases the rendezvous goes on and connect()
@@ -29,7 +30,7 @@
  *		CANARY_MAX_VECTOR, or larger than SO_SNDBUF. EISCONN: address given (EOPNOTSUPP:
  *		and not connected). ENOTCONN. EFAULT. EAGAIN: no room in SO_SNDBUF or 64 operations
  *		under way, with MSG_DONTWAIT, O_NONBLOCK or after SO_SNDTIMEO. ENOBUFS: memory_max
- *		or mem_max reached (memory.c) or no memory. After a failure: the error that ended
+ *		or mem_max reached (budget.c) or no memory. After a failure: the error that ended
  *		the communicator if SO_ERROR has not been read yet, then EPIPE with SIGPIPE unless
  *		MSG_NOSIGNAL; EPIPE after shutdown(SHUT_WR) too. Length 0 is a barrier.
  *		CANARY_DESTINATION: nothing is copied. EINVAL: not aligned, overlapping, in several

@@ -346,7 +346,7 @@ struct canary_net {
 	unsigned long		memory_max;
 	int			wmem_default;
 	int			members_max;
-	atomic_t		members;
+	atomic_long_t		members;
 	struct ctl_table_header	*sysctl;
 	struct ctl_table	*sysctl_table;
 };
@@ -399,11 +399,18 @@ struct sk_buff *canary_send_build(struct canary_comm *comm, const struct cnr_out
 void canary_send_queue(struct canary_comm *comm, struct sk_buff_head *queue);
 void canary_send_forget_routes(struct canary_comm *comm);
 
-/* memory.c */
+/* budget.c */
 extern unsigned long canary_memory_max;
-size_t canary_vector_charge(u32 bytes);
+void canary_budget_init(void);
+void canary_budget_exit(void);
+bool canary_budget_guest(const struct net *net);
 int canary_memory_take(const struct net *net, size_t bytes);
 void canary_memory_give(const struct net *net, size_t bytes);
+int canary_members_take(const struct net *net, u32 members);
+void canary_members_give(const struct net *net, u32 members);
+
+/* memory.c */
+size_t canary_vector_charge(u32 bytes);
 bool canary_vector_fits(const struct canary_comm *comm, size_t charge);
 int canary_vector_reserve(struct canary_comm *comm, size_t charge);
 void canary_vector_unreserve(struct canary_comm *comm, size_t charge);
@@ -413,8 +420,6 @@ void canary_vector_put_locked(struct canary_comm *comm, struct canary_vector *v,
 			      struct list_head *freed);
 void canary_vector_put(struct canary_comm *comm, struct canary_vector *v);
 void canary_vectors_free(struct list_head *freed, bool may_sleep);
-void canary_memory_init(void);
-void canary_memory_exit(void);
 
 /* pin.c */
 size_t canary_pin_charge(u32 bytes);

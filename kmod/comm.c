@@ -241,23 +241,6 @@ static void canary_comm_go_on(struct tasklet_struct *tasklet)
 	canary_comm_pump(comm);
 }
 
-static void canary_comm_uncount(struct canary_comm *comm)
-{
-	atomic_sub(comm->counted, &canary_net(comm->net)->members);
-}
-
-/* All cores of a namespace count their members: tables and what timers do are as long. */
-static int canary_comm_count(struct canary_comm *comm)
-{
-	struct canary_net *cn = canary_net(comm->net);
-
-	comm->counted = comm->req.members;
-	if (atomic_add_return(comm->counted, &cn->members) <= READ_ONCE(cn->members_max))
-		return 0;
-	canary_comm_uncount(comm);
-	return -EUSERS;
-}
-
 /*
  * Takes the core away and frees it; its counters stay in the namespace, and whoever sums them
  * up meanwhile sees them once.
@@ -283,7 +266,7 @@ static void canary_comm_drop_core(struct canary_comm *comm)
 	mutex_unlock(&cn->lock);
 	if (!core)
 		return;
-	canary_comm_uncount(comm);
+	canary_members_give(comm->net, comm->counted);
 	/* It holds keys. */
 	memzero_explicit(core, size);
 	kvfree(core);
@@ -304,7 +287,8 @@ int canary_comm_start(struct canary_comm *comm, const struct cnr_config *cfg)
 
 	might_sleep();
 	canary_comm_drop_core(comm);
-	err = canary_comm_count(comm);
+	comm->counted = comm->req.members;
+	err = canary_members_take(comm->net, comm->counted);
 	if (err)
 		return err;
 	err = canary_memory_take(comm->net, size);
@@ -327,7 +311,7 @@ int canary_comm_start(struct canary_comm *comm, const struct cnr_config *cfg)
 err_memory:
 	canary_memory_give(comm->net, size);
 err_count:
-	canary_comm_uncount(comm);
+	canary_members_give(comm->net, comm->counted);
 	return err;
 }
 

@@ -23,7 +23,7 @@ static int __init canary_init(void)
 {
 	int err;
 
-	canary_memory_init();
+	canary_budget_init();
 	canary_simd_init();
 	canary_wq = alloc_workqueue("canary", 0, 0);
 	if (!canary_wq)
@@ -67,7 +67,7 @@ static void __exit canary_exit(void)
 	destroy_workqueue(canary_wq);
 	/* A packet may still be looking at a port that was just closed. */
 	synchronize_rcu();
-	canary_memory_exit();
+	canary_budget_exit();
 }
 
 module_init(canary_init);

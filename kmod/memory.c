@@ -5,9 +5,7 @@
  * Three bounds, each with its own error:
  *  - the budget of the socket is SO_SNDBUF: EAGAIN, or sendmsg() waits. A vector that is
  *    larger than all of it is EMSGSIZE;
- *  - the module parameter memory_max bounds all sockets together, and a namespace may have no
- *    more of it than it leaves to others, nor more than its sysctl mem_max: ENOBUFS. So
- *    whoever takes all that there is to take leaves half, and the next one half of that;
+ *  - what all sockets, and those of the namespace, may have (budget.c): ENOBUFS;
  *  - pages are charged to the memory cgroup of the caller (GFP_KERNEL_ACCOUNT): ENOBUFS.
  *    That is exact, and lasts as long as the pages do, so what sockets of other families charge
  *    instead (sk_wmem_schedule()) would be charged twice.
@@ -21,41 +19,6 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 #include "canary.h"
-
-unsigned long canary_memory_max;
-static atomic_long_t canary_memory = ATOMIC_LONG_INIT(0);	/* of all namespaces */
-
-void __init canary_memory_init(void)
-{
-	if (!canary_memory_max)
-		canary_memory_max = totalram_pages() / 4 << PAGE_SHIFT;
-}
-
-/* All was given back. */
-void canary_memory_exit(void)
-{
-	WARN_ON(atomic_long_read(&canary_memory));
-}
-
-/* Takes from what all sockets, and those of @net, may have. Return: 0 or -ENOBUFS. */
-int canary_memory_take(const struct net *net, size_t bytes)
-{
-	struct canary_net *cn = canary_net(net);
-	unsigned long all = atomic_long_add_return(bytes, &canary_memory);
-	unsigned long own = atomic_long_add_return(bytes, &cn->memory);
-	unsigned long max = READ_ONCE(canary_memory_max);
-
-	if (all <= max && own <= max - all && own <= READ_ONCE(cn->memory_max))
-		return 0;
-	canary_memory_give(net, bytes);
-	return -ENOBUFS;
-}
-
-void canary_memory_give(const struct net *net, size_t bytes)
-{
-	atomic_long_sub(bytes, &canary_net(net)->memory);
-	atomic_long_sub(bytes, &canary_memory);
-}
 
 /* What a vector costs: what the allocator takes for it, more or less. */
 size_t canary_vector_charge(u32 bytes)

@@ -30,7 +30,7 @@ static int __net_init canary_net_start(struct net *net)
 	INIT_LIST_HEAD(&cn->rules);
 	spin_lock_init(&cn->stats_lock);
 	atomic_long_set(&cn->memory, 0);
-	atomic_set(&cn->members, 0);
+	atomic_long_set(&cn->members, 0);
 	err = canary_sysctl_net_init(net);
 	if (err)
 		return err;

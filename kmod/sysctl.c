@@ -4,10 +4,11 @@
  *
  * wmem_default	SO_SNDBUF of new sockets, bytes. What a process may ask for by SO_SNDBUF is bound by
  *		net.core.wmem_max, as for all sockets
- * mem_max	bytes that all sockets of the namespace may take, besides what memory.c says
- * members_max	members of the communicators of all its sockets together; a new namespace has what
- *		the initial one has, and who made it, if no administrator of the machine, cannot
- *		change that
+ * mem_max	bytes that all sockets of the namespace may take, besides what budget.c says
+ * members_max	members of the communicators of all its sockets together
+ *
+ * A new namespace has what the initial one has. These protect the machine: a guest (budget.c)
+ * cannot change them.
  */
 
 #include <linux/slab.h>
@@ -15,7 +16,6 @@
 #include "canary.h"
 
 static int canary_sysctl_least = SOCK_MIN_SNDBUF;
-static int canary_sysctl_members = INT_MAX / 2;	/* of an atomic_t, to which some add at once */
 
 static const struct ctl_table canary_sysctl_table[] = {
 	{
@@ -37,7 +37,6 @@ static const struct ctl_table canary_sysctl_table[] = {
 		.mode		= 0644,
 		.proc_handler	= proc_dointvec_minmax,
 		.extra1		= SYSCTL_ZERO,
-		.extra2		= &canary_sysctl_members,
 	},
 	{ }	/* ends it before 6.11; not registered later */
 };
@@ -45,22 +44,28 @@ static const struct ctl_table canary_sysctl_table[] = {
 /* Context: process; @net begins. */
 int canary_sysctl_net_init(struct net *net)
 {
-	struct canary_net *cn = canary_net(net);
+	struct canary_net *cn = canary_net(net), *initial = canary_net(&init_net);
 	struct ctl_table *table;
+	int i;
 
-	cn->wmem_default = CANARY_VECTORS_BUDGET * canary_vector_charge(CANARY_VECTOR_DEFAULT);
-	cn->memory_max = LONG_MAX;
-	cn->members_max = CANARY_MEMBERS_DEFAULT;
-	if (!net_eq(net, &init_net))
-		cn->members_max = READ_ONCE(canary_net(&init_net)->members_max);
+	if (net_eq(net, &init_net)) {
+		cn->wmem_default = CANARY_VECTORS_BUDGET *
+				   canary_vector_charge(CANARY_VECTOR_DEFAULT);
+		cn->memory_max = LONG_MAX;
+		cn->members_max = CANARY_MEMBERS_DEFAULT;
+	} else {
+		cn->wmem_default = READ_ONCE(initial->wmem_default);
+		cn->memory_max = READ_ONCE(initial->memory_max);
+		cn->members_max = READ_ONCE(initial->members_max);
+	}
 	table = kmemdup(canary_sysctl_table, sizeof(canary_sysctl_table), GFP_KERNEL);
 	if (!table)
 		return -ENOMEM;
 	table[0].data = &cn->wmem_default;
 	table[1].data = &cn->memory_max;
 	table[2].data = &cn->members_max;
-	if (net->user_ns != &init_user_ns)
-		table[2].mode = 0444;
+	for (i = 0; canary_budget_guest(net) && table[i].procname; i++)
+		table[i].mode = 0444;
 #ifdef CANARY_SYSCTL_SIZE
 	cn->sysctl = register_net_sysctl_sz(net, "net/canary", table,
 					    ARRAY_SIZE(canary_sysctl_table) - 1);

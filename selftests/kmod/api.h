@@ -70,6 +70,7 @@ bool wait_missing(int fd, uint16_t rank);
 int connect_to(int fd, unsigned int port);
 long proc_value(const char *name);
 unsigned long memory_max(unsigned long bytes);
+long machine_sysctl(const char *name, long value);
 int proc_lines(void);
 unsigned long inode(int fd);
 bool proc_has(unsigned long ino, const char *state);

@@ -116,6 +116,64 @@ static void test_connect_members_max(void)
 	set_members_max(was);
 }
 
+/* In a user's namespace: rank 0 of 3. Tells what connect() said, and stays until it is told. */
+static void guest_member(int told, int tell)
+{
+	struct sockaddr_canary a = address("127.0.0.1", 22624);
+	int fd, error = 0;
+	char c;
+
+	if (setgid(65534) || setuid(65534) || unshare(CLONE_NEWUSER | CLONE_NEWNET))
+		_exit(1);
+	loopback(true);
+	fd = new_socket();
+	set_comm(fd, 5, 0, 3);
+	nonblock(fd, true);
+	if (connect(fd, (struct sockaddr *)&a, sizeof(a)))
+		error = errno;
+	(void)!write(tell, &error, sizeof(error));
+	(void)!read(told, &c, 1);
+	_exit(0);
+}
+
+/* However many namespaces users make, all of these have members_max together. */
+static void test_connect_members_guests(void)
+{
+	static const char max[] = "/proc/sys/net/canary/members_max";
+	int told[2], tell[2], error[2] = { -1, -1 }, x = new_socket(), i;
+	struct sockaddr_canary a = address("127.0.0.1", 22624);
+	long was;
+	pid_t pid[2];
+
+	if (pipe(told) || pipe(tell))
+		return;
+	was = machine_sysctl(max, 5);
+	fflush(stdout);
+	for (i = 0; i < 2; i++) {
+		pid[i] = fork();
+		if (!pid[i])
+			guest_member(told[0], tell[1]);
+		if (!(wait_any(tell[0], POLLIN, PATIENCE) & POLLIN) ||
+		    read(tell[0], &error[i], sizeof(error[i])) < 0)
+			error[i] = -1;
+	}
+	ok("members_max: 3 of 5, in a user's namespace", error[0] == EINPROGRESS);
+	ok("members_max: 6 of 5, in two users' namespaces, is EUSERS", error[1] == EUSERS);
+	set_comm(x, 6, 0, 3);
+	nonblock(x, true);
+	ok_errno("members_max: they take none from the machine's",
+		 connect(x, (struct sockaddr *)&a, sizeof(a)), EINPROGRESS);
+	close(x);
+	(void)!write(told[1], "ee", 2);
+	for (i = 0; i < 2; i++)
+		waitpid(pid[i], NULL, 0);
+	for (i = 0; i < 2; i++) {
+		close(told[i]);
+		close(tell[i]);
+	}
+	machine_sysctl(max, was);
+}
+
 static void test_connect_nonblock(void)
 {
 	struct sockaddr_canary a = address("127.0.0.1", 22620), got;
@@ -234,6 +292,7 @@ const struct api_test connect_tests[] = {
 	{ "connect_errors", test_connect_errors },
 	{ "connect_retry", test_connect_retry },
 	{ "connect_members_max", test_connect_members_max },
+	{ "connect_members_guests", test_connect_members_guests },
 	{ "connect_nonblock", test_connect_nonblock },
 	{ "connect_finish", test_connect_finish },
 	{ "connect_wait", test_connect_wait },

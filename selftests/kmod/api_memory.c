@@ -7,6 +7,11 @@
 #define LENGTH		(512 << 10)
 #define GRADIENT	(64 << 20)
 #define SYSCTL		"/proc/sys/net/canary/"
+#define GUESTS		4
+
+static const char *const sysctls[] = {
+	SYSCTL "wmem_default", SYSCTL "mem_max", SYSCTL "members_max"
+};
 
 static void sysctl(const char *name, long value)
 {
@@ -25,41 +30,75 @@ static int sndbuf(int fd)
 	return value;
 }
 
+/* A namespace of its own: of its own user namespace, too, if it is not root's */
+static bool alone(unsigned int uid)
+{
+	if (!uid)
+		return !unshare(CLONE_NEWNET);
+	return !setgid(uid) && !setuid(uid) && !unshare(CLONE_NEWUSER | CLONE_NEWNET);
+}
+
 /* Takes all that it gets, in a namespace of its own, until it is told to end. */
-static void greedy(int told, int tell)
+static void greedy(unsigned int uid, int told, int tell)
 {
 	static char data[LENGTH];
-	int fd[2], n = 0;
+	int fd, n = 0;
 	char c = 0;
 
-	if (unshare(CLONE_NEWNET))
+	if (!alone(uid))
 		_exit(1);
 	loopback(true);
-	pair(&fd[0], &fd[1]);
-	while (send(fd[0], data, LENGTH, MSG_DONTWAIT) == LENGTH)
-		n++;
-	c = n * (long)LENGTH >= (long)(ALL / 4);
-	(void)!write(tell, &c, 1);
+	fd = new_socket();
+	set_comm(fd, 1, 0, 1);
+	if (!connect_to(fd, PAIR_PORT))
+		while (send(fd, data, LENGTH, MSG_DONTWAIT) == LENGTH)
+			n++;
+	(void)!write(tell, &n, sizeof(n));
 	(void)!read(told, &c, 1);
 	_exit(0);
+}
+
+/* Return: bytes that it has taken, or -1 */
+static long start_greedy(pid_t *pid, unsigned int uid, const int told[2])
+{
+	int tell[2], n = -1;
+
+	if (pipe(tell))
+		return -1;
+	fflush(stdout);
+	*pid = fork();
+	if (!*pid)
+		greedy(uid, told[0], tell[1]);
+	close(tell[1]);
+	if (read(tell[0], &n, sizeof(n)) != sizeof(n))
+		n = -1;
+	close(tell[0]);
+	return n < 0 ? -1 : n * (long)LENGTH;
+}
+
+static void end_greedy(const pid_t *pid, int n, const int told[2])
+{
+	int i, st;
+
+	for (i = 0; i < n; i++)
+		(void)!write(told[1], "e", 1);
+	for (i = 0; i < n; i++)
+		waitpid(pid[i], &st, 0);
+	close(told[0]);
+	close(told[1]);
 }
 
 static void test_namespaces(void)
 {
 	static char data[1 << 20];
-	int told[2], tell[2], x, y, st;
 	unsigned long was = memory_max(ALL);
-	char got = 0;
+	int told[2], x, y;
 	pid_t pid;
 
-	if (pipe(told) || pipe(tell))
+	if (pipe(told))
 		return;
-	fflush(stdout);
-	pid = fork();
-	if (!pid)
-		greedy(told[0], tell[1]);
-	(void)!read(tell[0], &got, 1);
-	ok("two namespaces: one takes what it gets", got);
+	ok("two namespaces: one takes what it gets",
+	   start_greedy(&pid, 0, told) >= (long)(ALL / 4));
 	pair(&x, &y);
 	ok("two namespaces: the other one still works",
 	   send(x, data, sizeof(data), 0) == sizeof(data) &&
@@ -67,11 +106,38 @@ static void test_namespaces(void)
 	   recv(x, data, sizeof(data), 0) == sizeof(data) &&
 	   recv(y, data, sizeof(data), 0) == sizeof(data));
 	unpair(x, y);
-	(void)!write(told[1], "e", 1);
-	waitpid(pid, &st, 0);
+	end_greedy(&pid, 1, told);
 	memory_max(was);
 	ok("two namespaces: all was given back", proc_value("vector-bytes") == 0 &&
 	   proc_value("core-bytes") == 0);
+}
+
+/* However many namespaces users make, all of these together have the share of one. */
+static void test_guests(void)
+{
+	static char data[LENGTH];
+	unsigned long was = memory_max(ALL);
+	long taken[GUESTS], sum = 0;
+	int told[2], x, y, i, n = 0;
+	pid_t pid[GUESTS];
+
+	if (pipe(told))
+		return;
+	for (i = 0; i < GUESTS; i++) {
+		taken[i] = start_greedy(&pid[i], NOBODY, told);
+		sum += taken[i];
+	}
+	printf("# users' namespaces have %ld KiB\n", sum >> 10);
+	ok("users' namespaces: the first takes what it gets", taken[0] >= (long)(ALL / 4));
+	ok("users' namespaces: all of them leave half", sum <= (long)(ALL / 2));
+	pair(&x, &y);
+	while (send(x, data, LENGTH, MSG_DONTWAIT) == LENGTH)
+		n++;
+	printf("# the machine's has %d KiB\n", n * LENGTH >> 10);
+	ok("users' namespaces: the machine's has half of the rest", n * LENGTH >= (int)(ALL / 6));
+	unpair(x, y);
+	end_greedy(pid, GUESTS, told);
+	memory_max(was);
 }
 
 /* Without privilege. Return: the step that failed */
@@ -146,9 +212,61 @@ static void test_sysctl(void)
 	unpair(x, y);
 }
 
+static long read_sysctl(const char *name)
+{
+	FILE *f = fopen(name, "r");
+	long value = -1;
+
+	if (f && fscanf(f, "%ld", &value) != 1)
+		value = -1;
+	if (f)
+		fclose(f);
+	return value;
+}
+
+/* In a user's namespace. Return: the step that failed */
+static int guest_sysctl(const long *want)
+{
+	unsigned int i;
+
+	if (!alone(NOBODY))
+		return 1;
+	for (i = 0; i < ARRAY_SIZE(sysctls); i++) {
+		if (read_sysctl(sysctls[i]) != want[i])
+			return 10 + i;
+		if (open(sysctls[i], O_WRONLY | O_CLOEXEC) >= 0 || errno != EACCES)
+			return 20 + i;
+	}
+	return 0;
+}
+
+static void test_sysctl_guest(void)
+{
+	static const long set[] = { 1 << 20, 1 << 21, 1000 };
+	long was[ARRAY_SIZE(sysctls)];
+	unsigned int i;
+	int st = 1;
+	pid_t pid;
+
+	for (i = 0; i < ARRAY_SIZE(sysctls); i++)
+		was[i] = machine_sysctl(sysctls[i], set[i]);
+	fflush(stdout);
+	pid = fork();
+	if (!pid)
+		_exit(guest_sysctl(set));
+	waitpid(pid, &st, 0);
+	if (st)
+		printf("# step %d\n", WEXITSTATUS(st));
+	ok("sysctl: a user's namespace has the machine's, and cannot change them", st == 0);
+	for (i = 0; i < ARRAY_SIZE(sysctls); i++)
+		machine_sysctl(sysctls[i], was[i]);
+}
+
 const struct api_test memory_tests[] = {
 	{ "namespaces", test_namespaces },
+	{ "guests", test_guests },
 	{ "ordinary", test_ordinary },
 	{ "sysctl", test_sysctl },
+	{ "sysctl_guest", test_sysctl_guest },
 	{ NULL, NULL }
 };

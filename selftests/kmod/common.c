@@ -228,6 +228,31 @@ unsigned long memory_max(unsigned long bytes)
 	return was;
 }
 
+/* Sets a sysctl of the machine's network namespace, which is not ours; returns what it was. */
+long machine_sysctl(const char *name, long value)
+{
+	int own = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	int machine = open("/proc/1/ns/net", O_RDONLY | O_CLOEXEC);
+	long was = -1;
+	FILE *f;
+
+	if (setns(machine, CLONE_NEWNET))
+		ok("the machine's namespace", false);
+	f = fopen(name, "r+");
+	if (!f || fscanf(f, "%ld", &was) != 1)
+		ok(name, false);
+	if (f) {
+		rewind(f);
+		fprintf(f, "%ld\n", value);
+		fclose(f);
+	}
+	if (setns(own, CLONE_NEWNET))
+		ok("the own namespace", false);
+	close(own);
+	close(machine);
+	return was;
+}
+
 int proc_lines(void)
 {
 	FILE *f = fopen("/proc/self/net/canary", "r");
