@@ -107,12 +107,12 @@ int canary_check_addr(const struct sockaddr *addr, int len)
 /* The port is the communicator's: who may not be a member need not hold it. */
 static int canary_bind_allowed(struct canary_comm *comm)
 {
-	u8 key[CANARY_KEY_BYTES];
+	struct cnr_config cfg = { .comm = comm->req.id };
 	int err;
 
-	memcpy(key, comm->req.key, sizeof(key));
-	err = canary_rules_check(canary_net(comm->net), comm->req.id, key);
-	memzero_explicit(key, sizeof(key));
+	memcpy(cfg.key, comm->req.key, sizeof(cfg.key));
+	err = canary_rules_check(canary_net(comm->net), &cfg);
+	memzero_explicit(&cfg, sizeof(cfg));
 	return err;
 }
 

@@ -207,7 +207,7 @@ enum canary_left {
  * @linger:	CANARY_LINGER, ms. Lock: as @usock
  * @algorithm:	CANARY_ALGORITHM. Lock: as @usock
  * @dead_after:	CANARY_DEAD_AFTER, ms. Lock: as @usock
- * @believed:	CANARY_AGGREGATES, or a rule's. Lock: lock_sock
+ * @believed:	CANARY_AGGREGATES; a rule may put its own in their place. Lock: lock_sock
  * @believe:	how many. Lock: lock_sock
  * @flat:	the payload of a packet that came in pieces. Lock: @lock
  *
@@ -435,8 +435,8 @@ int canary_rule_add(struct canary_net *cn, struct canary_rule *rule);
 int canary_rule_delete(struct canary_net *cn, const struct canary_rule *like);
 void canary_rule_free(struct canary_rule *rule);
 void canary_rules_clear(struct canary_net *cn);
-int canary_rules_check(struct canary_net *cn, u32 id, u8 key[CANARY_KEY_BYTES]);
-void canary_rules_believed(struct canary_net *cn, struct canary_comm *comm);
+int canary_rules_check(struct canary_net *cn, struct cnr_config *cfg);
+void canary_prefixes_set(struct cnr_config *cfg, const struct canary_prefix *list, u32 n);
 bool canary_prefixes_ok(const struct canary_prefix *list, u32 n);
 
 /* netlink.c */

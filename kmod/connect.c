@@ -23,14 +23,13 @@ static int canary_connect_route(struct canary_comm *comm, __be32 root, __be16 ro
 	return 0;
 }
 
+/* What rules have nothing to say about. */
 static void canary_connect_config(struct canary_comm *comm, u32 mtu, struct cnr_config *cfg)
 {
 	const struct canary_comm_req *req = &comm->req;
-	u32 i;
 
 	/* No packet is longer, however large the route's MTU (loopback). */
 	mtu = min_t(u32, mtu, CANARY_IP_OVERHEAD + CANARY_PAYLOAD_MAX);
-	cfg->comm = req->id;
 	cfg->rank = req->rank;
 	cfg->members = req->members;
 	cfg->window = req->window;
@@ -44,11 +43,6 @@ static void canary_connect_config(struct canary_comm *comm, u32 mtu, struct cnr_
 	cfg->dead_after = comm->dead_after * CNR_MSEC;
 	cfg->linger = comm->linger * CNR_MSEC;
 	cnr_config_algorithm(cfg, comm->algorithm);
-	BUILD_BUG_ON(CANARY_AGGREGATES_MAX != CNR_BELIEVED_MAX);
-	cfg->believe = comm->believe;
-	for (i = 0; i < comm->believe; i++)
-		cnr_prefix_set(&cfg->believed[i], comm->believed[i].addr,
-			       comm->believed[i].length);
 }
 
 /* What was asked of the face since bind() holds for the port as well, from here on. */
@@ -78,11 +72,12 @@ static int canary_connect_start(struct sock *sk, const struct sockaddr_canary *t
 	if (!comm->configured || to->scan_addr == htonl(INADDR_ANY))
 		return -EINVAL;
 	/* Again: rules may have changed since, and the socket may be somebody else's now. */
+	cfg.comm = comm->req.id;
 	memcpy(cfg.key, comm->req.key, sizeof(cfg.key));
-	err = canary_rules_check(canary_net(comm->net), comm->req.id, cfg.key);
+	canary_prefixes_set(&cfg, comm->believed, comm->believe);
+	err = canary_rules_check(canary_net(comm->net), &cfg);
 	if (err)
 		goto out;
-	canary_rules_believed(canary_net(comm->net), comm);
 	if (comm->found)
 		canary_comm_give_port(comm);
 	if (!comm->usock) {

@@ -72,16 +72,41 @@ static bool canary_rule_fits(const struct canary_rule *rule, u32 id)
 	return true;
 }
 
+/* Whose aggregates to take. */
+void canary_prefixes_set(struct cnr_config *cfg, const struct canary_prefix *list, u32 n)
+{
+	u32 i;
+
+	BUILD_BUG_ON(CANARY_AGGREGATES_MAX != CNR_BELIEVED_MAX);
+	for (i = 0; i < n; i++)
+		cnr_prefix_set(&cfg->believed[i], list[i].addr, list[i].length);
+	cfg->believe = n;
+}
+
+/* Return: 0 or -EPERM. */
+static int canary_rule_apply(const struct canary_rule *rule, struct cnr_config *cfg)
+{
+	if (rule->keyed) {
+		if (memchr_inv(cfg->key, 0, sizeof(cfg->key)) &&
+		    crypto_memneq(cfg->key, rule->key, sizeof(cfg->key)))
+			return -EPERM;
+		memcpy(cfg->key, rule->key, sizeof(cfg->key));
+	}
+	if (rule->believe)
+		canary_prefixes_set(cfg, rule->believed, rule->believe);
+	return 0;
+}
+
 /**
- * canary_rules_check() - may the caller be a member of communicator @id?
+ * canary_rules_check() - may the caller be a member of communicator @cfg->comm?
  * @cn:		the namespace
- * @id:		the communicator
- * @key:	the caller's own key; becomes the administrator's, if there is one
+ * @cfg:	the caller's own key and whose aggregates it takes; these become the
+ *		administrator's, if there is a rule that has them
  *
  * Context: process. Return: 0, -EACCES: no rule allows it, -EPERM: another key than its own is
  * set.
  */
-int canary_rules_check(struct canary_net *cn, u32 id, u8 key[CANARY_KEY_BYTES])
+int canary_rules_check(struct canary_net *cn, struct cnr_config *cfg)
 {
 	struct canary_rule *rule;
 	int err = 0;
@@ -90,15 +115,9 @@ int canary_rules_check(struct canary_net *cn, u32 id, u8 key[CANARY_KEY_BYTES])
 	if (list_empty(&cn->rules))
 		goto out;
 	list_for_each_entry(rule, &cn->rules, list) {
-		if (!canary_rule_fits(rule, id))
+		if (!canary_rule_fits(rule, cfg->comm))
 			continue;
-		if (rule->keyed) {
-			if (memchr_inv(key, 0, CANARY_KEY_BYTES) &&
-			    crypto_memneq(key, rule->key, CANARY_KEY_BYTES))
-				err = -EPERM;
-			else
-				memcpy(key, rule->key, CANARY_KEY_BYTES);
-		}
+		err = canary_rule_apply(rule, cfg);
 		goto out;
 	}
 	err = -EACCES;
@@ -107,24 +126,6 @@ out:
 		cn->rules_refused++;
 	mutex_unlock(&cn->rules_lock);
 	return err;
-}
-
-/* Whose aggregates @comm takes is what its rule says, if it says something. lock_sock is held. */
-void canary_rules_believed(struct canary_net *cn, struct canary_comm *comm)
-{
-	struct canary_rule *rule;
-
-	mutex_lock(&cn->rules_lock);
-	list_for_each_entry(rule, &cn->rules, list) {
-		if (!canary_rule_fits(rule, comm->req.id))
-			continue;
-		if (rule->believe) {
-			memcpy(comm->believed, rule->believed, sizeof(comm->believed));
-			comm->believe = rule->believe;
-		}
-		break;
-	}
-	mutex_unlock(&cn->rules_lock);
 }
 
 /* Is that what a list of prefixes looks like? */

@@ -62,7 +62,7 @@ static int canary_set_comm(struct canary_comm *comm, sockptr_t val, unsigned int
 	if (!err)
 		err = canary_sockopt_early(comm);
 	if (!err)
-		err = canary_rules_check(canary_net(comm->net), req.id, cfg.key);
+		err = canary_rules_check(canary_net(comm->net), &cfg);
 	if (!err) {
 		/* Under the lock: /proc reads it. */
 		spin_lock_bh(&comm->lock);

@@ -181,8 +181,37 @@ static void test_halves(void)
 	test_forged("two halves", (unsigned short[]){ 2, 2, 0 });
 }
 
+/* Return: aggregates that a leader did not take */
+static long refused_aggregates(void)
+{
+	int ear = socket(AF_PACKET, SOCK_DGRAM, htons(ETH_P_IP));
+	long before = proc_value("drop-aggregate");
+	double until = now() + PATIENCE / 1000;
+	struct canary_hdr seen;
+
+	connect_members();
+	post(0, 1);
+	ok("forged: rank 0 contributes", overhear(ear, &seen));
+	send_forged(&seen, (unsigned short[]){ 2, 0 });
+	while (proc_value("drop-aggregate") == before && now() < until)
+		usleep(10000);
+	close(ear);
+	close_members();
+	return proc_value("drop-aggregate") - before;
+}
+
+/* A rule's list of aggregates holds for who connects. */
+static void test_rule(void)
+{
+	ok("forged: a rule with aggregates",
+	   !system("build/bin/canary comm allow 0-4294967295 --aggregates 10.255.0.0/16"));
+	ok("forged: by the rule, nothing but the list is taken", refused_aggregates() == 1);
+	ok("forged: the rule goes", !system("build/bin/canary comm revoke 0-4294967295"));
+}
+
 const struct api_test forged_tests[] = {
 	{ "forged-whole", test_whole },
 	{ "forged-halves", test_halves },
+	{ "forged-rule", test_rule },
 	{ NULL }
 };

@@ -230,7 +230,7 @@ struct canary_trouble {
  * that has the communicator and the caller says yes, and without one CANARY_COMM, bind() and
  * connect() are EACCES. A rule's key takes the place of canary_comm_req.key, which has to be zero
  * or the same (else EPERM), and is never told. A rule's AGGREGATES take the place of
- * CANARY_AGGREGATES at connect().
+ * CANARY_AGGREGATES at connect(), which stay as they were set.
  */
 #define CANARY_GENL_NAME	"canary"
 #define CANARY_GENL_VERSION	1
