@@ -6,6 +6,7 @@
 
 #include <linux/security.h>
 #include <net/ip.h>
+#include <net/lwtunnel.h>
 #include <net/route.h>
 #include "canary.h"
 
@@ -49,15 +50,17 @@ struct rtable *canary_route_lookup(struct canary_comm *comm, __be32 *from, __be3
 }
 
 /*
- * The largest packet for a route: what its device takes, or an administrator says. Not what ICMP
- * said, as dst_mtu() does: that may be anybody's. The rendezvous finds out what the path takes, and
- * if it takes less one day, large packets not coming is noticed.
+ * The largest packet for a route: what its device takes, or less if an administrator says so, and
+ * without what a tunnel of the route itself puts around it. Not what ICMP said, as dst_mtu() does:
+ * that may be anybody's. The rendezvous finds out what the path takes, and if it takes less one
+ * day, large packets not coming is noticed.
  */
 u32 canary_route_mtu(const struct rtable *rt)
 {
-	u32 mtu = dst_metric_raw(&rt->dst, RTAX_MTU);
+	u32 mtu = min_t(u32, READ_ONCE(rt->dst.dev->mtu), IP_MAX_MTU);
 
-	return mtu ?: min_t(u32, READ_ONCE(rt->dst.dev->mtu), IP_MAX_MTU);
+	mtu = min_not_zero(dst_metric_raw(&rt->dst, RTAX_MTU), mtu);
+	return mtu - lwtunnel_headroom(rt->dst.lwtstate, mtu);
 }
 
 /* Is it an address of ours, in the table of the device (VRF) that the socket is bound to? */
