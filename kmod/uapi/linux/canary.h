@@ -55,7 +55,7 @@ struct sockaddr_canary {
 #define CANARY_RANKS		4
 /* __u64[] of this socket, in the order of /proc/net/canary_stats; get only */
 #define CANARY_STATS		5
-/* __u32 ms that close() lets the engine serve others; default 2000 */
+/* __u32 ms that close() lets the engine serve others; default 60000 */
 #define CANARY_LINGER		6
 /* __u32 ms of silence that make a rank dead; default 5000 */
 #define CANARY_DEAD_AFTER	7
