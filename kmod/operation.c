@@ -329,6 +329,11 @@ static struct canary_vector *canary_recv_wait(struct sock *sk, int flags, int *e
 	return v;
 }
 
+/*
+ * Returned is what was put into the caller's buffer, and never more: splice() and io_uring go on
+ * with as many bytes. The length of a pinned one, which is where it was wanted, is in the
+ * completion, and what MSG_TRUNC asks for.
+ */
 static int canary_recv_copy(struct msghdr *msg, size_t len, int flags,
 			    const struct canary_vector *v)
 {
@@ -339,14 +344,13 @@ static int canary_recv_copy(struct msghdr *msg, size_t len, int flags,
 		.attempts	= v->attempts,
 		.seq		= v->seq,
 	};
-	size_t copied = v->pinned ? v->bytes : min_t(size_t, len, v->bytes);
+	size_t copied = v->pinned ? 0 : min_t(size_t, len, v->bytes);
 
 	if (v->error)
 		return v->error;
-	/* A pinned one is where it was wanted. */
-	if (!v->pinned && copy_to_iter(v->data, copied, &msg->msg_iter) != copied)
+	if (copied && copy_to_iter(v->data, copied, &msg->msg_iter) != copied)
 		return -EFAULT;
-	if (copied < v->bytes)
+	if (!v->pinned && copied < v->bytes)
 		msg->msg_flags |= MSG_TRUNC;
 	/* Who gave no room did not ask; MSG_CTRUNC would be a riddle to them. */
 	if (msg->msg_controllen &&

@@ -79,6 +79,12 @@ ssize_t post_form(int fd, void *from, void *to, size_t size, const struct form *
 	return sendmsg(fd, &msg, f->flags);
 }
 
+/* Waits for the oldest operation. Return: its length, -1 if it failed. */
+ssize_t ended(int fd)
+{
+	return recv(fd, NULL, 0, MSG_TRUNC);
+}
+
 ssize_t post(int fd, void *from, void *to, size_t size)
 {
 	return post_form(fd, from, to, size, NULL);

@@ -18,6 +18,7 @@ long pinned(void);
 bool given_back(long before);
 void *pages(size_t bytes);
 ssize_t post_form(int fd, void *from, void *to, size_t size, const struct form *form);
+ssize_t ended(int fd);
 ssize_t post(int fd, void *from, void *to, size_t size);
 uint32_t value(unsigned int rank, unsigned int i);
 void fill(uint32_t *v, size_t bytes, unsigned int rank);

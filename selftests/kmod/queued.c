@@ -121,11 +121,11 @@ static void test_written(const char *name, bool in_place)
 	fill((uint32_t *)mem[1], BYTES, 1);
 	good &= post(x, mem[0], mem[in_place ? 0 : 2], BYTES) == BYTES;
 	good &= post(y, mem[1], mem[in_place ? 1 : 3], BYTES) == BYTES;
-	good &= recv(x, NULL, 0, 0) == BYTES;
+	good &= ended(x) == BYTES;
 	good &= is_sum((uint32_t *)mem[in_place ? 0 : 2], BYTES);
 	memset(mem[0], 0x55, BYTES);
 	memset(mem[2], 0x55, BYTES);
-	good &= recv(y, NULL, 0, 0) == BYTES;
+	good &= ended(y) == BYTES;
 	memset(mem[1], 0x55, BYTES);
 	memset(mem[3], 0x55, BYTES);
 	snprintf(text, sizeof(text), "%s: summed", name);
@@ -153,7 +153,7 @@ static void test_failed(void)
 	fill((uint32_t *)mem, BYTES, 0);
 	ok("failed: posted", post(x, mem, mem, BYTES) == BYTES);
 	close(y);
-	ok_errno("failed: the other rank left", recv(x, NULL, 0, 0), ECONNRESET);
+	ok_errno("failed: the other rank left", ended(x), ECONNRESET);
 	memset(mem, 0x55, BYTES);
 	mark();
 	report("failed", later, 1);

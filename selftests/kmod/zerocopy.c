@@ -4,7 +4,9 @@
  * refused, that limits hold, and that every page is given back, however an operation ends. The
  * kernel's own counts of pinned pages are what is compared.
  */
+#include <fcntl.h>
 #include <pthread.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/uio.h>
 
@@ -55,9 +57,9 @@ static void sum(unsigned int i, int x, int y)
 		same &= send(y, from[1], bytes, 0) == (ssize_t)bytes;
 	else
 		same &= post(y, from[1], to[1], bytes) == (ssize_t)bytes;
-	same &= recv_completion(x, NULL, 0, &c, sizeof(c), &flags) == (ssize_t)bytes &&
+	same &= recv_completion(x, NULL, 0, &c, sizeof(c), &flags) == 0 &&
 		c.bytes == bytes && !c.error && !(flags & MSG_TRUNC);
-	same &= recv(y, to[1], bytes, 0) == (ssize_t)bytes;
+	same &= recv(y, to[1], bytes, MSG_TRUNC) == (ssize_t)bytes;
 	for (r = 0; r < 2; r++) {
 		same &= is_sum(to[r], bytes);
 		/* neighbours are as they were */
@@ -82,14 +84,14 @@ static void test_sums(void)
 		sum(i, x, y);
 	ok("sum: no page is pinned any more", pinned() == before);
 	ok("barrier: needs no destination", post(x, v, NULL, 0) == 0 && post(y, v, NULL, 0) == 0 &&
-	   recv(x, v, 4, 0) == 0 && recv(y, v, 4, 0) == 0);
+	   recv(x, v, 4, MSG_TRUNC) == 0 && recv(y, v, 4, MSG_TRUNC) == 0);
 	unpair(x, y);
 	x = new_socket();
 	set_comm(x, 77, 0, 1);
 	connect_to(x, PAIR_PORT);
 	fill(v, 16, 3);
 	ok("alone: the contribution is the result", post(x, v, v + 4, 16) == 16 &&
-	   recv(x, NULL, 0, 0) == 16 && !memcmp(v, v + 4, 16));
+	   ended(x) == 16 && !memcmp(v, v + 4, 16));
 	close(x);
 	drain_ports();
 	ok("sum: all was given back", given_back(before));
@@ -124,8 +126,8 @@ static void test_refused(void)
 	ok("nothing of that was posted", outq(x) == 0 && operations(x) == 0);
 	ok("no page is pinned", pinned() == before);
 	ok("a read-only source is right", post(x, read_only, a, 100) == 100 &&
-	   post(y, read_only, a + PAGE, 100) == 100 && recv(x, NULL, 0, 0) == 100 &&
-	   recv(y, NULL, 0, 0) == 100);
+	   post(y, read_only, a + PAGE, 100) == 100 && ended(x) == 100 &&
+	   ended(y) == 100);
 	unpair(x, y);
 	ok("refused: all was given back", given_back(before));
 	munmap(a, 4 * PAGE);
@@ -149,14 +151,14 @@ static int limited(int x, int y)
 	for (i = 0; i < 40; i++) {
 		if (post(x, a, a, 20 * PAGE) != 20 * PAGE ||
 		    post(y, b, b, 20 * PAGE) != 20 * PAGE ||
-		    recv(x, NULL, 0, 0) != 20 * PAGE || recv(y, NULL, 0, 0) != 20 * PAGE)
+		    ended(x) != 20 * PAGE || ended(y) != 20 * PAGE)
 			return 4;
 	}
 	/* both at once are too much; copies are no matter */
 	if (post(x, a, a, 40 * PAGE) != 40 * PAGE || post(y, b, b, 40 * PAGE) >= 0 ||
 	    errno != ENOBUFS || send(y, b, 40 * PAGE, 0) != 40 * PAGE)
 		return 5;
-	return recv(x, NULL, 0, 0) == 40 * PAGE && recv(y, b, 40 * PAGE, 0) == 40 * PAGE ? 0 : 6;
+	return ended(x) == 40 * PAGE && recv(y, b, 40 * PAGE, MSG_TRUNC) == 40 * PAGE ? 0 : 6;
 }
 
 static void test_limit(void)
@@ -206,8 +208,8 @@ static void test_in_flight(void)
 			ssize_t want = i % 3 == 2 ? 16384 : 100000;
 
 			good &= recv_completion(r ? y : x, got, sizeof(got), &c, sizeof(c),
-						&flags) == want;
-			good &= c.seq == (uint32_t)i && (i % 3 == 2 || c.tag == (uint64_t)i);
+						&flags) == (i % 3 == 2 ? want : 0);
+			good &= c.bytes == want && c.seq == (uint32_t)i && (i % 3 == 2 || c.tag == (uint64_t)i);
 			good &= is_sum(i % 3 == 2 ? got :
 				       (uint32_t *)(mem + (2 * i + r) * (BIG / 8) + 4 * i), want);
 		}
@@ -235,7 +237,7 @@ static void *work(void *arg)
 	w->good = true;
 	for (i = 0; i < THREAD_OPS; i++) {
 		w->good &= post(w->fd, from, to, THREAD_BYTES) == THREAD_BYTES;
-		w->good &= recv(w->fd, NULL, 0, 0) == THREAD_BYTES;
+		w->good &= ended(w->fd) == THREAD_BYTES;
 	}
 	return to;
 }
@@ -331,14 +333,14 @@ static void test_ended(void)
 	ok("ended: pages are pinned meanwhile", pinned() >= before + 2 * BIG / PAGE);
 	close(x);
 	send(y, mem, BIG, 0);
-	ok_errno("ended: the other rank is told", recv(y, mem, BIG, 0), ECONNRESET);
+	ok_errno("ended: the other rank is told", recv(y, mem, BIG, MSG_TRUNC), ECONNRESET);
 	close(y);
 	drain_ports();
 	ok("closed in an operation: pages are given back", given_back(before));
 	pair(&x, &y);
 	post(x, mem, mem + BIG, BIG);
 	close(y);
-	ok_errno("failed in an operation: recv says so", recv(x, NULL, 0, 0), ECONNRESET);
+	ok_errno("failed in an operation: recv says so", ended(x), ECONNRESET);
 	ok("failed in an operation: pages are given back", given_back(before));
 	close(x);
 	drain_ports();
@@ -347,8 +349,8 @@ static void test_ended(void)
 	munmap(mem, 2 * BIG);
 	mem = pages(BIG);
 	post(y, mem, mem, BIG);
-	ok("unmapped meanwhile: completes all the same", recv(x, NULL, 0, 0) == BIG &&
-	   recv(y, NULL, 0, 0) == BIG);
+	ok("unmapped meanwhile: completes all the same", ended(x) == BIG &&
+	   ended(y) == BIG);
 	unpair(x, y);
 	ok("unmapped meanwhile: pages are given back", given_back(before));
 	munmap(mem, BIG);
@@ -383,7 +385,7 @@ static void test_scribbled(void)
 		pthread_create(&thread, NULL, scribble, mem + BIG * i);
 		post(x, mem, mem + BIG, BIG);
 		send(y, mem, BIG, 0);
-		got = recv(x, NULL, 0, 0);
+		got = ended(x);
 		scribbling = false;
 		pthread_join(thread, NULL);
 		ok(i ? "scribbled into the results: ends" : "scribbled into the contributions: ends",
@@ -398,11 +400,39 @@ static void test_scribbled(void)
 	post(x, mem, mem, BIG);
 	fill((uint32_t *)(mem + BIG), BIG, 1);
 	post(y, mem + BIG, mem + BIG, BIG);
-	ok("scribbled: the next ones are exact", recv(x, NULL, 0, 0) == BIG &&
-	   recv(y, NULL, 0, 0) == BIG && is_sum((uint32_t *)mem, BIG) &&
+	ok("scribbled: the next ones are exact", ended(x) == BIG &&
+	   ended(y) == BIG && is_sum((uint32_t *)mem, BIG) &&
 	   is_sum((uint32_t *)(mem + BIG), BIG));
 	unpair(x, y);
 	munmap(mem, 2 * BIG);
+}
+
+/*
+ * Nothing is put into the buffer of who asks for the result of an operation on own memory: other
+ * ways to read must not pass on what they have as if it were.
+ */
+static void test_other_reads(void)
+{
+	char *from = pages(BIG), *to = pages(BIG), buf[64];
+	int x, y, pipes[2], left = -1;
+
+	pair(&x, &y);
+	if (pipe(pipes))
+		ok("read: a pipe", false);
+	memset(buf, 0xaa, sizeof(buf));
+	ok("read: posted", post(x, from, to, BIG) == BIG && send(y, from, BIG, 0) == BIG);
+	wait_events(x, POLLIN);
+	ok("read: says that nothing was", read(x, buf, sizeof(buf)) == 0 && buf[0] == (char)0xaa);
+	ok("splice: posted", recv(y, from, BIG, 0) == BIG && post(x, from, to, BIG) == BIG &&
+	   send(y, from, BIG, 0) == BIG);
+	wait_events(x, POLLIN);
+	ok("splice: nothing either", splice(x, NULL, pipes[1], NULL, PAGE, 0) <= 0);
+	ok("splice: nothing is in the pipe", !ioctl(pipes[0], FIONREAD, &left) && left == 0);
+	close(pipes[0]);
+	close(pipes[1]);
+	unpair(x, y);
+	munmap(from, BIG);
+	munmap(to, BIG);
 }
 
 static const struct {
@@ -417,6 +447,7 @@ static const struct {
 	{ "killed", test_killed },
 	{ "ended", test_ended },
 	{ "scribbled", test_scribbled },
+	{ "other_reads", test_other_reads },
 };
 
 int main(int argc, char **argv)
