@@ -14,6 +14,8 @@
 #define VECTOR		40
 #define LONG		(3 * 8 * 121)	/* shortest one that rank 0 decides on */
 #define POLLS_MAX	100000
+#define WORK_ONCE	2	/* slices that are done before packets are sent */
+#define WORK_MAX	1000	/* and in all, if nothing comes */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -64,7 +66,10 @@ static void pump(struct world *w, int rank)
 	struct cnr_done d;
 	struct cnr_out out;
 	struct packet *p;
+	u32 i;
 
+	for (i = 0; i < WORK_ONCE && cnr_work(w->comm[rank], w->now); i++)
+		;
 	while (cnr_poll(w->comm[rank], w->now, &out)) {
 		if (++polls > POLLS_MAX)
 			abort();
@@ -88,6 +93,17 @@ static void pump(struct world *w, int rank)
 		check(w, &d);
 	while (cnr_released(w->comm[rank], &d))
 		free(d.data);
+}
+
+/* All that is left to do. It has an end. */
+static void work_off(struct world *w, int rank)
+{
+	u32 slices = 0;
+
+	while (cnr_work(w->comm[rank], w->now))
+		if (++slices > WORK_MAX)
+			abort();
+	pump(w, rank);
 }
 
 static void deliver(struct world *w, const struct packet *p)
@@ -235,7 +251,7 @@ static void forge(struct world *w, u8 rank, u8 ahead, u8 count)
 	free(p.bytes);
 }
 
-static void begin(struct world *w, u8 algorithm)
+static void begin(struct world *w, u8 algorithm, u16 slice)
 {
 	struct cnr_config cfg = {
 		.comm = 1,
@@ -246,6 +262,7 @@ static void begin(struct world *w, u8 algorithm)
 		.port = cpu_to_be16(CANARY_PORT_BASE),
 		.root_port = cpu_to_be16(CANARY_PORT_BASE),
 		.algorithm = algorithm,
+		.slice = slice,
 		.trees = algorithm == CANARY_ALG_STATIC ? 2 : 0,
 		.tree = { 0, 1 },
 		.fixed_first = true,
@@ -295,6 +312,7 @@ static void end(struct world *w)
 	int i;
 
 	for (i = 0; i < w->members; i++) {
+		work_off(w, i);
 		cnr_close(w->comm[i], w->now, true);
 		pump(w, i);
 		if (cnr_state(w->comm[i]) == CNR_CLOSED)
@@ -315,11 +333,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	memset(&w, 0, sizeof(w));
 	/*
-	 * The first byte decides on the members, on the algorithm, and whether the rendezvous is
-	 * fuzzed, too.
+	 * The first byte decides on the members, on the algorithm, on slices, and whether the
+	 * rendezvous is fuzzed, too.
 	 */
 	w.members = size ? members[data[0] >> 3 & 3] : 3;
-	begin(&w, size ? (data[0] >> 1) % (CANARY_ALG_MAX + 1) : 0);
+	begin(&w, size ? (data[0] >> 1) % (CANARY_ALG_MAX + 1) : 0, size ? data[0] >> 5 & 3 : 0);
 	if (size && !(data[0] & 1))
 		meet(&w);
 	for (i = 1; i + 4 <= size; i += 4) {
