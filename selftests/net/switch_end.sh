@@ -45,6 +45,37 @@ test_drain()
 	tap_is "SIGTERM: nothing left" "$(attached)" "0 0 0"
 }
 
+# Only its main thread: routes and neighbours are not followed
+STOP_THREAD='
+import ctypes, sys, time
+ptrace = ctypes.CDLL(None, use_errno=True).ptrace
+SEIZE, INTERRUPT = 0x4206, 0x4207
+for request in SEIZE, INTERRUPT:
+    if ptrace(request, int(sys.argv[1]), None, None):
+        sys.exit("ptrace: %d" % ctypes.get_errno())
+print("stopped", flush=True)
+time.sleep(60)
+'
+
+# Nobody answers who asks the daemon: the traffic tells.
+forwards()
+{
+	traffic h1 h2 h3 h4 -- --one-way
+	[ "$(jq .arrived <<<"$TRAFFIC_JSON")" = 3 ]
+}
+
+test_main_hangs()
+{
+	local pid
+
+	bg /usr/bin/python3 -c "$STOP_THREAD" "$SW" >"$TAP_TMP/stopped"
+	pid=$!
+	tap_check "the main thread is stopped" wait_for 5 grep -q stopped "$TAP_TMP/stopped"
+	tap_check "... later it is a router" wait_for 30 forwards
+	bg_stop "$pid"
+	tap_check "... it goes on: it says that it works" wait_for 10 works true
+}
+
 # Stopped by a signal, it does nothing at all: as one that hangs
 test_hang()
 {
@@ -120,6 +151,91 @@ silent()
 	bg setpriv --reuid 65534 --clear-groups /usr/bin/python3 -c "$SILENT" "$1" "$NAME"
 }
 
+ASK='
+import os, socket, sys, time
+sock = socket.socket(socket.AF_UNIX)
+sock.connect("/run/canary/switch-%s.sock" % sys.argv[1])
+print("connected", flush=True)
+while not os.path.exists(sys.argv[2]):
+    time.sleep(0.01)
+sock.send(b"netns\n")
+print("answer", sock.recv(100).decode(), flush=True)
+'
+
+# A user that has one place keeps it, however many another one wants.
+test_places()
+{
+	local go=$TAP_TMP/go
+
+	chmod 755 "$TAP_TMP"
+	bg setpriv --reuid 65533 --clear-groups /usr/bin/python3 -c "$ASK" "$NAME" "$go" \
+		>"$TAP_TMP/ask"
+	wait_for 10 grep -q connected "$TAP_TMP/ask"
+	silent 40 >"$TAP_TMP/silent"
+	wait_for 10 grep -q connected "$TAP_TMP/silent"
+	touch "$go"
+	tap_check "40 clients of a user do not drive out another one's" \
+		wait_for 10 grep -q "answer [0-9]" "$TAP_TMP/ask"
+	wait_for 10 grep -q "all closed" "$TAP_TMP/silent"
+}
+
+# Who goes away without the answer, thousands of times, with nobody who reads what the daemon says
+LEAVE='
+import socket, sys
+for i in range(3000):
+    sock = socket.socket(socket.AF_UNIX)
+    sock.connect("/run/canary/switch-%s.sock" % sys.argv[1])
+    sock.send(b"text\n")
+    sock.close()
+'
+
+test_unread()
+{
+	mkfifo "$TAP_TMP/unread"
+	exec 7<>"$TAP_TMP/unread"
+	ERR=$TAP_TMP/unread start_late
+	dd if=/dev/zero of="$TAP_TMP/unread" bs=4096 count=64 oflag=nonblock 2>/dev/null
+	timeout 60 /usr/bin/python3 -c "$LEAVE" "$NAME"
+	tap_is "nobody reads its standard error: it goes on" "$(timeout 10 "$CANARY" switch show -j \
+		--name "$NAME" | jq -r .name)" "$NAME"
+	exec 7<&-
+	stop
+}
+
+# as many connections wait as may
+FULL='
+import os, socket, sys, time
+many = []
+while True:
+    many.append(socket.socket(socket.AF_UNIX))
+    many[-1].setblocking(False)
+    try:
+        many[-1].connect("/run/canary/switch-%s.sock" % sys.argv[1])
+    except BlockingIOError:
+        break
+print("full", flush=True)
+while not os.path.exists(sys.argv[2]):
+    time.sleep(0.01)
+'
+
+test_full()
+{
+	local go=$TAP_TMP/end
+
+	ns_exec sw sysctl -qw net.core.somaxconn=8
+	start_late
+	kill -STOP "$SW"
+	bg /usr/bin/python3 -c "$FULL" "$NAME" "$go" >"$TAP_TMP/full"
+	wait_for 10 grep -q full "$TAP_TMP/full"
+	timeout 10 nsenter --net="/run/netns/$NAME" -- "$CANARY" switch run --name "$NAME" \
+		--ports s1 >"$TAP_TMP/second" 2>&1
+	tap_check "a second one does not wait for one that hangs" grep -q "running already" \
+		"$TAP_TMP/second"
+	kill -CONT "$SW"
+	touch "$go"
+	stop
+}
+
 test_silent()
 {
 	silent 40 >"$TAP_TMP/silent"
@@ -135,7 +251,11 @@ test_silent()
 test_drain
 test_failure
 test_hang
+test_main_hangs
 test_hangup
 test_silent
+test_places
 stop
+test_unread
+test_full
 tap_done

@@ -7,7 +7,7 @@
  * passed on to the kernel meets that port's tc filter.
  *
  * Programs take blocks only while this thread says that it works: see beat(). If it hangs, or
- * cannot emit, packets are forwarded as by a router until it does.
+ * cannot emit, or if the main thread hangs, packets are forwarded as by a router until it does.
  */
 #include <errno.h>
 #include <sched.h>
@@ -32,6 +32,7 @@
 #define NAP_EMPTY_MS	500		/* the same while nothing is queued */
 #define NAP_DRAIN_NS	(NS_PER_S / 1000)
 #define BEAT_NS		(2 * NS_PER_S)	/* programs take blocks for so long after a beat */
+#define HANG_NS		(10 * NS_PER_S)	/* so long after the main loop's last turn there are none */
 #define BEAT_AGAIN_NS	(NS_PER_S / 10)	/* not each time: programs write to that memory */
 #define RT_PRIORITY	10
 
@@ -63,6 +64,17 @@ static bool draining(struct clock *c)
 	return __atomic_load_n(&c->drain, __ATOMIC_RELAXED);
 }
 
+void clock_turned(struct switchd *sw)
+{
+	__atomic_store_n(&sw->clock.turned, sw_now(), __ATOMIC_RELAXED);
+}
+
+/* Routes and neighbours of a main thread that hangs are those of long ago. It turns every tick. */
+static bool main_hangs(const struct clock *c, uint64_t now)
+{
+	return now > __atomic_load_n(&c->turned, __ATOMIC_RELAXED) + HANG_NS;
+}
+
 /* Blocks that are taken from now on are sent on, or (when draining) none is */
 static void beat(struct switchd *sw)
 {
@@ -71,7 +83,7 @@ static void beat(struct switchd *sw)
 
 	if (draining(c)) {
 		__atomic_store_n(until, 0, __ATOMIC_RELEASE);
-	} else if (!c->failed && now >= c->beat_at) {
+	} else if (!c->failed && now >= c->beat_at && !main_hangs(c, now)) {
 		__atomic_store_n(until, now + BEAT_NS, __ATOMIC_RELEASE);
 		c->beat_at = now + BEAT_AGAIN_NS;
 	}
@@ -277,6 +289,7 @@ int clock_start(struct switchd *sw)
 		goto fail;
 	}
 	/* before the first packet comes */
+	clock_turned(sw);
 	beat(sw);
 	/* signals are the main thread's */
 	sigfillset(&all);

@@ -24,8 +24,10 @@
 /* Is somebody listening at @path? */
 static bool in_use(const struct sockaddr_un *sun)
 {
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	bool used = fd >= 0 && !connect(fd, (const struct sockaddr *)sun, sizeof(*sun));
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	/* it hangs, and as many as may wait for it do */
+	bool used = fd >= 0 && (!connect(fd, (const struct sockaddr *)sun, sizeof(*sun)) ||
+				errno == EAGAIN);
 
 	if (fd >= 0)
 		close(fd);
@@ -63,14 +65,21 @@ int control_open(struct switchd *sw)
 	return 0;
 }
 
-/* Looking is everybody's, changing only who could have started the daemon */
-static bool may_change(int fd)
+/* -1: nobody's */
+static uid_t user_of(int fd)
 {
 	struct ucred peer;
 	socklen_t len = sizeof(peer);
 
-	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) &&
-	       (peer.uid == 0 || peer.uid == geteuid());
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) ? (uid_t)-1 : peer.uid;
+}
+
+/* Looking is everybody's, changing only who could have started the daemon */
+static bool may_change(int fd)
+{
+	uid_t uid = user_of(fd);
+
+	return uid == 0 || uid == geteuid();
 }
 
 /* @text: lines "SETTING VALUE" and an empty one. @try: only say whether they would be taken. */
@@ -119,7 +128,7 @@ static void answer(struct switchd *sw, int fd, char *request)
 		if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room)))
 			setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
 		if (send(fd, text, len, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)len)
-			sw_warn(sw, "a client of the control socket did not get its answer");
+			sw->control.unanswered++;
 	}
 	free(text);
 }
@@ -130,18 +139,33 @@ static void leave(struct control_client *client)
 	client->fd = 0;
 }
 
-/* The one that has been silent for longest, of those that are not root's or of all; NULL: none */
-static struct control_client *oldest(struct control *c, bool all)
+static unsigned int places_of(const struct control *c, uid_t uid)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < CONTROL_CLIENTS; i++)
+		n += c->client[i].fd && c->client[i].uid == uid;
+	return n;
+}
+
+/*
+ * Of those that are not root's, or of all: the oldest of the user that has most; NULL: none. So a
+ * user cannot drive out who has fewer.
+ */
+static struct control_client *who_goes(struct control *c, bool all)
 {
 	struct control_client *found = NULL, *client;
-	unsigned int i;
+	unsigned int i, n, most = 0;
 
 	for (i = 0; i < CONTROL_CLIENTS; i++) {
 		client = &c->client[i];
 		if (!client->fd || (client->owner && !all))
 			continue;
-		if (!found || client->until < found->until)
-			found = client;
+		n = places_of(c, client->uid);
+		if (n < most || (n == most && client->until >= found->until))
+			continue;
+		found = client;
+		most = n;
 	}
 	return found;
 }
@@ -158,9 +182,9 @@ static struct control_client *place(struct control *c, bool owner)
 	for (i = 0; i < CONTROL_CLIENTS; i++)
 		if (!c->client[i].fd)
 			return &c->client[i];
-	client = oldest(c, false);
+	client = who_goes(c, false);
 	if (!client && owner)
-		client = oldest(c, true);
+		client = who_goes(c, true);
 	if (client)
 		leave(client);
 	return client;
@@ -187,25 +211,29 @@ void control_accept(struct switchd *sw)
 			continue;
 		}
 		client->fd = fd;
+		client->uid = user_of(fd);
 		client->owner = may_change(fd);
 		client->waits = false;
 		client->until = sw_now() + SILENT_NS;
 	}
 }
 
-/* Questions of others get a tenth of a processor: they are put off, and asked for again later. */
-static bool put_off(struct switchd *sw, struct control_client *client, uint32_t events)
+/*
+ * Questions of others get a tenth of a processor: they are put off, and asked for again later.
+ * Until then nothing is heard of who asked, not even that it is gone.
+ */
+static bool put_off(struct switchd *sw, struct control_client *client, bool waits)
 {
 	struct epoll_event event = {
-		.events = events,
+		.events = EPOLLIN,
 		.data.u64 = CONTROL_TAG + (client - sw->control.client),
 	};
 
-	client->waits = !events;
-	return !epoll_ctl(sw->epoll, EPOLL_CTL_MOD, client->fd, &event);
+	client->waits = waits;
+	return !epoll_ctl(sw->epoll, waits ? EPOLL_CTL_DEL : EPOLL_CTL_ADD, client->fd, &event);
 }
 
-void control_serve(struct switchd *sw, unsigned int i)
+void control_serve(struct switchd *sw, unsigned int i, uint32_t events)
 {
 	char request[SWITCHD_SET_MAX + 64];
 	struct control *c = &sw->control;
@@ -214,7 +242,11 @@ void control_serve(struct switchd *sw, unsigned int i)
 
 	if (i >= CONTROL_CLIENTS || !c->client[i].fd)
 		return;
-	if (!c->client[i].owner && start < c->others_at && put_off(sw, &c->client[i], 0))
+	if (!c->client[i].owner && events & EPOLLHUP) {
+		leave(&c->client[i]);
+		return;
+	}
+	if (!c->client[i].owner && start < c->others_at && put_off(sw, &c->client[i], true))
 		return;
 	n = recv(c->client[i].fd, request, sizeof(request) - 1, 0);
 	/* the place was another one's when the event came */
@@ -240,17 +272,28 @@ uint64_t control_settle(struct switchd *sw)
 	for (i = 0; i < CONTROL_CLIENTS; i++) {
 		client = &c->client[i];
 		if (client->fd && client->waits && c->others_at <= now) {
-			put_off(sw, client, EPOLLIN);
 			client->until = now + SILENT_NS;
+			if (!put_off(sw, client, false))
+				leave(client);
 		}
 		if (client->fd && !client->waits && client->until <= now)
 			leave(client);
-		if (client->fd && client->until < next)
+		if (client->fd && !client->waits && client->until < next)
 			next = client->until;
 		if (client->fd && client->waits && c->others_at < next)
 			next = c->others_at;
 	}
 	return next;
+}
+
+void control_tick(struct switchd *sw)
+{
+	struct control *c = &sw->control;
+
+	if (c->unanswered != c->unanswered_told)
+		sw_warn(sw, "clients of the control socket did not get their answers: %llu",
+			(unsigned long long)(c->unanswered - c->unanswered_told));
+	c->unanswered_told = c->unanswered;
 }
 
 void control_close(struct switchd *sw)

@@ -346,6 +346,7 @@ struct clock {
 	bool drain;			/* atomic; take nothing, send on what is held */
 	bool failed;			/* the last BPF_PROG_RUN; tried until one does not */
 	uint64_t beat_at;		/* next time that programs are told that it works */
+	uint64_t turned;		/* atomic; when the main loop did, ns */
 	uint32_t ingress;		/* atomic; device that live frames pretend to come from */
 	int epoll, stop_fd;
 	struct ring_buffer *wake;
@@ -363,6 +364,8 @@ void clock_drain(struct switchd *sw);
 /* Are new blocks taken? */
 bool clock_works(struct switchd *sw);
 void clock_tick(struct switchd *sw);
+/* The main thread does not hang. */
+void clock_turned(struct switchd *sw);
 void clock_choose_ingress(struct switchd *sw);
 
 /* counters.c */
@@ -385,6 +388,7 @@ const char *drop_help(unsigned int i);
 
 struct control_client {
 	int fd;				/* 0: none */
+	uid_t uid;
 	bool owner;			/* may change settings */
 	bool waits;			/* has asked, but others had their share */
 	uint64_t until;			/* goes then if it has said nothing, ns */
@@ -395,12 +399,14 @@ struct control {
 	char path[128];
 	struct control_client client[CONTROL_CLIENTS];
 	uint64_t others_at;		/* next answer to who is not root, ns */
+	uint64_t unanswered, unanswered_told;	/* answers that clients did not take */
 };
 
 int control_open(struct switchd *sw);
 void control_accept(struct switchd *sw);
-void control_serve(struct switchd *sw, unsigned int client);
+void control_serve(struct switchd *sw, unsigned int client, uint32_t events);
 uint64_t control_settle(struct switchd *sw);
+void control_tick(struct switchd *sw);
 void control_close(struct switchd *sw);
 
 /*

@@ -1,18 +1,48 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * What the daemon says, all of it on standard error: standard output has the one line that
- * tells that the switch is ready.
+ * tells that the switch is ready. Who reads it too slowly misses lines: nobody here waits for that.
  */
+#include <poll.h>
 #include <stdarg.h>
+#include <unistd.h>
 
 #include "internal.h"
 
+/* Lines that nobody had room for; the main thread's, as all that is said */
+static unsigned int lost;
+
+/* Where there is room at all, there is room for a line. */
+static bool say_line(const char *line, int len)
+{
+	struct pollfd pfd = { .fd = STDERR_FILENO, .events = POLLOUT };
+
+	return poll(&pfd, 1, 0) == 1 && pfd.revents & POLLOUT &&
+	       write(STDERR_FILENO, line, len) == len;
+}
+
+static void say_lost(const struct switchd *sw)
+{
+	char line[128];
+	int len;
+
+	len = snprintf(line, sizeof(line), "canary switch %s: %u lines were not taken\n", sw->name,
+		       lost);
+	if (say_line(line, len))
+		lost = 0;
+}
+
 static void say(const struct switchd *sw, const char *what, const char *fmt, va_list ap)
 {
-	char text[512];
+	char text[512], line[sizeof(text) + 128];
+	int len;
 
 	vsnprintf(text, sizeof(text), fmt, ap);
-	fprintf(stderr, "canary switch %s: %s%s\n", sw->name, what, text);
+	len = snprintf(line, sizeof(line), "canary switch %s: %s%s\n", sw->name, what, text);
+	if (lost)
+		say_lost(sw);
+	if (lost || !say_line(line, len))
+		lost++;
 }
 
 void sw_error(const struct switchd *sw, const char *fmt, ...)

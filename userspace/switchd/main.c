@@ -199,6 +199,7 @@ static void tick(struct switchd *sw)
 	admission_tick(sw);
 	fan_in_tick(sw);
 	clock_tick(sw);
+	control_tick(sw);
 	qdiscs_tick(sw);
 	timeout_tick(sw);
 	dataplane_tick(sw);
@@ -223,7 +224,7 @@ static void take_signal(struct switchd *sw)
 	sw->asked = true;
 }
 
-static void handle(struct switchd *sw, uint64_t tag)
+static void handle(struct switchd *sw, uint64_t tag, uint32_t events)
 {
 	switch (tag) {
 	case FD_SIGNAL:
@@ -242,7 +243,7 @@ static void handle(struct switchd *sw, uint64_t tag)
 		tick(sw);
 		break;
 	default:
-		control_serve(sw, tag - CONTROL_TAG);
+		control_serve(sw, tag - CONTROL_TAG, events);
 	}
 }
 
@@ -252,6 +253,7 @@ static int loop(struct switchd *sw)
 	int n, i;
 
 	while (!sw->stop) {
+		clock_turned(sw);
 		settle(sw);
 		n = epoll_wait(sw->epoll, events, EVENTS, -1);
 		if (n < 0 && errno != EINTR) {
@@ -259,7 +261,7 @@ static int loop(struct switchd *sw)
 			return -errno;
 		}
 		for (i = 0; i < n; i++)
-			handle(sw, events[i].data.u64);
+			handle(sw, events[i].data.u64, events[i].events);
 	}
 	return 0;
 }
