@@ -14,7 +14,7 @@ LOGS=build/test
 JOBS=${TEST_JOBS:-2}
 # Seconds after which a test hangs, and after which all of them have to have ended
 LIMIT=${TEST_LIMIT:-1200}
-LIMIT_ALL=${TEST_LIMIT_ALL:-2400}
+LIMIT_ALL=${TEST_LIMIT_ALL:-4200}
 mkdir -p $LOGS
 
 # run_one NAME: what ends it ends all that it started
