@@ -647,6 +647,7 @@ u64 cnr_lead_expected(struct cnr_comm *c, struct cnr_lead *l);
 void cnr_lead_discard(struct cnr_comm *c, struct cnr_lead *l);
 enum canary_drop cnr_merge_admit(struct cnr_comm *c, u64 now, struct cnr_lead *l,
 				 const struct cnr_in *in);
+bool cnr_merge_replaces(struct cnr_comm *c, struct cnr_lead *l, const struct canary_hdr *h);
 void cnr_merge_doubt(struct cnr_comm *c, struct cnr_lead *l, const struct canary_hdr *h);
 void cnr_merge_taken(struct cnr_comm *c, u64 now, struct cnr_lead *l, const struct cnr_source *s);
 void cnr_merge_proven(struct cnr_comm *c, struct cnr_lead *l);

@@ -348,6 +348,10 @@ enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struc
 		cnr_merge_doubt(c, l, h);
 	}
 	drop = cnr_acceptable(c, l, h);
+	if (drop == CANARY_DROP_COUNT && cnr_merge_replaces(c, l, h)) {
+		cnr_lead_discard(c, l);
+		drop = CANARY_DROP_NONE;
+	}
 	if (drop == CANARY_DROP_OPSIG && h->count == cpu_to_be16(1) &&
 	    (l->flags & CNR_L_POSTED))
 		cnr_lead_differs(c, now, l, be16_to_cpu(h->rank), be32_to_cpu(h->opsig));

@@ -68,21 +68,34 @@ void cnr_lead_discard(struct cnr_comm *c, struct cnr_lead *l)
 	memset(l->seen, 0, (c->cfg.members + 63) / 64 * sizeof(*l->seen));
 }
 
-/* Is an aggregate with @count members' tags what @l lacks? It may also be all there is. */
+/* Can the tag of @h, an aggregate for the block of @l, be compared? */
+static bool cnr_merged_comparable(struct cnr_comm *c, const struct cnr_lead *l,
+				  const struct canary_hdr *h)
+{
+	return (l->flags & CNR_L_POSTED) && cnr_tags_known(c, l) &&
+	       be32_to_cpu(h->opsig) == l->opsig && be16_to_cpu(h->elements) == l->elements;
+}
+
+/* Is it all there is, and right? */
+static bool cnr_merged_whole(struct cnr_comm *c, struct cnr_lead *l, const struct canary_hdr *h)
+{
+	return be16_to_cpu(h->count) == c->cfg.members - 1 && cnr_merged_comparable(c, l, h) &&
+	       be64_to_cpu(h->tag) == cnr_lead_expected(c, l);
+}
+
+/* Is it that, or what @l lacks? */
 static bool cnr_merged_right(struct cnr_comm *c, struct cnr_lead *l, const struct canary_hdr *h)
 {
-	u32 others = c->cfg.members - 1, count = be16_to_cpu(h->count);
-	u64 tag = be64_to_cpu(h->tag);
+	return cnr_merged_whole(c, l, h) ||
+	       (l->count + be16_to_cpu(h->count) == c->cfg.members - 1 &&
+		cnr_merged_comparable(c, l, h) &&
+		l->tag + be64_to_cpu(h->tag) == cnr_lead_expected(c, l));
+}
 
-	if (!(l->flags & CNR_L_POSTED) || !cnr_tags_known(c, l) ||
-	    be32_to_cpu(h->opsig) != l->opsig || be16_to_cpu(h->elements) != l->elements)
-		return false;
-	if (count == others && tag == cnr_lead_expected(c, l)) {
-		if (l->flags & CNR_L_MERGED)
-			cnr_lead_discard(c, l);
-		return true;
-	}
-	return l->count + count == others && l->tag + tag == cnr_lead_expected(c, l);
+/* Does a contribution with everybody's data take the place of aggregates that were collected? */
+bool cnr_merge_replaces(struct cnr_comm *c, struct cnr_lead *l, const struct canary_hdr *h)
+{
+	return (l->flags & CNR_L_MERGED) && cnr_is_merged(h) && cnr_merged_whole(c, l, h);
 }
 
 /* Is an aggregate for the block of @l, for the present attempt, to be taken? */
