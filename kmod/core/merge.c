@@ -5,10 +5,15 @@
  *
  * One that completes its block is right or not at once, and what is not costs nothing but the look
  * at it. Others are added to the block on trust, which may spoil it. Who has merged rightly before
- * is a known merger, and is trusted until blocks are complete and wrong although nobody else's
- * aggregates are in them. All others together are strangers: each block that has something of
- * them is charged to them until it turns out right. So they spoil no more than CNR_SPOILT_BURST
- * blocks at once, and one in CNR_SPOILT_GAP later; what comes beyond is refused.
+ * is a known merger, all others together are strangers. Each block that has something of strangers
+ * is charged to them until it turns out right. So they spoil no more than CNR_SPOILT_BURST blocks
+ * at once, and one in CNR_SPOILT_GAP later; what comes beyond is refused.
+ *
+ * Known mergers are charged for what they have in blocks that are begun anew without strangers.
+ * Which of them was wrong, or in whose name somebody else was, or what the network lost: that
+ * cannot be told, so all of them pay. What they have in blocks that turn out right pays half of
+ * that back. So losses hardly stop them, and who takes their address spoils, beyond what strangers
+ * may, one block for each two right ones.
  *
  * A debt is the time until which it is paid, by time going on.
  */
@@ -45,6 +50,11 @@ static void cnr_charge(u64 *debt, u64 now)
 {
 	*debt = min_t(u64, max_t(u64, *debt, now) + CNR_SPOILT_GAP,
 		      now + 2 * CNR_SPOILT_BURST * CNR_SPOILT_GAP);
+}
+
+static void cnr_pay(u64 *debt, u64 time)
+{
+	*debt -= min_t(u64, *debt, time);
 }
 
 /* What contributions of all others to the block of @l, which is posted here, have to add up to */
@@ -163,15 +173,19 @@ void cnr_merge_proven(struct cnr_comm *c, struct cnr_lead *l)
 	c->merges = true;
 	for (i = 0; i < l->sources; i++) {
 		s = &l->source[i];
-		if (!s->merged || cnr_merger(c, s->addr, s->port))
+		if (!s->merged)
 			continue;
 		m = cnr_merger_at(c, s->addr, s->port);
+		if (cnr_merger(c, s->addr, s->port)) {
+			cnr_pay(&m->debt, CNR_SPOILT_GAP / 2);
+			continue;
+		}
 		m->addr = s->addr;
 		m->port = s->port;
 		m->debt = 0;
 	}
 	if (l->flags & CNR_L_STRANGE)
-		c->strangers -= min_t(u64, c->strangers, CNR_SPOILT_GAP);
+		cnr_pay(&c->strangers, CNR_SPOILT_GAP);
 }
 
 /* It is begun anew: it was complete and wrong, or it cannot be told what is in it. */
@@ -184,9 +198,8 @@ void cnr_merge_spoilt(struct cnr_comm *c, u64 now, const struct cnr_lead *l)
 		return;
 	if (l->count == c->cfg.members - 1)
 		cnr_count(c, CNR_C_spoilt);
-	/* Strangers have been charged; of losses, which leave a block incomplete, nobody is. */
-	if ((l->flags & CNR_L_STRANGE) || l->count < c->cfg.members - 1)
-		return;
+	if (l->flags & CNR_L_STRANGE)
+		return;		/* who has been charged */
 	for (i = 0; i < l->sources; i++) {
 		s = &l->source[i];
 		if (s->merged)
