@@ -124,6 +124,7 @@ enum cnr_block_state {
 #define CNR_B_PARTIAL		0x08	/* ring: the partial sum with own data is in the vector */
 #define CNR_B_EARLY		0x10	/* ring: a partial sum came before it was posted */
 #define CNR_B_LOST		0x20	/* the leader has sent the result */
+#define CNR_B_AROUND		0x40	/* around switches from the start, see around.c */
 
 /*
  * struct cnr_block - a block between una and next + window, by serial & block_mask
@@ -331,6 +332,7 @@ struct cnr_comm {
 	u8	trees;		/* agreed: how many, with CANARY_ALG_STATIC */
 	u8	load;
 	bool	merges;		/* switches aggregate here */
+	bool	shunned;	/* not now, see around.c */
 	bool	work;		/* for cnr_work() */
 	u16	slice;		/* as configured, if there are more members; else 0 */
 	u8	key[16];	/* session key, PROTOCOL.md "Keys" */
@@ -392,6 +394,14 @@ struct cnr_comm {
 
 	struct cnr_ring ring;
 	struct cnr_config cfg;
+
+	/* switches that do not help, see around.c */
+	u32	anew;		/* share of the blocks that were begun anew */
+	u32	again;		/* share of these for which once was enough */
+	u32	around;		/* blocks that they were shunned for the last time */
+	u32	around_until;	/* serial: the first block to try them with again */
+	u32	tried;		/* blocks since then */
+	u64	around_end;	/* time to try them with again in any case */
 
 	u64	alive_at;
 	u64	probe_at;	/* no leader's PROBEs before */
@@ -652,6 +662,13 @@ void cnr_merge_doubt(struct cnr_comm *c, struct cnr_lead *l, const struct canary
 void cnr_merge_taken(struct cnr_comm *c, u64 now, struct cnr_lead *l, const struct cnr_source *s);
 void cnr_merge_proven(struct cnr_comm *c, struct cnr_lead *l);
 void cnr_merge_spoilt(struct cnr_comm *c, u64 now, const struct cnr_lead *l);
+
+/* around.c: switches that do not help */
+void cnr_around_begin(struct cnr_comm *c);
+bool cnr_around(struct cnr_comm *c, u64 now, u32 block);
+void cnr_around_done(struct cnr_comm *c, u64 now, const struct cnr_block *b);
+void cnr_around_learn(struct cnr_comm *c, bool good);
+u8 cnr_around_attempt(struct cnr_comm *c, u8 attempt);
 
 /* missing.c: contributions that do not come */
 u32 cnr_led(struct cnr_comm *c);

@@ -137,7 +137,9 @@ enum cnr_state {
 	X(spoilt, "spoilt",								\
 	  "blocks that were complete and wrong, with aggregates")			\
 	X(refused, "refused",								\
-	  "aggregates not taken, after such blocks")
+	  "aggregates not taken, after such blocks")					\
+	X(around, "around",								\
+	  "blocks begun around switches, since too many were begun anew")
 
 enum cnr_counter {
 #define X(name, text, help) CNR_C_##name,

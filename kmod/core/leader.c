@@ -99,6 +99,8 @@ void cnr_lead_finish(struct cnr_comm *c, u64 now, struct cnr_lead *l, const u32 
 	}
 	if (l->flags & CNR_L_MERGED)
 		cnr_merge_proven(c, l);
+	if (l->attempt && l->attempt < CNR_BYPASS_ATTEMPT)
+		cnr_around_learn(c, true);
 	l->sum = cnr_lead_add(c, l, o, sum);
 	/* Of aggregates, nobody vouches for what the header says. */
 	if (l->flags & CNR_L_MERGED)
@@ -260,7 +262,8 @@ static void cnr_lead_learn(struct cnr_comm *c, u64 now, const struct cnr_lead *l
 {
 	const struct canary_hdr *h = in->hdr;
 	bool single = h->count == cpu_to_be16(1);
-	bool answer = single && (h->flags & CANARY_F_BYPASS) && !h->origin;
+	/* What went around switches from the start was not sent again. */
+	bool answer = single && (h->flags & CANARY_F_BYPASS) && !h->origin && h->path;
 
 	if (drop == CANARY_DROP_NONE && answer && l->asks == 1 &&
 	    cnr_wanted(l, be16_to_cpu(h->rank)))
@@ -325,7 +328,7 @@ enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struc
 	if (cnr_block(c, block)->state == CNR_B_DONE)
 		return CANARY_DROP_DUPLICATE;
 	if (h->attempt != cnr_block(c, block)->attempt) {
-		if (h->attempt + 1 == cnr_block(c, block)->attempt &&
+		if (h->attempt < cnr_block(c, block)->attempt &&
 		    cnr_block(c, block)->lead != CNR_NONE)
 			cnr_lead_learn(c, now, &c->lead[cnr_block(c, block)->lead], in,
 				       CANARY_DROP_ATTEMPT);

@@ -35,6 +35,10 @@ static void cnr_start(struct cnr_comm *c, u64 now, u32 block, struct cnr_operati
 		cnr_ring_start(c, now, block);
 		return;
 	}
+	if (cnr_around(c, now, block)) {
+		b->flags |= CNR_B_AROUND | CNR_B_BYPASS;
+		cnr_count(c, CNR_C_around);
+	}
 	if (cnr_leader(c, block) == c->cfg.rank) {
 		cnr_lead_posted(c, now, block);
 		return;
@@ -111,7 +115,8 @@ static void cnr_request(struct cnr_comm *c, u64 now, u32 block, u16 leader)
 		cnr_count(c, CNR_C_requests_out);
 	cnr_ask(c, now, leader);
 	c->asked_at = now;
-	b->deadline = now + cnr_answer_time(c, b->tries);
+	/* What was answered by WAIT before is no reason to be slow about what is lost now. */
+	b->deadline = now + cnr_answer_time(c, b->silent - 1);
 	if (b->tries < 255)
 		b->tries++;
 }
@@ -365,7 +370,8 @@ bool cnr_contribution_build(struct cnr_comm *c, struct cnr_out *out)
 		h->attempt = b->attempt;
 		h->flags = b->flags & CNR_B_BYPASS ? CANARY_F_BYPASS : 0;
 		h->path = b->again;
-		if (o->algorithm == CANARY_ALG_STATIC && c->trees && !b->attempt && !b->again) {
+		if (o->algorithm == CANARY_ALG_STATIC && c->trees && !b->attempt && !b->again &&
+		    !(b->flags & CNR_B_BYPASS)) {
 			h->flags |= CANARY_F_STATIC;
 			h->path = cnr_path(c, block);
 		}

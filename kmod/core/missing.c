@@ -24,6 +24,13 @@ static void cnr_want_unseen(const struct cnr_comm *c, struct cnr_lead *l)
 	l->want[c->cfg.rank / 64] &= ~(1ULL << (c->cfg.rank % 64));
 }
 
+/* Do switches hold what is incomplete of it? */
+static bool cnr_lead_merges(struct cnr_comm *c, const struct cnr_lead *l)
+{
+	return c->merges && l->attempt < CNR_BYPASS_ATTEMPT &&
+	       !(cnr_block(c, l->block)->flags & CNR_B_AROUND);
+}
+
 /* If one rank is missing, expected minus received tag is its tag. */
 static u32 cnr_identify_one(struct cnr_comm *c, struct cnr_lead *l, u64 tag)
 {
@@ -114,8 +121,7 @@ static u32 cnr_identify(struct cnr_comm *c, struct cnr_lead *l)
 
 	memset(l->want, 0, (c->cfg.members + 63) / 64 * sizeof(*l->want));
 	if (!(l->flags & CNR_L_MERGED)) {
-		if (!l->sources && c->merges && missing > CNR_NAMED_MAX &&
-		    l->attempt < CNR_BYPASS_ATTEMPT)
+		if (!l->sources && cnr_lead_merges(c, l) && missing > CNR_NAMED_MAX)
 			return 0;
 		cnr_want_unseen(c, l);
 		return missing;
@@ -199,8 +205,7 @@ void cnr_lead_next(struct cnr_comm *c, u64 now)
 void cnr_lead_restart(struct cnr_comm *c, u64 now, struct cnr_lead *l)
 {
 	cnr_merge_spoilt(c, now, l);
-	if (l->attempt < 255)
-		l->attempt++;
+	l->attempt = cnr_around_attempt(c, l->attempt);
 	cnr_block(c, l->block)->attempt = l->attempt;
 	cnr_count(c, CNR_C_attempts);
 	if (l->attempt == CNR_BYPASS_ATTEMPT)
@@ -211,9 +216,9 @@ void cnr_lead_restart(struct cnr_comm *c, u64 now, struct cnr_lead *l)
 	cnr_tags_begin(c, l);
 	cnr_lead_send(c, l, CNR_L_COLLECTING, CNR_L_FAIL_ALL);
 	c->asked_at = now;
-	/* What is asked for now waits in switches like anything that is incomplete. */
+	/* What is asked for now waits in switches, if it meets any, like all that is incomplete. */
 	l->last_at = now;
-	l->asked_at = now + c->held_back;
+	l->asked_at = now + (l->attempt < CNR_BYPASS_ATTEMPT ? c->held_back : 0);
 	cnr_lead_rearm(c, l, now);
 }
 
@@ -301,7 +306,7 @@ static void cnr_lead_overdue(struct cnr_comm *c, u64 now, struct cnr_lead *l)
 	named = cnr_identify(c, l);
 	/* An aggregate that is not complete means that the last switch has waited already. */
 	settled = (l->flags & CNR_L_MERGED) && l->last_at > l->all_at;
-	if ((!named || (named > CNR_NAMED_MAX && c->merges && !settled)) && l->all_at &&
+	if ((!named || (named > CNR_NAMED_MAX && cnr_lead_merges(c, l) && !settled)) && l->all_at &&
 	    !l->asked_at && now < held_until) {
 		l->deadline = held_until;	/* a switch may still have it */
 		return;

@@ -184,6 +184,7 @@ void cnr_block_done(struct cnr_comm *c, u64 now, u32 block)
 	cnr_count(c, CNR_C_blocks_done);
 	if (b->attempt)
 		o->attempts++;
+	cnr_around_done(c, now, b);
 	if (++o->blocks_done == o->blocks) {
 		o->state = CNR_O_COMPLETE;
 		cnr_count(c, CNR_C_operations);

@@ -31,6 +31,7 @@ void cnr_window_begin(struct cnr_comm *c)
 {
 	c->cwnd = c->cfg.lossless ? c->window : min_t(u32, c->window, CNR_CWND_FIRST);
 	c->held_back = 2 * c->cfg.rto_min;
+	cnr_around_begin(c);
 	c->base[0] = CNR_NEVER;
 	c->base[1] = CNR_NEVER;
 	c->round_min = CNR_NEVER;

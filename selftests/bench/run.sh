@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# All measurements: run.sh [--out FILE] [switch|emission|goodput|guest|softirq|latency|restore|congestion|ring|fault|loss|share]...
+# All measurements: run.sh [--out FILE] [switch|emission|goodput|guest|softirq|latency|restore|congestion|ring|fault|loss|curve|share]...
 #
 # Writes a JSON list of figures (lib.sh says what is in one) and prints them as a table. Those made
 # in the instruction-counting guest are made twice; how much the two differ is a figure, too.
@@ -20,7 +20,7 @@ if [ "${1:-}" = --out ]; then
 	OUT=${2:?--out needs a file}
 	shift 2
 fi
-[ $# -gt 0 ] || set -- switch emission goodput guest softirq latency restore congestion ring fault loss share
+[ $# -gt 0 ] || set -- switch emission goodput guest softirq latency restore congestion ring fault loss curve share
 DIR=$(mktemp -d)
 
 # end STATUS: measurements that run are ended, and clean up
@@ -92,6 +92,7 @@ for part in "$@"; do
 	emission) run 2.emission emission.sh ;;
 	goodput) run 3.goodput goodput.sh user ;;
 	loss) run 9.loss fault_loss.sh ;;
+	curve) run 9.loss.curve loss_curve.sh ;;
 	share) run 9.share share.sh ;;
 	guest)
 		twice 4.guest.goodput goodput.sh kernel
@@ -108,7 +109,7 @@ for part in "$@"; do
 		run 9.ring.kernel ring.sh kernel
 		;;
 	*)
-		echo "usage: run.sh [--out FILE] [switch|emission|goodput|guest|softirq|latency|restore|congestion|ring|fault|loss|share]..." >&2
+		echo "usage: run.sh [--out FILE] [switch|emission|goodput|guest|softirq|latency|restore|congestion|ring|fault|loss|curve|share]..." >&2
 		exit 2
 		;;
 	esac

@@ -104,6 +104,21 @@ kept()
 		placement: ["h8", "h1", "h5", "h4"], goodput: 8000000}'
 }
 
+# lossy SHARE RANKS DEPLOYED: that share is lost on each link; sets CONTRIBUTIONS to thousandths
+# of one that leaders took for each block, and TIME to the ns of all seeds
+lossy()
+{
+	local seed
+
+	for seed in 1 2 3; do
+		timeout 100 $SIM --quiet topology="$WORK/lossy.topo" members="$2" loss="$1" \
+			deployed="$3" seed=$seed flow=drop cwnd=adaptive bytes=2MiB elements=352 \
+			host_delay=20us timeout=12us timeout_max=1ms || return 1
+	done >"$WORK/lossy"
+	read -r CONTRIBUTIONS TIME < <(jq -rs '"\(map(.core["contributions-in"] * 1000 /
+		.core["blocks-led"]) | add / length | floor) \(map(.ns) | add)"' "$WORK/lossy")
+}
+
 topo()
 {
 	printf '%s\n' "$@" >"$WORK/t.topo"
@@ -177,6 +192,18 @@ small fail 'fail=sspine1 5us 20us' rto_min=100us reroute=5us
 verdict $? "a switch fails and comes back without its state" "$WORK/fail.err"
 small noise noise=10%
 verdict $? "noise" "$WORK/noise.err"
+
+printf '%s\n' "kind fat_tree" "levels 3" "radix 6" "rate 1gbit" "latency 2us" >"$WORK/lossy.topo"
+for switches in 100% 50%; do
+	lossy 5% 32 $switches && [ "$CONTRIBUTIONS" -lt $((31 * 1100)) ]
+	verdict $? "$switches of the switches, 5 % lost: $CONTRIBUTIONS thousandths of a contribution a block"
+done
+lossy 1% 32 0%
+alone=$TIME
+for switches in 100% 50%; do
+	lossy 1% 32 $switches && [ "$TIME" -lt "$alone" ]
+	verdict $? "$switches of the switches, 1 % lost: $((TIME / 1000)) us, without any $((alone / 1000)) us"
+done
 
 same_everywhere dynamic members=32 traffic=permutation
 same_everywhere static algorithm=static trees=4 timeout=1ms members=32 traffic=uniform

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * When to go around switches. Where much is lost, aggregates are, and blocks are begun anew: all
+ * that was collected is thrown away, and everybody contributes again. So the same data arrive over
+ * and over, and hosts alone would be faster.
+ *
+ * A leader begins a block anew through switches once, and only where that usually ends well; else
+ * hosts do it. Members count which of their blocks were begun anew. If these are more than a
+ * quarter, they contribute around switches from the start, and try them again some hundred blocks
+ * later; each time that is in vain, after twice as many. All are told of blocks that are begun
+ * anew, so all count about the same; and they try switches again with the same block. After some
+ * seconds they do in any case: whatever was wrong may be over.
+ *
+ * Shares are of CNR_SHARE, and each block changes them by a part of what they lack.
+ */
+#include "comm.h"
+
+#define CNR_SHARE		65536
+#define CNR_ANEW_MOST		(CNR_SHARE / 4)	/* blocks begun anew: with more, around switches */
+#define CNR_ANEW_PART		64	/* of the share that a block changes */
+#define CNR_AGAIN_LEAST		(CNR_SHARE / 2)	/* begun anew once: this share has to end well */
+#define CNR_AGAIN_PART		8
+#define CNR_AGAIN_RETRY		1024	/* of the share: so often another one is tried */
+#define CNR_AROUND_FIRST	512	/* blocks around switches, a power of two, at least ... */
+#define CNR_AROUND_MOST		8192	/* ... and at most ... */
+#define CNR_AROUND_FOR		(4 * CNR_SEC)	/* ... and no longer than this */
+
+static void cnr_share(u32 *share, bool one, u32 part)
+{
+	if (one)
+		*share += (CNR_SHARE - *share) / part;
+	else
+		*share -= *share / part;
+}
+
+void cnr_around_begin(struct cnr_comm *c)
+{
+	c->again = CNR_SHARE;
+	c->around = CNR_AROUND_FIRST / 2;
+}
+
+/* @block is begun now. Return: is it to be contributed around switches? */
+bool cnr_around(struct cnr_comm *c, u64 now, u32 block)
+{
+	if (c->shunned && (!canary_before(block, c->around_until) || now >= c->around_end)) {
+		c->shunned = false;
+		c->anew = 0;
+		c->tried = 0;
+	}
+	return c->shunned;
+}
+
+static void cnr_around_shun(struct cnr_comm *c, u64 now)
+{
+	bool soon = c->tried < c->around;
+
+	c->around = soon ? min_t(u32, 2 * c->around, CNR_AROUND_MOST) : CNR_AROUND_FIRST;
+	c->around_until = (c->next + 2 * c->around - 1) & ~(c->around - 1);
+	c->around_end = now + CNR_AROUND_FOR;
+	c->shunned = true;
+}
+
+/* The result of @b is here. */
+void cnr_around_done(struct cnr_comm *c, u64 now, const struct cnr_block *b)
+{
+	if (c->shunned || (b->flags & CNR_B_AROUND))
+		return;
+	cnr_share(&c->anew, b->attempt, CNR_ANEW_PART);
+	if (c->tried < CNR_AROUND_MOST)
+		c->tried++;
+	if (c->anew > CNR_ANEW_MOST)
+		cnr_around_shun(c, now);
+}
+
+/* A block that is led here was begun anew, once and through switches: did that do? */
+void cnr_around_learn(struct cnr_comm *c, bool good)
+{
+	cnr_share(&c->again, good, CNR_AGAIN_PART);
+}
+
+/* A block that is led here, at @attempt, is begun anew. Return: its next attempt. */
+u8 cnr_around_attempt(struct cnr_comm *c, u8 attempt)
+{
+	if (attempt >= CNR_BYPASS_ATTEMPT)
+		return attempt < 255 ? attempt + 1 : attempt;
+	if (attempt) {
+		cnr_around_learn(c, false);
+		return CNR_BYPASS_ATTEMPT;
+	}
+	if (c->again >= CNR_AGAIN_LEAST)
+		return 1;
+	c->again += CNR_AGAIN_RETRY;
+	return CNR_BYPASS_ATTEMPT;
+}
