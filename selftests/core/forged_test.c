@@ -4,56 +4,22 @@
  * to a leader. What they cost is bounded, and neither a sum nor a communicator is lost.
  */
 #include "selftests/tap.h"
-#include "core/comm.h"
 #include "fixture.h"
+#include "forge.h"
 
 #define MEMBERS	5
 #define BLOCK	352	/* elements at an MTU of 1500 */
 #define FORGER	77	/* an address that no member has */
 
-/* An aggregate of @count members for @block, as far as somebody can know it who has no key */
-static void forge(struct sim *s, u32 block, u16 count, u64 tag, struct canary_hdr *h)
-{
-	struct cnr_comm *c = sim_comm(s, cnr_leader(sim_comm(s, 0), block));
-	struct cnr_operation *o = cnr_find_op(c, block);
-	u16 elements = o ? cnr_block_elements(c, o, block) : BLOCK;
-
-	memset(h, 0, sizeof(*h) + BLOCK * 4);
-	h->version = CANARY_VERSION;
-	h->type = CANARY_CONTRIBUTION;
-	h->attempt = cnr_block(c, block)->attempt;
-	h->comm = cpu_to_be32(c->cfg.comm);
-	h->epoch = cpu_to_be32(c->epoch);
-	h->block = cpu_to_be32(block);
-	h->opsig = cpu_to_be32(o ? o->opsig : 1);
-	h->members = cpu_to_be16(c->cfg.members);
-	h->count = cpu_to_be16(count);
-	h->op = CANARY_OP_SUM;
-	h->dtype = CANARY_INT32;
-	h->elements = cpu_to_be16(elements);
-	h->tag = cpu_to_be64(tag);
-	h->done = cpu_to_be32(c->una);
-}
-
 static enum canary_drop inject_forged(struct sim *s, u32 block, u16 count, u64 tag, int from)
 {
 	u32 packet[(sizeof(struct canary_hdr) + BLOCK * 4) / 4];
+	u16 leader = cnr_leader(sim_comm(s, 0), block);
 	struct canary_hdr *h = (void *)packet;
+	u32 len = forge_aggregate(sim_comm(s, leader), block, count, h);
 
-	forge(s, block, count, tag, h);
-	return sim_inject(s, cnr_leader(sim_comm(s, 0), block), h,
-			  sizeof(*h) + 4 * be16_to_cpu(h->elements), from);
-}
-
-/* The first block from the earliest one on that @rank leads */
-static u32 led_by(struct sim *s, u16 rank)
-{
-	struct cnr_comm *c = sim_comm(s, rank);
-	u32 block = c->una;
-
-	while (cnr_leader(c, block) != rank)
-		block++;
-	return block;
+	h->tag = cpu_to_be64(tag);
+	return sim_inject(s, leader, h, len, from);
 }
 
 static u32 alive(struct sim *s)
@@ -80,7 +46,7 @@ static void test_idle(const char *what, const u16 *counts)
 	probes = counter(s, MEMBERS, CNR_C_probes_out);
 	packets = sim_traffic(s)->packets;
 	for (i = 0; counts[i]; i++)
-		inject_forged(s, led_by(s, 0), counts[i], 1, FORGER);
+		inject_forged(s, forge_block(sim_comm(s, 0)), counts[i], 1, FORGER);
 	begin = sim_now(s);
 	sim_pass(s, begin + 16 * S);
 	tap(alive(s) == MEMBERS, "%s, others idle: all live after 16 s", what);
@@ -321,7 +287,7 @@ static void test_done(void)
 	struct flip f = { .s = connected(MEMBERS, true), .deaf = true };
 	u32 op;
 
-	f.block = led_by(f.s, 0);
+	f.block = forge_block(sim_comm(f.s, 0));
 	sim_faults(f.s)->filter = flip_done;
 	sim_faults(f.s)->filter_arg = &f;
 	for (op = 0; op < 20; op++)

@@ -7,7 +7,7 @@
  */
 #include <stdlib.h>
 
-#include "core/comm.h"
+#include "selftests/core/forge.h"
 
 #define MEMBERS_MAX	9
 #define PENDING		128
@@ -222,29 +222,14 @@ static void pass(struct world *w, u64 ns)
 static void forge(struct world *w, u8 rank, u8 ahead, u8 count)
 {
 	struct cnr_comm *c = w->comm[rank % w->members];
-	struct canary_hdr *h = calloc(1, sizeof(*h) + CANARY_PAYLOAD_MAX);
-	struct cnr_operation *o;
+	struct canary_hdr *h = malloc(sizeof(*h) + CANARY_PAYLOAD_MAX);
 	struct packet p = { .to = rank % w->members, .from = MEMBERS_MAX };
-	u32 block;
+	u32 block = forge_block(c) + ahead % 4 * w->members;
 
-	for (block = c->una; cnr_leader(c, block) != p.to; block++)
-		;
-	block += ahead % 4 * w->members;
-	o = cnr_find_op(c, block);
-	h->version = CANARY_VERSION;
-	h->type = CANARY_CONTRIBUTION;
-	h->attempt = cnr_block(c, block)->attempt;
-	h->comm = cpu_to_be32(c->cfg.comm);
-	h->epoch = cpu_to_be32(c->epoch);
-	h->block = cpu_to_be32(block);
-	h->opsig = cpu_to_be32(o ? o->opsig : ahead);
-	h->members = cpu_to_be16(w->members);
-	h->count = cpu_to_be16(1 + count % (w->members - 1));
-	h->op = CANARY_OP_SUM;
-	h->dtype = CANARY_INT32;
-	h->elements = cpu_to_be16(o ? cnr_block_elements(c, o, block) : 1);
+	p.len = forge_aggregate(c, block, 1 + count % (w->members - 1), h);
+	if (!cnr_find_op(c, block))
+		h->opsig = cpu_to_be32(ahead);
 	h->done = cpu_to_be32(c->una + (count >> 4));
-	p.len = sizeof(*h) + 4 * be16_to_cpu(h->elements);
 	/* Not longer than it is, so that reading behind it is found. */
 	p.bytes = realloc(h, p.len);
 	deliver(w, &p);

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Aggregates that nobody sent. */
+#ifndef SELFTESTS_CORE_FORGE_H
+#define SELFTESTS_CORE_FORGE_H
+
+#include "core/comm.h"
+
+/*
+ * One of @count members for @block, that @c leads, with as much in it as somebody can know who has
+ * no key; of a block that is not posted, less. @h has room for it. Return: its length
+ */
+static inline u32 forge_aggregate(struct cnr_comm *c, u32 block, u16 count, struct canary_hdr *h)
+{
+	struct cnr_operation *o = cnr_find_op(c, block);
+	u16 elements = o ? cnr_block_elements(c, o, block) : c->elements;
+
+	memset(h, 0, sizeof(*h) + 4 * elements);
+	h->version = CANARY_VERSION;
+	h->type = CANARY_CONTRIBUTION;
+	h->attempt = cnr_block(c, block)->attempt;
+	h->comm = cpu_to_be32(c->cfg.comm);
+	h->epoch = cpu_to_be32(c->epoch);
+	h->block = cpu_to_be32(block);
+	h->opsig = cpu_to_be32(o ? o->opsig : 1);
+	h->members = cpu_to_be16(c->cfg.members);
+	h->count = cpu_to_be16(count);
+	h->op = CANARY_OP_SUM;
+	h->dtype = CANARY_INT32;
+	h->elements = cpu_to_be16(elements);
+	h->done = cpu_to_be32(c->una);
+	return sizeof(*h) + 4 * elements;
+}
+
+/* The first block from the earliest one on that @c leads */
+static inline u32 forge_block(const struct cnr_comm *c)
+{
+	u32 block = c->una;
+
+	while (cnr_leader(c, block) != c->cfg.rank)
+		block++;
+	return block;
+}
+
+#endif /* SELFTESTS_CORE_FORGE_H */
