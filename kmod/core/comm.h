@@ -455,6 +455,7 @@ struct cnr_comm {
 	u32	trouble_next;
 	struct cnr_trouble trouble[CNR_TROUBLES];
 
+	u64	merger_key;	/* odd, secret: of places in @merger */
 	u64	strangers;	/* debt of those whose aggregates are not known, merge.c */
 	struct cnr_merger merger[1 << CNR_MERGERS_BITS];
 
@@ -658,7 +659,8 @@ void cnr_lead_discard(struct cnr_comm *c, struct cnr_lead *l);
 enum canary_drop cnr_merge_admit(struct cnr_comm *c, u64 now, struct cnr_lead *l,
 				 const struct cnr_in *in);
 bool cnr_merge_replaces(struct cnr_comm *c, struct cnr_lead *l, const struct canary_hdr *h);
-void cnr_merge_doubt(struct cnr_comm *c, struct cnr_lead *l, const struct canary_hdr *h);
+void cnr_merge_doubt(struct cnr_comm *c, u64 now, struct cnr_lead *l, const struct canary_hdr *h);
+bool cnr_merge_witness(struct cnr_comm *c, struct cnr_lead *l);
 void cnr_merge_taken(struct cnr_comm *c, u64 now, struct cnr_lead *l, const struct cnr_source *s);
 void cnr_merge_proven(struct cnr_comm *c, struct cnr_lead *l);
 void cnr_merge_spoilt(struct cnr_comm *c, u64 now, const struct cnr_lead *l);

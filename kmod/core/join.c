@@ -46,6 +46,8 @@ static void cnr_begin(struct cnr_comm *c, u32 first)
 	c->done_goal = first;
 	c->first = first;
 	cnr_derive_key(c);
+	cnr_seed64(c, 5, &c->merger_key);
+	c->merger_key |= 1;
 	cnr_window_begin(c);
 	c->table = true;
 }

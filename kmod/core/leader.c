@@ -178,16 +178,15 @@ static bool cnr_repeat(const struct cnr_comm *c, const struct cnr_lead *l, const
  */
 void cnr_lead_differs(struct cnr_comm *c, u64 now, struct cnr_lead *l, u16 rank, u32 opsig)
 {
+	bool second = l->odd != CNR_NONE && l->odd != rank, alike = second && l->odd_sig == opsig;
 	u16 both[2] = { c->cfg.rank, rank };
 
-	if (l->count)
-		cnr_fail(c, now, CANARY_ABORT_MISMATCH, &rank, 1, true);
-	else if (c->cfg.members == 2)
-		cnr_fail(c, now, CANARY_ABORT_MISMATCH, both, 2, true);
-	else if (l->odd != CNR_NONE && l->odd != rank)
-		cnr_fail(c, now, CANARY_ABORT_MISMATCH, both, l->odd_sig == opsig ? 1 : 2, true);
 	l->odd = rank;
 	l->odd_sig = opsig;
+	if (second || c->cfg.members == 2)
+		cnr_fail(c, now, CANARY_ABORT_MISMATCH, both, alike ? 1 : 2, true);
+	else if (cnr_merge_witness(c, l))
+		cnr_fail(c, now, CANARY_ABORT_MISMATCH, &rank, 1, true);
 }
 
 static enum canary_drop cnr_acceptable(struct cnr_comm *c, const struct cnr_lead *l,
@@ -348,7 +347,7 @@ enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struc
 		if (drop != CANARY_DROP_NONE)
 			return drop;
 	} else {
-		cnr_merge_doubt(c, l, h);
+		cnr_merge_doubt(c, now, l, h);
 	}
 	drop = cnr_acceptable(c, l, h);
 	if (drop == CANARY_DROP_COUNT && cnr_merge_replaces(c, l, h)) {
@@ -376,8 +375,7 @@ enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struc
 		cnr_count(c, CNR_C_contributions_merged);
 	else
 		cnr_sent_by(c, be16_to_cpu(h->rank), block + 1);
-	if (l->odd != CNR_NONE && (l->flags & CNR_L_POSTED)) {
-		/* Here is one that agrees with us. */
+	if (l->odd != CNR_NONE && (l->flags & CNR_L_POSTED) && cnr_merge_witness(c, l)) {
 		cnr_fail(c, now, CANARY_ABORT_MISMATCH, &l->odd, 1, true);
 		return CANARY_DROP_NONE;
 	}

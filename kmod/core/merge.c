@@ -19,11 +19,15 @@
  */
 #include "comm.h"
 
+/*
+ * Whose place it is hangs on a secret, or an address could be chosen that takes the place of a
+ * switch. The high bits of a product with a secret odd number are enough for that, and cheap.
+ */
 static struct cnr_merger *cnr_merger_at(struct cnr_comm *c, __be32 addr, __be16 port)
 {
-	u32 hash = (be32_to_cpu(addr) ^ (u32)be16_to_cpu(port) << 16) * 0x9e3779b1u;
+	u64 hash = ((u64)be32_to_cpu(addr) << 16 | be16_to_cpu(port)) * c->merger_key;
 
-	return &c->merger[hash >> (32 - CNR_MERGERS_BITS)];
+	return &c->merger[hash >> (64 - CNR_MERGERS_BITS)];
 }
 
 /* Return: NULL for strangers */
@@ -113,44 +117,78 @@ enum canary_drop cnr_merge_admit(struct cnr_comm *c, u64 now, struct cnr_lead *l
 				 const struct cnr_in *in)
 {
 	const struct canary_hdr *h = in->hdr;
-	u64 *debt;
 
 	/* Nobody merges under bypass: this is where forgers of aggregates end. */
 	if (l->attempt >= CNR_BYPASS_ATTEMPT)
 		return CANARY_DROP_MAC;
 	if (l->state != CNR_L_COLLECTING || cnr_merged_right(c, l, h))
 		return CANARY_DROP_NONE;
-	debt = cnr_debt(c, in->addr, in->port);
-	if (*debt >= now + CNR_SPOILT_BURST * CNR_SPOILT_GAP) {
-		cnr_count(c, CNR_C_refused);
-		return CANARY_DROP_MAC;
-	}
 	/* With single contributions, which have macs, it would be complete and wrong. */
-	if ((l->flags & (CNR_L_POSTED | CNR_L_MERGED)) == CNR_L_POSTED && cnr_tags_known(c, l) &&
+	if (!(l->flags & CNR_L_MERGED) && cnr_merged_comparable(c, l, h) &&
 	    l->count + be16_to_cpu(h->count) == c->cfg.members - 1) {
-		cnr_charge(debt, now);
 		cnr_count(c, CNR_C_tag_mismatch);
 		return CANARY_DROP_TAG;
+	}
+	if (*cnr_debt(c, in->addr, in->port) >= now + CNR_SPOILT_BURST * CNR_SPOILT_GAP) {
+		cnr_count(c, CNR_C_refused);
+		return CANARY_DROP_MAC;
 	}
 	return CANARY_DROP_NONE;
 }
 
-/*
- * A single contribution, which has a mac, belongs to another operation than aggregates of which
- * nothing else is known: they are dropped, as they might keep everybody else out.
- */
-void cnr_merge_doubt(struct cnr_comm *c, struct cnr_lead *l, const struct canary_hdr *h)
+/* Was a single contribution to the block of @l accepted? */
+static bool cnr_seen_any(const struct cnr_comm *c, const struct cnr_lead *l)
 {
 	u32 i;
 
-	if ((l->flags & (CNR_L_POSTED | CNR_L_MERGED)) != CNR_L_MERGED ||
-	    l->opsig == be32_to_cpu(h->opsig))
-		return;
 	for (i = 0; i < (c->cfg.members + 63) / 64; i++)
 		if (l->seen[i])
-			return;
-	c->stats.drop[CANARY_DROP_OPSIG] += l->sources;
+			return true;
+	return false;
+}
+
+/*
+ * Does what was collected of the block of @l, which is not posted, leave no room and is wrong?
+ * With slices that is not known so early.
+ */
+static bool cnr_merged_crowds(struct cnr_comm *c, struct cnr_lead *l)
+{
+	return l->count == c->cfg.members - 1 && !c->slice && l->tag != cnr_lead_expected(c, l);
+}
+
+/*
+ * @h, a single contribution, has a mac; aggregates of a block that is not posted, nothing. Those
+ * that it does not agree with are dropped, as they might keep everybody else out, and who sent
+ * them is charged. But what is of another operation or length may be the fault of @h, where a
+ * single one agrees with them.
+ */
+void cnr_merge_doubt(struct cnr_comm *c, u64 now, struct cnr_lead *l, const struct canary_hdr *h)
+{
+	bool agrees = l->opsig == be32_to_cpu(h->opsig) &&
+		      l->elements == be16_to_cpu(h->elements);
+
+	if ((l->flags & (CNR_L_POSTED | CNR_L_MERGED)) != CNR_L_MERGED ||
+	    cnr_seen(l, be16_to_cpu(h->rank)))
+		return;
+	if (agrees ? !cnr_merged_crowds(c, l) : cnr_seen_any(c, l))
+		return;
+	c->stats.drop[agrees ? CANARY_DROP_TAG : CANARY_DROP_OPSIG] += l->sources;
+	cnr_merge_spoilt(c, now, l);
 	cnr_lead_discard(c, l);
+	l->flags &= ~CNR_L_EXPECTED;	/* of which operation is open again */
+}
+
+/*
+ * Does somebody but us run our operation at the block of @l, where rank cnr_lead.odd does not?
+ * Aggregates say so if nothing but that one's contribution is missing; otherwise, nobody knows who
+ * sent them.
+ */
+bool cnr_merge_witness(struct cnr_comm *c, struct cnr_lead *l)
+{
+	if (cnr_seen_any(c, l))
+		return true;
+	return l->count == c->cfg.members - 2 && cnr_tags_known(c, l) &&
+	       cnr_lead_expected(c, l) - l->tag == cnr_tags_of(c, l, l->odd);
 }
 
 /* An aggregate was added. */
