@@ -9,7 +9,7 @@ $(B)/selftests/bench/%: selftests/bench/%.c kmod/uapi/linux/canary_wire.h bpf/sh
 
 .SECONDARY: $(B)/selftests/bench/softirq.bpf.o
 
-$(B)/selftests/bench/%.bpf.o: selftests/bench/%.bpf.c selftests/bench/%.h $(B)/bpf/vmlinux.h
+$(B)/selftests/bench/%.bpf.o: selftests/bench/%.bpf.c selftests/bench/%.h | $(B)/.setup
 	@mkdir -p $(@D)
 	$(BPF_CLANG) $(BPF_CFLAGS) -I. -c $< -o $@
 

@@ -5,7 +5,10 @@
  * after each of which the kernel looks how long it has been at it; in a process, the time that
  * it holds the lock of its engine or hands packets to IP.
  */
-#include <vmlinux.h>
+#include <stdbool.h>
+#include <linux/bpf.h>
+#include <linux/ptrace.h>
+#include <linux/types.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 #include "selftests/bench/softirq.h"
