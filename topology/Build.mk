@@ -57,12 +57,15 @@ test-fault-matrix: $(B)/bin/canary $(FAULT_TOOLS) ## all faults with the user en
 	@topology/fault_matrix.py --tap --engine user --topology star:5 leaf_spine:2,2,2 --sizes 5000 --long 100000
 
 TESTS += congestion
-.PHONY: demo-congestion test-congestion
+.PHONY: demo-congestion demo-congestion-guest test-congestion
 
 # FORM: small or full; CONGESTION: further options of topology/congestion.py
 FORM ?= small
 demo-congestion: $(B)/bin/canary $(FAULT_TOOLS) ## dynamic trees against static ones, the ring and Open MPI under congestion: FORM=small|full (goes on if interrupted)
 	@topology/congestion_demo.py --form $(FORM) -- $(CONGESTION)
+
+demo-congestion-guest: $(B)/bin/canary $(FAULT_TOOLS) module ## the headline table by AF_CANARY in the instruction-counting guest, whatever else the machine does: FORM=small|full (goes on if interrupted)
+	@topology/congestion_demo.py --form $(FORM) --parts guest -- --out $(B)/congestion-guest $(CONGESTION)
 
 test-congestion: $(B)/bin/canary ## congestion experiments in small: right, kept, refused
 	@selftests/net/congestion.sh

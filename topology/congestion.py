@@ -112,7 +112,7 @@ def parse(argv):
     add("--json", type=arguments.taken_by(arguments.writable),
         help="file of the rows; those of other scenarios stay in it (congestion.json in --out; without that build/congestion.json)")
     add("--again", action="store_true", help="forget the runs of earlier")
-    add("--any-rate", action="store_true", help="even if this machine cannot carry it")
+    add("--any-rate", action="store_true", help="even if this machine cannot carry it; and what it measured so is kept")
     add("--inside", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args(argv)
     check(args)
@@ -294,7 +294,21 @@ def in_guest(args, argv):
         raise RuntimeError(f"the guest ended with status {status}; what it measured is kept")
 
 
-def left_to_do(args, runs):
+def first_of(argv):
+    """ARGV, but the first run only"""
+    args = parse(argv)
+    return [*argv, "--algorithms", args.algorithm_list[0].name, "--shares", str(args.share_list[0]), "--seeds", "1",
+            "--alone", ""]
+
+
+def is_done(args, run, limit):
+    """Whether RUN need not be made again: what a machine that was too busy measured is no result. In
+    the guest all machines measure the same."""
+    return "goodput" in (run or {}) and \
+        (args.any_rate or args.engine == "kernel" or not results.says_nothing(run, limit))
+
+
+def left_to_do(args, runs, limit):
     """(keys of all runs, those that are not there yet)"""
     todo, keys = [], []
     for algorithm in args.algorithm_list:
@@ -308,7 +322,7 @@ def left_to_do(args, runs):
                 continue
             key = json.dumps([settings(args), algorithm.name, share, seed, *["alone"] * alone])
             keys.append(key)
-            if "goodput" not in (runs.find(key) or {}):
+            if not is_done(args, runs.find(key), limit):
                 todo.append((key, algorithm, share, seed, alone))
     # Interleaved: what else the machine does hits all alike
     todo.sort(key=lambda item: (item[3], item[2]))
@@ -329,7 +343,7 @@ def run_all(args, argv):
         raise RuntimeError(f"{' and '.join(missing)} is missing: nobody would congest anything "
                            "(tools/setup/packages.txt)")
     runs = results.Runs(args.out, args.again)
-    keys, todo = left_to_do(args, runs)
+    keys, todo = left_to_do(args, runs, scene.limit)
     if len(todo) < len(keys):
         left = f"{len(todo)} are left" if todo else "nothing is left to do"
         say(f"Runs: {len(keys) - len(todo)} of {len(keys)} were made before and are kept, {left} (--again: all anew)")

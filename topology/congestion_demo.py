@@ -7,10 +7,13 @@ switches that run the program.
   topology/congestion_demo.py                   the small form, as make demo-congestion
   topology/congestion_demo.py --form full
   topology/congestion_demo.py --parts choices --form full -- --traffic 0.5
+  topology/congestion_demo.py --parts guest     AF_CANARY in the guest, as make demo-congestion-guest
 
-Links have the highest of RATES that this machine carries, unless a rate follows --; where rows show
-that it does not, the next lower one is taken and all is measured again. What is said of links by a machine
-that is too busy is no result, and rows say so.
+Links have the highest of RATES that this machine carries, unless a rate follows --: what it forwards
+is measured, then one run is tried. Where rows show later that it does not, that part is measured again with the next
+lower one, which the rest has, too. What is said of links by a machine that is too busy is no result, and
+rows say so; where no rate gives results, nothing is measured. The guest has its own rate: its clock counts
+instructions.
 
 What follows -- goes to topology/congestion.py, for all parts. Interrupted, the
 same command goes on where it was.
@@ -25,10 +28,14 @@ from canary_topo import arguments, plots, results  # noqa: E402
 
 # Mbit/s
 RATES = [10, 5, 3, 2, 1]
+# With less than the first of them vectors are half as long, and who is slow gets so many seconds Mbit/s
+PATIENCE = 1200
 CHOICES = "dynamic,dynamic-early,dynamic-adaptive,dynamic-block,dynamic-flow"
 MORE_CHOICES = f"{CHOICES},dynamic-flowlet,dynamic-random,dynamic-two"
 TREES = "dynamic,static-1,static-2,static-4"
 LEAF_SPINE = ["--topology", "leaf_spine:4,4,2"]
+# Links with which a quarter of the guest's processor is idle, and what tools/sim/README.md says
+GUEST = ["--engine", "kernel", "--rate", "3mbit", "--size", "512K", "--window", "64", "--generator", "plain"]
 
 
 def of(*words, **options):
@@ -96,6 +103,11 @@ PARTS = {
                  of(shares="0,0.5", algorithms="openmpi", seeds=2)],
     },
     "guest": {
+        form: [of(*GUEST, shares=0.5, algorithms=TREES, seeds=seeds),
+               of(*GUEST, shares=0, algorithms=f"{TREES},ring", seeds=1)]
+        for form, seeds in (("small", 5), ("full", 10))
+    },
+    "guest-leaf-spine": {
         "small": [],
         "full": [of(engine="kernel", topology="leaf_spine:2,4,2", trees=2, rate="5mbit", size="512K",
                     shares="0,0.5", algorithms="dynamic,static-1,static-2,ring", seeds=2,
@@ -144,24 +156,55 @@ def names_rate(options):
     return any(word == "--rate" or word.startswith("--rate=") for word in options)
 
 
+def value_of(options, name):
+    """What the option NAME says among OPTIONS, or None"""
+    return options[options.index(name) + 1] if name in options else None
+
+
+def is_guests(options):
+    """Whether what they measure does not depend on this machine"""
+    return value_of(options, "--engine") == "kernel"
+
+
 def rates(args, parts):
-    """The rates to try, in Mbit/s: what the machine carries, and less; None: as all options say"""
-    if names_rate(args.options):
-        return [None]
-    if not parts:
-        return []
-    bits, busy = congestion.carried([*PARTS[parts[0]][args.form][0], *args.options])
+    """(exit status so far, the rates to try, in Mbit/s: what the machine carries, and less; None: as all
+    options say)"""
+    own = [options for part in parts for options in PARTS[part][args.form] if not is_guests(options)]
+    if names_rate(args.options) or not own:
+        return 0, [None]
+    bits, busy = congestion.carried([*own[0], *args.options])
     found = [rate for rate in RATES if rate * 1e6 <= bits] or RATES[-1:]
-    print(f"This machine carries links of {bits / 1e6:.1f} Mbit/s{busy}: {found[0]} Mbit/s are taken.", flush=True)
-    return found
+    print(f"This machine forwards what links of {bits / 1e6:.1f} Mbit/s carry{busy}.", flush=True)
+    while found:
+        rate, found = found[0], found[1:]
+        status, rows, scene = try_out(args, own[0], rate)
+        if scene is None:
+            return status, []
+        why = complaint(status, rows)
+        if not why:
+            print(f"== links of {rate} Mbit/s are taken", flush=True)
+            return 0, [rate, *found]
+        print(f"With links of {rate} Mbit/s it gives no results: {why}.", flush=True)
+    print("Nothing is measured: this machine has too much else to do, or is too slow. With `-- --rate 1mbit` all "
+          "is measured, and rows say that they are none.", flush=True)
+    return 1, []
+
+
+def try_out(args, options, rate):
+    """As go_through(), of the first run, which is kept"""
+    return congestion.go_through(congestion.first_of([*options_of(options, rate), *args.options]))
 
 
 def options_of(options, rate):
     """OPTIONS of a scenario on links of RATE Mbit/s; those that have a lower one keep it"""
-    if rate is None or names_rate(options) and float(options[options.index("--rate") + 1][:-4]) <= rate:
+    if rate is None or is_guests(options) or names_rate(options) and float(value_of(options, "--rate")[:-4]) <= rate:
         return options
     options = [word for i, word in enumerate(options) if "--rate" not in options[max(0, i - 1):i + 1]]
-    return [*options, "--rate", f"{rate}mbit"]
+    options = [*options, "--rate", f"{rate}mbit"]
+    if rate < RATES[0]:
+        size = {None: "512K", "4M": "2M"}.get(value_of(options, "--size"), value_of(options, "--size"))
+        options += ["--size", size, "--patience", str(max(120, PATIENCE // rate))]
+    return options
 
 
 def no_results(rows):
@@ -169,8 +212,17 @@ def no_results(rows):
     return [row for row in rows if row["limit"] == "processor" and not row["algorithm"].startswith("openmpi")]
 
 
+def complaint(status, rows):
+    """None, or what a slower link may mend about ROWS"""
+    lacking = no_results(rows)
+    if not lacking:
+        return "runs failed" if status else None
+    return f"{len(lacking)} of {len(rows)} rows are none, {lacking[0]['algorithm']}: {results.why_not(lacking[0])}"
+
+
 def measure(args, part, rate):
-    """(status, rows, scene) of all scenarios of PART; no scene if it was given up"""
+    """(status, rows, scene) of all scenarios of PART; no scene if it was given up. With a RATE, not beyond
+    rows that are no results."""
     failed, rows, scene = 0, [], None
     for options in PARTS[part][args.form]:
         status, found, scene = congestion.go_through(
@@ -179,6 +231,8 @@ def measure(args, part, rate):
             return status, rows, None
         failed |= status
         rows += found
+        if rate and not is_guests(options) and complaint(status, found):
+            break
     return failed, rows, scene
 
 
@@ -192,31 +246,29 @@ def draw(args, part, rows, every, scene):
 
 
 def demonstrate(args, parts):
-    """All parts on links of one rate; the exit status"""
-    left = rates(args, parts)
-    failed = 0
-    while left:
-        rate, left = left[0], left[1:]
-        failed, every, lower = 0, [], False
-        for number, part in enumerate(parts):
-            print(f"== part {number + 1} of {len(parts)}: {part}", flush=True)
-            status, rows, scene = measure(args, part, rate)
-            if scene is None:
-                return status
-            failed |= status
-            every += rows if part in BY_SHARE else []
-            draw(args, part, rows, every, scene)
-            lacking = no_results(rows)
-            if lacking:
-                print(f"{len(lacking)} of {len(rows)} rows are no results, {lacking[0]['algorithm']}: "
-                      f"{results.why_not(lacking[0])}.", flush=True)
-                failed = 1
-                lower = bool(left)
-            if lower:
-                print(f"== all again on links of {left[0]} Mbit/s", flush=True)
-                break
-        if not lower:
-            break
+    """All parts, on links of one rate as long as they give results; the exit status"""
+    failed, left = rates(args, parts)
+    every, number = [], 0
+    while left and number < len(parts):
+        part = parts[number]
+        print(f"== part {number + 1} of {len(parts)}: {part}", flush=True)
+        status, rows, scene = measure(args, part, left[0])
+        if scene is None:
+            return status
+        why = complaint(status, rows)
+        if why:
+            print(f"No results: {why}.", flush=True)
+            status = 1
+        if why and left[0] and not is_guests(PARTS[part][args.form][0]):
+            left = left[1:]
+            failed = 0 if left else 1
+            print(f"== again, and the rest, on links of {left[0]} Mbit/s" if left else
+                  "== no more: there is no lower rate", flush=True)
+            continue
+        failed |= status
+        every += rows if part in BY_SHARE else []
+        draw(args, part, rows, every, scene)
+        number += 1
     return failed
 
 
@@ -224,9 +276,10 @@ def main():
     parser = arguments.Parser(__doc__, "After --: further options of congestion.py.")
     parser.add_argument("--form", choices=["small", "full"], default="small",
                         help="35 minutes on two idle processors, or two hours (%(default)s)")
-    parser.add_argument("--parts", default=",".join(PARTS), help="with commas (all: %(default)s)")
+    parser.add_argument("--parts", help=f"with commas, of {', '.join(PARTS)} (all; without the guest in the small form)")
     args = parser.parse_with_options(sys.argv[1:])
-    parts = args.parts.split(",")
+    usual = [part for part in PARTS if args.form == "full" or part != "guest"]
+    parts = args.parts.split(",") if args.parts else usual
     if set(parts) - set(PARTS):
         parser.error(f"--parts: there are {', '.join(PARTS)}")
     parts = [part for part in parts if PARTS[part][args.form]]

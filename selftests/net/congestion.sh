@@ -28,6 +28,7 @@ tap_check "too little traffic is no result" "${CHECK[@]}" offered
 tap_check "what is looked at, and when" "${CHECK[@]}" meter
 tap_check "what runs come to" "${CHECK[@]}" rows
 tap_check "a demonstration takes the rate that the machine carries" "${CHECK[@]}" rates
+tap_check "what a busy machine measured is measured again" "${CHECK[@]}" again_if_none
 tap_check "what is kept" "${CHECK[@]}" files
 tap_check "leftovers end" "${CHECK[@]}" sweep
 if command -v mpirun >/dev/null; then

@@ -287,27 +287,63 @@ def check_rows():
 def check_rates():
     """A demonstration takes the rate that the machine carries, and lowers it where rows fail."""
     args = type("Args", (), {"form": "small", "options": []})
-    asked = []
+    asked, carries = [], {}
 
     def go(argv):
-        rate = argv[argv.index("--rate") + 1]
-        asked.append(rate)
-        limit = "links" if rate in ("2mbit", "1mbit") else "processor"
+        """As a machine does on which parts carry so many Mbit/s"""
+        part = argv[argv.index("--label") + 1] if "--label" in argv else "first"
+        rate = [value for word, value in zip(argv, argv[1:]) if word == "--rate"][-1]
+        asked.append(f"{part} {rate}")
+        limit = "links" if float(rate[:-4]) <= carries[part] else "processor"
         row = {"algorithm": "dynamic", "limit": limit, "cpu_idle": 0.1, "late_ms": 9, "late_ms_most": 2,
                "congestion": 0, "scenario": "here"}
-        return 0, [row, {**row, "algorithm": "openmpi", "limit": "processor"}], object()
+        return carries.get("status", 0), [row, {**row, "algorithm": "openmpi", "limit": "processor"}], object()
 
-    demo.congestion = type("Congestion", (), {"carried": lambda argv: (5.9e6, ""), "go_through": go})
+    def expect(parts, ends, *want, **can):
+        asked.clear()
+        carries.clear()
+        carries.update(can)
+        found = demo.demonstrate(args, parts)
+        need(found == ends and asked == list(want), f"{parts}: {asked}, status {found}")
+
+    demo.congestion = type("Congestion", (), {"carried": lambda argv: (5.9e6, ""), "go_through": go,
+                                              "first_of": lambda argv: argv})
     demo.draw = lambda *_: None
-    need(demo.demonstrate(args, ["half"]) == 0 and asked == ["5mbit", "3mbit", "2mbit"], f"lowered: {asked}")
-    asked.clear()
-    need(demo.demonstrate(args, ["openmpi"]) == 0 and asked[-2:] == ["2mbit", "2mbit"],
-         f"where a part has a lower rate of its own, that one: {asked}")
-    asked.clear()
+    expect(["half"], 0, "first 5mbit", "first 3mbit", "half 3mbit", first=3, half=3)
+    expect(["half", "most"], 0, "first 5mbit", "half 5mbit", "half 3mbit", "half 2mbit", "most 2mbit",
+           first=5, half=2, most=5)
+    expect(["half", "most"], 1, *(f"first {rate}mbit" for rate in (5, 3, 2, 1)), first=0, half=0, most=0)
+    expect(["half", "most"], 1, "first 5mbit", *(f"half {rate}mbit" for rate in (5, 3, 2, 1)), first=5, half=0, most=0)
+    expect(["half"], 1, *(f"first {rate}mbit" for rate in (5, 3, 2, 1)), first=5, half=5, status=1)
+    # Where a part has a lower rate of its own, that one; the guest's is not this machine's
+    expect(["openmpi"], 0, "first 5mbit", "openmpi 5mbit", "openmpi 3mbit", first=5, openmpi=5)
+    expect(["guest"], 1, "guest 3mbit", "guest 3mbit", guest=2)
+    expect(["most", "guest"], 0, "first 5mbit", "first 3mbit", "first 2mbit", "most 2mbit", "guest 3mbit", "guest 3mbit",
+           first=2, most=2, guest=3)
     args.options = ["--rate", "10mbit"]
-    need(demo.demonstrate(args, ["half"]) == 1 and asked == ["10mbit"], f"what is asked for is kept: {asked}")
+    expect(["half"], 1, "half 10mbit", half=5)
     need(demo.options_of(["--rate", "3mbit", "--seeds", "1"], 5) == ["--rate", "3mbit", "--seeds", "1"], "lower")
-    need(demo.options_of(["--rate", "3mbit", "--seeds", "1"], 2) == ["--seeds", "1", "--rate", "2mbit"], "higher")
+    need(demo.options_of(["--rate", "3mbit", "--seeds", "1"], 2) ==
+         ["--seeds", "1", "--rate", "2mbit", "--size", "512K", "--patience", "600"], "higher")
+    need(demo.options_of(["--size", "4M"], 10) == ["--size", "4M", "--rate", "10mbit"], "the usual size")
+
+
+def check_again_if_none():
+    """What a busy machine measured is measured again; what cannot become better, or was asked for, is not."""
+    idle, busy = {"idle": 0.5, "late_ms": [0, 1]}, {"idle": 0.1, "late_ms": [0, 1]}
+    for run, options, want in (
+            (None, [], False), ({"failed": "not at all"}, [], False),
+            (finished("dynamic", 1, 4, machine=idle), [], True),
+            (finished("dynamic", 1, 4, machine=busy), [], False),
+            (finished("openmpi-ring", 1, 4, machine=busy), [], True),
+            (finished("dynamic", 1, 4, machine=busy), ["--any-rate"], True),
+            (finished("dynamic", 1, 4, machine=busy), ["--engine", "kernel"], True)):
+        args = demo.congestion.parse(options)
+        need(demo.congestion.is_done(args, run, 8e6) == want, f"{options} {run}: done is not {want}")
+    words = demo.congestion.first_of(["--shares", "0.5,0", "--algorithms", "ring,dynamic", "--alone", "ring"])
+    args = demo.congestion.parse(words)
+    need((args.share_list, args.seeds, args.alone_list) == ([0.5], 1, []) and
+         [algorithm.name for algorithm in args.algorithm_list] == ["ring"], f"the first run: {words}")
 
 
 def check_files():

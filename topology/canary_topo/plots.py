@@ -20,6 +20,11 @@ def _save(pyplot, figure, directory, name):
     return paths
 
 
+def _is_none(row):
+    """Whether it says more about the processor than about links"""
+    return row["limit"] == "processor"
+
+
 def goodput(rows, directory, name, title, limit):
     """Medians over the share of hosts that congest, with the spread of runs."""
     pyplot = _pyplot()
@@ -31,7 +36,8 @@ def goodput(rows, directory, name, title, limit):
                       [row["goodput_median"] for row in mine],
                       yerr=[[row["goodput_median"] - row["goodput_spread"][0] for row in mine],
                             [row["goodput_spread"][1] - row["goodput_median"] for row in mine]],
-                      marker="o", capsize=3, label=algorithm)
+                      marker="o", capsize=3, label=algorithm + (" (no result)" if any(map(_is_none, mine)) else ""),
+                      fillstyle="none" if any(map(_is_none, mine)) else "full")
     axes.axhline(limit / 1e6, color="grey", linestyle=":", label="payload limit of an access link")
     axes.set(xlabel="hosts that congest, %", ylabel="goodput, Mbit/s", title=title, ylim=(0, None))
     axes.legend(fontsize=8)
@@ -48,8 +54,9 @@ def bars(labelled, directory, name, title, limit):
     axes.bar(range(len(rows)), middle,
              yerr=[[value - row["goodput_spread"][0] for value, row in zip(middle, rows)],
                    [row["goodput_spread"][1] - value for value, row in zip(middle, rows)]],
-             capsize=3, color="C0")
-    axes.set_xticks(range(len(rows)), [label for label, _ in labelled], rotation=30, ha="right",
+             capsize=3, color=["lightgrey" if _is_none(row) else "C0" for row in rows])
+    names = [label + ("\n(no result)" if _is_none(row) else "") for label, row in labelled]
+    axes.set_xticks(range(len(rows)), names, rotation=30, ha="right",
                     fontsize=8)
     if limit:
         axes.axhline(limit / 1e6, color="grey", linestyle=":")

@@ -74,6 +74,24 @@ def kept(runs, alone):
     return [run["goodput"] / before[run["seed"]] for run in runs if run["seed"] in before]
 
 
+def late_most(limit):
+    """How late sleepers may be, in ms, where links carry LIMIT bits of vectors a second"""
+    return round(1e3 * FRAMES_LATE * FRAME_PAYLOAD / limit, 3)
+
+
+def limited_by(idle, late, limit):
+    """Whether links or the processor decided, of which IDLE was idle, and sleepers LATE ms late"""
+    return "links" if idle >= IDLE_AT_LEAST and late < late_most(limit) else "processor"
+
+
+def says_nothing(run, limit):
+    """Whether RUN, on a machine with less to do, may come to something else. Open MPI's ranks poll:
+    its runs are as they are."""
+    machine = run["machine"]
+    return not run["algorithm"].startswith("openmpi") and \
+        limited_by(machine["idle"], machine["late_ms"][1], limit) == "processor"
+
+
 def row_of(runs, limit, alone=()):
     """What RUNS of one algorithm and share come to; None if all failed."""
     good = [run for run in runs if "goodput" in run]
@@ -84,7 +102,6 @@ def row_of(runs, limit, alone=()):
     ratios = kept(good, alone)
     idle = middle(run["machine"]["idle"] for run in good)
     late = middle(run["machine"]["late_ms"][1] for run in good)
-    late_most = round(1e3 * FRAMES_LATE * FRAME_PAYLOAD / limit, 3)
     return {"scenario": first["scenario"], "algorithm": first["algorithm"],
             "congestion": round(first["congesting"] / first["hosts"], 4), "asked": first["share"],
             "goodput_median": middle(goodput),
@@ -101,8 +118,8 @@ def row_of(runs, limit, alone=()):
                                  default=None),
             "jain": middle(run.get("jain") for run in good),
             "contributions_per_block": middle(run.get("contributions_per_block") for run in good),
-            "cpu_idle": idle, "late_ms": late, "late_ms_most": late_most,
-            "limit": "links" if idle >= IDLE_AT_LEAST and late < late_most else "processor",
+            "cpu_idle": idle, "late_ms": late, "late_ms_most": late_most(limit),
+            "limit": limited_by(idle, late, limit),
             "settings": json.loads(first["key"])[0]}
 
 
