@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /* How it ends: shutdown, ranks that leave, die or disagree, engines that linger. */
+#include <sys/mount.h>
 #include "api.h"
+
+#define TRACING		"/sys/kernel/tracing/"
+#define SNDBUF		"/proc/sys/net/core/wmem_default"
+#define PAIRS		30
+#define LEAST_SNDBUF	4608	/* that the kernel allows */
+
+static uint32_t packet[CANARY_ELEMENTS_MAX];
 
 static void test_shutdown(void)
 {
@@ -174,6 +182,180 @@ static void test_linger(void)
 	ok("linger: ends", proc_lines() == 0);
 }
 
+/* Counts how often somebody in the kernel sleeps for room. Return: it can be counted here */
+static bool count_sleeps(bool on)
+{
+	int fd;
+
+	if (on)
+		mount("tracefs", TRACING, "tracefs", 0, NULL);
+	else if ((fd = open(TRACING "events/kprobes/canary_sleep/enable", O_WRONLY)) >= 0) {
+		(void)!write(fd, "0", 1);
+		close(fd);
+	}
+	fd = open(TRACING "kprobe_events", O_WRONLY | O_APPEND);
+	if (fd < 0 || dprintf(fd, "%s\n", on ? "p:canary_sleep usleep_range_state" :
+						"-:canary_sleep") < 0)
+		return false;
+	close(fd);
+	if (!on)
+		return true;
+	fd = open(TRACING "events/kprobes/canary_sleep/enable", O_WRONLY);
+	on = write(fd, "1", 1) == 1;
+	close(fd);
+	return on;
+}
+
+static long sleeps(void)
+{
+	FILE *f = fopen(TRACING "kprobe_profile", "r");
+	char name[64];
+	long n, found = -1;
+
+	while (f && fscanf(f, "%63s %ld %*d", name, &n) == 2)
+		if (!strcmp(name, "canary_sleep"))
+			found = n;
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* First ranks of this namespace, at even ports, whose UDP sockets have no room */
+static int full_sockets(void)
+{
+	FILE *f = fopen("/proc/self/net/udp", "r");
+	unsigned long waiting;
+	unsigned int port;
+	char line[256];
+	int n = 0;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%*s %*x:%x %*s %*s %lx:", &port, &waiting) == 2 && !(port % 2) &&
+		    waiting >= LEAST_SNDBUF)
+			n++;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+static int new_rank(unsigned int port, int rank)
+{
+	struct sockaddr_canary a = address("127.0.0.1", port + rank);
+	int fd = new_socket();
+
+	set_comm(fd, port, rank, 2);
+	set_u32(fd, CANARY_LINGER, 60000);
+	set_u32(fd, CANARY_DEAD_AFTER, 15000);
+	nonblock(fd, true);
+	if (bind(fd, (struct sockaddr *)&a, sizeof(a)))
+		ok("namespace: bind", false);
+	return fd;
+}
+
+/* Pairs of ranks: the first of each has little room, and the second has posted a full packet */
+static void connect_pairs(int fd[PAIRS][2])
+{
+	unsigned int port;
+	long was;
+	int i;
+
+	for (i = 0; i < PAIRS; i++)
+		fd[i][1] = new_rank(22600 + 2 * i, 1);
+	was = machine_sysctl(SNDBUF, LEAST_SNDBUF);
+	for (i = 0; i < PAIRS; i++)
+		fd[i][0] = new_rank(22600 + 2 * i, 0);
+	machine_sysctl(SNDBUF, was);
+	for (i = 0; i < PAIRS; i++) {
+		port = 22600 + 2 * i;
+		connect_to(fd[i][0], port);
+		connect_to(fd[i][1], port);
+		wait_events(fd[i][0], POLLOUT);
+		wait_events(fd[i][1], POLLOUT);
+		if (send(fd[i][1], packet, sizeof(packet), 0) != sizeof(packet))
+			ok("namespace: send", false);
+	}
+}
+
+/*
+ * In a namespace of its own: engines without a face that have no room to say goodbye, as nothing
+ * leaves the queue of the only device. They linger as they have a result that the other rank lacks:
+ * the first ranks where these lead the block.
+ */
+static void leave_blocked(int told, int tell)
+{
+	int fd[PAIRS][2], i, n = 0, before = -1, same = 0;
+	double until;
+	char c;
+
+	if (unshare(CLONE_NEWNET))
+		_exit(1);
+	(void)!write(tell, &n, sizeof(n));
+	loopback(true);
+	connect_pairs(fd);
+	if (system("tc qdisc add dev lo root tbf rate 80bit burst 5000 limit 10000000"))
+		_exit(1);
+	for (i = 0; i < PAIRS; i++)
+		if (send(fd[i][0], packet, sizeof(packet), 0) != sizeof(packet))
+			ok("namespace: send", false);
+	for (i = 0; i < PAIRS; i++)
+		close(fd[i][0]);
+	/* Until no more of them fill up */
+	for (until = now() + PATIENCE / 1000; now() < until && (!n || same < 10); usleep(100000)) {
+		n = full_sockets();
+		same = n == before ? same + 1 : 0;
+		before = n;
+	}
+	(void)!write(tell, &n, sizeof(n));
+	(void)!read(told, &c, 1);
+	_exit(0);
+}
+
+/*
+ * A namespace that goes does not wait long for room that will not come: its engines, which are
+ * many, sleep some ten times each. A device in ours tells when it has gone.
+ */
+static void test_namespace(void)
+{
+	bool counts = count_sleeps(true);
+	long slept = 0;
+	double until;
+	char command[128];
+	int told[2], tell[2], n = -1, blocked = 0;
+	pid_t pid;
+
+	if (pipe(told) || pipe(tell))
+		return;
+	fflush(stdout);
+	pid = fork();
+	if (!pid)
+		leave_blocked(told[0], tell[1]);
+	close(tell[1]);
+	(void)!read(tell[0], &n, sizeof(n));
+	snprintf(command, sizeof(command), "ip link add gone0 type veth peer gone1 netns %d", pid);
+	ok("namespace: a device leads into it", !system(command));
+	(void)!read(tell[0], &blocked, sizeof(blocked));
+	ok("namespace: many of its engines have no room", blocked >= PAIRS / 6);
+	if (counts)
+		slept = sleeps();
+	(void)!write(told[1], "e", 1);
+	waitpid(pid, &n, 0);
+	for (until = now() + PATIENCE / 1000; if_nametoindex("gone0") && now() < until;)
+		usleep(10000);
+	ok("namespace: it goes", !n && !if_nametoindex("gone0"));
+	if (counts) {
+		slept = sleeps() - slept;
+		printf("# %d engines slept %ld times for room\n", blocked, slept);
+		ok("namespace: its engines do not wait for room for long",
+		   slept > 0 && slept < blocked * 20);
+	} else {
+		ok("namespace: its engines do not wait for room for long # SKIP no kprobes", true);
+	}
+	count_sleeps(false);
+	close(told[0]);
+	close(told[1]);
+	close(tell[0]);
+}
+
 static void test_proc(void)
 {
 	unsigned long ino;
@@ -194,6 +376,7 @@ const struct api_test end_tests[] = {
 	{ "dead", test_dead },
 	{ "close", test_close },
 	{ "linger", test_linger },
+	{ "namespace", test_namespace },
 	{ "proc", test_proc },
 	{ NULL }
 };
