@@ -288,6 +288,62 @@ static void test_connect_wait(void)
 	close(x);
 }
 
+/* Elements a packet of two ranks at 10.99.9.1 that have summed up; 0 if they have not */
+static unsigned int elements_there(uint32_t id)
+{
+	struct sockaddr_canary a = address("10.99.9.1", PAIR_PORT);
+	static uint32_t data[16384];
+	struct canary_status st;
+	int fd[2], i;
+	bool good;
+
+	for (i = 0; i < 2; i++) {
+		fd[i] = new_socket();
+		set_comm(fd[i], id, i, 2);
+		nonblock(fd[i], !i);
+		connect(fd[i], (struct sockaddr *)&a, sizeof(a));
+	}
+	wait_events(fd[0], POLLOUT);
+	nonblock(fd[0], false);
+	st = status(fd[0]);
+	for (i = 0; i < (int)ARRAY_SIZE(data); i++)
+		data[i] = i;
+	good = send(fd[0], data, sizeof(data), 0) == sizeof(data) &&
+	       send(fd[1], data, sizeof(data), 0) == sizeof(data) &&
+	       recv(fd[0], data, sizeof(data), 0) == sizeof(data) && data[16383] == 2 * 16383;
+	unpair(fd[0], fd[1]);
+	return good ? st.elements : 0;
+}
+
+/* Packets are as large as the route and its device take. */
+static void test_route_mtu(void)
+{
+	static const struct {
+		const char *what, *command;
+		unsigned int elements;
+	} cases[] = {
+		{ "route: no MTU of its own", "ip addr add 10.99.9.1/32 dev lo", CANARY_ELEMENTS_MAX },
+		{ "route: less than its device takes",
+		  "ip route replace local 10.99.9.1 dev lo table local mtu 1000",
+		  CANARY_ELEMENTS(1000) },
+		{ "route: more than its device takes",
+		  "ip route replace local 10.99.9.1 dev lo table local mtu 9000 && "
+		  "ip link set lo mtu 800", CANARY_ELEMENTS(800) },
+	};
+	long dropped = proc_value("drop-mtu");
+	unsigned int i, found;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		ok(cases[i].command, !system(cases[i].command));
+		found = elements_there(2100 + i);
+		if (found != cases[i].elements)
+			printf("# %u elements a packet, not %u\n", found, cases[i].elements);
+		ok(cases[i].what, found == cases[i].elements);
+	}
+	ok("route: nothing was too large", proc_value("drop-mtu") == dropped);
+	ok("route: as it was", !system("ip link set lo mtu 65536 && ip addr del 10.99.9.1/32 dev lo"));
+}
+
 const struct api_test connect_tests[] = {
 	{ "connect_errors", test_connect_errors },
 	{ "connect_retry", test_connect_retry },
@@ -296,5 +352,6 @@ const struct api_test connect_tests[] = {
 	{ "connect_nonblock", test_connect_nonblock },
 	{ "connect_finish", test_connect_finish },
 	{ "connect_wait", test_connect_wait },
+	{ "route_mtu", test_route_mtu },
 	{ NULL }
 };
