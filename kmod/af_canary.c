@@ -104,12 +104,17 @@ int canary_check_addr(const struct sockaddr *addr, int len)
 	return 0;
 }
 
-/* The port is the communicator's: who may not be a member need not hold it. */
+/*
+ * The port is the communicator's: who may not be a member need not hold it. While it is not known
+ * which one it will be, who may not be a member of any need not hold one.
+ */
 static int canary_bind_allowed(struct canary_comm *comm)
 {
 	struct cnr_config cfg = { .comm = comm->req.id };
 	int err;
 
+	if (!comm->configured)
+		return canary_rules_check_any(canary_net(comm->net));
 	memcpy(cfg.key, comm->req.key, sizeof(cfg.key));
 	err = canary_rules_check(canary_net(comm->net), &cfg);
 	memzero_explicit(&cfg, sizeof(cfg));
@@ -129,7 +134,7 @@ static int canary_bind(struct socket *sock, struct sockaddr *addr, int len)
 	lock_sock(sk);
 	if (comm->usock)
 		err = -EINVAL;
-	else if (comm->configured)
+	else
 		err = canary_bind_allowed(comm);
 	if (!err)
 		err = canary_port_open(comm, a->scan_addr, a->scan_port, sk->sk_bound_dev_if);

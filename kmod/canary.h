@@ -436,6 +436,7 @@ int canary_rule_delete(struct canary_net *cn, const struct canary_rule *like);
 void canary_rule_free(struct canary_rule *rule);
 void canary_rules_clear(struct canary_net *cn);
 int canary_rules_check(struct canary_net *cn, struct cnr_config *cfg);
+int canary_rules_check_any(struct canary_net *cn);
 void canary_prefixes_set(struct cnr_config *cfg, const struct canary_prefix *list, u32 n);
 bool canary_prefixes_ok(const struct canary_prefix *list, u32 n);
 

@@ -61,15 +61,19 @@ void canary_rules_clear(struct canary_net *cn)
 	INIT_LIST_HEAD(&cn->rules);
 }
 
-static bool canary_rule_fits(const struct canary_rule *rule, u32 id)
+/* Is the caller somebody whom @rule is about? */
+static bool canary_rule_is_about(const struct canary_rule *rule)
 {
-	if (id < rule->first || id > rule->last)
-		return false;
 	if (uid_valid(rule->uid))
 		return uid_eq(rule->uid, current_euid());
 	if (gid_valid(rule->gid))
 		return in_egroup_p(rule->gid);
 	return true;
+}
+
+static bool canary_rule_fits(const struct canary_rule *rule, u32 id)
+{
+	return id >= rule->first && id <= rule->last && canary_rule_is_about(rule);
 }
 
 /* Whose aggregates to take. */
@@ -122,6 +126,27 @@ int canary_rules_check(struct canary_net *cn, struct cnr_config *cfg)
 	}
 	err = -EACCES;
 out:
+	if (err)
+		cn->rules_refused++;
+	mutex_unlock(&cn->rules_lock);
+	return err;
+}
+
+/*
+ * May the caller be a member of any communicator at all? Context: process. Return: 0, or -EACCES:
+ * no rule is about it.
+ */
+int canary_rules_check_any(struct canary_net *cn)
+{
+	struct canary_rule *rule;
+	int err = -EACCES;
+
+	mutex_lock(&cn->rules_lock);
+	if (list_empty(&cn->rules))
+		err = 0;
+	list_for_each_entry(rule, &cn->rules, list)
+		if (err && canary_rule_is_about(rule))
+			err = 0;
 	if (err)
 		cn->rules_refused++;
 	mutex_unlock(&cn->rules_lock);

@@ -42,6 +42,20 @@ refused()
 	fi
 }
 
+# hold HOST USER: what bind() says of a socket of USER that is no communicator's yet
+hold()
+{
+	ns_exec "$1" setpriv --reuid "$2" --regid "$2" --clear-groups /usr/bin/python3 -c '
+import ctypes, errno, socket, struct
+with open("/sys/module/canary/parameters/family") as file:
+	family = int(file.read())
+face = socket.socket(family, socket.SOCK_SEQPACKET)
+libc = ctypes.CDLL(None, use_errno=True)
+address = struct.pack("=HHI8x", family, socket.htons(22610), 0)
+failed = libc.bind(face.fileno(), address, len(address))
+print(errno.errorcode[ctypes.get_errno()] if failed else "good")'
+}
+
 comm()
 {
 	local host=$1
@@ -85,6 +99,7 @@ chmod 600 "$TAP_TMP/table"
 echo $KEY >"$TAP_TMP/open-key"
 
 tap_check "without rules: anybody, any communicator" alone a $ALICE 150
+tap_is "without rules: any port" "$(hold a $BOB)" good
 tap_check "allow: root" comm a allow 100-199 --uid $ALICE
 tap_check "the user of the rule is let in" alone a $ALICE 150
 tap_check "the first of its communicators" alone a $ALICE 100
@@ -94,7 +109,10 @@ refused "not the one behind" "no rule" a $ALICE 200
 refused "not another user" "no rule" a $BOB 150
 refused "not root either" "no rule" a 0 150
 tap_check "not in another namespace" alone b $BOB 150
-tap_is "who was not let in is counted" "$(ns_exec a sed -n 's/^rules-refused //p' /proc/net/canary_stats)" 4
+tap_is "who may be a member of something may hold a port" "$(hold a $ALICE)" good
+tap_is "who may not be a member of anything may not" "$(hold a $BOB)" EACCES
+tap_is "where there are no rules anybody may" "$(hold b $BOB)" good
+tap_is "who was not let in is counted" "$(ns_exec a sed -n 's/^rules-refused //p' /proc/net/canary_stats)" 5
 
 as_alice()
 {

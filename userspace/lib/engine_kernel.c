@@ -140,9 +140,10 @@ static int kernel_open(const struct canary_params *params, void **engine)
 		err = lib_error(-errno, "socket family %d: %s", k->family, strerror(errno));
 		goto free;
 	}
-	err = lib_bind(k->fd, k->family, params, &k->local);
+	/* Rules know the communicator by it, and so can what is said about them. */
+	err = configure(k->fd, params);
 	if (!err)
-		err = configure(k->fd, params);
+		err = lib_bind(k->fd, k->family, params, &k->local);
 	if (err)
 		goto close;
 	*engine = k;

@@ -228,9 +228,10 @@ struct canary_trouble {
  * the network namespace that the netlink socket is in; CAP_NET_ADMIN there may change them. While
  * there is none, anybody may be a member of any communicator. As soon as there is one, the first
  * that has the communicator and the caller says yes, and without one CANARY_COMM, bind() and
- * connect() are EACCES. A rule's key takes the place of canary_comm_req.key, which has to be zero
- * or the same (else EPERM), and is never told. A rule's AGGREGATES take the place of
- * CANARY_AGGREGATES at connect(), which stay as they were set.
+ * connect() are EACCES; bind() before CANARY_COMM is, if no rule is about the caller. A rule's key
+ * takes the place of canary_comm_req.key, which has to be zero or the same (else EPERM), and is
+ * never told. A rule's AGGREGATES take the place of CANARY_AGGREGATES at connect(), which stay as
+ * they were set.
  */
 #define CANARY_GENL_NAME	"canary"
 #define CANARY_GENL_VERSION	1
