@@ -9,13 +9,28 @@
  *
  * Any user may make namespaces, as many as it likes, but only in a user namespace of its own.
  * Network namespaces of other user namespaces than the initial one are guests: all of these
- * together may have what one namespace may. They take from each other, but not from others.
+ * together may have what one namespace may. They take from each other, but not from others. And of
+ * that, all guests of one user together may have no more than they leave to other users' guests.
  *
  * Who asks for too much takes nothing meanwhile that others could have.
  */
 
 #include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/user_namespace.h>
 #include "canary.h"
+
+/* What the guests of a user have */
+struct canary_share {
+	struct list_head	list;
+	kuid_t			user;
+	unsigned int		guests;
+	atomic_long_t		memory;
+	atomic_long_t		members;
+};
+
+static DEFINE_MUTEX(canary_shares_lock);	/* of the list, and how many guests each has */
+static LIST_HEAD(canary_shares);
 
 unsigned long canary_memory_max;
 static atomic_long_t canary_memory = ATOMIC_LONG_INIT(0);	/* of all namespaces */
@@ -31,6 +46,7 @@ void __init canary_budget_init(void)
 /* All was given back. */
 void canary_budget_exit(void)
 {
+	WARN_ON(!list_empty(&canary_shares));
 	WARN_ON(atomic_long_read(&canary_memory));
 	WARN_ON(atomic_long_read(&canary_memory_guests));
 	WARN_ON(atomic_long_read(&canary_members_guests));
@@ -40,6 +56,70 @@ void canary_budget_exit(void)
 bool canary_budget_guest(const struct net *net)
 {
 	return net->user_ns != &init_user_ns;
+}
+
+/*
+ * Whose a guest is: the user of the initial user namespace that began. What is mapped further
+ * inside are identities that one user has, as many as it likes.
+ */
+static kuid_t canary_budget_user(const struct net *net)
+{
+	const struct user_namespace *ns = net->user_ns;
+
+	while (ns->parent != &init_user_ns)
+		ns = ns->parent;
+	return ns->owner;
+}
+
+static struct canary_share *canary_share_find(kuid_t user)
+{
+	struct canary_share *share;
+
+	lockdep_assert_held(&canary_shares_lock);
+	list_for_each_entry(share, &canary_shares, list)
+		if (uid_eq(share->user, user))
+			return share;
+	share = kzalloc(sizeof(*share), GFP_KERNEL);
+	if (!share)
+		return NULL;
+	share->user = user;
+	list_add(&share->list, &canary_shares);
+	return share;
+}
+
+/* Context: process; @net begins. */
+int canary_budget_net_init(struct net *net)
+{
+	struct canary_net *cn = canary_net(net);
+
+	atomic_long_set(&cn->memory, 0);
+	atomic_long_set(&cn->members, 0);
+	if (!canary_budget_guest(net))
+		return 0;
+	mutex_lock(&canary_shares_lock);
+	cn->share = canary_share_find(canary_budget_user(net));
+	if (cn->share)
+		cn->share->guests++;
+	mutex_unlock(&canary_shares_lock);
+	return cn->share ? 0 : -ENOMEM;
+}
+
+/* All was given back. */
+void canary_budget_net_exit(struct net *net)
+{
+	struct canary_net *cn = canary_net(net);
+	struct canary_share *share = cn->share;
+
+	WARN_ON_ONCE(atomic_long_read(&cn->memory));
+	WARN_ON_ONCE(atomic_long_read(&cn->members));
+	if (!share)
+		return;
+	mutex_lock(&canary_shares_lock);
+	if (!--share->guests) {
+		list_del(&share->list);
+		kfree(share);
+	}
+	mutex_unlock(&canary_shares_lock);
 }
 
 /* Adds @n unless that makes more than @max. */
@@ -57,6 +137,23 @@ static bool canary_budget_add(atomic_long_t *taken, unsigned long n, unsigned lo
 }
 
 /*
+ * Takes @n from what guests have @taken of @max, and their user of what these leave. Return: it
+ * was there
+ */
+static bool canary_guest_take(atomic_long_t *taken, atomic_long_t *of_user, unsigned long n,
+			      unsigned long max)
+{
+	unsigned long all = atomic_long_read(taken) + n;
+
+	if (all < n || all > max || !canary_budget_add(of_user, n, max - all))
+		return false;
+	if (canary_budget_add(taken, n, max))
+		return true;
+	atomic_long_sub(n, of_user);
+	return false;
+}
+
+/*
  * Takes from what all sockets, and those of @net, may have. What is common comes last: giving it
  * back would be too late for who did not get it meanwhile. Return: 0 or -ENOBUFS.
  */
@@ -70,13 +167,15 @@ int canary_memory_take(const struct net *net, size_t bytes)
 		return -ENOBUFS;
 	if (!canary_budget_add(&cn->memory, bytes, min(max - all, READ_ONCE(cn->memory_max))))
 		return -ENOBUFS;
-	if (canary_budget_guest(net) &&
-	    !canary_budget_add(&canary_memory_guests, bytes, max - all))
+	if (cn->share && !canary_guest_take(&canary_memory_guests, &cn->share->memory, bytes,
+					    max - all))
 		goto err_net;
 	if (canary_budget_add(&canary_memory, bytes, max))
 		return 0;
-	if (canary_budget_guest(net))
+	if (cn->share) {
 		atomic_long_sub(bytes, &canary_memory_guests);
+		atomic_long_sub(bytes, &cn->share->memory);
+	}
 err_net:
 	atomic_long_sub(bytes, &cn->memory);
 	return -ENOBUFS;
@@ -84,9 +183,13 @@ err_net:
 
 void canary_memory_give(const struct net *net, size_t bytes)
 {
-	atomic_long_sub(bytes, &canary_net(net)->memory);
-	if (canary_budget_guest(net))
+	struct canary_net *cn = canary_net(net);
+
+	atomic_long_sub(bytes, &cn->memory);
+	if (cn->share) {
 		atomic_long_sub(bytes, &canary_memory_guests);
+		atomic_long_sub(bytes, &cn->share->memory);
+	}
 	atomic_long_sub(bytes, &canary_memory);
 }
 
@@ -98,9 +201,8 @@ int canary_members_take(const struct net *net, u32 members)
 	if (!canary_budget_add(&cn->members, members, READ_ONCE(cn->members_max)))
 		return -EUSERS;
 	/* What holds for one guest now was copied when it began. */
-	if (!canary_budget_guest(net) ||
-	    canary_budget_add(&canary_members_guests, members,
-			      READ_ONCE(canary_net(&init_net)->members_max)))
+	if (!cn->share || canary_guest_take(&canary_members_guests, &cn->share->members, members,
+					    READ_ONCE(canary_net(&init_net)->members_max)))
 		return 0;
 	atomic_long_sub(members, &cn->members);
 	return -EUSERS;
@@ -108,7 +210,11 @@ int canary_members_take(const struct net *net, u32 members)
 
 void canary_members_give(const struct net *net, u32 members)
 {
-	atomic_long_sub(members, &canary_net(net)->members);
-	if (canary_budget_guest(net))
+	struct canary_net *cn = canary_net(net);
+
+	atomic_long_sub(members, &cn->members);
+	if (cn->share) {
 		atomic_long_sub(members, &canary_members_guests);
+		atomic_long_sub(members, &cn->share->members);
+	}
 }

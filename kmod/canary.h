@@ -347,6 +347,7 @@ struct canary_net {
 	int			wmem_default;
 	int			members_max;
 	atomic_long_t		members;
+	struct canary_share	*share;		/* of its user, if it is a guest */
 	struct ctl_table_header	*sysctl;
 	struct ctl_table	*sysctl_table;
 };
@@ -404,6 +405,8 @@ extern unsigned long canary_memory_max;
 void canary_budget_init(void);
 void canary_budget_exit(void);
 bool canary_budget_guest(const struct net *net);
+int canary_budget_net_init(struct net *net);
+void canary_budget_net_exit(struct net *net);
 int canary_memory_take(const struct net *net, size_t bytes);
 void canary_memory_give(const struct net *net, size_t bytes);
 int canary_members_take(const struct net *net, u32 members);

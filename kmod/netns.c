@@ -29,14 +29,21 @@ static int __net_init canary_net_start(struct net *net)
 	mutex_init(&cn->rules_lock);
 	INIT_LIST_HEAD(&cn->rules);
 	spin_lock_init(&cn->stats_lock);
-	atomic_long_set(&cn->memory, 0);
-	atomic_long_set(&cn->members, 0);
-	err = canary_sysctl_net_init(net);
+	err = canary_budget_net_init(net);
 	if (err)
 		return err;
+	err = canary_sysctl_net_init(net);
+	if (err)
+		goto err_budget;
 	err = canary_proc_net_init(net);
 	if (err)
-		canary_sysctl_net_exit(net);
+		goto err_sysctl;
+	return 0;
+
+err_sysctl:
+	canary_sysctl_net_exit(net);
+err_budget:
+	canary_budget_net_exit(net);
 	return err;
 }
 
@@ -60,7 +67,7 @@ static void __net_exit canary_net_stop(struct net *net)
 	canary_sysctl_net_exit(net);
 	canary_rules_clear(canary_net(net));
 	WARN_ON_ONCE(!list_empty(&canary_net(net)->comms));
-	WARN_ON_ONCE(atomic_long_read(&canary_net(net)->memory));
+	canary_budget_net_exit(net);
 }
 
 static struct pernet_operations canary_net_ops = {

@@ -117,13 +117,13 @@ static void test_connect_members_max(void)
 }
 
 /* In a user's namespace: rank 0 of 3. Tells what connect() said, and stays until it is told. */
-static void guest_member(int told, int tell)
+static void guest_member(unsigned int uid, int told, int tell)
 {
 	struct sockaddr_canary a = address("127.0.0.1", 22624);
 	int fd, error = 0;
 	char c;
 
-	if (setgid(65534) || setuid(65534) || unshare(CLONE_NEWUSER | CLONE_NEWNET))
+	if (setgid(uid) || setuid(uid) || unshare(CLONE_NEWUSER | CLONE_NEWNET))
 		_exit(1);
 	loopback(true);
 	fd = new_socket();
@@ -136,36 +136,42 @@ static void guest_member(int told, int tell)
 	_exit(0);
 }
 
-/* However many namespaces users make, all of these have members_max together. */
+/*
+ * However many namespaces users make, all of these have members_max together, and those of one
+ * user no more than they leave to others.
+ */
 static void test_connect_members_guests(void)
 {
 	static const char max[] = "/proc/sys/net/canary/members_max";
-	int told[2], tell[2], error[2] = { -1, -1 }, x = new_socket(), i;
+	static const unsigned int user[] = { 65534, 65534, 65533 };
+	int told[2], tell[2], error[ARRAY_SIZE(user)], x = new_socket();
 	struct sockaddr_canary a = address("127.0.0.1", 22624);
+	pid_t pid[ARRAY_SIZE(user)];
+	unsigned int i;
 	long was;
-	pid_t pid[2];
 
 	if (pipe(told) || pipe(tell))
 		return;
-	was = machine_sysctl(max, 5);
+	was = machine_sysctl(max, 9);
 	fflush(stdout);
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < ARRAY_SIZE(user); i++) {
 		pid[i] = fork();
 		if (!pid[i])
-			guest_member(told[0], tell[1]);
+			guest_member(user[i], told[0], tell[1]);
 		if (!(wait_any(tell[0], POLLIN, PATIENCE) & POLLIN) ||
 		    read(tell[0], &error[i], sizeof(error[i])) < 0)
 			error[i] = -1;
 	}
-	ok("members_max: 3 of 5, in a user's namespace", error[0] == EINPROGRESS);
-	ok("members_max: 6 of 5, in two users' namespaces, is EUSERS", error[1] == EUSERS);
-	set_comm(x, 6, 0, 3);
+	ok("members_max: 3 of 9, in a user's namespace", error[0] == EINPROGRESS);
+	ok("members_max: 6 of 9, in two of its namespaces, is EUSERS", error[1] == EUSERS);
+	ok("members_max: 6 of 9, in namespaces of two users", error[2] == EINPROGRESS);
+	set_comm(x, 6, 0, 9);
 	nonblock(x, true);
 	ok_errno("members_max: they take none from the machine's",
 		 connect(x, (struct sockaddr *)&a, sizeof(a)), EINPROGRESS);
 	close(x);
-	(void)!write(told[1], "ee", 2);
-	for (i = 0; i < 2; i++)
+	(void)!write(told[1], "eee", ARRAY_SIZE(user));
+	for (i = 0; i < ARRAY_SIZE(user); i++)
 		waitpid(pid[i], NULL, 0);
 	for (i = 0; i < 2; i++) {
 		close(told[i]);

@@ -3,6 +3,7 @@
 #include "api.h"
 
 #define NOBODY		65534
+#define SOMEBODY	65533
 #define ALL		(32UL << 20)	/* memory_max in the test of two namespaces */
 #define LENGTH		(512 << 10)
 #define GRADIENT	(64 << 20)
@@ -140,6 +141,28 @@ static void test_guests(void)
 	memory_max(was);
 }
 
+/* A user that takes what it gets leaves something to others. */
+static void test_users(void)
+{
+	unsigned long was = memory_max(ALL);
+	long taken[3];
+	int told[2], i;
+	pid_t pid[3];
+
+	if (pipe(told))
+		return;
+	taken[0] = start_greedy(&pid[0], NOBODY, told);
+	taken[1] = start_greedy(&pid[1], NOBODY, told);
+	taken[2] = start_greedy(&pid[2], SOMEBODY, told);
+	for (i = 0; i < 3; i++)
+		printf("# %s user's namespace has %ld KiB\n", i < 2 ? "a" : "another", taken[i] >> 10);
+	ok("users: one has no more than is left to others, in all its namespaces",
+	   taken[0] >= (long)(ALL / 4) && taken[0] + taken[1] <= (long)(ALL / 3));
+	ok("users: another one has a share of what is left", taken[2] >= (long)(ALL / 16));
+	end_greedy(pid, 3, told);
+	memory_max(was);
+}
+
 /* Without privilege. Return: the step that failed */
 static int ordinary(int x)
 {
@@ -265,6 +288,7 @@ static void test_sysctl_guest(void)
 const struct api_test memory_tests[] = {
 	{ "namespaces", test_namespaces },
 	{ "guests", test_guests },
+	{ "users", test_users },
 	{ "ordinary", test_ordinary },
 	{ "sysctl", test_sysctl },
 	{ "sysctl_guest", test_sysctl_guest },
