@@ -17,6 +17,7 @@ usage()
 	usage: selftests/repeat.sh [-n TIMES] [-b BUSY] [-t SECONDS] TEST [ARGUMENT...]
 
 	  TEST        a file of selftests/net, kmod or vm; what is in kmod runs in the guest
+	              (selftests/kmod/api: the program that is built of it)
 	  -n TIMES    runs ($TIMES)
 	  -b BUSY     processes that keep processors busy meanwhile ($BUSY)
 	  -t SECONDS  a run that takes longer has failed ($LIMIT)
@@ -41,7 +42,7 @@ done
 [ $# -gt 0 ] || { usage >&2; exit 2; }
 TEST=$(realpath -m "$1")
 shift
-[ -x "$TEST" ] || { echo "repeat: no test $TEST" >&2; exit 2; }
+[ -x "$TEST" ] || [ -x "$TOP/build/${TEST#"$TOP/"}" ] || { echo "repeat: no test $TEST" >&2; exit 2; }
 
 # Words that run the test
 case $TEST in
