@@ -10,14 +10,16 @@ TOP=$(cd "$(dirname "$0")/.." && pwd)
 TIMES=30
 BUSY=2
 LIMIT=3600
+GUEST=0
 
 usage()
 {
 	cat <<-END
-	usage: selftests/repeat.sh [-n TIMES] [-b BUSY] [-t SECONDS] TEST [ARGUMENT...]
+	usage: selftests/repeat.sh [-g] [-n TIMES] [-b BUSY] [-t SECONDS] TEST [ARGUMENT...]
 
 	  TEST        a file of selftests/net, kmod or vm; what is in kmod runs in the guest
 	              (selftests/kmod/api: the program that is built of it)
+	  -g          in the guest
 	  -n TIMES    runs ($TIMES)
 	  -b BUSY     processes that keep processors busy meanwhile ($BUSY)
 	  -t SECONDS  a run that takes longer has failed ($LIMIT)
@@ -26,8 +28,9 @@ usage()
 	END
 }
 
-while getopts n:b:t:h option; do
+while getopts gn:b:t:h option; do
 	case $option in
+	g) GUEST=1 ;;
 	n) TIMES=$OPTARG ;;
 	b) BUSY=$OPTARG ;;
 	t) LIMIT=$OPTARG ;;
@@ -51,7 +54,8 @@ case $TEST in
 "$TOP"/selftests/kmod/*)
 	RUN=("$TOP/selftests/vm/run.sh" --timeout "$LIMIT" -- "$TOP/selftests/kmod/guest.sh" "${TEST##*/}") ;;
 *)
-	RUN=("$TEST" "$@") ;;
+	RUN=("$TEST" "$@")
+	[ $GUEST -eq 0 ] || RUN=("$TOP/selftests/vm/run.sh" --timeout "$LIMIT" -- "${RUN[@]}") ;;
 esac
 NAME=$(basename "$(dirname "$TEST")")-$(basename "$TEST" .sh)
 LOGS=$TOP/build/repeat
