@@ -4,6 +4,7 @@
 
 #define NOBODY		65534
 #define SOMEBODY	65533
+#define SUBORDINATE	100005	/* one that NOBODY has in a user namespace */
 #define ALL		(32UL << 20)	/* memory_max in the test of two namespaces */
 #define LENGTH		(512 << 10)
 #define GRADIENT	(64 << 20)
@@ -31,12 +32,47 @@ static int sndbuf(int fd)
 	return value;
 }
 
+static bool map_ids(pid_t pid, const char *kind)
+{
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s_map", pid, kind);
+	f = fopen(path, "w");
+	return f && fprintf(f, "0 100000 10\n") > 0 && !fclose(f);
+}
+
+/* Goes on in a child in a user namespace of NOBODY, under an identity that it has in there */
+static bool as_subordinate(void)
+{
+	int made[2], mapped[2], st;
+	pid_t pid;
+	char c = 0;
+
+	if (pipe(made) || pipe(mapped))
+		return false;
+	pid = fork();
+	if (pid) {
+		if (read(made[0], &c, 1) == 1 && map_ids(pid, "uid") && map_ids(pid, "gid"))
+			(void)!write(mapped[1], &c, 1);
+		close(mapped[1]);
+		waitpid(pid, &st, 0);
+		_exit(0);
+	}
+	close(mapped[1]);
+	return !setgid(NOBODY) && !setuid(NOBODY) && !unshare(CLONE_NEWUSER) &&
+	       write(made[1], &c, 1) == 1 && read(mapped[0], &c, 1) == 1 &&
+	       !setgid(5) && !setuid(5);
+}
+
 /* A namespace of its own: of its own user namespace, too, if it is not root's */
 static bool alone(unsigned int uid)
 {
 	if (!uid)
 		return !unshare(CLONE_NEWNET);
-	return !setgid(uid) && !setuid(uid) && !unshare(CLONE_NEWUSER | CLONE_NEWNET);
+	if (uid == SUBORDINATE ? !as_subordinate() : setgid(uid) || setuid(uid))
+		return false;
+	return !unshare(CLONE_NEWUSER | CLONE_NEWNET);
 }
 
 /* Takes all that it gets, in a namespace of its own, until it is told to end. */
@@ -145,21 +181,23 @@ static void test_guests(void)
 static void test_users(void)
 {
 	unsigned long was = memory_max(ALL);
-	long taken[3];
-	int told[2], i;
-	pid_t pid[3];
+	static const unsigned int user[] = { NOBODY, NOBODY, SUBORDINATE, SOMEBODY };
+	long taken[ARRAY_SIZE(user)];
+	pid_t pid[ARRAY_SIZE(user)];
+	unsigned int i;
+	int told[2];
 
 	if (pipe(told))
 		return;
-	taken[0] = start_greedy(&pid[0], NOBODY, told);
-	taken[1] = start_greedy(&pid[1], NOBODY, told);
-	taken[2] = start_greedy(&pid[2], SOMEBODY, told);
-	for (i = 0; i < 3; i++)
-		printf("# %s user's namespace has %ld KiB\n", i < 2 ? "a" : "another", taken[i] >> 10);
+	for (i = 0; i < ARRAY_SIZE(user); i++) {
+		taken[i] = start_greedy(&pid[i], user[i], told);
+		printf("# user %u: %ld KiB\n", user[i], taken[i] >> 10);
+	}
 	ok("users: one has no more than is left to others, in all its namespaces",
 	   taken[0] >= (long)(ALL / 4) && taken[0] + taken[1] <= (long)(ALL / 3));
-	ok("users: another one has a share of what is left", taken[2] >= (long)(ALL / 16));
-	end_greedy(pid, 3, told);
+	ok("users: nor as one of its subordinate ids", !taken[2]);
+	ok("users: another one has a share of what is left", taken[3] >= (long)(ALL / 16));
+	end_greedy(pid, ARRAY_SIZE(user), told);
 	memory_max(was);
 }
 
