@@ -32,16 +32,22 @@ row()
 		'[.[] | select(.algorithm == $algorithm and .asked == $share)][0]' "$TAP_TMP/json"
 }
 
+# reservation ROW: what to say of one that the processor limits, as a note's end
+reservation()
+{
+	[ "$(jq -r .limit <<<"$1")" = links ] ||
+		jq -r '"; no result, the processor limits \(.algorithm): \(.cpu_idle) of it is idle, sleepers \(.late_ms) ms late"' <<<"$1"
+}
+
 # figure NAME ALGORITHM SHARE BASELINE-ALGORITHM BASELINE-SHARE NOTE
 figure()
 {
-	local mine base note=$6
+	local mine base note
 
 	mine=$(row "$2" "$3")
 	base=$(row "$4" "$5")
 	[ "$mine" = null ] || [ "$base" = null ] && bench_die "$1: no result of $2 or $4"
-	[ "$(jq -r .limit <<<"$base")" = links ] ||
-		note+="; the processor limits the latter: $(jq .cpu_idle <<<"$base") of it is idle"
+	note=$6$(reservation "$mine")$(reservation "$base")
 	bench_figure "$1" "$(jq .goodput_median <<<"$mine")" Mbit/s "$(jq .goodput_median <<<"$base")" \
 		"$note; medians of $(jq .runs <<<"$mine") placements, baseline $(jq .runs <<<"$base")"
 }
@@ -56,7 +62,7 @@ fi
 
 limit=$(jq -n "$RATE * 1408 / 1514")
 bench_figure congestion.idle "$(row dynamic 0 | jq .goodput_median)" Mbit/s "$limit" \
-	"dynamic trees, nobody congests; baseline: payload limit of a host's link"
+	"dynamic trees, nobody congests; baseline: payload limit of a host's link$(reservation "$(row dynamic 0)")"
 figure congestion.half dynamic 0.5 dynamic 0 "dynamic trees, half of the hosts congest; baseline: nobody does"
 for other in static-1 static-2 static-4 ring ${openmpi:-}; do
 	figure "congestion.idle-$other" dynamic 0 "$other" 0 "dynamic trees, nobody congests; baseline: $other"
