@@ -144,6 +144,18 @@ static __always_inline int csw_append_meta(csw_xdp *ctx, const struct csw_meta *
 }
 
 /*
+ * Drop what others (who is at the other end of a veth, say) put in front of the frame: beside that
+ * there may be no room for ours. It was about the packet that came.
+ */
+static __always_inline void csw_drop_meta(csw_xdp *ctx)
+{
+	int length = csw_data(ctx) - (void *)CSW_FIELD(struct xdp_md, ctx, data_meta);
+
+	if (length > 0)
+		bpf_xdp_adjust_meta(ctx, length);
+}
+
+/*
  * Put @m in front of the frame, or behind it if the driver has no room there, and give it to the
  * stack, where canary_tc finds it.
  */
@@ -151,6 +163,7 @@ static __always_inline int csw_put_meta(csw_xdp *ctx, const struct csw_meta *m)
 {
 	struct csw_meta *meta;
 
+	csw_drop_meta(ctx);
 	if ((test_driver && CSW_READ(test_no_meta)) ||
 	    bpf_xdp_adjust_meta(ctx, -(int)sizeof(*m)))
 		return csw_append_meta(ctx, m);
@@ -175,15 +188,14 @@ static __always_inline int csw_cut_meta(csw_skb *skb, struct csw_meta *m)
 	return bpf_skb_change_tail(skb, length, 0) ? -1 : 0;
 }
 
-/* Move the metadata from the frame to @m. */
+/* Move the metadata from the frame to @m. What is in front of it may be others'. */
 static __always_inline int csw_take_meta(csw_skb *skb, struct csw_meta *m)
 {
 	struct csw_meta *meta = (void *)CSW_FIELD(struct __sk_buff, skb, data_meta);
 
-	if ((void *)(meta + 1) > (void *)CSW_FIELD(struct __sk_buff, skb, data))
+	if ((void *)(meta + 1) > (void *)CSW_FIELD(struct __sk_buff, skb, data) ||
+	    meta->secret != meta_secret)
 		return CSW_READ(meta_at_end) ? csw_cut_meta(skb, m) : -1;
-	if (meta->secret != meta_secret)
-		return -1;
 	*m = *meta;
 	meta->secret = 0;
 	return 0;

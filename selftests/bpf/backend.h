@@ -10,7 +10,7 @@
 #define OUT_MAX		40
 
 struct setting {
-	bool shaped, learn, admit, stack, bare;
+	bool shaped, learn, admit, stack, bare, foreign;
 	uint32_t slots, queue, children, patience, told, credit;
 	uint64_t timeout, lifetime, min, max;
 };
@@ -23,7 +23,8 @@ struct outputs {
 
 /*
  * struct backend - a switch
- * @drivers: it has some, which may take no metadata (struct setting, bare)
+ * @drivers: it has some, which may take no metadata (struct setting, bare), or bring others' in
+ *	front of each frame (foreign)
  * @start: once; why not, or NULL
  * @reset: a switch as if started now, at time 1 s
  * @at: time since reset

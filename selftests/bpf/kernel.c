@@ -31,6 +31,7 @@
 #define LOAD_QUEUE	128
 #define NETNS		7	/* a made-up cookie */
 #define META_SECRET	0x5ec2e7
+#define FOREIGN_BYTES	200	/* with ours there would be no room in front of a frame */
 
 static struct canary_switch *skel;
 static struct inject *inject;
@@ -38,6 +39,7 @@ static struct csw_descriptor *descriptors;
 static int ifindex[PORTS + 1];
 static int capture[PORTS + 1];
 static size_t stride;
+static uint32_t foreign;	/* bytes of others' metadata in front of each frame that comes */
 
 static int sh(const char *fmt, ...)
 {
@@ -281,6 +283,7 @@ static void reset(const struct setting *s)
 	c->queue_mask = s->queue - 1;
 	c->restore = 1;
 	skel->bss->test_no_meta = s->bare;
+	foreign = s->foreign ? FOREIGN_BYTES : 0;
 	memcpy(c->secret, world_secret, sizeof(world_secret));
 	skel->bss->restore_credit = s->credit;
 	c->children_max = s->children;
@@ -366,45 +369,53 @@ static int port_of_mac(const uint8_t *mac)
 	return -1;
 }
 
-/* What a driver without metadata gives to the stack */
-static bool ends_with_meta(const uint8_t *bytes, uint32_t length)
+/* Is there metadata of the switch at @at? */
+static bool is_meta(const uint8_t *bytes, uint32_t length, uint32_t at)
 {
 	struct csw_meta m;
 
-	if (length < sizeof(m))
+	if (at > length || length - at < sizeof(m))
 		return false;
-	memcpy(&m, bytes + length - sizeof(m), sizeof(m));
+	memcpy(&m, bytes + at, sizeof(m));
 	return m.secret == META_SECRET;
+}
+
+/* In front of the frame, or behind it */
+static bool has_meta(const uint8_t *bytes, uint32_t length, uint32_t meta)
+{
+	return is_meta(bytes, length, length - sizeof(struct csw_meta)) ||
+	       (meta && is_meta(bytes, length, 0));
 }
 
 static void run(int fd, int port, const uint8_t *in, uint32_t length, struct outputs *out)
 {
-	struct xdp_md ctx_in = { .data_end = length, .ingress_ifindex = ifindex[port] };
+	struct xdp_md ctx_in = { .data = foreign, .data_end = foreign + length,
+				 .ingress_ifindex = ifindex[port] };
 	struct xdp_md ctx_out = {};
-	uint8_t bytes[FRAME_MAX];
+	uint8_t bytes[FRAME_MAX], with[FOREIGN_BYTES + FRAME_MAX] = { 0 };
 	LIBBPF_OPTS(bpf_test_run_opts, opts,
-		    .data_in = in, .data_size_in = length,
+		    .data_in = with, .data_size_in = foreign + length,
 		    .data_out = bytes, .data_size_out = sizeof(bytes),
 		    .ctx_in = &ctx_in, .ctx_size_in = sizeof(ctx_in),
 		    .ctx_out = &ctx_out, .ctx_size_out = sizeof(ctx_out));
 	uint32_t meta;
 
+	memcpy(with + foreign, in, length);
 	out->n = 0;
 	if (bpf_prog_test_run_opts(fd, &opts)) {
 		fprintf(stderr, "cannot run a program: %s\n", strerror(errno));
 		exit(1);
 	}
 	meta = ctx_out.data;
-	if (opts.retval == XDP_PASS && ends_with_meta(bytes, opts.data_size_out))
-		through_tc(port, bytes, 0, opts.data_size_out, out);
+	length = opts.data_size_out - meta;
+	if (opts.retval == XDP_PASS && has_meta(bytes, opts.data_size_out, meta))
+		through_tc(port, bytes, meta, length, out);
 	else if (opts.retval == XDP_REDIRECT)
-		output(out, port_of_mac(bytes + 6), bytes, opts.data_size_out);
-	else if (opts.retval == XDP_PASS && meta)
-		through_tc(port, bytes, meta, opts.data_size_out - meta, out);
+		output(out, port_of_mac(bytes + meta + 6), bytes + meta, length);
 	else if (opts.retval == XDP_PASS)
-		output(out, KERNEL, bytes, opts.data_size_out);
+		output(out, KERNEL, bytes + meta, length);
 	else if (opts.retval != XDP_DROP)
-		output(out, -1, bytes, opts.data_size_out);
+		output(out, -1, bytes + meta, length);
 }
 
 static void receive(const struct frame *in, struct outputs *out)
@@ -456,6 +467,24 @@ bool kernel_tc_ignores_others(void)
 	memcpy(bytes, &m, sizeof(m));
 	through_tc(1, bytes, sizeof(m), f.length, &out);
 	return good && out.n == 1 && out.frame[0].port == 4;
+}
+
+bool kernel_tc_looks_behind(void)
+{
+	struct csw_meta m = { .secret = META_SECRET, .kind = CSW_META_EMIT, .ifindex = ifindex[4] };
+	const struct msg say = { .from = H1, .ranks = R(1) };
+	uint8_t bytes[2 * sizeof(m) + FRAME_MAX] = { 1 };
+	static struct outputs out;
+	struct frame f;
+
+	frame_in(&f, 1, &say);
+	memcpy(bytes + sizeof(m), f.bytes, f.length);
+	memcpy(bytes + sizeof(m) + f.length, &m, sizeof(m));
+	skel->bss->meta_at_end = true;
+	out.n = 0;
+	through_tc(1, bytes, sizeof(m), f.length + sizeof(m), &out);
+	return out.n == 1 && out.frame[0].port == 4 && out.frame[0].length == f.length &&
+	       !memcmp(out.frame[0].bytes, f.bytes, f.length);
 }
 
 void kernel_seen(uint64_t *frames, uint64_t *leaks)

@@ -31,6 +31,8 @@ uint64_t kernel_counter(struct canary_switch *s, uint32_t index);
 /* What canary_tc does with what is none of its business; needs a started backend_kernel. */
 bool kernel_tc_ignores_plain(void);
 bool kernel_tc_ignores_others(void);
+/* Others' metadata is in front of the frame, ours behind it. */
+bool kernel_tc_looks_behind(void);
 
 /* Frames seen at the other ends, and how many of them still had the switch's metadata */
 void kernel_seen(uint64_t *frames, uint64_t *leaks);

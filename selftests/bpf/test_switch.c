@@ -144,6 +144,7 @@ static void setting_of(struct setting *s, const struct test_case *c, bool shaped
 {
 	s->shaped = shaped;
 	s->bare = false;
+	s->foreign = false;
 	s->learn = c->learn;
 	s->admit = c->admit;
 	s->stack = c->stack;
@@ -208,9 +209,10 @@ static bool run_step(const struct backend *b, const struct step *s, int number)
 	return good;
 }
 
-enum way { FAST, SHAPED, BARE };
+enum way { FAST, SHAPED, BARE, FOREIGN, WAYS };
 
-static const char *const way_names[] = { "fast", "shaped", "driver without metadata" };
+static const char *const way_names[] = { "fast", "shaped", "driver without metadata",
+					 "others' metadata" };
 
 static void run_case(const struct backend *b, const struct test_case *c, enum way way)
 {
@@ -219,9 +221,10 @@ static void run_case(const struct backend *b, const struct test_case *c, enum wa
 	int i;
 
 	begin(b, c, way != FAST);
-	if (way == BARE) {
+	if (way == BARE || way == FOREIGN) {
 		setting_of(&s, c, true);
-		s.bare = true;
+		s.bare = way == BARE;
+		s.foreign = way == FOREIGN;
 		b->reset(&s);
 	}
 	for (i = 0; good && i < STEPS_MAX && c->step[i].what != END; i++)
@@ -537,6 +540,7 @@ static void run_kernel_only(const struct backend *b)
 	    (unsigned long long)frames);
 	tap(kernel_tc_ignores_plain(), "canary_tc lets packets without metadata pass untouched");
 	tap(kernel_tc_ignores_others(), "canary_tc lets metadata of who does not know its number alone");
+	tap(kernel_tc_looks_behind(), "... and finds its own behind the frame, with others' in front");
 	begin(b, &c, false);
 	tap(takes(b, 17), "a frame for the port's address is taken");
 	kernel_other_mac(true);
@@ -554,6 +558,7 @@ static void run_all(const struct backend *b)
 	};
 	const struct case_list *const *list;
 	const char *why = b->start();
+	enum way way;
 	int i;
 
 	if (why) {
@@ -561,12 +566,9 @@ static void run_all(const struct backend *b)
 		return;
 	}
 	for (list = lists; *list; list++) {
-		for (i = 0; i < (*list)->n; i++) {
-			run_case(b, &(*list)->test_case[i], FAST);
-			run_case(b, &(*list)->test_case[i], SHAPED);
-			if (b->drivers)
-				run_case(b, &(*list)->test_case[i], BARE);
-		}
+		for (i = 0; i < (*list)->n; i++)
+			for (way = FAST; way < (b->drivers ? WAYS : BARE); way++)
+				run_case(b, &(*list)->test_case[i], way);
 	}
 	for (i = 0; i < bad_frames_n; i++)
 		run_bad(b, &bad_frames[i]);
