@@ -93,74 +93,138 @@ static __always_inline int csw_relay(csw_xdp *ctx, const struct csw_packet *p,
 	return csw_send(ctx, p, length, e, counter);
 }
 
-/*
- * Take the slot for the contribution. Unlocks. What could not be sent on (no route, too large for
- * the next hop) is not taken: the kernel can answer its sender. Without a clock nothing is: this is
- * a router then.
- */
-CSW_FUNC int csw_begin(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot, __u32 holder)
-{
-	struct csw_packet p;
-	struct csw_egress e;
+/* How a block begins */
+struct csw_start {
 	struct csw_flow flow;
-	__u64 now, deadline;
-	bool used;
+	struct csw_egress egress;
+	__u64 now;
+	__u32 slot;
+	__u32 holder;
+	__u32 displaced;	/* the slot has another's, who has more than his share */
+	__u32 expect;
+};
+
+/*
+ * What could not be sent on (no route, too large for the next hop) is not taken: the kernel can
+ * answer its sender.
+ */
+static __always_inline bool csw_may_begin(csw_xdp *ctx, const struct csw_packet *p,
+					  struct csw_start *s)
+{
+	csw_flow_of(&s->flow, csw_config(ctx)->addr, p->ip->daddr, p->udp->dest, p->h);
+	return csw_own_mac_again(ctx, p) && csw_way(ctx, &s->flow, &s->egress) &&
+	       csw_fits(&s->egress, csw_frame_length(cnr_be16(p->h->elements)));
+}
+
+/* What @d has is given up. */
+static __always_inline void csw_give_up(csw_xdp *ctx, const struct csw_descriptor *d,
+					const struct canary_hdr *h, __u32 displaced)
+{
+	if (d->state == CSW_FREE)
+		return;
+	csw_count(ctx, csw_is_block(d, h) ? CSW_RESTARTED : CSW_EVICTED, 1);
+	if (displaced)
+		csw_count(ctx, CSW_DISPLACED, 1);
+}
+
+/* @d becomes that of the block of @p. Unlocks. */
+static __always_inline void csw_occupy(csw_xdp *ctx, struct csw_descriptor *d,
+				       const struct csw_packet *p, const struct csw_start *s,
+				       __u64 deadline, __u8 patience, enum csw_state state)
+{
+	csw_give_up(ctx, d, p->h, s->displaced);
+	csw_take(d, p, s->now, deadline);
+	d->generation++;
+	d->holder = s->holder;
+	d->expect = s->expect;
+	d->port = s->egress.ifindex;
+	d->patience = patience;
+	d->share = patience;
+	d->state = state;
+	csw_unlock_slot(ctx, s->slot);
+	csw_count(ctx, CSW_NEW, 1);
+}
+
+/* Nobody else comes here. What passes is remembered, in case that changes. */
+static __always_inline int csw_begin_alone(csw_xdp *ctx, struct csw_descriptor *d,
+					   const struct csw_packet *p, struct csw_start *s)
+{
+	csw_occupy(ctx, d, p, s, s->now, 0, CSW_SENT);
+	if (!csw_reach(ctx, &s->flow, &s->egress))
+		return csw_refuse(ctx, CANARY_DROP_NOROUTE);
+	return csw_relay(ctx, p, &s->egress, CSW_SENT_EXPECTED);
+}
+
+/*
+ * The first data of a block. If they are damaged, @d stays what it was: only while it collects does
+ * it need the data that were there.
+ */
+static __always_inline bool csw_first_data(csw_xdp *ctx, struct csw_descriptor *d,
+					   const struct csw_packet *p)
+{
+	__u16 elements = d->elements;
+
+	d->elements = cnr_be16(p->h->elements);
+	if (csw_data_in(ctx, d) == CSW_DATA_GOOD)
+		return true;
+	d->elements = elements;
+	if (d->state == CSW_COLLECTING) {
+		csw_give_up(ctx, d, p->h, false);
+		csw_free(d);
+	}
+	return false;
+}
+
+static __always_inline int csw_begin_collecting(csw_xdp *ctx, struct csw_descriptor *d,
+						const struct csw_packet *p, struct csw_start *s)
+{
+	__u64 deadline = s->now + csw_timeout(ctx);
+	__u8 patience = 0;
+
+	if (!d->queued && !csw_enqueue(ctx, s->slot, deadline)) {
+		csw_unlock_slot(ctx, s->slot);
+		return csw_bypass(ctx, CSW_BYPASS_QUEUE_LOCK);
+	}
+	d->queued = 1;
+	if (!csw_first_data(ctx, d, p)) {
+		csw_unlock_slot(ctx, s->slot);
+		return csw_refuse(ctx, CANARY_DROP_SUM);
+	}
+	/* On link: the leader is next to us, nobody behind us could still add anything. */
+	if (s->egress.gateway == s->flow.dst)
+		patience = csw_config(ctx)->root_patience;
+	csw_occupy(ctx, d, p, s, deadline, patience, CSW_COLLECTING);
+	return csw_consume(ctx, s->now);
+}
+
+/*
+ * Take the slot for the contribution. Unlocks. If that cannot be, what is in the slot stays.
+ * Without a clock nothing is taken: this is a router then.
+ */
+CSW_FUNC int csw_begin(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot, __u32 holder,
+		       __u32 displaced)
+{
+	struct csw_start s = { .slot = slot, .holder = holder, .displaced = displaced };
+	struct csw_packet p;
 
 	if (!d || csw_packet_at(ctx, &p)) {
 		csw_unlock_slot(ctx, slot);
 		return CSW_XDP_PASS;
 	}
-	csw_flow_of(&flow, csw_config(ctx)->addr, p.ip->daddr, p.udp->dest, p.h);
-	if (!csw_own_mac_again(ctx, &p) || !csw_way(ctx, &flow, &e) ||
-	    !csw_fits(&e, csw_frame_length(cnr_be16(p.h->elements)))) {
+	if (!csw_may_begin(ctx, &p, &s)) {
 		csw_unlock_slot(ctx, slot);
 		return csw_to_kernel(ctx);
 	}
-	now = csw_now(ctx);
-	if (now >= CSW_READ(csw_queue_ctl(ctx)->open_until)) {
+	s.now = csw_now(ctx);
+	if (s.now >= CSW_READ(csw_queue_ctl(ctx)->open_until)) {
 		csw_unlock_slot(ctx, slot);
 		csw_count(ctx, CSW_UNATTENDED, 1);
 		return csw_forward(ctx);
 	}
-	deadline = now + csw_timeout(ctx);
-	csw_queue_ctl(ctx)->seen = now;
-	used = d->state != CSW_FREE;
-	if (used)
-		csw_count(ctx, csw_is_block(d, p.h) ? CSW_RESTARTED : CSW_EVICTED, 1);
-	d->generation++;
-	d->holder = holder;
-	d->expect = csw_expect(ctx, &p, e.ifindex);
-	d->port = e.ifindex;
-	if (cnr_be16(p.h->count) >= d->expect) {
-		/* Nobody else comes here. What passes is remembered, in case that changes. */
-		csw_take(d, &p, now, now);
-		d->share = 0;
-		d->state = CSW_SENT;
-		csw_unlock_slot(ctx, slot);
-		csw_count(ctx, CSW_NEW, 1);
-		if (!csw_reach(ctx, &flow, &e))
-			return csw_refuse(ctx, CANARY_DROP_NOROUTE);
-		return csw_relay(ctx, &p, &e, CSW_SENT_EXPECTED);
-	}
-	d->state = CSW_COLLECTING;
-	if (!d->queued && !csw_enqueue(ctx, slot, deadline)) {
-		csw_free(d);
-		csw_unlock_slot(ctx, slot);
-		return csw_bypass(ctx, CSW_BYPASS_QUEUE_LOCK);
-	}
-	d->queued = 1;
-	csw_take(d, &p, now, deadline);
-	/* On link: the leader is next to us, nobody behind us could still add anything. */
-	d->patience = e.gateway == flow.dst ? csw_config(ctx)->root_patience : 0;
-	d->share = d->patience;
-	if (csw_data_in(ctx, d)) {
-		csw_free(d);
-		csw_unlock_slot(ctx, slot);
-		return csw_refuse(ctx, CANARY_DROP_SUM);
-	}
-	csw_unlock_slot(ctx, slot);
-	csw_count(ctx, CSW_NEW, 1);
-	return csw_consume(ctx, now);
+	csw_queue_ctl(ctx)->seen = s.now;
+	s.expect = csw_expect(ctx, &p, s.egress.ifindex);
+	return cnr_be16(p.h->count) >= s.expect ? csw_begin_alone(ctx, d, &p, &s) :
+						  csw_begin_collecting(ctx, d, &p, &s);
 }
 
 /* It comes too late to be added, but its result comes this way. Unlocks. */
@@ -254,7 +318,7 @@ static __always_inline int csw_collect(csw_xdp *ctx, const struct csw_packet *p,
 	if (meeting == CSW_MEET_COMPLETE)
 		return csw_complete(ctx, f->d, f->slot, child);
 	if (meeting == CSW_MEET_NEW)
-		return csw_begin(ctx, f->d, f->slot, holder);
+		return csw_begin(ctx, f->d, f->slot, holder, f->displaced);
 	if (meeting == CSW_MEET_STRAGGLER)
 		return csw_straggle(ctx, f->d, f->slot, child);
 	csw_unlock(lock);
@@ -282,8 +346,7 @@ static __always_inline bool csw_make_room(csw_xdp *ctx, __u32 bucket, __u32 hold
 	if (f->slot == CSW_NO_SLOT)
 		return false;
 	f->d = csw_descriptor_at(ctx, f->slot);
-	if (f->d)
-		csw_count(ctx, CSW_DISPLACED, 1);
+	f->displaced = true;
 	return f->d;
 }
 

@@ -70,6 +70,7 @@ struct csw_found {
 	struct csw_descriptor *d;	/* NULL: the bucket is full of others */
 	__u32 slot;
 	bool is_block;
+	bool displaced;		/* no slot is free: another's, who has more than his share */
 };
 
 static __always_inline void csw_find(csw_xdp *ctx, const struct csw_config *c, __u32 bucket,
@@ -81,6 +82,7 @@ static __always_inline void csw_find(csw_xdp *ctx, const struct csw_config *c, _
 	f->d = NULL;
 	f->slot = CSW_NO_SLOT;
 	f->is_block = false;
+	f->displaced = false;
 	CSW_LOOP
 	for (way = 0; way < CSW_WAYS; way++) {
 		struct csw_descriptor *d = csw_descriptor_at(ctx, bucket + way);

@@ -184,6 +184,21 @@ static const struct test_case cases[] = {
 		},
 		.count = { { CSW_NEW, 1 }, { CSW_BYPASS_QUEUE_LOCK, 1 } },
 	}, {
+		.name = "queue busy: what was sent on is kept when another attempt is not taken",
+		.step = {
+			{ GET(2, CONTRIB(H3, 1)) },
+			{ FLUSH, LATER(1000), .out = { PUT(4, .from = SELF, .ranks = R(1)) } },
+			{ HOLD_QUEUE },
+			{ GET(2, CONTRIB(H3, 1, .attempt = 1)),
+			  .out = { PUT(4, .from = H3, .ranks = R(1), .ttl = 63, .attempt = 1,
+				       .flags = CANARY_F_BYPASS, .origin = SELF) } },
+			{ RELEASE },
+			{ GET(4, .type = CANARY_RESULT),
+			  .out = { PUT(2, .type = CANARY_RESULT, .from = SELF, .to = H3) } },
+		},
+		.count = { { CSW_NEW, 1 }, { CSW_SENT_CLOCK, 1 }, { CSW_BYPASS_QUEUE_LOCK, 1 },
+			   { CSW_RESULTS, 1 }, { CSW_REPLICATED, 1 } },
+	}, {
 		.name = "slots whose last blocks are still queued: due at the new block's time",
 		.step = {
 			{ GET(1, CONTRIB(H1, 1, SAME(0), .members = 3)) },
