@@ -22,7 +22,7 @@ SEC("xdp.frags")
 int canary_xdp_long(struct xdp_md *ctx)
 {
 	if (bpf_xdp_get_buff_len(ctx) != csw_end(ctx) - csw_data(ctx))
-		return csw_not_ours(ctx, false);
+		return csw_not_ours(ctx);
 	return csw_ingress(ctx);
 }
 

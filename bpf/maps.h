@@ -59,6 +59,14 @@ struct {
 	__type(value, struct csw_admission);
 } admissions SEC(".maps");
 
+/* VLANs of ports that are ports themselves */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 256);
+	__type(key, struct csw_vlan_key);
+	__type(value, __u32);
+} vlans SEC(".maps");
+
 /* Key: enum csw_counter, then CSW_COUNTER_COUNT + enum canary_drop */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -178,6 +186,14 @@ static __always_inline const struct csw_admission *csw_admission(const void *ctx
 	};
 
 	return bpf_map_lookup_elem(&admissions, &key);
+}
+
+/* Is that VLAN of the port one of our ports? */
+static __always_inline bool csw_vlan(const void *ctx, __u32 ifindex, __be16 type, __be16 vlan)
+{
+	struct csw_vlan_key key = { .ifindex = ifindex, .type = type, .vlan = vlan };
+
+	return bpf_map_lookup_elem(&vlans, &key);
 }
 
 static __always_inline struct csw_copies *csw_copies(const void *ctx)

@@ -367,6 +367,13 @@ struct csw_admission {
 	struct csw_comm_range range[CSW_ADMIT_RANGES];
 };
 
+/* map "vlans": what comes with this tag by this port is judged by the port that is that VLAN */
+struct csw_vlan_key {
+	__u32	ifindex;
+	__be16	type;		/* 802.1Q or 802.1ad */
+	__be16	vlan;
+};
+
 /* map "neighbours": only reachable ones are in it; a miss leaves the packet to the kernel */
 struct csw_neigh_key {
 	__u32	ifindex;

@@ -76,6 +76,7 @@ struct csw_frame;
  * @told: fan-in of a leader, 0 for a miss; only asked if config.told is set
  * @admission: what a source at a port may have us do, NULL for nothing; only asked if
  *	config.admit is set
+ * @vlan: is that VLAN of a port a port itself? NULL: none is
  * @backlog: what waits at a port; may be NULL, as may what it returns: nobody knows
  * @random: may be NULL if nothing is chosen at random
  * @kernel_neigh: fills in the link-layer addresses as the kernel would; false if it can't
@@ -98,6 +99,7 @@ struct csw_native {
 	const struct csw_port *(*port)(struct csw_native *s, __u32 ifindex);
 	__u32 (*told)(struct csw_native *s, __be32 leader);
 	const struct csw_admission *(*admission)(struct csw_native *s, __u32 ifindex, __be32 addr);
+	bool (*vlan)(struct csw_native *s, __u32 ifindex, __be16 type, __be16 vlan);
 	struct csw_backlog *(*backlog)(struct csw_native *s, __u32 ifindex);
 	__u32 (*random)(struct csw_native *s);
 	bool (*kernel_neigh)(struct csw_frame *f, __u32 ifindex, __be32 gateway);
@@ -278,6 +280,13 @@ static __always_inline const struct csw_admission *csw_admission(const void *ctx
 								 __be32 addr)
 {
 	return csw_owner(ctx)->admission(csw_owner(ctx), ifindex, addr);
+}
+
+static __always_inline bool csw_vlan(const void *ctx, __u32 ifindex, __be16 type, __be16 vlan)
+{
+	struct csw_native *s = csw_owner(ctx);
+
+	return s->vlan && s->vlan(s, ifindex, type, vlan);
 }
 
 static __always_inline struct csw_copies *csw_copies(const void *ctx)

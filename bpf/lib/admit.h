@@ -72,68 +72,81 @@ CSW_FUNC int csw_bad_stranger(csw_xdp *ctx)
 	       !csw_admitted(ctx, &p);
 }
 
-/*
- * A tag without a VLAN in it: the kernel takes it off, and routes what is inside as if it had
- * come without.
- */
-static __always_inline bool csw_is_priority_tagged(const struct ethhdr *eth)
+static __always_inline bool csw_is_tag(__be16 type)
+{
+	return type == csw_be16(CSW_ETH_8021Q) || type == csw_be16(CSW_ETH_8021AD);
+}
+
+/* What comes in the VLAN of this first tag is a port's, whose program judges it. */
+static __always_inline bool csw_is_vlan_port(csw_xdp *ctx, const struct ethhdr *eth)
 {
 	const __be16 *tag = (const __be16 *)(eth + 1);
-	__be16 inner = tag[1];
 
-	if (eth->h_proto != csw_be16(CSW_ETH_8021Q) && eth->h_proto != csw_be16(CSW_ETH_8021AD))
-		return false;
-	return !(tag[0] & csw_be16(CSW_VLAN_MASK)) &&
-	       (inner == csw_be16(CSW_ETH_IP) || inner == csw_be16(CSW_ETH_8021Q) ||
-		inner == csw_be16(CSW_ETH_8021AD));
+	return csw_is_tag(eth->h_proto) &&
+	       csw_vlan(ctx, csw_ingress_ifindex(ctx), eth->h_proto,
+			tag[0] & csw_be16(CSW_VLAN_MASK));
 }
 
 /*
- * Does it come by a device that is no port of ours, or whose master takes what is addressed to it?
- * Nobody can say then which rules hold.
+ * Type of what is behind the tags, and *@at moved to its start; a tag's, if there are too many. The
+ * kernel takes them off one by one, and routes what is inside.
  */
-static __always_inline bool csw_is_captive(csw_xdp *ctx)
+static __always_inline __be16 csw_behind_tags(csw_xdp *ctx, __be16 type, __u32 *at)
 {
-	const struct csw_port *port = csw_port(ctx, csw_ingress_ifindex(ctx));
+	const __be16 *tag;
+	__u32 i;
 
-	return !port || port->captive;
+	CSW_LOOP
+	for (i = 0; i < CSW_TAGS && csw_is_tag(type); i++) {
+		tag = csw_data(ctx) + CSW_OFF_IP + i * CSW_TAG_BYTES;
+		if ((void *)(tag + 2) > csw_end(ctx))
+			return 0;
+		type = tag[1];
+		*at += CSW_TAG_BYTES;
+	}
+	return type;
 }
 
-/*
- * May it be for a Canary port, but tagged, with options, in fragments, in pieces (not @whole) or by
- * a port that is another's, so that we do not see what it is, and others do? No member sends such
- * packets. Without their first fragment the others are nothing.
- */
-CSW_FUNC int csw_is_hidden(csw_xdp *ctx, int whole)
+/* IPv4 and UDP to a Canary port? Of a fragment the first one: without it the others are nothing. */
+static __always_inline bool csw_is_for_canary(csw_xdp *ctx, const struct iphdr *ip)
 {
-	void *data = csw_data(ctx);
-	const struct ethhdr *eth = data;
-	const struct iphdr *ip = data + CSW_OFF_IP;
 	const struct udphdr *udp;
 	__u32 start;
 
-	if (data + CSW_OFF_UDP > csw_end(ctx))
+	if ((void *)(ip + 1) > csw_end(ctx))
 		return false;
-	if (csw_is_priority_tagged(eth))
-		return true;
 	start = *(const __u8 *)ip;
-	if (eth->h_proto != csw_be16(CSW_ETH_IP) || start >> 4 != 4 || ip->protocol != CSW_UDP)
+	if (start >> 4 != 4 || ip->protocol != CSW_UDP ||
+	    (ip->frag_off & csw_be16(CSW_IP_OFFSET)))
 		return false;
-	if (ip->frag_off & csw_be16(CSW_IP_OFFSET))
+	udp = (const void *)ip + (start & 15) * 4;
+	return (void *)(udp + 1) <= csw_end(ctx) &&
+	       (__u16)(cnr_be16(udp->dest) - CANARY_PORT_BASE) < CANARY_PORTS;
+}
+
+/*
+ * Is a frame that we do not look into for a Canary port? With tags, options, in fragments, in
+ * pieces, to another's address or by a port that is another's: we do not see what it is, but the
+ * kernel may have a device that takes it, and routes it on. No member sends such packets.
+ */
+CSW_FUNC int csw_is_hidden(csw_xdp *ctx)
+{
+	const struct ethhdr *eth = csw_data(ctx);
+	__u32 at = CSW_OFF_IP;
+	__be16 type;
+
+	if ((void *)(eth + 1) + CSW_TAG_BYTES > csw_end(ctx) || csw_is_vlan_port(ctx, eth))
 		return false;
-	udp = data + CSW_OFF_IP + (start & 15) * 4;
-	if ((void *)(udp + 1) > csw_end(ctx))
-		return false;
-	if ((__u16)(cnr_be16(udp->dest) - CANARY_PORT_BASE) >= CANARY_PORTS)
-		return false;
-	return !whole || start != CSW_IP_START || (ip->frag_off & csw_be16(CSW_IP_MORE)) ||
-	       csw_is_captive(ctx);
+	type = csw_behind_tags(ctx, eth->h_proto, &at);
+	if (csw_is_tag(type))
+		return true;
+	return type == csw_be16(CSW_ETH_IP) && csw_is_for_canary(ctx, csw_data(ctx) + at);
 }
 
 /* None of ours to look into. Where not all are admitted, nothing may hide there. */
-static __always_inline int csw_not_ours(csw_xdp *ctx, bool whole)
+static __always_inline int csw_not_ours(csw_xdp *ctx)
 {
-	if (!csw_config(ctx)->admit || !csw_is_hidden(ctx, whole))
+	if (!csw_config(ctx)->admit || !csw_is_hidden(ctx))
 		return CSW_XDP_PASS;
 	csw_drop(ctx, CANARY_DROP_FORM);
 	return CSW_XDP_DROP;

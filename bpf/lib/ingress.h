@@ -36,7 +36,7 @@ static __always_inline int csw_ingress(csw_xdp *ctx)
 
 	class = csw_classify(ctx, &p, &reason);
 	if (class == CSW_NOT_OURS)
-		return csw_not_ours(ctx, true);
+		return csw_not_ours(ctx);
 	if (class == CSW_BAD)
 		return csw_bad(ctx, &p, reason);
 	if (c->admit && p.h->type == CANARY_CONTRIBUTION && !(p.h->flags & CANARY_F_RING)) {

@@ -10,6 +10,8 @@
 #define CSW_ETH_8021Q	0x8100
 #define CSW_ETH_8021AD	0x88a8
 #define CSW_VLAN_MASK	0x0fff
+#define CSW_TAGS	4	/* of VLANs; who has more of them is hidden */
+#define CSW_TAG_BYTES	4
 #define CSW_IP_START	0x45	/* version 4, header of 5 words */
 #define CSW_IP_DF	0x4000
 #define CSW_IP_MORE	0x2000

@@ -15,6 +15,8 @@
 #define TWO	(R(2) | R(3))
 /* The same bucket for 16 slots */
 #define SAME(n)	.block = 5 + 4 * (n)
+#define TAG(tci)	(0x8100U << 16 | (tci))
+#define SERVICE(tci)	(0x88a8U << 16 | (tci))
 
 static const struct test_case cases[] = {
 	{
@@ -299,21 +301,40 @@ static const struct test_case cases[] = {
 			      .poke = { { IP + 6, 0x20 } }) },
 			{ GET(2, .from = H1, .ranks = R(1), .fix_ip = true,
 			      .poke = { { IP + 6, 0x20 } }) },
-			/* a tag of VLAN 0, with IPv4 or another tag inside: byte 14, 15, then 16, 17 */
-			{ GET(1, CONTRIB(H2, 2, .poke = { { 12, 0x81 }, { 14, 0xe0 }, { 16, 0x08 },
-							  { 17, 0 } })) },
-			{ GET(1, CONTRIB(H2, 2, .poke = { { 12, 0x88 }, { 13, 0xa8 }, { 14, 0 },
-							  { 15, 0 }, { 16, 0x81 }, { 17, 0 } })) },
+			/* tags of VLANs, for which the kernel may have devices */
+			{ GET(1, CONTRIB(H2, 2, .tag = { TAG(5) })) },
+			{ GET(1, .from = H2, .ranks = TWO, .tag = { TAG(5) }) },
+			{ GET(1, CONTRIB(H2, 2, .tag = { TAG(0xe000) })) },
+			{ GET(1, CONTRIB(H2, 2, .tag = { SERVICE(7), TAG(5) })) },
+			{ GET(1, CONTRIB(H2, 2, .tag = { SERVICE(7), TAG(5), TAG(0x2000), TAG(6) })) },
+			{ GET(1, CONTRIB(H2, 2, .tag = { TAG(5), TAG(5), TAG(5), TAG(5), TAG(5) })) },
+			{ GET(1, CONTRIB(H2, 2, .tag = { TAG(5) }, .fix_ip = true,
+					 .poke = { { IP, 0x46 }, { UDP + 6, 0x58 }, { UDP + 7, 0x4b } })) },
+			/* a VLAN that is a port, but of another one; behind another tag; of another type */
+			{ GET(1, CONTRIB(H2, 2, .tag = { VLAN_TAG })) },
+			{ GET(3, CONTRIB(H2, 2, .tag = { TAG(0x2000), VLAN_TAG })) },
+			{ GET(3, CONTRIB(H2, 2, .tag = { SERVICE(30) })) },
+			/* to another address on the link: a macvlan may have it */
+			{ GET(1, .from = H2, .ranks = TWO, .other_mac = true) },
 		},
-		.count = { { DROPPED(ADMISSION), 6 }, { DROPPED(FORM), 5 },
+		.count = { { DROPPED(ADMISSION), 6 }, { DROPPED(FORM), 14 },
 			   { CSW_RX_CONTRIBUTION, 1 }, { CSW_RX_BYTES, 254 } },
 	}, {
 		.name = "but what can do no harm passes",
 		.admit = true,
 		.step = {
-			/* in a VLAN of its own */
-			{ GET(1, CONTRIB(H2, 2, .poke = { { 12, 0x81 }, { 15, 5 } })),
-			  .out = { PUT(KERNEL, CONTRIB(H2, 2, .poke = { { 12, 0x81 }, { 15, 5 } })) } },
+			/* in a VLAN that is a port, whose program judges it, whatever is inside */
+			{ GET(3, CONTRIB(H2, 2, .tag = { VLAN_TAG })),
+			  .out = { PUT(KERNEL, CONTRIB(H2, 2, .tag = { VLAN_TAG })) } },
+			{ GET(3, CONTRIB(H2, 2, .tag = { VLAN_TAG | 0xe000, TAG(5) })),
+			  .out = { PUT(KERNEL, CONTRIB(H2, 2, .tag = { VLAN_TAG | 0xe000, TAG(5) })) } },
+			/* in another VLAN, but not for Canary */
+			{ GET(1, CONTRIB(H2, 2, .tag = { TAG(5) }, .poke = { { UDP + 2, 1 } })),
+			  .out = { PUT(KERNEL, CONTRIB(H2, 2, .tag = { TAG(5) },
+						       .poke = { { UDP + 2, 1 } })) } },
+			{ GET(1, CONTRIB(H2, 2, .tag = { TAG(0) }, .poke = { { UDP + 2, 1 } })),
+			  .out = { PUT(KERNEL, CONTRIB(H2, 2, .tag = { TAG(0) },
+						       .poke = { { UDP + 2, 1 } })) } },
 			/* of an operator that we don't know, marked as any other */
 			{ GET(1, CONTRIB(H2, 2, .op = 9)),
 			  .out = { PUT(KERNEL, CONTRIB(H2, 2, MARKED, .op = 9)) } },

@@ -138,6 +138,15 @@ static int fill_admissions(struct canary_switch *s, const int *ifindexes)
 	return ret;
 }
 
+static int fill_vlans(struct canary_switch *s, const int *ifindexes)
+{
+	struct csw_vlan_key key = { .ifindex = ifindexes[VLAN_PORT], .type = htobe16(VLAN_TAG >> 16),
+				    .vlan = htobe16(VLAN_TAG & 0xfff) };
+	uint32_t one = 1;
+
+	return bpf_map_update_elem(bpf_map__fd(s->maps.vlans), &key, &one, 0);
+}
+
 int kernel_fill_maps(struct canary_switch *s, const int *ifindexes, bool shaped)
 {
 	struct csw_neigh_key neigh_key;
@@ -162,7 +171,7 @@ int kernel_fill_maps(struct canary_switch *s, const int *ifindexes, bool shaped)
 		neigh_key.ifindex = ifindexes[neigh_key.ifindex];
 		ret |= bpf_map_update_elem(bpf_map__fd(s->maps.neighbours), &neigh_key, &neigh, 0);
 	}
-	return ret | fill_admissions(s, ifindexes);
+	return ret | fill_vlans(s, ifindexes) | fill_admissions(s, ifindexes);
 }
 
 static int attach_tc(int dev, struct bpf_program *prog)

@@ -72,6 +72,12 @@ static const struct csw_admission *admission(struct csw_native *s, __u32 ifindex
 	return longest ? &best : NULL;
 }
 
+static bool vlan(struct csw_native *s, __u32 ifindex, __be16 type, __be16 number)
+{
+	return ifindex == VLAN_PORT && type == htobe16(VLAN_TAG >> 16) &&
+	       number == htobe16(VLAN_TAG & 0xfff);
+}
+
 static bool kernel_neigh(struct csw_frame *f, __u32 ifindex, __be32 gateway)
 {
 	struct csw_neigh_key key;
@@ -118,6 +124,7 @@ static const char *start(void)
 	sw.port = port;
 	sw.told = told;
 	sw.admission = admission;
+	sw.vlan = vlan;
 	sw.kernel_neigh = kernel_neigh;
 	sw.transmit = transmit;
 	return NULL;

@@ -104,7 +104,8 @@ static void count_in(const struct msg *m, const struct frame *f)
 {
 	bool to_us = m->to == SELF || (!m->to && m->type && m->type != CANARY_CONTRIBUTION);
 
-	if ((m->poke[0].offset && m->poke[0].offset < FRAME_DATA) || (m->op && m->op != CANARY_OP_SUM) || m->other_mac)
+	if ((m->poke[0].offset && m->poke[0].offset < FRAME_DATA) || (m->op && m->op != CANARY_OP_SUM) || m->other_mac ||
+	    m->tag[0])
 		return;
 	if ((!m->type || m->type == CANARY_CONTRIBUTION) && m->to != SELF)
 		expected[CSW_RX_CONTRIBUTION]++;

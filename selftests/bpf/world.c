@@ -382,6 +382,13 @@ static void usual(struct msg *m)
 		m->ranks = R(m->members) - 1;
 }
 
+static void put_tag(struct frame *f, uint32_t tag)
+{
+	memmove(f->bytes + 16, f->bytes + 12, f->length - 12);
+	put32(f->bytes + 12, tag);
+	f->length += 4;
+}
+
 static void frame(struct frame *f, const struct msg *m, const uint8_t *dst, const uint8_t *src)
 {
 	uint8_t *b = f->bytes;
@@ -411,6 +418,9 @@ static void frame(struct frame *f, const struct msg *m, const uint8_t *dst, cons
 	if (m->fix_ip)
 		ip_checksum(b + 14);
 	f->length += m->cut;
+	for (i = 4; i >= 0; i--)
+		if (m->tag[i])
+			put_tag(f, m->tag[i]);
 }
 
 void frame_in(struct frame *f, int port, const struct msg *given)

@@ -58,6 +58,10 @@ struct person {
 
 extern const struct person people[PEOPLE];
 
+/* A VLAN of port 3 that is a port of the switch itself */
+#define VLAN_PORT	3
+#define VLAN_TAG	(0x8100U << 16 | 30)
+
 /* Which data are in a packet: a bit for each member */
 #define R(n)		(1U << (n))
 
@@ -85,6 +89,7 @@ struct msg {
 	bool bad_cookie;	/* of the last child */
 	uint8_t salt;		/* other data and tags from the same ranks */
 	bool other_mac;		/* addressed to another machine on the link */
+	uint32_t tag[5];	/* of VLANs, the outer one first: type << 16 | VLAN */
 	struct {
 		uint16_t offset;
 		uint8_t value;

@@ -101,13 +101,15 @@ test_vlan_port()
 	ns_ip sw link del s2.20
 }
 
-# forged COUNT: an aggregate that h1 made up, to h4 by the bridge's address
+# forged COUNT DEVICE [LINK]: an aggregate that h1 made up, to h4 by the address that sw's DEVICE has;
+# it leaves by LINK (eth0)
 forged()
 {
-	local mac
+	local mac link=${3:-eth0}
 
-	mac=$(ns_ip sw -j link show br0 | jq -r '.[0].address')
-	ns_ip h1 neigh replace 10.0.1.1 lladdr "$mac" dev eth0
+	mac=$(ns_ip sw -j link show "$2" | jq -r '.[0].address')
+	ns_ip h1 route replace 10.0.4.2/32 via 10.0.1.1 dev "$link" onlink
+	ns_ip h1 neigh replace 10.0.1.1 lladdr "$mac" dev "$link"
 	ns_exec h1 /usr/bin/python3 - "$1" <<-END
 	import socket, struct, sys
 	s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -117,6 +119,8 @@ forged()
 		0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0)
 	s.sendto(h, ("10.0.4.2", 22600))
 	END
+	ns_ip h1 neigh del 10.0.1.1 dev "$link"
+	ns_ip h1 route del 10.0.4.2/32
 }
 
 # received: how many datagrams the stack of h4 has seen, for nobody
@@ -124,6 +128,43 @@ received()
 {
 	# shellcheck disable=SC2016
 	ns_exec h4 awk '/^Udp:/ && $2 ~ /^[0-9]/ { print $2 + $3 }' /proc/net/snmp
+}
+
+# dropped_forged WHAT DEVICE [LINK]: with rules, what is forged like that does not get to h4.
+dropped_forged()
+{
+	local before form
+
+	before=$(received)
+	form=$(show .drops.form)
+	forged 2 "$2" "${3:-eth0}"
+	wait_for 3 sh -c "[ \$('$CANARY' switch show -j --name '$NAME' | jq .drops.form) -gt $form ]"
+	tap_is "$1" "$(($(show .drops.form) - form)) $(($(received) - before))" "1 0"
+}
+
+# Devices on top of a port that are none themselves: rules hold for what they would take.
+test_beside()
+{
+	ns_exec sw sysctl -qw net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0
+	ns_ip sw link add link s1 name s1.20 type vlan id 20
+	ns_ip sw link add link s1.20 name s1.20.6 type vlan id 6
+	ns_ip sw link add link s1 name mac0 type macvlan mode bridge
+	ns_ip h1 link add link eth0 name v20 type vlan id 20
+	ns_ip h1 link add link v20 name v20.6 type vlan id 6
+	ns_ip sw link set s1.20 up
+	ns_ip sw link set s1.20.6 up
+	ns_ip sw link set mac0 up
+	ns_ip h1 link set v20 up
+	ns_ip h1 link set v20.6 up
+	start_late --admit any:10.0.1.2%s1
+	ns_exec sw ping -q -c 1 -W 5 10.0.4.2 >/dev/null
+	dropped_forged "with rules, aggregates in a VLAN that is no port are dropped" s1.20 v20
+	dropped_forged "... in a VLAN of that VLAN, too" s1.20.6 v20.6
+	dropped_forged "... and what is for a macvlan" mac0
+	stop
+	ns_ip sw link del mac0
+	ns_ip sw link del s1.20
+	ns_ip h1 link del v20
 }
 
 # A port is given to a bridge while the switch runs: rules still hold for what comes by it.
@@ -141,7 +182,7 @@ test_taken()
 	tap_is "show -j: that, too" "$(show '.ports[0].captive')" true
 	sleep 0.2
 	before=$(received)
-	forged 2
+	forged 2 br0
 	wait_for 3 sh -c "[ \$('$CANARY' switch show -j --name '$NAME' | jq .drops.form) = 1 ]"
 	tap_is "... aggregates by that way are dropped" \
 		"$(show '.drops.form') $(($(received) - before))" "1 0"
@@ -149,7 +190,6 @@ test_taken()
 	ns_ip sw addr del 10.0.1.1/24 dev br0
 	tap_check "... until it is a port again: said" wait_for 3 \
 		grep -q "s1 has no master any more" "$ERR"
-	ns_ip h1 neigh del 10.0.1.1 dev eth0
 	ns_exec h1 ping -q -c 1 -W 1 10.0.1.1 >/dev/null
 	traffic h1 h4 -- --one-way
 	traffic_is "... and works" ".arrived == 1 and .exact"
@@ -160,5 +200,6 @@ modprobe -q -a bonding 8021q bridge macvlan vrf || tap_skip_all "needs the guest
 test_kinds
 test_vlan
 test_vlan_port
+test_beside
 test_taken
 tap_done

@@ -177,6 +177,8 @@ int port_attach(struct switchd *sw, struct port *port)
 	ret = tc_attach(sw, port);
 	if (!ret)
 		ret = xdp_attach(sw, port);
+	if (!ret)
+		port_vlan_sync(sw, port, true);
 	return ret;
 }
 
@@ -237,6 +239,7 @@ static void tc_detach(struct switchd *sw, struct port *port)
 
 void port_detach(struct switchd *sw, struct port *port)
 {
+	port_vlan_sync(sw, port, false);
 	if (port->xdp_link >= 0)
 		close(port->xdp_link);
 	port->xdp_link = -1;

@@ -76,6 +76,7 @@ static void take_fds(struct dataplane *dp)
 	dp->counters_fd = bpf_map__fd(s->maps.counters);
 	dp->admissions_fd = bpf_map__fd(s->maps.admissions);
 	dp->told_fd = bpf_map__fd(s->maps.told);
+	dp->vlans_fd = bpf_map__fd(s->maps.vlans);
 	dp->wake_fd = bpf_map__fd(s->maps.wake);
 	dp->routes_max = bpf_map__max_entries(s->maps.routes);
 	dp->neighbours_max = bpf_map__max_entries(s->maps.neighbours);

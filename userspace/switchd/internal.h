@@ -63,7 +63,7 @@ struct dataplane {
 	int xdp_fd, tc_fd, flush_fd;
 	int xdp_long_fd;		/* negative: not loaded */
 	int ports_fd, devmap_fd, routes_fd, neighbours_fd, counters_fd, wake_fd, admissions_fd;
-	int told_fd;
+	int told_fd, vlans_fd;
 	uint64_t crowded;		/* bypassed for want of children, as last told */
 	uint32_t routes_max, neighbours_max, ports_max;
 };
@@ -132,6 +132,8 @@ struct port {
 	char master_kind[DEVICE_KIND];
 	unsigned int peer_ifindex;	/* of a VLAN: the device below it */
 	int peer_nsid;			/* -1: this namespace */
+	struct csw_vlan_key vlan;	/* as the device below it sees its frames; 0: it is none */
+	struct csw_vlan_key vlan_put;	/* what the data plane has of that */
 	enum port_peer peer;
 	enum port_tags tags;
 	bool tags_off;			/* rxvlan is off, or somebody switched it on */
@@ -206,6 +208,11 @@ void device_tell_captive(struct switchd *sw, const struct port *port);
 /* Return 0, or -errno if the port is not to be used like that. */
 int port_want_tags(struct switchd *sw, struct port *port);
 void ports_want_tags(struct switchd *sw);
+
+/* vlan.c: VLANs of ports that are ports themselves */
+void port_vlan_learn(struct port *port, const struct nlattr *data);
+/* The data plane is to know of it while its program is @attached. */
+void port_vlan_sync(struct switchd *sw, struct port *port, bool attached);
 
 /* driver.c: what a driver can do, as far as the kernel says. Return 0 or -errno. */
 #define DRIVER_NDO_XMIT	4	/* takes redirected frames */

@@ -66,6 +66,7 @@ static void port_learn(struct port *port, const struct nlmsghdr *nlh, const stru
 	if (info[IFLA_INFO_SLAVE_KIND])
 		snprintf(port->master_kind, sizeof(port->master_kind), "%s",
 			 mnl_attr_get_str(info[IFLA_INFO_SLAVE_KIND]));
+	port_vlan_learn(port, info[IFLA_INFO_DATA]);
 }
 
 static int learn_cb(const struct nlmsghdr *nlh, void *arg)
@@ -390,6 +391,7 @@ void ports_tick(struct switchd *sw)
 			port->stale = 0;
 		if (port->ifindex && port->dirty)
 			port_publish(sw, port);
+		port_vlan_sync(sw, port, port->ifindex && port->xdp_link >= 0);
 		if (!port->ifindex && port->wait && !--port->wait)
 			port_retry(sw, port);
 		if (port->ifindex && port->xdp_link >= 0 &&
