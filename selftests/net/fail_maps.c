@@ -3,7 +3,8 @@
  * For LD_PRELOAD: while the file $FAIL_MAPS exists maps of BPF can neither be changed nor walked
  * through, or not what it says, one of "update", "delete" and "next". Programs change them all the
  * same; what is seen is whether the daemon tries again. If it says "run", maps do not fail, but
- * whoever runs a program is told that this failed, though it did its work.
+ * whoever runs a program is told that this failed, though it did its work. If it says "tags", no
+ * device can be asked after its features.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -12,6 +13,12 @@
 #include <string.h>
 
 #include <bpf/bpf.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <sys/ioctl.h>
 
 static int fails(const char *what)
 {
@@ -24,7 +31,7 @@ static int fails(const char *what)
 	if (fscanf(file, "%15s", which) != 1)
 		which[0] = '\0';
 	fclose(file);
-	return (!which[0] && strcmp(what, "run")) || !strcmp(which, what);
+	return (!which[0] && strcmp(what, "run") && strcmp(what, "tags")) || !strcmp(which, what);
 }
 
 int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags)
@@ -52,6 +59,27 @@ int bpf_map_get_next_key(int fd, const void *key, void *next)
 	if (!real)
 		real = dlsym(RTLD_NEXT, "bpf_map_get_next_key");
 	return fails("next") ? -ENOMEM : real(fd, key, next);
+}
+
+int ioctl(int fd, unsigned long request, ...)
+{
+	static int (*real)(int fd, unsigned long request, void *arg);
+	const struct ifreq *ifr;
+	va_list ap;
+	void *arg;
+
+	va_start(ap, request);
+	arg = va_arg(ap, void *);
+	va_end(ap);
+	if (!real)
+		real = dlsym(RTLD_NEXT, "ioctl");
+	ifr = arg;
+	if (request == SIOCETHTOOL && *(const uint32_t *)ifr->ifr_data == ETHTOOL_GSSET_INFO &&
+	    fails("tags")) {
+		errno = EOPNOTSUPP;
+		return -1;
+	}
+	return real(fd, request, arg);
 }
 
 int bpf_prog_test_run_opts(int fd, struct bpf_test_run_opts *opts)

@@ -7,6 +7,8 @@
 # shellcheck source=switch_lib.sh
 . "$(dirname "$0")/switch_lib.sh"
 
+SHIM=$TAP_TOP/build/selftests/net/fail_maps.so
+
 begin net/switch_guard
 
 # drop MATCH...: what the machine forwards and these words of nft match; nothing: no more of that
@@ -117,6 +119,41 @@ test_tags()
 	ns_exec sw ethtool -K s1 rxvlan on
 }
 
+# hidden_refused WHAT COMMAND...: rules would not hold at t0
+hidden_refused()
+{
+	local what=$1 out rc=0
+
+	shift
+	out=$("$@" 2>&1) || rc=$?
+	if [ $rc -eq 1 ] && grep -q "port t0: tags of VLANs may be hidden" <<<"$out"; then
+		tap_ok "$what"
+	else
+		tap_not_ok "$what" "exit status $rc: $out"
+	fi
+}
+
+# A device that cannot be asked whether it hides tags
+test_hidden()
+{
+	ns_ip sw tuntap add t0 mode tap
+	ns_ip sw link set t0 up
+	echo tags >"$TAP_TMP/fail"
+	export LD_PRELOAD=$SHIM FAIL_MAPS=$TAP_TMP/fail
+	hidden_refused "who may hide tags is no port where rules hold" timeout 20 nsenter \
+		--net="/run/netns/$NAME" -- "$CANARY" switch run --name "$NAME" --ports t0 --admit any:any
+	start --ports t0
+	unset LD_PRELOAD FAIL_MAPS
+	tap_is "... without rules it is one" "$(show '.ports[0].tags')" hidden
+	hidden_refused "... and gets none then" "$CANARY" switch set --name "$NAME" --admit any:any
+	tap_is "... none at all" "$(show '.admission | [.on, .entries] | @csv')" "false,0"
+	rm "$TAP_TMP/fail"
+	tap_check "... until it hides none" "$CANARY" switch set --name "$NAME" --admit any:any
+	tap_is "... which is seen" "$(show '.ports[0].tags') $(show .admission.on)" "seen true"
+	stop
+	ns_ip sw link del t0
+}
+
 ARP='
 import socket, sys
 sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
@@ -178,10 +215,12 @@ test_numbers()
 }
 
 need_program nft
+[ -e "$SHIM" ] || tap_skip_all "needs $SHIM"
 ns_exec sw sysctl -qw net.ipv4.conf.all.rp_filter=0
 test_strangers
 test_forward
 test_shares
 test_tags
+test_hidden
 test_numbers
 tap_done

@@ -434,11 +434,18 @@ static int write_entries(struct switchd *sw, const struct admissions *to, bool f
 	return ret ? ret : err;
 }
 
+/* Can the ports that there are do what @a needs? */
+static int check_ports(struct switchd *sw, const struct switchd_admission *a, char *err, size_t len)
+{
+	return a->on && !sw->admission.on ? ports_refuse_hidden(sw, err, len) : 0;
+}
+
 int admission_try(struct switchd *sw, const struct switchd_admission *a, char *err, size_t len)
 {
 	struct admissions next;
 
-	if (switchd_admission_check(a, sw->opt, err, len) || make_entries(sw, a, &next, err, len))
+	if (switchd_admission_check(a, sw->opt, err, len) || check_ports(sw, a, err, len) ||
+	    make_entries(sw, a, &next, err, len))
 		return -1;
 	free(next.entry);
 	return 0;

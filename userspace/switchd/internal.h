@@ -208,6 +208,8 @@ void device_tell_captive(struct switchd *sw, const struct port *port);
 /* Return 0, or -errno if the port is not to be used like that. */
 int port_want_tags(struct switchd *sw, struct port *port);
 void ports_want_tags(struct switchd *sw);
+/* Return 0, or -1 and why rules would not hold. */
+int ports_refuse_hidden(struct switchd *sw, char *err, size_t len);
 
 /* vlan.c: VLANs of ports that are ports themselves */
 void port_vlan_learn(struct port *port, const struct nlattr *data);

@@ -197,6 +197,24 @@ int port_want_tags(struct switchd *sw, struct port *port)
 	return admission && !veth ? ret : 0;
 }
 
+/* Rules are to hold that did not: what port_want_tags() would have refused with them is refused now. */
+int ports_refuse_hidden(struct switchd *sw, char *err, size_t len)
+{
+	const struct port *port;
+	unsigned int i;
+
+	for (i = 0; i < sw->ports; i++) {
+		port = &sw->port[i];
+		if (!port->ifindex || port->xdp_link < 0 || !strcmp(port->kind, "veth"))
+			continue;
+		port_want_tags(sw, &sw->port[i]);
+		if (port->tags == TAGS_HIDDEN)
+			return switchd_refuse(err, len, "--admit: port %s: tags of VLANs may be hidden from XDP, so rules would not hold (ethtool -K %s rxvlan off)",
+					      port->option->name, port->option->name);
+	}
+	return 0;
+}
+
 void ports_want_tags(struct switchd *sw)
 {
 	unsigned int i;
