@@ -196,10 +196,39 @@ test_taken()
 	stop
 }
 
+# A port comes back, and belongs to a bridge already: rules hold there, too, and it is no port.
+test_back_taken()
+{
+	start_late --admit any:10.0.1.2%s1
+	ns_ip sw link del s1
+	wait_for 5 grep -q "port s1 is gone" "$ERR"
+	ns_link h1 eth0 10.0.1.2/24 sw new -
+	ns_exec h1 ethtool -K eth0 gro on
+	ns_ip h1 route add default via 10.0.1.1
+	ns_ip sw link set new master br0
+	ns_ip sw link set new down
+	ns_ip sw link set new name s1
+	ns_ip sw link set s1 up
+	ns_ip sw addr add 10.0.1.1/24 dev br0
+	tap_check "a port that comes back as a bridge's: said" wait_for 10 \
+		grep -q "s1 was given to br0 (bridge)" "$ERR"
+	tap_refuse "... it is not said to be back" grep -q "port s1 is back" "$ERR"
+	tap_is "show -j: that, too" "$(show '.ports[0].captive')" true
+	ns_exec sw ping -q -c 1 -W 5 10.0.4.2 >/dev/null
+	dropped_forged "... aggregates by that way are dropped" br0
+	ns_ip sw addr del 10.0.1.1/24 dev br0
+	ns_ip sw link set s1 nomaster
+	ns_ip sw addr add 10.0.1.1/24 dev s1
+	tap_check "... until it is a port again: said" wait_for 10 \
+		grep -q "s1 has no master any more" "$ERR"
+	stop
+}
+
 modprobe -q -a bonding 8021q bridge macvlan vrf || tap_skip_all "needs the guest's devices"
 test_kinds
 test_vlan
 test_vlan_port
 test_beside
 test_taken
+test_back_taken
 tap_done

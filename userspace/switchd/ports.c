@@ -269,7 +269,11 @@ static void port_back(struct switchd *sw, struct port *port)
 	}
 	port->backoff = 0;
 	port->wait = 0;
-	sw_info(sw, "port %s is back", port->option->name);
+	/* one that a master has is no port, but rules hold for what comes by it all the same */
+	if (device_captive(port))
+		device_tell_captive(sw, port);
+	else
+		sw_info(sw, "port %s is back", port->option->name);
 	clock_choose_ingress(sw);
 	check_sysctls(sw);
 	neigh_sync(sw);
