@@ -145,6 +145,48 @@ test_via()
 }
 
 # What switches do not do as the kernel does is said.
+# A group of more next hops than a route may have, but most of them by a device that is no port
+test_group()
+{
+	local i ids=()
+
+	ns_ip h4 addr replace 10.7.0.1/32 dev lo
+	# routes say which group, not what is in it
+	ns_exec sw sysctl -qw net.ipv4.nexthop_compat_mode=0 2>/dev/null
+	start --ports s1,s2,s3,s4 --timeout 1s --root-patience 0
+	for i in 1 2 3 4; do
+		wait_for 5 ns_exec sw ping -q -c 1 -W 5 10.0.$i.2
+	done
+	if ! ns_ip sw nexthop add id 400 via 10.0.4.2 dev s4 2>/dev/null; then
+		tap_skip "a group of many next hops" "this kernel has none"
+		stop
+		return
+	fi
+	for i in $(seq 101 117); do
+		ns_ip sw nexthop add id "$i" via "10.0.5.$i" dev s5
+		ids+=("$i")
+	done
+	ns_ip sw nexthop add id 500 group "$(IFS=/ && echo "${ids[*]}")/400"
+	ns_ip sw route add 10.7.0.1/32 nhid 500
+	followed
+	tap_is "17 next hops by others, one by a port: none is too many" "$(show .next_hops_cut)" 0
+	# shellcheck disable=SC2046
+	TRAFFIC_JSON=$(timeout 300 /usr/bin/python3 "$TRAFFIC" $(members h1 h2) \
+		"$(ns_name h4):10.7.0.1:22600")
+	traffic_is "... and that one is used" "$MERGED"
+	for i in $(seq 201 217); do
+		ns_ip sw nexthop add id "$i" via 10.0.3.$((i - 100)) dev s3
+		ids+=("$i")
+	done
+	ns_ip sw nexthop replace id 500 group "$(IFS=/ && echo "${ids[*]}")/400"
+	followed
+	tap_is "18 by ports: two are too many" "$(show .next_hops_cut)" 2
+	tap_check "... which is said" grep -q "2 next hops are not used: of a route only the first 16" "$ERR"
+	stop
+	ns_ip sw nexthop flush >/dev/null 2>&1
+	ns_exec sw sysctl -qw net.ipv4.nexthop_compat_mode=1
+}
+
 test_unlike()
 {
 	local hops=() i
@@ -248,6 +290,7 @@ test_ports_change()
 test_routes
 test_via
 test_unlike
+test_group
 test_overrun
 test_neighbours
 test_ports_change

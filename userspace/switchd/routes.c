@@ -27,8 +27,7 @@ struct nexthop_object {
 	struct csw_nexthop hop;
 	bool is_via;			/* its gateway is an IPv6 address: ... */
 	struct in6_addr via;
-	uint32_t member[CSW_NEXTHOPS_MAX];
-	unsigned int members, more;	/* those that are known, and how many are not */
+	size_t member, members;		/* of a group: dump.member[], from there on so many */
 	bool weighted;			/* members have different weights */
 };
 
@@ -38,6 +37,8 @@ struct dump {
 	size_t n, room;
 	struct nexthop_object *object;
 	size_t objects, object_room;
+	uint32_t *member;		/* ids */
+	size_t members, member_room;
 };
 
 static void *grow(void *array, size_t n, size_t *room, size_t size)
@@ -125,15 +126,14 @@ static void add_member(const struct dump *d, struct csw_route *route,
 static void add_object(const struct dump *d, struct csw_route *route, uint32_t id)
 {
 	const struct nexthop_object *o = find_object(d, id), *member;
-	unsigned int i;
+	size_t i;
 
 	if (!o)
 		return;
 	add_member(d, route, o);
 	d->sw->routes.weighted += o->weighted;
-	d->sw->routes.cut += o->more;
 	for (i = 0; i < o->members; i++) {
-		member = find_object(d, o->member[i]);
+		member = find_object(d, d->member[o->member + i]);
 		if (member)
 			add_member(d, route, member);
 	}
@@ -220,14 +220,32 @@ static int route_cb(const struct nlmsghdr *nlh, void *arg)
 	return MNL_CB_OK;
 }
 
+/* All members: which of them are alive is not known before all objects are. */
+static int learn_group(struct dump *d, struct nexthop_object *o, const struct nlattr *group)
+{
+	const struct nexthop_grp *grp = mnl_attr_get_payload(group);
+	size_t n = mnl_attr_get_payload_len(group) / sizeof(*grp), i;
+	void *more;
+
+	o->member = d->members;
+	for (i = 0; i < n; i++) {
+		more = grow(d->member, d->members, &d->member_room, sizeof(*d->member));
+		if (!more)
+			return MNL_CB_ERROR;
+		d->member = more;
+		d->member[d->members++] = grp[i].id;
+		o->members++;
+		o->weighted |= grp[i].weight != grp[0].weight;
+	}
+	return MNL_CB_OK;
+}
+
 static int object_cb(const struct nlmsghdr *nlh, void *arg)
 {
 	const struct nhmsg *nhm = mnl_nlmsg_get_payload(nlh);
 	const struct nlattr *tb[NHA_MAX + 1];
-	const struct nexthop_grp *grp;
 	struct nexthop_object *o;
 	struct dump *d = arg;
-	unsigned int i, n;
 	void *more;
 
 	rtnl_attrs(nlh, sizeof(*nhm), tb, NHA_MAX);
@@ -238,18 +256,8 @@ static int object_cb(const struct nlmsghdr *nlh, void *arg)
 	o = &d->object[d->objects++];
 	memset(o, 0, sizeof(*o));
 	o->id = mnl_attr_get_u32(tb[NHA_ID]);
-	if (tb[NHA_GROUP]) {
-		grp = mnl_attr_get_payload(tb[NHA_GROUP]);
-		n = mnl_attr_get_payload_len(tb[NHA_GROUP]) / sizeof(*grp);
-		for (i = 0; i < n; i++) {
-			o->weighted |= grp[i].weight != grp[0].weight;
-			if (i < CSW_NEXTHOPS_MAX)
-				o->member[o->members++] = grp[i].id;
-			else
-				o->more++;
-		}
-		return MNL_CB_OK;
-	}
+	if (tb[NHA_GROUP])
+		return learn_group(d, o, tb[NHA_GROUP]);
 	if (!tb[NHA_OIF] || tb[NHA_BLACKHOLE] || tb[NHA_ENCAP] ||
 	    nhm->nh_flags & (RTNH_F_DEAD | RTNH_F_LINKDOWN))
 		return MNL_CB_OK;
@@ -273,6 +281,7 @@ static int dump_once(struct dump *d)
 
 	d->n = 0;
 	d->objects = 0;
+	d->members = 0;
 	d->sw->routes.cut = 0;
 	d->sw->routes.weighted = 0;
 	ret = rtnl_dump(&d->sw->rtnl, RTM_GETNEXTHOP, &nhm, sizeof(nhm), object_cb, d);
@@ -488,6 +497,7 @@ int routes_sync(struct switchd *sw)
 	for (i = 0; i < DUMP_RETRIES && ret == -EINTR; i++)
 		ret = dump_once(&d);
 	free(d.object);
+	free(d.member);
 	if (ret) {
 		sw_warn(sw, "cannot read the routes, will try again: %s", strerror(-ret));
 		free(d.route);
