@@ -238,6 +238,26 @@ test_long()
 	stop
 	ns_ip sw link set s4 mtu 1500
 	ns_ip h4 link set eth0 mtu 1500
+	start_late
+	ns_ip sw link del s4
+	wait_for 5 grep -q "port s4 is gone" "$ERR"
+	ns_link h4 eth0 10.0.4.2/24 sw new 10.0.4.1/24
+	ns_exec h4 ethtool -K eth0 gro on
+	ns_ip h4 link set eth0 mtu 9000
+	ns_ip h4 route add default via 10.0.4.1
+	ns_ip sw link set new down
+	ns_ip sw link set new mtu 9000 name s4
+	ns_ip sw link set s4 up
+	tap_check "a port comes back with MTU 9000" wait_for 10 grep -q "port s4 is back" "$ERR"
+	tap_is "... native XDP" "$(show '.ports[3].xdp')" native
+	resolve_all
+	traffic h1 h2 h3 h4
+	traffic_is "... small packets are merged" "$MERGED"
+	tap_check "... large ones of others pass" \
+		ns_exec h4 ping -q -c 2 -i 0.1 -W 1 -M "do" -s 8000 10.0.4.1
+	stop
+	ns_ip sw link set s4 mtu 1500
+	ns_ip h4 link set eth0 mtu 1500
 }
 
 # The driver refuses XDP (here: its other end sends by more queues): all of it works, slowly
@@ -252,6 +272,10 @@ test_generic()
 	tap_check "no native XDP: said" grep -q "s4: its driver refuses XDP at MTU 1500" "$ERR"
 	traffic h1 h2 h3 h4
 	traffic_is "no native XDP: generic, shaped" "$MERGED"
+	ns_ip sw link set s4 mtu 1400
+	tap_check "another MTU does not change that: said" wait_for 5 \
+		grep -q "s4 has MTU 1400 now, and stays in generic, slow mode" "$ERR"
+	ns_ip sw link set s4 mtu 1500
 	stop
 	ns_exec h4 ethtool -L eth0 tx 1
 }

@@ -75,11 +75,14 @@ static int xdp_attach(struct switchd *sw, struct port *port)
 {
 	LIBBPF_OPTS(bpf_link_create_opts, opts, .flags = XDP_FLAGS_DRV_MODE);
 	const char *name = port->option->name;
-	int fd;
+	int fd, more;
 
 	fd = bpf_link_create(sw->dp.xdp_fd, port->ifindex, BPF_XDP, &opts);
-	if (fd < 0 && fd != -EBUSY && sw->dp.xdp_long_fd >= 0)
-		fd = bpf_link_create(sw->dp.xdp_long_fd, port->ifindex, BPF_XDP, &opts);
+	if (fd < 0 && fd != -EBUSY && port->mtu > ETH_DATA_LEN) {
+		more = dataplane_long(sw);
+		if (more >= 0)
+			fd = bpf_link_create(more, port->ifindex, BPF_XDP, &opts);
+	}
 	port->xdp_native = fd >= 0;
 	if (fd < 0 && fd != -EBUSY) {
 		sw_warn(sw, "port %s: its driver refuses XDP at MTU %u (%s): generic, slow mode%s",

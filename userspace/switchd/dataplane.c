@@ -66,7 +66,7 @@ static void take_fds(struct dataplane *dp)
 	const struct canary_switch *s = dp->skel;
 
 	dp->xdp_fd = bpf_program__fd(s->progs.canary_xdp);
-	dp->xdp_long_fd = bpf_program__fd(s->progs.canary_xdp_long);
+	dp->xdp_long_fd = -1;
 	dp->tc_fd = bpf_program__fd(s->progs.canary_tc);
 	dp->flush_fd = bpf_program__fd(s->progs.canary_flush);
 	dp->ports_fd = bpf_map__fd(s->maps.ports);
@@ -86,17 +86,6 @@ static void take_fds(struct dataplane *dp)
 static int draw(void *secret, size_t len)
 {
 	return getrandom(secret, len, 0) == (ssize_t)len ? 0 : -EIO;
-}
-
-/* May a driver need several pages for a packet? Without need, one program less is to be verified. */
-static bool may_be_long(const struct switchd *sw)
-{
-	unsigned int i;
-
-	for (i = 0; i < sw->ports; i++)
-		if (sw->port[i].mtu > ETH_DATA_LEN)
-			return true;
-	return false;
 }
 
 /* What canary_tc knows canary_xdp by; 0 is what it wipes with. */
@@ -242,7 +231,7 @@ int dataplane_load(struct switchd *sw)
 	if (!ret)
 		ret = set_sizes(dp, &sw->backlog);
 	if (!ret)
-		ret = bpf_program__set_autoload(dp->skel->progs.canary_xdp_long, may_be_long(sw));
+		ret = bpf_program__set_autoload(dp->skel->progs.canary_xdp_long, false);
 	if (!ret)
 		ret = canary_switch__load(dp->skel);
 	if (ret)
@@ -269,6 +258,47 @@ unload:
 	return ret;
 }
 
+/* The program for long packets alone, with the maps and variables of the others */
+static int load_long(struct dataplane *dp)
+{
+	struct canary_switch *s = canary_switch__open();
+	struct bpf_program *prog;
+	struct bpf_map *map;
+	int ret = s ? 0 : -errno;
+
+	dp->skel_long = s;
+	if (ret)
+		return ret;
+	bpf_object__for_each_program(prog, s->obj)
+		bpf_program__set_autoload(prog, prog == s->progs.canary_xdp_long);
+	bpf_object__for_each_map(map, s->obj) {
+		ret = bpf_map__reuse_fd(map, bpf_object__find_map_fd_by_name(dp->skel->obj,
+									     bpf_map__name(map)));
+		if (ret)
+			return ret;
+	}
+	ret = canary_switch__load(s);
+	if (!ret)
+		dp->xdp_long_fd = bpf_program__fd(s->progs.canary_xdp_long);
+	return ret;
+}
+
+int dataplane_long(struct switchd *sw)
+{
+	struct dataplane *dp = &sw->dp;
+	int ret;
+
+	if (dp->xdp_long_fd >= 0)
+		return dp->xdp_long_fd;
+	ret = load_long(dp);
+	if (!ret)
+		return dp->xdp_long_fd;
+	sw_warn(sw, "cannot load the program for packets of several pages: %s", strerror(-ret));
+	canary_switch__destroy(dp->skel_long);
+	dp->skel_long = NULL;
+	return ret;
+}
+
 void dataplane_unload(struct switchd *sw)
 {
 	struct dataplane *dp = &sw->dp;
@@ -282,6 +312,8 @@ void dataplane_unload(struct switchd *sw)
 	dp->descriptors = NULL;
 	dp->queue = NULL;
 	dp->fan_ins = NULL;
+	canary_switch__destroy(dp->skel_long);
+	dp->skel_long = NULL;
 	canary_switch__destroy(dp->skel);
 	dp->skel = NULL;
 }

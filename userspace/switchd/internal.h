@@ -51,7 +51,7 @@ void rtnl_attrs_nested(const struct nlattr *nest, const struct nlattr **tb, int 
 
 /* dataplane.c: the loaded programs and maps */
 struct dataplane {
-	struct canary_switch *skel;
+	struct canary_switch *skel, *skel_long;
 	struct csw_config *config;
 	struct csw_queue_ctl *queue_ctl;
 	const struct csw_queue_entry *queue;
@@ -61,7 +61,7 @@ struct dataplane {
 	size_t queue_bytes, descriptors_bytes, fan_ins_bytes;
 	uint32_t slots, queue_len;
 	int xdp_fd, tc_fd, flush_fd;
-	int xdp_long_fd;		/* negative: not loaded */
+	int xdp_long_fd;		/* negative: not loaded yet */
 	int ports_fd, devmap_fd, routes_fd, neighbours_fd, counters_fd, wake_fd, admissions_fd;
 	int told_fd, vlans_fd;
 	uint64_t crowded;		/* bypassed for want of children, as last told */
@@ -70,6 +70,8 @@ struct dataplane {
 
 int dataplane_load(struct switchd *sw);
 void dataplane_unload(struct switchd *sw);
+/* XDP for drivers that need several pages for a packet; loaded when the first one does, or -errno */
+int dataplane_long(struct switchd *sw);
 /* Cookies of bypassed contributions are good for one to two ticks; what went wrong is said */
 void dataplane_tick(struct switchd *sw);
 /* Bytes of the maps whose size the options decide */

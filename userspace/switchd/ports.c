@@ -288,6 +288,9 @@ static void port_changed(struct switchd *sw, struct port *port, const struct por
 
 	if (port->mtu != old->mtu || memcmp(port->mac, old->mac, ETH_ALEN) || captive)
 		port_publish(sw, port);
+	if (port->mtu != old->mtu && port->xdp_link >= 0 && !port->xdp_native)
+		sw_warn(sw, "port %s has MTU %u now, and stays in generic, slow mode until the switch starts anew",
+			port->option->name, port->mtu);
 	if (captive)
 		device_tell_captive(sw, port);
 	/* its features may have changed; who changes them all the time has to wait for the tick */
