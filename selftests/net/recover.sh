@@ -205,6 +205,15 @@ tap_check "or, where others would get it, still is" has_route 10.23.1.0 24
 rm "$FAIL"
 tap_check "a changed route is there at last" wait_for 10 has_route 10.21.0.0 16
 
+# an answer that does not come
+echo rtnl >"$FAIL"
+ns_ip sw route add 10.24.0.0/16 via 10.0.2.7
+tap_check "no answer of the kernel: said" wait_for 10 \
+	grep -q "cannot read the routes, will try again: Connection timed out" "$ERR"
+tap_check "it does not wait for ever" wait_for 20 shows .name "$NAME"
+rm "$FAIL"
+tap_check "the route is there at last" wait_for 20 has_route 10.24.0.0 16
+
 # admission
 tap_check "rules" set_to --admit 7:10.0.1.2%s1,8:10.0.2.0/24
 tap_check "are in the map" has "$ADMISSIONS" "$(admission 10.0.1.2 32 "$S1")"

@@ -28,7 +28,7 @@ static int ask(struct mnl_socket *nl, struct nlmsghdr *nlh, mnl_cb_t cb, void *a
 	while (ret > MNL_CB_STOP) {
 		n = mnl_socket_recvfrom(nl, buf, sizeof(buf));
 		if (n < 0)
-			return -errno;
+			return rtnl_why();
 		ret = mnl_cb_run(buf, n, 1, port, cb, arg);
 	}
 	return ret < 0 ? -errno : 0;
@@ -89,7 +89,7 @@ int driver_features(const struct port *port, uint64_t *features)
 	*features = 0;
 	if (!nl)
 		return ret;
-	ret = mnl_socket_bind(nl, 0, MNL_SOCKET_AUTOPID) ? -errno :
+	ret = mnl_socket_bind(nl, 0, MNL_SOCKET_AUTOPID) || rtnl_limit(nl) ? -errno :
 	      features_of(nl, port->ifindex, features);
 	mnl_socket_close(nl);
 	return ret;

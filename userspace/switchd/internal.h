@@ -39,6 +39,9 @@ struct rtnl {
 };
 
 int rtnl_open(struct rtnl *nl);
+/* Nobody waits for an answer without limit; then, as whenever nothing is received, this is why. */
+int rtnl_limit(struct mnl_socket *nl);
+int rtnl_why(void);
 void rtnl_close(struct rtnl *nl);
 /* Send @nlh, give what comes back to @cb (may be NULL). Return 0 or -errno. */
 int rtnl_talk(struct rtnl *nl, struct nlmsghdr *nlh, mnl_cb_t cb, void *arg);

@@ -8,16 +8,31 @@
 #include <string.h>
 
 #include <linux/rtnetlink.h>
+#include <sys/time.h>
 
 #include "internal.h"
 
 #define RTNL_BUFFER	(1 << 17)	/* links may need more than the 32 KiB of other messages */
 #define RTNL_HEAR_QUEUE	(1 << 20)
+#define RTNL_WAIT_S	1	/* for an answer, which the kernel gives at once or not at all */
 
 static const int groups[] = {
 	RTNLGRP_LINK, RTNLGRP_NEIGH, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV4_ROUTE, RTNLGRP_NEXTHOP,
 	RTNLGRP_IPV4_RULE,
 };
+
+int rtnl_limit(struct mnl_socket *nl)
+{
+	struct timeval limit = { .tv_sec = RTNL_WAIT_S };
+
+	return setsockopt(mnl_socket_get_fd(nl), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+}
+
+/* Why nothing was received */
+int rtnl_why(void)
+{
+	return errno == EAGAIN ? -ETIMEDOUT : -errno;
+}
 
 int rtnl_open(struct rtnl *nl)
 {
@@ -28,7 +43,7 @@ int rtnl_open(struct rtnl *nl)
 	nl->hear = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (!nl->ask || !nl->hear ||
 	    mnl_socket_bind(nl->ask, 0, MNL_SOCKET_AUTOPID) ||
-	    mnl_socket_bind(nl->hear, 0, MNL_SOCKET_AUTOPID))
+	    mnl_socket_bind(nl->hear, 0, MNL_SOCKET_AUTOPID) || rtnl_limit(nl->ask))
 		return -errno;
 	fd = mnl_socket_get_fd(nl->hear);
 	/* Best effort: what does not fit is found by dumping again */
@@ -90,7 +105,7 @@ int rtnl_talk(struct rtnl *nl, struct nlmsghdr *nlh, mnl_cb_t cb, void *arg)
 		if (n < 0) {
 			if (errno == EINTR)
 				continue;
-			return -errno;
+			return rtnl_why();
 		}
 		len = n;
 		for (in = (void *)buf; ret > 0 && mnl_nlmsg_ok(in, len);
