@@ -154,6 +154,19 @@ test_hidden()
 	ns_ip sw link del t0
 }
 
+# Where the other ends of ports are is looked up for all of them together.
+test_searches()
+{
+	export LD_PRELOAD=$SHIM COUNT_SEARCHES=$TAP_TMP/searches
+	start_late --admit any:any
+	unset LD_PRELOAD COUNT_SEARCHES
+	followed
+	tap_check "fewer searches for namespaces than ports" \
+		test "$(grep -c /run/netns "$TAP_TMP/searches")" -lt 5
+	tap_is "... and all are found" "$(show '[.ports[].tags] | unique | join(" ")')" seen
+	stop
+}
+
 ARP='
 import socket, sys
 sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
@@ -222,5 +235,6 @@ test_forward
 test_shares
 test_tags
 test_hidden
+test_searches
 test_numbers
 tap_done

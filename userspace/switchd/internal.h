@@ -236,6 +236,19 @@ void ports_check_peers(struct switchd *sw, bool all, bool warn);
 /* A socket where the other end of a veth is, and its @name there; -1 if that cannot be found. */
 int peer_socket(struct switchd *sw, const struct port *port, char name[IFNAMSIZ]);
 
+/* namespaces.c: those at the other ends of veths */
+struct namespaces {
+	struct {
+		int nsid, fd;
+	} found[SWITCHD_PORTS_MAX];
+	unsigned int n;
+	bool searched;			/* what was not found is not looked for again */
+};
+
+/* A socket of the namespace with that number (-1: of this one), or -1 */
+int namespace_socket(struct switchd *sw, int nsid);
+void namespaces_forget(struct switchd *sw);
+
 /* checks.c: what else a switch needs from its machine */
 int check_privileges(struct switchd *sw);
 int check_address(struct switchd *sw);
@@ -450,6 +463,7 @@ struct switchd {
 	struct backlog backlog;
 	struct port port[SWITCHD_PORTS_MAX];
 	unsigned int ports;
+	struct namespaces namespaces;
 	struct routes routes;
 	struct neighbours neighbours;
 	struct switchd_admission admission;	/* now; at first as @opt says */

@@ -255,6 +255,7 @@ static int loop(struct switchd *sw)
 	while (!sw->stop) {
 		clock_turned(sw);
 		settle(sw);
+		namespaces_forget(sw);
 		n = epoll_wait(sw->epoll, events, EVENTS, -1);
 		if (n < 0 && errno != EINTR) {
 			sw_error(sw, "epoll: %s", strerror(errno));
@@ -379,6 +380,7 @@ static void stop(struct switchd *sw)
 		port_detach(sw, &sw->port[i]);
 		backlog_forget(sw, &sw->port[i]);
 	}
+	namespaces_forget(sw);
 	clock_stop(sw);
 	close_loop(sw);
 	dataplane_unload(sw);
