@@ -116,7 +116,12 @@ test_tags()
 		grep -q "s1: somebody switched rxvlan on again, now it is off" "$ERR"
 	tap_is "rxvlan is off again" "$(rxvlan 1)" off
 	stop
-	ns_exec sw ethtool -K s1 rxvlan on
+	tap_is "the end: both are as they were" "$(rxvlan 1) $(txvlan 1)" "on on"
+	ns_exec sw ethtool -K s3 rxvlan off
+	start_late
+	stop
+	tap_is "... off where they were off" "$(rxvlan 1) $(rxvlan 3)" "on off"
+	ns_exec sw ethtool -K s3 rxvlan on
 }
 
 # hidden_refused WHAT COMMAND...: rules would not hold at t0

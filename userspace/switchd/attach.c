@@ -247,4 +247,5 @@ void port_detach(struct switchd *sw, struct port *port)
 		close(port->xdp_link);
 	port->xdp_link = -1;
 	tc_detach(sw, port);
+	port_leave_tags(sw, port);
 }

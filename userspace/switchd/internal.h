@@ -142,6 +142,7 @@ struct port {
 	enum port_peer peer;
 	enum port_tags tags;
 	bool tags_off;			/* rxvlan is off, or somebody switched it on */
+	uint8_t rx_was, tx_was;		/* what was switched off there, and at the other end */
 	uint8_t tags_looks;		/* since the last tick */
 	bool features_known;
 	uint64_t features;		/* DRIVER_* */
@@ -213,6 +214,8 @@ void device_tell_captive(struct switchd *sw, const struct port *port);
 /* Return 0, or -errno if the port is not to be used like that. */
 int port_want_tags(struct switchd *sw, struct port *port);
 void ports_want_tags(struct switchd *sw);
+/* As it was before us */
+void port_leave_tags(struct switchd *sw, struct port *port);
 /* Return 0, or -1 and why rules would not hold. */
 int ports_refuse_hidden(struct switchd *sw, char *err, size_t len);
 

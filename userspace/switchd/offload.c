@@ -78,47 +78,91 @@ static int read_features(struct features *f)
 	return ret;
 }
 
-static bool is_on(const struct features *f, const char *name)
+/* Number of the feature @name, FEATURES_MAX if there is none */
+static unsigned int feature(const struct features *f, const char *name)
 {
 	unsigned int i;
 
 	for (i = 0; i < f->n; i++)
 		if (!strncmp(f->name[i], name, ETH_GSTRING_LEN))
-			return f->block[i / 32].active & 1U << i % 32;
-	return false;
+			return i;
+	return FEATURES_MAX;
 }
 
-/* What is valid and not requested */
-static int clear(const struct features *f, const char *const *names)
+/* Which of @names are on: a bit for each */
+static uint8_t which_on(const struct features *f, const char *const *names)
+{
+	unsigned int i, number;
+	uint8_t on = 0;
+
+	for (i = 0; names[i]; i++) {
+		number = feature(f, names[i]);
+		if (number < FEATURES_MAX && f->block[number / 32].active & 1U << number % 32)
+			on |= 1 << i;
+	}
+	return on;
+}
+
+/* Switch those of @names that @which has a bit for. */
+static int change(const struct features *f, const char *const *names, uint8_t which, bool on)
 {
 	size_t size = WORDS_MAX * sizeof(struct ethtool_set_features_block);
 	struct ethtool_sfeatures *set = calloc(1, sizeof(*set) + size);
-	unsigned int i;
+	unsigned int i, number;
 	int ret;
 
 	if (!set)
 		return -ENOMEM;
 	set->cmd = ETHTOOL_SFEATURES;
 	set->size = (f->n + 31) / 32;
-	for (; *names; names++)
-		for (i = 0; i < f->n; i++)
-			if (!strncmp(f->name[i], *names, ETH_GSTRING_LEN))
-				set->features[i / 32].valid |= 1U << i % 32;
+	for (i = 0; names[i]; i++) {
+		number = feature(f, names[i]);
+		if (!(which & 1 << i) || number == FEATURES_MAX)
+			continue;
+		set->features[number / 32].valid |= 1U << number % 32;
+		if (on)
+			set->features[number / 32].requested |= 1U << number % 32;
+	}
 	ret = ethtool(f, set);
 	free(set);
 	return ret;
 }
 
-static bool any_on(const struct features *f, const char *const *names)
+static int look(struct features *f)
 {
-	for (; *names; names++)
-		if (is_on(f, *names))
-			return true;
-	return false;
+	int ret = read_names(f);
+
+	return ret ? ret : read_features(f);
 }
 
-/* Return: 1 if one of @names was switched off, 0 if all were off, -errno */
-static int switch_off(int fd, const char *dev, const char *const *names)
+/* What was on is added to *@was. Return: 1 if something was, 0 if all was off, -errno */
+static int switch_off(int fd, const char *dev, const char *const *names, uint8_t *was)
+{
+	struct features *f = calloc(1, sizeof(*f));
+	uint8_t on = 0;
+	int ret;
+
+	if (!f)
+		return -ENOMEM;
+	f->fd = fd;
+	f->dev = dev;
+	ret = look(f);
+	if (!ret)
+		on = which_on(f, names);
+	if (!ret && on) {
+		*was |= on;
+		ret = change(f, names, on, false);
+		if (ret >= 0)
+			ret = read_features(f);
+		if (!ret)
+			ret = which_on(f, names) ? -EOPNOTSUPP : 1;
+	}
+	free(f);
+	return ret;
+}
+
+/* What was switched off, by bits in *@was, which are cleared */
+static int switch_on(int fd, const char *dev, const char *const *names, uint8_t *was)
 {
 	struct features *f = calloc(1, sizeof(*f));
 	int ret;
@@ -127,16 +171,10 @@ static int switch_off(int fd, const char *dev, const char *const *names)
 		return -ENOMEM;
 	f->fd = fd;
 	f->dev = dev;
-	ret = read_names(f);
+	ret = look(f);
 	if (!ret)
-		ret = read_features(f);
-	if (!ret && any_on(f, names)) {
-		ret = clear(f, names);
-		if (ret >= 0)
-			ret = read_features(f);
-		if (!ret)
-			ret = any_on(f, names) ? -EOPNOTSUPP : 1;
-	}
+		ret = change(f, names, *was, true);
+	*was = 0;
 	free(f);
 	return ret;
 }
@@ -151,7 +189,7 @@ static int own_tags(struct switchd *sw, struct port *port)
 
 	if (fd < 0)
 		return -errno;
-	ret = switch_off(fd, port->option->name, receiving);
+	ret = switch_off(fd, port->option->name, receiving, &port->rx_was);
 	close(fd);
 	if (ret > 0 && port->tags_off)
 		sw_warn(sw, "port %s: somebody switched rxvlan on again, now it is off",
@@ -170,7 +208,7 @@ static int peer_tags(struct switchd *sw, struct port *port)
 	fd = peer_socket(sw, port, peer);
 	if (fd < 0)
 		return -ENOENT;
-	ret = switch_off(fd, peer, sending);
+	ret = switch_off(fd, peer, sending, &port->tx_was);
 	close(fd);
 	if (ret > 0)
 		sw_info(sw, "port %s: txvlan switched off at its other end (%s): tags of VLANs are seen",
@@ -195,6 +233,49 @@ int port_want_tags(struct switchd *sw, struct port *port)
 			veth ? "txvlan" : "rxvlan");
 	port->tags = ret ? TAGS_HIDDEN : veth && !admission ? TAGS_UNKNOWN : TAGS_SEEN;
 	return admission && !veth ? ret : 0;
+}
+
+/* Of the device that has the port's number: its name may be another's by now. */
+static int leave_own(struct port *port)
+{
+	char name[IFNAMSIZ];
+	int fd, ret;
+
+	if (!if_indextoname(port->ifindex, name))
+		return -errno;
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	ret = switch_on(fd, name, receiving, &port->rx_was);
+	close(fd);
+	return ret;
+}
+
+static int leave_peer(struct switchd *sw, struct port *port)
+{
+	char peer[IFNAMSIZ];
+	int fd = peer_socket(sw, port, peer), ret;
+
+	if (fd < 0)
+		return -ENOENT;
+	ret = switch_on(fd, peer, sending, &port->tx_was);
+	close(fd);
+	return ret;
+}
+
+void port_leave_tags(struct switchd *sw, struct port *port)
+{
+	int own = port->rx_was ? leave_own(port) : 0;
+	int peer = port->tx_was ? leave_peer(sw, port) : 0;
+
+	if (own < 0)
+		sw_warn(sw, "port %s: rxvlan stays off: %s", port->option->name, strerror(-own));
+	if (peer < 0)
+		sw_warn(sw, "port %s: txvlan stays off at its other end: %s", port->option->name,
+			strerror(-peer));
+	port->rx_was = 0;
+	port->tx_was = 0;
+	port->tags_off = false;
 }
 
 /* Rules are to hold that did not: what port_want_tags() would have refused with them is refused now. */

@@ -223,6 +223,8 @@ static void port_gone(struct switchd *sw, struct port *port)
 	/* qdisc and filter went with the device */
 	port->tc_attached = false;
 	port->qdisc_ours = false;
+	port->rx_was = 0;
+	port->tx_was = 0;
 	port_detach(sw, port);
 	port_withdraw(sw, port);
 	port->backoff = 0;
