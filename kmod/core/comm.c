@@ -447,6 +447,26 @@ static bool cnr_is_once(const struct canary_hdr *h)
 				     h->type == CANARY_WAIT);
 }
 
+/*
+ * It is over here: is the sender of @h to be told? So is who joins with the key that this is told
+ * under, as it would go on until it gives up.
+ */
+static bool cnr_wants_end(const struct cnr_comm *c, const struct canary_hdr *h)
+{
+	switch (h->type) {
+	case CANARY_ABORT:
+	case CANARY_LEAVE:
+	case CANARY_WELCOME:
+		return false;
+	case CANARY_JOIN:
+		return c->table && !c->cfg.rank && h->rank &&
+		       be16_to_cpu(h->members) == c->cfg.members &&
+		       be32_to_cpu(h->epoch) == c->epoch;
+	default:
+		return c->table && !cnr_is_merged(h);
+	}
+}
+
 enum canary_drop cnr_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 {
 	const struct canary_hdr *h = in->hdr;
@@ -455,9 +475,7 @@ enum canary_drop cnr_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 	c->stats.counter[CNR_C_bytes_in] += in->len;
 	if (drop == CANARY_DROP_NONE) {
 		if (c->state == CNR_FAILED) {
-			if (h->type != CANARY_ABORT && h->type != CANARY_LEAVE && c->table &&
-			    h->type != CANARY_JOIN && h->type != CANARY_WELCOME &&
-			    !cnr_is_merged(h))
+			if (cnr_wants_end(c, h))
 				cnr_control(c, CANARY_ABORT, be16_to_cpu(h->rank), 0);
 			drop = CANARY_DROP_ENDED;
 		} else {

@@ -325,6 +325,21 @@ static bool cnr_join_is_new(struct cnr_joiner *j, const struct cnr_in *in)
 }
 
 /*
+ * A JOIN whose cookie is too old. Its sender lives all the same, if it has shown one before, from
+ * the same place: it may not have heard the new one. That it is no old JOIN, its number says.
+ */
+static void cnr_join_lives(struct cnr_comm *c, u64 now, const struct cnr_in *in)
+{
+	u16 rank = be16_to_cpu(in->hdr->rank);
+	struct cnr_joiner *j = &c->joiner[rank];
+
+	if (c->table && be16_to_cpu(in->hdr->members) == c->cfg.members && rank &&
+	    j->nonce == be64_to_cpu(in->hdr->tag) && c->peer[rank].addr == in->addr &&
+	    c->peer[rank].port == in->port && cnr_join_is_new(j, in))
+		j->joined = now;
+}
+
+/*
  * A rank that was not known yet, or while we still wait, a restarted one. A small offer may
  * only mean that we were not there to answer larger ones, so the first ones do not count.
  */
@@ -376,8 +391,10 @@ enum canary_drop cnr_join_input(struct cnr_comm *c, u64 now, const struct cnr_in
 	if (!canary_peer_ok(in->addr, in->port))
 		return CANARY_DROP_PEER;
 	/* Not before it is known who asks: it may have been said to another rank 0. */
-	if (!cnr_join_shows_cookie(c, now, in))
+	if (!cnr_join_shows_cookie(c, now, in)) {
+		cnr_join_lives(c, now, in);
 		return cnr_join_hand_cookie(c, in);
+	}
 	if (be16_to_cpu(h->members) != c->cfg.members)
 		return cnr_join_refuse(c, in, CANARY_DROP_MEMBERS);
 	if (!rank)

@@ -248,6 +248,67 @@ static void test_gone_before_ready(void)
 	sim_free(s);
 }
 
+/*
+ * Rank 2's JOINs arrive, but for half a minute nothing does that rank 0 tells it: so they show a
+ * cookie that is too old, and rank 2 lives all the same.
+ */
+static bool drop_told_2(void *arg, int from, int to, const struct canary_hdr *h)
+{
+	return to == 2 && sim_comm(arg, 0)->table;
+}
+
+static void test_hears_nothing(void)
+{
+	struct sim_config cfg = { .members = 4, .seed = 25 };
+	struct sim *s = sim_new(&cfg);
+
+	sim_faults(s)->filter = drop_told_2;
+	sim_faults(s)->filter_arg = s;
+	sim_connect(s, -1);
+	sim_run(s, sim_now(s) + 30 * S);
+	sim_faults(s)->filter = NULL;
+	tap(sim_wait_state(s, CNR_CONNECTED, 5 * S),
+	    "a rank hears nothing for 30 s, but is heard: connected then");
+	sim_free(s);
+}
+
+/* Rank 3 is gone, rank 0 says so to all, and what it says to rank 1 is lost. */
+static bool drop_abort_to_1(void *arg, int from, int to, const struct canary_hdr *h)
+{
+	u32 *lost = arg;
+
+	if ((h->type == CANARY_WELCOME && to == 3) ||
+	    (h->type == CANARY_JOIN && (h->flags & CANARY_F_READY) && from == 3))
+		return true;
+	return h->type == CANARY_ABORT && to == 1 && (*lost)++ < 2;
+}
+
+static void test_lost_end(void)
+{
+	struct sim_config cfg = { .members = 4, .seed = 26 };
+	struct sim *s = sim_new(&cfg);
+	u32 lost = 0, i, named = 0;
+	u16 rank[4];
+
+	sim_connect(s, 0);
+	sim_connect(s, 1);
+	sim_connect(s, 2);
+	sim_run(s, sim_now(s) + S);
+	sim_connect(s, 3);
+	while (!sim_comm(s, 0)->table)
+		sim_run(s, sim_now(s) + 10 * CNR_USEC);
+	sim_kill(s, 3);
+	sim_faults(s)->filter = drop_abort_to_1;
+	sim_faults(s)->filter_arg = &lost;
+	sim_wait_state(s, CNR_FAILED, 30 * S);
+	for (i = 0; i < 3; i++)
+		named += cnr_state(sim_comm(s, i)) == CNR_FAILED &&
+			 cnr_missing(sim_comm(s, i), rank, 4) == 1 && rank[0] == 3;
+	tap(lost >= 2 && named == 3, "the end of a rendezvous is lost on its way: %u of 3 name who is gone",
+	    named);
+	sim_free(s);
+}
+
 static void test_unconnected(void)
 {
 	struct sim_config cfg = { .members = 3, .seed = 5 };
@@ -476,6 +537,8 @@ int main(void)
 	test_offers();
 	test_root_leaves_at_once();
 	test_gone_before_ready();
+	test_hears_nothing();
+	test_lost_end();
 	test_unconnected();
 	return tap_done("core-rendezvous");
 }
