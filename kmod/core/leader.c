@@ -301,14 +301,13 @@ static bool cnr_believes(const struct cnr_comm *c, __be32 addr)
 	return !c->cfg.believe;
 }
 
-enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
+/* Is it for a block that is led here and lacks it? What is dropped may tell something, too. */
+static enum canary_drop cnr_contribution_wanted(struct cnr_comm *c, u64 now,
+						const struct cnr_in *in)
 {
 	const struct canary_hdr *h = in->hdr;
 	u32 block = be32_to_cpu(h->block);
-	struct cnr_in own = *in;
-	enum canary_drop drop;
-	struct cnr_lead *l;
-	bool known, whole;
+	struct cnr_block *b = cnr_block(c, block);
 
 	if (cnr_leader(c, block) != c->cfg.rank)
 		return CANARY_DROP_LEADER;
@@ -324,18 +323,22 @@ enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struc
 			cnr_differs(c, now, block, be16_to_cpu(h->rank), be32_to_cpu(h->opsig), 1);
 		return CANARY_DROP_OPSIG;
 	}
-	if (cnr_block(c, block)->state == CNR_B_DONE)
+	if (b->state == CNR_B_DONE)
 		return CANARY_DROP_DUPLICATE;
-	if (h->attempt != cnr_block(c, block)->attempt) {
-		if (h->attempt < cnr_block(c, block)->attempt &&
-		    cnr_block(c, block)->lead != CNR_NONE)
-			cnr_lead_learn(c, now, &c->lead[cnr_block(c, block)->lead], in,
-				       CANARY_DROP_ATTEMPT);
-		return CANARY_DROP_ATTEMPT;
-	}
-	l = cnr_lead_get(c, block);
-	if (!l)
-		return CANARY_DROP_FULL;
+	if (h->attempt == b->attempt)
+		return CANARY_DROP_NONE;
+	if (h->attempt < b->attempt && b->lead != CNR_NONE)
+		cnr_lead_learn(c, now, &c->lead[b->lead], in, CANARY_DROP_ATTEMPT);
+	return CANARY_DROP_ATTEMPT;
+}
+
+/* Is it taken into @l, as far as the packet tells? */
+static enum canary_drop cnr_contribution_admit(struct cnr_comm *c, u64 now, struct cnr_lead *l,
+					       const struct cnr_in *in)
+{
+	const struct canary_hdr *h = in->hdr;
+	enum canary_drop drop;
+
 	/* A single contribution has a mac, which holds for its data too. */
 	if (h->count != cpu_to_be16(1)) {
 		if (!cnr_believes(c, in->addr))
@@ -358,6 +361,49 @@ enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struc
 	    (l->flags & CNR_L_POSTED))
 		cnr_lead_differs(c, now, l, be16_to_cpu(h->rank), be32_to_cpu(h->opsig));
 	cnr_lead_learn(c, now, l, in, drop);
+	return drop;
+}
+
+/* One more is in @l. @sum: where the sum is, if that was all. */
+static void cnr_contribution_taken(struct cnr_comm *c, u64 now, struct cnr_lead *l,
+				   const struct canary_hdr *h, const u32 *sum)
+{
+	u32 block = l->block;
+
+	cnr_count(c, CNR_C_contributions_in);
+	if (h->count != cpu_to_be16(1))
+		cnr_count(c, CNR_C_contributions_merged);
+	else
+		cnr_sent_by(c, be16_to_cpu(h->rank), block + 1);
+	if (l->odd != CNR_NONE && (l->flags & CNR_L_POSTED) && cnr_merge_witness(c, l)) {
+		cnr_fail(c, now, CANARY_ABORT_MISMATCH, &l->odd, 1, true);
+		return;
+	}
+	if (!(l->flags & CNR_L_POSTED)) {
+		if (cnr_block(c, block)->state == CNR_B_SENT)
+			cnr_lead_posted(c, now, block);
+	} else if (l->count < c->cfg.members - 1) {
+		cnr_lead_rearm(c, l, now);
+	} else if (cnr_tags_known(c, l)) {
+		cnr_lead_finish(c, now, l, sum);
+	}
+	cnr_fill(c, now);
+}
+
+enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
+{
+	const struct canary_hdr *h = in->hdr;
+	enum canary_drop drop = cnr_contribution_wanted(c, now, in);
+	struct cnr_in own = *in;
+	struct cnr_lead *l;
+	bool known, whole;
+
+	if (drop != CANARY_DROP_NONE)
+		return drop;
+	l = cnr_lead_get(c, be32_to_cpu(h->block));
+	if (!l)
+		return CANARY_DROP_FULL;
+	drop = cnr_contribution_admit(c, now, l, in);
 	if (drop != CANARY_DROP_NONE)
 		return drop;
 	if (cnr_is_own(h)) {
@@ -370,24 +416,7 @@ enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struc
 	whole = !l->sources && (l->flags & CNR_L_POSTED) &&
 		h->count == cpu_to_be16(c->cfg.members - 1) && cnr_tags_known(c, l);
 	cnr_accumulate(c, l, now, &own, known, !whole);
-	cnr_count(c, CNR_C_contributions_in);
-	if (h->count != cpu_to_be16(1))
-		cnr_count(c, CNR_C_contributions_merged);
-	else
-		cnr_sent_by(c, be16_to_cpu(h->rank), block + 1);
-	if (l->odd != CNR_NONE && (l->flags & CNR_L_POSTED) && cnr_merge_witness(c, l)) {
-		cnr_fail(c, now, CANARY_ABORT_MISMATCH, &l->odd, 1, true);
-		return CANARY_DROP_NONE;
-	}
-	if (!(l->flags & CNR_L_POSTED)) {
-		if (cnr_block(c, block)->state == CNR_B_SENT)
-			cnr_lead_posted(c, now, block);
-	} else if (l->count < c->cfg.members - 1) {
-		cnr_lead_rearm(c, l, now);
-	} else if (cnr_tags_known(c, l)) {
-		cnr_lead_finish(c, now, l, whole ? cnr_payload(in) : l->acc);
-	}
-	cnr_fill(c, now);
+	cnr_contribution_taken(c, now, l, h, whole ? cnr_payload(in) : l->acc);
 	return CANARY_DROP_NONE;
 }
 

@@ -45,35 +45,43 @@ static void cnr_alive_build(struct cnr_comm *c, const struct cnr_control *m, str
 	out->hdr.sum = c->via;
 }
 
-/* Return: false if the message has become pointless. */
-static bool cnr_control_build(struct cnr_comm *c, u64 now, const struct cnr_control *m,
-			      struct cnr_out *out)
+/* A result that somebody asked for again. Return: false if nobody has it any more. */
+static bool cnr_again_build(struct cnr_comm *c, u64 now, const struct cnr_control *m,
+			    struct cnr_out *out)
 {
-	struct cnr_operation *o;
+	if (!cnr_result_build(c, m->block, m->attempt, out))
+		return false;
+	if (cnr_result_changed(c, cnr_find_op(c, m->block), m->block, out->payload)) {
+		cnr_fail(c, now, CANARY_ABORT_LEFT, &c->cfg.rank, 1, true);
+		return false;
+	}
+	out->hdr.sum = cpu_to_be32(cnr_checksum(out->payload, out->len / 4));
+	cnr_count(c, CNR_C_results_again);
+	out->again = true;
+	cnr_to_rank(c, out, m->rank);
+	return true;
+}
 
-	if (m->type == CANARY_WELCOME && m->nonce) {
-		cnr_cookie_build(c, now, m, out);
-		return true;
-	}
-	if (m->type == CANARY_WELCOME)
-		return cnr_welcome_build(c, m->rank, m->arg, out);
-	if (m->type == CANARY_JOIN) {
-		cnr_join_build(c, m->arg, out);
-		return true;
-	}
-	if (m->type == CANARY_RESULT) {
-		if (!cnr_result_build(c, m->block, m->attempt, out))
-			return false;
-		if (cnr_result_changed(c, cnr_find_op(c, m->block), m->block, out->payload)) {
-			cnr_fail(c, now, CANARY_ABORT_LEFT, &c->cfg.rank, 1, true);
-			return false;
-		}
-		out->hdr.sum = cpu_to_be32(cnr_checksum(out->payload, out->len / 4));
-		cnr_count(c, CNR_C_results_again);
-		out->again = true;
-		cnr_to_rank(c, out, m->rank);
-		return true;
-	}
+/* REQUEST, FAILURE: what is asked for */
+static void cnr_asking_build(struct cnr_comm *c, const struct cnr_control *m, struct cnr_out *out)
+{
+	struct cnr_operation *o = cnr_find_op(c, m->block);
+
+	out->hdr.opsig = cpu_to_be32(o ? o->opsig : 0);
+	if (m->type == CANARY_FAILURE)
+		cnr_count(c, CNR_C_failures_out);
+	else
+		out->hdr.attempt = cnr_block(c, m->block)->attempt;
+	out->hdr.tag = cpu_to_be64(cnr_question(c, m->rank));
+	if (m->flags & CANARY_F_RING)
+		out->hdr.count = cpu_to_be16(m->arg);
+	else if (m->type == CANARY_REQUEST)
+		out->hdr.sum = c->via;
+}
+
+/* What has a header and little else. Return: false if the message has become pointless. */
+static bool cnr_word_build(struct cnr_comm *c, const struct cnr_control *m, struct cnr_out *out)
+{
 	cnr_header(c, out, m->type, m->block);
 	cnr_to_rank(c, out, m->rank);
 	out->hdr.attempt = m->attempt;
@@ -81,17 +89,7 @@ static bool cnr_control_build(struct cnr_comm *c, u64 now, const struct cnr_cont
 	switch (m->type) {
 	case CANARY_REQUEST:
 	case CANARY_FAILURE:
-		o = cnr_find_op(c, m->block);
-		out->hdr.opsig = cpu_to_be32(o ? o->opsig : 0);
-		if (m->type == CANARY_FAILURE)
-			cnr_count(c, CNR_C_failures_out);
-		else
-			out->hdr.attempt = cnr_block(c, m->block)->attempt;
-		out->hdr.tag = cpu_to_be64(cnr_question(c, m->rank));
-		if (m->flags & CANARY_F_RING)
-			out->hdr.count = cpu_to_be16(m->arg);
-		else if (m->type == CANARY_REQUEST)
-			out->hdr.sum = c->via;
+		cnr_asking_build(c, m, out);
 		break;
 	case CANARY_PLAN:
 		return cnr_plan_build(c, m->block, m->rank, out);
@@ -119,6 +117,26 @@ static bool cnr_control_build(struct cnr_comm *c, u64 now, const struct cnr_cont
 		break;
 	}
 	return true;
+}
+
+/* Return: false if the message has become pointless. */
+static bool cnr_control_build(struct cnr_comm *c, u64 now, const struct cnr_control *m,
+			      struct cnr_out *out)
+{
+	switch (m->type) {
+	case CANARY_WELCOME:
+		if (!m->nonce)
+			return cnr_welcome_build(c, m->rank, m->arg, out);
+		cnr_cookie_build(c, now, m, out);
+		return true;
+	case CANARY_JOIN:
+		cnr_join_build(c, m->arg, out);
+		return true;
+	case CANARY_RESULT:
+		return cnr_again_build(c, now, m, out);
+	default:
+		return cnr_word_build(c, m, out);
+	}
 }
 
 static bool cnr_cast_one(struct cnr_comm *c, enum cnr_broadcast cast, u16 rank,
