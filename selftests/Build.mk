@@ -17,6 +17,9 @@ $(CORE_TESTS): $(B)/selftests/%: selftests/core/%.c $(wildcard selftests/core/si
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -O1 -Wno-missing-field-initializers $(SANITIZE) -o $@ $(filter %.c,$^)
 
+# This one counts basic blocks; sanitizers would add their own.
+$(B)/selftests/steps_test: SANITIZE := -fsanitize-coverage=trace-pc
+
 .PHONY: test-core
 test-core: $(CORE_TESTS) ## protocol core under simulated faults, with sanitizers
 	@bad=0; for t in $^; do $$t || bad=1; done; exit $$bad

@@ -80,8 +80,8 @@ void cnr_alive_timer(struct cnr_comm *c, u64 now)
 {
 	struct cnr_member *m;
 	bool idle = c->una == c->posted;	/* nobody waits for anybody here */
-	bool probe = false;
 	u32 rank, n = 0, left = c->left;
+	bool probe = false, more = false;
 	u16 dead[CNR_FAULTS];
 
 	if (!c->asked)
@@ -95,6 +95,9 @@ void cnr_alive_timer(struct cnr_comm *c, u64 now)
 		if (!m->asked)
 			continue;
 		if (now - m->asked >= c->cfg.dead_after && m->probes >= CNR_DEAD_UNANSWERED) {
+			more = idle && c->left - left == CNR_GONE_ONCE;
+			if (more)
+				break;
 			if (idle) {
 				cnr_gone(c, rank, CNR_M_LEFT | CNR_M_DEAD);
 				continue;
@@ -115,8 +118,9 @@ void cnr_alive_timer(struct cnr_comm *c, u64 now)
 		return;
 	}
 	if (c->asked) {
-		c->alive_at = now + max_t(u64, c->cfg.dead_after / CNR_DEAD_PROBES,
-					  c->asked * CNR_PROBE_GAP);
+		c->alive_at = now + (more ? CNR_GONE_PAUSE :
+				     max_t(u64, c->cfg.dead_after / CNR_DEAD_PROBES,
+					   c->asked * CNR_PROBE_GAP));
 		cnr_arm(c, c->alive_at);
 	}
 	if (left != c->left)

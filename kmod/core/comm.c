@@ -170,6 +170,8 @@ struct cnr_comm *cnr_init(void *mem, const struct cnr_config *cfg)
 	c->peer[0].addr = cfg->root;
 	c->peer[0].port = cfg->root_port;
 	c->missing = cfg->members - 1;
+	c->done_asked = cfg->members;
+	c->known_all = 1;
 	return c;
 }
 

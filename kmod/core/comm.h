@@ -51,6 +51,8 @@
 #define CNR_DEAD_AFTER		(5 * CNR_SEC)
 #define CNR_DEAD_PROBES		64	/* questions in the time after which a rank is dead */
 #define CNR_DEAD_UNANSWERED	32	/* and that it did not answer: we may have slept, too */
+#define CNR_GONE_ONCE		1024	/* members that are given up at once; ... */
+#define CNR_GONE_PAUSE		CNR_MSEC /* ... until others are */
 #define CNR_PROBE_GAP		(20 * CNR_USEC)	/* between PROBEs, in the mean of a round */
 #define CNR_REQUEST_PAUSE	(100 * CNR_USEC) /* after CNR_REQUESTS, if more are due */
 #define CNR_LINGER		(60 * CNR_SEC)
@@ -418,6 +420,7 @@ struct cnr_comm {
 	/* rendezvous */
 	u8	salt[16];
 	u32	known;		/* entries of the table (member), ranks known (rank 0) */
+	u32	known_all;	/* rank 0: all ranks before it are known */
 	u32	ready;		/* rank 0: ranks that have the table */
 	u32	missing;	/* ranks missing, as rank 0 says */
 	u64	nonce;
@@ -435,7 +438,10 @@ struct cnr_comm {
 	u32	first;		/* serial of the epoch's first block */
 	u32	left;		/* members that are gone */
 	u16	collector;	/* the lowest rank that is not: it is told who has what */
-	u16	behind;		/* collector: who lacked a result lately; itself: nobody */
+	u32	behind;		/* collector: all before it have more than @done_base, ... */
+	u32	done_base;	/* what all had when the look at them began; ... */
+	u32	done_least;	/* they have at least this */
+	u32	done_asked;	/* those from there on are still to be asked what they have */
 	u32	done_goal;	/* results before it are here; does everybody have them? */
 	u32	done_tries;
 
@@ -603,6 +609,7 @@ void cnr_fail_ops(struct cnr_comm *c, int error);
 /* leave.c: what all have, who is gone, who may go */
 void cnr_all_done(struct cnr_comm *c, u32 done);
 void cnr_done_timer(struct cnr_comm *c, u64 now);
+bool cnr_done_work(struct cnr_comm *c, u64 now);
 enum canary_drop cnr_done_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
 void cnr_fail_left(struct cnr_comm *c, u64 now);
 void cnr_gone(struct cnr_comm *c, u16 rank, u8 how);

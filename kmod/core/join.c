@@ -16,6 +16,7 @@
 static const u16 cnr_plateau[] = { 1500, 1400, 1280, 576 };
 
 #define CNR_JOIN_SLOT		32	/* bits of ns for which a cookie holds, and once more */
+#define CNR_MISSING_LOOK	1024	/* members looked at for the names of missing ones */
 #define CNR_JOIN_PATIENCE	3	/* tries before smaller sizes are offered too */
 
 static void cnr_seed64(const struct cnr_comm *c, u32 label, u64 *out)
@@ -41,9 +42,9 @@ static void cnr_begin(struct cnr_comm *c, u32 first)
 	c->all_done = first;
 	c->all_sent = first;
 	c->done_goal = first;
+	c->done_base = first - 1;
 	c->led = first;
 	c->round_end = first;
-	c->done_goal = first;
 	c->first = first;
 	cnr_derive_key(c);
 	cnr_seed64(c, 5, &c->merger_key);
@@ -431,12 +432,19 @@ enum canary_drop cnr_join_input(struct cnr_comm *c, u64 now, const struct cnr_in
 	return CANARY_DROP_NONE;
 }
 
+/*
+ * The lowest of the missing ranks: no more than are remembered there, and as far as a look at
+ * some members finds them, since each JOIN wants to know.
+ */
 static u32 cnr_welcome_missing(struct cnr_comm *c, struct canary_welcome *w, u32 room)
 {
+	u32 rank, end, n = 0, max = min_t(u32, room / sizeof(__be16), CNR_FAULTS);
 	__be16 *list = (__be16 *)(w + 1);
-	u32 rank, n = 0, max = room / sizeof(*list);
 
-	for (rank = 1; rank < c->cfg.members && n < max; rank++)
+	while (c->known_all < c->cfg.members && (c->member[c->known_all].flags & CNR_M_KNOWN))
+		c->known_all++;
+	end = min_t(u32, c->known_all + CNR_MISSING_LOOK, c->cfg.members);
+	for (rank = c->known_all; rank < end && n < max; rank++)
 		if (!(c->member[rank].flags & CNR_M_KNOWN))
 			list[n++] = cpu_to_be16(rank);
 	w->first = cpu_to_be32(c->cfg.members - 1 - c->known);

@@ -27,47 +27,72 @@ void cnr_all_done(struct cnr_comm *c, u32 done)
 }
 
 /*
- * What all members have, as far as it is known to the collector. Looks at all of them only if the
- * one that held it up the last time does not any more.
+ * What all members have, as far as it is known to the collector. Each DONE may tell more, so a look
+ * at all members goes on where it stopped, at the first one that holds them up: none before it
+ * does, as long as what all have stays what it was when the look began.
  */
 static u32 cnr_done_by_all(struct cnr_comm *c)
 {
-	const struct cnr_member *m = &c->member[c->behind];
-	u32 rank, all = c->una;
+	const struct cnr_member *m;
 
-	if (c->behind != c->cfg.rank && !(m->flags & CNR_M_LEFT) &&
-	    !canary_before(c->all_done, cnr_done(c, m)))
+	if (!canary_before(c->all_done, c->una))
 		return c->all_done;
-	c->behind = c->cfg.rank;
-	for (rank = 0; rank < c->cfg.members && canary_before(c->all_done, all); rank++) {
-		m = &c->member[rank];
-		if (rank == c->cfg.rank || (m->flags & CNR_M_LEFT))
-			continue;
-		all = canary_earlier(all, cnr_done(c, m));
-		c->behind = rank;
+	if (c->done_base != c->all_done) {
+		c->done_base = c->all_done;
+		c->done_least = c->una;
+		c->behind = 0;
 	}
-	return all;
+	for (; c->behind < c->cfg.members; c->behind++) {
+		m = &c->member[c->behind];
+		if (c->behind == c->cfg.rank || (m->flags & CNR_M_LEFT))
+			continue;
+		if (!canary_before(c->all_done, cnr_done(c, m)))
+			return c->all_done;
+		c->done_least = canary_earlier(c->done_least, cnr_done(c, m));
+	}
+	return c->done_least;
 }
 
 static void cnr_collect(struct cnr_comm *c)
 {
-	u32 all = cnr_done_by_all(c);
+	u32 all;
 
-	if (!canary_before(c->all_done, all))
-		return;
-	c->all_done = all;
-	cnr_cast(c, CNR_CAST_DONE);
+	/* Those that were looked at first may have more by now. */
+	while (canary_before(c->all_done, all = cnr_done_by_all(c))) {
+		c->all_done = all;
+		cnr_cast(c, CNR_CAST_DONE);
+	}
+}
+
+/* Some @members more. Return: false if that was all. */
+static bool cnr_done_ask_some(struct cnr_comm *c, u64 now, u32 members)
+{
+	u32 end = min_t(u32, c->done_asked + members, c->cfg.members);
+
+	for (; c->done_asked < end; c->done_asked++)
+		if (c->done_asked != c->cfg.rank &&
+		    canary_before(cnr_done(c, &c->member[c->done_asked]), c->done_goal))
+			cnr_ask(c, now, c->done_asked);
+	return end < c->cfg.members;
 }
 
 /* Who has not said that it has the results has to answer, and is gone if it does not. */
 static void cnr_done_ask(struct cnr_comm *c, u64 now)
 {
-	u32 rank;
+	if (c->done_asked < c->cfg.members)
+		return;		/* under way */
+	c->done_asked = 0;
+	if (c->slice)
+		c->work = true;
+	else
+		cnr_done_ask_some(c, now, c->cfg.members);
+}
 
-	for (rank = 0; rank < c->cfg.members; rank++)
-		if (rank != c->cfg.rank &&
-		    canary_before(cnr_done(c, &c->member[rank]), c->done_goal))
-			cnr_ask(c, now, rank);
+bool cnr_done_work(struct cnr_comm *c, u64 now)
+{
+	if (c->state != CNR_CONNECTED && c->state != CNR_LINGERING)
+		return false;
+	return c->done_asked < c->cfg.members && cnr_done_ask_some(c, now, c->slice);
 }
 
 /*
@@ -142,7 +167,7 @@ void cnr_gone(struct cnr_comm *c, u16 rank, u8 how)
 	c->left++;
 	while (!cnr_is_collector(c) && (c->member[c->collector].flags & CNR_M_LEFT)) {
 		c->collector++;
-		c->behind = c->cfg.rank;
+		c->done_base = c->all_done - 1;		/* all are looked at */
 	}
 }
 

@@ -225,7 +225,8 @@ void cnr_lead_restart(struct cnr_comm *c, u64 now, struct cnr_lead *l)
 /*
  * How many ranks may not have contributed the block of @l yet, as far as is known? They are asked
  * how far they are, in rounds: whatever comes in between, no rank is asked again before an answer
- * can be here, and all of them together not faster than CNR_PROBE_GAP says.
+ * can be here, and all of them together not faster than CNR_PROBE_GAP says. They owe an answer when
+ * the question is sent: this is one look at all members, which must not take long.
  */
 static u32 cnr_lead_unknown(struct cnr_comm *c, u64 now, const struct cnr_lead *l)
 {
@@ -241,10 +242,8 @@ static u32 cnr_lead_unknown(struct cnr_comm *c, u64 now, const struct cnr_lead *
 		    canary_before(l->block, cnr_sent(c, m)))
 			continue;
 		unknown++;
-		if (!probe || (m->flags & (CNR_M_PROBE | CNR_M_LEFT)))
-			continue;
-		m->flags |= CNR_M_PROBE;
-		cnr_ask(c, now, rank);
+		if (probe && !(m->flags & CNR_M_LEFT))
+			m->flags |= CNR_M_PROBE;
 	}
 	if (unknown && probe) {
 		c->probe_at = now + max_t(u64, cnr_lead_patience(c), unknown * CNR_PROBE_GAP);

@@ -139,7 +139,7 @@ static bool cnr_control_build(struct cnr_comm *c, u64 now, const struct cnr_cont
 	}
 }
 
-static bool cnr_cast_one(struct cnr_comm *c, enum cnr_broadcast cast, u16 rank,
+static bool cnr_cast_one(struct cnr_comm *c, u64 now, enum cnr_broadcast cast, u16 rank,
 			 struct cnr_out *out)
 {
 	struct cnr_member *m = &c->member[rank];
@@ -152,6 +152,7 @@ static bool cnr_cast_one(struct cnr_comm *c, enum cnr_broadcast cast, u16 rank,
 		if (!(m->flags & CNR_M_PROBE))
 			return false;
 		m->flags &= ~CNR_M_PROBE;
+		cnr_ask(c, now, rank);
 		cnr_header(c, out, CANARY_PROBE, c->una);
 		out->hdr.tag = cpu_to_be64(cnr_question(c, rank));
 		cnr_count(c, CNR_C_probes_out);
@@ -190,7 +191,7 @@ static const u8 cnr_cast_rounds[CNR_CASTS] = {
 	[CNR_CAST_ABORT] = 2,
 };
 
-static bool cnr_cast_build(struct cnr_comm *c, struct cnr_out *out)
+static bool cnr_cast_build(struct cnr_comm *c, u64 now, struct cnr_out *out)
 {
 	u32 cast, rank;
 
@@ -201,7 +202,7 @@ static bool cnr_cast_build(struct cnr_comm *c, struct cnr_out *out)
 			rank = c->cast_cursor[cast]++ % c->cfg.members;
 			if (rank == c->cfg.rank || cnr_is_deaf(&c->member[rank]))
 				continue;
-			if (cnr_cast_one(c, cast, rank, out))
+			if (cnr_cast_one(c, now, cast, rank, out))
 				return true;
 		}
 		c->broadcast &= ~(1U << cast);
@@ -219,12 +220,12 @@ bool cnr_poll(struct cnr_comm *c, u64 now, struct cnr_out *out)
 		if (cnr_control_build(c, now, m, out))
 			goto seal;
 	}
-	if ((c->broadcast && cnr_cast_build(c, out)) ||
+	if ((c->broadcast && cnr_cast_build(c, now, out)) ||
 	    (c->leads_out && cnr_lead_build(c, now, out)) ||
 	    (c->ring.tail != c->ring.head && cnr_ring_build(c, now, out)) ||
 	    (c->tx_tail != c->tx_head && cnr_contribution_build(c, out)))
 		goto seal;
-	if (c->state == CNR_FAILED && cnr_cast_build(c, out))
+	if (c->state == CNR_FAILED && cnr_cast_build(c, now, out))
 		goto seal;	/* just now: others have to be told */
 	return false;
 seal:

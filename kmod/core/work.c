@@ -4,8 +4,9 @@
  * it is begun where it is wanted, and gone on with by cnr_work(), some members at a time.
  *  - what the tags of a block that is led here have to add up to. Mostly that is known before
  *    the contributions are there; if not, a complete block waits for it;
- *  - the order of a ring. What wants it waits, or is asked for again.
- * Without slices both are done at once, where they are wanted.
+ *  - the order of a ring. What wants it waits, or is asked for again;
+ *  - who has not said that it has the results, and owes an answer therefore.
+ * Without slices all are done at once, where they are wanted.
  */
 #include "comm.h"
 
@@ -132,7 +133,8 @@ bool cnr_work(struct cnr_comm *c, u64 now)
 {
 	if (!c->work)
 		return false;
-	c->work = cnr_ring_work(c) || cnr_ring_tags_work(c) || cnr_tags_work(c, now);
+	c->work = cnr_ring_work(c) || cnr_ring_tags_work(c) || cnr_tags_work(c, now) ||
+		  cnr_done_work(c, now);
 	if (c->work)
 		cnr_fill(c, now);	/* what has waited for it */
 	return c->work;

@@ -60,7 +60,7 @@ bench_figure()
 # bench_in_guest COMMAND...: in the guest where time counts instructions
 bench_in_guest()
 {
-	exec "$TAP_TOP/selftests/vm/run.sh" --icount --timeout 600 --env BENCH_BUILD --env VERBOSE -- "$@"
+	exec "$TAP_TOP/selftests/vm/run.sh" --icount --timeout "${BENCH_LIMIT:-600}" --env BENCH_BUILD --env VERBOSE -- "$@"
 }
 
 bench_load_module()

@@ -18,6 +18,7 @@ MEMBERS=(8 1024 16384)
 declare -A AT_ONCE=([8]=147937 [1024]=6454923 [16384]=104836940)
 
 [ -n "${CANARY_GUEST:-}" ] || bench_in_guest "$0" "$@"
+[ $# -eq 0 ] || MEMBERS=("$@")
 bench_start "selftests/bench/softirq.sh"
 bench_need jq "$SOFTIRQ"
 bench_load_module

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * How long one call of the core takes with many members, in steps: basic blocks, which the compiler
+ * counts here (Build.mk). Rank 0 is a core; all others are played by as little as it takes.
+ *
+ * No call takes more than one look at all members, with a few steps for each; and what comes of
+ * each member takes no look at the others, in the mean.
+ */
+#include <stdlib.h>
+
+#include "selftests/tap.h"
+#include "core/comm.h"
+
+#define SLICE		256	/* as the module has it */
+#define LOOK		8	/* steps for each member, in one look at all */
+#define CALL		4000	/* steps of any call besides, ... */
+#define MEAN		1000	/* ... and in the mean of many */
+#define NONCE		1000000
+#define LATE		100	/* a rank */
+#define ELEMENTS	CANARY_ELEMENTS(CNR_MTU_LEAST)
+#define PORT		cpu_to_be16(CANARY_PORT_BASE)
+
+enum call { INPUT, TIMER, POLL, WORK, CALLS };
+
+static const char * const call_name[CALLS] = { "input", "timer", "poll", "work" };
+
+struct took {
+	u64	most;
+	u64	all;
+	u64	calls;
+};
+
+static struct {
+	u32		members;
+	struct cnr_comm	*root;
+	struct cnr_comm	*play;		/* the others' headers and keys are made with it */
+	u64		*cookie;	/* by rank */
+	u64		now;
+	u64		probes;
+	bool		silent;
+	struct took	took[CALLS];
+} w;
+
+static u64 steps;
+
+void __sanitizer_cov_trace_pc(void);
+
+#if __has_attribute(no_sanitize_coverage)
+__attribute__((no_sanitize_coverage))
+#endif
+void __sanitizer_cov_trace_pc(void)
+{
+	steps++;
+}
+
+static void took(enum call call, u64 begin)
+{
+	struct took *t = &w.took[call];
+	u64 n = steps - begin;
+
+	t->most = max_t(u64, t->most, n);
+	t->all += n;
+	t->calls++;
+}
+
+static bool work_once(void)
+{
+	u64 begin = steps;
+	bool more = cnr_work(w.root, w.now);
+
+	took(WORK, begin);
+	return more;
+}
+
+static bool poll_once(struct cnr_out *out)
+{
+	u64 begin = steps;
+	bool more = cnr_poll(w.root, w.now, out);
+
+	took(POLL, begin);
+	return more;
+}
+
+/* From any rank but 0 to that */
+static void say(struct cnr_out *out)
+{
+	static u64 packet[(sizeof(struct canary_hdr) + CANARY_PAYLOAD_MAX) / 8];
+	struct cnr_in in = {
+		.hdr = (void *)packet, .len = sizeof(out->hdr) + out->len,
+		.addr = cpu_to_be32(0x0a000001), .port = PORT,
+	};
+	u64 begin;
+
+	out->hdr.to = 0;
+	cnr_seal(w.play, out);
+	memcpy(packet, &out->hdr, sizeof(out->hdr));
+	memcpy((u8 *)packet + sizeof(out->hdr), out->payload ?: "", out->len);
+	begin = steps;
+	cnr_input(w.root, w.now, &in);
+	took(INPUT, begin);
+}
+
+static void hear_welcome(const struct cnr_out *out)
+{
+	const struct canary_welcome *welcome = out->payload;
+	u32 rank = be64_to_cpu(out->hdr.tag) - NONCE;
+	__be64 cookie;
+
+	if (out->hdr.flags & CANARY_F_WAITING) {
+		memcpy(&cookie, welcome->salt, sizeof(cookie));
+		if (cookie)
+			w.cookie[rank] = be64_to_cpu(cookie);
+	} else if (!(out->hdr.flags & CANARY_F_READY) && !w.play->table) {
+		w.play->epoch = be32_to_cpu(out->hdr.epoch);
+		memcpy(w.play->salt, welcome->salt, sizeof(welcome->salt));
+		cnr_derive_key(w.play);
+		w.play->table = true;
+	}
+}
+
+/* Whoever is asked lives. */
+static void hear_probe(const struct cnr_out *probe)
+{
+	struct cnr_out out;
+
+	w.probes++;
+	if (w.silent)
+		return;
+	w.play->cfg.rank = be32_to_cpu(probe->hdr.to);
+	cnr_header(w.play, &out, CANARY_ALIVE, be32_to_cpu(probe->hdr.block));
+	out.hdr.tag = cpu_to_be64(w.play->first);
+	out.hdr.done = cpu_to_be32((u32)be64_to_cpu(probe->hdr.tag));
+	say(&out);
+}
+
+static void pump(void)
+{
+	struct cnr_out out;
+
+	while (work_once())
+		;
+	while (poll_once(&out)) {
+		if (out.hdr.type == CANARY_WELCOME)
+			hear_welcome(&out);
+		else if (out.hdr.type == CANARY_PROBE)
+			hear_probe(&out);
+	}
+}
+
+/* Timers, until @ns later */
+static void pass(u64 ns)
+{
+	u64 until = w.now + ns, begin;
+
+	for (; cnr_deadline(w.root) <= until; pump()) {
+		w.now = max_t(u64, w.now, cnr_deadline(w.root));
+		begin = steps;
+		cnr_timer(w.root, w.now);
+		took(TIMER, begin);
+	}
+	w.now = until;
+}
+
+static void join(u32 rank)
+{
+	struct cnr_out out;
+
+	w.play->cfg.rank = rank;
+	w.play->nonce = NONCE + rank;
+	w.play->join_cookie = w.cookie[rank];
+	cnr_join_build(w.play, w.play->table ? w.members : 0, &out);
+	say(&out);
+	pump();
+}
+
+static void contribute(u32 rank, u32 block, u32 opsig)
+{
+	static const u32 zeros[ELEMENTS];
+	struct cnr_out out;
+
+	w.play->cfg.rank = rank;
+	cnr_header(w.play, &out, CANARY_CONTRIBUTION, block);
+	out.hdr.opsig = cpu_to_be32(opsig);
+	out.hdr.count = cpu_to_be16(1);
+	out.hdr.op = CANARY_OP_SUM;
+	out.hdr.dtype = CANARY_INT32;
+	out.hdr.elements = cpu_to_be16(ELEMENTS);
+	out.hdr.tag = cpu_to_be64(cnr_tag(w.play, rank, block, 0, opsig));
+	out.payload = zeros;
+	out.len = sizeof(zeros);
+	say(&out);
+	pump();
+}
+
+static void done(u32 rank, u32 before)
+{
+	struct cnr_out out;
+
+	w.play->cfg.rank = rank;
+	cnr_header(w.play, &out, CANARY_DONE, 0);
+	out.hdr.done = cpu_to_be32(before);
+	say(&out);
+	pump();
+}
+
+static void phase(const char *what)
+{
+	u64 look = (u64)LOOK * w.members + CALL, mean;
+	const struct took *t;
+	bool good = true;
+	u32 i;
+
+	for (i = 0; i < CALLS; i++) {
+		t = &w.took[i];
+		if (!t->calls)
+			continue;
+		mean = t->all / t->calls;
+		good &= t->most <= (i == WORK ? LOOK * SLICE + CALL : look);
+		/* Timers and slices are few. */
+		good &= i == TIMER || i == WORK || mean <= MEAN + look / t->calls;
+		printf("# %u members, %s, %s: %llu calls, %llu steps in the mean, %llu at most\n",
+		       w.members, what, call_name[i], (unsigned long long)t->calls,
+		       (unsigned long long)mean, (unsigned long long)t->most);
+	}
+	tap(good, "%u members, %s: no call takes more than a look", w.members, what);
+	memset(w.took, 0, sizeof(w.took));
+}
+
+static void begin(u32 members)
+{
+	struct cnr_config cfg = {
+		.comm = 1, .members = members, .mtu = CNR_MTU_LEAST, .slice = SLICE,
+		.addr = cpu_to_be32(0x0a000001), .root = cpu_to_be32(0x0a000001),
+		.port = PORT, .root_port = PORT, .algorithm = CANARY_ALG_TREE,
+		.fixed_first = true, .first_block = members,
+	};
+
+	w.members = members;
+	w.now = CNR_SEC;
+	w.silent = false;
+	w.root = cnr_init(calloc(1, cnr_size(&cfg)), &cfg);
+	cfg.rank = 1;
+	w.play = cnr_init(calloc(1, cnr_size(&cfg)), &cfg);
+	w.play->first = members;
+	w.play->una = members;
+	w.cookie = calloc(members, sizeof(*w.cookie));
+	memset(w.took, 0, sizeof(w.took));
+	cnr_connect(w.root, w.now);
+}
+
+static void rendezvous(void)
+{
+	u32 rank, round;
+
+	/* For a cookie, with it, with the table; one of the first ranks comes last. */
+	for (round = 0; round < 3; round++) {
+		for (rank = 1; rank < w.members; rank++)
+			if (rank != LATE)
+				join(rank);
+		join(LATE);
+		pass(10 * CNR_MSEC);
+	}
+	phase("rendezvous");
+}
+
+static struct cnr_operation *post(void)
+{
+	static u32 data[ELEMENTS];
+	struct cnr_op op = {
+		.op = CANARY_OP_SUM, .dtype = CANARY_INT32, .elements = ELEMENTS, .data = data,
+	};
+	u32 block = w.root->posted;
+
+	if (cnr_post(w.root, w.now, &op))
+		abort();
+	pump();
+	return cnr_find_op(w.root, block);
+}
+
+static void end(void)
+{
+	free(w.root);
+	free(w.play);
+	free(w.cookie);
+}
+
+/* One operation of one block, which all get */
+static void operation(void)
+{
+	const struct cnr_operation *o;
+	u32 rank;
+
+	o = post();
+	pass(2 * CNR_SEC);
+	phase("nobody contributes, all live");
+	for (rank = 1; rank < w.members; rank++)
+		contribute(rank, o->base, o->opsig);
+	phase("all contribute");
+	if (w.root->una != o->base + 1)
+		abort();
+}
+
+/* All say that they have the result, and die in the next operation. */
+static void test_dead(u32 members)
+{
+	u32 rank;
+
+	begin(members);
+	rendezvous();
+	operation();
+	for (rank = 1; rank < members; rank++)
+		done(rank, w.root->una);
+	phase("all have the result");
+	if (w.root->all_done != w.root->una)
+		abort();
+	post();
+	w.silent = true;
+	pass(20 * CNR_SEC);
+	phase("all are silent");
+	if (cnr_state(w.root) != CNR_FAILED)
+		abort();
+	end();
+}
+
+/* Nobody says so, and all are silent when it closes. */
+static void test_gone(u32 members)
+{
+	u32 i;
+
+	begin(members);
+	rendezvous();
+	operation();
+	pass(CNR_SEC);
+	phase("nobody says that it has the result");
+	w.silent = true;
+	cnr_close(w.root, w.now, false);
+	pump();
+	for (i = 0; i < 100 && cnr_state(w.root) != CNR_CLOSED; i++)
+		pass(CNR_SEC);
+	phase("closed, all are silent");
+	if (cnr_state(w.root) != CNR_CLOSED)
+		abort();
+	end();
+}
+
+int main(void)
+{
+	test_dead(16384);
+	test_gone(16384);
+	test_gone(CANARY_MEMBERS_MAX);
+	return tap_done("core-steps");
+}
