@@ -436,7 +436,8 @@ struct cnr_comm {
 
 	struct cnr_talk *talk;
 	u32	first;		/* serial of the epoch's first block */
-	u32	left;		/* members that are gone */
+	u32	left;		/* members that are gone, ... */
+	u32	dead;		/* ... and of these, did not say so */
 	u16	collector;	/* the lowest rank that is not: it is told who has what */
 	u32	behind;		/* collector: all before it have more than @done_base, ... */
 	u32	done_base;	/* what all had when the look at them began; ... */

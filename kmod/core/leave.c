@@ -88,6 +88,22 @@ static void cnr_done_ask(struct cnr_comm *c, u64 now)
 		cnr_done_ask_some(c, now, c->cfg.members);
 }
 
+/*
+ * The collector has to answer, and if some were found dead, those that would follow it: five times
+ * as many each time. Or who missed that all others said goodbye would find them dead one by one.
+ */
+static void cnr_collectors_ask(struct cnr_comm *c, u64 now)
+{
+	u32 rank, n = min_t(u32, 1 + 4 * c->dead, CNR_GONE_ONCE);
+
+	for (rank = c->collector; n && rank < c->cfg.members; rank++) {
+		if (rank == c->cfg.rank || (c->member[rank].flags & CNR_M_LEFT))
+			continue;
+		cnr_ask(c, now, rank);
+		n--;
+	}
+}
+
 bool cnr_done_work(struct cnr_comm *c, u64 now)
 {
 	if (c->state != CNR_CONNECTED && c->state != CNR_LINGERING)
@@ -113,7 +129,7 @@ void cnr_done_timer(struct cnr_comm *c, u64 now)
 			m = cnr_control(c, CANARY_DONE, c->collector, 0);
 			if (m)
 				m->flags = CANARY_F_WAITING;
-			cnr_ask(c, now, c->collector);
+			cnr_collectors_ask(c, now);
 		} else {
 			cnr_collect(c);
 			if (c->state == CNR_LINGERING || c->done_tries > CNR_DONE_TOLD)
@@ -164,6 +180,7 @@ void cnr_gone(struct cnr_comm *c, u16 rank, u8 how)
 {
 	cnr_heard(c, rank);
 	c->member[rank].flags |= how;
+	c->dead += !!(how & CNR_M_DEAD);
 	c->left++;
 	while (!cnr_is_collector(c) && (c->member[c->collector].flags & CNR_M_LEFT)) {
 		c->collector++;

@@ -298,6 +298,32 @@ static void test_lossy(bool aggregate)
 	    aggregate ? ", aggregated" : "", good, 10 * MEMBERS, gone);
 }
 
+/* The last one does not hear that all have everything, nor that the others leave. */
+static bool drop_goodbye(void *arg, int from, int to, const struct canary_hdr *h)
+{
+	return to == 15 && (h->type == CANARY_DONE || h->type == CANARY_LEAVE);
+}
+
+static void test_goodbye_missed(void)
+{
+	struct sim *s = connected(16, true);
+	bool over;
+	u64 begin;
+	u32 i;
+
+	sim_faults(s)->filter = drop_goodbye;
+	post_all(s, 16, 352 * 16);
+	if (!sim_wait_completed(s, 1, 5 * S))
+		abort();
+	for (i = 0; i < 16; i++)
+		sim_close(s, i, false);
+	begin = sim_now(s);
+	over = sim_wait_state(s, CNR_CLOSED, 20 * S);
+	tap(over, "15 leave, and one does not hear it: over after %llu ms",
+	    (unsigned long long)((sim_now(s) - begin) / MS));
+	sim_free(s);
+}
+
 int main(void)
 {
 	test_slow(CANARY_ALG_TREE, false, false, "tree, no switch");
@@ -318,5 +344,6 @@ int main(void)
 	test_limit(END_TWICE, "closed twice");
 	test_lossy(false);
 	test_lossy(true);
+	test_goodbye_missed();
 	return tap_done("core-leave");
 }
