@@ -28,6 +28,22 @@ static bool run(const char *const *commands)
 
 #define RUN(...)	run((const char *const[]){ __VA_ARGS__, NULL })
 
+/* This process is @uid's from now on. */
+static void become(unsigned int uid)
+{
+	if (setgid(uid) || setuid(uid))
+		_exit(255);
+}
+
+/* What @pid exited with; -1: a signal ended it. */
+static int end_of(pid_t pid)
+{
+	int st;
+
+	waitpid(pid, &st, 0);
+	return WIFEXITED(st) ? WEXITSTATUS(st) : -1;
+}
+
 /*
  * Return: what connect() of rank 1 of 2, on behalf of @uid, says within @ms. Where all goes well
  * it is EINPROGRESS: rank 0 has come, but somebody else is missing.
@@ -37,18 +53,16 @@ static int connect_as(unsigned int uid, uint32_t id, const char *addr, unsigned 
 {
 	struct sockaddr_canary a = address(addr, PAIR_PORT);
 	pid_t pid = fork();
-	int fd, st;
+	int fd;
 
 	if (!pid) {
-		if (setgid(uid) || setuid(uid))
-			_exit(255);
+		become(uid);
 		fd = new_socket();
 		set_comm(fd, id, 1, members);
 		timeout(fd, SO_SNDTIMEO, ms);
 		_exit(connect(fd, (struct sockaddr *)&a, sizeof(a)) ? errno : 0);
 	}
-	waitpid(pid, &st, 0);
-	return WIFEXITED(st) ? WEXITSTATUS(st) : -1;
+	return end_of(pid);
 }
 
 /* Alone, rank 0 of two: whoever comes is connected. */
@@ -250,16 +264,14 @@ static int shows(unsigned long ino)
 static int shows_to(unsigned int uid, unsigned long ino)
 {
 	pid_t pid = fork();
-	int fd, st;
+	int fd;
 
 	if (!pid) {
-		if (setgid(uid) || setuid(uid))
-			_exit(255);
+		become(uid);
 		fd = new_socket();
 		_exit(shows(ino ? ino : inode(fd)) + 1);
 	}
-	waitpid(pid, &st, 0);
-	return WIFEXITED(st) ? WEXITSTATUS(st) - 1 : -1;
+	return end_of(pid) - 1;
 }
 
 static void test_owner_proc(void)
