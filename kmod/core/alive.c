@@ -49,6 +49,17 @@ bool cnr_is_new_question(struct cnr_comm *c, const struct canary_hdr *h)
 	return true;
 }
 
+/*
+ * How long until who owes an answer is asked again: all of them together not faster than
+ * CNR_PROBE_GAP says, nor are all members looked at over and over to find a few.
+ */
+static u64 cnr_alive_gap(const struct cnr_comm *c)
+{
+	u64 look = max_t(u64, c->cfg.dead_after / CNR_DEAD_PROBES, c->cfg.members * CNR_USEC);
+
+	return max_t(u64, look, c->asked * CNR_PROBE_GAP);
+}
+
 /* @rank owes us an answer from now on. */
 void cnr_ask(struct cnr_comm *c, u64 now, u16 rank)
 {
@@ -60,7 +71,7 @@ void cnr_ask(struct cnr_comm *c, u64 now, u16 rank)
 	c->talk[rank].asked_from = c->talk[rank].question;
 	m->probes = 0;
 	if (!c->asked++) {
-		c->alive_at = now + c->cfg.dead_after / CNR_DEAD_PROBES;
+		c->alive_at = now + cnr_alive_gap(c);
 		cnr_arm(c, c->alive_at);
 	}
 }
@@ -81,6 +92,7 @@ void cnr_alive_timer(struct cnr_comm *c, u64 now)
 	struct cnr_member *m;
 	bool idle = c->una == c->posted;	/* nobody waits for anybody here */
 	u32 rank, n = 0, left = c->left;
+	u64 gap = cnr_alive_gap(c);	/* an answer may still be on its way */
 	bool probe = false, more = false;
 	u16 dead[CNR_FAULTS];
 
@@ -105,7 +117,7 @@ void cnr_alive_timer(struct cnr_comm *c, u64 now)
 			if (n < CNR_FAULTS)
 				dead[n] = rank;
 			n++;
-		} else if (!(m->flags & CNR_M_PROBE)) {
+		} else if (!(m->flags & CNR_M_PROBE) && now - m->asked >= gap) {
 			m->flags |= CNR_M_PROBE;
 			m->probes += m->probes < CNR_DEAD_UNANSWERED;
 			probe = true;
@@ -118,9 +130,7 @@ void cnr_alive_timer(struct cnr_comm *c, u64 now)
 		return;
 	}
 	if (c->asked) {
-		c->alive_at = now + (more ? CNR_GONE_PAUSE :
-				     max_t(u64, c->cfg.dead_after / CNR_DEAD_PROBES,
-					   c->asked * CNR_PROBE_GAP));
+		c->alive_at = now + (more ? CNR_GONE_PAUSE : cnr_alive_gap(c));
 		cnr_arm(c, c->alive_at);
 	}
 	if (left != c->left)

@@ -31,6 +31,7 @@
 #define ELEMENTS	CANARY_ELEMENTS(MTU)
 #define NONCE		1000000		/* of rank 0; the others' follow */
 #define BURST		32		/* packets sent before answers are read */
+#define HEARD		1024		/* packets that are read at once */
 #define DEAD_MS		600000		/* CANARY_DEAD_AFTER, while ranks answer */
 #define DEAD_LEAST_MS	100
 #define LINGER_MS	100
@@ -265,12 +266,14 @@ static void hear(const struct canary_hdr *h)
 	}
 }
 
+/* Not for ever: each answer may bring a question. */
 static void listen_once(void)
 {
 	static u8 packet[CANARY_PAYLOAD_MAX + sizeof(struct canary_hdr)]
 		__attribute__((__aligned__(8)));
+	u32 n;
 
-	while (recv(play.udp, packet, sizeof(packet), MSG_DONTWAIT) > 0)
+	for (n = 0; n < HEARD && recv(play.udp, packet, sizeof(packet), MSG_DONTWAIT) > 0; n++)
 		hear((const void *)packet);
 }
 
