@@ -33,6 +33,7 @@ tap_check "what is kept" "${CHECK[@]}" files
 tap_check "leftovers end" "${CHECK[@]}" sweep
 if command -v mpirun >/dev/null; then
 	tap_check "Open MPI sums over the same links" "${CHECK[@]}" openmpi
+	tap_check "its daemons do not disturb each other, and are missed" "${CHECK[@]}" openmpi_daemons
 else
 	tap_skip "Open MPI sums over the same links" "no mpirun"
 fi

@@ -396,6 +396,34 @@ def check_sweep():
             process.wait(system.PATIENCE)
 
 
+def check_openmpi_daemons():
+    """Each has a directory of its own, in that of the job; one that ends is no reason to wait for ever."""
+    why_not = mpi.available()
+    need(not why_not, why_not)
+    with experiment.Testbed(topology_by_name("star:3"), rate=RATE, switches="none") as testbed, \
+            tempfile.TemporaryDirectory() as work, tempfile.TemporaryDirectory() as broken:
+        hosts = testbed.net.hosts
+        process = system.start(mpi.command(work, hosts, "ring", ["printenv", "OMPI_FILE_LOCATION"]),
+                               hosts[0].pid, stdout=subprocess.PIPE, text=True)
+        found = process.communicate(timeout=600)[0].split()
+        need(all(os.path.realpath(path).startswith(os.path.realpath(work)) for path in found),
+             f"below {work}: {found}")
+        need(len({os.path.relpath(path, work).split("/")[0] for path in found}) == 3, f"three of them: {found}")
+
+        # As a daemon does that cannot go on once it stays in the background
+        with open(os.path.join(broken, "orted"), "w", encoding="ascii") as file:
+            file.write('#!/bin/sh\ncase "$*" in *--daemonize*) exit 0 ;; esac\nexit 1\n')
+        os.chmod(file.name, 0o755)
+        os.environ["PATH"] = f"{broken}:{os.environ['PATH']}"
+        try:
+            mpi.measure(work, hosts, "ring", 120000, 1, 1, 600)
+            need(False, "sums without daemons")
+        except mpi.NotDone:
+            need(False, "daemons that ended are noticed")
+        except RuntimeError as error:
+            need("daemon" in str(error), f"why: {error}")
+
+
 def check_openmpi():
     why_not = mpi.available()
     need(not why_not, why_not)

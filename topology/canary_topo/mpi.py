@@ -10,12 +10,14 @@ from .node import TOP
 
 RANK = os.path.join(TOP, "topology/mpi_rank.py")
 
-# What mpirun starts a node's daemon with; it names the node by its address
+# What mpirun starts a node's daemon with; it names the node by its address. Daemons of one host name
+# remove each other's directories, and they take a name up to its first dot.
 AGENT = """#!/bin/sh
 node=$1
 shift
 pid=$(grep "^$node " "{nodes}" | cut -d' ' -f2)
-exec nsenter --net=/proc/$pid/ns/net unshare --uts sh -c 'hostname "n$0" && exec sh -c "$*"' "$node" "$@"
+exec nsenter --net=/proc/$pid/ns/net unshare --uts sh -c 'hostname "$0" && exec sh -c "$*"' \
+	"n$(echo "$node" | tr . -)" "$@"
 """
 
 # coll_tuned_allreduce_algorithm; None: what Open MPI takes itself
@@ -35,8 +37,8 @@ class NotDone(RuntimeError):
     """It was given up."""
 
 
-def command(work, hosts, algorithm, size, iterations, warmup):
-    """Words of mpirun for one rank on each of HOSTS, to be started on the first."""
+def command(work, hosts, algorithm, program):
+    """Words of mpirun for one PROGRAM on each of HOSTS, to be started on the first."""
     nodes, agent = os.path.join(work, "nodes"), os.path.join(work, "agent")
     with open(nodes, "w", encoding="ascii") as file:
         file.writelines(f"{host.address} {host.pid}\n" for host in hosts)
@@ -45,6 +47,8 @@ def command(work, hosts, algorithm, size, iterations, warmup):
     os.chmod(agent, 0o755)
     parameters = {"plm_rsh_agent": agent, "plm_rsh_no_tree_spawn": 1, "btl": "tcp,self", "pml": "ob1",
                   "btl_tcp_if_include": "10.64.0.0/16", "oob_tcp_if_include": "10.64.0.0/16",
+                  # a daemon that ends is noticed, and nothing of it is left
+                  "orte_leave_session_attached": 1, "orte_tmpdir_base": work,
                   # processors are shared: who waits must not spin
                   "mpi_yield_when_idle": 1}
     if ALGORITHMS[algorithm]:
@@ -54,13 +58,14 @@ def command(work, hosts, algorithm, size, iterations, warmup):
              "--host", ",".join(f"{host.address}:1" for host in hosts)]
     for name, value in parameters.items():
         words += ["--mca", name, value]
-    return [*words, "/usr/bin/python3", RANK, size, iterations, warmup]
+    return [*words, *program]
 
 
 def measure(work, hosts, algorithm, size, iterations, warmup, patience):
     """Seconds an operation of SIZE bytes takes; RuntimeError says why not."""
-    process = system.start(command(work, hosts, algorithm, size, iterations, warmup),
-                           hosts[0].pid, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    program = ["/usr/bin/python3", RANK, size, iterations, warmup]
+    process = system.start(command(work, hosts, algorithm, program), hosts[0].pid,
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         said, complaints = process.communicate(timeout=patience)
     except subprocess.TimeoutExpired:
@@ -72,4 +77,4 @@ def measure(work, hosts, algorithm, size, iterations, warmup, patience):
             if result["wrong"]:
                 raise RuntimeError(f"Open MPI, {algorithm}: {result['wrong']} elements are wrong")
             return result["seconds"]
-    raise RuntimeError(f"Open MPI, {algorithm}: {complaints.strip()[-400:]}")
+    raise RuntimeError(f"Open MPI, {algorithm}: {complaints.strip()[-2000:]}")
