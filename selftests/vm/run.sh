@@ -47,8 +47,9 @@ usage()
 	  --append STRING    further kernel parameters
 	  --console FILE     keep the kernel's console there
 	  --allow REGEX      console lines that are no trouble although they look so
-	  --races REGEX      of KCSAN's reports only those with it are trouble: the
-	                     kernel has races of its own
+	  --races REGEX      of KCSAN's reports only those are trouble that have it in
+	                     one of the functions next to an access: the kernel has
+	                     races of its own
 
 	The command sees the machine's files and the working directory, and writes
 	to its own copy. Exit status: the command's, or
@@ -248,17 +249,6 @@ finish()
 	wait "${tails[@]}" || :
 }
 
-# other_races: standard input without KCSAN's reports that do not have RACES in
-# them; a report stands between two lines of "=".
-other_races()
-{
-	RACES=$RACES awk '
-		function flush() { if (text !~ /BUG: KCSAN/ || text ~ ENVIRON["RACES"]) printf "%s", text; text = "" }
-		/ =====+$/ { flush(); next }
-		{ text = text $0 "\n" }
-		END { flush() }'
-}
-
 # trouble: what the kernel complained about, with the lines that follow.
 trouble()
 {
@@ -268,7 +258,7 @@ trouble()
 		mv "$RUN/rest" "$RUN/kernel"
 	fi
 	if [ -n "$RACES" ]; then
-		other_races <"$RUN/kernel" >"$RUN/rest"
+		RACES=$RACES awk -f "$HERE/races.awk" "$RUN/kernel" >"$RUN/rest"
 		mv "$RUN/rest" "$RUN/kernel"
 	fi
 	grep -E -A 25 -m 60 -- "$TROUBLE" "$RUN/kernel"

@@ -22,6 +22,12 @@ build()
 	gcc -O2 -Wall -Wextra -Werror "$HERE/pingpong.c" -o "$BUILD/pingpong"
 }
 
+# races PATTERN: how many reports of a recorded console are ours, if that is who we are
+races()
+{
+	RACES=$1 awk -f "$HERE/races.awk" "$HERE/races.txt" | grep -c "BUG: KCSAN"
+}
+
 # start NAME ARGUMENTS...: the runner in the background, results in TAP_TMP.
 start()
 {
@@ -90,6 +96,12 @@ need_program qemu-system-x86_64 clang-14
 . "$TAP_TOP/build/guest/config.mk" || tap_skip_all "needs tools/setup/setup.sh kernel"
 tmp_dir
 tap_check "module, BPF program and ping-pong compile" build
+
+tap_is "a race is that of who accesses" "$(races 'br_handle_frame_finish\+')" 1
+tap_is "or of who called him" "$(races '__netif_receive_skb_one_core\+')" 1
+tap_is "not of who called long before" "$(races '\[canary\]')" 0
+tap_is "nor of who was interrupted" "$(races 'mtree_range_walk\+')" 0
+tap_is "what is no race is not left out" "$(RACES=nobody awk -f "$HERE/races.awk" "$HERE/races.txt" | grep -c WARNING)" 1
 
 # Two at a time.
 mkdir "$TAP_TMP/work"

@@ -26,8 +26,8 @@ static int __init vm_trouble_init(void)
 	if (!strcmp(how, "leak"))
 		pr_err("vm_trouble: 1 object leaked\n");
 	if (!strcmp(how, "race"))
-		pr_err("%s\nBUG: KCSAN: data-race in a / b\n a+0x1/0x2 [%s]\n%s\n", RULER,
-		       where, RULER);
+		pr_err("%s\nBUG: KCSAN: data-race in a / b\n\n%s\n a+0x1/0x2 [%s]\n%s\n", RULER,
+		       "read to 0xffff of 8 bytes by task 1 on cpu 0:", where, RULER);
 	return 0;
 }
 
