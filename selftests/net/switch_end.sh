@@ -151,32 +151,52 @@ silent()
 	bg setpriv --reuid 65534 --clear-groups /usr/bin/python3 -c "$SILENT" "$1" "$NAME"
 }
 
+# Who says nothing for 2 s is closed, and rightly so: then it is "late", and was not driven out.
 ASK='
 import os, socket, sys, time
+start = time.monotonic()
 sock = socket.socket(socket.AF_UNIX)
 sock.connect("/run/canary/switch-%s.sock" % sys.argv[1])
 print("connected", flush=True)
 while not os.path.exists(sys.argv[2]):
     time.sleep(0.01)
-sock.send(b"netns\n")
-print("answer", sock.recv(100).decode(), flush=True)
+try:
+    sock.send(b"netns\n")
+    answer = sock.recv(100).decode()
+except BrokenPipeError:
+    answer = ""
+print("late" if not answer and time.monotonic() - start > 1.5 else "answer " + answer, flush=True)
 '
 
-# A user that has one place keeps it, however many another one wants.
-test_places()
+# places: a client connects, then 40 of another user, then it asks.
+places()
 {
 	local go=$TAP_TMP/go
 
-	chmod 755 "$TAP_TMP"
+	rm -f "$go"
 	bg setpriv --reuid 65533 --clear-groups /usr/bin/python3 -c "$ASK" "$NAME" "$go" \
 		>"$TAP_TMP/ask"
 	wait_for 10 grep -q connected "$TAP_TMP/ask"
 	silent 40 >"$TAP_TMP/silent"
 	wait_for 10 grep -q connected "$TAP_TMP/silent"
 	touch "$go"
-	tap_check "40 clients of a user do not drive out another one's" \
-		wait_for 10 grep -q "answer [0-9]" "$TAP_TMP/ask"
+	wait_for 10 grep -q "late\|answer" "$TAP_TMP/ask"
 	wait_for 10 grep -q "all closed" "$TAP_TMP/silent"
+}
+
+# A user that has one place keeps it, however many another one wants.
+test_places()
+{
+	local try
+
+	chmod 755 "$TAP_TMP"
+	for try in {1..20}; do
+		places
+		grep -q late "$TAP_TMP/ask" || break
+		echo "# try $try: the machine is too busy to connect 40 clients in time"
+	done
+	tap_check "40 clients of a user do not drive out another one's" \
+		grep -q "answer [0-9]" "$TAP_TMP/ask"
 }
 
 # Who goes away without the answer, thousands of times, with nobody who reads what the daemon says
