@@ -110,6 +110,41 @@ static u32 cnr_identify_groups(struct cnr_comm *c, struct cnr_lead *l, u64 tag, 
 }
 
 /*
+ * If what was lost had not been merged yet, two or three ranks of all that were not heard singly
+ * are missing: which of them have that tag together?
+ */
+static u32 cnr_identify_few(struct cnr_comm *c, struct cnr_lead *l, u64 tag, u32 missing)
+{
+	u64 tags[CNR_FEW];
+	u16 ranks[CNR_FEW];
+	u32 rank, i, j, k, n = 0;
+
+	for (rank = 0; rank < c->cfg.members; rank++) {
+		if (rank == c->cfg.rank || cnr_seen(l, rank))
+			continue;
+		if (n == CNR_FEW / (missing - 1))
+			return 0;
+		tags[n] = cnr_tags_of(c, l, rank);
+		ranks[n++] = rank;
+	}
+	for (i = 0; i < n; i++) {
+		for (j = 0; j < i; j++) {
+			/* Of two, none is the third one. */
+			for (k = 0; k < (missing == 2 ? 1 : j); k++) {
+				if (tags[i] + tags[j] + (missing == 2 ? 0 : tags[k]) != tag)
+					continue;
+				cnr_want(l, ranks[i]);
+				cnr_want(l, ranks[j]);
+				if (missing == 3)
+					cnr_want(l, ranks[k]);
+				return missing;
+			}
+		}
+	}
+	return 0;
+}
+
+/*
  * Which ranks are missing? Fills cnr_lead.want. What was heard singly is known by rank; of
  * aggregates, the tag tells, as it is the sum of the ranks' tags. Return: how many, or 0 if
  * that cannot be told, or not told apart from the loss of all that switches had added up.
@@ -127,8 +162,11 @@ static u32 cnr_identify(struct cnr_comm *c, struct cnr_lead *l)
 		return missing;
 	}
 	tag = cnr_lead_expected(c, l) - l->tag;
-	return missing == 1 ? cnr_identify_one(c, l, tag) :
-	       cnr_identify_groups(c, l, tag, missing);
+	if (missing == 1)
+		return cnr_identify_one(c, l, tag);
+	if (missing <= 3 && cnr_identify_few(c, l, tag, missing))
+		return missing;
+	return cnr_identify_groups(c, l, tag, missing);
 }
 
 /* All blocks before it that are led here are finished. */

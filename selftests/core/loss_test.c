@@ -145,6 +145,58 @@ static void test_single(const char *what, struct drop d, u64 asked, u64 again, u
 	sim_free(s);
 }
 
+/* Drops what some ranks contribute to one block, once. */
+struct few {
+	u32	ranks;		/* one bit each */
+	u32	block;
+	u32	done;
+};
+
+static bool drop_few(void *arg, int from, int to, const struct canary_hdr *h)
+{
+	struct few *f = arg;
+
+	if (from < 0 || h->type != CANARY_CONTRIBUTION || h->block != cpu_to_be32(f->block) ||
+	    !(f->ranks >> from & 1) || f->done >> from & 1)
+		return false;
+	f->done |= 1U << from;
+	return true;
+}
+
+/* The block after @blocks more that @leader leads */
+static u32 block_of(struct sim *s, u16 leader, u32 blocks)
+{
+	u32 block = sim_comm(s, leader)->next + blocks;
+
+	while (cnr_leader(sim_comm(s, leader), block) != leader)
+		block++;
+	return block;
+}
+
+/* @ranks are lost before anything was merged with them: just these are asked for it. */
+static void test_few(u32 ranks, u32 missing)
+{
+	struct sim *s = net_new(&idle, 7);
+	struct few few = { .ranks = ranks };
+	bool good;
+
+	post_all(s, 8, 640 * BLOCK);
+	sim_wait_completed(s, 1, 5 * S);
+	few.block = block_of(s, 7, 200);
+	sim_faults(s)->filter = drop_few;
+	sim_faults(s)->filter_arg = &few;
+	post_all(s, 8, 640 * BLOCK);
+	good = sim_wait_completed(s, 2, 5 * S) && !sim_wrong(s) && few.done == ranks;
+	tap(good && !counter(s, 8, CNR_C_attempts) &&
+	    counter(s, 8, CNR_C_failures_out) == missing &&
+	    counter(s, 8, CNR_C_retransmissions) == missing,
+	    "lost: contributions of %u ranks to a block: %llu asked again, %llu did, %llu times anew",
+	    missing, (unsigned long long)counter(s, 8, CNR_C_failures_out),
+	    (unsigned long long)counter(s, 8, CNR_C_retransmissions),
+	    (unsigned long long)counter(s, 8, CNR_C_attempts));
+	sim_free(s);
+}
+
 /* A rank computes 300 ms longer: 300 ms later, and nothing else. */
 static void test_slow(void)
 {
@@ -237,6 +289,8 @@ int main(void)
 	test_single("a result behind the leaf",
 		    (struct drop){ .type = CANARY_RESULT, .from = -2, .to = 6, .skip = 200 },
 		    0, 0, 1, 1, 0);
+	test_few(0x05, 2);
+	test_few(0x1a, 3);
 	test_slow();
 	test_path();
 	test_release();
