@@ -178,6 +178,7 @@ void cnr_block_done(struct cnr_comm *c, u64 now, u32 block)
 	struct cnr_block *b = cnr_block(c, block);
 	struct cnr_operation *o = &c->ops[b->op];
 	bool asked = b->tries && block == c->una;
+	u32 una = c->una;
 	u64 grace;
 
 	b->state = CNR_B_DONE;
@@ -198,7 +199,7 @@ void cnr_block_done(struct cnr_comm *c, u64 now, u32 block)
 		if (++c->una - o->base == o->blocks)
 			cnr_op_passed(c, now, o);
 	}
-	if (c->una != c->next) {
+	if (c->una != una && c->una != c->next) {
 		/*
 		 * This one now holds up the window. If others waited for somebody to compute, its
 		 * result is on its way; if one that was lost, it may be, too.

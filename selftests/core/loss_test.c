@@ -19,6 +19,7 @@ struct net {
 	u32	spines;
 	u64	rate;
 	u64	timeout_ns;
+	u32	window;
 };
 
 static const struct net nets[] = {
@@ -31,6 +32,7 @@ static struct sim *net_new(const struct net *n, u64 seed)
 {
 	struct sim_config cfg = {
 		.members = n->members,
+		.window = n->window,
 		.aggregate = n->aggregate,
 		.leaves = n->leaves,
 		.spines = n->spines,
@@ -197,6 +199,63 @@ static void test_few(u32 ranks, u32 missing)
 	sim_free(s);
 }
 
+/* One rank's contribution is lost until the leader said WAIT to @victim; then its result is. */
+struct waited {
+	struct sim *s;
+	u32	block;
+	int	from, victim;
+	bool	wait;
+	u32	room;		/* blocks that may still have been contributed when it was asked */
+	u64	lost_at;
+	u64	came_at;
+};
+
+static bool drop_after_wait(void *arg, int from, int to, const struct canary_hdr *h)
+{
+	struct waited *w = arg;
+	const struct cnr_comm *v = sim_comm(w->s, w->victim);
+
+	if (h->block != cpu_to_be32(w->block))
+		return false;
+	if (h->type == CANARY_WAIT && to == w->victim)
+		w->wait = true;
+	if (h->type == CANARY_REQUEST && from == w->victim && !w->room)
+		w->room = v->una + v->window - v->next;
+	if (h->type == CANARY_CONTRIBUTION && from == w->from)
+		return !w->wait;
+	if (h->type != CANARY_RESULT || to != w->victim)
+		return false;
+	if (!w->lost_at) {
+		w->lost_at = sim_now(w->s);
+		return true;
+	}
+	w->came_at = sim_now(w->s);
+	return false;
+}
+
+/*
+ * The earliest block is asked for in time, though others are finished. When later results say that
+ * it is finished, too, patience for a leader that said WAIT is over.
+ */
+static void test_wait(void)
+{
+	struct net wide = { "wide window", 32, true, 1, 0, 400000000, 500 * CNR_USEC, 1024 };
+	struct sim *s = net_new(&wide, 7);
+	struct waited w = { .s = s, .from = 1, .victim = 2 };
+	bool good;
+
+	post_all(s, 32, 3000 * BLOCK);
+	sim_wait_completed(s, 1, 5 * S);
+	w.block = block_of(s, 3, 1000);
+	sim_faults(s)->filter = drop_after_wait;
+	sim_faults(s)->filter_arg = &w;
+	post_all(s, 32, 3000 * BLOCK);
+	good = sim_wait_completed(s, 2, 5 * S) && !sim_wrong(s) && w.lost_at;
+	tap(good && w.room > 256, "lost: the earliest block is asked for while %u more may come",
+	    w.room);
+	sim_free(s);
+}
+
 /* A rank computes 300 ms longer: 300 ms later, and nothing else. */
 static void test_slow(void)
 {
@@ -291,6 +350,7 @@ int main(void)
 		    0, 0, 1, 1, 0);
 	test_few(0x05, 2);
 	test_few(0x1a, 3);
+	test_wait();
 	test_slow();
 	test_path();
 	test_release();
