@@ -177,9 +177,14 @@ static void cnr_finished(struct cnr_comm *c, u64 now, u32 block, u32 bits)
 		    cnr_is_ring(c, block))
 			continue;
 		b->flags |= CNR_B_LOST;
-		/* What is its deadline so far may have passed while others computed. */
+		/*
+		 * What is its deadline so far may have passed while others computed; or it is far
+		 * away, as the leader had said WAIT.
+		 */
 		if (!b->tries)
 			b->deadline = now + cnr_reordering(c);
+		else if (!b->silent)
+			b->deadline = min_t(u64, b->deadline, now + cnr_reordering(c));
 		cnr_arm(c, b->deadline);
 		cnr_count(c, CNR_C_losses_told);
 		cnr_window_loss(c);

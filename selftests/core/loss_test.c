@@ -253,6 +253,9 @@ static void test_wait(void)
 	good = sim_wait_completed(s, 2, 5 * S) && !sim_wrong(s) && w.lost_at;
 	tap(good && w.room > 256, "lost: the earliest block is asked for while %u more may come",
 	    w.room);
+	tap(good && w.came_at && w.came_at - w.lost_at < 6 * MS,
+	    "lost: a result after WAIT: comes again %llu us later",
+	    (unsigned long long)(w.came_at - w.lost_at) / 1000);
 	sim_free(s);
 }
 
