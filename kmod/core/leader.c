@@ -261,6 +261,8 @@ static void cnr_lead_learn(struct cnr_comm *c, u64 now, const struct cnr_lead *l
 {
 	const struct canary_hdr *h = in->hdr;
 	bool single = h->count == cpu_to_be16(1);
+	/* A single one that a switch sends on was held like all that is incomplete. */
+	bool held = !single || in->addr != c->peer[be16_to_cpu(h->rank)].addr;
 	/* What went around switches from the start was not sent again. */
 	bool answer = single && (h->flags & CANARY_F_BYPASS) && !h->origin && h->path;
 
@@ -274,7 +276,7 @@ static void cnr_lead_learn(struct cnr_comm *c, u64 now, const struct cnr_lead *l
 		return;
 	if (drop == CANARY_DROP_ATTEMPT || (drop == CANARY_DROP_NONE && !l->asks) ||
 	    (drop == CANARY_DROP_DUPLICATE && single && l->asks))
-		cnr_came_late(c, now - l->all_at, !single);
+		cnr_came_late(c, now - l->all_at, held);
 }
 
 /*
