@@ -254,9 +254,8 @@ void cnr_lead_restart(struct cnr_comm *c, u64 now, struct cnr_lead *l)
 	cnr_tags_begin(c, l);
 	cnr_lead_send(c, l, CNR_L_COLLECTING, CNR_L_FAIL_ALL);
 	c->asked_at = now;
-	/* What is asked for now waits in switches, if it meets any, like all that is incomplete. */
 	l->last_at = now;
-	l->asked_at = now + (l->attempt < CNR_BYPASS_ATTEMPT ? c->held_back : 0);
+	l->asked_at = now;
 	cnr_lead_rearm(c, l, now);
 }
 

@@ -224,6 +224,48 @@ static void test_held(void)
 	sim_free(s);
 }
 
+/* Some ranks are lost, and when the block has been begun anew, one of them once more. */
+struct twice {
+	struct sim *s;
+	struct few first, again;
+	u64	anew_at;
+	u64	asked_at;
+};
+
+static bool drop_twice(void *arg, int from, int to, const struct canary_hdr *h)
+{
+	struct twice *t = arg;
+
+	if (h->type == CANARY_FAILURE && h->block == cpu_to_be32(t->first.block)) {
+		if (!t->anew_at)
+			t->anew_at = sim_now(t->s);
+		else if ((h->flags & CANARY_F_BYPASS) && !t->asked_at)
+			t->asked_at = sim_now(t->s);
+	}
+	return drop_few(h->attempt ? &t->again : &t->first, from, to, h);
+}
+
+/* Begun anew, a block is looked at when answers are overdue. */
+static void test_twice(void)
+{
+	struct sim *s = net_new(&idle, 7);
+	struct twice t = { .s = s, .first.ranks = 0x33, .again.ranks = 0x01 };
+	bool good;
+
+	post_all(s, 8, 640 * BLOCK);
+	sim_wait_completed(s, 1, 5 * S);
+	t.first.block = block_of(s, 7, 200);
+	t.again.block = t.first.block;
+	sim_faults(s)->filter = drop_twice;
+	sim_faults(s)->filter_arg = &t;
+	post_all(s, 8, 640 * BLOCK);
+	good = sim_wait_completed(s, 2, 5 * S) && !sim_wrong(s) && t.again.done;
+	tap(good && t.asked_at && t.asked_at - t.anew_at < 6 * MS,
+	    "lost: four ranks and, anew, one of them: that is asked for after %llu us more",
+	    (unsigned long long)(t.asked_at - t.anew_at) / 1000);
+	sim_free(s);
+}
+
 /* One rank's contribution is lost until the leader said WAIT to @victim; then its result is. */
 struct waited {
 	struct sim *s;
@@ -379,6 +421,7 @@ int main(void)
 	test_few(0x05, 2);
 	test_few(0x1a, 3);
 	test_held();
+	test_twice();
 	test_wait();
 	test_slow();
 	test_path();
