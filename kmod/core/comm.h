@@ -385,6 +385,8 @@ struct cnr_comm {
 	/* the network, see window.c */
 	u64	srtt;
 	u64	rttvar;
+	u64	answer;		/* likewise, of answers that wait for nobody */
+	u64	answer_var;
 	u64	rto;
 	u64	round_min;	/* shortest round trip of it */
 	u64	round_sum;
@@ -696,6 +698,7 @@ void cnr_window_loss(struct cnr_comm *c);
 void cnr_window_result(struct cnr_comm *c, u64 now, u32 block, u64 rtt, u8 load);
 bool cnr_window_room(struct cnr_comm *c);
 void cnr_rtt(struct cnr_comm *c, u64 rtt);
+void cnr_answered(struct cnr_comm *c, u64 time);
 u64 cnr_answer_time(const struct cnr_comm *c, u8 tries);
 u64 cnr_reordering(const struct cnr_comm *c);
 void cnr_asked_early(struct cnr_comm *c, u64 now);

@@ -266,9 +266,11 @@ static void cnr_lead_learn(struct cnr_comm *c, u64 now, const struct cnr_lead *l
 	/* What went around switches from the start was not sent again. */
 	bool answer = single && (h->flags & CANARY_F_BYPASS) && !h->origin && h->path;
 
-	if (drop == CANARY_DROP_NONE && answer && l->asks == 1 &&
-	    cnr_wanted(l, be16_to_cpu(h->rank)))
-		cnr_rtt(c, now - l->asked_at);
+	if (drop == CANARY_DROP_NONE && answer && l->asks && cnr_wanted(l, be16_to_cpu(h->rank))) {
+		cnr_answered(c, now - l->first_ask);
+		if (l->asks == 1)
+			cnr_rtt(c, now - l->asked_at);
+	}
 	/* Of the second attempt nothing is late: it was asked for. Nor was a complete one held. */
 	if (!l->all_at || answer || h->attempt ||
 	    (!single && (h->count == cpu_to_be16(c->cfg.members - 1) ||

@@ -331,6 +331,7 @@ enum canary_drop cnr_wait_input(struct cnr_comm *c, u64 now, const struct canary
 	if (!b->silent || !cnr_is_answer(&c->talk[rank], b->asked_from, be32_to_cpu(h->sum)))
 		return CANARY_DROP_DUPLICATE;
 	cnr_count(c, CNR_C_waits_in);
+	cnr_answered(c, now - b->asked_at);
 	if (b->silent == 1)
 		cnr_rtt(c, now - b->asked_at);
 	b->silent = 0;

@@ -38,24 +38,39 @@ void cnr_window_begin(struct cnr_comm *c)
 	c->round_end = c->una;
 }
 
+/* The mean and deviation of RFC 6298, with one more sample */
+static void cnr_smooth(u64 *mean, u64 *deviation, u64 sample)
+{
+	u64 diff;
+
+	if (!*mean) {
+		*mean = sample;
+		*deviation = sample / 2;
+		return;
+	}
+	diff = sample > *mean ? sample - *mean : *mean - sample;
+	*deviation += diff / 4 - *deviation / 4;
+	*mean += sample / 8 - *mean / 8;
+}
+
 /*
  * RFC 6298, in ns. In a queue that stands there is next to no variance: rto_min is what has to
  * be left for jitter.
  */
 void cnr_rtt(struct cnr_comm *c, u64 rtt)
 {
-	u64 diff;
-
-	if (!c->srtt) {
-		c->srtt = rtt;
-		c->rttvar = rtt / 2;
-	} else {
-		diff = rtt > c->srtt ? rtt - c->srtt : c->srtt - rtt;
-		c->rttvar += diff / 4 - c->rttvar / 4;
-		c->srtt += rtt / 8 - c->srtt / 8;
-	}
+	cnr_smooth(&c->srtt, &c->rttvar, rtt);
 	c->rto = c->srtt + max_t(u64, 4 * c->rttvar, c->cfg.rto_min);
 	c->rto = min_t(u64, c->rto, CNR_RTO_MAX);
+}
+
+/*
+ * An answer came @time after the first question. If that was repeated it may have taken less, but
+ * never more: so Karn's rule is not needed, and answers that are often lost count, too.
+ */
+void cnr_answered(struct cnr_comm *c, u64 time)
+{
+	cnr_smooth(&c->answer, &c->answer_var, time);
 }
 
 /*
@@ -69,6 +84,11 @@ u64 cnr_answer_time(const struct cnr_comm *c, u8 tries)
 	u64 time = c->srtt ? c->srtt + max_t(u64, slack, c->cfg.rto_min / 16) :
 		   2 * c->cfg.rto_min;
 
+	/* No switch holds answers, nor do they come from all members at once. */
+	if (c->answer) {
+		slack = max_t(u64, 4 * c->answer_var, c->answer);
+		time = min_t(u64, time, c->answer + max_t(u64, slack, c->cfg.rto_min / 16));
+	}
 	tries = tries > CNR_EAGER ? min_t(u8, tries - CNR_EAGER, 10) : 0;
 	return min_t(u64, time << tries, CNR_PATIENCE_MAX);
 }

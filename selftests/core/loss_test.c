@@ -326,6 +326,50 @@ static void test_wait(void)
 	sim_free(s);
 }
 
+/* Switches hold everything, as rank 0 reaches none with what is to be merged; answers they do not. */
+struct answers {
+	struct sim *s;
+	u32	block;
+	u64	asked_at, again_at;
+};
+
+static bool drop_answer(void *arg, int from, int to, const struct canary_hdr *h)
+{
+	struct answers *a = arg;
+	u64 now = sim_now(a->s);
+
+	if (h->type == CANARY_FAILURE && a->asked_at && !a->again_at &&
+	    h->block == cpu_to_be32(a->block) && from == 7)
+		a->again_at = now;
+	if (from || h->type != CANARY_CONTRIBUTION)
+		return false;
+	if (!(h->flags & CANARY_F_BYPASS))
+		return true;
+	if (h->block != cpu_to_be32(a->block) || a->asked_at)
+		return false;
+	a->asked_at = now;
+	return true;
+}
+
+/* How soon a question is repeated hangs on how long answers take, not on what switches hold. */
+static void test_answer(void)
+{
+	struct sim *s = net_new(&idle, 7);
+	struct answers a = { .s = s };
+	bool good;
+
+	a.block = block_of(s, 7, 600);
+	sim_faults(s)->filter = drop_answer;
+	sim_faults(s)->filter_arg = &a;
+	post_all(s, 8, 640 * BLOCK);
+	good = sim_wait_completed(s, 1, 20 * S) && !sim_wrong(s) && a.asked_at;
+	tap(good && a.again_at && a.again_at - a.asked_at < MS,
+	    "lost: an answer: asked for again %llu us later, of a round trip of %llu us",
+	    (unsigned long long)(a.again_at - a.asked_at) / 1000,
+	    (unsigned long long)sim_comm(s, 7)->srtt / 1000);
+	sim_free(s);
+}
+
 /* A rank computes 300 ms longer: 300 ms later, and nothing else. */
 static void test_slow(void)
 {
@@ -423,6 +467,7 @@ int main(void)
 	test_held();
 	test_twice();
 	test_wait();
+	test_answer();
 	test_slow();
 	test_path();
 	test_release();
