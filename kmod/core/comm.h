@@ -29,6 +29,7 @@
 #define CNR_REQUESTS		32	/* REQUESTs one timer may cause */
 #define CNR_GROUPS		12	/* aggregators whose ranks are tried together */
 #define CNR_FEW			64	/* ranks of which two are told by their tags; half: three */
+#define CNR_HOLD_ROUNDS		2	/* round trips for which what switches hold is waited for */
 #define CNR_OPS_BEGUN		32	/* none of the operation that many later is begun before */
 #define CNR_PATH_TRIES		64	/* questions without the answer until a path is at fault */
 #define CNR_EXPLICIT		64	/* blocks of an operation that is released at once */

@@ -327,9 +327,21 @@ static bool cnr_lead_path_fails(struct cnr_comm *c, u64 now, struct cnr_lead *l)
 	return n;
 }
 
+/*
+ * Until when may switches still have something of the block? While it waits, the window is used
+ * up, and hosts do a block in little more than a round trip: so not for longer than two of them.
+ * Where switches hold all blocks, as somebody is slow, the round trip contains that.
+ */
+static u64 cnr_lead_held_until(const struct cnr_comm *c, const struct cnr_lead *l)
+{
+	u64 hold = c->srtt ? min_t(u64, c->held_back, CNR_HOLD_ROUNDS * c->srtt) : c->held_back;
+
+	return max_t(u64, l->all_at, l->last_at) + hold;
+}
+
 static void cnr_lead_overdue(struct cnr_comm *c, u64 now, struct cnr_lead *l)
 {
-	u64 held_until = max_t(u64, l->all_at, l->last_at) + c->held_back;
+	u64 held_until = cnr_lead_held_until(c, l);
 	u32 named, unknown;
 	bool settled;
 
