@@ -287,9 +287,12 @@ void cnr_all_sent(struct cnr_comm *c, u64 now, u32 sent)
 		cnr_arm(c, b->deadline);
 	}
 	c->all_sent = sent;
-	for (; canary_before(block, sent); block++)
+	for (; canary_before(block, sent); block++) {
 		if (cnr_leader(c, block) == c->cfg.rank)
 			cnr_lead_all_sent(c, now, block);
+		else
+			cnr_block_all_sent(c, now, block);
+	}
 }
 
 void cnr_timer(struct cnr_comm *c, u64 now)

@@ -628,6 +628,7 @@ void cnr_fill(struct cnr_comm *c, u64 now);
 void cnr_block_asked(struct cnr_block *b, u64 now);
 bool cnr_path_fails(struct cnr_comm *c, u64 now, const struct cnr_block *b, u16 leader);
 void cnr_block_timers(struct cnr_comm *c, u64 now);
+void cnr_block_all_sent(struct cnr_comm *c, u64 now, u32 block);
 enum canary_drop cnr_result_input(struct cnr_comm *c, u64 now, const struct cnr_in *in);
 enum canary_drop cnr_failure_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
 enum canary_drop cnr_wait_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);

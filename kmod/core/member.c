@@ -6,7 +6,8 @@
  *
  * A lost contribution is the leader's business, a lost result is ours. That a result was lost is
  * known from later ones of the same leader: they say up to where it has finished. Besides, the
- * earliest block without result is asked for on a timer: it may have been the last.
+ * earliest block without result is asked for on a timer: it may have been the last. So are those
+ * that all have contributed, as there may be several of them that no later result tells of.
  * Timer: cnr_block.deadline while SENT; it asks the leader with REQUEST, with back-off.
  */
 #include "comm.h"
@@ -121,6 +122,17 @@ static void cnr_request(struct cnr_comm *c, u64 now, u32 block, u16 leader)
 		b->tries++;
 }
 
+/* All ranks have contributed @block: its result is due from now on, not from when we were ready. */
+void cnr_block_all_sent(struct cnr_comm *c, u64 now, u32 block)
+{
+	struct cnr_block *b = cnr_block(c, block);
+
+	if (block == c->una || b->state != CNR_B_SENT || b->tries || cnr_is_ring(c, block))
+		return;
+	b->deadline = max_t(u64, b->deadline, now + cnr_answer_time(c, 0));
+	cnr_arm(c, b->deadline);
+}
+
 void cnr_block_timers(struct cnr_comm *c, u64 now)
 {
 	u32 budget = CNR_REQUESTS;
@@ -140,7 +152,8 @@ void cnr_block_timers(struct cnr_comm *c, u64 now)
 			continue;
 		}
 		if (b->state != CNR_B_SENT || leader == c->cfg.rank ||
-		    (block != c->una && !(b->flags & CNR_B_LOST)))
+		    (block != c->una && !(b->flags & CNR_B_LOST) &&
+		     !canary_before(block, c->all_sent)))
 			continue;
 		if (b->deadline <= now && !budget) {
 			cnr_arm(c, now + CNR_REQUEST_PAUSE);

@@ -380,6 +380,51 @@ static void test_answer(void)
 	sim_free(s);
 }
 
+/* The last results of six leaders are lost to one member, and that of the seventh is not. */
+struct tail {
+	struct sim *s;
+	u32	first, done;
+	int	victim;
+	u64	asked_at, last_at;
+};
+
+static bool drop_tail(void *arg, int from, int to, const struct canary_hdr *h)
+{
+	struct tail *t = arg;
+	u32 k = be32_to_cpu(h->block) - t->first;
+
+	if (h->type == CANARY_REQUEST && from == t->victim && k < 6) {
+		if (!t->asked_at)
+			t->asked_at = sim_now(t->s);
+		t->last_at = sim_now(t->s);
+	}
+	if (h->type != CANARY_RESULT || to != t->victim || k >= 6 || t->done >> k & 1)
+		return false;
+	t->done |= 1U << k;
+	return true;
+}
+
+/* Nothing comes that tells of them, but all have contributed: they are asked for together. */
+static void test_tail(void)
+{
+	struct sim *s = net_new(&idle, 7);
+	struct tail t = { .s = s };
+	bool good;
+
+	post_all(s, 8, 640 * BLOCK);
+	sim_wait_completed(s, 1, 5 * S);
+	t.first = sim_comm(s, 0)->next + 633;
+	t.victim = cnr_leader(sim_comm(s, 0), t.first - 1);
+	sim_faults(s)->filter = drop_tail;
+	sim_faults(s)->filter_arg = &t;
+	post_all(s, 8, 640 * BLOCK);
+	good = sim_wait_completed(s, 2, 5 * S) && !sim_wrong(s) && t.done == 0x3f;
+	tap(good && t.last_at - t.asked_at < 200 * CNR_USEC,
+	    "lost: the last results of six leaders: all are asked for within %llu us",
+	    (unsigned long long)(t.last_at - t.asked_at) / 1000);
+	sim_free(s);
+}
+
 /* A rank computes 300 ms longer: 300 ms later, and nothing else. */
 static void test_slow(void)
 {
@@ -478,6 +523,7 @@ int main(void)
 	test_twice();
 	test_wait();
 	test_answer();
+	test_tail();
 	test_slow();
 	test_path();
 	test_release();
