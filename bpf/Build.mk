@@ -5,7 +5,7 @@ BPF_CLANG ?= $(firstword $(shell command -v clang-14 clang-19 clang 2>/dev/null)
 BPF_ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
 BPF_CFLAGS = -target bpf -mcpu=v3 -g -O2 -std=gnu11 -fno-strict-aliasing -Wall -Wextra -Werror \
 	-Wno-unused-parameter -Wno-sign-compare -Wno-missing-declarations \
-	-D__TARGET_ARCH_$(BPF_ARCH) -I$(B)/bpf -Ikmod/uapi -Ikmod -Ibpf -I/usr/include/$(shell $(CC) -print-multiarch)
+	-D__TARGET_ARCH_$(BPF_ARCH) -I$(B)/bpf -Ikmod/uapi -Ikmod -Ibpf -I. -I/usr/include/$(shell $(CC) -print-multiarch)
 
 all:: $(B)/bpf/canary_switch.bpf.o $(B)/bpf/canary_switch.skel.h $(B)/bpf/canary_backlog.skel.h
 
@@ -26,7 +26,7 @@ $(B)/bpf/%.skel.h: $(B)/bpf/%.bpf.o
 # Tests: the logic compiled natively (and with sanitizers), the programs in this kernel
 SW_TEST := selftests/bpf
 SW_TEST_HDR := $(wildcard $(SW_TEST)/*.h bpf/*.h bpf/ctx/*.h bpf/lib/*.h) selftests/tap.h \
-	kmod/core/parse.h kmod/reduce.h kmod/uapi/linux/canary_wire.h
+	kmod/core/parse.h kmod/reduce.h kmod/uapi/linux/canary_wire.h userspace/common/siphash.h
 SW_TEST_CFLAGS = $(CPPFLAGS) $(CFLAGS) -Wno-missing-field-initializers -I$(B)/bpf -I$(B)/$(SW_TEST)
 SW_TEST_COMMON := $(SW_TEST)/world.c $(wildcard $(SW_TEST)/*_cases.c) \
 	userspace/lib/siphash.c $(SW_TEST)/bad_frames.c $(SW_TEST)/native.c $(SW_TEST)/choice.c $(SW_TEST)/queue.c $(SW_TEST)/stopped.c \

@@ -3,7 +3,7 @@
 # Each part of the project adds its own tests to TESTS.
 
 CORE_SRC := $(wildcard kmod/core/*.c) userspace/lib/siphash.c
-CORE_HDR := $(wildcard kmod/core/*.h kmod/*.h kmod/uapi/linux/*.h)
+CORE_HDR := $(wildcard kmod/core/*.h kmod/*.h kmod/uapi/linux/*.h userspace/common/*.h)
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 FUZZ_SECONDS ?= 60
 

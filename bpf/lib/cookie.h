@@ -7,6 +7,8 @@
 #ifndef CANARY_BPF_LIB_COOKIE_H
 #define CANARY_BPF_LIB_COOKIE_H
 
+#include "userspace/common/siphash.h"
+
 /* What a cookie says: this block's contribution, so long, came from there */
 struct csw_claim {
 	__be32 comm;
@@ -32,62 +34,22 @@ static __always_inline void csw_claim_of(struct csw_claim *c, const struct canar
 	c->attempt = h->attempt;
 }
 
-struct csw_sip {
-	__u64 v0, v1, v2, v3;
-};
-
-static __always_inline __u64 csw_rotate(__u64 x, int bits)
-{
-	return x << bits | x >> (64 - bits);
-}
-
-static __always_inline void csw_sip_round(struct csw_sip *s)
-{
-	s->v0 += s->v1;
-	s->v1 = csw_rotate(s->v1, 13) ^ s->v0;
-	s->v0 = csw_rotate(s->v0, 32);
-	s->v2 += s->v3;
-	s->v3 = csw_rotate(s->v3, 16) ^ s->v2;
-	s->v0 += s->v3;
-	s->v3 = csw_rotate(s->v3, 21) ^ s->v0;
-	s->v2 += s->v1;
-	s->v1 = csw_rotate(s->v1, 17) ^ s->v2;
-	s->v2 = csw_rotate(s->v2, 32);
-}
-
-static __always_inline void csw_sip_word(struct csw_sip *s, __u64 word)
-{
-	s->v3 ^= word;
-	csw_sip_round(s);
-	csw_sip_round(s);
-	s->v0 ^= word;
-}
-
 /* SipHash-2-4 of the claim, folded; never 0 */
 CSW_FUNC __u32 csw_cookie(struct csw_claim *c, __u64 k0, __u64 k1)
 {
-	struct csw_sip s = {
-		.v0 = k0 ^ 0x736f6d6570736575ULL,
-		.v1 = k1 ^ 0x646f72616e646f6dULL,
-		.v2 = k0 ^ 0x6c7967656e657261ULL,
-		.v3 = k1 ^ 0x7465646279746573ULL,
-	};
 	const __u64 *word = (const __u64 *)c;
+	struct sip_state s;
 	__u64 hash;
 
 	if (!c)
 		return 0;
-	csw_sip_word(&s, word[0]);
-	csw_sip_word(&s, word[1]);
-	csw_sip_word(&s, word[2]);
-	csw_sip_word(&s, word[3]);
-	csw_sip_word(&s, (__u64)sizeof(*c) << 56);
-	s.v2 ^= 0xff;
-	csw_sip_round(&s);
-	csw_sip_round(&s);
-	csw_sip_round(&s);
-	csw_sip_round(&s);
-	hash = s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
+	sip_start(&s, k0, k1);
+	sip_word(&s, word[0]);
+	sip_word(&s, word[1]);
+	sip_word(&s, word[2]);
+	sip_word(&s, word[3]);
+	sip_word(&s, (__u64)sizeof(*c) << 56);
+	hash = sip_end(&s);
 	return (__u32)(hash ^ hash >> 32) ?: 1;
 }
 

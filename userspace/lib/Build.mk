@@ -46,7 +46,7 @@ TESTS += user
 
 USER_TESTS := siphash params socket engine kernel
 USER_TEST_SRC := $(LIBCANARY_SRC)
-USER_TEST_DEP := $(wildcard userspace/lib/*.h userspace/include/*.h kmod/core/*.h kmod/uapi/linux/*.h selftests/user/*.h) selftests/tap.h
+USER_TEST_DEP := $(wildcard userspace/lib/*.h userspace/common/*.h userspace/include/*.h kmod/core/*.h kmod/uapi/linux/*.h selftests/user/*.h) selftests/tap.h
 USER_TEST_BIN := $(USER_TESTS:%=$(B)/selftests/user/%_test) $(B)/selftests/user/engine_tsan
 
 $(B)/selftests/user/%_test: selftests/user/%_test.c $(USER_TEST_SRC) $(USER_TEST_DEP) | $(B)/.setup
