@@ -2,7 +2,7 @@
 # The tool: one binary of all commands that there are.
 
 CANARY_OBJS := $(patsubst %.c,$(B)/%.o,$(wildcard tools/canary/*.c))
-CANARY_LIBS := $(B)/lib/libswitchd.a $(B)/lib/libcanary.a
+CANARY_LIBS := $(B)/lib/libswitchd.a $(B)/lib/libcanary.a $(B)/lib/libcommon.a
 
 $(B)/bin/canary: $(CANARY_OBJS) $(CANARY_LIBS)
 	@mkdir -p $(@D)

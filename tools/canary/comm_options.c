@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Options that all commands have that join a communicator. */
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "comm_options.h"
+#include "userspace/common/parse.h"
 
 #define TIMEOUT_DEFAULT_MS	30000
 #define TIMEOUT_MAX_MS		3600000UL
@@ -27,15 +27,11 @@ static int bad(const char *text)
 
 static int take_timeout(struct comm_options *o, const char *value)
 {
-	unsigned long n, factor;
-	char *end;
+	uint64_t ms;
 
-	errno = 0;
-	n = strtoul(value, &end, 10);
-	factor = !strcmp(end, "ms") ? 1 : !strcmp(end, "s") ? 1000 : 0;
-	if (!isdigit((unsigned char)value[0]) || !factor || errno || n > TIMEOUT_MAX_MS / factor)
+	if (parse_quantity(value, PARSE_MS, 0, TIMEOUT_MAX_MS, &ms))
 		return bad("timeout: has to be 0ms to 3600s, with ms or s");
-	o->timeout_ms = n * factor;
+	o->timeout_ms = ms;
 	return 0;
 }
 

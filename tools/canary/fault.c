@@ -5,9 +5,7 @@
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <ctype.h>
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +15,7 @@
 #include "fault.skel.h"
 #include "cmds.h"
 #include "fault_line.h"
+#include "userspace/common/parse.h"
 
 #define HOLD_DEFAULT_NS 1000000ULL
 #define WAIT_MIN_NS 10000ULL
@@ -60,70 +59,51 @@ static int no_chatter(enum libbpf_print_level level, const char *format, va_list
 	return level == LIBBPF_WARN && getenv("CANARY_DEBUG") ? vfprintf(stderr, format, args) : 0;
 }
 
-static int parse_percent(const char *option, const char *text, __u32 *ppm)
+static int take_percent(const char *option, const char *text, __u32 *ppm)
 {
-	char *end;
-	double value = strtod(text, &end);
+	uint64_t n;
 
-	if (end == text || strcmp(end, "%") || !(value >= 0 && value <= 100))
-		return fail("%s: '%s' is no percentage from 0%% to 100%%", option, text);
-	*ppm = lround(value * (FAULT_PPM / 100));
-	if (!*ppm && value > 0)
+	switch (parse_quantity(text, parse_shares, 0, FAULT_PPM, &n)) {
+	case PARSE_OK:
+		*ppm = n;
+		return 0;
+	case PARSE_SMALL:
 		return fail("%s: '%s' is less than 0.0001%%", option, text);
-	return 0;
-}
-
-static const char *parse_time(const char *text, __u64 *ns)
-{
-	static const struct {
-		const char *unit;
-		double ns;
-	} units[] = { { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 } };
-	char *end;
-	double value = strtod(text, &end);
-	size_t i, length;
-
-	if (end == text || !(value >= 0 && value <= 1e9))
-		return NULL;
-	for (i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		length = strlen(units[i].unit);
-		if (!strncmp(end, units[i].unit, length) && !isalpha((unsigned char)end[length])) {
-			*ns = llround(value * units[i].ns);
-			return end + length;
-		}
+	default:
+		return fail("%s: '%s' is no percentage from 0%% to 100%%", option, text);
 	}
-	return NULL;
 }
 
-static int parse_wait(const char *option, const char *text, __u64 *ns, __u64 *jitter)
+/* TIME, or TIME~JITTER if @jitter */
+static int take_wait(const char *option, const char *text, __u64 *ns, __u64 *jitter)
 {
-	const char *rest = parse_time(text, ns);
+	char *time = strdupa(text), *tilde = jitter ? strchr(time, '~') : NULL;
+	uint64_t value, within = 0;
 
-	if (rest && jitter && *rest == '~')
-		rest = parse_time(rest + 1, jitter);
-	if (!rest || *rest)
+	if (tilde)
+		*tilde++ = '\0';
+	if (parse_quantity(time, PARSE_NS, 0, UINT64_MAX, &value) ||
+	    (tilde && parse_quantity(tilde, PARSE_NS, 0, UINT64_MAX, &within)))
 		return fail("%s: '%s' is no time such as 5ms%s", option, text,
 			    jitter ? " or 5ms~2ms" : "");
-	if (*ns < WAIT_MIN_NS || *ns > WAIT_MAX_NS)
+	if (value < WAIT_MIN_NS || value > WAIT_MAX_NS)
 		return fail("%s: '%s' is not within 10us to 10s", option, text);
-	if (jitter && *jitter > *ns - WAIT_MIN_NS)
+	if (within > value - WAIT_MIN_NS)
 		return fail("%s: '%s': some packets would wait less than 10us", option, text);
+	*ns = value;
+	if (tilde)
+		*jitter = within;
 	return 0;
 }
 
-static int parse_number(const char *option, const char *text, __u64 most, __u64 *number)
+static int take_number(const char *option, const char *text, uint64_t most, uint64_t *number)
 {
-	char *end;
-
-	errno = 0;
-	*number = strtoull(text, &end, 0);
-	if (!isdigit((unsigned char)*text) || *end || errno || *number > most)
-		return fail("%s: '%s' is no number from 0 to %llu", option, text,
-			    most);
-	return 0;
+	if (!parse_quantity(text, parse_counts, 0, most, number))
+		return 0;
+	return fail("%s: '%s' is no number from 0 to %llu", option, text, (unsigned long long)most);
 }
 
-static int parse_dir(const char *text, __u32 *ingress)
+static int take_dir(const char *text, __u32 *ingress)
 {
 	*ingress = !strcmp(text, "ingress");
 	if (!*ingress && strcmp(text, "egress"))
@@ -131,29 +111,32 @@ static int parse_dir(const char *text, __u32 *ingress)
 	return 0;
 }
 
-static int parse_value(struct fault_config *c, const char *option, const char *value)
+static int take_value(struct fault_config *c, const char *option, const char *value)
 {
-	__u64 number;
+	uint64_t number;
 	int err;
 
 	if (!strcmp(option, "--drop"))
-		return parse_percent(option, value, &c->drop);
+		return take_percent(option, value, &c->drop);
 	if (!strcmp(option, "--duplicate"))
-		return parse_percent(option, value, &c->duplicate);
+		return take_percent(option, value, &c->duplicate);
 	if (!strcmp(option, "--reorder"))
-		return parse_percent(option, value, &c->reorder);
+		return take_percent(option, value, &c->reorder);
 	if (!strcmp(option, "--corrupt"))
-		return parse_percent(option, value, &c->corrupt);
+		return take_percent(option, value, &c->corrupt);
 	if (!strcmp(option, "--delay"))
-		return parse_wait(option, value, &c->delay_ns, &c->jitter_ns);
+		return take_wait(option, value, &c->delay_ns, &c->jitter_ns);
 	if (!strcmp(option, "--hold"))
-		return parse_wait(option, value, &c->hold_ns, NULL);
+		return take_wait(option, value, &c->hold_ns, NULL);
 	if (!strcmp(option, "--dir"))
-		return parse_dir(value, &c->ingress);
-	if (!strcmp(option, "--seed"))
-		return parse_number(option, value, UINT64_MAX, &c->seed);
+		return take_dir(value, &c->ingress);
+	if (!strcmp(option, "--seed")) {
+		err = take_number(option, value, UINT64_MAX, &number);
+		c->seed = number;
+		return err;
+	}
 	if (!strcmp(option, "--burst")) {
-		err = parse_number(option, value, FAULT_BURST_MAX, &number);
+		err = take_number(option, value, FAULT_BURST_MAX, &number);
 		c->burst = number;
 		return err;
 	}
@@ -172,7 +155,7 @@ static int parse_add(struct fault_config *c, int argc, char **argv)
 		}
 		if (i + 1 == argc)
 			return fail("'%s' is unknown or needs a value", argv[i]);
-		if (parse_value(c, argv[i], argv[i + 1]))
+		if (take_value(c, argv[i], argv[i + 1]))
 			return -1;
 		i++;
 	}
@@ -395,7 +378,7 @@ static int del(const char *dev, int argc, char **argv)
 	bool made = false;
 	int dir, found = 0;
 
-	if (argc && (argc != 2 || strcmp(argv[0], "--dir") || parse_dir(argv[1], &wanted)))
+	if (argc && (argc != 2 || strcmp(argv[0], "--dir") || take_dir(argv[1], &wanted)))
 		return usage(stderr);
 	if (!ifindex)
 		return fail("%s: %s", dev, strerror(errno)), 1;

@@ -3,7 +3,6 @@
  * canary perf: how fast are collectives, and are they right? Flags, columns and the meaning of the
  * bandwidths are those of nccl-tests; rank 0 prints.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 #include "comm_options.h"
 #include "json.h"
 #include "output.h"
+#include "userspace/common/parse.h"
 
 #define SIZE_MAX_BYTES	(CANARY_COUNT_MAX * 4ULL)
 #define FACTOR		2		/* if neither it nor --stepbytes is given */
@@ -78,33 +78,18 @@ static int hint(void)
 static int number(const char *name, const char *text, bool size, uint64_t min, uint64_t max,
 		  uint64_t *value)
 {
-	static const char units[] = "KMG";
-	unsigned long long n;
-	const char *unit;
-	char *end;
-	int shift = 0;
-
-	errno = 0;
-	n = strtoull(text, &end, 10);
-	if (size && *end) {
-		unit = strchr(units, toupper((unsigned char)*end));
-		if (unit) {
-			shift = 10 * (int)(unit - units + 1);
-			end++;
-		}
-	}
-	if (!isdigit((unsigned char)text[0]) || *end) {
+	switch (parse_quantity(text, size ? parse_bytes : parse_counts, min, max, value)) {
+	case PARSE_OK:
+		return 0;
+	case PARSE_JUNK:
 		fprintf(stderr, "canary: %s: '%s' is not a number%s\n", name, text,
 			size ? ", K, M or G may follow" : "");
 		return -1;
-	}
-	if (errno || n > max >> shift || n << shift < min) {
+	default:
 		fprintf(stderr, "canary: %s: '%s' is out of range, %llu to %llu\n", name, text,
 			(unsigned long long)min, (unsigned long long)max);
 		return -1;
 	}
-	*value = n << shift;
-	return 0;
 }
 
 static int option(struct perf *p, int opt, const char *value)

@@ -4,7 +4,6 @@
  * namespace, as the module has it. Generic netlink; linux/canary.h has commands and attributes.
  */
 #include <arpa/inet.h>
-#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <grp.h>
@@ -20,8 +19,10 @@
 #include <linux/genetlink.h>
 
 #include "cmds.h"
+#include "userspace/common/parse.h"
 
 #define BUFFER	8192
+#define ID_MAX	(UINT32_MAX - 1)	/* of a user or group; one more is nobody's */
 
 struct rules_socket {
 	struct mnl_socket *nl;
@@ -135,63 +136,40 @@ struct rule {
 };
 
 /* "100" or "100-199" */
-static int parse_range(const char *text, struct rule *r)
+static int take_range(const char *text, struct rule *r)
 {
-	unsigned long long first, last;
-	char *end;
-
-	errno = 0;
-	first = strtoull(text, &end, 10);
-	last = first;
-	if (isdigit((unsigned char)text[0]) && *end == '-' && isdigit((unsigned char)end[1]))
-		last = strtoull(end + 1, &end, 10);
-	if (!isdigit((unsigned char)text[0]) || *end || errno || last > UINT32_MAX || last < first) {
-		fprintf(stderr, "canary: communicators: '%s' is no number or range FIRST-LAST,"
-			" 0 to 4294967295\n", text);
-		return -1;
-	}
-	r->first = first;
-	r->last = last;
-	return 0;
+	if (parse_range(text, &r->first, &r->last))
+		return 0;
+	fprintf(stderr, "canary: communicators: '%s' is no number or range FIRST-LAST,"
+		" 0 to 4294967295\n", text);
+	return -1;
 }
 
-/* Return: 1 if @text is a number in range */
-static int parse_id(const char *text, uint32_t *id)
-{
-	unsigned long long n;
-	char *end;
-
-	errno = 0;
-	n = strtoull(text, &end, 10);
-	*id = n;
-	return isdigit((unsigned char)text[0]) && !*end && !errno && n < UINT32_MAX;
-}
-
-static int parse_user(const char *text, struct rule *r)
+static int take_user(const char *text, struct rule *r)
 {
 	const struct passwd *pw = getpwnam(text);
 
 	r->has_uid = true;
 	if (pw)
 		r->uid = pw->pw_uid;
-	else if (!parse_id(text, &r->uid))
+	else if (!parse_number(text, 0, ID_MAX, &r->uid))
 		return fprintf(stderr, "canary: uid: there is no user '%s'\n", text), -1;
 	return 0;
 }
 
-static int parse_group(const char *text, struct rule *r)
+static int take_group(const char *text, struct rule *r)
 {
 	const struct group *gr = getgrnam(text);
 
 	r->has_gid = true;
 	if (gr)
 		r->gid = gr->gr_gid;
-	else if (!parse_id(text, &r->gid))
+	else if (!parse_number(text, 0, ID_MAX, &r->gid))
 		return fprintf(stderr, "canary: gid: there is no group '%s'\n", text), -1;
 	return 0;
 }
 
-static int parse_key_file(const char *path, struct rule *r)
+static int take_key_file(const char *path, struct rule *r)
 {
 	struct canary_params params;
 
@@ -206,7 +184,7 @@ static int parse_key_file(const char *path, struct rule *r)
 	return 0;
 }
 
-static int parse_aggregates(const char *text, struct rule *r)
+static int take_aggregates(const char *text, struct rule *r)
 {
 	struct canary_params params;
 
@@ -404,13 +382,13 @@ int cmd_comm_rules(int argc, char **argv)
 		else if (opt == 'j' && rules)
 			json = true;
 		else if (opt == 'u' && !rules && !r.has_gid)
-			err = parse_user(optarg, &r);
+			err = take_user(optarg, &r);
 		else if (opt == 'g' && !rules && !r.has_uid)
-			err = parse_group(optarg, &r);
+			err = take_group(optarg, &r);
 		else if (opt == 'k' && allow)
-			err = parse_key_file(optarg, &r);
+			err = take_key_file(optarg, &r);
 		else if (opt == 'a' && allow)
-			err = parse_aggregates(optarg, &r);
+			err = take_aggregates(optarg, &r);
 		else
 			return usage(stderr);
 	}
@@ -420,7 +398,7 @@ int cmd_comm_rules(int argc, char **argv)
 		return optind == argc ? show(json) : usage(stderr);
 	if (optind + 1 != argc)
 		return usage(stderr);
-	if (parse_range(argv[optind], &r))
+	if (take_range(argv[optind], &r))
 		return 2;
 	err = change(&r, allow ? CANARY_CMD_ALLOW : CANARY_CMD_REVOKE, argv[0]);
 	explicit_bzero(&r, sizeof(r));

@@ -2,110 +2,32 @@
 /* Descriptions in text, see config.h. */
 #include <ctype.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "config.h"
+#include "userspace/common/parse.h"
 
-struct unit {
-	const char *name;
-	uint64_t factor;
-};
-
-static const struct unit rate_units[] = {
-	{ "bit", 1 }, { "kbit", 1000 }, { "mbit", 1000000 }, { "gbit", 1000000000 },
-	{ "tbit", 1000000000000 }, { NULL, 0 },
-};
-
-static const struct unit time_units[] = {
-	{ "ps", 1 }, { "ns", 1000 }, { "us", 1000000 }, { "ms", 1000000000 },
-	{ "s", 1000000000000 }, { NULL, 0 },
-};
-
-static const struct unit byte_units[] = {
-	{ "", 1 }, { "B", 1 }, { "KiB", 1 << 10 }, { "MiB", 1 << 20 }, { "GiB", 1 << 30 },
-	{ NULL, 0 },
-};
-
-static const struct unit part_units[] = {
-	{ "ppm", 1 }, { "%", 10000 }, { NULL, 0 },
-};
-
-static const struct unit number_units[] = {
-	{ "", 1 }, { NULL, 0 },
-};
-
-/*
- * A decimal number with a unit, exactly: digits behind the point are multiplied out in integers,
- * so that no rounding depends on the machine.
- */
-static bool parse_units(const char *text, const struct unit *units, uint64_t *value)
-{
-	uint64_t whole = 0, part = 0, scale = 1, factor = 0;
-	const char *p = text;
-
-	if (!isdigit((unsigned char)*p))
-		return false;
-	for (; isdigit((unsigned char)*p); p++) {
-		if (whole > 1000000000000ULL)
-			return false;
-		whole = whole * 10 + (*p - '0');
-	}
-	if (*p == '.') {
-		for (p++; isdigit((unsigned char)*p); p++) {
-			if (scale >= 1000000)
-				return false;
-			part = part * 10 + (*p - '0');
-			scale *= 10;
-		}
-	}
-	for (; units->name; units++)
-		if (!strcasecmp(p, units->name))
-			factor = units->factor;
-	if (!factor || whole > UINT64_MAX / 2 / factor || part * factor % scale)
-		return false;
-	*value = whole * factor + part * factor / scale;
-	return true;
-}
-
-static const struct unit *units_of(enum config_type type)
+static const struct parse_unit *units_of(enum config_type type)
 {
 	switch (type) {
 	case CONFIG_RATE:
-		return rate_units;
+		return parse_rates;
 	case CONFIG_TIME:
-		return time_units;
+		return PARSE_PS;
 	case CONFIG_BYTES:
-		return byte_units;
+		return parse_bytes;
 	case CONFIG_PARTS:
-		return part_units;
+		return parse_shares;
 	default:
-		return number_units;
+		return parse_counts;
 	}
-}
-
-#define VALUE_TEXT	32
-
-/* As parse_units() takes it, in the largest unit that it is a multiple of */
-static const char *value_text(char *text, enum config_type type, uint64_t value)
-{
-	const struct unit *units = units_of(type), *best = units;
-
-	for (; units->name; units++)
-		if (!(value % units->factor))
-			best = units;
-	if (!value && type == CONFIG_BYTES)
-		best = byte_units;
-	snprintf(text, VALUE_TEXT, "%" PRIu64 "%s", value / best->factor, best->name);
-	return text;
 }
 
 bool config_parse_time(const char *text, uint64_t *ps)
 {
-	return parse_units(text, time_units, ps);
+	return !parse_quantity(text, PARSE_PS, 0, UINT64_MAX, ps);
 }
 
 static bool complain(const char *where, const char *format, ...)
@@ -139,18 +61,14 @@ static const char *example(enum config_type type)
 static bool set_word(const struct config_key *k, uint32_t *to, const char *value,
 		     const char *where)
 {
-	char list[CONFIG_TEXT_MAX] = "";
-	uint32_t i;
+	char list[CONFIG_TEXT_MAX];
+	int word = parse_word(value, k->words);
 
-	for (i = 0; k->words[i]; i++) {
-		if (!strcmp(k->words[i], value)) {
-			*to = i;
-			return true;
-		}
-		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? ", " : "",
-			 k->words[i]);
-	}
-	return complain(where, "%s: '%s' is none of: %s", k->name, value, list);
+	if (word < 0)
+		return complain(where, "%s: '%s' is none of: %s", k->name, value,
+				parse_words_text(list, sizeof(list), k->words));
+	*to = word;
+	return true;
 }
 
 static bool set_list(struct config_list *l, const char *name, const char *value,
@@ -165,7 +83,7 @@ static bool set_list(struct config_list *l, const char *name, const char *value,
 
 static bool set(const struct config_key *k, void *to, const char *value, const char *where)
 {
-	char min[VALUE_TEXT], max[VALUE_TEXT];
+	char min[PARSE_TEXT], max[PARSE_TEXT];
 	void *member = (char *)to + k->offset;
 	uint64_t number;
 
@@ -180,11 +98,16 @@ static bool set(const struct config_key *k, void *to, const char *value, const c
 	default:
 		break;
 	}
-	if (!parse_units(value, units_of(k->type), &number))
+	switch (parse_quantity(value, units_of(k->type), k->min, k->max, &number)) {
+	case PARSE_OK:
+		break;
+	case PARSE_JUNK:
 		return complain(where, "%s: '%s' is not %s", k->name, value, example(k->type));
-	if (number < k->min || number > k->max)
+	default:
 		return complain(where, "%s: '%s' is out of range, %s to %s", k->name, value,
-				value_text(min, k->type, k->min), value_text(max, k->type, k->max));
+				parse_text(min, units_of(k->type), k->min),
+				parse_text(max, units_of(k->type), k->max));
+	}
 	if (k->type == CONFIG_NUMBER || k->type == CONFIG_PARTS)
 		*(uint32_t *)member = number;
 	else
@@ -241,13 +164,11 @@ bool config_file(const struct config_key *keys, void *to, const char *path)
 
 static void print_range(const struct config_key *k)
 {
-	char min[VALUE_TEXT], max[VALUE_TEXT];
-	uint32_t i;
+	char min[PARSE_TEXT], max[PARSE_TEXT], list[CONFIG_TEXT_MAX];
 
 	switch (k->type) {
 	case CONFIG_WORD:
-		for (i = 0; k->words[i]; i++)
-			printf("%s%s", i ? ", " : "; ", k->words[i]);
+		printf("; %s", parse_words_text(list, sizeof(list), k->words));
 		break;
 	case CONFIG_TEXT:
 		break;
@@ -255,8 +176,8 @@ static void print_range(const struct config_key *k)
 		printf("; up to %d times", CONFIG_LIST_MAX);
 		break;
 	default:
-		printf("; %s to %s", value_text(min, k->type, k->min),
-		       value_text(max, k->type, k->max));
+		printf("; %s to %s", parse_text(min, units_of(k->type), k->min),
+		       parse_text(max, units_of(k->type), k->max));
 	}
 }
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # libcanary: the API, two engines, and the protocol core that the user engine drives.
-LIBCANARY_SRC := $(wildcard userspace/lib/*.c) $(wildcard kmod/core/*.c)
+LIBCANARY_SRC := $(wildcard userspace/lib/*.c) $(wildcard kmod/core/*.c) userspace/common/parse.c
 LIBCANARY_OBJ := $(LIBCANARY_SRC:%.c=$(B)/%.o)
 LIBCANARY_SO := $(B)/lib/libcanary.so.$(VERSION)
 
@@ -44,7 +44,7 @@ install-lib: $(B)/lib/libcanary.so $(B)/lib/libcanary.a $(B)/lib/libcanary.pc
 # Tests: with sanitizers, and the engine with that for threads as well
 TESTS += user
 
-USER_TESTS := siphash params socket engine kernel
+USER_TESTS := siphash parse params socket engine kernel
 USER_TEST_SRC := $(LIBCANARY_SRC)
 USER_TEST_DEP := $(wildcard userspace/lib/*.h userspace/common/*.h userspace/include/*.h kmod/core/*.h kmod/uapi/linux/*.h selftests/user/*.h) selftests/tap.h
 USER_TEST_BIN := $(USER_TESTS:%=$(B)/selftests/user/%_test) $(B)/selftests/user/engine_tsan

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "lib.h"
+#include "userspace/common/parse.h"
 
 #define KEYS_FILE	"/etc/canary/keys"
 #define KEYS_VARIABLE	"CANARY_KEYS"
@@ -54,18 +55,15 @@ int lib_key_file(struct canary_params *params, const char *path)
 /* FIRST[-LAST] KEY. Return 1: that is the key, 0: it is of others. */
 static int keys_line(struct canary_params *params, char *line)
 {
-	unsigned long long first, last;
-	char *save, *range, *key, *end;
+	char *save, *range, *key;
+	u32 first, last;
 
 	line[strcspn(line, "#\n")] = 0;
 	range = strtok_r(line, " \t\r", &save);
 	if (!range)
 		return 0;
 	key = strtok_r(NULL, " \t\r", &save);
-	first = strtoull(range, &end, 10);
-	last = *end == '-' ? strtoull(end + 1, &end, 10) : first;
-	if (!key || *end || range[0] == '-' || last < first || last > UINT32_MAX ||
-	    strtok_r(NULL, " \t\r", &save))
+	if (!key || !parse_range(range, &first, &last) || strtok_r(NULL, " \t\r", &save))
 		return -EINVAL;
 	if (params->comm < first || params->comm > last)
 		return 0;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lib.h"
+#include "userspace/common/parse.h"
 
 #define MTU_MIN		576
 #define MTU_MAX		9000
@@ -37,45 +38,23 @@ static int check_size(const struct canary_params *params)
 			 params->size, sizeof(*params));
 }
 
-struct unit {
-	const char *suffix;
-	u64 factor;
-};
-
-static const struct unit no_units[] = { { "", 1 }, { NULL, 0 } };
-static const struct unit ms_units[] = { { "ms", 1 }, { "s", 1000 }, { NULL, 0 } };
-static const struct unit us_units[] = {
-	{ "us", 1 }, { "ms", 1000 }, { "s", 1000000 }, { NULL, 0 }
-};
-static const struct unit byte_units[] = {
-	{ "", 1 }, { "K", 1 << 10 }, { "M", 1 << 20 }, { "G", 1 << 30 }, { NULL, 0 }
-};
-
-/* A number in [min, max], with one of the suffixes of @units. */
-static int parse_number(const char *name, const char *value, const struct unit *units,
-			u64 min, u64 max, u64 *number)
+/* A number in [min, max], with one of @units. */
+static int take_number(const char *name, const char *value, const struct parse_unit *units, u64 min,
+		       u64 max, u64 *number)
 {
-	const struct unit *unit;
-	unsigned long long n;
-	char *end;
-
-	errno = 0;
-	n = strtoull(value, &end, value[0] == '0' && value[1] == 'x' ? 16 : 10);
-	for (unit = units; unit->suffix; unit++)
-		if (strcmp(unit->suffix, end) == 0)
-			break;
-	if (!isdigit((unsigned char)value[0]) || !unit->suffix) {
-		if (!units[0].suffix[0])
+	switch (parse_quantity(value, units, min, max, number)) {
+	case PARSE_OK:
+		return 0;
+	case PARSE_JUNK:
+		if (!units[0].name[0])
 			return lib_error(-EINVAL, "%s: '%s' is not a number", name, value);
 		return lib_error(-EINVAL, "%s: '%s' is not a number with %s or %s", name, value,
-				 units[0].suffix, units[1].suffix);
-	}
-	if (errno == ERANGE || n > max / unit->factor || n * unit->factor < min)
+				 units[0].name, units[1].name);
+	default:
 		return lib_error(-ERANGE, "%s: %s is out of range, %llu%s to %llu%s", name, value,
-				 (unsigned long long)min, units[0].suffix,
-				 (unsigned long long)max, units[0].suffix);
-	*number = n * unit->factor;
-	return 0;
+				 (unsigned long long)min, units[0].name,
+				 (unsigned long long)max, units[0].name);
+	}
 }
 
 static int parse_address(const char *name, const char *value, struct sockaddr_in *sin)
@@ -94,7 +73,7 @@ static int parse_address(const char *name, const char *value, struct sockaddr_in
 	if (len >= sizeof(addr) || inet_pton(AF_INET, addr, &parsed.sin_addr) != 1)
 		return lib_error(-EINVAL, "%s: '%s' is not an IPv4 address[:port]", name, value);
 	if (colon) {
-		err = parse_number(name, colon + 1, no_units, CANARY_PORT_BASE,
+		err = take_number(name, colon + 1, parse_counts, CANARY_PORT_BASE,
 				   CANARY_PORT_BASE + CANARY_PORTS - 1, &port);
 		if (err)
 			return err;
@@ -122,19 +101,16 @@ static int parse_key(const char *value, u8 key[16])
 	return 0;
 }
 
-/* One of three words */
-static int parse_choice(const char *name, const char *value, const char *const words[3], u32 *choice)
+static int take_word(const char *name, const char *value, const char *const words[], u32 *choice)
 {
-	u32 i;
+	int i = parse_word(value, words);
+	char list[64];
 
-	for (i = 0; i < 3; i++) {
-		if (strcmp(value, words[i]) == 0) {
-			*choice = i;
-			return 0;
-		}
-	}
-	return lib_error(-EINVAL, "%s: '%s' is none of %s, %s, %s", name, value, words[0], words[1],
-			 words[2]);
+	if (i < 0)
+		return lib_error(-EINVAL, "%s: '%s' is none of %s", name, value,
+				 parse_words_text(list, sizeof(list), words));
+	*choice = i;
+	return 0;
 }
 
 static int parse_algorithm(const char *value, u32 *algorithm)
@@ -144,7 +120,7 @@ static int parse_algorithm(const char *value, u32 *algorithm)
 	u32 i;
 
 	if (strncmp(value, prefix, strlen(prefix)) == 0) {
-		int err = parse_number("algorithm: static trees", value + strlen(prefix), no_units,
+		int err = take_number("algorithm: static trees", value + strlen(prefix), parse_counts,
 				       1, CANARY_TREES_MAX, &trees);
 
 		if (!err)
@@ -172,7 +148,7 @@ static int parse_prefix(const char *text, struct canary_prefix *prefix)
 		memcpy(addr, text, slash - text);
 	if (inet_pton(AF_INET, addr, &in) != 1)
 		return lib_error(-EINVAL, "aggregates: '%s' is not an IPv4 address[/length]", text);
-	if (*slash && parse_number("aggregates", slash + 1, no_units, 0, 32, &length))
+	if (*slash && take_number("aggregates", slash + 1, parse_counts, 0, 32, &length))
 		return lib_error(-EINVAL, "aggregates: '%s': the length is no number from 0 to 32",
 				 text);
 	if (!cnr_prefix_set(&p, in.s_addr, length))
@@ -213,12 +189,12 @@ static int parse_aggregates(const char *value, struct canary_params *params)
 	return err;
 }
 
-static const char *const engine_words[] = { "auto", "kernel", "user" };
-static const char *const zerocopy_words[] = { "auto", "on", "off" };
+static const char *const engine_words[] = { "auto", "kernel", "user", NULL };
+static const char *const zerocopy_words[] = { "auto", "on", "off", NULL };
 
 struct number_param {
 	const char *name;
-	const struct unit *units;
+	const struct parse_unit *units;
 	u64 min, max;
 	size_t offset, size;
 };
@@ -228,15 +204,15 @@ struct number_param {
 	  sizeof(((struct canary_params *)0)->field) }
 
 static const struct number_param numbers[] = {
-	NUMBER("comm", comm, no_units, 0, UINT32_MAX),
-	NUMBER("rank", rank, no_units, 0, CANARY_MEMBERS_MAX - 1),
-	NUMBER("members", members, no_units, 1, CANARY_MEMBERS_MAX),
-	NUMBER("window", window, no_units, 1, CNR_WINDOW_MAX),
-	NUMBER("mtu", mtu, no_units, MTU_MIN, MTU_MAX),
-	NUMBER("dead-after", dead_after, ms_units, 100, TIME_MAX_MS),
-	NUMBER("linger", linger, ms_units, 0, TIME_MAX_MS),
-	NUMBER("rto-min", rto_min, us_units, 100, 1000000),
-	NUMBER("max-vector", max_vector, byte_units, 4, UINT32_MAX),
+	NUMBER("comm", comm, parse_counts, 0, UINT32_MAX),
+	NUMBER("rank", rank, parse_counts, 0, CANARY_MEMBERS_MAX - 1),
+	NUMBER("members", members, parse_counts, 1, CANARY_MEMBERS_MAX),
+	NUMBER("window", window, parse_counts, 1, CNR_WINDOW_MAX),
+	NUMBER("mtu", mtu, parse_counts, MTU_MIN, MTU_MAX),
+	NUMBER("dead-after", dead_after, PARSE_MS, 100, TIME_MAX_MS),
+	NUMBER("linger", linger, PARSE_MS, 0, TIME_MAX_MS),
+	NUMBER("rto-min", rto_min, PARSE_US, 100, 1000000),
+	NUMBER("max-vector", max_vector, parse_bytes, 4, UINT32_MAX),
 };
 
 static int set_number(struct canary_params *params, const struct number_param *p,
@@ -248,7 +224,7 @@ static int set_number(struct canary_params *params, const struct number_param *p
 	u16 n16;
 	int err;
 
-	err = parse_number(p->name, value, p->units, p->min, p->max, &number);
+	err = take_number(p->name, value, p->units, p->min, p->max, &number);
 	if (err)
 		return err;
 	if (strcmp(p->name, "window") == 0 && (number & (number - 1)))
@@ -277,11 +253,11 @@ CANARY_EXPORT int canary_params_set(struct canary_params *params, const char *na
 	if (strcmp(name, "key-file") == 0)
 		return lib_key_file(params, value);
 	if (strcmp(name, "engine") == 0)
-		return parse_choice(name, value, engine_words, &params->engine);
+		return take_word(name, value, engine_words, &params->engine);
 	if (strcmp(name, "algorithm") == 0)
 		return parse_algorithm(value, &params->algorithm);
 	if (strcmp(name, "zerocopy") == 0)
-		return parse_choice(name, value, zerocopy_words, &params->zerocopy);
+		return take_word(name, value, zerocopy_words, &params->zerocopy);
 	if (strcmp(name, "aggregates") == 0)
 		return parse_aggregates(value, params);
 	for (i = 0; i < ARRAY_SIZE(numbers); i++)
@@ -388,7 +364,7 @@ static int members_line(struct members *m, const char *path, unsigned int number
 	if (!addr_text || strtok_r(NULL, " \t\r", &save))
 		return lib_error(-EINVAL, "%s:%u: not of the form RANK ADDRESS[:PORT]", path,
 				 number);
-	if (parse_number("rank", rank_text, no_units, 0, CANARY_MEMBERS_MAX - 1, &rank) ||
+	if (take_number("rank", rank_text, parse_counts, 0, CANARY_MEMBERS_MAX - 1, &rank) ||
 	    parse_address("address", addr_text, &sin))
 		return lib_error(-EINVAL, "%s:%u: not of the form RANK ADDRESS[:PORT]: '%s %s'",
 				 path, number, rank_text, addr_text);

@@ -6,7 +6,6 @@
  * the map refuses then, or when ports come and go, is tried again by the next tick.
  */
 #include <arpa/inet.h>
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include <bpf/bpf.h>
 
 #include "internal.h"
+#include "userspace/common/parse.h"
 
 #define RULE_TEXT	64
 
@@ -24,42 +24,19 @@ static uint32_t mask_of(uint32_t prefixlen)
 	return prefixlen ? ~0U << (32 - prefixlen) : 0;
 }
 
-static int parse_number(const char *text, char **end, uint64_t max, uint32_t *value)
-{
-	unsigned long long n;
-
-	if (!isdigit((unsigned char)*text))
-		return -1;
-	errno = 0;
-	n = strtoull(text, end, 0);
-	if (errno || n > max)
-		return -1;
-	*value = n;
-	return 0;
-}
-
 /* any, COMM or COMM-COMM */
-static int parse_range(const char *text, struct switchd_admit *rule)
+static bool take_range(const char *text, struct switchd_admit *rule)
 {
-	char *end;
-
 	rule->first = 0;
 	rule->last = UINT32_MAX;
-	if (!strcmp(text, "any"))
-		return 0;
-	if (parse_number(text, &end, UINT32_MAX, &rule->first))
-		return -1;
-	rule->last = rule->first;
-	if (*end == '-' && parse_number(end + 1, &end, UINT32_MAX, &rule->last))
-		return -1;
-	return *end || rule->last < rule->first ? -1 : 0;
+	return !strcmp(text, "any") || parse_range(text, &rule->first, &rule->last);
 }
 
 /* any, or ADDRESS[/LEN] */
 static int parse_prefix(const char *option, char *text, struct switchd_admit *rule, char *err,
 			size_t len)
 {
-	char *bits = strchr(text, '/'), *end;
+	char *bits = strchr(text, '/');
 	uint32_t host;
 
 	memset(&rule->source, 0, sizeof(rule->source));
@@ -69,7 +46,7 @@ static int parse_prefix(const char *option, char *text, struct switchd_admit *ru
 	rule->prefixlen = 32;
 	if (bits) {
 		*bits++ = '\0';
-		if (parse_number(bits, &end, 32, &rule->prefixlen) || *end)
+		if (!parse_number(bits, 0, 32, &rule->prefixlen))
 			return switchd_refuse(err, len, "%s: '/%s' is not a length of a prefix from 0 to 32",
 					      option, bits);
 	}
@@ -100,7 +77,7 @@ static int parse_rule(const char *option, char *text, struct switchd_admit *rule
 		strcpy(rule->port, port);
 	}
 	*source++ = '\0';
-	if (parse_range(text, rule))
+	if (!take_range(text, rule))
 		return switchd_refuse(err, len, "%s: '%s' is neither any, nor a communicator or a range FIRST-LAST of them (0 to %u)",
 				      option, text, UINT32_MAX);
 	return parse_prefix(option, source, rule, err, len);

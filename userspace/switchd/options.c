@@ -5,13 +5,13 @@
  */
 #include <arpa/inet.h>
 #include <ctype.h>
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "switchd.h"
+#include "userspace/common/parse.h"
 
 #define NS_PER_US	1000ULL
 #define NS_PER_MS	1000000ULL
@@ -165,46 +165,18 @@ int switchd_option_clock(struct switchd_options *o, const char *text, char *err,
 	return 0;
 }
 
-/* "1ms", "250us", "1.5s": a number and its unit, without which 1 could be anything */
-static int parse_duration(const char *text, uint64_t *ns)
-{
-	static const struct {
-		const char *unit;
-		double ns;
-	} units[] = {
-		{ "ns", 1 }, { "us", NS_PER_US }, { "ms", NS_PER_MS }, { "s", NS_PER_S },
-	};
-	double value;
-	size_t i;
-	char *end;
-
-	if (!isdigit((unsigned char)*text))
-		return -1;
-	value = strtod(text, &end);
-	for (i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		if (strcmp(end, units[i].unit))
-			continue;
-		value *= units[i].ns;
-		if (!(value <= 1e18))
-			return -1;
-		*ns = value;
-		return 0;
-	}
-	return -1;
-}
-
 static int option_duration(const char *option, const char *text, uint64_t min, uint64_t max,
 			   const char *range, uint64_t *value, char *err, size_t len)
 {
-	uint64_t ns;
-
-	if (parse_duration(text, &ns))
+	switch (parse_quantity(text, PARSE_NS, min, max, value)) {
+	case PARSE_OK:
+		return 0;
+	case PARSE_JUNK:
 		return switchd_refuse(err, len, "%s: '%s' is no duration: a number and ns, us, ms or s (%s)",
 				      option, text, range);
-	if (ns < min || ns > max)
+	default:
 		return switchd_refuse(err, len, "%s: %s is out of range: %s", option, text, range);
-	*value = ns;
-	return 0;
+	}
 }
 
 void switchd_timeout_begin(struct switchd_options *o)
@@ -262,16 +234,10 @@ int switchd_option_lifetime(struct switchd_options *o, const char *text, char *e
 static int option_number(const char *option, const char *text, uint32_t min, uint32_t max,
 			 uint32_t *value, char *err, size_t len)
 {
-	unsigned long long n;
-	char *end;
-
-	errno = 0;
-	n = strtoull(text, &end, 10);
-	if (!isdigit((unsigned char)*text) || *end || errno || n < min || n > max)
-		return switchd_refuse(err, len, "%s: '%s' is not a number from %u to %u", option, text,
-				      min, max);
-	*value = n;
-	return 0;
+	if (parse_number(text, min, max, value))
+		return 0;
+	return switchd_refuse(err, len, "%s: '%s' is not a number from %u to %u", option, text, min,
+			      max);
 }
 
 int switchd_option_slots(struct switchd_options *o, const char *text, char *err, size_t len)
