@@ -10,7 +10,7 @@
 
 #include "cmds.h"
 #include "comm_options.h"
-#include "json.h"
+#include "member_json.h"
 #include "output.h"
 
 struct allreduce {
@@ -129,30 +129,37 @@ static double seconds(void)
 static void report(struct allreduce *a, struct canary *c)
 {
 	struct canary_info info;
+	struct json j;
 
 	canary_get_info(c, &info, sizeof(info));
-	fputs("{\"engine\":", stderr);
-	json_string(stderr, canary_engine_name(c));
-	fputs(",\"engine_reason\":", stderr);
-	json_string(stderr, canary_engine_reason(c));
-	fprintf(stderr, ",\"zerocopy\":%u,\"zerocopy_refused\":%u", info.zerocopy, info.refused);
-	fprintf(stderr, ",\"rank\":%u,\"members\":%u,\"elements\":%zu", info.rank, info.members,
-		a->count);
-	fprintf(stderr, ",\"algorithm\":\"%s\",\"why\":\"%s\"", canary_algorithm_name(info.last),
-		canary_why_name(info.why));
-	fprintf(stderr, ",\"block_elements\":%u,\"blocks\":%zu,\"seconds\":%.6f,\"stats\":",
-		info.elements,
-		info.elements ? (a->count + info.elements - 1) / info.elements : 0, a->seconds);
-	json_stats(stderr, c);
-	fputs("}\n", stderr);
+	json_begin(&j, stderr, JSON_LINE);
+	json_object(&j, NULL);
+	json_string(&j, "engine", canary_engine_name(c));
+	json_string(&j, "engine_reason", canary_engine_reason(c));
+	json_u64(&j, "zerocopy", info.zerocopy);
+	json_u64(&j, "zerocopy_refused", info.refused);
+	json_u64(&j, "rank", info.rank);
+	json_u64(&j, "members", info.members);
+	json_u64(&j, "elements", a->count);
+	json_string(&j, "algorithm", canary_algorithm_name(info.last));
+	json_string(&j, "why", canary_why_name(info.why));
+	json_u64(&j, "block_elements", info.elements);
+	json_u64(&j, "blocks",
+		 info.elements ? (a->count + info.elements - 1) / info.elements : 0);
+	json_number(&j, "seconds", "%.6f", a->seconds);
+	json_stats(&j, c);
+	json_end(&j);
 }
 
 static int fail(struct allreduce *a, struct canary *c, int error)
 {
+	struct json j;
+
 	if (a->json) {
-		putc('{', stderr);
-		json_error(stderr, c, error);
-		fputs("}\n", stderr);
+		json_begin(&j, stderr, JSON_LINE);
+		json_object(&j, NULL);
+		json_error(&j, c, error);
+		json_end(&j);
 	} else {
 		fprintf(stderr, "canary: %s\n", canary_errmsg());
 	}

@@ -19,15 +19,17 @@ static int usage(FILE *to)
 
 static void show_json(const struct reports *all)
 {
+	struct json j;
 	size_t i;
 
-	putchar('[');
+	json_begin(&j, stdout, JSON_ROWS);
+	json_array(&j, NULL);
 	for (i = 0; i < all->n; i++) {
-		fputs(i ? ",\n{" : "{", stdout);
-		report_json(stdout, &all->list[i], false);
-		putchar('}');
+		json_object(&j, NULL);
+		report_json(&j, &all->list[i]);
+		json_end(&j);
 	}
-	puts("]");
+	json_end(&j);
 }
 
 static void show_table(const struct reports *all)

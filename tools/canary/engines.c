@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "engines.h"
-#include "json.h"
+#include "member_json.h"
 
 #define PROC_MEMBERS	"/proc/net/canary"
 #define PROC_STATS	"/proc/net/canary_stats"
@@ -103,34 +103,33 @@ const char *report_value(const struct report *r, const char *name)
 	return NULL;
 }
 
-static void json_kind(FILE *f, const struct report *r, unsigned int kinds)
+static void json_kind(struct json *j, const struct report *r, unsigned int kinds)
 {
-	const char *comma = "";
 	size_t i;
 
 	for (i = 0; i < r->n; i++) {
-		if (!(kinds & 1U << r->fields[i].kind))
+		const struct field *f = &r->fields[i];
+
+		if (!(kinds & 1U << f->kind))
 			continue;
-		fputs(comma, f);
-		json_key(f, r->fields[i].name);
-		if (r->fields[i].kind == FIELD_STRING)
-			json_string(f, r->fields[i].value);
+		if (f->kind == FIELD_STRING)
+			json_string(j, json_key(f->name), f->value);
 		else
-			fputs(r->fields[i].value, f);
-		comma = ",";
+			json_number(j, json_key(f->name), "%s", f->value);
 	}
 }
 
-void report_json(FILE *f, const struct report *r, bool counters)
+void report_json(struct json *j, const struct report *r)
 {
-	if (!counters) {
-		json_kind(f, r, 1U << FIELD_NUMBER | 1U << FIELD_STRING);
-		return;
-	}
-	json_kind(f, r, 1U << FIELD_COUNTER);
-	fputs(",\"drops\":{", f);
-	json_kind(f, r, 1U << FIELD_DROP);
-	putc('}', f);
+	json_kind(j, r, 1U << FIELD_NUMBER | 1U << FIELD_STRING);
+}
+
+void report_json_counters(struct json *j, const struct report *r)
+{
+	json_kind(j, r, 1U << FIELD_COUNTER);
+	json_object(j, "drops");
+	json_kind(j, r, 1U << FIELD_DROP);
+	json_end(j);
 }
 
 /* Words of a line, which is changed. Return: how many. */

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "userspace/common/json.h"
+
 enum field_kind {
 	FIELD_NUMBER,
 	FIELD_STRING,
@@ -46,8 +48,9 @@ bool engines_kernel_stats(struct report *r);
 /* report_value() - value of a field that is no counter, or NULL */
 const char *report_value(const struct report *r, const char *name);
 
-/* report_json() - members of an object, of numbers and strings, or of counters */
-void report_json(FILE *f, const struct report *r, bool counters);
+/* Members of an object: numbers and strings, or counters */
+void report_json(struct json *j, const struct report *r);
+void report_json_counters(struct json *j, const struct report *r);
 
 void report_free(struct report *r);
 void reports_free(struct reports *all);

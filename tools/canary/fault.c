@@ -15,6 +15,7 @@
 #include "fault.skel.h"
 #include "cmds.h"
 #include "fault_line.h"
+#include "userspace/common/json.h"
 #include "userspace/common/parse.h"
 
 #define HOLD_DEFAULT_NS 1000000ULL
@@ -401,22 +402,33 @@ static int del(const char *dev, int argc, char **argv)
 	return 0;
 }
 
-static void show_json(const char *dev, const struct fault_config *c, const struct fault_stats *s)
+static void show_json(struct json *j, const char *dev, const struct fault_config *c,
+		      const struct fault_stats *s)
 {
-	printf("{\"dev\":\"%s\",\"dir\":\"%s\",\"seed\":%llu,\"only_canary\":%s,",
-	       dev, c->ingress ? "ingress" : "egress", c->seed,
-	       c->only_canary ? "true" : "false");
-	printf("\"drop_ppm\":%u,\"burst\":%u,\"duplicate_ppm\":%u,\"reorder_ppm\":%u,"
-	       "\"corrupt_ppm\":%u,\"delay_ns\":%llu,\"jitter_ns\":%llu"
-	       ",\"hold_ns\":%llu,",
-	       c->drop, c->burst, c->duplicate, c->reorder, c->corrupt, c->delay_ns,
-	       c->jitter_ns, c->hold_ns);
-	printf("\"counters\":{\"seen\":%llu,\"dropped\":%llu,\"duplicated\":%llu"
-	       ",\"reordered\":%llu,\"delayed\":%llu,\"corrupted\":%llu"
-	       ",\"line_full\":%llu,\"errors\":%llu}}",
-	       s->seen, s->dropped, s->duplicated,
-	       s->reordered, s->delayed, s->corrupted,
-	       s->line_full, s->errors);
+	json_object(j, NULL);
+	json_string(j, "dev", dev);
+	json_string(j, "dir", c->ingress ? "ingress" : "egress");
+	json_u64(j, "seed", c->seed);
+	json_bool(j, "only_canary", c->only_canary);
+	json_u64(j, "drop_ppm", c->drop);
+	json_u64(j, "burst", c->burst);
+	json_u64(j, "duplicate_ppm", c->duplicate);
+	json_u64(j, "reorder_ppm", c->reorder);
+	json_u64(j, "corrupt_ppm", c->corrupt);
+	json_u64(j, "delay_ns", c->delay_ns);
+	json_u64(j, "jitter_ns", c->jitter_ns);
+	json_u64(j, "hold_ns", c->hold_ns);
+	json_object(j, "counters");
+	json_u64(j, "seen", s->seen);
+	json_u64(j, "dropped", s->dropped);
+	json_u64(j, "duplicated", s->duplicated);
+	json_u64(j, "reordered", s->reordered);
+	json_u64(j, "delayed", s->delayed);
+	json_u64(j, "corrupted", s->corrupted);
+	json_u64(j, "line_full", s->line_full);
+	json_u64(j, "errors", s->errors);
+	json_end(j);
+	json_end(j);
 }
 
 static void show_text(const char *dev, const struct fault_config *c, const struct fault_stats *s)
@@ -450,15 +462,18 @@ static int show(const char *dev, int argc, char **argv)
 	struct fault__bss bss;
 	unsigned int ifindex = if_nametoindex(dev);
 	bool json = argc == 1 && (!strcmp(argv[0], "-j") || !strcmp(argv[0], "--json"));
-	int dir, found = 0, err;
+	const struct fault_config *config;
+	struct json j;
+	int dir, err;
 	__u32 id;
 
 	if (argc && !json)
 		return usage(stderr);
 	if (!ifindex)
 		return fail("%s: %s", dev, strerror(errno)), 1;
+	json_begin(&j, stdout, JSON_LINE);
 	if (json)
-		putchar('[');
+		json_array(&j, NULL);
 	for (dir = 0; dir < 2; dir++) {
 		id = find_program(ifindex, dir);
 		if (!id)
@@ -466,14 +481,14 @@ static int show(const char *dev, int argc, char **argv)
 		err = read_state(id, &rodata, &bss);
 		if (err)
 			return fail("%s: cannot read the counters: %s", dev, strerror(-err)), 1;
-		if (json && found)
-			putchar(',');
-		(json ? show_json : show_text)(dev, (struct fault_config *)&rodata.fault_config,
-					       &bss.fault_stats);
-		found++;
+		config = (void *)&rodata.fault_config;
+		if (json)
+			show_json(&j, dev, config, &bss.fault_stats);
+		else
+			show_text(dev, config, &bss.fault_stats);
 	}
 	if (json)
-		puts("]");
+		json_end(&j);
 	return 0;
 }
 

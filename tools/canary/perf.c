@@ -12,7 +12,7 @@
 
 #include "cmds.h"
 #include "comm_options.h"
-#include "json.h"
+#include "member_json.h"
 #include "output.h"
 #include "userspace/common/parse.h"
 
@@ -340,44 +340,62 @@ static void print_row(const struct perf *p, const struct row *row)
 	fflush(stdout);
 }
 
-static void json_result(FILE *f, const char *name, const struct result *r)
+static void json_result(struct json *j, const char *name, const struct result *r)
 {
-	fprintf(f, ",\"%s\":{\"time_us\":%.3f,\"algbw\":%.6f,\"busbw\":%.6f,\"wrong\":%llu}", name,
-		r->time_us, r->algbw, r->busbw, (unsigned long long)r->wrong);
+	json_object(j, name);
+	json_number(j, "time_us", "%.3f", r->time_us);
+	json_number(j, "algbw", "%.6f", r->algbw);
+	json_number(j, "busbw", "%.6f", r->busbw);
+	json_u64(j, "wrong", r->wrong);
+	json_end(j);
+}
+
+static void json_row(struct json *j, const struct row *row)
+{
+	json_object(j, NULL);
+	json_u64(j, "size", row->size);
+	json_u64(j, "count", row->size / 4);
+	json_string(j, "type", "int32");
+	json_string(j, "redop", "sum");
+	json_number(j, "root", "%d", -1);
+	json_result(j, "out_of_place", &row->out_of_place);
+	json_result(j, "in_place", &row->in_place);
+	json_end(j);
 }
 
 static void print_json(FILE *f, const struct perf *p)
 {
 	struct canary_info info;
+	struct json j;
 	int i;
 
 	canary_get_info(p->c, &info, sizeof(info));
-	fprintf(f, "{\"collective\":\"allreduce\",\"ranks\":%u,\"engine\":", p->members);
-	json_string(f, canary_engine_name(p->c));
-	fputs(",\"engine_reason\":", f);
-	json_string(f, canary_engine_reason(p->c));
-	fprintf(f, ",\"algorithm\":\"%s\",\"last_algorithm\":\"%s\",\"why\":\"%s\"",
-		canary_algorithm_name(info.algorithm), canary_algorithm_name(info.last),
-		canary_why_name(info.why));
-	fprintf(f, ",\"zerocopy\":%u,\"zerocopy_refused\":%u", info.zerocopy, info.refused);
-	fprintf(f, ",\"block_elements\":%u,\"window\":%u,\"iters\":%llu,\"warmup_iters\":%llu",
-		info.elements, info.window, (unsigned long long)p->iters,
-		(unsigned long long)p->warmup);
-	fprintf(f, ",\"check\":%llu,\"agg_iters\":%llu,\"results\":[",
-		(unsigned long long)p->check, (unsigned long long)p->aggregate);
-	for (i = 0; i < p->row_count; i++) {
-		fprintf(f, "%s{\"size\":%llu,\"count\":%llu,\"type\":\"int32\",\"redop\":\"sum\",\"root\":-1",
-			i ? "," : "", (unsigned long long)p->rows[i].size,
-			(unsigned long long)p->rows[i].size / 4);
-		json_result(f, "out_of_place", &p->rows[i].out_of_place);
-		json_result(f, "in_place", &p->rows[i].in_place);
-		putc('}', f);
-	}
-	fprintf(f, "],\"out_of_bounds\":%llu,\"avg_busbw\":%.6f,\"stats\":",
-		(unsigned long long)p->wrong,
-		p->row_count ? p->busbw_sum / (2 * p->row_count) : 0);
-	json_stats(f, p->c);
-	fputs("}\n", f);
+	json_begin(&j, f, JSON_LINE);
+	json_object(&j, NULL);
+	json_string(&j, "collective", "allreduce");
+	json_u64(&j, "ranks", p->members);
+	json_string(&j, "engine", canary_engine_name(p->c));
+	json_string(&j, "engine_reason", canary_engine_reason(p->c));
+	json_string(&j, "algorithm", canary_algorithm_name(info.algorithm));
+	json_string(&j, "last_algorithm", canary_algorithm_name(info.last));
+	json_string(&j, "why", canary_why_name(info.why));
+	json_u64(&j, "zerocopy", info.zerocopy);
+	json_u64(&j, "zerocopy_refused", info.refused);
+	json_u64(&j, "block_elements", info.elements);
+	json_u64(&j, "window", info.window);
+	json_u64(&j, "iters", p->iters);
+	json_u64(&j, "warmup_iters", p->warmup);
+	json_u64(&j, "check", p->check);
+	json_u64(&j, "agg_iters", p->aggregate);
+	json_array(&j, "results");
+	for (i = 0; i < p->row_count; i++)
+		json_row(&j, &p->rows[i]);
+	json_end(&j);
+	json_u64(&j, "out_of_bounds", p->wrong);
+	json_number(&j, "avg_busbw", "%.6f",
+		    p->row_count ? p->busbw_sum / (2 * p->row_count) : 0);
+	json_stats(&j, p->c);
+	json_end(&j);
 }
 
 static int write_json(struct perf *p)

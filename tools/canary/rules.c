@@ -19,6 +19,7 @@
 #include <linux/genetlink.h>
 
 #include "cmds.h"
+#include "userspace/common/json.h"
 #include "userspace/common/parse.h"
 
 #define BUFFER	8192
@@ -198,8 +199,9 @@ static int take_aggregates(const char *text, struct rule *r)
 	return 0;
 }
 
+/* @json: or, if NULL, a table */
 struct rules_print {
-	void (*rule)(const struct rule *r, unsigned int n);
+	struct json *json;
 	unsigned int n;
 };
 
@@ -229,6 +231,65 @@ static int change(const struct rule *r, uint8_t cmd, const char *what)
 	}
 	stop(&s);
 	return err ? 1 : 0;
+}
+
+static const char *prefix_text(const struct canary_prefix *prefix, char text[INET_ADDRSTRLEN + 4])
+{
+	char addr[INET_ADDRSTRLEN];
+
+	inet_ntop(AF_INET, &prefix->addr, addr, sizeof(addr));
+	sprintf(text, "%s/%u", addr, prefix->length);
+	return text;
+}
+
+static void json_id(struct json *j, const char *key, bool has, uint32_t id)
+{
+	if (has)
+		json_u64(j, key, id);
+	else
+		json_null(j, key);
+}
+
+static void rule_json(struct json *j, const struct rule *r)
+{
+	char text[INET_ADDRSTRLEN + 4];
+	uint32_t i;
+
+	json_object(j, NULL);
+	json_u64(j, "first", r->first);
+	json_u64(j, "last", r->last);
+	json_id(j, "uid", r->has_uid, r->uid);
+	json_id(j, "gid", r->has_gid, r->gid);
+	json_bool(j, "key", r->keyed);
+	json_array(j, "aggregates");
+	for (i = 0; i < r->believe; i++)
+		json_string(j, NULL, prefix_text(&r->believed[i], text));
+	json_end(j);
+	json_end(j);
+}
+
+static void rule_line(const struct rule *r, unsigned int n)
+{
+	const struct passwd *pw = r->has_uid ? getpwuid(r->uid) : NULL;
+	const struct group *gr = r->has_gid ? getgrgid(r->gid) : NULL;
+	char range[32], who[80] = "anybody", text[INET_ADDRSTRLEN + 4];
+	uint32_t i;
+
+	if (!n)
+		printf("%-22s %-24s %-3s %s\n", "COMMUNICATORS", "WHO", "KEY", "AGGREGATES");
+	snprintf(range, sizeof(range), r->first == r->last ? "%u" : "%u-%u", r->first, r->last);
+	if (pw)
+		snprintf(who, sizeof(who), "user %s", pw->pw_name);
+	else if (r->has_uid)
+		snprintf(who, sizeof(who), "user %u", r->uid);
+	else if (gr)
+		snprintf(who, sizeof(who), "group %s", gr->gr_name);
+	else if (r->has_gid)
+		snprintf(who, sizeof(who), "group %u", r->gid);
+	printf("%-22s %-24s %-3s ", range, who, r->keyed ? "set" : "-");
+	for (i = 0; i < r->believe; i++)
+		printf("%s%s", i ? "," : "", prefix_text(&r->believed[i], text));
+	puts(r->believe ? "" : "-");
 }
 
 static int take_rule(const struct nlmsghdr *nlh, void *arg)
@@ -265,62 +326,18 @@ static int take_rule(const struct nlmsghdr *nlh, void *arg)
 			break;
 		}
 	}
-	print->rule(&r, print->n++);
-	return MNL_CB_OK;
-}
-
-/* The prefixes of a rule, each after @first or @next and before @end */
-static void put_prefixes(const struct rule *r, const char *first, const char *next,
-			 const char *end)
-{
-	char addr[INET_ADDRSTRLEN];
-	uint32_t i;
-
-	for (i = 0; i < r->believe; i++)
-		printf("%s%s/%u%s", i ? next : first,
-		       inet_ntop(AF_INET, &r->believed[i].addr, addr, sizeof(addr)),
-		       r->believed[i].length, end);
-}
-
-static void rule_json(const struct rule *r, unsigned int n)
-{
-	printf("%s\n{\"first\":%u,\"last\":%u,\"uid\":", n ? "," : "", r->first, r->last);
-	if (r->has_uid)
-		printf("%u,\"gid\":null", r->uid);
-	else if (r->has_gid)
-		printf("null,\"gid\":%u", r->gid);
+	if (print->json)
+		rule_json(print->json, &r);
 	else
-		printf("null,\"gid\":null");
-	printf(",\"key\":%s,\"aggregates\":[", r->keyed ? "true" : "false");
-	put_prefixes(r, "\"", ",\"", "\"");
-	fputs("]}", stdout);
-}
-
-static void rule_line(const struct rule *r, unsigned int n)
-{
-	const struct passwd *pw = r->has_uid ? getpwuid(r->uid) : NULL;
-	const struct group *gr = r->has_gid ? getgrgid(r->gid) : NULL;
-	char range[32], who[80] = "anybody";
-
-	if (!n)
-		printf("%-22s %-24s %-3s %s\n", "COMMUNICATORS", "WHO", "KEY", "AGGREGATES");
-	snprintf(range, sizeof(range), r->first == r->last ? "%u" : "%u-%u", r->first, r->last);
-	if (pw)
-		snprintf(who, sizeof(who), "user %s", pw->pw_name);
-	else if (r->has_uid)
-		snprintf(who, sizeof(who), "user %u", r->uid);
-	else if (gr)
-		snprintf(who, sizeof(who), "group %s", gr->gr_name);
-	else if (r->has_gid)
-		snprintf(who, sizeof(who), "group %u", r->gid);
-	printf("%-22s %-24s %-3s ", range, who, r->keyed ? "set" : "-");
-	put_prefixes(r, "", ",", "");
-	puts(r->believe ? "" : "-");
+		rule_line(&r, print->n);
+	print->n++;
+	return MNL_CB_OK;
 }
 
 static int show(bool json)
 {
-	struct rules_print print = { .rule = json ? rule_json : rule_line };
+	struct json j = { 0 };
+	struct rules_print print = { .json = json ? &j : NULL };
 	char buf[256] __attribute__((aligned(8)));
 	struct rules_socket s;
 	struct nlmsghdr *nlh;
@@ -328,13 +345,14 @@ static int show(bool json)
 
 	err = start(&s);
 	if (!err) {
+		json_begin(&j, stdout, JSON_ROWS);
 		if (json)
-			putchar('[');
+			json_array(&j, NULL);
 		nlh = message(buf, s.family, CANARY_CMD_GET_RULE, CANARY_GENL_VERSION);
 		nlh->nlmsg_flags = NLM_F_DUMP;
 		err = talk(&s, nlh, "rules", take_rule, &print);
 		if (json)
-			puts("]");
+			json_end(&j);
 		else if (!err && !print.n)
 			puts("no rules: anybody may be a member of any communicator");
 	}

@@ -31,25 +31,29 @@ static void show_text(const struct report *r, bool zeros)
 
 static void show_json(const struct report *kernel, const struct reports *user)
 {
+	struct json j;
 	size_t i;
 
-	fputs("{\"kernel\":", stdout);
+	json_begin(&j, stdout, JSON_LINE);
+	json_object(&j, NULL);
 	if (kernel) {
-		putchar('{');
-		report_json(stdout, kernel, true);
-		putchar('}');
+		json_object(&j, "kernel");
+		report_json_counters(&j, kernel);
+		json_end(&j);
 	} else {
-		fputs("null", stdout);
+		json_null(&j, "kernel");
 	}
-	fputs(",\"user\":[", stdout);
+	json_array(&j, "user");
 	for (i = 0; i < user->n; i++) {
-		fputs(i ? ",\n{" : "{", stdout);
-		report_json(stdout, &user->list[i], false);
-		fputs(",\"stats\":{", stdout);
-		report_json(stdout, &user->list[i], true);
-		fputs("}}", stdout);
+		json_object(&j, NULL);
+		report_json(&j, &user->list[i]);
+		json_object(&j, "stats");
+		report_json_counters(&j, &user->list[i]);
+		json_end(&j);
+		json_end(&j);
 	}
-	puts("]}");
+	json_end(&j);
+	json_end(&j);
 }
 
 static void show_table(const struct report *kernel, const struct reports *user, bool zeros)

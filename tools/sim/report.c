@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 
 #include "host.h"
+#include "userspace/common/json.h"
 
 /* Mbit/s of vector per time, for one member */
 static uint64_t goodput(const struct sim *s, uint64_t end)
@@ -25,50 +26,49 @@ static uint64_t link_ppm(const struct sim *s, const struct link *l)
 	return us ? l->bytes * 8 * 1000000 / (l->rate / 1000000) / us : 0;
 }
 
-static void report_jobs(struct sim *s, FILE *to)
+static void report_jobs(struct sim *s, struct json *j)
 {
 	uint64_t sum = 0;
 	uint32_t i;
 
-	fputs("  \"jobs\": [", to);
+	json_array(j, "jobs");
 	for (i = 0; i < s->cfg.jobs; i++) {
 		uint64_t end = s->job[i].running ? s->end : s->job[i].end;
 
 		sum += goodput(s, end);
-		fprintf(to, "%s{\"members\": %u, \"ns\": %" PRIu64 ", \"goodput_mbit\": %" PRIu64
-			"}", i ? ", " : "", s->job[i].members, (end - s->begin) / PS_PER_NS,
-			goodput(s, end));
+		json_object(j, NULL);
+		json_u64(j, "members", s->job[i].members);
+		json_u64(j, "ns", (end - s->begin) / PS_PER_NS);
+		json_u64(j, "goodput_mbit", goodput(s, end));
+		json_end(j);
 	}
-	fprintf(to, "],\n  \"goodput_mbit\": %" PRIu64 ",\n", sum / s->cfg.jobs);
+	json_end(j);
+	json_u64(j, "goodput_mbit", sum / s->cfg.jobs);
 }
 
 /* From posting to completion, the mean of all members of all jobs */
-static void report_operations(const struct sim *s, FILE *to)
+static void report_operations(const struct sim *s, struct json *j)
 {
 	uint32_t i, members = s->cfg.members ? s->cfg.members : s->topo.hosts;
 
 	if (s->cfg.operations == 1)
 		return;
-	fputs("  \"operations_ns\": [", to);
+	json_array(j, "operations_ns");
 	for (i = 0; i < s->cfg.operations; i++)
-		fprintf(to, "%s%" PRIu64, i ? ", " : "", s->op_time[i] / members / PS_PER_NS);
-	fputs("],\n", to);
+		json_u64(j, NULL, s->op_time[i] / members / PS_PER_NS);
+	json_end(j);
 }
 
-static void counters(FILE *to, const char *name, const uint64_t *value, uint32_t n,
+static void counters(struct json *j, const char *name, const uint64_t *value, uint32_t n,
 		     const char *(*name_of)(uint32_t))
 {
-	bool first = true;
 	uint32_t i;
 
-	fprintf(to, "  \"%s\": {", name);
-	for (i = 0; i < n; i++) {
-		if (!value[i])
-			continue;
-		fprintf(to, "%s\"%s\": %" PRIu64, first ? "" : ", ", name_of(i), value[i]);
-		first = false;
-	}
-	fputs("},\n", to);
+	json_object(j, name);
+	for (i = 0; i < n; i++)
+		if (value[i])
+			json_u64(j, name_of(i), value[i]);
+	json_end(j);
 }
 
 static const char *core_counter(uint32_t i)
@@ -83,7 +83,7 @@ static const char *switch_counter(uint32_t i)
 	       cnr_drop_name(i - switch_counter_count());
 }
 
-static void report_all_links(const struct sim *s, FILE *to)
+static void report_all_links(const struct sim *s, struct json *j)
 {
 	uint64_t ppm = 0, longest = 0, bytes = 0;
 	uint32_t i;
@@ -94,43 +94,57 @@ static void report_all_links(const struct sim *s, FILE *to)
 		if (s->link[i].longest > longest)
 			longest = s->link[i].longest;
 	}
-	fprintf(to, "  \"links\": {\"n\": %u, \"utilisation_ppm\": %" PRIu64 ", \"bytes\": %" PRIu64
-		", \"longest_queue\": %" PRIu64 "},\n", s->links, s->links ? ppm / s->links : 0,
-		bytes, longest);
+	json_object(j, "links");
+	json_u64(j, "n", s->links);
+	json_u64(j, "utilisation_ppm", s->links ? ppm / s->links : 0);
+	json_u64(j, "bytes", bytes);
+	json_u64(j, "longest_queue", longest);
+	json_end(j);
+}
+
+static void report_speed(const struct sim *s, struct json *j)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	json_u64(j, "wall_ms", s->wall / 1000000);
+	json_u64(j, "processor_ms", s->processor / 1000000);
+	json_u64(j, "hops_per_second",
+		 s->processor ? s->hops * 1000000 / (s->processor / 1000) : 0);
+	json_u64(j, "memory_kib", usage.ru_maxrss);
 }
 
 void report_json(struct sim *s, FILE *to, bool speed)
 {
 	uint64_t value[4096 / sizeof(uint64_t)];
-	struct rusage usage;
+	struct json j;
 
-	fprintf(to, "{\n  \"hosts\": %u,\n  \"switches\": %u,\n  \"seed\": %u,\n", s->topo.hosts,
-		s->topo.switches, s->cfg.seed);
-	fprintf(to, "  \"right\": %s,\n", s->wrong || s->failed || s->running ? "false" : "true");
-	fprintf(to, "  \"wrong\": %" PRIu64 ",\n  \"failed\": %u,\n  \"unfinished\": %u,\n",
-		s->wrong, s->failed, s->running);
-	fprintf(to, "  \"ns\": %" PRIu64 ",\n", (s->end - s->begin) / PS_PER_NS);
-	report_jobs(s, to);
-	report_operations(s, to);
-	fprintf(to, "  \"hops\": %" PRIu64 ",\n  \"data_hops\": %" PRIu64 ",\n", s->hops,
-		s->data_hops);
-	fprintf(to, "  \"events\": %" PRIu64 ",\n", s->engine.executed);
-	fprintf(to, "  \"elements_checked\": %" PRIu64 ",\n  \"lost\": %" PRIu64 ",\n", s->checked,
-		s->lost);
-	report_all_links(s, to);
+	json_begin(&j, to, JSON_LINES);
+	json_object(&j, NULL);
+	json_u64(&j, "hosts", s->topo.hosts);
+	json_u64(&j, "switches", s->topo.switches);
+	json_u64(&j, "seed", s->cfg.seed);
+	json_bool(&j, "right", !s->wrong && !s->failed && !s->running);
+	json_u64(&j, "wrong", s->wrong);
+	json_u64(&j, "failed", s->failed);
+	json_u64(&j, "unfinished", s->running);
+	json_u64(&j, "ns", (s->end - s->begin) / PS_PER_NS);
+	report_jobs(s, &j);
+	report_operations(s, &j);
+	json_u64(&j, "hops", s->hops);
+	json_u64(&j, "data_hops", s->data_hops);
+	json_u64(&j, "events", s->engine.executed);
+	json_u64(&j, "elements_checked", s->checked);
+	json_u64(&j, "lost", s->lost);
+	report_all_links(s, &j);
 	host_counters(s, value);
-	counters(to, "core", value, CNR_COUNTER_COUNT + CANARY_DROPS, core_counter);
+	counters(&j, "core", value, CNR_COUNTER_COUNT + CANARY_DROPS, core_counter);
 	switch_counters(s, value);
-	counters(to, "switch", value, switch_counter_count() + CANARY_DROPS, switch_counter);
-	if (speed) {
-		getrusage(RUSAGE_SELF, &usage);
-		fprintf(to, "  \"wall_ms\": %" PRIu64 ",\n  \"processor_ms\": %" PRIu64 ",\n",
-			s->wall / 1000000, s->processor / 1000000);
-		fprintf(to, "  \"hops_per_second\": %" PRIu64 ",\n  \"memory_kib\": %ld,\n",
-			s->processor ? s->hops * 1000000 / (s->processor / 1000) : 0,
-			usage.ru_maxrss);
-	}
-	fprintf(to, "  \"descriptors_most\": %" PRIu64 "\n}\n", switch_busiest(s));
+	counters(&j, "switch", value, switch_counter_count() + CANARY_DROPS, switch_counter);
+	if (speed)
+		report_speed(s, &j);
+	json_u64(&j, "descriptors_most", switch_busiest(s));
+	json_end(&j);
 }
 
 static void name(const struct sim *s, uint32_t node, FILE *to)

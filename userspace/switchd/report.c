@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * The state of the switch, as a table for people and as one line of JSON for programs.
- * Strings in it are names of ports and switches, which have no characters to escape but
- * those that json_string() knows.
  */
 #include <arpa/inet.h>
 #include <stdlib.h>
@@ -10,6 +8,7 @@
 #include <unistd.h>
 
 #include "internal.h"
+#include "userspace/common/json.h"
 
 struct usage {
 	uint32_t used;		/* slots with soft state that has not expired */
@@ -136,12 +135,11 @@ static uint64_t atomic_read(const uint64_t *p)
 
 #define DROPS_LEN	16
 
-/* What the disciplines of a port dropped, as a number or, if that is not known, as @unknown */
-static const char *drops_text(const struct csw_backlog *b, const char *unknown,
-			      char text[DROPS_LEN])
+/* What the disciplines of a port dropped */
+static const char *drops_text(const struct csw_backlog *b, char text[DROPS_LEN])
 {
 	if (b->drops == CSW_DROPS_UNKNOWN)
-		return unknown;
+		return "?";
 	snprintf(text, DROPS_LEN, "%u", b->drops);
 	return text;
 }
@@ -161,7 +159,7 @@ static void text_port(struct switchd *sw, const struct port *port, FILE *out)
 	if (port->queue && backlog_read(sw, port, &b))
 		fprintf(out, "  %15s waiting %u of %u bytes, at most %u; dropped %s, refused %llu; "
 			"chosen %llu, diverted %llu\n", "", b.bytes, port->queue, b.peak,
-			drops_text(&b, "?", dropped),
+			drops_text(&b, dropped),
 			(unsigned long long)b.refusals, (unsigned long long)b.chosen,
 			(unsigned long long)b.diverted);
 }
@@ -232,162 +230,189 @@ void switch_report_text(struct switchd *sw, FILE *out)
 				(unsigned long long)c.drop[i], drop_help(i));
 }
 
-static void json_string(FILE *out, const char *s)
+static void json_backlog(struct switchd *sw, struct json *j, const struct port *port)
 {
-	fputc('"', out);
-	for (; *s; s++) {
-		if ((unsigned char)*s < ' ')
-			fprintf(out, "\\u%04x", *s);
-		else if (*s == '"' || *s == '\\')
-			fprintf(out, "\\%c", *s);
-		else
-			fputc(*s, out);
-	}
-	fputc('"', out);
-}
-
-static void json_backlog(struct switchd *sw, const struct port *port, FILE *out)
-{
-	char drops[DROPS_LEN];
 	struct csw_backlog b;
 
 	if (!port->queue || !backlog_read(sw, port, &b)) {
-		fprintf(out, ",\"egress\":null}");
+		json_null(j, "egress");
 		return;
 	}
-	fprintf(out, ",\"egress\":{\"room\":%u,\"waiting\":%u,\"peak\":%u,\"drops\":%s,\"refused\":%llu",
-		port->queue, b.bytes, b.peak, drops_text(&b, "null", drops),
-		(unsigned long long)b.refusals);
-	fprintf(out, ",\"chosen\":%llu,\"diverted\":%llu,\"back\":%u}}",
-		(unsigned long long)b.chosen, (unsigned long long)b.diverted,
-		sw_now() < b.back_until ? b.back : 0);
+	json_object(j, "egress");
+	json_u64(j, "room", port->queue);
+	json_u64(j, "waiting", b.bytes);
+	json_u64(j, "peak", b.peak);
+	if (b.drops == CSW_DROPS_UNKNOWN)
+		json_null(j, "drops");
+	else
+		json_u64(j, "drops", b.drops);
+	json_u64(j, "refused", b.refusals);
+	json_u64(j, "chosen", b.chosen);
+	json_u64(j, "diverted", b.diverted);
+	json_u64(j, "back", sw_now() < b.back_until ? b.back : 0);
+	json_end(j);
 }
 
-static void json_port(struct switchd *sw, const struct port *port, FILE *out)
+static void json_port(struct switchd *sw, struct json *j, const struct port *port)
 {
 	const uint8_t *m = port->mac;
+	char mac[18];
 
-	fprintf(out, "{\"name\":");
-	json_string(out, port->option->name);
-	fprintf(out, ",\"ifindex\":%u,\"link\":\"%s\",\"mode\":\"%s\",\"xdp\":\"%s\"",
-		port->ifindex, link_name(port), mode_name(port->mode), xdp_name(port));
-	fprintf(out, ",\"mtu\":%u,\"mac\":\"%02x:%02x:%02x:%02x:%02x:%02x\",\"peer\":\"%s\"",
-		port->mtu, m[0], m[1], m[2], m[3], m[4], m[5], peer_name(port->peer));
-	fprintf(out, ",\"rate\":%llu,\"tags\":\"%s\",\"redirects\":%s,\"captive\":%s",
-		8ULL * port->rate, tags_name(port->tags),
-		!port->features_known ? "null" :
-		port->features & DRIVER_NDO_XMIT ? "true" : "false",
-		device_captive(port) ? "true" : "false");
-	json_backlog(sw, port, out);
+	snprintf(mac, sizeof(mac), "%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4],
+		 m[5]);
+	json_object(j, NULL);
+	json_string(j, "name", port->option->name);
+	json_u64(j, "ifindex", port->ifindex);
+	json_string(j, "link", link_name(port));
+	json_string(j, "mode", mode_name(port->mode));
+	json_string(j, "xdp", xdp_name(port));
+	json_u64(j, "mtu", port->mtu);
+	json_string(j, "mac", mac);
+	json_string(j, "peer", peer_name(port->peer));
+	json_u64(j, "rate", 8ULL * port->rate);
+	json_string(j, "tags", tags_name(port->tags));
+	if (port->features_known)
+		json_bool(j, "redirects", port->features & DRIVER_NDO_XMIT);
+	else
+		json_null(j, "redirects");
+	json_bool(j, "captive", device_captive(port));
+	json_backlog(sw, j, port);
+	json_end(j);
 }
 
-static void json_shares(struct switchd *sw, FILE *out)
+static void json_shares(struct switchd *sw, struct json *j)
 {
 	struct share *shares;
 	size_t n, i;
 	char text[64];
 
 	n = shares_read(sw, &shares);
-	fprintf(out, ",\"shares\":[");
+	json_array(j, "shares");
 	for (i = 0; i < n && i < SHARES_LISTED; i++) {
 		share_text(sw, &shares[i], text, sizeof(text));
-		fprintf(out, "%s{\"source\":", i ? "," : "");
-		json_string(out, text);
-		fprintf(out, ",\"slots\":%u}", shares[i].slots);
+		json_object(j, NULL);
+		json_string(j, "source", text);
+		json_u64(j, "slots", shares[i].slots);
+		json_end(j);
 	}
-	fprintf(out, "]");
+	json_end(j);
 	free(shares);
 }
 
-static void json_admission(struct switchd *sw, FILE *out)
+static void json_admission(struct switchd *sw, struct json *j)
 {
 	const struct switchd_admission *a = &sw->admission;
 	char text[64];
 	unsigned int i;
 
-	fprintf(out, ",\"admission\":{\"on\":%s,\"entries\":%zu,\"rules\":[",
-		a->on ? "true" : "false", sw->admissions.n);
+	json_object(j, "admission");
+	json_bool(j, "on", a->on);
+	json_u64(j, "entries", sw->admissions.n);
+	json_array(j, "rules");
 	for (i = 0; i < a->rules; i++) {
 		switchd_admit_text(&a->rule[i], text, sizeof(text));
-		if (i)
-			fputc(',', out);
-		json_string(out, text);
+		json_string(j, NULL, text);
 	}
-	fprintf(out, "]");
-	json_shares(sw, out);
-	fprintf(out, "}");
+	json_end(j);
+	json_shares(sw, j);
+	json_end(j);
 }
 
-static void json_state(struct switchd *sw, FILE *out)
+static void json_clock(struct switchd *sw, struct json *j)
 {
+	const struct clock *clock = &sw->clock;
+
+	json_object(j, "clock");
+	json_string(j, "mode", clock_name(sw->opt->clock));
+	json_u64(j, "wakeups", atomic_read(&clock->wakeups));
+	json_u64(j, "frames", atomic_read(&clock->frames));
+	json_u64(j, "errors", atomic_read(&clock->errors));
+	json_bool(j, "works", clock_works(sw));
+	json_string(j, "last_error",
+		    strerror(-__atomic_load_n(&clock->last_error, __ATOMIC_RELAXED)));
+	json_end(j);
+}
+
+static void json_state(struct switchd *sw, struct json *j)
+{
+	const struct csw_config *c = sw->dp.config;
 	struct usage u = usage(sw);
 	char addr[INET_ADDRSTRLEN];
 
 	inet_ntop(AF_INET, &sw->address, addr, sizeof(addr));
-	fprintf(out, "{\"name\":");
-	json_string(out, sw->name);
-	fprintf(out, ",\"pid\":%d,\"netns\":%llu,\"address\":\"%s\",\"mode\":\"%s\"", getpid(),
-		(unsigned long long)switchd_netns(), addr, mode_name(sw->opt->mode));
-	fprintf(out, ",\"root_patience\":%u", sw->opt->root_patience);
-	fprintf(out, ",\"timeout_us\":%.10g,\"lifetime_us\":%.10g,\"uptime_s\":%.3f",
-		dataplane_timeout(&sw->dp) / 1e3, sw->opt->lifetime_ns / 1e3,
-		(sw_now() - sw->started) / 1e9);
-	fprintf(out, ",\"timeout_min_us\":%.10g,\"timeout_max_us\":%.10g,\"memory\":%zu",
-		sw->dp.config->timeout_min / 1e3, sw->dp.config->timeout_max / 1e3,
-		dataplane_memory(&sw->dp));
-	fprintf(out, ",\"timeout_auto\":%s", sw->now.timeout_auto ? "true" : "false");
-	fprintf(out, ",\"slots\":%u,\"slots_used\":%u,\"slots_collecting\":%u,\"children\":%u",
-		sw->dp.slots, u.used, u.collecting, sw->opt->children);
-	fprintf(out, ",\"queue_depth\":%u,\"routes\":%zu,\"route_dumps\":%llu,\"neighbours\":%u",
-		u.queue, sw->routes.n, (unsigned long long)sw->routes.syncs,
-		sw->neighbours.in_map);
-	fprintf(out, ",\"next_hops_cut\":%u,\"routes_weighted\":%u", sw->routes.cut,
-		sw->routes.weighted);
-	fprintf(out, ",\"losses\":%llu,\"resyncs\":%llu,\"map_errors\":%llu",
-		(unsigned long long)sw->losses, (unsigned long long)sw->resyncs,
-		(unsigned long long)sw->map_errors);
-	fprintf(out, ",\"fan_in\":{\"mode\":\"%s\",\"known\":%u,\"room\":%u,\"told\":%u}",
-		fan_in_name(sw->dp.config->fan_in), u.fan_ins, CSW_FANINS, sw->dp.config->told);
-	fprintf(out, ",\"trees\":%u,\"first_tree\":%u", sw->dp.config->trees,
-		sw->dp.config->first_tree);
-	fprintf(out, ",\"choice\":\"%s\",\"flowlet_us\":%.10g,\"spread\":%u,\"backlog_seen\":%s",
-		switchd_choice_name(sw->dp.config->choice), sw->dp.config->flowlet_ns / 1e3,
-		sw->dp.config->spread, sw->backlog.netns ? "true" : "false");
-	json_admission(sw, out);
-	fprintf(out, ",\"restore\":%s,\"forward\":\"%s\"", sw->opt->restore ? "true" : "false",
-		forward_name(sw->opt->forward));
-	fprintf(out, ",\"clock\":{\"mode\":\"%s\",\"wakeups\":%llu,\"frames\":%llu,\"errors\":%llu",
-		clock_name(sw->opt->clock),
-		(unsigned long long)atomic_read(&sw->clock.wakeups),
-		(unsigned long long)atomic_read(&sw->clock.frames),
-		(unsigned long long)atomic_read(&sw->clock.errors));
-	fprintf(out, ",\"works\":%s,\"last_error\":", clock_works(sw) ? "true" : "false");
-	json_string(out, strerror(-__atomic_load_n(&sw->clock.last_error, __ATOMIC_RELAXED)));
-	fputc('}', out);
+	json_string(j, "name", sw->name);
+	json_u64(j, "pid", getpid());
+	json_u64(j, "netns", switchd_netns());
+	json_string(j, "address", addr);
+	json_string(j, "mode", mode_name(sw->opt->mode));
+	json_u64(j, "root_patience", sw->opt->root_patience);
+	json_number(j, "timeout_us", "%.10g", dataplane_timeout(&sw->dp) / 1e3);
+	json_number(j, "lifetime_us", "%.10g", sw->opt->lifetime_ns / 1e3);
+	json_number(j, "uptime_s", "%.3f", (sw_now() - sw->started) / 1e9);
+	json_number(j, "timeout_min_us", "%.10g", c->timeout_min / 1e3);
+	json_number(j, "timeout_max_us", "%.10g", c->timeout_max / 1e3);
+	json_u64(j, "memory", dataplane_memory(&sw->dp));
+	json_bool(j, "timeout_auto", sw->now.timeout_auto);
+	json_u64(j, "slots", sw->dp.slots);
+	json_u64(j, "slots_used", u.used);
+	json_u64(j, "slots_collecting", u.collecting);
+	json_u64(j, "children", sw->opt->children);
+	json_u64(j, "queue_depth", u.queue);
+	json_u64(j, "routes", sw->routes.n);
+	json_u64(j, "route_dumps", sw->routes.syncs);
+	json_u64(j, "neighbours", sw->neighbours.in_map);
+	json_u64(j, "next_hops_cut", sw->routes.cut);
+	json_u64(j, "routes_weighted", sw->routes.weighted);
+	json_u64(j, "losses", sw->losses);
+	json_u64(j, "resyncs", sw->resyncs);
+	json_u64(j, "map_errors", sw->map_errors);
+	json_object(j, "fan_in");
+	json_string(j, "mode", fan_in_name(c->fan_in));
+	json_u64(j, "known", u.fan_ins);
+	json_u64(j, "room", CSW_FANINS);
+	json_u64(j, "told", c->told);
+	json_end(j);
+	json_u64(j, "trees", c->trees);
+	json_u64(j, "first_tree", c->first_tree);
+	json_string(j, "choice", switchd_choice_name(c->choice));
+	json_number(j, "flowlet_us", "%.10g", c->flowlet_ns / 1e3);
+	json_u64(j, "spread", c->spread);
+	json_bool(j, "backlog_seen", sw->backlog.netns);
+	json_admission(sw, j);
+	json_bool(j, "restore", sw->opt->restore);
+	json_string(j, "forward", forward_name(sw->opt->forward));
+	json_clock(sw, j);
+}
+
+static void json_counters(struct switchd *sw, struct json *j)
+{
+	struct counters c;
+	unsigned int i;
+	bool known = !counters_read(sw, &c);
+
+	json_object(j, "counters");
+	for (i = 0; known && i < CSW_COUNTER_COUNT; i++)
+		json_u64(j, counter_name(i), c.counter[i]);
+	json_end(j);
+	json_object(j, "drops");
+	for (i = 1; known && i < c.drops; i++)
+		json_u64(j, drop_name(i), c.drop[i]);
+	json_end(j);
 }
 
 void switch_report_json(struct switchd *sw, FILE *out)
 {
-	struct counters c;
+	struct json j;
 	unsigned int i;
 
-	json_state(sw, out);
-	fprintf(out, ",\"ports\":[");
+	json_begin(&j, out, JSON_LINE);
+	json_object(&j, NULL);
+	json_state(sw, &j);
+	json_array(&j, "ports");
 	qdiscs_show(sw);
-	for (i = 0; i < sw->ports; i++) {
-		if (i)
-			fputc(',', out);
-		json_port(sw, &sw->port[i], out);
-	}
-	fprintf(out, "],\"counters\":{");
-	if (counters_read(sw, &c))
-		c.drops = 0;
-	for (i = 0; c.drops && i < CSW_COUNTER_COUNT; i++)
-		fprintf(out, "%s\"%s\":%llu", i ? "," : "", counter_name(i),
-			(unsigned long long)c.counter[i]);
-	fprintf(out, "},\"drops\":{");
-	for (i = 1; i < c.drops; i++)
-		fprintf(out, "%s\"%s\":%llu", i > 1 ? "," : "", drop_name(i),
-			(unsigned long long)c.drop[i]);
-	fprintf(out, "}}\n");
+	for (i = 0; i < sw->ports; i++)
+		json_port(sw, &j, &sw->port[i]);
+	json_end(&j);
+	json_counters(sw, &j);
+	json_end(&j);
 }
