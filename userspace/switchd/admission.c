@@ -13,7 +13,7 @@
 #include <bpf/bpf.h>
 
 #include "internal.h"
-#include "userspace/common/parse.h"
+#include "setting.h"
 
 #define RULE_TEXT	64
 
@@ -150,14 +150,14 @@ static int remove_rule(void *admission, char *text, char *err, size_t len)
 	return 0;
 }
 
-int switchd_admit(struct switchd_admission *a, const char *text, char *err, size_t len)
+int option_admit(struct switchd_options *o, const char *text, char *err, size_t len)
 {
-	return switchd_each(a, text, err, len, add_rule);
+	return switchd_each(&o->admission, text, err, len, add_rule);
 }
 
-int switchd_revoke(struct switchd_admission *a, const char *text, char *err, size_t len)
+int option_revoke(struct switchd_options *o, const char *text, char *err, size_t len)
 {
-	return switchd_each(a, text, err, len, remove_rule);
+	return switchd_each(&o->admission, text, err, len, remove_rule);
 }
 
 static int check_admit(void *none, char *text, char *err, size_t len)
@@ -176,19 +176,14 @@ static int check_revoke(void *none, char *text, char *err, size_t len)
 	return parse_rule("--revoke", text, &rule, err, len);
 }
 
-int switchd_admit_check(const char *text, char *err, size_t len)
+int option_admit_check(const char *text, char *err, size_t len)
 {
 	return switchd_each(NULL, text, err, len, check_admit);
 }
 
-int switchd_revoke_check(const char *text, char *err, size_t len)
+int option_revoke_check(const char *text, char *err, size_t len)
 {
 	return switchd_each(NULL, text, err, len, check_revoke);
-}
-
-int switchd_option_admit(struct switchd_options *o, const char *text, char *err, size_t len)
-{
-	return switchd_admit(&o->admission, text, err, len);
 }
 
 int switchd_admission_check(const struct switchd_admission *a, const struct switchd_options *o,

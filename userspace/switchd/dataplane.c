@@ -16,6 +16,7 @@
 #include <sys/random.h>
 
 #include "internal.h"
+#include "setting.h"
 #include "canary_switch.skel.h"
 
 static bool verbose;
@@ -152,12 +153,9 @@ void dataplane_set(struct switchd *sw)
 	const struct switchd_options *o = &sw->now;
 	struct csw_config *c = sw->dp.config;
 
-	c->flowlet_ns = o->flowlet_ns;
-	c->spread = o->spread;
-	c->trees = o->trees;
 	c->first_tree = o->first_tree;
 	set_timeout(c, &sw->dp.queue_ctl->timeout, o);
-	c->choice = o->choice;
+	settings_configure(o, c);
 }
 
 static void configure(struct switchd *sw)
@@ -168,13 +166,8 @@ static void configure(struct switchd *sw)
 	c->port = htons(CANARY_PORT_BASE);
 	c->slot_mask = sw->dp.slots - 1;
 	c->queue_mask = sw->dp.queue_len - 1;
-	c->children_max = sw->opt->children;
-	c->root_patience = sw->opt->root_patience;
-	c->lifetime_ns = sw->opt->lifetime_ns;
 	c->netns = sw->backlog.netns;
-	c->restore = sw->opt->restore;
 	c->admit = sw->opt->admission.on;
-	c->forward = sw->opt->forward;
 	dataplane_set(sw);
 }
 

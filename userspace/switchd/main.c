@@ -16,6 +16,7 @@
 #include <sys/timerfd.h>
 
 #include "internal.h"
+#include "setting.h"
 
 #define NS_PER_S	1000000000ULL
 #define TICK_S		5
@@ -402,7 +403,7 @@ static int choose_name(struct switchd *sw)
 		return 0;
 	}
 	if (gethostname(sw->name, sizeof(sw->name) - 1) ||
-	    switchd_option_name(&host, sw->name, err, sizeof(err))) {
+	    option_name(&host, sw->name, err, sizeof(err))) {
 		strcpy(sw->name, "?");
 		sw_error(sw, "the host's name does not do as a name: give --name");
 		return -EINVAL;

@@ -8,13 +8,12 @@
 #include <unistd.h>
 
 #include "internal.h"
-#include "userspace/common/json.h"
+#include "setting.h"
 
 struct usage {
 	uint32_t used;		/* slots with soft state that has not expired */
 	uint32_t collecting;	/* of these: waiting for their deadline */
 	uint32_t queue;		/* entries, completed blocks included */
-	uint32_t fan_ins;	/* flows of which it is known */
 };
 
 static struct usage usage(struct switchd *sw)
@@ -32,8 +31,6 @@ static struct usage usage(struct switchd *sw)
 		u.used++;
 		u.collecting += d->state == CSW_COLLECTING;
 	}
-	for (i = 0; i < CSW_FANINS; i++)
-		u.fan_ins += !!dp->fan_ins[i].expect;
 	u.queue = __atomic_load_n(&dp->queue_ctl->tail, __ATOMIC_RELAXED) -
 		  __atomic_load_n(&dp->queue_ctl->head, __ATOMIC_RELAXED);
 	return u;
@@ -44,19 +41,91 @@ static const char *mode_name(enum csw_mode mode)
 	return mode == CSW_SHAPED ? "shaped" : "fast";
 }
 
-static const char *clock_name(enum switchd_clock clock)
-{
-	return clock == SWITCHD_CLOCK_POLL ? "poll" : "sleep";
-}
-
 static const char *fan_in_name(enum csw_fan_in_mode mode)
 {
 	return mode == CSW_FAN_IN_LEARN ? "learn" : "off";
 }
 
-static const char *forward_name(enum csw_forward_by by)
+/* ---- what belongs to a setting ---- */
+
+static const char *address_text(struct switchd *sw, char text[INET_ADDRSTRLEN])
 {
-	return by == CSW_FORWARD_STACK ? "stack" : "fast";
+	return inet_ntop(AF_INET, &sw->address, text, INET_ADDRSTRLEN);
+}
+
+void text_address(struct switchd *sw, FILE *out)
+{
+	char text[INET_ADDRSTRLEN];
+
+	fprintf(out, " address %s", address_text(sw, text));
+}
+
+void json_address(struct switchd *sw, struct json *j)
+{
+	char text[INET_ADDRSTRLEN];
+
+	json_string(j, "address", address_text(sw, text));
+}
+
+void text_timeout(struct switchd *sw, FILE *out)
+{
+	fprintf(out, " timeout %gus", dataplane_timeout(&sw->dp) / 1e3);
+}
+
+void json_timeout(struct switchd *sw, struct json *j)
+{
+	const struct csw_config *c = sw->dp.config;
+
+	json_number(j, "timeout_us", "%.10g", dataplane_timeout(&sw->dp) / 1e3);
+	json_number(j, "timeout_min_us", "%.10g", c->timeout_min / 1e3);
+	json_number(j, "timeout_max_us", "%.10g", c->timeout_max / 1e3);
+	json_bool(j, "timeout_auto", sw->now.timeout_auto);
+}
+
+void text_lifetime(struct switchd *sw, FILE *out)
+{
+	fprintf(out, " lifetime %gs", sw->now.lifetime_ns / 1e9);
+}
+
+void text_trees(struct switchd *sw, FILE *out)
+{
+	fprintf(out, " trees %u+%u", sw->now.trees, sw->now.first_tree);
+}
+
+void json_trees(struct switchd *sw, struct json *j)
+{
+	json_u64(j, "trees", sw->now.trees);
+	json_u64(j, "first_tree", sw->now.first_tree);
+}
+
+static uint32_t fan_ins_known(const struct dataplane *dp)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < CSW_FANINS; i++)
+		n += !!dp->fan_ins[i].expect;
+	return n;
+}
+
+/* As the data plane has it, which may be late */
+void text_fan_in(struct switchd *sw, FILE *out)
+{
+	const struct csw_config *c = sw->dp.config;
+
+	fprintf(out, " fan-in %s known %u of at most %u told %u", fan_in_name(c->fan_in),
+		fan_ins_known(&sw->dp), CSW_FANINS, c->told);
+}
+
+void json_fan_in(struct switchd *sw, struct json *j)
+{
+	const struct csw_config *c = sw->dp.config;
+
+	json_object(j, "fan_in");
+	json_string(j, "mode", fan_in_name(c->fan_in));
+	json_u64(j, "known", fan_ins_known(&sw->dp));
+	json_u64(j, "room", CSW_FANINS);
+	json_u64(j, "told", c->told);
+	json_end(j);
 }
 
 #define SHARES_SHOWN	16	/* to people; programs get SHARES_LISTED */
@@ -78,7 +147,7 @@ static void text_shares(struct switchd *sw, FILE *out)
 	free(shares);
 }
 
-static void text_admission(struct switchd *sw, FILE *out)
+void text_admission(struct switchd *sw, FILE *out)
 {
 	const struct switchd_admission *a = &sw->admission;
 	char text[64];
@@ -168,21 +237,21 @@ void switch_report_text(struct switchd *sw, FILE *out)
 {
 	const struct clock *clock = &sw->clock;
 	struct usage u = usage(sw);
-	char addr[INET_ADDRSTRLEN];
 	struct counters c;
 	unsigned int i;
 
-	inet_ntop(AF_INET, &sw->address, addr, sizeof(addr));
-	fprintf(out, "%s: address %s mode %s timeout %gus lifetime %gs pid %d netns %llu\n", sw->name,
-		addr, mode_name(sw->opt->mode), dataplane_timeout(&sw->dp) / 1e3,
-		sw->opt->lifetime_ns / 1e9, getpid(), (unsigned long long)switchd_netns());
+	fprintf(out, "%s:", sw->name);
+	settings_text(sw, out, SHOWN_HEAD);
+	fprintf(out, " pid %d netns %llu\n", getpid(), (unsigned long long)switchd_netns());
 	if (sw->dp.config->timeout_max)
 		fprintf(out, "  timeout adapts between %gus and %gus%s\n",
 			sw->dp.config->timeout_min / 1e3, sw->dp.config->timeout_max / 1e3,
 			sw->now.timeout_auto ? ", by the rates of the ports" : "");
 	fprintf(out, "  memory %.1f MiB\n", dataplane_memory(&sw->dp) / 1048576.0);
-	fprintf(out, "  slots %u used %u collecting %u queue %u routes %zu neighbours %u\n",
-		sw->dp.slots, u.used, u.collecting, u.queue, sw->routes.n, sw->neighbours.in_map);
+	fputc(' ', out);
+	settings_text(sw, out, SHOWN_SLOTS);
+	fprintf(out, " used %u collecting %u queue %u routes %zu neighbours %u\n", u.used,
+		u.collecting, u.queue, sw->routes.n, sw->neighbours.in_map);
 	if (sw->routes.cut)
 		fprintf(out, "  %u next hops are not used: of a route only the first %d are\n",
 			sw->routes.cut, CSW_NEXTHOPS_MAX);
@@ -193,17 +262,17 @@ void switch_report_text(struct switchd *sw, FILE *out)
 		fprintf(out, "  notifications lost %llu times, all read again %llu times; %llu changes of maps failed at first\n",
 			(unsigned long long)sw->losses, (unsigned long long)sw->resyncs,
 			(unsigned long long)sw->map_errors);
-	fprintf(out, "  choice %s flowlet %gus spread %u trees %u+%u%s\n",
-		switchd_choice_name(sw->dp.config->choice), sw->dp.config->flowlet_ns / 1e3,
-		sw->dp.config->spread, sw->dp.config->trees, sw->dp.config->first_tree,
-		sw->backlog.netns ? "" : "; what waits at ports is not seen");
-	fprintf(out, "  fan-in %s known %u of at most %u told %u restorations %s forward %s\n",
-		fan_in_name(sw->dp.config->fan_in), u.fan_ins, CSW_FANINS, sw->dp.config->told,
-		sw->opt->restore ? "on" : "off", forward_name(sw->opt->forward));
-	text_admission(sw, out);
-	fprintf(out, "  clock %s %s wakeups %llu frames %llu errors %llu\n",
-		clock_name(sw->opt->clock),
-		clock_works(sw) ? "works" : "stands still, packets are only forwarded", (unsigned long long)atomic_read(&clock->wakeups),
+	fputc(' ', out);
+	settings_text(sw, out, SHOWN_CHOICE);
+	fprintf(out, "%s\n ", sw->backlog.netns ? "" : "; what waits at ports is not seen");
+	settings_text(sw, out, SHOWN_FAN_IN);
+	fputc('\n', out);
+	settings_text(sw, out, SHOWN_ADMISSION);
+	fputc(' ', out);
+	settings_text(sw, out, SHOWN_CLOCK);
+	fprintf(out, " %s wakeups %llu frames %llu errors %llu\n",
+		clock_works(sw) ? "works" : "stands still, packets are only forwarded",
+		(unsigned long long)atomic_read(&clock->wakeups),
 		(unsigned long long)atomic_read(&clock->frames),
 		(unsigned long long)atomic_read(&clock->errors));
 	fprintf(out, "ports\n");
@@ -299,7 +368,7 @@ static void json_shares(struct switchd *sw, struct json *j)
 	free(shares);
 }
 
-static void json_admission(struct switchd *sw, struct json *j)
+void json_admission(struct switchd *sw, struct json *j)
 {
 	const struct switchd_admission *a = &sw->admission;
 	char text[64];
@@ -318,12 +387,12 @@ static void json_admission(struct switchd *sw, struct json *j)
 	json_end(j);
 }
 
-static void json_clock(struct switchd *sw, struct json *j)
+void json_clock(struct switchd *sw, struct json *j)
 {
 	const struct clock *clock = &sw->clock;
 
 	json_object(j, "clock");
-	json_string(j, "mode", clock_name(sw->opt->clock));
+	json_string(j, "mode", setting_word("clock", &sw->now));
 	json_u64(j, "wakeups", atomic_read(&clock->wakeups));
 	json_u64(j, "frames", atomic_read(&clock->frames));
 	json_u64(j, "errors", atomic_read(&clock->errors));
@@ -335,28 +404,15 @@ static void json_clock(struct switchd *sw, struct json *j)
 
 static void json_state(struct switchd *sw, struct json *j)
 {
-	const struct csw_config *c = sw->dp.config;
 	struct usage u = usage(sw);
-	char addr[INET_ADDRSTRLEN];
 
-	inet_ntop(AF_INET, &sw->address, addr, sizeof(addr));
 	json_string(j, "name", sw->name);
 	json_u64(j, "pid", getpid());
 	json_u64(j, "netns", switchd_netns());
-	json_string(j, "address", addr);
-	json_string(j, "mode", mode_name(sw->opt->mode));
-	json_u64(j, "root_patience", sw->opt->root_patience);
-	json_number(j, "timeout_us", "%.10g", dataplane_timeout(&sw->dp) / 1e3);
-	json_number(j, "lifetime_us", "%.10g", sw->opt->lifetime_ns / 1e3);
 	json_number(j, "uptime_s", "%.3f", (sw_now() - sw->started) / 1e9);
-	json_number(j, "timeout_min_us", "%.10g", c->timeout_min / 1e3);
-	json_number(j, "timeout_max_us", "%.10g", c->timeout_max / 1e3);
 	json_u64(j, "memory", dataplane_memory(&sw->dp));
-	json_bool(j, "timeout_auto", sw->now.timeout_auto);
-	json_u64(j, "slots", sw->dp.slots);
 	json_u64(j, "slots_used", u.used);
 	json_u64(j, "slots_collecting", u.collecting);
-	json_u64(j, "children", sw->opt->children);
 	json_u64(j, "queue_depth", u.queue);
 	json_u64(j, "routes", sw->routes.n);
 	json_u64(j, "route_dumps", sw->routes.syncs);
@@ -366,22 +422,8 @@ static void json_state(struct switchd *sw, struct json *j)
 	json_u64(j, "losses", sw->losses);
 	json_u64(j, "resyncs", sw->resyncs);
 	json_u64(j, "map_errors", sw->map_errors);
-	json_object(j, "fan_in");
-	json_string(j, "mode", fan_in_name(c->fan_in));
-	json_u64(j, "known", u.fan_ins);
-	json_u64(j, "room", CSW_FANINS);
-	json_u64(j, "told", c->told);
-	json_end(j);
-	json_u64(j, "trees", c->trees);
-	json_u64(j, "first_tree", c->first_tree);
-	json_string(j, "choice", switchd_choice_name(c->choice));
-	json_number(j, "flowlet_us", "%.10g", c->flowlet_ns / 1e3);
-	json_u64(j, "spread", c->spread);
 	json_bool(j, "backlog_seen", sw->backlog.netns);
-	json_admission(sw, j);
-	json_bool(j, "restore", sw->opt->restore);
-	json_string(j, "forward", forward_name(sw->opt->forward));
-	json_clock(sw, j);
+	settings_json(sw, j);
 }
 
 static void json_counters(struct switchd *sw, struct json *j)

@@ -8,61 +8,49 @@
 #include <string.h>
 
 #include "internal.h"
+#include "setting.h"
 
 /* What would hold after a request */
 struct wanted {
 	struct switchd_options o;
-	struct switchd_admission admission;
-	bool values, fan_ins, rules;	/* which of them are to change */
+	bool part[PART_RULES + 1];	/* which of them are to change */
 	bool choice, trees;		/* which of these were named */
 };
 
-static const struct {
-	const char *name;
-	int (*parse)(struct switchd_options *o, const char *text, char *err, size_t len);
-} values[] = {
-	{ "choice", switchd_option_choice },
-	{ "flowlet", switchd_option_flowlet },
-	{ "spread", switchd_option_spread },
-	{ "trees", switchd_option_trees },
-	{ "timeout", switchd_option_timeout },
-	{ "fan-in", switchd_option_fan_in },
-};
-
-static int take_value(struct wanted *w, const char *name, const char *value, char *err, size_t len)
+static int take_value(struct wanted *w, const struct setting *s, const char *value, char *err,
+		      size_t len)
 {
-	size_t i;
+	const char *name = s->option.name;
 
-	for (i = 0; i < ARRAY_SIZE(values) && strcmp(values[i].name, name); i++)
-		;
-	if (i == ARRAY_SIZE(values))
-		return switchd_refuse(err, len, "there is no setting '%.100s'", name);
-	w->values = true;
 	w->choice |= !strcmp(name, "choice");
 	w->trees |= !strcmp(name, "trees");
-	if (!strcmp(name, "fan-in")) {
-		/* what was told before is forgotten, but not by a second one of the same request */
-		if (!w->fan_ins)
-			w->o.tolds = 0;
-		w->fan_ins = true;
-	}
-	return values[i].parse(&w->o, value, err, len);
+	/* what was told before is forgotten, but not by a second one of the same request */
+	if (s->part == PART_FAN_INS && !w->part[PART_FAN_INS])
+		w->o.tolds = 0;
+	w->part[s->part] = true;
+	return setting_take(s, &w->o, value, err, len);
+}
+
+static const struct setting *find(const char *name, char *err, size_t len)
+{
+	const struct setting *s = setting_find(name, SETTING_SET);
+
+	if (!s)
+		switchd_refuse(err, len, "there is no setting '%.100s'", name);
+	return s;
 }
 
 /* "SETTING VALUE" */
 static int take(struct wanted *w, char *line, char *err, size_t len)
 {
 	char *value = strchr(line, ' ');
+	const struct setting *s;
 
 	if (!value || value == line || !value[1])
 		return switchd_refuse(err, len, "which setting, to what?");
 	*value++ = '\0';
-	if (strcmp(line, "admit") && strcmp(line, "revoke"))
-		return take_value(w, line, value, err, len);
-	w->rules = true;
-	if (*line == 'a')
-		return switchd_admit(&w->admission, value, err, len);
-	return switchd_revoke(&w->admission, value, err, len);
+	s = find(line, err, len);
+	return s ? take_value(w, s, value, err, len) : -1;
 }
 
 static int check_trees(const struct wanted *w, char *err, size_t len)
@@ -92,7 +80,7 @@ static int undo(struct switchd *sw, const struct wanted *w, char *err, size_t le
 	static const char later[] = "; taking back what it took failed, too, and is tried again";
 	size_t at = strlen(err);
 
-	if ((w->fan_ins && fan_in_set(sw, &sw->now)) || (w->rules && sw->admissions.dirty))
+	if ((w->part[PART_FAN_INS] && fan_in_set(sw, &sw->now)) || (w->part[PART_RULES] && sw->admissions.dirty))
 		snprintf(err + at, len - at, "%s", later);
 	return -1;
 }
@@ -100,7 +88,7 @@ static int undo(struct switchd *sw, const struct wanted *w, char *err, size_t le
 static int apply(struct switchd *sw, const struct wanted *w, char *err, size_t len)
 {
 	struct switchd_options *now = &sw->now;
-	int ret = w->fan_ins ? fan_in_set(sw, &w->o) : 0;
+	int ret = w->part[PART_FAN_INS] ? fan_in_set(sw, &w->o) : 0;
 
 	/* first what the kernel may refuse */
 	if (ret) {
@@ -108,10 +96,10 @@ static int apply(struct switchd *sw, const struct wanted *w, char *err, size_t l
 			       strerror(-ret));
 		return undo(sw, w, err, len);
 	}
-	if (w->rules && admission_set(sw, &w->admission, err, len))
+	if (w->part[PART_RULES] && admission_set(sw, &w->o.admission, err, len))
 		return undo(sw, w, err, len);
 	*now = w->o;
-	if (w->values) {
+	if (w->part[PART_VALUES]) {
 		if (now->timeout_auto)
 			qdiscs_rates(sw);
 		timeout_follow(sw);
@@ -128,23 +116,25 @@ int settings_change(struct switchd *sw, char *text, bool try, char *err, size_t 
 	if (!w)
 		return switchd_refuse(err, len, "out of memory");
 	w->o = sw->now;
-	w->admission = sw->admission;
+	w->o.admission = sw->admission;
 	ret = take_all(w, text, err, len);
-	if (!ret && w->rules)
-		ret = admission_try(sw, &w->admission, err, len);
+	if (!ret && w->part[PART_RULES])
+		ret = admission_try(sw, &w->o.admission, err, len);
 	if (!ret && !try)
 		ret = apply(sw, w, err, len);
 	free(w);
 	return ret;
 }
 
-static int judge(struct wanted *w, const struct switchd_setting *s, char *err, size_t len)
+static int judge(struct wanted *w, const struct switchd_setting *given, char *err, size_t len)
 {
-	if (!strcmp(s->name, "admit"))
-		return switchd_admit_check(s->value, err, len);
-	if (!strcmp(s->name, "revoke"))
-		return switchd_revoke_check(s->value, err, len);
-	return take_value(w, s->name, s->value, err, len);
+	const struct setting *s = find(given->name, err, len);
+
+	if (!s)
+		return -1;
+	if (s->check)
+		return s->check(given->value, err, len);
+	return take_value(w, s, given->value, err, len);
 }
 
 int switchd_settings_check(const struct switchd_setting *setting, unsigned int n, char *err,

@@ -22,6 +22,7 @@
 #define SWITCHD_ADMIT_MAX	256
 #define SWITCHD_SET_MAX		16384	/* characters of a request that sets something */
 
+#define SWITCHD_TREES_MAX	256
 #define SWITCHD_TIMEOUT_MIN	10000ULL	/* ns */
 #define SWITCHD_TIMEOUT_MAX	1000000000ULL
 
@@ -87,6 +88,7 @@ struct switchd_options {
 	bool verbose;
 };
 
+/* Defaults */
 void switchd_options_init(struct switchd_options *o);
 
 /* switchd_refuse() - a message for people to @err. Return: -1 */
@@ -97,36 +99,7 @@ int switchd_refuse(char *err, size_t len, const char *fmt, ...);
 int switchd_each(void *arg, const char *text, char *err, size_t len,
 		 int (*fn)(void *arg, char *one, char *err, size_t len));
 
-/*
- * Parse one value into @o. Return 0, or -1 with a message for people in @err.
- */
-int switchd_option_ports(struct switchd_options *o, const char *text, char *err, size_t len);
-int switchd_option_name(struct switchd_options *o, const char *text, char *err, size_t len);
-int switchd_option_address(struct switchd_options *o, const char *text, char *err, size_t len);
-int switchd_option_mode(struct switchd_options *o, const char *text, char *err, size_t len);
-int switchd_option_clock(struct switchd_options *o, const char *text, char *err, size_t len);
-int switchd_option_timeout(struct switchd_options *o, const char *text, char *err, size_t len);
-int switchd_option_lifetime(struct switchd_options *o, const char *text, char *err, size_t len);
-int switchd_option_slots(struct switchd_options *o, const char *text, char *err, size_t len);
-int switchd_option_children(struct switchd_options *o, const char *text, char *err, size_t len);
-int switchd_option_fan_in(struct switchd_options *o, const char *text, char *err, size_t len);
-int switchd_option_admit(struct switchd_options *o, const char *text, char *err, size_t len);
-int switchd_option_choice(struct switchd_options *o, const char *text, char *err, size_t len);
-int switchd_option_flowlet(struct switchd_options *o, const char *text, char *err, size_t len);
-int switchd_option_spread(struct switchd_options *o, const char *text, char *err, size_t len);
-int switchd_option_trees(struct switchd_options *o, const char *text, char *err, size_t len);
-int switchd_option_queue(struct switchd_options *o, const char *text, char *err, size_t len);
-int switchd_option_restore(struct switchd_options *o, const char *text, char *err, size_t len);
-int switchd_option_forward(struct switchd_options *o, const char *text, char *err, size_t len);
-int switchd_option_root_patience(struct switchd_options *o, const char *text, char *err,
-				 size_t len);
-
-/* Rules of @text (with commas) are added to, or removed from, @a. On errors @a is of no use. */
-int switchd_admit(struct switchd_admission *a, const char *text, char *err, size_t len);
-int switchd_revoke(struct switchd_admission *a, const char *text, char *err, size_t len);
-/* Are these rules, wherever? How many there may be depends on those that are there. */
-int switchd_admit_check(const char *text, char *err, size_t len);
-int switchd_revoke_check(const char *text, char *err, size_t len);
+/* Rules as people write them */
 void switchd_admit_text(const struct switchd_admit *rule, char *text, size_t len);
 /* Do all rules name ports of the switch? */
 int switchd_admission_check(const struct switchd_admission *a, const struct switchd_options *o,
@@ -147,11 +120,7 @@ int switchd_options_check(struct switchd_options *o, char *err, size_t len);
 /* Run until SIGTERM or SIGINT; SIGHUP: read everything again. Return the exit status of the process. */
 int switchd_run(const struct switchd_options *o);
 
-/* Names of the choices, by number; NULL behind the last one */
-const char *switchd_choice_name(unsigned int choice);
-const char *switchd_choice_help(unsigned int choice);
-
-/* "choice", "flowlet", "spread", "trees", "timeout", "fan-in", "admit" or "revoke", and its value */
+/* The name of a setting that can be changed (setting.h), and its value */
 struct switchd_setting {
 	const char *name, *value;
 };

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The settings of a switch in one table: from a row come the option of `canary switch run`, its
+ * help and default, what `canary switch set` takes, what `canary switch show` says, the JSON, and
+ * what the data plane gets. One more setting is one more row in setting.c, its member of struct
+ * switchd_options, and a paragraph in canary-switch(8), without which `make check` fails.
+ */
+#ifndef CANARY_SWITCHD_SETTING_H
+#define CANARY_SWITCHD_SETTING_H
+
+#include "switchd.h"
+#include "userspace/common/json.h"
+#include "userspace/common/option.h"
+
+struct switchd;
+
+#define SETTING_RUN	1	/* an option of `run` */
+#define SETTING_SET	2	/* of `set`: it can change while the switch runs */
+
+/* Where `show` has it: lines in the order of their rows */
+enum setting_shown {
+	SHOWN_NOWHERE,
+	SHOWN_JSON,		/* there alone */
+	SHOWN_HEAD,
+	SHOWN_SLOTS,
+	SHOWN_CHOICE,
+	SHOWN_FAN_IN,
+	SHOWN_ADMISSION,
+	SHOWN_CLOCK,
+};
+
+/* What else there is to do when it changes */
+enum setting_part {
+	PART_VALUES,		/* nothing: csw_config has it */
+	PART_FAN_INS,
+	PART_RULES,
+};
+
+/*
+ * struct setting - a row
+ * @option:	its name, help, range, default, and member of struct switchd_options
+ * @where:	SETTING_RUN, SETTING_SET
+ * @config, @config_size: member of struct csw_config that gets the value; 0: none simply does
+ * @take:	if it is not simply stored
+ * @check:	if not all that would be taken somewhere would be by a switch with all defaults
+ * @said:	what `show` calls it, if not by its name
+ * @text, @json: if they are not simply the stored value. JSON has '_' in names, and times in us.
+ */
+struct setting {
+	struct option_row option;
+	unsigned int where;
+	enum setting_part part;
+	size_t config, config_size;
+	int (*take)(struct switchd_options *o, const char *text, char *err, size_t len);
+	int (*check)(const char *text, char *err, size_t len);
+	enum setting_shown shown;
+	const char *said;
+	void (*text)(struct switchd *sw, FILE *out);
+	void (*json)(struct switchd *sw, struct json *j);
+};
+
+extern const struct setting settings[];
+extern const unsigned int settings_count;
+
+/* NULL: there is none of that name that belongs to @where */
+const struct setting *setting_find(const char *name, unsigned int where);
+
+/* Take @text into @o. Return 0, or -1 with a message for people in @err. */
+int setting_take(const struct setting *s, struct switchd_options *o, const char *text, char *err,
+		 size_t len);
+
+/* A value of the option @said (as "--trees: first one"), as setting_take() */
+int setting_quantity(const char *said, const char *text, const struct parse_unit *units,
+		     uint64_t min, uint64_t max, uint64_t *value, char *err, size_t len);
+int setting_number(const char *said, const char *text, uint32_t min, uint32_t max,
+		   uint32_t *value, char *err, size_t len);
+
+/* The value of a setting that is one of several words */
+const char *setting_word(const char *name, const struct switchd_options *o);
+
+/* Every member of @c that a row names, the last row first */
+void settings_configure(const struct switchd_options *o, struct csw_config *c);
+
+/* Settings that are @shown there, each with a blank before it; all of them for JSON */
+void settings_text(struct switchd *sw, FILE *out, enum setting_shown shown);
+void settings_json(struct switchd *sw, struct json *j);
+
+/* options.c: values that are more than a number or a word */
+int option_ports(struct switchd_options *o, const char *text, char *err, size_t len);
+int option_name(struct switchd_options *o, const char *text, char *err, size_t len);
+int option_address(struct switchd_options *o, const char *text, char *err, size_t len);
+int option_timeout(struct switchd_options *o, const char *text, char *err, size_t len);
+int option_slots(struct switchd_options *o, const char *text, char *err, size_t len);
+int option_fan_in(struct switchd_options *o, const char *text, char *err, size_t len);
+int option_trees(struct switchd_options *o, const char *text, char *err, size_t len);
+
+/* admission.c: rules are added or taken back; on errors @o is of no use. Are they rules, wherever? */
+int option_admit(struct switchd_options *o, const char *text, char *err, size_t len);
+int option_revoke(struct switchd_options *o, const char *text, char *err, size_t len);
+int option_admit_check(const char *text, char *err, size_t len);
+int option_revoke_check(const char *text, char *err, size_t len);
+
+/* report.c: states that belong to a setting */
+void text_address(struct switchd *sw, FILE *out);
+void json_address(struct switchd *sw, struct json *j);
+void text_timeout(struct switchd *sw, FILE *out);
+void json_timeout(struct switchd *sw, struct json *j);
+void text_lifetime(struct switchd *sw, FILE *out);
+void text_fan_in(struct switchd *sw, FILE *out);
+void json_fan_in(struct switchd *sw, struct json *j);
+void text_trees(struct switchd *sw, FILE *out);
+void json_trees(struct switchd *sw, struct json *j);
+void text_admission(struct switchd *sw, FILE *out);
+void json_admission(struct switchd *sw, struct json *j);
+void json_clock(struct switchd *sw, struct json *j);
+
+#endif /* CANARY_SWITCHD_SETTING_H */
