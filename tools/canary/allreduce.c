@@ -24,48 +24,49 @@ struct allreduce {
 	double			seconds;
 };
 
+static const struct option_row rows[] = {
+	{ OPTION("in", 'i', "FILE", "vector of little-endian int32, - for standard input (default)"),
+	  OPTION_AT(struct allreduce, in) },
+	{ OPTION("out", 'o', "FILE", "receives the sum over all members, - for standard output (default)"),
+	  OPTION_AT(struct allreduce, out) },
+	{ OPTION("json", 'j', NULL, "one JSON object about it on standard error"),
+	  OPTION_AT(struct allreduce, json) },
+};
+
 static int usage(FILE *to)
 {
+	const struct option_group own[] = { { OPTION_ROWS(rows) }, { 0 } };
+
 	fprintf(to,
 		"usage: canary allreduce [OPTIONS] < VECTOR > SUM\n"
-		"\n"
-		"  --in FILE   vector of little-endian int32, - for standard input (default)\n"
-		"  --out FILE  receives the sum over all members, - for standard output (default)\n"
-		"  -j          one JSON object about it on standard error\n"
-		"\n"
-		COMM_USAGE);
+		"\n");
+	options_help(to, own, 18);
+	fputc('\n', to);
+	comm_options_help(to);
 	return to == stdout ? 0 : 2;
 }
 
 static int parse(struct allreduce *a, int argc, char **argv)
 {
-	static const struct option options[] = {
-		COMM_OPTIONS,
-		{ "in",		required_argument, NULL, 'i' },
-		{ "out",	required_argument, NULL, 'o' },
-		{ "json",	no_argument, NULL, 'j' },
-		{ "help",	no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
+	const struct option_group groups[] = {
+		{ OPTION_ROWS(rows), .take = option_take, .arg = a },
+		{ COMM_OPTION_ROWS, .take = comm_option_take, .arg = &a->comm },
+		{ 0 }
 	};
-	int opt, index;
 
 	comm_options_init(&a->comm);
 	a->in = "-";
 	a->out = "-";
 	argv[0] = (char *)"canary allreduce";	/* what getopt() complains as */
-	while ((opt = getopt_long(argc, argv, "i:o:jh", options, &index)) != -1) {
-		if (opt == 'i')
-			a->in = optarg;
-		else if (opt == 'o')
-			a->out = optarg;
-		else if (opt == 'j')
-			a->json = true;
-		else if (opt == 'h')
-			exit(usage(stdout));
-		else if (opt == '?')
-			return usage(stderr);
-		else if (comm_option(&a->comm, opt, options[index].name, optarg))
-			return 2;
+	switch (options_parse(groups, argc, argv)) {
+	case OPTIONS_OK:
+		break;
+	case OPTIONS_HELP:
+		exit(usage(stdout));
+	case OPTIONS_BAD:
+		return usage(stderr);
+	default:
+		return 2;
 	}
 	if (optind < argc) {
 		fprintf(stderr, "canary: allreduce: argument '%s' is not wanted\n", argv[optind]);

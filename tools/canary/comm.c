@@ -1,19 +1,30 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* canary comm: the members of communicators on this machine; rules.c has who may be one. */
-#include <getopt.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmds.h"
 #include "engines.h"
+#include "userspace/common/option.h"
+
+struct asked {
+	bool json;
+};
+
+static const struct option_row rows[] = {
+	{ OPTION("json", 'j', NULL, "as JSON"), OPTION_AT(struct asked, json) },
+};
 
 static int usage(FILE *to)
 {
+	const struct option_group own[] = { { OPTION_ROWS(rows) }, { 0 } };
+
 	fprintf(to,
 		"usage: canary comm show [-j]\n"
 		"       canary comm rules|allow|revoke ...: who may be a member (--help has more)\n"
 		"\n"
-		"Members that run here: the kernel's of this network namespace, user engines of all.\n"
-		"  -j, --json  as JSON\n");
+		"Members that run here: the kernel's of this network namespace, user engines of all.\n");
+	options_help(to, own, 14);
 	return to == stdout ? 0 : 2;
 }
 
@@ -68,29 +79,25 @@ static void show_table(const struct reports *all)
 
 int cmd_comm(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "json",	no_argument, NULL, 'j' },
-		{ "help",	no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
+	struct asked asked = { 0 };
+	const struct option_group own[] = {
+		{ OPTION_ROWS(rows), .take = option_take, .arg = &asked }, { 0 }
 	};
 	struct reports all = { 0 };
-	int opt, json = 0, err;
+	enum option_end end;
+	int err;
 
 	if (argc > 1 && (!strcmp(argv[1], "rules") || !strcmp(argv[1], "allow") ||
 			 !strcmp(argv[1], "revoke")))
 		return cmd_comm_rules(argc - 1, argv + 1);
-	while ((opt = getopt_long(argc, argv, "jh", options, NULL)) != -1) {
-		if (opt == 'h')
-			return usage(stdout);
-		if (opt != 'j')
-			return usage(stderr);
-		json = 1;
-	}
+	end = options_parse(own, argc, argv);
+	if (end != OPTIONS_OK)
+		return usage(end == OPTIONS_HELP ? stdout : stderr);
 	if (optind + 1 != argc || strcmp(argv[optind], "show"))
 		return usage(stderr);
 	err = engines_kernel(&all) || engines_user(&all);
 	if (!err) {
-		if (json)
+		if (asked.json)
 			show_json(&all);
 		else
 			show_table(&all);

@@ -2,37 +2,67 @@
 /* Options that all commands have that join a communicator. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "comm_options.h"
-#include "userspace/common/parse.h"
 
-#define TIMEOUT_DEFAULT_MS	30000
-#define TIMEOUT_MAX_MS		3600000UL
 #define VECTOR_MAX_BYTES	(256U << 20)	/* what CANARY_MAX_VECTOR takes */
+
+/* What is not stored here has its name in canary_params_set(), which knows its range. */
+const struct option_row comm_option_rows[] = {
+	{ OPTION("comm", 0, "ID", "the same number at all members") },
+	{ OPTION("rank", 0, "R", "own rank, 0 to N - 1") },
+	{ OPTION("members", 0, "N", "how many members there are, 1 to 65535") },
+	{ OPTION("root", 0, "ADDR[:PORT]", "rank 0 (port 22600 to 22663, default 22600)") },
+	{ OPTION("bind", 0, "ADDR[:PORT]", "own address (default: of the route to rank 0, a free port)") },
+	{ OPTION("members-file", 0, "FILE", "'RANK ADDR[:PORT]' a line, instead of the three above"),
+	  OPTION_AT(struct comm_options, members_file) },
+	{ OPTION("engine", 0, "auto|kernel|user", "(auto: kernel if the module is there)") },
+	{ OPTION("key", 0, "HEX32", "pre-shared key, 32 hexadecimal digits") },
+	{ OPTION("key-file", 0, "FILE", "the same from a file, where ps does not show it") },
+	{ OPTION("timeout", 0, "TIME", "patience for the rendezvous, as 500ms or 30s (default {default})"),
+	  OPTION_AT(struct comm_options, timeout_ms), .units = PARSE_MS, .max = 3600000,
+	  .standard = 30000 },
+	{ OPTION("window", 0, "W", "most blocks in flight, a power of two, 1 to 1024 (256)") },
+	{ OPTION("mtu", 0, "M", "largest IP packet, 576 to 9000 (of the route)") },
+	{ OPTION("dead-after", 0, "TIME", "silence that makes a rank dead, 100ms to 3600s (5s)") },
+	{ OPTION("linger", 0, "TIME", "how long to serve others at the end, 0s to 3600s (60s)") },
+	{ OPTION("rto-min", 0, "TIME", "shortest patience for a result, 100us to 1s (5ms)") },
+	{ OPTION("max-vector", 0, "BYTES", "longest vector, for the kernel engine, up to 256M (16M)") },
+	{ OPTION("algorithm", 0, "auto|tree|ring|static:T",
+	  "what rank 0 is told holds for all (auto);\n"
+	  "static: T trees, 1 to 32, switches choose nothing") },
+	{ OPTION("zerocopy", 0, "auto|on|off", "kernel engine on buffers in place (auto: from 1M on)") },
+	{ OPTION("aggregates", 0, "any|PREFIX[,PREFIX...]",
+	  "where switches are, as 10.255.0.0/16: what\n"
+	  "others claim to have added up is not taken (any)") },
+};
+
+const size_t comm_option_count = sizeof(comm_option_rows) / sizeof(comm_option_rows[0]);
 
 void comm_options_init(struct comm_options *o)
 {
+	size_t i;
+
 	memset(o, 0, sizeof(*o));
 	canary_params_init(&o->params);
-	o->timeout_ms = TIMEOUT_DEFAULT_MS;
+	for (i = 0; i < comm_option_count; i++)
+		option_set(&comm_option_rows[i], o, comm_option_rows[i].standard);
+}
+
+void comm_options_help(FILE *to)
+{
+	const struct option_group groups[] = {
+		{ COMM_OPTION_ROWS, .title = "Communicator:" }, { 0 }
+	};
+
+	options_help(to, groups, COMM_OPTION_COLUMN);
 }
 
 static int bad(const char *text)
 {
 	fprintf(stderr, "canary: %s\n", text);
 	return -1;
-}
-
-static int take_timeout(struct comm_options *o, const char *value)
-{
-	uint64_t ms;
-
-	if (parse_quantity(value, PARSE_MS, 0, TIMEOUT_MAX_MS, &ms))
-		return bad("timeout: has to be 0ms to 3600s, with ms or s");
-	o->timeout_ms = ms;
-	return 0;
 }
 
 /* What the parameter may be is more than what the kernel takes. */
@@ -43,17 +73,15 @@ static bool is_wrong_length(const struct comm_options *o, const char *name, int 
 					    o->params.max_vector % 4)));
 }
 
-int comm_option(struct comm_options *o, int opt, const char *name, const char *value)
+int comm_option_take(void *options, const struct option_row *row, const char *value)
 {
+	struct comm_options *o = options;
+	const char *name = row->name;
 	int err;
 
-	switch (opt) {
-	case COMM_OPT_MEMBERS_FILE:
-		o->members_file = value;
-		return 0;
-	case COMM_OPT_TIMEOUT:
-		return take_timeout(o, value);
-	}
+	if (row->size)
+		return option_store(row, o, value) ?
+		       bad("timeout: has to be 0ms to 3600s, with ms or s") : 0;
 	err = canary_params_set(&o->params, name, value);
 	if (is_wrong_length(o, name, err)) {
 		fprintf(stderr, "canary: max-vector: %s is not a multiple of 4 from 4 to %u (256M)\n",

@@ -16,29 +16,58 @@
 #include "cmds.h"
 #include "fault_line.h"
 #include "userspace/common/json.h"
-#include "userspace/common/parse.h"
+#include "userspace/common/option.h"
 
 #define HOLD_DEFAULT_NS 1000000ULL
 #define WAIT_MIN_NS 10000ULL
 #define WAIT_MAX_NS 10000000000ULL
 
+/* What `add` is asked; what is no member of it is in struct fault_config. */
+static const char *const dirs[] = { "egress", "ingress", NULL };
+
+#define AT(member)	OPTION_AT(struct fault_config, member)
+#define SHARE(member)	AT(member), .units = parse_shares, .max = FAULT_PPM
+
+static const struct option_row add_rows[] = {
+	{ OPTION("seed", 0, "N", "the same one gives the same faults to the same packets (0)"),
+	  AT(seed), .units = parse_counts, .max = UINT64_MAX },
+	{ OPTION("only-canary", 0, NULL, "leave other traffic alone"), AT(only_canary) },
+	{ OPTION("drop", 0, "P%", "of the packets, {range} (0%)"), SHARE(drop) },
+	{ OPTION("duplicate", 0, "P%", "of the packets, {range} (0%)"), SHARE(duplicate) },
+	{ OPTION("corrupt", 0, "P%", "of the packets, {range} (0%)"), SHARE(corrupt) },
+	{ OPTION("reorder", 0, "P%", "of the packets, {range} (0%)"), SHARE(reorder) },
+	{ OPTION("burst", 0, "N", "packets that are dropped in a row, {range} (1)"),
+	  AT(burst), .units = parse_counts, .max = FAULT_BURST_MAX },
+	{ OPTION("delay", 0, "TIME[~JITTER]", "{range}, each packet within JITTER of it"),
+	  .units = PARSE_NS, .min = WAIT_MIN_NS, .max = WAIT_MAX_NS },
+	{ OPTION("hold", 0, "TIME", "for which a reordered packet is held back, {range} (1ms)"),
+	  .units = PARSE_NS, .min = WAIT_MIN_NS, .max = WAIT_MAX_NS },
+};
+
+static const struct option_row dir_row[] = {
+	{ OPTION("dir", 0, "ingress|egress", "faults of what comes in or goes out ({default}; del: both)"),
+	  AT(ingress), .words = dirs },
+};
+
+static const struct option_row json_row[] = {
+	{ OPTION("json", 'j', NULL, "show: as JSON"), .size = sizeof(bool) },
+};
+
 static int usage(FILE *to)
 {
+	const struct option_group all[] = {
+		{ OPTION_ROWS(dir_row) }, { OPTION_ROWS(add_rows) }, { OPTION_ROWS(json_row) },
+		{ 0 }
+	};
+
 	fprintf(to,
 		"usage: canary fault add DEV [--dir ingress|egress] [--seed N] [--only-canary]\n"
 		"                   [--drop P%%] [--burst N] [--duplicate P%%] [--corrupt P%%]\n"
 		"                   [--delay TIME[~JITTER]] [--reorder P%%] [--hold TIME]\n"
 		"       canary fault show DEV [-j]\n"
 		"       canary fault del DEV [--dir ingress|egress]\n"
-		"\n"
-		"  --dir ingress|egress  faults of what comes in or goes out (egress; del: both)\n"
-		"  --seed N              the same one gives the same faults to the same packets (0)\n"
-		"  --only-canary         leave other traffic alone\n"
-		"  --drop, --duplicate, --corrupt, --reorder P%%   of the packets, 0%% to 100%% (0%%)\n"
-		"  --burst N             packets that are dropped in a row, 0 to %d (1)\n"
-		"  --delay TIME[~JITTER] 10us to 10s, each packet within JITTER of it\n"
-		"  --hold TIME           for which a reordered packet is held back, 10us to 10s (1ms)\n"
-		"  -j, --json            show: as JSON\n", FAULT_BURST_MAX);
+		"\n");
+	options_help(to, all, 28);
 	return to == stdout ? 0 : 2;
 }
 
@@ -60,23 +89,15 @@ static int no_chatter(enum libbpf_print_level level, const char *format, va_list
 	return level == LIBBPF_WARN && getenv("CANARY_DEBUG") ? vfprintf(stderr, format, args) : 0;
 }
 
-static int take_percent(const char *option, const char *text, __u32 *ppm)
+static int refuse_share(const char *name, const char *text, enum parse_result result)
 {
-	uint64_t n;
-
-	switch (parse_quantity(text, parse_shares, 0, FAULT_PPM, &n)) {
-	case PARSE_OK:
-		*ppm = n;
-		return 0;
-	case PARSE_SMALL:
-		return fail("%s: '%s' is less than 0.0001%%", option, text);
-	default:
-		return fail("%s: '%s' is no percentage from 0%% to 100%%", option, text);
-	}
+	if (result == PARSE_SMALL)
+		return fail("--%s: '%s' is less than 0.0001%%", name, text);
+	return fail("--%s: '%s' is no percentage from 0%% to 100%%", name, text);
 }
 
 /* TIME, or TIME~JITTER if @jitter */
-static int take_wait(const char *option, const char *text, __u64 *ns, __u64 *jitter)
+static int take_wait(const char *name, const char *text, __u64 *ns, __u64 *jitter)
 {
 	char *time = strdupa(text), *tilde = jitter ? strchr(time, '~') : NULL;
 	uint64_t value, within = 0;
@@ -85,81 +106,56 @@ static int take_wait(const char *option, const char *text, __u64 *ns, __u64 *jit
 		*tilde++ = '\0';
 	if (parse_quantity(time, PARSE_NS, 0, UINT64_MAX, &value) ||
 	    (tilde && parse_quantity(tilde, PARSE_NS, 0, UINT64_MAX, &within)))
-		return fail("%s: '%s' is no time such as 5ms%s", option, text,
+		return fail("--%s: '%s' is no time such as 5ms%s", name, text,
 			    jitter ? " or 5ms~2ms" : "");
 	if (value < WAIT_MIN_NS || value > WAIT_MAX_NS)
-		return fail("%s: '%s' is not within 10us to 10s", option, text);
+		return fail("--%s: '%s' is not within 10us to 10s", name, text);
 	if (within > value - WAIT_MIN_NS)
-		return fail("%s: '%s': some packets would wait less than 10us", option, text);
+		return fail("--%s: '%s': some packets would wait less than 10us", name, text);
 	*ns = value;
 	if (tilde)
 		*jitter = within;
 	return 0;
 }
 
-static int take_number(const char *option, const char *text, uint64_t most, uint64_t *number)
+static int take_fault(void *config, const struct option_row *row, const char *text)
 {
-	if (!parse_quantity(text, parse_counts, 0, most, number))
+	struct fault_config *c = config;
+	enum parse_result result;
+
+	if (!strcmp(row->name, "delay"))
+		return take_wait(row->name, text, &c->delay_ns, &c->jitter_ns);
+	if (!strcmp(row->name, "hold"))
+		return take_wait(row->name, text, &c->hold_ns, NULL);
+	result = option_store(row, c, text);
+	if (result == PARSE_OK)
 		return 0;
-	return fail("%s: '%s' is no number from 0 to %llu", option, text, (unsigned long long)most);
+	if (row->words)
+		return fail("--%s: '%s' is neither ingress nor egress", row->name, text);
+	if (row->units == parse_shares)
+		return refuse_share(row->name, text, result);
+	return fail("--%s: '%s' is no number from 0 to %llu", row->name, text,
+		    (unsigned long long)row->max);
 }
 
-static int take_dir(const char *text, __u32 *ingress)
-{
-	*ingress = !strcmp(text, "ingress");
-	if (!*ingress && strcmp(text, "egress"))
-		return fail("--dir: '%s' is neither ingress nor egress", text);
-	return 0;
-}
-
-static int take_value(struct fault_config *c, const char *option, const char *value)
-{
-	uint64_t number;
-	int err;
-
-	if (!strcmp(option, "--drop"))
-		return take_percent(option, value, &c->drop);
-	if (!strcmp(option, "--duplicate"))
-		return take_percent(option, value, &c->duplicate);
-	if (!strcmp(option, "--reorder"))
-		return take_percent(option, value, &c->reorder);
-	if (!strcmp(option, "--corrupt"))
-		return take_percent(option, value, &c->corrupt);
-	if (!strcmp(option, "--delay"))
-		return take_wait(option, value, &c->delay_ns, &c->jitter_ns);
-	if (!strcmp(option, "--hold"))
-		return take_wait(option, value, &c->hold_ns, NULL);
-	if (!strcmp(option, "--dir"))
-		return take_dir(value, &c->ingress);
-	if (!strcmp(option, "--seed")) {
-		err = take_number(option, value, UINT64_MAX, &number);
-		c->seed = number;
-		return err;
-	}
-	if (!strcmp(option, "--burst")) {
-		err = take_number(option, value, FAULT_BURST_MAX, &number);
-		c->burst = number;
-		return err;
-	}
-	return fail("unknown option '%s'", option);
-}
-
+/* Return: 0, or -1 after having said why not */
 static int parse_add(struct fault_config *c, int argc, char **argv)
 {
-	int i;
+	const struct option_group groups[] = {
+		{ OPTION_ROWS(dir_row), .take = take_fault, .arg = c },
+		{ OPTION_ROWS(add_rows), .take = take_fault, .arg = c },
+		{ 0 }
+	};
+	enum option_end end;
 
 	memset(c, 0, sizeof(*c));
-	for (i = 0; i < argc; i++) {
-		if (!strcmp(argv[i], "--only-canary")) {
-			c->only_canary = 1;
-			continue;
-		}
-		if (i + 1 == argc)
-			return fail("'%s' is unknown or needs a value", argv[i]);
-		if (take_value(c, argv[i], argv[i + 1]))
-			return -1;
-		i++;
-	}
+	end = options_parse(groups, argc, argv);
+	if (end == OPTIONS_HELP)
+		exit(usage(stdout));
+	if (end != OPTIONS_OK)
+		return -1;
+	if (optind < argc)
+		return fail("'%s' is not wanted", argv[optind]);
 	if (!c->drop && !c->duplicate && !c->reorder && !c->corrupt && !c->delay_ns)
 		return fail("no fault asked for");
 	if (c->burst > 1 && !c->drop)
@@ -371,20 +367,36 @@ static int add(const char *dev, int argc, char **argv)
 	return err ? 1 : 0;
 }
 
+struct del_asked {
+	struct fault_config config;
+	bool dir;
+};
+
+static int take_del(void *arg, const struct option_row *row, const char *text)
+{
+	struct del_asked *asked = arg;
+
+	asked->dir = true;
+	return take_fault(&asked->config, row, text);
+}
+
 static int del(const char *dev, int argc, char **argv)
 {
 	struct fault_line line;
 	unsigned int ifindex = if_nametoindex(dev);
-	__u32 wanted = 0;
+	struct del_asked asked = { 0 };
+	const struct option_group groups[] = {
+		{ OPTION_ROWS(dir_row), .take = take_del, .arg = &asked }, { 0 }
+	};
 	bool made = false;
 	int dir, found = 0;
 
-	if (argc && (argc != 2 || strcmp(argv[0], "--dir") || take_dir(argv[1], &wanted)))
+	if (options_parse(groups, argc, argv) != OPTIONS_OK || optind < argc)
 		return usage(stderr);
 	if (!ifindex)
 		return fail("%s: %s", dev, strerror(errno)), 1;
 	for (dir = 0; dir < 2; dir++) {
-		if (argc && wanted != dir)
+		if (asked.dir && asked.config.ingress != dir)
 			continue;
 		if (!find_program(ifindex, dir))
 			continue;
@@ -456,18 +468,20 @@ static void show_text(const char *dev, const struct fault_config *c, const struc
 	       s->line_full, s->errors);
 }
 
-static int show(const char *dev, int argc, char **argv)
+static int show(const char *dev, bool json, int argc, char **argv)
 {
 	struct fault__rodata rodata;
 	struct fault__bss bss;
 	unsigned int ifindex = if_nametoindex(dev);
-	bool json = argc == 1 && (!strcmp(argv[0], "-j") || !strcmp(argv[0], "--json"));
+	const struct option_group groups[] = {
+		{ OPTION_ROWS(json_row), .take = option_take, .arg = &json }, { 0 }
+	};
 	const struct fault_config *config;
 	struct json j;
 	int dir, err;
 	__u32 id;
 
-	if (argc && !json)
+	if (options_parse(groups, argc, argv) != OPTIONS_OK || optind < argc)
 		return usage(stderr);
 	if (!ifindex)
 		return fail("%s: %s", dev, strerror(errno)), 1;
@@ -492,6 +506,22 @@ static int show(const char *dev, int argc, char **argv)
 	return 0;
 }
 
+/* Faults of @dev: what stands behind it are options. */
+static int run(const char *verb, bool json, int argc, char **argv)
+{
+	char title[64], *dev = argv[0];
+
+	snprintf(title, sizeof(title), "canary fault %s", verb);
+	argv[0] = title;	/* what getopt() complains as */
+	if (!strcmp(verb, "add"))
+		return add(dev, argc, argv);
+	if (!strcmp(verb, "del"))
+		return del(dev, argc, argv);
+	if (!strcmp(verb, "show"))
+		return show(dev, json, argc, argv);
+	return usage(stderr);
+}
+
 int cmd_fault(int argc, char **argv)
 {
 	bool json = false;
@@ -508,14 +538,5 @@ int cmd_fault(int argc, char **argv)
 	if (argc < 3)
 		return usage(stderr);
 	libbpf_set_print(no_chatter);
-	if (!strcmp(argv[1], "add"))
-		return add(argv[2], argc - 3, argv + 3);
-	if (!strcmp(argv[1], "del"))
-		return del(argv[2], argc - 3, argv + 3);
-	if (!strcmp(argv[1], "show")) {
-		static char *dash_j[] = { "-j" };
-
-		return json ? show(argv[2], 1, dash_j) : show(argv[2], argc - 3, argv + 3);
-	}
-	return usage(stderr);
+	return run(argv[1], json, argc - 2, argv + 2);
 }

@@ -14,7 +14,6 @@
 #include "comm_options.h"
 #include "member_json.h"
 #include "output.h"
-#include "userspace/common/parse.h"
 
 #define SIZE_MAX_BYTES	(CANARY_COUNT_MAX * 4ULL)
 #define FACTOR		2		/* if neither it nor --stepbytes is given */
@@ -46,24 +45,45 @@ struct perf {
 	double			busbw_sum;
 };
 
+#define BYTES(member, least, usual)					\
+	OPTION_AT(struct perf, member), .units = parse_bytes, .min = (least), \
+	.max = SIZE_MAX_BYTES, .standard = (usual)
+#define COUNT(member, least, most, usual)				\
+	OPTION_AT(struct perf, member), .units = parse_counts, .min = (least), .max = (most), \
+	.standard = (usual)
+
+static const struct option_row rows[] = {
+	{ OPTION("minbytes", 'b', "SIZE", "first size in bytes, K, M, G may follow (4)"), BYTES(min, 0, 4) },
+	{ OPTION("maxbytes", 'e', "SIZE", "last size (4M)"), BYTES(max, 0, 4 << 20) },
+	{ OPTION("stepfactor", 'f', "N", "next size is N times the last one, {range} (2)"),
+	  COUNT(factor, 2, 1024, 0) },
+	{ OPTION("stepbytes", 'i', "SIZE", "next size is that much larger, instead of -f"),
+	  BYTES(step_bytes, 4, 0) },
+	{ OPTION("iters", 'n', "N", "operations that are timed, {range} ({default})"),
+	  COUNT(iters, 1, 1000000, 20) },
+	{ OPTION("warmup_iters", 'w', "N", "operations before, {range} ({default})"),
+	  COUNT(warmup, 0, 1000000, 5) },
+	{ OPTION("check", 'c', "N", "operations whose result is checked, {range} ({default})"),
+	  COUNT(check, 0, 1000, 1) },
+	{ OPTION("agg_iters", 'm', "N", "operations in flight together, {range} ({default})"),
+	  COUNT(aggregate, 1, 32, 1) },
+	{ OPTION("output_file", 'J', "FILE", "results as JSON as well, from rank 0"),
+	  OPTION_AT(struct perf, json) },
+};
+
 static int usage(FILE *to)
 {
+	const struct option_group own[] = { { OPTION_ROWS(rows) }, { 0 } };
+
 	fprintf(to,
 		"usage: canary perf allreduce [OPTIONS]\n"
-		"\n"
-		"  -b, --minbytes SIZE      first size in bytes, K, M, G may follow (4)\n"
-		"  -e, --maxbytes SIZE      last size (4M)\n"
-		"  -f, --stepfactor N       next size is N times the last one, 2 to 1024 (2)\n"
-		"  -i, --stepbytes SIZE     next size is that much larger, instead of -f\n"
-		"  -n, --iters N            operations that are timed, 1 to 1000000 (20)\n"
-		"  -w, --warmup_iters N     operations before, 0 to 1000000 (5)\n"
-		"  -c, --check N            operations whose result is checked, 0 to 1000 (1)\n"
-		"  -m, --agg_iters N        operations in flight together, 1 to 32 (1)\n"
-		"  -J, --output_file FILE   results as JSON as well, from rank 0\n"
+		"\n");
+	options_help(to, own, 27);
+	fprintf(to,
 		"\n"
 		"algbw is size by time, busbw the same times 2(N-1)/N, in GB/s (10^9 bytes).\n"
-		"\n"
-		COMM_USAGE);
+		"\n");
+	comm_options_help(to);
 	return to == stdout ? 0 : 2;
 }
 
@@ -74,78 +94,43 @@ static int hint(void)
 	return 2;
 }
 
-/* A number, with K, M or G if @size. Return: 0, or -1 after having complained. */
-static int number(const char *name, const char *text, bool size, uint64_t min, uint64_t max,
-		  uint64_t *value)
+static int take(void *p, const struct option_row *row, const char *text)
 {
-	switch (parse_quantity(text, size ? parse_bytes : parse_counts, min, max, value)) {
+	switch (option_store(row, p, text)) {
 	case PARSE_OK:
 		return 0;
 	case PARSE_JUNK:
-		fprintf(stderr, "canary: %s: '%s' is not a number%s\n", name, text,
-			size ? ", K, M or G may follow" : "");
+		fprintf(stderr, "canary: %s: '%s' is not a number%s\n", row->name, text,
+			row->units == parse_bytes ? ", K, M or G may follow" : "");
 		return -1;
 	default:
-		fprintf(stderr, "canary: %s: '%s' is out of range, %llu to %llu\n", name, text,
-			(unsigned long long)min, (unsigned long long)max);
+		fprintf(stderr, "canary: %s: '%s' is out of range, %llu to %llu\n", row->name, text,
+			(unsigned long long)row->min, (unsigned long long)row->max);
 		return -1;
 	}
-}
-
-static int option(struct perf *p, int opt, const char *value)
-{
-	switch (opt) {
-	case 'b':
-		return number("minbytes", value, true, 0, SIZE_MAX_BYTES, &p->min);
-	case 'e':
-		return number("maxbytes", value, true, 0, SIZE_MAX_BYTES, &p->max);
-	case 'f':
-		return number("stepfactor", value, false, 2, 1024, &p->factor);
-	case 'i':
-		return number("stepbytes", value, true, 4, SIZE_MAX_BYTES, &p->step_bytes);
-	case 'n':
-		return number("iters", value, false, 1, 1000000, &p->iters);
-	case 'w':
-		return number("warmup_iters", value, false, 0, 1000000, &p->warmup);
-	case 'c':
-		return number("check", value, false, 0, 1000, &p->check);
-	case 'm':
-		return number("agg_iters", value, false, 1, 32, &p->aggregate);
-	}
-	p->json = value;
-	return 0;
 }
 
 static int parse(struct perf *p, int argc, char **argv)
 {
-	static const struct option options[] = {
-		COMM_OPTIONS,
-		{ "minbytes",		required_argument, NULL, 'b' },
-		{ "maxbytes",		required_argument, NULL, 'e' },
-		{ "stepfactor",		required_argument, NULL, 'f' },
-		{ "stepbytes",		required_argument, NULL, 'i' },
-		{ "iters",		required_argument, NULL, 'n' },
-		{ "warmup_iters",	required_argument, NULL, 'w' },
-		{ "check",		required_argument, NULL, 'c' },
-		{ "agg_iters",		required_argument, NULL, 'm' },
-		{ "output_file",	required_argument, NULL, 'J' },
-		{ "help",		no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
+	const struct option_group groups[] = {
+		{ OPTION_ROWS(rows), .take = take, .arg = p },
+		{ COMM_OPTION_ROWS, .take = comm_option_take, .arg = &p->comm },
+		{ 0 }
 	};
-	int opt, index = 0, bad;
+	size_t i;
 
 	comm_options_init(&p->comm);
-	while ((opt = getopt_long(argc, argv, "b:e:f:i:n:w:c:m:J:h", options, &index)) != -1) {
-		if (opt == 'h')
-			exit(usage(stdout));
-		if (opt == '?')
-			return hint();
-		if (opt >= COMM_OPT_PARAM)
-			bad = comm_option(&p->comm, opt, options[index].name, optarg);
-		else
-			bad = option(p, opt, optarg);
-		if (bad)
-			return 2;
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		option_set(&rows[i], p, rows[i].standard);
+	switch (options_parse(groups, argc, argv)) {
+	case OPTIONS_OK:
+		break;
+	case OPTIONS_HELP:
+		exit(usage(stdout));
+	case OPTIONS_BAD:
+		return hint();
+	default:
+		return 2;
 	}
 	if (optind < argc) {
 		fprintf(stderr, "canary: perf: argument '%s' is not wanted\n", argv[optind]);
@@ -469,14 +454,7 @@ static int run(struct perf *p)
 
 int cmd_perf(int argc, char **argv)
 {
-	struct perf p = {
-		.min = 4,
-		.max = 4 << 20,
-		.iters = 20,
-		.warmup = 5,
-		.check = 1,
-		.aggregate = 1,
-	};
+	struct perf p = { 0 };
 	struct canary *failed;
 	int status, err;
 

@@ -5,13 +5,13 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <getopt.h>
 #include <grp.h>
 #include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <canary.h>
 #include <libmnl/libmnl.h>
@@ -20,7 +20,7 @@
 
 #include "cmds.h"
 #include "userspace/common/json.h"
-#include "userspace/common/parse.h"
+#include "userspace/common/option.h"
 
 #define BUFFER	8192
 #define ID_MAX	(UINT32_MAX - 1)	/* of a user or group; one more is nobody's */
@@ -170,15 +170,22 @@ static int take_group(const char *text, struct rule *r)
 	return 0;
 }
 
+/* As a member would set it */
+static int take_param(const char *name, const char *text, struct canary_params *params)
+{
+	canary_params_init(params);
+	if (!canary_params_set(params, name, text))
+		return 0;
+	fprintf(stderr, "canary: %s\n", canary_errmsg());
+	return -1;
+}
+
 static int take_key_file(const char *path, struct rule *r)
 {
 	struct canary_params params;
 
-	canary_params_init(&params);
-	if (canary_params_set(&params, "key-file", path)) {
-		fprintf(stderr, "canary: %s\n", canary_errmsg());
+	if (take_param("key-file", path, &params))
 		return -1;
-	}
 	memcpy(r->key, params.key, sizeof(r->key));
 	explicit_bzero(&params, sizeof(params));
 	r->keyed = true;
@@ -189,11 +196,8 @@ static int take_aggregates(const char *text, struct rule *r)
 {
 	struct canary_params params;
 
-	canary_params_init(&params);
-	if (canary_params_set(&params, "aggregates", text)) {
-		fprintf(stderr, "canary: %s\n", canary_errmsg());
+	if (take_param("aggregates", text, &params))
 		return -1;
-	}
 	r->believe = params.aggregates;
 	memcpy(r->believed, params.aggregate, sizeof(r->believed));
 	return 0;
@@ -360,8 +364,31 @@ static int show(bool json)
 	return err ? 1 : 0;
 }
 
+static const struct option_row json_row[] = {
+	{ OPTION("json", 'j', NULL, "rules: as JSON"), .size = sizeof(bool) },
+};
+
+static const struct option_row who_rows[] = {
+	{ OPTION("uid", 'u', "USER", "name or number") },
+	{ OPTION("gid", 'g', "GROUP", "name or number; not both") },
+};
+
+static const struct option_row what_rows[] = {
+	{ OPTION("key-file", 'k', "FILE",
+	  "allow: 32 hexadecimal digits: the communicators' key, which\n"
+	  "members then need not know, and cannot read or replace") },
+	{ OPTION("aggregates", 'a', "PREFIXES",
+	  "allow: where the switches are: members take sums of several\n"
+	  "members from there only") },
+};
+
 static int usage(FILE *to)
 {
+	const struct option_group all[] = {
+		{ OPTION_ROWS(who_rows) }, { OPTION_ROWS(what_rows) }, { OPTION_ROWS(json_row) },
+		{ 0 }
+	};
+
 	fprintf(to,
 		"usage: canary comm rules [-j]\n"
 		"       canary comm allow FIRST[-LAST] [--uid USER | --gid GROUP] [--key-file FILE]\n"
@@ -369,51 +396,60 @@ static int usage(FILE *to)
 		"       canary comm revoke FIRST[-LAST] [--uid USER | --gid GROUP]\n"
 		"\n"
 		"Who may be a member of which communicators in this network namespace, through\n"
-		"AF_CANARY. Without rules anybody, of any; with rules, the first that fits decides.\n"
-		"  -u, --uid USER       name or number\n"
-		"  -g, --gid GROUP      name or number\n"
-		"  -k, --key-file FILE  32 hexadecimal digits: the communicators' key, which members\n"
-		"                       then need not know, and cannot read or replace\n"
-		"  -a, --aggregates PREFIXES  where the switches are: members take sums of several\n"
-		"                       members from there only\n");
+		"AF_CANARY. Without rules anybody, of any; with rules, the first that fits decides.\n");
+	options_help(to, all, 29);
 	return to == stdout ? 0 : 2;
+}
+
+static int take_option(void *rule, const struct option_row *row, const char *text)
+{
+	struct rule *r = rule;
+
+	switch (row->letter) {
+	case 'u':
+		return r->has_gid ? -usage(stderr) : take_user(text, r);
+	case 'g':
+		return r->has_uid ? -usage(stderr) : take_group(text, r);
+	case 'k':
+		return take_key_file(text, r);
+	default:
+		return take_aggregates(text, r);
+	}
+}
+
+static int cmd_list(int argc, char **argv)
+{
+	bool json = false;
+	const struct option_group groups[] = {
+		{ OPTION_ROWS(json_row), .take = option_take, .arg = &json }, { 0 }
+	};
+	enum option_end end = options_parse(groups, argc, argv);
+
+	if (end != OPTIONS_OK)
+		return usage(end == OPTIONS_HELP ? stdout : stderr);
+	return optind == argc ? show(json) : usage(stderr);
 }
 
 int cmd_comm_rules(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "json",	no_argument, NULL, 'j' },
-		{ "uid",	required_argument, NULL, 'u' },
-		{ "gid",	required_argument, NULL, 'g' },
-		{ "key-file",	required_argument, NULL, 'k' },
-		{ "aggregates",	required_argument, NULL, 'a' },
-		{ "help",	no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
-	};
-	bool rules = !strcmp(argv[0], "rules"), allow = !strcmp(argv[0], "allow"), json = false;
+	bool allow = !strcmp(argv[0], "allow");
 	struct rule r = { 0 };
-	int opt, err = 0;
+	const struct option_group groups[] = {
+		{ OPTION_ROWS(who_rows), .take = take_option, .arg = &r },
+		{ .row = allow ? what_rows : NULL, .n = 2, .stride = sizeof(what_rows[0]),
+		  .take = take_option, .arg = &r },
+		{ 0 }
+	};
+	enum option_end end;
+	int err;
 
-	while (!err && (opt = getopt_long(argc, argv, "ju:g:k:a:h", options, NULL)) != -1) {
-		if (opt == 'h')
-			return usage(stdout);
-		else if (opt == 'j' && rules)
-			json = true;
-		else if (opt == 'u' && !rules && !r.has_gid)
-			err = take_user(optarg, &r);
-		else if (opt == 'g' && !rules && !r.has_uid)
-			err = take_group(optarg, &r);
-		else if (opt == 'k' && allow)
-			err = take_key_file(optarg, &r);
-		else if (opt == 'a' && allow)
-			err = take_aggregates(optarg, &r);
-		else
-			return usage(stderr);
-	}
-	if (err)
+	if (!strcmp(argv[0], "rules"))
+		return cmd_list(argc, argv);
+	end = options_parse(groups, argc, argv);
+	if (end == OPTIONS_REFUSED)
 		return 2;
-	if (rules)
-		return optind == argc ? show(json) : usage(stderr);
+	if (end != OPTIONS_OK)
+		return usage(end == OPTIONS_HELP ? stdout : stderr);
 	if (optind + 1 != argc)
 		return usage(stderr);
 	if (take_range(argv[optind], &r))

@@ -1,19 +1,30 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* canary stats: counters of the kernel and of user engines. */
-#include <getopt.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmds.h"
 #include "engines.h"
+#include "userspace/common/option.h"
+
+struct asked {
+	bool json, zeros;
+};
+
+static const struct option_row rows[] = {
+	{ OPTION("json", 'j', NULL, "as JSON"), OPTION_AT(struct asked, json) },
+	{ OPTION("zeros", 'z', NULL, "counters that are 0, too"), OPTION_AT(struct asked, zeros) },
+};
 
 static int usage(FILE *to)
 {
+	const struct option_group own[] = { { OPTION_ROWS(rows) }, { 0 } };
+
 	fprintf(to,
 		"usage: canary stats [-j] [-z]\n"
 		"\n"
-		"Counters of the kernel in this network namespace and of user engines that run.\n"
-		"  -j, --json   as JSON\n"
-		"  -z, --zeros  counters that are 0, too\n");
+		"Counters of the kernel in this network namespace and of user engines that run.\n");
+	options_help(to, own, 15);
 	return to == stdout ? 0 : 2;
 }
 
@@ -74,34 +85,28 @@ static void show_table(const struct report *kernel, const struct reports *user, 
 
 int cmd_stats(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "json",	no_argument, NULL, 'j' },
-		{ "zeros",	no_argument, NULL, 'z' },
-		{ "help",	no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
+	struct asked asked = { 0 };
+	const struct option_group own[] = {
+		{ OPTION_ROWS(rows), .take = option_take, .arg = &asked }, { 0 }
 	};
 	struct reports user = { 0 };
 	struct report kernel;
-	bool json = false, zeros = false, have_kernel;
-	int opt, err;
+	enum option_end end;
+	bool have_kernel;
+	int err;
 
-	while ((opt = getopt_long(argc, argv, "jzh", options, NULL)) != -1) {
-		if (opt == 'h')
-			return usage(stdout);
-		if (opt == '?')
-			return usage(stderr);
-		json |= opt == 'j';
-		zeros |= opt == 'z';
-	}
+	end = options_parse(own, argc, argv);
+	if (end != OPTIONS_OK)
+		return usage(end == OPTIONS_HELP ? stdout : stderr);
 	if (optind < argc)
 		return usage(stderr);
 	have_kernel = engines_kernel_stats(&kernel);
 	err = engines_user(&user);
 	if (!err) {
-		if (json)
+		if (asked.json)
 			show_json(have_kernel ? &kernel : NULL, &user);
 		else
-			show_table(have_kernel ? &kernel : NULL, &user, zeros);
+			show_table(have_kernel ? &kernel : NULL, &user, asked.zeros);
 	}
 	report_free(&kernel);
 	reports_free(&user);

@@ -28,16 +28,16 @@ struct ask {
 };
 
 static const struct option_row name_row[] = {
-	{ "name", 'n', "NAME", NULL, OPTION_AT(struct ask, name) },
+	{ OPTION("name", 'n', "NAME", NULL), OPTION_AT(struct ask, name) },
 };
 
 static const struct option_row all_row[] = {
-	{ "all", 0, NULL, "show, set: all in " SWITCHD_RUN_DIR ", whatever their namespace",
+	{ OPTION("all", 0, NULL, "show, set: all in " SWITCHD_RUN_DIR ", whatever their namespace"),
 	  OPTION_AT(struct ask, all) },
 };
 
 static const struct option_row json_row[] = {
-	{ "json", 'j', NULL, "show: one line of JSON for each switch", OPTION_AT(struct ask, json) },
+	{ OPTION("json", 'j', NULL, "show: one line of JSON for each switch"), OPTION_AT(struct ask, json) },
 };
 
 static void usage(FILE *out)
@@ -106,11 +106,6 @@ static int run(int argc, char **argv)
 	return switchd_run(&o);
 }
 
-static int take_ask(void *ask, const struct option_row *row, const char *text)
-{
-	return option_store(row, ask, text);
-}
-
 static int take_given(void *arg, const struct option_row *row, const char *text)
 {
 	struct ask *ask = arg;
@@ -129,9 +124,9 @@ static int show(int argc, char **argv)
 {
 	struct ask ask = { 0 };
 	const struct option_group groups[] = {
-		{ OPTION_ROWS(name_row), .take = take_ask, .arg = &ask },
-		{ OPTION_ROWS(all_row), .take = take_ask, .arg = &ask },
-		{ OPTION_ROWS(json_row), .take = take_ask, .arg = &ask },
+		{ OPTION_ROWS(name_row), .take = option_take, .arg = &ask },
+		{ OPTION_ROWS(all_row), .take = option_take, .arg = &ask },
+		{ OPTION_ROWS(json_row), .take = option_take, .arg = &ask },
 		{ 0 }
 	};
 	int status = parse(groups, argc, argv);
@@ -169,8 +164,8 @@ static int set(int argc, char **argv)
 	struct ask ask = { .given = given };
 	const struct option_group groups[] = {
 		{ ALL_SETTINGS, .skip = not_set, .take = take_given, .arg = &ask },
-		{ OPTION_ROWS(name_row), .take = take_ask, .arg = &ask },
-		{ OPTION_ROWS(all_row), .take = take_ask, .arg = &ask },
+		{ OPTION_ROWS(name_row), .take = option_take, .arg = &ask },
+		{ OPTION_ROWS(all_row), .take = option_take, .arg = &ask },
 		{ 0 }
 	};
 	int status = parse(groups, argc, argv);

@@ -240,3 +240,8 @@ enum parse_result option_store(const struct option_row *row, void *to, const cha
 	option_set(row, to, value);
 	return PARSE_OK;
 }
+
+int option_take(void *to, const struct option_row *row, const char *text)
+{
+	return option_store(row, to, text) ? -1 : 0;
+}

@@ -4,10 +4,10 @@
  * getopt_long() needs, --help, what is stored and where.
  *
  *	static const struct option_row rows[] = {
- *		{ "iters", 'n', "N", "operations that are timed, {range} ({default})",
+ *		{ OPTION("iters", 'n', "N", "operations that are timed, {range} ({default})"),
  *		  OPTION_AT(struct perf, iters), .units = parse_counts, .min = 1, .max = 1000000,
  *		  .standard = 20 },
- *		{ "json", 'j', NULL, "as JSON", OPTION_AT(struct perf, json) },
+ *		{ OPTION("json", 'j', NULL, "as JSON"), OPTION_AT(struct perf, json) },
  *	};
  *	const struct option_group groups[] = {
  *		{ OPTION_ROWS(rows), .take = take, .arg = &perf },
@@ -51,6 +51,10 @@ struct option_row {
 	uint64_t standard;
 };
 
+/* The first four, without which no row is */
+#define OPTION(name_, letter_, argument_, help_) \
+	.name = (name_), .letter = (letter_), .argument = (argument_), .help = (help_)
+
 #define OPTION_AT(type, member)					\
 	.offset = offsetof(type, member), .size = sizeof(((type *)0)->member)
 
@@ -92,6 +96,9 @@ void options_synopsis(FILE *out, const struct option_group *groups, int indent, 
 
 /* Store a flag, quantity, word or text in its member of @to. Nothing is stored if it is refused. */
 enum parse_result option_store(const struct option_row *row, void *to, const char *text);
+
+/* The same as an option_group's take, for rows of flags and texts, which cannot be refused */
+int option_take(void *to, const struct option_row *row, const char *text);
 
 /* What is stored in a member that is an integer */
 uint64_t option_value(const struct option_row *row, const void *to);

@@ -37,167 +37,167 @@ static const char *const choice_help[] = {
 
 const struct setting settings[] = {
 	{
-		.option = { "ports", 'p', "LIST",
-			    "devices of the switch; may be given more than once" },
+		.option = { OPTION("ports", 'p', "LIST",
+			    "devices of the switch; may be given more than once") },
 		.where = SETTING_RUN,
 		.take = option_ports,
 	}, {
-		.option = { "address", 'a', "A",
-			    "the switch's own address (first global /32 of lo)" },
+		.option = { OPTION("address", 'a', "A",
+			    "the switch's own address (first global /32 of lo)") },
 		.where = SETTING_RUN,
 		.take = option_address,
 		.shown = SHOWN_HEAD, .text = text_address, .json = json_address,
 	}, {
-		.option = { "mode", 'm', "MODE",
-			    "fast: output by XDP; shaped: through the port's qdisc ({default})",
+		.option = { OPTION("mode", 'm', "MODE",
+			    "fast: output by XDP; shaped: through the port's qdisc ({default})"),
 			    AT(mode), .words = mode_words, .standard = CSW_FAST },
 		.where = SETTING_RUN,
 		.shown = SHOWN_HEAD,
 	}, {
-		.option = { "timeout", 't', "TIME",
+		.option = { OPTION("timeout", 't', "TIME",
 			    "from the first contribution to sending on, {range};\n"
 			    "MIN..MAX: between these, as the spread of arrivals wants it;\n"
 			    "auto: 1 to 40 packets' time on the ports, 1ms..40ms where\n"
-			    "nobody knows their rate (auto)",
+			    "nobody knows their rate (auto)"),
 			    DURATION(SWITCHD_TIMEOUT_MIN, SWITCHD_TIMEOUT_MAX) },
 		.where = SETTING_RUN | SETTING_SET,
 		.take = option_timeout,
 		.shown = SHOWN_HEAD, .text = text_timeout, .json = json_timeout,
 	}, {
-		.option = { "root-patience", 'R', "N",
+		.option = { OPTION("root-patience", 'R', "N",
 			    "further timeouts that the switch next to a block's leader\n"
-			    "waits for what waited at other switches, {range} ({default})",
+			    "waits for what waited at other switches, {range} ({default})"),
 			    AT(root_patience), NUMBER(0, 100), .standard = 3 },
 		.where = SETTING_RUN,
 		CONFIG(root_patience),
 		.shown = SHOWN_JSON,
 	}, {
-		.option = { "lifetime", 'l', "TIME",
-			    "of soft state, {range} ({default})",
+		.option = { OPTION("lifetime", 'l', "TIME",
+			    "of soft state, {range} ({default})"),
 			    AT(lifetime_ns), DURATION(10 * NS_PER_MS, 3600 * NS_PER_S),
 			    .standard = 5 * NS_PER_S },
 		.where = SETTING_RUN,
 		CONFIG(lifetime_ns),
 		.shown = SHOWN_HEAD, .text = text_lifetime,
 	}, {
-		.option = { "slots", 's', "N",
+		.option = { OPTION("slots", 's', "N",
 			    "blocks at a time, a power of two from {range} ({default}),\n"
-			    "some 4 KB each",
+			    "some 4 KB each"),
 			    AT(slots), NUMBER(CSW_SLOTS_MIN, CSW_SLOTS_MAX), .standard = 32768 },
 		.where = SETTING_RUN,
 		.take = option_slots,
 		.shown = SHOWN_SLOTS,
 	}, {
-		.option = { "children", 'c', "N",
-			    "children of a block, {range} ({default})",
+		.option = { OPTION("children", 'c', "N",
+			    "children of a block, {range} ({default})"),
 			    AT(children), NUMBER(1, CSW_CHILDREN_MAX),
 			    .standard = CSW_CHILDREN_MAX },
 		.where = SETTING_RUN,
 		CONFIG(children_max),
 		.shown = SHOWN_JSON,
 	}, {
-		.option = { "fan-in", 'f', "HOW",
+		.option = { OPTION("fan-in", 'f', "HOW",
 			    "learn: a block leaves with as many as came for those before;\n"
 			    "off: with all members; LEADER[/LEN]=N,...: with N if one\n"
-			    "of those leads it; may be given more than once (learn)",
+			    "of those leads it; may be given more than once (learn)"),
 			    AT(fan_in), .standard = CSW_FAN_IN_LEARN },
 		.where = SETTING_RUN | SETTING_SET,
 		.part = PART_FAN_INS,
 		.take = option_fan_in,
 		.shown = SHOWN_FAN_IN, .text = text_fan_in, .json = json_fan_in,
 	}, {
-		.option = { "choice", 'x', "HOW",
-			    "which of several next hops ({default}):",
+		.option = { OPTION("choice", 'x', "HOW",
+			    "which of several next hops ({default}):"),
 			    AT(choice), .words = choice_words, .words_help = choice_help,
 			    .standard = CSW_CHOOSE_BOTH },
 		.where = SETTING_RUN | SETTING_SET,
 		CONFIG(choice),
 		.shown = SHOWN_CHOICE,
 	}, {
-		.option = { "flowlet", 'F', "TIME",
-			    "pause of a flow after which it may take another, {range} ({default})",
+		.option = { OPTION("flowlet", 'F', "TIME",
+			    "pause of a flow after which it may take another, {range} ({default})"),
 			    AT(flowlet_ns), DURATION(10 * NS_PER_US, 10 * NS_PER_S),
 			    .standard = 5 * NS_PER_MS },
 		.where = SETTING_RUN | SETTING_SET,
 		CONFIG(flowlet_ns),
 		.shown = SHOWN_CHOICE,
 	}, {
-		.option = { "spread", 'd', "N",
+		.option = { OPTION("spread", 'd', "N",
 			    "divide block number or path by N before it chooses: {range} ({default});\n"
-			    "as many as the next hops of the choice before, in a fat tree",
+			    "as many as the next hops of the choice before, in a fat tree"),
 			    AT(spread), NUMBER(1, 256), .standard = 1 },
 		.where = SETTING_RUN | SETTING_SET,
 		CONFIG(spread),
 		.shown = SHOWN_CHOICE,
 	}, {
-		.option = { "trees", 'T', "T[+FIRST]",
+		.option = { OPTION("trees", 'T', "T[+FIRST]",
 			    "with --choice static: blocks take turns among T trees, {range}\n"
-			    "(all): the next hops from number FIRST on, 0 to 255 (0)",
+			    "(all): the next hops from number FIRST on, 0 to 255 (0)"),
 			    AT(trees), NUMBER(1, SWITCHD_TREES_MAX) },
 		.where = SETTING_RUN | SETTING_SET,
 		CONFIG(trees),
 		.take = option_trees,
 		.shown = SHOWN_CHOICE, .text = text_trees, .json = json_trees,
 	}, {
-		.option = { "queue", 'q', "BYTES",
-			    "that may wait at the egress of a port (what its qdisc says)",
+		.option = { OPTION("queue", 'q', "BYTES",
+			    "that may wait at the egress of a port (what its qdisc says)"),
 			    AT(queue), NUMBER(1, UINT32_MAX) },
 		.where = SETTING_RUN,
 	}, {
-		.option = { "restore", 'e', "on|off",
-			    "serve children that were bypassed, if leaders name them ({default})",
+		.option = { OPTION("restore", 'e', "on|off",
+			    "serve children that were bypassed, if leaders name them ({default})"),
 			    AT(restore), .words = off_on, .standard = true },
 		.where = SETTING_RUN,
 		CONFIG(restore),
 		.shown = SHOWN_FAN_IN, .said = "restorations",
 	}, {
-		.option = { "forward", 'W', "HOW",
+		.option = { OPTION("forward", 'W', "HOW",
 			    "what is only forwarded: fast, past the kernel's packet filter;\n"
-			    "stack: by the kernel's router ({default})",
+			    "stack: by the kernel's router ({default})"),
 			    AT(forward), .words = forward_words, .standard = CSW_FORWARD_FAST },
 		.where = SETTING_RUN,
 		CONFIG(forward),
 		.shown = SHOWN_FAN_IN,
 	}, {
-		.option = { "admit", 'A', "RULE,...",
+		.option = { OPTION("admit", 'A', "RULE,...",
 			    "who may contribute: COMM[-COMM]:PREFIX[/LEN][%PORT] (any for all\n"
 			    "communicators, or all sources); with a rule, nobody else;\n"
 			    "nobody, everybody: without rules; may be given more than once,\n"
-			    "up to " TEXT_OF(SWITCHD_ADMIT_MAX) " rules (everybody)" },
+			    "up to " TEXT_OF(SWITCHD_ADMIT_MAX) " rules (everybody)") },
 		.where = SETTING_RUN | SETTING_SET,
 		.part = PART_RULES,
 		.take = option_admit, .check = option_admit_check,
 		.shown = SHOWN_ADMISSION, .text = text_admission, .json = json_admission,
 	}, {
-		.option = { "revoke", 0, "RULE,...",
-			    "set: take rules back; the last one leaves nobody" },
+		.option = { OPTION("revoke", 0, "RULE,...",
+			    "set: take rules back; the last one leaves nobody") },
 		.where = SETTING_SET,
 		.part = PART_RULES,
 		.take = option_revoke, .check = option_revoke_check,
 	}, {
-		.option = { "clock", 'C', "sleep|poll",
-			    "how to wait for deadlines ({default})",
+		.option = { OPTION("clock", 'C', "sleep|poll",
+			    "how to wait for deadlines ({default})"),
 			    AT(clock), .words = clock_words, .standard = SWITCHD_CLOCK_SLEEP },
 		.where = SETTING_RUN,
 		.shown = SHOWN_CLOCK, .json = json_clock,
 	}, {
-		.option = { "name", 'n', "NAME",
+		.option = { OPTION("name", 'n', "NAME",
 			    "run: a name for show and set (the host's name), each only once\n"
 			    "in " SWITCHD_RUN_DIR "; show, set: that one (those of this network\n"
-			    "namespace; set: if it is only one)" },
+			    "namespace; set: if it is only one)") },
 		.where = SETTING_RUN,
 		.take = option_name,
 	}, {
-		.option = { "sysctl", 'S', NULL,
-			    "set ip_forward and rp_filter as needed; they stay set", AT(sysctl) },
+		.option = { OPTION("sysctl", 'S', NULL,
+			    "set ip_forward and rp_filter as needed; they stay set"), AT(sysctl) },
 		.where = SETTING_RUN,
 	}, {
-		.option = { "realtime", 'r', NULL,
-			    "clock thread under SCHED_FIFO", AT(realtime) },
+		.option = { OPTION("realtime", 'r', NULL,
+			    "clock thread under SCHED_FIFO"), AT(realtime) },
 		.where = SETTING_RUN,
 	}, {
-		.option = { "verbose", 'v', NULL,
-			    "more messages", AT(verbose) },
+		.option = { OPTION("verbose", 'v', NULL,
+			    "more messages"), AT(verbose) },
 		.where = SETTING_RUN,
 	},
 };
