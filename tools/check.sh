@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Static checks of the whole tree: checkpatch --strict, sparse, both compilers with all warnings
-# as errors, cppcheck, shellcheck, licence lines. Called by `make check`, which has set up what
+# as errors, cppcheck, shellcheck, options in manual pages, licence lines. Called by `make check`, which has set up what
 # is needed. Prints what is wrong, and one line a check.
 
 set -u
@@ -103,6 +103,15 @@ check_shell()
 	verdict "shellcheck: $# scripts" $? "$OUT/shellcheck"
 }
 
+# Options that --help has and the manual pages do not, and the other way round
+check_man()
+{
+	local status=0
+
+	tools/man/check.py build/bin/canary >"$OUT/man" 2>&1 || status=1
+	verdict "manual pages: $(tail -n 1 "$OUT/man")" $status "$OUT/man"
+}
+
 check_spdx()
 {
 	local file status=0
@@ -132,6 +141,7 @@ check_compiler gcc "${user[@]}"
 check_compiler clang-14 "${user[@]}"
 check_cppcheck "${user[@]}" "${kernel[@]}"
 check_shell "${scripts[@]}"
+check_man
 check_spdx "${sources[@]}"
 echo "$PASSED passed, $FAILED failed"
 [ $FAILED -eq 0 ]

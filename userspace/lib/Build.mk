@@ -59,6 +59,13 @@ $(B)/selftests/user/json_test: selftests/user/json_test.c userspace/common/json.
 	$(CC) $(CPPFLAGS) $(CFLAGS) -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined \
 		-o $@ $(filter %.c,$^)
 
+# The switch's table of settings, as the daemon has it
+USER_TEST_BIN += $(B)/selftests/user/setting_test
+
+$(B)/selftests/user/setting_test: selftests/user/setting_test.c selftests/tap.h $(B)/lib/libswitchd.a $(B)/lib/libcommon.a
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $(filter %.c %.a,$^) -lbpf -lmnl -lpthread
+
 $(B)/selftests/user/engine_tsan: selftests/user/engine_test.c $(USER_TEST_SRC) $(USER_TEST_DEP) | $(B)/.setup
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -O1 -fsanitize=thread -o $@ $< $(USER_TEST_SRC) -pthread
