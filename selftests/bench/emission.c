@@ -29,6 +29,7 @@
 #include <bpf/bpf.h>
 #include <linux/canary_wire.h>
 #include "bpf/shared.h"
+#include "selftests/die.h"
 
 #define MEMBERS		4	/* so that one contribution is never complete */
 #define WARM_UP		20
@@ -40,12 +41,6 @@ struct packet {
 	struct canary_hdr hdr;
 	uint32_t data[ELEMENTS];
 };
-
-static void die(const char *what)
-{
-	fprintf(stderr, "emission: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
 
 static int64_t now(clockid_t clock)
 {
@@ -61,17 +56,17 @@ static int udp_socket(const char *netns, const char *address, struct sockaddr_in
 	int ns = open(netns, O_RDONLY | O_CLOEXEC), fd, one = 1;
 
 	if (ns < 0 || setns(ns, CLONE_NEWNET))
-		die(netns);
+		die_errno(netns);
 	close(ns);
 	sin->sin_family = AF_INET;
 	sin->sin_port = htons(CANARY_PORT_BASE);
 	if (inet_pton(AF_INET, address, &sin->sin_addr) != 1)
-		die(address);
+		die_errno(address);
 	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0 || bind(fd, (struct sockaddr *)sin, sizeof(*sin)) ||
 	    setsockopt(fd, SOL_SOCKET, SO_NO_CHECK, &one, sizeof(one)) ||
 	    setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &one, sizeof(one)))
-		die("socket");
+		die_errno("socket");
 	return fd;
 }
 
@@ -110,13 +105,13 @@ static const volatile struct csw_queue_entry *map_queue(const char *pid, uint32_
 			p = mmap(NULL, *entries * sizeof(struct csw_queue_entry), PROT_READ,
 				 MAP_SHARED, fd, 0);
 			if (p == MAP_FAILED)
-				die("mmap of the queue");
+				die_errno("mmap of the queue");
 			return p;
 		}
 		close(fd);
 	}
 	errno = ENOENT;
-	die("the daemon's queue");
+	die_errno("the daemon's queue");
 	return NULL;
 }
 
@@ -156,15 +151,15 @@ static int64_t arrival(int fd, uint32_t block)
 
 		if (poll(&pfd, 1, WAIT_MS) != 1) {
 			errno = ETIMEDOUT;
-			die("no frame came out of the switch");
+			die_errno("no frame came out of the switch");
 		}
 		if (recvmsg(fd, &msg, 0) < (ssize_t)sizeof(p.hdr))
-			die("recvmsg");
+			die_errno("recvmsg");
 		if (p.hdr.block != htonl(block))
 			continue;
 		cmsg = CMSG_FIRSTHDR(&msg);
 		if (!cmsg || cmsg->cmsg_type != SCM_TIMESTAMPNS)
-			die("no timestamp");
+			die_errno("no timestamp");
 		memcpy(&ts, CMSG_DATA(cmsg), sizeof(ts));
 		return ts.tv_sec * 1000000000LL + ts.tv_nsec - offset;
 	}
@@ -213,13 +208,13 @@ int main(int argc, char **argv)
 	late = calloc(n, sizeof(*late));
 	nap = calloc(n, sizeof(*nap));
 	if (!late || !nap)
-		die("memory");
+		die_errno("memory");
 	prctl(PR_SET_TIMERSLACK, 1UL);
 	for (i = -WARM_UP; i < n; i++) {
 		block = i + WARM_UP;
 		make(&p, block);
 		if (sendto(out, &p, sizeof(p), 0, (struct sockaddr *)&to, sizeof(to)) != sizeof(p))
-			die("sendto");
+			die_errno("sendto");
 		came = arrival(in, block);
 		/* One entry a contribution, in order, since nothing else goes through the switch */
 		deadline = queue[block % entries].deadline;
@@ -228,7 +223,7 @@ int main(int argc, char **argv)
 		late[i] = came - deadline;
 		if (late[i] < 0) {
 			errno = 0;
-			die("a frame that came before its deadline: not what was queued");
+			die_errno("a frame that came before its deadline: not what was queued");
 		}
 		nap[i] = sleep_lateness();
 	}

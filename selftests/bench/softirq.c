@@ -26,6 +26,7 @@
 #include "core/comm.h"
 #include "selftests/bench/softirq.h"
 #include "softirq.skel.h"
+#include "selftests/die.h"
 
 #define MTU		CNR_MTU_LEAST
 #define ELEMENTS	CANARY_ELEMENTS(MTU)
@@ -61,12 +62,6 @@ static struct {
 
 static struct softirq *probes;
 
-static void die(const char *what)
-{
-	fprintf(stderr, "softirq: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
-
 static u64 now_ns(void)
 {
 	struct timespec ts;
@@ -92,7 +87,7 @@ static void probe(struct bpf_program *program, bool end, const char *function, u
 	LIBBPF_OPTS(bpf_kprobe_opts, opts, .bpf_cookie = kind, .retprobe = end);
 
 	if (!bpf_program__attach_kprobe_opts(program, function, &opts))
-		die(function);
+		die_errno(function);
 }
 
 static void measure(void)
@@ -101,10 +96,10 @@ static void measure(void)
 
 	probes = softirq__open_and_load();
 	if (!probes)
-		die("BPF");
+		die_errno("BPF");
 	if (!bpf_program__attach(probes->progs.softirqs_begin) ||
 	    !bpf_program__attach(probes->progs.softirqs_end))
-		die("softirq_entry, softirq_exit");
+		die_errno("softirq_entry, softirq_exit");
 	for (i = 0; i < ARRAY_SIZE(calls); i++) {
 		probe(probes->progs.call_begins, false, calls[i].function, calls[i].kind);
 		probe(probes->progs.call_ends, true, calls[i].function, calls[i].kind);
@@ -149,7 +144,7 @@ static void say(struct cnr_out *out)
 	out->hdr.to = 0;	/* always rank 0 */
 	cnr_seal(play.c, out);
 	if (sendmsg(play.udp, &msg, 0) < 0 && errno != ECONNREFUSED)
-		die("sendmsg to rank 0");
+		die_errno("sendmsg to rank 0");
 }
 
 static void join(u32 rank)
@@ -286,7 +281,7 @@ static void listen_until(u64 limit)
 	listen_once();
 	errno = ETIME;
 	if (now_ns() > limit)
-		die("rank 0 does not answer");
+		die_errno("rank 0 does not answer");
 }
 
 static void join_all(void)
@@ -327,9 +322,9 @@ static void rank0(u32 comm, u32 dead, const struct sockaddr_canary *addr)
 	    setsockopt(play.fd, SOL_CANARY, CANARY_ALGORITHM, &tree, sizeof(tree)) ||
 	    setsockopt(play.fd, SOL_CANARY, CANARY_DEAD_AFTER, &dead, sizeof(dead)) ||
 	    setsockopt(play.fd, SOL_CANARY, CANARY_LINGER, &linger, sizeof(linger)))
-		die("AF_CANARY");
+		die_errno("AF_CANARY");
 	if (!connect(play.fd, (const void *)addr, sizeof(*addr)) || errno != EINPROGRESS)
-		die("connect");
+		die_errno("connect");
 }
 
 static void others(u32 comm, const struct sockaddr_canary *root)
@@ -353,7 +348,7 @@ static void others(u32 comm, const struct sockaddr_canary *root)
 	if (play.udp < 0 || setsockopt(play.udp, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)) ||
 	    bind(play.udp, (const void *)&own, sizeof(own)) ||
 	    connect(play.udp, (const void *)&sin, sizeof(sin)))
-		die("UDP");
+		die_errno("UDP");
 }
 
 static void rendezvous(u32 comm, u32 dead)
@@ -404,7 +399,7 @@ static void post(void)
 	play.opsig = cnr_opsig(&op, play.seq++, CANARY_ALG_TREE);
 	play.contributed = false;
 	if (send(play.fd, data, bytes, 0) != bytes)
-		die("send");
+		die_errno("send");
 	free(data);
 }
 
@@ -424,7 +419,7 @@ static void operation(bool forged)
 	post();
 	while (recv(play.fd, data, bytes, 0) != bytes) {
 		if (errno != EAGAIN)
-			die("recv");
+			die_errno("recv");
 		/* Of small communicators, all blocks that rank 0 leads */
 		for (; led_begun() && canary_before(play.led, play.base + play.blocks);
 		     play.led += play.members) {

@@ -24,29 +24,25 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "selftests/die.h"
+
 #define PORT	22599
 #define WARM_UP	5
-
-static void die(const char *what)
-{
-	fprintf(stderr, "tcp_exchange: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
 
 static int tcp_socket(const char *netns, const char *address, struct sockaddr_in *sin)
 {
 	int ns = open(netns, O_RDONLY | O_CLOEXEC), fd;
 
 	if (ns < 0 || setns(ns, CLONE_NEWNET))
-		die(netns);
+		die_errno(netns);
 	close(ns);
 	sin->sin_family = AF_INET;
 	sin->sin_port = htons(PORT);
 	if (inet_pton(AF_INET, address, &sin->sin_addr) != 1)
-		die(address);
+		die_errno(address);
 	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
-		die("socket");
+		die_errno("socket");
 	return fd;
 }
 
@@ -59,17 +55,17 @@ static void exchange(int fd, const char *out, char *in, size_t bytes)
 	while (sent < bytes || got < bytes) {
 		pfd.events = (sent < bytes ? POLLOUT : 0) | (got < bytes ? POLLIN : 0);
 		if (poll(&pfd, 1, 10000) != 1)
-			die("poll");
+			die_errno("poll");
 		if (pfd.revents & POLLIN) {
 			n = recv(fd, in + got, bytes - got, MSG_DONTWAIT);
 			if (n == 0 || (n < 0 && errno != EAGAIN))
-				die("recv");
+				die_errno("recv");
 			got += n > 0 ? n : 0;
 		}
 		if (pfd.revents & POLLOUT) {
 			n = send(fd, out + sent, bytes - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
 			if (n < 0 && errno != EAGAIN)
-				die("send");
+				die_errno("send");
 			sent += n > 0 ? n : 0;
 		}
 	}
@@ -98,7 +94,7 @@ static int64_t run(int fd, size_t bytes, int rounds)
 	int one = 1, i;
 
 	if (!out || !in || !took)
-		die("memory");
+		die_errno("memory");
 	memset(in, 1, bytes);
 	memset(out, 1, bytes);
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
@@ -130,20 +126,20 @@ int main(int argc, char **argv)
 	listening = tcp_socket(argv[1], argv[2], &a);
 	if (setsockopt(listening, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
 	    bind(listening, (struct sockaddr *)&a, sizeof(a)) || listen(listening, 1))
-		die("listen");
+		die_errno("listen");
 	pid = fork();
 	if (pid < 0)
-		die("fork");
+		die_errno("fork");
 	if (!pid) {
 		fd = tcp_socket(argv[3], argv[4], &b);
 		if (connect(fd, (struct sockaddr *)&a, sizeof(a)))
-			die("connect");
+			die_errno("connect");
 		run(fd, bytes, rounds);
 		return 0;
 	}
 	fd = accept(listening, NULL, NULL);
 	if (fd < 0)
-		die("accept");
+		die_errno("accept");
 	printf("%lld\n", (long long)run(fd, bytes, rounds));
 	if (waitpid(pid, &status, 0) != pid || status)
 		return 1;

@@ -33,6 +33,7 @@
 
 #include "kernel.h"
 #include "bench.skel.h"
+#include "selftests/die.h"
 
 #define FAN_IN		8
 #define COMPARED	256	/* elements of the frames that the switch is compared with others for */
@@ -49,16 +50,10 @@ static const char *command, *only;
 static int printed;
 static uint32_t round;	/* runs so far */
 
-static void die(const char *what)
-{
-	fprintf(stderr, "bench_switch: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
-
 static void attach(int dev, struct bpf_program *prog)
 {
 	if (kernel_attach_xdp(dev, prog))
-		die("attach");
+		die_errno("attach");
 }
 
 /* The switch on ports 1 and 4, plain redirect on 2, plain router and floor by turns on 3 */
@@ -67,7 +62,7 @@ static void make_ports(void)
 	int i;
 
 	if (kernel_make_ports(ifindex, other_end))
-		die("ports");
+		die_errno("ports");
 	for (i = 1; i <= PORTS; i++)
 		attach(other_end[i], bench->progs.bench_drop);
 	attach(ifindex[1], sw->progs.canary_xdp);
@@ -81,7 +76,7 @@ static void under_test(struct bpf_program *prog)
 	int fd = bpf_program__fd(prog), zero = 0;
 
 	if (bpf_map_update_elem(bpf_map__fd(bench->maps.under_test), &zero, &fd, 0))
-		die("tail call");
+		die_errno("tail call");
 }
 
 /* ns a frame */
@@ -96,7 +91,7 @@ static double run(struct bpf_program *prog, const struct frame *f, int n, bool l
 		    .flags = live ? BPF_F_TEST_XDP_LIVE_FRAMES : 0);
 
 	if (bpf_prog_test_run_opts(bpf_program__fd(prog), &opts))
-		die("BPF_PROG_RUN");
+		die_errno("BPF_PROG_RUN");
 	return opts.duration;
 }
 
@@ -304,14 +299,14 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	if (kernel_own_network())
-		die("network namespace");
+		die_errno("network namespace");
 	sw = kernel_load(SLOTS, QUEUE, false);
 	bench = bench__open();
 	if (!sw || !bench ||
 	    bpf_map__reuse_fd(bench->maps.routes, bpf_map__fd(sw->maps.routes)) ||
 	    bpf_map__reuse_fd(bench->maps.neighbours, bpf_map__fd(sw->maps.neighbours)) ||
 	    bench__load(bench))
-		die("load");
+		die_errno("load");
 	make_ports();
 	sw->bss->config.timeout_ns = 1000 * MSEC;
 	sw->bss->config.lifetime_ns = 1;	/* each slot may be had again */
@@ -321,7 +316,7 @@ int main(int argc, char **argv)
 	if (kernel_fill_maps(sw, ifindex, false) || rules() ||
 	    devmap(ifindex[4]) || devmap(other_end[1]) || devmap(other_end[2]) ||
 	    devmap(other_end[3]))
-		die("maps");
+		die_errno("maps");
 	for (i = 0; i < 12; i++)
 		aggregate(elements[i % 4], i / 4);
 	for (i = 0; i < 4; i++)

@@ -37,6 +37,9 @@
 #include <unistd.h>
 #include "forge.h"
 
+#define DIE_STATUS	2
+#include "selftests/die.h"
+
 #define FRAME_MAX	2048
 #define BURST_NS	2000000		/* of sending ahead of the rate */
 #define WORK		50
@@ -53,12 +56,6 @@ struct packet seen[SEEN_MAX];
 struct in_addr own;
 uint64_t state = 1;
 static volatile sig_atomic_t over;
-
-static void die(const char *what, const char *why)
-{
-	fprintf(stderr, "forge: %s: %s\n", what, why);
-	exit(2);
-}
 
 static void on_term(int sig)
 {
@@ -128,12 +125,12 @@ static int open_tap(const char *device)
 	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(ETH_P_ALL)), size = 4 << 20;
 
 	if (fd < 0)
-		die("packet socket", strerror(errno));
+		die_errno("packet socket");
 	setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size));
 	if (device) {
 		sll.sll_ifindex = if_nametoindex(device);
 		if (!sll.sll_ifindex || bind(fd, (struct sockaddr *)&sll, sizeof(sll)))
-			die(device, strerror(errno));
+			die_errno(device);
 	}
 	return fd;
 }
@@ -144,14 +141,14 @@ static void add_sniff(char *text)
 	char *device = strrchr(text, ':');
 
 	if (!device || opt.nsniff == SNIFF_MAX)
-		die("--sniff", text);
+		die("--sniff: %s", text);
 	*device++ = 0;
 	there = open(text, O_RDONLY | O_CLOEXEC);
 	if (there < 0 || setns(there, CLONE_NEWNET))
-		die(text, strerror(errno));
+		die_errno(text);
 	opt.sniff[opt.nsniff++] = open_tap(device);
 	if (setns(back, CLONE_NEWNET))
-		die("setns", strerror(errno));
+		die_errno("setns");
 	close(there);
 	close(back);
 }
@@ -162,10 +159,10 @@ static void add_member(char *text)
 	char *port = strchr(text, ':');
 
 	if (opt.nmember > TARGETS_MAX || !port)
-		die("--member", text);
+		die("--member: %s", text);
 	*port++ = 0;
 	if (!inet_aton(text, &to->sin_addr))
-		die("--member", text);
+		die("--member: %s", text);
 	to->sin_port = htons(atoi(port));
 }
 
@@ -192,7 +189,7 @@ static void parse(int argc, char **argv)
 			while (opt.kind < KINDS && strcmp(kind_names[opt.kind], optarg))
 				opt.kind++;
 			if (opt.kind == KINDS)
-				die("--kind", optarg);
+				die("--kind: %s", optarg);
 			break;
 		case 'c': opt.comm = strtoul(optarg, NULL, 0); break;
 		case 'n': opt.members = atoi(optarg); break;
@@ -200,7 +197,7 @@ static void parse(int argc, char **argv)
 		case 's':
 			if (opt.nswitches == TARGETS_MAX ||
 			    !inet_aton(optarg, &opt.switches[opt.nswitches++]))
-				die("--switch", optarg);
+				die("--switch: %s", optarg);
 			break;
 		case 'o': own.s_addr = inet_addr(optarg); break;
 		case 'r': opt.rate = strtoull(optarg, NULL, 0); break;
@@ -210,7 +207,7 @@ static void parse(int argc, char **argv)
 		}
 	}
 	if (!opt.nmember || opt.members < 2 || !own.s_addr || !opt.rate)
-		die("usage", "see the head of forge.c");
+		die("usage: see the head of forge.c");
 }
 
 static void report(void)
@@ -255,7 +252,7 @@ int main(int argc, char **argv)
 	parse(argc, argv);
 	fd = socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_RAW);
 	if (fd < 0)
-		die("raw socket", strerror(errno));
+		die_errno("raw socket");
 	mail = open_tap(NULL);
 	due = now_ns();
 	while (!over) {

@@ -219,7 +219,7 @@ static void log_round(const char *outcome, bool full)
 	FILE *f = open_memstream(&text, &size);
 
 	if (!f)
-		die("log", strerror(errno));
+		die_errno("log");
 	fprintf(f, "{\"rank\":%u,\"round\":%u,\"outcome\":\"%s\"", opt.params.rank, now.number, outcome);
 	if (full) {
 		fprintf(f, ",\"error\":\"%s\",\"where\":\"%s\",\"operations\":%llu,\"blocks\":%llu"
@@ -234,7 +234,7 @@ static void log_round(const char *outcome, bool full)
 	fputs("}\n", f);
 	fclose(f);
 	if (opt.log >= 0 && write(opt.log, text, size) != (ssize_t)size)
-		die("log", strerror(errno));
+		die_errno("log");
 	free(text);
 }
 
@@ -312,7 +312,7 @@ static bool post(struct flight *f, unsigned int op)
 	f->n = length(op);
 	f->data = malloc(f->n * 4 + 4);
 	if (!f->data)
-		die("vector", strerror(errno));
+		die_errno("vector");
 	fill(f);
 	for (;;) {
 		err = canary_post(now.comm, f->data, f->data, f->n, CANARY_INT32, CANARY_OP_SUM,
@@ -413,7 +413,7 @@ static int await_round(pid_t pid)
 		if (got == pid)
 			return status;
 		if (got < 0 && errno != EINTR)
-			die("waitpid", strerror(errno));
+			die_errno("waitpid");
 		if (opt.launched && *halt > now.number)
 			kill(pid, SIGKILL);
 		if (opt.launched)
@@ -435,7 +435,7 @@ static bool supervise(unsigned int round)
 	fflush(NULL);
 	pid = fork();
 	if (pid < 0)
-		die("fork", strerror(errno));
+		die_errno("fork");
 	if (!pid)
 		_exit(run_round());
 	status = await_round(pid);

@@ -53,7 +53,9 @@ extern struct progress *shared;
 /* worker_options.c: fill in @opt, map @shared; what is wrong ends the process */
 void worker_options(int argc, char **argv);
 
-/* die() - end the process; @why is what @what was given, or what the system says of it */
-void die(const char *what, const char *why) __attribute__((noreturn));
+/* What ends the process says which rank it was */
+#define DIE_STATUS	3
+#define DIE_WHO		"worker: rank %u", opt.params.rank
+#include "selftests/die.h"
 
 #endif /* FAULTS_WORKER_H */

@@ -17,12 +17,6 @@ struct worker_options opt = {
 
 struct progress *shared;
 
-void die(const char *what, const char *why)
-{
-	fprintf(stderr, "worker: rank %u: %s: %s\n", opt.params.rank, what, why);
-	exit(3);
-}
-
 static void parse_plan(const char *text)
 {
 	static const char * const names[] = {
@@ -34,7 +28,7 @@ static void parse_plan(const char *text)
 
 	if (opt.nplans > PLANS_MAX ||
 	    sscanf(text, "%15[^:]:%u:%u:%15[^:]:%u", who, &p->round, &p->op, what, &p->ms) < 4)
-		die("--plan", text);
+		die("--plan: %s", text);
 	p->rank = strcmp(who, "all") ? atoi(who) : -1;
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (!strcmp(what, names[i])) {
@@ -42,7 +36,7 @@ static void parse_plan(const char *text)
 			return;
 		}
 	}
-	die("--plan", text);
+	die("--plan: %s", text);
 }
 
 static void map_progress(const char *path)
@@ -50,10 +44,10 @@ static void map_progress(const char *path)
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
 
 	if (fd < 0 || ftruncate(fd, sizeof(*shared)))
-		die(path, strerror(errno));
+		die_errno(path);
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (shared == MAP_FAILED)
-		die(path, strerror(errno));
+		die_errno(path);
 	close(fd);
 }
 
@@ -63,14 +57,14 @@ static unsigned int number(const char *name, const char *text, unsigned int most
 	unsigned long value = strtoul(text, &end, 10);
 
 	if (!*text || *end || value > most)
-		die(name, text);
+		die("%s: %s", name, text);
 	return value;
 }
 
 static void set_param(const char *name, const char *value)
 {
 	if (canary_params_set(&opt.params, name, value))
-		die(name, canary_errmsg());
+		die("%s: %s", name, canary_errmsg());
 }
 
 void worker_options(int argc, char **argv)
@@ -112,13 +106,13 @@ void worker_options(int argc, char **argv)
 		case 'l':
 			opt.log = open(optarg, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
 			if (opt.log < 0)
-				die(optarg, strerror(errno));
+				die_errno(optarg);
 			break;
 		default: exit(3);
 		}
 	}
 	if (optind < argc || !opt.inflight)
-		die("usage", "see the head of worker.c");
+		die("usage: see the head of worker.c");
 	if (!shared)
 		shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
 			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);

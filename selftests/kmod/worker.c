@@ -27,7 +27,6 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -80,18 +79,10 @@ static struct rank ranks[RANKS_MAX];
 static unsigned int nranks;
 static unsigned int me;
 
-static void die(const char *fmt, ...)
-{
-	char text[512];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	printf("rank %u: %s\n", me, text);
-	fflush(stdout);
-	_exit(1);
-}
+#define DIE_TO		stdout
+#define DIE_WHO		"rank %u", me
+#define DIE_EXIT	_exit
+#include "selftests/die.h"
 
 static uint64_t mix(uint64_t x)
 {
