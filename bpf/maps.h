@@ -37,19 +37,19 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, CSW_FANINS);
+	__uint(max_entries, CSW_FAN_INS);
 	__type(key, __u32);
-	__type(value, struct csw_fanin);
-} fanins SEC(".maps");
+	__type(value, struct csw_fan_in);
+} fan_ins SEC(".maps");
 
-/* Leaders to which the daemon was told how many members' contributions come by here */
+/* Leaders for which it is configured how many members' contributions come by here */
 struct {
 	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, CSW_TOLD_MAX);
+	__uint(max_entries, CSW_FAN_IN_CONFIG_MAX);
 	__type(key, struct csw_route_key);
 	__type(value, __u32);
-} told SEC(".maps");
+} fan_in_config SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
@@ -161,16 +161,16 @@ static __always_inline struct csw_restoration *csw_restoration_at(const void *ct
 	return bpf_map_lookup_elem(&restorations, &index);
 }
 
-static __always_inline struct csw_fanin *csw_fanin_at(const void *ctx, __u32 index)
+static __always_inline struct csw_fan_in *csw_fan_in_at(const void *ctx, __u32 index)
 {
-	return bpf_map_lookup_elem(&fanins, &index);
+	return bpf_map_lookup_elem(&fan_ins, &index);
 }
 
-/* What the daemon was told of the fan-in to this leader; 0: nothing */
-static __always_inline __u32 csw_told(const void *ctx, __be32 leader)
+/* The configured fan-in to this leader; 0: none */
+static __always_inline __u32 csw_configured_fan_in(const void *ctx, __be32 leader)
 {
 	struct csw_route_key key = { .prefixlen = 32, .addr = leader };
-	__u32 *expect = bpf_map_lookup_elem(&told, &key);
+	__u32 *expect = bpf_map_lookup_elem(&fan_in_config, &key);
 
 	return expect ? *expect : 0;
 }

@@ -26,10 +26,10 @@
 #define CSW_RESTORE_LISTS	8	/* ... lists of one of them; both are powers of two */
 #define CSW_RESTORE_SLOTS	(CSW_RESTORE_BLOCKS * CSW_RESTORE_LISTS)
 #define CSW_CREDIT_MAX		4096	/* bypassed contributions that may still get copies */
-#define CSW_FANINS		4096U	/* flows whose fan-in is remembered; a power of two */
-#define CSW_FANIN_WAYS		2	/* places where a flow's may be */
-#define CSW_FANIN_LOWER		3	/* blocks in a row that lower what is expected */
-#define CSW_TOLD_MAX		256	/* prefixes of leaders whose fan-in was told */
+#define CSW_FAN_INS		4096U	/* flows whose fan-in is remembered; a power of two */
+#define CSW_FAN_IN_WAYS		2	/* places where a flow's may be */
+#define CSW_FAN_IN_LOWER		3	/* blocks in a row that lower what is expected */
+#define CSW_FAN_IN_CONFIG_MAX		256	/* prefixes of leaders whose fan-in is configured */
 #define CSW_ADMISSIONS		16384	/* prefixes of admitted sources, of all ports together */
 #define CSW_ADMIT_RANGES	16	/* ranges of communicators of one of them */
 
@@ -86,10 +86,10 @@ struct csw_config {
 	__u64	timeout_ns;	/* from first contribution to sending on; at first, if it adapts */
 	__u64	lifetime_ns;	/* soft state older than this may be evicted */
 	__u16	fan_in;		/* enum csw_fan_in_mode */
-	__u16	told;		/* entries in the map "told" */
+	__u16	fan_ins_configured;	/* entries in the map "fan_in_config" */
 	__u32	secret_now;	/* of @secret the one for new cookies; both are honoured */
 	__u64	secret[2][2];
-	__u64	timeout_min;	/* it adapts to the spread of arrivals between these, ... */
+	__u64	timeout_min;	/* it adapts to the skew of arrivals between these, ... */
 	__u64	timeout_max;	/* ... or not, if this is 0 */
 	__u32	seed;		/* of the table's hash */
 	__u32	admit;		/* only sources in the map "admissions"; 0: everybody */
@@ -143,14 +143,14 @@ struct csw_descriptor {
 	__u8	load;
 	__u8	path;
 	__u8	flags;
-	__u8	patience;	/* timeouts that it may still wait after the next one */
+	__u8	waits_left;	/* timeouts that it may still wait after the next one */
 	__u16	members;
 	__u16	count;
 	__u16	elements;
 	__u16	children;
 	__u16	expect;		/* with so many it is sent on: all that come here */
-	__u16	late;		/* members in stragglers */
-	__u8	share;		/* further timeouts that it may wait in all */
+	__u16	stragglers;	/* members in them */
+	__u8	waits;		/* further timeouts that it may wait in all */
 	__u8	queued;		/* the slot is in the deadline queue */
 	__u16	port;		/* low bits of the ifindex that it leaves by, as a rule */
 	__be32	leader_addr;
@@ -191,15 +191,15 @@ struct csw_restoration {
 };
 
 /*
- * struct csw_fanin - how many members' contributions come by here for the blocks of one leader, or
- * of any leader behind one port (addr 0.x.x.x, see fanin.h)
- * Map "fanins" (ARRAY): soft state, the flow that was not served for the longest time makes room.
+ * struct csw_fan_in - how many members' contributions come by here for the blocks of one leader, or
+ * of any leader behind one port (addr 0.x.x.x, see fan_in.h)
+ * Map "fan_ins" (ARRAY): soft state, the flow that was not served for the longest time makes room.
  * Learned when a result comes: by then all that goes through this switch has, stragglers too.
- * More than expected is believed at once (waiting is safe), fewer after CSW_FANIN_LOWER blocks in a
- * row that agree. Lock: a try-lock of its own; who fails to get it learns nothing. Readers take
+ * More than expected is believed at once (waiting is safe), fewer after CSW_FAN_IN_LOWER blocks in
+ * a row that agree. Lock: a try-lock of its own; who fails to get it learns nothing. Readers take
  * none: a wrong number costs stragglers or a timeout.
  */
-struct csw_fanin {
+struct csw_fan_in {
 	__u32	lock;
 	__be32	comm;
 	__be32	epoch;
@@ -244,7 +244,7 @@ struct csw_queue_entry {
  * while something is queued, nobody ever sees them equal. @sleeping: set by the clock thread before
  * it sleeps without a deadline; whoever enqueues and finds it set clears it and writes to the
  * "wake" ring buffer. @seen: when a program last looked at the clock. @last: latest deadline given.
- * @timeout: the present one if it adapts, from @mean and @deviation of the spread of arrivals.
+ * @timeout: the present one if it adapts, from @mean and @deviation of the skew of arrivals.
  * @open_until: new blocks are taken until then (ns, CLOCK_MONOTONIC): the clock thread, which sends
  * them on, moves it forward while it works. 0: the switch is about to end, all that is held is due.
  */

@@ -38,8 +38,8 @@
  * core any more. Every engine holds a reference of the module, so that rmmod is refused while
  * one lingers. It holds none of the namespace: that one ends its engines when it goes.
  */
-#ifndef CANARY_H
-#define CANARY_H
+#ifndef CANARY_KMOD_H
+#define CANARY_KMOD_H
 
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
@@ -467,4 +467,4 @@ const char *canary_stats_name(u32 index, const char **prefix);
 int canary_proc_net_init(struct net *net);
 void canary_proc_net_exit(struct net *net);
 
-#endif /* CANARY_H */
+#endif /* CANARY_KMOD_H */

@@ -73,7 +73,7 @@ struct csw_frame;
  *	they do not simply follow each other; 0: they do
  * @turn: then: buckets whose numbers differ by a multiple of 1 << @turn are neighbours
  * @route, @neigh, @port: the tables; NULL for a miss
- * @told: fan-in of a leader, 0 for a miss; only asked if config.told is set
+ * @configured_fan_in: of a leader, 0 for a miss; only asked if config.fan_ins_configured is set
  * @admission: what a source at a port may have us do, NULL for nothing; only asked if
  *	config.admit is set
  * @vlan: is that VLAN of a port a port itself? NULL: none is
@@ -97,7 +97,7 @@ struct csw_native {
 	struct csw_route *(*route)(struct csw_native *s, __be32 addr);
 	const struct csw_neigh *(*neigh)(struct csw_native *s, __u32 ifindex, __be32 addr);
 	const struct csw_port *(*port)(struct csw_native *s, __u32 ifindex);
-	__u32 (*told)(struct csw_native *s, __be32 leader);
+	__u32 (*configured_fan_in)(struct csw_native *s, __be32 leader);
 	const struct csw_admission *(*admission)(struct csw_native *s, __u32 ifindex, __be32 addr);
 	bool (*vlan)(struct csw_native *s, __u32 ifindex, __be16 type, __be16 vlan);
 	struct csw_backlog *(*backlog)(struct csw_native *s, __u32 ifindex);
@@ -108,7 +108,7 @@ struct csw_native {
 	__u32 restore_credit;
 	__u64 counter[CSW_COUNTER_COUNT + CANARY_DROPS];
 	struct csw_copies copies;	/* from here on large */
-	struct csw_fanin fanin[CSW_FANINS];
+	struct csw_fan_in fan_in[CSW_FAN_INS];
 	__u64 own_macs[CSW_OWN_MACS];
 	struct csw_flowlet flowlet[CSW_FLOWLETS];
 };
@@ -266,14 +266,14 @@ static __always_inline struct csw_restoration *csw_restoration_at(const void *ct
 	return index < CSW_RESTORE_SLOTS ? &csw_owner(ctx)->restoration[index] : NULL;
 }
 
-static __always_inline struct csw_fanin *csw_fanin_at(const void *ctx, __u32 index)
+static __always_inline struct csw_fan_in *csw_fan_in_at(const void *ctx, __u32 index)
 {
-	return index < CSW_FANINS ? &csw_owner(ctx)->fanin[index] : NULL;
+	return index < CSW_FAN_INS ? &csw_owner(ctx)->fan_in[index] : NULL;
 }
 
-static __always_inline __u32 csw_told(const void *ctx, __be32 leader)
+static __always_inline __u32 csw_configured_fan_in(const void *ctx, __be32 leader)
 {
-	return csw_owner(ctx)->told(csw_owner(ctx), leader);
+	return csw_owner(ctx)->configured_fan_in(csw_owner(ctx), leader);
 }
 
 static __always_inline const struct csw_admission *csw_admission(const void *ctx, __u32 ifindex,

@@ -38,7 +38,7 @@ CSW_FUNC int csw_is_admitted(csw_xdp *ctx)
  * switches' work. No cookie: it does not become a child by restoration either. The kernel forwards
  * it, so that what its packet filter and its reverse path filter say of strangers holds.
  */
-CSW_FUNC int csw_stranger(csw_xdp *ctx)
+CSW_FUNC int csw_unadmitted(csw_xdp *ctx)
 {
 	struct csw_packet p;
 

@@ -12,7 +12,7 @@
 #include "descriptor.h"
 #include "timeout.h"
 #include "queue.h"
-#include "fanin.h"
+#include "fan_in.h"
 #include "nexthop.h"
 #include "cookie.h"
 #include "emit.h"

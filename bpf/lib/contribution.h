@@ -133,13 +133,13 @@ static __always_inline void csw_occupy(csw_xdp *ctx, struct csw_descriptor *d,
 				       __u64 deadline, __u8 patience, enum csw_state state)
 {
 	csw_give_up(ctx, d, p->h, s->displaced);
-	csw_take(d, p, s->now, deadline);
+	csw_start_descriptor(d, p, s->now, deadline);
 	d->generation++;
 	d->holder = s->holder;
 	d->expect = s->expect;
 	d->port = s->egress.ifindex;
-	d->patience = patience;
-	d->share = patience;
+	d->waits_left = patience;
+	d->waits = patience;
 	d->state = state;
 	csw_unlock_slot(ctx, s->slot);
 	csw_count(ctx, CSW_NEW, 1);
@@ -244,8 +244,8 @@ CSW_FUNC int csw_straggle(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot, __
 		return csw_to_kernel(ctx);
 	}
 	csw_remember(d, child, &p);
-	d->late += cnr_be16(p.h->count);
-	csw_spread(ctx, d);
+	d->stragglers += cnr_be16(p.h->count);
+	csw_learn_skew(ctx, d);
 	csw_unlock_slot(ctx, slot);
 	return csw_relay(ctx, &p, &e, CSW_STRAGGLER);
 }
@@ -300,7 +300,7 @@ CSW_FUNC int csw_complete(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot, __
 	}
 	csw_account(ctx, d, child, &p);
 	if (csw_config(ctx)->timeout_max)
-		csw_spread(ctx, d);
+		csw_learn_skew(ctx, d);
 	return csw_send_on(ctx, d, lock, d->count == d->members - 1U ? CSW_SENT_COMPLETE :
 			   CSW_SENT_EXPECTED);
 }

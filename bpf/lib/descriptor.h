@@ -172,8 +172,9 @@ static __always_inline __u64 csw_child_bit(__be32 addr, __be16 port)
 }
 
 /* Begin @d anew with the contribution @p, all but the data. */
-static __always_inline void csw_take(struct csw_descriptor *d, const struct csw_packet *p,
-				     __u64 now, __u64 deadline)
+static __always_inline void csw_start_descriptor(struct csw_descriptor *d,
+						 const struct csw_packet *p, __u64 now,
+						 __u64 deadline)
 {
 	const struct canary_hdr *h = p->h;
 
@@ -192,7 +193,7 @@ static __always_inline void csw_take(struct csw_descriptor *d, const struct csw_
 	d->members = cnr_be16(h->members);
 	d->count = cnr_be16(h->count);
 	d->elements = cnr_be16(h->elements);
-	d->late = 0;
+	d->stragglers = 0;
 	d->leader_addr = p->ip->daddr;
 	d->leader_port = p->udp->dest;
 	d->rank = h->rank;

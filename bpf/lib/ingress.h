@@ -15,7 +15,7 @@ static __always_inline int csw_bad(csw_xdp *ctx, const struct csw_packet *p,
 	struct csw_packet q;
 
 	if (csw_config(ctx)->admit && csw_bad_stranger(ctx))
-		return reason == CANARY_DROP_OPERATOR ? csw_stranger(ctx) :
+		return reason == CANARY_DROP_OPERATOR ? csw_unadmitted(ctx) :
 		       csw_refuse(ctx, CANARY_DROP_ADMISSION);
 	if (reason == CANARY_DROP_OPERATOR && csw_packet_at(ctx, &q) == 0 &&
 	    q.h->type == CANARY_CONTRIBUTION && !(q.h->flags & CANARY_F_BYPASS) &&
@@ -42,7 +42,7 @@ static __always_inline int csw_ingress(csw_xdp *ctx)
 	if (c->admit && p.h->type == CANARY_CONTRIBUTION && !(p.h->flags & CANARY_F_RING)) {
 		holder = csw_admitted(ctx, &p);
 		if (!holder)
-			return csw_stranger(ctx);
+			return csw_unadmitted(ctx);
 	}
 	if (p.h->type == CANARY_CONTRIBUTION && p.ip->daddr != c->addr)
 		return csw_contribution(ctx, &p, holder);

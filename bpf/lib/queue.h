@@ -70,9 +70,9 @@ static __always_inline bool csw_queue_again(const void *ctx, struct csw_queue_ct
 					    struct csw_descriptor *d, __u64 now)
 {
 	if ((__s64)(d->deadline - now) <= 0) {
-		if (!d->patience || now == CSW_QUEUE_END)
+		if (!d->waits_left || now == CSW_QUEUE_END)
 			return false;
-		d->patience--;
+		d->waits_left--;
 		d->deadline = now + csw_timeout(ctx);
 	}
 	return csw_queue_put(ctx, q, slot, d->deadline);

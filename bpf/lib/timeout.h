@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The timeout, from first contribution to sending on: constant, or following the spread of arrivals
+ * The timeout, from first contribution to sending on: constant, or following the skew of arrivals
  * that is seen, within the administrator's bounds. One for all blocks of the switch.
  */
 #ifndef CANARY_BPF_LIB_TIMEOUT_H
@@ -22,7 +22,7 @@ static __always_inline __u64 csw_timeout(const void *ctx)
  * round trips (RFC 6298). The root switch waits several timeouts, so there each counts for its
  * part: what others waited must not make all wait longer. Two processors at once lose a sample.
  */
-CSW_FUNC int csw_spread(csw_xdp *ctx, struct csw_descriptor *d)
+CSW_FUNC int csw_learn_skew(csw_xdp *ctx, struct csw_descriptor *d)
 {
 	struct csw_queue_ctl *q = csw_queue_ctl(ctx);
 	const struct csw_config *c = csw_config(ctx);
@@ -31,7 +31,7 @@ CSW_FUNC int csw_spread(csw_xdp *ctx, struct csw_descriptor *d)
 
 	if (!d || !c->timeout_max)
 		return 0;
-	sample = (csw_now(ctx) - d->born) / (d->share + 1U);
+	sample = (csw_now(ctx) - d->born) / (d->waits + 1U);
 	if (sample < 0 || sample > c->timeout_max)
 		sample = c->timeout_max;
 	mean = CSW_READ(q->mean);

@@ -48,12 +48,12 @@ struct count {
  * @min_us, @max_us: bounds of the timeout if it adapts
  * @admit: only who is admitted, see world.c
  * @stack: what is only forwarded goes through the stack
- * @learn: the fan-in, @told: that of LEADER
+ * @learn: the fan-in, @configured: that of LEADER
  * @counts: all that is counted, but packets and bytes in and out, which the runner knows
  */
 struct test_case {
 	const char *name;
-	uint32_t slots, children, patience, timeout_us, lifetime_us, told, credit,
+	uint32_t slots, children, patience, timeout_us, lifetime_us, configured, credit,
 		 min_us, max_us;
 	bool learn, admit, stack;
 	struct step step[STEPS_MAX];

@@ -130,7 +130,7 @@ static const struct test_case cases[] = {
 	}, {
 		.name = "told in advance: at once, and what is learned does not count",
 		.learn = true,
-		.told = 2,
+		.configured = 2,
 		.step = {
 			{ GET(1, CONTRIB(H1, 1, OF8(5))) },
 			{ GET(2, CONTRIB(H3, 2, OF8(5))),
@@ -155,7 +155,7 @@ static const struct test_case cases[] = {
 			   { CSW_STRAGGLER, 1 }, { CSW_RESULTS, 1 }, { CSW_REPLICATED, 3 },
 			   { CSW_PASSED, 1 }, { CSW_LEARNED, 1 } },
 	}, {
-		.name = "the timeout follows the spread of arrivals, within its bounds",
+		.name = "the timeout follows the skew of arrivals, within its bounds",
 		.min_us = 200,
 		.max_us = 4000,
 		.step = {

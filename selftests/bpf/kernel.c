@@ -261,18 +261,18 @@ static void zero_restorations(void)
 
 static void zero_fan_ins(void)
 {
-	static const struct csw_fanin zero;
+	static const struct csw_fan_in zero;
 	uint32_t i;
 
-	for (i = 0; i < CSW_FANINS; i++)
-		bpf_map_update_elem(bpf_map__fd(skel->maps.fanins), &i, &zero, 0);
+	for (i = 0; i < CSW_FAN_INS; i++)
+		bpf_map_update_elem(bpf_map__fd(skel->maps.fan_ins), &i, &zero, 0);
 }
 
-static void set_told(uint32_t expect)
+static void configure_fan_in(uint32_t expect)
 {
 	struct csw_route_key key = { .prefixlen = 32, .addr = people[LEADER].addr };
 
-	bpf_map_update_elem(bpf_map__fd(skel->maps.told), &key, &expect, 0);
+	bpf_map_update_elem(bpf_map__fd(skel->maps.fan_in_config), &key, &expect, 0);
 }
 static void set_backlog(int port, const struct csw_backlog *b);
 
@@ -298,10 +298,10 @@ static void reset(const struct setting *s)
 	c->children_max = s->children;
 	c->root_patience = s->patience;
 	c->fan_in = s->learn;
-	c->told = !!s->told;
+	c->fan_ins_configured = !!s->configured;
 	c->admit = s->admit;
 	c->forward = s->stack ? CSW_FORWARD_STACK : CSW_FORWARD_FAST;
-	set_told(s->told);
+	configure_fan_in(s->configured);
 	c->timeout_ns = s->timeout;
 	c->timeout_min = s->min;
 	c->timeout_max = s->max;

@@ -12,7 +12,7 @@ static struct csw_native sw;
 static struct csw_restoration restoration[CSW_RESTORE_SLOTS];
 static struct csw_port port_table[PORTS + 1];
 static struct outputs *sink;
-static uint32_t told_fan_in;
+static uint32_t configured_fan_in;
 
 static struct csw_route *route(struct csw_native *s, __be32 addr)
 {
@@ -50,9 +50,9 @@ static const struct csw_port *port(struct csw_native *s, __u32 ifindex)
 	return ifindex && ifindex <= PORTS ? &port_table[ifindex] : NULL;
 }
 
-static __u32 told(struct csw_native *s, __be32 leader)
+static __u32 fan_in_of(struct csw_native *s, __be32 leader)
 {
-	return leader == people[LEADER].addr ? told_fan_in : 0;
+	return leader == people[LEADER].addr ? configured_fan_in : 0;
 }
 
 static const struct csw_admission *admission(struct csw_native *s, __u32 ifindex, __be32 addr)
@@ -122,7 +122,7 @@ static const char *start(void)
 	sw.route = route;
 	sw.neigh = neigh;
 	sw.port = port;
-	sw.told = told;
+	sw.configured_fan_in = fan_in_of;
 	sw.admission = admission;
 	sw.vlan = vlan;
 	sw.kernel_neigh = kernel_neigh;
@@ -141,7 +141,7 @@ static void reset(const struct setting *s)
 	sw.queue = calloc(s->queue, sizeof(*sw.queue));
 	memset(restoration, 0, sizeof(restoration));
 	sw.restoration = restoration;
-	memset(sw.fanin, 0, sizeof(sw.fanin));
+	memset(sw.fan_in, 0, sizeof(sw.fan_in));
 	memset(&sw.queue_ctl, 0, sizeof(sw.queue_ctl));
 	sw.queue_ctl.open_until = ~0ULL;
 	memset(sw.counter, 0, sizeof(sw.counter));
@@ -162,10 +162,10 @@ static void reset(const struct setting *s)
 	sw.config.children_max = s->children;
 	sw.config.root_patience = s->patience;
 	sw.config.fan_in = s->learn;
-	sw.config.told = !!s->told;
+	sw.config.fan_ins_configured = !!s->configured;
 	sw.config.admit = s->admit;
 	sw.config.forward = s->stack ? CSW_FORWARD_STACK : CSW_FORWARD_FAST;
-	told_fan_in = s->told;
+	configured_fan_in = s->configured;
 	sw.config.timeout_ns = s->timeout;
 	sw.config.timeout_min = s->min;
 	sw.config.timeout_max = s->max;

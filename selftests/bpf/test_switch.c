@@ -149,7 +149,7 @@ static void setting_of(struct setting *s, const struct test_case *c, bool shaped
 	s->learn = c->learn;
 	s->admit = c->admit;
 	s->stack = c->stack;
-	s->told = c->told;
+	s->configured = c->configured;
 	s->credit = c->credit;
 	s->min = c->min_us * 1000ULL;
 	s->max = c->max_us * 1000ULL;

@@ -143,7 +143,7 @@ static char *shown(bool json)
 	sw->opt = &sw->now;
 	sw->dp.config = &config;
 	sw->dp.queue_ctl = &queue;
-	sw->dp.fan_ins = calloc(CSW_FANINS, sizeof(*sw->dp.fan_ins));
+	sw->dp.fan_ins = calloc(CSW_FAN_INS, sizeof(*sw->dp.fan_ins));
 	sw->admission.on = true;
 	json_begin(&j, out, JSON_LINE);
 	if (json) {

@@ -167,8 +167,8 @@ static int parse_add(struct fault_config *c, int argc, char **argv)
 	return 0;
 }
 
-/* What each slot makes a packet wait: jitter is an even spread, shuffled by the seed. */
-static void spread(const struct fault_config *c, __u64 *slot_ns)
+/* What each slot makes a packet wait: jitter fills them evenly, shuffled by the seed. */
+static void fill_slots(const struct fault_config *c, __u64 *slot_ns)
 {
 	__u64 state = c->seed | 1, swap;
 	int i, j;
@@ -349,7 +349,7 @@ static int add(const char *dev, int argc, char **argv)
 	if (find_program(c.ifindex, c.ingress))
 		return fail("%s has faults already: canary fault del %s", dev, dev), 1;
 
-	spread(&c, slot_ns);
+	fill_slots(&c, slot_ns);
 	fault_line_name(&line, c.ifindex, c.ingress);
 	skel = fault__open();
 	err = skel ? load(skel, &c, slot_ns, &line) : fail("cannot open the program");

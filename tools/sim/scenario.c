@@ -71,7 +71,7 @@ const struct config_key scenario_keys[] = {
 	  "links are token buckets of this size, as HTB has them (0: wires)" },
 	{ "timeout", CONFIG_TIME, AT(timeout), 1000, SECOND, NULL, "of a switch (1us)" },
 	{ "timeout_max", CONFIG_TIME, AT(timeout_max), 0, SECOND, NULL,
-	  "it adapts to the spread of arrivals, from timeout up to this (0s: it does not)" },
+	  "it adapts to the skew of arrivals, from timeout up to this (0s: it does not)" },
 	{ "patience", CONFIG_NUMBER, AT(patience), 0, 255, NULL,
 	  "further timeouts that a root switch waits (3)" },
 	{ "fan_in", CONFIG_WORD, AT(fan_in), 0, 0, fan_ins,

@@ -7,7 +7,7 @@
 
 enum algorithm {
 	ALGORITHM_DYNAMIC,	/* the protocol as it ships */
-	ALGORITHM_STATIC,	/* blocks pinned to trees, switches told their fan-in */
+	ALGORITHM_STATIC,	/* blocks pinned to trees, fan-in configured at switches */
 	ALGORITHM_RING,		/* of hosts, in the order of their addresses */
 };
 

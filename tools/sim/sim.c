@@ -86,7 +86,7 @@ bool sim_build(struct sim *s)
 	route_build(s);
 	switch_build(s);
 	host_build(s);
-	told_build(s);
+	fan_in_build(s);
 	traffic_build(s);
 	return true;
 }
@@ -94,7 +94,7 @@ bool sim_build(struct sim *s)
 void sim_free(struct sim *s)
 {
 	traffic_free(s);
-	told_free(s);
+	fan_in_free(s);
 	host_free(s);
 	switch_free(s);
 	route_free(s);

@@ -158,7 +158,7 @@ struct sim {
 	struct sim_host *host;		/* by host */
 	struct job *job;
 	struct traffic *traffic;
-	struct told *told;
+	struct fan_ins *configured;
 
 	struct routes *routes;		/* by switch */
 
@@ -244,9 +244,9 @@ const char *switch_counter_name(uint32_t i);
 void switch_routes(struct sim *s);
 
 /* told.c: what switches on static trees are told */
-void told_build(struct sim *s);
-void told_free(struct sim *s);
-uint32_t told_fan_in(const struct sim *s, uint32_t node, uint32_t leader);
+void fan_in_build(struct sim *s);
+void fan_in_free(struct sim *s);
+uint32_t fan_in_of(const struct sim *s, uint32_t node, uint32_t leader);
 
 /* host.c: hosts that run kmod/core */
 void host_build(struct sim *s);

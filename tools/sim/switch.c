@@ -53,11 +53,11 @@ static __u32 any(struct csw_native *n)
 	return random_next(&switch_of(n)->random);
 }
 
-static __u32 told(struct csw_native *n, __be32 leader)
+static __u32 configured_fan_in(struct csw_native *n, __be32 leader)
 {
 	struct sim_switch *sw = switch_of(n);
 
-	return told_fan_in(sw->sim, sw->node, sim_node(sw->sim, be32toh(leader)));
+	return fan_in_of(sw->sim, sw->node, sim_node(sw->sim, be32toh(leader)));
 }
 
 static void send(struct sim_frame *f, struct packet *p, uint32_t ifindex)
@@ -392,10 +392,10 @@ static void configure(struct sim *s, struct sim_switch *sw)
 	c->fan_in = s->cfg.fan_in == FAN_IN_LEARN ? CSW_FAN_IN_LEARN : CSW_FAN_IN_OFF;
 	if (s->cfg.algorithm == ALGORITHM_STATIC) {
 		c->fan_in = CSW_FAN_IN_OFF;
-		c->told = 1;
+		c->fan_ins_configured = 1;
 	}
 	n->queue_ctl.open_until = ~0ULL;
-	n->told = told;
+	n->configured_fan_in = configured_fan_in;
 	n->route = router_route;
 	n->neigh = neigh;
 	n->port = port;

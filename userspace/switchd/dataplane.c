@@ -43,8 +43,8 @@ static int map_state(struct dataplane *dp)
 	dp->queue_bytes = (dp->queue_len * sizeof(*dp->queue) + page - 1) & ~(page - 1);
 	dp->descriptors = map_whole(bpf_map__fd(dp->skel->maps.descriptors), dp->descriptors_bytes);
 	dp->queue = map_whole(bpf_map__fd(dp->skel->maps.queue), dp->queue_bytes);
-	dp->fan_ins_bytes = (CSW_FANINS * sizeof(*dp->fan_ins) + page - 1) & ~(page - 1);
-	dp->fan_ins = map_whole(bpf_map__fd(dp->skel->maps.fanins), dp->fan_ins_bytes);
+	dp->fan_ins_bytes = (CSW_FAN_INS * sizeof(*dp->fan_ins) + page - 1) & ~(page - 1);
+	dp->fan_ins = map_whole(bpf_map__fd(dp->skel->maps.fan_ins), dp->fan_ins_bytes);
 	return dp->descriptors && dp->queue && dp->fan_ins ? 0 : -errno;
 }
 
@@ -76,7 +76,7 @@ static void take_fds(struct dataplane *dp)
 	dp->neighbours_fd = bpf_map__fd(s->maps.neighbours);
 	dp->counters_fd = bpf_map__fd(s->maps.counters);
 	dp->admissions_fd = bpf_map__fd(s->maps.admissions);
-	dp->told_fd = bpf_map__fd(s->maps.told);
+	dp->fan_in_config_fd = bpf_map__fd(s->maps.fan_in_config);
 	dp->vlans_fd = bpf_map__fd(s->maps.vlans);
 	dp->wake_fd = bpf_map__fd(s->maps.wake);
 	dp->routes_max = bpf_map__max_entries(s->maps.routes);

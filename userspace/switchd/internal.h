@@ -59,14 +59,14 @@ struct dataplane {
 	struct csw_queue_ctl *queue_ctl;
 	const struct csw_queue_entry *queue;
 	const struct csw_descriptor *descriptors;
-	const struct csw_fanin *fan_ins;
+	const struct csw_fan_in *fan_ins;
 	size_t descriptor_size;		/* distance of two in the map */
 	size_t queue_bytes, descriptors_bytes, fan_ins_bytes;
 	uint32_t slots, queue_len;
 	int xdp_fd, tc_fd, flush_fd;
 	int xdp_long_fd;		/* negative: not loaded yet */
 	int ports_fd, devmap_fd, routes_fd, neighbours_fd, counters_fd, wake_fd, admissions_fd;
-	int told_fd, vlans_fd;
+	int fan_in_config_fd, vlans_fd;
 	uint64_t crowded;		/* bypassed for want of children, as last told */
 	uint32_t routes_max, neighbours_max, ports_max;
 };
@@ -352,14 +352,14 @@ struct share {
 size_t shares_read(struct switchd *sw, struct share **shares);
 void share_text(struct switchd *sw, const struct share *share, char *text, size_t len);
 
-/* fanin.c: how many members' contributions come by here, as far as that was told */
-struct told {
+/* fan_in.c: how many members' contributions come by here, as far as that is configured */
+struct configured_fan_in {
 	struct csw_route_key key;
 	uint32_t expect;
 };
 
-struct fan_ins {
-	struct told told[CSW_TOLD_MAX];	/* what the map has */
+struct configured_fan_ins {
+	struct configured_fan_in entry[CSW_FAN_IN_CONFIG_MAX];	/* what the map has */
 	unsigned int n;
 	bool dirty;			/* that is not what it should have */
 };
@@ -471,7 +471,7 @@ struct switchd {
 	struct neighbours neighbours;
 	struct switchd_admission admission;	/* now; at first as @opt says */
 	struct admissions admissions;	/* what the data plane has of it */
-	struct fan_ins fan_ins;
+	struct configured_fan_ins configured;	/* fan-ins */
 	struct clock clock;
 	struct control control;
 	int epoll, signal_fd, timer_fd, tick_fd;

@@ -165,28 +165,28 @@ int option_slots(struct switchd_options *o, const char *text, char *err, size_t 
 }
 
 /* LEADER[/LEN]=N */
-static int add_told(struct switchd_options *o, char *text, char *err, size_t len)
+static int add_leader(struct switchd_options *o, char *text, char *err, size_t len)
 {
-	struct switchd_fan_in *told = &o->told[o->tolds];
+	struct switchd_fan_in *to = &o->fan_ins[o->fan_in_count];
 	char *count = strchr(text, '='), *prefix = strchr(text, '/');
 
 	if (!count)
 		return switchd_refuse(err, len, "--fan-in: '%s' is neither learn, off nor LEADER[/LEN]=N",
 				      text);
 	*count++ = '\0';
-	told->prefixlen = 32;
+	to->prefixlen = 32;
 	if (prefix && prefix < count) {
 		*prefix++ = '\0';
-		if (setting_number("--fan-in: length of a prefix", prefix, 0, 32, &told->prefixlen,
+		if (setting_number("--fan-in: length of a prefix", prefix, 0, 32, &to->prefixlen,
 				  err, len))
 			return -1;
 	}
-	if (inet_pton(AF_INET, text, &told->leader) != 1)
+	if (inet_pton(AF_INET, text, &to->leader) != 1)
 		return switchd_refuse(err, len, "--fan-in: '%s' is not an IPv4 address", text);
-	if (setting_number("--fan-in: members", count, 1, CANARY_MEMBERS_MAX - 1, &told->expect, err,
+	if (setting_number("--fan-in: members", count, 1, CANARY_MEMBERS_MAX - 1, &to->expect, err,
 			  len))
 		return -1;
-	o->tolds++;
+	o->fan_in_count++;
 	return 0;
 }
 
@@ -198,10 +198,10 @@ static int add_fan_in(void *options, char *text, char *err, size_t len)
 		o->fan_in = CSW_FAN_IN_LEARN;
 	else if (!strcmp(text, "off"))
 		o->fan_in = CSW_FAN_IN_OFF;
-	else if (o->tolds == CSW_TOLD_MAX)
-		return switchd_refuse(err, len, "--fan-in: more than %d prefixes", CSW_TOLD_MAX);
+	else if (o->fan_in_count == CSW_FAN_IN_CONFIG_MAX)
+		return switchd_refuse(err, len, "--fan-in: more than %d prefixes", CSW_FAN_IN_CONFIG_MAX);
 	else
-		return add_told(o, text, err, len);
+		return add_leader(o, text, err, len);
 	return 0;
 }
 

@@ -102,7 +102,7 @@ static uint32_t fan_ins_known(const struct dataplane *dp)
 {
 	uint32_t i, n = 0;
 
-	for (i = 0; i < CSW_FANINS; i++)
+	for (i = 0; i < CSW_FAN_INS; i++)
 		n += !!dp->fan_ins[i].expect;
 	return n;
 }
@@ -113,7 +113,7 @@ void text_fan_in(struct switchd *sw, FILE *out)
 	const struct csw_config *c = sw->dp.config;
 
 	fprintf(out, " fan-in %s known %u of at most %u told %u", fan_in_name(c->fan_in),
-		fan_ins_known(&sw->dp), CSW_FANINS, c->told);
+		fan_ins_known(&sw->dp), CSW_FAN_INS, c->fan_ins_configured);
 }
 
 void json_fan_in(struct switchd *sw, struct json *j)
@@ -123,8 +123,8 @@ void json_fan_in(struct switchd *sw, struct json *j)
 	json_object(j, "fan_in");
 	json_string(j, "mode", fan_in_name(c->fan_in));
 	json_u64(j, "known", fan_ins_known(&sw->dp));
-	json_u64(j, "room", CSW_FANINS);
-	json_u64(j, "told", c->told);
+	json_u64(j, "room", CSW_FAN_INS);
+	json_u64(j, "told", c->fan_ins_configured);
 	json_end(j);
 }
 

@@ -56,7 +56,7 @@ const struct setting settings[] = {
 	}, {
 		.option = { OPTION("timeout", 't', "TIME",
 			    "from the first contribution to sending on, {range};\n"
-			    "MIN..MAX: between these, as the spread of arrivals wants it;\n"
+			    "MIN..MAX: between these, as the skew of arrivals wants it;\n"
 			    "auto: 1 to 40 packets' time on the ports, 1ms..40ms where\n"
 			    "nobody knows their rate (auto)"),
 			    DURATION(SWITCHD_TIMEOUT_MIN, SWITCHD_TIMEOUT_MAX) },

@@ -24,9 +24,9 @@ static int take_value(struct wanted *w, const struct setting *s, const char *val
 
 	w->choice |= !strcmp(name, "choice");
 	w->trees |= !strcmp(name, "trees");
-	/* what was told before is forgotten, but not by a second one of the same request */
+	/* what was configured before is forgotten, but not by a second one of the same request */
 	if (s->part == PART_FAN_INS && !w->part[PART_FAN_INS])
-		w->o.tolds = 0;
+		w->o.fan_in_count = 0;
 	w->part[s->part] = true;
 	return setting_take(s, &w->o, value, err, len);
 }
@@ -126,7 +126,7 @@ int settings_change(struct switchd *sw, char *text, bool try, char *err, size_t 
 	return ret;
 }
 
-static int judge(struct wanted *w, const struct switchd_setting *given, char *err, size_t len)
+static int check_one(struct wanted *w, const struct switchd_setting *given, char *err, size_t len)
 {
 	const struct setting *s = find(given->name, err, len);
 
@@ -148,7 +148,7 @@ int switchd_settings_check(const struct switchd_setting *setting, unsigned int n
 		return switchd_refuse(err, len, "out of memory");
 	switchd_options_init(&w->o);
 	for (i = 0; i < n && !ret; i++)
-		ret = judge(w, &setting[i], err, len);
+		ret = check_one(w, &setting[i], err, len);
 	if (!ret && w->choice)
 		ret = check_trees(w, err, len);
 	free(w);

@@ -73,8 +73,8 @@ struct switchd_options {
 	uint32_t slots;
 	uint32_t children;
 	enum csw_fan_in_mode fan_in;
-	struct switchd_fan_in told[CSW_TOLD_MAX];
-	unsigned int tolds;
+	struct switchd_fan_in fan_ins[CSW_FAN_IN_CONFIG_MAX];	/* configured */
+	unsigned int fan_in_count;
 	struct switchd_admission admission;
 	enum csw_choice choice;			/* among equal-cost next hops */
 	uint64_t flowlet_ns;

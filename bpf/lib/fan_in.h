@@ -8,25 +8,25 @@
  * just as many come by for them. That is remembered as the fan-in of the "leader" 0.x.x.x, which is
  * nobody's address, with the number of the port.
  */
-#ifndef CANARY_BPF_LIB_FANIN_H
-#define CANARY_BPF_LIB_FANIN_H
+#ifndef CANARY_BPF_LIB_FAN_IN_H
+#define CANARY_BPF_LIB_FAN_IN_H
 
-/* First of the CSW_FANIN_WAYS places of a flow */
-static __always_inline __u32 csw_fanin_index(__be32 comm, __be32 epoch, __be32 leader, __be16 port)
+/* First of the CSW_FAN_IN_WAYS places of a flow */
+static __always_inline __u32 csw_fan_in_index(__be32 comm, __be32 epoch, __be32 leader, __be16 port)
 {
 	__u32 hash = csw_hash(comm, epoch, leader ^ (__u32)port << 16);
 
-	return (hash ^ hash >> 16) * 0x9e3779b1U >> 12 & (CSW_FANINS - CSW_FANIN_WAYS);
+	return (hash ^ hash >> 16) * 0x9e3779b1U >> 12 & (CSW_FAN_INS - CSW_FAN_IN_WAYS);
 }
 
-static __always_inline bool csw_fanin_is(const struct csw_fanin *e, __be32 comm, __be32 epoch,
-					 __be32 leader, __be16 port)
+static __always_inline bool csw_fan_in_is(const struct csw_fan_in *e, __be32 comm, __be32 epoch,
+					  __be32 leader, __be16 port)
 {
 	return CSW_READ(e->expect) && e->comm == comm && e->epoch == epoch &&
 	       e->leader_addr == leader && e->leader_port == port;
 }
 
-static __always_inline __be32 csw_fanin_port(__u16 port)
+static __always_inline __be32 csw_fan_in_port(__u16 port)
 {
 	return csw_be32((__u32)port);
 }
@@ -35,13 +35,13 @@ static __always_inline __be32 csw_fanin_port(__u16 port)
 static __always_inline __u32 csw_learned(const void *ctx, const struct canary_hdr *h, __be32 addr,
 					 __be16 port)
 {
-	__u32 index = csw_fanin_index(h->comm, h->epoch, addr, port), expect = 0, way;
-	const struct csw_fanin *e;
+	__u32 index = csw_fan_in_index(h->comm, h->epoch, addr, port), expect = 0, way;
+	const struct csw_fan_in *e;
 
 	CSW_LOOP
-	for (way = 0; way < CSW_FANIN_WAYS; way++) {
-		e = csw_fanin_at(ctx, index + way);
-		if (e && csw_fanin_is(e, h->comm, h->epoch, addr, port))
+	for (way = 0; way < CSW_FAN_IN_WAYS; way++) {
+		e = csw_fan_in_at(ctx, index + way);
+		if (e && csw_fan_in_is(e, h->comm, h->epoch, addr, port))
 			expect = CSW_READ(e->expect);
 	}
 	return expect;
@@ -56,24 +56,24 @@ static __always_inline __u32 csw_expect(const void *ctx, const struct csw_packet
 	const struct csw_config *c = csw_config(ctx);
 	__u32 most = cnr_be16(p->h->members) - 1, expect = 0;
 
-	if (c->told)
-		expect = csw_told(ctx, p->ip->daddr);
+	if (c->fan_ins_configured)
+		expect = csw_configured_fan_in(ctx, p->ip->daddr);
 	if (!expect && c->fan_in == CSW_FAN_IN_LEARN) {
 		expect = csw_learned(ctx, p->h, p->ip->daddr, p->udp->dest);
 		if (!expect)
-			expect = csw_learned(ctx, p->h, csw_fanin_port(port), 0);
+			expect = csw_learned(ctx, p->h, csw_fan_in_port(port), 0);
 	}
 	return expect && expect < most ? expect : most;
 }
 
 /* Blocks that were sent on earlier may still be on their way: fewer is believed slowly. */
-static __always_inline void csw_fanin_update(const void *ctx, struct csw_fanin *e, __u32 came)
+static __always_inline void csw_fan_in_update(const void *ctx, struct csw_fan_in *e, __u32 came)
 {
 	e->blocks++;
 	if (came < e->expect) {
 		e->lower_blocks = e->lower == came ? e->lower_blocks + 1 : 1;
 		e->lower = came;
-		if (e->lower_blocks < CSW_FANIN_LOWER)
+		if (e->lower_blocks < CSW_FAN_IN_LOWER)
 			return;
 	}
 	e->lower_blocks = 0;
@@ -84,9 +84,9 @@ static __always_inline void csw_fanin_update(const void *ctx, struct csw_fanin *
 		csw_count(ctx, CSW_LEARNED, 1);
 }
 
-static __always_inline void csw_fanin_take(const void *ctx, struct csw_fanin *e,
-					   const struct csw_descriptor *d, __be32 addr,
-					   __be16 port, __u32 came)
+static __always_inline void csw_fan_in_start(const void *ctx, struct csw_fan_in *e,
+					     const struct csw_descriptor *d, __be32 addr,
+					     __be16 port, __u32 came)
 {
 	e->comm = d->comm;
 	e->epoch = d->epoch;
@@ -103,22 +103,22 @@ static __always_inline void csw_fanin_take(const void *ctx, struct csw_fanin *e,
 /* For blocks of this leader as many came as for @d. */
 CSW_FUNC int csw_learn_of(csw_xdp *ctx, struct csw_descriptor *d, __be32 addr, __be16 port)
 {
-	struct csw_fanin *e, *to = NULL;
+	struct csw_fan_in *e, *to = NULL;
 	__u32 came, index, way;
 	bool known = false;
 
 	if (!d)
 		return 0;
-	came = d->count + d->late;
+	came = d->count + d->stragglers;
 	if (came >= d->members)
 		came = d->members - 1;
-	index = csw_fanin_index(d->comm, d->epoch, addr, port);
+	index = csw_fan_in_index(d->comm, d->epoch, addr, port);
 	CSW_LOOP
-	for (way = 0; way < CSW_FANIN_WAYS && !known; way++) {
-		e = csw_fanin_at(ctx, index + way);
+	for (way = 0; way < CSW_FAN_IN_WAYS && !known; way++) {
+		e = csw_fan_in_at(ctx, index + way);
 		if (!e)
 			return 0;
-		known = csw_fanin_is(e, d->comm, d->epoch, addr, port);
+		known = csw_fan_in_is(e, d->comm, d->epoch, addr, port);
 		if (known || !to || (__s64)(e->used - to->used) < 0)
 			to = e;
 	}
@@ -126,9 +126,9 @@ CSW_FUNC int csw_learn_of(csw_xdp *ctx, struct csw_descriptor *d, __be32 addr, _
 		return 0;
 	to->used = CSW_READ(csw_queue_ctl(ctx)->seen);
 	if (known)
-		csw_fanin_update(ctx, to, came);
+		csw_fan_in_update(ctx, to, came);
 	else
-		csw_fanin_take(ctx, to, d, addr, port, came);
+		csw_fan_in_start(ctx, to, d, addr, port, came);
 	csw_unlock(&to->lock);
 	return 0;
 }
@@ -142,7 +142,7 @@ static __always_inline void csw_learn(csw_xdp *ctx, struct csw_descriptor *d)
 	if (csw_config(ctx)->fan_in != CSW_FAN_IN_LEARN || d->state != CSW_SENT)
 		return;
 	csw_learn_of(ctx, d, d->leader_addr, d->leader_port);
-	csw_learn_of(ctx, d, csw_fanin_port(d->port), 0);
+	csw_learn_of(ctx, d, csw_fan_in_port(d->port), 0);
 }
 
-#endif /* CANARY_BPF_LIB_FANIN_H */
+#endif /* CANARY_BPF_LIB_FAN_IN_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Static trees as those who build them do: every switch is told how many members' contributions
- * come by for the blocks of a leader, and waits for just those.
+ * Static trees as those who build them do: it is configured at every switch how many members'
+ * contributions come by for the blocks of a leader, and it waits for just those.
  */
 #include <stdlib.h>
 
@@ -9,12 +9,12 @@
 #include "util.h"
 
 /* @count: by job, switch and the leader's switch */
-struct told {
+struct fan_ins {
 	uint32_t switches;
 	uint16_t *count;
 };
 
-static uint16_t *at(const struct told *t, uint32_t job, uint32_t node, uint32_t edge)
+static uint16_t *at(const struct fan_ins *t, uint32_t job, uint32_t node, uint32_t edge)
 {
 	return &t->count[((size_t)job * t->switches + node) * t->switches + edge];
 }
@@ -59,40 +59,40 @@ static void tell_job(struct sim *s, uint32_t job)
 					walk(s, job, from, edge, j->tree[tree], members[from], sum);
 			for (i = 0; i < n; i++)
 				if (sum[i])
-					*at(s->told, job, i, edge) = sum[i];
+					*at(s->configured, job, i, edge) = sum[i];
 		}
 	}
 	free(members);
 	free(sum);
 }
 
-void told_build(struct sim *s)
+void fan_in_build(struct sim *s)
 {
 	uint32_t job;
 
 	if (s->cfg.algorithm != ALGORITHM_STATIC)
 		return;
-	s->told = sim_zalloc(1, sizeof(*s->told));
-	s->told->switches = s->topo.switches;
-	s->told->count = sim_zalloc((size_t)s->cfg.jobs * s->topo.switches * s->topo.switches,
-				    sizeof(*s->told->count));
+	s->configured = sim_zalloc(1, sizeof(*s->configured));
+	s->configured->switches = s->topo.switches;
+	s->configured->count = sim_zalloc((size_t)s->cfg.jobs * s->topo.switches * s->topo.switches,
+				    sizeof(*s->configured->count));
 	for (job = 0; job < s->cfg.jobs; job++)
 		tell_job(s, job);
 }
 
-void told_free(struct sim *s)
+void fan_in_free(struct sim *s)
 {
-	if (s->told)
-		free(s->told->count);
-	free(s->told);
+	if (s->configured)
+		free(s->configured->count);
+	free(s->configured);
 }
 
 /* For blocks of the leader at @leader (a node); 0: as many as there are */
-uint32_t told_fan_in(const struct sim *s, uint32_t node, uint32_t leader)
+uint32_t fan_in_of(const struct sim *s, uint32_t node, uint32_t leader)
 {
 	uint32_t host = leader - s->topo.switches;
 
 	if (leader < s->topo.switches || host >= s->topo.hosts || !s->host[host].job)
 		return 0;
-	return *at(s->told, s->host[host].job - s->job, node, s->edge[host]);
+	return *at(s->configured, s->host[host].job - s->job, node, s->edge[host]);
 }
