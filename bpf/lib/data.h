@@ -114,8 +114,11 @@ static __always_inline __u32 csw_take_back(__u32 *acc, __u32 *frame, __u32 n)
 
 /* ---- of a whole block ---- */
 
-/* @sum += @each of @times times (at most @most) @n elements, beginning with number @from */
-#define CSW_WALK(ctx, d, from, n, times, most, each, sum) do {				\
+/*
+ * @sum += @each of @times times (at most @most) @n elements, beginning with number @from. Go to
+ * @cut_short if the frame has fewer.
+ */
+#define CSW_WALK(ctx, d, from, n, times, most, each, sum, cut_short) do {		\
 	__u32 *acc = (d)->data + (from);						\
 	__u32 *frame = (__u32 *)(csw_data(ctx) + CSW_OFF_DATA) + (from);		\
 	__u32 left = (times), i;							\
@@ -123,7 +126,7 @@ static __always_inline __u32 csw_take_back(__u32 *acc, __u32 *frame, __u32 n)
 	CSW_LOOP									\
 	for (i = 0; i < (most) && i < left; i++) {					\
 		if ((void *)(frame + (n)) > csw_end(ctx))				\
-			return CSW_DATA_SHORT;						\
+			goto cut_short;							\
 		(sum) += each(acc, frame, n);						\
 		acc += (n);								\
 		frame += (n);								\
@@ -131,29 +134,29 @@ static __always_inline __u32 csw_take_back(__u32 *acc, __u32 *frame, __u32 n)
 } while (0)
 
 /*
- * All elements: strides, then what is left in steps, then one by one. Where a loop begins is
- * opaque to clang: derived from the one before, it would have the verifier follow each way out
- * of that one through this.
+ * The same for all elements: strides, then what is left in steps, then one by one. Where a loop
+ * begins is opaque to clang: derived from the one before, it would have the verifier follow each
+ * way out of that one through this.
  */
-#define CSW_WALK_ALL(ctx, d, each, sum) do {						\
+#define CSW_WALK_ALL(ctx, d, each, sum, cut_short) do {					\
 	__u32 elements, whole;								\
 											\
 	if (!(d))									\
-		return CSW_DATA_SHORT;							\
+		goto cut_short;								\
 	elements = (d)->elements;							\
 	CSW_WALK(ctx, d, 0, CSW_STRIDE, elements / CSW_STRIDE,				\
-		 CANARY_ELEMENTS_MAX / CSW_STRIDE, each, sum);				\
+		 CANARY_ELEMENTS_MAX / CSW_STRIDE, each, sum, cut_short);		\
 	whole = elements & ~(CSW_STRIDE - 1U);						\
 	CSW_OPAQUE(whole);								\
 	if (whole == elements || whole > CANARY_ELEMENTS_MAX - CSW_STRIDE)		\
 		break;									\
 	CSW_WALK(ctx, d, whole, CSW_STEP, elements % CSW_STRIDE / CSW_STEP,		\
-		 CSW_STRIDE / CSW_STEP - 1, each, sum);					\
+		 CSW_STRIDE / CSW_STEP - 1, each, sum, cut_short);			\
 	whole = elements & ~(CSW_STEP - 1U);						\
 	CSW_OPAQUE(whole);								\
 	if (whole > CANARY_ELEMENTS_MAX - CSW_STEP)					\
 		break;									\
-	CSW_WALK(ctx, d, whole, 1, elements % CSW_STEP, CSW_STEP - 1, each, sum);	\
+	CSW_WALK(ctx, d, whole, 1, elements % CSW_STEP, CSW_STEP - 1, each, sum, cut_short);	\
 } while (0)
 
 /* Each is a function that the verifier checks once. */
@@ -178,8 +181,10 @@ CSW_FUNC int csw_data_in(csw_xdp *ctx, struct csw_descriptor *d)
 {
 	__u32 sum = 0;
 
-	CSW_WALK_ALL(ctx, d, csw_copy_in, sum);
+	CSW_WALK_ALL(ctx, d, csw_copy_in, sum, cut_short);
 	return csw_compare_sum(ctx, sum);
+cut_short:
+	return CSW_DATA_SHORT;
 }
 
 /* The descriptor's data become those of the frame. */
@@ -187,8 +192,10 @@ CSW_FUNC int csw_data_out(csw_xdp *ctx, struct csw_descriptor *d)
 {
 	__u32 sum = 0;
 
-	CSW_WALK_ALL(ctx, d, csw_copy_out, sum);
+	CSW_WALK_ALL(ctx, d, csw_copy_out, sum, cut_short);
 	return CSW_DATA_GOOD;
+cut_short:
+	return CSW_DATA_SHORT;
 }
 
 /* Add the frame's data to the descriptor. Not a function: most packets come just here. */
@@ -196,8 +203,10 @@ static __always_inline int csw_data_add_in(csw_xdp *ctx, struct csw_descriptor *
 {
 	__u32 sum = 0;
 
-	CSW_WALK_ALL(ctx, d, csw_add_in, sum);
+	CSW_WALK_ALL(ctx, d, csw_add_in, sum, cut_short);
 	return csw_compare_sum(ctx, sum);
+cut_short:
+	return CSW_DATA_SHORT;
 }
 
 /* Add the descriptor's data to the frame, which carries the sum away at once. */
@@ -205,8 +214,10 @@ CSW_FUNC int csw_data_add_out(csw_xdp *ctx, struct csw_descriptor *d)
 {
 	__u32 sum = 0;
 
-	CSW_WALK_ALL(ctx, d, csw_add_out, sum);
+	CSW_WALK_ALL(ctx, d, csw_add_out, sum, cut_short);
 	return csw_compare_sum(ctx, sum);
+cut_short:
+	return CSW_DATA_SHORT;
 }
 
 /* Undo csw_data_add_in(). */
@@ -214,8 +225,10 @@ CSW_FUNC int csw_data_take_back(csw_xdp *ctx, struct csw_descriptor *d)
 {
 	__u32 sum = 0;
 
-	CSW_WALK_ALL(ctx, d, csw_take_back, sum);
+	CSW_WALK_ALL(ctx, d, csw_take_back, sum, cut_short);
 	return CSW_DATA_GOOD;
+cut_short:
+	return CSW_DATA_SHORT;
 }
 
 #endif /* CANARY_BPF_LIB_DATA_H */
