@@ -6,7 +6,7 @@
  *	DIE_STATUS	exit status (1)
  *	DIE_TO		where that is said (stderr)
  *	DIE_WHO		who it is: a format and what belongs to it (the program's name)
- *	DIE_EXIT	what ends it (exit; _exit in forked processes, whose buffers are their parent's)
+ *	DIE_EXIT	what ends it (exit; _exit in forked processes: buffers are their parent's)
  */
 #ifndef SELFTESTS_DIE_H
 #define SELFTESTS_DIE_H

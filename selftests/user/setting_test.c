@@ -127,7 +127,7 @@ static void test_config(const struct setting *s, const char *value)
 	free(o);
 }
 
-/* A switch with all defaults, as far as it is asked what it is set to. Return: what is said of it */
+/* A switch with all defaults, as far as it is asked what it is set to. Return: what it says */
 static char *shown(bool json)
 {
 	struct switchd *sw = calloc(1, sizeof(*sw));

@@ -25,9 +25,11 @@ struct allreduce {
 };
 
 static const struct option_row rows[] = {
-	{ OPTION("in", 'i', "FILE", "vector of little-endian int32, - for standard input (default)"),
+	{ OPTION("in", 'i', "FILE",
+		 "vector of little-endian int32, - for standard input (default)"),
 	  OPTION_AT(struct allreduce, in) },
-	{ OPTION("out", 'o', "FILE", "receives the sum over all members, - for standard output (default)"),
+	{ OPTION("out", 'o', "FILE",
+		 "receives the sum over all members, - for standard output (default)"),
 	  OPTION_AT(struct allreduce, out) },
 	{ OPTION("json", 'j', NULL, "one JSON object about it on standard error"),
 	  OPTION_AT(struct allreduce, json) },

@@ -45,7 +45,8 @@ static const struct option_row add_rows[] = {
 };
 
 static const struct option_row dir_row[] = {
-	{ OPTION("dir", 0, "ingress|egress", "faults of what comes in or goes out ({default}; del: both)"),
+	{ OPTION("dir", 0, "ingress|egress",
+		 "faults of what comes in or goes out ({default}; del: both)"),
 	  AT(ingress), .words = dirs },
 };
 

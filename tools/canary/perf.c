@@ -53,7 +53,8 @@ struct perf {
 	.standard = (usual)
 
 static const struct option_row rows[] = {
-	{ OPTION("minbytes", 'b', "SIZE", "first size in bytes, K, M, G may follow (4)"), BYTES(min, 0, 4) },
+	{ OPTION("minbytes", 'b', "SIZE", "first size in bytes, K, M, G may follow (4)"),
+	  BYTES(min, 0, 4) },
 	{ OPTION("maxbytes", 'e', "SIZE", "last size (4M)"), BYTES(max, 0, 4 << 20) },
 	{ OPTION("stepfactor", 'f', "N", "next size is N times the last one, {range} (2)"),
 	  COUNT(factor, 2, 1024, 0) },

@@ -17,7 +17,8 @@ static bool not_set(const struct option_row *row)
 	return !(((const struct setting *)row)->where & SETTING_SET);
 }
 
-#define ALL_SETTINGS	.row = &settings[0].option, .n = settings_count, .stride = sizeof(settings[0])
+#define ALL_SETTINGS	.row = &settings[0].option, .n = settings_count, \
+			.stride = sizeof(settings[0])
 
 /* What `set` and `show` are asked, beside settings */
 struct ask {
@@ -37,7 +38,8 @@ static const struct option_row all_row[] = {
 };
 
 static const struct option_row json_row[] = {
-	{ OPTION("json", 'j', NULL, "show: one line of JSON for each switch"), OPTION_AT(struct ask, json) },
+	{ OPTION("json", 'j', NULL, "show: one line of JSON for each switch"),
+	  OPTION_AT(struct ask, json) },
 };
 
 static void usage(FILE *out)

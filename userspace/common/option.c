@@ -19,7 +19,7 @@ static bool skipped(const struct option_group *g, const struct option_row *row)
 	return g->skip && g->skip(row);
 }
 
-/* What getopt_long() wants to know: @longs has room for all, @letters for three characters of each */
+/* What getopt_long() wants: @longs has room for all, @letters for three characters of each */
 static void describe(const struct option_group *groups, struct option *longs, char *letters)
 {
 	const struct option_group *g;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Options of a command line in tables: a row has all there is to say of one. From the rows come what
- * getopt_long() needs, --help, what is stored and where.
+ * Options of a command line in tables: a row has all there is to say of one. From the rows come
+ * what getopt_long() needs, --help, what is stored and where.
  *
  *	static const struct option_row rows[] = {
  *		{ OPTION("iters", 'n', "N", "operations that are timed, {range} ({default})"),
@@ -91,7 +91,10 @@ enum option_end options_parse(const struct option_group *groups, int argc, char 
 /* One line or more for each option; texts begin at @column. */
 void options_help(FILE *out, const struct option_group *groups, int column);
 
-/* " [--name ARGUMENT]" of all, in lines of at most 100 columns: the first from @at on, others @indent */
+/*
+ * " [--name ARGUMENT]" of all, in lines of at most 100 columns: the first begins at column @at,
+ * others at @indent
+ */
 void options_synopsis(FILE *out, const struct option_group *groups, int indent, int at);
 
 /* Store a flag, quantity, word or text in its member of @to. Nothing is stored if it is refused. */

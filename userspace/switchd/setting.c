@@ -235,7 +235,8 @@ int setting_quantity(const char *said, const char *text, const struct parse_unit
 		return 0;
 	option_range(&row, range);
 	if (units == parse_counts)
-		return switchd_refuse(err, len, "%s: '%s' is not a number from %s", said, text, range);
+		return switchd_refuse(err, len, "%s: '%s' is not a number from %s", said, text,
+				      range);
 	if (result == PARSE_JUNK)
 		return switchd_refuse(err, len, "%s: '%s' is no duration: a number and ns, us, ms or s (%s)",
 				      said, text, range);

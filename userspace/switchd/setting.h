@@ -94,7 +94,7 @@ int option_slots(struct switchd_options *o, const char *text, char *err, size_t 
 int option_fan_in(struct switchd_options *o, const char *text, char *err, size_t len);
 int option_trees(struct switchd_options *o, const char *text, char *err, size_t len);
 
-/* admission.c: rules are added or taken back; on errors @o is of no use. Are they rules, wherever? */
+/* admission.c: rules are added or taken back; on errors @o is of no use. Are they rules at all? */
 int option_admit(struct switchd_options *o, const char *text, char *err, size_t len);
 int option_revoke(struct switchd_options *o, const char *text, char *err, size_t len);
 int option_admit_check(const char *text, char *err, size_t len);
