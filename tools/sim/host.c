@@ -398,25 +398,13 @@ static void choose_trees(struct sim *s, struct job *j, uint32_t number)
 	free(order);
 }
 
-/* scenario_check() has seen that they are different hosts that there are. */
-static void hosts_as_said(struct sim *s, uint32_t *order)
-{
-	const char *at = s->cfg.hosts;
-	uint32_t n;
-
-	for (n = 0; *at && n < s->topo.hosts; n++) {
-		order[n] = strtoul(at, (char **)&at, 10) - 1;
-		at += *at == ',';
-	}
-}
-
 static void choose_hosts(struct sim *s, uint32_t *order)
 {
 	uint64_t random = random_stream(s->cfg.seed, 8, 0);
 	uint32_t i;
 
 	if (*s->cfg.hosts) {
-		hosts_as_said(s, order);
+		scenario_hosts(&s->cfg, s->topo.hosts, order);
 		return;
 	}
 	for (i = 0; i < s->topo.hosts; i++)

@@ -6,6 +6,7 @@
 
 #include "core/core.h"
 #include "scenario.h"
+#include "userspace/common/parse.h"
 
 #define AT(member)	offsetof(struct scenario, member)
 #define SECOND		1000000000000ULL
@@ -137,23 +138,31 @@ static bool power_of_two(uint32_t n)
 	return n && !(n & (n - 1));
 }
 
-/* "8,2,15": as many as @members, all different, 1 to @hosts */
-static bool hosts_check(const char *text, uint32_t members, uint32_t hosts)
+uint32_t scenario_hosts(const struct scenario *s, uint32_t hosts, uint32_t *order)
 {
-	bool taken[CONFIG_TEXT_MAX] = { false };
-	unsigned long number;
-	uint32_t n = 0;
-	char *end;
+	char text[CONFIG_TEXT_MAX], *rest = text, *one;
+	uint32_t number, n = 0, i;
 
-	do {
-		number = strtoul(text, &end, 10);
-		if (end == text || (*end && *end != ',') || !number || number > hosts ||
-		    number >= CONFIG_TEXT_MAX || taken[number])
-			return refuse("hosts: not numbers of different hosts: 8,2,15");
-		taken[number] = true;
-		text = end + 1;
-		n++;
-	} while (*end);
+	strcpy(text, s->hosts);
+	while ((one = strsep(&rest, ","))) {
+		if (!parse_number(one, 1, hosts, &number))
+			return 0;
+		for (i = 0; i < n; i++)
+			if (order[i] == number - 1)
+				return 0;
+		order[n++] = number - 1;
+	}
+	return n;
+}
+
+static bool hosts_check(const struct scenario *s, uint32_t members, uint32_t hosts)
+{
+	uint32_t *order = calloc(hosts + 1, sizeof(*order)), n;
+
+	n = order ? scenario_hosts(s, hosts, order) : 0;
+	free(order);
+	if (!n)
+		return refuse("hosts: not numbers of different hosts: 8,2,15");
 	return n == members || refuse("hosts: not as many as members");
 }
 
@@ -161,7 +170,7 @@ bool scenario_check(const struct scenario *s, uint32_t hosts)
 {
 	uint32_t members = s->members ? s->members : hosts;
 
-	if (*s->hosts && !hosts_check(s->hosts, members, hosts))
+	if (*s->hosts && !hosts_check(s, members, hosts))
 		return false;
 	if (members > hosts)
 		return refuse("members: the topology has fewer hosts");

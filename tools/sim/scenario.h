@@ -101,6 +101,12 @@ extern const char *const switch_choices[];
 
 void scenario_defaults(struct scenario *s);
 
+/*
+ * Hosts that take part, by rank, as @order, which has room for @hosts. Return: how many; 0 if they
+ * are not numbers of different hosts
+ */
+uint32_t scenario_hosts(const struct scenario *s, uint32_t hosts, uint32_t *order);
+
 /* What keys say is fine each; is it together? Return: false, and said why on stderr */
 bool scenario_check(const struct scenario *s, uint32_t hosts);
 

@@ -44,7 +44,7 @@ install-lib: $(B)/lib/libcanary.so $(B)/lib/libcanary.a $(B)/lib/libcanary.pc
 # Tests: with sanitizers, and the engine with that for threads as well
 TESTS += user
 
-USER_TESTS := siphash parse json params socket engine kernel
+USER_TESTS := siphash parse json option params socket engine kernel
 USER_TEST_SRC := $(LIBCANARY_SRC)
 USER_TEST_DEP := $(wildcard userspace/lib/*.h userspace/common/*.h userspace/include/*.h kmod/core/*.h kmod/uapi/linux/*.h selftests/user/*.h) selftests/tap.h
 USER_TEST_BIN := $(USER_TESTS:%=$(B)/selftests/user/%_test) $(B)/selftests/user/engine_tsan
@@ -54,7 +54,10 @@ $(B)/selftests/user/%_test: selftests/user/%_test.c $(USER_TEST_SRC) $(USER_TEST
 	$(CC) $(CPPFLAGS) $(CFLAGS) -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined \
 		-o $@ $< $(USER_TEST_SRC) -pthread
 
-$(B)/selftests/user/json_test: selftests/user/json_test.c userspace/common/json.c selftests/tap.h | $(B)/.setup
+# These need nothing of the library.
+COMMON_TESTS := $(patsubst %,$(B)/selftests/user/%_test,parse json option)
+
+$(COMMON_TESTS): $(B)/selftests/user/%_test: selftests/user/%_test.c $(wildcard userspace/common/*) selftests/tap.h | $(B)/.setup
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined \
 		-o $@ $(filter %.c,$^)

@@ -18,6 +18,7 @@
 #include <sys/un.h>
 
 #include "switchd.h"
+#include "userspace/common/parse.h"
 
 #define PREFIX		"switch-"
 #define SUFFIX		".sock"
@@ -98,8 +99,8 @@ enum place { DEAD, HERE, ELSEWHERE, UNKNOWN };
 /* Who says nothing, or no inode, is nowhere for certain. */
 static enum place place_of(const char *file)
 {
-	unsigned long long netns = 0;
-	char *text = NULL, *end;
+	uint64_t netns = 0;
+	char *text = NULL;
 	size_t len = 0;
 	FILE *out = open_memstream(&text, &len);
 	int ret;
@@ -108,9 +109,8 @@ static enum place place_of(const char *file)
 		return UNKNOWN;
 	ret = ask_one(file, "netns\n", out);
 	if (!fclose(out) && !ret) {
-		netns = strtoull(text, &end, 10);
-		if (strcmp(end, "\n"))
-			netns = 0;
+		text[strcspn(text, "\n")] = '\0';
+		parse_quantity(text, parse_counts, 0, UINT64_MAX, &netns);
 	}
 	free(text);
 	if (is_gone(ret))
