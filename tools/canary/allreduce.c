@@ -12,6 +12,7 @@
 #include "comm_options.h"
 #include "member_json.h"
 #include "output.h"
+#include "userspace/common/complain.h"
 
 struct allreduce {
 	struct comm_options	comm;
@@ -71,7 +72,7 @@ static int parse(struct allreduce *a, int argc, char **argv)
 		return 2;
 	}
 	if (optind < argc) {
-		fprintf(stderr, "canary: allreduce: argument '%s' is not wanted\n", argv[optind]);
+		complain("canary", "allreduce: argument '%s' is not wanted", argv[optind]);
 		return 2;
 	}
 	return comm_options_end(&a->comm) ? 2 : 0;
@@ -82,7 +83,7 @@ static int open_input(const char *path)
 	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
 
 	if (fd < 0)
-		fprintf(stderr, "canary: %s: %s\n", path, strerror(errno));
+		complain_errno("canary", path);
 	return fd;
 }
 
@@ -97,25 +98,20 @@ static int read_vector(struct allreduce *a)
 		if (len == room) {
 			room = room ? 2 * room : 1 << 16;
 			p = realloc(a->data, room);
-			if (!p) {
-				fprintf(stderr, "canary: %s: out of memory\n", a->in);
-				return -1;
-			}
+			if (!p)
+				return complain("canary", "%s: out of memory", a->in);
 			a->data = p;
 		}
 		n = read(a->in_fd, (char *)a->data + len, room - len);
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n < 0) {
-			fprintf(stderr, "canary: %s: %s\n", a->in, strerror(errno));
-			return -1;
-		}
+		if (n < 0)
+			return complain_errno("canary", a->in);
 		len += n;
 	} while (n);
 	if (len % 4 || len / 4 > CANARY_COUNT_MAX) {
-		fprintf(stderr, "canary: %s: %zu bytes are not 0 to %u elements of 4 bytes\n",
-			a->in, len, CANARY_COUNT_MAX);
-		return -1;
+		return complain("canary", "%s: %zu bytes are not 0 to %u elements of 4 bytes",
+				a->in, len, CANARY_COUNT_MAX);
 	}
 	a->count = len / 4;
 	return 0;
@@ -164,7 +160,7 @@ static int fail(struct allreduce *a, struct canary *c, int error)
 		json_error(&j, c, error);
 		json_end(&j);
 	} else {
-		fprintf(stderr, "canary: %s\n", canary_errmsg());
+		complain("canary", "%s", canary_errmsg());
 	}
 	return 1;
 }

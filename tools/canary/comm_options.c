@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "comm_options.h"
+#include "userspace/common/complain.h"
 
 #define VECTOR_MAX_BYTES	(256U << 20)	/* what CANARY_MAX_VECTOR takes */
 
@@ -71,11 +72,7 @@ void comm_options_help(FILE *to)
 	options_help(to, groups, COMM_OPTION_COLUMN);
 }
 
-static int bad(const char *text)
-{
-	fprintf(stderr, "canary: %s\n", text);
-	return -1;
-}
+#define bad(text)	complain("canary", "%s", text)
 
 /* What the parameter may be is more than what the kernel takes. */
 static bool is_wrong_length(const struct comm_options *o, const char *name, int err)
@@ -96,9 +93,8 @@ int comm_option_take(void *options, const struct option_row *row, const char *va
 		       bad("timeout: has to be 0ms to 3600s, with ms or s") : 0;
 	err = canary_params_set(&o->params, name, value);
 	if (is_wrong_length(o, name, err)) {
-		fprintf(stderr, "canary: max-vector: %s is not a multiple of 4 from 4 to %u (256M)\n",
-			value, VECTOR_MAX_BYTES);
-		return -1;
+		return complain("canary", "max-vector: %s is not a multiple of 4 from 4 to %u (256M)",
+				value, VECTOR_MAX_BYTES);
 	}
 	if (err)
 		return bad(canary_errmsg());
@@ -124,9 +120,8 @@ int comm_options_end(struct comm_options *o)
 	if (!o->params.root.sin_addr.s_addr && o->params.members > 1)
 		return bad("--root is needed: the address of rank 0");
 	if (o->params.rank >= o->params.members) {
-		fprintf(stderr, "canary: rank: %u is out of range, 0 to %u\n", o->params.rank,
-			o->params.members - 1);
-		return -1;
+		return complain("canary", "rank: %u is out of range, 0 to %u", o->params.rank,
+				o->params.members - 1);
 	}
 	return 0;
 }

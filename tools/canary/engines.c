@@ -15,6 +15,7 @@
 
 #include "engines.h"
 #include "member_json.h"
+#include "userspace/common/complain.h"
 
 #define PROC_MEMBERS	"/proc/net/canary"
 #define PROC_STATS	"/proc/net/canary_stats"
@@ -24,8 +25,7 @@
 
 static int out_of_memory(void)
 {
-	fprintf(stderr, "canary: out of memory\n");
-	return -1;
+	return complain_memory("canary");
 }
 
 static bool is_number(const char *s)
@@ -256,7 +256,7 @@ static int take_answer(struct reports *all, FILE *f, const char *path)
 	if (!report_value(&r, "comm") || !report_value(&r, "rank")) {
 		/* it ended just now, or it is stopped */
 		if (ferror(f))
-			fprintf(stderr, "canary: %s: no answer\n", path);
+			complain("canary", "%s: no answer", path);
 		report_free(&r);
 		return 0;
 	}

@@ -15,6 +15,7 @@
 #include "fault.skel.h"
 #include "cmds.h"
 #include "fault_line.h"
+#include "userspace/common/complain.h"
 #include "userspace/common/json.h"
 #include "userspace/common/option.h"
 
@@ -72,17 +73,7 @@ static int usage(FILE *to)
 	return to == stdout ? 0 : 2;
 }
 
-static int fail(const char *format, ...)
-{
-	va_list args;
-
-	fputs("canary fault: ", stderr);
-	va_start(args, format);
-	vfprintf(stderr, format, args);
-	va_end(args);
-	fputc('\n', stderr);
-	return -1;
-}
+#define fail(...)	complain("canary fault", __VA_ARGS__)
 
 /* Chatter of libbpf says what iproute2 would say better; errors come back as codes. */
 static int no_chatter(enum libbpf_print_level level, const char *format, va_list args)

@@ -14,6 +14,7 @@
 
 #include "bpf/fault/fault.h"
 #include "fault_line.h"
+#include "userspace/common/complain.h"
 
 static void child(const char *const argv[], const int in[2], const int out[2], bool quiet)
 {
@@ -26,7 +27,7 @@ static void child(const char *const argv[], const int in[2], const int out[2], b
 	close(in[1]);
 	close(out[0]);
 	execvp(argv[0], (char *const *)argv);
-	fprintf(stderr, "canary fault: %s: %s\n", argv[0], strerror(errno));
+	complain_errno("canary fault", argv[0]);
 	_exit(127);
 }
 
@@ -146,7 +147,7 @@ int fault_line_make(struct fault_line *line, const uint64_t *slot_ns)
 	/* Of a device that had this index before and took no leave of its line */
 	fault_line_remove(line);
 	if (make_pair(line) || make_classes(line, slot_ns)) {
-		fprintf(stderr, "canary fault: cannot make the delay line %s\n", line->near);
+		complain("canary fault", "cannot make the delay line %s", line->near);
 		fault_line_remove(line);
 		return -1;
 	}

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmds.h"
+#include "userspace/common/complain.h"
 
 struct command {
 	const char *name;
@@ -63,11 +64,11 @@ int main(int argc, char **argv)
 			continue;
 		if (commands[i].run)
 			return commands[i].run(argc - 1, argv + 1);
-		fprintf(stderr, "canary: %s is not part of this build\n", name);
+		complain("canary", "%s is not part of this build", name);
 		return 2;
 	}
 	if (*name)
-		fprintf(stderr, "canary: unknown command '%s'\n", name);
+		complain("canary", "unknown command '%s'", name);
 	usage(stderr);
 	return 2;
 }

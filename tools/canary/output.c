@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #include "output.h"
+#include "userspace/common/complain.h"
 
-static int complain(const struct output *o, const char *what, int error)
+static int refuse(const struct output *o, const char *what, int error)
 {
-	fprintf(stderr, "canary: %s%s: %s\n", o->said, what, strerror(error));
-	return -1;
+	return complain("canary", "%s%s: %s", o->said, what, strerror(error));
 }
 
 /* Can files be made where @file is? errno says why not. */
@@ -64,7 +64,7 @@ int output_open(struct output *o, const char *said, const char *path)
 	if (stat(path, &o->old)) {
 		memset(&o->old, 0, sizeof(o->old));
 		error = errno == ENOENT ? find_room(o) : errno;
-		return error ? complain(o, path, error) : 0;
+		return error ? refuse(o, path, error) : 0;
 	}
 	if (may_replace(o)) {
 		o->file = realpath(path, NULL);
@@ -74,7 +74,7 @@ int output_open(struct output *o, const char *said, const char *path)
 		o->file = NULL;
 	}
 	o->fd = open(path, O_WRONLY | O_CLOEXEC);
-	return o->fd < 0 ? complain(o, path, errno) : 0;
+	return o->fd < 0 ? refuse(o, path, errno) : 0;
 }
 
 static int write_all(int fd, const char *data, size_t len)
@@ -123,7 +123,7 @@ static int write_over(struct output *o, const void *data, size_t len)
 			error = errno;
 		o->fd = -1;
 	}
-	return error ? complain(o, o->path, error) : 0;
+	return error ? refuse(o, o->path, error) : 0;
 }
 
 /* As the file that is replaced, or as open() would have made it */
@@ -175,15 +175,14 @@ int output_write(struct output *o, const void *data, size_t len)
 	snprintf(made, sizeof(made), "%s/.canary-XXXXXX", dirname(dir));
 	error = write_beside(o, made, data, len);
 	if (error)
-		return complain(o, o->path, error);
+		return refuse(o, o->path, error);
 	if (!rename(made, o->file))
 		return 0;
 	/* such as a mount point */
 	error = errno;
 	o->fd = open(o->path, O_WRONLY | O_CLOEXEC);
-	if (o->fd < 0 ? complain(o, o->path, error) : write_over(o, data, len)) {
-		fprintf(stderr, "canary: %s%s has the results\n", o->said, made);
-		return -1;
+	if (o->fd < 0 ? refuse(o, o->path, error) : write_over(o, data, len)) {
+			       return complain("canary", "%s%s has the results", o->said, made);
 	}
 	unlink(made);
 	return 0;

@@ -14,6 +14,7 @@
 #include "comm_options.h"
 #include "member_json.h"
 #include "output.h"
+#include "userspace/common/complain.h"
 
 #define SIZE_MAX_BYTES	(CANARY_COUNT_MAX * 4ULL)
 #define FACTOR		2		/* if neither it nor --stepbytes is given */
@@ -101,13 +102,11 @@ static int take(void *p, const struct option_row *row, const char *text)
 	case PARSE_OK:
 		return 0;
 	case PARSE_JUNK:
-		fprintf(stderr, "canary: %s: '%s' is not a number%s\n", row->name, text,
-			row->units == parse_bytes ? ", K, M or G may follow" : "");
-		return -1;
+		return complain("canary", "%s: '%s' is not a number%s", row->name, text,
+				row->units == parse_bytes ? ", K, M or G may follow" : "");
 	default:
-		fprintf(stderr, "canary: %s: '%s' is out of range, %llu to %llu\n", row->name, text,
-			(unsigned long long)row->min, (unsigned long long)row->max);
-		return -1;
+		return complain("canary", "%s: '%s' is out of range, %llu to %llu", row->name, text,
+				(unsigned long long)row->min, (unsigned long long)row->max);
 	}
 }
 
@@ -134,22 +133,22 @@ static int parse(struct perf *p, int argc, char **argv)
 		return 2;
 	}
 	if (optind < argc) {
-		fprintf(stderr, "canary: perf: argument '%s' is not wanted\n", argv[optind]);
+		complain("canary", "perf: argument '%s' is not wanted", argv[optind]);
 		return 2;
 	}
 	if (p->factor && p->step_bytes) {
-		fprintf(stderr, "canary: stepfactor, stepbytes: only one of them can be the step to the next size\n");
+		complain("canary", "stepfactor, stepbytes: only one of them can be the step to the next size");
 		return 2;
 	}
 	if (!p->factor)
 		p->factor = FACTOR;
 	if (p->min > p->max) {
-		fprintf(stderr, "canary: minbytes: %llu is more than maxbytes, %llu\n",
-			(unsigned long long)p->min, (unsigned long long)p->max);
+		complain("canary", "minbytes: %llu is more than maxbytes, %llu",
+			 (unsigned long long)p->min, (unsigned long long)p->max);
 		return 2;
 	}
 	if (!p->min && p->max && !p->step_bytes) {
-		fprintf(stderr, "canary: minbytes: no factor leads from 0 to maxbytes: --stepbytes\n");
+		complain("canary", "minbytes: no factor leads from 0 to maxbytes: --stepbytes");
 		return 2;
 	}
 	return comm_options_end(&p->comm) ? 2 : 0;
@@ -184,8 +183,7 @@ static double now_us(void)
 
 static int fail(const struct perf *p)
 {
-	fprintf(stderr, "canary: rank %u: %s\n", p->comm.params.rank, canary_errmsg());
-	return -1;
+	return complain("canary", "rank %u: %s", p->comm.params.rank, canary_errmsg());
 }
 
 static int reduce(struct perf *p, const void *in, void *out, size_t count)
@@ -396,9 +394,9 @@ static int write_json(struct perf *p)
 		if (!fclose(f) && !fflush(stdout))
 			ret = output_write(&p->output, text, len);
 		else
-			fprintf(stderr, "canary: %s: %s\n", p->json, strerror(errno));
+			complain_errno("canary", p->json);
 	} else {
-		fprintf(stderr, "canary: out of memory\n");
+		complain_memory("canary");
 	}
 	free(text);
 	return ret;
@@ -409,10 +407,8 @@ static int add_row(struct perf *p, uint64_t size)
 	struct row *rows = realloc(p->rows, (p->row_count + 1) * sizeof(*rows));
 	struct row *row;
 
-	if (!rows) {
-		fprintf(stderr, "canary: out of memory\n");
-		return -1;
-	}
+	if (!rows)
+		return complain_memory("canary");
 	p->rows = rows;
 	row = &rows[p->row_count++];
 	memset(row, 0, sizeof(*row));
@@ -462,11 +458,11 @@ int cmd_perf(int argc, char **argv)
 	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
 		return usage(stdout);
 	if (argc < 2) {
-		fprintf(stderr, "canary: perf: which collective? allreduce\n");
+		complain("canary", "perf: which collective? allreduce");
 		return hint();
 	}
 	if (strcmp(argv[1], "allreduce")) {
-		fprintf(stderr, "canary: perf: '%s' is no collective: allreduce\n", argv[1]);
+		complain("canary", "perf: '%s' is no collective: allreduce", argv[1]);
 		return hint();
 	}
 	argv[1] = (char *)"canary perf allreduce";	/* what getopt() complains as */
@@ -488,7 +484,7 @@ int cmd_perf(int argc, char **argv)
 			fail(&p);
 		canary_close(p.c ?: failed);
 	} else {
-		fprintf(stderr, "canary: out of memory\n");
+		complain_memory("canary");
 	}
 	output_close(&p.output);
 	free(p.rows);

@@ -21,6 +21,7 @@
 #include "cmds.h"
 #include "userspace/common/json.h"
 #include "userspace/common/option.h"
+#include "userspace/common/complain.h"
 
 #define BUFFER	8192
 #define ID_MAX	(UINT32_MAX - 1)	/* of a user or group; one more is nobody's */
@@ -45,8 +46,7 @@ static int refused(const char *what, const struct nlmsghdr *nlh)
 		mnl_attr_for_each(attr, nlh, skip)
 			if (mnl_attr_get_type(attr) == NLMSGERR_ATTR_MSG)
 				text = mnl_attr_get_str(attr);
-	fprintf(stderr, "canary: %s: %s\n", what, text);
-	return -1;
+	return complain("canary", "%s: %s", what, text);
 }
 
 /* Send, and hand what comes to @cb until all is there. Return: 0, or -1 after having said why. */
@@ -77,8 +77,7 @@ static int talk(struct rules_socket *s, struct nlmsghdr *nlh, const char *what, 
 				cb(in, arg);
 		}
 	}
-	fprintf(stderr, "canary: %s: %s\n", what, strerror(errno));
-	return -1;
+	return complain_errno("canary", what);
 }
 
 static struct nlmsghdr *message(char *buf, uint16_t type, uint8_t cmd, uint8_t version)
@@ -117,10 +116,8 @@ static int start(struct rules_socket *s)
 
 	memset(s, 0, sizeof(*s));
 	s->nl = mnl_socket_open2(NETLINK_GENERIC, SOCK_CLOEXEC);
-	if (!s->nl || mnl_socket_bind(s->nl, 0, MNL_SOCKET_AUTOPID)) {
-		fprintf(stderr, "canary: netlink: %s\n", strerror(errno));
-		return -1;
-	}
+	if (!s->nl || mnl_socket_bind(s->nl, 0, MNL_SOCKET_AUTOPID))
+		return complain("canary", "netlink: %s", strerror(errno));
 	mnl_socket_setsockopt(s->nl, NETLINK_EXT_ACK, &on, sizeof(on));
 	nlh = message(buf, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, 1);
 	mnl_attr_put_strz(nlh, CTRL_ATTR_FAMILY_NAME, CANARY_GENL_NAME);
@@ -141,9 +138,8 @@ static int take_range(const char *text, struct rule *r)
 {
 	if (parse_range(text, &r->first, &r->last))
 		return 0;
-	fprintf(stderr, "canary: communicators: '%s' is no number or range FIRST-LAST,"
-		" 0 to 4294967295\n", text);
-	return -1;
+	return complain("canary", "communicators: '%s' is no number or range FIRST-LAST,"
+			" 0 to 4294967295", text);
 }
 
 static int take_user(const char *text, struct rule *r)
@@ -154,7 +150,7 @@ static int take_user(const char *text, struct rule *r)
 	if (pw)
 		r->uid = pw->pw_uid;
 	else if (!parse_number(text, 0, ID_MAX, &r->uid))
-		return fprintf(stderr, "canary: uid: there is no user '%s'\n", text), -1;
+		return complain("canary", "uid: there is no user '%s'", text);
 	return 0;
 }
 
@@ -166,7 +162,7 @@ static int take_group(const char *text, struct rule *r)
 	if (gr)
 		r->gid = gr->gr_gid;
 	else if (!parse_number(text, 0, ID_MAX, &r->gid))
-		return fprintf(stderr, "canary: gid: there is no group '%s'\n", text), -1;
+		return complain("canary", "gid: there is no group '%s'", text);
 	return 0;
 }
 
@@ -176,8 +172,7 @@ static int take_param(const char *name, const char *text, struct canary_params *
 	canary_params_init(params);
 	if (!canary_params_set(params, name, text))
 		return 0;
-	fprintf(stderr, "canary: %s\n", canary_errmsg());
-	return -1;
+	return complain("canary", "%s", canary_errmsg());
 }
 
 static int take_key_file(const char *path, struct rule *r)

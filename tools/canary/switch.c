@@ -6,6 +6,7 @@
 
 #include "userspace/switchd/setting.h"
 #include "cmds.h"
+#include "userspace/common/complain.h"
 
 static bool not_run(const struct option_row *row)
 {
@@ -61,7 +62,7 @@ static void usage(FILE *out)
 
 static int refuse(const char *err)
 {
-	fprintf(stderr, "canary switch run: %s\n", err);
+	complain("canary switch run", "%s", err);
 	return 2;
 }
 
@@ -136,7 +137,7 @@ static int show(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (optind < argc) {
-		fprintf(stderr, "canary switch show: unexpected argument '%s'\n", argv[optind]);
+		complain("canary switch show", "unexpected argument '%s'", argv[optind]);
 		return 2;
 	}
 	if (ask.name && ask.all)
@@ -175,7 +176,7 @@ static int set(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (optind < argc) {
-		fprintf(stderr, "canary switch set: unexpected argument %s\n", argv[optind]);
+		complain("canary switch set", "unexpected argument %s", argv[optind]);
 		return 2;
 	}
 	if (!ask.n)

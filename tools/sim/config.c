@@ -2,7 +2,6 @@
 /* Descriptions in text, see config.h. */
 #include <ctype.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,18 +29,6 @@ bool config_parse_time(const char *text, uint64_t *ps)
 	return !parse_quantity(text, PARSE_PS, 0, UINT64_MAX, ps);
 }
 
-static bool complain(const char *where, const char *format, ...)
-{
-	va_list args;
-
-	fprintf(stderr, "%s: ", where);
-	va_start(args, format);
-	vfprintf(stderr, format, args);
-	va_end(args);
-	fputc('\n', stderr);
-	return false;
-}
-
 static const char *example(enum config_type type)
 {
 	switch (type) {
@@ -65,7 +52,7 @@ static bool set_word(const struct config_key *k, uint32_t *to, const char *value
 	int word = parse_word(value, k->words);
 
 	if (word < 0)
-		return complain(where, "%s: '%s' is none of: %s", k->name, value,
+		return refuse(where, "%s: '%s' is none of: %s", k->name, value,
 				parse_words_text(list, sizeof(list), k->words));
 	*to = word;
 	return true;
@@ -75,7 +62,7 @@ static bool set_list(struct config_list *l, const char *name, const char *value,
 		     const char *where)
 {
 	if (l->n == CONFIG_LIST_MAX)
-		return complain(where, "%s: more than %d", name, CONFIG_LIST_MAX);
+		return refuse(where, "%s: more than %d", name, CONFIG_LIST_MAX);
 	snprintf(l->text[l->n], CONFIG_TEXT_MAX, "%s", value);
 	snprintf(l->where[l->n++], CONFIG_TEXT_MAX, "%s", where);
 	return true;
@@ -102,9 +89,9 @@ static bool set(const struct config_key *k, void *to, const char *value, const c
 	case PARSE_OK:
 		break;
 	case PARSE_JUNK:
-		return complain(where, "%s: '%s' is not %s", k->name, value, example(k->type));
+		return refuse(where, "%s: '%s' is not %s", k->name, value, example(k->type));
 	default:
-		return complain(where, "%s: '%s' is out of range, %s to %s", k->name, value,
+		return refuse(where, "%s: '%s' is out of range, %s to %s", k->name, value,
 				parse_text(min, units_of(k->type), k->min),
 				parse_text(max, units_of(k->type), k->max));
 	}
@@ -120,7 +107,7 @@ bool config_line(const struct config_key *keys, void *to, const char *line, cons
 	char copy[2 * CONFIG_TEXT_MAX], *key, *value, *end;
 
 	if (strlen(line) >= CONFIG_TEXT_MAX)
-		return complain(where, "the line is longer than %d", CONFIG_TEXT_MAX - 1);
+		return refuse(where, "the line is longer than %d", CONFIG_TEXT_MAX - 1);
 	strcpy(copy, line);
 	copy[strcspn(copy, "#\n")] = 0;
 	key = copy + strspn(copy, " \t");
@@ -136,10 +123,10 @@ bool config_line(const struct config_key *keys, void *to, const char *line, cons
 		if (strcmp(keys->name, key))
 			continue;
 		if (!*value)
-			return complain(where, "%s: no value", key);
+			return refuse(where, "%s: no value", key);
 		return set(keys, to, value, where);
 	}
-	return complain(where, "unknown key '%s'", key);
+	return refuse(where, "unknown key '%s'", key);
 }
 
 bool config_file(const struct config_key *keys, void *to, const char *path)
@@ -150,14 +137,14 @@ bool config_file(const struct config_key *keys, void *to, const char *path)
 	bool good = true;
 
 	if (!file)
-		return complain(path, "%s", strerror(errno));
+		return refuse(path, "%s", strerror(errno));
 	while (fgets(line, sizeof(line), file)) {
 		snprintf(where, sizeof(where), "%.255s:%u", path, ++number);
 		line[strcspn(line, "\n")] = 0;
 		good &= config_line(keys, to, line, where);
 	}
 	if (ferror(file))
-		good = complain(path, "cannot be read");
+		good = refuse(path, "cannot be read");
 	fclose(file);
 	return good;
 }

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "userspace/common/complain.h"
+
 enum config_type {
 	CONFIG_NUMBER,		/* uint32_t */
 	CONFIG_RATE,		/* uint64_t, bits a second: 100gbit, 10mbit */
@@ -45,6 +47,9 @@ struct config_key {
 	const char *const *words;
 	const char *help;
 };
+
+/* As complain(), of what is wrong with a description. Return: false */
+#define refuse(where, ...)	(complain(where, __VA_ARGS__), false)
 
 /* One "key value". @where goes before the complaint. Return: false, and said why on stderr */
 bool config_line(const struct config_key *keys, void *to, const char *line, const char *where);

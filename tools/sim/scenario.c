@@ -127,12 +127,6 @@ void scenario_defaults(struct scenario *s)
 	s->give_up = 10 * SECOND;
 }
 
-static bool refuse(const char *why)
-{
-	fprintf(stderr, "scenario: %s\n", why);
-	return false;
-}
-
 static bool power_of_two(uint32_t n)
 {
 	return n && !(n & (n - 1));
@@ -162,8 +156,8 @@ static bool hosts_check(const struct scenario *s, uint32_t members, uint32_t hos
 	n = order ? scenario_hosts(s, hosts, order) : 0;
 	free(order);
 	if (!n)
-		return refuse("hosts: not numbers of different hosts: 8,2,15");
-	return n == members || refuse("hosts: not as many as members");
+		return refuse("scenario", "hosts: not numbers of different hosts: 8,2,15");
+	return n == members || refuse("scenario", "hosts: not as many as members");
 }
 
 bool scenario_check(const struct scenario *s, uint32_t hosts)
@@ -173,24 +167,24 @@ bool scenario_check(const struct scenario *s, uint32_t hosts)
 	if (*s->hosts && !hosts_check(s, members, hosts))
 		return false;
 	if (members > hosts)
-		return refuse("members: the topology has fewer hosts");
+		return refuse("scenario", "members: the topology has fewer hosts");
 	if (members % s->jobs)
-		return refuse("jobs: members are not divisible by them");
+		return refuse("scenario", "jobs: members are not divisible by them");
 	if (members / s->jobs < 2)
-		return refuse("jobs: each needs two members");
+		return refuse("scenario", "jobs: each needs two members");
 	if (!power_of_two(s->window))
-		return refuse("window: no power of two");
+		return refuse("scenario", "window: no power of two");
 	if (!power_of_two(s->descriptors))
-		return refuse("descriptors: no power of two");
+		return refuse("scenario", "descriptors: no power of two");
 	if (s->bytes % 4)
-		return refuse("bytes: elements have 4");
+		return refuse("scenario", "bytes: elements have 4");
 	if (s->algorithm != ALGORITHM_STATIC && (s->trees > 1 || s->first_tree))
-		return refuse("trees, first_tree: only with algorithm static");
+		return refuse("scenario", "trees, first_tree: only with algorithm static");
 	if (s->timeout_max && s->timeout_max < s->timeout)
-		return refuse("timeout_max: less than timeout");
+		return refuse("scenario", "timeout_max: less than timeout");
 	if (s->traffic != TRAFFIC_NONE && hosts == members)
-		return refuse("traffic: all hosts are members, nobody is left to send it (members)");
+		return refuse("scenario", "traffic: all hosts are members, nobody is left to send it (members)");
 	if (s->traffic != TRAFFIC_NONE && hosts - members == 1)
-		return refuse("traffic: one host alone has nobody to send to");
+		return refuse("scenario", "traffic: one host alone has nobody to send to");
 	return true;
 }

@@ -116,12 +116,6 @@ static void build_three(struct topo *t, uint32_t up, uint32_t down)
 	}
 }
 
-static bool refuse(const char *path, const char *why)
-{
-	fprintf(stderr, "%s: %s\n", path, why);
-	return false;
-}
-
 static bool build_fat_tree(struct topo *t, const char *path)
 {
 	const struct shape *s = &t->shape;

@@ -19,6 +19,7 @@
 
 #include "switchd.h"
 #include "userspace/common/parse.h"
+#include "userspace/common/complain.h"
 
 #define PREFIX		"switch-"
 #define SUFFIX		".sock"
@@ -196,10 +197,10 @@ static int show_named(const char *name, bool json)
 		return 2;
 	ret = show_one(file, json);
 	if (is_gone(ret))
-		fprintf(stderr, "canary switch show: no switch '%s' is running on this machine\n",
-			name);
+		complain("canary switch show", "no switch '%s' is running on this machine",
+			 name);
 	else if (ret)
-		fprintf(stderr, "canary switch show: %s: %s\n", name, strerror(-ret));
+		complain("canary switch show", "%s: %s", name, strerror(-ret));
 	return ret ? 1 : 0;
 }
 
@@ -216,8 +217,8 @@ int switchd_show(const char *name, bool all, bool json)
 		if (!ret) {
 			shown++;
 		} else if (!is_gone(ret)) {
-			fprintf(stderr, "canary switch show: %s: %s\n", s.list[i]->d_name,
-				strerror(-ret));
+			complain("canary switch show", "%s: %s", s.list[i]->d_name,
+				 strerror(-ret));
 			failed++;
 		}
 	}
@@ -248,7 +249,7 @@ static int set_one(const char *file, const char *how, const char *settings)
 		fprintf(stderr, "canary switch set: %.*s: %s", (int)(strlen(file) - strlen(PREFIX SUFFIX)),
 			file + strlen(PREFIX), *text ? text : "no answer\n");
 	else if (ret && !is_gone(ret))
-		fprintf(stderr, "canary switch set: %s: %s\n", file, strerror(-ret));
+		complain("canary switch set", "%s: %s", file, strerror(-ret));
 	free(text);
 	return ret;
 }
@@ -262,8 +263,8 @@ static int set_named(const char *name, const char *settings)
 		return 2;
 	ret = set_one(file, "set", settings);
 	if (is_gone(ret))
-		fprintf(stderr, "canary switch set: no switch '%s' is running on this machine\n",
-			name);
+		complain("canary switch set", "no switch '%s' is running on this machine",
+			 name);
 	return ret ? 1 : 0;
 }
 
@@ -273,8 +274,8 @@ static int set_next(const char *file, const char *how, const char *settings)
 	int ret = set_one(file, how, settings);
 
 	if (is_gone(ret))
-		fprintf(stderr, "canary switch set: %.*s: has ended meanwhile\n",
-			(int)(strlen(file) - strlen(PREFIX SUFFIX)), file + strlen(PREFIX));
+		complain("canary switch set", "%.*s: has ended meanwhile",
+			 (int)(strlen(file) - strlen(PREFIX SUFFIX)), file + strlen(PREFIX));
 	return ret;
 }
 
@@ -331,9 +332,8 @@ static int write_settings(const struct switchd_setting *setting, unsigned int n,
 	for (i = 0; i < n; i++) {
 		if (!*setting[i].value || strchr(setting[i].value, '\n') ||
 		    at + strlen(setting[i].name) + strlen(setting[i].value) + 2 >= room) {
-			fprintf(stderr, "canary switch set: --%s: 1 to %d characters in one line expected, all together\n",
-				setting[i].name, SWITCHD_SET_MAX);
-			return -1;
+			return complain("canary switch set", "--%s: 1 to %d characters in one line expected, all together",
+					setting[i].name, SWITCHD_SET_MAX);
 		}
 		at += sprintf(text + at, "%s %s\n", setting[i].name, setting[i].value);
 	}
@@ -349,7 +349,7 @@ int switchd_set(const char *name, bool all, const struct switchd_setting *settin
 	if (write_settings(setting, n, settings, sizeof(settings)))
 		return 2;
 	if (switchd_settings_check(setting, n, err, sizeof(err))) {
-		fprintf(stderr, "canary switch set: %s\n", err);
+		complain("canary switch set", "%s", err);
 		return 2;
 	}
 	if (name)
