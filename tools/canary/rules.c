@@ -19,9 +19,9 @@
 #include <linux/genetlink.h>
 
 #include "cmds.h"
+#include "userspace/common/complain.h"
 #include "userspace/common/json.h"
 #include "userspace/common/option.h"
-#include "userspace/common/complain.h"
 
 #define BUFFER	8192
 #define ID_MAX	(UINT32_MAX - 1)	/* of a user or group; one more is nobody's */

@@ -18,8 +18,8 @@
 #include <sys/un.h>
 
 #include "switchd.h"
-#include "userspace/common/parse.h"
 #include "userspace/common/complain.h"
+#include "userspace/common/parse.h"
 
 #define PREFIX		"switch-"
 #define SUFFIX		".sock"
@@ -101,7 +101,7 @@ enum place { DEAD, HERE, ELSEWHERE, UNKNOWN };
 static enum place place_of(const char *file)
 {
 	uint64_t netns = 0;
-	char *text = NULL;
+	char *text = NULL, *end;
 	size_t len = 0;
 	FILE *out = open_memstream(&text, &len);
 	int ret;
@@ -110,8 +110,12 @@ static enum place place_of(const char *file)
 		return UNKNOWN;
 	ret = ask_one(file, "netns\n", out);
 	if (!fclose(out) && !ret) {
-		text[strcspn(text, "\n")] = '\0';
-		parse_quantity(text, parse_counts, 0, UINT64_MAX, &netns);
+		/* a line, or it was cut short */
+		end = strchr(text, '\n');
+		if (end && !end[1]) {
+			*end = '\0';
+			parse_quantity(text, parse_counts, 0, UINT64_MAX, &netns);
+		}
 	}
 	free(text);
 	if (is_gone(ret))
