@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Who lives: questions, answers, and who is dead because none came. PROTOCOL.md, "Slow or dead".
+ * Layer 3, session: who lives. Questions, answers, and who is dead because none came.
+ * PROTOCOL.md, "Slow or dead".
  *
  * Whoever has seen packets can send them again, and must not make a rank that is gone look alive,
  * one that was answered wait, or one that has answered do so for ever. So the questions of a rank
@@ -9,18 +10,19 @@
  *
  * Timer: alive_at, while somebody owes an answer.
  */
-#include "comm.h"
+#include "outbox.h"
+#include "session.h"
 
-#define CNR_RECENT	32	/* bits of cnr_talk.recent */
+#define CNR_RECENT	32	/* bits of cnr_questions.recent */
 
 /* The number of the next question to @rank */
 u32 cnr_question(struct cnr_comm *c, u16 rank)
 {
-	return ++c->talk[rank].question;
+	return ++c->questions[rank].question;
 }
 
 /* Does a packet of the rank of @t with @number answer a question put to it after @from? */
-bool cnr_is_answer(const struct cnr_talk *t, u32 from, u32 number)
+bool cnr_is_answer(const struct cnr_questions *t, u32 from, u32 number)
 {
 	return canary_before(from, number) && !canary_before(t->question, number);
 }
@@ -33,7 +35,7 @@ bool cnr_is_question(const struct canary_hdr *h)
 /* Is it the first time that this comes? What is far older than others counts as old. */
 bool cnr_is_new_question(struct cnr_comm *c, const struct canary_hdr *h)
 {
-	struct cnr_talk *t = &c->talk[be16_to_cpu(h->rank)];
+	struct cnr_questions *t = &c->questions[be16_to_cpu(h->rank)];
 	u32 number = (u32)be64_to_cpu(h->tag), age;
 
 	if (canary_before(t->heard, number)) {
@@ -68,7 +70,7 @@ void cnr_ask(struct cnr_comm *c, u64 now, u16 rank)
 	if (m->asked || (m->flags & CNR_M_LEFT))
 		return;
 	m->asked = now ? now : 1;
-	c->talk[rank].asked_from = c->talk[rank].question;
+	c->questions[rank].asked_from = c->questions[rank].question;
 	m->probes = 0;
 	if (!c->asked++) {
 		c->alive_at = now + cnr_alive_gap(c);
@@ -86,8 +88,43 @@ void cnr_heard(struct cnr_comm *c, u16 rank)
 		c->alive_at = CNR_NEVER;
 }
 
-/* Ask again whoever owes an answer, so that one lost packet is no death; find the dead. */
-void cnr_alive_timer(struct cnr_comm *c, u64 now)
+/* Nothing is to be expected of @rank any more. cnr_gone_settle() has to follow. */
+void cnr_gone(struct cnr_comm *c, u16 rank, u8 how)
+{
+	cnr_heard(c, rank);
+	c->member[rank].flags |= how;
+	c->dead += !!(how & CNR_M_DEAD);
+	c->left++;
+}
+
+/* No sum is possible any more. Some may have died since the last one; else they left. */
+void cnr_fail_left(struct cnr_comm *c, u64 now)
+{
+	enum canary_abort why = CANARY_ABORT_LEFT;
+	u8 how = CNR_M_LEFT;
+	u16 rank[CNR_FAULTS];
+	u32 i, n = 0;
+
+	for (i = 0; i < c->cfg.members; i++)
+		if (c->member[i].flags & CNR_M_DEAD) {
+			why = CANARY_ABORT_DEAD;
+			how = CNR_M_DEAD;
+		}
+	for (i = 0; i < c->cfg.members; i++) {
+		if (!(c->member[i].flags & how))
+			continue;
+		if (n < CNR_FAULTS)
+			rank[n] = i;
+		n++;
+	}
+	cnr_fail(c, now, why, rank, n, true);
+}
+
+/*
+ * Ask again whoever owes an answer, so that one lost packet is no death; find the dead.
+ * Return: some are gone, and cnr_gone_settle() has to follow
+ */
+bool cnr_alive_timer(struct cnr_comm *c, u64 now)
 {
 	struct cnr_member *m;
 	bool idle = c->una == c->posted;	/* nobody waits for anybody here */
@@ -97,10 +134,10 @@ void cnr_alive_timer(struct cnr_comm *c, u64 now)
 	u16 dead[CNR_FAULTS];
 
 	if (!c->asked)
-		return;
+		return false;
 	if (c->alive_at > now) {
 		cnr_arm(c, c->alive_at);
-		return;
+		return false;
 	}
 	for (rank = 0; rank < c->cfg.members; rank++) {
 		m = &c->member[rank];
@@ -127,14 +164,13 @@ void cnr_alive_timer(struct cnr_comm *c, u64 now)
 		cnr_cast(c, CNR_CAST_PROBE);
 	if (n) {
 		cnr_fail(c, now, CANARY_ABORT_DEAD, dead, n, true);
-		return;
+		return false;
 	}
 	if (c->asked) {
 		c->alive_at = now + (more ? CNR_GONE_PAUSE : cnr_alive_gap(c));
 		cnr_arm(c, c->alive_at);
 	}
-	if (left != c->left)
-		cnr_gone_settle(c, now);
+	return left != c->left;
 }
 
 /*
@@ -164,29 +200,14 @@ enum canary_drop cnr_probe_input(struct cnr_comm *c, const struct canary_hdr *h)
 	return CANARY_DROP_NONE;
 }
 
-enum canary_drop cnr_alive_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
+/* Return: its sender has contributed more than was known */
+bool cnr_alive_input(struct cnr_comm *c, const struct canary_hdr *h)
 {
-	u32 block = be32_to_cpu(h->block);
 	u16 rank = be16_to_cpu(h->rank);
-	struct cnr_lead *l;
-
 	bool more = cnr_sent_by(c, rank, (u32)be64_to_cpu(h->tag));
 
 	c->member[rank].via = h->sum;
-	if (cnr_is_answer(&c->talk[rank], c->talk[rank].asked_from, be32_to_cpu(h->done)))
+	if (cnr_is_answer(&c->questions[rank], c->questions[rank].asked_from, be32_to_cpu(h->done)))
 		cnr_heard(c, rank);
-	cnr_differs_heard(c, now, h);
-	if (c->state == CNR_FAILED)
-		return CANARY_DROP_NONE;
-	if (h->opsig && cnr_in_window(c, block) && cnr_leader(c, block) == c->cfg.rank &&
-	    cnr_block(c, block)->lead != CNR_NONE) {
-		l = &c->lead[cnr_block(c, block)->lead];
-		if ((l->flags & CNR_L_POSTED) && l->opsig != be32_to_cpu(h->opsig)) {
-			cnr_lead_differs(c, now, l, rank, be32_to_cpu(h->opsig));
-			return CANARY_DROP_NONE;
-		}
-	}
-	if (more && canary_before(c->led, cnr_sent(c, &c->member[rank])))
-		cnr_lead_heard(c, now);
-	return CANARY_DROP_NONE;
+	return more;
 }

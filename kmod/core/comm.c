@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A communicator's life: memory, state, who is alive, how it ends; and where packets and
- * time come in.
+ * Layer 7, roof: a communicator's life. Its memory, how it begins and ends, where calls and time
+ * come in. Packets come in by input.c, and go out by poll.c.
  *
  * States: enum cnr_state in core.h. Timers: comm.h; none of them is owned here.
  */
-#include "comm.h"
+#include "message.h"
+#include "roof.h"
+#include "session.h"
 
 #define CNR_ALIGN(n)	(((n) + 15) & ~(size_t)15)
 
@@ -82,8 +84,8 @@ static size_t cnr_layout(struct cnr_comm *c, const struct cnr_config *cfg, u8 *m
 	if (!cfg->peers)
 		at += CNR_ALIGN((size_t)cfg->members * sizeof(struct canary_peer));
 	if (mem)
-		c->talk = (void *)(mem + at);
-	at += CNR_ALIGN((size_t)cfg->members * sizeof(struct cnr_talk));
+		c->questions = (void *)(mem + at);
+	at += CNR_ALIGN((size_t)cfg->members * sizeof(struct cnr_questions));
 	if (!cfg->rank) {
 		if (mem)
 			c->joiner = (void *)(mem + at);
@@ -175,6 +177,22 @@ struct cnr_comm *cnr_init(void *mem, const struct cnr_config *cfg)
 	return c;
 }
 
+/* All members are known, since just now: the layers above the session begin, with block @first. */
+void cnr_begin(struct cnr_comm *c)
+{
+	if (!c->table || c->began)
+		return;
+	c->began = true;
+	c->una = c->first;
+	c->next = c->first;
+	c->posted = c->first;
+	c->all_sent = c->first;
+	c->led = c->first;
+	cnr_done_begin(c);
+	c->merger_key = cnr_secret(c, 5) | 1;
+	cnr_window_begin(c);
+}
+
 int cnr_connect(struct cnr_comm *c, u64 now)
 {
 	if (c->state == CNR_JOINING)
@@ -183,6 +201,7 @@ int cnr_connect(struct cnr_comm *c, u64 now)
 		return -EISCONN;
 	c->state = CNR_JOINING;
 	cnr_join_start(c, now);
+	cnr_begin(c);
 	return 0;
 }
 
@@ -228,46 +247,6 @@ int cnr_failure(const struct cnr_comm *c, enum canary_abort *why)
 	return c->state == CNR_FAILED ? c->error : 0;
 }
 
-static int cnr_abort_error(enum canary_abort why)
-{
-	switch (why) {
-	case CANARY_ABORT_DEAD:
-		return -EHOSTDOWN;
-	case CANARY_ABORT_LEFT:
-		return -ECONNRESET;
-	case CANARY_ABORT_PATH:
-		return -EMSGSIZE;
-	default:
-		return -EPROTO;
-	}
-}
-
-/*
- * It is over, because of @n ranks, of which the first CNR_FAULTS are in @ranks. @tell: the
- * others do not know yet.
- */
-void cnr_fail(struct cnr_comm *c, u64 now, enum canary_abort why, const u16 *ranks, u32 n,
-	      bool tell)
-{
-	if (c->state == CNR_FAILED || c->state == CNR_CLOSED)
-		return;
-	c->state = CNR_FAILED;
-	c->why = why;
-	c->error = cnr_abort_error(why);
-	c->faults = n;
-	c->faults_known = min_t(u32, n, CNR_FAULTS);
-	memcpy(c->fault, ranks, c->faults_known * sizeof(*ranks));
-	c->control_tail = c->control_head;
-	c->tx_tail = c->tx_head;
-	c->ring.tail = c->ring.head;
-	c->broadcast = 0;
-	c->deadline = CNR_NEVER;
-	cnr_lead_drop_all(c);
-	cnr_fail_ops(c, c->error);
-	if (tell && c->table)
-		cnr_cast(c, CNR_CAST_ABORT);
-}
-
 /*
  * Somebody knows that all ranks have contributed all blocks before @sent: a result says so, as
  * contributions go out in order. What is missing of these is lost, or about to come.
@@ -295,6 +274,33 @@ void cnr_all_sent(struct cnr_comm *c, u64 now, u32 sent)
 	}
 }
 
+/* What is held to be sent, or for others, above the outbox */
+static void cnr_drop_all(struct cnr_comm *c)
+{
+	cnr_lead_drop_all(c);
+	c->tx_tail = c->tx_head;
+	c->ring.tail = c->ring.head;
+}
+
+void cnr_drop_held(struct cnr_comm *c)
+{
+	c->over = true;
+	cnr_drop_all(c);
+	cnr_fail_ops(c, c->error);
+}
+
+static void cnr_timers(struct cnr_comm *c, u64 now)
+{
+	cnr_block_timers(c, now);
+	cnr_over(c);
+	cnr_lead_timers(c, now);
+	cnr_plan_timer(c, now);
+	cnr_done_timer(c, now);
+	cnr_linger_timer(c, now);
+	if (cnr_alive_timer(c, now))
+		cnr_gone_settle(c, now);
+}
+
 void cnr_timer(struct cnr_comm *c, u64 now)
 {
 	if (now < c->deadline)
@@ -302,197 +308,41 @@ void cnr_timer(struct cnr_comm *c, u64 now)
 	c->deadline = CNR_NEVER;
 	if (c->state == CNR_JOINING)
 		cnr_join_timer(c, now);
-	if (c->state != CNR_CONNECTED && c->state != CNR_LINGERING)
+	else if (c->state == CNR_CONNECTED || c->state == CNR_LINGERING)
+		cnr_timers(c, now);
+	cnr_over(c);
+}
+
+int cnr_post(struct cnr_comm *c, u64 now, const struct cnr_op *op)
+{
+	int error = cnr_op_post(c, now, op);
+
+	cnr_over(c);
+	return error;
+}
+
+void cnr_close(struct cnr_comm *c, u64 now, bool abort)
+{
+	if (c->state == CNR_CLOSED)
 		return;
-	cnr_block_timers(c, now);
-	cnr_lead_timers(c, now);
-	cnr_plan_timer(c, now);
-	cnr_done_timer(c, now);
-	cnr_linger_timer(c, now);
-	cnr_alive_timer(c, now);
+	if ((c->state != CNR_CONNECTED && c->state != CNR_LINGERING) || c->cfg.members == 1) {
+		cnr_fail_ops(c, -ECONNABORTED);
+		c->state = CNR_CLOSED;
+		c->deadline = CNR_NEVER;
+		return;
+	}
+	if (c->una != c->posted) {
+		cnr_fail_ops(c, -ECONNABORTED);
+		abort = true;
+	}
+	if (abort)
+		cnr_drop_all(c);
+	cnr_linger(c, now, abort);
 }
 
 u64 cnr_deadline(const struct cnr_comm *c)
 {
 	return c->deadline;
-}
-
-struct cnr_control *cnr_control(struct cnr_comm *c, u8 type, u16 rank, u32 block)
-{
-	struct cnr_control *m;
-
-	if (c->control_head - c->control_tail == CNR_CONTROLS) {
-		cnr_count(c, CNR_C_control_lost);
-		return NULL;
-	}
-	m = &c->control[c->control_head++ % CNR_CONTROLS];
-	memset(m, 0, sizeof(*m));
-	m->type = type;
-	m->rank = rank;
-	m->block = block;
-	return m;
-}
-
-void cnr_cast(struct cnr_comm *c, enum cnr_broadcast cast)
-{
-	c->broadcast |= 1U << cast;
-	c->cast_cursor[cast] = 0;
-}
-
-static enum canary_drop cnr_abort_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
-{
-	const __be16 *list = cnr_payload(in);
-	u32 i, n = be16_to_cpu(in->hdr->children);
-	u32 all = min_t(u64, be64_to_cpu(in->hdr->tag), c->cfg.members);
-	u16 ranks[CNR_FAULTS];
-
-	if (!in->hdr->epoch && (c->state != CNR_JOINING || in->addr != c->judge.addr ||
-				in->port != c->judge.port ||
-				in->hdr->tag != cpu_to_be64(c->nonce)))
-		return CANARY_DROP_STATE;
-	for (i = 0; i < n && i < CNR_FAULTS; i++)
-		ranks[i] = be16_to_cpu(list[i]);
-	/* More than there are names of: a refusal (without epoch) has something else in the tag. */
-	if (!in->hdr->epoch || i < CNR_FAULTS || all < i)
-		all = i;
-	if (!in->hdr->epoch && !cnr_trouble_refused(c, in))
-		return CANARY_DROP_STATE;
-	cnr_fail(c, now, be16_to_cpu(in->hdr->count), ranks, all, false);
-	return CANARY_DROP_NONE;
-}
-
-/* The mac is wrong: data that were damaged on the way are told from what nobody sent. */
-static enum canary_drop cnr_forged(const struct cnr_in *in)
-{
-	const struct canary_hdr *h = in->hdr;
-
-	if ((h->type == CANARY_CONTRIBUTION || h->type == CANARY_RESULT) &&
-	    cnr_checksum(cnr_payload(in), be16_to_cpu(h->elements)) != be32_to_cpu(h->sum))
-		return CANARY_DROP_SUM;
-	return CANARY_DROP_MAC;
-}
-
-/* What can be refused without knowing what it is about. */
-static enum canary_drop cnr_admit(struct cnr_comm *c, const struct cnr_in *in)
-{
-	const struct canary_hdr *h = in->hdr;
-	enum canary_drop drop = canary_parse(h, in->len);
-
-	if (drop != CANARY_DROP_NONE)
-		return drop;
-	if (be32_to_cpu(h->comm) != c->cfg.comm)
-		return CANARY_DROP_COMM;
-	if (be16_to_cpu(h->members) != c->cfg.members && h->type != CANARY_JOIN)
-		return CANARY_DROP_MEMBERS;
-	if (c->state == CNR_CLOSED)
-		return CANARY_DROP_ENDED;
-	if (cnr_mac_key(c, h) == c->key) {
-		if (!c->table)
-			return CANARY_DROP_STATE;
-		if (be32_to_cpu(h->epoch) != c->epoch)
-			return CANARY_DROP_EPOCH;
-	}
-	if (!cnr_is_merged(h) && be64_to_cpu(h->mac) != cnr_mac(c, h, cnr_payload(in)))
-		return cnr_forged(in);
-	if (cnr_has_digest(h) &&
-	    be32_to_cpu(h->sum) != cnr_digest(cnr_mac_key(c, h), cnr_payload(in),
-					      in->len - sizeof(*h)))
-		return CANARY_DROP_SUM;
-	if (!cnr_is_merged(h) && h->type != CANARY_JOIN && be16_to_cpu(h->rank) == c->cfg.rank)
-		return CANARY_DROP_RANK;
-	if (cnr_has_to(c, h) && be32_to_cpu(h->to) != c->cfg.rank)
-		return CANARY_DROP_OTHER;
-	return CANARY_DROP_NONE;
-}
-
-static enum canary_drop cnr_dispatch(struct cnr_comm *c, u64 now, const struct cnr_in *in)
-{
-	const struct canary_hdr *h = in->hdr;
-
-	if (cnr_is_question(h) && !cnr_is_new_question(c, h))
-		return CANARY_DROP_DUPLICATE;
-	if (h->flags & CANARY_F_RING)
-		return cnr_ring_input(c, now, in);
-	switch (h->type) {
-	case CANARY_CONTRIBUTION:
-		return cnr_contribution_input(c, now, in);
-	case CANARY_RESULT:
-		return cnr_result_input(c, now, in);
-	case CANARY_REQUEST:
-		return cnr_request_input(c, now, h);
-	case CANARY_FAILURE:
-		return cnr_failure_input(c, now, h);
-	case CANARY_WAIT:
-		return cnr_wait_input(c, now, h);
-	case CANARY_PROBE:
-		return cnr_probe_input(c, h);
-	case CANARY_ALIVE:
-		return cnr_alive_input(c, now, h);
-	case CANARY_JOIN:
-		return cnr_join_input(c, now, in);
-	case CANARY_PLAN:
-		return cnr_plan_input(c, now, h);
-	case CANARY_WELCOME:
-		return cnr_welcome_input(c, now, in);
-	case CANARY_DONE:
-		return cnr_done_input(c, now, h);
-	case CANARY_LEAVE:
-		return cnr_leave_input(c, now, h);
-	case CANARY_ABORT:
-		return cnr_abort_input(c, now, in);
-	default:
-		return CANARY_DROP_TYPE;	/* restorations are for switches */
-	}
-}
-
-/* Is this taken but once, so that its sender is known to live? */
-static bool cnr_is_once(const struct canary_hdr *h)
-{
-	return !cnr_is_merged(h) && (h->type == CANARY_CONTRIBUTION || h->type == CANARY_RESULT ||
-				     h->type == CANARY_WAIT);
-}
-
-/*
- * It is over here: is the sender of @h to be told? So is who joins with the key that this is told
- * under, as it would go on until it gives up.
- */
-static bool cnr_wants_end(const struct cnr_comm *c, const struct canary_hdr *h)
-{
-	switch (h->type) {
-	case CANARY_ABORT:
-	case CANARY_LEAVE:
-	case CANARY_WELCOME:
-		return false;
-	case CANARY_JOIN:
-		return c->table && !c->cfg.rank && h->rank &&
-		       be16_to_cpu(h->members) == c->cfg.members &&
-		       be32_to_cpu(h->epoch) == c->epoch;
-	default:
-		return c->table && !cnr_is_merged(h);
-	}
-}
-
-enum canary_drop cnr_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
-{
-	const struct canary_hdr *h = in->hdr;
-	enum canary_drop drop = cnr_admit(c, in);
-
-	c->stats.counter[CNR_C_bytes_in] += in->len;
-	if (drop == CANARY_DROP_NONE) {
-		if (c->state == CNR_FAILED) {
-			if (cnr_wants_end(c, h))
-				cnr_control(c, CANARY_ABORT, be16_to_cpu(h->rank), 0);
-			drop = CANARY_DROP_ENDED;
-		} else {
-			drop = cnr_dispatch(c, now, in);
-			if (drop == CANARY_DROP_NONE && cnr_is_once(h))
-				cnr_heard(c, be16_to_cpu(h->rank));
-		}
-	}
-	c->stats.drop[drop]++;
-	if (drop != CANARY_DROP_NONE && drop != CANARY_DROP_SHORT)
-		cnr_trouble_note(c, in, drop);
-	return drop;
 }
 
 #define CNR_LINE	64	/* bytes of the cache */

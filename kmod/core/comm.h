@@ -19,7 +19,6 @@
 #define CANARY_CORE_COMM_H
 
 #include "core.h"
-#include "alive.h"
 #include "plan.h"
 #include "ring.h"
 
@@ -94,24 +93,6 @@ struct cnr_member {
 	u32	done;
 	__be32	via;
 	u64	asked;
-};
-
-/*
- * struct cnr_joiner - and what rank 0 has of each besides, until all are in
- * @offer:	before the table is settled: elements that its path takes
- * @window:	before the table is settled: its largest window
- * @small:	before the table is settled: offers below what it wants
- * @nonce:	of its JOINs
- * @number:	and the highest of theirs
- * @joined:	with the table: when that came
- */
-struct cnr_joiner {
-	u16	offer;
-	u16	window;
-	u32	small;
-	u32	number;
-	u64	nonce;
-	u64	joined;
 };
 
 /* cnr_block.state */
@@ -338,6 +319,7 @@ struct cnr_comm {
 	bool	merges;		/* switches aggregate here */
 	bool	shunned;	/* not now, see around.c */
 	bool	work;		/* for cnr_work() */
+	bool	over;		/* FAILED, and all that was held for it is dropped */
 	u16	slice;		/* as configured, if there are more members; else 0 */
 	u8	key[16];	/* session key, PROTOCOL.md "Keys" */
 	u32	*data_key;	/* of cnr_hash() */
@@ -347,7 +329,8 @@ struct cnr_comm {
 	__be32	hash_block;
 	bool	hash_known;
 
-	bool	table;		/* the member table is complete: the epoch has begun */
+	bool	table;		/* the member table is complete: the epoch has begun, ... */
+	bool	began;		/* ... here, too */
 	u8	round_load;	/* see window.c */
 	bool	round_full;	/* cwnd was all in use */
 	__be32	via;		/* our first aggregator, 0 if none is known */
@@ -429,7 +412,7 @@ struct cnr_comm {
 	u32	missing;	/* ranks missing, as rank 0 says */
 	u64	nonce;
 	u64	join_cookie;	/* given to us by rank 0, 0: not yet */
-	struct canary_peer judge; /* from there; so do refusals come */
+	struct canary_peer answers_from; /* from there; so do refusals come */
 	u32	joins;		/* JOINs sent */
 	u64	join_at;
 	u32	join_tries;
@@ -438,7 +421,7 @@ struct cnr_comm {
 	bool	answered;	/* as large as the path to rank 0 is believed to be */
 	bool	heard;		/* rank 0 answered at all */
 
-	struct cnr_talk *talk;
+	struct cnr_questions *questions;
 	u32	first;		/* serial of the epoch's first block */
 	u32	left;		/* members that are gone, ... */
 	u32	dead;		/* ... and of these, did not say so */
@@ -561,45 +544,17 @@ static inline bool cnr_lead_sending(const struct cnr_lead *l)
 	       (l->flags & (CNR_L_FAIL_ALL | CNR_L_FAIL_MISSING));
 }
 
-/* message.c: headers, keys */
-void cnr_derive_key(struct cnr_comm *c);
-u64 cnr_tag(const struct cnr_comm *c, u16 rank, u32 block, u8 attempt, u32 opsig);
-u64 cnr_expected_tag(const struct cnr_comm *c, u32 block, u8 attempt, u32 opsig);
-u32 cnr_opsig(const struct cnr_op *op, u32 seq, u8 algorithm);
-u64 cnr_mac(const struct cnr_comm *c, const struct canary_hdr *h, const void *payload);
+/* result.c: results that others may write to */
 void cnr_result_note(struct cnr_comm *c, struct cnr_operation *o, u32 block, const u32 *data);
 void cnr_result_vouch(struct cnr_comm *c, const struct cnr_operation *o, u32 block);
 bool cnr_result_changed(struct cnr_comm *c, const struct cnr_operation *o, u32 block,
 			const u32 *data);
-bool cnr_has_digest(const struct canary_hdr *h);
-bool cnr_has_to(const struct cnr_comm *c, const struct canary_hdr *h);
-u32 cnr_digest(const u8 key[16], const void *payload, u32 len);
-const u8 *cnr_mac_key(const struct cnr_comm *c, const struct canary_hdr *h);
-void cnr_header(struct cnr_comm *c, struct cnr_out *out, u8 type, u32 block);
-void cnr_seal(struct cnr_comm *c, struct cnr_out *out);
-void cnr_to_rank(struct cnr_comm *c, struct cnr_out *out, u16 rank);
 
-/* comm.c: life, failure */
-void cnr_fail(struct cnr_comm *c, u64 now, enum canary_abort why, const u16 *ranks, u32 n,
-	      bool tell);
+/* comm.c */
 void cnr_all_sent(struct cnr_comm *c, u64 now, u32 sent);
-struct cnr_control *cnr_control(struct cnr_comm *c, u8 type, u16 rank, u32 block);
-void cnr_cast(struct cnr_comm *c, enum cnr_broadcast cast);
-
-/* join.c: rendezvous */
-void cnr_connected(struct cnr_comm *c);
-void cnr_join_start(struct cnr_comm *c, u64 now);
-void cnr_join_timer(struct cnr_comm *c, u64 now);
-enum canary_drop cnr_join_refuse(struct cnr_comm *c, const struct cnr_in *in,
-				 enum canary_drop why);
-enum canary_drop cnr_join_input(struct cnr_comm *c, u64 now, const struct cnr_in *in);
-enum canary_drop cnr_welcome_input(struct cnr_comm *c, u64 now, const struct cnr_in *in);
-void cnr_join_build(struct cnr_comm *c, u32 first, struct cnr_out *out);
-void cnr_cookie_build(struct cnr_comm *c, u64 now, const struct cnr_control *m,
-		      struct cnr_out *out);
-bool cnr_welcome_build(struct cnr_comm *c, u16 rank, u32 first, struct cnr_out *out);
 
 /* op.c: operations */
+int cnr_op_post(struct cnr_comm *c, u64 now, const struct cnr_op *op);
 struct cnr_operation *cnr_find_op(struct cnr_comm *c, u32 block);
 u32 *cnr_block_data(struct cnr_comm *c, const struct cnr_operation *op, u32 block, u16 *elements,
 		    enum cnr_use use);
@@ -610,17 +565,6 @@ void cnr_block_done(struct cnr_comm *c, u64 now, u32 block);
 bool cnr_may_begin(const struct cnr_comm *c, const struct cnr_operation *o);
 u32 cnr_proven_done(struct cnr_comm *c, const struct cnr_operation *o, u32 block);
 void cnr_fail_ops(struct cnr_comm *c, int error);
-
-/* leave.c: what all have, who is gone, who may go */
-void cnr_all_done(struct cnr_comm *c, u32 done);
-void cnr_done_timer(struct cnr_comm *c, u64 now);
-bool cnr_done_work(struct cnr_comm *c, u64 now);
-enum canary_drop cnr_done_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
-void cnr_fail_left(struct cnr_comm *c, u64 now);
-void cnr_gone(struct cnr_comm *c, u16 rank, u8 how);
-void cnr_gone_settle(struct cnr_comm *c, u64 now);
-void cnr_linger_timer(struct cnr_comm *c, u64 now);
-enum canary_drop cnr_leave_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
 
 /* member.c: contributions, results */
 bool cnr_start_next(struct cnr_comm *c, u64 now);
@@ -643,6 +587,7 @@ struct cnr_lead *cnr_lead_get(struct cnr_comm *c, u32 block);
 void cnr_lead_posted(struct cnr_comm *c, u64 now, u32 block);
 void cnr_lead_clear(struct cnr_comm *c, struct cnr_lead *l);
 void cnr_lead_send(struct cnr_comm *c, struct cnr_lead *l, u8 state, u8 flag);
+void cnr_lead_alive(struct cnr_comm *c, u64 now, const struct canary_hdr *h, bool more);
 void cnr_lead_differs(struct cnr_comm *c, u64 now, struct cnr_lead *l, u16 rank, u32 opsig);
 enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struct cnr_in *in);
 enum canary_drop cnr_request_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
@@ -705,11 +650,5 @@ u64 cnr_answer_time(const struct cnr_comm *c, u8 tries);
 u64 cnr_reordering(const struct cnr_comm *c);
 void cnr_asked_early(struct cnr_comm *c, u64 now);
 void cnr_came_late(struct cnr_comm *c, u64 late, bool aggregate);
-
-/* trouble.c: who does what wrong */
-void cnr_trouble_note(struct cnr_comm *c, const struct cnr_in *in, enum canary_drop drop);
-void cnr_trouble_claim(struct cnr_comm *c, const struct cnr_in *in);
-bool cnr_trouble_refused(struct cnr_comm *c, const struct cnr_in *in);
-enum cnr_trouble_kind cnr_trouble_of(enum canary_drop drop);
 
 #endif /* CANARY_CORE_COMM_H */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Rendezvous: every rank finds every other through rank 0. PROTOCOL.md, "Rendezvous".
+ * Layer 3, session: rendezvous. Every rank finds every other through rank 0.
+ * PROTOCOL.md, "Rendezvous".
  *
  * Rank 0:  collecting (some unknown) -> table (all known, being handed out) -> CONNECTED.
  * Others:  JOIN -> has a cookie: JOIN -> table complete -> JOIN | READY -> CONNECTED.
@@ -8,7 +9,9 @@
  * do not say READY: the JOIN of a process that is gone may have been in some queue, and the one
  * that came in its place is refused.
  */
-#include "comm.h"
+#include "message.h"
+#include "outbox.h"
+#include "session.h"
 
 #define CNR_ELEMENTS_LEAST	CANARY_ELEMENTS(CNR_MTU_LEAST)
 
@@ -19,37 +22,11 @@ static const u16 cnr_plateau[] = { 1500, 1400, 1280, 576 };
 #define CNR_MISSING_LOOK	1024	/* members looked at for the names of missing ones */
 #define CNR_JOIN_PATIENCE	3	/* tries before smaller sizes are offered too */
 
-static void cnr_seed64(const struct cnr_comm *c, u32 label, u64 *out)
+/* The epoch begins, with block @first: the layers above do so when this returns to the roof. */
+static void cnr_epoch(struct cnr_comm *c, u32 first)
 {
-	struct {
-		u8	seed[32];
-		__be32	label;
-		__be32	comm;
-	} in;
-
-	memcpy(in.seed, c->cfg.seed, sizeof(in.seed));
-	in.label = cpu_to_be32(label);
-	in.comm = cpu_to_be32(c->cfg.comm);
-	*out = cnr_siphash(c->cfg.seed, &in, sizeof(in));
-}
-
-/* Serial numbers, keys: the epoch begins. */
-static void cnr_begin(struct cnr_comm *c, u32 first)
-{
-	c->una = first;
-	c->next = first;
-	c->posted = first;
-	c->all_done = first;
-	c->all_sent = first;
-	c->done_goal = first;
-	c->done_base = first - 1;
-	c->led = first;
-	c->round_end = first;
 	c->first = first;
 	cnr_derive_key(c);
-	cnr_seed64(c, 5, &c->merger_key);
-	c->merger_key |= 1;
-	cnr_window_begin(c);
 	c->table = true;
 }
 
@@ -73,13 +50,13 @@ static void cnr_settle(struct cnr_comm *c, u64 now)
 		c->elements = min_t(u16, c->elements, c->joiner[i].offer);
 		c->window = min_t(u16, c->window, c->joiner[i].window);
 	}
-	cnr_seed64(c, 2, &word);
+	word = cnr_secret(c, 2);
 	memcpy(c->salt, &word, 8);
-	cnr_seed64(c, 3, &word);
+	word = cnr_secret(c, 3);
 	memcpy(c->salt + 8, &word, 8);
-	cnr_seed64(c, 4, &word);
+	word = cnr_secret(c, 4);
 	c->epoch = (u32)word ? (u32)word : 1;
-	cnr_begin(c, c->cfg.fixed_first ? c->cfg.first_block : (u32)(word >> 32));
+	cnr_epoch(c, c->cfg.fixed_first ? c->cfg.first_block : (u32)(word >> 32));
 	if (c->cfg.members == 1) {
 		cnr_connected(c);
 		return;
@@ -116,7 +93,7 @@ static void cnr_join_silent(struct cnr_comm *c, u64 now)
 
 void cnr_join_start(struct cnr_comm *c, u64 now)
 {
-	cnr_seed64(c, 1, &c->nonce);
+	c->nonce = cnr_secret(c, 1);
 	if (!c->nonce)
 		c->nonce = 1;
 	if (!c->cfg.rank) {
@@ -193,7 +170,7 @@ static struct cnr_control *cnr_join_answer(struct cnr_comm *c, const struct cnr_
 {
 	struct cnr_control *m;
 
-	if (c->control_head - c->control_tail >= CNR_CONTROLS / 2) {
+	if (cnr_outbox_length(c) >= CNR_CONTROLS / 2) {
 		cnr_count(c, CNR_C_control_lost);
 		return NULL;
 	}
@@ -509,8 +486,8 @@ static enum canary_drop cnr_welcome_cookie(struct cnr_comm *c, u64 now, const st
 	if (cookie == c->join_cookie)
 		return CANARY_DROP_NONE;
 	c->join_cookie = cookie;
-	c->judge.addr = in->addr;
-	c->judge.port = in->port;
+	c->answers_from.addr = in->addr;
+	c->answers_from.port = in->port;
 	if (c->join_tries)
 		c->join_tries--;
 	c->join_at = now;
@@ -579,7 +556,7 @@ static enum canary_drop cnr_welcome_part(struct cnr_comm *c, u64 now, const stru
 		c->algorithm = w->algorithm;
 		c->trees = w->trees;
 		memcpy(c->salt, w->salt, sizeof(c->salt));
-		cnr_begin(c, be32_to_cpu(in->hdr->block));
+		cnr_epoch(c, be32_to_cpu(in->hdr->block));
 	}
 	c->join_tries = 0;
 	c->join_at = now;

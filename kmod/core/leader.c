@@ -5,7 +5,9 @@
  *
  * States (enum cnr_lead_state): FREE -> COLLECTING -> RESULT -> FREE.
  */
-#include "comm.h"
+#include "message.h"
+#include "outbox.h"
+#include "session.h"
 
 /* Start a pass over sources or ranks. */
 void cnr_lead_send(struct cnr_comm *c, struct cnr_lead *l, u8 state, u8 flag)
@@ -187,6 +189,25 @@ void cnr_lead_differs(struct cnr_comm *c, u64 now, struct cnr_lead *l, u16 rank,
 		cnr_fail(c, now, CANARY_ABORT_MISMATCH, both, alike ? 1 : 2, true);
 	else if (cnr_merge_witness(c, l))
 		cnr_fail(c, now, CANARY_ABORT_MISMATCH, &rank, 1, true);
+}
+
+/* ALIVE, of a member that has contributed @more than was known: what does it tell of our blocks? */
+void cnr_lead_alive(struct cnr_comm *c, u64 now, const struct canary_hdr *h, bool more)
+{
+	u32 block = be32_to_cpu(h->block), opsig = be32_to_cpu(h->opsig);
+	u16 rank = be16_to_cpu(h->rank);
+	struct cnr_lead *l;
+
+	if (opsig && cnr_in_window(c, block) && cnr_leader(c, block) == c->cfg.rank &&
+	    cnr_block(c, block)->lead != CNR_NONE) {
+		l = &c->lead[cnr_block(c, block)->lead];
+		if ((l->flags & CNR_L_POSTED) && l->opsig != opsig) {
+			cnr_lead_differs(c, now, l, rank, opsig);
+			return;
+		}
+	}
+	if (more && canary_before(c->led, cnr_sent(c, &c->member[rank])))
+		cnr_lead_heard(c, now);
 }
 
 static enum canary_drop cnr_acceptable(struct cnr_comm *c, const struct cnr_lead *l,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Leaving: what everybody has, who is gone, and when a member that was closed may go.
+ * Layer 3, session: what everybody has, and when a member that was closed may go.
  *
  * Results are kept, and a closed member stays, until everybody has them. Where no traffic tells
  * that, members tell one of them what they have (DONE), and it tells all what all have: the
@@ -12,11 +12,20 @@
  *
  * Timers: done_at while results are kept; linger_at, the limit, while LINGERING.
  */
-#include "comm.h"
+#include "outbox.h"
+#include "session.h"
 
 static bool cnr_is_collector(const struct cnr_comm *c)
 {
 	return c->collector == c->cfg.rank;
+}
+
+/* The epoch begins: nobody has anything. */
+void cnr_done_begin(struct cnr_comm *c)
+{
+	c->all_done = c->first;
+	c->done_goal = c->first;
+	c->done_base = c->first - 1;
 }
 
 /* Somebody knows that all members have all results before @done. */
@@ -175,22 +184,13 @@ enum canary_drop cnr_done_input(struct cnr_comm *c, u64 now, const struct canary
 	return CANARY_DROP_NONE;
 }
 
-/* Nothing is to be expected of @rank any more. cnr_gone_settle() has to follow. */
-void cnr_gone(struct cnr_comm *c, u16 rank, u8 how)
+/* Whose results were waited for may be one that is gone, and another one may be the collector. */
+void cnr_gone_settle(struct cnr_comm *c, u64 now)
 {
-	cnr_heard(c, rank);
-	c->member[rank].flags |= how;
-	c->dead += !!(how & CNR_M_DEAD);
-	c->left++;
 	while (!cnr_is_collector(c) && (c->member[c->collector].flags & CNR_M_LEFT)) {
 		c->collector++;
 		c->done_base = c->all_done - 1;		/* all are looked at */
 	}
-}
-
-/* Whose results were waited for may be one that is gone, and another one may be the collector. */
-void cnr_gone_settle(struct cnr_comm *c, u64 now)
-{
 	c->done_tries = 0;
 	c->done_at = min_t(u64, c->done_at, now);
 	cnr_done_timer(c, now);
@@ -211,28 +211,13 @@ void cnr_linger_timer(struct cnr_comm *c, u64 now)
 	cnr_cast(c, CNR_CAST_LEAVE);
 }
 
-void cnr_close(struct cnr_comm *c, u64 now, bool abort)
+/* The application is done: go when all have all results, or @at_once. */
+void cnr_linger(struct cnr_comm *c, u64 now, bool at_once)
 {
-	if (c->state == CNR_CLOSED)
-		return;
-	if ((c->state != CNR_CONNECTED && c->state != CNR_LINGERING) || c->cfg.members == 1) {
-		cnr_fail_ops(c, -ECONNABORTED);
-		c->state = CNR_CLOSED;
-		c->deadline = CNR_NEVER;
-		return;
-	}
-	if (c->una != c->posted) {
-		cnr_fail_ops(c, -ECONNABORTED);
-		abort = true;
-	}
-	if (abort) {
-		cnr_lead_drop_all(c);
-		c->tx_tail = c->tx_head;
-		c->ring.tail = c->ring.head;
+	if (at_once)
 		c->linger_at = now;
-	} else if (c->state == CNR_CONNECTED) {
+	else if (c->state == CNR_CONNECTED)
 		c->linger_at = now + c->cfg.linger;
-	}
 	c->state = CNR_LINGERING;
 	cnr_gone_settle(c, now);
 }
@@ -254,27 +239,4 @@ enum canary_drop cnr_leave_input(struct cnr_comm *c, u64 now, const struct canar
 	else
 		cnr_gone_settle(c, now);
 	return CANARY_DROP_NONE;
-}
-
-/* No sum is possible any more. Some may have died since the last one; else they left. */
-void cnr_fail_left(struct cnr_comm *c, u64 now)
-{
-	enum canary_abort why = CANARY_ABORT_LEFT;
-	u8 how = CNR_M_LEFT;
-	u16 rank[CNR_FAULTS];
-	u32 i, n = 0;
-
-	for (i = 0; i < c->cfg.members; i++)
-		if (c->member[i].flags & CNR_M_DEAD) {
-			why = CANARY_ABORT_DEAD;
-			how = CNR_M_DEAD;
-		}
-	for (i = 0; i < c->cfg.members; i++) {
-		if (!(c->member[i].flags & how))
-			continue;
-		if (n < CNR_FAULTS)
-			rank[n] = i;
-		n++;
-	}
-	cnr_fail(c, now, why, rank, n, true);
 }

@@ -10,7 +10,9 @@
  * that all have contributed, as there may be several of them that no later result tells of.
  * Timer: cnr_block.deadline while SENT; it asks the leader with REQUEST, with back-off.
  */
-#include "comm.h"
+#include "message.h"
+#include "outbox.h"
+#include "session.h"
 
 static void cnr_tx_queue(struct cnr_comm *c, u32 block)
 {
@@ -110,7 +112,7 @@ static void cnr_request(struct cnr_comm *c, u64 now, u32 block, u16 leader)
 
 	b->flags |= CNR_B_AGAIN;
 	if (!b->silent)
-		b->asked_from = c->talk[leader].question;
+		b->asked_from = c->questions[leader].question;
 	cnr_block_asked(b, now);
 	if (cnr_control(c, CANARY_REQUEST, leader, block))
 		cnr_count(c, CNR_C_requests_out);
@@ -341,7 +343,7 @@ enum canary_drop cnr_wait_input(struct cnr_comm *c, u64 now, const struct canary
 	b = cnr_block(c, block);
 	if (b->state != CNR_B_SENT || cnr_is_ring(c, block))
 		return CANARY_DROP_STATE;
-	if (!b->silent || !cnr_is_answer(&c->talk[rank], b->asked_from, be32_to_cpu(h->sum)))
+	if (!b->silent || !cnr_is_answer(&c->questions[rank], b->asked_from, be32_to_cpu(h->sum)))
 		return CANARY_DROP_DUPLICATE;
 	cnr_count(c, CNR_C_waits_in);
 	cnr_answered(c, now - b->asked_at);

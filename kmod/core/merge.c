@@ -17,7 +17,7 @@
  *
  * A debt is the time until which it is paid, by time going on.
  */
-#include "comm.h"
+#include "message.h"
 
 /*
  * Whose place it is hangs on a secret, or an address could be chosen that takes the place of a

@@ -1,9 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Headers, and the keyed hashes in them: session key, tags, operation signature, mac.
- * PROTOCOL.md, "Keys, tags, sums".
+ * Layer 1, messages: headers, and the keyed hashes in them: session key, tags, operation signature,
+ * mac. PROTOCOL.md, "Keys, tags, sums". No states, no timers.
  */
-#include "comm.h"
+#include "message.h"
+
+/* Secrets of this communicator alone: nonces, the epoch, places in tables; one for each @label */
+u64 cnr_secret(const struct cnr_comm *c, u32 label)
+{
+	struct {
+		u8	seed[32];
+		__be32	label;
+		__be32	comm;
+	} in;
+
+	memcpy(in.seed, c->cfg.seed, sizeof(in.seed));
+	in.label = cpu_to_be32(label);
+	in.comm = cpu_to_be32(c->cfg.comm);
+	return cnr_siphash(c->cfg.seed, &in, sizeof(in));
+}
 
 /* 16 bytes that hang on all that a session is; @label and @label + 1 are used for nothing else. */
 static void cnr_derive(const struct cnr_comm *c, u32 label, u8 key[16])
@@ -174,35 +189,12 @@ static u64 cnr_result_mac(struct cnr_comm *c, const struct cnr_out *out)
 	return cnr_mac_with(c, h, c->hash);
 }
 
-/*
- * Results in memory that others may write to (cnr_op.hashes). What is right is told by the hash,
- * made of memory that is the core's alone before anybody else could write to it: the mac is made
- * with that, not with what is read when it is sent. Who takes the packet compares the data. The
- * checksum would not do: it is the same for the same elements in another order.
- */
-void cnr_result_note(struct cnr_comm *c, struct cnr_operation *o, u32 block, const u32 *data)
+/* The next result to be sealed is that of @block: its data have @hash, whatever is read of them. */
+void cnr_seal_by(struct cnr_comm *c, u32 block, u64 hash)
 {
-	if (o->op.hashes)
-		o->op.hashes[block - o->base] = cnr_hash(c->data_key, data,
-							 cnr_block_elements(c, o, block));
-}
-
-/* The next result to be sealed is that of @block. */
-void cnr_result_vouch(struct cnr_comm *c, const struct cnr_operation *o, u32 block)
-{
-	if (!o->op.hashes)
-		return;
-	c->hash = o->op.hashes[block - o->base];
+	c->hash = hash;
 	c->hash_block = cpu_to_be32(block);
 	c->hash_known = true;
-}
-
-/* Did somebody write to @data, the result of @block? Then nobody has it any more. */
-bool cnr_result_changed(struct cnr_comm *c, const struct cnr_operation *o, u32 block,
-			const u32 *data)
-{
-	return o->op.hashes && o->op.hashes[block - o->base] !=
-			       cnr_hash(c->data_key, data, cnr_block_elements(c, o, block));
 }
 
 /* Lists in payloads are nobody's data, so that @sum is free to bind them to the mac. */

@@ -5,7 +5,9 @@
  *
  * Timer: cnr_lead.deadline while COLLECTING and posted here.
  */
-#include "comm.h"
+#include "message.h"
+#include "outbox.h"
+#include "session.h"
 
 static void cnr_want(struct cnr_lead *l, u16 rank)
 {

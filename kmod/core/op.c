@@ -7,6 +7,7 @@
  * others, [op_report, op_seq) are to be reported.
  */
 #include "comm.h"
+#include "session.h"
 
 static struct cnr_operation *cnr_op_at(struct cnr_comm *c, u32 seq)
 {
@@ -38,7 +39,7 @@ static void cnr_op_alone(struct cnr_comm *c, struct cnr_operation *o)
 	cnr_count(c, CNR_C_operations);
 }
 
-int cnr_post(struct cnr_comm *c, u64 now, const struct cnr_op *op)
+int cnr_op_post(struct cnr_comm *c, u64 now, const struct cnr_op *op)
 {
 	struct cnr_operation *o;
 	u32 blocks;

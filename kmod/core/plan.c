@@ -8,7 +8,9 @@
  *
  * Timer: cnr_plan.ask_at while an operation is held; it asks rank 0 with PLAN.
  */
-#include "comm.h"
+#include "message.h"
+#include "outbox.h"
+#include "session.h"
 
 #define CNR_PLAN_BLOCKS		8	/* a member: from there on a ring may pay */
 #define CNR_PLAN_SAMPLE		4	/* blocks led that tell something */

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What a communicator wants sent, one packet a call: control messages first (they are small
- * and somebody waits), then messages to everybody, results, contributions.
+ * Layer 7, roof: a packet goes out, one a call. Control messages go first (they are small and
+ * somebody waits), then messages to everybody, results, contributions.
  */
-#include "comm.h"
+#include "message.h"
+#include "outbox.h"
+#include "roof.h"
+#include "session.h"
 
 static void cnr_abort_build(struct cnr_comm *c, struct cnr_out *out)
 {
@@ -212,23 +215,29 @@ static bool cnr_cast_build(struct cnr_comm *c, u64 now, struct cnr_out *out)
 	return false;
 }
 
-bool cnr_poll(struct cnr_comm *c, u64 now, struct cnr_out *out)
+static bool cnr_next(struct cnr_comm *c, u64 now, struct cnr_out *out)
 {
-	while (c->control_tail != c->control_head) {
+	while (cnr_outbox_length(c)) {
 		struct cnr_control *m = &c->control[c->control_tail++ % CNR_CONTROLS];
 
 		if (cnr_control_build(c, now, m, out))
-			goto seal;
+			return true;
 	}
+	cnr_over(c);
 	if ((c->broadcast && cnr_cast_build(c, now, out)) ||
 	    (c->leads_out && cnr_lead_build(c, now, out)) ||
-	    (c->ring.tail != c->ring.head && cnr_ring_build(c, now, out)) ||
-	    (c->tx_tail != c->tx_head && cnr_contribution_build(c, out)))
-		goto seal;
-	if (c->state == CNR_FAILED && cnr_cast_build(c, now, out))
-		goto seal;	/* just now: others have to be told */
-	return false;
-seal:
+	    (c->ring.tail != c->ring.head && cnr_ring_build(c, now, out)))
+		return true;
+	cnr_over(c);
+	if (c->tx_tail != c->tx_head && cnr_contribution_build(c, out))
+		return true;
+	return c->broadcast && cnr_cast_build(c, now, out);	/* over, just now */
+}
+
+bool cnr_poll(struct cnr_comm *c, u64 now, struct cnr_out *out)
+{
+	if (!cnr_next(c, now, out))
+		return false;
 	cnr_seal(c, out);
 	return true;
 }

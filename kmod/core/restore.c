@@ -7,7 +7,7 @@
  * A block's results go out in two passes over its sources: first those with company at their
  * origin (CNR_L_ORIGIN), then (leader.c) all others.
  */
-#include "comm.h"
+#include "message.h"
 
 /* Where it is kept that @block was restored */
 static u32 *cnr_restored(struct cnr_comm *c, u32 block)

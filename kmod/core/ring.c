@@ -11,7 +11,9 @@
  * States: those of member.c, and CNR_B_PARTIAL while SENT: own data are in the partial sum.
  * Timer: cnr_block.deadline while SENT; it asks the member before us with REQUEST.
  */
-#include "comm.h"
+#include "message.h"
+#include "outbox.h"
+#include "session.h"
 
 /* How many members add to @block before us: 0 starts it, members - 1 leads it. */
 static u16 cnr_ring_hop(const struct cnr_comm *c, u32 block)
@@ -89,7 +91,7 @@ void cnr_ring_start(struct cnr_comm *c, u64 now, u32 block)
 	u16 elements;
 	u32 *data;
 
-	b->asked_from = c->talk[c->ring.prev].question;
+	b->asked_from = c->questions[c->ring.prev].question;
 	cnr_ring_tags_begin(c, block);
 	if (o->op.source) {
 		data = cnr_block_data(c, o, block, &elements, CNR_USE_RESULT);
@@ -399,7 +401,7 @@ static enum canary_drop cnr_ring_request(struct cnr_comm *c, u64 now, const stru
 
 static enum canary_drop cnr_ring_wait(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
 {
-	const struct cnr_talk *t = &c->talk[c->ring.prev];
+	const struct cnr_questions *t = &c->questions[c->ring.prev];
 	u32 block = be32_to_cpu(h->block);
 	struct cnr_block *b = cnr_block(c, block);
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Who does what wrong: packets that are dropped although they look as if they were meant for us,
- * by kind and source, so that people are told more than that somebody is missing.
+ * Layer 3, session: who does what wrong. Packets that are dropped although they look as if they
+ * were meant for us are noted by kind and source, so that people are told more than that somebody
+ * is missing.
  *
  * Nothing here is more than a hint: it is read by people and decides nothing. What cannot be
  * authenticated may be anybody's, and the newest takes the place of the oldest.
  */
-#include "comm.h"
+#include "outbox.h"
+#include "session.h"
 
 enum cnr_trouble_kind cnr_trouble_of(enum canary_drop drop)
 {
@@ -53,25 +55,25 @@ static void cnr_trouble_add(struct cnr_comm *c, const struct cnr_in *in,
 	t->count++;
 }
 
-/* Rank 0: what is wrong with a JOIN. Its sender is told, in no more bytes than it sent. */
-static void cnr_trouble_joiner(struct cnr_comm *c, const struct cnr_in *in, enum canary_drop drop)
+/*
+ * Rank 0: what is wrong with a JOIN. Return: its sender is to be told, in no more bytes than it
+ * sent. Anybody can send what has another key or communicator, so that this is only answered when
+ * there is nothing else to say. Others have been answered.
+ */
+static bool cnr_trouble_joiner(struct cnr_comm *c, const struct cnr_in *in, enum canary_drop drop)
 {
 	enum cnr_trouble_kind kind = cnr_trouble_of(drop);
 	u32 value = 0;
 
 	if (c->cfg.rank || kind == CNR_TROUBLE_NONE)
-		return;
+		return false;
 	if (kind == CNR_TROUBLE_COMM)
 		value = be32_to_cpu(in->hdr->comm);
 	else if (kind == CNR_TROUBLE_MEMBERS)
 		value = be16_to_cpu(in->hdr->members);
 	cnr_trouble_add(c, in, kind, value);
-	/* Anybody can send these two, so they are only answered when there is nothing else to say.
-	 * Others have been answered.
-	 */
-	if ((kind == CNR_TROUBLE_KEY || kind == CNR_TROUBLE_COMM) && in->hdr->tag &&
-	    c->control_head == c->control_tail)
-		cnr_join_refuse(c, in, drop);
+	return (kind == CNR_TROUBLE_KEY || kind == CNR_TROUBLE_COMM) && in->hdr->tag &&
+	       !cnr_outbox_length(c);
 }
 
 /*
@@ -90,18 +92,19 @@ static void cnr_trouble_answer(struct cnr_comm *c, const struct cnr_in *in, enum
 		cnr_trouble_add(c, in, CNR_TROUBLE_KEY, 0);
 }
 
-void cnr_trouble_note(struct cnr_comm *c, const struct cnr_in *in, enum canary_drop drop)
+/* @in was dropped. Return: its sender is to be told, with cnr_join_refuse() */
+bool cnr_trouble_note(struct cnr_comm *c, const struct cnr_in *in, enum canary_drop drop)
 {
 	switch (in->hdr->type) {
 	case CANARY_JOIN:
-		cnr_trouble_joiner(c, in, drop);
-		break;
+		return cnr_trouble_joiner(c, in, drop);
 	case CANARY_ABORT:
 		cnr_trouble_answer(c, in, drop);
-		break;
+		return false;
 	default:
 		if (drop == CANARY_DROP_MAC || drop == CANARY_DROP_TAG)
 			cnr_trouble_add(c, in, CNR_TROUBLE_FORGED, 0);
+		return false;
 	}
 }
 

@@ -8,7 +8,8 @@
  *  - who has not said that it has the results, and owes an answer therefore.
  * Without slices all are done at once, where they are wanted.
  */
-#include "comm.h"
+#include "message.h"
+#include "session.h"
 
 /* @l is posted, and its attempt is known: what will its contributions add up to? */
 void cnr_tags_begin(struct cnr_comm *c, struct cnr_lead *l)

@@ -23,7 +23,7 @@
 #include <unistd.h>
 #include <linux/canary.h>
 
-#include "core/comm.h"
+#include "core/inside.h"
 #include "selftests/bench/softirq.h"
 #include "softirq.skel.h"
 #include "selftests/die.h"

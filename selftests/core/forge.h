@@ -3,7 +3,7 @@
 #ifndef SELFTESTS_CORE_FORGE_H
 #define SELFTESTS_CORE_FORGE_H
 
-#include "core/comm.h"
+#include "core/inside.h"
 
 /*
  * One of @count members for @block, that @c leads, with as much in it as somebody can know who has

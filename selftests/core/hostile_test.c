@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Packets of somebody who is no member: changed, cut, made up. No sum changes, none stops. */
 #include "selftests/tap.h"
-#include "core/comm.h"
+#include "core/inside.h"
 #include "fixture.h"
 
 /* Any byte of any packet changed, any prefix: nothing may be accepted that alters a sum. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "selftests/tap.h"
-#include "core/comm.h"
+#include "core/inside.h"
 #include "fixture.h"
 
 #define MEMBERS		6

@@ -4,7 +4,7 @@
  * say, or only about blocks that can be meant, is said by others, about others.
  */
 #include "selftests/tap.h"
-#include "core/comm.h"
+#include "core/inside.h"
 #include "fixture.h"
 
 #define MEMBERS	4
@@ -50,9 +50,9 @@ static u32 tell_others(struct sim *s, struct ear *e)
 			c = sim_comm(s, rank);
 			if (rank == m->from || rank == m->to || c->state != CNR_CONNECTED)
 				continue;
-			heard = c->talk[m->from].heard;
+			heard = c->questions[m->from].heard;
 			wrong += sim_inject(s, rank, &m->hdr, sizeof(m->hdr), m->from) !=
-				 CANARY_DROP_OTHER || c->talk[m->from].heard != heard;
+				 CANARY_DROP_OTHER || c->questions[m->from].heard != heard;
 			e->seen |= 1U << m->hdr.type;
 		}
 	}

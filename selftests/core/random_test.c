@@ -10,7 +10,7 @@
 #include <stdarg.h>
 
 #include "selftests/tap.h"
-#include "core/comm.h"
+#include "core/inside.h"
 #include "fixture.h"
 
 struct run {

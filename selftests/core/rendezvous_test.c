@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The rendezvous in simulated time: who comes late, again, with little, or not at all. */
 #include "selftests/tap.h"
-#include "core/comm.h"
+#include "core/inside.h"
 #include "fixture.h"
 
 /* Its small offers are all that rank 0 hears at first, because rank 0 comes late. */

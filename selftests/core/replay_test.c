@@ -4,7 +4,7 @@
  * while it lived is no sign of life, and no question is answered twice.
  */
 #include "selftests/tap.h"
-#include "core/comm.h"
+#include "core/inside.h"
 #include "fixture.h"
 
 #define KEPT	64

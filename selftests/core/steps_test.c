@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "selftests/tap.h"
-#include "core/comm.h"
+#include "core/inside.h"
 
 #define SLICE		256	/* as the module has it */
 #define LOOK		8	/* steps for each member, in one look at all */

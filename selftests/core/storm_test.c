@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "selftests/tap.h"
-#include "core/comm.h"
+#include "core/inside.h"
 #include "fixture.h"
 
 #define KEPT		512	/* packets that the stranger remembers */

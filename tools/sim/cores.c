@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/comm.h"
+#include "core/inside.h"
 #include "host.h"
 #include "util.h"
 
@@ -74,8 +74,8 @@ static void move_rest(struct cnr_comm *c, const struct cnr_comm *from, char **at
 
 	memset(*at, 0, sizeof(*from->member));
 	c->member = move_far(at, from->member, members * sizeof(*from->member));
-	memset(*at, 0, sizeof(*from->talk));
-	c->talk = move_far(at, from->talk, members * sizeof(*from->talk));
+	memset(*at, 0, sizeof(*from->questions));
+	c->questions = move_far(at, from->questions, members * sizeof(*from->questions));
 	c->ring.at = move_far(at, from->ring.at, members * sizeof(*from->ring.at));
 	c->ring.place = move_far(at, from->ring.place, members * sizeof(*from->ring.place));
 	if (from->cfg.algorithm != CANARY_ALG_RING)

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Layer 7, roof: a packet comes in. It is checked, and handed to whom it is for.
+ */
+#include "message.h"
+#include "outbox.h"
+#include "roof.h"
+#include "session.h"
+
+static enum canary_drop cnr_abort_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
+{
+	const __be16 *list = cnr_payload(in);
+	u32 i, n = be16_to_cpu(in->hdr->children);
+	u32 all = min_t(u64, be64_to_cpu(in->hdr->tag), c->cfg.members);
+	u16 ranks[CNR_FAULTS];
+
+	if (!in->hdr->epoch && (c->state != CNR_JOINING || in->addr != c->answers_from.addr ||
+				in->port != c->answers_from.port ||
+				in->hdr->tag != cpu_to_be64(c->nonce)))
+		return CANARY_DROP_STATE;
+	for (i = 0; i < n && i < CNR_FAULTS; i++)
+		ranks[i] = be16_to_cpu(list[i]);
+	/* More than there are names of: a refusal (without epoch) has something else in the tag. */
+	if (!in->hdr->epoch || i < CNR_FAULTS || all < i)
+		all = i;
+	if (!in->hdr->epoch && !cnr_trouble_refused(c, in))
+		return CANARY_DROP_STATE;
+	cnr_fail(c, now, be16_to_cpu(in->hdr->count), ranks, all, false);
+	return CANARY_DROP_NONE;
+}
+
+/* The mac is wrong: data that were damaged on the way are told from what nobody sent. */
+static enum canary_drop cnr_forged(const struct cnr_in *in)
+{
+	const struct canary_hdr *h = in->hdr;
+
+	if ((h->type == CANARY_CONTRIBUTION || h->type == CANARY_RESULT) &&
+	    cnr_checksum(cnr_payload(in), be16_to_cpu(h->elements)) != be32_to_cpu(h->sum))
+		return CANARY_DROP_SUM;
+	return CANARY_DROP_MAC;
+}
+
+/* Is it well-formed, meant for us, and who it says it is from? All that can be told at once. */
+static enum canary_drop cnr_check_packet(struct cnr_comm *c, const struct cnr_in *in)
+{
+	const struct canary_hdr *h = in->hdr;
+	enum canary_drop drop = canary_parse(h, in->len);
+
+	if (drop != CANARY_DROP_NONE)
+		return drop;
+	if (be32_to_cpu(h->comm) != c->cfg.comm)
+		return CANARY_DROP_COMM;
+	if (be16_to_cpu(h->members) != c->cfg.members && h->type != CANARY_JOIN)
+		return CANARY_DROP_MEMBERS;
+	if (c->state == CNR_CLOSED)
+		return CANARY_DROP_ENDED;
+	if (cnr_mac_key(c, h) == c->key) {
+		if (!c->table)
+			return CANARY_DROP_STATE;
+		if (be32_to_cpu(h->epoch) != c->epoch)
+			return CANARY_DROP_EPOCH;
+	}
+	if (!cnr_is_merged(h) && be64_to_cpu(h->mac) != cnr_mac(c, h, cnr_payload(in)))
+		return cnr_forged(in);
+	if (cnr_has_digest(h) &&
+	    be32_to_cpu(h->sum) != cnr_digest(cnr_mac_key(c, h), cnr_payload(in),
+					      in->len - sizeof(*h)))
+		return CANARY_DROP_SUM;
+	if (!cnr_is_merged(h) && h->type != CANARY_JOIN && be16_to_cpu(h->rank) == c->cfg.rank)
+		return CANARY_DROP_RANK;
+	if (cnr_has_to(c, h) && be32_to_cpu(h->to) != c->cfg.rank)
+		return CANARY_DROP_OTHER;
+	return CANARY_DROP_NONE;
+}
+
+/* The member table may have become complete: then the epoch begins. */
+static enum canary_drop cnr_rendezvous_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
+{
+	enum canary_drop drop;
+
+	if (in->hdr->type == CANARY_JOIN)
+		drop = cnr_join_input(c, now, in);
+	else
+		drop = cnr_welcome_input(c, now, in);
+	cnr_begin(c);
+	return drop;
+}
+
+static void cnr_alive_heard(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
+{
+	bool more = cnr_alive_input(c, h);
+
+	cnr_differs_heard(c, now, h);
+	if (c->state != CNR_FAILED)
+		cnr_lead_alive(c, now, h, more);
+}
+
+static enum canary_drop cnr_dispatch(struct cnr_comm *c, u64 now, const struct cnr_in *in)
+{
+	const struct canary_hdr *h = in->hdr;
+
+	if (cnr_is_question(h) && !cnr_is_new_question(c, h))
+		return CANARY_DROP_DUPLICATE;
+	if (h->flags & CANARY_F_RING)
+		return cnr_ring_input(c, now, in);
+	switch (h->type) {
+	case CANARY_CONTRIBUTION:
+		return cnr_contribution_input(c, now, in);
+	case CANARY_RESULT:
+		return cnr_result_input(c, now, in);
+	case CANARY_REQUEST:
+		return cnr_request_input(c, now, h);
+	case CANARY_FAILURE:
+		return cnr_failure_input(c, now, h);
+	case CANARY_WAIT:
+		return cnr_wait_input(c, now, h);
+	case CANARY_PROBE:
+		return cnr_probe_input(c, h);
+	case CANARY_ALIVE:
+		cnr_alive_heard(c, now, h);
+		return CANARY_DROP_NONE;
+	case CANARY_JOIN:
+	case CANARY_WELCOME:
+		return cnr_rendezvous_input(c, now, in);
+	case CANARY_PLAN:
+		return cnr_plan_input(c, now, h);
+	case CANARY_DONE:
+		return cnr_done_input(c, now, h);
+	case CANARY_LEAVE:
+		return cnr_leave_input(c, now, h);
+	case CANARY_ABORT:
+		return cnr_abort_input(c, now, in);
+	default:
+		return CANARY_DROP_TYPE;	/* restorations are for switches */
+	}
+}
+
+/* Is this taken but once, so that its sender is known to live? */
+static bool cnr_is_once(const struct canary_hdr *h)
+{
+	return !cnr_is_merged(h) && (h->type == CANARY_CONTRIBUTION || h->type == CANARY_RESULT ||
+				     h->type == CANARY_WAIT);
+}
+
+/*
+ * It is over here: is the sender of @h to be told? So is who joins with the key that this is told
+ * under, as it would go on until it gives up.
+ */
+static bool cnr_wants_end(const struct cnr_comm *c, const struct canary_hdr *h)
+{
+	switch (h->type) {
+	case CANARY_ABORT:
+	case CANARY_LEAVE:
+	case CANARY_WELCOME:
+		return false;
+	case CANARY_JOIN:
+		return c->table && !c->cfg.rank && h->rank &&
+		       be16_to_cpu(h->members) == c->cfg.members &&
+		       be32_to_cpu(h->epoch) == c->epoch;
+	default:
+		return c->table && !cnr_is_merged(h);
+	}
+}
+
+enum canary_drop cnr_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
+{
+	const struct canary_hdr *h = in->hdr;
+	enum canary_drop drop = cnr_check_packet(c, in);
+
+	c->stats.counter[CNR_C_bytes_in] += in->len;
+	if (drop == CANARY_DROP_NONE) {
+		if (c->state == CNR_FAILED) {
+			if (cnr_wants_end(c, h))
+				cnr_control(c, CANARY_ABORT, be16_to_cpu(h->rank), 0);
+			drop = CANARY_DROP_ENDED;
+		} else {
+			drop = cnr_dispatch(c, now, in);
+			if (drop == CANARY_DROP_NONE && cnr_is_once(h))
+				cnr_heard(c, be16_to_cpu(h->rank));
+		}
+	}
+	c->stats.drop[drop]++;
+	if (drop != CANARY_DROP_NONE && drop != CANARY_DROP_SHORT && cnr_trouble_note(c, in, drop))
+		cnr_join_refuse(c, in, drop);
+	cnr_over(c);
+	return drop;
+}

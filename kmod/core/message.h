@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Layer 1, messages: what message.c does */
+#ifndef CANARY_CORE_MESSAGE_H
+#define CANARY_CORE_MESSAGE_H
+
+#include "comm.h"
+
+u64 cnr_secret(const struct cnr_comm *c, u32 label);
+void cnr_derive_key(struct cnr_comm *c);
+u64 cnr_tag(const struct cnr_comm *c, u16 rank, u32 block, u8 attempt, u32 opsig);
+u64 cnr_expected_tag(const struct cnr_comm *c, u32 block, u8 attempt, u32 opsig);
+u32 cnr_opsig(const struct cnr_op *op, u32 seq, u8 algorithm);
+u64 cnr_mac(const struct cnr_comm *c, const struct canary_hdr *h, const void *payload);
+bool cnr_has_digest(const struct canary_hdr *h);
+bool cnr_has_to(const struct cnr_comm *c, const struct canary_hdr *h);
+u32 cnr_digest(const u8 key[16], const void *payload, u32 len);
+const u8 *cnr_mac_key(const struct cnr_comm *c, const struct canary_hdr *h);
+void cnr_header(struct cnr_comm *c, struct cnr_out *out, u8 type, u32 block);
+void cnr_seal(struct cnr_comm *c, struct cnr_out *out);
+void cnr_to_rank(struct cnr_comm *c, struct cnr_out *out, u16 rank);
+void cnr_seal_by(struct cnr_comm *c, u32 block, u64 hash);
+
+#endif /* CANARY_CORE_MESSAGE_H */

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Layer 2, outbox: what is to be said, to one rank or to all, and the end that all are told of.
+ * poll.c makes messages of it.
+ *
+ * States: any -> FAILED. No timers.
+ */
+#include "outbox.h"
+
+/* Say @type to @rank. Return: the message, to be filled in; NULL if there is no room. */
+struct cnr_control *cnr_control(struct cnr_comm *c, u8 type, u16 rank, u32 block)
+{
+	struct cnr_control *m;
+
+	if (c->control_head - c->control_tail == CNR_CONTROLS) {
+		cnr_count(c, CNR_C_control_lost);
+		return NULL;
+	}
+	m = &c->control[c->control_head++ % CNR_CONTROLS];
+	memset(m, 0, sizeof(*m));
+	m->type = type;
+	m->rank = rank;
+	m->block = block;
+	return m;
+}
+
+/* Say it to all, from the first one on. */
+void cnr_cast(struct cnr_comm *c, enum cnr_broadcast cast)
+{
+	c->broadcast |= 1U << cast;
+	c->cast_cursor[cast] = 0;
+}
+
+static int cnr_abort_error(enum canary_abort why)
+{
+	switch (why) {
+	case CANARY_ABORT_DEAD:
+		return -EHOSTDOWN;
+	case CANARY_ABORT_LEFT:
+		return -ECONNRESET;
+	case CANARY_ABORT_PATH:
+		return -EMSGSIZE;
+	default:
+		return -EPROTO;
+	}
+}
+
+/*
+ * It is over, because of @n ranks, of which the first CNR_FAULTS are in @ranks. @tell: the
+ * others do not know yet. What layers above hold is dropped by the roof, when they return to it.
+ */
+void cnr_fail(struct cnr_comm *c, u64 now, enum canary_abort why, const u16 *ranks, u32 n,
+	      bool tell)
+{
+	if (c->state == CNR_FAILED || c->state == CNR_CLOSED)
+		return;
+	c->state = CNR_FAILED;
+	c->why = why;
+	c->error = cnr_abort_error(why);
+	c->faults = n;
+	c->faults_known = min_t(u32, n, CNR_FAULTS);
+	memcpy(c->fault, ranks, c->faults_known * sizeof(*ranks));
+	c->control_tail = c->control_head;
+	c->broadcast = 0;
+	c->deadline = CNR_NEVER;
+	if (tell && c->table)
+		cnr_cast(c, CNR_CAST_ABORT);
+}

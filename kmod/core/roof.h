@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Layer 7, roof: what comm.c offers to input.c and poll.c */
+#ifndef CANARY_CORE_ROOF_H
+#define CANARY_CORE_ROOF_H
+
+#include "comm.h"
+
+void cnr_begin(struct cnr_comm *c);
+void cnr_drop_held(struct cnr_comm *c);
+
+/* It may be over since just now: then nothing is collected or sent any more. */
+static inline void cnr_over(struct cnr_comm *c)
+{
+	if (c->state == CNR_FAILED && !c->over)
+		cnr_drop_held(c);
+}
+
+#endif /* CANARY_CORE_ROOF_H */

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Layer 3, session: who the members are (join.c), who of them lives (alive.c), what all have and
+ * who may go (leave.c), who does what wrong (trouble.c).
+ */
+#ifndef CANARY_CORE_SESSION_H
+#define CANARY_CORE_SESSION_H
+
+#include "comm.h"
+
+/*
+ * struct cnr_joiner - and what rank 0 has of each besides, until all are in
+ * @offer:	before the table is settled: elements that its path takes
+ * @window:	before the table is settled: its largest window
+ * @small:	before the table is settled: offers below what it wants
+ * @nonce:	of its JOINs
+ * @number:	and the highest of theirs
+ * @joined:	with the table: when that came
+ */
+struct cnr_joiner {
+	u16	offer;
+	u16	window;
+	u32	small;
+	u32	number;
+	u64	nonce;
+	u64	joined;
+};
+
+/*
+ * struct cnr_questions - questions to and from one rank, see alive.c. Apart from struct cnr_member,
+ * of which every block takes a line.
+ * @question:	number of the last one to it
+ * @asked_from:	and of the last one that is no longer news of its life, if it is answered
+ * @heard:	highest number of its questions
+ * @recent:	bit i: question @heard - i has come
+ */
+struct cnr_questions {
+	u32	question;
+	u32	asked_from;
+	u32	heard;
+	u32	recent;
+};
+
+/* join.c: rendezvous */
+void cnr_connected(struct cnr_comm *c);
+void cnr_join_start(struct cnr_comm *c, u64 now);
+void cnr_join_timer(struct cnr_comm *c, u64 now);
+enum canary_drop cnr_join_refuse(struct cnr_comm *c, const struct cnr_in *in,
+				 enum canary_drop why);
+enum canary_drop cnr_join_input(struct cnr_comm *c, u64 now, const struct cnr_in *in);
+enum canary_drop cnr_welcome_input(struct cnr_comm *c, u64 now, const struct cnr_in *in);
+void cnr_join_build(struct cnr_comm *c, u32 first, struct cnr_out *out);
+void cnr_cookie_build(struct cnr_comm *c, u64 now, const struct cnr_control *m,
+		      struct cnr_out *out);
+bool cnr_welcome_build(struct cnr_comm *c, u16 rank, u32 first, struct cnr_out *out);
+
+/* alive.c: questions, answers, who is gone */
+void cnr_ask(struct cnr_comm *c, u64 now, u16 rank);
+void cnr_heard(struct cnr_comm *c, u16 rank);
+u32 cnr_question(struct cnr_comm *c, u16 rank);
+bool cnr_is_answer(const struct cnr_questions *t, u32 from, u32 number);
+bool cnr_is_question(const struct canary_hdr *h);
+bool cnr_is_new_question(struct cnr_comm *c, const struct canary_hdr *h);
+void cnr_gone(struct cnr_comm *c, u16 rank, u8 how);
+void cnr_fail_left(struct cnr_comm *c, u64 now);
+bool cnr_alive_timer(struct cnr_comm *c, u64 now);
+enum canary_drop cnr_probe_input(struct cnr_comm *c, const struct canary_hdr *h);
+bool cnr_alive_input(struct cnr_comm *c, const struct canary_hdr *h);
+bool cnr_sent_by(struct cnr_comm *c, u16 rank, u32 sent);
+
+/* leave.c: what all have, who may go */
+void cnr_done_begin(struct cnr_comm *c);
+void cnr_all_done(struct cnr_comm *c, u32 done);
+void cnr_done_timer(struct cnr_comm *c, u64 now);
+bool cnr_done_work(struct cnr_comm *c, u64 now);
+enum canary_drop cnr_done_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
+void cnr_gone_settle(struct cnr_comm *c, u64 now);
+void cnr_linger(struct cnr_comm *c, u64 now, bool at_once);
+void cnr_linger_timer(struct cnr_comm *c, u64 now);
+enum canary_drop cnr_leave_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
+
+/* trouble.c: who does what wrong */
+bool cnr_trouble_note(struct cnr_comm *c, const struct cnr_in *in, enum canary_drop drop);
+void cnr_trouble_claim(struct cnr_comm *c, const struct cnr_in *in);
+bool cnr_trouble_refused(struct cnr_comm *c, const struct cnr_in *in);
+enum cnr_trouble_kind cnr_trouble_of(enum canary_drop drop);
+
+#endif /* CANARY_CORE_SESSION_H */
