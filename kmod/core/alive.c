@@ -13,6 +13,10 @@
 #include "outbox.h"
 #include "session.h"
 
+#define CNR_DEAD_PROBES		64	/* questions in the time after which a rank is dead */
+#define CNR_DEAD_UNANSWERED	32	/* and that it did not answer: we may have slept, too */
+#define CNR_GONE_PAUSE		CNR_MSEC /* ... until others are */
+
 #define CNR_RECENT	32	/* bits of cnr_questions.recent */
 
 /* The number of the next question to @rank */
@@ -210,4 +214,22 @@ bool cnr_alive_input(struct cnr_comm *c, const struct canary_hdr *h)
 	if (cnr_is_answer(&c->questions[rank], c->questions[rank].asked_from, be32_to_cpu(h->done)))
 		cnr_heard(c, rank);
 	return more;
+}
+
+/*
+ * What was heard of a member long ago must not become the future of a serial number. Now and
+ * then a block that goes brings one member up to what all have, and the next such one the next:
+ * with 65535 members each has its turn in an eighth of the half round that there is.
+ */
+void cnr_refresh(struct cnr_comm *c, u32 block)
+{
+	struct cnr_member *m;
+
+	if (block % CNR_REFRESH)
+		return;
+	m = &c->member[block / CNR_REFRESH % c->cfg.members];
+	if (canary_before(cnr_sent(c, m), c->all_done))
+		m->sent = c->all_done - c->first;
+	if (canary_before(cnr_done(c, m), c->all_done))
+		m->done = c->all_done - c->first;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * When to go around switches. Where much is lost, aggregates are, and blocks are begun anew: all
- * that was collected is thrown away, and everybody contributes again. So the same data arrive over
- * and over, and hosts alone would be faster.
+ * Layer 5, tree: when to go around switches. Where much is lost, aggregates are, and blocks are
+ * begun anew: all that was collected is thrown away, and everybody contributes again. So the same
+ * data arrive over and over, and hosts alone would be faster.
  *
  * A leader begins a block anew through switches once, and only where that usually ends well; else
  * hosts do it. Members count which of their blocks were begun anew. If these are more than a
@@ -13,7 +13,7 @@
  *
  * Shares are of CNR_SHARE, and each block changes them by a part of what they lack.
  */
-#include "comm.h"
+#include "tree.h"
 
 #define CNR_SHARE		65536
 #define CNR_ANEW_MOST		(CNR_SHARE / 4)	/* blocks begun anew: with more, around switches */

@@ -5,9 +5,16 @@
  *
  * States: enum cnr_state in core.h. Timers: comm.h; none of them is owned here.
  */
-#include "message.h"
+#include "plan.h"
+#include "ring.h"
 #include "roof.h"
 #include "session.h"
+#include "tree.h"
+
+#define CNR_RTO_MIN		(5 * CNR_MSEC)
+#define CNR_RTO_INITIAL		(100 * CNR_MSEC)
+#define CNR_DEAD_AFTER		(5 * CNR_SEC)
+#define CNR_LINGER		(60 * CNR_SEC)
 
 #define CNR_ALIGN(n)	(((n) + 15) & ~(size_t)15)
 
@@ -148,7 +155,7 @@ struct cnr_comm *cnr_init(void *mem, const struct cnr_config *cfg)
 	c->trees = cfg->trees;
 	c->slice = cnr_slice(cfg);
 	c->plan.ask_at = CNR_NEVER;
-	c->odd.rank = CNR_NONE;
+	c->dissent.rank = CNR_NONE;
 	if (!c->cfg.rto_min)
 		c->cfg.rto_min = CNR_RTO_MIN;
 	if (!c->cfg.dead_after)
@@ -156,6 +163,8 @@ struct cnr_comm *cnr_init(void *mem, const struct cnr_config *cfg)
 	if (!c->cfg.linger)
 		c->cfg.linger = CNR_LINGER;
 	cnr_layout(c, cfg, mem);
+	c->collectives[CNR_RING] = &cnr_ring;
+	c->collectives[CNR_TREE] = &cnr_tree;
 	c->data_key = cfg->data_key ? cfg->data_key : c->own_key;
 	c->block_mask = 2 * c->window - 1;
 	c->ring.mask = 4 * c->window - 1;
@@ -180,6 +189,8 @@ struct cnr_comm *cnr_init(void *mem, const struct cnr_config *cfg)
 /* All members are known, since just now: the layers above the session begin, with block @first. */
 void cnr_begin(struct cnr_comm *c)
 {
+	u32 i;
+
 	if (!c->table || c->began)
 		return;
 	c->began = true;
@@ -187,10 +198,11 @@ void cnr_begin(struct cnr_comm *c)
 	c->next = c->first;
 	c->posted = c->first;
 	c->all_sent = c->first;
-	c->led = c->first;
 	cnr_done_begin(c);
-	c->merger_key = cnr_secret(c, 5) | 1;
 	cnr_window_begin(c);
+	for (i = 0; i < CNR_COLLECTIVES; i++)
+		if (c->collectives[i]->begin)
+			c->collectives[i]->begin(c);
 }
 
 int cnr_connect(struct cnr_comm *c, u64 now)
@@ -247,39 +259,13 @@ int cnr_failure(const struct cnr_comm *c, enum canary_abort *why)
 	return c->state == CNR_FAILED ? c->error : 0;
 }
 
-/*
- * Somebody knows that all ranks have contributed all blocks before @sent: a result says so, as
- * contributions go out in order. What is missing of these is lost, or about to come.
- */
-void cnr_all_sent(struct cnr_comm *c, u64 now, u32 sent)
-{
-	struct cnr_block *b = cnr_block(c, c->una);
-	u32 block;
-
-	if (!canary_before(c->all_sent, sent) || canary_before(c->next, sent))
-		return;
-	block = canary_before(c->all_sent, c->una) ? c->una : c->all_sent;
-	if (block == c->una && b->state == CNR_B_SENT && block != sent &&
-	    !cnr_is_ring(c, block)) {
-		b->tries = 0;
-		b->deadline = min_t(u64, b->deadline, now + c->rto);
-		cnr_arm(c, b->deadline);
-	}
-	c->all_sent = sent;
-	for (; canary_before(block, sent); block++) {
-		if (cnr_leader(c, block) == c->cfg.rank)
-			cnr_lead_all_sent(c, now, block);
-		else
-			cnr_block_all_sent(c, now, block);
-	}
-}
-
 /* What is held to be sent, or for others, above the outbox */
 static void cnr_drop_all(struct cnr_comm *c)
 {
-	cnr_lead_drop_all(c);
-	c->tx_tail = c->tx_head;
-	c->ring.tail = c->ring.head;
+	u32 i;
+
+	for (i = 0; i < CNR_COLLECTIVES; i++)
+		c->collectives[i]->drop(c);
 }
 
 void cnr_drop_held(struct cnr_comm *c)
@@ -291,9 +277,13 @@ void cnr_drop_held(struct cnr_comm *c)
 
 static void cnr_timers(struct cnr_comm *c, u64 now)
 {
+	u32 i;
+
 	cnr_block_timers(c, now);
 	cnr_over(c);
-	cnr_lead_timers(c, now);
+	for (i = 0; i < CNR_COLLECTIVES; i++)
+		if (c->collectives[i]->timers)
+			c->collectives[i]->timers(c, now);
 	cnr_plan_timer(c, now);
 	cnr_done_timer(c, now);
 	cnr_linger_timer(c, now);
@@ -315,10 +305,50 @@ void cnr_timer(struct cnr_comm *c, u64 now)
 
 int cnr_post(struct cnr_comm *c, u64 now, const struct cnr_op *op)
 {
-	int error = cnr_op_post(c, now, op);
+	struct cnr_operation *o;
 
+	if (op->op != CANARY_OP_SUM || op->dtype != CANARY_INT32 || op->root)
+		return -EINVAL;
+	if (c->state == CNR_FAILED)
+		return c->error;
+	if (c->state != CNR_CONNECTED)
+		return -ENOTCONN;
+	if (c->left) {
+		cnr_fail_left(c, now);
+		cnr_over(c);
+		return c->error;
+	}
+	o = cnr_op_new(c, op);
+	if (!o)
+		return -EAGAIN;
+	cnr_plan_post(c, now, o);
+	if (c->cfg.members == 1)
+		cnr_op_alone(c, o);
+	else
+		cnr_fill(c, now);
 	cnr_over(c);
-	return error;
+	return 0;
+}
+
+/*
+ * What takes long with many members, for drivers that must not be long at it (cnr_config.slice): it
+ * is begun where it is wanted, and gone on with here, some members at a time. Without slices all is
+ * done at once, where it is wanted.
+ */
+bool cnr_work(struct cnr_comm *c, u64 now)
+{
+	u32 i;
+
+	if (!c->work)
+		return false;
+	c->work = false;
+	for (i = 0; i < CNR_COLLECTIVES && !c->work; i++)
+		c->work = c->collectives[i]->work(c, now);
+	c->work = c->work || cnr_done_work(c, now);
+	if (c->work)
+		cnr_fill(c, now);	/* what has waited for it */
+	cnr_over(c);
+	return c->work;
 }
 
 void cnr_close(struct cnr_comm *c, u64 now, bool abort)

@@ -2,8 +2,10 @@
 /*
  * Layer 7, roof: a packet comes in. It is checked, and handed to whom it is for.
  */
+#include "blocks.h"
 #include "message.h"
 #include "outbox.h"
+#include "plan.h"
 #include "roof.h"
 #include "session.h"
 
@@ -89,10 +91,25 @@ static enum canary_drop cnr_rendezvous_input(struct cnr_comm *c, u64 now, const 
 static void cnr_alive_heard(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
 {
 	bool more = cnr_alive_input(c, h);
+	u32 i;
 
 	cnr_differs_heard(c, now, h);
-	if (c->state != CNR_FAILED)
-		cnr_lead_alive(c, now, h, more);
+	for (i = 0; i < CNR_COLLECTIVES && c->state != CNR_FAILED; i++)
+		if (c->collectives[i]->alive)
+			c->collectives[i]->alive(c, now, h, more);
+}
+
+/* About a block. Who runs it shows how it is run: the operation may be held for that. */
+static enum canary_drop cnr_block_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
+{
+	const struct canary_hdr *h = in->hdr;
+	const struct cnr_algorithm *a;
+
+	a = c->collectives[h->flags & CANARY_F_RING ? CNR_RING : CNR_TREE];
+	if (c->plan.held && h->type == CANARY_CONTRIBUTION && !cnr_is_merged(h) &&
+	    a->expects(c, h))
+		cnr_plan_heard(c, now, be32_to_cpu(h->block), be32_to_cpu(h->opsig), a->algorithm);
+	return a->input(c, now, in);
 }
 
 static enum canary_drop cnr_dispatch(struct cnr_comm *c, u64 now, const struct cnr_in *in)
@@ -102,18 +119,14 @@ static enum canary_drop cnr_dispatch(struct cnr_comm *c, u64 now, const struct c
 	if (cnr_is_question(h) && !cnr_is_new_question(c, h))
 		return CANARY_DROP_DUPLICATE;
 	if (h->flags & CANARY_F_RING)
-		return cnr_ring_input(c, now, in);
+		return cnr_block_input(c, now, in);
 	switch (h->type) {
 	case CANARY_CONTRIBUTION:
-		return cnr_contribution_input(c, now, in);
 	case CANARY_RESULT:
-		return cnr_result_input(c, now, in);
 	case CANARY_REQUEST:
-		return cnr_request_input(c, now, h);
 	case CANARY_FAILURE:
-		return cnr_failure_input(c, now, h);
 	case CANARY_WAIT:
-		return cnr_wait_input(c, now, h);
+		return cnr_block_input(c, now, in);
 	case CANARY_PROBE:
 		return cnr_probe_input(c, h);
 	case CANARY_ALIVE:

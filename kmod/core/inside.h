@@ -3,9 +3,12 @@
 #ifndef CANARY_CORE_INSIDE_H
 #define CANARY_CORE_INSIDE_H
 
-#include "comm.h"
 #include "message.h"
 #include "outbox.h"
 #include "session.h"
+#include "blocks.h"
+#include "tree.h"
+#include "ring.h"
+#include "plan.h"
 
 #endif /* CANARY_CORE_INSIDE_H */

@@ -13,11 +13,16 @@
 #include "outbox.h"
 #include "session.h"
 
+#define CNR_JOIN_FIRST		(50 * CNR_MSEC)
+#define CNR_JOIN_LAST		(1 * CNR_SEC)
+#define CNR_JOIN_SILENCE	(20 * CNR_SEC)	/* of a rank that has not said READY */
+#define CNR_JOIN_CLAIMED	(5 * CNR_SEC)	/* likewise, if somebody else claims the rank */
+#define CNR_JOIN_SMALL		3	/* offers below what a rank wants before one is believed */
+
 #define CNR_ELEMENTS_LEAST	CANARY_ELEMENTS(CNR_MTU_LEAST)
 
 /* Packet sizes offered when larger ones are not answered */
 static const u16 cnr_plateau[] = { 1500, 1400, 1280, 576 };
-
 #define CNR_JOIN_SLOT		32	/* bits of ns for which a cookie holds, and once more */
 #define CNR_MISSING_LOOK	1024	/* members looked at for the names of missing ones */
 #define CNR_JOIN_PATIENCE	3	/* tries before smaller sizes are offered too */

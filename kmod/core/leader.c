@@ -1,71 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A block at its leader: contributions are accumulated, the result is sent to all sources. What
- * happens if contributions do not come is in missing.c.
- *
- * States (enum cnr_lead_state): FREE -> COLLECTING -> RESULT -> FREE.
+ * Layer 5, tree: a block at its leader. Contributions are checked and merged (cnr_accumulate())
+ * until it is complete. What happens if they do not come is in missing.c; the result goes out by
+ * lead.c.
  */
 #include "message.h"
 #include "outbox.h"
 #include "session.h"
-
-/* Start a pass over sources or ranks. */
-void cnr_lead_send(struct cnr_comm *c, struct cnr_lead *l, u8 state, u8 flag)
-{
-	if (!cnr_lead_sending(l) && !c->leads_out++)
-		c->lead_next = l - c->lead;
-	l->state = state;
-	l->flags |= flag;
-	l->cursor = 0;
-}
-
-void cnr_lead_clear(struct cnr_comm *c, struct cnr_lead *l)
-{
-	l->flags &= CNR_L_POSTED;
-	l->tries = 0;
-	l->load = 0;
-	l->count = 0;
-	l->sum = 0;
-	l->tag = 0;
-	l->done = c->una;
-	l->sources = 0;
-	l->owed = 0;
-	l->lists = 0;
-	l->asks = 0;
-	l->asked_at = 0;
-	memset(l->seen, 0, (c->cfg.members + 63) / 64 * sizeof(*l->seen));
-}
-
-/* The slot of a block within the window that is led here; NULL if all are taken. */
-struct cnr_lead *cnr_lead_get(struct cnr_comm *c, u32 block)
-{
-	struct cnr_block *b = cnr_block(c, block);
-	struct cnr_lead *l;
-	u32 i, n;
-
-	if (b->lead != CNR_NONE)
-		return &c->lead[b->lead];
-	for (n = 0, i = c->lead_free; n < c->leads; n++, i++) {
-		if (i >= c->leads)
-			i = 0;
-		l = &c->lead[i];
-		if (l->state != CNR_L_FREE)
-			continue;
-		c->lead_free = i + 1;
-		l->state = CNR_L_COLLECTING;
-		l->flags = 0;
-		l->block = block;
-		l->attempt = b->attempt;
-		l->opsig = 0;
-		l->deadline = CNR_NEVER;
-		l->odd = CNR_NONE;
-		l->all_at = 0;
-		cnr_lead_clear(c, l);
-		b->lead = i;
-		return l;
-	}
-	return NULL;
-}
+#include "tree.h"
 
 /*
  * Add our own data to @sum, that of all others: the result of @l. Where others can write to it, it
@@ -88,8 +30,16 @@ static u32 cnr_lead_add(struct cnr_comm *c, struct cnr_lead *l, struct cnr_opera
 	return check;
 }
 
+/* Rank 0 decides by what became of its blocks. */
+static void cnr_observe(struct cnr_comm *c, const struct cnr_lead *l)
+{
+	c->observed.blocks++;
+	c->observed.sources += l->sources;
+	c->observed.again += l->attempt != 0;
+}
+
 /* All contributions are in, in @sum, and our own is posted. Context: cnr_tags_known() */
-void cnr_lead_finish(struct cnr_comm *c, u64 now, struct cnr_lead *l, const u32 *sum)
+static void cnr_lead_finish(struct cnr_comm *c, u64 now, struct cnr_lead *l, const u32 *sum)
 {
 	struct cnr_block *b = cnr_block(c, l->block);
 	struct cnr_operation *o = &c->ops[b->op];
@@ -118,7 +68,8 @@ void cnr_lead_finish(struct cnr_comm *c, u64 now, struct cnr_lead *l, const u32 
 	c->load = l->load;
 	cnr_all_done(c, l->done);
 	b->lead = CNR_NONE;
-	cnr_plan_observe(c, l, o);
+	if (o->observed)
+		cnr_observe(c, l);
 	cnr_block_done(c, now, l->block);
 	cnr_all_sent(c, now, l->block + 1);
 	cnr_lead_next(c, now);
@@ -178,13 +129,14 @@ static bool cnr_repeat(const struct cnr_comm *c, const struct cnr_lead *l, const
  * @rank, surely, runs another operation than we do at the block of @l. Which of us differs from
  * the rest is told by the next rank that is heard; among two it cannot be told.
  */
-void cnr_lead_differs(struct cnr_comm *c, u64 now, struct cnr_lead *l, u16 rank, u32 opsig)
+static void cnr_lead_differs(struct cnr_comm *c, u64 now, struct cnr_lead *l, u16 rank, u32 opsig)
 {
-	bool second = l->odd != CNR_NONE && l->odd != rank, alike = second && l->odd_sig == opsig;
+	bool second = l->dissenter != CNR_NONE && l->dissenter != rank;
+	bool alike = second && l->dissent_sig == opsig;
 	u16 both[2] = { c->cfg.rank, rank };
 
-	l->odd = rank;
-	l->odd_sig = opsig;
+	l->dissenter = rank;
+	l->dissent_sig = opsig;
 	if (second || c->cfg.members == 2)
 		cnr_fail(c, now, CANARY_ABORT_MISMATCH, both, alike ? 1 : 2, true);
 	else if (cnr_merge_witness(c, l))
@@ -338,12 +290,7 @@ static enum canary_drop cnr_contribution_wanted(struct cnr_comm *c, u64 now,
 		return CANARY_DROP_LEADER;
 	if (!cnr_in_window(c, block))
 		return canary_before(block, c->una) ? CANARY_DROP_DUPLICATE : CANARY_DROP_BLOCK;
-	if (!cnr_is_merged(h))
-		cnr_plan_heard(c, now, block, be32_to_cpu(h->opsig), CANARY_ALG_TREE);
-	/* That may have been what the block, complete already, was waiting for. */
-	if (!cnr_in_window(c, block))
-		return CANARY_DROP_DUPLICATE;
-	if (cnr_is_ring(c, block)) {
+	if (cnr_is_others(c, block)) {
 		if (!cnr_is_merged(h))
 			cnr_differs(c, now, block, be16_to_cpu(h->rank), be32_to_cpu(h->opsig), 1);
 		return CANARY_DROP_OPSIG;
@@ -400,8 +347,8 @@ static void cnr_contribution_taken(struct cnr_comm *c, u64 now, struct cnr_lead 
 		cnr_count(c, CNR_C_contributions_merged);
 	else
 		cnr_sent_by(c, be16_to_cpu(h->rank), block + 1);
-	if (l->odd != CNR_NONE && (l->flags & CNR_L_POSTED) && cnr_merge_witness(c, l)) {
-		cnr_fail(c, now, CANARY_ABORT_MISMATCH, &l->odd, 1, true);
+	if (l->dissenter != CNR_NONE && (l->flags & CNR_L_POSTED) && cnr_merge_witness(c, l)) {
+		cnr_fail(c, now, CANARY_ABORT_MISMATCH, &l->dissenter, 1, true);
 		return;
 	}
 	if (!(l->flags & CNR_L_POSTED)) {
@@ -461,7 +408,7 @@ enum canary_drop cnr_request_input(struct cnr_comm *c, u64 now, const struct can
 	}
 	cnr_sent_by(c, rank, block + 1);
 	c->member[rank].via = h->sum;
-	if (cnr_is_ring(c, block)) {
+	if (cnr_is_others(c, block)) {
 		cnr_differs(c, now, block, rank, be32_to_cpu(h->opsig), 1);
 		return CANARY_DROP_OPSIG;
 	}
@@ -488,133 +435,21 @@ enum canary_drop cnr_request_input(struct cnr_comm *c, u64 now, const struct can
 	return CANARY_DROP_NONE;
 }
 
-/* Which of the 32 blocks that were led before @block are finished? The latest: the lowest bit. */
-static u32 cnr_finished_bits(struct cnr_comm *c, u32 block)
-{
-	u32 all = canary_before(c->led, c->una) ? c->una : c->led;
-	u32 i, bits = 0;
-
-	for (i = 0; i < 32; i++) {
-		block -= c->cfg.members;
-		/* Where serials wrap, the rotation skips. */
-		if (cnr_leader(c, block) != c->cfg.rank)
-			break;
-		if (canary_before(block, all))
-			return bits | ~0U << i;
-		if (canary_before(block, c->next) && cnr_block(c, block)->state == CNR_B_DONE)
-			bits |= 1U << i;
-	}
-	return bits;
-}
-
-/* The result of a finished block, from the vector. Return: false if it is not kept any more. */
-bool cnr_result_build(struct cnr_comm *c, u32 block, u8 attempt, struct cnr_out *out)
-{
-	struct cnr_operation *o = cnr_find_op(c, block);
-	struct canary_hdr *h = &out->hdr;
-	u16 elements;
-	u32 *data;
-
-	if (!o)
-		return false;
-	data = cnr_block_data(c, o, block, &elements, CNR_USE_SERVE);
-	cnr_header(c, out, CANARY_RESULT, block);
-	h->attempt = attempt;
-	h->opsig = cpu_to_be32(o->opsig);
-	h->count = h->members;
-	h->op = o->op.op;
-	h->dtype = o->op.dtype;
-	h->elements = cpu_to_be16(elements);
-	h->load = c->load;
-	h->tag = cpu_to_be64(cnr_finished_bits(c, block));
-	h->done = cpu_to_be32(c->all_done);
-	out->payload = data;
-	out->len = elements * sizeof(*data);
-	cnr_result_vouch(c, o, block);
-	return true;
-}
-
-/* Next result of @l; false when all sources have theirs. */
-static bool cnr_lead_result(struct cnr_comm *c, struct cnr_lead *l, struct cnr_out *out)
-{
-	struct cnr_source *s;
-
-	if (l->flags & CNR_L_ORIGIN && cnr_restore_build(c, l, out))
-		return true;
-	while (l->cursor < l->sources) {
-		s = &l->source[l->cursor++];
-		if (s->repeat)
-			continue;
-		if (!cnr_result_build(c, l->block, l->attempt, out))
-			break;
-		out->hdr.sum = cpu_to_be32(l->sum);
-		out->hdr.load = l->load;
-		out->hdr.tag |= cpu_to_be64((u64)l->hold << 32);
-		out->addr = s->addr;
-		out->port = s->port;
-		cnr_count(c, CNR_C_results_out);
-		return true;
-	}
-	l->state = CNR_L_FREE;
-	c->lead_free = l - c->lead;
-	c->leads_out--;
-	return false;
-}
-
-static bool cnr_lead_failure(struct cnr_comm *c, u64 now, struct cnr_lead *l,
-			     struct cnr_out *out)
-{
-	bool bypass = (l->flags & CNR_L_FAIL_MISSING) || l->attempt >= CNR_BYPASS_ATTEMPT;
-	u32 rank;
-
-	while (l->cursor < c->cfg.members) {
-		rank = l->cursor++;
-		if (rank == c->cfg.rank || (c->member[rank].flags & CNR_M_LEFT) ||
-		    cnr_seen(l, rank) ||
-		    ((l->flags & CNR_L_FAIL_MISSING) && !cnr_wanted(l, rank)))
-			continue;
-		cnr_header(c, out, CANARY_FAILURE, l->block);
-		out->hdr.attempt = l->attempt;
-		out->hdr.opsig = cpu_to_be32(l->opsig);
-		out->hdr.flags = bypass ? CANARY_F_BYPASS : 0;
-		out->hdr.tag = cpu_to_be64(cnr_question(c, rank));
-		cnr_to_rank(c, out, rank);
-		cnr_count(c, CNR_C_failures_out);
-		if (l->flags & CNR_L_FAIL_MISSING)
-			cnr_count(c, CNR_C_asked_again);
-		if (bypass)
-			cnr_ask(c, now, rank);
-		return true;
-	}
-	l->flags &= ~(CNR_L_FAIL_ALL | CNR_L_FAIL_MISSING);
-	c->leads_out--;
-	return false;
-}
-
-/* The communicator is over: nothing is collected or sent any more. */
-void cnr_lead_drop_all(struct cnr_comm *c)
-{
-	u32 i;
-
-	for (i = 0; i < c->leads; i++)
-		c->lead[i].state = CNR_L_FREE;
-	c->leads_out = 0;
-}
-
-/* Next result or failure to send. */
-bool cnr_lead_build(struct cnr_comm *c, u64 now, struct cnr_out *out)
+/* A slice of what takes long. Return: false if no block waits for tags. */
+bool cnr_lead_work(struct cnr_comm *c, u64 now)
 {
 	struct cnr_lead *l;
 	u32 i;
 
-	for (i = 0; i < c->leads && c->leads_out; i++) {
-		l = &c->lead[(c->lead_next + i) % c->leads];
-		if (l->state == CNR_L_RESULT && cnr_lead_result(c, l, out))
-			return true;
-		if (l->state == CNR_L_COLLECTING &&
-		    (l->flags & (CNR_L_FAIL_ALL | CNR_L_FAIL_MISSING)) &&
-		    cnr_lead_failure(c, now, l, out))
-			return true;
+	for (i = 0; i < c->leads; i++) {
+		l = &c->lead[i];
+		if (l->state != CNR_L_COLLECTING || !(l->flags & CNR_L_POSTED) ||
+		    cnr_tags_known(c, l))
+			continue;
+		cnr_tags_slice(c, l);
+		if (cnr_tags_known(c, l) && l->count == c->cfg.members - 1)
+			cnr_lead_finish(c, now, l, l->acc);
+		return true;
 	}
 	return false;
 }

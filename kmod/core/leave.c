@@ -15,6 +15,9 @@
 #include "outbox.h"
 #include "session.h"
 
+#define CNR_DONE_LAST		(1 * CNR_SEC)
+#define CNR_DONE_TOLD		4	/* times DONE is said before it is asked for */
+
 static bool cnr_is_collector(const struct cnr_comm *c)
 {
 	return c->collector == c->cfg.rank;
@@ -26,6 +29,15 @@ void cnr_done_begin(struct cnr_comm *c)
 	c->all_done = c->first;
 	c->done_goal = c->first;
 	c->done_base = c->first - 1;
+}
+
+/* Results before @goal are here. Do all have them? That is to be known @at some time. */
+void cnr_done_wanted(struct cnr_comm *c, u32 goal, u64 at)
+{
+	c->done_goal = goal;
+	c->done_tries = 0;
+	c->done_at = at;
+	cnr_arm(c, at);
 }
 
 /* Somebody knows that all members have all results before @done. */

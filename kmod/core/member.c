@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A block at a member that does not lead it, and the window that all its blocks move through.
- *
- * States (enum cnr_block_state): IDLE -> SENT -> DONE -> out of the window.
+ * Layer 5, tree: a block at a member that does not lead it. Its contribution goes out, the result
+ * comes in.
  *
  * A lost contribution is the leader's business, a lost result is ours. That a result was lost is
  * known from later ones of the same leader: they say up to where it has finished. Besides, the
@@ -13,6 +12,9 @@
 #include "message.h"
 #include "outbox.h"
 #include "session.h"
+#include "tree.h"
+
+#define CNR_REQUEST_PAUSE	(100 * CNR_USEC) /* after CNR_REQUESTS, if more are due */
 
 static void cnr_tx_queue(struct cnr_comm *c, u32 block)
 {
@@ -24,20 +26,11 @@ static void cnr_tx_queue(struct cnr_comm *c, u32 block)
 	c->txq[c->tx_head++ & c->block_mask] = block;
 }
 
-/* Contribute @block, the next one. */
-static void cnr_start(struct cnr_comm *c, u64 now, u32 block, struct cnr_operation *o)
+/* Our application has posted @block, and its turn has come: contribute it. */
+void cnr_member_start(struct cnr_comm *c, u64 now, u32 block)
 {
 	struct cnr_block *b = cnr_block(c, block);
 
-	b->state = CNR_B_SENT;
-	b->op = o - c->ops;
-	b->sent_at = now;
-	b->tries = 0;
-	b->silent = 0;
-	if (o->algorithm == CANARY_ALG_RING) {
-		cnr_ring_start(c, now, block);
-		return;
-	}
 	if (cnr_around(c, now, block)) {
 		b->flags |= CNR_B_AROUND | CNR_B_BYPASS;
 		cnr_count(c, CNR_C_around);
@@ -51,58 +44,12 @@ static void cnr_start(struct cnr_comm *c, u64 now, u32 block, struct cnr_operati
 	cnr_tx_queue(c, block);
 }
 
-/* Contribute the next block. Return: false if there is none, or it is not known how. */
-bool cnr_start_next(struct cnr_comm *c, u64 now)
-{
-	struct cnr_operation *o;
-	u32 block = c->next;
-
-	if (block == c->posted)
-		return false;
-	o = cnr_find_op(c, block);
-	if (!o->algorithm || !cnr_may_begin(c, o) ||
-	    (o->algorithm == CANARY_ALG_RING && !c->ring.known))
-		return false;
-	c->next++;
-	cnr_start(c, now, block, o);
-	return true;
-}
-
-/*
- * Contribute as many blocks as window and posted operations allow. A led block may be
- * complete as soon as it is posted, which moves the window while we are here.
- */
-void cnr_fill(struct cnr_comm *c, u64 now)
-{
-	while ((c->state == CNR_CONNECTED || c->state == CNR_LINGERING) &&
-	       cnr_window_room(c) && cnr_start_next(c, now))
-		;
-}
-
 /* How long to wait for the answer to the next REQUEST; longer if ranks may be computing. */
 static u64 cnr_patience(const struct cnr_comm *c, u32 block, const struct cnr_block *b)
 {
 	if (canary_before(block, c->all_sent))
 		return min_t(u64, 2 * c->rto, CNR_PATIENCE_MAX);
 	return min_t(u64, c->rto << min_t(u8, b->tries, 6), CNR_PATIENCE_MAX);
-}
-
-/* The leader lives and answers, but not to this: only small packets arrive here. */
-bool cnr_path_fails(struct cnr_comm *c, u64 now, const struct cnr_block *b, u16 leader)
-{
-	if (b->silent < CNR_PATH_TRIES || now - b->asked_at < 2 * c->cfg.dead_after)
-		return false;
-	cnr_fail(c, now, CANARY_ABORT_PATH, &leader, 1, true);
-	return true;
-}
-
-/* Something was asked for @b; until an answer comes, see cnr_path_fails(). */
-void cnr_block_asked(struct cnr_block *b, u64 now)
-{
-	if (!b->silent)
-		b->asked_at = now;
-	if (b->silent < 255)
-		b->silent++;
 }
 
 /* Ask the leader for the result of @block. */
@@ -124,56 +71,43 @@ static void cnr_request(struct cnr_comm *c, u64 now, u32 block, u16 leader)
 		b->tries++;
 }
 
-/* All ranks have contributed @block: its result is due from now on, not from when we were ready. */
-void cnr_block_all_sent(struct cnr_comm *c, u64 now, u32 block)
+/* Its result may be lost. The leader is asked for it. */
+void cnr_member_timer(struct cnr_comm *c, u64 now, u32 block, u32 *budget)
 {
 	struct cnr_block *b = cnr_block(c, block);
+	u16 leader = cnr_leader(c, block);
 
-	if (block == c->una || b->state != CNR_B_SENT || b->tries || cnr_is_ring(c, block))
+	if (leader == c->cfg.rank || (block != c->una && !(b->flags & CNR_B_LOST) &&
+				      !canary_before(block, c->all_sent)))
 		return;
-	b->deadline = max_t(u64, b->deadline, now + cnr_answer_time(c, 0));
+	if (b->deadline <= now && !*budget) {
+		cnr_arm(c, now + CNR_REQUEST_PAUSE);
+		return;
+	}
+	if (b->deadline <= now) {
+		(*budget)--;
+		if (c->member[leader].flags & CNR_M_LEFT) {
+			cnr_fail(c, now, CANARY_ABORT_LEFT, &leader, 1, true);
+			return;
+		}
+		if (cnr_path_fails(c, now, b, leader))
+			return;
+		cnr_count(c, CNR_C_timeouts);
+		cnr_request(c, now, block, leader);
+	}
 	cnr_arm(c, b->deadline);
 }
 
-void cnr_block_timers(struct cnr_comm *c, u64 now)
+/*
+ * @b now is the earliest block without result, and holds up the window. If others waited for
+ * somebody to compute, its result is on its way; if one that was lost, it may be, too.
+ */
+void cnr_member_earliest(struct cnr_comm *c, u64 now, struct cnr_block *b, bool asked)
 {
-	u32 budget = CNR_REQUESTS;
-	struct cnr_block *b;
-	u32 block;
-	u16 leader;
+	u64 grace = now + (asked ? cnr_reordering(c) : cnr_answer_time(c, 0));
 
-	for (block = c->una; block != c->next; block++) {
-		b = cnr_block(c, block);
-		leader = cnr_leader(c, block);
-		if (b->state == CNR_B_SENT && cnr_is_ring(c, block)) {
-			if (b->deadline <= now)
-				cnr_ring_overdue(c, now, block, &budget);
-			if (c->state == CNR_FAILED)
-				return;
-			cnr_arm(c, b->deadline);
-			continue;
-		}
-		if (b->state != CNR_B_SENT || leader == c->cfg.rank ||
-		    (block != c->una && !(b->flags & CNR_B_LOST) &&
-		     !canary_before(block, c->all_sent)))
-			continue;
-		if (b->deadline <= now && !budget) {
-			cnr_arm(c, now + CNR_REQUEST_PAUSE);
-			continue;
-		}
-		if (b->deadline <= now) {
-			budget--;
-			if (c->member[leader].flags & CNR_M_LEFT) {
-				cnr_fail(c, now, CANARY_ABORT_LEFT, &leader, 1, true);
-				return;
-			}
-			if (cnr_path_fails(c, now, b, leader))
-				return;
-			cnr_count(c, CNR_C_timeouts);
-			cnr_request(c, now, block, leader);
-		}
-		cnr_arm(c, b->deadline);
-	}
+	if (!b->tries && !(b->flags & CNR_B_LOST))
+		b->deadline = max_t(u64, b->sent_at + c->rto, grace);
 }
 
 /*
@@ -189,7 +123,7 @@ static void cnr_finished(struct cnr_comm *c, u64 now, u32 block, u32 bits)
 		block -= members;
 		b = cnr_block(c, block);
 		if (!(bits & 1) || b->state != CNR_B_SENT || (b->flags & CNR_B_LOST) ||
-		    cnr_is_ring(c, block))
+		    cnr_is_others(c, block))
 			continue;
 		b->flags |= CNR_B_LOST;
 		/*
@@ -292,7 +226,7 @@ enum canary_drop cnr_failure_input(struct cnr_comm *c, u64 now, const struct can
 	if (be16_to_cpu(h->rank) != cnr_leader(c, block))
 		return CANARY_DROP_LEADER;
 	b = cnr_block(c, block);
-	if (cnr_is_ring(c, block)) {
+	if (cnr_is_others(c, block)) {
 		cnr_differs(c, now, block, be16_to_cpu(h->rank), be32_to_cpu(h->opsig), 1);
 		return CANARY_DROP_OPSIG;
 	}
@@ -341,7 +275,7 @@ enum canary_drop cnr_wait_input(struct cnr_comm *c, u64 now, const struct canary
 	if (block - c->una >= c->next - c->una)
 		return CANARY_DROP_BLOCK;
 	b = cnr_block(c, block);
-	if (b->state != CNR_B_SENT || cnr_is_ring(c, block))
+	if (b->state != CNR_B_SENT || cnr_is_others(c, block))
 		return CANARY_DROP_STATE;
 	if (!b->silent || !cnr_is_answer(&c->questions[rank], b->asked_from, be32_to_cpu(h->sum)))
 		return CANARY_DROP_DUPLICATE;

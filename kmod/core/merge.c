@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Whose aggregates are taken. An aggregate has no mac: anybody may have made it up. That it was
- * right is known when its block is complete, by the tag, which nobody makes up without the key.
+ * Layer 5, tree: whose aggregates are taken. An aggregate has no mac: anybody may have made it up.
+ * That it was right is known when its block is complete, by the tag, which nobody makes up without
+ * the key.
  *
  * One that completes its block is right or not at once, and what is not costs nothing but the look
  * at it. Others are added to the block on trust, which may spoil it. Who has merged rightly before
@@ -18,6 +19,12 @@
  * A debt is the time until which it is paid, by time going on.
  */
 #include "message.h"
+#include "tree.h"
+
+void cnr_merge_begin(struct cnr_comm *c)
+{
+	c->merger_key = cnr_secret(c, 5) | 1;
+}
 
 /*
  * Whose place it is hangs on a secret, or an address could be chosen that takes the place of a
@@ -59,27 +66,6 @@ static void cnr_charge(u64 *debt, u64 now)
 static void cnr_pay(u64 *debt, u64 time)
 {
 	*debt -= min_t(u64, *debt, time);
-}
-
-/* What contributions of all others to the block of @l, which is posted here, have to add up to */
-u64 cnr_lead_expected(struct cnr_comm *c, struct cnr_lead *l)
-{
-	if (!(l->flags & CNR_L_EXPECTED)) {
-		l->expected = cnr_expected_tag(c, l->block, l->attempt, l->opsig);
-		l->flags |= CNR_L_EXPECTED;
-	}
-	return l->expected;
-}
-
-/* Forget what was collected of @l, and who sent it. */
-void cnr_lead_discard(struct cnr_comm *c, struct cnr_lead *l)
-{
-	l->flags &= ~(CNR_L_MERGED | CNR_L_STRANGE | CNR_L_ORIGIN);
-	l->count = 0;
-	l->tag = 0;
-	l->load = 0;
-	l->sources = 0;
-	memset(l->seen, 0, (c->cfg.members + 63) / 64 * sizeof(*l->seen));
 }
 
 /* Can the tag of @h, an aggregate for the block of @l, be compared? */
@@ -179,7 +165,7 @@ void cnr_merge_doubt(struct cnr_comm *c, u64 now, struct cnr_lead *l, const stru
 }
 
 /*
- * Does somebody but us run our operation at the block of @l, where rank cnr_lead.odd does not?
+ * Does somebody but us run our operation at the block of @l, where cnr_lead.dissenter does not?
  * Aggregates say so if nothing but that one's contribution is missing; otherwise, nobody knows who
  * sent them.
  */
@@ -188,7 +174,7 @@ bool cnr_merge_witness(struct cnr_comm *c, struct cnr_lead *l)
 	if (cnr_seen_any(c, l))
 		return true;
 	return l->count == c->cfg.members - 2 && cnr_tags_known(c, l) &&
-	       cnr_lead_expected(c, l) - l->tag == cnr_tags_of(c, l, l->odd);
+	       cnr_lead_expected(c, l) - l->tag == cnr_tags_of(c, l, l->dissenter);
 }
 
 /* An aggregate was added. */

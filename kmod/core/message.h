@@ -5,6 +5,13 @@
 
 #include "comm.h"
 
+/* Is there more than one member's data in it, so that nobody vouches for the header? */
+static inline bool cnr_is_merged(const struct canary_hdr *h)
+{
+	return h->type == CANARY_CONTRIBUTION && h->count != cpu_to_be16(1) &&
+	       !(h->flags & CANARY_F_RING);
+}
+
 u64 cnr_secret(const struct cnr_comm *c, u32 label);
 void cnr_derive_key(struct cnr_comm *c);
 u64 cnr_tag(const struct cnr_comm *c, u16 rank, u32 block, u8 attempt, u32 opsig);

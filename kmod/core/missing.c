@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A led block that contributions are missing of: when that is a loss, which ranks' it is, and
- * what to do about it. cnr_lead_overdue() is the table in PROTOCOL.md section 5.
+ * Layer 5, tree: a led block that contributions are missing of. When that is a loss, which ranks'
+ * it is, and what to do about it. cnr_lead_overdue() is the table in PROTOCOL.md section 5.
  *
  * Timer: cnr_lead.deadline while COLLECTING and posted here.
  */
 #include "message.h"
 #include "outbox.h"
 #include "session.h"
+#include "tree.h"
+
+#define CNR_FEW			64	/* ranks of which two are told by their tags; half: three */
+#define CNR_HOLD_ROUNDS		2	/* round trips for which what switches hold is waited for */
+#define CNR_GROUPS		12	/* aggregators whose ranks are tried together */
+#define CNR_NAMED_MAX		2	/* so many known missing ranks are asked singly */
 
 static void cnr_want(struct cnr_lead *l, u16 rank)
 {
@@ -178,7 +184,7 @@ u32 cnr_led(struct cnr_comm *c)
 		c->led = c->una;
 	while (c->led != c->next && (cnr_leader(c, c->led) != c->cfg.rank ||
 				     cnr_block(c, c->led)->state == CNR_B_DONE ||
-				     cnr_is_ring(c, c->led)))
+				     cnr_is_others(c, c->led)))
 		c->led++;
 	return c->led;
 }

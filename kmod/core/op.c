@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Operations: vectors cut into blocks, completed in the order of posting, kept until
- * everybody has their results.
+ * Layer 4, blocks: operations. Vectors are cut into blocks, completed in the order of posting, and
+ * kept until everybody has their results.
  *
  * ops[] is a ring by sequence number: [op_release, op_report) were reported and are kept for
  * others, [op_report, op_seq) are to be reported.
  */
-#include "comm.h"
-#include "session.h"
+#include "blocks.h"
+#include "message.h"
 
 static struct cnr_operation *cnr_op_at(struct cnr_comm *c, u32 seq)
 {
@@ -25,8 +25,28 @@ static bool cnr_serial_room(const struct cnr_comm *c, u32 blocks)
 	return (u64)(c->posted - c->all_done) + blocks < (1ULL << 31) - 4 * CNR_WINDOW_MAX;
 }
 
+/* Return: the operation that @op is; NULL if there are too many */
+struct cnr_operation *cnr_op_new(struct cnr_comm *c, const struct cnr_op *op)
+{
+	u32 blocks = op->elements / c->elements + (op->elements % c->elements ? 1 : 0);
+	struct cnr_operation *o;
+
+	if (!blocks)
+		blocks = 1;
+	if (!cnr_can_post(c) || !cnr_serial_room(c, blocks))
+		return NULL;
+	o = cnr_op_at(c, c->op_seq);
+	memset(o, 0, sizeof(*o));
+	o->op = *op;
+	o->base = c->posted;
+	o->blocks = blocks;
+	o->seq = c->op_seq++;
+	c->posted += blocks;
+	return o;
+}
+
 /* A communicator of one has nobody to talk to. */
-static void cnr_op_alone(struct cnr_comm *c, struct cnr_operation *o)
+void cnr_op_alone(struct cnr_comm *c, struct cnr_operation *o)
 {
 	if (o->op.source)
 		memcpy(o->op.data, o->op.source, (size_t)o->op.elements * sizeof(u32));
@@ -39,39 +59,16 @@ static void cnr_op_alone(struct cnr_comm *c, struct cnr_operation *o)
 	cnr_count(c, CNR_C_operations);
 }
 
-int cnr_op_post(struct cnr_comm *c, u64 now, const struct cnr_op *op)
+/* It is known now how @o is summed up: by @algorithm. */
+void cnr_op_run(struct cnr_comm *c, struct cnr_operation *o, u8 algorithm)
 {
-	struct cnr_operation *o;
-	u32 blocks;
-
-	if (op->op != CANARY_OP_SUM || op->dtype != CANARY_INT32 || op->root)
-		return -EINVAL;
-	if (c->state == CNR_FAILED)
-		return c->error;
-	if (c->state != CNR_CONNECTED)
-		return -ENOTCONN;
-	if (c->left) {
-		cnr_fail_left(c, now);
-		return c->error;
-	}
-	blocks = op->elements / c->elements + (op->elements % c->elements ? 1 : 0);
-	if (!blocks)
-		blocks = 1;
-	if (!cnr_can_post(c) || !cnr_serial_room(c, blocks))
-		return -EAGAIN;
-	o = cnr_op_at(c, c->op_seq);
-	memset(o, 0, sizeof(*o));
-	o->op = *op;
-	o->base = c->posted;
-	o->blocks = blocks;
-	o->seq = c->op_seq++;
-	c->posted += blocks;
-	cnr_plan_post(c, now, o);
-	if (c->cfg.members == 1)
-		cnr_op_alone(c, o);
-	else
-		cnr_fill(c, now);
-	return 0;
+	o->algorithm = algorithm;
+	o->opsig = cnr_opsig(&o->op, o->seq, algorithm);
+	o->run = cnr_algorithm(c, algorithm);
+	c->ops_run++;
+	c->ops_run_by[o->run->collective]++;
+	if (o->run->wanted)
+		o->run->wanted(c);
 }
 
 static struct cnr_operation *cnr_find_among(struct cnr_comm *c, u32 block, u32 seq, u32 end)
@@ -101,7 +98,7 @@ struct cnr_operation *cnr_find_op(struct cnr_comm *c, u32 block)
 bool cnr_may_begin(const struct cnr_comm *c, const struct cnr_operation *o)
 {
 	return o->seq - c->op_passed < CNR_OPS_BEGUN &&
-	       (o->algorithm == CANARY_ALG_RING || c->next - c->una < c->window);
+	       (o->run->follows || c->next - c->una < c->window);
 }
 
 /* So, all have contributed @block of @o: all have all results before the one returned. */
@@ -139,80 +136,6 @@ const u32 *cnr_block_source(struct cnr_comm *c, const struct cnr_operation *op, 
 	return op->op.source + (block - op->base) * c->elements;
 }
 
-/*
- * What was heard of a member long ago must not become the future of a serial number. Now and
- * then a block that goes brings one member up to what all have, and the next such one the next:
- * with 65535 members each has its turn in an eighth of the half round that there is.
- */
-static void cnr_refresh(struct cnr_comm *c, u32 block)
-{
-	struct cnr_member *m;
-
-	if (block % CNR_REFRESH)
-		return;
-	m = &c->member[block / CNR_REFRESH % c->cfg.members];
-	if (canary_before(cnr_sent(c, m), c->all_done))
-		m->sent = c->all_done - c->first;
-	if (canary_before(cnr_done(c, m), c->all_done))
-		m->done = c->all_done - c->first;
-}
-
-/*
- * All results of @o are here. That everybody has them is told by what follows, or has to be told:
- * soon, if somebody may wait for his buffer, as large ones are not worth keeping longer.
- */
-static void cnr_op_passed(struct cnr_comm *c, u64 now, const struct cnr_operation *o)
-{
-	bool at_once = c->state == CNR_LINGERING || o->blocks >= CNR_EXPLICIT;
-	u64 wait = o->op.hashes ? CNR_DONE_PINNED : CNR_DONE_FIRST;
-
-	c->op_passed = o->seq + 1;
-	c->done_goal = o->base + o->blocks;
-	c->done_tries = 0;
-	c->done_at = now + (at_once ? 0 : wait);
-	cnr_arm(c, c->done_at);
-}
-
-/* The result of @block is in the vector. */
-void cnr_block_done(struct cnr_comm *c, u64 now, u32 block)
-{
-	struct cnr_block *b = cnr_block(c, block);
-	struct cnr_operation *o = &c->ops[b->op];
-	bool asked = b->tries && block == c->una;
-	u32 una = c->una;
-	u64 grace;
-
-	b->state = CNR_B_DONE;
-	cnr_count(c, CNR_C_blocks_done);
-	if (b->attempt)
-		o->attempts++;
-	cnr_around_done(c, now, b);
-	if (++o->blocks_done == o->blocks) {
-		o->state = CNR_O_COMPLETE;
-		cnr_count(c, CNR_C_operations);
-	}
-	while (c->una != c->next && cnr_block(c, c->una)->state == CNR_B_DONE) {
-		b = cnr_block(c, c->una);
-		o = &c->ops[b->op];
-		memset(b, 0, sizeof(*b));
-		b->lead = CNR_NONE;
-		cnr_refresh(c, c->una);
-		if (++c->una - o->base == o->blocks)
-			cnr_op_passed(c, now, o);
-	}
-	if (c->una != una && c->una != c->next) {
-		/*
-		 * This one now holds up the window. If others waited for somebody to compute, its
-		 * result is on its way; if one that was lost, it may be, too.
-		 */
-		b = cnr_block(c, c->una);
-		grace = now + (asked ? cnr_reordering(c) : cnr_answer_time(c, 0));
-		if (!b->tries && !(b->flags & CNR_B_LOST) && !cnr_is_ring(c, c->una))
-			b->deadline = max_t(u64, b->sent_at + c->rto, grace);
-		cnr_arm(c, b->deadline);
-	}
-}
-
 static void cnr_tell(const struct cnr_operation *o, struct cnr_done *done)
 {
 	done->cookie = o->op.cookie;
@@ -248,8 +171,10 @@ bool cnr_released(struct cnr_comm *c, struct cnr_done *done)
 	/* Those that ended with an error never passed. */
 	if (canary_before(c->op_passed, c->op_release))
 		c->op_passed = c->op_release;
-	if (o->algorithm == CANARY_ALG_RING)
-		c->ring.ops--;
+	if (o->run) {
+		c->ops_run--;
+		c->ops_run_by[o->run->collective]--;
+	}
 	cnr_tell(o, done);
 	return true;
 }

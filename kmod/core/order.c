@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Who is whose neighbour in a ring: the order of the table of members by address, which is the
- * same for all without a word; and who shares a leaf has neighbouring addresses, if anything has.
+ * Layer 5, ring: who is whose neighbour in a ring: the order of the table of members by address,
+ * which is the same for all without a word; and who shares a leaf has neighbouring addresses, if
+ * anything has.
  */
-#include "comm.h"
+#include "ring.h"
 
 static bool cnr_ring_before(const struct canary_peer *a, const struct canary_peer *b)
 {
@@ -86,11 +87,11 @@ void cnr_ring_begin(struct cnr_comm *c)
 		r->at[i] = i;
 	c->work = true;
 	if (!c->slice)
-		cnr_ring_work(c);
+		cnr_ring_order_work(c);
 }
 
 /* Goes on with it. Return: false if it is not wanted, or known. */
-bool cnr_ring_work(struct cnr_comm *c)
+bool cnr_ring_order_work(struct cnr_comm *c)
 {
 	if (!c->ring.wanted || c->ring.known)
 		return false;

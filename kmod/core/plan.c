@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Which algorithm runs an operation, and ranks that run another operation than we do.
+ * Layer 6, plan: which algorithm runs an operation.
  *
  * Rank 0 decides for all. What it was told to do travels in WELCOME. Left to itself (AUTO), trees
  * run what is short, which all know without a word; for the rest, rank 0 looks at what became of
@@ -8,8 +8,10 @@
  *
  * Timer: cnr_plan.ask_at while an operation is held; it asks rank 0 with PLAN.
  */
+#include "blocks.h"
 #include "message.h"
 #include "outbox.h"
+#include "plan.h"
 #include "session.h"
 
 #define CNR_PLAN_BLOCKS		8	/* a member: from there on a ring may pay */
@@ -30,20 +32,14 @@ static u8 cnr_plan_clear(const struct cnr_comm *c, const struct cnr_operation *o
 
 static void cnr_plan_take(struct cnr_comm *c, struct cnr_operation *o, u8 algorithm, u8 why)
 {
-	o->algorithm = algorithm;
 	o->why = why;
-	o->opsig = cnr_opsig(&o->op, o->seq, algorithm);
 	if (why != CANARY_WHY_SMALL || !c->plan.last_algorithm ||
 	    c->plan.last_why == CANARY_WHY_SMALL) {
 		c->plan.last = o->seq;
 		c->plan.last_algorithm = algorithm;
 		c->plan.last_why = why;
 	}
-	if (algorithm == CANARY_ALG_RING) {
-		cnr_ring_begin(c);
-		c->ring.ops++;
-		cnr_count(c, CNR_C_operations_ring);
-	}
+	cnr_op_run(c, o, algorithm);
 }
 
 /* It was known before: now the reason is, too. */
@@ -65,33 +61,24 @@ static void cnr_plan_release(struct cnr_comm *c, u64 now, struct cnr_operation *
 	cnr_fill(c, now);
 }
 
-/* A block that we led, as a tree, is finished. */
-void cnr_plan_observe(struct cnr_comm *c, const struct cnr_lead *l,
-		      const struct cnr_operation *o)
-{
-	if (c->cfg.rank || cnr_plan_clear(c, o))
-		return;
-	c->plan.blocks++;
-	c->plan.sources += l->sources;
-	c->plan.again += l->attempt != 0;
-}
-
 /* Rank 0: a ring avoids incast, so it is for where switches do not; and where trees fail. */
-static void cnr_plan_judge(struct cnr_plan *p, u32 others)
+static void cnr_plan_choose(struct cnr_comm *c)
 {
-	if (p->again * 8 > p->blocks) {
+	struct cnr_observed *seen = &c->observed;
+	u32 others = c->cfg.members - 1;
+	struct cnr_plan *p = &c->plan;
+
+	if (seen->again * 8 > seen->blocks) {
 		p->algorithm = CANARY_ALG_RING;
 		p->why = CANARY_WHY_LOSSES;
-	} else if (p->sources * 4 > p->blocks * others * 3) {
+	} else if (seen->sources * 4 > seen->blocks * others * 3) {
 		p->algorithm = CANARY_ALG_RING;
 		p->why = CANARY_WHY_PLAIN;
 	} else {
 		p->algorithm = CANARY_ALG_TREE;
 		p->why = CANARY_WHY_MERGED;
 	}
-	p->blocks = 0;
-	p->sources = 0;
-	p->again = 0;
+	memset(seen, 0, sizeof(*seen));
 	p->rings = 0;
 }
 
@@ -99,8 +86,8 @@ static void cnr_plan_decide(struct cnr_comm *c, struct cnr_operation *o)
 {
 	struct cnr_plan *p = &c->plan;
 
-	if (p->blocks >= CNR_PLAN_SAMPLE)
-		cnr_plan_judge(p, c->cfg.members - 1);
+	if (c->observed.blocks >= CNR_PLAN_SAMPLE)
+		cnr_plan_choose(c);
 	if (!p->algorithm) {
 		cnr_plan_take(c, o, CANARY_ALG_TREE, CANARY_WHY_UNKNOWN);
 	} else if (p->algorithm == CANARY_ALG_RING && p->rings == CNR_PLAN_LOOK) {
@@ -120,18 +107,19 @@ static void cnr_plan_decide(struct cnr_comm *c, struct cnr_operation *o)
 /* @o was posted: decide, if it can be decided here and now. */
 void cnr_plan_post(struct cnr_comm *c, u64 now, struct cnr_operation *o)
 {
-	const struct cnr_told *told = &c->plan.told[o->seq % CNR_OPS];
+	const struct cnr_announced *a = &c->plan.announced[o->seq % CNR_OPS];
 	u8 why = cnr_plan_clear(c, o);
 
 	o->plansig = cnr_opsig(&o->op, o->seq, CANARY_ALG_AUTO);
+	o->observed = !c->cfg.rank && !why;
 	if (why == CANARY_WHY_FIXED) {
 		cnr_plan_take(c, o, c->algorithm, why);
 	} else if (why) {
 		cnr_plan_take(c, o, CANARY_ALG_TREE, why);
 	} else if (!c->cfg.rank) {
 		cnr_plan_decide(c, o);
-	} else if (told->valid && told->seq == o->seq && told->plansig == o->plansig) {
-		cnr_plan_take(c, o, told->algorithm, told->why);
+	} else if (a->valid && a->seq == o->seq && a->plansig == o->plansig) {
+		cnr_plan_take(c, o, a->algorithm, a->why);
 	} else {
 		if (!c->plan.held++)
 			c->plan.ask_at = now + c->rto;
@@ -216,7 +204,7 @@ enum canary_drop cnr_plan_input(struct cnr_comm *c, u64 now, const struct canary
 	u32 seq = be64_to_cpu(h->tag) >> 32;
 	u8 why = be64_to_cpu(h->tag);
 	struct cnr_operation *o;
-	struct cnr_told *told;
+	struct cnr_announced *announced;
 
 	cnr_count(c, CNR_C_plans_in);
 	if (!c->cfg.rank)
@@ -225,12 +213,12 @@ enum canary_drop cnr_plan_input(struct cnr_comm *c, u64 now, const struct canary
 	    why > CANARY_WHY_MAX || seq - c->op_release >= 2 * CNR_OPS)
 		return CANARY_DROP_STATE;
 	if (seq - c->op_release >= c->op_seq - c->op_release) {
-		told = &c->plan.told[seq % CNR_OPS];
-		told->valid = true;
-		told->seq = seq;
-		told->plansig = be32_to_cpu(h->opsig);
-		told->algorithm = be16_to_cpu(h->count);
-		told->why = why;
+		announced = &c->plan.announced[seq % CNR_OPS];
+		announced->valid = true;
+		announced->seq = seq;
+		announced->plansig = be32_to_cpu(h->opsig);
+		announced->algorithm = be16_to_cpu(h->count);
+		announced->why = why;
 		return CANARY_DROP_NONE;
 	}
 	o = &c->ops[seq % CNR_OPS];
@@ -287,48 +275,4 @@ bool cnr_plan_told(struct cnr_comm *c)
 		return false;
 	cnr_cast(c, CNR_CAST_PLAN);
 	return true;
-}
-
-/*
- * @rank, surely, runs another operation than we do at @block: one with @sig. @agree members are
- * known to run that one. Who differs from two others is named; until that is known, a third is
- * asked what it runs. Among two it cannot be told.
- */
-void cnr_differs(struct cnr_comm *c, u64 now, u32 block, u16 rank, u32 sig, u32 agree)
-{
-	u16 both[2] = { c->cfg.rank, rank };
-	u16 third = 0;
-
-	if (!sig)
-		return;		/* does not say what it runs */
-	if (c->cfg.members == 2) {
-		cnr_fail(c, now, CANARY_ABORT_MISMATCH, both, 2, true);
-		return;
-	}
-	if (agree > 1 || (c->odd.rank != CNR_NONE && c->odd.rank != rank && c->odd.sig == sig)) {
-		cnr_fail(c, now, CANARY_ABORT_MISMATCH, both, 1, true);
-		return;
-	}
-	c->odd.rank = rank;
-	c->odd.block = block;
-	c->odd.sig = sig;
-	while (third == rank || third == c->cfg.rank)
-		third++;
-	cnr_control(c, CANARY_PROBE, third, block);
-}
-
-/* ALIVE says what its sender runs. */
-void cnr_differs_heard(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
-{
-	struct cnr_operation *o;
-	bool agrees;
-
-	if (c->odd.rank == CNR_NONE || !h->opsig || be32_to_cpu(h->block) != c->odd.block ||
-	    be16_to_cpu(h->rank) == c->odd.rank)
-		return;
-	o = cnr_find_op(c, c->odd.block);
-	if (!o || !o->opsig)
-		return;
-	agrees = be32_to_cpu(h->opsig) == o->opsig;
-	cnr_fail(c, now, CANARY_ABORT_MISMATCH, agrees ? &c->odd.rank : &c->cfg.rank, 1, true);
 }

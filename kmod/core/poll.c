@@ -5,8 +5,11 @@
  */
 #include "message.h"
 #include "outbox.h"
+#include "plan.h"
+#include "ring.h"
 #include "roof.h"
 #include "session.h"
+#include "tree.h"
 
 static void cnr_abort_build(struct cnr_comm *c, struct cnr_out *out)
 {

@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Restorations: of a finished block, sources that one switch bypassed are answered through that
- * switch: a list of them, with the cookies that it gave them, and one result in place of one each.
- * Both may get lost, and the switch may refuse: then members ask, and get their result directly.
+ * Layer 5, tree: restorations. Of a finished block, sources that one switch bypassed are answered
+ * through that switch: a list of them, with the cookies that it gave them, and one result in place
+ * of one each. Both may get lost, and the switch may refuse: then members ask, and get their result
+ * directly.
  *
  * A block's results go out in two passes over its sources: first those with company at their
  * origin (CNR_L_ORIGIN), then (leader.c) all others.
  */
 #include "message.h"
+#include "tree.h"
+
+#define CNR_RESTORE_SCAN	256	/* sources that are searched for others of an origin */
+#define CNR_RESTORE_LONELY	16	/* sources without any after which none is looked for */
+#define CNR_RESTORE_PAUSE	16	/* blocks not restored after one was in vain, ... */
+#define CNR_RESTORE_PAUSE_MAX	4096	/* ... at least and at most */
 
 /* Where it is kept that @block was restored */
 static u32 *cnr_restored(struct cnr_comm *c, u32 block)

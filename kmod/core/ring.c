@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Operations that hosts carry out alone: a ring, reduce-scatter and allgather a block at a time
- * (Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations").
+ * Layer 5, ring: operations that hosts carry out alone: a ring, reduce-scatter and allgather a
+ * block at a time (Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
+ * workstations").
  *
  * The partial sum of a block starts at the member after its leader in the order of the ring; each
  * one adds its data in place, in its vector, and sends it on. It is complete at the leader, and
@@ -13,7 +14,12 @@
  */
 #include "message.h"
 #include "outbox.h"
+#include "ring.h"
 #include "session.h"
+
+#ifndef CNR_CWND_RING
+#define CNR_CWND_RING		8	/* on each link of a ring; the simulator's are faster */
+#endif
 
 /* How many members add to @block before us: 0 starts it, members - 1 leads it. */
 static u16 cnr_ring_hop(const struct cnr_comm *c, u32 block)
@@ -21,12 +27,6 @@ static u16 cnr_ring_hop(const struct cnr_comm *c, u32 block)
 	u32 leader = c->ring.place[cnr_leader(c, block)];
 
 	return (c->ring.own + 2 * c->cfg.members - leader - 1) % c->cfg.members;
-}
-
-bool cnr_ring_begun(struct cnr_comm *c, u32 block)
-{
-	return cnr_in_flight(c, block) && cnr_block(c, block)->state != CNR_B_IDLE &&
-	       c->ops[cnr_block(c, block)->op].algorithm == CANARY_ALG_RING;
 }
 
 /* The next member gets what there is of @block, or asks if there is no room. */
@@ -84,7 +84,7 @@ static void cnr_ring_ask(struct cnr_comm *c, u64 now, u32 block)
 }
 
 /* Our application has posted @block, and its turn has come. */
-void cnr_ring_start(struct cnr_comm *c, u64 now, u32 block)
+static void cnr_ring_start(struct cnr_comm *c, u64 now, u32 block)
 {
 	struct cnr_block *b = cnr_block(c, block);
 	struct cnr_operation *o = &c->ops[b->op];
@@ -96,12 +96,6 @@ void cnr_ring_start(struct cnr_comm *c, u64 now, u32 block)
 	if (o->op.source) {
 		data = cnr_block_data(c, o, block, &elements, CNR_USE_RESULT);
 		memcpy(data, cnr_block_source(c, o, block, &elements), elements * sizeof(*data));
-	}
-	if (b->lead != CNR_NONE) {
-		/* Contributions to a tree: whose they are is told by who asks for results. */
-		c->stats.drop[CANARY_DROP_OPSIG] += c->lead[b->lead].sources;
-		c->lead[b->lead].state = CNR_L_FREE;
-		b->lead = CNR_NONE;
 	}
 	b->attempt = 0;
 	if (!cnr_ring_hop(c, block)) {
@@ -130,7 +124,7 @@ static void cnr_ring_late(struct cnr_comm *c, u64 now, const struct cnr_block *b
 		r->shift++;
 }
 
-void cnr_ring_overdue(struct cnr_comm *c, u64 now, u32 block, u32 *budget)
+static void cnr_ring_overdue(struct cnr_comm *c, u64 now, u32 block, u32 *budget)
 {
 	struct cnr_block *b = cnr_block(c, block);
 
@@ -151,6 +145,16 @@ void cnr_ring_overdue(struct cnr_comm *c, u64 now, u32 block, u32 *budget)
 			b->tries++;
 	}
 	cnr_ring_rearm(c, now, b);
+}
+
+static void cnr_ring_timer(struct cnr_comm *c, u64 now, u32 block, u32 *budget)
+{
+	const struct cnr_block *b = cnr_block(c, block);
+
+	if (b->deadline <= now)
+		cnr_ring_overdue(c, now, block, budget);
+	if (c->state != CNR_FAILED)
+		cnr_arm(c, b->deadline);
 }
 
 /*
@@ -262,9 +266,8 @@ static void cnr_ring_finish(struct cnr_comm *c, u64 now, u32 block)
  * The one before us may be further: it has results that we still lack. Follow it, as far as there
  * is room; nobody else minds, because none can be further than a window from who is furthest.
  */
-static void cnr_ring_follow(struct cnr_comm *c, u64 now, u32 block, u32 opsig)
+static void cnr_ring_follow(struct cnr_comm *c, u64 now, u32 block)
 {
-	cnr_plan_heard(c, now, block, opsig, CANARY_ALG_RING);
 	while (c->state == CNR_CONNECTED && !canary_before(block, c->next) &&
 	       cnr_start_next(c, now))
 		;
@@ -282,7 +285,7 @@ static enum canary_drop cnr_ring_partial(struct cnr_comm *c, u64 now, const stru
 	cnr_sent_by(c, be16_to_cpu(h->rank), block + 1);
 	b = cnr_block(c, block);
 	if (!cnr_in_flight(c, block))
-		cnr_ring_follow(c, now, block, be32_to_cpu(h->opsig));
+		cnr_ring_follow(c, now, block);
 	if (!cnr_in_flight(c, block)) {
 		b->flags |= CNR_B_EARLY;
 		return CANARY_DROP_EARLY;
@@ -417,7 +420,7 @@ static enum canary_drop cnr_ring_wait(struct cnr_comm *c, u64 now, const struct 
 }
 
 /* A message with CANARY_F_RING: from one of our neighbours. */
-enum canary_drop cnr_ring_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
+static enum canary_drop cnr_ring_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 {
 	const struct canary_hdr *h = in->hdr;
 	u16 rank = be16_to_cpu(h->rank);
@@ -519,3 +522,57 @@ bool cnr_ring_build(struct cnr_comm *c, u64 now, struct cnr_out *out)
 	}
 	return false;
 }
+
+/* Around a ring there is one sender on each link, and no other signal than results. */
+static u32 cnr_ring_in_flight(const struct cnr_comm *c)
+{
+	return max_t(u32, CNR_CWND_FIRST, CNR_CWND_RING * c->cfg.members);
+}
+
+static bool cnr_ring_ready(const struct cnr_comm *c)
+{
+	return c->ring.known;
+}
+
+/* An operation is going to be run by us. */
+static void cnr_ring_wanted(struct cnr_comm *c)
+{
+	cnr_ring_begin(c);
+	cnr_count(c, CNR_C_operations_ring);
+}
+
+/* Is partial sum @h of a block that we have not begun, and from whom we get it? */
+static bool cnr_ring_expects(struct cnr_comm *c, const struct canary_hdr *h)
+{
+	u32 block = be32_to_cpu(h->block);
+
+	cnr_ring_begin(c);
+	return c->ring.known && be16_to_cpu(h->rank) == c->ring.prev && cnr_in_window(c, block) &&
+	       !cnr_in_flight(c, block);
+}
+
+/* What takes long: the order, and the tags of a block that is led here. */
+static bool cnr_ring_work(struct cnr_comm *c, u64 now)
+{
+	return cnr_ring_order_work(c) || cnr_ring_tags_work(c);
+}
+
+static void cnr_ring_drop(struct cnr_comm *c)
+{
+	c->ring.tail = c->ring.head;
+}
+
+const struct cnr_algorithm cnr_ring = {
+	.collective = CNR_RING,
+	.algorithm = CANARY_ALG_RING,
+	.follows = true,
+	.wanted = cnr_ring_wanted,
+	.ready = cnr_ring_ready,
+	.in_flight = cnr_ring_in_flight,
+	.start = cnr_ring_start,
+	.timer = cnr_ring_timer,
+	.expects = cnr_ring_expects,
+	.input = cnr_ring_input,
+	.work = cnr_ring_work,
+	.drop = cnr_ring_drop,
+};

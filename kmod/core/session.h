@@ -8,6 +8,12 @@
 
 #include "comm.h"
 
+#define CNR_REFRESH		4096	/* blocks after which the next member is refreshed */
+#define CNR_GONE_ONCE		1024	/* members that are given up at once; ... */
+#define CNR_PROBE_GAP		(20 * CNR_USEC)	/* between PROBEs, in the mean of a round */
+#define CNR_DONE_FIRST		(20 * CNR_MSEC)
+#define CNR_DONE_PINNED		(1 * CNR_MSEC)	/* somebody waits for his buffer */
+
 /*
  * struct cnr_joiner - and what rank 0 has of each besides, until all are in
  * @offer:	before the table is settled: elements that its path takes
@@ -41,6 +47,12 @@ struct cnr_questions {
 	u32	recent;
 };
 
+/* Is there no use in telling it anything? The dead may just have been cut off. */
+static inline bool cnr_is_deaf(const struct cnr_member *m)
+{
+	return (m->flags & (CNR_M_LEFT | CNR_M_DEAD)) == CNR_M_LEFT;
+}
+
 /* join.c: rendezvous */
 void cnr_connected(struct cnr_comm *c);
 void cnr_join_start(struct cnr_comm *c, u64 now);
@@ -66,10 +78,12 @@ void cnr_fail_left(struct cnr_comm *c, u64 now);
 bool cnr_alive_timer(struct cnr_comm *c, u64 now);
 enum canary_drop cnr_probe_input(struct cnr_comm *c, const struct canary_hdr *h);
 bool cnr_alive_input(struct cnr_comm *c, const struct canary_hdr *h);
+void cnr_refresh(struct cnr_comm *c, u32 block);
 bool cnr_sent_by(struct cnr_comm *c, u16 rank, u32 sent);
 
 /* leave.c: what all have, who may go */
 void cnr_done_begin(struct cnr_comm *c);
+void cnr_done_wanted(struct cnr_comm *c, u32 goal, u64 at);
 void cnr_all_done(struct cnr_comm *c, u32 done);
 void cnr_done_timer(struct cnr_comm *c, u64 now);
 bool cnr_done_work(struct cnr_comm *c, u64 now);

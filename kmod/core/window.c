@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What a member believes of the network: how long a round trip takes, how much later than
- * its followers a packet may still come, and how many blocks to have in flight.
+ * Layer 4, blocks: what a member believes of the network: how long a round trip takes, how much
+ * later than its followers a packet may still come, and how many blocks to have in flight.
  *
  * None of it may depend on what other ranks compute. So a round trip is the time from contribution
  * to result less the time for which the leader held the first contribution (the result says so),
@@ -12,12 +12,8 @@
  * room for; and of these at most cwnd come after the latest one that has a result, which is what
  * the network is trusted with. So a loss holds up una, but not the blocks after it.
  */
-#include "comm.h"
+#include "blocks.h"
 
-#define CNR_CWND_FIRST		64
-#ifndef CNR_CWND_RING
-#define CNR_CWND_RING		8	/* on each link of a ring; the simulator's are faster */
-#endif
 #define CNR_CWND_LEAST		16	/* when queues overflow */
 #define CNR_CWND_LOSSY		16	/* when packets vanish from short queues */
 #define CNR_EAGER		3	/* questions asked again without back-off */
@@ -31,7 +27,6 @@ void cnr_window_begin(struct cnr_comm *c)
 {
 	c->cwnd = c->cfg.lossless ? c->window : min_t(u32, c->window, CNR_CWND_FIRST);
 	c->held_back = 2 * c->cfg.rto_min;
-	cnr_around_begin(c);
 	c->base[0] = CNR_NEVER;
 	c->base[1] = CNR_NEVER;
 	c->round_min = CNR_NEVER;
@@ -186,17 +181,11 @@ void cnr_window_result(struct cnr_comm *c, u64 now, u32 block, u64 rtt, u8 load)
 	c->round_full = false;
 }
 
-/* May another block be contributed? */
+/* Is the network trusted with another block? */
 bool cnr_window_room(struct cnr_comm *c)
 {
 	u32 passed = canary_before(c->all_sent, c->una) ? c->una : c->all_sent;
 
-	if (c->next - c->una >= c->window)
-		return false;
-	/* Around a ring there is one sender on each link, and no other signal than results. */
-	if (cnr_is_ring(c, c->next - 1))
-		return c->next - c->una <
-		       max_t(u32, CNR_CWND_FIRST, CNR_CWND_RING * c->cfg.members);
 	if (c->next - passed < c->cwnd)
 		return true;
 	c->round_full = true;

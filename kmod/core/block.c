@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Layer 4, blocks: a block begins, is waited for, and is done; and the window that all move
+ * through. How it is summed up is its algorithm's business (struct cnr_algorithm).
+ *
+ * States (enum cnr_block_state): IDLE -> SENT -> DONE -> out of the window.
+ * Timer: cnr_block.deadline while SENT.
+ */
+#include "blocks.h"
+#include "outbox.h"
+#include "session.h"
+
+#define CNR_REQUESTS		32	/* REQUESTs one timer may cause */
+#define CNR_EXPLICIT		64	/* blocks of an operation that is released at once */
+
+/* Others may have heard of @block, the next one, that another algorithm runs it. */
+static void cnr_start(struct cnr_comm *c, u64 now, u32 block, struct cnr_operation *o)
+{
+	struct cnr_block *b = cnr_block(c, block);
+	u32 i;
+
+	b->state = CNR_B_SENT;
+	b->op = o - c->ops;
+	b->sent_at = now;
+	b->tries = 0;
+	b->silent = 0;
+	c->latest = o->run;
+	for (i = 0; i < CNR_COLLECTIVES; i++)
+		if (c->collectives[i] != o->run && c->collectives[i]->yield)
+			c->collectives[i]->yield(c, block);
+	o->run->start(c, now, block);
+}
+
+/* Begin the next block. Return: false if there is none, or it is not known how. */
+bool cnr_start_next(struct cnr_comm *c, u64 now)
+{
+	struct cnr_operation *o;
+	u32 block = c->next;
+
+	if (block == c->posted)
+		return false;
+	o = cnr_find_op(c, block);
+	if (!o->run || !cnr_may_begin(c, o) || (o->run->ready && !o->run->ready(c)))
+		return false;
+	c->next++;
+	cnr_start(c, now, block, o);
+	return true;
+}
+
+/* May another block be begun? */
+static bool cnr_room(struct cnr_comm *c)
+{
+	if (c->next - c->una >= c->window)
+		return false;
+	if (c->latest && c->latest->in_flight)
+		return c->next - c->una < c->latest->in_flight(c);
+	return cnr_window_room(c);
+}
+
+/*
+ * Begin as many blocks as window and posted operations allow. A led block may be
+ * complete as soon as it is posted, which moves the window while we are here.
+ */
+void cnr_fill(struct cnr_comm *c, u64 now)
+{
+	while ((c->state == CNR_CONNECTED || c->state == CNR_LINGERING) &&
+	       cnr_room(c) && cnr_start_next(c, now))
+		;
+}
+
+/* The leader lives and answers, but not to this: only small packets arrive here. */
+bool cnr_path_fails(struct cnr_comm *c, u64 now, const struct cnr_block *b, u16 leader)
+{
+	if (b->silent < CNR_PATH_TRIES || now - b->asked_at < 2 * c->cfg.dead_after)
+		return false;
+	cnr_fail(c, now, CANARY_ABORT_PATH, &leader, 1, true);
+	return true;
+}
+
+/* Something was asked for @b; until an answer comes, see cnr_path_fails(). */
+void cnr_block_asked(struct cnr_block *b, u64 now)
+{
+	if (!b->silent)
+		b->asked_at = now;
+	if (b->silent < 255)
+		b->silent++;
+}
+
+/* Of blocks without result, ask for what their algorithms miss. */
+void cnr_block_timers(struct cnr_comm *c, u64 now)
+{
+	u32 block, budget = CNR_REQUESTS;
+	struct cnr_block *b;
+
+	for (block = c->una; block != c->next; block++) {
+		b = cnr_block(c, block);
+		if (b->state != CNR_B_SENT)
+			continue;
+		c->ops[b->op].run->timer(c, now, block, &budget);
+		if (c->state == CNR_FAILED)
+			return;
+	}
+}
+
+/*
+ * All results of @o are here. That everybody has them is told by what follows, or has to be told:
+ * soon, if somebody may wait for his buffer, as large ones are not worth keeping longer.
+ */
+static void cnr_op_passed(struct cnr_comm *c, u64 now, const struct cnr_operation *o)
+{
+	bool at_once = c->state == CNR_LINGERING || o->blocks >= CNR_EXPLICIT;
+	u64 wait = o->op.hashes ? CNR_DONE_PINNED : CNR_DONE_FIRST;
+
+	c->op_passed = o->seq + 1;
+	cnr_done_wanted(c, o->base + o->blocks, now + (at_once ? 0 : wait));
+}
+
+/* The result of @block is in the vector. */
+void cnr_block_done(struct cnr_comm *c, u64 now, u32 block)
+{
+	struct cnr_block *b = cnr_block(c, block);
+	struct cnr_operation *o = &c->ops[b->op];
+	bool asked = b->tries && block == c->una;
+	u32 i, una = c->una;
+
+	b->state = CNR_B_DONE;
+	cnr_count(c, CNR_C_blocks_done);
+	if (b->attempt)
+		o->attempts++;
+	for (i = 0; i < CNR_COLLECTIVES; i++)
+		if (c->collectives[i]->done)
+			c->collectives[i]->done(c, now, b);
+	if (++o->blocks_done == o->blocks) {
+		o->state = CNR_O_COMPLETE;
+		cnr_count(c, CNR_C_operations);
+	}
+	while (c->una != c->next && cnr_block(c, c->una)->state == CNR_B_DONE) {
+		b = cnr_block(c, c->una);
+		o = &c->ops[b->op];
+		memset(b, 0, sizeof(*b));
+		b->lead = CNR_NONE;
+		cnr_refresh(c, c->una);
+		if (++c->una - o->base == o->blocks)
+			cnr_op_passed(c, now, o);
+	}
+	if (c->una != una && c->una != c->next) {
+		b = cnr_block(c, c->una);
+		o = &c->ops[b->op];
+		if (o->run->earliest)
+			o->run->earliest(c, now, b, asked);
+		cnr_arm(c, b->deadline);
+	}
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Layer 4, blocks: operations (op.c), their blocks (block.c), results (result.c), round trips and
+ * how much may be in flight (window.c), who runs something else (differs.c).
+ */
+#ifndef CANARY_CORE_BLOCKS_H
+#define CANARY_CORE_BLOCKS_H
+
+#include "comm.h"
+
+#define CNR_OPS_BEGUN		32	/* none of the operation that many later is begun before */
+#define CNR_CWND_FIRST		64	/* blocks in flight, before anything is known */
+#define CNR_PATH_TRIES		64	/* questions without the answer until a path is at fault */
+#define CNR_PATIENCE_MAX	(250 * CNR_MSEC)
+#define CNR_RTO_MAX		(400 * CNR_MSEC)
+
+/* cnr_block.state */
+enum cnr_block_state {
+	CNR_B_IDLE,		/* not contributed yet; may already have a lead slot */
+	CNR_B_SENT,		/* contributed (or led, with own data), result missing */
+	CNR_B_DONE,		/* result is in the vector, an earlier block is missing */
+};
+
+/* cnr_block.flags */
+#define CNR_B_QUEUED		0x01	/* on the transmit queue */
+#define CNR_B_BYPASS		0x02	/* contribute with CANARY_F_BYPASS */
+#define CNR_B_AGAIN		0x04	/* asked for or contributed again: no round trip sample */
+#define CNR_B_PARTIAL		0x08	/* ring: the partial sum with own data is in the vector */
+#define CNR_B_EARLY		0x10	/* ring: a partial sum came before it was posted */
+#define CNR_B_LOST		0x20	/* the leader has sent the result */
+#define CNR_B_AROUND		0x40	/* around switches from the start, see around.c */
+
+/*
+ * struct cnr_block - a block between una and next + window, by serial & block_mask
+ * @lead:	index of the lead slot, CNR_NONE if not led here or nothing came yet
+ * @op:		index of the operation, valid once contributed
+ * @silent:	REQUESTs that nothing came back for
+ * @again:	how often the contribution was asked for again in this attempt, 255 at most
+ * @sent_at:	time of the first contribution
+ * @asked_at:	time of the first REQUEST of @silent
+ * @asked_from:	answers to questions after this one are news, see cnr_is_answer(); if @silent,
+ *		or in a ring
+ * @tag, @done, @sum, @load: ring: of the partial sum
+ */
+struct cnr_block {
+	u8	state;
+	u8	attempt;
+	u8	flags;
+	u8	tries;
+	u16	lead;
+	u16	op;
+	u8	silent;
+	u8	again;
+	u32	asked_from;
+	u64	sent_at;
+	u64	asked_at;
+	u64	deadline;
+	u64	tag;
+	u32	done;
+	u32	sum;
+	u8	load;
+};
+
+/*
+ * struct cnr_algorithm - a collective: how a block is summed up, as layers around see it. What is
+ * NULL is nothing to it.
+ * @collective: its place in cnr_comm.collectives
+ * @algorithm:	enum canary_algorithm, that its packets show
+ * @follows:	a block may be begun beyond the window, as others are there already
+ * @begin:	the epoch begins
+ * @wanted:	it is going to run an operation
+ * @ready:	may its blocks begin?
+ * @in_flight:	how many of them may be without result; NULL: as the network is trusted with
+ * @start:	a block was posted here, and its turn has come
+ * @yield:	another one begins a block: forget what came for it
+ * @timer:	of a block that was begun and has no result; *@budget REQUESTs may be sent
+ * @done:	the result of a block is here, whoever ran it
+ * @earliest:	no earlier block lacks its result now; @asked: that one had been asked for
+ * @expects:	is a contribution of one member to be taken here?
+ * @input:	a message about a block
+ * @alive:	ALIVE, from who has contributed @more than was known
+ * @timers:	of what is held for others
+ * @work:	a slice of what takes long (cnr_work()). Return: false if there is nothing
+ * @drop:	it is over: nothing is held for others, or waits to be sent
+ */
+struct cnr_algorithm {
+	u8	collective;
+	u8	algorithm;
+	bool	follows;
+	void	(*begin)(struct cnr_comm *c);
+	void	(*wanted)(struct cnr_comm *c);
+	bool	(*ready)(const struct cnr_comm *c);
+	u32	(*in_flight)(const struct cnr_comm *c);
+	void	(*start)(struct cnr_comm *c, u64 now, u32 block);
+	void	(*yield)(struct cnr_comm *c, u32 block);
+	void	(*timer)(struct cnr_comm *c, u64 now, u32 block, u32 *budget);
+	void	(*done)(struct cnr_comm *c, u64 now, const struct cnr_block *b);
+	void	(*earliest)(struct cnr_comm *c, u64 now, struct cnr_block *b, bool asked);
+	bool	(*expects)(struct cnr_comm *c, const struct canary_hdr *h);
+	enum canary_drop (*input)(struct cnr_comm *c, u64 now, const struct cnr_in *in);
+	void	(*alive)(struct cnr_comm *c, u64 now, const struct canary_hdr *h, bool more);
+	void	(*timers)(struct cnr_comm *c, u64 now);
+	bool	(*work)(struct cnr_comm *c, u64 now);
+	void	(*drop)(struct cnr_comm *c);
+};
+
+static inline struct cnr_block *cnr_block(struct cnr_comm *c, u32 block)
+{
+	return &c->block[block & c->block_mask];
+}
+
+/* Is @block one that this member may hold state for? */
+static inline bool cnr_in_window(const struct cnr_comm *c, u32 block)
+{
+	return block - c->una < min_t(u32, c->next - c->una + c->window, c->block_mask + 1);
+}
+
+/* Has this member begun @block, and still lacks its result or that of an earlier one? */
+static inline bool cnr_in_flight(const struct cnr_comm *c, u32 block)
+{
+	return block - c->una < c->next - c->una;
+}
+
+/* Who runs @block? NULL: it was not begun here, or has gone. */
+static inline const struct cnr_algorithm *cnr_block_run(struct cnr_comm *c, u32 block)
+{
+	const struct cnr_block *b = cnr_block(c, block);
+
+	return cnr_in_flight(c, block) && b->state != CNR_B_IDLE ? c->ops[b->op].run : NULL;
+}
+
+/* That of enum canary_algorithm */
+static inline const struct cnr_algorithm *cnr_algorithm(struct cnr_comm *c, u8 algorithm)
+{
+	return c->collectives[algorithm == CANARY_ALG_RING ? CNR_RING : CNR_TREE];
+}
+
+/* op.c: operations */
+struct cnr_operation *cnr_op_new(struct cnr_comm *c, const struct cnr_op *op);
+void cnr_op_alone(struct cnr_comm *c, struct cnr_operation *o);
+void cnr_op_run(struct cnr_comm *c, struct cnr_operation *o, u8 algorithm);
+struct cnr_operation *cnr_find_op(struct cnr_comm *c, u32 block);
+bool cnr_may_begin(const struct cnr_comm *c, const struct cnr_operation *o);
+u32 cnr_proven_done(struct cnr_comm *c, const struct cnr_operation *o, u32 block);
+u16 cnr_block_elements(struct cnr_comm *c, const struct cnr_operation *op, u32 block);
+u32 *cnr_block_data(struct cnr_comm *c, const struct cnr_operation *op, u32 block, u16 *elements,
+		    enum cnr_use use);
+const u32 *cnr_block_source(struct cnr_comm *c, const struct cnr_operation *op, u32 block,
+			    u16 *elements);
+void cnr_fail_ops(struct cnr_comm *c, int error);
+
+/* block.c: blocks */
+bool cnr_start_next(struct cnr_comm *c, u64 now);
+void cnr_fill(struct cnr_comm *c, u64 now);
+bool cnr_path_fails(struct cnr_comm *c, u64 now, const struct cnr_block *b, u16 leader);
+void cnr_block_asked(struct cnr_block *b, u64 now);
+void cnr_block_timers(struct cnr_comm *c, u64 now);
+void cnr_block_done(struct cnr_comm *c, u64 now, u32 block);
+
+/* result.c: results, and those that others may write to */
+bool cnr_result_build(struct cnr_comm *c, u32 block, u8 attempt, struct cnr_out *out);
+void cnr_result_note(struct cnr_comm *c, struct cnr_operation *o, u32 block, const u32 *data);
+bool cnr_result_changed(struct cnr_comm *c, const struct cnr_operation *o, u32 block,
+			const u32 *data);
+
+/* window.c: round trips, reordering, blocks in flight */
+void cnr_window_begin(struct cnr_comm *c);
+void cnr_window_loss(struct cnr_comm *c);
+void cnr_window_result(struct cnr_comm *c, u64 now, u32 block, u64 rtt, u8 load);
+bool cnr_window_room(struct cnr_comm *c);
+void cnr_rtt(struct cnr_comm *c, u64 rtt);
+void cnr_answered(struct cnr_comm *c, u64 time);
+u64 cnr_answer_time(const struct cnr_comm *c, u8 tries);
+u64 cnr_reordering(const struct cnr_comm *c);
+void cnr_asked_early(struct cnr_comm *c, u64 now);
+void cnr_came_late(struct cnr_comm *c, u64 late, bool aggregate);
+
+/* differs.c: who runs another operation */
+void cnr_differs(struct cnr_comm *c, u64 now, u32 block, u16 rank, u32 sig, u32 agree);
+void cnr_differs_heard(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
+
+#endif /* CANARY_CORE_BLOCKS_H */

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Layer 4, blocks: ranks that run another operation than we do. No timers.
+ */
+#include "blocks.h"
+#include "outbox.h"
+
+/*
+ * @rank, surely, runs another operation than we do at @block: one with @sig. @agree members are
+ * known to run that one. Who differs from two others is named; until that is known, a third is
+ * asked what it runs. Among two it cannot be told.
+ */
+void cnr_differs(struct cnr_comm *c, u64 now, u32 block, u16 rank, u32 sig, u32 agree)
+{
+	u16 both[2] = { c->cfg.rank, rank };
+	struct cnr_dissent *d = &c->dissent;
+	u16 third = 0;
+
+	if (!sig)
+		return;		/* does not say what it runs */
+	if (c->cfg.members == 2) {
+		cnr_fail(c, now, CANARY_ABORT_MISMATCH, both, 2, true);
+		return;
+	}
+	if (agree > 1 || (d->rank != CNR_NONE && d->rank != rank && d->sig == sig)) {
+		cnr_fail(c, now, CANARY_ABORT_MISMATCH, both, 1, true);
+		return;
+	}
+	d->rank = rank;
+	d->block = block;
+	d->sig = sig;
+	while (third == rank || third == c->cfg.rank)
+		third++;
+	cnr_control(c, CANARY_PROBE, third, block);
+}
+
+/* ALIVE says what its sender runs. */
+void cnr_differs_heard(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
+{
+	struct cnr_operation *o;
+	bool agrees;
+
+	if (c->dissent.rank == CNR_NONE || !h->opsig || be32_to_cpu(h->block) != c->dissent.block ||
+	    be16_to_cpu(h->rank) == c->dissent.rank)
+		return;
+	o = cnr_find_op(c, c->dissent.block);
+	if (!o || !o->opsig)
+		return;
+	agrees = be32_to_cpu(h->opsig) == o->opsig;
+	cnr_fail(c, now, CANARY_ABORT_MISMATCH, agrees ? &c->dissent.rank : &c->cfg.rank, 1, true);
+}

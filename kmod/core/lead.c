@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Layer 5, tree: the slots of blocks that this member leads, and what goes out of them: results to
+ * the sources of contributions, FAILURE to ranks. Contributions come in by leader.c.
+ *
+ * States (enum cnr_lead_state): FREE -> COLLECTING -> RESULT -> FREE.
+ */
+#include "message.h"
+#include "session.h"
+#include "tree.h"
+
+/* Start a pass over sources or ranks. */
+void cnr_lead_send(struct cnr_comm *c, struct cnr_lead *l, u8 state, u8 flag)
+{
+	if (!cnr_lead_sending(l) && !c->leads_out++)
+		c->lead_next = l - c->lead;
+	l->state = state;
+	l->flags |= flag;
+	l->cursor = 0;
+}
+
+void cnr_lead_clear(struct cnr_comm *c, struct cnr_lead *l)
+{
+	l->flags &= CNR_L_POSTED;
+	l->tries = 0;
+	l->load = 0;
+	l->count = 0;
+	l->sum = 0;
+	l->tag = 0;
+	l->done = c->una;
+	l->sources = 0;
+	l->owed = 0;
+	l->lists = 0;
+	l->asks = 0;
+	l->asked_at = 0;
+	memset(l->seen, 0, (c->cfg.members + 63) / 64 * sizeof(*l->seen));
+}
+
+/* The slot of a block within the window that is led here; NULL if all are taken. */
+struct cnr_lead *cnr_lead_get(struct cnr_comm *c, u32 block)
+{
+	struct cnr_block *b = cnr_block(c, block);
+	struct cnr_lead *l;
+	u32 i, n;
+
+	if (b->lead != CNR_NONE)
+		return &c->lead[b->lead];
+	for (n = 0, i = c->lead_free; n < c->leads; n++, i++) {
+		if (i >= c->leads)
+			i = 0;
+		l = &c->lead[i];
+		if (l->state != CNR_L_FREE)
+			continue;
+		c->lead_free = i + 1;
+		l->state = CNR_L_COLLECTING;
+		l->flags = 0;
+		l->block = block;
+		l->attempt = b->attempt;
+		l->opsig = 0;
+		l->deadline = CNR_NEVER;
+		l->dissenter = CNR_NONE;
+		l->all_at = 0;
+		cnr_lead_clear(c, l);
+		b->lead = i;
+		return l;
+	}
+	return NULL;
+}
+
+/* Forget what was collected of @l, and who sent it. */
+void cnr_lead_discard(struct cnr_comm *c, struct cnr_lead *l)
+{
+	l->flags &= ~(CNR_L_MERGED | CNR_L_STRANGE | CNR_L_ORIGIN);
+	l->count = 0;
+	l->tag = 0;
+	l->load = 0;
+	l->sources = 0;
+	memset(l->seen, 0, (c->cfg.members + 63) / 64 * sizeof(*l->seen));
+}
+
+/* Next result of @l; false when all sources have theirs. */
+static bool cnr_lead_result(struct cnr_comm *c, struct cnr_lead *l, struct cnr_out *out)
+{
+	struct cnr_source *s;
+
+	if (l->flags & CNR_L_ORIGIN && cnr_restore_build(c, l, out))
+		return true;
+	while (l->cursor < l->sources) {
+		s = &l->source[l->cursor++];
+		if (s->repeat)
+			continue;
+		if (!cnr_result_build(c, l->block, l->attempt, out))
+			break;
+		out->hdr.sum = cpu_to_be32(l->sum);
+		out->hdr.load = l->load;
+		out->hdr.tag |= cpu_to_be64((u64)l->hold << 32);
+		out->addr = s->addr;
+		out->port = s->port;
+		cnr_count(c, CNR_C_results_out);
+		return true;
+	}
+	l->state = CNR_L_FREE;
+	c->lead_free = l - c->lead;
+	c->leads_out--;
+	return false;
+}
+
+static bool cnr_lead_failure(struct cnr_comm *c, u64 now, struct cnr_lead *l,
+			     struct cnr_out *out)
+{
+	bool bypass = (l->flags & CNR_L_FAIL_MISSING) || l->attempt >= CNR_BYPASS_ATTEMPT;
+	u32 rank;
+
+	while (l->cursor < c->cfg.members) {
+		rank = l->cursor++;
+		if (rank == c->cfg.rank || (c->member[rank].flags & CNR_M_LEFT) ||
+		    cnr_seen(l, rank) ||
+		    ((l->flags & CNR_L_FAIL_MISSING) && !cnr_wanted(l, rank)))
+			continue;
+		cnr_header(c, out, CANARY_FAILURE, l->block);
+		out->hdr.attempt = l->attempt;
+		out->hdr.opsig = cpu_to_be32(l->opsig);
+		out->hdr.flags = bypass ? CANARY_F_BYPASS : 0;
+		out->hdr.tag = cpu_to_be64(cnr_question(c, rank));
+		cnr_to_rank(c, out, rank);
+		cnr_count(c, CNR_C_failures_out);
+		if (l->flags & CNR_L_FAIL_MISSING)
+			cnr_count(c, CNR_C_asked_again);
+		if (bypass)
+			cnr_ask(c, now, rank);
+		return true;
+	}
+	l->flags &= ~(CNR_L_FAIL_ALL | CNR_L_FAIL_MISSING);
+	c->leads_out--;
+	return false;
+}
+
+/* Next result or failure to send. */
+bool cnr_lead_build(struct cnr_comm *c, u64 now, struct cnr_out *out)
+{
+	struct cnr_lead *l;
+	u32 i;
+
+	for (i = 0; i < c->leads && c->leads_out; i++) {
+		l = &c->lead[(c->lead_next + i) % c->leads];
+		if (l->state == CNR_L_RESULT && cnr_lead_result(c, l, out))
+			return true;
+		if (l->state == CNR_L_COLLECTING &&
+		    (l->flags & (CNR_L_FAIL_ALL | CNR_L_FAIL_MISSING)) &&
+		    cnr_lead_failure(c, now, l, out))
+			return true;
+	}
+	return false;
+}
+
+/* The communicator is over: nothing is collected or sent any more. */
+void cnr_lead_drop_all(struct cnr_comm *c)
+{
+	u32 i;
+
+	for (i = 0; i < c->leads; i++)
+		c->lead[i].state = CNR_L_FREE;
+	c->leads_out = 0;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Layer 5, tree: a block at its leader (lead.c, leader.c, missing.c, sent.c), at the others
+ * (member.c), what tags have to add up to (tags.c), whose aggregates are taken (merge.c), when to
+ * go around switches (around.c), results by way of the switch that bypassed (restore.c).
+ */
+#ifndef CANARY_CORE_TREE_H
+#define CANARY_CORE_TREE_H
+
+#include "blocks.h"
+
+#define CNR_SPOILT_BURST	64	/* blocks that wrong aggregates may spoil at once, ... */
+#define CNR_SPOILT_GAP		(CNR_SEC / 16)	/* ... and the time that pays for one */
+
+/*
+ * struct cnr_source - one accepted contribution of a led block
+ * @repeat:	an earlier entry has the same address, or a restoration names it: gets no result
+ *		of its own
+ * @merged:	it is an aggregate
+ * @origin, @cookie: the switch that bypassed it and takes restorations, else 0
+ */
+struct cnr_source {
+	__be32	addr;
+	__be16	port;
+	u8	repeat;
+	u8	merged;
+	u64	tag;
+	__be32	origin;
+	__be32	cookie;
+};
+
+enum cnr_lead_state {
+	CNR_L_FREE,
+	CNR_L_COLLECTING,
+	CNR_L_RESULT,		/* finished; results are going out */
+};
+
+/* cnr_lead.flags */
+#define CNR_L_POSTED		0x01	/* own application has posted the block */
+#define CNR_L_MERGED		0x02	/* an aggregate came: who is in is not known */
+#define CNR_L_FAIL_ALL		0x04	/* FAILURE is going out to everybody */
+#define CNR_L_FAIL_MISSING	0x08	/* FAILURE is going out to the ranks in @want */
+#define CNR_L_ORIGIN		0x10	/* sources with an origin are still to be answered */
+#define CNR_L_STRANGE		0x20	/* an aggregate of strangers came, see merge.c */
+#define CNR_L_EXPECTED		0x40	/* @expected is known */
+
+/*
+ * struct cnr_lead - a block that this member leads
+ * @count, @tag, @sum, @done, @load: merged over the contributions accepted
+ * @sources:	entries in @source
+ * @cursor:	next source (restorations, results) or rank (failures) to send to
+ * @owed:	a restoration went to the origin of that source (number + 1), its result is next
+ * @lists:	restorations that went out
+ * @tries:	timer back-off
+ * @dissenter, @dissent_sig: a rank with another operation, and its signature, if @dissenter is not
+ *		CNR_NONE: who differs is only known when a second one has been heard
+ * @asks:	times that ranks were asked to contribute again since something came
+ * @hold:	finished: us since the first contribution came
+ * @seen:	bitmap of the ranks whose single contributions were accepted
+ * @want:	bitmap of the ranks that are missing, as far as that is known
+ * @first_at:	when the first contribution came
+ * @last_at:	when the last one came, or the block was posted or begun anew
+ * @all_at:	since when it is known that all ranks have contributed; 0 if it is not
+ * @asked_at:	when ranks were asked the last time; 0 if they were not
+ * @first_ask:	when the first of @asks was
+ * @expected:	see cnr_lead_expected()
+ * @acc:	the sum so far, without own data
+ * @tags:	of all ranks, if the core has slices; so far those of the first @tagged
+ * @tagged:	see @tags
+ */
+struct cnr_lead {
+	u32	block;
+	u8	state;
+	u8	attempt;
+	u8	flags;
+	u8	tries;
+	u8	op;
+	u8	dtype;
+	u8	load;
+	u8	pad;
+	u16	count;
+	u16	elements;
+	u32	opsig;
+	u32	sum;
+	u32	done;
+	u64	tag;
+	u64	deadline;
+	u32	dissent_sig;
+	u16	dissenter;
+	u8	asks;
+	u8	pad2;
+	u32	hold;
+	u32	sources;
+	u32	cursor;
+	u32	owed;
+	u32	lists;
+	struct cnr_source *source;
+	u64	first_at;
+	u64	last_at;
+	u64	all_at;
+	u64	asked_at;
+	u64	first_ask;
+	u64	expected;
+	u64	*seen;
+	u64	*want;
+	u32	*acc;
+	u64	*tags;
+	u32	tagged;
+};
+
+static inline bool cnr_seen(const struct cnr_lead *l, u16 rank)
+{
+	return l->seen[rank / 64] >> (rank % 64) & 1;
+}
+
+static inline bool cnr_wanted(const struct cnr_lead *l, u16 rank)
+{
+	return l->want[rank / 64] >> (rank % 64) & 1;
+}
+
+static inline bool cnr_lead_sending(const struct cnr_lead *l)
+{
+	return l->state == CNR_L_RESULT ||
+	       (l->flags & (CNR_L_FAIL_ALL | CNR_L_FAIL_MISSING));
+}
+
+/* Does another algorithm run @block? Asked for each packet, and mostly there is none. */
+static inline bool cnr_is_others(struct cnr_comm *c, u32 block)
+{
+	const struct cnr_algorithm *run;
+
+	if (c->ops_run == c->ops_run_by[CNR_TREE])
+		return false;
+	run = cnr_block_run(c, block);
+	return run && run->collective != CNR_TREE;
+}
+
+/* tree.c */
+extern const struct cnr_algorithm cnr_tree;
+
+/* tags.c: what tags have to add up to */
+void cnr_tags_begin(struct cnr_comm *c, struct cnr_lead *l);
+bool cnr_tags_known(const struct cnr_comm *c, const struct cnr_lead *l);
+u64 cnr_tags_of(const struct cnr_comm *c, const struct cnr_lead *l, u16 rank);
+void cnr_tags_slice(struct cnr_comm *c, struct cnr_lead *l);
+u64 cnr_lead_expected(struct cnr_comm *c, struct cnr_lead *l);
+
+/* lead.c: slots, and what goes out of them */
+void cnr_lead_send(struct cnr_comm *c, struct cnr_lead *l, u8 state, u8 flag);
+void cnr_lead_clear(struct cnr_comm *c, struct cnr_lead *l);
+struct cnr_lead *cnr_lead_get(struct cnr_comm *c, u32 block);
+void cnr_lead_discard(struct cnr_comm *c, struct cnr_lead *l);
+bool cnr_lead_build(struct cnr_comm *c, u64 now, struct cnr_out *out);
+void cnr_lead_drop_all(struct cnr_comm *c);
+
+/* restore.c: results by way of the switch that bypassed */
+bool cnr_restore_build(struct cnr_comm *c, struct cnr_lead *l, struct cnr_out *out);
+void cnr_restore_failed(struct cnr_comm *c, u32 block);
+
+/* merge.c: whose aggregates are taken */
+void cnr_merge_begin(struct cnr_comm *c);
+bool cnr_merger_known(struct cnr_comm *c, const struct cnr_in *in);
+enum canary_drop cnr_merge_admit(struct cnr_comm *c, u64 now, struct cnr_lead *l,
+				 const struct cnr_in *in);
+bool cnr_merge_replaces(struct cnr_comm *c, struct cnr_lead *l, const struct canary_hdr *h);
+void cnr_merge_doubt(struct cnr_comm *c, u64 now, struct cnr_lead *l, const struct canary_hdr *h);
+bool cnr_merge_witness(struct cnr_comm *c, struct cnr_lead *l);
+void cnr_merge_taken(struct cnr_comm *c, u64 now, struct cnr_lead *l, const struct cnr_source *s);
+void cnr_merge_proven(struct cnr_comm *c, struct cnr_lead *l);
+void cnr_merge_spoilt(struct cnr_comm *c, u64 now, const struct cnr_lead *l);
+
+/* around.c: switches that do not help */
+void cnr_around_begin(struct cnr_comm *c);
+bool cnr_around(struct cnr_comm *c, u64 now, u32 block);
+void cnr_around_done(struct cnr_comm *c, u64 now, const struct cnr_block *b);
+void cnr_around_learn(struct cnr_comm *c, bool good);
+u8 cnr_around_attempt(struct cnr_comm *c, u8 attempt);
+
+/* missing.c: contributions that do not come */
+u32 cnr_led(struct cnr_comm *c);
+void cnr_lead_rearm(struct cnr_comm *c, struct cnr_lead *l, u64 now);
+void cnr_lead_restart(struct cnr_comm *c, u64 now, struct cnr_lead *l);
+void cnr_lead_next(struct cnr_comm *c, u64 now);
+void cnr_lead_timers(struct cnr_comm *c, u64 now);
+void cnr_lead_heard(struct cnr_comm *c, u64 now);
+void cnr_lead_all_sent(struct cnr_comm *c, u64 now, u32 block);
+
+/* sent.c: all ranks have contributed */
+void cnr_all_sent(struct cnr_comm *c, u64 now, u32 sent);
+
+/* leader.c: contributions */
+void cnr_lead_posted(struct cnr_comm *c, u64 now, u32 block);
+void cnr_lead_alive(struct cnr_comm *c, u64 now, const struct canary_hdr *h, bool more);
+enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struct cnr_in *in);
+enum canary_drop cnr_request_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
+bool cnr_lead_work(struct cnr_comm *c, u64 now);
+
+/* member.c: contributions go out, results come in */
+void cnr_member_start(struct cnr_comm *c, u64 now, u32 block);
+void cnr_member_timer(struct cnr_comm *c, u64 now, u32 block, u32 *budget);
+void cnr_member_earliest(struct cnr_comm *c, u64 now, struct cnr_block *b, bool asked);
+enum canary_drop cnr_result_input(struct cnr_comm *c, u64 now, const struct cnr_in *in);
+enum canary_drop cnr_failure_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
+enum canary_drop cnr_wait_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
+bool cnr_contribution_build(struct cnr_comm *c, struct cnr_out *out);
+
+#endif /* CANARY_CORE_TREE_H */
