@@ -210,7 +210,7 @@ bool cnr_alive_input(struct cnr_comm *c, const struct canary_hdr *h)
 	u16 rank = be16_to_cpu(h->rank);
 	bool more = cnr_sent_by(c, rank, (u32)be64_to_cpu(h->tag));
 
-	c->member[rank].via = h->sum;
+	c->member[rank].first_aggregator = h->sum;
 	if (cnr_is_answer(&c->questions[rank], c->questions[rank].asked_from, be32_to_cpu(h->done)))
 		cnr_heard(c, rank);
 	return more;

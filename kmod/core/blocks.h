@@ -11,7 +11,7 @@
 #define CNR_OPS_BEGUN		32	/* none of the operation that many later is begun before */
 #define CNR_CWND_FIRST		64	/* blocks in flight, before anything is known */
 #define CNR_PATH_TRIES		64	/* questions without the answer until a path is at fault */
-#define CNR_PATIENCE_MAX	(250 * CNR_MSEC)
+#define CNR_WAIT_MAX	(250 * CNR_MSEC)
 #define CNR_RTO_MAX		(400 * CNR_MSEC)
 
 /* cnr_block.state */
@@ -28,7 +28,7 @@ enum cnr_block_state {
 #define CNR_B_PARTIAL		0x08	/* ring: the partial sum with own data is in the vector */
 #define CNR_B_EARLY		0x10	/* ring: a partial sum came before it was posted */
 #define CNR_B_LOST		0x20	/* the leader has sent the result */
-#define CNR_B_AROUND		0x40	/* around switches from the start, see around.c */
+#define CNR_B_AROUND		0x40	/* around switches from the start, see tree_around.c */
 
 /*
  * struct cnr_block - a block between una and next + window, by serial & block_mask

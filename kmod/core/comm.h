@@ -32,7 +32,7 @@ struct cnr_ring_item;
 #define CNR_FAULTS		64	/* ranks at fault or missing that are remembered by name */
 #define CNR_RESTORED		256	/* blocks that are remembered as restored; a power of two */
 
-#define CNR_MERGERS_BITS	6	/* known mergers, see merge.c: at most one for each value */
+#define CNR_MERGERS_BITS	6	/* mergers known, at most one for each value */
 
 /* cnr_member.flags */
 #define CNR_M_KNOWN		0x01	/* address known */
@@ -47,7 +47,7 @@ struct cnr_ring_item;
  * from the first one, so that nothing has to be written before something is heard: of thousands
  * of ranks most members hear nothing. See cnr_sent(), cnr_done().
  * @sent:	it contributed all blocks before this one
- * @via:	its first aggregator, 0 if none is known
+ * @first_aggregator:	its first aggregator, 0 if none is known
  * @done:	collector: it has all results before this one; left members: it ended there
  * @asked:	since when it owes an answer, 0 if it does not
  * @probes:	how often it was sent PROBE since
@@ -58,12 +58,12 @@ struct cnr_member {
 	u16	pad;
 	u32	sent;
 	u32	done;
-	__be32	via;
+	__be32	first_aggregator;
 	u64	asked;
 };
 
 /*
- * struct cnr_merger - somebody whose aggregates were right, see merge.c
+ * struct cnr_merger - somebody whose aggregates were right, see tree_trust.c
  * @debt:	for blocks that they spoilt: the time until which it is paid
  */
 struct cnr_merger {
@@ -141,10 +141,10 @@ enum cnr_broadcast {
  * struct cnr_ring - own place in the ring, ring.c
  * @at:		ranks in the order of the ring
  * @place:	the reverse: place in the ring, by rank
- * @srtt, @rttvar, @rto, @shift, @late_at: as in struct cnr_comm, of blocks in the ring
+ * @srtt, @rttvar, @rto, @shift, @slowed_at: as in struct cnr_comm, of blocks in the ring
  * @known:	the order is known; the same goes for @own, @next, @prev
  * @wanted:	the order is, and @steps of what it takes to find it were done
- * @tagged:	ranks whose tags are in @expected, for the block @led that is led here: work.c.
+ * @tagged:	ranks whose tags are in @expected, for the block @led that is led here: ring_tags.c.
  *		@led is another one only when that is finished
  * @queue:	what is to be sent, [tail, head) by @mask
  */
@@ -154,7 +154,7 @@ struct cnr_ring {
 	u64	srtt;
 	u64	rttvar;
 	u64	rto;
-	u64	late_at;
+	u64	slowed_at;
 	u16	own;
 	u16	next;
 	u16	prev;
@@ -239,7 +239,7 @@ struct cnr_comm {
 	u8	trees;		/* agreed: how many, with CANARY_ALG_STATIC */
 	u8	load;
 	bool	merges;		/* switches aggregate here */
-	bool	shunned;	/* not now, see around.c */
+	bool	shunned;	/* not now, see tree_around.c */
 	bool	work;		/* for cnr_work() */
 	bool	over;		/* FAILED, and all that was held for it is dropped */
 	u16	slice;		/* as configured, if there are more members; else 0 */
@@ -255,7 +255,7 @@ struct cnr_comm {
 	bool	began;		/* ... here, too */
 	u8	round_load;	/* see window.c */
 	bool	round_full;	/* cwnd was all in use */
-	__be32	via;		/* our first aggregator, 0 if none is known */
+	__be32	first_aggregator;		/* our first aggregator, 0 if none is known */
 	u32	broadcast;	/* bits of enum cnr_broadcast */
 
 	/* the window, all serial */
@@ -311,7 +311,7 @@ struct cnr_comm {
 	struct cnr_ring ring;
 	struct cnr_config cfg;
 
-	/* switches that do not help, see around.c */
+	/* switches that do not help, see tree_around.c */
 	u32	anew;		/* share of the blocks that were begun anew */
 	u32	again;		/* share of these for which once was enough */
 	u32	around;		/* blocks that they were shunned for the last time */
@@ -353,7 +353,7 @@ struct cnr_comm {
 	u32	left;		/* members that are gone, ... */
 	u32	dead;		/* ... and of these, did not say so */
 	u16	collector;	/* the lowest rank that is not: it is told who has what */
-	u32	behind;		/* collector: all before it have more than @done_base, ... */
+	u32	done_cursor;	/* collector: all before it have more than @done_base, ... */
 	u32	done_base;	/* what all had when the look at them began; ... */
 	u32	done_least;	/* they have at least this */
 	u32	done_asked;	/* those from there on are still to be asked what they have */
@@ -378,7 +378,7 @@ struct cnr_comm {
 	struct cnr_trouble trouble[CNR_TROUBLES];
 
 	u64	merger_key;	/* odd, secret: of places in @merger */
-	u64	strangers;	/* debt of those whose aggregates are not known, merge.c */
+	u64	strangers;	/* debt of those whose aggregates are not known, tree_trust.c */
 	struct cnr_merger merger[1 << CNR_MERGERS_BITS];
 
 	u32	restored[CNR_RESTORED];	/* by led block: serial + 1; until somebody asks again */

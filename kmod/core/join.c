@@ -25,7 +25,7 @@
 static const u16 cnr_plateau[] = { 1500, 1400, 1280, 576 };
 #define CNR_JOIN_SLOT		32	/* bits of ns for which a cookie holds, and once more */
 #define CNR_MISSING_LOOK	1024	/* members looked at for the names of missing ones */
-#define CNR_JOIN_PATIENCE	3	/* tries before smaller sizes are offered too */
+#define CNR_JOIN_LARGE	3	/* tries before smaller sizes are offered too */
 
 /* The epoch begins, with block @first: the layers above do so when this returns to the roof. */
 static void cnr_epoch(struct cnr_comm *c, u32 first)
@@ -77,12 +77,12 @@ static void cnr_join_silent(struct cnr_comm *c, u64 now)
 	u16 silent[CNR_FAULTS];
 	struct cnr_member *m;
 	u32 rank, n = 0;
-	u64 patience;
+	u64 limit;
 
 	for (rank = 1; rank < c->cfg.members; rank++) {
 		m = &c->member[rank];
-		patience = m->flags & CNR_M_CLAIMED ? CNR_JOIN_CLAIMED : CNR_JOIN_SILENCE;
-		if ((m->flags & CNR_M_READY) || now - c->joiner[rank].joined < patience)
+		limit = m->flags & CNR_M_CLAIMED ? CNR_JOIN_CLAIMED : CNR_JOIN_SILENCE;
+		if ((m->flags & CNR_M_READY) || now - c->joiner[rank].joined < limit)
 			continue;
 		if (n < CNR_FAULTS)
 			silent[n] = rank;
@@ -137,9 +137,9 @@ static u16 cnr_join_mtu(const struct cnr_comm *c)
 {
 	u32 i, step;
 
-	if (c->answered || c->join_tries <= CNR_JOIN_PATIENCE || c->join_tries % 2)
+	if (c->answered || c->join_tries <= CNR_JOIN_LARGE || c->join_tries % 2)
 		return c->offer_mtu;
-	step = (c->join_tries - CNR_JOIN_PATIENCE - 1) / 2 % ARRAY_SIZE(cnr_plateau);
+	step = (c->join_tries - CNR_JOIN_LARGE - 1) / 2 % ARRAY_SIZE(cnr_plateau);
 	for (i = step; i < ARRAY_SIZE(cnr_plateau); i++)
 		if (cnr_plateau[i] < c->offer_mtu)
 			return cnr_plateau[i];

@@ -16,7 +16,7 @@
 #include "session.h"
 
 #define CNR_DONE_LAST		(1 * CNR_SEC)
-#define CNR_DONE_TOLD		4	/* times DONE is said before it is asked for */
+#define CNR_DONE_SAID		4	/* times DONE is said before it is asked for */
 
 static bool cnr_is_collector(const struct cnr_comm *c)
 {
@@ -61,11 +61,11 @@ static u32 cnr_done_by_all(struct cnr_comm *c)
 	if (c->done_base != c->all_done) {
 		c->done_base = c->all_done;
 		c->done_least = c->una;
-		c->behind = 0;
+		c->done_cursor = 0;
 	}
-	for (; c->behind < c->cfg.members; c->behind++) {
-		m = &c->member[c->behind];
-		if (c->behind == c->cfg.rank || (m->flags & CNR_M_LEFT))
+	for (; c->done_cursor < c->cfg.members; c->done_cursor++) {
+		m = &c->member[c->done_cursor];
+		if (c->done_cursor == c->cfg.rank || (m->flags & CNR_M_LEFT))
 			continue;
 		if (!canary_before(c->all_done, cnr_done(c, m)))
 			return c->all_done;
@@ -153,7 +153,7 @@ void cnr_done_timer(struct cnr_comm *c, u64 now)
 			cnr_collectors_ask(c, now);
 		} else {
 			cnr_collect(c);
-			if (c->state == CNR_LINGERING || c->done_tries > CNR_DONE_TOLD)
+			if (c->state == CNR_LINGERING || c->done_tries > CNR_DONE_SAID)
 				cnr_done_ask(c, now);
 		}
 	}

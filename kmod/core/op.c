@@ -136,7 +136,7 @@ const u32 *cnr_block_source(struct cnr_comm *c, const struct cnr_operation *op, 
 	return op->op.source + (block - op->base) * c->elements;
 }
 
-static void cnr_tell(const struct cnr_operation *o, struct cnr_done *done)
+static void cnr_report(const struct cnr_operation *o, struct cnr_done *done)
 {
 	done->cookie = o->op.cookie;
 	done->data = o->op.data;
@@ -154,7 +154,7 @@ bool cnr_completion(struct cnr_comm *c, struct cnr_done *done)
 		return false;
 	o->state = CNR_O_REPORTED;
 	c->op_report++;
-	cnr_tell(o, done);
+	cnr_report(o, done);
 	return true;
 }
 
@@ -175,7 +175,7 @@ bool cnr_released(struct cnr_comm *c, struct cnr_done *done)
 		c->ops_run--;
 		c->ops_run_by[o->run->collective]--;
 	}
-	cnr_tell(o, done);
+	cnr_report(o, done);
 	return true;
 }
 

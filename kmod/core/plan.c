@@ -172,7 +172,7 @@ void cnr_plan_timer(struct cnr_comm *c, u64 now)
 		cnr_control(c, CANARY_PLAN, 0, o->base);
 		cnr_ask(c, now, 0);
 		p->ask_at = now + min_t(u64, c->rto << min_t(u32, p->tries, 6),
-					CNR_PATIENCE_MAX);
+					CNR_WAIT_MAX);
 		p->tries++;
 	}
 	cnr_arm(c, p->ask_at);
@@ -258,7 +258,7 @@ bool cnr_plan_build(struct cnr_comm *c, u32 block, u16 rank, struct cnr_out *out
 }
 
 /* Rank 0 tells all about the operation whose turn it is. */
-bool cnr_plan_tell(struct cnr_comm *c, struct cnr_out *out)
+bool cnr_plan_announce(struct cnr_comm *c, struct cnr_out *out)
 {
 	const struct cnr_operation *o = &c->ops[c->plan.tell % CNR_OPS];
 
@@ -269,7 +269,7 @@ bool cnr_plan_tell(struct cnr_comm *c, struct cnr_out *out)
 }
 
 /* All were told. Return: true if there is another operation to tell. */
-bool cnr_plan_told(struct cnr_comm *c)
+bool cnr_plan_announced(struct cnr_comm *c)
 {
 	if (++c->plan.tell == c->plan.tell_end)
 		return false;

@@ -10,7 +10,7 @@ void cnr_plan_heard(struct cnr_comm *c, u64 now, u32 block, u32 opsig, u8 algori
 void cnr_plan_timer(struct cnr_comm *c, u64 now);
 enum canary_drop cnr_plan_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
 bool cnr_plan_build(struct cnr_comm *c, u32 block, u16 rank, struct cnr_out *out);
-bool cnr_plan_tell(struct cnr_comm *c, struct cnr_out *out);
-bool cnr_plan_told(struct cnr_comm *c);
+bool cnr_plan_announce(struct cnr_comm *c, struct cnr_out *out);
+bool cnr_plan_announced(struct cnr_comm *c);
 
 #endif /* CANARY_CORE_PLAN_H */

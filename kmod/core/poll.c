@@ -48,7 +48,7 @@ static void cnr_alive_build(struct cnr_comm *c, const struct cnr_control *m, str
 	out->hdr.done = cpu_to_be32(m->arg);
 	out->hdr.opsig = cpu_to_be32(o ? o->opsig : 0);
 	out->hdr.tag = cpu_to_be64(c->next);
-	out->hdr.sum = c->via;
+	out->hdr.sum = c->first_aggregator;
 }
 
 /* A result that somebody asked for again. Return: false if nobody has it any more. */
@@ -82,7 +82,7 @@ static void cnr_asking_build(struct cnr_comm *c, const struct cnr_control *m, st
 	if (m->flags & CANARY_F_RING)
 		out->hdr.count = cpu_to_be16(m->arg);
 	else if (m->type == CANARY_REQUEST)
-		out->hdr.sum = c->via;
+		out->hdr.sum = c->first_aggregator;
 }
 
 /* What has a header and little else. Return: false if the message has become pointless. */
@@ -164,7 +164,7 @@ static bool cnr_cast_one(struct cnr_comm *c, u64 now, enum cnr_broadcast cast, u
 		cnr_count(c, CNR_C_probes_out);
 		break;
 	case CNR_CAST_PLAN:
-		if (!cnr_plan_tell(c, out))
+		if (!cnr_plan_announce(c, out))
 			return false;
 		break;
 	case CNR_CAST_DONE:
@@ -212,7 +212,7 @@ static bool cnr_cast_build(struct cnr_comm *c, u64 now, struct cnr_out *out)
 				return true;
 		}
 		c->broadcast &= ~(1U << cast);
-		if (cast == CNR_CAST_PLAN && cnr_plan_told(c))
+		if (cast == CNR_CAST_PLAN && cnr_plan_announced(c))
 			cast--;
 	}
 	return false;

@@ -9,7 +9,7 @@
  * the result goes around once more. Every hop is from a member to the next one, authenticated,
  * and repeated on demand from the vector: there is nothing to begin anew, and no other memory.
  *
- * States: those of member.c, and CNR_B_PARTIAL while SENT: own data are in the partial sum.
+ * States: those of tree_member.c, and CNR_B_PARTIAL while SENT: own data are in the partial sum.
  * Timer: cnr_block.deadline while SENT; it asks the member before us with REQUEST.
  */
 #include "message.h"
@@ -59,7 +59,7 @@ static u64 cnr_ring_backoff(const struct cnr_comm *c, u8 tries)
 {
 	u64 least = min_t(u64, c->ring.rto << c->ring.shift, CNR_RTO_MAX);
 
-	return max_t(u64, least, min_t(u64, c->ring.rto << min_t(u8, tries, 6), CNR_PATIENCE_MAX));
+	return max_t(u64, least, min_t(u64, c->ring.rto << min_t(u8, tries, 6), CNR_WAIT_MAX));
 }
 
 static void cnr_ring_rearm(struct cnr_comm *c, u64 now, struct cnr_block *b)
@@ -113,13 +113,13 @@ static void cnr_ring_start(struct cnr_comm *c, u64 now, u32 block)
 }
 
 /* As cnr_late(): round trips have become longer than the timer. */
-static void cnr_ring_late(struct cnr_comm *c, u64 now, const struct cnr_block *b)
+static void cnr_ring_slowed(struct cnr_comm *c, u64 now, const struct cnr_block *b)
 {
 	struct cnr_ring *r = &c->ring;
 
-	if (b->tries || b->sent_at < r->late_at || now - b->sent_at < r->rto)
+	if (b->tries || b->sent_at < r->slowed_at || now - b->sent_at < r->rto)
 		return;
-	r->late_at = now;
+	r->slowed_at = now;
 	if (r->shift < 6)
 		r->shift++;
 }
@@ -135,7 +135,7 @@ static void cnr_ring_overdue(struct cnr_comm *c, u64 now, u32 block, u32 *budget
 	if (cnr_path_fails(c, now, b, c->ring.prev))
 		return;
 	cnr_count(c, CNR_C_timeouts);
-	cnr_ring_late(c, now, b);
+	cnr_ring_slowed(c, now, b);
 	b->flags |= CNR_B_AGAIN;
 	if (*budget) {
 		(*budget)--;
@@ -168,17 +168,17 @@ static void cnr_ring_hole(struct cnr_comm *c, u64 now, u32 block, u8 have)
 	u32 hops = cnr_ring_hop(c, block);
 	u32 last = block - c->cfg.members;
 	struct cnr_block *b = cnr_block(c, last);
-	u64 patience, again, srtt;
+	u64 wait, again, srtt;
 
 	if (!cnr_is_ring(c, last) || b->state != CNR_B_SENT || b->tries ||
 	    (b->flags & CNR_B_PARTIAL) != have || cnr_leader(c, last) != cnr_leader(c, block))
 		return;
 	srtt = c->ring.srtt ? c->ring.srtt : c->cfg.rto_min;
 	again = cnr_div64(2 * srtt, c->cfg.members);	/* more than 2 of 2 (N - 1) hops */
-	patience = srtt / 4 + again * hops;
+	wait = srtt / 4 + again * hops;
 	if (have)
-		patience += srtt / 4 + again;
-	b->deadline = min_t(u64, b->deadline, now + patience);
+		wait += srtt / 4 + again;
+	b->deadline = min_t(u64, b->deadline, now + wait);
 	cnr_arm(c, b->deadline);
 }
 
@@ -358,7 +358,7 @@ static enum canary_drop cnr_ring_result(struct cnr_comm *c, u64 now, const struc
 }
 
 /* What the REQUEST @h asks for is not here. */
-static void cnr_ring_hold(struct cnr_comm *c, const struct canary_hdr *h)
+static void cnr_ring_say_wait(struct cnr_comm *c, const struct canary_hdr *h)
 {
 	struct cnr_control *m = cnr_control(c, CANARY_WAIT, be16_to_cpu(h->rank),
 					    be32_to_cpu(h->block));
@@ -387,7 +387,7 @@ static enum canary_drop cnr_ring_request(struct cnr_comm *c, u64 now, const stru
 	if (cnr_in_flight(c, block) && b->state != CNR_B_IDLE &&
 	    be32_to_cpu(h->opsig) != c->ops[b->op].opsig) {
 		cnr_control(c, CANARY_ALIVE, rank, block);
-		cnr_ring_hold(c, h);	/* until it is known who differs */
+		cnr_ring_say_wait(c, h);	/* until it is known who differs */
 		cnr_differs(c, now, block, rank, be32_to_cpu(h->opsig), 1);
 		return CANARY_DROP_OPSIG;
 	}
@@ -398,7 +398,7 @@ static enum canary_drop cnr_ring_request(struct cnr_comm *c, u64 now, const stru
 		cnr_ring_push_again(c, block);
 		return CANARY_DROP_NONE;
 	}
-	cnr_ring_hold(c, h);
+	cnr_ring_say_wait(c, h);
 	return CANARY_DROP_NONE;
 }
 

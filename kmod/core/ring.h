@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Layer 5, ring: a block on its way around (ring.c), in which order (order.c), and what its tags
- * have to add up to (ring_tags.c).
+ * Layer 5, ring: a block on its way around (ring.c), in which order (ring_order.c), and what its
+ * tags have to add up to (ring_tags.c).
  */
 #ifndef CANARY_CORE_RING_H
 #define CANARY_CORE_RING_H
@@ -36,7 +36,7 @@ static inline bool cnr_is_ring(struct cnr_comm *c, u32 block)
 extern const struct cnr_algorithm cnr_ring;
 bool cnr_ring_build(struct cnr_comm *c, u64 now, struct cnr_out *out);
 
-/* order.c: who is whose neighbour */
+/* ring_order.c: who is whose neighbour */
 void cnr_ring_begin(struct cnr_comm *c);
 bool cnr_ring_order_work(struct cnr_comm *c);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Layer 5, ring: what the tags of a block have to add up to at its leader. With slices
- * (cnr_config.slice), of one block at a time, some members at a time by cnr_work(); as in tags.c.
+ * (cnr_config.slice), of one block at a time, some members at a time by cnr_work(); as for trees.
  */
 #include "message.h"
 #include "ring.h"

@@ -9,7 +9,7 @@
 static void cnr_tree_begin(struct cnr_comm *c)
 {
 	c->led = c->first;
-	cnr_merge_begin(c);
+	cnr_trust_begin(c);
 	cnr_around_begin(c);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Layer 5, tree: a block at its leader (lead.c, leader.c, missing.c, sent.c), at the others
- * (member.c), what tags have to add up to (tags.c), whose aggregates are taken (merge.c), when to
- * go around switches (around.c), results by way of the switch that bypassed (restore.c).
+ * Layer 5, tree: a block at its leader (tree_slots.c, tree_leader.c, tree_missing.c, tree_sent.c),
+ * at the others (tree_member.c), what tags have to add up to (tree_tags.c), whose aggregates are
+ * taken (tree_trust.c), when to go around switches (tree_around.c), results by way of the switch
+ * that bypassed (tree_restore.c).
  */
 #ifndef CANARY_CORE_TREE_H
 #define CANARY_CORE_TREE_H
@@ -41,7 +42,7 @@ enum cnr_lead_state {
 #define CNR_L_FAIL_ALL		0x04	/* FAILURE is going out to everybody */
 #define CNR_L_FAIL_MISSING	0x08	/* FAILURE is going out to the ranks in @want */
 #define CNR_L_ORIGIN		0x10	/* sources with an origin are still to be answered */
-#define CNR_L_STRANGE		0x20	/* an aggregate of strangers came, see merge.c */
+#define CNR_L_STRANGE		0x20	/* an aggregate of strangers came, see tree_trust.c */
 #define CNR_L_EXPECTED		0x40	/* @expected is known */
 
 /*
@@ -49,13 +50,14 @@ enum cnr_lead_state {
  * @count, @tag, @sum, @done, @load: merged over the contributions accepted
  * @sources:	entries in @source
  * @cursor:	next source (restorations, results) or rank (failures) to send to
- * @owed:	a restoration went to the origin of that source (number + 1), its result is next
+ * @restoration_due: a restoration went to the origin of that source (number + 1), whose result is
+ *		next
  * @lists:	restorations that went out
  * @tries:	timer back-off
  * @dissenter, @dissent_sig: a rank with another operation, and its signature, if @dissenter is not
  *		CNR_NONE: who differs is only known when a second one has been heard
  * @asks:	times that ranks were asked to contribute again since something came
- * @hold:	finished: us since the first contribution came
+ * @held_us:	finished: us since the first contribution came
  * @seen:	bitmap of the ranks whose single contributions were accepted
  * @want:	bitmap of the ranks that are missing, as far as that is known
  * @first_at:	when the first contribution came
@@ -89,10 +91,10 @@ struct cnr_lead {
 	u16	dissenter;
 	u8	asks;
 	u8	pad2;
-	u32	hold;
+	u32	held_us;
 	u32	sources;
 	u32	cursor;
-	u32	owed;
+	u32	restoration_due;
 	u32	lists;
 	struct cnr_source *source;
 	u64	first_at;
@@ -138,14 +140,14 @@ static inline bool cnr_is_others(struct cnr_comm *c, u32 block)
 /* tree.c */
 extern const struct cnr_algorithm cnr_tree;
 
-/* tags.c: what tags have to add up to */
+/* tree_tags.c: what tags have to add up to */
 void cnr_tags_begin(struct cnr_comm *c, struct cnr_lead *l);
 bool cnr_tags_known(const struct cnr_comm *c, const struct cnr_lead *l);
 u64 cnr_tags_of(const struct cnr_comm *c, const struct cnr_lead *l, u16 rank);
 void cnr_tags_slice(struct cnr_comm *c, struct cnr_lead *l);
 u64 cnr_lead_expected(struct cnr_comm *c, struct cnr_lead *l);
 
-/* lead.c: slots, and what goes out of them */
+/* tree_slots.c: slots, and what goes out of them */
 void cnr_lead_send(struct cnr_comm *c, struct cnr_lead *l, u8 state, u8 flag);
 void cnr_lead_clear(struct cnr_comm *c, struct cnr_lead *l);
 struct cnr_lead *cnr_lead_get(struct cnr_comm *c, u32 block);
@@ -153,30 +155,30 @@ void cnr_lead_discard(struct cnr_comm *c, struct cnr_lead *l);
 bool cnr_lead_build(struct cnr_comm *c, u64 now, struct cnr_out *out);
 void cnr_lead_drop_all(struct cnr_comm *c);
 
-/* restore.c: results by way of the switch that bypassed */
+/* tree_restore.c: results by way of the switch that bypassed */
 bool cnr_restore_build(struct cnr_comm *c, struct cnr_lead *l, struct cnr_out *out);
 void cnr_restore_failed(struct cnr_comm *c, u32 block);
 
-/* merge.c: whose aggregates are taken */
-void cnr_merge_begin(struct cnr_comm *c);
+/* tree_trust.c: whose aggregates are taken */
+void cnr_trust_begin(struct cnr_comm *c);
 bool cnr_merger_known(struct cnr_comm *c, const struct cnr_in *in);
-enum canary_drop cnr_merge_admit(struct cnr_comm *c, u64 now, struct cnr_lead *l,
+enum canary_drop cnr_trust_admit(struct cnr_comm *c, u64 now, struct cnr_lead *l,
 				 const struct cnr_in *in);
-bool cnr_merge_replaces(struct cnr_comm *c, struct cnr_lead *l, const struct canary_hdr *h);
-void cnr_merge_doubt(struct cnr_comm *c, u64 now, struct cnr_lead *l, const struct canary_hdr *h);
-bool cnr_merge_witness(struct cnr_comm *c, struct cnr_lead *l);
-void cnr_merge_taken(struct cnr_comm *c, u64 now, struct cnr_lead *l, const struct cnr_source *s);
-void cnr_merge_proven(struct cnr_comm *c, struct cnr_lead *l);
-void cnr_merge_spoilt(struct cnr_comm *c, u64 now, const struct cnr_lead *l);
+bool cnr_trust_replaces(struct cnr_comm *c, struct cnr_lead *l, const struct canary_hdr *h);
+void cnr_trust_doubt(struct cnr_comm *c, u64 now, struct cnr_lead *l, const struct canary_hdr *h);
+bool cnr_trust_witness(struct cnr_comm *c, struct cnr_lead *l);
+void cnr_trust_taken(struct cnr_comm *c, u64 now, struct cnr_lead *l, const struct cnr_source *s);
+void cnr_trust_proven(struct cnr_comm *c, struct cnr_lead *l);
+void cnr_trust_spoilt(struct cnr_comm *c, u64 now, const struct cnr_lead *l);
 
-/* around.c: switches that do not help */
+/* tree_around.c: switches that do not help */
 void cnr_around_begin(struct cnr_comm *c);
 bool cnr_around(struct cnr_comm *c, u64 now, u32 block);
 void cnr_around_done(struct cnr_comm *c, u64 now, const struct cnr_block *b);
 void cnr_around_learn(struct cnr_comm *c, bool good);
 u8 cnr_around_attempt(struct cnr_comm *c, u8 attempt);
 
-/* missing.c: contributions that do not come */
+/* tree_missing.c: contributions that do not come */
 u32 cnr_led(struct cnr_comm *c);
 void cnr_lead_rearm(struct cnr_comm *c, struct cnr_lead *l, u64 now);
 void cnr_lead_restart(struct cnr_comm *c, u64 now, struct cnr_lead *l);
@@ -185,17 +187,17 @@ void cnr_lead_timers(struct cnr_comm *c, u64 now);
 void cnr_lead_heard(struct cnr_comm *c, u64 now);
 void cnr_lead_all_sent(struct cnr_comm *c, u64 now, u32 block);
 
-/* sent.c: all ranks have contributed */
+/* tree_sent.c: all ranks have contributed */
 void cnr_all_sent(struct cnr_comm *c, u64 now, u32 sent);
 
-/* leader.c: contributions */
+/* tree_leader.c: contributions */
 void cnr_lead_posted(struct cnr_comm *c, u64 now, u32 block);
 void cnr_lead_alive(struct cnr_comm *c, u64 now, const struct canary_hdr *h, bool more);
 enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struct cnr_in *in);
 enum canary_drop cnr_request_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
 bool cnr_lead_work(struct cnr_comm *c, u64 now);
 
-/* member.c: contributions go out, results come in */
+/* tree_member.c: contributions go out, results come in */
 void cnr_member_start(struct cnr_comm *c, u64 now, u32 block);
 void cnr_member_timer(struct cnr_comm *c, u64 now, u32 block, u32 *budget);
 void cnr_member_earliest(struct cnr_comm *c, u64 now, struct cnr_block *b, bool asked);

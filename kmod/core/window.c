@@ -85,7 +85,7 @@ u64 cnr_answer_time(const struct cnr_comm *c, u8 tries)
 		time = min_t(u64, time, c->answer + max_t(u64, slack, c->cfg.rto_min / 16));
 	}
 	tries = tries > CNR_EAGER ? min_t(u8, tries - CNR_EAGER, 10) : 0;
-	return min_t(u64, time << tries, CNR_PATIENCE_MAX);
+	return min_t(u64, time << tries, CNR_WAIT_MAX);
 }
 
 /* By how much a packet may come after one that was sent later, without being lost. */

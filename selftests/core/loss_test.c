@@ -124,7 +124,7 @@ static void test_single(const char *what, struct drop d, u64 asked, u64 again, u
 	if (groups)
 		for (u32 i = 0; i < 8; i++)
 			for (u32 k = 0; k < 8; k++)
-				sim_comm(s, i)->member[k].via = sim_comm(s, k)->via;
+				sim_comm(s, i)->member[k].first_aggregator = sim_comm(s, k)->first_aggregator;
 	sim_faults(s)->filter = drop_one;
 	sim_faults(s)->filter_arg = &d;
 	begin = sim_now(s);

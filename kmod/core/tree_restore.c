@@ -6,7 +6,7 @@
  * directly.
  *
  * A block's results go out in two passes over its sources: first those with company at their
- * origin (CNR_L_ORIGIN), then (leader.c) all others.
+ * origin (CNR_L_ORIGIN), then (tree_slots.c) all others.
  */
 #include "message.h"
 #include "tree.h"
@@ -77,7 +77,7 @@ static void cnr_restoration_build(struct cnr_comm *c, struct cnr_lead *l, u32 he
 	out->port = cpu_to_be16(CANARY_PORT_BASE);
 	for (i = 0; i < n; i++)
 		s[group[i]].repeat = 1;
-	l->owed = head + 1;
+	l->restoration_due = head + 1;
 	*cnr_restored(c, l->block) = l->block + 1;
 	c->restore_pause -= (c->restore_pause + 7) / 8;
 	cnr_count(c, CNR_C_restorations_out);
@@ -86,10 +86,10 @@ static void cnr_restoration_build(struct cnr_comm *c, struct cnr_lead *l, u32 he
 /* The result that follows serves the switch's own children, too, if it has some. */
 static bool cnr_restored_result(struct cnr_comm *c, struct cnr_lead *l, struct cnr_out *out)
 {
-	__be32 origin = l->source[l->owed - 1].origin;
+	__be32 origin = l->source[l->restoration_due - 1].origin;
 	u32 i;
 
-	l->owed = 0;
+	l->restoration_due = 0;
 	if (!cnr_result_build(c, l->block, l->attempt, out))
 		return false;
 	out->hdr.sum = cpu_to_be32(l->sum);
@@ -111,7 +111,7 @@ bool cnr_restore_build(struct cnr_comm *c, struct cnr_lead *l, struct cnr_out *o
 	u16 group[CANARY_RESTORED_MAX];
 	u32 head, n, lonely = 0;
 
-	if (l->owed)
+	if (l->restoration_due)
 		return cnr_restored_result(c, l, out);
 	if (!l->cursor && c->restore_skip) {
 		c->restore_skip--;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Layer 5, tree: a block at its leader. Contributions are checked and merged (cnr_accumulate())
- * until it is complete. What happens if they do not come is in missing.c; the result goes out by
- * lead.c.
+ * Layer 5, tree: a block at its leader. Contributions are checked and merged
+ * (cnr_contribution_merge()) until it is complete. What happens if they do not come is in
+ * tree_missing.c; the result goes out by tree_slots.c.
  */
 #include "message.h"
 #include "outbox.h"
@@ -50,7 +50,7 @@ static void cnr_lead_finish(struct cnr_comm *c, u64 now, struct cnr_lead *l, con
 		return;
 	}
 	if (l->flags & CNR_L_MERGED)
-		cnr_merge_proven(c, l);
+		cnr_trust_proven(c, l);
 	if (l->attempt && l->attempt < CNR_BYPASS_ATTEMPT)
 		cnr_around_learn(c, true);
 	l->sum = cnr_lead_add(c, l, o, sum);
@@ -59,7 +59,7 @@ static void cnr_lead_finish(struct cnr_comm *c, u64 now, struct cnr_lead *l, con
 		l->done = canary_earlier(l->done, cnr_proven_done(c, o, l->block));
 	l->done = canary_earlier(l->done, c->una);
 	l->deadline = CNR_NEVER;
-	l->hold = min_t(u64, (now - l->first_at) / CNR_USEC, ~0U);
+	l->held_us = min_t(u64, (now - l->first_at) / CNR_USEC, ~0U);
 	if (cnr_lead_sending(l))
 		c->leads_out--;
 	l->flags &= ~(CNR_L_FAIL_ALL | CNR_L_FAIL_MISSING);
@@ -139,7 +139,7 @@ static void cnr_lead_differs(struct cnr_comm *c, u64 now, struct cnr_lead *l, u1
 	l->dissent_sig = opsig;
 	if (second || c->cfg.members == 2)
 		cnr_fail(c, now, CANARY_ABORT_MISMATCH, both, alike ? 1 : 2, true);
-	else if (cnr_merge_witness(c, l))
+	else if (cnr_trust_witness(c, l))
 		cnr_fail(c, now, CANARY_ABORT_MISMATCH, &rank, 1, true);
 }
 
@@ -184,9 +184,12 @@ static enum canary_drop cnr_acceptable(struct cnr_comm *c, const struct cnr_lead
 	return CANARY_DROP_NONE;
 }
 
-/* @keep: the data are wanted later. */
-static void cnr_accumulate(struct cnr_comm *c, struct cnr_lead *l, u64 now,
-			   const struct cnr_in *in, bool known, bool keep)
+/*
+ * It is taken: add it to what was collected of the block. @known: its source will get a result
+ * already; @keep: the data are wanted later.
+ */
+static void cnr_contribution_merge(struct cnr_comm *c, struct cnr_lead *l, u64 now,
+				   const struct cnr_in *in, bool known, bool keep)
 {
 	const struct canary_hdr *h = in->hdr;
 	struct cnr_source *s = &l->source[l->sources];
@@ -211,7 +214,7 @@ static void cnr_accumulate(struct cnr_comm *c, struct cnr_lead *l, u64 now,
 	s->repeat = known;
 	s->merged = h->count != cpu_to_be16(1);
 	if (s->merged)
-		cnr_merge_taken(c, now, l, s);
+		cnr_trust_taken(c, now, l, s);
 	else
 		l->seen[rank / 64] |= 1ULL << (rank % 64);
 	s->tag = be64_to_cpu(h->tag);
@@ -318,14 +321,14 @@ static enum canary_drop cnr_contribution_admit(struct cnr_comm *c, u64 now, stru
 		if (cnr_checksum(cnr_payload(in), be16_to_cpu(h->elements)) !=
 		    be32_to_cpu(h->sum))
 			return CANARY_DROP_SUM;
-		drop = cnr_merge_admit(c, now, l, in);
+		drop = cnr_trust_admit(c, now, l, in);
 		if (drop != CANARY_DROP_NONE)
 			return drop;
 	} else {
-		cnr_merge_doubt(c, now, l, h);
+		cnr_trust_doubt(c, now, l, h);
 	}
 	drop = cnr_acceptable(c, l, h);
-	if (drop == CANARY_DROP_COUNT && cnr_merge_replaces(c, l, h)) {
+	if (drop == CANARY_DROP_COUNT && cnr_trust_replaces(c, l, h)) {
 		cnr_lead_discard(c, l);
 		drop = CANARY_DROP_NONE;
 	}
@@ -347,7 +350,7 @@ static void cnr_contribution_taken(struct cnr_comm *c, u64 now, struct cnr_lead 
 		cnr_count(c, CNR_C_contributions_merged);
 	else
 		cnr_sent_by(c, be16_to_cpu(h->rank), block + 1);
-	if (l->dissenter != CNR_NONE && (l->flags & CNR_L_POSTED) && cnr_merge_witness(c, l)) {
+	if (l->dissenter != CNR_NONE && (l->flags & CNR_L_POSTED) && cnr_trust_witness(c, l)) {
 		cnr_fail(c, now, CANARY_ABORT_MISMATCH, &l->dissenter, 1, true);
 		return;
 	}
@@ -387,7 +390,7 @@ enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struc
 	/* One packet with everybody's data needs no accumulator. */
 	whole = !l->sources && (l->flags & CNR_L_POSTED) &&
 		h->count == cpu_to_be16(c->cfg.members - 1) && cnr_tags_known(c, l);
-	cnr_accumulate(c, l, now, &own, known, !whole);
+	cnr_contribution_merge(c, l, now, &own, known, !whole);
 	cnr_contribution_taken(c, now, l, h, whole ? cnr_payload(in) : l->acc);
 	return CANARY_DROP_NONE;
 }
@@ -407,7 +410,7 @@ enum canary_drop cnr_request_input(struct cnr_comm *c, u64 now, const struct can
 		return CANARY_DROP_LEADER;
 	}
 	cnr_sent_by(c, rank, block + 1);
-	c->member[rank].via = h->sum;
+	c->member[rank].first_aggregator = h->sum;
 	if (cnr_is_others(c, block)) {
 		cnr_differs(c, now, block, rank, be32_to_cpu(h->opsig), 1);
 		return CANARY_DROP_OPSIG;

@@ -21,7 +21,7 @@
 #include "message.h"
 #include "tree.h"
 
-void cnr_merge_begin(struct cnr_comm *c)
+void cnr_trust_begin(struct cnr_comm *c)
 {
 	c->merger_key = cnr_secret(c, 5) | 1;
 }
@@ -93,13 +93,13 @@ static bool cnr_merged_right(struct cnr_comm *c, struct cnr_lead *l, const struc
 }
 
 /* Does a contribution with everybody's data take the place of aggregates that were collected? */
-bool cnr_merge_replaces(struct cnr_comm *c, struct cnr_lead *l, const struct canary_hdr *h)
+bool cnr_trust_replaces(struct cnr_comm *c, struct cnr_lead *l, const struct canary_hdr *h)
 {
 	return (l->flags & CNR_L_MERGED) && cnr_is_merged(h) && cnr_merged_whole(c, l, h);
 }
 
 /* Is an aggregate for the block of @l, for the present attempt, to be taken? */
-enum canary_drop cnr_merge_admit(struct cnr_comm *c, u64 now, struct cnr_lead *l,
+enum canary_drop cnr_trust_admit(struct cnr_comm *c, u64 now, struct cnr_lead *l,
 				 const struct cnr_in *in)
 {
 	const struct canary_hdr *h = in->hdr;
@@ -148,7 +148,7 @@ static bool cnr_merged_crowds(struct cnr_comm *c, struct cnr_lead *l)
  * them is charged. But what is of another operation or length may be the fault of @h, where a
  * single one agrees with them.
  */
-void cnr_merge_doubt(struct cnr_comm *c, u64 now, struct cnr_lead *l, const struct canary_hdr *h)
+void cnr_trust_doubt(struct cnr_comm *c, u64 now, struct cnr_lead *l, const struct canary_hdr *h)
 {
 	bool agrees = l->opsig == be32_to_cpu(h->opsig) &&
 		      l->elements == be16_to_cpu(h->elements);
@@ -159,7 +159,7 @@ void cnr_merge_doubt(struct cnr_comm *c, u64 now, struct cnr_lead *l, const stru
 	if (agrees ? !cnr_merged_crowds(c, l) : cnr_seen_any(c, l))
 		return;
 	c->stats.drop[agrees ? CANARY_DROP_TAG : CANARY_DROP_OPSIG] += l->sources;
-	cnr_merge_spoilt(c, now, l);
+	cnr_trust_spoilt(c, now, l);
 	cnr_lead_discard(c, l);
 	l->flags &= ~CNR_L_EXPECTED;	/* of which operation is open again */
 }
@@ -169,7 +169,7 @@ void cnr_merge_doubt(struct cnr_comm *c, u64 now, struct cnr_lead *l, const stru
  * Aggregates say so if nothing but that one's contribution is missing; otherwise, nobody knows who
  * sent them.
  */
-bool cnr_merge_witness(struct cnr_comm *c, struct cnr_lead *l)
+bool cnr_trust_witness(struct cnr_comm *c, struct cnr_lead *l)
 {
 	if (cnr_seen_any(c, l))
 		return true;
@@ -178,7 +178,7 @@ bool cnr_merge_witness(struct cnr_comm *c, struct cnr_lead *l)
 }
 
 /* An aggregate was added. */
-void cnr_merge_taken(struct cnr_comm *c, u64 now, struct cnr_lead *l, const struct cnr_source *s)
+void cnr_trust_taken(struct cnr_comm *c, u64 now, struct cnr_lead *l, const struct cnr_source *s)
 {
 	l->flags |= CNR_L_MERGED;
 	if (cnr_merger(c, s->addr, s->port) || (l->flags & CNR_L_STRANGE))
@@ -188,7 +188,7 @@ void cnr_merge_taken(struct cnr_comm *c, u64 now, struct cnr_lead *l, const stru
 }
 
 /* The block of @l is complete, and right: so are all aggregates in it. Their senders are known. */
-void cnr_merge_proven(struct cnr_comm *c, struct cnr_lead *l)
+void cnr_trust_proven(struct cnr_comm *c, struct cnr_lead *l)
 {
 	const struct cnr_source *s;
 	struct cnr_merger *m;
@@ -213,7 +213,7 @@ void cnr_merge_proven(struct cnr_comm *c, struct cnr_lead *l)
 }
 
 /* It is begun anew: it was complete and wrong, or it cannot be told what is in it. */
-void cnr_merge_spoilt(struct cnr_comm *c, u64 now, const struct cnr_lead *l)
+void cnr_trust_spoilt(struct cnr_comm *c, u64 now, const struct cnr_lead *l)
 {
 	const struct cnr_source *s;
 	u32 i;

@@ -11,31 +11,31 @@
  * anew, so all count about the same; and they try switches again with the same block. After some
  * seconds they do in any case: whatever was wrong may be over.
  *
- * Shares are of CNR_SHARE, and each block changes them by a part of what they lack.
+ * Shares are of CNR_WHOLE, and each block changes them by a part of what they lack.
  */
 #include "tree.h"
 
-#define CNR_SHARE		65536
-#define CNR_ANEW_MOST		(CNR_SHARE / 4)	/* blocks begun anew: with more, around switches */
+#define CNR_WHOLE		65536
+#define CNR_ANEW_MOST		(CNR_WHOLE / 4)	/* blocks begun anew: with more, around switches */
 #define CNR_ANEW_PART		64	/* of the share that a block changes */
-#define CNR_AGAIN_LEAST		(CNR_SHARE / 2)	/* begun anew once: this share has to end well */
+#define CNR_AGAIN_LEAST		(CNR_WHOLE / 2)	/* begun anew once: this share has to end well */
 #define CNR_AGAIN_PART		8
 #define CNR_AGAIN_RETRY		1024	/* of the share: so often another one is tried */
 #define CNR_AROUND_FIRST	512	/* blocks around switches, a power of two, at least ... */
 #define CNR_AROUND_MOST		8192	/* ... and at most ... */
 #define CNR_AROUND_FOR		(4 * CNR_SEC)	/* ... and no longer than this */
 
-static void cnr_share(u32 *share, bool one, u32 part)
+static void cnr_average(u32 *share, bool one, u32 part)
 {
 	if (one)
-		*share += (CNR_SHARE - *share) / part;
+		*share += (CNR_WHOLE - *share) / part;
 	else
 		*share -= *share / part;
 }
 
 void cnr_around_begin(struct cnr_comm *c)
 {
-	c->again = CNR_SHARE;
+	c->again = CNR_WHOLE;
 	c->around = CNR_AROUND_FIRST / 2;
 }
 
@@ -65,7 +65,7 @@ void cnr_around_done(struct cnr_comm *c, u64 now, const struct cnr_block *b)
 {
 	if (c->shunned || (b->flags & CNR_B_AROUND))
 		return;
-	cnr_share(&c->anew, b->attempt, CNR_ANEW_PART);
+	cnr_average(&c->anew, b->attempt, CNR_ANEW_PART);
 	if (c->tried < CNR_AROUND_MOST)
 		c->tried++;
 	if (c->anew > CNR_ANEW_MOST)
@@ -75,7 +75,7 @@ void cnr_around_done(struct cnr_comm *c, u64 now, const struct cnr_block *b)
 /* A block that is led here was begun anew, once and through switches: did that do? */
 void cnr_around_learn(struct cnr_comm *c, bool good)
 {
-	cnr_share(&c->again, good, CNR_AGAIN_PART);
+	cnr_average(&c->again, good, CNR_AGAIN_PART);
 }
 
 /* A block that is led here, at @attempt, is begun anew. Return: its next attempt. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Layer 5, tree: the slots of blocks that this member leads, and what goes out of them: results to
- * the sources of contributions, FAILURE to ranks. Contributions come in by leader.c.
+ * the sources of contributions, FAILURE to ranks. Contributions come in by tree_leader.c.
  *
  * States (enum cnr_lead_state): FREE -> COLLECTING -> RESULT -> FREE.
  */
@@ -29,7 +29,7 @@ void cnr_lead_clear(struct cnr_comm *c, struct cnr_lead *l)
 	l->tag = 0;
 	l->done = c->una;
 	l->sources = 0;
-	l->owed = 0;
+	l->restoration_due = 0;
 	l->lists = 0;
 	l->asks = 0;
 	l->asked_at = 0;
@@ -93,7 +93,7 @@ static bool cnr_lead_result(struct cnr_comm *c, struct cnr_lead *l, struct cnr_o
 			break;
 		out->hdr.sum = cpu_to_be32(l->sum);
 		out->hdr.load = l->load;
-		out->hdr.tag |= cpu_to_be64((u64)l->hold << 32);
+		out->hdr.tag |= cpu_to_be64((u64)l->held_us << 32);
 		out->addr = s->addr;
 		out->port = s->port;
 		cnr_count(c, CNR_C_results_out);

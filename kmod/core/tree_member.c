@@ -45,11 +45,11 @@ void cnr_member_start(struct cnr_comm *c, u64 now, u32 block)
 }
 
 /* How long to wait for the answer to the next REQUEST; longer if ranks may be computing. */
-static u64 cnr_patience(const struct cnr_comm *c, u32 block, const struct cnr_block *b)
+static u64 cnr_request_interval(const struct cnr_comm *c, u32 block, const struct cnr_block *b)
 {
 	if (canary_before(block, c->all_sent))
-		return min_t(u64, 2 * c->rto, CNR_PATIENCE_MAX);
-	return min_t(u64, c->rto << min_t(u8, b->tries, 6), CNR_PATIENCE_MAX);
+		return min_t(u64, 2 * c->rto, CNR_WAIT_MAX);
+	return min_t(u64, c->rto << min_t(u8, b->tries, 6), CNR_WAIT_MAX);
 }
 
 /* Ask the leader for the result of @block. */
@@ -141,19 +141,19 @@ static void cnr_finished(struct cnr_comm *c, u64 now, u32 block, u32 bits)
 }
 
 /*
- * A round trip of a block that was not asked for. @hold: us for which the leader had the first
+ * A round trip of a block that was not asked for. @held_us: us for which the leader had the first
  * contribution. If ours was not the first it had ours for less: the truth is between both ends,
  * and if they are far apart, nothing is learned; unless it was short anyway.
  */
-static void cnr_sample(struct cnr_comm *c, u64 now, u32 block, u64 hold, u8 load)
+static void cnr_sample(struct cnr_comm *c, u64 now, u32 block, u32 held_us, u8 load)
 {
 	u64 rtt = now - cnr_block(c, block)->sent_at;
+	u64 held = held_us * CNR_USEC;
 
-	hold *= CNR_USEC;
-	if (hold <= rtt / 2)
-		rtt -= hold / 2;
+	if (held <= rtt / 2)
+		rtt -= held / 2;
 	else if (!c->srtt)
-		rtt -= min_t(u64, hold, rtt / 2);
+		rtt -= min_t(u64, held, rtt / 2);
 	else if (rtt > 2 * c->srtt)
 		return;
 	cnr_rtt(c, rtt);
@@ -203,7 +203,7 @@ enum canary_drop cnr_result_input(struct cnr_comm *c, u64 now, const struct cnr_
 	if (!(b->flags & CNR_B_AGAIN) && !b->attempt)
 		cnr_sample(c, now, block, tag >> 32, h->load);
 	if (in->addr != c->peer[rank].addr) {
-		c->via = in->addr;
+		c->first_aggregator = in->addr;
 		c->merges = true;
 	}
 	cnr_count(c, CNR_C_results_in);
@@ -284,7 +284,7 @@ enum canary_drop cnr_wait_input(struct cnr_comm *c, u64 now, const struct canary
 	if (b->silent == 1)
 		cnr_rtt(c, now - b->asked_at);
 	b->silent = 0;
-	b->deadline = now + cnr_patience(c, block, b);
+	b->deadline = now + cnr_request_interval(c, block, b);
 	cnr_arm(c, b->deadline);
 	cnr_all_sent(c, now, (u32)be64_to_cpu(h->tag));
 	return CANARY_DROP_NONE;

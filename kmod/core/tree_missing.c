@@ -56,16 +56,16 @@ static u32 cnr_identify_one(struct cnr_comm *c, struct cnr_lead *l, u64 tag)
 
 /* Ranks that were not heard singly and have the same first aggregator */
 struct cnr_group {
-	__be32	via;
+	__be32	addr;
 	u32	ranks;
 	u64	tag;
 };
 
-static u32 cnr_group(const struct cnr_group *g, u32 groups, __be32 via)
+static u32 cnr_group(const struct cnr_group *g, u32 groups, __be32 addr)
 {
 	u32 i;
 
-	for (i = 0; i < groups && g[i].via != via; i++)
+	for (i = 0; i < groups && g[i].addr != addr; i++)
 		;
 	return i;
 }
@@ -77,11 +77,11 @@ static u32 cnr_groups(struct cnr_comm *c, const struct cnr_lead *l, struct cnr_g
 	for (rank = 0; rank < c->cfg.members; rank++) {
 		if (rank == c->cfg.rank || cnr_seen(l, rank))
 			continue;
-		i = cnr_group(g, n, c->member[rank].via);
+		i = cnr_group(g, n, c->member[rank].first_aggregator);
 		if (i == n) {
 			if (n == CNR_GROUPS)
 				return 0;
-			g[n++] = (struct cnr_group){ .via = c->member[rank].via };
+			g[n++] = (struct cnr_group){ .addr = c->member[rank].first_aggregator };
 		}
 		g[i].ranks++;
 		g[i].tag += cnr_tags_of(c, l, rank);
@@ -110,7 +110,7 @@ static u32 cnr_identify_groups(struct cnr_comm *c, struct cnr_lead *l, u64 tag, 
 			continue;
 		for (i = 0; i < c->cfg.members; i++)
 			if (i != c->cfg.rank && !cnr_seen(l, i) &&
-			    in >> cnr_group(g, groups, c->member[i].via) & 1)
+			    in >> cnr_group(g, groups, c->member[i].first_aggregator) & 1)
 				cnr_want(l, i);
 		return missing;
 	}
@@ -190,7 +190,7 @@ u32 cnr_led(struct cnr_comm *c)
 }
 
 /* How long what is missing may be on its way, if it is not known that anything is */
-static u64 cnr_lead_patience(const struct cnr_comm *c)
+static u64 cnr_lead_wait(const struct cnr_comm *c)
 {
 	return (c->rto + c->srtt) / 2;
 }
@@ -208,8 +208,8 @@ static void cnr_lead_due(struct cnr_comm *c, struct cnr_lead *l, u64 now)
 	else if (l->all_at)
 		l->deadline = max_t(u64, l->all_at, l->last_at) + cnr_reordering(c);
 	else
-		l->deadline = now + min_t(u64, cnr_lead_patience(c) << min_t(u8, l->tries, 6),
-					  CNR_PATIENCE_MAX);
+		l->deadline = now + min_t(u64, cnr_lead_wait(c) << min_t(u8, l->tries, 6),
+					  CNR_WAIT_MAX);
 }
 
 void cnr_lead_rearm(struct cnr_comm *c, struct cnr_lead *l, u64 now)
@@ -250,7 +250,7 @@ void cnr_lead_next(struct cnr_comm *c, u64 now)
 /* Begin the block anew: what was collected cannot be told apart. */
 void cnr_lead_restart(struct cnr_comm *c, u64 now, struct cnr_lead *l)
 {
-	cnr_merge_spoilt(c, now, l);
+	cnr_trust_spoilt(c, now, l);
 	l->attempt = cnr_around_attempt(c, l->attempt);
 	cnr_block(c, l->block)->attempt = l->attempt;
 	cnr_count(c, CNR_C_attempts);
@@ -291,7 +291,7 @@ static u32 cnr_lead_unknown(struct cnr_comm *c, u64 now, const struct cnr_lead *
 			m->flags |= CNR_M_PROBE;
 	}
 	if (unknown && probe) {
-		c->probe_at = now + max_t(u64, cnr_lead_patience(c), unknown * CNR_PROBE_GAP);
+		c->probe_at = now + max_t(u64, cnr_lead_wait(c), unknown * CNR_PROBE_GAP);
 		cnr_cast(c, CNR_CAST_PROBE);
 	}
 	return unknown;
