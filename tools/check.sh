@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Static checks of the whole tree: checkpatch --strict, sparse, both compilers with all warnings
-# as errors, cppcheck, shellcheck, options in manual pages, licence lines. Called by `make check`, which has set up what
-# is needed. Prints what is wrong, and one line a check.
+# as errors, cppcheck, shellcheck, options in manual pages, layers of the core, licence lines. Called
+# by `make check`, which has set up what is needed. Prints what is wrong, and one line a check.
 
 set -u
 
@@ -112,6 +112,13 @@ check_man()
 	verdict "manual pages: $(tail -n 1 "$OUT/man")" $status "$OUT/man"
 }
 
+# Objects are those that `make all` made.
+check_layers()
+{
+	tools/layers.py >"$OUT/layers" 2>&1
+	verdict "layers: arrows in kmod/core go downwards" $? "$OUT/layers"
+}
+
 check_spdx()
 {
 	local file status=0
@@ -142,6 +149,7 @@ check_compiler clang-14 "${user[@]}"
 check_cppcheck "${user[@]}" "${kernel[@]}"
 check_shell "${scripts[@]}"
 check_man
+check_layers
 check_spdx "${sources[@]}"
 echo "$PASSED passed, $FAILED failed"
 [ $FAILED -eq 0 ]
