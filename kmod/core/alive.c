@@ -8,7 +8,7 @@
  * to another one (REQUEST, FAILURE, PROBE) are numbered; each is taken once; WAIT and ALIVE repeat
  * its number. Everything else that shows life is what can be taken only once anyhow.
  *
- * Timer: alive_at, while somebody owes an answer.
+ * Timer: cnr_alive.at, while somebody owes an answer.
  */
 #include "outbox.h"
 #include "session.h"
@@ -63,7 +63,7 @@ static u64 cnr_alive_gap(const struct cnr_comm *c)
 {
 	u64 look = max_t(u64, c->cfg.dead_after / CNR_DEAD_PROBES, c->cfg.members * CNR_USEC);
 
-	return max_t(u64, look, c->asked * CNR_PROBE_GAP);
+	return max_t(u64, look, c->alive.asked * CNR_PROBE_GAP);
 }
 
 /* @rank owes us an answer from now on. */
@@ -76,20 +76,20 @@ void cnr_ask(struct cnr_comm *c, u64 now, u16 rank)
 	m->asked = now ? now : 1;
 	c->questions[rank].asked_from = c->questions[rank].question;
 	m->probes = 0;
-	if (!c->asked++) {
-		c->alive_at = now + cnr_alive_gap(c);
-		cnr_arm(c, c->alive_at);
+	if (!c->alive.asked++) {
+		c->alive.at = now + cnr_alive_gap(c);
+		cnr_arm(c, c->alive.at);
 	}
 }
 
 /* @rank lives: this came from it, and cannot have been sent before. */
 void cnr_heard(struct cnr_comm *c, u16 rank)
 {
-	if (!c->asked || !c->member[rank].asked)
+	if (!c->alive.asked || !c->member[rank].asked)
 		return;
 	c->member[rank].asked = 0;
-	if (!--c->asked)
-		c->alive_at = CNR_NEVER;
+	if (!--c->alive.asked)
+		c->alive.at = CNR_NEVER;
 }
 
 /* Nothing is to be expected of @rank any more. cnr_gone_settle() has to follow. */
@@ -97,8 +97,8 @@ void cnr_gone(struct cnr_comm *c, u16 rank, u8 how)
 {
 	cnr_heard(c, rank);
 	c->member[rank].flags |= how;
-	c->dead += !!(how & CNR_M_DEAD);
-	c->left++;
+	c->alive.dead += !!(how & CNR_M_DEAD);
+	c->alive.left++;
 }
 
 /* No sum is possible any more. Some may have died since the last one; else they left. */
@@ -132,15 +132,15 @@ bool cnr_alive_timer(struct cnr_comm *c, u64 now)
 {
 	struct cnr_member *m;
 	bool idle = c->una == c->posted;	/* nobody waits for anybody here */
-	u32 rank, n = 0, left = c->left;
+	u32 rank, n = 0, left = c->alive.left;
 	u64 gap = cnr_alive_gap(c);	/* an answer may still be on its way */
 	bool probe = false, more = false;
 	u16 dead[CNR_FAULTS];
 
-	if (!c->asked)
+	if (!c->alive.asked)
 		return false;
-	if (c->alive_at > now) {
-		cnr_arm(c, c->alive_at);
+	if (c->alive.at > now) {
+		cnr_arm(c, c->alive.at);
 		return false;
 	}
 	for (rank = 0; rank < c->cfg.members; rank++) {
@@ -148,7 +148,7 @@ bool cnr_alive_timer(struct cnr_comm *c, u64 now)
 		if (!m->asked)
 			continue;
 		if (now - m->asked >= c->cfg.dead_after && m->probes >= CNR_DEAD_UNANSWERED) {
-			more = idle && c->left - left == CNR_GONE_ONCE;
+			more = idle && c->alive.left - left == CNR_GONE_ONCE;
 			if (more)
 				break;
 			if (idle) {
@@ -170,11 +170,11 @@ bool cnr_alive_timer(struct cnr_comm *c, u64 now)
 		cnr_fail(c, now, CANARY_ABORT_DEAD, dead, n, true);
 		return false;
 	}
-	if (c->asked) {
-		c->alive_at = now + (more ? CNR_GONE_PAUSE : cnr_alive_gap(c));
-		cnr_arm(c, c->alive_at);
+	if (c->alive.asked) {
+		c->alive.at = now + (more ? CNR_GONE_PAUSE : cnr_alive_gap(c));
+		cnr_arm(c, c->alive.at);
 	}
-	return left != c->left;
+	return left != c->alive.left;
 }
 
 /*

@@ -95,7 +95,7 @@ static size_t cnr_layout(struct cnr_comm *c, const struct cnr_config *cfg, u8 *m
 	at += CNR_ALIGN((size_t)cfg->members * sizeof(struct cnr_questions));
 	if (!cfg->rank) {
 		if (mem)
-			c->joiner = (void *)(mem + at);
+			c->join.joiner = (void *)(mem + at);
 		at += CNR_ALIGN((size_t)cfg->members * sizeof(struct cnr_joiner));
 	}
 	if (mem)
@@ -171,18 +171,18 @@ struct cnr_comm *cnr_init(void *mem, const struct cnr_config *cfg)
 	for (i = 0; i <= c->block_mask; i++)
 		c->block[i].lead = CNR_NONE;
 	c->elements = cnr_offer_elements(cfg->mtu);
-	c->offer_mtu = min_t(u32, cfg->mtu, CANARY_IP_OVERHEAD + CANARY_PAYLOAD_MAX);
+	c->join.mtu = min_t(u32, cfg->mtu, CANARY_IP_OVERHEAD + CANARY_PAYLOAD_MAX);
 	c->rto = max_t(u64, CNR_RTO_INITIAL, c->cfg.rto_min);
 	c->deadline = CNR_NEVER;
-	c->join_at = CNR_NEVER;
-	c->done_at = CNR_NEVER;
-	c->alive_at = CNR_NEVER;
-	c->linger_at = CNR_NEVER;
+	c->join.at = CNR_NEVER;
+	c->progress.at = CNR_NEVER;
+	c->alive.at = CNR_NEVER;
+	c->progress.linger_at = CNR_NEVER;
 	c->peer[0].addr = cfg->root;
 	c->peer[0].port = cfg->root_port;
-	c->missing = cfg->members - 1;
-	c->done_asked = cfg->members;
-	c->known_all = 1;
+	c->join.missing = cfg->members - 1;
+	c->progress.asked = cfg->members;
+	c->join.known_all = 1;
 	return c;
 }
 
@@ -226,7 +226,7 @@ u32 cnr_missing(const struct cnr_comm *c, u16 *ranks, u32 max)
 {
 	u32 i, n = 0;
 
-	if (c->state == CNR_JOINING && c->cfg.rank && !c->heard) {
+	if (c->state == CNR_JOINING && c->cfg.rank && !c->join.heard) {
 		/* nothing was heard of rank 0 */
 		if (ranks && max)
 			ranks[0] = 0;
@@ -234,9 +234,9 @@ u32 cnr_missing(const struct cnr_comm *c, u16 *ranks, u32 max)
 	}
 	if (c->state == CNR_FAILED || c->cfg.rank) {
 		if (!ranks)
-			return c->state == CNR_FAILED ? c->faults : c->missing;
-		for (i = 0; i < c->faults_known && i < max; i++)
-			ranks[i] = c->fault[i];
+			return c->state == CNR_FAILED ? c->end.faults : c->join.missing;
+		for (i = 0; i < c->end.known && i < max; i++)
+			ranks[i] = c->end.fault[i];
 		return i;
 	}
 	if (c->state != CNR_JOINING)
@@ -255,8 +255,8 @@ u32 cnr_missing(const struct cnr_comm *c, u16 *ranks, u32 max)
 
 int cnr_failure(const struct cnr_comm *c, enum canary_abort *why)
 {
-	*why = c->state == CNR_FAILED ? c->why : CANARY_ABORT_NONE;
-	return c->state == CNR_FAILED ? c->error : 0;
+	*why = c->state == CNR_FAILED ? c->end.why : CANARY_ABORT_NONE;
+	return c->state == CNR_FAILED ? c->end.error : 0;
 }
 
 /* What is held to be sent, or for others, above the outbox */
@@ -270,9 +270,9 @@ static void cnr_drop_all(struct cnr_comm *c)
 
 void cnr_drop_held(struct cnr_comm *c)
 {
-	c->over = true;
+	c->end.dropped = true;
 	cnr_drop_all(c);
-	cnr_fail_ops(c, c->error);
+	cnr_fail_ops(c, c->end.error);
 }
 
 static void cnr_timers(struct cnr_comm *c, u64 now)
@@ -310,13 +310,13 @@ int cnr_post(struct cnr_comm *c, u64 now, const struct cnr_op *op)
 	if (op->op != CANARY_OP_SUM || op->dtype != CANARY_INT32 || op->root)
 		return -EINVAL;
 	if (c->state == CNR_FAILED)
-		return c->error;
+		return c->end.error;
 	if (c->state != CNR_CONNECTED)
 		return -ENOTCONN;
-	if (c->left) {
+	if (c->alive.left) {
 		cnr_fail_left(c, now);
 		cnr_over(c);
-		return c->error;
+		return c->end.error;
 	}
 	o = cnr_op_new(c, op);
 	if (!o)

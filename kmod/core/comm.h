@@ -8,11 +8,11 @@
  *			cnr_block.deadline
  *	lead		a block that this member leads lacks contributions, and is the earliest
  *			such, or all ranks have contributed to it; cnr_lead.deadline
- *	join		rendezvous is repeated; cnr_comm.join_at
+ *	join		rendezvous is repeated; cnr_rendezvous.at
  *	done		results are kept for others since it is not known whether they have them;
- *			cnr_comm.done_at
- *	alive		somebody owes an answer; cnr_comm.alive_at
- *	linger		closed: the longest that others are served; cnr_comm.linger_at
+ *			cnr_progress.at
+ *	alive		somebody owes an answer; cnr_alive.at
+ *	linger		closed: the longest that others are served; cnr_progress.linger_at
  *	plan		an operation is held until rank 0 tells its algorithm; cnr_plan.ask_at
  */
 #ifndef CANARY_CORE_COMM_H
@@ -60,17 +60,6 @@ struct cnr_member {
 	u32	done;
 	__be32	first_aggregator;
 	u64	asked;
-};
-
-/*
- * struct cnr_merger - somebody whose aggregates were right, see tree_trust.c
- * @debt:	for blocks that they spoilt: the time until which it is paid
- */
-struct cnr_merger {
-	__be32	addr;
-	__be16	port;
-	u16	pad;
-	u64	debt;
 };
 
 enum cnr_op_state {
@@ -136,7 +125,148 @@ enum cnr_broadcast {
 	CNR_CASTS
 };
 
-/* Layer 5 */
+/*
+ * struct cnr_end - how it ended (FAILED), outbox.c; while JOINING, who is missing
+ * @faults:	ranks at fault in all; @known of them are in @fault
+ * @dropped:	and all that was held for it is dropped
+ */
+struct cnr_end {
+	enum canary_abort why;
+	int	error;
+	bool	dropped;
+	u32	faults;
+	u32	known;
+	u16	fault[CNR_FAULTS];
+};
+
+/*
+ * struct cnr_rendezvous - who the members are, join.c
+ * @known:	entries of the table (member), ranks known (rank 0)
+ * @known_all:	rank 0: all ranks before it are known
+ * @ready:	rank 0: ranks that have the table
+ * @missing:	ranks missing, as rank 0 says
+ * @nonce:	of our JOINs
+ * @cookie:	given to us by rank 0, 0: not yet
+ * @answers_from: where that came from; so do refusals
+ * @sent:	JOINs
+ * @at:		timer of the next one; rank 0: of a look at who is silent
+ * @tries:	JOINs since something new was heard
+ * @root:	rank 0 as it calls itself
+ * @mtu:	largest packet offered
+ * @answered:	as large as the path to rank 0 is believed to be
+ * @heard:	rank 0 answered at all
+ * @joiner:	rank 0: by rank; else NULL
+ */
+struct cnr_rendezvous {
+	u32	known;
+	u32	known_all;
+	u32	ready;
+	u32	missing;
+	u64	nonce;
+	u64	cookie;
+	struct canary_peer answers_from;
+	u32	sent;
+	u64	at;
+	u32	tries;
+	struct canary_peer root;
+	u16	mtu;
+	bool	answered;
+	bool	heard;
+	struct cnr_joiner *joiner;
+};
+
+/*
+ * struct cnr_alive - who lives, alive.c
+ * @asked:	members that owe an answer
+ * @left:	members that are gone, ...
+ * @dead:	... and of these, did not say so
+ * @at:		timer, while somebody owes an answer
+ */
+struct cnr_alive {
+	u32	asked;
+	u32	left;
+	u32	dead;
+	u64	at;
+};
+
+/*
+ * struct cnr_progress - what all have, and when one may go, leave.c
+ * @goal:	results before it are here; does everybody have them?
+ * @tries:	how often that was asked since
+ * @at:		timer, while results are kept
+ * @linger_at:	closed: the longest that others are served
+ * @asked:	members from there on are still to be asked what they have
+ * @collector:	the lowest rank that is not gone: it is told who has what
+ * @cursor:	collector: all before it have more than @base, ...
+ * @base:	... which all had when the look at them began; ...
+ * @least:	... they have at least this
+ */
+struct cnr_progress {
+	u32	goal;
+	u32	tries;
+	u64	at;
+	u64	linger_at;
+	u32	asked;
+	u16	collector;
+	u32	cursor;
+	u32	base;
+	u32	least;
+};
+
+/*
+ * struct cnr_around - whether switches help, tree_around.c
+ * @now:	they do not: blocks go around them
+ * @anew:	share of the blocks that were begun anew
+ * @again:	share of these for which once was enough
+ * @blocks:	that went around them the last time
+ * @until:	serial: the first block to try them with again; ...
+ * @end:	... or the time to do so in any case
+ * @tried:	blocks since then
+ */
+struct cnr_around {
+	bool	now;
+	u32	anew;
+	u32	again;
+	u32	blocks;
+	u32	until;
+	u32	tried;
+	u64	end;
+};
+
+/*
+ * struct cnr_merger - somebody whose aggregates were right, see tree_trust.c
+ * @debt:	for blocks that they spoilt: the time until which it is paid
+ */
+struct cnr_merger {
+	__be32	addr;
+	__be16	port;
+	u16	pad;
+	u64	debt;
+};
+
+/*
+ * struct cnr_trust - whose aggregates are taken, tree_trust.c
+ * @key:	odd, secret: of places in @merger
+ * @strangers:	debt of those whose aggregates are not known
+ */
+struct cnr_trust {
+	u64	key;
+	u64	strangers;
+	struct cnr_merger merger[1 << CNR_MERGERS_BITS];
+};
+
+/*
+ * struct cnr_restore - results by way of switches, tree_restore.c
+ * @pause:	blocks that the next restoration in vain costs; decays
+ * @skip:	of these still to come
+ * @block:	by led block: serial + 1, until somebody asks again
+ */
+struct cnr_restore {
+	u32	pause;
+	u32	skip;
+	u32	block[CNR_RESTORED];
+};
+
 /*
  * struct cnr_ring - own place in the ring, ring.c
  * @at:		ranks in the order of the ring
@@ -171,7 +301,6 @@ struct cnr_ring {
 	u32	tail;
 };
 
-/* Layer 6 */
 /* struct cnr_announced - what rank 0 has told of an operation that is not posted here yet */
 struct cnr_announced {
 	bool	valid;
@@ -239,9 +368,7 @@ struct cnr_comm {
 	u8	trees;		/* agreed: how many, with CANARY_ALG_STATIC */
 	u8	load;
 	bool	merges;		/* switches aggregate here */
-	bool	shunned;	/* not now, see tree_around.c */
 	bool	work;		/* for cnr_work() */
-	bool	over;		/* FAILED, and all that was held for it is dropped */
 	u16	slice;		/* as configured, if there are more members; else 0 */
 	u8	key[16];	/* session key, PROTOCOL.md "Keys" */
 	u32	*data_key;	/* of cnr_hash() */
@@ -255,7 +382,7 @@ struct cnr_comm {
 	bool	began;		/* ... here, too */
 	u8	round_load;	/* see window.c */
 	bool	round_full;	/* cwnd was all in use */
-	__be32	first_aggregator;		/* our first aggregator, 0 if none is known */
+	__be32	first_aggregator; /* our first aggregator, 0 if none is known */
 	u32	broadcast;	/* bits of enum cnr_broadcast */
 
 	/* the window, all serial */
@@ -291,7 +418,7 @@ struct cnr_comm {
 	u32	control_tail;
 	u32	lead_next;	/* where to look for them first */
 	u32	lead_free;	/* where to look for a free one first */
-	u32	asked;		/* members that owe an answer */
+	struct cnr_alive alive;
 
 	/* the network, see window.c */
 	u64	srtt;
@@ -305,62 +432,25 @@ struct cnr_comm {
 	u32	round_end;	/* serial: a round is over with a result from there on */
 	u32	round_losses;
 	u32	round_results;
-	u32	restore_pause;	/* blocks that the next restoration in vain costs; decays */
-	u32	restore_skip;	/* of these still to come */
 
+	struct cnr_around around;
 	struct cnr_ring ring;
 	struct cnr_config cfg;
 
-	/* switches that do not help, see tree_around.c */
-	u32	anew;		/* share of the blocks that were begun anew */
-	u32	again;		/* share of these for which once was enough */
-	u32	around;		/* blocks that they were shunned for the last time */
-	u32	around_until;	/* serial: the first block to try them with again */
-	u32	tried;		/* blocks since then */
-	u64	around_end;	/* time to try them with again in any case */
-
-	u64	alive_at;
 	u64	probe_at;	/* no leader's PROBEs before */
-	u64	done_at;
 	u64	reordering;	/* how late a rank's packet came */
 	u64	held_back;	/* how late an aggregate came */
 	u64	asked_at;	/* last question about a loss */
 	u64	base[2];	/* shortest round trip, of this period and the one before */
 	u64	base_until;
-	u64	linger_at;
 
 	struct cnr_stats stats;
 
-	/* rendezvous */
-	u8	salt[16];
-	u32	known;		/* entries of the table (member), ranks known (rank 0) */
-	u32	known_all;	/* rank 0: all ranks before it are known */
-	u32	ready;		/* rank 0: ranks that have the table */
-	u32	missing;	/* ranks missing, as rank 0 says */
-	u64	nonce;
-	u64	join_cookie;	/* given to us by rank 0, 0: not yet */
-	struct canary_peer answers_from; /* from there; so do refusals come */
-	u32	joins;		/* JOINs sent */
-	u64	join_at;
-	u32	join_tries;
-	struct canary_peer root;	/* rank 0 as it calls itself */
-	u16	offer_mtu;
-	bool	answered;	/* as large as the path to rank 0 is believed to be */
-	bool	heard;		/* rank 0 answered at all */
-
+	u8	salt[16];	/* of the session key */
+	struct cnr_rendezvous join;
 	struct cnr_questions *questions;
 	u32	first;		/* serial of the epoch's first block */
-	u32	left;		/* members that are gone, ... */
-	u32	dead;		/* ... and of these, did not say so */
-	u16	collector;	/* the lowest rank that is not: it is told who has what */
-	u32	done_cursor;	/* collector: all before it have more than @done_base, ... */
-	u32	done_base;	/* what all had when the look at them began; ... */
-	u32	done_least;	/* they have at least this */
-	u32	done_asked;	/* those from there on are still to be asked what they have */
-	u32	done_goal;	/* results before it are here; does everybody have them? */
-	u32	done_tries;
-
-	struct cnr_joiner *joiner;	/* rank 0: by rank; else NULL */
+	struct cnr_progress progress;
 
 	struct cnr_operation ops[CNR_OPS];
 	struct cnr_plan plan;
@@ -369,19 +459,12 @@ struct cnr_comm {
 	u32	cast_cursor[CNR_CASTS];
 	struct cnr_control control[CNR_CONTROLS];
 
-	enum canary_abort why;
-	int	error;
-	u32	faults;		/* ranks at fault in all */
-	u32	faults_known;
-	u16	fault[CNR_FAULTS];
+	struct cnr_end end;
 	u32	trouble_next;
 	struct cnr_trouble trouble[CNR_TROUBLES];
 
-	u64	merger_key;	/* odd, secret: of places in @merger */
-	u64	strangers;	/* debt of those whose aggregates are not known, tree_trust.c */
-	struct cnr_merger merger[1 << CNR_MERGERS_BITS];
-
-	u32	restored[CNR_RESTORED];	/* by led block: serial + 1; until somebody asks again */
+	struct cnr_trust trust;
+	struct cnr_restore restore;
 	u32	own_key[CNR_DATA_KEY];	/* @data_key, unless the driver has a place for it */
 	u8	scratch[CANARY_PAYLOAD_MAX] __attribute__((__aligned__(8)));
 };

@@ -16,9 +16,9 @@ static enum canary_drop cnr_abort_input(struct cnr_comm *c, u64 now, const struc
 	u32 all = min_t(u64, be64_to_cpu(in->hdr->tag), c->cfg.members);
 	u16 ranks[CNR_FAULTS];
 
-	if (!in->hdr->epoch && (c->state != CNR_JOINING || in->addr != c->answers_from.addr ||
-				in->port != c->answers_from.port ||
-				in->hdr->tag != cpu_to_be64(c->nonce)))
+	if (!in->hdr->epoch && (c->state != CNR_JOINING || in->addr != c->join.answers_from.addr ||
+				in->port != c->join.answers_from.port ||
+				in->hdr->tag != cpu_to_be64(c->join.nonce)))
 		return CANARY_DROP_STATE;
 	for (i = 0; i < n && i < CNR_FAULTS; i++)
 		ranks[i] = be16_to_cpu(list[i]);

@@ -5,7 +5,7 @@
  *
  * Rank 0:  collecting (some unknown) -> table (all known, being handed out) -> CONNECTED.
  * Others:  JOIN -> has a cookie: JOIN -> table complete -> JOIN | READY -> CONNECTED.
- * Timer: join_at. Rank 0 only answers, but once it has made the table it looks for ranks that
+ * Timer: cnr_rendezvous.at. Rank 0 only answers, but once it has made the table it looks for ranks that
  * do not say READY: the JOIN of a process that is gone may have been in some queue, and the one
  * that came in its place is refused.
  */
@@ -38,9 +38,9 @@ static void cnr_epoch(struct cnr_comm *c, u32 first)
 void cnr_connected(struct cnr_comm *c)
 {
 	c->state = CNR_CONNECTED;
-	c->join_at = CNR_NEVER;
-	c->missing = 0;
-	c->faults_known = 0;
+	c->join.at = CNR_NEVER;
+	c->join.missing = 0;
+	c->end.known = 0;
 }
 
 /* Rank 0 knows everybody: settle what has to be the same everywhere. */
@@ -49,11 +49,11 @@ static void cnr_settle(struct cnr_comm *c, u64 now)
 	u64 word;
 	u32 i;
 
-	c->root = c->peer[0];
+	c->join.root = c->peer[0];
 	for (i = 1; i < c->cfg.members; i++) {
-		c->joiner[i].joined = now;
-		c->elements = min_t(u16, c->elements, c->joiner[i].offer);
-		c->window = min_t(u16, c->window, c->joiner[i].window);
+		c->join.joiner[i].joined = now;
+		c->elements = min_t(u16, c->elements, c->join.joiner[i].offer);
+		c->window = min_t(u16, c->window, c->join.joiner[i].window);
 	}
 	word = cnr_secret(c, 2);
 	memcpy(c->salt, &word, 8);
@@ -67,8 +67,8 @@ static void cnr_settle(struct cnr_comm *c, u64 now)
 		return;
 	}
 	cnr_cast(c, CNR_CAST_WELCOME);
-	c->join_at = now + CNR_JOIN_LAST;
-	cnr_arm(c, c->join_at);
+	c->join.at = now + CNR_JOIN_LAST;
+	cnr_arm(c, c->join.at);
 }
 
 /* Rank 0, with the table: who is silent holds up all others. */
@@ -82,7 +82,7 @@ static void cnr_join_silent(struct cnr_comm *c, u64 now)
 	for (rank = 1; rank < c->cfg.members; rank++) {
 		m = &c->member[rank];
 		limit = m->flags & CNR_M_CLAIMED ? CNR_JOIN_CLAIMED : CNR_JOIN_SILENCE;
-		if ((m->flags & CNR_M_READY) || now - c->joiner[rank].joined < limit)
+		if ((m->flags & CNR_M_READY) || now - c->join.joiner[rank].joined < limit)
 			continue;
 		if (n < CNR_FAULTS)
 			silent[n] = rank;
@@ -92,21 +92,21 @@ static void cnr_join_silent(struct cnr_comm *c, u64 now)
 		cnr_fail(c, now, CANARY_ABORT_DEAD, silent, n, true);
 		return;
 	}
-	c->join_at = now + CNR_JOIN_LAST;
-	cnr_arm(c, c->join_at);
+	c->join.at = now + CNR_JOIN_LAST;
+	cnr_arm(c, c->join.at);
 }
 
 void cnr_join_start(struct cnr_comm *c, u64 now)
 {
-	c->nonce = cnr_secret(c, 1);
-	if (!c->nonce)
-		c->nonce = 1;
+	c->join.nonce = cnr_secret(c, 1);
+	if (!c->join.nonce)
+		c->join.nonce = 1;
 	if (!c->cfg.rank) {
-		if (c->known == c->cfg.members - 1)
+		if (c->join.known == c->cfg.members - 1)
 			cnr_settle(c, now);
 		return;
 	}
-	c->join_at = now;
+	c->join.at = now;
 	cnr_join_timer(c, now);
 }
 
@@ -115,21 +115,21 @@ void cnr_join_timer(struct cnr_comm *c, u64 now)
 	struct cnr_control *m;
 
 	if (!c->cfg.rank) {
-		if (c->table && c->join_at <= now)
+		if (c->table && c->join.at <= now)
 			cnr_join_silent(c, now);
 		else if (c->table)
-			cnr_arm(c, c->join_at);
+			cnr_arm(c, c->join.at);
 		return;
 	}
-	if (c->join_at <= now) {
+	if (c->join.at <= now) {
 		m = cnr_control(c, CANARY_JOIN, 0, 0);
 		if (m)
-			m->arg = c->known;
-		c->join_at = now + min_t(u64, CNR_JOIN_FIRST << min_t(u32, c->join_tries, 6),
+			m->arg = c->join.known;
+		c->join.at = now + min_t(u64, CNR_JOIN_FIRST << min_t(u32, c->join.tries, 6),
 					 CNR_JOIN_LAST);
-		c->join_tries++;
+		c->join.tries++;
 	}
-	cnr_arm(c, c->join_at);
+	cnr_arm(c, c->join.at);
 }
 
 /* Which packet size this try offers: after some silence every second one is smaller. */
@@ -137,13 +137,13 @@ static u16 cnr_join_mtu(const struct cnr_comm *c)
 {
 	u32 i, step;
 
-	if (c->answered || c->join_tries <= CNR_JOIN_LARGE || c->join_tries % 2)
-		return c->offer_mtu;
-	step = (c->join_tries - CNR_JOIN_LARGE - 1) / 2 % ARRAY_SIZE(cnr_plateau);
+	if (c->join.answered || c->join.tries <= CNR_JOIN_LARGE || c->join.tries % 2)
+		return c->join.mtu;
+	step = (c->join.tries - CNR_JOIN_LARGE - 1) / 2 % ARRAY_SIZE(cnr_plateau);
 	for (i = step; i < ARRAY_SIZE(cnr_plateau); i++)
-		if (cnr_plateau[i] < c->offer_mtu)
+		if (cnr_plateau[i] < c->join.mtu)
 			return cnr_plateau[i];
-	return c->offer_mtu;
+	return c->join.mtu;
 }
 
 void cnr_join_build(struct cnr_comm *c, u32 first, struct cnr_out *out)
@@ -151,18 +151,18 @@ void cnr_join_build(struct cnr_comm *c, u32 first, struct cnr_out *out)
 	struct canary_join *j = (struct canary_join *)c->scratch;
 	u16 mtu = cnr_join_mtu(c);
 
-	cnr_header(c, out, CANARY_JOIN, ++c->joins);
+	cnr_header(c, out, CANARY_JOIN, ++c->join.sent);
 	out->hdr.done = 0;
 	out->hdr.elements = cpu_to_be16(cnr_offer_elements(mtu));
 	out->hdr.count = cpu_to_be16(c->cfg.window);
-	out->hdr.tag = cpu_to_be64(c->nonce);
+	out->hdr.tag = cpu_to_be64(c->join.nonce);
 	out->hdr.flags = c->table ? CANARY_F_READY : 0;
 	out->len = c->table ? sizeof(*j) : mtu - CANARY_IP_OVERHEAD;
 	memset(c->scratch, 0, out->len);
 	j->first = cpu_to_be32(first);
 	j->mtu = cpu_to_be16(mtu);
-	j->full = cpu_to_be16(c->offer_mtu);
-	j->cookie = cpu_to_be64(c->join_cookie);
+	j->full = cpu_to_be16(c->join.mtu);
+	j->cookie = cpu_to_be64(c->join.cookie);
 	out->payload = j;
 	cnr_to_rank(c, out, 0);
 }
@@ -289,7 +289,7 @@ void cnr_cookie_build(struct cnr_comm *c, u64 now, const struct cnr_control *m,
 	out->hdr.count = m->port;
 	out->hdr.flags = CANARY_F_WAITING;
 	memcpy(w->salt, &cookie, sizeof(cookie));
-	w->first = cpu_to_be32(c->missing);
+	w->first = cpu_to_be32(c->join.missing);
 	out->payload = w;
 	out->len = sizeof(*w);
 	out->addr = m->addr;
@@ -314,7 +314,7 @@ static bool cnr_join_is_new(struct cnr_joiner *j, const struct cnr_in *in)
 static void cnr_join_lives(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 {
 	u16 rank = be16_to_cpu(in->hdr->rank);
-	struct cnr_joiner *j = &c->joiner[rank];
+	struct cnr_joiner *j = &c->join.joiner[rank];
 
 	if (c->table && be16_to_cpu(in->hdr->members) == c->cfg.members && rank &&
 	    j->nonce == be64_to_cpu(in->hdr->tag) && c->peer[rank].addr == in->addr &&
@@ -329,7 +329,7 @@ static void cnr_join_lives(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 static void cnr_join_note(struct cnr_comm *c, u16 rank, const struct cnr_in *in)
 {
 	const struct canary_join *offer = cnr_payload(in);
-	struct cnr_joiner *j = &c->joiner[rank];
+	struct cnr_joiner *j = &c->join.joiner[rank];
 	struct cnr_member *m = &c->member[rank];
 	struct canary_peer *p = &c->peer[rank];
 
@@ -348,14 +348,14 @@ static void cnr_join_note(struct cnr_comm *c, u16 rank, const struct cnr_in *in)
 	    (be16_to_cpu(offer->mtu) >= be16_to_cpu(offer->full) ||
 	     j->small == CNR_JOIN_SMALL)) {
 		m->flags |= CNR_M_KNOWN;
-		c->known++;
+		c->join.known++;
 	}
 	p->addr = in->addr;
 	p->port = in->port;
 	j->nonce = be64_to_cpu(in->hdr->tag);
 	j->window = be16_to_cpu(in->hdr->count);
 	j->offer = max_t(u16, j->offer, cnr_join_elements(in));
-	c->missing = c->cfg.members - 1 - c->known;
+	c->join.missing = c->cfg.members - 1 - c->join.known;
 }
 
 enum canary_drop cnr_join_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
@@ -387,24 +387,24 @@ enum canary_drop cnr_join_input(struct cnr_comm *c, u64 now, const struct cnr_in
 	if (!c->table && !cnr_join_sane(in))
 		return cnr_join_refuse(c, in, CANARY_DROP_ELEMENTS);
 	m = &c->member[rank];
-	if (c->table && c->joiner[rank].nonce != be64_to_cpu(h->tag)) {
+	if (c->table && c->join.joiner[rank].nonce != be64_to_cpu(h->tag)) {
 		m->flags |= CNR_M_CLAIMED;
 		return cnr_join_refuse(c, in, CANARY_DROP_STATE);
 	}
 	if (!c->table)
 		cnr_join_note(c, rank, in);
-	else if (cnr_join_is_new(&c->joiner[rank], in))
-		c->joiner[rank].joined = now;
+	else if (cnr_join_is_new(&c->join.joiner[rank], in))
+		c->join.joiner[rank].joined = now;
 	if ((h->flags & CANARY_F_READY) && c->table && be32_to_cpu(h->epoch) == c->epoch &&
 	    !(m->flags & CNR_M_READY)) {
 		m->flags |= CNR_M_READY;
-		if (++c->ready == c->cfg.members - 1) {
+		if (++c->join.ready == c->cfg.members - 1) {
 			cnr_connected(c);
 			cnr_cast(c, CNR_CAST_READY);
 			return CANARY_DROP_NONE;
 		}
 	}
-	if (!c->table && c->known == c->cfg.members - 1 && c->state == CNR_JOINING) {
+	if (!c->table && c->join.known == c->cfg.members - 1 && c->state == CNR_JOINING) {
 		cnr_settle(c, now);
 		return CANARY_DROP_NONE;
 	}
@@ -423,13 +423,15 @@ static u32 cnr_welcome_missing(struct cnr_comm *c, struct canary_welcome *w, u32
 	u32 rank, end, n = 0, max = min_t(u32, room / sizeof(__be16), CNR_FAULTS);
 	__be16 *list = (__be16 *)(w + 1);
 
-	while (c->known_all < c->cfg.members && (c->member[c->known_all].flags & CNR_M_KNOWN))
-		c->known_all++;
-	end = min_t(u32, c->known_all + CNR_MISSING_LOOK, c->cfg.members);
-	for (rank = c->known_all; rank < end && n < max; rank++)
+	for (rank = c->join.known_all; rank < c->cfg.members; rank++)
+		if (!(c->member[rank].flags & CNR_M_KNOWN))
+			break;
+	c->join.known_all = rank;
+	end = min_t(u32, rank + CNR_MISSING_LOOK, c->cfg.members);
+	for (; rank < end && n < max; rank++)
 		if (!(c->member[rank].flags & CNR_M_KNOWN))
 			list[n++] = cpu_to_be16(rank);
-	w->first = cpu_to_be32(c->cfg.members - 1 - c->known);
+	w->first = cpu_to_be32(c->cfg.members - 1 - c->join.known);
 	return n;
 }
 
@@ -451,17 +453,17 @@ static u32 cnr_welcome_table(struct cnr_comm *c, struct canary_welcome *w, u32 f
 bool cnr_welcome_build(struct cnr_comm *c, u16 rank, u32 first, struct cnr_out *out)
 {
 	struct canary_welcome *w = (struct canary_welcome *)c->scratch;
-	u16 offer = c->table ? c->elements : c->joiner[rank].offer;
+	u16 offer = c->table ? c->elements : c->join.joiner[rank].offer;
 	u32 room = min_t(u32, offer * 4, sizeof(c->scratch));
 	u32 n = 0, unit = sizeof(struct canary_peer);
 
-	if (!c->joiner[rank].nonce || room < sizeof(*w) + unit)
+	if (!c->join.joiner[rank].nonce || room < sizeof(*w) + unit)
 		return false;
 	room -= sizeof(*w);
 	memset(w, 0, sizeof(*w));
 	cnr_header(c, out, CANARY_WELCOME, c->all_done);
 	out->hdr.done = 0;
-	out->hdr.tag = cpu_to_be64(c->joiner[rank].nonce);
+	out->hdr.tag = cpu_to_be64(c->join.joiner[rank].nonce);
 	out->hdr.elements = cpu_to_be16(offer);
 	w->window = cpu_to_be16(c->window);
 	w->algorithm = c->algorithm;
@@ -488,14 +490,14 @@ static enum canary_drop cnr_welcome_cookie(struct cnr_comm *c, u64 now, const st
 {
 	if (in->hdr->to != c->cfg.addr || in->hdr->count != c->cfg.port)
 		return CANARY_DROP_OTHER;	/* of who repeated our JOIN from there */
-	if (cookie == c->join_cookie)
+	if (cookie == c->join.cookie)
 		return CANARY_DROP_NONE;
-	c->join_cookie = cookie;
-	c->answers_from.addr = in->addr;
-	c->answers_from.port = in->port;
-	if (c->join_tries)
-		c->join_tries--;
-	c->join_at = now;
+	c->join.cookie = cookie;
+	c->join.answers_from.addr = in->addr;
+	c->join.answers_from.port = in->port;
+	if (c->join.tries)
+		c->join.tries--;
+	c->join.at = now;
 	cnr_join_timer(c, now);
 	return CANARY_DROP_NONE;
 }
@@ -505,10 +507,10 @@ static void cnr_welcome_waiting(struct cnr_comm *c, const struct canary_welcome 
 	const __be16 *list = (const __be16 *)(w + 1);
 	u32 i;
 
-	c->missing = min_t(u32, be32_to_cpu(w->first), c->cfg.members - 1);
-	c->faults_known = min_t(u32, n, CNR_FAULTS);
-	for (i = 0; i < c->faults_known; i++)
-		c->fault[i] = be16_to_cpu(list[i]);
+	c->join.missing = min_t(u32, be32_to_cpu(w->first), c->cfg.members - 1);
+	c->end.known = min_t(u32, n, CNR_FAULTS);
+	for (i = 0; i < c->end.known; i++)
+		c->end.fault[i] = be16_to_cpu(list[i]);
 }
 
 /* Members are sent what this one contributes: only where members can be. */
@@ -531,7 +533,7 @@ static enum canary_drop cnr_welcome_part(struct cnr_comm *c, u64 now, const stru
 	u16 elements = be16_to_cpu(in->hdr->elements);
 	u16 window = be16_to_cpu(w->window);
 
-	if (c->table || first != c->known)
+	if (c->table || first != c->join.known)
 		return CANARY_DROP_DUPLICATE;
 	if (n > c->cfg.members - first || elements < CNR_ELEMENTS_LEAST ||
 	    elements > c->elements || !window ||
@@ -545,17 +547,17 @@ static enum canary_drop cnr_welcome_part(struct cnr_comm *c, u64 now, const stru
 	for (i = 0; i < n; i++) {
 		if (!(first + i)) {
 			/* rank 0 is where we reach it, whatever it calls itself */
-			c->root = peer[i];
+			c->join.root = peer[i];
 			continue;
 		}
 		c->peer[first + i].addr = peer[i].addr;
 		c->peer[first + i].port = peer[i].port;
 	}
-	c->known += n;
+	c->join.known += n;
 	c->epoch = be32_to_cpu(in->hdr->epoch);
-	c->missing = 0;
-	c->faults_known = 0;
-	if (c->known == c->cfg.members) {
+	c->join.missing = 0;
+	c->end.known = 0;
+	if (c->join.known == c->cfg.members) {
 		c->elements = elements;
 		c->window = window;
 		c->algorithm = w->algorithm;
@@ -563,8 +565,8 @@ static enum canary_drop cnr_welcome_part(struct cnr_comm *c, u64 now, const stru
 		memcpy(c->salt, w->salt, sizeof(c->salt));
 		cnr_epoch(c, be32_to_cpu(in->hdr->block));
 	}
-	c->join_tries = 0;
-	c->join_at = now;
+	c->join.tries = 0;
+	c->join.at = now;
 	cnr_join_timer(c, now);
 	return CANARY_DROP_NONE;
 }
@@ -577,20 +579,20 @@ enum canary_drop cnr_welcome_input(struct cnr_comm *c, u64 now, const struct cnr
 
 	if (!c->cfg.rank || c->state != CNR_JOINING || h->rank)
 		return CANARY_DROP_STATE;
-	if (be64_to_cpu(h->tag) != c->nonce)
+	if (be64_to_cpu(h->tag) != c->join.nonce)
 		return CANARY_DROP_DUPLICATE;
-	c->heard = true;
+	c->join.heard = true;
 	if (h->flags & CANARY_F_WAITING) {
 		memcpy(&cookie, w->salt, sizeof(cookie));
 		/* Somebody is there: if only small offers got through, try again soon. */
-		c->answered = be16_to_cpu(h->elements) == c->elements;
-		if (!c->answered) {
-			c->join_at = min_t(u64, c->join_at, now + CNR_JOIN_FIRST);
-			cnr_arm(c, c->join_at);
+		c->join.answered = be16_to_cpu(h->elements) == c->elements;
+		if (!c->join.answered) {
+			c->join.at = min_t(u64, c->join.at, now + CNR_JOIN_FIRST);
+			cnr_arm(c, c->join.at);
 		}
 		if (cookie)
 			return cnr_welcome_cookie(c, now, in, be64_to_cpu(cookie));
-		if (!c->known)
+		if (!c->join.known)
 			cnr_welcome_waiting(c, w, be16_to_cpu(h->children));
 		return CANARY_DROP_NONE;
 	}

@@ -10,7 +10,7 @@
  * needed of it. So the dead hold up the others no longer than that, and those that are slow get
  * their results meanwhile.
  *
- * Timers: done_at while results are kept; linger_at, the limit, while LINGERING.
+ * Timers: cnr_progress.at while results are kept; linger_at, the limit, while LINGERING.
  */
 #include "outbox.h"
 #include "session.h"
@@ -20,23 +20,27 @@
 
 static bool cnr_is_collector(const struct cnr_comm *c)
 {
-	return c->collector == c->cfg.rank;
+	return c->progress.collector == c->cfg.rank;
 }
 
 /* The epoch begins: nobody has anything. */
 void cnr_done_begin(struct cnr_comm *c)
 {
+	struct cnr_progress *p = &c->progress;
+
 	c->all_done = c->first;
-	c->done_goal = c->first;
-	c->done_base = c->first - 1;
+	p->goal = c->first;
+	p->base = c->first - 1;
 }
 
 /* Results before @goal are here. Do all have them? That is to be known @at some time. */
 void cnr_done_wanted(struct cnr_comm *c, u32 goal, u64 at)
 {
-	c->done_goal = goal;
-	c->done_tries = 0;
-	c->done_at = at;
+	struct cnr_progress *p = &c->progress;
+
+	p->goal = goal;
+	p->tries = 0;
+	p->at = at;
 	cnr_arm(c, at);
 }
 
@@ -54,24 +58,25 @@ void cnr_all_done(struct cnr_comm *c, u32 done)
  */
 static u32 cnr_done_by_all(struct cnr_comm *c)
 {
+	struct cnr_progress *p = &c->progress;
 	const struct cnr_member *m;
 
 	if (!canary_before(c->all_done, c->una))
 		return c->all_done;
-	if (c->done_base != c->all_done) {
-		c->done_base = c->all_done;
-		c->done_least = c->una;
-		c->done_cursor = 0;
+	if (p->base != c->all_done) {
+		p->base = c->all_done;
+		p->least = c->una;
+		p->cursor = 0;
 	}
-	for (; c->done_cursor < c->cfg.members; c->done_cursor++) {
-		m = &c->member[c->done_cursor];
-		if (c->done_cursor == c->cfg.rank || (m->flags & CNR_M_LEFT))
+	for (; p->cursor < c->cfg.members; p->cursor++) {
+		m = &c->member[p->cursor];
+		if (p->cursor == c->cfg.rank || (m->flags & CNR_M_LEFT))
 			continue;
 		if (!canary_before(c->all_done, cnr_done(c, m)))
 			return c->all_done;
-		c->done_least = canary_earlier(c->done_least, cnr_done(c, m));
+		p->least = canary_earlier(p->least, cnr_done(c, m));
 	}
-	return c->done_least;
+	return p->least;
 }
 
 static void cnr_collect(struct cnr_comm *c)
@@ -88,21 +93,22 @@ static void cnr_collect(struct cnr_comm *c)
 /* Some @members more. Return: false if that was all. */
 static bool cnr_done_ask_some(struct cnr_comm *c, u64 now, u32 members)
 {
-	u32 end = min_t(u32, c->done_asked + members, c->cfg.members);
+	struct cnr_progress *p = &c->progress;
+	u32 end = min_t(u32, p->asked + members, c->cfg.members);
 
-	for (; c->done_asked < end; c->done_asked++)
-		if (c->done_asked != c->cfg.rank &&
-		    canary_before(cnr_done(c, &c->member[c->done_asked]), c->done_goal))
-			cnr_ask(c, now, c->done_asked);
+	for (; p->asked < end; p->asked++)
+		if (p->asked != c->cfg.rank &&
+		    canary_before(cnr_done(c, &c->member[p->asked]), p->goal))
+			cnr_ask(c, now, p->asked);
 	return end < c->cfg.members;
 }
 
 /* Who has not said that it has the results has to answer, and is gone if it does not. */
 static void cnr_done_ask(struct cnr_comm *c, u64 now)
 {
-	if (c->done_asked < c->cfg.members)
+	if (c->progress.asked < c->cfg.members)
 		return;		/* under way */
-	c->done_asked = 0;
+	c->progress.asked = 0;
 	if (c->slice)
 		c->work = true;
 	else
@@ -115,9 +121,9 @@ static void cnr_done_ask(struct cnr_comm *c, u64 now)
  */
 static void cnr_collectors_ask(struct cnr_comm *c, u64 now)
 {
-	u32 rank, n = min_t(u32, 1 + 4 * c->dead, CNR_GONE_ONCE);
+	u32 rank, n = min_t(u32, 1 + 4 * c->alive.dead, CNR_GONE_ONCE);
 
-	for (rank = c->collector; n && rank < c->cfg.members; rank++) {
+	for (rank = c->progress.collector; n && rank < c->cfg.members; rank++) {
 		if (rank == c->cfg.rank || (c->member[rank].flags & CNR_M_LEFT))
 			continue;
 		cnr_ask(c, now, rank);
@@ -129,7 +135,7 @@ bool cnr_done_work(struct cnr_comm *c, u64 now)
 {
 	if (c->state != CNR_CONNECTED && c->state != CNR_LINGERING)
 		return false;
-	return c->done_asked < c->cfg.members && cnr_done_ask_some(c, now, c->slice);
+	return c->progress.asked < c->cfg.members && cnr_done_ask_some(c, now, c->slice);
 }
 
 /*
@@ -138,26 +144,26 @@ bool cnr_done_work(struct cnr_comm *c, u64 now)
  */
 void cnr_done_timer(struct cnr_comm *c, u64 now)
 {
+	struct cnr_progress *p = &c->progress;
 	struct cnr_control *m;
 
-	if (!canary_before(c->all_done, c->done_goal) || c->cfg.members == 1)
+	if (!canary_before(c->all_done, p->goal) || c->cfg.members == 1)
 		return;
-	if (c->done_at <= now) {
-		c->done_at = now + min_t(u64, CNR_DONE_FIRST << min_t(u32, c->done_tries, 8),
-					 CNR_DONE_LAST);
-		c->done_tries++;
+	if (p->at <= now) {
+		p->at = now + min_t(u64, CNR_DONE_FIRST << min_t(u32, p->tries, 8), CNR_DONE_LAST);
+		p->tries++;
 		if (!cnr_is_collector(c)) {
-			m = cnr_control(c, CANARY_DONE, c->collector, 0);
+			m = cnr_control(c, CANARY_DONE, p->collector, 0);
 			if (m)
 				m->flags = CANARY_F_WAITING;
 			cnr_collectors_ask(c, now);
 		} else {
 			cnr_collect(c);
-			if (c->state == CNR_LINGERING || c->done_tries > CNR_DONE_SAID)
+			if (c->state == CNR_LINGERING || p->tries > CNR_DONE_SAID)
 				cnr_done_ask(c, now);
 		}
 	}
-	cnr_arm(c, c->done_at);
+	cnr_arm(c, p->at);
 }
 
 /*
@@ -178,17 +184,17 @@ enum canary_drop cnr_done_input(struct cnr_comm *c, u64 now, const struct canary
 			c->member[rank].done = done - c->first;
 			cnr_heard(c, rank);
 		}
-	} else if (rank == c->collector) {
+	} else if (rank == c->progress.collector) {
 		cnr_all_done(c, done);
 		if (all != c->all_done)
 			cnr_heard(c, rank);
 	} else {
-		cnr_ask(c, now, c->collector);
+		cnr_ask(c, now, c->progress.collector);
 	}
 	/* An answer is answered by nobody, or two collectors would never end. */
 	if (h->flags & CANARY_F_WAITING)
 		cnr_control(c, CANARY_DONE, rank, 0);
-	else if (!collector && rank != c->collector)
+	else if (!collector && rank != c->progress.collector)
 		return CANARY_DROP_STATE;	/* what all have, says one that does not collect */
 	if (collector)
 		cnr_collect(c);
@@ -199,12 +205,14 @@ enum canary_drop cnr_done_input(struct cnr_comm *c, u64 now, const struct canary
 /* Whose results were waited for may be one that is gone, and another one may be the collector. */
 void cnr_gone_settle(struct cnr_comm *c, u64 now)
 {
-	while (!cnr_is_collector(c) && (c->member[c->collector].flags & CNR_M_LEFT)) {
-		c->collector++;
-		c->done_base = c->all_done - 1;		/* all are looked at */
+	struct cnr_progress *p = &c->progress;
+
+	while (!cnr_is_collector(c) && (c->member[p->collector].flags & CNR_M_LEFT)) {
+		p->collector++;
+		p->base = c->all_done - 1;		/* all are looked at */
 	}
-	c->done_tries = 0;
-	c->done_at = min_t(u64, c->done_at, now);
+	p->tries = 0;
+	p->at = min_t(u64, p->at, now);
 	cnr_done_timer(c, now);
 	cnr_linger_timer(c, now);
 }
@@ -214,8 +222,8 @@ void cnr_linger_timer(struct cnr_comm *c, u64 now)
 {
 	if (c->state != CNR_LINGERING)
 		return;
-	if (c->all_done != c->una && now < c->linger_at) {
-		cnr_arm(c, c->linger_at);
+	if (c->all_done != c->una && now < c->progress.linger_at) {
+		cnr_arm(c, c->progress.linger_at);
 		return;
 	}
 	c->state = CNR_CLOSED;
@@ -227,9 +235,9 @@ void cnr_linger_timer(struct cnr_comm *c, u64 now)
 void cnr_linger(struct cnr_comm *c, u64 now, bool at_once)
 {
 	if (at_once)
-		c->linger_at = now;
+		c->progress.linger_at = now;
 	else if (c->state == CNR_CONNECTED)
-		c->linger_at = now + c->cfg.linger;
+		c->progress.linger_at = now + c->cfg.linger;
 	c->state = CNR_LINGERING;
 	cnr_gone_settle(c, now);
 }

@@ -55,11 +55,11 @@ void cnr_fail(struct cnr_comm *c, u64 now, enum canary_abort why, const u16 *ran
 	if (c->state == CNR_FAILED || c->state == CNR_CLOSED)
 		return;
 	c->state = CNR_FAILED;
-	c->why = why;
-	c->error = cnr_abort_error(why);
-	c->faults = n;
-	c->faults_known = min_t(u32, n, CNR_FAULTS);
-	memcpy(c->fault, ranks, c->faults_known * sizeof(*ranks));
+	c->end.why = why;
+	c->end.error = cnr_abort_error(why);
+	c->end.faults = n;
+	c->end.known = min_t(u32, n, CNR_FAULTS);
+	memcpy(c->end.fault, ranks, c->end.known * sizeof(*ranks));
 	c->control_tail = c->control_head;
 	c->broadcast = 0;
 	c->deadline = CNR_NEVER;

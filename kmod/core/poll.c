@@ -16,13 +16,13 @@ static void cnr_abort_build(struct cnr_comm *c, struct cnr_out *out)
 	__be16 *list = (__be16 *)c->scratch;
 	u32 i;
 
-	for (i = 0; i < c->faults_known; i++)
-		list[i] = cpu_to_be16(c->fault[i]);
-	out->hdr.count = cpu_to_be16(c->why);
-	out->hdr.children = cpu_to_be16(c->faults_known);
-	out->hdr.tag = cpu_to_be64(c->faults);
+	for (i = 0; i < c->end.known; i++)
+		list[i] = cpu_to_be16(c->end.fault[i]);
+	out->hdr.count = cpu_to_be16(c->end.why);
+	out->hdr.children = cpu_to_be16(c->end.known);
+	out->hdr.tag = cpu_to_be64(c->end.faults);
 	out->payload = list;
-	out->len = c->faults_known * sizeof(*list);
+	out->len = c->end.known * sizeof(*list);
 }
 
 /* Refuse a JOIN: the sender has no session key yet, so it goes under the pre-shared one. */

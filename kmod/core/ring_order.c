@@ -16,8 +16,8 @@ static bool cnr_ring_before(const struct canary_peer *a, const struct canary_pee
 /* Ranks are told apart by address and port; what claims to be the same goes by rank. */
 static bool cnr_ring_less(const struct cnr_comm *c, u16 a, u16 b)
 {
-	const struct canary_peer *x = a ? &c->peer[a] : &c->root;
-	const struct canary_peer *y = b ? &c->peer[b] : &c->root;
+	const struct canary_peer *x = a ? &c->peer[a] : &c->join.root;
+	const struct canary_peer *y = b ? &c->peer[b] : &c->join.root;
 
 	if (x->addr == y->addr && x->port == y->port)
 		return a < b;

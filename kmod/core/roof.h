@@ -11,7 +11,7 @@ void cnr_drop_held(struct cnr_comm *c);
 /* It may be over since just now: then nothing is collected or sent any more. */
 static inline void cnr_over(struct cnr_comm *c)
 {
-	if (c->state == CNR_FAILED && !c->over)
+	if (c->state == CNR_FAILED && !c->end.dropped)
 		cnr_drop_held(c);
 }
 

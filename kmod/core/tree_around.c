@@ -35,47 +35,48 @@ static void cnr_average(u32 *share, bool one, u32 part)
 
 void cnr_around_begin(struct cnr_comm *c)
 {
-	c->again = CNR_WHOLE;
-	c->around = CNR_AROUND_FIRST / 2;
+	c->around.again = CNR_WHOLE;
+	c->around.blocks = CNR_AROUND_FIRST / 2;
 }
 
 /* @block is begun now. Return: is it to be contributed around switches? */
 bool cnr_around(struct cnr_comm *c, u64 now, u32 block)
 {
-	if (c->shunned && (!canary_before(block, c->around_until) || now >= c->around_end)) {
-		c->shunned = false;
-		c->anew = 0;
-		c->tried = 0;
+	if (c->around.now && (!canary_before(block, c->around.until) || now >= c->around.end)) {
+		c->around.now = false;
+		c->around.anew = 0;
+		c->around.tried = 0;
 	}
-	return c->shunned;
+	return c->around.now;
 }
 
 static void cnr_around_shun(struct cnr_comm *c, u64 now)
 {
-	bool soon = c->tried < c->around;
+	struct cnr_around *a = &c->around;
+	bool soon = a->tried < a->blocks;
 
-	c->around = soon ? min_t(u32, 2 * c->around, CNR_AROUND_MOST) : CNR_AROUND_FIRST;
-	c->around_until = (c->next + 2 * c->around - 1) & ~(c->around - 1);
-	c->around_end = now + CNR_AROUND_FOR;
-	c->shunned = true;
+	a->blocks = soon ? min_t(u32, 2 * a->blocks, CNR_AROUND_MOST) : CNR_AROUND_FIRST;
+	a->until = (c->next + 2 * a->blocks - 1) & ~(a->blocks - 1);
+	a->end = now + CNR_AROUND_FOR;
+	a->now = true;
 }
 
 /* The result of @b is here. */
 void cnr_around_done(struct cnr_comm *c, u64 now, const struct cnr_block *b)
 {
-	if (c->shunned || (b->flags & CNR_B_AROUND))
+	if (c->around.now || (b->flags & CNR_B_AROUND))
 		return;
-	cnr_average(&c->anew, b->attempt, CNR_ANEW_PART);
-	if (c->tried < CNR_AROUND_MOST)
-		c->tried++;
-	if (c->anew > CNR_ANEW_MOST)
+	cnr_average(&c->around.anew, b->attempt, CNR_ANEW_PART);
+	if (c->around.tried < CNR_AROUND_MOST)
+		c->around.tried++;
+	if (c->around.anew > CNR_ANEW_MOST)
 		cnr_around_shun(c, now);
 }
 
 /* A block that is led here was begun anew, once and through switches: did that do? */
 void cnr_around_learn(struct cnr_comm *c, bool good)
 {
-	cnr_average(&c->again, good, CNR_AGAIN_PART);
+	cnr_average(&c->around.again, good, CNR_AGAIN_PART);
 }
 
 /* A block that is led here, at @attempt, is begun anew. Return: its next attempt. */
@@ -87,8 +88,8 @@ u8 cnr_around_attempt(struct cnr_comm *c, u8 attempt)
 		cnr_around_learn(c, false);
 		return CNR_BYPASS_ATTEMPT;
 	}
-	if (c->again >= CNR_AGAIN_LEAST)
+	if (c->around.again >= CNR_AGAIN_LEAST)
 		return 1;
-	c->again += CNR_AGAIN_RETRY;
+	c->around.again += CNR_AGAIN_RETRY;
 	return CNR_BYPASS_ATTEMPT;
 }

@@ -19,7 +19,7 @@
 /* Where it is kept that @block was restored */
 static u32 *cnr_restored(struct cnr_comm *c, u32 block)
 {
-	return &c->restored[block / c->cfg.members % CNR_RESTORED];
+	return &c->restore.block[block / c->cfg.members % CNR_RESTORED];
 }
 
 /* Those of the origin of @head, from there on, that a packet has room for. Return: how many. */
@@ -79,7 +79,7 @@ static void cnr_restoration_build(struct cnr_comm *c, struct cnr_lead *l, u32 he
 		s[group[i]].repeat = 1;
 	l->restoration_due = head + 1;
 	*cnr_restored(c, l->block) = l->block + 1;
-	c->restore_pause -= (c->restore_pause + 7) / 8;
+	c->restore.pause -= (c->restore.pause + 7) / 8;
 	cnr_count(c, CNR_C_restorations_out);
 }
 
@@ -113,8 +113,8 @@ bool cnr_restore_build(struct cnr_comm *c, struct cnr_lead *l, struct cnr_out *o
 
 	if (l->restoration_due)
 		return cnr_restored_result(c, l, out);
-	if (!l->cursor && c->restore_skip) {
-		c->restore_skip--;
+	if (!l->cursor && c->restore.skip) {
+		c->restore.skip--;
 		l->cursor = l->sources;
 	}
 	while (l->cursor < l->sources && lonely < CNR_RESTORE_LONELY) {
@@ -145,7 +145,7 @@ void cnr_restore_failed(struct cnr_comm *c, u32 block)
 	if (*restored != block + 1)
 		return;
 	*restored = 0;
-	c->restore_pause = min_t(u32, 2 * c->restore_pause + CNR_RESTORE_PAUSE,
+	c->restore.pause = min_t(u32, 2 * c->restore.pause + CNR_RESTORE_PAUSE,
 				 CNR_RESTORE_PAUSE_MAX);
-	c->restore_skip = c->restore_pause;
+	c->restore.skip = c->restore.pause;
 }

@@ -23,7 +23,7 @@
 
 void cnr_trust_begin(struct cnr_comm *c)
 {
-	c->merger_key = cnr_secret(c, 5) | 1;
+	c->trust.key = cnr_secret(c, 5) | 1;
 }
 
 /*
@@ -32,9 +32,9 @@ void cnr_trust_begin(struct cnr_comm *c)
  */
 static struct cnr_merger *cnr_merger_at(struct cnr_comm *c, __be32 addr, __be16 port)
 {
-	u64 hash = ((u64)be32_to_cpu(addr) << 16 | be16_to_cpu(port)) * c->merger_key;
+	u64 hash = ((u64)be32_to_cpu(addr) << 16 | be16_to_cpu(port)) * c->trust.key;
 
-	return &c->merger[hash >> (64 - CNR_MERGERS_BITS)];
+	return &c->trust.merger[hash >> (64 - CNR_MERGERS_BITS)];
 }
 
 /* Return: NULL for strangers */
@@ -54,7 +54,7 @@ static u64 *cnr_debt(struct cnr_comm *c, __be32 addr, __be16 port)
 {
 	struct cnr_merger *m = cnr_merger(c, addr, port);
 
-	return m ? &m->debt : &c->strangers;
+	return m ? &m->debt : &c->trust.strangers;
 }
 
 static void cnr_charge(u64 *debt, u64 now)
@@ -184,7 +184,7 @@ void cnr_trust_taken(struct cnr_comm *c, u64 now, struct cnr_lead *l, const stru
 	if (cnr_merger(c, s->addr, s->port) || (l->flags & CNR_L_STRANGE))
 		return;
 	l->flags |= CNR_L_STRANGE;
-	cnr_charge(&c->strangers, now);
+	cnr_charge(&c->trust.strangers, now);
 }
 
 /* The block of @l is complete, and right: so are all aggregates in it. Their senders are known. */
@@ -209,7 +209,7 @@ void cnr_trust_proven(struct cnr_comm *c, struct cnr_lead *l)
 		m->debt = 0;
 	}
 	if (l->flags & CNR_L_STRANGE)
-		cnr_pay(&c->strangers, CNR_SPOILT_GAP);
+		cnr_pay(&c->trust.strangers, CNR_SPOILT_GAP);
 }
 
 /* It is begun anew: it was complete and wrong, or it cannot be told what is in it. */

@@ -83,7 +83,7 @@ static bool cnr_trouble_joiner(struct cnr_comm *c, const struct cnr_in *in, enum
 static void cnr_trouble_answer(struct cnr_comm *c, const struct cnr_in *in, enum canary_drop drop)
 {
 	if (!c->cfg.rank || c->state != CNR_JOINING || in->hdr->epoch ||
-	    in->hdr->tag != cpu_to_be64(c->nonce) || in->addr != c->cfg.root ||
+	    in->hdr->tag != cpu_to_be64(c->join.nonce) || in->addr != c->cfg.root ||
 	    in->port != c->cfg.root_port)
 		return;
 	if (drop == CANARY_DROP_COMM)

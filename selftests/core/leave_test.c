@@ -234,7 +234,7 @@ static void test_collector_disputed(bool closes)
 	    closes ? "closes" : "dies", sim_vectors_held(s) - sim_holds(s, 0),
 	    (unsigned long long)(took / MS));
 	sim_pass(s, sim_now(s) + DEAD + S);
-	tap(sim_comm(s, 1)->collector == 1 && sim_comm(s, 3)->collector == 1,
+	tap(sim_comm(s, 1)->progress.collector == 1 && sim_comm(s, 3)->progress.collector == 1,
 	    "rank 0 %s, rank 3 was not told: it and its successor agree",
 	    closes ? "closes" : "dies");
 	sim_free(s);

@@ -173,7 +173,7 @@ static void test_refusal(void)
 	for (i = 0; i < 2; i++) {
 		cnr_header(sim_comm(s, 0), &out, CANARY_ABORT, CNR_TROUBLE_MEMBERS);
 		out.hdr.epoch = 0;
-		out.hdr.tag = cpu_to_be64(c->nonce);
+		out.hdr.tag = cpu_to_be64(c->join.nonce);
 		out.hdr.count = cpu_to_be16(CANARY_ABORT_REFUSED);
 		cnr_seal(sim_comm(s, 0), &out);
 		sim_inject(s, 1, &out.hdr, sizeof(out.hdr), i ? 0 : 2);
@@ -199,13 +199,13 @@ static void test_cookie(void)
 	sim_connect(s, 0);
 	sim_connect(s, 1);
 	sim_run(s, sim_now(s) + S);
-	cookie = c->join_cookie;
+	cookie = c->join.cookie;
 	memset(&packet, 0, sizeof(packet));
 	packet.w.salt[0] = 1;
 	cnr_header(sim_comm(s, 0), &out, CANARY_WELCOME, 0);
 	out.hdr.epoch = 0;
 	out.hdr.flags = CANARY_F_WAITING;
-	out.hdr.tag = cpu_to_be64(c->nonce);
+	out.hdr.tag = cpu_to_be64(c->join.nonce);
 	out.hdr.to = c->cfg.addr ^ cpu_to_be32(1);
 	out.hdr.count = c->cfg.port;
 	out.payload = &packet.w;
@@ -213,12 +213,12 @@ static void test_cookie(void)
 	cnr_seal(sim_comm(s, 0), &out);
 	packet.hdr = out.hdr;
 	tap(cookie && sim_inject(s, 1, &packet, sizeof(packet), 0) == CANARY_DROP_OTHER &&
-	    c->join_cookie == cookie, "cookie of another address: is not shown");
+	    c->join.cookie == cookie, "cookie of another address: is not shown");
 	out.hdr.to = c->cfg.addr;
 	cnr_seal(sim_comm(s, 0), &out);
 	packet.hdr = out.hdr;
 	tap(sim_inject(s, 1, &packet, sizeof(packet), 0) == CANARY_DROP_NONE &&
-	    c->join_cookie == 1ULL << 56, "cookie of ours: is");
+	    c->join.cookie == 1ULL << 56, "cookie of ours: is");
 	sim_free(s);
 }
 
@@ -253,7 +253,7 @@ static void test_welcome_small(void)
 	for (i = 0; i < 2; i++) {
 		cnr_header(root, &out, CANARY_WELCOME, root->first);
 		out.hdr.done = 0;
-		out.hdr.tag = cpu_to_be64(c->nonce);
+		out.hdr.tag = cpu_to_be64(c->join.nonce);
 		out.hdr.elements = cpu_to_be16(i ? least : least - 1);
 		out.hdr.children = cpu_to_be16(3);
 		out.payload = &m.w;
@@ -336,7 +336,7 @@ static void test_table_again(void)
 	m.w.algorithm = c->algorithm;
 	cnr_header(sim_comm(s, 0), &out, CANARY_WELCOME, first + 1000);
 	out.hdr.done = 0;
-	out.hdr.tag = cpu_to_be64(c->nonce);
+	out.hdr.tag = cpu_to_be64(c->join.nonce);
 	out.hdr.elements = cpu_to_be16(c->elements);
 	out.payload = &m.w;
 	out.len = sizeof(m.w);

@@ -165,9 +165,9 @@ static void test_join_of_predecessor(void)
 	sim_pass(s, sim_now(s) + 10 * S);
 	sim_connect(s, 2);
 	sim_run(s, sim_now(s) + S);
-	nonce = sim_comm(s, 0)->joiner[2].nonce;
+	nonce = sim_comm(s, 0)->join.joiner[2].nonce;
 	tap(r.n > 1 && replay(&r, 2) == CANARY_DROP_COOKIE &&
-	    sim_comm(s, 0)->joiner[2].nonce == nonce,
+	    sim_comm(s, 0)->join.joiner[2].nonce == nonce,
 	    "JOIN of a predecessor: its cookie is of another time");
 	sim_connect(s, 1);
 	tap(all_connected(s), "JOIN of a predecessor: all connect");
@@ -325,7 +325,7 @@ static void test_leave(void)
 	sim_run(s, sim_now(s) + 4 * S);
 	sim_close(s, 2, false);
 	sim_run(s, sim_now(s) + 10 * S);
-	tap(c->state == CNR_CONNECTED && !c->asked,
+	tap(c->state == CNR_CONNECTED && !c->alive.asked,
 	    "who owes an answer leaves: it is not dead, and nobody waits for it");
 	sim_free(s);
 }
@@ -374,7 +374,7 @@ static void test_sleeper(void)
 	connect_all(s);
 	sim_post(s, 0, 352 * 4);
 	until = sim_now(s) + 5 * S;
-	while (!c->asked && sim_now(s) < until)
+	while (!c->alive.asked && sim_now(s) < until)
 		sim_run(s, sim_now(s) + 10 * CNR_USEC);
 	sim_kill(s, 0);
 	sim_pass(s, sim_now(s) + 30 * S);

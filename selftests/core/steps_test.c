@@ -166,8 +166,8 @@ static void join(u32 rank)
 	struct cnr_out out;
 
 	w.play->cfg.rank = rank;
-	w.play->nonce = NONCE + rank;
-	w.play->join_cookie = w.cookie[rank];
+	w.play->join.nonce = NONCE + rank;
+	w.play->join.cookie = w.cookie[rank];
 	cnr_join_build(w.play, w.play->table ? w.members : 0, &out);
 	say(&out);
 	pump();

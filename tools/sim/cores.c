@@ -81,8 +81,8 @@ static void move_rest(struct cnr_comm *c, const struct cnr_comm *from, char **at
 	if (from->cfg.algorithm != CANARY_ALG_RING)
 		c->ring.queue = move_far(at, from->ring.queue,
 					 (from->ring.mask + 1) * sizeof(*from->ring.queue));
-	if (from->joiner)
-		c->joiner = move_far(at, from->joiner, members * sizeof(*from->joiner));
+	if (from->join.joiner)
+		c->join.joiner = move_far(at, from->join.joiner, members * sizeof(*from->join.joiner));
 }
 
 /* Rank 0 has the most, and is the first. */
