@@ -102,7 +102,7 @@ static size_t cnr_layout(struct cnr_comm *c, const struct cnr_config *cfg, u8 *m
 		c->block = (void *)(mem + at);
 	at += CNR_ALIGN(2 * window * sizeof(struct cnr_block));
 	if (mem)
-		c->txq = (void *)(mem + at);
+		c->tree.txq = (void *)(mem + at);
 	at += CNR_ALIGN(2 * window * sizeof(u32));
 	if (mem)
 		c->ring.at = (void *)(mem + at);
@@ -114,21 +114,21 @@ static size_t cnr_layout(struct cnr_comm *c, const struct cnr_config *cfg, u8 *m
 		c->ring.queue = (void *)(mem + at);
 	at += CNR_ALIGN(4 * window * sizeof(struct cnr_ring_item));
 	if (mem)
-		c->lead = (void *)(mem + at);
+		c->tree.lead = (void *)(mem + at);
 	at += CNR_ALIGN(leads * sizeof(struct cnr_lead));
 	for (i = 0; i < leads; i++) {
 		if (mem) {
-			c->lead[i].seen = (void *)(mem + at);
-			c->lead[i].want = (void *)(mem + at + seen);
-			c->lead[i].acc = (void *)(mem + at + seen + want);
-			c->lead[i].tags = (void *)(mem + at + seen + want + acc);
+			c->tree.lead[i].seen = (void *)(mem + at);
+			c->tree.lead[i].want = (void *)(mem + at + seen);
+			c->tree.lead[i].acc = (void *)(mem + at + seen + want);
+			c->tree.lead[i].tags = (void *)(mem + at + seen + want + acc);
 		}
 		at += seen + want + acc + tags;
 	}
 	if (mem)
-		c->leads = leads;
+		c->tree.leads = leads;
 	for (i = 0; mem && i < leads; i++)
-		c->lead[i].source = (void *)((cfg->sources ? (u8 *)cfg->sources : mem + at) +
+		c->tree.lead[i].source = (void *)((cfg->sources ? (u8 *)cfg->sources : mem + at) +
 					     i * source);
 	return cfg->sources ? at : at + leads * source;
 }
@@ -172,7 +172,7 @@ struct cnr_comm *cnr_init(void *mem, const struct cnr_config *cfg)
 		c->block[i].lead = CNR_NONE;
 	c->elements = cnr_offer_elements(cfg->mtu);
 	c->join.mtu = min_t(u32, cfg->mtu, CANARY_IP_OVERHEAD + CANARY_PAYLOAD_MAX);
-	c->rto = max_t(u64, CNR_RTO_INITIAL, c->cfg.rto_min);
+	c->net.rto = max_t(u64, CNR_RTO_INITIAL, c->cfg.rto_min);
 	c->deadline = CNR_NEVER;
 	c->join.at = CNR_NEVER;
 	c->progress.at = CNR_NEVER;
@@ -391,12 +391,12 @@ void cnr_prefetch(const struct cnr_comm *c)
 void cnr_prefetch_block(const struct cnr_comm *c, const struct canary_hdr *h)
 {
 	/* Without: what is the next in the queue if none is in it again */
-	u32 block = h ? be32_to_cpu(h->block) : c->next - (c->tx_head - c->tx_tail);
+	u32 block = h ? be32_to_cpu(h->block) : c->next - (c->tree.tx_head - c->tree.tx_tail);
 
 	__builtin_prefetch(&c->block[block & c->block_mask], 1);
 	if (h)
 		__builtin_prefetch(&c->block[(block + 1) & c->block_mask], 1);
-	__builtin_prefetch(&c->txq[c->tx_tail & c->block_mask], 1);
+	__builtin_prefetch(&c->tree.txq[c->tree.tx_tail & c->block_mask], 1);
 	__builtin_prefetch(&c->peer[cnr_leader(c, block)]);
 	__builtin_prefetch(&c->ops[c->op_release % CNR_OPS], 1);
 }
@@ -419,11 +419,11 @@ void cnr_info(const struct cnr_comm *c, struct cnr_info *info)
 	info->posted = c->posted;
 	info->all_done = c->all_done;
 	info->ops = c->op_seq - c->op_release;
-	info->srtt = c->srtt ? c->srtt : c->ring.srtt;
-	info->rto = c->srtt ? c->rto : c->ring.rto;
+	info->srtt = c->net.srtt ? c->net.srtt : c->ring.srtt;
+	info->rto = c->net.srtt ? c->net.rto : c->ring.rto;
 	info->wanted = c->cfg.algorithm;
 	info->algorithm = c->algorithm;
 	info->last = c->plan.last_algorithm;
 	info->why = c->plan.last_why;
-	info->cwnd = c->cwnd;
+	info->cwnd = c->net.cwnd;
 }

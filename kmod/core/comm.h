@@ -189,6 +189,12 @@ struct cnr_alive {
 	u64	at;
 };
 
+/* struct cnr_troubles - who does what wrong, the latest ones, trouble.c */
+struct cnr_troubles {
+	u32	next;
+	struct cnr_trouble list[CNR_TROUBLES];
+};
+
 /*
  * struct cnr_progress - what all have, and when one may go, leave.c
  * @goal:	results before it are here; does everybody have them?
@@ -211,6 +217,68 @@ struct cnr_progress {
 	u32	cursor;
 	u32	base;
 	u32	least;
+};
+
+/*
+ * struct cnr_network - what is believed of the network, window.c. A round is over when a window of
+ * blocks has come back.
+ * @srtt, @rttvar, @rto: of round trips, as in RFC 6298
+ * @answer, @answer_var: likewise, of answers that wait for nobody
+ * @cwnd:	blocks that the network is trusted with
+ * @round_end:	serial: a round is over with a result from there on; the rest is of this one
+ * @round_min:	shortest round trip
+ * @round_sum:	of round trips
+ * @round_load:	of queues, as results say
+ * @round_full:	@cwnd was all in use
+ * @reordering:	how late a rank's packet came
+ * @held_back:	how late an aggregate came
+ * @asked_at:	last question about a loss
+ * @base:	shortest round trip, of this period and the one before
+ * @base_until:	end of this period
+ */
+struct cnr_network {
+	u64	srtt;
+	u64	rttvar;
+	u64	answer;
+	u64	answer_var;
+	u64	rto;
+	u64	round_min;
+	u64	round_sum;
+	u32	cwnd;
+	u32	round_end;
+	u32	round_losses;
+	u32	round_results;
+	u8	round_load;
+	bool	round_full;
+	u64	reordering;
+	u64	held_back;
+	u64	asked_at;
+	u64	base[2];
+	u64	base_until;
+};
+
+/*
+ * struct cnr_tree - blocks that are summed up by a tree, tree.h
+ * @txq:	serials of blocks to contribute (again)
+ * @leads:	slots in @lead, for blocks that are led here
+ * @leads_out:	those with something to send; @lead_next: where to look for them first
+ * @lead_free:	where to look for a free one first
+ * @led_timed:	cnr_comm.led, as it was when that block got its timer
+ * @merges:	switches aggregate here
+ * @probe_at:	no leader's PROBEs before
+ */
+struct cnr_tree {
+	u32	*txq;
+	u32	tx_head;
+	u32	tx_tail;
+	struct cnr_lead *lead;
+	u32	leads;
+	u32	leads_out;
+	u32	lead_next;
+	u32	lead_free;
+	u32	led_timed;
+	bool	merges;
+	u64	probe_at;
 };
 
 /*
@@ -367,7 +435,6 @@ struct cnr_comm {
 	u8	algorithm;	/* agreed, enum canary_algorithm */
 	u8	trees;		/* agreed: how many, with CANARY_ALG_STATIC */
 	u8	load;
-	bool	merges;		/* switches aggregate here */
 	bool	work;		/* for cnr_work() */
 	u16	slice;		/* as configured, if there are more members; else 0 */
 	u8	key[16];	/* session key, PROTOCOL.md "Keys" */
@@ -380,8 +447,6 @@ struct cnr_comm {
 
 	bool	table;		/* the member table is complete: the epoch has begun, ... */
 	bool	began;		/* ... here, too */
-	u8	round_load;	/* see window.c */
-	bool	round_full;	/* cwnd was all in use */
 	__be32	first_aggregator; /* our first aggregator, 0 if none is known */
 	u32	broadcast;	/* bits of enum cnr_broadcast */
 
@@ -392,21 +457,15 @@ struct cnr_comm {
 	u32	all_done;	/* everybody has all results before it */
 	u32	all_sent;	/* everybody has contributed all blocks before it */
 	u32	led;		/* all blocks before it that are led here are finished */
-	u32	led_timed;	/* ... as it was when that block got its timer */
 	u32	block_mask;
 	struct cnr_block *block;
-	u32	*txq;		/* serials of blocks to contribute (again) */
-	u32	tx_head;
-	u32	tx_tail;
-	u32	leads;
-	u32	leads_out;	/* lead slots with something to send */
+	struct cnr_tree tree;
 
 	const struct cnr_algorithm *collectives[CNR_COLLECTIVES];
 	const struct cnr_algorithm *latest;	/* of the block that was begun last; or NULL */
 	u32	ops_run;	/* operations held whose algorithm is known, ... */
 	u32	ops_run_by[CNR_COLLECTIVES];
 
-	struct cnr_lead *lead;
 	struct canary_peer *peer;	/* where ranks are */
 	struct cnr_member *member;
 	u64	deadline;
@@ -416,33 +475,12 @@ struct cnr_comm {
 	u32	op_passed;	/* first that lacks results */
 	u32	control_head;
 	u32	control_tail;
-	u32	lead_next;	/* where to look for them first */
-	u32	lead_free;	/* where to look for a free one first */
 	struct cnr_alive alive;
 
-	/* the network, see window.c */
-	u64	srtt;
-	u64	rttvar;
-	u64	answer;		/* likewise, of answers that wait for nobody */
-	u64	answer_var;
-	u64	rto;
-	u64	round_min;	/* shortest round trip of it */
-	u64	round_sum;
-	u32	cwnd;
-	u32	round_end;	/* serial: a round is over with a result from there on */
-	u32	round_losses;
-	u32	round_results;
-
+	struct cnr_network net;
 	struct cnr_around around;
 	struct cnr_ring ring;
 	struct cnr_config cfg;
-
-	u64	probe_at;	/* no leader's PROBEs before */
-	u64	reordering;	/* how late a rank's packet came */
-	u64	held_back;	/* how late an aggregate came */
-	u64	asked_at;	/* last question about a loss */
-	u64	base[2];	/* shortest round trip, of this period and the one before */
-	u64	base_until;
 
 	struct cnr_stats stats;
 
@@ -460,8 +498,7 @@ struct cnr_comm {
 	struct cnr_control control[CNR_CONTROLS];
 
 	struct cnr_end end;
-	u32	trouble_next;
-	struct cnr_trouble trouble[CNR_TROUBLES];
+	struct cnr_troubles trouble;
 
 	struct cnr_trust trust;
 	struct cnr_restore restore;

@@ -5,9 +5,9 @@
  *
  * Rank 0:  collecting (some unknown) -> table (all known, being handed out) -> CONNECTED.
  * Others:  JOIN -> has a cookie: JOIN -> table complete -> JOIN | READY -> CONNECTED.
- * Timer: cnr_rendezvous.at. Rank 0 only answers, but once it has made the table it looks for ranks that
- * do not say READY: the JOIN of a process that is gone may have been in some queue, and the one
- * that came in its place is refused.
+ * Timer: cnr_rendezvous.at. Rank 0 only answers, but once it has made the table it looks for ranks
+ * that do not say READY: the JOIN of a process that is gone may have been in some queue, and the
+ * one that came in its place is refused.
  */
 #include "message.h"
 #include "outbox.h"

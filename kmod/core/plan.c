@@ -122,7 +122,7 @@ void cnr_plan_post(struct cnr_comm *c, u64 now, struct cnr_operation *o)
 		cnr_plan_take(c, o, a->algorithm, a->why);
 	} else {
 		if (!c->plan.held++)
-			c->plan.ask_at = now + c->rto;
+			c->plan.ask_at = now + c->net.rto;
 		cnr_arm(c, c->plan.ask_at);
 	}
 }
@@ -171,7 +171,7 @@ void cnr_plan_timer(struct cnr_comm *c, u64 now)
 		}
 		cnr_control(c, CANARY_PLAN, 0, o->base);
 		cnr_ask(c, now, 0);
-		p->ask_at = now + min_t(u64, c->rto << min_t(u32, p->tries, 6),
+		p->ask_at = now + min_t(u64, c->net.rto << min_t(u32, p->tries, 6),
 					CNR_WAIT_MAX);
 		p->tries++;
 	}

@@ -228,11 +228,11 @@ static bool cnr_next(struct cnr_comm *c, u64 now, struct cnr_out *out)
 	}
 	cnr_over(c);
 	if ((c->broadcast && cnr_cast_build(c, now, out)) ||
-	    (c->leads_out && cnr_lead_build(c, now, out)) ||
+	    (c->tree.leads_out && cnr_lead_build(c, now, out)) ||
 	    (c->ring.tail != c->ring.head && cnr_ring_build(c, now, out)))
 		return true;
 	cnr_over(c);
-	if (c->tx_tail != c->tx_head && cnr_contribution_build(c, out))
+	if (c->tree.tx_tail != c->tree.tx_head && cnr_contribution_build(c, out))
 		return true;
 	return c->broadcast && cnr_cast_build(c, now, out);	/* over, just now */
 }

@@ -70,7 +70,7 @@ static void cnr_ring_sorted(struct cnr_comm *c)
 	r->own = r->place[c->cfg.rank];
 	r->next = r->at[(r->own + 1) % n];
 	r->prev = r->at[(r->own + n - 1) % n];
-	r->rto = c->rto;
+	r->rto = c->net.rto;
 	r->known = true;
 }
 

@@ -23,8 +23,8 @@ static void cnr_tree_yield(struct cnr_comm *c, u32 block)
 
 	if (b->lead == CNR_NONE)
 		return;
-	c->stats.drop[CANARY_DROP_OPSIG] += c->lead[b->lead].sources;
-	c->lead[b->lead].state = CNR_L_FREE;
+	c->stats.drop[CANARY_DROP_OPSIG] += c->tree.lead[b->lead].sources;
+	c->tree.lead[b->lead].state = CNR_L_FREE;
 	b->lead = CNR_NONE;
 }
 
@@ -57,7 +57,7 @@ static enum canary_drop cnr_tree_input(struct cnr_comm *c, u64 now, const struct
 static void cnr_tree_drop(struct cnr_comm *c)
 {
 	cnr_lead_drop_all(c);
-	c->tx_tail = c->tx_head;
+	c->tree.tx_tail = c->tree.tx_head;
 }
 
 const struct cnr_algorithm cnr_tree = {

@@ -61,7 +61,7 @@ static void cnr_lead_finish(struct cnr_comm *c, u64 now, struct cnr_lead *l, con
 	l->deadline = CNR_NEVER;
 	l->held_us = min_t(u64, (now - l->first_at) / CNR_USEC, ~0U);
 	if (cnr_lead_sending(l))
-		c->leads_out--;
+		c->tree.leads_out--;
 	l->flags &= ~(CNR_L_FAIL_ALL | CNR_L_FAIL_MISSING);
 	cnr_lead_send(c, l, CNR_L_RESULT, 0);
 	cnr_count(c, CNR_C_blocks_led);
@@ -152,7 +152,7 @@ void cnr_lead_alive(struct cnr_comm *c, u64 now, const struct canary_hdr *h, boo
 
 	if (opsig && cnr_in_window(c, block) && cnr_leader(c, block) == c->cfg.rank &&
 	    cnr_block(c, block)->lead != CNR_NONE) {
-		l = &c->lead[cnr_block(c, block)->lead];
+		l = &c->tree.lead[cnr_block(c, block)->lead];
 		if ((l->flags & CNR_L_POSTED) && l->opsig != opsig) {
 			cnr_lead_differs(c, now, l, rank, opsig);
 			return;
@@ -303,7 +303,7 @@ static enum canary_drop cnr_contribution_wanted(struct cnr_comm *c, u64 now,
 	if (h->attempt == b->attempt)
 		return CANARY_DROP_NONE;
 	if (h->attempt < b->attempt && b->lead != CNR_NONE)
-		cnr_lead_learn(c, now, &c->lead[b->lead], in, CANARY_DROP_ATTEMPT);
+		cnr_lead_learn(c, now, &c->tree.lead[b->lead], in, CANARY_DROP_ATTEMPT);
 	return CANARY_DROP_ATTEMPT;
 }
 
@@ -444,8 +444,8 @@ bool cnr_lead_work(struct cnr_comm *c, u64 now)
 	struct cnr_lead *l;
 	u32 i;
 
-	for (i = 0; i < c->leads; i++) {
-		l = &c->lead[i];
+	for (i = 0; i < c->tree.leads; i++) {
+		l = &c->tree.lead[i];
 		if (l->state != CNR_L_COLLECTING || !(l->flags & CNR_L_POSTED) ||
 		    cnr_tags_known(c, l))
 			continue;

@@ -23,7 +23,7 @@ static void cnr_tx_queue(struct cnr_comm *c, u32 block)
 	if (b->flags & CNR_B_QUEUED)
 		return;
 	b->flags |= CNR_B_QUEUED;
-	c->txq[c->tx_head++ & c->block_mask] = block;
+	c->tree.txq[c->tree.tx_head++ & c->block_mask] = block;
 }
 
 /* Our application has posted @block, and its turn has come: contribute it. */
@@ -39,7 +39,7 @@ void cnr_member_start(struct cnr_comm *c, u64 now, u32 block)
 		cnr_lead_posted(c, now, block);
 		return;
 	}
-	b->deadline = now + c->rto;
+	b->deadline = now + c->net.rto;
 	cnr_arm(c, b->deadline);
 	cnr_tx_queue(c, block);
 }
@@ -48,8 +48,8 @@ void cnr_member_start(struct cnr_comm *c, u64 now, u32 block)
 static u64 cnr_request_interval(const struct cnr_comm *c, u32 block, const struct cnr_block *b)
 {
 	if (canary_before(block, c->all_sent))
-		return min_t(u64, 2 * c->rto, CNR_WAIT_MAX);
-	return min_t(u64, c->rto << min_t(u8, b->tries, 6), CNR_WAIT_MAX);
+		return min_t(u64, 2 * c->net.rto, CNR_WAIT_MAX);
+	return min_t(u64, c->net.rto << min_t(u8, b->tries, 6), CNR_WAIT_MAX);
 }
 
 /* Ask the leader for the result of @block. */
@@ -64,7 +64,7 @@ static void cnr_request(struct cnr_comm *c, u64 now, u32 block, u16 leader)
 	if (cnr_control(c, CANARY_REQUEST, leader, block))
 		cnr_count(c, CNR_C_requests_out);
 	cnr_ask(c, now, leader);
-	c->asked_at = now;
+	c->net.asked_at = now;
 	/* What was answered by WAIT before is no reason to be slow about what is lost now. */
 	b->deadline = now + cnr_answer_time(c, b->silent - 1);
 	if (b->tries < 255)
@@ -107,7 +107,7 @@ void cnr_member_earliest(struct cnr_comm *c, u64 now, struct cnr_block *b, bool 
 	u64 grace = now + (asked ? cnr_reordering(c) : cnr_answer_time(c, 0));
 
 	if (!b->tries && !(b->flags & CNR_B_LOST))
-		b->deadline = max_t(u64, b->sent_at + c->rto, grace);
+		b->deadline = max_t(u64, b->sent_at + c->net.rto, grace);
 }
 
 /*
@@ -152,9 +152,9 @@ static void cnr_sample(struct cnr_comm *c, u64 now, u32 block, u32 held_us, u8 l
 
 	if (held <= rtt / 2)
 		rtt -= held / 2;
-	else if (!c->srtt)
+	else if (!c->net.srtt)
 		rtt -= min_t(u64, held, rtt / 2);
-	else if (rtt > 2 * c->srtt)
+	else if (rtt > 2 * c->net.srtt)
 		return;
 	cnr_rtt(c, rtt);
 	cnr_window_result(c, now, block, rtt, load);
@@ -204,7 +204,7 @@ enum canary_drop cnr_result_input(struct cnr_comm *c, u64 now, const struct cnr_
 		cnr_sample(c, now, block, tag >> 32, h->load);
 	if (in->addr != c->peer[rank].addr) {
 		c->first_aggregator = in->addr;
-		c->merges = true;
+		c->tree.merges = true;
 	}
 	cnr_count(c, CNR_C_results_in);
 	cnr_block_done(c, now, block);
@@ -257,7 +257,7 @@ enum canary_drop cnr_failure_input(struct cnr_comm *c, u64 now, const struct can
 		b->flags |= CNR_B_BYPASS;
 	b->flags |= CNR_B_AGAIN;
 	b->silent = 0;
-	b->deadline = now + c->rto;
+	b->deadline = now + c->net.rto;
 	cnr_arm(c, b->deadline);
 	cnr_tx_queue(c, block);
 	cnr_window_loss(c);
@@ -311,8 +311,8 @@ bool cnr_contribution_build(struct cnr_comm *c, struct cnr_out *out)
 	u16 elements;
 	u32 block;
 
-	while (c->tx_tail != c->tx_head) {
-		block = c->txq[c->tx_tail++ & c->block_mask];
+	while (c->tree.tx_tail != c->tree.tx_head) {
+		block = c->tree.txq[c->tree.tx_tail++ & c->block_mask];
 		if (block - c->una >= c->next - c->una)
 			continue;
 		b = cnr_block(c, block);

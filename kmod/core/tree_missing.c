@@ -35,7 +35,7 @@ static void cnr_want_unseen(const struct cnr_comm *c, struct cnr_lead *l)
 /* Do switches hold what is incomplete of it? */
 static bool cnr_lead_merges(struct cnr_comm *c, const struct cnr_lead *l)
 {
-	return c->merges && l->attempt < CNR_BYPASS_ATTEMPT &&
+	return c->tree.merges && l->attempt < CNR_BYPASS_ATTEMPT &&
 	       !(cnr_block(c, l->block)->flags & CNR_B_AROUND);
 }
 
@@ -192,7 +192,7 @@ u32 cnr_led(struct cnr_comm *c)
 /* How long what is missing may be on its way, if it is not known that anything is */
 static u64 cnr_lead_wait(const struct cnr_comm *c)
 {
-	return (c->rto + c->srtt) / 2;
+	return (c->net.rto + c->net.srtt) / 2;
 }
 
 /*
@@ -227,7 +227,7 @@ void cnr_lead_all_sent(struct cnr_comm *c, u64 now, u32 block)
 
 	if (lead == CNR_NONE)
 		return;
-	l = &c->lead[lead];
+	l = &c->tree.lead[lead];
 	if (l->state != CNR_L_COLLECTING || !(l->flags & CNR_L_POSTED) || l->all_at)
 		return;
 	l->all_at = now;
@@ -239,12 +239,12 @@ void cnr_lead_next(struct cnr_comm *c, u64 now)
 {
 	struct cnr_block *b;
 
-	if (cnr_led(c) == c->led_timed || c->led == c->next)
+	if (cnr_led(c) == c->tree.led_timed || c->led == c->next)
 		return;
-	c->led_timed = c->led;
+	c->tree.led_timed = c->led;
 	b = cnr_block(c, c->led);
-	if (b->lead != CNR_NONE && (c->lead[b->lead].flags & CNR_L_POSTED))
-		cnr_lead_rearm(c, &c->lead[b->lead], now);
+	if (b->lead != CNR_NONE && (c->tree.lead[b->lead].flags & CNR_L_POSTED))
+		cnr_lead_rearm(c, &c->tree.lead[b->lead], now);
 }
 
 /* Begin the block anew: what was collected cannot be told apart. */
@@ -257,11 +257,11 @@ void cnr_lead_restart(struct cnr_comm *c, u64 now, struct cnr_lead *l)
 	if (l->attempt == CNR_BYPASS_ATTEMPT)
 		cnr_count(c, CNR_C_bypass);
 	if (cnr_lead_sending(l))
-		c->leads_out--;
+		c->tree.leads_out--;
 	cnr_lead_clear(c, l);
 	cnr_tags_begin(c, l);
 	cnr_lead_send(c, l, CNR_L_COLLECTING, CNR_L_FAIL_ALL);
-	c->asked_at = now;
+	c->net.asked_at = now;
 	l->last_at = now;
 	l->asked_at = now;
 	cnr_lead_rearm(c, l, now);
@@ -275,7 +275,7 @@ void cnr_lead_restart(struct cnr_comm *c, u64 now, struct cnr_lead *l)
  */
 static u32 cnr_lead_unknown(struct cnr_comm *c, u64 now, const struct cnr_lead *l)
 {
-	bool probe = now >= c->probe_at;
+	bool probe = now >= c->tree.probe_at;
 	struct cnr_member *m;
 	u32 rank, unknown = 0;
 
@@ -291,7 +291,7 @@ static u32 cnr_lead_unknown(struct cnr_comm *c, u64 now, const struct cnr_lead *
 			m->flags |= CNR_M_PROBE;
 	}
 	if (unknown && probe) {
-		c->probe_at = now + max_t(u64, cnr_lead_wait(c), unknown * CNR_PROBE_GAP);
+		c->tree.probe_at = now + max_t(u64, cnr_lead_wait(c), unknown * CNR_PROBE_GAP);
 		cnr_cast(c, CNR_CAST_PROBE);
 	}
 	return unknown;
@@ -307,7 +307,7 @@ static void cnr_lead_ask(struct cnr_comm *c, u64 now, struct cnr_lead *l, u32 na
 		l->first_ask = now;
 	if (l->asks < 255)
 		l->asks++;
-	c->asked_at = now;
+	c->net.asked_at = now;
 	cnr_lead_send(c, l, CNR_L_COLLECTING, CNR_L_FAIL_MISSING);
 }
 
@@ -342,8 +342,10 @@ static bool cnr_lead_path_fails(struct cnr_comm *c, u64 now, struct cnr_lead *l)
  */
 static u64 cnr_lead_held_until(const struct cnr_comm *c, const struct cnr_lead *l)
 {
-	u64 hold = c->srtt ? min_t(u64, c->held_back, CNR_HOLD_ROUNDS * c->srtt) : c->held_back;
+	u64 hold = c->net.held_back;
 
+	if (c->net.srtt)
+		hold = min_t(u64, hold, CNR_HOLD_ROUNDS * c->net.srtt);
 	return max_t(u64, l->all_at, l->last_at) + hold;
 }
 
@@ -390,8 +392,8 @@ void cnr_lead_timers(struct cnr_comm *c, u64 now)
 	struct cnr_lead *l;
 	u32 i;
 
-	for (i = 0; i < c->leads; i++) {
-		l = &c->lead[i];
+	for (i = 0; i < c->tree.leads; i++) {
+		l = &c->tree.lead[i];
 		if (l->state != CNR_L_COLLECTING || !(l->flags & CNR_L_POSTED) ||
 		    l->count == c->cfg.members - 1)
 			continue;
@@ -413,7 +415,7 @@ void cnr_lead_heard(struct cnr_comm *c, u64 now)
 
 	if (c->led == c->next || b->lead == CNR_NONE)
 		return;
-	l = &c->lead[b->lead];
+	l = &c->tree.lead[b->lead];
 	if (l->state != CNR_L_COLLECTING || !(l->flags & CNR_L_POSTED) || !l->tries || l->asked_at)
 		return;
 	l->tries = 0;

@@ -30,7 +30,7 @@ void cnr_all_sent(struct cnr_comm *c, u64 now, u32 sent)
 	if (block == c->una && b->state == CNR_B_SENT && block != sent &&
 	    !cnr_is_others(c, block)) {
 		b->tries = 0;
-		b->deadline = min_t(u64, b->deadline, now + c->rto);
+		b->deadline = min_t(u64, b->deadline, now + c->net.rto);
 		cnr_arm(c, b->deadline);
 	}
 	c->all_sent = sent;

@@ -12,8 +12,8 @@
 /* Start a pass over sources or ranks. */
 void cnr_lead_send(struct cnr_comm *c, struct cnr_lead *l, u8 state, u8 flag)
 {
-	if (!cnr_lead_sending(l) && !c->leads_out++)
-		c->lead_next = l - c->lead;
+	if (!cnr_lead_sending(l) && !c->tree.leads_out++)
+		c->tree.lead_next = l - c->tree.lead;
 	l->state = state;
 	l->flags |= flag;
 	l->cursor = 0;
@@ -44,14 +44,14 @@ struct cnr_lead *cnr_lead_get(struct cnr_comm *c, u32 block)
 	u32 i, n;
 
 	if (b->lead != CNR_NONE)
-		return &c->lead[b->lead];
-	for (n = 0, i = c->lead_free; n < c->leads; n++, i++) {
-		if (i >= c->leads)
+		return &c->tree.lead[b->lead];
+	for (n = 0, i = c->tree.lead_free; n < c->tree.leads; n++, i++) {
+		if (i >= c->tree.leads)
 			i = 0;
-		l = &c->lead[i];
+		l = &c->tree.lead[i];
 		if (l->state != CNR_L_FREE)
 			continue;
-		c->lead_free = i + 1;
+		c->tree.lead_free = i + 1;
 		l->state = CNR_L_COLLECTING;
 		l->flags = 0;
 		l->block = block;
@@ -100,8 +100,8 @@ static bool cnr_lead_result(struct cnr_comm *c, struct cnr_lead *l, struct cnr_o
 		return true;
 	}
 	l->state = CNR_L_FREE;
-	c->lead_free = l - c->lead;
-	c->leads_out--;
+	c->tree.lead_free = l - c->tree.lead;
+	c->tree.leads_out--;
 	return false;
 }
 
@@ -131,7 +131,7 @@ static bool cnr_lead_failure(struct cnr_comm *c, u64 now, struct cnr_lead *l,
 		return true;
 	}
 	l->flags &= ~(CNR_L_FAIL_ALL | CNR_L_FAIL_MISSING);
-	c->leads_out--;
+	c->tree.leads_out--;
 	return false;
 }
 
@@ -141,8 +141,8 @@ bool cnr_lead_build(struct cnr_comm *c, u64 now, struct cnr_out *out)
 	struct cnr_lead *l;
 	u32 i;
 
-	for (i = 0; i < c->leads && c->leads_out; i++) {
-		l = &c->lead[(c->lead_next + i) % c->leads];
+	for (i = 0; i < c->tree.leads && c->tree.leads_out; i++) {
+		l = &c->tree.lead[(c->tree.lead_next + i) % c->tree.leads];
 		if (l->state == CNR_L_RESULT && cnr_lead_result(c, l, out))
 			return true;
 		if (l->state == CNR_L_COLLECTING &&
@@ -158,7 +158,7 @@ void cnr_lead_drop_all(struct cnr_comm *c)
 {
 	u32 i;
 
-	for (i = 0; i < c->leads; i++)
-		c->lead[i].state = CNR_L_FREE;
-	c->leads_out = 0;
+	for (i = 0; i < c->tree.leads; i++)
+		c->tree.lead[i].state = CNR_L_FREE;
+	c->tree.leads_out = 0;
 }

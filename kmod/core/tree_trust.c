@@ -194,7 +194,7 @@ void cnr_trust_proven(struct cnr_comm *c, struct cnr_lead *l)
 	struct cnr_merger *m;
 	u32 i;
 
-	c->merges = true;
+	c->tree.merges = true;
 	for (i = 0; i < l->sources; i++) {
 		s = &l->source[i];
 		if (!s->merged)

@@ -39,12 +39,12 @@ static void cnr_trouble_add(struct cnr_comm *c, const struct cnr_in *in,
 	u32 i;
 
 	for (i = 0; i < CNR_TROUBLES; i++) {
-		t = &c->trouble[i];
+		t = &c->trouble.list[i];
 		if (t->kind == kind && t->addr == in->addr && t->port == in->port)
 			break;
 	}
 	if (i == CNR_TROUBLES) {
-		t = &c->trouble[c->trouble_next++ % CNR_TROUBLES];
+		t = &c->trouble.list[c->trouble.next++ % CNR_TROUBLES];
 		memset(t, 0, sizeof(*t));
 	}
 	t->kind = kind;
@@ -136,7 +136,7 @@ u32 cnr_troubles(const struct cnr_comm *c, struct cnr_trouble *list, u32 max)
 	u32 i, n = 0;
 
 	for (i = 1; i <= CNR_TROUBLES && n < max; i++) {
-		t = &c->trouble[(c->trouble_next - i) % CNR_TROUBLES];
+		t = &c->trouble.list[(c->trouble.next - i) % CNR_TROUBLES];
 		if (t->kind != CNR_TROUBLE_NONE)
 			list[n++] = *t;
 	}

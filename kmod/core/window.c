@@ -25,12 +25,14 @@
 
 void cnr_window_begin(struct cnr_comm *c)
 {
-	c->cwnd = c->cfg.lossless ? c->window : min_t(u32, c->window, CNR_CWND_FIRST);
-	c->held_back = 2 * c->cfg.rto_min;
-	c->base[0] = CNR_NEVER;
-	c->base[1] = CNR_NEVER;
-	c->round_min = CNR_NEVER;
-	c->round_end = c->una;
+	struct cnr_network *n = &c->net;
+
+	n->cwnd = c->cfg.lossless ? c->window : min_t(u32, c->window, CNR_CWND_FIRST);
+	n->held_back = 2 * c->cfg.rto_min;
+	n->base[0] = CNR_NEVER;
+	n->base[1] = CNR_NEVER;
+	n->round_min = CNR_NEVER;
+	n->round_end = c->una;
 }
 
 /* The mean and deviation of RFC 6298, with one more sample */
@@ -54,9 +56,11 @@ static void cnr_smooth(u64 *mean, u64 *deviation, u64 sample)
  */
 void cnr_rtt(struct cnr_comm *c, u64 rtt)
 {
-	cnr_smooth(&c->srtt, &c->rttvar, rtt);
-	c->rto = c->srtt + max_t(u64, 4 * c->rttvar, c->cfg.rto_min);
-	c->rto = min_t(u64, c->rto, CNR_RTO_MAX);
+	struct cnr_network *n = &c->net;
+
+	cnr_smooth(&n->srtt, &n->rttvar, rtt);
+	n->rto = n->srtt + max_t(u64, 4 * n->rttvar, c->cfg.rto_min);
+	n->rto = min_t(u64, n->rto, CNR_RTO_MAX);
 }
 
 /*
@@ -65,7 +69,7 @@ void cnr_rtt(struct cnr_comm *c, u64 rtt)
  */
 void cnr_answered(struct cnr_comm *c, u64 time)
 {
-	cnr_smooth(&c->answer, &c->answer_var, time);
+	cnr_smooth(&c->net.answer, &c->net.answer_var, time);
 }
 
 /*
@@ -75,14 +79,15 @@ void cnr_answered(struct cnr_comm *c, u64 time)
  */
 u64 cnr_answer_time(const struct cnr_comm *c, u8 tries)
 {
-	u64 slack = max_t(u64, min_t(u64, 4 * c->rttvar, 2 * c->srtt), c->srtt);
-	u64 time = c->srtt ? c->srtt + max_t(u64, slack, c->cfg.rto_min / 16) :
+	const struct cnr_network *n = &c->net;
+	u64 slack = max_t(u64, min_t(u64, 4 * n->rttvar, 2 * n->srtt), n->srtt);
+	u64 time = n->srtt ? n->srtt + max_t(u64, slack, c->cfg.rto_min / 16) :
 		   2 * c->cfg.rto_min;
 
 	/* No switch holds answers, nor do they come from all members at once. */
-	if (c->answer) {
-		slack = max_t(u64, 4 * c->answer_var, c->answer);
-		time = min_t(u64, time, c->answer + max_t(u64, slack, c->cfg.rto_min / 16));
+	if (n->answer) {
+		slack = max_t(u64, 4 * n->answer_var, n->answer);
+		time = min_t(u64, time, n->answer + max_t(u64, slack, c->cfg.rto_min / 16));
 	}
 	tries = tries > CNR_EAGER ? min_t(u8, tries - CNR_EAGER, 10) : 0;
 	return min_t(u64, time << tries, CNR_WAIT_MAX);
@@ -91,7 +96,7 @@ u64 cnr_answer_time(const struct cnr_comm *c, u8 tries)
 /* By how much a packet may come after one that was sent later, without being lost. */
 u64 cnr_reordering(const struct cnr_comm *c)
 {
-	return max_t(u64, c->reordering, max_t(u64, c->srtt / 4, CNR_REORDER_LEAST));
+	return max_t(u64, c->net.reordering, max_t(u64, c->net.srtt / 4, CNR_REORDER_LEAST));
 }
 
 /*
@@ -103,30 +108,33 @@ u64 cnr_reordering(const struct cnr_comm *c)
  */
 void cnr_came_late(struct cnr_comm *c, u64 late, bool aggregate)
 {
-	u64 *longest = aggregate ? &c->held_back : &c->reordering;
+	struct cnr_network *n = &c->net;
+	u64 *longest = aggregate ? &n->held_back : &n->reordering;
 
 	late = min_t(u64, late + late / 4, CNR_RTO_MAX);
 	if (aggregate)
-		c->held_back -= c->held_back / CNR_FORGET;
+		n->held_back -= n->held_back / CNR_FORGET;
 	*longest = max_t(u64, *longest, late);
 }
 
 /* A result came twice: it was asked for when it was under way already. */
 void cnr_asked_early(struct cnr_comm *c, u64 now)
 {
-	if (c->asked_at && now - c->asked_at < 4 * c->rto)
-		c->reordering = min_t(u64, cnr_reordering(c) * 5 / 4, c->rto);
+	struct cnr_network *n = &c->net;
+
+	if (n->asked_at && now - n->asked_at < 4 * n->rto)
+		n->reordering = min_t(u64, cnr_reordering(c) * 5 / 4, n->rto);
 }
 
 static u64 cnr_base(const struct cnr_comm *c)
 {
-	return min_t(u64, c->base[0], c->base[1]);
+	return min_t(u64, c->net.base[0], c->net.base[1]);
 }
 
 /* A contribution or a result of ours got lost. */
 void cnr_window_loss(struct cnr_comm *c)
 {
-	c->round_losses++;
+	c->net.round_losses++;
 }
 
 /*
@@ -135,50 +143,53 @@ void cnr_window_loss(struct cnr_comm *c)
  */
 static void cnr_window_round(struct cnr_comm *c)
 {
-	u64 base = cnr_base(c), rtt = c->round_min;
-	bool queue = rtt > 2 * base + c->cfg.rto_min / 4 || c->round_load >= CNR_LOADED;
+	struct cnr_network *n = &c->net;
+	u64 base = cnr_base(c), rtt = n->round_min;
+	bool queue = rtt > 2 * base + c->cfg.rto_min / 4 || n->round_load >= CNR_LOADED;
 	u32 least = CNR_CWND_LEAST;
 
-	c->reordering -= c->reordering / CNR_FORGET;
+	n->reordering -= n->reordering / CNR_FORGET;
 	if (c->cfg.lossless)
 		return;
-	if (c->round_losses >= CNR_CWND_LOSSY && c->round_losses * 4 > c->round_results) {
+	if (n->round_losses >= CNR_CWND_LOSSY && n->round_losses * 4 > n->round_results) {
 		queue = true;
 		least = CNR_CWND_LOSSY;
 	}
-	if (c->round_losses && queue) {
-		c->cwnd = max_t(u32, c->cwnd - c->cwnd / 4, min_t(u32, c->cwnd, least));
-	} else if (rtt > 2 * base + 4 * c->cfg.rto_min || c->round_load >= CNR_LOADED) {
-		c->cwnd = max_t(u32, c->cwnd - c->cwnd / 8, min_t(u32, c->cwnd, least));
-	} else if (c->round_full && c->round_results >= c->cwnd / 2 &&
-		   cnr_div64(c->round_sum, c->round_results) < base + base / 2) {
-		c->cwnd = min_t(u32, c->cwnd + c->cwnd / 8 + 1, c->window);
+	if (n->round_losses && queue) {
+		n->cwnd = max_t(u32, n->cwnd - n->cwnd / 4, min_t(u32, n->cwnd, least));
+	} else if (rtt > 2 * base + 4 * c->cfg.rto_min || n->round_load >= CNR_LOADED) {
+		n->cwnd = max_t(u32, n->cwnd - n->cwnd / 8, min_t(u32, n->cwnd, least));
+	} else if (n->round_full && n->round_results >= n->cwnd / 2 &&
+		   cnr_div64(n->round_sum, n->round_results) < base + base / 2) {
+		n->cwnd = min_t(u32, n->cwnd + n->cwnd / 8 + 1, c->window);
 	}
 }
 
 /* The result of @block came after @rtt, and met queues filled to @load. */
 void cnr_window_result(struct cnr_comm *c, u64 now, u32 block, u64 rtt, u8 load)
 {
-	c->round_min = min_t(u64, c->round_min, rtt);
-	c->round_load = max_t(u8, c->round_load, load);
-	c->round_sum += rtt;
-	c->round_results++;
-	if (canary_before(block, c->round_end) || c->round_results < CNR_ROUND_LEAST)
+	struct cnr_network *n = &c->net;
+
+	n->round_min = min_t(u64, n->round_min, rtt);
+	n->round_load = max_t(u8, n->round_load, load);
+	n->round_sum += rtt;
+	n->round_results++;
+	if (canary_before(block, n->round_end) || n->round_results < CNR_ROUND_LEAST)
 		return;
-	if (now >= c->base_until) {
-		c->base_until = now + CNR_BASE_FOR / 2;
-		c->base[1] = c->base[0];
-		c->base[0] = c->round_min;
+	if (now >= n->base_until) {
+		n->base_until = now + CNR_BASE_FOR / 2;
+		n->base[1] = n->base[0];
+		n->base[0] = n->round_min;
 	}
-	c->base[0] = min_t(u64, c->base[0], c->round_min);
+	n->base[0] = min_t(u64, n->base[0], n->round_min);
 	cnr_window_round(c);
-	c->round_end = c->next;
-	c->round_min = CNR_NEVER;
-	c->round_load = 0;
-	c->round_losses = 0;
-	c->round_results = 0;
-	c->round_sum = 0;
-	c->round_full = false;
+	n->round_end = c->next;
+	n->round_min = CNR_NEVER;
+	n->round_load = 0;
+	n->round_losses = 0;
+	n->round_results = 0;
+	n->round_sum = 0;
+	n->round_full = false;
 }
 
 /* Is the network trusted with another block? */
@@ -186,8 +197,8 @@ bool cnr_window_room(struct cnr_comm *c)
 {
 	u32 passed = canary_before(c->all_sent, c->una) ? c->una : c->all_sent;
 
-	if (c->next - passed < c->cwnd)
+	if (c->next - passed < c->net.cwnd)
 		return true;
-	c->round_full = true;
+	c->net.round_full = true;
 	return false;
 }

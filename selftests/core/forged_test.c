@@ -150,7 +150,7 @@ static bool afterwards(struct sim *s, const struct stage *st, struct cost *cost)
 	cost->merged = counter(s, MEMBERS, CNR_C_contributions_merged) - cost->merged;
 	for (i = 0; i < MEMBERS; i++) {
 		c = sim_comm(s, i);
-		cost->spoilt |= c->held_back > usual || c->merges != st->aggregate;
+		cost->spoilt |= c->net.held_back > usual || c->tree.merges != st->aggregate;
 	}
 	return good;
 }

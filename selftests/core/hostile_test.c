@@ -269,7 +269,7 @@ static void test_block_over_under_way(void)
 	while (sim_now(t.s) < until && sim_run(t.s, until))
 		;
 	tap(c->una == HELD_BLOCK && t.len && cnr_block(c, c->una)->lead != CNR_NONE &&
-	    c->lead[cnr_block(c, c->una)->lead].count == 3,
+	    c->tree.lead[cnr_block(c, c->una)->lead].count == 3,
 	    "block over under way: all is in and nothing is known");
 	sim_inject(t.s, 1, t.packet, t.len, 2);
 	t.over = true;

@@ -216,11 +216,11 @@ static void test_held(void)
 	few.block = block_of(s, 7, 200);
 	sim_faults(s)->filter = drop_few;
 	sim_faults(s)->filter_arg = &few;
-	usual = leader->reordering;
+	usual = leader->net.reordering;
 	post_all(s, 8, 640 * BLOCK);
 	good = sim_wait_completed(s, 2, 5 * S) && !sim_wrong(s) && few.done == few.ranks;
-	tap(good && leader->reordering <= usual, "what a switch held is no reordering (%llu us)",
-	    (unsigned long long)leader->reordering / 1000);
+	tap(good && leader->net.reordering <= usual, "what a switch held is no reordering (%llu us)",
+	    (unsigned long long)leader->net.reordering / 1000);
 	sim_free(s);
 }
 
@@ -376,7 +376,7 @@ static void test_answer(void)
 	tap(good && a.again_at && a.again_at - a.asked_at < MS,
 	    "lost: an answer: asked for again %llu us later, of a round trip of %llu us",
 	    (unsigned long long)(a.again_at - a.asked_at) / 1000,
-	    (unsigned long long)sim_comm(s, 7)->srtt / 1000);
+	    (unsigned long long)sim_comm(s, 7)->net.srtt / 1000);
 	sim_free(s);
 }
 

@@ -50,12 +50,12 @@ static struct cnr_comm *move_near(const struct cnr_comm *from, char **at)
 
 	if (from->data_key == from->own_key)
 		c->data_key = c->own_key;
-	c->txq = move(at, from->txq, window * sizeof(*from->txq));
-	c->lead = move(at, from->lead, from->leads * sizeof(*from->lead));
-	for (i = 0; i < from->leads; i++) {
-		c->lead[i].seen = move(at, from->lead[i].seen, bits);
-		c->lead[i].want = move(at, from->lead[i].want, bits);
-		c->lead[i].acc = move(at, from->lead[i].acc, from->elements * sizeof(u32));
+	c->tree.txq = move(at, from->tree.txq, window * sizeof(*from->tree.txq));
+	c->tree.lead = move(at, from->tree.lead, from->tree.leads * sizeof(*from->tree.lead));
+	for (i = 0; i < from->tree.leads; i++) {
+		c->tree.lead[i].seen = move(at, from->tree.lead[i].seen, bits);
+		c->tree.lead[i].want = move(at, from->tree.lead[i].want, bits);
+		c->tree.lead[i].acc = move(at, from->tree.lead[i].acc, from->elements * sizeof(u32));
 	}
 	c->block = move(at, from->block, window * sizeof(*from->block));
 	if (from->cfg.algorithm == CANARY_ALG_RING)
@@ -99,7 +99,7 @@ static void begin(struct cores *m, struct cnr_config *cfg)
 /* How much is near of each? */
 static void begin_near(struct cores *m, const struct cnr_comm *c)
 {
-	char *trial = sim_alloc(m->size + (8 + 3 * c->leads) * LINE), *at = trial;
+	char *trial = sim_alloc(m->size + (8 + 3 * c->tree.leads) * LINE), *at = trial;
 
 	move_near(c, &at);
 	/* Lines come in pairs; members shall not all want the same place in the cache. */
