@@ -27,8 +27,9 @@ void cnr_all_sent(struct cnr_comm *c, u64 now, u32 sent)
 	if (!canary_before(c->all_sent, sent) || canary_before(c->next, sent))
 		return;
 	block = canary_before(c->all_sent, c->una) ? c->una : c->all_sent;
+	/* Those that we lead ourselves have no deadline. */
 	if (block == c->una && b->state == CNR_B_SENT && block != sent &&
-	    !cnr_is_others(c, block)) {
+	    cnr_leader(c, block) != c->cfg.rank && !cnr_is_others(c, block)) {
 		b->tries = 0;
 		b->deadline = min_t(u64, b->deadline, now + c->net.rto);
 		cnr_arm(c, b->deadline);
