@@ -13,7 +13,7 @@
 #define CNR_REQUESTS		32	/* REQUESTs one timer may cause */
 #define CNR_EXPLICIT		64	/* blocks of an operation that is released at once */
 
-/* Others may have heard of @block, the next one, that another algorithm runs it. */
+/* Begin @block, the next one. Other algorithms give up what came to them for it. */
 static void cnr_start(struct cnr_comm *c, u64 now, u32 block, struct cnr_operation *o)
 {
 	struct cnr_block *b = cnr_block(c, block);

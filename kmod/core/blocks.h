@@ -11,7 +11,7 @@
 #define CNR_OPS_BEGUN		32	/* none of the operation that many later is begun before */
 #define CNR_CWND_FIRST		64	/* blocks in flight, before anything is known */
 #define CNR_PATH_TRIES		64	/* questions without the answer until a path is at fault */
-#define CNR_WAIT_MAX	(250 * CNR_MSEC)
+#define CNR_WAIT_MAX		(250 * CNR_MSEC) /* longest time until something is asked again */
 #define CNR_RTO_MAX		(400 * CNR_MSEC)
 
 /* cnr_block.state */

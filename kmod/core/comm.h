@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Inside of the protocol core: the state of a communicator and what its parts offer to each
- * other. Drivers see core.h only.
+ * Layer 0, ground: the state of a communicator. Each part of it is changed by the file that is
+ * named with it, and read by layers above. It lives as long as the communicator. What the files
+ * offer to each other is in the headers of their layers; drivers see core.h only.
  *
  * Timers (all in ns; struct cnr_comm.deadline is a lower bound of the earliest):
  *	block		the earliest result is missing, or one that was lost for sure: REQUEST;
@@ -429,7 +430,7 @@ struct cnr_dissent {
  */
 struct cnr_comm {
 	enum cnr_state state;
-	u32	epoch;
+	u32	epoch;		/* join.c, as what is agreed */
 	u16	elements;	/* agreed */
 	u16	window;		/* agreed; power of two */
 	u8	algorithm;	/* agreed, enum canary_algorithm */
@@ -440,7 +441,7 @@ struct cnr_comm {
 	u8	key[16];	/* session key, PROTOCOL.md "Keys" */
 	u32	*data_key;	/* of cnr_hash() */
 
-	/* of the result that was sent last */
+	/* message.c: of the result that was sent last */
 	u64	hash;
 	__be32	hash_block;
 	bool	hash_known;
@@ -448,32 +449,32 @@ struct cnr_comm {
 	bool	table;		/* the member table is complete: the epoch has begun, ... */
 	bool	began;		/* ... here, too */
 	__be32	first_aggregator; /* our first aggregator, 0 if none is known */
-	u32	broadcast;	/* bits of enum cnr_broadcast */
+	u32	broadcast;	/* outbox.c: bits of enum cnr_broadcast */
 
-	/* the window, all serial */
+	/* block.c, but for what is said otherwise: the window, all serial */
 	u32	una;		/* earliest block without result */
 	u32	next;		/* next block to contribute */
-	u32	posted;		/* first block that is not posted */
-	u32	all_done;	/* everybody has all results before it */
-	u32	all_sent;	/* everybody has contributed all blocks before it */
-	u32	led;		/* all blocks before it that are led here are finished */
+	u32	posted;		/* op.c: first block that is not posted */
+	u32	all_done;	/* leave.c: everybody has all results before it */
+	u32	all_sent;	/* tree_sent.c: everybody has contributed all blocks before it */
+	u32	led;		/* tree_missing.c: all before it that are led here are finished */
 	u32	block_mask;
 	struct cnr_block *block;
 	struct cnr_tree tree;
 
 	const struct cnr_algorithm *collectives[CNR_COLLECTIVES];
 	const struct cnr_algorithm *latest;	/* of the block that was begun last; or NULL */
-	u32	ops_run;	/* operations held whose algorithm is known, ... */
-	u32	ops_run_by[CNR_COLLECTIVES];
+	u32	ops_run;	/* op.c: operations held whose algorithm is known, ... */
+	u32	ops_run_by[CNR_COLLECTIVES]; /* ... and those of each */
 
 	struct canary_peer *peer;	/* where ranks are */
 	struct cnr_member *member;
 	u64	deadline;
-	u32	op_seq;		/* next operation */
+	u32	op_seq;		/* op.c: next operation */
 	u32	op_report;	/* next to report */
 	u32	op_release;	/* next to release */
 	u32	op_passed;	/* first that lacks results */
-	u32	control_head;
+	u32	control_head;	/* outbox.c; poll.c takes from the tail */
 	u32	control_tail;
 	struct cnr_alive alive;
 

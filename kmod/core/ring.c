@@ -112,7 +112,7 @@ static void cnr_ring_start(struct cnr_comm *c, u64 now, u32 block)
 	cnr_ring_rearm(c, now, b);
 }
 
-/* As cnr_late(): round trips have become longer than the timer. */
+/* Round trips have become longer than the timer. */
 static void cnr_ring_slowed(struct cnr_comm *c, u64 now, const struct cnr_block *b)
 {
 	struct cnr_ring *r = &c->ring;
