@@ -152,8 +152,8 @@ static void join(u32 rank)
 	struct cnr_out out;
 
 	speak_as(rank);
-	play.c->nonce = NONCE + rank;
-	play.c->join_cookie = play.cookie[rank];
+	play.c->join.nonce = NONCE + rank;
+	play.c->join.cookie = play.cookie[rank];
 	cnr_join_build(play.c, play.c->table ? play.members : 0, &out);
 	say(&out);
 }
