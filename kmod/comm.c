@@ -409,23 +409,45 @@ void canary_comm_schedule_end(struct canary_comm *comm)
 }
 
 /*
+ * Gives up what the application did not receive, which may be very much: @unread is the caller's.
+ * Context: process; no engine ends meanwhile.
+ */
+static void canary_comm_give_up(struct canary_comm *comm, struct list_head *unread)
+{
+	struct canary_vector *v, *next;
+	u32 n;
+
+	while (!list_empty(unread)) {
+		LIST_HEAD(freed);
+
+		n = 0;
+		spin_lock_bh(&comm->lock);
+		list_for_each_entry_safe(v, next, unread, done) {
+			list_del_init(&v->done);
+			canary_vector_put_locked(comm, v, &freed);
+			if (++n == CANARY_BATCH)
+				break;
+		}
+		spin_unlock_bh(&comm->lock);
+		canary_vectors_free(&freed, true);
+	}
+}
+
+/*
  * The face goes; linger or end
  * Context: process, from release().
  */
 void canary_comm_close(struct canary_comm *comm)
 {
-	struct canary_vector *v, *next;
-	LIST_HEAD(freed);
+	LIST_HEAD(unread);
 	bool end = true;
 
 	might_sleep();
 	spin_lock_bh(&comm->lock);
 	comm->sk = NULL;
-	list_splice_tail_init(&comm->ended, &comm->done);
-	list_for_each_entry_safe(v, next, &comm->done, done) {
-		list_del_init(&v->done);
-		canary_vector_put_locked(comm, v, &freed);
-	}
+	/* Without a face nothing is added to them any more. */
+	list_splice_tail_init(&comm->done, &unread);
+	list_splice_tail_init(&comm->ended, &unread);
 	if (comm->core) {
 		cnr_close(comm->core, ktime_get_ns(), !comm->linger);
 		end = cnr_state(comm->core) == CNR_CLOSED;
@@ -433,7 +455,7 @@ void canary_comm_close(struct canary_comm *comm)
 	/* Ours until it is pumped: nobody else may end it under us. */
 	set_bit(CANARY_COMM_ENDING, &comm->flags);
 	canary_comm_drive(comm);
-	canary_vectors_free(&freed, true);
+	canary_comm_give_up(comm, &unread);
 	if (!end) {
 		spin_lock_bh(&comm->lock);
 		end = comm->state == CNR_CLOSED || comm->state == CNR_FAILED;

@@ -16,6 +16,7 @@
  */
 
 #include <linux/mm.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 #include "canary.h"
@@ -155,6 +156,8 @@ void canary_vectors_free(struct list_head *freed, bool may_sleep)
 		list_del(&v->all);
 		if (may_sleep || !v->pinned) {
 			canary_vector_free(v);
+			if (may_sleep)
+				cond_resched();
 			continue;
 		}
 		spin_lock_bh(&canary_unpin_lock);

@@ -39,6 +39,7 @@
 #define QUIET_MS	100		/* after which nothing more comes */
 #define LIMIT_S		120		/* of one phase */
 #define BLOCKS_LEAST	64		/* of an operation */
+#define UNREAD		65536		/* operations that are over and nobody received */
 
 static struct {
 	u32			members;
@@ -489,6 +490,27 @@ static void die_all(void)
 	leave(false);
 }
 
+/* One who is alone needs nobody for his operations, and may have as many as he has room for. */
+static void unread(u32 comm)
+{
+	struct sockaddr_canary addr = {
+		.scan_family = AF_CANARY, .scan_addr = htonl(INADDR_LOOPBACK),
+		.scan_port = htons(CANARY_PORT_BASE),
+	};
+	struct canary_comm_req req = { .id = comm, .members = 1 };
+	int fd = socket(AF_CANARY, SOCK_SEQPACKET | SOCK_NONBLOCK, 0);
+	u32 i;
+
+	addr.scan_port = htons(CANARY_PORT_BASE + 2 * comm);
+	if (fd < 0 || setsockopt(fd, SOL_CANARY, CANARY_COMM, &req, sizeof(req)) ||
+	    connect(fd, (const void *)&addr, sizeof(addr)))
+		die_errno("one that is alone");
+	for (i = 0; i < UNREAD; i++)
+		if (send(fd, NULL, 0, 0))
+			die_errno("send");
+	close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	play.members = argc > 1 ? atoi(argv[1]) : 0;
@@ -512,7 +534,9 @@ int main(int argc, char **argv)
 	phase_over("leave", false);
 	rendezvous(2, DEAD_LEAST_MS);
 	die_all();
-	phase_over("dead", true);
+	phase_over("dead", false);
+	unread(3);
+	phase_over("unread", true);
 	printf("}\n");
 	return 0;
 }
