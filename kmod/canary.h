@@ -383,6 +383,16 @@ void canary_comm_close(struct canary_comm *comm);
 void canary_comm_give_port(struct canary_comm *comm);
 void canary_comm_schedule_end(struct canary_comm *comm);
 
+/* turn.c */
+enum canary_turn_kind {
+	CANARY_TURN_TIMER,
+	CANARY_TURN_TASKLET,
+	CANARY_TURNS
+};
+
+u64 canary_turn_begin(enum canary_turn_kind kind, const struct canary_comm *comm);
+void canary_turn_end(enum canary_turn_kind kind);
+
 /* port.c */
 int canary_port_open(struct canary_comm *comm, __be32 addr, __be16 port, int ifindex);
 void canary_port_close(struct canary_comm *comm);

@@ -206,16 +206,35 @@ enum canary_left canary_comm_drive(struct canary_comm *comm)
 	}
 }
 
+/* Goes on at @when: others have their turn first. One that ends has it at once. */
+static bool canary_comm_put_off(struct canary_comm *comm, u64 when)
+{
+	lockdep_assert_held(&comm->lock);
+	if (!when || comm->dead)
+		return false;
+	if (when < comm->armed) {
+		comm->armed = when;
+		hrtimer_start(&comm->timer, ns_to_ktime(when), HRTIMER_MODE_ABS_SOFT);
+	}
+	return true;
+}
+
 static enum hrtimer_restart canary_comm_timer(struct hrtimer *timer)
 {
 	struct canary_comm *comm = container_of(timer, struct canary_comm, timer);
+	u64 when = canary_turn_begin(CANARY_TURN_TIMER, comm);
 
 	spin_lock_bh(&comm->lock);
 	comm->armed = CNR_NEVER;
+	if (canary_comm_put_off(comm, when)) {
+		spin_unlock_bh(&comm->lock);
+		return HRTIMER_NORESTART;
+	}
 	comm->fired = ktime_get_ns();
 	if (comm->core)
 		cnr_timer(comm->core, comm->fired);
 	canary_comm_pump(comm);
+	canary_turn_end(CANARY_TURN_TIMER);
 	return HRTIMER_NORESTART;
 }
 
@@ -235,10 +254,16 @@ static int canary_comm_space(wait_queue_entry_t *entry, unsigned int mode, int s
 static void canary_comm_go_on(struct tasklet_struct *tasklet)
 {
 	struct canary_comm *comm = from_tasklet(comm, tasklet, go_on);
+	u64 when = canary_turn_begin(CANARY_TURN_TASKLET, comm);
 
 	spin_lock_bh(&comm->lock);
 	clear_bit(CANARY_COMM_MORE, &comm->flags);
+	if (canary_comm_put_off(comm, when)) {
+		spin_unlock_bh(&comm->lock);
+		return;
+	}
 	canary_comm_pump(comm);
+	canary_turn_end(CANARY_TURN_TASKLET);
 }
 
 /*

@@ -39,9 +39,12 @@
 #define QUIET_MS	100		/* after which nothing more comes */
 #define LIMIT_S		120		/* of one phase */
 #define BLOCKS_LEAST	64		/* of an operation */
+#define MANY		64	/* communicators at once, ... */
+#define MANY_MEMBERS	80	/* ... each of which sends more than a batch when its timer fires */
+#define MANY_MS		500	/* how long that goes on */
 #define UNREAD		65536		/* operations that are over and nobody received */
 
-static struct {
+static struct play {
 	u32			members;
 	int			udp;		/* of all ranks but 0 */
 	int			fd;		/* rank 0 */
@@ -112,7 +115,8 @@ static void measure(void)
 
 static void phase_over(const char *name, bool last)
 {
-	static const char * const kinds[] = { "packet", "timer", "go_on", "lock", "send" };
+	static const char * const kinds[] = { "packet", "timer", "go_on", "lock", "send", "timers",
+					     "tasklets" };
 	u32 i;
 
 	printf("\"%s\": {", name);
@@ -355,12 +359,11 @@ static void others(u32 comm, const struct sockaddr_canary *root)
 static void rendezvous(u32 comm, u32 dead)
 {
 	struct sockaddr_canary addr = {
-		.scan_family = AF_CANARY, .scan_addr = htonl(INADDR_LOOPBACK),
+		.scan_family = AF_CANARY, .scan_addr = htonl(INADDR_LOOPBACK + comm),
 		.scan_port = htons(CANARY_PORT_BASE),
 	};
 	u64 limit = now_ns() + LIMIT_S * CNR_SEC;
 
-	addr.scan_port = htons(CANARY_PORT_BASE + 2 * comm);
 	play.ready = false;
 	play.over = false;
 	play.silent = false;
@@ -494,14 +497,13 @@ static void die_all(void)
 static void unread(u32 comm)
 {
 	struct sockaddr_canary addr = {
-		.scan_family = AF_CANARY, .scan_addr = htonl(INADDR_LOOPBACK),
+		.scan_family = AF_CANARY, .scan_addr = htonl(INADDR_LOOPBACK + comm),
 		.scan_port = htons(CANARY_PORT_BASE),
 	};
 	struct canary_comm_req req = { .id = comm, .members = 1 };
 	int fd = socket(AF_CANARY, SOCK_SEQPACKET | SOCK_NONBLOCK, 0);
 	u32 i;
 
-	addr.scan_port = htons(CANARY_PORT_BASE + 2 * comm);
 	if (fd < 0 || setsockopt(fd, SOL_CANARY, CANARY_COMM, &req, sizeof(req)) ||
 	    connect(fd, (const void *)&addr, sizeof(addr)))
 		die_errno("one that is alone");
@@ -509,6 +511,30 @@ static void unread(u32 comm)
 		if (send(fd, NULL, 0, 0))
 			die_errno("send");
 	close(fd);
+}
+
+/* Ranks of many communicators fall silent at once: rank 0 of each asks them all, again and again. */
+static void many(u32 comm)
+{
+	static struct play all[MANY];
+	u32 i;
+
+	play.members = MANY_MEMBERS;
+	for (i = 0; i < MANY; i++) {
+		rendezvous(comm + i, DEAD_MS / 1000);
+		all[i] = play;
+	}
+	for (i = 0; i < MANY; i++) {
+		play = all[i];
+		post();
+	}
+	usleep(MANY_MS * 1000);
+	for (i = 0; i < MANY; i++) {
+		close(all[i].fd);
+		close(all[i].udp);
+		free(all[i].c);
+		free(all[i].cookie);
+	}
 }
 
 int main(int argc, char **argv)
@@ -536,7 +562,9 @@ int main(int argc, char **argv)
 	die_all();
 	phase_over("dead", false);
 	unread(3);
-	phase_over("unread", true);
+	phase_over("unread", false);
+	many(4);
+	phase_over("many", true);
 	printf("}\n");
 	return 0;
 }

@@ -9,6 +9,8 @@ enum softirq_kind {
 	SOFTIRQ_GO_ON,		/* softirq: what was left is gone on with */
 	SOFTIRQ_LOCK,		/* process: canary_comm.lock is held */
 	SOFTIRQ_SEND,		/* process: packets are handed to IP */
+	SOFTIRQ_TIMERS,		/* all timers that fell due, one after the other */
+	SOFTIRQ_TASKLETS,	/* likewise, tasklets */
 	SOFTIRQ_KINDS
 };
 

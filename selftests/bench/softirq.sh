@@ -6,9 +6,10 @@
 #
 # Rank 0 is a socket of the module; one process plays all other ranks from one UDP socket, over
 # loopback, as any user may: rendezvous, sums, a packet that asks for the order of a ring, a forged
-# aggregate, goodbye, a communicator whose other ranks fall silent, and one that is closed with very
-# many operations that nobody received (softirq.c). The baseline is what the same took when the
-# module did all that the core wanted at once.
+# aggregate, goodbye, a communicator whose other ranks fall silent, one that is closed with very many
+# operations that nobody received, and many communicators at once, whose other ranks fall silent
+# (softirq.c). The baseline is what the same took when the module did all that the core wanted at
+# once.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
