@@ -32,11 +32,11 @@ DECLARE_EVENT_CLASS(canary_packet,
 		__entry->block = be32_to_cpu(hdr->block);
 		memcpy(__entry->addr, &addr, sizeof(__entry->addr));
 		__entry->port = be16_to_cpu(port);
-		__entry->count = be16_to_cpu(hdr->count);
-		__entry->elements = be16_to_cpu(hdr->elements);
+		__entry->count = be16_to_cpu(hdr->contribution.count);
+		__entry->elements = be16_to_cpu(hdr->contribution.elements);
 		__entry->attempt = hdr->attempt;
 		__entry->flags = hdr->flags;
-		__entry->load = hdr->load;
+		__entry->load = hdr->contribution.load;
 		__entry->out = out;
 	),
 	TP_printk("comm=%u block=%u attempt=%u count=%u elements=%u flags=%#x load=%u %s=%pI4:%u",

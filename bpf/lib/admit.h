@@ -46,12 +46,12 @@ CSW_FUNC int csw_unadmitted(csw_xdp *ctx)
 		return CSW_XDP_PASS;
 	csw_count(ctx, CSW_RX_CONTRIBUTION, 1);
 	csw_count(ctx, CSW_RX_BYTES, cnr_be16(p.ip->tot_len) + CSW_OFF_IP);
-	if (p.h->count != csw_be16(1))
+	if (p.h->contribution.count != csw_be16(1))
 		return csw_refuse(ctx, CANARY_DROP_ADMISSION);
 	csw_count(ctx, CSW_BYPASS_ADMISSION, 1);
 	p.h->flags |= CANARY_F_BYPASS;
-	p.h->origin = csw_config(ctx)->addr;
-	p.h->cookie = 0;
+	p.h->contribution.switch_addr = csw_config(ctx)->addr;
+	p.h->contribution.cookie = 0;
 	if (p.ip->ttl > 1)
 		return csw_to_kernel(ctx);
 	csw_drop(ctx, CANARY_DROP_TTL);

@@ -14,8 +14,8 @@ CSW_FUNC int csw_bypass(csw_xdp *ctx, __u32 counter)
 		return CSW_XDP_PASS;
 	csw_count(ctx, counter, 1);
 	p.h->flags |= CANARY_F_BYPASS;
-	p.h->origin = csw_config(ctx)->addr;
-	p.h->cookie = csw_give_cookie(ctx, &p);
+	p.h->contribution.switch_addr = csw_config(ctx)->addr;
+	p.h->contribution.cookie = csw_give_cookie(ctx, &p);
 	return csw_forward(ctx);
 }
 
@@ -113,7 +113,7 @@ static __always_inline bool csw_may_begin(csw_xdp *ctx, const struct csw_packet 
 {
 	csw_flow_of(&s->flow, csw_config(ctx)->addr, p->ip->daddr, p->udp->dest, p->h);
 	return csw_own_mac_again(ctx, p) && csw_way(ctx, &s->flow, &s->egress) &&
-	       csw_fits(&s->egress, csw_frame_length(cnr_be16(p->h->elements)));
+	       csw_fits(&s->egress, csw_frame_length(cnr_be16(p->h->contribution.elements)));
 }
 
 /* What @d has is given up. */
@@ -164,7 +164,7 @@ static __always_inline bool csw_first_data(csw_xdp *ctx, struct csw_descriptor *
 {
 	__u16 elements = d->elements;
 
-	d->elements = cnr_be16(p->h->elements);
+	d->elements = cnr_be16(p->h->contribution.elements);
 	if (csw_data_in(ctx, d) == CSW_DATA_GOOD)
 		return true;
 	d->elements = elements;
@@ -223,7 +223,7 @@ CSW_FUNC int csw_begin(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot, __u32
 	}
 	csw_queue_ctl(ctx)->seen = s.now;
 	s.expect = csw_expect(ctx, &p, s.egress.ifindex);
-	return cnr_be16(p.h->count) >= s.expect ? csw_begin_alone(ctx, d, &p, &s) :
+	return cnr_be16(p.h->contribution.count) >= s.expect ? csw_begin_alone(ctx, d, &p, &s) :
 						  csw_begin_collecting(ctx, d, &p, &s);
 }
 
@@ -244,7 +244,7 @@ CSW_FUNC int csw_straggle(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot, __
 		return csw_to_kernel(ctx);
 	}
 	csw_remember(d, child, &p);
-	d->stragglers += cnr_be16(p.h->count);
+	d->stragglers += cnr_be16(p.h->contribution.count);
 	csw_learn_skew(ctx, d);
 	csw_unlock_slot(ctx, slot);
 	return csw_relay(ctx, &p, &e, CSW_STRAGGLER);
@@ -368,7 +368,7 @@ static __always_inline int csw_contribution(csw_xdp *ctx, const struct csw_packe
 		csw_count(ctx, CSW_BYPASSED, 1);
 		return csw_forward(ctx);
 	}
-	if (cnr_be16(p->h->count) == cnr_be16(p->h->members) - 1) {
+	if (cnr_be16(p->h->contribution.count) == cnr_be16(p->h->members) - 1) {
 		csw_count(ctx, CSW_PASSED, 1);
 		return csw_forward(ctx);
 	}

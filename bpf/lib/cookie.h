@@ -30,7 +30,7 @@ static __always_inline void csw_claim_of(struct csw_claim *c, const struct canar
 	c->opsig = h->opsig;
 	c->addr = addr;
 	c->port = port;
-	c->elements = h->elements;
+	c->elements = h->contribution.elements;
 	c->attempt = h->attempt;
 }
 

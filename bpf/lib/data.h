@@ -173,7 +173,7 @@ static __always_inline int csw_compare_sum(csw_xdp *ctx, __u32 sum)
 
 	if (data + CSW_OFF_DATA > csw_end(ctx))
 		return CSW_DATA_SHORT;
-	return sum == cnr_be32(h->sum) ? CSW_DATA_GOOD : CSW_DATA_DAMAGED;
+	return sum == cnr_be32(h->contribution.sum) ? CSW_DATA_GOOD : CSW_DATA_DAMAGED;
 }
 
 /* The frame's data become those of the descriptor. */

@@ -58,7 +58,7 @@ static __always_inline bool csw_is_block(const struct csw_descriptor *d,
 static __always_inline bool csw_is_over(const struct csw_descriptor *d, const struct canary_hdr *h)
 {
 	return d->state == CSW_SENT && d->comm == h->comm && d->epoch == h->epoch &&
-	       canary_before(cnr_be32(d->block), cnr_be32(h->done));
+	       canary_before(cnr_be32(d->block), cnr_be32(h->contribution.acked));
 }
 
 /*
@@ -185,28 +185,28 @@ static __always_inline void csw_start_descriptor(struct csw_descriptor *d,
 	d->block = h->block;
 	d->opsig = h->opsig;
 	d->attempt = h->attempt;
-	d->op = h->op;
-	d->dtype = h->dtype;
-	d->load = h->load;
-	d->path = h->path;
+	d->op = h->contribution.op;
+	d->dtype = h->contribution.dtype;
+	d->load = h->contribution.load;
+	d->path = h->contribution.path;
 	d->flags = h->flags;
 	d->members = cnr_be16(h->members);
-	d->count = cnr_be16(h->count);
-	d->elements = cnr_be16(h->elements);
+	d->count = cnr_be16(h->contribution.count);
+	d->elements = cnr_be16(h->contribution.elements);
 	d->stragglers = 0;
 	d->leader_addr = p->ip->daddr;
 	d->leader_port = p->udp->dest;
 	d->rank = h->rank;
 	d->mac = h->mac;
-	d->tag = csw_cpu64(h->tag);
-	d->sum = cnr_be32(h->sum);
-	d->done = cnr_be32(h->done);
+	d->tag = csw_cpu64(h->contribution.tag);
+	d->sum = cnr_be32(h->contribution.sum);
+	d->done = cnr_be32(h->contribution.acked);
 	d->children = 1;
 	d->child_bits = csw_child_bit(p->ip->saddr, p->udp->source);
 	d->child[0].addr = p->ip->saddr;
 	d->child[0].port = p->udp->source;
 	d->child[0].reserved = 0;
-	d->child[0].tag = h->tag;
+	d->child[0].tag = h->contribution.tag;
 }
 
 /* Free, and no more what a waiting result means. */
@@ -222,8 +222,10 @@ static __always_inline bool csw_same_operation(const struct csw_descriptor *d,
 {
 	const struct canary_hdr *h = p->h;
 
-	return d->opsig == h->opsig && d->op == h->op && d->dtype == h->dtype &&
-	       d->elements == cnr_be16(h->elements) && d->members == cnr_be16(h->members) &&
+	return d->opsig == h->opsig && d->op == h->contribution.op &&
+	       d->dtype == h->contribution.dtype &&
+	       d->elements == cnr_be16(h->contribution.elements) &&
+	       d->members == cnr_be16(h->members) &&
 	       d->leader_addr == p->ip->daddr && d->leader_port == p->udp->dest;
 }
 
@@ -264,7 +266,7 @@ static __always_inline void csw_remember(struct csw_descriptor *d, __u32 i,
 	child->addr = p->ip->saddr;
 	child->port = p->udp->source;
 	child->reserved = 0;
-	child->tag = p->h->tag;
+	child->tag = p->h->contribution.tag;
 	d->child_bits |= csw_child_bit(p->ip->saddr, p->udp->source);
 	if (i == d->children)
 		d->children = i + 1;
@@ -273,12 +275,12 @@ static __always_inline void csw_remember(struct csw_descriptor *d, __u32 i,
 /* Add @h to the descriptor, all but the data. */
 static __always_inline void csw_merge(struct csw_descriptor *d, const struct canary_hdr *h)
 {
-	d->count += cnr_be16(h->count);
-	d->tag += csw_cpu64(h->tag);
-	d->sum += cnr_be32(h->sum);
-	d->done = canary_earlier(d->done, cnr_be32(h->done));
-	if (h->load > d->load)
-		d->load = h->load;
+	d->count += cnr_be16(h->contribution.count);
+	d->tag += csw_cpu64(h->contribution.tag);
+	d->sum += cnr_be32(h->contribution.sum);
+	d->done = canary_earlier(d->done, cnr_be32(h->contribution.acked));
+	if (h->contribution.load > d->load)
+		d->load = h->contribution.load;
 }
 
 /* What a contribution is to its block's descriptor */
@@ -312,14 +314,14 @@ static __always_inline enum csw_meeting csw_meet(const struct csw_config *c,
 		i = *child;
 		/* The verifier forgets what it was compared with. */
 		CSW_OPAQUE(i);
-		if (d->child[i % CSW_CHILDREN_MAX].tag == p->h->tag)
+		if (d->child[i % CSW_CHILDREN_MAX].tag == p->h->contribution.tag)
 			return CSW_MEET_REPEAT;
 	} else if (*child >= children_max || *child >= CSW_CHILDREN_MAX) {
 		return CSW_MEET_CROWDED;
 	}
 	if (d->state == CSW_SENT)
 		return CSW_MEET_STRAGGLER;
-	count = d->count + cnr_be16(p->h->count);
+	count = d->count + cnr_be16(p->h->contribution.count);
 	if (count > d->members - 1U)
 		return CSW_MEET_OVERCOUNT;
 	return count >= d->expect ? CSW_MEET_COMPLETE : CSW_MEET_ADD;

@@ -50,19 +50,18 @@ static __always_inline void csw_build(const struct csw_descriptor *d, struct can
 	h->block = d->block;
 	h->opsig = d->opsig;
 	h->members = csw_be16(d->members);
-	h->count = csw_be16(d->count);
-	h->op = d->op;
-	h->dtype = d->dtype;
-	h->elements = csw_be16(d->elements);
-	h->load = d->load;
-	h->path = d->path;
+	h->contribution.count = csw_be16(d->count);
+	h->contribution.op = d->op;
+	h->contribution.dtype = d->dtype;
+	h->contribution.elements = csw_be16(d->elements);
+	h->contribution.load = d->load;
+	h->contribution.path = d->path;
 	h->rank = d->count == 1 ? d->rank : 0;
-	h->tag = csw_be64(d->tag);
-	h->sum = csw_be32(d->sum);
-	h->done = csw_be32(d->done);
-	h->origin = 0;
-	h->children = 0;
-	h->reserved = 0;
+	h->contribution.tag = csw_be64(d->tag);
+	h->contribution.sum = csw_be32(d->sum);
+	h->contribution.acked = csw_be32(d->done);
+	h->contribution.switch_addr = 0;
+	h->contribution.cookie = 0;
 	h->mac = d->count == 1 ? d->mac : 0;
 }
 

@@ -31,7 +31,7 @@ static __always_inline void csw_flow_of(struct csw_flow *f, __be32 src, __be32 d
 	f->port = port;
 	f->hash = csw_hash(h->comm, h->epoch, h->block);
 	f->pinned = !!(h->flags & CANARY_F_STATIC);
-	f->path = f->pinned ? h->path : h->attempt + h->path;
+	f->path = f->pinned ? h->contribution.path : h->attempt + h->contribution.path;
 }
 
 /* ---- how full is a port? ---- */
@@ -292,8 +292,8 @@ static __always_inline void csw_mark_load(const void *ctx, const struct csw_egre
 {
 	__u32 fullness = csw_fullness(ctx, e->ifindex, e->port);
 
-	if (fullness > h->load)
-		h->load = fullness;
+	if (fullness > h->contribution.load)
+		h->contribution.load = fullness;
 }
 
 /* A result tells the next switch what it waits for here. */
@@ -308,7 +308,7 @@ static __always_inline void csw_mark_back(const void *ctx, const struct csw_egre
 		b = csw_backlog(ctx, e->ifindex);
 	if (b && b->bytes)
 		waiting = csw_waiting_of(e->port, b, csw_now(ctx));
-	h->waited = csw_be32(waiting);
+	h->result.waited = waiting;
 }
 
 #define CSW_TTL_NEIGHBOUR	255	/* of results: whoever passes one on takes one away */
@@ -320,7 +320,7 @@ static __always_inline void csw_mark_back(const void *ctx, const struct csw_egre
 static __always_inline void csw_note_back(const void *ctx, __u32 ifindex,
 					  const struct csw_packet *p, __u64 born)
 {
-	__u32 waited = cnr_be32(p->h->waited);
+	__u32 waited = p->h->result.waited;
 	struct csw_backlog *b;
 	__u64 now, took;
 

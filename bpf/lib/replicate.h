@@ -12,7 +12,7 @@
 /* Which of its block's lists is that, or belongs to that result? */
 static __always_inline __u32 csw_list_number(const struct canary_hdr *h)
 {
-	return cnr_be16(h->type == CANARY_RESTORATION ? h->count : h->children);
+	return cnr_be16(h->type == CANARY_RESTORATION ? h->restoration.list : h->result.list);
 }
 
 static __always_inline struct csw_restoration *csw_restoration_of(const void *ctx,
@@ -29,7 +29,7 @@ static __always_inline bool csw_restores(const void *ctx, const struct csw_resto
 {
 	return r->children && r->block == h->block && r->comm == h->comm &&
 	       r->epoch == h->epoch && r->opsig == h->opsig && r->attempt == h->attempt &&
-	       r->elements == cnr_be16(h->elements) && r->number == csw_list_number(h) &&
+	       r->elements == cnr_be16(h->result.elements) && r->number == csw_list_number(h) &&
 	       csw_now(ctx) - r->born <= csw_config(ctx)->lifetime_ns;
 }
 
@@ -112,7 +112,7 @@ CSW_FUNC int csw_restoration(csw_xdp *ctx)
 
 	if (csw_packet_at(ctx, &p))
 		return CSW_XDP_PASS;
-	children = cnr_be16(p.h->children);
+	children = cnr_be16(p.h->restoration.entries);
 	csw_count(ctx, CSW_RX_RESTORATION, 1);
 	if (p.h->flags & CANARY_F_BYPASS)
 		return csw_refuse(ctx, CANARY_DROP_ADMISSION);
@@ -135,7 +135,7 @@ CSW_FUNC int csw_restoration(csw_xdp *ctx)
 	r->block = p.h->block;
 	r->opsig = p.h->opsig;
 	r->attempt = p.h->attempt;
-	r->elements = cnr_be16(p.h->elements);
+	r->elements = cnr_be16(p.h->restoration.elements);
 	r->number = csw_list_number(p.h);
 	r->born = csw_now(ctx);
 	r->generation++;
@@ -150,7 +150,7 @@ CSW_FUNC int csw_restoration(csw_xdp *ctx)
 static __always_inline bool csw_expects(const struct csw_descriptor *d, const struct canary_hdr *h)
 {
 	return csw_is_block(d, h) && d->opsig == h->opsig && d->attempt == h->attempt &&
-	       d->elements == cnr_be16(h->elements);
+	       d->elements == cnr_be16(h->result.elements);
 }
 
 /* The frame goes to the only child. */

@@ -40,7 +40,7 @@ bool cnr_is_question(const struct canary_hdr *h)
 bool cnr_is_new_question(struct cnr_comm *c, const struct canary_hdr *h)
 {
 	struct cnr_questions *t = &c->questions[be16_to_cpu(h->rank)];
-	u32 number = (u32)be64_to_cpu(h->tag), age;
+	u32 number = be32_to_cpu(h->request.question), age;
 
 	if (canary_before(t->heard, number)) {
 		age = number - t->heard;
@@ -200,7 +200,7 @@ enum canary_drop cnr_probe_input(struct cnr_comm *c, const struct canary_hdr *h)
 	m = cnr_control(c, CANARY_ALIVE, be16_to_cpu(h->rank), be32_to_cpu(h->block));
 	if (!m)
 		return CANARY_DROP_FULL;
-	m->arg = (u32)be64_to_cpu(h->tag);
+	m->arg = be32_to_cpu(h->probe.question);
 	return CANARY_DROP_NONE;
 }
 
@@ -208,10 +208,11 @@ enum canary_drop cnr_probe_input(struct cnr_comm *c, const struct canary_hdr *h)
 bool cnr_alive_input(struct cnr_comm *c, const struct canary_hdr *h)
 {
 	u16 rank = be16_to_cpu(h->rank);
-	bool more = cnr_sent_by(c, rank, (u32)be64_to_cpu(h->tag));
+	bool more = cnr_sent_by(c, rank, be32_to_cpu(h->alive.sent));
 
-	c->member[rank].first_aggregator = h->sum;
-	if (cnr_is_answer(&c->questions[rank], c->questions[rank].asked_from, be32_to_cpu(h->done)))
+	c->member[rank].first_aggregator = h->alive.switch_addr;
+	if (cnr_is_answer(&c->questions[rank], c->questions[rank].asked_from,
+			  be32_to_cpu(h->alive.answer)))
 		cnr_heard(c, rank);
 	return more;
 }

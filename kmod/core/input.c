@@ -12,13 +12,13 @@
 static enum canary_drop cnr_abort_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 {
 	const __be16 *list = cnr_payload(in);
-	u32 i, n = be16_to_cpu(in->hdr->children);
-	u32 all = min_t(u64, be64_to_cpu(in->hdr->tag), c->cfg.members);
+	u32 i, n = be16_to_cpu(in->hdr->abort.entries);
+	u32 all = min_t(u32, be32_to_cpu(in->hdr->abort.faults), c->cfg.members);
 	u16 ranks[CNR_FAULTS];
 
 	if (!in->hdr->epoch && (c->state != CNR_JOINING || in->addr != c->join.answers_from.addr ||
 				in->port != c->join.answers_from.port ||
-				in->hdr->tag != cpu_to_be64(c->join.nonce)))
+				in->hdr->refused.nonce != cpu_to_be64(c->join.nonce)))
 		return CANARY_DROP_STATE;
 	for (i = 0; i < n && i < CNR_FAULTS; i++)
 		ranks[i] = be16_to_cpu(list[i]);
@@ -27,7 +27,7 @@ static enum canary_drop cnr_abort_input(struct cnr_comm *c, u64 now, const struc
 		all = i;
 	if (!in->hdr->epoch && !cnr_trouble_refused(c, in))
 		return CANARY_DROP_STATE;
-	cnr_fail(c, now, be16_to_cpu(in->hdr->count), ranks, all, false);
+	cnr_fail(c, now, be16_to_cpu(in->hdr->abort.why), ranks, all, false);
 	return CANARY_DROP_NONE;
 }
 
@@ -37,7 +37,8 @@ static enum canary_drop cnr_forged(const struct cnr_in *in)
 	const struct canary_hdr *h = in->hdr;
 
 	if ((h->type == CANARY_CONTRIBUTION || h->type == CANARY_RESULT) &&
-	    cnr_checksum(cnr_payload(in), be16_to_cpu(h->elements)) != be32_to_cpu(h->sum))
+	    cnr_checksum(cnr_payload(in), be16_to_cpu(h->contribution.elements)) !=
+	    be32_to_cpu(h->contribution.sum))
 		return CANARY_DROP_SUM;
 	return CANARY_DROP_MAC;
 }
@@ -65,12 +66,12 @@ static enum canary_drop cnr_check_packet(struct cnr_comm *c, const struct cnr_in
 	if (!cnr_is_merged(h) && be64_to_cpu(h->mac) != cnr_mac(c, h, cnr_payload(in)))
 		return cnr_forged(in);
 	if (cnr_has_digest(h) &&
-	    be32_to_cpu(h->sum) != cnr_digest(cnr_mac_key(c, h), cnr_payload(in),
-					      in->len - sizeof(*h)))
+	    be32_to_cpu(h->join.digest) != cnr_digest(cnr_mac_key(c, h), cnr_payload(in),
+						      in->len - sizeof(*h)))
 		return CANARY_DROP_SUM;
 	if (!cnr_is_merged(h) && h->type != CANARY_JOIN && be16_to_cpu(h->rank) == c->cfg.rank)
 		return CANARY_DROP_RANK;
-	if (cnr_has_to(c, h) && be32_to_cpu(h->to) != c->cfg.rank)
+	if (cnr_has_to(c, h) && be16_to_cpu(h->request.to) != c->cfg.rank)
 		return CANARY_DROP_OTHER;
 	return CANARY_DROP_NONE;
 }
@@ -137,7 +138,7 @@ static enum canary_drop cnr_dispatch(struct cnr_comm *c, u64 now, const struct c
 		return cnr_rendezvous_input(c, now, in);
 	case CANARY_PLAN:
 		return cnr_plan_input(c, now, h);
-	case CANARY_DONE:
+	case CANARY_ACK:
 		return cnr_done_input(c, now, h);
 	case CANARY_LEAVE:
 		return cnr_leave_input(c, now, h);

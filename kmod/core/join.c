@@ -152,10 +152,9 @@ void cnr_join_build(struct cnr_comm *c, u32 first, struct cnr_out *out)
 	u16 mtu = cnr_join_mtu(c);
 
 	cnr_header(c, out, CANARY_JOIN, ++c->join.sent);
-	out->hdr.done = 0;
-	out->hdr.elements = cpu_to_be16(cnr_offer_elements(mtu));
-	out->hdr.count = cpu_to_be16(c->cfg.window);
-	out->hdr.tag = cpu_to_be64(c->join.nonce);
+	out->hdr.join.elements = cpu_to_be16(cnr_offer_elements(mtu));
+	out->hdr.join.window = cpu_to_be16(c->cfg.window);
+	out->hdr.join.nonce = cpu_to_be64(c->join.nonce);
 	out->hdr.flags = c->table ? CANARY_F_READY : 0;
 	out->len = c->table ? sizeof(*j) : mtu - CANARY_IP_OVERHEAD;
 	memset(c->scratch, 0, out->len);
@@ -182,7 +181,7 @@ static struct cnr_control *cnr_join_answer(struct cnr_comm *c, const struct cnr_
 	m = cnr_control(c, type, be16_to_cpu(in->hdr->rank), 0);
 	m->addr = in->addr;
 	m->port = in->port;
-	m->nonce = be64_to_cpu(in->hdr->tag);
+	m->nonce = be64_to_cpu(in->hdr->join.nonce);
 	return m;
 }
 
@@ -204,13 +203,13 @@ static u32 cnr_join_elements(const struct cnr_in *in)
 {
 	u32 fits = cnr_offer_elements(min_t(u32, in->len + 28, 0xffff));
 
-	return min_t(u32, fits, be16_to_cpu(in->hdr->elements));
+	return min_t(u32, fits, be16_to_cpu(in->hdr->join.elements));
 }
 
 /* One JOIN settles the packet size and window of all: only what cnr_check() accepts. */
 static bool cnr_join_sane(const struct cnr_in *in)
 {
-	u32 window = be16_to_cpu(in->hdr->count);
+	u32 window = be16_to_cpu(in->hdr->join.window);
 
 	return cnr_join_elements(in) >= CNR_ELEMENTS_LEAST && window &&
 	       window <= CNR_WINDOW_MAX && !(window & (window - 1));
@@ -251,7 +250,7 @@ static bool cnr_join_shows_cookie(const struct cnr_comm *c, u64 now, const struc
 	struct cnr_control m = {
 		.addr = in->addr,
 		.port = in->port,
-		.nonce = be64_to_cpu(in->hdr->tag),
+		.nonce = be64_to_cpu(in->hdr->join.nonce),
 		.rank = be16_to_cpu(in->hdr->rank),
 	};
 
@@ -279,14 +278,13 @@ void cnr_cookie_build(struct cnr_comm *c, u64 now, const struct cnr_control *m,
 
 	memset(w, 0, sizeof(*w));
 	cnr_header(c, out, CANARY_WELCOME, 0);
-	out->hdr.done = 0;
 	out->hdr.epoch = 0;
-	out->hdr.tag = cpu_to_be64(m->nonce);
-	out->hdr.elements = cpu_to_be16(m->arg);
+	out->hdr.cookie.nonce = cpu_to_be64(m->nonce);
+	out->hdr.cookie.elements = cpu_to_be16(m->arg);
 	out->hdr.members = cpu_to_be16(m->block);
 	/* It is good there only, and nobody else shall show it. */
-	out->hdr.to = m->addr;
-	out->hdr.count = m->port;
+	out->hdr.cookie.addr = m->addr;
+	out->hdr.cookie.port = m->port;
 	out->hdr.flags = CANARY_F_WAITING;
 	memcpy(w->salt, &cookie, sizeof(cookie));
 	w->first = cpu_to_be32(c->join.missing);
@@ -317,7 +315,7 @@ static void cnr_join_lives(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 	struct cnr_joiner *j = &c->join.joiner[rank];
 
 	if (c->table && be16_to_cpu(in->hdr->members) == c->cfg.members && rank &&
-	    j->nonce == be64_to_cpu(in->hdr->tag) && c->peer[rank].addr == in->addr &&
+	    j->nonce == be64_to_cpu(in->hdr->join.nonce) && c->peer[rank].addr == in->addr &&
 	    c->peer[rank].port == in->port && cnr_join_is_new(j, in))
 		j->joined = now;
 }
@@ -333,7 +331,7 @@ static void cnr_join_note(struct cnr_comm *c, u16 rank, const struct cnr_in *in)
 	struct cnr_member *m = &c->member[rank];
 	struct canary_peer *p = &c->peer[rank];
 
-	if (j->nonce != be64_to_cpu(in->hdr->tag)) {
+	if (j->nonce != be64_to_cpu(in->hdr->join.nonce)) {
 		if (j->nonce && (p->addr != in->addr || p->port != in->port))
 			cnr_trouble_claim(c, in);
 		j->offer = 0;
@@ -352,8 +350,8 @@ static void cnr_join_note(struct cnr_comm *c, u16 rank, const struct cnr_in *in)
 	}
 	p->addr = in->addr;
 	p->port = in->port;
-	j->nonce = be64_to_cpu(in->hdr->tag);
-	j->window = be16_to_cpu(in->hdr->count);
+	j->nonce = be64_to_cpu(in->hdr->join.nonce);
+	j->window = be16_to_cpu(in->hdr->join.window);
 	j->offer = max_t(u16, j->offer, cnr_join_elements(in));
 	c->join.missing = c->cfg.members - 1 - c->join.known;
 }
@@ -368,7 +366,7 @@ enum canary_drop cnr_join_input(struct cnr_comm *c, u64 now, const struct cnr_in
 
 	if (c->cfg.rank)
 		return CANARY_DROP_STATE;
-	if (!h->tag)
+	if (!h->join.nonce)
 		return CANARY_DROP_RANK;
 	/* Others would be sent there. */
 	if (!canary_peer_ok(in->addr, in->port))
@@ -387,7 +385,7 @@ enum canary_drop cnr_join_input(struct cnr_comm *c, u64 now, const struct cnr_in
 	if (!c->table && !cnr_join_sane(in))
 		return cnr_join_refuse(c, in, CANARY_DROP_ELEMENTS);
 	m = &c->member[rank];
-	if (c->table && c->join.joiner[rank].nonce != be64_to_cpu(h->tag)) {
+	if (c->table && c->join.joiner[rank].nonce != be64_to_cpu(h->join.nonce)) {
 		m->flags |= CNR_M_CLAIMED;
 		return cnr_join_refuse(c, in, CANARY_DROP_STATE);
 	}
@@ -462,9 +460,8 @@ bool cnr_welcome_build(struct cnr_comm *c, u16 rank, u32 first, struct cnr_out *
 	room -= sizeof(*w);
 	memset(w, 0, sizeof(*w));
 	cnr_header(c, out, CANARY_WELCOME, c->all_done);
-	out->hdr.done = 0;
-	out->hdr.tag = cpu_to_be64(c->join.joiner[rank].nonce);
-	out->hdr.elements = cpu_to_be16(offer);
+	out->hdr.welcome.nonce = cpu_to_be64(c->join.joiner[rank].nonce);
+	out->hdr.welcome.elements = cpu_to_be16(offer);
 	w->window = cpu_to_be16(c->window);
 	w->algorithm = c->algorithm;
 	w->trees = c->trees;
@@ -477,7 +474,7 @@ bool cnr_welcome_build(struct cnr_comm *c, u16 rank, u32 first, struct cnr_out *
 	} else if (first < c->cfg.members) {
 		n = cnr_welcome_table(c, w, first, room);
 	}
-	out->hdr.children = cpu_to_be16(n);
+	out->hdr.welcome.entries = cpu_to_be16(n);
 	out->payload = w;
 	out->len = sizeof(*w) + n * unit;
 	cnr_to_rank(c, out, rank);
@@ -488,7 +485,7 @@ bool cnr_welcome_build(struct cnr_comm *c, u16 rank, u32 first, struct cnr_out *
 static enum canary_drop cnr_welcome_cookie(struct cnr_comm *c, u64 now, const struct cnr_in *in,
 					   u64 cookie)
 {
-	if (in->hdr->to != c->cfg.addr || in->hdr->count != c->cfg.port)
+	if (in->hdr->cookie.addr != c->cfg.addr || in->hdr->cookie.port != c->cfg.port)
 		return CANARY_DROP_OTHER;	/* of who repeated our JOIN from there */
 	if (cookie == c->join.cookie)
 		return CANARY_DROP_NONE;
@@ -529,8 +526,8 @@ static enum canary_drop cnr_welcome_part(struct cnr_comm *c, u64 now, const stru
 {
 	const struct canary_welcome *w = cnr_payload(in);
 	const struct canary_peer *peer = (const struct canary_peer *)(w + 1);
-	u32 i, first = be32_to_cpu(w->first), n = be16_to_cpu(in->hdr->children);
-	u16 elements = be16_to_cpu(in->hdr->elements);
+	u32 i, first = be32_to_cpu(w->first), n = be16_to_cpu(in->hdr->welcome.entries);
+	u16 elements = be16_to_cpu(in->hdr->welcome.elements);
 	u16 window = be16_to_cpu(w->window);
 
 	if (c->table || first != c->join.known)
@@ -579,13 +576,13 @@ enum canary_drop cnr_welcome_input(struct cnr_comm *c, u64 now, const struct cnr
 
 	if (!c->cfg.rank || c->state != CNR_JOINING || h->rank)
 		return CANARY_DROP_STATE;
-	if (be64_to_cpu(h->tag) != c->join.nonce)
+	if (be64_to_cpu(h->welcome.nonce) != c->join.nonce)
 		return CANARY_DROP_DUPLICATE;
 	c->join.heard = true;
 	if (h->flags & CANARY_F_WAITING) {
 		memcpy(&cookie, w->salt, sizeof(cookie));
 		/* Somebody is there: if only small offers got through, try again soon. */
-		c->join.answered = be16_to_cpu(h->elements) == c->elements;
+		c->join.answered = be16_to_cpu(h->welcome.elements) == c->elements;
 		if (!c->join.answered) {
 			c->join.at = min_t(u64, c->join.at, now + CNR_JOIN_FIRST);
 			cnr_arm(c, c->join.at);
@@ -593,7 +590,7 @@ enum canary_drop cnr_welcome_input(struct cnr_comm *c, u64 now, const struct cnr
 		if (cookie)
 			return cnr_welcome_cookie(c, now, in, be64_to_cpu(cookie));
 		if (!c->join.known)
-			cnr_welcome_waiting(c, w, be16_to_cpu(h->children));
+			cnr_welcome_waiting(c, w, be16_to_cpu(h->welcome.entries));
 		return CANARY_DROP_NONE;
 	}
 	if (h->flags & CANARY_F_READY) {

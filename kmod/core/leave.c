@@ -153,7 +153,7 @@ void cnr_done_timer(struct cnr_comm *c, u64 now)
 		p->at = now + min_t(u64, CNR_DONE_FIRST << min_t(u32, p->tries, 8), CNR_DONE_LAST);
 		p->tries++;
 		if (!cnr_is_collector(c)) {
-			m = cnr_control(c, CANARY_DONE, p->collector, 0);
+			m = cnr_control(c, CANARY_ACK, p->collector, 0);
 			if (m)
 				m->flags = CANARY_F_WAITING;
 			cnr_collectors_ask(c, now);
@@ -173,7 +173,7 @@ void cnr_done_timer(struct cnr_comm *c, u64 now)
  */
 enum canary_drop cnr_done_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
 {
-	u32 done = be32_to_cpu(h->done), all = c->all_done;
+	u32 done = be32_to_cpu(h->ack.acked), all = c->all_done;
 	bool collector = cnr_is_collector(c);
 	u16 rank = be16_to_cpu(h->rank);
 
@@ -193,7 +193,7 @@ enum canary_drop cnr_done_input(struct cnr_comm *c, u64 now, const struct canary
 	}
 	/* An answer is answered by nobody, or two collectors would never end. */
 	if (h->flags & CANARY_F_WAITING)
-		cnr_control(c, CANARY_DONE, rank, 0);
+		cnr_control(c, CANARY_ACK, rank, 0);
 	else if (!collector && rank != c->progress.collector)
 		return CANARY_DROP_STATE;	/* what all have, says one that does not collect */
 	if (collector)
@@ -250,8 +250,8 @@ enum canary_drop cnr_leave_input(struct cnr_comm *c, u64 now, const struct canar
 	if (m->flags & CNR_M_LEFT)
 		return CANARY_DROP_DUPLICATE;
 	cnr_gone(c, rank, CNR_M_LEFT);
-	m->done = be32_to_cpu(h->done) - c->first;
-	cnr_all_done(c, (u32)be64_to_cpu(h->tag));
+	m->done = be32_to_cpu(h->leave.end) - c->first;
+	cnr_all_done(c, be32_to_cpu(h->leave.acked));
 	if (c->state == CNR_JOINING)
 		cnr_connected(c);	/* it was, so that everybody is in */
 	if (c->una != c->posted && canary_before(cnr_done(c, m), c->posted))

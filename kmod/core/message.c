@@ -153,11 +153,11 @@ static u64 cnr_mac_with(const struct cnr_comm *c, const struct canary_hdr *h, u6
 	memcpy(in, h, sizeof(*h));
 	if (cnr_has_data(h)) {
 		CNR_CLEAR(in, flags, CANARY_F_BYPASS);
-		CNR_CLEAR(in, origin, 0xffffffff);
+		CNR_CLEAR(in, contribution.switch_addr, 0xffffffff);
 	}
-	CNR_CLEAR(in, load, 0xff);
+	CNR_CLEAR(in, contribution.load, 0xff);
 	if (h->type == CANARY_CONTRIBUTION)
-		CNR_CLEAR(in, cookie, 0xffffffff);
+		CNR_CLEAR(in, contribution.cookie, 0xffffffff);
 	CNR_CLEAR(in, mac, ~0ULL);
 	memcpy(&in[CNR_HDR_WORDS], &last, sizeof(last));
 	return cnr_siphash(cnr_mac_key(c, h), in, sizeof(in));
@@ -169,7 +169,7 @@ u64 cnr_mac(const struct cnr_comm *c, const struct canary_hdr *h, const void *pa
 	u64 hash = 0;
 
 	if (cnr_has_data(h))
-		hash = cnr_hash(c->data_key, payload, be16_to_cpu(h->elements));
+		hash = cnr_hash(c->data_key, payload, be16_to_cpu(h->contribution.elements));
 	return cnr_mac_with(c, h, hash);
 }
 
@@ -182,7 +182,8 @@ static u64 cnr_result_mac(struct cnr_comm *c, const struct cnr_out *out)
 	const struct canary_hdr *h = &out->hdr;
 
 	if (!c->hash_known || c->hash_block != h->block) {
-		c->hash = cnr_hash(c->data_key, out->payload, be16_to_cpu(h->elements));
+		c->hash = cnr_hash(c->data_key, out->payload,
+				   be16_to_cpu(h->result.elements));
 		c->hash_block = h->block;
 		c->hash_known = true;
 	}
@@ -220,7 +221,6 @@ void cnr_header(struct cnr_comm *c, struct cnr_out *out, u8 type, u32 block)
 	h->block = cpu_to_be32(block);
 	h->members = cpu_to_be16(c->cfg.members);
 	h->rank = cpu_to_be16(c->cfg.rank);
-	h->done = cpu_to_be32(c->una);
 }
 
 /* The header is complete: authenticate and account it. */
@@ -229,7 +229,7 @@ void cnr_seal(struct cnr_comm *c, struct cnr_out *out)
 	const u8 *key = cnr_mac_key(c, &out->hdr);
 
 	if (cnr_has_digest(&out->hdr))
-		out->hdr.sum = cpu_to_be32(cnr_digest(key, out->payload, out->len));
+		out->hdr.join.digest = cpu_to_be32(cnr_digest(key, out->payload, out->len));
 	if (out->hdr.type == CANARY_RESULT)
 		out->hdr.mac = cpu_to_be64(cnr_result_mac(c, out));
 	else
@@ -247,7 +247,7 @@ bool cnr_has_to(const struct cnr_comm *c, const struct canary_hdr *h)
 void cnr_to_rank(struct cnr_comm *c, struct cnr_out *out, u16 rank)
 {
 	if (cnr_has_to(c, &out->hdr))
-		out->hdr.to = cpu_to_be32(rank);
+		out->hdr.request.to = cpu_to_be16(rank);
 	out->addr = c->peer[rank].addr;
 	out->port = c->peer[rank].port;
 }

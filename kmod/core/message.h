@@ -8,7 +8,7 @@
 /* Is there more than one member's data in it, so that nobody vouches for the header? */
 static inline bool cnr_is_merged(const struct canary_hdr *h)
 {
-	return h->type == CANARY_CONTRIBUTION && h->count != cpu_to_be16(1) &&
+	return h->type == CANARY_CONTRIBUTION && h->contribution.count != cpu_to_be16(1) &&
 	       !(h->flags & CANARY_F_RING);
 }
 

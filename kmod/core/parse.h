@@ -67,7 +67,8 @@ enum canary_drop {
 /* A switch that bypasses a contribution may leave a cookie where others count children. */
 static __always_inline int canary_has_cookie(const struct canary_hdr *h)
 {
-	return h->type == CANARY_CONTRIBUTION && (h->flags & CANARY_F_BYPASS) && h->origin;
+	return h->type == CANARY_CONTRIBUTION && (h->flags & CANARY_F_BYPASS) &&
+	       h->contribution.switch_addr;
 }
 
 /**
@@ -94,10 +95,10 @@ static __always_inline enum canary_drop canary_parse(const struct canary_hdr *h,
 	if ((h->flags & ~CANARY_F_ALL) || (h->reserved && !canary_has_cookie(h)))
 		return CANARY_DROP_FLAGS;
 	members = cnr_be16(h->members);
-	count = cnr_be16(h->count);
+	count = cnr_be16(h->contribution.count);
 	rank = cnr_be16(h->rank);
-	elements = cnr_be16(h->elements);
-	children = cnr_be16(h->children);
+	elements = cnr_be16(h->contribution.elements);
+	children = cnr_be16(h->restoration.entries);
 	if (members == 0)
 		return CANARY_DROP_MEMBERS;
 	if (rank >= members)
@@ -112,9 +113,9 @@ static __always_inline enum canary_drop canary_parse(const struct canary_hdr *h,
 		if ((h->flags & CANARY_F_RING) && !(h->flags & CANARY_F_BYPASS))
 			return CANARY_DROP_FLAGS;
 		if ((h->flags & (CANARY_F_BYPASS | CANARY_F_RING)) == CANARY_F_BYPASS &&
-		    !h->origin && count != 1)
+		    !h->contribution.switch_addr && count != 1)
 			return CANARY_DROP_COUNT;
-		if (h->op != CANARY_OP_SUM || h->dtype != CANARY_INT32)
+		if (h->contribution.op != CANARY_OP_SUM || h->contribution.dtype != CANARY_INT32)
 			return CANARY_DROP_OPERATOR;
 		if (children && !canary_has_cookie(h))
 			return CANARY_DROP_LENGTH;
@@ -123,7 +124,7 @@ static __always_inline enum canary_drop canary_parse(const struct canary_hdr *h,
 	case CANARY_RESULT:
 		if (count != members)
 			return CANARY_DROP_COUNT;
-		if (h->op != CANARY_OP_SUM || h->dtype != CANARY_INT32)
+		if (h->contribution.op != CANARY_OP_SUM || h->contribution.dtype != CANARY_INT32)
 			return CANARY_DROP_OPERATOR;
 		if (children >= members)
 			return CANARY_DROP_LENGTH;

@@ -201,15 +201,15 @@ static enum canary_drop cnr_plan_asked(struct cnr_comm *c, u64 now, const struct
 
 enum canary_drop cnr_plan_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
 {
-	u32 seq = be64_to_cpu(h->tag) >> 32;
-	u8 why = be64_to_cpu(h->tag);
+	u32 seq = be32_to_cpu(h->plan.sequence);
+	u8 why = h->plan.why;
 	struct cnr_operation *o;
 	struct cnr_announced *announced;
 
 	cnr_count(c, CNR_C_plans_in);
 	if (!c->cfg.rank)
-		return h->count ? CANARY_DROP_STATE : cnr_plan_asked(c, now, h);
-	if (h->rank || !h->count || be16_to_cpu(h->count) > CANARY_ALG_MAX ||
+		return h->plan.algorithm ? CANARY_DROP_STATE : cnr_plan_asked(c, now, h);
+	if (h->rank || !h->plan.algorithm || h->plan.algorithm > CANARY_ALG_MAX ||
 	    why > CANARY_WHY_MAX || seq - c->op_release >= 2 * CNR_OPS)
 		return CANARY_DROP_STATE;
 	if (seq - c->op_release >= c->op_seq - c->op_release) {
@@ -217,7 +217,7 @@ enum canary_drop cnr_plan_input(struct cnr_comm *c, u64 now, const struct canary
 		announced->valid = true;
 		announced->seq = seq;
 		announced->plansig = be32_to_cpu(h->opsig);
-		announced->algorithm = be16_to_cpu(h->count);
+		announced->algorithm = h->plan.algorithm;
 		announced->why = why;
 		return CANARY_DROP_NONE;
 	}
@@ -228,7 +228,7 @@ enum canary_drop cnr_plan_input(struct cnr_comm *c, u64 now, const struct canary
 	}
 	if (!o->algorithm) {
 		cnr_heard(c, 0);
-		cnr_plan_release(c, now, o, be16_to_cpu(h->count), why);
+		cnr_plan_release(c, now, o, h->plan.algorithm, why);
 	} else if (!o->why) {
 		cnr_plan_why(c, o, why);
 	}
@@ -240,8 +240,9 @@ static void cnr_plan_fill(struct cnr_comm *c, const struct cnr_operation *o, str
 	cnr_header(c, out, CANARY_PLAN, o->base);
 	out->hdr.opsig = cpu_to_be32(o->plansig);
 	if (!c->cfg.rank)
-		out->hdr.count = cpu_to_be16(o->algorithm);
-	out->hdr.tag = cpu_to_be64((u64)o->seq << 32 | o->why);
+		out->hdr.plan.algorithm = o->algorithm;
+	out->hdr.plan.sequence = cpu_to_be32(o->seq);
+	out->hdr.plan.why = o->why;
 	cnr_count(c, CNR_C_plans_out);
 }
 

@@ -18,9 +18,9 @@ static void cnr_abort_build(struct cnr_comm *c, struct cnr_out *out)
 
 	for (i = 0; i < c->end.known; i++)
 		list[i] = cpu_to_be16(c->end.fault[i]);
-	out->hdr.count = cpu_to_be16(c->end.why);
-	out->hdr.children = cpu_to_be16(c->end.known);
-	out->hdr.tag = cpu_to_be64(c->end.faults);
+	out->hdr.abort.why = cpu_to_be16(c->end.why);
+	out->hdr.abort.entries = cpu_to_be16(c->end.known);
+	out->hdr.abort.faults = cpu_to_be32(c->end.faults);
 	out->payload = list;
 	out->len = c->end.known * sizeof(*list);
 }
@@ -30,10 +30,10 @@ static void cnr_refuse_build(const struct cnr_comm *c, const struct cnr_control 
 			     struct cnr_out *out)
 {
 	/* m->block says what is wrong */
-	out->hdr.done = cpu_to_be32(m->block == CNR_TROUBLE_MEMBERS ? c->cfg.members : 0);
+	out->hdr.refused.size = cpu_to_be32(m->block == CNR_TROUBLE_MEMBERS ? c->cfg.members : 0);
 	out->hdr.epoch = 0;
-	out->hdr.tag = cpu_to_be64(m->nonce);
-	out->hdr.count = cpu_to_be16(CANARY_ABORT_REFUSED);
+	out->hdr.refused.nonce = cpu_to_be64(m->nonce);
+	out->hdr.refused.why = cpu_to_be16(CANARY_ABORT_REFUSED);
 	out->hdr.members = cpu_to_be16(m->arg);
 	out->addr = m->addr;
 	out->port = m->port;
@@ -45,10 +45,10 @@ static void cnr_alive_build(struct cnr_comm *c, const struct cnr_control *m, str
 
 	if (!canary_before(m->block, c->una) && canary_before(m->block, c->posted))
 		o = cnr_find_op(c, m->block);
-	out->hdr.done = cpu_to_be32(m->arg);
+	out->hdr.alive.answer = cpu_to_be32(m->arg);
 	out->hdr.opsig = cpu_to_be32(o ? o->opsig : 0);
-	out->hdr.tag = cpu_to_be64(c->next);
-	out->hdr.sum = c->first_aggregator;
+	out->hdr.alive.sent = cpu_to_be32(c->next);
+	out->hdr.alive.switch_addr = c->first_aggregator;
 }
 
 /* A result that somebody asked for again. Return: false if nobody has it any more. */
@@ -61,7 +61,7 @@ static bool cnr_again_build(struct cnr_comm *c, u64 now, const struct cnr_contro
 		cnr_fail(c, now, CANARY_ABORT_LEFT, &c->cfg.rank, 1, true);
 		return false;
 	}
-	out->hdr.sum = cpu_to_be32(cnr_checksum(out->payload, out->len / 4));
+	out->hdr.result.sum = cpu_to_be32(cnr_checksum(out->payload, out->len / 4));
 	cnr_count(c, CNR_C_results_again);
 	out->again = true;
 	cnr_to_rank(c, out, m->rank);
@@ -78,11 +78,13 @@ static void cnr_asking_build(struct cnr_comm *c, const struct cnr_control *m, st
 		cnr_count(c, CNR_C_failures_out);
 	else
 		out->hdr.attempt = cnr_block(c, m->block)->attempt;
-	out->hdr.tag = cpu_to_be64(cnr_question(c, m->rank));
+	out->hdr.request.question = cpu_to_be32(cnr_question(c, m->rank));
+	if (m->type == CANARY_REQUEST)
+		out->hdr.request.acked = cpu_to_be32(c->una);
 	if (m->flags & CANARY_F_RING)
-		out->hdr.count = cpu_to_be16(m->arg);
+		out->hdr.request.wanted = cpu_to_be16(m->arg);
 	else if (m->type == CANARY_REQUEST)
-		out->hdr.sum = c->first_aggregator;
+		out->hdr.request.switch_addr = c->first_aggregator;
 }
 
 /* What has a header and little else. Return: false if the message has become pointless. */
@@ -101,19 +103,20 @@ static bool cnr_word_build(struct cnr_comm *c, const struct cnr_control *m, stru
 		return cnr_plan_build(c, m->block, m->rank, out);
 	case CANARY_WAIT:
 		if (!(m->flags & CANARY_F_RING))
-			out->hdr.tag = cpu_to_be64(c->all_sent);
-		out->hdr.sum = cpu_to_be32(m->arg);
+			out->hdr.wait.sent = cpu_to_be32(c->all_sent);
+		out->hdr.wait.answer = cpu_to_be32(m->arg);
 		cnr_count(c, CNR_C_waits_out);
 		break;
 	case CANARY_ALIVE:
 		cnr_alive_build(c, m, out);
 		break;
 	case CANARY_PROBE:
-		out->hdr.tag = cpu_to_be64(cnr_question(c, m->rank));
+		out->hdr.probe.question = cpu_to_be32(cnr_question(c, m->rank));
+		out->hdr.probe.acked = cpu_to_be32(c->una);
 		break;
-	case CANARY_DONE:
-		if (!(m->flags & CANARY_F_WAITING))
-			out->hdr.done = cpu_to_be32(c->all_done);
+	case CANARY_ACK:
+		out->hdr.ack.acked = cpu_to_be32(m->flags & CANARY_F_WAITING ?
+						 c->una : c->all_done);
 		break;
 	case CANARY_ABORT:
 		if (m->nonce)
@@ -160,7 +163,8 @@ static bool cnr_cast_one(struct cnr_comm *c, u64 now, enum cnr_broadcast cast, u
 		m->flags &= ~CNR_M_PROBE;
 		cnr_ask(c, now, rank);
 		cnr_header(c, out, CANARY_PROBE, c->una);
-		out->hdr.tag = cpu_to_be64(cnr_question(c, rank));
+		out->hdr.probe.question = cpu_to_be32(cnr_question(c, rank));
+		out->hdr.probe.acked = cpu_to_be32(c->una);
 		cnr_count(c, CNR_C_probes_out);
 		break;
 	case CNR_CAST_PLAN:
@@ -168,12 +172,13 @@ static bool cnr_cast_one(struct cnr_comm *c, u64 now, enum cnr_broadcast cast, u
 			return false;
 		break;
 	case CNR_CAST_DONE:
-		cnr_header(c, out, CANARY_DONE, 0);
-		out->hdr.done = cpu_to_be32(c->all_done);
+		cnr_header(c, out, CANARY_ACK, 0);
+		out->hdr.ack.acked = cpu_to_be32(c->all_done);
 		break;
 	case CNR_CAST_LEAVE:
 		cnr_header(c, out, CANARY_LEAVE, 0);
-		out->hdr.tag = cpu_to_be64(c->all_done);
+		out->hdr.leave.end = cpu_to_be32(c->una);
+		out->hdr.leave.acked = cpu_to_be32(c->all_done);
 		break;
 	case CNR_CAST_ABORT:
 		cnr_header(c, out, CANARY_ABORT, 0);

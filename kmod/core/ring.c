@@ -212,13 +212,13 @@ static enum canary_drop cnr_ring_check(struct cnr_comm *c, u64 now, const struct
 
 	if (be32_to_cpu(h->opsig) != o->opsig) {
 		cnr_differs(c, now, block, be16_to_cpu(h->rank), be32_to_cpu(h->opsig),
-			    be16_to_cpu(h->count));
+			    be16_to_cpu(h->contribution.count));
 		return CANARY_DROP_OPSIG;
 	}
 	elements = cnr_block_elements(c, o, block);
-	if (be16_to_cpu(h->elements) != elements)
+	if (be16_to_cpu(h->contribution.elements) != elements)
 		return CANARY_DROP_ELEMENTS;
-	return cnr_checksum(cnr_payload(in), elements) == be32_to_cpu(h->sum) ?
+	return cnr_checksum(cnr_payload(in), elements) == be32_to_cpu(h->contribution.sum) ?
 	       CANARY_DROP_NONE : CANARY_DROP_SUM;
 }
 
@@ -295,16 +295,16 @@ static enum canary_drop cnr_ring_partial(struct cnr_comm *c, u64 now, const stru
 	drop = cnr_ring_check(c, now, in);
 	if (drop != CANARY_DROP_NONE)
 		return drop;
-	if (be16_to_cpu(h->count) != cnr_ring_hop(c, block))
+	if (be16_to_cpu(h->contribution.count) != cnr_ring_hop(c, block))
 		return CANARY_DROP_COUNT;
 	/* Our timer asks for it again. */
 	if (!cnr_ring_tags_known(c, block))
 		return CANARY_DROP_EARLY;
 	b->sum = cnr_ring_add(c, block, cnr_payload(in));
 	b->flags |= CNR_B_PARTIAL;
-	b->tag = be64_to_cpu(h->tag);
-	b->done = canary_earlier(be32_to_cpu(h->done), c->una);
-	b->load = h->load;
+	b->tag = be64_to_cpu(h->contribution.tag);
+	b->done = canary_earlier(be32_to_cpu(h->contribution.acked), c->una);
+	b->load = h->contribution.load;
 	b->tries = 0;
 	b->silent = 0;
 	cnr_count(c, CNR_C_ring_in);
@@ -329,7 +329,7 @@ static enum canary_drop cnr_ring_result(struct cnr_comm *c, u64 now, const struc
 	u16 elements;
 	u32 *data;
 
-	cnr_all_done(c, be32_to_cpu(h->done));
+	cnr_all_done(c, be32_to_cpu(h->result.acked));
 	if (!cnr_in_flight(c, block))
 		return canary_before(block, c->una) ? CANARY_DROP_DUPLICATE : CANARY_DROP_BLOCK;
 	b = cnr_block(c, block);
@@ -346,12 +346,12 @@ static enum canary_drop cnr_ring_result(struct cnr_comm *c, u64 now, const struc
 	data = cnr_block_data(c, &c->ops[b->op], block, &elements, CNR_USE_RESULT);
 	memcpy(data, cnr_payload(in), elements * sizeof(*data));
 	cnr_result_note(c, &c->ops[b->op], block, cnr_payload(in));
-	c->load = h->load;
+	c->load = h->result.load;
 	cnr_count(c, CNR_C_results_in);
 	cnr_ring_rtt(c, now, b);
 	cnr_ring_hole(c, now, block, CNR_B_PARTIAL);
 	if (c->ring.next != cnr_leader(c, block))
-		cnr_ring_push_result(c, block, be32_to_cpu(h->sum));
+		cnr_ring_push_result(c, block, be32_to_cpu(h->result.sum));
 	cnr_block_done(c, now, block);
 	cnr_fill(c, now);
 	return CANARY_DROP_NONE;
@@ -365,14 +365,14 @@ static void cnr_ring_say_wait(struct cnr_comm *c, const struct canary_hdr *h)
 
 	if (m) {
 		m->flags = CANARY_F_RING;
-		m->arg = (u32)be64_to_cpu(h->tag);
+		m->arg = be32_to_cpu(h->request.question);
 	}
 }
 
 /* The member after us lacks something. */
 static enum canary_drop cnr_ring_request(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
 {
-	bool result = h->count == h->members;
+	bool result = h->request.wanted == h->members;
 	u32 block = be32_to_cpu(h->block);
 	u16 rank = be16_to_cpu(h->rank);
 	struct cnr_block *b = cnr_block(c, block);
@@ -410,7 +410,7 @@ static enum canary_drop cnr_ring_wait(struct cnr_comm *c, u64 now, const struct 
 
 	if (!cnr_is_ring(c, block) || b->state != CNR_B_SENT)
 		return CANARY_DROP_STATE;
-	if (!cnr_is_answer(t, b->asked_from, be32_to_cpu(h->sum)))
+	if (!cnr_is_answer(t, b->asked_from, be32_to_cpu(h->wait.answer)))
 		return CANARY_DROP_DUPLICATE;
 	b->asked_from = t->question;
 	b->silent = 0;
@@ -457,14 +457,14 @@ static void cnr_ring_partial_build(struct cnr_comm *c, u32 block, bool again,
 	cnr_header(c, out, CANARY_CONTRIBUTION, block);
 	h->flags = CANARY_F_RING | CANARY_F_BYPASS;
 	h->opsig = cpu_to_be32(o->opsig);
-	h->count = cpu_to_be16(cnr_ring_hop(c, block) + 1);
-	h->op = o->op.op;
-	h->dtype = o->op.dtype;
-	h->elements = cpu_to_be16(elements);
-	h->load = b->load;
-	h->tag = cpu_to_be64(b->tag);
-	h->sum = cpu_to_be32(b->sum);
-	h->done = cpu_to_be32(b->done);
+	h->contribution.count = cpu_to_be16(cnr_ring_hop(c, block) + 1);
+	h->contribution.op = o->op.op;
+	h->contribution.dtype = o->op.dtype;
+	h->contribution.elements = cpu_to_be16(elements);
+	h->contribution.load = b->load;
+	h->contribution.tag = cpu_to_be64(b->tag);
+	h->contribution.sum = cpu_to_be32(b->sum);
+	h->contribution.acked = cpu_to_be32(b->done);
 	out->payload = data;
 	out->len = elements * sizeof(*data);
 	cnr_count(c, again ? CNR_C_ring_again : CNR_C_ring_out);
@@ -476,7 +476,7 @@ static bool cnr_ring_result_build(struct cnr_comm *c, const struct cnr_ring_item
 	if (!cnr_result_build(c, item->block, 0, out))
 		return false;
 	out->hdr.flags = CANARY_F_RING;
-	out->hdr.sum = cpu_to_be32(item->result ? item->sum :
+	out->hdr.result.sum = cpu_to_be32(item->result ? item->sum :
 				   cnr_checksum(out->payload, out->len / 4));
 	cnr_count(c, item->again ? CNR_C_results_again : CNR_C_results_out);
 	return true;

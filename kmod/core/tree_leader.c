@@ -112,14 +112,15 @@ static bool cnr_repeat(const struct cnr_comm *c, const struct cnr_lead *l, const
 	u32 i;
 
 	*known = false;
-	if (in->hdr->count == cpu_to_be16(1) && in->addr == p->addr && in->port == p->port)
+	if (in->hdr->contribution.count == cpu_to_be16(1) && in->addr == p->addr &&
+	    in->port == p->port)
 		return false;
 	for (i = 0; i < l->sources; i++) {
 		s = &l->source[i];
 		if (s->addr != in->addr || s->port != in->port)
 			continue;
 		*known = true;
-		if (s->tag == be64_to_cpu(in->hdr->tag))
+		if (s->tag == be64_to_cpu(in->hdr->contribution.tag))
 			return true;
 	}
 	return false;
@@ -165,7 +166,8 @@ void cnr_lead_alive(struct cnr_comm *c, u64 now, const struct canary_hdr *h, boo
 static enum canary_drop cnr_acceptable(struct cnr_comm *c, const struct cnr_lead *l,
 				       const struct canary_hdr *h)
 {
-	u16 count = be16_to_cpu(h->count);
+	u16 elements = be16_to_cpu(h->contribution.elements);
+	u16 count = be16_to_cpu(h->contribution.count);
 	u16 rank = be16_to_cpu(h->rank);
 
 	if (l->state != CNR_L_COLLECTING)
@@ -175,7 +177,7 @@ static enum canary_drop cnr_acceptable(struct cnr_comm *c, const struct cnr_lead
 	if ((l->sources || (l->flags & CNR_L_POSTED)) && be32_to_cpu(h->opsig) != l->opsig)
 		return CANARY_DROP_OPSIG;
 	if ((l->sources || (l->flags & CNR_L_POSTED)) ?
-	    be16_to_cpu(h->elements) != l->elements : be16_to_cpu(h->elements) > c->elements)
+	    elements != l->elements : elements > c->elements)
 		return CANARY_DROP_ELEMENTS;
 	if (count == 1 && (rank == c->cfg.rank || cnr_seen(l, rank)))
 		return rank == c->cfg.rank ? CANARY_DROP_RANK : CANARY_DROP_DUPLICATE;
@@ -197,29 +199,30 @@ static void cnr_contribution_merge(struct cnr_comm *c, struct cnr_lead *l, u64 n
 
 	if (!l->sources) {
 		l->opsig = be32_to_cpu(h->opsig);
-		l->elements = be16_to_cpu(h->elements);
+		l->elements = be16_to_cpu(h->contribution.elements);
 		if (keep)
 			memcpy(l->acc, cnr_payload(in), l->elements * sizeof(*l->acc));
-		l->done = be32_to_cpu(h->done);
+		l->done = be32_to_cpu(h->contribution.acked);
 		l->first_at = now;
 	} else {
 		cnr_add(l->acc, l->acc, cnr_payload(in), l->elements);
-		l->done = canary_earlier(l->done, be32_to_cpu(h->done));
+		l->done = canary_earlier(l->done, be32_to_cpu(h->contribution.acked));
 	}
-	l->count += be16_to_cpu(h->count);
-	l->tag += be64_to_cpu(h->tag);
-	l->load = max_t(u8, l->load, h->load);
+	l->count += be16_to_cpu(h->contribution.count);
+	l->tag += be64_to_cpu(h->contribution.tag);
+	l->load = max_t(u8, l->load, h->contribution.load);
 	s->addr = in->addr;
 	s->port = in->port;
 	s->repeat = known;
-	s->merged = h->count != cpu_to_be16(1);
+	s->merged = h->contribution.count != cpu_to_be16(1);
 	if (s->merged)
 		cnr_trust_taken(c, now, l, s);
 	else
 		l->seen[rank / 64] |= 1ULL << (rank % 64);
-	s->tag = be64_to_cpu(h->tag);
-	s->origin = canary_has_cookie(h) && h->cookie ? h->origin : 0;
-	s->cookie = h->cookie;
+	s->tag = be64_to_cpu(h->contribution.tag);
+	s->origin = canary_has_cookie(h) && h->contribution.cookie ?
+		    h->contribution.switch_addr : 0;
+	s->cookie = h->contribution.cookie;
 	if (s->origin && !known)
 		l->flags |= CNR_L_ORIGIN;
 	l->sources++;
@@ -236,11 +239,12 @@ static void cnr_lead_learn(struct cnr_comm *c, u64 now, const struct cnr_lead *l
 			   const struct cnr_in *in, enum canary_drop drop)
 {
 	const struct canary_hdr *h = in->hdr;
-	bool single = h->count == cpu_to_be16(1);
+	bool single = h->contribution.count == cpu_to_be16(1);
 	/* A single one that a switch sends on was held like all that is incomplete. */
 	bool held = !single || in->addr != c->peer[be16_to_cpu(h->rank)].addr;
 	/* What went around switches from the start was not sent again. */
-	bool answer = single && (h->flags & CANARY_F_BYPASS) && !h->origin && h->path;
+	bool answer = single && (h->flags & CANARY_F_BYPASS) &&
+		      !h->contribution.switch_addr && h->contribution.path;
 
 	if (drop == CANARY_DROP_NONE && answer && l->asks && cnr_wanted(l, be16_to_cpu(h->rank))) {
 		cnr_answered(c, now - l->first_ask);
@@ -249,7 +253,7 @@ static void cnr_lead_learn(struct cnr_comm *c, u64 now, const struct cnr_lead *l
 	}
 	/* Of the second attempt nothing is late: it was asked for. Nor was a complete one held. */
 	if (!l->all_at || answer || h->attempt ||
-	    (!single && (h->count == cpu_to_be16(c->cfg.members - 1) ||
+	    (!single && (h->contribution.count == cpu_to_be16(c->cfg.members - 1) ||
 			 !cnr_merger_known(c, in))))
 		return;
 	if (drop == CANARY_DROP_ATTEMPT || (drop == CANARY_DROP_NONE && !l->asks) ||
@@ -263,8 +267,8 @@ static void cnr_lead_learn(struct cnr_comm *c, u64 now, const struct cnr_lead *l
  */
 static bool cnr_is_own(const struct canary_hdr *h)
 {
-	return h->count == cpu_to_be16(1) && (h->flags & CANARY_F_BYPASS) &&
-	       !(canary_has_cookie(h) && h->cookie);
+	return h->contribution.count == cpu_to_be16(1) && (h->flags & CANARY_F_BYPASS) &&
+	       !(canary_has_cookie(h) && h->contribution.cookie);
 }
 
 /*
@@ -315,11 +319,11 @@ static enum canary_drop cnr_contribution_admit(struct cnr_comm *c, u64 now, stru
 	enum canary_drop drop;
 
 	/* A single contribution has a mac, which holds for its data too. */
-	if (h->count != cpu_to_be16(1)) {
+	if (h->contribution.count != cpu_to_be16(1)) {
 		if (!cnr_believes(c, in->addr))
 			return CANARY_DROP_AGGREGATE;
-		if (cnr_checksum(cnr_payload(in), be16_to_cpu(h->elements)) !=
-		    be32_to_cpu(h->sum))
+		if (cnr_checksum(cnr_payload(in), be16_to_cpu(h->contribution.elements)) !=
+		    be32_to_cpu(h->contribution.sum))
 			return CANARY_DROP_SUM;
 		drop = cnr_trust_admit(c, now, l, in);
 		if (drop != CANARY_DROP_NONE)
@@ -332,7 +336,7 @@ static enum canary_drop cnr_contribution_admit(struct cnr_comm *c, u64 now, stru
 		cnr_lead_discard(c, l);
 		drop = CANARY_DROP_NONE;
 	}
-	if (drop == CANARY_DROP_OPSIG && h->count == cpu_to_be16(1) &&
+	if (drop == CANARY_DROP_OPSIG && h->contribution.count == cpu_to_be16(1) &&
 	    (l->flags & CNR_L_POSTED))
 		cnr_lead_differs(c, now, l, be16_to_cpu(h->rank), be32_to_cpu(h->opsig));
 	cnr_lead_learn(c, now, l, in, drop);
@@ -346,7 +350,7 @@ static void cnr_contribution_taken(struct cnr_comm *c, u64 now, struct cnr_lead 
 	u32 block = l->block;
 
 	cnr_count(c, CNR_C_contributions_in);
-	if (h->count != cpu_to_be16(1))
+	if (h->contribution.count != cpu_to_be16(1))
 		cnr_count(c, CNR_C_contributions_merged);
 	else
 		cnr_sent_by(c, be16_to_cpu(h->rank), block + 1);
@@ -389,7 +393,7 @@ enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struc
 		return CANARY_DROP_DUPLICATE;
 	/* One packet with everybody's data needs no accumulator. */
 	whole = !l->sources && (l->flags & CNR_L_POSTED) &&
-		h->count == cpu_to_be16(c->cfg.members - 1) && cnr_tags_known(c, l);
+		h->contribution.count == cpu_to_be16(c->cfg.members - 1) && cnr_tags_known(c, l);
 	cnr_contribution_merge(c, l, now, &own, known, !whole);
 	cnr_contribution_taken(c, now, l, h, whole ? cnr_payload(in) : l->acc);
 	return CANARY_DROP_NONE;
@@ -410,7 +414,7 @@ enum canary_drop cnr_request_input(struct cnr_comm *c, u64 now, const struct can
 		return CANARY_DROP_LEADER;
 	}
 	cnr_sent_by(c, rank, block + 1);
-	c->member[rank].first_aggregator = h->sum;
+	c->member[rank].first_aggregator = h->request.switch_addr;
 	if (cnr_is_others(c, block)) {
 		cnr_differs(c, now, block, rank, be32_to_cpu(h->opsig), 1);
 		return CANARY_DROP_OPSIG;
@@ -434,7 +438,7 @@ enum canary_drop cnr_request_input(struct cnr_comm *c, u64 now, const struct can
 		cnr_lead_posted(c, now, block);
 	m = cnr_control(c, CANARY_WAIT, rank, block);
 	if (m)
-		m->arg = (u32)be64_to_cpu(h->tag);
+		m->arg = be32_to_cpu(h->request.question);
 	return CANARY_DROP_NONE;
 }
 

@@ -173,14 +173,13 @@ enum canary_drop cnr_result_input(struct cnr_comm *c, u64 now, const struct cnr_
 	const u32 *payload = cnr_payload(in);
 	const struct canary_hdr *h = in->hdr;
 	u32 block = be32_to_cpu(h->block);
-	u64 tag = be64_to_cpu(h->tag);
 	u16 rank = be16_to_cpu(h->rank);
 	struct cnr_operation *o;
 	struct cnr_block *b;
 	u16 elements;
 	u32 *data;
 
-	cnr_all_done(c, be32_to_cpu(h->done));
+	cnr_all_done(c, be32_to_cpu(h->result.acked));
 	if (block - c->una >= c->next - c->una)
 		return cnr_result_early(c, now, block);
 	b = cnr_block(c, block);
@@ -192,16 +191,16 @@ enum canary_drop cnr_result_input(struct cnr_comm *c, u64 now, const struct cnr_
 	if (be32_to_cpu(h->opsig) != o->opsig)
 		return CANARY_DROP_OPSIG;
 	elements = cnr_block_elements(c, o, block);
-	if (be16_to_cpu(h->elements) != elements)
+	if (be16_to_cpu(h->result.elements) != elements)
 		return CANARY_DROP_ELEMENTS;
 	/* The mac says who sends it; this, that its sender's memory was not written to since. */
-	if (cnr_checksum(payload, elements) != be32_to_cpu(h->sum))
+	if (cnr_checksum(payload, elements) != be32_to_cpu(h->result.sum))
 		return CANARY_DROP_SUM;
 	data = cnr_block_data(c, o, block, &elements, CNR_USE_RESULT);
 	memcpy(data, payload, elements * sizeof(*data));
-	c->load = h->load;
+	c->load = h->result.load;
 	if (!(b->flags & CNR_B_AGAIN) && !b->attempt)
-		cnr_sample(c, now, block, tag >> 32, h->load);
+		cnr_sample(c, now, block, be32_to_cpu(h->result.held), h->result.load);
 	if (in->addr != c->peer[rank].addr) {
 		c->first_aggregator = in->addr;
 		c->tree.merges = true;
@@ -209,7 +208,7 @@ enum canary_drop cnr_result_input(struct cnr_comm *c, u64 now, const struct cnr_
 	cnr_count(c, CNR_C_results_in);
 	cnr_block_done(c, now, block);
 	cnr_all_sent(c, now, block + 1);
-	cnr_finished(c, now, block, (u32)tag);
+	cnr_finished(c, now, block, be32_to_cpu(h->result.finished));
 	cnr_fill(c, now);
 	return CANARY_DROP_NONE;
 }
@@ -277,7 +276,8 @@ enum canary_drop cnr_wait_input(struct cnr_comm *c, u64 now, const struct canary
 	b = cnr_block(c, block);
 	if (b->state != CNR_B_SENT || cnr_is_others(c, block))
 		return CANARY_DROP_STATE;
-	if (!b->silent || !cnr_is_answer(&c->questions[rank], b->asked_from, be32_to_cpu(h->sum)))
+	if (!b->silent ||
+	    !cnr_is_answer(&c->questions[rank], b->asked_from, be32_to_cpu(h->wait.answer)))
 		return CANARY_DROP_DUPLICATE;
 	cnr_count(c, CNR_C_waits_in);
 	cnr_answered(c, now - b->asked_at);
@@ -286,7 +286,7 @@ enum canary_drop cnr_wait_input(struct cnr_comm *c, u64 now, const struct canary
 	b->silent = 0;
 	b->deadline = now + cnr_request_interval(c, block, b);
 	cnr_arm(c, b->deadline);
-	cnr_all_sent(c, now, (u32)be64_to_cpu(h->tag));
+	cnr_all_sent(c, now, be32_to_cpu(h->wait.sent));
 	return CANARY_DROP_NONE;
 }
 
@@ -324,19 +324,21 @@ bool cnr_contribution_build(struct cnr_comm *c, struct cnr_out *out)
 		cnr_header(c, out, CANARY_CONTRIBUTION, block);
 		h->attempt = b->attempt;
 		h->flags = b->flags & CNR_B_BYPASS ? CANARY_F_BYPASS : 0;
-		h->path = b->again;
+		h->contribution.path = b->again;
 		if (o->algorithm == CANARY_ALG_STATIC && c->trees && !b->attempt && !b->again &&
 		    !(b->flags & CNR_B_BYPASS)) {
 			h->flags |= CANARY_F_STATIC;
-			h->path = cnr_path(c, block);
+			h->contribution.path = cnr_path(c, block);
 		}
 		h->opsig = cpu_to_be32(o->opsig);
-		h->count = cpu_to_be16(1);
-		h->op = o->op.op;
-		h->dtype = o->op.dtype;
-		h->elements = cpu_to_be16(elements);
-		h->tag = cpu_to_be64(cnr_tag(c, c->cfg.rank, block, b->attempt, o->opsig));
-		h->sum = cpu_to_be32(cnr_checksum(data, elements));
+		h->contribution.count = cpu_to_be16(1);
+		h->contribution.op = o->op.op;
+		h->contribution.dtype = o->op.dtype;
+		h->contribution.elements = cpu_to_be16(elements);
+		h->contribution.tag = cpu_to_be64(cnr_tag(c, c->cfg.rank, block, b->attempt,
+							  o->opsig));
+		h->contribution.sum = cpu_to_be32(cnr_checksum(data, elements));
+		h->contribution.acked = cpu_to_be32(c->una);
 		out->payload = data;
 		out->len = elements * sizeof(*data);
 		out->again = b->flags & CNR_B_AGAIN;

@@ -67,9 +67,9 @@ static void cnr_restoration_build(struct cnr_comm *c, struct cnr_lead *l, u32 he
 	cnr_header(c, out, CANARY_RESTORATION, l->block);
 	out->hdr.attempt = l->attempt;
 	out->hdr.opsig = cpu_to_be32(l->opsig);
-	out->hdr.elements = cpu_to_be16(l->elements);
-	out->hdr.count = cpu_to_be16(l->lists++);
-	out->hdr.children = cpu_to_be16(n);
+	out->hdr.restoration.elements = cpu_to_be16(l->elements);
+	out->hdr.restoration.list = cpu_to_be16(l->lists++);
+	out->hdr.restoration.entries = cpu_to_be16(n);
 	cnr_restore_list(s, group, n, (struct canary_restored *)c->scratch);
 	out->payload = c->scratch;
 	out->len = n * sizeof(struct canary_restored);
@@ -92,9 +92,9 @@ static bool cnr_restored_result(struct cnr_comm *c, struct cnr_lead *l, struct c
 	l->restoration_due = 0;
 	if (!cnr_result_build(c, l->block, l->attempt, out))
 		return false;
-	out->hdr.sum = cpu_to_be32(l->sum);
-	out->hdr.load = l->load;
-	out->hdr.children = cpu_to_be16(l->lists - 1);
+	out->hdr.result.sum = cpu_to_be32(l->sum);
+	out->hdr.result.load = l->load;
+	out->hdr.result.list = cpu_to_be16(l->lists - 1);
 	out->addr = origin;
 	out->port = cpu_to_be16(CANARY_PORT_BASE);
 	for (i = 0; i < l->sources; i++)

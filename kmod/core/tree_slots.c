@@ -91,9 +91,9 @@ static bool cnr_lead_result(struct cnr_comm *c, struct cnr_lead *l, struct cnr_o
 			continue;
 		if (!cnr_result_build(c, l->block, l->attempt, out))
 			break;
-		out->hdr.sum = cpu_to_be32(l->sum);
-		out->hdr.load = l->load;
-		out->hdr.tag |= cpu_to_be64((u64)l->held_us << 32);
+		out->hdr.result.sum = cpu_to_be32(l->sum);
+		out->hdr.result.load = l->load;
+		out->hdr.result.held = cpu_to_be32(l->held_us);
 		out->addr = s->addr;
 		out->port = s->port;
 		cnr_count(c, CNR_C_results_out);
@@ -121,7 +121,7 @@ static bool cnr_lead_failure(struct cnr_comm *c, u64 now, struct cnr_lead *l,
 		out->hdr.attempt = l->attempt;
 		out->hdr.opsig = cpu_to_be32(l->opsig);
 		out->hdr.flags = bypass ? CANARY_F_BYPASS : 0;
-		out->hdr.tag = cpu_to_be64(cnr_question(c, rank));
+		out->hdr.failure.question = cpu_to_be32(cnr_question(c, rank));
 		cnr_to_rank(c, out, rank);
 		cnr_count(c, CNR_C_failures_out);
 		if (l->flags & CNR_L_FAIL_MISSING)

@@ -73,23 +73,25 @@ static bool cnr_merged_comparable(struct cnr_comm *c, const struct cnr_lead *l,
 				  const struct canary_hdr *h)
 {
 	return (l->flags & CNR_L_POSTED) && cnr_tags_known(c, l) &&
-	       be32_to_cpu(h->opsig) == l->opsig && be16_to_cpu(h->elements) == l->elements;
+	       be32_to_cpu(h->opsig) == l->opsig &&
+	       be16_to_cpu(h->contribution.elements) == l->elements;
 }
 
 /* Is it all there is, and right? */
 static bool cnr_merged_whole(struct cnr_comm *c, struct cnr_lead *l, const struct canary_hdr *h)
 {
-	return be16_to_cpu(h->count) == c->cfg.members - 1 && cnr_merged_comparable(c, l, h) &&
-	       be64_to_cpu(h->tag) == cnr_lead_expected(c, l);
+	return be16_to_cpu(h->contribution.count) == c->cfg.members - 1 &&
+	       cnr_merged_comparable(c, l, h) &&
+	       be64_to_cpu(h->contribution.tag) == cnr_lead_expected(c, l);
 }
 
 /* Is it that, or what @l lacks? */
 static bool cnr_merged_right(struct cnr_comm *c, struct cnr_lead *l, const struct canary_hdr *h)
 {
 	return cnr_merged_whole(c, l, h) ||
-	       (l->count + be16_to_cpu(h->count) == c->cfg.members - 1 &&
+	       (l->count + be16_to_cpu(h->contribution.count) == c->cfg.members - 1 &&
 		cnr_merged_comparable(c, l, h) &&
-		l->tag + be64_to_cpu(h->tag) == cnr_lead_expected(c, l));
+		l->tag + be64_to_cpu(h->contribution.tag) == cnr_lead_expected(c, l));
 }
 
 /* Does a contribution with everybody's data take the place of aggregates that were collected? */
@@ -111,7 +113,7 @@ enum canary_drop cnr_trust_admit(struct cnr_comm *c, u64 now, struct cnr_lead *l
 		return CANARY_DROP_NONE;
 	/* With single contributions, which have macs, it would be complete and wrong. */
 	if (!(l->flags & CNR_L_MERGED) && cnr_merged_comparable(c, l, h) &&
-	    l->count + be16_to_cpu(h->count) == c->cfg.members - 1) {
+	    l->count + be16_to_cpu(h->contribution.count) == c->cfg.members - 1) {
 		cnr_count(c, CNR_C_tag_mismatch);
 		return CANARY_DROP_TAG;
 	}
@@ -151,7 +153,7 @@ static bool cnr_merged_crowds(struct cnr_comm *c, struct cnr_lead *l)
 void cnr_trust_doubt(struct cnr_comm *c, u64 now, struct cnr_lead *l, const struct canary_hdr *h)
 {
 	bool agrees = l->opsig == be32_to_cpu(h->opsig) &&
-		      l->elements == be16_to_cpu(h->elements);
+		      l->elements == be16_to_cpu(h->contribution.elements);
 
 	if ((l->flags & (CNR_L_POSTED | CNR_L_MERGED)) != CNR_L_MERGED ||
 	    cnr_seen(l, be16_to_cpu(h->rank)))

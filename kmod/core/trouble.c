@@ -72,7 +72,7 @@ static bool cnr_trouble_joiner(struct cnr_comm *c, const struct cnr_in *in, enum
 	else if (kind == CNR_TROUBLE_MEMBERS)
 		value = be16_to_cpu(in->hdr->members);
 	cnr_trouble_add(c, in, kind, value);
-	return (kind == CNR_TROUBLE_KEY || kind == CNR_TROUBLE_COMM) && in->hdr->tag &&
+	return (kind == CNR_TROUBLE_KEY || kind == CNR_TROUBLE_COMM) && in->hdr->join.nonce &&
 	       !cnr_outbox_length(c);
 }
 
@@ -83,7 +83,7 @@ static bool cnr_trouble_joiner(struct cnr_comm *c, const struct cnr_in *in, enum
 static void cnr_trouble_answer(struct cnr_comm *c, const struct cnr_in *in, enum canary_drop drop)
 {
 	if (!c->cfg.rank || c->state != CNR_JOINING || in->hdr->epoch ||
-	    in->hdr->tag != cpu_to_be64(c->join.nonce) || in->addr != c->cfg.root ||
+	    in->hdr->refused.nonce != cpu_to_be64(c->join.nonce) || in->addr != c->cfg.root ||
 	    in->port != c->cfg.root_port)
 		return;
 	if (drop == CANARY_DROP_COMM)
@@ -126,7 +126,7 @@ bool cnr_trouble_refused(struct cnr_comm *c, const struct cnr_in *in)
 	if (kind == CNR_TROUBLE_KEY || kind == CNR_TROUBLE_COMM)
 		return false;
 	if (kind > CNR_TROUBLE_NONE && kind <= CNR_TROUBLE_OFFER)
-		cnr_trouble_add(c, in, kind, be32_to_cpu(in->hdr->done));
+		cnr_trouble_add(c, in, kind, be32_to_cpu(in->hdr->refused.size));
 	return true;
 }
 

@@ -123,12 +123,12 @@ static void make(struct packet *p, uint32_t block)
 	p->hdr.comm = htonl(1);
 	p->hdr.epoch = htonl(getpid());
 	p->hdr.block = htonl(block);
-	p->hdr.opsig = htonl(1);
+	p->hdr.contribution.opsig = htonl(1);
 	p->hdr.members = htons(MEMBERS);
-	p->hdr.count = htons(1);
-	p->hdr.op = CANARY_OP_SUM;
-	p->hdr.dtype = CANARY_INT32;
-	p->hdr.elements = htons(ELEMENTS);
+	p->hdr.contribution.count = htons(1);
+	p->hdr.contribution.op = CANARY_OP_SUM;
+	p->hdr.contribution.dtype = CANARY_INT32;
+	p->hdr.contribution.elements = htons(ELEMENTS);
 	p->hdr.rank = htons(1);
 }
 

@@ -146,7 +146,7 @@ static void say(struct cnr_out *out)
 	};
 	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = out->len ? 2 : 1 };
 
-	out->hdr.to = 0;	/* always rank 0 */
+	out->hdr.request.to = 0;	/* always rank 0 */
 	cnr_seal(play.c, out);
 	if (sendmsg(play.udp, &msg, 0) < 0 && errno != ECONNREFUSED)
 		die_errno("sendmsg to rank 0");
@@ -173,11 +173,12 @@ static void contribute(u32 rank, u32 block, u8 attempt, u32 count, bool bypass)
 	out.hdr.attempt = attempt;
 	out.hdr.flags = bypass ? CANARY_F_BYPASS : 0;
 	out.hdr.opsig = cpu_to_be32(play.opsig);
-	out.hdr.count = cpu_to_be16(count);
-	out.hdr.op = CANARY_OP_SUM;
-	out.hdr.dtype = CANARY_INT32;
-	out.hdr.elements = cpu_to_be16(ELEMENTS);
-	out.hdr.tag = cpu_to_be64(cnr_tag(play.c, rank, block, attempt, play.opsig));
+	out.hdr.contribution.count = cpu_to_be16(count);
+	out.hdr.contribution.op = CANARY_OP_SUM;
+	out.hdr.contribution.dtype = CANARY_INT32;
+	out.hdr.contribution.elements = cpu_to_be16(ELEMENTS);
+	out.hdr.contribution.tag = cpu_to_be64(cnr_tag(play.c, rank, block, attempt, play.opsig));
+	out.hdr.contribution.acked = cpu_to_be32(play.c->una);
 	out.payload = zeros;
 	out.len = sizeof(zeros);
 	say(&out);
@@ -195,10 +196,11 @@ static void result(const struct canary_hdr *h)
 	cnr_header(play.c, &out, CANARY_RESULT, block);
 	out.hdr.attempt = h->attempt;
 	out.hdr.opsig = h->opsig;
-	out.hdr.count = h->members;
-	out.hdr.op = CANARY_OP_SUM;
-	out.hdr.dtype = CANARY_INT32;
-	out.hdr.elements = cpu_to_be16(ELEMENTS);
+	out.hdr.result.count = h->members;
+	out.hdr.result.op = CANARY_OP_SUM;
+	out.hdr.result.dtype = CANARY_INT32;
+	out.hdr.result.elements = cpu_to_be16(ELEMENTS);
+	out.hdr.result.acked = cpu_to_be32(play.c->una);
 	out.payload = zeros;
 	out.len = sizeof(zeros);
 	say(&out);
@@ -209,17 +211,17 @@ static void alive(const struct canary_hdr *h)
 {
 	struct cnr_out out;
 
-	speak_as(be32_to_cpu(h->to));
+	speak_as(be16_to_cpu(h->request.to));
 	cnr_header(play.c, &out, CANARY_ALIVE, be32_to_cpu(h->block));
-	out.hdr.tag = cpu_to_be64(play.base);
-	out.hdr.done = cpu_to_be32((u32)be64_to_cpu(h->tag));
+	out.hdr.alive.sent = cpu_to_be32(play.base);
+	out.hdr.alive.answer = h->probe.question;
 	say(&out);
 }
 
 static void hear_welcome(const struct canary_hdr *h)
 {
 	const struct canary_welcome *w = (const void *)(h + 1);
-	u32 rank = be64_to_cpu(h->tag) - NONCE;
+	u32 rank = be64_to_cpu(h->welcome.nonce) - NONCE;
 	__be64 cookie;
 
 	if (h->flags & CANARY_F_READY) {
@@ -257,7 +259,7 @@ static void hear(const struct canary_hdr *h)
 		result(h);
 		break;
 	case CANARY_FAILURE:
-		contribute(be32_to_cpu(h->to), be32_to_cpu(h->block), h->attempt, 1,
+		contribute(be16_to_cpu(h->request.to), be32_to_cpu(h->block), h->attempt, 1,
 			   h->flags & CANARY_F_BYPASS);
 		break;
 	case CANARY_PROBE:
@@ -387,7 +389,7 @@ static void ring(void)
 	speak_as(1);
 	cnr_header(play.c, &out, CANARY_REQUEST, play.base);
 	out.hdr.flags = CANARY_F_RING;
-	out.hdr.tag = cpu_to_be64(1);
+	out.hdr.request.question = cpu_to_be32(1);
 	say(&out);
 }
 
@@ -446,8 +448,8 @@ static void done(void)
 
 	for (rank = 1; rank < play.members; rank++) {
 		speak_as(rank);
-		cnr_header(play.c, &out, CANARY_DONE, 0);
-		out.hdr.done = cpu_to_be32(play.base);
+		cnr_header(play.c, &out, CANARY_ACK, 0);
+		out.hdr.ack.acked = cpu_to_be32(play.base);
 		say(&out);
 		if (!(rank % BURST))
 			listen_once();

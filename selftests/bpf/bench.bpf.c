@@ -85,7 +85,7 @@ int bench_stamp(struct xdp_md *ctx)
 	h->block = bpf_htonl(n / fan_in & (blocks - 1));
 	h->attempt = round;
 	h->epoch = round >> 8;
-	h->tag = n;
+	h->contribution.tag = n;
 	if (to_port)
 		return bpf_redirect_map(&bench_devmap, to_port, XDP_DROP);
 	bpf_tail_call(ctx, &under_test, 0);
@@ -189,7 +189,7 @@ int bench_floor(struct xdp_md *ctx)
 	if (d->count > 1) {
 		return csw_data_add_in(ctx, d) ? XDP_ABORTED : XDP_DROP;
 	}
-	d->elements = bpf_ntohs(h->elements);
+	d->elements = bpf_ntohs(h->contribution.elements);
 	return csw_data_in(ctx, d) ? XDP_ABORTED : XDP_DROP;
 }
 

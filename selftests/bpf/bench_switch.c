@@ -116,7 +116,7 @@ static void contribution(struct frame *f, int elements, bool bypassed)
 	frame_in(f, 1, &m);
 	/* A frame is used again with what the switch has added to it, and its sum must be right. */
 	memset(f->bytes + FRAME_DATA, 0, f->length - FRAME_DATA);
-	((struct canary_hdr *)(f->bytes + FRAME_DATA) - 1)->sum = 0;
+	((struct canary_hdr *)(f->bytes + FRAME_DATA) - 1)->contribution.sum = 0;
 	memcpy(bench->bss->headers, f->bytes, sizeof(bench->bss->headers));
 }
 

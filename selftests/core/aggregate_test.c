@@ -27,7 +27,7 @@ struct held {
 
 static u32 length(const struct packet *p)
 {
-	return sizeof(p->hdr) + 4 * be16_to_cpu(p->hdr.elements);
+	return sizeof(p->hdr) + 4 * be16_to_cpu(p->hdr.contribution.elements);
 }
 
 static void copy(struct sim *s, const struct canary_hdr *h, struct packet *p)
@@ -72,7 +72,7 @@ static enum canary_drop inject_forged(struct sim *s, u16 leader, u32 block, u16 
 	struct packet p;
 	u32 len = forge_aggregate(sim_comm(s, leader), block, count, &p.hdr);
 
-	p.hdr.tag = cpu_to_be64(1);
+	p.hdr.contribution.tag = cpu_to_be64(1);
 	return sim_inject(s, leader, &p, len, from);
 }
 
@@ -133,7 +133,7 @@ static void test_doubt(const char *what, u16 count, u32 opsig, u16 elements)
 	hold_begin(&held, MEMBERS * BLOCK);
 	forge_aggregate(sim_comm(held.s, 0), held.block, count, &p.hdr);
 	p.hdr.opsig = opsig ? cpu_to_be32(opsig) : held.packet[1].hdr.opsig;
-	p.hdr.elements = cpu_to_be16(elements);
+	p.hdr.contribution.elements = cpu_to_be16(elements);
 	sim_inject(held.s, 0, &p, length(&p), FORGER);
 	for (i = 1; i < MEMBERS; i++)
 		taken += hand_on(&held, i) == CANARY_DROP_NONE;
@@ -160,14 +160,14 @@ static void test_doubt_right(void)
 	forge_aggregate(sim_comm(held.s, 0), held.block, MEMBERS - 1, &p.hdr);
 	for (i = 1; i < MEMBERS; i++) {
 		of = &held.packet[i];
-		tag += be64_to_cpu(of->hdr.tag);
-		sum += be32_to_cpu(of->hdr.sum);
+		tag += be64_to_cpu(of->hdr.contribution.tag);
+		sum += be32_to_cpu(of->hdr.contribution.sum);
 		for (k = 0; k < BLOCK; k++)
 			p.data[k] += of->data[k];
 	}
 	p.hdr.opsig = held.packet[1].hdr.opsig;
-	p.hdr.tag = cpu_to_be64(tag);
-	p.hdr.sum = cpu_to_be32(sum);
+	p.hdr.contribution.tag = cpu_to_be64(tag);
+	p.hdr.contribution.sum = cpu_to_be32(sum);
 	sim_inject(held.s, 0, &p, length(&p), SWITCH);
 	drop = hand_on(&held, 1);
 	sim_faults(held.s)->filter = NULL;

@@ -23,11 +23,11 @@ static inline u32 forge_aggregate(struct cnr_comm *c, u32 block, u16 count, stru
 	h->block = cpu_to_be32(block);
 	h->opsig = cpu_to_be32(o ? o->opsig : 1);
 	h->members = cpu_to_be16(c->cfg.members);
-	h->count = cpu_to_be16(count);
-	h->op = CANARY_OP_SUM;
-	h->dtype = CANARY_INT32;
-	h->elements = cpu_to_be16(elements);
-	h->done = cpu_to_be32(c->una);
+	h->contribution.count = cpu_to_be16(count);
+	h->contribution.op = CANARY_OP_SUM;
+	h->contribution.dtype = CANARY_INT32;
+	h->contribution.elements = cpu_to_be16(elements);
+	h->contribution.acked = cpu_to_be32(c->una);
 	return sizeof(*h) + 4 * elements;
 }
 

@@ -18,7 +18,7 @@ static enum canary_drop inject_forged(struct sim *s, u32 block, u16 count, u64 t
 	struct canary_hdr *h = (void *)packet;
 	u32 len = forge_aggregate(sim_comm(s, leader), block, count, h);
 
-	h->tag = cpu_to_be64(tag);
+	h->contribution.tag = cpu_to_be64(tag);
 	return sim_inject(s, leader, h, len, from);
 }
 
@@ -276,7 +276,7 @@ static bool flip_done(void *arg, int from, int to, const struct canary_hdr *h)
 	struct flip *f = arg;
 
 	if (h->type == CANARY_CONTRIBUTION && from < 0 && cnr_is_merged(h)) {
-		forged->done = cpu_to_be32(be32_to_cpu(h->block) + 1000);
+		forged->contribution.acked = cpu_to_be32(be32_to_cpu(h->block) + 1000);
 		f->flipped++;
 	}
 	return f->deaf && to == 3 && h->type == CANARY_RESULT && be32_to_cpu(h->block) == f->block;

@@ -203,7 +203,7 @@ static void test_root_gone(bool word)
 /* What the collector says is lost on the way to one member. */
 static bool drop_told(void *arg, int from, int to, const struct canary_hdr *h)
 {
-	return !h->rank && ((h->type == CANARY_DONE && h->to == cpu_to_be32(3)) ||
+	return !h->rank && ((h->type == CANARY_ACK && h->ack.to == cpu_to_be16(3)) ||
 			    h->type == CANARY_LEAVE);
 }
 
@@ -301,7 +301,7 @@ static void test_lossy(bool aggregate)
 /* The last one does not hear that all have everything, nor that the others leave. */
 static bool drop_goodbye(void *arg, int from, int to, const struct canary_hdr *h)
 {
-	return to == 15 && (h->type == CANARY_DONE || h->type == CANARY_LEAVE);
+	return to == 15 && (h->type == CANARY_ACK || h->type == CANARY_LEAVE);
 }
 
 static void test_goodbye_missed(void)

@@ -98,7 +98,7 @@ static bool drop_one(void *arg, int from, int to, const struct canary_hdr *h)
 	struct drop *d = arg;
 
 	if (h->type != d->type || from != d->from || (d->to != -99 && to != d->to) ||
-	    (d->count && h->count != cpu_to_be16(d->count)))
+	    (d->count && h->contribution.count != cpu_to_be16(d->count)))
 		return false;
 	if (!d->large && (d->done || d->skip--))
 		return false;

@@ -12,7 +12,7 @@
 /* Messages of members to each other without data: all types that ends of a job and losses bring */
 #define TYPES	(1U << CANARY_REQUEST | 1U << CANARY_FAILURE | 1U << CANARY_WAIT |	\
 		 1U << CANARY_PROBE | 1U << CANARY_ALIVE | 1U << CANARY_PLAN |		\
-		 1U << CANARY_DONE | 1U << CANARY_LEAVE)
+		 1U << CANARY_ACK | 1U << CANARY_LEAVE)
 
 struct said {
 	struct canary_hdr hdr;
@@ -126,15 +126,15 @@ static void test_done(void)
 	sim_run(s, sim_now(s) + S);
 	all = c->all_done;
 	c->una++;	/* as if it had one more than all others */
-	cnr_header(sim_comm(s, 1), &out, CANARY_DONE, 0);
-	out.hdr.done = cpu_to_be32(c->una);
+	cnr_header(sim_comm(s, 1), &out, CANARY_ACK, 0);
+	out.hdr.ack.acked = cpu_to_be32(c->una);
 	tap(say(s, &out, 1, 2) == CANARY_DROP_STATE && c->all_done == all,
 	    "DONE of a member to a member: it does not speak for all");
 	c->una--;
 	c = sim_comm(s, 0);
 	all = cnr_done(c, &c->member[1]);
-	cnr_header(sim_comm(s, 1), &out, CANARY_DONE, 0);
-	out.hdr.done = cpu_to_be32(c->next + 1);
+	cnr_header(sim_comm(s, 1), &out, CANARY_ACK, 0);
+	out.hdr.ack.acked = cpu_to_be32(c->next + 1);
 	tap(say(s, &out, 1, 0) == CANARY_DROP_BLOCK && cnr_done(c, &c->member[1]) == all,
 	    "DONE of half the serial numbers ago: is not believed");
 	sim_free(s);
@@ -148,11 +148,11 @@ static void test_sent(void)
 	u32 sent = cnr_sent(c, &c->member[1]);
 
 	cnr_header(sim_comm(s, 1), &out, CANARY_ALIVE, c->una);
-	out.hdr.tag = cpu_to_be64(c->next + (1U << 30));
+	out.hdr.alive.sent = cpu_to_be32(c->next + (1U << 30));
 	say(s, &out, 1, 2);
 	tap(cnr_sent(c, &c->member[1]) == sent, "ALIVE of half the serial numbers ago: is not believed");
 	cnr_header(sim_comm(s, 1), &out, CANARY_ALIVE, c->una);
-	out.hdr.tag = cpu_to_be64(c->next + 1);
+	out.hdr.alive.sent = cpu_to_be32(c->next + 1);
 	say(s, &out, 1, 2);
 	tap(cnr_sent(c, &c->member[1]) == sent + 1, "ALIVE of today: is");
 	sim_free(s);
@@ -173,8 +173,8 @@ static void test_refusal(void)
 	for (i = 0; i < 2; i++) {
 		cnr_header(sim_comm(s, 0), &out, CANARY_ABORT, CNR_TROUBLE_MEMBERS);
 		out.hdr.epoch = 0;
-		out.hdr.tag = cpu_to_be64(c->join.nonce);
-		out.hdr.count = cpu_to_be16(CANARY_ABORT_REFUSED);
+		out.hdr.refused.nonce = cpu_to_be64(c->join.nonce);
+		out.hdr.refused.why = cpu_to_be16(CANARY_ABORT_REFUSED);
 		cnr_seal(sim_comm(s, 0), &out);
 		sim_inject(s, 1, &out.hdr, sizeof(out.hdr), i ? 0 : 2);
 		tap(c->state == (i ? CNR_FAILED : CNR_JOINING), "refusal: %s",
@@ -205,16 +205,16 @@ static void test_cookie(void)
 	cnr_header(sim_comm(s, 0), &out, CANARY_WELCOME, 0);
 	out.hdr.epoch = 0;
 	out.hdr.flags = CANARY_F_WAITING;
-	out.hdr.tag = cpu_to_be64(c->join.nonce);
-	out.hdr.to = c->cfg.addr ^ cpu_to_be32(1);
-	out.hdr.count = c->cfg.port;
+	out.hdr.cookie.nonce = cpu_to_be64(c->join.nonce);
+	out.hdr.cookie.addr = c->cfg.addr ^ cpu_to_be32(1);
+	out.hdr.cookie.port = c->cfg.port;
 	out.payload = &packet.w;
 	out.len = sizeof(packet.w);
 	cnr_seal(sim_comm(s, 0), &out);
 	packet.hdr = out.hdr;
 	tap(cookie && sim_inject(s, 1, &packet, sizeof(packet), 0) == CANARY_DROP_OTHER &&
 	    c->join.cookie == cookie, "cookie of another address: is not shown");
-	out.hdr.to = c->cfg.addr;
+	out.hdr.cookie.addr = c->cfg.addr;
 	cnr_seal(sim_comm(s, 0), &out);
 	packet.hdr = out.hdr;
 	tap(sim_inject(s, 1, &packet, sizeof(packet), 0) == CANARY_DROP_NONE &&
@@ -252,10 +252,9 @@ static void test_welcome_small(void)
 	memcpy(m.peer, root->peer, sizeof(m.peer));
 	for (i = 0; i < 2; i++) {
 		cnr_header(root, &out, CANARY_WELCOME, root->first);
-		out.hdr.done = 0;
-		out.hdr.tag = cpu_to_be64(c->join.nonce);
-		out.hdr.elements = cpu_to_be16(i ? least : least - 1);
-		out.hdr.children = cpu_to_be16(3);
+		out.hdr.welcome.nonce = cpu_to_be64(c->join.nonce);
+		out.hdr.welcome.elements = cpu_to_be16(i ? least : least - 1);
+		out.hdr.welcome.entries = cpu_to_be16(3);
 		out.payload = &m.w;
 		out.len = sizeof(m) - sizeof(m.hdr);
 		cnr_to_rank(root, &out, 1);
@@ -290,7 +289,7 @@ static void test_ring_undecided(void)
 
 static bool drop_large_hop(void *arg, int from, int to, const struct canary_hdr *h)
 {
-	return from == 2 && be16_to_cpu(h->elements) > 100;
+	return from == 2 && be16_to_cpu(h->join.elements) > 100;
 }
 
 /* From some moment on, one hop of a ring takes small packets only. */
@@ -335,9 +334,8 @@ static void test_table_again(void)
 	m.w.window = cpu_to_be16(c->window);
 	m.w.algorithm = c->algorithm;
 	cnr_header(sim_comm(s, 0), &out, CANARY_WELCOME, first + 1000);
-	out.hdr.done = 0;
-	out.hdr.tag = cpu_to_be64(c->join.nonce);
-	out.hdr.elements = cpu_to_be16(c->elements);
+	out.hdr.welcome.nonce = cpu_to_be64(c->join.nonce);
+	out.hdr.welcome.elements = cpu_to_be16(c->elements);
 	out.payload = &m.w;
 	out.len = sizeof(m.w);
 	cnr_to_rank(sim_comm(s, 0), &out, 1);

@@ -30,7 +30,7 @@ static void test_late_root(void)
 static bool drop_large(void *arg, int from, int to, const struct canary_hdr *h)
 {
 	return h->type == CANARY_JOIN && !(h->flags & CANARY_F_READY) &&
-	       be16_to_cpu(h->elements) > CANARY_ELEMENTS(1400);
+	       be16_to_cpu(h->join.elements) > CANARY_ELEMENTS(1400);
 }
 
 static void test_small_path(void)
@@ -180,14 +180,14 @@ static enum canary_drop join_with(u16 members, u16 window, u16 elements)
 	h->comm = cpu_to_be32(7);
 	h->members = cpu_to_be16(members);
 	h->rank = cpu_to_be16(1);
-	h->tag = cpu_to_be64(1);
-	h->count = cpu_to_be16(window);
-	h->elements = cpu_to_be16(352);
+	h->join.nonce = cpu_to_be64(1);
+	h->join.window = cpu_to_be16(window);
+	h->join.elements = cpu_to_be16(352);
 	key = cnr_mac_key(sim_comm(s, 0), h);
 	for (try = 1; try <= 2 && drop == CANARY_DROP_NONE; try++) {
 		h->block = cpu_to_be32(try);
 		j->cookie = k.cookie;
-		h->sum = cpu_to_be32(cnr_digest(key, h + 1, len - sizeof(*h)));
+		h->join.digest = cpu_to_be32(cnr_digest(key, h + 1, len - sizeof(*h)));
 		h->mac = cpu_to_be64(cnr_mac(sim_comm(s, 0), h, h + 1));
 		drop = sim_inject(s, 0, packet, len, 1);
 		sim_run(s, sim_now(s) + MS);
@@ -505,12 +505,12 @@ static void test_hostile_join(void)
 	h->comm = cpu_to_be32(7);
 	h->members = cpu_to_be16(3);
 	h->rank = cpu_to_be16(1);
-	h->tag = cpu_to_be64(1);
-	h->count = cpu_to_be16(64);
-	h->elements = cpu_to_be16(352);
+	h->join.nonce = cpu_to_be64(1);
+	h->join.window = cpu_to_be16(64);
+	h->join.elements = cpu_to_be16(352);
 	h->block = cpu_to_be32(1);
 	key = cnr_mac_key(sim_comm(s, 0), h);
-	h->sum = cpu_to_be32(cnr_digest(key, h + 1, sizeof(packet) - sizeof(*h)));
+	h->join.digest = cpu_to_be32(cnr_digest(key, h + 1, sizeof(packet) - sizeof(*h)));
 	h->mac = cpu_to_be64(cnr_mac(sim_comm(s, 0), h, h + 1));
 	in.port = cpu_to_be16(53);
 	tap(cnr_input(sim_comm(s, 0), sim_now(s), &in) == CANARY_DROP_PEER &&

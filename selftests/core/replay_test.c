@@ -33,7 +33,7 @@ static u32 length(const struct canary_hdr *h)
 	switch (h->type) {
 	case CANARY_CONTRIBUTION:
 	case CANARY_RESULT:
-		return sizeof(*h) + 4 * be16_to_cpu(h->elements);
+		return sizeof(*h) + 4 * be16_to_cpu(h->contribution.elements);
 	case CANARY_JOIN:
 		return h->flags & CANARY_F_READY ? sizeof(*h) + sizeof(struct canary_join) :
 		       sizeof(*h) + 4 * CANARY_ELEMENTS(1500);

@@ -61,25 +61,26 @@ struct bypassed {
 
 static bool look_at_bypassed(void *arg, int from, int to, const struct canary_hdr *h)
 {
-	u32 at = be32_to_cpu(h->cookie) % BYPASSED_MAX;
+	u32 at = be32_to_cpu(h->contribution.cookie) % BYPASSED_MAX;
 	struct bypassed *b = arg;
 
-	if (to < 0 || h->type != CANARY_CONTRIBUTION || !(h->flags & CANARY_F_BYPASS) || !h->cookie)
+	if (to < 0 || h->type != CANARY_CONTRIBUTION || !(h->flags & CANARY_F_BYPASS) ||
+	    !h->contribution.cookie)
 		return false;
-	while (b->packet[at].cookie && (b->packet[at].cookie != h->cookie ||
+	while (b->packet[at].cookie && (b->packet[at].cookie != h->contribution.cookie ||
 					b->packet[at].block != h->block ||
 					b->packet[at].attempt != h->attempt))
 		at = (at + 1) % BYPASSED_MAX;
 	if (b->packet[at].cookie) {
-		b->twice += b->packet[at].tag != h->tag;
+		b->twice += b->packet[at].tag != h->contribution.tag;
 		return false;
 	}
 	if (++b->packets == BYPASSED_MAX)
 		abort();
 	b->packet[at].block = h->block;
-	b->packet[at].cookie = h->cookie;
+	b->packet[at].cookie = h->contribution.cookie;
 	b->packet[at].attempt = h->attempt;
-	b->packet[at].tag = h->tag;
+	b->packet[at].tag = h->contribution.tag;
 	return false;
 }
 

@@ -360,11 +360,12 @@ static bool look_at_pin(void *arg, int from, int to, const struct canary_hdr *h)
 
 	if (h->type != CANARY_CONTRIBUTION)
 		return false;
-	if (p->trees ? pinned && h->path == be32_to_cpu(h->block) % p->trees : !pinned && !h->path)
+	if (p->trees ? pinned && h->contribution.path == be32_to_cpu(h->block) % p->trees :
+		       !pinned && !h->contribution.path)
 		p->right++;
 	else
 		p->wrong++;
-	p->used |= 1U << (h->path & 31);
+	p->used |= 1U << (h->contribution.path & 31);
 	return false;
 }
 

@@ -101,14 +101,14 @@ static void sim_emit(struct sim *s, int at, struct sim_slot *sl)
 		.port = cpu_to_be16(CANARY_PORT_BASE),
 		.daddr = sl->daddr,
 		.dport = sl->dport,
-		.len = sizeof(sl->hdr) + be16_to_cpu(sl->hdr.elements) * 4,
+		.len = sizeof(sl->hdr) + be16_to_cpu(sl->hdr.contribution.elements) * 4,
 	};
 
 	sl->sent = true;
-	sl->hdr.count = cpu_to_be16(sl->count);
-	sl->hdr.tag = cpu_to_be64(sl->tag);
-	sl->hdr.sum = cpu_to_be32(sl->sum);
-	sl->hdr.done = cpu_to_be32(sl->done);
+	sl->hdr.contribution.count = cpu_to_be16(sl->count);
+	sl->hdr.contribution.tag = cpu_to_be64(sl->tag);
+	sl->hdr.contribution.sum = cpu_to_be32(sl->sum);
+	sl->hdr.contribution.acked = cpu_to_be32(sl->done);
 	if (sl->count > 1) {
 		sl->hdr.rank = 0;
 		sl->hdr.mac = 0;
@@ -154,7 +154,7 @@ static void sim_take(struct sim *s, int at, struct sim_slot *sl, const struct si
 	sl->hdr = *h;
 	sl->daddr = e->daddr;
 	sl->dport = e->dport;
-	sl->done = be32_to_cpu(h->done);
+	sl->done = be32_to_cpu(h->contribution.acked);
 	sim_arm(s, at, sl);
 }
 
@@ -170,8 +170,8 @@ static void sim_restoration(struct sim *s, int at, struct sim_event *e)
 {
 	const struct canary_hdr *h = (void *)e->data;
 	const struct canary_restored *c = (const void *)(h + 1);
-	struct sim_restored *r = sim_restored_at(s, at, h, be16_to_cpu(h->count));
-	u32 i, n = be16_to_cpu(h->children);
+	struct sim_restored *r = sim_restored_at(s, at, h, be16_to_cpu(h->restoration.list));
+	u32 i, n = be16_to_cpu(h->restoration.entries);
 	u64 place, last = 0;
 
 	for (i = 0; i < n && n <= CANARY_RESTORED_MAX && !s->cfg.unforgiving; i++) {
@@ -204,12 +204,12 @@ static void sim_copy(struct sim *s, int at, const struct sim_event *e, __be32 ad
 static void sim_restore(struct sim *s, int at, const struct sim_event *e)
 {
 	const struct canary_hdr *h = (void *)e->data;
-	struct sim_restored *r = sim_restored_at(s, at, h, be16_to_cpu(h->children));
+	struct sim_restored *r = sim_restored_at(s, at, h, be16_to_cpu(h->result.list));
 	u32 i;
 
 	if (r->hdr.block != h->block || r->hdr.epoch != h->epoch ||
-	    r->hdr.attempt != h->attempt || r->hdr.elements != h->elements ||
-	    r->hdr.count != h->children)
+	    r->hdr.attempt != h->attempt || r->hdr.restoration.elements != h->result.elements ||
+	    r->hdr.restoration.list != h->result.list)
 		return;
 	for (i = 0; i < r->children; i++)
 		sim_copy(s, at, e, r->child[i].addr, r->child[i].port);
@@ -241,22 +241,23 @@ static void sim_result(struct sim *s, int at, struct sim_event *e)
 static void sim_add(struct sim *s, int at, struct sim_slot *sl, const struct sim_event *e)
 {
 	const struct canary_hdr *h = (const void *)e->data;
-	u32 i, n = be16_to_cpu(h->elements);
+	u32 i, n = be16_to_cpu(h->contribution.elements);
 
 	sl->child[sl->children].addr = e->addr;
 	sl->child[sl->children].port = e->port;
-	sl->child[sl->children++].tag = be64_to_cpu(h->tag);
+	sl->child[sl->children++].tag = be64_to_cpu(h->contribution.tag);
 	if (sl->sent) {
 		sim_forward(s, at, e, true);
 		return;
 	}
 	for (i = 0; i < n; i++)
 		sl->data[i] += ((u32 *)(h + 1))[i];
-	sl->count += be16_to_cpu(h->count);
-	sl->tag += be64_to_cpu(h->tag);
-	sl->sum += be32_to_cpu(h->sum);
-	sl->hdr.load = h->load > sl->hdr.load ? h->load : sl->hdr.load;
-	sl->done = canary_earlier(sl->done, be32_to_cpu(h->done));
+	sl->count += be16_to_cpu(h->contribution.count);
+	sl->tag += be64_to_cpu(h->contribution.tag);
+	sl->sum += be32_to_cpu(h->contribution.sum);
+	if (h->contribution.load > sl->hdr.contribution.load)
+		sl->hdr.contribution.load = h->contribution.load;
+	sl->done = canary_earlier(sl->done, be32_to_cpu(h->contribution.acked));
 	if (sl->count == s->cfg.members - 1)
 		sim_emit(s, at, sl);
 }
@@ -279,7 +280,7 @@ void sim_switch(struct sim *s, struct sim_event *e)
 	}
 	if (!s->cfg.aggregate || canary_parse(h, e->len) != CANARY_DROP_NONE ||
 	    h->type != CANARY_CONTRIBUTION || (h->flags & CANARY_F_BYPASS) ||
-	    be16_to_cpu(h->count) == s->cfg.members - 1) {
+	    be16_to_cpu(h->contribution.count) == s->cfg.members - 1) {
 		sim_forward(s, at, e, false);
 		return;
 	}
@@ -290,19 +291,20 @@ void sim_switch(struct sim *s, struct sim_event *e)
 	else if (sl->hdr.block == h->block && h->attempt < sl->hdr.attempt)
 		return;
 	for (i = 0; i < sl->children && sl->hdr.block == h->block; i++)
-		if (sl->child[i].addr == e->addr && sl->child[i].tag == be64_to_cpu(h->tag))
+		if (sl->child[i].addr == e->addr &&
+		    sl->child[i].tag == be64_to_cpu(h->contribution.tag))
 			return;
 	if (sl->hdr.block != h->block || sl->hdr.opsig != h->opsig ||
-	    sl->hdr.elements != h->elements ||
+	    sl->hdr.contribution.elements != h->contribution.elements ||
 	    sl->children == (s->cfg.children ? s->cfg.children : SIM_MEMBERS_MAX)) {
 		h->flags |= CANARY_F_BYPASS;
-		h->origin = sim_switch_addr(at);
+		h->contribution.switch_addr = sim_switch_addr(at);
 		if (s->cfg.children)
-			h->cookie = sim_cookie(s, at, h, e->addr, e->port);
+			h->contribution.cookie = sim_cookie(s, at, h, e->addr, e->port);
 		sim_forward(s, at, e, false);
 		return;
 	}
-	if (!sl->sent && sl->count + be16_to_cpu(h->count) > s->cfg.members - 1)
+	if (!sl->sent && sl->count + be16_to_cpu(h->contribution.count) > s->cfg.members - 1)
 		return;
 	sim_add(s, at, sl, e);
 }

@@ -91,7 +91,7 @@ static void say(struct cnr_out *out)
 	};
 	u64 begin;
 
-	out->hdr.to = 0;
+	out->hdr.request.to = 0;
 	cnr_seal(w.play, out);
 	memcpy(packet, &out->hdr, sizeof(out->hdr));
 	memcpy((u8 *)packet + sizeof(out->hdr), out->payload ?: "", out->len);
@@ -103,7 +103,7 @@ static void say(struct cnr_out *out)
 static void hear_welcome(const struct cnr_out *out)
 {
 	const struct canary_welcome *welcome = out->payload;
-	u32 rank = be64_to_cpu(out->hdr.tag) - NONCE;
+	u32 rank = be64_to_cpu(out->hdr.welcome.nonce) - NONCE;
 	__be64 cookie;
 
 	if (out->hdr.flags & CANARY_F_WAITING) {
@@ -126,10 +126,10 @@ static void hear_probe(const struct cnr_out *probe)
 	w.probes++;
 	if (w.silent)
 		return;
-	w.play->cfg.rank = be32_to_cpu(probe->hdr.to);
+	w.play->cfg.rank = be16_to_cpu(probe->hdr.probe.to);
 	cnr_header(w.play, &out, CANARY_ALIVE, be32_to_cpu(probe->hdr.block));
-	out.hdr.tag = cpu_to_be64(w.play->first);
-	out.hdr.done = cpu_to_be32((u32)be64_to_cpu(probe->hdr.tag));
+	out.hdr.alive.sent = cpu_to_be32(w.play->first);
+	out.hdr.alive.answer = probe->hdr.probe.question;
 	say(&out);
 }
 
@@ -181,11 +181,12 @@ static void contribute(u32 rank, u32 block, u32 opsig)
 	w.play->cfg.rank = rank;
 	cnr_header(w.play, &out, CANARY_CONTRIBUTION, block);
 	out.hdr.opsig = cpu_to_be32(opsig);
-	out.hdr.count = cpu_to_be16(1);
-	out.hdr.op = CANARY_OP_SUM;
-	out.hdr.dtype = CANARY_INT32;
-	out.hdr.elements = cpu_to_be16(ELEMENTS);
-	out.hdr.tag = cpu_to_be64(cnr_tag(w.play, rank, block, 0, opsig));
+	out.hdr.contribution.count = cpu_to_be16(1);
+	out.hdr.contribution.op = CANARY_OP_SUM;
+	out.hdr.contribution.dtype = CANARY_INT32;
+	out.hdr.contribution.elements = cpu_to_be16(ELEMENTS);
+	out.hdr.contribution.tag = cpu_to_be64(cnr_tag(w.play, rank, block, 0, opsig));
+	out.hdr.contribution.acked = cpu_to_be32(w.play->una);
 	out.payload = zeros;
 	out.len = sizeof(zeros);
 	say(&out);
@@ -197,8 +198,8 @@ static void done(u32 rank, u32 before)
 	struct cnr_out out;
 
 	w.play->cfg.rank = rank;
-	cnr_header(w.play, &out, CANARY_DONE, 0);
-	out.hdr.done = cpu_to_be32(before);
+	cnr_header(w.play, &out, CANARY_ACK, 0);
+	out.hdr.ack.acked = cpu_to_be32(before);
 	say(&out);
 	pump();
 }

@@ -52,11 +52,11 @@ static u32 payload_length(const struct canary_hdr *h)
 	switch (h->type) {
 	case CANARY_CONTRIBUTION:
 	case CANARY_RESULT:
-		return 4 * be16_to_cpu(h->elements);
+		return 4 * be16_to_cpu(h->contribution.elements);
 	case CANARY_RESTORATION:
-		return be16_to_cpu(h->children) * sizeof(struct canary_restored);
+		return be16_to_cpu(h->restoration.entries) * sizeof(struct canary_restored);
 	case CANARY_ABORT:
-		return be16_to_cpu(h->children) * sizeof(__be16);
+		return be16_to_cpu(h->abort.entries) * sizeof(__be16);
 	default:
 		return 0;
 	}
@@ -70,13 +70,13 @@ static void make_aggregate(struct storm *st, struct packet *p)
 	if (p->len < sizeof(*h) || h->type != CANARY_CONTRIBUTION || st->cfg.members < 3)
 		return;
 	h->flags = 0;
-	h->origin = 0;
-	h->cookie = 0;
-	h->count = cpu_to_be16(2 + pick(st, st->cfg.members - 2));
-	h->done = cpu_to_be32(be32_to_cpu(h->done) + pick(st, 100));
+	h->contribution.switch_addr = 0;
+	h->contribution.cookie = 0;
+	h->contribution.count = cpu_to_be16(2 + pick(st, st->cfg.members - 2));
+	h->contribution.acked = cpu_to_be32(be32_to_cpu(h->contribution.acked) + pick(st, 100));
 	h->attempt = pick(st, 4);
 	if (pick(st, 2))
-		h->tag = cpu_to_be64(pick(st, 1000));
+		h->contribution.tag = cpu_to_be64(pick(st, 1000));
 	h->mac = 0;
 }
 

@@ -28,7 +28,7 @@ static uint32_t checksum(const struct packet *p)
 	uint32_t sum = 0;
 	unsigned int i;
 
-	for (i = 0; i < ntohs(p->h.elements) && i < CANARY_ELEMENTS_MAX; i++)
+	for (i = 0; i < ntohs(p->h.contribution.elements) && i < CANARY_ELEMENTS_MAX; i++)
 		sum += le32toh(p->data[i]);
 	return sum;
 }
@@ -39,16 +39,17 @@ static unsigned int payload(const struct packet *p)
 	switch (p->h.type) {
 	case CANARY_CONTRIBUTION:
 	case CANARY_RESULT:
-		return sizeof(p->h) + ntohs(p->h.elements) * 4;
+		return sizeof(p->h) + ntohs(p->h.contribution.elements) * 4;
 	case CANARY_RESTORATION:
-		return sizeof(p->h) + ntohs(p->h.children) * sizeof(struct canary_restored);
+		return sizeof(p->h) +
+		       ntohs(p->h.restoration.entries) * sizeof(struct canary_restored);
 	case CANARY_JOIN:
 		return sizeof(p->h) + 1408;
 	case CANARY_WELCOME:
-		return sizeof(p->h) + sizeof(struct canary_welcome) + ntohs(p->h.children) *
+		return sizeof(p->h) + sizeof(struct canary_welcome) + ntohs(p->h.welcome.entries) *
 			(p->h.flags & CANARY_F_WAITING ? 2 : sizeof(struct canary_peer));
 	case CANARY_ABORT:
-		return sizeof(p->h) + ntohs(p->h.children) * 2;
+		return sizeof(p->h) + ntohs(p->h.abort.entries) * 2;
 	}
 	return sizeof(p->h);
 }
@@ -85,10 +86,10 @@ static void randomize(struct packet *p, unsigned int elements)
 {
 	unsigned int i;
 
-	p->h.elements = htons(elements);
+	p->h.contribution.elements = htons(elements);
 	for (i = 0; i < elements; i++)
 		p->data[i] = rnd();
-	p->h.sum = htonl(checksum(p));
+	p->h.contribution.sum = htonl(checksum(p));
 }
 
 /* A header as one who knows the protocol, but not the communicator's secrets, writes it */
@@ -103,9 +104,9 @@ static void guess(struct packet *p, enum canary_type type)
 	p->h.opsig = rnd();
 	p->h.members = htons(opt.members);
 	p->h.rank = htons(below(opt.members));
-	p->h.tag = rnd();
+	p->h.contribution.tag = rnd();
 	p->h.mac = rnd();
-	p->h.done = rnd();
+	p->h.contribution.acked = rnd();
 }
 
 /* One that was seen, or a guess while there is none; its data comes along. */
@@ -123,7 +124,7 @@ static bool observe(struct packet *p, enum canary_type type)
 			p->h.type = type;
 			p->h.flags = 0;
 			if (type != CANARY_RESTORATION)
-				p->h.cookie = 0;
+				p->h.contribution.cookie = 0;
 			return true;
 		}
 	}
@@ -134,13 +135,13 @@ static bool observe(struct packet *p, enum canary_type type)
 static void alter(struct packet *p)
 {
 	switch (below(8)) {
-	case 0: p->h.tag = rnd(); break;
+	case 0: p->h.contribution.tag = rnd(); break;
 	case 1: p->h.block = htonl(ntohl(p->h.block) + below(64)); break;
 	case 2: p->h.attempt += 1 + below(2); break;
-	case 3: p->h.done = htonl(ntohl(p->h.block) + below(128)); break;
+	case 3: p->h.contribution.acked = htonl(ntohl(p->h.block) + below(128)); break;
 	case 4: p->h.rank = htons(below(opt.members)); break;
 	case 5: p->h.flags ^= CANARY_F_BYPASS; break;
-	case 6: p->h.load = rnd(); break;
+	case 6: p->h.contribution.load = rnd(); break;
 	}
 }
 
@@ -151,19 +152,19 @@ static void contribution(struct packet *p)
 	uint16_t port = real ? p->udp.dest : any_member()->sin_port;
 	uint32_t sum;
 
-	p->h.op = CANARY_OP_SUM;
-	p->h.dtype = CANARY_INT32;
+	p->h.contribution.op = CANARY_OP_SUM;
+	p->h.contribution.dtype = CANARY_INT32;
 	if (!real)
 		randomize(p, CANARY_ELEMENTS(1500));
-	if (!p->h.count || ntohs(p->h.count) >= opt.members || !below(4))
-		p->h.count = htons(1 + below(opt.members - 1));
+	if (!p->h.contribution.count || ntohs(p->h.contribution.count) >= opt.members || !below(4))
+		p->h.contribution.count = htons(1 + below(opt.members - 1));
 	switch (real ? below(3) : 3) {
 	case 0:
 		break;
 	case 1:
-		sum = p->h.sum;
-		randomize(p, ntohs(p->h.elements));
-		p->h.sum = sum;
+		sum = p->h.contribution.sum;
+		randomize(p, ntohs(p->h.contribution.elements));
+		p->h.contribution.sum = sum;
 		break;
 	default:
 		alter(p);
@@ -175,10 +176,10 @@ static void overtaking(struct packet *p)
 {
 	struct in_addr to;
 
-	if (!observe(p, CANARY_CONTRIBUTION) || p->h.op != CANARY_OP_SUM)
+	if (!observe(p, CANARY_CONTRIBUTION) || p->h.contribution.op != CANARY_OP_SUM)
 		return contribution(p);
 	to.s_addr = p->ip.daddr;
-	randomize(p, ntohs(p->h.elements));
+	randomize(p, ntohs(p->h.contribution.elements));
 	address(p, any_source(), to, p->udp.dest);
 }
 
@@ -187,12 +188,12 @@ static void result(struct packet *p)
 	const struct sockaddr_in *to = any_member();
 
 	observe(p, CANARY_RESULT);
-	p->h.op = CANARY_OP_SUM;
-	p->h.dtype = CANARY_INT32;
-	p->h.count = htons(opt.members);
+	p->h.contribution.op = CANARY_OP_SUM;
+	p->h.contribution.dtype = CANARY_INT32;
+	p->h.contribution.count = htons(opt.members);
 	/* The leader says it, to whom is for it to choose. */
 	p->h.rank = htons(ntohl(p->h.block) % opt.members);
-	randomize(p, ntohs(p->h.elements) ?: CANARY_ELEMENTS(1500));
+	randomize(p, ntohs(p->h.contribution.elements) ?: CANARY_ELEMENTS(1500));
 	if (below(2))
 		alter(p);
 	address(p, any_source(), below(3) ? to->sin_addr : any_switch(), to->sin_port);
@@ -205,11 +206,11 @@ static void restoration(struct packet *p)
 
 	observe(p, CANARY_RESTORATION);
 	/* of a contribution that was bypassed, if one was seen */
-	child.cookie = p->h.cookie;
-	p->h.cookie = 0;
-	p->h.elements = 0;
-	p->h.count = 0;
-	p->h.children = htons(n);
+	child.cookie = p->h.contribution.cookie;
+	p->h.contribution.cookie = 0;
+	p->h.contribution.elements = 0;
+	p->h.contribution.count = 0;
+	p->h.restoration.entries = htons(n);
 	for (i = 0; i < n; i++) {
 		child.addr = any_source().s_addr;
 		memcpy((char *)p->data + i * sizeof(child), &child, sizeof(child));
@@ -222,29 +223,29 @@ static void rendezvous(struct packet *p)
 {
 	static const enum canary_type types[] = {
 		CANARY_JOIN, CANARY_WELCOME, CANARY_ABORT, CANARY_LEAVE, CANARY_FAILURE,
-		CANARY_REQUEST, CANARY_WAIT, CANARY_PROBE, CANARY_ALIVE, CANARY_DONE,
+		CANARY_REQUEST, CANARY_WAIT, CANARY_PROBE, CANARY_ALIVE, CANARY_ACK,
 	};
 	const struct sockaddr_in *to = any_member();
 	unsigned int i;
 
 	observe(p, types[below(sizeof(types) / sizeof(types[0]))]);
-	p->h.elements = 0;
-	p->h.count = 0;
+	p->h.contribution.elements = 0;
+	p->h.contribution.count = 0;
 	if (p->h.type == CANARY_JOIN || p->h.type == CANARY_WELCOME) {
-		p->h.count = htons(64);
-		p->h.elements = htons(CANARY_ELEMENTS(1500));
-		p->h.tag = rnd();
+		p->h.contribution.count = htons(64);
+		p->h.contribution.elements = htons(CANARY_ELEMENTS(1500));
+		p->h.contribution.tag = rnd();
 		if (below(2))
 			p->h.epoch = 0;
 	}
 	if (p->h.type == CANARY_WELCOME || p->h.type == CANARY_ABORT) {
-		p->h.children = htons(1 + below(opt.members));
-		p->h.count = htons(1 + below(4));
+		p->h.restoration.entries = htons(1 + below(opt.members));
+		p->h.contribution.count = htons(1 + below(4));
 	}
 	if (p->h.type == CANARY_FAILURE)
 		p->h.attempt++;
-	if (p->h.type == CANARY_DONE || p->h.type == CANARY_LEAVE)
-		p->h.done = htonl(ntohl(p->h.block) + 1 + below(1000));
+	if (p->h.type == CANARY_ACK || p->h.type == CANARY_LEAVE)
+		p->h.contribution.acked = htonl(ntohl(p->h.block) + 1 + below(1000));
 	for (i = 0; i < 360; i++)
 		p->data[i] = rnd();
 	address(p, any_source(), to->sin_addr, to->sin_port);
@@ -261,7 +262,7 @@ static void noise(struct packet *p)
 		byte[i] = rnd();
 	p->h.version = CANARY_VERSION;
 	p->h.type = CANARY_CONTRIBUTION + below(CANARY_TYPE_MAX);
-	p->h.elements = htons(below(CANARY_ELEMENTS_MAX));
+	p->h.contribution.elements = htons(below(CANARY_ELEMENTS_MAX));
 	if (below(4))
 		p->h.comm = htonl(opt.comm);
 	address(p, any_source(), below(3) ? to->sin_addr : any_switch(), to->sin_port);
@@ -285,7 +286,7 @@ static unsigned int hostile(struct packet *p)
 	for (i = 0; i < n; i++)
 		((uint8_t *)&p->h)[below(below(2) ? sizeof(p->h) : length)] = rnd();
 	if (n && p->h.type == CANARY_CONTRIBUTION && below(2))
-		p->h.sum = htonl(checksum(p));
+		p->h.contribution.sum = htonl(checksum(p));
 	if (below(2))
 		p->ip.saddr = any_source().s_addr;
 	return how == 3 ? below(length) : length;

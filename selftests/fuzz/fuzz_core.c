@@ -150,7 +150,7 @@ static void change(struct world *w, u32 i, u32 at, u8 to, bool lie)
 	h = (struct canary_hdr *)p->bytes;
 	key = cnr_mac_key(w->comm[p->from], h);
 	if (cnr_has_digest(h))
-		h->sum = cpu_to_be32(cnr_digest(key, h + 1, p->len - sizeof(*h)));
+		h->join.digest = cpu_to_be32(cnr_digest(key, h + 1, p->len - sizeof(*h)));
 	/* What is not as long as it says has no hash, and is not looked at. */
 	if (canary_parse(h, p->len) == CANARY_DROP_NONE)
 		h->mac = cpu_to_be64(cnr_mac(w->comm[p->from], h, h + 1));
@@ -229,7 +229,7 @@ static void forge(struct world *w, u8 rank, u8 ahead, u8 count)
 	p.len = forge_aggregate(c, block, 1 + count % (w->members - 1), h);
 	if (!cnr_find_op(c, block))
 		h->opsig = cpu_to_be32(ahead);
-	h->done = cpu_to_be32(c->una + (count >> 4));
+	h->contribution.acked = cpu_to_be32(c->una + (count >> 4));
 	/* Not longer than it is, so that reading behind it is found. */
 	p.bytes = realloc(h, p.len);
 	deliver(w, &p);

@@ -29,9 +29,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	h = copy;
 	if (canary_parse(h, size) == CANARY_DROP_NONE) {
 		members = be16_to_cpu(h->members);
-		count = be16_to_cpu(h->count);
-		elements = be16_to_cpu(h->elements);
-		children = be16_to_cpu(h->children);
+		count = be16_to_cpu(h->contribution.count);
+		elements = be16_to_cpu(h->contribution.elements);
+		children = be16_to_cpu(h->restoration.entries);
 		promise(size >= sizeof(*h) && h->version == CANARY_VERSION && members);
 		promise(be16_to_cpu(h->rank) < members && elements <= CANARY_ELEMENTS_MAX);
 		if (h->type == CANARY_CONTRIBUTION)

@@ -128,12 +128,12 @@ static void send_forged(const struct canary_hdr *seen, const unsigned short *cou
 	*h = *seen;
 	h->block = htonl((block + MEMBERS - 1) / MEMBERS * MEMBERS);
 	h->rank = 0;
-	h->sum = 0;
+	h->contribution.sum = 0;
 	h->mac = 0;
 	for (; *counts; counts++) {
-		h->count = htons(*counts);
-		sendto(fd, packet, sizeof(*h) + 4 * ntohs(h->elements), 0, (struct sockaddr *)&to,
-		       sizeof(to));
+		h->contribution.count = htons(*counts);
+		sendto(fd, packet, sizeof(*h) + 4 * ntohs(h->contribution.elements), 0,
+		       (struct sockaddr *)&to, sizeof(to));
 	}
 	close(fd);
 }

@@ -66,12 +66,12 @@ struct seen {
 static bool is_changed(const struct canary_hdr *h)
 {
 	const uint32_t *v = (const uint32_t *)(h + 1);
-	unsigned int i, n = ntohs(h->elements);
+	unsigned int i, n = ntohs(h->contribution.elements);
 	uint32_t sum = 0;
 
 	for (i = 0; i < n; i++)
 		sum += v[i];
-	return sum != ntohl(h->sum);
+	return sum != ntohl(h->contribution.sum);
 }
 
 /* Looks at what @fd captured, up to the mark. */

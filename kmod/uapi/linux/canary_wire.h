@@ -41,7 +41,7 @@ enum canary_type {
 	CANARY_ALIVE		= 8,	/* answer to a probe */
 	CANARY_JOIN		= 9,	/* rendezvous: member to rank 0 */
 	CANARY_WELCOME		= 10,	/* rendezvous: rank 0 to member */
-	CANARY_DONE		= 11,	/* how far a member, or everybody, has all results */
+	CANARY_ACK		= 11,	/* how far a member, or everybody, has all results */
 	CANARY_LEAVE		= 12,	/* this rank ends; it contributes nothing from @done on */
 	CANARY_ABORT		= 13,	/* the communicator ends with an error */
 	CANARY_PLAN		= 14,	/* which algorithm runs an operation; @count 0: asks */
@@ -91,6 +91,310 @@ enum canary_why {
 	CANARY_WHY_MAX		= CANARY_WHY_LOOK,
 };
 
+/*
+ * What a header has beside what all have, a struct for each type. A field has one meaning within a
+ * type. (Version 1 has them all over the header; PROTOCOL.md, "Messages".)
+ */
+
+/**
+ * struct canary_contribution - CONTRIBUTION
+ * @count:	how many members' data are in this packet, 1 .. members - 1
+ * @op:		enum canary_operator
+ * @dtype:	enum canary_dtype
+ * @elements:	in the payload
+ * @load:	highest queue occupancy met on the way, 0 (idle) .. 255 (full)
+ * @path:	which of the equal-cost paths is pinned, if CANARY_F_STATIC; else how often it was
+ *		sent again in this attempt, so that it takes another path each time
+ * @tag:	sum (mod 2^64) of the keyed tags of all members in this packet
+ * @sum:	linear checksum, sum (mod 2^32) of the payload's 32-bit words
+ * @acked:	the sender(s) hold all results of blocks before this one (serial)
+ * @switch_addr: IPv4 address of the switch that set CANARY_F_BYPASS, or 0
+ * @cookie:	if bypassed by @switch_addr: lets that switch recognise it in a restoration; 0 if
+ *		it takes none
+ */
+struct canary_contribution {
+	__u8	common[22];
+	__be16	count;
+	__u8	op;
+	__u8	dtype;
+	__be16	elements;
+	__u8	load;
+	__u8	path;
+	__u8	rank[2];
+	__be64	tag;
+	__be32	sum;
+	__be32	acked;
+	__be32	switch_addr;
+	__be32	cookie;
+	__u8	mac[8];
+};
+
+/**
+ * struct canary_result - RESULT
+ * @count:	members
+ * @op:		enum canary_operator
+ * @dtype:	enum canary_dtype
+ * @elements:	in the payload
+ * @load:	of contributions, the highest
+ * @held:	us since the leader had the first contribution, 0 if sent again
+ * @finished:	which of the 32 blocks that the leader led before are finished, the latest in bit 0
+ * @sum:	as in contributions
+ * @acked:	everybody has all results of blocks before this one (serial)
+ * @waited:	how full the egress queue was that it went through last, 0 .. 255
+ * @list:	number of the restoration that it follows, 0 also if there was none
+ */
+struct canary_result {
+	__u8	common[22];
+	__be16	count;
+	__u8	op;
+	__u8	dtype;
+	__be16	elements;
+	__u8	load;
+	__u8	path;
+	__u8	rank[2];
+	__be32	held;
+	__be32	finished;
+	__be32	sum;
+	__be32	acked;
+	__u8	zero[3];
+	__u8	waited;
+	__be16	list;
+	__be16	reserved;
+	__u8	mac[8];
+};
+
+/**
+ * struct canary_restoration - RESTORATION; the payload is a struct canary_restored for each entry
+ * @list:	number of the list, from 0 on
+ * @elements:	of the block
+ * @entries:	in the payload
+ */
+struct canary_restoration {
+	__u8	common[22];
+	__be16	list;
+	__u8	zero[2];
+	__be16	elements;
+	__u8	zero2[24];
+	__be16	entries;
+	__be16	reserved;
+	__u8	mac[8];
+};
+
+/**
+ * struct canary_request - REQUEST
+ * @wanted:	in rings: members in what is asked for, all for the result
+ * @question:	number of the question
+ * @switch_addr: IPv4 address of the sender's first aggregator, 0: unknown
+ * @acked:	as in contributions
+ * @to:		the rank that is meant, as in all that members say to each other without data
+ */
+struct canary_request {
+	__u8	common[22];
+	__be16	wanted;
+	__u8	zero[12];
+	__be32	question;
+	__be32	switch_addr;
+	__be32	acked;
+	__u8	zero2[2];
+	__be16	to;
+	__u8	end[12];
+};
+
+/** struct canary_failure - FAILURE: @question: number of the question; @to: see REQUEST */
+struct canary_failure {
+	__u8	common[36];
+	__be32	question;
+	__u8	zero[10];
+	__be16	to;
+	__u8	end[12];
+};
+
+/**
+ * struct canary_waiting - WAIT
+ * @sent:	all members contributed all blocks before this one (serial)
+ * @answer:	number of the REQUEST
+ * @to:		see REQUEST
+ */
+struct canary_waiting {
+	__u8	common[36];
+	__be32	sent;
+	__be32	answer;
+	__u8	zero[6];
+	__be16	to;
+	__u8	end[12];
+};
+
+/** struct canary_probe - PROBE: @question, @acked, @to: as in REQUEST */
+struct canary_probe {
+	__u8	common[36];
+	__be32	question;
+	__u8	zero[4];
+	__be32	acked;
+	__u8	zero2[2];
+	__be16	to;
+	__u8	end[12];
+};
+
+/**
+ * struct canary_alive - ALIVE
+ * @sent:	the sender contributed all blocks before this one (serial)
+ * @switch_addr: as in REQUEST
+ * @answer:	number of the PROBE, 0 if it answers something else
+ * @to:		see REQUEST
+ */
+struct canary_alive {
+	__u8	common[36];
+	__be32	sent;
+	__be32	switch_addr;
+	__be32	answer;
+	__u8	zero[2];
+	__be16	to;
+	__u8	end[12];
+};
+
+/**
+ * struct canary_ack - ACK
+ * @acked:	from a member: it holds all results of blocks before this one; from the collector:
+ *		everybody does
+ * @to:		see REQUEST
+ */
+struct canary_ack {
+	__u8	common[44];
+	__be32	acked;
+	__u8	zero[2];
+	__be16	to;
+	__u8	end[12];
+};
+
+/**
+ * struct canary_leave - LEAVE
+ * @acked:	everybody has all results of blocks before this one
+ * @end:	the sender contributes nothing from this one on
+ * @to:		see REQUEST
+ */
+struct canary_leave {
+	__u8	common[36];
+	__be32	acked;
+	__u8	zero[4];
+	__be32	end;
+	__u8	zero2[2];
+	__be16	to;
+	__u8	rest[12];
+};
+
+/**
+ * struct canary_aborting - ABORT; the payload is a __be16 for each rank named
+ * @why:	enum canary_abort_why
+ * @faults:	ranks at fault in all
+ * @digest:	keyed hash of the payload
+ * @to:		see REQUEST
+ * @entries:	ranks in the payload
+ */
+struct canary_aborting {
+	__u8	common[22];
+	__be16	why;
+	__u8	zero[12];
+	__be32	faults;
+	__be32	digest;
+	__u8	zero2[6];
+	__be16	to;
+	__be16	entries;
+	__be16	reserved;
+	__u8	mac[8];
+};
+
+/**
+ * struct canary_refused - ABORT without epoch: a JOIN is refused
+ * @why:	CANARY_ABORT_REFUSED
+ * @nonce:	of the JOIN
+ * @size:	members that rank 0 counts
+ */
+struct canary_refused {
+	__u8	common[22];
+	__be16	why;
+	__u8	zero[8];
+	__be64	nonce;
+	__be32	digest;
+	__be32	size;
+	__u8	end[16];
+};
+
+/**
+ * struct canary_plan - PLAN
+ * @algorithm:	enum canary_algorithm, 0 asks
+ * @sequence:	number of the operation
+ * @why:	enum canary_why
+ * @to:		see REQUEST
+ */
+struct canary_plan {
+	__u8	common[23];
+	__u8	algorithm;
+	__u8	zero[8];
+	__be32	sequence;
+	__u8	zero2[3];
+	__u8	why;
+	__u8	zero3[10];
+	__be16	to;
+	__u8	end[12];
+};
+
+/**
+ * struct canary_joining - JOIN; the payload begins with struct canary_join
+ * @window:	the largest that the sender takes
+ * @elements:	what its path takes
+ * @nonce:	of the sender
+ * @digest:	keyed hash of the payload
+ */
+struct canary_joining {
+	__u8	common[22];
+	__be16	window;
+	__u8	zero[2];
+	__be16	elements;
+	__u8	zero2[4];
+	__be64	nonce;
+	__be32	digest;
+	__u8	end[20];
+};
+
+/**
+ * struct canary_welcoming - WELCOME; the payload begins with struct canary_welcome
+ * @elements:	agreed
+ * @nonce:	of the JOIN
+ * @digest:	keyed hash of the payload
+ * @entries:	in the payload
+ */
+struct canary_welcoming {
+	__u8	common[26];
+	__be16	elements;
+	__u8	zero[4];
+	__be64	nonce;
+	__be32	digest;
+	__u8	zero2[8];
+	__be16	entries;
+	__be16	reserved;
+	__u8	mac[8];
+};
+
+/**
+ * struct canary_cookie - WELCOME with a cookie
+ * @port:	the cookie is good there, ...
+ * @elements:	that the JOIN offered
+ * @nonce:	of the JOIN
+ * @addr:	... and there
+ */
+struct canary_cookie {
+	__u8	common[22];
+	__be16	port;
+	__u8	zero[2];
+	__be16	elements;
+	__u8	zero2[4];
+	__be64	nonce;
+	__be32	digest;
+	__u8	zero3[4];
+	__be32	addr;
+	__u8	end[12];
+};
+
 /**
  * struct canary_hdr - the header of every Canary packet
  * @version:	CANARY_VERSION
@@ -102,68 +406,48 @@ enum canary_why {
  * @block:	serial number of the block within the epoch; wraps
  * @opsig:	hash of operation sequence, operator, type, root and length: only equals merge
  * @members:	size of the communicator, 1 .. CANARY_MEMBERS_MAX
- * @count:	how many members' data are in this packet, 1 .. @members - 1 in contributions; of
- *		RESTORATION: number of the list, from 0 on
- * @op:		enum canary_operator
- * @dtype:	enum canary_dtype
- * @elements:	elements in the payload of contributions and results
- * @load:	highest queue occupancy met on the way, 0 (idle) .. 255 (full)
- * @path:	which of the equal-cost paths is pinned, if CANARY_F_STATIC; else of contributions:
- *		how often it was sent again in this attempt, so that it takes another path each time
- * @rank:	the sender; in contributions only meaningful while @count is 1
- * @tag:	of contributions: sum (mod 2^64) of the keyed tags of all members in this packet; of
- *		REQUEST, FAILURE and PROBE: number of the question; others: PROTOCOL.md, "Messages"
- * @sum:	of contributions and results: linear checksum, sum (mod 2^32) of the payload's
- *		32-bit words; of JOIN, WELCOME and ABORT: keyed hash of the payload; of WAIT: number
- *		of the question
- * @done:	the sender(s) hold all results of blocks before this one (serial); of ALIVE: number
- *		of the question
- * @origin:	IPv4 address of the switch that set CANARY_F_BYPASS, or 0
- * @waited:	of a result: how full the egress queue was that it went through last, 0 .. 255
- * @to:		of what members say to each other without data: the rank that is meant
- * @children:	entries in the payload: child list, member table, rank list; of a result: number
- *		of the restoration that it follows, 0 also if there was none
- * @reserved:	0
- * @cookie:	of a contribution that was bypassed by @origin: lets @origin recognise it in a
- *		restoration; 0 if it takes none
+ * @rank:	the sender; in contributions only meaningful while their count is 1
+ * @reserved:	0, but where a contribution has its cookie
  * @mac:	keyed hash of the header without @mac and what a switch may set (PROTOCOL.md,
  *		"Keys, tags, sums"), in everything that is never merged
+ *
+ * The rest is that of the type: see above.
  */
 struct canary_hdr {
-	__u8	version;
-	__u8	type;
-	__u8	flags;
-	__u8	attempt;
-	__be32	comm;
-	__be32	epoch;
-	__be32	block;
-	__be32	opsig;
-	__be16	members;
-	__be16	count;
-	__u8	op;
-	__u8	dtype;
-	__be16	elements;
-	__u8	load;
-	__u8	path;
-	__be16	rank;
-	__be64	tag;
-	__be32	sum;
-	__be32	done;
-
-	__extension__ union {
-		__be32	origin;
-		__be32	waited;
-		__be32	to;
-	};
-
 	__extension__ union {
 		__extension__ struct {
-			__be16	children;
+			__u8	version;
+			__u8	type;
+			__u8	flags;
+			__u8	attempt;
+			__be32	comm;
+			__be32	epoch;
+			__be32	block;
+			__be32	opsig;
+			__be16	members;
+			__u8	of_type[8];
+			__be16	rank;
+			__u8	of_type_too[22];
 			__be16	reserved;
+			__be64	mac;
 		};
-		__be32	cookie;
+		struct canary_contribution contribution;
+		struct canary_result result;
+		struct canary_restoration restoration;
+		struct canary_request request;
+		struct canary_failure failure;
+		struct canary_waiting wait;
+		struct canary_probe probe;
+		struct canary_alive alive;
+		struct canary_ack ack;
+		struct canary_leave leave;
+		struct canary_aborting abort;
+		struct canary_refused refused;
+		struct canary_plan plan;
+		struct canary_joining join;
+		struct canary_welcoming welcome;
+		struct canary_cookie cookie;
 	};
-	__be64	mac;
 };
 
 /* Child of an aggregator, and entry of the member table: where to send to */
@@ -197,7 +481,7 @@ struct canary_restored {
  * @algorithm:	enum canary_algorithm, of all operations
  * @trees:	how many static ones, 0 with other algorithms
  *
- * Followed by canary_hdr.children entries: struct canary_peer of the ranks from @first on, or
+ * Followed by canary_welcoming.entries entries: struct canary_peer of the ranks from @first on, or
  * (CANARY_F_WAITING) __be16 missing ranks, as many as fit.
  */
 struct canary_welcome {
@@ -225,6 +509,22 @@ struct canary_join {
 
 #define CANARY_WIRE_ASSERT(name, cond) typedef char canary_assert_##name[(cond) ? 1 : -1]
 CANARY_WIRE_ASSERT(hdr, sizeof(struct canary_hdr) == 64);
+CANARY_WIRE_ASSERT(contribution, sizeof(struct canary_contribution) == 64);
+CANARY_WIRE_ASSERT(result, sizeof(struct canary_result) == 64);
+CANARY_WIRE_ASSERT(restoration, sizeof(struct canary_restoration) == 64);
+CANARY_WIRE_ASSERT(request, sizeof(struct canary_request) == 64);
+CANARY_WIRE_ASSERT(failure, sizeof(struct canary_failure) == 64);
+CANARY_WIRE_ASSERT(wait, sizeof(struct canary_waiting) == 64);
+CANARY_WIRE_ASSERT(probe, sizeof(struct canary_probe) == 64);
+CANARY_WIRE_ASSERT(alive, sizeof(struct canary_alive) == 64);
+CANARY_WIRE_ASSERT(ack, sizeof(struct canary_ack) == 64);
+CANARY_WIRE_ASSERT(leave, sizeof(struct canary_leave) == 64);
+CANARY_WIRE_ASSERT(abort, sizeof(struct canary_aborting) == 64);
+CANARY_WIRE_ASSERT(refused, sizeof(struct canary_refused) == 64);
+CANARY_WIRE_ASSERT(plan, sizeof(struct canary_plan) == 64);
+CANARY_WIRE_ASSERT(joining, sizeof(struct canary_joining) == 64);
+CANARY_WIRE_ASSERT(welcoming, sizeof(struct canary_welcoming) == 64);
+CANARY_WIRE_ASSERT(cookie, sizeof(struct canary_cookie) == 64);
 CANARY_WIRE_ASSERT(peer, sizeof(struct canary_peer) == 8);
 CANARY_WIRE_ASSERT(restored, sizeof(struct canary_restored) == 12);
 CANARY_WIRE_ASSERT(welcome, sizeof(struct canary_welcome) == 24);
