@@ -3,6 +3,7 @@
 """Checks of topology/canary_topo, one a name; exits with status 1 and says why if one
 does not hold."""
 import argparse
+import contextlib
 import json
 import os
 import signal
@@ -287,12 +288,27 @@ def check_sweep():
                 os.unlink(path)
 
 
+def _of_testbed(pid):
+    """The processes that have the testbed of PID in their environment."""
+    return [number for number in filter(str.isdigit, os.listdir("/proc"))
+            if system._testbed_of(number) == f"cny{pid}"]  # pylint: disable=protected-access
+
+
+def _described(number):
+    with contextlib.suppress(OSError):
+        with open(f"/proc/{number}/cmdline", encoding="utf-8", errors="replace") as line, \
+             open(f"/proc/{number}/stat", encoding="utf-8", errors="replace") as stat:
+            return f"{line.read()} {stat.read()}".replace("\0", " ")
+    return f"{number} has gone"
+
+
 def check_killed(pid):
     """No process has the testbed of PID in its environment any more."""
-    system.wait_until(lambda: not [
-        number for number in filter(str.isdigit, os.listdir("/proc"))
-        if system._testbed_of(number) == f"cny{pid}"],  # pylint: disable=protected-access
-                      f"the end of processes of {pid}")
+    try:
+        system.wait_until(lambda: not _of_testbed(pid), f"the end of processes of {pid}")
+    except RuntimeError as error:
+        left = "; ".join(map(_described, _of_testbed(pid)))
+        raise RuntimeError(f"{error}: {left}") from None
 
 
 SWALLOWED = """

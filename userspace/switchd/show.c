@@ -23,7 +23,8 @@
 
 #define PREFIX		"switch-"
 #define SUFFIX		".sock"
-#define PATIENCE_S	5
+/* A main loop that did not turn for 10 s hangs (clock.c). Before that, it may answer yet. */
+#define PATIENCE_S	15
 
 /* Send @request to the socket @file, copy the answer to @out. Return 0 or -errno. */
 static int ask_one(const char *file, const char *request, FILE *out)
