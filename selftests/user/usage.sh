@@ -94,4 +94,7 @@ usage "group can write it" allreduce --key-file open-key
 tap_is "table of keys: a bad line" "$(CANARY_KEYS=bad-table "$CANARY" allreduce --comm 5 --rank 0 \
 	--members 1 --root 127.0.0.1 --engine user --in /dev/null --out /dev/null 2>&1)" \
 	"canary: bad-table:1: not of the form FIRST[-LAST] KEY, with a key of 32 hexadecimal digits"
+head -c 4 /dev/zero >four
+tap_is "standard output is closed" "$("$CANARY" allreduce --comm 5 --rank 0 --members 1 \
+	--root 127.0.0.1 --engine user <four 2>&1 >&-)" "canary: -: Bad file descriptor"
 tap_done

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* canary COMMAND ...: one tool, a table of commands. */
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmds.h"
 #include "userspace/common/complain.h"
@@ -50,11 +52,26 @@ static int cmd_version(int argc, char **argv)
 	return 0;
 }
 
+/*
+ * A socket that is opened shall not take the place of a standard stream that is closed: it would be
+ * sent what is meant for people. Who uses such a stream hears that it is none.
+ */
+static void keep_streams(void)
+{
+	int fd;
+
+	for (fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+			_exit(2);
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
 	size_t i;
 
+	keep_streams();
 	if (!strcmp(name, "-h") || !strcmp(name, "--help"))
 		name = "help";
 	if (!strcmp(name, "-V") || !strcmp(name, "--version"))
