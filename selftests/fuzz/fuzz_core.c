@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Three to nine members, one fuzzer: the input is a list of what happens (post, let time pass,
- * deliver, lose, repeat, change a packet, with or without a valid mac, make up an aggregate).
+ * deliver, lose, repeat, change a packet, with or without a valid mac, make up an aggregate, write to
+ * the memory of results).
  * Nothing may be read or written out of bounds, nobody may spin, a timer that was served is not
  * due any more, and as long as no member lies, every completed sum is right.
  */
@@ -34,6 +35,8 @@ struct world {
 	u32	posted[MEMBERS_MAX];
 	u64	now;
 	bool	lied;		/* a packet with a valid mac was made up */
+	bool	ring;		/* partial sums are in the application's memory */
+	bool	scribbled[MEMBERS_MAX];	/* the application wrote to its results */
 };
 
 static __be32 address(int rank)
@@ -46,11 +49,23 @@ static u32 value(u32 rank, u32 seq, u32 i)
 	return (rank + 1) * 0x01000193u + seq * 7919 + i;
 }
 
-static void check(const struct world *w, const struct cnr_done *d)
+/* What an application gave: @data belongs to it, and it may write there. */
+struct vector {
+	struct vector *next;
+	u32	elements;
+	int	rank;
+	u32	*data;
+	u32	*source;
+	u64	*hashes;
+};
+
+static struct vector *vectors;
+
+static void check(const struct world *w, int rank, const struct cnr_done *d)
 {
 	u32 i, r, want;
 
-	if (d->error || w->lied)
+	if (d->error || w->lied || w->scribbled[rank])
 		return;
 	for (i = 0; i < d->elements; i++) {
 		for (want = 0, r = 0; r < w->members; r++)
@@ -58,6 +73,32 @@ static void check(const struct world *w, const struct cnr_done *d)
 		if (want != d->data[i])
 			abort();
 	}
+}
+
+static void release(const struct cnr_done *d)
+{
+	struct vector *v = (void *)(uintptr_t)d->cookie, **at = &vectors;
+
+	while (*at != v)
+		at = &(*at)->next;
+	*at = v->next;
+	free(v->data);
+	free(v->source);
+	free(v->hashes);
+	free(v);
+}
+
+/* An application writes to where its results are. */
+static void scribble(struct world *w, u32 n, u32 at, u32 what)
+{
+	struct vector *v = vectors;
+
+	while (v && n--)
+		v = v->next;
+	if (!v || !v->source || !v->elements || w->ring)
+		return;
+	v->data[at % v->elements] = what;
+	w->scribbled[v->rank] = true;
 }
 
 static void pump(struct world *w, int rank)
@@ -90,9 +131,9 @@ static void pump(struct world *w, int rank)
 		w->packets++;
 	}
 	while (cnr_completion(w->comm[rank], &d))
-		check(w, &d);
+		check(w, rank, &d);
 	while (cnr_released(w->comm[rank], &d))
-		free(d.data);
+		release(&d);
 }
 
 /* All that is left to do. It has an end. */
@@ -183,20 +224,31 @@ static void lose(struct world *w, u32 i)
 	w->pending[i] = w->pending[--w->packets];
 }
 
-static void post(struct world *w, int rank)
+static void post(struct world *w, int rank, u8 how)
 {
 	struct cnr_op op = { .op = CANARY_OP_SUM, .dtype = CANARY_INT32 };
+	struct vector *v = calloc(1, sizeof(*v));
 	u32 i;
 
 	/* Lengths are a function of the sequence number, so that honest ranks agree. */
 	op.elements = (w->posted[rank] * 13 + 5) % VECTOR;
 	if (w->posted[rank] % 4 == 3)
 		op.elements += LONG;
-	op.data = malloc(op.elements * 4 + 1);
+	v->elements = op.elements;
+	v->rank = rank;
+	v->data = malloc(op.elements * 4 + 1);
+	v->source = how & 2 ? malloc(op.elements * 4 + 1) : NULL;
+	v->hashes = how & 3 ? malloc((op.elements / 121 + 1) * sizeof(u64)) : NULL;
 	for (i = 0; i < op.elements; i++)
-		op.data[i] = value(rank, w->posted[rank], i);
+		(v->source ? v->source : v->data)[i] = value(rank, w->posted[rank], i);
+	op.data = v->data;
+	op.source = v->source;
+	op.hashes = v->hashes;
+	op.cookie = (uintptr_t)v;
+	v->next = vectors;
+	vectors = v;
 	if (cnr_post(w->comm[rank], w->now, &op))
-		free(op.data);
+		release(&(struct cnr_done){ .cookie = op.cookie });
 	else
 		w->posted[rank]++;
 	pump(w, rank);
@@ -302,11 +354,13 @@ static void end(struct world *w)
 		pump(w, i);
 		if (cnr_state(w->comm[i]) == CNR_CLOSED)
 			while (cnr_released(w->comm[i], &d))
-				free(d.data);
+				release(&d);
 		free(w->comm[i]);
 	}
 	while (w->packets)
 		free(w->pending[--w->packets].bytes);
+	while (vectors)
+		release(&(struct cnr_done){ .cookie = (uintptr_t)vectors });
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -322,15 +376,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	 * rendezvous is fuzzed, too.
 	 */
 	w.members = size ? members[data[0] >> 3 & 3] : 3;
+	w.ring = !size || (data[0] >> 1) % (CANARY_ALG_MAX + 1) != CANARY_ALG_TREE;
 	begin(&w, size ? (data[0] >> 1) % (CANARY_ALG_MAX + 1) : 0, size ? data[0] >> 5 & 3 : 0);
 	if (size && !(data[0] & 1))
 		meet(&w);
 	for (i = 1; i + 4 <= size; i += 4) {
 		const uint8_t *a = data + i;
 
-		switch (a[0] < 240 ? a[0] % 10 : 10) {
+		switch (a[0] < 240 ? a[0] % 10 : a[0] < 255 ? 10 : 11) {
 		case 0:
-			post(&w, a[1] % w.members);
+			post(&w, a[1] % w.members, a[3] >= 192 ? a[2] : 0);
 			break;
 		case 1:
 			pass(&w, (u64)a[1] << (a[2] % 26));
@@ -364,6 +419,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			break;
 		case 10:
 			forge(&w, a[1], a[2], a[3]);
+			break;
+		case 11:
+			scribble(&w, a[1], a[2], a[3]);
 			break;
 		}
 	}
