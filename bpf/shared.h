@@ -138,15 +138,15 @@ struct csw_descriptor {
 	__be32	opsig;
 	__u8	state;		/* enum csw_state */
 	__u8	attempt;
-	__u8	op;
-	__u8	dtype;
+	__u8	kind;		/* enum canary_kind */
+	__u8	pad;
 	__u8	load;
 	__u8	path;
 	__u8	flags;
 	__u8	waits_left;	/* timeouts that it may still wait after the next one */
 	__u16	members;
 	__u16	count;
-	__u16	elements;
+	__u16	length;		/* bytes of data */
 	__u16	children;
 	__u16	expect;		/* with so many it is sent on: all that come here */
 	__u16	stragglers;	/* members in them */
@@ -185,7 +185,7 @@ struct csw_restoration {
 	__u8	attempt;
 	__u8	pad;
 	__u16	children;	/* 0: free */
-	__u16	elements;
+	__u16	length;		/* of the block's contributions, bytes */
 	__u16	number;		/* of the block's lists */
 	struct canary_peer child[CSW_RESTORE_MAX];
 };

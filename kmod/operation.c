@@ -54,6 +54,7 @@ static void canary_wait_end(struct canary_wait *w, struct sock *sk)
 /**
  * struct canary_post - what sendmsg() was asked
  * @op:		what to reduce and how
+ * @element:	bytes of one
  * @len:	of the message
  * @pinned:	without copies
  * @to:		where to, then
@@ -61,6 +62,7 @@ static void canary_wait_end(struct canary_wait *w, struct sock *sk)
  */
 struct canary_post {
 	struct canary_operation		op;
+	u32				element;
 	size_t				len;
 	bool				pinned;
 	struct canary_destination	to;
@@ -101,7 +103,8 @@ static int canary_send_operation(struct msghdr *msg, struct canary_post *p)
 		if (err)
 			return err;
 	}
-	if (op->op != CANARY_OP_SUM || op->dtype != CANARY_INT32)
+	p->element = cnr_element(op->op, op->dtype);
+	if (!p->element)
 		return -EOPNOTSUPP;
 	if (op->flags || op->root)
 		return -EINVAL;
@@ -120,7 +123,7 @@ static int canary_send_check(struct canary_sock *cs, struct msghdr *msg, struct 
 	err = canary_send_operation(msg, p);
 	if (err)
 		return err;
-	if (p->len % sizeof(u32))
+	if (p->len % p->element)
 		return -EINVAL;
 	if (p->len > READ_ONCE(cs->max_vector))
 		return -EMSGSIZE;
@@ -166,14 +169,15 @@ static int canary_send_reserve(struct canary_sock *cs, size_t charge, struct can
  * Return: 0, and the vector is the engine's; or an error.
  */
 static int canary_send_post(struct canary_sock *cs, struct canary_vector *v,
-			    const struct canary_operation *op, struct canary_wait *wait)
+			    const struct canary_post *p, struct canary_wait *wait)
 {
+	const struct canary_operation *op = &p->op;
 	struct canary_comm *comm = cs->comm;
 	struct cnr_op post = {
 		.data		= v->data,
 		.source		= v->source,
 		.hashes		= v->hashes,
-		.elements	= v->bytes / sizeof(u32),
+		.elements	= v->bytes / p->element,
 		.op		= op->op,
 		.dtype		= op->dtype,
 		.root		= op->root,
@@ -233,7 +237,7 @@ static struct canary_vector *canary_send_pin(struct canary_comm *comm, struct ms
 	cnr_info(comm->core, &info);
 	spin_unlock_bh(&comm->lock);
 	v = canary_vector_pin(&msg->msg_iter, p->to.addr, p->len,
-			      p->len / sizeof(u32) / info.elements + 1, p->charge);
+			      p->len / (sizeof(u32) * info.elements) + 1, p->charge);
 	/* The only member has the result: not under the lock. */
 	if (!IS_ERR(v) && info.members == 1 && v->source) {
 		memcpy(v->data, v->source, p->len);
@@ -252,7 +256,7 @@ static int canary_send_vector(struct canary_sock *cs, struct msghdr *msg,
 	v = p->pinned ? canary_send_pin(cs->comm, msg, p) : canary_send_copy(msg, p);
 	err = PTR_ERR_OR_ZERO(v);
 	if (!err) {
-		err = canary_send_post(cs, v, &p->op, wait);
+		err = canary_send_post(cs, v, p, wait);
 		if (err)
 			canary_vector_free(v);
 	}

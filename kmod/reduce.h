@@ -1,112 +1,133 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Element arithmetic: what "adding two blocks" means for an operator and a type. The one
- * definition for host core, switch (BPF) and simulator.
+ * Payloads: their words combined, and checked, as their kind says (kinds.h). The one definition for
+ * host core, switch (BPF) and simulator.
  *
- * The includer has fixed-width types (__u32, __s32) in scope.
+ * The includer has fixed-width types and struct canary_hdr in scope, and cnr_be16().
  */
 #ifndef CANARY_REDUCE_H
 #define CANARY_REDUCE_H
 
-#ifndef __always_inline
-#define __always_inline inline __attribute__((__always_inline__))
-#endif
+#include "kinds.h"
 
 /*
- * Unrolling by 8 halves the cost in BPF, whose JIT does not vectorise, and in the kernel, where
- * compilers must not. Indices as wide as pointers: one that wraps at 32 bits is computed
- * anew for each element. Elsewhere 8 elements are a vector: of their own compilers make none, as
- * @acc and @data might overlap.
+ * Where compilers may use vectors, 8 words are one: of their own they make none, as payloads might
+ * overlap. Indices are as wide as pointers: one that wraps at 32 bits is computed anew for each
+ * word.
  */
 #define CANARY_REDUCE_UNROLL	8
 
 #if !defined(__bpf__) && !defined(__KERNEL__)
 #define CANARY_REDUCE_VECTOR	1
-typedef __u32 canary_lanes __attribute__((__vector_size__(4 * CANARY_REDUCE_UNROLL),
+typedef __u32 canary_words __attribute__((__vector_size__(4 * CANARY_REDUCE_UNROLL),
 					  __aligned__(4), __may_alias__));
-#endif
 
-/*
- * acc[i] += data[i], each lane wrapping on its own (two's complement). Lanes are unsigned so
- * that wrapping is defined.
- */
-static __always_inline void canary_reduce_sum32(__u32 *acc, const __u32 *data, __u32 elements)
+static __always_inline void canary_combine_words(__u8 kind, canary_words *a, const canary_words *b)
 {
-	unsigned long i;
+	int i;
 
-	for (i = 0; i + CANARY_REDUCE_UNROLL <= elements; i += CANARY_REDUCE_UNROLL) {
-#ifdef CANARY_REDUCE_VECTOR
-		*(canary_lanes *)(acc + i) += *(const canary_lanes *)(data + i);
-#else
-		acc[i] += data[i];
-		acc[i + 1] += data[i + 1];
-		acc[i + 2] += data[i + 2];
-		acc[i + 3] += data[i + 3];
-		acc[i + 4] += data[i + 4];
-		acc[i + 5] += data[i + 5];
-		acc[i + 6] += data[i + 6];
-		acc[i + 7] += data[i + 7];
-#endif
+	if (kind == CANARY_KIND_ADD32) {
+		*a += *b;
+		return;
 	}
-	for (; i < elements; i++)
-		acc[i] += data[i];
+	for (i = 0; i < CANARY_REDUCE_UNROLL; i++)
+		(*a)[i] = canary_combine_word(kind, (*a)[i], (*b)[i]);
 }
 
-/* The linear checksum of canary_hdr.sum: it adds up exactly as wrapping int32 data do. */
-static __always_inline __u32 canary_checksum(const __u32 *data, __u32 elements)
+/* @acc and @data combined, into @acc. @kind is a constant. */
+static __always_inline void canary_combine_into(__u8 kind, __u32 *acc, const __u32 *data,
+						__u32 words)
 {
 	unsigned long i;
+
+	for (i = 0; i + CANARY_REDUCE_UNROLL <= words; i += CANARY_REDUCE_UNROLL)
+		canary_combine_words(kind, (canary_words *)(acc + i),
+				     (const canary_words *)(data + i));
+	for (; i < words; i++)
+		acc[i] = canary_combine_word(kind, acc[i], data[i]);
+}
+#endif
+
+/* @check is a constant. */
+static __always_inline __u32 canary_checksum_as(enum canary_check check, const __u32 *data,
+						__u32 words)
+{
+	unsigned long i = 0;
 	__u32 sum = 0;
 #ifdef CANARY_REDUCE_VECTOR
-	canary_lanes lanes = { 0 };
+	canary_words part = { 0 };
 
-	for (i = 0; i + CANARY_REDUCE_UNROLL <= elements; i += CANARY_REDUCE_UNROLL)
-		lanes += *(const canary_lanes *)(data + i);
-	sum = lanes[0] + lanes[1] + lanes[2] + lanes[3] + lanes[4] + lanes[5] + lanes[6] +
-	      lanes[7];
+	if (check == CANARY_CHECK_SUM) {
+		for (; i + CANARY_REDUCE_UNROLL <= words; i += CANARY_REDUCE_UNROLL)
+			part += *(const canary_words *)(data + i);
+		sum = part[0] + part[1] + part[2] + part[3] + part[4] + part[5] + part[6] +
+		      part[7];
+	}
 #else
-	for (i = 0; i + CANARY_REDUCE_UNROLL <= elements; i += CANARY_REDUCE_UNROLL) {
-		sum += data[i];
-		sum += data[i + 1];
-		sum += data[i + 2];
-		sum += data[i + 3];
-		sum += data[i + 4];
-		sum += data[i + 5];
-		sum += data[i + 6];
-		sum += data[i + 7];
+	for (; i + CANARY_REDUCE_UNROLL <= words; i += CANARY_REDUCE_UNROLL) {
+		sum = canary_check_join(check, sum, data[i]);
+		sum = canary_check_join(check, sum, data[i + 1]);
+		sum = canary_check_join(check, sum, data[i + 2]);
+		sum = canary_check_join(check, sum, data[i + 3]);
+		sum = canary_check_join(check, sum, data[i + 4]);
+		sum = canary_check_join(check, sum, data[i + 5]);
+		sum = canary_check_join(check, sum, data[i + 6]);
+		sum = canary_check_join(check, sum, data[i + 7]);
 	}
 #endif
-	for (; i < elements; i++)
-		sum += data[i];
+	for (; i < words; i++)
+		sum = canary_check_join(check, sum, data[i]);
 	return sum;
 }
 
-/* to[i] = a[i] + b[i], as above; @to may be @a. Return: the checksum of @to */
-static __always_inline __u32 canary_add32(__u32 *to, const __u32 *a, const __u32 *b,
-					  __u32 elements)
+/* What canary_hdr.sum is of the payload @data */
+static __always_inline __u32 canary_checksum(__u8 kind, const __u32 *data, __u32 words)
+{
+	switch (canary_kind_check(kind)) {
+	case CANARY_CHECK_SUM:
+	default:
+		return canary_checksum_as(CANARY_CHECK_SUM, data, words);
+	}
+}
+
+/* @a and @b combined, into @to, which may be @a. Return: its checksum. @kind is a constant. */
+static __always_inline __u32 canary_combine_as(__u8 kind, __u32 *to, const __u32 *a,
+					       const __u32 *b, __u32 words)
 {
 	unsigned long i;
 	__u32 sum = 0;
 
-	for (i = 0; i < elements; i++) {
-		to[i] = a[i] + b[i];
-		sum += to[i];
+	for (i = 0; i < words; i++) {
+		to[i] = canary_combine_word(kind, a[i], b[i]);
+		sum = canary_check_join(canary_kind_check(kind), sum, to[i]);
 	}
 	return sum;
 }
+
+/* The same of any kind that is known */
+#define CANARY_KIND_X(name, operator, lanes, identity, check, flags)	\
+	kind == CANARY_KIND_##name ? canary_combine_as(CANARY_KIND_##name, to, a, b, words) :
+
+static __always_inline __u32 canary_combine(__u8 kind, __u32 *to, const __u32 *a, const __u32 *b,
+					    __u32 words)
+{
+	return CANARY_KINDS(CANARY_KIND_X) 0;
+}
+
+#undef CANARY_KIND_X
 
 /*
  * A keyed hash of data that are never merged: NH of RFC 4418 with 64-bit result, universal with
- * 2^-32 over keys of as many words as there are data. @elements odd: a 0 completes the last pair.
+ * 2^-32 over keys of as many words as there are data. @words odd: a 0 completes the last pair.
  */
-static __always_inline __u64 canary_hash(const __u32 *key, const __u32 *data, __u32 elements)
+static __always_inline __u64 canary_hash(const __u32 *key, const __u32 *data, __u32 words)
 {
 	unsigned long i;
 	__u64 hash = 0;
 
-	for (i = 0; i + 2 <= elements; i += 2)
+	for (i = 0; i + 2 <= words; i += 2)
 		hash += (__u64)(__u32)(data[i] + key[i]) * (__u32)(data[i + 1] + key[i + 1]);
-	if (i < elements)
+	if (i < words)
 		hash += (__u64)(__u32)(data[i] + key[i]) * key[i + 1];
 	return hash;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Element arithmetic of the core with the vector unit. A packet is some hundred elements, which
+ * Payloads of the core with the vector unit. A packet is some hundred words, which
  * are looked at up to five times; the compiler must not vectorise in the kernel.
  *
  * The unit is the user's: where it may not be borrowed (irq_fpu_usable()), on processors that
@@ -16,7 +16,7 @@
 #include <asm/fpu/api.h>
 #include <asm/fpu/types.h>
 
-#define CANARY_SIMD_STEP	32	/* elements a turn of the loops */
+#define CANARY_SIMD_STEP	32	/* words a turn of the loops */
 #define CANARY_SIMD_MIN		(2 * CANARY_SIMD_STEP)
 
 static DEFINE_STATIC_KEY_FALSE(canary_simd_on);
@@ -28,9 +28,9 @@ void __init canary_simd_init(void)
 		static_branch_enable(&canary_simd_on);
 }
 
-static __always_inline bool canary_simd_begin(u32 elements)
+static __always_inline bool canary_simd_begin(u32 words)
 {
-	if (!static_branch_likely(&canary_simd_on) || elements < CANARY_SIMD_MIN ||
+	if (!static_branch_likely(&canary_simd_on) || words < CANARY_SIMD_MIN ||
 	    !irq_fpu_usable())
 		return false;
 	kernel_fpu_begin_mask(0);
@@ -107,7 +107,7 @@ static u32 canary_simd_add(u32 *to, const u32 *a, const u32 *b, const u32 *end)
 	return sum;
 }
 
-/* @end: of @data, as above. 8 elements a register make 4 products of 64 bits. */
+/* @end: of @data, as above. 8 words a register make 4 products of 64 bits. */
 static u64 canary_simd_hash(const u32 *key, const u32 *data, const u32 *end)
 {
 	u64 hash;
@@ -152,41 +152,42 @@ static u64 canary_simd_hash(const u32 *key, const u32 *data, const u32 *end)
 	return hash;
 }
 
-u64 cnr_hash(const u32 *key, const u32 *data, u32 elements)
+u64 cnr_hash(const u32 *key, const u32 *data, u32 length)
 {
+	u32 n, words = length / 4;
 	u64 hash;
-	u32 n;
 
-	if (!canary_simd_begin(elements))
-		return canary_hash(key, data, elements);
-	n = round_down(elements, CANARY_SIMD_STEP);
+	if (!canary_simd_begin(words))
+		return canary_hash(key, data, words);
+	n = round_down(words, CANARY_SIMD_STEP);
 	hash = canary_simd_hash(key, data, data + n);
 	kernel_fpu_end();
-	return hash + canary_hash(key + n, data + n, elements - n);
+	return hash + canary_hash(key + n, data + n, words - n);
 }
 
-u32 cnr_checksum(const u32 *data, u32 elements)
+u32 cnr_checksum(u8 kind, const u32 *data, u32 length)
 {
-	u32 n, sum;
+	u32 n, sum, words = length / 4;
 
-	if (!canary_simd_begin(elements))
-		return canary_checksum(data, elements);
-	n = round_down(elements, CANARY_SIMD_STEP);
+	if (canary_kind_check(kind) != CANARY_CHECK_SUM || !canary_simd_begin(words))
+		return canary_checksum(kind, data, words);
+	n = round_down(words, CANARY_SIMD_STEP);
 	sum = canary_simd_checksum(data, data + n);
 	kernel_fpu_end();
-	return sum + canary_checksum(data + n, elements - n);
+	return sum + canary_checksum(kind, data + n, words - n);
 }
 
-u32 cnr_add(u32 *to, const u32 *a, const u32 *b, u32 elements)
+/* Other kinds than the one that there is vector code for take the loops. */
+u32 cnr_combine(u8 kind, u32 *to, const u32 *a, const u32 *b, u32 length)
 {
-	u32 n, sum;
+	u32 n, sum, words = length / 4;
 
-	if (!canary_simd_begin(elements))
-		return canary_add32(to, a, b, elements);
-	n = round_down(elements, CANARY_SIMD_STEP);
+	if (kind != CANARY_KIND_ADD32 || !canary_simd_begin(words))
+		return canary_combine(kind, to, a, b, words);
+	n = round_down(words, CANARY_SIMD_STEP);
 	sum = canary_simd_add(to, a, b, a + n);
 	kernel_fpu_end();
-	return sum + canary_add32(to + n, a + n, b + n, elements - n);
+	return sum + canary_combine(kind, to + n, a + n, b + n, words - n);
 }
 
 #else /* the loops are all there is */
@@ -195,19 +196,19 @@ void __init canary_simd_init(void)
 {
 }
 
-u64 cnr_hash(const u32 *key, const u32 *data, u32 elements)
+u64 cnr_hash(const u32 *key, const u32 *data, u32 length)
 {
-	return canary_hash(key, data, elements);
+	return canary_hash(key, data, length / 4);
 }
 
-u32 cnr_checksum(const u32 *data, u32 elements)
+u32 cnr_checksum(u8 kind, const u32 *data, u32 length)
 {
-	return canary_checksum(data, elements);
+	return canary_checksum(kind, data, length / 4);
 }
 
-u32 cnr_add(u32 *to, const u32 *a, const u32 *b, u32 elements)
+u32 cnr_combine(u8 kind, u32 *to, const u32 *a, const u32 *b, u32 length)
 {
-	return canary_add32(to, a, b, elements);
+	return canary_combine(kind, to, a, b, length / 4);
 }
 
 #endif

@@ -26,7 +26,7 @@ CSW_FUNC int csw_bypass(csw_xdp *ctx, __u32 counter)
 static __always_inline int csw_send_on(csw_xdp *ctx, struct csw_descriptor *d, __u32 *lock,
 				       __u32 counter)
 {
-	__u32 length = csw_frame_length(d->elements);
+	__u32 length = csw_frame_length(d->length);
 	struct csw_packet p;
 	struct csw_egress e;
 	struct csw_flow f;
@@ -113,7 +113,7 @@ static __always_inline bool csw_may_begin(csw_xdp *ctx, const struct csw_packet 
 {
 	csw_flow_of(&s->flow, csw_config(ctx)->addr, p->ip->daddr, p->udp->dest, p->h);
 	return csw_own_mac_again(ctx, p) && csw_way(ctx, &s->flow, &s->egress) &&
-	       csw_fits(&s->egress, csw_frame_length(cnr_be16(p->h->contribution.elements)));
+	       csw_fits(&s->egress, csw_frame_length(canary_length(p->h)));
 }
 
 /* What @d has is given up. */
@@ -162,12 +162,15 @@ static __always_inline int csw_begin_alone(csw_xdp *ctx, struct csw_descriptor *
 static __always_inline bool csw_first_data(csw_xdp *ctx, struct csw_descriptor *d,
 					   const struct csw_packet *p)
 {
-	__u16 elements = d->elements;
+	__u16 length = d->length;
+	__u8 kind = d->kind;
 
-	d->elements = cnr_be16(p->h->contribution.elements);
+	d->length = canary_length(p->h);
+	d->kind = canary_kind(p->h);
 	if (csw_data_in(ctx, d) == CSW_DATA_GOOD)
 		return true;
-	d->elements = elements;
+	d->length = length;
+	d->kind = kind;
 	if (d->state == CSW_COLLECTING) {
 		csw_give_up(ctx, d, p->h, false);
 		csw_free(d);
@@ -262,8 +265,7 @@ static __always_inline void csw_account(csw_xdp *ctx, struct csw_descriptor *d, 
 static __always_inline int csw_keep(csw_xdp *ctx, const struct csw_packet *p,
 				    struct csw_descriptor *d, __u32 child, __u32 *lock)
 {
-	if (csw_data_add_in(ctx, d)) {
-		csw_data_take_back(ctx, d);
+	if (csw_data_add_in(ctx, d) != CSW_DATA_GOOD) {
 		csw_unlock(lock);
 		return csw_refuse(ctx, CANARY_DROP_SUM);
 	}
@@ -286,7 +288,7 @@ CSW_FUNC int csw_complete(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot, __
 		csw_unlock(lock);
 		return CSW_XDP_PASS;
 	}
-	whole = csw_resize(ctx, csw_frame_length(d->elements)) == 0;
+	whole = csw_resize(ctx, csw_frame_length(d->length)) == 0;
 	if (csw_packet_at(ctx, &p)) {
 		csw_unlock(lock);
 		return csw_refuse(ctx, CANARY_DROP_XMIT);
@@ -294,7 +296,7 @@ CSW_FUNC int csw_complete(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot, __
 	/* No frame to send it in: it stays on the queue. */
 	if (!whole)
 		return csw_keep(ctx, &p, d, child, lock);
-	if (csw_data_add_out(ctx, d)) {
+	if (csw_data_add_out(ctx, d) != CSW_DATA_GOOD) {
 		csw_unlock(lock);
 		return csw_refuse(ctx, CANARY_DROP_SUM);
 	}
@@ -372,6 +374,8 @@ static __always_inline int csw_contribution(csw_xdp *ctx, const struct csw_packe
 		csw_count(ctx, CSW_PASSED, 1);
 		return csw_forward(ctx);
 	}
+	if (!(canary_kind_flags(canary_kind(p->h)) & CANARY_K_SWITCHES))
+		return csw_bypass(ctx, CSW_BYPASS_OPERATOR);
 	bucket = csw_bucket(c, p->h);
 	first = csw_descriptor_at(ctx, bucket);
 	if (!first)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The elements of a block between frame and descriptor.
+ * The data of a block between frame and descriptor: words of 32 bits, combined as their kind says
+ * (kmod/kinds.h).
  *
  * What comes in is summed at the same time, and has to be what its header says. The leader checks
  * sums, too, but of what all have added, where two damaged packets may make up for each other;
@@ -9,32 +10,78 @@
 #ifndef CANARY_BPF_LIB_DATA_H
 #define CANARY_BPF_LIB_DATA_H
 
-/* Elements between two looks at the end of the frame, and later of those that are left */
+/* Words between two looks at the end of the frame, and later of those that are left */
 #define CSW_STRIDE	32
 #define CSW_STEP	CANARY_REDUCE_UNROLL
+#define CSW_WORDS_MAX	(CANARY_PAYLOAD_MAX / 4)
+
+/* Checksums: of the frame's data as they came, and, where that is not linear, as they leave */
+struct csw_sums {
+	__u32 in;
+	__u32 out;
+};
 
 /*
- * ---- of @n elements of descriptor and frame; return: the sum of the frame's ----
+ * ---- of @n words of descriptor and frame; all but the pointers are constants ----
  * (With vectors where this runs as an ordinary program.)
  */
 
-static __always_inline __u32 csw_copy_in(__u32 *acc, __u32 *frame, __u32 n)
+/* Two at a time: a chain of additions as long as the block would take longer than all the rest. */
+static __always_inline void csw_sum_two(__u8 kind, __u32 *sum, __u32 one, __u32 two)
 {
-	__u32 i, sum = 0;
+	one = canary_check_join(canary_kind_check(kind), one, two);
+	CSW_OPAQUE(one);
+	*sum = canary_check_join(canary_kind_check(kind), *sum, one);
+}
+
+static __always_inline void csw_sum(__u8 kind, __u32 *sum, const __u32 *data, __u32 n)
+{
+	__u32 i;
+
+#ifdef CANARY_REDUCE_VECTOR
+	*sum = canary_check_join(canary_kind_check(kind), *sum,
+				 canary_checksum_as(canary_kind_check(kind), data, n));
+	return;
+#endif
+	CSW_UNROLL
+	for (i = 0; i + 2 <= n; i += 2)
+		csw_sum_two(kind, sum, data[i], data[i + 1]);
+	if (n == 1)
+		*sum = canary_check_join(canary_kind_check(kind), *sum, *data);
+}
+
+/* Data that leave have a checksum of their own, unless it follows from those that came. */
+static __always_inline void csw_sum_out(__u8 kind, struct csw_sums *s, const __u32 *data, __u32 n)
+{
+	if (!(canary_kind_flags(kind) & CANARY_K_LINEAR))
+		csw_sum(kind, &s->out, data, n);
+}
+
+static __always_inline void csw_look(__u8 kind, __u32 *acc, __u32 *frame, __u32 n,
+				     struct csw_sums *s)
+{
+	csw_sum(kind, &s->in, frame, n);
+}
+
+static __always_inline void csw_copy_in(__u8 kind, __u32 *acc, __u32 *frame, __u32 n,
+					struct csw_sums *s)
+{
+	__u32 i;
 
 #ifdef CANARY_REDUCE_VECTOR
 	memcpy(acc, frame, n * sizeof(*acc));
-	return canary_checksum(frame, n);
+	csw_sum(kind, &s->in, frame, n);
+	return;
 #endif
 	CSW_UNROLL
 	for (i = 0; i < n; i++) {
 		acc[i] = frame[i];
-		sum += frame[i];
+		s->in = canary_check_join(canary_kind_check(kind), s->in, frame[i]);
 	}
-	return sum;
 }
 
-static __always_inline __u32 csw_copy_out(__u32 *acc, __u32 *frame, __u32 n)
+static __always_inline void csw_copy_out(__u8 kind, __u32 *acc, __u32 *frame, __u32 n,
+					 struct csw_sums *s)
 {
 	__u32 i;
 
@@ -43,82 +90,80 @@ static __always_inline __u32 csw_copy_out(__u32 *acc, __u32 *frame, __u32 n)
 		((__u64 *)frame)[i] = ((__u64 *)acc)[i];
 	if (n == 1)
 		*frame = *acc;
-	return 0;
+	csw_sum_out(kind, s, acc, n);
 }
 
-/* Two at a time: a chain of additions as long as the block would take longer than all the rest. */
-static __always_inline __u32 csw_add_in(__u32 *acc, __u32 *frame, __u32 n)
+static __always_inline void csw_add_in(__u8 kind, __u32 *acc, __u32 *frame, __u32 n,
+				       struct csw_sums *s)
 {
-	__u32 i, one, two, sum = 0;
+	__u32 i, one, two;
 
 #ifdef CANARY_REDUCE_VECTOR
 	if (n > 1) {
-		canary_reduce_sum32(acc, frame, n);
-		return canary_checksum(frame, n);
+		canary_combine_into(kind, acc, frame, n);
+		csw_sum(kind, &s->in, frame, n);
+		return;
 	}
 #endif
 	CSW_UNROLL
 	for (i = 0; i + 2 <= n; i += 2) {
 		one = frame[i];
 		two = frame[i + 1];
-		acc[i] += one;
-		acc[i + 1] += two;
-		one += two;
-		CSW_OPAQUE(one);
-		sum += one;
+		canary_combine_two(kind, &acc[i], &acc[i + 1], one, two);
+		csw_sum_two(kind, &s->in, one, two);
 	}
 	if (n == 1) {
-		sum = *frame;
-		*acc += sum;
+		one = *frame;
+		*acc = canary_combine_word(kind, *acc, one);
+		s->in = canary_check_join(canary_kind_check(kind), s->in, one);
 	}
-	return sum;
 }
 
-static __always_inline __u32 csw_add_out(__u32 *acc, __u32 *frame, __u32 n)
+static __always_inline void csw_add_out(__u8 kind, __u32 *acc, __u32 *frame, __u32 n,
+					struct csw_sums *s)
 {
-	__u32 i, one, two, sum = 0;
+	__u32 i, one, two;
 
 #ifdef CANARY_REDUCE_VECTOR
 	if (n > 1) {
-		sum = canary_checksum(frame, n);
-		canary_reduce_sum32(frame, acc, n);
-		return sum;
+		csw_sum(kind, &s->in, frame, n);
+		canary_combine_into(kind, frame, acc, n);
+		csw_sum_out(kind, s, frame, n);
+		return;
 	}
 #endif
 	CSW_UNROLL
 	for (i = 0; i + 2 <= n; i += 2) {
 		one = frame[i];
 		two = frame[i + 1];
-		frame[i] = acc[i] + one;
-		frame[i + 1] = acc[i + 1] + two;
-		one += two;
-		CSW_OPAQUE(one);
-		sum += one;
+		canary_combine_two(kind, &frame[i], &frame[i + 1], acc[i], acc[i + 1]);
+		csw_sum_two(kind, &s->in, one, two);
 	}
 	if (n == 1) {
-		sum = *frame;
-		*frame += *acc;
+		one = *frame;
+		*frame = canary_combine_word(kind, one, *acc);
+		s->in = canary_check_join(canary_kind_check(kind), s->in, one);
 	}
-	return sum;
+	csw_sum_out(kind, s, frame, n);
 }
 
-static __always_inline __u32 csw_take_back(__u32 *acc, __u32 *frame, __u32 n)
+static __always_inline void csw_take_back(__u8 kind, __u32 *acc, __u32 *frame, __u32 n,
+					  struct csw_sums *s)
 {
 	__u32 i;
 
 	CSW_UNROLL
 	for (i = 0; i < n; i++)
-		acc[i] -= frame[i];
-	return 0;
+		acc[i] = canary_take_back_word(kind, acc[i], frame[i]);
 }
 
 /* ---- of a whole block ---- */
 
 /*
- * @sum += @each of @times times (at most @most) @n elements, beginning with number @from. Go to
- * @cut_short if the frame has fewer.
+ * @each of @times times (at most @most) @n words, beginning with number @from. Go to @cut_short if
+ * the frame has fewer.
  */
-#define CSW_WALK(ctx, d, from, n, times, most, each, sum, cut_short) do {		\
+#define CSW_WALK(ctx, d, from, n, times, most, each, kind, sums, cut_short) do {	\
 	__u32 *acc = (d)->data + (from);						\
 	__u32 *frame = (__u32 *)(csw_data(ctx) + CSW_OFF_DATA) + (from);		\
 	__u32 left = (times), i;							\
@@ -127,42 +172,42 @@ static __always_inline __u32 csw_take_back(__u32 *acc, __u32 *frame, __u32 n)
 	for (i = 0; i < (most) && i < left; i++) {					\
 		if ((void *)(frame + (n)) > csw_end(ctx))				\
 			goto cut_short;							\
-		(sum) += each(acc, frame, n);						\
+		each(kind, acc, frame, n, sums);					\
 		acc += (n);								\
 		frame += (n);								\
 	}										\
 } while (0)
 
 /*
- * The same for all elements: strides, then what is left in steps, then one by one. Where a loop
+ * The same for all words: strides, then what is left in steps, then one by one. Where a loop
  * begins is opaque to clang: derived from the one before, it would have the verifier follow each
  * way out of that one through this.
  */
-#define CSW_WALK_ALL(ctx, d, each, sum, cut_short) do {					\
-	__u32 elements, whole;								\
+#define CSW_WALK_ALL(ctx, d, each, kind, sums, cut_short) do {				\
+	__u32 words, whole;								\
 											\
 	if (!(d))									\
 		goto cut_short;								\
-	elements = (d)->elements;							\
-	CSW_WALK(ctx, d, 0, CSW_STRIDE, elements / CSW_STRIDE,				\
-		 CANARY_ELEMENTS_MAX / CSW_STRIDE, each, sum, cut_short);		\
-	whole = elements & ~(CSW_STRIDE - 1U);						\
+	words = (d)->length / 4;							\
+	CSW_WALK(ctx, d, 0, CSW_STRIDE, words / CSW_STRIDE,				\
+		 CSW_WORDS_MAX / CSW_STRIDE, each, kind, sums, cut_short);		\
+	whole = words & ~(CSW_STRIDE - 1U);						\
 	CSW_OPAQUE(whole);								\
-	if (whole == elements || whole > CANARY_ELEMENTS_MAX - CSW_STRIDE)		\
+	if (whole == words || whole > CSW_WORDS_MAX - CSW_STRIDE)			\
 		break;									\
-	CSW_WALK(ctx, d, whole, CSW_STEP, elements % CSW_STRIDE / CSW_STEP,		\
-		 CSW_STRIDE / CSW_STEP - 1, each, sum, cut_short);			\
-	whole = elements & ~(CSW_STEP - 1U);						\
+	CSW_WALK(ctx, d, whole, CSW_STEP, words % CSW_STRIDE / CSW_STEP,		\
+		 CSW_STRIDE / CSW_STEP - 1, each, kind, sums, cut_short);		\
+	whole = words & ~(CSW_STEP - 1U);						\
 	CSW_OPAQUE(whole);								\
-	if (whole > CANARY_ELEMENTS_MAX - CSW_STEP)					\
+	if (whole > CSW_WORDS_MAX - CSW_STEP)						\
 		break;									\
-	CSW_WALK(ctx, d, whole, 1, elements % CSW_STEP, CSW_STEP - 1, each, sum, cut_short);	\
+	CSW_WALK(ctx, d, whole, 1, words % CSW_STEP, CSW_STEP - 1, each, kind, sums,	\
+		 cut_short);								\
 } while (0)
 
-/* Each is a function that the verifier checks once. */
 enum csw_data_is {
 	CSW_DATA_GOOD,
-	CSW_DATA_DAMAGED,	/* not what the header says; done nevertheless */
+	CSW_DATA_DAMAGED,	/* not what the header says */
 	CSW_DATA_SHORT,		/* excluded before; the verifier has to see it */
 };
 
@@ -176,59 +221,118 @@ static __always_inline int csw_compare_sum(csw_xdp *ctx, __u32 sum)
 	return sum == cnr_be32(h->contribution.sum) ? CSW_DATA_GOOD : CSW_DATA_DAMAGED;
 }
 
+/* csw_*_kind(): of a kind that is a constant, so that nothing but what it needs is left of it */
+static __always_inline int csw_data_in_kind(csw_xdp *ctx, struct csw_descriptor *d, __u8 kind)
+{
+	struct csw_sums s = {};
+
+	CSW_WALK_ALL(ctx, d, csw_copy_in, kind, &s, cut_short);
+	return csw_compare_sum(ctx, s.in);
+cut_short:
+	return CSW_DATA_SHORT;
+}
+
+static __always_inline int csw_data_out_kind(csw_xdp *ctx, struct csw_descriptor *d, __u8 kind)
+{
+	struct csw_sums s = {};
+
+	CSW_WALK_ALL(ctx, d, csw_copy_out, kind, &s, cut_short);
+	if (!(canary_kind_flags(kind) & CANARY_K_LINEAR))
+		d->sum = s.out;
+	return CSW_DATA_GOOD;
+cut_short:
+	return CSW_DATA_SHORT;
+}
+
+static __always_inline int csw_data_add_out_kind(csw_xdp *ctx, struct csw_descriptor *d, __u8 kind)
+{
+	struct csw_sums s = {};
+	int is;
+
+	CSW_WALK_ALL(ctx, d, csw_add_out, kind, &s, cut_short);
+	is = csw_compare_sum(ctx, s.in);
+	if (is == CSW_DATA_GOOD && !(canary_kind_flags(kind) & CANARY_K_LINEAR))
+		d->sum = s.out;
+	return is;
+cut_short:
+	return CSW_DATA_SHORT;
+}
+
+static __always_inline int csw_data_take_back_kind(csw_xdp *ctx, struct csw_descriptor *d,
+						   __u8 kind)
+{
+	struct csw_sums s = {};
+
+	CSW_WALK_ALL(ctx, d, csw_take_back, kind, &s, cut_short);
+	return CSW_DATA_DAMAGED;
+cut_short:
+	return CSW_DATA_SHORT;
+}
+
+#define CSW_KIND_X(name, operator, lanes, identity, check, flags, f, wanted, ctx, d)	\
+	(d)->kind == CANARY_KIND_##name && ((flags) & (wanted)) == (wanted) ?		\
+	f(ctx, d, CANARY_KIND_##name) :
+
+/* @f for the kind of @d, if that has all flags of @wanted */
+#define CSW_BY_KIND(f, wanted, ctx, d)	\
+	(CANARY_KINDS(CSW_KIND_X, f, wanted, ctx, d) CSW_DATA_SHORT)
+
+/* Each CSW_FUNC is a function that the verifier checks once. */
+
 /* The frame's data become those of the descriptor. */
 CSW_FUNC int csw_data_in(csw_xdp *ctx, struct csw_descriptor *d)
 {
-	__u32 sum = 0;
-
-	CSW_WALK_ALL(ctx, d, csw_copy_in, sum, cut_short);
-	return csw_compare_sum(ctx, sum);
-cut_short:
-	return CSW_DATA_SHORT;
+	return d ? CSW_BY_KIND(csw_data_in_kind, CANARY_K_SWITCHES, ctx, d) : CSW_DATA_SHORT;
 }
 
 /* The descriptor's data become those of the frame. */
 CSW_FUNC int csw_data_out(csw_xdp *ctx, struct csw_descriptor *d)
 {
-	__u32 sum = 0;
-
-	CSW_WALK_ALL(ctx, d, csw_copy_out, sum, cut_short);
-	return CSW_DATA_GOOD;
-cut_short:
-	return CSW_DATA_SHORT;
-}
-
-/* Add the frame's data to the descriptor. Not a function: most packets come just here. */
-static __always_inline int csw_data_add_in(csw_xdp *ctx, struct csw_descriptor *d)
-{
-	__u32 sum = 0;
-
-	CSW_WALK_ALL(ctx, d, csw_add_in, sum, cut_short);
-	return csw_compare_sum(ctx, sum);
-cut_short:
-	return CSW_DATA_SHORT;
+	return d ? CSW_BY_KIND(csw_data_out_kind, CANARY_K_SWITCHES, ctx, d) : CSW_DATA_SHORT;
 }
 
 /* Add the descriptor's data to the frame, which carries the sum away at once. */
 CSW_FUNC int csw_data_add_out(csw_xdp *ctx, struct csw_descriptor *d)
 {
-	__u32 sum = 0;
-
-	CSW_WALK_ALL(ctx, d, csw_add_out, sum, cut_short);
-	return csw_compare_sum(ctx, sum);
-cut_short:
-	return CSW_DATA_SHORT;
+	return d ? CSW_BY_KIND(csw_data_add_out_kind, CANARY_K_SWITCHES, ctx, d) : CSW_DATA_SHORT;
 }
 
-/* Undo csw_data_add_in(). */
+/* Undo csw_add_in(), as far as it came. */
 CSW_FUNC int csw_data_take_back(csw_xdp *ctx, struct csw_descriptor *d)
 {
-	__u32 sum = 0;
+	return d ? CSW_BY_KIND(csw_data_take_back_kind, CANARY_K_SWITCHES | CANARY_K_UNDONE, ctx,
+			       d) : CSW_DATA_SHORT;
+}
 
-	CSW_WALK_ALL(ctx, d, csw_take_back, sum, cut_short);
-	return CSW_DATA_GOOD;
+/*
+ * Damaged data are seldom: what can be taken back is added while it is looked at. Of other kinds
+ * nothing is added before all was looked at.
+ */
+static __always_inline int csw_data_add_in_kind(csw_xdp *ctx, struct csw_descriptor *d, __u8 kind)
+{
+	bool undone = canary_kind_flags(kind) & CANARY_K_UNDONE;
+	struct csw_sums s = {};
+
+	if (!undone) {
+		CSW_WALK_ALL(ctx, d, csw_look, kind, &s, cut_short);
+		if (csw_compare_sum(ctx, s.in) != CSW_DATA_GOOD)
+			return CSW_DATA_DAMAGED;
+		s.in = 0;
+	}
+	CSW_WALK_ALL(ctx, d, csw_add_in, kind, &s, cut_short);
+	if (!undone || csw_compare_sum(ctx, s.in) == CSW_DATA_GOOD)
+		return CSW_DATA_GOOD;
 cut_short:
-	return CSW_DATA_SHORT;
+	return undone ? csw_data_take_back(ctx, d) : CSW_DATA_SHORT;
+}
+
+/*
+ * Add the frame's data to the descriptor, which stays what it was if they are damaged. Not a
+ * function: most packets come just here.
+ */
+static __always_inline int csw_data_add_in(csw_xdp *ctx, struct csw_descriptor *d)
+{
+	return CSW_BY_KIND(csw_data_add_in_kind, CANARY_K_SWITCHES, ctx, d);
 }
 
 #endif /* CANARY_BPF_LIB_DATA_H */

@@ -185,14 +185,13 @@ static __always_inline void csw_start_descriptor(struct csw_descriptor *d,
 	d->block = h->block;
 	d->opsig = h->opsig;
 	d->attempt = h->attempt;
-	d->op = h->contribution.op;
-	d->dtype = h->contribution.dtype;
+	d->kind = canary_kind(h);
 	d->load = h->contribution.load;
 	d->path = h->contribution.path;
 	d->flags = h->flags;
 	d->members = cnr_be16(h->members);
 	d->count = cnr_be16(h->contribution.count);
-	d->elements = cnr_be16(h->contribution.elements);
+	d->length = canary_length(h);
 	d->stragglers = 0;
 	d->leader_addr = p->ip->daddr;
 	d->leader_port = p->udp->dest;
@@ -222,10 +221,8 @@ static __always_inline bool csw_same_operation(const struct csw_descriptor *d,
 {
 	const struct canary_hdr *h = p->h;
 
-	return d->opsig == h->opsig && d->op == h->contribution.op &&
-	       d->dtype == h->contribution.dtype &&
-	       d->elements == cnr_be16(h->contribution.elements) &&
-	       d->members == cnr_be16(h->members) &&
+	return d->opsig == h->opsig && d->kind == canary_kind(h) &&
+	       d->length == canary_length(h) && d->members == cnr_be16(h->members) &&
 	       d->leader_addr == p->ip->daddr && d->leader_port == p->udp->dest;
 }
 
@@ -277,7 +274,8 @@ static __always_inline void csw_merge(struct csw_descriptor *d, const struct can
 {
 	d->count += cnr_be16(h->contribution.count);
 	d->tag += csw_cpu64(h->contribution.tag);
-	d->sum += cnr_be32(h->contribution.sum);
+	if (canary_kind_flags(d->kind) & CANARY_K_LINEAR)
+		d->sum = canary_check_join(canary_kind_check(d->kind), d->sum, cnr_be32(h->contribution.sum));
 	d->done = canary_earlier(d->done, cnr_be32(h->contribution.acked));
 	if (h->contribution.load > d->load)
 		d->load = h->contribution.load;

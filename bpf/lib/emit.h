@@ -51,9 +51,9 @@ static __always_inline void csw_build(const struct csw_descriptor *d, struct can
 	h->opsig = d->opsig;
 	h->members = csw_be16(d->members);
 	h->contribution.count = csw_be16(d->count);
-	h->contribution.op = d->op;
-	h->contribution.dtype = d->dtype;
-	h->contribution.elements = csw_be16(d->elements);
+	h->contribution.op = canary_kind_op(d->kind);
+	h->contribution.dtype = canary_kind_dtype(d->kind);
+	h->contribution.elements = csw_be16(d->length / 4);
 	h->contribution.load = d->load;
 	h->contribution.path = d->path;
 	h->rank = d->count == 1 ? d->rank : 0;

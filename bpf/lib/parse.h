@@ -160,10 +160,10 @@ static __always_inline enum csw_class csw_classify(csw_xdp *ctx, struct csw_pack
 	return *reason == CANARY_DROP_NONE ? CSW_GOOD : CSW_BAD;
 }
 
-/* Length of the frame of a contribution or result with this many elements */
-static __always_inline __u32 csw_frame_length(__u32 elements)
+/* Length of the frame of a contribution or result with @length bytes of data */
+static __always_inline __u32 csw_frame_length(__u32 length)
 {
-	return CSW_OFF_DATA + elements * 4;
+	return CSW_OFF_DATA + length;
 }
 
 #endif /* CANARY_BPF_LIB_PARSE_H */

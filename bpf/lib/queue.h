@@ -99,7 +99,7 @@ static __always_inline enum csw_turn csw_queue_turn(csw_xdp *ctx, struct csw_que
 	else if (!csw_queue_again(ctx, q, slot, d, now))
 		turn = CSW_TURN_EMIT;
 	if (turn == CSW_TURN_EMIT) {
-		if (csw_resize(ctx, csw_frame_length(d->elements))) {
+		if (csw_resize(ctx, csw_frame_length(d->length))) {
 			csw_unlock(lock);
 			return CSW_TURN_WAIT;
 		}

@@ -29,7 +29,7 @@ static __always_inline bool csw_restores(const void *ctx, const struct csw_resto
 {
 	return r->children && r->block == h->block && r->comm == h->comm &&
 	       r->epoch == h->epoch && r->opsig == h->opsig && r->attempt == h->attempt &&
-	       r->elements == cnr_be16(h->result.elements) && r->number == csw_list_number(h) &&
+	       canary_length(h) <= r->length && r->number == csw_list_number(h) &&
 	       csw_now(ctx) - r->born <= csw_config(ctx)->lifetime_ns;
 }
 
@@ -135,7 +135,7 @@ CSW_FUNC int csw_restoration(csw_xdp *ctx)
 	r->block = p.h->block;
 	r->opsig = p.h->opsig;
 	r->attempt = p.h->attempt;
-	r->elements = cnr_be16(p.h->restoration.elements);
+	r->length = canary_length(p.h);
 	r->number = csw_list_number(p.h);
 	r->born = csw_now(ctx);
 	r->generation++;
@@ -147,10 +147,11 @@ CSW_FUNC int csw_restoration(csw_xdp *ctx)
 
 /* ---- a result, in XDP ---- */
 
+/* A result may be shorter than the contributions: what all of them are encoded as is. */
 static __always_inline bool csw_expects(const struct csw_descriptor *d, const struct canary_hdr *h)
 {
 	return csw_is_block(d, h) && d->opsig == h->opsig && d->attempt == h->attempt &&
-	       d->elements == cnr_be16(h->result.elements);
+	       canary_length(h) <= d->length;
 }
 
 /* The frame goes to the only child. */

@@ -40,7 +40,8 @@ bool cnr_start_next(struct cnr_comm *c, u64 now)
 	if (block == c->posted)
 		return false;
 	o = cnr_find_op(c, block);
-	if (!o->run || !cnr_may_begin(c, o) || (o->run->ready && !o->run->ready(c)))
+	if (!o->run || !cnr_may_begin(c, o) || !cnr_part_ready(c, o, block) ||
+	    (o->run->ready && !o->run->ready(c)))
 		return false;
 	c->next++;
 	cnr_start(c, now, block, o);

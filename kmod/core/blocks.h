@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Layer 4, blocks: operations (op.c), their blocks (block.c), results (result.c), round trips and
- * how much may be in flight (window.c), who runs something else (differs.c).
+ * Layer 4, blocks: operations (op.c), their blocks (block.c), their words (encoding.c), results
+ * (result.c), round trips and how much may be in flight (window.c), who runs something else
+ * (differs.c).
  */
 #ifndef CANARY_CORE_BLOCKS_H
 #define CANARY_CORE_BLOCKS_H
@@ -59,6 +60,62 @@ struct cnr_block {
 	u32	done;
 	u32	sum;
 	u8	load;
+};
+
+/*
+ * struct cnr_part - a block of an operation, as its encoding cuts it
+ * @index:	of the operation's blocks
+ * @first, @elements: those of the vector that it is about
+ * @after:	so many of the operation's blocks, the first ones, must have results before its
+ *		words can be made
+ * @length:	bytes of each contribution: a multiple of 4 and of the kind's lanes
+ * @result:	bytes of its result, a multiple of 4, not more than @length
+ * @kind:	enum canary_kind
+ */
+struct cnr_part {
+	u32	index;
+	u32	first;
+	u32	after;
+	u16	elements;
+	u16	length;
+	u16	result;
+	u8	kind;
+};
+
+/*
+ * struct cnr_encoding - how a type is reduced by an operator: elements of a vector become words on
+ * the wire, and words become elements. What is NULL is as where words are elements: the result has
+ * the place and the size of the contribution.
+ * @op:		enum canary_operator
+ * @dtype:	enum canary_dtype
+ * @kind:	enum canary_kind, of all blocks; unless there is @part
+ * @element:	bytes of an element in a vector
+ * @memory:	bytes of cnr_op.memory that it wants: what it has to keep for later blocks, and for
+ *		what is sent again. They are 0 at first
+ * @blocks:	how many, with payloads of up to cnr_comm.length bytes
+ * @part:	what block cnr_part.index is
+ * @encode:	makes the words of our own contribution; the same ones when it is sent again
+ * @finish:	at the leader: what all have contributed becomes what the result carries, in place
+ * @store:	a result is here
+ * @serve:	the words of a result that was stored
+ */
+struct cnr_encoding {
+	u8	op;
+	u8	dtype;
+	u8	kind;
+	u8	element;
+	size_t	(*memory)(const struct cnr_comm *c, const struct cnr_op *op);
+	u32	(*blocks)(const struct cnr_comm *c, const struct cnr_op *op);
+	void	(*part)(const struct cnr_comm *c, const struct cnr_operation *o,
+			struct cnr_part *p);
+	void	(*encode)(const struct cnr_comm *c, const struct cnr_operation *o,
+			  const struct cnr_part *p, u32 *words);
+	void	(*finish)(const struct cnr_comm *c, const struct cnr_operation *o,
+			  const struct cnr_part *p, u32 *words);
+	void	(*store)(const struct cnr_comm *c, const struct cnr_operation *o,
+			 const struct cnr_part *p, const u32 *words);
+	void	(*serve)(const struct cnr_comm *c, const struct cnr_operation *o,
+			 const struct cnr_part *p, u32 *words);
 };
 
 /*
@@ -135,6 +192,23 @@ static inline const struct cnr_algorithm *cnr_algorithm(struct cnr_comm *c, u8 a
 	return c->collectives[algorithm == CANARY_ALG_RING ? CNR_RING : CNR_TREE];
 }
 
+/* encoding.c: elements and words */
+const struct cnr_encoding *cnr_encoding(u8 op, u8 dtype);
+u32 cnr_blocks(const struct cnr_comm *c, const struct cnr_encoding *e, const struct cnr_op *op);
+void cnr_encoding_begin(const struct cnr_comm *c, struct cnr_operation *o);
+void cnr_part(const struct cnr_comm *c, const struct cnr_operation *o, u32 block,
+	      struct cnr_part *p);
+bool cnr_part_ready(const struct cnr_comm *c, const struct cnr_operation *o, u32 block);
+bool cnr_part_plain(const struct cnr_operation *o, const struct cnr_part *p);
+void *cnr_vector(const struct cnr_operation *o, const struct cnr_part *p, enum cnr_use use);
+const void *cnr_vector_source(const struct cnr_operation *o, const struct cnr_part *p);
+u32 *cnr_pad(const struct cnr_operation *o, const struct cnr_part *p, const void *elements,
+	     u32 *words);
+const u32 *cnr_words(struct cnr_comm *c, const struct cnr_operation *o, const struct cnr_part *p);
+void cnr_store(const struct cnr_comm *c, const struct cnr_operation *o, const struct cnr_part *p,
+	       const u32 *words);
+const u32 *cnr_serve(struct cnr_comm *c, const struct cnr_operation *o, const struct cnr_part *p);
+
 /* op.c: operations */
 struct cnr_operation *cnr_op_new(struct cnr_comm *c, const struct cnr_op *op);
 void cnr_op_alone(struct cnr_comm *c, struct cnr_operation *o);
@@ -142,11 +216,6 @@ void cnr_op_run(struct cnr_comm *c, struct cnr_operation *o, u8 algorithm);
 struct cnr_operation *cnr_find_op(struct cnr_comm *c, u32 block);
 bool cnr_may_begin(const struct cnr_comm *c, const struct cnr_operation *o);
 u32 cnr_proven_done(struct cnr_comm *c, const struct cnr_operation *o, u32 block);
-u16 cnr_block_elements(struct cnr_comm *c, const struct cnr_operation *op, u32 block);
-u32 *cnr_block_data(struct cnr_comm *c, const struct cnr_operation *op, u32 block, u16 *elements,
-		    enum cnr_use use);
-const u32 *cnr_block_source(struct cnr_comm *c, const struct cnr_operation *op, u32 block,
-			    u16 *elements);
 void cnr_fail_ops(struct cnr_comm *c, int error);
 
 /* block.c: blocks */
@@ -159,9 +228,11 @@ void cnr_block_done(struct cnr_comm *c, u64 now, u32 block);
 
 /* result.c: results, and those that others may write to */
 bool cnr_result_build(struct cnr_comm *c, u32 block, u8 attempt, struct cnr_out *out);
-void cnr_result_note(struct cnr_comm *c, struct cnr_operation *o, u32 block, const u32 *data);
+u32 cnr_result_make(struct cnr_comm *c, struct cnr_operation *o, u32 block, const u32 *others,
+		    u32 *room);
+void cnr_result_note(struct cnr_comm *c, struct cnr_operation *o, u32 block, const u32 *words);
 bool cnr_result_changed(struct cnr_comm *c, const struct cnr_operation *o, u32 block,
-			const u32 *data);
+			const u32 *words);
 
 /* window.c: round trips, reordering, blocks in flight */
 void cnr_window_begin(struct cnr_comm *c);

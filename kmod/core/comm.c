@@ -78,7 +78,7 @@ static size_t cnr_layout(struct cnr_comm *c, const struct cnr_config *cfg, u8 *m
 	size_t source = cnr_source_size(cfg);
 	size_t seen = CNR_ALIGN((cfg->members + 63) / 64 * sizeof(u64));
 	size_t want = seen;
-	size_t acc = CNR_ALIGN(cnr_offer_elements(cfg->mtu) * sizeof(u32));
+	size_t acc = CNR_ALIGN(cnr_offer_length(cfg->mtu));
 	size_t tags = cnr_slice(cfg) ? CNR_ALIGN((size_t)cfg->members * sizeof(u64)) : 0;
 	size_t at = CNR_ALIGN(sizeof(*c));
 	u32 i;
@@ -170,7 +170,7 @@ struct cnr_comm *cnr_init(void *mem, const struct cnr_config *cfg)
 	c->ring.mask = 4 * c->window - 1;
 	for (i = 0; i <= c->block_mask; i++)
 		c->block[i].lead = CNR_NONE;
-	c->elements = cnr_offer_elements(cfg->mtu);
+	c->length = cnr_offer_length(cfg->mtu);
 	c->join.mtu = min_t(u32, cfg->mtu, CANARY_IP_OVERHEAD + CANARY_PAYLOAD_MAX);
 	c->net.rto = max_t(u64, CNR_RTO_INITIAL, c->cfg.rto_min);
 	c->deadline = CNR_NEVER;
@@ -307,7 +307,7 @@ int cnr_post(struct cnr_comm *c, u64 now, const struct cnr_op *op)
 {
 	struct cnr_operation *o;
 
-	if (op->op != CANARY_OP_SUM || op->dtype != CANARY_INT32 || op->root)
+	if (!cnr_encoding(op->op, op->dtype) || op->root)
 		return -EINVAL;
 	if (c->state == CNR_FAILED)
 		return c->end.error;
@@ -413,7 +413,7 @@ void cnr_info(const struct cnr_comm *c, struct cnr_info *info)
 	info->rank = c->cfg.rank;
 	info->members = c->cfg.members;
 	info->window = c->window;
-	info->elements = c->elements;
+	info->elements = c->length / 4;
 	info->una = c->una;
 	info->next = c->next;
 	info->posted = c->posted;

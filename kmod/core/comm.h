@@ -23,6 +23,7 @@
 
 struct cnr_algorithm;
 struct cnr_block;
+struct cnr_encoding;
 struct cnr_joiner;
 struct cnr_lead;
 struct cnr_questions;
@@ -80,6 +81,9 @@ struct cnr_operation {
 	u32	seq;
 	u32	attempts;
 	int	error;
+	u32	each;		/* encoding.c: elements of a block, where words are elements */
+	size_t	memory_own;	/* of op.memory: the encoding's; words of rings are behind */
+	const struct cnr_encoding *encoding;
 	u8	state;
 	u8	algorithm;	/* CANARY_ALG_AUTO: held until rank 0 has decided */
 	u8	why;		/* enum canary_why */
@@ -89,7 +93,7 @@ struct cnr_operation {
 
 /*
  * struct cnr_control - a message that waits to be polled
- * @arg:	by type: first entry of the member table (WELCOME, JOIN), elements (WELCOME with
+ * @arg:	by type: first entry of the member table (WELCOME, JOIN), length (WELCOME with
  *		a cookie), count (REQUEST in rings), number of the question (ALIVE, WAIT), else
  *		unused
  * @nonce:	of the JOIN that is answered, if its sender is no member yet
@@ -431,7 +435,7 @@ struct cnr_dissent {
 struct cnr_comm {
 	enum cnr_state state;
 	u32	epoch;		/* join.c, as what is agreed */
-	u16	elements;	/* agreed */
+	u16	length;		/* agreed: bytes of data in a packet, at most */
 	u16	window;		/* agreed; power of two */
 	u8	algorithm;	/* agreed, enum canary_algorithm */
 	u8	trees;		/* agreed: how many, with CANARY_ALG_STATIC */
@@ -536,10 +540,10 @@ static inline const void *cnr_payload(const struct cnr_in *in)
 	return in->payload ? in->payload : in->hdr + 1;
 }
 
-/* Elements that fit IP packets of @mtu bytes */
-static inline u16 cnr_offer_elements(u32 mtu)
+/* Bytes of data that fit IP packets of @mtu bytes */
+static inline u16 cnr_offer_length(u32 mtu)
 {
-	return min_t(u32, CANARY_ELEMENTS(mtu), CANARY_ELEMENTS_MAX);
+	return 4 * min_t(u32, CANARY_ELEMENTS(mtu), CANARY_ELEMENTS_MAX);
 }
 
 static inline u16 cnr_leader(const struct cnr_comm *c, u32 block)

@@ -265,15 +265,17 @@ enum cnr_use {
 
 /**
  * struct cnr_op - an operation to post
- * @data:	@elements x 4 bytes, 4-byte aligned: the results
+ * @data:	@elements of cnr_element() bytes, 4-byte aligned: the results
  * @source:	as @data: the contributions, not written to; NULL: they are in @data, where results
- *		replace them. Never a ring, whose partial sums have to stay in the vector
+ *		replace them
  * @at:		NULL, or where @n elements from number @first on are, for drivers that do not
  *		hold the vector at @data as a whole; good until the next call. In a ring, what
  *		came out of CNR_USE_BOTH is asked for again until the result is there
  * @hashes:	NULL; or room for 64 bits a block, if others may write to @data meanwhile: results
  *		that they changed are believed by nobody, and if somebody asks for one again, the
  *		communicator ends
+ * @memory:	cnr_memory() zeroed bytes, 8-byte aligned, for what the encoding keeps; NULL if that
+ *		is 0
  * @elements:	vector length; 0 makes a barrier
  * @op:		enum canary_operator
  * @dtype:	enum canary_dtype
@@ -281,10 +283,11 @@ enum cnr_use {
  * @cookie:	returned with completion and release
  */
 struct cnr_op {
-	u32	*data;
-	const u32 *source;
-	u32	*(*at)(const struct cnr_op *op, u32 first, u32 n, enum cnr_use use);
+	void	*data;
+	const void *source;
+	void	*(*at)(const struct cnr_op *op, u32 first, u32 n, enum cnr_use use);
 	u64	*hashes;
+	void	*memory;
 	u32	elements;
 	u8	op;
 	u8	dtype;
@@ -305,7 +308,7 @@ struct cnr_op {
  */
 struct cnr_done {
 	u64	cookie;
-	u32	*data;
+	void	*data;
 	u32	elements;
 	int	error;
 	u32	seq;
@@ -420,6 +423,12 @@ u32 cnr_troubles(const struct cnr_comm *c, struct cnr_trouble *list, u32 max);
 
 /** cnr_failure() - Return: negative errno of a FAILED communicator, else 0; *@why is set. */
 int cnr_failure(const struct cnr_comm *c, enum canary_abort *why);
+
+/** cnr_element() - Return: bytes of an element of @dtype; 0: there is no @op on that type */
+u32 cnr_element(u8 op, u8 dtype);
+
+/** cnr_memory() - of cnr_op.memory, once the communicator is connected */
+size_t cnr_memory(const struct cnr_comm *c, const struct cnr_op *op);
 
 /** cnr_post() - Return: 0, -EAGAIN (too many in flight), -ENOTCONN, -EINVAL, or cnr_failure(). */
 int __must_check cnr_post(struct cnr_comm *c, u64 now, const struct cnr_op *op);

@@ -36,9 +36,7 @@ static enum canary_drop cnr_forged(const struct cnr_in *in)
 {
 	const struct canary_hdr *h = in->hdr;
 
-	if ((h->type == CANARY_CONTRIBUTION || h->type == CANARY_RESULT) &&
-	    cnr_checksum(cnr_payload(in), be16_to_cpu(h->contribution.elements)) !=
-	    be32_to_cpu(h->contribution.sum))
+	if ((h->type == CANARY_CONTRIBUTION || h->type == CANARY_RESULT) && !cnr_sum_right(in))
 		return CANARY_DROP_SUM;
 	return CANARY_DROP_MAC;
 }

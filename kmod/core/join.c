@@ -19,7 +19,7 @@
 #define CNR_JOIN_CLAIMED	(5 * CNR_SEC)	/* likewise, if somebody else claims the rank */
 #define CNR_JOIN_SMALL		3	/* offers below what a rank wants before one is believed */
 
-#define CNR_ELEMENTS_LEAST	CANARY_ELEMENTS(CNR_MTU_LEAST)
+#define CNR_LENGTH_LEAST	(4 * CANARY_ELEMENTS(CNR_MTU_LEAST))
 
 /* Packet sizes offered when larger ones are not answered */
 static const u16 cnr_plateau[] = { 1500, 1400, 1280, 576 };
@@ -52,7 +52,7 @@ static void cnr_settle(struct cnr_comm *c, u64 now)
 	c->join.root = c->peer[0];
 	for (i = 1; i < c->cfg.members; i++) {
 		c->join.joiner[i].joined = now;
-		c->elements = min_t(u16, c->elements, c->join.joiner[i].offer);
+		c->length = min_t(u16, c->length, c->join.joiner[i].offer);
 		c->window = min_t(u16, c->window, c->join.joiner[i].window);
 	}
 	word = cnr_secret(c, 2);
@@ -152,7 +152,7 @@ void cnr_join_build(struct cnr_comm *c, u32 first, struct cnr_out *out)
 	u16 mtu = cnr_join_mtu(c);
 
 	cnr_header(c, out, CANARY_JOIN, ++c->join.sent);
-	out->hdr.join.elements = cpu_to_be16(cnr_offer_elements(mtu));
+	cnr_set_length(&out->hdr, cnr_offer_length(mtu));
 	out->hdr.join.window = cpu_to_be16(c->cfg.window);
 	out->hdr.join.nonce = cpu_to_be64(c->join.nonce);
 	out->hdr.flags = c->table ? CANARY_F_READY : 0;
@@ -199,11 +199,11 @@ enum canary_drop cnr_join_refuse(struct cnr_comm *c, const struct cnr_in *in,
 }
 
 /* What a JOIN offers, and has shown to get through */
-static u32 cnr_join_elements(const struct cnr_in *in)
+static u32 cnr_join_length(const struct cnr_in *in)
 {
-	u32 fits = cnr_offer_elements(min_t(u32, in->len + 28, 0xffff));
+	u32 fits = cnr_offer_length(min_t(u32, in->len + 28, 0xffff));
 
-	return min_t(u32, fits, be16_to_cpu(in->hdr->join.elements));
+	return min_t(u32, fits, canary_length(in->hdr));
 }
 
 /* One JOIN settles the packet size and window of all: only what cnr_check() accepts. */
@@ -211,7 +211,7 @@ static bool cnr_join_sane(const struct cnr_in *in)
 {
 	u32 window = be16_to_cpu(in->hdr->join.window);
 
-	return cnr_join_elements(in) >= CNR_ELEMENTS_LEAST && window &&
+	return cnr_join_length(in) >= CNR_LENGTH_LEAST && window &&
 	       window <= CNR_WINDOW_MAX && !(window & (window - 1));
 }
 
@@ -264,7 +264,7 @@ static enum canary_drop cnr_join_hand_cookie(struct cnr_comm *c, const struct cn
 	struct cnr_control *m = cnr_join_answer(c, in, CANARY_WELCOME);
 
 	if (m) {
-		m->arg = cnr_join_elements(in);
+		m->arg = cnr_join_length(in);
 		m->block = be16_to_cpu(in->hdr->members);	/* or it is not taken */
 	}
 	return j->cookie ? CANARY_DROP_COOKIE : CANARY_DROP_NONE;
@@ -280,7 +280,7 @@ void cnr_cookie_build(struct cnr_comm *c, u64 now, const struct cnr_control *m,
 	cnr_header(c, out, CANARY_WELCOME, 0);
 	out->hdr.epoch = 0;
 	out->hdr.cookie.nonce = cpu_to_be64(m->nonce);
-	out->hdr.cookie.elements = cpu_to_be16(m->arg);
+	cnr_set_length(&out->hdr, m->arg);
 	out->hdr.members = cpu_to_be16(m->block);
 	/* It is good there only, and nobody else shall show it. */
 	out->hdr.cookie.addr = m->addr;
@@ -352,7 +352,7 @@ static void cnr_join_note(struct cnr_comm *c, u16 rank, const struct cnr_in *in)
 	p->port = in->port;
 	j->nonce = be64_to_cpu(in->hdr->join.nonce);
 	j->window = be16_to_cpu(in->hdr->join.window);
-	j->offer = max_t(u16, j->offer, cnr_join_elements(in));
+	j->offer = max_t(u16, j->offer, cnr_join_length(in));
 	c->join.missing = c->cfg.members - 1 - c->join.known;
 }
 
@@ -451,8 +451,8 @@ static u32 cnr_welcome_table(struct cnr_comm *c, struct canary_welcome *w, u32 f
 bool cnr_welcome_build(struct cnr_comm *c, u16 rank, u32 first, struct cnr_out *out)
 {
 	struct canary_welcome *w = (struct canary_welcome *)c->scratch;
-	u16 offer = c->table ? c->elements : c->join.joiner[rank].offer;
-	u32 room = min_t(u32, offer * 4, sizeof(c->scratch));
+	u16 offer = c->table ? c->length : c->join.joiner[rank].offer;
+	u32 room = min_t(u32, offer, sizeof(c->scratch));
 	u32 n = 0, unit = sizeof(struct canary_peer);
 
 	if (!c->join.joiner[rank].nonce || room < sizeof(*w) + unit)
@@ -461,7 +461,7 @@ bool cnr_welcome_build(struct cnr_comm *c, u16 rank, u32 first, struct cnr_out *
 	memset(w, 0, sizeof(*w));
 	cnr_header(c, out, CANARY_WELCOME, c->all_done);
 	out->hdr.welcome.nonce = cpu_to_be64(c->join.joiner[rank].nonce);
-	out->hdr.welcome.elements = cpu_to_be16(offer);
+	cnr_set_length(&out->hdr, offer);
 	w->window = cpu_to_be16(c->window);
 	w->algorithm = c->algorithm;
 	w->trees = c->trees;
@@ -527,13 +527,13 @@ static enum canary_drop cnr_welcome_part(struct cnr_comm *c, u64 now, const stru
 	const struct canary_welcome *w = cnr_payload(in);
 	const struct canary_peer *peer = (const struct canary_peer *)(w + 1);
 	u32 i, first = be32_to_cpu(w->first), n = be16_to_cpu(in->hdr->welcome.entries);
-	u16 elements = be16_to_cpu(in->hdr->welcome.elements);
+	u16 length = canary_length(in->hdr);
 	u16 window = be16_to_cpu(w->window);
 
 	if (c->table || first != c->join.known)
 		return CANARY_DROP_DUPLICATE;
-	if (n > c->cfg.members - first || elements < CNR_ELEMENTS_LEAST ||
-	    elements > c->elements || !window ||
+	if (n > c->cfg.members - first || length < CNR_LENGTH_LEAST ||
+	    length > c->length || !window ||
 	    window > c->cfg.window || (window & (window - 1)) || !in->hdr->epoch ||
 	    w->algorithm > CANARY_ALG_MAX || !cnr_trees_fit(w->algorithm, w->trees))
 		return CANARY_DROP_STATE;
@@ -555,7 +555,7 @@ static enum canary_drop cnr_welcome_part(struct cnr_comm *c, u64 now, const stru
 	c->join.missing = 0;
 	c->end.known = 0;
 	if (c->join.known == c->cfg.members) {
-		c->elements = elements;
+		c->length = length;
 		c->window = window;
 		c->algorithm = w->algorithm;
 		c->trees = w->trees;
@@ -582,7 +582,7 @@ enum canary_drop cnr_welcome_input(struct cnr_comm *c, u64 now, const struct cnr
 	if (h->flags & CANARY_F_WAITING) {
 		memcpy(&cookie, w->salt, sizeof(cookie));
 		/* Somebody is there: if only small offers got through, try again soon. */
-		c->join.answered = be16_to_cpu(h->welcome.elements) == c->elements;
+		c->join.answered = canary_length(h) == c->length;
 		if (!c->join.answered) {
 			c->join.at = min_t(u64, c->join.at, now + CNR_JOIN_FIRST);
 			cnr_arm(c, c->join.at);

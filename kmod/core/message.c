@@ -169,7 +169,7 @@ u64 cnr_mac(const struct cnr_comm *c, const struct canary_hdr *h, const void *pa
 	u64 hash = 0;
 
 	if (cnr_has_data(h))
-		hash = cnr_hash(c->data_key, payload, be16_to_cpu(h->contribution.elements));
+		hash = cnr_hash(c->data_key, payload, canary_length(h));
 	return cnr_mac_with(c, h, hash);
 }
 
@@ -182,8 +182,7 @@ static u64 cnr_result_mac(struct cnr_comm *c, const struct cnr_out *out)
 	const struct canary_hdr *h = &out->hdr;
 
 	if (!c->hash_known || c->hash_block != h->block) {
-		c->hash = cnr_hash(c->data_key, out->payload,
-				   be16_to_cpu(h->result.elements));
+		c->hash = cnr_hash(c->data_key, out->payload, canary_length(h));
 		c->hash_block = h->block;
 		c->hash_known = true;
 	}
@@ -221,6 +220,22 @@ void cnr_header(struct cnr_comm *c, struct cnr_out *out, u8 type, u32 block)
 	h->block = cpu_to_be32(block);
 	h->members = cpu_to_be16(c->cfg.members);
 	h->rank = cpu_to_be16(c->cfg.rank);
+}
+
+/* Bytes of data, or that a path takes: a multiple of 4 */
+void cnr_set_length(struct canary_hdr *h, u32 length)
+{
+	h->contribution.elements = cpu_to_be16(length / 4);
+}
+
+/* @out has @words. */
+void cnr_data(struct cnr_out *out, u8 kind, const u32 *words, u16 length)
+{
+	out->hdr.contribution.op = canary_kind_op(kind);
+	out->hdr.contribution.dtype = canary_kind_dtype(kind);
+	cnr_set_length(&out->hdr, length);
+	out->payload = words;
+	out->len = length;
 }
 
 /* The header is complete: authenticate and account it. */

@@ -12,6 +12,21 @@ static inline bool cnr_is_merged(const struct canary_hdr *h)
 	       !(h->flags & CANARY_F_RING);
 }
 
+/* Do the data agree with their checksum? */
+static inline bool cnr_sum_right(const struct cnr_in *in)
+{
+	const struct canary_hdr *h = in->hdr;
+
+	return cnr_checksum(canary_kind(h), cnr_payload(in), canary_length(h)) ==
+	       be32_to_cpu(h->contribution.sum);
+}
+
+/* What the header has to say of the data of @out */
+static inline u32 cnr_out_sum(const struct cnr_out *out)
+{
+	return cnr_checksum(canary_kind(&out->hdr), out->payload, out->len);
+}
+
 u64 cnr_secret(const struct cnr_comm *c, u32 label);
 void cnr_derive_key(struct cnr_comm *c);
 u64 cnr_tag(const struct cnr_comm *c, u16 rank, u32 block, u8 attempt, u32 opsig);
@@ -23,6 +38,8 @@ bool cnr_has_to(const struct cnr_comm *c, const struct canary_hdr *h);
 u32 cnr_digest(const u8 key[16], const void *payload, u32 len);
 const u8 *cnr_mac_key(const struct cnr_comm *c, const struct canary_hdr *h);
 void cnr_header(struct cnr_comm *c, struct cnr_out *out, u8 type, u32 block);
+void cnr_set_length(struct canary_hdr *h, u32 length);
+void cnr_data(struct cnr_out *out, u8 kind, const u32 *words, u16 length);
 void cnr_seal(struct cnr_comm *c, struct cnr_out *out);
 void cnr_to_rank(struct cnr_comm *c, struct cnr_out *out, u16 rank);
 void cnr_seal_by(struct cnr_comm *c, u32 block, u64 hash);

@@ -28,16 +28,17 @@ static bool cnr_serial_room(const struct cnr_comm *c, u32 blocks)
 /* Return: the operation that @op is; NULL if there are too many */
 struct cnr_operation *cnr_op_new(struct cnr_comm *c, const struct cnr_op *op)
 {
-	u32 blocks = op->elements / c->elements + (op->elements % c->elements ? 1 : 0);
+	const struct cnr_encoding *e = cnr_encoding(op->op, op->dtype);
+	u32 blocks = cnr_blocks(c, e, op);
 	struct cnr_operation *o;
 
-	if (!blocks)
-		blocks = 1;
 	if (!cnr_can_post(c) || !cnr_serial_room(c, blocks))
 		return NULL;
 	o = cnr_op_at(c, c->op_seq);
 	memset(o, 0, sizeof(*o));
 	o->op = *op;
+	o->encoding = e;
+	cnr_encoding_begin(c, o);
 	o->base = c->posted;
 	o->blocks = blocks;
 	o->seq = c->op_seq++;
@@ -49,7 +50,7 @@ struct cnr_operation *cnr_op_new(struct cnr_comm *c, const struct cnr_op *op)
 void cnr_op_alone(struct cnr_comm *c, struct cnr_operation *o)
 {
 	if (o->op.source)
-		memcpy(o->op.data, o->op.source, (size_t)o->op.elements * sizeof(u32));
+		memcpy(o->op.data, o->op.source, (size_t)o->op.elements * o->encoding->element);
 	o->blocks_done = o->blocks;
 	o->state = CNR_O_COMPLETE;
 	c->op_passed = o->seq + 1;
@@ -110,30 +111,6 @@ u32 cnr_proven_done(struct cnr_comm *c, const struct cnr_operation *o, u32 block
 	    canary_before(done, cnr_op_at(c, seq)->base))
 		done = cnr_op_at(c, seq)->base;
 	return done;
-}
-
-u16 cnr_block_elements(struct cnr_comm *c, const struct cnr_operation *op, u32 block)
-{
-	return min_t(u32, c->elements, op->op.elements - (block - op->base) * c->elements);
-}
-
-u32 *cnr_block_data(struct cnr_comm *c, const struct cnr_operation *op, u32 block, u16 *elements,
-		    enum cnr_use use)
-{
-	u32 at = (block - op->base) * c->elements;
-
-	*elements = cnr_block_elements(c, op, block);
-	return op->op.at ? op->op.at(&op->op, at, *elements, use) : op->op.data + at;
-}
-
-/* Our own contribution to @block. */
-const u32 *cnr_block_source(struct cnr_comm *c, const struct cnr_operation *op, u32 block,
-			    u16 *elements)
-{
-	if (!op->op.source)
-		return cnr_block_data(c, op, block, elements, CNR_USE_INPUT);
-	*elements = cnr_block_elements(c, op, block);
-	return op->op.source + (block - op->base) * c->elements;
 }
 
 static void cnr_report(const struct cnr_operation *o, struct cnr_done *done)

@@ -10,6 +10,8 @@
 #ifndef CANARY_CORE_PARSE_H
 #define CANARY_CORE_PARSE_H
 
+#include "../kinds.h"
+
 /*
  * X(NAME, "name shown to people", "explanation")
  * New reasons go to the end: user space reads counters by position.
@@ -84,7 +86,7 @@ static __always_inline int canary_has_cookie(const struct canary_hdr *h)
  */
 static __always_inline enum canary_drop canary_parse(const struct canary_hdr *h, __u32 len)
 {
-	__u32 members, count, rank, elements, children, want;
+	__u32 members, count, rank, length, children, want;
 
 	if (len < sizeof(*h))
 		return CANARY_DROP_SHORT;
@@ -97,13 +99,13 @@ static __always_inline enum canary_drop canary_parse(const struct canary_hdr *h,
 	members = cnr_be16(h->members);
 	count = cnr_be16(h->contribution.count);
 	rank = cnr_be16(h->rank);
-	elements = cnr_be16(h->contribution.elements);
+	length = canary_length(h);
 	children = cnr_be16(h->restoration.entries);
 	if (members == 0)
 		return CANARY_DROP_MEMBERS;
 	if (rank >= members)
 		return CANARY_DROP_RANK;
-	if (elements > CANARY_ELEMENTS_MAX)
+	if (length > CANARY_PAYLOAD_MAX)
 		return CANARY_DROP_ELEMENTS;
 	want = sizeof(*h);
 	switch (h->type) {
@@ -115,20 +117,20 @@ static __always_inline enum canary_drop canary_parse(const struct canary_hdr *h,
 		if ((h->flags & (CANARY_F_BYPASS | CANARY_F_RING)) == CANARY_F_BYPASS &&
 		    !h->contribution.switch_addr && count != 1)
 			return CANARY_DROP_COUNT;
-		if (h->contribution.op != CANARY_OP_SUM || h->contribution.dtype != CANARY_INT32)
+		if (!canary_kind_known(canary_kind(h)))
 			return CANARY_DROP_OPERATOR;
 		if (children && !canary_has_cookie(h))
 			return CANARY_DROP_LENGTH;
-		want += elements * 4;
+		want += length;
 		break;
 	case CANARY_RESULT:
 		if (count != members)
 			return CANARY_DROP_COUNT;
-		if (h->contribution.op != CANARY_OP_SUM || h->contribution.dtype != CANARY_INT32)
+		if (!canary_kind_known(canary_kind(h)))
 			return CANARY_DROP_OPERATOR;
 		if (children >= members)
 			return CANARY_DROP_LENGTH;
-		want += elements * 4;
+		want += length;
 		break;
 	case CANARY_RESTORATION:
 		if (children == 0)

@@ -109,26 +109,26 @@ static inline u64 cnr_div64(u64 a, u32 b)
 #include "../reduce.h"
 
 /*
- * Block arithmetic, with what the processor has for it.
- * cnr_checksum(): of canary_hdr.sum. cnr_add(): @to = @a + @b, @to may be @a; returns the checksum
- * of @to. cnr_hash(): of data under a mac, canary_hash().
+ * Payloads of @length bytes, a multiple of 4, with what the processor has for it.
+ * cnr_checksum(): of canary_hdr.sum. cnr_combine(): @a and @b, into @to, which may be @a; returns
+ * the checksum of @to. cnr_hash(): of data under a mac, canary_hash().
  */
 #ifdef __KERNEL__
-u64 cnr_hash(const u32 *key, const u32 *data, u32 elements);
-u32 cnr_checksum(const u32 *data, u32 elements);
-u32 cnr_add(u32 *to, const u32 *a, const u32 *b, u32 elements);
+u64 cnr_hash(const u32 *key, const u32 *data, u32 length);
+u32 cnr_checksum(u8 kind, const u32 *data, u32 length);
+u32 cnr_combine(u8 kind, u32 *to, const u32 *a, const u32 *b, u32 length);
 #else
 #ifdef __AVX2__
 #include <immintrin.h>
 
 /* Compilers multiply 64 bits by 64 where 32 by 32 do. */
-static inline u64 cnr_hash(const u32 *key, const u32 *data, u32 elements)
+static inline u64 cnr_hash(const u32 *key, const u32 *data, u32 length)
 {
 	__m256i a, b, sum[2] = { _mm256_setzero_si256(), _mm256_setzero_si256() };
+	u32 i, words = length / 4;
 	u64 lane[4];
-	u32 i;
 
-	for (i = 0; i + 16 <= elements; i += 16) {
+	for (i = 0; i + 16 <= words; i += 16) {
 		a = _mm256_add_epi32(_mm256_loadu_si256((const __m256i *)(data + i)),
 				     _mm256_loadu_si256((const __m256i *)(key + i)));
 		b = _mm256_add_epi32(_mm256_loadu_si256((const __m256i *)(data + i + 8)),
@@ -140,23 +140,23 @@ static inline u64 cnr_hash(const u32 *key, const u32 *data, u32 elements)
 	}
 	_mm256_storeu_si256((__m256i *)lane, _mm256_add_epi64(sum[0], sum[1]));
 	return lane[0] + lane[1] + lane[2] + lane[3] +
-	       canary_hash(key + i, data + i, elements - i);
+	       canary_hash(key + i, data + i, words - i);
 }
 #else
-static inline u64 cnr_hash(const u32 *key, const u32 *data, u32 elements)
+static inline u64 cnr_hash(const u32 *key, const u32 *data, u32 length)
 {
-	return canary_hash(key, data, elements);
+	return canary_hash(key, data, length / 4);
 }
 #endif
 
-static inline u32 cnr_checksum(const u32 *data, u32 elements)
+static inline u32 cnr_checksum(u8 kind, const u32 *data, u32 length)
 {
-	return canary_checksum(data, elements);
+	return canary_checksum(kind, data, length / 4);
 }
 
-static inline u32 cnr_add(u32 *to, const u32 *a, const u32 *b, u32 elements)
+static inline u32 cnr_combine(u8 kind, u32 *to, const u32 *a, const u32 *b, u32 length)
 {
-	return canary_add32(to, a, b, elements);
+	return canary_combine(kind, to, a, b, length / 4);
 }
 #endif
 

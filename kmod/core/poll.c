@@ -61,7 +61,7 @@ static bool cnr_again_build(struct cnr_comm *c, u64 now, const struct cnr_contro
 		cnr_fail(c, now, CANARY_ABORT_LEFT, &c->cfg.rank, 1, true);
 		return false;
 	}
-	out->hdr.result.sum = cpu_to_be32(cnr_checksum(out->payload, out->len / 4));
+	out->hdr.result.sum = cpu_to_be32(cnr_out_sum(out));
 	cnr_count(c, CNR_C_results_again);
 	out->again = true;
 	cnr_to_rank(c, out, m->rank);

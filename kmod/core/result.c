@@ -10,20 +10,56 @@
 #include "blocks.h"
 #include "message.h"
 
-/* @data will be the result of @block, and nobody else can write to them yet. */
-void cnr_result_note(struct cnr_comm *c, struct cnr_operation *o, u32 block, const u32 *data)
+static u64 cnr_result_hash(struct cnr_comm *c, const struct cnr_operation *o, u32 block,
+			   const u32 *words)
 {
-	if (o->op.hashes)
-		o->op.hashes[block - o->base] = cnr_hash(c->data_key, data,
-							 cnr_block_elements(c, o, block));
+	struct cnr_part p;
+
+	cnr_part(c, o, block, &p);
+	return cnr_hash(c->data_key, words, p.result);
 }
 
-/* Did somebody write to @data, the result of @block? Then nobody has it any more. */
-bool cnr_result_changed(struct cnr_comm *c, const struct cnr_operation *o, u32 block,
-			const u32 *data)
+/* @words will be the result of @block, and nobody else can write to them yet. */
+void cnr_result_note(struct cnr_comm *c, struct cnr_operation *o, u32 block, const u32 *words)
 {
-	return o->op.hashes && o->op.hashes[block - o->base] !=
-			       cnr_hash(c->data_key, data, cnr_block_elements(c, o, block));
+	if (o->op.hashes)
+		o->op.hashes[block - o->base] = cnr_result_hash(c, o, block, words);
+}
+
+/*
+ * @others is what all others have contributed to @block: with our own words, that is the result.
+ * @room is for words, and may be @others; nobody else can write to it.
+ * Return: the checksum of the result.
+ */
+u32 cnr_result_make(struct cnr_comm *c, struct cnr_operation *o, u32 block, const u32 *others,
+		    u32 *room)
+{
+	const u32 *own;
+	struct cnr_part p;
+	u32 *data, sum;
+
+	cnr_part(c, o, block, &p);
+	if (!o->op.hashes && cnr_part_plain(o, &p)) {
+		data = cnr_vector(o, &p, CNR_USE_BOTH);
+		own = o->op.source ? cnr_vector_source(o, &p) : data;
+		return cnr_combine(p.kind, data, own, others, p.length);
+	}
+	sum = cnr_combine(p.kind, room, cnr_words(c, o, &p), others, p.length);
+	if (o->encoding->finish) {
+		o->encoding->finish(c, o, &p, room);
+		sum = cnr_checksum(p.kind, room, p.result);
+	}
+	cnr_result_note(c, o, block, room);
+	cnr_store(c, o, &p, room);
+	return sum;
+}
+
+/* Did somebody write to @words, the result of @block? Then nobody has it any more. */
+bool cnr_result_changed(struct cnr_comm *c, const struct cnr_operation *o, u32 block,
+			const u32 *words)
+{
+	return o->op.hashes &&
+	       o->op.hashes[block - o->base] != cnr_result_hash(c, o, block, words);
 }
 
 /* Which of the 32 blocks that were led before @block are finished? The latest: the lowest bit. */
@@ -57,24 +93,19 @@ bool cnr_result_build(struct cnr_comm *c, u32 block, u8 attempt, struct cnr_out 
 {
 	struct cnr_operation *o = cnr_find_op(c, block);
 	struct canary_hdr *h = &out->hdr;
-	u16 elements;
-	u32 *data;
+	struct cnr_part p;
 
 	if (!o)
 		return false;
-	data = cnr_block_data(c, o, block, &elements, CNR_USE_SERVE);
+	cnr_part(c, o, block, &p);
 	cnr_header(c, out, CANARY_RESULT, block);
 	h->attempt = attempt;
 	h->opsig = cpu_to_be32(o->opsig);
 	h->result.count = h->members;
-	h->result.op = o->op.op;
-	h->result.dtype = o->op.dtype;
-	h->result.elements = cpu_to_be16(elements);
+	cnr_data(out, p.kind, cnr_serve(c, o, &p), p.result);
 	h->result.load = c->load;
 	h->result.finished = cpu_to_be32(cnr_finished_bits(c, block));
 	h->result.acked = cpu_to_be32(c->all_done);
-	out->payload = data;
-	out->len = elements * sizeof(*data);
 	cnr_result_vouch(c, o, block);
 	return true;
 }

@@ -5,9 +5,9 @@
  * workstations").
  *
  * The partial sum of a block starts at the member after its leader in the order of the ring; each
- * one adds its data in place, in its vector, and sends it on. It is complete at the leader, and
+ * one adds its data, keeps it (ring_words.c), and sends it on. It is complete at the leader, and
  * the result goes around once more. Every hop is from a member to the next one, authenticated,
- * and repeated on demand from the vector: there is nothing to begin anew, and no other memory.
+ * and repeated on demand from what is kept: there is nothing to begin anew.
  *
  * States: those of tree_member.c, and CNR_B_PARTIAL while SENT: own data are in the partial sum.
  * Timer: cnr_block.deadline while SENT; it asks the member before us with REQUEST.
@@ -88,22 +88,16 @@ static void cnr_ring_start(struct cnr_comm *c, u64 now, u32 block)
 {
 	struct cnr_block *b = cnr_block(c, block);
 	struct cnr_operation *o = &c->ops[b->op];
-	u16 elements;
-	u32 *data;
+	bool first = !cnr_ring_hop(c, block);
 
 	b->asked_from = c->questions[c->ring.prev].question;
 	cnr_ring_tags_begin(c, block);
-	if (o->op.source) {
-		data = cnr_block_data(c, o, block, &elements, CNR_USE_RESULT);
-		memcpy(data, cnr_block_source(c, o, block, &elements), elements * sizeof(*data));
-	}
+	b->sum = cnr_partial_begin(c, o, block, first);
 	b->attempt = 0;
-	if (!cnr_ring_hop(c, block)) {
+	if (first) {
 		b->flags |= CNR_B_PARTIAL;
 		b->tag = cnr_tag(c, c->cfg.rank, block, 0, o->opsig);
 		b->done = c->una;
-		data = cnr_block_data(c, o, block, &elements, CNR_USE_INPUT);
-		b->sum = cnr_checksum(data, elements);
 		cnr_ring_push_partial(c, block);
 	} else if (b->flags & CNR_B_EARLY) {
 		b->flags |= CNR_B_AGAIN;
@@ -202,43 +196,33 @@ static void cnr_ring_rtt(struct cnr_comm *c, u64 now, const struct cnr_block *b)
 	r->shift = 0;
 }
 
-/* What can be said against data for a block that is in flight. */
-static enum canary_drop cnr_ring_check(struct cnr_comm *c, u64 now, const struct cnr_in *in)
+/* What can be said against data for a block in flight, or its @result. *@p becomes the block. */
+static enum canary_drop cnr_ring_check(struct cnr_comm *c, u64 now, const struct cnr_in *in,
+				       struct cnr_part *p, bool result)
 {
 	const struct canary_hdr *h = in->hdr;
 	u32 block = be32_to_cpu(h->block);
 	struct cnr_operation *o = &c->ops[cnr_block(c, block)->op];
-	u16 elements;
 
 	if (be32_to_cpu(h->opsig) != o->opsig) {
 		cnr_differs(c, now, block, be16_to_cpu(h->rank), be32_to_cpu(h->opsig),
 			    be16_to_cpu(h->contribution.count));
 		return CANARY_DROP_OPSIG;
 	}
-	elements = cnr_block_elements(c, o, block);
-	if (be16_to_cpu(h->contribution.elements) != elements)
+	cnr_part(c, o, block, p);
+	if (canary_length(h) != (result ? p->result : p->length) || canary_kind(h) != p->kind)
 		return CANARY_DROP_ELEMENTS;
-	return cnr_checksum(cnr_payload(in), elements) == be32_to_cpu(h->contribution.sum) ?
-	       CANARY_DROP_NONE : CANARY_DROP_SUM;
+	return cnr_sum_right(in) ? CANARY_DROP_NONE : CANARY_DROP_SUM;
 }
 
-/*
- * Add @payload to our data of @block, as cnr_lead_add() does if that is the result. A partial sum
- * that the application changes is as good as another contribution of its own.
- */
+/* Add @payload to our data of @block: at its leader that is the result. Return: its checksum. */
 static u32 cnr_ring_add(struct cnr_comm *c, u32 block, const u32 *payload)
 {
 	struct cnr_operation *o = &c->ops[cnr_block(c, block)->op];
-	u32 *data, *result = (u32 *)c->scratch, sum;
-	u16 elements;
 
-	data = cnr_block_data(c, o, block, &elements, CNR_USE_BOTH);
-	if (!o->op.hashes || cnr_leader(c, block) != c->cfg.rank)
-		return cnr_add(data, data, payload, elements);
-	sum = cnr_add(result, data, payload, elements);
-	cnr_result_note(c, o, block, result);
-	memcpy(data, result, elements * sizeof(*data));
-	return sum;
+	if (cnr_leader(c, block) == c->cfg.rank)
+		return cnr_result_make(c, o, block, payload, (u32 *)c->scratch);
+	return cnr_partial_add(c, o, block, payload);
 }
 
 static void cnr_ring_finish(struct cnr_comm *c, u64 now, u32 block)
@@ -279,6 +263,7 @@ static enum canary_drop cnr_ring_partial(struct cnr_comm *c, u64 now, const stru
 	u32 block = be32_to_cpu(h->block);
 	enum canary_drop drop;
 	struct cnr_block *b;
+	struct cnr_part p;
 
 	if (!cnr_in_window(c, block))
 		return canary_before(block, c->una) ? CANARY_DROP_DUPLICATE : CANARY_DROP_BLOCK;
@@ -292,7 +277,7 @@ static enum canary_drop cnr_ring_partial(struct cnr_comm *c, u64 now, const stru
 	}
 	if (b->state != CNR_B_SENT || (b->flags & CNR_B_PARTIAL))
 		return CANARY_DROP_DUPLICATE;
-	drop = cnr_ring_check(c, now, in);
+	drop = cnr_ring_check(c, now, in, &p, false);
 	if (drop != CANARY_DROP_NONE)
 		return drop;
 	if (be16_to_cpu(h->contribution.count) != cnr_ring_hop(c, block))
@@ -326,8 +311,7 @@ static enum canary_drop cnr_ring_result(struct cnr_comm *c, u64 now, const struc
 	u32 block = be32_to_cpu(h->block);
 	enum canary_drop drop;
 	struct cnr_block *b;
-	u16 elements;
-	u32 *data;
+	struct cnr_part p;
 
 	cnr_all_done(c, be32_to_cpu(h->result.acked));
 	if (!cnr_in_flight(c, block))
@@ -337,14 +321,13 @@ static enum canary_drop cnr_ring_result(struct cnr_comm *c, u64 now, const struc
 		return CANARY_DROP_DUPLICATE;
 	if (cnr_leader(c, block) == c->cfg.rank)
 		return CANARY_DROP_LEADER;
-	drop = cnr_ring_check(c, now, in);
+	drop = cnr_ring_check(c, now, in, &p, true);
 	if (drop != CANARY_DROP_NONE)
 		return drop;
 	/* There is none without our data. */
 	if (!(b->flags & CNR_B_PARTIAL))
 		return CANARY_DROP_STATE;
-	data = cnr_block_data(c, &c->ops[b->op], block, &elements, CNR_USE_RESULT);
-	memcpy(data, cnr_payload(in), elements * sizeof(*data));
+	cnr_store(c, &c->ops[b->op], &p, cnr_payload(in));
 	cnr_result_note(c, &c->ops[b->op], block, cnr_payload(in));
 	c->load = h->result.load;
 	cnr_count(c, CNR_C_results_in);
@@ -450,23 +433,18 @@ static void cnr_ring_partial_build(struct cnr_comm *c, u32 block, bool again,
 	struct cnr_block *b = cnr_block(c, block);
 	struct cnr_operation *o = &c->ops[b->op];
 	struct canary_hdr *h = &out->hdr;
-	u16 elements;
-	u32 *data;
+	struct cnr_part p;
 
-	data = cnr_block_data(c, o, block, &elements, CNR_USE_INPUT);
+	cnr_part(c, o, block, &p);
 	cnr_header(c, out, CANARY_CONTRIBUTION, block);
 	h->flags = CANARY_F_RING | CANARY_F_BYPASS;
 	h->opsig = cpu_to_be32(o->opsig);
 	h->contribution.count = cpu_to_be16(cnr_ring_hop(c, block) + 1);
-	h->contribution.op = o->op.op;
-	h->contribution.dtype = o->op.dtype;
-	h->contribution.elements = cpu_to_be16(elements);
+	cnr_data(out, p.kind, cnr_partial_words(c, o, &p), p.length);
 	h->contribution.load = b->load;
 	h->contribution.tag = cpu_to_be64(b->tag);
 	h->contribution.sum = cpu_to_be32(b->sum);
 	h->contribution.acked = cpu_to_be32(b->done);
-	out->payload = data;
-	out->len = elements * sizeof(*data);
 	cnr_count(c, again ? CNR_C_ring_again : CNR_C_ring_out);
 }
 
@@ -476,8 +454,7 @@ static bool cnr_ring_result_build(struct cnr_comm *c, const struct cnr_ring_item
 	if (!cnr_result_build(c, item->block, 0, out))
 		return false;
 	out->hdr.flags = CANARY_F_RING;
-	out->hdr.result.sum = cpu_to_be32(item->result ? item->sum :
-				   cnr_checksum(out->payload, out->len / 4));
+	out->hdr.result.sum = cpu_to_be32(item->result ? item->sum : cnr_out_sum(out));
 	cnr_count(c, item->again ? CNR_C_results_again : CNR_C_results_out);
 	return true;
 }
@@ -489,8 +466,7 @@ static bool cnr_ring_changed(struct cnr_comm *c, const struct cnr_out *out, u32 
 
 	if (out->hdr.type == CANARY_RESULT)
 		return cnr_result_changed(c, o, block, out->payload);
-	return o->op.hashes &&
-	       cnr_checksum(out->payload, out->len / 4) != cnr_block(c, block)->sum;
+	return o->op.hashes && cnr_out_sum(out) != cnr_block(c, block)->sum;
 }
 
 /* Next partial sum or result for the member after us. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Layer 5, ring: a block on its way around (ring.c), in which order (ring_order.c), and what its
- * tags have to add up to (ring_tags.c).
+ * Layer 5, ring: a block on its way around (ring.c), its words meanwhile (ring_words.c), in which
+ * order (ring_order.c), and what its tags have to add up to (ring_tags.c).
  */
 #ifndef CANARY_CORE_RING_H
 #define CANARY_CORE_RING_H
@@ -35,6 +35,11 @@ static inline bool cnr_is_ring(struct cnr_comm *c, u32 block)
 /* ring.c */
 extern const struct cnr_algorithm cnr_ring;
 bool cnr_ring_build(struct cnr_comm *c, u64 now, struct cnr_out *out);
+
+/* ring_words.c: what was combined so far */
+u32 cnr_partial_begin(struct cnr_comm *c, struct cnr_operation *o, u32 block, bool first);
+u32 cnr_partial_add(struct cnr_comm *c, struct cnr_operation *o, u32 block, const u32 *payload);
+const u32 *cnr_partial_words(struct cnr_comm *c, struct cnr_operation *o, const struct cnr_part *p);
 
 /* ring_order.c: who is whose neighbour */
 void cnr_ring_begin(struct cnr_comm *c);

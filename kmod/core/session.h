@@ -16,7 +16,7 @@
 
 /*
  * struct cnr_joiner - and what rank 0 has of each besides, until all are in
- * @offer:	before the table is settled: elements that its path takes
+ * @offer:	before the table is settled: bytes of data that its path takes
  * @window:	before the table is settled: its largest window
  * @small:	before the table is settled: offers below what it wants
  * @nonce:	of its JOINs

@@ -66,7 +66,8 @@ enum cnr_lead_state {
  * @asked_at:	when ranks were asked the last time; 0 if they were not
  * @first_ask:	when the first of @asks was
  * @expected:	see cnr_lead_expected()
- * @acc:	the sum so far, without own data
+ * @kind, @length: of contributions, once there is one or it is posted
+ * @acc:	what was combined so far, without own data
  * @tags:	of all ranks, if the core has slices; so far those of the first @tagged
  * @tagged:	see @tags
  */
@@ -76,12 +77,10 @@ struct cnr_lead {
 	u8	attempt;
 	u8	flags;
 	u8	tries;
-	u8	op;
-	u8	dtype;
+	u8	kind;
 	u8	load;
-	u8	pad;
 	u16	count;
-	u16	elements;
+	u16	length;
 	u32	opsig;
 	u32	sum;
 	u32	done;
@@ -118,6 +117,12 @@ static inline bool cnr_seen(const struct cnr_lead *l, u16 rank)
 static inline bool cnr_wanted(const struct cnr_lead *l, u16 rank)
 {
 	return l->want[rank / 64] >> (rank % 64) & 1;
+}
+
+/* Is @h of as many bytes, of the same kind? */
+static inline bool cnr_lead_alike(const struct cnr_lead *l, const struct canary_hdr *h)
+{
+	return canary_length(h) == l->length && canary_kind(h) == l->kind;
 }
 
 static inline bool cnr_lead_sending(const struct cnr_lead *l)

@@ -9,27 +9,6 @@
 #include "session.h"
 #include "tree.h"
 
-/*
- * Add our own data to @sum, that of all others: the result of @l. Where others can write to it, it
- * is made and noted elsewhere first. Return: its checksum.
- */
-static u32 cnr_lead_add(struct cnr_comm *c, struct cnr_lead *l, struct cnr_operation *o,
-			const u32 *sum)
-{
-	const u32 *own;
-	u16 elements;
-	u32 *data, check;
-
-	data = cnr_block_data(c, o, l->block, &elements, CNR_USE_BOTH);
-	own = o->op.source ? cnr_block_source(c, o, l->block, &elements) : data;
-	if (!o->op.hashes)
-		return cnr_add(data, own, sum, elements);
-	check = cnr_add(l->acc, sum, own, elements);
-	cnr_result_note(c, o, l->block, l->acc);
-	memcpy(data, l->acc, elements * sizeof(*data));
-	return check;
-}
-
 /* Rank 0 decides by what became of its blocks. */
 static void cnr_observe(struct cnr_comm *c, const struct cnr_lead *l)
 {
@@ -53,7 +32,7 @@ static void cnr_lead_finish(struct cnr_comm *c, u64 now, struct cnr_lead *l, con
 		cnr_trust_proven(c, l);
 	if (l->attempt && l->attempt < CNR_BYPASS_ATTEMPT)
 		cnr_around_learn(c, true);
-	l->sum = cnr_lead_add(c, l, o, sum);
+	l->sum = cnr_result_make(c, o, l->block, sum, l->acc);
 	/* Of aggregates, nobody vouches for what the header says. */
 	if (l->flags & CNR_L_MERGED)
 		l->done = canary_earlier(l->done, cnr_proven_done(c, o, l->block));
@@ -80,18 +59,19 @@ void cnr_lead_posted(struct cnr_comm *c, u64 now, u32 block)
 {
 	struct cnr_operation *o = &c->ops[cnr_block(c, block)->op];
 	struct cnr_lead *l = cnr_lead_get(c, block);
-	u16 elements;
+	struct cnr_part p;
 
 	if (!l)
 		return;		/* retried when a member asks for it */
-	elements = cnr_block_elements(c, o, block);
-	if (l->sources && (l->opsig != o->opsig || l->elements != elements)) {
+	cnr_part(c, o, block, &p);
+	if (l->sources && (l->opsig != o->opsig || l->length != p.length || l->kind != p.kind)) {
 		c->stats.drop[CANARY_DROP_OPSIG] += l->sources;
 		cnr_lead_clear(c, l);
 	}
 	l->flags |= CNR_L_POSTED;
 	l->opsig = o->opsig;
-	l->elements = elements;
+	l->length = p.length;
+	l->kind = p.kind;
 	l->last_at = now;
 	cnr_tags_begin(c, l);
 	if (l->count < c->cfg.members - 1)
@@ -166,7 +146,6 @@ void cnr_lead_alive(struct cnr_comm *c, u64 now, const struct canary_hdr *h, boo
 static enum canary_drop cnr_acceptable(struct cnr_comm *c, const struct cnr_lead *l,
 				       const struct canary_hdr *h)
 {
-	u16 elements = be16_to_cpu(h->contribution.elements);
 	u16 count = be16_to_cpu(h->contribution.count);
 	u16 rank = be16_to_cpu(h->rank);
 
@@ -176,8 +155,8 @@ static enum canary_drop cnr_acceptable(struct cnr_comm *c, const struct cnr_lead
 		return CANARY_DROP_ATTEMPT;
 	if ((l->sources || (l->flags & CNR_L_POSTED)) && be32_to_cpu(h->opsig) != l->opsig)
 		return CANARY_DROP_OPSIG;
-	if ((l->sources || (l->flags & CNR_L_POSTED)) ?
-	    elements != l->elements : elements > c->elements)
+	if ((l->sources || (l->flags & CNR_L_POSTED)) ? !cnr_lead_alike(l, h) :
+							canary_length(h) > c->length)
 		return CANARY_DROP_ELEMENTS;
 	if (count == 1 && (rank == c->cfg.rank || cnr_seen(l, rank)))
 		return rank == c->cfg.rank ? CANARY_DROP_RANK : CANARY_DROP_DUPLICATE;
@@ -199,13 +178,14 @@ static void cnr_contribution_merge(struct cnr_comm *c, struct cnr_lead *l, u64 n
 
 	if (!l->sources) {
 		l->opsig = be32_to_cpu(h->opsig);
-		l->elements = be16_to_cpu(h->contribution.elements);
+		l->length = canary_length(h);
+		l->kind = canary_kind(h);
 		if (keep)
-			memcpy(l->acc, cnr_payload(in), l->elements * sizeof(*l->acc));
+			memcpy(l->acc, cnr_payload(in), l->length);
 		l->done = be32_to_cpu(h->contribution.acked);
 		l->first_at = now;
 	} else {
-		cnr_add(l->acc, l->acc, cnr_payload(in), l->elements);
+		cnr_combine(l->kind, l->acc, l->acc, cnr_payload(in), l->length);
 		l->done = canary_earlier(l->done, be32_to_cpu(h->contribution.acked));
 	}
 	l->count += be16_to_cpu(h->contribution.count);
@@ -322,8 +302,7 @@ static enum canary_drop cnr_contribution_admit(struct cnr_comm *c, u64 now, stru
 	if (h->contribution.count != cpu_to_be16(1)) {
 		if (!cnr_believes(c, in->addr))
 			return CANARY_DROP_AGGREGATE;
-		if (cnr_checksum(cnr_payload(in), be16_to_cpu(h->contribution.elements)) !=
-		    be32_to_cpu(h->contribution.sum))
+		if (!cnr_sum_right(in))
 			return CANARY_DROP_SUM;
 		drop = cnr_trust_admit(c, now, l, in);
 		if (drop != CANARY_DROP_NONE)

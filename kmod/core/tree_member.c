@@ -170,14 +170,12 @@ static enum canary_drop cnr_result_early(struct cnr_comm *c, u64 now, u32 block)
 
 enum canary_drop cnr_result_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 {
-	const u32 *payload = cnr_payload(in);
 	const struct canary_hdr *h = in->hdr;
 	u32 block = be32_to_cpu(h->block);
 	u16 rank = be16_to_cpu(h->rank);
 	struct cnr_operation *o;
 	struct cnr_block *b;
-	u16 elements;
-	u32 *data;
+	struct cnr_part p;
 
 	cnr_all_done(c, be32_to_cpu(h->result.acked));
 	if (block - c->una >= c->next - c->una)
@@ -190,14 +188,13 @@ enum canary_drop cnr_result_input(struct cnr_comm *c, u64 now, const struct cnr_
 	o = &c->ops[b->op];
 	if (be32_to_cpu(h->opsig) != o->opsig)
 		return CANARY_DROP_OPSIG;
-	elements = cnr_block_elements(c, o, block);
-	if (be16_to_cpu(h->result.elements) != elements)
+	cnr_part(c, o, block, &p);
+	if (canary_length(h) != p.result || canary_kind(h) != p.kind)
 		return CANARY_DROP_ELEMENTS;
 	/* The mac says who sends it; this, that its sender's memory was not written to since. */
-	if (cnr_checksum(payload, elements) != be32_to_cpu(h->result.sum))
+	if (!cnr_sum_right(in))
 		return CANARY_DROP_SUM;
-	data = cnr_block_data(c, o, block, &elements, CNR_USE_RESULT);
-	memcpy(data, payload, elements * sizeof(*data));
+	cnr_store(c, o, &p, cnr_payload(in));
 	c->load = h->result.load;
 	if (!(b->flags & CNR_B_AGAIN) && !b->attempt)
 		cnr_sample(c, now, block, be32_to_cpu(h->result.held), h->result.load);
@@ -307,8 +304,7 @@ bool cnr_contribution_build(struct cnr_comm *c, struct cnr_out *out)
 	struct canary_hdr *h = &out->hdr;
 	struct cnr_operation *o;
 	struct cnr_block *b;
-	const u32 *data;
-	u16 elements;
+	struct cnr_part p;
 	u32 block;
 
 	while (c->tree.tx_tail != c->tree.tx_head) {
@@ -320,7 +316,7 @@ bool cnr_contribution_build(struct cnr_comm *c, struct cnr_out *out)
 		if (b->state != CNR_B_SENT)
 			continue;
 		o = &c->ops[b->op];
-		data = cnr_block_source(c, o, block, &elements);
+		cnr_part(c, o, block, &p);
 		cnr_header(c, out, CANARY_CONTRIBUTION, block);
 		h->attempt = b->attempt;
 		h->flags = b->flags & CNR_B_BYPASS ? CANARY_F_BYPASS : 0;
@@ -332,15 +328,10 @@ bool cnr_contribution_build(struct cnr_comm *c, struct cnr_out *out)
 		}
 		h->opsig = cpu_to_be32(o->opsig);
 		h->contribution.count = cpu_to_be16(1);
-		h->contribution.op = o->op.op;
-		h->contribution.dtype = o->op.dtype;
-		h->contribution.elements = cpu_to_be16(elements);
-		h->contribution.tag = cpu_to_be64(cnr_tag(c, c->cfg.rank, block, b->attempt,
-							  o->opsig));
-		h->contribution.sum = cpu_to_be32(cnr_checksum(data, elements));
+		cnr_data(out, p.kind, cnr_words(c, o, &p), p.length);
+		h->contribution.tag = cpu_to_be64(cnr_tag(c, c->cfg.rank, block, b->attempt, o->opsig));
+		h->contribution.sum = cpu_to_be32(cnr_out_sum(out));
 		h->contribution.acked = cpu_to_be32(c->una);
-		out->payload = data;
-		out->len = elements * sizeof(*data);
 		out->again = b->flags & CNR_B_AGAIN;
 		cnr_count(c, out->again ? CNR_C_retransmissions : CNR_C_contributions_out);
 		cnr_to_rank(c, out, cnr_leader(c, block));

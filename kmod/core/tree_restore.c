@@ -27,7 +27,7 @@ static u32 cnr_restore_group(const struct cnr_comm *c, const struct cnr_lead *l,
 			     u16 *group)
 {
 	u32 room = min_t(u32, CANARY_RESTORED_MAX,
-			 c->elements * sizeof(u32) / sizeof(struct canary_restored));
+			 c->length / sizeof(struct canary_restored));
 	__be32 origin = l->source[head].origin;
 	u32 i, n = 0;
 
@@ -67,7 +67,7 @@ static void cnr_restoration_build(struct cnr_comm *c, struct cnr_lead *l, u32 he
 	cnr_header(c, out, CANARY_RESTORATION, l->block);
 	out->hdr.attempt = l->attempt;
 	out->hdr.opsig = cpu_to_be32(l->opsig);
-	out->hdr.restoration.elements = cpu_to_be16(l->elements);
+	cnr_set_length(&out->hdr, l->length);
 	out->hdr.restoration.list = cpu_to_be16(l->lists++);
 	out->hdr.restoration.entries = cpu_to_be16(n);
 	cnr_restore_list(s, group, n, (struct canary_restored *)c->scratch);

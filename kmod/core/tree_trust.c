@@ -73,8 +73,7 @@ static bool cnr_merged_comparable(struct cnr_comm *c, const struct cnr_lead *l,
 				  const struct canary_hdr *h)
 {
 	return (l->flags & CNR_L_POSTED) && cnr_tags_known(c, l) &&
-	       be32_to_cpu(h->opsig) == l->opsig &&
-	       be16_to_cpu(h->contribution.elements) == l->elements;
+	       be32_to_cpu(h->opsig) == l->opsig && cnr_lead_alike(l, h);
 }
 
 /* Is it all there is, and right? */
@@ -152,8 +151,7 @@ static bool cnr_merged_crowds(struct cnr_comm *c, struct cnr_lead *l)
  */
 void cnr_trust_doubt(struct cnr_comm *c, u64 now, struct cnr_lead *l, const struct canary_hdr *h)
 {
-	bool agrees = l->opsig == be32_to_cpu(h->opsig) &&
-		      l->elements == be16_to_cpu(h->contribution.elements);
+	bool agrees = l->opsig == be32_to_cpu(h->opsig) && cnr_lead_alike(l, h);
 
 	if ((l->flags & (CNR_L_POSTED | CNR_L_MERGED)) != CNR_L_MERGED ||
 	    cnr_seen(l, be16_to_cpu(h->rank)))

@@ -189,7 +189,8 @@ int bench_floor(struct xdp_md *ctx)
 	if (d->count > 1) {
 		return csw_data_add_in(ctx, d) ? XDP_ABORTED : XDP_DROP;
 	}
-	d->elements = bpf_ntohs(h->contribution.elements);
+	d->length = canary_length(h);
+	d->kind = canary_kind(h);
 	return csw_data_in(ctx, d) ? XDP_ABORTED : XDP_DROP;
 }
 

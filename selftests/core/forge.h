@@ -12,9 +12,11 @@
 static inline u32 forge_aggregate(struct cnr_comm *c, u32 block, u16 count, struct canary_hdr *h)
 {
 	struct cnr_operation *o = cnr_find_op(c, block);
-	u16 elements = o ? cnr_block_elements(c, o, block) : c->elements;
+	struct cnr_part p = { .length = c->length };
 
-	memset(h, 0, sizeof(*h) + 4 * elements);
+	if (o)
+		cnr_part(c, o, block, &p);
+	memset(h, 0, sizeof(*h) + p.length);
 	h->version = CANARY_VERSION;
 	h->type = CANARY_CONTRIBUTION;
 	h->attempt = cnr_block(c, block)->attempt;
@@ -26,9 +28,9 @@ static inline u32 forge_aggregate(struct cnr_comm *c, u32 block, u16 count, stru
 	h->contribution.count = cpu_to_be16(count);
 	h->contribution.op = CANARY_OP_SUM;
 	h->contribution.dtype = CANARY_INT32;
-	h->contribution.elements = cpu_to_be16(elements);
+	cnr_set_length(h, p.length);
 	h->contribution.acked = cpu_to_be32(c->una);
-	return sizeof(*h) + 4 * elements;
+	return sizeof(*h) + p.length;
 }
 
 /* The first block from the earliest one on that @c leads */

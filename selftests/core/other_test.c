@@ -264,7 +264,7 @@ static void test_welcome_small(void)
 		if (!i && c->table)
 			drop[i] = CANARY_DROP_NONE;
 	}
-	tap(drop[0] == CANARY_DROP_STATE && drop[1] == CANARY_DROP_NONE && c->elements == least,
+	tap(drop[0] == CANARY_DROP_STATE && drop[1] == CANARY_DROP_NONE && c->length == 4 * least,
 	    "WELCOME with fewer elements a packet than any rank may offer is refused");
 	sim_free(s);
 }
@@ -334,8 +334,8 @@ static void test_table_again(void)
 	m.w.window = cpu_to_be16(c->window);
 	m.w.algorithm = c->algorithm;
 	cnr_header(sim_comm(s, 0), &out, CANARY_WELCOME, first + 1000);
-	out.hdr.welcome.nonce = cpu_to_be64(c->join.nonce);
-	out.hdr.welcome.elements = cpu_to_be16(c->elements);
+		out.hdr.welcome.nonce = cpu_to_be64(c->join.nonce);
+	out.hdr.welcome.elements = cpu_to_be16(c->length / 4);
 	out.payload = &m.w;
 	out.len = sizeof(m.w);
 	cnr_to_rank(sim_comm(s, 0), &out, 1);

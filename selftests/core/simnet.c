@@ -76,6 +76,7 @@ static struct sim_event sim_pop(struct sim *s)
 static void sim_complete(struct sim *s, int rank, const struct cnr_done *d)
 {
 	struct sim_node *n = &s->node[rank];
+	const u32 *data = d->data;
 	u32 i, r, want;
 
 	n->completed++;
@@ -86,7 +87,7 @@ static void sim_complete(struct sim *s, int rank, const struct cnr_done *d)
 		want = 0;
 		for (r = 0; r < s->cfg.members; r++)
 			want += sim_value(s, r, d->seq, i);
-		if (want != d->data[i]) {
+		if (want != data[i]) {
 			s->wrong++;
 			return;
 		}

@@ -208,7 +208,7 @@ static void sim_restore(struct sim *s, int at, const struct sim_event *e)
 	u32 i;
 
 	if (r->hdr.block != h->block || r->hdr.epoch != h->epoch ||
-	    r->hdr.attempt != h->attempt || r->hdr.restoration.elements != h->result.elements ||
+	    r->hdr.attempt != h->attempt || canary_length(h) > canary_length(&r->hdr) ||
 	    r->hdr.restoration.list != h->result.list)
 		return;
 	for (i = 0; i < r->children; i++)

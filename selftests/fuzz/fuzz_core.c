@@ -63,6 +63,7 @@ static struct vector *vectors;
 
 static void check(const struct world *w, int rank, const struct cnr_done *d)
 {
+	const u32 *data = d->data;
 	u32 i, r, want;
 
 	if (d->error || w->lied || w->scribbled[rank])
@@ -70,7 +71,7 @@ static void check(const struct world *w, int rank, const struct cnr_done *d)
 	for (i = 0; i < d->elements; i++) {
 		for (want = 0, r = 0; r < w->members; r++)
 			want += value(r, d->seq, i);
-		if (want != d->data[i])
+		if (want != data[i])
 			abort();
 	}
 }

@@ -55,7 +55,7 @@ static struct cnr_comm *move_near(const struct cnr_comm *from, char **at)
 	for (i = 0; i < from->tree.leads; i++) {
 		c->tree.lead[i].seen = move(at, from->tree.lead[i].seen, bits);
 		c->tree.lead[i].want = move(at, from->tree.lead[i].want, bits);
-		c->tree.lead[i].acc = move(at, from->tree.lead[i].acc, from->elements * sizeof(u32));
+		c->tree.lead[i].acc = move(at, from->tree.lead[i].acc, from->length);
 	}
 	c->block = move(at, from->block, window * sizeof(*from->block));
 	if (from->cfg.algorithm == CANARY_ALG_RING)

@@ -78,7 +78,7 @@ struct sim_host {
 void vector_build(struct sim *s);
 void vector_free(struct sim *s);
 void vector_job(struct sim *s, struct job *j, uint32_t number);
-u32 *vector_at(const struct cnr_op *op, u32 first, u32 n, enum cnr_use use);
+void *vector_at(const struct cnr_op *op, u32 first, u32 n, enum cnr_use use);
 void vector_check(struct sim *s, struct sim_host *h);
 
 /* cores.c: where cores are; the first one is rank 0 */

@@ -156,7 +156,7 @@ static void make_partial(struct sim *s, struct sim_host *h, uint32_t index, uint
 }
 
 /* cnr_op.at: see enum cnr_use. */
-u32 *vector_at(const struct cnr_op *o, u32 first, u32 n, enum cnr_use use)
+void *vector_at(const struct cnr_op *o, u32 first, u32 n, enum cnr_use use)
 {
 	const struct host_op *op = (const struct host_op *)(uintptr_t)o->cookie;
 	struct sim_host *h = op->host;

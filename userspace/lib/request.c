@@ -14,17 +14,16 @@ static int check(const void *sendbuf, void *recvbuf, size_t count, enum canary_d
 		 enum canary_operator op)
 {
 	const char *s = sendbuf, *r = recvbuf;
+	size_t element = cnr_element(op, dtype);
 
-	if (dtype != CANARY_INT32)
-		return lib_error(-EINVAL, "type %d is not known", dtype);
-	if (op != CANARY_OP_SUM)
-		return lib_error(-EINVAL, "operator %d is not known", op);
+	if (!element)
+		return lib_error(-EINVAL, "operator %d on type %d is not known", op, dtype);
 	if (count > CANARY_COUNT_MAX)
 		return lib_error(-EMSGSIZE, "count: %zu is out of range, 0 to %u", count,
 				 CANARY_COUNT_MAX);
 	if (count && (!s || !r))
 		return lib_error(-EINVAL, "buffer is NULL");
-	if (s != r && s < r + count * 4 && r < s + count * 4)
+	if (s != r && s < r + count * element && r < s + count * element)
 		return lib_error(-EINVAL, "buffers overlap");
 	return 0;
 }

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Kinds: how the lanes of payloads are combined. The one table, for host core, switch (BPF and
+ * native) and simulator. What a kind means for whole payloads is in reduce.h. Hosts map types and
+ * operators onto kinds (core/encoding.c). docs/how-to-add-an-operator.md
+ *
+ * The includer has fixed-width types and struct canary_hdr in scope, and cnr_be16().
+ */
+#ifndef CANARY_KINDS_H
+#define CANARY_KINDS_H
+
+#ifndef __always_inline
+#define __always_inline inline __attribute__((__always_inline__))
+#endif
+
+/* What is done to lanes ... */
+enum canary_combine {
+	CANARY_ADD	= 1,	/* wraps around */
+};
+
+/* ... and how large one is: 8 << n bits */
+enum canary_lanes {
+	CANARY_LANES_32	= 2,
+};
+
+/* What canary_hdr.sum is of the payload's words of 32 bits */
+enum canary_check {
+	CANARY_CHECK_SUM = 1,	/* their sum mod 2^32 */
+};
+
+/*
+ * CANARY_K_SWITCHES:	switches may combine it; else they send it on as it is
+ * CANARY_K_UNDONE:	what was combined can be taken back, see canary_take_back_word()
+ * CANARY_K_LINEAR:	the checksum of a combination is that of the checksums, see
+ *			canary_checksum_join()
+ */
+#define CANARY_K_SWITCHES	0x01
+#define CANARY_K_UNDONE		0x02
+#define CANARY_K_LINEAR		0x04
+
+/*
+ * X(name, operator, lanes, identity, check, flags), and what else CANARY_KINDS() was given
+ * @identity: a word of 32 bits whose lanes change nothing; payloads are padded with it
+ */
+#define CANARY_KINDS(X, ...)								\
+	X(ADD32, CANARY_ADD, CANARY_LANES_32, 0, CANARY_CHECK_SUM,			\
+	  CANARY_K_SWITCHES | CANARY_K_UNDONE | CANARY_K_LINEAR, ##__VA_ARGS__)
+
+enum canary_kind {
+	CANARY_KIND_NONE = 0,
+#define CANARY_KIND_X(name, operator, lanes, identity, check, flags)	\
+	CANARY_KIND_##name = (operator) << 3 | (lanes),
+	CANARY_KINDS(CANARY_KIND_X)
+#undef CANARY_KIND_X
+};
+
+/* Where @kind is a constant, so are these. */
+
+#define CANARY_KIND_X(name, operator, lanes, identity, check, flags)	\
+	kind == CANARY_KIND_##name ? (flags) :
+
+static __always_inline __u32 canary_kind_flags(__u8 kind)
+{
+	return CANARY_KINDS(CANARY_KIND_X) 0;
+}
+
+#undef CANARY_KIND_X
+#define CANARY_KIND_X(name, operator, lanes, identity, check, flags)	\
+	kind == CANARY_KIND_##name ? (identity) :
+
+static __always_inline __u32 canary_kind_identity(__u8 kind)
+{
+	return CANARY_KINDS(CANARY_KIND_X) 0;
+}
+
+#undef CANARY_KIND_X
+#define CANARY_KIND_X(name, operator, lanes, identity, check, flags)	\
+	kind == CANARY_KIND_##name ? (check) :
+
+static __always_inline enum canary_check canary_kind_check(__u8 kind)
+{
+	return CANARY_KINDS(CANARY_KIND_X) CANARY_CHECK_SUM;
+}
+
+#undef CANARY_KIND_X
+#define CANARY_KIND_X(name, operator, lanes, identity, check, flags)	\
+	kind == CANARY_KIND_##name ||
+
+static __always_inline int canary_kind_known(__u8 kind)
+{
+	return CANARY_KINDS(CANARY_KIND_X) 0;
+}
+
+#undef CANARY_KIND_X
+
+/* Bytes of a lane */
+static __always_inline __u32 canary_kind_lane(__u8 kind)
+{
+	return 1U << (kind & 7);
+}
+
+/* ---- words of 32 bits: lanes of at most that many ---- */
+
+static __always_inline __u32 canary_combine_word(__u8 kind, __u32 a, __u32 b)
+{
+	switch (kind) {
+	case CANARY_KIND_ADD32:
+		return a + b;
+	default:
+		return a;
+	}
+}
+
+/* Two words in a row, both from an even number on: lanes of 64 bits are in one such pair. */
+static __always_inline void canary_combine_two(__u8 kind, __u32 *a, __u32 *a2, __u32 b, __u32 b2)
+{
+	*a = canary_combine_word(kind, *a, b);
+	*a2 = canary_combine_word(kind, *a2, b2);
+}
+
+/* @a without @b; of kinds without CANARY_K_UNDONE nothing can be taken back. */
+static __always_inline __u32 canary_take_back_word(__u8 kind, __u32 a, __u32 b)
+{
+	switch (kind) {
+	case CANARY_KIND_ADD32:
+		return a - b;
+	default:
+		return a;
+	}
+}
+
+/* ---- checksums ---- */
+
+/* That of words one after the other; and of payloads combined, if CANARY_K_LINEAR */
+static __always_inline __u32 canary_check_join(enum canary_check check, __u32 a, __u32 b)
+{
+	switch (check) {
+	case CANARY_CHECK_SUM:
+	default:
+		return a + b;
+	}
+}
+
+/* ---- what the header says ---- */
+
+/* Version 1 of the wire format has operator and type (1: 32 bits) where version 2 has a kind. */
+static __always_inline __u8 canary_kind(const struct canary_hdr *h)
+{
+	__u8 lanes = h->contribution.dtype + 1;
+	__u8 op = h->contribution.op;
+
+	return lanes < 8 && op < 32 ? op << 3 | lanes : CANARY_KIND_NONE;
+}
+
+static __always_inline __u8 canary_kind_op(__u8 kind)
+{
+	return kind >> 3;
+}
+
+static __always_inline __u8 canary_kind_dtype(__u8 kind)
+{
+	return (kind & 7) - 1;
+}
+
+/* Bytes of data in a packet, or that a path takes; version 1 counts words. */
+static __always_inline __u32 canary_length(const struct canary_hdr *h)
+{
+	return 4 * cnr_be16(h->contribution.elements);
+}
+
+#endif /* CANARY_KINDS_H */
