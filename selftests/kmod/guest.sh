@@ -49,7 +49,7 @@ all()
 
 echo "TAP version 13"
 all "$@" | awk '
-/^TAP version/ || /^1\.\.[0-9]+$/ || /^# kmod\/[a-z]+: / { next }
+/^TAP version/ || /^1\.\.[0-9]+$/ || /^# (kmod|user)\/[a-z]+: / { next }
 /^exit / {
 	# 0 passed, 1 failed and said so, 4 skipped
 	if ($2 != 0 && $2 != 1 && $2 != 4)

@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# The examples that people copy: three ranks on one host, by each of them. The one on the socket
+# needs the module; in the guest it is there.
+
+# shellcheck source=selftests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+BUILD=${BUILD:-$TAP_TOP/build}
+SUM="3 30 300 3000"
+export LIBCANARY=$BUILD/lib/libcanary.so
+
+tap_start user/examples
+need_root
+need_program /usr/bin/python3
+tmp_dir
+ns_add host
+ns_ip host link set lo up
+
+# ranks COMMAND: by three ranks, each of which prints the sum
+ranks()
+{
+	local rank pids=() bad=0
+
+	for rank in 1 2 0; do
+		ns_exec host timeout 60 "$@" "$rank" 3 127.0.0.1 >"$TAP_TMP/out.$rank" \
+			2>"$TAP_TMP/err.$rank" &
+		pids+=("$!")
+	done
+	for rank in "${pids[@]}"; do
+		wait "$rank" || bad=1
+	done
+	for rank in 0 1 2; do
+		grep -qx "$SUM" "$TAP_TMP/out.$rank" || bad=1
+	done
+	[ $bad -eq 0 ] || cat "$TAP_TMP"/err.*
+	return $bad
+}
+
+tap_check "examples/library.c" ranks "$BUILD/examples/library"
+tap_check "examples/allreduce.py" ranks /usr/bin/python3 "$TAP_TOP/examples/allreduce.py"
+if [ -e /sys/module/canary ]; then
+	tap_check "examples/socket.c" ranks "$BUILD/examples/socket"
+else
+	tap_skip "examples/socket.c" "the module is not loaded"
+fi
+tap_done
