@@ -7,7 +7,7 @@
 Sentences have at most 40 words and lines at most 110 columns; tables and code blocks may be longer.
 Whatever a document names has to exist: relative links and their anchors; paths and names of files in
 backticks; functions, types and counters of ours in backticks; targets of `make`. So do the files that
-drawings name. <!-- made up: NAME NAME --> in a document excuses names of its examples.
+drawings name. And each file of some folders is in the table that explains them. <!-- made up: NAME NAME --> in a document excuses names of its examples.
 
 Exit status: 1 if something is wrong.
 """
@@ -23,6 +23,13 @@ COLUMNS = 110
 # Specifications that are being rewritten for version 2 of the wire format: names are checked, not
 # sentences.
 NOT_YET = {"PROTOCOL.md", "docs/wire-format-2.md"}
+
+# Each file of a folder is explained in the table of a page.
+EXPLAINED = {
+    "kmod/*.c": "kmod/README.md", "bpf/lib/*.h": "bpf/README.md",
+    "userspace/lib/*.c": "userspace/README.md", "userspace/switchd/*.c": "docs/architecture.md",
+    "tools/sim/*.c": "tools/sim/README.md", "topology/*.py": "topology/README.md",
+}
 
 SOURCES = (".c", ".h", ".py", ".sh", ".mk", ".8", ".7", ".3", ".topo")
 FILE = re.compile(r"[\w*-][\w.*-]*\.(?:c|h|py|sh|md|mk|topo|svg|txt|map|bpf\.c)|Makefile|Kbuild")
@@ -198,6 +205,17 @@ def check_names(name, text, tree):
             yield f"{name}: make {target.group(1)}: no such target"
 
 
+def check_explained(files):
+    """Yield files that no page explains."""
+    for pattern, page in EXPLAINED.items():
+        text = read(page)
+        for file in files:
+            # Neither folders below nor what only has a similar name
+            if os.path.dirname(file) == os.path.dirname(pattern) and fnmatch.fnmatch(file, pattern) and \
+                    f"`{os.path.basename(file)}`" not in text:
+                yield f"{page}: `{os.path.basename(file)}` is not in its table ({file})"
+
+
 def check_drawing(name, tree):
     """Yield files that a drawing names and the tree does not have."""
     for element in xml.etree.ElementTree.parse(name).getroot().iter():
@@ -225,6 +243,7 @@ def main():
             wrong += check_names(name, text, tree)
     for name in drawings:
         wrong += check_drawing(name, tree)
+    wrong += check_explained(files)
     for line in wrong:
         print(line)
     print(f"{len(documents)} documents, {len(pages)} manual pages, {len(drawings)} drawings, "

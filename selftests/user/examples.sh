@@ -34,8 +34,8 @@ ranks()
 	for rank in 0 1 2; do
 		grep -qx "$SUM" "$TAP_TMP/out.$rank" || bad=1
 	done
-	[ $bad -eq 0 ] || cat "$TAP_TMP"/err.*
-	return $bad
+	[ "$bad" -eq 0 ] || cat "$TAP_TMP"/err.*
+	return "$bad"
 }
 
 tap_check "examples/library.c" ranks "$BUILD/examples/library"
