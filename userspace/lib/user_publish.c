@@ -27,7 +27,7 @@ static bool own_directory(const char *path, mode_t mode)
 
 static bool find_directory(char *path, size_t len)
 {
-	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	const char *runtime = secure_getenv("XDG_RUNTIME_DIR");
 
 	snprintf(path, len, "/run/canary");
 	if (geteuid() == 0 && own_directory(path, 0755))
