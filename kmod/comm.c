@@ -102,23 +102,24 @@ static void canary_comm_arm(struct canary_comm *comm)
 	hrtimer_start(&comm->timer, ns_to_ktime(deadline), HRTIMER_MODE_ABS_SOFT);
 }
 
-static bool canary_comm_full(const struct canary_comm *comm)
+static bool canary_comm_full(const struct canary_comm *comm, u64 now)
 {
-	return sk_wmem_alloc_get(comm->usk) >= READ_ONCE(comm->usk->sk_sndbuf);
+	return sk_wmem_alloc_get(comm->usk) >= min_t(u32, READ_ONCE(comm->usk->sk_sndbuf),
+						     cnr_host_room(comm->core, now));
 }
 
 /*
- * Is the UDP socket full? Then canary_comm_space() goes on when half of its packets have left
- * the machine. Room may come just before the bit is set: look again afterwards.
+ * Is the UDP socket full, or our part of this host's queues? Then canary_comm_space() goes on when
+ * packets have left the machine. Room may come just before the bit is set: look again afterwards.
  */
-static bool canary_comm_blocked(struct canary_comm *comm)
+static bool canary_comm_blocked(struct canary_comm *comm, u64 now)
 {
-	if (!canary_comm_full(comm))
+	if (!canary_comm_full(comm, now))
 		return false;
 	set_bit(CANARY_COMM_BLOCKED, &comm->flags);
 	/* The bit before the look: pairs with sock_wfree(), room before the wait queue. */
 	smp_mb__after_atomic();
-	if (canary_comm_full(comm))
+	if (canary_comm_full(comm, now))
 		return true;
 	clear_bit(CANARY_COMM_BLOCKED, &comm->flags);
 	return false;
@@ -134,7 +135,7 @@ static enum canary_left canary_comm_collect(struct canary_comm *comm, struct sk_
 	u32 n;
 
 	for (n = 0; n < most; n++) {
-		if (canary_comm_blocked(comm))
+		if (canary_comm_blocked(comm, now))
 			return CANARY_LEFT_BLOCKED;
 		if (!cnr_poll(comm->core, now, &out))
 			return cnr_work(comm->core, now) ? CANARY_LEFT_MORE : CANARY_LEFT_NOTHING;

@@ -166,6 +166,20 @@ struct sk_buff *canary_send_build(struct canary_comm *comm, const struct cnr_out
 }
 
 /*
+ * Packets were not taken, @refused of them by a full queue. Those are lost: to keep each until it
+ * is known that it was taken costs more. So there have to be few of them.
+ * Context: softirqs are off, canary_comm.lock is not held.
+ */
+static void canary_send_failed(struct canary_comm *comm, u32 failed, u32 refused)
+{
+	spin_lock(&comm->lock);
+	canary_count_drop(comm, CANARY_DROP_XMIT, failed);
+	if (refused && comm->core)
+		cnr_host_refused(comm->core, ktime_get_ns(), sk_wmem_alloc_get(comm->usk));
+	spin_unlock(&comm->lock);
+}
+
+/*
  * Hand packets to IP
  * Softirqs are off meanwhile, so that packets that come back are worked on as a batch.
  * Context: softirq or process, canary_comm.lock is not held.
@@ -173,7 +187,7 @@ struct sk_buff *canary_send_build(struct canary_comm *comm, const struct cnr_out
 void canary_send_queue(struct canary_comm *comm, struct sk_buff_head *queue)
 {
 	struct sk_buff *skb;
-	u32 failed = 0;
+	u32 failed = 0, refused = 0;
 	int err;
 
 	local_bh_disable();
@@ -182,11 +196,10 @@ void canary_send_queue(struct canary_comm *comm, struct sk_buff_head *queue)
 		err = ip_local_out(comm->net, skb->sk, skb);
 		if (net_xmit_eval(err))
 			failed++;
+		if (err == NET_XMIT_DROP || err == NET_XMIT_CN)
+			refused++;
 	}
-	if (failed) {
-		spin_lock(&comm->lock);
-		canary_count_drop(comm, CANARY_DROP_XMIT, failed);
-		spin_unlock(&comm->lock);
-	}
+	if (failed || refused)
+		canary_send_failed(comm, failed, refused);
 	local_bh_enable();
 }

@@ -240,6 +240,8 @@ struct cnr_progress {
  * @asked_at:	last question about a loss
  * @base:	shortest round trip, of this period and the one before
  * @base_until:	end of this period
+ * @queued:	bytes of ours that our host's queue had room for when it had refused one; ...
+ * @queued_at:	... when that was, or 0
  */
 struct cnr_network {
 	u64	srtt;
@@ -258,6 +260,8 @@ struct cnr_network {
 	u64	reordering;
 	u64	held_back;
 	u64	asked_at;
+	u32	queued;
+	u64	queued_at;
 	u64	base[2];
 	u64	base_until;
 };

@@ -5,7 +5,7 @@
  * A struct cnr_comm is one member's view of one communicator. It is a state machine without
  * clock, I/O, locks or allocation: the driver passes packets, calls and the time in, and then
  *
- *	while (cnr_poll(comm, now, &out))	sends what comes out,
+ *	while (cnr_poll(comm, now, &out))	sends what comes out, as far as cnr_host_room() goes,
  *	cnr_work(comm, now)			and again, while it returns true,
  *	while (cnr_completion(comm, &c))	hands operations back to the application,
  *	while (cnr_released(comm, &c))		frees vectors that nobody can ask for any more,
@@ -468,6 +468,19 @@ void cnr_prefetch_block(const struct cnr_comm *c, const struct canary_hdr *h);
 
 /** cnr_poll() - Return: true if *@out has a packet to send */
 bool cnr_poll(struct cnr_comm *c, u64 now, struct cnr_out *out);
+
+/**
+ * cnr_host_refused() - a queue of our own host was full, and did not take a packet
+ * @waiting: bytes of this member's packets that are in it, as the host counts them
+ */
+void cnr_host_refused(struct cnr_comm *c, u64 now, u32 waiting);
+
+/**
+ * cnr_host_room() - Return: bytes that this member may have in queues of our own host
+ *
+ * As large as can be until cnr_host_refused() is called. There is always room for a packet.
+ */
+u32 cnr_host_room(const struct cnr_comm *c, u64 now);
 
 /**
  * cnr_work() - go on with what takes long, if cnr_config.slice says that some of it can be left

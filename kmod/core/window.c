@@ -11,16 +11,20 @@
  * Two limits apply: [una, next) spans at most the agreed window, which is what leaders have
  * room for; and of these at most cwnd come after the latest one that has a result, which is what
  * the network is trusted with. So a loss holds up una, but not the blocks after it.
+ *
+ * A third limit is for the queues of our own host, which tell when they are full.
  */
 #include "blocks.h"
 
-#define CNR_CWND_LEAST		16	/* when queues overflow */
+#define CNR_CWND_LEAST		32	/* when queues overflow */
 #define CNR_CWND_LOSSY		16	/* when packets vanish from short queues */
 #define CNR_EAGER		3	/* questions asked again without back-off */
 #define CNR_ROUND_LEAST		32	/* results that a round has */
 #define CNR_REORDER_LEAST	(50 * CNR_USEC)
 #define CNR_FORGET		16	/* rounds in which what was late is half forgotten, or so */
 #define CNR_BASE_FOR		(10 * CNR_SEC)	/* how long the shortest round trip is believed */
+#define CNR_QUEUED_LEAST	3	/* packets in our host's queue, when it overflows */
+#define CNR_CHARGE		768	/* what a host adds to a packet's size, about */
 #define CNR_LOADED		192	/* of 255: some queue on the way is about to overflow */
 
 void cnr_window_begin(struct cnr_comm *c)
@@ -201,4 +205,38 @@ bool cnr_window_room(struct cnr_comm *c)
 		return true;
 	c->net.round_full = true;
 	return false;
+}
+
+static u32 cnr_charge(const struct cnr_comm *c)
+{
+	return c->cfg.mtu + CNR_CHARGE;
+}
+
+/*
+ * No link loses anything there, so this is congestion, and known at once. Whoever else uses the
+ * queue has to get in, too. So three tenths less of ours is left there, once a round trip, and
+ * then half a packet more each round trip: as flows of TCP do it, which learn of it alike.
+ */
+void cnr_host_refused(struct cnr_comm *c, u64 now, u32 waiting)
+{
+	struct cnr_network *n = &c->net;
+
+	if (n->queued_at && now - n->queued_at < n->srtt)
+		return;
+	waiting = min_t(u32, waiting, cnr_host_room(c, now));
+	n->queued = max_t(u32, waiting / 10 * 7, CNR_QUEUED_LEAST * cnr_charge(c));
+	n->queued_at = now;
+}
+
+u32 cnr_host_room(const struct cnr_comm *c, u64 now)
+{
+	const struct cnr_network *n = &c->net;
+	u64 more, most = ~0U;
+
+	if (!n->queued_at)
+		return most;
+	more = min_t(u64, now - n->queued_at, 3600 * CNR_SEC);
+	more = cnr_div64(more, CNR_USEC) * cnr_charge(c);
+	more = cnr_div64(more, 2 * (u32)cnr_div64(n->srtt, CNR_USEC) + 1);
+	return min_t(u64, n->queued + more, most);
 }

@@ -93,7 +93,7 @@ for part in "$@"; do
 	goodput) run 3.goodput goodput.sh user ;;
 	loss) run 9.loss fault_loss.sh ;;
 	curve) run 9.loss.curve loss_curve.sh ;;
-	share) run 9.share share.sh ;;
+	share) run 9.share share.sh user ;;
 	guest)
 		twice 4.guest.goodput goodput.sh kernel
 		twice 5.guest.cost cost.sh

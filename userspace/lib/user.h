@@ -21,7 +21,8 @@ struct user_out {
 	struct sockaddr_in	addr[USER_BATCH];
 	u8			data[USER_BATCH][USER_PACKET] __attribute__((aligned(64)));
 	unsigned int		first, n;
-	unsigned int		refused;	/* times in a row that there were no buffers */
+	unsigned int		refused;	/* times in a row that a queue was full */
+	bool			failed;		/* the first packet, for another reason */
 };
 
 /* Packets as they come */
@@ -35,7 +36,7 @@ struct user_in {
 enum user_flush {
 	USER_SENT,	/* all is gone */
 	USER_FULL,	/* wait until the socket is writable */
-	USER_LATER,	/* the machine is short of buffers: again in a while */
+	USER_LATER,	/* a queue of this host is full: again in a while */
 };
 
 /*
@@ -58,8 +59,17 @@ void user_in_init(struct user_in *in);
 /* user_out_add() - there is room (n < USER_BATCH) */
 void user_out_add(struct user_out *out, const struct cnr_out *packet);
 
-/* user_out_flush() - send all; what is refused for good is counted in @drop */
+/* user_out_flush() - send all; what fails, or is refused too often, is counted in @drop */
 enum user_flush user_out_flush(struct user_out *out, int sock, u64 *drop);
+
+/* user_out_waiting() - Return: bytes that are in queues of this host */
+u32 user_out_waiting(int sock);
+
+/* user_out_room() - have it not take more than @bytes, or a packet beyond */
+void user_out_room(int sock, u32 bytes);
+
+/* user_in_forget_errors() - what ICMP said */
+void user_in_forget_errors(struct user_in *in, int sock);
 
 /* user_in_receive() - Return: packets in @in, 0 if there are none */
 int user_in_receive(struct user_in *in, int sock);
@@ -104,6 +114,7 @@ struct user {
 	int			event;		/* eventfd of canary_poll_fd(), or -1 */
 	u64			armed;		/* when the timer fires */
 	u64			retry;		/* when to send again after USER_LATER, or 0 */
+	u32			room;		/* that the socket was told of, 0: nothing */
 	bool			full;		/* socket not writable: do not ask the core */
 
 	int			sock, epoll, timer, wake;

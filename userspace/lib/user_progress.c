@@ -12,7 +12,8 @@
 #include "user.h"
 
 #define ROUNDS		8			/* batches received before others have a turn */
-#define RETRY_AFTER	CNR_MSEC		/* no buffers: again after this */
+#define RETRY_AFTER	(CNR_MSEC / 4)		/* a queue is full: again after this */
+#define ROOM_MOST	(16 << 20)		/* bytes: as much as the socket has anyway */
 #define OVERDUE_AFTER	(100 * CNR_USEC)	/* a deadline that stays in the past */
 
 void user_op_put(struct user *u, struct user_op *op)
@@ -50,11 +51,30 @@ static void watch_socket(struct user *u, bool writable)
 	u->full = writable;
 }
 
+/* Less at once, more by and by: that takes a system call. */
+static void set_room(struct user *u, u64 now)
+{
+	u32 room = min_t(u32, cnr_host_room(u->core, now), ROOM_MOST);
+
+	if (!u->room && room == ROOM_MOST)
+		return;
+	if (u->room && room >= u->room && room - u->room <= u->room / 8)
+		return;
+	user_out_room(u->sock, room);
+	u->room = room == ROOM_MOST ? 0 : room;
+}
+
 /* Send what waits. Return: true if all is gone. */
 bool user_flush(struct user *u, u64 now)
 {
-	enum user_flush how = user_out_flush(&u->out, u->sock, cnr_stats(u->core)->drop);
+	enum user_flush how;
 
+	set_room(u, now);
+	how = user_out_flush(&u->out, u->sock, cnr_stats(u->core)->drop);
+	if (how == USER_LATER) {
+		cnr_host_refused(u->core, now, user_out_waiting(u->sock));
+		set_room(u, now);
+	}
 	watch_socket(u, how == USER_FULL);
 	u->retry = how == USER_LATER ? now + RETRY_AFTER : 0;
 	return how == USER_SENT;
@@ -238,6 +258,8 @@ void *user_progress(void *arg)
 				stop = true;
 			if (ev[i].data.fd != u->sock)
 				continue;
+			if (ev[i].events & EPOLLERR)
+				user_in_forget_errors(&u->in, u->sock);
 			if (ev[i].events & (EPOLLIN | EPOLLERR))
 				receive(u);
 			if (ev[i].events & EPOLLOUT)

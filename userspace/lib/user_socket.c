@@ -4,6 +4,7 @@
  */
 #include <ifaddrs.h>
 #include <limits.h>
+#include <linux/sockios.h>
 #include <net/if.h>
 #include <netinet/ip.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 #define SOCKET_BUFFER	(8 << 20)
 
 #define REFUSED_MAX	20	/* retries of USER_LATER before a packet is given up */
+#define ERRORS_MOST	16	/* batches of errors that are forgotten at a time */
 
 static int interface_mtu(int fd, const char *name)
 {
@@ -94,9 +96,8 @@ int user_path_mtu(const struct canary_params *params, const struct sockaddr_in *
 	return mtu;
 }
 
-static void set_buffer(int fd, int force, int option)
+static void set_buffer(int fd, int force, int option, int size)
 {
-	int size = SOCKET_BUFFER;
 
 	if (setsockopt(fd, SOL_SOCKET, force, &size, sizeof(size)))
 		setsockopt(fd, SOL_SOCKET, option, &size, sizeof(size));
@@ -104,15 +105,17 @@ static void set_buffer(int fd, int force, int option)
 
 /*
  * Switches change payloads, so UDP checksums are off (PROTOCOL.md, "Addressing"). Nothing is
- * fragmented, and what anybody's ICMP says of the path is not believed.
+ * fragmented, and what anybody's ICMP says of the path is not believed. It is only received
+ * (IP_RECVERR) because the kernel else keeps to itself that a queue of this host was full.
  */
 static int set_options(int fd)
 {
 	int one = 1, pmtu = IP_PMTUDISC_PROBE;
 
-	set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF);
-	set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF);
+	set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, SOCKET_BUFFER);
+	set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, SOCKET_BUFFER);
 	if (setsockopt(fd, SOL_SOCKET, SO_NO_CHECK, &one, sizeof(one)) ||
+	    setsockopt(fd, IPPROTO_IP, IP_RECVERR, &one, sizeof(one)) ||
 	    setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &pmtu, sizeof(pmtu)))
 		return lib_error(-errno, "UDP socket options: %s", strerror(errno));
 	return 0;
@@ -197,6 +200,7 @@ enum user_flush user_out_flush(struct user_out *out, int sock, u64 *drop)
 		if (sent > 0) {
 			out->first += sent;
 			out->refused = 0;
+			out->failed = false;
 			continue;
 		}
 		if (errno == EINTR)
@@ -205,6 +209,10 @@ enum user_flush user_out_flush(struct user_out *out, int sock, u64 *drop)
 			return USER_FULL;
 		if ((errno == ENOBUFS || errno == ENOMEM) && out->refused++ < REFUSED_MAX)
 			return USER_LATER;
+		/* It may be what an ICMP said meanwhile, which is told once. */
+		out->failed = !out->failed;
+		if (out->failed)
+			continue;
 		drop[refusal(errno)]++;
 		out->refused = 0;
 		out->first++;
@@ -212,6 +220,28 @@ enum user_flush user_out_flush(struct user_out *out, int sock, u64 *drop)
 	out->first = 0;
 	out->n = 0;
 	return USER_SENT;
+}
+
+u32 user_out_waiting(int sock)
+{
+	int bytes;
+
+	return ioctl(sock, SIOCOUTQ, &bytes) ? 0 : bytes;
+}
+
+/* The kernel doubles what it is told. */
+void user_out_room(int sock, u32 bytes)
+{
+	set_buffer(sock, SO_SNDBUFFORCE, SO_SNDBUF, bytes / 2);
+}
+
+void user_in_forget_errors(struct user_in *in, int sock)
+{
+	int i;
+
+	for (i = 0; i < ERRORS_MOST; i++)
+		if (recvmmsg(sock, in->msg, USER_BATCH, MSG_ERRQUEUE | MSG_DONTWAIT, NULL) <= 0)
+			return;
 }
 
 int user_in_receive(struct user_in *in, int sock)
