@@ -5,9 +5,14 @@
     docs.py             of this tree: *.md, and the manual pages in tools/man
 
 Sentences have at most 40 words and lines at most 110 columns; tables and code blocks may be longer.
-Whatever a document names has to exist: relative links and their anchors; paths and names of files in
-backticks; functions, types and counters of ours in backticks; targets of `make`. So do the files that
-drawings name. And each file of some folders is in the table that explains them. <!-- made up: NAME NAME --> in a document excuses names of its examples.
+
+Whatever a document names has to exist:
+ - links, their anchors, and sections of the specification (PROTOCOL.md, "A switch"), in comments, too;
+ - files, functions, types and counters of ours in backticks;
+ - targets of `make`;
+ - files in drawings.
+<!-- made up: NAME NAME --> in a document excuses names of its examples. Each file of some folders has to
+be in the table that explains them.
 
 Exit status: 1 if something is wrong.
 """
@@ -146,6 +151,18 @@ def check_links(name, text):
             yield f"{name}: link to {link}: no such heading"
 
 
+def check_sections(files):
+    """Yield references to sections of the specification that it does not have, in all text files."""
+    headings = re.findall(r"^#+ (?:[\d.]+ )?(.*)$", read("PROTOCOL.md"), re.M)
+    headings += re.findall(r"^\W*\*\*(.*?)\.?\*\*", read("PROTOCOL.md"), re.M)
+    for file in files:
+        if file.endswith(SOURCES + (".md",)):
+            # A comment may break the line in between
+            for title in re.findall(r'PROTOCOL\.md,[\s*#]+"([^"\n]+)"', read(file)):
+                if title not in headings:
+                    yield f"{file}: PROTOCOL.md has no section \"{title}\""
+
+
 class Tree:
     """What documents can name"""
 
@@ -177,8 +194,9 @@ class Tree:
         return any(fnmatch.fnmatch(target, rule.replace("%", "*")) for rule in self.targets)
 
     def has_word(self, word):
-        """Is there such a name in the sources? Lists put prefixes before their entries."""
-        return word in self.words or word.split("_", 1)[1] in self.words
+        """Is there such a name in the sources? Lists (X-macros) put a prefix before their entries."""
+        listed = re.match(r"(?:CNR_C_|CSW_CHOOSE_|CSW_|CANARY_DROP_)(\w+)", word)
+        return word in self.words or (listed and listed.group(1) in self.words)
 
 
 def check_names(name, text, tree):
@@ -244,6 +262,7 @@ def main():
     for name in drawings:
         wrong += check_drawing(name, tree)
     wrong += check_explained(files)
+    wrong += check_sections(files)
     for line in wrong:
         print(line)
     print(f"{len(documents)} documents, {len(pages)} manual pages, {len(drawings)} drawings, "

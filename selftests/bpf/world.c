@@ -225,7 +225,7 @@ const uint64_t world_secret[2][2] = {
 	{ 0x0706050403020100ULL, 0x0f0e0d0c0b0a0908ULL }, { 0x1122334455667788ULL, 0x99 },
 };
 
-/* What the switch gives to who it bypasses: PROTOCOL.md, "Restoration" */
+/* What the switch gives to who it bypasses: PROTOCOL.md, "Restoration carries no data" */
 static void put_cookie(uint8_t *p, const struct msg *m, __be32 addr, __be16 port, bool old)
 {
 	uint8_t claim[32] = { 0 };
