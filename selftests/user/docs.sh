@@ -1,0 +1,64 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# tools/docs.py and tools/drawings.py find what they are there for: each mistake is made in a copy of
+# the tree, and named.
+
+# shellcheck source=selftests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+tap_start user/docs
+need_program git python3
+tmp_dir
+git -C "$TAP_TOP" ls-files -z | (cd "$TAP_TOP" && xargs -0 tar c --ignore-failed-read 2>/dev/null) |
+	tar x -C "$TAP_TMP"
+cd "$TAP_TMP" || exit 1
+git init -q . && git add -A
+
+# mistake WHAT FILE TEXT: a paragraph with @TEXT at the end of FILE is complained of with WHAT.
+mistake()
+{
+	local what=$1 file=$2 out
+
+	cp "$file" "$TAP_TMP.saved"
+	printf '\n%b\n' "$3" >>"$file"
+	out=$(tools/docs.py)
+	tap_check "$what" grep -q "$what" <<<"$out"
+	mv "$TAP_TMP.saved" "$file"
+}
+
+words()
+{
+	local i
+
+	for ((i = 0; i < $1; i++)); do
+		printf 'word '
+	done
+	echo end.
+}
+
+tap_check "the tree as it is" tools/docs.py
+mistake "README.md:.*: 41 words" README.md "$(words 39) Then\n$(words 39)"
+mistake "canary.8:.*: 45 words" tools/man/canary.8 ".PP\n$(words 20 | tr -d .)\n.B bold\n$(words 22)"
+mistake "README.md:.*: 120 columns" README.md "$(printf '%0120d' 0)"
+mistake "canary.8:.*: 120 columns" tools/man/canary.8 "$(printf '%0120d' 0)"
+mistake "link to docs/nowhere.md" README.md "See [this](docs/nowhere.md)."
+mistake "link to docs/limits.md#nowhere: no such heading" README.md "See [this](docs/limits.md#nowhere)."
+mistake "kmod/nowhere.c.: no such file" README.md "See \`kmod/nowhere.c\`."
+mistake "nowhere.c.: no such file" README.md "See \`nowhere.c\`."
+# This script is a source, too.
+mistake "cnr_no""where().: not in the sources" README.md "See \`cnr_no""where()\`."
+mistake "make nowhere: no such target" README.md "Run \`make nowhere\`."
+mistake "no section .Nowhere." kmod/core/core.h "/* PROTOCOL.md, \"Nowhere\" */"
+sed -i 's#>roof.h #>nowhere.h #' docs/layers.svg
+tap_check "docs/layers.svg: nowhere.h: no such file" grep -q "layers.svg: nowhere.h: no such file" \
+	<<<"$(tools/docs.py)"
+git checkout -q docs/layers.svg
+touch kmod/nowhere.c && git add kmod/nowhere.c
+tap_check "kmod/README.md: .nowhere.c. is not in its table" grep -q "is not in its table" \
+	<<<"$(tools/docs.py)"
+git rm -qf kmod/nowhere.c
+tap_check "drawings as they are" tools/drawings.py --check
+sed -i 's/| 3 | session |/| 3 | sitting |/' kmod/core/README.md
+tap_refuse "a drawing that the table of layers disagrees with" tools/drawings.py --check
+tap_done
