@@ -5,7 +5,7 @@
  * A struct cnr_comm is one member's view of one communicator. It is a state machine without
  * clock, I/O, locks or allocation: the driver passes packets, calls and the time in, and then
  *
- *	while (cnr_poll(comm, now, &out))	sends what comes out, as far as cnr_host_room() goes,
+ *	while (cnr_poll(comm, now, &out))	sends it, as far as cnr_host_room() goes,
  *	cnr_work(comm, now)			and again, while it returns true,
  *	while (cnr_completion(comm, &c))	hands operations back to the application,
  *	while (cnr_released(comm, &c))		frees vectors that nobody can ask for any more,

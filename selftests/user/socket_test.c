@@ -12,6 +12,7 @@
 
 #define PAYLOAD		1400
 #define SLOW		"tc qdisc add dev lo root tbf rate 20mbit burst 4000 limit 1000000"
+#define SHORT		"tc qdisc add dev lo root tbf rate 20mbit burst 4000 limit 9000"
 
 static struct user_out out;
 static struct user_in in;
@@ -94,6 +95,67 @@ static void test_full(int from, int to)
 	tap(!system("tc qdisc del dev lo root"), "the link is fast again");
 }
 
+/* Packets that arrive within half a second of each other, in order */
+static int received(int to)
+{
+	struct pollfd pfd = { .fd = to, .events = POLLIN };
+	int got = 0, i, n;
+
+	while (poll(&pfd, 1, 500) == 1) {
+		n = user_in_receive(&in, to);
+		for (i = 0; i < n; i++)
+			got += ntohl(((const struct canary_hdr *)in.data[i])->block) == (u32)got;
+	}
+	return got;
+}
+
+/* A slow link and a short queue: the host says that it is full, and nothing is lost. */
+static void test_queue(int from, int to)
+{
+	u64 drop[CANARY_DROPS] = { 0 };
+	u32 waiting = 0;
+	int later = 0, i;
+
+	if (system(SHORT)) {
+		tap_skip("a queue that is full", "no tc-tbf");
+		return;
+	}
+	for (i = 0; i < USER_BATCH; i++)
+		add(i, "127.0.0.1");
+	while (user_out_flush(&out, from, drop) != USER_SENT && later < 10000) {
+		waiting = max_t(u32, waiting, user_out_waiting(from));
+		later++;
+		usleep(200);
+	}
+	i = received(to);
+	tap(later > 0 && i == USER_BATCH && !total(drop) && waiting > PAYLOAD,
+	    "a queue that is full %d times, with up to %u bytes of ours: %d of %d packets", later,
+	    waiting, i, USER_BATCH);
+	tap(!system("tc qdisc del dev lo root"), "the link is fast again");
+}
+
+/* What ICMP says costs no packet, and does not stay. */
+static void test_icmp(int from, int to)
+{
+	struct pollfd pfd = { .fd = from };
+	u64 drop[CANARY_DROPS] = { 0 };
+	int i, n;
+
+	for (i = 0; i < 8; i++) {
+		add(0, "127.0.0.1");
+		out.addr[0].sin_port = htons(22699);
+		user_out_flush(&out, from, drop);
+		add(i, "127.0.0.1");
+		user_out_flush(&out, from, drop);
+	}
+	n = received(to);
+	tap(n == 8 && !total(drop), "packets after ports that are closed: %d of 8, %llu dropped", n,
+	    (unsigned long long)total(drop));
+	tap(poll(&pfd, 1, 0) == 1 && pfd.revents & POLLERR, "the socket has errors");
+	user_in_forget_errors(&in, from);
+	tap(!poll(&pfd, 1, 0), "and none any more");
+}
+
 /* What cannot be sent is counted by reason, and does not hold up the others. */
 static void test_refused(int from, int to)
 {
@@ -124,7 +186,7 @@ static void test_refused(int from, int to)
 
 int main(void)
 {
-	int from, to;
+	int from, to, one = 1;
 
 	if (!own_net()) {
 		tap_skip("everything", "may not make a network namespace");
@@ -136,6 +198,9 @@ int main(void)
 	from = udp(22600);
 	to = udp(22601);
 	test_full(from, to);
+	setsockopt(from, IPPROTO_IP, IP_RECVERR, &one, sizeof(one));
+	test_queue(from, to);
+	test_icmp(from, to);
 	test_refused(from, to);
 	return tap_done("user/socket");
 }
