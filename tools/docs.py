@@ -10,7 +10,7 @@ Whatever a document names has to exist:
  - links, their anchors, and sections of the specification (PROTOCOL.md, "A switch"), in comments, too;
  - files, functions, types and counters of ours in backticks;
  - targets of `make`;
- - files in drawings.
+ - files in drawings, documents in comments of sources.
 <!-- made up: NAME NAME --> in a document excuses names of its examples. Each file of some folders has to
 be in the table that explains them.
 
@@ -163,6 +163,15 @@ def check_sections(files):
                     yield f"{file}: PROTOCOL.md has no section \"{title}\""
 
 
+def check_comments(files):
+    """Yield documents that comments of sources name and that are not there."""
+    for file in files:
+        if file.endswith((".c", ".h", ".mk")):
+            for name in re.findall(r"(?<![\w/.])(?:[\w-]+/)+[\w-]+\.md\b", read(file)):
+                if not os.path.exists(name):
+                    yield f"{file}: {name}: no such file"
+
+
 class Tree:
     """What documents can name"""
 
@@ -263,6 +272,7 @@ def main():
         wrong += check_drawing(name, tree)
     wrong += check_explained(files)
     wrong += check_sections(files)
+    wrong += check_comments(files)
     for line in wrong:
         print(line)
     print(f"{len(documents)} documents, {len(pages)} manual pages, {len(drawings)} drawings, "

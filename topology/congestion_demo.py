@@ -34,7 +34,7 @@ CHOICES = "dynamic,dynamic-early,dynamic-adaptive,dynamic-block,dynamic-flow"
 MORE_CHOICES = f"{CHOICES},dynamic-flowlet,dynamic-random,dynamic-two"
 TREES = "dynamic,static-1,static-2,static-4"
 LEAF_SPINE = ["--topology", "leaf_spine:4,4,2"]
-# Links with which a quarter of the guest's processor is idle, and what tools/sim/README.md says
+# Links with which a quarter of the guest's processor is idle, and what docs/results/simulator.md says
 GUEST = ["--engine", "kernel", "--rate", "3mbit", "--size", "512K", "--window", "64", "--generator", "plain"]
 
 

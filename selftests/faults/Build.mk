@@ -24,7 +24,7 @@ $(DEBUG_KERNELS:%=debug-kernel-%): debug-kernel-%:
 	@selftests/vm/debug-kernel.sh $*
 	$(call kmod_build,$(DEBUG_KERNEL)/$*-module,$(CURDIR)/$(DEBUG_KERNEL)/$*)
 
-# In the guest with two processors. What the kernel says fails the run: see selftests/README.md.
+# In the guest with two processors. What the kernel says fails the run: docs/results/faults.md.
 $(DEBUG_KERNELS:%=test-debug-%): test-debug-%: debug-kernel-% $(KMOD_TOOLS)
 	selftests/vm/run.sh --smp2 --mem 4G --timeout 7200 --kernel $(DEBUG_KERNEL)/$*/bzImage \
 		--console $(DEBUG_KERNEL)/$*.console --append "kmemleak=on" --races '\[canary\]' \
