@@ -9,6 +9,7 @@
 
 tap_start user/docs
 need_program git python3
+git -C "$TAP_TOP" rev-parse >/dev/null 2>&1 || tap_skip_all "no git repository"
 tmp_dir
 git -C "$TAP_TOP" ls-files -z | (cd "$TAP_TOP" && xargs -0 tar c --ignore-failed-read 2>/dev/null) |
 	tar x -C "$TAP_TMP"
