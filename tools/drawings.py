@@ -183,7 +183,8 @@ def layers():
     shapes = {}
     for level in levels:
         width = (full - 20 * (len(parts[level]) - 1)) // len(parts[level])
-        texts = [[f"{part}: {what}"] + wrapped(files, width // 7) for _, part, files, what in parts[level]]
+        texts = [([f"{part}: {what}"] if 8 * len(part + what) < width else [part, what]) +
+                 wrapped(files, width // 7) for _, part, files, what in parts[level]]
         shapes[level] = (width, texts, 18 + LINE * max(len(lines) for lines in texts))
     height = 70 + sum(shape[2] + gap for shape in shapes.values()) + 60
     d = Drawing("The layers of the protocol core", 920, height)
