@@ -110,6 +110,7 @@ struct canary_pin {
  * @data:	results; @own, or the mapping of @to
  * @source:	contributions: the mapping of @from; NULL: they are in @data
  * @hashes:	of results, if @pinned
+ * @memory:	NULL, or what the encoding keeps (cnr_op.memory)
  * @locked:	what counts against RLIMIT_MEMLOCK
  * @to:		pages of the results, if @pinned
  * @from:	pages of the contributions, if those are others
@@ -133,6 +134,7 @@ struct canary_vector {
 	u32			*data;
 	const u32		*source;
 	u64			*hashes;
+	void			*memory;
 	struct mmpin		locked;
 	struct canary_pin	to;
 	struct canary_pin	from;

@@ -123,6 +123,7 @@ void canary_vector_free(struct canary_vector *v)
 {
 	if (v->pinned)
 		canary_vector_unpin(v);
+	kvfree(v->memory);
 	kvfree(v);
 }
 

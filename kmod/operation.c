@@ -4,6 +4,7 @@
  */
 
 #include <linux/sched/signal.h>
+#include <linux/slab.h>
 #include <linux/uio.h>
 #include "canary.h"
 
@@ -58,6 +59,7 @@ static void canary_wait_end(struct canary_wait *w, struct sock *sk)
  * @len:	of the message
  * @pinned:	without copies
  * @to:		where to, then
+ * @memory:	that the core wants besides
  * @charge:	what it costs
  */
 struct canary_post {
@@ -66,6 +68,7 @@ struct canary_post {
 	size_t				len;
 	bool				pinned;
 	struct canary_destination	to;
+	size_t				memory;
 	size_t				charge;
 };
 
@@ -143,8 +146,36 @@ static int canary_send_state(struct canary_comm *comm)
 	return 0;
 }
 
+/* What the core is to do with a vector, all but where that is */
+static void canary_send_op(const struct canary_post *p, struct cnr_op *op)
+{
+	memset(op, 0, sizeof(*op));
+	op->elements = p->len / p->element;
+	op->op = p->op.op;
+	op->dtype = p->op.dtype;
+	op->root = p->op.root;
+}
+
+/*
+ * Room for a vector, and for what the core keeps of it: that is known once all are connected.
+ * Context: canary_comm.lock is held.
+ */
+static int canary_send_take(struct canary_comm *comm, struct canary_post *p)
+{
+	struct cnr_op op;
+	int err;
+
+	canary_send_op(p, &op);
+	p->memory = cnr_memory(comm->core, &op);
+	err = canary_vector_reserve(comm, p->charge + p->memory);
+	if (!err)
+		p->charge += p->memory;
+	return err;
+}
+
 /* Reserves room for a vector, waiting for it. Return: 0 or an error. */
-static int canary_send_reserve(struct canary_sock *cs, size_t charge, struct canary_wait *wait)
+static int canary_send_reserve(struct canary_sock *cs, struct canary_post *p,
+			       struct canary_wait *wait)
 {
 	struct canary_comm *comm = cs->comm;
 	int err;
@@ -153,8 +184,7 @@ static int canary_send_reserve(struct canary_sock *cs, size_t charge, struct can
 		spin_lock_bh(&comm->lock);
 		err = canary_send_state(comm);
 		if (!err)
-			err = cnr_can_post(comm->core) ? canary_vector_reserve(comm, charge) :
-							 -EAGAIN;
+			err = cnr_can_post(comm->core) ? canary_send_take(comm, p) : -EAGAIN;
 		spin_unlock_bh(&comm->lock);
 		if (err != -EAGAIN)
 			return err;
@@ -171,21 +201,17 @@ static int canary_send_reserve(struct canary_sock *cs, size_t charge, struct can
 static int canary_send_post(struct canary_sock *cs, struct canary_vector *v,
 			    const struct canary_post *p, struct canary_wait *wait)
 {
-	const struct canary_operation *op = &p->op;
 	struct canary_comm *comm = cs->comm;
-	struct cnr_op post = {
-		.data		= v->data,
-		.source		= v->source,
-		.hashes		= v->hashes,
-		.elements	= v->bytes / p->element,
-		.op		= op->op,
-		.dtype		= op->dtype,
-		.root		= op->root,
-		.cookie		= (uintptr_t)v,
-	};
+	struct cnr_op post;
 	int err;
 
-	v->tag = op->tag;
+	canary_send_op(p, &post);
+	post.data = v->data;
+	post.source = v->source;
+	post.hashes = v->hashes;
+	post.memory = v->memory;
+	post.cookie = (uintptr_t)v;
+	v->tag = p->op.tag;
 	/* One reference of the core, one of the application. */
 	refcount_set(&v->refs, 2);
 	for (;;) {
@@ -246,6 +272,14 @@ static struct canary_vector *canary_send_pin(struct canary_comm *comm, struct ms
 	return v;
 }
 
+/* Return: 0 or -ENOBUFS */
+static int canary_send_memory(struct canary_vector *v, size_t bytes)
+{
+	if (bytes)
+		v->memory = kvzalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	return bytes && !v->memory ? -ENOBUFS : 0;
+}
+
 /* Reserved; copy or pin, and post, or undo. */
 static int canary_send_vector(struct canary_sock *cs, struct msghdr *msg,
 			      const struct canary_post *p, struct canary_wait *wait)
@@ -256,7 +290,9 @@ static int canary_send_vector(struct canary_sock *cs, struct msghdr *msg,
 	v = p->pinned ? canary_send_pin(cs->comm, msg, p) : canary_send_copy(msg, p);
 	err = PTR_ERR_OR_ZERO(v);
 	if (!err) {
-		err = canary_send_post(cs, v, p, wait);
+		err = canary_send_memory(v, p->memory);
+		if (!err)
+			err = canary_send_post(cs, v, p, wait);
 		if (err)
 			canary_vector_free(v);
 	}
@@ -277,7 +313,7 @@ int canary_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 	if (err)
 		return err;
 	canary_wait_init(&wait, sock_sndtimeo(sk, msg->msg_flags & MSG_DONTWAIT));
-	err = canary_send_reserve(cs, post.charge, &wait);
+	err = canary_send_reserve(cs, &post, &wait);
 	if (!err)
 		err = canary_send_vector(cs, msg, &post, &wait);
 	canary_wait_end(&wait, sk);

@@ -94,10 +94,10 @@ struct cnr_part {
  *		what is sent again. They are 0 at first
  * @blocks:	how many, with payloads of up to cnr_comm.length bytes
  * @part:	what block cnr_part.index is
- * @encode:	makes the words of our own contribution; the same ones when it is sent again
+ * @encode:	makes the words of our own contribution: the same ones when it is sent again
  * @finish:	at the leader: what all have contributed becomes what the result carries, in place
  * @store:	a result is here
- * @serve:	the words of a result that was stored
+ * @serve:	the words of a result that was stored: the very same ones
  */
 struct cnr_encoding {
 	u8	op;

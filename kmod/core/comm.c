@@ -307,7 +307,7 @@ int cnr_post(struct cnr_comm *c, u64 now, const struct cnr_op *op)
 {
 	struct cnr_operation *o;
 
-	if (!cnr_encoding(op->op, op->dtype) || op->root)
+	if (!cnr_encoding(op->op, op->dtype) || op->root || (!op->memory && cnr_memory(c, op)))
 		return -EINVAL;
 	if (c->state == CNR_FAILED)
 		return c->end.error;

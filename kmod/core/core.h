@@ -269,7 +269,8 @@ enum cnr_use {
  * @source:	as @data: the contributions, not written to; NULL: they are in @data, where results
  *		replace them
  * @at:		NULL, or where @n elements from number @first on are, for drivers that do not
- *		hold the vector at @data as a whole; good until the next call. In a ring, what
+ *		hold the vector at @data as a whole; good until the next call. Not more than a
+ *		packet has bytes of data. In a ring, what
  *		came out of CNR_USE_BOTH is asked for again until the result is there
  * @hashes:	NULL; or room for 64 bits a block, if others may write to @data meanwhile: results
  *		that they changed are believed by nobody, and if somebody asks for one again, the

@@ -76,15 +76,17 @@ static struct packet *frame_of(struct sim *s, uint32_t host, const struct cnr_ou
 
 static void post_next(struct sim *s, struct sim_host *h, uint64_t now)
 {
-	struct host_op *op = sim_alloc(sizeof(*op));
 	struct cnr_op o = {
 		.at = vector_at,
-		.elements = s->cfg.bytes / 4,
+		.elements = s->cfg.bytes / cnr_element(CANARY_OP_SUM, CANARY_INT32),
 		.op = CANARY_OP_SUM,
 		.dtype = CANARY_INT32,
-		.cookie = (uintptr_t)op,
 	};
+	struct host_op *op = sim_zalloc(1, sizeof(*op) + cnr_memory(h->comm, &o));
 	int err;
+
+	o.memory = op + 1;
+	o.cookie = (uintptr_t)op;
 
 	op->sim = s;
 	op->host = h;

@@ -205,9 +205,24 @@ static int user_connect(void *engine, u64 until)
 	return err;
 }
 
+static struct user_op *user_op_new(size_t size, size_t memory)
+{
+	struct user_op *op = calloc(1, sizeof(*op));
+
+	if (!op)
+		return NULL;
+	op->data = aligned_alloc(64, size);
+	op->memory = memory ? calloc(1, memory) : NULL;
+	if (op->data && (op->memory || !memory))
+		return op;
+	user_op_free(op);
+	return NULL;
+}
+
 static int user_post(void *engine, struct lib_request *req)
 {
-	size_t size = ((size_t)req->count * 4 + 63) & ~63UL;
+	size_t memory, bytes = (size_t)req->count * cnr_element(req->op, req->dtype);
+	size_t size = (bytes + 63) & ~63UL;
 	struct user *u = engine;
 	struct cnr_op cop = {
 		.elements = req->count,
@@ -218,16 +233,16 @@ static int user_post(void *engine, struct lib_request *req)
 	u64 now;
 	int err;
 
-	op = calloc(1, sizeof(*op));
-	if (op)
-		op->data = aligned_alloc(64, max_t(size_t, size, 64));
-	if (!op || !op->data) {
-		free(op);
+	pthread_mutex_lock(&u->lock);
+	memory = cnr_memory(u->core, &cop);
+	pthread_mutex_unlock(&u->lock);
+	op = user_op_new(max_t(size_t, size, 64), memory);
+	if (!op)
 		return -ENOMEM;
-	}
 	if (req->count)
-		memcpy(op->data, req->sendbuf, (size_t)req->count * 4);
+		memcpy(op->data, req->sendbuf, bytes);
 	cop.data = op->data;
+	cop.memory = op->memory;
 	cop.cookie = (uintptr_t)op;
 	pthread_mutex_lock(&u->lock);
 	now = lib_now();
@@ -236,8 +251,7 @@ static int user_post(void *engine, struct lib_request *req)
 		/* Refused may mean failed, which others wait to hear. */
 		user_settle(u, now);
 		pthread_mutex_unlock(&u->lock);
-		free(op->data);
-		free(op);
+		user_op_free(op);
 		return err;
 	}
 	op->next = u->ops;
@@ -269,7 +283,8 @@ static int user_reap(void *engine, struct lib_request *req, u64 until)
 	req->error = op->error;
 	req->attempts = op->attempts;
 	if (!op->error && req->count)
-		memcpy(req->recvbuf, op->data, (size_t)req->count * 4);
+		memcpy(req->recvbuf, op->data,
+		       (size_t)req->count * cnr_element(req->op, req->dtype));
 	pthread_mutex_lock(&u->lock);
 	u->ended--;
 	user_set_event(u);

@@ -95,6 +95,7 @@ void user_publish_close(struct user_publish *p);
 struct user_op {
 	struct user_op	*next, **link;
 	u32		*data;
+	u64		*memory;	/* of the core, if it wants some */
 	u32		attempts;
 	int		error;
 	bool		ended;		/* the core is through with it */
@@ -126,6 +127,7 @@ struct user {
 };
 
 /* The following are called with the lock held, or once the thread has ended. */
+void user_op_free(struct user_op *op);
 void user_op_put(struct user *u, struct user_op *op);
 void user_set_event(struct user *u);
 void user_fill_info(struct user *u, struct canary_info *info);

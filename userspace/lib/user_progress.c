@@ -16,6 +16,13 @@
 #define ROOM_MOST	(16 << 20)		/* bytes: as much as the socket has anyway */
 #define OVERDUE_AFTER	(100 * CNR_USEC)	/* a deadline that stays in the past */
 
+void user_op_free(struct user_op *op)
+{
+	free(op->data);
+	free(op->memory);
+	free(op);
+}
+
 void user_op_put(struct user *u, struct user_op *op)
 {
 	if (!op->released || !op->reaped)
@@ -23,8 +30,7 @@ void user_op_put(struct user *u, struct user_op *op)
 	*op->link = op->next;
 	if (op->next)
 		op->next->link = op->link;
-	free(op->data);
-	free(op);
+	user_op_free(op);
 }
 
 void user_set_event(struct user *u)
