@@ -275,7 +275,8 @@ static __always_inline void csw_merge(struct csw_descriptor *d, const struct can
 	d->count += cnr_be16(h->contribution.count);
 	d->tag += csw_cpu64(h->contribution.tag);
 	if (canary_kind_flags(d->kind) & CANARY_K_LINEAR)
-		d->sum = canary_check_join(canary_kind_check(d->kind), d->sum, cnr_be32(h->contribution.sum));
+		d->sum = canary_check_join(canary_kind_check(d->kind), d->sum,
+					   cnr_be32(h->contribution.sum));
 	d->done = canary_earlier(d->done, cnr_be32(h->contribution.acked));
 	if (h->contribution.load > d->load)
 		d->load = h->contribution.load;

@@ -329,7 +329,8 @@ bool cnr_contribution_build(struct cnr_comm *c, struct cnr_out *out)
 		h->opsig = cpu_to_be32(o->opsig);
 		h->contribution.count = cpu_to_be16(1);
 		cnr_data(out, p.kind, cnr_words(c, o, &p), p.length);
-		h->contribution.tag = cpu_to_be64(cnr_tag(c, c->cfg.rank, block, b->attempt, o->opsig));
+		h->contribution.tag = cpu_to_be64(cnr_tag(c, c->cfg.rank, block, b->attempt,
+							  o->opsig));
 		h->contribution.sum = cpu_to_be32(cnr_out_sum(out));
 		h->contribution.acked = cpu_to_be32(c->una);
 		out->again = b->flags & CNR_B_AGAIN;
