@@ -50,7 +50,7 @@ $(B)/%.o: %.c | $(B)/.setup
 test: all $(TEST_DEPS) ## all tests; the last line is "N passed, N failed"
 	tools/test.sh $(TESTS)
 
-check: all $(B)/linux-parts/stamp $(B)/guest/config.mk ## checkpatch, sparse, gcc, clang, cppcheck, shellcheck, layers, manual pages
+check: all $(B)/linux-parts/stamp $(B)/guest/config.mk ## checkpatch, sparse, gcc, clang, cppcheck, shellcheck, layers, documents
 	tools/check.sh
 
 .PHONY: module-sparse

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Static checks of the whole tree: checkpatch --strict, sparse, both compilers with all warnings
-# as errors, cppcheck, shellcheck, options in manual pages, layers of the core, licence lines. Called
-# by `make check`, which has set up what is needed. Prints what is wrong, and one line a check.
+# as errors, cppcheck, shellcheck, options in manual pages, layers of the core, documents, licence
+# lines. Called by `make check`, which has set up what is needed. Prints what is wrong, and one line
+# a check.
 
 set -u
 
@@ -119,6 +120,16 @@ check_layers()
 	verdict "layers: arrows in kmod/core go downwards" $? "$OUT/layers"
 }
 
+# Documents and manual pages; drawings are what their source makes now.
+check_docs()
+{
+	local status=0
+
+	tools/docs.py >"$OUT/docs" 2>&1 || status=1
+	tools/drawings.py --check >>"$OUT/docs" 2>&1 || status=1
+	verdict "documents: sentences, links, names, drawings" $status "$OUT/docs"
+}
+
 check_spdx()
 {
 	local file status=0
@@ -150,6 +161,7 @@ check_cppcheck "${user[@]}" "${kernel[@]}"
 check_shell "${scripts[@]}"
 check_man
 check_layers
+check_docs
 check_spdx "${sources[@]}"
 echo "$PASSED passed, $FAILED failed"
 [ $FAILED -eq 0 ]
