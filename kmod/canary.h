@@ -180,6 +180,7 @@ enum canary_left {
  * @dead:	it ends: arm no timer. Lock: @lock
  * @pending:	operations posted, not in @done yet. Lock: @lock
  * @charged:	bytes of all vectors. Lock: @lock
+ * @draining:	packets wait until half of those before have left the machine. Lock: @lock
  * @armed:	when @timer fires, or CNR_NEVER. Lock: @lock
  * @fired:	when it last did. Lock: @lock
  * @vectors:	all of them. Lock: @lock
@@ -225,6 +226,7 @@ struct canary_comm {
 	enum cnr_state		state;
 	bool			connected;
 	bool			dead;
+	bool			draining;
 	u32			pending;
 	size_t			charged;
 	u64			armed;

@@ -102,26 +102,31 @@ static void canary_comm_arm(struct canary_comm *comm)
 	hrtimer_start(&comm->timer, ns_to_ktime(deadline), HRTIMER_MODE_ABS_SOFT);
 }
 
-static bool canary_comm_full(const struct canary_comm *comm, u64 now)
-{
-	return sk_wmem_alloc_get(comm->usk) >= min_t(u32, READ_ONCE(comm->usk->sk_sndbuf),
-						     cnr_host_room(comm->core, now));
-}
-
 /*
- * Is the UDP socket full, or our part of this host's queues? Then canary_comm_space() goes on when
- * packets have left the machine. Room may come just before the bit is set: look again afterwards.
+ * Is the UDP socket full, or our part of this host's queues? Then we wait until half has left the
+ * machine, so that others get in; canary_comm_space() looks at each packet that leaves.
+ * Context: canary_comm.lock is held.
  */
 static bool canary_comm_blocked(struct canary_comm *comm, u64 now)
 {
-	if (!canary_comm_full(comm, now))
+	int most = min3(cnr_host_room(comm->core, now), (u32)READ_ONCE(comm->usk->sk_sndbuf),
+			(u32)INT_MAX);
+
+	if (sk_wmem_alloc_get(comm->usk) < (comm->draining ? most / 2 : most)) {
+		comm->draining = false;
 		return false;
+	}
+	comm->draining = true;
 	set_bit(CANARY_COMM_BLOCKED, &comm->flags);
-	/* The bit before the look: pairs with sock_wfree(), room before the wait queue. */
+	/*
+	 * Room may come just before the bit is set: look again. The bit before the look: pairs with
+	 * sock_wfree(), room before the wait queue.
+	 */
 	smp_mb__after_atomic();
-	if (canary_comm_full(comm, now))
+	if (sk_wmem_alloc_get(comm->usk) >= most / 2)
 		return true;
 	clear_bit(CANARY_COMM_BLOCKED, &comm->flags);
+	comm->draining = false;
 	return false;
 }
 
