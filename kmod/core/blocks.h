@@ -84,11 +84,11 @@ struct cnr_part {
 
 /*
  * struct cnr_encoding - how a type is reduced by an operator: elements of a vector become words on
- * the wire, and words become elements. What is NULL is as where words are elements: the result has
- * the place and the size of the contribution.
+ * the wire, and words become elements. Without functions, words are the elements, and results have
+ * the place and the size of contributions. Otherwise all are there, but @memory and @finish.
  * @op:		enum canary_operator
  * @dtype:	enum canary_dtype
- * @kind:	enum canary_kind, of all blocks; unless there is @part
+ * @kind:	enum canary_kind, of all blocks, without functions
  * @element:	bytes of an element in a vector
  * @memory:	bytes of cnr_op.memory that it wants: what it has to keep for later blocks, and for
  *		what is sent again. They are 0 at first
@@ -196,18 +196,84 @@ static inline const struct cnr_algorithm *cnr_algorithm(struct cnr_comm *c, u8 a
 const struct cnr_encoding *cnr_encoding(u8 op, u8 dtype);
 u32 cnr_blocks(const struct cnr_comm *c, const struct cnr_encoding *e, const struct cnr_op *op);
 void cnr_encoding_begin(const struct cnr_comm *c, struct cnr_operation *o);
-void cnr_part(const struct cnr_comm *c, const struct cnr_operation *o, u32 block,
-	      struct cnr_part *p);
-bool cnr_part_ready(const struct cnr_comm *c, const struct cnr_operation *o, u32 block);
-bool cnr_part_plain(const struct cnr_operation *o, const struct cnr_part *p);
-void *cnr_vector(const struct cnr_operation *o, const struct cnr_part *p, enum cnr_use use);
-const void *cnr_vector_source(const struct cnr_operation *o, const struct cnr_part *p);
+void cnr_part_cut(const struct cnr_comm *c, const struct cnr_operation *o, struct cnr_part *p);
+bool cnr_part_after(const struct cnr_comm *c, const struct cnr_operation *o, u32 block);
 u32 *cnr_pad(const struct cnr_operation *o, const struct cnr_part *p, const void *elements,
 	     u32 *words);
-const u32 *cnr_words(struct cnr_comm *c, const struct cnr_operation *o, const struct cnr_part *p);
-void cnr_store(const struct cnr_comm *c, const struct cnr_operation *o, const struct cnr_part *p,
-	       const u32 *words);
-const u32 *cnr_serve(struct cnr_comm *c, const struct cnr_operation *o, const struct cnr_part *p);
+const u32 *cnr_words_made(struct cnr_comm *c, const struct cnr_operation *o,
+			  const struct cnr_part *p);
+const u32 *cnr_serve_made(struct cnr_comm *c, const struct cnr_operation *o,
+			  const struct cnr_part *p);
+
+/* What is @block of @o? */
+static inline void cnr_part(const struct cnr_comm *c, const struct cnr_operation *o, u32 block,
+			    struct cnr_part *p)
+{
+	p->index = block - o->base;
+	if (!o->plain) {
+		cnr_part_cut(c, o, p);
+		return;
+	}
+	p->after = 0;
+	p->first = p->index * o->each;
+	p->elements = min_t(u32, o->each, o->op.elements - p->first);
+	p->length = (p->elements * o->element + 3) & ~3U;
+	p->result = p->length;
+	p->kind = o->encoding->kind;
+}
+
+/* Are the results here that @block of @o, the next one, is encoded by? */
+static inline bool cnr_part_ready(const struct cnr_comm *c, const struct cnr_operation *o,
+				  u32 block)
+{
+	return o->plain || cnr_part_after(c, o, block);
+}
+
+/* Are its words just what is in the vector? */
+static inline bool cnr_part_plain(const struct cnr_operation *o, const struct cnr_part *p)
+{
+	return o->plain && p->length == p->elements * o->element;
+}
+
+static inline void *cnr_vector(const struct cnr_operation *o, const struct cnr_part *p,
+			       enum cnr_use use)
+{
+	if (o->op.at)
+		return o->op.at(&o->op, p->first, p->elements, use);
+	return (u8 *)o->op.data + (size_t)p->first * o->element;
+}
+
+static inline const void *cnr_vector_source(const struct cnr_operation *o,
+					    const struct cnr_part *p)
+{
+	if (o->op.source)
+		return (const u8 *)o->op.source + (size_t)p->first * o->element;
+	return cnr_vector(o, p, CNR_USE_INPUT);
+}
+
+/* Our own contribution; good until the next call. */
+static inline const u32 *cnr_words(struct cnr_comm *c, const struct cnr_operation *o,
+				   const struct cnr_part *p)
+{
+	return cnr_part_plain(o, p) ? cnr_vector_source(o, p) : cnr_words_made(c, o, p);
+}
+
+/* The result is @words. */
+static inline void cnr_store(const struct cnr_comm *c, const struct cnr_operation *o,
+			     const struct cnr_part *p, const u32 *words)
+{
+	if (!o->plain)
+		o->encoding->store(c, o, p, words);
+	else
+		memcpy(cnr_vector(o, p, CNR_USE_RESULT), words, p->elements * o->element);
+}
+
+/* The result as it was stored; good until the next call. */
+static inline const u32 *cnr_serve(struct cnr_comm *c, const struct cnr_operation *o,
+				   const struct cnr_part *p)
+{
+	return cnr_part_plain(o, p) ? cnr_vector(o, p, CNR_USE_SERVE) : cnr_serve_made(c, o, p);
+}
 
 /* op.c: operations */
 struct cnr_operation *cnr_op_new(struct cnr_comm *c, const struct cnr_op *op);

@@ -82,6 +82,8 @@ struct cnr_operation {
 	u32	attempts;
 	int	error;
 	u32	each;		/* encoding.c: elements of a block, where words are elements */
+	bool	plain;		/* and they are */
+	u8	element;	/* bytes of one */
 	size_t	memory_own;	/* of op.memory: the encoding's; words of rings are behind */
 	const struct cnr_encoding *encoding;
 	u8	state;

@@ -70,58 +70,26 @@ u32 cnr_blocks(const struct cnr_comm *c, const struct cnr_encoding *e, const str
 /* @o is new. */
 void cnr_encoding_begin(const struct cnr_comm *c, struct cnr_operation *o)
 {
-	o->each = cnr_each(c, o->encoding);
-	o->memory_own = cnr_memory_own(c, o->encoding, &o->op);
-}
-
-/* What is @block of @o? */
-void cnr_part(const struct cnr_comm *c, const struct cnr_operation *o, u32 block,
-	      struct cnr_part *p)
-{
 	const struct cnr_encoding *e = o->encoding;
 
-	p->index = block - o->base;
-	if (e->part) {
-		e->part(c, o, p);
-		return;
-	}
-	p->after = 0;
-	p->first = p->index * o->each;
-	p->elements = min_t(u32, o->each, o->op.elements - p->first);
-	p->length = (p->elements * e->element + 3) & ~3U;
-	p->result = p->length;
-	p->kind = e->kind;
+	o->each = cnr_each(c, e);
+	o->memory_own = cnr_memory_own(c, e, &o->op);
+	o->element = e->element;
+	o->plain = !e->part && !e->encode;
 }
 
-/* Are the results here that @block of @o, the next one, is encoded by? */
-bool cnr_part_ready(const struct cnr_comm *c, const struct cnr_operation *o, u32 block)
+/* See cnr_part(): where the encoding does something. */
+void cnr_part_cut(const struct cnr_comm *c, const struct cnr_operation *o, struct cnr_part *p)
+{
+	o->encoding->part(c, o, p);
+}
+
+bool cnr_part_after(const struct cnr_comm *c, const struct cnr_operation *o, u32 block)
 {
 	struct cnr_part p;
 
-	if (!o->encoding->part)
-		return true;
 	cnr_part(c, o, block, &p);
 	return !canary_before(c->una, o->base + p.after);
-}
-
-/* Are its words just what is in the vector? */
-bool cnr_part_plain(const struct cnr_operation *o, const struct cnr_part *p)
-{
-	return !o->encoding->encode && p->length == p->elements * o->encoding->element;
-}
-
-void *cnr_vector(const struct cnr_operation *o, const struct cnr_part *p, enum cnr_use use)
-{
-	if (o->op.at)
-		return o->op.at(&o->op, p->first, p->elements, use);
-	return (u8 *)o->op.data + (size_t)p->first * o->encoding->element;
-}
-
-const void *cnr_vector_source(const struct cnr_operation *o, const struct cnr_part *p)
-{
-	if (o->op.source)
-		return (const u8 *)o->op.source + (size_t)p->first * o->encoding->element;
-	return cnr_vector(o, p, CNR_USE_INPUT);
 }
 
 /* Elements that do not fill the last word. Return: @words */
@@ -129,44 +97,28 @@ u32 *cnr_pad(const struct cnr_operation *o, const struct cnr_part *p, const void
 	     u32 *words)
 {
 	words[p->length / sizeof(*words) - 1] = canary_kind_identity(p->kind);
-	memcpy(words, elements, p->elements * o->encoding->element);
+	memcpy(words, elements, p->elements * o->element);
 	return words;
 }
 
-/* Words in the vector, or in @c->scratch */
-static const u32 *cnr_words_at(struct cnr_comm *c, const struct cnr_operation *o,
-			       const struct cnr_part *p, const void *elements)
+const u32 *cnr_words_made(struct cnr_comm *c, const struct cnr_operation *o,
+			  const struct cnr_part *p)
 {
-	if (cnr_part_plain(o, p))
-		return elements;
-	return cnr_pad(o, p, elements, (u32 *)c->scratch);
+	u32 *words = (u32 *)c->scratch;
+
+	if (o->plain)
+		return cnr_pad(o, p, cnr_vector_source(o, p), words);
+	o->encoding->encode(c, o, p, words);
+	return words;
 }
 
-/* Our own contribution; good until the next call. */
-const u32 *cnr_words(struct cnr_comm *c, const struct cnr_operation *o, const struct cnr_part *p)
+const u32 *cnr_serve_made(struct cnr_comm *c, const struct cnr_operation *o,
+			  const struct cnr_part *p)
 {
-	if (!o->encoding->encode)
-		return cnr_words_at(c, o, p, cnr_vector_source(o, p));
-	o->encoding->encode(c, o, p, (u32 *)c->scratch);
-	return (u32 *)c->scratch;
-}
+	u32 *words = (u32 *)c->scratch;
 
-/* The result is @words. */
-void cnr_store(const struct cnr_comm *c, const struct cnr_operation *o, const struct cnr_part *p,
-	       const u32 *words)
-{
-	if (o->encoding->store)
-		o->encoding->store(c, o, p, words);
-	else
-		memcpy(cnr_vector(o, p, CNR_USE_RESULT), words,
-		       p->elements * o->encoding->element);
-}
-
-/* The result as it was stored; good until the next call. */
-const u32 *cnr_serve(struct cnr_comm *c, const struct cnr_operation *o, const struct cnr_part *p)
-{
-	if (!o->encoding->serve)
-		return cnr_words_at(c, o, p, cnr_vector(o, p, CNR_USE_SERVE));
-	o->encoding->serve(c, o, p, (u32 *)c->scratch);
-	return (u32 *)c->scratch;
+	if (o->plain)
+		return cnr_pad(o, p, cnr_vector(o, p, CNR_USE_SERVE), words);
+	o->encoding->serve(c, o, p, words);
+	return words;
 }

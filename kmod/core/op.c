@@ -50,7 +50,7 @@ struct cnr_operation *cnr_op_new(struct cnr_comm *c, const struct cnr_op *op)
 void cnr_op_alone(struct cnr_comm *c, struct cnr_operation *o)
 {
 	if (o->op.source)
-		memcpy(o->op.data, o->op.source, (size_t)o->op.elements * o->encoding->element);
+		memcpy(o->op.data, o->op.source, (size_t)o->op.elements * o->element);
 	o->blocks_done = o->blocks;
 	o->state = CNR_O_COMPLETE;
 	c->op_passed = o->seq + 1;

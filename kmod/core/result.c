@@ -45,7 +45,7 @@ u32 cnr_result_make(struct cnr_comm *c, struct cnr_operation *o, u32 block, cons
 		return cnr_combine(p.kind, data, own, others, p.length);
 	}
 	sum = cnr_combine(p.kind, room, cnr_words(c, o, &p), others, p.length);
-	if (o->encoding->finish) {
+	if (!o->plain && o->encoding->finish) {
 		o->encoding->finish(c, o, &p, room);
 		sum = cnr_checksum(p.kind, room, p.result);
 	}

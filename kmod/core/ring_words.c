@@ -15,7 +15,7 @@ static u32 *cnr_partial_room(const struct cnr_comm *c, const struct cnr_operatio
 /* The vector has room for it, as elements. */
 static bool cnr_partial_in_vector(const struct cnr_operation *o)
 {
-	return !o->encoding->encode;
+	return o->plain;
 }
 
 /* @block begins here. Return: if it begins with us (@first), the checksum of our own words */
@@ -27,7 +27,7 @@ u32 cnr_partial_begin(struct cnr_comm *c, struct cnr_operation *o, u32 block, bo
 	cnr_part(c, o, block, &p);
 	if (o->op.source && cnr_partial_in_vector(o))
 		memcpy(cnr_vector(o, &p, CNR_USE_RESULT), cnr_vector_source(o, &p),
-		       p.elements * o->encoding->element);
+		       p.elements * o->element);
 	if (!first)
 		return 0;
 	words = cnr_words(c, o, &p);
@@ -54,7 +54,7 @@ u32 cnr_partial_add(struct cnr_comm *c, struct cnr_operation *o, u32 block, cons
 	if (cnr_part_plain(o, &p))
 		return cnr_combine(p.kind, elements, elements, payload, p.length);
 	sum = cnr_combine(p.kind, words, cnr_pad(o, &p, elements, words), payload, p.length);
-	memcpy(elements, words, p.elements * o->encoding->element);
+	memcpy(elements, words, p.elements * o->element);
 	return sum;
 }
 
