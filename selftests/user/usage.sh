@@ -84,6 +84,40 @@ usage "output_file: /nowhere/x: No such file" perf "${a[@]}" -J /nowhere/x
 usage "usage:" comm
 usage "usage:" comm list
 usage "usage:" stats extra
+usage "canary: unknown command 'nothing'" nothing
+usage "canary: unknown command 'nothing'" help nothing
+usage "canary comm: unrecognized option '--colour'" comm --colour
+usage "canary comm rules: unrecognized option '--colour'" comm rules --colour
+usage "canary comm allow: unrecognized option '--colour'" comm allow --colour
+usage "canary comm revoke: which communicators?" comm revoke
+usage "uid, gid: only one of them" comm allow 1 --uid 0 --gid 0
+usage "canary stats: unrecognized option '--colour'" stats --colour
+usage "canary switch: unknown verb '--colour'" switch --colour
+usage "canary fault: unknown verb '--colour'" fault --colour
+usage "canary fault: show: which device?" fault show
+
+# A screenful of help would push away the line that says what is wrong.
+for command in allreduce "perf allreduce" "switch run" "switch"; do
+	# shellcheck disable=SC2086
+	"$CANARY" $command --colour >out 2>err
+	tap_check "$command --colour: at most 3 lines" test "$(wc -l <err)" -le 3
+done
+for command in allreduce perf switch comm stats fault; do
+	tap_is "canary help $command" "$("$CANARY" help $command)" "$("$CANARY" $command --help)"
+done
+tap_is "fault add --help" "$("$CANARY" fault add --help 2>&1)" "$("$CANARY" fault --help)"
+
+# Without the right to see them there would seem to be no faults.
+cp "$CANARY" tool
+chmod 755 . tool
+if [ "$(id -u)" -eq 0 ] && setpriv --reuid 65534 --clear-groups test -x "$PWD/tool"; then
+	for verb in "add lo --drop 1%" "show lo -j" "del lo"; do
+		# shellcheck disable=SC2086
+		tap_is "fault ${verb%% *}, not root" \
+			"$(setpriv --reuid 65534 --clear-groups ./tool fault $verb 2>&1)" \
+			"canary fault: it needs root"
+	done
+fi
 
 printf '%s\n' 00112233445566778899aabbccddeeff > open-key
 chmod 644 open-key

@@ -21,7 +21,7 @@ static int usage(FILE *to)
 
 	fprintf(to,
 		"usage: canary comm show [-j]\n"
-		"       canary comm rules|allow|revoke ...: who may be a member (--help has more)\n"
+		"       canary comm rules|allow|revoke ...: who may be a member; see canary comm rules --help\n"
 		"\n"
 		"Members that run here: the kernel's of this network namespace, user engines of all.\n");
 	options_help(to, own, 14);
@@ -59,8 +59,10 @@ static void show_table(const struct reports *all)
 	const char *value;
 	size_t i, c, hidden = 0;
 
-	if (!all->n)
+	if (!all->n) {
+		puts("no member runs here");
 		return;
+	}
 	for (c = 0; c < sizeof(columns) / sizeof(columns[0]); c++)
 		printf("%*s ", columns[c].width, columns[c].title);
 	putchar('\n');
@@ -90,6 +92,7 @@ int cmd_comm(int argc, char **argv)
 	if (argc > 1 && (!strcmp(argv[1], "rules") || !strcmp(argv[1], "allow") ||
 			 !strcmp(argv[1], "revoke")))
 		return cmd_comm_rules(argc - 1, argv + 1);
+	argv[0] = (char *)"canary comm";	/* what getopt() complains as */
 	end = options_parse(own, argc, argv);
 	if (end != OPTIONS_OK)
 		return usage(end == OPTIONS_HELP ? stdout : stderr);

@@ -81,6 +81,14 @@ static int no_chatter(enum libbpf_print_level level, const char *format, va_list
 	return level == LIBBPF_WARN && getenv("CANARY_DEBUG") ? vfprintf(stderr, format, args) : 0;
 }
 
+/* Counters and programs are root's: without it there would seem to be no faults. */
+static bool is_root(void)
+{
+	if (geteuid())
+		fail("it needs root");
+	return !geteuid();
+}
+
 static int refuse_share(const char *name, const char *text, enum parse_result result)
 {
 	if (result == PARSE_SMALL)
@@ -334,6 +342,8 @@ static int add(const char *dev, int argc, char **argv)
 	c.ifindex = if_nametoindex(dev);
 	if (!c.ifindex)
 		return fail("%s: %s", dev, strerror(errno)), 1;
+	if (!is_root())
+		return 1;
 	made = make_clsact(c.ifindex);
 	if (made < 0)
 		return fail("%s: cannot add clsact: %s", dev, strerror(-made)), 1;
@@ -387,6 +397,8 @@ static int del(const char *dev, int argc, char **argv)
 		return usage(stderr);
 	if (!ifindex)
 		return fail("%s: %s", dev, strerror(errno)), 1;
+	if (!is_root())
+		return 1;
 	for (dir = 0; dir < 2; dir++) {
 		if (asked.dir && asked.config.ingress != dir)
 			continue;
@@ -470,13 +482,15 @@ static int show(const char *dev, bool json, int argc, char **argv)
 	};
 	const struct fault_config *config;
 	struct json j;
-	int dir, err;
+	int dir, err, found = 0;
 	__u32 id;
 
 	if (options_parse(groups, argc, argv) != OPTIONS_OK || optind < argc)
 		return usage(stderr);
 	if (!ifindex)
 		return fail("%s: %s", dev, strerror(errno)), 1;
+	if (!is_root())
+		return 1;
 	json_begin(&j, stdout, JSON_LINE);
 	if (json)
 		json_array(&j, NULL);
@@ -492,9 +506,12 @@ static int show(const char *dev, bool json, int argc, char **argv)
 			show_json(&j, dev, config, &bss.fault_stats);
 		else
 			show_text(dev, config, &bss.fault_stats);
+		found++;
 	}
 	if (json)
 		json_end(&j);
+	else if (!found)
+		printf("%s has no faults\n", dev);
 	return 0;
 }
 
@@ -509,9 +526,7 @@ static int run(const char *verb, bool json, int argc, char **argv)
 		return add(dev, argc, argv);
 	if (!strcmp(verb, "del"))
 		return del(dev, argc, argv);
-	if (!strcmp(verb, "show"))
-		return show(dev, json, argc, argv);
-	return usage(stderr);
+	return show(dev, json, argc, argv);
 }
 
 int cmd_fault(int argc, char **argv)
@@ -527,8 +542,18 @@ int cmd_fault(int argc, char **argv)
 	if (argc > 1 && (!strcmp(argv[1], "help") || !strcmp(argv[1], "-h") ||
 			 !strcmp(argv[1], "--help")))
 		return usage(stdout);
-	if (argc < 3)
+	if (argc < 2)
 		return usage(stderr);
+	if (strcmp(argv[1], "add") && strcmp(argv[1], "del") && strcmp(argv[1], "show")) {
+		fail("unknown verb '%s'", argv[1]);
+		return usage(stderr);
+	}
+	if (argc > 2 && (!strcmp(argv[2], "-h") || !strcmp(argv[2], "--help")))
+		return usage(stdout);
+	if (argc < 3) {
+		fail("%s: which device?", argv[1]);
+		return usage(stderr);
+	}
 	libbpf_set_print(no_chatter);
 	return run(argv[1], json, argc - 2, argv + 2);
 }

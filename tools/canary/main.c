@@ -25,7 +25,7 @@ static const struct command commands[] = {
 	{ "stats", cmd_stats, "show counters of this machine's engines" },
 	{ "switch", cmd_switch, "run a switch, show running ones" },
 	{ "fault", cmd_fault, "inject faults on a link" },
-	{ "help", cmd_help, "this list" },
+	{ "help", cmd_help, "this list; help COMMAND: what a command can do" },
 	{ "version", cmd_version, "version of the tool" },
 };
 
@@ -40,8 +40,33 @@ static void usage(FILE *out)
 	fprintf(out, "\ncanary COMMAND --help tells more.\n");
 }
 
+static const struct command *find(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (!strcmp(name, commands[i].name))
+			return &commands[i];
+	return NULL;
+}
+
+static int unknown(const char *name)
+{
+	complain("canary", "unknown command '%s'", name);
+	usage(stderr);
+	return 2;
+}
+
+/* `canary help COMMAND` is `canary COMMAND --help`. */
 static int cmd_help(int argc, char **argv)
 {
+	const struct command *command = argc > 1 ? find(argv[1]) : NULL;
+	char *args[] = { argc > 1 ? argv[1] : NULL, (char *)"--help", NULL };
+
+	if (argc > 1 && !command)
+		return unknown(argv[1]);
+	if (command && command->run && command->run != cmd_help && command->run != cmd_version)
+		return command->run(2, args);
 	usage(stdout);
 	return 0;
 }
@@ -69,23 +94,22 @@ static void keep_streams(void)
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
-	size_t i;
+	const struct command *command;
 
 	keep_streams();
 	if (!strcmp(name, "-h") || !strcmp(name, "--help"))
 		name = "help";
 	if (!strcmp(name, "-V") || !strcmp(name, "--version"))
 		name = "version";
-	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-		if (strcmp(name, commands[i].name))
-			continue;
-		if (commands[i].run)
-			return commands[i].run(argc - 1, argv + 1);
+	command = find(name);
+	if (command && command->run)
+		return command->run(argc - 1, argv + 1);
+	if (command) {
 		complain("canary", "%s is not part of this build", name);
 		return 2;
 	}
 	if (*name)
-		complain("canary", "unknown command '%s'", name);
+		return unknown(name);
 	usage(stderr);
 	return 2;
 }

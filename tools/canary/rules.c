@@ -121,7 +121,7 @@ static int start(struct rules_socket *s)
 	mnl_socket_setsockopt(s->nl, NETLINK_EXT_ACK, &on, sizeof(on));
 	nlh = message(buf, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, 1);
 	mnl_attr_put_strz(nlh, CTRL_ATTR_FAMILY_NAME, CANARY_GENL_NAME);
-	return talk(s, nlh, "rules need the kernel's engine, module canary", take_family,
+	return talk(s, nlh, "rules: the module canary is not loaded", take_family,
 		    &s->family);
 }
 
@@ -396,15 +396,20 @@ static int usage(FILE *to)
 	return to == stdout ? 0 : 2;
 }
 
+static int one_of_them(void)
+{
+	return complain("canary", "uid, gid: only one of them");
+}
+
 static int take_option(void *rule, const struct option_row *row, const char *text)
 {
 	struct rule *r = rule;
 
 	switch (row->letter) {
 	case 'u':
-		return r->has_gid ? -usage(stderr) : take_user(text, r);
+		return r->has_gid ? one_of_them() : take_user(text, r);
 	case 'g':
-		return r->has_uid ? -usage(stderr) : take_group(text, r);
+		return r->has_uid ? one_of_them() : take_group(text, r);
 	case 'k':
 		return take_key_file(text, r);
 	default:
@@ -418,8 +423,10 @@ static int cmd_list(int argc, char **argv)
 	const struct option_group groups[] = {
 		{ OPTION_ROWS(json_row), .take = option_take, .arg = &json }, { 0 }
 	};
-	enum option_end end = options_parse(groups, argc, argv);
+	enum option_end end;
 
+	argv[0] = (char *)"canary comm rules";	/* what getopt() complains as */
+	end = options_parse(groups, argc, argv);
 	if (end != OPTIONS_OK)
 		return usage(end == OPTIONS_HELP ? stdout : stderr);
 	return optind == argc ? show(json) : usage(stderr);
@@ -440,16 +447,19 @@ int cmd_comm_rules(int argc, char **argv)
 
 	if (!strcmp(argv[0], "rules"))
 		return cmd_list(argc, argv);
+	argv[0] = (char *)(allow ? "canary comm allow" : "canary comm revoke");
 	end = options_parse(groups, argc, argv);
 	if (end == OPTIONS_REFUSED)
 		return 2;
 	if (end != OPTIONS_OK)
 		return usage(end == OPTIONS_HELP ? stdout : stderr);
-	if (optind + 1 != argc)
+	if (optind + 1 != argc) {
+		complain(argv[0], "which communicators? FIRST[-LAST], once");
 		return usage(stderr);
+	}
 	if (take_range(argv[optind], &r))
 		return 2;
-	err = change(&r, allow ? CANARY_CMD_ALLOW : CANARY_CMD_REVOKE, argv[0]);
+	err = change(&r, allow ? CANARY_CMD_ALLOW : CANARY_CMD_REVOKE, allow ? "allow" : "revoke");
 	explicit_bzero(&r, sizeof(r));
 	return err;
 }

@@ -71,6 +71,8 @@ static void show_table(const struct report *kernel, const struct reports *user, 
 {
 	size_t i;
 
+	if (!kernel && !user->n)
+		puts("no member runs here, and the module is not loaded");
 	if (kernel) {
 		puts("kernel");
 		show_text(kernel, zeros);
@@ -95,6 +97,7 @@ int cmd_stats(int argc, char **argv)
 	bool have_kernel;
 	int err;
 
+	argv[0] = (char *)"canary stats";	/* what getopt() complains as */
 	end = options_parse(own, argc, argv);
 	if (end != OPTIONS_OK)
 		return usage(end == OPTIONS_HELP ? stdout : stderr);

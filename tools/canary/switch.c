@@ -210,7 +210,7 @@ int cmd_switch(int argc, char **argv)
 		return 0;
 	}
 	if (*verb)
-		fprintf(stderr, "canary switch: unknown verb '%s'\n", verb);
-	usage(stderr);
+		complain("canary switch", "unknown verb '%s'", verb);
+	fprintf(stderr, "usage: canary switch run|set|show [OPTIONS]; canary switch --help lists them\n");
 	return 2;
 }
