@@ -22,11 +22,11 @@ DEPFLAGS = -MMD -MP
 all:: ## library, tool, switch programs, examples (module: make module)
 
 help: ## this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort -u | awk -F':.*## ' '{printf "  %-18s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort -u | awk -F':.*## ' '{printf "  %-21s %s\n", $$1, $$2}'
 
 # What is built needs the packages of the list. Being included, this is made before anything else,
 # and make then starts over: what it asks compilers about, it asks those that are there now.
-ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out help clean uninstall,$(or $(MAKECMDGOALS),all)),)
 include $(B)/setup.mk
 endif
 
@@ -45,7 +45,7 @@ $(B)/%.o: %.c | $(B)/.setup
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(DEPFLAGS) -fPIC -c $< -o $@
 
-.PHONY: test check bench clean install print-flags
+.PHONY: test check bench clean install uninstall print-flags
 # Two tests run at a time: what they need is built before, by this one make.
 test: all $(TEST_DEPS) ## all tests; the last line is "N passed, N failed"
 	tools/test.sh $(TESTS)

@@ -30,7 +30,7 @@ $(B)/kmod-6.12/canary.ko: $(KMOD_SRC) $(B)/guest/other-6.12.mk
 .PHONY: module
 ifeq ($(HOST),1)
 module: ## the module for the guest's kernel; HOST=1: for the running one, in build/kmod-host
-	@[ -d /lib/modules/$$(uname -r)/build ] || { echo "no headers of the running kernel $$(uname -r)" >&2; exit 1; }
+	@[ -d /lib/modules/$$(uname -r)/build ] || { echo "no headers of the running kernel: install linux-headers-$$(uname -r)" >&2; exit 1; }
 	$(call kmod_build,$(B)/kmod-host,/lib/modules/$$(uname -r)/build)
 else
 module: $(B)/kmod/canary.ko

@@ -69,4 +69,7 @@ tap_check "the tool is there" "$ROOT/usr/local/sbin/canary" version
 for page in man3/libcanary.3 man7/canary.7 man8/canary.8 man8/canary-allreduce.8; do
 	tap_check "$page" [ -s "$ROOT/usr/local/share/man/$page" ]
 done
+echo mine > "$ROOT/usr/local/lib/other"
+tap_check "make uninstall" make -s -C "$TAP_TOP" uninstall DESTDIR="$ROOT"
+tap_is "only what is somebody else's stays" "$(cd "$ROOT" && find . ! -type d)" "./usr/local/lib/other"
 tap_done

@@ -2,7 +2,7 @@
 # Manual pages and the tool go where make install is told to.
 MAN_PAGES := $(wildcard tools/man/*.[1-8])
 
-.PHONY: install-tool install-man
+.PHONY: install-tool install-man uninstall-tool uninstall-man
 install:: install-tool install-man
 
 install-tool: $(B)/bin/canary
@@ -13,4 +13,14 @@ install-man: $(MAN_PAGES)
 	for page in $^; do \
 		dir=$(DESTDIR)$(PREFIX)/share/man/man$${page##*.}; \
 		install -d $$dir && install -m 644 $$page $$dir/; \
+	done
+
+uninstall:: uninstall-tool uninstall-man
+
+uninstall-tool:
+	rm -f $(DESTDIR)$(PREFIX)/sbin/canary
+
+uninstall-man:
+	for page in $(MAN_PAGES); do \
+		rm -f $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/}; \
 	done

@@ -41,6 +41,16 @@ install-lib: $(B)/lib/libcanary.so $(B)/lib/libcanary.a $(B)/lib/libcanary.pc
 	install -m 644 kmod/uapi/linux/canary.h kmod/uapi/linux/canary_wire.h \
 		$(DESTDIR)$(PREFIX)/include/linux/
 
+.PHONY: uninstall-lib
+uninstall:: uninstall-lib ## remove what install put there, with the same PREFIX, DESTDIR
+
+# Folders stay: others may have files there.
+uninstall-lib:
+	rm -f $(DESTDIR)$(PREFIX)/lib/libcanary.a $(DESTDIR)$(PREFIX)/lib/libcanary.so \
+		$(DESTDIR)$(PREFIX)/lib/libcanary.so.* $(DESTDIR)$(PREFIX)/lib/pkgconfig/libcanary.pc \
+		$(DESTDIR)$(PREFIX)/include/canary.h $(DESTDIR)$(PREFIX)/include/linux/canary.h \
+		$(DESTDIR)$(PREFIX)/include/linux/canary_wire.h
+
 # Tests: with sanitizers, and the engine with that for threads as well
 TESTS += user
 
