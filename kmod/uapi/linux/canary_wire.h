@@ -413,7 +413,7 @@ struct canary_cookie {
  *
  * The rest is that of the type: see above.
  */
-struct canary_hdr {
+__extension__ struct canary_hdr {
 	__extension__ union {
 		__extension__ struct {
 			__u8	version;
