@@ -86,5 +86,5 @@ $(B)/selftests/user/engine_tsan: selftests/user/engine_test.c $(USER_TEST_SRC) $
 .PHONY: test-user
 test-user: $(USER_TEST_BIN) $(B)/bin/canary $(B)/bin/digits $(B)/examples/library $(B)/examples/socket $(B)/data/digits.csv.gz ## library, user engine, tool, digits between namespaces
 	@bad=0; for t in $(USER_TEST_BIN) selftests/user/install.sh selftests/user/usage.sh selftests/user/user.sh \
-		selftests/user/examples.sh selftests/user/docs.sh \
+		selftests/user/examples.sh selftests/user/try.sh selftests/user/docs.sh \
 		selftests/kmod/path.sh; do $$t || bad=1; done; exit $$bad
