@@ -67,7 +67,8 @@ static int parse(struct allreduce *a, int argc, char **argv)
 	case OPTIONS_HELP:
 		exit(usage(stdout));
 	case OPTIONS_BAD:
-		fprintf(stderr, "usage: canary allreduce [OPTIONS]; canary allreduce --help lists them\n");
+		fputs("usage: canary allreduce [OPTIONS]; canary allreduce --help lists them\n",
+		      stderr);
 		return 2;
 	default:
 		return 2;

@@ -211,6 +211,7 @@ int cmd_switch(int argc, char **argv)
 	}
 	if (*verb)
 		complain("canary switch", "unknown verb '%s'", verb);
-	fprintf(stderr, "usage: canary switch run|set|show [OPTIONS]; canary switch --help lists them\n");
+	fputs("usage: canary switch run|set|show [OPTIONS]; canary switch --help lists them\n",
+	      stderr);
 	return 2;
 }
