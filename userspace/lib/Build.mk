@@ -72,10 +72,11 @@ $(COMMON_TESTS): $(B)/selftests/user/%_test: selftests/user/%_test.c $(wildcard 
 	$(CC) $(CPPFLAGS) $(CFLAGS) -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined \
 		-o $@ $(filter %.c,$^)
 
-# The switch's table of settings, as the daemon has it
-USER_TEST_BIN += $(B)/selftests/user/setting_test
+# The switch's table of settings, and what it makes of rtnetlink, as the daemon has them
+SWITCHD_TESTS := $(patsubst %,$(B)/selftests/user/%_test,setting rtnl)
+USER_TEST_BIN += $(SWITCHD_TESTS)
 
-$(B)/selftests/user/setting_test: selftests/user/setting_test.c selftests/tap.h $(B)/lib/libswitchd.a $(B)/lib/libcommon.a
+$(SWITCHD_TESTS): $(B)/selftests/user/%_test: selftests/user/%_test.c selftests/tap.h $(B)/lib/libswitchd.a $(B)/lib/libcommon.a
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $(filter %.c %.a,$^) -lbpf -lmnl -lpthread
 

@@ -67,6 +67,17 @@ void rtnl_close(struct rtnl *nl)
 	nl->hear = NULL;
 }
 
+/* A dump that the kernel could not complete ends as others do, with an error in the last message. */
+static int end_of_dump(const struct nlmsghdr *nlh)
+{
+	int error;
+
+	if (mnl_nlmsg_get_payload_len(nlh) < sizeof(error))
+		return 0;
+	memcpy(&error, mnl_nlmsg_get_payload(nlh), sizeof(error));
+	return error < 0 ? error : 0;
+}
+
 /* One message of an answer. Return 1: more to come, 0: that was all, -errno. */
 static int answer(const struct nlmsghdr *nlh, bool *interrupted, mnl_cb_t cb, void *arg)
 {
@@ -79,7 +90,7 @@ static int answer(const struct nlmsghdr *nlh, bool *interrupted, mnl_cb_t cb, vo
 		err = mnl_nlmsg_get_payload(nlh);
 		return err->error;
 	case NLMSG_DONE:
-		return 0;
+		return end_of_dump(nlh);
 	}
 	if (cb && cb(nlh, arg) < 0)
 		return -EBADMSG;
