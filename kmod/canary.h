@@ -323,12 +323,12 @@ struct canary_rule {
  * @stats_lock:	see above
  * @ended:	what engines counted that are no more, and what was counted when there was no
  *		core. Lock: @stats_lock
- *
  * @memory:	bytes that its sockets and engines have taken. Atomic
  * @memory_max:	sysctl mem_max; READ_ONCE()
  * @wmem_default: sysctl wmem_default; READ_ONCE()
  * @members_max: sysctl members_max; READ_ONCE()
  * @members:	of the communicators of all engines that have a core, each counted anew. Atomic
+ * @share:	NULL, or what the guests of its user have (budget.c); constant
  * @sysctl:	/proc/sys/net/canary; constant
  * @sysctl_table: its memory
  *
@@ -351,7 +351,7 @@ struct canary_net {
 	int			wmem_default;
 	int			members_max;
 	atomic_long_t		members;
-	struct canary_share	*share;		/* of its user, if it is a guest */
+	struct canary_share	*share;
 	struct ctl_table_header	*sysctl;
 	struct ctl_table	*sysctl_table;
 };
@@ -381,7 +381,7 @@ int canary_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flag
 /* comm.c */
 struct canary_comm *canary_comm_alloc(struct sock *sk);
 int canary_comm_start(struct canary_comm *comm, const struct cnr_config *cfg);
-void canary_comm_pump(struct canary_comm *comm) __releases(comm->lock);
+void canary_comm_pump(struct canary_comm *comm, bool late) __releases(comm->lock);
 enum canary_left canary_comm_drive(struct canary_comm *comm) __releases(comm->lock);
 void canary_comm_close(struct canary_comm *comm);
 void canary_comm_give_port(struct canary_comm *comm);
@@ -391,6 +391,7 @@ void canary_comm_schedule_end(struct canary_comm *comm);
 enum canary_turn_kind {
 	CANARY_TURN_TIMER,
 	CANARY_TURN_TASKLET,
+	CANARY_TURN_PACKET,
 	CANARY_TURNS
 };
 

@@ -181,12 +181,13 @@ static enum canary_left canary_comm_round(struct canary_comm *comm, u32 most, bo
  * Carry out what the core wants, and unlock. More than a batch is left to the tasklet, between
  * whose runs others have their turn, in the end processes too (ksoftirqd). Meanwhile who comes by
  * here sends a few: what the packet that just came is answered with goes first.
+ * @late: so does who comes when the turn is over (turn.c)
  * Context: softirq; canary_comm.lock is held and will be released.
  */
-void canary_comm_pump(struct canary_comm *comm)
+void canary_comm_pump(struct canary_comm *comm, bool late)
 	__releases(comm->lock)
 {
-	bool few = test_bit(CANARY_COMM_MORE, &comm->flags);
+	bool few = late || test_bit(CANARY_COMM_MORE, &comm->flags);
 
 	canary_comm_round(comm, few ? CANARY_FEW : CANARY_BATCH, false);
 }
@@ -239,7 +240,7 @@ static enum hrtimer_restart canary_comm_timer(struct hrtimer *timer)
 	comm->fired = ktime_get_ns();
 	if (comm->core)
 		cnr_timer(comm->core, comm->fired);
-	canary_comm_pump(comm);
+	canary_comm_pump(comm, false);
 	canary_turn_end(CANARY_TURN_TIMER);
 	return HRTIMER_NORESTART;
 }
@@ -268,7 +269,7 @@ static void canary_comm_go_on(struct tasklet_struct *tasklet)
 		spin_unlock_bh(&comm->lock);
 		return;
 	}
-	canary_comm_pump(comm);
+	canary_comm_pump(comm, false);
 	canary_turn_end(CANARY_TURN_TASKLET);
 }
 

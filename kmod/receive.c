@@ -76,7 +76,7 @@ int canary_receive(struct sock *usk, struct sk_buff *skb)
 	struct canary_hdr hdr;
 	enum canary_drop why;
 	struct cnr_in in;
-	bool pulled;
+	bool pulled, late;
 
 	if (!comm) {
 		kfree_skb(skb);
@@ -98,6 +98,7 @@ int canary_receive(struct sock *usk, struct sk_buff *skb)
 		kfree_skb(skb);
 		return 0;
 	}
+	late = canary_turn_begin(CANARY_TURN_PACKET, comm);
 	in.addr = ip_hdr(skb)->saddr;
 	in.port = udp_hdr(skb)->source;
 	if (!canary_receive_gather(comm, skb, &hdr, &in)) {
@@ -110,7 +111,8 @@ int canary_receive(struct sock *usk, struct sk_buff *skb)
 		canary_count_drop(comm, why, 1);
 	}
 	canary_receive_trace(comm, &in, why);
-	canary_comm_pump(comm);
+	canary_comm_pump(comm, late);
+	canary_turn_end(CANARY_TURN_PACKET);
 	if (why == CANARY_DROP_NONE)
 		consume_skb(skb);
 	else

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Turns of engines on a processor. The kernel serves all timers that fell due, or all tasklets,
- * before it looks whether others wait, and a user may have very many engines. So those that come
- * one after the other have a turn together, and who comes too late in it waits until others have
- * had theirs: the longer, the more of them there are, so that they do not all come at once again.
+ * Turns of engines on a processor. The kernel serves all timers that fell due, all tasklets, or 64
+ * packets before it looks whether others wait, and a user may have very many engines. So those that
+ * come one after the other have a turn together, and who comes too late in it waits until others
+ * have had theirs: the longer, the more of them there are, so that they do not all come at once
+ * again. A packet cannot wait: its engine takes it, and leaves most of what follows to its tasklet.
  *
  * Context: softirq; the owner of a struct canary_turn is the processor.
  */
@@ -34,7 +35,7 @@ static DEFINE_PER_CPU(struct canary_turn, canary_turns[CANARY_TURNS]);
 
 /*
  * Is it the turn of @comm? Return: 0, and canary_turn_end() has to follow; or the time (ns) to come
- * again.
+ * again. Who does something all the same calls canary_turn_end(), too.
  */
 u64 canary_turn_begin(enum canary_turn_kind kind, const struct canary_comm *comm)
 {

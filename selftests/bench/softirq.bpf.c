@@ -2,9 +2,9 @@
 /*
  * How long softirqs wait for the module, on one processor: the longest time that it worked without
  * letting other softirqs run. In softirq that is one call of it (a packet, its timer, its tasklet),
- * after each of which the kernel looks how long it has been at it; in a process, the time that
- * it holds the lock of its engine or hands packets to IP. Of timers and tasklets the kernel serves
- * all that there are before it looks: so that is told, too.
+ * or all that the kernel serves before it looks whether others wait: timers that fell due, tasklets,
+ * and up to 64 packets. In a process it is the time that it holds the lock of its engine or hands
+ * packets to IP.
  */
 #include <stdbool.h>
 #include <linux/bpf.h>
@@ -27,6 +27,7 @@ bool serving;		/* softirqs */
 
 static void stretch_begin(__u32 kind)
 {
+	barrier_var(kind);
 	if (kind < SOFTIRQ_KINDS)
 		began[kind] = bpf_ktime_get_ns();
 }
@@ -35,6 +36,8 @@ static void stretch_end(__u32 kind)
 {
 	__u64 took;
 
+	/* The verifier does not follow the mask that compilers make of a power of two. */
+	barrier_var(kind);
 	if (kind >= SOFTIRQ_KINDS || !began[kind])
 		return;
 	took = bpf_ktime_get_ns() - began[kind];

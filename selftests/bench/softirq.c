@@ -42,6 +42,7 @@
 #define MANY		64	/* communicators at once, ... */
 #define MANY_MEMBERS	80	/* ... each of which sends more than a batch when its timer fires */
 #define MANY_MS		500	/* how long that goes on */
+#define TOGETHER	"limit 100000 delay 20ms"	/* packets come at once after as long */
 #define UNREAD		65536		/* operations that are over and nobody received */
 
 static struct play {
@@ -84,6 +85,7 @@ static const struct {
 	{ "canary_comm_timer", SOFTIRQ_TIMER },
 	{ "canary_comm_go_on", SOFTIRQ_GO_ON },
 	{ "canary_send_queue", SOFTIRQ_SEND },
+	{ "process_backlog", SOFTIRQ_POLL },
 };
 
 static void probe(struct bpf_program *program, bool end, const char *function, u32 kind)
@@ -116,7 +118,7 @@ static void measure(void)
 static void phase_over(const char *name, bool last)
 {
 	static const char * const kinds[] = { "packet", "timer", "go_on", "lock", "send", "timers",
-					     "tasklets" };
+					     "tasklets", "poll" };
 	u32 i;
 
 	printf("\"%s\": {", name);
@@ -515,22 +517,56 @@ static void unread(u32 comm)
 	close(fd);
 }
 
-/* Ranks of many communicators fall silent at once: rank 0 of each asks them all, again and again. */
-static void many(u32 comm)
+/* Makes packets wait, or lets them go as they come. */
+static void delay(const char *what)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "tc qdisc %s dev lo root netem %s", what, TOGETHER);
+	if (system(command))
+		die_errno(command);
+}
+
+/* Its operation fails: rank 0 says so to each rank, twice. */
+static void leave_early(void)
+{
+	struct cnr_out out;
+
+	speak_as(1);
+	cnr_header(play.c, &out, CANARY_LEAVE, 0);
+	out.hdr.leave.end = cpu_to_be32(play.base);
+	out.hdr.leave.acked = cpu_to_be32(play.base);
+	say(&out);
+}
+
+/*
+ * Ranks of many communicators fall silent at once: rank 0 of each asks them all, again and again.
+ * @leaving: instead one rank of each leaves, all in one go
+ */
+static void many(u32 comm, bool leaving)
 {
 	static struct play all[MANY];
 	u32 i;
 
 	play.members = MANY_MEMBERS;
 	for (i = 0; i < MANY; i++) {
-		rendezvous(comm + i, DEAD_MS / 1000);
+		rendezvous(comm + i, leaving ? DEAD_MS : DEAD_MS / 1000);
 		all[i] = play;
 	}
 	for (i = 0; i < MANY; i++) {
 		play = all[i];
 		post();
 	}
+	if (leaving) {
+		delay("add");
+		for (i = 0; i < MANY; i++) {
+			play = all[i];
+			leave_early();
+		}
+	}
 	usleep(MANY_MS * 1000);
+	if (leaving)
+		delay("del");
 	for (i = 0; i < MANY; i++) {
 		close(all[i].fd);
 		close(all[i].udp);
@@ -565,8 +601,10 @@ int main(int argc, char **argv)
 	phase_over("dead", false);
 	unread(3);
 	phase_over("unread", false);
-	many(4);
-	phase_over("many", true);
+	many(4, false);
+	phase_over("many", false);
+	many(4 + MANY, true);
+	phase_over("leaving", true);
 	printf("}\n");
 	return 0;
 }

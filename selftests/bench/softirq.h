@@ -11,6 +11,7 @@ enum softirq_kind {
 	SOFTIRQ_SEND,		/* process: packets are handed to IP */
 	SOFTIRQ_TIMERS,		/* all timers that fell due, one after the other */
 	SOFTIRQ_TASKLETS,	/* likewise, tasklets */
+	SOFTIRQ_POLL,		/* up to 64 packets that came, one after the other */
 	SOFTIRQ_KINDS
 };
 

@@ -7,8 +7,8 @@
 # Rank 0 is a socket of the module; one process plays all other ranks from one UDP socket, over
 # loopback, as any user may: rendezvous, sums, a packet that asks for the order of a ring, a forged
 # aggregate, goodbye, a communicator whose other ranks fall silent, one that is closed with very many
-# operations that nobody received, and many communicators at once, whose other ranks fall silent
-# (softirq.c). The baseline is what the same took when the module did all that the core wanted at
+# operations that nobody received, and many communicators at once, whose other ranks fall silent, or
+# of each of which one leaves at once (softirq.c). The baseline is what the same took when the module did all that the core wanted at
 # once.
 
 # shellcheck source=lib.sh
@@ -22,8 +22,9 @@ declare -A AT_ONCE=([8]=147937 [1024]=6454923 [16384]=104836940)
 [ -n "${CANARY_GUEST:-}" ] || bench_in_guest "$0" "$@"
 [ $# -eq 0 ] || MEMBERS=("$@")
 bench_start "selftests/bench/softirq.sh"
-bench_need jq "$SOFTIRQ"
+bench_need jq tc "$SOFTIRQ"
 bench_load_module
+modprobe sch_netem || bench_die "no module sch_netem"
 ip link set lo up
 for members in "${MEMBERS[@]}"; do
 	"$SOFTIRQ" "$members" >"$TAP_TMP/$members.json"
