@@ -42,8 +42,9 @@ static bool canary_receive_gather(struct canary_comm *comm, struct sk_buff *skb,
 		return true;
 	if (skb_headlen(skb) == off && skb_shinfo(skb)->nr_frags == 1 && !skb_has_frag_list(skb) &&
 	    !PageHighMem(skb_frag_page(frag))) {
+		/* NULL: memory of a device, which cannot be read; copying it fails, too. */
 		in->payload = skb_frag_address(frag);
-		if (canary_receive_aligned(in->payload))
+		if (in->payload && canary_receive_aligned(in->payload))
 			return true;
 	}
 	in->payload = comm->flat;
