@@ -34,19 +34,20 @@ static int __init canary_init(void)
 	err = proto_register(&canary_proto, 1);
 	if (err)
 		goto err_net;
+	err = canary_netlink_init();
+	if (err)
+		goto err_proto;
+	/* Last, as from here on there may be sockets, which nothing can take back. */
 	err = canary_family_register();
 	if (err) {
 		pr_err("canary: socket family %d is taken or out of range (parameter \"family\")\n",
 		       canary_family);
-		goto err_proto;
+		goto err_netlink;
 	}
-	err = canary_netlink_init();
-	if (err)
-		goto err_family;
 	return 0;
 
-err_family:
-	canary_family_unregister();
+err_netlink:
+	canary_netlink_exit();
 err_proto:
 	proto_unregister(&canary_proto);
 err_net:
@@ -59,8 +60,8 @@ err_wq:
 /* No socket and no engine is left: each holds a reference of the module. */
 static void __exit canary_exit(void)
 {
-	canary_netlink_exit();
 	canary_family_unregister();
+	canary_netlink_exit();
 	proto_unregister(&canary_proto);
 	canary_net_exit();
 	/* Waits for the last engine's end, whose last deed was to let the module go. */
