@@ -67,7 +67,7 @@ void rtnl_close(struct rtnl *nl)
 	nl->hear = NULL;
 }
 
-/* A dump that the kernel could not complete ends as others do, with an error in the last message. */
+/* A dump that the kernel could not complete ends like others, with an error in its last message. */
 static int end_of_dump(const struct nlmsghdr *nlh)
 {
 	int error;
