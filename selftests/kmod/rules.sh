@@ -157,6 +157,8 @@ tap_check "but the same" alone a $BOB 501 --key $KEY
 
 tap_is "revoke: no such rule" "$(comm a revoke 100-198 --uid $ALICE 2>&1)" \
 	"canary: revoke: no rule has this range and user"
+tap_refuse "stats: packets that were taken are no drops" grep drop-none \
+	<(ns_exec a "$CANARY" stats -z)
 tap_check "revoke" comm a revoke 100-199 --uid $ALICE
 refused "a rule that is gone lets nobody in" "no rule" a $ALICE 150
 tap_check "revoke: group" comm a revoke 300 --gid $STAFF

@@ -193,7 +193,8 @@ bool engines_kernel_stats(struct report *r)
 	if (!f)
 		return false;
 	while (fgets(line, sizeof(line), f)) {
-		if (split(line, word) != 2)
+		/* "drop-none" are those that were taken */
+		if (split(line, word) != 2 || !strcmp(word[0], "drop-none"))
 			continue;
 		drop = !strncmp(word[0], "drop-", 5);
 		add_field(r, drop ? FIELD_DROP : FIELD_COUNTER, word[0] + (drop ? 5 : 0), word[1]);
