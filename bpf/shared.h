@@ -100,7 +100,7 @@ struct csw_config {
 	__u32	trees;		/* static: blocks take turns among so many, all if 0 */
 	__u32	first_tree;
 	__u32	forward;	/* enum csw_forward_by */
-	__u32	reserved;
+	__be32	id;		/* the switch's number in headers, not 0 */
 };
 
 /* Child of a descriptor: where a result has to go. */
@@ -162,6 +162,7 @@ struct csw_descriptor {
 	__u32	done;
 	__u32	holder;		/* csw_admission.id of the first contribution, 0 without */
 	__u32	reserved;
+	__u64	out;		/* sum of the data's words as they leave, for the UDP checksum */
 	__u64	child_bits;	/* a bit by hash of each child: most packets are from a new one */
 	struct csw_child child[CSW_CHILDREN_MAX];
 	__u32	data[CANARY_ELEMENTS_MAX];
@@ -426,7 +427,7 @@ struct csw_meta {
 	X(BYPASS_CHILDREN,	"bypass-children",	"bypass: child list full")	\
 	X(BYPASS_OPSIG,		"bypass-opsig",		"bypass: other operation in the slot") \
 	X(BYPASS_LOCK,		"bypass-lock",		"bypass: slot busy")	\
-	X(BYPASS_OPERATOR,	"bypass-operator",	"bypass: operator or size unknown") \
+	X(BYPASS_OPERATOR,	"bypass-operator",	"bypass: kind not for switches") \
 	X(BYPASSED,		"bypassed",		"passing by, marked by somebody else") \
 	X(REPLICATED,		"replicated",		"result copies sent to children") \
 	X(RESTORED,		"restored",		"result copies sent by restoration") \

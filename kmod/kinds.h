@@ -23,7 +23,7 @@ enum canary_lanes {
 	CANARY_LANES_32	= 2,
 };
 
-/* What canary_hdr.sum is of the payload's words of 32 bits */
+/* What canary_hdr.contribution.sum is of the payload's words of 32 bits */
 enum canary_check {
 	CANARY_CHECK_SUM = 1,	/* their sum mod 2^32 */
 };
@@ -49,7 +49,7 @@ enum canary_check {
 enum canary_kind {
 	CANARY_KIND_NONE = 0,
 #define CANARY_KIND_X(name, operator, lanes, identity, check, flags)	\
-	CANARY_KIND_##name = (operator) << 3 | (lanes),
+	CANARY_KIND_##name = CANARY_KIND(operator, lanes),
 	CANARY_KINDS(CANARY_KIND_X)
 #undef CANARY_KIND_X
 };
@@ -143,29 +143,15 @@ static __always_inline __u32 canary_check_join(enum canary_check check, __u32 a,
 
 /* ---- what the header says ---- */
 
-/* Version 1 of the wire format has operator and type (1: 32 bits) where version 2 has a kind. */
 static __always_inline __u8 canary_kind(const struct canary_hdr *h)
 {
-	__u8 lanes = h->contribution.dtype + 1;
-	__u8 op = h->contribution.op;
-
-	return lanes < 8 && op < 32 ? op << 3 | lanes : CANARY_KIND_NONE;
+	return h->contribution.kind;
 }
 
-static __always_inline __u8 canary_kind_op(__u8 kind)
-{
-	return kind >> 3;
-}
-
-static __always_inline __u8 canary_kind_dtype(__u8 kind)
-{
-	return (kind & 7) - 1;
-}
-
-/* Bytes of data in a packet, or that a path takes; version 1 counts words. */
+/* Bytes of data in a packet, or of a block, or that a path takes: at one place in all types */
 static __always_inline __u32 canary_length(const struct canary_hdr *h)
 {
-	return 4 * cnr_be16(h->contribution.elements);
+	return cnr_be16(h->contribution.length);
 }
 
 #endif /* CANARY_KINDS_H */

@@ -68,7 +68,7 @@ static void canary_receive_trace(struct canary_comm *comm, const struct cnr_in *
 
 /*
  * A packet came to the UDP socket of an engine
- * @skb:	data at the UDP header, its checksum verified if it has one
+ * @skb:	data at the UDP header, its checksum verified if it has one, which it must
  * Context: softirq, in an RCU read section. Return: 0, @skb was consumed.
  */
 int canary_receive(struct sock *usk, struct sk_buff *skb)
@@ -102,7 +102,12 @@ int canary_receive(struct sock *usk, struct sk_buff *skb)
 	late = canary_turn_begin(CANARY_TURN_PACKET, comm);
 	in.addr = ip_hdr(skb)->saddr;
 	in.port = udp_hdr(skb)->source;
-	if (!canary_receive_gather(comm, skb, &hdr, &in)) {
+	if (!udp_hdr(skb)->check) {
+		why = CANARY_DROP_CHECKSUM;
+		in.hdr = &hdr;
+		in.len = 0;
+		canary_count_drop(comm, why, 1);
+	} else if (!canary_receive_gather(comm, skb, &hdr, &in)) {
 		why = CANARY_DROP_LENGTH;
 		canary_count_drop(comm, why, 1);
 	} else if (comm->core) {

@@ -80,7 +80,7 @@ static __always_inline __u32 canary_checksum_as(enum canary_check check, const _
 	return sum;
 }
 
-/* What canary_hdr.sum is of the payload @data */
+/* What canary_hdr.contribution.sum is of the payload @data */
 static __always_inline __u32 canary_checksum(__u8 kind, const __u32 *data, __u32 words)
 {
 	switch (canary_kind_check(kind)) {

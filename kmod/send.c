@@ -9,6 +9,7 @@
 #include <net/dst.h>
 #include <net/ip.h>
 #include <net/route.h>
+#include <net/udp.h>
 #include "canary.h"
 #include "trace.h"
 
@@ -64,7 +65,6 @@ static void canary_send_headers(struct canary_comm *comm, struct sk_buff *skb,
 	uh->source = comm->port;
 	uh->dest = out->port;
 	uh->len = htons(skb->len);
-	uh->check = 0;
 
 	iph = skb_push(skb, sizeof(*iph));
 	skb_reset_network_header(skb);
@@ -78,6 +78,9 @@ static void canary_send_headers(struct canary_comm *comm, struct sk_buff *skb,
 	iph->protocol = IPPROTO_UDP;
 	iph->saddr = comm->addr;
 	iph->daddr = out->addr;
+	/* Left to the device, or to who sends on what it does not do */
+	skb->ip_summed = CHECKSUM_PARTIAL;
+	udp4_hwcsum(skb, iph->saddr, iph->daddr);
 }
 
 static struct sk_buff *canary_send_drop(struct canary_comm *comm, const struct cnr_out *out,
@@ -157,7 +160,6 @@ struct sk_buff *canary_send_build(struct canary_comm *comm, const struct cnr_out
 		skb_put_data(skb, out->payload, out->len);
 	canary_send_headers(comm, skb, out, ip4_dst_hoplimit(&rt->dst));
 	skb_dst_set(skb, &rt->dst);
-	skb->ip_summed = CHECKSUM_NONE;
 	skb->priority = READ_ONCE(comm->usk->sk_priority);
 	skb->mark = READ_ONCE(comm->usk->sk_mark);
 	skb_set_owner_w(skb, comm->usk);

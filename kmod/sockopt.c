@@ -233,7 +233,7 @@ static int canary_get_troubles(struct canary_comm *comm, char __user *val, int _
 	BUILD_BUG_ON(sizeof(struct cnr_trouble) != sizeof(struct canary_trouble) ||
 		     offsetof(struct cnr_trouble, count) !=
 		     offsetof(struct canary_trouble, count));
-	BUILD_BUG_ON((int)CNR_TROUBLE_FORGED != (int)CANARY_TROUBLE_FORGED);
+	BUILD_BUG_ON((int)CNR_TROUBLE_UNKNOWN != (int)CANARY_TROUBLE_UNKNOWN);
 	spin_lock_bh(&comm->lock);
 	if (comm->core)
 		n = cnr_troubles(comm->core, list, CNR_TROUBLES);

@@ -33,7 +33,7 @@ DECLARE_EVENT_CLASS(canary_packet,
 		memcpy(__entry->addr, &addr, sizeof(__entry->addr));
 		__entry->port = be16_to_cpu(port);
 		__entry->count = be16_to_cpu(hdr->contribution.count);
-		__entry->elements = be16_to_cpu(hdr->contribution.elements);
+		__entry->elements = canary_length(hdr) / 4;
 		__entry->attempt = hdr->attempt;
 		__entry->flags = hdr->flags;
 		__entry->load = hdr->contribution.load;

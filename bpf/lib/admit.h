@@ -41,6 +41,7 @@ CSW_FUNC int csw_is_admitted(csw_xdp *ctx)
 CSW_FUNC int csw_unadmitted(csw_xdp *ctx)
 {
 	struct csw_packet p;
+	__u32 before;
 
 	if (csw_packet_at(ctx, &p))
 		return CSW_XDP_PASS;
@@ -49,9 +50,12 @@ CSW_FUNC int csw_unadmitted(csw_xdp *ctx)
 	if (p.h->contribution.count != csw_be16(1))
 		return csw_refuse(ctx, CANARY_DROP_ADMISSION);
 	csw_count(ctx, CSW_BYPASS_ADMISSION, 1);
+	csw_check_look(&p);
+	before = csw_headers(ctx);
 	p.h->flags |= CANARY_F_BYPASS;
-	p.h->contribution.switch_addr = csw_config(ctx)->addr;
+	p.h->contribution.switch_id = csw_config(ctx)->id;
 	p.h->contribution.cookie = 0;
+	csw_check_after(&p, before, csw_headers(ctx));
 	if (p.ip->ttl > 1)
 		return csw_to_kernel(ctx);
 	csw_drop(ctx, CANARY_DROP_TTL);
@@ -68,8 +72,7 @@ CSW_FUNC int csw_bad_stranger(csw_xdp *ctx)
 	struct csw_packet p;
 
 	return csw_packet_at(ctx, &p) == 0 && p.h->version == CANARY_VERSION &&
-	       p.h->type == CANARY_CONTRIBUTION && !(p.h->flags & CANARY_F_RING) &&
-	       !csw_admitted(ctx, &p);
+	       p.h->type == CANARY_CONTRIBUTION && !csw_admitted(ctx, &p);
 }
 
 static __always_inline bool csw_is_tag(__be16 type)
@@ -156,10 +159,14 @@ static __always_inline int csw_not_ours(csw_xdp *ctx)
 static __always_inline void csw_mark(csw_xdp *ctx, const struct csw_packet *p)
 {
 	struct csw_packet q;
+	__u32 before;
 
 	if ((p->h->flags & CANARY_F_BYPASS) || csw_is_admitted(ctx) || csw_packet_at(ctx, &q))
 		return;
+	csw_check_look(&q);
+	before = csw_headers(ctx);
 	q.h->flags |= CANARY_F_BYPASS;
+	csw_check_after(&q, before, csw_headers(ctx));
 	csw_count(ctx, CSW_MARKED, 1);
 }
 

@@ -8,6 +8,7 @@
 
 #include "lock.h"
 #include "parse.h"
+#include "checksum.h"
 #include "data.h"
 #include "descriptor.h"
 #include "timeout.h"

@@ -9,13 +9,17 @@
 CSW_FUNC int csw_bypass(csw_xdp *ctx, __u32 counter)
 {
 	struct csw_packet p;
+	__u32 before;
 
 	if (csw_packet_at(ctx, &p))
 		return CSW_XDP_PASS;
 	csw_count(ctx, counter, 1);
+	csw_check_look(&p);
+	before = csw_headers(ctx);
 	p.h->flags |= CANARY_F_BYPASS;
-	p.h->contribution.switch_addr = csw_config(ctx)->addr;
+	p.h->contribution.switch_id = csw_config(ctx)->id;
 	p.h->contribution.cookie = csw_give_cookie(ctx, &p);
+	csw_check_after(&p, before, csw_headers(ctx));
 	return csw_forward(ctx);
 }
 
@@ -30,6 +34,7 @@ static __always_inline int csw_send_on(csw_xdp *ctx, struct csw_descriptor *d, _
 	struct csw_packet p;
 	struct csw_egress e;
 	struct csw_flow f;
+	__u64 out = d->out;
 
 	d->state = CSW_SENT;
 	if (csw_packet_at(ctx, &p)) {
@@ -37,7 +42,8 @@ static __always_inline int csw_send_on(csw_xdp *ctx, struct csw_descriptor *d, _
 		csw_drop(ctx, CANARY_DROP_XMIT);
 		return CSW_XDP_DROP;
 	}
-	csw_build(d, p.h);
+	csw_check_look(&p);
+	csw_build(csw_config(ctx), d, p.h);
 	csw_address(csw_config(ctx), &p, length, CSW_TTL, d->leader_addr, d->leader_port);
 	csw_unlock(lock);
 	csw_flow_of(&f, p.ip->saddr, p.ip->daddr, p.udp->dest, p.h);
@@ -49,6 +55,7 @@ static __always_inline int csw_send_on(csw_xdp *ctx, struct csw_descriptor *d, _
 		return CSW_XDP_DROP;
 	}
 	csw_mark_load(ctx, &e, p.h);
+	csw_check_set(&p, csw_headers(ctx), out);
 	return csw_send(ctx, &p, length, &e, counter);
 }
 
@@ -83,14 +90,36 @@ static __always_inline int csw_refuse(csw_xdp *ctx, enum canary_drop reason)
  * Own address as source, so that the result comes back this way, and on. The time to live is not
  * renewed: nothing else would end a loop of switches.
  */
-static __always_inline int csw_relay(csw_xdp *ctx, const struct csw_packet *p,
+static __always_inline int csw_relay(csw_xdp *ctx, struct csw_packet *p,
 				     const struct csw_egress *e, __u32 counter)
 {
 	__u32 length = cnr_be16(p->ip->tot_len) + CSW_OFF_IP;
+	__u32 before;
 
+	csw_check_look(p);
+	before = csw_headers(ctx);
 	csw_address(csw_config(ctx), p, length, p->ip->ttl - 1, p->ip->daddr, p->udp->dest);
+	p->h->contribution.switch_id = csw_config(ctx)->id;
 	csw_mark_load(ctx, e, p->h);
+	csw_check_after(p, before, csw_headers(ctx));
 	return csw_send(ctx, p, length, e, counter);
+}
+
+/*
+ * What is left to do, where a function returns no action of XDP: the stack of who would call what
+ * calls what is too small.
+ */
+enum csw_left {
+	CSW_STAYS	= -1,	/* there is no frame that the sum fits into: add it */
+	CSW_CONSUMES	= -2,
+	CSW_FORWARDS	= -3,
+	CSW_QUEUE_BUSY	= -4,	/* bypass */
+};
+
+static __always_inline int csw_refuse_left(csw_xdp *ctx, enum canary_drop reason)
+{
+	csw_drop(ctx, reason);
+	return CSW_CONSUMES;
 }
 
 /* How a block begins */
@@ -147,11 +176,11 @@ static __always_inline void csw_occupy(csw_xdp *ctx, struct csw_descriptor *d,
 
 /* Nobody else comes here. What passes is remembered, in case that changes. */
 static __always_inline int csw_begin_alone(csw_xdp *ctx, struct csw_descriptor *d,
-					   const struct csw_packet *p, struct csw_start *s)
+					   struct csw_packet *p, struct csw_start *s)
 {
 	csw_occupy(ctx, d, p, s, s->now, 0, CSW_SENT);
 	if (!csw_reach(ctx, &s->flow, &s->egress))
-		return csw_refuse(ctx, CANARY_DROP_NOROUTE);
+		return csw_refuse_left(ctx, CANARY_DROP_NOROUTE);
 	return csw_relay(ctx, p, &s->egress, CSW_SENT_EXPECTED);
 }
 
@@ -159,23 +188,25 @@ static __always_inline int csw_begin_alone(csw_xdp *ctx, struct csw_descriptor *
  * The first data of a block. If they are damaged, @d stays what it was: only while it collects does
  * it need the data that were there.
  */
-static __always_inline bool csw_first_data(csw_xdp *ctx, struct csw_descriptor *d,
-					   const struct csw_packet *p)
+static __always_inline int csw_first_data(csw_xdp *ctx, struct csw_descriptor *d,
+					  const struct csw_packet *p)
 {
 	__u16 length = d->length;
 	__u8 kind = d->kind;
+	int is;
 
 	d->length = canary_length(p->h);
 	d->kind = canary_kind(p->h);
-	if (csw_data_in(ctx, d) == CSW_DATA_GOOD)
-		return true;
+	is = csw_data_in(ctx, d);
+	if (is == CSW_DATA_GOOD)
+		return is;
 	d->length = length;
 	d->kind = kind;
 	if (d->state == CSW_COLLECTING) {
 		csw_give_up(ctx, d, p->h, false);
 		csw_free(d);
 	}
-	return false;
+	return is;
 }
 
 static __always_inline int csw_begin_collecting(csw_xdp *ctx, struct csw_descriptor *d,
@@ -183,21 +214,23 @@ static __always_inline int csw_begin_collecting(csw_xdp *ctx, struct csw_descrip
 {
 	__u64 deadline = s->now + csw_timeout(ctx);
 	__u8 patience = 0;
+	int is;
 
 	if (!d->queued && !csw_enqueue(ctx, s->slot, deadline)) {
 		csw_unlock_slot(ctx, s->slot);
-		return csw_bypass(ctx, CSW_BYPASS_QUEUE_LOCK);
+		return CSW_QUEUE_BUSY;
 	}
 	d->queued = 1;
-	if (!csw_first_data(ctx, d, p)) {
+	is = csw_first_data(ctx, d, p);
+	if (is != CSW_DATA_GOOD) {
 		csw_unlock_slot(ctx, s->slot);
-		return csw_refuse(ctx, CANARY_DROP_SUM);
+		return csw_refuse_left(ctx, csw_data_drop(is));
 	}
 	/* On link: the leader is next to us, nobody behind us could still add anything. */
 	if (s->egress.gateway == s->flow.dst)
 		patience = csw_config(ctx)->root_patience;
 	csw_occupy(ctx, d, p, s, deadline, patience, CSW_COLLECTING);
-	return csw_consume(ctx, s->now);
+	return CSW_CONSUMES;
 }
 
 /*
@@ -222,7 +255,7 @@ CSW_FUNC int csw_begin(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot, __u32
 	if (s.now >= CSW_READ(csw_queue_ctl(ctx)->open_until)) {
 		csw_unlock_slot(ctx, slot);
 		csw_count(ctx, CSW_UNATTENDED, 1);
-		return csw_forward(ctx);
+		return CSW_FORWARDS;
 	}
 	csw_queue_ctl(ctx)->seen = s.now;
 	s.expect = csw_expect(ctx, &p, s.egress.ifindex);
@@ -265,9 +298,11 @@ static __always_inline void csw_account(csw_xdp *ctx, struct csw_descriptor *d, 
 static __always_inline int csw_keep(csw_xdp *ctx, const struct csw_packet *p,
 				    struct csw_descriptor *d, __u32 child, __u32 *lock)
 {
-	if (csw_data_add_in(ctx, d) != CSW_DATA_GOOD) {
+	int is = csw_data_add_in(ctx, d);
+
+	if (is != CSW_DATA_GOOD) {
 		csw_unlock(lock);
-		return csw_refuse(ctx, CANARY_DROP_SUM);
+		return csw_refuse(ctx, csw_data_drop(is));
 	}
 	csw_account(ctx, d, child, p);
 	csw_unlock(lock);
@@ -275,12 +310,13 @@ static __always_inline int csw_keep(csw_xdp *ctx, const struct csw_packet *p,
 	return csw_consume(ctx, CSW_READ(csw_queue_ctl(ctx)->seen));
 }
 
-/* The last one: its frame carries the sum away. Unlocks. */
+/* The last one: its frame carries the sum away. Unlocks, but for CSW_STAYS. */
 CSW_FUNC int csw_complete(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot, __u32 child)
 {
 	__u32 *lock = csw_lock_of(ctx, slot);
 	struct csw_packet p;
 	bool whole;
+	int is;
 
 	if (!lock)
 		return CSW_XDP_PASS;
@@ -291,14 +327,14 @@ CSW_FUNC int csw_complete(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot, __
 	whole = csw_resize(ctx, csw_frame_length(d->length)) == 0;
 	if (csw_packet_at(ctx, &p)) {
 		csw_unlock(lock);
-		return csw_refuse(ctx, CANARY_DROP_XMIT);
+		return csw_refuse_left(ctx, CANARY_DROP_XMIT);
 	}
-	/* No frame to send it in: it stays on the queue. */
 	if (!whole)
-		return csw_keep(ctx, &p, d, child, lock);
-	if (csw_data_add_out(ctx, d) != CSW_DATA_GOOD) {
+		return CSW_STAYS;
+	is = csw_data_add_out(ctx, d);
+	if (is != CSW_DATA_GOOD) {
 		csw_unlock(lock);
-		return csw_refuse(ctx, CANARY_DROP_SUM);
+		return csw_refuse_left(ctx, csw_data_drop(is));
 	}
 	csw_account(ctx, d, child, &p);
 	if (csw_config(ctx)->timeout_max)
@@ -307,20 +343,44 @@ CSW_FUNC int csw_complete(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot, __
 			   CSW_SENT_EXPECTED);
 }
 
+/* What one of those has left to do */
+static __always_inline int csw_finish(csw_xdp *ctx, int action)
+{
+	switch (action) {
+	case CSW_CONSUMES:
+		return csw_consume(ctx, csw_now(ctx));
+	case CSW_FORWARDS:
+		return csw_forward(ctx);
+	case CSW_QUEUE_BUSY:
+		return csw_bypass(ctx, CSW_BYPASS_QUEUE_LOCK);
+	default:
+		return action;
+	}
+}
+
 /* A contribution that switches may add to others. Called with the bucket's lock held; unlocks. */
 static __always_inline int csw_collect(csw_xdp *ctx, const struct csw_packet *p,
 				       const struct csw_found *f, __u32 *lock, __u32 holder)
 {
+	struct csw_packet again = *p;
 	enum csw_meeting meeting;
 	__u32 child = 0;
+	int action;
 
 	meeting = f->is_block ? csw_meet(csw_config(ctx), f->d, p, &child) : CSW_MEET_NEW;
+	if (meeting == CSW_MEET_COMPLETE) {
+		action = csw_complete(ctx, f->d, f->slot, child);
+		if (action != CSW_STAYS)
+			return csw_finish(ctx, action);
+		/* It stays on the queue. */
+		meeting = CSW_MEET_ADD;
+		if (csw_packet_at(ctx, &again))
+			meeting = CSW_MEET_REPEAT;
+	}
 	if (meeting == CSW_MEET_ADD)
-		return csw_keep(ctx, p, f->d, child, lock);
-	if (meeting == CSW_MEET_COMPLETE)
-		return csw_complete(ctx, f->d, f->slot, child);
+		return csw_keep(ctx, &again, f->d, child, lock);
 	if (meeting == CSW_MEET_NEW)
-		return csw_begin(ctx, f->d, f->slot, holder, f->displaced);
+		return csw_finish(ctx, csw_begin(ctx, f->d, f->slot, holder, f->displaced));
 	if (meeting == CSW_MEET_STRAGGLER)
 		return csw_straggle(ctx, f->d, f->slot, child);
 	csw_unlock(lock);

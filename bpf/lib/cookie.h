@@ -17,7 +17,7 @@ struct csw_claim {
 	__be32 opsig;
 	__be32 addr;
 	__be16 port;
-	__be16 elements;
+	__be16 length;
 	__u64 attempt;
 };
 
@@ -30,7 +30,7 @@ static __always_inline void csw_claim_of(struct csw_claim *c, const struct canar
 	c->opsig = h->opsig;
 	c->addr = addr;
 	c->port = port;
-	c->elements = h->contribution.elements;
+	c->length = h->contribution.length;
 	c->attempt = h->attempt;
 }
 

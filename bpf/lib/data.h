@@ -15,10 +15,13 @@
 #define CSW_STEP	CANARY_REDUCE_UNROLL
 #define CSW_WORDS_MAX	(CANARY_PAYLOAD_MAX / 4)
 
-/* Checksums: of the frame's data as they came, and, where that is not linear, as they leave */
+/*
+ * Sums of the words of the frame's data, as they came and as they leave. The low 32 bits are
+ * CANARY_CHECK_SUM, all 64 make the UDP checksum (checksum.h).
+ */
 struct csw_sums {
-	__u32 in;
-	__u32 out;
+	__u64 in;
+	__u64 out;
 };
 
 /*
@@ -27,56 +30,70 @@ struct csw_sums {
  */
 
 /* Two at a time: a chain of additions as long as the block would take longer than all the rest. */
-static __always_inline void csw_sum_two(__u8 kind, __u32 *sum, __u32 one, __u32 two)
+static __always_inline void csw_sum_two(__u64 *sum, __u64 one, __u64 two)
 {
-	one = canary_check_join(canary_kind_check(kind), one, two);
+	__u64 so_far = *sum;
+
+	one += two;
 	CSW_OPAQUE(one);
-	*sum = canary_check_join(canary_kind_check(kind), *sum, one);
+	so_far += one;
+	/* Or clang adds all up at the end, from the stack. */
+	CSW_OPAQUE(so_far);
+	*sum = so_far;
 }
 
-static __always_inline void csw_sum(__u8 kind, __u32 *sum, const __u32 *data, __u32 n)
+static __always_inline void csw_sum(__u64 *sum, const __u32 *data, __u32 n)
 {
 	__u32 i;
 
-#ifdef CANARY_REDUCE_VECTOR
-	*sum = canary_check_join(canary_kind_check(kind), *sum,
-				 canary_checksum_as(canary_kind_check(kind), data, n));
+#if defined(CANARY_REDUCE_VECTOR) && defined(CSW_NO_CHECKSUMS)
+	*sum += canary_checksum_as(CANARY_CHECK_SUM, data, n);
 	return;
 #endif
 	CSW_UNROLL
 	for (i = 0; i + 2 <= n; i += 2)
-		csw_sum_two(kind, sum, data[i], data[i + 1]);
+		csw_sum_two(sum, data[i], data[i + 1]);
 	if (n == 1)
-		*sum = canary_check_join(canary_kind_check(kind), *sum, *data);
+		*sum += *data;
 }
 
-/* Data that leave have a checksum of their own, unless it follows from those that came. */
+/* Data that leave: their checksum follows from those that came if it is linear, the UDP one not. */
 static __always_inline void csw_sum_out(__u8 kind, struct csw_sums *s, const __u32 *data, __u32 n)
 {
-	if (!(canary_kind_flags(kind) & CANARY_K_LINEAR))
-		csw_sum(kind, &s->out, data, n);
+#ifdef CSW_NO_CHECKSUMS
+	if (canary_kind_flags(kind) & CANARY_K_LINEAR)
+		return;
+#endif
+	csw_sum(&s->out, data, n);
 }
 
 static __always_inline void csw_look(__u8 kind, __u32 *acc, __u32 *frame, __u32 n,
 				     struct csw_sums *s)
 {
-	csw_sum(kind, &s->in, frame, n);
+	csw_sum(&s->in, frame, n);
 }
 
 static __always_inline void csw_copy_in(__u8 kind, __u32 *acc, __u32 *frame, __u32 n,
 					struct csw_sums *s)
 {
-	__u32 i;
+	__u32 i, one, two;
 
 #ifdef CANARY_REDUCE_VECTOR
 	memcpy(acc, frame, n * sizeof(*acc));
-	csw_sum(kind, &s->in, frame, n);
+	csw_sum(&s->in, frame, n);
 	return;
 #endif
 	CSW_UNROLL
-	for (i = 0; i < n; i++) {
-		acc[i] = frame[i];
-		s->in = canary_check_join(canary_kind_check(kind), s->in, frame[i]);
+	for (i = 0; i + 2 <= n; i += 2) {
+		one = frame[i];
+		two = frame[i + 1];
+		acc[i] = one;
+		acc[i + 1] = two;
+		csw_sum_two(&s->in, one, two);
+	}
+	if (n == 1) {
+		*acc = *frame;
+		s->in += *frame;
 	}
 }
 
@@ -101,7 +118,7 @@ static __always_inline void csw_add_in(__u8 kind, __u32 *acc, __u32 *frame, __u3
 #ifdef CANARY_REDUCE_VECTOR
 	if (n > 1) {
 		canary_combine_into(kind, acc, frame, n);
-		csw_sum(kind, &s->in, frame, n);
+		csw_sum(&s->in, frame, n);
 		return;
 	}
 #endif
@@ -110,12 +127,12 @@ static __always_inline void csw_add_in(__u8 kind, __u32 *acc, __u32 *frame, __u3
 		one = frame[i];
 		two = frame[i + 1];
 		canary_combine_two(kind, &acc[i], &acc[i + 1], one, two);
-		csw_sum_two(kind, &s->in, one, two);
+		csw_sum_two(&s->in, one, two);
 	}
 	if (n == 1) {
 		one = *frame;
 		*acc = canary_combine_word(kind, *acc, one);
-		s->in = canary_check_join(canary_kind_check(kind), s->in, one);
+		s->in += one;
 	}
 }
 
@@ -126,7 +143,7 @@ static __always_inline void csw_add_out(__u8 kind, __u32 *acc, __u32 *frame, __u
 
 #ifdef CANARY_REDUCE_VECTOR
 	if (n > 1) {
-		csw_sum(kind, &s->in, frame, n);
+		csw_sum(&s->in, frame, n);
 		canary_combine_into(kind, frame, acc, n);
 		csw_sum_out(kind, s, frame, n);
 		return;
@@ -137,12 +154,12 @@ static __always_inline void csw_add_out(__u8 kind, __u32 *acc, __u32 *frame, __u
 		one = frame[i];
 		two = frame[i + 1];
 		canary_combine_two(kind, &frame[i], &frame[i + 1], acc[i], acc[i + 1]);
-		csw_sum_two(kind, &s->in, one, two);
+		csw_sum_two(&s->in, one, two);
 	}
 	if (n == 1) {
 		one = *frame;
 		*frame = canary_combine_word(kind, one, *acc);
-		s->in = canary_check_join(canary_kind_check(kind), s->in, one);
+		s->in += one;
 	}
 	csw_sum_out(kind, s, frame, n);
 }
@@ -208,17 +225,26 @@ static __always_inline void csw_take_back(__u8 kind, __u32 *acc, __u32 *frame, _
 enum csw_data_is {
 	CSW_DATA_GOOD,
 	CSW_DATA_DAMAGED,	/* not what the header says */
+	CSW_DATA_CHECKSUM,	/* the UDP checksum is wrong */
 	CSW_DATA_SHORT,		/* excluded before; the verifier has to see it */
 };
 
-static __always_inline int csw_compare_sum(csw_xdp *ctx, __u32 sum)
+static __always_inline enum canary_drop csw_data_drop(int is)
 {
-	void *data = csw_data(ctx);
-	const struct canary_hdr *h = data + CSW_OFF_DATA - sizeof(*h);
+	return is == CSW_DATA_CHECKSUM ? CANARY_DROP_CHECKSUM : CANARY_DROP_SUM;
+}
 
-	if (data + CSW_OFF_DATA > csw_end(ctx))
+/* Do the words that came, which add up to @sum, fit the checksum of their header, and UDP's? */
+static __always_inline int csw_compare_sum(csw_xdp *ctx, __u64 sum)
+{
+	__u32 headers = csw_headers(ctx);
+	struct csw_packet p;
+
+	if (csw_packet_at(ctx, &p))
 		return CSW_DATA_SHORT;
-	return sum == cnr_be32(h->contribution.sum) ? CSW_DATA_GOOD : CSW_DATA_DAMAGED;
+	if ((__u32)sum != cnr_be32(p.h->contribution.sum))
+		return CSW_DATA_DAMAGED;
+	return csw_check_ok(&p, headers, sum) ? CSW_DATA_GOOD : CSW_DATA_CHECKSUM;
 }
 
 /* csw_*_kind(): of a kind that is a constant, so that nothing but what it needs is left of it */
@@ -237,6 +263,7 @@ static __always_inline int csw_data_out_kind(csw_xdp *ctx, struct csw_descriptor
 	struct csw_sums s = {};
 
 	CSW_WALK_ALL(ctx, d, csw_copy_out, kind, &s, cut_short);
+	d->out = s.out;
 	if (!(canary_kind_flags(kind) & CANARY_K_LINEAR))
 		d->sum = s.out;
 	return CSW_DATA_GOOD;
@@ -251,6 +278,7 @@ static __always_inline int csw_data_add_out_kind(csw_xdp *ctx, struct csw_descri
 
 	CSW_WALK_ALL(ctx, d, csw_add_out, kind, &s, cut_short);
 	is = csw_compare_sum(ctx, s.in);
+	d->out = s.out;
 	if (is == CSW_DATA_GOOD && !(canary_kind_flags(kind) & CANARY_K_LINEAR))
 		d->sum = s.out;
 	return is;
@@ -312,18 +340,25 @@ static __always_inline int csw_data_add_in_kind(csw_xdp *ctx, struct csw_descrip
 {
 	bool undone = canary_kind_flags(kind) & CANARY_K_UNDONE;
 	struct csw_sums s = {};
+	int is = CSW_DATA_SHORT;
 
 	if (!undone) {
 		CSW_WALK_ALL(ctx, d, csw_look, kind, &s, cut_short);
-		if (csw_compare_sum(ctx, s.in) != CSW_DATA_GOOD)
-			return CSW_DATA_DAMAGED;
+		is = csw_compare_sum(ctx, s.in);
+		if (is != CSW_DATA_GOOD)
+			return is;
 		s.in = 0;
 	}
 	CSW_WALK_ALL(ctx, d, csw_add_in, kind, &s, cut_short);
-	if (!undone || csw_compare_sum(ctx, s.in) == CSW_DATA_GOOD)
+	if (!undone)
 		return CSW_DATA_GOOD;
+	is = csw_compare_sum(ctx, s.in);
+	if (is == CSW_DATA_GOOD)
+		return is;
 cut_short:
-	return undone ? csw_data_take_back(ctx, d) : CSW_DATA_SHORT;
+	if (undone)
+		csw_data_take_back(ctx, d);
+	return is;
 }
 
 /*

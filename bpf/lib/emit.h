@@ -35,11 +35,11 @@ static __always_inline void csw_address(const struct csw_config *c, const struct
 	p->udp->source = c->port;
 	p->udp->dest = port;
 	p->udp->len = csw_be16(length - CSW_OFF_UDP);
-	p->udp->check = 0;
 }
 
 /* The Canary header of what @d has collected */
-static __always_inline void csw_build(const struct csw_descriptor *d, struct canary_hdr *h)
+static __always_inline void csw_build(const struct csw_config *c, const struct csw_descriptor *d,
+				      struct canary_hdr *h)
 {
 	h->version = CANARY_VERSION;
 	h->type = CANARY_CONTRIBUTION;
@@ -50,19 +50,19 @@ static __always_inline void csw_build(const struct csw_descriptor *d, struct can
 	h->block = d->block;
 	h->opsig = d->opsig;
 	h->members = csw_be16(d->members);
-	h->contribution.count = csw_be16(d->count);
-	h->contribution.op = canary_kind_op(d->kind);
-	h->contribution.dtype = canary_kind_dtype(d->kind);
-	h->contribution.elements = csw_be16(d->length / 4);
-	h->contribution.load = d->load;
-	h->contribution.path = d->path;
 	h->rank = d->count == 1 ? d->rank : 0;
+	h->mac = d->count == 1 ? d->mac : 0;
 	h->contribution.tag = csw_be64(d->tag);
 	h->contribution.sum = csw_be32(d->sum);
 	h->contribution.acked = csw_be32(d->done);
-	h->contribution.switch_addr = 0;
+	h->contribution.count = csw_be16(d->count);
+	h->contribution.length = csw_be16(d->length);
+	h->contribution.kind = d->kind;
+	h->contribution.load = d->load;
+	h->contribution.path = d->path;
+	h->contribution.shard = 0;
+	h->contribution.switch_id = c->id;
 	h->contribution.cookie = 0;
-	h->mac = d->count == 1 ? d->mac : 0;
 }
 
 static __always_inline int csw_send_meta(csw_xdp *ctx, struct csw_meta *m)
@@ -87,15 +87,18 @@ static __always_inline int csw_hand_over(csw_xdp *ctx, const struct csw_packet *
 	csw_count(ctx, CSW_TX_BYTES, length);
 	if (!e->neigh) {
 		csw_count(ctx, CSW_TO_KERNEL, 1);
+		csw_check_passed(p);
 		m.kind = CSW_META_NEIGH;
 		return csw_send_meta(ctx, &m);
 	}
 	csw_copy_mac(p->eth->h_dest, e->neigh->mac);
 	csw_copy_mac(p->eth->h_source, e->port->mac);
 	if (e->port->mode == CSW_SHAPED) {
+		csw_check_passed(p);
 		m.kind = CSW_META_EMIT;
 		return csw_send_meta(ctx, &m);
 	}
+	csw_check_redirected(ctx, p);
 	action = csw_redirect(ctx, e->ifindex);
 	if (action == CSW_XDP_DROP)
 		csw_drop(ctx, CANARY_DROP_XMIT);
@@ -130,6 +133,7 @@ CSW_FUNC int csw_forward(csw_xdp *ctx)
 	struct csw_egress e;
 	struct csw_flow f;
 	__u32 length;
+	__u8 load;
 
 	if (csw_packet_at(ctx, &p))
 		return CSW_XDP_PASS;
@@ -141,7 +145,10 @@ CSW_FUNC int csw_forward(csw_xdp *ctx)
 		return csw_to_kernel(ctx);
 	p.ip->ttl--;
 	csw_ip_checksum(p.ip);
+	csw_check_look(&p);
+	load = p.h->contribution.load;
 	csw_mark_load(ctx, &e, p.h);
+	csw_check_loaded(&p, load);
 	return csw_hand_over(ctx, &p, length, &e);
 }
 

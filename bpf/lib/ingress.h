@@ -6,21 +6,14 @@
 #define CANARY_BPF_LIB_INGRESS_H
 
 /*
- * Not as it should be: forwarded (the kernel drops what no router forwards), never added to
- * anything. Of an operator that only newer switches know, the leader shall learn.
+ * Not as it should be, or of a kind or version that only newer switches know: forwarded untouched
+ * (the kernel drops what no router forwards), never added to anything.
  */
-static __always_inline int csw_bad(csw_xdp *ctx, const struct csw_packet *p,
-				   enum canary_drop reason)
+static __always_inline int csw_bad(csw_xdp *ctx, enum canary_drop reason)
 {
-	struct csw_packet q;
-
 	if (csw_config(ctx)->admit && csw_bad_stranger(ctx))
 		return reason == CANARY_DROP_OPERATOR ? csw_unadmitted(ctx) :
 		       csw_refuse(ctx, CANARY_DROP_ADMISSION);
-	if (reason == CANARY_DROP_OPERATOR && csw_packet_at(ctx, &q) == 0 &&
-	    q.h->type == CANARY_CONTRIBUTION && !(q.h->flags & CANARY_F_BYPASS) &&
-	    q.ip->ttl > 1)
-		return csw_bypass(ctx, CSW_BYPASS_OPERATOR);
 	if (reason != CANARY_DROP_NONE)
 		csw_drop(ctx, reason);
 	return csw_to_kernel(ctx);
@@ -37,9 +30,11 @@ static __always_inline int csw_ingress(csw_xdp *ctx)
 	class = csw_classify(ctx, &p, &reason);
 	if (class == CSW_NOT_OURS)
 		return csw_not_ours(ctx);
+	if (class == CSW_MEMBERS)
+		return CSW_XDP_PASS;
 	if (class == CSW_BAD)
-		return csw_bad(ctx, &p, reason);
-	if (c->admit && p.h->type == CANARY_CONTRIBUTION && !(p.h->flags & CANARY_F_RING)) {
+		return csw_bad(ctx, reason);
+	if (c->admit && p.h->type == CANARY_CONTRIBUTION) {
 		holder = csw_admitted(ctx, &p);
 		if (!holder)
 			return csw_unadmitted(ctx);
@@ -54,7 +49,7 @@ static __always_inline int csw_ingress(csw_xdp *ctx)
 	if (p.ip->daddr != c->addr || p.udp->dest != c->port)
 		return CSW_XDP_PASS;
 	if (p.h->type == CANARY_RESULT)
-		return csw_result(ctx);
+		return csw_finish(ctx, csw_result(ctx));
 	if (p.h->type == CANARY_RESTORATION)
 		return csw_restoration(ctx);
 	return CSW_XDP_PASS;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * From a frame to the Canary message in it. A switch looks only into packets that it could
- * rebuild exactly: Ethernet, IPv4 without options or fragments, UDP without checksum.
+ * rebuild exactly: Ethernet, IPv4 without options or fragments, UDP with a checksum.
  */
 #ifndef CANARY_BPF_LIB_PARSE_H
 #define CANARY_BPF_LIB_PARSE_H
@@ -24,16 +24,22 @@
 #define CSW_OFF_CANARY	42
 #define CSW_OFF_DATA	106
 
-/* A frame whose headers are all readable and writable */
+/*
+ * struct csw_packet - a frame whose headers are all readable and writable
+ * @left_out, @whole: of the UDP checksum, see checksum.h: it came without one; it has one now
+ */
 struct csw_packet {
 	struct ethhdr *eth;
 	struct iphdr *ip;
 	struct udphdr *udp;
 	struct canary_hdr *h;
+	bool left_out;
+	bool whole;
 };
 
 enum csw_class {
 	CSW_NOT_OURS,		/* no Canary packet for us to look at */
+	CSW_MEMBERS,		/* what members say to each other: forwarded as anything else */
 	CSW_BAD,		/* Canary, but not as it should be: csw_packet.h may be unset */
 	CSW_GOOD,
 };
@@ -127,10 +133,7 @@ static __always_inline bool csw_is_canary(csw_xdp *ctx)
 	return csw_own_mac(ctx, eth->h_dest);
 }
 
-/*
- * Return: what it is. @reason says what is wrong with it, CANARY_DROP_NONE if something that
- * needs no counting (a UDP checksum, which says that it comes from another program).
- */
+/* Return: what it is. @reason says what is wrong with it. */
 static __always_inline enum csw_class csw_classify(csw_xdp *ctx, struct csw_packet *p,
 						   enum canary_drop *reason)
 {
@@ -153,10 +156,17 @@ static __always_inline enum csw_class csw_classify(csw_xdp *ctx, struct csw_pack
 	*reason = CANARY_DROP_SHORT;
 	if (udp_len < sizeof(*udp) + sizeof(*p->h) || csw_packet_at(ctx, p))
 		return CSW_BAD;
-	*reason = CANARY_DROP_NONE;
-	if (udp->check)
+#ifndef CSW_NO_CHECKSUMS
+	*reason = CANARY_DROP_CHECKSUM;
+	if (!udp->check)
 		return CSW_BAD;
-	*reason = canary_parse(p->h, udp_len - sizeof(*udp));
+#endif
+	*reason = canary_parse_common(p->h, udp_len - sizeof(*udp));
+	if (*reason != CANARY_DROP_NONE)
+		return CSW_BAD;
+	if (p->h->type > CANARY_SWITCH_TYPES)
+		return CSW_MEMBERS;
+	*reason = canary_parse_for_switch(p->h, udp_len - sizeof(*udp));
 	return *reason == CANARY_DROP_NONE ? CSW_GOOD : CSW_BAD;
 }
 

@@ -46,7 +46,7 @@ CSW_FUNC int csw_restoration_in(csw_xdp *ctx, struct csw_restoration *r, __u32 c
 	for (i = 0; i < CSW_RESTORE_MAX && i < children; i++) {
 		if ((void *)(from + i + 1) > end)
 			return 0;
-		r->child[i].addr = from[i].addr;
+		r->child[i].addr = from[i].addr[3];
 		r->child[i].port = from[i].port;
 		r->child[i].reserved = 0;
 	}
@@ -73,11 +73,13 @@ CSW_FUNC int csw_restoration_check(csw_xdp *ctx, __u32 children)
 	for (i = 0; i < CSW_RESTORE_MAX && i < children; i++) {
 		if ((void *)(c + i + 1) > csw_end(ctx))
 			return CANARY_DROP_LENGTH;
-		place = (__u64)cnr_be32(c[i].addr) << 16 | cnr_be16(c[i].port);
+		if (!canary_is_mapped(c[i].addr))
+			return CANARY_DROP_PEER;
+		place = (__u64)cnr_be32(c[i].addr[3]) << 16 | cnr_be16(c[i].port);
 		if (place <= last)
 			return CANARY_DROP_DUPLICATE;
 		last = place;
-		csw_claim_of(&claim, p.h, c[i].addr, c[i].port);
+		csw_claim_of(&claim, p.h, c[i].addr[3], c[i].port);
 		if (c[i].cookie != csw_cookie(&claim, config->secret[now][0],
 					      config->secret[now][1]) &&
 		    c[i].cookie != csw_cookie(&claim, config->secret[!now][0],
@@ -155,20 +157,25 @@ static __always_inline bool csw_expects(const struct csw_descriptor *d, const st
 }
 
 /* The frame goes to the only child. */
-static __always_inline int csw_result_to(csw_xdp *ctx, const struct csw_packet *p, __be32 addr,
+static __always_inline int csw_result_to(csw_xdp *ctx, struct csw_packet *p, __be32 addr,
 					 __be16 port)
 {
 	__u32 length = cnr_be16(p->ip->tot_len) + CSW_OFF_IP;
 	struct csw_egress e;
 	struct csw_flow f;
+	__u32 before;
 
 	csw_flow_of(&f, csw_config(ctx)->addr, addr, port, p->h);
 	if (!csw_reach(ctx, &f, &e)) {
 		csw_drop(ctx, CANARY_DROP_NOROUTE);
 		return CSW_XDP_DROP;
 	}
+	csw_check_look(p);
+	before = csw_headers(ctx);
 	csw_address(csw_config(ctx), p, length, CSW_TTL_NEIGHBOUR, addr, port);
+	p->h->result.switch_id = csw_config(ctx)->id;
 	csw_mark_back(ctx, &e, p->h);
+	csw_check_after(p, before, csw_headers(ctx));
 	return csw_send(ctx, p, length, &e, CSW_REPLICATED);
 }
 
@@ -189,13 +196,13 @@ CSW_FUNC int csw_result(csw_xdp *ctx)
 	csw_count(ctx, CSW_RX_RESULT, 1);
 	csw_count(ctx, CSW_RX_BYTES, cnr_be16(p.ip->tot_len) + CSW_OFF_IP);
 	if (p.h->flags & CANARY_F_BYPASS)
-		return csw_refuse(ctx, CANARY_DROP_ADMISSION);
+		return csw_refuse_left(ctx, CANARY_DROP_ADMISSION);
 	r = csw_restoration_of(ctx, p.h);
 	bucket = csw_bucket(c, p.h);
 	m.restoration = r && csw_restores(ctx, r, p.h);
 	first = csw_descriptor_at(ctx, bucket);
 	if (!first || !csw_lock(&first->lock))
-		return csw_refuse(ctx, CANARY_DROP_BUSY);
+		return csw_refuse_left(ctx, CANARY_DROP_BUSY);
 	csw_find(ctx, c, bucket, p.h, &f);
 	if (f.d && f.is_block && csw_expects(f.d, p.h)) {
 		csw_learn(ctx, f.d);
@@ -213,7 +220,7 @@ CSW_FUNC int csw_result(csw_xdp *ctx)
 	}
 	csw_unlock(&first->lock);
 	if (m.slot == CSW_NO_SLOT && !m.restoration)
-		return csw_refuse(ctx, CANARY_DROP_DESCRIPTOR);
+		return csw_refuse_left(ctx, CANARY_DROP_DESCRIPTOR);
 	return csw_send_meta(ctx, &m);
 }
 
@@ -289,6 +296,7 @@ CSW_FUNC int csw_copy_to(csw_skb *skb, struct canary_peer *peer, int last)
 	};
 	struct csw_egress e;
 	struct csw_flow f;
+	__u32 before;
 
 	if (!peer || data + CSW_OFF_DATA > csw_skb_end(skb))
 		return CSW_LOST;
@@ -303,8 +311,12 @@ CSW_FUNC int csw_copy_to(csw_skb *skb, struct canary_peer *peer, int last)
 	}
 	if (!e.neigh && !last)
 		return CSW_NO_NEIGH;
+	csw_check_look(&p);
+	before = csw_skb_headers(skb);
 	csw_address(csw_config(skb), &p, length, CSW_TTL_NEIGHBOUR, peer->addr, peer->port);
+	p.h->result.switch_id = csw_config(skb)->id;
 	csw_mark_back(skb, &e, p.h);
+	csw_check_after(&p, before, csw_skb_headers(skb));
 	csw_count(skb, CSW_TX_BYTES, length);
 	if (!e.neigh) {
 		csw_count(skb, CSW_TO_KERNEL, 1);

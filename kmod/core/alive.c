@@ -33,7 +33,8 @@ bool cnr_is_answer(const struct cnr_questions *t, u32 from, u32 number)
 
 bool cnr_is_question(const struct canary_hdr *h)
 {
-	return h->type == CANARY_REQUEST || h->type == CANARY_FAILURE || h->type == CANARY_PROBE;
+	return h->type == CANARY_REQUEST || h->type == CANARY_FAILURE || h->type == CANARY_PROBE ||
+	       h->type == CANARY_RING_REQUEST;
 }
 
 /* Is it the first time that this comes? What is far older than others counts as old. */
@@ -210,7 +211,7 @@ bool cnr_alive_input(struct cnr_comm *c, const struct canary_hdr *h)
 	u16 rank = be16_to_cpu(h->rank);
 	bool more = cnr_sent_by(c, rank, be32_to_cpu(h->alive.sent));
 
-	c->member[rank].first_aggregator = h->alive.switch_addr;
+	c->member[rank].first_aggregator = h->alive.switch_id;
 	if (cnr_is_answer(&c->questions[rank], c->questions[rank].asked_from,
 			  be32_to_cpu(h->alive.answer)))
 		cnr_heard(c, rank);

@@ -314,12 +314,15 @@ struct cnr_around {
 
 /*
  * struct cnr_merger - somebody whose aggregates were right, see tree_trust.c
+ * @switch_id:	the number that it calls itself by in them, 0: by none
  * @debt:	for blocks that they spoilt: the time until which it is paid
  */
 struct cnr_merger {
 	__be32	addr;
 	__be16	port;
 	u16	pad;
+	__be32	switch_id;
+	u32	pad2;
 	u64	debt;
 };
 

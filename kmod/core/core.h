@@ -36,7 +36,7 @@
 #define CNR_DATA_KEY		((CANARY_ELEMENTS_MAX + 1) & ~1)
 #define CNR_BYPASS_ATTEMPT	3	/* from this attempt on contributions bypass switches */
 
-/* Why a communicator ended (canary_hdr.count of ABORT; PROTOCOL.md, "Errors") */
+/* Why a communicator ended (canary_hdr.abort.why; PROTOCOL.md, "Errors") */
 enum canary_abort {
 	CANARY_ABORT_NONE	= 0,
 	CANARY_ABORT_DEAD	= 1,
@@ -190,8 +190,8 @@ static inline bool cnr_prefix_set(struct cnr_prefix *p, __be32 addr, u32 length)
  * @linger:	ns that a closed member serves others, at most; 0 = default (60 s)
  * @algorithm:	enum canary_algorithm; rank 0's holds for all
  * @trees:	CANARY_ALG_STATIC: how many, block by block in turn; rank 0's holds for all. Else 0
- * @tree:	the path of each (canary_hdr.path), the same at all ranks; of those that are not
- *		here, their number
+ * @tree:	the path of each (canary_hdr.contribution.path), the same at all ranks; of those
+ *		that are not here, their number
  * @slice:	0; or members to look at in one go, where the driver must not be long at it: what
  *		would take longer is left to cnr_work()
  * @lossless:	links wait instead of dropping, so that blocks in flight are only limited by @window
@@ -366,6 +366,8 @@ enum cnr_trouble_kind {
 	CNR_TROUBLE_EPOCH	= 5,	/* of an earlier run */
 	CNR_TROUBLE_OFFER	= 6,	/* packet size or window out of range */
 	CNR_TROUBLE_FORGED	= 7,	/* packets that fail authentication, later on */
+	CNR_TROUBLE_VERSION	= 8,	/* another version of the protocol: @value */
+	CNR_TROUBLE_UNKNOWN	= 9,	/* a kind or a flag that is not known here: @value */
 };
 
 #define CNR_TROUBLES	8	/* remembered, by kind and source */
@@ -373,7 +375,7 @@ enum cnr_trouble_kind {
 /**
  * struct cnr_trouble - who did something wrong, and how often; a hint for people
  * @kind:	enum cnr_trouble_kind
- * @rank:	that it claims to be
+ * @rank:	that it claims to be, 0 in another version
  * @addr:	source of the latest packet
  * @port:	its port
  * @value:	see enum cnr_trouble_kind

@@ -16,18 +16,23 @@ static enum canary_drop cnr_abort_input(struct cnr_comm *c, u64 now, const struc
 	u32 all = min_t(u32, be32_to_cpu(in->hdr->abort.faults), c->cfg.members);
 	u16 ranks[CNR_FAULTS];
 
-	if (!in->hdr->epoch && (c->state != CNR_JOINING || in->addr != c->join.answers_from.addr ||
-				in->port != c->join.answers_from.port ||
-				in->hdr->refused.nonce != cpu_to_be64(c->join.nonce)))
-		return CANARY_DROP_STATE;
 	for (i = 0; i < n && i < CNR_FAULTS; i++)
 		ranks[i] = be16_to_cpu(list[i]);
-	/* More than there are names of: a refusal (without epoch) has something else in the tag. */
-	if (!in->hdr->epoch || i < CNR_FAULTS || all < i)
+	/* More than there are names of */
+	if (i < CNR_FAULTS || all < i)
 		all = i;
-	if (!in->hdr->epoch && !cnr_trouble_refused(c, in))
-		return CANARY_DROP_STATE;
 	cnr_fail(c, now, be16_to_cpu(in->hdr->abort.why), ranks, all, false);
+	return CANARY_DROP_NONE;
+}
+
+/* Rank 0 does not take our JOIN. It is believed where the cookie came from. */
+static enum canary_drop cnr_refused_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
+{
+	if (c->state != CNR_JOINING || in->addr != c->join.answers_from.addr ||
+	    in->port != c->join.answers_from.port ||
+	    in->hdr->refused.nonce != cpu_to_be64(c->join.nonce) || !cnr_trouble_refused(c, in))
+		return CANARY_DROP_STATE;
+	cnr_fail(c, now, CANARY_ABORT_REFUSED, &c->cfg.rank, 0, false);
 	return CANARY_DROP_NONE;
 }
 
@@ -36,7 +41,7 @@ static enum canary_drop cnr_forged(const struct cnr_in *in)
 {
 	const struct canary_hdr *h = in->hdr;
 
-	if ((h->type == CANARY_CONTRIBUTION || h->type == CANARY_RESULT) && !cnr_sum_right(in))
+	if (cnr_has_data(h) && !cnr_sum_right(in))
 		return CANARY_DROP_SUM;
 	return CANARY_DROP_MAC;
 }
@@ -61,15 +66,14 @@ static enum canary_drop cnr_check_packet(struct cnr_comm *c, const struct cnr_in
 		if (be32_to_cpu(h->epoch) != c->epoch)
 			return CANARY_DROP_EPOCH;
 	}
-	if (!cnr_is_merged(h) && be64_to_cpu(h->mac) != cnr_mac(c, h, cnr_payload(in)))
+	if (!cnr_is_merged(h) && be64_to_cpu(h->mac) != cnr_mac(c, h, cnr_payload(in), c->cfg.port))
 		return cnr_forged(in);
-	if (cnr_has_digest(h) &&
-	    be32_to_cpu(h->join.digest) != cnr_digest(cnr_mac_key(c, h), cnr_payload(in),
-						      in->len - sizeof(*h)))
+	if (cnr_has_digest(h) && cnr_digest_of(h) != cnr_digest(cnr_mac_key(c, h), cnr_payload(in),
+								in->len - sizeof(*h)))
 		return CANARY_DROP_SUM;
 	if (!cnr_is_merged(h) && h->type != CANARY_JOIN && be16_to_cpu(h->rank) == c->cfg.rank)
 		return CANARY_DROP_RANK;
-	if (cnr_has_to(c, h) && be16_to_cpu(h->request.to) != c->cfg.rank)
+	if (canary_has_to(h) && be16_to_cpu(h->request.to) != c->cfg.rank)
 		return CANARY_DROP_OTHER;
 	return CANARY_DROP_NONE;
 }
@@ -81,6 +85,8 @@ static enum canary_drop cnr_rendezvous_input(struct cnr_comm *c, u64 now, const 
 
 	if (in->hdr->type == CANARY_JOIN)
 		drop = cnr_join_input(c, now, in);
+	else if (in->hdr->type == CANARY_COOKIE)
+		drop = cnr_cookie_input(c, now, in);
 	else
 		drop = cnr_welcome_input(c, now, in);
 	cnr_begin(c);
@@ -104,9 +110,9 @@ static enum canary_drop cnr_block_input(struct cnr_comm *c, u64 now, const struc
 	const struct canary_hdr *h = in->hdr;
 	const struct cnr_algorithm *a;
 
-	a = c->collectives[h->flags & CANARY_F_RING ? CNR_RING : CNR_TREE];
-	if (c->plan.held && h->type == CANARY_CONTRIBUTION && !cnr_is_merged(h) &&
-	    a->expects(c, h))
+	a = c->collectives[cnr_is_of_ring(h->type) ? CNR_RING : CNR_TREE];
+	if (c->plan.held && !cnr_is_merged(h) && a->expects(c, h) &&
+	    (h->type == CANARY_CONTRIBUTION || h->type == CANARY_RING_SUM))
 		cnr_plan_heard(c, now, be32_to_cpu(h->block), be32_to_cpu(h->opsig), a->algorithm);
 	return a->input(c, now, in);
 }
@@ -117,14 +123,16 @@ static enum canary_drop cnr_dispatch(struct cnr_comm *c, u64 now, const struct c
 
 	if (cnr_is_question(h) && !cnr_is_new_question(c, h))
 		return CANARY_DROP_DUPLICATE;
-	if (h->flags & CANARY_F_RING)
-		return cnr_block_input(c, now, in);
 	switch (h->type) {
 	case CANARY_CONTRIBUTION:
 	case CANARY_RESULT:
 	case CANARY_REQUEST:
 	case CANARY_FAILURE:
 	case CANARY_WAIT:
+	case CANARY_RING_SUM:
+	case CANARY_RING_RESULT:
+	case CANARY_RING_REQUEST:
+	case CANARY_RING_WAIT:
 		return cnr_block_input(c, now, in);
 	case CANARY_PROBE:
 		return cnr_probe_input(c, h);
@@ -132,6 +140,7 @@ static enum canary_drop cnr_dispatch(struct cnr_comm *c, u64 now, const struct c
 		cnr_alive_heard(c, now, h);
 		return CANARY_DROP_NONE;
 	case CANARY_JOIN:
+	case CANARY_COOKIE:
 	case CANARY_WELCOME:
 		return cnr_rendezvous_input(c, now, in);
 	case CANARY_PLAN:
@@ -142,6 +151,8 @@ static enum canary_drop cnr_dispatch(struct cnr_comm *c, u64 now, const struct c
 		return cnr_leave_input(c, now, h);
 	case CANARY_ABORT:
 		return cnr_abort_input(c, now, in);
+	case CANARY_REFUSED:
+		return cnr_refused_input(c, now, in);
 	default:
 		return CANARY_DROP_TYPE;	/* restorations are for switches */
 	}
@@ -150,8 +161,8 @@ static enum canary_drop cnr_dispatch(struct cnr_comm *c, u64 now, const struct c
 /* Is this taken but once, so that its sender is known to live? */
 static bool cnr_is_once(const struct canary_hdr *h)
 {
-	return !cnr_is_merged(h) && (h->type == CANARY_CONTRIBUTION || h->type == CANARY_RESULT ||
-				     h->type == CANARY_WAIT);
+	return !cnr_is_merged(h) && (cnr_has_data(h) || h->type == CANARY_WAIT ||
+				     h->type == CANARY_RING_WAIT);
 }
 
 /*
@@ -163,7 +174,9 @@ static bool cnr_wants_end(const struct cnr_comm *c, const struct canary_hdr *h)
 	switch (h->type) {
 	case CANARY_ABORT:
 	case CANARY_LEAVE:
+	case CANARY_COOKIE:
 	case CANARY_WELCOME:
+	case CANARY_REFUSED:
 		return false;
 	case CANARY_JOIN:
 		return c->table && !c->cfg.rank && h->rank &&

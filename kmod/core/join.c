@@ -151,7 +151,8 @@ void cnr_join_build(struct cnr_comm *c, u32 first, struct cnr_out *out)
 	struct canary_join *j = (struct canary_join *)c->scratch;
 	u16 mtu = cnr_join_mtu(c);
 
-	cnr_header(c, out, CANARY_JOIN, ++c->join.sent);
+	cnr_header(c, out, CANARY_JOIN, 0);
+	out->hdr.join.number = cpu_to_be32(++c->join.sent);
 	cnr_set_length(&out->hdr, cnr_offer_length(mtu));
 	out->hdr.join.window = cpu_to_be16(c->cfg.window);
 	out->hdr.join.nonce = cpu_to_be64(c->join.nonce);
@@ -188,7 +189,7 @@ static struct cnr_control *cnr_join_answer(struct cnr_comm *c, const struct cnr_
 enum canary_drop cnr_join_refuse(struct cnr_comm *c, const struct cnr_in *in,
 				 enum canary_drop why)
 {
-	struct cnr_control *m = cnr_join_answer(c, in, CANARY_ABORT);
+	struct cnr_control *m = cnr_join_answer(c, in, CANARY_REFUSED);
 
 	if (m) {
 		m->rank = 0;	/* it may be any number */
@@ -261,35 +262,26 @@ static bool cnr_join_shows_cookie(const struct cnr_comm *c, u64 now, const struc
 static enum canary_drop cnr_join_hand_cookie(struct cnr_comm *c, const struct cnr_in *in)
 {
 	const struct canary_join *j = cnr_payload(in);
-	struct cnr_control *m = cnr_join_answer(c, in, CANARY_WELCOME);
+	struct cnr_control *m = cnr_join_answer(c, in, CANARY_COOKIE);
 
-	if (m) {
-		m->arg = cnr_join_length(in);
-		m->block = be16_to_cpu(in->hdr->members);	/* or it is not taken */
-	}
+	if (m)
+		m->arg = be16_to_cpu(in->hdr->members);	/* or it is not taken */
 	return j->cookie ? CANARY_DROP_COOKIE : CANARY_DROP_NONE;
 }
 
 void cnr_cookie_build(struct cnr_comm *c, u64 now, const struct cnr_control *m,
 		      struct cnr_out *out)
 {
-	struct canary_welcome *w = (struct canary_welcome *)c->scratch;
-	__be64 cookie = cpu_to_be64(cnr_join_cookie(c, now, m));
+	__be32 address[4];
 
-	memset(w, 0, sizeof(*w));
-	cnr_header(c, out, CANARY_WELCOME, 0);
+	cnr_header(c, out, CANARY_COOKIE, 0);
 	out->hdr.epoch = 0;
+	out->hdr.members = cpu_to_be16(m->arg);
 	out->hdr.cookie.nonce = cpu_to_be64(m->nonce);
-	cnr_set_length(&out->hdr, m->arg);
-	out->hdr.members = cpu_to_be16(m->block);
+	out->hdr.cookie.cookie = cpu_to_be64(cnr_join_cookie(c, now, m));
 	/* It is good there only, and nobody else shall show it. */
-	out->hdr.cookie.addr = m->addr;
-	out->hdr.cookie.port = m->port;
-	out->hdr.flags = CANARY_F_WAITING;
-	memcpy(w->salt, &cookie, sizeof(cookie));
-	w->first = cpu_to_be32(c->join.missing);
-	out->payload = w;
-	out->len = sizeof(*w);
+	cnr_map(address, m->addr);
+	memcpy(out->hdr.cookie.address, address, sizeof(address));
 	out->addr = m->addr;
 	out->port = m->port;
 }
@@ -297,7 +289,7 @@ void cnr_cookie_build(struct cnr_comm *c, u64 now, const struct cnr_control *m,
 /* JOINs are numbered, so that who repeats one that came gives no sign of life for its sender. */
 static bool cnr_join_is_new(struct cnr_joiner *j, const struct cnr_in *in)
 {
-	u32 number = be32_to_cpu(in->hdr->block);
+	u32 number = be32_to_cpu(in->hdr->join.number);
 
 	if (!canary_before(j->number, number))
 		return false;
@@ -414,12 +406,11 @@ enum canary_drop cnr_join_input(struct cnr_comm *c, u64 now, const struct cnr_in
 
 /*
  * The lowest of the missing ranks: no more than are remembered there, and as far as a look at
- * some members finds them, since each JOIN wants to know.
+ * some members finds them, since each JOIN wants to know. Return: how many.
  */
-static u32 cnr_welcome_missing(struct cnr_comm *c, struct canary_welcome *w, u32 room)
+static u32 cnr_welcome_missing(struct cnr_comm *c, __be16 *list, u32 room)
 {
-	u32 rank, end, n = 0, max = min_t(u32, room / sizeof(__be16), CNR_FAULTS);
-	__be16 *list = (__be16 *)(w + 1);
+	u32 rank, end, n = 0, max = min_t(u32, room / sizeof(*list), CNR_FAULTS);
 
 	for (rank = c->join.known_all; rank < c->cfg.members; rank++)
 		if (!(c->member[rank].flags & CNR_M_KNOWN))
@@ -429,64 +420,73 @@ static u32 cnr_welcome_missing(struct cnr_comm *c, struct canary_welcome *w, u32
 	for (; rank < end && n < max; rank++)
 		if (!(c->member[rank].flags & CNR_M_KNOWN))
 			list[n++] = cpu_to_be16(rank);
-	w->first = cpu_to_be32(c->cfg.members - 1 - c->join.known);
 	return n;
 }
 
-static u32 cnr_welcome_table(struct cnr_comm *c, struct canary_welcome *w, u32 first, u32 room)
+static u32 cnr_welcome_table(struct cnr_comm *c, struct canary_entry *entry, u32 first, u32 room)
 {
-	struct canary_peer *peer = (struct canary_peer *)(w + 1);
-	u32 n, max = room / sizeof(*peer);
+	u32 n, max = room / sizeof(*entry);
 
-	memcpy(w->salt, c->salt, sizeof(w->salt));
-	w->first = cpu_to_be32(first);
 	for (n = 0; n < max && first + n < c->cfg.members; n++) {
-		memset(&peer[n], 0, sizeof(peer[n]));
-		peer[n].addr = c->peer[first + n].addr;
-		peer[n].port = c->peer[first + n].port;
+		cnr_map(entry[n].addr, c->peer[first + n].addr);
+		entry[n].port = c->peer[first + n].port;
+		entry[n].zero = 0;
 	}
 	return n;
 }
 
 bool cnr_welcome_build(struct cnr_comm *c, u16 rank, u32 first, struct cnr_out *out)
 {
-	struct canary_welcome *w = (struct canary_welcome *)c->scratch;
 	u16 offer = c->table ? c->length : c->join.joiner[rank].offer;
 	u32 room = min_t(u32, offer, sizeof(c->scratch));
-	u32 n = 0, unit = sizeof(struct canary_peer);
+	u32 n = 0, unit = sizeof(struct canary_entry);
+	void *list = c->scratch + CANARY_SALT;
 
-	if (!c->join.joiner[rank].nonce || room < sizeof(*w) + unit)
+	if (!c->join.joiner[rank].nonce || room < CANARY_SALT + unit)
 		return false;
-	room -= sizeof(*w);
-	memset(w, 0, sizeof(*w));
+	room -= CANARY_SALT;
+	memset(c->scratch, 0, CANARY_SALT);
 	cnr_header(c, out, CANARY_WELCOME, c->all_done);
 	out->hdr.welcome.nonce = cpu_to_be64(c->join.joiner[rank].nonce);
 	cnr_set_length(&out->hdr, offer);
-	w->window = cpu_to_be16(c->window);
-	w->algorithm = c->algorithm;
-	w->trees = c->trees;
+	out->hdr.welcome.window = cpu_to_be16(c->window);
+	out->hdr.welcome.algorithm = c->algorithm;
+	out->hdr.welcome.trees = c->trees;
+	out->hdr.welcome.run = cpu_to_be16(1);
 	if (!c->table) {
 		out->hdr.flags = CANARY_F_WAITING;
+		out->hdr.welcome.first = cpu_to_be32(c->cfg.members - 1 - c->join.known);
 		unit = sizeof(__be16);
-		n = cnr_welcome_missing(c, w, room);
+		n = cnr_welcome_missing(c, list, room);
 	} else if (c->state == CNR_CONNECTED) {
 		out->hdr.flags = CANARY_F_READY;
 	} else if (first < c->cfg.members) {
-		n = cnr_welcome_table(c, w, first, room);
+		memcpy(c->scratch, c->salt, CANARY_SALT);
+		out->hdr.welcome.first = cpu_to_be32(first);
+		n = cnr_welcome_table(c, list, first, room);
 	}
 	out->hdr.welcome.entries = cpu_to_be16(n);
-	out->payload = w;
-	out->len = sizeof(*w) + n * unit;
+	out->payload = c->scratch;
+	out->len = CANARY_SALT + n * unit;
 	cnr_to_rank(c, out, rank);
 	return true;
 }
 
 /* Rank 0 wants to see what it gave us: the same JOIN again, with it. */
-static enum canary_drop cnr_welcome_cookie(struct cnr_comm *c, u64 now, const struct cnr_in *in,
-					   u64 cookie)
+enum canary_drop cnr_cookie_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 {
-	if (in->hdr->cookie.addr != c->cfg.addr || in->hdr->cookie.port != c->cfg.port)
+	const struct canary_hdr *h = in->hdr;
+	u64 cookie = be64_to_cpu(h->cookie.cookie);
+	__be32 address[4];
+
+	if (!c->cfg.rank || c->state != CNR_JOINING || h->rank || !cookie)
+		return CANARY_DROP_STATE;
+	if (be64_to_cpu(h->cookie.nonce) != c->join.nonce)
+		return CANARY_DROP_DUPLICATE;
+	memcpy(address, h->cookie.address, sizeof(address));
+	if (!canary_is_mapped(address) || address[3] != c->cfg.addr)
 		return CANARY_DROP_OTHER;	/* of who repeated our JOIN from there */
+	c->join.heard = true;
 	if (cookie == c->join.cookie)
 		return CANARY_DROP_NONE;
 	c->join.cookie = cookie;
@@ -499,69 +499,87 @@ static enum canary_drop cnr_welcome_cookie(struct cnr_comm *c, u64 now, const st
 	return CANARY_DROP_NONE;
 }
 
-static void cnr_welcome_waiting(struct cnr_comm *c, const struct canary_welcome *w, u32 n)
+/* Behind the salt */
+static const void *cnr_welcome_list(const struct cnr_in *in)
 {
-	const __be16 *list = (const __be16 *)(w + 1);
-	u32 i;
+	return (const u8 *)cnr_payload(in) + CANARY_SALT;
+}
 
-	c->join.missing = min_t(u32, be32_to_cpu(w->first), c->cfg.members - 1);
+static void cnr_welcome_waiting(struct cnr_comm *c, const struct cnr_in *in)
+{
+	const __be16 *list = cnr_welcome_list(in);
+	u32 i, n = be16_to_cpu(in->hdr->welcome.entries);
+
+	c->join.missing = min_t(u32, be32_to_cpu(in->hdr->welcome.first), c->cfg.members - 1);
 	c->end.known = min_t(u32, n, CNR_FAULTS);
 	for (i = 0; i < c->end.known; i++)
 		c->end.fault[i] = be16_to_cpu(list[i]);
 }
 
 /* Members are sent what this one contributes: only where members can be. */
-static bool cnr_welcome_sane(const struct canary_peer *peer, u32 n)
+static bool cnr_welcome_sane(const struct canary_entry *entry, u32 n)
 {
 	u32 i;
 
 	for (i = 0; i < n; i++)
-		if (!canary_peer_ok(peer[i].addr, peer[i].port))
+		if (!canary_is_mapped(entry[i].addr) ||
+		    !canary_peer_ok(entry[i].addr[3], entry[i].port) || entry[i].zero)
 			return false;
 	return true;
+}
+
+/* What all have to agree on: is it what a rank 0 would say? */
+static bool cnr_welcome_settles(const struct cnr_comm *c, const struct canary_hdr *h)
+{
+	u32 length = canary_length(h), window = be16_to_cpu(h->welcome.window);
+
+	return length % 4 == 0 && length >= CNR_LENGTH_LEAST && length <= c->length &&
+	       window && window <= c->cfg.window && !(window & (window - 1)) && h->epoch &&
+	       h->welcome.algorithm <= CANARY_ALG_MAX &&
+	       cnr_trees_fit(h->welcome.algorithm, h->welcome.trees);
+}
+
+/* The table is complete. */
+static void cnr_welcome_settle(struct cnr_comm *c, const struct cnr_in *in)
+{
+	const struct canary_hdr *h = in->hdr;
+
+	c->length = canary_length(h);
+	c->window = be16_to_cpu(h->welcome.window);
+	c->algorithm = h->welcome.algorithm;
+	c->trees = h->welcome.trees;
+	memcpy(c->salt, cnr_payload(in), sizeof(c->salt));
+	cnr_epoch(c, be32_to_cpu(h->block));
 }
 
 /* A part of the member table. The parts come in order, because we ask for the next one. */
 static enum canary_drop cnr_welcome_part(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 {
-	const struct canary_welcome *w = cnr_payload(in);
-	const struct canary_peer *peer = (const struct canary_peer *)(w + 1);
-	u32 i, first = be32_to_cpu(w->first), n = be16_to_cpu(in->hdr->welcome.entries);
-	u16 length = canary_length(in->hdr);
-	u16 window = be16_to_cpu(w->window);
+	const struct canary_entry *entry = cnr_welcome_list(in);
+	const struct canary_hdr *h = in->hdr;
+	u32 i, first = be32_to_cpu(h->welcome.first), n = be16_to_cpu(h->welcome.entries);
+	struct canary_peer *p;
 
 	if (c->table || first != c->join.known)
 		return CANARY_DROP_DUPLICATE;
-	if (n > c->cfg.members - first || length < CNR_LENGTH_LEAST ||
-	    length > c->length || !window ||
-	    window > c->cfg.window || (window & (window - 1)) || !in->hdr->epoch ||
-	    w->algorithm > CANARY_ALG_MAX || !cnr_trees_fit(w->algorithm, w->trees))
+	if (n > c->cfg.members - first || !cnr_welcome_settles(c, h))
 		return CANARY_DROP_STATE;
-	if (first && be32_to_cpu(in->hdr->epoch) != c->epoch)
+	if (first && be32_to_cpu(h->epoch) != c->epoch)
 		return CANARY_DROP_EPOCH;
-	if (!cnr_welcome_sane(peer, n))
+	if (!cnr_welcome_sane(entry, n))
 		return CANARY_DROP_PEER;
 	for (i = 0; i < n; i++) {
-		if (!(first + i)) {
-			/* rank 0 is where we reach it, whatever it calls itself */
-			c->join.root = peer[i];
-			continue;
-		}
-		c->peer[first + i].addr = peer[i].addr;
-		c->peer[first + i].port = peer[i].port;
+		/* rank 0 is where we reach it, whatever it calls itself */
+		p = first + i ? &c->peer[first + i] : &c->join.root;
+		p->addr = entry[i].addr[3];
+		p->port = entry[i].port;
 	}
 	c->join.known += n;
-	c->epoch = be32_to_cpu(in->hdr->epoch);
+	c->epoch = be32_to_cpu(h->epoch);
 	c->join.missing = 0;
 	c->end.known = 0;
-	if (c->join.known == c->cfg.members) {
-		c->length = length;
-		c->window = window;
-		c->algorithm = w->algorithm;
-		c->trees = w->trees;
-		memcpy(c->salt, w->salt, sizeof(c->salt));
-		cnr_epoch(c, be32_to_cpu(in->hdr->block));
-	}
+	if (c->join.known == c->cfg.members)
+		cnr_welcome_settle(c, in);
 	c->join.tries = 0;
 	c->join.at = now;
 	cnr_join_timer(c, now);
@@ -570,9 +588,7 @@ static enum canary_drop cnr_welcome_part(struct cnr_comm *c, u64 now, const stru
 
 enum canary_drop cnr_welcome_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 {
-	const struct canary_welcome *w = cnr_payload(in);
 	const struct canary_hdr *h = in->hdr;
-	__be64 cookie;
 
 	if (!c->cfg.rank || c->state != CNR_JOINING || h->rank)
 		return CANARY_DROP_STATE;
@@ -580,17 +596,14 @@ enum canary_drop cnr_welcome_input(struct cnr_comm *c, u64 now, const struct cnr
 		return CANARY_DROP_DUPLICATE;
 	c->join.heard = true;
 	if (h->flags & CANARY_F_WAITING) {
-		memcpy(&cookie, w->salt, sizeof(cookie));
 		/* Somebody is there: if only small offers got through, try again soon. */
 		c->join.answered = canary_length(h) == c->length;
 		if (!c->join.answered) {
 			c->join.at = min_t(u64, c->join.at, now + CNR_JOIN_FIRST);
 			cnr_arm(c, c->join.at);
 		}
-		if (cookie)
-			return cnr_welcome_cookie(c, now, in, be64_to_cpu(cookie));
 		if (!c->join.known)
-			cnr_welcome_waiting(c, w, be16_to_cpu(h->welcome.entries));
+			cnr_welcome_waiting(c, in);
 		return CANARY_DROP_NONE;
 	}
 	if (h->flags & CANARY_F_READY) {

@@ -3,7 +3,7 @@
  * Layer 3, session: what everybody has, and when a member that was closed may go.
  *
  * Results are kept, and a closed member stays, until everybody has them. Where no traffic tells
- * that, members tell one of them what they have (DONE), and it tells all what all have: the
+ * that, members tell one of them what they have (ACK), and it tells all what all have: the
  * collector. That is rank 0, and when that is gone, the lowest rank that is not.
  *
  * Gone is who said LEAVE, and who was silent for dead_after while there was nothing that others
@@ -16,7 +16,7 @@
 #include "session.h"
 
 #define CNR_DONE_LAST		(1 * CNR_SEC)
-#define CNR_DONE_SAID		4	/* times DONE is said before it is asked for */
+#define CNR_DONE_SAID		4	/* times ACK is said before it is asked for */
 
 static bool cnr_is_collector(const struct cnr_comm *c)
 {
@@ -52,7 +52,7 @@ void cnr_all_done(struct cnr_comm *c, u32 done)
 }
 
 /*
- * What all members have, as far as it is known to the collector. Each DONE may tell more, so a look
+ * What all members have, as far as it is known to the collector. Each ACK may tell more, so a look
  * at all members goes on where it stopped, at the first one that holds them up: none before it
  * does, as long as what all have stays what it was when the look began.
  */
@@ -155,7 +155,7 @@ void cnr_done_timer(struct cnr_comm *c, u64 now)
 		if (!cnr_is_collector(c)) {
 			m = cnr_control(c, CANARY_ACK, p->collector, 0);
 			if (m)
-				m->flags = CANARY_F_WAITING;
+				m->flags = CANARY_F_ASKS;
 			cnr_collectors_ask(c, now);
 		} else {
 			cnr_collect(c);
@@ -192,7 +192,7 @@ enum canary_drop cnr_done_input(struct cnr_comm *c, u64 now, const struct canary
 		cnr_ask(c, now, c->progress.collector);
 	}
 	/* An answer is answered by nobody, or two collectors would never end. */
-	if (h->flags & CANARY_F_WAITING)
+	if (h->flags & CANARY_F_ASKS)
 		cnr_control(c, CANARY_ACK, rank, 0);
 	else if (!collector && rank != c->progress.collector)
 		return CANARY_DROP_STATE;	/* what all have, says one that does not collect */

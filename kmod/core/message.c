@@ -106,7 +106,7 @@ u32 cnr_opsig(const struct cnr_op *op, u32 seq, u8 algorithm)
 		u8	op;
 		u8	dtype;
 		u8	algorithm;
-		u8	zero;
+		u8	stage;
 	} in = {
 		.seq = cpu_to_be32(seq),
 		.elements = cpu_to_be32(op->elements),
@@ -123,15 +123,15 @@ u32 cnr_opsig(const struct cnr_op *op, u32 seq, u8 algorithm)
 /* Rendezvous comes before the session key; it is authenticated by the pre-shared one. */
 const u8 *cnr_mac_key(const struct cnr_comm *c, const struct canary_hdr *h)
 {
-	if (h->type == CANARY_JOIN || h->type == CANARY_WELCOME ||
-	    (h->type == CANARY_ABORT && !h->epoch))
+	switch (h->type) {
+	case CANARY_JOIN:
+	case CANARY_COOKIE:
+	case CANARY_WELCOME:
+	case CANARY_REFUSED:
 		return c->cfg.key;
-	return c->key;
-}
-
-static bool cnr_has_data(const struct canary_hdr *h)
-{
-	return h->type == CANARY_CONTRIBUTION || h->type == CANARY_RESULT;
+	default:
+		return c->key;
+	}
 }
 
 /* Bits of words of a header (platform.h has seen to it that memory is little-endian) */
@@ -151,25 +151,29 @@ static u64 cnr_mac_with(const struct cnr_comm *c, const struct canary_hdr *h, u6
 	__be64 last = cpu_to_be64(hash);
 
 	memcpy(in, h, sizeof(*h));
-	if (cnr_has_data(h)) {
+	CNR_CLEAR(in, mac, ~0ULL);
+	if (h->type == CANARY_CONTRIBUTION || h->type == CANARY_RESULT) {
 		CNR_CLEAR(in, flags, CANARY_F_BYPASS);
-		CNR_CLEAR(in, contribution.switch_addr, 0xffffffff);
+		CNR_CLEAR(in, contribution.load, 0xff);
+		CNR_CLEAR(in, contribution.switch_id, 0xffffffff);
 	}
-	CNR_CLEAR(in, contribution.load, 0xff);
 	if (h->type == CANARY_CONTRIBUTION)
 		CNR_CLEAR(in, contribution.cookie, 0xffffffff);
-	CNR_CLEAR(in, mac, ~0ULL);
+	else if (h->type == CANARY_RESULT)
+		CNR_CLEAR(in, result.waited, 0xff);
 	memcpy(&in[CNR_HDR_WORDS], &last, sizeof(last));
 	return cnr_siphash(cnr_mac_key(c, h), in, sizeof(in));
 }
 
-/* @payload: of contributions and results */
-u64 cnr_mac(const struct cnr_comm *c, const struct canary_hdr *h, const void *payload)
+/* @payload: of data; @port: that it is sent to, where a cookie is good */
+u64 cnr_mac(const struct cnr_comm *c, const struct canary_hdr *h, const void *payload, __be16 port)
 {
 	u64 hash = 0;
 
 	if (cnr_has_data(h))
 		hash = cnr_hash(c->data_key, payload, canary_length(h));
+	else if (h->type == CANARY_COOKIE)
+		hash = be16_to_cpu(port);
 	return cnr_mac_with(c, h, hash);
 }
 
@@ -197,10 +201,21 @@ void cnr_seal_by(struct cnr_comm *c, u32 block, u64 hash)
 	c->hash_known = true;
 }
 
-/* Lists in payloads are nobody's data, so that @sum is free to bind them to the mac. */
+/* Payloads that are nobody's data: their digest binds them to the mac. */
 bool cnr_has_digest(const struct canary_hdr *h)
 {
 	return h->type == CANARY_JOIN || h->type == CANARY_WELCOME || h->type == CANARY_ABORT;
+}
+
+/* It is at one place in all of them. */
+u32 cnr_digest_of(const struct canary_hdr *h)
+{
+	return be32_to_cpu(h->join.digest);
+}
+
+static void cnr_set_digest(struct canary_hdr *h, u32 digest)
+{
+	h->join.digest = cpu_to_be32(digest);
 }
 
 u32 cnr_digest(const u8 key[16], const void *payload, u32 len)
@@ -225,14 +240,13 @@ void cnr_header(struct cnr_comm *c, struct cnr_out *out, u8 type, u32 block)
 /* Bytes of data, or that a path takes: a multiple of 4 */
 void cnr_set_length(struct canary_hdr *h, u32 length)
 {
-	h->contribution.elements = cpu_to_be16(length / 4);
+	h->contribution.length = cpu_to_be16(length);
 }
 
 /* @out has @words. */
 void cnr_data(struct cnr_out *out, u8 kind, const u32 *words, u16 length)
 {
-	out->hdr.contribution.op = canary_kind_op(kind);
-	out->hdr.contribution.dtype = canary_kind_dtype(kind);
+	out->hdr.contribution.kind = kind;
 	cnr_set_length(&out->hdr, length);
 	out->payload = words;
 	out->len = length;
@@ -244,24 +258,18 @@ void cnr_seal(struct cnr_comm *c, struct cnr_out *out)
 	const u8 *key = cnr_mac_key(c, &out->hdr);
 
 	if (cnr_has_digest(&out->hdr))
-		out->hdr.join.digest = cpu_to_be32(cnr_digest(key, out->payload, out->len));
-	if (out->hdr.type == CANARY_RESULT)
+		cnr_set_digest(&out->hdr, cnr_digest(key, out->payload, out->len));
+	if (out->hdr.type == CANARY_RESULT || out->hdr.type == CANARY_RING_RESULT)
 		out->hdr.mac = cpu_to_be64(cnr_result_mac(c, out));
 	else
-		out->hdr.mac = cpu_to_be64(cnr_mac(c, &out->hdr, out->payload));
+		out->hdr.mac = cpu_to_be64(cnr_mac(c, &out->hdr, out->payload, out->port));
 	c->stats.counter[CNR_C_bytes_out] += sizeof(out->hdr) + out->len;
-}
-
-/* Does it say whom it is for? What is said to one rank is nothing to others. */
-bool cnr_has_to(const struct cnr_comm *c, const struct canary_hdr *h)
-{
-	return cnr_mac_key(c, h) == c->key && !cnr_has_data(h) && h->type != CANARY_RESTORATION;
 }
 
 /* @out: its header is complete but for what cnr_seal() does */
 void cnr_to_rank(struct cnr_comm *c, struct cnr_out *out, u16 rank)
 {
-	if (cnr_has_to(c, &out->hdr))
+	if (canary_has_to(&out->hdr))
 		out->hdr.request.to = cpu_to_be16(rank);
 	out->addr = c->peer[rank].addr;
 	out->port = c->peer[rank].port;

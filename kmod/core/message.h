@@ -8,8 +8,29 @@
 /* Is there more than one member's data in it, so that nobody vouches for the header? */
 static inline bool cnr_is_merged(const struct canary_hdr *h)
 {
-	return h->type == CANARY_CONTRIBUTION && h->contribution.count != cpu_to_be16(1) &&
-	       !(h->flags & CANARY_F_RING);
+	return h->type == CANARY_CONTRIBUTION && h->contribution.count != cpu_to_be16(1);
+}
+
+/* Of data: does the header have their checksum? */
+static inline bool cnr_has_data(const struct canary_hdr *h)
+{
+	return h->type == CANARY_CONTRIBUTION || h->type == CANARY_RESULT ||
+	       h->type == CANARY_RING_SUM || h->type == CANARY_RING_RESULT;
+}
+
+/* Is it about a block that a ring runs? */
+static inline bool cnr_is_of_ring(u8 type)
+{
+	return type >= CANARY_RING_SUM && type <= CANARY_RING_WAIT;
+}
+
+/* An address in a list */
+static inline void cnr_map(__be32 to[4], __be32 addr)
+{
+	to[0] = 0;
+	to[1] = 0;
+	to[2] = cpu_to_be32(0xffff);
+	to[3] = addr;
 }
 
 /* Do the data agree with their checksum? */
@@ -32,9 +53,9 @@ void cnr_derive_key(struct cnr_comm *c);
 u64 cnr_tag(const struct cnr_comm *c, u16 rank, u32 block, u8 attempt, u32 opsig);
 u64 cnr_expected_tag(const struct cnr_comm *c, u32 block, u8 attempt, u32 opsig);
 u32 cnr_opsig(const struct cnr_op *op, u32 seq, u8 algorithm);
-u64 cnr_mac(const struct cnr_comm *c, const struct canary_hdr *h, const void *payload);
+u64 cnr_mac(const struct cnr_comm *c, const struct canary_hdr *h, const void *payload, __be16 port);
 bool cnr_has_digest(const struct canary_hdr *h);
-bool cnr_has_to(const struct cnr_comm *c, const struct canary_hdr *h);
+u32 cnr_digest_of(const struct canary_hdr *h);
 u32 cnr_digest(const u8 key[16], const void *payload, u32 len);
 const u8 *cnr_mac_key(const struct cnr_comm *c, const struct canary_hdr *h);
 void cnr_header(struct cnr_comm *c, struct cnr_out *out, u8 type, u32 block);

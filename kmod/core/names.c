@@ -53,6 +53,8 @@ const char *cnr_trouble_name(u32 kind)
 		[CNR_TROUBLE_EPOCH] = "epoch",
 		[CNR_TROUBLE_OFFER] = "offer",
 		[CNR_TROUBLE_FORGED] = "forged",
+		[CNR_TROUBLE_VERSION] = "version",
+		[CNR_TROUBLE_UNKNOWN] = "unknown",
 	};
 
 	return kind < ARRAY_SIZE(name) ? name[kind] : "unknown";

@@ -21,12 +21,12 @@
 	X(SHORT,	"short",	"shorter than a Canary header")			\
 	X(VERSION,	"version",	"another protocol version")			\
 	X(TYPE,		"type",		"unknown message type")				\
-	X(FLAGS,	"flags",	"unknown flags or reserved bits set")		\
+	X(FLAGS,	"flags",	"unknown flags, or a field that has to be 0 so far") \
 	X(LENGTH,	"length",	"length does not match the header")		\
 	X(MEMBERS,	"members",	"no members, or another number than ours")	\
 	X(COUNT,	"count",	"count impossible for this many members")	\
 	X(RANK,		"rank",		"rank outside of the communicator")		\
-	X(OPERATOR,	"operator",	"operator or type unknown")			\
+	X(OPERATOR,	"operator",	"kind unknown: how data are combined")		\
 	X(ELEMENTS,	"elements",	"more elements than agreed")			\
 	X(COMM,		"communicator",	"no such communicator here")			\
 	X(EPOCH,	"epoch",	"another incarnation of the communicator")	\
@@ -57,7 +57,8 @@
 	X(BUSY,		"busy",		"switch: somebody held the lock of what it is about") \
 	X(FILTER,	"filter",	"control group or security module refused it")	\
 	X(PEER,		"peer",		"rendezvous: an address or port that no member has") \
-	X(AGGREGATE,	"aggregate",	"aggregate from a source that we were told not to believe")
+	X(AGGREGATE,	"aggregate",	"aggregate from a source that we do not believe") \
+	X(CHECKSUM,	"checksum",	"UDP checksum missing or wrong")
 
 enum canary_drop {
 #define X(name, text, help) CANARY_DROP_##name,
@@ -66,11 +67,240 @@ enum canary_drop {
 	CANARY_DROPS
 };
 
-/* A switch that bypasses a contribution may leave a cookie where others count children. */
+/* A switch that bypasses a contribution may leave a cookie. */
 static __always_inline int canary_has_cookie(const struct canary_hdr *h)
 {
 	return h->type == CANARY_CONTRIBUTION && (h->flags & CANARY_F_BYPASS) &&
-	       h->contribution.switch_addr;
+	       h->contribution.switch_id && h->contribution.cookie;
+}
+
+/* Of addresses in lists: is it an IPv4 one? */
+static __always_inline int canary_is_mapped(const __be32 addr[4])
+{
+	return !addr[0] && !addr[1] && cnr_be32(addr[2]) == 0xffff;
+}
+
+/* What contributions, results and what goes around rings have in common */
+static __always_inline enum canary_drop canary_parse_data(const struct canary_hdr *h, __u32 len)
+{
+	__u32 length = canary_length(h);
+
+	if (!canary_kind_known(canary_kind(h)))
+		return CANARY_DROP_OPERATOR;
+	if (h->contribution.shard)
+		return CANARY_DROP_FLAGS;
+	if (length > CANARY_PAYLOAD_MAX)
+		return CANARY_DROP_ELEMENTS;
+	return len == sizeof(*h) + length && !(length & 3) &&
+	       !(length & (canary_kind_lane(canary_kind(h)) - 1)) ? CANARY_DROP_NONE :
+								    CANARY_DROP_LENGTH;
+}
+
+static __always_inline enum canary_drop canary_parse_sum(const struct canary_hdr *h, __u32 len)
+{
+	__u32 count = cnr_be16(h->contribution.count);
+
+	if (!count || count >= cnr_be16(h->members))
+		return CANARY_DROP_COUNT;
+	return canary_parse_data(h, len);
+}
+
+static __always_inline enum canary_drop canary_parse_contribution(const struct canary_hdr *h,
+								  __u32 len)
+{
+	/* A dense block is one packet, which is the last one; of SILENT there is nothing yet. */
+	if ((h->flags & ~(CANARY_F_BYPASS | CANARY_F_STATIC)) != CANARY_F_LAST ||
+	    (h->contribution.cookie && !canary_has_cookie(h)))
+		return CANARY_DROP_FLAGS;
+	if ((h->flags & CANARY_F_BYPASS) && !h->contribution.switch_id &&
+	    cnr_be16(h->contribution.count) != 1)
+		return CANARY_DROP_COUNT;
+	return canary_parse_sum(h, len);
+}
+
+static __always_inline enum canary_drop canary_parse_result(const struct canary_hdr *h, __u32 len,
+							    __u8 flags)
+{
+	if ((h->flags & ~CANARY_F_BYPASS) != flags || h->result.tree)
+		return CANARY_DROP_FLAGS;
+	if (cnr_be16(h->result.list) >= cnr_be16(h->members))
+		return CANARY_DROP_COUNT;
+	return canary_parse_data(h, len);
+}
+
+static __always_inline enum canary_drop canary_parse_restoration(const struct canary_hdr *h,
+								 __u32 len)
+{
+	__u32 entries = cnr_be16(h->restoration.entries), i;
+	const __be16 *part = (const __be16 *)&h->restoration;
+
+	if (h->flags & ~CANARY_F_BYPASS)
+		return CANARY_DROP_FLAGS;
+	if (!entries)
+		return CANARY_DROP_COUNT;
+	if (canary_length(h) > CANARY_PAYLOAD_MAX)
+		return CANARY_DROP_ELEMENTS;
+	for (i = 2; i < 16; i++)
+		if (part[i] && i != 9)
+			return CANARY_DROP_FLAGS;
+	return len == sizeof(*h) + entries * sizeof(struct canary_restored) ?
+	       CANARY_DROP_NONE : CANARY_DROP_LENGTH;
+}
+
+/* All but that: what switches look at */
+static __always_inline enum canary_drop canary_parse_for_switch(const struct canary_hdr *h,
+								__u32 len)
+{
+	switch (h->type) {
+	case CANARY_CONTRIBUTION:
+		return canary_parse_contribution(h, len);
+	case CANARY_RESULT:
+		return canary_parse_result(h, len, CANARY_F_LAST);
+	case CANARY_RESTORATION:
+		return canary_parse_restoration(h, len);
+	default:
+		return CANARY_DROP_TYPE;
+	}
+}
+
+/*
+ * What members say to each other: which flags there are, and how much of the header's part of the
+ * type is in use. Return: false if the type is unknown.
+ */
+static __always_inline int canary_session_form(const struct canary_hdr *h, __u8 *flags,
+					       __u32 *used)
+{
+	*flags = 0;
+	switch (h->type) {
+	case CANARY_FAILURE:
+		*flags = CANARY_F_BYPASS;
+		*used = 8;
+		return 1;
+	case CANARY_ACK:
+		*flags = CANARY_F_ASKS;
+		*used = 8;
+		return 1;
+	case CANARY_RING_WAIT:
+	case CANARY_PLAN:
+		*used = 8;
+		return 1;
+	case CANARY_WAIT:
+	case CANARY_RING_REQUEST:
+	case CANARY_PROBE:
+	case CANARY_LEAVE:
+	case CANARY_REFUSED:
+		*used = 12;
+		return 1;
+	case CANARY_ABORT:
+		*used = 14;
+		return 1;
+	case CANARY_REQUEST:
+	case CANARY_ALIVE:
+		*used = 16;
+		return 1;
+	case CANARY_JOIN:
+		*flags = CANARY_F_READY;
+		*used = 20;
+		return 1;
+	case CANARY_WELCOME:
+		*flags = CANARY_F_READY | CANARY_F_WAITING;
+		*used = 26;
+		return 1;
+	case CANARY_COOKIE:
+		*used = 32;
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+/* Is it for one rank, which it names at one place? */
+static __always_inline int canary_has_to(const struct canary_hdr *h)
+{
+	switch (h->type) {
+	case CANARY_REQUEST:
+	case CANARY_FAILURE:
+	case CANARY_WAIT:
+	case CANARY_RING_REQUEST:
+	case CANARY_RING_WAIT:
+	case CANARY_PROBE:
+	case CANARY_ALIVE:
+	case CANARY_ACK:
+	case CANARY_LEAVE:
+	case CANARY_ABORT:
+	case CANARY_PLAN:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+/* Does it have nothing between @to and what is at 4 bytes from there? */
+static __always_inline int canary_has_gap(const struct canary_hdr *h)
+{
+	return canary_has_to(h) && h->type != CANARY_RING_REQUEST && h->type != CANARY_ABORT &&
+	       h->type != CANARY_PLAN;
+}
+
+/* Of those that members say to each other: is all 0 that is not in use? */
+static __always_inline int canary_zeros(const struct canary_hdr *h, __u32 used)
+{
+	const __be16 *part = (const __be16 *)&h->request;
+	__u32 i;
+
+	if (canary_has_gap(h) && part[1])
+		return 0;
+	for (i = used / 2; i < 16; i++)
+		if (part[i])
+			return 0;
+	return 1;
+}
+
+/* Bytes that follow the header; of JOIN at least */
+static __always_inline __u32 canary_session_payload(const struct canary_hdr *h)
+{
+	switch (h->type) {
+	case CANARY_JOIN:
+		return sizeof(struct canary_join);
+	case CANARY_WELCOME:
+		return CANARY_SALT + cnr_be16(h->welcome.entries) *
+		       ((h->flags & CANARY_F_WAITING) ? sizeof(__be16) :
+			sizeof(struct canary_entry));
+	case CANARY_ABORT:
+		return cnr_be16(h->abort.entries) * sizeof(__be16);
+	default:
+		return 0;
+	}
+}
+
+static __always_inline enum canary_drop canary_parse_session(const struct canary_hdr *h, __u32 len)
+{
+	__u32 used, want;
+	__u8 flags;
+
+	if (!canary_session_form(h, &flags, &used))
+		return CANARY_DROP_TYPE;
+	/* Leaders take turns block by block; of longer runs there is nothing yet. */
+	if ((h->flags & ~flags) || !canary_zeros(h, used) ||
+	    (h->type == CANARY_WELCOME && cnr_be16(h->welcome.run) != 1))
+		return CANARY_DROP_FLAGS;
+	want = sizeof(*h) + canary_session_payload(h);
+	if (h->type == CANARY_JOIN)
+		return len >= want && len <= sizeof(*h) + CANARY_PAYLOAD_MAX ?
+		       CANARY_DROP_NONE : CANARY_DROP_LENGTH;
+	return len == want ? CANARY_DROP_NONE : CANARY_DROP_LENGTH;
+}
+
+/* What is the same for all types */
+static __always_inline enum canary_drop canary_parse_common(const struct canary_hdr *h, __u32 len)
+{
+	if (len < sizeof(*h))
+		return CANARY_DROP_SHORT;
+	if (h->version != CANARY_VERSION)
+		return CANARY_DROP_VERSION;
+	if (!h->members)
+		return CANARY_DROP_MEMBERS;
+	return cnr_be16(h->rank) < cnr_be16(h->members) ? CANARY_DROP_NONE : CANARY_DROP_RANK;
 }
 
 /**
@@ -80,83 +310,35 @@ static __always_inline int canary_has_cookie(const struct canary_hdr *h)
  *
  * Checks all that can be known without state: version, type, flags, that counts and ranks fit
  * the members, and that the length is exactly what the header says. Accepts nothing that a
- * conforming sender does not send. Touches only the header, so it is cheap in XDP.
+ * conforming sender does not send. What is planned for later has its place, and has to be 0 there,
+ * or the one value that it has today. Touches only the header.
  *
  * Return: CANARY_DROP_NONE, or the reason to drop.
  */
 static __always_inline enum canary_drop canary_parse(const struct canary_hdr *h, __u32 len)
 {
-	__u32 members, count, rank, length, children, want;
+	enum canary_drop drop = canary_parse_common(h, len);
 
-	if (len < sizeof(*h))
-		return CANARY_DROP_SHORT;
-	if (h->version != CANARY_VERSION)
-		return CANARY_DROP_VERSION;
-	if (h->type == 0 || h->type > CANARY_TYPE_MAX)
-		return CANARY_DROP_TYPE;
-	if ((h->flags & ~CANARY_F_ALL) || (h->reserved && !canary_has_cookie(h)))
-		return CANARY_DROP_FLAGS;
-	members = cnr_be16(h->members);
-	count = cnr_be16(h->contribution.count);
-	rank = cnr_be16(h->rank);
-	length = canary_length(h);
-	children = cnr_be16(h->restoration.entries);
-	if (members == 0)
-		return CANARY_DROP_MEMBERS;
-	if (rank >= members)
-		return CANARY_DROP_RANK;
-	if (length > CANARY_PAYLOAD_MAX)
-		return CANARY_DROP_ELEMENTS;
-	want = sizeof(*h);
+	if (drop != CANARY_DROP_NONE)
+		return drop;
 	switch (h->type) {
-	case CANARY_CONTRIBUTION:
-		if (count == 0 || count >= members)
-			return CANARY_DROP_COUNT;
-		if ((h->flags & CANARY_F_RING) && !(h->flags & CANARY_F_BYPASS))
+	case CANARY_RING_SUM:
+		if (h->flags || h->contribution.path || h->contribution.switch_id ||
+		    h->contribution.cookie)
 			return CANARY_DROP_FLAGS;
-		if ((h->flags & (CANARY_F_BYPASS | CANARY_F_RING)) == CANARY_F_BYPASS &&
-		    !h->contribution.switch_addr && count != 1)
-			return CANARY_DROP_COUNT;
-		if (!canary_kind_known(canary_kind(h)))
-			return CANARY_DROP_OPERATOR;
-		if (children && !canary_has_cookie(h))
-			return CANARY_DROP_LENGTH;
-		want += length;
-		break;
+		return canary_parse_sum(h, len);
+	case CANARY_RING_RESULT:
+		if (h->flags || h->result.finished || h->result.held || h->result.list ||
+		    h->result.waited || h->result.switch_id)
+			return CANARY_DROP_FLAGS;
+		return canary_parse_result(h, len, 0);
+	case CANARY_CONTRIBUTION:
 	case CANARY_RESULT:
-		if (count != members)
-			return CANARY_DROP_COUNT;
-		if (!canary_kind_known(canary_kind(h)))
-			return CANARY_DROP_OPERATOR;
-		if (children >= members)
-			return CANARY_DROP_LENGTH;
-		want += length;
-		break;
 	case CANARY_RESTORATION:
-		if (children == 0)
-			return CANARY_DROP_COUNT;
-		want += children * sizeof(struct canary_restored);
-		break;
-	case CANARY_JOIN:
-		if (len < want + sizeof(struct canary_join) || children ||
-		    len > CANARY_PAYLOAD_MAX + sizeof(*h))
-			return CANARY_DROP_LENGTH;
-		want = len;
-		break;
-	case CANARY_WELCOME:
-		want += sizeof(struct canary_welcome);
-		want += children * ((h->flags & CANARY_F_WAITING) ? sizeof(__be16) :
-				    sizeof(struct canary_peer));
-		break;
-	case CANARY_ABORT:
-		want += children * sizeof(__be16);
-		break;
+		return canary_parse_for_switch(h, len);
 	default:
-		if (children)
-			return CANARY_DROP_LENGTH;
-		break;
+		return canary_parse_session(h, len);
 	}
-	return len == want ? CANARY_DROP_NONE : CANARY_DROP_LENGTH;
 }
 
 static __always_inline int canary_port_ok(__be16 port)

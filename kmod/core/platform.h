@@ -110,8 +110,8 @@ static inline u64 cnr_div64(u64 a, u32 b)
 
 /*
  * Payloads of @length bytes, a multiple of 4, with what the processor has for it.
- * cnr_checksum(): of canary_hdr.sum. cnr_combine(): @a and @b, into @to, which may be @a; returns
- * the checksum of @to. cnr_hash(): of data under a mac, canary_hash().
+ * cnr_checksum(): of canary_hdr.contribution.sum. cnr_combine(): @a and @b, into @to, which may be
+ * @a; returns the checksum of @to. cnr_hash(): of data under a mac, canary_hash().
  */
 #ifdef __KERNEL__
 u64 cnr_hash(const u32 *key, const u32 *data, u32 length);

@@ -29,11 +29,11 @@ static void cnr_abort_build(struct cnr_comm *c, struct cnr_out *out)
 static void cnr_refuse_build(const struct cnr_comm *c, const struct cnr_control *m,
 			     struct cnr_out *out)
 {
-	/* m->block says what is wrong */
-	out->hdr.refused.size = cpu_to_be32(m->block == CNR_TROUBLE_MEMBERS ? c->cfg.members : 0);
+	out->hdr.block = 0;
+	out->hdr.refused.what = cpu_to_be16(m->block);
+	out->hdr.refused.size = cpu_to_be16(m->block == CNR_TROUBLE_MEMBERS ? c->cfg.members : 0);
 	out->hdr.epoch = 0;
 	out->hdr.refused.nonce = cpu_to_be64(m->nonce);
-	out->hdr.refused.why = cpu_to_be16(CANARY_ABORT_REFUSED);
 	out->hdr.members = cpu_to_be16(m->arg);
 	out->addr = m->addr;
 	out->port = m->port;
@@ -48,7 +48,7 @@ static void cnr_alive_build(struct cnr_comm *c, const struct cnr_control *m, str
 	out->hdr.alive.answer = cpu_to_be32(m->arg);
 	out->hdr.opsig = cpu_to_be32(o ? o->opsig : 0);
 	out->hdr.alive.sent = cpu_to_be32(c->next);
-	out->hdr.alive.switch_addr = c->first_aggregator;
+	out->hdr.alive.switch_id = c->first_aggregator;
 }
 
 /* A result that somebody asked for again. Return: false if nobody has it any more. */
@@ -79,12 +79,13 @@ static void cnr_asking_build(struct cnr_comm *c, const struct cnr_control *m, st
 	else
 		out->hdr.attempt = cnr_block(c, m->block)->attempt;
 	out->hdr.request.question = cpu_to_be32(cnr_question(c, m->rank));
-	if (m->type == CANARY_REQUEST)
+	if (m->type == CANARY_REQUEST) {
 		out->hdr.request.acked = cpu_to_be32(c->una);
-	if (m->flags & CANARY_F_RING)
-		out->hdr.request.wanted = cpu_to_be16(m->arg);
-	else if (m->type == CANARY_REQUEST)
-		out->hdr.request.switch_addr = c->first_aggregator;
+		out->hdr.request.switch_id = c->first_aggregator;
+	} else if (m->type == CANARY_RING_REQUEST) {
+		out->hdr.ring_request.acked = cpu_to_be32(c->una);
+		out->hdr.ring_request.wanted = cpu_to_be16(m->arg);
+	}
 }
 
 /* What has a header and little else. Return: false if the message has become pointless. */
@@ -97,14 +98,18 @@ static bool cnr_word_build(struct cnr_comm *c, const struct cnr_control *m, stru
 	switch (m->type) {
 	case CANARY_REQUEST:
 	case CANARY_FAILURE:
+	case CANARY_RING_REQUEST:
 		cnr_asking_build(c, m, out);
 		break;
 	case CANARY_PLAN:
 		return cnr_plan_build(c, m->block, m->rank, out);
 	case CANARY_WAIT:
-		if (!(m->flags & CANARY_F_RING))
-			out->hdr.wait.sent = cpu_to_be32(c->all_sent);
+		out->hdr.wait.sent = cpu_to_be32(c->all_sent);
 		out->hdr.wait.answer = cpu_to_be32(m->arg);
+		cnr_count(c, CNR_C_waits_out);
+		break;
+	case CANARY_RING_WAIT:
+		out->hdr.ring_wait.answer = cpu_to_be32(m->arg);
 		cnr_count(c, CNR_C_waits_out);
 		break;
 	case CANARY_ALIVE:
@@ -115,14 +120,14 @@ static bool cnr_word_build(struct cnr_comm *c, const struct cnr_control *m, stru
 		out->hdr.probe.acked = cpu_to_be32(c->una);
 		break;
 	case CANARY_ACK:
-		out->hdr.ack.acked = cpu_to_be32(m->flags & CANARY_F_WAITING ?
+		out->hdr.ack.acked = cpu_to_be32(m->flags & CANARY_F_ASKS ?
 						 c->una : c->all_done);
 		break;
 	case CANARY_ABORT:
-		if (m->nonce)
-			cnr_refuse_build(c, m, out);
-		else
-			cnr_abort_build(c, out);
+		cnr_abort_build(c, out);
+		break;
+	case CANARY_REFUSED:
+		cnr_refuse_build(c, m, out);
 		break;
 	}
 	return true;
@@ -134,8 +139,8 @@ static bool cnr_control_build(struct cnr_comm *c, u64 now, const struct cnr_cont
 {
 	switch (m->type) {
 	case CANARY_WELCOME:
-		if (!m->nonce)
-			return cnr_welcome_build(c, m->rank, m->arg, out);
+		return cnr_welcome_build(c, m->rank, m->arg, out);
+	case CANARY_COOKIE:
 		cnr_cookie_build(c, now, m, out);
 		return true;
 	case CANARY_JOIN:

@@ -101,7 +101,7 @@ bool cnr_result_build(struct cnr_comm *c, u32 block, u8 attempt, struct cnr_out 
 	cnr_header(c, out, CANARY_RESULT, block);
 	h->attempt = attempt;
 	h->opsig = cpu_to_be32(o->opsig);
-	h->result.count = h->members;
+	h->flags = CANARY_F_LAST;
 	cnr_data(out, p.kind, cnr_serve(c, o, &p), p.result);
 	h->result.load = c->load;
 	h->result.finished = cpu_to_be32(cnr_finished_bits(c, block));

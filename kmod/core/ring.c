@@ -72,13 +72,12 @@ static void cnr_ring_rearm(struct cnr_comm *c, u64 now, struct cnr_block *b)
 static void cnr_ring_ask(struct cnr_comm *c, u64 now, u32 block)
 {
 	struct cnr_block *b = cnr_block(c, block);
-	struct cnr_control *m = cnr_control(c, CANARY_REQUEST, c->ring.prev, block);
+	struct cnr_control *m = cnr_control(c, CANARY_RING_REQUEST, c->ring.prev, block);
 	u16 hop = cnr_ring_hop(c, block);
 
 	cnr_ask(c, now, c->ring.prev);
 	if (!m)
 		return;
-	m->flags = CANARY_F_RING;
 	m->arg = b->flags & CNR_B_PARTIAL ? c->cfg.members : hop;
 	cnr_count(c, CNR_C_requests_out);
 }
@@ -206,7 +205,8 @@ static enum canary_drop cnr_ring_check(struct cnr_comm *c, u64 now, const struct
 
 	if (be32_to_cpu(h->opsig) != o->opsig) {
 		cnr_differs(c, now, block, be16_to_cpu(h->rank), be32_to_cpu(h->opsig),
-			    be16_to_cpu(h->contribution.count));
+			    h->type == CANARY_RING_SUM ? be16_to_cpu(h->contribution.count) :
+							 c->cfg.members);
 		return CANARY_DROP_OPSIG;
 	}
 	cnr_part(c, o, block, p);
@@ -343,19 +343,17 @@ static enum canary_drop cnr_ring_result(struct cnr_comm *c, u64 now, const struc
 /* What the REQUEST @h asks for is not here. */
 static void cnr_ring_say_wait(struct cnr_comm *c, const struct canary_hdr *h)
 {
-	struct cnr_control *m = cnr_control(c, CANARY_WAIT, be16_to_cpu(h->rank),
+	struct cnr_control *m = cnr_control(c, CANARY_RING_WAIT, be16_to_cpu(h->rank),
 					    be32_to_cpu(h->block));
 
-	if (m) {
-		m->flags = CANARY_F_RING;
-		m->arg = be32_to_cpu(h->request.question);
-	}
+	if (m)
+		m->arg = be32_to_cpu(h->ring_request.question);
 }
 
 /* The member after us lacks something. */
 static enum canary_drop cnr_ring_request(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
 {
-	bool result = h->request.wanted == h->members;
+	bool result = h->ring_request.wanted == h->members;
 	u32 block = be32_to_cpu(h->block);
 	u16 rank = be16_to_cpu(h->rank);
 	struct cnr_block *b = cnr_block(c, block);
@@ -393,7 +391,7 @@ static enum canary_drop cnr_ring_wait(struct cnr_comm *c, u64 now, const struct 
 
 	if (!cnr_is_ring(c, block) || b->state != CNR_B_SENT)
 		return CANARY_DROP_STATE;
-	if (!cnr_is_answer(t, b->asked_from, be32_to_cpu(h->wait.answer)))
+	if (!cnr_is_answer(t, b->asked_from, be32_to_cpu(h->ring_wait.answer)))
 		return CANARY_DROP_DUPLICATE;
 	b->asked_from = t->question;
 	b->silent = 0;
@@ -402,7 +400,7 @@ static enum canary_drop cnr_ring_wait(struct cnr_comm *c, u64 now, const struct 
 	return CANARY_DROP_NONE;
 }
 
-/* A message with CANARY_F_RING: from one of our neighbours. */
+/* From one of our neighbours */
 static enum canary_drop cnr_ring_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 {
 	const struct canary_hdr *h = in->hdr;
@@ -411,19 +409,19 @@ static enum canary_drop cnr_ring_input(struct cnr_comm *c, u64 now, const struct
 	cnr_ring_begin(c);
 	if (!c->ring.known)
 		return CANARY_DROP_EARLY;
-	if (rank != (h->type == CANARY_REQUEST ? c->ring.next : c->ring.prev))
+	if (rank != (h->type == CANARY_RING_REQUEST ? c->ring.next : c->ring.prev))
 		return CANARY_DROP_STATE;
 	switch (h->type) {
-	case CANARY_CONTRIBUTION:
+	case CANARY_RING_SUM:
 		return cnr_ring_partial(c, now, in);
-	case CANARY_RESULT:
+	case CANARY_RING_RESULT:
 		return cnr_ring_result(c, now, in);
-	case CANARY_REQUEST:
+	case CANARY_RING_REQUEST:
 		return cnr_ring_request(c, now, h);
-	case CANARY_WAIT:
+	case CANARY_RING_WAIT:
 		return cnr_ring_wait(c, now, h);
 	default:
-		return CANARY_DROP_FLAGS;
+		return CANARY_DROP_TYPE;
 	}
 }
 
@@ -436,8 +434,7 @@ static void cnr_ring_partial_build(struct cnr_comm *c, u32 block, bool again,
 	struct cnr_part p;
 
 	cnr_part(c, o, block, &p);
-	cnr_header(c, out, CANARY_CONTRIBUTION, block);
-	h->flags = CANARY_F_RING | CANARY_F_BYPASS;
+	cnr_header(c, out, CANARY_RING_SUM, block);
 	h->opsig = cpu_to_be32(o->opsig);
 	h->contribution.count = cpu_to_be16(cnr_ring_hop(c, block) + 1);
 	cnr_data(out, p.kind, cnr_partial_words(c, o, &p), p.length);
@@ -453,7 +450,9 @@ static bool cnr_ring_result_build(struct cnr_comm *c, const struct cnr_ring_item
 {
 	if (!cnr_result_build(c, item->block, 0, out))
 		return false;
-	out->hdr.flags = CANARY_F_RING;
+	out->hdr.type = CANARY_RING_RESULT;
+	out->hdr.flags = 0;
+	out->hdr.result.finished = 0;
 	out->hdr.result.sum = cpu_to_be32(item->result ? item->sum : cnr_out_sum(out));
 	cnr_count(c, item->again ? CNR_C_results_again : CNR_C_results_out);
 	return true;
@@ -464,7 +463,7 @@ static bool cnr_ring_changed(struct cnr_comm *c, const struct cnr_out *out, u32 
 {
 	struct cnr_operation *o = cnr_find_op(c, block);
 
-	if (out->hdr.type == CANARY_RESULT)
+	if (out->hdr.type == CANARY_RING_RESULT)
 		return cnr_result_changed(c, o, block, out->payload);
 	return o->op.hashes && cnr_out_sum(out) != cnr_block(c, block)->sum;
 }

@@ -60,6 +60,7 @@ void cnr_join_timer(struct cnr_comm *c, u64 now);
 enum canary_drop cnr_join_refuse(struct cnr_comm *c, const struct cnr_in *in,
 				 enum canary_drop why);
 enum canary_drop cnr_join_input(struct cnr_comm *c, u64 now, const struct cnr_in *in);
+enum canary_drop cnr_cookie_input(struct cnr_comm *c, u64 now, const struct cnr_in *in);
 enum canary_drop cnr_welcome_input(struct cnr_comm *c, u64 now, const struct cnr_in *in);
 void cnr_join_build(struct cnr_comm *c, u32 first, struct cnr_out *out);
 void cnr_cookie_build(struct cnr_comm *c, u64 now, const struct cnr_control *m,

@@ -18,15 +18,18 @@
  * @repeat:	an earlier entry has the same address, or a restoration names it: gets no result
  *		of its own
  * @merged:	it is an aggregate
- * @origin, @cookie: the switch that bypassed it and takes restorations, else 0
+ * @bypassed:	some switch did that
+ * @switch_id:	who merged or bypassed it last, as far as is known
+ * @cookie:	of the switch that bypassed it, if that takes restorations; else 0
  */
 struct cnr_source {
 	__be32	addr;
 	__be16	port;
 	u8	repeat;
-	u8	merged;
+	u8	merged:1;
+	u8	bypassed:1;
 	u64	tag;
-	__be32	origin;
+	__be32	switch_id;
 	__be32	cookie;
 };
 
@@ -41,7 +44,7 @@ enum cnr_lead_state {
 #define CNR_L_MERGED		0x02	/* an aggregate came: who is in is not known */
 #define CNR_L_FAIL_ALL		0x04	/* FAILURE is going out to everybody */
 #define CNR_L_FAIL_MISSING	0x08	/* FAILURE is going out to the ranks in @want */
-#define CNR_L_ORIGIN		0x10	/* sources with an origin are still to be answered */
+#define CNR_L_COOKIES		0x10	/* sources with a cookie are still to be answered */
 #define CNR_L_STRANGE		0x20	/* an aggregate of strangers came, see tree_trust.c */
 #define CNR_L_EXPECTED		0x40	/* @expected is known */
 
@@ -50,7 +53,7 @@ enum cnr_lead_state {
  * @count, @tag, @sum, @done, @load: merged over the contributions accepted
  * @sources:	entries in @source
  * @cursor:	next source (restorations, results) or rank (failures) to send to
- * @restoration_due: a restoration went to the origin of that source (number + 1), whose result is
+ * @restoration_due: a restoration went to the switch of that source (number + 1), whose result is
  *		next
  * @lists:	restorations that went out
  * @tries:	timer back-off

@@ -200,11 +200,11 @@ static void cnr_contribution_merge(struct cnr_comm *c, struct cnr_lead *l, u64 n
 	else
 		l->seen[rank / 64] |= 1ULL << (rank % 64);
 	s->tag = be64_to_cpu(h->contribution.tag);
-	s->origin = canary_has_cookie(h) && h->contribution.cookie ?
-		    h->contribution.switch_addr : 0;
+	s->bypassed = !!(h->flags & CANARY_F_BYPASS);
+	s->switch_id = h->contribution.switch_id;
 	s->cookie = h->contribution.cookie;
-	if (s->origin && !known)
-		l->flags |= CNR_L_ORIGIN;
+	if (s->cookie && !known)
+		l->flags |= CNR_L_COOKIES;
 	l->sources++;
 	l->tries = 0;
 	l->asks = 0;
@@ -224,7 +224,7 @@ static void cnr_lead_learn(struct cnr_comm *c, u64 now, const struct cnr_lead *l
 	bool held = !single || in->addr != c->peer[be16_to_cpu(h->rank)].addr;
 	/* What went around switches from the start was not sent again. */
 	bool answer = single && (h->flags & CANARY_F_BYPASS) &&
-		      !h->contribution.switch_addr && h->contribution.path;
+		      !h->contribution.switch_id && h->contribution.path;
 
 	if (drop == CANARY_DROP_NONE && answer && l->asks && cnr_wanted(l, be16_to_cpu(h->rank))) {
 		cnr_answered(c, now - l->first_ask);
@@ -248,7 +248,7 @@ static void cnr_lead_learn(struct cnr_comm *c, u64 now, const struct cnr_lead *l
 static bool cnr_is_own(const struct canary_hdr *h)
 {
 	return h->contribution.count == cpu_to_be16(1) && (h->flags & CANARY_F_BYPASS) &&
-	       !(canary_has_cookie(h) && h->contribution.cookie);
+	       !canary_has_cookie(h);
 }
 
 /*
@@ -393,7 +393,7 @@ enum canary_drop cnr_request_input(struct cnr_comm *c, u64 now, const struct can
 		return CANARY_DROP_LEADER;
 	}
 	cnr_sent_by(c, rank, block + 1);
-	c->member[rank].first_aggregator = h->request.switch_addr;
+	c->member[rank].first_aggregator = h->request.switch_id;
 	if (cnr_is_others(c, block)) {
 		cnr_differs(c, now, block, rank, be32_to_cpu(h->opsig), 1);
 		return CANARY_DROP_OPSIG;

@@ -199,7 +199,7 @@ enum canary_drop cnr_result_input(struct cnr_comm *c, u64 now, const struct cnr_
 	if (!(b->flags & CNR_B_AGAIN) && !b->attempt)
 		cnr_sample(c, now, block, be32_to_cpu(h->result.held), h->result.load);
 	if (in->addr != c->peer[rank].addr) {
-		c->first_aggregator = in->addr;
+		c->first_aggregator = h->result.switch_id;
 		c->tree.merges = true;
 	}
 	cnr_count(c, CNR_C_results_in);
@@ -319,7 +319,7 @@ bool cnr_contribution_build(struct cnr_comm *c, struct cnr_out *out)
 		cnr_part(c, o, block, &p);
 		cnr_header(c, out, CANARY_CONTRIBUTION, block);
 		h->attempt = b->attempt;
-		h->flags = b->flags & CNR_B_BYPASS ? CANARY_F_BYPASS : 0;
+		h->flags = CANARY_F_LAST | (b->flags & CNR_B_BYPASS ? CANARY_F_BYPASS : 0);
 		h->contribution.path = b->again;
 		if (o->algorithm == CANARY_ALG_STATIC && c->trees && !b->attempt && !b->again &&
 		    !(b->flags & CNR_B_BYPASS)) {

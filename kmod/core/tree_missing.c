@@ -56,16 +56,16 @@ static u32 cnr_identify_one(struct cnr_comm *c, struct cnr_lead *l, u64 tag)
 
 /* Ranks that were not heard singly and have the same first aggregator */
 struct cnr_group {
-	__be32	addr;
+	__be32	switch_id;
 	u32	ranks;
 	u64	tag;
 };
 
-static u32 cnr_group(const struct cnr_group *g, u32 groups, __be32 addr)
+static u32 cnr_group(const struct cnr_group *g, u32 groups, __be32 switch_id)
 {
 	u32 i;
 
-	for (i = 0; i < groups && g[i].addr != addr; i++)
+	for (i = 0; i < groups && g[i].switch_id != switch_id; i++)
 		;
 	return i;
 }
@@ -81,7 +81,9 @@ static u32 cnr_groups(struct cnr_comm *c, const struct cnr_lead *l, struct cnr_g
 		if (i == n) {
 			if (n == CNR_GROUPS)
 				return 0;
-			g[n++] = (struct cnr_group){ .addr = c->member[rank].first_aggregator };
+			g[n++] = (struct cnr_group){
+				.switch_id = c->member[rank].first_aggregator,
+			};
 		}
 		g[i].ranks++;
 		g[i].tag += cnr_tags_of(c, l, rank);

@@ -6,12 +6,12 @@
  * directly.
  *
  * A block's results go out in two passes over its sources: first those with company at their
- * origin (CNR_L_ORIGIN), then (tree_slots.c) all others.
+ * switch (CNR_L_COOKIES), then (tree_slots.c) all others.
  */
 #include "message.h"
 #include "tree.h"
 
-#define CNR_RESTORE_SCAN	256	/* sources that are searched for others of an origin */
+#define CNR_RESTORE_SCAN	256	/* sources that are searched for others of a switch */
 #define CNR_RESTORE_LONELY	16	/* sources without any after which none is looked for */
 #define CNR_RESTORE_PAUSE	16	/* blocks not restored after one was in vain, ... */
 #define CNR_RESTORE_PAUSE_MAX	4096	/* ... at least and at most */
@@ -22,18 +22,41 @@ static u32 *cnr_restored(struct cnr_comm *c, u32 block)
 	return &c->restore.block[block / c->cfg.members % CNR_RESTORED];
 }
 
-/* Those of the origin of @head, from there on, that a packet has room for. Return: how many. */
+/*
+ * Where is the switch that calls itself @id? Who is known by that number has shown aggregates that
+ * were right. Of others it is not known, but a switch's number is its IPv4 address unless somebody
+ * chose another one. A restoration that goes elsewhere costs its children a question.
+ */
+static bool cnr_switch_find(const struct cnr_comm *c, __be32 id, struct canary_peer *at)
+{
+	const struct cnr_merger *m;
+	u32 i;
+
+	at->addr = id;
+	at->port = cpu_to_be16(CANARY_PORT_BASE);
+	for (i = 0; i < ARRAY_SIZE(c->trust.merger); i++) {
+		m = &c->trust.merger[i];
+		if (!m->addr || m->switch_id != id)
+			continue;
+		at->addr = m->addr;
+		at->port = m->port;
+		break;
+	}
+	return id && canary_peer_ok(at->addr, at->port);
+}
+
+/* Those of the switch of @head, from there on, that a packet has room for. Return: how many. */
 static u32 cnr_restore_group(const struct cnr_comm *c, const struct cnr_lead *l, u32 head,
 			     u16 *group)
 {
 	u32 room = min_t(u32, CANARY_RESTORED_MAX,
 			 c->length / sizeof(struct canary_restored));
-	__be32 origin = l->source[head].origin;
+	const struct cnr_source *s = &l->source[head];
 	u32 i, n = 0;
 
-	for (i = head; i < l->sources && i - head < CNR_RESTORE_SCAN && n < room; i++)
-		if (l->source[i].origin == origin && !l->source[i].repeat)
-			group[n++] = i - head;
+	for (i = 0; head + i < l->sources && i < CNR_RESTORE_SCAN && n < room; i++)
+		if (s[i].cookie && s[i].switch_id == s->switch_id && !s[i].repeat)
+			group[n++] = i;
 	return n;
 }
 
@@ -48,18 +71,19 @@ static void cnr_restore_list(const struct cnr_source *head, const u16 *group, u3
 	for (i = 0; i < n; i++) {
 		s = &head[group[i]];
 		place = (u64)be32_to_cpu(s->addr) << 16 | be16_to_cpu(s->port);
-		for (k = i; k && ((u64)be32_to_cpu(list[k - 1].addr) << 16 |
+		for (k = i; k && ((u64)be32_to_cpu(list[k - 1].addr[3]) << 16 |
 				  be16_to_cpu(list[k - 1].port)) > place; k--)
 			list[k] = list[k - 1];
-		list[k].addr = s->addr;
+		cnr_map(list[k].addr, s->addr);
 		list[k].port = s->port;
-		list[k].reserved = 0;
+		list[k].zero = 0;
 		list[k].cookie = s->cookie;
 	}
 }
 
 static void cnr_restoration_build(struct cnr_comm *c, struct cnr_lead *l, u32 head,
-				  const u16 *group, u32 n, struct cnr_out *out)
+				  const u16 *group, u32 n, const struct canary_peer *at,
+				  struct cnr_out *out)
 {
 	struct cnr_source *s = &l->source[head];
 	u32 i;
@@ -73,8 +97,8 @@ static void cnr_restoration_build(struct cnr_comm *c, struct cnr_lead *l, u32 he
 	cnr_restore_list(s, group, n, (struct canary_restored *)c->scratch);
 	out->payload = c->scratch;
 	out->len = n * sizeof(struct canary_restored);
-	out->addr = s->origin;
-	out->port = cpu_to_be16(CANARY_PORT_BASE);
+	out->addr = at->addr;
+	out->port = at->port;
 	for (i = 0; i < n; i++)
 		s[group[i]].repeat = 1;
 	l->restoration_due = head + 1;
@@ -86,20 +110,20 @@ static void cnr_restoration_build(struct cnr_comm *c, struct cnr_lead *l, u32 he
 /* The result that follows serves the switch's own children, too, if it has some. */
 static bool cnr_restored_result(struct cnr_comm *c, struct cnr_lead *l, struct cnr_out *out)
 {
-	__be32 origin = l->source[l->restoration_due - 1].origin;
+	__be32 id = l->source[l->restoration_due - 1].switch_id;
+	struct canary_peer at;
 	u32 i;
 
 	l->restoration_due = 0;
-	if (!cnr_result_build(c, l->block, l->attempt, out))
+	if (!cnr_switch_find(c, id, &at) || !cnr_result_build(c, l->block, l->attempt, out))
 		return false;
 	out->hdr.result.sum = cpu_to_be32(l->sum);
 	out->hdr.result.load = l->load;
 	out->hdr.result.list = cpu_to_be16(l->lists - 1);
-	out->addr = origin;
-	out->port = cpu_to_be16(CANARY_PORT_BASE);
+	out->addr = at.addr;
+	out->port = at.port;
 	for (i = 0; i < l->sources; i++)
-		if (l->source[i].addr == origin &&
-		    l->source[i].port == cpu_to_be16(CANARY_PORT_BASE))
+		if (l->source[i].addr == at.addr && l->source[i].port == at.port)
 			l->source[i].repeat = 1;
 	cnr_count(c, CNR_C_results_out);
 	return true;
@@ -110,6 +134,7 @@ bool cnr_restore_build(struct cnr_comm *c, struct cnr_lead *l, struct cnr_out *o
 {
 	u16 group[CANARY_RESTORED_MAX];
 	u32 head, n, lonely = 0;
+	struct canary_peer at;
 
 	if (l->restoration_due)
 		return cnr_restored_result(c, l, out);
@@ -119,17 +144,17 @@ bool cnr_restore_build(struct cnr_comm *c, struct cnr_lead *l, struct cnr_out *o
 	}
 	while (l->cursor < l->sources && lonely < CNR_RESTORE_LONELY) {
 		head = l->cursor++;
-		if (!l->source[head].origin || l->source[head].repeat)
+		if (!l->source[head].cookie || l->source[head].repeat)
 			continue;
 		n = cnr_restore_group(c, l, head, group);
-		if (n < 2) {
+		if (n < 2 || !cnr_switch_find(c, l->source[head].switch_id, &at)) {
 			lonely++;
 			continue;
 		}
-		cnr_restoration_build(c, l, head, group, n, out);
+		cnr_restoration_build(c, l, head, group, n, &at, out);
 		return true;
 	}
-	l->flags &= ~CNR_L_ORIGIN;
+	l->flags &= ~CNR_L_COOKIES;
 	l->cursor = 0;
 	return false;
 }

@@ -70,7 +70,7 @@ struct cnr_lead *cnr_lead_get(struct cnr_comm *c, u32 block)
 /* Forget what was collected of @l, and who sent it. */
 void cnr_lead_discard(struct cnr_comm *c, struct cnr_lead *l)
 {
-	l->flags &= ~(CNR_L_MERGED | CNR_L_STRANGE | CNR_L_ORIGIN);
+	l->flags &= ~(CNR_L_MERGED | CNR_L_STRANGE | CNR_L_COOKIES);
 	l->count = 0;
 	l->tag = 0;
 	l->load = 0;
@@ -83,7 +83,7 @@ static bool cnr_lead_result(struct cnr_comm *c, struct cnr_lead *l, struct cnr_o
 {
 	struct cnr_source *s;
 
-	if (l->flags & CNR_L_ORIGIN && cnr_restore_build(c, l, out))
+	if (l->flags & CNR_L_COOKIES && cnr_restore_build(c, l, out))
 		return true;
 	while (l->cursor < l->sources) {
 		s = &l->source[l->cursor++];

@@ -200,13 +200,13 @@ void cnr_trust_proven(struct cnr_comm *c, struct cnr_lead *l)
 		if (!s->merged)
 			continue;
 		m = cnr_merger_at(c, s->addr, s->port);
-		if (cnr_merger(c, s->addr, s->port)) {
+		if (cnr_merger(c, s->addr, s->port))
 			cnr_pay(&m->debt, CNR_SPOILT_GAP / 2);
-			continue;
-		}
-		m->addr = s->addr;
-		m->port = s->port;
-		m->debt = 0;
+		else
+			*m = (struct cnr_merger){ .addr = s->addr, .port = s->port };
+		/* Who bypassed it is somebody else. */
+		if (!s->bypassed)
+			m->switch_id = s->switch_id;
 	}
 	if (l->flags & CNR_L_STRANGE)
 		cnr_pay(&c->trust.strangers, CNR_SPOILT_GAP);

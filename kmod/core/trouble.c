@@ -50,7 +50,7 @@ static void cnr_trouble_add(struct cnr_comm *c, const struct cnr_in *in,
 	t->kind = kind;
 	t->addr = in->addr;
 	t->port = in->port;
-	t->rank = be16_to_cpu(in->hdr->rank);
+	t->rank = kind == CNR_TROUBLE_VERSION ? 0 : be16_to_cpu(in->hdr->rank);
 	t->value = value;
 	t->count++;
 }
@@ -92,13 +92,35 @@ static void cnr_trouble_answer(struct cnr_comm *c, const struct cnr_in *in, enum
 		cnr_trouble_add(c, in, CNR_TROUBLE_KEY, 0);
 }
 
+/* Who speaks another version, or uses what is not known here. Return: false if it is not that. */
+static bool cnr_trouble_version(struct cnr_comm *c, const struct cnr_in *in, enum canary_drop drop)
+{
+	switch (drop) {
+	case CANARY_DROP_VERSION:
+		cnr_trouble_add(c, in, CNR_TROUBLE_VERSION, in->hdr->version);
+		return true;
+	case CANARY_DROP_OPERATOR:
+		cnr_trouble_add(c, in, CNR_TROUBLE_UNKNOWN, canary_kind(in->hdr));
+		return true;
+	case CANARY_DROP_FLAGS:
+		cnr_trouble_add(c, in, CNR_TROUBLE_UNKNOWN, in->hdr->flags);
+		return true;
+	case CANARY_DROP_TYPE:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* @in was dropped. Return: its sender is to be told, with cnr_join_refuse() */
 bool cnr_trouble_note(struct cnr_comm *c, const struct cnr_in *in, enum canary_drop drop)
 {
+	if (cnr_trouble_version(c, in, drop))
+		return false;
 	switch (in->hdr->type) {
 	case CANARY_JOIN:
 		return cnr_trouble_joiner(c, in, drop);
-	case CANARY_ABORT:
+	case CANARY_REFUSED:
 		cnr_trouble_answer(c, in, drop);
 		return false;
 	default:
@@ -115,18 +137,18 @@ void cnr_trouble_claim(struct cnr_comm *c, const struct cnr_in *in)
 }
 
 /*
- * Why rank 0 refuses: ABORT without epoch, authenticated. That we can read it shows that key and
+ * Why rank 0 refuses: REFUSED, authenticated. That we can read it shows that key and
  * communicator are right: if it says otherwise, our JOIN was damaged on its way.
  * Return: false if it means nothing
  */
 bool cnr_trouble_refused(struct cnr_comm *c, const struct cnr_in *in)
 {
-	u32 kind = be32_to_cpu(in->hdr->block);
+	u32 kind = be16_to_cpu(in->hdr->refused.what);
 
 	if (kind == CNR_TROUBLE_KEY || kind == CNR_TROUBLE_COMM)
 		return false;
 	if (kind > CNR_TROUBLE_NONE && kind <= CNR_TROUBLE_OFFER)
-		cnr_trouble_add(c, in, kind, be32_to_cpu(in->hdr->refused.size));
+		cnr_trouble_add(c, in, kind, be16_to_cpu(in->hdr->refused.size));
 	return true;
 }
 

@@ -64,7 +64,6 @@ static int udp_socket(const char *netns, const char *address, struct sockaddr_in
 		die_errno(address);
 	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0 || bind(fd, (struct sockaddr *)sin, sizeof(*sin)) ||
-	    setsockopt(fd, SOL_SOCKET, SO_NO_CHECK, &one, sizeof(one)) ||
 	    setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &one, sizeof(one)))
 		die_errno("socket");
 	return fd;
@@ -123,12 +122,12 @@ static void make(struct packet *p, uint32_t block)
 	p->hdr.comm = htonl(1);
 	p->hdr.epoch = htonl(getpid());
 	p->hdr.block = htonl(block);
-	p->hdr.contribution.opsig = htonl(1);
+	p->hdr.opsig = htonl(1);
 	p->hdr.members = htons(MEMBERS);
 	p->hdr.contribution.count = htons(1);
-	p->hdr.contribution.op = CANARY_OP_SUM;
-	p->hdr.contribution.dtype = CANARY_INT32;
-	p->hdr.contribution.elements = htons(ELEMENTS);
+	p->hdr.flags = CANARY_F_LAST;
+	p->hdr.contribution.kind = CANARY_KIND(1, 2);
+	p->hdr.contribution.length = htons(4 * ELEMENTS);
 	p->hdr.rank = htons(1);
 }
 

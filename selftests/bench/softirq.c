@@ -148,7 +148,8 @@ static void say(struct cnr_out *out)
 	};
 	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = out->len ? 2 : 1 };
 
-	out->hdr.request.to = 0;	/* always rank 0 */
+	if (canary_has_to(&out->hdr))
+		out->hdr.request.to = 0;	/* always rank 0 */
 	cnr_seal(play.c, out);
 	if (sendmsg(play.udp, &msg, 0) < 0 && errno != ECONNREFUSED)
 		die_errno("sendmsg to rank 0");
@@ -173,12 +174,11 @@ static void contribute(u32 rank, u32 block, u8 attempt, u32 count, bool bypass)
 	speak_as(rank);
 	cnr_header(play.c, &out, CANARY_CONTRIBUTION, block);
 	out.hdr.attempt = attempt;
-	out.hdr.flags = bypass ? CANARY_F_BYPASS : 0;
+	out.hdr.flags = CANARY_F_LAST | (bypass ? CANARY_F_BYPASS : 0);
 	out.hdr.opsig = cpu_to_be32(play.opsig);
 	out.hdr.contribution.count = cpu_to_be16(count);
-	out.hdr.contribution.op = CANARY_OP_SUM;
-	out.hdr.contribution.dtype = CANARY_INT32;
-	out.hdr.contribution.elements = cpu_to_be16(ELEMENTS);
+	out.hdr.contribution.kind = CANARY_KIND_ADD32;
+	out.hdr.contribution.length = cpu_to_be16(4 * ELEMENTS);
 	out.hdr.contribution.tag = cpu_to_be64(cnr_tag(play.c, rank, block, attempt, play.opsig));
 	out.hdr.contribution.acked = cpu_to_be32(play.c->una);
 	out.payload = zeros;
@@ -198,10 +198,9 @@ static void result(const struct canary_hdr *h)
 	cnr_header(play.c, &out, CANARY_RESULT, block);
 	out.hdr.attempt = h->attempt;
 	out.hdr.opsig = h->opsig;
-	out.hdr.result.count = h->members;
-	out.hdr.result.op = CANARY_OP_SUM;
-	out.hdr.result.dtype = CANARY_INT32;
-	out.hdr.result.elements = cpu_to_be16(ELEMENTS);
+	out.hdr.flags = CANARY_F_LAST;
+	out.hdr.result.kind = CANARY_KIND_ADD32;
+	out.hdr.result.length = cpu_to_be16(4 * ELEMENTS);
 	out.hdr.result.acked = cpu_to_be32(play.c->una);
 	out.payload = zeros;
 	out.len = sizeof(zeros);
@@ -222,19 +221,11 @@ static void alive(const struct canary_hdr *h)
 
 static void hear_welcome(const struct canary_hdr *h)
 {
-	const struct canary_welcome *w = (const void *)(h + 1);
-	u32 rank = be64_to_cpu(h->welcome.nonce) - NONCE;
-	__be64 cookie;
-
 	if (h->flags & CANARY_F_READY) {
 		play.ready = true;
-	} else if (h->flags & CANARY_F_WAITING) {
-		memcpy(&cookie, w->salt, sizeof(cookie));
-		if (cookie && rank < play.members)
-			play.cookie[rank] = be64_to_cpu(cookie);
-	} else if (!play.c->table) {
+	} else if (!(h->flags & CANARY_F_WAITING) && !play.c->table) {
 		play.c->epoch = be32_to_cpu(h->epoch);
-		memcpy(play.c->salt, w->salt, sizeof(w->salt));
+		memcpy(play.c->salt, h + 1, sizeof(play.c->salt));
 		cnr_derive_key(play.c);
 		play.c->table = true;
 		play.base = be32_to_cpu(h->block);
@@ -243,10 +234,20 @@ static void hear_welcome(const struct canary_hdr *h)
 	}
 }
 
+static void hear_cookie(const struct canary_hdr *h)
+{
+	u32 rank = be64_to_cpu(h->cookie.nonce) - NONCE;
+
+	if (rank < play.members)
+		play.cookie[rank] = be64_to_cpu(h->cookie.cookie);
+}
+
 static void hear(const struct canary_hdr *h)
 {
 	if (h->type == CANARY_WELCOME)
 		hear_welcome(h);
+	else if (h->type == CANARY_COOKIE)
+		hear_cookie(h);
 	play.probed |= h->type == CANARY_PROBE;
 	play.over |= h->type == CANARY_LEAVE || h->type == CANARY_ABORT;
 	if (play.silent)
@@ -389,9 +390,8 @@ static void ring(void)
 	struct cnr_out out;
 
 	speak_as(1);
-	cnr_header(play.c, &out, CANARY_REQUEST, play.base);
-	out.hdr.flags = CANARY_F_RING;
-	out.hdr.request.question = cpu_to_be32(1);
+	cnr_header(play.c, &out, CANARY_RING_REQUEST, play.base);
+	out.hdr.ring_request.question = cpu_to_be32(1);
 	say(&out);
 }
 

@@ -11,7 +11,7 @@
 
 /* What is not admitted goes to the stack, with the switch's mark and no cookie. */
 #define MARKED	.flags = CANARY_F_BYPASS, .origin = SELF, \
-		.poke = { { HDR + 52, 0 }, { HDR + 53, 0 }, { HDR + 54, 0 }, { HDR + 55, 0 } }
+		.poke = { { HDR + 60, 0 }, { HDR + 61, 0 }, { HDR + 62, 0 }, { HDR + 63, 0 } }
 #define TWO	(R(2) | R(3))
 /* The same bucket for 16 slots */
 #define SAME(n)	.block = 5 + 4 * (n)
@@ -225,16 +225,13 @@ static const struct test_case cases[] = {
 		.name = "rings have macs of their own",
 		.admit = true,
 		.step = {
-			{ GET(1, .from = H3, .ranks = TWO,
-			      .flags = CANARY_F_BYPASS | CANARY_F_RING),
-			  .out = { PUT(4, .from = H3, .ranks = TWO, .ttl = 63,
-				       .flags = CANARY_F_BYPASS | CANARY_F_RING) } },
-			{ GET(1, .from = H3, .type = CANARY_RESULT, .to = LEADER,
-			      .flags = CANARY_F_BYPASS | CANARY_F_RING),
-			  .out = { PUT(KERNEL, .from = H3, .type = CANARY_RESULT, .to = LEADER,
-				       .flags = CANARY_F_BYPASS | CANARY_F_RING) } },
+			{ GET(1, .from = H3, .type = CANARY_RING_SUM, .to = LEADER),
+			  .out = { PUT(KERNEL, .from = H3, .type = CANARY_RING_SUM,
+				       .to = LEADER) } },
+			{ GET(1, .from = H3, .type = CANARY_RING_RESULT, .to = LEADER),
+			  .out = { PUT(KERNEL, .from = H3, .type = CANARY_RING_RESULT,
+				       .to = LEADER) } },
 		},
-		.count = { { CSW_BYPASSED, 1 } },
 	}, {
 		.name = "results: from who is admitted; others' are marked for all switches",
 		.admit = true,
@@ -287,13 +284,13 @@ static const struct test_case cases[] = {
 		.name = "contributions are not smuggled to hosts in other forms",
 		.admit = true,
 		.step = {
-			/* UDP checksum, wrong lengths, unknown operator */
-			{ GET(1, .from = H2, .ranks = TWO, .poke = { { UDP + 6, 1 } }) },
+			/* no UDP checksum, wrong lengths, unknown kind */
+			{ GET(1, .from = H2, .ranks = TWO, .checksum = NONE) },
 			{ GET(1, .from = H2, .ranks = TWO, .poke = { { UDP + 5, 0xd8 } }) },
-			{ GET(1, CONTRIB(H2, 2, .poke = { { UDP + 6, 1 } })) },
+			{ GET(1, CONTRIB(H2, 2, .checksum = NONE)) },
 			{ GET(1, CONTRIB(H2, 2, .poke = { { UDP + 5, 0xd8 } })) },
-			{ GET(1, .from = H2, .ranks = TWO, .op = 9) },
-			{ GET(1, .from = H2, .ranks = TWO, .op = 9, .flags = CANARY_F_BYPASS) },
+			{ GET(1, .from = H2, .ranks = TWO, .kind = 9) },
+			{ GET(1, .from = H2, .ranks = TWO, .kind = 9, .flags = CANARY_F_BYPASS) },
 			/* options, first fragment */
 			{ GET(1, .from = H2, .ranks = TWO, .fix_ip = true,
 			      .poke = { { IP, 0x46 }, { UDP + 6, 0x58 }, { UDP + 7, 0x4b } }) },
@@ -335,13 +332,12 @@ static const struct test_case cases[] = {
 			{ GET(1, CONTRIB(H2, 2, .tag = { TAG(0) }, .poke = { { UDP + 2, 1 } })),
 			  .out = { PUT(KERNEL, CONTRIB(H2, 2, .tag = { TAG(0) },
 						       .poke = { { UDP + 2, 1 } })) } },
-			/* of an operator that we don't know, marked as any other */
-			{ GET(1, CONTRIB(H2, 2, .op = 9)),
-			  .out = { PUT(KERNEL, CONTRIB(H2, 2, MARKED, .op = 9)) } },
-			/* merged ones of an admitted switch, with an operator that we don't know */
-			{ GET(2, .from = SWITCH2, .ranks = TWO, .op = 9),
-			  .out = { PUT(4, .from = SWITCH2, .ranks = TWO, .op = 9, .ttl = 63,
-				       .flags = CANARY_F_BYPASS, .origin = SELF) } },
+			/* of a kind that we don't know, marked as any other */
+			{ GET(1, CONTRIB(H2, 2, .kind = 9)),
+			  .out = { PUT(KERNEL, CONTRIB(H2, 2, MARKED, .kind = 9)) } },
+			/* merged ones of an admitted switch, of a kind that we don't know */
+			{ GET(2, .from = SWITCH2, .ranks = TWO, .kind = 9),
+			  .out = { PUT(KERNEL, .from = SWITCH2, .ranks = TWO, .kind = 9) } },
 			/* later fragments; options towards another port; TCP */
 			{ GET(1, CONTRIB(H2, 2, .poke = { { IP + 6, 0x20 }, { IP + 7, 1 } },
 					 .fix_ip = true)),
@@ -359,8 +355,8 @@ static const struct test_case cases[] = {
 			  .out = { PUT(KERNEL, .type = CANARY_REQUEST, .from = H2,
 				       .to = LEADER) } },
 		},
-		.count = { { CSW_BYPASS_ADMISSION, 1 }, { CSW_TO_KERNEL, 1 },
-			   { CSW_BYPASS_OPERATOR, 1 }, { CSW_RX_CONTRIBUTION, 1 },
+		.count = { { CSW_BYPASS_ADMISSION, 1 }, { CSW_TO_KERNEL, 2 },
+			   { DROPPED(OPERATOR), 1 }, { CSW_RX_CONTRIBUTION, 1 },
 			   { CSW_RX_BYTES, 254 } },
 	},
 };

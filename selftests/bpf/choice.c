@@ -9,8 +9,8 @@
 #include "backend.h"
 
 #define PERCENT(n)	(WORLD_QUEUE / 100 * (n))
-#define LOAD_BYTE	(42 + 28)
-#define WAITED_BYTE	(42 + 51)	/* the lowest one */
+#define LOAD_BYTE	(42 + 53)
+#define WAITED_BYTE	(42 + 54)
 
 static struct outputs outs;
 static const struct backend *b;

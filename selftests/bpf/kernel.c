@@ -115,6 +115,7 @@ struct canary_switch *kernel_load(uint32_t slots, uint32_t queue, bool test_cloc
 		return NULL;
 	}
 	s->bss->config.addr = people[SELF].addr;
+	s->bss->config.id = people[SELF].addr;
 	s->bss->config.port = people[SELF].udp;
 	s->bss->config.slot_mask = slots - 1;
 	s->bss->config.queue_mask = queue - 1;

@@ -153,6 +153,7 @@ static void reset(const struct setting *s)
 	sw.woken = 0;
 	sw.now = 1000 * MSEC;
 	sw.config.addr = people[SELF].addr;
+	sw.config.id = people[SELF].addr;
 	sw.config.port = people[SELF].udp;
 	sw.config.slot_mask = s->slots - 1;
 	sw.config.queue_mask = s->queue - 1;

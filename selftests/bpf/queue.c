@@ -5,7 +5,7 @@
 #include "backend.h"
 
 #define SLOTS		16
-#define COUNT_BYTE	(42 + 23)	/* the lower one */
+#define COUNT_BYTE	(42 + 49)	/* the lower one */
 #define FLAGS_BYTE	(42 + 2)
 #define OTHERS		100
 

@@ -82,11 +82,12 @@ static const struct test_case cases[] = {
 	}, {
 		.name = "no neighbour for a bypassed one: to the kernel, marked",
 		.step = {
-			{ GET(1, CONTRIB(H1, 1, .to = ABSENT, .op = 3)),
-			  .out = { PUT(KERNEL, .from = H1, .to = ABSENT, .op = 3, .ranks = R(1),
+			{ GET(2, CONTRIB(H3, 2, .to = ABSENT)) },
+			{ GET(1, CONTRIB(H1, 1, .to = ABSENT, .opsig = 3)),
+			  .out = { PUT(KERNEL, .from = H1, .to = ABSENT, .opsig = 3, .ranks = R(1),
 				       .flags = CANARY_F_BYPASS, .origin = SELF) } },
 		},
-		.count = { { CSW_BYPASS_OPERATOR, 1 }, { CSW_TO_KERNEL, 1 } },
+		.count = { { CSW_NEW, 1 }, { CSW_BYPASS_OPSIG, 1 }, { CSW_TO_KERNEL, 1 } },
 	}, {
 		.name = "a child whose route is gone loses its copy, the others do not",
 		.step = {
@@ -106,10 +107,9 @@ static const struct test_case cases[] = {
 			{ GET(1, CONTRIB(H1, 1, .to = H3, .elements = 360)),
 			  .out = { PUT(KERNEL, .from = H1, .to = H3, .ranks = R(1),
 				       .elements = 360) } },
-			{ GET(1, CONTRIB(H1, 2, .to = H3, .elements = 360, .op = 9)),
-			  .out = { PUT(KERNEL, .from = H1, .to = H3, .ranks = R(2), .op = 9,
-				       .elements = 360, .flags = CANARY_F_BYPASS,
-				       .origin = SELF) } },
+			{ GET(1, CONTRIB(H1, 2, .to = H3, .elements = 360, .kind = 9)),
+			  .out = { PUT(KERNEL, .from = H1, .to = H3, .ranks = R(2), .kind = 9,
+				       .elements = 360) } },
 			{ GET(2, CONTRIB(H3, 1, .elements = 360, .members = 8, .block = 7)) },
 			{ GET(1, CONTRIB(H1, 2, .elements = 360, .members = 8, .block = 7)) },
 			{ GET(4, .type = CANARY_RESULT, .elements = 360, .members = 8, .block = 7),
@@ -119,7 +119,7 @@ static const struct test_case cases[] = {
 			{ GET(2, CONTRIB(H3, 1, .elements = 360, .block = 9)) },
 			{ GET(4, .type = CANARY_RESULT, .elements = 360, .block = 9) },
 		},
-		.count = { { CSW_NEW, 2 }, { CSW_MERGED, 1 }, { CSW_BYPASS_OPERATOR, 1 },
+		.count = { { CSW_NEW, 2 }, { CSW_MERGED, 1 }, { DROPPED(OPERATOR), 1 },
 			   { CSW_TO_KERNEL, 2 }, { CSW_RESULTS, 2 }, { CSW_REPLICATED, 1 },
 			   { DROPPED(MTU), 2 } },
 	}, {

@@ -148,17 +148,14 @@ static const struct test_case cases[] = {
 		},
 		.count = { { CSW_NEW, 1 }, { CSW_BYPASS_OPSIG, 5 }, { CSW_SENT_CLOCK, 1 } },
 	}, {
-		.name = "an operator that the switch does not know: bypass",
+		.name = "a kind that the switch does not know: untouched",
 		.step = {
-			{ GET(1, CONTRIB(H1, 1, .op = 2)),
-			  .out = { PUT(4, .from = H1, .ranks = R(1), .op = 2, .ttl = 63,
-				       .flags = CANARY_F_BYPASS, .origin = SELF) } },
-			{ GET(1, CONTRIB(H1, 1, .poke = { { 42 + 25, 7 } })),
-			  .out = { PUT(4, .from = H1, .ranks = R(1), .ttl = 63,
-				       .poke = { { 42 + 25, 7 } },
-				       .flags = CANARY_F_BYPASS, .origin = SELF) } },
+			{ GET(1, CONTRIB(H1, 1, .kind = CANARY_KIND(2, 2))),
+			  .out = { PUT(KERNEL, CONTRIB(H1, 1, .kind = CANARY_KIND(2, 2))) } },
+			{ GET(1, CONTRIB(H1, 1, .kind = CANARY_KIND(1, 4))),
+			  .out = { PUT(KERNEL, CONTRIB(H1, 1, .kind = CANARY_KIND(1, 4))) } },
 		},
-		.count = { { CSW_BYPASS_OPERATOR, 2 } },
+		.count = { { DROPPED(OPERATOR), 2 }, { CSW_TO_KERNEL, 2 } },
 	}, {
 		.name = "lock busy: bypass; the clock waits",
 		.step = {

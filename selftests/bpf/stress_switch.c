@@ -119,6 +119,7 @@ static void *contribute(void *arg)
 			message(&m, rank, block);
 			frame_in(&f, 1, &m);
 			f.bytes[35] += rank;	/* each rank has its UDP port */
+			frame_checksum(&f);
 			run(t, fd, f.bytes, f.length);
 		}
 	}

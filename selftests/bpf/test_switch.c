@@ -104,8 +104,8 @@ static void count_in(const struct msg *m, const struct frame *f)
 {
 	bool to_us = m->to == SELF || (!m->to && m->type && m->type != CANARY_CONTRIBUTION);
 
-	if ((m->poke[0].offset && m->poke[0].offset < FRAME_DATA) || (m->op && m->op != CANARY_OP_SUM) || m->other_mac ||
-	    m->tag[0])
+	if ((m->poke[0].offset && m->poke[0].offset < FRAME_DATA) ||
+	    (m->kind && m->kind != CANARY_KIND_ADD32) || m->other_mac || m->tag[0])
 		return;
 	if ((!m->type || m->type == CANARY_CONTRIBUTION) && m->to != SELF)
 		expected[CSW_RX_CONTRIBUTION]++;
@@ -113,8 +113,7 @@ static void count_in(const struct msg *m, const struct frame *f)
 		expected[CSW_RX_RESULT]++;
 	else if (m->type == CANARY_RESTORATION && to_us)
 		expected[CSW_RX_RESTORATION]++;
-	if (m->type != CANARY_RESTORATION && (m->type != CANARY_RESULT || to_us) &&
-	    m->type != CANARY_REQUEST && m->type != CANARY_PROBE && m->to != SELF)
+	if (m->type <= CANARY_RESULT && (m->type != CANARY_RESULT || to_us) && m->to != SELF)
 		expected[CSW_RX_BYTES] += f->length - m->cut;
 }
 
@@ -167,6 +166,7 @@ static void begin(const struct backend *b, const struct test_case *c, bool shape
 
 	complaint[0] = '\0';
 	memset(expected, 0, sizeof(expected));
+	world_shaped = shaped;
 	setting_of(&s, c, shaped);
 	b->reset(&s);
 }
@@ -325,6 +325,7 @@ static void run_crowd(const struct backend *b)
 
 		frame_in(&f, 1, &m);
 		f.bytes[35] = i;	/* UDP source */
+		frame_checksum(&f);
 		b->receive(&f, &outs);
 		good &= outs.n == (i == n);
 	}
@@ -333,8 +334,7 @@ static void run_crowd(const struct backend *b)
 	frame_in(&f, 4, &(struct msg) { .type = CANARY_RESULT, .members = 31, .from = LEADER });
 	f.bytes[42 + 20] = 1000 >> 8;
 	f.bytes[42 + 21] = 1000 & 0xff;
-	f.bytes[42 + 22] = 1000 >> 8;
-	f.bytes[42 + 23] = 1000 & 0xff;
+	frame_checksum(&f);
 	b->receive(&f, &outs);
 	good &= outs.n == n;
 	for (i = 0; i < outs.n; i++)

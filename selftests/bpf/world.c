@@ -238,33 +238,42 @@ static void put_cookie(uint8_t *p, const struct msg *m, __be32 addr, __be16 port
 	put32(claim + 12, m->opsig);
 	memcpy(claim + 16, &addr, 4);
 	memcpy(claim + 20, &port, 2);
-	put16(claim + 22, m->elements);
+	put16(claim + 22, 4 * m->elements);
 	claim[24] = m->attempt;
 	hash = cnr_siphash((const uint8_t *)world_secret[old], claim, sizeof(claim));
 	word = hash ^ hash >> 32;
 	memcpy(p, &word, 4);
 }
 
+/* An IPv4 address as lists have it */
+static void put_mapped(uint8_t *p, const void *addr)
+{
+	memset(p, 0, 10);
+	put16(p + 10, 0xffff);
+	memcpy(p + 12, addr, 4);
+}
+
 static uint32_t payload_children(uint8_t *p, const struct msg *m)
 {
-	uint32_t n = 0;
+	uint32_t n = 0, addr;
 
 	for (; n < m->children; n++) {
-		put32(p + n * 12, 0x0a000100 + n);
-		put16(p + n * 12 + 4, 22600);
-		put32(p + n * 12 + 6, 0);
-		put16(p + n * 12 + 10, 0);
+		put32((uint8_t *)&addr, 0x0a000100 + n);
+		put_mapped(p + n * 24, &addr);
+		put16(p + n * 24 + 16, 22600);
+		put16(p + n * 24 + 18, 0);
+		put32(p + n * 24 + 20, 0);
 	}
 	for (; !m->children && n < 4 && m->child[n]; n++) {
 		const struct person *who = &people[m->child[n]];
 
-		memcpy(p + n * 12, &who->addr, 4);
-		memcpy(p + n * 12 + 4, &who->udp, 2);
-		put16(p + n * 12 + 6, 0);
-		put_cookie(p + n * 12 + 8, m, who->addr, who->udp, m->old_cookies);
+		put_mapped(p + n * 24, &who->addr);
+		memcpy(p + n * 24 + 16, &who->udp, 2);
+		put16(p + n * 24 + 18, 0);
+		put_cookie(p + n * 24 + 20, m, who->addr, who->udp, m->old_cookies);
 	}
 	if (m->bad_cookie)
-		p[n * 12 - 1] ^= 1;
+		p[n * 24 - 1] ^= 1;
 	return n;
 }
 
@@ -312,32 +321,35 @@ static void canary(uint8_t *h, const struct msg *m, uint32_t *payload)
 	put32(h + 16, m->opsig);
 	put16(h + 20, m->members);
 	*payload = 0;
-	put32(h + 44, m->done);
-	memcpy(h + 48, &people[m->origin].addr, 4);
 	if (m->type == CANARY_RESTORATION) {
 		uint32_t n = payload_children(h + 64, m);
 
-		put16(h + 22, m->list);
-		put16(h + 26, m->elements);
-		put16(h + 52, n);
-		*payload = n * 12;
+		put16(h + 32, m->list);
+		put16(h + 34, n);
+		put16(h + 50, 4 * m->elements);
+		*payload = n * 24;
 		return;
 	}
 	if (m->type != CANARY_CONTRIBUTION && m->type != CANARY_RESULT)
 		return;
-	put16(h + 22, count);
-	h[24] = m->op;
-	h[25] = CANARY_INT32;
-	put16(h + 26, m->elements);
-	h[28] = m->load;
-	h[29] = m->path;
-	put16(h + 30, single ? __builtin_ctz(m->ranks) : 0);
-	if (m->type == CANARY_CONTRIBUTION)
+	if (!m->no_last)
+		h[2] |= CANARY_F_LAST;
+	put32(h + 44, m->done);
+	put16(h + 50, 4 * m->elements);
+	h[52] = m->kind;
+	h[53] = m->load;
+	/* A switch's number is its address here, too. */
+	memcpy(h + 56, &people[m->origin ? m->origin : m->from == SELF ? SELF : 0].addr, 4);
+	if (m->type == CANARY_CONTRIBUTION) {
+		put16(h + 22, single ? __builtin_ctz(m->ranks) : 0);
 		put64(h + 32, tag);
-	if (m->type == CANARY_RESULT)
-		put16(h + 52, m->list);
-	if (m->type == CANARY_CONTRIBUTION && m->origin == SELF)
-		put_cookie(h + 52, m, people[m->from].addr, people[m->from].udp, false);
+		put16(h + 48, count);
+		h[54] = m->path;
+		if (m->origin == SELF)
+			put_cookie(h + 60, m, people[m->from].addr, people[m->from].udp, false);
+	} else {
+		put16(h + 48, m->list);
+	}
 	put32(h + 40, payload_elements(h + 64, m));
 	*payload = m->elements * 4;
 }
@@ -349,7 +361,7 @@ static void canary_mac(uint8_t *h, const struct msg *m)
 
 	if (m->type == CANARY_CONTRIBUTION && !single)
 		return;
-	put64(h + 56, mix(m->block ^ (uint64_t)m->ranks << 32));
+	put64(h + 24, mix(m->block ^ (uint64_t)m->ranks << 32));
 }
 
 static void usual(struct msg *m)
@@ -374,12 +386,45 @@ static void usual(struct msg *m)
 		m->members = 4;
 	if (!m->elements && !m->no_elements)
 		m->elements = 37;
-	if (!m->op)
-		m->op = CANARY_OP_SUM;
+	if (!m->kind)
+		m->kind = CANARY_KIND_ADD32;
 	if (!m->ttl)
 		m->ttl = m->type == CANARY_RESULT && m->from == SELF ? 255 : 64;
 	if (m->type == CANARY_RESULT)
 		m->ranks = R(m->members) - 1;
+}
+
+static uint32_t ones_sum(const uint8_t *p, uint32_t n)
+{
+	uint32_t sum = 0, i;
+
+	for (i = 0; i < n; i += 2)
+		sum += p[i] << 8 | (i + 1 < n ? p[i + 1] : 0);
+	return sum;
+}
+
+/* RFC 768. @b: a frame whose UDP packet has @n bytes */
+static void udp_checksum(uint8_t *b, uint32_t n, enum udp_checksum how)
+{
+	uint32_t sum = ones_sum(b + 26, 8) + 17 + n;
+
+	put16(b + 40, 0);
+	if (how == NONE)
+		return;
+	if (how != LEFT_OUT && how != LEFT_OUT_STILL)
+		sum += ones_sum(b + 34, n);
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	if (how != LEFT_OUT && how != LEFT_OUT_STILL)
+		sum = 0xffff - sum;
+	if (!sum)
+		sum = 0xffff;
+	put16(b + 40, how == WRONG ? sum ^ 0x100 : sum);
+}
+
+void frame_checksum(struct frame *f)
+{
+	udp_checksum(f->bytes, f->bytes[38] << 8 | f->bytes[39], WHOLE);
 }
 
 static void put_tag(struct frame *f, uint32_t tag)
@@ -417,11 +462,17 @@ static void frame(struct frame *f, const struct msg *m, const uint8_t *dst, cons
 		b[m->poke[i].offset] = m->poke[i].value;
 	if (m->fix_ip)
 		ip_checksum(b + 14);
+	udp_checksum(b, 8 + 64 + payload, m->checksum);
+	for (i = 0; i < (int)(sizeof(m->poke) / sizeof(m->poke[0])); i++)
+		if (m->poke[i].offset == 40 || m->poke[i].offset == 41)
+			b[m->poke[i].offset] = m->poke[i].value;
 	f->length += m->cut;
 	for (i = 4; i >= 0; i--)
 		if (m->tag[i])
 			put_tag(f, m->tag[i]);
 }
+
+bool world_shaped;
 
 void frame_in(struct frame *f, int port, const struct msg *given)
 {
@@ -446,6 +497,8 @@ void frame_out(struct frame *f, int port, int in_port, const struct msg *given)
 		f->port = KERNEL;
 		return;
 	}
+	if (m.checksum == LEFT_OUT && !world_shaped)
+		m.checksum = WHOLE;
 	port_mac(port, mac);
 	f->port = port;
 	frame(f, &m, m.to == MULTI && port == 3 ? multi : people[m.to].mac, mac);

@@ -74,13 +74,26 @@ extern const struct person people[PEOPLE];
  *	right again if @fix_ip
  * @cut: shorten the frame (or lengthen it) by so many bytes, whatever the headers say
  */
+/* What is in the UDP header */
+enum udp_checksum {
+	WHOLE,
+	LEFT_OUT,	/* the sum of the pseudo header: a virtual link does not need more; of what
+			 * leaves: if the kernel gets it
+			 */
+	LEFT_OUT_STILL,	/* of what leaves: in any case */
+	WRONG,
+	NONE,
+};
+
 struct msg {
 	enum who from, to;
-	uint8_t type, flags, attempt, load, ttl, op, path;
+	uint8_t type, flags, attempt, load, ttl, kind, path;
 	uint32_t ranks;
 	uint32_t block, opsig, done, comm, epoch;
 	uint16_t members, elements;
 	bool no_elements;
+	bool no_last;
+	enum udp_checksum checksum;
 	enum who origin;
 	enum who child[4];
 	uint16_t children;	/* that many made-up ones instead */
@@ -116,6 +129,12 @@ int world_admissions(struct csw_admission_key *key, struct csw_admission *admiss
 
 /* The switch's secrets, the present one first. Cookies are made with them by themselves. */
 extern const uint64_t world_secret[2][2];
+
+/* Frames leave by the kernel, which knows what was left out. */
+extern bool world_shaped;
+
+/* The UDP checksum of a frame that was changed */
+void frame_checksum(struct frame *f);
 
 /* The frame that says @m, as it arrives at @port from outside. */
 void frame_in(struct frame *f, int port, const struct msg *m);

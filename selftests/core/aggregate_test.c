@@ -27,7 +27,7 @@ struct held {
 
 static u32 length(const struct packet *p)
 {
-	return sizeof(p->hdr) + 4 * be16_to_cpu(p->hdr.contribution.elements);
+	return sizeof(p->hdr) + canary_length(&p->hdr);
 }
 
 static void copy(struct sim *s, const struct canary_hdr *h, struct packet *p)
@@ -133,7 +133,7 @@ static void test_doubt(const char *what, u16 count, u32 opsig, u16 elements)
 	hold_begin(&held, MEMBERS * BLOCK);
 	forge_aggregate(sim_comm(held.s, 0), held.block, count, &p.hdr);
 	p.hdr.opsig = opsig ? cpu_to_be32(opsig) : held.packet[1].hdr.opsig;
-	p.hdr.contribution.elements = cpu_to_be16(elements);
+	p.hdr.contribution.length = cpu_to_be16(4 * elements);
 	sim_inject(held.s, 0, &p, length(&p), FORGER);
 	for (i = 1; i < MEMBERS; i++)
 		taken += hand_on(&held, i) == CANARY_DROP_NONE;

@@ -19,6 +19,7 @@ static inline u32 forge_aggregate(struct cnr_comm *c, u32 block, u16 count, stru
 	memset(h, 0, sizeof(*h) + p.length);
 	h->version = CANARY_VERSION;
 	h->type = CANARY_CONTRIBUTION;
+	h->flags = CANARY_F_LAST;
 	h->attempt = cnr_block(c, block)->attempt;
 	h->comm = cpu_to_be32(c->cfg.comm);
 	h->epoch = cpu_to_be32(c->epoch);
@@ -26,8 +27,7 @@ static inline u32 forge_aggregate(struct cnr_comm *c, u32 block, u16 count, stru
 	h->opsig = cpu_to_be32(o ? o->opsig : 1);
 	h->members = cpu_to_be16(c->cfg.members);
 	h->contribution.count = cpu_to_be16(count);
-	h->contribution.op = CANARY_OP_SUM;
-	h->contribution.dtype = CANARY_INT32;
+	h->contribution.kind = CANARY_KIND_ADD32;
 	cnr_set_length(h, p.length);
 	h->contribution.acked = cpu_to_be32(c->una);
 	return sizeof(*h) + p.length;

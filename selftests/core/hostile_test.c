@@ -12,7 +12,8 @@ static bool tamper(void *arg, int from, int to, const struct canary_hdr *h)
 	u8 copy[2048];
 	u32 len = sizeof(*h);
 
-	if (to < 0 || h->type == CANARY_JOIN || h->type == CANARY_WELCOME)
+	if (to < 0 || h->type == CANARY_JOIN || h->type == CANARY_COOKIE ||
+	    h->type == CANARY_WELCOME)
 		return false;
 	memcpy(copy, h, len);
 	copy[n % len] ^= 1 << (n / len % 8);
@@ -48,7 +49,7 @@ static bool steal(void *arg, int from, int to, const struct canary_hdr *h)
 
 	if (!st->len && from < 0 && to >= 0 && h->type == CANARY_CONTRIBUTION &&
 	    h->contribution.count != cpu_to_be16(1)) {
-		st->len = sizeof(*h) + 4 * be16_to_cpu(h->contribution.elements);
+		st->len = sizeof(*h) + canary_length(h);
 		memcpy(st->packet, h, sizeof(*h));
 		st->to = to;
 		return true;
@@ -75,9 +76,9 @@ static void test_forged_aggregate(const char *what, u16 count, bool at_once)
 		;
 	/* The true one is lost; this has data of nobody, and a checksum that fits them. */
 	h->contribution.count = cpu_to_be16(count);
-	h->contribution.sum = cpu_to_be32(be16_to_cpu(h->contribution.elements) * 7u);
+	h->contribution.sum = cpu_to_be32(canary_length(h) / 4 * 7u);
 	h->contribution.tag ^= cpu_to_be64(1);
-	for (u32 i = 0; i < be16_to_cpu(h->contribution.elements); i++)
+	for (u32 i = 0; i < canary_length(h) / 4; i++)
 		((u32 *)(h + 1))[i] = 7;
 	drop = sim_inject(s, st.to, st.packet, st.len, 1);
 	tap(drop == (at_once ? CANARY_DROP_TAG : CANARY_DROP_NONE), "forged %s: %s at once", what,
@@ -102,7 +103,7 @@ static bool forge(void *arg, int from, int to, const struct canary_hdr *h)
 	f->contribution.count = cpu_to_be16(be16_to_cpu(h->members) - 1);
 	f->contribution.sum = 0;
 	f->mac = 0;
-	sim_inject(s, to, packet, sizeof(*f) + 4 * be16_to_cpu(f->contribution.elements), from);
+	sim_inject(s, to, packet, sizeof(*f) + canary_length(f), from);
 	return false;
 }
 
@@ -135,7 +136,7 @@ struct exchange {
 static bool exchange(void *arg, int from, int to, const struct canary_hdr *h)
 {
 	struct exchange *x = arg;
-	u32 elements = be16_to_cpu(h->contribution.elements), i, *data, first;
+	u32 elements = canary_length(h) / 4, i, *data, first;
 	enum canary_drop drop;
 	u8 copy[2048];
 
@@ -186,7 +187,7 @@ struct replay {
 
 static bool replay(void *arg, int from, int to, const struct canary_hdr *h)
 {
-	u32 elements = be16_to_cpu(h->contribution.elements);
+	u32 elements = canary_length(h) / 4;
 	struct replay *r = arg;
 	struct canary_hdr *f;
 	u8 copy[2048];
@@ -201,7 +202,7 @@ static bool replay(void *arg, int from, int to, const struct canary_hdr *h)
 	*f = *h;
 	memcpy(f + 1, sim_payload(r->s), 4 * elements);
 	f->flags |= CANARY_F_BYPASS;
-	f->contribution.switch_addr = cpu_to_be32(0x0aff0001);
+	f->contribution.switch_id = cpu_to_be32(0x0aff0001);
 	r->accepted += sim_inject(r->s, to, copy, sizeof(*f) + 4 * elements, 3) == CANARY_DROP_NONE;
 	return false;
 }
@@ -242,7 +243,7 @@ static bool hold_plan(void *arg, int from, int to, const struct canary_hdr *h)
 
 	if (h->type == CANARY_CONTRIBUTION && h->block == cpu_to_be32(HELD_BLOCK) &&
 	    h->contribution.count == cpu_to_be16(1) && h->rank == cpu_to_be16(2) && !t->len) {
-		t->len = sizeof(*h) + 4 * be16_to_cpu(h->contribution.elements);
+		t->len = sizeof(*h) + canary_length(h);
 		memcpy(t->packet, h, sizeof(*h));
 		memcpy(t->packet + sizeof(*h), sim_payload(t->s), t->len - sizeof(*h));
 	}

@@ -10,9 +10,11 @@
 #define MEMBERS	4
 
 /* Messages of members to each other without data: all types that ends of a job and losses bring */
-#define TYPES	(1U << CANARY_REQUEST | 1U << CANARY_FAILURE | 1U << CANARY_WAIT |	\
-		 1U << CANARY_PROBE | 1U << CANARY_ALIVE | 1U << CANARY_PLAN |		\
-		 1U << CANARY_ACK | 1U << CANARY_LEAVE)
+#define SESSION	(1ULL << CANARY_PROBE | 1ULL << CANARY_ALIVE | 1ULL << CANARY_ACK |		\
+		 1ULL << CANARY_LEAVE)
+#define TREES	(1ULL << CANARY_REQUEST | 1ULL << CANARY_FAILURE | 1ULL << CANARY_WAIT)
+#define RINGS	(1ULL << CANARY_RING_REQUEST | 1ULL << CANARY_RING_WAIT)
+#define TYPES	(SESSION | TREES | RINGS | 1ULL << CANARY_PLAN)
 
 struct said {
 	struct canary_hdr hdr;
@@ -21,7 +23,7 @@ struct said {
 };
 
 struct ear {
-	unsigned int seen;	/* types */
+	u64	seen;		/* types */
 	u32	n;
 	struct said said[256];
 };
@@ -30,7 +32,7 @@ static bool overhear(void *arg, int from, int to, const struct canary_hdr *h)
 {
 	struct ear *e = arg;
 
-	if (from >= 0 && to >= 0 && 1U << h->type & TYPES && e->n < ARRAY_SIZE(e->said))
+	if (from >= 0 && to >= 0 && 1ULL << h->type & TYPES && e->n < ARRAY_SIZE(e->said))
 		e->said[e->n++] = (struct said){ .hdr = *h, .from = from, .to = to };
 	return false;
 }
@@ -53,7 +55,7 @@ static u32 tell_others(struct sim *s, struct ear *e)
 			heard = c->questions[m->from].heard;
 			wrong += sim_inject(s, rank, &m->hdr, sizeof(m->hdr), m->from) !=
 				 CANARY_DROP_OTHER || c->questions[m->from].heard != heard;
-			e->seen |= 1U << m->hdr.type;
+			e->seen |= 1ULL << m->hdr.type;
 		}
 	}
 	e->n = 0;
@@ -63,8 +65,7 @@ static u32 tell_others(struct sim *s, struct ear *e)
 static void test_everything(u8 algorithm)
 {
 	const char *name = algorithm == CANARY_ALG_RING ? "ring" : "auto";
-	unsigned int want = algorithm == CANARY_ALG_RING ?
-			    TYPES & ~(1U << CANARY_FAILURE | 1U << CANARY_PLAN) : TYPES;
+	u64 want = algorithm == CANARY_ALG_RING ? SESSION | RINGS : TYPES;
 	struct ear e = { 0 };
 	struct sim_config cfg = {
 		.members = MEMBERS, .seed = 51, .key = true, .algorithm = algorithm,
@@ -98,8 +99,8 @@ static void test_everything(u8 algorithm)
 		sim_pass(s, sim_now(s) + 100 * MS);
 		wrong += tell_others(s, &e);
 	}
-	tap(e.seen == want && !wrong, "%s: all types repeated to other ranks (%x of %x): %u were taken",
-	    name, e.seen, want, wrong);
+	tap(e.seen == want && !wrong, "%s: all types repeated to other ranks (%llx of %llx): %u were taken",
+	    name, (unsigned long long)e.seen, (unsigned long long)want, wrong);
 	tap(!sim_wrong(s) && sim_comm(s, 0)->state == CNR_CONNECTED, "%s: and nothing comes of it", name);
 	sim_free(s);
 }
@@ -129,14 +130,14 @@ static void test_done(void)
 	cnr_header(sim_comm(s, 1), &out, CANARY_ACK, 0);
 	out.hdr.ack.acked = cpu_to_be32(c->una);
 	tap(say(s, &out, 1, 2) == CANARY_DROP_STATE && c->all_done == all,
-	    "DONE of a member to a member: it does not speak for all");
+	    "ACK of a member to a member: it does not speak for all");
 	c->una--;
 	c = sim_comm(s, 0);
 	all = cnr_done(c, &c->member[1]);
 	cnr_header(sim_comm(s, 1), &out, CANARY_ACK, 0);
 	out.hdr.ack.acked = cpu_to_be32(c->next + 1);
 	tap(say(s, &out, 1, 0) == CANARY_DROP_BLOCK && cnr_done(c, &c->member[1]) == all,
-	    "DONE of half the serial numbers ago: is not believed");
+	    "ACK of half the serial numbers ago: is not believed");
 	sim_free(s);
 }
 
@@ -171,10 +172,10 @@ static void test_refusal(void)
 	sim_connect(s, 1);
 	sim_run(s, sim_now(s) + S);
 	for (i = 0; i < 2; i++) {
-		cnr_header(sim_comm(s, 0), &out, CANARY_ABORT, CNR_TROUBLE_MEMBERS);
+		cnr_header(sim_comm(s, 0), &out, CANARY_REFUSED, 0);
 		out.hdr.epoch = 0;
 		out.hdr.refused.nonce = cpu_to_be64(c->join.nonce);
-		out.hdr.refused.why = cpu_to_be16(CANARY_ABORT_REFUSED);
+		out.hdr.refused.what = cpu_to_be16(CNR_TROUBLE_MEMBERS);
 		cnr_seal(sim_comm(s, 0), &out);
 		sim_inject(s, 1, &out.hdr, sizeof(out.hdr), i ? 0 : 2);
 		tap(c->state == (i ? CNR_FAILED : CNR_JOINING), "refusal: %s",
@@ -183,16 +184,22 @@ static void test_refusal(void)
 	sim_free(s);
 }
 
+static enum canary_drop offer_cookie(struct sim *s, struct cnr_out *out, __be32 addr)
+{
+	__be32 mapped[4];
+
+	cnr_map(mapped, addr);
+	memcpy(out->hdr.cookie.address, mapped, sizeof(mapped));
+	cnr_seal(sim_comm(s, 0), out);
+	return sim_inject(s, 1, &out->hdr, sizeof(out->hdr), 0);
+}
+
 /* A cookie that rank 0 gave to somebody who repeated our JOIN from elsewhere, and who passes it on */
 static void test_cookie(void)
 {
 	struct sim_config cfg = { .members = 3, .seed = 53, .key = true };
 	struct sim *s = sim_new(&cfg);
 	struct cnr_comm *c = sim_comm(s, 1);
-	struct {
-		struct canary_hdr	hdr;
-		struct canary_welcome	w;
-	} packet;
 	struct cnr_out out;
 	u64 cookie;
 
@@ -200,25 +207,19 @@ static void test_cookie(void)
 	sim_connect(s, 1);
 	sim_run(s, sim_now(s) + S);
 	cookie = c->join.cookie;
-	memset(&packet, 0, sizeof(packet));
-	packet.w.salt[0] = 1;
-	cnr_header(sim_comm(s, 0), &out, CANARY_WELCOME, 0);
+	cnr_header(sim_comm(s, 0), &out, CANARY_COOKIE, 0);
 	out.hdr.epoch = 0;
-	out.hdr.flags = CANARY_F_WAITING;
 	out.hdr.cookie.nonce = cpu_to_be64(c->join.nonce);
-	out.hdr.cookie.addr = c->cfg.addr ^ cpu_to_be32(1);
-	out.hdr.cookie.port = c->cfg.port;
-	out.payload = &packet.w;
-	out.len = sizeof(packet.w);
-	cnr_seal(sim_comm(s, 0), &out);
-	packet.hdr = out.hdr;
-	tap(cookie && sim_inject(s, 1, &packet, sizeof(packet), 0) == CANARY_DROP_OTHER &&
+	out.hdr.cookie.cookie = cpu_to_be64(1);
+	out.port = c->cfg.port;
+	tap(cookie && offer_cookie(s, &out, c->cfg.addr ^ cpu_to_be32(1)) == CANARY_DROP_OTHER &&
 	    c->join.cookie == cookie, "cookie of another address: is not shown");
-	out.hdr.cookie.addr = c->cfg.addr;
-	cnr_seal(sim_comm(s, 0), &out);
-	packet.hdr = out.hdr;
-	tap(sim_inject(s, 1, &packet, sizeof(packet), 0) == CANARY_DROP_NONE &&
-	    c->join.cookie == 1ULL << 56, "cookie of ours: is");
+	out.port = cpu_to_be16(CANARY_PORT_BASE + 1);
+	tap(offer_cookie(s, &out, c->cfg.addr) == CANARY_DROP_MAC && c->join.cookie == cookie,
+	    "cookie of another port: is not shown");
+	out.port = c->cfg.port;
+	tap(offer_cookie(s, &out, c->cfg.addr) == CANARY_DROP_NONE && c->join.cookie == 1,
+	    "cookie of ours: is");
 	sim_free(s);
 }
 
@@ -236,8 +237,8 @@ static void test_welcome_small(void)
 	struct cnr_comm *c = sim_comm(s, 1), *root = sim_comm(s, 0);
 	struct {
 		struct canary_hdr hdr;
-		struct canary_welcome w;
-		struct canary_peer peer[3];
+		u8 salt[CANARY_SALT];
+		struct canary_entry entry[3];
 	} m = { 0 };
 	enum canary_drop drop[2];
 	struct cnr_out out;
@@ -246,21 +247,25 @@ static void test_welcome_small(void)
 	sim_faults(s)->filter = no_table;
 	sim_connect(s, -1);
 	sim_run(s, sim_now(s) + S);
-	m.w.window = cpu_to_be16(root->window);
-	m.w.algorithm = root->algorithm;
-	memcpy(m.w.salt, root->salt, sizeof(m.w.salt));
-	memcpy(m.peer, root->peer, sizeof(m.peer));
+	memcpy(m.salt, root->salt, sizeof(m.salt));
+	for (i = 0; i < 3; i++) {
+		cnr_map(m.entry[i].addr, root->peer[i].addr);
+		m.entry[i].port = root->peer[i].port;
+	}
 	for (i = 0; i < 2; i++) {
 		cnr_header(root, &out, CANARY_WELCOME, root->first);
 		out.hdr.welcome.nonce = cpu_to_be64(c->join.nonce);
-		out.hdr.welcome.elements = cpu_to_be16(i ? least : least - 1);
+		out.hdr.welcome.length = cpu_to_be16(4 * (i ? least : least - 1));
+		out.hdr.welcome.window = cpu_to_be16(root->window);
+		out.hdr.welcome.algorithm = root->algorithm;
+		out.hdr.welcome.run = cpu_to_be16(1);
 		out.hdr.welcome.entries = cpu_to_be16(3);
-		out.payload = &m.w;
-		out.len = sizeof(m) - sizeof(m.hdr);
+		out.payload = m.salt;
+		out.len = sizeof(m.salt) + sizeof(m.entry);
 		cnr_to_rank(root, &out, 1);
 		cnr_seal(root, &out);
 		m.hdr = out.hdr;
-		drop[i] = sim_inject(s, 1, &m.hdr, sizeof(m), 0);
+		drop[i] = sim_inject(s, 1, &m.hdr, sizeof(m.hdr) + out.len, 0);
 		if (!i && c->table)
 			drop[i] = CANARY_DROP_NONE;
 	}
@@ -289,7 +294,7 @@ static void test_ring_undecided(void)
 
 static bool drop_large_hop(void *arg, int from, int to, const struct canary_hdr *h)
 {
-	return from == 2 && be16_to_cpu(h->join.elements) > 100;
+	return from == 2 && h->type == CANARY_RING_SUM && canary_length(h) > 400;
 }
 
 /* From some moment on, one hop of a ring takes small packets only. */
@@ -320,7 +325,7 @@ static void test_table_again(void)
 	struct cnr_comm *c = sim_comm(s, 1);
 	struct {
 		struct canary_hdr hdr;
-		struct canary_welcome w;
+		u8 salt[CANARY_SALT];
 	} m = { 0 };
 	struct cnr_out out;
 	u32 first;
@@ -330,14 +335,15 @@ static void test_table_again(void)
 	if (c->state != CNR_JOINING || !c->table)
 		abort();
 	first = c->una;
-	m.w.first = cpu_to_be32(3);
-	m.w.window = cpu_to_be16(c->window);
-	m.w.algorithm = c->algorithm;
 	cnr_header(sim_comm(s, 0), &out, CANARY_WELCOME, first + 1000);
-		out.hdr.welcome.nonce = cpu_to_be64(c->join.nonce);
-	out.hdr.welcome.elements = cpu_to_be16(c->length / 4);
-	out.payload = &m.w;
-	out.len = sizeof(m.w);
+	out.hdr.welcome.nonce = cpu_to_be64(c->join.nonce);
+	out.hdr.welcome.first = cpu_to_be32(3);
+	out.hdr.welcome.length = cpu_to_be16(c->length);
+	out.hdr.welcome.window = cpu_to_be16(c->window);
+	out.hdr.welcome.algorithm = c->algorithm;
+	out.hdr.welcome.run = cpu_to_be16(1);
+	out.payload = m.salt;
+	out.len = sizeof(m.salt);
 	cnr_to_rank(sim_comm(s, 0), &out, 1);
 	cnr_seal(sim_comm(s, 0), &out);
 	m.hdr = out.hdr;

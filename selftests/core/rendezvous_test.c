@@ -30,7 +30,7 @@ static void test_late_root(void)
 static bool drop_large(void *arg, int from, int to, const struct canary_hdr *h)
 {
 	return h->type == CANARY_JOIN && !(h->flags & CANARY_F_READY) &&
-	       be16_to_cpu(h->join.elements) > CANARY_ELEMENTS(1400);
+	       be16_to_cpu(h->join.length) > 4 * CANARY_ELEMENTS(1400);
 }
 
 static void test_small_path(void)
@@ -147,10 +147,8 @@ struct cookie {
 static bool see_cookie(void *arg, int from, int to, const struct canary_hdr *h)
 {
 	struct cookie *k = arg;
-	const struct canary_welcome *w = sim_payload(k->s);
-
-	if (from == 0 && to == 1 && h->type == CANARY_WELCOME && !h->epoch) {
-		memcpy(&k->cookie, w->salt, sizeof(k->cookie));
+	if (from == 0 && to == 1 && h->type == CANARY_COOKIE) {
+		k->cookie = h->cookie.cookie;
 		k->members = be16_to_cpu(h->members);
 	}
 	return false;
@@ -182,13 +180,13 @@ static enum canary_drop join_with(u16 members, u16 window, u16 elements)
 	h->rank = cpu_to_be16(1);
 	h->join.nonce = cpu_to_be64(1);
 	h->join.window = cpu_to_be16(window);
-	h->join.elements = cpu_to_be16(352);
+	h->join.length = cpu_to_be16(4 * 352);
 	key = cnr_mac_key(sim_comm(s, 0), h);
 	for (try = 1; try <= 2 && drop == CANARY_DROP_NONE; try++) {
-		h->block = cpu_to_be32(try);
+		h->join.number = cpu_to_be32(try);
 		j->cookie = k.cookie;
 		h->join.digest = cpu_to_be32(cnr_digest(key, h + 1, len - sizeof(*h)));
-		h->mac = cpu_to_be64(cnr_mac(sim_comm(s, 0), h, h + 1));
+		h->mac = cpu_to_be64(cnr_mac(sim_comm(s, 0), h, h + 1, 0));
 		drop = sim_inject(s, 0, packet, len, 1);
 		sim_run(s, sim_now(s) + MS);
 		if (try == 1 && (drop != CANARY_DROP_NONE || !k.cookie || k.members != members))
@@ -507,11 +505,11 @@ static void test_hostile_join(void)
 	h->rank = cpu_to_be16(1);
 	h->join.nonce = cpu_to_be64(1);
 	h->join.window = cpu_to_be16(64);
-	h->join.elements = cpu_to_be16(352);
-	h->block = cpu_to_be32(1);
+	h->join.length = cpu_to_be16(4 * 352);
+	h->join.number = cpu_to_be32(1);
 	key = cnr_mac_key(sim_comm(s, 0), h);
 	h->join.digest = cpu_to_be32(cnr_digest(key, h + 1, sizeof(packet) - sizeof(*h)));
-	h->mac = cpu_to_be64(cnr_mac(sim_comm(s, 0), h, h + 1));
+	h->mac = cpu_to_be64(cnr_mac(sim_comm(s, 0), h, h + 1, 0));
 	in.port = cpu_to_be16(53);
 	tap(cnr_input(sim_comm(s, 0), sim_now(s), &in) == CANARY_DROP_PEER &&
 	    !cnr_poll(sim_comm(s, 0), sim_now(s), &out), "JOIN from port 53: is not answered");

@@ -20,7 +20,7 @@ struct packet {
 struct record {
 	struct sim *s;
 	int	from;
-	unsigned int types;	/* bits by enum canary_type */
+	u64	types;		/* bits by enum canary_type */
 	int	deaf;		/* this rank gets no results, -1: none */
 	int	mute;		/* the first contribution of this one is lost, -1: of none */
 	int	said;		/* this one says LEAVE and nothing else, -1: none */
@@ -33,7 +33,9 @@ static u32 length(const struct canary_hdr *h)
 	switch (h->type) {
 	case CANARY_CONTRIBUTION:
 	case CANARY_RESULT:
-		return sizeof(*h) + 4 * be16_to_cpu(h->contribution.elements);
+	case CANARY_RING_SUM:
+	case CANARY_RING_RESULT:
+		return sizeof(*h) + canary_length(h);
 	case CANARY_JOIN:
 		return h->flags & CANARY_F_READY ? sizeof(*h) + sizeof(struct canary_join) :
 		       sizeof(*h) + 4 * CANARY_ELEMENTS(1500);
@@ -47,7 +49,7 @@ static bool record(void *arg, int from, int to, const struct canary_hdr *h)
 	struct record *r = arg;
 	u32 len = length(h);
 
-	if (from == r->from && to >= 0 && r->types & 1U << h->type) {
+	if (from == r->from && to >= 0 && r->types & 1ULL << h->type) {
 		/* the latest */
 		struct packet *p = &r->packet[r->n++ % KEPT];
 
@@ -57,16 +59,17 @@ static bool record(void *arg, int from, int to, const struct canary_hdr *h)
 		p->len = len;
 		p->to = to;
 	}
-	if (from >= 0 && from == r->mute && h->type == CANARY_CONTRIBUTION) {
+	if (from >= 0 && from == r->mute && (h->type == CANARY_CONTRIBUTION ||
+						  h->type == CANARY_RING_SUM)) {
 		r->mute = -1;
 		return true;
 	}
 	if (from >= 0 && from == r->said && h->type != CANARY_LEAVE)
 		return true;
-	return to == r->deaf && h->type == CANARY_RESULT;
+	return to == r->deaf && (h->type == CANARY_RESULT || h->type == CANARY_RING_RESULT);
 }
 
-static struct sim *recorded(struct record *r, struct sim_config *cfg, int from, unsigned int types)
+static struct sim *recorded(struct record *r, struct sim_config *cfg, int from, u64 types)
 {
 	memset(r, 0, sizeof(*r));
 	r->from = from;
@@ -109,7 +112,7 @@ static void test_join_elsewhere(void)
 {
 	struct sim_config cfg = { .members = 3, .seed = 31 };
 	struct record r;
-	struct sim *s = recorded(&r, &cfg, 1, 1U << CANARY_JOIN);
+	struct sim *s = recorded(&r, &cfg, 1, 1ULL << CANARY_JOIN);
 	__be32 addr;
 
 	sim_connect(s, 0);
@@ -129,7 +132,7 @@ static void test_join_of_yesterday(void)
 {
 	struct sim_config cfg = { .members = 3, .seed = 32 };
 	struct record r;
-	struct sim *s = recorded(&r, &cfg, 2, 1U << CANARY_JOIN);
+	struct sim *s = recorded(&r, &cfg, 2, 1ULL << CANARY_JOIN);
 
 	sim_connect(s, 0);
 	sim_connect(s, 2);
@@ -154,7 +157,7 @@ static void test_join_of_predecessor(void)
 {
 	struct sim_config cfg = { .members = 3, .seed = 37 };
 	struct record r;
-	struct sim *s = recorded(&r, &cfg, 2, 1U << CANARY_JOIN);
+	struct sim *s = recorded(&r, &cfg, 2, 1ULL << CANARY_JOIN);
 	u64 nonce;
 
 	sim_connect(s, 0);
@@ -187,7 +190,7 @@ static void test_join_for_the_dead(void)
 {
 	struct sim_config cfg = { .members = 3, .seed = 33 };
 	struct record r;
-	struct sim *s = recorded(&r, &cfg, 2, 1U << CANARY_JOIN);
+	struct sim *s = recorded(&r, &cfg, 2, 1ULL << CANARY_JOIN);
 	u64 until;
 	u16 rank[2];
 
@@ -209,7 +212,7 @@ static void test_wait(u8 algorithm)
 {
 	struct sim_config cfg = { .members = 3, .seed = 34, .algorithm = algorithm };
 	struct record r;
-	struct sim *s = recorded(&r, &cfg, -1, 1U << CANARY_WAIT);
+	struct sim *s = recorded(&r, &cfg, -1, 1ULL << CANARY_WAIT | 1ULL << CANARY_RING_WAIT);
 	const char *name = algorithm == CANARY_ALG_RING ? "ring" : "tree";
 	struct cnr_comm *c;
 	u32 i, told, until;
@@ -245,7 +248,7 @@ static void test_failure(void)
 {
 	struct sim_config cfg = { .members = 3, .seed = 38, .algorithm = CANARY_ALG_TREE };
 	struct record r;
-	struct sim *s = recorded(&r, &cfg, -1, 1U << CANARY_FAILURE);
+	struct sim *s = recorded(&r, &cfg, -1, 1ULL << CANARY_FAILURE);
 	u32 i, before, leader;
 	u64 sent;
 	int deaf;
@@ -283,7 +286,8 @@ static void test_request(u8 algorithm)
 {
 	struct sim_config cfg = { .members = 3, .seed = 39, .algorithm = algorithm };
 	struct record r;
-	struct sim *s = recorded(&r, &cfg, -1, 1U << CANARY_REQUEST);
+	struct sim *s = recorded(&r, &cfg, -1,
+				 1ULL << CANARY_REQUEST | 1ULL << CANARY_RING_REQUEST);
 	const char *name = algorithm == CANARY_ALG_RING ? "ring" : "tree";
 	struct cnr_comm *c;
 	u32 i, leader;
@@ -335,7 +339,7 @@ static void test_dead(u8 algorithm)
 {
 	struct sim_config cfg = { .members = 4, .seed = 35, .algorithm = algorithm };
 	struct record r;
-	struct sim *s = recorded(&r, &cfg, 2, ~(1U << CANARY_JOIN | 1U << CANARY_ABORT));
+	struct sim *s = recorded(&r, &cfg, 2, ~(1ULL << CANARY_JOIN | 1ULL << CANARY_ABORT));
 	const char *name = algorithm == CANARY_ALG_RING ? "ring" : "tree";
 	u32 i, named = 0;
 	u64 until;

@@ -24,6 +24,8 @@ static const struct trial trials[] = {
 	{ "one switch, two children of seven", { .members = 8, .children = 2 }, 30000, 3, true },
 	{ "one switch, one child of 63", { .members = 64, .children = 1 }, 5000, 2, true },
 	{ "more than a restoration holds", { .members = 96, .children = 2 }, 5000, 2, true },
+	{ "one switch with a number, two children of 63",
+	  { .members = 64, .children = 2, .numbered = true }, 30000, 3 },
 	{ "packets of 576", { .members = 64, .children = 2, .mtu = 576 }, 3000, 2, true },
 	{ "leaves and spines", { .members = 24, .children = 2, .leaves = 4, .spines = 2 },
 	  20000, 3 },

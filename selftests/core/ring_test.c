@@ -137,8 +137,8 @@ static void test_single_losses(void)
 		enum canary_type type;
 		u64 ring;
 	} cases[] = {
-		{ "a partial sum", CANARY_CONTRIBUTION, 1 },
-		{ "a result", CANARY_RESULT, 0 },
+		{ "a partial sum", CANARY_RING_SUM, 1 },
+		{ "a result", CANARY_RING_RESULT, 0 },
 	};
 	u32 i, j, exact, cheap, soon;
 	struct loss l;

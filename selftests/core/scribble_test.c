@@ -78,10 +78,10 @@ static void test_at_once(u8 algorithm, const char *what)
 
 int main(void)
 {
-	test_again(CANARY_ALG_RING, CANARY_CONTRIBUTION, sim_scribble,
+	test_again(CANARY_ALG_RING, CANARY_RING_SUM, sim_scribble,
 		   "ring: partial sums that were changed");
-	test_again(CANARY_ALG_RING, CANARY_RESULT, sim_scribble, "ring: results that were changed");
-	test_again(CANARY_ALG_RING, CANARY_RESULT, sim_permute,
+	test_again(CANARY_ALG_RING, CANARY_RING_RESULT, sim_scribble, "ring: results that were changed");
+	test_again(CANARY_ALG_RING, CANARY_RING_RESULT, sim_permute,
 		   "ring: results in another order");
 	test_again(CANARY_ALG_TREE, CANARY_RESULT, sim_scribble, "tree: results that were changed");
 	test_again(CANARY_ALG_TREE, CANARY_RESULT, sim_permute,

@@ -76,7 +76,8 @@ void sim_send(struct sim *s, struct sim_event e, const void *hdr, const void *pa
 		if (payload_len)
 			memcpy(e.data + sizeof(struct canary_hdr), payload, payload_len);
 		h = (void *)e.data;
-		if (load > h->contribution.load)
+		if ((h->type == CANARY_CONTRIBUTION || h->type == CANARY_RESULT) &&
+		    load > h->contribution.load)
 			h->contribution.load = load;
 		/*
 		 * Bits are set, never cleared, and not the highest: the checksum is linear, so that

@@ -34,6 +34,7 @@ struct sim_config {
 	u32	leaves;		/* with spines; ranks are spread over them in order */
 	u32	spines;		/* at least 1 if there are leaves */
 	u64	timeout_ns;	/* of aggregators */
+	bool	numbered;	/* switches' numbers in headers are not their addresses */
 	u32	children;	/* of a block; 0: no limit. More are bypassed, with a cookie */
 	bool	unforgiving;	/* switches give cookies, but refuse restorations */
 	u64	rate;		/* of each link, bit/s; 0: no limit */

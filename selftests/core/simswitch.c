@@ -15,6 +15,12 @@ static __be32 sim_switch_addr(int place)
 	return cpu_to_be32(SIM_SWITCH_ADDR + (-1 - place));
 }
 
+/* Its number in headers: as a rule its address, but it need not say where it is. */
+static __be32 sim_switch_id(const struct sim *s, int place)
+{
+	return s->cfg.numbered ? cpu_to_be32(-place) : sim_switch_addr(place);
+}
+
 /* Where an address is at home */
 static int sim_home(const struct sim *s, __be32 addr)
 {
@@ -89,6 +95,7 @@ static void sim_forward(struct sim *s, int at, const struct sim_event *e, bool o
 	if (own_address) {
 		f.addr = sim_switch_addr(at);
 		f.port = cpu_to_be16(CANARY_PORT_BASE);
+		((struct canary_hdr *)f.data)->contribution.switch_id = sim_switch_id(s, at);
 	}
 	sim_route(s, at, f, (void *)e->data, e->data + sizeof(struct canary_hdr));
 }
@@ -101,7 +108,7 @@ static void sim_emit(struct sim *s, int at, struct sim_slot *sl)
 		.port = cpu_to_be16(CANARY_PORT_BASE),
 		.daddr = sl->daddr,
 		.dport = sl->dport,
-		.len = sizeof(sl->hdr) + be16_to_cpu(sl->hdr.contribution.elements) * 4,
+		.len = sizeof(sl->hdr) + canary_length(&sl->hdr),
 	};
 
 	sl->sent = true;
@@ -109,6 +116,7 @@ static void sim_emit(struct sim *s, int at, struct sim_slot *sl)
 	sl->hdr.contribution.tag = cpu_to_be64(sl->tag);
 	sl->hdr.contribution.sum = cpu_to_be32(sl->sum);
 	sl->hdr.contribution.acked = cpu_to_be32(sl->done);
+	sl->hdr.contribution.switch_id = sim_switch_id(s, at);
 	if (sl->count > 1) {
 		sl->hdr.rank = 0;
 		sl->hdr.mac = 0;
@@ -175,8 +183,9 @@ static void sim_restoration(struct sim *s, int at, struct sim_event *e)
 	u64 place, last = 0;
 
 	for (i = 0; i < n && n <= CANARY_RESTORED_MAX && !s->cfg.unforgiving; i++) {
-		place = (u64)be32_to_cpu(c[i].addr) << 16 | be16_to_cpu(c[i].port);
-		if (place <= last || c[i].cookie != sim_cookie(s, at, h, c[i].addr, c[i].port))
+		place = (u64)be32_to_cpu(c[i].addr[3]) << 16 | be16_to_cpu(c[i].port);
+		if (place <= last || !canary_is_mapped(c[i].addr) ||
+		    c[i].cookie != sim_cookie(s, at, h, c[i].addr[3], c[i].port))
 			break;
 		last = place;
 	}
@@ -196,6 +205,7 @@ static void sim_copy(struct sim *s, int at, const struct sim_event *e, __be32 ad
 
 	f.addr = sim_switch_addr(at);
 	f.port = cpu_to_be16(CANARY_PORT_BASE);
+	((struct canary_hdr *)f.data)->result.switch_id = sim_switch_id(s, at);
 	f.daddr = addr;
 	f.dport = port;
 	sim_route(s, at, f, (void *)e->data, e->data + sizeof(struct canary_hdr));
@@ -212,7 +222,7 @@ static void sim_restore(struct sim *s, int at, const struct sim_event *e)
 	    r->hdr.restoration.list != h->result.list)
 		return;
 	for (i = 0; i < r->children; i++)
-		sim_copy(s, at, e, r->child[i].addr, r->child[i].port);
+		sim_copy(s, at, e, r->child[i].addr[3], r->child[i].port);
 	r->children = 0;
 }
 
@@ -241,7 +251,7 @@ static void sim_result(struct sim *s, int at, struct sim_event *e)
 static void sim_add(struct sim *s, int at, struct sim_slot *sl, const struct sim_event *e)
 {
 	const struct canary_hdr *h = (const void *)e->data;
-	u32 i, n = be16_to_cpu(h->contribution.elements);
+	u32 i, n = canary_length(h) / 4;
 
 	sl->child[sl->children].addr = e->addr;
 	sl->child[sl->children].port = e->port;
@@ -295,10 +305,10 @@ void sim_switch(struct sim *s, struct sim_event *e)
 		    sl->child[i].tag == be64_to_cpu(h->contribution.tag))
 			return;
 	if (sl->hdr.block != h->block || sl->hdr.opsig != h->opsig ||
-	    sl->hdr.contribution.elements != h->contribution.elements ||
+	    sl->hdr.contribution.length != h->contribution.length ||
 	    sl->children == (s->cfg.children ? s->cfg.children : SIM_MEMBERS_MAX)) {
 		h->flags |= CANARY_F_BYPASS;
-		h->contribution.switch_addr = sim_switch_addr(at);
+		h->contribution.switch_id = sim_switch_id(s, at);
 		if (s->cfg.children)
 			h->contribution.cookie = sim_cookie(s, at, h, e->addr, e->port);
 		sim_forward(s, at, e, false);

@@ -91,7 +91,8 @@ static void say(struct cnr_out *out)
 	};
 	u64 begin;
 
-	out->hdr.request.to = 0;
+	if (canary_has_to(&out->hdr))
+		out->hdr.request.to = 0;
 	cnr_seal(w.play, out);
 	memcpy(packet, &out->hdr, sizeof(out->hdr));
 	memcpy((u8 *)packet + sizeof(out->hdr), out->payload ?: "", out->len);
@@ -102,17 +103,9 @@ static void say(struct cnr_out *out)
 
 static void hear_welcome(const struct cnr_out *out)
 {
-	const struct canary_welcome *welcome = out->payload;
-	u32 rank = be64_to_cpu(out->hdr.welcome.nonce) - NONCE;
-	__be64 cookie;
-
-	if (out->hdr.flags & CANARY_F_WAITING) {
-		memcpy(&cookie, welcome->salt, sizeof(cookie));
-		if (cookie)
-			w.cookie[rank] = be64_to_cpu(cookie);
-	} else if (!(out->hdr.flags & CANARY_F_READY) && !w.play->table) {
+	if (!(out->hdr.flags & (CANARY_F_WAITING | CANARY_F_READY)) && !w.play->table) {
 		w.play->epoch = be32_to_cpu(out->hdr.epoch);
-		memcpy(w.play->salt, welcome->salt, sizeof(welcome->salt));
+		memcpy(w.play->salt, out->payload, sizeof(w.play->salt));
 		cnr_derive_key(w.play);
 		w.play->table = true;
 	}
@@ -140,7 +133,10 @@ static void pump(void)
 	while (work_once())
 		;
 	while (poll_once(&out)) {
-		if (out.hdr.type == CANARY_WELCOME)
+		if (out.hdr.type == CANARY_COOKIE)
+			w.cookie[be64_to_cpu(out.hdr.cookie.nonce) - NONCE] =
+				be64_to_cpu(out.hdr.cookie.cookie);
+		else if (out.hdr.type == CANARY_WELCOME)
 			hear_welcome(&out);
 		else if (out.hdr.type == CANARY_PROBE)
 			hear_probe(&out);
@@ -182,9 +178,9 @@ static void contribute(u32 rank, u32 block, u32 opsig)
 	cnr_header(w.play, &out, CANARY_CONTRIBUTION, block);
 	out.hdr.opsig = cpu_to_be32(opsig);
 	out.hdr.contribution.count = cpu_to_be16(1);
-	out.hdr.contribution.op = CANARY_OP_SUM;
-	out.hdr.contribution.dtype = CANARY_INT32;
-	out.hdr.contribution.elements = cpu_to_be16(ELEMENTS);
+	out.hdr.flags = CANARY_F_LAST;
+	out.hdr.contribution.kind = CANARY_KIND_ADD32;
+	out.hdr.contribution.length = cpu_to_be16(4 * ELEMENTS);
 	out.hdr.contribution.tag = cpu_to_be64(cnr_tag(w.play, rank, block, 0, opsig));
 	out.hdr.contribution.acked = cpu_to_be32(w.play->una);
 	out.payload = zeros;

@@ -52,7 +52,9 @@ static u32 payload_length(const struct canary_hdr *h)
 	switch (h->type) {
 	case CANARY_CONTRIBUTION:
 	case CANARY_RESULT:
-		return 4 * be16_to_cpu(h->contribution.elements);
+	case CANARY_RING_SUM:
+	case CANARY_RING_RESULT:
+		return canary_length(h);
 	case CANARY_RESTORATION:
 		return be16_to_cpu(h->restoration.entries) * sizeof(struct canary_restored);
 	case CANARY_ABORT:
@@ -69,8 +71,8 @@ static void make_aggregate(struct storm *st, struct packet *p)
 
 	if (p->len < sizeof(*h) || h->type != CANARY_CONTRIBUTION || st->cfg.members < 3)
 		return;
-	h->flags = 0;
-	h->contribution.switch_addr = 0;
+	h->flags = CANARY_F_LAST;
+	h->contribution.switch_id = 0;
 	h->contribution.cookie = 0;
 	h->contribution.count = cpu_to_be16(2 + pick(st, st->cfg.members - 2));
 	h->contribution.acked = cpu_to_be32(be32_to_cpu(h->contribution.acked) + pick(st, 100));

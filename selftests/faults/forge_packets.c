@@ -28,7 +28,7 @@ static uint32_t checksum(const struct packet *p)
 	uint32_t sum = 0;
 	unsigned int i;
 
-	for (i = 0; i < ntohs(p->h.contribution.elements) && i < CANARY_ELEMENTS_MAX; i++)
+	for (i = 0; i < ntohs(p->h.contribution.length) / 4 && i < CANARY_ELEMENTS_MAX; i++)
 		sum += le32toh(p->data[i]);
 	return sum;
 }
@@ -39,15 +39,17 @@ static unsigned int payload(const struct packet *p)
 	switch (p->h.type) {
 	case CANARY_CONTRIBUTION:
 	case CANARY_RESULT:
-		return sizeof(p->h) + ntohs(p->h.contribution.elements) * 4;
+	case CANARY_RING_SUM:
+	case CANARY_RING_RESULT:
+		return sizeof(p->h) + ntohs(p->h.contribution.length);
 	case CANARY_RESTORATION:
 		return sizeof(p->h) +
 		       ntohs(p->h.restoration.entries) * sizeof(struct canary_restored);
 	case CANARY_JOIN:
 		return sizeof(p->h) + 1408;
 	case CANARY_WELCOME:
-		return sizeof(p->h) + sizeof(struct canary_welcome) + ntohs(p->h.welcome.entries) *
-			(p->h.flags & CANARY_F_WAITING ? 2 : sizeof(struct canary_peer));
+		return sizeof(p->h) + CANARY_SALT + ntohs(p->h.welcome.entries) *
+			(p->h.flags & CANARY_F_WAITING ? 2 : sizeof(struct canary_entry));
 	case CANARY_ABORT:
 		return sizeof(p->h) + ntohs(p->h.abort.entries) * 2;
 	}
@@ -86,7 +88,7 @@ static void randomize(struct packet *p, unsigned int elements)
 {
 	unsigned int i;
 
-	p->h.contribution.elements = htons(elements);
+	p->h.contribution.length = htons(4 * elements);
 	for (i = 0; i < elements; i++)
 		p->data[i] = rnd();
 	p->h.contribution.sum = htonl(checksum(p));
@@ -152,8 +154,8 @@ static void contribution(struct packet *p)
 	uint16_t port = real ? p->udp.dest : any_member()->sin_port;
 	uint32_t sum;
 
-	p->h.contribution.op = CANARY_OP_SUM;
-	p->h.contribution.dtype = CANARY_INT32;
+	p->h.flags |= CANARY_F_LAST;
+	p->h.contribution.kind = CANARY_KIND(1, 2);
 	if (!real)
 		randomize(p, CANARY_ELEMENTS(1500));
 	if (!p->h.contribution.count || ntohs(p->h.contribution.count) >= opt.members || !below(4))
@@ -163,7 +165,7 @@ static void contribution(struct packet *p)
 		break;
 	case 1:
 		sum = p->h.contribution.sum;
-		randomize(p, ntohs(p->h.contribution.elements));
+		randomize(p, ntohs(p->h.contribution.length) / 4);
 		p->h.contribution.sum = sum;
 		break;
 	default:
@@ -176,10 +178,10 @@ static void overtaking(struct packet *p)
 {
 	struct in_addr to;
 
-	if (!observe(p, CANARY_CONTRIBUTION) || p->h.contribution.op != CANARY_OP_SUM)
+	if (!observe(p, CANARY_CONTRIBUTION) || p->h.contribution.kind != CANARY_KIND(1, 2))
 		return contribution(p);
 	to.s_addr = p->ip.daddr;
-	randomize(p, ntohs(p->h.contribution.elements));
+	randomize(p, ntohs(p->h.contribution.length) / 4);
 	address(p, any_source(), to, p->udp.dest);
 }
 
@@ -188,12 +190,13 @@ static void result(struct packet *p)
 	const struct sockaddr_in *to = any_member();
 
 	observe(p, CANARY_RESULT);
-	p->h.contribution.op = CANARY_OP_SUM;
-	p->h.contribution.dtype = CANARY_INT32;
-	p->h.contribution.count = htons(opt.members);
+	p->h.flags |= CANARY_F_LAST;
+	p->h.result.kind = CANARY_KIND(1, 2);
+	p->h.result.list = 0;
+	p->h.result.tree = 0;
 	/* The leader says it, to whom is for it to choose. */
 	p->h.rank = htons(ntohl(p->h.block) % opt.members);
-	randomize(p, ntohs(p->h.contribution.elements) ?: CANARY_ELEMENTS(1500));
+	randomize(p, ntohs(p->h.contribution.length) / 4 ?: CANARY_ELEMENTS(1500));
 	if (below(2))
 		alter(p);
 	address(p, any_source(), below(3) ? to->sin_addr : any_switch(), to->sin_port);
@@ -201,51 +204,75 @@ static void result(struct packet *p)
 
 static void restoration(struct packet *p)
 {
-	struct canary_restored child = { .port = htons(CANARY_PORT_BASE) };
+	struct canary_restored child = {
+		.addr[2] = htonl(0xffff), .port = htons(CANARY_PORT_BASE),
+	};
 	unsigned int n = 1 + below(8), i;
 
 	observe(p, CANARY_RESTORATION);
 	/* of a contribution that was bypassed, if one was seen */
 	child.cookie = p->h.contribution.cookie;
-	p->h.contribution.cookie = 0;
-	p->h.contribution.elements = 0;
-	p->h.contribution.count = 0;
+	memset(&p->h.restoration, 0, sizeof(p->h.restoration));
 	p->h.restoration.entries = htons(n);
 	for (i = 0; i < n; i++) {
-		child.addr = any_source().s_addr;
+		child.addr[3] = any_source().s_addr;
 		memcpy((char *)p->data + i * sizeof(child), &child, sizeof(child));
 	}
 	address(p, any_source(), any_switch(), htons(CANARY_PORT_BASE));
+}
+
+/* What the header of a type has beside what all have */
+static void session(struct packet *p)
+{
+	memset(&p->h.request, 0, sizeof(p->h.request));
+	p->h.flags = 0;
+	switch (p->h.type) {
+	case CANARY_JOIN:
+		p->h.join.nonce = rnd();
+		p->h.join.window = htons(64);
+		p->h.join.length = htons(4 * CANARY_ELEMENTS(1500));
+		break;
+	case CANARY_COOKIE:
+		p->h.cookie.nonce = rnd();
+		p->h.cookie.cookie = rnd();
+		break;
+	case CANARY_WELCOME:
+		p->h.welcome.nonce = rnd();
+		p->h.welcome.window = htons(64);
+		p->h.welcome.length = htons(4 * CANARY_ELEMENTS(1500));
+		p->h.welcome.entries = htons(1 + below(opt.members));
+		p->h.welcome.run = htons(1);
+		break;
+	case CANARY_ABORT:
+		p->h.abort.to = htons(below(opt.members));
+		p->h.abort.why = htons(1 + below(4));
+		p->h.abort.entries = htons(1 + below(opt.members));
+		break;
+	default:
+		p->h.request.to = htons(below(opt.members));
+		p->h.request.question = rnd();
+	}
+	if ((p->h.type == CANARY_JOIN || p->h.type == CANARY_WELCOME) && below(2))
+		p->h.epoch = 0;
 }
 
 /* All that sets up, holds up and ends communicators */
 static void rendezvous(struct packet *p)
 {
 	static const enum canary_type types[] = {
-		CANARY_JOIN, CANARY_WELCOME, CANARY_ABORT, CANARY_LEAVE, CANARY_FAILURE,
+		CANARY_JOIN, CANARY_COOKIE, CANARY_WELCOME, CANARY_ABORT, CANARY_LEAVE,
+		CANARY_FAILURE,
 		CANARY_REQUEST, CANARY_WAIT, CANARY_PROBE, CANARY_ALIVE, CANARY_ACK,
 	};
 	const struct sockaddr_in *to = any_member();
 	unsigned int i;
 
 	observe(p, types[below(sizeof(types) / sizeof(types[0]))]);
-	p->h.contribution.elements = 0;
-	p->h.contribution.count = 0;
-	if (p->h.type == CANARY_JOIN || p->h.type == CANARY_WELCOME) {
-		p->h.contribution.count = htons(64);
-		p->h.contribution.elements = htons(CANARY_ELEMENTS(1500));
-		p->h.contribution.tag = rnd();
-		if (below(2))
-			p->h.epoch = 0;
-	}
-	if (p->h.type == CANARY_WELCOME || p->h.type == CANARY_ABORT) {
-		p->h.restoration.entries = htons(1 + below(opt.members));
-		p->h.contribution.count = htons(1 + below(4));
-	}
+	session(p);
 	if (p->h.type == CANARY_FAILURE)
 		p->h.attempt++;
 	if (p->h.type == CANARY_ACK || p->h.type == CANARY_LEAVE)
-		p->h.contribution.acked = htonl(ntohl(p->h.block) + 1 + below(1000));
+		p->h.ack.acked = htonl(ntohl(p->h.block) + 1 + below(1000));
 	for (i = 0; i < 360; i++)
 		p->data[i] = rnd();
 	address(p, any_source(), to->sin_addr, to->sin_port);
@@ -261,8 +288,8 @@ static void noise(struct packet *p)
 	for (i = 0; i < sizeof(p->h) + sizeof(p->data); i++)
 		byte[i] = rnd();
 	p->h.version = CANARY_VERSION;
-	p->h.type = CANARY_CONTRIBUTION + below(CANARY_TYPE_MAX);
-	p->h.contribution.elements = htons(below(CANARY_ELEMENTS_MAX));
+	p->h.type = below(4) ? CANARY_CONTRIBUTION + below(CANARY_PLAN) : rnd();
+	p->h.contribution.length = htons(4 * below(CANARY_ELEMENTS_MAX));
 	if (below(4))
 		p->h.comm = htonl(opt.comm);
 	address(p, any_source(), below(3) ? to->sin_addr : any_switch(), to->sin_port);
@@ -292,6 +319,22 @@ static unsigned int hostile(struct packet *p)
 	return how == 3 ? below(length) : length;
 }
 
+/* Who sends none is refused for that. */
+static uint16_t udp_checksum(const struct packet *p)
+{
+	const uint8_t *from = (const uint8_t *)&p->ip.saddr, *udp = (const uint8_t *)&p->udp;
+	unsigned int i, n = ntohs(p->udp.len);
+	uint32_t sum = IPPROTO_UDP + n;
+
+	for (i = 0; i < 8; i++)
+		sum += from[i] << (i & 1 ? 0 : 8);
+	for (i = 0; i < n; i++)
+		sum += udp[i] << (i & 1 ? 0 : 8);
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return htons(sum == 0xffff ? sum : 0xffff - sum);
+}
+
 void forge(struct packet *p)
 {
 	static void (*const make[])(struct packet *) = {
@@ -318,4 +361,5 @@ void forge(struct packet *p)
 	p->ip.check = 0;
 	p->udp.len = htons(sizeof(p->udp) + length);
 	p->udp.check = 0;
+	p->udp.check = udp_checksum(p);
 }

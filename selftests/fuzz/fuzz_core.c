@@ -195,7 +195,8 @@ static void change(struct world *w, u32 i, u32 at, u8 to, bool lie)
 		h->join.digest = cpu_to_be32(cnr_digest(key, h + 1, p->len - sizeof(*h)));
 	/* What is not as long as it says has no hash, and is not looked at. */
 	if (canary_parse(h, p->len) == CANARY_DROP_NONE)
-		h->mac = cpu_to_be64(cnr_mac(w->comm[p->from], h, h + 1));
+		h->mac = cpu_to_be64(cnr_mac(w->comm[p->from], h, h + 1,
+						  w->comm[p->to]->cfg.port));
 }
 
 static void cut(struct world *w, u32 i, u32 len)

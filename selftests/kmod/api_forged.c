@@ -132,7 +132,7 @@ static void send_forged(const struct canary_hdr *seen, const unsigned short *cou
 	h->mac = 0;
 	for (; *counts; counts++) {
 		h->contribution.count = htons(*counts);
-		sendto(fd, packet, sizeof(*h) + 4 * ntohs(h->contribution.elements), 0,
+		sendto(fd, packet, sizeof(*h) + ntohs(h->contribution.length), 0,
 		       (struct sockaddr *)&to, sizeof(to));
 	}
 	close(fd);

@@ -21,7 +21,7 @@ static void test_packets(void)
 		{ "packet: very long",		"drop-length", 9000, 0, 0 },
 		{ "packet: members",		"drop-members", 64, 21, 4 },
 		{ "packet: no members",		"drop-members", 64, 21, 2 },
-		{ "packet: rank",		"drop-rank", 64, 31, 8 },
+		{ "packet: rank",		"drop-rank", 64, 23, 8 },
 		{ "packet: communicator",	"drop-communicator", 64, 7, 0xee },
 		{ "packet: epoch",		"drop-epoch", 64, 8, 0xee },
 		{ "packet: forged",		"drop-mac", 64, 0, 0 },

@@ -188,7 +188,7 @@ test_refused()
 	tap_check "and not when it was killed" wait_for 10 unload
 }
 
-# Without DONE nobody learns that the others hold the result: engines linger as long as they may.
+# Without ACK nobody learns that the others hold the result: engines linger as long as they may.
 test_lingering()
 {
 	local host
@@ -197,8 +197,8 @@ test_lingering()
 	for host in a b; do
 		tc -n "$(ns_name $host)" qdisc add dev eth0 clsact
 		tc -n "$(ns_name $host)" filter add dev eth0 egress protocol ip u32 \
-			match ip protocol 17 0xff match u8 11 0xff at 29 action drop ||
-			tap_diag "cannot drop DONE"
+			match ip protocol 17 0xff match u8 37 0xff at 29 action drop ||
+			tap_diag "cannot drop ACK"
 	done
 	# shellcheck disable=SC2046
 	tap_check "an operation, then close" "$WORKER" -t 300 -l 3000 -n 1 -e 100 $(pair)

@@ -66,7 +66,7 @@ struct seen {
 static bool is_changed(const struct canary_hdr *h)
 {
 	const uint32_t *v = (const uint32_t *)(h + 1);
-	unsigned int i, n = ntohs(h->contribution.elements);
+	unsigned int i, n = ntohs(h->contribution.length) / 4;
 	uint32_t sum = 0;
 
 	for (i = 0; i < n; i++)

@@ -28,10 +28,11 @@ import struct
 import sys
 import time
 
-HEADER = struct.Struct(">BBBBIIIIHHBBHBBHQIIIHHQ")
+HEADER = struct.Struct(">BBBBIIIIHHQQIIHHBBBBII")
 CONTRIBUTION, RESULT = 1, 2
+LAST = 0x04			# flag: a dense block is one packet
+ADD32 = 1 << 3 | 2		# kind
 CLONE_NEWNET = 0x40000000
-SO_NO_CHECK = 11
 IP_MTU_DISCOVER, IP_PMTUDISC_DO = 10, 2
 CHUNK = 16			# blocks in flight; a veth holds 256 frames
 QUIET = 1.0			# seconds without a packet after which none comes, if some may be lost
@@ -55,7 +56,6 @@ class Member:
         self.port = int(port)
         enter("/run/netns/" + netns)
         self.sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.sock.setsockopt(socket.SOL_SOCKET, SO_NO_CHECK, 1)
         self.sock.setsockopt(socket.IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO)
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
         self.sock.bind((self.addr, self.port))
@@ -71,17 +71,18 @@ class Member:
 
 def pack(args, kind, block, count, rank, tag, data):
     body = struct.pack("<%dI" % len(data), *data)
-    return HEADER.pack(1, kind, 0, args.attempt, args.comm, args.epoch, block, args.opsig,
-                       args.members, count, 1, 1, len(data), 0, 0, rank, tag,
-                       sum(data) & MASK32, block, 0, 0, 0, 0) + body
+    return HEADER.pack(2, kind, LAST, args.attempt, args.comm, args.epoch, block, args.opsig,
+                       args.members, rank, 0, tag, sum(data) & MASK32, block,
+                       count if kind == CONTRIBUTION else 0, len(body), ADD32, 0, 0, 0, 0,
+                       0) + body
 
 
 def unpack(packet):
     fields = HEADER.unpack_from(packet)
-    names = ("version kind flags attempt comm epoch block opsig members count op dtype elements"
-             " load path rank tag sum done origin children reserved mac").split()
+    names = ("version kind flags attempt comm epoch block opsig members rank mac tag sum acked"
+             " count length lanes load path shard switch cookie").split()
     header = dict(zip(names, fields))
-    data = struct.unpack_from("<%dI" % header["elements"], packet, HEADER.size)
+    data = struct.unpack_from("<%dI" % (header["length"] // 4), packet, HEADER.size)
     return header, data
 
 

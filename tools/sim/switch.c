@@ -377,6 +377,7 @@ static void configure(struct sim *s, struct sim_switch *sw)
 	struct csw_config *c = &n->config;
 
 	c->addr = htobe32(sim_addr(s, sw->node));
+	c->id = c->addr;
 	c->port = htobe16(CANARY_PORT_BASE);
 	c->restore = 1;
 	c->slot_mask = s->cfg.descriptors - 1;

@@ -83,6 +83,13 @@ static void trouble_ours(char *text, size_t len, const struct cnr_trouble *t, u1
 	case CNR_TROUBLE_EPOCH:
 		snprintf(text, len, "rank 0 was restarted meanwhile");
 		break;
+	case CNR_TROUBLE_VERSION:
+		snprintf(text, len, "who answers there speaks version %u of the protocol, we %d",
+			 t->value, CANARY_VERSION);
+		break;
+	case CNR_TROUBLE_UNKNOWN:
+		snprintf(text, len, "rank 0 uses what is not known here (%#x)", t->value);
+		break;
 	default:
 		snprintf(text, len, "what we offer is out of range");
 	}
@@ -111,6 +118,14 @@ static void trouble_theirs(char *text, size_t len, const struct cnr_trouble *t)
 		break;
 	case CNR_TROUBLE_OFFER:
 		snprintf(text, len, "%s (rank %u) offers what is out of range", who, t->rank);
+		break;
+	case CNR_TROUBLE_VERSION:
+		snprintf(text, len, "%s speaks version %u of the protocol, we %d", who, t->value,
+			 CANARY_VERSION);
+		break;
+	case CNR_TROUBLE_UNKNOWN:
+		snprintf(text, len, "%s (rank %u) uses what is not known here (%#x)", who, t->rank,
+			 t->value);
 		break;
 	default:
 		snprintf(text, len, "%u packets from %s fail authentication", t->count, who);

@@ -4,9 +4,11 @@
  */
 #include <ifaddrs.h>
 #include <limits.h>
+#include <linux/filter.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <netinet/ip.h>
+#include <netinet/udp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -103,10 +105,23 @@ static void set_buffer(int fd, int force, int option, int size)
 		setsockopt(fd, SOL_SOCKET, option, &size, sizeof(size));
 }
 
+/* What has no UDP checksum is dropped: the kernel takes it for a good one. */
+static int want_checksums(int fd)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, offsetof(struct udphdr, check)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, 0),
+		BPF_STMT(BPF_RET | BPF_K, ~0U),
+	};
+	struct sock_fprog program = { .len = ARRAY_SIZE(code), .filter = code };
+
+	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
+}
+
 /*
- * Switches change payloads, so UDP checksums are off (PROTOCOL.md, "Addressing"). Nothing is
- * fragmented, and what anybody's ICMP says of the path is not believed. It is only received
- * (IP_RECVERR) because the kernel else keeps to itself that a queue of this host was full.
+ * Nothing is fragmented, and what anybody's ICMP says of the path is not believed. It is only
+ * received (IP_RECVERR) because the kernel else keeps to itself that a queue of this host was full.
  */
 static int set_options(int fd)
 {
@@ -114,7 +129,7 @@ static int set_options(int fd)
 
 	set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, SOCKET_BUFFER);
 	set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, SOCKET_BUFFER);
-	if (setsockopt(fd, SOL_SOCKET, SO_NO_CHECK, &one, sizeof(one)) ||
+	if (want_checksums(fd) ||
 	    setsockopt(fd, IPPROTO_IP, IP_RECVERR, &one, sizeof(one)) ||
 	    setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &pmtu, sizeof(pmtu)))
 		return lib_error(-errno, "UDP socket options: %s", strerror(errno));

@@ -201,6 +201,8 @@ enum canary_trouble_kind {
 	CANARY_TROUBLE_EPOCH	= 5,	/* belongs to an earlier run */
 	CANARY_TROUBLE_OFFER	= 6,	/* offers a packet size or window out of range */
 	CANARY_TROUBLE_FORGED	= 7,	/* sends packets that fail authentication */
+	CANARY_TROUBLE_VERSION	= 8,	/* speaks version @value of the protocol */
+	CANARY_TROUBLE_UNKNOWN	= 9,	/* uses a kind or a flag (@value) that is not known here */
 };
 
 /**

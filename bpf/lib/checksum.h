@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * UDP checksums: docs/decisions/packet-check.md. They are verified where data are combined, and
+ * what leaves has a right one.
+ *
+ * A sender on a virtual link leaves the checksum to hardware that is not there: the field has the
+ * sum of the pseudo header, and the kernel has a note of that, which XDP does not see. What is
+ * redirected loses the note, so it gets a whole checksum. What the kernel gets keeps its form.
+ *
+ * Sums are of words of 32 bits in 64, as they lie in memory.
+ */
+#ifndef CANARY_BPF_LIB_CHECKSUM_H
+#define CANARY_BPF_LIB_CHECKSUM_H
+
+#define CSW_HEADER_WORDS	(sizeof(struct canary_hdr) / 4)
+
+/* To 16 bits */
+static __always_inline __u16 csw_fold(__u64 sum)
+{
+	sum = (sum & 0xffffffff) + (sum >> 32);
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (sum & 0xffff) + (sum >> 16);
+}
+
+static __always_inline __u64 csw_pseudo_sum(const struct csw_packet *p)
+{
+	return (__u64)p->ip->saddr + p->ip->daddr + csw_be16(CSW_UDP) + p->udp->len;
+}
+
+/* Of pseudo header, UDP header without its checksum, and Canary header */
+static __always_inline __u64 csw_header_sum(const struct csw_packet *p)
+{
+	const __u32 *word = (const __u32 *)p->h;
+	__u64 sum = csw_pseudo_sum(p);
+	__u32 i;
+
+	sum += p->udp->source;
+	sum += p->udp->dest;
+	sum += p->udp->len;
+	CSW_UNROLL
+	for (i = 0; i < CSW_HEADER_WORDS; i++)
+		sum += word[i];
+	return sum;
+}
+
+/* As it stands in a header: 0 says that there is none. */
+static __always_inline __u16 csw_check_of(__u64 sum)
+{
+	__u16 check = ~csw_fold(sum);
+
+	return check ? check : 0xffff;
+}
+
+#ifdef CSW_NO_CHECKSUMS		/* where nothing is ever damaged, and time is short */
+
+static __always_inline bool csw_check_ok(const struct csw_packet *p, __u32 headers, __u64 data)
+{
+	return true;
+}
+
+static __always_inline void csw_check_look(struct csw_packet *p)
+{
+}
+
+static __always_inline void csw_check_set(struct csw_packet *p, __u32 headers, __u64 data)
+{
+}
+
+static __always_inline __u32 csw_headers(csw_xdp *ctx)
+{
+	return 0;
+}
+
+static __always_inline __u32 csw_skb_headers(csw_skb *skb)
+{
+	return 0;
+}
+
+static __always_inline void csw_check_after(struct csw_packet *p, __u32 before, __u32 now)
+{
+}
+
+static __always_inline void csw_check_loaded(struct csw_packet *p, __u8 before)
+{
+}
+
+static __always_inline void csw_check_redirected(csw_xdp *ctx, const struct csw_packet *p)
+{
+}
+
+static __always_inline void csw_check_passed(const struct csw_packet *p)
+{
+}
+
+#else
+
+/* Was it left out? Else it is taken for a whole one, which once in 2^16 looks like that. */
+static __always_inline void csw_check_look(struct csw_packet *p)
+{
+	p->left_out = p->udp->check == csw_fold(csw_pseudo_sum(p));
+	p->whole = !p->left_out;
+}
+
+/* Is it right, if headers add up to @headers, and the words of the data to @data? */
+static __always_inline bool csw_check_ok(const struct csw_packet *p, __u32 headers, __u64 data)
+{
+	return csw_fold((__u64)headers + p->udp->check + data) == 0xffff ||
+	       p->udp->check == csw_fold(csw_pseudo_sum(p));
+}
+
+/* All of it is new: headers add up to @headers, the words of the data to @data. */
+static __always_inline void csw_check_set(struct csw_packet *p, __u32 headers, __u64 data)
+{
+	p->udp->check = csw_check_of(headers + data);
+	p->whole = true;
+}
+
+/*
+ * The sum of headers, 16 bits. Functions of their own: before and after a change in one, clang
+ * would keep all words in between.
+ */
+CSW_FUNC __u32 csw_headers(csw_xdp *ctx)
+{
+	struct csw_packet p;
+
+	return csw_packet_at(ctx, &p) ? 0 : csw_fold(csw_header_sum(&p));
+}
+
+CSW_FUNC __u32 csw_skb_headers(csw_skb *skb)
+{
+	void *data = csw_skb_data(skb);
+	struct csw_packet p = {
+		.ip = data + CSW_OFF_IP,
+		.udp = data + CSW_OFF_UDP,
+		.h = data + CSW_OFF_CANARY,
+	};
+
+	return data + CSW_OFF_DATA > csw_skb_end(skb) ? 0 : csw_fold(csw_header_sum(&p));
+}
+
+/* Headers have changed, the data have not: what they added up to before, and do now */
+static __always_inline void csw_check_after(struct csw_packet *p, __u32 before, __u32 now)
+{
+	if (p->left_out)
+		p->udp->check = csw_fold(csw_pseudo_sum(p));
+	else
+		p->udp->check = csw_check_of((__u64)(__u16)~p->udp->check + (__u16)~before + now);
+}
+
+/* Only the load has changed: what is beside it in its word of 16 bits makes up for itself. */
+static __always_inline void csw_check_loaded(struct csw_packet *p, __u8 before)
+{
+	__u8 load = p->h->contribution.load;
+
+	if (load == before || p->left_out)
+		return;
+	p->udp->check = csw_check_of((__u64)(__u16)~p->udp->check +
+				     (__u16)~csw_be16(before) + csw_be16(load));
+}
+
+/* The words of the frame's data, @length bytes behind the headers; false if it is shorter */
+CSW_FUNC int csw_check_complete(csw_xdp *ctx, __u32 length)
+{
+	__u32 *word = csw_data(ctx) + CSW_OFF_DATA;
+	struct csw_packet p;
+	__u64 sum = 0;
+	__u32 i;
+
+	CSW_LOOP
+	for (i = 0; i < CANARY_PAYLOAD_MAX / 4 && i < length / 4; i++) {
+		if ((void *)(word + 1) > csw_end(ctx))
+			return 0;
+		sum += *word++;
+	}
+	if (csw_packet_at(ctx, &p))
+		return 0;
+	csw_check_set(&p, csw_headers(ctx), sum);
+	return 1;
+}
+
+/* It leaves by redirection: without the kernel's note. */
+static __always_inline void csw_check_redirected(csw_xdp *ctx, const struct csw_packet *p)
+{
+	if (!p->whole)
+		csw_check_complete(ctx, cnr_be16(p->ip->tot_len) + CSW_OFF_IP - CSW_OFF_DATA);
+}
+
+/* The kernel gets it, and still has its note. */
+static __always_inline void csw_check_passed(const struct csw_packet *p)
+{
+	if (p->left_out && p->whole)
+		p->udp->check = csw_fold(csw_pseudo_sum(p));
+}
+
+#endif
+
+#endif /* CANARY_BPF_LIB_CHECKSUM_H */
