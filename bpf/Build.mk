@@ -70,7 +70,7 @@ $(B)/$(SW_TEST)/load_programs: $(SW_TEST)/load_programs.c selftests/tap.h $(B)/b
 	@mkdir -p $(@D)
 	$(CC) $(SW_TEST_CFLAGS) -o $@ $< -lbpf
 
-SW_TESTS := $(addprefix $(B)/$(SW_TEST)/,test_switch_sanitized test_switch stress_switch)
+SW_TESTS := $(BPF_PROGRAMS:%=$(B)/$(SW_TEST)/%)
 TESTS += bpf
 TEST_DEPS += $(SW_TESTS)
 

@@ -37,7 +37,7 @@ module: $(B)/kmod/canary.ko
 endif
 
 # Tests run in the guest: tools are static where that is quicker to load there.
-KMOD_TOOLS := $(patsubst %,$(B)/selftests/kmod/%,worker api zerocopy queued)
+KMOD_TOOLS := $(patsubst %,$(B)/selftests/kmod/%,worker $(KMOD_PROGRAMS))
 
 $(B)/selftests/kmod/%: selftests/kmod/%.c $(wildcard selftests/kmod/*.h kmod/uapi/linux/*.h) | $(B)/.setup
 	@mkdir -p $(@D)
@@ -50,8 +50,8 @@ TESTS += kmod kmod-smp
 TEST_DEPS += $(B)/kmod/canary.ko $(KMOD_TOOLS)
 .PHONY: test-kmod test-kmod-smp
 test-kmod: $(B)/kmod/canary.ko $(KMOD_TOOLS) $(B)/examples/library $(B)/examples/socket ## socket calls and sums through AF_CANARY, in the guest
-	selftests/vm/run.sh --timeout 1800 -- selftests/kmod/guest.sh api zerocopy queued allreduce.sh \
-		rules.sh path.sh ../user/examples.sh
+	selftests/vm/run.sh --timeout 1800 -- selftests/kmod/guest.sh $(KMOD_PROGRAMS) \
+		$(filter-out $(KMOD_LOAD),$(KMOD_SCRIPTS)) ../user/examples.sh
 
 test-kmod-smp: $(B)/kmod/canary.ko $(KMOD_TOOLS) ## load, use, unload, in the guest with two processors
-	selftests/vm/run.sh --smp2 --timeout 1800 -- selftests/kmod/load.sh
+	selftests/vm/run.sh --smp2 --timeout 1800 -- selftests/kmod/$(KMOD_LOAD)

@@ -8,8 +8,9 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 FUZZ_SECONDS ?= 60
 
 TESTS += core fuzz vm
-CORE_TESTS := $(patsubst selftests/core/%_test.c,$(B)/selftests/%_test,$(wildcard selftests/core/*_test.c))
-TEST_DEPS += $(CORE_TESTS) $(B)/selftests/fuzz_parse $(B)/selftests/fuzz_core \
+CORE_TESTS := $(CORE_PROGRAMS:%=$(B)/selftests/%)
+FUZZ_TESTS := $(FUZZ_PROGRAMS:%=$(B)/selftests/%)
+TEST_DEPS += $(CORE_TESTS) $(FUZZ_TESTS) \
 	$(USER_TEST_BIN) $(B)/data/digits.csv.gz $(B)/kmod/canary.ko
 
 $(CORE_TESTS): $(B)/selftests/%: selftests/core/%.c $(wildcard selftests/core/sim*.c) $(CORE_SRC) $(CORE_HDR) \
@@ -30,7 +31,7 @@ $(B)/selftests/fuzz_%: selftests/fuzz/fuzz_%.c $(CORE_SRC) $(CORE_HDR) | $(B)/.s
 		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -o $@ $(filter %.c,$^)
 
 .PHONY: test-fuzz fuzz-corpus
-test-fuzz: $(B)/selftests/fuzz_parse $(B)/selftests/fuzz_core ## libFuzzer on parser and core, FUZZ_SECONDS (60) each
+test-fuzz: $(FUZZ_TESTS) ## libFuzzer on parser and core, FUZZ_SECONDS (60) each
 	selftests/fuzz/run.sh $(FUZZ_SECONDS) $^
 
 TESTS += kernels

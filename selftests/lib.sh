@@ -14,9 +14,9 @@
 # A script that ends without tap_done has failed, and says so.
 
 TAP_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-# The repository, for tests that need a path into it.
-# shellcheck disable=SC2034
-TAP_TOP=$(dirname "$TAP_DIR")
+# The repository, for tests that need a path into it: CANARY_TREE, or what `make install` noted
+# beside this file, or where this file is.
+TAP_TOP=${CANARY_TREE:-$(cat "$TAP_DIR/tree" 2>/dev/null || dirname "$TAP_DIR")}
 TAP_PASSED=0
 TAP_FAILED=0
 TAP_SKIPPED=0
@@ -42,6 +42,11 @@ tap_start()
 	trap 'exit 130' INT
 	trap 'exit 143' TERM HUP
 	echo "TAP version 13"
+	[ -e "$TAP_TOP/PROTOCOL.md" ] || tap_skip_all "needs the tree of Canary: set CANARY_TREE"
+	case " ${CANARY_ONLY:-$(basename "$0")} " in
+	*" $(basename "$0") "*) ;;
+	*) tap_skip_all "not one of CANARY_ONLY" ;;
+	esac
 }
 
 tap_number()

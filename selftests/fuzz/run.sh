@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Run fuzzers for a given time each, from the committed corpus: run.sh SECONDS FUZZER...
+# Run fuzzers for a given time each, from the committed corpus: run.sh [SECONDS FUZZER...]
 # Inputs that crash are kept below build/ and shown.
 set -u
 
@@ -8,6 +8,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../lib.sh"
 
 tap_start fuzz
+[ $# -gt 0 ] || set -- 60 "$TAP_TOP"/build/selftests/fuzz_{parse,core}
 seconds=$1
 shift
 for fuzzer in "$@"; do

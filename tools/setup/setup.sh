@@ -22,6 +22,12 @@ SOURCE_PARTS=(
 	tools/testing/selftests/lib.mk
 	tools/testing/selftests/kselftest.h
 	tools/testing/selftests/kselftest_harness.h
+	tools/testing/selftests/Makefile
+	tools/testing/selftests/run_kselftest.sh
+	tools/testing/selftests/kselftest/module.sh
+	tools/testing/selftests/kselftest/prefix.pl
+	tools/testing/selftests/kselftest/runner.sh
+	scripts/subarch.include
 )
 # What a guest without hardware never loads is not unpacked: 5/6 of the size.
 NO_MODULES=(drivers/gpu drivers/media drivers/infiniband drivers/scsi
@@ -36,7 +42,7 @@ usage()
 	  packages  install the Debian packages of tools/setup/packages.txt
 	  kernel    make build/guest: the kernel that the guest boots, its
 	            modules, config.mk that says where everything is
-	  parts     make build/linux-parts: checkpatch and kselftest's headers
+	  parts     make build/linux-parts: checkpatch and kselftest
 	  all       all of these
 	  other SERIES
 	            make build/guest/other-SERIES.mk, as config.mk, for another kernel
@@ -318,10 +324,10 @@ setup_parts()
 {
 	local version part members=()
 
-	need_packages "$SOURCE_PACKAGE"
-	version=$(package_version "$SOURCE_PACKAGE")
+	need_packages "$SOURCE_PACKAGE" rsync
+	version="$(package_version "$SOURCE_PACKAGE") $(cksum <<<"${SOURCE_PARTS[*]}")"
 	[ "$(cat "$PARTS/stamp" 2>/dev/null)" != "$version" ] || return 0
-	say "extracting checkpatch and kselftest from $SOURCE_PACKAGE $version"
+	say "extracting checkpatch and kselftest from $SOURCE_PACKAGE ${version%% *}"
 	rm -rf "$PARTS" "$PARTS.new"
 	mkdir -p "$PARTS.new"
 	for part in "${SOURCE_PARTS[@]}"; do
@@ -329,6 +335,9 @@ setup_parts()
 	done
 	tar -xJf "/usr/src/$SOURCE_PACKAGE.tar.xz" -C "$PARTS.new" \
 		--strip-components 1 --occurrence=1 "${members[@]}"
+	# Where selftests/ is in a kernel's tree
+	mkdir -p "$PARTS.new/tools/testing/selftests/net"
+	ln -s "$TOP/selftests" "$PARTS.new/tools/testing/selftests/net/canary"
 	echo "$version" >"$PARTS.new/stamp"
 	mv "$PARTS.new" "$PARTS"
 }

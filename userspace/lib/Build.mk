@@ -54,10 +54,9 @@ uninstall-lib:
 # Tests: with sanitizers, and the engine with that for threads as well
 TESTS += user
 
-USER_TESTS := siphash parse json option params socket engine kernel
 USER_TEST_SRC := $(LIBCANARY_SRC)
 USER_TEST_DEP := $(wildcard userspace/lib/*.h userspace/common/*.h userspace/include/*.h kmod/core/*.h kmod/uapi/linux/*.h selftests/user/*.h) selftests/tap.h
-USER_TEST_BIN := $(USER_TESTS:%=$(B)/selftests/user/%_test) $(B)/selftests/user/engine_tsan
+USER_TEST_BIN := $(USER_PROGRAMS:%=$(B)/selftests/user/%)
 
 $(B)/selftests/user/%_test: selftests/user/%_test.c $(USER_TEST_SRC) $(USER_TEST_DEP) | $(B)/.setup
 	@mkdir -p $(@D)
@@ -74,7 +73,6 @@ $(COMMON_TESTS): $(B)/selftests/user/%_test: selftests/user/%_test.c $(wildcard 
 
 # The switch's table of settings, and what it makes of rtnetlink, as the daemon has them
 SWITCHD_TESTS := $(patsubst %,$(B)/selftests/user/%_test,setting rtnl)
-USER_TEST_BIN += $(SWITCHD_TESTS)
 
 $(SWITCHD_TESTS): $(B)/selftests/user/%_test: selftests/user/%_test.c selftests/tap.h $(B)/lib/libswitchd.a $(B)/lib/libcommon.a
 	@mkdir -p $(@D)
@@ -86,6 +84,5 @@ $(B)/selftests/user/engine_tsan: selftests/user/engine_test.c $(USER_TEST_SRC) $
 
 .PHONY: test-user
 test-user: $(USER_TEST_BIN) $(B)/bin/canary $(B)/bin/digits $(B)/examples/library $(B)/examples/socket $(B)/data/digits.csv.gz ## library, user engine, tool, digits between namespaces
-	@bad=0; for t in $(USER_TEST_BIN) selftests/user/install.sh selftests/user/usage.sh selftests/user/user.sh \
-		selftests/user/examples.sh selftests/user/try.sh selftests/user/docs.sh \
-		selftests/kmod/path.sh; do $$t || bad=1; done; exit $$bad
+	@bad=0; for t in $(USER_TEST_BIN) $(USER_SCRIPTS:%=selftests/user/%) selftests/kmod/path.sh; do \
+		$$t || bad=1; done; exit $$bad

@@ -18,8 +18,8 @@ TESTS += switch
 
 .PHONY: test-switch
 test-switch: $(B)/bin/canary $(B)/selftests/net/fail_maps.so ## the switch daemon between namespaces
-	@bad=0; for t in switch switch_sums switch_follow switch_guard switch_end switch_grey; do \
-		CANARY=$(CURDIR)/$< selftests/net/$$t.sh || bad=1; done; exit $$bad
+	@bad=0; for t in $(NET_SWITCH); do \
+		CANARY=$(CURDIR)/$< selftests/net/$$t || bad=1; done; exit $$bad
 
 TESTS += switch-guest
 

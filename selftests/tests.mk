@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# All tests, by folder: the one list for kselftest (FOLDER/Makefile) and for `make test` (Build.mk of
+# the part that is tested). FOLDER_PROGRAMS are compiled, FOLDER_SCRIPTS are not.
+
+TESTS_HERE := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
+
+CORE_PROGRAMS := $(patsubst $(TESTS_HERE)/core/%.c,%,$(wildcard $(TESTS_HERE)/core/*_test.c))
+FUZZ_PROGRAMS := fuzz_parse fuzz_core
+FUZZ_SCRIPTS := run.sh
+BPF_PROGRAMS := test_switch_sanitized test_switch stress_switch
+
+USER_PROGRAMS := siphash_test parse_test json_test option_test params_test socket_test engine_test \
+	kernel_test engine_tsan setting_test rtnl_test
+USER_SCRIPTS := install.sh usage.sh user.sh examples.sh try.sh docs.sh
+
+# In the guest, for they need the module. One of them loads and unloads it.
+KMOD_PROGRAMS := api zerocopy queued
+KMOD_LOAD := load.sh
+KMOD_SCRIPTS := allreduce.sh rules.sh path.sh $(KMOD_LOAD)
+
+# SWITCH: one target, test-switch. DAEMON: targets of their own, test-NAME. GUEST: in the guest
+NET_SWITCH := switch.sh switch_sums.sh switch_follow.sh switch_guard.sh switch_end.sh switch_grey.sh
+NET_DAEMON := backlog.sh settings.sh recover.sh
+NET_GUEST := switch_devices.sh timeout.sh
+NET_TESTBED := fault.sh topology.sh matrix.sh congestion.sh
+NET_SCRIPTS := $(NET_SWITCH) $(NET_DAEMON) $(NET_GUEST) $(NET_TESTBED)
+
+SIM_SCRIPTS := run.sh
+VM_SCRIPTS := selftest.sh kernels.sh
