@@ -51,6 +51,10 @@ $(B)/%.o: %.c | $(B)/.setup
 test: all $(TEST_DEPS) ## all tests; the last line is "N passed, N failed"
 	tools/test.sh $(TESTS)
 
+# For make -n: what `make test` runs. See selftests/kselftest.sh
+.PHONY: test-commands
+test-commands: $(TESTS:%=test-%)
+
 check: all $(B)/linux-parts/stamp $(B)/guest/config.mk ## checkpatch, sparse, gcc, clang, cppcheck, shellcheck, layers, documents
 	tools/check.sh
 

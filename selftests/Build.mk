@@ -34,6 +34,11 @@ $(B)/selftests/fuzz_%: selftests/fuzz/fuzz_%.c $(CORE_SRC) $(CORE_HDR) | $(B)/.s
 test-fuzz: $(FUZZ_TESTS) ## libFuzzer on parser and core, FUZZ_SECONDS (60) each
 	selftests/fuzz/run.sh $(FUZZ_SECONDS) $^
 
+TESTS += kselftest
+.PHONY: test-kselftest
+test-kselftest: all module $(USER_TEST_BIN) ## a few tests as kselftest has them, in the source of Debian's kernel, too
+	selftests/kselftest.sh
+
 TESTS += kernels
 TEST_DEPS += $(B)/selftests/bpf/load_programs
 .PHONY: test-kernels

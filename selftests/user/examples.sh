@@ -7,7 +7,7 @@
 # shellcheck source=selftests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-BUILD=${BUILD:-$TAP_TOP/build}
+BUILD=$TAP_TOP/build
 SUM="3 30 300 3000"
 export LIBCANARY=$BUILD/lib/libcanary.so
 
