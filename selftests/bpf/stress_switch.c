@@ -43,31 +43,22 @@ static int ifindex[PORTS + 1], ends[PORTS + 1];
 /* Contributors that are not done; and that have begun, in all rounds: they begin in pairs. */
 static atomic_int running, started;
 
-static uint16_t get16(const uint8_t *p)
-{
-	return p[0] << 8 | p[1];
-}
-
-static uint32_t get32(const uint8_t *p)
-{
-	return (uint32_t)get16(p) << 16 | get16(p + 2);
-}
-
 static void leader(struct thread *t, const uint8_t *frame, uint32_t length)
 {
-	const uint8_t *h = frame + 42;
-	uint32_t block = get32(h + 12), i, v;
+	struct canary_hdr h;
 	struct sums *s;
+	uint32_t i, v;
 
-	if (length != LENGTH || h[1] != CANARY_CONTRIBUTION || block >= BLOCKS) {
+	memcpy(&h, frame + FRAME_DATA - sizeof(h), sizeof(h));
+	if (length != LENGTH || h.type != CANARY_CONTRIBUTION || be32toh(h.block) >= BLOCKS) {
 		t->lost++;
 		return;
 	}
-	s = &t->block[block];
+	s = &t->block[be32toh(h.block)];
 	s->packets++;
-	s->count += get16(h + 22);
-	s->tag += (uint64_t)get32(h + 32) << 32 | get32(h + 36);
-	s->sum += get32(h + 40);
+	s->count += be16toh(h.contribution.count);
+	s->tag += be64toh(h.contribution.tag);
+	s->sum += be32toh(h.contribution.sum);
 	for (i = 0; i < ELEMENTS; i++) {
 		memcpy(&v, frame + FRAME_DATA + 4 * i, 4);
 		s->data[i] += v;

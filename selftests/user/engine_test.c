@@ -424,10 +424,10 @@ static int run_garbage(struct member *m)
 		bad.field = value;					\
 		send_to(fd, info.local.sin_port, &bad, sizeof(bad));	\
 	} while (0)
-	SEND(version, 2);
+	SEND(version, CANARY_VERSION + 1);
 	SEND(type, 99);
 	SEND(flags, 0x80);
-	SEND(reserved, 1);
+	SEND(request.zero, 1);
 	memcpy(large, &good, sizeof(good));
 	send_to(fd, info.local.sin_port, large, sizeof(large));
 	send_to(fd, info.local.sin_port, large, sizeof(good) + 1);
