@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Layer 5, tree: a led block that contributions are missing of. When that is a loss, which ranks'
- * it is, and what to do about it. cnr_lead_overdue() is the table in PROTOCOL.md section 5.
+ * it is, and what to do about it. cnr_lead_overdue() is the table in PROTOCOL.md, "A block's life".
  *
  * Timer: cnr_lead.deadline while COLLECTING and posted here.
  */

@@ -81,7 +81,7 @@ void sim_send(struct sim *s, struct sim_event e, const void *hdr, const void *pa
 			h->contribution.load = load;
 		/*
 		 * Bits are set, never cleared, and not the highest: the checksum is linear, so that
-		 * errors on several hops could cancel (PROTOCOL.md, section 6).
+		 * errors on several hops could cancel (PROTOCOL.md, "Keys, tags, sums").
 		 */
 		if (sim_chance(s, f->corrupt))
 			e.data[sim_random(s) % e.len] |= 1 << sim_random(s) % 7;

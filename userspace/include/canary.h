@@ -198,7 +198,7 @@ int canary_params_members(struct canary_params *params, const char *path);
 int canary_open(const struct canary_params *params, struct canary **comm);
 
 /**
- * canary_connect() - rendezvous: returns when every rank is in (PROTOCOL.md, section 4)
+ * canary_connect() - rendezvous: returns when every rank is in (PROTOCOL.md, "Rendezvous")
  * @comm:	from canary_open()
  * @timeout_ms:	CANARY_FOREVER, or how long to wait
  *
