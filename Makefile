@@ -55,7 +55,8 @@ test: all $(TEST_DEPS) ## all tests; the last line is "N passed, N failed"
 .PHONY: test-commands
 test-commands: $(TESTS:%=test-%)
 
-check: all $(B)/linux-parts/stamp $(B)/guest/config.mk ## checkpatch, sparse, gcc, clang, cppcheck, shellcheck, layers, documents
+# What no test runs has to compile all the same.
+check: all $(BENCH_TOOLS) $(B)/linux-parts/stamp $(B)/guest/config.mk ## checkpatch, sparse, gcc, clang, cppcheck, shellcheck, layers, documents
 	tools/check.sh
 
 .PHONY: module-sparse
