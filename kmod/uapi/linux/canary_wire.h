@@ -5,7 +5,7 @@
  * Packets are IPv4/UDP, destination port in [CANARY_PORT_BASE, CANARY_PORT_BASE + CANARY_PORTS).
  * The UDP payload is one struct canary_hdr followed by the payload of its type. The header is
  * in network byte order; vector elements are little-endian. The meaning of each field for
- * each type is in PROTOCOL.md, "Messages". The header compiles for the kernel, for BPF
+ * each type is in docs/wire-format.md. The header compiles for the kernel, for BPF
  * (after ctx/kernel.h) and for user space.
  */
 #ifndef _UAPI_LINUX_CANARY_WIRE_H
@@ -119,7 +119,8 @@ enum canary_why {
  * @comm:	communicator, chosen by its users
  * @epoch:	random, agreed at rendezvous: a restarted job never meets its own past
  * @block:	serial number of the block within the epoch; wraps
- * @opsig:	hash of operation, stage, kind, algorithm and length: only equals merge
+ * @opsig:	hash of the operation: its number, operator, type, algorithm, stage, root, elements;
+ *		only equals merge
  * @members:	size of the communicator, 1 .. CANARY_MEMBERS_MAX
  * @rank:	of the sender; 0 in aggregates
  * @mac:	keyed hash of header and payload, without what a switch may set (PROTOCOL.md, "Keys,
