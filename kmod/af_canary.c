@@ -11,12 +11,14 @@
  * bind()	EINVAL: bound already, address shorter than struct sockaddr_canary, scan_zero not
  *		zero, port neither 0 nor in the range 22600 .. 22663. EAFNOSUPPORT: not
  *		AF_CANARY. EADDRNOTAVAIL: not a local address. EADDRINUSE: port taken, or no port
- *		free. INADDR_ANY is allowed: connect() chooses the address.
+ *		free. INADDR_ANY is allowed: connect() chooses the address. CANARY_ENDPOINT takes
+ *		its place where a port is shared (endpoint.c).
  *		EACCES, EPERM: rules.c, also of CANARY_COMM and connect().
  * connect()	Address of rank 0. Binds if bind() was not called. EINVAL: as bind(), no
  *		CANARY_COMM, address 0.0.0.0; EADDRNOTAVAIL: rank 0, and it is not the own
  *		address and port; ENETUNREACH and others: of the route; ENOBUFS: no memory;
- *		EUSERS: members_max reached (budget.c).
+ *		EUSERS: members_max reached (budget.c); EADDRINUSE: as bind(), or a socket that
+ *		shares its port joins the same communicator.
  *		Waits for all ranks. Nonblocking: EINPROGRESS, then EALREADY; poll() says
  *		writable when it has come to an end, SO_ERROR how. SO_SNDTIMEO over: EINPROGRESS;
  *		a signal: EINTR or restart. In these cases the rendezvous goes on and connect()
@@ -108,7 +110,7 @@ int canary_check_addr(const struct sockaddr *addr, int len)
  * The port is the communicator's: who may not be a member need not hold it. While it is not known
  * which one it will be, who may not be a member of any need not hold one.
  */
-static int canary_bind_allowed(struct canary_comm *comm)
+int canary_port_allowed(struct canary_comm *comm)
 {
 	struct cnr_config cfg = { .comm = comm->req.id };
 	int err;
@@ -132,10 +134,10 @@ static int canary_bind(struct socket *sock, struct sockaddr *addr, int len)
 	if (err)
 		return err;
 	lock_sock(sk);
-	if (comm->usock)
+	if (comm->ep)
 		err = -EINVAL;
 	else
-		err = canary_bind_allowed(comm);
+		err = canary_port_allowed(comm);
 	if (!err)
 		err = canary_port_open(comm, a->scan_addr, a->scan_port, sk->sk_bound_dev_if);
 	release_sock(sk);
@@ -202,7 +204,7 @@ static __poll_t canary_poll_mask(struct canary_sock *cs)
 	u8 down = READ_ONCE(cs->sk.sk_shutdown);
 	__poll_t mask = 0;
 
-	if (!comm->core)
+	if (!comm->core || comm->state == CNR_CLOSED)
 		return EPOLLOUT | EPOLLWRNORM | EPOLLHUP;
 	if (comm->state == CNR_FAILED)
 		return EPOLLIN | EPOLLRDNORM | EPOLLRDHUP | EPOLLOUT | EPOLLWRNORM | EPOLLERR |

@@ -3,26 +3,30 @@
  * What the files of the module share: its objects, who owns them, and the locking.
  *
  * A socket has two halves. struct canary_sock is the face that system calls see; it dies with
- * close(). struct canary_comm is the engine: the UDP port, the protocol core, the timer and
- * the vectors. It is made with the socket and may outlive it, to serve other members for a
- * bounded time (core.h, "lingering").
+ * close(). struct canary_comm is the engine: the protocol core, the timer, the vectors and a UDP
+ * socket to send from. It is made with the socket and may outlive it, to serve other members for a
+ * bounded time (core.h, "lingering"). struct canary_endpoint is a UDP port, of one engine or of
+ * several that share it.
  *
  * Locking
  * -------
  * lock_sock(sk)	process context. Serialises bind(), connect(), setsockopt(), shutdown()
- *			and close(). Protects how a communicator is configured and the port.
+ *			and close(). Protects how a communicator is configured and its port. Never
+ *			held of two sockets.
  *			sendmsg() and recvmsg() do not take it: posting must not wait for
  *			reading, and neither for a copy of 16 MiB.
  * canary_comm.lock	spin lock, softirqs off. Around every call into the protocol core, and
  *			protects the vectors, the budget and the pointer to the face. Packets
  *			come in under it (softirq), the timer fires under it (softirq), sendmsg()
  *			posts under it.
+ * canary_endpoint.lock	spin lock, softirqs off. Who shares a port, and what packets call them:
+ *			these names are read under RCU.
  * canary_net.lock	mutex. The list of engines of a namespace.
  * canary_net.rules_lock	mutex. The rules of a namespace. Taken under lock_sock.
  * canary_net.stats_lock	spin lock, softirqs off. What ended engines counted.
  *
- * Order: lock_sock, canary_net.lock, canary_comm.lock, then wait queue locks (waking is done
- * under canary_comm.lock, so that the face cannot go away meanwhile) or stats_lock.
+ * Order: lock_sock, canary_net.lock, canary_comm.lock, then canary_endpoint.lock, wait queue locks
+ * (waking is done under canary_comm.lock, so that the face cannot go away meanwhile) or stats_lock.
  *
  * Nothing is transmitted under canary_comm.lock: canary_comm_round() collects packets under it,
  * lets go of it and only then hands them to IP. So the lock of no queue or device nests in it,
@@ -33,10 +37,11 @@
  * Lifetime
  * --------
  * An engine ends exactly once, in canary_comm_end(), which has the right to it from the bit
- * CANARY_COMM_ENDING: either close() or the work queue. Packets find the engine through the UDP
- * socket under RCU, and its memory goes after a grace period; an engine that ended has no
- * core any more. Every engine holds a reference of the module, so that rmmod is refused while
- * one lingers. It holds none of the namespace: that one ends its engines when it goes.
+ * CANARY_COMM_ENDING: either close() or the work queue. Packets find the endpoint through the UDP
+ * socket, and the engine through the endpoint, under RCU. The memory of both goes after a grace
+ * period; an engine that ended has no core any more. An endpoint, and its port, ends with the last
+ * engine that shares it. Every engine holds a reference of the module, so that rmmod is refused
+ * while one lingers. It holds none of the namespace: that one ends its engines when it goes.
  */
 #ifndef CANARY_KMOD_H
 #define CANARY_KMOD_H
@@ -70,6 +75,7 @@
 #define CANARY_MEMBERS_DEFAULT	1048576		/* net.canary.members_max */
 #define CANARY_SLICE		256		/* members that the core looks at in one go */
 #define CANARY_FEW		4		/* packets collected while it has to */
+#define CANARY_ENDPOINT_MAX	4096	/* engines that share a port */
 #define CANARY_GOODBYE_TRIES	200	/* ms that goodbyes may wait for a full UDP socket */
 #define CANARY_GOODBYE_GOING	10	/* the same, when the namespace goes */
 
@@ -155,6 +161,55 @@ struct canary_route {
 	__be16		port;
 };
 
+struct canary_comm;
+struct canary_names;
+
+/**
+ * struct canary_name - what packets call an engine, see endpoint.c
+ * @node:	in canary_endpoint.names, if there are any. Read under RCU
+ * @comm:	the engine it is in; constant
+ * @id:		communicator
+ * @epoch:	its epoch; 0: the communicator alone
+ * @given:	the engine has this name
+ *
+ * Owner: the engine. Lock: canary_endpoint.lock.
+ */
+struct canary_name {
+	struct hlist_node	node;
+	struct canary_comm	*comm;
+	u32			id;
+	u32			epoch;
+	bool			given;
+};
+
+/**
+ * struct canary_endpoint - a UDP port
+ * @names:	NULL, or who is called what, once several engines shared it. Read under RCU
+ * @only:	the first engine, until it goes; all packets are for it while @names is NULL
+ * @net:	its namespace
+ * @usock:	UDP socket, bound to the port: the one that packets come to; constant
+ * @addr:	that it is bound to; constant
+ * @port:	its number; constant
+ * @uid:	whose it is; constant
+ * @lock:	see above
+ * @engines:	that share it. Lock: @lock; READ_ONCE()
+ * @rcu:	frees it
+ *
+ * Owner: the engines that share it.
+ */
+struct canary_endpoint {
+	struct canary_names __rcu	*names;
+	struct canary_comm __rcu	*only;
+	struct net			*net;
+	struct socket			*usock;
+	__be32				addr;
+	__be16				port;
+	kuid_t				uid;
+	spinlock_t			lock;	/* of @names, @engines */
+	u32				engines;
+	struct rcu_head			rcu;
+};
+
 enum canary_comm_flags {
 	CANARY_COMM_ENDING,	/* somebody has the right and the duty to end it */
 	CANARY_COMM_BLOCKED,	/* packets wait for room in the UDP socket */
@@ -196,10 +251,14 @@ enum canary_left {
  * @list:	in canary_net.comms. Lock: canary_net.lock
  * @rcu:	frees it
  * @net:	its namespace; alive as long as the engine is (see netns.c)
- * @usock:	UDP socket, NULL before bind(). Lock: lock_sock; constant once there is a core
- * @usk:	@usock->sk
+ * @ep:		NULL before bind(). Lock: lock_sock and @lock; constant once there is a core
+ * @usock:	UDP socket to send from: @ep's of who opened the port, an unbound one of who shares
+ *		it. Lock: lock_sock; constant once there is a core
+ * @usk:	@usock->sk; alive for a grace period longer
+ * @joining:	its name to @ep's packets of rendezvous
+ * @session:	its name once the epoch is known
  * @addr:	own address; INADDR_ANY until connect() chooses. Lock: as @usock
- * @port:	own port. Lock: as @usock
+ * @port:	own port, that of @ep. Lock: as @usock
  * @uid:	of the socket; constant
  * @bound:	address given to bind(). Lock: lock_sock
  * @found:	connect() opened the port, not bind(). Lock: lock_sock
@@ -245,8 +304,11 @@ struct canary_comm {
 	struct rcu_head		rcu;
 
 	struct net		*net;
+	struct canary_endpoint	*ep;
 	struct socket		*usock;
 	struct sock		*usk;
+	struct canary_name	joining;
+	struct canary_name	session;
 	__be32			addr;
 	__be32			bound;
 	__be32			root;
@@ -365,6 +427,7 @@ extern struct proto canary_proto;
 int canary_family_register(void);
 void canary_family_unregister(void);
 int canary_check_addr(const struct sockaddr *addr, int len);
+int canary_port_allowed(struct canary_comm *comm);
 
 /* sockopt.c */
 int canary_setsockopt(struct socket *sock, int level, int name, sockptr_t val, unsigned int len);
@@ -400,7 +463,20 @@ void canary_turn_end(enum canary_turn_kind kind);
 
 /* port.c */
 int canary_port_open(struct canary_comm *comm, __be32 addr, __be16 port, int ifindex);
+int canary_port_share(struct canary_comm *comm, struct canary_endpoint *ep);
+int canary_port_device(struct canary_comm *comm, int ifindex);
+void canary_port_put(struct canary_endpoint *ep, const struct canary_comm *comm);
 void canary_port_close(struct canary_comm *comm);
+
+/* endpoint.c */
+struct canary_endpoint *canary_endpoint_alloc(struct canary_comm *comm);
+void canary_endpoint_free(struct canary_endpoint *ep);
+int canary_endpoint_hold(struct canary_endpoint *ep);
+bool canary_endpoint_put(struct canary_endpoint *ep, const struct canary_comm *comm);
+int canary_endpoint_begin(struct canary_comm *comm);
+bool canary_endpoint_know(struct canary_comm *comm, u32 epoch);
+void canary_endpoint_forget(struct canary_comm *comm);
+struct canary_comm *canary_endpoint_find(struct canary_endpoint *ep, const struct sk_buff *skb);
 
 /* receive.c */
 int canary_receive(struct sock *usk, struct sk_buff *skb);
@@ -473,6 +549,7 @@ void canary_sysctl_net_exit(struct net *net);
 
 /* stats.c */
 void canary_count_drop(struct canary_comm *comm, enum canary_drop why, u32 n);
+void canary_count_stray(const struct net *net, enum canary_drop why);
 void canary_stats_fold(struct canary_comm *comm, const struct cnr_stats *stats);
 void canary_stats_read(struct canary_comm *comm, u64 *values);
 void canary_stats_net(struct canary_net *cn, u64 *values);

@@ -57,12 +57,32 @@ static bool canary_comm_completions(struct canary_comm *comm, struct list_head *
 	return canary_comm_hand_over(comm) || any;
 }
 
+/*
+ * As soon as the core knows the epoch, packets may have it. If another engine of this port has that
+ * session, rank 0 lies, and this one could be told nothing: it ends.
+ */
+static void canary_comm_know(struct canary_comm *comm)
+{
+	u32 epoch = cnr_session(comm->core);
+
+	if (!epoch || comm->session.given || canary_endpoint_know(comm, epoch))
+		return;
+	cnr_close(comm->core, ktime_get_ns(), true);
+	if (comm->sk)
+		WRITE_ONCE(comm->sk->sk_err, EADDRINUSE);
+}
+
 /* Tells the face what changed; without a face, finds the end of lingering. */
 static void canary_comm_events(struct canary_comm *comm, struct list_head *freed)
 {
-	enum cnr_state state = cnr_state(comm->core);
-	bool any = canary_comm_completions(comm, freed);
 	struct sock *sk = comm->sk;
+	enum cnr_state state;
+	bool any;
+
+	if (comm->state == CNR_NEW || comm->state == CNR_JOINING)
+		canary_comm_know(comm);
+	any = canary_comm_completions(comm, freed);
+	state = cnr_state(comm->core);
 
 	if (!sk) {
 		comm->state = state;
@@ -296,6 +316,7 @@ static void canary_comm_drop_core(struct canary_comm *comm)
 		canary_stats_fold(comm, cnr_stats(core));
 	spin_unlock_bh(&comm->lock);
 	mutex_unlock(&cn->lock);
+	canary_endpoint_forget(comm);
 	if (!core)
 		return;
 	canary_members_give(comm->net, comm->counted);
@@ -319,10 +340,13 @@ int canary_comm_start(struct canary_comm *comm, const struct cnr_config *cfg)
 
 	might_sleep();
 	canary_comm_drop_core(comm);
+	err = canary_endpoint_begin(comm);
+	if (err)
+		return err;
 	comm->counted = comm->req.members;
 	err = canary_members_take(comm->net, comm->counted);
 	if (err)
-		return err;
+		goto err_name;
 	err = canary_memory_take(comm->net, size);
 	if (err)
 		goto err_count;
@@ -344,6 +368,8 @@ err_memory:
 	canary_memory_give(comm->net, size);
 err_count:
 	canary_members_give(comm->net, comm->counted);
+err_name:
+	canary_endpoint_forget(comm);
 	return err;
 }
 
@@ -358,12 +384,6 @@ void canary_comm_give_port(struct canary_comm *comm)
 	remove_wait_queue(sk_sleep(comm->usk), &comm->space);
 	canary_port_close(comm);
 	comm->found = false;
-	comm->bound = 0;
-	/* Under the lock: /proc shows it. */
-	spin_lock_bh(&comm->lock);
-	comm->addr = 0;
-	comm->port = 0;
-	spin_unlock_bh(&comm->lock);
 }
 
 /*
@@ -519,6 +539,8 @@ struct canary_comm *canary_comm_alloc(struct sock *sk)
 	comm->armed = CNR_NEVER;
 	comm->linger = CANARY_LINGER_DEFAULT;
 	comm->dead_after = CANARY_DEAD_DEFAULT;
+	comm->joining.comm = comm;
+	comm->session.comm = comm;
 	INIT_LIST_HEAD(&comm->vectors);
 	INIT_LIST_HEAD(&comm->ended);
 	INIT_LIST_HEAD(&comm->done);

@@ -48,13 +48,9 @@ static void canary_connect_config(struct canary_comm *comm, u32 mtu, struct cnr_
 /* What was asked of the face since bind() holds for the port as well, from here on. */
 static int canary_connect_port(struct canary_comm *comm, const struct sock *sk)
 {
-	int ifindex = READ_ONCE(sk->sk_bound_dev_if);
-
 	WRITE_ONCE(comm->usk->sk_mark, READ_ONCE(sk->sk_mark));
 	WRITE_ONCE(comm->usk->sk_priority, READ_ONCE(sk->sk_priority));
-	if (READ_ONCE(comm->usk->sk_bound_dev_if) == ifindex)
-		return 0;
-	return sock_bindtoindex(comm->usk, ifindex, true);
+	return canary_port_device(comm, READ_ONCE(sk->sk_bound_dev_if));
 }
 
 /* Begins a rendezvous. Context: lock_sock is held; no other one is under way. */
@@ -80,7 +76,7 @@ static int canary_connect_start(struct sock *sk, const struct sockaddr_canary *t
 		goto out;
 	if (comm->found)
 		canary_comm_give_port(comm);
-	if (!comm->usock) {
+	if (!comm->ep) {
 		err = canary_port_open(comm, first ? to->scan_addr : htonl(INADDR_ANY),
 				       first ? root_port : 0, sk->sk_bound_dev_if);
 		if (err)

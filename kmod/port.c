@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The UDP port of a rank: a socket of the kernel, whose packets go to canary_receive().
+ * UDP ports of endpoints: sockets of the kernel, whose packets go to canary_receive(). And sockets
+ * to send from: that of the port, or where several engines share it (endpoint.c) one for each
+ * more, which is bound to nothing. Headers are made in send.c, so that all have the same port.
  *
- * It is the kernel's, so that it may outlive close(), but it belongs to whoever made the socket:
- * what asks packets for their socket (routing by user, netfilter, control groups, security
+ * They are the kernel's, so that they may outlive close(), but each belongs to whoever made the
+ * socket: what asks packets for their socket (routing by user, netfilter, control groups, security
  * modules) finds the user, the label and, as the credentials of a file, all that it knows of
  * sockets of that process. Nobody opens that file: it has no descriptor and does nothing.
  */
@@ -35,7 +37,7 @@ static struct file *canary_port_file(const struct sock *sk)
 	return file;
 }
 
-/* Context: process, lock_sock of the face is held; nothing was sent yet. */
+/* Makes @usock the face's. Context: process, lock_sock is held; nothing was sent yet. */
 static int canary_port_own(struct socket *usock, const struct sock *sk)
 {
 	struct file *file = canary_port_file(sk);
@@ -48,6 +50,8 @@ static int canary_port_own(struct socket *usock, const struct sock *sk)
 	write_lock_bh(&usk->sk_callback_lock);
 	usock->file = file;
 	write_unlock_bh(&usk->sk_callback_lock);
+	/* Nothing is fragmented, and ICMP is not believed (route.c). */
+	ip_sock_set_mtu_discover(usk, IP_PMTUDISC_INTERFACE);
 	return 0;
 }
 
@@ -67,7 +71,7 @@ static void canary_port_release(struct socket *usock)
 		fput(file);
 }
 
-static int canary_port_create(struct canary_comm *comm, __be32 addr, u16 port, int ifindex)
+static int canary_port_create(struct canary_endpoint *ep, __be32 addr, u16 port, int ifindex)
 {
 	struct udp_port_cfg cfg = {
 		.family		= AF_INET,
@@ -76,63 +80,148 @@ static int canary_port_create(struct canary_comm *comm, __be32 addr, u16 port, i
 		.bind_ifindex	= ifindex,
 	};
 
-	return udp_sock_create(comm->net, &cfg, &comm->usock);
+	ep->addr = addr;
+	ep->port = htons(port);
+	return udp_sock_create(ep->net, &cfg, &ep->usock);
 }
 
 /*
  * Any free one. The first of the range is tried last: it is where rank 0 is looked for if
  * nobody says otherwise.
  */
-static int canary_port_search(struct canary_comm *comm, __be32 addr, int ifindex, u16 *port)
+static int canary_port_search(struct canary_endpoint *ep, __be32 addr, int ifindex)
 {
 	int i, err = -EADDRINUSE;
 
-	for (i = 1; i <= CANARY_PORTS && err == -EADDRINUSE; i++) {
-		*port = CANARY_PORT_BASE + i % CANARY_PORTS;
-		err = canary_port_create(comm, addr, *port, ifindex);
-	}
+	for (i = 1; i <= CANARY_PORTS && err == -EADDRINUSE; i++)
+		err = canary_port_create(ep, addr, CANARY_PORT_BASE + i % CANARY_PORTS, ifindex);
 	return err;
 }
 
+/* @comm is going to send from @usock. */
+static void canary_port_use(struct canary_comm *comm, struct canary_endpoint *ep,
+			    struct socket *usock)
+{
+	comm->usock = usock;
+	comm->usk = usock->sk;
+	comm->bound = ep->addr;
+	/* Under the lock: /proc shows it. */
+	spin_lock_bh(&comm->lock);
+	comm->ep = ep;
+	comm->addr = ep->addr;
+	comm->port = ep->port;
+	spin_unlock_bh(&comm->lock);
+	add_wait_queue(sk_sleep(comm->usk), &comm->space);
+}
+
 /*
- * Bind the engine to an address and a port
+ * Bind the engine to an address and a port of its own
  * @port:	in the range, or 0 for any free one
  * Context: process, lock_sock is held. Return: 0 or what bind() says.
  */
 int canary_port_open(struct canary_comm *comm, __be32 addr, __be16 port, int ifindex)
 {
 	struct udp_tunnel_sock_cfg cfg = {
-		.sk_user_data	= comm,
 		.encap_type	= 1,
 		.encap_rcv	= canary_receive,
 	};
-	u16 number = ntohs(port);
+	struct canary_endpoint *ep = canary_endpoint_alloc(comm);
 	int err;
 
-	if (number)
-		err = canary_port_create(comm, addr, number, ifindex);
+	if (!ep)
+		return -ENOMEM;
+	if (port)
+		err = canary_port_create(ep, addr, ntohs(port), ifindex);
 	else
-		err = canary_port_search(comm, addr, ifindex, &number);
+		err = canary_port_search(ep, addr, ifindex);
 	if (err)
-		return err;
-	err = canary_port_own(comm->usock, comm->sk);
-	if (err) {
-		canary_port_release(comm->usock);
-		comm->usock = NULL;
-		return err;
-	}
-	comm->usk = comm->usock->sk;
-	/* Nothing is fragmented, and ICMP is not believed (route.c). */
-	ip_sock_set_mtu_discover(comm->usk, IP_PMTUDISC_INTERFACE);
-	comm->bound = addr;
-	/* Under the lock: /proc shows it. */
-	spin_lock_bh(&comm->lock);
-	comm->addr = addr;
-	comm->port = htons(number);
-	spin_unlock_bh(&comm->lock);
-	add_wait_queue(sk_sleep(comm->usk), &comm->space);
-	setup_udp_tunnel_sock(comm->net, comm->usock, &cfg);
+		goto err_free;
+	err = canary_port_own(ep->usock, comm->sk);
+	if (err)
+		goto err_release;
+	ep->uid = ep->usock->sk->sk_uid;
+	canary_port_use(comm, ep, ep->usock);
+	cfg.sk_user_data = ep;
+	setup_udp_tunnel_sock(ep->net, ep->usock, &cfg);
 	return 0;
+
+err_release:
+	canary_port_release(ep->usock);
+err_free:
+	canary_endpoint_put(ep, comm);
+	canary_endpoint_free(ep);
+	return err;
+}
+
+/* A socket to send from, of the face's owner. Return: or an error pointer. */
+static struct socket *canary_port_sender(struct canary_comm *comm, int ifindex)
+{
+	struct socket *usock;
+	int err;
+
+	err = sock_create_kern(comm->net, AF_INET, SOCK_DGRAM, IPPROTO_UDP, &usock);
+	if (err)
+		return ERR_PTR(err);
+	/* Who receives looks at it under RCU, as at one that is bound. */
+	sock_set_flag(usock->sk, SOCK_RCU_FREE);
+	err = sock_bindtoindex(usock->sk, ifindex, true);
+	if (!err)
+		err = canary_port_own(usock, comm->sk);
+	if (!err)
+		return usock;
+	canary_port_release(usock);
+	return ERR_PTR(err);
+}
+
+/**
+ * canary_port_share() - have the engine share the port of others
+ * @comm:	has no port
+ * @ep:		held (canary_endpoint_hold()); @comm's if this succeeds
+ *
+ * Who shares a port is the same user: no other one could receive there, or be heard from there. The
+ * device is the port's, too.
+ *
+ * Context: process, lock_sock is held. Return: 0; -EPERM: another user's; -EINVAL: the socket is
+ * bound to another device; -ENOMEM and others: no socket.
+ */
+int canary_port_share(struct canary_comm *comm, struct canary_endpoint *ep)
+{
+	int ifindex = READ_ONCE(ep->usock->sk->sk_bound_dev_if);
+	struct sock *sk = comm->sk;
+	struct socket *usock;
+
+	if (!uid_eq(READ_ONCE(sk->sk_uid), ep->uid))
+		return -EPERM;
+	if (READ_ONCE(sk->sk_bound_dev_if) && READ_ONCE(sk->sk_bound_dev_if) != ifindex)
+		return -EINVAL;
+	usock = canary_port_sender(comm, ifindex);
+	if (IS_ERR(usock))
+		return PTR_ERR(usock);
+	WRITE_ONCE(sk->sk_bound_dev_if, ifindex);
+	canary_port_use(comm, ep, usock);
+	return 0;
+}
+
+/* The face is bound to a device since. Who shares a port has to leave that as it is. */
+int canary_port_device(struct canary_comm *comm, int ifindex)
+{
+	struct canary_endpoint *ep = comm->ep;
+
+	if (READ_ONCE(comm->usk->sk_bound_dev_if) == ifindex)
+		return 0;
+	if (comm->usock != ep->usock || READ_ONCE(ep->engines) > 1)
+		return -EINVAL;
+	return sock_bindtoindex(comm->usk, ifindex, true);
+}
+
+/* An engine does not share it any more: the port goes with the last one. */
+void canary_port_put(struct canary_endpoint *ep, const struct canary_comm *comm)
+{
+	if (!canary_endpoint_put(ep, comm))
+		return;
+	rcu_assign_sk_user_data(ep->usock->sk, NULL);
+	canary_port_release(ep->usock);
+	canary_endpoint_free(ep);
 }
 
 /*
@@ -141,7 +230,17 @@ int canary_port_open(struct canary_comm *comm, __be32 addr, __be16 port, int ifi
  */
 void canary_port_close(struct canary_comm *comm)
 {
-	rcu_assign_sk_user_data(comm->usk, NULL);
-	canary_port_release(comm->usock);
+	struct canary_endpoint *ep = comm->ep;
+
+	if (comm->usock != ep->usock)
+		canary_port_release(comm->usock);
 	comm->usock = NULL;
+	comm->bound = 0;
+	/* Under the lock: /proc shows it. */
+	spin_lock_bh(&comm->lock);
+	comm->ep = NULL;
+	comm->addr = 0;
+	comm->port = 0;
+	spin_unlock_bh(&comm->lock);
+	canary_port_put(ep, comm);
 }

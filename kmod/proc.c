@@ -62,10 +62,10 @@ static int canary_proc_show(struct seq_file *seq, void *v)
 	unsigned long ino = 0;
 	const char *state;
 	size_t memory;
-	u32 troubles = 0;
+	u32 troubles = 0, sharing = 0;
 
 	if (v == &canary_net(seq_file_net(seq))->comms) {
-		seq_puts(seq, "comm rank members state epoch window una next srtt_us memory inode local root algorithm last why trouble\n");
+		seq_puts(seq, "comm rank members state epoch window una next srtt_us memory inode local root algorithm last why trouble sharing\n");
 		return 0;
 	}
 	comm = list_entry(v, struct canary_comm, list);
@@ -83,6 +83,8 @@ static int canary_proc_show(struct seq_file *seq, void *v)
 	root.addr = comm->root;
 	root.port = comm->root_port;
 	memory = comm->charged + comm->core_size;
+	if (comm->ep)
+		sharing = READ_ONCE(comm->ep->engines);
 	if (comm->sk)
 		ino = sock_i_ino(comm->sk);
 	spin_unlock_bh(&comm->lock);
@@ -97,10 +99,11 @@ static int canary_proc_show(struct seq_file *seq, void *v)
 	seq_printf(seq, " %s %s %s", cnr_algorithm_name(info.algorithm),
 		   info.last ? cnr_algorithm_name(info.last) : "-", cnr_why_name(info.why));
 	if (troubles)
-		seq_printf(seq, " %s@%pI4:%u\n", cnr_trouble_name(trouble.kind), &trouble.addr,
+		seq_printf(seq, " %s@%pI4:%u", cnr_trouble_name(trouble.kind), &trouble.addr,
 			   ntohs(trouble.port));
 	else
-		seq_puts(seq, " -\n");
+		seq_puts(seq, " -");
+	seq_printf(seq, " %u\n", sharing);
 	return 0;
 }
 

@@ -67,13 +67,14 @@ static void canary_receive_trace(struct canary_comm *comm, const struct cnr_in *
 }
 
 /*
- * A packet came to the UDP socket of an engine
+ * A packet came to the UDP port of one or more engines
  * @skb:	data at the UDP header, its checksum verified if it has one, which it must
  * Context: softirq, in an RCU read section. Return: 0, @skb was consumed.
  */
 int canary_receive(struct sock *usk, struct sk_buff *skb)
 {
-	struct canary_comm *comm = rcu_dereference_sk_user_data(usk);
+	struct canary_endpoint *ep = rcu_dereference_sk_user_data(usk);
+	struct canary_comm *comm = ep ? canary_endpoint_find(ep, skb) : NULL;
 	struct canary_hdr hdr;
 	enum canary_drop why;
 	struct cnr_in in;
@@ -83,8 +84,8 @@ int canary_receive(struct sock *usk, struct sk_buff *skb)
 		kfree_skb(skb);
 		return 0;
 	}
-	/* What UDP asks about packets of sockets that are no tunnels */
-	if (sk_filter_trim_cap(usk, skb, sizeof(struct udphdr))) {
+	/* What UDP asks about packets of sockets that are no tunnels, of the own socket of each */
+	if (sk_filter_trim_cap(READ_ONCE(comm->usk), skb, sizeof(struct udphdr))) {
 		spin_lock_bh(&comm->lock);
 		canary_count_drop(comm, CANARY_DROP_FILTER, 1);
 		spin_unlock_bh(&comm->lock);

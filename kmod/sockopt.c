@@ -7,6 +7,7 @@
  */
 
 #include <linux/mm.h>
+#include <linux/net.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include "canary.h"
@@ -17,7 +18,7 @@ static int canary_sockopt_early(struct canary_comm *comm)
 	bool late;
 
 	spin_lock_bh(&comm->lock);
-	late = comm->core && comm->state != CNR_FAILED;
+	late = comm->core && comm->state != CNR_FAILED && comm->state != CNR_CLOSED;
 	late |= comm->connected;
 	spin_unlock_bh(&comm->lock);
 	return late ? -EISCONN : 0;
@@ -97,6 +98,55 @@ static int canary_set_aggregates(struct canary_comm *comm, sockptr_t val, unsign
 	return 0;
 }
 
+/* Holds the endpoint of the socket of ours that @fd is. Return: or an error pointer. */
+static struct canary_endpoint *canary_endpoint_of(const struct sock *sk, int fd)
+{
+	struct canary_endpoint *ep = ERR_PTR(-EINVAL);
+	struct socket *sock;
+	int err;
+
+	sock = sockfd_lookup(fd, &err);
+	if (!sock)
+		return ERR_PTR(err);
+	if (sock->sk->sk_prot != &canary_proto || sock->sk == sk ||
+	    !net_eq(sock_net(sock->sk), sock_net(sk)))
+		goto out;
+	lock_sock(sock->sk);
+	if (canary_sk(sock->sk)->comm->ep) {
+		ep = canary_sk(sock->sk)->comm->ep;
+		err = canary_endpoint_hold(ep);
+		if (err)
+			ep = ERR_PTR(err);
+	}
+	release_sock(sock->sk);
+out:
+	sockfd_put(sock);
+	return ep;
+}
+
+/* Two sockets are never locked at once: each might be told to share the other's port. */
+static int canary_set_endpoint(struct sock *sk, int fd)
+{
+	struct canary_comm *comm = canary_sk(sk)->comm;
+	struct canary_endpoint *ep = canary_endpoint_of(sk, fd);
+	int err;
+
+	if (IS_ERR(ep))
+		return PTR_ERR(ep);
+	lock_sock(sk);
+	err = canary_sockopt_early(comm);
+	if (!err && comm->ep)
+		err = -EINVAL;
+	if (!err)
+		err = canary_port_allowed(comm);
+	if (!err)
+		err = canary_port_share(comm, ep);
+	release_sock(sk);
+	if (err)
+		canary_port_put(ep, comm);
+	return err;
+}
+
 static int canary_set_u32(struct canary_sock *cs, int name, u32 value)
 {
 	int err;
@@ -157,6 +207,9 @@ int canary_setsockopt(struct socket *sock, int level, int name, sockptr_t val, u
 		err = canary_set_u32(canary_sk(sk), name, value);
 		release_sock(sk);
 		return err;
+	case CANARY_ENDPOINT:
+		err = canary_set_copy(&value, sizeof(value), val, len);
+		return err ?: canary_set_endpoint(sk, (int)value);
 	default:
 		return -ENOPROTOOPT;
 	}
@@ -280,6 +333,18 @@ static int canary_get_aggregates(struct sock *sk, char __user *val, int __user *
 	return canary_get_reply(list, n * sizeof(*list), val, len, room);
 }
 
+/* How many sockets and lingering engines share its port */
+static u32 canary_get_sharing(struct canary_comm *comm)
+{
+	u32 n = 0;
+
+	spin_lock_bh(&comm->lock);
+	if (comm->ep)
+		n = READ_ONCE(comm->ep->engines);
+	spin_unlock_bh(&comm->lock);
+	return n;
+}
+
 int canary_getsockopt(struct socket *sock, int level, int name, char __user *val, int __user *len)
 {
 	struct canary_sock *cs = canary_sk(sock->sk);
@@ -318,6 +383,9 @@ int canary_getsockopt(struct socket *sock, int level, int name, char __user *val
 		break;
 	case CANARY_ALGORITHM:
 		value = READ_ONCE(cs->comm->algorithm);
+		break;
+	case CANARY_ENDPOINT:
+		value = canary_get_sharing(cs->comm);
 		break;
 	default:
 		return -ENOPROTOOPT;

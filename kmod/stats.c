@@ -27,23 +27,33 @@ static void canary_stats_sum(u64 *values, const struct cnr_stats *stats)
 		values[CNR_COUNTER_COUNT + i] += stats->drop[i];
 }
 
+/* What no core counts is the namespace's. */
+static void canary_count_lost(const struct net *net, enum canary_drop why, u32 n)
+{
+	struct canary_net *cn = canary_net(net);
+
+	spin_lock_bh(&cn->stats_lock);
+	cn->ended.drop[why] += n;
+	spin_unlock_bh(&cn->stats_lock);
+}
+
 /*
  * Count packets that the Linux side dropped
  * Context: canary_comm.lock is held.
  */
 void canary_count_drop(struct canary_comm *comm, enum canary_drop why, u32 n)
 {
-	struct canary_net *cn;
-
 	lockdep_assert_held(&comm->lock);
-	if (comm->core) {
+	if (comm->core)
 		cnr_stats(comm->core)->drop[why] += n;
-		return;
-	}
-	cn = canary_net(comm->net);
-	spin_lock_bh(&cn->stats_lock);
-	cn->ended.drop[why] += n;
-	spin_unlock_bh(&cn->stats_lock);
+	else
+		canary_count_lost(comm->net, why, n);
+}
+
+/* Count a packet that came to a port and is for none of its engines. */
+void canary_count_stray(const struct net *net, enum canary_drop why)
+{
+	canary_count_lost(net, why, 1);
 }
 
 /* Keeps in the namespace what a core counted that goes away. */

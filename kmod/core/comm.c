@@ -222,6 +222,11 @@ enum cnr_state cnr_state(const struct cnr_comm *c)
 	return c->state;
 }
 
+u32 cnr_session(const struct cnr_comm *c)
+{
+	return c->epoch;
+}
+
 u32 cnr_missing(const struct cnr_comm *c, u16 *ranks, u32 max)
 {
 	u32 i, n = 0;

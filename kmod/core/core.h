@@ -414,6 +414,9 @@ int cnr_connect(struct cnr_comm *c, u64 now);
 
 enum cnr_state cnr_state(const struct cnr_comm *c);
 
+/** cnr_session() - Return: the epoch, once it is known; then it stays. 0: not yet */
+u32 cnr_session(const struct cnr_comm *c);
+
 /**
  * cnr_missing() - ranks missing (JOINING) or at fault (FAILED)
  * @ranks:	receives up to @max of them, as far as this member knows them by name; or NULL

@@ -7,7 +7,7 @@
 
 static const struct api_test *const lists[] = {
 	call_tests, connect_tests, operation_tests, end_tests, packet_tests, forged_tests,
-	owner_tests, memory_tests,
+	owner_tests, endpoint_tests, memory_tests,
 };
 
 int main(int argc, char **argv)

@@ -96,6 +96,6 @@ struct api_test {
 };
 
 extern const struct api_test call_tests[], connect_tests[], operation_tests[], end_tests[],
-			     packet_tests[], memory_tests[], forged_tests[], owner_tests[];
+			     packet_tests[], memory_tests[], forged_tests[], owner_tests[], endpoint_tests[];
 
 #endif /* API_H */

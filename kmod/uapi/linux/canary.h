@@ -75,6 +75,14 @@ struct sockaddr_canary {
 #define CANARY_AGGREGATES	10
 #define CANARY_AGGREGATES_MAX	16
 
+/*
+ * Set: int, the descriptor of another socket of AF_CANARY, bound and of the same user: the two, and
+ * all that do likewise, share its UDP port, in place of bind(). Packets are told apart by
+ * communicator and epoch, so ranks of one communicator cannot join side by side (EADDRINUSE).
+ * Get: __u32, how many sockets and lingering engines have the port of this one, 0 before bind()
+ */
+#define CANARY_ENDPOINT		11
+
 /* control messages, level SOL_CANARY */
 #define CANARY_OPERATION	1	/* sendmsg: struct canary_operation */
 #define CANARY_COMPLETION	2	/* recvmsg: struct canary_completion */

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Endpoints: a UDP port, and which of the engines that share it a packet is for.
+ *
+ * A port belongs to one engine, which gets all that comes, until a second one shares it
+ * (CANARY_ENDPOINT). From then on packets are told apart by two names that an engine has:
+ *
+ *  - communicator and epoch, once its core knows the epoch. No two engines have the same: a packet
+ *    does not say which rank it is for. Only one that lies about the epoch can bring that about,
+ *    since ranks that share a port cannot join the same session (next item);
+ *  - the communicator alone, for what comes before: JOIN finds rank 0, COOKIE, WELCOME and REFUSED
+ *    find who joined. So only one engine of a port may be in a rendezvous of a communicator; the
+ *    others are EADDRINUSE. The name stays with who was the last one. It also gets what has an
+ *    epoch that nobody knows here, for its core says what is wrong with that.
+ *
+ * Nonces would tell joiners apart, but neither ranks 0 nor what comes later.
+ *
+ * Only the port is common. An engine that shares one sends from a socket of its own (port.c), so
+ * owner, label, control group, mark, and room in queues are its own; so are its routes, which
+ * depend on them.
+ */
+
+#include <linux/jhash.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <linux/udp.h>
+#include "canary.h"
+
+#define CANARY_NAMES	512	/* lists, a power of two */
+
+/*
+ * struct canary_names - engines by what packets call them
+ * @seed:	users choose communicators, others epochs
+ * @list:	of canary_name. Lock: canary_endpoint.lock; read under RCU
+ */
+struct canary_names {
+	struct rcu_head		rcu;
+	u32			seed;
+	struct hlist_head	list[CANARY_NAMES];
+};
+
+/* What is looked at to find the engine, and to count what is for none */
+struct canary_named {
+	u8	version;
+	u8	type;
+	u8	flags;
+	u8	attempt;
+	__be32	comm;
+	__be32	epoch;
+};
+
+static struct hlist_head *canary_names_list(struct canary_names *names, u32 id, u32 epoch)
+{
+	return &names->list[jhash_2words(id, epoch, names->seed) & (CANARY_NAMES - 1)];
+}
+
+static struct canary_name *canary_names_find(struct canary_names *names, u32 id, u32 epoch)
+{
+	struct canary_name *name;
+
+	/* One that gets another name meanwhile may be seen with any: its core looks again. */
+	hlist_for_each_entry_rcu(name, canary_names_list(names, id, epoch), node)
+		if (READ_ONCE(name->id) == id && READ_ONCE(name->epoch) == epoch)
+			return name;
+	return NULL;
+}
+
+static struct canary_names *canary_endpoint_names(const struct canary_endpoint *ep)
+{
+	return rcu_dereference_protected(ep->names, lockdep_is_held(&ep->lock));
+}
+
+static void canary_name_give(struct canary_endpoint *ep, struct canary_name *name, u32 id,
+			     u32 epoch)
+{
+	struct canary_names *names = canary_endpoint_names(ep);
+
+	WRITE_ONCE(name->id, id);
+	WRITE_ONCE(name->epoch, epoch);
+	name->given = true;
+	if (names)
+		hlist_add_head_rcu(&name->node, canary_names_list(names, id, epoch));
+}
+
+static void canary_name_take(struct canary_endpoint *ep, struct canary_name *name)
+{
+	lockdep_assert_held(&ep->lock);
+	if (name->given && canary_endpoint_names(ep))
+		hlist_del_init_rcu(&name->node);
+	name->given = false;
+}
+
+/* Does the engine join, and not know its session yet? */
+static bool canary_name_joins(const struct canary_name *name)
+{
+	enum cnr_state state = READ_ONCE(name->comm->state);
+
+	return !name->comm->session.given && state != CNR_FAILED && state != CNR_CLOSED;
+}
+
+/*
+ * A rendezvous is going to begin. Context: process; lock_sock is held. Return: 0, or -EADDRINUSE
+ * if another engine of the port is in one of the same communicator.
+ */
+int canary_endpoint_begin(struct canary_comm *comm)
+{
+	struct canary_endpoint *ep = comm->ep;
+	struct canary_name *last = NULL;
+	struct canary_names *names;
+	int err = 0;
+
+	spin_lock_bh(&ep->lock);
+	names = canary_endpoint_names(ep);
+	if (names)
+		last = canary_names_find(names, comm->req.id, 0);
+	if (last && canary_name_joins(last)) {
+		err = -EADDRINUSE;
+	} else {
+		if (last)
+			canary_name_take(ep, last);
+		canary_name_give(ep, &comm->joining, comm->req.id, 0);
+	}
+	spin_unlock_bh(&ep->lock);
+	return err;
+}
+
+/*
+ * The core knows the epoch. Context: canary_comm.lock is held. Return: false if another engine of
+ * the port is a member of the same session.
+ */
+bool canary_endpoint_know(struct canary_comm *comm, u32 epoch)
+{
+	struct canary_endpoint *ep = comm->ep;
+	struct canary_names *names;
+	bool taken;
+
+	lockdep_assert_held(&comm->lock);
+	spin_lock(&ep->lock);
+	names = canary_endpoint_names(ep);
+	taken = names && canary_names_find(names, comm->req.id, epoch);
+	if (!taken)
+		canary_name_give(ep, &comm->session, comm->req.id, epoch);
+	spin_unlock(&ep->lock);
+	return !taken;
+}
+
+/* It has no core any more. */
+void canary_endpoint_forget(struct canary_comm *comm)
+{
+	struct canary_endpoint *ep = comm->ep;
+
+	if (!ep)
+		return;
+	spin_lock_bh(&ep->lock);
+	canary_name_take(ep, &comm->joining);
+	canary_name_take(ep, &comm->session);
+	spin_unlock_bh(&ep->lock);
+}
+
+/**
+ * canary_endpoint_find() - which engine is a packet for?
+ * @ep:		whose port it came to
+ * @skb:	data at the UDP header
+ *
+ * Context: in an RCU read section. Return: NULL if it is for none, which is counted.
+ */
+struct canary_comm *canary_endpoint_find(struct canary_endpoint *ep, const struct sk_buff *skb)
+{
+	struct canary_names *names = rcu_dereference(ep->names);
+	const struct canary_named *h;
+	struct canary_name *name;
+	struct canary_named copy;
+
+	if (likely(!names))
+		return rcu_dereference(ep->only);
+	h = skb_header_pointer(skb, sizeof(struct udphdr), sizeof(copy), &copy);
+	if (!h) {
+		canary_count_stray(ep->net, CANARY_DROP_SHORT);
+		return NULL;
+	}
+	name = canary_names_find(names, be32_to_cpu(h->comm), be32_to_cpu(h->epoch));
+	if (!name && h->epoch)
+		name = canary_names_find(names, be32_to_cpu(h->comm), 0);
+	if (name)
+		return name->comm;
+	canary_count_stray(ep->net, CANARY_DROP_COMM);
+	return NULL;
+}
+
+/* Makes the endpoint of @comm, which has no port yet. */
+struct canary_endpoint *canary_endpoint_alloc(struct canary_comm *comm)
+{
+	struct canary_endpoint *ep = kzalloc(sizeof(*ep), GFP_KERNEL_ACCOUNT);
+
+	if (!ep)
+		return NULL;
+	spin_lock_init(&ep->lock);
+	ep->net = comm->net;
+	ep->engines = 1;
+	RCU_INIT_POINTER(ep->only, comm);
+	return ep;
+}
+
+/* Nobody finds it any more but who looks just now. */
+void canary_endpoint_free(struct canary_endpoint *ep)
+{
+	struct canary_names *names = rcu_dereference_protected(ep->names, true);
+
+	WARN_ON_ONCE(ep->engines);
+	if (names)
+		kfree_rcu(names, rcu);
+	kfree_rcu(ep, rcu);
+}
+
+/* The names of who was alone so far */
+static void canary_endpoint_open(struct canary_endpoint *ep, struct canary_names *names)
+{
+	struct canary_comm *only = rcu_dereference_protected(ep->only, lockdep_is_held(&ep->lock));
+	struct canary_name *all[] = { &only->joining, &only->session };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(all); i++)
+		if (all[i]->given)
+			hlist_add_head_rcu(&all[i]->node,
+					   canary_names_list(names, all[i]->id, all[i]->epoch));
+	rcu_assign_pointer(ep->names, names);
+}
+
+/**
+ * canary_endpoint_hold() - one more engine is going to share a port
+ * @ep:		an engine's that stays meanwhile
+ *
+ * Context: process. Return: 0, and canary_endpoint_put() has to follow; -EUSERS: there are enough;
+ * -ENOMEM.
+ */
+int canary_endpoint_hold(struct canary_endpoint *ep)
+{
+	struct canary_names *names = NULL;
+	int err = 0;
+
+	might_sleep();
+	if (!rcu_access_pointer(ep->names)) {
+		names = kzalloc(sizeof(*names), GFP_KERNEL_ACCOUNT);
+		if (!names)
+			return -ENOMEM;
+		names->seed = get_random_u32();
+	}
+	spin_lock_bh(&ep->lock);
+	if (ep->engines >= CANARY_ENDPOINT_MAX) {
+		err = -EUSERS;
+	} else {
+		WRITE_ONCE(ep->engines, ep->engines + 1);
+		if (!canary_endpoint_names(ep)) {
+			canary_endpoint_open(ep, names);
+			names = NULL;
+		}
+	}
+	spin_unlock_bh(&ep->lock);
+	kfree(names);
+	return err;
+}
+
+/* @comm does not share it any more. Return: nobody does. */
+bool canary_endpoint_put(struct canary_endpoint *ep, const struct canary_comm *comm)
+{
+	u32 left;
+
+	spin_lock_bh(&ep->lock);
+	if (rcu_access_pointer(ep->only) == comm)
+		RCU_INIT_POINTER(ep->only, NULL);
+	left = ep->engines - 1;
+	WRITE_ONCE(ep->engines, left);
+	spin_unlock_bh(&ep->lock);
+	return !left;
+}

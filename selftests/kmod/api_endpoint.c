@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: GPL-2.0
+/* One UDP port of several sockets: who may share it, which of them packets are for, how it ends. */
+#include "api.h"
+
+#define MANY		300		/* communicators on two ports */
+#define NEAR		22630
+#define FAR		22631
+#define ALICE		12345
+#define FIRST		3000		/* communicator */
+
+static uint32_t linger;		/* ms, of new members */
+
+static int share(int fd, int with)
+{
+	return setsockopt(fd, SOL_CANARY, CANARY_ENDPOINT, &with, sizeof(with)) ? -1 : 0;
+}
+
+static unsigned int sharing(int fd)
+{
+	uint32_t n = 99;
+	socklen_t len = sizeof(n);
+
+	return getsockopt(fd, SOL_CANARY, CANARY_ENDPOINT, &n, &len) || len != sizeof(n) ? 99 : n;
+}
+
+static int bound_socket(unsigned int port)
+{
+	struct sockaddr_canary a = address("127.0.0.1", port);
+	int fd = new_socket();
+
+	if (bind(fd, (struct sockaddr *)&a, sizeof(a)))
+		ok("endpoint: bind", false);
+	return fd;
+}
+
+static unsigned int port_of(int fd)
+{
+	struct sockaddr_canary a;
+	socklen_t len = sizeof(a);
+
+	return getsockname(fd, (struct sockaddr *)&a, &len) ? 0 : ntohs(a.scan_port);
+}
+
+/* A socket that shares the port of @with, of one member of two, which begins to join at @root */
+static int new_member(int with, uint32_t id, unsigned int rank, unsigned int root)
+{
+	struct canary_comm_req req = { .id = id, .rank = rank, .members = 2, .window = 8 };
+	int fd = new_socket();
+
+	set_u32(fd, CANARY_LINGER, linger);
+	if (share(fd, with) || setsockopt(fd, SOL_CANARY, CANARY_COMM, &req, sizeof(req)))
+		ok("endpoint: a member shares a port", false);
+	nonblock(fd, true);
+	connect_to(fd, root);
+	return fd;
+}
+
+/* Two connected ranks, @x of them at @near's port */
+static void new_pair(int near, int far, uint32_t id, int *x, int *y)
+{
+	*x = new_member(near, id, 0, NEAR);
+	*y = new_member(far, id, 1, NEAR);
+}
+
+static bool connected(int x, int y)
+{
+	return wait_events(x, POLLOUT) & POLLOUT && wait_events(y, POLLOUT) & POLLOUT;
+}
+
+/* A sum of the two, which nobody else has */
+static bool sums(int x, int y, uint32_t value)
+{
+	uint32_t a = value, b = 2 * value, c = 0, d = 0;
+
+	if (send(x, &a, 4, 0) != 4 || send(y, &b, 4, 0) != 4)
+		return false;
+	wait_events(x, POLLIN);
+	wait_events(y, POLLIN);
+	return recv(x, &c, 4, 0) == 4 && recv(y, &d, 4, 0) == 4 && c == 3 * value && d == c;
+}
+
+static void test_option(void)
+{
+	int x = new_socket(), y = new_socket(), bound = bound_socket(NEAR), other = bound_socket(0);
+	int udp = socket(AF_INET, SOCK_DGRAM, 0), file = open("/dev/null", O_RDONLY);
+
+	ok("endpoint: an unbound socket has none", sharing(x) == 0);
+	ok("endpoint: a bound one has one of its own", sharing(bound) == 1);
+	ok_errno("endpoint: of no descriptor is EBADF", share(x, -1), EBADF);
+	ok_errno("endpoint: of a file is ENOTSOCK", share(x, file), ENOTSOCK);
+	ok_errno("endpoint: of another family is EINVAL", share(x, udp), EINVAL);
+	ok_errno("endpoint: of itself is EINVAL", share(x, x), EINVAL);
+	ok_errno("endpoint: of an unbound socket is EINVAL", share(x, y), EINVAL);
+	ok_errno("endpoint: of who is bound is EINVAL", share(other, bound), EINVAL);
+	ok_errno("endpoint: too short is EINVAL",
+		 setsockopt(x, SOL_CANARY, CANARY_ENDPOINT, &bound, 2), EINVAL);
+	ok("endpoint: nobody shares a port yet", sharing(bound) == 1 && sharing(other) == 1);
+	ok_errno("endpoint: of a bound one", share(x, bound), 0);
+	ok_errno("endpoint: of one that shares a port", share(y, x), 0);
+	ok("endpoint: three have the port", sharing(bound) == 3 && sharing(y) == 3 &&
+	   port_of(x) == NEAR && port_of(y) == NEAR);
+	ok_errno("endpoint: again is EINVAL", share(x, bound), EINVAL);
+	ok_errno("endpoint: bind() is EINVAL", bind(x, (struct sockaddr *)&(struct sockaddr_canary)
+		 { .scan_family = family }, sizeof(struct sockaddr_canary)), EINVAL);
+	close(bound);
+	ok("endpoint: the port outlives who opened it", sharing(x) == 2 && port_of(x) == NEAR);
+	close(x);
+	close(y);
+	y = bound_socket(NEAR);
+	ok("endpoint: and goes with the last one", sharing(y) == 1);
+	close(y);
+	close(other);
+	close(udp);
+	close(file);
+}
+
+/* Another user, or a device of one's own */
+static void test_owner(void)
+{
+	int bound = bound_socket(NEAR), fd, st = -1;
+	pid_t pid = fork();
+
+	if (!pid) {
+		if (setgid(ALICE) || setuid(ALICE))
+			_exit(255);
+		fd = new_socket();
+		_exit(share(fd, bound) ? errno : 0);
+	}
+	waitpid(pid, &st, 0);
+	ok("endpoint: of another user is EPERM", WIFEXITED(st) && WEXITSTATUS(st) == EPERM);
+	pid = fork();
+	if (!pid) {
+		if (unshare(CLONE_NEWNET))
+			_exit(255);
+		fd = new_socket();
+		_exit(share(fd, bound) ? errno : 0);
+	}
+	waitpid(pid, &st, 0);
+	ok("endpoint: of another namespace is EINVAL", WIFEXITED(st) && WEXITSTATUS(st) == EINVAL);
+	fd = new_socket();
+	if (setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, "lo", 3))
+		ok("endpoint: SO_BINDTODEVICE", false);
+	ok_errno("endpoint: bound to another device is EINVAL", share(fd, bound), EINVAL);
+	ok("endpoint: nobody got in", sharing(bound) == 1);
+	close(fd);
+	close(bound);
+}
+
+/* Ranks of one communicator cannot be told apart, neither side by side nor one after the other. */
+static void test_same(void)
+{
+	int near = bound_socket(NEAR), far = bound_socket(FAR), x, y, z, w;
+	struct canary_comm_req req = { .id = FIRST, .rank = 1, .members = 2 };
+
+	x = new_member(near, FIRST, 0, NEAR);
+	y = new_socket();
+	share(y, near);
+	setsockopt(y, SOL_CANARY, CANARY_COMM, &req, sizeof(req));
+	nonblock(y, true);
+	ok("endpoint: two ranks of one communicator: EADDRINUSE",
+	   connect_to(y, NEAR) == EADDRINUSE);
+	z = new_member(near, FIRST + 1, 1, NEAR);
+	ok("endpoint: of two is fine", status(z).state == CANARY_ST_JOINING);
+	close(z);
+	close(x);
+	ok("endpoint: once the first one goes, the other may come",
+	   connect_to(y, NEAR) == EINPROGRESS);
+	close(y);
+	new_pair(near, far, FIRST + 2, &x, &y);
+	ok("endpoint: ranks at two ports", connected(x, y) && sums(x, y, 5));
+	/* The same communicator anew, while its last session goes on */
+	new_pair(near, far, FIRST + 2, &z, &w);
+	ok("endpoint: a communicator twice, one session after the other", connected(z, w));
+	ok("endpoint: both add up", sums(x, y, 6) && sums(z, w, 7) && sums(x, y, 8));
+	close(z);
+	close(w);
+	ok("endpoint: the first one goes on alone", sums(x, y, 9));
+	close(x);
+	close(y);
+	close(near);
+	close(far);
+	drain_ports();
+}
+
+static void test_many(void)
+{
+	int near = bound_socket(NEAR), far = bound_socket(FAR), x[MANY], y[MANY];
+	unsigned int i, k, right = 0, n = 0;
+
+	for (i = 0; i < MANY; i++)
+		new_pair(near, far, FIRST + i, &x[i], &y[i]);
+	for (i = 0; i < MANY; i++)
+		n += connected(x[i], y[i]);
+	ok("endpoint: 300 communicators on two ports", n == MANY);
+	ok("endpoint: all of them share one", sharing(near) == MANY + 1 && port_of(x[7]) == NEAR &&
+	   port_of(y[7]) == FAR);
+	for (i = 0; i < MANY; i++)
+		right += sums(x[i], y[i], i + 1);
+	ok("endpoint: each has its sum", right == MANY);
+	/* In some other order than they came, and those who opened the ports first */
+	close(near);
+	close(far);
+	for (right = 0, i = 0; i < MANY; i++) {
+		k = i * 7 % MANY;
+		close(x[k]);
+		close(y[k]);
+		k = (i + 1) * 7 % MANY;
+		if (i % 10 == 0 && i + 1 < MANY)
+			right += sums(x[k], y[k], i);
+	}
+	ok("endpoint: who closes disturbs no other", right == MANY / 10);
+	drain_ports();
+	ok("endpoint: nothing is left", proc_lines() == 0 && proc_value("vector-bytes") == 0 &&
+	   proc_value("core-bytes") == 0);
+	near = bound_socket(NEAR);
+	ok("endpoint: nor are the ports", sharing(near) == 1);
+	close(near);
+}
+
+/* From an own socket of anybody */
+static void send_raw(unsigned int port, const void *packet, size_t len)
+{
+	struct sockaddr_in to = {
+		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+		.sin_port = htons(port),
+	};
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	if (sendto(fd, packet, len, 0, (struct sockaddr *)&to, sizeof(to)) != (ssize_t)len)
+		ok("endpoint: sendto", false);
+	close(fd);
+}
+
+/* Does a packet with these names raise a counter by one? */
+static bool counts(const char *counter, size_t len, uint32_t comm, uint32_t epoch)
+{
+	struct canary_hdr h = { .version = CANARY_VERSION, .type = CANARY_PROBE };
+	long before = proc_value(counter);
+
+	h.comm = htonl(comm);
+	h.epoch = htonl(epoch);
+	h.members = htons(2);
+	send_raw(NEAR, &h, len);
+	return proc_value(counter) == before + 1;
+}
+
+static void test_forged(void)
+{
+	int near = bound_socket(NEAR), far = bound_socket(FAR), x, y, z, w;
+	uint32_t epoch;
+
+	new_pair(near, far, FIRST, &x, &y);
+	new_pair(near, far, FIRST + 1, &z, &w);
+	ok("endpoint: two communicators", connected(x, y) && connected(z, w));
+	epoch = status(x).epoch;
+	ok("endpoint: an unknown communicator is counted",
+	   counts("drop-communicator", sizeof(struct canary_hdr), FIRST + 2, epoch));
+	ok("endpoint: so is an unknown epoch",
+	   counts("drop-epoch", sizeof(struct canary_hdr), FIRST, epoch + 1));
+	ok("endpoint: the other communicator's too",
+	   counts("drop-epoch", sizeof(struct canary_hdr), FIRST + 1, epoch));
+	ok("endpoint: a wrong mac of the right session",
+	   counts("drop-mac", sizeof(struct canary_hdr), FIRST, epoch));
+	ok("endpoint: shorter than a header", counts("drop-short", 40, FIRST, epoch));
+	ok("endpoint: than what packets are told apart by", counts("drop-short", 11, FIRST, epoch));
+	ok("endpoint: nothing at all", counts("drop-short", 0, FIRST, epoch));
+	close(z);
+	close(w);
+	ok("endpoint: a communicator that ended is unknown",
+	   counts("drop-communicator", sizeof(struct canary_hdr), FIRST + 1, epoch));
+	ok("endpoint: sums are right all the same", sums(x, y, 3));
+	close(x);
+	close(y);
+	close(near);
+	close(far);
+	drain_ports();
+}
+
+/* A child that inherits the port of its parent, which goes first */
+static void test_inherit(void)
+{
+	int near = bound_socket(NEAR), far = bound_socket(FAR), x, y, st = -1, go[2];
+	char byte = 0;
+	pid_t pid;
+
+	if (pipe(go))
+		ok("endpoint: pipe", false);
+	pid = fork();
+	if (!pid) {
+		(void)!read(go[0], &byte, 1);
+		close(far);
+		new_pair(near, near, FIRST, &x, &y);	/* the second one is refused */
+		close(y);
+		y = new_member(near, FIRST + 1, 1, FAR);
+		_exit(wait_events(y, POLLOUT) & POLLOUT && sharing(y) == 3 ? 0 : 1);
+	}
+	x = new_member(far, FIRST + 1, 0, FAR);
+	close(near);
+	(void)!write(go[1], &byte, 1);
+	ok("endpoint: a child shares what it inherits", wait_events(x, POLLOUT) & POLLOUT);
+	waitpid(pid, &st, 0);
+	ok("endpoint: when nobody else has it", WIFEXITED(st) && !WEXITSTATUS(st));
+	close(x);
+	close(far);
+	close(go[0]);
+	close(go[1]);
+	drain_ports();
+}
+
+/* connect() of rank 1, on a port that it shares, to where nobody is. Return: errno */
+static int connect_far(int with, uint32_t mark)
+{
+	struct sockaddr_canary a = address("10.99.0.2", NEAR);
+	int fd = new_socket(), err;
+
+	share(fd, with);
+	set_comm(fd, FIRST + 1, 1, 2);
+	setsockopt(fd, SOL_SOCKET, SO_MARK, &mark, sizeof(mark));
+	nonblock(fd, true);
+	err = connect(fd, (struct sockaddr *)&a, sizeof(a)) ? errno : 0;
+	close(fd);
+	return err;
+}
+
+/* What holds for one socket holds for no other of its port. */
+static void test_mark(void)
+{
+	struct sockaddr_canary any = address("0.0.0.0", FAR);
+	int near = bound_socket(NEAR), far = new_socket(), x, y;
+
+	ok("endpoint: ip rules can be set", !bind(far, (struct sockaddr *)&any, sizeof(any)) &&
+	   !system("ip link add far0 type dummy && ip link set far0 up &&"
+		   "ip addr add 10.99.0.1/24 dev far0 && ip rule add fwmark 7 prohibit"));
+	new_pair(near, far, FIRST, &x, &y);
+	ok("endpoint: a mark whose routes are prohibited", connect_far(far, 7) == EACCES);
+	ok("endpoint: others of the port have none", connect_far(far, 0) == EINPROGRESS);
+	ok("endpoint: nor the one that is connected", connected(x, y) && sums(x, y, 4));
+	(void)!system("ip rule del fwmark 7; ip link del far0");
+	close(x);
+	close(y);
+	close(near);
+	close(far);
+	drain_ports();
+}
+
+/* Engines that share ports linger, and their namespace goes. */
+static void test_namespace(void)
+{
+	int near, far, x, y, i, st = -1;
+	uint32_t v = 1;
+	pid_t pid = fork();
+
+	if (!pid) {
+		if (unshare(CLONE_NEWNET))
+			_exit(1);
+		loopback(true);
+		near = bound_socket(NEAR);
+		far = bound_socket(FAR);
+		for (i = 0; i < 20; i++) {
+			linger = 60000;
+			new_pair(near, far, FIRST + i, &x, &y);
+			if (!connected(x, y))
+				_exit(2);
+			send_both(x, y, &v, sizeof(v));
+			wait_events(x, POLLIN);
+			if (i % 2)
+				close(x);
+			if (i % 3)
+				close(y);
+		}
+		_exit(0);
+	}
+	waitpid(pid, &st, 0);
+	ok("endpoint: a namespace ends with its ports", WIFEXITED(st) && !WEXITSTATUS(st));
+}
+
+const struct api_test endpoint_tests[] = {
+	{ "endpoint-option", test_option },
+	{ "endpoint-owner", test_owner },
+	{ "endpoint-same", test_same },
+	{ "endpoint-many", test_many },
+	{ "endpoint-forged", test_forged },
+	{ "endpoint-inherit", test_inherit },
+	{ "endpoint-mark", test_mark },
+	{ "endpoint-namespace", test_namespace },
+	{ NULL }
+};
