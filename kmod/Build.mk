@@ -36,15 +36,23 @@ else
 module: $(B)/kmod/canary.ko
 endif
 
-# Tests run in the guest: tools are static where that is quicker to load there.
-KMOD_TOOLS := $(patsubst %,$(B)/selftests/kmod/%,worker $(KMOD_PROGRAMS))
+# Tests run in the guest: programs are static where that is quicker to load there.
+KMOD_TESTS := $(patsubst %,$(B)/selftests/kmod/%,$(KMOD_PROGRAMS))
+KMOD_TOOLS := $(B)/selftests/kmod/worker $(KMOD_TESTS)
+KMOD_TEST_HDR := $(wildcard selftests/kmod/*.h kmod/uapi/linux/*.h)
 
-$(B)/selftests/kmod/%: selftests/kmod/%.c $(wildcard selftests/kmod/*.h kmod/uapi/linux/*.h) | $(B)/.setup
+$(B)/selftests/kmod/worker: selftests/kmod/worker.c $(KMOD_TEST_HDR) | $(B)/.setup
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -static -o $@ $(filter %.c,$^) -lpthread
 
-$(B)/selftests/kmod/api: $(wildcard selftests/kmod/api_*.c) selftests/kmod/common.c
-$(B)/selftests/kmod/zerocopy $(B)/selftests/kmod/queued: selftests/kmod/pinned.c selftests/kmod/common.c
+# kselftest_harness.h is the kernel's. What its macros define has no prototypes.
+$(KMOD_TESTS): $(B)/selftests/kmod/%: selftests/kmod/%.c selftests/kmod/common.c $(KMOD_TEST_HDR) \
+		$(B)/linux-parts/stamp | $(B)/.setup
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) -I$(B)/linux-parts/tools/testing/selftests $(CFLAGS) -Wno-missing-prototypes \
+		-static -o $@ $(filter %.c,$^) -lpthread
+
+$(B)/selftests/kmod/zerocopy $(B)/selftests/kmod/queued: selftests/kmod/pinned.c
 
 TESTS += kmod kmod-smp
 TEST_DEPS += $(B)/kmod/canary.ko $(KMOD_TOOLS)

@@ -11,7 +11,7 @@
 PACKAGE=linux-source-6.1
 SOURCE=$TAP_TOP/build/$PACKAGE
 # Some of each kind: compiled, and not; between namespaces; for the module, which is not loaded here
-ONLY="parse_test json_test usage.sh examples.sh settings.sh api rules.sh"
+ONLY="parse_test json_test usage.sh examples.sh settings.sh api_call rules.sh"
 
 tap_start kselftest
 need_root

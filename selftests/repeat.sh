@@ -18,7 +18,7 @@ usage()
 	usage: selftests/repeat.sh [-g] [-n TIMES] [-b BUSY] [-t SECONDS] TEST [ARGUMENT...]
 
 	  TEST        a file of selftests/net, kmod or vm; what is in kmod runs in the guest
-	              (selftests/kmod/api: the program that is built of it)
+	              (selftests/kmod/api_call: the program that is built of it)
 	  -g          in the guest
 	  -n TIMES    runs ($TIMES)
 	  -b BUSY     processes that keep processors busy meanwhile ($BUSY)

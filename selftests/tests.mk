@@ -14,7 +14,8 @@ USER_PROGRAMS := siphash_test parse_test json_test option_test params_test socke
 USER_SCRIPTS := install.sh usage.sh user.sh examples.sh try.sh docs.sh
 
 # In the guest, for they need the module. One of them loads and unloads it.
-KMOD_PROGRAMS := api zerocopy queued
+KMOD_API := $(patsubst $(TESTS_HERE)/kmod/%.c,%,$(wildcard $(TESTS_HERE)/kmod/api_*.c))
+KMOD_PROGRAMS := $(KMOD_API) zerocopy queued
 KMOD_LOAD := load.sh
 KMOD_SCRIPTS := allreduce.sh rules.sh path.sh $(KMOD_LOAD)
 

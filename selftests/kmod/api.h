@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tests of the socket API are made of: TAP, sockets, pairs of connected ranks, peers in
+ * What the tests of the socket API are made of: sockets, pairs of connected ranks, peers in
  * processes of their own, and a look at /proc/net/canary.
  */
 #ifndef API_H
@@ -34,12 +34,15 @@
 #include <linux/canary.h>
 #include <linux/canary_wire.h>
 
+#ifndef ARRAY_SIZE
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+#endif
 #define BAD_POINTER	((void *)8)
 #define PAIR_PORT	22620
+#define SYSCTL		"/proc/sys/net/canary/"
+#define WMEM_DEFAULT	"/proc/sys/net/core/wmem_default"
 #define PATIENCE	10000		/* ms for what should come soon; the guest is slow */
 
-extern int passed, failed;
 extern int family;
 extern volatile sig_atomic_t pipes, alarms;
 extern uint32_t pair_comm;		/* of the last pair() */
@@ -48,18 +51,15 @@ struct child {
 	pid_t pid;
 };
 
-void ok(const char *what, bool good);
-void ok_errno(const char *what, long ret, int want);
 double now(void);
 void handle(int sig, int flags);
 void on_alarm_in(unsigned int ms, bool restart);
-void loopback(bool up);
-void start(void);
-int end(const char *name);
+bool loopback(bool up);
+int module_family(void);
 struct sockaddr_canary address(const char *addr, unsigned int port);
 int set_u32(int fd, int name, uint32_t value);
 int new_socket(void);
-void set_comm(int fd, uint32_t id, unsigned int rank, unsigned int members);
+int set_comm(int fd, uint32_t id, unsigned int rank, unsigned int members);
 void nonblock(int fd, bool on);
 void timeout(int fd, int name, unsigned int ms);
 short wait_any(int fd, short want, int ms);
@@ -69,15 +69,17 @@ struct canary_status status(int fd);
 bool wait_missing(int fd, uint16_t rank);
 int connect_to(int fd, unsigned int port);
 long proc_value(const char *name);
-unsigned long memory_max(unsigned long bytes);
+long set_value(const char *name, long value);
+long memory_max(long bytes);
 long machine_sysctl(const char *name, long value);
+bool tool(const char *words);
 int proc_lines(void);
 unsigned long inode(int fd);
 bool proc_has(unsigned long ino, const char *state);
 void drain_ports(void);
-void pair(int *x, int *y);
+bool pair(int *x, int *y);
 void unpair(int x, int y);
-void send_both(int x, int y, const void *data, size_t len);
+bool send_both(int x, int y, const void *data, size_t len);
 int outq(int fd);
 long operations(int fd);
 ssize_t send_operation(int fd, void *data, size_t size, const struct canary_operation *op,
@@ -88,14 +90,5 @@ void start_peer(struct child *child, uint32_t id, unsigned int rank, unsigned in
 		unsigned int port, unsigned int delay);
 void start_post(struct child *child, int fd, size_t len, unsigned int delay);
 bool end_peer(const struct child *child);
-
-/* Tests of one program, in files of their own: lists that end with a name of NULL */
-struct api_test {
-	const char *name;
-	void (*run)(void);
-};
-
-extern const struct api_test call_tests[], connect_tests[], operation_tests[], end_tests[],
-			     packet_tests[], memory_tests[], forged_tests[], owner_tests[], endpoint_tests[];
 
 #endif /* API_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Calls on a socket that is not connected: what they take, and what they refuse at once. */
-#include "api.h"
+#include "harness.h"
 
 /* ---- calls that fail at once: tables ---- */
 
@@ -15,7 +15,7 @@ static const struct {
 	{ "socket: protocol 17 is EPROTONOSUPPORT",	SOCK_SEQPACKET, 17, EPROTONOSUPPORT },
 };
 
-static void test_socket(void)
+TEST_F(net, socket)
 {
 	unsigned int i;
 	int fd;
@@ -50,7 +50,7 @@ static const struct {
 	{ "bind: foreign address is EADDRNOTAVAIL", 0, "192.0.2.1", 22610, 0, 0, EADDRNOTAVAIL },
 };
 
-static void test_bind(void)
+TEST_F(net, bind)
 {
 	union {
 		struct sockaddr_canary a;
@@ -74,7 +74,7 @@ static void test_bind(void)
 	}
 }
 
-static void test_bind_twice(void)
+TEST_F(net, bind_twice)
 {
 	struct sockaddr_canary a = address("127.0.0.1", 22610), got;
 	socklen_t len = sizeof(got);
@@ -136,10 +136,10 @@ static const struct {
 	{ "CANARY_COMM: too short is EINVAL",		2, 0, 0, 0, 0, 31, EINVAL },
 };
 
-static void test_comm(void)
+TEST_F(sock, comm)
 {
 	struct canary_comm_req req, got;
-	int fd = new_socket();
+	int fd = self->fd;
 	socklen_t len;
 	unsigned int i;
 
@@ -160,13 +160,12 @@ static void test_comm(void)
 	req.members = 3;
 	req.rank = 2;
 	memset(req.key, 0x55, sizeof(req.key));
-	setsockopt(fd, SOL_CANARY, CANARY_COMM, &req, sizeof(req));
+	ASSERT_EQ(0, setsockopt(fd, SOL_CANARY, CANARY_COMM, &req, sizeof(req)));
 	len = sizeof(got);
 	memset(req.key, 0, sizeof(req.key));
 	ok("CANARY_COMM: read back, without the key",
 	   !getsockopt(fd, SOL_CANARY, CANARY_COMM, &got, &len) && len == sizeof(got) &&
 	   !memcmp(&got, &req, sizeof(req)));
-	close(fd);
 }
 
 static const struct {
@@ -196,13 +195,14 @@ static const struct {
 };
 
 /* Of somebody who knows more of them than this kernel does */
-static void test_longer_options(int fd)
+TEST_F(sock, longer_options)
 {
 	struct {
 		struct canary_comm_req req;
 		uint32_t more;
 	} comm = { .req = { .id = 1, .members = 2 } };
 	uint32_t linger[2000] = { 5 };
+	int fd = self->fd;
 
 	ok_errno("set CANARY_COMM: longer, and 0 there",
 		 setsockopt(fd, SOL_CANARY, CANARY_COMM, &comm, sizeof(comm)), 0);
@@ -219,13 +219,14 @@ static void test_longer_options(int fd)
 		 setsockopt(fd, SOL_CANARY, CANARY_LINGER, linger, sizeof(linger)), E2BIG);
 }
 
-static void test_aggregates(int fd)
+TEST_F(sock, aggregates)
 {
 	struct canary_prefix list[CANARY_AGGREGATES_MAX + 1] = {
 		{ .addr = inet_addr("10.255.0.0"), .length = 16 }, { .length = 0 },
 	};
 	struct canary_prefix got[2];
 	socklen_t len = sizeof(got);
+	int fd = self->fd;
 
 	ok_errno("set CANARY_AGGREGATES", setsockopt(fd, SOL_CANARY, CANARY_AGGREGATES, list, 16),
 		 0);
@@ -248,10 +249,10 @@ static void test_aggregates(int fd)
 							   0), 0);
 }
 
-static void test_options(void)
+TEST_F(sock, options)
 {
 	struct canary_status st;
-	int fd = new_socket(), domain = 0;
+	int fd = self->fd, domain = 0;
 	uint64_t stats[256];
 	uint32_t value;
 	socklen_t len;
@@ -266,8 +267,6 @@ static void test_options(void)
 	ok_errno("set CANARY_COMM: bad pointer is EFAULT",
 		 setsockopt(fd, SOL_CANARY, CANARY_COMM, BAD_POINTER,
 			    sizeof(struct canary_comm_req)), EFAULT);
-	test_longer_options(fd);
-	test_aggregates(fd);
 	len = sizeof(value);
 	ok("get CANARY_DEAD_AFTER: what was set",
 	   !getsockopt(fd, SOL_CANARY, CANARY_DEAD_AFTER, &value, &len) && len == 4 &&
@@ -300,15 +299,14 @@ static void test_options(void)
 	len = sizeof(domain);
 	ok("get SO_DOMAIN", !getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) &&
 	   domain == family);
-	close(fd);
 }
 
 /* ---- what a socket that is not connected answers ---- */
 
-static void test_unconnected(void)
+TEST_F(sock, unconnected)
 {
 	struct sockaddr_canary a = address("127.0.0.1", 22612);
-	int fd = new_socket(), sv[2], value;
+	int fd = self->fd, sv[2], value;
 	socklen_t len = sizeof(a);
 	uint32_t x = 0;
 
@@ -331,15 +329,6 @@ static void test_unconnected(void)
 	ok("unconnected: poll says OUT and HUP", events(fd, 0) == (POLLOUT | POLLHUP));
 	ok("unconnected: SIOCOUTQ is 0", !ioctl(fd, SIOCOUTQ, &value) && value == 0);
 	ok_errno("unconnected: unknown ioctl is ENOTTY", ioctl(fd, 0x8999, &value), ENOTTY);
-	close(fd);
 }
 
-const struct api_test call_tests[] = {
-	{ "socket", test_socket },
-	{ "bind", test_bind },
-	{ "bind_twice", test_bind_twice },
-	{ "comm", test_comm },
-	{ "options", test_options },
-	{ "unconnected", test_unconnected },
-	{ NULL }
-};
+TEST_HARNESS_MAIN

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* connect(): refused, waited for, finished by and by. */
-#include "api.h"
+#include "harness.h"
 
 static const struct {
 	const char *what;
@@ -18,7 +18,7 @@ static const struct {
 	{ "connect: no route is ENETUNREACH",		true, 0, "198.51.100.1", 22620, 0, ENETUNREACH },
 };
 
-static void test_connect_errors(void)
+TEST_F(net, connect_errors)
 {
 	struct sockaddr_canary a;
 	unsigned int i;
@@ -27,7 +27,7 @@ static void test_connect_errors(void)
 	for (i = 0; i < ARRAY_SIZE(connect_table); i++) {
 		fd = new_socket();
 		if (connect_table[i].comm)
-			set_comm(fd, 1, 1, 2);
+			ASSERT_EQ(0, set_comm(fd, 1, 1, 2));
 		a = address(connect_table[i].addr, connect_table[i].port);
 		if (connect_table[i].family)
 			a.scan_family = connect_table[i].family;
@@ -38,13 +38,13 @@ static void test_connect_errors(void)
 		close(fd);
 	}
 	fd = new_socket();
-	set_comm(fd, 1, 0, 2);
+	ASSERT_EQ(0, set_comm(fd, 1, 0, 2));
 	a = address("198.51.100.1", 22620);
 	ok_errno("connect: rank 0, foreign address is EADDRNOTAVAIL",
 		 connect(fd, (struct sockaddr *)&a, sizeof(a)), EADDRNOTAVAIL);
 	close(fd);
 	fd = new_socket();
-	set_comm(fd, 1, 0, 2);
+	ASSERT_EQ(0, set_comm(fd, 1, 0, 2));
 	a = address("127.0.0.1", 22621);
 	bind(fd, (struct sockaddr *)&a, sizeof(a));
 	a = address("127.0.0.1", 22620);
@@ -54,24 +54,24 @@ static void test_connect_errors(void)
 }
 
 /* What connect() chose does not outlive its failure. */
-static void test_connect_retry(void)
+TEST_F(net, connect_retry)
 {
 	struct sockaddr_canary a = address("198.51.100.1", 22620), got;
 	socklen_t len = sizeof(got);
 	int fd = new_socket();
 
 	nonblock(fd, true);
-	set_comm(fd, 1, 1, 2);
+	ASSERT_EQ(0, set_comm(fd, 1, 1, 2));
 	ok_errno("connect: no route", connect(fd, (struct sockaddr *)&a, sizeof(a)), ENETUNREACH);
 	ok("connect: then it has no port", !getsockname(fd, (struct sockaddr *)&got, &len) &&
 	   !got.scan_port);
-	set_comm(fd, 1, 0, 2);
+	ASSERT_EQ(0, set_comm(fd, 1, 0, 2));
 	a = address("127.0.0.1", 22620);
 	ok_errno("connect: again, as rank 0", connect(fd, (struct sockaddr *)&a, sizeof(a)),
 		 EINPROGRESS);
 	close(fd);
 	fd = new_socket();
-	set_comm(fd, 1, 1, 2);
+	ASSERT_EQ(0, set_comm(fd, 1, 1, 2));
 	a = address("198.51.100.1", 22620);
 	ok_errno("connect: no route again", connect(fd, (struct sockaddr *)&a, sizeof(a)),
 		 ENETUNREACH);
@@ -80,30 +80,15 @@ static void test_connect_retry(void)
 	close(fd);
 }
 
-static int set_members_max(int value)
-{
-	FILE *f = fopen("/proc/sys/net/canary/members_max", "r+");
-	int was = -1;
-
-	if (!f)
-		return -1;
-	if (fscanf(f, "%d", &was) != 1)
-		was = -1;
-	rewind(f);
-	fprintf(f, "%d\n", value);
-	fclose(f);
-	return was;
-}
-
 /* Who connects counts the members of its communicator, until it is closed. */
-static void test_connect_members_max(void)
+TEST_F(net, connect_members_max)
 {
 	struct sockaddr_canary a = address("127.0.0.1", 22624), b = address("127.0.0.1", 22625);
-	int x = new_socket(), y = new_socket(), was = set_members_max(5);
+	int x = new_socket(), y = new_socket();
 
-	ok("members_max: there is one", was > 0);
-	set_comm(x, 5, 0, 3);
-	set_comm(y, 6, 0, 3);
+	ok("members_max: there is one", set_value(SYSCTL "members_max", 5) > 0);
+	ASSERT_EQ(0, set_comm(x, 5, 0, 3));
+	ASSERT_EQ(0, set_comm(y, 6, 0, 3));
 	nonblock(x, true);
 	nonblock(y, true);
 	ok_errno("members_max: 3 of 5", connect(x, (struct sockaddr *)&a, sizeof(a)), EINPROGRESS);
@@ -113,26 +98,26 @@ static void test_connect_members_max(void)
 	ok_errno("members_max: 3 of 5, when others are closed",
 		 connect(y, (struct sockaddr *)&b, sizeof(b)), EINPROGRESS);
 	close(y);
-	set_members_max(was);
 }
 
 /* In a user's namespace: rank 0 of 3. Tells what connect() said, and stays until it is told. */
-static void guest_member(unsigned int uid, int told, int tell)
+static void guest_member(unsigned int uid, const int told[2], int tell)
 {
 	struct sockaddr_canary a = address("127.0.0.1", 22624);
 	int fd, error = 0;
 	char c;
 
-	if (setgid(uid) || setuid(uid) || unshare(CLONE_NEWUSER | CLONE_NEWNET))
+	close(told[1]);
+	if (setgid(uid) || setuid(uid) || unshare(CLONE_NEWUSER | CLONE_NEWNET) || !loopback(true))
 		_exit(1);
-	loopback(true);
 	fd = new_socket();
-	set_comm(fd, 5, 0, 3);
+	if (set_comm(fd, 5, 0, 3))
+		_exit(1);
 	nonblock(fd, true);
 	if (connect(fd, (struct sockaddr *)&a, sizeof(a)))
 		error = errno;
 	(void)!write(tell, &error, sizeof(error));
-	(void)!read(told, &c, 1);
+	(void)!read(told[0], &c, 1);
 	_exit(0);
 }
 
@@ -140,24 +125,20 @@ static void guest_member(unsigned int uid, int told, int tell)
  * However many namespaces users make, all of these have members_max together, and those of one
  * user no more than they leave to others.
  */
-static void test_connect_members_guests(void)
+TEST_F(machine, connect_members_guests)
 {
-	static const char max[] = "/proc/sys/net/canary/members_max";
 	static const unsigned int user[] = { 65534, 65534, 65533 };
 	int told[2], tell[2], error[ARRAY_SIZE(user)], x = new_socket();
 	struct sockaddr_canary a = address("127.0.0.1", 22624);
 	pid_t pid[ARRAY_SIZE(user)];
 	unsigned int i;
-	long was;
 
-	if (pipe(told) || pipe(tell))
-		return;
-	was = machine_sysctl(max, 9);
-	fflush(stdout);
+	ASSERT_EQ(0, pipe(told) | pipe(tell));
+	ASSERT_LT(0, machine_sysctl(SYSCTL "members_max", 9));
 	for (i = 0; i < ARRAY_SIZE(user); i++) {
 		pid[i] = fork();
 		if (!pid[i])
-			guest_member(user[i], told[0], tell[1]);
+			guest_member(user[i], told, tell[1]);
 		if (!(wait_any(tell[0], POLLIN, PATIENCE) & POLLIN) ||
 		    read(tell[0], &error[i], sizeof(error[i])) < 0)
 			error[i] = -1;
@@ -165,7 +146,7 @@ static void test_connect_members_guests(void)
 	ok("members_max: 3 of 9, in a user's namespace", error[0] == EINPROGRESS);
 	ok("members_max: 6 of 9, in two of its namespaces, is EUSERS", error[1] == EUSERS);
 	ok("members_max: 6 of 9, in namespaces of two users", error[2] == EINPROGRESS);
-	set_comm(x, 6, 0, 9);
+	ASSERT_EQ(0, set_comm(x, 6, 0, 9));
 	nonblock(x, true);
 	ok_errno("members_max: they take none from the machine's",
 		 connect(x, (struct sockaddr *)&a, sizeof(a)), EINPROGRESS);
@@ -177,10 +158,9 @@ static void test_connect_members_guests(void)
 		close(told[i]);
 		close(tell[i]);
 	}
-	machine_sysctl(max, was);
 }
 
-static void test_connect_nonblock(void)
+TEST_F(net, connect_nonblock)
 {
 	struct sockaddr_canary a = address("127.0.0.1", 22620), got;
 	int x = new_socket(), y = new_socket();
@@ -189,7 +169,7 @@ static void test_connect_nonblock(void)
 	struct canary_status st;
 	uint16_t ranks[8];
 
-	set_comm(x, 5, 0, 3);
+	ASSERT_EQ(0, set_comm(x, 5, 0, 3));
 	nonblock(x, true);
 	ok_errno("connect nonblocking: EINPROGRESS", connect(x, (struct sockaddr *)&a, sizeof(a)),
 		 EINPROGRESS);
@@ -211,7 +191,7 @@ static void test_connect_nonblock(void)
 	ok_errno("connect nonblocking: shutdown is ENOTCONN", shutdown(x, SHUT_WR), ENOTCONN);
 	ok_errno("connect nonblocking: CANARY_COMM is EISCONN",
 		 setsockopt(x, SOL_CANARY, CANARY_COMM, &req, sizeof(req)), EISCONN);
-	set_comm(y, 5, 1, 3);
+	ASSERT_EQ(0, set_comm(y, 5, 1, 3));
 	nonblock(y, true);
 	connect(y, (struct sockaddr *)&a, sizeof(a));
 	ok("connect nonblocking: rank 1 came, rank 2 is missing", wait_missing(x, 2));
@@ -221,14 +201,14 @@ static void test_connect_nonblock(void)
 }
 
 /* Rank 0 goes first and is not waited for; rank 1 blocks. */
-static void test_connect_finish(void)
+TEST_F(net, connect_finish)
 {
 	struct sockaddr_canary a = address("127.0.0.1", 22620), got;
 	socklen_t len = sizeof(got);
 	int x = new_socket(), y = new_socket(), err = -1;
 
-	set_comm(x, 6, 0, 2);
-	set_comm(y, 6, 1, 2);
+	ASSERT_EQ(0, set_comm(x, 6, 0, 2));
+	ASSERT_EQ(0, set_comm(y, 6, 1, 2));
 	nonblock(x, true);
 	connect(x, (struct sockaddr *)&a, sizeof(a));
 	ok_errno("connect: blocking, all ranks there", connect(y, (struct sockaddr *)&a, sizeof(a)),
@@ -261,14 +241,14 @@ static void test_connect_finish(void)
 	close(x);
 }
 
-static void test_connect_wait(void)
+TEST_F(net, connect_wait)
 {
 	struct sockaddr_canary a = address("127.0.0.1", 22620);
 	int x = new_socket();
 	struct child peer;
 	double t;
 
-	set_comm(x, 7, 0, 2);
+	ASSERT_EQ(0, set_comm(x, 7, 0, 2));
 	timeout(x, SO_SNDTIMEO, 200);
 	t = now();
 	ok_errno("connect: SO_SNDTIMEO over is EINPROGRESS",
@@ -305,7 +285,8 @@ static unsigned int elements_there(uint32_t id)
 
 	for (i = 0; i < 2; i++) {
 		fd[i] = new_socket();
-		set_comm(fd[i], id, i, 2);
+		if (set_comm(fd[i], id, i, 2))
+			return 0;
 		nonblock(fd[i], !i);
 		connect(fd[i], (struct sockaddr *)&a, sizeof(a));
 	}
@@ -322,7 +303,7 @@ static unsigned int elements_there(uint32_t id)
 }
 
 /* Packets are as large as the route and its device take. */
-static void test_route_mtu(void)
+TEST_F(net, route_mtu)
 {
 	static const struct {
 		const char *what, *command;
@@ -342,22 +323,12 @@ static void test_route_mtu(void)
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		ok(cases[i].command, !system(cases[i].command));
 		found = elements_there(2100 + i);
-		if (found != cases[i].elements)
-			printf("# %u elements a packet, not %u\n", found, cases[i].elements);
 		ok(cases[i].what, found == cases[i].elements);
+		if (found != cases[i].elements)
+			TH_LOG("%u elements a packet, not %u", found, cases[i].elements);
 	}
 	ok("route: nothing was too large", proc_value("drop-mtu") == dropped);
 	ok("route: as it was", !system("ip link set lo mtu 65536 && ip addr del 10.99.9.1/32 dev lo"));
 }
 
-const struct api_test connect_tests[] = {
-	{ "connect_errors", test_connect_errors },
-	{ "connect_retry", test_connect_retry },
-	{ "connect_members_max", test_connect_members_max },
-	{ "connect_members_guests", test_connect_members_guests },
-	{ "connect_nonblock", test_connect_nonblock },
-	{ "connect_finish", test_connect_finish },
-	{ "connect_wait", test_connect_wait },
-	{ "route_mtu", test_route_mtu },
-	{ NULL }
-};
+TEST_HARNESS_MAIN

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* One UDP port of several sockets: who may share it, which of them packets are for, how it ends. */
-#include "api.h"
+#include "harness.h"
 
 #define MANY		300		/* communicators on two ports */
 #define NEAR		22630
@@ -23,14 +23,13 @@ static unsigned int sharing(int fd)
 	return getsockopt(fd, SOL_CANARY, CANARY_ENDPOINT, &n, &len) || len != sizeof(n) ? 99 : n;
 }
 
+/* Return: -1 if it cannot be bound */
 static int bound_socket(unsigned int port)
 {
 	struct sockaddr_canary a = address("127.0.0.1", port);
 	int fd = new_socket();
 
-	if (bind(fd, (struct sockaddr *)&a, sizeof(a)))
-		ok("endpoint: bind", false);
-	return fd;
+	return bind(fd, (struct sockaddr *)&a, sizeof(a)) ? -1 : fd;
 }
 
 static unsigned int port_of(int fd)
@@ -41,7 +40,10 @@ static unsigned int port_of(int fd)
 	return getsockname(fd, (struct sockaddr *)&a, &len) ? 0 : ntohs(a.scan_port);
 }
 
-/* A socket that shares the port of @with, of one member of two, which begins to join at @root */
+/*
+ * A socket that shares the port of @with, of one member of two, which begins to join at @root.
+ * Return: -1 if it does not
+ */
 static int new_member(int with, uint32_t id, unsigned int rank, unsigned int root)
 {
 	struct canary_comm_req req = { .id = id, .rank = rank, .members = 2, .window = 8 };
@@ -49,17 +51,18 @@ static int new_member(int with, uint32_t id, unsigned int rank, unsigned int roo
 
 	set_u32(fd, CANARY_LINGER, linger);
 	if (share(fd, with) || setsockopt(fd, SOL_CANARY, CANARY_COMM, &req, sizeof(req)))
-		ok("endpoint: a member shares a port", false);
+		return -1;
 	nonblock(fd, true);
 	connect_to(fd, root);
 	return fd;
 }
 
-/* Two connected ranks, @x of them at @near's port */
-static void new_pair(int near, int far, uint32_t id, int *x, int *y)
+/* Two connected ranks, @x of them at @near's port. Return: both share a port */
+static bool new_pair(int near, int far, uint32_t id, int *x, int *y)
 {
 	*x = new_member(near, id, 0, NEAR);
 	*y = new_member(far, id, 1, NEAR);
+	return *x >= 0 && *y >= 0;
 }
 
 static bool connected(int x, int y)
@@ -79,11 +82,34 @@ static bool sums(int x, int y, uint32_t value)
 	return recv(x, &c, 4, 0) == 4 && recv(y, &d, 4, 0) == 4 && c == 3 * value && d == c;
 }
 
-static void test_option(void)
+FIXTURE(ports) {
+	int near, far;	/* sockets that are bound to them */
+};
+
+FIXTURE_SETUP(ports)
+{
+	set_up_net(_metadata);
+	self->near = bound_socket(NEAR);
+	self->far = bound_socket(FAR);
+	ASSERT_LE(0, self->near);
+	ASSERT_LE(0, self->far);
+}
+
+FIXTURE_TEARDOWN(ports)
+{
+	close(self->near);
+	close(self->far);
+	drain_ports();
+	count_checks(_metadata);
+}
+
+TEST_F(net, option)
 {
 	int x = new_socket(), y = new_socket(), bound = bound_socket(NEAR), other = bound_socket(0);
 	int udp = socket(AF_INET, SOCK_DGRAM, 0), file = open("/dev/null", O_RDONLY);
 
+	ASSERT_LE(0, bound);
+	ASSERT_LE(0, other);
 	ok("endpoint: an unbound socket has none", sharing(x) == 0);
 	ok("endpoint: a bound one has one of its own", sharing(bound) == 1);
 	ok_errno("endpoint: of no descriptor is EBADF", share(x, -1), EBADF);
@@ -115,7 +141,7 @@ static void test_option(void)
 }
 
 /* Another user, or a device of one's own */
-static void test_owner(void)
+TEST_F(net, owner)
 {
 	int bound = bound_socket(NEAR), fd, st = -1;
 	pid_t pid = fork();
@@ -138,8 +164,7 @@ static void test_owner(void)
 	waitpid(pid, &st, 0);
 	ok("endpoint: of another namespace is EINVAL", WIFEXITED(st) && WEXITSTATUS(st) == EINVAL);
 	fd = new_socket();
-	if (setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, "lo", 3))
-		ok("endpoint: SO_BINDTODEVICE", false);
+	ASSERT_EQ(0, setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, "lo", 3));
 	ok_errno("endpoint: bound to another device is EINVAL", share(fd, bound), EINVAL);
 	ok("endpoint: nobody got in", sharing(bound) == 1);
 	close(fd);
@@ -147,15 +172,16 @@ static void test_owner(void)
 }
 
 /* Ranks of one communicator cannot be told apart, neither side by side nor one after the other. */
-static void test_same(void)
+TEST_F(ports, same)
 {
-	int near = bound_socket(NEAR), far = bound_socket(FAR), x, y, z, w;
+	int near = self->near, far = self->far, x, y, z, w;
 	struct canary_comm_req req = { .id = FIRST, .rank = 1, .members = 2 };
 
 	x = new_member(near, FIRST, 0, NEAR);
 	y = new_socket();
-	share(y, near);
-	setsockopt(y, SOL_CANARY, CANARY_COMM, &req, sizeof(req));
+	ASSERT_LE(0, x);
+	ASSERT_EQ(0, share(y, near));
+	ASSERT_EQ(0, setsockopt(y, SOL_CANARY, CANARY_COMM, &req, sizeof(req)));
 	nonblock(y, true);
 	ok("endpoint: two ranks of one communicator: EADDRINUSE",
 	   connect_to(y, NEAR) == EADDRINUSE);
@@ -166,10 +192,10 @@ static void test_same(void)
 	ok("endpoint: once the first one goes, the other may come",
 	   connect_to(y, NEAR) == EINPROGRESS);
 	close(y);
-	new_pair(near, far, FIRST + 2, &x, &y);
+	ASSERT_TRUE(new_pair(near, far, FIRST + 2, &x, &y));
 	ok("endpoint: ranks at two ports", connected(x, y) && sums(x, y, 5));
 	/* The same communicator anew, while its last session goes on */
-	new_pair(near, far, FIRST + 2, &z, &w);
+	ASSERT_TRUE(new_pair(near, far, FIRST + 2, &z, &w));
 	ok("endpoint: a communicator twice, one session after the other", connected(z, w));
 	ok("endpoint: both add up", sums(x, y, 6) && sums(z, w, 7) && sums(x, y, 8));
 	close(z);
@@ -182,13 +208,13 @@ static void test_same(void)
 	drain_ports();
 }
 
-static void test_many(void)
+TEST_F(ports, many)
 {
-	int near = bound_socket(NEAR), far = bound_socket(FAR), x[MANY], y[MANY];
+	int near = self->near, far = self->far, x[MANY], y[MANY];
 	unsigned int i, k, right = 0, n = 0;
 
 	for (i = 0; i < MANY; i++)
-		new_pair(near, far, FIRST + i, &x[i], &y[i]);
+		ASSERT_TRUE(new_pair(near, far, FIRST + i, &x[i], &y[i]));
 	for (i = 0; i < MANY; i++)
 		n += connected(x[i], y[i]);
 	ok("endpoint: 300 communicators on two ports", n == MANY);
@@ -217,18 +243,18 @@ static void test_many(void)
 	close(near);
 }
 
-/* From an own socket of anybody */
-static void send_raw(unsigned int port, const void *packet, size_t len)
+/* From an own socket of anybody. Return: it went out */
+static bool send_raw(unsigned int port, const void *packet, size_t len)
 {
 	struct sockaddr_in to = {
 		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
 		.sin_port = htons(port),
 	};
 	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	ssize_t sent = sendto(fd, packet, len, 0, (struct sockaddr *)&to, sizeof(to));
 
-	if (sendto(fd, packet, len, 0, (struct sockaddr *)&to, sizeof(to)) != (ssize_t)len)
-		ok("endpoint: sendto", false);
 	close(fd);
+	return sent == (ssize_t)len;
 }
 
 /* Does a packet with these names raise a counter by one? */
@@ -240,17 +266,16 @@ static bool counts(const char *counter, size_t len, uint32_t comm, uint32_t epoc
 	h.comm = htonl(comm);
 	h.epoch = htonl(epoch);
 	h.members = htons(2);
-	send_raw(NEAR, &h, len);
-	return proc_value(counter) == before + 1;
+	return send_raw(NEAR, &h, len) && proc_value(counter) == before + 1;
 }
 
-static void test_forged(void)
+TEST_F(ports, forged)
 {
-	int near = bound_socket(NEAR), far = bound_socket(FAR), x, y, z, w;
+	int near = self->near, far = self->far, x, y, z, w;
 	uint32_t epoch;
 
-	new_pair(near, far, FIRST, &x, &y);
-	new_pair(near, far, FIRST + 1, &z, &w);
+	ASSERT_TRUE(new_pair(near, far, FIRST, &x, &y));
+	ASSERT_TRUE(new_pair(near, far, FIRST + 1, &z, &w));
 	ok("endpoint: two communicators", connected(x, y) && connected(z, w));
 	epoch = status(x).epoch;
 	ok("endpoint: an unknown communicator is counted",
@@ -277,14 +302,13 @@ static void test_forged(void)
 }
 
 /* A child that inherits the port of its parent, which goes first */
-static void test_inherit(void)
+TEST_F(ports, inherit)
 {
-	int near = bound_socket(NEAR), far = bound_socket(FAR), x, y, st = -1, go[2];
+	int near = self->near, far = self->far, x, y, st = -1, go[2];
 	char byte = 0;
 	pid_t pid;
 
-	if (pipe(go))
-		ok("endpoint: pipe", false);
+	ASSERT_EQ(0, pipe(go));
 	pid = fork();
 	if (!pid) {
 		(void)!read(go[0], &byte, 1);
@@ -307,15 +331,15 @@ static void test_inherit(void)
 	drain_ports();
 }
 
-/* connect() of rank 1, on a port that it shares, to where nobody is. Return: errno */
+/* connect() of rank 1, on a port that it shares, to where nobody is. Return: errno, or -1 */
 static int connect_far(int with, uint32_t mark)
 {
 	struct sockaddr_canary a = address("10.99.0.2", NEAR);
 	int fd = new_socket(), err;
 
-	share(fd, with);
-	set_comm(fd, FIRST + 1, 1, 2);
-	setsockopt(fd, SOL_SOCKET, SO_MARK, &mark, sizeof(mark));
+	if (share(fd, with) || set_comm(fd, FIRST + 1, 1, 2) ||
+	    setsockopt(fd, SOL_SOCKET, SO_MARK, &mark, sizeof(mark)))
+		return -1;
 	nonblock(fd, true);
 	err = connect(fd, (struct sockaddr *)&a, sizeof(a)) ? errno : 0;
 	close(fd);
@@ -323,7 +347,7 @@ static int connect_far(int with, uint32_t mark)
 }
 
 /* What holds for one socket holds for no other of its port. */
-static void test_mark(void)
+TEST_F(net, mark)
 {
 	struct sockaddr_canary any = address("0.0.0.0", FAR);
 	int near = bound_socket(NEAR), far = new_socket(), x, y;
@@ -331,11 +355,10 @@ static void test_mark(void)
 	ok("endpoint: ip rules can be set", !bind(far, (struct sockaddr *)&any, sizeof(any)) &&
 	   !system("ip link add far0 type dummy && ip link set far0 up &&"
 		   "ip addr add 10.99.0.1/24 dev far0 && ip rule add fwmark 7 prohibit"));
-	new_pair(near, far, FIRST, &x, &y);
+	ASSERT_TRUE(new_pair(near, far, FIRST, &x, &y));
 	ok("endpoint: a mark whose routes are prohibited", connect_far(far, 7) == EACCES);
 	ok("endpoint: others of the port have none", connect_far(far, 0) == EINPROGRESS);
 	ok("endpoint: nor the one that is connected", connected(x, y) && sums(x, y, 4));
-	(void)!system("ip rule del fwmark 7; ip link del far0");
 	close(x);
 	close(y);
 	close(near);
@@ -344,16 +367,15 @@ static void test_mark(void)
 }
 
 /* Engines that share ports linger, and their namespace goes. */
-static void test_namespace(void)
+TEST_F(net, namespace)
 {
 	int near, far, x, y, i, st = -1;
 	uint32_t v = 1;
 	pid_t pid = fork();
 
 	if (!pid) {
-		if (unshare(CLONE_NEWNET))
+		if (unshare(CLONE_NEWNET) || !loopback(true))
 			_exit(1);
-		loopback(true);
 		near = bound_socket(NEAR);
 		far = bound_socket(FAR);
 		for (i = 0; i < 20; i++) {
@@ -361,7 +383,8 @@ static void test_namespace(void)
 			new_pair(near, far, FIRST + i, &x, &y);
 			if (!connected(x, y))
 				_exit(2);
-			send_both(x, y, &v, sizeof(v));
+			if (!send_both(x, y, &v, sizeof(v)))
+				_exit(3);
 			wait_events(x, POLLIN);
 			if (i % 2)
 				close(x);
@@ -374,14 +397,4 @@ static void test_namespace(void)
 	ok("endpoint: a namespace ends with its ports", WIFEXITED(st) && !WEXITSTATUS(st));
 }
 
-const struct api_test endpoint_tests[] = {
-	{ "endpoint-option", test_option },
-	{ "endpoint-owner", test_owner },
-	{ "endpoint-same", test_same },
-	{ "endpoint-many", test_many },
-	{ "endpoint-forged", test_forged },
-	{ "endpoint-inherit", test_inherit },
-	{ "endpoint-mark", test_mark },
-	{ "endpoint-namespace", test_namespace },
-	{ NULL }
-};
+TEST_HARNESS_MAIN

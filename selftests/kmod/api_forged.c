@@ -3,7 +3,7 @@
  * Aggregates that nobody sent, from a UDP socket of anybody: the kernel has to stay idle, and the
  * communicator alive.
  */
-#include "api.h"
+#include "harness.h"
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <netinet/ip.h>
@@ -16,7 +16,7 @@
 
 static int member[MEMBERS];
 
-static void connect_members(void)
+static bool connect_members(void)
 {
 	static uint32_t id = 2000;
 	unsigned int i;
@@ -24,14 +24,16 @@ static void connect_members(void)
 	id++;
 	for (i = 0; i < MEMBERS; i++) {
 		member[i] = new_socket();
-		set_comm(member[i], id, i, MEMBERS);
+		if (set_comm(member[i], id, i, MEMBERS))
+			return false;
 		set_u32(member[i], CANARY_ALGORITHM, CANARY_ALG_TREE);
 		nonblock(member[i], true);
 		connect_to(member[i], PAIR_PORT);
 	}
 	for (i = 0; i < MEMBERS; i++)
 		if (!(wait_events(member[i], POLLOUT) & POLLOUT))
-			ok("forged: five connected ranks", false);
+			return false;
+	return true;
 }
 
 static void close_members(void)
@@ -43,7 +45,7 @@ static void close_members(void)
 	drain_ports();
 }
 
-static void post(unsigned int from, unsigned int to)
+static bool post(unsigned int from, unsigned int to)
 {
 	static uint32_t data[ELEMENTS];
 	unsigned int i, k;
@@ -52,8 +54,9 @@ static void post(unsigned int from, unsigned int to)
 		for (k = 0; k < ELEMENTS; k++)
 			data[k] = i + k;
 		if (send(member[i], data, sizeof(data), 0) != sizeof(data))
-			ok("forged: send", false);
+			return false;
 	}
+	return true;
 }
 
 /* How many have the right sum, within some time? */
@@ -92,18 +95,20 @@ static bool overhear(int fd, struct canary_hdr *h)
 	return false;
 }
 
-/* Time without work in hundredths, of all processors */
-static unsigned int idle_from(unsigned long long before[2])
+/* Time without work in hundredths, of all processors; -1: it is not known */
+static int idle_from(unsigned long long before[2])
 {
 	unsigned long long v[8] = { 0 }, idle, all = 0;
 	FILE *f = fopen("/proc/stat", "r");
-	unsigned int i, share;
+	int i, n, share;
 
-	if (!f || fscanf(f, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &v[0], &v[1], &v[2],
-			 &v[3], &v[4], &v[5], &v[6], &v[7]) != 8)
-		ok("forged: /proc/stat", false);
-	if (f)
-		fclose(f);
+	if (!f)
+		return -1;
+	n = fscanf(f, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &v[0], &v[1], &v[2], &v[3],
+		   &v[4], &v[5], &v[6], &v[7]);
+	fclose(f);
+	if (n != 8)
+		return -1;
 	for (i = 0; i < 8; i++)
 		all += v[i];
 	idle = v[3] + v[4];
@@ -138,21 +143,54 @@ static void send_forged(const struct canary_hdr *seen, const unsigned short *cou
 	close(fd);
 }
 
-static void test_forged(const char *what, const unsigned short *counts)
+FIXTURE(forged) {
+	int ear;	/* hears all packets of this namespace */
+};
+
+FIXTURE_VARIANT(forged) {
+	const char *what;
+	unsigned short counts[3];	/* of aggregates; 0 ends them */
+};
+
+FIXTURE_VARIANT_ADD(forged, whole) {
+	.what = "a whole aggregate",
+	.counts = { MEMBERS - 1 },
+};
+
+FIXTURE_VARIANT_ADD(forged, halves) {
+	.what = "two halves",
+	.counts = { 2, 2 },
+};
+
+FIXTURE_SETUP(forged)
 {
-	int ear = socket(AF_PACKET, SOCK_DGRAM, htons(ETH_P_IP));
+	set_up_net(_metadata);
+	self->ear = socket(AF_PACKET, SOCK_DGRAM, htons(ETH_P_IP));
+	ASSERT_LE(0, self->ear);
+	ASSERT_TRUE(connect_members());
+}
+
+FIXTURE_TEARDOWN(forged)
+{
+	close(self->ear);
+	close_members();
+	count_checks(_metadata);
+}
+
+TEST_F(forged, aggregate)
+{
 	unsigned long long times[2] = { 0 };
+	const char *what = variant->what;
 	struct canary_hdr seen;
-	unsigned int share;
 	char text[128];
 	double began;
 	long probes;
+	int share;
 
-	connect_members();
-	post(0, 1);
-	ok("forged: rank 0 contributes", overhear(ear, &seen));
-	send_forged(&seen, counts);
-	idle_from(times);
+	ASSERT_TRUE(post(0, 1));
+	ok("forged: rank 0 contributes", overhear(self->ear, &seen));
+	send_forged(&seen, variant->counts);
+	ASSERT_LE(0, idle_from(times));
 	began = now();
 	probes = proc_value("probes-out");
 	sleep(WATCHED);
@@ -162,56 +200,36 @@ static void test_forged(const char *what, const unsigned short *counts)
 	snprintf(text, sizeof(text), "forged: %s: %ld PROBEs in %.1f s", what, probes,
 		 now() - began);
 	ok(text, probes < 8 * (MEMBERS - 1) * (now() - began) + 10 * (MEMBERS - 1));
-	snprintf(text, sizeof(text), "forged: %s: %u %% idle", what, share);
+	snprintf(text, sizeof(text), "forged: %s: %d %% idle", what, share);
 	ok(text, share >= 25);
-	post(1, MEMBERS);
+	ASSERT_TRUE(post(1, MEMBERS));
 	snprintf(text, sizeof(text), "forged: %s: all sums are right", what);
 	ok(text, right() == MEMBERS);
-	close(ear);
-	close_members();
 }
 
-static void test_whole(void)
-{
-	test_forged("a whole aggregate", (unsigned short[]){ MEMBERS - 1, 0 });
-}
-
-static void test_halves(void)
-{
-	test_forged("two halves", (unsigned short[]){ 2, 2, 0 });
-}
-
-/* Return: aggregates that a leader did not take */
-static long refused_aggregates(void)
+/* A rule's list of aggregates holds for who connects: no others are taken. */
+TEST_F(net, rule)
 {
 	int ear = socket(AF_PACKET, SOCK_DGRAM, htons(ETH_P_IP));
-	long before = proc_value("drop-aggregate");
-	double until = now() + PATIENCE / 1000;
 	struct canary_hdr seen;
+	double until;
+	long before;
 
-	connect_members();
-	post(0, 1);
+	ok("forged: a rule with aggregates",
+	   tool("comm allow 0-4294967295 --aggregates 10.255.0.0/16"));
+	before = proc_value("drop-aggregate");
+	until = now() + PATIENCE / 1000;
+	ASSERT_TRUE(connect_members());
+	ASSERT_TRUE(post(0, 1));
 	ok("forged: rank 0 contributes", overhear(ear, &seen));
 	send_forged(&seen, (unsigned short[]){ 2, 0 });
 	while (proc_value("drop-aggregate") == before && now() < until)
 		usleep(10000);
 	close(ear);
 	close_members();
-	return proc_value("drop-aggregate") - before;
+	ok("forged: by the rule, nothing but the list is taken",
+	   proc_value("drop-aggregate") - before == 1);
+	ok("forged: the rule goes", tool("comm revoke 0-4294967295"));
 }
 
-/* A rule's list of aggregates holds for who connects. */
-static void test_rule(void)
-{
-	ok("forged: a rule with aggregates",
-	   !system("build/bin/canary comm allow 0-4294967295 --aggregates 10.255.0.0/16"));
-	ok("forged: by the rule, nothing but the list is taken", refused_aggregates() == 1);
-	ok("forged: the rule goes", !system("build/bin/canary comm revoke 0-4294967295"));
-}
-
-const struct api_test forged_tests[] = {
-	{ "forged-whole", test_whole },
-	{ "forged-halves", test_halves },
-	{ "forged-rule", test_rule },
-	{ NULL }
-};
+TEST_HARNESS_MAIN

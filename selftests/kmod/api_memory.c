@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Memory: what a socket, a network namespace and an ordinary user may take. */
-#include "api.h"
+#include "harness.h"
 
 #define NOBODY		65534
 #define SOMEBODY	65533
@@ -8,20 +8,11 @@
 #define ALL		(32UL << 20)	/* memory_max in the test of two namespaces */
 #define LENGTH		(512 << 10)
 #define GRADIENT	(64 << 20)
-#define SYSCTL		"/proc/sys/net/canary/"
 #define GUESTS		4
 
 static const char *const sysctls[] = {
 	SYSCTL "wmem_default", SYSCTL "mem_max", SYSCTL "members_max"
 };
-
-static void sysctl(const char *name, long value)
-{
-	FILE *f = fopen(name, "w");
-
-	if (!f || fprintf(f, "%ld\n", value) < 0 || fclose(f))
-		ok(name, false);
-}
 
 static int sndbuf(int fd)
 {
@@ -76,22 +67,23 @@ static bool alone(unsigned int uid)
 }
 
 /* Takes all that it gets, in a namespace of its own, until it is told to end. */
-static void greedy(unsigned int uid, int told, int tell)
+static void greedy(unsigned int uid, const int told[2], int tell)
 {
 	static char data[LENGTH];
 	int fd, n = 0;
 	char c = 0;
 
-	if (!alone(uid))
+	close(told[1]);
+	if (!alone(uid) || !loopback(true))
 		_exit(1);
-	loopback(true);
 	fd = new_socket();
-	set_comm(fd, 1, 0, 1);
+	if (set_comm(fd, 1, 0, 1))
+		_exit(1);
 	if (!connect_to(fd, PAIR_PORT))
 		while (send(fd, data, LENGTH, MSG_DONTWAIT) == LENGTH)
 			n++;
 	(void)!write(tell, &n, sizeof(n));
-	(void)!read(told, &c, 1);
+	(void)!read(told[0], &c, 1);
 	_exit(0);
 }
 
@@ -102,10 +94,9 @@ static long start_greedy(pid_t *pid, unsigned int uid, const int told[2])
 
 	if (pipe(tell))
 		return -1;
-	fflush(stdout);
 	*pid = fork();
 	if (!*pid)
-		greedy(uid, told[0], tell[1]);
+		greedy(uid, told, tell[1]);
 	close(tell[1]);
 	if (read(tell[0], &n, sizeof(n)) != sizeof(n))
 		n = -1;
@@ -125,18 +116,18 @@ static void end_greedy(const pid_t *pid, int n, const int told[2])
 	close(told[1]);
 }
 
-static void test_namespaces(void)
+TEST_F(machine, namespaces)
 {
 	static char data[1 << 20];
-	unsigned long was = memory_max(ALL);
 	int told[2], x, y;
 	pid_t pid;
 
-	if (pipe(told))
-		return;
+	ASSERT_EQ(0, pipe(told));
+	ASSERT_LT(0, memory_max(ALL));
 	ok("two namespaces: one takes what it gets",
 	   start_greedy(&pid, 0, told) >= (long)(ALL / 4));
-	pair(&x, &y);
+	ASSERT_TRUE(pair(&x, &y))
+		TH_LOG("two namespaces: the other one connects");
 	ok("two namespaces: the other one still works",
 	   send(x, data, sizeof(data), 0) == sizeof(data) &&
 	   send(y, data, sizeof(data), 0) == sizeof(data) &&
@@ -144,61 +135,56 @@ static void test_namespaces(void)
 	   recv(y, data, sizeof(data), 0) == sizeof(data));
 	unpair(x, y);
 	end_greedy(&pid, 1, told);
-	memory_max(was);
 	ok("two namespaces: all was given back", proc_value("vector-bytes") == 0 &&
 	   proc_value("core-bytes") == 0);
 }
 
 /* However many namespaces users make, all of these together have the share of one. */
-static void test_guests(void)
+TEST_F(machine, guests)
 {
 	static char data[LENGTH];
-	unsigned long was = memory_max(ALL);
 	long taken[GUESTS], sum = 0;
 	int told[2], x, y, i, n = 0;
 	pid_t pid[GUESTS];
 
-	if (pipe(told))
-		return;
+	ASSERT_EQ(0, pipe(told));
+	ASSERT_LT(0, memory_max(ALL));
 	for (i = 0; i < GUESTS; i++) {
 		taken[i] = start_greedy(&pid[i], NOBODY, told);
 		sum += taken[i];
 	}
-	printf("# users' namespaces have %ld KiB\n", sum >> 10);
+	TH_LOG("users' namespaces have %ld KiB", sum >> 10);
 	ok("users' namespaces: the first takes what it gets", taken[0] >= (long)(ALL / 4));
 	ok("users' namespaces: all of them leave half", sum <= (long)(ALL / 2));
-	pair(&x, &y);
+	ASSERT_TRUE(pair(&x, &y));
 	while (send(x, data, LENGTH, MSG_DONTWAIT) == LENGTH)
 		n++;
-	printf("# the machine's has %d KiB\n", n * LENGTH >> 10);
+	TH_LOG("the machine's has %d KiB", n * LENGTH >> 10);
 	ok("users' namespaces: the machine's has half of the rest", n * LENGTH >= (int)(ALL / 6));
 	unpair(x, y);
 	end_greedy(pid, GUESTS, told);
-	memory_max(was);
 }
 
 /* A user that takes what it gets leaves something to others. */
-static void test_users(void)
+TEST_F(machine, users)
 {
-	unsigned long was = memory_max(ALL);
 	static const unsigned int user[] = { NOBODY, NOBODY, SUBORDINATE, SOMEBODY };
 	long taken[ARRAY_SIZE(user)];
 	pid_t pid[ARRAY_SIZE(user)];
 	unsigned int i;
 	int told[2];
 
-	if (pipe(told))
-		return;
+	ASSERT_EQ(0, pipe(told));
+	ASSERT_LT(0, memory_max(ALL));
 	for (i = 0; i < ARRAY_SIZE(user); i++) {
 		taken[i] = start_greedy(&pid[i], user[i], told);
-		printf("# user %u: %ld KiB\n", user[i], taken[i] >> 10);
+		TH_LOG("user %u: %ld KiB", user[i], taken[i] >> 10);
 	}
 	ok("users: one has no more than is left to others, in all its namespaces",
 	   taken[0] >= (long)(ALL / 4) && taken[0] + taken[1] <= (long)(ALL / 3));
 	ok("users: nor as one of its subordinate ids", !taken[2]);
 	ok("users: another one has a share of what is left", taken[3] >= (long)(ALL / 16));
 	end_greedy(pid, ARRAY_SIZE(user), told);
-	memory_max(was);
 }
 
 /* Without privilege. Return: the step that failed */
@@ -224,25 +210,27 @@ static int ordinary(int x)
 	return 0;
 }
 
-static void test_ordinary(void)
+TEST_F(ranks, ordinary)
 {
-	static char data[2 << 20];
-	int x, y, st = 1, room = sizeof(data);
+	int st = 1;
 	pid_t pid;
 
-	pair(&x, &y);
-	fflush(stdout);
 	pid = fork();
 	if (!pid)
-		_exit(ordinary(x));
+		_exit(ordinary(self->x));
 	waitpid(pid, &st, 0);
-	if (st)
-		printf("# step %d\n", WEXITSTATUS(st));
 	ok("ordinary user: 64 MiB at once, but no SO_SNDBUF beyond wmem_max", st == 0);
-	unpair(x, y);
-	pair(&x, &y);
-	room = 100000;
-	setsockopt(x, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
+	if (st)
+		TH_LOG("step %d", WEXITSTATUS(st));
+}
+
+/* SO_SNDBUF is the largest vector; who may do more says so. */
+TEST_F(ranks, sndbuf)
+{
+	static char data[2 << 20];
+	int x = self->x, y = self->y, room = 100000;
+
+	ASSERT_EQ(0, setsockopt(x, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room)));
 	ok_errno("a vector larger than SO_SNDBUF is EMSGSIZE",
 		 send(x, data, sizeof(data), MSG_DONTWAIT), EMSGSIZE);
 	ok("then poll says OUT: it would not wait", events(x, 0) & POLLOUT);
@@ -254,35 +242,23 @@ static void test_ordinary(void)
 	ok("ordinary user: all was given back", proc_value("vector-bytes") == 0);
 }
 
-static void test_sysctl(void)
+TEST_F(net, sysctl)
 {
 	static char data[1 << 20];
 	int fd = new_socket(), x, y, was = sndbuf(fd);
 
 	close(fd);
-	sysctl(SYSCTL "wmem_default", 1 << 20);
+	ASSERT_LT(0, set_value(SYSCTL "wmem_default", 1 << 20));
 	fd = new_socket();
 	ok("sysctl wmem_default: SO_SNDBUF of new sockets", sndbuf(fd) == 1 << 20);
 	close(fd);
-	sysctl(SYSCTL "wmem_default", was);
-	pair(&x, &y);
-	sysctl(SYSCTL "mem_max", 1 << 20);
+	ASSERT_LT(0, set_value(SYSCTL "wmem_default", was));
+	ASSERT_TRUE(pair(&x, &y));
+	ASSERT_LT(0, set_value(SYSCTL "mem_max", 1 << 20));
 	ok_errno("sysctl mem_max: more is ENOBUFS", send(x, data, sizeof(data), 0), ENOBUFS);
-	sysctl(SYSCTL "mem_max", 1 << 30);
+	ASSERT_LT(0, set_value(SYSCTL "mem_max", 1 << 30));
 	ok("sysctl mem_max: less is not", send(x, data, sizeof(data), 0) == sizeof(data));
 	unpair(x, y);
-}
-
-static long read_sysctl(const char *name)
-{
-	FILE *f = fopen(name, "r");
-	long value = -1;
-
-	if (f && fscanf(f, "%ld", &value) != 1)
-		value = -1;
-	if (f)
-		fclose(f);
-	return value;
 }
 
 /* In a user's namespace. Return: the step that failed */
@@ -293,7 +269,7 @@ static int guest_sysctl(const long *want)
 	if (!alone(NOBODY))
 		return 1;
 	for (i = 0; i < ARRAY_SIZE(sysctls); i++) {
-		if (read_sysctl(sysctls[i]) != want[i])
+		if (set_value(sysctls[i], -1) != want[i])
 			return 10 + i;
 		if (open(sysctls[i], O_WRONLY | O_CLOEXEC) >= 0 || errno != EACCES)
 			return 20 + i;
@@ -301,34 +277,22 @@ static int guest_sysctl(const long *want)
 	return 0;
 }
 
-static void test_sysctl_guest(void)
+TEST_F(machine, sysctl_guest)
 {
 	static const long set[] = { 1 << 20, 1 << 21, 1000 };
-	long was[ARRAY_SIZE(sysctls)];
 	unsigned int i;
 	int st = 1;
 	pid_t pid;
 
 	for (i = 0; i < ARRAY_SIZE(sysctls); i++)
-		was[i] = machine_sysctl(sysctls[i], set[i]);
-	fflush(stdout);
+		ASSERT_LE(0, machine_sysctl(sysctls[i], set[i]));
 	pid = fork();
 	if (!pid)
 		_exit(guest_sysctl(set));
 	waitpid(pid, &st, 0);
-	if (st)
-		printf("# step %d\n", WEXITSTATUS(st));
 	ok("sysctl: a user's namespace has the machine's, and cannot change them", st == 0);
-	for (i = 0; i < ARRAY_SIZE(sysctls); i++)
-		machine_sysctl(sysctls[i], was[i]);
+	if (st)
+		TH_LOG("step %d", WEXITSTATUS(st));
 }
 
-const struct api_test memory_tests[] = {
-	{ "namespaces", test_namespaces },
-	{ "guests", test_guests },
-	{ "users", test_users },
-	{ "ordinary", test_ordinary },
-	{ "sysctl", test_sysctl },
-	{ "sysctl_guest", test_sysctl_guest },
-	{ NULL, NULL }
-};
+TEST_HARNESS_MAIN

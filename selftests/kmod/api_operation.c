@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Operations: send, receive, wait for both, within the bounds of the buffers. */
-#include "api.h"
+#include "harness.h"
 
 static const struct {
 	const char *what;
@@ -30,14 +30,13 @@ static const struct {
 	{ "sendmsg: control message twice is EINVAL", { CANARY_OP_SUM, CANARY_INT32, 0, 0, 0 }, 0, 0, 0, true, EINVAL },
 };
 
-static void test_send_errors(void)
+TEST_F(ranks, send_errors)
 {
 	struct sockaddr_canary a = address("127.0.0.1", 22620);
 	uint32_t data[2048] = { 0 };
 	unsigned int i;
-	int x, y;
+	int x = self->x;
 
-	pair(&x, &y);
 	set_u32(x, CANARY_MAX_VECTOR, 4096);
 	for (i = 0; i < ARRAY_SIZE(send_table); i++)
 		ok_errno(send_table[i].what, send(x, data, send_table[i].len, send_table[i].flags),
@@ -55,16 +54,14 @@ static void test_send_errors(void)
 		 EAGAIN);
 	ok_errno("recv: MSG_OOB is EOPNOTSUPP", recv(x, data, 4, MSG_OOB), EOPNOTSUPP);
 	ok_errno("recv: MSG_ERRQUEUE is EOPNOTSUPP", recv(x, data, 4, MSG_ERRQUEUE), EOPNOTSUPP);
-	unpair(x, y);
 }
 
-static void test_sum(void)
+TEST_F(ranks, sum)
 {
 	uint32_t data[1000], got[1001];
 	unsigned int i;
-	int x, y, inq = -1;
+	int x = self->x, y = self->y, inq = -1;
 
-	pair(&x, &y);
 	for (i = 0; i < 1000; i++)
 		data[i] = 0x7fffff00 + i;
 	ok("sum: send", send(x, data, sizeof(data), 0) == sizeof(data));
@@ -80,37 +77,35 @@ static void test_sum(void)
 	ok("sum: no IN any more", !(events(x, 0) & POLLIN));
 	ok("sum: other rank receives the same",
 	   recv(y, data, sizeof(data), 0) == sizeof(data) && !memcmp(data, got, sizeof(data)));
-	unpair(x, y);
 }
 
 /* What is in a pipe is no vector. */
-static void test_splice(int fd)
+TEST_F(ranks, splice)
 {
 	uint32_t page[1024] = { 0 };
-	int pipes[2], before = outq(fd);
+	int pipes[2], before = outq(self->x);
 
-	if (pipe(pipes) || write(pipes[1], page, sizeof(page)) != sizeof(page))
-		ok("splice: a pipe", false);
-	ok("splice: is refused", splice(pipes[0], NULL, fd, NULL, sizeof(page), 0) < 0);
-	ok("splice: nothing was posted", outq(fd) <= before);
+	ASSERT_EQ(0, pipe(pipes));
+	ASSERT_EQ(sizeof(page), write(pipes[1], page, sizeof(page)));
+	ok("splice: is refused", splice(pipes[0], NULL, self->x, NULL, sizeof(page), 0) < 0);
+	ok("splice: nothing was posted", outq(self->x) <= before);
 	close(pipes[0]);
 	close(pipes[1]);
 }
 
-static void test_recv_forms(void)
+TEST_F(ranks, recv_forms)
 {
 	struct canary_operation op = { .op = CANARY_OP_SUM, .dtype = CANARY_INT32, .tag = 0x1234567890 };
 	struct canary_completion c;
 	uint32_t data[4] = { 1, 2, 3, 4 };
-	int x, y, flags;
+	int x = self->x, y = self->y, flags;
 
-	pair(&x, &y);
-	send_both(x, y, data, 16);
+	ASSERT_TRUE(send_both(x, y, data, 16));
 	ok("recv: short buffer gets the beginning and MSG_TRUNC",
 	   recv_completion(x, data, 8, &c, sizeof(c), &flags) == 8 && flags & MSG_TRUNC &&
 	   c.bytes == 16 && c.seq == 0);
 	recv(y, data, 16, 0);
-	send_both(x, y, data, 16);
+	ASSERT_TRUE(send_both(x, y, data, 16));
 	ok("recv: MSG_TRUNC returns the real length", recv(x, data, 4, MSG_TRUNC) == 16);
 	recv(y, data, 16, 0);
 	ok("recv: the rest is lost", recv(x, data, 4, MSG_DONTWAIT) < 0 && errno == EAGAIN);
@@ -123,42 +118,38 @@ static void test_recv_forms(void)
 	   !c.error && c.seq == 2);
 	ok("recvmsg: too little room for it is MSG_CTRUNC",
 	   recv_completion(y, data, 16, &c, 4, &flags) == 16 && flags & MSG_CTRUNC);
-	send_both(x, y, data, 16);
+	ASSERT_TRUE(send_both(x, y, data, 16));
 	wait_events(x, POLLIN);
 	ok_errno("recv: bad pointer is EFAULT", recv(x, BAD_POINTER, 16, 0), EFAULT);
 	ok("recv: then the result is still there", recv(x, data, 16, MSG_DONTWAIT) == 16);
 	recv(y, data, 16, 0);
-	test_splice(x);
 	ok("barrier: send of nothing", send(x, data, 0, 0) == 0);
 	ok_errno("barrier: not before the other rank", recv(x, data, 4, MSG_DONTWAIT), EAGAIN);
 	ok("barrier: other rank", send(y, data, 0, 0) == 0 && recv(y, data, 16, 0) == 0);
 	ok("barrier: recv is 0", recv(x, data, 16, 0) == 0);
-	unpair(x, y);
 }
 
-static void test_alone(void)
+TEST_F(sock, alone)
 {
 	struct sockaddr_canary a = address("127.0.0.1", 0);
-	int fd = new_socket();
+	int fd = self->fd;
 	uint32_t data[3] = { 7, 8, 9 };
 
-	set_comm(fd, 9, 0, 1);
+	ASSERT_EQ(0, set_comm(fd, 9, 0, 1));
 	ok_errno("one member: connect, default port", connect(fd, (struct sockaddr *)&a, sizeof(a)),
 		 0);
 	ok("one member: send and recv", send(fd, data, 12, 0) == 12 && recv(fd, data, 12, 0) == 12 &&
 	   data[0] == 7 && data[2] == 9);
 	ok("one member: barrier", send(fd, data, 0, 0) == 0 && recv(fd, data, 12, 0) == 0);
-	close(fd);
 }
 
-static void test_waiting(void)
+TEST_F(ranks, waiting)
 {
 	struct child peer;
 	uint32_t x0 = 5;
-	int x, y;
+	int x = self->x, y = self->y;
 	double t;
 
-	pair(&x, &y);
 	timeout(x, SO_RCVTIMEO, 100);
 	t = now();
 	ok_errno("recv: SO_RCVTIMEO over is EAGAIN", recv(x, &x0, 4, 0), EAGAIN);
@@ -177,20 +168,17 @@ static void test_waiting(void)
 	ok("recv: restarted after a signal with SA_RESTART", recv(x, &x0, 4, 0) == 4);
 	ok("recv: the other rank too", end_peer(&peer));
 	on_alarm_in(0, false);
-	unpair(x, y);
 }
 
-static void test_budget(void)
+TEST_F(ranks, budget)
 {
 	static uint32_t data[16384];
-	int x, y, i, n;
+	int x = self->x, y = self->y, room = 100000;
 	struct child peer;
 	double t;
 
-	pair(&x, &y);
-	i = 100000;
-	setsockopt(x, SOL_SOCKET, SO_SNDBUF, &i, sizeof(i));
-	set_u32(x, CANARY_MAX_VECTOR, 65536);
+	ASSERT_EQ(0, setsockopt(x, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room)));
+	ASSERT_EQ(0, set_u32(x, CANARY_MAX_VECTOR, 65536));
 	ok("budget: first send", send(x, data, 65536, MSG_DONTWAIT) == 65536);
 	ok("budget: SIOCOUTQ", outq(x) >= 65536);
 	ok("budget: second send", send(x, data, 65536, MSG_DONTWAIT) == 65536);
@@ -209,9 +197,14 @@ static void test_budget(void)
 	ok("budget: results received", recv(x, data, 65536, 0) == 65536);
 	ok("budget: the other rank too", end_peer(&peer));
 	ok("budget: blocked sender goes on", send(x, data, 65536, 0) == 65536);
-	unpair(x, y);
+}
 
-	pair(&x, &y);
+/* Operations that a socket holds */
+TEST_F(ranks, budget_operations)
+{
+	int x = self->x, y = self->y, i, n;
+	uint32_t data[1] = { 0 };
+
 	for (n = 0; n < 200; n++)
 		if (send(x, data, 4, MSG_DONTWAIT) != 4)
 			break;
@@ -224,20 +217,18 @@ static void test_budget(void)
 			break;
 	ok("budget: all of them come back", i == n);
 	ok("budget: poll says OUT again", wait_events(x, POLLOUT) & POLLOUT);
-	unpair(x, y);
 }
 
-static void test_epoll(void)
+TEST_F(ranks, epoll)
 {
-	int ep = epoll_create1(0), x, y, i;
+	int ep = epoll_create1(0), x = self->x, y = self->y, i;
 	struct epoll_event ev = { .events = EPOLLIN | EPOLLET };
 	uint32_t v = 1;
 
-	pair(&x, &y);
 	epoll_ctl(ep, EPOLL_CTL_ADD, x, &ev);
 	ok("epoll: nothing yet", epoll_wait(ep, &ev, 1, 0) == 0);
 	for (i = 0; i < 3; i++) {
-		send_both(x, y, &v, 4);
+		ASSERT_TRUE(send_both(x, y, &v, 4));
 		if (epoll_wait(ep, &ev, 1, 5000) != 1 || !(ev.events & EPOLLIN))
 			break;
 		recv(y, &v, 4, 0);
@@ -250,13 +241,4 @@ static void test_epoll(void)
 	close(ep);
 }
 
-const struct api_test operation_tests[] = {
-	{ "send_errors", test_send_errors },
-	{ "sum", test_sum },
-	{ "recv_forms", test_recv_forms },
-	{ "alone", test_alone },
-	{ "waiting", test_waiting },
-	{ "budget", test_budget },
-	{ "epoll", test_epoll },
-	{ NULL }
-};
+TEST_HARNESS_MAIN

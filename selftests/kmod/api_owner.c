@@ -6,7 +6,7 @@
 #include <linux/bpf.h>
 #include <sys/mount.h>
 #include <sys/syscall.h>
-#include "api.h"
+#include "harness.h"
 
 #define ALICE	12345		/* about whom there are rules */
 #define BOB	12346
@@ -21,7 +21,7 @@ static bool run(const char *const *commands)
 	for (; *commands && !st; commands++) {
 		st = system(*commands);
 		if (st)
-			printf("# exit status %d: %s\n", st, *commands);
+			fprintf(stderr, "# exit status %d: %s\n", st, *commands);
 	}
 	return !st;
 }
@@ -58,25 +58,27 @@ static int connect_as(unsigned int uid, uint32_t id, const char *addr, unsigned 
 	if (!pid) {
 		become(uid);
 		fd = new_socket();
-		set_comm(fd, id, 1, members);
+		if (set_comm(fd, id, 1, members))
+			_exit(254);
 		timeout(fd, SO_SNDTIMEO, ms);
 		_exit(connect(fd, (struct sockaddr *)&a, sizeof(a)) ? errno : 0);
 	}
 	return end_of(pid);
 }
 
-/* Alone, rank 0 of two: whoever comes is connected. */
+/* Alone, rank 0 of two: whoever comes is connected. Return: its socket, or -1 */
 static int wait_for_one(uint32_t id)
 {
 	int fd = new_socket();
 
-	set_comm(fd, id, 0, 2);
+	if (set_comm(fd, id, 0, 2))
+		return -1;
 	nonblock(fd, true);
 	connect_to(fd, PAIR_PORT);
 	return fd;
 }
 
-static void test_owner_filter(void)
+TEST_F(net, owner_filter)
 {
 	int fd;
 
@@ -85,18 +87,17 @@ static void test_owner_filter(void)
 	       "nft 'add chain inet t c { type filter hook output priority 0; }'",
 	       "nft add rule inet t c meta skuid 12345 udp dport 22600-22663 counter drop"));
 	fd = wait_for_one(2001);
+	ASSERT_LE(0, fd);
 	ok("owner: a user whose packets are dropped does not get in",
 	   connect_as(ALICE, 2001, "127.0.0.1", 2, 500) == EINPROGRESS);
 	ok("owner: its packets were seen",
 	   RUN("nft list table inet t | grep -q 'counter packets [1-9]'"));
 	ok("owner: another user does", connect_as(BOB, 2001, "127.0.0.1", 2, PATIENCE) == 0);
 	close(fd);
-	RUN("nft delete table inet t");
-	drain_ports();
 }
 
 /* A device of its own, with nobody behind it */
-static void test_owner_route(void)
+TEST_F(net, owner_route)
 {
 	struct sockaddr_canary a = address(FAR, PAIR_PORT);
 	uint32_t mark = 7;
@@ -110,18 +111,16 @@ static void test_owner_route(void)
 	   connect_as(ALICE, 2002, FAR, 2, 50) == EACCES);
 	ok("owner: another user's are not", connect_as(BOB, 2002, FAR, 2, 50) == EINPROGRESS);
 	fd = new_socket();
-	set_comm(fd, 2003, 1, 2);
+	ASSERT_EQ(0, set_comm(fd, 2003, 1, 2));
 	nonblock(fd, true);
-	setsockopt(fd, SOL_SOCKET, SO_MARK, &mark, sizeof(mark));
+	ASSERT_EQ(0, setsockopt(fd, SOL_SOCKET, SO_MARK, &mark, sizeof(mark)));
 	ok_errno("owner: a mark whose routes are prohibited",
 		 connect(fd, (struct sockaddr *)&a, sizeof(a)), EACCES);
 	mark = 0;
-	setsockopt(fd, SOL_SOCKET, SO_MARK, &mark, sizeof(mark));
+	ASSERT_EQ(0, setsockopt(fd, SOL_SOCKET, SO_MARK, &mark, sizeof(mark)));
 	ok_errno("owner: without that mark, again", connect(fd, (struct sockaddr *)&a, sizeof(a)),
 		 EINPROGRESS);
 	close(fd);
-	RUN("ip rule del uidrange 12345-12345", "ip rule del fwmark 7", "ip link del far0");
-	drain_ports();
 }
 
 static long bpf(int cmd, union bpf_attr *attr)
@@ -153,94 +152,129 @@ static int refuse_ingress(int group)
 	return bpf(BPF_PROG_ATTACH, &attr) ? -1 : prog;
 }
 
-static bool write_file(const char *path, const char *text)
+/* This process is in that control group from now on. */
+static bool enter_group(const char *dir)
 {
-	FILE *f = fopen(path, "w");
+	char path[96];
+	FILE *f;
 
+	snprintf(path, sizeof(path), "%s/cgroup.procs", dir);
+	f = fopen(path, "w");
 	if (!f)
 		return false;
-	fputs(text, f);
+	fputs("0", f);
 	return !fclose(f);
 }
 
-static void test_owner_cgroup(void)
-{
-	char dir[] = "/tmp/canary-cgroup-XXXXXX", path[64];
-	long before = proc_value("drop-filter");
-	int group = -1, prog = -1, fd;
+/* A control group of its own that lets nothing in */
+FIXTURE(cgroup) {
+	char root[32], deaf[64];
+	int group, prog;
+};
 
-	if (!mkdtemp(dir) || mount("none", dir, "cgroup2", 0, NULL)) {
-		ok("owner: control groups", false);
-		return;
-	}
-	snprintf(path, sizeof(path), "%s/deaf", dir);
-	if (!mkdir(path, 0755))
-		group = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (group >= 0)
-		prog = refuse_ingress(group);
-	snprintf(path, sizeof(path), "%s/deaf/cgroup.procs", dir);
-	ok("owner: a control group that lets nothing in", prog >= 0 && write_file(path, "0"));
+FIXTURE_SETUP(cgroup)
+{
+	set_up_net(_metadata);
+	strcpy(self->root, "/tmp/canary-cgroup-XXXXXX");
+	ASSERT_NE(NULL, mkdtemp(self->root));
+	ASSERT_EQ(0, mount("none", self->root, "cgroup2", 0, NULL))
+		TH_LOG("owner: control groups");
+	snprintf(self->deaf, sizeof(self->deaf), "%s/deaf", self->root);
+	self->group = -1;
+	self->prog = -1;
+	if (!mkdir(self->deaf, 0755))
+		self->group = open(self->deaf, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (self->group >= 0)
+		self->prog = refuse_ingress(self->group);
+}
+
+FIXTURE_TEARDOWN(cgroup)
+{
+	close(self->prog);
+	close(self->group);
+	enter_group(self->root);
+	rmdir(self->deaf);
+	umount2(self->root, MNT_DETACH);
+	rmdir(self->root);
+	count_checks(_metadata);
+}
+
+TEST_F(cgroup, owner_cgroup)
+{
+	long before = proc_value("drop-filter");
+	int fd;
+
+	ok("owner: a control group that lets nothing in",
+	   self->prog >= 0 && enter_group(self->deaf));
 	fd = wait_for_one(2004);
-	snprintf(path, sizeof(path), "%s/cgroup.procs", dir);
-	ok("owner: is left again", write_file(path, "0"));
+	ASSERT_LE(0, fd);
+	ok("owner: is left again", enter_group(self->root));
 	ok("owner: nobody reaches rank 0 in there",
 	   connect_as(BOB, 2004, "127.0.0.1", 2, 300) == EINPROGRESS);
 	ok("owner: that is counted", proc_value("drop-filter") > before);
 	close(fd);
-	close(prog);
-	close(group);
-	snprintf(path, sizeof(path), "%s/deaf", dir);
-	rmdir(path);
-	umount2(dir, MNT_DETACH);
-	rmdir(dir);
 	drain_ports();
 }
 
-static void bind_to_device(int fd, const char *name)
+/* Ranks at an address of a VRF, which is in a table of its own */
+FIXTURE(vrf) {
+	int x, y;
+};
+
+FIXTURE_VARIANT(vrf) {
+	bool late;	/* the device is chosen after bind() */
+};
+
+FIXTURE_VARIANT_ADD(vrf, early) {
+	.late = false,
+};
+
+FIXTURE_VARIANT_ADD(vrf, late) {
+	.late = true,
+};
+
+FIXTURE_SETUP(vrf)
 {
-	if (setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, name, strlen(name)))
-		ok("SO_BINDTODEVICE", false);
+	set_up_net(_metadata);
+	ASSERT_TRUE(RUN("ip link add red type vrf table 100", "ip link set red up",
+			"ip link add port type dummy", "ip link set port master red",
+			"ip link set port up", "ip addr add 10.98.0.1/24 dev port"))
+		TH_LOG("owner: a VRF");
+	self->x = new_socket();
+	self->y = new_socket();
+	ASSERT_EQ(0, set_comm(self->x, 2005, 0, 2));
+	ASSERT_EQ(0, set_comm(self->y, 2005, 1, 2));
 }
 
-/* Ranks at an address of a VRF, which is in a table of its own; @late: bound there after bind() */
-static void vrf_pair(bool late)
+FIXTURE_TEARDOWN(vrf)
+{
+	unpair(self->x, self->y);
+	count_checks(_metadata);
+}
+
+TEST_F(vrf, owner_vrf)
 {
 	struct sockaddr_canary a = address("10.98.0.1", PAIR_PORT);
 	struct sockaddr_canary any = address("0.0.0.0", PAIR_PORT);
-	int x = new_socket(), y = new_socket();
+	int x = self->x, y = self->y;
 	uint32_t v = 21;
 
-	set_comm(x, 2005 + late, 0, 2);
-	set_comm(y, 2005 + late, 1, 2);
 	nonblock(x, true);
-	if (late)
-		bind(x, (struct sockaddr *)&any, sizeof(any));
-	bind_to_device(x, "red");
-	bind_to_device(y, "red");
-	ok_errno(late ? "owner: device chosen after bind(): rank 0" : "owner: rank 0 in a VRF",
+	if (variant->late)
+		ASSERT_EQ(0, bind(x, (struct sockaddr *)&any, sizeof(any)));
+	ASSERT_EQ(0, setsockopt(x, SOL_SOCKET, SO_BINDTODEVICE, "red", 3));
+	ASSERT_EQ(0, setsockopt(y, SOL_SOCKET, SO_BINDTODEVICE, "red", 3));
+	ok_errno(variant->late ? "owner: device chosen after bind(): rank 0" :
+				 "owner: rank 0 in a VRF",
 		 connect(x, (struct sockaddr *)&a, sizeof(a)), EINPROGRESS);
 	timeout(y, SO_SNDTIMEO, PATIENCE);
-	ok_errno(late ? "owner: device chosen after bind(): rank 1" : "owner: rank 1 in a VRF",
+	ok_errno(variant->late ? "owner: device chosen after bind(): rank 1" :
+				 "owner: rank 1 in a VRF",
 		 connect(y, (struct sockaddr *)&a, sizeof(a)), 0);
 	wait_events(x, POLLOUT);
 	nonblock(x, false);
 	ok("owner: they sum up", send(x, &v, 4, 0) == 4 && send(y, &v, 4, 0) == 4 &&
 	   recv(x, &v, 4, 0) == 4 && v == 42);
-	unpair(x, y);
-}
-
-static void test_owner_vrf(void)
-{
-	bool made = RUN("ip link add red type vrf table 100", "ip link set red up",
-			"ip link add port type dummy", "ip link set port master red",
-			"ip link set port up", "ip addr add 10.98.0.1/24 dev port");
-
-	ok("owner: a VRF", made);
-	if (!made)
-		return;
-	vrf_pair(false);
-	vrf_pair(true);
-	RUN("ip link del port", "ip link del red");
 }
 
 /* Are epoch and block numbers of the socket with that inode shown? -1: it has no line */
@@ -274,20 +308,18 @@ static int shows_to(unsigned int uid, unsigned long ino)
 	return end_of(pid) - 1;
 }
 
-static void test_owner_proc(void)
+TEST_F(ranks, owner_proc)
 {
-	int x, y;
+	int x = self->x;
 
-	pair(&x, &y);
 	ok("owner: /proc/net/canary shows all to root", shows(inode(x)) == 1);
 	ok("owner: but not where others' members are to everybody",
 	   shows_to(BOB, inode(x)) == 0);
 	ok("owner: what is one's own is shown", shows_to(BOB, 0) == 1);
-	unpair(x, y);
 }
 
 /* An administrator's list of aggregates is the rule's, and goes with it. */
-static void test_owner_aggregates(void)
+TEST_F(net, owner_aggregates)
 {
 	struct sockaddr_canary a = address("127.0.0.1", PAIR_PORT);
 	struct canary_prefix own = { .addr = inet_addr("10.1.0.0"), .length = 16 }, got[2];
@@ -295,24 +327,15 @@ static void test_owner_aggregates(void)
 	int fd = new_socket();
 
 	ok("owner: a rule with aggregates",
-	   RUN("build/bin/canary comm allow 2010 --aggregates 10.255.0.0/16,10.254.0.1"));
-	set_comm(fd, 2010, 0, 2);
+	   tool("comm allow 2010 --aggregates 10.255.0.0/16,10.254.0.1"));
+	ASSERT_EQ(0, set_comm(fd, 2010, 0, 2));
 	nonblock(fd, true);
-	setsockopt(fd, SOL_CANARY, CANARY_AGGREGATES, &own, sizeof(own));
+	ASSERT_EQ(0, setsockopt(fd, SOL_CANARY, CANARY_AGGREGATES, &own, sizeof(own)));
 	connect(fd, (struct sockaddr *)&a, sizeof(a));
 	ok("owner: the socket's list is still what was set",
 	   !getsockopt(fd, SOL_CANARY, CANARY_AGGREGATES, got, &len) && len == sizeof(own) &&
 	   !memcmp(got, &own, sizeof(own)));
-	RUN("build/bin/canary comm revoke 2010");
 	close(fd);
 }
 
-const struct api_test owner_tests[] = {
-	{ "owner_aggregates", test_owner_aggregates },
-	{ "owner_proc", test_owner_proc },
-	{ "owner_filter", test_owner_filter },
-	{ "owner_route", test_owner_route },
-	{ "owner_cgroup", test_owner_cgroup },
-	{ "owner_vrf", test_owner_vrf },
-	{ NULL }
-};
+TEST_HARNESS_MAIN

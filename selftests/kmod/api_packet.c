@@ -1,8 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What comes uninvited or is not allowed: packets, keys, users without privilege, too much memory. */
-#include "api.h"
+#include "harness.h"
 
-static void test_packets(void)
+/* Of rank 1 of 2, without its mac */
+static void probe(struct canary_hdr *h, uint32_t comm, uint32_t epoch)
+{
+	h->version = CANARY_VERSION;
+	h->type = CANARY_PROBE;
+	h->comm = htonl(comm);
+	h->epoch = htonl(epoch);
+	h->members = htons(2);
+	h->rank = htons(1);
+}
+
+TEST_F(ranks, packets)
 {
 	static const struct {
 		const char *what, *counter;
@@ -31,45 +42,47 @@ static void test_packets(void)
 	};
 	struct sockaddr_canary name;
 	socklen_t len = sizeof(name);
-	char packet[9000] = { 0 };
-	struct canary_hdr *h = (struct canary_hdr *)packet;
-	int x, y, u = socket(AF_INET, SOCK_DGRAM, 0);
+	char packet[9000];
+	int x = self->x, y = self->y, u = socket(AF_INET, SOCK_DGRAM, 0);
 	uint32_t v = 1;
 	unsigned int i;
 	long before;
 
-	pair(&x, &y);
-	getsockname(x, (struct sockaddr *)&name, &len);
+	ASSERT_EQ(0, getsockname(x, (struct sockaddr *)&name, &len));
 	to.sin_port = name.scan_port;
 	for (i = 0; i < ARRAY_SIZE(table); i++) {
 		memset(packet, 0, sizeof(packet));
-		h->version = CANARY_VERSION;
-		h->type = CANARY_PROBE;
-		h->comm = htonl(pair_comm);
-		h->epoch = htonl(status(x).epoch);
-		h->members = htons(2);
-		h->rank = htons(1);
+		probe((struct canary_hdr *)packet, pair_comm, status(x).epoch);
 		packet[table[i].at] ^= table[i].flip;
 		before = proc_value(table[i].counter);
 		sendto(u, packet, table[i].len, 0, (struct sockaddr *)&to, sizeof(to));
 		ok(table[i].what, proc_value(table[i].counter) == before + 1);
 	}
-	send_both(x, y, &v, 4);
+	ASSERT_TRUE(send_both(x, y, &v, 4));
 	ok("packet: none did any harm", recv(x, &v, 4, 0) == 4 && v == 2 && recv(y, &v, 4, 0) == 4);
-	unpair(x, y);
-
-	x = new_socket();
-	name = address("127.0.0.1", 22613);
-	bind(x, (struct sockaddr *)&name, sizeof(name));
-	to.sin_port = name.scan_port;
-	before = proc_value("drop-communicator");
-	sendto(u, packet, 64, 0, (struct sockaddr *)&to, sizeof(to));
-	ok("packet: to a bound socket", proc_value("drop-communicator") == before + 1);
-	close(x);
 	close(u);
 }
 
-static void test_key(void)
+TEST_F(sock, packet_bound)
+{
+	struct sockaddr_in to = {
+		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+		.sin_port = htons(22613),
+	};
+	struct sockaddr_canary name = address("127.0.0.1", 22613);
+	int u = socket(AF_INET, SOCK_DGRAM, 0);
+	struct canary_hdr h = { 0 };
+	long before;
+
+	ASSERT_EQ(0, bind(self->fd, (struct sockaddr *)&name, sizeof(name)));
+	probe(&h, pair_comm, 1);
+	before = proc_value("drop-communicator");
+	sendto(u, &h, sizeof(h), 0, (struct sockaddr *)&to, sizeof(to));
+	ok("packet: to a bound socket", proc_value("drop-communicator") == before + 1);
+	close(u);
+}
+
+TEST_F(net, key)
 {
 	struct sockaddr_canary a = address("127.0.0.1", 22620);
 	struct canary_comm_req req = { .id = 13, .members = 2 };
@@ -77,10 +90,10 @@ static void test_key(void)
 	long before = proc_value("drop-mac");
 
 	memset(req.key, 1, sizeof(req.key));
-	setsockopt(x, SOL_CANARY, CANARY_COMM, &req, sizeof(req));
+	ASSERT_EQ(0, setsockopt(x, SOL_CANARY, CANARY_COMM, &req, sizeof(req)));
 	req.rank = 1;
 	memset(req.key, 2, sizeof(req.key));
-	setsockopt(y, SOL_CANARY, CANARY_COMM, &req, sizeof(req));
+	ASSERT_EQ(0, setsockopt(y, SOL_CANARY, CANARY_COMM, &req, sizeof(req)));
 	nonblock(x, true);
 	connect(x, (struct sockaddr *)&a, sizeof(a));
 	timeout(y, SO_SNDTIMEO, 300);
@@ -92,7 +105,7 @@ static void test_key(void)
 	drain_ports();
 }
 
-static void test_privilege(void)
+TEST_F(net, privilege)
 {
 	pid_t pid = fork();
 	int st, fd;
@@ -101,8 +114,7 @@ static void test_privilege(void)
 		if (setgid(65534) || setuid(65534))
 			_exit(2);
 		fd = new_socket();
-		set_comm(fd, 14, 0, 1);
-		_exit(fd < 0 || connect_to(fd, 22620) ? 1 : 0);
+		_exit(set_comm(fd, 14, 0, 1) || connect_to(fd, 22620) ? 1 : 0);
 	}
 	waitpid(pid, &st, 0);
 	ok("no privilege is needed", st == 0);
@@ -110,33 +122,28 @@ static void test_privilege(void)
 }
 
 /* The bound of all sockets together */
-static void test_memory(void)
+TEST_F(machine, memory)
 {
-	unsigned long was = memory_max(4096);
 	uint32_t data[4096] = { 0 };
 	int x = new_socket(), y;
+	long was = memory_max(4096);
 
-	set_comm(x, 15, 0, 2);
+	ASSERT_LT(0, was);
+	ASSERT_EQ(0, set_comm(x, 15, 0, 2));
 	nonblock(x, true);
 	ok("memory: no room for an engine is ENOBUFS", connect_to(x, PAIR_PORT) == ENOBUFS);
-	memory_max(was);
+	ASSERT_EQ(4096, memory_max(was));
 	ok("memory: with room, connect goes on", connect_to(x, PAIR_PORT) == EINPROGRESS);
 	close(x);
 	drain_ports();
-	pair(&x, &y);
-	was = memory_max(4096);
+	ASSERT_TRUE(pair(&x, &y));
+	ASSERT_EQ(was, memory_max(4096));
 	ok_errno("memory: no room for a vector is ENOBUFS", send(x, data, sizeof(data), 0), ENOBUFS);
-	memory_max(was);
+	ASSERT_EQ(4096, memory_max(was));
 	ok("memory: with room, all is well", send(x, data, sizeof(data), 0) == sizeof(data));
 	unpair(x, y);
 	ok("memory: all of it was given back", proc_value("vector-bytes") == 0 &&
 	   proc_value("core-bytes") == 0);
 }
 
-const struct api_test packet_tests[] = {
-	{ "packets", test_packets },
-	{ "key", test_key },
-	{ "privilege", test_privilege },
-	{ "memory", test_memory },
-	{ NULL }
-};
+TEST_HARNESS_MAIN

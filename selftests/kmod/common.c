@@ -1,32 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the tests of sockets share: TAP, sockets that are set up, ranks in other processes, /proc. */
+/*
+ * What the tests of sockets share: sockets that are set up, ranks in other processes, /proc.
+ * Nothing of the harness is in here: what fails is told by the value that a function returns.
+ */
+#include <libgen.h>
+#include <limits.h>
+
 #include "api.h"
 
-int passed, failed;
 int family = AF_CANARY;
 volatile sig_atomic_t pipes, alarms;
 uint32_t pair_comm = 1000;
-
-void ok(const char *what, bool good)
-{
-	if (good)
-		passed++;
-	else
-		failed++;
-	printf("%sok %d %s\n", good ? "" : "not ", passed + failed, what);
-	fflush(stdout);
-}
-
-/* A call returned @ret: did it fail with @want, or succeed if that is 0? */
-void ok_errno(const char *what, long ret, int want)
-{
-	int got = ret < 0 ? errno : 0;
-
-	ok(what, got == want);
-	if (got != want)
-		printf("# got %s, expected %s\n", got ? strerror(got) : "success",
-		       want ? strerror(want) : "success");
-}
 
 /*
  * By the clock that sockets' timeouts go by: both stand still while a guest's processor does, and
@@ -65,42 +49,30 @@ void on_alarm_in(unsigned int ms, bool restart)
 	setitimer(ITIMER_REAL, &it, NULL);
 }
 
-void loopback(bool up)
+bool loopback(bool up)
 {
 	struct ifreq ifr = { .ifr_name = "lo" };
-	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	int fd = socket(AF_INET, SOCK_DGRAM, 0), ret = -1;
 
-	ioctl(fd, SIOCGIFFLAGS, &ifr);
-	ifr.ifr_flags = up ? ifr.ifr_flags | IFF_UP : ifr.ifr_flags & ~IFF_UP;
-	if (ioctl(fd, SIOCSIFFLAGS, &ifr))
-		ok("loopback device", false);
+	if (!ioctl(fd, SIOCGIFFLAGS, &ifr)) {
+		ifr.ifr_flags = up ? ifr.ifr_flags | IFF_UP : ifr.ifr_flags & ~IFF_UP;
+		ret = ioctl(fd, SIOCSIFFLAGS, &ifr);
+	}
 	close(fd);
+	return !ret;
 }
 
-void start(void)
+/* That the module has taken; -1: it is not loaded */
+int module_family(void)
 {
 	FILE *f = fopen("/sys/module/canary/parameters/family", "r");
+	int value = -1;
 
-	printf("TAP version 13\n");
-	if (!f || fscanf(f, "%d", &family) != 1) {
-		printf("ok 1 everything # SKIP the module canary is not loaded\n1..1\n"
-		       "# kmod/api: 0 passed, 0 failed, 1 skipped\n");
-		exit(4);
-	}
-	fclose(f);
-	if (unshare(CLONE_NEWNET)) {
-		ok("network namespace", false);
-		exit(1);
-	}
-	handle(SIGPIPE, SA_RESTART);
-	loopback(true);
-}
-
-int end(const char *name)
-{
-	printf("1..%d\n# %s: %d passed, %d failed, 0 skipped\n", passed + failed, name, passed,
-	       failed);
-	return failed ? 1 : 0;
+	if (f && fscanf(f, "%d", &value) != 1)
+		value = -1;
+	if (f)
+		fclose(f);
+	return value;
 }
 
 struct sockaddr_canary address(const char *addr, unsigned int port)
@@ -126,12 +98,11 @@ int new_socket(void)
 	return fd;
 }
 
-void set_comm(int fd, uint32_t id, unsigned int rank, unsigned int members)
+int set_comm(int fd, uint32_t id, unsigned int rank, unsigned int members)
 {
 	struct canary_comm_req req = { .id = id, .rank = rank, .members = members };
 
-	if (setsockopt(fd, SOL_CANARY, CANARY_COMM, &req, sizeof(req)))
-		ok("CANARY_COMM", false);
+	return setsockopt(fd, SOL_CANARY, CANARY_COMM, &req, sizeof(req));
 }
 
 void nonblock(int fd, bool on)
@@ -216,45 +187,54 @@ long proc_value(const char *name)
 	return found;
 }
 
-/* Sets the module parameter; returns what it was. */
-unsigned long memory_max(unsigned long bytes)
+/* Sets what is in a file of /proc or /sys, if not negative. Return: what it was, -1: it failed */
+long set_value(const char *name, long value)
 {
-	FILE *f = fopen("/sys/module/canary/parameters/memory_max", "r+");
-	unsigned long was = 0;
+	FILE *f = fopen(name, value < 0 ? "r" : "r+");
+	long was = -1;
 
-	if (!f || fscanf(f, "%lu", &was) != 1)
-		ok("memory_max", false);
-	if (f) {
+	if (!f)
+		return -1;
+	if (fscanf(f, "%ld", &was) != 1)
+		was = -1;
+	if (value >= 0) {
 		rewind(f);
-		fprintf(f, "%lu\n", bytes);
-		fclose(f);
+		fprintf(f, "%ld\n", value);
 	}
-	return was;
+	return fclose(f) ? -1 : was;
 }
 
-/* Sets a sysctl of the machine's network namespace, which is not ours; returns what it was. */
+/* The same of the module parameter */
+long memory_max(long bytes)
+{
+	return set_value("/sys/module/canary/parameters/memory_max", bytes);
+}
+
+/* The same of a sysctl of the machine's network namespace, which is not ours */
 long machine_sysctl(const char *name, long value)
 {
 	int own = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
 	int machine = open("/proc/1/ns/net", O_RDONLY | O_CLOEXEC);
 	long was = -1;
-	FILE *f;
 
-	if (setns(machine, CLONE_NEWNET))
-		ok("the machine's namespace", false);
-	f = fopen(name, "r+");
-	if (!f || fscanf(f, "%ld", &was) != 1)
-		ok(name, false);
-	if (f) {
-		rewind(f);
-		fprintf(f, "%ld\n", value);
-		fclose(f);
-	}
+	if (!setns(machine, CLONE_NEWNET))
+		was = set_value(name, value);
 	if (setns(own, CLONE_NEWNET))
-		ok("the own namespace", false);
+		was = -1;
 	close(own);
 	close(machine);
 	return was;
+}
+
+/* Runs the tool of the tree that this program was built in. Return: it succeeds */
+bool tool(const char *words)
+{
+	char exe[PATH_MAX] = "", command[PATH_MAX + 256];
+
+	if (readlink("/proc/self/exe", exe, sizeof(exe) - 1) < 0)
+		return false;
+	snprintf(command, sizeof(command), "%s/../../bin/canary %s", dirname(exe), words);
+	return !system(command);
 }
 
 int proc_lines(void)
@@ -304,19 +284,20 @@ void drain_ports(void)
 		usleep(10000);
 }
 
-/* Two connected ranks, x is rank 0 */
-void pair(int *x, int *y)
+/* Two connected ranks, x is rank 0. Return: they are */
+bool pair(int *x, int *y)
 {
 	*x = new_socket();
 	*y = new_socket();
 	pair_comm++;
-	set_comm(*x, pair_comm, 0, 2);
-	set_comm(*y, pair_comm, 1, 2);
+	if (set_comm(*x, pair_comm, 0, 2) || set_comm(*y, pair_comm, 1, 2))
+		return false;
 	nonblock(*x, true);
 	connect_to(*x, PAIR_PORT);
 	if (connect_to(*y, PAIR_PORT) || !(wait_events(*x, POLLOUT) & POLLOUT))
-		ok("pair of connected ranks", false);
+		return false;
 	nonblock(*x, false);
+	return true;
 }
 
 void unpair(int x, int y)
@@ -326,10 +307,9 @@ void unpair(int x, int y)
 	drain_ports();
 }
 
-void send_both(int x, int y, const void *data, size_t len)
+bool send_both(int x, int y, const void *data, size_t len)
 {
-	if (send(x, data, len, 0) != (ssize_t)len || send(y, data, len, 0) != (ssize_t)len)
-		ok("send", false);
+	return send(x, data, len, 0) == (ssize_t)len && send(y, data, len, 0) == (ssize_t)len;
 }
 
 int outq(int fd)
@@ -409,21 +389,18 @@ ssize_t recv_completion(int fd, void *data, size_t size, struct canary_completio
 void start_peer(struct child *child, uint32_t id, unsigned int rank, unsigned int members,
 		       unsigned int port, unsigned int delay)
 {
-	fflush(stdout);
 	child->pid = fork();
 	if (!child->pid) {
 		int fd = new_socket();
 
 		usleep(delay * 1000);
-		set_comm(fd, id, rank, members);
-		_exit(connect_to(fd, port));
+		_exit(set_comm(fd, id, rank, members) ? 255 : connect_to(fd, port));
 	}
 }
 
 /* Another process that posts as the rank @fd after a delay, and receives */
 void start_post(struct child *child, int fd, size_t len, unsigned int delay)
 {
-	fflush(stdout);
 	child->pid = fork();
 	if (!child->pid) {
 		void *data = calloc(1, len);

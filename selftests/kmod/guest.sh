@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # guest.sh TEST...: in the guest, loads the module, runs tests out of this directory, unloads it,
-# and makes one TAP stream of their output.
+# and makes one TAP stream of their output. A name that ends with * stands for all programs whose
+# sources begin like that.
 
 HERE=$(cd "$(dirname "$0")" && pwd)
 TOP=$(dirname "$(dirname "$HERE")")
@@ -14,9 +15,25 @@ run()
 
 	case $test in
 	*.sh) timeout 1500 "$HERE/$test" ;;
-	*) timeout 900 "$TOP/build/selftests/kmod/$test" ;;
+	*) timeout 900 "$TOP/build/selftests/kmod/$test" 2>&1 ;;
 	esac
 	echo "exit $? $test"
+}
+
+# names TEST...
+names()
+{
+	local test file
+
+	for test in "$@"; do
+		case $test in
+		*\*)
+			for file in "$HERE/${test%\*}"*.c; do
+				basename "$file" .c
+			done ;;
+		*) echo "$test" ;;
+		esac
+	done
 }
 
 unload()
@@ -34,14 +51,15 @@ unload()
 
 all()
 {
-	local test
+	local test tests
 
+	mapfile -t tests < <(names "$@")
 	modprobe -q udp_tunnel
 	if ! insmod "$MODULE"; then
 		echo "not ok - the module is loaded"
 		return
 	fi
-	for test in "$@"; do
+	for test in "${tests[@]}"; do
 		run "$test"
 	done
 	unload
@@ -49,17 +67,26 @@ all()
 
 echo "TAP version 13"
 all "$@" | awk '
+/^1\.\.[0-9]+$/ { plan = substr($0, 4) + 0 }
 /^TAP version/ || /^1\.\.[0-9]+$/ || /^# (kmod|user)\/[a-z]+: / { next }
+# Of the harness, whose tests are counted below, as all others are
+/^# (Starting|PASSED|FAILED|Totals)/ || /^#  +(RUN|OK) / { next }
+/^# .*:[0-9]+ checks$/ { sub(/.*:/, ""); checks += $1; next }
 /^exit / {
 	# 0 passed, 1 failed and said so, 4 skipped
-	if ($2 != 0 && $2 != 1 && $2 != 4)
+	if (($2 != 0 && $2 != 1 && $2 != 4) || ($2 == 1 && bad == bad_before))
 		printf "not ok %d %s ends (exit status %d)\n", ++n, $3, $2, bad++
+	else if ($2 != 4 && (results == 0 || results != plan))
+		printf "not ok %d %s: %d results of %d\n", ++n, $3, results, plan, bad++
+	bad_before = bad
+	results = plan = 0
 	next
 }
 /^ok / || /^not ok / {
 	text = $0
 	sub(/^(not )?ok +([0-9]+|-) */, "", text)
 	good = $1 == "ok"
+	results++
 	if (good && text ~ /# SKIP/)
 		skipped++
 	else if (good)
@@ -72,7 +99,8 @@ all "$@" | awk '
 }
 { print; fflush() }
 END {
-	printf "1..%d\n# kmod: %d passed, %d failed, %d skipped\n", n, passed, bad, skipped
+	printf "1..%d\n# kmod: %d passed, %d failed, %d skipped", n, passed, bad, skipped
+	printf "; tests of the harness made %d checks\n", checks
 	exit bad ? 1 : 0
 }'
 exit "${PIPESTATUS[1]}"

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What the tests of operations on the application's own memory share. */
+#include <err.h>
+
 #include "pinned.h"
 
 /* Pages pinned and not given back, on the whole machine. Processors count for themselves. */
@@ -33,7 +35,7 @@ bool given_back(long before)
 	while (pinned() != before && now() < until)
 		usleep(10000);
 	if (pinned() != before)
-		printf("# %ld pages pinned, %ld before\n", pinned(), before);
+		fprintf(stderr, "# %ld pages pinned, %ld before\n", pinned(), before);
 	return pinned() == before && proc_value("vector-bytes") == 0;
 }
 
@@ -41,10 +43,8 @@ void *pages(size_t bytes)
 {
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (p == MAP_FAILED) {
-		ok("mmap", false);
-		exit(1);
-	}
+	if (p == MAP_FAILED)
+		err(1, "mmap");		/* the test of this process fails */
 	return p;
 }
 
@@ -109,8 +109,8 @@ bool is_sum(const uint32_t *v, size_t bytes)
 
 	for (i = 0; i < bytes / 4; i++) {
 		if (v[i] != value(0, i) + value(1, i)) {
-			printf("# element %zu of %zu is %#x, expected %#x\n", i, bytes / 4, v[i],
-			       value(0, i) + value(1, i));
+			fprintf(stderr, "# element %zu of %zu is %#x, expected %#x\n", i, bytes / 4,
+				v[i], value(0, i) + value(1, i));
 			return false;
 		}
 	}

@@ -10,6 +10,7 @@
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 
+#include "harness.h"
 #include "pinned.h"
 
 #define BYTES		(100 << 10)
@@ -18,22 +19,7 @@
 #define ROOM		(32 << 20)	/* of a capture */
 #define OFFSET		(ETH_HLEN + 20 + 8)
 
-static void run(const char *command)
-{
-	if (system(command))
-		ok(command, false);
-}
-
-static void queues(void)
-{
-	run("ip link add later0 mtu 9000 type veth peer name later1 mtu 9000");
-	run("ip link set later0 up; ip link set later1 up");
-	run("tc qdisc add dev later0 root netem delay " DELAY " limit 100000");
-	run("tc qdisc add dev lo clsact");
-	run("tc filter add dev lo egress matchall action mirred egress mirror dev later0");
-}
-
-/* All IPv4 that a device receives, from now on */
+/* All IPv4 that a device receives, from now on. Return: -1 if that cannot be seen */
 static int capture(const char *device)
 {
 	struct sockaddr_ll at = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_IP) };
@@ -41,8 +27,8 @@ static int capture(const char *device)
 
 	at.sll_ifindex = if_nametoindex(device);
 	setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room));
-	if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof(at)))
-		ok("capture", false);
+	if (bind(fd, (struct sockaddr *)&at, sizeof(at)))
+		return -1;
 	timeout(fd, SO_RCVTIMEO, PATIENCE);
 	return fd;
 }
@@ -95,80 +81,109 @@ static struct seen look(int fd)
 	return s;
 }
 
-static void report(const char *what, int fd, unsigned int least)
+static void report(struct __test_metadata *_metadata, const char *what, int fd, unsigned int least)
 {
 	struct seen s = look(fd);
 	char text[128];
 
 	snprintf(text, sizeof(text), "%s: what went out is what was to", what);
-	printf("# %s: %u packets with data, %u changed later\n", what, s.data, s.changed);
+	TH_LOG("%s: %u packets with data, %u changed later", what, s.data, s.changed);
 	ok(text, s.all && s.data >= least && !s.changed);
-	close(fd);
+}
+
+FIXTURE(queues) {
+	int x, y;		/* two connected ranks */
+	int lo, later;		/* captures: packets in a socket's queue, and in a device's */
+	long before;
+};
+
+FIXTURE_VARIANT(queues) {
+	const char *name;
+	bool in_place;		/* the result is put where the contribution was */
+};
+
+FIXTURE_VARIANT_ADD(queues, apart) {
+	.name = "apart",
+	.in_place = false,
+};
+
+FIXTURE_VARIANT_ADD(queues, in_place) {
+	.name = "in place",
+	.in_place = true,
+};
+
+FIXTURE_SETUP(queues)
+{
+	set_up_net(_metadata);
+	ASSERT_EQ(0, system("ip link add later0 mtu 9000 type veth peer name later1 mtu 9000"));
+	ASSERT_EQ(0, system("ip link set later0 up && ip link set later1 up"));
+	ASSERT_EQ(0, system("tc qdisc add dev later0 root netem delay " DELAY " limit 100000"));
+	ASSERT_EQ(0, system("tc qdisc add dev lo clsact"));
+	ASSERT_EQ(0, system("tc filter add dev lo egress matchall action mirred egress mirror "
+			    "dev later0"));
+	self->before = pinned();
+	self->lo = capture("lo");
+	self->later = capture("later1");
+	ASSERT_LE(0, self->lo);
+	ASSERT_LE(0, self->later);
+	ASSERT_TRUE(pair(&self->x, &self->y));
+}
+
+FIXTURE_TEARDOWN(queues)
+{
+	unpair(self->x, self->y);
+	close(self->lo);
+	close(self->later);
+	count_checks(_metadata);
 }
 
 /* Both ranks post, receive and write at once; then the packets are looked at. */
-static void test_written(const char *name, bool in_place)
+TEST_F(queues, written)
 {
-	int lo = capture("lo"), later = capture("later1"), x, y;
+	int x = self->x, y = self->y, to = variant->in_place ? 0 : 2, i;
 	char *mem[4], text[64];
 	bool good = true;
-	int i;
 
 	for (i = 0; i < 4; i++)
 		mem[i] = pages(BYTES);
-	pair(&x, &y);
 	fill((uint32_t *)mem[0], BYTES, 0);
 	fill((uint32_t *)mem[1], BYTES, 1);
-	good &= post(x, mem[0], mem[in_place ? 0 : 2], BYTES) == BYTES;
-	good &= post(y, mem[1], mem[in_place ? 1 : 3], BYTES) == BYTES;
+	good &= post(x, mem[0], mem[to], BYTES) == BYTES;
+	good &= post(y, mem[1], mem[to + 1], BYTES) == BYTES;
 	good &= ended(x) == BYTES;
-	good &= is_sum((uint32_t *)mem[in_place ? 0 : 2], BYTES);
+	good &= is_sum((uint32_t *)mem[to], BYTES);
 	memset(mem[0], 0x55, BYTES);
 	memset(mem[2], 0x55, BYTES);
 	good &= ended(y) == BYTES;
 	memset(mem[1], 0x55, BYTES);
 	memset(mem[3], 0x55, BYTES);
-	snprintf(text, sizeof(text), "%s: summed", name);
+	snprintf(text, sizeof(text), "%s: summed", variant->name);
 	ok(text, good);
 	mark();
 	/* a contribution and a result for each block */
 	i = BYTES / (CANARY_ELEMENTS_MAX * 4);
-	snprintf(text, sizeof(text), "%s, in a socket's queue", name);
-	report(text, lo, 2 * i);
-	snprintf(text, sizeof(text), "%s, in a device's queue", name);
-	report(text, later, 2 * i);
-	unpair(x, y);
-	for (i = 0; i < 4; i++)
-		munmap(mem[i], BYTES);
+	snprintf(text, sizeof(text), "%s, in a socket's queue", variant->name);
+	report(_metadata, text, self->lo, 2 * i);
+	snprintf(text, sizeof(text), "%s, in a device's queue", variant->name);
+	report(_metadata, text, self->later, 2 * i);
 }
 
 /* The operation fails, which gives the memory back too. */
-static void test_failed(void)
+TEST_F(queues, failed)
 {
-	int later = capture("later1"), x, y;
-	char *mem = pages(BYTES);
-	long before = pinned();
+	char *from = pages(BYTES), *to = variant->in_place ? from : pages(BYTES);
 
-	pair(&x, &y);
-	fill((uint32_t *)mem, BYTES, 0);
-	ok("failed: posted", post(x, mem, mem, BYTES) == BYTES);
-	close(y);
-	ok_errno("failed: the other rank left", ended(x), ECONNRESET);
-	memset(mem, 0x55, BYTES);
+	fill((uint32_t *)from, BYTES, 0);
+	ok("failed: posted", post(self->x, from, to, BYTES) == BYTES);
+	close(self->y);
+	ok_errno("failed: the other rank left", ended(self->x), ECONNRESET);
+	memset(from, 0x55, BYTES);
+	memset(to, 0x55, BYTES);
 	mark();
-	report("failed", later, 1);
-	close(x);
+	report(_metadata, "failed", self->later, 1);
+	close(self->x);
 	drain_ports();
-	ok("failed: all was given back", given_back(before));
-	munmap(mem, BYTES);
+	ok("failed: all was given back", given_back(self->before));
 }
 
-int main(void)
-{
-	start();
-	queues();
-	test_written("apart", false);
-	test_written("in place", true);
-	test_failed();
-	return end("kmod/queued");
-}
+TEST_HARNESS_MAIN

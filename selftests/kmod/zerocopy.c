@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <sys/uio.h>
 
+#include "harness.h"
 #include "pinned.h"
 
 #define BIG		(1 << 20)
@@ -18,6 +19,42 @@
 #define THREADS		2
 #define THREAD_OPS	12
 #define THREAD_BYTES	(40 * 1024)
+
+/* However a test ends, every page is given back. */
+FIXTURE(pins) {
+	long before;
+};
+
+FIXTURE_SETUP(pins)
+{
+	set_up_net(_metadata);
+	self->before = pinned();
+}
+
+FIXTURE_TEARDOWN(pins)
+{
+	EXPECT_TRUE(given_back(self->before));
+	count_checks(_metadata);
+}
+
+FIXTURE(pinned_ranks) {
+	int x, y;
+	long before;
+};
+
+FIXTURE_SETUP(pinned_ranks)
+{
+	set_up_net(_metadata);
+	self->before = pinned();
+	ASSERT_TRUE(pair(&self->x, &self->y));
+}
+
+FIXTURE_TEARDOWN(pinned_ranks)
+{
+	unpair(self->x, self->y);
+	EXPECT_TRUE(given_back(self->before));
+	count_checks(_metadata);
+}
 
 static const struct {
 	const char *what;
@@ -36,7 +73,8 @@ static const struct {
 	{ "sum: 1 MiB", BIG, 0, 0, false, false },
 };
 
-static void sum(unsigned int i, int x, int y)
+/* Return: the sum is right, and nothing else was written */
+static bool sum(unsigned int i, int x, int y)
 {
 	size_t bytes = sum_table[i].bytes, room = bytes + 2 * PAGE;
 	char *mem[4] = { pages(room), pages(room), pages(room), pages(room) };
@@ -67,47 +105,51 @@ static void sum(unsigned int i, int x, int y)
 			same &= (sum_table[i].to < 1 || ((uint8_t *)to[r])[-1] == 0xaa) &&
 				((uint8_t *)to[r])[bytes] == 0xaa && from[r][0] == value(r, 0);
 	}
-	ok(sum_table[i].what, same);
 	for (r = 0; r < 4; r++)
 		munmap(mem[r], room);
+	return same;
 }
 
-static void test_sums(void)
+TEST_F(pinned_ranks, sums)
 {
-	long before = pinned();
+	long before = self->before;
 	unsigned int i;
 	uint32_t v[8];
-	int x, y;
+	int x = self->x, y = self->y;
 
-	pair(&x, &y);
 	for (i = 0; i < ARRAY_SIZE(sum_table); i++)
-		sum(i, x, y);
+		ok(sum_table[i].what, sum(i, x, y));
 	ok("sum: no page is pinned any more", pinned() == before);
 	ok("barrier: needs no destination", post(x, v, NULL, 0) == 0 && post(y, v, NULL, 0) == 0 &&
 	   recv(x, v, 4, MSG_TRUNC) == 0 && recv(y, v, 4, MSG_TRUNC) == 0);
 	unpair(x, y);
-	x = new_socket();
-	set_comm(x, 77, 0, 1);
-	connect_to(x, PAIR_PORT);
-	fill(v, 16, 3);
-	ok("alone: the contribution is the result", post(x, v, v + 4, 16) == 16 &&
-	   ended(x) == 16 && !memcmp(v, v + 4, 16));
-	close(x);
-	drain_ports();
 	ok("sum: all was given back", given_back(before));
 }
 
-static void test_refused(void)
+TEST_F(pins, alone)
+{
+	int fd = new_socket();
+	uint32_t v[8];
+
+	ASSERT_EQ(0, set_comm(fd, 77, 0, 1));
+	ASSERT_EQ(0, connect_to(fd, PAIR_PORT));
+	fill(v, 16, 3);
+	ok("alone: the contribution is the result", post(fd, v, v + 4, 16) == 16 &&
+	   ended(fd) == 16 && !memcmp(v, v + 4, 16));
+	close(fd);
+	drain_ports();
+}
+
+TEST_F(pinned_ranks, refused)
 {
 	char *a = pages(4 * PAGE), *read_only = pages(PAGE), *hole = pages(3 * PAGE);
 	struct form two = { .iovs = 2 }, unknown = { .type = 9 }, brief = { .len = 4 };
 	struct form again = { .type = CANARY_OPERATION, .len = 16 };
-	long before = pinned();
-	int x, y;
+	long before = self->before;
+	int x = self->x, y = self->y;
 
 	mprotect(read_only, PAGE, PROT_READ);
 	munmap(hole + PAGE, PAGE);
-	pair(&x, &y);
 	ok_errno("source at an odd byte is EINVAL", post(x, a + 1, a + PAGE, 100), EINVAL);
 	ok_errno("destination at an odd byte is EINVAL", post(x, a, a + PAGE + 2, 100), EINVAL);
 	ok_errno("overlap is EINVAL", post(x, a, a + 40, 100), EINVAL);
@@ -161,35 +203,32 @@ static int limited(int x, int y)
 	return ended(x) == 40 * PAGE && recv(y, b, 40 * PAGE, MSG_TRUNC) == 40 * PAGE ? 0 : 6;
 }
 
-static void test_limit(void)
+TEST_F(pinned_ranks, limit)
 {
-	long before = pinned();
-	int x, y, st;
+	long before = self->before;
+	int x = self->x, y = self->y, st;
 	pid_t pid;
 
-	pair(&x, &y);
-	fflush(stdout);
 	pid = fork();
 	if (!pid)
 		_exit(limited(x, y));
 	waitpid(pid, &st, 0);
-	if (st)
-		printf("# step %d\n", WEXITSTATUS(st));
 	ok("RLIMIT_MEMLOCK: beyond is ENOBUFS, and what is over counts no more", st == 0);
+	if (st)
+		TH_LOG("step %d", WEXITSTATUS(st));
 	unpair(x, y);
 	ok("limit: all was given back", given_back(before));
 }
 
-static void test_in_flight(void)
+TEST_F(pinned_ranks, in_flight)
 {
 	static uint32_t got[PAGE];
 	char *mem = pages(4 * BIG);
-	long before = pinned();
+	long before = self->before;
 	struct canary_completion c;
 	bool good = true;
-	int x, y, i, r, flags;
+	int x = self->x, y = self->y, i, r, flags;
 
-	pair(&x, &y);
 	for (i = 0; i < IN_FLIGHT; i++) {
 		for (r = 0; r < 2; r++) {
 			struct form f = { .tag = i };
@@ -242,11 +281,11 @@ static void *work(void *arg)
 	return to;
 }
 
-static void test_threads(void)
+TEST_F(pins, threads)
 {
 	struct worker w[THREAD_PAIRS][2][THREADS];
 	int fd[THREAD_PAIRS][2], p, r, t;
-	long before = pinned();
+	long before = self->before;
 	bool good = true;
 	void *to;
 
@@ -254,7 +293,7 @@ static void test_threads(void)
 		fd[p][0] = new_socket();
 		fd[p][1] = new_socket();
 		for (r = 0; r < 2; r++) {
-			set_comm(fd[p][r], 500 + p, r, 2);
+			ASSERT_EQ(0, set_comm(fd[p][r], 500 + p, r, 2));
 			nonblock(fd[p][r], true);
 			connect_to(fd[p][r], PAIR_PORT + p);
 		}
@@ -285,50 +324,75 @@ static void test_threads(void)
 }
 
 /* A process with both ranks is killed when one of them has posted. */
-static void test_killed(void)
+FIXTURE(killed) {
+	long before;
+};
+
+FIXTURE_VARIANT(killed) {
+	const char *what;
+	size_t other;		/* bytes that the other one has posted, too */
+};
+
+FIXTURE_VARIANT_ADD(killed, in_an_operation) {
+	.what = "killed in an operation: pages are given back",
+};
+
+FIXTURE_VARIANT_ADD(killed, disagreed) {
+	.what = "killed after ranks disagreed: pages are given back",
+	.other = BIG / 2,
+};
+
+FIXTURE_VARIANT_ADD(killed, not_received) {
+	.what = "killed with a result not received: pages are given back",
+	.other = BIG,
+};
+
+FIXTURE_SETUP(killed)
+{
+	set_up_net(_metadata);
+	self->before = pinned();
+}
+
+FIXTURE_TEARDOWN(killed)
+{
+	count_checks(_metadata);
+}
+
+TEST_F(killed, killed)
 {
 	char *mem = pages(BIG);
-	long before = pinned();
-	int x, y, i, st, ready[2];
+	int x, y, st, ready[2];
 	pid_t pid;
 	char c;
 
-	for (i = 0; i < 3; i++) {
-		if (pipe(ready))
-			return;
-		fflush(stdout);
-		pid = fork();
-		if (!pid) {
-			pair(&x, &y);
-			post(x, mem, mem, BIG);
-			if (i == 1)
-				post(y, mem, mem, BIG / 2);
-			if (i == 2)
-				post(y, mem, mem, BIG);
-			(void)!write(ready[1], "r", 1);
-			pause();
-		}
-		(void)!read(ready[0], &c, 1);
-		kill(pid, SIGKILL);
-		waitpid(pid, &st, 0);
-		close(ready[0]);
-		close(ready[1]);
-		drain_ports();
-		ok(i ? i == 1 ? "killed after ranks disagreed: pages are given back" :
-			"killed with a result not received: pages are given back" :
-		   "killed in an operation: pages are given back", given_back(before));
+	ASSERT_EQ(0, pipe(ready));
+	pid = fork();
+	if (!pid) {
+		if (!pair(&x, &y) || post(x, mem, mem, BIG) != BIG)
+			_exit(1);
+		if (variant->other)
+			post(y, mem, mem, variant->other);
+		(void)!write(ready[1], "r", 1);
+		pause();
 	}
+	close(ready[1]);
+	ASSERT_EQ(1, read(ready[0], &c, 1));
+	kill(pid, SIGKILL);
+	waitpid(pid, &st, 0);
+	close(ready[0]);
+	drain_ports();
+	ok(variant->what, given_back(self->before));
 	munmap(mem, BIG);
 }
 
-static void test_ended(void)
+TEST_F(pins, ended)
 {
 	char *mem = pages(2 * BIG);
-	long before = pinned();
+	long before = self->before;
 	int x, y;
 
 	memset(mem, 1, 2 * BIG);
-	pair(&x, &y);
+	ASSERT_TRUE(pair(&x, &y));
 	ok("ended: posted", post(x, mem, mem + BIG, BIG) == BIG);
 	ok("ended: pages are pinned meanwhile", pinned() >= before + 2 * BIG / PAGE);
 	close(x);
@@ -337,14 +401,14 @@ static void test_ended(void)
 	close(y);
 	drain_ports();
 	ok("closed in an operation: pages are given back", given_back(before));
-	pair(&x, &y);
+	ASSERT_TRUE(pair(&x, &y));
 	post(x, mem, mem + BIG, BIG);
 	close(y);
 	ok_errno("failed in an operation: recv says so", ended(x), ECONNRESET);
 	ok("failed in an operation: pages are given back", given_back(before));
 	close(x);
 	drain_ports();
-	pair(&x, &y);
+	ASSERT_TRUE(pair(&x, &y));
 	post(x, mem, mem + BIG, BIG);
 	munmap(mem, 2 * BIG);
 	mem = pages(BIG);
@@ -371,16 +435,16 @@ static void *scribble(void *arg)
 }
 
 /* Own buffers that change under way harm nobody: all ends, rightly or with an error. */
-static void test_scribbled(void)
+TEST_F(pins, scribbled)
 {
 	char *mem = pages(2 * BIG);
-	long before = pinned();
+	long before = self->before;
 	pthread_t thread;
 	ssize_t got;
 	int x, y, i;
 
 	for (i = 0; i < 2; i++) {
-		pair(&x, &y);
+		ASSERT_TRUE(pair(&x, &y));
 		scribbling = true;
 		pthread_create(&thread, NULL, scribble, mem + BIG * i);
 		post(x, mem, mem + BIG, BIG);
@@ -395,7 +459,7 @@ static void test_scribbled(void)
 		drain_ports();
 	}
 	ok("scribbled: all was given back", given_back(before));
-	pair(&x, &y);
+	ASSERT_TRUE(pair(&x, &y));
 	fill((uint32_t *)mem, BIG, 0);
 	post(x, mem, mem, BIG);
 	fill((uint32_t *)(mem + BIG), BIG, 1);
@@ -411,14 +475,12 @@ static void test_scribbled(void)
  * Nothing is put into the buffer of who asks for the result of an operation on own memory: other
  * ways to read must not pass on what they have as if it were.
  */
-static void test_other_reads(void)
+TEST_F(pinned_ranks, other_reads)
 {
 	char *from = pages(BIG), *to = pages(BIG), buf[64];
-	int x, y, pipes[2], left = -1;
+	int x = self->x, y = self->y, pipes[2], left = -1;
 
-	pair(&x, &y);
-	if (pipe(pipes))
-		ok("read: a pipe", false);
+	ASSERT_EQ(0, pipe(pipes));
 	memset(buf, 0xaa, sizeof(buf));
 	ok("read: posted", post(x, from, to, BIG) == BIG && send(y, from, BIG, 0) == BIG);
 	wait_events(x, POLLIN);
@@ -435,30 +497,4 @@ static void test_other_reads(void)
 	munmap(to, BIG);
 }
 
-static const struct {
-	const char *name;
-	void (*run)(void);
-} tests[] = {
-	{ "sums", test_sums },
-	{ "refused", test_refused },
-	{ "limit", test_limit },
-	{ "in_flight", test_in_flight },
-	{ "threads", test_threads },
-	{ "killed", test_killed },
-	{ "ended", test_ended },
-	{ "scribbled", test_scribbled },
-	{ "other_reads", test_other_reads },
-};
-
-int main(int argc, char **argv)
-{
-	unsigned int i;
-
-	start();
-	for (i = 0; i < ARRAY_SIZE(tests); i++) {
-		if (argc > 1 && strcmp(argv[1], tests[i].name))
-			continue;
-		tests[i].run();
-	}
-	return end("kmod/zerocopy");
-}
+TEST_HARNESS_MAIN

@@ -7,7 +7,7 @@
 HERE=$(cd "$(dirname "$0")" && pwd)
 KMEMLEAK=/sys/kernel/debug/kmemleak
 
-[ $# -gt 0 ] || set -- api allreduce.sh
+[ $# -gt 0 ] || set -- 'api_*' allreduce.sh
 [ ! -e $KMEMLEAK ] || echo clear >$KMEMLEAK
 "$HERE/../kmod/guest.sh" "$@"
 status=$?

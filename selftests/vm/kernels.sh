@@ -74,7 +74,7 @@ if "$TAP_TOP/tools/setup/setup.sh" other $OTHER >"$TAP_TMP/setup" 2>&1; then
 	# two guests at a time
 	wait
 	start module "$RUN" --kernel "$GUEST_VMLINUX" --modules "$GUEST_MODULES" \
-		--env MODULE="$module" -- "$HERE/../kmod/guest.sh" api
+		--env MODULE="$module" -- "$HERE/../kmod/guest.sh" "api_*"
 fi
 wait
 ended "this machine's kernel takes all programs" host
