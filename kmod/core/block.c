@@ -13,6 +13,21 @@
 #define CNR_REQUESTS		32	/* REQUESTs one timer may cause */
 #define CNR_EXPLICIT		64	/* blocks of an operation that is released at once */
 
+/* See cnr_leader(): where there are operations in which leaders do not take turns */
+u16 cnr_leader_found(struct cnr_comm *c, u32 block)
+{
+	const struct cnr_operation *o;
+	struct cnr_roles r;
+
+	if (cnr_is_begun(c, block))
+		return cnr_block(c, block)->roles.leader;
+	o = cnr_find_op(c, block);
+	if (!o)
+		return CNR_NONE;
+	cnr_roles(c, o, block, &r);
+	return r.leader;
+}
+
 /* Begin @block, the next one. Other algorithms give up what came to them for it. */
 static void cnr_start(struct cnr_comm *c, u64 now, u32 block, struct cnr_operation *o)
 {
@@ -21,6 +36,7 @@ static void cnr_start(struct cnr_comm *c, u64 now, u32 block, struct cnr_operati
 
 	b->state = CNR_B_SENT;
 	b->op = o - c->ops;
+	cnr_roles(c, o, block, &b->roles);
 	b->sent_at = now;
 	b->tries = 0;
 	b->silent = 0;

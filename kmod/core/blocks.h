@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Layer 4, blocks: operations (op.c), their blocks (block.c), their words (encoding.c), results
- * (result.c), round trips and how much may be in flight (window.c), who runs something else
- * (differs.c).
+ * Layer 4, blocks: operations (op.c), who does what in them (shape.c), their blocks (block.c),
+ * their words (encoding.c), results (result.c), round trips and how much may be in flight
+ * (window.c), who runs something else (differs.c).
  */
 #ifndef CANARY_CORE_BLOCKS_H
 #define CANARY_CORE_BLOCKS_H
@@ -31,10 +31,31 @@ enum cnr_block_state {
 #define CNR_B_LOST		0x20	/* the leader has sent the result */
 #define CNR_B_AROUND		0x40	/* around switches from the start, see tree_around.c */
 
+/* Some of the members, as a block has them */
+enum cnr_who {
+	CNR_NOBODY,
+	CNR_LEADER,
+	CNR_ALL,
+};
+
+/*
+ * struct cnr_roles - who does what in a block
+ * @leader:	what is contributed goes to this rank, which finishes the block
+ * @contribute:	enum cnr_who, whose data are in the result
+ * @receive:	enum cnr_who, who gets the result. Others of those that contribute are done with the
+ *		block when the leader has what they contributed
+ */
+struct cnr_roles {
+	u16	leader;
+	u8	contribute;
+	u8	receive;
+};
+
 /*
  * struct cnr_block - a block between una and next + window, by serial & block_mask
  * @lead:	index of the lead slot, CNR_NONE if not led here or nothing came yet
  * @op:		index of the operation, valid once contributed
+ * @roles:	as its shape says, valid once contributed
  * @silent:	REQUESTs that nothing came back for
  * @again:	how often the contribution was asked for again in this attempt, 255 at most
  * @sent_at:	time of the first contribution
@@ -50,16 +71,17 @@ struct cnr_block {
 	u8	tries;
 	u16	lead;
 	u16	op;
+	struct cnr_roles roles;
 	u8	silent;
 	u8	again;
-	u32	asked_from;
+	u8	load;
 	u64	sent_at;
 	u64	asked_at;
 	u64	deadline;
 	u64	tag;
+	u32	asked_from;
 	u32	done;
 	u32	sum;
-	u8	load;
 };
 
 /*
@@ -119,6 +141,25 @@ struct cnr_encoding {
 };
 
 /*
+ * struct cnr_shape - who contributes to an operation and who gets the result: what an allreduce and
+ * a reduce differ in
+ * @shape:	enum canary_shape
+ * @rooted:	cnr_op.root is a rank of it; else that is 0
+ * @turns:	its blocks are led by one rank after the other; else one rank leads all
+ * @rings:	a ring can do it: that presumes leaders that take turns, and that all contribute to
+ *		all blocks and get all results
+ * @roles:	of @block
+ */
+struct cnr_shape {
+	u8	shape;
+	bool	rooted;
+	bool	turns;
+	bool	rings;
+	void	(*roles)(const struct cnr_comm *c, const struct cnr_operation *o, u32 block,
+			 struct cnr_roles *r);
+};
+
+/*
  * struct cnr_algorithm - a collective: how a block is summed up, as layers around see it. What is
  * NULL is nothing to it.
  * @collective: its place in cnr_comm.collectives
@@ -161,7 +202,7 @@ struct cnr_algorithm {
 	void	(*drop)(struct cnr_comm *c);
 };
 
-static inline struct cnr_block *cnr_block(struct cnr_comm *c, u32 block)
+static inline struct cnr_block *cnr_block(const struct cnr_comm *c, u32 block)
 {
 	return &c->block[block & c->block_mask];
 }
@@ -178,18 +219,67 @@ static inline bool cnr_in_flight(const struct cnr_comm *c, u32 block)
 	return block - c->una < c->next - c->una;
 }
 
+/* Was it begun here, and has not gone? So cnr_block.op and .roles are valid. */
+static inline bool cnr_is_begun(const struct cnr_comm *c, u32 block)
+{
+	return cnr_in_flight(c, block) && cnr_block(c, block)->state != CNR_B_IDLE;
+}
+
 /* Who runs @block? NULL: it was not begun here, or has gone. */
 static inline const struct cnr_algorithm *cnr_block_run(struct cnr_comm *c, u32 block)
 {
-	const struct cnr_block *b = cnr_block(c, block);
-
-	return cnr_in_flight(c, block) && b->state != CNR_B_IDLE ? c->ops[b->op].run : NULL;
+	return cnr_is_begun(c, block) ? c->ops[cnr_block(c, block)->op].run : NULL;
 }
 
 /* That of enum canary_algorithm */
 static inline const struct cnr_algorithm *cnr_algorithm(struct cnr_comm *c, u8 algorithm)
 {
 	return c->collectives[algorithm == CANARY_ALG_RING ? CNR_RING : CNR_TREE];
+}
+
+/* shape.c: who does what in a block */
+bool cnr_shapes_known(const struct cnr_config *cfg);
+bool cnr_shapes_turn(const struct cnr_config *cfg);
+u32 cnr_shapes_leads(const struct cnr_config *cfg, u32 window);
+const struct cnr_shape *cnr_shape_of(const struct cnr_comm *c, const struct cnr_op *op);
+u32 cnr_stride(const struct cnr_comm *c, const struct cnr_operation *o);
+u32 cnr_led_number(const struct cnr_comm *c, u32 block);
+
+static inline void cnr_roles(const struct cnr_comm *c, const struct cnr_operation *o, u32 block,
+			     struct cnr_roles *r)
+{
+	o->shape->roles(c, o, block, r);
+}
+
+/* Whose turn is it to lead @block? Where serials wrap, that skips. */
+static inline u16 cnr_turn(const struct cnr_comm *c, u32 block)
+{
+	return block % c->cfg.members;
+}
+
+u16 cnr_leader_found(struct cnr_comm *c, u32 block);	/* block.c */
+
+/*
+ * Who leads @block? It may be long done here, or not posted. Then it is not known, unless leaders
+ * take turns in all operations that there will be. Return: CNR_NONE if it is not.
+ */
+static inline u16 cnr_leader(struct cnr_comm *c, u32 block)
+{
+	return c->turns ? cnr_turn(c, block) : cnr_leader_found(c, block);
+}
+
+/* Does @rank lead @block, as far as is known here? Who it is need not be known yet. */
+static inline bool cnr_may_lead(struct cnr_comm *c, u32 block, u16 rank)
+{
+	u16 leader = cnr_leader(c, block);
+
+	return leader == rank || leader == CNR_NONE;
+}
+
+/* How many others contribute to a block that is led here? Without @r: how many could? */
+static inline u16 cnr_contributors(const struct cnr_comm *c, const struct cnr_roles *r)
+{
+	return !r || r->contribute == CNR_ALL ? c->cfg.members - 1 : 0;
 }
 
 /* encoding.c: elements and words */

@@ -18,13 +18,6 @@
 
 #define CNR_ALIGN(n)	(((n) + 15) & ~(size_t)15)
 
-static u32 cnr_leads(u32 window, u32 members)
-{
-	u32 leads = (2 * window + members - 1) / members + 2;
-
-	return min_t(u32, leads, 2 * window);
-}
-
 static u32 cnr_window(const struct cnr_config *cfg)
 {
 	return cfg->window ? cfg->window : CNR_WINDOW_DEFAULT;
@@ -52,6 +45,9 @@ int cnr_check(const struct cnr_config *cfg, const char **what)
 	*what = "trees";
 	if (!cnr_trees_fit(cfg->algorithm, cfg->trees))
 		return -EINVAL;
+	*what = "shapes";
+	if (!cnr_shapes_known(cfg))
+		return -EINVAL;
 	*what = NULL;
 	return 0;
 }
@@ -74,7 +70,7 @@ static size_t cnr_source_size(const struct cnr_config *cfg)
 static size_t cnr_layout(struct cnr_comm *c, const struct cnr_config *cfg, u8 *mem)
 {
 	u32 window = cnr_window(cfg);
-	u32 leads = cnr_leads(window, cfg->members);
+	u32 leads = cnr_shapes_leads(cfg, window);
 	size_t source = cnr_source_size(cfg);
 	size_t seen = CNR_ALIGN((cfg->members + 63) / 64 * sizeof(u64));
 	size_t want = seen;
@@ -135,7 +131,7 @@ static size_t cnr_layout(struct cnr_comm *c, const struct cnr_config *cfg, u8 *m
 
 size_t cnr_sources_size(const struct cnr_config *cfg)
 {
-	return cnr_leads(cnr_window(cfg), cfg->members) * cnr_source_size(cfg);
+	return cnr_shapes_leads(cfg, cnr_window(cfg)) * cnr_source_size(cfg);
 }
 
 size_t cnr_size(const struct cnr_config *cfg)
@@ -154,6 +150,7 @@ struct cnr_comm *cnr_init(void *mem, const struct cnr_config *cfg)
 	c->algorithm = cfg->algorithm;
 	c->trees = cfg->trees;
 	c->slice = cnr_slice(cfg);
+	c->turns = cnr_shapes_turn(cfg);
 	c->plan.ask_at = CNR_NEVER;
 	c->dissent.rank = CNR_NONE;
 	if (!c->cfg.rto_min)
@@ -312,7 +309,8 @@ int cnr_post(struct cnr_comm *c, u64 now, const struct cnr_op *op)
 {
 	struct cnr_operation *o;
 
-	if (!cnr_encoding(op->op, op->dtype) || op->root || (!op->memory && cnr_memory(c, op)))
+	if (!cnr_encoding(op->op, op->dtype) || !cnr_shape_of(c, op) ||
+	    (!op->memory && cnr_memory(c, op)))
 		return -EINVAL;
 	if (c->state == CNR_FAILED)
 		return c->end.error;
@@ -402,7 +400,7 @@ void cnr_prefetch_block(const struct cnr_comm *c, const struct canary_hdr *h)
 	if (h)
 		__builtin_prefetch(&c->block[(block + 1) & c->block_mask], 1);
 	__builtin_prefetch(&c->tree.txq[c->tree.tx_tail & c->block_mask], 1);
-	__builtin_prefetch(&c->peer[cnr_leader(c, block)]);
+	__builtin_prefetch(&c->peer[cnr_turn(c, block)]);
 	__builtin_prefetch(&c->ops[c->op_release % CNR_OPS], 1);
 }
 

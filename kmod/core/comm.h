@@ -28,6 +28,7 @@ struct cnr_joiner;
 struct cnr_lead;
 struct cnr_questions;
 struct cnr_ring_item;
+struct cnr_shape;
 
 #define CNR_NONE		0xffff	/* no lead slot, no rank */
 #define CNR_CONTROLS		256	/* control messages waiting to be polled */
@@ -86,6 +87,7 @@ struct cnr_operation {
 	u8	element;	/* bytes of one */
 	size_t	memory_own;	/* of op.memory: the encoding's; words of rings are behind */
 	const struct cnr_encoding *encoding;
+	const struct cnr_shape *shape;
 	u8	state;
 	u8	algorithm;	/* CANARY_ALG_AUTO: held until rank 0 has decided */
 	u8	why;		/* enum canary_why */
@@ -421,11 +423,13 @@ struct cnr_plan {
  * struct cnr_observed - rank 0: what became of blocks that were led here as trees
  * @blocks:	how many
  * @sources:	contribution packets of them
+ * @contributors: members that contributed to them
  * @again:	how many of them were begun anew
  */
 struct cnr_observed {
 	u64	blocks;
 	u64	sources;
+	u64	contributors;
 	u64	again;
 };
 
@@ -450,6 +454,7 @@ struct cnr_comm {
 	u8	trees;		/* agreed: how many, with CANARY_ALG_STATIC */
 	u8	load;
 	bool	work;		/* for cnr_work() */
+	bool	turns;		/* leaders take turns in all operations, see cnr_leader() */
 	u16	slice;		/* as configured, if there are more members; else 0 */
 	u8	key[16];	/* session key, PROTOCOL.md "Keys" */
 	u32	*data_key;	/* of cnr_hash() */
@@ -553,11 +558,6 @@ static inline const void *cnr_payload(const struct cnr_in *in)
 static inline u16 cnr_offer_length(u32 mtu)
 {
 	return 4 * min_t(u32, CANARY_ELEMENTS(mtu), CANARY_ELEMENTS_MAX);
-}
-
-static inline u16 cnr_leader(const struct cnr_comm *c, u32 block)
-{
-	return block % c->cfg.members;
 }
 
 #endif /* CANARY_CORE_COMM_H */

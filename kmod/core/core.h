@@ -178,6 +178,8 @@ static inline bool cnr_prefix_set(struct cnr_prefix *p, __be32 addr, u32 length)
  * @members:	1 .. CANARY_MEMBERS_MAX
  * @window:	most blocks in flight, a power of two 1 .. CNR_WINDOW_MAX; 0 = default. The
  *		smallest one of all members is agreed
+ * @shapes:	bits 1 << enum canary_shape: of operations that there will be; 0: allreduces alone.
+ *		Where one rank may lead all blocks, memory for that is needed
  * @mtu:	IP packet size that the path to rank 0 takes, at least 576
  * @addr:	own address, as others reach it (rank 0 takes others' from their packets)
  * @port:	own port
@@ -214,6 +216,7 @@ struct cnr_config {
 	u16	window;
 	u16	mtu;
 	u16	slice;
+	u8	shapes;
 	__be32	addr;
 	__be16	port;
 	bool	lossless;
@@ -280,7 +283,8 @@ enum cnr_use {
  * @elements:	vector length; 0 makes a barrier
  * @op:		enum canary_operator
  * @dtype:	enum canary_dtype
- * @root:	0
+ * @shape:	enum canary_shape, one of cnr_config.shapes
+ * @root:	a rank, if the shape has a root; else 0
  * @cookie:	returned with completion and release
  */
 struct cnr_op {
@@ -292,6 +296,7 @@ struct cnr_op {
 	u32	elements;
 	u8	op;
 	u8	dtype;
+	u8	shape;
 	u32	root;
 	u64	cookie;
 };

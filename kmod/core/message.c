@@ -102,7 +102,8 @@ u32 cnr_opsig(const struct cnr_op *op, u32 seq, u8 algorithm)
 	struct {
 		__be32	seq;
 		__be32	elements;
-		__be32	root;
+		__be16	shape;
+		__be16	root;
 		u8	op;
 		u8	dtype;
 		u8	algorithm;
@@ -110,7 +111,8 @@ u32 cnr_opsig(const struct cnr_op *op, u32 seq, u8 algorithm)
 	} in = {
 		.seq = cpu_to_be32(seq),
 		.elements = cpu_to_be32(op->elements),
-		.root = cpu_to_be32(op->root),
+		.shape = cpu_to_be16(op->shape),
+		.root = cpu_to_be16(op->root),
 		.op = op->op,
 		.dtype = op->dtype,
 		.algorithm = algorithm,

@@ -37,6 +37,7 @@ const char *cnr_why_name(u32 why)
 		[CANARY_WHY_PLAIN] = "no-switch-adds-up",
 		[CANARY_WHY_LOSSES] = "blocks-begun-anew",
 		[CANARY_WHY_LOOK] = "looking-again",
+		[CANARY_WHY_SHAPE] = "no-allreduce",
 	};
 
 	return why < ARRAY_SIZE(name) ? name[why] : "unknown";

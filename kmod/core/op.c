@@ -38,6 +38,7 @@ struct cnr_operation *cnr_op_new(struct cnr_comm *c, const struct cnr_op *op)
 	memset(o, 0, sizeof(*o));
 	o->op = *op;
 	o->encoding = e;
+	o->shape = cnr_shape_of(c, op);
 	cnr_encoding_begin(c, o);
 	o->base = c->posted;
 	o->blocks = blocks;

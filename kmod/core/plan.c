@@ -21,6 +21,8 @@
 /* Is there anything to decide? Known to all, since it only depends on what they agree on. */
 static u8 cnr_plan_clear(const struct cnr_comm *c, const struct cnr_operation *o)
 {
+	if (!o->shape->rings && (!c->algorithm || c->algorithm == CANARY_ALG_RING))
+		return CANARY_WHY_SHAPE;
 	if (c->algorithm)
 		return CANARY_WHY_FIXED;
 	if (c->cfg.members <= 2)
@@ -65,13 +67,12 @@ static void cnr_plan_release(struct cnr_comm *c, u64 now, struct cnr_operation *
 static void cnr_plan_choose(struct cnr_comm *c)
 {
 	struct cnr_observed *seen = &c->observed;
-	u32 others = c->cfg.members - 1;
 	struct cnr_plan *p = &c->plan;
 
 	if (seen->again * 8 > seen->blocks) {
 		p->algorithm = CANARY_ALG_RING;
 		p->why = CANARY_WHY_LOSSES;
-	} else if (seen->sources * 4 > seen->blocks * others * 3) {
+	} else if (seen->sources * 4 > seen->contributors * 3) {
 		p->algorithm = CANARY_ALG_RING;
 		p->why = CANARY_WHY_PLAIN;
 	} else {

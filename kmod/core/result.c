@@ -63,14 +63,15 @@ bool cnr_result_changed(struct cnr_comm *c, const struct cnr_operation *o, u32 b
 }
 
 /* Which of the 32 blocks that were led before @block are finished? The latest: the lowest bit. */
-static u32 cnr_finished_bits(struct cnr_comm *c, u32 block)
+static u32 cnr_finished_bits(struct cnr_comm *c, const struct cnr_operation *o, u32 block)
 {
+	u32 stride = cnr_stride(c, o);
 	u32 all = canary_before(c->led, c->una) ? c->una : c->led;
 	u32 i, bits = 0;
 
 	for (i = 0; i < 32; i++) {
-		block -= c->cfg.members;
-		/* Where serials wrap, the rotation skips. */
+		block -= stride;
+		/* Where serials wrap, the rotation skips; and shapes differ in who leads. */
 		if (cnr_leader(c, block) != c->cfg.rank)
 			break;
 		if (canary_before(block, all))
@@ -104,7 +105,7 @@ bool cnr_result_build(struct cnr_comm *c, u32 block, u8 attempt, struct cnr_out 
 	h->flags = CANARY_F_LAST;
 	cnr_data(out, p.kind, cnr_serve(c, o, &p), p.result);
 	h->result.load = c->load;
-	h->result.finished = cpu_to_be32(cnr_finished_bits(c, block));
+	h->result.finished = cpu_to_be32(cnr_finished_bits(c, o, block));
 	h->result.acked = cpu_to_be32(c->all_done);
 	cnr_result_vouch(c, o, block);
 	return true;

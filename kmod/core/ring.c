@@ -9,6 +9,9 @@
  * the result goes around once more. Every hop is from a member to the next one, authenticated,
  * and repeated on demand from what is kept: there is nothing to begin anew.
  *
+ * This presumes an allreduce (cnr_shape.rings): leaders take turns, so that all links are busy and
+ * the block that has the same leader is @members blocks away; and all contribute and get results.
+ *
  * States: those of tree_member.c, and CNR_B_PARTIAL while SENT: own data are in the partial sum.
  * Timer: cnr_block.deadline while SENT; it asks the member before us with REQUEST.
  */
@@ -24,7 +27,7 @@
 /* How many members add to @block before us: 0 starts it, members - 1 leads it. */
 static u16 cnr_ring_hop(const struct cnr_comm *c, u32 block)
 {
-	u32 leader = c->ring.place[cnr_leader(c, block)];
+	u32 leader = c->ring.place[cnr_block(c, block)->roles.leader];
 
 	return (c->ring.own + 2 * c->cfg.members - leader - 1) % c->cfg.members;
 }
@@ -164,7 +167,8 @@ static void cnr_ring_hole(struct cnr_comm *c, u64 now, u32 block, u8 have)
 	u64 wait, again, srtt;
 
 	if (!cnr_is_ring(c, last) || b->state != CNR_B_SENT || b->tries ||
-	    (b->flags & CNR_B_PARTIAL) != have || cnr_leader(c, last) != cnr_leader(c, block))
+	    (b->flags & CNR_B_PARTIAL) != have ||
+	    b->roles.leader != cnr_block(c, block)->roles.leader)
 		return;
 	srtt = c->ring.srtt ? c->ring.srtt : c->cfg.rto_min;
 	again = cnr_div64(2 * srtt, c->cfg.members);	/* more than 2 of 2 (N - 1) hops */
@@ -220,7 +224,7 @@ static u32 cnr_ring_add(struct cnr_comm *c, u32 block, const u32 *payload)
 {
 	struct cnr_operation *o = &c->ops[cnr_block(c, block)->op];
 
-	if (cnr_leader(c, block) == c->cfg.rank)
+	if (cnr_block(c, block)->roles.leader == c->cfg.rank)
 		return cnr_result_make(c, o, block, payload, (u32 *)c->scratch);
 	return cnr_partial_add(c, o, block, payload);
 }
@@ -294,7 +298,7 @@ static enum canary_drop cnr_ring_partial(struct cnr_comm *c, u64 now, const stru
 	b->silent = 0;
 	cnr_count(c, CNR_C_ring_in);
 	cnr_ring_hole(c, now, block, 0);
-	if (cnr_leader(c, block) == c->cfg.rank) {
+	if (b->roles.leader == c->cfg.rank) {
 		cnr_ring_finish(c, now, block);
 	} else {
 		b->tag += cnr_tag(c, c->cfg.rank, block, 0, c->ops[b->op].opsig);
@@ -319,7 +323,7 @@ static enum canary_drop cnr_ring_result(struct cnr_comm *c, u64 now, const struc
 	b = cnr_block(c, block);
 	if (b->state != CNR_B_SENT)
 		return CANARY_DROP_DUPLICATE;
-	if (cnr_leader(c, block) == c->cfg.rank)
+	if (b->roles.leader == c->cfg.rank)
 		return CANARY_DROP_LEADER;
 	drop = cnr_ring_check(c, now, in, &p, true);
 	if (drop != CANARY_DROP_NONE)
@@ -333,7 +337,7 @@ static enum canary_drop cnr_ring_result(struct cnr_comm *c, u64 now, const struc
 	cnr_count(c, CNR_C_results_in);
 	cnr_ring_rtt(c, now, b);
 	cnr_ring_hole(c, now, block, CNR_B_PARTIAL);
-	if (c->ring.next != cnr_leader(c, block))
+	if (c->ring.next != b->roles.leader)
 		cnr_ring_push_result(c, block, be32_to_cpu(h->result.sum));
 	cnr_block_done(c, now, block);
 	cnr_fill(c, now);

@@ -12,7 +12,7 @@
  */
 static bool cnr_ring_slices(const struct cnr_comm *c, u32 block)
 {
-	return c->slice && cnr_leader(c, block) == c->cfg.rank &&
+	return c->slice && cnr_block(c, block)->roles.leader == c->cfg.rank &&
 	       c->cfg.members >= 2 * c->window;
 }
 

@@ -19,13 +19,8 @@ static void cnr_tree_begin(struct cnr_comm *c)
  */
 static void cnr_tree_yield(struct cnr_comm *c, u32 block)
 {
-	struct cnr_block *b = cnr_block(c, block);
-
-	if (b->lead == CNR_NONE)
-		return;
-	c->stats.drop[CANARY_DROP_OPSIG] += c->tree.lead[b->lead].sources;
-	c->tree.lead[b->lead].state = CNR_L_FREE;
-	b->lead = CNR_NONE;
+	if (cnr_block(c, block)->lead != CNR_NONE)
+		cnr_lead_forget(c, block);
 }
 
 /* Is contribution @h of a block that is led here, and of the window? */
@@ -33,7 +28,7 @@ static bool cnr_tree_expects(struct cnr_comm *c, const struct canary_hdr *h)
 {
 	u32 block = be32_to_cpu(h->block);
 
-	return cnr_leader(c, block) == c->cfg.rank && cnr_in_window(c, block);
+	return cnr_may_lead(c, block, c->cfg.rank) && cnr_in_window(c, block);
 }
 
 static enum canary_drop cnr_tree_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)

@@ -51,6 +51,7 @@ enum cnr_lead_state {
 /*
  * struct cnr_lead - a block that this member leads
  * @count, @tag, @sum, @done, @load: merged over the contributions accepted
+ * @contributors: the @count of a complete block; until it is posted, of any
  * @sources:	entries in @source
  * @cursor:	next source (restorations, results) or rank (failures) to send to
  * @restoration_due: a restoration went to the switch of that source (number + 1), whose result is
@@ -91,8 +92,8 @@ struct cnr_lead {
 	u64	deadline;
 	u32	dissent_sig;
 	u16	dissenter;
+	u16	contributors;
 	u8	asks;
-	u8	pad2;
 	u32	held_us;
 	u32	sources;
 	u32	cursor;
@@ -117,6 +118,12 @@ static inline bool cnr_seen(const struct cnr_lead *l, u16 rank)
 	return l->seen[rank / 64] >> (rank % 64) & 1;
 }
 
+/* Is the contribution of @rank missing? All others contribute, or nobody does. */
+static inline bool cnr_lacks(const struct cnr_comm *c, const struct cnr_lead *l, u16 rank)
+{
+	return rank != c->cfg.rank && !cnr_seen(l, rank);
+}
+
 static inline bool cnr_wanted(const struct cnr_lead *l, u16 rank)
 {
 	return l->want[rank / 64] >> (rank % 64) & 1;
@@ -126,6 +133,17 @@ static inline bool cnr_wanted(const struct cnr_lead *l, u16 rank)
 static inline bool cnr_lead_alike(const struct cnr_lead *l, const struct canary_hdr *h)
 {
 	return canary_length(h) == l->length && canary_kind(h) == l->kind;
+}
+
+static inline bool cnr_lead_complete(const struct cnr_lead *l)
+{
+	return l->count == l->contributors;
+}
+
+/* Does @h have all that is contributed to the block? */
+static inline bool cnr_lead_whole(const struct cnr_lead *l, const struct canary_hdr *h)
+{
+	return be16_to_cpu(h->contribution.count) == l->contributors;
 }
 
 static inline bool cnr_lead_sending(const struct cnr_lead *l)
@@ -160,6 +178,7 @@ void cnr_lead_send(struct cnr_comm *c, struct cnr_lead *l, u8 state, u8 flag);
 void cnr_lead_clear(struct cnr_comm *c, struct cnr_lead *l);
 struct cnr_lead *cnr_lead_get(struct cnr_comm *c, u32 block);
 void cnr_lead_discard(struct cnr_comm *c, struct cnr_lead *l);
+void cnr_lead_forget(struct cnr_comm *c, u32 block);
 bool cnr_lead_build(struct cnr_comm *c, u64 now, struct cnr_out *out);
 void cnr_lead_drop_all(struct cnr_comm *c);
 

@@ -14,6 +14,7 @@ static void cnr_observe(struct cnr_comm *c, const struct cnr_lead *l)
 {
 	c->observed.blocks++;
 	c->observed.sources += l->sources;
+	c->observed.contributors += l->contributors;
 	c->observed.again += l->attempt != 0;
 }
 
@@ -57,7 +58,8 @@ static void cnr_lead_finish(struct cnr_comm *c, u64 now, struct cnr_lead *l, con
 /* Our application has posted @block; contributions may already be there. */
 void cnr_lead_posted(struct cnr_comm *c, u64 now, u32 block)
 {
-	struct cnr_operation *o = &c->ops[cnr_block(c, block)->op];
+	struct cnr_block *b = cnr_block(c, block);
+	struct cnr_operation *o = &c->ops[b->op];
 	struct cnr_lead *l = cnr_lead_get(c, block);
 	struct cnr_part p;
 
@@ -69,12 +71,13 @@ void cnr_lead_posted(struct cnr_comm *c, u64 now, u32 block)
 		cnr_lead_clear(c, l);
 	}
 	l->flags |= CNR_L_POSTED;
+	l->contributors = cnr_contributors(c, &b->roles);
 	l->opsig = o->opsig;
 	l->length = p.length;
 	l->kind = p.kind;
 	l->last_at = now;
 	cnr_tags_begin(c, l);
-	if (l->count < c->cfg.members - 1)
+	if (!cnr_lead_complete(l))
 		cnr_lead_rearm(c, l, now);
 	else if (cnr_tags_known(c, l))
 		cnr_lead_finish(c, now, l, l->acc);
@@ -131,7 +134,7 @@ void cnr_lead_alive(struct cnr_comm *c, u64 now, const struct canary_hdr *h, boo
 	u16 rank = be16_to_cpu(h->rank);
 	struct cnr_lead *l;
 
-	if (opsig && cnr_in_window(c, block) && cnr_leader(c, block) == c->cfg.rank &&
+	if (opsig && cnr_in_window(c, block) && cnr_may_lead(c, block, c->cfg.rank) &&
 	    cnr_block(c, block)->lead != CNR_NONE) {
 		l = &c->tree.lead[cnr_block(c, block)->lead];
 		if ((l->flags & CNR_L_POSTED) && l->opsig != opsig) {
@@ -160,7 +163,7 @@ static enum canary_drop cnr_acceptable(struct cnr_comm *c, const struct cnr_lead
 		return CANARY_DROP_ELEMENTS;
 	if (count == 1 && (rank == c->cfg.rank || cnr_seen(l, rank)))
 		return rank == c->cfg.rank ? CANARY_DROP_RANK : CANARY_DROP_DUPLICATE;
-	if (l->count + count > c->cfg.members - 1)
+	if (l->count + count > l->contributors)
 		return CANARY_DROP_COUNT;
 	return CANARY_DROP_NONE;
 }
@@ -233,8 +236,7 @@ static void cnr_lead_learn(struct cnr_comm *c, u64 now, const struct cnr_lead *l
 	}
 	/* Of the second attempt nothing is late: it was asked for. Nor was a complete one held. */
 	if (!l->all_at || answer || h->attempt ||
-	    (!single && (h->contribution.count == cpu_to_be16(c->cfg.members - 1) ||
-			 !cnr_merger_known(c, in))))
+	    (!single && (cnr_lead_whole(l, h) || !cnr_merger_known(c, in))))
 		return;
 	if (drop == CANARY_DROP_ATTEMPT || (drop == CANARY_DROP_NONE && !l->asks) ||
 	    (drop == CANARY_DROP_DUPLICATE && single && l->asks))
@@ -273,7 +275,7 @@ static enum canary_drop cnr_contribution_wanted(struct cnr_comm *c, u64 now,
 	u32 block = be32_to_cpu(h->block);
 	struct cnr_block *b = cnr_block(c, block);
 
-	if (cnr_leader(c, block) != c->cfg.rank)
+	if (!cnr_may_lead(c, block, c->cfg.rank))
 		return CANARY_DROP_LEADER;
 	if (!cnr_in_window(c, block))
 		return canary_before(block, c->una) ? CANARY_DROP_DUPLICATE : CANARY_DROP_BLOCK;
@@ -340,7 +342,7 @@ static void cnr_contribution_taken(struct cnr_comm *c, u64 now, struct cnr_lead 
 	if (!(l->flags & CNR_L_POSTED)) {
 		if (cnr_block(c, block)->state == CNR_B_SENT)
 			cnr_lead_posted(c, now, block);
-	} else if (l->count < c->cfg.members - 1) {
+	} else if (!cnr_lead_complete(l)) {
 		cnr_lead_rearm(c, l, now);
 	} else if (cnr_tags_known(c, l)) {
 		cnr_lead_finish(c, now, l, sum);
@@ -371,8 +373,8 @@ enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struc
 	if (cnr_repeat(c, l, &own, &known))
 		return CANARY_DROP_DUPLICATE;
 	/* One packet with everybody's data needs no accumulator. */
-	whole = !l->sources && (l->flags & CNR_L_POSTED) &&
-		h->contribution.count == cpu_to_be16(c->cfg.members - 1) && cnr_tags_known(c, l);
+	whole = !l->sources && (l->flags & CNR_L_POSTED) && cnr_lead_whole(l, h) &&
+		cnr_tags_known(c, l);
 	cnr_contribution_merge(c, l, now, &own, known, !whole);
 	cnr_contribution_taken(c, now, l, h, whole ? cnr_payload(in) : l->acc);
 	return CANARY_DROP_NONE;
@@ -388,7 +390,7 @@ enum canary_drop cnr_request_input(struct cnr_comm *c, u64 now, const struct can
 	bool done;
 
 	cnr_count(c, CNR_C_requests_in);
-	if (cnr_leader(c, block) != c->cfg.rank) {
+	if (!cnr_may_lead(c, block, c->cfg.rank)) {
 		cnr_control(c, CANARY_ALIVE, rank, block);
 		return CANARY_DROP_LEADER;
 	}
@@ -433,7 +435,7 @@ bool cnr_lead_work(struct cnr_comm *c, u64 now)
 		    cnr_tags_known(c, l))
 			continue;
 		cnr_tags_slice(c, l);
-		if (cnr_tags_known(c, l) && l->count == c->cfg.members - 1)
+		if (cnr_tags_known(c, l) && cnr_lead_complete(l))
 			cnr_lead_finish(c, now, l, l->acc);
 		return true;
 	}

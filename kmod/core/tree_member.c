@@ -35,10 +35,12 @@ void cnr_member_start(struct cnr_comm *c, u64 now, u32 block)
 		b->flags |= CNR_B_AROUND | CNR_B_BYPASS;
 		cnr_count(c, CNR_C_around);
 	}
-	if (cnr_leader(c, block) == c->cfg.rank) {
+	if (b->roles.leader == c->cfg.rank) {
 		cnr_lead_posted(c, now, block);
 		return;
 	}
+	if (b->lead != CNR_NONE)
+		cnr_lead_forget(c, block);
 	b->deadline = now + c->net.rto;
 	cnr_arm(c, b->deadline);
 	cnr_tx_queue(c, block);
@@ -75,7 +77,7 @@ static void cnr_request(struct cnr_comm *c, u64 now, u32 block, u16 leader)
 void cnr_member_timer(struct cnr_comm *c, u64 now, u32 block, u32 *budget)
 {
 	struct cnr_block *b = cnr_block(c, block);
-	u16 leader = cnr_leader(c, block);
+	u16 leader = b->roles.leader;
 
 	if (leader == c->cfg.rank || (block != c->una && !(b->flags & CNR_B_LOST) &&
 				      !canary_before(block, c->all_sent)))
@@ -112,18 +114,18 @@ void cnr_member_earliest(struct cnr_comm *c, u64 now, struct cnr_block *b, bool 
 
 /*
  * The leader of @block tells which of the blocks that it led before are finished, the latest one
- * in the lowest bit: what is missing of these was lost.
+ * in the lowest bit: what is missing of these was lost. @stride: cnr_stride()
  */
-static void cnr_finished(struct cnr_comm *c, u64 now, u32 block, u32 bits)
+static void cnr_finished(struct cnr_comm *c, u64 now, u32 block, u32 stride, u32 bits)
 {
-	u32 members = c->cfg.members;
+	u16 leader = cnr_leader(c, block);
 	struct cnr_block *b;
 
-	for (; bits && block - c->una >= members && canary_before(c->una, block); bits >>= 1) {
-		block -= members;
+	for (; bits && block - c->una >= stride && canary_before(c->una, block); bits >>= 1) {
+		block -= stride;
 		b = cnr_block(c, block);
-		if (!(bits & 1) || b->state != CNR_B_SENT || (b->flags & CNR_B_LOST) ||
-		    cnr_is_others(c, block))
+		if (!(bits & 1) || b->state != CNR_B_SENT || b->roles.leader != leader ||
+		    (b->flags & CNR_B_LOST) || cnr_is_others(c, block))
 			continue;
 		b->flags |= CNR_B_LOST;
 		/*
@@ -183,7 +185,7 @@ enum canary_drop cnr_result_input(struct cnr_comm *c, u64 now, const struct cnr_
 	b = cnr_block(c, block);
 	if (b->state != CNR_B_SENT)
 		return cnr_result_early(c, now, block);
-	if (cnr_leader(c, block) == c->cfg.rank || rank != cnr_leader(c, block))
+	if (b->roles.leader == c->cfg.rank || rank != b->roles.leader)
 		return CANARY_DROP_LEADER;
 	o = &c->ops[b->op];
 	if (be32_to_cpu(h->opsig) != o->opsig)
@@ -205,7 +207,7 @@ enum canary_drop cnr_result_input(struct cnr_comm *c, u64 now, const struct cnr_
 	cnr_count(c, CNR_C_results_in);
 	cnr_block_done(c, now, block);
 	cnr_all_sent(c, now, block + 1);
-	cnr_finished(c, now, block, be32_to_cpu(h->result.finished));
+	cnr_finished(c, now, block, cnr_stride(c, o), be32_to_cpu(h->result.finished));
 	cnr_fill(c, now);
 	return CANARY_DROP_NONE;
 }
@@ -219,7 +221,7 @@ enum canary_drop cnr_failure_input(struct cnr_comm *c, u64 now, const struct can
 	u32 block = be32_to_cpu(h->block);
 	struct cnr_block *b;
 
-	if (be16_to_cpu(h->rank) != cnr_leader(c, block))
+	if (!cnr_may_lead(c, block, be16_to_cpu(h->rank)))
 		return CANARY_DROP_LEADER;
 	b = cnr_block(c, block);
 	if (cnr_is_others(c, block)) {
@@ -266,7 +268,7 @@ enum canary_drop cnr_wait_input(struct cnr_comm *c, u64 now, const struct canary
 	u16 rank = be16_to_cpu(h->rank);
 	struct cnr_block *b;
 
-	if (rank != cnr_leader(c, block))
+	if (!cnr_may_lead(c, block, rank))
 		return CANARY_DROP_LEADER;
 	if (block - c->una >= c->next - c->una)
 		return CANARY_DROP_BLOCK;
@@ -335,7 +337,7 @@ bool cnr_contribution_build(struct cnr_comm *c, struct cnr_out *out)
 		h->contribution.acked = cpu_to_be32(c->una);
 		out->again = b->flags & CNR_B_AGAIN;
 		cnr_count(c, out->again ? CNR_C_retransmissions : CNR_C_contributions_out);
-		cnr_to_rank(c, out, cnr_leader(c, block));
+		cnr_to_rank(c, out, b->roles.leader);
 		return true;
 	}
 	return false;

@@ -45,8 +45,7 @@ static u32 cnr_identify_one(struct cnr_comm *c, struct cnr_lead *l, u64 tag)
 	u32 rank;
 
 	for (rank = 0; rank < c->cfg.members; rank++) {
-		if (rank == c->cfg.rank || cnr_seen(l, rank) ||
-		    cnr_tags_of(c, l, rank) != tag)
+		if (!cnr_lacks(c, l, rank) || cnr_tags_of(c, l, rank) != tag)
 			continue;
 		cnr_want(l, rank);
 		return 1;
@@ -75,7 +74,7 @@ static u32 cnr_groups(struct cnr_comm *c, const struct cnr_lead *l, struct cnr_g
 	u32 rank, i, n = 0;
 
 	for (rank = 0; rank < c->cfg.members; rank++) {
-		if (rank == c->cfg.rank || cnr_seen(l, rank))
+		if (!cnr_lacks(c, l, rank))
 			continue;
 		i = cnr_group(g, n, c->member[rank].first_aggregator);
 		if (i == n) {
@@ -111,7 +110,7 @@ static u32 cnr_identify_groups(struct cnr_comm *c, struct cnr_lead *l, u64 tag, 
 		if (ranks != missing || sum != tag)
 			continue;
 		for (i = 0; i < c->cfg.members; i++)
-			if (i != c->cfg.rank && !cnr_seen(l, i) &&
+			if (cnr_lacks(c, l, i) &&
 			    in >> cnr_group(g, groups, c->member[i].first_aggregator) & 1)
 				cnr_want(l, i);
 		return missing;
@@ -130,7 +129,7 @@ static u32 cnr_identify_few(struct cnr_comm *c, struct cnr_lead *l, u64 tag, u32
 	u32 rank, i, j, k, n = 0;
 
 	for (rank = 0; rank < c->cfg.members; rank++) {
-		if (rank == c->cfg.rank || cnr_seen(l, rank))
+		if (!cnr_lacks(c, l, rank))
 			continue;
 		if (n == CNR_FEW / (missing - 1))
 			return 0;
@@ -161,7 +160,7 @@ static u32 cnr_identify_few(struct cnr_comm *c, struct cnr_lead *l, u64 tag, u32
  */
 static u32 cnr_identify(struct cnr_comm *c, struct cnr_lead *l)
 {
-	u32 missing = c->cfg.members - 1 - l->count;
+	u32 missing = l->contributors - l->count;
 	u64 tag;
 
 	memset(l->want, 0, (c->cfg.members + 63) / 64 * sizeof(*l->want));
@@ -184,7 +183,7 @@ u32 cnr_led(struct cnr_comm *c)
 {
 	if (canary_before(c->led, c->una))
 		c->led = c->una;
-	while (c->led != c->next && (cnr_leader(c, c->led) != c->cfg.rank ||
+	while (c->led != c->next && (cnr_block(c, c->led)->roles.leader != c->cfg.rank ||
 				     cnr_block(c, c->led)->state == CNR_B_DONE ||
 				     cnr_is_others(c, c->led)))
 		c->led++;
@@ -285,8 +284,7 @@ static u32 cnr_lead_unknown(struct cnr_comm *c, u64 now, const struct cnr_lead *
 		return 0;
 	for (rank = 0; rank < c->cfg.members; rank++) {
 		m = &c->member[rank];
-		if (rank == c->cfg.rank || cnr_seen(l, rank) ||
-		    canary_before(l->block, cnr_sent(c, m)))
+		if (!cnr_lacks(c, l, rank) || canary_before(l->block, cnr_sent(c, m)))
 			continue;
 		unknown++;
 		if (probe && !(m->flags & CNR_M_LEFT))
@@ -397,7 +395,7 @@ void cnr_lead_timers(struct cnr_comm *c, u64 now)
 	for (i = 0; i < c->tree.leads; i++) {
 		l = &c->tree.lead[i];
 		if (l->state != CNR_L_COLLECTING || !(l->flags & CNR_L_POSTED) ||
-		    l->count == c->cfg.members - 1)
+		    cnr_lead_complete(l))
 			continue;
 		if (!l->all_at && !l->asked_at && l->block != cnr_led(c))
 			continue;

@@ -19,7 +19,7 @@
 /* Where it is kept that @block was restored */
 static u32 *cnr_restored(struct cnr_comm *c, u32 block)
 {
-	return &c->restore.block[block / c->cfg.members % CNR_RESTORED];
+	return &c->restore.block[cnr_led_number(c, block) % CNR_RESTORED];
 }
 
 /*

@@ -29,14 +29,14 @@ void cnr_all_sent(struct cnr_comm *c, u64 now, u32 sent)
 	block = canary_before(c->all_sent, c->una) ? c->una : c->all_sent;
 	/* Those that we lead ourselves have no deadline. */
 	if (block == c->una && b->state == CNR_B_SENT && block != sent &&
-	    cnr_leader(c, block) != c->cfg.rank && !cnr_is_others(c, block)) {
+	    b->roles.leader != c->cfg.rank && !cnr_is_others(c, block)) {
 		b->tries = 0;
 		b->deadline = min_t(u64, b->deadline, now + c->net.rto);
 		cnr_arm(c, b->deadline);
 	}
 	c->all_sent = sent;
 	for (; canary_before(block, sent); block++) {
-		if (cnr_leader(c, block) == c->cfg.rank)
+		if (cnr_block(c, block)->roles.leader == c->cfg.rank)
 			cnr_lead_all_sent(c, now, block);
 		else
 			cnr_block_all_sent(c, now, block);

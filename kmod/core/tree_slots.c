@@ -60,6 +60,7 @@ struct cnr_lead *cnr_lead_get(struct cnr_comm *c, u32 block)
 		l->deadline = CNR_NEVER;
 		l->dissenter = CNR_NONE;
 		l->all_at = 0;
+		l->contributors = cnr_contributors(c, NULL);
 		cnr_lead_clear(c, l);
 		b->lead = i;
 		return l;
@@ -76,6 +77,16 @@ void cnr_lead_discard(struct cnr_comm *c, struct cnr_lead *l)
 	l->load = 0;
 	l->sources = 0;
 	memset(l->seen, 0, (c->cfg.members + 63) / 64 * sizeof(*l->seen));
+}
+
+/* @block, for which contributions came, is not led here. */
+void cnr_lead_forget(struct cnr_comm *c, u32 block)
+{
+	struct cnr_block *b = cnr_block(c, block);
+
+	c->stats.drop[CANARY_DROP_OPSIG] += c->tree.lead[b->lead].sources;
+	c->tree.lead[b->lead].state = CNR_L_FREE;
+	b->lead = CNR_NONE;
 }
 
 /* Next result of @l; false when all sources have theirs. */

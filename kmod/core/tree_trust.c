@@ -79,7 +79,7 @@ static bool cnr_merged_comparable(struct cnr_comm *c, const struct cnr_lead *l,
 /* Is it all there is, and right? */
 static bool cnr_merged_whole(struct cnr_comm *c, struct cnr_lead *l, const struct canary_hdr *h)
 {
-	return be16_to_cpu(h->contribution.count) == c->cfg.members - 1 &&
+	return cnr_lead_whole(l, h) &&
 	       cnr_merged_comparable(c, l, h) &&
 	       be64_to_cpu(h->contribution.tag) == cnr_lead_expected(c, l);
 }
@@ -88,7 +88,7 @@ static bool cnr_merged_whole(struct cnr_comm *c, struct cnr_lead *l, const struc
 static bool cnr_merged_right(struct cnr_comm *c, struct cnr_lead *l, const struct canary_hdr *h)
 {
 	return cnr_merged_whole(c, l, h) ||
-	       (l->count + be16_to_cpu(h->contribution.count) == c->cfg.members - 1 &&
+	       (l->count + be16_to_cpu(h->contribution.count) == l->contributors &&
 		cnr_merged_comparable(c, l, h) &&
 		l->tag + be64_to_cpu(h->contribution.tag) == cnr_lead_expected(c, l));
 }
@@ -112,7 +112,7 @@ enum canary_drop cnr_trust_admit(struct cnr_comm *c, u64 now, struct cnr_lead *l
 		return CANARY_DROP_NONE;
 	/* With single contributions, which have macs, it would be complete and wrong. */
 	if (!(l->flags & CNR_L_MERGED) && cnr_merged_comparable(c, l, h) &&
-	    l->count + be16_to_cpu(h->contribution.count) == c->cfg.members - 1) {
+	    l->count + be16_to_cpu(h->contribution.count) == l->contributors) {
 		cnr_count(c, CNR_C_tag_mismatch);
 		return CANARY_DROP_TAG;
 	}
@@ -140,7 +140,7 @@ static bool cnr_seen_any(const struct cnr_comm *c, const struct cnr_lead *l)
  */
 static bool cnr_merged_crowds(struct cnr_comm *c, struct cnr_lead *l)
 {
-	return l->count == c->cfg.members - 1 && !c->slice && l->tag != cnr_lead_expected(c, l);
+	return cnr_lead_complete(l) && !c->slice && l->tag != cnr_lead_expected(c, l);
 }
 
 /*
@@ -173,7 +173,7 @@ bool cnr_trust_witness(struct cnr_comm *c, struct cnr_lead *l)
 {
 	if (cnr_seen_any(c, l))
 		return true;
-	return l->count == c->cfg.members - 2 && cnr_tags_known(c, l) &&
+	return l->count == l->contributors - 1 && cnr_tags_known(c, l) &&
 	       cnr_lead_expected(c, l) - l->tag == cnr_tags_of(c, l, l->dissenter);
 }
 
@@ -220,7 +220,7 @@ void cnr_trust_spoilt(struct cnr_comm *c, u64 now, const struct cnr_lead *l)
 
 	if (!(l->flags & CNR_L_MERGED))
 		return;
-	if (l->count == c->cfg.members - 1)
+	if (cnr_lead_complete(l))
 		cnr_count(c, CNR_C_spoilt);
 	if (l->flags & CNR_L_STRANGE)
 		return;		/* who has been charged */

@@ -34,7 +34,7 @@ static inline u32 forge_aggregate(struct cnr_comm *c, u32 block, u16 count, stru
 }
 
 /* The first block from the earliest one on that @c leads */
-static inline u32 forge_block(const struct cnr_comm *c)
+static inline u32 forge_block(struct cnr_comm *c)
 {
 	u32 block = c->una;
 

@@ -83,6 +83,11 @@ enum canary_dtype {
 	CANARY_INT32		= 1,
 };
 
+/* Who contributes, and who gets the result; part of opsig */
+enum canary_shape {
+	CANARY_ALLREDUCE	= 0,	/* all, and all */
+};
+
 /* How an operation is carried out; in PLAN and WELCOME, and part of opsig */
 enum canary_algorithm {
 	CANARY_ALG_AUTO		= 0,	/* rank 0 decides for each operation */
@@ -107,7 +112,8 @@ enum canary_why {
 	CANARY_WHY_PLAIN	= 6,	/* no switch adds up much */
 	CANARY_WHY_LOSSES	= 7,	/* many blocks had to be begun anew */
 	CANARY_WHY_LOOK		= 8,	/* looks whether trees have become better */
-	CANARY_WHY_MAX		= CANARY_WHY_LOOK,
+	CANARY_WHY_SHAPE	= 9,	/* rings cannot do it */
+	CANARY_WHY_MAX		= CANARY_WHY_SHAPE,
 };
 
 /**

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Layer 4, blocks: shapes. Who leads a block of an operation, who contributes, who gets the result.
+ * Here alone that is known; everybody else asks the functions below and those in blocks.h.
+ * docs/how-to-add-a-shape.md
+ */
+#include "blocks.h"
+
+static void cnr_allreduce_roles(const struct cnr_comm *c, const struct cnr_operation *o, u32 block,
+				struct cnr_roles *r)
+{
+	r->leader = cnr_turn(c, block);
+	r->contribute = CNR_ALL;
+	r->receive = CNR_ALL;
+}
+
+static const struct cnr_shape cnr_shapes[] = {
+	{
+		.shape = CANARY_ALLREDUCE,
+		.turns = true,
+		.rings = true,
+		.roles = cnr_allreduce_roles,
+	},
+};
+
+/* Return: NULL if there is no such shape */
+static const struct cnr_shape *cnr_shape(u32 shape)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(cnr_shapes); i++)
+		if (cnr_shapes[i].shape == shape)
+			return &cnr_shapes[i];
+	return NULL;
+}
+
+/* Has @cfg, which may name none, operations of @shape? */
+static bool cnr_shape_wanted(const struct cnr_config *cfg, u32 shape)
+{
+	return cfg->shapes ? cfg->shapes >> shape & 1 : shape == CANARY_ALLREDUCE;
+}
+
+/* Are there all shapes that @cfg names? */
+bool cnr_shapes_known(const struct cnr_config *cfg)
+{
+	u32 shape;
+
+	for (shape = 0; cfg->shapes >> shape; shape++)
+		if (cnr_shape_wanted(cfg, shape) && !cnr_shape(shape))
+			return false;
+	return true;
+}
+
+/* Do leaders take turns, in all operations that there will be? */
+bool cnr_shapes_turn(const struct cnr_config *cfg)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(cnr_shapes); i++)
+		if (cnr_shape_wanted(cfg, cnr_shapes[i].shape) && !cnr_shapes[i].turns)
+			return false;
+	return true;
+}
+
+/* How many blocks may a member lead of those that it may hold, two windows? */
+u32 cnr_shapes_leads(const struct cnr_config *cfg, u32 window)
+{
+	u32 leads = 2 * window;
+
+	if (cnr_shapes_turn(cfg))
+		leads = (2 * window + cfg->members - 1) / cfg->members + 2;
+	return min_t(u32, leads, 2 * window);
+}
+
+/* That of @op. Return: NULL if it was not said that there would be such, or the root is none */
+const struct cnr_shape *cnr_shape_of(const struct cnr_comm *c, const struct cnr_op *op)
+{
+	const struct cnr_shape *s = cnr_shape(op->shape);
+
+	if (!s || !cnr_shape_wanted(&c->cfg, op->shape))
+		return NULL;
+	return op->root < (s->rooted ? c->cfg.members : 1) ? s : NULL;
+}
+
+/* From a block of @o to the next one that has the same leader */
+u32 cnr_stride(const struct cnr_comm *c, const struct cnr_operation *o)
+{
+	return o->shape->turns ? c->cfg.members : 1;
+}
+
+/* For places in tables: blocks that a rank leads one after the other have successive numbers. */
+u32 cnr_led_number(const struct cnr_comm *c, u32 block)
+{
+	return c->turns ? block / c->cfg.members : block;
+}
