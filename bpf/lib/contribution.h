@@ -23,6 +23,12 @@ CSW_FUNC int csw_bypass(csw_xdp *ctx, __u32 counter)
 	return csw_forward(ctx);
 }
 
+/* What becomes of a descriptor that was sent on: of a silent block, no result comes back. */
+static __always_inline enum csw_state csw_sent(__u8 flags)
+{
+	return flags & CANARY_F_SILENT ? CSW_FREE : CSW_SENT;
+}
+
 /*
  * Fill the frame with @d, which is the caller's: sent on from here. Unlocks. The data are in the
  * frame already, and the frame has the right length.
@@ -36,7 +42,7 @@ static __always_inline int csw_send_on(csw_xdp *ctx, struct csw_descriptor *d, _
 	struct csw_flow f;
 	__u64 out = d->out;
 
-	d->state = CSW_SENT;
+	d->state = csw_sent(d->flags);
 	if (csw_packet_at(ctx, &p)) {
 		csw_unlock(lock);
 		csw_drop(ctx, CANARY_DROP_XMIT);
@@ -178,7 +184,7 @@ static __always_inline void csw_occupy(csw_xdp *ctx, struct csw_descriptor *d,
 static __always_inline int csw_begin_alone(csw_xdp *ctx, struct csw_descriptor *d,
 					   struct csw_packet *p, struct csw_start *s)
 {
-	csw_occupy(ctx, d, p, s, s->now, 0, CSW_SENT);
+	csw_occupy(ctx, d, p, s, s->now, 0, csw_sent(p->h->flags));
 	if (!csw_reach(ctx, &s->flow, &s->egress))
 		return csw_refuse_left(ctx, CANARY_DROP_NOROUTE);
 	return csw_relay(ctx, p, &s->egress, CSW_SENT_EXPECTED);

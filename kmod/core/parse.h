@@ -108,8 +108,8 @@ static __always_inline enum canary_drop canary_parse_sum(const struct canary_hdr
 static __always_inline enum canary_drop canary_parse_contribution(const struct canary_hdr *h,
 								  __u32 len)
 {
-	/* A dense block is one packet, which is the last one; of SILENT there is nothing yet. */
-	if ((h->flags & ~(CANARY_F_BYPASS | CANARY_F_STATIC)) != CANARY_F_LAST ||
+	/* A dense block is one packet, which is the last one. */
+	if ((h->flags & ~(CANARY_F_BYPASS | CANARY_F_STATIC | CANARY_F_SILENT)) != CANARY_F_LAST ||
 	    (h->contribution.cookie && !canary_has_cookie(h)))
 		return CANARY_DROP_FLAGS;
 	if ((h->flags & CANARY_F_BYPASS) && !h->contribution.switch_id &&
@@ -177,7 +177,7 @@ static __always_inline int canary_session_form(const struct canary_hdr *h, __u8 
 		*used = 8;
 		return 1;
 	case CANARY_ACK:
-		*flags = CANARY_F_ASKS;
+		*flags = CANARY_F_ASKS | CANARY_F_SILENT;
 		*used = 8;
 		return 1;
 	case CANARY_RING_WAIT:

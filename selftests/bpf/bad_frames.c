@@ -43,7 +43,6 @@ const struct bad_frame bad_frames[] = {
 	{ "a type that nobody knows", { .poke = { { HDR + 1, 255 } } }, 0 },
 	{ "unknown flag", { .flags = 0x80 }, DROPPED(FLAGS) },
 	{ "another type's flag", { .flags = CANARY_F_WAITING }, DROPPED(FLAGS) },
-	{ "no result wanted", { .flags = CANARY_F_SILENT }, DROPPED(FLAGS) },
 	{ "not the last shard", { .no_last = true }, DROPPED(FLAGS) },
 	{ "another shard", { .poke = { { HDR + 55, 1 } } }, DROPPED(FLAGS) },
 	{ "no members", { .poke = { { HDR + 21, 0 } } }, DROPPED(MEMBERS) },

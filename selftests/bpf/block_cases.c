@@ -2,6 +2,9 @@
 /* Blocks: what is added up, when it is sent on, what comes too late, twice or anew. */
 #include "cases.h"
 
+/* Nobody but the leader gets a result. */
+#define QUIET		.flags = CANARY_F_SILENT
+
 /* A byte of the first element is another one than its rank would send. */
 #define DAMAGED		.poke = { { FRAME_DATA + 1, 0x5a } }
 
@@ -226,6 +229,35 @@ static const struct test_case cases[] = {
 			  .out = { PUT(4, .from = SELF, .ranks = R(1)) } },
 		},
 		.count = { { CSW_NEW, 1 }, { CSW_SENT_CARRIER, 1 }, { DROPPED(DUPLICATE), 1 } },
+	}, {
+		.name = "a silent block: its descriptor is free once it was sent on",
+		.step = {
+			{ GET(1, CONTRIB(H1, 1, QUIET)) },
+			{ GET(2, CONTRIB(H3, 2, QUIET)) },
+			{ GET(3, CONTRIB(H4, 3, QUIET)),
+			  .out = { PUT(4, .from = SELF, .ranks = ALL3, QUIET) } },
+			{ GET(4, .type = CANARY_RESULT) },
+			{ GET(1, CONTRIB(H1, 1, .block = 6, QUIET)) },
+			{ FLUSH, LATER(1000),
+			  .out = { PUT(4, .from = SELF, .ranks = R(1), .block = 6, QUIET) } },
+			/* What comes late has company again. */
+			{ GET(2, CONTRIB(H3, 2, .block = 6, QUIET)) },
+			{ GET(3, CONTRIB(H4, 3, .block = 6, QUIET)) },
+			{ FLUSH, LATER(2000),
+			  .out = { PUT(4, .from = SELF, .ranks = R(2) | R(3), .block = 6, QUIET) } },
+			{ GET(4, .type = CANARY_RESULT, .block = 6) },
+		},
+		.count = { { CSW_NEW, 3 }, { CSW_MERGED, 3 }, { CSW_SENT_COMPLETE, 1 },
+			   { CSW_SENT_CLOCK, 2 }, { DROPPED(DESCRIPTOR), 2 } },
+	}, {
+		.name = "a silent block that nothing is added to takes no descriptor",
+		.configured = 1,
+		.step = {
+			{ GET(1, CONTRIB(H1, 1, QUIET)),
+			  .out = { PUT(4, .from = SELF, .ranks = R(1), .ttl = 63, QUIET) } },
+			{ GET(4, .type = CANARY_RESULT) },
+		},
+		.count = { { CSW_NEW, 1 }, { CSW_SENT_EXPECTED, 1 }, { DROPPED(DESCRIPTOR), 1 } },
 	}, {
 		.name = "one straggler: own address as source, rank and mac kept, not added",
 		.step = {

@@ -34,7 +34,7 @@ static void promise_data(const struct canary_hdr *h, size_t size)
 
 	promise(canary_length(h) <= CANARY_PAYLOAD_MAX && size == 64 + canary_length(h));
 	promise(canary_kind_known(canary_kind(h)) && !h->contribution.shard);
-	promise(!(h->flags & CANARY_F_SILENT));
+	promise(h->type == CANARY_CONTRIBUTION || !(h->flags & CANARY_F_SILENT));
 	if (up)
 		promise(count >= 1 && count < members);
 	else

@@ -63,7 +63,7 @@ enum canary_type {
 #define CANARY_F_BYPASS		0x01	/* no switch may merge it; FAILURE: go around switches */
 #define CANARY_F_STATIC		0x02	/* the path of a contribution is the route itself */
 #define CANARY_F_LAST		0x04	/* no shard of this sender follows; the tree is not kept */
-#define CANARY_F_SILENT		0x08	/* later: no result comes back */
+#define CANARY_F_SILENT		0x08	/* no result comes back; ACK: of who leads such blocks */
 #define CANARY_F_READY		0x10	/* JOIN: has the member table; WELCOME: all have it */
 #define CANARY_F_WAITING	0x20	/* WELCOME: ranks are missing, listed */
 #define CANARY_F_ASKS		0x40	/* ACK: wants an answer */
