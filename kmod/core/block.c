@@ -120,19 +120,20 @@ void cnr_block_timers(struct cnr_comm *c, u64 now)
 }
 
 /*
- * All results of @o are here. That everybody has them is told by what follows, or has to be told:
+ * Nothing of @o is needed here. That nobody needs it is told by what follows, or has to be told:
  * soon, if somebody may wait for his buffer, as large ones are not worth keeping longer.
  */
 static void cnr_op_passed(struct cnr_comm *c, u64 now, const struct cnr_operation *o)
 {
-	bool at_once = c->state == CNR_LINGERING || o->blocks >= CNR_EXPLICIT;
-	u64 wait = o->op.hashes ? CNR_DONE_PINNED : CNR_DONE_FIRST;
+	bool large = o->shape->kept && o->blocks >= CNR_EXPLICIT;
+	bool at_once = c->state == CNR_LINGERING || large;
+	u64 wait = o->op.hashes && o->shape->kept ? CNR_DONE_PINNED : CNR_DONE_FIRST;
 
 	c->op_passed = o->seq + 1;
 	cnr_done_wanted(c, o->base + o->blocks, now + (at_once ? 0 : wait));
 }
 
-/* The result of @block is in the vector. */
+/* @block is done: its result is in the vector, or what we contributed to it was taken. */
 void cnr_block_done(struct cnr_comm *c, u64 now, u32 block)
 {
 	struct cnr_block *b = cnr_block(c, block);

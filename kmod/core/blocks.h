@@ -18,8 +18,8 @@
 /* cnr_block.state */
 enum cnr_block_state {
 	CNR_B_IDLE,		/* not contributed yet; may already have a lead slot */
-	CNR_B_SENT,		/* contributed (or led, with own data), result missing */
-	CNR_B_DONE,		/* result is in the vector, an earlier block is missing */
+	CNR_B_SENT,		/* contributed (or led, with own data), and not done: cnr_shape */
+	CNR_B_DONE,		/* nothing of it is needed here, but something of an earlier one */
 };
 
 /* cnr_block.flags */
@@ -148,13 +148,18 @@ struct cnr_encoding {
  * @turns:	its blocks are led by one rank after the other; else one rank leads all
  * @rings:	a ring can do it: that presumes leaders that take turns, and that all contribute to
  *		all blocks and get all results
- * @roles:	of @block
+ * @kept:	others ask for results again. So it is kept until nobody needs anything of it; else
+ *		it is forgotten when it is complete here
+ * @roles:	of @block. It is done at the leader when all that is contributed is there; at others
+ *		that get the result, when that is there; at the rest, when the leader has said that
+ *		what they contributed was taken (tree_taken.c)
  */
 struct cnr_shape {
 	u8	shape;
 	bool	rooted;
 	bool	turns;
 	bool	rings;
+	bool	kept;
 	void	(*roles)(const struct cnr_comm *c, const struct cnr_operation *o, u32 block,
 			 struct cnr_roles *r);
 };
@@ -172,7 +177,7 @@ struct cnr_shape {
  * @start:	a block was posted here, and its turn has come
  * @yield:	another one begins a block: forget what came for it
  * @timer:	of a block that was begun and has no result; *@budget REQUESTs may be sent
- * @done:	the result of a block is here, whoever ran it
+ * @done:	a block is done here, whoever ran it
  * @earliest:	no earlier block lacks its result now; @asked: that one had been asked for
  * @expects:	is a contribution of one member to be taken here?
  * @input:	a message about a block
@@ -240,9 +245,11 @@ static inline const struct cnr_algorithm *cnr_algorithm(struct cnr_comm *c, u8 a
 /* shape.c: who does what in a block */
 bool cnr_shapes_known(const struct cnr_config *cfg);
 bool cnr_shapes_turn(const struct cnr_config *cfg);
+bool cnr_shapes_kept(const struct cnr_config *cfg);
 u32 cnr_shapes_leads(const struct cnr_config *cfg, u32 window);
 const struct cnr_shape *cnr_shape_of(const struct cnr_comm *c, const struct cnr_op *op);
 u32 cnr_stride(const struct cnr_comm *c, const struct cnr_operation *o);
+bool cnr_op_asked_for(const struct cnr_comm *c, const struct cnr_operation *o);
 u32 cnr_led_number(const struct cnr_comm *c, u32 block);
 
 static inline void cnr_roles(const struct cnr_comm *c, const struct cnr_operation *o, u32 block,
@@ -280,6 +287,12 @@ static inline bool cnr_may_lead(struct cnr_comm *c, u32 block, u16 rank)
 static inline u16 cnr_contributors(const struct cnr_comm *c, const struct cnr_roles *r)
 {
 	return !r || r->contribute == CNR_ALL ? c->cfg.members - 1 : 0;
+}
+
+/* Does nobody but the leader get a result? */
+static inline bool cnr_is_silent(const struct cnr_roles *r)
+{
+	return r->receive != CNR_ALL;
 }
 
 /* encoding.c: elements and words */

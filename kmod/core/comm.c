@@ -151,6 +151,7 @@ struct cnr_comm *cnr_init(void *mem, const struct cnr_config *cfg)
 	c->trees = cfg->trees;
 	c->slice = cnr_slice(cfg);
 	c->turns = cnr_shapes_turn(cfg);
+	c->kept = cnr_shapes_kept(cfg);
 	c->plan.ask_at = CNR_NEVER;
 	c->dissent.rank = CNR_NONE;
 	if (!c->cfg.rto_min)

@@ -129,6 +129,7 @@ enum cnr_broadcast {
 	CNR_CAST_PROBE,
 	CNR_CAST_PLAN,
 	CNR_CAST_DONE,
+	CNR_CAST_TAKEN,
 	CNR_CAST_LEAVE,
 	CNR_CAST_ABORT,
 	CNR_CASTS
@@ -278,6 +279,8 @@ struct cnr_network {
  * @lead_free:	where to look for a free one first
  * @led_timed:	cnr_comm.led, as it was when that block got its timer
  * @merges:	switches aggregate here
+ * @told, @untold, @silent_end: of silent blocks that are led here, tree_taken.c: @una when all were
+ *		told the last time, how many are finished since, where their operation ends
  * @probe_at:	no leader's PROBEs before
  */
 struct cnr_tree {
@@ -291,6 +294,9 @@ struct cnr_tree {
 	u32	lead_free;
 	u32	led_timed;
 	bool	merges;
+	u32	told;
+	u32	untold;
+	u32	silent_end;
 	u64	probe_at;
 };
 
@@ -455,6 +461,7 @@ struct cnr_comm {
 	u8	load;
 	bool	work;		/* for cnr_work() */
 	bool	turns;		/* leaders take turns in all operations, see cnr_leader() */
+	bool	kept;		/* and results are kept in all of them, see cnr_shape.kept */
 	u16	slice;		/* as configured, if there are more members; else 0 */
 	u8	key[16];	/* session key, PROTOCOL.md "Keys" */
 	u32	*data_key;	/* of cnr_hash() */
@@ -470,10 +477,10 @@ struct cnr_comm {
 	u32	broadcast;	/* outbox.c: bits of enum cnr_broadcast */
 
 	/* block.c, but for what is said otherwise: the window, all serial */
-	u32	una;		/* earliest block without result */
+	u32	una;		/* acked: the earliest block of which something is needed here */
 	u32	next;		/* next block to contribute */
 	u32	posted;		/* op.c: first block that is not posted */
-	u32	all_done;	/* leave.c: everybody has all results before it */
+	u32	all_done;	/* leave.c: nobody needs anything of blocks before it */
 	u32	all_sent;	/* tree_sent.c: everybody has contributed all blocks before it */
 	u32	led;		/* tree_missing.c: all before it that are led here are finished */
 	u32	block_mask;

@@ -146,7 +146,8 @@ static enum canary_drop cnr_dispatch(struct cnr_comm *c, u64 now, const struct c
 	case CANARY_PLAN:
 		return cnr_plan_input(c, now, h);
 	case CANARY_ACK:
-		return cnr_done_input(c, now, h);
+		return h->flags & CANARY_F_SILENT ? cnr_block_input(c, now, in) :
+						    cnr_done_input(c, now, h);
 	case CANARY_LEAVE:
 		return cnr_leave_input(c, now, h);
 	case CANARY_ABORT:

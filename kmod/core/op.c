@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Layer 4, blocks: operations. Vectors are cut into blocks, completed in the order of posting, and
- * kept until everybody has their results.
+ * kept as long as others may ask for them.
  *
  * ops[] is a ring by sequence number: [op_release, op_report) were reported and are kept for
  * others, [op_report, op_seq) are to be reported.
@@ -142,8 +142,7 @@ bool cnr_released(struct cnr_comm *c, struct cnr_done *done)
 
 	if (c->op_release == c->op_report)
 		return false;
-	if (c->state != CNR_FAILED && c->state != CNR_CLOSED &&
-	    canary_before(c->all_done, o->base + o->blocks))
+	if (c->state != CNR_FAILED && c->state != CNR_CLOSED && cnr_op_asked_for(c, o))
 		return false;
 	c->op_release++;
 	/* Those that ended with an error never passed. */

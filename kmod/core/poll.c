@@ -120,7 +120,8 @@ static bool cnr_word_build(struct cnr_comm *c, const struct cnr_control *m, stru
 		out->hdr.probe.acked = cpu_to_be32(c->una);
 		break;
 	case CANARY_ACK:
-		out->hdr.ack.acked = cpu_to_be32(m->flags & CANARY_F_ASKS ?
+		/* Who leads silent blocks says how far it is itself. */
+		out->hdr.ack.acked = cpu_to_be32(m->flags & (CANARY_F_ASKS | CANARY_F_SILENT) ?
 						 c->una : c->all_done);
 		break;
 	case CANARY_ABORT:
@@ -180,6 +181,11 @@ static bool cnr_cast_one(struct cnr_comm *c, u64 now, enum cnr_broadcast cast, u
 		cnr_header(c, out, CANARY_ACK, 0);
 		out->hdr.ack.acked = cpu_to_be32(c->all_done);
 		break;
+	case CNR_CAST_TAKEN:
+		cnr_header(c, out, CANARY_ACK, 0);
+		out->hdr.flags = CANARY_F_SILENT;
+		out->hdr.ack.acked = cpu_to_be32(c->una);
+		break;
 	case CNR_CAST_LEAVE:
 		cnr_header(c, out, CANARY_LEAVE, 0);
 		out->hdr.leave.end = cpu_to_be32(c->una);
@@ -203,6 +209,7 @@ static const u8 cnr_cast_rounds[CNR_CASTS] = {
 	[CNR_CAST_PROBE] = 1,
 	[CNR_CAST_PLAN] = 1,
 	[CNR_CAST_DONE] = 1,
+	[CNR_CAST_TAKEN] = 1,
 	[CNR_CAST_LEAVE] = 2,
 	[CNR_CAST_ABORT] = 2,
 };
@@ -237,6 +244,8 @@ static bool cnr_next(struct cnr_comm *c, u64 now, struct cnr_out *out)
 			return true;
 	}
 	cnr_over(c);
+	if (c->tree.untold)
+		cnr_taken_news(c);
 	if ((c->broadcast && cnr_cast_build(c, now, out)) ||
 	    (c->tree.leads_out && cnr_lead_build(c, now, out)) ||
 	    (c->ring.tail != c->ring.head && cnr_ring_build(c, now, out)))

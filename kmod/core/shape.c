@@ -19,6 +19,7 @@ static const struct cnr_shape cnr_shapes[] = {
 		.shape = CANARY_ALLREDUCE,
 		.turns = true,
 		.rings = true,
+		.kept = true,
 		.roles = cnr_allreduce_roles,
 	},
 };
@@ -62,6 +63,17 @@ bool cnr_shapes_turn(const struct cnr_config *cfg)
 	return true;
 }
 
+/* Are results kept, in all operations that there will be? */
+bool cnr_shapes_kept(const struct cnr_config *cfg)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(cnr_shapes); i++)
+		if (cnr_shape_wanted(cfg, cnr_shapes[i].shape) && !cnr_shapes[i].kept)
+			return false;
+	return true;
+}
+
 /* How many blocks may a member lead of those that it may hold, two windows? */
 u32 cnr_shapes_leads(const struct cnr_config *cfg, u32 window)
 {
@@ -92,4 +104,10 @@ u32 cnr_stride(const struct cnr_comm *c, const struct cnr_operation *o)
 u32 cnr_led_number(const struct cnr_comm *c, u32 block)
 {
 	return c->turns ? block / c->cfg.members : block;
+}
+
+/* May anybody still ask for something of @o, which is complete here? */
+bool cnr_op_asked_for(const struct cnr_comm *c, const struct cnr_operation *o)
+{
+	return o->shape->kept && canary_before(c->all_done, o->base + o->blocks);
 }

@@ -9,6 +9,7 @@
 static void cnr_tree_begin(struct cnr_comm *c)
 {
 	c->led = c->first;
+	c->tree.told = c->first;
 	cnr_trust_begin(c);
 	cnr_around_begin(c);
 }
@@ -44,6 +45,8 @@ static enum canary_drop cnr_tree_input(struct cnr_comm *c, u64 now, const struct
 		return cnr_failure_input(c, now, in->hdr);
 	case CANARY_WAIT:
 		return cnr_wait_input(c, now, in->hdr);
+	case CANARY_ACK:
+		return cnr_taken_input(c, now, in->hdr);
 	default:
 		return CANARY_DROP_TYPE;
 	}

@@ -3,7 +3,7 @@
  * Layer 5, tree: a block at its leader (tree_slots.c, tree_leader.c, tree_missing.c, tree_sent.c),
  * at the others (tree_member.c), what tags have to add up to (tree_tags.c), whose aggregates are
  * taken (tree_trust.c), when to go around switches (tree_around.c), results by way of the switch
- * that bypassed (tree_restore.c).
+ * that bypassed (tree_restore.c), blocks that only the leader gets the result of (tree_taken.c).
  */
 #ifndef CANARY_CORE_TREE_H
 #define CANARY_CORE_TREE_H
@@ -216,6 +216,12 @@ void cnr_lead_all_sent(struct cnr_comm *c, u64 now, u32 block);
 
 /* tree_sent.c: all ranks have contributed */
 void cnr_all_sent(struct cnr_comm *c, u64 now, u32 sent);
+
+/* tree_taken.c: silent blocks */
+void cnr_taken_finished(struct cnr_comm *c, const struct cnr_operation *o);
+void cnr_taken_news(struct cnr_comm *c);
+void cnr_taken_say(struct cnr_comm *c, u16 rank);
+enum canary_drop cnr_taken_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
 
 /* tree_leader.c: contributions */
 void cnr_lead_posted(struct cnr_comm *c, u64 now, u32 block);

@@ -23,6 +23,7 @@ static void cnr_lead_finish(struct cnr_comm *c, u64 now, struct cnr_lead *l, con
 {
 	struct cnr_block *b = cnr_block(c, l->block);
 	struct cnr_operation *o = &c->ops[b->op];
+	bool silent = cnr_is_silent(&b->roles);
 
 	if (l->tag != cnr_lead_expected(c, l)) {
 		cnr_count(c, CNR_C_tag_mismatch);
@@ -43,7 +44,10 @@ static void cnr_lead_finish(struct cnr_comm *c, u64 now, struct cnr_lead *l, con
 	if (cnr_lead_sending(l))
 		c->tree.leads_out--;
 	l->flags &= ~(CNR_L_FAIL_ALL | CNR_L_FAIL_MISSING);
-	cnr_lead_send(c, l, CNR_L_RESULT, 0);
+	if (silent)
+		l->state = CNR_L_FREE;
+	else
+		cnr_lead_send(c, l, CNR_L_RESULT, 0);
 	cnr_count(c, CNR_C_blocks_led);
 	c->load = l->load;
 	cnr_all_done(c, l->done);
@@ -51,6 +55,8 @@ static void cnr_lead_finish(struct cnr_comm *c, u64 now, struct cnr_lead *l, con
 	if (o->observed)
 		cnr_observe(c, l);
 	cnr_block_done(c, now, l->block);
+	if (silent)
+		cnr_taken_finished(c, o);
 	cnr_all_sent(c, now, l->block + 1);
 	cnr_lead_next(c, now);
 }
@@ -380,6 +386,27 @@ enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struc
 	return CANARY_DROP_NONE;
 }
 
+/* @h, which asks for a result, has come; there is none. */
+static void cnr_request_wait(struct cnr_comm *c, const struct canary_hdr *h)
+{
+	struct cnr_control *m = cnr_control(c, CANARY_WAIT, be16_to_cpu(h->rank),
+					    be32_to_cpu(h->block));
+
+	if (m)
+		m->arg = be32_to_cpu(h->request.question);
+}
+
+/* Does who asks for @block of @o want to know only whether we have what it contributed? */
+static bool cnr_request_silent(const struct cnr_comm *c, const struct cnr_operation *o, u32 block)
+{
+	struct cnr_roles r;
+
+	if (!o)
+		return !c->kept;	/* forgotten: if anybody lacks something of it, just this */
+	cnr_roles(c, o, block, &r);
+	return cnr_is_silent(&r);
+}
+
 enum canary_drop cnr_request_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
 {
 	u32 block = be32_to_cpu(h->block);
@@ -387,7 +414,7 @@ enum canary_drop cnr_request_input(struct cnr_comm *c, u64 now, const struct can
 	struct cnr_operation *o;
 	struct cnr_control *m;
 	struct cnr_block *b;
-	bool done;
+	bool done, silent;
 
 	cnr_count(c, CNR_C_requests_in);
 	if (!cnr_may_lead(c, block, c->cfg.rank)) {
@@ -402,9 +429,16 @@ enum canary_drop cnr_request_input(struct cnr_comm *c, u64 now, const struct can
 	}
 	o = cnr_find_op(c, block);
 	b = cnr_block(c, block);
+	silent = cnr_request_silent(c, o, block);
+	if (silent && canary_before(block, c->una)) {
+		/* Its question is answered first: nothing else tells how long that takes. */
+		cnr_request_wait(c, h);
+		cnr_taken_say(c, rank);
+		return CANARY_DROP_NONE;
+	}
 	done = o && (canary_before(block, c->una) ||
 		     (canary_before(block, c->next) && b->state == CNR_B_DONE));
-	if (done) {
+	if (done && !silent) {
 		cnr_restore_failed(c, block);
 		m = cnr_control(c, CANARY_RESULT, rank, block);
 		if (m)
@@ -415,11 +449,9 @@ enum canary_drop cnr_request_input(struct cnr_comm *c, u64 now, const struct can
 		cnr_control(c, CANARY_ALIVE, rank, block);
 		return CANARY_DROP_BLOCK;
 	}
-	if (canary_before(block, c->next) && b->lead == CNR_NONE)
+	if (canary_before(block, c->next) && b->lead == CNR_NONE && !done)
 		cnr_lead_posted(c, now, block);
-	m = cnr_control(c, CANARY_WAIT, rank, block);
-	if (m)
-		m->arg = be32_to_cpu(h->request.question);
+	cnr_request_wait(c, h);
 	return CANARY_DROP_NONE;
 }
 

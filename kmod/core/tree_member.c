@@ -4,7 +4,8 @@
  * comes in.
  *
  * A lost contribution is the leader's business, a lost result is ours. That a result was lost is
- * known from later ones of the same leader: they say up to where it has finished. Besides, the
+ * known from later ones of the same leader: they say up to where it has finished. Of silent blocks
+ * there is none: tree_taken.c. Besides, the
  * earliest block without result is asked for on a timer: it may have been the last. So are those
  * that all have contributed, as there may be several of them that no later result tells of.
  * Timer: cnr_block.deadline while SENT; it asks the leader with REQUEST, with back-off.
@@ -73,14 +74,24 @@ static void cnr_request(struct cnr_comm *c, u64 now, u32 block, u16 leader)
 		b->tries++;
 }
 
+/* Is @block, which has no result, to be asked for when its time has come? */
+static bool cnr_member_asks(const struct cnr_comm *c, u32 block, const struct cnr_block *b)
+{
+	if (block == c->una)
+		return true;
+	/* What the leader says of the earliest one holds for all silent ones. */
+	if (cnr_is_silent(&b->roles))
+		return false;
+	return (b->flags & CNR_B_LOST) || canary_before(block, c->all_sent);
+}
+
 /* Its result may be lost. The leader is asked for it. */
 void cnr_member_timer(struct cnr_comm *c, u64 now, u32 block, u32 *budget)
 {
 	struct cnr_block *b = cnr_block(c, block);
 	u16 leader = b->roles.leader;
 
-	if (leader == c->cfg.rank || (block != c->una && !(b->flags & CNR_B_LOST) &&
-				      !canary_before(block, c->all_sent)))
+	if (leader == c->cfg.rank || !cnr_member_asks(c, block, b))
 		return;
 	if (b->deadline <= now && !*budget) {
 		cnr_arm(c, now + CNR_REQUEST_PAUSE);
@@ -114,7 +125,7 @@ void cnr_member_earliest(struct cnr_comm *c, u64 now, struct cnr_block *b, bool 
 
 /*
  * The leader of @block tells which of the blocks that it led before are finished, the latest one
- * in the lowest bit: what is missing of these was lost. @stride: cnr_stride()
+ * in the lowest bit: what is missing of these was lost; silent ones are done. @stride: cnr_stride()
  */
 static void cnr_finished(struct cnr_comm *c, u64 now, u32 block, u32 stride, u32 bits)
 {
@@ -127,6 +138,10 @@ static void cnr_finished(struct cnr_comm *c, u64 now, u32 block, u32 stride, u32
 		if (!(bits & 1) || b->state != CNR_B_SENT || b->roles.leader != leader ||
 		    (b->flags & CNR_B_LOST) || cnr_is_others(c, block))
 			continue;
+		if (cnr_is_silent(&b->roles)) {
+			cnr_block_done(c, now, block);
+			continue;
+		}
 		b->flags |= CNR_B_LOST;
 		/*
 		 * What is its deadline so far may have passed while others computed; or it is far
@@ -185,6 +200,8 @@ enum canary_drop cnr_result_input(struct cnr_comm *c, u64 now, const struct cnr_
 	b = cnr_block(c, block);
 	if (b->state != CNR_B_SENT)
 		return cnr_result_early(c, now, block);
+	if (cnr_is_silent(&b->roles))
+		return CANARY_DROP_STATE;
 	if (b->roles.leader == c->cfg.rank || rank != b->roles.leader)
 		return CANARY_DROP_LEADER;
 	o = &c->ops[b->op];
@@ -321,7 +338,8 @@ bool cnr_contribution_build(struct cnr_comm *c, struct cnr_out *out)
 		cnr_part(c, o, block, &p);
 		cnr_header(c, out, CANARY_CONTRIBUTION, block);
 		h->attempt = b->attempt;
-		h->flags = CANARY_F_LAST | (b->flags & CNR_B_BYPASS ? CANARY_F_BYPASS : 0);
+		h->flags = CANARY_F_LAST | (b->flags & CNR_B_BYPASS ? CANARY_F_BYPASS : 0) |
+			   (cnr_is_silent(&b->roles) ? CANARY_F_SILENT : 0);
 		h->contribution.path = b->again;
 		if (o->algorithm == CANARY_ALG_STATIC && c->trees && !b->attempt && !b->again &&
 		    !(b->flags & CNR_B_BYPASS)) {

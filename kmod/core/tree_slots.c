@@ -3,7 +3,8 @@
  * Layer 5, tree: the slots of blocks that this member leads, and what goes out of them: results to
  * the sources of contributions, FAILURE to ranks. Contributions come in by tree_leader.c.
  *
- * States (enum cnr_lead_state): FREE -> COLLECTING -> RESULT -> FREE.
+ * States (enum cnr_lead_state): FREE -> COLLECTING -> RESULT -> FREE; without RESULT if others get
+ * none.
  */
 #include "message.h"
 #include "session.h"

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Layer 5, tree: silent blocks, whose result only the leader gets. Nothing comes back that would
+ * tell the others that it has what they contributed. So it says how far it is (ACK with SILENT):
+ * what it leads before that is finished. It tells all after some blocks, and at the end of an
+ * operation; and who asks (REQUEST). Until then, members can be asked to contribute again.
+ *
+ * No timers of its own: what was not heard of is asked for by that of tree_member.c.
+ */
+#include "message.h"
+#include "outbox.h"
+#include "session.h"
+#include "tree.h"
+
+#define CNR_TAKEN_PART		4	/* of the blocks that are in flight first: all are told */
+
+static u32 cnr_taken_each(const struct cnr_comm *c)
+{
+	return max_t(u32, min_t(u32, c->window, CNR_CWND_FIRST) / CNR_TAKEN_PART, 1);
+}
+
+/* A silent block of @o, which is led here, is finished. */
+void cnr_taken_finished(struct cnr_comm *c, const struct cnr_operation *o)
+{
+	c->tree.untold++;
+	c->tree.silent_end = o->base + o->blocks;
+}
+
+/*
+ * Silent blocks were finished since all were told. Are they to be told again? What holds up @una
+ * may be something else, so this is asked when packets are. Who is being told gets the latest news.
+ */
+void cnr_taken_news(struct cnr_comm *c)
+{
+	bool all = !canary_before(c->una, c->tree.silent_end);
+
+	if (c->una == c->tree.told || (c->tree.untold < cnr_taken_each(c) && !all) ||
+	    c->broadcast & 1U << CNR_CAST_TAKEN)
+		return;
+	c->tree.told = c->una;
+	c->tree.untold = 0;
+	cnr_cast(c, CNR_CAST_TAKEN);
+}
+
+/* @rank is told, as it asked. */
+void cnr_taken_say(struct cnr_comm *c, u16 rank)
+{
+	struct cnr_control *m = cnr_control(c, CANARY_ACK, rank, 0);
+
+	if (m)
+		m->flags = CANARY_F_SILENT;
+}
+
+/*
+ * Its sender needs nothing of earlier blocks. So what we contributed to silent ones that it leads
+ * was taken; and all have contributed all of them, or it would not be so far.
+ */
+enum canary_drop cnr_taken_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
+{
+	u32 acked = be32_to_cpu(h->ack.acked), block;
+	u16 rank = be16_to_cpu(h->rank);
+	struct cnr_block *b;
+	bool news = false;
+
+	if (acked - c->una > c->next - c->una)
+		return canary_before(acked, c->una) ? CANARY_DROP_DUPLICATE : CANARY_DROP_BLOCK;
+	for (block = c->una; block != acked; block++) {
+		b = cnr_block(c, block);
+		if (b->state != CNR_B_SENT || b->roles.leader != rank || !cnr_is_silent(&b->roles))
+			continue;
+		news = true;
+		cnr_block_done(c, now, block);
+	}
+	if (!news)
+		return CANARY_DROP_DUPLICATE;
+	cnr_heard(c, rank);
+	cnr_all_sent(c, now, acked);
+	cnr_fill(c, now);
+	return CANARY_DROP_NONE;
+}
