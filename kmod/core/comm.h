@@ -51,7 +51,7 @@ struct cnr_shape;
  * of ranks most members hear nothing. See cnr_sent(), cnr_done().
  * @sent:	it contributed all blocks before this one
  * @first_aggregator:	its first aggregator, 0 if none is known
- * @done:	collector: it has all results before this one; left members: it ended there
+ * @done:	collector: it needs nothing of blocks before this one; left members: it ended there
  * @asked:	since when it owes an answer, 0 if it does not
  * @probes:	how often it was sent PROBE since
  */
@@ -67,8 +67,8 @@ struct cnr_member {
 
 enum cnr_op_state {
 	CNR_O_ACTIVE,
-	CNR_O_COMPLETE,		/* all results here; to be reported */
-	CNR_O_REPORTED,		/* kept until everybody has the results */
+	CNR_O_COMPLETE,		/* all blocks are done here; to be reported */
+	CNR_O_REPORTED,		/* kept as long as others may ask for it */
 };
 
 /* struct cnr_operation - blocks [base, base + blocks) */
@@ -543,7 +543,7 @@ static inline u32 cnr_sent(const struct cnr_comm *c, const struct cnr_member *m)
 	return c->first + m->sent;
 }
 
-/* And of those @m has the results. */
+/* And of those it needs nothing. */
 static inline u32 cnr_done(const struct cnr_comm *c, const struct cnr_member *m)
 {
 	return c->first + m->done;

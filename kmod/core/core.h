@@ -528,10 +528,10 @@ struct cnr_info {
 	u16	members;
 	u16	window;
 	u16	elements;
-	u32	una;		/* earliest block without result */
+	u32	una;		/* earliest block that is not done here */
 	u32	next;		/* next block to contribute */
 	u32	posted;		/* first block not posted */
-	u32	all_done;	/* everybody has all results before it */
+	u32	all_done;	/* nobody needs anything of blocks before it */
 	u32	ops;		/* operations held */
 	u64	srtt;		/* ns */
 	u64	rto;		/* ns */

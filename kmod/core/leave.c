@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Layer 3, session: what everybody has, and when a member that was closed may go.
+ * Layer 3, session: what nobody needs any more, and when a member that was closed may go.
  *
- * Results are kept, and a closed member stays, until everybody has them. Where no traffic tells
- * that, members tell one of them what they have (ACK), and it tells all what all have: the
- * collector. That is rank 0, and when that is gone, the lowest rank that is not.
+ * Results are kept, and a closed member stays, as long as somebody may need them. Where no traffic
+ * tells that, members tell one of them what they need no more (ACK), and it tells all what nobody
+ * needs: the collector. That is rank 0, and when that is gone, the lowest rank that is not.
  *
  * Gone is who said LEAVE, and who was silent for dead_after while there was nothing that others
  * needed of it. So the dead hold up the others no longer than that, and those that are slow get

@@ -141,6 +141,63 @@ static void test_done(void)
 	sim_free(s);
 }
 
+static bool no_contribution(void *arg, int from, int to, const struct canary_hdr *h)
+{
+	return h->type == CANARY_CONTRIBUTION;
+}
+
+static enum canary_drop say_taken(struct sim *s, int from, int to, u32 acked)
+{
+	struct cnr_out out;
+
+	cnr_header(sim_comm(s, from), &out, CANARY_ACK, 0);
+	out.hdr.flags = CANARY_F_SILENT;
+	out.hdr.ack.acked = cpu_to_be32(acked);
+	return say(s, &out, from, to);
+}
+
+/* Who leads a block says that it has what we contributed. That ends silent blocks, and no others. */
+static void test_taken(void)
+{
+	struct sim *s = connected(3, false);
+	u32 una = sim_comm(s, 0)->una;
+	u16 leader = cnr_leader(sim_comm(s, 0), una), own = (leader + 1) % 3, other = (leader + 2) % 3;
+	struct cnr_comm *c = sim_comm(s, own);
+
+	sim_faults(s)->filter = no_contribution;
+	post_all(s, 3, 352 * 8);
+	tap(say_taken(s, leader, own, una + 1) == CANARY_DROP_DUPLICATE && c->una == una,
+	    "ACK with SILENT: a block that gives a result is not done without it");
+	cnr_block(c, una)->roles.receive = CNR_LEADER;
+	tap(say_taken(s, other, own, una + 1) == CANARY_DROP_DUPLICATE && c->una == una,
+	    "ACK with SILENT: of somebody else's block");
+	tap(say_taken(s, leader, own, c->next + 1) == CANARY_DROP_BLOCK && c->una == una,
+	    "ACK with SILENT of half the serial numbers ago: is not believed");
+	tap(say_taken(s, leader, own, una + 1) == CANARY_DROP_NONE && c->una == una + 1,
+	    "ACK with SILENT: a silent block is done");
+	tap(say_taken(s, leader, own, una + 1) == CANARY_DROP_DUPLICATE && c->una == una + 1,
+	    "ACK with SILENT: once");
+	sim_free(s);
+}
+
+static void test_shapes(void)
+{
+	struct sim *s = connected(2, false);
+	struct cnr_op op = { .op = CANARY_OP_SUM, .dtype = CANARY_INT32, .shape = 7 };
+	struct cnr_config cfg = sim_comm(s, 0)->cfg;
+	const char *what;
+
+	tap(cnr_post(sim_comm(s, 0), sim_now(s), &op) == -EINVAL, "a shape that there is none of");
+	op.shape = CANARY_ALLREDUCE;
+	op.root = 1;
+	tap(cnr_post(sim_comm(s, 0), sim_now(s), &op) == -EINVAL, "an allreduce has no root");
+	cfg.shapes = 1 << CANARY_ALLREDUCE;
+	tap(!cnr_check(&cfg, &what), "shapes: allreduce");
+	cfg.shapes |= 0x80;
+	tap(cnr_check(&cfg, &what) == -EINVAL && !strcmp(what, "shapes"), "shapes: an unknown one");
+	sim_free(s);
+}
+
 static void test_sent(void)
 {
 	struct sim *s = connected(3, false);
@@ -357,6 +414,8 @@ int main(void)
 	test_everything(CANARY_ALG_AUTO);
 	test_everything(CANARY_ALG_RING);
 	test_done();
+	test_taken();
+	test_shapes();
 	test_sent();
 	test_refusal();
 	test_cookie();
