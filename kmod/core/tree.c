@@ -56,6 +56,7 @@ static void cnr_tree_drop(struct cnr_comm *c)
 {
 	cnr_lead_drop_all(c);
 	c->tree.tx_tail = c->tree.tx_head;
+	c->tree.untold = 0;
 }
 
 const struct cnr_algorithm cnr_tree = {

@@ -143,6 +143,9 @@ static void test_done(void)
 
 static bool no_contribution(void *arg, int from, int to, const struct canary_hdr *h)
 {
+	u32 *acks = arg;
+
+	*acks += h->type == CANARY_ACK && (h->flags & CANARY_F_SILENT);
 	return h->type == CANARY_CONTRIBUTION;
 }
 
@@ -163,8 +166,10 @@ static void test_taken(void)
 	u32 una = sim_comm(s, 0)->una;
 	u16 leader = cnr_leader(sim_comm(s, 0), una), own = (leader + 1) % 3, other = (leader + 2) % 3;
 	struct cnr_comm *c = sim_comm(s, own);
+	u32 acks = 0;
 
 	sim_faults(s)->filter = no_contribution;
+	sim_faults(s)->filter_arg = &acks;
 	post_all(s, 3, 352 * 8);
 	tap(say_taken(s, leader, own, una + 1) == CANARY_DROP_DUPLICATE && c->una == una,
 	    "ACK with SILENT: a block that gives a result is not done without it");
@@ -177,6 +182,11 @@ static void test_taken(void)
 	    "ACK with SILENT: a silent block is done");
 	tap(say_taken(s, leader, own, una + 1) == CANARY_DROP_DUPLICATE && c->una == una + 1,
 	    "ACK with SILENT: once");
+	c->tree.untold = 1;
+	c->tree.silent_end = c->una;
+	sim_run(s, sim_now(s) + CNR_MSEC);
+	sim_close(s, own, true);
+	tap(!acks, "ACK with SILENT: not from who has said goodbye");
 	sim_free(s);
 }
 
