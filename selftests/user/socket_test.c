@@ -16,6 +16,7 @@
 
 static struct user_out out;
 static struct user_in in;
+static u64 drop[CANARY_DROPS];
 
 static int udp(u16 port)
 {
@@ -45,7 +46,7 @@ static void add(u32 number, const char *addr)
 		.payload = payload,
 	};
 
-	user_out_add(&out, &packet);
+	user_out_add(&out, &packet, drop);
 }
 
 static u64 total(const u64 *drop)
@@ -62,7 +63,6 @@ static u64 total(const u64 *drop)
 static void test_full(int from, int to)
 {
 	struct pollfd pfd = { .fd = from, .events = POLLOUT }, there = { .fd = to, .events = POLLIN };
-	u64 drop[CANARY_DROPS] = { 0 };
 	int size = 8000, full = 0, i, n, got = 0, wrong = 0;
 
 	if (system(SLOW)) {
@@ -72,7 +72,7 @@ static void test_full(int from, int to)
 	setsockopt(from, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	for (i = 0; i < USER_BATCH; i++)
 		add(i, "127.0.0.1");
-	while (user_out_flush(&out, from, drop) == USER_FULL) {
+	while (user_out_flush(&out, from) == USER_FULL) {
 		full++;
 		wrong += poll(&pfd, 1, 2000) != 1;
 		if (wrong)
@@ -112,7 +112,6 @@ static int received(int to)
 /* A slow link and a short queue: the host says that it is full, and nothing is lost. */
 static void test_queue(int from, int to)
 {
-	u64 drop[CANARY_DROPS] = { 0 };
 	u32 waiting = 0;
 	int later = 0, i;
 
@@ -122,7 +121,7 @@ static void test_queue(int from, int to)
 	}
 	for (i = 0; i < USER_BATCH; i++)
 		add(i, "127.0.0.1");
-	while (user_out_flush(&out, from, drop) != USER_SENT && later < 10000) {
+	while (user_out_flush(&out, from) != USER_SENT && later < 10000) {
 		waiting = max_t(u32, waiting, user_out_waiting(from));
 		later++;
 		usleep(200);
@@ -138,15 +137,14 @@ static void test_queue(int from, int to)
 static void test_icmp(int from, int to)
 {
 	struct pollfd pfd = { .fd = from };
-	u64 drop[CANARY_DROPS] = { 0 };
 	int i, n;
 
 	for (i = 0; i < 8; i++) {
 		add(0, "127.0.0.1");
 		out.addr[0].sin_port = htons(22699);
-		user_out_flush(&out, from, drop);
+		user_out_flush(&out, from);
 		add(i, "127.0.0.1");
-		user_out_flush(&out, from, drop);
+		user_out_flush(&out, from);
 	}
 	n = received(to);
 	tap(n == 8 && !total(drop), "packets after ports that are closed: %d of 8, %llu dropped", n,
@@ -159,13 +157,12 @@ static void test_icmp(int from, int to)
 /* What cannot be sent is counted by reason, and does not hold up the others. */
 static void test_refused(int from, int to)
 {
-	u64 drop[CANARY_DROPS] = { 0 };
 	int n;
 
 	add(1, "127.0.0.1");
 	add(2, "192.0.2.1");
 	add(3, "127.0.0.1");
-	tap(user_out_flush(&out, from, drop) == USER_SENT, "two that can be sent, one without route");
+	tap(user_out_flush(&out, from) == USER_SENT, "two that can be sent, one without route");
 	usleep(10000);
 	n = user_in_receive(&in, to);
 	tap(n == 2 && drop[CANARY_DROP_NOROUTE] == 1 && total(drop) == 1, "%d arrived, %llu no-route",
@@ -175,12 +172,12 @@ static void test_refused(int from, int to)
 		return;
 	}
 	add(4, "127.0.0.1");
-	tap(user_out_flush(&out, from, drop) == USER_SENT && drop[CANARY_DROP_MTU] == 1 &&
+	tap(user_out_flush(&out, from) == USER_SENT && drop[CANARY_DROP_MTU] == 1 &&
 	    total(drop) == 2, "a packet larger than the MTU is counted");
 	shutdown(from, SHUT_WR);
 	close(from);
 	add(5, "127.0.0.1");
-	tap(user_out_flush(&out, from, drop) == USER_SENT && drop[CANARY_DROP_XMIT] == 1 &&
+	tap(user_out_flush(&out, from) == USER_SENT && drop[CANARY_DROP_XMIT] == 1 &&
 	    total(drop) == 3, "any other refusal is counted");
 }
 

@@ -118,6 +118,11 @@ enum canary_zerocopy {
  *		which carry no proof of where they come from, from these sources only. A list
  *		that lacks a switch never costs a sum, but far more time than no switch: every
  *		block of that switch waits in vain, then all ranks are asked again
+ * @share:	NULL, or another communicator of this process, of any state: both have its address and
+ *		UDP port, and its engine, from then on. @bind is 0 or the same. Ports are few, so who
+ *		is in many communicators shares one. Ranks of one communicator cannot share a port:
+ *		while one joins, canary_connect() of another is -EADDRINUSE. The port stays until the
+ *		last one is closed. The user engine has one thread for all of them
  */
 struct canary_params {
 	size_t			size;
@@ -138,6 +143,7 @@ struct canary_params {
 	uint32_t		zerocopy;
 	uint32_t		aggregates;
 	struct canary_prefix	aggregate[CANARY_AGGREGATES_MAX];
+	struct canary		*share;
 };
 
 /**
@@ -204,8 +210,8 @@ int canary_open(const struct canary_params *params, struct canary **comm);
  *
  * Return: 0; -ETIMEDOUT: ranks are missing, canary_missing() names them, and
  * the call may be repeated; -EISCONN; -EUSERS: more members than the sysctl
- * net.canary.members_max allows to the sockets of this network namespace (kernel engine); errors
- * of an operation (canary_wait()).
+ * net.canary.members_max allows to the sockets of this network namespace (kernel engine);
+ * -EADDRINUSE: params.share; errors of an operation (canary_wait()).
  */
 int canary_connect(struct canary *comm, int timeout_ms);
 

@@ -78,7 +78,7 @@ $(SWITCHD_TESTS): $(B)/selftests/user/%_test: selftests/user/%_test.c selftests/
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $(filter %.c %.a,$^) -lbpf -lmnl -lpthread
 
-$(B)/selftests/user/engine_tsan: selftests/user/engine_test.c $(USER_TEST_SRC) $(USER_TEST_DEP) | $(B)/.setup
+$(B)/selftests/user/%_tsan: selftests/user/%_test.c $(USER_TEST_SRC) $(USER_TEST_DEP) | $(B)/.setup
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -O1 -fsanitize=thread -o $@ $< $(USER_TEST_SRC) -pthread
 

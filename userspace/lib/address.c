@@ -91,3 +91,14 @@ int lib_bind(int fd, int family, const struct canary_params *params, struct sock
 		return lib_error(err, "bind: %s: %s", lib_address(local), strerror(-err));
 	return 0;
 }
+
+int lib_share_check(const struct canary_params *params, const struct sockaddr_in *local)
+{
+	const struct sockaddr_in *bind = &params->bind;
+
+	if ((!bind->sin_addr.s_addr || bind->sin_addr.s_addr == local->sin_addr.s_addr) &&
+	    (!bind->sin_port || bind->sin_port == local->sin_port))
+		return 0;
+	return lib_error(-EINVAL, "share: that communicator is at %s, not at %s",
+			 lib_address(local), lib_address(bind));
+}

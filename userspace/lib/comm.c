@@ -7,12 +7,27 @@
 #include <string.h>
 #include "lib.h"
 
+/* That of the communicator whose port it shares */
+static int share_engine(struct canary *c)
+{
+	u32 engine;
+
+	c->ops = c->params.share->ops;
+	snprintf(c->reason, sizeof(c->reason), "of the communicator whose port it shares");
+	engine = c->ops == &lib_engine_user ? CANARY_ENGINE_USER : CANARY_ENGINE_KERNEL;
+	if (c->params.engine == CANARY_ENGINE_AUTO || c->params.engine == engine)
+		return 0;
+	return lib_error(-EINVAL, "share: its engine is the %s one", c->ops->name);
+}
+
 /* Which engine, and why: sets ops and reason. */
 static int choose_engine(struct canary *c)
 {
 	char why[120] = "";
 	int err;
 
+	if (c->params.share)
+		return share_engine(c);
 	if (c->params.engine == CANARY_ENGINE_USER) {
 		c->ops = &lib_engine_user;
 		snprintf(c->reason, sizeof(c->reason), "asked for");
@@ -65,6 +80,7 @@ CANARY_EXPORT int canary_open(const struct canary_params *params, struct canary 
 	if (err)
 		goto free;
 	err = c->ops->open(&c->params, &c->engine);
+	c->params.share = NULL;
 	if (err)
 		goto sync;
 	*comm = c;

@@ -123,6 +123,18 @@ static int configure(int fd, const struct canary_params *params)
 	return err;
 }
 
+/* The port of another communicator */
+static int share_port(struct kernel *k, const struct canary_params *params)
+{
+	const struct kernel *with = params->share->engine;
+
+	if (setsockopt(k->fd, SOL_CANARY, CANARY_ENDPOINT, &with->fd, sizeof(with->fd)))
+		return lib_error(-errno, "share: %s: %s", lib_address(&with->local),
+				 strerror(errno));
+	k->local = with->local;
+	return 0;
+}
+
 static int kernel_open(const struct canary_params *params, void **engine)
 {
 	struct kernel *k;
@@ -142,8 +154,13 @@ static int kernel_open(const struct canary_params *params, void **engine)
 	}
 	/* Rules know the communicator by it, and so can what is said about them. */
 	err = configure(k->fd, params);
-	if (!err)
+	if (!err && params->share) {
+		err = lib_share_check(params, &((struct kernel *)params->share->engine)->local);
+		if (!err)
+			err = share_port(k, params);
+	} else if (!err) {
 		err = lib_bind(k->fd, k->family, params, &k->local);
+	}
 	if (err)
 		goto close;
 	*engine = k;

@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * The user engine: the protocol core over a UDP socket, driven by the calls of the application
- * and, for packets and timers, by a thread of its own, so that questions of others are answered
- * whatever the application does.
+ * and, for packets and timers, by the thread of its endpoint, so that questions of others are
+ * answered whatever the application does.
  *
- * Everything of the core happens under one lock. Vectors are copied on the way in and out: others
- * may ask for a result long after the application has taken it.
+ * Everything of the core happens under the endpoint's lock. Vectors are copied on the way in and
+ * out: others may ask for a result long after the application has taken it.
  */
 #include <limits.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 #include "user.h"
 
@@ -23,55 +20,19 @@
 #define GOODBYE_MS	20
 #define CLOSE_SLACK	(500 * CNR_MSEC)	/* more patience than the core has */
 
-static int watch(struct user *u, int fd)
-{
-	struct epoll_event ev = { .events = EPOLLIN, .data.fd = fd };
-
-	return fd < 0 || epoll_ctl(u->epoll, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
-}
-
-static int open_descriptors(struct user *u)
-{
-	int err;
-
-	u->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (u->epoll < 0)
-		return -errno;
-	u->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	err = watch(u, u->timer);
-	if (err)
-		return err;
-	u->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	err = watch(u, u->wake);
-	if (err)
-		return err;
-	err = watch(u, u->sock);
-	if (err)
-		return err;
-	user_publish_open(&u->publish);
-	if (u->publish.fd >= 0)
-		err = watch(u, u->publish.fd);
-	return err;
-}
-
 static void free_user(struct user *u)
 {
-	const int fds[] = { u->sock, u->epoll, u->timer, u->wake, u->event };
 	struct user_op *op;
-	u32 i;
 
 	user_publish_close(&u->publish);
-	for (i = 0; i < ARRAY_SIZE(fds); i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
+	if (u->event >= 0)
+		close(u->event);
 	while (u->ops) {
 		op = u->ops;
 		u->ops = op->next;
-		free(op->data);
-		free(op);
+		user_op_free(op);
 	}
 	pthread_cond_destroy(&u->changed);
-	pthread_mutex_destroy(&u->lock);
 	free(u->core);
 	free(u);
 }
@@ -120,51 +81,61 @@ static int start_core(struct user *u, const struct canary_params *params)
 	return 0;
 }
 
-static int start_thread(struct user *u)
-{
-	sigset_t all, old;
-	int err;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	err = pthread_create(&u->thread, NULL, user_progress, u);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return -err;
-}
-
-static int user_open(const struct canary_params *params, void **engine)
+static struct user *user_new(const struct canary_params *params)
 {
 	pthread_condattr_t attr;
-	struct user *u;
-	int err;
+	struct user *u = calloc(1, sizeof(*u));
 
-	u = aligned_alloc(64, (sizeof(*u) + 63) & ~63UL);
 	if (!u)
-		return lib_error(-ENOMEM, "out of memory");
-	memset(u, 0, sizeof(*u));
-	u->epoll = -1;
-	u->timer = -1;
-	u->wake = -1;
+		return NULL;
 	u->event = -1;
 	u->publish.fd = -1;
-	u->armed = CNR_NEVER;
-	u->local = params->bind;
 	u->root = params->root;
-	pthread_mutex_init(&u->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&u->changed, &attr);
 	pthread_condattr_destroy(&attr);
-	user_out_init(&u->out);
-	user_in_init(&u->in);
-	u->sock = user_socket_open(params, &u->local);
-	err = u->sock < 0 ? u->sock : start_core(u, params);
+	return u;
+}
+
+/* A port of its own, or that of the communicator which is to share it */
+static int find_endpoint(struct user *u, const struct canary_params *params)
+{
+	struct user *with;
+	int err;
+
+	if (!params->share) {
+		err = user_endpoint_open(params, &u->ep);
+	} else {
+		with = params->share->engine;
+		u->ep = with->ep;
+		err = lib_share_check(params, &u->ep->local);
+	}
+	if (!err)
+		u->local = u->ep->local;
+	return err;
+}
+
+static int user_open(const struct canary_params *params, void **engine)
+{
+	struct user *u = user_new(params);
+	int err;
+
+	if (!u)
+		return lib_error(-ENOMEM, "out of memory");
+	err = find_endpoint(u, params);
 	if (err)
 		goto free;
-	err = open_descriptors(u);
-	if (!err)
-		err = start_thread(u);
+	err = start_core(u, params);
 	if (err) {
+		if (!params->share)
+			user_endpoint_close(u->ep);
+		goto free;
+	}
+	user_publish_open(&u->publish);
+	err = user_endpoint_join(u->ep, u);
+	if (err) {
+		user_endpoint_leave(u->ep, u);
 		lib_error(err, "user engine: %s", strerror(-err));
 		goto free;
 	}
@@ -180,7 +151,7 @@ static int wait_change(struct user *u, u64 until)
 {
 	struct timespec ts = lib_timespec(until);
 
-	return -pthread_cond_timedwait(&u->changed, &u->lock, &ts);
+	return -pthread_cond_timedwait(&u->changed, &u->ep->lock, &ts);
 }
 
 static int user_connect(void *engine, u64 until)
@@ -190,18 +161,22 @@ static int user_connect(void *engine, u64 until)
 	int err = 0;
 	u64 now;
 
-	pthread_mutex_lock(&u->lock);
+	pthread_mutex_lock(&u->ep->lock);
 	now = lib_now();
-	if (u->state != CNR_JOINING)
+	if (u->state == CNR_NEW)
+		err = user_endpoint_begin(u);
+	if (!err && u->state != CNR_JOINING)
 		err = cnr_connect(u->core, now);
 	user_settle(u, now);
 	while (!err && u->state == CNR_JOINING)
 		err = wait_change(u, until);
 	if (u->state == CNR_FAILED)
 		err = cnr_failure(u->core, &why);
+	else if (u->refused)
+		err = -EADDRINUSE;
 	else if (u->state == CNR_CONNECTED && err != -EISCONN)
 		err = 0;
-	pthread_mutex_unlock(&u->lock);
+	pthread_mutex_unlock(&u->ep->lock);
 	return err;
 }
 
@@ -233,9 +208,9 @@ static int user_post(void *engine, struct lib_request *req)
 	u64 now;
 	int err;
 
-	pthread_mutex_lock(&u->lock);
+	pthread_mutex_lock(&u->ep->lock);
 	memory = cnr_memory(u->core, &cop);
-	pthread_mutex_unlock(&u->lock);
+	pthread_mutex_unlock(&u->ep->lock);
 	op = user_op_new(max_t(size_t, size, 64), memory);
 	if (!op)
 		return -ENOMEM;
@@ -244,13 +219,13 @@ static int user_post(void *engine, struct lib_request *req)
 	cop.data = op->data;
 	cop.memory = op->memory;
 	cop.cookie = (uintptr_t)op;
-	pthread_mutex_lock(&u->lock);
+	pthread_mutex_lock(&u->ep->lock);
 	now = lib_now();
 	err = cnr_post(u->core, now, &cop);
 	if (err) {
 		/* Refused may mean failed, which others wait to hear. */
 		user_settle(u, now);
-		pthread_mutex_unlock(&u->lock);
+		pthread_mutex_unlock(&u->ep->lock);
 		user_op_free(op);
 		return err;
 	}
@@ -261,7 +236,7 @@ static int user_post(void *engine, struct lib_request *req)
 	u->ops = op;
 	req->engine = op;
 	user_settle(u, now);
-	pthread_mutex_unlock(&u->lock);
+	pthread_mutex_unlock(&u->ep->lock);
 	return 0;
 }
 
@@ -271,26 +246,26 @@ static int user_reap(void *engine, struct lib_request *req, u64 until)
 	struct user *u = engine;
 	int err = 0;
 
-	pthread_mutex_lock(&u->lock);
+	pthread_mutex_lock(&u->ep->lock);
 	while (!op->ended && !err)
 		err = wait_change(u, until);
 	if (!op->ended) {
-		pthread_mutex_unlock(&u->lock);
+		pthread_mutex_unlock(&u->ep->lock);
 		return err;
 	}
-	pthread_mutex_unlock(&u->lock);
+	pthread_mutex_unlock(&u->ep->lock);
 	/* the core only reads data now, and keeps it until we have, too */
 	req->error = op->error;
 	req->attempts = op->attempts;
 	if (!op->error && req->count)
 		memcpy(req->recvbuf, op->data,
 		       (size_t)req->count * cnr_element(req->op, req->dtype));
-	pthread_mutex_lock(&u->lock);
+	pthread_mutex_lock(&u->ep->lock);
 	u->ended--;
 	user_set_event(u);
 	op->reaped = true;
 	user_op_put(u, op);
-	pthread_mutex_unlock(&u->lock);
+	pthread_mutex_unlock(&u->ep->lock);
 	return 0;
 }
 
@@ -300,14 +275,14 @@ static int user_room(void *engine, u64 until)
 	enum canary_abort why;
 	int err = 0;
 
-	pthread_mutex_lock(&u->lock);
+	pthread_mutex_lock(&u->ep->lock);
 	while (!err && u->state == CNR_CONNECTED && !cnr_can_post(u->core))
 		err = wait_change(u, until);
 	if (u->state == CNR_FAILED)
 		err = cnr_failure(u->core, &why);
 	else if (u->state != CNR_CONNECTED)
 		err = -ENOTCONN;
-	pthread_mutex_unlock(&u->lock);
+	pthread_mutex_unlock(&u->ep->lock);
 	return err;
 }
 
@@ -316,9 +291,9 @@ static unsigned int user_missing(void *engine, u16 *ranks, unsigned int max)
 	struct user *u = engine;
 	unsigned int n;
 
-	pthread_mutex_lock(&u->lock);
+	pthread_mutex_lock(&u->ep->lock);
 	n = cnr_missing(u->core, max ? ranks : NULL, max);
-	pthread_mutex_unlock(&u->lock);
+	pthread_mutex_unlock(&u->ep->lock);
 	return n;
 }
 
@@ -327,9 +302,9 @@ static unsigned int user_troubles(void *engine, struct cnr_trouble *list, unsign
 	struct user *u = engine;
 	unsigned int n;
 
-	pthread_mutex_lock(&u->lock);
+	pthread_mutex_lock(&u->ep->lock);
 	n = cnr_troubles(u->core, list, max);
-	pthread_mutex_unlock(&u->lock);
+	pthread_mutex_unlock(&u->ep->lock);
 	return n;
 }
 
@@ -339,9 +314,9 @@ static int user_failure(void *engine, u32 *why)
 	struct user *u = engine;
 	int err;
 
-	pthread_mutex_lock(&u->lock);
+	pthread_mutex_lock(&u->ep->lock);
 	err = cnr_failure(u->core, &abort);
-	pthread_mutex_unlock(&u->lock);
+	pthread_mutex_unlock(&u->ep->lock);
 	*why = abort;
 	return err;
 }
@@ -350,9 +325,9 @@ static void user_info(void *engine, struct canary_info *info)
 {
 	struct user *u = engine;
 
-	pthread_mutex_lock(&u->lock);
+	pthread_mutex_lock(&u->ep->lock);
 	user_fill_info(u, info);
-	pthread_mutex_unlock(&u->lock);
+	pthread_mutex_unlock(&u->ep->lock);
 }
 
 static int user_stats(void *engine, struct canary_stat *stats, int max)
@@ -361,7 +336,7 @@ static int user_stats(void *engine, struct canary_stat *stats, int max)
 	struct cnr_stats *s;
 	int i, n = 0;
 
-	pthread_mutex_lock(&u->lock);
+	pthread_mutex_lock(&u->ep->lock);
 	s = cnr_stats(u->core);
 	for (i = 0; i < CNR_COUNTER_COUNT; i++, n++)
 		if (n < max)
@@ -369,7 +344,7 @@ static int user_stats(void *engine, struct canary_stat *stats, int max)
 	for (i = CANARY_DROP_NONE + 1; i < CANARY_DROPS; i++, n++)
 		if (n < max)
 			stats[n] = (struct canary_stat){ cnr_drop_name(i), s->drop[i], 1 };
-	pthread_mutex_unlock(&u->lock);
+	pthread_mutex_unlock(&u->ep->lock);
 	return n;
 }
 
@@ -378,35 +353,38 @@ static int user_poll_fd(void *engine)
 	struct user *u = engine;
 	int fd;
 
-	pthread_mutex_lock(&u->lock);
+	pthread_mutex_lock(&u->ep->lock);
 	if (u->event < 0) {
 		u->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 		user_set_event(u);
 	}
 	fd = u->event < 0 ? -errno : u->event;
-	pthread_mutex_unlock(&u->lock);
+	pthread_mutex_unlock(&u->ep->lock);
 	return fd;
 }
 
 /* What the socket has not taken so far are the last words: worth a moment. */
 static void say_goodbye(struct user *u)
 {
-	struct pollfd pfd = { .fd = u->sock, .events = POLLOUT };
+	struct user_endpoint *ep = u->ep;
+	struct pollfd pfd = { .fd = ep->sock, .events = POLLOUT };
 	int i;
 
-	for (i = 0; i < GOODBYE_TRIES && (u->full || u->retry); i++) {
+	for (i = 0; i < GOODBYE_TRIES && (ep->full || ep->retry); i++) {
+		pthread_mutex_unlock(&ep->lock);
 		poll(&pfd, 1, GOODBYE_MS);
-		user_flush(u, lib_now());
-		user_settle(u, lib_now());
+		pthread_mutex_lock(&ep->lock);
+		ep->turn = u;
+		user_resume(ep, lib_now());
 	}
 }
 
 static void user_close(void *engine)
 {
 	struct user *u = engine;
-	u64 now, until, one = 1;
+	u64 now, until;
 
-	pthread_mutex_lock(&u->lock);
+	pthread_mutex_lock(&u->ep->lock);
 	now = lib_now();
 	until = now + u->cfg.linger + CLOSE_SLACK;
 	cnr_close(u->core, now, u->state != CNR_CONNECTED || !u->cfg.linger);
@@ -419,11 +397,9 @@ static void user_close(void *engine)
 		cnr_close(u->core, now, true);
 		user_settle(u, now);
 	}
-	pthread_mutex_unlock(&u->lock);
-	while (write(u->wake, &one, sizeof(one)) < 0 && errno == EINTR)
-		;
-	pthread_join(u->thread, NULL);
 	say_goodbye(u);
+	pthread_mutex_unlock(&u->ep->lock);
+	user_endpoint_leave(u->ep, u);
 	free_user(u);
 }
 

@@ -136,6 +136,12 @@ int lib_open_routed(const struct canary_params *params, struct sockaddr_in *loca
  */
 int lib_bind(int fd, int family, const struct canary_params *params, struct sockaddr_in *local);
 
+/*
+ * lib_share_check() - can a member with these parameters have @local, which another one has?
+ * Return: 0, or -EINVAL with a sentence.
+ */
+int lib_share_check(const struct canary_params *params, const struct sockaddr_in *local);
+
 /* IPv4 address and port as text, in one of a few static buffers of the thread */
 const char *lib_address(const struct sockaddr_in *sin);
 

@@ -2,7 +2,7 @@
 /*
  * The user engine's thread: packets, timers and questions of other processes are attended to
  * whatever the application does. Which of them needs attention is epoll's business; all that
- * touches the core happens under the engine's lock.
+ * touches a core happens under the endpoint's lock.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -45,58 +45,81 @@ void user_set_event(struct user *u)
 		value = read(u->event, &value, sizeof(value));
 }
 
-static void watch_socket(struct user *u, bool writable)
+static void watch_socket(struct user_endpoint *ep, bool writable)
 {
 	struct epoll_event ev = {
 		.events = EPOLLIN | (writable ? EPOLLOUT : 0),
-		.data.fd = u->sock,
+		.data.fd = ep->sock,
 	};
 
-	if (writable != u->full)
-		epoll_ctl(u->epoll, EPOLL_CTL_MOD, u->sock, &ev);
-	u->full = writable;
+	if (writable != ep->full)
+		epoll_ctl(ep->epoll, EPOLL_CTL_MOD, ep->sock, &ev);
+	ep->full = writable;
 }
 
-/* Less at once, more by and by: that takes a system call. */
-static void set_room(struct user *u, u64 now)
+/*
+ * Less at once, more by and by: that takes a system call. The queue of this host sees one sender, so
+ * what one member was refused holds for all of them.
+ */
+static void set_room(struct user_endpoint *ep, u64 now)
 {
-	u32 room = min_t(u32, cnr_host_room(u->core, now), ROOM_MOST);
+	u32 room = ROOM_MOST;
+	struct user *u;
 
-	if (!u->room && room == ROOM_MOST)
+	for (u = ep->first; u; u = u->next)
+		room = min_t(u32, cnr_host_room(u->core, now), room);
+	if (!ep->room && room == ROOM_MOST)
 		return;
-	if (u->room && room >= u->room && room - u->room <= u->room / 8)
+	if (ep->room && room >= ep->room && room - ep->room <= ep->room / 8)
 		return;
-	user_out_room(u->sock, room);
-	u->room = room == ROOM_MOST ? 0 : room;
+	user_out_room(ep->sock, room);
+	ep->room = room == ROOM_MOST ? 0 : room;
+}
+
+/* Whose packet was not taken? It may have left meanwhile. */
+static void refused(struct user_endpoint *ep, u64 now)
+{
+	const u64 *drop = ep->out.drop[ep->out.first];
+	struct user *u;
+
+	for (u = ep->first; u; u = u->next)
+		if (cnr_stats(u->core)->drop == drop)
+			cnr_host_refused(u->core, now, user_out_waiting(ep->sock));
+	set_room(ep, now);
 }
 
 /* Send what waits. Return: true if all is gone. */
-bool user_flush(struct user *u, u64 now)
+static bool flush(struct user_endpoint *ep, u64 now)
 {
 	enum user_flush how;
 
-	set_room(u, now);
-	how = user_out_flush(&u->out, u->sock, cnr_stats(u->core)->drop);
-	if (how == USER_LATER) {
-		cnr_host_refused(u->core, now, user_out_waiting(u->sock));
-		set_room(u, now);
-	}
-	watch_socket(u, how == USER_FULL);
-	u->retry = how == USER_LATER ? now + RETRY_AFTER : 0;
+	if (ep->room)
+		set_room(ep, now);
+	how = user_out_flush(&ep->out, ep->sock);
+	if (how == USER_LATER)
+		refused(ep, now);
+	watch_socket(ep, how == USER_FULL);
+	ep->retry = how == USER_LATER ? now + RETRY_AFTER : 0;
 	return how == USER_SENT;
+}
+
+static bool blocked(const struct user_endpoint *ep)
+{
+	return ep->full || ep->retry;
 }
 
 /* Take everything that the core has to give. */
 static void pump(struct user *u, u64 now)
 {
+	struct user_endpoint *ep = u->ep;
 	struct user_op *op;
 	struct cnr_done done;
 	struct cnr_out out;
 	bool changed = false;
 
-	while (!u->full && !u->retry && (u->out.n < USER_BATCH || user_flush(u, now)) &&
+	while (!blocked(ep) && (ep->out.n < USER_BATCH || flush(ep, now)) &&
 	       cnr_poll(u->core, now, &out))
-		user_out_add(&u->out, &out);
+		user_out_add(&ep->out, &out, cnr_stats(u->core)->drop);
 	while (cnr_completion(u->core, &done)) {
 		op = (struct user_op *)(uintptr_t)done.cookie;
 		op->ended = true;
@@ -121,85 +144,126 @@ static void pump(struct user *u, u64 now)
 	}
 }
 
-/*
- * After a call or some packets: send, and see that the timer fires in time. It is only moved to
- * fire earlier: firing for nothing is cheaper than a system call a packet.
- */
-void user_settle(struct user *u, u64 now)
+/* It is only moved to fire earlier: firing for nothing is cheaper than a system call a packet. */
+static void arm(struct user_endpoint *ep, u64 deadline, u64 now)
 {
 	struct itimerspec its = { 0 };
-	u64 deadline;
 
-	pump(u, now);
-	if (!u->full && !u->retry && !user_flush(u, now))
-		pump(u, now);
-	deadline = cnr_deadline(u->core);
 	if (deadline <= now)
 		deadline = now + OVERDUE_AFTER;
-	if (u->retry)
-		deadline = min_t(u64, deadline, u->retry);
-	if (deadline >= u->armed)
+	if (ep->retry)
+		deadline = min_t(u64, deadline, ep->retry);
+	if (deadline >= ep->armed)
 		return;
-	u->armed = deadline;
+	ep->armed = deadline;
 	its.it_value = lib_timespec(deadline);
-	timerfd_settime(u->timer, TFD_TIMER_ABSTIME, &its, NULL);
+	timerfd_settime(ep->timer, TFD_TIMER_ABSTIME, &its, NULL);
 }
 
-static void receive(struct user *u)
+/* After a call or some packets: send, and see that the timer fires in time. */
+void user_settle(struct user *u, u64 now)
 {
+	user_endpoint_know(u, now);
+	pump(u, now);
+	if (!blocked(u->ep) && !flush(u->ep, now))
+		pump(u, now);
+	arm(u->ep, cnr_deadline(u->core), now);
+}
+
+/* Who was left when there was no room comes first the next time. */
+void user_resume(struct user_endpoint *ep, u64 now)
+{
+	struct user *u = ep->turn ?: ep->first, *begin = u;
+
+	flush(ep, now);
+	ep->turn = NULL;
+	while (u) {
+		user_settle(u, now);
+		if (blocked(ep)) {
+			ep->turn = u;
+			return;
+		}
+		u = u->next ?: ep->first;
+		if (u == begin)
+			return;
+	}
+}
+
+/* Hands a batch of packets to whom they are for. */
+static void take(struct user_endpoint *ep, int n)
+{
+	struct user *touched[USER_BATCH], *u;
 	struct cnr_in in = { 0 };
-	int n, i, round;
-	u64 now;
+	u64 now = lib_now();
+	u32 i, count = 0;
+
+	for (i = 0; i < (u32)n; i++) {
+		in.hdr = (const struct canary_hdr *)ep->in.data[i];
+		in.len = ep->in.msg[i].msg_len;
+		in.addr = ep->in.addr[i].sin_addr.s_addr;
+		in.port = ep->in.addr[i].sin_port;
+		u = user_endpoint_find(ep, in.hdr, in.len);
+		if (!u)
+			continue;
+		cnr_input(u->core, now, &in);
+		if (!u->known)
+			user_endpoint_know(u, now);
+		pump(u, now);
+		if (!u->touched)
+			touched[count++] = u;
+		u->touched = true;
+	}
+	for (i = 0; i < count; i++) {
+		touched[i]->touched = false;
+		user_settle(touched[i], now);
+	}
+}
+
+static void receive(struct user_endpoint *ep)
+{
+	int n, round;
 
 	for (round = 0; round < ROUNDS; round++) {
-		n = user_in_receive(&u->in, u->sock);
+		n = user_in_receive(&ep->in, ep->sock);
 		if (!n)
 			return;
-		pthread_mutex_lock(&u->lock);
-		now = lib_now();
-		for (i = 0; i < n; i++) {
-			in.hdr = (const struct canary_hdr *)u->in.data[i];
-			in.len = u->in.msg[i].msg_len;
-			in.addr = u->in.addr[i].sin_addr.s_addr;
-			in.port = u->in.addr[i].sin_port;
-			cnr_input(u->core, now, &in);
-			pump(u, now);
-		}
-		user_settle(u, now);
-		pthread_mutex_unlock(&u->lock);
+		pthread_mutex_lock(&ep->lock);
+		take(ep, n);
+		pthread_mutex_unlock(&ep->lock);
 		if (n < USER_BATCH)
 			return;
 	}
 }
 
-static void timer(struct user *u)
+static void timer(struct user_endpoint *ep)
 {
 	u64 expirations, now;
+	struct user *u;
 
-	if (read(u->timer, &expirations, sizeof(expirations)) < 0)
+	if (read(ep->timer, &expirations, sizeof(expirations)) < 0)
 		return;
 	/* What is overdue may be here already: we are late, not the packet. */
-	receive(u);
-	pthread_mutex_lock(&u->lock);
+	receive(ep);
+	pthread_mutex_lock(&ep->lock);
 	now = lib_now();
-	u->armed = CNR_NEVER;
-	if (u->retry && now >= u->retry)
-		user_flush(u, now);
-	if (now >= cnr_deadline(u->core))
-		cnr_timer(u->core, now);
-	user_settle(u, now);
-	pthread_mutex_unlock(&u->lock);
+	ep->armed = CNR_NEVER;
+	if (ep->retry && now >= ep->retry)
+		user_resume(ep, now);
+	for (u = ep->first; u; u = u->next) {
+		if (now >= cnr_deadline(u->core)) {
+			cnr_timer(u->core, now);
+			user_settle(u, now);
+		}
+		arm(ep, cnr_deadline(u->core), now);
+	}
+	pthread_mutex_unlock(&ep->lock);
 }
 
-static void writable(struct user *u)
+static void writable(struct user_endpoint *ep)
 {
-	u64 now;
-
-	pthread_mutex_lock(&u->lock);
-	now = lib_now();
-	user_flush(u, now);
-	user_settle(u, now);
-	pthread_mutex_unlock(&u->lock);
+	pthread_mutex_lock(&ep->lock);
+	user_resume(ep, lib_now());
+	pthread_mutex_unlock(&ep->lock);
 }
 
 void user_fill_info(struct user *u, struct canary_info *info)
@@ -232,44 +296,48 @@ void user_fill_info(struct user *u, struct canary_info *info)
 	info->why = ci.why;
 }
 
-static void publish(struct user *u)
+/* Somebody looks at the member that listens at @fd, unless it has just left. */
+static void publish(struct user_endpoint *ep, int fd)
 {
 	struct cnr_trouble trouble = { .kind = CNR_TROUBLE_NONE };
 	struct canary_info info;
-	struct cnr_stats stats;
+	struct user *u;
 
-	pthread_mutex_lock(&u->lock);
-	user_fill_info(u, &info);
-	stats = *cnr_stats(u->core);
-	cnr_troubles(u->core, &trouble, 1);
-	pthread_mutex_unlock(&u->lock);
-	user_publish_answer(&u->publish, &info, &trouble, &stats);
+	pthread_mutex_lock(&ep->lock);
+	for (u = ep->first; u && u->publish.fd != fd; u = u->next)
+		;
+	if (u) {
+		user_fill_info(u, &info);
+		cnr_troubles(u->core, &trouble, 1);
+		user_publish_answer(&u->publish, &info, &trouble, cnr_stats(u->core));
+	}
+	pthread_mutex_unlock(&ep->lock);
 }
 
 void *user_progress(void *arg)
 {
+	struct user_endpoint *ep = arg;
 	struct epoll_event ev[4];
-	struct user *u = arg;
 	bool stop = false;
 	int i, n;
 
 	while (!stop) {
-		n = epoll_wait(u->epoll, ev, ARRAY_SIZE(ev), -1);
+		n = epoll_wait(ep->epoll, ev, ARRAY_SIZE(ev), -1);
 		for (i = 0; i < n; i++) {
-			if (ev[i].data.fd == u->timer)
-				timer(u);
-			else if (ev[i].data.fd == u->publish.fd)
-				publish(u);
-			else if (ev[i].data.fd == u->wake)
+			if (ev[i].data.fd == ep->timer)
+				timer(ep);
+			else if (ev[i].data.fd == ep->wake)
 				stop = true;
-			if (ev[i].data.fd != u->sock)
+			else if (ev[i].data.fd != ep->sock)
+				publish(ep, ev[i].data.fd);
+			if (ev[i].data.fd != ep->sock)
 				continue;
 			if (ev[i].events & EPOLLERR)
-				user_in_forget_errors(&u->in, u->sock);
+				user_in_forget_errors(&ep->in, ep->sock);
 			if (ev[i].events & (EPOLLIN | EPOLLERR))
-				receive(u);
+				receive(ep);
 			if (ev[i].events & EPOLLOUT)
-				writable(u);
+				writable(ep);
 		}
 	}
 	return NULL;

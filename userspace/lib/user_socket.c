@@ -179,7 +179,7 @@ void user_in_init(struct user_in *in)
 	}
 }
 
-void user_out_add(struct user_out *out, const struct cnr_out *packet)
+void user_out_add(struct user_out *out, const struct cnr_out *packet, u64 *drop)
 {
 	unsigned int i = out->n++;
 
@@ -189,6 +189,7 @@ void user_out_add(struct user_out *out, const struct cnr_out *packet)
 	out->iov[i].iov_len = sizeof(packet->hdr) + packet->len;
 	out->addr[i].sin_addr.s_addr = packet->addr;
 	out->addr[i].sin_port = packet->port;
+	out->drop[i] = drop;
 }
 
 static enum canary_drop refusal(int error)
@@ -206,7 +207,7 @@ static enum canary_drop refusal(int error)
 	return CANARY_DROP_XMIT;
 }
 
-enum user_flush user_out_flush(struct user_out *out, int sock, u64 *drop)
+enum user_flush user_out_flush(struct user_out *out, int sock)
 {
 	int sent;
 
@@ -228,7 +229,7 @@ enum user_flush user_out_flush(struct user_out *out, int sock, u64 *drop)
 		out->failed = !out->failed;
 		if (out->failed)
 			continue;
-		drop[refusal(errno)]++;
+		out->drop[out->first][refusal(errno)]++;
 		out->refused = 0;
 		out->first++;
 	}
