@@ -202,21 +202,24 @@ static int run_room(struct member *m)
 }
 
 /* The descriptor is readable when a result is there, and only then. */
+/* Rank 0 posts when all others have seen that nothing is there yet. */
 static int run_poll(struct member *m)
 {
+	static _Atomic int polled;
 	struct pollfd pfd = { .fd = canary_poll_fd(m->c), .events = POLLIN };
 	uint64_t request;
 	int32_t v = 1;
-	int wrong = 0;
+	int i, wrong = 0;
 
 	wrong += pfd.fd < 0 || poll(&pfd, 1, 0) != 0;
-	if (m->rank == 0)
-		usleep(300000);
+	for (i = 0; m->rank == 0 && polled < (int)m->ranks - 1 && i < 6000; i++)
+		usleep(10000);
 	wrong += !!canary_post(m->c, &v, &v, 1, CANARY_INT32, CANARY_OP_SUM, &request);
 	if (m->rank) {
 		wrong += poll(&pfd, 1, 50) != 0;
 		wrong += canary_test(m->c, request) != 0;
 		wrong += canary_wait(m->c, request, 20) != -ETIMEDOUT;
+		polled++;
 	}
 	wrong += poll(&pfd, 1, CONNECT_MS) != 1;
 	wrong += poll(&pfd, 1, 0) != 1;
