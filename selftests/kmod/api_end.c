@@ -4,6 +4,7 @@
 #include "harness.h"
 
 #define TRACING		"/sys/kernel/tracing/"
+#define COUNT_SLEEPS	TRACING "events/kprobes/canary_sleep/enable"
 #define PAIRS		30
 #define LEAST_SNDBUF	4608	/* that the kernel allows */
 
@@ -183,21 +184,14 @@ static bool count_sleeps(bool on)
 
 	if (on)
 		mount("tracefs", TRACING, "tracefs", 0, NULL);
-	else if ((fd = open(TRACING "events/kprobes/canary_sleep/enable", O_WRONLY)) >= 0) {
-		(void)!write(fd, "0", 1);
-		close(fd);
-	}
+	else
+		set_value(COUNT_SLEEPS, 0);
 	fd = open(TRACING "kprobe_events", O_WRONLY | O_APPEND);
 	if (fd < 0 || dprintf(fd, "%s\n", on ? "p:canary_sleep usleep_range_state" :
 						"-:canary_sleep") < 0)
 		return false;
 	close(fd);
-	if (!on)
-		return true;
-	fd = open(TRACING "events/kprobes/canary_sleep/enable", O_WRONLY);
-	on = write(fd, "1", 1) == 1;
-	close(fd);
-	return on;
+	return !on || set_value(COUNT_SLEEPS, 1) == 0;
 }
 
 static long sleeps(void)

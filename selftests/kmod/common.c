@@ -343,7 +343,7 @@ long operations(int fd)
 
 /* sendmsg() with a control message; @type and @len 0 are the right ones */
 ssize_t send_operation(int fd, void *data, size_t size, const struct canary_operation *op,
-			      int type, int len, bool twice)
+		       int type, int len, bool twice)
 {
 	char control[2 * CMSG_SPACE(sizeof(*op))] = { 0 };
 	struct iovec iov = { .iov_base = data, .iov_len = size };
@@ -365,8 +365,8 @@ ssize_t send_operation(int fd, void *data, size_t size, const struct canary_oper
 }
 
 /* recvmsg() with @room bytes for the completion */
-ssize_t recv_completion(int fd, void *data, size_t size, struct canary_completion *c,
-			       size_t room, int *flags)
+ssize_t recv_completion(int fd, void *data, size_t size, struct canary_completion *c, size_t room,
+			int *flags)
 {
 	char control[CMSG_SPACE(sizeof(*c))] = { 0 };
 	struct iovec iov = { .iov_base = data, .iov_len = size };
@@ -387,7 +387,7 @@ ssize_t recv_completion(int fd, void *data, size_t size, struct canary_completio
 
 /* Another process that connects as a rank after a delay */
 void start_peer(struct child *child, uint32_t id, unsigned int rank, unsigned int members,
-		       unsigned int port, unsigned int delay)
+		unsigned int port, unsigned int delay)
 {
 	child->pid = fork();
 	if (!child->pid) {
@@ -406,7 +406,8 @@ void start_post(struct child *child, int fd, size_t len, unsigned int delay)
 		void *data = calloc(1, len);
 
 		usleep(delay * 1000);
-		_exit(send(fd, data, len, 0) != (ssize_t)len || recv(fd, data, len, 0) != (ssize_t)len);
+		_exit(send(fd, data, len, 0) != (ssize_t)len ||
+		      recv(fd, data, len, 0) != (ssize_t)len);
 	}
 }
 

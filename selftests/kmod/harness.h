@@ -40,7 +40,8 @@ static unsigned int checks, wrong;
 	checks++; \
 	EXPECT_EQ(want_errno, got_errno) { \
 		wrong++; \
-		TH_LOG("%s: got %s, expected %s", what, got_errno ? strerror(got_errno) : "success", \
+		TH_LOG("%s: got %s, expected %s", what, \
+		       got_errno ? strerror(got_errno) : "success", \
 		       want_errno ? strerror(want_errno) : "success"); \
 	} \
 } while (0)

@@ -244,12 +244,14 @@ TEST_F(pinned_ranks, in_flight)
 	}
 	for (i = 0; i < IN_FLIGHT; i++) {
 		for (r = 0; r < 2; r++) {
-			ssize_t want = i % 3 == 2 ? 16384 : 100000;
+			bool copied = i % 3 == 2;
+			ssize_t want = copied ? 16384 : 100000;
 
 			good &= recv_completion(r ? y : x, got, sizeof(got), &c, sizeof(c),
-						&flags) == (i % 3 == 2 ? want : 0);
-			good &= c.bytes == want && c.seq == (uint32_t)i && (i % 3 == 2 || c.tag == (uint64_t)i);
-			good &= is_sum(i % 3 == 2 ? got :
+						&flags) == (copied ? want : 0);
+			good &= c.bytes == want && c.seq == (uint32_t)i &&
+				(copied || c.tag == (uint64_t)i);
+			good &= is_sum(copied ? got :
 				       (uint32_t *)(mem + (2 * i + r) * (BIG / 8) + 4 * i), want);
 		}
 	}
