@@ -21,7 +21,7 @@ KMOD_SCRIPTS := allreduce.sh rules.sh path.sh $(KMOD_LOAD)
 
 # SWITCH: one target, test-switch. DAEMON: targets of their own, test-NAME. GUEST: in the guest
 NET_SWITCH := switch.sh switch_sums.sh switch_follow.sh switch_guard.sh switch_end.sh switch_grey.sh
-NET_DAEMON := backlog.sh settings.sh recover.sh
+NET_DAEMON := backlog.sh settings.sh recover.sh share.sh
 NET_GUEST := switch_devices.sh timeout.sh
 NET_TESTBED := fault.sh topology.sh matrix.sh congestion.sh
 NET_SCRIPTS := $(NET_SWITCH) $(NET_DAEMON) $(NET_GUEST) $(NET_TESTBED)

@@ -50,6 +50,12 @@ $(B)/selftests/net/fail_maps.so: selftests/net/fail_maps.c | $(B)/.setup
 test-recover: $(B)/bin/canary $(B)/selftests/net/fail_maps.so ## the switch daemon misses something
 	CANARY=$(CURDIR)/$< selftests/net/recover.sh
 
+TESTS += share
+
+.PHONY: test-share
+test-share: $(B)/bin/canary ## a TCP flow and the sums of one host share a short queue
+	CANARY=$(CURDIR)/$< selftests/net/share.sh
+
 TESTS += timeout
 
 .PHONY: test-timeout
