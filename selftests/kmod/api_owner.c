@@ -44,6 +44,21 @@ static int end_of(pid_t pid)
 	return WIFEXITED(st) ? WEXITSTATUS(st) : -1;
 }
 
+/* A bound socket, and with it another one that shares its port. Return: the latter, or -1 */
+static int new_sharer(unsigned int port, int *bound)
+{
+	struct sockaddr_canary a = address("127.0.0.1", port);
+	int fd = new_socket();
+
+	*bound = new_socket();
+	if (bind(*bound, (struct sockaddr *)&a, sizeof(a)) ||
+	    setsockopt(fd, SOL_CANARY, CANARY_ENDPOINT, bound, sizeof(*bound)))
+		return -1;
+	return fd;
+}
+
+static bool sharing;		/* connect_as() shares a port */
+
 /*
  * Return: what connect() of rank 1 of 2, on behalf of @uid, says within @ms. Where all goes well
  * it is EINPROGRESS: rank 0 has come, but somebody else is missing.
@@ -53,11 +68,11 @@ static int connect_as(unsigned int uid, uint32_t id, const char *addr, unsigned 
 {
 	struct sockaddr_canary a = address(addr, PAIR_PORT);
 	pid_t pid = fork();
-	int fd;
+	int fd, bound;
 
 	if (!pid) {
 		become(uid);
-		fd = new_socket();
+		fd = sharing ? new_sharer(0, &bound) : new_socket();
 		if (set_comm(fd, id, 1, members))
 			_exit(254);
 		timeout(fd, SO_SNDTIMEO, ms);
@@ -92,7 +107,15 @@ TEST_F(net, owner_filter)
 	   connect_as(ALICE, 2001, "127.0.0.1", 2, 500) == EINPROGRESS);
 	ok("owner: its packets were seen",
 	   RUN("nft list table inet t | grep -q 'counter packets [1-9]'"));
-	ok("owner: another user does", connect_as(BOB, 2001, "127.0.0.1", 2, PATIENCE) == 0);
+	sharing = true;
+	ok("owner: nor at a port that it shares",
+	   connect_as(ALICE, 2001, "127.0.0.1", 2, 500) == EINPROGRESS);
+	ok("owner: another user does, there", connect_as(BOB, 2001, "127.0.0.1", 2, PATIENCE) == 0);
+	close(fd);
+	fd = wait_for_one(2011);
+	ASSERT_LE(0, fd);
+	sharing = false;
+	ok("owner: and at a port of its own", connect_as(BOB, 2011, "127.0.0.1", 2, PATIENCE) == 0);
 	close(fd);
 }
 
@@ -197,6 +220,34 @@ FIXTURE_TEARDOWN(cgroup)
 	umount2(self->root, MNT_DETACH);
 	rmdir(self->root);
 	count_checks(_metadata);
+}
+
+/* Who shares a port is in a group all the same: its own, not that of who opened the port. */
+TEST_F(cgroup, owner_shared)
+{
+	int fd, bound, deaf;
+
+	ok("owner: a port that was opened elsewhere", self->prog >= 0);
+	fd = new_sharer(PAIR_PORT, &bound);
+	ASSERT_LE(0, fd);
+	ASSERT_TRUE(enter_group(self->deaf));
+	deaf = new_socket();
+	ok("owner: is shared in a group that lets nothing in",
+	   !setsockopt(deaf, SOL_CANARY, CANARY_ENDPOINT, &bound, sizeof(bound)));
+	ASSERT_TRUE(enter_group(self->root));
+	ASSERT_EQ(0, set_comm(deaf, 2012, 0, 2));
+	ASSERT_EQ(0, set_comm(fd, 2013, 0, 2));
+	nonblock(deaf, true);
+	nonblock(fd, true);
+	connect_to(deaf, PAIR_PORT);
+	connect_to(fd, PAIR_PORT);
+	ok("owner: nobody reaches rank 0 in there, at a shared port",
+	   connect_as(BOB, 2012, "127.0.0.1", 2, 300) == EINPROGRESS);
+	ok("owner: but the one outside, at the same port",
+	   connect_as(BOB, 2013, "127.0.0.1", 2, PATIENCE) == 0);
+	close(deaf);
+	close(fd);
+	close(bound);
 }
 
 TEST_F(cgroup, owner_cgroup)
