@@ -418,16 +418,23 @@ struct canary_net {
 	struct ctl_table	*sysctl_table;
 };
 
-/* main.c */
+/* address.c */
 extern int canary_family;
+int canary_check_addr(const struct sockaddr *addr, int len);
+
+/* work.c */
 extern struct workqueue_struct *canary_wq;
+int canary_work_init(void);
+void canary_work_exit(void);
+
+/* pernet.c */
+extern unsigned int canary_net_id;
+struct canary_net *canary_net(const struct net *net);
 
 /* af_canary.c */
 extern struct proto canary_proto;
 int canary_family_register(void);
 void canary_family_unregister(void);
-int canary_check_addr(const struct sockaddr *addr, int len);
-int canary_port_allowed(struct canary_comm *comm);
 
 /* sockopt.c */
 int canary_setsockopt(struct socket *sock, int level, int name, sockptr_t val, unsigned int len);
@@ -444,7 +451,7 @@ int canary_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flag
 /* comm.c */
 struct canary_comm *canary_comm_alloc(struct sock *sk);
 int canary_comm_start(struct canary_comm *comm, const struct cnr_config *cfg);
-void canary_comm_pump(struct canary_comm *comm, bool late) __releases(comm->lock);
+void canary_comm_pump(struct canary_comm *comm, u64 now, bool late) __releases(comm->lock);
 enum canary_left canary_comm_drive(struct canary_comm *comm) __releases(comm->lock);
 void canary_comm_close(struct canary_comm *comm);
 void canary_comm_give_port(struct canary_comm *comm);
@@ -458,11 +465,14 @@ enum canary_turn_kind {
 	CANARY_TURNS
 };
 
-u64 canary_turn_begin(enum canary_turn_kind kind, const struct canary_comm *comm);
+u64 canary_turn_begin(enum canary_turn_kind kind, const struct canary_comm *comm, u64 now);
 void canary_turn_end(enum canary_turn_kind kind);
 
 /* port.c */
-int canary_port_open(struct canary_comm *comm, __be32 addr, __be16 port, int ifindex);
+typedef int canary_receiver(struct sock *usk, struct sk_buff *skb);
+
+int canary_port_open(struct canary_comm *comm, __be32 addr, __be16 port, int ifindex,
+		     canary_receiver *receive);
 int canary_port_share(struct canary_comm *comm, struct canary_endpoint *ep);
 int canary_port_device(struct canary_comm *comm, int ifindex);
 void canary_port_put(struct canary_endpoint *ep, const struct canary_comm *comm);
@@ -530,6 +540,7 @@ int canary_rule_delete(struct canary_net *cn, const struct canary_rule *like);
 void canary_rule_free(struct canary_rule *rule);
 void canary_rules_clear(struct canary_net *cn);
 int canary_rules_check(struct canary_net *cn, struct cnr_config *cfg);
+int canary_rules_check_port(struct canary_comm *comm);
 int canary_rules_check_any(struct canary_net *cn);
 void canary_prefixes_set(struct cnr_config *cfg, const struct canary_prefix *list, u32 n);
 bool canary_prefixes_ok(const struct canary_prefix *list, u32 n);
@@ -539,7 +550,6 @@ int canary_netlink_init(void);
 void canary_netlink_exit(void);
 
 /* netns.c */
-struct canary_net *canary_net(const struct net *net);
 int canary_net_init(void);
 void canary_net_exit(void);
 

@@ -11,6 +11,7 @@
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include "canary.h"
+#include "core/driver.h"
 #include "trace.h"
 
 /* Ended operations to the application, in order; buffers of its own when they are its own again. */
@@ -29,60 +30,26 @@ static bool canary_comm_hand_over(struct canary_comm *comm)
 	return any;
 }
 
-/* Operations that ended: to the application, if there still is one. */
-static bool canary_comm_completions(struct canary_comm *comm, struct list_head *freed)
-{
-	struct canary_vector *v;
-	struct cnr_done done;
-	bool any = false;
-
-	while (cnr_completion(comm->core, &done)) {
-		v = (struct canary_vector *)(uintptr_t)done.cookie;
-		v->error = done.error;
-		v->attempts = done.attempts;
-		v->seq = done.seq;
-		trace_completion(comm, v);
-		if (comm->sk)
-			list_add_tail(&v->done, &comm->ended);
-		else
-			canary_vector_put_locked(comm, v, freed);
-		any = true;
-	}
-	while (cnr_released(comm->core, &done)) {
-		v = (struct canary_vector *)(uintptr_t)done.cookie;
-		v->released = true;
-		canary_vector_put_locked(comm, v, freed);
-		any = true;
-	}
-	return canary_comm_hand_over(comm) || any;
-}
-
 /*
  * As soon as the core knows the epoch, packets may have it. If another engine of this port has that
  * session, rank 0 lies, and this one could be told nothing: it ends.
  */
-static void canary_comm_know(struct canary_comm *comm)
+static void canary_comm_know(struct canary_comm *comm, u64 now)
 {
 	u32 epoch = cnr_session(comm->core);
 
 	if (!epoch || comm->session.given || canary_endpoint_know(comm, epoch))
 		return;
-	cnr_close(comm->core, ktime_get_ns(), true);
+	cnr_close(comm->core, now, true);
 	if (comm->sk)
 		WRITE_ONCE(comm->sk->sk_err, EADDRINUSE);
 }
 
 /* Tells the face what changed; without a face, finds the end of lingering. */
-static void canary_comm_events(struct canary_comm *comm, struct list_head *freed)
+static void canary_comm_events(struct canary_comm *comm, bool any)
 {
+	enum cnr_state state = cnr_state(comm->core);
 	struct sock *sk = comm->sk;
-	enum cnr_state state;
-	bool any;
-
-	if (comm->state == CNR_NEW || comm->state == CNR_JOINING)
-		canary_comm_know(comm);
-	any = canary_comm_completions(comm, freed);
-	state = cnr_state(comm->core);
 
 	if (!sk) {
 		comm->state = state;
@@ -150,39 +117,91 @@ static bool canary_comm_blocked(struct canary_comm *comm, u64 now)
 	return false;
 }
 
-/* Takes packets from the core, @most at a time; when there are no more, does some of its work. */
-static enum canary_left canary_comm_collect(struct canary_comm *comm, struct sk_buff_head *queue,
-					    u32 most)
-{
-	u64 now = ktime_get_ns();
-	struct cnr_out out;
-	struct sk_buff *skb;
-	u32 n;
+/* What the functions for the core are given while canary_comm.lock is held */
+struct canary_round {
+	struct canary_comm *comm;
+	struct sk_buff_head *queue;	/* packets to be sent */
+	struct list_head *freed;	/* vectors to be freed */
+	u64	now;
+	u32	most;			/* packets that may still be taken */
+	bool	blocked;
+	bool	any;			/* operation that the application may want to know of */
+};
 
-	for (n = 0; n < most; n++) {
-		if (canary_comm_blocked(comm, now))
-			return CANARY_LEFT_BLOCKED;
-		if (!cnr_poll(comm->core, now, &out))
-			return cnr_work(comm->core, now) ? CANARY_LEFT_MORE : CANARY_LEFT_NOTHING;
-		skb = canary_send_build(comm, &out);
-		if (skb)
-			__skb_queue_tail(queue, skb);
-	}
-	return CANARY_LEFT_MORE;
+static bool canary_round_room(void *driver)
+{
+	struct canary_round *r = driver;
+
+	if (!r->most)
+		return false;
+	r->blocked = canary_comm_blocked(r->comm, r->now);
+	return !r->blocked;
 }
 
+static void canary_round_send(void *driver, const struct cnr_out *out)
+{
+	struct canary_round *r = driver;
+	struct sk_buff *skb = canary_send_build(r->comm, out);
+
+	r->most--;
+	if (skb)
+		__skb_queue_tail(r->queue, skb);
+}
+
+/* To the application, if there still is one. */
+static void canary_round_completed(void *driver, const struct cnr_done *done)
+{
+	struct canary_vector *v = (struct canary_vector *)(uintptr_t)done->cookie;
+	struct canary_round *r = driver;
+
+	v->error = done->error;
+	v->attempts = done->attempts;
+	v->seq = done->seq;
+	trace_completion(r->comm, v);
+	if (r->comm->sk)
+		list_add_tail(&v->done, &r->comm->ended);
+	else
+		canary_vector_put_locked(r->comm, v, r->freed);
+	r->any = true;
+}
+
+static void canary_round_released(void *driver, const struct cnr_done *done)
+{
+	struct canary_vector *v = (struct canary_vector *)(uintptr_t)done->cookie;
+	struct canary_round *r = driver;
+
+	v->released = true;
+	canary_vector_put_locked(r->comm, v, r->freed);
+	r->any = true;
+}
+
+static const struct cnr_driver canary_driver = {
+	.room		= canary_round_room,
+	.send		= canary_round_send,
+	.completed	= canary_round_completed,
+	.released	= canary_round_released,
+};
+
 /* Carry out some of what the core wants, @most packets, and unlock. */
-static enum canary_left canary_comm_round(struct canary_comm *comm, u32 most, bool in_process)
+static enum canary_left canary_comm_round(struct canary_comm *comm, u64 now, u32 most,
+					  bool in_process)
 	__releases(comm->lock)
 {
 	enum canary_left left = CANARY_LEFT_NOTHING;
+	struct canary_round r = { .comm = comm, .now = now, .most = most };
 	struct sk_buff_head queue;
 	LIST_HEAD(freed);
 
 	__skb_queue_head_init(&queue);
 	if (comm->core) {
-		left = canary_comm_collect(comm, &queue, most);
-		canary_comm_events(comm, &freed);
+		r.queue = &queue;
+		r.freed = &freed;
+		if (comm->state == CNR_NEW || comm->state == CNR_JOINING)
+			canary_comm_know(comm, now);
+		if (cnr_drive(comm->core, now, &canary_driver, &r) != CNR_LEFT_NOTHING)
+			left = r.blocked ? CANARY_LEFT_BLOCKED : CANARY_LEFT_MORE;
+		r.any |= canary_comm_hand_over(comm);
+		canary_comm_events(comm, r.any);
 		canary_comm_arm(comm);
 		/* From where it ends, a process says goodbye. */
 		if (left == CANARY_LEFT_MORE && !in_process && !comm->dead) {
@@ -201,15 +220,16 @@ static enum canary_left canary_comm_round(struct canary_comm *comm, u32 most, bo
  * Carry out what the core wants, and unlock. More than a batch is left to the tasklet, between
  * whose runs others have their turn, in the end processes too (ksoftirqd). Meanwhile who comes by
  * here sends a few: what the packet that just came is answered with goes first.
- * @late: so does who comes when the turn is over (turn.c)
+ * @now:	ktime_get_ns(), read under the lock
+ * @late:	so does who comes when the turn is over (turn.c)
  * Context: softirq; canary_comm.lock is held and will be released.
  */
-void canary_comm_pump(struct canary_comm *comm, bool late)
+void canary_comm_pump(struct canary_comm *comm, u64 now, bool late)
 	__releases(comm->lock)
 {
 	bool few = late || test_bit(CANARY_COMM_MORE, &comm->flags);
 
-	canary_comm_round(comm, few ? CANARY_FEW : CANARY_BATCH, false);
+	canary_comm_round(comm, now, few ? CANARY_FEW : CANARY_BATCH, false);
 }
 
 /*
@@ -224,7 +244,7 @@ enum canary_left canary_comm_drive(struct canary_comm *comm)
 	u32 n;
 
 	for (n = 1;; n++) {
-		left = canary_comm_round(comm, CANARY_BATCH, n < CANARY_BATCHES);
+		left = canary_comm_round(comm, ktime_get_ns(), CANARY_BATCH, n < CANARY_BATCHES);
 		might_sleep();
 		if (left != CANARY_LEFT_MORE || n == CANARY_BATCHES)
 			return left;
@@ -249,7 +269,7 @@ static bool canary_comm_put_off(struct canary_comm *comm, u64 when)
 static enum hrtimer_restart canary_comm_timer(struct hrtimer *timer)
 {
 	struct canary_comm *comm = container_of(timer, struct canary_comm, timer);
-	u64 when = canary_turn_begin(CANARY_TURN_TIMER, comm);
+	u64 when = canary_turn_begin(CANARY_TURN_TIMER, comm, ktime_get_ns());
 
 	spin_lock_bh(&comm->lock);
 	comm->armed = CNR_NEVER;
@@ -260,7 +280,7 @@ static enum hrtimer_restart canary_comm_timer(struct hrtimer *timer)
 	comm->fired = ktime_get_ns();
 	if (comm->core)
 		cnr_timer(comm->core, comm->fired);
-	canary_comm_pump(comm, false);
+	canary_comm_pump(comm, comm->fired, false);
 	canary_turn_end(CANARY_TURN_TIMER);
 	return HRTIMER_NORESTART;
 }
@@ -281,7 +301,7 @@ static int canary_comm_space(wait_queue_entry_t *entry, unsigned int mode, int s
 static void canary_comm_go_on(struct tasklet_struct *tasklet)
 {
 	struct canary_comm *comm = from_tasklet(comm, tasklet, go_on);
-	u64 when = canary_turn_begin(CANARY_TURN_TASKLET, comm);
+	u64 when = canary_turn_begin(CANARY_TURN_TASKLET, comm, ktime_get_ns());
 
 	spin_lock_bh(&comm->lock);
 	clear_bit(CANARY_COMM_MORE, &comm->flags);
@@ -289,7 +309,7 @@ static void canary_comm_go_on(struct tasklet_struct *tasklet)
 		spin_unlock_bh(&comm->lock);
 		return;
 	}
-	canary_comm_pump(comm, false);
+	canary_comm_pump(comm, ktime_get_ns(), false);
 	canary_turn_end(CANARY_TURN_TASKLET);
 }
 

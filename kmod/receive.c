@@ -79,6 +79,7 @@ int canary_receive(struct sock *usk, struct sk_buff *skb)
 	enum canary_drop why;
 	struct cnr_in in;
 	bool pulled, late;
+	u64 now;
 
 	if (!comm) {
 		kfree_skb(skb);
@@ -100,7 +101,8 @@ int canary_receive(struct sock *usk, struct sk_buff *skb)
 		kfree_skb(skb);
 		return 0;
 	}
-	late = canary_turn_begin(CANARY_TURN_PACKET, comm);
+	now = ktime_get_ns();
+	late = canary_turn_begin(CANARY_TURN_PACKET, comm, now);
 	in.addr = ip_hdr(skb)->saddr;
 	in.port = udp_hdr(skb)->source;
 	if (!udp_hdr(skb)->check) {
@@ -112,13 +114,13 @@ int canary_receive(struct sock *usk, struct sk_buff *skb)
 		why = CANARY_DROP_LENGTH;
 		canary_count_drop(comm, why, 1);
 	} else if (comm->core) {
-		why = cnr_input(comm->core, ktime_get_ns(), &in);
+		why = cnr_input(comm->core, now, &in);
 	} else {
 		why = comm->dead ? CANARY_DROP_ENDED : CANARY_DROP_COMM;
 		canary_count_drop(comm, why, 1);
 	}
 	canary_receive_trace(comm, &in, why);
-	canary_comm_pump(comm, late);
+	canary_comm_pump(comm, now, late);
 	canary_turn_end(CANARY_TURN_PACKET);
 	if (why == CANARY_DROP_NONE)
 		consume_skb(skb);

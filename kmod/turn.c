@@ -37,10 +37,9 @@ static DEFINE_PER_CPU(struct canary_turn, canary_turns[CANARY_TURNS]);
  * Is it the turn of @comm? Return: 0, and canary_turn_end() has to follow; or the time (ns) to come
  * again. Who does something all the same calls canary_turn_end(), too.
  */
-u64 canary_turn_begin(enum canary_turn_kind kind, const struct canary_comm *comm)
+u64 canary_turn_begin(enum canary_turn_kind kind, const struct canary_comm *comm, u64 now)
 {
 	struct canary_turn *t = this_cpu_ptr(&canary_turns[kind]);
-	u64 now = ktime_get_ns();
 
 	if (comm == t->first || now - t->ended > CANARY_TURN_PAUSE) {
 		t->first = comm;

@@ -5,10 +5,9 @@
  * A struct cnr_comm is one member's view of one communicator. It is a state machine without
  * clock, I/O, locks or allocation: the driver passes packets, calls and the time in, and then
  *
- *	while (cnr_poll(comm, now, &out))	sends it, as far as cnr_host_room() goes,
- *	cnr_work(comm, now)			and again, while it returns true,
- *	while (cnr_completion(comm, &c))	hands operations back to the application,
- *	while (cnr_released(comm, &c))		frees vectors that nobody can ask for any more,
+ *	cnr_drive(comm, now, driver, self)	sends packets, as far as cnr_host_room() goes; hands
+ *						operations back to the application; frees vectors
+ *						that nobody can ask for any more (driver.h),
  *	cnr_deadline(comm)			arms a timer for cnr_timer().
  *
  * after each cnr_input(), cnr_post(), cnr_timer(), cnr_connect() or cnr_close().

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/driver.h"
 #include "sim_int.h"
 
 u64 sim_random(struct sim *s)
@@ -110,38 +111,62 @@ static void sim_release(struct sim_node *n, const struct cnr_done *d)
 	free(gone);
 }
 
+/* A member at work: what its driver's functions are given */
+struct sim_self {
+	struct sim *s;
+	int rank;
+};
+
+static void driver_send(void *driver, const struct cnr_out *out)
+{
+	struct sim_event e = { .port = cpu_to_be16(CANARY_PORT_BASE) };
+	struct sim_self *self = driver;
+	struct sim *s = self->s;
+
+	if (s->node[self->rank].dead)
+		return;
+	if (canary_parse(&out->hdr, sizeof(out->hdr) + out->len) != CANARY_DROP_NONE) {
+		fprintf(stderr, "rank %d sends what the parser refuses, type %d\n", self->rank,
+			out->hdr.type);
+		abort();
+	}
+	e.to = sim_next_hop(s, self->rank, out->addr, be32_to_cpu(out->hdr.block));
+	e.addr = sim_addr(self->rank);
+	e.daddr = out->addr;
+	e.dport = out->port;
+	if (e.to != SIM_NOWHERE)
+		sim_send(s, e, &out->hdr, out->payload, out->len, self->rank);
+}
+
+static void driver_completed(void *driver, const struct cnr_done *done)
+{
+	struct sim_self *self = driver;
+
+	sim_complete(self->s, self->rank, done);
+}
+
+static void driver_released(void *driver, const struct cnr_done *done)
+{
+	struct sim_self *self = driver;
+
+	sim_release(&self->s->node[self->rank], done);
+}
+
+static const struct cnr_driver sim_driver = {
+	.send = driver_send, .completed = driver_completed, .released = driver_released,
+};
+
 static void sim_pump(struct sim *s, int rank)
 {
 	struct sim_node *n = &s->node[rank];
-	struct sim_event e = { .addr = sim_addr(rank), .port = cpu_to_be16(CANARY_PORT_BASE) };
-	struct cnr_done done;
-	struct cnr_out out;
+	struct sim_self self = { s, rank };
 
-	while (cnr_poll(n->comm, s->now, &out)) {
-		if (n->dead)
-			continue;
-		if (canary_parse(&out.hdr, sizeof(out.hdr) + out.len) != CANARY_DROP_NONE) {
-			fprintf(stderr, "rank %d sends what the parser refuses, type %d\n", rank,
-				out.hdr.type);
-			abort();
-		}
-		e.to = sim_next_hop(s, rank, out.addr, be32_to_cpu(out.hdr.block));
-		e.daddr = out.addr;
-		e.dport = out.port;
-		if (e.to == SIM_NOWHERE)
-			continue;
-		sim_send(s, e, &out.hdr, out.payload, out.len, rank);
-	}
-	/* Packets come in between. */
-	if (!n->working && cnr_work(n->comm, s->now)) {
+	/* More work later: packets come in between. */
+	if (cnr_drive(n->comm, s->now, &sim_driver, &self) == CNR_LEFT_WORK && !n->working) {
 		n->working = true;
 		sim_push(s, (struct sim_event){
 			.kind = SIM_WORK, .at = s->now + SIM_WORK_NS, .to = rank });
 	}
-	while (cnr_completion(n->comm, &done))
-		sim_complete(s, rank, &done);
-	while (cnr_released(n->comm, &done))
-		sim_release(n, &done);
 }
 
 static void sim_deliver(struct sim *s, struct sim_event *e)

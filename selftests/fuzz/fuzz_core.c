@@ -8,6 +8,7 @@
  */
 #include <stdlib.h>
 
+#include "core/driver.h"
 #include "selftests/core/forge.h"
 
 #define MEMBERS_MAX	9
@@ -102,39 +103,62 @@ static void scribble(struct world *w, u32 n, u32 at, u32 what)
 	w->scribbled[v->rank] = true;
 }
 
+/* A member at work: what its driver's functions are given */
+struct self {
+	struct world *w;
+	int rank;
+	u32 sent;
+};
+
+static void fuzz_send(void *driver, const struct cnr_out *out)
+{
+	struct self *self = driver;
+	struct world *w = self->w;
+	struct packet *p;
+
+	if (++self->sent > POLLS_MAX)
+		abort();
+	if (canary_parse(&out->hdr, sizeof(out->hdr) + out->len) != CANARY_DROP_NONE)
+		abort();
+	if (w->packets == PENDING)
+		return;
+	p = &w->pending[w->packets];
+	p->to = be32_to_cpu(out->addr) - 0x0a000001;
+	if (p->to < 0 || p->to >= w->members)
+		return;
+	p->from = self->rank;
+	p->len = sizeof(out->hdr) + out->len;
+	p->bytes = malloc(p->len);
+	memcpy(p->bytes, &out->hdr, sizeof(out->hdr));
+	if (out->len)
+		memcpy(p->bytes + sizeof(out->hdr), out->payload, out->len);
+	w->packets++;
+}
+
+static void fuzz_completed(void *driver, const struct cnr_done *done)
+{
+	struct self *self = driver;
+
+	check(self->w, self->rank, done);
+}
+
+static void fuzz_released(void *driver, const struct cnr_done *done)
+{
+	release(done);
+}
+
+static const struct cnr_driver fuzz_driver = {
+	.send = fuzz_send, .completed = fuzz_completed, .released = fuzz_released,
+};
+
 static void pump(struct world *w, int rank)
 {
-	u32 polls = 0;
-	struct cnr_done d;
-	struct cnr_out out;
-	struct packet *p;
+	struct self self = { .w = w, .rank = rank };
 	u32 i;
 
-	for (i = 0; i < WORK_ONCE && cnr_work(w->comm[rank], w->now); i++)
-		;
-	while (cnr_poll(w->comm[rank], w->now, &out)) {
-		if (++polls > POLLS_MAX)
-			abort();
-		if (canary_parse(&out.hdr, sizeof(out.hdr) + out.len) != CANARY_DROP_NONE)
-			abort();
-		if (w->packets == PENDING)
-			continue;
-		p = &w->pending[w->packets];
-		p->to = be32_to_cpu(out.addr) - 0x0a000001;
-		if (p->to < 0 || p->to >= w->members)
-			continue;
-		p->from = rank;
-		p->len = sizeof(out.hdr) + out.len;
-		p->bytes = malloc(p->len);
-		memcpy(p->bytes, &out.hdr, sizeof(out.hdr));
-		if (out.len)
-			memcpy(p->bytes + sizeof(out.hdr), out.payload, out.len);
-		w->packets++;
-	}
-	while (cnr_completion(w->comm[rank], &d))
-		check(w, rank, &d);
-	while (cnr_released(w->comm[rank], &d))
-		release(&d);
+	for (i = 0; i < WORK_ONCE; i++)
+		if (cnr_drive(w->comm[rank], w->now, &fuzz_driver, &self) != CNR_LEFT_WORK)
+			break;
 }
 
 /* All that is left to do. It has an end. */

@@ -11,6 +11,7 @@
 #include <linux/ip.h>
 #include <linux/udp.h>
 
+#include "core/driver.h"
 #include "host.h"
 #include "util.h"
 
@@ -112,37 +113,6 @@ static void over(struct sim *s, struct sim_host *h, uint64_t now, bool failed)
 		s->end = now;
 }
 
-/* What is complete at @now brings the next one. */
-static void complete(struct sim *s, struct sim_host *h, uint64_t now)
-{
-	struct cnr_done done;
-
-	while (cnr_completion(h->comm, &done)) {
-		s->op_time[h->completed++] += now - h->posted_at;
-		if (done.error)
-			over(s, h, now, true);
-		else if (h->completed == s->cfg.operations)
-			over(s, h, now, false);
-		else
-			post_next(s, h, now);
-	}
-	while (cnr_released(h->comm, &done))
-		free((void *)(uintptr_t)done.cookie);
-}
-
-static void arm(struct sim *s, struct sim_host *h, uint32_t host)
-{
-	u64 at = cnr_deadline(h->comm);
-
-	if (at == CNR_NEVER)
-		return;
-	at = max_t(u64, at * PS_PER_NS, s->engine.now);
-	if (at < h->timer_at) {
-		h->timer_at = at;
-		engine_at(&s->engine, at, EVENT_TIMER, host, NULL);
-	}
-}
-
 /* Noise holds up single packets; others overtake them. */
 static bool delayed(struct sim *s, struct sim_host *h, uint32_t host, struct packet *p)
 {
@@ -156,6 +126,77 @@ static bool delayed(struct sim *s, struct sim_host *h, uint32_t host, struct pac
 	else
 		engine_after(&s->engine, lane, EVENT_DELAYED, host, p);
 	return true;
+}
+
+/* A host at work: what its functions for the core are given */
+struct host_self {
+	struct sim *s;
+	struct sim_host *h;
+	uint32_t host;
+	uint64_t now;	/* ps */
+};
+
+static bool host_room(void *driver)
+{
+	struct host_self *self = driver;
+
+	return !self->s->link[self->h->link].head;
+}
+
+static void host_send(void *driver, const struct cnr_out *out)
+{
+	struct host_self *self = driver;
+	struct packet *p = frame_of(self->s, self->host, out);
+
+	if (!delayed(self->s, self->h, self->host, p))
+		net_send(self->s, self->h->link, p);
+}
+
+/* The next one follows at once. */
+static void host_completed(void *driver, const struct cnr_done *done)
+{
+	struct host_self *self = driver;
+	struct sim_host *h = self->h;
+	struct sim *s = self->s;
+
+	s->op_time[h->completed++] += self->now - h->posted_at;
+	if (done->error)
+		over(s, h, self->now, true);
+	else if (h->completed == s->cfg.operations)
+		over(s, h, self->now, false);
+	else
+		post_next(s, h, self->now);
+}
+
+static void host_released(void *driver, const struct cnr_done *done)
+{
+	free((void *)(uintptr_t)done->cookie);
+}
+
+static const struct cnr_driver host_driver = {
+	.room = host_room, .send = host_send,
+	.completed = host_completed, .released = host_released,
+};
+
+/* What is complete at @now brings the next one. */
+static void complete(struct sim *s, struct sim_host *h, uint64_t now)
+{
+	struct host_self self = { .s = s, .h = h, .now = now };
+
+	cnr_hand_back(h->comm, &host_driver, &self);
+}
+
+static void arm(struct sim *s, struct sim_host *h, uint32_t host)
+{
+	u64 at = cnr_deadline(h->comm);
+
+	if (at == CNR_NEVER)
+		return;
+	at = max_t(u64, at * PS_PER_NS, s->engine.now);
+	if (at < h->timer_at) {
+		h->timer_at = at;
+		engine_at(&s->engine, at, EVENT_TIMER, host, NULL);
+	}
 }
 
 static void take(struct sim *s, struct sim_host *h, struct packet *p)
@@ -232,22 +273,16 @@ void host_finish(struct sim *s)
 void host_pump(struct sim *s, uint32_t host)
 {
 	struct sim_host *h = &s->host[host];
+	struct host_self self = { .s = s, .h = h, .host = host, .now = s->engine.now };
 	struct link *l = &s->link[h->link];
-	struct cnr_out out;
-	struct packet *p;
 
 	if (!h->job || l->head)
 		return;
 	take_inbox(s, h);
 	while (h->more && !l->head) {
-		if (cnr_poll(h->comm, sim_ns(s), &out)) {
-			p = frame_of(s, host, &out);
-			if (!delayed(s, h, host, p))
-				net_send(s, h->link, p);
-			continue;
-		}
 		h->more = false;
-		complete(s, h, s->engine.now);
+		if (cnr_drive(h->comm, sim_ns(s), &host_driver, &self) == CNR_LEFT_PACKETS)
+			h->more = true;
 	}
 	arm(s, h, host);
 	h->busy = l->head;

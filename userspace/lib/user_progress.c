@@ -9,6 +9,7 @@
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
+#include "core/driver.h"
 #include "user.h"
 
 #define ROUNDS		8			/* batches received before others have a turn */
@@ -108,37 +109,65 @@ static bool blocked(const struct user_endpoint *ep)
 	return ep->full || ep->retry;
 }
 
+/* What its functions for the core are given while the engine takes what that has */
+struct user_pump {
+	struct user *u;
+	u64 now;
+	bool changed;	/* whoever waits wants to know */
+};
+
+static bool pump_room(void *driver)
+{
+	struct user_pump *pump = driver;
+	struct user_endpoint *ep = pump->u->ep;
+
+	return !blocked(ep) && (ep->out.n < USER_BATCH || flush(ep, pump->now));
+}
+
+static void pump_send(void *driver, const struct cnr_out *out)
+{
+	struct user_pump *pump = driver;
+
+	user_out_add(&pump->u->ep->out, out, cnr_stats(pump->u->core)->drop);
+}
+
+static void pump_completed(void *driver, const struct cnr_done *done)
+{
+	struct user_op *op = (struct user_op *)(uintptr_t)done->cookie;
+	struct user_pump *pump = driver;
+
+	op->ended = true;
+	op->error = done->error;
+	op->attempts = done->attempts;
+	pump->u->ended++;
+	pump->changed = true;
+}
+
+static void pump_released(void *driver, const struct cnr_done *done)
+{
+	struct user_op *op = (struct user_op *)(uintptr_t)done->cookie;
+	struct user_pump *pump = driver;
+
+	op->released = true;
+	user_op_put(pump->u, op);
+	pump->changed = true;
+}
+
+static const struct cnr_driver user_driver = {
+	.room = pump_room, .send = pump_send, .completed = pump_completed, .released = pump_released,
+};
+
 /* Take everything that the core has to give. */
 static void pump(struct user *u, u64 now)
 {
-	struct user_endpoint *ep = u->ep;
-	struct user_op *op;
-	struct cnr_done done;
-	struct cnr_out out;
-	bool changed = false;
+	struct user_pump self = { .u = u, .now = now };
 
-	while (!blocked(ep) && (ep->out.n < USER_BATCH || flush(ep, now)) &&
-	       cnr_poll(u->core, now, &out))
-		user_out_add(&ep->out, &out, cnr_stats(u->core)->drop);
-	while (cnr_completion(u->core, &done)) {
-		op = (struct user_op *)(uintptr_t)done.cookie;
-		op->ended = true;
-		op->error = done.error;
-		op->attempts = done.attempts;
-		u->ended++;
-		changed = true;
-	}
-	while (cnr_released(u->core, &done)) {
-		op = (struct user_op *)(uintptr_t)done.cookie;
-		op->released = true;
-		user_op_put(u, op);
-		changed = true;
-	}
+	cnr_drive(u->core, now, &user_driver, &self);
 	if (cnr_state(u->core) != u->state) {
 		u->state = cnr_state(u->core);
-		changed = true;
+		self.changed = true;
 	}
-	if (changed) {
+	if (self.changed) {
 		user_set_event(u);
 		pthread_cond_broadcast(&u->changed);
 	}
