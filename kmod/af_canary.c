@@ -90,39 +90,6 @@ static int canary_release(struct socket *sock)
 	return 0;
 }
 
-/* What bind() and connect() refuse in an address. */
-int canary_check_addr(const struct sockaddr *addr, int len)
-{
-	const struct sockaddr_canary *a = (const struct sockaddr_canary *)addr;
-
-	if (len < (int)sizeof(*a))
-		return -EINVAL;
-	if (a->scan_family != canary_family)
-		return -EAFNOSUPPORT;
-	if (memchr_inv(a->scan_zero, 0, sizeof(a->scan_zero)))
-		return -EINVAL;
-	if (a->scan_port && !canary_port_ok(a->scan_port))
-		return -EINVAL;
-	return 0;
-}
-
-/*
- * The port is the communicator's: who may not be a member need not hold it. While it is not known
- * which one it will be, who may not be a member of any need not hold one.
- */
-int canary_port_allowed(struct canary_comm *comm)
-{
-	struct cnr_config cfg = { .comm = comm->req.id };
-	int err;
-
-	if (!comm->configured)
-		return canary_rules_check_any(canary_net(comm->net));
-	memcpy(cfg.key, comm->req.key, sizeof(cfg.key));
-	err = canary_rules_check(canary_net(comm->net), &cfg);
-	memzero_explicit(&cfg, sizeof(cfg));
-	return err;
-}
-
 static int canary_bind(struct socket *sock, struct sockaddr *addr, int len)
 {
 	const struct sockaddr_canary *a = (const struct sockaddr_canary *)addr;
@@ -137,9 +104,10 @@ static int canary_bind(struct socket *sock, struct sockaddr *addr, int len)
 	if (comm->ep)
 		err = -EINVAL;
 	else
-		err = canary_port_allowed(comm);
+		err = canary_rules_check_port(comm);
 	if (!err)
-		err = canary_port_open(comm, a->scan_addr, a->scan_port, sk->sk_bound_dev_if);
+		err = canary_port_open(comm, a->scan_addr, a->scan_port, sk->sk_bound_dev_if,
+				       canary_receive);
 	release_sock(sk);
 	return err;
 }
@@ -331,11 +299,16 @@ static struct net_proto_family canary_family_ops = {
 
 int canary_family_register(void)
 {
-	/* sock_register() looks at the upper bound only. */
-	if (canary_family <= AF_UNSPEC || canary_family >= NPROTO)
-		return -EINVAL;
+	int err = -EINVAL;
+
 	canary_family_ops.family = canary_family;
-	return sock_register(&canary_family_ops);
+	/* sock_register() looks at the upper bound only. */
+	if (canary_family > AF_UNSPEC && canary_family < NPROTO)
+		err = sock_register(&canary_family_ops);
+	if (err)
+		pr_err("canary: socket family %d is taken or out of range (parameter \"family\")\n",
+		       canary_family);
+	return err;
 }
 
 void canary_family_unregister(void)

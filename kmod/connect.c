@@ -78,7 +78,7 @@ static int canary_connect_start(struct sock *sk, const struct sockaddr_canary *t
 		canary_comm_give_port(comm);
 	if (!comm->ep) {
 		err = canary_port_open(comm, first ? to->scan_addr : htonl(INADDR_ANY),
-				       first ? root_port : 0, sk->sk_bound_dev_if);
+				       first ? root_port : 0, sk->sk_bound_dev_if, canary_receive);
 		if (err)
 			goto out;
 		comm->found = true;

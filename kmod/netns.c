@@ -9,15 +9,7 @@
 
 #include <linux/wait_bit.h>
 #include <net/net_namespace.h>
-#include <net/netns/generic.h>
 #include "canary.h"
-
-static unsigned int canary_net_id __read_mostly;
-
-struct canary_net *canary_net(const struct net *net)
-{
-	return net_generic(net, canary_net_id);
-}
 
 static int __net_init canary_net_start(struct net *net)
 {

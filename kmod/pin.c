@@ -162,7 +162,8 @@ struct canary_vector *canary_vector_pin(const struct iov_iter *iter, u64 to, u32
 	v->pinned = true;
 	err = canary_pin_vector(v, from, to, blocks);
 	if (err) {
-		canary_vector_free(v);
+		canary_vector_unpin(v);
+		kfree(v);
 		return ERR_PTR(err);
 	}
 	return v;

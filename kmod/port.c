@@ -117,13 +117,15 @@ static void canary_port_use(struct canary_comm *comm, struct canary_endpoint *ep
 /*
  * Bind the engine to an address and a port of its own
  * @port:	in the range, or 0 for any free one
+ * @receive:	for what comes; it calls the engines, which close ports
  * Context: process, lock_sock is held. Return: 0 or what bind() says.
  */
-int canary_port_open(struct canary_comm *comm, __be32 addr, __be16 port, int ifindex)
+int canary_port_open(struct canary_comm *comm, __be32 addr, __be16 port, int ifindex,
+		     canary_receiver *receive)
 {
 	struct udp_tunnel_sock_cfg cfg = {
 		.encap_type	= 1,
-		.encap_rcv	= canary_receive,
+		.encap_rcv	= receive,
 	};
 	struct canary_endpoint *ep = canary_endpoint_alloc(comm);
 	int err;

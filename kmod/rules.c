@@ -165,3 +165,20 @@ bool canary_prefixes_ok(const struct canary_prefix *list, u32 n)
 			return false;
 	return true;
 }
+
+/*
+ * The port is the communicator's: who may not be a member need not hold it. While it is not known
+ * which one it will be, who may not be a member of any need not hold one.
+ */
+int canary_rules_check_port(struct canary_comm *comm)
+{
+	struct cnr_config cfg = { .comm = comm->req.id };
+	int err;
+
+	if (!comm->configured)
+		return canary_rules_check_any(canary_net(comm->net));
+	memcpy(cfg.key, comm->req.key, sizeof(cfg.key));
+	err = canary_rules_check(canary_net(comm->net), &cfg);
+	memzero_explicit(&cfg, sizeof(cfg));
+	return err;
+}

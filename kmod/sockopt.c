@@ -108,7 +108,7 @@ static struct canary_endpoint *canary_endpoint_of(const struct sock *sk, int fd)
 	sock = sockfd_lookup(fd, &err);
 	if (!sock)
 		return ERR_PTR(err);
-	if (sock->sk->sk_prot != &canary_proto || sock->sk == sk ||
+	if (sock->sk->sk_family != canary_family || sock->sk == sk ||
 	    !net_eq(sock_net(sock->sk), sock_net(sk)))
 		goto out;
 	lock_sock(sock->sk);
@@ -138,7 +138,7 @@ static int canary_set_endpoint(struct sock *sk, int fd)
 	if (!err && comm->ep)
 		err = -EINVAL;
 	if (!err)
-		err = canary_port_allowed(comm);
+		err = canary_rules_check_port(comm);
 	if (!err)
 		err = canary_port_share(comm, ep);
 	release_sock(sk);

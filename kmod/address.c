@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Addresses of sockets: which family they are of, and what is wrong with one. */
+
+#include <linux/module.h>
+#include <linux/socket.h>
+#include "canary.h"
+
+int canary_family = AF_CANARY;
+module_param_named(family, canary_family, int, 0444);
+MODULE_PARM_DESC(family, "number of the socket family, an unused one");
+
+/* What bind() and connect() refuse in an address. */
+int canary_check_addr(const struct sockaddr *addr, int len)
+{
+	const struct sockaddr_canary *a = (const struct sockaddr_canary *)addr;
+
+	if (len < (int)sizeof(*a))
+		return -EINVAL;
+	if (a->scan_family != canary_family)
+		return -EAFNOSUPPORT;
+	if (memchr_inv(a->scan_zero, 0, sizeof(a->scan_zero)))
+		return -EINVAL;
+	if (a->scan_port && !canary_port_ok(a->scan_port))
+		return -EINVAL;
+	return 0;
+}
