@@ -156,17 +156,19 @@ static const struct cnr_driver sim_driver = {
 	.send = driver_send, .completed = driver_completed, .released = driver_released,
 };
 
-static void sim_pump(struct sim *s, int rank)
+static enum cnr_left sim_pump(struct sim *s, int rank)
 {
 	struct sim_node *n = &s->node[rank];
 	struct sim_self self = { s, rank };
+	enum cnr_left left = cnr_drive(n->comm, s->now, &sim_driver, &self);
 
 	/* More work later: packets come in between. */
-	if (cnr_drive(n->comm, s->now, &sim_driver, &self) == CNR_LEFT_WORK && !n->working) {
+	if (left == CNR_LEFT_WORK && !n->working) {
 		n->working = true;
 		sim_push(s, (struct sim_event){
 			.kind = SIM_WORK, .at = s->now + SIM_WORK_NS, .to = rank });
 	}
+	return left;
 }
 
 static void sim_deliver(struct sim *s, struct sim_event *e)
@@ -301,14 +303,16 @@ static u64 sim_next(struct sim *s, int *timer)
 	return at;
 }
 
-/* A core that wants the time that it has just been given, again, makes its driver spin. */
+/*
+ * A core that wants the time that it has just been given, again, makes its driver spin, unless it
+ * says that it works on something: then others have their turn first.
+ */
 static void sim_timer(struct sim *s, int rank)
 {
 	struct cnr_comm *c = s->node[rank].comm;
 
 	cnr_timer(c, s->now);
-	sim_pump(s, rank);
-	if (cnr_deadline(c) > s->now)
+	if (sim_pump(s, rank) == CNR_LEFT_WORK || cnr_deadline(c) > s->now)
 		return;
 	fprintf(stderr, "rank %d has a deadline in the past after its timer, at %llu us\n", rank,
 		(unsigned long long)(s->now / CNR_USEC));

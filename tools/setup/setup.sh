@@ -337,7 +337,8 @@ setup_parts()
 		--strip-components 1 --occurrence=1 "${members[@]}"
 	# Where selftests/ is in a kernel's tree
 	mkdir -p "$PARTS.new/tools/testing/selftests/net"
-	ln -s "$TOP/selftests" "$PARTS.new/tools/testing/selftests/net/canary"
+	# Relative, so that a tree can be moved or copied with its build/.
+	ln -s ../../../../../../selftests "$PARTS.new/tools/testing/selftests/net/canary"
 	echo "$version" >"$PARTS.new/stamp"
 	mv "$PARTS.new" "$PARTS"
 }
