@@ -140,6 +140,7 @@ static __always_inline enum canary_drop canary_parse_restoration(const struct ca
 		return CANARY_DROP_COUNT;
 	if (canary_length(h) > CANARY_PAYLOAD_MAX)
 		return CANARY_DROP_ELEMENTS;
+	/* All 16 parts but list, entries and length are 0. */
 	for (i = 2; i < 16; i++)
 		if (part[i] && i != 9)
 			return CANARY_DROP_FLAGS;

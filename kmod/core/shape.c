@@ -52,26 +52,30 @@ bool cnr_shapes_known(const struct cnr_config *cfg)
 	return true;
 }
 
+/*
+ * Will there be operations whose leaders do not take turns, if @turns; or that keep no results, if
+ * @kept?
+ */
+static bool cnr_shapes_lack(const struct cnr_config *cfg, bool turns, bool kept)
+{
+	const struct cnr_shape *s;
+
+	for (s = cnr_shapes; s < cnr_shapes + ARRAY_SIZE(cnr_shapes); s++)
+		if (cnr_shape_wanted(cfg, s->shape) && ((turns && !s->turns) || (kept && !s->kept)))
+			return true;
+	return false;
+}
+
 /* Do leaders take turns, in all operations that there will be? */
 bool cnr_shapes_turn(const struct cnr_config *cfg)
 {
-	u32 i;
-
-	for (i = 0; i < ARRAY_SIZE(cnr_shapes); i++)
-		if (cnr_shape_wanted(cfg, cnr_shapes[i].shape) && !cnr_shapes[i].turns)
-			return false;
-	return true;
+	return !cnr_shapes_lack(cfg, true, false);
 }
 
 /* Are results kept, in all operations that there will be? */
 bool cnr_shapes_kept(const struct cnr_config *cfg)
 {
-	u32 i;
-
-	for (i = 0; i < ARRAY_SIZE(cnr_shapes); i++)
-		if (cnr_shape_wanted(cfg, cnr_shapes[i].shape) && !cnr_shapes[i].kept)
-			return false;
-	return true;
+	return !cnr_shapes_lack(cfg, false, true);
 }
 
 /* How many blocks may a member lead of those that it may hold, two windows? */
