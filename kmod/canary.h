@@ -559,7 +559,7 @@ void canary_sysctl_net_exit(struct net *net);
 
 /* stats.c */
 void canary_count_drop(struct canary_comm *comm, enum canary_drop why, u32 n);
-void canary_count_stray(const struct net *net, enum canary_drop why);
+void canary_count_stray(const struct net *net, enum canary_drop why, u32 n);
 void canary_stats_fold(struct canary_comm *comm, const struct cnr_stats *stats);
 void canary_stats_read(struct canary_comm *comm, u64 *values);
 void canary_stats_net(struct canary_net *cn, u64 *values);

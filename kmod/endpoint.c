@@ -168,14 +168,19 @@ struct canary_comm *canary_endpoint_find(struct canary_endpoint *ep, const struc
 {
 	struct canary_names *names = rcu_dereference(ep->names);
 	const struct canary_named *h;
+	struct canary_comm *only;
 	struct canary_name *name;
 	struct canary_named copy;
 
-	if (likely(!names))
-		return rcu_dereference(ep->only);
+	if (likely(!names)) {
+		only = rcu_dereference(ep->only);
+		if (unlikely(!only))
+			canary_count_stray(ep->net, CANARY_DROP_ENDED, 1);
+		return only;
+	}
 	h = skb_header_pointer(skb, sizeof(struct udphdr), sizeof(copy), &copy);
 	if (!h) {
-		canary_count_stray(ep->net, CANARY_DROP_SHORT);
+		canary_count_stray(ep->net, CANARY_DROP_SHORT, 1);
 		return NULL;
 	}
 	name = canary_names_find(names, be32_to_cpu(h->comm), be32_to_cpu(h->epoch));
@@ -183,7 +188,7 @@ struct canary_comm *canary_endpoint_find(struct canary_endpoint *ep, const struc
 		name = canary_names_find(names, be32_to_cpu(h->comm), 0);
 	if (name)
 		return name->comm;
-	canary_count_stray(ep->net, CANARY_DROP_COMM);
+	canary_count_stray(ep->net, CANARY_DROP_COMM, 1);
 	return NULL;
 }
 

@@ -82,6 +82,9 @@ int canary_receive(struct sock *usk, struct sk_buff *skb)
 	u64 now;
 
 	if (!comm) {
+		/* Who looked for an engine has counted it; here the port has just been closed. */
+		if (!ep)
+			canary_count_stray(sock_net(usk), CANARY_DROP_ENDED, 1);
 		kfree_skb(skb);
 		return 0;
 	}

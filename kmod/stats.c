@@ -27,8 +27,8 @@ static void canary_stats_sum(u64 *values, const struct cnr_stats *stats)
 		values[CNR_COUNTER_COUNT + i] += stats->drop[i];
 }
 
-/* What no core counts is the namespace's. */
-static void canary_count_lost(const struct net *net, enum canary_drop why, u32 n)
+/* What no core counts is the namespace's: a packet that is for none of a port's engines, too. */
+void canary_count_stray(const struct net *net, enum canary_drop why, u32 n)
 {
 	struct canary_net *cn = canary_net(net);
 
@@ -47,13 +47,7 @@ void canary_count_drop(struct canary_comm *comm, enum canary_drop why, u32 n)
 	if (comm->core)
 		cnr_stats(comm->core)->drop[why] += n;
 	else
-		canary_count_lost(comm->net, why, n);
-}
-
-/* Count a packet that came to a port and is for none of its engines. */
-void canary_count_stray(const struct net *net, enum canary_drop why)
-{
-	canary_count_lost(net, why, 1);
+		canary_count_stray(comm->net, why, n);
 }
 
 /* Keeps in the namespace what a core counted that goes away. */
