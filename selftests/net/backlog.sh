@@ -134,6 +134,16 @@ sys.exit(not done)
 END
 }
 
+# map_of SWITCH: ids of the maps with what waits that it has
+map_of()
+{
+	local id
+
+	awk '/^map_id:/ { print $2 }' /proc/"${PID[$1]}"/fdinfo/* | sort -u | while read -r id; do
+		bpftool -j map show id "$id" | jq -r 'select(.name == "canary_backlog").id'
+	done
+}
+
 # told_of_drops: by the disciplines of w's wide link
 told_of_drops()
 {
@@ -202,6 +212,9 @@ refuses()
 topology
 start a
 start b --queue 5000 --choice random --flowlet 3ms --spread 4
+map=$(map_of a)
+tap_check "one map" test "$(wc -w <<<"$map")" -eq 1
+tap_is "for all switches of a machine" "$(map_of b)" "$map"
 tap_is "room of a port: what its discipline says" "$(egress a room)" $ROOM
 tap_is "or what the administrator says" "$(egress b room)" 5000
 tap_is "a port without a queue has none" "$(show a '.ports[] | select(.name == "in") | .egress')" null

@@ -100,7 +100,8 @@ static bool take_links(struct backlog *b, uint32_t map)
 		memset(&info, 0, sizeof(info));
 		size = sizeof(info);
 		which = -1;
-		if (!bpf_obj_get_info_by_fd(fd, &info, &size) && info.type == BPF_LINK_TYPE_TRACING)
+		if (!bpf_obj_get_info_by_fd(fd, &info, &size) &&
+		    info.type == BPF_LINK_TYPE_RAW_TRACEPOINT)
 			which = which_program(info.prog_id, map);
 		if (which < 0 || b->link[which] >= 0) {
 			close(fd);
