@@ -6,7 +6,7 @@
  * nothing can be left behind, and no file system has to be visible in every namespace.
  *
  * The programs take the disciplines' own word for what waits, so it does not matter what they
- * have missed. A switch that is killed leaves the entries of its ports, whose key is never used
+ * have missed, unless nothing follows. A switch that is killed leaves the entries of its ports, whose key is never used
  * again unless a new switch takes the same ports.
  */
 #include <errno.h>
@@ -251,11 +251,64 @@ void backlog_forget(struct switchd *sw, const struct port *port)
 		bpf_map_delete_elem(sw->backlog.map_fd, &key);
 }
 
-bool backlog_read(struct switchd *sw, const struct port *port, struct csw_backlog *b)
+static bool entry_read(struct switchd *sw, const struct port *port, struct csw_backlog *b)
 {
 	struct csw_backlog_key key = key_of(sw, port);
 
 	return key.netns && key.ifindex && !bpf_map_lookup_elem(sw->backlog.map_fd, &key, b);
+}
+
+/*
+ * A kernel may pass tracing programs by, for instance in softirqs that interrupt certain
+ * processes. The next event makes up for one that was missed. If there is none, the entry goes on
+ * to say that something waits. The data plane takes that for nothing after a while; here the
+ * discipline is asked. Only the programs change entries, for they may be about to do so.
+ */
+static bool entry_stale(const struct csw_backlog *b, uint64_t now)
+{
+	return b->bytes && now > b->changed + CSW_BACKLOG_STALE_NS;
+}
+
+static bool word_holds(const struct port *port, const struct csw_backlog *b)
+{
+	return port->word.asked && b->bytes && b->changed == port->word.changed;
+}
+
+bool backlog_stale(struct switchd *sw)
+{
+	struct csw_backlog b;
+	unsigned int i;
+
+	for (i = 0; i < sw->ports; i++)
+		if (entry_read(sw, &sw->port[i], &b) && entry_stale(&b, sw_now()))
+			return true;
+	return false;
+}
+
+void backlog_ask(struct switchd *sw, const struct qdisc *qdisc, uint64_t since)
+{
+	struct csw_backlog b;
+	struct port *port;
+	unsigned int i;
+
+	for (i = 0; i < sw->ports; i++) {
+		port = &sw->port[i];
+		if (!entry_read(sw, port, &b) || !entry_stale(&b, since))
+			continue;
+		port->word.missed += !word_holds(port, &b) && qdisc[i].waiting != b.bytes;
+		port->word.asked = true;
+		port->word.changed = b.changed;
+		port->word.waiting = qdisc[i].waiting;
+	}
+}
+
+bool backlog_read(struct switchd *sw, const struct port *port, struct csw_backlog *b)
+{
+	if (!entry_read(sw, port, b))
+		return false;
+	if (word_holds(port, b))
+		b->bytes = port->word.waiting;
+	return true;
 }
 
 /* Somebody may have given a port another queue: @qdisc has those of all ports */

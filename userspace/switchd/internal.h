@@ -103,6 +103,14 @@ static inline bool dataplane_in_use(const struct dataplane *dp, const struct csw
 	return d->state != CSW_FREE && (born >= now || now - born <= dp->config->lifetime_ns);
 }
 
+/* What a discipline says of an entry of which no event has come since @changed */
+struct backlog_word {
+	bool asked;
+	uint32_t waiting;
+	uint64_t changed;
+	uint32_t missed;		/* how often the entry said something else */
+};
+
 /* ports.c: devices of the switch */
 #define IFF_CARRIER	0x10000		/* IFF_LOWER_UP, which <net/if.h> lacks */
 
@@ -129,6 +137,7 @@ struct port {
 	uint32_t txqlen;		/* packets */
 	uint64_t rate;			/* bytes a second, 0: unknown */
 	uint32_t queue;			/* bytes that may wait at its egress, 0: unknown */
+	struct backlog_word word;
 	uint32_t flags;			/* IFF_* */
 	uint16_t type;			/* ARPHRD_* */
 	uint8_t mac[ETH_ALEN];
@@ -179,6 +188,9 @@ void backlog_watch(struct switchd *sw, const struct port *port);
 void backlog_forget(struct switchd *sw, const struct port *port);
 bool backlog_read(struct switchd *sw, const struct port *port, struct csw_backlog *b);
 void backlog_follow(struct switchd *sw, const struct qdisc *qdisc);
+/* Does an entry say for too long that something waits? Take the disciplines' word, listed @since. */
+bool backlog_stale(struct switchd *sw);
+void backlog_ask(struct switchd *sw, const struct qdisc *qdisc, uint64_t since);
 
 /* qdisc.c: queueing disciplines of the ports */
 struct qdisc {
@@ -186,6 +198,7 @@ struct qdisc {
 	bool classes;			/* that have rates */
 	uint64_t bytes;			/* that may wait, 0: they do not say */
 	uint64_t rate;			/* bytes a second, 0: none shapes */
+	uint32_t waiting;		/* bytes that wait now */
 };
 
 /* Of all ports: @qdisc has SWITCHD_PORTS_MAX. Return 0 or -errno. */

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include <linux/gen_stats.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 
@@ -71,6 +72,17 @@ static uint64_t discipline_rate(const char *kind, const struct nlattr *options)
 			   tb[TCA_TBF_RATE64]);
 }
 
+/* What waits in a discipline and all that are in it, as it says itself */
+static uint32_t discipline_waiting(const struct nlattr *stats)
+{
+	const struct nlattr *tb[TCA_STATS_MAX + 1];
+
+	if (!stats)
+		return 0;
+	rtnl_attrs_nested(stats, tb, TCA_STATS_MAX);
+	return option_u32(tb[TCA_STATS_QUEUE], offsetof(struct gnet_stats_queue, backlog));
+}
+
 /* A port may have several, one in the other: the largest queue and the fastest rate count. */
 static int qdisc_cb(const struct nlmsghdr *nlh, void *arg)
 {
@@ -91,6 +103,8 @@ static int qdisc_cb(const struct nlmsghdr *nlh, void *arg)
 		return MNL_CB_OK;
 	q = &r->qdisc[port - r->sw->port];
 	q->queues = true;
+	if (tcm->tcm_parent == TC_H_ROOT)
+		q->waiting = discipline_waiting(tb[TCA_STATS2]);
 	q->classes |= !strcmp(kind, "htb");
 	bytes = discipline_bytes(kind, tb[TCA_OPTIONS], port->mtu + ETH_HLEN);
 	rate = discipline_rate(kind, tb[TCA_OPTIONS]);
@@ -154,6 +168,7 @@ static void look(struct switchd *sw, bool limits, bool rates, uint64_t *at)
 			backlog_follow(sw, qdisc);
 		if (rates)
 			timeout_rates(sw, qdisc);
+		backlog_ask(sw, qdisc, start);
 	}
 	*at = sw_now() + 9 * (sw_now() - start);
 }
@@ -166,8 +181,10 @@ void qdiscs_rates(struct switchd *sw)
 /* Otherwise the ticks know them. Anybody may ask, which must not keep the ticks from looking. */
 void qdiscs_show(struct switchd *sw)
 {
-	if (!sw->now.timeout_auto && sw->qdiscs_show_at <= sw_now())
-		look(sw, false, true, &sw->qdiscs_show_at);
+	bool rates = !sw->now.timeout_auto;
+
+	if ((rates || backlog_stale(sw)) && sw->qdiscs_show_at <= sw_now())
+		look(sw, false, rates, &sw->qdiscs_show_at);
 }
 
 void qdiscs_tick(struct switchd *sw)

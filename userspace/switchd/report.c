@@ -227,10 +227,10 @@ static void text_port(struct switchd *sw, const struct port *port, FILE *out)
 		port->ifindex && device_captive(port) ? "has a master: nothing is merged" : "");
 	if (port->queue && backlog_read(sw, port, &b))
 		fprintf(out, "  %15s waiting %u of %u bytes, at most %u; dropped %s, refused %llu; "
-			"chosen %llu, diverted %llu\n", "", b.bytes, port->queue, b.peak,
-			drops_text(&b, dropped),
-			(unsigned long long)b.refusals, (unsigned long long)b.chosen,
-			(unsigned long long)b.diverted);
+			"chosen %llu, diverted %llu; missed %u\n", "", b.bytes, port->queue,
+			b.peak, drops_text(&b, dropped), (unsigned long long)b.refusals,
+			(unsigned long long)b.chosen, (unsigned long long)b.diverted,
+			port->word.missed);
 }
 
 void switch_report_text(struct switchd *sw, FILE *out)
@@ -319,6 +319,7 @@ static void json_backlog(struct switchd *sw, struct json *j, const struct port *
 	json_u64(j, "chosen", b.chosen);
 	json_u64(j, "diverted", b.diverted);
 	json_u64(j, "back", sw_now() < b.back_until ? b.back : 0);
+	json_u64(j, "missed", port->word.missed);
 	json_end(j);
 }
 
