@@ -271,7 +271,7 @@ static bool entry_stale(const struct csw_backlog *b, uint64_t now)
 
 static bool word_holds(const struct port *port, const struct csw_backlog *b)
 {
-	return port->word.asked && b->bytes && b->changed == port->word.changed;
+	return b->bytes && b->bytes == port->word.said && b->changed == port->word.changed;
 }
 
 bool backlog_stale(struct switchd *sw)
@@ -296,7 +296,7 @@ void backlog_ask(struct switchd *sw, const struct qdisc *qdisc, uint64_t since)
 		if (!entry_read(sw, port, &b) || !entry_stale(&b, since))
 			continue;
 		port->word.missed += !word_holds(port, &b) && qdisc[i].waiting != b.bytes;
-		port->word.asked = true;
+		port->word.said = b.bytes;
 		port->word.changed = b.changed;
 		port->word.waiting = qdisc[i].waiting;
 	}

@@ -103,9 +103,9 @@ static inline bool dataplane_in_use(const struct dataplane *dp, const struct csw
 	return d->state != CSW_FREE && (born >= now || now - born <= dp->config->lifetime_ns);
 }
 
-/* What a discipline says of an entry of which no event has come since @changed */
+/* What a discipline says of an entry with @said bytes, and no event since @changed */
 struct backlog_word {
-	bool asked;
+	uint32_t said;			/* 0: never asked */
 	uint32_t waiting;
 	uint64_t changed;
 	uint32_t missed;		/* how often the entry said something else */
