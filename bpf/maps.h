@@ -167,9 +167,10 @@ static __always_inline struct csw_fan_in *csw_fan_in_at(const void *ctx, __u32 i
 }
 
 /* The configured fan-in to this leader; 0: none */
-static __always_inline __u32 csw_configured_fan_in(const void *ctx, __be32 leader)
+static __always_inline __u32 csw_configured_fan_in(const void *ctx,
+						   const struct canary_addr *leader)
 {
-	struct csw_route_key key = { .prefixlen = 32, .addr = leader };
+	struct csw_route_key key = { .prefixlen = CANARY_ADDR_BITS, .addr = *leader };
 	__u32 *expect = bpf_map_lookup_elem(&fan_in_config, &key);
 
 	return expect ? *expect : 0;
@@ -177,12 +178,12 @@ static __always_inline __u32 csw_configured_fan_in(const void *ctx, __be32 leade
 
 /* What a source may have us do at that port; NULL: nothing */
 static __always_inline const struct csw_admission *csw_admission(const void *ctx, __u32 ifindex,
-								 __be32 addr)
+								 const struct canary_addr *addr)
 {
 	struct csw_admission_key key = {
-		.prefixlen = 64,
+		.prefixlen = 32 + CANARY_ADDR_BITS,
 		.ifindex = csw_be32(ifindex),
-		.addr = addr,
+		.addr = *addr,
 	};
 
 	return bpf_map_lookup_elem(&admissions, &key);
@@ -216,17 +217,18 @@ static __always_inline __u64 *csw_own_mac_hint(const void *ctx, __u32 ifindex)
 	return &own_macs[ifindex % CSW_OWN_MACS];
 }
 
-static __always_inline struct csw_route *csw_route(const void *ctx, __be32 addr)
+static __always_inline struct csw_route *csw_route(const void *ctx,
+						   const struct canary_addr *addr)
 {
-	struct csw_route_key key = { .prefixlen = 32, .addr = addr };
+	struct csw_route_key key = { .prefixlen = CANARY_ADDR_BITS, .addr = *addr };
 
 	return bpf_map_lookup_elem(&routes, &key);
 }
 
 static __always_inline const struct csw_neigh *csw_neigh(const void *ctx, __u32 ifindex,
-							 __be32 addr)
+							 const struct canary_addr *addr)
 {
-	struct csw_neigh_key key = { .ifindex = ifindex, .addr = addr };
+	struct csw_neigh_key key = { .ifindex = ifindex, .addr = *addr };
 
 	return bpf_map_lookup_elem(&neighbours, &key);
 }

@@ -76,7 +76,7 @@ enum csw_fan_in_mode {
 
 /* One per switch; in a global variable (mmapped), the daemon may change it at any time. */
 struct csw_config {
-	__be32	addr;		/* the switch's own address */
+	struct canary_addr addr;	/* the switch's own */
 	__be16	port;		/* CANARY_PORT_BASE */
 	__u16	restore;	/* honour restorations */
 	__u32	slot_mask;	/* descriptors - 1; their number is a power of two */
@@ -105,9 +105,8 @@ struct csw_config {
 
 /* Child of a descriptor: where a result has to go. */
 struct csw_child {
-	__be32	addr;
-	__be16	port;
-	__u16	reserved;
+	struct canary_peer at;
+	__u32	reserved;
 	__be64	tag;		/* of its last contribution: repeats are dropped */
 };
 
@@ -153,9 +152,9 @@ struct csw_descriptor {
 	__u8	waits;		/* further timeouts that it may wait in all */
 	__u8	queued;		/* the slot is in the deadline queue */
 	__u16	port;		/* low bits of the ifindex that it leaves by, as a rule */
-	__be32	leader_addr;
-	__be16	leader_port;
+	struct canary_peer leader;
 	__be16	rank;		/* of the only contribution while count is 1 */
+	__u16	reserved2;
 	__u64	tag;
 	__be64	mac;		/* of the only contribution while count is 1 */
 	__u32	sum;
@@ -204,13 +203,12 @@ struct csw_fan_in {
 	__u32	lock;
 	__be32	comm;
 	__be32	epoch;
-	__be32	leader_addr;
-	__be16	leader_port;
+	struct canary_peer leader;
+	__u32	blocks;		/* learned from */
 	__u16	expect;		/* 0: free */
 	__u16	lower;		/* what came instead, lately, ... */
 	__u16	lower_blocks;	/* ... with so many blocks in a row */
-	__u32	blocks;		/* learned from */
-	__u32	reserved;
+	__u16	reserved;
 	__u64	used;		/* ns, CLOCK_MONOTONIC */
 };
 
@@ -315,8 +313,8 @@ struct csw_flowlet {
 
 /* map "routes" (LPM): */
 struct csw_route_key {
-	__u32	prefixlen;
-	__be32	addr;
+	__u32	prefixlen;	/* of IPv4 96 and that of a.b.c.d */
+	struct canary_addr addr;
 };
 
 enum csw_route_kind {
@@ -325,20 +323,10 @@ enum csw_route_kind {
 	CSW_ROUTE_OTHER		= 3,	/* blackhole, other devices, ...: leave it to the kernel */
 };
 
-/*
- * Of next hops with an IPv6 address (RFC 5549) @gateway is a number that the daemon gave to that
- * address: 0.x.x.x, which is nobody's. The map "neighbours" knows them by it.
- */
 struct csw_nexthop {
-	__be32	gateway;	/* 0: on link, the destination is the neighbour */
+	struct canary_addr gateway;	/* zeros: on link, the destination is the neighbour */
 	__u32	ifindex;
 };
-
-/* Network byte order: the first byte of the address is 0 */
-static inline __u32 csw_is_numbered(__be32 gateway)
-{
-	return gateway && !*(const __u8 *)&gateway;
-}
 
 struct csw_route {
 	__u32	kind;
@@ -354,7 +342,7 @@ struct csw_route {
 struct csw_admission_key {
 	__u32	prefixlen;	/* of both: 32 more than that of the address */
 	__be32	ifindex;
-	__be32	addr;
+	struct canary_addr addr;
 };
 
 struct csw_comm_range {
@@ -378,7 +366,7 @@ struct csw_vlan_key {
 /* map "neighbours": only reachable ones are in it; a miss leaves the packet to the kernel */
 struct csw_neigh_key {
 	__u32	ifindex;
-	__be32	addr;
+	struct canary_addr addr;
 };
 
 struct csw_neigh {
@@ -401,10 +389,15 @@ struct csw_meta {
 	__u64	secret;
 	__u32	kind;		/* enum csw_meta_kind */
 	__u32	ifindex;	/* EMIT, NEIGH: to this port */
-	__be32	gateway;	/* NEIGH: the neighbour */
-	__u32	slot;		/* COPY: this descriptor, ~0 for none */
-	__u32	generation;	/* COPY: if it still has this generation */
-	__u32	restoration;	/* COPY: 1 if there is one to look for */
+	__extension__ union {	/* the kernel has room for 32 bytes in all */
+		struct canary_addr gateway;	/* NEIGH: the neighbour */
+		struct {
+			__u32 slot;		/* COPY: this descriptor, ~0 for none */
+			__u32 generation;	/* COPY: if it still has this generation */
+			__u32 restoration;	/* COPY: 1 if there is one to look for */
+			__u32 reserved;
+		} copy;
+	};
 };
 
 /*

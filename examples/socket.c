@@ -10,11 +10,11 @@
 int main(int argc, char **argv)
 {
 	struct canary_comm_req comm = { .id = 1 };
-	struct sockaddr_canary root = { .scan_family = AF_CANARY };
+	struct sockaddr_canary root = { .scan_family = AF_CANARY, .scan_addr = CANARY_ADDR_IP4(0) };
 	int vector[4] = { 1, 10, 100, 1000 };
 	int fd, i;
 
-	if (argc != 4 || inet_pton(AF_INET, argv[3], &root.scan_addr) != 1)
+	if (argc != 4 || inet_pton(AF_INET, argv[3], &root.scan_addr.word[3]) != 1)
 		errx(2, "usage: %s RANK MEMBERS ADDRESS-OF-RANK-0", argv[0]);
 	comm.rank = atoi(argv[1]);
 	comm.members = atoi(argv[2]);

@@ -18,8 +18,11 @@ int canary_check_addr(const struct sockaddr *addr, int len)
 		return -EINVAL;
 	if (a->scan_family != canary_family)
 		return -EAFNOSUPPORT;
-	if (memchr_inv(a->scan_zero, 0, sizeof(a->scan_zero)))
+	if (a->scan_zero || a->scan_scope)
 		return -EINVAL;
+	/* The one place that refuses it; who sends and receives packets knows IPv4 only. */
+	if (!canary_addr_is_ip4(&a->scan_addr) && !canary_addr_is_any(&a->scan_addr))
+		return -EAFNOSUPPORT;
 	if (a->scan_port && !canary_port_ok(a->scan_port))
 		return -EINVAL;
 	return 0;

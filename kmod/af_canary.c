@@ -106,7 +106,7 @@ static int canary_bind(struct socket *sock, struct sockaddr *addr, int len)
 	else
 		err = canary_rules_check_port(comm);
 	if (!err)
-		err = canary_port_open(comm, a->scan_addr, a->scan_port, sk->sk_bound_dev_if,
+		err = canary_port_open(comm, &a->scan_addr, a->scan_port, sk->sk_bound_dev_if,
 				       canary_receive);
 	release_sock(sk);
 	return err;

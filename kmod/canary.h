@@ -47,6 +47,7 @@
 #define CANARY_KMOD_H
 
 #include <linux/hrtimer.h>
+#include <linux/in6.h>
 #include <linux/interrupt.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -156,9 +157,9 @@ struct canary_vector {
  * Owner: the engine. Lock: canary_comm.lock.
  */
 struct canary_route {
-	struct rtable	*rt;
-	__be32		addr;
-	__be16		port;
+	struct rtable		*rt;
+	struct canary_addr	addr;
+	__be16			port;
 };
 
 struct canary_comm;
@@ -202,7 +203,7 @@ struct canary_endpoint {
 	struct canary_comm __rcu	*only;
 	struct net			*net;
 	struct socket			*usock;
-	__be32				addr;
+	struct canary_addr		addr;
 	__be16				port;
 	kuid_t				uid;
 	spinlock_t			lock;	/* of @names, @engines */
@@ -257,7 +258,7 @@ enum canary_left {
  * @usk:	@usock->sk; alive for a grace period longer
  * @joining:	its name to @ep's packets of rendezvous
  * @session:	its name once the epoch is known
- * @addr:	own address; INADDR_ANY until connect() chooses. Lock: as @usock
+ * @addr:	own address; any until connect() chooses. Lock: as @usock
  * @port:	own port, that of @ep. Lock: as @usock
  * @uid:	of the socket; constant
  * @bound:	address given to bind(). Lock: lock_sock
@@ -309,9 +310,9 @@ struct canary_comm {
 	struct sock		*usk;
 	struct canary_name	joining;
 	struct canary_name	session;
-	__be32			addr;
-	__be32			bound;
-	__be32			root;
+	struct canary_addr	addr;
+	struct canary_addr	bound;
+	struct canary_addr	root;
 	__be16			port;
 	__be16			root_port;
 	kuid_t			uid;
@@ -339,6 +340,24 @@ struct canary_sock {
 	struct canary_comm	*comm;
 	u32			max_vector;
 };
+
+/* As %pIS prints it: struct sockaddr_in6, or for IPv4 struct sockaddr_in in its place */
+static inline void canary_sockaddr_fill(void *to, const struct canary_addr *addr, __be16 port)
+{
+	struct sockaddr_in6 *sin6 = to;
+	struct sockaddr_in *sin = to;
+
+	memset(to, 0, sizeof(*sin6));
+	if (canary_addr_is_ip4(addr) || canary_addr_is_any(addr)) {
+		sin->sin_family = AF_INET;
+		sin->sin_port = port;
+		sin->sin_addr.s_addr = canary_addr_ip4(addr);
+	} else {
+		sin6->sin6_family = AF_INET6;
+		sin6->sin6_port = port;
+		memcpy(&sin6->sin6_addr, addr, sizeof(*addr));
+	}
+}
 
 static inline struct canary_sock *canary_sk(const struct sock *sk)
 {
@@ -471,8 +490,8 @@ void canary_turn_end(enum canary_turn_kind kind);
 /* port.c */
 typedef int canary_receiver(struct sock *usk, struct sk_buff *skb);
 
-int canary_port_open(struct canary_comm *comm, __be32 addr, __be16 port, int ifindex,
-		     canary_receiver *receive);
+int canary_port_open(struct canary_comm *comm, const struct canary_addr *addr, __be16 port,
+		     int ifindex, canary_receiver *receive);
 int canary_port_share(struct canary_comm *comm, struct canary_endpoint *ep);
 int canary_port_device(struct canary_comm *comm, int ifindex);
 void canary_port_put(struct canary_endpoint *ep, const struct canary_comm *comm);
@@ -492,9 +511,10 @@ struct canary_comm *canary_endpoint_find(struct canary_endpoint *ep, const struc
 int canary_receive(struct sock *usk, struct sk_buff *skb);
 
 /* route.c */
-struct rtable *canary_route_lookup(struct canary_comm *comm, __be32 *from, __be32 to, __be16 port);
+struct rtable *canary_route_lookup(struct canary_comm *comm, struct canary_addr *from,
+				   const struct canary_addr *to, __be16 port);
 u32 canary_route_mtu(const struct rtable *rt);
-bool canary_route_is_local(struct canary_comm *comm, __be32 addr);
+bool canary_route_is_local(struct canary_comm *comm, const struct canary_addr *addr);
 
 /* send.c */
 struct sk_buff *canary_send_build(struct canary_comm *comm, const struct cnr_out *out);

@@ -9,8 +9,8 @@
 #include "canary.h"
 
 /* The route to rank 0 says which address is ours, if bind() left it open, and the MTU. */
-static int canary_connect_route(struct canary_comm *comm, __be32 root, __be16 root_port,
-				__be32 *addr, u32 *mtu)
+static int canary_connect_route(struct canary_comm *comm, const struct canary_addr *root,
+				__be16 root_port, struct canary_addr *addr, u32 *mtu)
 {
 	struct rtable *rt;
 
@@ -29,7 +29,8 @@ static void canary_connect_config(struct canary_comm *comm, u32 mtu, struct cnr_
 	const struct canary_comm_req *req = &comm->req;
 
 	/* No packet is longer, however large the route's MTU (loopback). */
-	mtu = min_t(u32, mtu, CANARY_IP_OVERHEAD + CANARY_PAYLOAD_MAX);
+	mtu = min_t(u32, mtu, canary_addr_ip_header(&comm->addr) + CANARY_UDP_HEADERS +
+		    CANARY_PAYLOAD_MAX);
 	cfg->rank = req->rank;
 	cfg->members = req->members;
 	cfg->window = req->window;
@@ -59,13 +60,14 @@ static int canary_connect_start(struct sock *sk, const struct sockaddr_canary *t
 	struct canary_comm *comm = canary_sk(sk)->comm;
 	__be16 root_port = to->scan_port ?: htons(CANARY_PORT_BASE);
 	bool first = comm->req.rank == 0;
+	const struct canary_addr any = { };
 	struct cnr_config cfg = { };
+	struct canary_addr addr;
 	const char *what;
-	__be32 addr;
 	u32 mtu;
 	int err;
 
-	if (!comm->configured || to->scan_addr == htonl(INADDR_ANY))
+	if (!comm->configured || canary_addr_is_any(&to->scan_addr))
 		return -EINVAL;
 	/* Again: rules may have changed since, and the socket may be somebody else's now. */
 	cfg.comm = comm->req.id;
@@ -77,7 +79,7 @@ static int canary_connect_start(struct sock *sk, const struct sockaddr_canary *t
 	if (comm->found)
 		canary_comm_give_port(comm);
 	if (!comm->ep) {
-		err = canary_port_open(comm, first ? to->scan_addr : htonl(INADDR_ANY),
+		err = canary_port_open(comm, first ? &to->scan_addr : &any,
 				       first ? root_port : 0, sk->sk_bound_dev_if, canary_receive);
 		if (err)
 			goto out;
@@ -86,13 +88,14 @@ static int canary_connect_start(struct sock *sk, const struct sockaddr_canary *t
 	err = canary_connect_port(comm, sk);
 	if (err)
 		goto out;
-	err = canary_connect_route(comm, to->scan_addr, root_port, &addr, &mtu);
+	err = canary_connect_route(comm, &to->scan_addr, root_port, &addr, &mtu);
 	if (err)
 		goto out;
 	if (first) {
 		err = -EADDRNOTAVAIL;
-		if (!canary_route_is_local(comm, to->scan_addr) ||
-		    (comm->bound && comm->bound != to->scan_addr) || comm->port != root_port)
+		if (!canary_route_is_local(comm, &to->scan_addr) || comm->port != root_port ||
+		    (!canary_addr_is_any(&comm->bound) &&
+		     !canary_addr_equal(&comm->bound, &to->scan_addr)))
 			goto out;
 		addr = to->scan_addr;
 	}

@@ -71,16 +71,17 @@ static void canary_port_release(struct socket *usock)
 		fput(file);
 }
 
-static int canary_port_create(struct canary_endpoint *ep, __be32 addr, u16 port, int ifindex)
+static int canary_port_create(struct canary_endpoint *ep, const struct canary_addr *addr,
+			      u16 port, int ifindex)
 {
 	struct udp_port_cfg cfg = {
 		.family		= AF_INET,
-		.local_ip.s_addr = addr,
+		.local_ip.s_addr = canary_addr_ip4(addr),
 		.local_udp_port	= htons(port),
 		.bind_ifindex	= ifindex,
 	};
 
-	ep->addr = addr;
+	ep->addr = *addr;
 	ep->port = htons(port);
 	return udp_sock_create(ep->net, &cfg, &ep->usock);
 }
@@ -89,7 +90,8 @@ static int canary_port_create(struct canary_endpoint *ep, __be32 addr, u16 port,
  * Any free one. The first of the range is tried last: it is where rank 0 is looked for if
  * nobody says otherwise.
  */
-static int canary_port_search(struct canary_endpoint *ep, __be32 addr, int ifindex)
+static int canary_port_search(struct canary_endpoint *ep, const struct canary_addr *addr,
+			      int ifindex)
 {
 	int i, err = -EADDRINUSE;
 
@@ -120,8 +122,8 @@ static void canary_port_use(struct canary_comm *comm, struct canary_endpoint *ep
  * @receive:	for what comes; it calls the engines, which close ports
  * Context: process, lock_sock is held. Return: 0 or what bind() says.
  */
-int canary_port_open(struct canary_comm *comm, __be32 addr, __be16 port, int ifindex,
-		     canary_receiver *receive)
+int canary_port_open(struct canary_comm *comm, const struct canary_addr *addr, __be16 port,
+		     int ifindex, canary_receiver *receive)
 {
 	struct udp_tunnel_sock_cfg cfg = {
 		.encap_type	= 1,
@@ -237,11 +239,11 @@ void canary_port_close(struct canary_comm *comm)
 	if (comm->usock != ep->usock)
 		canary_port_release(comm->usock);
 	comm->usock = NULL;
-	comm->bound = 0;
+	memset(&comm->bound, 0, sizeof(comm->bound));
 	/* Under the lock: /proc shows it. */
 	spin_lock_bh(&comm->lock);
 	comm->ep = NULL;
-	comm->addr = 0;
+	memset(&comm->addr, 0, sizeof(comm->addr));
 	comm->port = 0;
 	spin_unlock_bh(&comm->lock);
 	canary_port_put(ep, comm);

@@ -53,6 +53,15 @@ static bool canary_proc_may_see(struct seq_file *seq, const struct canary_comm *
 	       file_ns_capable(seq->file, seq_file_net(seq)->user_ns, CAP_NET_ADMIN);
 }
 
+static void canary_proc_peer(struct seq_file *seq, const char *before,
+			     const struct canary_addr *addr, __be16 port)
+{
+	struct sockaddr_in6 at;
+
+	canary_sockaddr_fill(&at, addr, port);
+	seq_printf(seq, "%s%pISpc", before, &at);
+}
+
 static int canary_proc_show(struct seq_file *seq, void *v)
 {
 	struct canary_comm *comm;
@@ -93,16 +102,17 @@ static int canary_proc_show(struct seq_file *seq, void *v)
 		seq_printf(seq, " %u %u %u %u", info.epoch, info.window, info.una, info.next);
 	else
 		seq_printf(seq, " - %u - -", info.window);
-	seq_printf(seq, " %llu %zu %lu %pI4:%u %pI4:%u",
-		   div_u64(info.srtt, NSEC_PER_USEC), memory, ino, &own.addr, ntohs(own.port),
-		   &root.addr, ntohs(root.port));
+	seq_printf(seq, " %llu %zu %lu", div_u64(info.srtt, NSEC_PER_USEC), memory, ino);
+	canary_proc_peer(seq, " ", &own.addr, own.port);
+	canary_proc_peer(seq, " ", &root.addr, root.port);
 	seq_printf(seq, " %s %s %s", cnr_algorithm_name(info.algorithm),
 		   info.last ? cnr_algorithm_name(info.last) : "-", cnr_why_name(info.why));
 	if (troubles)
-		seq_printf(seq, " %s@%pI4:%u", cnr_trouble_name(trouble.kind), &trouble.addr,
-			   ntohs(trouble.port));
+		seq_printf(seq, " %s", cnr_trouble_name(trouble.kind));
 	else
 		seq_puts(seq, " -");
+	if (troubles)
+		canary_proc_peer(seq, "@", &trouble.addr, trouble.port);
 	seq_printf(seq, " %u\n", sharing);
 	return 0;
 }

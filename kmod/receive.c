@@ -58,12 +58,12 @@ static void canary_receive_trace(struct canary_comm *comm, const struct cnr_in *
 	const struct canary_hdr *hdr = in->hdr;
 
 	if (why != CANARY_DROP_NONE)
-		trace_drop(comm, why, in->len >= sizeof(*hdr) ? hdr->type : 0, in->addr, in->port,
+		trace_drop(comm, why, in->len >= sizeof(*hdr) ? hdr->type : 0, &in->addr, in->port,
 			   false);
 	else if (hdr->type == CANARY_CONTRIBUTION)
-		trace_contribution(hdr, in->addr, in->port, false);
+		trace_contribution(hdr, &in->addr, in->port, false);
 	else if (hdr->type == CANARY_RESULT)
-		trace_result(hdr, in->addr, in->port, false);
+		trace_result(hdr, &in->addr, in->port, false);
 }
 
 /*
@@ -106,7 +106,7 @@ int canary_receive(struct sock *usk, struct sk_buff *skb)
 	}
 	now = ktime_get_ns();
 	late = canary_turn_begin(CANARY_TURN_PACKET, comm, now);
-	in.addr = ip_hdr(skb)->saddr;
+	in.addr = canary_addr_of_ip4(ip_hdr(skb)->saddr);
 	in.port = udp_hdr(skb)->source;
 	if (!udp_hdr(skb)->check) {
 		why = CANARY_DROP_CHECKSUM;

@@ -13,7 +13,7 @@
 /**
  * canary_route_lookup() - the route to a member or switch
  * @comm:	with a port
- * @from:	own address; INADDR_ANY receives that of the route
+ * @from:	own address; any receives that of the route
  * @to:		destination
  * @port:	destination port: equal-cost paths may be chosen by it
  *
@@ -22,12 +22,13 @@
  *
  * Return: or an error pointer.
  */
-struct rtable *canary_route_lookup(struct canary_comm *comm, __be32 *from, __be32 to, __be16 port)
+struct rtable *canary_route_lookup(struct canary_comm *comm, struct canary_addr *from,
+				   const struct canary_addr *to, __be16 port)
 {
 	struct sock *usk = comm->usk;
 	struct flowi4 fl4 = {
-		.daddr		= to,
-		.saddr		= *from,
+		.daddr		= canary_addr_ip4(to),
+		.saddr		= canary_addr_ip4(from),
 		.flowi4_proto	= IPPROTO_UDP,
 		.flowi4_oif	= READ_ONCE(usk->sk_bound_dev_if),
 		.flowi4_mark	= READ_ONCE(usk->sk_mark),
@@ -45,7 +46,7 @@ struct rtable *canary_route_lookup(struct canary_comm *comm, __be32 *from, __be3
 		ip_rt_put(rt);
 		return ERR_PTR(-ENETUNREACH);
 	}
-	*from = fl4.saddr;
+	*from = canary_addr_of_ip4(fl4.saddr);
 	return rt;
 }
 
@@ -64,9 +65,10 @@ u32 canary_route_mtu(const struct rtable *rt)
 }
 
 /* Is it an address of ours, in the table of the device (VRF) that the socket is bound to? */
-bool canary_route_is_local(struct canary_comm *comm, __be32 addr)
+bool canary_route_is_local(struct canary_comm *comm, const struct canary_addr *addr)
 {
 	u32 table = l3mdev_fib_table_by_index(comm->net, READ_ONCE(comm->usk->sk_bound_dev_if));
 
-	return inet_addr_type_table(comm->net, addr, table ?: RT_TABLE_LOCAL) == RTN_LOCAL;
+	return inet_addr_type_table(comm->net, canary_addr_ip4(addr),
+				    table ?: RT_TABLE_LOCAL) == RTN_LOCAL;
 }

@@ -83,7 +83,7 @@ void canary_prefixes_set(struct cnr_config *cfg, const struct canary_prefix *lis
 
 	BUILD_BUG_ON(CANARY_AGGREGATES_MAX != CNR_BELIEVED_MAX);
 	for (i = 0; i < n; i++)
-		cnr_prefix_set(&cfg->believed[i], list[i].addr, list[i].length);
+		cnr_prefix_set(&cfg->believed[i], &list[i].addr, list[i].length);
 	cfg->believe = n;
 }
 
@@ -160,7 +160,7 @@ bool canary_prefixes_ok(const struct canary_prefix *list, u32 n)
 	u32 i;
 
 	for (i = 0; i < n; i++)
-		if (!cnr_prefix_set(&p, list[i].addr, list[i].length) ||
+		if (!cnr_prefix_set(&p, &list[i].addr, list[i].length) ||
 		    memchr_inv(list[i].reserved, 0, sizeof(list[i].reserved)))
 			return false;
 	return true;

@@ -17,15 +17,17 @@
 #define CANARY_SEND_HEADERS	(sizeof(struct iphdr) + sizeof(struct udphdr))
 
 /* The route to a member or switch, with a reference. Return: or an error pointer. */
-static struct rtable *canary_send_route(struct canary_comm *comm, __be32 addr, __be16 port)
+static struct rtable *canary_send_route(struct canary_comm *comm, const struct canary_addr *addr,
+					__be16 port)
 {
-	u32 key = (__force u32)addr ^ (__force u32)port << 16;
+	u32 key = canary_addr_fold(addr) ^ (__force u32)port << 16;
 	struct canary_route *r = &comm->routes[hash_32(key, ilog2(CANARY_ROUTES))];
-	__be32 from = comm->addr;
+	struct canary_addr from = comm->addr;
 	struct rtable *rt;
 
 	if (r->rt) {
-		if (r->addr == addr && r->port == port && dst_check(&r->rt->dst, 0)) {
+		if (canary_addr_equal(&r->addr, addr) && r->port == port &&
+		    dst_check(&r->rt->dst, 0)) {
 			dst_hold(&r->rt->dst);
 			return r->rt;
 		}
@@ -35,7 +37,7 @@ static struct rtable *canary_send_route(struct canary_comm *comm, __be32 addr, _
 	rt = canary_route_lookup(comm, &from, addr, port);
 	if (IS_ERR(rt))
 		return rt;
-	r->addr = addr;
+	r->addr = *addr;
 	r->port = port;
 	r->rt = rt;
 	dst_hold(&rt->dst);
@@ -76,8 +78,8 @@ static void canary_send_headers(struct canary_comm *comm, struct sk_buff *skb,
 	iph->frag_off = htons(IP_DF);
 	iph->ttl = ttl;
 	iph->protocol = IPPROTO_UDP;
-	iph->saddr = comm->addr;
-	iph->daddr = out->addr;
+	iph->saddr = canary_addr_ip4(&comm->addr);
+	iph->daddr = canary_addr_ip4(&out->addr);
 	/* Left to the device, or to who sends on what it does not do */
 	skb->ip_summed = CHECKSUM_PARTIAL;
 	udp4_hwcsum(skb, iph->saddr, iph->daddr);
@@ -87,18 +89,18 @@ static struct sk_buff *canary_send_drop(struct canary_comm *comm, const struct c
 					enum canary_drop why)
 {
 	canary_count_drop(comm, why, 1);
-	trace_drop(comm, why, out->hdr.type, out->addr, out->port, true);
+	trace_drop(comm, why, out->hdr.type, &out->addr, out->port, true);
 	return NULL;
 }
 
 static void canary_send_trace(const struct cnr_out *out)
 {
 	if (out->again)
-		trace_retransmission(&out->hdr, out->addr, out->port, true);
+		trace_retransmission(&out->hdr, &out->addr, out->port, true);
 	else if (out->hdr.type == CANARY_CONTRIBUTION)
-		trace_contribution(&out->hdr, out->addr, out->port, true);
+		trace_contribution(&out->hdr, &out->addr, out->port, true);
 	else if (out->hdr.type == CANARY_RESULT)
-		trace_result(&out->hdr, out->addr, out->port, true);
+		trace_result(&out->hdr, &out->addr, out->port, true);
 }
 
 /*
@@ -140,7 +142,7 @@ struct sk_buff *canary_send_build(struct canary_comm *comm, const struct cnr_out
 	struct sk_buff *skb;
 	struct rtable *rt;
 
-	rt = canary_send_route(comm, out->addr, out->port);
+	rt = canary_send_route(comm, &out->addr, out->port);
 	if (IS_ERR(rt))
 		return canary_send_drop(comm, out, CANARY_DROP_NOROUTE);
 	if (size > canary_route_mtu(rt)) {

@@ -13,13 +13,12 @@
 
 /* A packet with elements that was sent (out) or accepted */
 DECLARE_EVENT_CLASS(canary_packet,
-	TP_PROTO(const struct canary_hdr *hdr, __be32 addr, __be16 port, bool out),
+	TP_PROTO(const struct canary_hdr *hdr, const struct canary_addr *addr, __be16 port, bool out),
 	TP_ARGS(hdr, addr, port, out),
 	TP_STRUCT__entry(
 		__field(u32, comm)
 		__field(u32, block)
-		__array(u8, addr, 4)
-		__field(u16, port)
+		__array(u8, peer, sizeof(struct sockaddr_in6))
 		__field(u16, count)
 		__field(u16, elements)
 		__field(u8, attempt)
@@ -30,8 +29,7 @@ DECLARE_EVENT_CLASS(canary_packet,
 	TP_fast_assign(
 		__entry->comm = be32_to_cpu(hdr->comm);
 		__entry->block = be32_to_cpu(hdr->block);
-		memcpy(__entry->addr, &addr, sizeof(__entry->addr));
-		__entry->port = be16_to_cpu(port);
+		canary_sockaddr_fill(__entry->peer, addr, port);
 		__entry->count = be16_to_cpu(hdr->contribution.count);
 		__entry->elements = canary_length(hdr) / 4;
 		__entry->attempt = hdr->attempt;
@@ -39,22 +37,22 @@ DECLARE_EVENT_CLASS(canary_packet,
 		__entry->load = hdr->contribution.load;
 		__entry->out = out;
 	),
-	TP_printk("comm=%u block=%u attempt=%u count=%u elements=%u flags=%#x load=%u %s=%pI4:%u",
+	TP_printk("comm=%u block=%u attempt=%u count=%u elements=%u flags=%#x load=%u %s=%pISpc",
 		  __entry->comm, __entry->block, __entry->attempt, __entry->count,
 		  __entry->elements, __entry->flags, __entry->load, __entry->out ? "to" : "from",
-		  __entry->addr, __entry->port)
+		  __entry->peer)
 );
 
 DEFINE_EVENT(canary_packet, contribution,
-	TP_PROTO(const struct canary_hdr *hdr, __be32 addr, __be16 port, bool out),
+	TP_PROTO(const struct canary_hdr *hdr, const struct canary_addr *addr, __be16 port, bool out),
 	TP_ARGS(hdr, addr, port, out));
 
 DEFINE_EVENT(canary_packet, result,
-	TP_PROTO(const struct canary_hdr *hdr, __be32 addr, __be16 port, bool out),
+	TP_PROTO(const struct canary_hdr *hdr, const struct canary_addr *addr, __be16 port, bool out),
 	TP_ARGS(hdr, addr, port, out));
 
 DEFINE_EVENT(canary_packet, retransmission,
-	TP_PROTO(const struct canary_hdr *hdr, __be32 addr, __be16 port, bool out),
+	TP_PROTO(const struct canary_hdr *hdr, const struct canary_addr *addr, __be16 port, bool out),
 	TP_ARGS(hdr, addr, port, out));
 
 /* An operation ended */
@@ -84,14 +82,13 @@ TRACE_EVENT(completion,
 
 /* A packet was dropped, coming in or going out */
 TRACE_EVENT(drop,
-	TP_PROTO(const struct canary_comm *comm, enum canary_drop why, u8 type, __be32 addr,
-		 __be16 port, bool out),
+	TP_PROTO(const struct canary_comm *comm, enum canary_drop why, u8 type,
+		 const struct canary_addr *addr, __be16 port, bool out),
 	TP_ARGS(comm, why, type, addr, port, out),
 	TP_STRUCT__entry(
 		__field(u32, comm)
 		__field(u32, rank)
-		__array(u8, addr, 4)
-		__field(u16, port)
+		__array(u8, peer, sizeof(struct sockaddr_in6))
 		__field(u8, type)
 		__field(bool, out)
 		__array(char, why, 16)
@@ -99,15 +96,13 @@ TRACE_EVENT(drop,
 	TP_fast_assign(
 		__entry->comm = comm->req.id;
 		__entry->rank = comm->req.rank;
-		memcpy(__entry->addr, &addr, sizeof(__entry->addr));
-		__entry->port = be16_to_cpu(port);
+		canary_sockaddr_fill(__entry->peer, addr, port);
 		__entry->type = type;
 		__entry->out = out;
 		strscpy(__entry->why, cnr_drop_name(why), sizeof(__entry->why));
 	),
-	TP_printk("comm=%u rank=%u why=%s type=%u %s=%pI4:%u", __entry->comm, __entry->rank,
-		  __entry->why, __entry->type, __entry->out ? "to" : "from", __entry->addr,
-		  __entry->port)
+	TP_printk("comm=%u rank=%u why=%s type=%u %s=%pISpc", __entry->comm, __entry->rank,
+		  __entry->why, __entry->type, __entry->out ? "to" : "from", __entry->peer)
 );
 
 #endif /* CANARY_TRACE_H */

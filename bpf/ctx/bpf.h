@@ -228,15 +228,16 @@ static __always_inline int csw_skb_send(csw_skb *skb, __u32 ifindex)
 }
 
 /* Send by way of the kernel's neighbour table, which may have to ask first. */
-static __always_inline int csw_skb_send_neigh(csw_skb *skb, __u32 ifindex, __be32 gateway)
+static __always_inline int csw_skb_send_neigh(csw_skb *skb, __u32 ifindex,
+					      const struct canary_addr *gateway)
 {
 	struct bpf_redir_neigh nh = {
 		.nh_family = 2,		/* AF_INET */
-		.ipv4_nh = gateway,
+		.ipv4_nh = canary_addr_ip4(gateway),
 	};
 
-	/* A number in place of an IPv6 address: the kernel's route by that device has it. */
-	if (csw_is_numbered(gateway))
+	/* An IPv6 one (RFC 5549): the kernel's route by that device has it. */
+	if (!canary_addr_is_ip4(gateway))
 		return bpf_redirect_neigh(ifindex, NULL, 0, 0);
 	return bpf_redirect_neigh(ifindex, &nh, sizeof(nh), 0);
 }

@@ -94,15 +94,18 @@ struct csw_native {
 	struct csw_restoration *restoration;
 	__u64 now;
 	__u32 woken;
-	struct csw_route *(*route)(struct csw_native *s, __be32 addr);
-	const struct csw_neigh *(*neigh)(struct csw_native *s, __u32 ifindex, __be32 addr);
+	struct csw_route *(*route)(struct csw_native *s, const struct canary_addr *addr);
+	const struct csw_neigh *(*neigh)(struct csw_native *s, __u32 ifindex,
+					 const struct canary_addr *addr);
 	const struct csw_port *(*port)(struct csw_native *s, __u32 ifindex);
-	__u32 (*configured_fan_in)(struct csw_native *s, __be32 leader);
-	const struct csw_admission *(*admission)(struct csw_native *s, __u32 ifindex, __be32 addr);
+	__u32 (*configured_fan_in)(struct csw_native *s, const struct canary_addr *leader);
+	const struct csw_admission *(*admission)(struct csw_native *s, __u32 ifindex,
+						 const struct canary_addr *addr);
 	bool (*vlan)(struct csw_native *s, __u32 ifindex, __be16 type, __be16 vlan);
 	struct csw_backlog *(*backlog)(struct csw_native *s, __u32 ifindex);
 	__u32 (*random)(struct csw_native *s);
-	bool (*kernel_neigh)(struct csw_frame *f, __u32 ifindex, __be32 gateway);
+	bool (*kernel_neigh)(struct csw_frame *f, __u32 ifindex,
+			     const struct canary_addr *gateway);
 	void (*transmit)(struct csw_frame *f, __u32 ifindex);
 	void (*copy)(struct csw_frame *f, __u32 ifindex);
 	__u32 restore_credit;
@@ -211,7 +214,8 @@ static __always_inline int csw_skb_send(struct csw_frame *f, __u32 ifindex)
 	return CSW_TC_REDIRECT;
 }
 
-static __always_inline int csw_skb_send_neigh(struct csw_frame *f, __u32 ifindex, __be32 gateway)
+static __always_inline int csw_skb_send_neigh(struct csw_frame *f, __u32 ifindex,
+					      const struct canary_addr *gateway)
 {
 	struct csw_native *s = csw_owner(f);
 
@@ -271,13 +275,14 @@ static __always_inline struct csw_fan_in *csw_fan_in_at(const void *ctx, __u32 i
 	return index < CSW_FAN_INS ? &csw_owner(ctx)->fan_in[index] : NULL;
 }
 
-static __always_inline __u32 csw_configured_fan_in(const void *ctx, __be32 leader)
+static __always_inline __u32 csw_configured_fan_in(const void *ctx,
+						   const struct canary_addr *leader)
 {
 	return csw_owner(ctx)->configured_fan_in(csw_owner(ctx), leader);
 }
 
 static __always_inline const struct csw_admission *csw_admission(const void *ctx, __u32 ifindex,
-								 __be32 addr)
+								 const struct canary_addr *addr)
 {
 	return csw_owner(ctx)->admission(csw_owner(ctx), ifindex, addr);
 }
@@ -304,13 +309,14 @@ static __always_inline __u64 *csw_own_mac_hint(const void *ctx, __u32 ifindex)
 	return &csw_owner(ctx)->own_macs[ifindex % CSW_OWN_MACS];
 }
 
-static __always_inline struct csw_route *csw_route(const void *ctx, __be32 addr)
+static __always_inline struct csw_route *csw_route(const void *ctx,
+						   const struct canary_addr *addr)
 {
 	return csw_owner(ctx)->route(csw_owner(ctx), addr);
 }
 
 static __always_inline const struct csw_neigh *csw_neigh(const void *ctx, __u32 ifindex,
-							 __be32 addr)
+							 const struct canary_addr *addr)
 {
 	return csw_owner(ctx)->neigh(csw_owner(ctx), ifindex, addr);
 }

@@ -10,10 +10,11 @@
 /* May the sender of @p have switches act for its communicator? The entry that says so, else 0. */
 static __always_inline __u32 csw_admitted(csw_xdp *ctx, const struct csw_packet *p)
 {
+	struct canary_addr from = csw_source(p);
 	const struct csw_admission *a;
 	__u32 comm, i;
 
-	a = csw_admission(ctx, csw_ingress_ifindex(ctx), p->ip->saddr);
+	a = csw_admission(ctx, csw_ingress_ifindex(ctx), &from);
 	if (!a)
 		return 0;
 	comm = cnr_be32(p->h->comm);
@@ -46,7 +47,7 @@ CSW_FUNC int csw_unadmitted(csw_xdp *ctx)
 	if (csw_packet_at(ctx, &p))
 		return CSW_XDP_PASS;
 	csw_count(ctx, CSW_RX_CONTRIBUTION, 1);
-	csw_count(ctx, CSW_RX_BYTES, cnr_be16(p.ip->tot_len) + CSW_OFF_IP);
+	csw_count(ctx, CSW_RX_BYTES, csw_length(&p));
 	if (p.h->contribution.count != csw_be16(1))
 		return csw_refuse(ctx, CANARY_DROP_ADMISSION);
 	csw_count(ctx, CSW_BYPASS_ADMISSION, 1);

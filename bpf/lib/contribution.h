@@ -50,9 +50,9 @@ static __always_inline int csw_send_on(csw_xdp *ctx, struct csw_descriptor *d, _
 	}
 	csw_check_look(&p);
 	csw_build(csw_config(ctx), d, p.h);
-	csw_address(csw_config(ctx), &p, length, CSW_TTL, d->leader_addr, d->leader_port);
+	csw_address(csw_config(ctx), &p, length, CSW_TTL, &d->leader);
 	csw_unlock(lock);
-	csw_flow_of(&f, p.ip->saddr, p.ip->daddr, p.udp->dest, p.h);
+	csw_flow_on(ctx, &f, &p);
 	if (!csw_reach(ctx, &f, &e)) {
 		/* There was a route when it was taken. The kernel takes nothing that says
 		 * that it comes from here, so this is lost, and the leader begins anew.
@@ -99,12 +99,13 @@ static __always_inline int csw_refuse(csw_xdp *ctx, enum canary_drop reason)
 static __always_inline int csw_relay(csw_xdp *ctx, struct csw_packet *p,
 				     const struct csw_egress *e, __u32 counter)
 {
-	__u32 length = cnr_be16(p->ip->tot_len) + CSW_OFF_IP;
+	struct canary_peer to = csw_receiver(p);
+	__u32 length = csw_length(p);
 	__u32 before;
 
 	csw_check_look(p);
 	before = csw_headers(ctx);
-	csw_address(csw_config(ctx), p, length, p->ip->ttl - 1, p->ip->daddr, p->udp->dest);
+	csw_address(csw_config(ctx), p, length, p->ip->ttl - 1, &to);
 	p->h->contribution.switch_id = csw_config(ctx)->id;
 	csw_mark_load(ctx, e, p->h);
 	csw_check_after(p, before, csw_headers(ctx));
@@ -146,7 +147,7 @@ struct csw_start {
 static __always_inline bool csw_may_begin(csw_xdp *ctx, const struct csw_packet *p,
 					  struct csw_start *s)
 {
-	csw_flow_of(&s->flow, csw_config(ctx)->addr, p->ip->daddr, p->udp->dest, p->h);
+	csw_flow_on(ctx, &s->flow, p);
 	return csw_own_mac_again(ctx, p) && csw_way(ctx, &s->flow, &s->egress) &&
 	       csw_fits(&s->egress, csw_frame_length(canary_length(p->h)));
 }
@@ -233,7 +234,7 @@ static __always_inline int csw_begin_collecting(csw_xdp *ctx, struct csw_descrip
 		return csw_refuse_left(ctx, csw_data_drop(is));
 	}
 	/* On link: the leader is next to us, nobody behind us could still add anything. */
-	if (s->egress.gateway == s->flow.dst)
+	if (canary_addr_equal(&s->egress.gateway, &s->flow.dst.addr))
 		patience = csw_config(ctx)->root_patience;
 	csw_occupy(ctx, d, p, s, deadline, patience, CSW_COLLECTING);
 	return CSW_CONSUMES;
@@ -280,7 +281,7 @@ CSW_FUNC int csw_straggle(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot, __
 		csw_unlock_slot(ctx, slot);
 		return CSW_XDP_PASS;
 	}
-	csw_flow_of(&f, csw_config(ctx)->addr, p.ip->daddr, p.udp->dest, p.h);
+	csw_flow_on(ctx, &f, &p);
 	if (!csw_reach(ctx, &f, &e)) {
 		csw_unlock_slot(ctx, slot);
 		return csw_to_kernel(ctx);
@@ -427,7 +428,7 @@ static __always_inline int csw_contribution(csw_xdp *ctx, const struct csw_packe
 	__u32 bucket;
 
 	csw_count(ctx, CSW_RX_CONTRIBUTION, 1);
-	csw_count(ctx, CSW_RX_BYTES, cnr_be16(p->ip->tot_len) + CSW_OFF_IP);
+	csw_count(ctx, CSW_RX_BYTES, csw_length(p));
 	if (p->ip->ttl <= 1) {
 		csw_drop(ctx, CANARY_DROP_TTL);
 		return CSW_XDP_PASS;

@@ -15,20 +15,20 @@ struct csw_claim {
 	__be32 epoch;
 	__be32 block;
 	__be32 opsig;
-	__be32 addr;
+	struct canary_addr addr;
 	__be16 port;
 	__be16 length;
-	__u64 attempt;
+	__u32 attempt;
 };
 
 static __always_inline void csw_claim_of(struct csw_claim *c, const struct canary_hdr *h,
-					 __be32 addr, __be16 port)
+					 const struct canary_addr *addr, __be16 port)
 {
 	c->comm = h->comm;
 	c->epoch = h->epoch;
 	c->block = h->block;
 	c->opsig = h->opsig;
-	c->addr = addr;
+	c->addr = *addr;
 	c->port = port;
 	c->length = h->contribution.length;
 	c->attempt = h->attempt;
@@ -48,6 +48,7 @@ CSW_FUNC __u32 csw_cookie(struct csw_claim *c, __u64 k0, __u64 k1)
 	sip_word(&s, word[1]);
 	sip_word(&s, word[2]);
 	sip_word(&s, word[3]);
+	sip_word(&s, word[4]);
 	sip_word(&s, (__u64)sizeof(*c) << 56);
 	hash = sip_end(&s);
 	return (__u32)(hash ^ hash >> 32) ?: 1;
@@ -58,6 +59,7 @@ static __always_inline __be32 csw_give_cookie(csw_xdp *ctx, const struct csw_pac
 {
 	const struct csw_config *config = csw_config(ctx);
 	__u32 *credit = csw_credit(ctx);
+	struct canary_addr from = csw_source(p);
 	struct csw_claim claim;
 	__u32 now;
 
@@ -66,7 +68,7 @@ static __always_inline __be32 csw_give_cookie(csw_xdp *ctx, const struct csw_pac
 	if (CSW_READ(*credit) < CSW_CREDIT_MAX)
 		__sync_fetch_and_add(credit, 1);
 	now = config->secret_now & 1;
-	csw_claim_of(&claim, p->h, p->ip->saddr, p->udp->source);
+	csw_claim_of(&claim, p->h, &from, p->udp->source);
 	return csw_cookie(&claim, config->secret[now][0], config->secret[now][1]);
 }
 

@@ -166,9 +166,9 @@ CSW_FUNC __u32 csw_displace(csw_xdp *ctx, __u32 bucket, __u32 holder)
 	return slot;
 }
 
-static __always_inline __u64 csw_child_bit(__be32 addr, __be16 port)
+static __always_inline __u64 csw_child_bit(const struct canary_peer *at)
 {
-	return 1ULL << ((addr ^ (__u32)port << 16) * 0x9e3779b1U >> 26);
+	return 1ULL << ((canary_addr_fold(&at->addr) ^ (__u32)at->port << 16) * 0x9e3779b1U >> 26);
 }
 
 /* Begin @d anew with the contribution @p, all but the data. */
@@ -177,6 +177,7 @@ static __always_inline void csw_start_descriptor(struct csw_descriptor *d,
 						 __u64 deadline)
 {
 	const struct canary_hdr *h = p->h;
+	struct canary_peer from = csw_sender(p);
 
 	d->born = now;
 	d->deadline = deadline;
@@ -193,17 +194,15 @@ static __always_inline void csw_start_descriptor(struct csw_descriptor *d,
 	d->count = cnr_be16(h->contribution.count);
 	d->length = canary_length(h);
 	d->stragglers = 0;
-	d->leader_addr = p->ip->daddr;
-	d->leader_port = p->udp->dest;
+	d->leader = csw_receiver(p);
 	d->rank = h->rank;
 	d->mac = h->mac;
 	d->tag = csw_cpu64(h->contribution.tag);
 	d->sum = cnr_be32(h->contribution.sum);
 	d->done = cnr_be32(h->contribution.acked);
 	d->children = 1;
-	d->child_bits = csw_child_bit(p->ip->saddr, p->udp->source);
-	d->child[0].addr = p->ip->saddr;
-	d->child[0].port = p->udp->source;
+	d->child_bits = csw_child_bit(&from);
+	d->child[0].at = from;
 	d->child[0].reserved = 0;
 	d->child[0].tag = h->contribution.tag;
 }
@@ -220,38 +219,42 @@ static __always_inline bool csw_same_operation(const struct csw_descriptor *d,
 					       const struct csw_packet *p)
 {
 	const struct canary_hdr *h = p->h;
+	struct canary_peer to = csw_receiver(p);
 
 	return d->opsig == h->opsig && d->kind == canary_kind(h) &&
 	       d->length == canary_length(h) && d->members == cnr_be16(h->members) &&
-	       d->leader_addr == p->ip->daddr && d->leader_port == p->udp->dest;
+	       canary_peer_equal(&d->leader, &to);
 }
 
 /* Index of this child; d->children if it is a new one */
-CSW_FUNC int csw_search_child(struct csw_descriptor *d, __be32 addr, __be16 port)
+CSW_FUNC int csw_search_child(struct csw_descriptor *d, struct canary_peer *at)
 {
 	__u32 i;
 
-	if (!d)
+	if (!d || !at)
 		return CSW_CHILDREN_MAX;
 	CSW_LOOP
 	for (i = 0; i < CSW_CHILDREN_MAX && i < d->children; i++) {
-		if (d->child[i].addr == addr && d->child[i].port == port)
+		if (canary_peer_equal(&d->child[i].at, at))
 			break;
 	}
 	return i;
 }
 
-static __always_inline __u32 csw_child(struct csw_descriptor *d, __be32 addr, __be16 port)
+static __always_inline __u32 csw_child(struct csw_descriptor *d, const struct csw_packet *p)
 {
-	if (!(d->child_bits & csw_child_bit(addr, port)))
+	struct canary_peer from = csw_sender(p);
+
+	if (!(d->child_bits & csw_child_bit(&from)))
 		return d->children;
-	return csw_search_child(d, addr, port);
+	return csw_search_child(d, &from);
 }
 
 /* Remember that @p came from child @i. */
 static __always_inline void csw_remember(struct csw_descriptor *d, __u32 i,
 					 const struct csw_packet *p)
 {
+	struct canary_peer from = csw_sender(p);
 	struct csw_child *child;
 	__u32 at = i;
 
@@ -260,11 +263,10 @@ static __always_inline void csw_remember(struct csw_descriptor *d, __u32 i,
 	/* The verifier forgets what it was compared with. */
 	CSW_OPAQUE(at);
 	child = &d->child[at % CSW_CHILDREN_MAX];
-	child->addr = p->ip->saddr;
-	child->port = p->udp->source;
+	child->at = from;
 	child->reserved = 0;
 	child->tag = p->h->contribution.tag;
-	d->child_bits |= csw_child_bit(p->ip->saddr, p->udp->source);
+	d->child_bits |= csw_child_bit(&from);
 	if (i == d->children)
 		d->children = i + 1;
 }
@@ -308,7 +310,7 @@ static __always_inline enum csw_meeting csw_meet(const struct csw_config *c,
 		return CSW_MEET_STALE;
 	if (p->h->attempt > d->attempt)
 		return CSW_MEET_NEW;
-	*child = csw_child(d, p->ip->saddr, p->udp->source);
+	*child = csw_child(d, p);
 	if (*child < d->children) {
 		i = *child;
 		/* The verifier forgets what it was compared with. */

@@ -17,9 +17,9 @@ static __always_inline void csw_copy_mac(__u8 *to, const __u8 *from)
 	t[2] = f[2];
 }
 
-/* From this switch to @addr, @port. @length is that of the frame. */
+/* From this switch to @to. @length is that of the frame. */
 static __always_inline void csw_address(const struct csw_config *c, const struct csw_packet *p,
-					__u32 length, __u8 ttl, __be32 addr, __be16 port)
+					__u32 length, __u8 ttl, const struct canary_peer *to)
 {
 	p->eth->h_proto = csw_be16(CSW_ETH_IP);
 	*(__u8 *)p->ip = CSW_IP_START;
@@ -29,11 +29,11 @@ static __always_inline void csw_address(const struct csw_config *c, const struct
 	p->ip->frag_off = csw_be16(CSW_IP_DF);
 	p->ip->ttl = ttl;
 	p->ip->protocol = CSW_UDP;
-	p->ip->saddr = c->addr;
-	p->ip->daddr = addr;
+	p->ip->saddr = canary_addr_ip4(&c->addr);
+	p->ip->daddr = canary_addr_ip4(&to->addr);
 	csw_ip_checksum(p->ip);
 	p->udp->source = c->port;
-	p->udp->dest = port;
+	p->udp->dest = to->port;
 	p->udp->len = csw_be16(length - CSW_OFF_UDP);
 }
 
@@ -132,6 +132,8 @@ CSW_FUNC int csw_forward(csw_xdp *ctx)
 	struct csw_packet p;
 	struct csw_egress e;
 	struct csw_flow f;
+	struct canary_peer to;
+	struct canary_addr from;
 	__u32 length;
 	__u8 load;
 
@@ -139,8 +141,10 @@ CSW_FUNC int csw_forward(csw_xdp *ctx)
 		return CSW_XDP_PASS;
 	if (csw_config(ctx)->forward == CSW_FORWARD_STACK)
 		return csw_to_kernel(ctx);
-	length = cnr_be16(p.ip->tot_len) + CSW_OFF_IP;
-	csw_flow_of(&f, p.ip->saddr, p.ip->daddr, p.udp->dest, p.h);
+	length = csw_length(&p);
+	from = csw_source(&p);
+	to = csw_receiver(&p);
+	csw_flow_of(&f, &from, &to, p.h);
 	if (!csw_reach(ctx, &f, &e) || !e.neigh || !csw_fits(&e, length))
 		return csw_to_kernel(ctx);
 	p.ip->ttl--;

@@ -12,36 +12,38 @@
 #define CANARY_BPF_LIB_FAN_IN_H
 
 /* First of the CSW_FAN_IN_WAYS places of a flow */
-static __always_inline __u32 csw_fan_in_index(__be32 comm, __be32 epoch, __be32 leader, __be16 port)
+static __always_inline __u32 csw_fan_in_index(__be32 comm, __be32 epoch,
+					      const struct canary_peer *leader)
 {
-	__u32 hash = csw_hash(comm, epoch, leader ^ (__u32)port << 16);
+	__u32 hash = csw_hash(comm, epoch,
+			      canary_addr_fold(&leader->addr) ^ (__u32)leader->port << 16);
 
 	return (hash ^ hash >> 16) * 0x9e3779b1U >> 12 & (CSW_FAN_INS - CSW_FAN_IN_WAYS);
 }
 
 static __always_inline bool csw_fan_in_is(const struct csw_fan_in *e, __be32 comm, __be32 epoch,
-					  __be32 leader, __be16 port)
+					  const struct canary_peer *leader)
 {
 	return CSW_READ(e->expect) && e->comm == comm && e->epoch == epoch &&
-	       e->leader_addr == leader && e->leader_port == port;
+	       canary_peer_equal(&e->leader, leader);
 }
 
-static __always_inline __be32 csw_fan_in_port(__u16 port)
+static __always_inline struct canary_peer csw_fan_in_port(__u16 port)
 {
-	return csw_be32((__u32)port);
+	return (struct canary_peer){ .addr = canary_addr_of_ip4(csw_be32((__u32)port)) };
 }
 
 /* What was learned for a leader; 0: nothing */
-static __always_inline __u32 csw_learned(const void *ctx, const struct canary_hdr *h, __be32 addr,
-					 __be16 port)
+static __always_inline __u32 csw_learned(const void *ctx, const struct canary_hdr *h,
+					 struct canary_peer leader)
 {
-	__u32 index = csw_fan_in_index(h->comm, h->epoch, addr, port), expect = 0, way;
+	__u32 index = csw_fan_in_index(h->comm, h->epoch, &leader), expect = 0, way;
 	const struct csw_fan_in *e;
 
 	CSW_LOOP
 	for (way = 0; way < CSW_FAN_IN_WAYS; way++) {
 		e = csw_fan_in_at(ctx, index + way);
-		if (e && csw_fan_in_is(e, h->comm, h->epoch, addr, port))
+		if (e && csw_fan_in_is(e, h->comm, h->epoch, &leader))
 			expect = CSW_READ(e->expect);
 	}
 	return expect;
@@ -55,13 +57,14 @@ static __always_inline __u32 csw_expect(const void *ctx, const struct csw_packet
 {
 	const struct csw_config *c = csw_config(ctx);
 	__u32 most = cnr_be16(p->h->members) - 1, expect = 0;
+	struct canary_peer leader = csw_receiver(p);
 
 	if (c->fan_ins_configured)
-		expect = csw_configured_fan_in(ctx, p->ip->daddr);
+		expect = csw_configured_fan_in(ctx, &leader.addr);
 	if (!expect && c->fan_in == CSW_FAN_IN_LEARN) {
-		expect = csw_learned(ctx, p->h, p->ip->daddr, p->udp->dest);
+		expect = csw_learned(ctx, p->h, leader);
 		if (!expect)
-			expect = csw_learned(ctx, p->h, csw_fan_in_port(port), 0);
+			expect = csw_learned(ctx, p->h, csw_fan_in_port(port));
 	}
 	return expect && expect < most ? expect : most;
 }
@@ -80,30 +83,30 @@ static __always_inline void csw_fan_in_update(const void *ctx, struct csw_fan_in
 	if (came == e->expect)
 		return;
 	e->expect = came;
-	if (e->leader_port)
+	if (e->leader.port)
 		csw_count(ctx, CSW_LEARNED, 1);
 }
 
 static __always_inline void csw_fan_in_start(const void *ctx, struct csw_fan_in *e,
-					     const struct csw_descriptor *d, __be32 addr,
-					     __be16 port, __u32 came)
+					     const struct csw_descriptor *d,
+					     const struct canary_peer *leader, __u32 came)
 {
 	e->comm = d->comm;
 	e->epoch = d->epoch;
-	e->leader_addr = addr;
-	e->leader_port = port;
+	e->leader = *leader;
 	e->lower = 0;
 	e->lower_blocks = 0;
 	e->blocks = 1;
 	e->expect = came;
-	if (e->leader_port)
+	if (e->leader.port)
 		csw_count(ctx, CSW_LEARNED, 1);
 }
 
-/* For blocks of this leader as many came as for @d. */
-CSW_FUNC int csw_learn_of(csw_xdp *ctx, struct csw_descriptor *d, __be32 addr, __be16 port)
+/* For blocks of its leader, or of any one behind @by_port, as many came as for @d. */
+CSW_FUNC int csw_learn_of(csw_xdp *ctx, struct csw_descriptor *d, __u32 by_port)
 {
 	struct csw_fan_in *e, *to = NULL;
+	struct canary_peer leader;
 	__u32 came, index, way;
 	bool known = false;
 
@@ -112,13 +115,14 @@ CSW_FUNC int csw_learn_of(csw_xdp *ctx, struct csw_descriptor *d, __be32 addr, _
 	came = d->count + d->stragglers;
 	if (came >= d->members)
 		came = d->members - 1;
-	index = csw_fan_in_index(d->comm, d->epoch, addr, port);
+	leader = by_port ? csw_fan_in_port(d->port) : d->leader;
+	index = csw_fan_in_index(d->comm, d->epoch, &leader);
 	CSW_LOOP
 	for (way = 0; way < CSW_FAN_IN_WAYS && !known; way++) {
 		e = csw_fan_in_at(ctx, index + way);
 		if (!e)
 			return 0;
-		known = csw_fan_in_is(e, d->comm, d->epoch, addr, port);
+		known = csw_fan_in_is(e, d->comm, d->epoch, &leader);
 		if (known || !to || (__s64)(e->used - to->used) < 0)
 			to = e;
 	}
@@ -128,7 +132,7 @@ CSW_FUNC int csw_learn_of(csw_xdp *ctx, struct csw_descriptor *d, __be32 addr, _
 	if (known)
 		csw_fan_in_update(ctx, to, came);
 	else
-		csw_fan_in_start(ctx, to, d, addr, port, came);
+		csw_fan_in_start(ctx, to, d, &leader, came);
 	csw_unlock(&to->lock);
 	return 0;
 }
@@ -141,8 +145,8 @@ static __always_inline void csw_learn(csw_xdp *ctx, struct csw_descriptor *d)
 {
 	if (csw_config(ctx)->fan_in != CSW_FAN_IN_LEARN || d->state != CSW_SENT)
 		return;
-	csw_learn_of(ctx, d, d->leader_addr, d->leader_port);
-	csw_learn_of(ctx, d, csw_fan_in_port(d->port), 0);
+	csw_learn_of(ctx, d, false);
+	csw_learn_of(ctx, d, true);
 }
 
 #endif /* CANARY_BPF_LIB_FAN_IN_H */

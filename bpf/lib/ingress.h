@@ -39,14 +39,14 @@ static __always_inline int csw_ingress(csw_xdp *ctx)
 		if (!holder)
 			return csw_unadmitted(ctx);
 	}
-	if (p.h->type == CANARY_CONTRIBUTION && p.ip->daddr != c->addr)
+	if (p.h->type == CANARY_CONTRIBUTION && !csw_is_to(&p, &c->addr))
 		return csw_contribution(ctx, &p, holder);
 	if (c->admit && (p.h->type == CANARY_RESULT || p.h->type == CANARY_RESTORATION)) {
 		csw_mark(ctx, &p);
 		if (csw_packet_at(ctx, &p))
 			return CSW_XDP_PASS;
 	}
-	if (p.ip->daddr != c->addr || p.udp->dest != c->port)
+	if (!csw_is_to(&p, &c->addr) || p.udp->dest != c->port)
 		return CSW_XDP_PASS;
 	if (p.h->type == CANARY_RESULT)
 		return csw_finish(ctx, csw_result(ctx));

@@ -8,10 +8,9 @@
 
 /* What a choice may depend on */
 struct csw_flow {
-	__be32 src;		/* as the packet will have it */
-	__be32 dst;
+	struct canary_addr src;	/* as the packet will have it */
+	struct canary_peer dst;
 	__u32 hash;		/* of the block: all switches send it the same way */
-	__be16 port;
 	__u8 path;		/* pinned; or tries before: so many from the default */
 	__u8 pinned;
 };
@@ -20,18 +19,26 @@ struct csw_egress {
 	const struct csw_port *port;
 	const struct csw_neigh *neigh;	/* NULL: the kernel has to find it */
 	__u32 ifindex;
-	__be32 gateway;
+	struct canary_addr gateway;
 };
 
-static __always_inline void csw_flow_of(struct csw_flow *f, __be32 src, __be32 dst, __be16 port,
-					const struct canary_hdr *h)
+static __always_inline void csw_flow_of(struct csw_flow *f, const struct canary_addr *src,
+					const struct canary_peer *dst, const struct canary_hdr *h)
 {
-	f->src = src;
-	f->dst = dst;
-	f->port = port;
+	f->src = *src;
+	f->dst = *dst;
 	f->hash = csw_hash(h->comm, h->epoch, h->block);
 	f->pinned = !!(h->flags & CANARY_F_STATIC);
 	f->path = f->pinned ? h->contribution.path : h->attempt + h->contribution.path;
+}
+
+/* @p is sent on where it goes, by this switch */
+static __always_inline void csw_flow_on(const void *ctx, struct csw_flow *f,
+					const struct csw_packet *p)
+{
+	struct canary_peer to = csw_receiver(p);
+
+	csw_flow_of(f, &csw_config(ctx)->addr, &to, p->h);
 }
 
 /* ---- how full is a port? ---- */
@@ -126,7 +133,8 @@ CSW_FUNC int csw_emptiest(csw_any any, struct csw_route *r, __u32 home)
 /* By addresses and ports: what a router would do */
 static __always_inline __u32 csw_flow_hash(const struct csw_flow *f)
 {
-	__u32 hash = f->src * 0x9e3779b1U ^ f->dst ^ (__u32)f->port << 7;
+	__u32 hash = canary_addr_fold(&f->src) * 0x9e3779b1U ^ canary_addr_fold(&f->dst.addr) ^
+		     (__u32)f->dst.port << 7;
 
 	hash *= 0x85ebca6bU;
 	hash ^= hash >> 13;
@@ -239,14 +247,14 @@ static __always_inline bool csw_leave_by(const void *ctx, const struct csw_route
 	const struct csw_nexthop *n = &r->nexthop[i & (CSW_NEXTHOPS_MAX - 1)];
 
 	e->ifindex = n->ifindex;
-	e->gateway = n->gateway ? n->gateway : f->dst;
+	e->gateway = canary_addr_is_zero(&n->gateway) ? f->dst.addr : n->gateway;
 	e->port = csw_port(ctx, e->ifindex);
 	return e->port;
 }
 
 static __always_inline struct csw_route *csw_route_of(const void *ctx, const struct csw_flow *f)
 {
-	struct csw_route *r = csw_route(ctx, f->dst);
+	struct csw_route *r = csw_route(ctx, &f->dst.addr);
 
 	return r && r->kind == CSW_ROUTE_UNICAST && r->nexthops ? r : NULL;
 }
@@ -276,7 +284,7 @@ static __always_inline bool csw_reach(const void *ctx, struct csw_flow *f, struc
 		i = csw_choose(CSW_ANY(ctx), r, f);
 	if (!csw_leave_by(ctx, r, i, f, e))
 		return false;
-	e->neigh = csw_neigh(ctx, e->ifindex, e->gateway);
+	e->neigh = csw_neigh(ctx, e->ifindex, &e->gateway);
 	return true;
 }
 

@@ -57,6 +57,40 @@ static __always_inline int csw_packet_at(csw_xdp *ctx, struct csw_packet *p)
 	return 0;
 }
 
+/* Who sent it, and to whom: what is in the IP header is known here and where it is written. */
+static __always_inline struct canary_addr csw_source(const struct csw_packet *p)
+{
+	return canary_addr_of_ip4(p->ip->saddr);
+}
+
+static __always_inline struct canary_addr csw_destination(const struct csw_packet *p)
+{
+	return canary_addr_of_ip4(p->ip->daddr);
+}
+
+static __always_inline bool csw_is_to(const struct csw_packet *p, const struct canary_addr *addr)
+{
+	struct canary_addr to = csw_destination(p);
+
+	return canary_addr_equal(&to, addr);
+}
+
+static __always_inline struct canary_peer csw_sender(const struct csw_packet *p)
+{
+	return (struct canary_peer){ .addr = csw_source(p), .port = p->udp->source };
+}
+
+static __always_inline struct canary_peer csw_receiver(const struct csw_packet *p)
+{
+	return (struct canary_peer){ .addr = csw_destination(p), .port = p->udp->dest };
+}
+
+/* Of the frame */
+static __always_inline __u32 csw_length(const struct csw_packet *p)
+{
+	return cnr_be16(p->ip->tot_len) + CSW_OFF_IP;
+}
+
 /* One's complement sum of a header without options; 0xffff if its checksum is right */
 static __always_inline __u32 csw_ip_sum(const struct iphdr *ip)
 {

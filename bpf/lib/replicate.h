@@ -46,9 +46,9 @@ CSW_FUNC int csw_restoration_in(csw_xdp *ctx, struct csw_restoration *r, __u32 c
 	for (i = 0; i < CSW_RESTORE_MAX && i < children; i++) {
 		if ((void *)(from + i + 1) > end)
 			return 0;
-		r->child[i].addr = from[i].addr[3];
+		r->child[i].addr = from[i].addr;
 		r->child[i].port = from[i].port;
-		r->child[i].reserved = 0;
+		r->child[i].zero = 0;
 	}
 	return i;
 }
@@ -61,7 +61,7 @@ CSW_FUNC int csw_restoration_check(csw_xdp *ctx, __u32 children)
 {
 	const struct canary_restored *c = csw_data(ctx) + CSW_OFF_DATA;
 	const struct csw_config *config = csw_config(ctx);
-	__u64 last = 0, place;
+	struct canary_peer last = {}, child;
 	struct csw_claim claim;
 	struct csw_packet p;
 	__u32 i, now;
@@ -73,13 +73,15 @@ CSW_FUNC int csw_restoration_check(csw_xdp *ctx, __u32 children)
 	for (i = 0; i < CSW_RESTORE_MAX && i < children; i++) {
 		if ((void *)(c + i + 1) > csw_end(ctx))
 			return CANARY_DROP_LENGTH;
-		if (!canary_is_mapped(c[i].addr))
+		child.addr = c[i].addr;
+		child.port = c[i].port;
+		/* What a switch cannot reach yet is refused here. */
+		if (!canary_addr_is_ip4(&child.addr))
 			return CANARY_DROP_PEER;
-		place = (__u64)cnr_be32(c[i].addr[3]) << 16 | cnr_be16(c[i].port);
-		if (place <= last)
+		if (canary_peer_compare(&child, &last) <= 0)
 			return CANARY_DROP_DUPLICATE;
-		last = place;
-		csw_claim_of(&claim, p.h, c[i].addr[3], c[i].port);
+		last = child;
+		csw_claim_of(&claim, p.h, &child.addr, child.port);
 		if (c[i].cookie != csw_cookie(&claim, config->secret[now][0],
 					      config->secret[now][1]) &&
 		    c[i].cookie != csw_cookie(&claim, config->secret[!now][0],
@@ -157,22 +159,22 @@ static __always_inline bool csw_expects(const struct csw_descriptor *d, const st
 }
 
 /* The frame goes to the only child. */
-static __always_inline int csw_result_to(csw_xdp *ctx, struct csw_packet *p, __be32 addr,
-					 __be16 port)
+static __always_inline int csw_result_to(csw_xdp *ctx, struct csw_packet *p,
+					 const struct canary_peer *to)
 {
-	__u32 length = cnr_be16(p->ip->tot_len) + CSW_OFF_IP;
+	__u32 length = csw_length(p);
 	struct csw_egress e;
 	struct csw_flow f;
 	__u32 before;
 
-	csw_flow_of(&f, csw_config(ctx)->addr, addr, port, p->h);
+	csw_flow_of(&f, &csw_config(ctx)->addr, to, p->h);
 	if (!csw_reach(ctx, &f, &e)) {
 		csw_drop(ctx, CANARY_DROP_NOROUTE);
 		return CSW_XDP_DROP;
 	}
 	csw_check_look(p);
 	before = csw_headers(ctx);
-	csw_address(csw_config(ctx), p, length, CSW_TTL_NEIGHBOUR, addr, port);
+	csw_address(csw_config(ctx), p, length, CSW_TTL_NEIGHBOUR, to);
 	p->h->result.switch_id = csw_config(ctx)->id;
 	csw_mark_back(ctx, &e, p->h);
 	csw_check_after(p, before, csw_headers(ctx));
@@ -182,24 +184,23 @@ static __always_inline int csw_result_to(csw_xdp *ctx, struct csw_packet *p, __b
 CSW_FUNC int csw_result(csw_xdp *ctx)
 {
 	const struct csw_config *c = csw_config(ctx);
-	struct csw_meta m = { .kind = CSW_META_COPY, .slot = CSW_NO_SLOT };
+	struct csw_meta m = { .kind = CSW_META_COPY, .copy.slot = CSW_NO_SLOT };
 	struct csw_descriptor *first;
 	struct csw_restoration *r;
 	struct csw_packet p;
 	struct csw_found f;
 	__u32 bucket;
-	__be32 addr;
-	__be16 port;
+	struct canary_peer to;
 
 	if (csw_packet_at(ctx, &p))
 		return CSW_XDP_PASS;
 	csw_count(ctx, CSW_RX_RESULT, 1);
-	csw_count(ctx, CSW_RX_BYTES, cnr_be16(p.ip->tot_len) + CSW_OFF_IP);
+	csw_count(ctx, CSW_RX_BYTES, csw_length(&p));
 	if (p.h->flags & CANARY_F_BYPASS)
 		return csw_refuse_left(ctx, CANARY_DROP_ADMISSION);
 	r = csw_restoration_of(ctx, p.h);
 	bucket = csw_bucket(c, p.h);
-	m.restoration = r && csw_restores(ctx, r, p.h);
+	m.copy.restoration = r && csw_restores(ctx, r, p.h);
 	first = csw_descriptor_at(ctx, bucket);
 	if (!first || !csw_lock(&first->lock))
 		return csw_refuse_left(ctx, CANARY_DROP_BUSY);
@@ -207,19 +208,18 @@ CSW_FUNC int csw_result(csw_xdp *ctx)
 	if (f.d && f.is_block && csw_expects(f.d, p.h)) {
 		csw_learn(ctx, f.d);
 		csw_note_back(ctx, csw_ingress_ifindex(ctx), &p, f.d->born);
-		if (f.d->children == 1 && !m.restoration) {
-			addr = f.d->child[0].addr;
-			port = f.d->child[0].port;
+		if (f.d->children == 1 && !m.copy.restoration) {
+			to = f.d->child[0].at;
 			csw_free(f.d);
 			csw_unlock(&first->lock);
 			csw_count(ctx, CSW_RESULTS, 1);
-			return csw_result_to(ctx, &p, addr, port);
+			return csw_result_to(ctx, &p, &to);
 		}
-		m.slot = f.slot;
-		m.generation = f.d->generation;
+		m.copy.slot = f.slot;
+		m.copy.generation = f.d->generation;
 	}
 	csw_unlock(&first->lock);
-	if (m.slot == CSW_NO_SLOT && !m.restoration)
+	if (m.copy.slot == CSW_NO_SLOT && !m.copy.restoration)
 		return csw_refuse_left(ctx, CANARY_DROP_DESCRIPTOR);
 	return csw_send_meta(ctx, &m);
 }
@@ -240,8 +240,7 @@ CSW_FUNC int csw_copies_of(csw_skb *skb, struct csw_copies *to, __u32 slot, __u3
 	if (d->state != CSW_FREE && d->generation == generation) {
 		CSW_LOOP
 		for (i = 0; i < CSW_CHILDREN_MAX && i < d->children; i++) {
-			to->peer[i].addr = d->child[i].addr;
-			to->peer[i].port = d->child[i].port;
+			to->peer[i] = d->child[i].at;
 		}
 		csw_free(d);
 	}
@@ -264,8 +263,7 @@ CSW_FUNC int csw_copies_restored(csw_skb *skb, struct csw_copies *to, __u32 n)
 	if (csw_restores(skb, r, h)) {
 		CSW_LOOP
 		for (i = 0; i < CSW_RESTORE_MAX && i < r->children; i++) {
-			to->peer[n + i].addr = r->child[i].addr;
-			to->peer[n + i].port = r->child[i].port;
+			to->peer[n + i] = r->child[i];
 		}
 		r->children = 0;
 	}
@@ -300,7 +298,7 @@ CSW_FUNC int csw_copy_to(csw_skb *skb, struct canary_peer *peer, int last)
 
 	if (!peer || data + CSW_OFF_DATA > csw_skb_end(skb))
 		return CSW_LOST;
-	csw_flow_of(&f, csw_config(skb)->addr, peer->addr, peer->port, p.h);
+	csw_flow_of(&f, &csw_config(skb)->addr, peer, p.h);
 	if (!csw_reach(skb, &f, &e)) {
 		csw_drop(skb, CANARY_DROP_NOROUTE);
 		return last ? CSW_TC_DROP : CSW_LOST;
@@ -313,14 +311,14 @@ CSW_FUNC int csw_copy_to(csw_skb *skb, struct canary_peer *peer, int last)
 		return CSW_NO_NEIGH;
 	csw_check_look(&p);
 	before = csw_skb_headers(skb);
-	csw_address(csw_config(skb), &p, length, CSW_TTL_NEIGHBOUR, peer->addr, peer->port);
+	csw_address(csw_config(skb), &p, length, CSW_TTL_NEIGHBOUR, peer);
 	p.h->result.switch_id = csw_config(skb)->id;
 	csw_mark_back(skb, &e, p.h);
 	csw_check_after(&p, before, csw_skb_headers(skb));
 	csw_count(skb, CSW_TX_BYTES, length);
 	if (!e.neigh) {
 		csw_count(skb, CSW_TO_KERNEL, 1);
-		return csw_skb_send_neigh(skb, e.ifindex, e.gateway);
+		return csw_skb_send_neigh(skb, e.ifindex, &e.gateway);
 	}
 	csw_copy_mac(p.eth->h_dest, e.neigh->mac);
 	csw_copy_mac(p.eth->h_source, e.port->mac);
@@ -377,13 +375,13 @@ static __always_inline int csw_copy_all(csw_skb *skb, const struct csw_meta *m)
 
 	if (!to)
 		return CSW_TC_DROP;
-	if (m->slot != CSW_NO_SLOT)
-		own = csw_copies_of(skb, to, m->slot, m->generation);
+	if (m->copy.slot != CSW_NO_SLOT)
+		own = csw_copies_of(skb, to, m->copy.slot, m->copy.generation);
 	if (own < 0)
 		csw_drop(skb, CANARY_DROP_BUSY);
 	to->own = own > 0 ? own : 0;
 	to->n = to->own;
-	if (m->restoration)
+	if (m->copy.restoration)
 		to->n += csw_copies_restored(skb, to, to->own);
 	to->waiting = to->n;
 	if (!to->n) {
@@ -413,7 +411,7 @@ static __always_inline int csw_tc(csw_skb *skb)
 	case CSW_META_EMIT:
 		return csw_skb_send(skb, m.ifindex);
 	case CSW_META_NEIGH:
-		return csw_skb_send_neigh(skb, m.ifindex, m.gateway);
+		return csw_skb_send_neigh(skb, m.ifindex, &m.gateway);
 	case CSW_META_COPY:
 		return csw_copy_all(skb, &m);
 	}

@@ -74,7 +74,7 @@ static size_t cnr_layout(struct cnr_comm *c, const struct cnr_config *cfg, u8 *m
 	size_t source = cnr_source_size(cfg);
 	size_t seen = CNR_ALIGN((cfg->members + 63) / 64 * sizeof(u64));
 	size_t want = seen;
-	size_t acc = CNR_ALIGN(cnr_offer_length(cfg->mtu));
+	size_t acc = CNR_ALIGN(cnr_offer_length(&cfg->addr, cfg->mtu));
 	size_t tags = cnr_slice(cfg) ? CNR_ALIGN((size_t)cfg->members * sizeof(u64)) : 0;
 	size_t at = CNR_ALIGN(sizeof(*c));
 	u32 i;
@@ -168,8 +168,8 @@ struct cnr_comm *cnr_init(void *mem, const struct cnr_config *cfg)
 	c->ring.mask = 4 * c->window - 1;
 	for (i = 0; i <= c->block_mask; i++)
 		c->block[i].lead = CNR_NONE;
-	c->length = cnr_offer_length(cfg->mtu);
-	c->join.mtu = min_t(u32, cfg->mtu, CANARY_IP_OVERHEAD + CANARY_PAYLOAD_MAX);
+	c->length = cnr_offer_length(&cfg->addr, cfg->mtu);
+	c->join.mtu = min_t(u32, cfg->mtu, cnr_headers(&cfg->addr) + CANARY_PAYLOAD_MAX);
 	c->net.rto = max_t(u64, CNR_RTO_INITIAL, c->cfg.rto_min);
 	c->deadline = CNR_NEVER;
 	c->join.at = CNR_NEVER;

@@ -109,10 +109,10 @@ struct cnr_control {
 	u8	pad;
 	u16	rank;
 	__be16	port;
-	__be32	addr;
+	u64	nonce;
+	struct canary_addr addr;
 	u32	block;
 	u32	arg;
-	u64	nonce;
 };
 
 /* The collectives, in the order in which they are asked; see struct cnr_algorithm */
@@ -326,21 +326,18 @@ struct cnr_around {
  * @debt:	for blocks that they spoilt: the time until which it is paid
  */
 struct cnr_merger {
-	__be32	addr;
-	__be16	port;
-	u16	pad;
+	struct canary_peer at;
 	__be32	switch_id;
-	u32	pad2;
 	u64	debt;
 };
 
 /*
  * struct cnr_trust - whose aggregates are taken, tree_trust.c
- * @key:	odd, secret: of places in @merger
+ * @key:	odd, secret: of places in @merger, one for each word of an address
  * @strangers:	debt of those whose aggregates are not known
  */
 struct cnr_trust {
-	u64	key;
+	u64	key[4];
 	u64	strangers;
 	struct cnr_merger merger[1 << CNR_MERGERS_BITS];
 };
@@ -555,16 +552,28 @@ static inline void cnr_arm(struct cnr_comm *c, u64 at)
 		c->deadline = at;
 }
 
+/* Does it come from there? */
+static inline bool cnr_is_at(const struct canary_peer *p, const struct cnr_in *in)
+{
+	return p->port == in->port && canary_addr_equal(&p->addr, &in->addr);
+}
+
 /* What follows the header */
 static inline const void *cnr_payload(const struct cnr_in *in)
 {
 	return in->payload ? in->payload : in->hdr + 1;
 }
 
-/* Bytes of data that fit IP packets of @mtu bytes */
-static inline u16 cnr_offer_length(u32 mtu)
+/* What is before the data of a packet to or from @addr */
+static inline u32 cnr_headers(const struct canary_addr *addr)
 {
-	return 4 * min_t(u32, CANARY_ELEMENTS(mtu), CANARY_ELEMENTS_MAX);
+	return canary_addr_ip_header(addr) + CANARY_UDP_HEADERS;
+}
+
+/* Bytes of data that fit IP packets of @mtu bytes from @addr */
+static inline u16 cnr_offer_length(const struct canary_addr *addr, u32 mtu)
+{
+	return min_t(u32, (mtu - cnr_headers(addr)) & ~3U, CANARY_PAYLOAD_MAX);
 }
 
 #endif /* CANARY_CORE_COMM_H */

@@ -154,20 +154,18 @@ struct cnr_stats {
 
 #define CNR_BELIEVED_MAX	16
 
-/** struct cnr_prefix - addresses, those with @addr where @mask has ones */
+/** struct cnr_prefix - addresses, those with the first @length bits of @addr */
 struct cnr_prefix {
-	__be32	addr;
-	__be32	mask;
+	struct canary_addr addr;
+	u32	length;
 };
 
 /* The first @length bits. Return: false if @addr has others, or there are not so many. */
-static inline bool cnr_prefix_set(struct cnr_prefix *p, __be32 addr, u32 length)
+static inline bool cnr_prefix_set(struct cnr_prefix *p, const struct canary_addr *addr, u32 length)
 {
-	if (length > 32)
-		return false;
-	p->addr = addr;
-	p->mask = cpu_to_be32(length ? ~0U << (32 - length) : 0);
-	return !(addr & ~p->mask);
+	p->addr = *addr;
+	p->length = length;
+	return canary_addr_is_prefix(addr, length);
 }
 
 /**
@@ -216,7 +214,6 @@ struct cnr_config {
 	u16	mtu;
 	u16	slice;
 	u8	shapes;
-	__be32	addr;
 	__be16	port;
 	bool	lossless;
 	u8	algorithm;
@@ -224,7 +221,8 @@ struct cnr_config {
 	u64	rto_min;
 	u64	dead_after;
 	u64	linger;
-	__be32	root;
+	struct canary_addr addr;
+	struct canary_addr root;
 	__be16	root_port;
 	bool	fixed_first;
 	u8	trees;
@@ -331,7 +329,7 @@ struct cnr_done {
  */
 struct cnr_out {
 	struct canary_hdr hdr;
-	__be32	addr;
+	struct canary_addr addr;
 	__be16	port;
 	u16	len;
 	bool	again;
@@ -353,7 +351,7 @@ struct cnr_in {
 	const struct canary_hdr *hdr;
 	const void *payload;
 	u32	len;
-	__be32	addr;
+	struct canary_addr addr;
 	__be16	port;
 };
 
@@ -389,7 +387,7 @@ struct cnr_trouble {
 	u8	kind;
 	u8	pad;
 	u16	rank;
-	__be32	addr;
+	struct canary_addr addr;
 	__be16	port;
 	u16	pad2;
 	u32	value;

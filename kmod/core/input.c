@@ -28,8 +28,7 @@ static enum canary_drop cnr_abort_input(struct cnr_comm *c, u64 now, const struc
 /* Rank 0 does not take our JOIN. It is believed where the cookie came from. */
 static enum canary_drop cnr_refused_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 {
-	if (c->state != CNR_JOINING || in->addr != c->join.answers_from.addr ||
-	    in->port != c->join.answers_from.port ||
+	if (c->state != CNR_JOINING || !cnr_is_at(&c->join.answers_from, in) ||
 	    in->hdr->refused.nonce != cpu_to_be64(c->join.nonce) || !cnr_trouble_refused(c, in))
 		return CANARY_DROP_STATE;
 	cnr_fail(c, now, CANARY_ABORT_REFUSED, &c->cfg.rank, 0, false);

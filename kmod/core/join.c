@@ -153,11 +153,11 @@ void cnr_join_build(struct cnr_comm *c, u32 first, struct cnr_out *out)
 
 	cnr_header(c, out, CANARY_JOIN, 0);
 	out->hdr.join.number = cpu_to_be32(++c->join.sent);
-	cnr_set_length(&out->hdr, cnr_offer_length(mtu));
+	cnr_set_length(&out->hdr, cnr_offer_length(&c->cfg.addr, mtu));
 	out->hdr.join.window = cpu_to_be16(c->cfg.window);
 	out->hdr.join.nonce = cpu_to_be64(c->join.nonce);
 	out->hdr.flags = c->table ? CANARY_F_READY : 0;
-	out->len = c->table ? sizeof(*j) : mtu - CANARY_IP_OVERHEAD;
+	out->len = c->table ? sizeof(*j) : mtu - cnr_headers(&c->cfg.addr);
 	memset(c->scratch, 0, out->len);
 	j->first = cpu_to_be32(first);
 	j->mtu = cpu_to_be16(mtu);
@@ -202,7 +202,7 @@ enum canary_drop cnr_join_refuse(struct cnr_comm *c, const struct cnr_in *in,
 /* What a JOIN offers, and has shown to get through */
 static u32 cnr_join_length(const struct cnr_in *in)
 {
-	u32 fits = cnr_offer_length(min_t(u32, in->len + 28, 0xffff));
+	u32 fits = (in->len - sizeof(*in->hdr)) & ~3U;
 
 	return min_t(u32, fits, canary_length(in->hdr));
 }
@@ -228,9 +228,10 @@ static u64 cnr_join_cookie(const struct cnr_comm *c, u64 now, const struct cnr_c
 		__be32	slot;
 		__be32	comm;
 		__be64	nonce;
-		__be32	addr;
+		struct canary_addr addr;
 		__be16	port;
 		__be16	rank;
+		__be32	zero;
 	} of = {
 		.slot = cpu_to_be32((u32)(now >> CNR_JOIN_SLOT)),
 		.comm = cpu_to_be32(c->cfg.comm),
@@ -272,16 +273,13 @@ static enum canary_drop cnr_join_hand_cookie(struct cnr_comm *c, const struct cn
 void cnr_cookie_build(struct cnr_comm *c, u64 now, const struct cnr_control *m,
 		      struct cnr_out *out)
 {
-	__be32 address[4];
-
 	cnr_header(c, out, CANARY_COOKIE, 0);
 	out->hdr.epoch = 0;
 	out->hdr.members = cpu_to_be16(m->arg);
 	out->hdr.cookie.nonce = cpu_to_be64(m->nonce);
 	out->hdr.cookie.cookie = cpu_to_be64(cnr_join_cookie(c, now, m));
 	/* It is good there only, and nobody else shall show it. */
-	cnr_map(address, m->addr);
-	memcpy(out->hdr.cookie.address, address, sizeof(address));
+	out->hdr.cookie.address = m->addr;
 	out->addr = m->addr;
 	out->port = m->port;
 }
@@ -307,8 +305,8 @@ static void cnr_join_lives(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 	struct cnr_joiner *j = &c->join.joiner[rank];
 
 	if (c->table && be16_to_cpu(in->hdr->members) == c->cfg.members && rank &&
-	    j->nonce == be64_to_cpu(in->hdr->join.nonce) && c->peer[rank].addr == in->addr &&
-	    c->peer[rank].port == in->port && cnr_join_is_new(j, in))
+	    j->nonce == be64_to_cpu(in->hdr->join.nonce) && cnr_is_at(&c->peer[rank], in) &&
+	    cnr_join_is_new(j, in))
 		j->joined = now;
 }
 
@@ -324,7 +322,7 @@ static void cnr_join_note(struct cnr_comm *c, u16 rank, const struct cnr_in *in)
 	struct canary_peer *p = &c->peer[rank];
 
 	if (j->nonce != be64_to_cpu(in->hdr->join.nonce)) {
-		if (j->nonce && (p->addr != in->addr || p->port != in->port))
+		if (j->nonce && !cnr_is_at(p, in))
 			cnr_trouble_claim(c, in);
 		j->offer = 0;
 		j->small = 0;
@@ -351,6 +349,7 @@ static void cnr_join_note(struct cnr_comm *c, u16 rank, const struct cnr_in *in)
 enum canary_drop cnr_join_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 {
 	const struct canary_join *j = cnr_payload(in);
+	const struct canary_peer from = { .addr = in->addr, .port = in->port };
 	const struct canary_hdr *h = in->hdr;
 	u16 rank = be16_to_cpu(h->rank);
 	struct cnr_member *m;
@@ -361,7 +360,7 @@ enum canary_drop cnr_join_input(struct cnr_comm *c, u64 now, const struct cnr_in
 	if (!h->join.nonce)
 		return CANARY_DROP_RANK;
 	/* Others would be sent there. */
-	if (!canary_peer_ok(in->addr, in->port))
+	if (!canary_peer_ok(&from))
 		return CANARY_DROP_PEER;
 	/* Not before it is known who asks: it may have been said to another rank 0. */
 	if (!cnr_join_shows_cookie(c, now, in)) {
@@ -423,15 +422,12 @@ static u32 cnr_welcome_missing(struct cnr_comm *c, __be16 *list, u32 room)
 	return n;
 }
 
-static u32 cnr_welcome_table(struct cnr_comm *c, struct canary_entry *entry, u32 first, u32 room)
+static u32 cnr_welcome_table(struct cnr_comm *c, struct canary_peer *entry, u32 first, u32 room)
 {
 	u32 n, max = room / sizeof(*entry);
 
-	for (n = 0; n < max && first + n < c->cfg.members; n++) {
-		cnr_map(entry[n].addr, c->peer[first + n].addr);
-		entry[n].port = c->peer[first + n].port;
-		entry[n].zero = 0;
-	}
+	for (n = 0; n < max && first + n < c->cfg.members; n++)
+		entry[n] = c->peer[first + n];
 	return n;
 }
 
@@ -439,7 +435,7 @@ bool cnr_welcome_build(struct cnr_comm *c, u16 rank, u32 first, struct cnr_out *
 {
 	u16 offer = c->table ? c->length : c->join.joiner[rank].offer;
 	u32 room = min_t(u32, offer, sizeof(c->scratch));
-	u32 n = 0, unit = sizeof(struct canary_entry);
+	u32 n = 0, unit = sizeof(struct canary_peer);
 	void *list = c->scratch + CANARY_SALT;
 
 	if (!c->join.joiner[rank].nonce || room < CANARY_SALT + unit)
@@ -477,14 +473,12 @@ enum canary_drop cnr_cookie_input(struct cnr_comm *c, u64 now, const struct cnr_
 {
 	const struct canary_hdr *h = in->hdr;
 	u64 cookie = be64_to_cpu(h->cookie.cookie);
-	__be32 address[4];
 
 	if (!c->cfg.rank || c->state != CNR_JOINING || h->rank || !cookie)
 		return CANARY_DROP_STATE;
 	if (be64_to_cpu(h->cookie.nonce) != c->join.nonce)
 		return CANARY_DROP_DUPLICATE;
-	memcpy(address, h->cookie.address, sizeof(address));
-	if (!canary_is_mapped(address) || address[3] != c->cfg.addr)
+	if (!canary_addr_equal(&h->cookie.address, &c->cfg.addr))
 		return CANARY_DROP_OTHER;	/* of who repeated our JOIN from there */
 	c->join.heard = true;
 	if (cookie == c->join.cookie)
@@ -517,13 +511,12 @@ static void cnr_welcome_waiting(struct cnr_comm *c, const struct cnr_in *in)
 }
 
 /* Members are sent what this one contributes: only where members can be. */
-static bool cnr_welcome_sane(const struct canary_entry *entry, u32 n)
+static bool cnr_welcome_sane(const struct canary_peer *entry, u32 n)
 {
 	u32 i;
 
 	for (i = 0; i < n; i++)
-		if (!canary_is_mapped(entry[i].addr) ||
-		    !canary_peer_ok(entry[i].addr[3], entry[i].port) || entry[i].zero)
+		if (!canary_peer_ok(&entry[i]))
 			return false;
 	return true;
 }
@@ -555,10 +548,9 @@ static void cnr_welcome_settle(struct cnr_comm *c, const struct cnr_in *in)
 /* A part of the member table. The parts come in order, because we ask for the next one. */
 static enum canary_drop cnr_welcome_part(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 {
-	const struct canary_entry *entry = cnr_welcome_list(in);
+	const struct canary_peer *entry = cnr_welcome_list(in);
 	const struct canary_hdr *h = in->hdr;
 	u32 i, first = be32_to_cpu(h->welcome.first), n = be16_to_cpu(h->welcome.entries);
-	struct canary_peer *p;
 
 	if (c->table || first != c->join.known)
 		return CANARY_DROP_DUPLICATE;
@@ -568,12 +560,9 @@ static enum canary_drop cnr_welcome_part(struct cnr_comm *c, u64 now, const stru
 		return CANARY_DROP_EPOCH;
 	if (!cnr_welcome_sane(entry, n))
 		return CANARY_DROP_PEER;
-	for (i = 0; i < n; i++) {
-		/* rank 0 is where we reach it, whatever it calls itself */
-		p = first + i ? &c->peer[first + i] : &c->join.root;
-		p->addr = entry[i].addr[3];
-		p->port = entry[i].port;
-	}
+	/* rank 0 is where we reach it, whatever it calls itself */
+	for (i = 0; i < n; i++)
+		*(first + i ? &c->peer[first + i] : &c->join.root) = entry[i];
 	c->join.known += n;
 	c->epoch = be32_to_cpu(h->epoch);
 	c->join.missing = 0;

@@ -24,15 +24,6 @@ static inline bool cnr_is_of_ring(u8 type)
 	return type >= CANARY_RING_SUM && type <= CANARY_RING_WAIT;
 }
 
-/* An address in a list */
-static inline void cnr_map(__be32 to[4], __be32 addr)
-{
-	to[0] = 0;
-	to[1] = 0;
-	to[2] = cpu_to_be32(0xffff);
-	to[3] = addr;
-}
-
 /* Do the data agree with their checksum? */
 static inline bool cnr_sum_right(const struct cnr_in *in)
 {

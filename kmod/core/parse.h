@@ -10,6 +10,7 @@
 #ifndef CANARY_CORE_PARSE_H
 #define CANARY_CORE_PARSE_H
 
+#include "../addr.h"
 #include "../kinds.h"
 
 /*
@@ -72,12 +73,6 @@ static __always_inline int canary_has_cookie(const struct canary_hdr *h)
 {
 	return h->type == CANARY_CONTRIBUTION && (h->flags & CANARY_F_BYPASS) &&
 	       h->contribution.switch_id && h->contribution.cookie;
-}
-
-/* Of addresses in lists: is it an IPv4 one? */
-static __always_inline int canary_is_mapped(const __be32 addr[4])
-{
-	return !addr[0] && !addr[1] && cnr_be32(addr[2]) == 0xffff;
 }
 
 /* What contributions, results and what goes around rings have in common */
@@ -266,7 +261,7 @@ static __always_inline __u32 canary_session_payload(const struct canary_hdr *h)
 	case CANARY_WELCOME:
 		return CANARY_SALT + cnr_be16(h->welcome.entries) *
 		       ((h->flags & CANARY_F_WAITING) ? sizeof(__be16) :
-			sizeof(struct canary_entry));
+			sizeof(struct canary_peer));
 	case CANARY_ABORT:
 		return cnr_be16(h->abort.entries) * sizeof(__be16);
 	default:
@@ -340,24 +335,6 @@ static __always_inline enum canary_drop canary_parse(const struct canary_hdr *h,
 	default:
 		return canary_parse_session(h, len);
 	}
-}
-
-static __always_inline int canary_port_ok(__be16 port)
-{
-	__u32 number = cnr_be16(port);
-
-	return number >= CANARY_PORT_BASE && number < CANARY_PORT_BASE + CANARY_PORTS;
-}
-
-/*
- * May a member be there? At an address of one host, at a port of the range. Which addresses are
- * those of a whole network only routes can tell.
- */
-static __always_inline int canary_peer_ok(__be32 addr, __be16 port)
-{
-	__u32 host = cnr_be32(addr);
-
-	return host >> 24 && host >> 28 < 0xe && canary_port_ok(port);
 }
 
 /* Serial numbers of blocks: is @a before @b, although both wrap? (as TCP compares) */

@@ -6,22 +6,14 @@
  */
 #include "ring.h"
 
-static bool cnr_ring_before(const struct canary_peer *a, const struct canary_peer *b)
-{
-	if (a->addr != b->addr)
-		return be32_to_cpu(a->addr) < be32_to_cpu(b->addr);
-	return be16_to_cpu(a->port) < be16_to_cpu(b->port);
-}
-
 /* Ranks are told apart by address and port; what claims to be the same goes by rank. */
 static bool cnr_ring_less(const struct cnr_comm *c, u16 a, u16 b)
 {
 	const struct canary_peer *x = a ? &c->peer[a] : &c->join.root;
 	const struct canary_peer *y = b ? &c->peer[b] : &c->join.root;
+	int order = canary_peer_compare(x, y);
 
-	if (x->addr == y->addr && x->port == y->port)
-		return a < b;
-	return cnr_ring_before(x, y);
+	return order ? order < 0 : a < b;
 }
 
 static void cnr_ring_sift(struct cnr_comm *c, u32 i, u32 n)

@@ -23,14 +23,14 @@
  * @cookie:	of the switch that bypassed it, if that takes restorations; else 0
  */
 struct cnr_source {
-	__be32	addr;
+	struct canary_addr addr;
+	u64	tag;
+	__be32	switch_id;
+	__be32	cookie;
 	__be16	port;
 	u8	repeat;
 	u8	merged:1;
 	u8	bypassed:1;
-	u64	tag;
-	__be32	switch_id;
-	__be32	cookie;
 };
 
 enum cnr_lead_state {

@@ -101,12 +101,11 @@ static bool cnr_repeat(const struct cnr_comm *c, const struct cnr_lead *l, const
 	u32 i;
 
 	*known = false;
-	if (in->hdr->contribution.count == cpu_to_be16(1) && in->addr == p->addr &&
-	    in->port == p->port)
+	if (in->hdr->contribution.count == cpu_to_be16(1) && cnr_is_at(p, in))
 		return false;
 	for (i = 0; i < l->sources; i++) {
 		s = &l->source[i];
-		if (s->addr != in->addr || s->port != in->port)
+		if (s->port != in->port || !canary_addr_equal(&s->addr, &in->addr))
 			continue;
 		*known = true;
 		if (s->tag == be64_to_cpu(in->hdr->contribution.tag))
@@ -230,7 +229,7 @@ static void cnr_lead_learn(struct cnr_comm *c, u64 now, const struct cnr_lead *l
 	const struct canary_hdr *h = in->hdr;
 	bool single = h->contribution.count == cpu_to_be16(1);
 	/* A single one that a switch sends on was held like all that is incomplete. */
-	bool held = !single || in->addr != c->peer[be16_to_cpu(h->rank)].addr;
+	bool held = !single || !canary_addr_equal(&in->addr, &c->peer[be16_to_cpu(h->rank)].addr);
 	/* What went around switches from the start was not sent again. */
 	bool answer = single && (h->flags & CANARY_F_BYPASS) &&
 		      !h->contribution.switch_id && h->contribution.path;
@@ -263,12 +262,12 @@ static bool cnr_is_own(const struct canary_hdr *h)
  * Aggregates have no mac. Who knows where the switches are need not take them from anybody.
  * Context: hot, so nothing is looked at where nobody was named.
  */
-static bool cnr_believes(const struct cnr_comm *c, __be32 addr)
+static bool cnr_believes(const struct cnr_comm *c, const struct canary_addr *addr)
 {
 	u32 i;
 
 	for (i = 0; i < c->cfg.believe; i++)
-		if ((addr & c->cfg.believed[i].mask) == c->cfg.believed[i].addr)
+		if (canary_addr_within(addr, &c->cfg.believed[i].addr, c->cfg.believed[i].length))
 			return true;
 	return !c->cfg.believe;
 }
@@ -308,7 +307,7 @@ static enum canary_drop cnr_contribution_admit(struct cnr_comm *c, u64 now, stru
 
 	/* A single contribution has a mac, which holds for its data too. */
 	if (h->contribution.count != cpu_to_be16(1)) {
-		if (!cnr_believes(c, in->addr))
+		if (!cnr_believes(c, &in->addr))
 			return CANARY_DROP_AGGREGATE;
 		if (!cnr_sum_right(in))
 			return CANARY_DROP_SUM;

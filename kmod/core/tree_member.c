@@ -217,7 +217,7 @@ enum canary_drop cnr_result_input(struct cnr_comm *c, u64 now, const struct cnr_
 	c->load = h->result.load;
 	if (!(b->flags & CNR_B_AGAIN) && !b->attempt)
 		cnr_sample(c, now, block, be32_to_cpu(h->result.held), h->result.load);
-	if (in->addr != c->peer[rank].addr) {
+	if (!canary_addr_equal(&in->addr, &c->peer[rank].addr)) {
 		c->first_aggregator = h->result.switch_id;
 		c->tree.merges = true;
 	}

@@ -32,17 +32,17 @@ static bool cnr_switch_find(const struct cnr_comm *c, __be32 id, struct canary_p
 	const struct cnr_merger *m;
 	u32 i;
 
-	at->addr = id;
+	at->addr = canary_addr_of_ip4(id);
 	at->port = cpu_to_be16(CANARY_PORT_BASE);
+	at->zero = 0;
 	for (i = 0; i < ARRAY_SIZE(c->trust.merger); i++) {
 		m = &c->trust.merger[i];
-		if (!m->addr || m->switch_id != id)
+		if (!m->at.port || m->switch_id != id)
 			continue;
-		at->addr = m->addr;
-		at->port = m->port;
+		*at = m->at;
 		break;
 	}
-	return id && canary_peer_ok(at->addr, at->port);
+	return id && canary_peer_ok(at);
 }
 
 /* Those of the switch of @head, from there on, that a packet has room for. Return: how many. */
@@ -60,21 +60,25 @@ static u32 cnr_restore_group(const struct cnr_comm *c, const struct cnr_lead *l,
 	return n;
 }
 
+static bool cnr_source_before(const struct cnr_source *s, const struct canary_restored *r)
+{
+	int order = canary_addr_compare(&s->addr, &r->addr);
+
+	return order < 0 || (!order && be16_to_cpu(s->port) < be16_to_cpu(r->port));
+}
+
 /* Sorted by address and port: so the switch sees at a glance that nobody is in it twice. */
 static void cnr_restore_list(const struct cnr_source *head, const u16 *group, u32 n,
 			     struct canary_restored *list)
 {
 	const struct cnr_source *s;
-	u64 place;
 	u32 i, k;
 
 	for (i = 0; i < n; i++) {
 		s = &head[group[i]];
-		place = (u64)be32_to_cpu(s->addr) << 16 | be16_to_cpu(s->port);
-		for (k = i; k && ((u64)be32_to_cpu(list[k - 1].addr[3]) << 16 |
-				  be16_to_cpu(list[k - 1].port)) > place; k--)
+		for (k = i; k && cnr_source_before(s, &list[k - 1]); k--)
 			list[k] = list[k - 1];
-		cnr_map(list[k].addr, s->addr);
+		list[k].addr = s->addr;
 		list[k].port = s->port;
 		list[k].zero = 0;
 		list[k].cookie = s->cookie;
@@ -123,7 +127,8 @@ static bool cnr_restored_result(struct cnr_comm *c, struct cnr_lead *l, struct c
 	out->addr = at.addr;
 	out->port = at.port;
 	for (i = 0; i < l->sources; i++)
-		if (l->source[i].addr == at.addr && l->source[i].port == at.port)
+		if (l->source[i].port == at.port &&
+		    canary_addr_equal(&l->source[i].addr, &at.addr))
 			l->source[i].repeat = 1;
 	cnr_count(c, CNR_C_results_out);
 	return true;

@@ -23,34 +23,42 @@
 
 void cnr_trust_begin(struct cnr_comm *c)
 {
-	c->trust.key = cnr_secret(c, 5) | 1;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(c->trust.key); i++)
+		c->trust.key[i] = cnr_secret(c, 5 + i) | 1;
 }
 
 /*
  * Whose place it is hangs on a secret, or an address could be chosen that takes the place of a
- * switch. The high bits of a product with a secret odd number are enough for that, and cheap.
+ * switch. The high bits of products with secret odd numbers are enough for that, and cheap.
  */
-static struct cnr_merger *cnr_merger_at(struct cnr_comm *c, __be32 addr, __be16 port)
+static struct cnr_merger *cnr_merger_at(struct cnr_comm *c, const struct canary_addr *addr,
+					__be16 port)
 {
-	u64 hash = ((u64)be32_to_cpu(addr) << 16 | be16_to_cpu(port)) * c->trust.key;
+	u64 hash = ((u64)be32_to_cpu(addr->word[3]) << 16 | be16_to_cpu(port)) * c->trust.key[0];
+	u32 i;
 
+	for (i = 0; i < 3; i++)
+		hash += be32_to_cpu(addr->word[i]) * c->trust.key[i + 1];
 	return &c->trust.merger[hash >> (64 - CNR_MERGERS_BITS)];
 }
 
 /* Return: NULL for strangers */
-static struct cnr_merger *cnr_merger(struct cnr_comm *c, __be32 addr, __be16 port)
+static struct cnr_merger *cnr_merger(struct cnr_comm *c, const struct canary_addr *addr,
+				     __be16 port)
 {
 	struct cnr_merger *m = cnr_merger_at(c, addr, port);
 
-	return m->addr == addr && m->port == port ? m : NULL;
+	return m->at.port == port && canary_addr_equal(&m->at.addr, addr) ? m : NULL;
 }
 
 bool cnr_merger_known(struct cnr_comm *c, const struct cnr_in *in)
 {
-	return cnr_merger(c, in->addr, in->port);
+	return cnr_merger(c, &in->addr, in->port);
 }
 
-static u64 *cnr_debt(struct cnr_comm *c, __be32 addr, __be16 port)
+static u64 *cnr_debt(struct cnr_comm *c, const struct canary_addr *addr, __be16 port)
 {
 	struct cnr_merger *m = cnr_merger(c, addr, port);
 
@@ -116,7 +124,7 @@ enum canary_drop cnr_trust_admit(struct cnr_comm *c, u64 now, struct cnr_lead *l
 		cnr_count(c, CNR_C_tag_mismatch);
 		return CANARY_DROP_TAG;
 	}
-	if (*cnr_debt(c, in->addr, in->port) >= now + CNR_SPOILT_BURST * CNR_SPOILT_GAP) {
+	if (*cnr_debt(c, &in->addr, in->port) >= now + CNR_SPOILT_BURST * CNR_SPOILT_GAP) {
 		cnr_count(c, CNR_C_refused);
 		return CANARY_DROP_MAC;
 	}
@@ -181,7 +189,7 @@ bool cnr_trust_witness(struct cnr_comm *c, struct cnr_lead *l)
 void cnr_trust_taken(struct cnr_comm *c, u64 now, struct cnr_lead *l, const struct cnr_source *s)
 {
 	l->flags |= CNR_L_MERGED;
-	if (cnr_merger(c, s->addr, s->port) || (l->flags & CNR_L_STRANGE))
+	if (cnr_merger(c, &s->addr, s->port) || (l->flags & CNR_L_STRANGE))
 		return;
 	l->flags |= CNR_L_STRANGE;
 	cnr_charge(&c->trust.strangers, now);
@@ -199,11 +207,11 @@ void cnr_trust_proven(struct cnr_comm *c, struct cnr_lead *l)
 		s = &l->source[i];
 		if (!s->merged)
 			continue;
-		m = cnr_merger_at(c, s->addr, s->port);
-		if (cnr_merger(c, s->addr, s->port))
+		m = cnr_merger_at(c, &s->addr, s->port);
+		if (cnr_merger(c, &s->addr, s->port))
 			cnr_pay(&m->debt, CNR_SPOILT_GAP / 2);
 		else
-			*m = (struct cnr_merger){ .addr = s->addr, .port = s->port };
+			*m = (struct cnr_merger){ .at.addr = s->addr, .at.port = s->port };
 		/* Who bypassed it is somebody else. */
 		if (!s->bypassed)
 			m->switch_id = s->switch_id;
@@ -227,6 +235,6 @@ void cnr_trust_spoilt(struct cnr_comm *c, u64 now, const struct cnr_lead *l)
 	for (i = 0; i < l->sources; i++) {
 		s = &l->source[i];
 		if (s->merged)
-			cnr_charge(cnr_debt(c, s->addr, s->port), now);
+			cnr_charge(cnr_debt(c, &s->addr, s->port), now);
 	}
 }

@@ -40,7 +40,8 @@ static void cnr_trouble_add(struct cnr_comm *c, const struct cnr_in *in,
 
 	for (i = 0; i < CNR_TROUBLES; i++) {
 		t = &c->trouble.list[i];
-		if (t->kind == kind && t->addr == in->addr && t->port == in->port)
+		if (t->kind == kind && t->port == in->port &&
+		    canary_addr_equal(&t->addr, &in->addr))
 			break;
 	}
 	if (i == CNR_TROUBLES) {
@@ -83,8 +84,8 @@ static bool cnr_trouble_joiner(struct cnr_comm *c, const struct cnr_in *in, enum
 static void cnr_trouble_answer(struct cnr_comm *c, const struct cnr_in *in, enum canary_drop drop)
 {
 	if (!c->cfg.rank || c->state != CNR_JOINING || in->hdr->epoch ||
-	    in->hdr->refused.nonce != cpu_to_be64(c->join.nonce) || in->addr != c->cfg.root ||
-	    in->port != c->cfg.root_port)
+	    in->hdr->refused.nonce != cpu_to_be64(c->join.nonce) || in->port != c->cfg.root_port ||
+	    !canary_addr_equal(&in->addr, &c->cfg.root))
 		return;
 	if (drop == CANARY_DROP_COMM)
 		cnr_trouble_add(c, in, CNR_TROUBLE_COMM, be32_to_cpu(in->hdr->comm));

@@ -340,7 +340,7 @@ static void rank0(u32 comm, u32 dead, const struct sockaddr_canary *addr)
 static void others(u32 comm, const struct sockaddr_canary *root)
 {
 	struct sockaddr_in sin = {
-		.sin_family = AF_INET, .sin_addr.s_addr = root->scan_addr,
+		.sin_family = AF_INET, .sin_addr.s_addr = canary_addr_ip4(&root->scan_addr),
 		.sin_port = root->scan_port,
 	};
 	struct cnr_config cfg = {
@@ -364,7 +364,7 @@ static void others(u32 comm, const struct sockaddr_canary *root)
 static void rendezvous(u32 comm, u32 dead)
 {
 	struct sockaddr_canary addr = {
-		.scan_family = AF_CANARY, .scan_addr = htonl(INADDR_LOOPBACK + comm),
+		.scan_family = AF_CANARY, .scan_addr = CANARY_ADDR_IP4(htonl(INADDR_LOOPBACK + comm)),
 		.scan_port = htons(CANARY_PORT_BASE),
 	};
 	u64 limit = now_ns() + LIMIT_S * CNR_SEC;
@@ -501,7 +501,7 @@ static void die_all(void)
 static void unread(u32 comm)
 {
 	struct sockaddr_canary addr = {
-		.scan_family = AF_CANARY, .scan_addr = htonl(INADDR_LOOPBACK + comm),
+		.scan_family = AF_CANARY, .scan_addr = CANARY_ADDR_IP4(htonl(INADDR_LOOPBACK + comm)),
 		.scan_port = htons(CANARY_PORT_BASE),
 	};
 	struct canary_comm_req req = { .id = comm, .members = 1 };

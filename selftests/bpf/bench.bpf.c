@@ -142,7 +142,7 @@ int bench_route(struct xdp_md *ctx)
 	void *data = (void *)(long)ctx->data;
 	struct ethhdr *eth = data;
 	struct iphdr *ip = data + sizeof(*eth);
-	struct csw_route_key to = { .prefixlen = 32 };
+	struct csw_route_key to = { .prefixlen = CANARY_ADDR_BITS };
 	struct csw_neigh_key at = {};
 	struct csw_route *route;
 	struct csw_neigh *neigh;
@@ -153,12 +153,14 @@ int bench_route(struct xdp_md *ctx)
 	if (eth->h_proto != bpf_htons(0x0800) || ip->version != 4 || ip->ihl != 5 ||
 	    ip->ttl <= 1 || header_sum((__u16 *)ip) != 0xffff)
 		return XDP_PASS;
-	to.addr = ip->daddr;
+	to.addr = canary_addr_of_ip4(ip->daddr);
 	route = bpf_map_lookup_elem(&routes, &to);
 	if (!route || route->kind != CSW_ROUTE_UNICAST)
 		return XDP_PASS;
 	at.ifindex = route->nexthop[0].ifindex;
-	at.addr = route->nexthop[0].gateway ?: ip->daddr;
+	at.addr = route->nexthop[0].gateway;
+	if (canary_addr_is_zero(&at.addr))
+		at.addr = to.addr;
 	neigh = bpf_map_lookup_elem(&neighbours, &at);
 	if (!neigh)
 		return XDP_PASS;

@@ -261,13 +261,13 @@ static void emit(int elements)
 /* The sender's rule is in the table of world.c: so many others beside it */
 static int rules(void)
 {
-	struct csw_admission_key key = { .prefixlen = 64 };
+	struct csw_admission_key key = { .prefixlen = 32 + CANARY_ADDR_BITS };
 	struct csw_admission admission = { .ranges = 1, .range = { { 1, 99 } } };
 	int i, ret = 0;
 
 	for (i = 0; i < RULES; i++) {
 		key.ifindex = htobe32(ifindex[1 + i % PORTS]);
-		key.addr = htobe32(0x0a000110 + i);
+		key.addr = canary_addr_of_ip4(htobe32(0x0a000110 + i));
 		admission.id = 1000 + i;
 		ret |= bpf_map_update_elem(bpf_map__fd(sw->maps.admissions), &key, &admission, 0);
 	}

@@ -114,7 +114,7 @@ struct canary_switch *kernel_load(uint32_t slots, uint32_t queue, bool test_cloc
 		canary_switch__destroy(s);
 		return NULL;
 	}
-	s->bss->config.addr = people[SELF].addr;
+	s->bss->config.addr = canary_addr_of_ip4(people[SELF].addr);
 	s->bss->config.id = people[SELF].addr;
 	s->bss->config.port = people[SELF].udp;
 	s->bss->config.slot_mask = slots - 1;
@@ -202,11 +202,13 @@ static int kernel_neighbours(void)
 {
 	struct csw_neigh_key key;
 	struct csw_neigh neigh;
-	char addr[16];
+	char addr[INET_ADDRSTRLEN];
+	__be32 ip;
 	int i;
 
 	for (i = 0; world_kernel_neighbours(&key, &neigh, i); i++) {
-		inet_ntop(AF_INET, &key.addr, addr, sizeof(addr));
+		ip = canary_addr_ip4(&key.addr);
+		inet_ntop(AF_INET, &ip, addr, sizeof(addr));
 		if (sh("ip neigh add %s dev p%d lladdr %02x:%02x:%02x:%02x:%02x:%02x nud permanent",
 		       addr, key.ifindex, neigh.mac[0], neigh.mac[1], neigh.mac[2], neigh.mac[3],
 		       neigh.mac[4], neigh.mac[5]))
@@ -271,7 +273,10 @@ static void zero_fan_ins(void)
 
 static void configure_fan_in(uint32_t expect)
 {
-	struct csw_route_key key = { .prefixlen = 32, .addr = people[LEADER].addr };
+	struct csw_route_key key = {
+		.prefixlen = CANARY_ADDR_BITS,
+		.addr = canary_addr_of_ip4(people[LEADER].addr),
+	};
 
 	bpf_map_update_elem(bpf_map__fd(skel->maps.fan_in_config), &key, &expect, 0);
 }

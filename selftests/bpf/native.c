@@ -14,17 +14,16 @@ static struct csw_port port_table[PORTS + 1];
 static struct outputs *sink;
 static uint32_t configured_fan_in;
 
-static struct csw_route *route(struct csw_native *s, __be32 addr)
+static struct csw_route *route(struct csw_native *s, const struct canary_addr *addr)
 {
 	static struct csw_route best, r;
-	uint32_t longest = 0, bits;
+	uint32_t longest = 0;
 	struct csw_route_key key;
 	bool found = false;
 	int i;
 
 	for (i = 0; world_routes(&key, &r, i); i++) {
-		bits = key.prefixlen ? htobe32(~0U << (32 - key.prefixlen)) : 0;
-		if ((addr & bits) != key.addr || key.prefixlen < longest)
+		if (!canary_addr_within(addr, &key.addr, key.prefixlen) || key.prefixlen < longest)
 			continue;
 		longest = key.prefixlen;
 		best = r;
@@ -33,14 +32,15 @@ static struct csw_route *route(struct csw_native *s, __be32 addr)
 	return found ? &best : NULL;
 }
 
-static const struct csw_neigh *neigh(struct csw_native *s, __u32 ifindex, __be32 addr)
+static const struct csw_neigh *neigh(struct csw_native *s, __u32 ifindex,
+				     const struct canary_addr *addr)
 {
 	static struct csw_neigh n;
 	struct csw_neigh_key key;
 	int i;
 
 	for (i = 0; world_neighbours(&key, &n, i); i++)
-		if (key.ifindex == ifindex && key.addr == addr)
+		if (key.ifindex == ifindex && canary_addr_equal(&key.addr, addr))
 			return &n;
 	return NULL;
 }
@@ -50,21 +50,22 @@ static const struct csw_port *port(struct csw_native *s, __u32 ifindex)
 	return ifindex && ifindex <= PORTS ? &port_table[ifindex] : NULL;
 }
 
-static __u32 fan_in_of(struct csw_native *s, __be32 leader)
+static __u32 fan_in_of(struct csw_native *s, const struct canary_addr *leader)
 {
-	return leader == people[LEADER].addr ? configured_fan_in : 0;
+	return canary_addr_ip4(leader) == people[LEADER].addr ? configured_fan_in : 0;
 }
 
-static const struct csw_admission *admission(struct csw_native *s, __u32 ifindex, __be32 addr)
+static const struct csw_admission *admission(struct csw_native *s, __u32 ifindex,
+					     const struct canary_addr *addr)
 {
 	static struct csw_admission best, a;
 	struct csw_admission_key key;
-	uint32_t longest = 0, bits;
+	uint32_t longest = 0;
 	int i;
 
 	for (i = 0; world_admissions(&key, &a, i); i++) {
-		bits = key.prefixlen > 32 ? htobe32(~0U << (64 - key.prefixlen)) : 0;
-		if (key.ifindex != ifindex || (addr & bits) != key.addr || key.prefixlen < longest)
+		if (key.ifindex != ifindex || key.prefixlen < longest ||
+		    !canary_addr_within(addr, &key.addr, key.prefixlen - 32))
 			continue;
 		longest = key.prefixlen;
 		best = a;
@@ -78,14 +79,14 @@ static bool vlan(struct csw_native *s, __u32 ifindex, __be16 type, __be16 number
 	       number == htobe16(VLAN_TAG & 0xfff);
 }
 
-static bool kernel_neigh(struct csw_frame *f, __u32 ifindex, __be32 gateway)
+static bool kernel_neigh(struct csw_frame *f, __u32 ifindex, const struct canary_addr *gateway)
 {
 	struct csw_neigh_key key;
 	struct csw_neigh n;
 	int i;
 
 	for (i = 0; world_kernel_neighbours(&key, &n, i); i++) {
-		if (key.ifindex != ifindex || key.addr != gateway)
+		if (key.ifindex != ifindex || !canary_addr_equal(&key.addr, gateway))
 			continue;
 		memcpy(f->data, n.mac, 6);
 		memcpy(f->data + 6, port_table[ifindex].mac, 6);
@@ -152,7 +153,7 @@ static void reset(const struct setting *s)
 	sw.config.spread = 0;
 	sw.woken = 0;
 	sw.now = 1000 * MSEC;
-	sw.config.addr = people[SELF].addr;
+	sw.config.addr = canary_addr_of_ip4(people[SELF].addr);
 	sw.config.id = people[SELF].addr;
 	sw.config.port = people[SELF].udp;
 	sw.config.slot_mask = s->slots - 1;

@@ -98,9 +98,9 @@ int world_admissions(struct csw_admission_key *key, struct csw_admission *admiss
 {
 	if (i >= sizeof(admissions) / sizeof(admissions[0]))
 		return 0;
-	key->prefixlen = 32 + admissions[i].prefix;
+	key->prefixlen = 32 + CANARY_ADDR_IP4_START + admissions[i].prefix;
 	key->ifindex = admissions[i].port;
-	key->addr = admissions[i].addr;
+	key->addr = canary_addr_of_ip4(admissions[i].addr);
 	memset(admission, 0, sizeof(*admission));
 	admission->id = i + 1;
 	memcpy(admission->range, admissions[i].range, sizeof(admissions[i].range));
@@ -131,12 +131,14 @@ int world_routes(struct csw_route_key *key, struct csw_route *route, int i)
 
 	if (i >= sizeof(routes) / sizeof(routes[0]))
 		return 0;
-	key->prefixlen = routes[i].prefix;
-	key->addr = routes[i].addr;
+	key->prefixlen = CANARY_ADDR_IP4_START + routes[i].prefix;
+	key->addr = canary_addr_of_ip4(routes[i].addr);
 	memset(route, 0, sizeof(*route));
 	route->kind = routes[i].kind;
 	for (hop = 0; hop < 2 && routes[i].hop[hop].port; hop++) {
-		route->nexthop[hop].gateway = routes[i].hop[hop].gateway;
+		if (routes[i].hop[hop].gateway)
+			route->nexthop[hop].gateway =
+				canary_addr_of_ip4(routes[i].hop[hop].gateway);
 		route->nexthop[hop].ifindex = routes[i].hop[hop].port;
 		route->nexthops++;
 	}
@@ -149,7 +151,7 @@ static int neighbour(const struct neighbour *table, int n, struct csw_neigh_key 
 	if (i >= n)
 		return 0;
 	key->ifindex = table[i].port;
-	key->addr = table[i].addr;
+	key->addr = canary_addr_of_ip4(table[i].addr);
 	memset(neigh, 0, sizeof(*neigh));
 	memcpy(neigh->mac, table[i].mac, 6);
 	return 1;
@@ -225,10 +227,18 @@ const uint64_t world_secret[2][2] = {
 	{ 0x0706050403020100ULL, 0x0f0e0d0c0b0a0908ULL }, { 0x1122334455667788ULL, 0x99 },
 };
 
+/* An IPv4 address as lists have it */
+static void put_mapped(uint8_t *p, const void *addr)
+{
+	memset(p, 0, 10);
+	put16(p + 10, 0xffff);
+	memcpy(p + 12, addr, 4);
+}
+
 /* What the switch gives to who it bypasses: PROTOCOL.md, "Restoration carries no data" */
 static void put_cookie(uint8_t *p, const struct msg *m, __be32 addr, __be16 port, bool old)
 {
-	uint8_t claim[32] = { 0 };
+	uint8_t claim[40] = { 0 };
 	uint64_t hash;
 	uint32_t word;
 
@@ -236,21 +246,13 @@ static void put_cookie(uint8_t *p, const struct msg *m, __be32 addr, __be16 port
 	put32(claim + 4, m->epoch);
 	put32(claim + 8, m->block);
 	put32(claim + 12, m->opsig);
-	memcpy(claim + 16, &addr, 4);
-	memcpy(claim + 20, &port, 2);
-	put16(claim + 22, 4 * m->elements);
-	claim[24] = m->attempt;
+	put_mapped(claim + 16, &addr);
+	memcpy(claim + 32, &port, 2);
+	put16(claim + 34, 4 * m->elements);
+	claim[36] = m->attempt;
 	hash = cnr_siphash((const uint8_t *)world_secret[old], claim, sizeof(claim));
 	word = hash ^ hash >> 32;
 	memcpy(p, &word, 4);
-}
-
-/* An IPv4 address as lists have it */
-static void put_mapped(uint8_t *p, const void *addr)
-{
-	memset(p, 0, 10);
-	put16(p + 10, 0xffff);
-	memcpy(p + 12, addr, 4);
 }
 
 static uint32_t payload_children(uint8_t *p, const struct msg *m)

@@ -251,7 +251,8 @@ static bool forgets(u64 seed)
 	};
 	struct posing p = { .s = sim_new(&cfg), .from = 1000 };
 	struct cnr_in in = {
-		.addr = cpu_to_be32(0x0a000100 + SWITCH), .port = cpu_to_be16(CANARY_PORT_BASE),
+		.addr = canary_addr_of_ip4(cpu_to_be32(0x0a000100 + SWITCH)),
+		.port = cpu_to_be16(CANARY_PORT_BASE),
 	};
 	bool known;
 

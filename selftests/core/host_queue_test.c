@@ -28,9 +28,9 @@ static struct cnr_comm *comm_new(void)
 		.comm = 1,
 		.members = 4,
 		.mtu = 1500,
-		.addr = cpu_to_be32(0x0a000001),
+		.addr = canary_addr_of_ip4(cpu_to_be32(0x0a000001)),
 		.port = cpu_to_be16(CANARY_PORT_BASE),
-		.root = cpu_to_be32(0x0a000001),
+		.root = canary_addr_of_ip4(cpu_to_be32(0x0a000001)),
 		.root_port = cpu_to_be16(CANARY_PORT_BASE),
 	};
 	struct cnr_comm *c = cnr_init(comm_memory(&cfg), &cfg);

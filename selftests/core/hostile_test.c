@@ -282,6 +282,8 @@ static void test_block_over_under_way(void)
 /* Who is told where the switches are takes no aggregates from elsewhere, but theirs. */
 static void test_believed(bool elsewhere)
 {
+	const struct canary_addr near = canary_addr_of_ip4(cpu_to_be32(0xc6336400));
+	const struct canary_addr zero = canary_addr_of_ip4(0);
 	struct sim *s = connected(4, true);
 	struct cnr_config *cfg;
 	u64 dropped = 0;
@@ -289,8 +291,8 @@ static void test_believed(bool elsewhere)
 
 	for (i = 0; i < 4; i++) {
 		cfg = &sim_comm(s, i)->cfg;
-		cnr_prefix_set(&cfg->believed[0], cpu_to_be32(0xc6336400), 24);
-		cnr_prefix_set(&cfg->believed[1], 0, elsewhere ? 32 : 0);
+		cnr_prefix_set(&cfg->believed[0], &near, 96 + 24);
+		cnr_prefix_set(&cfg->believed[1], &zero, 96 + (elsewhere ? 32 : 0));
 		cfg->believe = 2;
 	}
 	post_all(s, 4, 352 * 8);

@@ -251,12 +251,10 @@ static void test_refusal(void)
 	sim_free(s);
 }
 
-static enum canary_drop offer_cookie(struct sim *s, struct cnr_out *out, __be32 addr)
+static enum canary_drop offer_cookie(struct sim *s, struct cnr_out *out,
+				     const struct canary_addr *addr)
 {
-	__be32 mapped[4];
-
-	cnr_map(mapped, addr);
-	memcpy(out->hdr.cookie.address, mapped, sizeof(mapped));
+	out->hdr.cookie.address = *addr;
 	cnr_seal(sim_comm(s, 0), out);
 	return sim_inject(s, 1, &out->hdr, sizeof(out->hdr), 0);
 }
@@ -267,6 +265,7 @@ static void test_cookie(void)
 	struct sim_config cfg = { .members = 3, .seed = 53, .key = true };
 	struct sim *s = sim_new(&cfg);
 	struct cnr_comm *c = sim_comm(s, 1);
+	struct canary_addr other = sim_comm(s, 2)->cfg.addr;
 	struct cnr_out out;
 	u64 cookie;
 
@@ -279,13 +278,13 @@ static void test_cookie(void)
 	out.hdr.cookie.nonce = cpu_to_be64(c->join.nonce);
 	out.hdr.cookie.cookie = cpu_to_be64(1);
 	out.port = c->cfg.port;
-	tap(cookie && offer_cookie(s, &out, c->cfg.addr ^ cpu_to_be32(1)) == CANARY_DROP_OTHER &&
+	tap(cookie && offer_cookie(s, &out, &other) == CANARY_DROP_OTHER &&
 	    c->join.cookie == cookie, "cookie of another address: is not shown");
 	out.port = cpu_to_be16(CANARY_PORT_BASE + 1);
-	tap(offer_cookie(s, &out, c->cfg.addr) == CANARY_DROP_MAC && c->join.cookie == cookie,
+	tap(offer_cookie(s, &out, &c->cfg.addr) == CANARY_DROP_MAC && c->join.cookie == cookie,
 	    "cookie of another port: is not shown");
 	out.port = c->cfg.port;
-	tap(offer_cookie(s, &out, c->cfg.addr) == CANARY_DROP_NONE && c->join.cookie == 1,
+	tap(offer_cookie(s, &out, &c->cfg.addr) == CANARY_DROP_NONE && c->join.cookie == 1,
 	    "cookie of ours: is");
 	sim_free(s);
 }
@@ -305,7 +304,7 @@ static void test_welcome_small(void)
 	struct {
 		struct canary_hdr hdr;
 		u8 salt[CANARY_SALT];
-		struct canary_entry entry[3];
+		struct canary_peer entry[3];
 	} m = { 0 };
 	enum canary_drop drop[2];
 	struct cnr_out out;
@@ -315,10 +314,7 @@ static void test_welcome_small(void)
 	sim_connect(s, -1);
 	sim_run(s, sim_now(s) + S);
 	memcpy(m.salt, root->salt, sizeof(m.salt));
-	for (i = 0; i < 3; i++) {
-		cnr_map(m.entry[i].addr, root->peer[i].addr);
-		m.entry[i].port = root->peer[i].port;
-	}
+	memcpy(m.entry, root->peer, sizeof(m.entry));
 	for (i = 0; i < 2; i++) {
 		cnr_header(root, &out, CANARY_WELCOME, root->first);
 		out.hdr.welcome.nonce = cpu_to_be64(c->join.nonce);

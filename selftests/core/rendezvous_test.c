@@ -360,8 +360,8 @@ static void test_troubles(void)
 		sim_run(s, sim_now(s) + 2 * S);
 		root = trouble_of(s, 0);
 		other = trouble_of(s, 1);
-		tap(root.kind == cases[i].kind && root.rank == 1 && root.addr == c->cfg.addr &&
-		    root.port == c->cfg.port && root.count &&
+		tap(root.kind == cases[i].kind && root.rank == 1 &&
+		    canary_addr_equal(&root.addr, &c->cfg.addr) && root.port == c->cfg.port && root.count &&
 		    (root.kind == CNR_TROUBLE_COMM ? root.value == id + 5 :
 		     root.value == cases[i].at_root),
 		    "%s: rank 0 knows from whom (%u)", cases[i].what, root.kind);
@@ -434,7 +434,7 @@ static bool tell_lie(void *arg, int from, int to, const struct canary_hdr *h)
 {
 	struct cnr_comm *root = sim_comm(((struct lie *)arg)->s, 0);
 	const struct canary_peer *lie = &((struct lie *)arg)->peer;
-	bool told = root->peer[2].addr == lie->addr && root->peer[2].port == lie->port;
+	bool told = canary_peer_equal(&root->peer[2], lie);
 
 	if (h->type != CANARY_WELCOME || (h->flags & (CANARY_F_WAITING | CANARY_F_READY)))
 		return false;
@@ -444,10 +444,10 @@ static bool tell_lie(void *arg, int from, int to, const struct canary_hdr *h)
 }
 
 /* Return: how often rank 1 refused a table that has rank 2 at that place; -1: it believed it */
-static int refused_at(u32 addr, u16 port)
+static int refused_at(struct canary_addr addr, u16 port)
 {
 	struct sim_config cfg = { .members = 3, .seed = 17 };
-	struct lie lie = { .peer.addr = cpu_to_be32(addr), .peer.port = cpu_to_be16(port) };
+	struct lie lie = { .peer.addr = addr, .peer.port = cpu_to_be16(port) };
 	int refused;
 
 	lie.s = sim_new(&cfg);
@@ -477,12 +477,15 @@ static void test_hostile_root(void)
 		{ "multicast", 0xe0000001, CANARY_PORT_BASE },
 		{ "no address", 0, CANARY_PORT_BASE },
 	};
+	const struct canary_addr ip6 = { { cpu_to_be32(0x20010db8), 0, 0, cpu_to_be32(3) } };
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(table); i++)
-		tap(refused_at(table[i].addr, table[i].port) > 0, "hostile rank 0: %s",
+		tap(refused_at(canary_addr_of_ip4(cpu_to_be32(table[i].addr)), table[i].port) > 0, "hostile rank 0: %s",
 		    table[i].what);
-	tap(refused_at(0x0a000009, CANARY_PORT_BASE + CANARY_PORTS - 1) == -1,
+	tap(refused_at(ip6, CANARY_PORT_BASE) > 0, "hostile rank 0: an address of IPv6");
+	tap(refused_at(canary_addr_of_ip4(cpu_to_be32(0x0a000009)),
+		       CANARY_PORT_BASE + CANARY_PORTS - 1) == -1,
 	    "what looks like a member's place is believed");
 }
 
@@ -492,7 +495,8 @@ static void test_hostile_join(void)
 	struct sim_config cfg = { .members = 3, .seed = 5 };
 	u8 packet[64 + 1408] = { 0 };
 	struct canary_hdr *h = (void *)packet;
-	struct cnr_in in = { .hdr = h, .len = sizeof(packet), .addr = cpu_to_be32(0x0a000002) };
+	struct cnr_in in = { .hdr = h, .len = sizeof(packet),
+			     .addr = canary_addr_of_ip4(cpu_to_be32(0x0a000002)) };
 	struct sim *s = sim_new(&cfg);
 	struct cnr_out out;
 	const u8 *key;

@@ -113,7 +113,7 @@ static void test_join_elsewhere(void)
 	struct sim_config cfg = { .members = 3, .seed = 31 };
 	struct record r;
 	struct sim *s = recorded(&r, &cfg, 1, 1ULL << CANARY_JOIN);
-	__be32 addr;
+	struct canary_addr addr;
 
 	sim_connect(s, 0);
 	sim_connect(s, 1);
@@ -121,7 +121,7 @@ static void test_join_elsewhere(void)
 	addr = sim_comm(s, 0)->peer[1].addr;
 	tap(r.n > 1 && replay(&r, FAR) == CANARY_DROP_COOKIE,
 	    "JOIN repeated from elsewhere: its cookie is of another address");
-	tap(sim_comm(s, 0)->peer[1].addr == addr, "JOIN repeated from elsewhere: nobody moves");
+	tap(canary_addr_equal(&sim_comm(s, 0)->peer[1].addr, &addr), "JOIN repeated from elsewhere: nobody moves");
 	sim_connect(s, 2);
 	tap(all_connected(s), "JOIN repeated from elsewhere: all connect");
 	sim_free(s);

@@ -31,9 +31,9 @@ struct sim_event {
 	u64	seq;
 	enum sim_kind kind;
 	int	to;		/* the next place */
-	__be32	addr;		/* source */
+	struct canary_addr addr;	/* source */
 	__be16	port;
-	__be32	daddr;
+	struct canary_addr daddr;
 	__be16	dport;
 	u32	slot;
 	u32	generation;
@@ -71,8 +71,8 @@ struct sim_slot {
 	u32	done;
 	u32	data[CANARY_ELEMENTS_MAX];
 	u32	children;
-	struct { __be32 addr; __be16 port; u64 tag; } child[SIM_MEMBERS_MAX];
-	__be32	daddr;
+	struct { struct canary_addr addr; __be16 port; u64 tag; } child[SIM_MEMBERS_MAX];
+	struct canary_addr daddr;
 	__be16	dport;
 };
 
@@ -120,13 +120,13 @@ void sim_send(struct sim *s, struct sim_event e, const void *hdr, const void *pa
 
 /* simswitch.c */
 void sim_switches(struct sim *s);
-int sim_next_hop(const struct sim *s, int from, __be32 daddr, u32 block);
+int sim_next_hop(const struct sim *s, int from, const struct canary_addr *daddr, u32 block);
 void sim_switch(struct sim *s, struct sim_event *e);
 void sim_flush(struct sim *s, const struct sim_event *e);
 
-static inline __be32 sim_addr(int rank)
+static inline struct canary_addr sim_addr(int rank)
 {
-	return cpu_to_be32(0x0a000100 + rank);
+	return canary_addr_of_ip4(cpu_to_be32(0x0a000100 + rank));
 }
 
 #endif /* SELFTESTS_CORE_SIM_INT_H */

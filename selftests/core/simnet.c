@@ -130,7 +130,7 @@ static void driver_send(void *driver, const struct cnr_out *out)
 			out->hdr.type);
 		abort();
 	}
-	e.to = sim_next_hop(s, self->rank, out->addr, be32_to_cpu(out->hdr.block));
+	e.to = sim_next_hop(s, self->rank, &out->addr, be32_to_cpu(out->hdr.block));
 	e.addr = sim_addr(self->rank);
 	e.daddr = out->addr;
 	e.dport = out->port;

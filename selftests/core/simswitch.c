@@ -10,21 +10,23 @@
 #define SIM_SWITCH_ADDR	0x0a00f000
 #define SIM_LIFETIME	CNR_SEC
 
-static __be32 sim_switch_addr(int place)
+static struct canary_addr sim_switch_addr(int place)
 {
-	return cpu_to_be32(SIM_SWITCH_ADDR + (-1 - place));
+	return canary_addr_of_ip4(cpu_to_be32(SIM_SWITCH_ADDR + (-1 - place)));
 }
 
 /* Its number in headers: as a rule its address, but it need not say where it is. */
 static __be32 sim_switch_id(const struct sim *s, int place)
 {
-	return s->cfg.numbered ? cpu_to_be32(-place) : sim_switch_addr(place);
+	struct canary_addr addr = sim_switch_addr(place);
+
+	return s->cfg.numbered ? cpu_to_be32(-place) : canary_addr_ip4(&addr);
 }
 
 /* Where an address is at home */
-static int sim_home(const struct sim *s, __be32 addr)
+static int sim_home(const struct sim *s, const struct canary_addr *addr)
 {
-	u32 a = be32_to_cpu(addr);
+	u32 a = be32_to_cpu(canary_addr_ip4(addr));
 
 	if (a - SIM_SWITCH_ADDR < s->switches)
 		return SIM_SWITCH(a - SIM_SWITCH_ADDR);
@@ -52,10 +54,10 @@ void sim_switches(struct sim *s)
 }
 
 /* Who is meant by it only this switch can tell: any number will do that nobody guesses. */
-static __be32 sim_cookie(const struct sim *s, int at, const struct canary_hdr *h, __be32 addr,
-			 __be16 port)
+static __be32 sim_cookie(const struct sim *s, int at, const struct canary_hdr *h,
+			 const struct canary_addr *addr, __be16 port)
 {
-	u64 z = s->cfg.seed + at + ((u64)be32_to_cpu(addr) << 32 | be16_to_cpu(port)) * 7919 +
+	u64 z = s->cfg.seed + at + ((u64)canary_addr_fold(addr) << 32 | be16_to_cpu(port)) * 7919 +
 		(u64)be32_to_cpu(h->block) * 104729 + h->attempt + be32_to_cpu(h->opsig);
 
 	z = (z ^ (z >> 31)) * 0x7fb5d329728ea185ULL;
@@ -63,7 +65,7 @@ static __be32 sim_cookie(const struct sim *s, int at, const struct canary_hdr *h
 }
 
 /* Blocks are spread over the spines as bpf/lib does it: by block. */
-int sim_next_hop(const struct sim *s, int from, __be32 daddr, u32 block)
+int sim_next_hop(const struct sim *s, int from, const struct canary_addr *daddr, u32 block)
 {
 	int home = sim_home(s, daddr);
 	int leaf;
@@ -83,7 +85,7 @@ int sim_next_hop(const struct sim *s, int from, __be32 daddr, u32 block)
 static void sim_route(struct sim *s, int at, struct sim_event e, const struct canary_hdr *h,
 		      const void *payload)
 {
-	e.to = sim_next_hop(s, at, e.daddr, be32_to_cpu(h->block));
+	e.to = sim_next_hop(s, at, &e.daddr, be32_to_cpu(h->block));
 	if (e.to != SIM_NOWHERE && e.to != at)
 		sim_send(s, e, h, payload, e.len - sizeof(*h), at);
 }
@@ -143,7 +145,7 @@ void sim_flush(struct sim *s, const struct sim_event *e)
 
 	if (!sl->used || sl->sent || sl->generation != e->generation)
 		return;
-	if (s->cfg.leaves && sim_leaf(s, sim_home(s, sl->daddr)) == e->to &&
+	if (s->cfg.leaves && sim_leaf(s, sim_home(s, &sl->daddr)) == e->to &&
 	    sl->waits++ < SIM_ROOT_WAITS)
 		sim_arm(s, e->to, sl);
 	else
@@ -180,14 +182,14 @@ static void sim_restoration(struct sim *s, int at, struct sim_event *e)
 	const struct canary_restored *c = (const void *)(h + 1);
 	struct sim_restored *r = sim_restored_at(s, at, h, be16_to_cpu(h->restoration.list));
 	u32 i, n = be16_to_cpu(h->restoration.entries);
-	u64 place, last = 0;
+	struct canary_peer last = { 0 }, child;
 
 	for (i = 0; i < n && n <= CANARY_RESTORED_MAX && !s->cfg.unforgiving; i++) {
-		place = (u64)be32_to_cpu(c[i].addr[3]) << 16 | be16_to_cpu(c[i].port);
-		if (place <= last || !canary_is_mapped(c[i].addr) ||
-		    c[i].cookie != sim_cookie(s, at, h, c[i].addr[3], c[i].port))
+		child = (struct canary_peer){ .addr = c[i].addr, .port = c[i].port };
+		if (canary_peer_compare(&child, &last) <= 0 ||
+		    c[i].cookie != sim_cookie(s, at, h, &child.addr, child.port))
 			break;
-		last = place;
+		last = child;
 	}
 	if (i < n) {
 		s->refused++;
@@ -199,14 +201,15 @@ static void sim_restoration(struct sim *s, int at, struct sim_event *e)
 	memcpy(r->child, c, n * sizeof(*c));
 }
 
-static void sim_copy(struct sim *s, int at, const struct sim_event *e, __be32 addr, __be16 port)
+static void sim_copy(struct sim *s, int at, const struct sim_event *e,
+		     const struct canary_addr *addr, __be16 port)
 {
 	struct sim_event f = *e;
 
 	f.addr = sim_switch_addr(at);
 	f.port = cpu_to_be16(CANARY_PORT_BASE);
 	((struct canary_hdr *)f.data)->result.switch_id = sim_switch_id(s, at);
-	f.daddr = addr;
+	f.daddr = *addr;
 	f.dport = port;
 	sim_route(s, at, f, (void *)e->data, e->data + sizeof(struct canary_hdr));
 }
@@ -222,7 +225,7 @@ static void sim_restore(struct sim *s, int at, const struct sim_event *e)
 	    r->hdr.restoration.list != h->result.list)
 		return;
 	for (i = 0; i < r->children; i++)
-		sim_copy(s, at, e, r->child[i].addr[3], r->child[i].port);
+		sim_copy(s, at, e, &r->child[i].addr, r->child[i].port);
 	r->children = 0;
 }
 
@@ -239,11 +242,11 @@ static void sim_result(struct sim *s, int at, struct sim_event *e)
 		return;
 	for (i = 0; i < sl->children; i++) {
 		for (k = 0; k < i; k++)
-			if (sl->child[k].addr == sl->child[i].addr &&
-			    sl->child[k].port == sl->child[i].port)
+			if (sl->child[k].port == sl->child[i].port &&
+			    canary_addr_equal(&sl->child[k].addr, &sl->child[i].addr))
 				break;
 		if (k == i)
-			sim_copy(s, at, e, sl->child[i].addr, sl->child[i].port);
+			sim_copy(s, at, e, &sl->child[i].addr, sl->child[i].port);
 	}
 	sl->used = false;
 }
@@ -276,10 +279,11 @@ void sim_switch(struct sim *s, struct sim_event *e)
 {
 	struct canary_hdr *h = (void *)e->data;
 	int at = e->to;
+	struct canary_addr own = sim_switch_addr(at);
 	struct sim_slot *sl;
 	u32 i;
 
-	if (e->daddr == sim_switch_addr(at)) {
+	if (canary_addr_equal(&e->daddr, &own)) {
 		if (!s->cfg.aggregate || canary_parse(h, e->len) != CANARY_DROP_NONE)
 			return;
 		if (h->type == CANARY_RESULT)
@@ -301,7 +305,7 @@ void sim_switch(struct sim *s, struct sim_event *e)
 	else if (sl->hdr.block == h->block && h->attempt < sl->hdr.attempt)
 		return;
 	for (i = 0; i < sl->children && sl->hdr.block == h->block; i++)
-		if (sl->child[i].addr == e->addr &&
+		if (canary_addr_equal(&sl->child[i].addr, &e->addr) &&
 		    sl->child[i].tag == be64_to_cpu(h->contribution.tag))
 			return;
 	if (sl->hdr.block != h->block || sl->hdr.opsig != h->opsig ||
@@ -310,7 +314,7 @@ void sim_switch(struct sim *s, struct sim_event *e)
 		h->flags |= CANARY_F_BYPASS;
 		h->contribution.switch_id = sim_switch_id(s, at);
 		if (s->cfg.children)
-			h->contribution.cookie = sim_cookie(s, at, h, e->addr, e->port);
+			h->contribution.cookie = sim_cookie(s, at, h, &e->addr, e->port);
 		sim_forward(s, at, e, false);
 		return;
 	}

@@ -87,7 +87,7 @@ static void say(struct cnr_out *out)
 	static u64 packet[(sizeof(struct canary_hdr) + CANARY_PAYLOAD_MAX) / 8];
 	struct cnr_in in = {
 		.hdr = (void *)packet, .len = sizeof(out->hdr) + out->len,
-		.addr = cpu_to_be32(0x0a000001), .port = PORT,
+		.addr = canary_addr_of_ip4(cpu_to_be32(0x0a000001)), .port = PORT,
 	};
 	u64 begin;
 
@@ -227,7 +227,8 @@ static void begin(u32 members)
 {
 	struct cnr_config cfg = {
 		.comm = 1, .members = members, .mtu = CNR_MTU_LEAST, .slice = SLICE,
-		.addr = cpu_to_be32(0x0a000001), .root = cpu_to_be32(0x0a000001),
+		.addr = canary_addr_of_ip4(cpu_to_be32(0x0a000001)),
+		.root = canary_addr_of_ip4(cpu_to_be32(0x0a000001)),
 		.port = PORT, .root_port = PORT, .algorithm = CANARY_ALG_TREE,
 		.fixed_first = true, .first_block = members,
 	};

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+#include <linux/canary.h>
 #include "forge.h"
 
 static uint64_t rnd(void)
@@ -49,7 +50,7 @@ static unsigned int payload(const struct packet *p)
 		return sizeof(p->h) + 1408;
 	case CANARY_WELCOME:
 		return sizeof(p->h) + CANARY_SALT + ntohs(p->h.welcome.entries) *
-			(p->h.flags & CANARY_F_WAITING ? 2 : sizeof(struct canary_entry));
+			(p->h.flags & CANARY_F_WAITING ? 2 : sizeof(struct canary_peer));
 	case CANARY_ABORT:
 		return sizeof(p->h) + ntohs(p->h.abort.entries) * 2;
 	}
@@ -205,7 +206,7 @@ static void result(struct packet *p)
 static void restoration(struct packet *p)
 {
 	struct canary_restored child = {
-		.addr[2] = htonl(0xffff), .port = htons(CANARY_PORT_BASE),
+		.addr = CANARY_ADDR_IP4(0), .port = htons(CANARY_PORT_BASE),
 	};
 	unsigned int n = 1 + below(8), i;
 
@@ -215,7 +216,7 @@ static void restoration(struct packet *p)
 	memset(&p->h.restoration, 0, sizeof(p->h.restoration));
 	p->h.restoration.entries = htons(n);
 	for (i = 0; i < n; i++) {
-		child.addr[3] = any_source().s_addr;
+		child.addr.word[3] = any_source().s_addr;
 		memcpy((char *)p->data + i * sizeof(child), &child, sizeof(child));
 	}
 	address(p, any_source(), any_switch(), htons(CANARY_PORT_BASE));

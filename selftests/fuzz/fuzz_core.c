@@ -40,9 +40,9 @@ struct world {
 	bool	scribbled[MEMBERS_MAX];	/* the application wrote to its results */
 };
 
-static __be32 address(int rank)
+static struct canary_addr address(int rank)
 {
-	return cpu_to_be32(0x0a000001 + rank);
+	return canary_addr_of_ip4(cpu_to_be32(0x0a000001 + rank));
 }
 
 static u32 value(u32 rank, u32 seq, u32 i)
@@ -123,7 +123,7 @@ static void fuzz_send(void *driver, const struct cnr_out *out)
 	if (w->packets == PENDING)
 		return;
 	p = &w->pending[w->packets];
-	p->to = be32_to_cpu(out->addr) - 0x0a000001;
+	p->to = be32_to_cpu(canary_addr_ip4(&out->addr)) - 0x0a000001;
 	if (p->to < 0 || p->to >= w->members)
 		return;
 	p->from = self->rank;

@@ -41,8 +41,8 @@ static const struct {
 	{ "bind: any port",			0, "127.0.0.1", 0, 0, 0, 0 },
 	{ "bind: any address",			0, "0.0.0.0", 0, 0, 0, 0 },
 	{ "bind: last port",			0, "127.0.0.1", 22663, 0, 0, 0 },
-	{ "bind: longer than needed",		0, "127.0.0.1", 0, 24, 0, 0 },
-	{ "bind: too short is EINVAL",		0, "127.0.0.1", 22610, 15, 0, EINVAL },
+	{ "bind: longer than needed",		0, "127.0.0.1", 0, 40, 0, 0 },
+	{ "bind: too short is EINVAL",		0, "127.0.0.1", 22610, 27, 0, EINVAL },
 	{ "bind: AF_INET is EAFNOSUPPORT",	AF_INET, "127.0.0.1", 22610, 0, 0, EAFNOSUPPORT },
 	{ "bind: port below the range is EINVAL", 0, "127.0.0.1", 22599, 0, 0, EINVAL },
 	{ "bind: port above the range is EINVAL", 0, "127.0.0.1", 22664, 0, 0, EINVAL },
@@ -64,7 +64,7 @@ TEST_F(net, bind)
 		u.a = address(bind_table[i].addr, bind_table[i].port);
 		if (bind_table[i].family)
 			u.a.scan_family = bind_table[i].family;
-		u.a.scan_zero[7] = bind_table[i].zero;
+		u.a.scan_zero = bind_table[i].zero;
 		fd = new_socket();
 		ok_errno(bind_table[i].what,
 			 bind(fd, (struct sockaddr *)&u,
@@ -72,6 +72,24 @@ TEST_F(net, bind)
 			 bind_table[i].want);
 		close(fd);
 	}
+}
+
+/* IPv6 has a place in addresses; that is all so far. */
+TEST_F(sock, bind_ip6)
+{
+	struct sockaddr_canary a = address("127.0.0.1", 22610);
+	int fd = self->fd;
+
+	ok("bind: a communicator", !set_comm(fd, 1, 1, 2));
+	a.scan_addr.word[0] = htonl(0x20010db8);
+	ok_errno("bind: IPv6 is EAFNOSUPPORT", bind(fd, (struct sockaddr *)&a, sizeof(a)),
+		 EAFNOSUPPORT);
+	ok_errno("connect: IPv6 is EAFNOSUPPORT", connect(fd, (struct sockaddr *)&a, sizeof(a)),
+		 EAFNOSUPPORT);
+	a = address("127.0.0.1", 22610);
+	a.scan_scope = 1;
+	ok_errno("bind: scan_scope set is EINVAL", bind(fd, (struct sockaddr *)&a, sizeof(a)),
+		 EINVAL);
 }
 
 TEST_F(net, bind_twice)
@@ -93,7 +111,8 @@ TEST_F(net, bind_twice)
 	ok("bind twice: free after close", !bind(y, (struct sockaddr *)&a, sizeof(a)));
 	ok("getsockname: says what was bound",
 	   !getsockname(y, (struct sockaddr *)&got, &len) && len == sizeof(got) &&
-	   got.scan_family == family && got.scan_port == a.scan_port && got.scan_addr == a.scan_addr);
+	   got.scan_family == family && got.scan_port == a.scan_port && 
+	   same_address(&got.scan_addr, &a.scan_addr));
 	close(y);
 
 	u = socket(AF_INET, SOCK_DGRAM, 0);
@@ -222,23 +241,23 @@ TEST_F(sock, longer_options)
 TEST_F(sock, aggregates)
 {
 	struct canary_prefix list[CANARY_AGGREGATES_MAX + 1] = {
-		{ .addr = inet_addr("10.255.0.0"), .length = 16 }, { .length = 0 },
+		{ .addr = ip4("10.255.0.0"), .length = 96 + 16 }, { .length = 0 },
 	};
 	struct canary_prefix got[2];
 	socklen_t len = sizeof(got);
 	int fd = self->fd;
 
-	ok_errno("set CANARY_AGGREGATES", setsockopt(fd, SOL_CANARY, CANARY_AGGREGATES, list, 16),
-		 0);
+	ok_errno("set CANARY_AGGREGATES", setsockopt(fd, SOL_CANARY, CANARY_AGGREGATES, list,
+						      2 * sizeof(*list)), 0);
 	ok("get CANARY_AGGREGATES",
-	   !getsockopt(fd, SOL_CANARY, CANARY_AGGREGATES, got, &len) && len == 16 &&
-	   !memcmp(got, list, 16));
+	   !getsockopt(fd, SOL_CANARY, CANARY_AGGREGATES, got, &len) && len == 2 * sizeof(*list) &&
+	   !memcmp(got, list, 2 * sizeof(*list)));
 	ok_errno("set CANARY_AGGREGATES: half of one is EINVAL",
-		 setsockopt(fd, SOL_CANARY, CANARY_AGGREGATES, list, 12), EINVAL);
+		 setsockopt(fd, SOL_CANARY, CANARY_AGGREGATES, list, 30), EINVAL);
 	ok_errno("set CANARY_AGGREGATES: too many is E2BIG",
 		 setsockopt(fd, SOL_CANARY, CANARY_AGGREGATES, list, sizeof(list)), E2BIG);
 	ok_errno("set CANARY_AGGREGATES: bad pointer is EFAULT",
-		 setsockopt(fd, SOL_CANARY, CANARY_AGGREGATES, BAD_POINTER, 8), EFAULT);
+		 setsockopt(fd, SOL_CANARY, CANARY_AGGREGATES, BAD_POINTER, sizeof(*list)), EFAULT);
 	list[0].length = 15;
 	ok_errno("set CANARY_AGGREGATES: ones behind the prefix is EINVAL",
 		 setsockopt(fd, SOL_CANARY, CANARY_AGGREGATES, list, 8), EINVAL);
@@ -306,6 +325,7 @@ TEST_F(sock, options)
 TEST_F(sock, unconnected)
 {
 	struct sockaddr_canary a = address("127.0.0.1", 22612);
+	const struct canary_addr none = { 0 };
 	int fd = self->fd, sv[2], value;
 	socklen_t len = sizeof(a);
 	uint32_t x = 0;
@@ -319,7 +339,7 @@ TEST_F(sock, unconnected)
 		 getpeername(fd, (struct sockaddr *)&a, &len), ENOTCONN);
 	len = sizeof(a);
 	ok("unconnected: getsockname", !getsockname(fd, (struct sockaddr *)&a, &len) &&
-	   a.scan_family == family && !a.scan_port && !a.scan_addr);
+	   a.scan_family == family && !a.scan_port && same_address(&a.scan_addr, &none));
 	ok_errno("unconnected: listen is EOPNOTSUPP", listen(fd, 1), EOPNOTSUPP);
 	ok_errno("unconnected: accept is EOPNOTSUPP", accept(fd, NULL, NULL), EOPNOTSUPP);
 	ok_errno("unconnected: socketpair is EOPNOTSUPP",

@@ -222,13 +222,13 @@ TEST_F(net, connect_finish)
 		 EISCONN);
 	len = sizeof(got);
 	ok("connect: getpeername is rank 0", !getpeername(y, (struct sockaddr *)&got, &len) &&
-	   got.scan_port == a.scan_port && got.scan_addr == a.scan_addr);
+	   got.scan_port == a.scan_port && same_address(&got.scan_addr, &a.scan_addr));
 	len = sizeof(got);
 	ok("connect: bound to a port of the range, address of the route",
 	   !getsockname(y, (struct sockaddr *)&got, &len) &&
 	   ntohs(got.scan_port) >= CANARY_PORT_BASE &&
 	   ntohs(got.scan_port) < CANARY_PORT_BASE + CANARY_PORTS &&
-	   got.scan_addr == htonl(INADDR_LOOPBACK));
+	   got.scan_addr.word[3] == htonl(INADDR_LOOPBACK));
 	ok_errno("connected: bind is EINVAL", bind(y, (struct sockaddr *)&a, sizeof(a)), EINVAL);
 	ok_errno("connected: CANARY_LINGER is EISCONN", set_u32(y, CANARY_LINGER, 1), EISCONN);
 	ok_errno("connected: CANARY_DEAD_AFTER is EISCONN", set_u32(y, CANARY_DEAD_AFTER, 1000),

@@ -373,7 +373,7 @@ TEST_F(ranks, owner_proc)
 TEST_F(net, owner_aggregates)
 {
 	struct sockaddr_canary a = address("127.0.0.1", PAIR_PORT);
-	struct canary_prefix own = { .addr = inet_addr("10.1.0.0"), .length = 16 }, got[2];
+	struct canary_prefix own = { .addr = ip4("10.1.0.0"), .length = 96 + 16 }, got[2];
 	socklen_t len = sizeof(got);
 	int fd = new_socket();
 

@@ -75,11 +75,21 @@ int module_family(void)
 	return value;
 }
 
+struct canary_addr ip4(const char *addr)
+{
+	return (struct canary_addr)CANARY_ADDR_IP4(inet_addr(addr));
+}
+
+int same_address(const struct canary_addr *a, const struct canary_addr *b)
+{
+	return !memcmp(a, b, sizeof(*a));
+}
+
 struct sockaddr_canary address(const char *addr, unsigned int port)
 {
 	struct sockaddr_canary a = { .scan_family = family, .scan_port = htons(port) };
 
-	a.scan_addr = inet_addr(addr);
+	a.scan_addr = ip4(addr);
 	return a;
 }
 

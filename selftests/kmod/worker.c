@@ -339,7 +339,8 @@ static void show_stats(int fd)
 static int new_socket(int family, const struct rank *r)
 {
 	struct sockaddr_canary a = {
-		.scan_family = family, .scan_addr = r->addr.s_addr, .scan_port = htons(r->port),
+		.scan_family = family, .scan_addr = CANARY_ADDR_IP4(r->addr.s_addr),
+		.scan_port = htons(r->port),
 	};
 	int fd = socket(family, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
@@ -353,9 +354,12 @@ static int new_socket(int family, const struct rank *r)
 
 static int rendezvous(int fd, int family)
 {
-	struct sockaddr_canary a = { .scan_family = family };
+	struct sockaddr_canary a = {
+		.scan_family = family,
+		.scan_addr = CANARY_ADDR_IP4(opt.root.s_addr ? opt.root.s_addr :
+					     ranks[0].addr.s_addr),
+	};
 
-	a.scan_addr = opt.root.s_addr ? opt.root.s_addr : ranks[0].addr.s_addr;
 	a.scan_port = htons(opt.root.s_addr ? CANARY_PORT_BASE : ranks[0].port);
 	return connect(fd, (struct sockaddr *)&a, sizeof(a)) ? errno : 0;
 }

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "kmod/core/platform.h"
 #include "selftests/tap.h"
 #include "own_net.h"
 
@@ -47,7 +48,7 @@ static void params(struct canary_params *p, uint32_t rank, uint32_t ranks)
 	p->comm = next_comm;
 	p->rank = rank;
 	p->members = ranks;
-	p->root.sin_addr.s_addr = inet_addr("127.0.0.1");
+	p->root.addr = canary_addr_of_ip4(inet_addr("127.0.0.1"));
 	p->dead_after = dead_after;
 }
 
@@ -272,8 +273,8 @@ static int run_info(struct member *m)
 	wrong += info.state != CANARY_CONNECTED || info.rank != m->rank;
 	wrong += info.members != m->ranks || info.comm != next_comm || info.error;
 	wrong += info.elements != 800 || info.window != 256 || !info.epoch;
-	wrong += info.local.sin_addr.s_addr != inet_addr("127.0.0.1");
-	wrong += (ntohs(info.local.sin_port) == CANARY_PORT_BASE) != (m->rank == 0);
+	wrong += canary_addr_ip4(&info.local.addr) != inet_addr("127.0.0.1");
+	wrong += (ntohs(info.local.port) == CANARY_PORT_BASE) != (m->rank == 0);
 	wrong += strcmp(canary_engine_name(m->c), "user") || !*canary_engine_reason(m->c);
 	wrong += canary_missing(m->c, NULL, 0) != 0;
 	n = canary_stats(m->c, NULL, 0);
@@ -420,20 +421,20 @@ static int run_garbage(struct member *m)
 		before[i] = counter(m->c, reasons[i], 1);
 	canary_get_info(m->c, &info, sizeof(info));
 	good.epoch = htonl(info.epoch);
-	send_to(fd, info.local.sin_port, &good, 63);
-	send_to(fd, info.local.sin_port, &good, 0);
+	send_to(fd, info.local.port, &good, 63);
+	send_to(fd, info.local.port, &good, 0);
 #define SEND(field, value) do {						\
 		bad = good;						\
 		bad.field = value;					\
-		send_to(fd, info.local.sin_port, &bad, sizeof(bad));	\
+		send_to(fd, info.local.port, &bad, sizeof(bad));	\
 	} while (0)
 	SEND(version, CANARY_VERSION + 1);
 	SEND(type, 99);
 	SEND(flags, 0x80);
 	SEND(request.zero, 1);
 	memcpy(large, &good, sizeof(good));
-	send_to(fd, info.local.sin_port, large, sizeof(large));
-	send_to(fd, info.local.sin_port, large, sizeof(good) + 1);
+	send_to(fd, info.local.port, large, sizeof(large));
+	send_to(fd, info.local.port, large, sizeof(good) + 1);
 	SEND(members, htons(m->ranks + 1));
 	SEND(rank, htons(m->ranks));
 	SEND(comm, htonl(next_comm + 1000));

@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "kmod/core/platform.h"
 #include "selftests/tap.h"
 
 #define STATS_MAX	256
@@ -103,7 +104,7 @@ static struct canary *open_kernel(void)
 
 	canary_params_init(&p);
 	p.engine = CANARY_ENGINE_KERNEL;
-	p.root.sin_addr.s_addr = inet_addr("127.0.0.1");
+	p.root.addr = canary_addr_of_ip4(inet_addr("127.0.0.1"));
 	if (canary_open(&p, &c))
 		printf("# open: %s\n", canary_errmsg());
 	return c;

@@ -8,7 +8,20 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kmod/core/platform.h"
 #include "selftests/tap.h"
+
+static struct canary_addr ip4(const char *text)
+{
+	return canary_addr_of_ip4(inet_addr(text));
+}
+
+static bool is(const struct canary_addr *addr, const char *text)
+{
+	struct canary_addr want = ip4(text);
+
+	return canary_addr_equal(addr, &want);
+}
 
 static const struct {
 	const char *name, *value;
@@ -103,10 +116,10 @@ static void test_settings(void)
 	tap(p.comm == 0xffffffff && p.rank == 65534 && p.members == 65535 && p.window == 1024 &&
 	    p.mtu == 576 && p.dead_after == 5000 && p.linger == 0 && p.rto_min == 1000000 &&
 	    p.max_vector == 16 << 20 && p.engine == CANARY_ENGINE_USER && p.key[15] == 15 &&
-	    p.algorithm == CANARY_ALG_RING && p.aggregates == 2 && p.aggregate[0].length == 32 &&
-	    p.aggregate[1].addr == inet_addr("10.254.0.0") && p.aggregate[1].length == 16 &&
-	    p.root.sin_addr.s_addr == inet_addr("10.0.0.1") && p.root.sin_port == htons(22663) &&
-	    p.bind.sin_port == htons(22600), "all values arrived");
+	    p.algorithm == CANARY_ALG_RING && p.aggregates == 2 && p.aggregate[0].length == 128 &&
+	    is(&p.aggregate[1].addr, "10.254.0.0") && p.aggregate[1].length == 96 + 16 &&
+	    is(&p.root.addr, "10.0.0.1") && p.root.port == htons(22663) &&
+	    p.bind.port == htons(22600), "all values arrived");
 }
 
 static const struct {
@@ -142,10 +155,10 @@ static void test_files(void)
 		tap(err == files[i].err, "members file, %s: %d%s%s", files[i].what, err,
 		    err ? ", " : "", err ? canary_errmsg() : "");
 		if (!err)
-			tap(p.members == 2 && p.root.sin_addr.s_addr == inet_addr("10.0.0.1") &&
-			    p.root.sin_port == htons(22600) &&
-			    p.bind.sin_addr.s_addr == inet_addr("10.0.0.2") &&
-			    p.bind.sin_port == htons(22601), "its content arrived");
+			tap(p.members == 2 && is(&p.root.addr, "10.0.0.1") &&
+			    p.root.port == htons(22600) &&
+			    is(&p.bind.addr, "10.0.0.2") &&
+			    p.bind.port == htons(22601), "its content arrived");
 	}
 	unlink(path);
 	close(fd);
@@ -162,7 +175,7 @@ static int open_with(void (*change)(struct canary_params *p))
 	p.engine = CANARY_ENGINE_USER;
 	p.members = 3;
 	p.rank = 1;
-	p.root.sin_addr.s_addr = inet_addr("127.0.0.1");
+	p.root.addr = ip4("127.0.0.1");
 	change(&p);
 	err = canary_open(&p, &c);
 	if (!err)
@@ -175,22 +188,28 @@ static int open_with(void (*change)(struct canary_params *p))
 static void no_size(struct canary_params *p) { p->size = 0; }
 static void no_members(struct canary_params *p) { p->members = 0; }
 static void far_rank(struct canary_params *p) { p->rank = 3; }
-static void no_root(struct canary_params *p) { p->root.sin_addr.s_addr = 0; }
+static void no_root(struct canary_params *p) { p->root.addr = ip4("0.0.0.0"); }
+static void far_family(struct canary_params *p)
+{
+	if (canary_params_set(p, "root", "[2001:db8::1]:22601") || p->root.port != htons(22601))
+		abort();
+}
+
 static void odd_window(struct canary_params *p) { p->window = 3; }
 static void odd_mtu(struct canary_params *p) { p->mtu = 100; }
 static void odd_engine(struct canary_params *p) { p->engine = 3; }
-static void odd_port(struct canary_params *p) { p->root.sin_port = htons(80); }
-static void foreign(struct canary_params *p) { p->bind.sin_addr.s_addr = inet_addr("192.0.2.1"); }
+static void odd_port(struct canary_params *p) { p->root.port = htons(80); }
+static void foreign(struct canary_params *p) { p->bind.addr = ip4("192.0.2.1"); }
 static void is_root(struct canary_params *p)
 {
 	p->bind = p->root;
-	p->bind.sin_port = htons(CANARY_PORT_BASE);
+	p->bind.port = htons(CANARY_PORT_BASE);
 }
 
 static void root_elsewhere(struct canary_params *p)
 {
 	p->rank = 0;
-	p->bind.sin_addr.s_addr = inet_addr("127.0.0.2");
+	p->bind.addr = ip4("127.0.0.2");
 }
 
 static void test_open(void)
@@ -204,6 +223,7 @@ static void test_open(void)
 		{ no_members, "no members", -ERANGE },
 		{ far_rank, "rank above members", -ERANGE },
 		{ no_root, "no root", -EINVAL },
+		{ far_family, "root of IPv6", -EAFNOSUPPORT },
 		{ odd_window, "window no power of two", -ERANGE },
 		{ odd_mtu, "mtu too small", -ERANGE },
 		{ odd_engine, "unknown engine", -ERANGE },

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kmod/core/platform.h"
 #include "selftests/tap.h"
 #include "own_net.h"
 
@@ -36,8 +37,8 @@ static void params(struct canary_params *p, uint32_t comm, uint32_t rank, struct
 	p->comm = comm;
 	p->rank = rank;
 	p->members = 2;
-	p->root.sin_addr.s_addr = inet_addr("127.0.0.1");
-	p->root.sin_port = htons(ROOT);
+	p->root.addr = canary_addr_of_ip4(inet_addr("127.0.0.1"));
+	p->root.port = htons(ROOT);
 	p->window = 16;
 	p->share = share;
 }
@@ -114,7 +115,7 @@ static unsigned int port_of(struct canary *c)
 {
 	struct canary_info info;
 
-	return canary_get_info(c, &info, sizeof(info)) ? 0 : ntohs(info.local.sin_port);
+	return canary_get_info(c, &info, sizeof(info)) ? 0 : ntohs(info.local.port);
 }
 
 static uint64_t dropped(struct canary *c, const char *why)
@@ -209,8 +210,8 @@ static void test_refused(void)
 	open_pair(&p, FIRST, NULL);
 	connect_pair(&p);
 	params(&par, FIRST + 1, 0, p.near);
-	par.bind.sin_port = htons(ROOT + 1);
-	par.root.sin_port = par.bind.sin_port;
+	par.bind.port = htons(ROOT + 1);
+	par.root.port = par.bind.port;
 	err = canary_open(&par, &c);
 	tap(err == -EINVAL && !c, "another port: %s", canary_errmsg());
 	params(&par, FIRST + 1, 0, p.near);
@@ -221,7 +222,7 @@ static void test_refused(void)
 	params(&par, FIRST + 1, 0, p.near);
 	tap(!canary_open(&par, &q.near), "one more shares the port");
 	params(&par, FIRST + 1, 1, p.near);
-	par.root.sin_addr.s_addr = inet_addr("127.0.0.2");
+	par.root.addr = canary_addr_of_ip4(inet_addr("127.0.0.2"));
 	tap(!canary_open(&par, &q.far), "and another one");
 	tap(canary_connect(q.near, 0) == -ETIMEDOUT, "which waits for all");
 	err = canary_connect(q.far, CONNECT_MS);

@@ -40,7 +40,7 @@ static void add(u32 number, const char *addr)
 	static u8 payload[PAYLOAD];
 	struct cnr_out packet = {
 		.hdr = { .version = CANARY_VERSION, .block = htonl(number) },
-		.addr = inet_addr(addr),
+		.addr = canary_addr_of_ip4(inet_addr(addr)),
 		.port = htons(22601),
 		.len = sizeof(payload),
 		.payload = payload,

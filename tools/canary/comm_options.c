@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "comm_options.h"
+#include "kmod/core/platform.h"
 #include "userspace/common/complain.h"
 
 #define VECTOR_MAX_BYTES	(256U << 20)	/* what CANARY_MAX_VECTOR takes */
@@ -117,7 +118,7 @@ int comm_options_end(struct comm_options *o)
 	}
 	if (!o->have_members)
 		return bad("--members and --root, or --members-file, are needed");
-	if (!o->params.root.sin_addr.s_addr && o->params.members > 1)
+	if (canary_addr_is_any(&o->params.root.addr) && o->params.members > 1)
 		return bad("--root is needed: the address of rank 0");
 	if (o->params.rank >= o->params.members) {
 		return complain("canary", "rank: %u is out of range, 0 to %u", o->params.rank,

@@ -3,7 +3,6 @@
  * canary comm allow|revoke|rules: who may be a member of which communicator of this network
  * namespace, as the module has it. Generic netlink; linux/canary.h has commands and attributes.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
@@ -19,6 +18,7 @@
 #include <linux/genetlink.h>
 
 #include "cmds.h"
+#include "userspace/common/address.h"
 #include "userspace/common/complain.h"
 #include "userspace/common/json.h"
 #include "userspace/common/option.h"
@@ -232,15 +232,6 @@ static int change(const struct rule *r, uint8_t cmd, const char *what)
 	return err ? 1 : 0;
 }
 
-static const char *prefix_text(const struct canary_prefix *prefix, char text[INET_ADDRSTRLEN + 4])
-{
-	char addr[INET_ADDRSTRLEN];
-
-	inet_ntop(AF_INET, &prefix->addr, addr, sizeof(addr));
-	sprintf(text, "%s/%u", addr, prefix->length);
-	return text;
-}
-
 static void json_id(struct json *j, const char *key, bool has, uint32_t id)
 {
 	if (has)
@@ -251,7 +242,7 @@ static void json_id(struct json *j, const char *key, bool has, uint32_t id)
 
 static void rule_json(struct json *j, const struct rule *r)
 {
-	char text[INET_ADDRSTRLEN + 4];
+	char text[ADDRESS_TEXT];
 	uint32_t i;
 
 	json_object(j, NULL);
@@ -262,7 +253,8 @@ static void rule_json(struct json *j, const struct rule *r)
 	json_bool(j, "key", r->keyed);
 	json_array(j, "aggregates");
 	for (i = 0; i < r->believe; i++)
-		json_string(j, NULL, prefix_text(&r->believed[i], text));
+		json_string(j, NULL, address_prefix_text(&r->believed[i].addr,
+							r->believed[i].length, text));
 	json_end(j);
 	json_end(j);
 }
@@ -271,7 +263,7 @@ static void rule_line(const struct rule *r, unsigned int n)
 {
 	const struct passwd *pw = r->has_uid ? getpwuid(r->uid) : NULL;
 	const struct group *gr = r->has_gid ? getgrgid(r->gid) : NULL;
-	char range[32], who[80] = "anybody", text[INET_ADDRSTRLEN + 4];
+	char range[32], who[80] = "anybody", text[ADDRESS_TEXT];
 	uint32_t i;
 
 	if (!n)
@@ -287,7 +279,8 @@ static void rule_line(const struct rule *r, unsigned int n)
 		snprintf(who, sizeof(who), "group %u", r->gid);
 	printf("%-22s %-24s %-3s ", range, who, r->keyed ? "set" : "-");
 	for (i = 0; i < r->believe; i++)
-		printf("%s%s", i ? "," : "", prefix_text(&r->believed[i], text));
+		printf("%s%s", i ? "," : "", address_prefix_text(&r->believed[i].addr,
+								 r->believed[i].length, text));
 	puts(r->believe ? "" : "-");
 }
 

@@ -57,7 +57,7 @@ static struct packet *frame_of(struct sim *s, uint32_t host, const struct cnr_ou
 	ip->ttl = TTL;
 	ip->protocol = 17;
 	ip->saddr = htobe32(sim_addr(s, s->topo.switches + host));
-	ip->daddr = out->addr;
+	ip->daddr = canary_addr_ip4(&out->addr);
 	ip->check = ip_checksum(ip);
 	udp->source = htobe16(CANARY_PORT_BASE);
 	udp->dest = out->port;
@@ -204,7 +204,7 @@ static void take(struct sim *s, struct sim_host *h, struct packet *p)
 	struct cnr_in in = {
 		.hdr = (const struct canary_hdr *)(p->frame + OFF_CANARY),
 		.len = p->length - OFF_CANARY,
-		.addr = ((const struct iphdr *)(p->frame + OFF_IP))->saddr,
+		.addr = canary_addr_of_ip4(((const struct iphdr *)(p->frame + OFF_IP))->saddr),
 		.port = ((const struct udphdr *)(p->frame + OFF_UDP))->source,
 	};
 	uint64_t now = p->arrived;
@@ -386,9 +386,9 @@ static void make_member(struct sim *s, struct job *j, uint32_t number, uint32_t 
 		.members = j->members,
 		.window = s->cfg.window,
 		.mtu = CANARY_IP_OVERHEAD + s->cfg.elements * 4,
-		.addr = cpu_to_be32(sim_addr(s, node)),
+		.addr = sim_address(s, node),
 		.port = cpu_to_be16(CANARY_PORT_BASE),
-		.root = cpu_to_be32(sim_addr(s, s->topo.switches + j->host[0])),
+		.root = sim_address(s, s->topo.switches + j->host[0]),
 		.root_port = cpu_to_be16(CANARY_PORT_BASE),
 		.rto_min = s->cfg.rto_min / PS_PER_NS,
 		.algorithm = s->cfg.algorithm == ALGORITHM_RING ? CANARY_ALG_RING :

@@ -32,7 +32,7 @@ static void collect(struct sim *s, struct post *post, uint32_t host, uint64_t no
 		l = sim_alloc(sizeof(*l) + sizeof(out.hdr) + out.len);
 		l->next = NULL;
 		l->from = s->topo.switches + host;
-		l->to = sim_node(s, be32_to_cpu(out.addr));
+		l->to = sim_node(s, &out.addr);
 		l->length = sizeof(out.hdr) + out.len;
 		memcpy(l->data, &out.hdr, sizeof(out.hdr));
 		if (out.len)
@@ -51,7 +51,7 @@ static void deliver(struct sim *s, struct post *post, uint64_t now)
 	struct cnr_in in = {
 		.hdr = (const struct canary_hdr *)l->data,
 		.len = l->length,
-		.addr = cpu_to_be32(sim_addr(s, l->from)),
+		.addr = sim_address(s, l->from),
 		.port = cpu_to_be16(CANARY_PORT_BASE),
 	};
 	uint32_t host = l->to - s->topo.switches;

@@ -9,11 +9,11 @@
 #include "switch.h"
 #include "util.h"
 
-struct csw_route *router_route(struct csw_native *n, __be32 addr)
+struct csw_route *router_route(struct csw_native *n, const struct canary_addr *addr)
 {
 	struct sim_switch *sw = switch_of(n);
 	struct sim *s = sw->sim;
-	uint32_t node = sim_node(s, be32toh(addr)), edge;
+	uint32_t node = sim_node(s, addr), edge;
 	uint16_t set;
 
 	if (node == ~0U || node == sw->node)
@@ -33,15 +33,18 @@ static uint32_t hash_of(const struct sim_switch *sw, const struct packet *p, uin
 			enum router_port how)
 {
 	const struct iphdr *ip = (const void *)(p->frame + CSW_OFF_IP);
-	struct csw_flow flow = { .src = p->length ? ip->saddr : htobe32(p->index + 1) };
+	__be32 from = p->length ? ip->saddr : htobe32(p->index + 1);
+	struct csw_flow flow = { 0 };
 
 	if (how == ROUTER_PORT_FLOW) {
-		flow.src ^= sw->hash;
-		flow.dst = htobe32(sim_addr(sw->sim, node));
-		flow.port = sw->node;
+		from ^= sw->hash;
+		flow.dst.addr = sim_address(sw->sim, node);
+		flow.dst.port = sw->node;
 	} else {
-		flow.src ^= sw->sim->cfg.seed;
+		from ^= sw->sim->cfg.seed;
+		flow.dst.addr = canary_addr_of_ip4(0);
 	}
+	flow.src = canary_addr_of_ip4(from);
 	return csw_flow_hash(&flow);
 }
 
@@ -51,10 +54,10 @@ static uint32_t hash_of(const struct sim_switch *sw, const struct packet *p, uin
  */
 static int choose(struct sim_switch *sw, const struct packet *p, uint32_t node)
 {
-	struct csw_flow flow = { .dst = htobe32(sim_addr(sw->sim, node)), .hash = node };
+	struct csw_flow flow = { .dst.addr = sim_address(sw->sim, node), .hash = node };
 	enum router_port how = p->length ? sw->sim->cfg.router_port : sw->sim->cfg.traffic_port;
 	struct csw_frame f = { .owner = &sw->native };
-	struct csw_route *r = csw_route(&f, flow.dst);
+	struct csw_route *r = csw_route(&f, &flow.dst.addr);
 
 	if (!r)
 		return -1;
@@ -81,6 +84,7 @@ void router_forward(struct sim_switch *sw, struct packet *p, uint32_t node, uint
 void router_forward_frame(struct sim_switch *sw, struct packet *p, uint32_t link)
 {
 	struct iphdr *ip = (struct iphdr *)(p->frame + CSW_OFF_IP);
+	struct canary_addr to;
 
 	if (!ip->ttl--) {
 		sw->sim->lost++;
@@ -88,7 +92,8 @@ void router_forward_frame(struct sim_switch *sw, struct packet *p, uint32_t link
 		return;
 	}
 	csw_ip_checksum(ip);
-	router_forward(sw, p, sim_node(sw->sim, be32toh(ip->daddr)), link);
+	to = canary_addr_of_ip4(ip->daddr);
+	router_forward(sw, p, sim_node(sw->sim, &to), link);
 }
 
 static void set_route(struct csw_route *r, uint32_t n)
@@ -116,7 +121,7 @@ void switch_routes(struct sim *s)
 				uint32_t to = s->link[s->ports[i].link[out]].to;
 
 				sw->route[j].nexthop[k].ifindex = out + 1;
-				sw->route[j].nexthop[k].gateway = htobe32(sim_addr(s, to));
+				sw->route[j].nexthop[k].gateway = sim_address(s, to);
 			}
 		}
 	}

@@ -287,9 +287,16 @@ static inline uint32_t sim_addr(const struct sim *s, uint32_t node)
 	return node < s->topo.switches ? 0x0aff0000U + node : 0x0a000000U + node;
 }
 
-/* Of an address: a node, or ~0 */
-static inline uint32_t sim_node(const struct sim *s, uint32_t addr)
+/* Likewise, as core and switches have it */
+static inline struct canary_addr sim_address(const struct sim *s, uint32_t node)
 {
+	return canary_addr_of_ip4(htobe32(sim_addr(s, node)));
+}
+
+/* Of an address: a node, or ~0 */
+static inline uint32_t sim_node(const struct sim *s, const struct canary_addr *address)
+{
+	uint32_t addr = be32toh(canary_addr_ip4(address));
 	uint32_t node = (addr >> 16) == 0x0aff ? addr & 0xffff : addr - 0x0a000000U;
 
 	return node < s->nodes ? node : ~0U;

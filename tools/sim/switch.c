@@ -23,7 +23,8 @@ struct sim_frame {
 };
 
 /* One address for all ports: nobody here receives what is not meant for him. */
-static const struct csw_neigh *neigh(struct csw_native *n, __u32 ifindex, __be32 addr)
+static const struct csw_neigh *neigh(struct csw_native *n, __u32 ifindex,
+				     const struct canary_addr *addr)
 {
 	static const struct csw_neigh everybody = { .mac = { 2, 0xca, 0, 0, 0, 1 } };
 
@@ -53,11 +54,11 @@ static __u32 any(struct csw_native *n)
 	return random_next(&switch_of(n)->random);
 }
 
-static __u32 configured_fan_in(struct csw_native *n, __be32 leader)
+static __u32 configured_fan_in(struct csw_native *n, const struct canary_addr *leader)
 {
 	struct sim_switch *sw = switch_of(n);
 
-	return fan_in_of(sw->sim, sw->node, sim_node(sw->sim, be32toh(leader)));
+	return fan_in_of(sw->sim, sw->node, sim_node(sw->sim, leader));
 }
 
 static void send(struct sim_frame *f, struct packet *p, uint32_t ifindex)
@@ -376,8 +377,8 @@ static void configure(struct sim *s, struct sim_switch *sw)
 	struct csw_native *n = &sw->native;
 	struct csw_config *c = &n->config;
 
-	c->addr = htobe32(sim_addr(s, sw->node));
-	c->id = c->addr;
+	c->addr = sim_address(s, sw->node);
+	c->id = canary_addr_ip4(&c->addr);
 	c->port = htobe16(CANARY_PORT_BASE);
 	c->restore = 1;
 	c->slot_mask = s->cfg.descriptors - 1;
@@ -409,7 +410,7 @@ static void configure(struct sim *s, struct sim_switch *sw)
 	c->flowlet_ns = s->cfg.flowlet / PS_PER_NS;
 	sw->random = random_stream(s->cfg.seed, 10, sw->node);
 	sw->hash = random_stream(s->cfg.seed, 11, sw->node);
-	memcpy(sw->port.mac, neigh(n, 0, 0)->mac, sizeof(sw->port.mac));
+	memcpy(sw->port.mac, neigh(n, 0, NULL)->mac, sizeof(sw->port.mac));
 	sw->port.mode = CSW_FAST;
 	sw->port.mtu = CANARY_IP_OVERHEAD + CANARY_PAYLOAD_MAX;
 	sw->port.queue = s->topo.shape.queue;

@@ -39,7 +39,7 @@ static inline struct sim_switch *switch_of(struct csw_native *n)
 /* router.c: what the kernel does that a switch runs on */
 void router_build(struct sim_switch *sw);
 void router_free(struct sim_switch *sw);
-struct csw_route *router_route(struct csw_native *n, __be32 addr);
+struct csw_route *router_route(struct csw_native *n, const struct canary_addr *addr);
 void router_forward(struct sim_switch *sw, struct packet *p, uint32_t node, uint32_t link);
 void router_forward_frame(struct sim_switch *sw, struct packet *p, uint32_t link);
 

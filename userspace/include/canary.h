@@ -36,7 +36,7 @@
 
 /* enum canary_operator, enum canary_dtype, CANARY_PORT_BASE, CANARY_PORTS, CANARY_MEMBERS_MAX */
 #include <linux/canary_wire.h>
-/* struct canary_prefix */
+/* struct canary_prefix, CANARY_ADDR_IP4() */
 #include <linux/canary.h>
 
 #ifdef __cplusplus
@@ -87,8 +87,9 @@ enum canary_zerocopy {
  * @rank:	0 .. @members - 1
  * @members:	1 .. CANARY_MEMBERS_MAX; the same at all members
  * @engine:	enum canary_engine
- * @root:	address of rank 0; port 0 means CANARY_PORT_BASE
- * @bind:	own address; 0.0.0.0 takes the one that the route to @root has, port 0 a free
+ * @root:	address of rank 0, in network order; port 0 means CANARY_PORT_BASE. IPv6 is
+ *		EAFNOSUPPORT so far
+ * @bind:	own address; none takes the one that the route to @root has, port 0 a free
  *		port of CANARY_PORT_BASE .. CANARY_PORT_BASE + CANARY_PORTS - 1. Rank 0 is
  *		bound to @root
  * @key:	pre-shared key; all zero means none: then accidents are noticed, but not
@@ -130,8 +131,8 @@ struct canary_params {
 	uint16_t		rank;
 	uint16_t		members;
 	uint32_t		engine;
-	struct sockaddr_in	root;
-	struct sockaddr_in	bind;
+	struct canary_peer	root;
+	struct canary_peer	bind;
 	uint8_t			key[16];
 	uint16_t		window;
 	uint16_t		mtu;
@@ -367,8 +368,8 @@ struct canary_info {
 	uint16_t		members;
 	uint16_t		window;
 	uint16_t		elements;
-	struct sockaddr_in	local;
-	struct sockaddr_in	root;
+	struct canary_peer	local;
+	struct canary_peer	root;
 	uint32_t		srtt;
 	uint32_t		algorithm;
 	uint32_t		last;

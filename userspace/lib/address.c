@@ -9,70 +9,90 @@
 #include <linux/canary.h>
 #include "lib.h"
 
-int lib_open_routed(const struct canary_params *params, struct sockaddr_in *local)
+void lib_to_sockaddr(struct sockaddr_in *sin, const struct canary_addr *addr, __be16 port)
 {
-	struct sockaddr_in any_port = *local;
-	socklen_t len = sizeof(*local);
+	memset(sin, 0, sizeof(*sin));
+	sin->sin_family = AF_INET;
+	sin->sin_addr.s_addr = canary_addr_ip4(addr);
+	sin->sin_port = port;
+}
+
+struct canary_peer lib_of_sockaddr(const struct sockaddr_in *sin)
+{
+	return (struct canary_peer){
+		.addr = canary_addr_of_ip4(sin->sin_addr.s_addr),
+		.port = sin->sin_port,
+	};
+}
+
+int lib_open_routed(const struct canary_params *params, struct canary_peer *local)
+{
+	struct sockaddr_in any_port, root;
+	socklen_t len = sizeof(any_port);
 	int fd, err;
 
-	any_port.sin_port = 0;
+	lib_to_sockaddr(&any_port, &local->addr, 0);
+	lib_to_sockaddr(&root, &params->root.addr, params->root.port);
 	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return lib_error(-errno, "UDP socket: %s", strerror(errno));
 	if (bind(fd, (struct sockaddr *)&any_port, sizeof(any_port))) {
-		err = lib_error(-errno, "bind: %s: %s", lib_address(local), strerror(errno));
+		err = lib_error(-errno, "bind: %s: %s", lib_peer(local), strerror(errno));
 		goto close;
 	}
-	if (connect(fd, (const struct sockaddr *)&params->root, sizeof(params->root)) ||
+	if (connect(fd, (struct sockaddr *)&root, sizeof(root)) ||
 	    getsockname(fd, (struct sockaddr *)&any_port, &len)) {
-		err = lib_error(-errno, "root: %s: %s", lib_address(&params->root),
+		err = lib_error(-errno, "root: %s: %s", lib_peer(&params->root),
 				strerror(errno));
 		goto close;
 	}
-	local->sin_addr = any_port.sin_addr;
+	local->addr = canary_addr_of_ip4(any_port.sin_addr.s_addr);
 	return fd;
 close:
 	close(fd);
 	return err;
 }
 
-/* struct sockaddr_canary has the form of struct sockaddr_in, so one function binds both. */
-_Static_assert(sizeof(struct sockaddr_canary) == sizeof(struct sockaddr_in), "size");
-_Static_assert(offsetof(struct sockaddr_canary, scan_port) ==
-	       offsetof(struct sockaddr_in, sin_port), "port");
-_Static_assert(offsetof(struct sockaddr_canary, scan_addr) ==
-	       offsetof(struct sockaddr_in, sin_addr), "address");
-
-static int bind_port(int fd, int family, const struct sockaddr_in *local)
+static int bind_port(int fd, int family, const struct canary_peer *local)
 {
-	struct sockaddr_in sin = *local;
+	struct sockaddr_canary scan = {
+		.scan_family = family,
+		.scan_port = local->port,
+		.scan_addr = local->addr,
+	};
+	struct sockaddr_in sin;
+	int err;
 
-	sin.sin_family = family;
-	return bind(fd, (struct sockaddr *)&sin, sizeof(sin)) ? -errno : 0;
+	lib_to_sockaddr(&sin, &local->addr, local->port);
+	if (family == AF_INET)
+		err = bind(fd, (struct sockaddr *)&sin, sizeof(sin));
+	else
+		err = bind(fd, (struct sockaddr *)&scan, sizeof(scan));
+	return err ? -errno : 0;
 }
 
 /* Any free port; the first one last, it may be wanted by a rank 0 that starts later. */
 static int bind_any(int fd, int family, const struct canary_params *params,
-		    struct sockaddr_in *local)
+		    struct canary_peer *local)
 {
-	bool beside_root = local->sin_addr.s_addr == params->root.sin_addr.s_addr;
+	bool beside_root = canary_addr_equal(&local->addr, &params->root.addr);
 	int i, err;
 
 	for (i = 1; i <= CANARY_PORTS; i++) {
-		local->sin_port = htons(CANARY_PORT_BASE + i % CANARY_PORTS);
-		if (beside_root && local->sin_port == params->root.sin_port)
+		local->port = htons(CANARY_PORT_BASE + i % CANARY_PORTS);
+		if (beside_root && local->port == params->root.port)
 			continue;
 		err = bind_port(fd, family, local);
 		if (err != -EADDRINUSE)
 			return err;
 	}
-	local->sin_port = 0;
+	local->port = 0;
 	return err;
 }
 
-int lib_bind(int fd, int family, const struct canary_params *params, struct sockaddr_in *local)
+int lib_bind(int fd, int family, const struct canary_params *params, struct canary_peer *local)
 {
-	bool any = !local->sin_port;
+	bool any = !local->port;
 	int routed, err;
 
 	routed = lib_open_routed(params, local);
@@ -86,19 +106,19 @@ int lib_bind(int fd, int family, const struct canary_params *params, struct sock
 	if (err == -EADDRINUSE && any)
 		return lib_error(err, "bind: all ports %d to %d of %s are taken",
 				 CANARY_PORT_BASE, CANARY_PORT_BASE + CANARY_PORTS - 1,
-				 lib_address(local));
+				 lib_peer(local));
 	if (err)
-		return lib_error(err, "bind: %s: %s", lib_address(local), strerror(-err));
+		return lib_error(err, "bind: %s: %s", lib_peer(local), strerror(-err));
 	return 0;
 }
 
-int lib_share_check(const struct canary_params *params, const struct sockaddr_in *local)
+int lib_share_check(const struct canary_params *params, const struct canary_peer *local)
 {
-	const struct sockaddr_in *bind = &params->bind;
+	const struct canary_peer *bind = &params->bind;
 
-	if ((!bind->sin_addr.s_addr || bind->sin_addr.s_addr == local->sin_addr.s_addr) &&
-	    (!bind->sin_port || bind->sin_port == local->sin_port))
+	if ((canary_addr_is_any(&bind->addr) || canary_addr_equal(&bind->addr, &local->addr)) &&
+	    (!bind->port || bind->port == local->port))
 		return 0;
 	return lib_error(-EINVAL, "share: that communicator is at %s, not at %s",
-			 lib_address(local), lib_address(bind));
+			 lib_peer(local), lib_peer(bind));
 }

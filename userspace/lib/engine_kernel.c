@@ -29,7 +29,7 @@ struct kernel {
 	u32			lent;		/* operations without copies */
 	u32			refused;	/* that should have been, and the last errno */
 	int			refusal;
-	struct sockaddr_in	root, local;
+	struct canary_peer	root, local;
 };
 
 /* The module borrows a family number, and may have been told to take another. */
@@ -129,7 +129,7 @@ static int share_port(struct kernel *k, const struct canary_params *params)
 	const struct kernel *with = params->share->engine;
 
 	if (setsockopt(k->fd, SOL_CANARY, CANARY_ENDPOINT, &with->fd, sizeof(with->fd)))
-		return lib_error(-errno, "share: %s: %s", lib_address(&with->local),
+		return lib_error(-errno, "share: %s: %s", lib_peer(&with->local),
 				 strerror(errno));
 	k->local = with->local;
 	return 0;
@@ -203,8 +203,8 @@ static int kernel_connect(void *engine, u64 until)
 	struct kernel *k = engine;
 	struct sockaddr_canary root = {
 		.scan_family = k->family,
-		.scan_port = k->root.sin_port,
-		.scan_addr = k->root.sin_addr.s_addr,
+		.scan_port = k->root.port,
+		.scan_addr = k->root.addr,
 	};
 	int err;
 

@@ -53,10 +53,10 @@ static int start_core(struct user *u, const struct canary_params *params)
 	cfg->members = params->members;
 	cfg->window = params->window;
 	cfg->mtu = mtu;
-	cfg->addr = u->local.sin_addr.s_addr;
-	cfg->port = u->local.sin_port;
-	cfg->root = params->root.sin_addr.s_addr;
-	cfg->root_port = params->root.sin_port;
+	cfg->addr = u->local.addr;
+	cfg->port = u->local.port;
+	cfg->root = params->root.addr;
+	cfg->root_port = params->root.port;
 	memcpy(cfg->key, params->key, sizeof(cfg->key));
 	cfg->rto_min = params->rto_min * CNR_USEC;
 	cfg->dead_after = params->dead_after * CNR_MSEC;
@@ -64,7 +64,7 @@ static int start_core(struct user *u, const struct canary_params *params)
 	cnr_config_algorithm(cfg, params->algorithm);
 	cfg->believe = params->aggregates;
 	for (i = 0; i < cfg->believe; i++)
-		if (!cnr_prefix_set(&cfg->believed[i], params->aggregate[i].addr,
+		if (!cnr_prefix_set(&cfg->believed[i], &params->aggregate[i].addr,
 				    params->aggregate[i].length))
 			return lib_error(-EINVAL, "aggregates: number %u is no prefix", i);
 	if (getrandom(cfg->seed, sizeof(cfg->seed), 0) != sizeof(cfg->seed))

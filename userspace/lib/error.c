@@ -3,13 +3,13 @@
  * Sentences for people: the last error of each thread, lists of ranks, addresses. And the
  * clock, which everything that waits shares.
  */
-#include <arpa/inet.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include "lib.h"
+#include "userspace/common/address.h"
 
 #define ERRMSG_RANKS	64	/* ranks that a message lists, at most */
 
@@ -35,16 +35,17 @@ int lib_error(int error, const char *format, ...)
 	return error;
 }
 
-const char *lib_address(const struct sockaddr_in *sin)
+const char *lib_address(const struct canary_addr *addr, __be16 port)
 {
-	static __thread char text[4][INET_ADDRSTRLEN + 8];
+	static __thread char text[4][ADDRESS_TEXT];
 	static __thread unsigned int next;
-	char *t = text[next++ % ARRAY_SIZE(text)];
-	char addr[INET_ADDRSTRLEN];
 
-	inet_ntop(AF_INET, &sin->sin_addr, addr, sizeof(addr));
-	snprintf(t, sizeof(text[0]), "%s:%u", addr, ntohs(sin->sin_port));
-	return t;
+	return address_port_text(addr, port, text[next++ % ARRAY_SIZE(text)]);
+}
+
+const char *lib_peer(const struct canary_peer *peer)
+{
+	return lib_address(&peer->addr, peer->port);
 }
 
 void lib_rank_list(char *text, size_t len, const u16 *ranks, u32 known, u32 n)
@@ -97,8 +98,7 @@ static void trouble_ours(char *text, size_t len, const struct cnr_trouble *t, u1
 
 static void trouble_theirs(char *text, size_t len, const struct cnr_trouble *t)
 {
-	struct sockaddr_in sin = { .sin_port = t->port, .sin_addr.s_addr = t->addr };
-	const char *who = lib_address(&sin);
+	const char *who = lib_address(&t->addr, t->port);
 
 	switch (t->kind) {
 	case CNR_TROUBLE_KEY:
@@ -142,8 +142,9 @@ static void trouble_list(struct canary *c, char *text, size_t len)
 
 	text[0] = 0;
 	for (i = 0; i < n && at < len; i++) {
-		if (c->params.rank && list[i].addr == c->params.root.sin_addr.s_addr &&
-		    list[i].port == c->params.root.sin_port && list[i].kind != CNR_TROUBLE_FORGED)
+		if (c->params.rank && list[i].port == c->params.root.port &&
+		    canary_addr_equal(&list[i].addr, &c->params.root.addr) &&
+		    list[i].kind != CNR_TROUBLE_FORGED)
 			trouble_ours(one, sizeof(one), &list[i], c->params.rank);
 		else
 			trouble_theirs(one, sizeof(one), &list[i]);

@@ -123,10 +123,10 @@ int lib_keys_lookup(struct canary_params *params);
 
 /*
  * lib_open_routed() - a UDP socket connected to rank 0, to ask the kernel about the route
- * @local: address, or 0.0.0.0: receives what the kernel chooses; its port is not looked at
+ * @local: address, or none: receives what the kernel chooses; its port is not looked at
  * Return: the socket, or a negative errno with a sentence.
  */
-int lib_open_routed(const struct canary_params *params, struct sockaddr_in *local);
+int lib_open_routed(const struct canary_params *params, struct canary_peer *local);
 
 /*
  * lib_bind() - bind a member's socket
@@ -134,15 +134,20 @@ int lib_open_routed(const struct canary_params *params, struct sockaddr_in *loca
  * @local: as far as it is given; receives address and port
  * Return: 0, or a negative errno with a sentence.
  */
-int lib_bind(int fd, int family, const struct canary_params *params, struct sockaddr_in *local);
+int lib_bind(int fd, int family, const struct canary_params *params, struct canary_peer *local);
 
 /*
  * lib_share_check() - can a member with these parameters have @local, which another one has?
  * Return: 0, or -EINVAL with a sentence.
  */
-int lib_share_check(const struct canary_params *params, const struct sockaddr_in *local);
+int lib_share_check(const struct canary_params *params, const struct canary_peer *local);
 
-/* IPv4 address and port as text, in one of a few static buffers of the thread */
-const char *lib_address(const struct sockaddr_in *sin);
+/* Between the addresses of the library and those of UDP sockets */
+void lib_to_sockaddr(struct sockaddr_in *sin, const struct canary_addr *addr, __be16 port);
+struct canary_peer lib_of_sockaddr(const struct sockaddr_in *sin);
+
+/* Address and port as text, in one of a few static buffers of the thread */
+const char *lib_address(const struct canary_addr *addr, __be16 port);
+const char *lib_peer(const struct canary_peer *peer);
 
 #endif /* CANARY_LIB_H */

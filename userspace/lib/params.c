@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lib.h"
+#include "userspace/common/address.h"
 #include "userspace/common/parse.h"
 
 #define MTU_MIN		576
@@ -21,8 +22,6 @@ CANARY_EXPORT void canary_params_init_size(struct canary_params *params, size_t 
 		.size = size,
 		.members = 1,
 		.linger = LINGER_DEFAULT_MS,
-		.root.sin_family = AF_INET,
-		.bind.sin_family = AF_INET,
 	};
 
 	memset(params, 0, size);
@@ -57,29 +56,23 @@ static int take_number(const char *name, const char *value, const struct parse_u
 	}
 }
 
-static int parse_address(const char *name, const char *value, struct sockaddr_in *sin)
+static int parse_address(const char *name, const char *value, struct canary_peer *peer)
 {
-	char addr[INET_ADDRSTRLEN];
-	const char *colon = strchr(value, ':');
-	size_t len = colon ? (size_t)(colon - value) : strlen(value);
-	struct sockaddr_in parsed = { .sin_family = AF_INET };
+	struct canary_peer parsed = { 0 };
+	const char *text;
 	u64 port;
 	int err;
 
-	if (len < sizeof(addr)) {
-		memcpy(addr, value, len);
-		addr[len] = 0;
-	}
-	if (len >= sizeof(addr) || inet_pton(AF_INET, addr, &parsed.sin_addr) != 1)
-		return lib_error(-EINVAL, "%s: '%s' is not an IPv4 address[:port]", name, value);
-	if (colon) {
-		err = take_number(name, colon + 1, parse_counts, CANARY_PORT_BASE,
+	if (!address_parse_port(value, &parsed.addr, &text))
+		return lib_error(-EINVAL, "%s: '%s' is not an address[:port]", name, value);
+	if (text) {
+		err = take_number(name, text, parse_counts, CANARY_PORT_BASE,
 				   CANARY_PORT_BASE + CANARY_PORTS - 1, &port);
 		if (err)
 			return err;
-		parsed.sin_port = htons(port);
+		parsed.port = htons(port);
 	}
-	*sin = parsed;
+	*peer = parsed;
 	return 0;
 }
 
@@ -135,28 +128,27 @@ static int parse_algorithm(const char *value, u32 *algorithm)
 	}
 	return lib_error(-EINVAL, "algorithm: '%s' is none of auto, tree, ring, static:TREES", value);
 }
+
 /* ADDRESS[/LENGTH] */
 static int parse_prefix(const char *text, struct canary_prefix *prefix)
 {
-	const char *slash = strchrnul(text, '/');
-	char addr[INET_ADDRSTRLEN] = "";
-	struct cnr_prefix p;
-	struct in_addr in;
-	u64 length = 32;
+	u32 length;
 
-	if ((size_t)(slash - text) < sizeof(addr))
-		memcpy(addr, text, slash - text);
-	if (inet_pton(AF_INET, addr, &in) != 1)
-		return lib_error(-EINVAL, "aggregates: '%s' is not an IPv4 address[/length]", text);
-	if (*slash && take_number("aggregates", slash + 1, parse_counts, 0, 32, &length))
-		return lib_error(-EINVAL, "aggregates: '%s': the length is no number from 0 to 32",
-				 text);
-	if (!cnr_prefix_set(&p, in.s_addr, length))
-		return lib_error(-EINVAL, "aggregates: '%s': there are ones behind the prefix", text);
 	memset(prefix, 0, sizeof(*prefix));
-	prefix->addr = in.s_addr;
-	prefix->length = length;
-	return 0;
+	switch (address_parse_prefix(text, &prefix->addr, &length)) {
+	case ADDRESS_PREFIX_JUNK:
+		return lib_error(-EINVAL, "aggregates: '%s' is not an address[/length]", text);
+	case ADDRESS_PREFIX_LENGTH:
+		return lib_error(-EINVAL, "aggregates: '%s': the length is no number from 0 to %u",
+				 text, canary_addr_is_ip4(&prefix->addr) ? CANARY_ADDR_IP4_BITS :
+				 CANARY_ADDR_BITS);
+	case ADDRESS_PREFIX_ONES:
+		return lib_error(-EINVAL, "aggregates: '%s': there are ones behind the prefix",
+				 text);
+	default:
+		prefix->length = length;
+		return 0;
+	}
 }
 
 static int parse_aggregates(const char *value, struct canary_params *params)
@@ -275,37 +267,49 @@ static int check_range(const char *name, u64 value, u64 min, u64 max)
 			 (unsigned long long)max);
 }
 
-static bool port_ok(const struct sockaddr_in *sin)
+static bool port_ok(const struct canary_peer *peer)
 {
-	return !sin->sin_port || canary_port_ok(sin->sin_port);
+	return !peer->port || canary_port_ok(peer->port);
+}
+
+/* The one place that refuses what UDP sockets of IPv4 cannot reach. */
+static bool family_ok(const struct canary_peer *peer)
+{
+	return canary_addr_is_ip4(&peer->addr) || canary_addr_is_any(&peer->addr);
+}
+
+static bool is_any(const struct canary_peer *peer)
+{
+	return canary_addr_is_any(&peer->addr);
 }
 
 /* Addresses: rank 0 sits at root; nobody else can. */
 static int check_addresses(struct canary_params *p)
 {
+	if (!family_ok(&p->root) || !family_ok(&p->bind))
+		return lib_error(-EAFNOSUPPORT, "%s: IPv6 is not supported yet",
+				 lib_peer(family_ok(&p->root) ? &p->bind : &p->root));
 	if (!port_ok(&p->root) || !port_ok(&p->bind))
 		return lib_error(-ERANGE, "port: has to be in %u to %u", CANARY_PORT_BASE,
 				 CANARY_PORT_BASE + CANARY_PORTS - 1);
-	if (!p->root.sin_port)
-		p->root.sin_port = htons(CANARY_PORT_BASE);
+	if (!p->root.port)
+		p->root.port = htons(CANARY_PORT_BASE);
 	if (p->rank == 0) {
-		if (!p->root.sin_addr.s_addr)
-			p->root.sin_addr = p->bind.sin_addr;
-		if (!p->root.sin_addr.s_addr && p->members == 1)
-			p->root.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-		if (!p->bind.sin_addr.s_addr)
-			p->bind.sin_addr = p->root.sin_addr;
-		if (!p->bind.sin_port)
-			p->bind.sin_port = p->root.sin_port;
-		if (p->bind.sin_addr.s_addr != p->root.sin_addr.s_addr ||
-		    p->bind.sin_port != p->root.sin_port)
+		if (is_any(&p->root))
+			p->root.addr = p->bind.addr;
+		if (is_any(&p->root) && p->members == 1)
+			p->root.addr = canary_addr_of_ip4(htonl(INADDR_LOOPBACK));
+		if (is_any(&p->bind))
+			p->bind.addr = p->root.addr;
+		if (!p->bind.port)
+			p->bind.port = p->root.port;
+		if (!canary_peer_equal(&p->bind, &p->root))
 			return lib_error(-EINVAL, "bind: rank 0 has to be bound to root (%s)",
-					 lib_address(&p->root));
-	} else if (p->bind.sin_addr.s_addr == p->root.sin_addr.s_addr &&
-		   p->bind.sin_port == p->root.sin_port) {
-		return lib_error(-EINVAL, "bind: %s is rank 0's", lib_address(&p->bind));
+					 lib_peer(&p->root));
+	} else if (canary_peer_equal(&p->bind, &p->root)) {
+		return lib_error(-EINVAL, "bind: %s is rank 0's", lib_peer(&p->bind));
 	}
-	if (!p->root.sin_addr.s_addr)
+	if (is_any(&p->root))
 		return lib_error(-EINVAL, "root: no address of rank 0 was given");
 	return 0;
 }
@@ -346,14 +350,14 @@ int lib_params_check(const struct canary_params *params, struct canary_params *p
 
 /* Addresses of the ranks that a members file has told so far. */
 struct members {
-	struct sockaddr_in	*sin;
+	struct canary_peer	*peer;
 	u32			n;
 };
 
 static int members_line(struct members *m, const char *path, unsigned int number, char *line)
 {
 	char *save, *rank_text, *addr_text;
-	struct sockaddr_in sin;
+	struct canary_peer peer;
 	u64 rank;
 
 	line[strcspn(line, "#\n")] = 0;
@@ -365,26 +369,22 @@ static int members_line(struct members *m, const char *path, unsigned int number
 		return lib_error(-EINVAL, "%s:%u: not of the form RANK ADDRESS[:PORT]", path,
 				 number);
 	if (take_number("rank", rank_text, parse_counts, 0, CANARY_MEMBERS_MAX - 1, &rank) ||
-	    parse_address("address", addr_text, &sin))
+	    parse_address("address", addr_text, &peer))
 		return lib_error(-EINVAL, "%s:%u: not of the form RANK ADDRESS[:PORT]: '%s %s'",
 				 path, number, rank_text, addr_text);
-	if (!sin.sin_port)
-		sin.sin_port = htons(CANARY_PORT_BASE);
-	if (m->sin[rank].sin_port)
+	if (!peer.port)
+		peer.port = htons(CANARY_PORT_BASE);
+	if (m->peer[rank].port)
 		return lib_error(-EINVAL, "%s:%u: rank %u was there before", path, number,
 				 (u32)rank);
-	m->sin[rank] = sin;
+	m->peer[rank] = peer;
 	m->n = max_t(u32, m->n, rank + 1);
 	return 0;
 }
 
-static int sin_compare(const void *a, const void *b)
+static int peer_compare(const void *a, const void *b)
 {
-	const struct sockaddr_in *x = a, *y = b;
-
-	if (x->sin_addr.s_addr != y->sin_addr.s_addr)
-		return x->sin_addr.s_addr < y->sin_addr.s_addr ? -1 : 1;
-	return (int)x->sin_port - (int)y->sin_port;
+	return canary_peer_compare(a, b);
 }
 
 static int members_take(struct members *m, struct canary_params *params, const char *path)
@@ -392,19 +392,19 @@ static int members_take(struct members *m, struct canary_params *params, const c
 	u32 i;
 
 	for (i = 0; i < m->n; i++)
-		if (!m->sin[i].sin_port)
+		if (!m->peer[i].port)
 			return lib_error(-EINVAL, "%s: rank %u is missing", path, i);
 	if (params->rank >= m->n)
 		return lib_error(-EINVAL, "%s: rank %u is not listed (%u ranks are)", path,
 				 params->rank, m->n);
 	params->members = m->n;
-	params->root = m->sin[0];
-	params->bind = m->sin[params->rank];
-	qsort(m->sin, m->n, sizeof(*m->sin), sin_compare);
+	params->root = m->peer[0];
+	params->bind = m->peer[params->rank];
+	qsort(m->peer, m->n, sizeof(*m->peer), peer_compare);
 	for (i = 1; i < m->n; i++)
-		if (sin_compare(&m->sin[i - 1], &m->sin[i]) == 0)
+		if (peer_compare(&m->peer[i - 1], &m->peer[i]) == 0)
 			return lib_error(-EINVAL, "%s: two ranks have the address %s", path,
-					 lib_address(&m->sin[i]));
+					 lib_peer(&m->peer[i]));
 	return 0;
 }
 
@@ -421,8 +421,8 @@ CANARY_EXPORT int canary_params_members(struct canary_params *params, const char
 	file = fopen(path, "re");
 	if (!file)
 		return lib_error(-errno, "%s: %s", path, strerror(errno));
-	m.sin = calloc(CANARY_MEMBERS_MAX, sizeof(*m.sin));
-	if (!m.sin)
+	m.peer = calloc(CANARY_MEMBERS_MAX, sizeof(*m.peer));
+	if (!m.peer)
 		err = lib_error(-ENOMEM, "out of memory");
 	while (!err && fgets(line, sizeof(line), file)) {
 		number++;
@@ -435,7 +435,7 @@ CANARY_EXPORT int canary_params_members(struct canary_params *params, const char
 		err = lib_error(-EIO, "%s: %s", path, strerror(errno));
 	if (!err)
 		err = members_take(&m, params, path);
-	free(m.sin);
+	free(m.peer);
 	fclose(file);
 	return err;
 }

@@ -42,17 +42,17 @@ enum user_flush {
 
 /*
  * user_socket_open() - the UDP socket of a member
- * @local:	address, port 0 for a free one; 0.0.0.0 for that of the route to @root. Receives
+ * @local:	address, port 0 for a free one; none for that of the route to @root. Receives
  *		both
  * Return: the socket, or a negative errno with a sentence.
  */
-int user_socket_open(const struct canary_params *params, struct sockaddr_in *local);
+int user_socket_open(const struct canary_params *params, struct canary_peer *local);
 
 /*
  * user_path_mtu() - IP packet size towards the others
  * That of the route to rank 0; at rank 0 that of the interface with @local's address.
  */
-int user_path_mtu(const struct canary_params *params, const struct sockaddr_in *local);
+int user_path_mtu(const struct canary_params *params, const struct canary_peer *local);
 
 void user_out_init(struct user_out *out);
 void user_in_init(struct user_in *in);
@@ -127,7 +127,7 @@ struct user_endpoint {
 	u64			lost[CANARY_DROPS];	/* packets of members that left */
 
 	int			sock, epoll, timer, wake;
-	struct sockaddr_in	local;
+	struct canary_peer	local;
 	struct user_out		out;
 	struct user_in		in;
 };
@@ -146,7 +146,7 @@ struct user {
 	struct user_op		*ops;
 	unsigned int		ended;		/* operations that ended and were not reaped */
 	int			event;		/* eventfd of canary_poll_fd(), or -1 */
-	struct sockaddr_in	local, root;	/* constant, as @publish and @cfg */
+	struct canary_peer	local, root;	/* constant, as @publish and @cfg */
 	struct user_publish	publish;
 	struct cnr_config	cfg;
 };

@@ -223,14 +223,16 @@ static void take(struct user_endpoint *ep, int n)
 {
 	struct user *touched[USER_BATCH], *u;
 	struct cnr_in in = { 0 };
+	struct canary_peer from;
 	u64 now = lib_now();
 	u32 i, count = 0;
 
 	for (i = 0; i < (u32)n; i++) {
 		in.hdr = (const struct canary_hdr *)ep->in.data[i];
 		in.len = ep->in.msg[i].msg_len;
-		in.addr = ep->in.addr[i].sin_addr.s_addr;
-		in.port = ep->in.addr[i].sin_port;
+		from = lib_of_sockaddr(&ep->in.addr[i]);
+		in.addr = from.addr;
+		in.port = from.port;
 		u = user_endpoint_find(ep, in.hdr, in.len);
 		if (!u)
 			continue;

@@ -74,8 +74,8 @@ static void write_info(FILE *f, const struct canary_info *info)
 	fprintf(f, "n pid %d\ns command %s\n", (int)getpid(), program_invocation_short_name);
 	fprintf(f, "n comm %u\nn rank %u\nn members %u\n", info->comm, info->rank,
 		info->members);
-	fprintf(f, "s local %s\ns root %s\n", lib_address(&info->local),
-		lib_address(&info->root));
+	fprintf(f, "s local %s\ns root %s\n", lib_peer(&info->local),
+		lib_peer(&info->root));
 	fprintf(f, "n epoch %u\nn elements %u\nn window %u\nn srtt_us %u\nn error %d\n",
 		info->epoch, info->elements, info->window, info->srtt, -info->error);
 	fprintf(f, "s algorithm %s\ns last %s\ns why %s\n",
@@ -85,12 +85,11 @@ static void write_info(FILE *f, const struct canary_info *info)
 
 static void write_trouble(FILE *f, const struct cnr_trouble *t)
 {
-	struct sockaddr_in sin = { .sin_port = t->port, .sin_addr.s_addr = t->addr };
-
 	if (t->kind == CNR_TROUBLE_NONE)
 		fprintf(f, "s trouble -\n");
 	else
-		fprintf(f, "s trouble %s@%s\n", cnr_trouble_name(t->kind), lib_address(&sin));
+		fprintf(f, "s trouble %s@%s\n", cnr_trouble_name(t->kind),
+			lib_address(&t->addr, t->port));
 }
 
 void user_publish_answer(struct user_publish *p, const struct canary_info *info,

@@ -33,9 +33,10 @@ static int interface_mtu(int fd, const char *name)
  * MTU of the interface that has the address. A routed host may have it on its loopback
  * device; then the smallest of all real interfaces.
  */
-static int local_mtu(int fd, const struct sockaddr_in *local)
+static int local_mtu(int fd, const struct canary_peer *local)
 {
-	bool on_loopback = true, loopback_net = ntohl(local->sin_addr.s_addr) >> 24 == 127;
+	__be32 own = canary_addr_ip4(&local->addr);
+	bool on_loopback = true, loopback_net = ntohl(own) >> 24 == 127;
 	struct ifaddrs *all, *i;
 	int mtu, least = INT_MAX;
 
@@ -43,7 +44,7 @@ static int local_mtu(int fd, const struct sockaddr_in *local)
 		return -errno;
 	for (i = all; i; i = i->ifa_next) {
 		if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET ||
-		    ((struct sockaddr_in *)i->ifa_addr)->sin_addr.s_addr != local->sin_addr.s_addr)
+		    ((struct sockaddr_in *)i->ifa_addr)->sin_addr.s_addr != own)
 			continue;
 		on_loopback = i->ifa_flags & IFF_LOOPBACK;
 		mtu = interface_mtu(fd, i->ifa_name);
@@ -65,7 +66,7 @@ static int local_mtu(int fd, const struct sockaddr_in *local)
  * What the kernel says of the route to rank 0 may be less than its interface takes, and then be
  * what somebody forged. The rendezvous finds out what a path really takes.
  */
-static int route_mtu(int fd, const struct sockaddr_in *local)
+static int route_mtu(int fd, const struct canary_peer *local)
 {
 	socklen_t len = sizeof(int);
 	int mtu, own;
@@ -76,9 +77,9 @@ static int route_mtu(int fd, const struct sockaddr_in *local)
 	return own < INT_MAX ? max_t(int, mtu, own) : mtu;
 }
 
-int user_path_mtu(const struct canary_params *params, const struct sockaddr_in *local)
+int user_path_mtu(const struct canary_params *params, const struct canary_peer *local)
 {
-	struct sockaddr_in address = *local;
+	struct canary_peer address = *local;
 	int fd, mtu;
 
 	fd = lib_open_routed(params, &address);
@@ -91,10 +92,11 @@ int user_path_mtu(const struct canary_params *params, const struct sockaddr_in *
 	if (params->mtu)
 		mtu = min_t(int, mtu, params->mtu);
 	/* larger packets would not carry more */
-	mtu = min_t(int, mtu, CANARY_PAYLOAD_MAX + CANARY_IP_OVERHEAD);
+	mtu = min_t(int, mtu, CANARY_PAYLOAD_MAX + CANARY_UDP_HEADERS +
+		    canary_addr_ip_header(&local->addr));
 	if (mtu < 576)
 		return lib_error(-EMSGSIZE, "MTU of the path to %s is %d, less than 576",
-				 lib_address(&params->root), mtu);
+				 lib_peer(&params->root), mtu);
 	return mtu;
 }
 
@@ -136,7 +138,7 @@ static int set_options(int fd)
 	return 0;
 }
 
-int user_socket_open(const struct canary_params *params, struct sockaddr_in *local)
+int user_socket_open(const struct canary_params *params, struct canary_peer *local)
 {
 	int fd, err;
 
@@ -162,7 +164,6 @@ void user_out_init(struct user_out *out)
 		out->msg[i].msg_hdr.msg_iovlen = 1;
 		out->msg[i].msg_hdr.msg_name = &out->addr[i];
 		out->msg[i].msg_hdr.msg_namelen = sizeof(out->addr[i]);
-		out->addr[i].sin_family = AF_INET;
 	}
 }
 
@@ -187,8 +188,7 @@ void user_out_add(struct user_out *out, const struct cnr_out *packet, u64 *drop)
 	if (packet->len)
 		memcpy(out->data[i] + sizeof(packet->hdr), packet->payload, packet->len);
 	out->iov[i].iov_len = sizeof(packet->hdr) + packet->len;
-	out->addr[i].sin_addr.s_addr = packet->addr;
-	out->addr[i].sin_port = packet->port;
+	lib_to_sockaddr(&out->addr[i], &packet->addr, packet->port);
 	out->drop[i] = drop;
 }
 

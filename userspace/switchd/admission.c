@@ -15,14 +15,9 @@
 #include "internal.h"
 #include "setting.h"
 
-#define RULE_TEXT	64
+#define RULE_TEXT	128
 
 /* ---- rules as people write them ---- */
-
-static uint32_t mask_of(uint32_t prefixlen)
-{
-	return prefixlen ? ~0U << (32 - prefixlen) : 0;
-}
 
 /* any, COMM or COMM-COMM */
 static bool take_range(const char *text, struct switchd_admit *rule)
@@ -36,28 +31,18 @@ static bool take_range(const char *text, struct switchd_admit *rule)
 static int parse_prefix(const char *option, char *text, struct switchd_admit *rule, char *err,
 			size_t len)
 {
-	char *bits = strchr(text, '/');
-	uint32_t host;
+	struct switchd_prefix prefix = { .bits = CANARY_ADDR_IP4_START };
 
-	memset(&rule->source, 0, sizeof(rule->source));
-	rule->prefixlen = 0;
 	if (!strcmp(text, "any"))
+		prefix.addr = canary_addr_of_ip4(0);
+	else if (switchd_prefix(option, "neither any nor an IPv4 address", text, &prefix, err, len))
+		return -1;
+	rule->source = prefix.addr;
+	rule->prefixlen = prefix.bits;
+	if (canary_addr_is_prefix(&prefix.addr, prefix.bits))
 		return 0;
-	rule->prefixlen = 32;
-	if (bits) {
-		*bits++ = '\0';
-		if (!parse_number(bits, 0, 32, &rule->prefixlen))
-			return switchd_refuse(err, len, "%s: '/%s' is not a length of a prefix from 0 to 32",
-					      option, bits);
-	}
-	if (inet_pton(AF_INET, text, &rule->source) != 1)
-		return switchd_refuse(err, len, "%s: '%s' is neither any nor an IPv4 address",
-				      option, text);
-	host = ntohl(rule->source.s_addr);
-	if (host & ~mask_of(rule->prefixlen))
-		return switchd_refuse(err, len, "%s: %s has bits behind the %u of its prefix", option,
-				      text, rule->prefixlen);
-	return 0;
+	return switchd_refuse(err, len, "%s: %.*s has bits behind the %u of its prefix", option,
+			      (int)strcspn(text, "/"), text, prefix.bits - CANARY_ADDR_IP4_START);
 }
 
 /* COMM[-COMM]:PREFIX[/LEN][%PORT] */
@@ -85,15 +70,14 @@ static int parse_rule(const char *option, char *text, struct switchd_admit *rule
 
 void switchd_admit_text(const struct switchd_admit *rule, char *text, size_t len)
 {
-	char range[32] = "any", addr[INET_ADDRSTRLEN];
+	char range[32] = "any", prefix[ADDRESS_TEXT];
 
-	inet_ntop(AF_INET, &rule->source, addr, sizeof(addr));
+	address_prefix_text(&rule->source, rule->prefixlen, prefix);
 	if (rule->first == rule->last)
 		snprintf(range, sizeof(range), "%u", rule->first);
 	else if (rule->first || rule->last != UINT32_MAX)
 		snprintf(range, sizeof(range), "%u-%u", rule->first, rule->last);
-	snprintf(text, len, "%s:%s/%u%s%s", range, addr, rule->prefixlen, rule->port[0] ? "%" : "",
-		 rule->port);
+	snprintf(text, len, "%s:%s%s%s", range, prefix, rule->port[0] ? "%" : "", rule->port);
 }
 
 static unsigned int find_rule(const struct switchd_admission *a, const struct switchd_admit *rule)
@@ -208,7 +192,7 @@ int switchd_admission_check(const struct switchd_admission *a, const struct swit
 static bool covers(const struct switchd_admit *a, const struct switchd_admit *b)
 {
 	return a->prefixlen <= b->prefixlen &&
-	       !((ntohl(a->source.s_addr) ^ ntohl(b->source.s_addr)) & mask_of(a->prefixlen));
+	       canary_addr_within(&b->source, &a->source, a->prefixlen);
 }
 
 static bool is_at(const struct switchd_admit *rule, const struct port *port)
@@ -262,7 +246,7 @@ static int make_entry(const struct switchd_admission *a, const struct port *port
 	memset(e, 0, sizeof(*e));
 	e->key.prefixlen = 32 + rule->prefixlen;
 	e->key.ifindex = htonl(port->ifindex);
-	e->key.addr = rule->source.s_addr;
+	e->key.addr = rule->source;
 	e->value.ranges = n;
 	memcpy(e->value.range, range, n * sizeof(*range));
 	return 0;

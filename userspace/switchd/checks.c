@@ -48,8 +48,8 @@ int check_privileges(struct switchd *sw)
 }
 
 struct address_search {
-	struct in_addr want;		/* 0: any global /32 of lo */
-	struct in_addr found;
+	struct canary_addr want;	/* zeros: any global /32 of lo */
+	struct canary_addr found;
 };
 
 static int address_cb(const struct nlmsghdr *nlh, void *arg)
@@ -57,18 +57,20 @@ static int address_cb(const struct nlmsghdr *nlh, void *arg)
 	const struct ifaddrmsg *ifa = mnl_nlmsg_get_payload(nlh);
 	const struct nlattr *tb[IFA_MAX + 1];
 	struct address_search *s = arg;
-	struct in_addr addr;
+	struct canary_addr addr;
 	bool fits;
+	__be32 ip;
 
 	rtnl_attrs(nlh, sizeof(*ifa), tb, IFA_MAX);
-	if (!tb[IFA_LOCAL] || s->found.s_addr)
+	if (!tb[IFA_LOCAL] || !canary_addr_is_any(&s->found))
 		return MNL_CB_OK;
-	addr.s_addr = mnl_attr_get_u32(tb[IFA_LOCAL]);
-	if (s->want.s_addr)
-		fits = addr.s_addr == s->want.s_addr;
+	ip = mnl_attr_get_u32(tb[IFA_LOCAL]);
+	addr = canary_addr_of_ip4(ip);
+	if (!canary_addr_is_any(&s->want))
+		fits = canary_addr_equal(&addr, &s->want);
 	else
 		fits = ifa->ifa_index == if_nametoindex("lo") && ifa->ifa_prefixlen == 32 &&
-		       ifa->ifa_scope == RT_SCOPE_UNIVERSE && ntohl(addr.s_addr) >> 24 != 127;
+		       ifa->ifa_scope == RT_SCOPE_UNIVERSE && ntohl(ip) >> 24 != 127;
 	if (fits)
 		s->found = addr;
 	return MNL_CB_OK;
@@ -79,7 +81,7 @@ int check_address(struct switchd *sw)
 {
 	struct ifaddrmsg ifa = { .ifa_family = AF_INET };
 	struct address_search s = { .want = sw->opt->address };
-	char text[INET_ADDRSTRLEN];
+	char text[ADDRESS_TEXT];
 	int ret;
 
 	ret = rtnl_dump(&sw->rtnl, RTM_GETADDR, &ifa, sizeof(ifa), address_cb, &s);
@@ -87,13 +89,13 @@ int check_address(struct switchd *sw)
 		sw_error(sw, "cannot list addresses: %s", strerror(-ret));
 		return ret;
 	}
-	if (!s.found.s_addr && s.want.s_addr) {
-		inet_ntop(AF_INET, &s.want, text, sizeof(text));
+	if (canary_addr_is_any(&s.found) && !canary_addr_is_any(&s.want)) {
+		address_text(&s.want, text);
 		sw_error(sw, "address %s is not on any device here (ip addr add %s/32 dev lo)",
 			 text, text);
 		return -EADDRNOTAVAIL;
 	}
-	if (!s.found.s_addr) {
+	if (canary_addr_is_any(&s.found)) {
 		sw_error(sw, "lo has no global /32 address (ip addr add A.B.C.D/32 dev lo), no --address");
 		return -EADDRNOTAVAIL;
 	}

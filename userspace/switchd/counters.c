@@ -12,10 +12,6 @@
 
 #include "internal.h"
 
-#define cnr_be16(x)	ntohs(x)
-#define cnr_be32(x)	ntohl(x)
-#include "kmod/core/parse.h"
-
 static const struct {
 	const char *name, *help;
 } counter_texts[] = {

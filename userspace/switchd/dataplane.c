@@ -162,8 +162,8 @@ static void configure(struct switchd *sw)
 {
 	struct csw_config *c = sw->dp.config;
 
-	c->addr = sw->address.s_addr;
-	c->id = c->addr;	/* unique where addresses are */
+	c->addr = sw->address;
+	c->id = canary_addr_ip4(&c->addr);	/* unique where addresses are */
 	c->port = htons(CANARY_PORT_BASE);
 	c->slot_mask = sw->dp.slots - 1;
 	c->queue_mask = sw->dp.queue_len - 1;

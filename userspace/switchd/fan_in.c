@@ -31,8 +31,8 @@ static void collect(struct configured_fan_ins *to, const struct switchd_options 
 	to->n = 0;
 	for (i = 0; i < o->fan_in_count; i++) {
 		next.key.prefixlen = o->fan_ins[i].prefixlen;
-		next.key.addr = o->fan_ins[i].leader.s_addr &
-				htonl((uint32_t)~(0xffffffffULL >> next.key.prefixlen));
+		next.key.addr = o->fan_ins[i].leader;
+		canary_addr_cut(&next.key.addr, next.key.prefixlen);
 		next.expect = o->fan_ins[i].expect;
 		entry = find(to, &next.key);
 		if (!entry)

@@ -299,7 +299,7 @@ void routes_free(struct switchd *sw);
 /* neigh.c: usable neighbours in the data plane */
 struct neigh {
 	struct neigh *next;
-	struct csw_neigh_key key;	/* its addr may be a number of neighbours.via */
+	struct csw_neigh_key key;
 	struct csw_neigh value;
 	uint16_t state;			/* NUD_*; 0: the kernel has no entry */
 	bool usable;
@@ -317,18 +317,15 @@ struct neighbours {
 	uint32_t n, in_map;
 	bool told;			/* that the map refuses */
 	uint64_t moved;			/* packets sent by the data plane, last tick */
-	struct in6_addr *via;		/* IPv6 addresses of next hops, by number - 1; never fewer */
-	uint32_t vias;
-	bool fresh;			/* there are some whose entries were not read yet */
+	bool ip6;			/* there are next hops of IPv6, ... */
+	bool fresh;			/* ... some of whose entries were not read yet */
 };
 
 int neigh_sync(struct switchd *sw);
-/* The "address" of an IPv6 next hop, csw_nexthop.gateway; 0 if there are too many */
-__be32 neigh_via(struct switchd *sw, const struct in6_addr *via);
 void neigh_event(struct switchd *sw, const struct nlmsghdr *nlh);
 /* Route synchronisation: forget what is wanted, name it again, ask for what is missing */
 void neigh_want_begin(struct switchd *sw);
-void neigh_want(struct switchd *sw, unsigned int ifindex, __be32 addr);
+void neigh_want(struct switchd *sw, unsigned int ifindex, const struct canary_addr *addr);
 void neigh_want_end(struct switchd *sw);
 void neigh_tick(struct switchd *sw);
 void neigh_free(struct switchd *sw);
@@ -472,7 +469,7 @@ struct switchd {
 	const struct switchd_options *opt;
 	struct switchd_options now;	/* settings and their values by now */
 	char name[SWITCHD_NAME_MAX + 1];
-	struct in_addr address;
+	struct canary_addr address;
 	uint64_t started;
 	struct rtnl rtnl;
 	struct dataplane dp;

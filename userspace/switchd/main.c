@@ -292,11 +292,11 @@ static void drain_blocks(struct switchd *sw)
 
 static void ready(struct switchd *sw)
 {
-	char addr[INET_ADDRSTRLEN];
+	char addr[ADDRESS_TEXT];
 	unsigned int i;
 
-	inet_ntop(AF_INET, &sw->address, addr, sizeof(addr));
-	printf("canary switch %s ready: address %s ports ", sw->name, addr);
+	printf("canary switch %s ready: address %s ports ", sw->name,
+	       address_text(&sw->address, addr));
 	for (i = 0; i < sw->ports; i++)
 		printf("%s%s:%s%s", i ? "," : "", sw->port[i].option->name,
 		       sw->port[i].mode == CSW_SHAPED ? "shaped" : "fast",

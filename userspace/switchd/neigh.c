@@ -19,50 +19,22 @@
 			 NUD_DELAY)
 #define BACKOFF_MAX	12	/* ticks between two attempts to resolve an absent next hop */
 #define DUMP_RETRIES	10
-#define VIAS_MAX	65536	/* IPv6 addresses of next hops */
-
-/* Return: the number, 0 if it has none */
-static __be32 find_via(const struct neighbours *n, const struct in6_addr *via)
-{
-	uint32_t i;
-
-	for (i = 0; i < n->vias; i++)
-		if (!memcmp(&n->via[i], via, sizeof(*via)))
-			return htonl(i + 1);
-	return 0;
-}
-
-__be32 neigh_via(struct switchd *sw, const struct in6_addr *via)
-{
-	struct neighbours *n = &sw->neighbours;
-	__be32 number = find_via(n, via);
-	struct in6_addr *more;
-
-	if (number || n->vias == VIAS_MAX)
-		return number;
-	more = realloc(n->via, (n->vias + 1) * sizeof(*more));
-	if (!more)
-		return 0;
-	n->via = more;
-	n->via[n->vias++] = *via;
-	n->fresh = true;
-	return htonl(n->vias);
-}
 
 static struct neigh **bucket(struct switchd *sw, const struct csw_neigh_key *key)
 {
-	uint32_t h = (key->addr ^ key->ifindex * 0x9e3779b1U) * 0x85ebca6bU;
+	uint32_t h = (canary_addr_fold(&key->addr) ^ key->ifindex * 0x9e3779b1U) * 0x85ebca6bU;
 
 	return &sw->neighbours.bucket[h >> 24];
 }
 
-static struct neigh *find(struct switchd *sw, unsigned int ifindex, __be32 addr, bool make)
+static struct neigh *find(struct switchd *sw, unsigned int ifindex, const struct canary_addr *addr,
+			  bool make)
 {
-	struct csw_neigh_key key = { .ifindex = ifindex, .addr = addr };
+	struct csw_neigh_key key = { .ifindex = ifindex, .addr = *addr };
 	struct neigh **head = bucket(sw, &key), *n;
 
 	for (n = *head; n; n = n->next)
-		if (n->key.ifindex == ifindex && n->key.addr == addr)
+		if (n->key.ifindex == ifindex && canary_addr_equal(&n->key.addr, addr))
 			return n;
 	if (!make)
 		return NULL;
@@ -147,49 +119,37 @@ static void use(struct switchd *sw, struct neigh *n)
 	char buf[MNL_NLMSG_HDRLEN + 64] __attribute__((aligned(8))) = { 0 };
 	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
 	struct ndmsg *ndm = mnl_nlmsg_put_extra_header(nlh, sizeof(*ndm));
-	const struct in6_addr *via = NULL;
+	bool ip4 = canary_addr_is_ip4(&n->key.addr);
 
-	if (csw_is_numbered(n->key.addr)) {
-		if (ntohl(n->key.addr) > sw->neighbours.vias)
-			return;
-		via = &sw->neighbours.via[ntohl(n->key.addr) - 1];
-	}
 	/* NTF_USE would make a permanent entry a temporary one */
 	if (n->state & (NUD_PERMANENT | NUD_NOARP))
 		return;
 	nlh->nlmsg_type = RTM_NEWNEIGH;
 	nlh->nlmsg_flags = NLM_F_CREATE;
-	ndm->ndm_family = via ? AF_INET6 : AF_INET;
+	ndm->ndm_family = ip4 ? AF_INET : AF_INET6;
 	ndm->ndm_ifindex = n->key.ifindex;
 	ndm->ndm_flags = NTF_USE;
 	ndm->ndm_state = NUD_NONE;
-	if (via)
-		mnl_attr_put(nlh, NDA_DST, sizeof(*via), via);
+	if (ip4)
+		mnl_attr_put_u32(nlh, NDA_DST, canary_addr_ip4(&n->key.addr));
 	else
-		mnl_attr_put_u32(nlh, NDA_DST, n->key.addr);
+		mnl_attr_put(nlh, NDA_DST, sizeof(n->key.addr), &n->key.addr);
 	/* fails while the device is down, for example: the next tick tries again */
 	rtnl_talk(&sw->rtnl, nlh, NULL, NULL);
 }
 
-/*
- * Its address, or the number that stands for that; 0: none of ours. Any neighbour may say that it
- * has an address that looks like a number, so that is nobody's.
- */
-static __be32 address_of(const struct switchd *sw, const struct ndmsg *ndm,
-			 const struct nlattr *dst)
+/* Return: false if it has none that could be a next hop's. */
+static bool address_of(const struct ndmsg *ndm, const struct nlattr *dst, struct canary_addr *addr)
 {
-	__be32 addr;
+	size_t len = dst ? mnl_attr_get_payload_len(dst) : 0;
 
-	if (!dst)
-		return 0;
-	if (ndm->ndm_family == AF_INET && mnl_attr_get_payload_len(dst) == sizeof(addr)) {
-		addr = mnl_attr_get_u32(dst);
-		return csw_is_numbered(addr) ? 0 : addr;
-	}
-	if (ndm->ndm_family == AF_INET6 &&
-	    mnl_attr_get_payload_len(dst) == sizeof(struct in6_addr))
-		return find_via(&sw->neighbours, mnl_attr_get_payload(dst));
-	return 0;
+	if (ndm->ndm_family == AF_INET && len == sizeof(__be32))
+		*addr = canary_addr_of_ip4(mnl_attr_get_u32(dst));
+	else if (ndm->ndm_family == AF_INET6 && len == sizeof(*addr))
+		memcpy(addr, mnl_attr_get_payload(dst), sizeof(*addr));
+	else
+		return false;
+	return !canary_addr_is_any(addr);
 }
 
 static void learn(struct switchd *sw, const struct nlmsghdr *nlh)
@@ -197,20 +157,22 @@ static void learn(struct switchd *sw, const struct nlmsghdr *nlh)
 	const struct ndmsg *ndm = mnl_nlmsg_get_payload(nlh);
 	const struct nlattr *tb[NDA_MAX + 1];
 	bool usable, changed;
+	struct canary_addr addr;
 	struct neigh *n;
-	__be32 addr;
+	bool make;
 
 	if (!port_by_ifindex(sw, ndm->ndm_ifindex))
 		return;
 	rtnl_attrs(nlh, sizeof(*ndm), tb, NDA_MAX);
-	addr = address_of(sw, ndm, tb[NDA_DST]);
-	if (!addr)
+	if (!address_of(ndm, tb[NDA_DST], &addr))
 		return;
 	usable = nlh->nlmsg_type == RTM_NEWNEIGH && ndm->ndm_state & NUD_USABLE &&
 		 tb[NDA_LLADDR] && mnl_attr_get_payload_len(tb[NDA_LLADDR]) == ETH_ALEN;
-	n = find(sw, ndm->ndm_ifindex, addr, usable);
+	/* Of IPv6 only those that are next hops are of use. */
+	make = usable && canary_addr_is_ip4(&addr);
+	n = find(sw, ndm->ndm_ifindex, &addr, make);
 	if (!n) {
-		sw->lost |= usable;	/* no memory: read again later */
+		sw->lost |= make;	/* no memory: read again later */
 		return;
 	}
 	n->seen = true;
@@ -268,7 +230,7 @@ int neigh_sync(struct switchd *sw)
 	for_each(sw, unsee);
 	sw->neighbours.fresh = false;
 	ret = dump(sw, AF_INET);
-	if (!ret && sw->neighbours.vias)
+	if (!ret && sw->neighbours.ip6)
 		ret = dump(sw, AF_INET6);
 	if (ret) {
 		sw_warn(sw, "cannot read the neighbours: %s", strerror(-ret));
@@ -288,12 +250,18 @@ void neigh_want_begin(struct switchd *sw)
 	for_each(sw, unwant);
 }
 
-void neigh_want(struct switchd *sw, unsigned int ifindex, __be32 addr)
+void neigh_want(struct switchd *sw, unsigned int ifindex, const struct canary_addr *addr)
 {
+	uint32_t before = sw->neighbours.n;
 	struct neigh *n = find(sw, ifindex, addr, true);
 
-	if (n)
-		n->wanted = true;
+	if (!n)
+		return;
+	n->wanted = true;
+	if (canary_addr_is_ip4(addr))
+		return;
+	sw->neighbours.ip6 = true;
+	sw->neighbours.fresh |= sw->neighbours.n != before;
 }
 
 static void resolve(struct switchd *sw, struct neigh *n)
@@ -358,9 +326,6 @@ void neigh_free(struct switchd *sw)
 	struct neigh *n;
 	size_t i;
 
-	free(sw->neighbours.via);
-	sw->neighbours.via = NULL;
-	sw->neighbours.vias = 0;
 	for (i = 0; i < NEIGH_BUCKETS; i++) {
 		while ((n = sw->neighbours.bucket[i])) {
 			sw->neighbours.bucket[i] = n->next;

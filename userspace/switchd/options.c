@@ -89,14 +89,37 @@ int option_name(struct switchd_options *o, const char *text, char *err, size_t l
 	return 0;
 }
 
+int switchd_prefix(const char *option, const char *expected, const char *text,
+		   struct switchd_prefix *prefix, char *err, size_t len)
+{
+	switch (address_parse_prefix(text, &prefix->addr, &prefix->bits)) {
+	case ADDRESS_PREFIX_JUNK:
+		return switchd_refuse(err, len, "%s: '%s' is %s", option, text, expected);
+	case ADDRESS_PREFIX_LENGTH:
+		return switchd_refuse(err, len, "%s: '%s' is not a length of a prefix from 0 to %d",
+				      option, strchr(text, '/'),
+				      canary_addr_is_ip4(&prefix->addr) ? CANARY_ADDR_IP4_BITS :
+				      CANARY_ADDR_BITS);
+	default:
+		break;
+	}
+	/* The one place that refuses it; neither routes nor the data plane know it. */
+	if (!canary_addr_is_ip4(&prefix->addr))
+		return switchd_refuse(err, len, "%s: '%s': IPv6 is not supported yet", option, text);
+	return 0;
+}
+
 int option_address(struct switchd_options *o, const char *text, char *err, size_t len)
 {
-	uint32_t host;
+	struct switchd_prefix address;
 
-	if (inet_pton(AF_INET, text, &o->address) != 1)
+	if (strchr(text, '/'))
 		return switchd_refuse(err, len, "--address: '%s' is not an IPv4 address", text);
-	host = ntohl(o->address.s_addr);
-	if (host >> 24 == 0 || host >> 24 == 127 || host >> 28 >= 14)
+	if (switchd_prefix("--address", "not an IPv4 address", text, &address, err, len))
+		return -1;
+	o->address = address.addr;
+	if (!canary_addr_is_host_ip4(&o->address) ||
+	    ntohl(canary_addr_ip4(&o->address)) >> 24 == 127)
 		return switchd_refuse(err, len, "--address: %s is not a unicast address that others can reach",
 				      text);
 	return 0;
@@ -168,21 +191,17 @@ int option_slots(struct switchd_options *o, const char *text, char *err, size_t 
 static int add_leader(struct switchd_options *o, char *text, char *err, size_t len)
 {
 	struct switchd_fan_in *to = &o->fan_ins[o->fan_in_count];
-	char *count = strchr(text, '='), *prefix = strchr(text, '/');
+	char *count = strchr(text, '=');
+	struct switchd_prefix prefix;
 
 	if (!count)
 		return switchd_refuse(err, len, "--fan-in: '%s' is neither learn, off nor LEADER[/LEN]=N",
 				      text);
 	*count++ = '\0';
-	to->prefixlen = 32;
-	if (prefix && prefix < count) {
-		*prefix++ = '\0';
-		if (setting_number("--fan-in: length of a prefix", prefix, 0, 32, &to->prefixlen,
-				  err, len))
-			return -1;
-	}
-	if (inet_pton(AF_INET, text, &to->leader) != 1)
-		return switchd_refuse(err, len, "--fan-in: '%s' is not an IPv4 address", text);
+	if (switchd_prefix("--fan-in", "not an IPv4 address", text, &prefix, err, len))
+		return -1;
+	to->leader = prefix.addr;
+	to->prefixlen = prefix.bits;
 	if (setting_number("--fan-in: members", count, 1, CANARY_MEMBERS_MAX - 1, &to->expect, err,
 			  len))
 		return -1;

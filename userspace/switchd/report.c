@@ -48,23 +48,18 @@ static const char *fan_in_name(enum csw_fan_in_mode mode)
 
 /* ---- what belongs to a setting ---- */
 
-static const char *address_text(struct switchd *sw, char text[INET_ADDRSTRLEN])
-{
-	return inet_ntop(AF_INET, &sw->address, text, INET_ADDRSTRLEN);
-}
-
 void text_address(struct switchd *sw, FILE *out)
 {
-	char text[INET_ADDRSTRLEN];
+	char text[ADDRESS_TEXT];
 
-	fprintf(out, " address %s", address_text(sw, text));
+	fprintf(out, " address %s", address_text(&sw->address, text));
 }
 
 void json_address(struct switchd *sw, struct json *j)
 {
-	char text[INET_ADDRSTRLEN];
+	char text[ADDRESS_TEXT];
 
-	json_string(j, "address", address_text(sw, text));
+	json_string(j, "address", address_text(&sw->address, text));
 }
 
 void text_timeout(struct switchd *sw, FILE *out)

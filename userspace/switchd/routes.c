@@ -19,14 +19,13 @@
 #include "internal.h"
 
 #define DUMP_RETRIES	10
+#define HOST_BITS	3		/* networks of so few are asked for */
 #define SPACING_MIN_NS	10000000ULL	/* between two dumps */
 
 struct nexthop_object {
 	uint32_t id;
 	bool usable;			/* alive, no blackhole */
 	struct csw_nexthop hop;
-	bool is_via;			/* its gateway is an IPv6 address: ... */
-	struct in6_addr via;
 	size_t member, members;		/* of a group: dump.member[], from there on so many */
 	bool weighted;			/* members have different weights */
 };
@@ -64,44 +63,42 @@ static void add_hop(struct switchd *sw, struct csw_route *route, const struct cs
 		sw->routes.cut++;
 }
 
-/* The same with a gateway of IPv6. What has no number is no next hop. */
-static void add_via(struct switchd *sw, struct csw_route *route, uint32_t ifindex,
-		    const struct in6_addr *via)
+/* A gateway as the kernel tells it: of IPv6 in a route of IPv4, too (RFC 5549) */
+static bool take_gateway(struct csw_nexthop *hop, int family, const void *gateway, size_t len)
 {
-	struct csw_nexthop hop = { .ifindex = ifindex };
+	__be32 ip;
 
-	if (!port_by_ifindex(sw, ifindex))
-		return;
-	hop.gateway = neigh_via(sw, via);
-	if (hop.gateway)
-		add_hop(sw, route, &hop);
+	if (family == AF_INET && len == sizeof(ip)) {
+		memcpy(&ip, gateway, len);
+		hop->gateway = ip ? canary_addr_of_ip4(ip) : (struct canary_addr){ { 0 } };
+		return true;
+	}
+	if (family != AF_INET6 || len != sizeof(hop->gateway))
+		return false;
+	memcpy(&hop->gateway, gateway, len);
+	return true;
 }
 
 /* One of a route's own next hops */
 static void add_one(struct switchd *sw, struct csw_route *route, uint32_t ifindex,
 		    const struct nlattr **tb)
 {
-	struct csw_nexthop hop = {
-		.gateway = tb[RTA_GATEWAY] ? mnl_attr_get_u32(tb[RTA_GATEWAY]) : 0,
-		.ifindex = ifindex,
-	};
+	struct csw_nexthop hop = { .ifindex = ifindex };
 	const struct rtvia *via;
-	struct in6_addr addr;
+	bool taken = true;
 
 	if (tb[RTA_ENCAP])
 		return;
-	if (!tb[RTA_VIA]) {
-		/* an address that looks like the number of another one */
-		if (!csw_is_numbered(hop.gateway))
-			add_hop(sw, route, &hop);
-		return;
+	if (tb[RTA_VIA]) {
+		via = mnl_attr_get_payload(tb[RTA_VIA]);
+		taken = take_gateway(&hop, via->rtvia_family, via->rtvia_addr,
+				     mnl_attr_get_payload_len(tb[RTA_VIA]) - sizeof(*via));
+	} else if (tb[RTA_GATEWAY]) {
+		taken = take_gateway(&hop, AF_INET, mnl_attr_get_payload(tb[RTA_GATEWAY]),
+				     mnl_attr_get_payload_len(tb[RTA_GATEWAY]));
 	}
-	via = mnl_attr_get_payload(tb[RTA_VIA]);
-	if (via->rtvia_family != AF_INET6 ||
-	    mnl_attr_get_payload_len(tb[RTA_VIA]) < sizeof(*via) + sizeof(addr))
-		return;
-	memcpy(&addr, via->rtvia_addr, sizeof(addr));
-	add_via(sw, route, ifindex, &addr);
+	if (taken)
+		add_hop(sw, route, &hop);
 }
 
 static const struct nexthop_object *find_object(const struct dump *d, uint32_t id)
@@ -117,9 +114,7 @@ static const struct nexthop_object *find_object(const struct dump *d, uint32_t i
 static void add_member(const struct dump *d, struct csw_route *route,
 		       const struct nexthop_object *o)
 {
-	if (o->usable && o->is_via)
-		add_via(d->sw, route, o->hop.ifindex, &o->via);
-	else if (o->usable)
+	if (o->usable)
 		add_hop(d->sw, route, &o->hop);
 }
 
@@ -208,8 +203,8 @@ static int route_cb(const struct nlmsghdr *nlh, void *arg)
 	d->route = more;
 	r = &d->route[d->n];
 	memset(r, 0, sizeof(*r));
-	r->key.prefixlen = rtm->rtm_dst_len;
-	r->key.addr = tb[RTA_DST] ? mnl_attr_get_u32(tb[RTA_DST]) : 0;
+	r->key.prefixlen = CANARY_ADDR_IP4_START + rtm->rtm_dst_len;
+	r->key.addr = canary_addr_of_ip4(tb[RTA_DST] ? mnl_attr_get_u32(tb[RTA_DST]) : 0);
 	r->rank = rank;
 	r->metric = tb[RTA_PRIORITY] ? mnl_attr_get_u32(tb[RTA_PRIORITY]) : 0;
 	r->order = d->n++;
@@ -262,14 +257,10 @@ static int object_cb(const struct nlmsghdr *nlh, void *arg)
 	    nhm->nh_flags & (RTNH_F_DEAD | RTNH_F_LINKDOWN))
 		return MNL_CB_OK;
 	o->hop.ifindex = mnl_attr_get_u32(tb[NHA_OIF]);
-	o->is_via = nhm->nh_family == AF_INET6 && tb[NHA_GATEWAY] &&
-		    mnl_attr_get_payload_len(tb[NHA_GATEWAY]) == sizeof(o->via);
-	o->usable = nhm->nh_family == AF_INET || o->is_via;
-	if (o->is_via)
-		memcpy(&o->via, mnl_attr_get_payload(tb[NHA_GATEWAY]), sizeof(o->via));
-	else if (o->usable && tb[NHA_GATEWAY])
-		o->hop.gateway = mnl_attr_get_u32(tb[NHA_GATEWAY]);
-	o->usable &= !csw_is_numbered(o->hop.gateway);
+	o->usable = tb[NHA_GATEWAY] ?
+		    take_gateway(&o->hop, nhm->nh_family, mnl_attr_get_payload(tb[NHA_GATEWAY]),
+				 mnl_attr_get_payload_len(tb[NHA_GATEWAY])) :
+		    nhm->nh_family == AF_INET;
 	return MNL_CB_OK;
 }
 
@@ -294,9 +285,7 @@ static int compare_keys(const struct csw_route_key *a, const struct csw_route_ke
 {
 	if (a->prefixlen != b->prefixlen)
 		return a->prefixlen < b->prefixlen ? -1 : 1;
-	if (a->addr != b->addr)
-		return a->addr < b->addr ? -1 : 1;
-	return 0;
+	return canary_addr_compare(&a->addr, &b->addr);
 }
 
 static int compare_routes(const void *pa, const void *pb)
@@ -343,11 +332,11 @@ static const struct route *find_route(const struct dump *d, const struct csw_rou
 /* Would the data plane send what is for @key elsewhere if it did not know of it? */
 static bool misleads(const struct dump *d, const struct csw_route_key *key)
 {
-	struct csw_route_key shorter;
+	struct csw_route_key shorter = *key;
 	const struct route *r = NULL;
 
-	for (shorter.prefixlen = key->prefixlen; !r && shorter.prefixlen-- > 0;) {
-		shorter.addr = key->addr & htonl((uint32_t)~(0xffffffffULL >> shorter.prefixlen));
+	while (!r && shorter.prefixlen-- > 0) {
+		canary_addr_cut(&shorter.addr, shorter.prefixlen);
 		r = find_route(d, &shorter);
 	}
 	return r && r->value.kind != CSW_ROUTE_LOCAL && r->value.kind != CSW_ROUTE_OTHER;
@@ -432,11 +421,30 @@ static bool apply(struct switchd *sw, struct dump *d)
 	return all && gone;
 }
 
+/* Ask for all hosts of a small network, which are next to us. */
+static void want_hosts(struct switchd *sw, const struct csw_route_key *net, uint32_t ifindex)
+{
+	uint32_t bits = CANARY_ADDR_BITS - net->prefixlen, first, last, host;
+	struct canary_addr addr;
+
+	if (bits > HOST_BITS)
+		return;
+	first = ntohl(canary_addr_ip4(&net->addr));
+	last = first | ((1U << bits) - 1);
+	if (bits > 1) {
+		first++;
+		last--;
+	}
+	for (host = first; host - first <= last - first; host++) {
+		addr = canary_addr_of_ip4(htonl(host));
+		neigh_want(sw, ifindex, &addr);
+	}
+}
+
 /* Ask for the neighbours that the routes name, and for those of small on-link networks */
 static void want_neighbours(struct switchd *sw)
 {
 	const struct csw_nexthop *hop;
-	uint32_t first, last, addr;
 	const struct route *r;
 	unsigned int i;
 	size_t n;
@@ -446,21 +454,10 @@ static void want_neighbours(struct switchd *sw)
 		r = &sw->routes.route[n];
 		for (i = 0; i < r->value.nexthops; i++) {
 			hop = &r->value.nexthop[i];
-			if (hop->gateway) {
-				neigh_want(sw, hop->ifindex, hop->gateway);
-				continue;
-			}
-			if (r->key.prefixlen < 29)
-				continue;
-			first = ntohl(r->key.addr);
-			last = first | (uint32_t)(0xffffffffULL >> r->key.prefixlen);
-			if (r->key.prefixlen < 31) {
-				first++;
-				last--;
-			}
-			for (addr = first; addr - first <= last - first; addr++)
-				if (!csw_is_numbered(htonl(addr)))
-					neigh_want(sw, hop->ifindex, htonl(addr));
+			if (canary_addr_is_zero(&hop->gateway))
+				want_hosts(sw, &r->key, hop->ifindex);
+			else
+				neigh_want(sw, hop->ifindex, &hop->gateway);
 		}
 	}
 	neigh_want_end(sw);

@@ -63,9 +63,8 @@ void share_text(struct switchd *sw, const struct share *share, char *text, size_
 {
 	const struct csw_admission_key *key = &share->entry->key;
 	const struct port *port = port_by_ifindex(sw, ntohl(key->ifindex));
-	char addr[INET_ADDRSTRLEN];
+	char prefix[ADDRESS_TEXT];
 
-	inet_ntop(AF_INET, &key->addr, addr, sizeof(addr));
-	snprintf(text, len, "%s/%u%%%s", addr, key->prefixlen - 32,
-		 port ? port->option->name : "?");
+	address_prefix_text(&key->addr, key->prefixlen - 32, prefix);
+	snprintf(text, len, "%s%%%s", prefix, port ? port->option->name : "?");
 }

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include <linux/types.h>
-#include <linux/canary_wire.h>
+#include "userspace/common/address.h"
 #include "bpf/shared.h"
 
 #define SWITCHD_RUN_DIR		"/run/canary"
@@ -39,16 +39,16 @@ struct switchd_port_option {
 
 /* Of the leaders in a prefix so many members' contributions come by here */
 struct switchd_fan_in {
-	struct in_addr leader;
-	uint32_t prefixlen;
+	struct canary_addr leader;
+	uint32_t prefixlen;		/* of 128 bits */
 	uint32_t expect;
 };
 
 /* Sources of a prefix may have the switch act for these communicators, by that port or ("") by any */
 struct switchd_admit {
 	uint32_t first, last;
-	struct in_addr source;
-	uint32_t prefixlen;
+	struct canary_addr source;
+	uint32_t prefixlen;		/* of 128 bits */
 	char port[IFNAMSIZ];
 };
 
@@ -60,7 +60,7 @@ struct switchd_admission {
 
 struct switchd_options {
 	char name[SWITCHD_NAME_MAX + 1];	/* "": the host's name */
-	struct in_addr address;			/* 0: first global /32 of lo */
+	struct canary_addr address;		/* zeros: first global /32 of lo */
 	struct switchd_port_option port[SWITCHD_PORTS_MAX];
 	unsigned int ports;
 	enum csw_mode mode;			/* of ports that name none */

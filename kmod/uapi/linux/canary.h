@@ -15,6 +15,8 @@
 
 #include <linux/types.h>
 #include <linux/socket.h>
+#include <asm/byteorder.h>
+#include <linux/canary_wire.h>
 
 /*
  * The kernel refuses new family numbers to modules, so an unused one is borrowed. The module
@@ -34,15 +36,23 @@
  * @scan_family:	AF_CANARY
  * @scan_port:		UDP port, network order; 0 in bind() picks a free one, 0 in connect()
  *			means CANARY_PORT_BASE
- * @scan_addr:		IPv4 address, network order
  * @scan_zero:		0
+ * @scan_addr:		CANARY_ADDR_IP4(), or all zeros: any. IPv6 has its place here, but is
+ *			EAFNOSUPPORT so far
+ * @scan_scope:		0
+ *
+ * Fields are where struct sockaddr_in6 has them.
  */
 struct sockaddr_canary {
 	__kernel_sa_family_t	scan_family;
 	__be16			scan_port;
-	__be32			scan_addr;
-	__u8			scan_zero[8];
+	__u32			scan_zero;
+	struct canary_addr	scan_addr;
+	__u32			scan_scope;
 };
+
+/* The address of an IPv4 one, which is a constant or variable in network byte order */
+#define CANARY_ADDR_IP4(ip)	{ { 0, 0, __constant_cpu_to_be32(0xffff), (ip) } }
 
 /* socket options, level SOL_CANARY */
 /* struct canary_comm_req; set before connect(), get (without key) any time */
@@ -108,14 +118,14 @@ struct canary_comm_req {
 };
 
 /**
- * struct canary_prefix - IPv4 addresses
- * @addr:	the first of them, network order
- * @length:	bits that all have in common, 0 .. 32
+ * struct canary_prefix - addresses
+ * @addr:	the first of them
+ * @length:	bits that all have in common, 0 .. 128; of IPv4 ones 96 and those of a.b.c.d
  */
 struct canary_prefix {
-	__be32	addr;
-	__u8	length;
-	__u8	reserved[3];
+	struct canary_addr	addr;
+	__u8			length;
+	__u8			reserved[3];
 };
 
 /**
@@ -217,20 +227,20 @@ enum canary_trouble_kind {
  * struct canary_trouble - CANARY_TROUBLES: a hint for people; most of it is not authenticated
  * @kind:	enum canary_trouble_kind; if @addr is rank 0's, what it says or shows of us
  * @rank:	that the sender claims
- * @addr:	source, network order
+ * @addr:	source
  * @port:	its UDP port, network order
  * @value:	see enum canary_trouble_kind
  * @count:	packets
  */
 struct canary_trouble {
-	__u8	kind;
-	__u8	pad;
-	__u16	rank;
-	__be32	addr;
-	__be16	port;
-	__u16	pad2;
-	__u32	value;
-	__u32	count;
+	__u8			kind;
+	__u8			pad;
+	__u16			rank;
+	struct canary_addr	addr;
+	__be16			port;
+	__u16			pad2;
+	__u32			value;
+	__u32			count;
 };
 
 /*

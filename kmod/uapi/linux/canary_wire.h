@@ -24,8 +24,9 @@
 #define CANARY_ELEMENTS_MAX	800
 #define CANARY_PAYLOAD_MAX	(CANARY_ELEMENTS_MAX * 4)
 
-/* IPv4 header without options, UDP header, struct canary_hdr */
-#define CANARY_IP_OVERHEAD	(20 + 8 + 64)
+/* UDP header, struct canary_hdr; with an IPv4 header without options */
+#define CANARY_UDP_HEADERS	(8 + 64)
+#define CANARY_IP_OVERHEAD	(20 + CANARY_UDP_HEADERS)
 
 /* Elements of 4 bytes that fit into an IP packet of @mtu bytes */
 #define CANARY_ELEMENTS(mtu)	(((mtu) - CANARY_IP_OVERHEAD) / 4)
@@ -114,6 +115,24 @@ enum canary_why {
 	CANARY_WHY_LOOK		= 8,	/* looks whether trees have become better */
 	CANARY_WHY_SHAPE	= 9,	/* rings cannot do it */
 	CANARY_WHY_MAX		= CANARY_WHY_SHAPE,
+};
+
+/**
+ * struct canary_addr - an IPv4 or IPv6 address, in lists of packets and in programs
+ * @word:	network byte order; IPv4 ones are mapped (::ffff:a.b.c.d)
+ */
+struct canary_addr {
+	__be32	word[4];
+};
+
+/**
+ * struct canary_peer - where a member or a switch is: entry of the member table in WELCOME, which
+ *			begins with CANARY_SALT bytes
+ */
+struct canary_peer {
+	struct canary_addr	addr;
+	__be16			port;	/* of UDP */
+	__be16			zero;
 };
 
 /**
@@ -240,7 +259,7 @@ struct canary_hdr {
 		struct {
 			__be64	nonce;		/* of the JOIN that is answered */
 			__be64	cookie;		/* what the next one has to show */
-			__u8	address[16];	/* where it is good; its port is the UDP header's */
+			struct canary_addr address; /* where it is good; its port is the UDP header's */
 		} cookie;
 
 		struct {
@@ -315,22 +334,6 @@ struct canary_hdr {
 	};
 };
 
-/* Where a member or a switch is, as programs keep it; in no packet */
-struct canary_peer {
-	__be32	addr;
-	__be16	port;
-	__be16	reserved;
-};
-
-/* Addresses in lists: IPv4 ones are mapped (::ffff:a.b.c.d). */
-
-/** struct canary_entry - of the member table in WELCOME, which begins with CANARY_SALT bytes */
-struct canary_entry {
-	__be32	addr[4];
-	__be16	port;
-	__be16	zero;
-};
-
 /* It goes into the session key, PROTOCOL.md "Keys"; zeros if WAITING. */
 #define CANARY_SALT	16
 
@@ -342,10 +345,10 @@ struct canary_entry {
  * @cookie:	what its contribution brought from the switch
  */
 struct canary_restored {
-	__be32	addr[4];
-	__be16	port;
-	__be16	zero;
-	__be32	cookie;
+	struct canary_addr	addr;
+	__be16			port;
+	__be16			zero;
+	__be32			cookie;
 };
 
 /**
@@ -365,7 +368,7 @@ struct canary_join {
 
 #define CANARY_WIRE_ASSERT(name, cond) typedef char canary_assert_##name[(cond) ? 1 : -1]
 CANARY_WIRE_ASSERT(hdr, sizeof(struct canary_hdr) == 64);
-CANARY_WIRE_ASSERT(entry, sizeof(struct canary_entry) == 20);
+CANARY_WIRE_ASSERT(peer, sizeof(struct canary_peer) == 20);
 CANARY_WIRE_ASSERT(restored, sizeof(struct canary_restored) == 24);
 CANARY_WIRE_ASSERT(join, sizeof(struct canary_join) == 16);
 CANARY_WIRE_ASSERT(elements, CANARY_ELEMENTS(1500) == 352);
