@@ -51,7 +51,7 @@ with open("/sys/module/canary/parameters/family") as file:
 	family = int(file.read())
 face = socket.socket(family, socket.SOCK_SEQPACKET)
 libc = ctypes.CDLL(None, use_errno=True)
-address = struct.pack("=HHI8x", family, socket.htons(22610), 0)
+address = struct.pack("=HHI16xI", family, socket.htons(22610), 0, 0)
 failed = libc.bind(face.fileno(), address, len(address))
 print(errno.errorcode[ctypes.get_errno()] if failed else "good")'
 }

@@ -64,7 +64,7 @@ $(B)/selftests/user/%_test: selftests/user/%_test.c $(USER_TEST_SRC) $(USER_TEST
 		-o $@ $< $(USER_TEST_SRC) -pthread
 
 # These need nothing of the library.
-COMMON_TESTS := $(patsubst %,$(B)/selftests/user/%_test,parse json option)
+COMMON_TESTS := $(patsubst %,$(B)/selftests/user/%_test,address parse json option)
 
 $(COMMON_TESTS): $(B)/selftests/user/%_test: selftests/user/%_test.c $(wildcard userspace/common/*) selftests/tap.h | $(B)/.setup
 	@mkdir -p $(@D)
