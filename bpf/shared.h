@@ -390,13 +390,13 @@ struct csw_meta {
 	__u32	kind;		/* enum csw_meta_kind */
 	__u32	ifindex;	/* EMIT, NEIGH: to this port */
 	__extension__ union {	/* the kernel has room for 32 bytes in all */
-		struct canary_addr gateway;	/* NEIGH: the neighbour */
 		struct {
 			__u32 slot;		/* COPY: this descriptor, ~0 for none */
 			__u32 generation;	/* COPY: if it still has this generation */
 			__u32 restoration;	/* COPY: 1 if there is one to look for */
 			__u32 reserved;
 		} copy;
+		struct canary_addr gateway;	/* NEIGH: the neighbour */
 	};
 };
 

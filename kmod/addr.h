@@ -13,8 +13,12 @@
 #define CANARY_ADDR_IP4_BITS	32
 #define CANARY_ADDR_IP4_START	(CANARY_ADDR_BITS - CANARY_ADDR_IP4_BITS)
 
+#ifndef __force
+#define __force
+#endif
+
 /* Byte order is turned by the same function in both directions. */
-#define CANARY_ADDR_MARK	((__be32)cnr_be32((__be32)0xffff))
+#define CANARY_ADDR_MARK	((__force __be32)cnr_be32((__force __be32)0xffff))
 
 static __always_inline struct canary_addr canary_addr_of_ip4(__be32 ip)
 {
@@ -100,14 +104,16 @@ static __always_inline void canary_addr_cut(struct canary_addr *a, __u32 bits)
 
 	for (i = 0; i < 4; i++, bits -= bits < 32 ? bits : 32)
 		if (bits < 32)
-			a->word[i] &= ~(__be32)cnr_be32(~0U >> bits);
+			a->word[i] &= ~(__force __be32)cnr_be32((__force __be32)(~0U >> bits));
 }
 
 /* All four words in one, for hashes: an attacker can choose others that come out the same. */
 static __always_inline __u32 canary_addr_fold(const struct canary_addr *a)
 {
-	return (__u32)(a->word[0] * 0x9e3779b1U ^ a->word[1] * 0x85ebca6bU ^
-		       (a->word[2] ^ CANARY_ADDR_MARK) * 0xc2b2ae35U ^ a->word[3]);
+	return (__force __u32)a->word[0] * 0x9e3779b1U ^
+	       (__force __u32)a->word[1] * 0x85ebca6bU ^
+	       (__force __u32)(a->word[2] ^ CANARY_ADDR_MARK) * 0xc2b2ae35U ^
+	       (__force __u32)a->word[3];
 }
 
 static __always_inline int canary_peer_equal(const struct canary_peer *a,

@@ -13,7 +13,8 @@
 
 /* A packet with elements that was sent (out) or accepted */
 DECLARE_EVENT_CLASS(canary_packet,
-	TP_PROTO(const struct canary_hdr *hdr, const struct canary_addr *addr, __be16 port, bool out),
+	TP_PROTO(const struct canary_hdr *hdr, const struct canary_addr *addr, __be16 port,
+		 bool out),
 	TP_ARGS(hdr, addr, port, out),
 	TP_STRUCT__entry(
 		__field(u32, comm)
@@ -44,15 +45,18 @@ DECLARE_EVENT_CLASS(canary_packet,
 );
 
 DEFINE_EVENT(canary_packet, contribution,
-	TP_PROTO(const struct canary_hdr *hdr, const struct canary_addr *addr, __be16 port, bool out),
+	TP_PROTO(const struct canary_hdr *hdr, const struct canary_addr *addr, __be16 port,
+		 bool out),
 	TP_ARGS(hdr, addr, port, out));
 
 DEFINE_EVENT(canary_packet, result,
-	TP_PROTO(const struct canary_hdr *hdr, const struct canary_addr *addr, __be16 port, bool out),
+	TP_PROTO(const struct canary_hdr *hdr, const struct canary_addr *addr, __be16 port,
+		 bool out),
 	TP_ARGS(hdr, addr, port, out));
 
 DEFINE_EVENT(canary_packet, retransmission,
-	TP_PROTO(const struct canary_hdr *hdr, const struct canary_addr *addr, __be16 port, bool out),
+	TP_PROTO(const struct canary_hdr *hdr, const struct canary_addr *addr, __be16 port,
+		 bool out),
 	TP_ARGS(hdr, addr, port, out));
 
 /* An operation ended */

@@ -73,8 +73,7 @@ CSW_FUNC int csw_restoration_check(csw_xdp *ctx, __u32 children)
 	for (i = 0; i < CSW_RESTORE_MAX && i < children; i++) {
 		if ((void *)(c + i + 1) > csw_end(ctx))
 			return CANARY_DROP_LENGTH;
-		child.addr = c[i].addr;
-		child.port = c[i].port;
+		child = (struct canary_peer){ .addr = c[i].addr, .port = c[i].port };
 		/* What a switch cannot reach yet is refused here. */
 		if (!canary_addr_is_ip4(&child.addr))
 			return CANARY_DROP_PEER;
@@ -239,9 +238,8 @@ CSW_FUNC int csw_copies_of(csw_skb *skb, struct csw_copies *to, __u32 slot, __u3
 		return -1;
 	if (d->state != CSW_FREE && d->generation == generation) {
 		CSW_LOOP
-		for (i = 0; i < CSW_CHILDREN_MAX && i < d->children; i++) {
+		for (i = 0; i < CSW_CHILDREN_MAX && i < d->children; i++)
 			to->peer[i] = d->child[i].at;
-		}
 		csw_free(d);
 	}
 	csw_unlock(&first->lock);
@@ -262,9 +260,8 @@ CSW_FUNC int csw_copies_restored(csw_skb *skb, struct csw_copies *to, __u32 n)
 		return 0;
 	if (csw_restores(skb, r, h)) {
 		CSW_LOOP
-		for (i = 0; i < CSW_RESTORE_MAX && i < r->children; i++) {
+		for (i = 0; i < CSW_RESTORE_MAX && i < r->children; i++)
 			to->peer[n + i] = r->child[i];
-		}
 		r->children = 0;
 	}
 	csw_unlock(&r->lock);

@@ -52,7 +52,7 @@ struct sockaddr_canary {
 };
 
 /* The address of an IPv4 one, which is a constant or variable in network byte order */
-#define CANARY_ADDR_IP4(ip)	{ { 0, 0, __constant_cpu_to_be32(0xffff), (ip) } }
+#define CANARY_ADDR_IP4(ip)	{ { 0, 0, __cpu_to_be32(0xffff), (ip) } }
 
 /* socket options, level SOL_CANARY */
 /* struct canary_comm_req; set before connect(), get (without key) any time */

@@ -259,7 +259,7 @@ struct canary_hdr {
 		struct {
 			__be64	nonce;		/* of the JOIN that is answered */
 			__be64	cookie;		/* what the next one has to show */
-			struct canary_addr address; /* where it is good; its port is the UDP header's */
+			struct canary_addr address; /* where it is good; the port: UDP's */
 		} cookie;
 
 		struct {
