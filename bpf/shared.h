@@ -389,7 +389,7 @@ struct csw_meta {
 	__u64	secret;
 	__u32	kind;		/* enum csw_meta_kind */
 	__u32	ifindex;	/* EMIT, NEIGH: to this port */
-	__extension__ union {	/* the kernel has room for 32 bytes in all */
+	union {				/* the kernel has room for 32 bytes in all */
 		struct {
 			__u32 slot;		/* COPY: this descriptor, ~0 for none */
 			__u32 generation;	/* COPY: if it still has this generation */

@@ -2,7 +2,7 @@
 /*
  * Addresses: what can be asked of a struct canary_addr. The one place that knows how an IPv4
  * address is kept in it. For the core, the module, BPF, the native switch and user space; text is
- * read and written by userspace/common/addr.h.
+ * read and written by userspace/common/address.h.
  *
  * Includer: as of core/parse.h.
  */

@@ -72,16 +72,17 @@ int setting_take(const struct setting *s, struct switchd_options *o, const char 
 /* A value of the option @said (as "--trees: first one"), as setting_take() */
 int setting_quantity(const char *said, const char *text, const struct parse_unit *units,
 		     uint64_t min, uint64_t max, uint64_t *value, char *err, size_t len);
-/*
- * switchd_prefix() - ADDRESS[/LEN]; it may have ones behind LEN
- * @expected: what it is if it is not that
- * Return: 0, or -1 with a sentence.
- */
+
 struct switchd_prefix {
 	struct canary_addr addr;
 	uint32_t bits;
 };
 
+/*
+ * switchd_prefix() - ADDRESS[/LEN]; it may have ones behind LEN
+ * @expected: what it is if it is not that
+ * Return: 0, or -1 with a sentence.
+ */
 int switchd_prefix(const char *option, const char *expected, const char *text,
 		   struct switchd_prefix *prefix, char *err, size_t len);
 
