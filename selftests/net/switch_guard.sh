@@ -190,8 +190,8 @@ ask_as()
 	followed
 }
 
-# number_mac: the MAC address that the data plane has for next hop number 1 at s2
-number_mac()
+# neigh_mac BYTE...: the MAC address that the data plane has at s2 for the address of these 16 bytes
+neigh_mac()
 {
 	local index program id
 
@@ -199,21 +199,19 @@ number_mac()
 		jq -r '.[0] | "\(.ifindex) \(.xdp.prog.id)"')
 	for id in $(bpftool -j prog show id "$program" | jq '.map_ids[]'); do
 		[ "$(bpftool -j map show id "$id" | jq -r .name)" = neighbours ] || continue
-		bpftool -j map lookup id "$id" key $((index & 255)) $((index >> 8)) 0 0 0 0 0 1 |
+		bpftool -j map lookup id "$id" key $((index & 255)) $((index >> 8)) 0 0 "$@" |
 			jq -r '.value[0:6] | map(.[2:]) | join(":")'
 	done
 }
 
-# IPv6 next hops have numbers that look like addresses 0.x.x.x. Others that look so are nobody's.
-test_numbers()
+# Addresses that are no host's, and an IPv4 address in the clothes of IPv6
+test_odd_neighbours()
 {
-	local before
+	local mapped="0 0 0 0 0 0 0 0 0 0 255 255 10 0 2 2" mac
 
 	start_late
 	resolve_all
-	before=$(show .neighbours)
 	tap_check "a host says that it has 0.0.0.9: the kernel believes it" ask_as 0.0.0.9
-	tap_is "... it is no neighbour of the switch" "$(show .neighbours)" "$before"
 	ns_ip sw route add 10.8.0.0/24 nexthop via 0.0.0.8 dev s2 onlink nexthop via 10.0.3.2
 	ns_ip sw route add 0.0.0.4/30 dev s2
 	followed
@@ -225,8 +223,20 @@ test_numbers()
 	ns_ip sw route add 10.7.0.1/32 via inet6 fe80::99 dev s2
 	ns_ip sw neigh replace fe80::99 lladdr 02:00:00:00:99:99 nud permanent dev s2
 	followed
-	tap_check "a host says that it has 0.0.0.1, the number of an IPv6 next hop" ask_as 0.0.0.1
-	tap_is "... that keeps its address" "$(number_mac)" 02:00:00:00:99:99
+	tap_is "a next hop of IPv6 has its own entry" \
+		"$(neigh_mac 254 128 0 0 0 0 0 0 0 0 0 0 0 0 0 153)" 02:00:00:00:99:99
+	# shellcheck disable=SC2086
+	mac=$(neigh_mac $mapped)
+	tap_is "that of 10.0.2.2 is the host's" "$mac" \
+		"$(ns_exec h2 ip -j link show eth0 | jq -r '.[0].address')"
+	ns_ip sw neigh replace ::ffff:10.0.2.2 lladdr 02:00:00:00:66:66 nud permanent dev s2
+	followed
+	# shellcheck disable=SC2086
+	tap_is "a neighbour ::ffff:10.0.2.2 of IPv6 does not take it" "$(neigh_mac $mapped)" "$mac"
+	ns_ip sw neigh del ::ffff:10.0.2.2 dev s2
+	followed
+	# shellcheck disable=SC2086
+	tap_is "... nor take it away" "$(neigh_mac $mapped)" "$mac"
 	ns_ip sw route del 10.7.0.1/32
 	ns_ip sw neigh flush all
 	stop
@@ -241,5 +251,5 @@ test_shares
 test_tags
 test_hidden
 test_searches
-test_numbers
+test_odd_neighbours
 tap_done

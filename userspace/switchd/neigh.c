@@ -149,6 +149,9 @@ static bool address_of(const struct ndmsg *ndm, const struct nlattr *dst, struct
 		memcpy(addr, mnl_attr_get_payload(dst), sizeof(*addr));
 	else
 		return false;
+	/* ::ffff:a.b.c.d as a neighbour of IPv6 would take the place of a.b.c.d. */
+	if (ndm->ndm_family == AF_INET6 && canary_addr_is_ip4(addr))
+		return false;
 	return !canary_addr_is_any(addr);
 }
 

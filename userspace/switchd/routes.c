@@ -76,7 +76,7 @@ static bool take_gateway(struct csw_nexthop *hop, int family, const void *gatewa
 	if (family != AF_INET6 || len != sizeof(hop->gateway))
 		return false;
 	memcpy(&hop->gateway, gateway, len);
-	return true;
+	return !canary_addr_is_ip4(&hop->gateway);	/* as an address of IPv6: none */
 }
 
 /* One of a route's own next hops */
