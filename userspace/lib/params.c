@@ -64,7 +64,7 @@ static int parse_address(const char *name, const char *value, struct canary_peer
 	int err;
 
 	if (!address_parse_port(value, &parsed.addr, &text))
-		return lib_error(-EINVAL, "%s: '%s' is not an address[:port]", name, value);
+		return lib_error(-EINVAL, "%s: '%s' is not an IPv4 address[:port]", name, value);
 	if (text) {
 		err = take_number(name, text, parse_counts, CANARY_PORT_BASE,
 				   CANARY_PORT_BASE + CANARY_PORTS - 1, &port);
@@ -137,7 +137,7 @@ static int parse_prefix(const char *text, struct canary_prefix *prefix)
 	memset(prefix, 0, sizeof(*prefix));
 	switch (address_parse_prefix(text, &prefix->addr, &length)) {
 	case ADDRESS_PREFIX_JUNK:
-		return lib_error(-EINVAL, "aggregates: '%s' is not an address[/length]", text);
+		return lib_error(-EINVAL, "aggregates: '%s' is not an IPv4 address[/length]", text);
 	case ADDRESS_PREFIX_LENGTH:
 		return lib_error(-EINVAL, "aggregates: '%s': the length is no number from 0 to %u",
 				 text, canary_addr_is_ip4(&prefix->addr) ? CANARY_ADDR_IP4_BITS :
