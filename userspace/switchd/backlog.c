@@ -6,8 +6,8 @@
  * nothing can be left behind, and no file system has to be visible in every namespace.
  *
  * The programs take the disciplines' own word for what waits, so it does not matter what they
- * have missed, unless nothing follows. A switch that is killed leaves the entries of its ports, whose key is never used
- * again unless a new switch takes the same ports.
+ * have missed, unless nothing follows. A switch that is killed leaves the entries of its ports, whose
+ * key is never used again unless a new switch takes the same ports.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -199,7 +199,7 @@ void backlog_close(struct switchd *sw)
 /* ---- how much may wait at a port ---- */
 
 /* Where the disciplines do not say: as many packets as the device's queue has */
-static uint32_t limit_of(const struct port *port, const struct qdisc *qdisc)
+uint32_t backlog_limit_by(const struct port *port, const struct qdisc *qdisc)
 {
 	uint64_t bytes = qdisc->bytes;
 
@@ -210,7 +210,6 @@ static uint32_t limit_of(const struct port *port, const struct qdisc *qdisc)
 	return bytes < UINT32_MAX ? bytes : UINT32_MAX;
 }
 
-/* Bytes that may wait at the egress of a port */
 uint32_t backlog_limit(struct switchd *sw, const struct port *port)
 {
 	struct qdisc qdisc[SWITCHD_PORTS_MAX];
@@ -219,7 +218,7 @@ uint32_t backlog_limit(struct switchd *sw, const struct port *port)
 		return sw->opt->queue;
 	if (!sw->backlog.netns)
 		return 0;
-	return qdiscs_read(sw, qdisc) ? port->queue : limit_of(port, &qdisc[port - sw->port]);
+	return qdiscs_read(sw, qdisc) ? port->queue : backlog_limit_by(port, &qdisc[port - sw->port]);
 }
 
 /* ---- entries ---- */
@@ -311,15 +310,3 @@ bool backlog_read(struct switchd *sw, const struct port *port, struct csw_backlo
 	return true;
 }
 
-/* Somebody may have given a port another queue: @qdisc has those of all ports */
-void backlog_follow(struct switchd *sw, const struct qdisc *qdisc)
-{
-	struct port *port;
-	unsigned int i;
-
-	for (i = 0; i < sw->ports; i++) {
-		port = &sw->port[i];
-		if (port->ifindex && limit_of(port, &qdisc[i]) != port->queue)
-			port_publish(sw, port);
-	}
-}

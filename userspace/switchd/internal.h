@@ -77,6 +77,10 @@ void dataplane_unload(struct switchd *sw);
 int dataplane_long(struct switchd *sw);
 /* Cookies of bypassed contributions are good for one to two ticks; what went wrong is said */
 void dataplane_tick(struct switchd *sw);
+/* Values of @sw->now, one by one: a packet may still meet old ones beside new ones */
+void dataplane_set(struct switchd *sw);
+
+/* dataplane_read.c: what it holds */
 /* Bytes of the maps whose size the options decide */
 size_t dataplane_memory(const struct dataplane *dp);
 uint64_t dataplane_timeout(const struct dataplane *dp);
@@ -86,9 +90,6 @@ struct holding {
 };
 
 struct holding dataplane_holding(const struct dataplane *dp, uint64_t since);
-/* Values of @sw->now, one by one: a packet may still meet old ones beside new ones */
-void dataplane_set(struct switchd *sw);
-
 static inline const struct csw_descriptor *dataplane_slot(const struct dataplane *dp, uint32_t i)
 {
 	return (const void *)((const char *)dp->descriptors + (size_t)i * dp->descriptor_size);
@@ -111,7 +112,7 @@ struct backlog_word {
 	uint32_t missed;		/* how often the entry said something else */
 };
 
-/* ports.c: devices of the switch */
+/* port.c: a device of the switch */
 #define IFF_CARRIER	0x10000		/* IFF_LOWER_UP, which <net/if.h> lacks */
 
 enum port_tags {
@@ -164,10 +165,20 @@ struct port {
 	uint8_t wait, backoff;		/* ticks until it is looked whether it can be used again */
 };
 
-int ports_find(struct switchd *sw);
-/* Tell the data plane about a port */
-int port_publish(struct switchd *sw, struct port *port);
 struct port *port_by_ifindex(struct switchd *sw, unsigned int ifindex);
+struct port *port_by_name(struct switchd *sw, const char *name);
+/* Take over what a link message says */
+void port_learn(struct port *port, const struct nlmsghdr *nlh, const struct nlattr **tb);
+
+/* publish.c: what the data plane knows of a port */
+int port_publish(struct switchd *sw, struct port *port);
+/* It is to know nothing of the port any more; what it keeps is left to the tick. */
+void port_withdraw(struct switchd *sw, struct port *port);
+/* Nor of the number that a port had. Return 0, or -errno if something of it is left. */
+int port_number_withdraw(struct switchd *sw, unsigned int ifindex);
+
+/* ports.c: they come, change, go and come back */
+int ports_find(struct switchd *sw);
 void ports_link_event(struct switchd *sw, const struct nlmsghdr *nlh);
 int ports_resync(struct switchd *sw);
 void ports_tick(struct switchd *sw);
@@ -183,11 +194,12 @@ struct backlog {
 
 void backlog_open(struct switchd *sw);
 void backlog_close(struct switchd *sw);
+/* Bytes that may wait at the egress of a port: as its @qdisc says, or as whatever is known does */
+uint32_t backlog_limit_by(const struct port *port, const struct qdisc *qdisc);
 uint32_t backlog_limit(struct switchd *sw, const struct port *port);
 void backlog_watch(struct switchd *sw, const struct port *port);
 void backlog_forget(struct switchd *sw, const struct port *port);
 bool backlog_read(struct switchd *sw, const struct port *port, struct csw_backlog *b);
-void backlog_follow(struct switchd *sw, const struct qdisc *qdisc);
 /* Does an entry say for too long that something waits? Take the disciplines' word, listed @since. */
 bool backlog_stale(struct switchd *sw);
 void backlog_ask(struct switchd *sw, const struct qdisc *qdisc, uint64_t since);
@@ -206,6 +218,8 @@ int qdiscs_read(struct switchd *sw, struct qdisc *qdisc);
 /* @rate is set only if 0 is returned. */
 int qdisc_rate(struct switchd *sw, const struct port *port, const struct qdisc *qdisc,
 	       uint64_t *rate);
+
+/* qdisc_poll.c: when they are read */
 /* Look at the rates now, as soon as somebody is to see them, as often as time allows */
 void qdiscs_rates(struct switchd *sw);
 void qdiscs_show(struct switchd *sw);
@@ -403,6 +417,12 @@ void clock_stop(struct switchd *sw);
 void clock_drain(struct switchd *sw);
 /* Are new blocks taken? */
 bool clock_works(struct switchd *sw);
+/* Wakeups, frames or errors */
+static inline uint64_t clock_count(const uint64_t *count)
+{
+	return __atomic_load_n(count, __ATOMIC_RELAXED);
+}
+
 void clock_tick(struct switchd *sw);
 /* The main thread does not hang. */
 void clock_turned(struct switchd *sw);

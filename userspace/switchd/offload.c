@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 
 #include "internal.h"
+#include "setting.h"
 
 #define FEATURES_MAX	256
 #define WORDS_MAX	(FEATURES_MAX / 32)

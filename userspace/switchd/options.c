@@ -5,36 +5,11 @@
  */
 #include <arpa/inet.h>
 #include <ctype.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "setting.h"
-
-int switchd_refuse(char *err, size_t len, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(err, len, fmt, ap);
-	va_end(ap);
-	return -1;
-}
-
-int switchd_each(void *arg, const char *text, char *err, size_t len,
-		 int (*fn)(void *arg, char *one, char *err, size_t len))
-{
-	char *copy = strdup(text), *rest = copy, *one;
-	int ret = 0;
-
-	if (!copy)
-		return switchd_refuse(err, len, "out of memory");
-	while (!ret && (one = strsep(&rest, ",")))
-		ret = fn(arg, one, err, len);
-	free(copy);
-	return ret;
-}
 
 static int add_port(void *options, char *text, char *err, size_t len)
 {
@@ -86,26 +61,6 @@ int option_name(struct switchd_options *o, const char *text, char *err, size_t l
 					      "--name: '%s': letters, digits and, not at the start, . _ - only",
 					      text);
 	strcpy(o->name, text);
-	return 0;
-}
-
-int switchd_prefix(const char *option, const char *expected, const char *text,
-		   struct switchd_prefix *prefix, char *err, size_t len)
-{
-	switch (address_parse_prefix(text, &prefix->addr, &prefix->bits)) {
-	case ADDRESS_PREFIX_JUNK:
-		return switchd_refuse(err, len, "%s: '%s' is %s", option, text, expected);
-	case ADDRESS_PREFIX_LENGTH:
-		return switchd_refuse(err, len, "%s: '%s' is not a length of a prefix from 0 to %d",
-				      option, strchr(text, '/'),
-				      canary_addr_is_ip4(&prefix->addr) ? CANARY_ADDR_IP4_BITS :
-				      CANARY_ADDR_BITS);
-	default:
-		break;
-	}
-	/* The one place that refuses it; neither routes nor the data plane know it. */
-	if (!canary_addr_is_ip4(&prefix->addr))
-		return switchd_refuse(err, len, "%s: '%s': IPv6 is not supported yet", option, text);
 	return 0;
 }
 
@@ -264,7 +219,7 @@ int switchd_trees_check(const struct switchd_options *o, char *err, size_t len)
 	if (!o->trees || o->choice == CSW_CHOOSE_STATIC)
 		return 0;
 	return switchd_refuse(err, len, "--trees: only with --choice static, the choice is %s",
-			      setting_word("choice", o));
+			      choice_words[o->choice]);
 }
 
 int switchd_options_check(struct switchd_options *o, char *err, size_t len)

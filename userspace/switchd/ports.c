@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <bpf/bpf.h>
 #include <linux/rtnetlink.h>
 #include <net/if_arp.h>
 
@@ -16,58 +15,6 @@
 #define BACKOFF_MAX	12	/* ticks between two attempts to take a port that came back */
 #define TAGS_TICKS	12	/* between two looks at offloads that no notification tells of */
 #define TAGS_LOOKS	8	/* in a tick, by notifications */
-
-struct port *port_by_ifindex(struct switchd *sw, unsigned int ifindex)
-{
-	unsigned int i;
-
-	for (i = 0; i < sw->ports; i++)
-		if (sw->port[i].ifindex == ifindex)
-			return &sw->port[i];
-	return NULL;
-}
-
-static struct port *port_by_name(struct switchd *sw, const char *name)
-{
-	unsigned int i;
-
-	for (i = 0; i < sw->ports; i++)
-		if (!strcmp(sw->port[i].option->name, name))
-			return &sw->port[i];
-	return NULL;
-}
-
-/* Take over what a link message says */
-static void port_learn(struct port *port, const struct nlmsghdr *nlh, const struct nlattr **tb)
-{
-	const struct ifinfomsg *ifi = mnl_nlmsg_get_payload(nlh);
-	const struct nlattr *info[IFLA_INFO_MAX + 1];
-
-	port->ifindex = ifi->ifi_index;
-	port->flags = ifi->ifi_flags;
-	port->type = ifi->ifi_type;
-	if (tb[IFLA_MTU])
-		port->mtu = mnl_attr_get_u32(tb[IFLA_MTU]);
-	if (tb[IFLA_TXQLEN])
-		port->txqlen = mnl_attr_get_u32(tb[IFLA_TXQLEN]);
-	if (tb[IFLA_ADDRESS] && mnl_attr_get_payload_len(tb[IFLA_ADDRESS]) == ETH_ALEN)
-		memcpy(port->mac, mnl_attr_get_payload(tb[IFLA_ADDRESS]), ETH_ALEN);
-	port->master = tb[IFLA_MASTER] ? mnl_attr_get_u32(tb[IFLA_MASTER]) : 0;
-	port->master_kind[0] = '\0';
-	port->peer_ifindex = tb[IFLA_LINK] ? mnl_attr_get_u32(tb[IFLA_LINK]) : 0;
-	port->peer_nsid = tb[IFLA_LINK_NETNSID] ?
-			  (int)mnl_attr_get_u32(tb[IFLA_LINK_NETNSID]) : -1;
-	if (!tb[IFLA_LINKINFO])
-		return;
-	rtnl_attrs_nested(tb[IFLA_LINKINFO], info, IFLA_INFO_MAX);
-	if (info[IFLA_INFO_KIND])
-		snprintf(port->kind, sizeof(port->kind), "%s",
-			 mnl_attr_get_str(info[IFLA_INFO_KIND]));
-	if (info[IFLA_INFO_SLAVE_KIND])
-		snprintf(port->master_kind, sizeof(port->master_kind), "%s",
-			 mnl_attr_get_str(info[IFLA_INFO_SLAVE_KIND]));
-	port_vlan_learn(port, info[IFLA_INFO_DATA]);
-}
 
 static int learn_cb(const struct nlmsghdr *nlh, void *arg)
 {
@@ -149,74 +96,6 @@ int ports_find(struct switchd *sw)
 	return ret;
 }
 
-/* What the maps do not take is tried again by the next tick. */
-static int put(struct switchd *sw, int fd, uint32_t key, const void *value)
-{
-	int ret = bpf_map_update_elem(fd, &key, value, BPF_ANY);
-
-	sw->map_errors += !!ret;
-	return ret;
-}
-
-static int delete(struct switchd *sw, int fd, uint32_t key)
-{
-	int ret = bpf_map_delete_elem(fd, &key);
-
-	if (ret == -ENOENT)
-		return 0;
-	sw->map_errors += !!ret;
-	return ret;
-}
-
-int port_publish(struct switchd *sw, struct port *port)
-{
-	struct csw_port value = {
-		.mode = port->mode,
-		.mtu = port->mtu,
-		.captive = device_captive(port),
-	};
-	int ret = 0;
-
-	port->queue = backlog_limit(sw, port);
-	value.queue = port->queue;
-	backlog_watch(sw, port);
-	memcpy(value.mac, port->mac, ETH_ALEN);
-	if (port->mode == CSW_FAST)
-		ret = put(sw, sw->dp.devmap_fd, port->ifindex, &port->ifindex);
-	if (!ret)
-		ret = put(sw, sw->dp.ports_fd, port->ifindex, &value);
-	port->dirty = ret;
-	if (ret)
-		sw_error(sw, "port %s: map of ports: %s", port->option->name, strerror(-ret));
-	return ret;
-}
-
-/* Return 0, or -errno if something of @ifindex is left. */
-static int withdraw(struct switchd *sw, unsigned int ifindex)
-{
-	int ret = delete(sw, sw->dp.ports_fd, ifindex), err;
-
-	err = delete(sw, sw->dp.devmap_fd, ifindex);
-	return ret ? ret : err;
-}
-
-/* The data plane is to know nothing of it any more; what it keeps is left to the tick. */
-static void port_withdraw(struct switchd *sw, struct port *port)
-{
-	int ret = withdraw(sw, port->ifindex);
-
-	if (ret) {
-		port->stale = port->ifindex;
-		sw_error(sw, "port %s: map of ports, will try again: %s", port->option->name,
-			 strerror(-ret));
-	}
-	backlog_forget(sw, port);
-	port->dirty = false;
-	port->ifindex = 0;
-	port->queue = 0;
-	port->rate = 0;
-}
-
 static void port_gone(struct switchd *sw, struct port *port)
 {
 	sw_warn(sw, "port %s is gone", port->option->name);
@@ -234,7 +113,7 @@ static void port_gone(struct switchd *sw, struct port *port)
 
 static int port_take(struct switchd *sw, struct port *port)
 {
-	int ret = port->stale ? withdraw(sw, port->stale) : 0;
+	int ret = port->stale ? port_number_withdraw(sw, port->stale) : 0;
 
 	if (ret)
 		return ret;
@@ -396,7 +275,7 @@ void ports_tick(struct switchd *sw)
 
 	for (i = 0; i < sw->ports; i++) {
 		port = &sw->port[i];
-		if (port->stale && !withdraw(sw, port->stale))
+		if (port->stale && !port_number_withdraw(sw, port->stale))
 			port->stale = 0;
 		if (port->ifindex && port->dirty)
 			port_publish(sw, port);

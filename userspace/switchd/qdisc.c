@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Queueing disciplines of the ports: how much may wait there, and how fast it leaves. The kernel
- * lists those of all devices of the namespace or none, so that one list serves all ports; they are
- * read by each tick, for nothing tells of their changes, and only if somebody needs to know.
+ * lists those of all devices of the namespace or none, so that one list serves all ports.
  */
 #include <string.h>
 
@@ -154,43 +153,3 @@ int qdisc_rate(struct switchd *sw, const struct port *port, const struct qdisc *
 	return ret;
 }
 
-/*
- * What cannot be read, as a list that changed meanwhile, leaves everything as it was. @at: when it
- * may be done again, so that it takes a tenth of a processor at most, however many devices there are.
- */
-static void look(struct switchd *sw, bool limits, bool rates, uint64_t *at)
-{
-	struct qdisc qdisc[SWITCHD_PORTS_MAX];
-	uint64_t start = sw_now();
-
-	if (!qdiscs_read(sw, qdisc)) {
-		if (limits)
-			backlog_follow(sw, qdisc);
-		if (rates)
-			timeout_rates(sw, qdisc);
-		backlog_ask(sw, qdisc, start);
-	}
-	*at = sw_now() + 9 * (sw_now() - start);
-}
-
-void qdiscs_rates(struct switchd *sw)
-{
-	look(sw, false, true, &sw->qdiscs_show_at);
-}
-
-/* Otherwise the ticks know them. Anybody may ask, which must not keep the ticks from looking. */
-void qdiscs_show(struct switchd *sw)
-{
-	bool rates = !sw->now.timeout_auto;
-
-	if ((rates || backlog_stale(sw)) && sw->qdiscs_show_at <= sw_now())
-		look(sw, false, rates, &sw->qdiscs_show_at);
-}
-
-void qdiscs_tick(struct switchd *sw)
-{
-	bool limits = !sw->opt->queue && sw->backlog.netns;
-
-	if ((limits || sw->now.timeout_auto) && sw->qdiscs_at <= sw_now())
-		look(sw, limits, sw->now.timeout_auto, &sw->qdiscs_at);
-}

@@ -3,8 +3,6 @@
  * The state of the switch, as a table for people and as one line of JSON for programs.
  */
 #include <arpa/inet.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -34,131 +32,6 @@ static struct usage usage(struct switchd *sw)
 	u.queue = __atomic_load_n(&dp->queue_ctl->tail, __ATOMIC_RELAXED) -
 		  __atomic_load_n(&dp->queue_ctl->head, __ATOMIC_RELAXED);
 	return u;
-}
-
-static const char *mode_name(enum csw_mode mode)
-{
-	return mode == CSW_SHAPED ? "shaped" : "fast";
-}
-
-static const char *fan_in_name(enum csw_fan_in_mode mode)
-{
-	return mode == CSW_FAN_IN_LEARN ? "learn" : "off";
-}
-
-/* ---- what belongs to a setting ---- */
-
-void text_address(struct switchd *sw, FILE *out)
-{
-	char text[ADDRESS_TEXT];
-
-	fprintf(out, " address %s", address_text(&sw->address, text));
-}
-
-void json_address(struct switchd *sw, struct json *j)
-{
-	char text[ADDRESS_TEXT];
-
-	json_string(j, "address", address_text(&sw->address, text));
-}
-
-void text_timeout(struct switchd *sw, FILE *out)
-{
-	fprintf(out, " timeout %gus", dataplane_timeout(&sw->dp) / 1e3);
-}
-
-void json_timeout(struct switchd *sw, struct json *j)
-{
-	const struct csw_config *c = sw->dp.config;
-
-	json_number(j, "timeout_us", "%.10g", dataplane_timeout(&sw->dp) / 1e3);
-	json_number(j, "timeout_min_us", "%.10g", c->timeout_min / 1e3);
-	json_number(j, "timeout_max_us", "%.10g", c->timeout_max / 1e3);
-	json_bool(j, "timeout_auto", sw->now.timeout_auto);
-}
-
-void text_lifetime(struct switchd *sw, FILE *out)
-{
-	fprintf(out, " lifetime %gs", sw->now.lifetime_ns / 1e9);
-}
-
-void text_trees(struct switchd *sw, FILE *out)
-{
-	fprintf(out, " trees %u+%u", sw->now.trees, sw->now.first_tree);
-}
-
-void json_trees(struct switchd *sw, struct json *j)
-{
-	json_u64(j, "trees", sw->now.trees);
-	json_u64(j, "first_tree", sw->now.first_tree);
-}
-
-static uint32_t fan_ins_known(const struct dataplane *dp)
-{
-	uint32_t i, n = 0;
-
-	for (i = 0; i < CSW_FAN_INS; i++)
-		n += !!dp->fan_ins[i].expect;
-	return n;
-}
-
-/* As the data plane has it, which may be late */
-void text_fan_in(struct switchd *sw, FILE *out)
-{
-	const struct csw_config *c = sw->dp.config;
-
-	fprintf(out, " fan-in %s known %u of at most %u told %u", fan_in_name(c->fan_in),
-		fan_ins_known(&sw->dp), CSW_FAN_INS, c->fan_ins_configured);
-}
-
-void json_fan_in(struct switchd *sw, struct json *j)
-{
-	const struct csw_config *c = sw->dp.config;
-
-	json_object(j, "fan_in");
-	json_string(j, "mode", fan_in_name(c->fan_in));
-	json_u64(j, "known", fan_ins_known(&sw->dp));
-	json_u64(j, "room", CSW_FAN_INS);
-	json_u64(j, "told", c->fan_ins_configured);
-	json_end(j);
-}
-
-#define SHARES_SHOWN	16	/* to people; programs get SHARES_LISTED */
-#define SHARES_LISTED	1024
-
-static void text_shares(struct switchd *sw, FILE *out)
-{
-	struct share *shares;
-	size_t n, i;
-	char text[64];
-
-	n = shares_read(sw, &shares);
-	for (i = 0; i < n && i < SHARES_SHOWN; i++) {
-		share_text(sw, &shares[i], text, sizeof(text));
-		fprintf(out, "  %15s %s holds %u slots\n", "", text, shares[i].slots);
-	}
-	if (n > SHARES_SHOWN)
-		fprintf(out, "  %15s %zu others hold fewer\n", "", n - SHARES_SHOWN);
-	free(shares);
-}
-
-void text_admission(struct switchd *sw, FILE *out)
-{
-	const struct switchd_admission *a = &sw->admission;
-	char text[64];
-	unsigned int i;
-
-	if (!a->on) {
-		fprintf(out, "  admission off: everybody may contribute\n");
-		return;
-	}
-	fprintf(out, "  admission on: %u rules of at most %d, %zu entries of at most %d%s\n", a->rules,
-		SWITCHD_ADMIT_MAX, sw->admissions.n, CSW_ADMISSIONS, a->rules ? "" : ": nobody");
-	for (i = 0; i < a->rules; i++) {
-		switchd_admit_text(&a->rule[i], text, sizeof(text));
-		fprintf(out, "  %15s %s\n", "", text);
-	}
-	text_shares(sw, out);
 }
 
 static const char *xdp_name(const struct port *port)
@@ -192,11 +65,6 @@ static const char *link_name(const struct port *port)
 	return port->flags & IFF_CARRIER ? "up" : "no-carrier";
 }
 
-static uint64_t atomic_read(const uint64_t *p)
-{
-	return __atomic_load_n(p, __ATOMIC_RELAXED);
-}
-
 #define DROPS_LEN	16
 
 /* What the disciplines of a port dropped */
@@ -216,7 +84,7 @@ static void text_port(struct switchd *sw, const struct port *port, FILE *out)
 	if (port->rate)
 		snprintf(rate, sizeof(rate), "%g Mbit/s ", 8 * port->rate / 1e6);
 	fprintf(out, "  %-15s %-10s %-7s %-8s mtu %-5u %s%s%s%s\n", port->option->name,
-		link_name(port), mode_name(port->mode), xdp_name(port), port->mtu, rate,
+		link_name(port), mode_words[port->mode], xdp_name(port), port->mtu, rate,
 		port->peer == PEER_DEAF ? "peer drops redirected frames " : "",
 		port->tags == TAGS_HIDDEN ? "tags of VLANs may be hidden " : "",
 		port->ifindex && device_captive(port) ? "has a master: nothing is merged" : "");
@@ -267,9 +135,9 @@ void switch_report_text(struct switchd *sw, FILE *out)
 	settings_text(sw, out, SHOWN_CLOCK);
 	fprintf(out, " %s wakeups %llu frames %llu errors %llu\n",
 		clock_works(sw) ? "works" : "stands still, packets are only forwarded",
-		(unsigned long long)atomic_read(&clock->wakeups),
-		(unsigned long long)atomic_read(&clock->frames),
-		(unsigned long long)atomic_read(&clock->errors));
+		(unsigned long long)clock_count(&clock->wakeups),
+		(unsigned long long)clock_count(&clock->frames),
+		(unsigned long long)clock_count(&clock->errors));
 	fprintf(out, "ports\n");
 	qdiscs_show(sw);
 	for (i = 0; i < sw->ports; i++)
@@ -329,7 +197,7 @@ static void json_port(struct switchd *sw, struct json *j, const struct port *por
 	json_string(j, "name", port->option->name);
 	json_u64(j, "ifindex", port->ifindex);
 	json_string(j, "link", link_name(port));
-	json_string(j, "mode", mode_name(port->mode));
+	json_string(j, "mode", mode_words[port->mode]);
 	json_string(j, "xdp", xdp_name(port));
 	json_u64(j, "mtu", port->mtu);
 	json_string(j, "mac", mac);
@@ -342,59 +210,6 @@ static void json_port(struct switchd *sw, struct json *j, const struct port *por
 		json_null(j, "redirects");
 	json_bool(j, "captive", device_captive(port));
 	json_backlog(sw, j, port);
-	json_end(j);
-}
-
-static void json_shares(struct switchd *sw, struct json *j)
-{
-	struct share *shares;
-	size_t n, i;
-	char text[64];
-
-	n = shares_read(sw, &shares);
-	json_array(j, "shares");
-	for (i = 0; i < n && i < SHARES_LISTED; i++) {
-		share_text(sw, &shares[i], text, sizeof(text));
-		json_object(j, NULL);
-		json_string(j, "source", text);
-		json_u64(j, "slots", shares[i].slots);
-		json_end(j);
-	}
-	json_end(j);
-	free(shares);
-}
-
-void json_admission(struct switchd *sw, struct json *j)
-{
-	const struct switchd_admission *a = &sw->admission;
-	char text[64];
-	unsigned int i;
-
-	json_object(j, "admission");
-	json_bool(j, "on", a->on);
-	json_u64(j, "entries", sw->admissions.n);
-	json_array(j, "rules");
-	for (i = 0; i < a->rules; i++) {
-		switchd_admit_text(&a->rule[i], text, sizeof(text));
-		json_string(j, NULL, text);
-	}
-	json_end(j);
-	json_shares(sw, j);
-	json_end(j);
-}
-
-void json_clock(struct switchd *sw, struct json *j)
-{
-	const struct clock *clock = &sw->clock;
-
-	json_object(j, "clock");
-	json_string(j, "mode", setting_word("clock", &sw->now));
-	json_u64(j, "wakeups", atomic_read(&clock->wakeups));
-	json_u64(j, "frames", atomic_read(&clock->frames));
-	json_u64(j, "errors", atomic_read(&clock->errors));
-	json_bool(j, "works", clock_works(sw));
-	json_string(j, "last_error",
-		    strerror(-__atomic_load_n(&clock->last_error, __ATOMIC_RELAXED)));
 	json_end(j);
 }
 

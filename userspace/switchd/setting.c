@@ -18,17 +18,7 @@
 #define NUMBER(least, most)	.units = parse_counts, .min = (least), .max = (most)
 #define DURATION(least, most)	.units = PARSE_NS, .min = (least), .max = (most)
 
-static const char *const mode_words[] = { "fast", "shaped", NULL };
-static const char *const clock_words[] = { "sleep", "poll", NULL };
-static const char *const forward_words[] = { "fast", "stack", NULL };
 static const char *const off_on[] = { "off", "on", NULL };
-static const char *const choice_words[] = {
-#define X(name, text, help) text,
-	CSW_CHOICES(X)
-#undef X
-	NULL
-};
-
 static const char *const choice_help[] = {
 #define X(name, text, help) help,
 	CSW_CHOICES(X)
@@ -224,36 +214,6 @@ void switchd_options_init(struct switchd_options *o)
 		option_set(&settings[i].option, o, settings[i].option.standard);
 }
 
-int setting_quantity(const char *said, const char *text, const struct parse_unit *units,
-		     uint64_t min, uint64_t max, uint64_t *value, char *err, size_t len)
-{
-	const struct option_row row = { .units = units, .min = min, .max = max };
-	enum parse_result result = parse_quantity(text, units, min, max, value);
-	char range[2 * PARSE_TEXT];
-
-	if (result == PARSE_OK)
-		return 0;
-	option_range(&row, range);
-	if (units == parse_counts)
-		return switchd_refuse(err, len, "%s: '%s' is not a number from %s", said, text,
-				      range);
-	if (result == PARSE_JUNK)
-		return switchd_refuse(err, len, "%s: '%s' is no duration: a number and ns, us, ms or s (%s)",
-				      said, text, range);
-	return switchd_refuse(err, len, "%s: %s is out of range: %s", said, text, range);
-}
-
-int setting_number(const char *said, const char *text, uint32_t min, uint32_t max,
-		   uint32_t *value, char *err, size_t len)
-{
-	uint64_t n;
-
-	if (setting_quantity(said, text, parse_counts, min, max, &n, err, len))
-		return -1;
-	*value = n;
-	return 0;
-}
-
 static int refuse_word(const struct option_row *row, const char *text, char *err, size_t len)
 {
 	char words[128];
@@ -282,13 +242,6 @@ int setting_take(const struct setting *s, struct switchd_options *o, const char 
 		return 0;
 	}
 	return option_store(row, o, text) ? refuse_word(row, text, err, len) : 0;
-}
-
-const char *setting_word(const char *name, const struct switchd_options *o)
-{
-	const struct option_row *row = &setting_find(name, SETTING_RUN)->option;
-
-	return row->words[option_value(row, o)];
 }
 
 void settings_configure(const struct switchd_options *o, struct csw_config *c)

@@ -69,9 +69,18 @@ const struct setting *setting_find(const char *name, unsigned int where);
 int setting_take(const struct setting *s, struct switchd_options *o, const char *text, char *err,
 		 size_t len);
 
-/* A value of the option @said (as "--trees: first one"), as setting_take() */
+/* Every member of @c that a row names, the last row first */
+void settings_configure(const struct switchd_options *o, struct csw_config *c);
+
+/* Settings that are @shown there, each with a blank before it; all of them for JSON */
+void settings_text(struct switchd *sw, FILE *out, enum setting_shown shown);
+void settings_json(struct switchd *sw, struct json *j);
+
+/* value.c: a value of the option @said (as "--trees: first one"), as setting_take() */
 int setting_quantity(const char *said, const char *text, const struct parse_unit *units,
 		     uint64_t min, uint64_t max, uint64_t *value, char *err, size_t len);
+int setting_number(const char *said, const char *text, uint32_t min, uint32_t max,
+		   uint32_t *value, char *err, size_t len);
 
 struct switchd_prefix {
 	struct canary_addr addr;
@@ -86,18 +95,17 @@ struct switchd_prefix {
 int switchd_prefix(const char *option, const char *expected, const char *text,
 		   struct switchd_prefix *prefix, char *err, size_t len);
 
-int setting_number(const char *said, const char *text, uint32_t min, uint32_t max,
-		   uint32_t *value, char *err, size_t len);
+/* switchd_refuse() - a message for people to @err. Return: -1 */
+__attribute__((format(printf, 3, 4)))
+int switchd_refuse(char *err, size_t len, const char *fmt, ...);
 
-/* The value of a setting that is one of several words */
-const char *setting_word(const char *name, const struct switchd_options *o);
+/* switchd_each() - @fn for each of a list with commas, until one is refused. Return: 0 or -1 */
+int switchd_each(void *arg, const char *text, char *err, size_t len,
+		 int (*fn)(void *arg, char *one, char *err, size_t len));
 
-/* Every member of @c that a row names, the last row first */
-void settings_configure(const struct switchd_options *o, struct csw_config *c);
-
-/* Settings that are @shown there, each with a blank before it; all of them for JSON */
-void settings_text(struct switchd *sw, FILE *out, enum setting_shown shown);
-void settings_json(struct switchd *sw, struct json *j);
+/* words.c: what people call values, in the order of their enumerations; NULL at the end */
+extern const char *const mode_words[], *const fan_in_words[], *const clock_words[],
+	   *const forward_words[], *const choice_words[];
 
 /* options.c: values that are more than a number or a word */
 int option_ports(struct switchd_options *o, const char *text, char *err, size_t len);
@@ -108,13 +116,16 @@ int option_slots(struct switchd_options *o, const char *text, char *err, size_t 
 int option_fan_in(struct switchd_options *o, const char *text, char *err, size_t len);
 int option_trees(struct switchd_options *o, const char *text, char *err, size_t len);
 
-/* admission.c: rules are added or taken back; on errors @o is of no use. Are they rules at all? */
+/*
+ * admission_rules.c: rules are added or taken back; on errors @o is of no use. Are they rules at
+ * all?
+ */
 int option_admit(struct switchd_options *o, const char *text, char *err, size_t len);
 int option_revoke(struct switchd_options *o, const char *text, char *err, size_t len);
 int option_admit_check(const char *text, char *err, size_t len);
 int option_revoke_check(const char *text, char *err, size_t len);
 
-/* report.c: states that belong to a setting */
+/* setting_state.c: states that belong to a setting */
 void text_address(struct switchd *sw, FILE *out);
 void json_address(struct switchd *sw, struct json *j);
 void text_timeout(struct switchd *sw, FILE *out);

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 
@@ -52,13 +51,6 @@ out:
 		n = errno == EAGAIN ? -ETIMEDOUT : -errno;
 	close(fd);
 	return n;
-}
-
-uint64_t switchd_netns(void)
-{
-	struct stat st;
-
-	return stat("/proc/self/ns/net", &st) ? 0 : st.st_ino;
 }
 
 #define FILE_MAX	(sizeof(PREFIX SUFFIX) + SWITCHD_NAME_MAX)

@@ -91,15 +91,8 @@ struct switchd_options {
 /* Defaults */
 void switchd_options_init(struct switchd_options *o);
 
-/* switchd_refuse() - a message for people to @err. Return: -1 */
-__attribute__((format(printf, 3, 4)))
-int switchd_refuse(char *err, size_t len, const char *fmt, ...);
-
-/* switchd_each() - @fn for each of a list with commas, until one is refused. Return: 0 or -1 */
-int switchd_each(void *arg, const char *text, char *err, size_t len,
-		 int (*fn)(void *arg, char *one, char *err, size_t len));
-
 /* Rules as people write them */
+#define SWITCHD_RULE_TEXT	128
 void switchd_admit_text(const struct switchd_admit *rule, char *text, size_t len);
 /* Do all rules name ports of the switch? */
 int switchd_admission_check(const struct switchd_admission *a, const struct switchd_options *o,
