@@ -164,7 +164,7 @@ static int user_connect(void *engine, u64 until)
 	pthread_mutex_lock(&u->ep->lock);
 	now = lib_now();
 	if (u->state == CNR_NEW)
-		err = user_endpoint_begin(u);
+		err = user_member_begin(u);
 	if (!err && u->state != CNR_JOINING)
 		err = cnr_connect(u->core, now);
 	user_settle(u, now);

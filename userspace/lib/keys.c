@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Keys from files: one key (parameter key-file), or the administrator's table of all communicators,
- * which is asked when the application says nothing about a key.
+ * Keys as text and from files: one key (parameters key and key-file), or the administrator's table
+ * of all communicators, which is asked when the application says nothing about a key.
  *
  * A key that others can read protects nothing, and a table that others can write is theirs, so
  * such files are refused.
  */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,24 @@
 
 #define KEYS_FILE	"/etc/canary/keys"
 #define KEYS_VARIABLE	"CANARY_KEYS"
+
+int lib_key_parse(const char *value, u8 key[16])
+{
+	u8 parsed[16];
+	unsigned int byte;
+	int i;
+
+	for (i = 0; i < 32 && isxdigit((unsigned char)value[i]); i++)
+		;
+	if (i != 32 || value[32])
+		return lib_error(-EINVAL, "key: has to be 32 hexadecimal digits");
+	for (i = 0; i < 16; i++) {
+		sscanf(value + 2 * i, "%2x", &byte);
+		parsed[i] = byte;
+	}
+	memcpy(key, parsed, sizeof(parsed));
+	return 0;
+}
 
 /* Pipes belong to who opened them. */
 static int check_private(const char *path, FILE *file)
@@ -45,7 +64,7 @@ int lib_key_file(struct canary_params *params, const char *path)
 	if (!file)
 		return lib_error(-errno, "key-file: %s: %s", path, strerror(errno));
 	err = check_private(path, file);
-	if (!err && (fscanf(file, "%63s", text) != 1 || canary_params_set(params, "key", text)))
+	if (!err && (fscanf(file, "%63s", text) != 1 || lib_key_parse(text, params->key)))
 		err = lib_error(-EINVAL, "key-file: %s: has to hold 32 hexadecimal digits", path);
 	fclose(file);
 	explicit_bzero(text, sizeof(text));
@@ -67,7 +86,7 @@ static int keys_line(struct canary_params *params, char *line)
 		return -EINVAL;
 	if (params->comm < first || params->comm > last)
 		return 0;
-	return canary_params_set(params, "key", key) ?: 1;
+	return lib_key_parse(key, params->key) ?: 1;
 }
 
 static int keys_table(struct canary_params *params, const char *path, FILE *file)

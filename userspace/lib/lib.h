@@ -115,9 +115,12 @@ int lib_comm_error(struct canary *c, int error);
  */
 int lib_params_check(const struct canary_params *params, struct canary_params *p);
 
-/* keys.c: lib_key_file() - the key of one file; lib_keys_lookup() - that of the administrator's
- * table, if @params has none. Return 0, also if there is none, or a negative errno.
+/*
+ * keys.c: lib_key_parse() - 32 hexadecimal digits; lib_key_file() - the key of one file;
+ * lib_keys_lookup() - that of the administrator's table, if @params has none.
+ * Return 0, also if there is none, or a negative errno with a sentence.
  */
+int lib_key_parse(const char *value, u8 key[16]);
 int lib_key_file(struct canary_params *params, const char *path);
 int lib_keys_lookup(struct canary_params *params);
 

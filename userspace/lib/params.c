@@ -3,7 +3,6 @@
  * struct canary_params: defaults, setting from text, members files, ranges.
  */
 #include <arpa/inet.h>
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,24 +72,6 @@ static int parse_address(const char *name, const char *value, struct canary_peer
 		parsed.port = htons(port);
 	}
 	*peer = parsed;
-	return 0;
-}
-
-static int parse_key(const char *value, u8 key[16])
-{
-	u8 parsed[16];
-	unsigned int byte;
-	int i;
-
-	for (i = 0; i < 32 && isxdigit((unsigned char)value[i]); i++)
-		;
-	if (i != 32 || value[32])
-		return lib_error(-EINVAL, "key: has to be 32 hexadecimal digits");
-	for (i = 0; i < 16; i++) {
-		sscanf(value + 2 * i, "%2x", &byte);
-		parsed[i] = byte;
-	}
-	memcpy(key, parsed, sizeof(parsed));
 	return 0;
 }
 
@@ -241,7 +222,7 @@ CANARY_EXPORT int canary_params_set(struct canary_params *params, const char *na
 	if (strcmp(name, "bind") == 0)
 		return parse_address(name, value, &params->bind);
 	if (strcmp(name, "key") == 0)
-		return parse_key(value, params->key);
+		return lib_key_parse(value, params->key);
 	if (strcmp(name, "key-file") == 0)
 		return lib_key_file(params, value);
 	if (strcmp(name, "engine") == 0)

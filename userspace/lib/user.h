@@ -90,7 +90,7 @@ void user_publish_answer(struct user_publish *p, const struct canary_info *info,
 
 void user_publish_close(struct user_publish *p);
 
-/* ---- the engine, in engine_user.c, user_endpoint.c and user_progress.c ---- */
+/* ---- the engine, in engine_user.c, user_endpoint.c, user_members.c and user_progress.c ---- */
 
 /* An operation, held by the core until nobody can ask for it, and by the API until reaped */
 struct user_op {
@@ -165,14 +165,18 @@ void user_endpoint_leave(struct user_endpoint *ep, struct user *u);
 
 /* The following are called with the lock held. */
 
-/* user_endpoint_begin() - before the rendezvous. Return: 0 or -EADDRINUSE */
-int user_endpoint_begin(struct user *u);
+/* The members of an endpoint */
+void user_member_add(struct user_endpoint *ep, struct user *u);
+void user_member_remove(struct user_endpoint *ep, struct user *u);
 
-/* user_endpoint_know() - the core may have learned its epoch */
-void user_endpoint_know(struct user *u, u64 now);
+/* user_member_begin() - before the rendezvous. Return: 0 or -EADDRINUSE */
+int user_member_begin(struct user *u);
 
-/* user_endpoint_find() - whom a packet is for, or NULL, which is counted */
-struct user *user_endpoint_find(struct user_endpoint *ep, const struct canary_hdr *h, u32 len);
+/* user_member_know() - the core may have learned its epoch */
+void user_member_know(struct user *u, u64 now);
+
+/* user_member_find() - whom a packet is for, or NULL, which is counted */
+struct user *user_member_find(struct user_endpoint *ep, const struct canary_hdr *h, u32 len);
 
 void user_op_free(struct user_op *op);
 void user_op_put(struct user *u, struct user_op *op);

@@ -192,7 +192,7 @@ static void arm(struct user_endpoint *ep, u64 deadline, u64 now)
 /* After a call or some packets: send, and see that the timer fires in time. */
 void user_settle(struct user *u, u64 now)
 {
-	user_endpoint_know(u, now);
+	user_member_know(u, now);
 	pump(u, now);
 	if (!blocked(u->ep) && !flush(u->ep, now))
 		pump(u, now);
@@ -233,12 +233,12 @@ static void take(struct user_endpoint *ep, int n)
 		from = lib_of_sockaddr(&ep->in.addr[i]);
 		in.addr = from.addr;
 		in.port = from.port;
-		u = user_endpoint_find(ep, in.hdr, in.len);
+		u = user_member_find(ep, in.hdr, in.len);
 		if (!u)
 			continue;
 		cnr_input(u->core, now, &in);
 		if (!u->known)
-			user_endpoint_know(u, now);
+			user_member_know(u, now);
 		pump(u, now);
 		if (!u->touched)
 			touched[count++] = u;

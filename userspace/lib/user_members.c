@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The members of an endpoint, and which of them a packet is for.
+ *
+ * The rules are those of the module (docs/decisions/endpoints.md): a member that never shared its
+ * port gets everything. Else packets are for who has their communicator and epoch, or without such
+ * a one for who joined that communicator last, and one at a time joins.
+ */
+#include "user.h"
+
+static struct user **same_comm(struct user_endpoint *ep, u32 comm)
+{
+	return &ep->by_comm[comm * 0x9e3779b1U >> (32 - USER_LISTS_BITS)];
+}
+
+void user_member_add(struct user_endpoint *ep, struct user *u)
+{
+	struct user **list = same_comm(ep, u->cfg.comm), **last;
+
+	if (ep->first)
+		ep->shared = true;
+	for (last = &ep->first; *last; last = &(*last)->next)
+		;
+	*last = u;
+	u->same = *list;
+	*list = u;
+}
+
+void user_member_remove(struct user_endpoint *ep, struct user *u)
+{
+	struct user **p;
+
+	for (p = &ep->first; *p != u; p = &(*p)->next)
+		;
+	*p = u->next;
+	for (p = same_comm(ep, u->cfg.comm); *p != u; p = &(*p)->same)
+		;
+	*p = u->same;
+	if (ep->turn == u)
+		ep->turn = u->next;
+}
+
+static bool joins(const struct user *u)
+{
+	return u->began && !cnr_session(u->core) && u->state != CNR_FAILED &&
+	       u->state != CNR_CLOSED;
+}
+
+int user_member_begin(struct user *u)
+{
+	struct user_endpoint *ep = u->ep;
+	const struct user *other;
+
+	for (other = *same_comm(ep, u->cfg.comm); other; other = other->same)
+		if (other != u && other->cfg.comm == u->cfg.comm && joins(other))
+			return -EADDRINUSE;
+	u->began = ++ep->begun;
+	return 0;
+}
+
+void user_member_know(struct user *u, u64 now)
+{
+	u32 epoch = cnr_session(u->core);
+	const struct user *other;
+
+	if (u->known || !epoch)
+		return;
+	u->known = true;
+	for (other = *same_comm(u->ep, u->cfg.comm); other; other = other->same)
+		if (other != u && other->cfg.comm == u->cfg.comm && other->known && !other->refused &&
+		    cnr_session(other->core) == epoch)
+			u->refused = true;
+	if (u->refused)
+		cnr_close(u->core, now, true);
+}
+
+/* A packet that is for no member is counted by the oldest one. */
+static struct user *stray(struct user_endpoint *ep, enum canary_drop why)
+{
+	if (ep->first)
+		cnr_stats(ep->first->core)->drop[why]++;
+	return NULL;
+}
+
+struct user *user_member_find(struct user_endpoint *ep, const struct canary_hdr *h, u32 len)
+{
+	struct user *u, *last = NULL;
+	u32 comm, epoch;
+
+	if (!ep->shared)
+		return ep->first;
+	if (len < offsetof(struct canary_hdr, block))
+		return stray(ep, CANARY_DROP_SHORT);
+	comm = be32_to_cpu(h->comm);
+	epoch = be32_to_cpu(h->epoch);
+	for (u = *same_comm(ep, comm); u; u = u->same) {
+		if (u->cfg.comm != comm || !u->began)
+			continue;
+		if (epoch && cnr_session(u->core) == epoch && !u->refused)
+			return u;
+		if (!last || u->began > last->began)
+			last = u;
+	}
+	return last ?: stray(ep, CANARY_DROP_COMM);
+}
