@@ -348,9 +348,7 @@ void host_input(struct sim *s, uint32_t host, struct packet *p)
 {
 	struct sim_host *h = &s->host[host];
 
-	if (!p->length || !h->job) {
-		if (!p->length)
-			traffic_input(s, host, p);
+	if (!h->job) {
 		packet_free(s, p);
 		return;
 	}

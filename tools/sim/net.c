@@ -243,12 +243,11 @@ struct share *net_share(struct sim *s, uint32_t link, uint32_t bytes)
 	return share;
 }
 
-/* Nobody sends background traffic again: its receiver does not wait for it. */
 void net_lose(struct sim *s, struct packet *p)
 {
 	s->lost++;
 	if (!p->length)
-		traffic_input(s, p->destination - s->topo.switches, p);
+		s->users->lost(s, p);
 	packet_done(s, p);
 }
 
@@ -304,7 +303,7 @@ void net_link_down(struct sim *s, uint32_t link, bool down)
 	}
 	/* A port that had to wait would not be asked for packets again. */
 	if (down && l->from >= s->topo.switches)
-		host_pump(s, l->from - s->topo.switches);
+		s->users->stopped(s, l->from - s->topo.switches);
 }
 
 static void add_link(struct sim *s, uint32_t from, uint32_t to, uint32_t port_at_to)

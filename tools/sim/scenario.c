@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/core.h"
+#include "bpf/shared.h"
 #include "scenario.h"
 #include "userspace/common/parse.h"
 
@@ -18,6 +19,12 @@ static const char *const flows[] = { "lossless", "drop", NULL };
 static const char *const cwnds[] = { "auto", "adaptive", "fixed", NULL };
 static const char *const fan_ins[] = { "learn", "off", NULL };
 static const char *const placements[] = { "random", "packed", NULL };
+static const char *const choices[] = {
+#define X(name, text, help) text,
+	CSW_CHOICES(X)
+#undef X
+	NULL
+};
 
 const struct config_key scenario_keys[] = {
 	{ "topology", CONFIG_TEXT, AT(topology), 0, 0, NULL,
@@ -61,7 +68,7 @@ const struct config_key scenario_keys[] = {
 	  "part once (same)" },
 	{ "router_port", CONFIG_WORD, AT(router_port), 0, 0, router_ports,
 	  "by which frames leave that the program leaves to the router: control, rings (same)" },
-	{ "port_choice", CONFIG_WORD, AT(port_choice), 0, 0, switch_choices,
+	{ "port_choice", CONFIG_WORD, AT(port_choice), 0, 0, choices,
 	  "among equal-cost next hops (adaptive)" },
 	{ "flowlet", CONFIG_TIME, AT(flowlet), 1000, SECOND, NULL,
 	  "pause that ends a flowlet (50us)" },

@@ -72,7 +72,7 @@ struct scenario {
 	uint32_t traffic_port;	/* enum router_port, of this traffic, */
 	uint32_t router_port;	/* and of frames */
 
-	uint32_t port_choice;	/* index into switch_choices */
+	uint32_t port_choice;	/* enum csw_choice */
 	uint64_t flowlet;
 	uint32_t flow;
 	uint64_t pause;
@@ -95,9 +95,6 @@ struct scenario {
 };
 
 extern const struct config_key scenario_keys[];
-
-/* switch.c: what the switch logic offers, ends with NULL */
-extern const char *const switch_choices[];
 
 void scenario_defaults(struct scenario *s);
 

@@ -66,6 +66,8 @@ static bool plan_failures(struct sim *s)
 	return true;
 }
 
+static const struct net_users users = { .lost = traffic_input, .stopped = host_pump };
+
 /* @s has its scenario. What is wrong with it is said before anything is built. */
 bool sim_build(struct sim *s)
 {
@@ -80,6 +82,7 @@ bool sim_build(struct sim *s)
 		return false;
 	}
 	engine_init(&s->engine);
+	s->users = &users;
 	s->engine.now = PS_PER_S;
 	s->blocks = (s->cfg.bytes / 4 + s->cfg.elements - 1) / s->cfg.elements;
 	net_build(s);
@@ -109,10 +112,14 @@ static void arrived(struct sim *s, uint32_t link, struct packet *p)
 
 	s->hops++;
 	s->data_hops += p->length != 0;
-	if (l->to < s->topo.switches)
+	if (l->to < s->topo.switches) {
 		switch_input(s, l->to, p, l);
-	else
+	} else if (p->length) {
 		host_input(s, l->to - s->topo.switches, p);
+	} else {
+		traffic_input(s, p);
+		packet_free(s, p);
+	}
 }
 
 static void sent(struct sim *s, struct link *l)

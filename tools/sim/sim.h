@@ -140,6 +140,16 @@ struct pool {
 	uint32_t slabs;
 };
 
+/*
+ * struct net_users - what the network says to whoever uses it
+ * @lost:	background traffic, which nobody sends again
+ * @stopped:	the link of @host, whose port has nothing left to send
+ */
+struct net_users {
+	void (*lost)(struct sim *s, const struct packet *p);
+	void (*stopped)(struct sim *s, uint32_t host);
+};
+
 struct sim {
 	struct scenario cfg;
 	struct topo topo;
@@ -148,6 +158,7 @@ struct sim {
 	uint32_t nodes;
 	uint32_t links;
 	struct link *link;
+	const struct net_users *users;
 	struct ports *ports;		/* by node */
 	uint32_t *edge;			/* by host: the switch it is at */
 	struct sim_switch **sw;		/* by switch */
@@ -243,7 +254,7 @@ const char *switch_counter_name(uint32_t i);
 /* router.c: the routers that they are as well */
 void switch_routes(struct sim *s);
 
-/* told.c: what switches on static trees are told */
+/* fan_in.c: what switches on static trees are configured with */
 void fan_in_build(struct sim *s);
 void fan_in_free(struct sim *s);
 uint32_t fan_in_of(const struct sim *s, uint32_t node, uint32_t leader);
@@ -280,7 +291,7 @@ void traffic_free(struct sim *s);
 void traffic_start(struct sim *s);
 void traffic_fill(struct sim *s, uint32_t host);
 void traffic_turn(struct sim *s, uint32_t host);
-void traffic_input(struct sim *s, uint32_t host, const struct packet *p);
+void traffic_input(struct sim *s, const struct packet *p);
 
 static inline uint32_t sim_addr(const struct sim *s, uint32_t node)
 {

@@ -545,11 +545,3 @@ uint64_t switch_busiest(const struct sim *s)
 			most = s->sw[i]->most;
 	return most;
 }
-
-/* The words that port_choice may be */
-const char *const switch_choices[] = {
-#define X(name, text, help) text,
-	CSW_CHOICES(X)
-#undef X
-	NULL
-};

@@ -146,9 +146,10 @@ void traffic_fill(struct sim *s, uint32_t host)
 	}
 }
 
-/* A packet has come to the host. */
-void traffic_input(struct sim *s, uint32_t host, const struct packet *p)
+/* A packet has come to its host; or it was lost: its receiver does not wait for it. */
+void traffic_input(struct sim *s, const struct packet *p)
 {
+	uint32_t host = p->destination - s->topo.switches;
 	struct traffic *t = s->traffic;
 	struct source *to;
 
