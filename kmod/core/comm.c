@@ -57,90 +57,128 @@ static u32 cnr_slice(const struct cnr_config *cfg)
 	return cfg->slice < cfg->members ? cfg->slice : 0;
 }
 
-/* What one lead slot has room for: all members' contributions, if nobody aggregates. */
-static size_t cnr_source_size(const struct cnr_config *cfg)
+/* Memory that is handed out piece by piece, or only counted (@mem NULL) */
+struct cnr_room {
+	u8	*mem;
+	size_t	used;
+};
+
+static void *cnr_take(struct cnr_room *r, size_t n, size_t size)
 {
-	return CNR_ALIGN((size_t)cfg->members * sizeof(struct cnr_source));
+	void *piece = r->mem ? r->mem + r->used : NULL;
+
+	r->used += CNR_ALIGN(n * size);
+	return piece;
+}
+
+/* Packets touch it where a ring is all that runs. */
+static void cnr_layout_queue(struct cnr_comm *c, const struct cnr_config *cfg, struct cnr_room *r)
+{
+	struct cnr_ring_item *queue = cnr_take(r, 4 * cnr_window(cfg), sizeof(*queue));
+
+	if (c)
+		c->ring.queue = queue;
+}
+
+static void cnr_layout_leads(struct cnr_comm *c, const struct cnr_config *cfg, struct cnr_room *r)
+{
+	u32 leads = cnr_shapes_leads(cfg, cnr_window(cfg)), i;
+	size_t ranks = (cfg->members + 63) / 64 * sizeof(u64);
+	size_t tags = cnr_slice(cfg) ? cfg->members * sizeof(u64) : 0;
+	struct cnr_lead *lead = cnr_take(r, leads, sizeof(*lead));
+	void *seen, *want, *acc, *of;
+
+	if (c) {
+		c->tree.lead = lead;
+		c->tree.leads = leads;
+	}
+	for (i = 0; i < leads; i++) {
+		seen = cnr_take(r, 1, ranks);
+		want = cnr_take(r, 1, ranks);
+		acc = cnr_take(r, 1, cnr_offer_length(&cfg->addr, cfg->mtu));
+		of = cnr_take(r, 1, tags);
+		if (!c)
+			continue;
+		lead[i].seen = seen;
+		lead[i].want = want;
+		lead[i].acc = acc;
+		lead[i].tags = of;
+	}
+}
+
+/* What packets touch */
+static void cnr_layout(struct cnr_comm *c, const struct cnr_config *cfg, struct cnr_room *r)
+{
+	u32 window = cnr_window(cfg);
+	struct canary_peer *peer;
+	struct cnr_block *block;
+	u32 *txq;
+
+	cnr_take(r, 1, sizeof(*c));
+	peer = cfg->peers ? cfg->peers : cnr_take(r, cfg->members, sizeof(*peer));
+	txq = cnr_take(r, 2 * window, sizeof(*txq));
+	block = cnr_take(r, 2 * window, sizeof(*block));
+	if (c) {
+		c->peer = peer;
+		c->tree.txq = txq;
+		c->block = block;
+	}
+	if (cfg->algorithm == CANARY_ALG_RING)
+		cnr_layout_queue(c, cfg, r);
+	cnr_layout_leads(c, cfg, r);
 }
 
 /*
- * Hand out the memory behind struct cnr_comm. With @mem NULL only the size is computed, so
- * that cnr_size() and cnr_init() cannot disagree.
+ * What they hardly do: tables by rank; sources, of which each lead slot has room for those of all
+ * members, if nobody aggregates.
  */
-static size_t cnr_layout(struct cnr_comm *c, const struct cnr_config *cfg, u8 *mem)
+static void cnr_layout_seldom(struct cnr_comm *c, const struct cnr_config *cfg, struct cnr_room *r)
 {
-	u32 window = cnr_window(cfg);
-	u32 leads = cnr_shapes_leads(cfg, window);
-	size_t source = cnr_source_size(cfg);
-	size_t seen = CNR_ALIGN((cfg->members + 63) / 64 * sizeof(u64));
-	size_t want = seen;
-	size_t acc = CNR_ALIGN(cnr_offer_length(&cfg->addr, cfg->mtu));
-	size_t tags = cnr_slice(cfg) ? CNR_ALIGN((size_t)cfg->members * sizeof(u64)) : 0;
-	size_t at = CNR_ALIGN(sizeof(*c));
-	u32 i;
+	u32 leads = cnr_shapes_leads(cfg, cnr_window(cfg)), i;
+	struct cnr_member *member = cnr_take(r, cfg->members, sizeof(*member));
+	struct cnr_questions *questions = cnr_take(r, cfg->members, sizeof(*questions));
+	u16 *at = cnr_take(r, cfg->members, sizeof(*at));
+	u16 *place = cnr_take(r, cfg->members, sizeof(*place));
+	struct cnr_joiner *joiner = cnr_take(r, cfg->rank ? 0 : cfg->members, sizeof(*joiner));
+	struct cnr_source *source;
 
-	if (mem)
-		c->member = (void *)(mem + at);
-	at += CNR_ALIGN((size_t)cfg->members * sizeof(struct cnr_member));
-	if (mem)
-		c->peer = cfg->peers ? cfg->peers : (void *)(mem + at);
-	if (!cfg->peers)
-		at += CNR_ALIGN((size_t)cfg->members * sizeof(struct canary_peer));
-	if (mem)
-		c->questions = (void *)(mem + at);
-	at += CNR_ALIGN((size_t)cfg->members * sizeof(struct cnr_questions));
-	if (!cfg->rank) {
-		if (mem)
-			c->join.joiner = (void *)(mem + at);
-		at += CNR_ALIGN((size_t)cfg->members * sizeof(struct cnr_joiner));
+	if (c) {
+		c->member = member;
+		c->questions = questions;
+		c->ring.at = at;
+		c->ring.place = place;
+		c->join.joiner = cfg->rank ? NULL : joiner;
 	}
-	if (mem)
-		c->block = (void *)(mem + at);
-	at += CNR_ALIGN(2 * window * sizeof(struct cnr_block));
-	if (mem)
-		c->tree.txq = (void *)(mem + at);
-	at += CNR_ALIGN(2 * window * sizeof(u32));
-	if (mem)
-		c->ring.at = (void *)(mem + at);
-	at += CNR_ALIGN((size_t)cfg->members * sizeof(u16));
-	if (mem)
-		c->ring.place = (void *)(mem + at);
-	at += CNR_ALIGN((size_t)cfg->members * sizeof(u16));
-	if (mem)
-		c->ring.queue = (void *)(mem + at);
-	at += CNR_ALIGN(4 * window * sizeof(struct cnr_ring_item));
-	if (mem)
-		c->tree.lead = (void *)(mem + at);
-	at += CNR_ALIGN(leads * sizeof(struct cnr_lead));
+	if (cfg->algorithm != CANARY_ALG_RING)
+		cnr_layout_queue(c, cfg, r);
 	for (i = 0; i < leads; i++) {
-		if (mem) {
-			c->tree.lead[i].seen = (void *)(mem + at);
-			c->tree.lead[i].want = (void *)(mem + at + seen);
-			c->tree.lead[i].acc = (void *)(mem + at + seen + want);
-			c->tree.lead[i].tags = (void *)(mem + at + seen + want + acc);
-		}
-		at += seen + want + acc + tags;
+		source = cnr_take(r, cfg->members, sizeof(*source));
+		if (c)
+			c->tree.lead[i].source = source;
 	}
-	if (mem)
-		c->tree.leads = leads;
-	for (i = 0; mem && i < leads; i++)
-		c->tree.lead[i].source = (void *)((cfg->sources ? (u8 *)cfg->sources : mem + at) +
-					     i * source);
-	return cfg->sources ? at : at + leads * source;
 }
 
-size_t cnr_sources_size(const struct cnr_config *cfg)
+size_t cnr_seldom_size(const struct cnr_config *cfg)
 {
-	return cnr_shapes_leads(cfg, cnr_window(cfg)) * cnr_source_size(cfg);
+	struct cnr_room room = { .mem = NULL };
+
+	cnr_layout_seldom(NULL, cfg, &room);
+	return room.used;
 }
 
 size_t cnr_size(const struct cnr_config *cfg)
 {
-	return cnr_layout(NULL, cfg, NULL);
+	struct cnr_room room = { .mem = NULL };
+
+	cnr_layout(NULL, cfg, &room);
+	if (!cfg->seldom)
+		cnr_layout_seldom(NULL, cfg, &room);
+	return room.used;
 }
 
 struct cnr_comm *cnr_init(void *mem, const struct cnr_config *cfg)
 {
+	struct cnr_room room = { .mem = mem }, seldom = { .mem = cfg->seldom };
 	struct cnr_comm *c = mem;
 	u32 i;
 
@@ -160,7 +198,8 @@ struct cnr_comm *cnr_init(void *mem, const struct cnr_config *cfg)
 		c->cfg.dead_after = CNR_DEAD_AFTER;
 	if (!c->cfg.linger)
 		c->cfg.linger = CNR_LINGER;
-	cnr_layout(c, cfg, mem);
+	cnr_layout(c, cfg, &room);
+	cnr_layout_seldom(c, cfg, cfg->seldom ? &seldom : &room);
 	c->collectives[CNR_RING] = &cnr_ring;
 	c->collectives[CNR_TREE] = &cnr_tree;
 	c->data_key = cfg->data_key ? cfg->data_key : c->own_key;

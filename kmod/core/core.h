@@ -196,7 +196,8 @@ static inline bool cnr_prefix_set(struct cnr_prefix *p, const struct canary_addr
  * @lossless:	links wait instead of dropping, so that blocks in flight are only limited by @window
  * @data_key:	NULL; or CNR_DATA_KEY words for the key of data, where one driver has many members
  *		of a session: all write the same there
- * @sources: NULL; or zeroed memory of cnr_sources_size(), hardly touched where switches add up
+ * @seldom:	NULL; or zeroed memory of cnr_seldom_size(), aligned to 16, for what packets hardly
+ *		touch where switches add up: then cnr_size() is what they do touch
  * @peers:	NULL; or zeroed memory for where the ranks are, one struct canary_peer each, which
  *		all members of one session in one driver write the same to. They have the same
  *		@root and @root_port, and believe what any of them was told
@@ -230,7 +231,7 @@ struct cnr_config {
 	u8	seed[32];
 	u8	tree[CANARY_TREES_MAX];
 	u32	*data_key;
-	void	*sources;
+	void	*seldom;
 	struct canary_peer *peers;
 	struct cnr_prefix believed[CNR_BELIEVED_MAX];
 	u32	believe;
@@ -402,8 +403,8 @@ int cnr_check(const struct cnr_config *cfg, const char **what);
 /** cnr_size() - bytes that cnr_init() needs for @cfg (which cnr_check() accepted) */
 size_t cnr_size(const struct cnr_config *cfg);
 
-/** cnr_sources_size() - of cnr_config.sources */
-size_t cnr_sources_size(const struct cnr_config *cfg);
+/** cnr_seldom_size() - of cnr_config.seldom */
+size_t cnr_seldom_size(const struct cnr_config *cfg);
 
 /**
  * cnr_init() - make a communicator in @mem, cnr_size() zeroed bytes aligned to 64

@@ -11,21 +11,15 @@
 /*
  * struct cores - memory of a job's cores, see cores.c
  * @members:	of the job: as many cores
- * @made:	where each is made before it is moved, @size bytes
  * @near:	what packets touch, @each_near bytes of each, by rank
  * @far:	what they hardly touch, @each_far bytes of each
- * @sources:	lists of sources, @each_sources bytes of each
  */
 struct cores {
 	uint32_t members;
-	size_t size;
-	char *made;
 	size_t each_near;
 	char *near;
 	size_t each_far;
 	char *far;
-	size_t each_sources;
-	char *sources;
 };
 
 /* A communicator */
