@@ -183,6 +183,10 @@ struct cnr_shape {
  * @input:	a message about a block
  * @alive:	ALIVE, from who has contributed @more than was known
  * @timers:	of what is held for others
+ * @news:	with its bit in cnr_comm.news: is all to be told something, before what others say?
+ * @answer:	with its bit in cnr_comm.answers: the next packet that others wait for. The bit goes
+ *		if there is none. Return: false then
+ * @contribute:	with its bit in cnr_comm.contributes: likewise, our own next contribution
  * @work:	a slice of what takes long (cnr_work()). Return: false if there is nothing
  * @drop:	it is over: nothing is held for others, or waits to be sent
  */
@@ -203,6 +207,9 @@ struct cnr_algorithm {
 	enum canary_drop (*input)(struct cnr_comm *c, u64 now, const struct cnr_in *in);
 	void	(*alive)(struct cnr_comm *c, u64 now, const struct canary_hdr *h, bool more);
 	void	(*timers)(struct cnr_comm *c, u64 now);
+	void	(*news)(struct cnr_comm *c);
+	bool	(*answer)(struct cnr_comm *c, u64 now, struct cnr_out *out);
+	bool	(*contribute)(struct cnr_comm *c, u64 now, struct cnr_out *out);
 	bool	(*work)(struct cnr_comm *c, u64 now);
 	void	(*drop)(struct cnr_comm *c);
 };

@@ -472,6 +472,7 @@ struct cnr_comm {
 	bool	began;		/* ... here, too */
 	__be32	first_aggregator; /* our first aggregator, 0 if none is known */
 	u32	broadcast;	/* outbox.c: bits of enum cnr_broadcast */
+	u8	news, answers, contributes; /* by collective: a bit; see struct cnr_algorithm */
 
 	/* block.c, but for what is said otherwise: the window, all serial */
 	u32	una;		/* acked: the earliest block of which something is needed here */

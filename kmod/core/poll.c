@@ -3,13 +3,12 @@
  * Layer 7, roof: a packet goes out, one a call. Control messages go first (they are small and
  * somebody waits), then messages to everybody, results, contributions.
  */
+#include "blocks.h"
 #include "message.h"
 #include "outbox.h"
 #include "plan.h"
-#include "ring.h"
 #include "roof.h"
 #include "session.h"
-#include "tree.h"
 
 static void cnr_abort_build(struct cnr_comm *c, struct cnr_out *out)
 {
@@ -235,6 +234,39 @@ static bool cnr_cast_build(struct cnr_comm *c, u64 now, struct cnr_out *out)
 	return false;
 }
 
+static void cnr_news(struct cnr_comm *c)
+{
+	u32 i;
+
+	for (i = 0; i < CNR_COLLECTIVES; i++)
+		if (c->news & 1U << i)
+			c->collectives[i]->news(c);
+}
+
+/*
+ * The next packet of the collectives that have a bit: an answer, or a contribution of our own.
+ * Trees come before rings here. A collective may set its bit again when it is asked.
+ */
+static bool cnr_collective_build(struct cnr_comm *c, u64 now, u8 *bits, bool own,
+				 struct cnr_out *out)
+{
+	const struct cnr_algorithm *a;
+	u32 i, bit;
+
+	for (i = CNR_COLLECTIVES; i--;) {
+		bit = *bits & 1U << i;
+		if (!bit)
+			continue;
+		a = c->collectives[i];
+		*bits &= ~bit;
+		if (own ? a->contribute(c, now, out) : a->answer(c, now, out)) {
+			*bits |= bit;
+			return true;
+		}
+	}
+	return false;
+}
+
 static bool cnr_next(struct cnr_comm *c, u64 now, struct cnr_out *out)
 {
 	while (cnr_outbox_length(c)) {
@@ -244,14 +276,13 @@ static bool cnr_next(struct cnr_comm *c, u64 now, struct cnr_out *out)
 			return true;
 	}
 	cnr_over(c);
-	if (c->tree.untold)
-		cnr_taken_news(c);
+	if (c->news)
+		cnr_news(c);
 	if ((c->broadcast && cnr_cast_build(c, now, out)) ||
-	    (c->tree.leads_out && cnr_lead_build(c, now, out)) ||
-	    (c->ring.tail != c->ring.head && cnr_ring_build(c, now, out)))
+	    (c->answers && cnr_collective_build(c, now, &c->answers, false, out)))
 		return true;
 	cnr_over(c);
-	if (c->tree.tx_tail != c->tree.tx_head && cnr_contribution_build(c, out))
+	if (c->contributes && cnr_collective_build(c, now, &c->contributes, true, out))
 		return true;
 	return c->broadcast && cnr_cast_build(c, now, out);	/* over, just now */
 }

@@ -41,6 +41,7 @@ static void cnr_ring_push(struct cnr_comm *c, const struct cnr_ring_item *item)
 		cnr_count(c, CNR_C_control_lost);
 	else
 		r->queue[r->head++ & r->mask] = *item;
+	c->answers |= 1U << CNR_RING;
 }
 
 static void cnr_ring_push_partial(struct cnr_comm *c, u32 block)
@@ -473,7 +474,7 @@ static bool cnr_ring_changed(struct cnr_comm *c, const struct cnr_out *out, u32 
 }
 
 /* Next partial sum or result for the member after us. */
-bool cnr_ring_build(struct cnr_comm *c, u64 now, struct cnr_out *out)
+static bool cnr_ring_build(struct cnr_comm *c, u64 now, struct cnr_out *out)
 {
 	struct cnr_ring *r = &c->ring;
 	struct cnr_ring_item *item;
@@ -552,6 +553,7 @@ const struct cnr_algorithm cnr_ring = {
 	.timer = cnr_ring_timer,
 	.expects = cnr_ring_expects,
 	.input = cnr_ring_input,
+	.answer = cnr_ring_build,
 	.work = cnr_ring_work,
 	.drop = cnr_ring_drop,
 };

@@ -34,7 +34,6 @@ static inline bool cnr_is_ring(struct cnr_comm *c, u32 block)
 
 /* ring.c */
 extern const struct cnr_algorithm cnr_ring;
-bool cnr_ring_build(struct cnr_comm *c, u64 now, struct cnr_out *out);
 
 /* ring_words.c: what was combined so far */
 u32 cnr_partial_begin(struct cnr_comm *c, struct cnr_operation *o, u32 block, bool first);

@@ -57,6 +57,7 @@ static void cnr_tree_drop(struct cnr_comm *c)
 	cnr_lead_drop_all(c);
 	c->tree.tx_tail = c->tree.tx_head;
 	c->tree.untold = 0;
+	c->news &= ~(1U << CNR_TREE);
 }
 
 const struct cnr_algorithm cnr_tree = {
@@ -72,6 +73,9 @@ const struct cnr_algorithm cnr_tree = {
 	.expects = cnr_tree_expects,
 	.input = cnr_tree_input,
 	.alive = cnr_lead_alive,
+	.news = cnr_taken_news,
+	.answer = cnr_lead_build,
+	.contribute = cnr_contribution_build,
 	.work = cnr_lead_work,
 	.drop = cnr_tree_drop,
 };

@@ -237,6 +237,6 @@ void cnr_member_earliest(struct cnr_comm *c, u64 now, struct cnr_block *b, bool 
 enum canary_drop cnr_result_input(struct cnr_comm *c, u64 now, const struct cnr_in *in);
 enum canary_drop cnr_failure_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
 enum canary_drop cnr_wait_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
-bool cnr_contribution_build(struct cnr_comm *c, struct cnr_out *out);
+bool cnr_contribution_build(struct cnr_comm *c, u64 now, struct cnr_out *out);
 
 #endif /* CANARY_CORE_TREE_H */

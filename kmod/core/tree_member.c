@@ -25,6 +25,7 @@ static void cnr_tx_queue(struct cnr_comm *c, u32 block)
 		return;
 	b->flags |= CNR_B_QUEUED;
 	c->tree.txq[c->tree.tx_head++ & c->block_mask] = block;
+	c->contributes |= 1U << CNR_TREE;
 }
 
 /* Our application has posted @block, and its turn has come: contribute it. */
@@ -318,7 +319,7 @@ static u8 cnr_path(const struct cnr_comm *c, u32 block)
 }
 
 /* Next contribution to send. */
-bool cnr_contribution_build(struct cnr_comm *c, struct cnr_out *out)
+bool cnr_contribution_build(struct cnr_comm *c, u64 now, struct cnr_out *out)
 {
 	struct canary_hdr *h = &out->hdr;
 	struct cnr_operation *o;

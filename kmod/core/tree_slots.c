@@ -15,6 +15,7 @@ void cnr_lead_send(struct cnr_comm *c, struct cnr_lead *l, u8 state, u8 flag)
 {
 	if (!cnr_lead_sending(l) && !c->tree.leads_out++)
 		c->tree.lead_next = l - c->tree.lead;
+	c->answers |= 1U << CNR_TREE;
 	l->state = state;
 	l->flags |= flag;
 	l->cursor = 0;

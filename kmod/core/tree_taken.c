@@ -23,6 +23,7 @@ static u32 cnr_taken_each(const struct cnr_comm *c)
 void cnr_taken_finished(struct cnr_comm *c, const struct cnr_operation *o)
 {
 	c->tree.untold++;
+	c->news |= 1U << CNR_TREE;
 	c->tree.silent_end = o->base + o->blocks;
 }
 
@@ -39,6 +40,7 @@ void cnr_taken_news(struct cnr_comm *c)
 		return;
 	c->tree.told = c->una;
 	c->tree.untold = 0;
+	c->news &= ~(1U << CNR_TREE);
 	cnr_cast(c, CNR_CAST_TAKEN);
 }
 

@@ -183,6 +183,7 @@ static void test_taken(void)
 	tap(say_taken(s, leader, own, una + 1) == CANARY_DROP_DUPLICATE && c->una == una + 1,
 	    "ACK with SILENT: once");
 	c->tree.untold = 1;
+	c->news |= 1U << CNR_TREE;
 	c->tree.silent_end = c->una;
 	sim_run(s, sim_now(s) + CNR_MSEC);
 	sim_close(s, own, true);
