@@ -56,7 +56,7 @@ test: all $(TEST_DEPS) ## all tests; the last line is "N passed, N failed"
 test-commands: $(TESTS:%=test-%)
 
 # What no test runs has to compile all the same.
-check: all $(BENCH_TOOLS) $(B)/linux-parts/stamp $(B)/guest/config.mk ## checkpatch, sparse, gcc, clang, cppcheck, shellcheck, layers, documents
+check: all $(BENCH_TOOLS) $(SIM_OBJ) $(B)/linux-parts/stamp $(B)/guest/config.mk ## checkpatch, sparse, gcc, clang, cppcheck, shellcheck, layers, documents
 	tools/check.sh
 
 .PHONY: module-sparse

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The drawings of docs/. This file is their source; the layers come from kmod/core/README.md.
+"""The drawings of docs/. This file is their source; layers come from the tables in kmod/core/README.md
+and docs/architecture.md.
 
     drawings.py             writes docs/*.svg
     drawings.py --check     fails if one of them is not what would be written
@@ -173,40 +174,55 @@ def wrapped(words, width):
     return lines
 
 
-def layers():
-    """The layers of the core, the highest at the top"""
-    with open("kmod/core/README.md", encoding="utf-8") as readme:
-        rows = layer_rows(readme.read())
-    levels = sorted({row[0] for row in rows}, reverse=True)
-    parts = {level: [row for row in rows if row[0] == level] for level in levels}
-    width, gap, x0, full = 0, 26, 60, 820
-    shapes = {}
-    for level in levels:
-        width = (full - 20 * (len(parts[level]) - 1)) // len(parts[level])
-        texts = [([f"{part}: {what}"] if 8 * len(part + what) < width else [part, what]) +
-                 wrapped(files, width // 7) for _, part, files, what in parts[level]]
-        shapes[level] = (width, texts, 18 + LINE * max(len(lines) for lines in texts))
-    height = 70 + sum(shape[2] + gap for shape in shapes.values()) + 60
-    d = Drawing("The layers of the protocol core", 920, height)
-    d.box(x0, 10, full, 36, ["drivers: kmod/, userspace/lib/, tools/sim/ include core.h; tests that look inside: inside.h"], MEMBER)
-    y = 46
-    for level in levels:
-        width, texts, tall = shapes[level]
+def layers(d, rows, y):
+    """Rows of a table of layers from @y on, the highest at the top. Return: where they end"""
+    gap, x0, full = 26, 60, 820
+    for level, texts, width, tall in shapes_of(rows, full):
         d.arrow([(x0 + full / 2, y), (x0 + full / 2, y + gap)], GREY)
         y += gap
         d.text(34, y + tall / 2 + 5, str(level), 16, GREY, bold=True)
         for i, lines in enumerate(texts):
             d.box(x0 + i * (width + 20), y, width, tall, lines, LEADER)
         y += tall
-    d.text(x0 + full / 2, y + 28, "Arrows go downwards only. A layer calls those below it; a lower layer returns what it "
-           "found out.", 12, GREY)
+    return y
+
+
+def shapes_of(rows, full):
+    """[(layer, [lines of each part], width of a part, height)], the highest layer first"""
+    shapes = []
+    for level in sorted({row[0] for row in rows}, reverse=True):
+        parts = [row for row in rows if row[0] == level]
+        width = (full - 20 * (len(parts) - 1)) // len(parts)
+        texts = [([f"{part}: {what}"] if 8 * len(part + what) < width else [part, what]) +
+                 wrapped(files, width // 7) for _, part, files, what in parts]
+        shapes.append((level, texts, width, 18 + LINE * max(len(lines) for lines in texts)))
+    return shapes
+
+
+def drawing_of_layers(path, title, top, bottom):
+    """A table of layers, with a box above it"""
+    with open(path, encoding="utf-8") as readme:
+        rows = layer_rows(readme.read())
+    height = 130 + sum(shape[3] + 26 for shape in shapes_of(rows, 820))
+    d = Drawing(title, 920, height)
+    d.box(60, 10, 820, 36, [top], MEMBER)
+    y = layers(d, rows, 46)
+    d.text(470, y + 28, bottom, 12, GREY)
     return d.svg()
 
 
 def main():
     """Return: exit status"""
     os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-    drawings = {"overview": overview(), "way-of-a-block": way_of_a_block(), "layers": layers()}
+    drawings = {"overview": overview(), "way-of-a-block": way_of_a_block(),
+                "layers": drawing_of_layers(
+                    "kmod/core/README.md", "The layers of the protocol core",
+                    "drivers: kmod/, userspace/lib/, tools/sim/ include core.h; tests that look inside: inside.h",
+                    "Arrows go downwards only. A layer calls those below it; a lower layer returns what it found out."),
+                "parts": drawing_of_layers(
+                    "docs/architecture.md", "The parts of the tree and their layers",
+                    "applications: a socket of AF_CANARY, libcanary, the command canary",
+                    "Arrows go downwards only. A part includes its own files and those of lower layers.")}
     status = 0
     for name, svg in drawings.items():
         path = f"docs/{name}.svg"

@@ -60,6 +60,31 @@ tap_check "kmod/README.md: .nowhere.c. is not in its table" grep -q "is not in i
 	<<<"$(tools/docs.py)"
 git rm -qf kmod/nowhere.c
 tap_check "drawings as they are" tools/drawings.py --check
+
+# arrow WHAT FILE INCLUDES SAYS
+arrow()
+{
+	sed -i "0,/^#include/s##\#include \"$3\"\n\#include#" "$2"
+	tap_check "layers: $1" grep -qF "$4" <<<"$(tools/layers.py)"
+	git checkout -q "$2"
+}
+
+arrow "a circle of headers" tools/sim/util.h sim.h "tools/sim/util.h -> tools/sim/sim.h: includes it"
+arrow "an arrow that goes up in the core" kmod/core/message.c tree.h \
+	"kmod/core/message.c (messages) -> kmod/core/tree.h (tree): includes it"
+arrow "an arrow that goes up between parts" userspace/common/json.c userspace/switchd/switchd.h \
+	"userspace/common/json.c (common) -> userspace/switchd/switchd.h (daemon): includes it"
+arrow "the core's own headers are private" tools/sim/sim.h core/inside.h \
+	"tools/sim/sim.h -> kmod/core/inside.h: is private to kmod/core/"
+mkdir -p objects/userspace/common
+as -o objects/userspace/common/json.o <<<".globl to; to: call fro"
+as -o objects/userspace/common/parse.o <<<".globl fro; fro: call to"
+tap_check "layers: a circle of sources" \
+	grep -qF "userspace/common/json.c -> userspace/common/parse.c: fro" <<<"$(tools/layers.py . objects)"
+rm -r objects
 sed -i 's/| 3 | session |/| 3 | sitting |/' kmod/core/README.md
 tap_refuse "a drawing that the table of layers disagrees with" tools/drawings.py --check
+git checkout -q kmod/core/README.md
+sed -i 's/| 5 | daemon |/| 5 | demon |/' docs/architecture.md
+tap_refuse "a drawing that the table of parts disagrees with" tools/drawings.py --check
 tap_done

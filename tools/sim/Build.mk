@@ -16,6 +16,11 @@ $(B)/bin/canary-sim: $(SIM_SRC) $(SIM_HDR) | $(B)/.setup
 
 all:: $(B)/bin/canary-sim
 
+# Only to see which of its files call which, see tools/layers.py
+SIM_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard tools/sim/*.c))
+
+$(SIM_OBJ): CPPFLAGS += $(SIM_FLAGS)
+
 .PHONY: figures figures-quick
 figures: $(B)/bin/canary-sim ## the papers' figures by simulation, five placements (FIGURES="7a,8": only those)
 	tools/sim/figures/run.py --placements 5 $(if $(FIGURES),--only $(FIGURES))
