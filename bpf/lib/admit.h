@@ -68,7 +68,7 @@ CSW_FUNC int csw_unadmitted(csw_xdp *ctx)
  * what switches don't, such as what has a UDP checksum: a leader might take it for the work of
  * switches, or, unmarked as it is, for one that came through them and is to be answered.
  */
-CSW_FUNC int csw_bad_stranger(csw_xdp *ctx)
+CSW_FUNC int csw_is_unadmitted(csw_xdp *ctx)
 {
 	struct csw_packet p;
 

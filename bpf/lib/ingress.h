@@ -11,7 +11,7 @@
  */
 static __always_inline int csw_bad(csw_xdp *ctx, enum canary_drop reason)
 {
-	if (csw_config(ctx)->admit && csw_bad_stranger(ctx))
+	if (csw_config(ctx)->admit && csw_is_unadmitted(ctx))
 		return reason == CANARY_DROP_OPERATOR ? csw_unadmitted(ctx) :
 		       csw_refuse(ctx, CANARY_DROP_ADMISSION);
 	if (reason != CANARY_DROP_NONE)

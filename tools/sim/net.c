@@ -122,10 +122,10 @@ static void begin_owing(struct sim *s, struct link *l, struct packet *p)
 {
 	uint64_t now = s->engine.now, most = s->cfg.burst * 8 * PS_PER_S / l->rate;
 
-	if (l->owed_until + most < now)
-		l->owed_until = now - most;
-	l->owed_until += p->wire * 8 * PS_PER_S / l->rate;
-	engine_at(&s->engine, l->owed_until > now ? l->owed_until : now, EVENT_SENT, 0, l);
+	if (l->paid_until + most < now)
+		l->paid_until = now - most;
+	l->paid_until += p->wire * 8 * PS_PER_S / l->rate;
+	engine_at(&s->engine, l->paid_until > now ? l->paid_until : now, EVENT_SENT, 0, l);
 	count_sent(s, l, p);
 	deliver(s, l, p);
 }

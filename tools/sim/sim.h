@@ -123,7 +123,7 @@ struct link {
 	uint32_t reverse;	/* the other direction */
 	uint64_t rate;
 	uint64_t latency;
-	uint64_t owed_until;	/* with a burst: when what was sent is paid for */
+	uint64_t paid_until;	/* with a burst: when what was sent is paid for */
 } __attribute__((__aligned__(2 * LINE)));
 
 struct ports {
