@@ -65,7 +65,7 @@ map_id()
 		"/proc/$SW/fdinfo/"* 2>/dev/null
 }
 
-# word NUMBER, big NUMBER, address A.B.C.D: four bytes
+# word NUMBER, big NUMBER: four bytes; address A.B.C.D: as maps have it, sixteen
 word()
 {
 	printf '%02x %02x %02x %02x' $(($1 & 255)) $(($1 >> 8 & 255)) $(($1 >> 16 & 255)) $(($1 >> 24))
@@ -78,8 +78,9 @@ big()
 
 address()
 {
+	printf '00 %.0s' {1..10}
 	# shellcheck disable=SC2086
-	printf '%02x %02x %02x %02x' ${1//./ }
+	printf 'ff ff %02x %02x %02x %02x' ${1//./ }
 }
 
 ifindex()
@@ -114,7 +115,7 @@ lacks()
 
 route()
 {
-	echo "$(word "$2") $(address "$1")"
+	echo "$(word $((96 + $2))) $(address "$1")"
 }
 
 has_route()
@@ -141,16 +142,16 @@ lacks_neighbour()
 # admission ADDRESS LENGTH IFINDEX: the key
 admission()
 {
-	echo "$(word $((32 + $2))) $(big "$3") $(address "$1")"
+	echo "$(word $((32 + 96 + $2))) $(big "$3") $(address "$1")"
 }
 
 maps()
 {
-	ROUTES=$(map_id 11 8 65536)
-	NEIGHBOURS=$(map_id 1 8 16384)
+	ROUTES=$(map_id 11 20 65536)
+	NEIGHBOURS=$(map_id 1 20 16384)
 	PORTS=$(map_id 1 4 256)
-	ADMISSIONS=$(map_id 11 12 16384)
-	TOLD=$(map_id 11 8 256)
+	ADMISSIONS=$(map_id 11 24 16384)
+	TOLD=$(map_id 11 20 256)
 }
 
 ns_add sw h1 h2
