@@ -13,7 +13,7 @@ FUZZ_TESTS := $(FUZZ_PROGRAMS:%=$(B)/selftests/%)
 TEST_DEPS += $(CORE_TESTS) $(FUZZ_TESTS) \
 	$(USER_TEST_BIN) $(B)/data/digits.csv.gz $(B)/kmod/canary.ko
 
-$(CORE_TESTS): $(B)/selftests/%: selftests/core/%.c $(wildcard selftests/core/sim*.c) $(CORE_SRC) $(CORE_HDR) \
+$(CORE_TESTS): $(B)/selftests/%: selftests/core/%.c $(wildcard selftests/core/testnet*.c) $(CORE_SRC) $(CORE_HDR) \
 		$(wildcard selftests/core/*.h) | $(B)/.setup
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -O1 -Wno-missing-field-initializers $(SANITIZE) -o $@ $(filter %.c,$^)

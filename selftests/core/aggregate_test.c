@@ -11,29 +11,29 @@
 #define MEMBERS	5
 #define BLOCK	352	/* elements at an MTU of 1500 */
 #define FORGER	77	/* an address that no member has */
-#define SWITCH	0xef00	/* sim_addr() makes the address of the first switch of it */
+#define SWITCH	0xef00	/* tnet_addr() makes the address of the first switch of it */
 
-struct packet {
+struct held_packet {
 	struct canary_hdr hdr;
 	u32	data[BLOCK];
 };
 
 /* Contributions to one block, held back until they are handed on */
 struct held {
-	struct sim *s;
+	struct tnet *s;
 	u32	block;
-	struct packet packet[MEMBERS];
+	struct held_packet packet[MEMBERS];
 };
 
-static u32 length(const struct packet *p)
+static u32 length(const struct held_packet *p)
 {
 	return sizeof(p->hdr) + canary_length(&p->hdr);
 }
 
-static void copy(struct sim *s, const struct canary_hdr *h, struct packet *p)
+static void copy(struct tnet *s, const struct canary_hdr *h, struct held_packet *p)
 {
 	p->hdr = *h;
-	memcpy(p->data, sim_payload(s), length(p) - sizeof(*h));
+	memcpy(p->data, tnet_payload(s), length(p) - sizeof(*h));
 }
 
 static bool hold(void *arg, int from, int to, const struct canary_hdr *h)
@@ -52,28 +52,28 @@ static void hold_begin(struct held *held, u32 elements)
 	u32 i;
 
 	held->s = connected(MEMBERS, false);
-	held->block = forge_block(sim_comm(held->s, 0));
-	sim_faults(held->s)->filter = hold;
-	sim_faults(held->s)->filter_arg = held;
+	held->block = forge_block(tnet_comm(held->s, 0));
+	tnet_faults(held->s)->filter = hold;
+	tnet_faults(held->s)->filter_arg = held;
 	for (i = 1; i < MEMBERS; i++)
-		sim_post(held->s, i, elements);
-	sim_run(held->s, sim_now(held->s) + MS);
+		tnet_post(held->s, i, elements);
+	tnet_run(held->s, tnet_now(held->s) + MS);
 }
 
 static enum canary_drop hand_on(struct held *held, u16 rank)
 {
-	const struct packet *p = &held->packet[rank];
+	const struct held_packet *p = &held->packet[rank];
 
-	return sim_inject(held->s, 0, p, length(p), rank);
+	return tnet_inject(held->s, 0, p, length(p), rank);
 }
 
-static enum canary_drop inject_forged(struct sim *s, u16 leader, u32 block, u16 count, int from)
+static enum canary_drop inject_forged(struct tnet *s, u16 leader, u32 block, u16 count, int from)
 {
-	struct packet p;
-	u32 len = forge_aggregate(sim_comm(s, leader), block, count, &p.hdr);
+	struct held_packet p;
+	u32 len = forge_aggregate(tnet_comm(s, leader), block, count, &p.hdr);
 
 	p.hdr.contribution.tag = cpu_to_be64(1);
-	return sim_inject(s, leader, &p, len, from);
+	return tnet_inject(s, leader, &p, len, from);
 }
 
 /* Does rank 0 end the communicator, and blame just @culprit? */
@@ -81,8 +81,8 @@ static bool blames(struct held *held, u16 culprit)
 {
 	u16 rank[4];
 
-	return cnr_state(sim_comm(held->s, 0)) == CNR_FAILED &&
-	       cnr_missing(sim_comm(held->s, 0), rank, 4) == 1 && rank[0] == culprit;
+	return cnr_state(tnet_comm(held->s, 0)) == CNR_FAILED &&
+	       cnr_missing(tnet_comm(held->s, 0), rank, 4) == 1 && rank[0] == culprit;
 }
 
 /* Rank 0 alone runs something else, and a forged aggregate says that it is not alone. */
@@ -92,32 +92,32 @@ static void test_witness(bool first)
 	struct held held = { 0 };
 
 	hold_begin(&held, 9 * BLOCK);
-	sim_post(held.s, 0, 10 * BLOCK);
+	tnet_post(held.s, 0, 10 * BLOCK);
 	if (first)
 		inject_forged(held.s, 0, held.block, 2, FORGER);
 	hand_on(&held, 1);
 	if (!first)
 		inject_forged(held.s, 0, held.block, 2, FORGER);
-	tap(cnr_state(sim_comm(held.s, 0)) == CNR_CONNECTED,
+	tap(cnr_state(tnet_comm(held.s, 0)) == CNR_CONNECTED,
 	    "another operation, an aggregate forged %s: who differs is not known yet", when);
 	hand_on(&held, 2);
 	tap(blames(&held, 0), "another operation, an aggregate forged %s: the right one is named",
 	    when);
-	sim_free(held.s);
+	tnet_free(held.s);
 }
 
 /* What switches made is a witness, once it is that of all others. */
 static void test_witness_tag(void)
 {
-	struct sim *s = connected(MEMBERS, true);
+	struct tnet *s = connected(MEMBERS, true);
 	u32 i;
 
 	for (i = 0; i < MEMBERS; i++)
-		sim_post(s, i, i == 3 ? 10 * BLOCK : 9 * BLOCK);
-	sim_wait_state(s, CNR_FAILED, S);
+		tnet_post(s, i, i == 3 ? 10 * BLOCK : 9 * BLOCK);
+	tnet_wait_state(s, CNR_FAILED, S);
 	tap(blaming(s, MEMBERS, -EPROTO, 3) == MEMBERS && !counter(s, MEMBERS, CNR_C_attempts),
 	    "another operation, all others merged: is named, nobody is asked again");
-	sim_free(s);
+	tnet_free(s);
 }
 
 /*
@@ -128,36 +128,36 @@ static void test_doubt(const char *what, u16 count, u32 opsig, u16 elements)
 {
 	struct held held = { 0 };
 	u32 i, taken = 0;
-	struct packet p;
+	struct held_packet p;
 
 	hold_begin(&held, MEMBERS * BLOCK);
-	forge_aggregate(sim_comm(held.s, 0), held.block, count, &p.hdr);
+	forge_aggregate(tnet_comm(held.s, 0), held.block, count, &p.hdr);
 	p.hdr.opsig = opsig ? cpu_to_be32(opsig) : held.packet[1].hdr.opsig;
 	p.hdr.contribution.length = cpu_to_be16(4 * elements);
-	sim_inject(held.s, 0, &p, length(&p), FORGER);
+	tnet_inject(held.s, 0, &p, length(&p), FORGER);
 	for (i = 1; i < MEMBERS; i++)
 		taken += hand_on(&held, i) == CANARY_DROP_NONE;
 	tap(taken == MEMBERS - 1, "%s, not posted: %u of %u contributions are taken", what, taken,
 	    MEMBERS - 1);
-	sim_faults(held.s)->filter = NULL;
-	sim_post(held.s, 0, MEMBERS * BLOCK);
-	tap(sim_wait_completed(held.s, 1, 5 * S) && !sim_wrong(held.s) &&
+	tnet_faults(held.s)->filter = NULL;
+	tnet_post(held.s, 0, MEMBERS * BLOCK);
+	tap(tnet_wait_completed(held.s, 1, 5 * S) && !tnet_wrong(held.s) &&
 	    !counter(held.s, MEMBERS, CNR_C_attempts), "%s, not posted: exact, at once", what);
-	sim_free(held.s);
+	tnet_free(held.s);
 }
 
 /* An aggregate that was there first, and is right, stays when one of its ranks comes again. */
 static void test_doubt_right(void)
 {
-	const struct packet *of;
+	const struct held_packet *of;
 	struct held held = { 0 };
 	enum canary_drop drop;
-	struct packet p;
+	struct held_packet p;
 	u32 sum = 0, i, k;
 	u64 tag = 0;
 
 	hold_begin(&held, MEMBERS * BLOCK);
-	forge_aggregate(sim_comm(held.s, 0), held.block, MEMBERS - 1, &p.hdr);
+	forge_aggregate(tnet_comm(held.s, 0), held.block, MEMBERS - 1, &p.hdr);
 	for (i = 1; i < MEMBERS; i++) {
 		of = &held.packet[i];
 		tag += be64_to_cpu(of->hdr.contribution.tag);
@@ -168,14 +168,14 @@ static void test_doubt_right(void)
 	p.hdr.opsig = held.packet[1].hdr.opsig;
 	p.hdr.contribution.tag = cpu_to_be64(tag);
 	p.hdr.contribution.sum = cpu_to_be32(sum);
-	sim_inject(held.s, 0, &p, length(&p), SWITCH);
+	tnet_inject(held.s, 0, &p, length(&p), SWITCH);
 	drop = hand_on(&held, 1);
-	sim_faults(held.s)->filter = NULL;
-	sim_post(held.s, 0, MEMBERS * BLOCK);
-	tap(drop != CANARY_DROP_NONE && sim_wait_completed(held.s, 1, 5 * S) &&
-	    !sim_wrong(held.s) && !counter(held.s, MEMBERS, CNR_C_attempts),
+	tnet_faults(held.s)->filter = NULL;
+	tnet_post(held.s, 0, MEMBERS * BLOCK);
+	tap(drop != CANARY_DROP_NONE && tnet_wait_completed(held.s, 1, 5 * S) &&
+	    !tnet_wrong(held.s) && !counter(held.s, MEMBERS, CNR_C_attempts),
 	    "a right one, not posted: stays when a rank of it comes again");
-	sim_free(held.s);
+	tnet_free(held.s);
 }
 
 /*
@@ -184,35 +184,35 @@ static void test_doubt_right(void)
  */
 static void test_whole(void)
 {
-	struct sim *s = connected(MEMBERS, true);
+	struct tnet *s = connected(MEMBERS, true);
 	u64 tags, merged;
 	u32 i;
 
 	post_all(s, MEMBERS, 10 * BLOCK);
-	if (!sim_wait_completed(s, 1, 5 * S))
+	if (!tnet_wait_completed(s, 1, 5 * S))
 		abort();
 	merged = counter(s, MEMBERS, CNR_C_contributions_merged);
 	for (i = 0; i < MEMBERS; i++)
-		sim_post(s, i, 10 * BLOCK);
+		tnet_post(s, i, 10 * BLOCK);
 	tags = counter(s, MEMBERS, CNR_C_tag_mismatch);
 	for (i = 0; i < 4 * CNR_SPOILT_BURST; i++)
-		inject_forged(s, 0, forge_block(sim_comm(s, 0)), MEMBERS - 1, SWITCH);
+		inject_forged(s, 0, forge_block(tnet_comm(s, 0)), MEMBERS - 1, SWITCH);
 	tags = counter(s, MEMBERS, CNR_C_tag_mismatch) - tags;
 	tap(tags == 4 * CNR_SPOILT_BURST, "whole ones in the name of a switch: %llu are counted",
 	    (unsigned long long)tags);
-	if (!sim_wait_completed(s, 2, 5 * S))
+	if (!tnet_wait_completed(s, 2, 5 * S))
 		abort();
 	/* One is late, so that the switch sends what it has without it. */
 	for (i = 0; i < MEMBERS - 1; i++)
-		sim_post(s, i, 10 * BLOCK);
-	sim_pass(s, sim_now(s) + 20 * MS);
-	sim_post(s, MEMBERS - 1, 10 * BLOCK);
-	tap(sim_wait_completed(s, 3, 5 * S) && !sim_wrong(s) &&
+		tnet_post(s, i, 10 * BLOCK);
+	tnet_pass(s, tnet_now(s) + 20 * MS);
+	tnet_post(s, MEMBERS - 1, 10 * BLOCK);
+	tap(tnet_wait_completed(s, 3, 5 * S) && !tnet_wrong(s) &&
 	    !counter(s, MEMBERS, CNR_C_attempts), "whole ones in the name of a switch: exact");
 	merged = counter(s, MEMBERS, CNR_C_contributions_merged) - merged;
 	tap(!counter(s, MEMBERS, CNR_C_refused), "whole ones in the name of a switch: %llu of it refused, %llu taken",
 	    (unsigned long long)counter(s, MEMBERS, CNR_C_refused), (unsigned long long)merged);
-	sim_free(s);
+	tnet_free(s);
 }
 
 /*
@@ -220,7 +220,7 @@ static void test_whole(void)
  * knows puts into the place of the switch's. The switch stays known all the same.
  */
 struct posing {
-	struct sim *s;
+	struct tnet *s;
 	int	from;
 	u32	passed;
 };
@@ -233,23 +233,23 @@ static u32 guess(int from)
 static bool pose(void *arg, int from, int to, const struct canary_hdr *h)
 {
 	struct posing *p = arg;
-	struct packet packet;
+	struct held_packet packet;
 
 	if (from >= 0 || to < 0 || !cnr_is_merged(h) || p->passed)
 		return false;
 	p->passed++;
 	copy(p->s, h, &packet);
-	sim_inject(p->s, to, &packet, length(&packet), p->from);
+	tnet_inject(p->s, to, &packet, length(&packet), p->from);
 	return true;
 }
 
 static bool forgets(u64 seed)
 {
-	struct sim_config cfg = {
+	struct tnet_config cfg = {
 		.members = MEMBERS, .aggregate = true, .seed = seed, .algorithm = CANARY_ALG_TREE,
 		.fixed_first = true, .first_block = MEMBERS,
 	};
-	struct posing p = { .s = sim_new(&cfg), .from = 1000 };
+	struct posing p = { .s = tnet_new(&cfg), .from = 1000 };
 	struct cnr_in in = {
 		.addr = canary_addr_of_ip4(cpu_to_be32(0x0a000100 + SWITCH)),
 		.port = cpu_to_be16(CANARY_PORT_BASE),
@@ -258,22 +258,22 @@ static bool forgets(u64 seed)
 
 	while (guess(p.from) != guess(SWITCH))
 		p.from++;
-	sim_connect(p.s, -1);
-	if (!sim_wait_state(p.s, CNR_CONNECTED, 10 * S))
+	tnet_connect(p.s, -1);
+	if (!tnet_wait_state(p.s, CNR_CONNECTED, 10 * S))
 		abort();
 	post_all(p.s, MEMBERS, BLOCK);		/* led by rank 0 */
-	if (!sim_wait_completed(p.s, 1, 5 * S) || !cnr_merger_known(sim_comm(p.s, 0), &in))
+	if (!tnet_wait_completed(p.s, 1, 5 * S) || !cnr_merger_known(tnet_comm(p.s, 0), &in))
 		abort();
 	post_all(p.s, MEMBERS, (MEMBERS - 1) * BLOCK);
-	if (!sim_wait_completed(p.s, 2, 5 * S))
+	if (!tnet_wait_completed(p.s, 2, 5 * S))
 		abort();
-	sim_faults(p.s)->filter = pose;
-	sim_faults(p.s)->filter_arg = &p;
+	tnet_faults(p.s)->filter = pose;
+	tnet_faults(p.s)->filter_arg = &p;
 	post_all(p.s, MEMBERS, BLOCK);
-	if (!sim_wait_completed(p.s, 3, 5 * S) || sim_wrong(p.s) || p.passed != 1)
+	if (!tnet_wait_completed(p.s, 3, 5 * S) || tnet_wrong(p.s) || p.passed != 1)
 		abort();
-	known = cnr_merger_known(sim_comm(p.s, 0), &in);
-	sim_free(p.s);
+	known = cnr_merger_known(tnet_comm(p.s, 0), &in);
+	tnet_free(p.s);
 	return !known;
 }
 

@@ -8,9 +8,9 @@
 #include "selftests/tap.h"
 #include "core/inside.h"
 #include "fixture.h"
-#include "scenario.h"
+#include "trial.h"
 
-static const struct scenario scenarios[] = {
+static const struct trial trials[] = {
 	{ "one member",			1, 5000, 3, 3 },
 	{ "two members",		2, 5000, 3, 1 },
 	{ "two members, one element",	2, 1, 5, 2 },
@@ -85,16 +85,16 @@ static void test_single_losses(void)
 		{ "a result", CANARY_RESULT, false, -2, 0, 0 },
 	};
 	struct drop_nth d;
-	struct sim *s;
+	struct tnet *s;
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		s = connected(8, cases[i].aggregate);
 		d = (struct drop_nth){ .type = cases[i].type, .skip = 5, .from = cases[i].from };
-		sim_faults(s)->filter = drop_nth;
-		sim_faults(s)->filter_arg = &d;
+		tnet_faults(s)->filter = drop_nth;
+		tnet_faults(s)->filter_arg = &d;
 		post_all(s, 8, 352 * 64);
-		tap(sim_wait_completed(s, 1, 5 * S) && !sim_wrong(s) && d.done,
+		tap(tnet_wait_completed(s, 1, 5 * S) && !tnet_wrong(s) && d.done,
 		    "lost: %s: completes, exact", cases[i].name);
 		tap(counter(s, 8, CNR_C_attempts) == cases[i].attempts &&
 		    counter(s, 8, CNR_C_retransmissions) == cases[i].retransmissions,
@@ -103,106 +103,106 @@ static void test_single_losses(void)
 		    (unsigned long long)counter(s, 8, CNR_C_retransmissions),
 		    (unsigned long long)cases[i].attempts,
 		    (unsigned long long)cases[i].retransmissions);
-		sim_free(s);
+		tnet_free(s);
 	}
 }
 
 static void test_slow_rank(void)
 {
-	struct sim *s = connected(8, true);
+	struct tnet *s = connected(8, true);
 	u64 begin;
 	u32 i;
 
 	post_all(s, 8, 50000);
-	sim_wait_completed(s, 1, 5 * S);
-	begin = sim_now(s);
+	tnet_wait_completed(s, 1, 5 * S);
+	begin = tnet_now(s);
 	for (i = 0; i < 7; i++)
-		sim_post(s, i, 50000);
-	sim_run(s, begin + 3 * S);
-	sim_post(s, 7, 50000);
-	tap(sim_wait_completed(s, 2, 5 * S) && !sim_wrong(s), "slow rank: 3 s late, exact");
-	tap(sim_now(s) - begin < 3 * S + 100 * MS, "slow rank: costs its lateness only (%llu ms)",
-	    (unsigned long long)((sim_now(s) - begin) / MS));
+		tnet_post(s, i, 50000);
+	tnet_run(s, begin + 3 * S);
+	tnet_post(s, 7, 50000);
+	tap(tnet_wait_completed(s, 2, 5 * S) && !tnet_wrong(s), "slow rank: 3 s late, exact");
+	tap(tnet_now(s) - begin < 3 * S + 100 * MS, "slow rank: costs its lateness only (%llu ms)",
+	    (unsigned long long)((tnet_now(s) - begin) / MS));
 	tap(!counter(s, 8, CNR_C_attempts) && !counter(s, 8, CNR_C_bypass),
 	    "slow rank: no attempt, no fallback");
-	sim_free(s);
+	tnet_free(s);
 }
 
 static void test_dead_rank(void)
 {
-	struct sim *s = connected(6, true);
+	struct tnet *s = connected(6, true);
 	u16 rank[4] = { 0 };
 	bool named = true;
 	u32 i;
 
 	post_all(s, 6, 1000);
-	sim_wait_completed(s, 1, 5 * S);
-	sim_kill(s, 4);
+	tnet_wait_completed(s, 1, 5 * S);
+	tnet_kill(s, 4);
 	for (i = 0; i < 6; i++)
-		sim_post(s, i, 100000);
-	tap(sim_wait_state(s, CNR_FAILED, 60 * S), "dead rank: everybody else ends");
+		tnet_post(s, i, 100000);
+	tap(tnet_wait_state(s, CNR_FAILED, 60 * S), "dead rank: everybody else ends");
 	for (i = 0; i < 6; i++)
 		if (i != 4)
-			named &= cnr_missing(sim_comm(s, i), rank, 4) == 1 && rank[0] == 4 &&
-				 sim_last_error(s, i) == -EHOSTDOWN && sim_completed(s, i) == 2;
+			named &= cnr_missing(tnet_comm(s, i), rank, 4) == 1 && rank[0] == 4 &&
+				 tnet_last_error(s, i) == -EHOSTDOWN && tnet_completed(s, i) == 2;
 	tap(named, "dead rank: all name rank 4, operations end with EHOSTDOWN");
-	tap(sim_post(s, 0, 10) == -EHOSTDOWN, "dead rank: posting is refused afterwards");
-	sim_free(s);
+	tap(tnet_post(s, 0, 10) == -EHOSTDOWN, "dead rank: posting is refused afterwards");
+	tnet_free(s);
 }
 
 /* More die than are remembered by name: the number is right. */
 static void test_many_dead(void)
 {
-	struct sim_config cfg = { .members = 80, .seed = 4 };
-	struct sim *s = sim_new(&cfg);
+	struct tnet_config cfg = { .members = 80, .seed = 4 };
+	struct tnet *s = tnet_new(&cfg);
 	u16 rank[100];
 	u32 i, right = 0;
 
-	sim_connect(s, -1);
-	if (!sim_wait_state(s, CNR_CONNECTED, 10 * S))
+	tnet_connect(s, -1);
+	if (!tnet_wait_state(s, CNR_CONNECTED, 10 * S))
 		abort();
 	for (i = 10; i < 80; i++)
-		sim_kill(s, i);
+		tnet_kill(s, i);
 	for (i = 0; i < 10; i++)
-		sim_post(s, i, 352 * 80);
-	sim_wait_state(s, CNR_FAILED, 60 * S);
+		tnet_post(s, i, 352 * 80);
+	tnet_wait_state(s, CNR_FAILED, 60 * S);
 	for (i = 0; i < 10; i++)
-		right += cnr_missing(sim_comm(s, i), NULL, 0) == 70 &&
-			 cnr_missing(sim_comm(s, i), rank, 100) == CNR_FAULTS && rank[0] == 10;
+		right += cnr_missing(tnet_comm(s, i), NULL, 0) == 70 &&
+			 cnr_missing(tnet_comm(s, i), rank, 100) == CNR_FAULTS && rank[0] == 10;
 	tap(right == 10, "70 of 80 die: %u of 10 others count them all", right);
-	sim_free(s);
+	tnet_free(s);
 }
 
 /* Return: ns from closing one of 8 ranks, which would linger for 2 s, until all others failed */
 static u64 leaving_took(u64 seed, int leaver)
 {
-	struct sim_config cfg = {
+	struct tnet_config cfg = {
 		.members = 8, .seed = seed, .key = true, .algorithm = CANARY_ALG_TREE,
 		.faults.drop = 50000,
 	};
-	struct sim *s = sim_new(&cfg);
+	struct tnet *s = tnet_new(&cfg);
 	u64 end, took;
 	int i, failed = 0;
 
-	sim_connect(s, -1);
-	if (!sim_wait_state(s, CNR_CONNECTED, 10 * S))
+	tnet_connect(s, -1);
+	if (!tnet_wait_state(s, CNR_CONNECTED, 10 * S))
 		abort();
 	post_all(s, 8, 3000);
-	while (!sim_completed(s, leaver))
-		sim_run(s, sim_now(s) + MS / 10);
+	while (!tnet_completed(s, leaver))
+		tnet_run(s, tnet_now(s) + MS / 10);
 	for (i = 0; i < 8; i++)
 		if (i != leaver)
-			sim_post(s, i, 3000);
-	took = sim_now(s);
+			tnet_post(s, i, 3000);
+	took = tnet_now(s);
 	end = took + 10 * S;
-	sim_close(s, leaver, false);
-	while (failed < 7 && sim_now(s) < end) {
-		sim_run(s, sim_now(s) + MS);
+	tnet_close(s, leaver, false);
+	while (failed < 7 && tnet_now(s) < end) {
+		tnet_run(s, tnet_now(s) + MS);
 		for (i = 0, failed = 0; i < 8; i++)
-			failed += i != leaver && sim_last_error(s, i) == -ECONNRESET;
+			failed += i != leaver && tnet_last_error(s, i) == -ECONNRESET;
 	}
-	took = sim_now(s) - took;
-	sim_free(s);
+	took = tnet_now(s) - took;
+	tnet_free(s);
 	return took;
 }
 
@@ -222,90 +222,90 @@ static void leaving_lossy(void)
 
 static void test_leaving_rank(void)
 {
-	struct sim *s = connected(4, false);
+	struct tnet *s = connected(4, false);
 	u16 rank[4] = { 0 };
 	u32 i;
 
 	post_all(s, 4, 1000);
-	sim_wait_completed(s, 1, 5 * S);
-	sim_close(s, 2, false);
-	sim_run(s, sim_now(s) + 3 * S);
-	tap(cnr_state(sim_comm(s, 2)) == CNR_CLOSED, "leaving: closed rank is gone");
-	tap(cnr_state(sim_comm(s, 1)) == CNR_CONNECTED, "leaving: idle ranks do not mind");
+	tnet_wait_completed(s, 1, 5 * S);
+	tnet_close(s, 2, false);
+	tnet_run(s, tnet_now(s) + 3 * S);
+	tap(cnr_state(tnet_comm(s, 2)) == CNR_CLOSED, "leaving: closed rank is gone");
+	tap(cnr_state(tnet_comm(s, 1)) == CNR_CONNECTED, "leaving: idle ranks do not mind");
 	for (i = 0; i < 4; i++)
 		if (i != 2)
-			sim_post(s, i, 10);
-	tap(cnr_state(sim_comm(s, 0)) == CNR_FAILED && cnr_missing(sim_comm(s, 0), rank, 4) == 1 &&
-	    rank[0] == 2, "leaving: posting afterwards ends and names the rank");
-	sim_free(s);
+			tnet_post(s, i, 10);
+	tap(cnr_state(tnet_comm(s, 0)) == CNR_FAILED &&
+	    cnr_missing(tnet_comm(s, 0), rank, 4) == 1 && rank[0] == 2, "leaving: posting afterwards ends and names the rank");
+	tnet_free(s);
 
 	s = connected(4, false);
 	for (i = 0; i < 3; i++)
-		sim_post(s, i, 100000);
-	sim_run(s, sim_now(s) + 10 * MS);
-	sim_close(s, 3, false);
-	sim_run(s, sim_now(s) + 10 * MS);
-	tap(cnr_state(sim_comm(s, 0)) == CNR_FAILED && sim_last_error(s, 0) == -ECONNRESET,
+		tnet_post(s, i, 100000);
+	tnet_run(s, tnet_now(s) + 10 * MS);
+	tnet_close(s, 3, false);
+	tnet_run(s, tnet_now(s) + 10 * MS);
+	tap(cnr_state(tnet_comm(s, 0)) == CNR_FAILED && tnet_last_error(s, 0) == -ECONNRESET,
 	    "leaving in the middle: others end with ECONNRESET");
-	sim_free(s);
+	tnet_free(s);
 
 	/* Who asks for what the rank never posted does not keep it. */
 	s = connected(3, false);
 	post_all(s, 3, 352 * 3);
-	sim_wait_completed(s, 1, 5 * S);
-	sim_close(s, 1, false);
-	sim_post(s, 0, 352 * 3);
-	sim_post(s, 2, 352 * 3);
-	sim_run(s, sim_now(s) + 50 * MS);
-	tap(cnr_missing(sim_comm(s, 0), rank, 4) == 1 && rank[0] == 1 &&
-	    sim_last_error(s, 0) == -ECONNRESET && sim_last_error(s, 2) == -ECONNRESET,
+	tnet_wait_completed(s, 1, 5 * S);
+	tnet_close(s, 1, false);
+	tnet_post(s, 0, 352 * 3);
+	tnet_post(s, 2, 352 * 3);
+	tnet_run(s, tnet_now(s) + 50 * MS);
+	tap(cnr_missing(tnet_comm(s, 0), rank, 4) == 1 && rank[0] == 1 &&
+	    tnet_last_error(s, 0) == -ECONNRESET && tnet_last_error(s, 2) == -ECONNRESET,
 	    "leaving before the others post: they end with ECONNRESET within 50 ms");
-	sim_free(s);
+	tnet_free(s);
 	leaving_lossy();
 }
 
 static void test_mismatch(bool aggregate)
 {
-	struct sim *s = connected(5, aggregate);
+	struct tnet *s = connected(5, aggregate);
 	u32 i, failed = 0;
 	u16 rank[4];
 
 	for (i = 0; i < 5; i++)
-		sim_post(s, i, i == 3 ? 1001 : 1000);
-	sim_wait_state(s, CNR_FAILED, 20 * S);
+		tnet_post(s, i, i == 3 ? 1001 : 1000);
+	tnet_wait_state(s, CNR_FAILED, 20 * S);
 	for (i = 0; i < 5; i++) {
 		enum canary_abort why;
 
-		failed += cnr_failure(sim_comm(s, i), &why) == -EPROTO &&
+		failed += cnr_failure(tnet_comm(s, i), &why) == -EPROTO &&
 			  why == CANARY_ABORT_MISMATCH &&
-			  cnr_missing(sim_comm(s, i), rank, 4) == 1 && rank[0] == 3;
+			  cnr_missing(tnet_comm(s, i), rank, 4) == 1 && rank[0] == 3;
 	}
-	tap(failed == 5 && !sim_wrong(s), "another length: %u of 5 end with EPROTO, name it (%s)",
+	tap(failed == 5 && !tnet_wrong(s), "another length: %u of 5 end with EPROTO, name it (%s)",
 	    failed, aggregate ? "aggregated" : "plain");
-	sim_free(s);
+	tnet_free(s);
 }
 
 /* Whoever leads the first block: the odd one out is named, not its neighbour. */
 static void test_mismatch_named(void)
 {
-	struct sim_config cfg = { .members = 3, .fixed_first = true, .seed = 8 };
+	struct tnet_config cfg = { .members = 3, .fixed_first = true, .seed = 8 };
 	u32 odd, first, i, right = 0;
-	struct sim *s;
+	struct tnet *s;
 	u16 rank[4];
 
 	for (odd = 0; odd < 3; odd++)
 		for (first = 3; first < 6; first++) {
 			cfg.first_block = first;
-			s = sim_new(&cfg);
-			sim_connect(s, -1);
-			sim_wait_state(s, CNR_CONNECTED, 10 * S);
+			s = tnet_new(&cfg);
+			tnet_connect(s, -1);
+			tnet_wait_state(s, CNR_CONNECTED, 10 * S);
 			for (i = 0; i < 3; i++)
-				sim_post(s, i, i == odd ? 101 : 100);
-			sim_wait_state(s, CNR_FAILED, 20 * S);
+				tnet_post(s, i, i == odd ? 101 : 100);
+			tnet_wait_state(s, CNR_FAILED, 20 * S);
 			for (i = 0; i < 3; i++)
-				right += cnr_missing(sim_comm(s, i), rank, 4) == 1 &&
+				right += cnr_missing(tnet_comm(s, i), rank, 4) == 1 &&
 					 rank[0] == odd;
-			sim_free(s);
+			tnet_free(s);
 		}
 	tap(right == 27, "another length among three: named rightly %u of 27 times", right);
 }
@@ -313,33 +313,33 @@ static void test_mismatch_named(void)
 /* Each closes as soon as it is done; the last ones still get their results. */
 static bool lossy_end(u64 seed, bool *exact)
 {
-	struct scenario sc = {
+	struct trial sc = {
 		.members = 8, .aggregate = true, .algorithm = CANARY_ALG_TREE,
 		.faults = { .drop = 190000, .repeat = 100000 },
 	};
-	struct sim *s = start(&sc, seed);
+	struct tnet *s = start(&sc, seed);
 	u32 i, op, left = 8, errors = 0;
 	bool closed[8] = { false };
 	u64 end;
 
-	sim_wait_state(s, CNR_CONNECTED, 60 * S);
+	tnet_wait_state(s, CNR_CONNECTED, 60 * S);
 	for (op = 0; op < 6; op++)
 		post_all(s, 8, 3000);
-	end = sim_now(s) + 60 * S;
-	while (left && sim_now(s) < end) {
-		sim_run(s, sim_now(s) + MS);
+	end = tnet_now(s) + 60 * S;
+	while (left && tnet_now(s) < end) {
+		tnet_run(s, tnet_now(s) + MS);
 		for (i = 0; i < 8; i++) {
-			if (closed[i] || sim_completed(s, i) < 6)
+			if (closed[i] || tnet_completed(s, i) < 6)
 				continue;
-			sim_close(s, i, false);
+			tnet_close(s, i, false);
 			closed[i] = true;
 			left--;
 		}
 	}
 	for (i = 0; i < 8; i++)
-		errors += sim_last_error(s, i) != 0;
-	*exact = !left && !errors && !sim_wrong(s);
-	sim_free(s);
+		errors += tnet_last_error(s, i) != 0;
+	*exact = !left && !errors && !tnet_wrong(s);
+	tnet_free(s);
 	return !left;
 }
 
@@ -359,56 +359,56 @@ static void test_lossy_end(void)
 /* A leader that owes results is gone for good: an error, not for ever. */
 static void test_leader_gone(void)
 {
-	struct sim *s = connected(3, false);
+	struct tnet *s = connected(3, false);
 	struct drop_nth d = { .type = CANARY_RESULT, .from = 1 };
 	u16 rank[4];
 	u32 i;
 
-	sim_faults(s)->filter = drop_nth;
-	sim_faults(s)->filter_arg = &d;
+	tnet_faults(s)->filter = drop_nth;
+	tnet_faults(s)->filter_arg = &d;
 	post_all(s, 3, 352 * 3);
-	for (i = 0; i < 1000 && sim_completed(s, 1) < 1; i++)
-		sim_run(s, sim_now(s) + 10 * CNR_USEC);
-	sim_close(s, 1, true);
-	sim_wait_state(s, CNR_FAILED, 5 * S);
-	for (i = 0; i < 3 && sim_completed(s, i); i++)
+	for (i = 0; i < 1000 && tnet_completed(s, 1) < 1; i++)
+		tnet_run(s, tnet_now(s) + 10 * CNR_USEC);
+	tnet_close(s, 1, true);
+	tnet_wait_state(s, CNR_FAILED, 5 * S);
+	for (i = 0; i < 3 && tnet_completed(s, i); i++)
 		;
 	tap(d.done, "leader gone: a result of its was lost");
-	tap(cnr_state(sim_comm(s, 0)) == CNR_FAILED || cnr_state(sim_comm(s, 2)) == CNR_FAILED,
+	tap(cnr_state(tnet_comm(s, 0)) == CNR_FAILED || cnr_state(tnet_comm(s, 2)) == CNR_FAILED,
 	    "leader gone: who lacks its result ends");
-	i = cnr_state(sim_comm(s, 0)) == CNR_FAILED ? 0 : 2;
-	tap(cnr_missing(sim_comm(s, i), rank, 4) == 1 && rank[0] == 1, "leader gone: named");
-	sim_free(s);
+	i = cnr_state(tnet_comm(s, 0)) == CNR_FAILED ? 0 : 2;
+	tap(cnr_missing(tnet_comm(s, i), rank, 4) == 1 && rank[0] == 1, "leader gone: named");
+	tnet_free(s);
 }
 
 /* Rank 0 goes without waiting; who closes as it should still serves the others. */
 static void test_root_gone(void)
 {
 	struct drop_nth d = { .type = CANARY_RESULT, .from = 1 };
-	struct sim *s = connected(3, false);
+	struct tnet *s = connected(3, false);
 	u32 i;
 
-	sim_faults(s)->filter = drop_nth;
-	sim_faults(s)->filter_arg = &d;
+	tnet_faults(s)->filter = drop_nth;
+	tnet_faults(s)->filter_arg = &d;
 	post_all(s, 3, 352 * 3);
-	for (i = 0; i < 1000 && sim_completed(s, 0) + sim_completed(s, 1) < 2; i++)
-		sim_run(s, sim_now(s) + 10 * CNR_USEC);
-	tap(d.done && !sim_completed(s, 2), "rank 0 gone: rank 2 lacks a result of rank 1");
-	sim_close(s, 1, false);
-	sim_close(s, 0, true);
-	tap(sim_wait_completed(s, 1, 5 * S) && !sim_last_error(s, 2) && !sim_wrong(s),
+	for (i = 0; i < 1000 && tnet_completed(s, 0) + tnet_completed(s, 1) < 2; i++)
+		tnet_run(s, tnet_now(s) + 10 * CNR_USEC);
+	tap(d.done && !tnet_completed(s, 2), "rank 0 gone: rank 2 lacks a result of rank 1");
+	tnet_close(s, 1, false);
+	tnet_close(s, 0, true);
+	tap(tnet_wait_completed(s, 1, 5 * S) && !tnet_last_error(s, 2) && !tnet_wrong(s),
 	    "rank 0 gone: rank 1 still has it");
-	sim_free(s);
+	tnet_free(s);
 }
 
 /* As if so many blocks had passed, in which nobody was heard singly. */
-static void skip_blocks(struct sim *s, u32 members, u32 blocks)
+static void skip_blocks(struct tnet *s, u32 members, u32 blocks)
 {
 	struct cnr_comm *c;
 	u32 i;
 
 	for (i = 0; i < members; i++) {
-		c = sim_comm(s, i);
+		c = tnet_comm(s, i);
 		if (c->una != c->posted || c->all_done != c->una)
 			abort();
 		c->una += blocks;
@@ -419,20 +419,20 @@ static void skip_blocks(struct sim *s, u32 members, u32 blocks)
 }
 
 /* Blocks from just before one that refreshes what is known of a member */
-static void refresh_one(struct sim *s, u32 members)
+static void refresh_one(struct tnet *s, u32 members)
 {
-	u32 done = sim_completed(s, 0);
+	u32 done = tnet_completed(s, 0);
 
-	skip_blocks(s, members, CNR_REFRESH - 1 - sim_comm(s, 0)->una % CNR_REFRESH);
+	skip_blocks(s, members, CNR_REFRESH - 1 - tnet_comm(s, 0)->una % CNR_REFRESH);
 	post_all(s, members, 352 * 64);
-	sim_wait_completed(s, done + 1, 5 * S);
-	sim_run(s, sim_now(s) + 5 * S);
+	tnet_wait_completed(s, done + 1, 5 * S);
+	tnet_run(s, tnet_now(s) + 5 * S);
 }
 
 /* After half of all serial numbers, what was heard at the beginning is the past still. */
 static void test_half_round(void)
 {
-	struct sim *s = connected(6, true);
+	struct tnet *s = connected(6, true);
 	u32 i, k;
 
 	for (k = 0; k < 30; k++) {
@@ -441,39 +441,40 @@ static void test_half_round(void)
 			skip_blocks(s, 6, 0x20000000 - 6 * CNR_REFRESH);
 	}
 	for (i = 2; i < 6; i++)
-		sim_post(s, i, 352 * 6);
-	sim_run(s, sim_now(s) + 3 * S);
+		tnet_post(s, i, 352 * 6);
+	tnet_run(s, tnet_now(s) + 3 * S);
 	tap(!counter(s, 6, CNR_C_attempts), "half of all serials later: late is not lost");
-	sim_post(s, 0, 352 * 6);
-	sim_post(s, 1, 352 * 6);
-	tap(sim_wait_completed(s, 31, 5 * S) && !sim_wrong(s), "half of all serials later: exact");
-	sim_free(s);
+	tnet_post(s, 0, 352 * 6);
+	tnet_post(s, 1, 352 * 6);
+	tap(tnet_wait_completed(s, 31, 5 * S) && !tnet_wrong(s),
+	    "half of all serials later: exact");
+	tnet_free(s);
 }
 
 /* Everything comes twice, while half of the block is still missing: nothing is spoilt. */
 static void test_repeated_aggregates(void)
 {
-	struct sim *s = connected(8, true);
+	struct tnet *s = connected(8, true);
 
 	u32 i;
 
-	sim_faults(s)->repeat = 1000000;
+	tnet_faults(s)->repeat = 1000000;
 	for (i = 0; i < 4; i++)
-		sim_post(s, i, 352 * 32);
-	sim_run(s, sim_now(s) + 5 * MS);
+		tnet_post(s, i, 352 * 32);
+	tnet_run(s, tnet_now(s) + 5 * MS);
 	for (i = 4; i < 8; i++)
-		sim_post(s, i, 352 * 32);
-	tap(sim_wait_completed(s, 1, 5 * S) && !sim_wrong(s), "all repeated: exact");
+		tnet_post(s, i, 352 * 32);
+	tap(tnet_wait_completed(s, 1, 5 * S) && !tnet_wrong(s), "all repeated: exact");
 	tap(!counter(s, 8, CNR_C_attempts) && !counter(s, 8, CNR_C_tag_mismatch),
 	    "all repeated: no block begun anew");
-	sim_free(s);
+	tnet_free(s);
 }
 
 static void test_limits(void)
 {
 	struct cnr_config cfg = { .members = 65535, .rank = 65534, .mtu = 1500 };
 	const char *what;
-	struct sim *s;
+	struct tnet *s;
 	int n = 0;
 
 	tap(!cnr_check(&cfg, &what), "65535 members are accepted");
@@ -488,11 +489,11 @@ static void test_limits(void)
 	tap(cnr_check(&cfg, &what) == -EINVAL && !strcmp(what, "members"), "no members");
 
 	s = connected(2, false);
-	while (!sim_post(s, 0, 10))
+	while (!tnet_post(s, 0, 10))
 		n++;
-	tap(n == CNR_OPS && sim_post(s, 0, 10) == -EAGAIN, "%d operations in flight, then EAGAIN",
+	tap(n == CNR_OPS && tnet_post(s, 0, 10) == -EAGAIN, "%d operations in flight, then EAGAIN",
 	    n);
-	sim_free(s);
+	tnet_free(s);
 }
 
 /*
@@ -501,28 +502,28 @@ static void test_limits(void)
  */
 static void test_root_gone_first(void)
 {
-	struct sim *s = connected(4, false);
+	struct tnet *s = connected(4, false);
 	u64 until;
 	int i;
 
 	post_all(s, 4, 352 * 100);
-	while (!sim_completed(s, 0))
-		sim_run(s, sim_now(s) + 1000);
-	sim_close(s, 0, true);
-	until = sim_now(s) + 60 * S;
-	while (sim_now(s) < until && sim_run(s, until))
+	while (!tnet_completed(s, 0))
+		tnet_run(s, tnet_now(s) + 1000);
+	tnet_close(s, 0, true);
+	until = tnet_now(s) + 60 * S;
+	while (tnet_now(s) < until && tnet_run(s, until))
 		;
 	for (i = 1; i < 4; i++)
-		tap(sim_completed(s, i) == 1 && !sim_last_error(s, i) && !sim_holds(s, i),
+		tap(tnet_completed(s, i) == 1 && !tnet_last_error(s, i) && !tnet_holds(s, i),
 		    "root gone first: rank %d gets its vector back", i);
-	tap(!sim_wrong(s), "root gone first: exact");
-	sim_free(s);
+	tap(!tnet_wrong(s), "root gone first: exact");
+	tnet_free(s);
 }
 
 int main(int argc, char **argv)
 {
-	run_scenarios("", scenarios, ARRAY_SIZE(scenarios), CANARY_ALG_TREE,
-		      argc > 1 ? atoi(argv[1]) : 4);
+	run_trials("", trials, ARRAY_SIZE(trials), CANARY_ALG_TREE,
+		   argc > 1 ? atoi(argv[1]) : 4);
 	test_single_losses();
 	test_slow_rank();
 	test_dead_rank();

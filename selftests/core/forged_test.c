@@ -11,23 +11,23 @@
 #define BLOCK	352	/* elements at an MTU of 1500 */
 #define FORGER	77	/* an address that no member has */
 
-static enum canary_drop inject_forged(struct sim *s, u32 block, u16 count, u64 tag, int from)
+static enum canary_drop inject_forged(struct tnet *s, u32 block, u16 count, u64 tag, int from)
 {
 	u32 packet[(sizeof(struct canary_hdr) + BLOCK * 4) / 4];
-	u16 leader = cnr_leader(sim_comm(s, 0), block);
+	u16 leader = cnr_leader(tnet_comm(s, 0), block);
 	struct canary_hdr *h = (void *)packet;
-	u32 len = forge_aggregate(sim_comm(s, leader), block, count, h);
+	u32 len = forge_aggregate(tnet_comm(s, leader), block, count, h);
 
 	h->contribution.tag = cpu_to_be64(tag);
-	return sim_inject(s, leader, h, len, from);
+	return tnet_inject(s, leader, h, len, from);
 }
 
-static u32 alive(struct sim *s)
+static u32 alive(struct tnet *s)
 {
 	u32 i, n = 0;
 
 	for (i = 0; i < MEMBERS; i++)
-		n += cnr_state(sim_comm(s, i)) == CNR_CONNECTED;
+		n += cnr_state(tnet_comm(s, i)) == CNR_CONNECTED;
 	return n;
 }
 
@@ -37,30 +37,30 @@ static u32 alive(struct sim *s)
  */
 static void test_idle(const char *what, const u16 *counts)
 {
-	struct sim *s = connected(MEMBERS, false);
+	struct tnet *s = connected(MEMBERS, false);
 	u64 begin, probes, packets;
 	u32 i;
 
-	sim_post(s, 0, 10 * BLOCK);
-	sim_pass(s, sim_now(s) + 100 * MS);
+	tnet_post(s, 0, 10 * BLOCK);
+	tnet_pass(s, tnet_now(s) + 100 * MS);
 	probes = counter(s, MEMBERS, CNR_C_probes_out);
-	packets = sim_traffic(s)->packets;
+	packets = tnet_traffic(s)->packets;
 	for (i = 0; counts[i]; i++)
-		inject_forged(s, forge_block(sim_comm(s, 0)), counts[i], 1, FORGER);
-	begin = sim_now(s);
-	sim_pass(s, begin + 16 * S);
+		inject_forged(s, forge_block(tnet_comm(s, 0)), counts[i], 1, FORGER);
+	begin = tnet_now(s);
+	tnet_pass(s, begin + 16 * S);
 	tap(alive(s) == MEMBERS, "%s, others idle: all live after 16 s", what);
 	probes = counter(s, MEMBERS, CNR_C_probes_out) - probes;
 	tap(probes < 16 * 5 * (MEMBERS - 1), "%s, others idle: %llu PROBEs in 16 s", what,
 	    (unsigned long long)probes);
-	packets = sim_traffic(s)->packets - packets;
+	packets = tnet_traffic(s)->packets - packets;
 	for (i = 1; i < MEMBERS; i++)
-		sim_post(s, i, 10 * BLOCK);
-	begin = sim_now(s);
-	tap(sim_wait_completed(s, 1, 5 * S) && !sim_wrong(s) && alive(s) == MEMBERS &&
-	    !sim_last_error(s, 0), "%s, others idle: then exact, within %llu ms", what,
-	    (unsigned long long)((sim_now(s) - begin) / MS));
-	sim_free(s);
+		tnet_post(s, i, 10 * BLOCK);
+	begin = tnet_now(s);
+	tap(tnet_wait_completed(s, 1, 5 * S) && !tnet_wrong(s) && alive(s) == MEMBERS &&
+	    !tnet_last_error(s, 0), "%s, others idle: then exact, within %llu ms", what,
+	    (unsigned long long)((tnet_now(s) - begin) / MS));
+	tnet_free(s);
 }
 
 /* What there is between the members, and what the forger calls itself */
@@ -72,7 +72,7 @@ struct stage {
 	u32	posts;		/* ranks that post at once; the others are late */
 };
 
-#define SWITCH		0xef00	/* sim_addr() makes the address of the first switch of it */
+#define SWITCH		0xef00	/* tnet_addr() makes the address of the first switch of it */
 #define FLOOD		(400 * MS)
 #define FLOOD_GAP	(20 * CNR_USEC)
 #define OPERATIONS	40
@@ -104,7 +104,7 @@ struct cost {
 	bool	spoilt;		/* something is believed of the network that is not so */
 };
 
-static u64 sent(struct sim *s)
+static u64 sent(struct tnet *s)
 {
 	static const enum cnr_counter all[] = {
 		CNR_C_contributions_out, CNR_C_results_out, CNR_C_results_again,
@@ -119,13 +119,13 @@ static u64 sent(struct sim *s)
 	return sum;
 }
 
-static u32 highest_attempt(struct sim *s)
+static u32 highest_attempt(struct tnet *s)
 {
 	u32 i, k, highest = 0;
 	struct cnr_comm *c;
 
 	for (i = 0; i < MEMBERS; i++) {
-		c = sim_comm(s, i);
+		c = tnet_comm(s, i);
 		for (k = 0; k <= c->block_mask; k++)
 			highest = max_t(u32, highest, c->block[k].attempt);
 	}
@@ -133,9 +133,9 @@ static u32 highest_attempt(struct sim *s)
 }
 
 /* Is all as usual, when the flood has been over for some time? */
-static bool afterwards(struct sim *s, const struct stage *st, struct cost *cost)
+static bool afterwards(struct tnet *s, const struct stage *st, struct cost *cost)
 {
-	u64 usual = 2 * sim_comm(s, 0)->cfg.rto_min;
+	u64 usual = 2 * tnet_comm(s, 0)->cfg.rto_min;
 	struct cnr_comm *c;
 	bool good = true;
 	u32 i, op;
@@ -144,12 +144,13 @@ static bool afterwards(struct sim *s, const struct stage *st, struct cost *cost)
 	cost->merged = counter(s, MEMBERS, CNR_C_contributions_merged);
 	for (op = OPERATIONS; op < 2 * OPERATIONS && good; op++) {
 		post_all(s, MEMBERS, 10 * BLOCK);
-		good = sim_wait_completed(s, op + 1, 5 * S) && !sim_wrong(s) && alive(s) == MEMBERS;
+		good = tnet_wait_completed(s, op + 1, 5 * S) && !tnet_wrong(s) &&
+		       alive(s) == MEMBERS;
 	}
 	cost->again = counter(s, MEMBERS, CNR_C_attempts) - cost->again;
 	cost->merged = counter(s, MEMBERS, CNR_C_contributions_merged) - cost->merged;
 	for (i = 0; i < MEMBERS; i++) {
-		c = sim_comm(s, i);
+		c = tnet_comm(s, i);
 		cost->spoilt |= c->net.held_back > usual || c->tree.merges != st->aggregate;
 	}
 	return good;
@@ -162,41 +163,42 @@ static bool afterwards(struct sim *s, const struct stage *st, struct cost *cost)
  */
 static struct cost run_stage(const struct stage *st, bool flood)
 {
-	struct sim *s = connected(MEMBERS, st->aggregate);
+	struct tnet *s = connected(MEMBERS, st->aggregate);
 	struct cost cost = { 0 };
 	u32 i, op, turn = 0;
 	u64 until;
 
 	post_all(s, MEMBERS, 10 * BLOCK);
-	if (!sim_wait_completed(s, 1, 5 * S))
+	if (!tnet_wait_completed(s, 1, 5 * S))
 		abort();
-	cost.time = sim_now(s);
+	cost.time = tnet_now(s);
 	for (op = 1; op < OPERATIONS; op++) {
 		for (i = 0; i < st->posts; i++)
-			sim_post(s, i, 10 * BLOCK);
-		until = sim_now(s) + (st->posts == MEMBERS ? 0 : FLOOD / OPERATIONS);
-		while (sim_now(s) < until || (st->posts == MEMBERS && sim_completed(s, 0) <= op)) {
+			tnet_post(s, i, 10 * BLOCK);
+		until = tnet_now(s) + (st->posts == MEMBERS ? 0 : FLOOD / OPERATIONS);
+		while (tnet_now(s) < until ||
+		       (st->posts == MEMBERS && tnet_completed(s, 0) <= op)) {
 			for (i = 0; flood && i < 10; i++, turn++)
-				inject_forged(s, sim_comm(s, 0)->una + turn % 10, st->count, turn,
+				inject_forged(s, tnet_comm(s, 0)->una + turn % 10, st->count, turn,
 					      st->from);
-			sim_pass(s, sim_now(s) + FLOOD_GAP);
+			tnet_pass(s, tnet_now(s) + FLOOD_GAP);
 			cost.highest = max_t(u32, cost.highest, highest_attempt(s));
 		}
 		for (i = st->posts; i < MEMBERS; i++)
-			sim_post(s, i, 10 * BLOCK);
-		if (!sim_wait_completed(s, op + 1, 5 * S) || sim_wrong(s) || sim_last_error(s, 0) ||
-		    alive(s) != MEMBERS)
+			tnet_post(s, i, 10 * BLOCK);
+		if (!tnet_wait_completed(s, op + 1, 5 * S) || tnet_wrong(s) ||
+		    tnet_last_error(s, 0) || alive(s) != MEMBERS)
 			break;
 	}
 	cost.operations = op;
 	cost.hostile = turn;
-	cost.time = sim_now(s) - cost.time;
+	cost.time = tnet_now(s) - cost.time;
 	cost.packets = sent(s);
 	cost.probes = counter(s, MEMBERS, CNR_C_probes_out);
 	cost.attempts = counter(s, MEMBERS, CNR_C_attempts);
-	sim_pass(s, sim_now(s) + 2 * CNR_SPOILT_BURST * CNR_SPOILT_GAP);
+	tnet_pass(s, tnet_now(s) + 2 * CNR_SPOILT_BURST * CNR_SPOILT_GAP);
 	cost.operations += afterwards(s, st, &cost);
-	sim_free(s);
+	tnet_free(s);
 	return cost;
 }
 
@@ -229,34 +231,34 @@ static void test_flood(const struct stage *st)
  */
 static void test_known(void)
 {
-	struct sim *s = connected(MEMBERS, true);
+	struct tnet *s = connected(MEMBERS, true);
 	u64 begin, attempts, bound;
 	u32 op, i, step;
 
 	post_all(s, MEMBERS, 10 * BLOCK);
-	if (!sim_wait_completed(s, 1, 5 * S))
+	if (!tnet_wait_completed(s, 1, 5 * S))
 		abort();
-	begin = sim_now(s);
+	begin = tnet_now(s);
 	for (op = 1; op <= 10 * OPERATIONS; op++) {
 		for (i = 0; i < MEMBERS - 1; i++)
-			sim_post(s, i, 10 * BLOCK);
+			tnet_post(s, i, 10 * BLOCK);
 		for (step = 0; step < 10; step++) {
 			for (i = 0; i < 10; i++)
-				inject_forged(s, sim_comm(s, 0)->una + i, 2, 1, SWITCH);
-			sim_pass(s, sim_now(s) + 100 * CNR_USEC);
+				inject_forged(s, tnet_comm(s, 0)->una + i, 2, 1, SWITCH);
+			tnet_pass(s, tnet_now(s) + 100 * CNR_USEC);
 		}
-		sim_post(s, MEMBERS - 1, 10 * BLOCK);
-		if (!sim_wait_completed(s, op + 1, 5 * S))
+		tnet_post(s, MEMBERS - 1, 10 * BLOCK);
+		if (!tnet_wait_completed(s, op + 1, 5 * S))
 			break;
 	}
-	tap(op > 10 * OPERATIONS && !sim_wrong(s) && alive(s) == MEMBERS,
+	tap(op > 10 * OPERATIONS && !tnet_wrong(s) && alive(s) == MEMBERS,
 	    "parts in the name of a known switch: all live, exact");
 	attempts = counter(s, MEMBERS, CNR_C_attempts);
-	bound = MEMBERS * (CNR_SPOILT_BURST + (sim_now(s) - begin) / CNR_SPOILT_GAP + 1) +
+	bound = MEMBERS * (CNR_SPOILT_BURST + (tnet_now(s) - begin) / CNR_SPOILT_GAP + 1) +
 		10 * op / 2;
 	tap(attempts <= bound, "parts in the name of a known switch: %llu attempts of at most %llu",
 	    (unsigned long long)attempts, (unsigned long long)bound);
-	sim_free(s);
+	tnet_free(s);
 }
 
 /*
@@ -264,7 +266,7 @@ static void test_known(void)
  * first operation: whoever believed that would have given it away when rank 3 asks.
  */
 struct flip {
-	struct sim *s;
+	struct tnet *s;
 	u32	block;		/* of which rank 3 gets no result */
 	bool	deaf;
 	u32	flipped;
@@ -287,41 +289,41 @@ static void test_done(void)
 	struct flip f = { .s = connected(MEMBERS, true), .deaf = true };
 	u32 op;
 
-	f.block = forge_block(sim_comm(f.s, 0));
-	sim_faults(f.s)->filter = flip_done;
-	sim_faults(f.s)->filter_arg = &f;
+	f.block = forge_block(tnet_comm(f.s, 0));
+	tnet_faults(f.s)->filter = flip_done;
+	tnet_faults(f.s)->filter_arg = &f;
 	for (op = 0; op < 20; op++)
 		post_all(f.s, MEMBERS, 8 * BLOCK);
-	sim_pass(f.s, sim_now(f.s) + S);
+	tnet_pass(f.s, tnet_now(f.s) + S);
 	f.deaf = false;
-	tap(f.flipped > 8 && !sim_completed(f.s, 3), "done of %u aggregates flipped: one lacks a result",
+	tap(f.flipped > 8 && !tnet_completed(f.s, 3), "done of %u aggregates flipped: one lacks a result",
 	    f.flipped);
-	tap(sim_wait_completed(f.s, 20, 30 * S) && !sim_wrong(f.s) && alive(f.s) == MEMBERS,
+	tap(tnet_wait_completed(f.s, 20, 30 * S) && !tnet_wrong(f.s) && alive(f.s) == MEMBERS,
 	    "done of aggregates flipped: who lacks one still gets it");
-	sim_free(f.s);
+	tnet_free(f.s);
 }
 
 /* Everything is merged, so that nobody says what it has but by what it contributes. */
 static void test_release(void)
 {
-	struct sim *s = connected(MEMBERS, true);
-	u64 packets = sim_traffic(s)->packets;
+	struct tnet *s = connected(MEMBERS, true);
+	u64 packets = tnet_traffic(s)->packets;
 	u32 op, most = 0;
 
 	for (op = 0; op < 200; op++) {
 		post_all(s, MEMBERS, BLOCK);
-		if (!sim_wait_completed(s, op + 1, 5 * S))
+		if (!tnet_wait_completed(s, op + 1, 5 * S))
 			abort();
-		most = max_t(u32, most, sim_holds(s, 1));
+		most = max_t(u32, most, tnet_holds(s, 1));
 	}
-	packets = sim_traffic(s)->packets - packets;
+	packets = tnet_traffic(s)->packets - packets;
 	tap(most == CNR_OPS_BEGUN, "small operations: at most %u are kept", most);
 	/* Up and down over two hops, but the aggregate to the leader goes over one. */
 	tap(packets == 200 * 2 * MEMBERS, "small operations: nothing else is sent (%llu packets)",
 	    (unsigned long long)packets);
-	sim_pass(s, sim_now(s) + S);
-	tap(!sim_vectors_held(s), "small operations: then all are released");
-	sim_free(s);
+	tnet_pass(s, tnet_now(s) + S);
+	tap(!tnet_vectors_held(s), "small operations: then all are released");
+	tnet_free(s);
 }
 
 int main(void)

@@ -7,7 +7,7 @@
 /* Any byte of any packet changed, any prefix: nothing may be accepted that alters a sum. */
 static bool tamper(void *arg, int from, int to, const struct canary_hdr *h)
 {
-	struct sim *s = arg;
+	struct tnet *s = arg;
 	static u32 n;
 	u8 copy[2048];
 	u32 len = sizeof(*h);
@@ -18,22 +18,22 @@ static bool tamper(void *arg, int from, int to, const struct canary_hdr *h)
 	memcpy(copy, h, len);
 	copy[n % len] ^= 1 << (n / len % 8);
 	n++;
-	sim_inject(s, to, copy, len, from < 0 ? 0 : from);
-	sim_inject(s, to, copy, n % len, from < 0 ? 0 : from);
+	tnet_inject(s, to, copy, len, from < 0 ? 0 : from);
+	tnet_inject(s, to, copy, n % len, from < 0 ? 0 : from);
 	return false;
 }
 
 static void test_tampering(u8 algorithm)
 {
-	struct sim *s = connected_as(4, true, algorithm);
+	struct tnet *s = connected_as(4, true, algorithm);
 
 	post_all(s, 4, 100000);
-	sim_faults(s)->filter = tamper;
-	sim_faults(s)->filter_arg = s;
-	tap(sim_wait_completed(s, 1, 60 * S) && !sim_wrong(s),
+	tnet_faults(s)->filter = tamper;
+	tnet_faults(s)->filter_arg = s;
+	tap(tnet_wait_completed(s, 1, 60 * S) && !tnet_wrong(s),
 	    "tampered and truncated copies of all packets: exact");
 	tap(counter(s, 4, CNR_C_operations) == 4, "tampering: nothing else ended");
-	sim_free(s);
+	tnet_free(s);
 }
 
 /* Copies the first aggregate that passes, so that it can be used against the leader. */
@@ -65,14 +65,14 @@ static bool steal(void *arg, int from, int to, const struct canary_hdr *h)
 static void test_forged_aggregate(const char *what, u16 count, bool at_once)
 {
 	struct steal st = { .to = -1 };
-	struct sim *s = connected(4, true);
+	struct tnet *s = connected(4, true);
 	struct canary_hdr *h = (void *)st.packet;
 	enum canary_drop drop;
 
 	post_all(s, 4, 352 * 8);
-	sim_faults(s)->filter = steal;
-	sim_faults(s)->filter_arg = &st;
-	while (!st.len && sim_run(s, sim_now(s) + 10 * CNR_USEC))
+	tnet_faults(s)->filter = steal;
+	tnet_faults(s)->filter_arg = &st;
+	while (!st.len && tnet_run(s, tnet_now(s) + 10 * CNR_USEC))
 		;
 	/* The true one is lost; this has data of nobody, and a checksum that fits them. */
 	h->contribution.count = cpu_to_be16(count);
@@ -80,19 +80,19 @@ static void test_forged_aggregate(const char *what, u16 count, bool at_once)
 	h->contribution.tag ^= cpu_to_be64(1);
 	for (u32 i = 0; i < canary_length(h) / 4; i++)
 		((u32 *)(h + 1))[i] = 7;
-	drop = sim_inject(s, st.to, st.packet, st.len, 1);
+	drop = tnet_inject(s, st.to, st.packet, st.len, 1);
 	tap(drop == (at_once ? CANARY_DROP_TAG : CANARY_DROP_NONE), "forged %s: %s at once", what,
 	    at_once ? "told" : "not told");
-	tap(sim_wait_completed(s, 1, 5 * S) && !sim_wrong(s), "forged %s: exact", what);
+	tap(tnet_wait_completed(s, 1, 5 * S) && !tnet_wrong(s), "forged %s: exact", what);
 	tap(counter(s, 4, CNR_C_attempts) == 1, "forged %s: the lost block was begun anew once",
 	    what);
-	sim_free(s);
+	tnet_free(s);
 }
 
 /* Before each contribution comes an aggregate that claims to be all there is. */
 static bool forge(void *arg, int from, int to, const struct canary_hdr *h)
 {
-	struct sim *s = arg;
+	struct tnet *s = arg;
 	u8 packet[2048] = { 0 };
 	struct canary_hdr *f = (void *)packet;
 
@@ -103,23 +103,23 @@ static bool forge(void *arg, int from, int to, const struct canary_hdr *h)
 	f->contribution.count = cpu_to_be16(be16_to_cpu(h->members) - 1);
 	f->contribution.sum = 0;
 	f->mac = 0;
-	sim_inject(s, to, packet, sizeof(*f) + canary_length(f), from);
+	tnet_inject(s, to, packet, sizeof(*f) + canary_length(f), from);
 	return false;
 }
 
 static void test_forger(void)
 {
-	struct sim *s = connected(4, false);
+	struct tnet *s = connected(4, false);
 
-	sim_faults(s)->filter = forge;
-	sim_faults(s)->filter_arg = s;
+	tnet_faults(s)->filter = forge;
+	tnet_faults(s)->filter_arg = s;
 	post_all(s, 4, 352 * 8);
-	tap(sim_wait_completed(s, 1, 20 * S) && !sim_wrong(s),
+	tap(tnet_wait_completed(s, 1, 20 * S) && !tnet_wrong(s),
 	    "forged aggregates at every attempt: ends, exact");
 	tap(counter(s, 4, CNR_C_attempts) <= 8 * CNR_BYPASS_ATTEMPT,
 	    "forged aggregates at every attempt: %llu attempts for 8 blocks",
 	    (unsigned long long)counter(s, 4, CNR_C_attempts));
-	sim_free(s);
+	tnet_free(s);
 }
 
 /*
@@ -127,7 +127,7 @@ static void test_forger(void)
  * exchanged goes ahead: the checksum of the data is the same, and so is the header.
  */
 struct exchange {
-	struct sim *s;
+	struct tnet *s;
 	u32	tried;
 	u32	accepted;
 	u32	reasons[CANARY_DROPS];
@@ -144,7 +144,7 @@ static bool exchange(void *arg, int from, int to, const struct canary_hdr *h)
 		return false;
 	memcpy(copy, h, sizeof(*h));
 	data = (u32 *)(copy + sizeof(*h));
-	memcpy(data, sim_payload(x->s), 4 * elements);
+	memcpy(data, tnet_payload(x->s), 4 * elements);
 	for (i = 1; i < elements && data[i] == data[0]; i++)
 		;
 	if (i >= elements)
@@ -152,7 +152,7 @@ static bool exchange(void *arg, int from, int to, const struct canary_hdr *h)
 	first = data[0];
 	data[0] = data[i];
 	data[i] = first;
-	drop = sim_inject(x->s, to, copy, sizeof(*h) + 4 * elements, from < 0 ? 0 : from);
+	drop = tnet_inject(x->s, to, copy, sizeof(*h) + 4 * elements, from < 0 ? 0 : from);
 	x->tried++;
 	x->accepted += drop == CANARY_DROP_NONE;
 	x->reasons[drop]++;
@@ -161,18 +161,18 @@ static bool exchange(void *arg, int from, int to, const struct canary_hdr *h)
 
 static void test_exchanged_data(void)
 {
-	struct sim *s = connected(4, false);
+	struct tnet *s = connected(4, false);
 	struct exchange x = { .s = s };
 
-	sim_faults(s)->filter = exchange;
-	sim_faults(s)->filter_arg = &x;
+	tnet_faults(s)->filter = exchange;
+	tnet_faults(s)->filter_arg = &x;
 	post_all(s, 4, 352 * 8);
-	tap(sim_wait_completed(s, 1, 20 * S) && !sim_wrong(s), "exchanged elements: exact");
+	tap(tnet_wait_completed(s, 1, 20 * S) && !tnet_wrong(s), "exchanged elements: exact");
 	tap(x.tried >= 8 * 6 && !x.accepted,
 	    "exchanged elements: none of %u packets accepted", x.tried);
 	tap(x.reasons[CANARY_DROP_MAC] >= 8 * 3, "exchanged elements: %u refused for their mac",
 	    x.reasons[CANARY_DROP_MAC]);
-	sim_free(s);
+	tnet_free(s);
 }
 
 /*
@@ -180,7 +180,7 @@ static void test_exchanged_data(void)
  * here), with the mark of a switch that does not admit who sent it.
  */
 struct replay {
-	struct sim *s;
+	struct tnet *s;
 	u32	accepted;
 	u32	results[4];
 };
@@ -200,28 +200,29 @@ static bool replay(void *arg, int from, int to, const struct canary_hdr *h)
 		return false;
 	f = (void *)copy;
 	*f = *h;
-	memcpy(f + 1, sim_payload(r->s), 4 * elements);
+	memcpy(f + 1, tnet_payload(r->s), 4 * elements);
 	f->flags |= CANARY_F_BYPASS;
 	f->contribution.switch_id = cpu_to_be32(0x0aff0001);
-	r->accepted += sim_inject(r->s, to, copy, sizeof(*f) + 4 * elements, 3) == CANARY_DROP_NONE;
+	r->accepted += tnet_inject(r->s, to, copy, sizeof(*f) + 4 * elements, 3) ==
+		       CANARY_DROP_NONE;
 	return false;
 }
 
 static void test_replay(void)
 {
-	struct sim *s = connected(4, false);
+	struct tnet *s = connected(4, false);
 	struct replay r = { .s = s };
 
-	sim_faults(s)->filter = replay;
-	sim_faults(s)->filter_arg = &r;
+	tnet_faults(s)->filter = replay;
+	tnet_faults(s)->filter_arg = &r;
 	post_all(s, 4, 352 * 8);
-	tap(sim_wait_completed(s, 1, 5 * S) && !sim_wrong(s), "replayed contributions: exact");
+	tap(tnet_wait_completed(s, 1, 5 * S) && !tnet_wrong(s), "replayed contributions: exact");
 	/* 8 blocks of 4 leaders: 6 are led by ranks 0 to 2, for 2 others than rank 3 each */
 	tap(r.accepted == 12, "replayed contributions: %u came first", r.accepted);
 	tap(!counter(s, 4, CNR_C_requests_out) && r.results[0] == 6 && r.results[1] == 6 && r.results[2] == 6 && r.results[3] == 6,
 	    "replayed contributions: members are answered, each once (%u %u %u %u)", r.results[0],
 	    r.results[1], r.results[2], r.results[3]);
-	sim_free(s);
+	tnet_free(s);
 }
 
 /*
@@ -231,7 +232,7 @@ static void test_replay(void)
 #define HELD_BLOCK	4001
 
 struct held {
-	struct sim	*s;
+	struct tnet	*s;
 	u8	packet[2048];
 	u32	len;
 	bool	over;
@@ -245,38 +246,38 @@ static bool hold_plan(void *arg, int from, int to, const struct canary_hdr *h)
 	    h->contribution.count == cpu_to_be16(1) && h->rank == cpu_to_be16(2) && !t->len) {
 		t->len = sizeof(*h) + canary_length(h);
 		memcpy(t->packet, h, sizeof(*h));
-		memcpy(t->packet + sizeof(*h), sim_payload(t->s), t->len - sizeof(*h));
+		memcpy(t->packet + sizeof(*h), tnet_payload(t->s), t->len - sizeof(*h));
 	}
 	return h->type == CANARY_PLAN && !t->over && (from == 1 || to == 1);
 }
 
 static void test_block_over_under_way(void)
 {
-	struct sim_config cfg = {
+	struct tnet_config cfg = {
 		.members = 4, .aggregate = true, .seed = 7, .key = true,
 		.fixed_first = true, .first_block = HELD_BLOCK,
 	};
-	struct held t = { .s = sim_new(&cfg) };
-	struct cnr_comm *c = sim_comm(t.s, 1);
+	struct held t = { .s = tnet_new(&cfg) };
+	struct cnr_comm *c = tnet_comm(t.s, 1);
 	u64 until;
 
-	sim_connect(t.s, -1);
-	if (!sim_wait_state(t.s, CNR_CONNECTED, 10 * S))
+	tnet_connect(t.s, -1);
+	if (!tnet_wait_state(t.s, CNR_CONNECTED, 10 * S))
 		abort();
-	sim_faults(t.s)->filter = hold_plan;
-	sim_faults(t.s)->filter_arg = &t;
+	tnet_faults(t.s)->filter = hold_plan;
+	tnet_faults(t.s)->filter_arg = &t;
 	post_all(t.s, 4, 352 * 2000);
-	until = sim_now(t.s) + 3 * MS;
-	while (sim_now(t.s) < until && sim_run(t.s, until))
+	until = tnet_now(t.s) + 3 * MS;
+	while (tnet_now(t.s) < until && tnet_run(t.s, until))
 		;
 	tap(c->una == HELD_BLOCK && t.len && cnr_block(c, c->una)->lead != CNR_NONE &&
 	    c->tree.lead[cnr_block(c, c->una)->lead].count == 3,
 	    "block over under way: all is in and nothing is known");
-	sim_inject(t.s, 1, t.packet, t.len, 2);
+	tnet_inject(t.s, 1, t.packet, t.len, 2);
 	t.over = true;
-	tap(sim_wait_completed(t.s, 1, 60 * S) && !sim_wrong(t.s),
+	tap(tnet_wait_completed(t.s, 1, 60 * S) && !tnet_wrong(t.s),
 	    "block over under way: exact");
-	sim_free(t.s);
+	tnet_free(t.s);
 }
 
 /* Who is told where the switches are takes no aggregates from elsewhere, but theirs. */
@@ -284,22 +285,22 @@ static void test_believed(bool elsewhere)
 {
 	const struct canary_addr near = canary_addr_of_ip4(cpu_to_be32(0xc6336400));
 	const struct canary_addr zero = canary_addr_of_ip4(0);
-	struct sim *s = connected(4, true);
+	struct tnet *s = connected(4, true);
 	struct cnr_config *cfg;
 	u64 dropped = 0;
 	u32 i;
 
 	for (i = 0; i < 4; i++) {
-		cfg = &sim_comm(s, i)->cfg;
+		cfg = &tnet_comm(s, i)->cfg;
 		cnr_prefix_set(&cfg->believed[0], &near, 96 + 24);
 		cnr_prefix_set(&cfg->believed[1], &zero, 96 + (elsewhere ? 32 : 0));
 		cfg->believe = 2;
 	}
 	post_all(s, 4, 352 * 8);
-	tap(sim_wait_completed(s, 1, 20 * S) && !sim_wrong(s), "aggregates of %s: exact",
+	tap(tnet_wait_completed(s, 1, 20 * S) && !tnet_wrong(s), "aggregates of %s: exact",
 	    elsewhere ? "nobody believed" : "who is believed");
 	for (i = 0; i < 4; i++)
-		dropped += cnr_stats(sim_comm(s, i))->drop[CANARY_DROP_AGGREGATE];
+		dropped += cnr_stats(tnet_comm(s, i))->drop[CANARY_DROP_AGGREGATE];
 	if (elsewhere)
 		tap(dropped && !counter(s, 4, CNR_C_contributions_merged),
 		    "aggregates of nobody believed: none is taken, %llu are counted",
@@ -307,7 +308,7 @@ static void test_believed(bool elsewhere)
 	else
 		tap(!dropped && counter(s, 4, CNR_C_contributions_merged),
 		    "aggregates of who is believed: are taken");
-	sim_free(s);
+	tnet_free(s);
 }
 
 int main(void)

@@ -15,7 +15,7 @@
 
 /* A link over which no results come until a time, or nothing at all */
 struct deaf {
-	struct sim *s;
+	struct tnet *s;
 	int	rank;
 	int	but;		/* this one it hears; itself: nobody */
 	u64	until;
@@ -26,22 +26,22 @@ static bool deaf(void *arg, int from, int to, const struct canary_hdr *h)
 {
 	const struct deaf *d = arg;
 
-	if (sim_now(d->s) >= d->until)
+	if (tnet_now(d->s) >= d->until)
 		return false;
 	return (to == d->rank && (d->all || (h->type == CANARY_RESULT && from != d->but))) ||
 	       (from == d->rank && d->all);
 }
 
-static struct sim *joined(u8 algorithm, bool aggregate, u64 seed, u64 linger)
+static struct tnet *joined(u8 algorithm, bool aggregate, u64 seed, u64 linger)
 {
-	struct sim_config cfg = {
+	struct tnet_config cfg = {
 		.members = MEMBERS, .seed = seed, .key = true, .algorithm = algorithm,
 		.aggregate = aggregate, .linger = linger,
 	};
-	struct sim *s = sim_new(&cfg);
+	struct tnet *s = tnet_new(&cfg);
 
-	sim_connect(s, -1);
-	if (!sim_wait_state(s, CNR_CONNECTED, 10 * S))
+	tnet_connect(s, -1);
+	if (!tnet_wait_state(s, CNR_CONNECTED, 10 * S))
 		abort();
 	return s;
 }
@@ -50,29 +50,29 @@ static struct sim *joined(u8 algorithm, bool aggregate, u64 seed, u64 linger)
  * Time passes, whoever has completed closes, until only @stay are not CLOSED or FAILED.
  * Return: how many these are
  */
-static u32 leave_until(struct sim *s, u64 until, u32 stay)
+static u32 leave_until(struct tnet *s, u64 until, u32 stay)
 {
 	u32 i, here;
 
 	do {
-		sim_pass(s, sim_now(s) + MS / 2);
+		tnet_pass(s, tnet_now(s) + MS / 2);
 		for (i = 0, here = 0; i < MEMBERS; i++) {
-			if (sim_completed(s, i) && cnr_state(sim_comm(s, i)) == CNR_CONNECTED)
-				sim_close(s, i, false);
-			here += cnr_state(sim_comm(s, i)) != CNR_CLOSED &&
-				cnr_state(sim_comm(s, i)) != CNR_FAILED;
+			if (tnet_completed(s, i) && cnr_state(tnet_comm(s, i)) == CNR_CONNECTED)
+				tnet_close(s, i, false);
+			here += cnr_state(tnet_comm(s, i)) != CNR_CLOSED &&
+				cnr_state(tnet_comm(s, i)) != CNR_FAILED;
 		}
-	} while (here > stay && sim_now(s) < until);
+	} while (here > stay && tnet_now(s) < until);
 	return here;
 }
 
-static u32 exact(struct sim *s)
+static u32 exact(struct tnet *s)
 {
 	u32 i, n = 0;
 
 	for (i = 0; i < MEMBERS; i++)
-		n += sim_completed(s, i) == 1 && !sim_last_error(s, i);
-	return sim_wrong(s) ? 0 : n;
+		n += tnet_completed(s, i) == 1 && !tnet_last_error(s, i);
+	return tnet_wrong(s) ? 0 : n;
 }
 
 /* All others are done, and gone as far as their applications know; one hears no result for long. */
@@ -85,17 +85,17 @@ static void test_slow(u8 algorithm, bool aggregate, bool silent, const char *nam
 	for (slow = 0; slow < MEMBERS; slow++) {
 		d = (struct deaf){ .rank = slow, .but = slow };
 		d.s = joined(algorithm, aggregate, 40 + slow, 0);
-		sim_faults(d.s)->filter = deaf;
-		sim_faults(d.s)->filter_arg = &d;
-		d.until = sim_now(d.s) + 4 * S;
+		tnet_faults(d.s)->filter = deaf;
+		tnet_faults(d.s)->filter_arg = &d;
+		d.until = tnet_now(d.s) + 4 * S;
 		post_all(d.s, MEMBERS, ELEMENTS);
-		leave_until(d.s, sim_now(d.s) + S / 2, 0);
+		leave_until(d.s, tnet_now(d.s) + S / 2, 0);
 		d.all = silent;
 		end = d.until + S;
 		gone += !leave_until(d.s, end + 10 * S, 0);
-		last = max_t(u64, last, sim_now(d.s) > end ? sim_now(d.s) - end : 0);
+		last = max_t(u64, last, tnet_now(d.s) > end ? tnet_now(d.s) - end : 0);
 		good += exact(d.s);
-		sim_free(d.s);
+		tnet_free(d.s);
 	}
 	tap(good == MEMBERS * MEMBERS && gone == MEMBERS,
 	    "%s: one hears %s for 4 s, all others have closed: %u of %u have results, all left %u of %u times",
@@ -115,57 +115,57 @@ static void test_dead(u32 dead, u32 slow, bool silent)
 	u32 here;
 
 	d.s = joined(CANARY_ALG_TREE, false, 50 + dead, 0);
-	sim_faults(d.s)->filter = deaf;
-	sim_faults(d.s)->filter_arg = &d;
-	begin = sim_now(d.s);
+	tnet_faults(d.s)->filter = deaf;
+	tnet_faults(d.s)->filter_arg = &d;
+	begin = tnet_now(d.s);
 	d.until = begin + 3 * S;
 	post_all(d.s, MEMBERS, ELEMENTS);
-	while (!sim_completed(d.s, dead))
-		sim_run(d.s, sim_now(d.s) + MS / 10);
-	sim_run(d.s, sim_now(d.s) + MS);
-	sim_kill(d.s, dead);
+	while (!tnet_completed(d.s, dead))
+		tnet_run(d.s, tnet_now(d.s) + MS / 10);
+	tnet_run(d.s, tnet_now(d.s) + MS);
+	tnet_kill(d.s, dead);
 	d.all = silent;
 	here = leave_until(d.s, begin + 60 * S, 1);
-	took = sim_now(d.s) - begin;
+	took = tnet_now(d.s) - begin;
 	tap(exact(d.s) == MEMBERS && here == 1 && took >= DEAD && took < 3 * S + DEAD + S,
 	    "rank %u dies, rank %u hears %s for 3 s: %u have results, %u leave, after %llu ms",
 	    dead, slow, silent ? "nothing" : "no result", exact(d.s), MEMBERS - here,
 	    (unsigned long long)(took / MS));
-	sim_free(d.s);
+	tnet_free(d.s);
 }
 
-static u32 blaming_comms(struct sim *s, u16 culprit)
+static u32 blaming_comms(struct tnet *s, u16 culprit)
 {
 	enum canary_abort why;
 	u16 rank[2];
 	u32 i, n = 0;
 
 	for (i = 0; i < MEMBERS; i++)
-		n += cnr_failure(sim_comm(s, i), &why) == -EHOSTDOWN &&
-		     cnr_missing(sim_comm(s, i), rank, 2) == 1 && rank[0] == culprit;
+		n += cnr_failure(tnet_comm(s, i), &why) == -EHOSTDOWN &&
+		     cnr_missing(tnet_comm(s, i), rank, 2) == 1 && rank[0] == culprit;
 	return n;
 }
 
 /* The dead are not waited for by those that go on either: they get their vectors, and its name. */
 static void test_dead_idle(u32 dead)
 {
-	struct sim *s = joined(CANARY_ALG_TREE, true, 60 + dead, 0);
+	struct tnet *s = joined(CANARY_ALG_TREE, true, 60 + dead, 0);
 	u32 i, held, named;
 
 	post_all(s, MEMBERS, ELEMENTS);
-	while (!sim_completed(s, dead))
-		sim_run(s, sim_now(s) + MS / 10);
-	sim_kill(s, dead);
-	sim_pass(s, sim_now(s) + DEAD + 2 * S);
-	held = sim_vectors_held(s) - sim_holds(s, dead);
+	while (!tnet_completed(s, dead))
+		tnet_run(s, tnet_now(s) + MS / 10);
+	tnet_kill(s, dead);
+	tnet_pass(s, tnet_now(s) + DEAD + 2 * S);
+	held = tnet_vectors_held(s) - tnet_holds(s, dead);
 	for (i = 0; i < MEMBERS; i++)
-		sim_post(s, i, ELEMENTS);
-	sim_pass(s, sim_now(s) + 10 * MS);
+		tnet_post(s, i, ELEMENTS);
+	tnet_pass(s, tnet_now(s) + 10 * MS);
 	named = blaming_comms(s, dead);
 	tap(!held, "rank %u dies with its result: others keep %u vectors for it", dead, held);
 	tap(named == MEMBERS - 1, "rank %u dies with its result: who posts names it (%u of %u)",
 	    dead, named, MEMBERS - 1);
-	sim_free(s);
+	tnet_free(s);
 }
 
 /* Rank 0 goes without a word: others agree without it, and who is slow gets what they have. */
@@ -176,28 +176,28 @@ static void test_root_gone(bool word)
 	u32 here, good;
 
 	d.s = joined(CANARY_ALG_TREE, false, 70, 0);
-	sim_faults(d.s)->filter = deaf;
-	sim_faults(d.s)->filter_arg = &d;
-	begin = sim_now(d.s);
+	tnet_faults(d.s)->filter = deaf;
+	tnet_faults(d.s)->filter_arg = &d;
+	begin = tnet_now(d.s);
 	d.until = begin + 12 * S;
 	d.but = 0;
 	post_all(d.s, MEMBERS, ELEMENTS);
-	while (!sim_completed(d.s, 0))
-		sim_run(d.s, sim_now(d.s) + MS / 10);
-	sim_run(d.s, sim_now(d.s) + MS);
+	while (!tnet_completed(d.s, 0))
+		tnet_run(d.s, tnet_now(d.s) + MS / 10);
+	tnet_run(d.s, tnet_now(d.s) + MS);
 	if (word)
-		sim_close(d.s, 0, true);
+		tnet_close(d.s, 0, true);
 	else
-		sim_kill(d.s, 0);
+		tnet_kill(d.s, 0);
 	here = leave_until(d.s, begin + 60 * S, !word);
-	took = sim_now(d.s) - begin;
+	took = tnet_now(d.s) - begin;
 	good = exact(d.s);
 	tap(good == MEMBERS && here == !word && took >= 12 * S &&
 	    took < 12 * S + (word ? 0 : DEAD) + S,
 	    "rank 0 %s, rank 5 hears no result for 12 s: %u have results, %u leave after %llu ms",
 	    word ? "leaves at once" : "dies", good, MEMBERS - here,
 	    (unsigned long long)(took / MS));
-	sim_free(d.s);
+	tnet_free(d.s);
 }
 
 /* What the collector says is lost on the way to one member. */
@@ -213,31 +213,31 @@ static bool drop_told(void *arg, int from, int to, const struct canary_hdr *h)
  */
 static void test_collector_disputed(bool closes)
 {
-	struct sim *s = joined(CANARY_ALG_TREE, true, 75, 0);
+	struct tnet *s = joined(CANARY_ALG_TREE, true, 75, 0);
 	u64 begin, took;
 	u32 i;
 
-	sim_faults(s)->filter = drop_told;
+	tnet_faults(s)->filter = drop_told;
 	post_all(s, MEMBERS, ELEMENTS);
-	sim_wait_completed(s, 1, 10 * S);
-	begin = sim_now(s);
-	sim_pass(s, begin + 40 * MS);
+	tnet_wait_completed(s, 1, 10 * S);
+	begin = tnet_now(s);
+	tnet_pass(s, begin + 40 * MS);
 	if (closes)
-		sim_close(s, 0, false);
+		tnet_close(s, 0, false);
 	else
-		sim_kill(s, 0);
-	for (i = 0; i < 40 && sim_vectors_held(s) != sim_holds(s, 0); i++)
-		sim_pass(s, sim_now(s) + S);
-	took = sim_now(s) - begin;
-	tap(sim_vectors_held(s) == sim_holds(s, 0) && took < DEAD + 3 * S,
+		tnet_kill(s, 0);
+	for (i = 0; i < 40 && tnet_vectors_held(s) != tnet_holds(s, 0); i++)
+		tnet_pass(s, tnet_now(s) + S);
+	took = tnet_now(s) - begin;
+	tap(tnet_vectors_held(s) == tnet_holds(s, 0) && took < DEAD + 3 * S,
 	    "rank 0 %s, rank 3 was not told: others keep %u vectors after %llu ms",
-	    closes ? "closes" : "dies", sim_vectors_held(s) - sim_holds(s, 0),
+	    closes ? "closes" : "dies", tnet_vectors_held(s) - tnet_holds(s, 0),
 	    (unsigned long long)(took / MS));
-	sim_pass(s, sim_now(s) + DEAD + S);
-	tap(sim_comm(s, 1)->progress.collector == 1 && sim_comm(s, 3)->progress.collector == 1,
+	tnet_pass(s, tnet_now(s) + DEAD + S);
+	tap(tnet_comm(s, 1)->progress.collector == 1 && tnet_comm(s, 3)->progress.collector == 1,
 	    "rank 0 %s, rank 3 was not told: it and its successor agree",
 	    closes ? "closes" : "dies");
-	sim_free(s);
+	tnet_free(s);
 }
 
 enum end { END_LIMIT, END_ABORT, END_TWICE };
@@ -250,48 +250,48 @@ static void test_limit(enum end end, const char *name)
 	u32 i;
 
 	d.s = joined(CANARY_ALG_TREE, true, 80, end == END_TWICE ? 0 : S);
-	sim_faults(d.s)->filter = deaf;
-	sim_faults(d.s)->filter_arg = &d;
-	d.until = sim_now(d.s) + 4 * S;
+	tnet_faults(d.s)->filter = deaf;
+	tnet_faults(d.s)->filter_arg = &d;
+	d.until = tnet_now(d.s) + 4 * S;
 	post_all(d.s, MEMBERS, ELEMENTS);
-	while (!sim_completed(d.s, 0))
-		sim_run(d.s, sim_now(d.s) + MS / 10);
-	begin = sim_now(d.s);
-	sim_close(d.s, 0, false);
+	while (!tnet_completed(d.s, 0))
+		tnet_run(d.s, tnet_now(d.s) + MS / 10);
+	begin = tnet_now(d.s);
+	tnet_close(d.s, 0, false);
 	for (i = 0; i < 80 && !went; i++) {
-		sim_pass(d.s, sim_now(d.s) + S / 10);
+		tnet_pass(d.s, tnet_now(d.s) + S / 10);
 		if (i == 5 && end != END_LIMIT)
-			sim_close(d.s, 0, end == END_ABORT);
-		if (cnr_state(sim_comm(d.s, 0)) == CNR_CLOSED)
-			went = (sim_now(d.s) - begin) / (S / 10);
+			tnet_close(d.s, 0, end == END_ABORT);
+		if (cnr_state(tnet_comm(d.s, 0)) == CNR_CLOSED)
+			went = (tnet_now(d.s) - begin) / (S / 10);
 	}
 	if (end == END_TWICE)
 		tap(went >= 40 && went < 50 && exact(d.s) == MEMBERS, "%s: it served on for %llu00 ms", name,
 		    (unsigned long long)went);
 	else
-		tap(went == (end == END_LIMIT ? 10 : 6) && sim_wait_over(d.s, 10 * S) &&
-		    sim_last_error(d.s, 5) == -ECONNRESET,
+		tap(went == (end == END_LIMIT ? 10 : 6) && tnet_wait_over(d.s, 10 * S) &&
+		    tnet_last_error(d.s, 5) == -ECONNRESET,
 		    "%s: it left after %llu00 ms, who lacks a result is told", name,
 		    (unsigned long long)went);
-	sim_free(d.s);
+	tnet_free(d.s);
 }
 
 /* Each closes when it is done, over links that lose and delay: nobody is left without. */
 static void test_lossy(bool aggregate)
 {
 	u32 seed, good = 0, gone = 0;
-	struct sim *s;
+	struct tnet *s;
 
 	for (seed = 0; seed < 10; seed++) {
 		s = joined(CANARY_ALG_TREE, aggregate, 600 + seed, 0);
-		sim_faults(s)->drop = 350000;
-		sim_faults(s)->repeat = 20000;
-		sim_faults(s)->delay = 50000;
-		sim_faults(s)->delay_ns = 50 * MS;
+		tnet_faults(s)->drop = 350000;
+		tnet_faults(s)->repeat = 20000;
+		tnet_faults(s)->delay = 50000;
+		tnet_faults(s)->delay_ns = 50 * MS;
 		post_all(s, MEMBERS, 10 * ELEMENTS);
-		gone += !leave_until(s, sim_now(s) + 100 * S, 0);
+		gone += !leave_until(s, tnet_now(s) + 100 * S, 0);
 		good += exact(s);
-		sim_free(s);
+		tnet_free(s);
 	}
 	tap(good == 10 * MEMBERS && gone == 10,
 	    "35 %% loss%s, each closes when done: %u of %u have results, all left %u of 10 times",
@@ -306,22 +306,22 @@ static bool drop_goodbye(void *arg, int from, int to, const struct canary_hdr *h
 
 static void test_goodbye_missed(void)
 {
-	struct sim *s = connected(16, true);
+	struct tnet *s = connected(16, true);
 	bool over;
 	u64 begin;
 	u32 i;
 
-	sim_faults(s)->filter = drop_goodbye;
+	tnet_faults(s)->filter = drop_goodbye;
 	post_all(s, 16, 352 * 16);
-	if (!sim_wait_completed(s, 1, 5 * S))
+	if (!tnet_wait_completed(s, 1, 5 * S))
 		abort();
 	for (i = 0; i < 16; i++)
-		sim_close(s, i, false);
-	begin = sim_now(s);
-	over = sim_wait_state(s, CNR_CLOSED, 20 * S);
+		tnet_close(s, i, false);
+	begin = tnet_now(s);
+	over = tnet_wait_state(s, CNR_CLOSED, 20 * S);
 	tap(over, "15 leave, and one does not hear it: over after %llu ms",
-	    (unsigned long long)((sim_now(s) - begin) / MS));
-	sim_free(s);
+	    (unsigned long long)((tnet_now(s) - begin) / MS));
+	tnet_free(s);
 }
 
 int main(void)

@@ -28,9 +28,9 @@ static const struct net nets[] = {
 	{ "a router", 4, false, 1, 0, 100000000, 0 },
 };
 
-static struct sim *net_new(const struct net *n, u64 seed)
+static struct tnet *net_new(const struct net *n, u64 seed)
 {
-	struct sim_config cfg = {
+	struct tnet_config cfg = {
 		.members = n->members,
 		.window = n->window,
 		.aggregate = n->aggregate,
@@ -42,10 +42,10 @@ static struct sim *net_new(const struct net *n, u64 seed)
 		.seed = seed,
 		.algorithm = CANARY_ALG_TREE,
 	};
-	struct sim *s = sim_new(&cfg);
+	struct tnet *s = tnet_new(&cfg);
 
-	sim_connect(s, -1);
-	if (!sim_wait_state(s, CNR_CONNECTED, 10 * S))
+	tnet_connect(s, -1);
+	if (!tnet_wait_state(s, CNR_CONNECTED, 10 * S))
 		abort();
 	return s;
 }
@@ -53,22 +53,22 @@ static struct sim *net_new(const struct net *n, u64 seed)
 /* Nanoseconds that @operations of @blocks take, one after the other, from the second on. */
 static u64 transfer(const struct net *n, u32 loss, u32 blocks, u32 operations, u64 seed)
 {
-	struct sim *s = net_new(n, seed);
+	struct tnet *s = net_new(n, seed);
 	u64 begin = 0;
 	u32 i;
 
-	sim_faults(s)->drop = loss;
+	tnet_faults(s)->drop = loss;
 	for (i = 0; i < operations; i++) {
 		if (i == 1)
-			begin = sim_now(s);
+			begin = tnet_now(s);
 		post_all(s, n->members, blocks * BLOCK);
-		if (!sim_wait_completed(s, i + 1, 100 * S))
+		if (!tnet_wait_completed(s, i + 1, 100 * S))
 			abort();
 	}
-	begin = sim_now(s) - begin;
-	if (sim_wrong(s))
+	begin = tnet_now(s) - begin;
+	if (tnet_wrong(s))
 		begin = CNR_NEVER;
-	sim_free(s);
+	tnet_free(s);
 	return begin;
 }
 
@@ -114,24 +114,24 @@ static const struct net idle = {
 static void test_single(const char *what, struct drop d, u64 asked, u64 again, u64 requests,
 			u64 results, u64 groups)
 {
-	struct sim *s = net_new(&idle, 7);
+	struct tnet *s = net_new(&idle, 7);
 	u64 begin;
 	bool good;
 
 	/* Members know their first aggregators, and tell: as after any question. */
 	post_all(s, 8, 640 * BLOCK);
-	sim_wait_completed(s, 1, 5 * S);
+	tnet_wait_completed(s, 1, 5 * S);
 	if (groups)
 		for (u32 i = 0; i < 8; i++)
 			for (u32 k = 0; k < 8; k++)
-				sim_comm(s, i)->member[k].first_aggregator = sim_comm(s, k)->first_aggregator;
-	sim_faults(s)->filter = drop_one;
-	sim_faults(s)->filter_arg = &d;
-	begin = sim_now(s);
+				tnet_comm(s, i)->member[k].first_aggregator = tnet_comm(s, k)->first_aggregator;
+	tnet_faults(s)->filter = drop_one;
+	tnet_faults(s)->filter_arg = &d;
+	begin = tnet_now(s);
 	post_all(s, 8, 640 * BLOCK);
-	good = sim_wait_completed(s, 2, 5 * S) && !sim_wrong(s) && d.done;
+	good = tnet_wait_completed(s, 2, 5 * S) && !tnet_wrong(s) && d.done;
 	tap(good, "lost: %s: exact, within %llu us", what,
-	    (unsigned long long)(sim_now(s) - begin) / 1000);
+	    (unsigned long long)(tnet_now(s) - begin) / 1000);
 	tap(!counter(s, 8, CNR_C_attempts) && counter(s, 8, CNR_C_failures_out) == asked &&
 	    counter(s, 8, CNR_C_retransmissions) == again &&
 	    counter(s, 8, CNR_C_requests_out) == requests &&
@@ -144,7 +144,7 @@ static void test_single(const char *what, struct drop d, u64 asked, u64 again, u
 	    (unsigned long long)counter(s, 8, CNR_C_requests_out),
 	    (unsigned long long)counter(s, 8, CNR_C_results_again),
 	    (unsigned long long)counter(s, 8, CNR_C_groups));
-	sim_free(s);
+	tnet_free(s);
 }
 
 /* Drops what some ranks contribute to one block, once. */
@@ -166,11 +166,11 @@ static bool drop_few(void *arg, int from, int to, const struct canary_hdr *h)
 }
 
 /* The block after @blocks more that @leader leads */
-static u32 block_of(struct sim *s, u16 leader, u32 blocks)
+static u32 block_of(struct tnet *s, u16 leader, u32 blocks)
 {
-	u32 block = sim_comm(s, leader)->next + blocks;
+	u32 block = tnet_comm(s, leader)->next + blocks;
 
-	while (cnr_leader(sim_comm(s, leader), block) != leader)
+	while (cnr_leader(tnet_comm(s, leader), block) != leader)
 		block++;
 	return block;
 }
@@ -178,17 +178,17 @@ static u32 block_of(struct sim *s, u16 leader, u32 blocks)
 /* @ranks are lost before anything was merged with them: just these are asked for it. */
 static void test_few(u32 ranks, u32 missing)
 {
-	struct sim *s = net_new(&idle, 7);
+	struct tnet *s = net_new(&idle, 7);
 	struct few few = { .ranks = ranks };
 	bool good;
 
 	post_all(s, 8, 640 * BLOCK);
-	sim_wait_completed(s, 1, 5 * S);
+	tnet_wait_completed(s, 1, 5 * S);
 	few.block = block_of(s, 7, 200);
-	sim_faults(s)->filter = drop_few;
-	sim_faults(s)->filter_arg = &few;
+	tnet_faults(s)->filter = drop_few;
+	tnet_faults(s)->filter_arg = &few;
 	post_all(s, 8, 640 * BLOCK);
-	good = sim_wait_completed(s, 2, 5 * S) && !sim_wrong(s) && few.done == ranks;
+	good = tnet_wait_completed(s, 2, 5 * S) && !tnet_wrong(s) && few.done == ranks;
 	tap(good && !counter(s, 8, CNR_C_attempts) &&
 	    counter(s, 8, CNR_C_failures_out) == missing &&
 	    counter(s, 8, CNR_C_retransmissions) == missing,
@@ -196,7 +196,7 @@ static void test_few(u32 ranks, u32 missing)
 	    missing, (unsigned long long)counter(s, 8, CNR_C_failures_out),
 	    (unsigned long long)counter(s, 8, CNR_C_retransmissions),
 	    (unsigned long long)counter(s, 8, CNR_C_attempts));
-	sim_free(s);
+	tnet_free(s);
 }
 
 /*
@@ -206,27 +206,27 @@ static void test_few(u32 ranks, u32 missing)
 static void test_held(void)
 {
 	struct few few = { .ranks = 0x07 };
-	struct sim *s = net_new(&idle, 7);
-	const struct cnr_comm *leader = sim_comm(s, 7);
+	struct tnet *s = net_new(&idle, 7);
+	const struct cnr_comm *leader = tnet_comm(s, 7);
 	u64 usual;
 	bool good;
 
 	post_all(s, 8, 640 * BLOCK);
-	sim_wait_completed(s, 1, 5 * S);
+	tnet_wait_completed(s, 1, 5 * S);
 	few.block = block_of(s, 7, 200);
-	sim_faults(s)->filter = drop_few;
-	sim_faults(s)->filter_arg = &few;
+	tnet_faults(s)->filter = drop_few;
+	tnet_faults(s)->filter_arg = &few;
 	usual = leader->net.reordering;
 	post_all(s, 8, 640 * BLOCK);
-	good = sim_wait_completed(s, 2, 5 * S) && !sim_wrong(s) && few.done == few.ranks;
+	good = tnet_wait_completed(s, 2, 5 * S) && !tnet_wrong(s) && few.done == few.ranks;
 	tap(good && leader->net.reordering <= usual, "what a switch held is no reordering (%llu us)",
 	    (unsigned long long)leader->net.reordering / 1000);
-	sim_free(s);
+	tnet_free(s);
 }
 
 /* Some ranks are lost, and when the block has been begun anew, one of them once more. */
 struct twice {
-	struct sim *s;
+	struct tnet *s;
 	struct few first, again;
 	u64	lost_at;
 	u64	anew_at;
@@ -239,14 +239,14 @@ static bool drop_twice(void *arg, int from, int to, const struct canary_hdr *h)
 
 	if (h->type == CANARY_FAILURE && h->block == cpu_to_be32(t->first.block)) {
 		if (!t->anew_at)
-			t->anew_at = sim_now(t->s);
+			t->anew_at = tnet_now(t->s);
 		else if ((h->flags & CANARY_F_BYPASS) && !t->asked_at)
-			t->asked_at = sim_now(t->s);
+			t->asked_at = tnet_now(t->s);
 	}
 	if (!drop_few(h->attempt ? &t->again : &t->first, from, to, h))
 		return false;
 	if (!h->attempt)
-		t->lost_at = sim_now(t->s);
+		t->lost_at = tnet_now(t->s);
 	return true;
 }
 
@@ -256,29 +256,29 @@ static bool drop_twice(void *arg, int from, int to, const struct canary_hdr *h)
  */
 static void test_twice(void)
 {
-	struct sim *s = net_new(&idle, 7);
+	struct tnet *s = net_new(&idle, 7);
 	struct twice t = { .s = s, .first.ranks = 0x33, .again.ranks = 0x01 };
 	bool good;
 
 	post_all(s, 8, 640 * BLOCK);
-	sim_wait_completed(s, 1, 5 * S);
+	tnet_wait_completed(s, 1, 5 * S);
 	t.first.block = block_of(s, 7, 200);
 	t.again.block = t.first.block;
-	sim_faults(s)->filter = drop_twice;
-	sim_faults(s)->filter_arg = &t;
+	tnet_faults(s)->filter = drop_twice;
+	tnet_faults(s)->filter_arg = &t;
 	post_all(s, 8, 640 * BLOCK);
-	good = sim_wait_completed(s, 2, 5 * S) && !sim_wrong(s) && t.again.done;
+	good = tnet_wait_completed(s, 2, 5 * S) && !tnet_wrong(s) && t.again.done;
 	tap(good && t.anew_at - t.lost_at < 8 * MS, "lost: four ranks: begun anew after %llu us",
 	    (unsigned long long)(t.anew_at - t.lost_at) / 1000);
 	tap(good && t.asked_at && t.asked_at - t.anew_at < 6 * MS,
 	    "lost: four ranks and, anew, one of them: that is asked for after %llu us more",
 	    (unsigned long long)(t.asked_at - t.anew_at) / 1000);
-	sim_free(s);
+	tnet_free(s);
 }
 
 /* One rank's contribution is lost until the leader said WAIT to @victim; then its result is. */
 struct waited {
-	struct sim *s;
+	struct tnet *s;
 	u32	block;
 	int	from, victim;
 	bool	wait;
@@ -290,7 +290,7 @@ struct waited {
 static bool drop_after_wait(void *arg, int from, int to, const struct canary_hdr *h)
 {
 	struct waited *w = arg;
-	const struct cnr_comm *v = sim_comm(w->s, w->victim);
+	const struct cnr_comm *v = tnet_comm(w->s, w->victim);
 
 	if (h->block != cpu_to_be32(w->block))
 		return false;
@@ -303,10 +303,10 @@ static bool drop_after_wait(void *arg, int from, int to, const struct canary_hdr
 	if (h->type != CANARY_RESULT || to != w->victim)
 		return false;
 	if (!w->lost_at) {
-		w->lost_at = sim_now(w->s);
+		w->lost_at = tnet_now(w->s);
 		return true;
 	}
-	w->came_at = sim_now(w->s);
+	w->came_at = tnet_now(w->s);
 	return false;
 }
 
@@ -317,28 +317,28 @@ static bool drop_after_wait(void *arg, int from, int to, const struct canary_hdr
 static void test_wait(void)
 {
 	struct net wide = { "wide window", 32, true, 1, 0, 400000000, 500 * CNR_USEC, 1024 };
-	struct sim *s = net_new(&wide, 7);
+	struct tnet *s = net_new(&wide, 7);
 	struct waited w = { .s = s, .from = 1, .victim = 2 };
 	bool good;
 
 	post_all(s, 32, 3000 * BLOCK);
-	sim_wait_completed(s, 1, 5 * S);
+	tnet_wait_completed(s, 1, 5 * S);
 	w.block = block_of(s, 3, 1000);
-	sim_faults(s)->filter = drop_after_wait;
-	sim_faults(s)->filter_arg = &w;
+	tnet_faults(s)->filter = drop_after_wait;
+	tnet_faults(s)->filter_arg = &w;
 	post_all(s, 32, 3000 * BLOCK);
-	good = sim_wait_completed(s, 2, 5 * S) && !sim_wrong(s) && w.lost_at;
+	good = tnet_wait_completed(s, 2, 5 * S) && !tnet_wrong(s) && w.lost_at;
 	tap(good && w.room > 256, "lost: the earliest block is asked for while %u more may come",
 	    w.room);
 	tap(good && w.came_at && w.came_at - w.lost_at < 6 * MS,
 	    "lost: a result after WAIT: comes again %llu us later",
 	    (unsigned long long)(w.came_at - w.lost_at) / 1000);
-	sim_free(s);
+	tnet_free(s);
 }
 
 /* Switches hold everything, as rank 0 reaches none with what is to be merged; answers they do not. */
 struct answers {
-	struct sim *s;
+	struct tnet *s;
 	u32	block;
 	u64	asked_at, again_at;
 };
@@ -346,7 +346,7 @@ struct answers {
 static bool drop_answer(void *arg, int from, int to, const struct canary_hdr *h)
 {
 	struct answers *a = arg;
-	u64 now = sim_now(a->s);
+	u64 now = tnet_now(a->s);
 
 	if (h->type == CANARY_FAILURE && a->asked_at && !a->again_at &&
 	    h->block == cpu_to_be32(a->block) && from == 7)
@@ -364,25 +364,25 @@ static bool drop_answer(void *arg, int from, int to, const struct canary_hdr *h)
 /* How soon a question is repeated hangs on how long answers take, not on what switches hold. */
 static void test_answer(void)
 {
-	struct sim *s = net_new(&idle, 7);
+	struct tnet *s = net_new(&idle, 7);
 	struct answers a = { .s = s };
 	bool good;
 
 	a.block = block_of(s, 7, 600);
-	sim_faults(s)->filter = drop_answer;
-	sim_faults(s)->filter_arg = &a;
+	tnet_faults(s)->filter = drop_answer;
+	tnet_faults(s)->filter_arg = &a;
 	post_all(s, 8, 640 * BLOCK);
-	good = sim_wait_completed(s, 1, 20 * S) && !sim_wrong(s) && a.asked_at;
+	good = tnet_wait_completed(s, 1, 20 * S) && !tnet_wrong(s) && a.asked_at;
 	tap(good && a.again_at && a.again_at - a.asked_at < MS,
 	    "lost: an answer: asked for again %llu us later, of a round trip of %llu us",
 	    (unsigned long long)(a.again_at - a.asked_at) / 1000,
-	    (unsigned long long)sim_comm(s, 7)->net.srtt / 1000);
-	sim_free(s);
+	    (unsigned long long)tnet_comm(s, 7)->net.srtt / 1000);
+	tnet_free(s);
 }
 
 /* The last results of six leaders are lost to one member, and that of the seventh is not. */
 struct tail {
-	struct sim *s;
+	struct tnet *s;
 	u32	first, done;
 	int	victim;
 	u64	asked_at, last_at;
@@ -395,8 +395,8 @@ static bool drop_tail(void *arg, int from, int to, const struct canary_hdr *h)
 
 	if (h->type == CANARY_REQUEST && from == t->victim && k < 6) {
 		if (!t->asked_at)
-			t->asked_at = sim_now(t->s);
-		t->last_at = sim_now(t->s);
+			t->asked_at = tnet_now(t->s);
+		t->last_at = tnet_now(t->s);
 	}
 	if (h->type != CANARY_RESULT || to != t->victim || k >= 6 || t->done >> k & 1)
 		return false;
@@ -407,44 +407,44 @@ static bool drop_tail(void *arg, int from, int to, const struct canary_hdr *h)
 /* Nothing comes that tells of them, but all have contributed: they are asked for together. */
 static void test_tail(void)
 {
-	struct sim *s = net_new(&idle, 7);
+	struct tnet *s = net_new(&idle, 7);
 	struct tail t = { .s = s };
 	bool good;
 
 	post_all(s, 8, 640 * BLOCK);
-	sim_wait_completed(s, 1, 5 * S);
-	t.first = sim_comm(s, 0)->next + 633;
-	t.victim = cnr_leader(sim_comm(s, 0), t.first - 1);
-	sim_faults(s)->filter = drop_tail;
-	sim_faults(s)->filter_arg = &t;
+	tnet_wait_completed(s, 1, 5 * S);
+	t.first = tnet_comm(s, 0)->next + 633;
+	t.victim = cnr_leader(tnet_comm(s, 0), t.first - 1);
+	tnet_faults(s)->filter = drop_tail;
+	tnet_faults(s)->filter_arg = &t;
 	post_all(s, 8, 640 * BLOCK);
-	good = sim_wait_completed(s, 2, 5 * S) && !sim_wrong(s) && t.done == 0x3f;
+	good = tnet_wait_completed(s, 2, 5 * S) && !tnet_wrong(s) && t.done == 0x3f;
 	tap(good && t.last_at - t.asked_at < 200 * CNR_USEC,
 	    "lost: the last results of six leaders: all are asked for within %llu us",
 	    (unsigned long long)(t.last_at - t.asked_at) / 1000);
-	sim_free(s);
+	tnet_free(s);
 }
 
 /* A rank computes 300 ms longer: 300 ms later, and nothing else. */
 static void test_slow(void)
 {
-	struct sim *s = net_new(&idle, 3);
+	struct tnet *s = net_new(&idle, 3);
 	u64 usual, begin;
 	bool good;
 	u32 i;
 
-	begin = sim_now(s);
+	begin = tnet_now(s);
 	post_all(s, 8, 640 * BLOCK);
-	sim_wait_completed(s, 1, 5 * S);
-	usual = sim_now(s) - begin;
-	begin = sim_now(s);
+	tnet_wait_completed(s, 1, 5 * S);
+	usual = tnet_now(s) - begin;
+	begin = tnet_now(s);
 	for (i = 0; i < 7; i++)
-		(void)!sim_post(s, i, 640 * BLOCK);
-	sim_run(s, begin + 300 * MS);
-	(void)!sim_post(s, 7, 640 * BLOCK);
-	good = sim_wait_completed(s, 2, 5 * S) && !sim_wrong(s);
-	tap(good && sim_now(s) - begin < 300 * MS + usual + usual / 4,
-	    "slow rank: %llu us instead of %llu us", (unsigned long long)(sim_now(s) - begin) / 1000,
+		(void)!tnet_post(s, i, 640 * BLOCK);
+	tnet_run(s, begin + 300 * MS);
+	(void)!tnet_post(s, 7, 640 * BLOCK);
+	good = tnet_wait_completed(s, 2, 5 * S) && !tnet_wrong(s);
+	tap(good && tnet_now(s) - begin < 300 * MS + usual + usual / 4,
+	    "slow rank: %llu us instead of %llu us", (unsigned long long)(tnet_now(s) - begin) / 1000,
 	    (unsigned long long)usual / 1000);
 	tap(!counter(s, 8, CNR_C_attempts) && !counter(s, 8, CNR_C_retransmissions) &&
 	    !counter(s, 8, CNR_C_results_again) && !counter(s, 8, CNR_C_bypass),
@@ -453,52 +453,52 @@ static void test_slow(void)
 	    counter(s, 8, CNR_C_failures_out) < 8 * 8 * 8, "slow rank: few questions (%llu)",
 	    (unsigned long long)(counter(s, 8, CNR_C_requests_out) +
 	    counter(s, 8, CNR_C_probes_out) + counter(s, 8, CNR_C_failures_out)));
-	sim_free(s);
+	tnet_free(s);
 }
 
 /* From some moment on, contributions of one rank vanish, whatever is small arrives. */
 static void test_path(void)
 {
 	struct drop d = { .type = CANARY_CONTRIBUTION, .from = 5, .to = -99, .large = true };
-	struct sim *s = net_new(&idle, 3);
+	struct tnet *s = net_new(&idle, 3);
 	u32 named;
 
-	sim_faults(s)->filter = drop_one;
-	sim_faults(s)->filter_arg = &d;
+	tnet_faults(s)->filter = drop_one;
+	tnet_faults(s)->filter_arg = &d;
 	post_all(s, 8, 64 * BLOCK);
-	sim_wait_state(s, CNR_FAILED, 120 * S);
+	tnet_wait_state(s, CNR_FAILED, 120 * S);
 	named = blaming(s, 8, -EMSGSIZE, 5);
 	tap(named == 8, "large packets vanish: %u of 8 end with EMSGSIZE and name the rank (%llu s)",
-	    named, (unsigned long long)(sim_now(s) / S));
-	sim_free(s);
+	    named, (unsigned long long)(tnet_now(s) / S));
+	tnet_free(s);
 }
 
 /* The vector of a large operation comes back without another being posted. */
 static void test_release(void)
 {
-	struct sim *s = net_new(&idle, 3);
+	struct tnet *s = net_new(&idle, 3);
 
 	post_all(s, 8, 640 * BLOCK);
-	sim_wait_completed(s, 1, 5 * S);
-	sim_run(s, sim_now(s) + 2 * MS);
-	tap(!sim_vectors_held(s), "large operations are released at once");
-	sim_free(s);
+	tnet_wait_completed(s, 1, 5 * S);
+	tnet_run(s, tnet_now(s) + 2 * MS);
+	tap(!tnet_vectors_held(s), "large operations are released at once");
+	tnet_free(s);
 }
 
 static void test_halves(void)
 {
 	static const u32 posts[2][2] = { { 100 * BLOCK, 100 * BLOCK }, { 101 * BLOCK, 99 * BLOCK } };
-	struct sim *s = net_new(&idle, 3);
+	struct tnet *s = net_new(&idle, 3);
 	u32 i, k, failed;
 
 	for (i = 0; i < 8; i++)
 		for (k = 0; k < 2; k++)
-			(void)!sim_post(s, i, posts[i == 6][k]);
-	sim_wait_state(s, CNR_FAILED, 20 * S);
+			(void)!tnet_post(s, i, posts[i == 6][k]);
+	tnet_wait_state(s, CNR_FAILED, 20 * S);
 	failed = blaming(s, 8, -EPROTO, 6);
-	tap(failed == 8 && !sim_wrong(s), "100 + 100 against 101 + 99 blocks: %u of 8 name the rank",
+	tap(failed == 8 && !tnet_wrong(s), "100 + 100 against 101 + 99 blocks: %u of 8 name the rank",
 	    failed);
-	sim_free(s);
+	tnet_free(s);
 }
 
 int main(void)

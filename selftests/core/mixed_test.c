@@ -84,9 +84,9 @@ static u32 make(struct cnr_comm *c, const struct odd *o, struct canary_hdr *h)
 	return len;
 }
 
-static void refuse(struct sim *s, const struct odd *o)
+static void refuse(struct tnet *s, const struct odd *o)
 {
-	struct cnr_comm *c = sim_comm(s, 0);
+	struct cnr_comm *c = tnet_comm(s, 0);
 	u8 packet[HEADER + CANARY_PAYLOAD_MAX] __attribute__((__aligned__(8)));
 	struct canary_hdr *h = (void *)packet;
 	struct cnr_trouble t = { .kind = CNR_TROUBLE_NONE };
@@ -95,7 +95,7 @@ static void refuse(struct sim *s, const struct odd *o)
 
 	memset(&c->trouble, 0, sizeof(c->trouble));
 	packet[o->at] = o->value;
-	bad = sim_inject(s, 0, packet, len, 1);
+	bad = tnet_inject(s, 0, packet, len, 1);
 	cnr_troubles(c, &t, 1);
 	tap(good == CANARY_DROP_NONE && bad == o->drop && t.kind == o->trouble &&
 	    (t.kind != CNR_TROUBLE_VERSION || t.value == o->value),
@@ -105,15 +105,15 @@ static void refuse(struct sim *s, const struct odd *o)
 
 int main(void)
 {
-	struct sim_config cfg = { .members = 3, .seed = 61 };
-	struct sim *s = sim_new(&cfg);
+	struct tnet_config cfg = { .members = 3, .seed = 61 };
+	struct tnet *s = tnet_new(&cfg);
 	u32 i;
 
-	sim_connect(s, -1);
-	sim_wait_state(s, CNR_CONNECTED, 10 * S);
+	tnet_connect(s, -1);
+	tnet_wait_state(s, CNR_CONNECTED, 10 * S);
 	for (i = 0; i < ARRAY_SIZE(odds); i++)
 		refuse(s, &odds[i]);
-	tap(sim_comm(s, 0)->state == CNR_CONNECTED, "nothing comes of it");
-	sim_free(s);
+	tap(tnet_comm(s, 0)->state == CNR_CONNECTED, "nothing comes of it");
+	tnet_free(s);
 	return tap_done("core-mixed");
 }

@@ -38,7 +38,7 @@ static bool overhear(void *arg, int from, int to, const struct canary_hdr *h)
 }
 
 /* All that was heard goes to somebody else. Return: how much of it was not refused as such. */
-static u32 tell_others(struct sim *s, struct ear *e)
+static u32 tell_others(struct tnet *s, struct ear *e)
 {
 	const struct said *m;
 	struct cnr_comm *c;
@@ -49,11 +49,11 @@ static u32 tell_others(struct sim *s, struct ear *e)
 	for (i = 0; i < e->n; i++) {
 		m = &e->said[i];
 		for (rank = 0; rank < MEMBERS; rank++) {
-			c = sim_comm(s, rank);
+			c = tnet_comm(s, rank);
 			if (rank == m->from || rank == m->to || c->state != CNR_CONNECTED)
 				continue;
 			heard = c->questions[m->from].heard;
-			wrong += sim_inject(s, rank, &m->hdr, sizeof(m->hdr), m->from) !=
+			wrong += tnet_inject(s, rank, &m->hdr, sizeof(m->hdr), m->from) !=
 				 CANARY_DROP_OTHER || c->questions[m->from].heard != heard;
 			e->seen |= 1ULL << m->hdr.type;
 		}
@@ -67,78 +67,78 @@ static void test_everything(u8 algorithm)
 	const char *name = algorithm == CANARY_ALG_RING ? "ring" : "auto";
 	u64 want = algorithm == CANARY_ALG_RING ? SESSION | RINGS : TYPES;
 	struct ear e = { 0 };
-	struct sim_config cfg = {
+	struct tnet_config cfg = {
 		.members = MEMBERS, .seed = 51, .key = true, .algorithm = algorithm,
 		.faults = { .drop = 30000, .filter = overhear, .filter_arg = &e },
 	};
-	struct sim *s = sim_new(&cfg);
+	struct tnet *s = tnet_new(&cfg);
 	u32 op, i, wrong = 0;
 
-	sim_connect(s, -1);
-	if (!sim_wait_state(s, CNR_CONNECTED, 20 * S))
+	tnet_connect(s, -1);
+	if (!tnet_wait_state(s, CNR_CONNECTED, 20 * S))
 		abort();
 	e.n = 0;
 	for (op = 1; op <= 8; op++) {
 		for (i = 0; i < MEMBERS - 1; i++)
-			sim_post(s, i, 352 * 80);
+			tnet_post(s, i, 352 * 80);
 		/* one is late, so that it is asked whether it lives */
 		for (i = 0; i < 100; i++) {
-			sim_pass(s, sim_now(s) + 10 * MS);
+			tnet_pass(s, tnet_now(s) + 10 * MS);
 			wrong += tell_others(s, &e);
 		}
-		sim_post(s, MEMBERS - 1, 352 * 80);
-		for (i = 0; i < 2000 && sim_completed(s, 0) < op; i++) {
-			sim_pass(s, sim_now(s) + MS);
+		tnet_post(s, MEMBERS - 1, 352 * 80);
+		for (i = 0; i < 2000 && tnet_completed(s, 0) < op; i++) {
+			tnet_pass(s, tnet_now(s) + MS);
 			wrong += tell_others(s, &e);
 		}
 	}
-	if (!sim_wait_completed(s, 8, 20 * S))
+	if (!tnet_wait_completed(s, 8, 20 * S))
 		abort();
-	sim_close(s, 1, false);
+	tnet_close(s, 1, false);
 	for (i = 0; i < 100; i++) {
-		sim_pass(s, sim_now(s) + 100 * MS);
+		tnet_pass(s, tnet_now(s) + 100 * MS);
 		wrong += tell_others(s, &e);
 	}
 	tap(e.seen == want && !wrong, "%s: all types repeated to other ranks (%llx of %llx): %u were taken",
 	    name, (unsigned long long)e.seen, (unsigned long long)want, wrong);
-	tap(!sim_wrong(s) && sim_comm(s, 0)->state == CNR_CONNECTED, "%s: and nothing comes of it", name);
-	sim_free(s);
+	tap(!tnet_wrong(s) && tnet_comm(s, 0)->state == CNR_CONNECTED, "%s: and nothing comes of it", name);
+	tnet_free(s);
 }
 
 /* @out, built with the key, as somebody would say it who has it. */
-static enum canary_drop say(struct sim *s, struct cnr_out *out, int from, int to)
+static enum canary_drop say(struct tnet *s, struct cnr_out *out, int from, int to)
 {
-	cnr_to_rank(sim_comm(s, from), out, to);
-	cnr_seal(sim_comm(s, from), out);
-	return sim_inject(s, to, &out->hdr, sizeof(out->hdr), from);
+	cnr_to_rank(tnet_comm(s, from), out, to);
+	cnr_seal(tnet_comm(s, from), out);
+	return tnet_inject(s, to, &out->hdr, sizeof(out->hdr), from);
 }
 
 /* What one has is not what all have; nobody has what another one did not contribute to. */
 static void test_done(void)
 {
-	struct sim *s = connected(3, false);
-	struct cnr_comm *c = sim_comm(s, 2);
+	struct tnet *s = connected(3, false);
+	struct cnr_comm *c = tnet_comm(s, 2);
 	struct cnr_out out;
 	u32 all;
 
 	post_all(s, 3, 352 * 8);
-	if (!sim_wait_completed(s, 1, 5 * S))
+	if (!tnet_wait_completed(s, 1, 5 * S))
 		abort();
-	sim_run(s, sim_now(s) + S);
+	tnet_run(s, tnet_now(s) + S);
 	all = c->all_done;
 	c->una++;	/* as if it had one more than all others */
-	cnr_header(sim_comm(s, 1), &out, CANARY_ACK, 0);
+	cnr_header(tnet_comm(s, 1), &out, CANARY_ACK, 0);
 	out.hdr.ack.acked = cpu_to_be32(c->una);
 	tap(say(s, &out, 1, 2) == CANARY_DROP_STATE && c->all_done == all,
 	    "ACK of a member to a member: it does not speak for all");
 	c->una--;
-	c = sim_comm(s, 0);
+	c = tnet_comm(s, 0);
 	all = cnr_done(c, &c->member[1]);
-	cnr_header(sim_comm(s, 1), &out, CANARY_ACK, 0);
+	cnr_header(tnet_comm(s, 1), &out, CANARY_ACK, 0);
 	out.hdr.ack.acked = cpu_to_be32(c->next + 1);
 	tap(say(s, &out, 1, 0) == CANARY_DROP_BLOCK && cnr_done(c, &c->member[1]) == all,
 	    "ACK of half the serial numbers ago: is not believed");
-	sim_free(s);
+	tnet_free(s);
 }
 
 static bool no_contribution(void *arg, int from, int to, const struct canary_hdr *h)
@@ -149,11 +149,11 @@ static bool no_contribution(void *arg, int from, int to, const struct canary_hdr
 	return h->type == CANARY_CONTRIBUTION;
 }
 
-static enum canary_drop say_taken(struct sim *s, int from, int to, u32 acked)
+static enum canary_drop say_taken(struct tnet *s, int from, int to, u32 acked)
 {
 	struct cnr_out out;
 
-	cnr_header(sim_comm(s, from), &out, CANARY_ACK, 0);
+	cnr_header(tnet_comm(s, from), &out, CANARY_ACK, 0);
 	out.hdr.flags = CANARY_F_SILENT;
 	out.hdr.ack.acked = cpu_to_be32(acked);
 	return say(s, &out, from, to);
@@ -162,14 +162,14 @@ static enum canary_drop say_taken(struct sim *s, int from, int to, u32 acked)
 /* Who leads a block says that it has what we contributed. That ends silent blocks, and no others. */
 static void test_taken(void)
 {
-	struct sim *s = connected(3, false);
-	u32 una = sim_comm(s, 0)->una;
-	u16 leader = cnr_leader(sim_comm(s, 0), una), own = (leader + 1) % 3, other = (leader + 2) % 3;
-	struct cnr_comm *c = sim_comm(s, own);
+	struct tnet *s = connected(3, false);
+	u32 una = tnet_comm(s, 0)->una;
+	u16 leader = cnr_leader(tnet_comm(s, 0), una), own = (leader + 1) % 3, other = (leader + 2) % 3;
+	struct cnr_comm *c = tnet_comm(s, own);
 	u32 acks = 0;
 
-	sim_faults(s)->filter = no_contribution;
-	sim_faults(s)->filter_arg = &acks;
+	tnet_faults(s)->filter = no_contribution;
+	tnet_faults(s)->filter_arg = &acks;
 	post_all(s, 3, 352 * 8);
 	tap(say_taken(s, leader, own, una + 1) == CANARY_DROP_DUPLICATE && c->una == una,
 	    "ACK with SILENT: a block that gives a result is not done without it");
@@ -185,96 +185,97 @@ static void test_taken(void)
 	c->tree.untold = 1;
 	c->news |= 1U << CNR_TREE;
 	c->tree.silent_end = c->una;
-	sim_run(s, sim_now(s) + CNR_MSEC);
-	sim_close(s, own, true);
+	tnet_run(s, tnet_now(s) + CNR_MSEC);
+	tnet_close(s, own, true);
 	tap(!acks, "ACK with SILENT: not from who has said goodbye");
-	sim_free(s);
+	tnet_free(s);
 }
 
 static void test_shapes(void)
 {
-	struct sim *s = connected(2, false);
+	struct tnet *s = connected(2, false);
 	struct cnr_op op = { .op = CANARY_OP_SUM, .dtype = CANARY_INT32, .shape = 7 };
-	struct cnr_config cfg = sim_comm(s, 0)->cfg;
+	struct cnr_config cfg = tnet_comm(s, 0)->cfg;
 	const char *what;
 
-	tap(cnr_post(sim_comm(s, 0), sim_now(s), &op) == -EINVAL, "a shape that there is none of");
+	tap(cnr_post(tnet_comm(s, 0), tnet_now(s), &op) == -EINVAL,
+	    "a shape that there is none of");
 	op.shape = CANARY_ALLREDUCE;
 	op.root = 1;
-	tap(cnr_post(sim_comm(s, 0), sim_now(s), &op) == -EINVAL, "an allreduce has no root");
+	tap(cnr_post(tnet_comm(s, 0), tnet_now(s), &op) == -EINVAL, "an allreduce has no root");
 	cfg.shapes = 1 << CANARY_ALLREDUCE;
 	tap(!cnr_check(&cfg, &what), "shapes: allreduce");
 	cfg.shapes |= 0x80;
 	tap(cnr_check(&cfg, &what) == -EINVAL && !strcmp(what, "shapes"), "shapes: an unknown one");
-	sim_free(s);
+	tnet_free(s);
 }
 
 static void test_sent(void)
 {
-	struct sim *s = connected(3, false);
-	struct cnr_comm *c = sim_comm(s, 2);
+	struct tnet *s = connected(3, false);
+	struct cnr_comm *c = tnet_comm(s, 2);
 	struct cnr_out out;
 	u32 sent = cnr_sent(c, &c->member[1]);
 
-	cnr_header(sim_comm(s, 1), &out, CANARY_ALIVE, c->una);
+	cnr_header(tnet_comm(s, 1), &out, CANARY_ALIVE, c->una);
 	out.hdr.alive.sent = cpu_to_be32(c->next + (1U << 30));
 	say(s, &out, 1, 2);
 	tap(cnr_sent(c, &c->member[1]) == sent, "ALIVE of half the serial numbers ago: is not believed");
-	cnr_header(sim_comm(s, 1), &out, CANARY_ALIVE, c->una);
+	cnr_header(tnet_comm(s, 1), &out, CANARY_ALIVE, c->una);
 	out.hdr.alive.sent = cpu_to_be32(c->next + 1);
 	say(s, &out, 1, 2);
 	tap(cnr_sent(c, &c->member[1]) == sent + 1, "ALIVE of today: is");
-	sim_free(s);
+	tnet_free(s);
 }
 
 /* A refusal comes from who was asked. */
 static void test_refusal(void)
 {
-	struct sim_config cfg = { .members = 3, .seed = 52, .key = true };
-	struct sim *s = sim_new(&cfg);
-	struct cnr_comm *c = sim_comm(s, 1);
+	struct tnet_config cfg = { .members = 3, .seed = 52, .key = true };
+	struct tnet *s = tnet_new(&cfg);
+	struct cnr_comm *c = tnet_comm(s, 1);
 	struct cnr_out out;
 	u32 i;
 
-	sim_connect(s, 0);
-	sim_connect(s, 1);
-	sim_run(s, sim_now(s) + S);
+	tnet_connect(s, 0);
+	tnet_connect(s, 1);
+	tnet_run(s, tnet_now(s) + S);
 	for (i = 0; i < 2; i++) {
-		cnr_header(sim_comm(s, 0), &out, CANARY_REFUSED, 0);
+		cnr_header(tnet_comm(s, 0), &out, CANARY_REFUSED, 0);
 		out.hdr.epoch = 0;
 		out.hdr.refused.nonce = cpu_to_be64(c->join.nonce);
 		out.hdr.refused.what = cpu_to_be16(CNR_TROUBLE_MEMBERS);
-		cnr_seal(sim_comm(s, 0), &out);
-		sim_inject(s, 1, &out.hdr, sizeof(out.hdr), i ? 0 : 2);
+		cnr_seal(tnet_comm(s, 0), &out);
+		tnet_inject(s, 1, &out.hdr, sizeof(out.hdr), i ? 0 : 2);
 		tap(c->state == (i ? CNR_FAILED : CNR_JOINING), "refusal: %s",
 		    i ? "of rank 0" : "from elsewhere: is nothing");
 	}
-	sim_free(s);
+	tnet_free(s);
 }
 
-static enum canary_drop offer_cookie(struct sim *s, struct cnr_out *out,
+static enum canary_drop offer_cookie(struct tnet *s, struct cnr_out *out,
 				     const struct canary_addr *addr)
 {
 	out->hdr.cookie.address = *addr;
-	cnr_seal(sim_comm(s, 0), out);
-	return sim_inject(s, 1, &out->hdr, sizeof(out->hdr), 0);
+	cnr_seal(tnet_comm(s, 0), out);
+	return tnet_inject(s, 1, &out->hdr, sizeof(out->hdr), 0);
 }
 
 /* A cookie that rank 0 gave to somebody who repeated our JOIN from elsewhere, and who passes it on */
 static void test_cookie(void)
 {
-	struct sim_config cfg = { .members = 3, .seed = 53, .key = true };
-	struct sim *s = sim_new(&cfg);
-	struct cnr_comm *c = sim_comm(s, 1);
-	struct canary_addr other = sim_comm(s, 2)->cfg.addr;
+	struct tnet_config cfg = { .members = 3, .seed = 53, .key = true };
+	struct tnet *s = tnet_new(&cfg);
+	struct cnr_comm *c = tnet_comm(s, 1);
+	struct canary_addr other = tnet_comm(s, 2)->cfg.addr;
 	struct cnr_out out;
 	u64 cookie;
 
-	sim_connect(s, 0);
-	sim_connect(s, 1);
-	sim_run(s, sim_now(s) + S);
+	tnet_connect(s, 0);
+	tnet_connect(s, 1);
+	tnet_run(s, tnet_now(s) + S);
 	cookie = c->join.cookie;
-	cnr_header(sim_comm(s, 0), &out, CANARY_COOKIE, 0);
+	cnr_header(tnet_comm(s, 0), &out, CANARY_COOKIE, 0);
 	out.hdr.epoch = 0;
 	out.hdr.cookie.nonce = cpu_to_be64(c->join.nonce);
 	out.hdr.cookie.cookie = cpu_to_be64(1);
@@ -287,7 +288,7 @@ static void test_cookie(void)
 	out.port = c->cfg.port;
 	tap(offer_cookie(s, &out, &c->cfg.addr) == CANARY_DROP_NONE && c->join.cookie == 1,
 	    "cookie of ours: is");
-	sim_free(s);
+	tnet_free(s);
 }
 
 static bool no_table(void *arg, int from, int to, const struct canary_hdr *h)
@@ -299,9 +300,9 @@ static bool no_table(void *arg, int from, int to, const struct canary_hdr *h)
 static void test_welcome_small(void)
 {
 	const u16 least = CANARY_ELEMENTS(CNR_MTU_LEAST);
-	struct sim_config cfg = { .members = 3, .seed = 4 };
-	struct sim *s = sim_new(&cfg);
-	struct cnr_comm *c = sim_comm(s, 1), *root = sim_comm(s, 0);
+	struct tnet_config cfg = { .members = 3, .seed = 4 };
+	struct tnet *s = tnet_new(&cfg);
+	struct cnr_comm *c = tnet_comm(s, 1), *root = tnet_comm(s, 0);
 	struct {
 		struct canary_hdr hdr;
 		u8 salt[CANARY_SALT];
@@ -311,9 +312,9 @@ static void test_welcome_small(void)
 	struct cnr_out out;
 	u32 i;
 
-	sim_faults(s)->filter = no_table;
-	sim_connect(s, -1);
-	sim_run(s, sim_now(s) + S);
+	tnet_faults(s)->filter = no_table;
+	tnet_connect(s, -1);
+	tnet_run(s, tnet_now(s) + S);
 	memcpy(m.salt, root->salt, sizeof(m.salt));
 	memcpy(m.entry, root->peer, sizeof(m.entry));
 	for (i = 0; i < 2; i++) {
@@ -329,31 +330,31 @@ static void test_welcome_small(void)
 		cnr_to_rank(root, &out, 1);
 		cnr_seal(root, &out);
 		m.hdr = out.hdr;
-		drop[i] = sim_inject(s, 1, &m.hdr, sizeof(m.hdr) + out.len, 0);
+		drop[i] = tnet_inject(s, 1, &m.hdr, sizeof(m.hdr) + out.len, 0);
 		if (!i && c->table)
 			drop[i] = CANARY_DROP_NONE;
 	}
 	tap(drop[0] == CANARY_DROP_STATE && drop[1] == CANARY_DROP_NONE && c->length == 4 * least,
 	    "WELCOME with fewer elements a packet than any rank may offer is refused");
-	sim_free(s);
+	tnet_free(s);
 }
 
 /* Two neighbours differ, and who could tell which of them is wrong has not posted for long. */
 static void test_ring_undecided(void)
 {
-	struct sim *s = connected_as(3, false, CANARY_ALG_RING);
+	struct tnet *s = connected_as(3, false, CANARY_ALG_RING);
 	u32 named;
 
-	sim_post(s, 0, 352 * 64);
-	sim_post(s, 1, 352 * 65);
-	sim_pass(s, sim_now(s) + 40 * S);
-	tap(sim_comm(s, 0)->state == CNR_CONNECTED && sim_comm(s, 1)->state == CNR_CONNECTED,
+	tnet_post(s, 0, 352 * 64);
+	tnet_post(s, 1, 352 * 65);
+	tnet_pass(s, tnet_now(s) + 40 * S);
+	tap(tnet_comm(s, 0)->state == CNR_CONNECTED && tnet_comm(s, 1)->state == CNR_CONNECTED,
 	    "ring: two differ, the third has not posted: nobody is blamed");
-	sim_post(s, 2, 352 * 64);
-	sim_wait_state(s, CNR_FAILED, 20 * S);
+	tnet_post(s, 2, 352 * 64);
+	tnet_wait_state(s, CNR_FAILED, 20 * S);
 	named = blaming(s, 3, -EPROTO, 1);
 	tap(named == 3, "ring: then %u of 3 name who differs", named);
-	sim_free(s);
+	tnet_free(s);
 }
 
 static bool drop_large_hop(void *arg, int from, int to, const struct canary_hdr *h)
@@ -364,16 +365,16 @@ static bool drop_large_hop(void *arg, int from, int to, const struct canary_hdr 
 /* From some moment on, one hop of a ring takes small packets only. */
 static void test_ring_path(void)
 {
-	struct sim *s = connected_as(4, false, CANARY_ALG_RING);
+	struct tnet *s = connected_as(4, false, CANARY_ALG_RING);
 	u32 named;
 
-	sim_faults(s)->filter = drop_large_hop;
+	tnet_faults(s)->filter = drop_large_hop;
 	post_all(s, 4, 352 * 64);
-	sim_wait_state(s, CNR_FAILED, 120 * S);
+	tnet_wait_state(s, CNR_FAILED, 120 * S);
 	named = blaming(s, 4, -EMSGSIZE, 2);
 	tap(named == 4, "ring: large packets of a hop vanish: %u of 4 end with EMSGSIZE and name the rank (%llu s)",
-	    named, (unsigned long long)(sim_now(s) / S));
-	sim_free(s);
+	    named, (unsigned long long)(tnet_now(s) / S));
+	tnet_free(s);
 }
 
 static bool drop_ready(void *arg, int from, int to, const struct canary_hdr *h)
@@ -384,9 +385,9 @@ static bool drop_ready(void *arg, int from, int to, const struct canary_hdr *h)
 /* Who waits for others with the whole member table is told that nothing is added to it. */
 static void test_table_again(void)
 {
-	struct sim_config cfg = { .members = 3, .seed = 57, .faults.filter = drop_ready };
-	struct sim *s = sim_new(&cfg);
-	struct cnr_comm *c = sim_comm(s, 1);
+	struct tnet_config cfg = { .members = 3, .seed = 57, .faults.filter = drop_ready };
+	struct tnet *s = tnet_new(&cfg);
+	struct cnr_comm *c = tnet_comm(s, 1);
 	struct {
 		struct canary_hdr hdr;
 		u8 salt[CANARY_SALT];
@@ -394,12 +395,12 @@ static void test_table_again(void)
 	struct cnr_out out;
 	u32 first;
 
-	sim_connect(s, -1);
-	sim_run(s, sim_now(s) + S);
+	tnet_connect(s, -1);
+	tnet_run(s, tnet_now(s) + S);
 	if (c->state != CNR_JOINING || !c->table)
 		abort();
 	first = c->una;
-	cnr_header(sim_comm(s, 0), &out, CANARY_WELCOME, first + 1000);
+	cnr_header(tnet_comm(s, 0), &out, CANARY_WELCOME, first + 1000);
 	out.hdr.welcome.nonce = cpu_to_be64(c->join.nonce);
 	out.hdr.welcome.first = cpu_to_be32(3);
 	out.hdr.welcome.length = cpu_to_be16(c->length);
@@ -408,12 +409,12 @@ static void test_table_again(void)
 	out.hdr.welcome.run = cpu_to_be16(1);
 	out.payload = m.salt;
 	out.len = sizeof(m.salt);
-	cnr_to_rank(sim_comm(s, 0), &out, 1);
-	cnr_seal(sim_comm(s, 0), &out);
+	cnr_to_rank(tnet_comm(s, 0), &out, 1);
+	cnr_seal(tnet_comm(s, 0), &out);
 	m.hdr = out.hdr;
-	tap(sim_inject(s, 1, &m.hdr, sizeof(m), 0) == CANARY_DROP_DUPLICATE && c->una == first,
+	tap(tnet_inject(s, 1, &m.hdr, sizeof(m), 0) == CANARY_DROP_DUPLICATE && c->una == first,
 	    "WELCOME without entries to a full table: the epoch does not begin again");
-	sim_free(s);
+	tnet_free(s);
 }
 
 int main(void)

@@ -14,7 +14,7 @@
 #include "fixture.h"
 
 struct run {
-	struct sim_config cfg;
+	struct tnet_config cfg;
 	u64	rng;
 	u32	elements;
 	u32	operations;
@@ -37,7 +37,7 @@ static bool odds(struct run *r, u32 one_in)
 	return !pick(r, one_in);
 }
 
-static void draw_faults(struct run *r, struct sim_faults *f)
+static void draw_faults(struct run *r, struct tnet_faults *f)
 {
 	static const u32 loss[] = { 0, 1000, 10000, 20000, 50000, 100000, 150000 };
 
@@ -60,7 +60,7 @@ static void draw(struct run *r, u64 seed)
 {
 	static const u32 members[] = { 2, 3, 4, 5, 8, 9, 16 };
 	static const u32 windows[] = { 0, 0, 1, 8, 32, 256, 1024 };
-	struct sim_config *c = &r->cfg;
+	struct tnet_config *c = &r->cfg;
 
 	memset(r, 0, sizeof(*r));
 	r->rng = seed * 0x9e3779b97f4a7c15ULL + 1;
@@ -105,40 +105,40 @@ static bool __attribute__((format(printf, 2, 3))) bad(struct run *r, const char 
 	return false;
 }
 
-static void post_late(struct run *r, struct sim *s)
+static void post_late(struct run *r, struct tnet *s)
 {
 	u32 i;
 
 	for (i = 0; i < r->cfg.members; i++)
 		if ((int)i != r->slow && (int)i != r->killed)
-			(void)!sim_post(s, i, r->elements);
+			(void)!tnet_post(s, i, r->elements);
 	if (r->killed >= 0)
-		(void)!sim_post(s, r->killed, r->elements);
+		(void)!tnet_post(s, r->killed, r->elements);
 	if (r->slow < 0 || r->slow == r->killed)
 		return;
-	sim_run(s, sim_now(s) + r->late);
-	(void)!sim_post(s, r->slow, r->elements);
+	tnet_run(s, tnet_now(s) + r->late);
+	(void)!tnet_post(s, r->slow, r->elements);
 }
 
 /* Everybody alive has an end of all that it posted: a sum, or an error. */
-static bool ended(struct run *r, struct sim *s)
+static bool ended(struct run *r, struct tnet *s)
 {
 	u32 i;
 
 	for (i = 0; i < r->cfg.members; i++)
-		if ((int)i != r->killed && sim_completed(s, i) < sim_posted(s, i))
+		if ((int)i != r->killed && tnet_completed(s, i) < tnet_posted(s, i))
 			return false;
 	return true;
 }
 
-static bool wait_ended(struct run *r, struct sim *s, u64 ns)
+static bool wait_ended(struct run *r, struct tnet *s, u64 ns)
 {
-	u64 end = sim_now(s) + ns;
+	u64 end = tnet_now(s) + ns;
 
 	while (!ended(r, s)) {
-		if (sim_now(s) >= end)
+		if (tnet_now(s) >= end)
 			return false;
-		sim_run(s, sim_now(s) + MS);
+		tnet_run(s, tnet_now(s) + MS);
 	}
 	return true;
 }
@@ -158,14 +158,14 @@ static u64 patience(const struct run *r, u64 ns)
 	return ns;
 }
 
-static bool post_and_wait(struct run *r, struct sim *s)
+static bool post_and_wait(struct run *r, struct tnet *s)
 {
 	u32 posted = 0, i;
 
 	while (posted < r->operations) {
 		for (i = 0; i < r->flight && posted < r->operations; i++) {
 			if (r->killed >= 0 && posted == r->kill_after)
-				sim_kill(s, r->killed);
+				tnet_kill(s, r->killed);
 			post_late(r, s);
 			posted++;
 		}
@@ -175,56 +175,56 @@ static bool post_and_wait(struct run *r, struct sim *s)
 	return true;
 }
 
-static bool verdict(struct run *r, struct sim *s)
+static bool verdict(struct run *r, struct tnet *s)
 {
 	u16 rank;
 	u32 i;
 
-	if (sim_wrong(s))
-		return bad(r, "%u wrong sums", sim_wrong(s));
+	if (tnet_wrong(s))
+		return bad(r, "%u wrong sums", tnet_wrong(s));
 	for (i = 0; i < r->cfg.members; i++) {
 		if ((int)i == r->killed)
 			continue;
-		if (r->killed < 0 && sim_last_error(s, i))
-			return bad(r, "rank %u: error %d", i, sim_last_error(s, i));
-		if (sim_last_error(s, i) == -EHOSTDOWN &&
-		    (cnr_missing(sim_comm(s, i), &rank, 1) != 1 || rank != r->killed))
+		if (r->killed < 0 && tnet_last_error(s, i))
+			return bad(r, "rank %u: error %d", i, tnet_last_error(s, i));
+		if (tnet_last_error(s, i) == -EHOSTDOWN &&
+		    (cnr_missing(tnet_comm(s, i), &rank, 1) != 1 || rank != r->killed))
 			return bad(r, "rank %u names another than the dead", i);
 	}
 	return true;
 }
 
-static bool play(struct run *r, struct sim *s)
+static bool play(struct run *r, struct tnet *s)
 {
 	u32 i;
 
-	sim_connect(s, -1);
-	if (!sim_wait_state(s, CNR_CONNECTED, patience(r, 100 * S)))
+	tnet_connect(s, -1);
+	if (!tnet_wait_state(s, CNR_CONNECTED, patience(r, 100 * S)))
 		return bad(r, "no rendezvous");
 	if (!post_and_wait(r, s) || !verdict(r, s))
 		return false;
 	for (i = 0; i < r->cfg.members; i++)
 		if ((int)i != r->killed)
-			sim_close(s, i, false);
-	if (!sim_wait_over(s, patience(r, 30 * S)))
+			tnet_close(s, i, false);
+	if (!tnet_wait_over(s, patience(r, 30 * S)))
 		return bad(r, "did not close");
 	for (i = 0; i < r->cfg.members; i++)
-		if ((int)i != r->killed && sim_holds(s, i))
+		if ((int)i != r->killed && tnet_holds(s, i))
 			return bad(r, "rank %u keeps vectors", i);
 	return true;
 }
 
 static bool run(u64 seed, u64 *longest)
 {
-	const struct sim_config *c;
+	const struct tnet_config *c;
 	struct run r;
-	struct sim *s;
+	struct tnet *s;
 	bool good;
 	u64 begin;
 
 	draw(&r, seed);
-	s = sim_new(&r.cfg);
-	begin = sim_now(s);
+	s = tnet_new(&r.cfg);
+	begin = tnet_now(s);
 	good = play(&r, s);
 	c = &r.cfg;
 	if (!good)
@@ -238,9 +238,9 @@ static bool run(u64 seed, u64 *longest)
 		       c->faults.repeat, c->faults.delay,
 		       (unsigned long long)c->faults.delay_ns / 1000, c->faults.corrupt,
 		       r.killed, r.slow);
-	if (sim_now(s) - begin > *longest)
-		*longest = sim_now(s) - begin;
-	sim_free(s);
+	if (tnet_now(s) - begin > *longest)
+		*longest = tnet_now(s) - begin;
+	tnet_free(s);
 	return good;
 }
 

@@ -7,24 +7,24 @@
 /* Its small offers are all that rank 0 hears at first, because rank 0 comes late. */
 static void test_late_root(void)
 {
-	struct sim_config cfg = { .members = 4, .seed = 11 };
-	struct sim *s = sim_new(&cfg);
+	struct tnet_config cfg = { .members = 4, .seed = 11 };
+	struct tnet *s = tnet_new(&cfg);
 	struct cnr_info info;
 	u32 i, full = 0;
 
-	sim_kill(s, 0);
+	tnet_kill(s, 0);
 	for (i = 1; i < 4; i++)
-		sim_connect(s, i);
-	sim_run(s, sim_now(s) + 7 * S);
-	sim_revive(s, 0);
-	sim_connect(s, 0);
-	sim_wait_state(s, CNR_CONNECTED, 20 * S);
+		tnet_connect(s, i);
+	tnet_run(s, tnet_now(s) + 7 * S);
+	tnet_revive(s, 0);
+	tnet_connect(s, 0);
+	tnet_wait_state(s, CNR_CONNECTED, 20 * S);
 	for (i = 0; i < 4; i++) {
-		cnr_info(sim_comm(s, i), &info);
-		full += info.elements == 352 && cnr_state(sim_comm(s, i)) == CNR_CONNECTED;
+		cnr_info(tnet_comm(s, i), &info);
+		full += info.elements == 352 && cnr_state(tnet_comm(s, i)) == CNR_CONNECTED;
 	}
 	tap(full == 4, "rank 0 comes 7 s late: %u of 4 agree on full packets", full);
-	sim_free(s);
+	tnet_free(s);
 }
 
 static bool drop_large(void *arg, int from, int to, const struct canary_hdr *h)
@@ -35,72 +35,72 @@ static bool drop_large(void *arg, int from, int to, const struct canary_hdr *h)
 
 static void test_small_path(void)
 {
-	struct sim_config cfg = { .members = 3, .seed = 12, .faults.filter = drop_large };
-	struct sim *s = sim_new(&cfg);
+	struct tnet_config cfg = { .members = 3, .seed = 12, .faults.filter = drop_large };
+	struct tnet *s = tnet_new(&cfg);
 	struct cnr_info info;
 
-	sim_connect(s, -1);
-	sim_wait_state(s, CNR_CONNECTED, 60 * S);
-	cnr_info(sim_comm(s, 1), &info);
-	tap(cnr_state(sim_comm(s, 1)) == CNR_CONNECTED && info.elements == CANARY_ELEMENTS(1400),
+	tnet_connect(s, -1);
+	tnet_wait_state(s, CNR_CONNECTED, 60 * S);
+	cnr_info(tnet_comm(s, 1), &info);
+	tap(cnr_state(tnet_comm(s, 1)) == CNR_CONNECTED && info.elements == CANARY_ELEMENTS(1400),
 	    "a path that takes 1400 bytes: %u elements agreed", info.elements);
-	sim_free(s);
+	tnet_free(s);
 }
 
 static void test_rendezvous(void)
 {
-	struct sim_config cfg = { .members = 5, .seed = 3, .faults = { .drop = 300000 } };
-	struct sim *s = sim_new(&cfg);
+	struct tnet_config cfg = { .members = 5, .seed = 3, .faults = { .drop = 300000 } };
+	struct tnet *s = tnet_new(&cfg);
 	u16 rank[8];
 	u32 i, n;
 
 	for (i = 0; i < 5; i++)
 		if (i != 2 && i != 4)
-			sim_connect(s, i);
-	sim_run(s, sim_now(s) + 3 * S);
-	n = cnr_missing(sim_comm(s, 0), rank, 8);
+			tnet_connect(s, i);
+	tnet_run(s, tnet_now(s) + 3 * S);
+	n = cnr_missing(tnet_comm(s, 0), rank, 8);
 	tap(n == 2 && rank[0] == 2 && rank[1] == 4, "rendezvous: rank 0 names who is missing");
-	n = cnr_missing(sim_comm(s, 3), rank, 8);
+	n = cnr_missing(tnet_comm(s, 3), rank, 8);
 	tap(n == 2 && rank[0] == 2 && rank[1] == 4, "rendezvous: the others know as well");
-	sim_connect(s, 2);
-	sim_connect(s, 4);
-	tap(sim_wait_state(s, CNR_CONNECTED, 60 * S), "rendezvous: completes under 30 %% loss");
-	sim_free(s);
+	tnet_connect(s, 2);
+	tnet_connect(s, 4);
+	tap(tnet_wait_state(s, CNR_CONNECTED, 60 * S), "rendezvous: completes under 30 %% loss");
+	tnet_free(s);
 }
 
 /* Rank 0 answers, if only small packets: it is not the one to be named. */
 static void test_small_path_missing(void)
 {
-	struct sim_config cfg = { .members = 3, .seed = 12, .faults.filter = drop_large };
-	struct sim *s = sim_new(&cfg);
+	struct tnet_config cfg = { .members = 3, .seed = 12, .faults.filter = drop_large };
+	struct tnet *s = tnet_new(&cfg);
 	u16 rank[4] = { 0 };
 	u32 n;
 
-	sim_connect(s, 0);
-	sim_connect(s, 1);
-	sim_run(s, sim_now(s) + 20 * S);
-	n = cnr_missing(sim_comm(s, 1), rank, 4);
+	tnet_connect(s, 0);
+	tnet_connect(s, 1);
+	tnet_run(s, tnet_now(s) + 20 * S);
+	n = cnr_missing(tnet_comm(s, 1), rank, 4);
 	tap(n == 1 && rank[0] == 2, "a path that takes 1400 bytes: rank 2 is named (%u)", rank[0]);
-	sim_free(s);
+	tnet_free(s);
 }
 
 /* One packet of the rendezvous with an error would spoil the communicator for good. */
 static void test_corrupt(void)
 {
-	struct sim_config cfg = { .members = 4, .faults.corrupt = 200000 };
+	struct tnet_config cfg = { .members = 4, .faults.corrupt = 200000 };
 	u32 seed, good = 0;
-	struct sim *s;
+	struct tnet *s;
 
 	for (seed = 0; seed < 50; seed++) {
 		cfg.seed = seed;
-		s = sim_new(&cfg);
-		sim_connect(s, -1);
-		sim_wait_state(s, CNR_CONNECTED, 60 * S);
-		sim_faults(s)->corrupt = 0;
+		s = tnet_new(&cfg);
+		tnet_connect(s, -1);
+		tnet_wait_state(s, CNR_CONNECTED, 60 * S);
+		tnet_faults(s)->corrupt = 0;
 		post_all(s, 4, 2000);
-		good += sim_wait_completed(s, 1, 20 * S) && !sim_wrong(s) &&
-			!sim_last_error(s, 0);
-		sim_free(s);
+		good += tnet_wait_completed(s, 1, 20 * S) && !tnet_wrong(s) &&
+			!tnet_last_error(s, 0);
+		tnet_free(s);
 	}
 	tap(good == 50, "rendezvous with 20 %% corrupt: %u of 50 can be used", good);
 }
@@ -113,33 +113,33 @@ static bool drop_ready(void *arg, int from, int to, const struct canary_hdr *h)
 /* Members that have the table of a rank 0 that is no more do not spoil that of the next. */
 static void test_restarted_root(void)
 {
-	struct sim_config cfg = { .members = 3, .seed = 21, .faults.filter = drop_ready };
-	struct sim *s = sim_new(&cfg);
+	struct tnet_config cfg = { .members = 3, .seed = 21, .faults.filter = drop_ready };
+	struct tnet *s = tnet_new(&cfg);
 	enum canary_abort why;
 	struct cnr_info info;
 	int i;
 
-	sim_connect(s, -1);
-	sim_run(s, sim_now(s) + S);
-	sim_faults(s)->filter = NULL;
-	sim_restart(s, 0);
-	sim_connect(s, 0);
-	sim_run(s, sim_now(s) + 3 * S);
-	tap(cnr_failure(sim_comm(s, 1), &why) == -EPROTO && why == CANARY_ABORT_REFUSED,
+	tnet_connect(s, -1);
+	tnet_run(s, tnet_now(s) + S);
+	tnet_faults(s)->filter = NULL;
+	tnet_restart(s, 0);
+	tnet_connect(s, 0);
+	tnet_run(s, tnet_now(s) + 3 * S);
+	tap(cnr_failure(tnet_comm(s, 1), &why) == -EPROTO && why == CANARY_ABORT_REFUSED,
 	    "rank 0 restarted: who is in the old one is told");
 	for (i = 1; i < 3; i++) {
-		sim_restart(s, i);
-		sim_connect(s, i);
+		tnet_restart(s, i);
+		tnet_connect(s, i);
 	}
-	sim_wait_state(s, CNR_CONNECTED, 10 * S);
-	cnr_info(sim_comm(s, 0), &info);
-	tap(cnr_state(sim_comm(s, 0)) == CNR_CONNECTED && info.elements == 352,
+	tnet_wait_state(s, CNR_CONNECTED, 10 * S);
+	cnr_info(tnet_comm(s, 0), &info);
+	tap(cnr_state(tnet_comm(s, 0)) == CNR_CONNECTED && info.elements == 352,
 	    "rank 0 restarted: all restarted connect, %u elements", info.elements);
-	sim_free(s);
+	tnet_free(s);
 }
 
 struct cookie {
-	struct sim *s;
+	struct tnet *s;
 	u64	cookie;
 	u16	members;
 };
@@ -160,19 +160,19 @@ static bool see_cookie(void *arg, int from, int to, const struct canary_hdr *h)
  */
 static enum canary_drop join_with(u16 members, u16 window, u16 elements)
 {
-	struct sim_config cfg = { .members = 3, .seed = 5 };
+	struct tnet_config cfg = { .members = 3, .seed = 5 };
 	u8 packet[64 + 1408] = { 0 };
 	struct canary_hdr *h = (void *)packet;
 	struct canary_join *j = (void *)(h + 1);
 	u32 try, len = sizeof(*h) + 4 * elements;
-	struct sim *s = sim_new(&cfg);
+	struct tnet *s = tnet_new(&cfg);
 	struct cookie k = { .s = s };
 	enum canary_drop drop = CANARY_DROP_NONE;
 	const u8 *key;
 
-	sim_faults(s)->filter = see_cookie;
-	sim_faults(s)->filter_arg = &k;
-	sim_connect(s, 0);
+	tnet_faults(s)->filter = see_cookie;
+	tnet_faults(s)->filter_arg = &k;
+	tnet_connect(s, 0);
 	h->version = CANARY_VERSION;
 	h->type = CANARY_JOIN;
 	h->comm = cpu_to_be32(7);
@@ -181,18 +181,18 @@ static enum canary_drop join_with(u16 members, u16 window, u16 elements)
 	h->join.nonce = cpu_to_be64(1);
 	h->join.window = cpu_to_be16(window);
 	h->join.length = cpu_to_be16(4 * 352);
-	key = cnr_mac_key(sim_comm(s, 0), h);
+	key = cnr_mac_key(tnet_comm(s, 0), h);
 	for (try = 1; try <= 2 && drop == CANARY_DROP_NONE; try++) {
 		h->join.number = cpu_to_be32(try);
 		j->cookie = k.cookie;
 		h->join.digest = cpu_to_be32(cnr_digest(key, h + 1, len - sizeof(*h)));
-		h->mac = cpu_to_be64(cnr_mac(sim_comm(s, 0), h, h + 1, 0));
-		drop = sim_inject(s, 0, packet, len, 1);
-		sim_run(s, sim_now(s) + MS);
+		h->mac = cpu_to_be64(cnr_mac(tnet_comm(s, 0), h, h + 1, 0));
+		drop = tnet_inject(s, 0, packet, len, 1);
+		tnet_run(s, tnet_now(s) + MS);
 		if (try == 1 && (drop != CANARY_DROP_NONE || !k.cookie || k.members != members))
 			drop = CANARY_DROPS;
 	}
-	sim_free(s);
+	tnet_free(s);
 	return drop;
 }
 
@@ -208,18 +208,18 @@ static void test_offers(void)
 /* The last word of the rendezvous is lost, and rank 0 has nothing more to say. */
 static void test_root_leaves_at_once(void)
 {
-	struct sim_config cfg = { .members = 3, .seed = 4, .faults.filter = drop_ready };
-	struct sim *s = sim_new(&cfg);
+	struct tnet_config cfg = { .members = 3, .seed = 4, .faults.filter = drop_ready };
+	struct tnet *s = tnet_new(&cfg);
 
-	sim_connect(s, -1);
-	while (cnr_state(sim_comm(s, 0)) != CNR_CONNECTED && sim_run(s, sim_now(s) + MS))
+	tnet_connect(s, -1);
+	while (cnr_state(tnet_comm(s, 0)) != CNR_CONNECTED && tnet_run(s, tnet_now(s) + MS))
 		;
-	sim_close(s, 0, false);
-	sim_run(s, sim_now(s) + 5 * S);
-	tap(cnr_state(sim_comm(s, 1)) == CNR_CONNECTED &&
-	    cnr_state(sim_comm(s, 2)) == CNR_CONNECTED,
+	tnet_close(s, 0, false);
+	tnet_run(s, tnet_now(s) + 5 * S);
+	tap(cnr_state(tnet_comm(s, 1)) == CNR_CONNECTED &&
+	    cnr_state(tnet_comm(s, 2)) == CNR_CONNECTED,
 	    "rank 0 leaves at once: its goodbye says that all were in");
-	sim_free(s);
+	tnet_free(s);
 }
 
 static bool drop_ready_of_2(void *arg, int from, int to, const struct canary_hdr *h)
@@ -230,20 +230,20 @@ static bool drop_ready_of_2(void *arg, int from, int to, const struct canary_hdr
 /* Its JOIN came, nothing else does: as of a process that is gone, whose JOIN was in some queue. */
 static void test_gone_before_ready(void)
 {
-	struct sim_config cfg = { .members = 4, .seed = 14, .faults.filter = drop_ready_of_2 };
-	struct sim *s = sim_new(&cfg);
+	struct tnet_config cfg = { .members = 4, .seed = 14, .faults.filter = drop_ready_of_2 };
+	struct tnet *s = tnet_new(&cfg);
 	u32 i, named = 0;
 	u16 rank[4];
 
-	sim_connect(s, -1);
-	sim_run(s, sim_now(s) + 1 * S);
-	sim_kill(s, 2);
-	sim_run(s, sim_now(s) + 22 * S);
+	tnet_connect(s, -1);
+	tnet_run(s, tnet_now(s) + 1 * S);
+	tnet_kill(s, 2);
+	tnet_run(s, tnet_now(s) + 22 * S);
 	for (i = 0; i < 4; i++)
-		named += i != 2 && cnr_state(sim_comm(s, i)) == CNR_FAILED &&
-			 cnr_missing(sim_comm(s, i), rank, 4) == 1 && rank[0] == 2;
+		named += i != 2 && cnr_state(tnet_comm(s, i)) == CNR_FAILED &&
+			 cnr_missing(tnet_comm(s, i), rank, 4) == 1 && rank[0] == 2;
 	tap(named == 3, "a rank is gone before it says READY: %u of 3 name it", named);
-	sim_free(s);
+	tnet_free(s);
 }
 
 /*
@@ -252,22 +252,22 @@ static void test_gone_before_ready(void)
  */
 static bool drop_told_2(void *arg, int from, int to, const struct canary_hdr *h)
 {
-	return to == 2 && sim_comm(arg, 0)->table;
+	return to == 2 && tnet_comm(arg, 0)->table;
 }
 
 static void test_hears_nothing(void)
 {
-	struct sim_config cfg = { .members = 4, .seed = 25 };
-	struct sim *s = sim_new(&cfg);
+	struct tnet_config cfg = { .members = 4, .seed = 25 };
+	struct tnet *s = tnet_new(&cfg);
 
-	sim_faults(s)->filter = drop_told_2;
-	sim_faults(s)->filter_arg = s;
-	sim_connect(s, -1);
-	sim_run(s, sim_now(s) + 30 * S);
-	sim_faults(s)->filter = NULL;
-	tap(sim_wait_state(s, CNR_CONNECTED, 5 * S),
+	tnet_faults(s)->filter = drop_told_2;
+	tnet_faults(s)->filter_arg = s;
+	tnet_connect(s, -1);
+	tnet_run(s, tnet_now(s) + 30 * S);
+	tnet_faults(s)->filter = NULL;
+	tap(tnet_wait_state(s, CNR_CONNECTED, 5 * S),
 	    "a rank hears nothing for 30 s, but is heard: connected then");
-	sim_free(s);
+	tnet_free(s);
 }
 
 /* Rank 3 is gone, rank 0 says so to all, and what it says to rank 1 is lost. */
@@ -283,48 +283,48 @@ static bool drop_abort_to_1(void *arg, int from, int to, const struct canary_hdr
 
 static void test_lost_end(void)
 {
-	struct sim_config cfg = { .members = 4, .seed = 26 };
-	struct sim *s = sim_new(&cfg);
+	struct tnet_config cfg = { .members = 4, .seed = 26 };
+	struct tnet *s = tnet_new(&cfg);
 	u32 lost = 0, i, named = 0;
 	u16 rank[4];
 
-	sim_connect(s, 0);
-	sim_connect(s, 1);
-	sim_connect(s, 2);
-	sim_run(s, sim_now(s) + S);
-	sim_connect(s, 3);
-	while (!sim_comm(s, 0)->table)
-		sim_run(s, sim_now(s) + 10 * CNR_USEC);
-	sim_kill(s, 3);
-	sim_faults(s)->filter = drop_abort_to_1;
-	sim_faults(s)->filter_arg = &lost;
-	sim_wait_state(s, CNR_FAILED, 30 * S);
+	tnet_connect(s, 0);
+	tnet_connect(s, 1);
+	tnet_connect(s, 2);
+	tnet_run(s, tnet_now(s) + S);
+	tnet_connect(s, 3);
+	while (!tnet_comm(s, 0)->table)
+		tnet_run(s, tnet_now(s) + 10 * CNR_USEC);
+	tnet_kill(s, 3);
+	tnet_faults(s)->filter = drop_abort_to_1;
+	tnet_faults(s)->filter_arg = &lost;
+	tnet_wait_state(s, CNR_FAILED, 30 * S);
 	for (i = 0; i < 3; i++)
-		named += cnr_state(sim_comm(s, i)) == CNR_FAILED &&
-			 cnr_missing(sim_comm(s, i), rank, 4) == 1 && rank[0] == 3;
+		named += cnr_state(tnet_comm(s, i)) == CNR_FAILED &&
+			 cnr_missing(tnet_comm(s, i), rank, 4) == 1 && rank[0] == 3;
 	tap(lost >= 2 && named == 3, "the end of a rendezvous is lost on its way: %u of 3 name who is gone",
 	    named);
-	sim_free(s);
+	tnet_free(s);
 }
 
 static void test_unconnected(void)
 {
-	struct sim_config cfg = { .members = 3, .seed = 5 };
-	struct sim *s = sim_new(&cfg);
+	struct tnet_config cfg = { .members = 3, .seed = 5 };
+	struct tnet *s = tnet_new(&cfg);
 
-	tap(sim_post(s, 1, 10) == -ENOTCONN, "posting before connect: ENOTCONN");
-	tap(!cnr_connect(sim_comm(s, 1), 1) && cnr_connect(sim_comm(s, 1), 1) == -EALREADY,
+	tap(tnet_post(s, 1, 10) == -ENOTCONN, "posting before connect: ENOTCONN");
+	tap(!cnr_connect(tnet_comm(s, 1), 1) && cnr_connect(tnet_comm(s, 1), 1) == -EALREADY,
 	    "connect twice: EALREADY");
-	sim_close(s, 1, false);
-	tap(cnr_state(sim_comm(s, 1)) == CNR_CLOSED, "close while joining");
-	sim_free(s);
+	tnet_close(s, 1, false);
+	tap(cnr_state(tnet_comm(s, 1)) == CNR_CLOSED, "close while joining");
+	tnet_free(s);
 }
 
-static struct cnr_trouble trouble_of(struct sim *s, int rank)
+static struct cnr_trouble trouble_of(struct tnet *s, int rank)
 {
 	struct cnr_trouble t = { .kind = CNR_TROUBLE_NONE };
 
-	cnr_troubles(sim_comm(s, rank), &t, 1);
+	cnr_troubles(tnet_comm(s, rank), &t, 1);
 	return t;
 }
 
@@ -343,21 +343,21 @@ static void test_troubles(void)
 		{ "another communicator", 5, 0, 0, CNR_TROUBLE_COMM, 5, 0 },
 		{ "another number of members", 0, 1, 0, CNR_TROUBLE_MEMBERS, 2, 3 },
 	};
-	struct sim_config cfg = { .members = 3, .seed = 21, .key = true };
+	struct tnet_config cfg = { .members = 3, .seed = 21, .key = true };
 	struct cnr_trouble root, other;
 	struct cnr_comm *c;
-	struct sim *s;
+	struct tnet *s;
 	u32 i, id;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		s = sim_new(&cfg);
-		c = sim_comm(s, 1);
+		s = tnet_new(&cfg);
+		c = tnet_comm(s, 1);
 		id = c->cfg.comm;
 		c->cfg.comm += cases[i].comm;
 		c->cfg.members -= cases[i].members;
 		c->cfg.key[3] ^= cases[i].key;
-		sim_connect(s, -1);
-		sim_run(s, sim_now(s) + 2 * S);
+		tnet_connect(s, -1);
+		tnet_run(s, tnet_now(s) + 2 * S);
 		root = trouble_of(s, 0);
 		other = trouble_of(s, 1);
 		tap(root.kind == cases[i].kind && root.rank == 1 &&
@@ -369,28 +369,28 @@ static void test_troubles(void)
 		    (other.kind == CNR_TROUBLE_COMM ? other.value == id :
 		     other.value == cases[i].at_other),
 		    "%s: who does it is told (%u, %u)", cases[i].what, other.kind, other.value);
-		tap(cnr_state(sim_comm(s, 2)) == CNR_JOINING &&
+		tap(cnr_state(tnet_comm(s, 2)) == CNR_JOINING &&
 		    trouble_of(s, 2).kind == CNR_TROUBLE_NONE,
 		    "%s: others go on waiting", cases[i].what);
-		sim_free(s);
+		tnet_free(s);
 	}
 }
 
 /* Two processes say that they are rank 1; nobody is rank 2. */
 static void test_claimed_twice(void)
 {
-	struct sim_config cfg = { .members = 3, .seed = 22, .key = true };
-	struct sim *s = sim_new(&cfg);
+	struct tnet_config cfg = { .members = 3, .seed = 22, .key = true };
+	struct tnet *s = tnet_new(&cfg);
 	u16 rank[2];
 
-	sim_comm(s, 2)->cfg.rank = 1;
-	sim_connect(s, -1);
-	sim_run(s, sim_now(s) + 2 * S);
+	tnet_comm(s, 2)->cfg.rank = 1;
+	tnet_connect(s, -1);
+	tnet_run(s, tnet_now(s) + 2 * S);
 	tap(trouble_of(s, 0).kind == CNR_TROUBLE_RANK && trouble_of(s, 0).rank == 1,
 	    "a rank that is claimed twice: rank 0 knows");
-	tap(cnr_missing(sim_comm(s, 0), rank, 2) == 1 && rank[0] == 2,
+	tap(cnr_missing(tnet_comm(s, 0), rank, 2) == 1 && rank[0] == 2,
 	    "a rank that is claimed twice: the other one is missing");
-	sim_free(s);
+	tnet_free(s);
 }
 
 static bool forge(void *arg, int from, int to, const struct canary_hdr *h)
@@ -408,31 +408,31 @@ static bool forge(void *arg, int from, int to, const struct canary_hdr *h)
 static void test_forged(void)
 {
 	bool done = false;
-	struct sim_config cfg = { .members = 3, .seed = 23, .key = true,
+	struct tnet_config cfg = { .members = 3, .seed = 23, .key = true,
 				  .algorithm = CANARY_ALG_TREE,
 				  .faults = { .filter = forge, .filter_arg = &done } };
-	struct sim *s = sim_new(&cfg);
+	struct tnet *s = tnet_new(&cfg);
 	u32 i, named = 0;
 
-	sim_connect(s, -1);
-	sim_wait_state(s, CNR_CONNECTED, 10 * S);
+	tnet_connect(s, -1);
+	tnet_wait_state(s, CNR_CONNECTED, 10 * S);
 	post_all(s, 3, 352 * 6);
-	tap(sim_wait_completed(s, 1, 10 * S) && !sim_wrong(s), "a forged contribution: the sum is right");
+	tap(tnet_wait_completed(s, 1, 10 * S) && !tnet_wrong(s), "a forged contribution: the sum is right");
 	for (i = 0; i < 3; i++)
 		named += trouble_of(s, i).kind == CNR_TROUBLE_FORGED && trouble_of(s, i).rank == 1;
 	tap(named == 1, "a forged contribution: its leader names the source (%u)", named);
-	sim_free(s);
+	tnet_free(s);
 }
 
 /* Rank 0 says that rank 2 lives there. */
 struct lie {
-	struct sim		*s;
+	struct tnet		*s;
 	struct canary_peer	peer;
 };
 
 static bool tell_lie(void *arg, int from, int to, const struct canary_hdr *h)
 {
-	struct cnr_comm *root = sim_comm(((struct lie *)arg)->s, 0);
+	struct cnr_comm *root = tnet_comm(((struct lie *)arg)->s, 0);
 	const struct canary_peer *lie = &((struct lie *)arg)->peer;
 	bool told = canary_peer_equal(&root->peer[2], lie);
 
@@ -446,19 +446,19 @@ static bool tell_lie(void *arg, int from, int to, const struct canary_hdr *h)
 /* Return: how often rank 1 refused a table that has rank 2 at that place; -1: it believed it */
 static int refused_at(struct canary_addr addr, u16 port)
 {
-	struct sim_config cfg = { .members = 3, .seed = 17 };
+	struct tnet_config cfg = { .members = 3, .seed = 17 };
 	struct lie lie = { .peer.addr = addr, .peer.port = cpu_to_be16(port) };
 	int refused;
 
-	lie.s = sim_new(&cfg);
-	sim_faults(lie.s)->filter = tell_lie;
-	sim_faults(lie.s)->filter_arg = &lie;
-	sim_connect(lie.s, -1);
-	sim_run(lie.s, sim_now(lie.s) + 3 * S);
-	refused = cnr_stats(sim_comm(lie.s, 1))->drop[CANARY_DROP_PEER];
-	if (sim_comm(lie.s, 1)->table)
+	lie.s = tnet_new(&cfg);
+	tnet_faults(lie.s)->filter = tell_lie;
+	tnet_faults(lie.s)->filter_arg = &lie;
+	tnet_connect(lie.s, -1);
+	tnet_run(lie.s, tnet_now(lie.s) + 3 * S);
+	refused = cnr_stats(tnet_comm(lie.s, 1))->drop[CANARY_DROP_PEER];
+	if (tnet_comm(lie.s, 1)->table)
 		refused = -1;
-	sim_free(lie.s);
+	tnet_free(lie.s);
 	return refused;
 }
 
@@ -492,16 +492,16 @@ static void test_hostile_root(void)
 /* Who is told to join from elsewhere would have members sent there. */
 static void test_hostile_join(void)
 {
-	struct sim_config cfg = { .members = 3, .seed = 5 };
+	struct tnet_config cfg = { .members = 3, .seed = 5 };
 	u8 packet[64 + 1408] = { 0 };
 	struct canary_hdr *h = (void *)packet;
 	struct cnr_in in = { .hdr = h, .len = sizeof(packet),
 			     .addr = canary_addr_of_ip4(cpu_to_be32(0x0a000002)) };
-	struct sim *s = sim_new(&cfg);
+	struct tnet *s = tnet_new(&cfg);
 	struct cnr_out out;
 	const u8 *key;
 
-	sim_connect(s, 0);
+	tnet_connect(s, 0);
 	h->version = CANARY_VERSION;
 	h->type = CANARY_JOIN;
 	h->comm = cpu_to_be32(7);
@@ -511,16 +511,16 @@ static void test_hostile_join(void)
 	h->join.window = cpu_to_be16(64);
 	h->join.length = cpu_to_be16(4 * 352);
 	h->join.number = cpu_to_be32(1);
-	key = cnr_mac_key(sim_comm(s, 0), h);
+	key = cnr_mac_key(tnet_comm(s, 0), h);
 	h->join.digest = cpu_to_be32(cnr_digest(key, h + 1, sizeof(packet) - sizeof(*h)));
-	h->mac = cpu_to_be64(cnr_mac(sim_comm(s, 0), h, h + 1, 0));
+	h->mac = cpu_to_be64(cnr_mac(tnet_comm(s, 0), h, h + 1, 0));
 	in.port = cpu_to_be16(53);
-	tap(cnr_input(sim_comm(s, 0), sim_now(s), &in) == CANARY_DROP_PEER &&
-	    !cnr_poll(sim_comm(s, 0), sim_now(s), &out), "JOIN from port 53: is not answered");
+	tap(cnr_input(tnet_comm(s, 0), tnet_now(s), &in) == CANARY_DROP_PEER &&
+	    !cnr_poll(tnet_comm(s, 0), tnet_now(s), &out), "JOIN from port 53: is not answered");
 	in.port = cpu_to_be16(CANARY_PORT_BASE);
-	tap(cnr_input(sim_comm(s, 0), sim_now(s), &in) == CANARY_DROP_NONE &&
-	    cnr_poll(sim_comm(s, 0), sim_now(s), &out), "the same from a member's port: is");
-	sim_free(s);
+	tap(cnr_input(tnet_comm(s, 0), tnet_now(s), &in) == CANARY_DROP_NONE &&
+	    cnr_poll(tnet_comm(s, 0), tnet_now(s), &out), "the same from a member's port: is");
+	tnet_free(s);
 }
 
 int main(void)

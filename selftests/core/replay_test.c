@@ -10,7 +10,7 @@
 #define KEPT	64
 #define FAR	77	/* an address that no member has */
 
-struct packet {
+struct held_packet {
 	u8	data[2048];
 	u32	len;
 	int	to;
@@ -18,14 +18,14 @@ struct packet {
 
 /* Packets of one kind that were sent by one rank */
 struct record {
-	struct sim *s;
+	struct tnet *s;
 	int	from;
 	u64	types;		/* bits by enum canary_type */
 	int	deaf;		/* this rank gets no results, -1: none */
 	int	mute;		/* the first contribution of this one is lost, -1: of none */
 	int	said;		/* this one says LEAVE and nothing else, -1: none */
 	u32	n;
-	struct packet packet[KEPT];
+	struct held_packet packet[KEPT];
 };
 
 static u32 length(const struct canary_hdr *h)
@@ -51,11 +51,11 @@ static bool record(void *arg, int from, int to, const struct canary_hdr *h)
 
 	if (from == r->from && to >= 0 && r->types & 1ULL << h->type) {
 		/* the latest */
-		struct packet *p = &r->packet[r->n++ % KEPT];
+		struct held_packet *p = &r->packet[r->n++ % KEPT];
 
 		memcpy(p->data, h, sizeof(*h));
 		if (len > sizeof(*h))
-			memcpy(p->data + sizeof(*h), sim_payload(r->s), len - sizeof(*h));
+			memcpy(p->data + sizeof(*h), tnet_payload(r->s), len - sizeof(*h));
 		p->len = len;
 		p->to = to;
 	}
@@ -69,7 +69,7 @@ static bool record(void *arg, int from, int to, const struct canary_hdr *h)
 	return to == r->deaf && (h->type == CANARY_RESULT || h->type == CANARY_RING_RESULT);
 }
 
-static struct sim *recorded(struct record *r, struct sim_config *cfg, int from, u64 types)
+static struct tnet *recorded(struct record *r, struct tnet_config *cfg, int from, u64 types)
 {
 	memset(r, 0, sizeof(*r));
 	r->from = from;
@@ -80,7 +80,7 @@ static struct sim *recorded(struct record *r, struct sim_config *cfg, int from, 
 	cfg->key = true;
 	cfg->faults.filter = record;
 	cfg->faults.filter_arg = r;
-	r->s = sim_new(cfg);
+	r->s = tnet_new(cfg);
 	return r->s;
 }
 
@@ -91,18 +91,19 @@ static enum canary_drop replay(const struct record *r, int from)
 	u32 i;
 
 	for (i = 0; i < min_t(u32, r->n, KEPT); i++)
-		drop = sim_inject(r->s, r->packet[i].to, r->packet[i].data, r->packet[i].len, from);
+		drop = tnet_inject(r->s, r->packet[i].to, r->packet[i].data, r->packet[i].len,
+				   from);
 	return drop;
 }
 
-static bool all_connected(struct sim *s)
+static bool all_connected(struct tnet *s)
 {
-	return sim_wait_state(s, CNR_CONNECTED, 10 * S);
+	return tnet_wait_state(s, CNR_CONNECTED, 10 * S);
 }
 
-static void connect_all(struct sim *s)
+static void connect_all(struct tnet *s)
 {
-	sim_connect(s, -1);
+	tnet_connect(s, -1);
 	if (!all_connected(s))
 		abort();
 }
@@ -110,71 +111,71 @@ static void connect_all(struct sim *s)
 /* A JOIN of today, from elsewhere, while rank 0 still waits for others */
 static void test_join_elsewhere(void)
 {
-	struct sim_config cfg = { .members = 3, .seed = 31 };
+	struct tnet_config cfg = { .members = 3, .seed = 31 };
 	struct record r;
-	struct sim *s = recorded(&r, &cfg, 1, 1ULL << CANARY_JOIN);
+	struct tnet *s = recorded(&r, &cfg, 1, 1ULL << CANARY_JOIN);
 	struct canary_addr addr;
 
-	sim_connect(s, 0);
-	sim_connect(s, 1);
-	sim_run(s, sim_now(s) + S);
-	addr = sim_comm(s, 0)->peer[1].addr;
+	tnet_connect(s, 0);
+	tnet_connect(s, 1);
+	tnet_run(s, tnet_now(s) + S);
+	addr = tnet_comm(s, 0)->peer[1].addr;
 	tap(r.n > 1 && replay(&r, FAR) == CANARY_DROP_COOKIE,
 	    "JOIN repeated from elsewhere: its cookie is of another address");
-	tap(canary_addr_equal(&sim_comm(s, 0)->peer[1].addr, &addr), "JOIN repeated from elsewhere: nobody moves");
-	sim_connect(s, 2);
+	tap(canary_addr_equal(&tnet_comm(s, 0)->peer[1].addr, &addr), "JOIN repeated from elsewhere: nobody moves");
+	tnet_connect(s, 2);
 	tap(all_connected(s), "JOIN repeated from elsewhere: all connect");
-	sim_free(s);
+	tnet_free(s);
 }
 
 /* JOINs of a job that is no more make the table complete, before the rank of today has come. */
 static void test_join_of_yesterday(void)
 {
-	struct sim_config cfg = { .members = 3, .seed = 32 };
+	struct tnet_config cfg = { .members = 3, .seed = 32 };
 	struct record r;
-	struct sim *s = recorded(&r, &cfg, 2, 1ULL << CANARY_JOIN);
+	struct tnet *s = recorded(&r, &cfg, 2, 1ULL << CANARY_JOIN);
 
-	sim_connect(s, 0);
-	sim_connect(s, 2);
-	sim_run(s, sim_now(s) + S);
+	tnet_connect(s, 0);
+	tnet_connect(s, 2);
+	tnet_run(s, tnet_now(s) + S);
 	r.types = 0;
-	sim_restart(s, 0);
-	sim_restart(s, 2);
-	sim_connect(s, 0);
-	sim_connect(s, 1);
-	sim_run(s, sim_now(s) + S);
+	tnet_restart(s, 0);
+	tnet_restart(s, 2);
+	tnet_connect(s, 0);
+	tnet_connect(s, 1);
+	tnet_run(s, tnet_now(s) + S);
 	tap(r.n > 1 && replay(&r, 2) == CANARY_DROP_COOKIE,
 	    "JOIN of yesterday: its cookie is of another time");
-	sim_run(s, sim_now(s) + S);
-	tap(!sim_comm(s, 0)->table, "JOIN of yesterday: the rank is still missing");
-	sim_connect(s, 2);
+	tnet_run(s, tnet_now(s) + S);
+	tap(!tnet_comm(s, 0)->table, "JOIN of yesterday: the rank is still missing");
+	tnet_connect(s, 2);
 	tap(all_connected(s), "JOIN of yesterday: all connect");
-	sim_free(s);
+	tnet_free(s);
 }
 
 /* A process of rank 2 was there a while ago, at the same place; another one is there now. */
 static void test_join_of_predecessor(void)
 {
-	struct sim_config cfg = { .members = 3, .seed = 37 };
+	struct tnet_config cfg = { .members = 3, .seed = 37 };
 	struct record r;
-	struct sim *s = recorded(&r, &cfg, 2, 1ULL << CANARY_JOIN);
+	struct tnet *s = recorded(&r, &cfg, 2, 1ULL << CANARY_JOIN);
 	u64 nonce;
 
-	sim_connect(s, 0);
-	sim_connect(s, 2);
-	sim_run(s, sim_now(s) + S);
+	tnet_connect(s, 0);
+	tnet_connect(s, 2);
+	tnet_run(s, tnet_now(s) + S);
 	r.types = 0;
-	sim_restart(s, 2);
-	sim_pass(s, sim_now(s) + 10 * S);
-	sim_connect(s, 2);
-	sim_run(s, sim_now(s) + S);
-	nonce = sim_comm(s, 0)->join.joiner[2].nonce;
+	tnet_restart(s, 2);
+	tnet_pass(s, tnet_now(s) + 10 * S);
+	tnet_connect(s, 2);
+	tnet_run(s, tnet_now(s) + S);
+	nonce = tnet_comm(s, 0)->join.joiner[2].nonce;
 	tap(r.n > 1 && replay(&r, 2) == CANARY_DROP_COOKIE &&
-	    sim_comm(s, 0)->join.joiner[2].nonce == nonce,
+	    tnet_comm(s, 0)->join.joiner[2].nonce == nonce,
 	    "JOIN of a predecessor: its cookie is of another time");
-	sim_connect(s, 1);
+	tnet_connect(s, 1);
 	tap(all_connected(s), "JOIN of a predecessor: all connect");
-	sim_free(s);
+	tnet_free(s);
 }
 
 static bool drop_table(void *arg, int from, int to, const struct canary_hdr *h)
@@ -188,85 +189,85 @@ static bool drop_table(void *arg, int from, int to, const struct canary_hdr *h)
 /* It is gone before it has the table; its JOIN is said on and on. */
 static void test_join_for_the_dead(void)
 {
-	struct sim_config cfg = { .members = 3, .seed = 33 };
+	struct tnet_config cfg = { .members = 3, .seed = 33 };
 	struct record r;
-	struct sim *s = recorded(&r, &cfg, 2, 1ULL << CANARY_JOIN);
+	struct tnet *s = recorded(&r, &cfg, 2, 1ULL << CANARY_JOIN);
 	u64 until;
 	u16 rank[2];
 
-	sim_faults(s)->filter = drop_table;
-	sim_connect(s, -1);
-	sim_run(s, sim_now(s) + S);
-	sim_kill(s, 2);
-	until = sim_now(s) + 25 * S;
+	tnet_faults(s)->filter = drop_table;
+	tnet_connect(s, -1);
+	tnet_run(s, tnet_now(s) + S);
+	tnet_kill(s, 2);
+	until = tnet_now(s) + 25 * S;
 	do
 		replay(&r, 2);
-	while (sim_now(s) < until && sim_run(s, sim_now(s) + 100 * MS));
-	tap(cnr_state(sim_comm(s, 0)) == CNR_FAILED && cnr_missing(sim_comm(s, 0), rank, 2) == 1 &&
-	    rank[0] == 2, "JOIN of a dead rank on and on: it is named in the end");
-	sim_free(s);
+	while (tnet_now(s) < until && tnet_run(s, tnet_now(s) + 100 * MS));
+	tap(cnr_state(tnet_comm(s, 0)) == CNR_FAILED &&
+	    cnr_missing(tnet_comm(s, 0), rank, 2) == 1 && rank[0] == 2, "JOIN of a dead rank on and on: it is named in the end");
+	tnet_free(s);
 }
 
 /* The answer of a leader that had to wait itself, repeated to one that lacks a result */
 static void test_wait(u8 algorithm)
 {
-	struct sim_config cfg = { .members = 3, .seed = 34, .algorithm = algorithm };
+	struct tnet_config cfg = { .members = 3, .seed = 34, .algorithm = algorithm };
 	struct record r;
-	struct sim *s = recorded(&r, &cfg, -1, 1ULL << CANARY_WAIT | 1ULL << CANARY_RING_WAIT);
+	struct tnet *s = recorded(&r, &cfg, -1, 1ULL << CANARY_WAIT | 1ULL << CANARY_RING_WAIT);
 	const char *name = algorithm == CANARY_ALG_RING ? "ring" : "tree";
 	struct cnr_comm *c;
 	u32 i, told, until;
 
 	connect_all(s);
 	/* Who leads the first block posts last: the rank after it asks, and is told to wait. */
-	c = sim_comm(s, 0);
+	c = tnet_comm(s, 0);
 	r.from = cnr_leader(c, c->una);
 	r.deaf = (r.from + 1) % 3;
 	for (i = 0; i < 3; i++)
 		if ((int)i != r.from)
-			sim_post(s, i, 352);
-	sim_run(s, sim_now(s) + S);
+			tnet_post(s, i, 352);
+	tnet_run(s, tnet_now(s) + S);
 	r.types = 0;
-	sim_post(s, r.from, 352);
-	sim_run(s, sim_now(s) + MS);
+	tnet_post(s, r.from, 352);
+	tnet_run(s, tnet_now(s) + MS);
 	tap(r.n && replay(&r, r.from) == CANARY_DROP_DUPLICATE,
 	    "%s: WAIT repeated: no answer to what is asked now", name);
 	/* Results arrive from now on, if it asks. */
-	told = sim_completed(s, r.deaf);
+	told = tnet_completed(s, r.deaf);
 	r.deaf = -1;
 	for (until = 0; until < 2000; until++) {
 		replay(&r, r.from);
-		sim_run(s, sim_now(s) + MS);
+		tnet_run(s, tnet_now(s) + MS);
 	}
-	tap(!told && sim_completed(s, (r.from + 1) % 3) == 1 && !sim_wrong(s),
+	tap(!told && tnet_completed(s, (r.from + 1) % 3) == 1 && !tnet_wrong(s),
 	    "%s: WAIT repeated every ms: it asks all the same", name);
-	sim_free(s);
+	tnet_free(s);
 }
 
 /* A leader asked for a contribution that was lost; that it asks is repeated to one without result. */
 static void test_failure(void)
 {
-	struct sim_config cfg = { .members = 3, .seed = 38, .algorithm = CANARY_ALG_TREE };
+	struct tnet_config cfg = { .members = 3, .seed = 38, .algorithm = CANARY_ALG_TREE };
 	struct record r;
-	struct sim *s = recorded(&r, &cfg, -1, 1ULL << CANARY_FAILURE);
+	struct tnet *s = recorded(&r, &cfg, -1, 1ULL << CANARY_FAILURE);
 	u32 i, before, leader;
 	u64 sent;
 	int deaf;
 
 	connect_all(s);
-	leader = cnr_leader(sim_comm(s, 0), sim_comm(s, 0)->una);
+	leader = cnr_leader(tnet_comm(s, 0), tnet_comm(s, 0)->una);
 	r.from = leader;
 	deaf = (leader + 1) % 3;
 	r.mute = deaf;
 	r.deaf = deaf;
 	post_all(s, 3, 352);
-	for (i = 0; i < 5000 && sim_completed(s, leader) < 1; i++)
-		sim_run(s, sim_now(s) + 100 * CNR_USEC);
+	for (i = 0; i < 5000 && tnet_completed(s, leader) < 1; i++)
+		tnet_run(s, tnet_now(s) + 100 * CNR_USEC);
 	r.types = 0;
-	before = sim_completed(s, deaf);
-	sent = cnr_stats(sim_comm(s, deaf))->counter[CNR_C_bytes_out];
+	before = tnet_completed(s, deaf);
+	sent = cnr_stats(tnet_comm(s, deaf))->counter[CNR_C_bytes_out];
 	tap(r.n && !before && replay(&r, leader) == CANARY_DROP_DUPLICATE &&
-	    cnr_stats(sim_comm(s, deaf))->counter[CNR_C_bytes_out] == sent,
+	    cnr_stats(tnet_comm(s, deaf))->counter[CNR_C_bytes_out] == sent,
 	    "FAILURE repeated: it does not contribute again");
 	((struct canary_hdr *)r.packet[0].data)->flags ^= CANARY_F_BYPASS;
 	tap(replay(&r, leader) == CANARY_DROP_MAC, "FAILURE, but without BYPASS: its mac does not fit");
@@ -274,72 +275,72 @@ static void test_failure(void)
 	r.deaf = -1;
 	for (i = 0; i < 2000; i++) {
 		replay(&r, leader);
-		sim_run(s, sim_now(s) + MS);
+		tnet_run(s, tnet_now(s) + MS);
 	}
-	tap(sim_completed(s, deaf) == 1 && !sim_wrong(s),
+	tap(tnet_completed(s, deaf) == 1 && !tnet_wrong(s),
 	    "FAILURE repeated every ms: it asks for the result all the same");
-	sim_free(s);
+	tnet_free(s);
 }
 
 /* A lost result was asked for and given; the question comes again, many times. */
 static void test_request(u8 algorithm)
 {
-	struct sim_config cfg = { .members = 3, .seed = 39, .algorithm = algorithm };
+	struct tnet_config cfg = { .members = 3, .seed = 39, .algorithm = algorithm };
 	struct record r;
-	struct sim *s = recorded(&r, &cfg, -1,
-				 1ULL << CANARY_REQUEST | 1ULL << CANARY_RING_REQUEST);
+	struct tnet *s = recorded(&r, &cfg, -1,
+				  1ULL << CANARY_REQUEST | 1ULL << CANARY_RING_REQUEST);
 	const char *name = algorithm == CANARY_ALG_RING ? "ring" : "tree";
 	struct cnr_comm *c;
 	u32 i, leader;
 	u64 sent;
 
 	connect_all(s);
-	leader = cnr_leader(sim_comm(s, 0), sim_comm(s, 0)->una);
+	leader = cnr_leader(tnet_comm(s, 0), tnet_comm(s, 0)->una);
 	r.from = (leader + 1) % 3;
 	r.deaf = r.from;
 	post_all(s, 3, 352);
 	for (i = 0; i < 5000 && !r.n; i++)
-		sim_run(s, sim_now(s) + 100 * CNR_USEC);
+		tnet_run(s, tnet_now(s) + 100 * CNR_USEC);
 	r.deaf = -1;
-	sim_run(s, sim_now(s) + S);
-	c = sim_comm(s, r.packet[0].to);
+	tnet_run(s, tnet_now(s) + S);
+	c = tnet_comm(s, r.packet[0].to);
 	sent = cnr_stats(c)->counter[CNR_C_bytes_out];
 	for (i = 0; i < 100; i++)
 		replay(&r, r.from);
-	tap(r.n && sim_completed(s, r.from) == 1 && cnr_stats(c)->counter[CNR_C_bytes_out] == sent,
+	tap(r.n && tnet_completed(s, r.from) == 1 && cnr_stats(c)->counter[CNR_C_bytes_out] == sent,
 	    "%s: REQUEST repeated 100 times: not answered", name);
-	sim_free(s);
+	tnet_free(s);
 }
 
 /* It owed an answer, and left in good order: that is one. */
 static void test_leave(void)
 {
-	struct sim_config cfg = { .members = 3, .seed = 40, .algorithm = CANARY_ALG_TREE };
+	struct tnet_config cfg = { .members = 3, .seed = 40, .algorithm = CANARY_ALG_TREE };
 	struct record r;
-	struct sim *s = recorded(&r, &cfg, -1, 0);
-	struct cnr_comm *c = sim_comm(s, 1);
+	struct tnet *s = recorded(&r, &cfg, -1, 0);
+	struct cnr_comm *c = tnet_comm(s, 1);
 
 	connect_all(s);
 	post_all(s, 3, 352 * 4);
-	if (!sim_wait_completed(s, 1, 5 * S))
+	if (!tnet_wait_completed(s, 1, 5 * S))
 		abort();
-	sim_run(s, sim_now(s) + S);
+	tnet_run(s, tnet_now(s) + S);
 	r.said = 2;
-	cnr_ask(c, sim_now(s), 2);
-	sim_run(s, sim_now(s) + 4 * S);
-	sim_close(s, 2, false);
-	sim_run(s, sim_now(s) + 10 * S);
+	cnr_ask(c, tnet_now(s), 2);
+	tnet_run(s, tnet_now(s) + 4 * S);
+	tnet_close(s, 2, false);
+	tnet_run(s, tnet_now(s) + 10 * S);
 	tap(c->state == CNR_CONNECTED && !c->alive.asked,
 	    "who owes an answer leaves: it is not dead, and nobody waits for it");
-	sim_free(s);
+	tnet_free(s);
 }
 
 /* All that a rank said, before it died owing a contribution, is said again all the time. */
 static void test_dead(u8 algorithm)
 {
-	struct sim_config cfg = { .members = 4, .seed = 35, .algorithm = algorithm };
+	struct tnet_config cfg = { .members = 4, .seed = 35, .algorithm = algorithm };
 	struct record r;
-	struct sim *s = recorded(&r, &cfg, 2, ~(1ULL << CANARY_JOIN | 1ULL << CANARY_ABORT));
+	struct tnet *s = recorded(&r, &cfg, 2, ~(1ULL << CANARY_JOIN | 1ULL << CANARY_ABORT));
 	const char *name = algorithm == CANARY_ALG_RING ? "ring" : "tree";
 	u32 i, named = 0;
 	u64 until;
@@ -347,48 +348,48 @@ static void test_dead(u8 algorithm)
 
 	connect_all(s);
 	post_all(s, 4, 352 * 4);
-	if (!sim_wait_completed(s, 1, 5 * S))
+	if (!tnet_wait_completed(s, 1, 5 * S))
 		abort();
 	for (i = 0; i < 4; i++)
 		if (i != 2)
-			sim_post(s, i, 352 * 4);
-	sim_run(s, sim_now(s) + 2 * S);
-	sim_kill(s, 2);
+			tnet_post(s, i, 352 * 4);
+	tnet_run(s, tnet_now(s) + 2 * S);
+	tnet_kill(s, 2);
 	r.types = 0;
-	until = sim_now(s) + 12 * S;
+	until = tnet_now(s) + 12 * S;
 	do
 		replay(&r, 2);
-	while (sim_now(s) < until && sim_run(s, sim_now(s) + 10 * MS));
+	while (tnet_now(s) < until && tnet_run(s, tnet_now(s) + 10 * MS));
 	for (i = 0; i < 4; i++)
-		named += i != 2 && cnr_state(sim_comm(s, i)) == CNR_FAILED &&
-			 cnr_missing(sim_comm(s, i), rank, 4) == 1 && rank[0] == 2;
+		named += i != 2 && cnr_state(tnet_comm(s, i)) == CNR_FAILED &&
+			 cnr_missing(tnet_comm(s, i), rank, 4) == 1 && rank[0] == 2;
 	tap(r.n > 8 && named == 3, "%s: %u packets of a dead rank again and again: %u of 3 name it", name,
 	    r.n, named);
-	sim_free(s);
+	tnet_free(s);
 }
 
 /* A host that stood still for long has not heard the answers: it does not blame others for that. */
 static void test_sleeper(void)
 {
-	struct sim_config cfg = { .members = 3, .seed = 36 };
-	struct sim *s = sim_new(&cfg);
-	struct cnr_comm *c = sim_comm(s, 0);
+	struct tnet_config cfg = { .members = 3, .seed = 36 };
+	struct tnet *s = tnet_new(&cfg);
+	struct cnr_comm *c = tnet_comm(s, 0);
 	u64 until;
 
 	connect_all(s);
-	sim_post(s, 0, 352 * 4);
-	until = sim_now(s) + 5 * S;
-	while (!c->alive.asked && sim_now(s) < until)
-		sim_run(s, sim_now(s) + 10 * CNR_USEC);
-	sim_kill(s, 0);
-	sim_pass(s, sim_now(s) + 30 * S);
-	sim_revive(s, 0);
-	sim_run(s, sim_now(s) + S);
+	tnet_post(s, 0, 352 * 4);
+	until = tnet_now(s) + 5 * S;
+	while (!c->alive.asked && tnet_now(s) < until)
+		tnet_run(s, tnet_now(s) + 10 * CNR_USEC);
+	tnet_kill(s, 0);
+	tnet_pass(s, tnet_now(s) + 30 * S);
+	tnet_revive(s, 0);
+	tnet_run(s, tnet_now(s) + S);
 	tap(c->state == CNR_CONNECTED, "a host stands still for 30 s: it takes nobody for dead");
-	sim_post(s, 1, 352 * 4);
-	sim_post(s, 2, 352 * 4);
-	tap(sim_wait_completed(s, 1, 10 * S) && !sim_wrong(s), "a host stands still for 30 s: exact");
-	sim_free(s);
+	tnet_post(s, 1, 352 * 4);
+	tnet_post(s, 2, 352 * 4);
+	tap(tnet_wait_completed(s, 1, 10 * S) && !tnet_wrong(s), "a host stands still for 30 s: exact");
+	tnet_free(s);
 }
 
 int main(void)

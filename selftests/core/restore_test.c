@@ -8,11 +8,11 @@
 #include "selftests/tap.h"
 #include "core/inside.h"
 #include "fixture.h"
-#include "sim_int.h"
+#include "testnet_inside.h"
 
 struct trial {
 	const char *name;
-	struct sim_config cfg;
+	struct tnet_config cfg;
 	u32	elements;
 	u32	operations;
 	bool	exactly;	/* nothing is lost: restorations replace results one for one */
@@ -86,27 +86,27 @@ static bool look_at_bypassed(void *arg, int from, int to, const struct canary_hd
 	return false;
 }
 
-static struct sim *run(const struct trial *t, struct bypassed *bypassed)
+static struct tnet *run(const struct trial *t, struct bypassed *bypassed)
 {
-	struct sim_config cfg = t->cfg;
-	struct sim *s;
+	struct tnet_config cfg = t->cfg;
+	struct tnet *s;
 	u32 i;
 
 	cfg.aggregate = true;
 	cfg.key = true;
 	cfg.seed = 5;
 	cfg.rate = 100000000;	/* so that no result overtakes its restoration */
-	s = sim_new(&cfg);
+	s = tnet_new(&cfg);
 	if (t->twice) {
-		sim_faults(s)->filter = look_at_bypassed;
-		sim_faults(s)->filter_arg = bypassed;
+		tnet_faults(s)->filter = look_at_bypassed;
+		tnet_faults(s)->filter_arg = bypassed;
 	}
-	sim_connect(s, -1);
-	if (!sim_wait_state(s, CNR_CONNECTED, 20 * S))
+	tnet_connect(s, -1);
+	if (!tnet_wait_state(s, CNR_CONNECTED, 20 * S))
 		abort();
 	for (i = 0; i < t->operations; i++)
 		post_all(s, cfg.members, t->elements);
-	if (!sim_wait_completed(s, t->operations, 300 * S))
+	if (!tnet_wait_completed(s, t->operations, 300 * S))
 		printf("# not complete\n");
 	return s;
 }
@@ -116,7 +116,7 @@ int main(void)
 	static struct bypassed bypassed;
 	u64 sent, requests, results, direct, blocks;
 	const struct trial *t;
-	struct sim *s;
+	struct tnet *s;
 	u32 i, n;
 
 	for (i = 0; i < ARRAY_SIZE(trials); i++) {
@@ -128,7 +128,7 @@ int main(void)
 		results = counter(s, n, CNR_C_results_out);
 		blocks = counter(s, n, CNR_C_blocks_led);
 		direct = blocks * (n - 1 - t->cfg.children);
-		tap(sim_completed(s, 0) == t->operations && !sim_wrong(s), "%s: all complete and right",
+		tap(tnet_completed(s, 0) == t->operations && !tnet_wrong(s), "%s: all complete and right",
 		    t->name);
 		if (t->cfg.unforgiving)
 			tap(s->refused > 1 && sent * 10 < blocks && (!t->vain || sent <= n * t->vain),
@@ -146,7 +146,7 @@ int main(void)
 			tap(!requests && sent >= blocks && results < direct / 2,
 			    "%s: %llu results instead of %llu, nobody asked", t->name,
 			    (unsigned long long)results, (unsigned long long)direct);
-		sim_free(s);
+		tnet_free(s);
 	}
 	return tap_done("core-restore");
 }

@@ -8,11 +8,11 @@
 #include "selftests/tap.h"
 #include "core/inside.h"
 #include "fixture.h"
-#include "scenario.h"
+#include "trial.h"
 
 #define RING	.algorithm = CANARY_ALG_RING
 
-static const struct scenario scenarios[] = {
+static const struct trial trials[] = {
 	{ "one member",			1, 5000, 2, 2, RING },
 	{ "two members",		2, 5000, 3, 2, RING },
 	{ "three, one element",		3, 1, 5, 2, RING },
@@ -60,20 +60,20 @@ static const struct scenario scenarios[] = {
 static void test_traffic(void)
 {
 	u32 n = 8, blocks = 8 * 50, i, even = 0;
-	struct sim *s = connected_as(n, false, CANARY_ALG_RING);
+	struct tnet *s = connected_as(n, false, CANARY_ALG_RING);
 	u64 *of;
 
 	post_all(s, n, 352 * blocks);
-	sim_wait_completed(s, 1, 10 * S);
+	tnet_wait_completed(s, 1, 10 * S);
 	for (i = 0; i < n; i++) {
-		of = cnr_stats(sim_comm(s, i))->counter;
+		of = cnr_stats(tnet_comm(s, i))->counter;
 		even += of[CNR_C_ring_out] + of[CNR_C_results_out] == 2 * (n - 1) * blocks / n;
 	}
 	tap(even == n, "traffic: %u of %u members send 2 (N - 1) / N of the vector", even, n);
 	tap(!counter(s, n, CNR_C_ring_again) && !counter(s, n, CNR_C_results_again) &&
 	    !counter(s, n, CNR_C_requests_out) && !counter(s, n, CNR_C_timeouts),
 	    "traffic: nothing is asked for or sent twice");
-	sim_free(s);
+	tnet_free(s);
 }
 
 /* Drops the n-th packet of a type, once. */
@@ -108,23 +108,23 @@ struct loss {
 
 static struct loss lose_one(enum canary_type type, u32 skip)
 {
-	struct sim *s = connected_as(8, false, CANARY_ALG_RING);
+	struct tnet *s = connected_as(8, false, CANARY_ALG_RING);
 	struct drop_nth d = { .type = type, .skip = skip, .times = 1 };
 	struct loss l;
 	u64 begin;
 
 	post_all(s, 8, 352 * 64);
-	sim_wait_completed(s, 1, 5 * S);
-	sim_faults(s)->filter = drop_nth;
-	sim_faults(s)->filter_arg = &d;
-	begin = sim_now(s);
+	tnet_wait_completed(s, 1, 5 * S);
+	tnet_faults(s)->filter = drop_nth;
+	tnet_faults(s)->filter_arg = &d;
+	begin = tnet_now(s);
 	post_all(s, 8, 352 * 640);
-	l.exact = sim_wait_completed(s, 2, 5 * S) && !sim_wrong(s) && !d.times;
+	l.exact = tnet_wait_completed(s, 2, 5 * S) && !tnet_wrong(s) && !d.times;
 	l.requests = counter(s, 8, CNR_C_requests_out);
 	l.partials = counter(s, 8, CNR_C_ring_again);
 	l.results = counter(s, 8, CNR_C_results_again);
-	l.ns = sim_now(s) - begin;
-	sim_free(s);
+	l.ns = tnet_now(s) - begin;
+	tnet_free(s);
 	return l;
 }
 
@@ -164,28 +164,28 @@ static void test_single_losses(void)
 
 static void test_slow_rank(void)
 {
-	struct sim *s = connected_as(8, false, CANARY_ALG_RING);
+	struct tnet *s = connected_as(8, false, CANARY_ALG_RING);
 	u64 begin, sent;
 	u32 i;
 
 	post_all(s, 8, 50000);
-	sim_wait_completed(s, 1, 5 * S);
-	begin = sim_now(s);
+	tnet_wait_completed(s, 1, 5 * S);
+	begin = tnet_now(s);
 	sent = counter(s, 8, CNR_C_ring_out);
 	for (i = 0; i < 7; i++)
-		sim_post(s, i, 50000);
-	sim_run(s, begin + 3 * S);
-	sim_post(s, 7, 50000);
-	tap(sim_wait_completed(s, 2, 5 * S) && !sim_wrong(s), "slow rank: 3 s late, exact");
-	tap(sim_now(s) - begin < 3 * S + 100 * MS, "slow rank: costs its lateness only (%llu ms)",
-	    (unsigned long long)((sim_now(s) - begin) / MS));
+		tnet_post(s, i, 50000);
+	tnet_run(s, begin + 3 * S);
+	tnet_post(s, 7, 50000);
+	tap(tnet_wait_completed(s, 2, 5 * S) && !tnet_wrong(s), "slow rank: 3 s late, exact");
+	tap(tnet_now(s) - begin < 3 * S + 100 * MS, "slow rank: costs its lateness only (%llu ms)",
+	    (unsigned long long)((tnet_now(s) - begin) / MS));
 	sent = counter(s, 8, CNR_C_ring_out) - sent;
 	tap(counter(s, 8, CNR_C_ring_again) <= 64, "slow rank: a window at most is sent twice (%llu of %llu)",
 	    (unsigned long long)counter(s, 8, CNR_C_ring_again), (unsigned long long)sent);
-	sim_free(s);
+	tnet_free(s);
 }
 
-static bool all_name(struct sim *s, u32 members, u32 odd, int error)
+static bool all_name(struct tnet *s, u32 members, u32 odd, int error)
 {
 	enum canary_abort why;
 	u16 rank[4] = { 0 };
@@ -194,55 +194,55 @@ static bool all_name(struct sim *s, u32 members, u32 odd, int error)
 
 	for (i = 0; i < members; i++)
 		if (i != odd || error == -EPROTO)
-			named &= cnr_missing(sim_comm(s, i), rank, 4) == 1 && rank[0] == odd &&
-				 cnr_failure(sim_comm(s, i), &why) == error;
+			named &= cnr_missing(tnet_comm(s, i), rank, 4) == 1 && rank[0] == odd &&
+				 cnr_failure(tnet_comm(s, i), &why) == error;
 	return named;
 }
 
 static void test_ends(void)
 {
-	struct sim *s = connected_as(6, false, CANARY_ALG_RING);
+	struct tnet *s = connected_as(6, false, CANARY_ALG_RING);
 	u32 i;
 
 	post_all(s, 6, 1000);
-	sim_wait_completed(s, 1, 5 * S);
-	sim_kill(s, 4);
+	tnet_wait_completed(s, 1, 5 * S);
+	tnet_kill(s, 4);
 	for (i = 0; i < 6; i++)
-		sim_post(s, i, 100000);
-	tap(sim_wait_state(s, CNR_FAILED, 60 * S) && all_name(s, 6, 4, -EHOSTDOWN),
+		tnet_post(s, i, 100000);
+	tap(tnet_wait_state(s, CNR_FAILED, 60 * S) && all_name(s, 6, 4, -EHOSTDOWN),
 	    "dead rank: everybody else ends and names it");
-	sim_free(s);
+	tnet_free(s);
 
 	s = connected_as(6, false, CANARY_ALG_RING);
 	for (i = 0; i < 5; i++)
-		sim_post(s, i, 100000);
-	sim_run(s, sim_now(s) + 10 * MS);
-	sim_close(s, 5, false);
-	sim_run(s, sim_now(s) + 10 * MS);
-	tap(cnr_state(sim_comm(s, 0)) == CNR_FAILED && sim_last_error(s, 0) == -ECONNRESET,
+		tnet_post(s, i, 100000);
+	tnet_run(s, tnet_now(s) + 10 * MS);
+	tnet_close(s, 5, false);
+	tnet_run(s, tnet_now(s) + 10 * MS);
+	tap(cnr_state(tnet_comm(s, 0)) == CNR_FAILED && tnet_last_error(s, 0) == -ECONNRESET,
 	    "leaving in the middle: others end with ECONNRESET");
-	sim_free(s);
+	tnet_free(s);
 }
 
 /* One of several runs another length: it is named, whoever starts the first block. */
 static void test_mismatch(u8 algorithm, u32 elements, u32 other, const char *what)
 {
-	struct sim_config cfg = { .fixed_first = true, .seed = 8, .algorithm = algorithm };
+	struct tnet_config cfg = { .fixed_first = true, .seed = 8, .algorithm = algorithm };
 	u32 odd, i, right = 0, runs = 0;
-	struct sim *s;
+	struct tnet *s;
 
 	for (cfg.members = 3; cfg.members <= 5; cfg.members++)
 		for (cfg.first_block = 20; cfg.first_block < 20 + cfg.members; cfg.first_block++)
 			for (odd = 0; odd < cfg.members; odd++) {
-				s = sim_new(&cfg);
-				sim_connect(s, -1);
-				sim_wait_state(s, CNR_CONNECTED, 10 * S);
+				s = tnet_new(&cfg);
+				tnet_connect(s, -1);
+				tnet_wait_state(s, CNR_CONNECTED, 10 * S);
 				for (i = 0; i < cfg.members; i++)
-					sim_post(s, i, i == odd ? other : elements);
-				sim_wait_state(s, CNR_FAILED, 20 * S);
+					tnet_post(s, i, i == odd ? other : elements);
+				tnet_wait_state(s, CNR_FAILED, 20 * S);
 				right += all_name(s, cfg.members, odd, -EPROTO);
 				runs++;
-				sim_free(s);
+				tnet_free(s);
 			}
 	tap(right == runs, "another length: %s: named rightly by all in %u of %u runs", what, right,
 	    runs);
@@ -250,36 +250,36 @@ static void test_mismatch(u8 algorithm, u32 elements, u32 other, const char *wha
 
 static void test_mismatch_two(void)
 {
-	struct sim *s = connected_as(2, false, CANARY_ALG_RING);
+	struct tnet *s = connected_as(2, false, CANARY_ALG_RING);
 
-	sim_post(s, 0, 100);
-	sim_post(s, 1, 101);
-	sim_wait_state(s, CNR_FAILED, 20 * S);
-	tap(cnr_missing(sim_comm(s, 0), NULL, 0) == 2 && sim_last_error(s, 1) == -EPROTO,
+	tnet_post(s, 0, 100);
+	tnet_post(s, 1, 101);
+	tnet_wait_state(s, CNR_FAILED, 20 * S);
+	tap(cnr_missing(tnet_comm(s, 0), NULL, 0) == 2 && tnet_last_error(s, 1) == -EPROTO,
 	    "another length: among two, both are named");
-	sim_free(s);
+	tnet_free(s);
 }
 
 /* Does everybody say so of the latest operation? */
-static bool said(struct sim *s, u32 members, u8 algorithm, u8 why)
+static bool said(struct tnet *s, u32 members, u8 algorithm, u8 why)
 {
 	struct cnr_info info;
 	bool good = true;
 	u32 i;
 
 	for (i = 0; i < members; i++) {
-		cnr_info(sim_comm(s, i), &info);
+		cnr_info(tnet_comm(s, i), &info);
 		good &= info.last == algorithm && info.why == why;
 	}
 	return good;
 }
 
-static bool once(struct sim *s, u32 members, u32 elements, u32 *done)
+static bool once(struct tnet *s, u32 members, u32 elements, u32 *done)
 {
 	post_all(s, members, elements);
-	if (!sim_wait_completed(s, ++*done, 60 * S) || sim_wrong(s))
+	if (!tnet_wait_completed(s, ++*done, 60 * S) || tnet_wrong(s))
 		return false;
-	sim_run(s, sim_now(s) + 50 * MS);	/* the last PLAN may be under way */
+	tnet_run(s, tnet_now(s) + 50 * MS);	/* the last PLAN may be under way */
 	return true;
 }
 
@@ -292,7 +292,7 @@ static bool drop_aggregates(void *arg, int from, int to, const struct canary_hdr
 
 static void test_decisions(void)
 {
-	struct sim *s = connected_as(5, false, CANARY_ALG_AUTO);
+	struct tnet *s = connected_as(5, false, CANARY_ALG_AUTO);
 	u32 i, done = 0;
 	bool good;
 
@@ -312,38 +312,38 @@ static void test_decisions(void)
 	tap(said(s, 5, CANARY_ALG_RING, CANARY_WHY_PLAIN), "auto: nothing has changed: ring");
 	tap(counter(s, 5, CNR_C_ring_again) + counter(s, 5, CNR_C_requests_out) == 0,
 	    "auto: nothing is sent twice because somebody does not know yet");
-	sim_free(s);
+	tnet_free(s);
 
 	done = 0;
 	s = connected_as(5, true, CANARY_ALG_AUTO);
 	once(s, 5, LONG, &done);
 	once(s, 5, LONG, &done);
 	tap(said(s, 5, CANARY_ALG_TREE, CANARY_WHY_MERGED), "auto: switches add up: tree");
-	sim_faults(s)->filter = drop_aggregates;
+	tnet_faults(s)->filter = drop_aggregates;
 	once(s, 5, LONG, &done);
 	once(s, 5, LONG, &done);
 	tap(said(s, 5, CANARY_ALG_RING, CANARY_WHY_LOSSES), "auto: trees fail: ring");
-	sim_free(s);
+	tnet_free(s);
 
 	s = connected_as(2, false, CANARY_ALG_AUTO);
 	done = 0;
 	once(s, 2, LONG, &done);
 	tap(said(s, 2, CANARY_ALG_TREE, CANARY_WHY_MEMBERS), "auto: two members: tree");
-	sim_free(s);
+	tnet_free(s);
 }
 
 /* What rank 0 was told holds, whatever others want. */
 static void test_overruled(void)
 {
-	struct sim *s = connected_as(3, false, CANARY_ALG_RING);
+	struct tnet *s = connected_as(3, false, CANARY_ALG_RING);
 	struct cnr_info info;
 	u32 done = 0;
 
 	once(s, 3, 10, &done);
-	cnr_info(sim_comm(s, 2), &info);
+	cnr_info(tnet_comm(s, 2), &info);
 	tap(info.wanted == CANARY_ALG_AUTO && info.algorithm == CANARY_ALG_RING &&
 	    said(s, 3, CANARY_ALG_RING, CANARY_WHY_FIXED), "overruled, and told so");
-	sim_free(s);
+	tnet_free(s);
 }
 
 struct pins {
@@ -372,24 +372,24 @@ static bool look_at_pin(void *arg, int from, int to, const struct canary_hdr *h)
 /* Rank 0 is told: all pin the contributions of a block to the same one of so many trees. */
 static void test_static(u8 trees)
 {
-	struct sim_config cfg = {
+	struct tnet_config cfg = {
 		.members = 5, .seed = 3, .aggregate = true, .fixed_first = true,
 		.algorithm = trees ? CANARY_ALG_STATIC : CANARY_ALG_TREE, .trees = trees,
 	};
-	struct sim *s = sim_new(&cfg);
+	struct tnet *s = tnet_new(&cfg);
 	struct pins p = { .trees = trees };
 	u32 done = 0;
 	bool sums;
 
-	sim_faults(s)->filter = look_at_pin;
-	sim_faults(s)->filter_arg = &p;
-	sim_connect(s, -1);
-	sim_wait_state(s, CNR_CONNECTED, 10 * S);
+	tnet_faults(s)->filter = look_at_pin;
+	tnet_faults(s)->filter_arg = &p;
+	tnet_connect(s, -1);
+	tnet_wait_state(s, CNR_CONNECTED, 10 * S);
 	sums = once(s, 5, LONG, &done);
 	tap(sums && said(s, 5, cfg.algorithm, CANARY_WHY_FIXED) && p.right > 400 && !p.wrong &&
 	    p.used == (trees ? (1U << trees) - 1 : 1),
 	    "%u static trees: all members pin all blocks, block by block in turn", trees);
-	sim_free(s);
+	tnet_free(s);
 }
 
 /* As many as there can be, and only with their algorithm */
@@ -421,59 +421,59 @@ static void test_static_bounds(void)
 static void test_plan_lost(void)
 {
 	struct drop_nth d = { .type = CANARY_PLAN, .times = 4 };
-	struct sim *s = connected_as(5, false, CANARY_ALG_AUTO);
+	struct tnet *s = connected_as(5, false, CANARY_ALG_AUTO);
 	u32 i;
 
-	sim_faults(s)->filter = drop_nth;
-	sim_faults(s)->filter_arg = &d;
+	tnet_faults(s)->filter = drop_nth;
+	tnet_faults(s)->filter_arg = &d;
 	post_all(s, 5, LONG);
-	tap(sim_wait_completed(s, 1, 1 * S) && !sim_wrong(s) && !d.times,
+	tap(tnet_wait_completed(s, 1, 1 * S) && !tnet_wrong(s) && !d.times,
 	    "PLAN lost to all: completes, exact");
 	for (i = 1; i < 5; i++)
-		sim_post(s, i, LONG);
-	sim_run(s, sim_now(s) + 3 * S);
-	sim_post(s, 0, LONG);
-	tap(sim_wait_completed(s, 2, 100 * MS) && !sim_wrong(s) &&
+		tnet_post(s, i, LONG);
+	tnet_run(s, tnet_now(s) + 3 * S);
+	tnet_post(s, 0, LONG);
+	tap(tnet_wait_completed(s, 2, 100 * MS) && !tnet_wrong(s) &&
 	    said(s, 5, CANARY_ALG_RING, CANARY_WHY_PLAIN),
 	    "rank 0 posts 3 s late: others wait for it, and no longer");
-	sim_kill(s, 0);
+	tnet_kill(s, 0);
 	for (i = 1; i < 5; i++)
-		sim_post(s, i, LONG);
-	tap(sim_wait_state(s, CNR_FAILED, 60 * S) && all_name(s, 5, 0, -EHOSTDOWN),
+		tnet_post(s, i, LONG);
+	tap(tnet_wait_state(s, CNR_FAILED, 60 * S) && all_name(s, 5, 0, -EHOSTDOWN),
 	    "rank 0 dies before it has decided: it is named");
-	sim_free(s);
+	tnet_free(s);
 }
 
 /* All links are busy: what a ring can carry is reached, however many there are. */
 static void test_goodput(u32 members, u32 leaves, u32 drop, u32 percent)
 {
-	struct sim_config cfg = {
+	struct tnet_config cfg = {
 		.members = members, .leaves = leaves, .spines = leaves ? 1 : 0, .rate = 100000000,
 		.queue = 100, .seed = 5, .algorithm = CANARY_ALG_RING, .faults.drop = drop,
 	};
 	u32 blocks = (drop ? 200 : 40) * members, done = 0, reached;
-	struct sim *s = sim_new(&cfg);
+	struct tnet *s = tnet_new(&cfg);
 	u64 begin, least;
 
-	sim_connect(s, -1);
-	sim_wait_state(s, CNR_CONNECTED, 10 * S);
+	tnet_connect(s, -1);
+	tnet_wait_state(s, CNR_CONNECTED, 10 * S);
 	once(s, members, 352 * blocks, &done);
-	begin = sim_now(s);
+	begin = tnet_now(s);
 	post_all(s, members, 352 * blocks);
-	sim_wait_completed(s, 2, 60 * S);
+	tnet_wait_completed(s, 2, 60 * S);
 	/* 2 (N - 1) / N of the vector, 1514 bytes a block, over one link */
 	least = 2ULL * (members - 1) * blocks / members * 1514 * 8 * 10;
-	reached = 100 * least / (sim_now(s) - begin);
-	tap(!sim_wrong(s) && reached >= percent,
+	reached = 100 * least / (tnet_now(s) - begin);
+	tap(!tnet_wrong(s) && reached >= percent,
 	    "goodput: %u members, %u leaves, %u ppm lost on each link: %u %% of the limit", members,
 	    leaves, drop, reached);
-	sim_free(s);
+	tnet_free(s);
 }
 
 int main(int argc, char **argv)
 {
-	run_scenarios("ring: ", scenarios, ARRAY_SIZE(scenarios), CANARY_ALG_AUTO,
-		      argc > 1 ? atoi(argv[1]) : 2);
+	run_trials("ring: ", trials, ARRAY_SIZE(trials), CANARY_ALG_AUTO,
+		   argc > 1 ? atoi(argv[1]) : 2);
 	test_traffic();
 	test_single_losses();
 	test_slow_rank();

@@ -3,13 +3,13 @@
  * Vectors in memory that the application can write to (cnr_op.hashes), which it does: others get
  * what was right, or an error that names its rank. Also if no checksum shows it.
  */
-#include "scenario.h"
+#include "trial.h"
 
 #define MEMBERS	4
 #define WRITER	1	/* its application writes */
 
 struct plot {
-	struct sim *s;
+	struct tnet *s;
 	enum canary_type lost;	/* what WRITER and others send is lost, ... */
 	u32	skip;		/* ... after so many */
 	bool	over;
@@ -22,7 +22,7 @@ static bool lose(void *arg, int from, int to, const struct canary_hdr *h)
 	struct plot *p = arg;
 
 	if (p->at_once && from == WRITER && h->type == CANARY_RESULT && ++p->sent == p->skip)
-		sim_permute(p->s, WRITER);
+		tnet_permute(p->s, WRITER);
 	if (p->at_once || p->over || h->type != p->lost)
 		return false;
 	if (p->skip) {
@@ -32,37 +32,37 @@ static bool lose(void *arg, int from, int to, const struct canary_hdr *h)
 	return true;
 }
 
-static struct sim *posted(u8 algorithm, struct plot *p)
+static struct tnet *posted(u8 algorithm, struct plot *p)
 {
-	struct sim_config cfg = {
+	struct tnet_config cfg = {
 		.members = MEMBERS, .seed = 9, .algorithm = algorithm, .pinned = true,
 	};
 
-	p->s = sim_new(&cfg);
-	sim_connect(p->s, -1);
-	sim_wait_state(p->s, CNR_CONNECTED, 10 * S);
-	sim_faults(p->s)->filter = lose;
-	sim_faults(p->s)->filter_arg = p;
+	p->s = tnet_new(&cfg);
+	tnet_connect(p->s, -1);
+	tnet_wait_state(p->s, CNR_CONNECTED, 10 * S);
+	tnet_faults(p->s)->filter = lose;
+	tnet_faults(p->s)->filter_arg = p;
 	post_all(p->s, MEMBERS, 352 * 400);
 	return p->s;
 }
 
-static void named(struct sim *s, const char *what)
+static void named(struct tnet *s, const char *what)
 {
-	sim_wait_state(s, CNR_FAILED, 5 * S);
-	tap(blaming(s, MEMBERS, -ECONNRESET, WRITER) >= MEMBERS - 1 && !sim_wrong(s),
-	    "%s: nobody believes it, its rank is named (%u wrong)", what, sim_wrong(s));
-	sim_free(s);
+	tnet_wait_state(s, CNR_FAILED, 5 * S);
+	tap(blaming(s, MEMBERS, -ECONNRESET, WRITER) >= MEMBERS - 1 && !tnet_wrong(s),
+	    "%s: nobody believes it, its rank is named (%u wrong)", what, tnet_wrong(s));
+	tnet_free(s);
 }
 
 /* What WRITER sent is lost, and then it is not there any more to be sent again. */
-static void test_again(u8 algorithm, enum canary_type type, void (*scribble)(struct sim *s, int rank),
+static void test_again(u8 algorithm, enum canary_type type, void (*scribble)(struct tnet *s, int rank),
 		       const char *what)
 {
 	struct plot p = { .lost = type, .skip = 60 };
-	struct sim *s = posted(algorithm, &p);
+	struct tnet *s = posted(algorithm, &p);
 
-	sim_run(s, sim_now(s) + 3 * MS);
+	tnet_run(s, tnet_now(s) + 3 * MS);
 	scribble(s, WRITER);
 	p.over = true;
 	named(s, what);
@@ -78,13 +78,14 @@ static void test_at_once(u8 algorithm, const char *what)
 
 int main(void)
 {
-	test_again(CANARY_ALG_RING, CANARY_RING_SUM, sim_scribble,
+	test_again(CANARY_ALG_RING, CANARY_RING_SUM, tnet_scribble,
 		   "ring: partial sums that were changed");
-	test_again(CANARY_ALG_RING, CANARY_RING_RESULT, sim_scribble, "ring: results that were changed");
-	test_again(CANARY_ALG_RING, CANARY_RING_RESULT, sim_permute,
+	test_again(CANARY_ALG_RING, CANARY_RING_RESULT, tnet_scribble, "ring: results that were changed");
+	test_again(CANARY_ALG_RING, CANARY_RING_RESULT, tnet_permute,
 		   "ring: results in another order");
-	test_again(CANARY_ALG_TREE, CANARY_RESULT, sim_scribble, "tree: results that were changed");
-	test_again(CANARY_ALG_TREE, CANARY_RESULT, sim_permute,
+	test_again(CANARY_ALG_TREE, CANARY_RESULT, tnet_scribble,
+		   "tree: results that were changed");
+	test_again(CANARY_ALG_TREE, CANARY_RESULT, tnet_permute,
 		   "tree: results in another order");
 	test_at_once(CANARY_ALG_TREE, "tree: results in another order, as they are sent");
 	return tap_done("scribble");

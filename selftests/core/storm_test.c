@@ -2,7 +2,7 @@
 /*
  * A stranger who sees all packets and has no key sends whatever it likes, as fast as it likes, while
  * members post in time, late, or never: random bytes, and packets of every type that it saw,
- * repeated, changed, cut. No sum is wrong, nobody is lost, no timer spins (simnet.c), and what it
+ * repeated, changed, cut. No sum is wrong, nobody is lost, no timer spins (testnet.c), and what it
  * costs is bounded. A run is a function of its seed.
  *
  *	storm_test [RUNS [FIRST]]
@@ -19,7 +19,7 @@
 #define STRANGER	77	/* its own address, which no member has */
 #define OPERATIONS	12
 
-struct packet {
+struct held_packet {
 	u8	data[PACKET];
 	u32	len;
 	int	to;
@@ -27,8 +27,8 @@ struct packet {
 };
 
 struct storm {
-	struct sim *s;
-	struct sim_config cfg;
+	struct tnet *s;
+	struct tnet_config cfg;
 	u64	rng;
 	u32	elements;
 	u32	idle;		/* so many of the highest ranks post when the storm is over */
@@ -38,7 +38,7 @@ struct storm {
 	u32	seen;
 	u64	hostile;
 	u64	taken;
-	struct packet kept[KEPT];
+	struct held_packet kept[KEPT];
 };
 
 static u32 pick(struct storm *st, u32 n)
@@ -65,7 +65,7 @@ static u32 payload_length(const struct canary_hdr *h)
 }
 
 /* An aggregate of its own making, in place of what was seen */
-static void make_aggregate(struct storm *st, struct packet *p)
+static void make_aggregate(struct storm *st, struct held_packet *p)
 {
 	struct canary_hdr *h = (void *)p->data;
 
@@ -82,7 +82,7 @@ static void make_aggregate(struct storm *st, struct packet *p)
 	h->mac = 0;
 }
 
-static void change(struct storm *st, struct packet *p)
+static void change(struct storm *st, struct held_packet *p)
 {
 	u32 n = 1 + pick(st, 3);
 
@@ -92,7 +92,7 @@ static void change(struct storm *st, struct packet *p)
 }
 
 /* Keeps the header of what it overwrites, so that it is not refused for its first byte. */
-static void randomise(struct storm *st, struct packet *p)
+static void randomise(struct storm *st, struct held_packet *p)
 {
 	u32 i = pick(st, sizeof(struct canary_hdr));
 
@@ -103,7 +103,7 @@ static void randomise(struct storm *st, struct packet *p)
 static void attack(struct storm *st)
 {
 	u32 last = min_t(u32, st->seen, pick(st, 2) ? RECENT : KEPT);
-	struct packet p = st->kept[(st->seen - 1 - pick(st, last)) % KEPT];
+	struct held_packet p = st->kept[(st->seen - 1 - pick(st, last)) % KEPT];
 
 	switch (pick(st, 6)) {
 	case 0:
@@ -127,14 +127,14 @@ static void attack(struct storm *st)
 	if (pick(st, 2))
 		p.from = STRANGER;
 	st->hostile++;
-	st->taken += sim_inject(st->s, p.to, p.data, p.len, p.from) == CANARY_DROP_NONE;
+	st->taken += tnet_inject(st->s, p.to, p.data, p.len, p.from) == CANARY_DROP_NONE;
 }
 
 static bool overhear(void *arg, int from, int to, const struct canary_hdr *h)
 {
 	struct storm *st = arg;
 	u32 len = payload_length(h);
-	struct packet *p;
+	struct held_packet *p;
 
 	if (to < 0 || sizeof(*h) + len > PACKET || h->type == CANARY_JOIN ||
 	    h->type == CANARY_WELCOME)
@@ -142,7 +142,7 @@ static bool overhear(void *arg, int from, int to, const struct canary_hdr *h)
 	p = &st->kept[st->seen++ % KEPT];
 	memcpy(p->data, h, sizeof(*h));
 	if (len)
-		memcpy(p->data + sizeof(*h), sim_payload(st->s), len);
+		memcpy(p->data + sizeof(*h), tnet_payload(st->s), len);
 	p->len = sizeof(*h) + len;
 	p->to = to;
 	p->from = from < 0 ? STRANGER : from;
@@ -152,7 +152,7 @@ static bool overhear(void *arg, int from, int to, const struct canary_hdr *h)
 static void draw(struct storm *st, u64 seed, bool quiet)
 {
 	static const u32 members[] = { 3, 4, 5, 8, 13 };
-	struct sim_config *c = &st->cfg;
+	struct tnet_config *c = &st->cfg;
 
 	memset(st, 0, sizeof(*st));
 	st->rng = seed * 0x9e3779b97f4a7c15ULL + 1;
@@ -177,17 +177,17 @@ static void draw(struct storm *st, u64 seed, bool quiet)
 /* Time goes on, and the storm with it. */
 static void weather(struct storm *st, u64 step)
 {
-	u64 until = sim_now(st->s) + 40 * step;
+	u64 until = tnet_now(st->s) + 40 * step;
 	u32 i;
 
-	while (sim_now(st->s) < until) {
+	while (tnet_now(st->s) < until) {
 		for (i = 0; !st->quiet && st->seen && i < st->share; i++)
 			attack(st);
-		sim_pass(st->s, sim_now(st->s) + step);
+		tnet_pass(st->s, tnet_now(st->s) + step);
 	}
 }
 
-static u64 packets_out(struct sim *s, u32 members)
+static u64 packets_out(struct tnet *s, u32 members)
 {
 	return counter(s, members, CNR_C_contributions_out) +
 	       counter(s, members, CNR_C_retransmissions) +
@@ -206,10 +206,10 @@ static bool post_all_weather(struct storm *st)
 
 	for (op = 0; op < OPERATIONS; op++) {
 		for (i = 0; i < posting; i++)
-			good &= i == st->late || !sim_post(st->s, i, st->elements);
+			good &= i == st->late || !tnet_post(st->s, i, st->elements);
 		weather(st, 50 * CNR_USEC);
 		if (st->late < posting)
-			good &= !sim_post(st->s, st->late, st->elements);
+			good &= !tnet_post(st->s, st->late, st->elements);
 		weather(st, 50 * CNR_USEC);
 	}
 	/* Long enough for all patience to come to its end */
@@ -217,8 +217,8 @@ static bool post_all_weather(struct storm *st)
 		weather(st, 20 * MS);
 	for (i = posting; i < st->cfg.members; i++)
 		for (op = 0; op < OPERATIONS; op++)
-			good &= !sim_post(st->s, i, st->elements);
-	return good && sim_wait_completed(st->s, OPERATIONS, 60 * S);
+			good &= !tnet_post(st->s, i, st->elements);
+	return good && tnet_wait_completed(st->s, OPERATIONS, 60 * S);
 }
 
 static bool run(struct storm *st, u64 seed, bool quiet, u64 *packets)
@@ -227,24 +227,24 @@ static bool run(struct storm *st, u64 seed, bool quiet, u64 *packets)
 	u32 i;
 
 	draw(st, seed, quiet);
-	st->s = sim_new(&st->cfg);
-	sim_connect(st->s, -1);
-	if (!sim_wait_state(st->s, CNR_CONNECTED, 60 * S))
+	st->s = tnet_new(&st->cfg);
+	tnet_connect(st->s, -1);
+	if (!tnet_wait_state(st->s, CNR_CONNECTED, 60 * S))
 		abort();
-	sim_faults(st->s)->filter = overhear;
-	sim_faults(st->s)->filter_arg = st;
-	good = post_all_weather(st) && !sim_wrong(st->s);
+	tnet_faults(st->s)->filter = overhear;
+	tnet_faults(st->s)->filter_arg = st;
+	good = post_all_weather(st) && !tnet_wrong(st->s);
 	for (i = 0; i < st->cfg.members; i++)
-		good &= !sim_last_error(st->s, i) &&
-			cnr_state(sim_comm(st->s, i)) == CNR_CONNECTED;
+		good &= !tnet_last_error(st->s, i) &&
+			cnr_state(tnet_comm(st->s, i)) == CNR_CONNECTED;
 	*packets = packets_out(st->s, st->cfg.members);
 	if (!good)
 		printf("# seed %llu: %u members, aggregate %u, algorithm %u, %u leaves, drop %u, "
 		       "%u elements, idle %u, late %u: error %d, wrong %u\n",
 		       (unsigned long long)seed, st->cfg.members, st->cfg.aggregate,
 		       st->cfg.algorithm, st->cfg.leaves, st->cfg.faults.drop, st->elements,
-		       st->idle, st->late, sim_last_error(st->s, 0), sim_wrong(st->s));
-	sim_free(st->s);
+		       st->idle, st->late, tnet_last_error(st->s, 0), tnet_wrong(st->s));
+	tnet_free(st->s);
 	return good;
 }
 

@@ -21,7 +21,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-struct packet {
+struct held_packet {
 	int	to;
 	int	from;
 	u32	len;
@@ -31,7 +31,7 @@ struct packet {
 struct world {
 	int	members;
 	struct cnr_comm *comm[MEMBERS_MAX];
-	struct packet pending[PENDING];
+	struct held_packet pending[PENDING];
 	u32	packets;
 	u32	posted[MEMBERS_MAX];
 	u64	now;
@@ -114,7 +114,7 @@ static void fuzz_send(void *driver, const struct cnr_out *out)
 {
 	struct self *self = driver;
 	struct world *w = self->w;
-	struct packet *p;
+	struct held_packet *p;
 
 	if (++self->sent > POLLS_MAX)
 		abort();
@@ -172,7 +172,7 @@ static void work_off(struct world *w, int rank)
 	pump(w, rank);
 }
 
-static void deliver(struct world *w, const struct packet *p)
+static void deliver(struct world *w, const struct held_packet *p)
 {
 	struct cnr_in in = {
 		.hdr = (const void *)p->bytes,
@@ -187,7 +187,7 @@ static void deliver(struct world *w, const struct packet *p)
 
 static void take(struct world *w, u32 i, bool keep)
 {
-	struct packet p;
+	struct held_packet p;
 
 	if (!w->packets)
 		return;
@@ -203,7 +203,7 @@ static void take(struct world *w, u32 i, bool keep)
 static void change(struct world *w, u32 i, u32 at, u8 to, bool lie)
 {
 	struct canary_hdr *h;
-	struct packet *p;
+	struct held_packet *p;
 	const u8 *key;
 
 	if (!w->packets)
@@ -225,7 +225,7 @@ static void change(struct world *w, u32 i, u32 at, u8 to, bool lie)
 
 static void cut(struct world *w, u32 i, u32 len)
 {
-	struct packet *p;
+	struct held_packet *p;
 	u8 *less;
 
 	if (!w->packets)
@@ -301,7 +301,7 @@ static void forge(struct world *w, u8 rank, u8 ahead, u8 count)
 {
 	struct cnr_comm *c = w->comm[rank % w->members];
 	struct canary_hdr *h = malloc(sizeof(*h) + CANARY_PAYLOAD_MAX);
-	struct packet p = { .to = rank % w->members, .from = MEMBERS_MAX };
+	struct held_packet p = { .to = rank % w->members, .from = MEMBERS_MAX };
 	u32 block = forge_block(c) + ahead % 4 * w->members;
 
 	p.len = forge_aggregate(c, block, 1 + count % (w->members - 1), h);

@@ -5,14 +5,14 @@
  * them on every hop. Between the members is nothing, one switch, or leaves and spines; switches
  * may aggregate (written for the test, independent of bpf/lib).
  */
-#ifndef SELFTESTS_CORE_SIMNET_H
-#define SELFTESTS_CORE_SIMNET_H
+#ifndef SELFTESTS_CORE_TESTNET_H
+#define SELFTESTS_CORE_TESTNET_H
 
 #include "core/core.h"
 
-#define SIM_MEMBERS_MAX	96
+#define TNET_MEMBERS_MAX	96
 
-struct sim_faults {
+struct tnet_faults {
 	u32	drop;		/* all in ppm */
 	u32	repeat;
 	u32	delay;
@@ -25,7 +25,7 @@ struct sim_faults {
 	void	*filter_arg;
 };
 
-struct sim_config {
+struct tnet_config {
 	u32	members;
 	u32	window;
 	u32	mtu;
@@ -48,74 +48,74 @@ struct sim_config {
 	bool	pinned;		/* vectors are where the application can write to them */
 	u8	algorithm;	/* enum canary_algorithm, of rank 0 */
 	u8	trees;		/* of rank 0, with CANARY_ALG_STATIC */
-	struct sim_faults faults;
+	struct tnet_faults faults;
 };
 
 /* What all links did together */
-struct sim_traffic {
+struct tnet_traffic {
 	u64	packets;	/* hop by hop */
 	u64	lost;		/* by chance */
 	u64	overflows;	/* queues were full */
 };
 
-struct sim;
+struct tnet;
 
-struct sim *sim_new(const struct sim_config *cfg);
-void sim_free(struct sim *s);
+struct tnet *tnet_new(const struct tnet_config *cfg);
+void tnet_free(struct tnet *s);
 
-struct cnr_comm *sim_comm(struct sim *s, int rank);
-u64 sim_now(const struct sim *s);
+struct cnr_comm *tnet_comm(struct tnet *s, int rank);
+u64 tnet_now(const struct tnet *s);
 
 /* Silence a member (its process died, or its link), and let it be heard again. */
-void sim_kill(struct sim *s, int rank);
-void sim_revive(struct sim *s, int rank);
+void tnet_kill(struct tnet *s, int rank);
+void tnet_revive(struct tnet *s, int rank);
 
 /* The process of a member that has posted nothing is replaced by a new one. */
-void sim_restart(struct sim *s, int rank);
+void tnet_restart(struct tnet *s, int rank);
 
 /* Let time pass until @until (ns) or nothing more happens; false if nothing is left to happen. */
-bool sim_run(struct sim *s, u64 until);
+bool tnet_run(struct tnet *s, u64 until);
 
 /* The same, and time passes even if nothing happens. */
-void sim_pass(struct sim *s, u64 until);
+void tnet_pass(struct tnet *s, u64 until);
 
 /* Start the rendezvous of @rank; of everybody with -1. */
-void sim_connect(struct sim *s, int rank);
+void tnet_connect(struct tnet *s, int rank);
 
 /* Run until everybody is in @state, at most @ns of simulated time. */
-bool sim_wait_state(struct sim *s, enum cnr_state state, u64 ns);
+bool tnet_wait_state(struct tnet *s, enum cnr_state state, u64 ns);
 
 /* Run until everybody alive is CLOSED or FAILED, at most @ns of simulated time. */
-bool sim_wait_over(struct sim *s, u64 ns);
+bool tnet_wait_over(struct tnet *s, u64 ns);
 
 /* Post a vector at @rank; its content is a function of (seed, rank, operation, index). */
-int sim_post(struct sim *s, int rank, u32 elements);
+int tnet_post(struct tnet *s, int rank, u32 elements);
 
 /* The application at @rank writes to its vectors, pinned and not released. */
-void sim_scribble(struct sim *s, int rank);
+void tnet_scribble(struct tnet *s, int rank);
 
 /* The same, but all checksums stay what they were. */
-void sim_permute(struct sim *s, int rank);
+void tnet_permute(struct tnet *s, int rank);
 
 /* Operations that completed at @rank so far; checked against the independent sum. */
-u32 sim_completed(const struct sim *s, int rank);
-u32 sim_wrong(const struct sim *s);
-int sim_last_error(const struct sim *s, int rank);
-u32 sim_posted(const struct sim *s, int rank);
-u32 sim_holds(const struct sim *s, int rank);
-u32 sim_vectors_held(const struct sim *s);
+u32 tnet_completed(const struct tnet *s, int rank);
+u32 tnet_wrong(const struct tnet *s);
+int tnet_last_error(const struct tnet *s, int rank);
+u32 tnet_posted(const struct tnet *s, int rank);
+u32 tnet_holds(const struct tnet *s, int rank);
+u32 tnet_vectors_held(const struct tnet *s);
 
-bool sim_wait_completed(struct sim *s, u32 operations, u64 ns);
+bool tnet_wait_completed(struct tnet *s, u32 operations, u64 ns);
 
-void sim_close(struct sim *s, int rank, bool abort);
+void tnet_close(struct tnet *s, int rank, bool abort);
 
-struct sim_faults *sim_faults(struct sim *s);
+struct tnet_faults *tnet_faults(struct tnet *s);
 
 /* What follows the header of the packet that the filter is being asked about. */
-const void *sim_payload(const struct sim *s);
-const struct sim_traffic *sim_traffic(const struct sim *s);
+const void *tnet_payload(const struct tnet *s);
+const struct tnet_traffic *tnet_traffic(const struct tnet *s);
 
 /* Hand a packet to @rank as if it came from @from. */
-enum canary_drop sim_inject(struct sim *s, int rank, const void *packet, u32 len, int from);
+enum canary_drop tnet_inject(struct tnet *s, int rank, const void *packet, u32 len, int from);
 
-#endif /* SELFTESTS_CORE_SIMNET_H */
+#endif /* SELFTESTS_CORE_TESTNET_H */

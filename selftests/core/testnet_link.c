@@ -5,35 +5,35 @@
  */
 #include <stdlib.h>
 
-#include "sim_int.h"
+#include "testnet_inside.h"
 
-#define SIM_OVERHEAD	(14 + 20 + 8)	/* Ethernet, IP, UDP */
+#define TNET_OVERHEAD	(14 + 20 + 8)	/* Ethernet, IP, UDP */
 
-static u32 sim_place(int place)
+static u32 tnet_place(int place)
 {
-	return place >= 0 ? (u32)place : SIM_MEMBERS_MAX + (u32)(-1 - place);
+	return place >= 0 ? (u32)place : TNET_MEMBERS_MAX + (u32)(-1 - place);
 }
 
 /* Bursts begin by chance, and as time passes, not packets, they are over. */
-static bool sim_burst(struct sim *s, struct sim_link *l)
+static bool tnet_burst(struct tnet *s, struct tnet_link *l)
 {
-	const struct sim_faults *f = &s->cfg.faults;
+	const struct tnet_faults *f = &s->cfg.faults;
 
-	if (sim_chance(s, f->burst))
-		l->bad_until = s->now + sim_random(s) % (2 * f->burst_ns);
+	if (tnet_chance(s, f->burst))
+		l->bad_until = s->now + tnet_random(s) % (2 * f->burst_ns);
 	return s->now < l->bad_until;
 }
 
 /* When a packet of @len bytes is at the other end; CNR_NEVER if the queue is full. */
-static u64 sim_transmit(struct sim *s, struct sim_link *l, u32 len, u8 *load)
+static u64 tnet_transmit(struct tnet *s, struct tnet_link *l, u32 len, u8 *load)
 {
 	u64 frame, wait;
 	u32 queued;
 
 	*load = 0;
 	if (!s->cfg.rate)
-		return s->now + SIM_HOP_NS + sim_random(s) % 1000;
-	frame = (len + SIM_OVERHEAD) * 8 * CNR_SEC / s->cfg.rate;
+		return s->now + TNET_HOP_NS + tnet_random(s) % 1000;
+	frame = (len + TNET_OVERHEAD) * 8 * CNR_SEC / s->cfg.rate;
 	wait = l->free_at > s->now ? l->free_at - s->now : 0;
 	queued = wait * s->cfg.rate / (8 * CNR_SEC * 1514);
 	if (s->cfg.queue && queued >= s->cfg.queue) {
@@ -43,33 +43,33 @@ static u64 sim_transmit(struct sim *s, struct sim_link *l, u32 len, u8 *load)
 	if (s->cfg.queue)
 		*load = queued * 255 / s->cfg.queue;
 	l->free_at = s->now + wait + frame;
-	return l->free_at + SIM_HOP_NS;
+	return l->free_at + TNET_HOP_NS;
 }
 
-void sim_send(struct sim *s, struct sim_event e, const void *hdr, const void *payload,
-	      u32 payload_len, int from)
+void tnet_send(struct tnet *s, struct tnet_event e, const void *hdr, const void *payload,
+	       u32 payload_len, int from)
 {
-	const struct sim_faults *f = &s->cfg.faults;
-	struct sim_link *l = &s->link[sim_place(from)][sim_place(e.to)];
-	int copies = sim_chance(s, f->repeat) ? 2 : 1;
+	const struct tnet_faults *f = &s->cfg.faults;
+	struct tnet_link *l = &s->link[tnet_place(from)][tnet_place(e.to)];
+	int copies = tnet_chance(s, f->repeat) ? 2 : 1;
 	struct canary_hdr *h;
 	u8 load;
 
 	s->payload = payload;
 	if (f->filter && f->filter(f->filter_arg, from, e.to, hdr))
 		return;
-	e.kind = SIM_PACKET;
+	e.kind = TNET_PACKET;
 	e.len = sizeof(struct canary_hdr) + payload_len;
 	while (copies--) {
 		s->traffic.packets++;
-		e.at = sim_transmit(s, l, e.len, &load);
+		e.at = tnet_transmit(s, l, e.len, &load);
 		if (e.at == CNR_NEVER)
 			continue;
-		if (sim_burst(s, l) || sim_chance(s, f->drop)) {
+		if (tnet_burst(s, l) || tnet_chance(s, f->drop)) {
 			s->traffic.lost++;
 			continue;
 		}
-		if (sim_chance(s, f->delay))
+		if (tnet_chance(s, f->delay))
 			e.at += f->delay_ns;
 		e.data = malloc(e.len);
 		memcpy(e.data, hdr, sizeof(struct canary_hdr));
@@ -83,8 +83,8 @@ void sim_send(struct sim *s, struct sim_event e, const void *hdr, const void *pa
 		 * Bits are set, never cleared, and not the highest: the checksum is linear, so that
 		 * errors on several hops could cancel (PROTOCOL.md, "Keys, tags, sums").
 		 */
-		if (sim_chance(s, f->corrupt))
-			e.data[sim_random(s) % e.len] |= 1 << sim_random(s) % 7;
-		sim_push(s, e);
+		if (tnet_chance(s, f->corrupt))
+			e.data[tnet_random(s) % e.len] |= 1 << tnet_random(s) % 7;
+		tnet_push(s, e);
 	}
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Scenarios: so many operations on such a network, which have to be exact and to leave nothing. */
-#ifndef SELFTESTS_CORE_SCENARIO_H
-#define SELFTESTS_CORE_SCENARIO_H
+/* Trials: so many operations on such a network, which have to be exact and to leave nothing. */
+#ifndef SELFTESTS_CORE_TRIAL_H
+#define SELFTESTS_CORE_TRIAL_H
 
 #include "selftests/tap.h"
 #include "fixture.h"
 
-struct scenario {
+struct trial {
 	const char *name;
 	u32	members;
 	u32	elements;	/* of each vector */
@@ -15,15 +15,15 @@ struct scenario {
 	u32	window;
 	bool	aggregate;
 	u8	algorithm;
-	struct sim_faults faults;
+	struct tnet_faults faults;
 	u32	first_block;
 	u32	mtu;
 	u32	slice;
 };
 
-static inline struct sim *start(const struct scenario *sc, u64 seed)
+static inline struct tnet *start(const struct trial *sc, u64 seed)
 {
-	struct sim_config cfg = {
+	struct tnet_config cfg = {
 		.members = sc->members,
 		.window = sc->window,
 		.mtu = sc->mtu,
@@ -36,39 +36,39 @@ static inline struct sim *start(const struct scenario *sc, u64 seed)
 		.seed = seed,
 		.key = seed & 1,
 	};
-	struct sim *s = sim_new(&cfg);
+	struct tnet *s = tnet_new(&cfg);
 
-	sim_connect(s, -1);
+	tnet_connect(s, -1);
 	return s;
 }
 
-static inline bool settle(struct sim *s, u32 members)
+static inline bool settle(struct tnet *s, u32 members)
 {
 	u32 i;
 
 	for (i = 0; i < members; i++)
-		sim_close(s, i, false);
-	return sim_wait_state(s, CNR_CLOSED, 10 * S) && !sim_vectors_held(s);
+		tnet_close(s, i, false);
+	return tnet_wait_state(s, CNR_CLOSED, 10 * S) && !tnet_vectors_held(s);
 }
 
-static inline bool run_scenario(const struct scenario *sc, u64 seed)
+static inline bool run_trial(const struct trial *sc, u64 seed)
 {
-	struct sim *s = start(sc, seed);
-	bool connected = sim_wait_state(s, CNR_CONNECTED, 60 * S);
+	struct tnet *s = start(sc, seed);
+	bool connected = tnet_wait_state(s, CNR_CONNECTED, 60 * S);
 	u32 posted = 0, done = 0, i;
 	bool good = connected;
 
 	while (good && done < sc->operations) {
 		while (posted < sc->operations && posted - done < sc->flight) {
 			for (i = 0; i < sc->members; i++)
-				good &= !sim_post(s, i, sc->elements);
+				good &= !tnet_post(s, i, sc->elements);
 			posted++;
 		}
-		good &= sim_wait_completed(s, ++done, 600 * S);
+		good &= tnet_wait_completed(s, ++done, 600 * S);
 	}
 	for (i = 0; i < sc->members; i++)
-		good &= sim_completed(s, i) == sc->operations && !sim_last_error(s, i);
-	good &= !sim_wrong(s);
+		good &= tnet_completed(s, i) == sc->operations && !tnet_last_error(s, i);
+	good &= !tnet_wrong(s);
 	if (sc->algorithm == CANARY_ALG_RING)
 		good &= counter(s, sc->members, CNR_C_operations_ring) ==
 			sc->operations * sc->members &&
@@ -77,17 +77,17 @@ static inline bool run_scenario(const struct scenario *sc, u64 seed)
 		good = settle(s, sc->members);
 	if (!good)
 		printf("# seed %llu: connected %d, done %u of %u, wrong %u, held %u, at %llu ms\n",
-		       (unsigned long long)seed, connected, done, sc->operations, sim_wrong(s),
-		       sim_vectors_held(s), (unsigned long long)(sim_now(s) / MS));
-	sim_free(s);
+		       (unsigned long long)seed, connected, done, sc->operations, tnet_wrong(s),
+		       tnet_vectors_held(s), (unsigned long long)(tnet_now(s) / MS));
+	tnet_free(s);
 	return good;
 }
 
-/* Each of @n scenarios with so many seeds; @algorithm is that of those that name none. */
-static inline void run_scenarios(const char *prefix, const struct scenario *list, u32 n,
-				 u8 algorithm, u32 seeds)
+/* Each of @n trials with so many seeds; @algorithm is that of those that name none. */
+static inline void run_trials(const char *prefix, const struct trial *list, u32 n,
+			      u8 algorithm, u32 seeds)
 {
-	struct scenario sc;
+	struct trial sc;
 	u32 i, k, good;
 
 	for (i = 0; i < n; i++) {
@@ -95,9 +95,9 @@ static inline void run_scenarios(const char *prefix, const struct scenario *list
 		sc.algorithm = sc.algorithm ?: algorithm;
 		good = 0;
 		for (k = 0; k < seeds; k++)
-			good += run_scenario(&sc, 1000 * i + k);
+			good += run_trial(&sc, 1000 * i + k);
 		tap(good == seeds, "%sexact: %s (%u of %u seeds)", prefix, sc.name, good, seeds);
 	}
 }
 
-#endif /* SELFTESTS_CORE_SCENARIO_H */
+#endif /* SELFTESTS_CORE_TRIAL_H */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* See simnet.h. */
+/* See testnet.h. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "core/driver.h"
-#include "sim_int.h"
+#include "testnet_inside.h"
 
-u64 sim_random(struct sim *s)
+u64 tnet_random(struct tnet *s)
 {
 	s->rng += 0x9e3779b97f4a7c15ULL;
 	u64 z = s->rng;
@@ -16,13 +16,13 @@ u64 sim_random(struct sim *s)
 	return z ^ (z >> 31);
 }
 
-bool sim_chance(struct sim *s, u32 ppm)
+bool tnet_chance(struct tnet *s, u32 ppm)
 {
-	return ppm && sim_random(s) % 1000000 < ppm;
+	return ppm && tnet_random(s) % 1000000 < ppm;
 }
 
 /* The data of one rank: everybody can compute them, nobody needs the protocol for it. */
-static u32 sim_value(const struct sim *s, u32 rank, u32 op, u32 i)
+static u32 tnet_value(const struct tnet *s, u32 rank, u32 op, u32 i)
 {
 	u64 z = s->cfg.seed + ((u64)rank << 48) + ((u64)op << 32) + i;
 
@@ -31,12 +31,12 @@ static u32 sim_value(const struct sim *s, u32 rank, u32 op, u32 i)
 	return (u32)(z ^ (z >> 33));
 }
 
-static bool sim_earlier(const struct sim_event *a, const struct sim_event *b)
+static bool tnet_earlier(const struct tnet_event *a, const struct tnet_event *b)
 {
 	return a->at != b->at ? a->at < b->at : a->seq < b->seq;
 }
 
-void sim_push(struct sim *s, struct sim_event e)
+void tnet_push(struct tnet *s, struct tnet_event e)
 {
 	u32 i;
 
@@ -48,23 +48,23 @@ void sim_push(struct sim *s, struct sim_event e)
 	}
 	e.seq = s->seq++;
 	i = s->events++;
-	while (i && sim_earlier(&e, &s->heap[(i - 1) / 2])) {
+	while (i && tnet_earlier(&e, &s->heap[(i - 1) / 2])) {
 		s->heap[i] = s->heap[(i - 1) / 2];
 		i = (i - 1) / 2;
 	}
 	s->heap[i] = e;
 }
 
-static struct sim_event sim_pop(struct sim *s)
+static struct tnet_event tnet_pop(struct tnet *s)
 {
-	struct sim_event first = s->heap[0];
-	struct sim_event last = s->heap[--s->events];
+	struct tnet_event first = s->heap[0];
+	struct tnet_event last = s->heap[--s->events];
 	u32 i = 0, k;
 
 	while ((k = 2 * i + 1) < s->events) {
-		if (k + 1 < s->events && sim_earlier(&s->heap[k + 1], &s->heap[k]))
+		if (k + 1 < s->events && tnet_earlier(&s->heap[k + 1], &s->heap[k]))
 			k++;
-		if (!sim_earlier(&s->heap[k], &last))
+		if (!tnet_earlier(&s->heap[k], &last))
 			break;
 		s->heap[i] = s->heap[k];
 		i = k;
@@ -74,9 +74,9 @@ static struct sim_event sim_pop(struct sim *s)
 	return first;
 }
 
-static void sim_complete(struct sim *s, int rank, const struct cnr_done *d)
+static void tnet_complete(struct tnet *s, int rank, const struct cnr_done *d)
 {
-	struct sim_node *n = &s->node[rank];
+	struct tnet_node *n = &s->node[rank];
 	const u32 *data = d->data;
 	u32 i, r, want;
 
@@ -87,7 +87,7 @@ static void sim_complete(struct sim *s, int rank, const struct cnr_done *d)
 	for (i = 0; i < d->elements; i++) {
 		want = 0;
 		for (r = 0; r < s->cfg.members; r++)
-			want += sim_value(s, r, d->seq, i);
+			want += tnet_value(s, r, d->seq, i);
 		if (want != data[i]) {
 			s->wrong++;
 			return;
@@ -95,15 +95,15 @@ static void sim_complete(struct sim *s, int rank, const struct cnr_done *d)
 	}
 }
 
-static void sim_release(struct sim_node *n, const struct cnr_done *d)
+static void tnet_release(struct tnet_node *n, const struct cnr_done *d)
 {
-	struct sim_vector **v = &n->held;
+	struct tnet_vector **v = &n->held;
 
 	while (*v && (*v)->data != d->data)
 		v = &(*v)->next;
 	if (!*v)
 		abort();
-	struct sim_vector *gone = *v;
+	struct tnet_vector *gone = *v;
 
 	*v = gone->next;
 	free(gone->data);
@@ -112,16 +112,16 @@ static void sim_release(struct sim_node *n, const struct cnr_done *d)
 }
 
 /* A member at work: what its driver's functions are given */
-struct sim_self {
-	struct sim *s;
+struct tnet_self {
+	struct tnet *s;
 	int rank;
 };
 
 static void driver_send(void *driver, const struct cnr_out *out)
 {
-	struct sim_event e = { .port = cpu_to_be16(CANARY_PORT_BASE) };
-	struct sim_self *self = driver;
-	struct sim *s = self->s;
+	struct tnet_event e = { .port = cpu_to_be16(CANARY_PORT_BASE) };
+	struct tnet_self *self = driver;
+	struct tnet *s = self->s;
 
 	if (s->node[self->rank].dead)
 		return;
@@ -130,48 +130,48 @@ static void driver_send(void *driver, const struct cnr_out *out)
 			out->hdr.type);
 		abort();
 	}
-	e.to = sim_next_hop(s, self->rank, &out->addr, be32_to_cpu(out->hdr.block));
-	e.addr = sim_addr(self->rank);
+	e.to = tnet_next_hop(s, self->rank, &out->addr, be32_to_cpu(out->hdr.block));
+	e.addr = tnet_addr(self->rank);
 	e.daddr = out->addr;
 	e.dport = out->port;
-	if (e.to != SIM_NOWHERE)
-		sim_send(s, e, &out->hdr, out->payload, out->len, self->rank);
+	if (e.to != TNET_NOWHERE)
+		tnet_send(s, e, &out->hdr, out->payload, out->len, self->rank);
 }
 
 static void driver_completed(void *driver, const struct cnr_done *done)
 {
-	struct sim_self *self = driver;
+	struct tnet_self *self = driver;
 
-	sim_complete(self->s, self->rank, done);
+	tnet_complete(self->s, self->rank, done);
 }
 
 static void driver_released(void *driver, const struct cnr_done *done)
 {
-	struct sim_self *self = driver;
+	struct tnet_self *self = driver;
 
-	sim_release(&self->s->node[self->rank], done);
+	tnet_release(&self->s->node[self->rank], done);
 }
 
-static const struct cnr_driver sim_driver = {
+static const struct cnr_driver tnet_driver = {
 	.send = driver_send, .completed = driver_completed, .released = driver_released,
 };
 
-static enum cnr_left sim_pump(struct sim *s, int rank)
+static enum cnr_left tnet_pump(struct tnet *s, int rank)
 {
-	struct sim_node *n = &s->node[rank];
-	struct sim_self self = { s, rank };
-	enum cnr_left left = cnr_drive(n->comm, s->now, &sim_driver, &self);
+	struct tnet_node *n = &s->node[rank];
+	struct tnet_self self = { s, rank };
+	enum cnr_left left = cnr_drive(n->comm, s->now, &tnet_driver, &self);
 
 	/* More work later: packets come in between. */
 	if (left == CNR_LEFT_WORK && !n->working) {
 		n->working = true;
-		sim_push(s, (struct sim_event){
-			.kind = SIM_WORK, .at = s->now + SIM_WORK_NS, .to = rank });
+		tnet_push(s, (struct tnet_event){
+			.kind = TNET_WORK, .at = s->now + TNET_WORK_NS, .to = rank });
 	}
 	return left;
 }
 
-static void sim_deliver(struct sim *s, struct sim_event *e)
+static void tnet_deliver(struct tnet *s, struct tnet_event *e)
 {
 	struct cnr_in in = {
 		.hdr = (const void *)e->data,
@@ -181,14 +181,14 @@ static void sim_deliver(struct sim *s, struct sim_event *e)
 	};
 
 	if (e->to < 0) {
-		sim_switch(s, e);
+		tnet_switch(s, e);
 	} else if (!s->node[e->to].dead) {
 		cnr_input(s->node[e->to].comm, s->now, &in);
-		sim_pump(s, e->to);
+		tnet_pump(s, e->to);
 	}
 }
 
-static struct cnr_comm *sim_member(struct sim *s, int rank)
+static struct cnr_comm *tnet_member(struct tnet *s, int rank)
 {
 	struct cnr_config c = {
 		.comm = 7,
@@ -197,8 +197,8 @@ static struct cnr_comm *sim_member(struct sim *s, int rank)
 		.window = s->cfg.window,
 		.mtu = s->cfg.mtu ? s->cfg.mtu : 1500,
 		.slice = s->cfg.slice,
-		.addr = sim_addr(rank),
-		.root = sim_addr(0),
+		.addr = tnet_addr(rank),
+		.root = tnet_addr(0),
 		.root_port = cpu_to_be16(CANARY_PORT_BASE),
 		.port = cpu_to_be16(CANARY_PORT_BASE),
 		.fixed_first = s->cfg.fixed_first,
@@ -215,13 +215,13 @@ static struct cnr_comm *sim_member(struct sim *s, int rank)
 	if (s->cfg.key)
 		memset(c.key, 0x5a, sizeof(c.key));
 	for (k = 0; k < sizeof(c.seed); k++)
-		c.seed[k] = sim_random(s);
+		c.seed[k] = tnet_random(s);
 	return cnr_init(calloc(1, cnr_size(&c)), &c);
 }
 
-struct sim *sim_new(const struct sim_config *cfg)
+struct tnet *tnet_new(const struct tnet_config *cfg)
 {
-	struct sim *s = calloc(1, sizeof(*s));
+	struct tnet *s = calloc(1, sizeof(*s));
 	u32 i;
 
 	s->cfg = *cfg;
@@ -229,21 +229,21 @@ struct sim *sim_new(const struct sim_config *cfg)
 	s->now = CNR_SEC;
 	if (!s->cfg.timeout_ns)
 		s->cfg.timeout_ns = 100 * CNR_USEC;
-	sim_switches(s);
+	tnet_switches(s);
 	for (i = 0; i < cfg->members; i++)
-		s->node[i].comm = sim_member(s, i);
+		s->node[i].comm = tnet_member(s, i);
 	return s;
 }
 
-void sim_restart(struct sim *s, int rank)
+void tnet_restart(struct tnet *s, int rank)
 {
 	free(s->node[rank].comm);
-	s->node[rank].comm = sim_member(s, rank);
+	s->node[rank].comm = tnet_member(s, rank);
 }
 
-void sim_free(struct sim *s)
+void tnet_free(struct tnet *s)
 {
-	struct sim_vector *v;
+	struct tnet_vector *v;
 	u32 i;
 
 	for (i = 0; i < s->cfg.members; i++) {
@@ -265,28 +265,28 @@ void sim_free(struct sim *s)
 	free(s);
 }
 
-struct cnr_comm *sim_comm(struct sim *s, int rank)
+struct cnr_comm *tnet_comm(struct tnet *s, int rank)
 {
 	return s->node[rank].comm;
 }
 
-u64 sim_now(const struct sim *s)
+u64 tnet_now(const struct tnet *s)
 {
 	return s->now;
 }
 
-void sim_kill(struct sim *s, int rank)
+void tnet_kill(struct tnet *s, int rank)
 {
 	s->node[rank].dead = true;
 }
 
-void sim_revive(struct sim *s, int rank)
+void tnet_revive(struct tnet *s, int rank)
 {
 	s->node[rank].dead = false;
 }
 
 /* Next thing to happen: an event of the network, or a member's timer. */
-static u64 sim_next(struct sim *s, int *timer)
+static u64 tnet_next(struct tnet *s, int *timer)
 {
 	u64 at = s->events ? s->heap[0].at : CNR_NEVER;
 	u64 d;
@@ -307,26 +307,26 @@ static u64 sim_next(struct sim *s, int *timer)
  * A core that wants the time that it has just been given, again, makes its driver spin, unless it
  * says that it works on something: then others have their turn first.
  */
-static void sim_timer(struct sim *s, int rank)
+static void tnet_timer(struct tnet *s, int rank)
 {
 	struct cnr_comm *c = s->node[rank].comm;
 
 	cnr_timer(c, s->now);
-	if (sim_pump(s, rank) == CNR_LEFT_WORK || cnr_deadline(c) > s->now)
+	if (tnet_pump(s, rank) == CNR_LEFT_WORK || cnr_deadline(c) > s->now)
 		return;
 	fprintf(stderr, "rank %d has a deadline in the past after its timer, at %llu us\n", rank,
 		(unsigned long long)(s->now / CNR_USEC));
 	abort();
 }
 
-bool sim_run(struct sim *s, u64 until)
+bool tnet_run(struct tnet *s, u64 until)
 {
-	struct sim_event e;
+	struct tnet_event e;
 	int timer;
 	u64 at;
 
 	for (;;) {
-		at = sim_next(s, &timer);
+		at = tnet_next(s, &timer);
 		if (at == CNR_NEVER)
 			return false;
 		if (at > until) {
@@ -336,29 +336,29 @@ bool sim_run(struct sim *s, u64 until)
 		if (at > s->now)
 			s->now = at;
 		if (timer >= 0) {
-			sim_timer(s, timer);
+			tnet_timer(s, timer);
 			continue;
 		}
-		e = sim_pop(s);
-		if (e.kind == SIM_FLUSH) {
-			sim_flush(s, &e);
-		} else if (e.kind == SIM_WORK) {
+		e = tnet_pop(s);
+		if (e.kind == TNET_FLUSH) {
+			tnet_flush(s, &e);
+		} else if (e.kind == TNET_WORK) {
 			s->node[e.to].working = false;
-			sim_pump(s, e.to);
+			tnet_pump(s, e.to);
 		} else {
-			sim_deliver(s, &e);
+			tnet_deliver(s, &e);
 		}
 		free(e.data);
 	}
 }
 
-void sim_pass(struct sim *s, u64 until)
+void tnet_pass(struct tnet *s, u64 until)
 {
-	sim_run(s, until);
+	tnet_run(s, until);
 	s->now = until;
 }
 
-void sim_connect(struct sim *s, int rank)
+void tnet_connect(struct tnet *s, int rank)
 {
 	u32 i;
 
@@ -366,11 +366,11 @@ void sim_connect(struct sim *s, int rank)
 		if (rank >= 0 && i != (u32)rank)
 			continue;
 		cnr_connect(s->node[i].comm, s->now);
-		sim_pump(s, i);
+		tnet_pump(s, i);
 	}
 }
 
-static bool sim_all_state(const struct sim *s, enum cnr_state state)
+static bool tnet_all_state(const struct tnet *s, enum cnr_state state)
 {
 	u32 i;
 
@@ -380,18 +380,18 @@ static bool sim_all_state(const struct sim *s, enum cnr_state state)
 	return true;
 }
 
-bool sim_wait_state(struct sim *s, enum cnr_state state, u64 ns)
+bool tnet_wait_state(struct tnet *s, enum cnr_state state, u64 ns)
 {
 	u64 end = s->now + ns;
 
-	while (!sim_all_state(s, state)) {
-		if (s->now >= end || !sim_run(s, s->now + 100 * CNR_USEC))
-			return sim_all_state(s, state);
+	while (!tnet_all_state(s, state)) {
+		if (s->now >= end || !tnet_run(s, s->now + 100 * CNR_USEC))
+			return tnet_all_state(s, state);
 	}
 	return true;
 }
 
-bool sim_wait_over(struct sim *s, u64 ns)
+bool tnet_wait_over(struct tnet *s, u64 ns)
 {
 	u64 end = s->now + ns;
 	u32 i;
@@ -405,14 +405,14 @@ bool sim_wait_over(struct sim *s, u64 ns)
 			return true;
 		if (s->now >= end)
 			return false;
-		sim_run(s, s->now + 100 * CNR_USEC);
+		tnet_run(s, s->now + 100 * CNR_USEC);
 	}
 }
 
-int sim_post(struct sim *s, int rank, u32 elements)
+int tnet_post(struct tnet *s, int rank, u32 elements)
 {
-	struct sim_node *n = &s->node[rank];
-	struct sim_vector *v = calloc(1, sizeof(*v));
+	struct tnet_node *n = &s->node[rank];
+	struct tnet_vector *v = calloc(1, sizeof(*v));
 	struct cnr_op op = { .op = CANARY_OP_SUM, .dtype = CANARY_INT32, .elements = elements };
 	u32 i;
 	int err;
@@ -420,7 +420,7 @@ int sim_post(struct sim *s, int rank, u32 elements)
 	v->data = malloc(elements * 4 + 1);
 	v->hashes = s->cfg.pinned ? calloc(elements + 1, sizeof(*v->hashes)) : NULL;
 	for (i = 0; i < elements; i++)
-		v->data[i] = sim_value(s, rank, n->posted, i);
+		v->data[i] = tnet_value(s, rank, n->posted, i);
 	op.data = v->data;
 	op.hashes = v->hashes;
 	v->elements = elements;
@@ -435,13 +435,13 @@ int sim_post(struct sim *s, int rank, u32 elements)
 	} else {
 		n->posted++;
 	}
-	sim_pump(s, rank);
+	tnet_pump(s, rank);
 	return err;
 }
 
-void sim_scribble(struct sim *s, int rank)
+void tnet_scribble(struct tnet *s, int rank)
 {
-	struct sim_vector *v;
+	struct tnet_vector *v;
 	u32 i;
 
 	for (v = s->node[rank].held; v; v = v->next)
@@ -449,9 +449,9 @@ void sim_scribble(struct sim *s, int rank)
 			v->data[i]++;
 }
 
-void sim_permute(struct sim *s, int rank)
+void tnet_permute(struct tnet *s, int rank)
 {
-	struct sim_vector *v;
+	struct tnet_vector *v;
 	u32 i, first;
 
 	for (v = s->node[rank].held; v; v = v->next) {
@@ -463,29 +463,29 @@ void sim_permute(struct sim *s, int rank)
 	}
 }
 
-u32 sim_completed(const struct sim *s, int rank)
+u32 tnet_completed(const struct tnet *s, int rank)
 {
 	return s->node[rank].completed;
 }
 
-u32 sim_posted(const struct sim *s, int rank)
+u32 tnet_posted(const struct tnet *s, int rank)
 {
 	return s->node[rank].posted;
 }
 
-u32 sim_wrong(const struct sim *s)
+u32 tnet_wrong(const struct tnet *s)
 {
 	return s->wrong;
 }
 
-int sim_last_error(const struct sim *s, int rank)
+int tnet_last_error(const struct tnet *s, int rank)
 {
 	return s->node[rank].last_error;
 }
 
-u32 sim_holds(const struct sim *s, int rank)
+u32 tnet_holds(const struct tnet *s, int rank)
 {
-	const struct sim_vector *v;
+	const struct tnet_vector *v;
 	u32 n = 0;
 
 	for (v = s->node[rank].held; v; v = v->next)
@@ -493,16 +493,16 @@ u32 sim_holds(const struct sim *s, int rank)
 	return n;
 }
 
-u32 sim_vectors_held(const struct sim *s)
+u32 tnet_vectors_held(const struct tnet *s)
 {
 	u32 i, n = 0;
 
 	for (i = 0; i < s->cfg.members; i++)
-		n += sim_holds(s, i);
+		n += tnet_holds(s, i);
 	return n;
 }
 
-bool sim_wait_completed(struct sim *s, u32 operations, u64 ns)
+bool tnet_wait_completed(struct tnet *s, u32 operations, u64 ns)
 {
 	u64 end = s->now + ns;
 	u32 i;
@@ -513,32 +513,32 @@ bool sim_wait_completed(struct sim *s, u32 operations, u64 ns)
 				break;
 		if (i == s->cfg.members)
 			return true;
-		if (s->now >= end || !sim_run(s, s->now + 100 * CNR_USEC))
+		if (s->now >= end || !tnet_run(s, s->now + 100 * CNR_USEC))
 			return false;
 	}
 }
 
-void sim_close(struct sim *s, int rank, bool abort)
+void tnet_close(struct tnet *s, int rank, bool abort)
 {
 	cnr_close(s->node[rank].comm, s->now, abort);
-	sim_pump(s, rank);
+	tnet_pump(s, rank);
 }
 
-struct sim_faults *sim_faults(struct sim *s)
+struct tnet_faults *tnet_faults(struct tnet *s)
 {
 	return &s->cfg.faults;
 }
 
-const void *sim_payload(const struct sim *s)
+const void *tnet_payload(const struct tnet *s)
 {
 	return s->payload;
 }
 
-enum canary_drop sim_inject(struct sim *s, int rank, const void *packet, u32 len, int from)
+enum canary_drop tnet_inject(struct tnet *s, int rank, const void *packet, u32 len, int from)
 {
 	struct cnr_in in = {
 		.len = len,
-		.addr = sim_addr(from),
+		.addr = tnet_addr(from),
 		.port = cpu_to_be16(CANARY_PORT_BASE),
 	};
 	void *copy = malloc(len > sizeof(struct canary_hdr) ? len : sizeof(struct canary_hdr));
@@ -548,11 +548,11 @@ enum canary_drop sim_inject(struct sim *s, int rank, const void *packet, u32 len
 	in.hdr = copy;
 	drop = cnr_input(s->node[rank].comm, s->now, &in);
 	free(copy);
-	sim_pump(s, rank);
+	tnet_pump(s, rank);
 	return drop;
 }
 
-const struct sim_traffic *sim_traffic(const struct sim *s)
+const struct tnet_traffic *tnet_traffic(const struct tnet *s)
 {
 	return &s->traffic;
 }

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Inside of the simulated network (testnet.h): events and members (testnet.c), links with their
+ * faults (testnet_link.c), routers and aggregators (testnet_switch.c).
+ *
+ * A place is a member (its rank) or a switch: TNET_SWITCH(k). Leaves come first, then spines.
+ */
+#ifndef SELFTESTS_CORE_TESTNET_INSIDE_H
+#define SELFTESTS_CORE_TESTNET_INSIDE_H
+
+#include "testnet.h"
+
+#define TNET_HOP_NS	20000
+#define TNET_WORK_NS	1000	/* until a member goes on */
+#define TNET_SLOTS	512
+#define TNET_LISTS	4	/* restorations of one block that are held */
+#define TNET_SWITCHES	16
+#define TNET_PLACES	(TNET_MEMBERS_MAX + TNET_SWITCHES)
+#define TNET_SWITCH(k)	(-1 - (int)(k))
+#define TNET_NOWHERE	(-1000)
+#define TNET_ROOT_WAITS	3	/* as bpf/lib: what waited elsewhere gets more time at the root */
+
+enum tnet_kind {
+	TNET_PACKET,
+	TNET_FLUSH,
+	TNET_WORK,		/* a member goes on with what takes long */
+};
+
+struct tnet_event {
+	u64	at;
+	u64	seq;
+	enum tnet_kind kind;
+	int	to;		/* the next place */
+	struct canary_addr addr;	/* source */
+	__be16	port;
+	struct canary_addr daddr;
+	__be16	dport;
+	u32	slot;
+	u32	generation;
+	u32	len;
+	u8	*data;
+};
+
+struct tnet_vector {
+	u32	*data;
+	u64	*hashes;	/* NULL unless pinned */
+	u32	elements;
+	struct tnet_vector *next;
+};
+
+struct tnet_node {
+	struct cnr_comm *comm;
+	bool	dead;
+	bool	working;	/* goes on soon */
+	u32	posted;
+	u32	completed;
+	int	last_error;
+	struct tnet_vector *held;
+};
+
+struct tnet_slot {
+	bool	used;
+	bool	sent;
+	u8	waits;
+	u64	since;
+	u32	generation;
+	struct canary_hdr hdr;
+	u32	count;
+	u64	tag;
+	u32	sum;
+	u32	done;
+	u32	data[CANARY_ELEMENTS_MAX];
+	u32	children;
+	struct { struct canary_addr addr; __be16 port; u64 tag; } child[TNET_MEMBERS_MAX];
+	struct canary_addr daddr;
+	__be16	dport;
+};
+
+/* The list of a restoration, until its result comes */
+struct tnet_restored {
+	struct canary_hdr hdr;
+	u32	children;
+	struct canary_restored child[CANARY_RESTORED_MAX];
+};
+
+/* One direction of a link */
+struct tnet_link {
+	u64	free_at;	/* when the last packet queued has left */
+	u64	bad_until;	/* in a burst of losses */
+};
+
+struct tnet {
+	struct tnet_config cfg;
+	u64	now;
+	u64	seq;
+	u64	rng;
+	struct tnet_node node[TNET_MEMBERS_MAX];
+	struct tnet_event *heap;
+	u32	events;
+	u32	room;
+	u32	switches;
+	struct tnet_slot *slot[TNET_SWITCHES];
+	struct tnet_restored *restored[TNET_SWITCHES];
+	u64	restorations;	/* accepted */
+	u64	refused;
+	struct tnet_link link[TNET_PLACES][TNET_PLACES];
+	struct tnet_traffic traffic;
+	const void *payload;	/* of the packet that is being sent */
+	u32	wrong;
+};
+
+/* testnet.c */
+u64 tnet_random(struct tnet *s);
+bool tnet_chance(struct tnet *s, u32 ppm);
+void tnet_push(struct tnet *s, struct tnet_event e);
+
+/* testnet_link.c: @e goes from @from over the link to @e.to; its content is copied */
+void tnet_send(struct tnet *s, struct tnet_event e, const void *hdr, const void *payload,
+	       u32 payload_len, int from);
+
+/* testnet_switch.c */
+void tnet_switches(struct tnet *s);
+int tnet_next_hop(const struct tnet *s, int from, const struct canary_addr *daddr, u32 block);
+void tnet_switch(struct tnet *s, struct tnet_event *e);
+void tnet_flush(struct tnet *s, const struct tnet_event *e);
+
+static inline struct canary_addr tnet_addr(int rank)
+{
+	return canary_addr_of_ip4(cpu_to_be32(0x0a000100 + rank));
+}
+
+#endif /* SELFTESTS_CORE_TESTNET_INSIDE_H */
