@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What programs of user space share: values as people write them.
+# Code that all programs of user space share: parsing and printing of values, options, JSON.
 
 COMMON_OBJS := $(patsubst %.c,$(B)/%.o,$(wildcard userspace/common/*.c))
 

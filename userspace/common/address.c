@@ -35,7 +35,7 @@ bool address_parse_port(const char *text, struct canary_addr *addr, const char *
 		*port = end[1] ? end + 2 : NULL;
 		return address_parse(text + 1, end - text - 1, addr);
 	}
-	/* Of several colons none is before a port. */
+	/* More than one colon: an IPv6 address without brackets, which has no port. */
 	if (!colon || strchr(colon + 1, ':'))
 		return address_parse(text, strlen(text), addr);
 	*port = colon + 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Complaints, see complain.h. */
+/* Error messages, see complain.h. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

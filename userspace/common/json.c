@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* JSON, written value by value, see json.h. */
+/* A JSON writer, see json.h. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static void quote(FILE *out, const char *s)
 	putc('"', out);
 }
 
-/* What stands before a value */
+/* Write what precedes a value: comma, line break, key. */
 static void before(struct json *j, const char *key)
 {
 	bool blanks = j->style == JSON_LINES;

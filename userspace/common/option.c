@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Options of a command line in tables, see option.h. */
+/* Tables of command line options, see option.h. */
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "option.h"
 
-#define LONG_ONLY	256	/* getopt's number of the first row, beyond all letters */
+#define LONG_ONLY	256	/* getopt's number of the first row; no letter is that large */
 #define LINE_MAX_COLUMNS	100
 
 static const struct option_row *row_at(const struct option_group *g, size_t i)
@@ -19,7 +19,7 @@ static bool skipped(const struct option_group *g, const struct option_row *row)
 	return g->skip && g->skip(row);
 }
 
-/* What getopt_long() wants: @longs has room for all, @letters for three characters of each */
+/* Fill in what getopt_long() needs. @letters has room for three characters of each option. */
 static void describe(const struct option_group *groups, struct option *longs, char *letters)
 {
 	const struct option_group *g;
@@ -46,7 +46,7 @@ static void describe(const struct option_group *groups, struct option *longs, ch
 	strcpy(letters, "h");
 }
 
-/* @c is what getopt_long() gave: a letter, or a number of describe() */
+/* Find the row of @c, which getopt_long() returned: a letter, or a number from describe(). */
 static const struct option_row *find(const struct option_group *groups, int c,
 				     const struct option_group **group)
 {
@@ -110,7 +110,7 @@ const char *option_range(const struct option_row *row, char text[2 * PARSE_TEXT]
 	return text;
 }
 
-/* {NAME} at @help. Return: what is behind it, NULL if nothing is to be put in there */
+/* Print {NAME} at @help. Return: what follows it, or NULL if it is no placeholder. */
 static const char *put_in(FILE *out, const struct option_row *row, const char *help)
 {
 	char text[256];
@@ -208,7 +208,7 @@ uint64_t option_value(const struct option_row *row, const void *to)
 {
 	uint64_t value = 0;
 
-	/* little-endian machines only, as all of the project */
+	/* This relies on a little-endian machine, as the whole project does. */
 	memcpy(&value, (const char *)to + row->offset, row->size);
 	return value;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Options of a command line in tables: a row has all there is to say of one. From the rows come
- * what getopt_long() needs, --help, what is stored and where.
+ * Tables of command line options. A row says everything about one option. What getopt_long() needs,
+ * the text of --help, and where a value is stored are all derived from the rows.
  *
  *	static const struct option_row rows[] = {
  *		{ OPTION("iters", 'n', "N", "operations that are timed, {range} ({default})"),
@@ -26,17 +26,18 @@
 
 /*
  * struct option_row - one option
- * @name:	without dashes
- * @letter:	its short form, 0: none
- * @argument:	what help calls its value; NULL: it has none
- * @help:	a line or more. {range}, {default} and {words} are put in
- * @offset, @size: of the member that has its value, in the structure of the row's owner. @size 0:
- *		it is not simply stored. Integers and bool; with neither @units nor @words an option
- *		with a value stores the pointer to it
- * @units:	the value is a quantity, from @min to @max
- * @words:	the value is one of these, and stored as its number; ends with NULL
- * @words_help:	of each
- * @standard:	what holds if it is not given
+ * @name:		without dashes
+ * @letter:		short form; 0: none
+ * @argument:		what --help calls its value; NULL: it has none
+ * @help:		one or more lines; {range}, {default} and {words} are replaced
+ * @offset, @size:	of the member that gets the value, in a structure of the row's owner. @size
+ *			0: the owner stores the value itself. Members are integers or bool. An
+ *			option that has a value but neither @units nor @words stores the pointer to
+ *			its text
+ * @units:		the value is a quantity from @min to @max
+ * @words:		the value is one of these words, and its index is stored; ends with NULL
+ * @words_help:		help for each word
+ * @standard:		the value if the option is not given
  */
 struct option_row {
 	const char *name;
@@ -51,7 +52,7 @@ struct option_row {
 	uint64_t standard;
 };
 
-/* The first four, without which no row is */
+/* The four members that every row needs */
 #define OPTION(name_, letter_, argument_, help_) \
 	.name = (name_), .letter = (letter_), .argument = (argument_), .help = (help_)
 
@@ -59,12 +60,15 @@ struct option_row {
 	.offset = offsetof(type, member), .size = sizeof(((type *)0)->member)
 
 /*
- * struct option_group - some rows of a command, and who takes them
- * Rows may be the first members of larger ones; groups end with one without rows.
- * @title:	a line of help before them, or NULL
- * @stride:	from row to row
- * @skip:	rows that this command does not have; NULL: it has all
- * @take:	@text is NULL if the option has no value. Return: 0, or -1 after having complained
+ * struct option_group - some rows of a command, and who takes their values
+ *
+ * A row may be the first member of a larger structure. The list of groups ends with one without
+ * rows.
+ *
+ * @title:	a line that --help prints before them, or NULL
+ * @stride:	bytes from row to row
+ * @skip:	says which rows this command does not have; NULL: it has all
+ * @take:	@text is NULL if the option has no value. Return: 0, or -1 after an error message
  */
 struct option_group {
 	const char *title;
@@ -79,35 +83,35 @@ struct option_group {
 				.stride = sizeof((rows)[0])
 
 enum option_end {
-	OPTIONS_OK,	/* all taken, optind is behind them */
-	OPTIONS_HELP,	/* -h or --help */
-	OPTIONS_BAD,	/* getopt_long() has complained */
-	OPTIONS_REFUSED,	/* @take has */
+	OPTIONS_OK,	/* all options are taken; optind is behind them */
+	OPTIONS_HELP,	/* -h or --help was given */
+	OPTIONS_BAD,	/* getopt_long() refused an option and printed why */
+	OPTIONS_REFUSED,	/* @take refused a value and printed why */
 };
 
-/* argv[0] is what getopt_long() complains as. */
+/* getopt_long() prints argv[0] before its messages. */
 enum option_end options_parse(const struct option_group *groups, int argc, char **argv);
 
-/* One line or more for each option; texts begin at @column. */
+/* Print one or more lines for each option. The texts begin at @column. */
 void options_help(FILE *out, const struct option_group *groups, int column);
 
 /*
- * " [--name ARGUMENT]" of all, in lines of at most 100 columns: the first begins at column @at,
- * others at @indent
+ * Print " [--name ARGUMENT]" for every option, in lines of at most 100 columns. The first line
+ * begins at column @at, further ones at @indent.
  */
 void options_synopsis(FILE *out, const struct option_group *groups, int indent, int at);
 
-/* Store a flag, quantity, word or text in its member of @to. Nothing is stored if it is refused. */
+/* Store a flag, quantity, word or text in its member of @to. A refused value is not stored. */
 enum parse_result option_store(const struct option_row *row, void *to, const char *text);
 
-/* The same as an option_group's take, for rows of flags and texts, which cannot be refused */
+/* option_store() as the @take of a group. Its rows are flags and texts, which are never refused. */
 int option_take(void *to, const struct option_row *row, const char *text);
 
-/* What is stored in a member that is an integer */
+/* The value of a member that is an integer */
 uint64_t option_value(const struct option_row *row, const void *to);
 void option_set(const struct option_row *row, void *to, uint64_t value);
 
-/* "10us to 10s" */
+/* The range as text, such as "10us to 10s" */
 const char *option_range(const struct option_row *row, char text[2 * PARSE_TEXT]);
 
 #endif /* CANARY_COMMON_OPTION_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Values as people write them, see parse.h. */
+/* Parsers of values, see parse.h. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,13 +27,13 @@ const struct parse_unit parse_rates[] = {
 
 const struct parse_unit parse_shares[] = { { "ppm", 1 }, { "%", 10000 }, { NULL, 0 } };
 
-#define FRACTION_FROM	100000000000000000ULL	/* further digits of a fraction do not count */
-#define EXPONENT_MIN	(-36)	/* what is behind it is less than any unit, and 128 bits hold it */
+#define FRACTION_FROM	100000000000000000ULL	/* further digits of a fraction are not kept */
+#define EXPONENT_MIN	(-36)	/* less is no unit; 128 bits hold what is not */
 
 /*
  * struct decimal - @digits times 10 to the power of @exponent
- * @rest:	there were more digits of a fraction
- * @large:	there were more before it
+ * @rest:	digits of the fraction that @digits could not hold are not all zeros
+ * @large:	the integer part does not fit @digits
  */
 struct decimal {
 	uint64_t digits;
@@ -88,7 +88,7 @@ static const char *take_hex(struct decimal *d, const char *p)
 	return p;
 }
 
-/* Return: what is behind the number, NULL if there is none */
+/* Return: what follows the number, or NULL if there is no number */
 static const char *take_number(struct decimal *d, const char *p)
 {
 	if (!isdigit((unsigned char)*p))
@@ -103,7 +103,7 @@ static const char *take_number(struct decimal *d, const char *p)
 	return take_exponent(d, p);
 }
 
-/* @d times @factor, rounded. Return: false if no variable holds it */
+/* Multiply @d by @factor and round. Return: false if 64 bits cannot hold the result. */
 static bool scale(const struct decimal *d, uint64_t factor, uint64_t *value, bool *whole)
 {
 	unsigned __int128 n = (unsigned __int128)d->digits * factor, power = 1;

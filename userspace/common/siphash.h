@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * SipHash-2-4 (Aumasson, Bernstein 2012) in its steps, for all that do not have the kernel's: the
- * library, the simulator, the switch programs. The includer has __u64 in scope.
+ * The steps of SipHash-2-4 (Aumasson, Bernstein 2012), for code that has no kernel's SipHash: the
+ * library, the simulator, the switch programs. The includer has to define __u64.
  *
  *	sip_start(&s, k0, k1);
- *	sip_word(&s, word);		of each 8 bytes, little-endian
+ *	sip_word(&s, word);		for each 8 bytes, little-endian
  *	sip_word(&s, rest | length << 56);
  *	hash = sip_end(&s);
  */
@@ -13,7 +13,7 @@
 
 #define SIP_ROTATE(x, bits)	((x) << (bits) | (x) >> (64 - (bits)))
 
-/* One round. Variables may be vectors as well: then of several hashes at a time. */
+/* One round. With variables that are vectors it computes several hashes at once. */
 #define SIP_ROUND(v0, v1, v2, v3)			\
 	do {						\
 		v0 += v1;				\

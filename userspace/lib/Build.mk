@@ -22,7 +22,7 @@ $(B)/lib/libcanary.so: $(LIBCANARY_SO)
 	ln -sf $(notdir $<) $(B)/lib/$(LIBCANARY_SONAME)
 	ln -sf $(LIBCANARY_SONAME) $@
 
-# With what PREFIX the one there was made, nobody knows.
+# Always made again: nobody knows the PREFIX of the one that is there.
 .PHONY: $(B)/lib/libcanary.pc
 $(B)/lib/libcanary.pc: userspace/lib/libcanary.pc.in
 	@mkdir -p $(@D)
@@ -44,14 +44,14 @@ install-lib: $(B)/lib/libcanary.so $(B)/lib/libcanary.a $(B)/lib/libcanary.pc
 .PHONY: uninstall-lib
 uninstall:: uninstall-lib ## remove what install put there, with the same PREFIX, DESTDIR
 
-# Folders stay: others may have files there.
+# Folders are not removed, as others may have files in them.
 uninstall-lib:
 	rm -f $(DESTDIR)$(PREFIX)/lib/libcanary.a $(DESTDIR)$(PREFIX)/lib/libcanary.so \
 		$(DESTDIR)$(PREFIX)/lib/libcanary.so.* $(DESTDIR)$(PREFIX)/lib/pkgconfig/libcanary.pc \
 		$(DESTDIR)$(PREFIX)/include/canary.h $(DESTDIR)$(PREFIX)/include/linux/canary.h \
 		$(DESTDIR)$(PREFIX)/include/linux/canary_wire.h
 
-# Tests: with sanitizers, and the engine with that for threads as well
+# Tests run with the address sanitizer. The engine is also tested with the thread sanitizer.
 TESTS += user
 
 USER_TEST_SRC := $(LIBCANARY_SRC)
@@ -63,7 +63,7 @@ $(B)/selftests/user/%_test: selftests/user/%_test.c $(USER_TEST_SRC) $(USER_TEST
 	$(CC) $(CPPFLAGS) $(CFLAGS) -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined \
 		-o $@ $< $(USER_TEST_SRC) -pthread
 
-# These need nothing of the library.
+# These tests need no library.
 COMMON_TESTS := $(patsubst %,$(B)/selftests/user/%_test,address parse json option)
 
 $(COMMON_TESTS): $(B)/selftests/user/%_test: selftests/user/%_test.c $(wildcard userspace/common/*) selftests/tap.h | $(B)/.setup
@@ -71,7 +71,7 @@ $(COMMON_TESTS): $(B)/selftests/user/%_test: selftests/user/%_test.c $(wildcard 
 	$(CC) $(CPPFLAGS) $(CFLAGS) -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined \
 		-o $@ $(filter %.c,$^)
 
-# The switch's table of settings, and what it makes of rtnetlink, as the daemon has them
+# Tests of the switch daemon's settings table and of its rtnetlink code
 SWITCHD_TESTS := $(patsubst %,$(B)/selftests/user/%_test,setting rtnl)
 
 $(SWITCHD_TESTS): $(B)/selftests/user/%_test: selftests/user/%_test.c selftests/tap.h $(B)/lib/libswitchd.a $(B)/lib/libcommon.a

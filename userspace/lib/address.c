@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Where a member lives: the address that the route to rank 0 gives it, and a port of the range.
- * The same for both engines.
+ * The address and port of a member, for both engines. The route to rank 0 gives the address. The
+ * port comes from the range of Canary.
  */
 #include <string.h>
 #include <sys/socket.h>
@@ -71,7 +71,10 @@ static int bind_port(int fd, int family, const struct canary_peer *local)
 	return err ? -errno : 0;
 }
 
-/* Any free port; the first one last, it may be wanted by a rank 0 that starts later. */
+/*
+ * Take any free port. The first one of the range is tried last, as a rank 0 that starts later may
+ * want it.
+ */
 static int bind_any(int fd, int family, const struct canary_params *params,
 		    struct canary_peer *local)
 {

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/*
- * Communicators of the API: choice of the engine, life, what there is to ask.
- */
+/* Communicators of the API: choice of the engine, opening and closing, queries. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "lib.h"
 
-/* That of the communicator whose port it shares */
+/* A member that shares a port needs the engine of the communicator that has this port. */
 static int share_engine(struct canary *c)
 {
 	u32 engine;
@@ -20,7 +18,7 @@ static int share_engine(struct canary *c)
 	return lib_error(-EINVAL, "share: its engine is the %s one", c->ops->name);
 }
 
-/* Which engine, and why: sets ops and reason. */
+/* Choose the engine: set ops and reason. */
 static int choose_engine(struct canary *c)
 {
 	char why[120] = "";

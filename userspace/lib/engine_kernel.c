@@ -17,8 +17,8 @@
 #define LINGER_MAX		60000	/* ms, the module's limit */
 
 /*
- * Bytes from which on locking the buffers is cheaper than copies; of that length, operations
- * have so many blocks that the core tells at once when everybody has them (CNR_EXPLICIT).
+ * Length in bytes from which on locking the buffers is cheaper than copying. Operations of this
+ * length have enough blocks that the core tells at once when everybody has them (CNR_EXPLICIT).
  */
 #define ZEROCOPY_FROM		(1U << 20)
 
@@ -26,13 +26,13 @@ struct kernel {
 	int			fd;
 	int			family;
 	u32			zerocopy;	/* enum canary_zerocopy */
-	u32			lent;		/* operations without copies */
-	u32			refused;	/* that should have been, and the last errno */
+	u32			lent;		/* operations posted without copies */
+	u32			refused;	/* zero copy was refused: how often, latest errno */
 	int			refusal;
 	struct canary_peer	root, local;
 };
 
-/* The module borrows a family number, and may have been told to take another. */
+/* Read the family number: the module borrows one, and may be told to take another one. */
 static int read_family(void)
 {
 	FILE *f = fopen(FAMILY_PARAMETER, "re");
@@ -123,7 +123,7 @@ static int configure(int fd, const struct canary_params *params)
 	return err;
 }
 
-/* The port of another communicator */
+/* Bind to the port of another communicator. */
 static int share_port(struct kernel *k, const struct canary_params *params)
 {
 	const struct kernel *with = params->share->engine;
@@ -152,7 +152,9 @@ static int kernel_open(const struct canary_params *params, void **engine)
 		err = lib_error(-errno, "socket family %d: %s", k->family, strerror(errno));
 		goto free;
 	}
-	/* Rules know the communicator by it, and so can what is said about them. */
+	/*
+	 * The rules of the administrator go by the communicator. Messages about rules name it, too.
+	 */
 	err = configure(k->fd, params);
 	if (!err && params->share) {
 		err = lib_share_check(params, &((struct kernel *)params->share->engine)->local);
@@ -215,7 +217,7 @@ static int kernel_connect(void *engine, u64 until)
 			continue;
 		if (errno != EINPROGRESS && errno != EALREADY)
 			return -errno;
-		/* the next call tells how it ended */
+		/* The next call returns how the rendezvous ended. */
 		err = wait_for(k, POLLOUT, until);
 		if (err)
 			return err;
@@ -234,7 +236,7 @@ static void add_control(struct msghdr *msg, int type, const void *data, size_t s
 	msg->msg_controllen += CMSG_SPACE(size);
 }
 
-/* Post once. Return: 0 or a negative errno. */
+/* Call sendmsg() once. Return: 0 or a negative errno. */
 static int post_message(struct kernel *k, struct lib_request *req, bool zerocopy)
 {
 	struct canary_operation op = { .op = req->op, .dtype = req->dtype };
@@ -270,7 +272,7 @@ static bool want_zerocopy(const struct kernel *k, const struct lib_request *req)
 	return k->zerocopy == CANARY_ZEROCOPY_ON || req->count * 4 >= ZEROCOPY_FROM;
 }
 
-/* Post once, with copies only if need be. */
+/* Post without copies if possible, else with copies. */
 static int post_either(struct kernel *k, struct lib_request *req)
 {
 	int err;
@@ -288,13 +290,15 @@ static int post_either(struct kernel *k, struct lib_request *req)
 }
 
 /*
- * Post what was too large. The one limit protects other sockets, not this one from its owner; the
- * other one is the administrator's.
+ * Raise the limits that an operation was too large for, and post it again.
+ *
+ * CANARY_MAX_VECTOR protects other sockets of the user, so the owner of this one may raise it. The
+ * send buffer is limited by the administrator, so raising it needs privilege.
  */
 static int post_large(struct kernel *k, struct lib_request *req)
 {
 	u32 bytes = req->count * 4;
-	int room = bytes;	/* the kernel takes it twice */
+	int room = bytes;	/* the kernel doubles it */
 	int err;
 
 	if (setsockopt(k->fd, SOL_CANARY, CANARY_MAX_VECTOR, &bytes, sizeof(bytes)))
@@ -321,7 +325,7 @@ static int kernel_post(void *engine, struct lib_request *req)
 	return failure ? failure : err;
 }
 
-/* How the oldest operation ended. Return: 0 or -EAGAIN. */
+/* Receive how the oldest operation ended. Return: 0 or -EAGAIN. */
 static int reap_message(struct kernel *k, struct lib_request *req)
 {
 	struct canary_completion done = { .error = ECONNABORTED };
@@ -406,7 +410,7 @@ static unsigned int kernel_missing(void *engine, u16 *ranks, unsigned int max)
 	return max_t(u32, status.missing, len / sizeof(*ranks));
 }
 
-/* The kernel's struct canary_trouble is the core's. */
+/* The kernel's struct canary_trouble has the layout of the core's. */
 static unsigned int kernel_troubles(void *engine, struct cnr_trouble *list, unsigned int max)
 {
 	socklen_t len = max * sizeof(*list);
@@ -448,9 +452,9 @@ static void kernel_info(void *engine, struct canary_info *info)
 }
 
 /*
- * Counters, then drop reasons without the first, which is none. Positions mean the same only for a
- * module of the same release; another one is told by how many there are. The kernel gives no more
- * than is asked for, so ask for one more.
+ * The kernel returns counters, then drop reasons. The first reason means "none" and is skipped.
+ * Positions mean the same only in a module of the same release, which is recognised by their
+ * number. The kernel returns no more than is asked for, so ask for one more.
  */
 static int kernel_stats(void *engine, struct canary_stat *stats, int max)
 {

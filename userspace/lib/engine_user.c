@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The user engine: the protocol core over a UDP socket, driven by the calls of the application
- * and, for packets and timers, by the thread of its endpoint, so that questions of others are
- * answered whatever the application does.
+ * The user engine: the protocol core over a UDP socket. Calls of the application drive it, and the
+ * thread of its endpoint handles packets and timers. So it answers other members whatever the
+ * application does.
  *
- * Everything of the core happens under the endpoint's lock. Vectors are copied on the way in and
- * out: others may ask for a result long after the application has taken it.
+ * The endpoint's lock protects everything of the core. Vectors are copied on the way in and out, as
+ * other members may ask for a result long after the application has taken it.
  */
 #include <limits.h>
 #include <poll.h>
@@ -18,7 +18,7 @@
 
 #define GOODBYE_TRIES	10
 #define GOODBYE_MS	20
-#define CLOSE_SLACK	(500 * CNR_MSEC)	/* more patience than the core has */
+#define CLOSE_SLACK	(500 * CNR_MSEC)	/* how much longer than the core to wait */
 
 static void free_user(struct user *u)
 {
@@ -98,7 +98,7 @@ static struct user *user_new(const struct canary_params *params)
 	return u;
 }
 
-/* A port of its own, or that of the communicator which is to share it */
+/* Make an endpoint, or take that of the communicator whose port is to be shared. */
 static int find_endpoint(struct user *u, const struct canary_params *params)
 {
 	struct user *with;
@@ -223,7 +223,10 @@ static int user_post(void *engine, struct lib_request *req)
 	now = lib_now();
 	err = cnr_post(u->core, now, &cop);
 	if (err) {
-		/* Refused may mean failed, which others wait to hear. */
+		/*
+		 * If the call failed, the member may have failed, too. Waiting threads have to hear
+		 * of it.
+		 */
 		user_settle(u, now);
 		pthread_mutex_unlock(&u->ep->lock);
 		user_op_free(op);
@@ -254,7 +257,7 @@ static int user_reap(void *engine, struct lib_request *req, u64 until)
 		return err;
 	}
 	pthread_mutex_unlock(&u->ep->lock);
-	/* the core only reads data now, and keeps it until we have, too */
+	/* The core may still read the data, so the operation exists until both have released it. */
 	req->error = op->error;
 	req->attempts = op->attempts;
 	if (!op->error && req->count)
@@ -363,7 +366,10 @@ static int user_poll_fd(void *engine)
 	return fd;
 }
 
-/* What the socket has not taken so far are the last words: worth a moment. */
+/*
+ * The packets that the socket has not taken yet are the last ones of this member. Wait a moment for
+ * it.
+ */
 static void say_goodbye(struct user *u)
 {
 	struct user_endpoint *ep = u->ep;

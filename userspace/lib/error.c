@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Sentences for people: the last error of each thread, lists of ranks, addresses. And the
- * clock, which everything that waits shares.
+ * Sentences for people: the last error of each thread, lists of ranks, addresses. Also the clock
+ * that everything that waits uses.
  */
 #include <limits.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 #include "lib.h"
 #include "userspace/common/address.h"
 
-#define ERRMSG_RANKS	64	/* ranks that a message lists, at most */
+#define ERRMSG_RANKS	64	/* how many ranks a message lists at most */
 
 static __thread char errmsg[512];
 
@@ -65,7 +65,7 @@ void lib_rank_list(char *text, size_t len, const u16 *ranks, u32 known, u32 n)
 		snprintf(text + at, len - at, known ? " and %u more" : "%u of them", n - known);
 }
 
-/* What rank 0 holds against us, or shows of itself */
+/* A trouble that rank 0 reported to this member */
 static void trouble_ours(char *text, size_t len, const struct cnr_trouble *t, u16 rank)
 {
 	switch (t->kind) {
@@ -132,7 +132,7 @@ static void trouble_theirs(char *text, size_t len, const struct cnr_trouble *t)
 	}
 }
 
-/* "; " and what is known of who does what wrong, or nothing */
+/* Write "; " and a list of the troubles that are known, or nothing. */
 static void trouble_list(struct canary *c, char *text, size_t len)
 {
 	struct cnr_trouble list[3];
@@ -223,7 +223,7 @@ int lib_poll_timeout(u64 until)
 
 struct timespec lib_timespec(u64 ns)
 {
-	/* years ahead is as good as never, and fits time_t everywhere */
+	/* A time that is years ahead is as good as never, and fits every time_t. */
 	ns = min_t(u64, ns, (u64)INT_MAX * CNR_SEC);
 	return (struct timespec){ .tv_sec = ns / CNR_SEC, .tv_nsec = ns % CNR_SEC };
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Keys as text and from files: one key (parameters key and key-file), or the administrator's table
- * of all communicators, which is asked when the application says nothing about a key.
+ * Keys from text and files: one key (parameters key and key-file), or the administrator's table of
+ * keys for all communicators. The table is used when the application does not set a key.
  *
- * A key that others can read protects nothing, and a table that others can write is theirs, so
- * such files are refused.
+ * A key file that others can read does not protect. A table that others can write is not the
+ * administrator's. Such files are refused.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ int lib_key_parse(const char *value, u8 key[16])
 	return 0;
 }
 
-/* Pipes belong to who opened them. */
+/* Only regular files are checked. A pipe is the business of who opened it. */
 static int check_private(const char *path, FILE *file)
 {
 	struct stat st;
@@ -71,7 +71,7 @@ int lib_key_file(struct canary_params *params, const char *path)
 	return err;
 }
 
-/* FIRST[-LAST] KEY. Return 1: that is the key, 0: it is of others. */
+/* Parse FIRST[-LAST] KEY. Return: 1 if the line has the key of this communicator, 0 if not. */
 static int keys_line(struct canary_params *params, char *line)
 {
 	char *save, *range, *key;
@@ -117,7 +117,10 @@ int lib_keys_lookup(struct canary_params *params)
 	if (memcmp(params->key, none, sizeof(none)))
 		return 0;
 	file = fopen(path, "re");
-	/* Whom the administrator gives no keys is told when rank 0 refuses. */
+	/*
+	 * Without a table there is no key. If one is needed, rank 0 refuses the member and says
+	 * why.
+	 */
 	if (!file && !given && (errno == ENOENT || errno == ENOTDIR || errno == EACCES))
 		return 0;
 	if (!file)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Operations of the API: post, wait, and the blocking call made of both.
+ * Operations of the API: posting, waiting, and the blocking call made of both.
  *
- * Requests are kept in the order of posting. Whoever waits reaps the oldest one that has not
- * ended, for everybody; others wait for him. So results of any engine may be asked for in
- * any order and by any thread.
+ * Requests are kept in the order of posting. One waiting thread at a time reaps, always the oldest
+ * request that has not ended. The other threads wait for it. So any thread may ask for results in
+ * any order, with any engine.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static int post(struct canary *c, const void *sendbuf, void *recvbuf, size_t cou
 	req->dtype = dtype;
 	req->op = op;
 	req->lent = lent || sendbuf == recvbuf;
-	/* one lock for engine and list: the order of both is the same */
+	/* One lock covers engine and list, so that both have the same order. */
 	pthread_mutex_lock(&c->lock);
 	err = c->ops->post(c->engine, req);
 	if (!err) {
@@ -83,8 +83,9 @@ static struct lib_request *oldest_running(struct canary *c)
 }
 
 /*
- * reap_one() - have @req, the oldest one running, end; or wait until another thread did something
- * Called and left with the lock held, which is given up meanwhile.
+ * reap_one() - reap @req, the oldest running request, or wait until another thread changed
+ * something
+ * The caller holds the lock, which is released while waiting.
  * Return: 0 or -ETIMEDOUT.
  */
 static int reap_one(struct canary *c, struct lib_request *req, u64 until)
@@ -175,7 +176,7 @@ CANARY_EXPORT int canary_room(struct canary *c, int timeout_ms)
 	struct lib_request *req;
 	int err;
 
-	/* room without waiting is the usual case */
+	/* Usually there is room without waiting. */
 	err = c->ops->room(c->engine, 0);
 	while (err == -ETIMEDOUT && lib_now() < until) {
 		pthread_mutex_lock(&c->lock);

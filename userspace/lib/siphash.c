@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* SipHash, as the core's platform.h wants it in user space. */
+/* SipHash in user space, with the interface that the core's platform.h asks for. */
 #include "siphash.h"
 
 u64 cnr_siphash(const u8 key[16], const void *data, size_t len)

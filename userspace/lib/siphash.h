@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* SipHash-2-4 of bytes. The kernel has its own; both give the same numbers. */
+/* SipHash-2-4 of bytes. It gives the same numbers as the kernel's. */
 #ifndef CANARY_LIB_SIPHASH_H
 #define CANARY_LIB_SIPHASH_H
 
@@ -31,7 +31,7 @@ static inline u64 siphash(const u8 key[16], const void *data, size_t len)
 	return sip_end(&s);
 }
 
-/* ---- of many inputs at once, that differ in their last word only ---- */
+/* ---- many inputs at once that differ only in their last word ---- */
 
 #define SIP_LANES	8
 
@@ -48,9 +48,9 @@ static __always_inline void sip_rounds_of_all(struct sip_states *s, int rounds)
 }
 
 /*
- * The sum of the hashes of 16 bytes each, whose last two are a big-endian number: all from @from
- * up to below @to. Hashes are a chain of additions that wait for each other; here SIP_LANES
- * chains are under way.
+ * Sum of the hashes of 16 bytes each. The last two bytes are a big-endian number, which runs from
+ * @from up to, but not including, @to. A hash is a chain of dependent additions. SIP_LANES chains
+ * run side by side, so that the processor need not wait for each step.
  */
 static inline u64 siphash_numbered(const u8 key[16], const void *data, u32 from, u32 to)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The user engine's parts: a socket with packets waiting to be sent, the place where other processes
- * can look at a member, the endpoint that members share, and a member itself.
+ * The parts of the user engine: the socket with packets that wait to be sent, the socket that tells
+ * other processes about a member, the endpoint that members share, and the member.
  */
 #ifndef CANARY_LIB_USER_H
 #define CANARY_LIB_USER_H
@@ -11,22 +11,22 @@
 #include <sys/socket.h>
 #include "lib.h"
 
-#define USER_BATCH	64	/* packets a system call */
-#define USER_PACKET	4096	/* room for the longest message, and to see that one is longer */
+#define USER_BATCH	64	/* packets of one system call */
+#define USER_PACKET	4096	/* more than the longest message, to notice longer ones */
 
 /* Packets that the core gave out and the socket has not taken yet */
 struct user_out {
 	struct mmsghdr		msg[USER_BATCH];
 	struct iovec		iov[USER_BATCH];
 	struct sockaddr_in	addr[USER_BATCH];
-	u64			*drop[USER_BATCH];	/* where it is counted if it is not sent */
+	u64			*drop[USER_BATCH];	/* drop counters of its member */
 	u8			data[USER_BATCH][USER_PACKET] __attribute__((aligned(64)));
 	unsigned int		first, n;
-	unsigned int		refused;	/* times in a row that a queue was full */
-	bool			failed;		/* the first packet, for another reason */
+	unsigned int		refused;	/* how often in a row a queue was full */
+	bool			failed;		/* the first packet failed once otherwise */
 };
 
-/* Packets as they come */
+/* Packets that were received */
 struct user_in {
 	struct mmsghdr		msg[USER_BATCH];
 	struct iovec		iov[USER_BATCH];
@@ -35,55 +35,59 @@ struct user_in {
 };
 
 enum user_flush {
-	USER_SENT,	/* all is gone */
-	USER_FULL,	/* wait until the socket is writable */
-	USER_LATER,	/* a queue of this host is full: again in a while */
+	USER_SENT,	/* all packets are sent */
+	USER_FULL,	/* the socket is full: wait until it is writable */
+	USER_LATER,	/* a queue of this host is full: try again later */
 };
 
 /*
- * user_socket_open() - the UDP socket of a member
- * @local:	address, port 0 for a free one; none for that of the route to @root. Receives
- *		both
+ * user_socket_open() - open the UDP socket of a member
+ * @local:	port 0 means a free one; no address means that of the route to @root. Receives both
  * Return: the socket, or a negative errno with a sentence.
  */
 int user_socket_open(const struct canary_params *params, struct canary_peer *local);
 
 /*
- * user_path_mtu() - IP packet size towards the others
- * That of the route to rank 0; at rank 0 that of the interface with @local's address.
+ * user_path_mtu() - size of IP packets that can be sent
+ * It is that of the route to rank 0. At rank 0 it is that of the interface with @local's address.
  */
 int user_path_mtu(const struct canary_params *params, const struct canary_peer *local);
 
 void user_out_init(struct user_out *out);
 void user_in_init(struct user_in *in);
 
-/* user_out_add() - there is room (n < USER_BATCH); @drop: by reason, if it is not sent */
+/*
+ * user_out_add() - queue a packet; there has to be room (n < USER_BATCH)
+ * @drop:	counters by reason, in case that it cannot be sent
+ */
 void user_out_add(struct user_out *out, const struct cnr_out *packet, u64 *drop);
 
-/* user_out_flush() - send all; what fails, or is refused too often, is counted */
+/*
+ * user_out_flush() - send all. A packet that fails, or is refused too often, is counted and dropped
+ */
 enum user_flush user_out_flush(struct user_out *out, int sock);
 
-/* user_out_waiting() - Return: bytes that are in queues of this host */
+/* user_out_waiting() - Return: bytes of this socket that wait in queues of this host */
 u32 user_out_waiting(int sock);
 
-/* user_out_room() - have it not take more than @bytes, or a packet beyond */
+/* user_out_room() - limit the socket to @bytes, and one packet beyond */
 void user_out_room(int sock, u32 bytes);
 
-/* user_in_forget_errors() - what ICMP said */
+/* user_in_forget_errors() - discard errors that ICMP reported */
 void user_in_forget_errors(struct user_in *in, int sock);
 
-/* user_in_receive() - Return: packets in @in, 0 if there are none */
+/* user_in_receive() - Return: number of packets in @in, 0 if there are none */
 int user_in_receive(struct user_in *in, int sock);
 
-/* A socket in the file system that tells about this member whoever connects */
+/* A UNIX socket in the file system. Who connects is told about this member. */
 struct user_publish {
-	int	fd;		/* listening, or -1: nobody can look */
+	int	fd;		/* listening, or -1 if it could not be made */
 	char	path[108];
 };
 
 void user_publish_open(struct user_publish *p);
 
-/* user_publish_answer() - tell one who asks; @info, @trouble (the latest) and @stats are up to date */
+/* user_publish_answer() - answer one connection. @trouble is the latest one. */
 void user_publish_answer(struct user_publish *p, const struct canary_info *info,
 			 const struct cnr_trouble *trouble,
 			 const struct cnr_stats *stats);
@@ -92,16 +96,16 @@ void user_publish_close(struct user_publish *p);
 
 /* ---- the engine, in engine_user.c, user_endpoint.c, user_members.c and user_progress.c ---- */
 
-/* An operation, held by the core until nobody can ask for it, and by the API until reaped */
+/* An operation. The core holds it until nobody can ask for it, the API until it is reaped. */
 struct user_op {
 	struct user_op	*next, **link;
 	u32		*data;
-	u64		*memory;	/* of the core, if it wants some */
+	u64		*memory;	/* that the core asked for, or NULL */
 	u32		attempts;
 	int		error;
-	bool		ended;		/* the core is through with it */
-	bool		released;	/* the core needs data no longer */
-	bool		reaped;		/* the API neither */
+	bool		ended;		/* the core has reported its end */
+	bool		released;	/* the core does not need the data any more */
+	bool		reaped;		/* the API does not need it any more */
 };
 
 #define USER_LISTS_BITS	8
@@ -109,22 +113,22 @@ struct user_op {
 struct user;
 
 /*
- * A UDP port, its thread, and the members that share it. Made by user_endpoint_open(), freed when
- * the last member has left and the thread has ended
+ * A UDP port, its thread, and the members that share it. user_endpoint_open() makes it. It is freed
+ * when the last member has left and the thread has ended.
  */
 struct user_endpoint {
-	pthread_mutex_t		lock;		/* all below but descriptors; all of members */
+	pthread_mutex_t		lock;		/* of all below and all members */
 	pthread_t		thread;
-	struct user		*first;		/* members, the oldest first, by user.next */
-	struct user		*turn;		/* who sends first when there is room again, or NULL */
-	struct user		*by_comm[1 << USER_LISTS_BITS];	/* by user.same */
-	bool			shared;		/* there was a second one */
-	u64			begun;		/* rendezvous so far */
+	struct user		*first;		/* members, oldest first, linked by user.next */
+	struct user		*turn;		/* who sends next, or NULL */
+	struct user		*by_comm[1 << USER_LISTS_BITS];	/* lists linked by user.same */
+	bool			shared;		/* there has been a second member */
+	u64			begun;		/* number of rendezvous begun so far */
 	u64			armed;		/* when the timer fires */
 	u64			retry;		/* when to send again after USER_LATER, or 0 */
-	u32			room;		/* that the socket was told of, 0: nothing */
+	u32			room;		/* bytes that the socket may queue; 0: any */
 	bool			full;		/* socket not writable: do not ask cores */
-	u64			lost[CANARY_DROPS];	/* packets of members that left */
+	u64			lost[CANARY_DROPS];	/* drop counters of members that left */
 
 	int			sock, epoll, timer, wake;
 	struct canary_peer	local;
@@ -132,50 +136,62 @@ struct user_endpoint {
 	struct user_in		in;
 };
 
-/* Made by user_open(), freed by user_close() after it has left its endpoint. Lock: the endpoint's */
+/*
+ * A member. user_open() makes it; user_close() frees it after it has left its endpoint. The
+ * endpoint's lock protects it.
+ */
 struct user {
 	struct user_endpoint	*ep;		/* constant */
-	struct user		*next, *same;	/* of the endpoint; of its list of @cfg.comm */
-	u64			began;		/* when it began to join, in the endpoint's order */
-	bool			known;		/* the epoch was looked at */
-	bool			refused;	/* another member of the endpoint has that session */
+	struct user		*next, *same;	/* of the endpoint; of user_endpoint.by_comm */
+	u64			began;		/* when it began to join; 0: not yet */
+	bool			known;		/* user_member_know() has seen its epoch */
+	bool			refused;	/* another member has the same session */
 	bool			touched;	/* packets came for it in this batch */
-	pthread_cond_t		changed;	/* state, operations ended or released */
+	pthread_cond_t		changed;	/* state, or an operation that ended */
 	struct cnr_comm		*core;
 	enum cnr_state		state;
 	struct user_op		*ops;
-	unsigned int		ended;		/* operations that ended and were not reaped */
+	unsigned int		ended;		/* operations that ended and are not reaped */
 	int			event;		/* eventfd of canary_poll_fd(), or -1 */
-	struct canary_peer	local, root;	/* constant, as @publish and @cfg */
+	struct canary_peer	local, root;	/* constant, as are @publish and @cfg */
 	struct user_publish	publish;
 	struct cnr_config	cfg;
 };
 
-/* user_endpoint_open() - a port of its own. Return: 0, or a negative errno with a sentence */
+/*
+ * user_endpoint_open() - make an endpoint with a new port. Return: 0, or a negative errno with a
+ * sentence
+ */
 int user_endpoint_open(const struct canary_params *params, struct user_endpoint **endpoint);
 
-/* user_endpoint_close() - there are no members (any more) */
+/* user_endpoint_close() - free an endpoint that has no members */
 void user_endpoint_close(struct user_endpoint *ep);
 
-/* user_endpoint_join() - @u is complete. Return: 0 or a negative errno; it has joined anyway */
+/* user_endpoint_join() - add @u, which is complete. It has joined even if the result is an errno */
 int user_endpoint_join(struct user_endpoint *ep, struct user *u);
 
-/* user_endpoint_leave() - and close it if @u was the last one. The core is still there */
+/*
+ * user_endpoint_leave() - remove @u, whose core still exists; close the endpoint if @u was the last
+ * one
+ */
 void user_endpoint_leave(struct user_endpoint *ep, struct user *u);
 
-/* The following are called with the lock held. */
+/* The caller of the following functions holds the lock. */
 
-/* The members of an endpoint */
+/* user_member_add(), user_member_remove() - change the endpoint's lists of members */
 void user_member_add(struct user_endpoint *ep, struct user *u);
 void user_member_remove(struct user_endpoint *ep, struct user *u);
 
-/* user_member_begin() - before the rendezvous. Return: 0 or -EADDRINUSE */
+/* user_member_begin() - called before the rendezvous. Return: 0 or -EADDRINUSE */
 int user_member_begin(struct user *u);
 
-/* user_member_know() - the core may have learned its epoch */
+/* user_member_know() - called when the core may have learned its epoch */
 void user_member_know(struct user *u, u64 now);
 
-/* user_member_find() - whom a packet is for, or NULL, which is counted */
+/*
+ * user_member_find() - whom a packet is for. A packet that is for nobody is counted; the result is
+ * NULL
+ */
 struct user *user_member_find(struct user_endpoint *ep, const struct canary_hdr *h, u32 len);
 
 void user_op_free(struct user_op *op);
@@ -183,13 +199,13 @@ void user_op_put(struct user *u, struct user_op *op);
 void user_set_event(struct user *u);
 void user_fill_info(struct user *u, struct canary_info *info);
 
-/* user_settle() - after a call: send, tell who waits, and see that the timer fires in time */
+/* user_settle() - called after each call of the core: send, wake waiting threads, set the timer */
 void user_settle(struct user *u, u64 now);
 
-/* user_resume() - there may be room again: send, all members in turn */
+/* user_resume() - there may be room again: send packets of all members in turn */
 void user_resume(struct user_endpoint *ep, u64 now);
 
-/* user_progress() - what the thread does until user_endpoint.wake is written to */
+/* user_progress() - main function of the thread; it runs until user_endpoint.wake is written */
 void *user_progress(void *endpoint);
 
 #endif /* CANARY_LIB_USER_H */

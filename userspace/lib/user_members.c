@@ -2,9 +2,10 @@
 /*
  * The members of an endpoint, and which of them a packet is for.
  *
- * The rules are those of the module (docs/decisions/endpoints.md): a member that never shared its
- * port gets everything. Else packets are for who has their communicator and epoch, or without such
- * a one for who joined that communicator last, and one at a time joins.
+ * The rules are those of the module (docs/decisions/endpoints.md). A member that never shared its
+ * port gets everything. Otherwise a packet goes to the member with its communicator and epoch. If
+ * there is none, it goes to the member that joined that communicator last. One member at a time
+ * joins a communicator.
  */
 #include "user.h"
 
@@ -74,7 +75,7 @@ void user_member_know(struct user *u, u64 now)
 		cnr_close(u->core, now, true);
 }
 
-/* A packet that is for no member is counted by the oldest one. */
+/* A packet that is for no member is counted at the oldest one. */
 static struct user *stray(struct user_endpoint *ep, enum canary_drop why)
 {
 	if (ep->first)

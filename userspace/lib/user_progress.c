@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The user engine's thread: packets, timers and questions of other processes are attended to
- * whatever the application does. Which of them needs attention is epoll's business; all that
- * touches a core happens under the endpoint's lock.
+ * The thread of the user engine. It handles packets, timers and questions of other processes,
+ * whatever the application does. epoll tells which of them needs attention. The thread holds the
+ * endpoint's lock whenever it touches a core.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +12,10 @@
 #include "core/driver.h"
 #include "user.h"
 
-#define ROUNDS		8			/* batches received before others have a turn */
-#define RETRY_AFTER	(CNR_MSEC / 4)		/* a queue is full: again after this */
-#define ROOM_MOST	(16 << 20)		/* bytes: as much as the socket has anyway */
-#define OVERDUE_AFTER	(100 * CNR_USEC)	/* a deadline that stays in the past */
+#define ROUNDS		8			/* batches to receive before others have a turn */
+#define RETRY_AFTER	(CNR_MSEC / 4)		/* pause after a queue was full */
+#define ROOM_MOST	(16 << 20)		/* bytes: as large as the socket's buffer ever is */
+#define OVERDUE_AFTER	(100 * CNR_USEC)	/* wait if a deadline is over */
 
 void user_op_free(struct user_op *op)
 {
@@ -59,8 +59,9 @@ static void watch_socket(struct user_endpoint *ep, bool writable)
 }
 
 /*
- * Less at once, more by and by: that takes a system call. The queue of this host sees one sender, so
- * what one member was refused holds for all of them.
+ * Limit what the socket may queue. A smaller limit takes effect at once. Larger ones are set in
+ * steps, as each takes a system call. The host's queue sees one sender, so the member with the
+ * smallest limit decides for all.
  */
 static void set_room(struct user_endpoint *ep, u64 now)
 {
@@ -77,7 +78,7 @@ static void set_room(struct user_endpoint *ep, u64 now)
 	ep->room = room == ROOM_MOST ? 0 : room;
 }
 
-/* Whose packet was not taken? It may have left meanwhile. */
+/* Tell the member whose packet was not taken. It may have left meanwhile. */
 static void refused(struct user_endpoint *ep, u64 now)
 {
 	const u64 *drop = ep->out.drop[ep->out.first];
@@ -89,7 +90,7 @@ static void refused(struct user_endpoint *ep, u64 now)
 	set_room(ep, now);
 }
 
-/* Send what waits. Return: true if all is gone. */
+/* Send what waits. Return: true if all is sent. */
 static bool flush(struct user_endpoint *ep, u64 now)
 {
 	enum user_flush how;
@@ -109,11 +110,11 @@ static bool blocked(const struct user_endpoint *ep)
 	return ep->full || ep->retry;
 }
 
-/* What its functions for the core are given while the engine takes what that has */
+/* Context of the driver functions that the core calls while it is polled */
 struct user_pump {
 	struct user *u;
 	u64 now;
-	bool changed;	/* whoever waits wants to know */
+	bool changed;	/* waiting threads have to look */
 };
 
 static bool pump_room(void *driver)
@@ -157,7 +158,7 @@ static const struct cnr_driver user_driver = {
 	.room = pump_room, .send = pump_send, .completed = pump_completed, .released = pump_released,
 };
 
-/* Take everything that the core has to give. */
+/* Take everything that the core wants to give. */
 static void pump(struct user *u, u64 now)
 {
 	struct user_pump self = { .u = u, .now = now };
@@ -173,7 +174,10 @@ static void pump(struct user *u, u64 now)
 	}
 }
 
-/* It is only moved to fire earlier: firing for nothing is cheaper than a system call a packet. */
+/*
+ * The timer is only set to an earlier time. An expiry in vain is cheaper than a system call for
+ * each packet.
+ */
 static void arm(struct user_endpoint *ep, u64 deadline, u64 now)
 {
 	struct itimerspec its = { 0 };
@@ -189,7 +193,10 @@ static void arm(struct user_endpoint *ep, u64 deadline, u64 now)
 	timerfd_settime(ep->timer, TFD_TIMER_ABSTIME, &its, NULL);
 }
 
-/* After a call or some packets: send, and see that the timer fires in time. */
+/*
+ * Called after a call of the core or some packets: send, and make sure that the timer fires in
+ * time.
+ */
 void user_settle(struct user *u, u64 now)
 {
 	user_member_know(u, now);
@@ -199,7 +206,7 @@ void user_settle(struct user *u, u64 now)
 	arm(u->ep, cnr_deadline(u->core), now);
 }
 
-/* Who was left when there was no room comes first the next time. */
+/* When there was no room left, the next member in turn comes first the next time. */
 void user_resume(struct user_endpoint *ep, u64 now)
 {
 	struct user *u = ep->turn ?: ep->first, *begin = u;
@@ -218,7 +225,7 @@ void user_resume(struct user_endpoint *ep, u64 now)
 	}
 }
 
-/* Hands a batch of packets to whom they are for. */
+/* Give each packet of a batch to its member. */
 static void take(struct user_endpoint *ep, int n)
 {
 	struct user *touched[USER_BATCH], *u;
@@ -273,7 +280,7 @@ static void timer(struct user_endpoint *ep)
 
 	if (read(ep->timer, &expirations, sizeof(expirations)) < 0)
 		return;
-	/* What is overdue may be here already: we are late, not the packet. */
+	/* The thread may be late, and what a timer waits for already received. So look first. */
 	receive(ep);
 	pthread_mutex_lock(&ep->lock);
 	now = lib_now();
@@ -327,7 +334,7 @@ void user_fill_info(struct user *u, struct canary_info *info)
 	info->why = ci.why;
 }
 
-/* Somebody looks at the member that listens at @fd, unless it has just left. */
+/* Answer who looks at the member that listens at @fd, unless it has just left. */
 static void publish(struct user_endpoint *ep, int fd)
 {
 	struct cnr_trouble trouble = { .kind = CNR_TROUBLE_NONE };

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Where other processes of the same user can look at a user engine: a UNIX socket in the file
- * system that tells everything to whoever connects, one "KIND NAME VALUE" a line: n number, s
- * string, c counter, d drop reason. `canary comm show` and `canary stats` ask. That there is none is no error.
+ * A UNIX socket in the file system, where other processes of the same user can look at a member.
+ * Who connects gets lines of the form "KIND NAME VALUE". KIND is n (number), s (string), c
+ * (counter) or d (drop reason). `canary comm show` and `canary stats` read them. A socket that
+ * cannot be made is no error.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -14,7 +15,7 @@
 #include <unistd.h>
 #include "user.h"
 
-/* A directory that is ours alone: in /tmp somebody else may have made it. */
+/* The directory has to belong to this user alone: in /tmp somebody else may have made it. */
 static bool own_directory(const char *path, mode_t mode)
 {
 	struct stat st;
@@ -54,9 +55,12 @@ void user_publish_open(struct user_publish *p)
 	p->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (p->fd < 0)
 		return;
-	/* a leftover of a process that had our number */
+	/* A process that had this process id may have left one. */
 	unlink(p->path);
-	/* With the epoch others could make packets that pass the first checks. */
+	/*
+	 * Only this user may read: with the epoch others could make packets that pass the first
+	 * checks.
+	 */
 	if (fchmod(p->fd, 0600) || bind(p->fd, (struct sockaddr *)&sun, sizeof(sun)) || listen(p->fd, 8)) {
 		close(p->fd);
 		p->fd = -1;
@@ -115,7 +119,7 @@ void user_publish_answer(struct user_publish *p, const struct canary_info *info,
 			fprintf(f, "d %s %llu\n", cnr_drop_name(i),
 				(unsigned long long)stats->drop[i]);
 		fclose(f);
-		/* one who reads slowly gets what fits: it is more than there is to tell */
+		/* A slow reader gets what fits. The buffer holds more than this text. */
 		send(fd, text, len, MSG_DONTWAIT | MSG_NOSIGNAL);
 		free(text);
 	}

@@ -15,11 +15,11 @@
 #include <unistd.h>
 #include "user.h"
 
-/* A leader may be sent a window by every member at once. */
+/* Every member may send a leader a whole window at once. */
 #define SOCKET_BUFFER	(8 << 20)
 
-#define REFUSED_MAX	20	/* retries of USER_LATER before a packet is given up */
-#define ERRORS_MOST	16	/* batches of errors that are forgotten at a time */
+#define REFUSED_MAX	20	/* how often a packet is retried after USER_LATER */
+#define ERRORS_MOST	16	/* batches of errors that are discarded at a time */
 
 static int interface_mtu(int fd, const char *name)
 {
@@ -30,8 +30,8 @@ static int interface_mtu(int fd, const char *name)
 }
 
 /*
- * MTU of the interface that has the address. A routed host may have it on its loopback
- * device; then the smallest of all real interfaces.
+ * MTU of the interface that has the address. A router may have its address on the loopback device.
+ * Then it is the smallest MTU of all real interfaces.
  */
 static int local_mtu(int fd, const struct canary_peer *local)
 {
@@ -63,8 +63,8 @@ static int local_mtu(int fd, const struct canary_peer *local)
 }
 
 /*
- * What the kernel says of the route to rank 0 may be less than its interface takes, and then be
- * what somebody forged. The rendezvous finds out what a path really takes.
+ * MTU of the interface towards rank 0. The kernel may know a smaller MTU of the route, but an
+ * attacker can forge that. The rendezvous finds out what a path really takes.
  */
 static int route_mtu(int fd, const struct canary_peer *local)
 {
@@ -91,7 +91,7 @@ int user_path_mtu(const struct canary_params *params, const struct canary_peer *
 		return lib_error(mtu, "MTU of the path: %s", strerror(-mtu));
 	if (params->mtu)
 		mtu = min_t(int, mtu, params->mtu);
-	/* larger packets would not carry more */
+	/* Larger packets would not carry more data. */
 	mtu = min_t(int, mtu, CANARY_PAYLOAD_MAX + CANARY_UDP_HEADERS +
 		    canary_addr_ip_header(&local->addr));
 	if (mtu < 576)
@@ -107,7 +107,7 @@ static void set_buffer(int fd, int force, int option, int size)
 		setsockopt(fd, SOL_SOCKET, option, &size, sizeof(size));
 }
 
-/* What has no UDP checksum is dropped: the kernel takes it for a good one. */
+/* Drop packets without a UDP checksum, which the kernel would accept. */
 static int want_checksums(int fd)
 {
 	struct sock_filter code[] = {
@@ -122,8 +122,8 @@ static int want_checksums(int fd)
 }
 
 /*
- * Nothing is fragmented, and what anybody's ICMP says of the path is not believed. It is only
- * received (IP_RECVERR) because the kernel else keeps to itself that a queue of this host was full.
+ * Packets are not fragmented, and ICMP about the path MTU is not believed. IP_RECVERR is set for
+ * another reason: without it the kernel does not tell that a queue of this host was full.
  */
 static int set_options(int fd)
 {
@@ -225,7 +225,10 @@ enum user_flush user_out_flush(struct user_out *out, int sock)
 			return USER_FULL;
 		if ((errno == ENOBUFS || errno == ENOMEM) && out->refused++ < REFUSED_MAX)
 			return USER_LATER;
-		/* It may be what an ICMP said meanwhile, which is told once. */
+		/*
+		 * The error may be of an ICMP message. The kernel reports that once, so try once
+		 * more.
+		 */
 		out->failed = !out->failed;
 		if (out->failed)
 			continue;
@@ -245,7 +248,7 @@ u32 user_out_waiting(int sock)
 	return ioctl(sock, SIOCOUTQ, &bytes) ? 0 : bytes;
 }
 
-/* The kernel doubles what it is told. */
+/* The kernel doubles the value. */
 void user_out_room(int sock, u32 bytes)
 {
 	set_buffer(sock, SO_SNDBUFFORCE, SO_SNDBUF, bytes / 2);
