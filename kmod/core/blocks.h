@@ -2,36 +2,36 @@
 /*
  * Layer 4, blocks: operations (op.c), who does what in them (shape.c), their blocks (block.c),
  * their words (encoding.c), results (result.c), round trips and how much may be in flight
- * (window.c), who runs something else (differs.c).
+ * (window.c), members that run another operation (differs.c).
  */
 #ifndef CANARY_CORE_BLOCKS_H
 #define CANARY_CORE_BLOCKS_H
 
 #include "comm.h"
 
-#define CNR_OPS_BEGUN		32	/* none of the operation that many later is begun before */
-#define CNR_CWND_FIRST		64	/* blocks in flight, before anything is known */
-#define CNR_PATH_TRIES		64	/* questions without the answer until a path is at fault */
-#define CNR_WAIT_MAX		(250 * CNR_MSEC) /* longest time until something is asked again */
+#define CNR_OPS_BEGUN		32	/* operations begun that may lack results */
+#define CNR_CWND_FIRST		64	/* blocks in flight at first */
+#define CNR_PATH_TRIES		64	/* unanswered questions until the path is at fault */
+#define CNR_WAIT_MAX		(250 * CNR_MSEC) /* longest time between two questions */
 #define CNR_RTO_MAX		(400 * CNR_MSEC)
 
 /* cnr_block.state */
 enum cnr_block_state {
 	CNR_B_IDLE,		/* not contributed yet; may already have a lead slot */
-	CNR_B_SENT,		/* contributed (or led, with own data), and not done: cnr_shape */
-	CNR_B_DONE,		/* nothing of it is needed here, but something of an earlier one */
+	CNR_B_SENT,		/* contributed (or led, with own data), not done */
+	CNR_B_DONE,		/* done here, but an earlier block is not */
 };
 
 /* cnr_block.flags */
 #define CNR_B_QUEUED		0x01	/* on the transmit queue */
 #define CNR_B_BYPASS		0x02	/* contribute with CANARY_F_BYPASS */
-#define CNR_B_AGAIN		0x04	/* asked for or contributed again: no round trip sample */
+#define CNR_B_AGAIN		0x04	/* asked for or contributed again: measure no round trip */
 #define CNR_B_PARTIAL		0x08	/* ring: the partial sum with own data is in the vector */
 #define CNR_B_EARLY		0x10	/* ring: a partial sum came before it was posted */
-#define CNR_B_LOST		0x20	/* the leader has sent the result */
+#define CNR_B_LOST		0x20	/* the leader has sent the result, but it was lost */
 #define CNR_B_AROUND		0x40	/* around switches from the start, see tree_around.c */
 
-/* Some of the members, as a block has them */
+/* A set of members, relative to a block */
 enum cnr_who {
 	CNR_NOBODY,
 	CNR_LEADER,
@@ -40,10 +40,10 @@ enum cnr_who {
 
 /*
  * struct cnr_roles - who does what in a block
- * @leader:	what is contributed goes to this rank, which finishes the block
- * @contribute:	enum cnr_who, whose data are in the result
- * @receive:	enum cnr_who, who gets the result. Others of those that contribute are done with the
- *		block when the leader has what they contributed
+ * @leader:	this rank gets the contributions, and finishes the block
+ * @contribute:	enum cnr_who: whose data are in the result
+ * @receive:	enum cnr_who: who gets the result. For other members that contribute, the block is
+ *		done when the leader has their contribution
  */
 struct cnr_roles {
 	u16	leader;
@@ -53,15 +53,15 @@ struct cnr_roles {
 
 /*
  * struct cnr_block - a block between una and next + window, by serial & block_mask
- * @lead:	index of the lead slot, CNR_NONE if not led here or nothing came yet
- * @op:		index of the operation, valid once contributed
- * @roles:	as its shape says, valid once contributed
- * @silent:	REQUESTs that nothing came back for
+ * @lead:	index of the lead slot; CNR_NONE if it is not led here or nothing came yet
+ * @op:		index of the operation; valid once contributed
+ * @roles:	as its shape says; valid once contributed
+ * @silent:	questions in a row that were not answered
  * @again:	how often the contribution was asked for again in this attempt, 255 at most
  * @sent_at:	time of the first contribution
- * @asked_at:	time of the first REQUEST of @silent
- * @asked_from:	answers to questions after this one are news, see cnr_is_answer(); if @silent,
- *		or in a ring
+ * @asked_at:	time of the first question of @silent
+ * @asked_from:	only answers to questions after this one are news, see cnr_is_answer(); valid if
+ *		@silent, or in a ring
  * @tag, @done, @sum, @load: ring: of the partial sum
  */
 struct cnr_block {
@@ -86,12 +86,12 @@ struct cnr_block {
 
 /*
  * struct cnr_part - a block of an operation, as its encoding cuts it
- * @index:	of the operation's blocks
- * @first, @elements: those of the vector that it is about
- * @after:	so many of the operation's blocks, the first ones, must have results before its
- *		words can be made
+ * @index:	number of the block in the operation
+ * @first, @elements: the elements of the vector that it is about
+ * @after:	how many blocks of the operation, from the first one, must have results before the
+ *		words of this one can be made
  * @length:	bytes of each contribution: a multiple of 4 and of the kind's lanes
- * @result:	bytes of its result, a multiple of 4, not more than @length
+ * @result:	bytes of its result: a multiple of 4, at most @length
  * @kind:	enum canary_kind
  */
 struct cnr_part {
@@ -105,21 +105,24 @@ struct cnr_part {
 };
 
 /*
- * struct cnr_encoding - how a type is reduced by an operator: elements of a vector become words on
- * the wire, and words become elements. Without functions, words are the elements, and results have
- * the place and the size of contributions. Otherwise all are there, but @memory and @finish.
+ * struct cnr_encoding - how an operator reduces a type: elements of a vector become words on the
+ * wire, and words become elements. An encoding without functions uses the elements themselves as
+ * words; results then have the place and the size of contributions. Any other encoding has all
+ * functions, except that @memory and @finish are optional.
  * @op:		enum canary_operator
  * @dtype:	enum canary_dtype
- * @kind:	enum canary_kind, of all blocks, without functions
+ * @kind:	enum canary_kind of all blocks, if there are no functions
  * @element:	bytes of an element in a vector
- * @memory:	bytes of cnr_op.memory that it wants: what it has to keep for later blocks, and for
+ * @memory:	how many bytes of cnr_op.memory it needs, for what it keeps for later blocks and for
  *		what is sent again. They are 0 at first
- * @blocks:	how many, with payloads of up to cnr_comm.length bytes
- * @part:	what block cnr_part.index is
- * @encode:	makes the words of our own contribution: the same ones when it is sent again
- * @finish:	at the leader: what all have contributed becomes what the result carries, in place
- * @store:	a result is here
- * @serve:	the words of a result that was stored: the very same ones
+ * @blocks:	how many blocks @op has, with payloads of up to cnr_comm.length bytes
+ * @part:	describes block cnr_part.index
+ * @encode:	makes the words of our own contribution. It makes the same words when the
+ *		contribution is sent again
+ * @finish:	at the leader: turns what all have contributed into what the result carries, in
+ *		place
+ * @store:	stores a result
+ * @serve:	makes the words of a result that was stored, exactly as they came
  */
 struct cnr_encoding {
 	u8	op;
@@ -141,18 +144,19 @@ struct cnr_encoding {
 };
 
 /*
- * struct cnr_shape - who contributes to an operation and who gets the result: what an allreduce and
- * a reduce differ in
+ * struct cnr_shape - who contributes to an operation and who gets the result. An allreduce and a
+ * reduce differ in this.
  * @shape:	enum canary_shape
- * @rooted:	cnr_op.root is a rank of it; else that is 0
- * @turns:	its blocks are led by one rank after the other; else one rank leads all
- * @rings:	a ring can do it: that presumes leaders that take turns, and that all contribute to
- *		all blocks and get all results
- * @kept:	others ask for results again. So it is kept until nobody needs anything of it; else
- *		it is forgotten when it is complete here
- * @roles:	of @block. It is done at the leader when all that is contributed is there; at others
- *		that get the result, when that is there; at the rest, when the leader has said that
- *		what they contributed was taken (tree_taken.c)
+ * @rooted:	cnr_op.root is a rank; else it has to be 0
+ * @turns:	ranks lead its blocks in turn; else one rank leads all blocks
+ * @rings:	a ring can run it. A ring needs leaders that take turns, contributions of all
+ *		members to all blocks, and all results at all members
+ * @kept:	others ask for results again. So a result is kept until nobody needs anything of it.
+ *		Else it is forgotten when the operation is complete here
+ * @roles:	tells the roles of @block. The block is done at the leader when all contributions
+ *		are there. At others that get the result, it is done when the result is there. At
+ *		the rest, it is done when the leader has said that it took their contributions
+ *		(tree_taken.c)
  */
 struct cnr_shape {
 	u8	shape;
@@ -165,30 +169,32 @@ struct cnr_shape {
 };
 
 /*
- * struct cnr_algorithm - a collective: how a block is summed up, as layers around see it. What is
- * NULL is nothing to it.
+ * struct cnr_algorithm - a collective: how a block is summed up, as layers around see it. A
+ * function that is NULL does nothing.
  * @collective: its place in cnr_comm.collectives
- * @algorithm:	enum canary_algorithm, that its packets show
- * @follows:	a block may be begun beyond the window, as others are there already
+ * @algorithm:	enum canary_algorithm, of which its packets are evidence
+ * @follows:	a block may begin beyond the window, as other members have begun it already
  * @begin:	the epoch begins
  * @wanted:	it is going to run an operation
- * @ready:	may its blocks begin?
- * @in_flight:	how many of them may be without result; NULL: as the network is trusted with
+ * @ready:	may its blocks begin? NULL: yes
+ * @in_flight:	how many of its blocks may lack their results; NULL: cnr_window_room() decides
  * @start:	a block was posted here, and its turn has come
- * @yield:	another one begins a block: forget what came for it
- * @timer:	of a block that was begun and has no result; *@budget REQUESTs may be sent
- * @done:	a block is done here, whoever ran it
- * @earliest:	no earlier block lacks its result now; @asked: that one had been asked for
+ * @yield:	another collective begins a block: forget what came for it
+ * @timer:	of a block that was begun and is not done; *@budget REQUESTs may be sent
+ * @done:	a block is done here, whichever collective ran it
+ * @earliest:	@b is now the earliest block that is not done; @asked: the block before had been
+ *		asked for
  * @expects:	is a contribution of one member to be taken here?
  * @input:	a message about a block
- * @alive:	ALIVE, from who has contributed @more than was known
+ * @alive:	an ALIVE came; @more: its sender has contributed more than was known
  * @timers:	of what is held for others
- * @news:	with its bit in cnr_comm.news: is all to be told something, before what others say?
- * @answer:	with its bit in cnr_comm.answers: the next packet that others wait for. The bit goes
- *		if there is none. Return: false then
- * @contribute:	with its bit in cnr_comm.contributes: likewise, our own next contribution
- * @work:	a slice of what takes long (cnr_work()). Return: false if there is nothing
- * @drop:	it is over: nothing is held for others, or waits to be sent
+ * @news:	if its bit in cnr_comm.news is set: is there news for all members? Asked before
+ *		anything else is sent to all
+ * @answer:	if its bit in cnr_comm.answers is set: the next packet that others wait for. Return:
+ *		false if there is none; then the bit is cleared
+ * @contribute:	if its bit in cnr_comm.contributes is set: likewise, our own next contribution
+ * @work:	a slice of long work (cnr_work()). Return: false if there is none
+ * @drop:	the communicator is over: forget what is held for others, or waits to be sent
  */
 struct cnr_algorithm {
 	u8	collective;
@@ -225,25 +231,25 @@ static inline bool cnr_in_window(const struct cnr_comm *c, u32 block)
 	return block - c->una < min_t(u32, c->next - c->una + c->window, c->block_mask + 1);
 }
 
-/* Has this member begun @block, and still lacks its result or that of an earlier one? */
+/* Has this member begun @block, and is it or an earlier block not done here? */
 static inline bool cnr_in_flight(const struct cnr_comm *c, u32 block)
 {
 	return block - c->una < c->next - c->una;
 }
 
-/* Was it begun here, and has not gone? So cnr_block.op and .roles are valid. */
+/* Was @block begun here, and is it still in the window? Then cnr_block.op and .roles are valid. */
 static inline bool cnr_is_begun(const struct cnr_comm *c, u32 block)
 {
 	return cnr_in_flight(c, block) && cnr_block(c, block)->state != CNR_B_IDLE;
 }
 
-/* Who runs @block? NULL: it was not begun here, or has gone. */
+/* Return: what runs @block; NULL: it was not begun here, or is out of the window */
 static inline const struct cnr_algorithm *cnr_block_run(struct cnr_comm *c, u32 block)
 {
 	return cnr_is_begun(c, block) ? c->ops[cnr_block(c, block)->op].run : NULL;
 }
 
-/* That of enum canary_algorithm */
+/* Return: what runs @algorithm (enum canary_algorithm) */
 static inline const struct cnr_algorithm *cnr_algorithm(struct cnr_comm *c, u8 algorithm)
 {
 	return c->collectives[algorithm == CANARY_ALG_RING ? CNR_RING : CNR_TREE];
@@ -265,7 +271,7 @@ static inline void cnr_roles(const struct cnr_comm *c, const struct cnr_operatio
 	o->shape->roles(c, o, block, r);
 }
 
-/* Whose turn is it to lead @block? Where serials wrap, that skips. */
+/* Whose turn is it to lead @block? The turns skip where serial numbers wrap. */
 static inline u16 cnr_turn(const struct cnr_comm *c, u32 block)
 {
 	return block % c->cfg.members;
@@ -274,15 +280,15 @@ static inline u16 cnr_turn(const struct cnr_comm *c, u32 block)
 u16 cnr_leader_found(struct cnr_comm *c, u32 block);	/* block.c */
 
 /*
- * Who leads @block? It may be long done here, or not posted. Then it is not known, unless leaders
- * take turns in all operations that there will be. Return: CNR_NONE if it is not.
+ * Who leads @block? It may be long done here, or not posted. Its leader is then known only if
+ * leaders take turns in all operations. Return: CNR_NONE if it is not known
  */
 static inline u16 cnr_leader(struct cnr_comm *c, u32 block)
 {
 	return c->turns ? cnr_turn(c, block) : cnr_leader_found(c, block);
 }
 
-/* Does @rank lead @block, as far as is known here? Who it is need not be known yet. */
+/* May @rank lead @block? True also while nobody knows who leads it. */
 static inline bool cnr_may_lead(struct cnr_comm *c, u32 block, u16 rank)
 {
 	u16 leader = cnr_leader(c, block);
@@ -290,13 +296,13 @@ static inline bool cnr_may_lead(struct cnr_comm *c, u32 block, u16 rank)
 	return leader == rank || leader == CNR_NONE;
 }
 
-/* How many others contribute to a block that is led here? Without @r: how many could? */
+/* How many others contribute to a block that is led here? @r NULL: how many at most? */
 static inline u16 cnr_contributors(const struct cnr_comm *c, const struct cnr_roles *r)
 {
 	return !r || r->contribute == CNR_ALL ? c->cfg.members - 1 : 0;
 }
 
-/* Does nobody but the leader get a result? */
+/* Does nobody but the leader get the result? */
 static inline bool cnr_is_silent(const struct cnr_roles *r)
 {
 	return r->receive != CNR_ALL;
@@ -315,7 +321,7 @@ const u32 *cnr_words_made(struct cnr_comm *c, const struct cnr_operation *o,
 const u32 *cnr_serve_made(struct cnr_comm *c, const struct cnr_operation *o,
 			  const struct cnr_part *p);
 
-/* What is @block of @o? */
+/* Fill in what @block of @o is. */
 static inline void cnr_part(const struct cnr_comm *c, const struct cnr_operation *o, u32 block,
 			    struct cnr_part *p)
 {
@@ -332,14 +338,14 @@ static inline void cnr_part(const struct cnr_comm *c, const struct cnr_operation
 	p->kind = o->encoding->kind;
 }
 
-/* Are the results here that @block of @o, the next one, is encoded by? */
+/* Are the results here that the encoding of @block, the next block of @o, needs? */
 static inline bool cnr_part_ready(const struct cnr_comm *c, const struct cnr_operation *o,
 				  u32 block)
 {
 	return o->plain || cnr_part_after(c, o, block);
 }
 
-/* Are its words just what is in the vector? */
+/* Are the words of @p just what is in the vector? */
 static inline bool cnr_part_plain(const struct cnr_operation *o, const struct cnr_part *p)
 {
 	return o->plain && p->length == p->elements * o->element;
@@ -361,14 +367,14 @@ static inline const void *cnr_vector_source(const struct cnr_operation *o,
 	return cnr_vector(o, p, CNR_USE_INPUT);
 }
 
-/* Our own contribution; good until the next call. */
+/* Return: the words of our own contribution; good until the next call */
 static inline const u32 *cnr_words(struct cnr_comm *c, const struct cnr_operation *o,
 				   const struct cnr_part *p)
 {
 	return cnr_part_plain(o, p) ? cnr_vector_source(o, p) : cnr_words_made(c, o, p);
 }
 
-/* The result is @words. */
+/* Store @words, the result. */
 static inline void cnr_store(const struct cnr_comm *c, const struct cnr_operation *o,
 			     const struct cnr_part *p, const u32 *words)
 {
@@ -378,7 +384,7 @@ static inline void cnr_store(const struct cnr_comm *c, const struct cnr_operatio
 		memcpy(cnr_vector(o, p, CNR_USE_RESULT), words, p->elements * o->element);
 }
 
-/* The result as it was stored; good until the next call. */
+/* Return: the words of a result that was stored; good until the next call */
 static inline const u32 *cnr_serve(struct cnr_comm *c, const struct cnr_operation *o,
 				   const struct cnr_part *p)
 {
@@ -402,7 +408,7 @@ void cnr_block_asked(struct cnr_block *b, u64 now);
 void cnr_block_timers(struct cnr_comm *c, u64 now);
 void cnr_block_done(struct cnr_comm *c, u64 now, u32 block);
 
-/* result.c: results, and those that others may write to */
+/* result.c: results, in memory that others may write to, too */
 bool cnr_result_build(struct cnr_comm *c, u32 block, u8 attempt, struct cnr_out *out);
 u32 cnr_result_make(struct cnr_comm *c, struct cnr_operation *o, u32 block, const u32 *others,
 		    u32 *room);
@@ -422,7 +428,7 @@ u64 cnr_reordering(const struct cnr_comm *c);
 void cnr_asked_early(struct cnr_comm *c, u64 now);
 void cnr_came_late(struct cnr_comm *c, u64 late, bool aggregate);
 
-/* differs.c: who runs another operation */
+/* differs.c: members that run another operation */
 void cnr_differs(struct cnr_comm *c, u64 now, u32 block, u16 rank, u32 sig, u32 agree);
 void cnr_differs_heard(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
 

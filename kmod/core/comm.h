@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Layer 0, ground: the state of a communicator. Each part of it is changed by the file that is
- * named with it, and read by layers above. It lives as long as the communicator. What the files
- * offer to each other is in the headers of their layers; drivers see core.h only.
+ * Layer 0, ground: the state of a communicator. One file changes each part, and is named with it.
+ * Layers above may read it. It lives as long as the communicator. The headers of the layers say
+ * what the files offer each other; drivers see core.h only.
  *
  * Timers (all in ns; struct cnr_comm.deadline is a lower bound of the earliest):
- *	block		the earliest result is missing, or one that was lost for sure: REQUEST;
- *			cnr_block.deadline
+ *	block		a result is missing: the earliest one, or one that surely was lost. The
+ *			member sends REQUEST; cnr_block.deadline
  *	lead		a block that this member leads lacks contributions, and is the earliest
  *			such, or all ranks have contributed to it; cnr_lead.deadline
- *	join		rendezvous is repeated; cnr_rendezvous.at
- *	done		results are kept for others since it is not known whether they have them;
+ *	join		the member repeats its JOIN; cnr_rendezvous.at
+ *	done		results are kept, as it is not known whether all others have them;
  *			cnr_progress.at
  *	alive		somebody owes an answer; cnr_alive.at
- *	linger		closed: the longest that others are served; cnr_progress.linger_at
+ *	linger		a closed member stops serving others; cnr_progress.linger_at
  *	plan		an operation is held until rank 0 tells its algorithm; cnr_plan.ask_at
  */
 #ifndef CANARY_CORE_COMM_H
@@ -31,29 +31,30 @@ struct cnr_ring_item;
 struct cnr_shape;
 
 #define CNR_NONE		0xffff	/* no lead slot, no rank */
-#define CNR_CONTROLS		256	/* control messages waiting to be polled */
-#define CNR_FAULTS		64	/* ranks at fault or missing that are remembered by name */
+#define CNR_CONTROLS		256	/* most control messages that wait to be polled */
+#define CNR_FAULTS		64	/* most ranks at fault or missing that are known by name */
 #define CNR_RESTORED		256	/* blocks that are remembered as restored; a power of two */
 
-#define CNR_MERGERS_BITS	6	/* mergers known, at most one for each value */
+#define CNR_MERGERS_BITS	6	/* at most one merger is known for each value */
 
 /* cnr_member.flags */
 #define CNR_M_KNOWN		0x01	/* address known */
 #define CNR_M_READY		0x02	/* rank 0: has the member table */
-#define CNR_M_LEFT		0x04	/* gone: said LEAVE, or see CNR_M_DEAD */
+#define CNR_M_LEFT		0x04	/* gone: it said LEAVE, or CNR_M_DEAD is set */
 #define CNR_M_PROBE		0x08	/* a PROBE is to be sent */
-#define CNR_M_CLAIMED		0x10	/* rank 0: by a JOIN with another nonce */
+#define CNR_M_CLAIMED		0x10	/* rank 0: a JOIN with another nonce claimed it */
 #define CNR_M_DEAD		0x20	/* gone, because nothing was heard of it */
 
 /*
- * struct cnr_member - what is known of one rank, beside its address. Numbers of blocks are counted
- * from the first one, so that nothing has to be written before something is heard: of thousands
- * of ranks most members hear nothing. See cnr_sent(), cnr_done().
+ * struct cnr_member - what is known of one rank, beside its address. Numbers of blocks count from
+ * the first block of the epoch. So zeros are right for a rank that was never heard, and nothing has
+ * to be written at the start: most members never hear most of thousands of ranks. See cnr_sent(),
+ * cnr_done().
  * @sent:	it contributed all blocks before this one
  * @first_aggregator:	its first aggregator, 0 if none is known
  * @done:	collector: it needs nothing of blocks before this one; left members: it ended there
  * @asked:	since when it owes an answer, 0 if it does not
- * @probes:	how often it was sent PROBE since
+ * @probes:	how often it was sent PROBE since then
  */
 struct cnr_member {
 	u8	flags;
@@ -78,28 +79,28 @@ struct cnr_operation {
 	u32	blocks;
 	u32	blocks_done;
 	u32	opsig;		/* 0 while the algorithm is not known */
-	u32	plansig;	/* the same for whatever algorithm */
+	u32	plansig;	/* opsig of algorithm 0, which PLAN carries */
 	u32	seq;
 	u32	attempts;
 	int	error;
-	u32	each;		/* encoding.c: elements of a block, where words are elements */
-	bool	plain;		/* and they are */
-	u8	element;	/* bytes of one */
-	size_t	memory_own;	/* of op.memory: the encoding's; words of rings are behind */
+	u32	each;		/* encoding.c: elements of a block, if @plain */
+	bool	plain;		/* its words are its elements */
+	u8	element;	/* bytes of an element */
+	size_t	memory_own;	/* bytes of op.memory for the encoding; a ring's words follow */
 	const struct cnr_encoding *encoding;
 	const struct cnr_shape *shape;
 	u8	state;
 	u8	algorithm;	/* CANARY_ALG_AUTO: held until rank 0 has decided */
 	u8	why;		/* enum canary_why */
 	bool	observed;	/* its blocks count for struct cnr_observed */
-	const struct cnr_algorithm *run; /* that of @algorithm; NULL: held */
+	const struct cnr_algorithm *run; /* runs @algorithm; NULL: held */
 };
 
 /*
  * struct cnr_control - a message that waits to be polled
- * @arg:	by type: first entry of the member table (WELCOME, JOIN), length (WELCOME with
- *		a cookie), count (REQUEST in rings), number of the question (ALIVE, WAIT), else
- *		unused
+ * @arg:	by type: first entry of the member table (WELCOME, JOIN), number of members as the
+ *		JOIN says (COOKIE, REFUSED), what is wanted (RING_REQUEST), number of the question
+ *		(ALIVE, WAIT, RING_WAIT); else unused
  * @nonce:	of the JOIN that is answered, if its sender is no member yet
  */
 struct cnr_control {
@@ -122,7 +123,7 @@ enum cnr_collective {
 	CNR_COLLECTIVES
 };
 
-/* Messages that go to all members, one a poll; bits of cnr_comm.broadcast */
+/* Messages that go to all members, one member at each poll; bits of cnr_comm.broadcast */
 enum cnr_broadcast {
 	CNR_CAST_WELCOME,
 	CNR_CAST_READY,
@@ -136,9 +137,9 @@ enum cnr_broadcast {
 };
 
 /*
- * struct cnr_end - how it ended (FAILED), outbox.c; while JOINING, who is missing
- * @faults:	ranks at fault in all; @known of them are in @fault
- * @dropped:	and all that was held for it is dropped
+ * struct cnr_end - how the communicator ended (FAILED), outbox.c; while JOINING, who is missing
+ * @faults:	how many ranks are at fault; @known of them are in @fault
+ * @dropped:	whatever was held for the communicator has been dropped
  */
 struct cnr_end {
 	enum canary_abort why;
@@ -151,20 +152,20 @@ struct cnr_end {
 
 /*
  * struct cnr_rendezvous - who the members are, join.c
- * @known:	entries of the table (member), ranks known (rank 0)
+ * @known:	entries of the table that are here (member), or ranks that are known (rank 0)
  * @known_all:	rank 0: all ranks before it are known
  * @ready:	rank 0: ranks that have the table
- * @missing:	ranks missing, as rank 0 says
+ * @missing:	how many ranks are missing, as rank 0 says
  * @nonce:	of our JOINs
- * @cookie:	given to us by rank 0, 0: not yet
- * @answers_from: where that came from; so do refusals
- * @sent:	JOINs
- * @at:		timer of the next one; rank 0: of a look at who is silent
- * @tries:	JOINs since something new was heard
- * @root:	rank 0 as it calls itself
- * @mtu:	largest packet offered
+ * @cookie:	the cookie that rank 0 gave us; 0: none yet
+ * @answers_from: where the cookie came from. Refusals are taken only from there
+ * @sent:	how many JOINs were sent
+ * @at:		timer of the next JOIN; rank 0: of its next look for silent ranks
+ * @tries:	JOINs since the last news
+ * @root:	address and port of rank 0, as it calls itself
+ * @mtu:	largest packet that this member offers
  * @answered:	as large as the path to rank 0 is believed to be
- * @heard:	rank 0 answered at all
+ * @heard:	rank 0 has answered something
  * @joiner:	rank 0: by rank; else NULL
  */
 struct cnr_rendezvous {
@@ -188,8 +189,8 @@ struct cnr_rendezvous {
 /*
  * struct cnr_alive - who lives, alive.c
  * @asked:	members that owe an answer
- * @left:	members that are gone, ...
- * @dead:	... and of these, did not say so
+ * @left:	members that are gone
+ * @dead:	those of @left that did not say LEAVE
  * @at:		timer, while somebody owes an answer
  */
 struct cnr_alive {
@@ -199,23 +200,23 @@ struct cnr_alive {
 	u64	at;
 };
 
-/* struct cnr_troubles - who does what wrong, the latest ones, trouble.c */
+/* struct cnr_troubles - the latest things that others did wrong, and who, trouble.c */
 struct cnr_troubles {
 	u32	next;
 	struct cnr_trouble list[CNR_TROUBLES];
 };
 
 /*
- * struct cnr_progress - what all have, and when one may go, leave.c
- * @goal:	results before it are here; does everybody have them?
+ * struct cnr_progress - which results all members have, and when a member may go, leave.c
+ * @goal:	results before it are here. It is to be found out whether all others have them
  * @tries:	how often that was asked since
  * @at:		timer, while results are kept
- * @linger_at:	closed: the longest that others are served
- * @asked:	members from there on are still to be asked what they have
- * @collector:	the lowest rank that is not gone: it is told who has what
- * @cursor:	collector: all before it have more than @base, ...
- * @base:	... which all had when the look at them began; ...
- * @least:	... they have at least this
+ * @linger_at:	timer of a closed member: it serves others no longer than this
+ * @asked:	the ranks from this one on are still to be asked what they have
+ * @collector:	the lowest rank that is not gone. Members tell it what they have
+ * @cursor:	collector: all ranks before it have more than @base
+ * @base:	collector: what all had when the present look at all ranks began
+ * @least:	collector: the ranks before @cursor have at least this
  */
 struct cnr_progress {
 	u32	goal;
@@ -231,22 +232,22 @@ struct cnr_progress {
 
 /*
  * struct cnr_network - what is believed of the network, window.c. A round is over when a window of
- * blocks has come back.
+ * blocks has come back. Fields named round_... are about the present round.
  * @srtt, @rttvar, @rto: of round trips, as in RFC 6298
- * @answer, @answer_var: likewise, of answers that wait for nobody
+ * @answer, @answer_var: mean and deviation of the time to an answer that waits for nobody
  * @cwnd:	blocks that the network is trusted with
- * @round_end:	serial: a round is over with a result from there on; the rest is of this one
+ * @round_end:	serial: a result from this block on ends the round
  * @round_min:	shortest round trip
- * @round_sum:	of round trips
- * @round_load:	of queues, as results say
+ * @round_sum:	sum of the round trips
+ * @round_load:	fullest queue that results reported
  * @round_full:	@cwnd was all in use
- * @reordering:	how late a rank's packet came
- * @held_back:	how late an aggregate came
- * @asked_at:	last question about a loss
- * @base:	shortest round trip, of this period and the one before
+ * @reordering:	how late a rank's packet may come
+ * @held_back:	how late an aggregate may come
+ * @asked_at:	time of the last question about a loss
+ * @base:	shortest round trip, of this period and of the one before
  * @base_until:	end of this period
- * @queued:	bytes of ours that our host's queue had room for when it had refused one; ...
- * @queued_at:	... when that was, or 0
+ * @queued:	bytes of ours that our host's queue had room for when it last refused a packet
+ * @queued_at:	when it refused that packet, or 0
  */
 struct cnr_network {
 	u64	srtt;
@@ -272,16 +273,18 @@ struct cnr_network {
 };
 
 /*
- * struct cnr_tree - blocks that are summed up by a tree, tree.h
+ * struct cnr_tree - blocks that a tree sums up, tree.h
  * @txq:	serials of blocks to contribute (again)
  * @leads:	slots in @lead, for blocks that are led here
- * @leads_out:	those with something to send; @lead_next: where to look for them first
- * @lead_free:	where to look for a free one first
+ * @leads_out:	slots that have something to send
+ * @lead_next:	where to look for such a slot first
+ * @lead_free:	where to look for a free slot first
  * @led_timed:	cnr_comm.led, as it was when that block got its timer
  * @merges:	switches aggregate here
- * @told, @untold, @silent_end: of silent blocks that are led here, tree_taken.c: @una when all were
- *		told the last time, how many are finished since, where their operation ends
- * @probe_at:	no leader's PROBEs before
+ * @told:	silent blocks that are led here (tree_taken.c): @una when all members were told last
+ * @untold:	of these: how many were finished since then
+ * @silent_end:	of these: where their operation ends
+ * @probe_at:	leaders send no PROBEs before this time
  */
 struct cnr_tree {
 	u32	*txq;
@@ -302,13 +305,13 @@ struct cnr_tree {
 
 /*
  * struct cnr_around - whether switches help, tree_around.c
- * @now:	they do not: blocks go around them
+ * @now:	blocks go around switches at present
  * @anew:	share of the blocks that were begun anew
- * @again:	share of these for which once was enough
- * @blocks:	that went around them the last time
- * @until:	serial: the first block to try them with again; ...
- * @end:	... or the time to do so in any case
- * @tried:	blocks since then
+ * @again:	of the blocks that were begun anew once, through switches: share that ended well
+ * @blocks:	for how many blocks switches were given up the last time
+ * @until:	serial: the first block that tries switches again
+ * @end:	time at which switches are tried again in any case
+ * @tried:	blocks since switches are tried again
  */
 struct cnr_around {
 	bool	now;
@@ -321,9 +324,9 @@ struct cnr_around {
 };
 
 /*
- * struct cnr_merger - somebody whose aggregates were right, see tree_trust.c
- * @switch_id:	the number that it calls itself by in them, 0: by none
- * @debt:	for blocks that they spoilt: the time until which it is paid
+ * struct cnr_merger - a source whose aggregates were right, see tree_trust.c
+ * @switch_id:	the number that it calls itself by in them; 0: unknown
+ * @debt:	for blocks that its aggregates spoilt: the time at which the debt is paid
  */
 struct cnr_merger {
 	struct canary_peer at;
@@ -333,8 +336,8 @@ struct cnr_merger {
 
 /*
  * struct cnr_trust - whose aggregates are taken, tree_trust.c
- * @key:	odd, secret: of places in @merger, one for each word of an address
- * @strangers:	debt of those whose aggregates are not known
+ * @key:	secret odd numbers that choose places in @merger, one for each word of an address
+ * @strangers:	debt of all strangers together
  */
 struct cnr_trust {
 	u64	key[4];
@@ -344,9 +347,10 @@ struct cnr_trust {
 
 /*
  * struct cnr_restore - results by way of switches, tree_restore.c
- * @pause:	blocks that the next restoration in vain costs; decays
- * @skip:	of these still to come
- * @block:	by led block: serial + 1, until somebody asks again
+ * @pause:	how many blocks do without restoration after one that failed. It doubles with each
+ *		failure, and decays
+ * @skip:	how many blocks still do without restoration
+ * @block:	by led block: serial + 1 if it was restored and nobody has asked since
  */
 struct cnr_restore {
 	u32	pause;
@@ -358,11 +362,14 @@ struct cnr_restore {
  * struct cnr_ring - own place in the ring, ring.c
  * @at:		ranks in the order of the ring
  * @place:	the reverse: place in the ring, by rank
- * @srtt, @rttvar, @rto, @shift, @slowed_at: as in struct cnr_comm, of blocks in the ring
- * @known:	the order is known; the same goes for @own, @next, @prev
- * @wanted:	the order is, and @steps of what it takes to find it were done
- * @tagged:	ranks whose tags are in @expected, for the block @led that is led here: ring_tags.c.
- *		@led is another one only when that is finished
+ * @srtt, @rttvar, @rto: of the time from the start of a block to its result, as in RFC 6298
+ * @shift:	how often the timer was doubled since the last measurement
+ * @slowed_at:	when it was doubled last
+ * @known:	the order of the ring is known, and so are @own, @next and @prev
+ * @wanted:	the order is needed; @steps steps of finding it were done
+ * @led:	the block, led here, whose tags are being added up. Another one follows only when
+ *		this block is finished: ring_tags.c
+ * @tagged:	how many ranks' tags of block @led are in @expected
  * @queue:	what is to be sent, [tail, head) by @mask
  */
 struct cnr_ring {
@@ -388,7 +395,7 @@ struct cnr_ring {
 	u32	tail;
 };
 
-/* struct cnr_announced - what rank 0 has told of an operation that is not posted here yet */
+/* struct cnr_announced - what rank 0 has told about an operation that is not posted here yet */
 struct cnr_announced {
 	bool	valid;
 	u8	algorithm;
@@ -400,11 +407,11 @@ struct cnr_announced {
 /*
  * struct cnr_plan - which algorithm runs what, plan.c
  * @held:	operations posted whose algorithm is not known
- * @ask_at:	then: when rank 0 is asked (again)
+ * @ask_at:	when to ask rank 0 (again), while operations are held
  * @announced: by sequence number
- * @tell, @tell_end: rank 0: sequence numbers of operations that are being told
- * @algorithm, @why: rank 0: what was found best
- * @rings:	rank 0: operations since trees were looked at
+ * @tell, @tell_end: rank 0: sequence numbers of the operations that members are being told about
+ * @algorithm, @why: rank 0: what it found best
+ * @rings:	rank 0: operations since it last looked at trees
  * @last, @last_algorithm, @last_why: the latest operation that was not short, if there was one
  */
 struct cnr_plan {
@@ -423,11 +430,11 @@ struct cnr_plan {
 };
 
 /*
- * struct cnr_observed - rank 0: what became of blocks that were led here as trees
- * @blocks:	how many
- * @sources:	contribution packets of them
- * @contributors: members that contributed to them
- * @again:	how many of them were begun anew
+ * struct cnr_observed - rank 0: what became of blocks that it led as trees
+ * @blocks:	how many blocks
+ * @sources:	how many contribution packets came for them
+ * @contributors: how many members contributed to them
+ * @again:	how many of the blocks were begun anew
  */
 struct cnr_observed {
 	u64	blocks;
@@ -436,7 +443,7 @@ struct cnr_observed {
 	u64	again;
 };
 
-/* struct cnr_dissent - a rank with another operation than ours, until a third one was asked */
+/* struct cnr_dissent - a rank that runs another operation than ours; a third one is being asked */
 struct cnr_dissent {
 	u16	rank;		/* CNR_NONE: none */
 	u32	block;
@@ -444,38 +451,38 @@ struct cnr_dissent {
 };
 
 /*
- * What each packet touches comes first, large arrays last, so that it is few cache lines (those
- * that cnr_prefetch() names). Therefore @ring ends, and @cfg begins, with what packets touch; and
- * @stats begins with a line.
+ * Fields that each packet touches come first, large arrays last. So a packet needs few cache lines,
+ * which cnr_prefetch() names. For the same reason such fields end @ring and begin @cfg, and @stats
+ * begins a cache line.
  */
 struct cnr_comm {
 	enum cnr_state state;
-	u32	epoch;		/* join.c, as what is agreed */
+	u32	epoch;		/* join.c sets it, and all agreed values */
 	u16	length;		/* agreed: bytes of data in a packet, at most */
 	u16	window;		/* agreed; power of two */
 	u8	algorithm;	/* agreed, enum canary_algorithm */
 	u8	trees;		/* agreed: how many, with CANARY_ALG_STATIC */
 	u8	load;
-	bool	work;		/* for cnr_work() */
+	bool	work;		/* there is something for cnr_work() to do */
 	bool	turns;		/* leaders take turns in all operations, see cnr_leader() */
-	bool	kept;		/* and results are kept in all of them, see cnr_shape.kept */
+	bool	kept;		/* all operations keep their results, see cnr_shape.kept */
 	u16	slice;		/* as configured, if there are more members; else 0 */
 	u8	key[16];	/* session key, PROTOCOL.md "Keys" */
 	u32	*data_key;	/* of cnr_hash() */
 
-	/* message.c: of the result that was sent last */
+	/* message.c: hash of the data of the result that was sent last */
 	u64	hash;
 	__be32	hash_block;
 	bool	hash_known;
 
-	bool	table;		/* the member table is complete: the epoch has begun, ... */
-	bool	began;		/* ... here, too */
+	bool	table;		/* the member table is complete: the epoch has begun */
+	bool	began;		/* the epoch has begun here: cnr_begin() was called */
 	__be32	first_aggregator; /* our first aggregator, 0 if none is known */
 	u32	broadcast;	/* outbox.c: bits of enum cnr_broadcast */
-	u8	news, answers, contributes; /* by collective: a bit; see struct cnr_algorithm */
+	u8	news, answers, contributes; /* a bit for each collective: struct cnr_algorithm */
 
-	/* block.c, but for what is said otherwise: the window, all serial */
-	u32	una;		/* acked: the earliest block of which something is needed here */
+	/* The window, changed by block.c unless another file is named. All are serial numbers. */
+	u32	una;		/* earliest block that is not done here; sent as "acked" */
 	u32	next;		/* next block to contribute */
 	u32	posted;		/* op.c: first block that is not posted */
 	u32	all_done;	/* leave.c: nobody needs anything of blocks before it */
@@ -486,9 +493,9 @@ struct cnr_comm {
 	struct cnr_tree tree;
 
 	const struct cnr_algorithm *collectives[CNR_COLLECTIVES];
-	const struct cnr_algorithm *latest;	/* of the block that was begun last; or NULL */
-	u32	ops_run;	/* op.c: operations held whose algorithm is known, ... */
-	u32	ops_run_by[CNR_COLLECTIVES]; /* ... and those of each */
+	const struct cnr_algorithm *latest;	/* runs the block that was begun last; or NULL */
+	u32	ops_run;	/* op.c: operations held whose algorithm is known */
+	u32	ops_run_by[CNR_COLLECTIVES]; /* those that each of them runs */
 
 	struct canary_peer *peer;	/* where ranks are */
 	struct cnr_member *member;
@@ -535,13 +542,13 @@ static inline void cnr_count(struct cnr_comm *c, enum cnr_counter counter)
 	c->stats.counter[counter]++;
 }
 
-/* All blocks before it were contributed by @m, as far as is known. */
+/* @m has contributed all blocks before the one returned, as far as is known. */
 static inline u32 cnr_sent(const struct cnr_comm *c, const struct cnr_member *m)
 {
 	return c->first + m->sent;
 }
 
-/* And of those it needs nothing. */
+/* @m needs nothing of the blocks before the one returned. */
 static inline u32 cnr_done(const struct cnr_comm *c, const struct cnr_member *m)
 {
 	return c->first + m->done;
@@ -553,19 +560,18 @@ static inline void cnr_arm(struct cnr_comm *c, u64 at)
 		c->deadline = at;
 }
 
-/* Does it come from there? */
+/* Does @in come from @p? */
 static inline bool cnr_is_at(const struct canary_peer *p, const struct cnr_in *in)
 {
 	return p->port == in->port && canary_addr_equal(&p->addr, &in->addr);
 }
 
-/* What follows the header */
 static inline const void *cnr_payload(const struct cnr_in *in)
 {
 	return in->payload ? in->payload : in->hdr + 1;
 }
 
-/* What is before the data of a packet to or from @addr */
+/* Bytes of the headers before the data of a packet to or from @addr */
 static inline u32 cnr_headers(const struct canary_addr *addr)
 {
 	return canary_addr_ip_header(addr) + CANARY_UDP_HEADERS;

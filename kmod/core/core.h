@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The protocol core as its drivers (kernel module, user engine, simulator) see it.
+ * The protocol core as its drivers (kernel module, user engine, simulator, tests) see it.
  *
- * A struct cnr_comm is one member's view of one communicator. It is a state machine without
- * clock, I/O, locks or allocation: the driver passes packets, calls and the time in, and then
+ * A struct cnr_comm is one member's view of one communicator. It is a state machine without clock,
+ * I/O, locks or allocation. The driver passes packets, calls and the time in. After each
+ * cnr_input(), cnr_post(), cnr_timer(), cnr_connect() or cnr_close() the driver calls
  *
  *	cnr_drive(comm, now, driver, self)	sends packets, as far as cnr_host_room() goes; hands
  *						operations back to the application; frees vectors
  *						that nobody can ask for any more (driver.h),
- *	cnr_deadline(comm)			arms a timer for cnr_timer().
+ *	cnr_deadline(comm)			says for when to arm a timer for cnr_timer().
  *
- * after each cnr_input(), cnr_post(), cnr_timer(), cnr_connect() or cnr_close().
- *
- * Lifetime and memory: the driver allocates cnr_size() zeroed bytes, which hold everything.
- * Vectors belong to the driver; the core reads and writes them from cnr_post() until
- * cnr_released() returns them. Locking: none inside; calls for one communicator must not
- * overlap. Context: anything that may read memory; nothing sleeps.
+ * Lifetime and memory: the driver allocates cnr_size() zeroed bytes, which hold everything. Vectors
+ * belong to the driver. The core reads and writes them from cnr_post() until cnr_released() returns
+ * them. Locking: none inside; calls for one communicator must not overlap. Context: anything that
+ * may read memory; nothing sleeps.
  *
  * Time is in ns from any fixed origin and never goes back.
  */
@@ -31,7 +30,7 @@
 #ifndef CNR_MTU_LEAST
 #define CNR_MTU_LEAST		576	/* what IPv4 wants; the simulator also tries less */
 #endif
-#define CNR_OPS			64	/* operations posted or kept for others, at most */
+#define CNR_OPS			64	/* most operations posted, or kept for others */
 #define CNR_DATA_KEY		((CANARY_ELEMENTS_MAX + 1) & ~1)
 #define CNR_BYPASS_ATTEMPT	3	/* from this attempt on contributions bypass switches */
 
@@ -154,13 +153,13 @@ struct cnr_stats {
 
 #define CNR_BELIEVED_MAX	16
 
-/** struct cnr_prefix - addresses, those with the first @length bits of @addr */
+/** struct cnr_prefix - all addresses whose first @length bits are those of @addr */
 struct cnr_prefix {
 	struct canary_addr addr;
 	u32	length;
 };
 
-/* The first @length bits. Return: false if @addr has others, or there are not so many. */
+/* Return: false if @addr has bits set behind the first @length, or if @length is too large */
 static inline bool cnr_prefix_set(struct cnr_prefix *p, const struct canary_addr *addr, u32 length)
 {
 	p->addr = *addr;
@@ -173,10 +172,10 @@ static inline bool cnr_prefix_set(struct cnr_prefix *p, const struct canary_addr
  * @comm:	communicator
  * @rank:	0 .. @members - 1
  * @members:	1 .. CANARY_MEMBERS_MAX
- * @window:	most blocks in flight, a power of two 1 .. CNR_WINDOW_MAX; 0 = default. The
- *		smallest one of all members is agreed
- * @shapes:	bits 1 << enum canary_shape: of operations that there will be; 0: allreduces alone.
- *		Where one rank may lead all blocks, memory for that is needed
+ * @window:	most blocks in flight, a power of two 1 .. CNR_WINDOW_MAX; 0 = default. The members
+ *		agree on the smallest window that any of them offers
+ * @shapes:	bits 1 << enum canary_shape: the shapes of all operations that will be posted; 0:
+ *		only allreduces. A shape in which one rank may lead all blocks needs memory for that
  * @mtu:	IP packet size that the path to rank 0 takes, at least 576
  * @addr:	own address, as others reach it (rank 0 takes others' from their packets)
  * @port:	own port
@@ -187,23 +186,24 @@ static inline bool cnr_prefix_set(struct cnr_prefix *p, const struct canary_addr
  * @rto_min:	ns; 0 = default (5 ms)
  * @dead_after:	ns of silence that make a rank dead; 0 = default (5 s)
  * @linger:	ns that a closed member serves others, at most; 0 = default (60 s)
- * @algorithm:	enum canary_algorithm; rank 0's holds for all
- * @trees:	CANARY_ALG_STATIC: how many, block by block in turn; rank 0's holds for all. Else 0
- * @tree:	the path of each (canary_hdr.contribution.path), the same at all ranks; of those
- *		that are not here, their number
- * @slice:	0; or members to look at in one go, where the driver must not be long at it: what
- *		would take longer is left to cnr_work()
- * @lossless:	links wait instead of dropping, so that blocks in flight are only limited by @window
- * @data_key:	NULL; or CNR_DATA_KEY words for the key of data, where one driver has many members
- *		of a session: all write the same there
- * @seldom:	NULL; or zeroed memory of cnr_seldom_size(), aligned to 16, for what packets hardly
- *		touch where switches add up: then cnr_size() is what they do touch
- * @peers:	NULL; or zeroed memory for where the ranks are, one struct canary_peer each, which
- *		all members of one session in one driver write the same to. They have the same
- *		@root and @root_port, and believe what any of them was told
- * @believed:	prefixes: aggregates (contributions of more than one member) are taken from
- *		sources in one of them only
- * @believe:	how many; 0 = from anybody
+ * @algorithm:	enum canary_algorithm; that of rank 0 holds for all
+ * @trees:	with CANARY_ALG_STATIC, the number of trees; else 0. Blocks take them in turn. That
+ *		of rank 0 holds for all
+ * @tree:	by tree: its path (canary_hdr.contribution.path), the same at all ranks. A tree that
+ *		has no entry here uses its number as path
+ * @slice:	how many members the core may look at in one call, for drivers that must not take
+ *		long. It leaves what would take longer to cnr_work(). 0: no limit
+ * @lossless:	links wait instead of dropping, so only @window limits the blocks in flight
+ * @data_key:	NULL; or CNR_DATA_KEY words for the key of data. A driver that has many members of
+ *		one session may give all of them the same words, since all write the same there
+ * @seldom:	NULL; or zeroed memory of cnr_seldom_size(), aligned to 16. The core puts there what
+ *		packets hardly touch where switches add up. cnr_size() is then the rest
+ * @peers:	NULL; or zeroed memory for where the ranks are, one struct canary_peer each. All
+ *		members of one session in one driver may share it, since all write the same there.
+ *		They have the same @root and @root_port, and believe what any of them was told
+ * @believed:	prefixes: aggregates (contributions of more than one member) are only taken from
+ *		sources in one of them
+ * @believe:	how many prefixes @believed has; 0 = aggregates are taken from anybody
  * @first_block: tests only: overrides the random first block if @fixed_first is set
  * @fixed_first: see @first_block
  */
@@ -256,28 +256,28 @@ static inline void cnr_config_algorithm(struct cnr_config *cfg, u32 value)
 		cfg->tree[value] = value;
 }
 
-/* What the core is going to do with elements that cnr_op.at() is asked for */
+/* What the core is going to do with the elements that it asks cnr_op.at() for */
 enum cnr_use {
-	CNR_USE_INPUT,		/* read what this member contributes; or what was added up */
+	CNR_USE_INPUT,		/* read what this member contributes, or the sum so far */
 	CNR_USE_RESULT,		/* overwrite it with the result */
-	CNR_USE_BOTH,		/* add to it: what comes out is the result */
+	CNR_USE_BOTH,		/* add to it, and leave the result there */
 	CNR_USE_SERVE,		/* read the result, to send it */
 };
 
 /**
  * struct cnr_op - an operation to post
  * @data:	@elements of cnr_element() bytes, 4-byte aligned: the results
- * @source:	as @data: the contributions, not written to; NULL: they are in @data, where results
- *		replace them
- * @at:		NULL, or where @n elements from number @first on are, for drivers that do not
- *		hold the vector at @data as a whole; good until the next call. Not more than a
- *		packet has bytes of data. In a ring, what
- *		came out of CNR_USE_BOTH is asked for again until the result is there
- * @hashes:	NULL; or room for 64 bits a block, if others may write to @data meanwhile: results
- *		that they changed are believed by nobody, and if somebody asks for one again, the
- *		communicator ends
- * @memory:	cnr_memory() zeroed bytes, 8-byte aligned, for what the encoding keeps; NULL if that
- *		is 0
+ * @source:	NULL; or the contributions, like @data, which the core does not write to. If NULL,
+ *		the contributions are in @data, and results replace them
+ * @at:		NULL; or a function for drivers that do not hold the vector at @data as a whole. It
+ *		returns where the @n elements from number @first on are. They stay there until the
+ *		next call. @n elements are never more than the data of one packet. A ring asks again
+ *		for what came out of CNR_USE_BOTH, until the result is there
+ * @hashes:	NULL; or room for 64 bits a block, if others may write to @data meanwhile. Nobody
+ *		then believes a result that they changed. If somebody asks for such a result again,
+ *		the communicator ends
+ * @memory:	cnr_memory() zeroed bytes, 8-byte aligned, for what the encoding keeps; NULL if
+ *		cnr_memory() is 0
  * @elements:	vector length; 0 makes a barrier
  * @op:		enum canary_operator
  * @dtype:	enum canary_dtype
@@ -339,12 +339,12 @@ struct cnr_out {
 
 /**
  * struct cnr_in - a packet received
- * @hdr:	points to the header; @len bytes from here (with @payload: the header) are readable
- *		and contiguous, and 4-byte aligned. The core parses it (canary_parse()); nothing
- *		was checked before
+ * @hdr:	points to the header. @len bytes from here (with @payload: the header only) are
+ *		readable, contiguous and 4-byte aligned. The core parses them (canary_parse()); the
+ *		driver has checked nothing
  * @len:	length of the UDP payload
- * @payload:	where what follows the header is, if not behind it; else NULL. Contiguous and
- *		4-byte aligned, too
+ * @payload:	NULL; or where the bytes after the header are, if they do not follow it in memory.
+ *		They are contiguous and 4-byte aligned, too
  * @addr:	source address
  * @port:	source port
  */
@@ -357,8 +357,8 @@ struct cnr_in {
 };
 
 /*
- * What somebody does wrong. The first ones are about a JOIN, and go into the ABORT that refuses it;
- * user space knows them by number, too (CANARY_TROUBLES).
+ * What somebody does wrong. Kinds 1 to 6 are about a JOIN. REFUSED carries them, and user space
+ * knows them by number (CANARY_TROUBLES).
  */
 enum cnr_trouble_kind {
 	CNR_TROUBLE_NONE	= 0,
@@ -370,7 +370,7 @@ enum cnr_trouble_kind {
 	CNR_TROUBLE_OFFER	= 6,	/* packet size or window out of range */
 	CNR_TROUBLE_FORGED	= 7,	/* packets that fail authentication, later on */
 	CNR_TROUBLE_VERSION	= 8,	/* another version of the protocol: @value */
-	CNR_TROUBLE_UNKNOWN	= 9,	/* a kind or a flag that is not known here: @value */
+	CNR_TROUBLE_UNKNOWN	= 9,	/* an unknown kind or flag: @value */
 };
 
 #define CNR_TROUBLES	8	/* remembered, by kind and source */
@@ -378,7 +378,7 @@ enum cnr_trouble_kind {
 /**
  * struct cnr_trouble - who did something wrong, and how often; a hint for people
  * @kind:	enum cnr_trouble_kind
- * @rank:	that it claims to be, 0 in another version
+ * @rank:	the rank that it claims to be; 0 if it speaks another version
  * @addr:	source of the latest packet
  * @port:	its port
  * @value:	see enum cnr_trouble_kind
@@ -403,7 +403,7 @@ int cnr_check(const struct cnr_config *cfg, const char **what);
 /** cnr_size() - bytes that cnr_init() needs for @cfg (which cnr_check() accepted) */
 size_t cnr_size(const struct cnr_config *cfg);
 
-/** cnr_seldom_size() - of cnr_config.seldom */
+/** cnr_seldom_size() - bytes that cnr_config.seldom needs */
 size_t cnr_seldom_size(const struct cnr_config *cfg);
 
 /**
@@ -417,7 +417,7 @@ int cnr_connect(struct cnr_comm *c, u64 now);
 
 enum cnr_state cnr_state(const struct cnr_comm *c);
 
-/** cnr_session() - Return: the epoch, once it is known; then it stays. 0: not yet */
+/** cnr_session() - Return: the epoch, or 0 while it is not known. Once known, it never changes */
 u32 cnr_session(const struct cnr_comm *c);
 
 /**
@@ -427,7 +427,7 @@ u32 cnr_session(const struct cnr_comm *c);
  */
 u32 cnr_missing(const struct cnr_comm *c, u16 *ranks, u32 max);
 
-/** cnr_troubles() - newest first. Return: how many were written to @list, @max at most */
+/** cnr_troubles() - the latest troubles, newest first. Return: how many were written to @list */
 u32 cnr_troubles(const struct cnr_comm *c, struct cnr_trouble *list, u32 max);
 
 /** cnr_failure() - Return: negative errno of a FAILED communicator, else 0; *@why is set. */
@@ -436,13 +436,13 @@ int cnr_failure(const struct cnr_comm *c, enum canary_abort *why);
 /** cnr_element() - Return: bytes of an element of @dtype; 0: there is no @op on that type */
 u32 cnr_element(u8 op, u8 dtype);
 
-/** cnr_memory() - of cnr_op.memory, once the communicator is connected */
+/** cnr_memory() - bytes that cnr_op.memory needs, once the communicator is connected */
 size_t cnr_memory(const struct cnr_comm *c, const struct cnr_op *op);
 
 /** cnr_post() - Return: 0, -EAGAIN (too many in flight), -ENOTCONN, -EINVAL, or cnr_failure(). */
 int __must_check cnr_post(struct cnr_comm *c, u64 now, const struct cnr_op *op);
 
-/** cnr_can_post() - would cnr_post() find room? */
+/** cnr_can_post() - may another operation be posted? */
 bool cnr_can_post(const struct cnr_comm *c);
 
 /** cnr_input() - a packet came. Return: CANARY_DROP_NONE or why it was dropped (counted). */
@@ -451,9 +451,9 @@ enum canary_drop cnr_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 /**
  * cnr_timer() - to be called at or after cnr_deadline(); harmless earlier
  *
- * Afterwards, with all polled, cnr_deadline() is later than @now: nothing that comes in, from
- * whomever, makes the timer fire without time going on. Tests assert that. Drivers bound the rate
- * at which it fires nevertheless.
+ * After this call, and once all packets are polled, cnr_deadline() is later than @now. So no
+ * packet, whoever sent it, makes the timer fire again before time goes on. Tests assert that.
+ * Drivers bound the rate at which it fires nevertheless.
  */
 void cnr_timer(struct cnr_comm *c, u64 now);
 
@@ -464,12 +464,12 @@ u64 cnr_deadline(const struct cnr_comm *c);
  * cnr_prefetch() - fetch into the cache what any packet is going to need
  * @c: the communicator
  *
- * For drivers of many members, which know early whose turn it will be.
+ * For drivers of many members, which know early which member comes next.
  */
 void cnr_prefetch(const struct cnr_comm *c);
 
 /**
- * cnr_prefetch_block() - and what this one needs
+ * cnr_prefetch_block() - fetch into the cache what this packet is going to need
  * @c: the communicator
  * @h: a packet that is going to come in; NULL: the next one out
  */
@@ -479,23 +479,23 @@ void cnr_prefetch_block(const struct cnr_comm *c, const struct canary_hdr *h);
 bool cnr_poll(struct cnr_comm *c, u64 now, struct cnr_out *out);
 
 /**
- * cnr_host_refused() - a queue of our own host was full, and did not take a packet
- * @waiting: bytes of this member's packets that are in it, as the host counts them
+ * cnr_host_refused() - a queue of our own host was full, and refused a packet
+ * @waiting: bytes of this member's packets in that queue, as the host counts them
  */
 void cnr_host_refused(struct cnr_comm *c, u64 now, u32 waiting);
 
 /**
  * cnr_host_room() - Return: bytes that this member may have in queues of our own host
  *
- * As large as can be until cnr_host_refused() is called. There is always room for a packet.
+ * There is no limit until cnr_host_refused() is called. There is always room for a packet.
  */
 u32 cnr_host_room(const struct cnr_comm *c, u64 now);
 
 /**
- * cnr_work() - go on with what takes long, if cnr_config.slice says that some of it can be left
+ * cnr_work() - go on with long work that cnr_config.slice has cut into pieces
  *
- * Needs no deadline: the driver comes back as soon as others had their turn.
- * Return: true if something was done. There may be something to poll now, and more to do.
+ * It has no deadline: the driver comes back as soon as others had their turn. Return: true if
+ * something was done. There may be something to poll now, and more to do.
  */
 bool cnr_work(struct cnr_comm *c, u64 now);
 
@@ -535,7 +535,7 @@ struct cnr_info {
 	u64	rto;		/* ns */
 	u8	wanted;		/* enum canary_algorithm that was asked for here */
 	u8	algorithm;	/* what rank 0 was told: AUTO, or what runs all operations */
-	u8	last;		/* what ran last, short operations aside; AUTO: nothing */
+	u8	last;		/* what ran last, short operations aside; AUTO: nothing yet */
 	u8	why;		/* enum canary_why, of @last */
 	u32	cwnd;		/* blocks that may be without result */
 };

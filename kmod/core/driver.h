@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * What all drivers do after each call of the core: send what it wants sent, and hand back what it
- * is done with. Inline, so that it costs a driver nothing to say what it does in functions.
+ * is done with. It is inline, so a driver can say what it does in functions at no cost.
  *
  * Locking and context: as cnr_poll().
  */
@@ -15,7 +15,7 @@
  * @room:	may another packet be sent now? NULL: always
  * @send:	send it; its payload is good until this returns
  * @completed:	an operation completed. It may post the next one
- * @released:	the core does not need the vector any longer. Comes after @completed
+ * @released:	the core does not need the vector any longer. It comes after @completed
  *
  * The first argument of all is what cnr_drive() was given.
  */
@@ -26,14 +26,14 @@ struct cnr_driver {
 	void (*released)(void *driver, const struct cnr_done *done);
 };
 
-/* Why cnr_drive() returned: what is left to do */
+/* Why cnr_drive() returned, and what is left to do */
 enum cnr_left {
-	CNR_LEFT_NOTHING,	/* until the next call of the core, or cnr_deadline() */
-	CNR_LEFT_WORK,		/* can be gone on with at once: cnr_work() did some of it */
-	CNR_LEFT_PACKETS,	/* there was no room; there may be more to send */
+	CNR_LEFT_NOTHING,	/* nothing before the next call, or cnr_deadline() */
+	CNR_LEFT_WORK,		/* more work can be done at once: cnr_work() did some */
+	CNR_LEFT_PACKETS,	/* there was no room; packets may wait */
 };
 
-/* Hand back the operations that completed, and vectors. */
+/* Hand back operations that completed, and vectors that the core needs no longer. */
 static __always_inline void cnr_hand_back(struct cnr_comm *c, const struct cnr_driver *d,
 					  void *driver)
 {
@@ -45,7 +45,7 @@ static __always_inline void cnr_hand_back(struct cnr_comm *c, const struct cnr_d
 		d->released(driver, &done);
 }
 
-/* Send as far as there is room; if nothing is left to send, do some of the work; hand back. */
+/* Send as far as there is room. If nothing is left to send, do some of the work. Then hand back. */
 static __always_inline enum cnr_left cnr_drive(struct cnr_comm *c, u64 now,
 					       const struct cnr_driver *d, void *driver)
 {

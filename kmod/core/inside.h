@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* All of the core, for tests, which look inside. Drivers see core.h only. */
+/* All of the core, for tests that look inside. Drivers see core.h only. */
 #ifndef CANARY_CORE_INSIDE_H
 #define CANARY_CORE_INSIDE_H
 

@@ -5,20 +5,20 @@
 
 #include "comm.h"
 
-/* Is there more than one member's data in it, so that nobody vouches for the header? */
+/* Does it have data of more than one member? Then no mac protects its header. */
 static inline bool cnr_is_merged(const struct canary_hdr *h)
 {
 	return h->type == CANARY_CONTRIBUTION && h->contribution.count != cpu_to_be16(1);
 }
 
-/* Of data: does the header have their checksum? */
+/* Is it a message with data? Then the header has their checksum. */
 static inline bool cnr_has_data(const struct canary_hdr *h)
 {
 	return h->type == CANARY_CONTRIBUTION || h->type == CANARY_RESULT ||
 	       h->type == CANARY_RING_SUM || h->type == CANARY_RING_RESULT;
 }
 
-/* Is it about a block that a ring runs? */
+/* Is it a message about a block that a ring runs? */
 static inline bool cnr_is_of_ring(u8 type)
 {
 	return type >= CANARY_RING_SUM && type <= CANARY_RING_WAIT;
@@ -33,7 +33,7 @@ static inline bool cnr_sum_right(const struct cnr_in *in)
 	       be32_to_cpu(h->contribution.sum);
 }
 
-/* What the header has to say of the data of @out */
+/* Return: the checksum of the data of @out, for its header */
 static inline u32 cnr_out_sum(const struct cnr_out *out)
 {
 	return cnr_checksum(canary_kind(&out->hdr), out->payload, out->len);

@@ -10,7 +10,7 @@ void cnr_cast(struct cnr_comm *c, enum cnr_broadcast cast);
 void cnr_fail(struct cnr_comm *c, u64 now, enum canary_abort why, const u16 *ranks, u32 n,
 	      bool tell);
 
-/* Messages to single ranks that wait to be sent */
+/* Return: how many messages to single ranks wait to be sent */
 static inline u32 cnr_outbox_length(const struct cnr_comm *c)
 {
 	return c->control_head - c->control_tail;

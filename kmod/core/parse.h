@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * The one strict parser of Canary headers, and the one list of reasons for which a packet is
- * dropped. Used by the module, the user engine, the simulator, the switch (BPF) and fuzzers.
+ * dropped. The module, the user engine, the simulator, the switch (BPF) and fuzzers use it.
  *
- * The includer has fixed-width types and canary_wire.h in scope and, for byte order,
- * cpu_to_be16() and friends or the bpf_hton*() macros mapped onto cnr_be16()/cnr_be32() by
- * its platform header.
+ * The includer has fixed-width types and canary_wire.h in scope. Its platform header maps
+ * cnr_be16() and cnr_be32() onto its functions for byte order.
  */
 #ifndef CANARY_CORE_PARSE_H
 #define CANARY_CORE_PARSE_H
@@ -68,14 +67,14 @@ enum canary_drop {
 	CANARY_DROPS
 };
 
-/* A switch that bypasses a contribution may leave a cookie. */
+/* Did the switch that bypassed this contribution leave a cookie? */
 static __always_inline int canary_has_cookie(const struct canary_hdr *h)
 {
 	return h->type == CANARY_CONTRIBUTION && (h->flags & CANARY_F_BYPASS) &&
 	       h->contribution.switch_id && h->contribution.cookie;
 }
 
-/* What contributions, results and what goes around rings have in common */
+/* Checks that contributions, results and the data messages of rings have in common */
 static __always_inline enum canary_drop canary_parse_data(const struct canary_hdr *h, __u32 len)
 {
 	__u32 length = canary_length(h);
@@ -103,7 +102,7 @@ static __always_inline enum canary_drop canary_parse_sum(const struct canary_hdr
 static __always_inline enum canary_drop canary_parse_contribution(const struct canary_hdr *h,
 								  __u32 len)
 {
-	/* A dense block is one packet, which is the last one. */
+	/* A block is one packet, which is its last one. */
 	if ((h->flags & ~(CANARY_F_BYPASS | CANARY_F_STATIC | CANARY_F_SILENT)) != CANARY_F_LAST ||
 	    (h->contribution.cookie && !canary_has_cookie(h)))
 		return CANARY_DROP_FLAGS;
@@ -143,7 +142,7 @@ static __always_inline enum canary_drop canary_parse_restoration(const struct ca
 	       CANARY_DROP_NONE : CANARY_DROP_LENGTH;
 }
 
-/* All but that: what switches look at */
+/* The messages that switches look at */
 static __always_inline enum canary_drop canary_parse_for_switch(const struct canary_hdr *h,
 								__u32 len)
 {
@@ -160,8 +159,8 @@ static __always_inline enum canary_drop canary_parse_for_switch(const struct can
 }
 
 /*
- * What members say to each other: which flags there are, and how much of the header's part of the
- * type is in use. Return: false if the type is unknown.
+ * Messages between members: which flags may be set, and how many bytes of the part for the type are
+ * in use. Return: false if the type is unknown.
  */
 static __always_inline int canary_session_form(const struct canary_hdr *h, __u8 *flags,
 					       __u32 *used)
@@ -210,7 +209,7 @@ static __always_inline int canary_session_form(const struct canary_hdr *h, __u8 
 	}
 }
 
-/* Is it for one rank, which it names at one place? */
+/* Is it for one rank, named in @to? That field is at the same place in all these messages. */
 static __always_inline int canary_has_to(const struct canary_hdr *h)
 {
 	switch (h->type) {
@@ -231,14 +230,14 @@ static __always_inline int canary_has_to(const struct canary_hdr *h)
 	}
 }
 
-/* Does it have nothing between @to and what is at 4 bytes from there? */
+/* Are the two bytes after @to unused? */
 static __always_inline int canary_has_gap(const struct canary_hdr *h)
 {
 	return canary_has_to(h) && h->type != CANARY_RING_REQUEST && h->type != CANARY_ABORT &&
 	       h->type != CANARY_PLAN;
 }
 
-/* Of those that members say to each other: is all 0 that is not in use? */
+/* Messages between members: is everything 0 that is not in use? */
 static __always_inline int canary_zeros(const struct canary_hdr *h, __u32 used)
 {
 	const __be16 *part = (const __be16 *)&h->request;
@@ -252,7 +251,7 @@ static __always_inline int canary_zeros(const struct canary_hdr *h, __u32 used)
 	return 1;
 }
 
-/* Bytes that follow the header; of JOIN at least */
+/* Bytes that follow the header; of JOIN, the least */
 static __always_inline __u32 canary_session_payload(const struct canary_hdr *h)
 {
 	switch (h->type) {
@@ -276,7 +275,7 @@ static __always_inline enum canary_drop canary_parse_session(const struct canary
 
 	if (!canary_session_form(h, &flags, &used))
 		return CANARY_DROP_TYPE;
-	/* Leaders take turns block by block; of longer runs there is nothing yet. */
+	/* Leaders take turns block by block. Longer runs are not there yet. */
 	if ((h->flags & ~flags) || !canary_zeros(h, used) ||
 	    (h->type == CANARY_WELCOME && cnr_be16(h->welcome.run) != 1))
 		return CANARY_DROP_FLAGS;
@@ -287,7 +286,7 @@ static __always_inline enum canary_drop canary_parse_session(const struct canary
 	return len == want ? CANARY_DROP_NONE : CANARY_DROP_LENGTH;
 }
 
-/* What is the same for all types */
+/* Checks that are the same for all types */
 static __always_inline enum canary_drop canary_parse_common(const struct canary_hdr *h, __u32 len)
 {
 	if (len < sizeof(*h))
@@ -304,10 +303,10 @@ static __always_inline enum canary_drop canary_parse_common(const struct canary_
  * @h:		the header; @len bytes are readable from here, at least sizeof(*h)
  * @len:	length of the UDP payload
  *
- * Checks all that can be known without state: version, type, flags, that counts and ranks fit
- * the members, and that the length is exactly what the header says. Accepts nothing that a
- * conforming sender does not send. What is planned for later has its place, and has to be 0 there,
- * or the one value that it has today. Touches only the header.
+ * Checks everything that needs no state: version, type, flags, that counts and ranks fit the
+ * members, and that the length is exactly what the header says. It accepts nothing that a
+ * conforming sender does not send. A field for later versions has to be 0, or the one value that it
+ * has today. Touches only the header.
  *
  * Return: CANARY_DROP_NONE, or the reason to drop.
  */
@@ -337,13 +336,13 @@ static __always_inline enum canary_drop canary_parse(const struct canary_hdr *h,
 	}
 }
 
-/* Serial numbers of blocks: is @a before @b, although both wrap? (as TCP compares) */
+/* Serial numbers: is @a before @b? They wrap, and compare as in TCP. */
 static __always_inline int canary_before(__u32 a, __u32 b)
 {
 	return (__s32)(a - b) < 0;
 }
 
-/* Of two serial numbers the earlier one */
+/* Return: the earlier one of two serial numbers */
 static __always_inline __u32 canary_earlier(__u32 a, __u32 b)
 {
 	return canary_before(b, a) ? b : a;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What the protocol core needs from where it runs: types, byte order, string functions and
- * SipHash. The only file of the core that knows __KERNEL__.
+ * What the protocol core needs from its surroundings: types, byte order, string functions and
+ * SipHash. It is the only file of the core that knows __KERNEL__.
  */
 #ifndef CANARY_CORE_PLATFORM_H
 #define CANARY_CORE_PLATFORM_H
@@ -81,8 +81,8 @@ typedef int64_t s64;
 u64 cnr_siphash(const u8 key[16], const void *data, size_t len);
 
 /*
- * The sum over 16 bytes each, of which the last two are a big-endian number, for all from @from up
- * to below @to
+ * Return: the sum of the hashes of 16 bytes each. Their last two bytes are a big-endian number,
+ * from @from up to below @to
  */
 u64 cnr_siphash_numbered(const u8 key[16], const void *data, u32 from, u32 to);
 
@@ -109,9 +109,10 @@ static inline u64 cnr_div64(u64 a, u32 b)
 #include "../reduce.h"
 
 /*
- * Payloads of @length bytes, a multiple of 4, with what the processor has for it.
- * cnr_checksum(): of canary_hdr.contribution.sum. cnr_combine(): @a and @b, into @to, which may be
- * @a; returns the checksum of @to. cnr_hash(): of data under a mac, canary_hash().
+ * Functions on payloads of @length bytes, a multiple of 4. They use what the processor has for it.
+ * cnr_checksum(): what canary_hdr.contribution.sum has to be. cnr_combine(): combines @a and @b
+ * into @to, which may be @a; returns the checksum of @to. cnr_hash(): canary_hash(), of data under
+ * a mac.
  */
 #ifdef __KERNEL__
 u64 cnr_hash(const u32 *key, const u32 *data, u32 length);
@@ -121,7 +122,7 @@ u32 cnr_combine(u8 kind, u32 *to, const u32 *a, const u32 *b, u32 length);
 #ifdef __AVX2__
 #include <immintrin.h>
 
-/* Compilers multiply 64 bits by 64 where 32 by 32 do. */
+/* Compilers multiply 64 bits by 64, although 32 by 32 are enough here. */
 static inline u64 cnr_hash(const u32 *key, const u32 *data, u32 length)
 {
 	__m256i a, b, sum[2] = { _mm256_setzero_si256(), _mm256_setzero_si256() };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Layer 5, ring: a block on its way around (ring.c), its words meanwhile (ring_words.c), in which
- * order (ring_order.c), and what its tags have to add up to (ring_tags.c).
+ * Layer 5, ring: a block on its way around (ring.c), its words meanwhile (ring_words.c), the order
+ * of the members (ring_order.c), and what tags have to add up to (ring_tags.c).
  */
 #ifndef CANARY_CORE_RING_H
 #define CANARY_CORE_RING_H
@@ -9,10 +9,10 @@
 #include "blocks.h"
 
 /*
- * struct cnr_ring_item - a block that the next member of the ring is to be given
+ * struct cnr_ring_item - a block that the next member of the ring is to be sent
  * @sum:	checksum of the result, if @result
- * @result:	it is the result; else what there is by then
- * @again:	it asked
+ * @result:	it is the result; else whatever is here when it is sent
+ * @again:	the next member asked for it
  */
 struct cnr_ring_item {
 	u32	block;
@@ -21,7 +21,7 @@ struct cnr_ring_item {
 	bool	again;
 };
 
-/* Is @block one that we have begun, as a ring? Asked for each packet, and mostly there is none. */
+/* Have we begun @block, as a ring? Each packet asks this, and mostly no ring runs at all. */
 static inline bool cnr_is_ring(struct cnr_comm *c, u32 block)
 {
 	const struct cnr_algorithm *run;
@@ -35,12 +35,12 @@ static inline bool cnr_is_ring(struct cnr_comm *c, u32 block)
 /* ring.c */
 extern const struct cnr_algorithm cnr_ring;
 
-/* ring_words.c: what was combined so far */
+/* ring_words.c: partial sums */
 u32 cnr_partial_begin(struct cnr_comm *c, struct cnr_operation *o, u32 block, bool first);
 u32 cnr_partial_add(struct cnr_comm *c, struct cnr_operation *o, u32 block, const u32 *payload);
 const u32 *cnr_partial_words(struct cnr_comm *c, struct cnr_operation *o, const struct cnr_part *p);
 
-/* ring_order.c: who is whose neighbour */
+/* ring_order.c: the order of the ring */
 void cnr_ring_begin(struct cnr_comm *c);
 bool cnr_ring_order_work(struct cnr_comm *c);
 

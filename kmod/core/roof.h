@@ -8,7 +8,7 @@
 void cnr_begin(struct cnr_comm *c);
 void cnr_drop_held(struct cnr_comm *c);
 
-/* It may be over since just now: then nothing is collected or sent any more. */
+/* The communicator may have failed just now. Then nothing is collected or sent any more. */
 static inline void cnr_over(struct cnr_comm *c)
 {
 	if (c->state == CNR_FAILED && !c->end.dropped)

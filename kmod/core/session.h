@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Layer 3, session: who the members are (join.c), who of them lives (alive.c), what all have and
- * who may go (leave.c), who does what wrong (trouble.c).
+ * Layer 3, session: who the members are (join.c), which of them live (alive.c), what all of them
+ * have and who may go (leave.c), what others do wrong (trouble.c).
  */
 #ifndef CANARY_CORE_SESSION_H
 #define CANARY_CORE_SESSION_H
 
 #include "comm.h"
 
-#define CNR_REFRESH		4096	/* blocks after which the next member is refreshed */
-#define CNR_GONE_ONCE		1024	/* members that are given up at once; ... */
-#define CNR_PROBE_GAP		(20 * CNR_USEC)	/* between PROBEs, in the mean of a round */
+#define CNR_REFRESH		4096	/* a member is refreshed every so many blocks */
+#define CNR_GONE_ONCE		1024	/* members that are given up at once */
+#define CNR_PROBE_GAP		(20 * CNR_USEC)	/* least mean time between PROBEs */
 #define CNR_DONE_FIRST		(20 * CNR_MSEC)
-#define CNR_DONE_PINNED		(1 * CNR_MSEC)	/* somebody waits for his buffer */
+#define CNR_DONE_PINNED		(1 * CNR_MSEC)	/* an application waits for its buffer */
 
 /*
- * struct cnr_joiner - and what rank 0 has of each besides, until all are in
+ * struct cnr_joiner - what rank 0 keeps of each member until all are in
  * @offer:	before the table is settled: bytes of data that its path takes
  * @window:	before the table is settled: its largest window
- * @small:	before the table is settled: offers below what it wants
+ * @small:	before the table is settled: how many of its offers were below what it wants
  * @nonce:	of its JOINs
- * @number:	and the highest of theirs
- * @joined:	with the table: when that came
+ * @number:	highest number of its JOINs
+ * @joined:	with the table: when its latest JOIN came
  */
 struct cnr_joiner {
 	u16	offer;
@@ -33,10 +33,10 @@ struct cnr_joiner {
 };
 
 /*
- * struct cnr_questions - questions to and from one rank, see alive.c. Apart from struct cnr_member,
- * of which every block takes a line.
- * @question:	number of the last one to it
- * @asked_from:	and of the last one that is no longer news of its life, if it is answered
+ * struct cnr_questions - questions to and from one rank, see alive.c. It is apart from struct
+ * cnr_member, since every block takes a cache line of that.
+ * @question:	number of the last question to it
+ * @asked_from:	an answer shows that it lives only if its question has a higher number
  * @heard:	highest number of its questions
  * @recent:	bit i: question @heard - i has come
  */
@@ -47,7 +47,7 @@ struct cnr_questions {
 	u32	recent;
 };
 
-/* Is there no use in telling it anything? The dead may just have been cut off. */
+/* Has @m left, so that it hears nothing? The dead are told, as they may just have been cut off. */
 static inline bool cnr_is_deaf(const struct cnr_member *m)
 {
 	return (m->flags & (CNR_M_LEFT | CNR_M_DEAD)) == CNR_M_LEFT;
@@ -67,7 +67,7 @@ void cnr_cookie_build(struct cnr_comm *c, u64 now, const struct cnr_control *m,
 		      struct cnr_out *out);
 bool cnr_welcome_build(struct cnr_comm *c, u16 rank, u32 first, struct cnr_out *out);
 
-/* alive.c: questions, answers, who is gone */
+/* alive.c: questions, answers, members that are gone */
 void cnr_ask(struct cnr_comm *c, u64 now, u16 rank);
 void cnr_heard(struct cnr_comm *c, u16 rank);
 u32 cnr_question(struct cnr_comm *c, u16 rank);
@@ -94,7 +94,7 @@ void cnr_linger(struct cnr_comm *c, u64 now, bool at_once);
 void cnr_linger_timer(struct cnr_comm *c, u64 now);
 enum canary_drop cnr_leave_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
 
-/* trouble.c: who does what wrong */
+/* trouble.c: what others do wrong */
 bool cnr_trouble_note(struct cnr_comm *c, const struct cnr_in *in, enum canary_drop drop);
 void cnr_trouble_claim(struct cnr_comm *c, const struct cnr_in *in);
 bool cnr_trouble_refused(struct cnr_comm *c, const struct cnr_in *in);

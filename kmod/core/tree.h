@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Layer 5, tree: a block at its leader (tree_slots.c, tree_leader.c, tree_missing.c, tree_sent.c),
- * at the others (tree_member.c), what tags have to add up to (tree_tags.c), whose aggregates are
- * taken (tree_trust.c), when to go around switches (tree_around.c), results by way of the switch
- * that bypassed (tree_restore.c), blocks that only the leader gets the result of (tree_taken.c).
+ * Layer 5, tree. A block at its leader: tree_slots.c, tree_leader.c, tree_missing.c, tree_sent.c. A
+ * block at the other members: tree_member.c. What tags have to add up to: tree_tags.c. Whose
+ * aggregates are taken: tree_trust.c. When to go around switches: tree_around.c. Results by way of
+ * the switch that bypassed: tree_restore.c. Silent blocks: tree_taken.c.
  */
 #ifndef CANARY_CORE_TREE_H
 #define CANARY_CORE_TREE_H
 
 #include "blocks.h"
 
-#define CNR_SPOILT_BURST	64	/* blocks that wrong aggregates may spoil at once, ... */
-#define CNR_SPOILT_GAP		(CNR_SEC / 16)	/* ... and the time that pays for one */
+#define CNR_SPOILT_BURST	64	/* blocks that wrong aggregates may spoil at once */
+#define CNR_SPOILT_GAP		(CNR_SEC / 16)	/* time that pays for one such block */
 
 /*
  * struct cnr_source - one accepted contribution of a led block
- * @repeat:	an earlier entry has the same address, or a restoration names it: gets no result
- *		of its own
+ * @repeat:	it gets no result of its own: an earlier entry has the same address, or a
+ *		restoration names it
  * @merged:	it is an aggregate
- * @bypassed:	some switch did that
- * @switch_id:	who merged or bypassed it last, as far as is known
- * @cookie:	of the switch that bypassed it, if that takes restorations; else 0
+ * @bypassed:	it has the flag BYPASS
+ * @switch_id:	the switch that merged or bypassed it last, as far as is known
+ * @cookie:	of the switch that bypassed it, if that switch takes restorations; else 0
  */
 struct cnr_source {
 	struct canary_addr addr;
@@ -41,27 +41,28 @@ enum cnr_lead_state {
 
 /* cnr_lead.flags */
 #define CNR_L_POSTED		0x01	/* own application has posted the block */
-#define CNR_L_MERGED		0x02	/* an aggregate came: who is in is not known */
+#define CNR_L_MERGED		0x02	/* an aggregate came: not known whose data are in it */
 #define CNR_L_FAIL_ALL		0x04	/* FAILURE is going out to everybody */
 #define CNR_L_FAIL_MISSING	0x08	/* FAILURE is going out to the ranks in @want */
 #define CNR_L_COOKIES		0x10	/* sources with a cookie are still to be answered */
-#define CNR_L_STRANGE		0x20	/* an aggregate of strangers came, see tree_trust.c */
+#define CNR_L_STRANGE		0x20	/* strangers' aggregate came, see tree_trust.c */
 #define CNR_L_EXPECTED		0x40	/* @expected is known */
 
 /*
  * struct cnr_lead - a block that this member leads
  * @count, @tag, @sum, @done, @load: merged over the contributions accepted
- * @contributors: the @count of a complete block; until it is posted, of any
+ * @contributors: the @count of a complete block; until the block is posted, the largest one
+ *		possible
  * @sources:	entries in @source
  * @cursor:	next source (restorations, results) or rank (failures) to send to
- * @restoration_due: a restoration went to the switch of that source (number + 1), whose result is
- *		next
- * @lists:	restorations that went out
+ * @restoration_due: number + 1 of a source; a restoration went to its switch, and the result for
+ *		that switch is next
+ * @lists:	how many restorations went out
  * @tries:	timer back-off
- * @dissenter, @dissent_sig: a rank with another operation, and its signature, if @dissenter is not
- *		CNR_NONE: who differs is only known when a second one has been heard
- * @asks:	times that ranks were asked to contribute again since something came
- * @held_us:	finished: us since the first contribution came
+ * @dissenter, @dissent_sig: a rank that runs another operation, and its signature; @dissenter
+ *		CNR_NONE: none. Who differs is only known when a second rank was heard
+ * @asks:	how often ranks were asked to contribute again since a contribution came
+ * @held_us:	finished blocks: us from the first contribution to the last
  * @seen:	bitmap of the ranks whose single contributions were accepted
  * @want:	bitmap of the ranks that are missing, as far as that is known
  * @first_at:	when the first contribution came
@@ -72,8 +73,8 @@ enum cnr_lead_state {
  * @expected:	see cnr_lead_expected()
  * @kind, @length: of contributions, once there is one or it is posted
  * @acc:	what was combined so far, without own data
- * @tags:	of all ranks, if the core has slices; so far those of the first @tagged
- * @tagged:	see @tags
+ * @tags:	with slices: the tags of the first @tagged ranks
+ * @tagged:	how many entries of @tags are there
  */
 struct cnr_lead {
 	u32	block;
@@ -118,7 +119,7 @@ static inline bool cnr_seen(const struct cnr_lead *l, u16 rank)
 	return l->seen[rank / 64] >> (rank % 64) & 1;
 }
 
-/* Is the contribution of @rank missing? All others contribute, or nobody does. */
+/* Is the contribution of @rank missing? In every shape either all others contribute, or none. */
 static inline bool cnr_lacks(const struct cnr_comm *c, const struct cnr_lead *l, u16 rank)
 {
 	return rank != c->cfg.rank && !cnr_seen(l, rank);
@@ -129,7 +130,7 @@ static inline bool cnr_wanted(const struct cnr_lead *l, u16 rank)
 	return l->want[rank / 64] >> (rank % 64) & 1;
 }
 
-/* Is @h of as many bytes, of the same kind? */
+/* Does @h have as many bytes as @l, and its kind? */
 static inline bool cnr_lead_alike(const struct cnr_lead *l, const struct canary_hdr *h)
 {
 	return canary_length(h) == l->length && canary_kind(h) == l->kind;
@@ -140,7 +141,7 @@ static inline bool cnr_lead_complete(const struct cnr_lead *l)
 	return l->count == l->contributors;
 }
 
-/* Does @h have all that is contributed to the block? */
+/* Does @h have the data of all contributors? */
 static inline bool cnr_lead_whole(const struct cnr_lead *l, const struct canary_hdr *h)
 {
 	return be16_to_cpu(h->contribution.count) == l->contributors;
@@ -152,7 +153,7 @@ static inline bool cnr_lead_sending(const struct cnr_lead *l)
 	       (l->flags & (CNR_L_FAIL_ALL | CNR_L_FAIL_MISSING));
 }
 
-/* Does another algorithm run @block? Asked for each packet, and mostly there is none. */
+/* Does another algorithm run @block? Each packet asks this, and mostly no other one runs at all. */
 static inline bool cnr_is_others(struct cnr_comm *c, u32 block)
 {
 	const struct cnr_algorithm *run;
@@ -173,7 +174,7 @@ u64 cnr_tags_of(const struct cnr_comm *c, const struct cnr_lead *l, u16 rank);
 void cnr_tags_slice(struct cnr_comm *c, struct cnr_lead *l);
 u64 cnr_lead_expected(struct cnr_comm *c, struct cnr_lead *l);
 
-/* tree_slots.c: slots, and what goes out of them */
+/* tree_slots.c: slots of led blocks, and what goes out of them */
 void cnr_lead_send(struct cnr_comm *c, struct cnr_lead *l, u8 state, u8 flag);
 void cnr_lead_clear(struct cnr_comm *c, struct cnr_lead *l);
 struct cnr_lead *cnr_lead_get(struct cnr_comm *c, u32 block);
@@ -182,7 +183,7 @@ void cnr_lead_forget(struct cnr_comm *c, u32 block);
 bool cnr_lead_build(struct cnr_comm *c, u64 now, struct cnr_out *out);
 void cnr_lead_drop_all(struct cnr_comm *c);
 
-/* tree_restore.c: results by way of the switch that bypassed */
+/* tree_restore.c: results by way of switches */
 bool cnr_restore_build(struct cnr_comm *c, struct cnr_lead *l, struct cnr_out *out);
 void cnr_restore_failed(struct cnr_comm *c, u32 block);
 
@@ -214,16 +215,16 @@ void cnr_lead_timers(struct cnr_comm *c, u64 now);
 void cnr_lead_heard(struct cnr_comm *c, u64 now);
 void cnr_lead_all_sent(struct cnr_comm *c, u64 now, u32 block);
 
-/* tree_sent.c: all ranks have contributed */
+/* tree_sent.c: blocks that all ranks have contributed */
 void cnr_all_sent(struct cnr_comm *c, u64 now, u32 sent);
 
-/* tree_taken.c: silent blocks */
+/* tree_taken.c: blocks whose result only the leader gets */
 void cnr_taken_finished(struct cnr_comm *c, const struct cnr_operation *o);
 void cnr_taken_news(struct cnr_comm *c);
 void cnr_taken_say(struct cnr_comm *c, u16 rank);
 enum canary_drop cnr_taken_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
 
-/* tree_leader.c: contributions */
+/* tree_leader.c: contributions come in */
 void cnr_lead_posted(struct cnr_comm *c, u64 now, u32 block);
 void cnr_lead_alive(struct cnr_comm *c, u64 now, const struct canary_hdr *h, bool more);
 enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struct cnr_in *in);
