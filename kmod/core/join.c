@@ -19,8 +19,6 @@
 #define CNR_JOIN_CLAIMED	(5 * CNR_SEC)	/* likewise, if somebody else claims the rank */
 #define CNR_JOIN_SMALL		3	/* offers below what a rank wants before one is believed */
 
-#define CNR_LENGTH_LEAST	(4 * CANARY_ELEMENTS(CNR_MTU_LEAST))
-
 /* Packet sizes offered when larger ones are not answered */
 static const u16 cnr_plateau[] = { 1500, 1400, 1280, 576 };
 #define CNR_JOIN_SLOT		32	/* bits of ns for which a cookie holds, and once more */
@@ -207,12 +205,18 @@ static u32 cnr_join_length(const struct cnr_in *in)
 	return min_t(u32, fits, canary_length(in->hdr));
 }
 
+/* Bytes of data that fit the least packets to and from @addr */
+static u32 cnr_length_least(const struct canary_addr *addr)
+{
+	return cnr_offer_length(addr, CNR_MTU_LEAST);
+}
+
 /* One JOIN settles the packet size and window of all: only what cnr_check() accepts. */
 static bool cnr_join_sane(const struct cnr_in *in)
 {
 	u32 window = be16_to_cpu(in->hdr->join.window);
 
-	return cnr_join_length(in) >= CNR_LENGTH_LEAST && window &&
+	return cnr_join_length(in) >= cnr_length_least(&in->addr) && window &&
 	       window <= CNR_WINDOW_MAX && !(window & (window - 1));
 }
 
@@ -526,8 +530,9 @@ static bool cnr_welcome_settles(const struct cnr_comm *c, const struct canary_hd
 {
 	u32 length = canary_length(h), window = be16_to_cpu(h->welcome.window);
 
-	return length % 4 == 0 && length >= CNR_LENGTH_LEAST && length <= c->length &&
-	       window && window <= c->cfg.window && !(window & (window - 1)) && h->epoch &&
+	return length % 4 == 0 && length >= cnr_length_least(&c->cfg.addr) &&
+	       length <= c->length && window && window <= c->cfg.window &&
+	       !(window & (window - 1)) && h->epoch &&
 	       h->welcome.algorithm <= CANARY_ALG_MAX &&
 	       cnr_trees_fit(h->welcome.algorithm, h->welcome.trees);
 }
