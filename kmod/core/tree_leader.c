@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Layer 5, tree: a block at its leader. Contributions are checked and merged
- * (cnr_contribution_merge()) until it is complete. What happens if they do not come is in
- * tree_missing.c; the result goes out by tree_slots.c.
+ * Layer 5, tree: a block at its leader. It checks and merges contributions
+ * (cnr_contribution_merge()) until the block is complete. tree_missing.c deals with contributions
+ * that do not come. The result goes out by tree_slots.c.
  */
 #include "message.h"
 #include "outbox.h"
 #include "session.h"
 #include "tree.h"
 
-/* Rank 0 decides by what became of its blocks. */
+/* Rank 0 counts what becomes of its blocks. It chooses algorithms by that (plan.c). */
 static void cnr_observe(struct cnr_comm *c, const struct cnr_lead *l)
 {
 	c->observed.blocks++;
@@ -18,7 +18,9 @@ static void cnr_observe(struct cnr_comm *c, const struct cnr_lead *l)
 	c->observed.again += l->attempt != 0;
 }
 
-/* All contributions are in, in @sum, and our own is posted. Context: cnr_tags_known() */
+/*
+ * All contributions are there, added up in @sum, and our own is posted. Context: cnr_tags_known()
+ */
 static void cnr_lead_finish(struct cnr_comm *c, u64 now, struct cnr_lead *l, const u32 *sum)
 {
 	struct cnr_block *b = cnr_block(c, l->block);
@@ -35,7 +37,7 @@ static void cnr_lead_finish(struct cnr_comm *c, u64 now, struct cnr_lead *l, con
 	if (l->attempt && l->attempt < CNR_BYPASS_ATTEMPT)
 		cnr_around_learn(c, true);
 	l->sum = cnr_result_make(c, o, l->block, sum, l->acc);
-	/* Of aggregates, nobody vouches for what the header says. */
+	/* Headers of aggregates have no mac: believe only what the tag proves. */
 	if (l->flags & CNR_L_MERGED)
 		l->done = canary_earlier(l->done, cnr_proven_done(c, o, l->block));
 	l->done = canary_earlier(l->done, c->una);
@@ -61,7 +63,7 @@ static void cnr_lead_finish(struct cnr_comm *c, u64 now, struct cnr_lead *l, con
 	cnr_lead_next(c, now);
 }
 
-/* Our application has posted @block; contributions may already be there. */
+/* Our application has posted @block. Contributions may be there already. */
 void cnr_lead_posted(struct cnr_comm *c, u64 now, u32 block)
 {
 	struct cnr_block *b = cnr_block(c, block);
@@ -70,7 +72,7 @@ void cnr_lead_posted(struct cnr_comm *c, u64 now, u32 block)
 	struct cnr_part p;
 
 	if (!l)
-		return;		/* retried when a member asks for it */
+		return;		/* tried again when a member asks for it */
 	cnr_part(c, o, block, &p);
 	if (l->sources && (l->opsig != o->opsig || l->length != p.length || l->kind != p.kind)) {
 		c->stats.drop[CANARY_DROP_OPSIG] += l->sources;
@@ -90,8 +92,8 @@ void cnr_lead_posted(struct cnr_comm *c, u64 now, u32 block)
 }
 
 /*
- * Is it a repeat of what we have? Notes whether the source will get a result already. What a
- * member sent itself is neither: it is acceptable once.
+ * Is @in a repeat of what we have? Sets *@known if its source will get a result already. A
+ * contribution that comes from the member itself is neither: cnr_acceptable() takes it once.
  */
 static bool cnr_repeat(const struct cnr_comm *c, const struct cnr_lead *l, const struct cnr_in *in,
 		       bool *known)
@@ -115,8 +117,8 @@ static bool cnr_repeat(const struct cnr_comm *c, const struct cnr_lead *l, const
 }
 
 /*
- * @rank, surely, runs another operation than we do at the block of @l. Which of us differs from
- * the rest is told by the next rank that is heard; among two it cannot be told.
+ * @rank certainly runs another operation at the block of @l than we do. The next rank that is heard
+ * shows which of us two differs from the rest. With two members that cannot be told.
  */
 static void cnr_lead_differs(struct cnr_comm *c, u64 now, struct cnr_lead *l, u16 rank, u32 opsig)
 {
@@ -132,7 +134,10 @@ static void cnr_lead_differs(struct cnr_comm *c, u64 now, struct cnr_lead *l, u1
 		cnr_fail(c, now, CANARY_ABORT_MISMATCH, &rank, 1, true);
 }
 
-/* ALIVE, of a member that has contributed @more than was known: what does it tell of our blocks? */
+/*
+ * A member sent ALIVE. It may show that it runs another operation than we do. @more: it has
+ * contributed more than was known, so a missing contribution may be lost.
+ */
 void cnr_lead_alive(struct cnr_comm *c, u64 now, const struct canary_hdr *h, bool more)
 {
 	u32 block = be32_to_cpu(h->block), opsig = be32_to_cpu(h->opsig);
@@ -174,8 +179,8 @@ static enum canary_drop cnr_acceptable(struct cnr_comm *c, const struct cnr_lead
 }
 
 /*
- * It is taken: add it to what was collected of the block. @known: its source will get a result
- * already; @keep: the data are wanted later.
+ * Add @in, which is accepted, to what was collected of the block. @known: its source will get a
+ * result already; @keep: the data are needed later.
  */
 static void cnr_contribution_merge(struct cnr_comm *c, struct cnr_lead *l, u64 now,
 				   const struct cnr_in *in, bool known, bool keep)
@@ -220,17 +225,19 @@ static void cnr_contribution_merge(struct cnr_comm *c, struct cnr_lead *l, u64 n
 }
 
 /*
- * A contribution came, or too late: learn of it how long the network keeps what it has, and
- * how long who is asked takes to answer. Strangers teach nothing.
+ * A contribution came, perhaps too late. Learn from it how long the network keeps packets, and how
+ * long a member takes to answer. Strangers teach nothing.
  */
 static void cnr_lead_learn(struct cnr_comm *c, u64 now, const struct cnr_lead *l,
 			   const struct cnr_in *in, enum canary_drop drop)
 {
 	const struct canary_hdr *h = in->hdr;
 	bool single = h->contribution.count == cpu_to_be16(1);
-	/* A single one that a switch sends on was held like all that is incomplete. */
+	/* A single one that a switch sent on was held there, like all that is incomplete. */
 	bool held = !single || !canary_addr_equal(&in->addr, &c->peer[be16_to_cpu(h->rank)].addr);
-	/* What went around switches from the start was not sent again. */
+	/*
+	 * A path of 0 with BYPASS: it went around switches from the start, and was not asked for.
+	 */
 	bool answer = single && (h->flags & CANARY_F_BYPASS) &&
 		      !h->contribution.switch_id && h->contribution.path;
 
@@ -239,7 +246,7 @@ static void cnr_lead_learn(struct cnr_comm *c, u64 now, const struct cnr_lead *l
 		if (l->asks == 1)
 			cnr_rtt(c, now - l->asked_at);
 	}
-	/* Of the second attempt nothing is late: it was asked for. Nor was a complete one held. */
+	/* Nothing of a later attempt is late: it was asked for. No switch held a complete one. */
 	if (!l->all_at || answer || h->attempt ||
 	    (!single && (cnr_lead_whole(l, h) || !cnr_merger_known(c, in))))
 		return;
@@ -249,8 +256,9 @@ static void cnr_lead_learn(struct cnr_comm *c, u64 now, const struct cnr_lead *l
 }
 
 /*
- * Is it no switch's child? A single one under bypass without cookie is its member's own affair:
- * that is answered, not who sent it, who may be anybody that saw it.
+ * Does the member itself get the answer, rather than the source of the packet? So it is for a
+ * single contribution with BYPASS and without cookie, which no switch has as a child. Its source
+ * may be anybody who saw it.
  */
 static bool cnr_is_own(const struct canary_hdr *h)
 {
@@ -259,8 +267,9 @@ static bool cnr_is_own(const struct canary_hdr *h)
 }
 
 /*
- * Aggregates have no mac. Who knows where the switches are need not take them from anybody.
- * Context: hot, so nothing is looked at where nobody was named.
+ * Does the configuration allow aggregates from @addr? They have no mac. A member that was told
+ * where switches are takes them from nowhere else. Context: hot, so nothing is looked up if no
+ * prefix was given.
  */
 static bool cnr_believes(const struct cnr_comm *c, const struct canary_addr *addr)
 {
@@ -272,7 +281,10 @@ static bool cnr_believes(const struct cnr_comm *c, const struct canary_addr *add
 	return !c->cfg.believe;
 }
 
-/* Is it for a block that is led here and lacks it? What is dropped may tell something, too. */
+/*
+ * Is @in for a block that is led here and lacks it? A packet that is dropped may teach something,
+ * too.
+ */
 static enum canary_drop cnr_contribution_wanted(struct cnr_comm *c, u64 now,
 						const struct cnr_in *in)
 {
@@ -298,14 +310,14 @@ static enum canary_drop cnr_contribution_wanted(struct cnr_comm *c, u64 now,
 	return CANARY_DROP_ATTEMPT;
 }
 
-/* Is it taken into @l, as far as the packet tells? */
+/* May @in be added to @l, as far as the packet shows? */
 static enum canary_drop cnr_contribution_admit(struct cnr_comm *c, u64 now, struct cnr_lead *l,
 					       const struct cnr_in *in)
 {
 	const struct canary_hdr *h = in->hdr;
 	enum canary_drop drop;
 
-	/* A single contribution has a mac, which holds for its data too. */
+	/* The mac of a single contribution covers its data, too. An aggregate has none. */
 	if (h->contribution.count != cpu_to_be16(1)) {
 		if (!cnr_believes(c, &in->addr))
 			return CANARY_DROP_AGGREGATE;
@@ -329,7 +341,7 @@ static enum canary_drop cnr_contribution_admit(struct cnr_comm *c, u64 now, stru
 	return drop;
 }
 
-/* One more is in @l. @sum: where the sum is, if that was all. */
+/* A contribution was added to @l. @sum: where the sum is, if that was the last one. */
 static void cnr_contribution_taken(struct cnr_comm *c, u64 now, struct cnr_lead *l,
 				   const struct canary_hdr *h, const u32 *sum)
 {
@@ -377,7 +389,7 @@ enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struc
 	}
 	if (cnr_repeat(c, l, &own, &known))
 		return CANARY_DROP_DUPLICATE;
-	/* One packet with everybody's data needs no accumulator. */
+	/* One packet with all contributions needs no accumulator. */
 	whole = !l->sources && (l->flags & CNR_L_POSTED) && cnr_lead_whole(l, h) &&
 		cnr_tags_known(c, l);
 	cnr_contribution_merge(c, l, now, &own, known, !whole);
@@ -385,7 +397,7 @@ enum canary_drop cnr_contribution_input(struct cnr_comm *c, u64 now, const struc
 	return CANARY_DROP_NONE;
 }
 
-/* @h, which asks for a result, has come; there is none. */
+/* Answer @h, a REQUEST for a result that is not here: WAIT. */
 static void cnr_request_wait(struct cnr_comm *c, const struct canary_hdr *h)
 {
 	struct cnr_control *m = cnr_control(c, CANARY_WAIT, be16_to_cpu(h->rank),
@@ -395,13 +407,13 @@ static void cnr_request_wait(struct cnr_comm *c, const struct canary_hdr *h)
 		m->arg = be32_to_cpu(h->request.question);
 }
 
-/* Does who asks for @block of @o want to know only whether we have what it contributed? */
+/* Does a REQUEST for @block of @o only ask whether we have the contribution? */
 static bool cnr_request_silent(const struct cnr_comm *c, const struct cnr_operation *o, u32 block)
 {
 	struct cnr_roles r;
 
 	if (!o)
-		return !c->kept;	/* forgotten: if anybody lacks something of it, just this */
+		return !c->kept;	/* forgotten: then only that can be meant */
 	cnr_roles(c, o, block, &r);
 	return cnr_is_silent(&r);
 }
@@ -430,7 +442,7 @@ enum canary_drop cnr_request_input(struct cnr_comm *c, u64 now, const struct can
 	b = cnr_block(c, block);
 	silent = cnr_request_silent(c, o, block);
 	if (silent && canary_before(block, c->una)) {
-		/* Its question is answered first: nothing else tells how long that takes. */
+		/* WAIT first: only answers to questions show how long an answer takes. */
 		cnr_request_wait(c, h);
 		cnr_taken_say(c, rank);
 		return CANARY_DROP_NONE;

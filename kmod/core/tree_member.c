@@ -3,19 +3,19 @@
  * Layer 5, tree: a block at a member that does not lead it. Its contribution goes out, the result
  * comes in.
  *
- * A lost contribution is the leader's business, a lost result is ours. That a result was lost is
- * known from later ones of the same leader: they say up to where it has finished. Of silent blocks
- * there is none: tree_taken.c. Besides, the
- * earliest block without result is asked for on a timer: it may have been the last. So are those
- * that all have contributed, as there may be several of them that no later result tells of.
- * Timer: cnr_block.deadline while SENT; it asks the leader with REQUEST, with back-off.
+ * The leader looks after lost contributions, and the member after lost results. Later results of
+ * the same leader say up to where it has finished, so they show that an earlier result was lost.
+ * (Silent blocks have no results: tree_taken.c.) A timer also asks for the earliest block without
+ * result, since there may be no later result. It asks for all blocks that all ranks have
+ * contributed, too, since no later result may tell of them. Timer: cnr_block.deadline while SENT.
+ * It asks the leader with REQUEST, and backs off.
  */
 #include "message.h"
 #include "outbox.h"
 #include "session.h"
 #include "tree.h"
 
-#define CNR_REQUEST_PAUSE	(100 * CNR_USEC) /* after CNR_REQUESTS, if more are due */
+#define CNR_REQUEST_PAUSE	(100 * CNR_USEC) /* pause after CNR_REQUESTS, if more are due */
 
 static void cnr_tx_queue(struct cnr_comm *c, u32 block)
 {
@@ -28,7 +28,7 @@ static void cnr_tx_queue(struct cnr_comm *c, u32 block)
 	c->contributes |= 1U << CNR_TREE;
 }
 
-/* Our application has posted @block, and its turn has come: contribute it. */
+/* Our application has posted @block, and its turn has come. Contribute it. */
 void cnr_member_start(struct cnr_comm *c, u64 now, u32 block)
 {
 	struct cnr_block *b = cnr_block(c, block);
@@ -48,7 +48,9 @@ void cnr_member_start(struct cnr_comm *c, u64 now, u32 block)
 	cnr_tx_queue(c, block);
 }
 
-/* How long to wait for the answer to the next REQUEST; longer if ranks may be computing. */
+/*
+ * How long to wait until the next REQUEST after a WAIT. It backs off while ranks may be computing.
+ */
 static u64 cnr_request_interval(const struct cnr_comm *c, u32 block, const struct cnr_block *b)
 {
 	if (canary_before(block, c->all_sent))
@@ -69,24 +71,26 @@ static void cnr_request(struct cnr_comm *c, u64 now, u32 block, u16 leader)
 		cnr_count(c, CNR_C_requests_out);
 	cnr_ask(c, now, leader);
 	c->net.asked_at = now;
-	/* What was answered by WAIT before is no reason to be slow about what is lost now. */
+	/*
+	 * Earlier questions that WAIT answered are no reason to ask slowly for a lost result now.
+	 */
 	b->deadline = now + cnr_answer_time(c, b->silent - 1);
 	if (b->tries < 255)
 		b->tries++;
 }
 
-/* Is @block, which has no result, to be asked for when its time has come? */
+/* May a REQUEST be sent for @block, which is not done, once its deadline is over? */
 static bool cnr_member_asks(const struct cnr_comm *c, u32 block, const struct cnr_block *b)
 {
 	if (block == c->una)
 		return true;
-	/* What the leader says of the earliest one holds for all silent ones. */
+	/* What the leader says of the earliest block holds for all silent ones. */
 	if (cnr_is_silent(&b->roles))
 		return false;
 	return (b->flags & CNR_B_LOST) || canary_before(block, c->all_sent);
 }
 
-/* Its result may be lost. The leader is asked for it. */
+/* If the deadline of @block is over, its result may be lost: ask the leader for it. */
 void cnr_member_timer(struct cnr_comm *c, u64 now, u32 block, u32 *budget)
 {
 	struct cnr_block *b = cnr_block(c, block);
@@ -113,8 +117,10 @@ void cnr_member_timer(struct cnr_comm *c, u64 now, u32 block, u32 *budget)
 }
 
 /*
- * @b now is the earliest block without result, and holds up the window. If others waited for
- * somebody to compute, its result is on its way; if one that was lost, it may be, too.
+ * @b is now the earliest block without result, and holds up the window. Wait a little before asking
+ * for it. If the block before had to wait for a rank that computes, the result of @b may be on its
+ * way. If the result before was lost, that of @b may be lost, too. @asked: the block before had
+ * been asked for.
  */
 void cnr_member_earliest(struct cnr_comm *c, u64 now, struct cnr_block *b, bool asked)
 {
@@ -125,8 +131,9 @@ void cnr_member_earliest(struct cnr_comm *c, u64 now, struct cnr_block *b, bool 
 }
 
 /*
- * The leader of @block tells which of the blocks that it led before are finished, the latest one
- * in the lowest bit: what is missing of these was lost; silent ones are done. @stride: cnr_stride()
+ * The leader of @block tells which blocks that it led before are finished. The lowest bit stands
+ * for the latest one. If one is missing here, its result was lost; a silent one is done. @stride:
+ * cnr_stride()
  */
 static void cnr_finished(struct cnr_comm *c, u64 now, u32 block, u32 stride, u32 bits)
 {
@@ -145,8 +152,8 @@ static void cnr_finished(struct cnr_comm *c, u64 now, u32 block, u32 stride, u32
 		}
 		b->flags |= CNR_B_LOST;
 		/*
-		 * What is its deadline so far may have passed while others computed; or it is far
-		 * away, as the leader had said WAIT.
+		 * The deadline may be over because others computed, or far away because the leader
+		 * said WAIT.
 		 */
 		if (!b->tries)
 			b->deadline = now + cnr_reordering(c);
@@ -159,9 +166,10 @@ static void cnr_finished(struct cnr_comm *c, u64 now, u32 block, u32 stride, u32
 }
 
 /*
- * A round trip of a block that was not asked for. @held_us: us for which the leader had the first
- * contribution. If ours was not the first it had ours for less: the truth is between both ends,
- * and if they are far apart, nothing is learned; unless it was short anyway.
+ * Measure the round trip of a block that was not asked for. @held_us: for how many us the leader
+ * had the first contribution. If ours was a later one, the leader had it for less. So the round
+ * trip is between @held_us less and the whole time. If these are far apart, nothing is learned,
+ * unless even the whole time is short.
  */
 static void cnr_sample(struct cnr_comm *c, u64 now, u32 block, u32 held_us, u8 load)
 {
@@ -211,7 +219,10 @@ enum canary_drop cnr_result_input(struct cnr_comm *c, u64 now, const struct cnr_
 	cnr_part(c, o, block, &p);
 	if (canary_length(h) != p.result || canary_kind(h) != p.kind)
 		return CANARY_DROP_ELEMENTS;
-	/* The mac says who sends it; this, that its sender's memory was not written to since. */
+	/*
+	 * The mac proves the sender. The checksum proves that the data did not change in its
+	 * memory.
+	 */
 	if (!cnr_sum_right(in))
 		return CANARY_DROP_SUM;
 	cnr_store(c, o, &p, cnr_payload(in));
@@ -231,8 +242,8 @@ enum canary_drop cnr_result_input(struct cnr_comm *c, u64 now, const struct cnr_
 }
 
 /*
- * The leader wants our contribution (again). Before we have posted the block, only the
- * attempt is noted, and the leader is told that we live.
+ * The leader wants our contribution (again). If we have not posted the block, note only the
+ * attempt, and tell the leader that we live.
  */
 enum canary_drop cnr_failure_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
 {
@@ -247,7 +258,7 @@ enum canary_drop cnr_failure_input(struct cnr_comm *c, u64 now, const struct can
 		return CANARY_DROP_OPSIG;
 	}
 	if (!cnr_in_window(c, block) || b->state == CNR_B_DONE) {
-		/* Who asks may count the time until we answer. */
+		/* The leader may be counting the time until we answer. */
 		cnr_control(c, CANARY_ALIVE, be16_to_cpu(h->rank), block);
 		return CANARY_DROP_BLOCK;
 	}
@@ -257,7 +268,7 @@ enum canary_drop cnr_failure_input(struct cnr_comm *c, u64 now, const struct can
 		return CANARY_DROP_DUPLICATE;
 	cnr_count(c, CNR_C_failures_in);
 	if (b->state == CNR_B_IDLE) {
-		/* Being late is no reason to bypass. */
+		/* To be late is no reason to bypass. */
 		b->attempt = h->attempt;
 		if (h->attempt >= CNR_BYPASS_ATTEMPT)
 			b->flags |= CNR_B_BYPASS;
@@ -308,8 +319,8 @@ enum canary_drop cnr_wait_input(struct cnr_comm *c, u64 now, const struct canary
 }
 
 /*
- * Blocks take turns among the static trees. What is contributed again belongs to no tree: that may
- * have a link which swallows it.
+ * Return: the static tree of @block; blocks take the trees in turn. What is sent again uses no
+ * tree, since its tree may have a link that swallows packets.
  */
 static u8 cnr_path(const struct cnr_comm *c, u32 block)
 {
@@ -318,7 +329,7 @@ static u8 cnr_path(const struct cnr_comm *c, u32 block)
 	return tree < c->cfg.trees ? c->cfg.tree[tree] : tree;
 }
 
-/* Next contribution to send. */
+/* Make the next contribution to send. Return: false if there is none */
 bool cnr_contribution_build(struct cnr_comm *c, u64 now, struct cnr_out *out)
 {
 	struct canary_hdr *h = &out->hdr;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Layer 5, tree: a led block that contributions are missing of. When that is a loss, which ranks'
- * it is, and what to do about it. cnr_lead_overdue() is the table in PROTOCOL.md, "A block's life".
+ * Layer 5, tree: a led block that lacks contributions. It decides whether that is a loss, which
+ * ranks are missing, and what to do. cnr_lead_overdue() is the table in PROTOCOL.md, "A block's
+ * life".
  *
  * Timer: cnr_lead.deadline while COLLECTING and posted here.
  */
@@ -10,17 +11,17 @@
 #include "session.h"
 #include "tree.h"
 
-#define CNR_FEW			64	/* ranks of which two are told by their tags; half: three */
-#define CNR_HOLD_ROUNDS		2	/* round trips for which what switches hold is waited for */
-#define CNR_GROUPS		12	/* aggregators whose ranks are tried together */
-#define CNR_NAMED_MAX		2	/* so many known missing ranks are asked singly */
+#define CNR_FEW			64	/* ranks among which tags find two; three in half */
+#define CNR_HOLD_ROUNDS		2	/* most round trips to wait for what switches hold */
+#define CNR_GROUPS		12	/* most aggregators whose ranks are tried together */
+#define CNR_NAMED_MAX		2	/* up to so many missing ranks are asked singly */
 
 static void cnr_want(struct cnr_lead *l, u16 rank)
 {
 	l->want[rank / 64] |= 1ULL << (rank % 64);
 }
 
-/* All others that were not heard */
+/* Want all other ranks that were not heard. */
 static void cnr_want_unseen(const struct cnr_comm *c, struct cnr_lead *l)
 {
 	u32 i, n = c->cfg.members;
@@ -32,7 +33,7 @@ static void cnr_want_unseen(const struct cnr_comm *c, struct cnr_lead *l)
 	l->want[c->cfg.rank / 64] &= ~(1ULL << (c->cfg.rank % 64));
 }
 
-/* Do switches hold what is incomplete of it? */
+/* May switches still hold a part of the block? */
 static bool cnr_lead_merges(struct cnr_comm *c, const struct cnr_lead *l)
 {
 	return c->tree.merges && l->attempt < CNR_BYPASS_ATTEMPT &&
@@ -53,7 +54,10 @@ static u32 cnr_identify_one(struct cnr_comm *c, struct cnr_lead *l, u64 tag)
 	return 0;
 }
 
-/* Ranks that were not heard singly and have the same first aggregator */
+/*
+ * Ranks that were not heard singly and have the same first aggregator; @tag is the sum of their
+ * tags
+ */
 struct cnr_group {
 	__be32	switch_id;
 	u32	ranks;
@@ -91,8 +95,9 @@ static u32 cnr_groups(struct cnr_comm *c, const struct cnr_lead *l, struct cnr_g
 }
 
 /*
- * If aggregates were lost, what is missing is all that some first aggregators had collected:
- * some of the groups add up to the tag. In the order of a Gray code each step adds or takes one.
+ * If aggregates were lost, everything is missing that some first aggregators had collected. So the
+ * tags of some groups add up to @tag. All combinations are tried, in the order of a Gray code: each
+ * step adds or removes one group.
  */
 static u32 cnr_identify_groups(struct cnr_comm *c, struct cnr_lead *l, u64 tag, u32 missing)
 {
@@ -119,8 +124,8 @@ static u32 cnr_identify_groups(struct cnr_comm *c, struct cnr_lead *l, u64 tag, 
 }
 
 /*
- * If what was lost had not been merged yet, two or three ranks of all that were not heard singly
- * are missing: which of them have that tag together?
+ * If packets were lost before any switch merged them, two or three ranks are missing. Find those
+ * among the ranks not heard singly whose tags add up to @tag.
  */
 static u32 cnr_identify_few(struct cnr_comm *c, struct cnr_lead *l, u64 tag, u32 missing)
 {
@@ -138,7 +143,7 @@ static u32 cnr_identify_few(struct cnr_comm *c, struct cnr_lead *l, u64 tag, u32
 	}
 	for (i = 0; i < n; i++) {
 		for (j = 0; j < i; j++) {
-			/* Of two, none is the third one. */
+			/* The third rank, if two are missing: none. */
 			for (k = 0; k < (missing == 2 ? 1 : j); k++) {
 				if (tags[i] + tags[j] + (missing == 2 ? 0 : tags[k]) != tag)
 					continue;
@@ -154,9 +159,9 @@ static u32 cnr_identify_few(struct cnr_comm *c, struct cnr_lead *l, u64 tag, u32
 }
 
 /*
- * Which ranks are missing? Fills cnr_lead.want. What was heard singly is known by rank; of
- * aggregates, the tag tells, as it is the sum of the ranks' tags. Return: how many, or 0 if
- * that cannot be told, or not told apart from the loss of all that switches had added up.
+ * Find the missing ranks, and put them into cnr_lead.want. Ranks that were heard singly are known.
+ * For aggregates the tag tells, since it is the sum of the ranks' tags. Return: how many are
+ * missing; 0 if that cannot be told, or if switches may have lost all that they had added up
  */
 static u32 cnr_identify(struct cnr_comm *c, struct cnr_lead *l)
 {
@@ -178,7 +183,9 @@ static u32 cnr_identify(struct cnr_comm *c, struct cnr_lead *l)
 	return cnr_identify_groups(c, l, tag, missing);
 }
 
-/* All blocks before it that are led here are finished. */
+/*
+ * Return: the first block that is led here and not finished; all such blocks before it are finished
+ */
 u32 cnr_led(struct cnr_comm *c)
 {
 	if (canary_before(c->led, c->una))
@@ -190,17 +197,17 @@ u32 cnr_led(struct cnr_comm *c)
 	return c->led;
 }
 
-/* How long what is missing may be on its way, if it is not known that anything is */
+/* How long a missing contribution may take, if it is not known that all were sent */
 static u64 cnr_lead_wait(const struct cnr_comm *c)
 {
 	return (c->net.rto + c->net.srtt) / 2;
 }
 
 /*
- * When to look at what is missing. If all ranks are known to have contributed, as soon as
- * reordering cannot explain it; if some were asked, when the answer is overdue. Otherwise ranks
- * may be computing, and it is enough to find out for the earliest block: earlier than its
- * members do, but not before a round trip is over.
+ * Set the time to look at what is missing. If all ranks are known to have contributed, that is when
+ * reordering can no longer explain the gap. If some were asked, it is when the answer is overdue.
+ * Otherwise ranks may be computing, and a look at the earliest block is enough. It comes before the
+ * members ask for the result, but not before a round trip is over.
  */
 static void cnr_lead_due(struct cnr_comm *c, struct cnr_lead *l, u64 now)
 {
@@ -235,7 +242,7 @@ void cnr_lead_all_sent(struct cnr_comm *c, u64 now, u32 block)
 	cnr_lead_rearm(c, l, now);
 }
 
-/* The earliest block that is not finished is another one: it had no timer so far. */
+/* If another block is now the earliest unfinished one, start its timer. It had none so far. */
 void cnr_lead_next(struct cnr_comm *c, u64 now)
 {
 	struct cnr_block *b;
@@ -248,7 +255,7 @@ void cnr_lead_next(struct cnr_comm *c, u64 now)
 		cnr_lead_rearm(c, &c->tree.lead[b->lead], now);
 }
 
-/* Begin the block anew: what was collected cannot be told apart. */
+/* Begin the block anew, since what was collected cannot be used. */
 void cnr_lead_restart(struct cnr_comm *c, u64 now, struct cnr_lead *l)
 {
 	cnr_trust_spoilt(c, now, l);
@@ -269,10 +276,11 @@ void cnr_lead_restart(struct cnr_comm *c, u64 now, struct cnr_lead *l)
 }
 
 /*
- * How many ranks may not have contributed the block of @l yet, as far as is known? They are asked
- * how far they are, in rounds: whatever comes in between, no rank is asked again before an answer
- * can be here, and all of them together not faster than CNR_PROBE_GAP says. They owe an answer when
- * the question is sent: this is one look at all members, which must not take long.
+ * Return: how many ranks may not have contributed the block of @l yet, as far as is known
+ *
+ * They are asked how far they are, in rounds. No rank is asked again before its answer can be here,
+ * and all together not faster than CNR_PROBE_GAP says. This function only marks them. They owe an
+ * answer from when the question is sent (poll.c), so this one look at all members stays short.
  */
 static u32 cnr_lead_unknown(struct cnr_comm *c, u64 now, const struct cnr_lead *l)
 {
@@ -297,7 +305,7 @@ static u32 cnr_lead_unknown(struct cnr_comm *c, u64 now, const struct cnr_lead *
 	return unknown;
 }
 
-/* Ask the @named ranks in @want to contribute again, around all switches. */
+/* Ask the @named ranks in @want to contribute again, with BYPASS. */
 static void cnr_lead_ask(struct cnr_comm *c, u64 now, struct cnr_lead *l, u32 named)
 {
 	if (l->flags & CNR_L_MERGED)
@@ -312,8 +320,8 @@ static void cnr_lead_ask(struct cnr_comm *c, u64 now, struct cnr_lead *l, u32 na
 }
 
 /*
- * Ranks that say they have contributed were asked for it over and over, and live: their large
- * packets vanish on the way.
+ * Fail if ranks live and say that they have contributed, but were asked for it many times: their
+ * large packets do not arrive.
  */
 static bool cnr_lead_path_fails(struct cnr_comm *c, u64 now, struct cnr_lead *l)
 {
@@ -336,9 +344,10 @@ static bool cnr_lead_path_fails(struct cnr_comm *c, u64 now, struct cnr_lead *l)
 }
 
 /*
- * Until when may switches still have something of the block? While it waits, the window is used
- * up, and hosts do a block in little more than a round trip: so not for longer than two of them.
- * Where switches hold all blocks, as somebody is slow, the round trip contains that.
+ * Until when may switches still hold a part of the block? To wait uses up the window, and hosts
+ * alone do a block in little more than a round trip. So it is not worth to wait for more than
+ * CNR_HOLD_ROUNDS round trips. Where a slow member makes switches hold all blocks, the measured
+ * round trip contains that.
  */
 static u64 cnr_lead_held_until(const struct cnr_comm *c, const struct cnr_lead *l)
 {
@@ -356,17 +365,17 @@ static void cnr_lead_overdue(struct cnr_comm *c, u64 now, struct cnr_lead *l)
 	bool settled;
 
 	if ((l->flags & (CNR_L_FAIL_ALL | CNR_L_FAIL_MISSING)) || !cnr_tags_known(c, l)) {
-		/* Not even sent yet; or it cannot be told yet. */
+		/* The questions have not even gone out, or tags are not known yet. */
 		cnr_lead_due(c, l, now);
 		l->deadline = max_t(u64, l->deadline, now + CNR_MSEC);
 		return;
 	}
 	named = cnr_identify(c, l);
-	/* An aggregate that is not complete means that the last switch has waited already. */
+	/* An incomplete aggregate shows that the last switch has waited already. */
 	settled = (l->flags & CNR_L_MERGED) && l->last_at > l->all_at;
 	if ((!named || (named > CNR_NAMED_MAX && cnr_lead_merges(c, l) && !settled)) && l->all_at &&
 	    !l->asked_at && now < held_until) {
-		l->deadline = held_until;	/* a switch may still have it */
+		l->deadline = held_until;	/* a switch may still hold it */
 		return;
 	}
 	cnr_count(c, CNR_C_timeouts);
@@ -374,7 +383,7 @@ static void cnr_lead_overdue(struct cnr_comm *c, u64 now, struct cnr_lead *l)
 		return;
 	unknown = named && named <= CNR_NAMED_MAX ? 0 : cnr_lead_unknown(c, now, l);
 	if (unknown) {
-		/* They may be computing: nobody owes us anything. */
+		/* They may be computing, so nobody owes us anything. */
 		l->asked_at = 0;
 		l->asks = 0;
 	} else if (named) {
@@ -407,7 +416,9 @@ void cnr_lead_timers(struct cnr_comm *c, u64 now)
 	}
 }
 
-/* Some rank told that it is further than was known: that may decide what to do. */
+/*
+ * A rank has contributed more than was known. That may decide what to do about the earliest block.
+ */
 void cnr_lead_heard(struct cnr_comm *c, u64 now)
 {
 	struct cnr_block *b = cnr_block(c, cnr_led(c));

@@ -1,31 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Layer 5, tree: restorations. Of a finished block, sources that one switch bypassed are answered
- * through that switch: a list of them, with the cookies that it gave them, and one result in place
- * of one each. Both may get lost, and the switch may refuse: then members ask, and get their result
- * directly.
+ * Layer 5, tree: restorations. If one switch bypassed several sources of a finished block, the
+ * leader answers them through that switch. It sends the switch a list of them, with the cookies
+ * that the switch gave them, and one result instead of one for each source. Both may get lost, and
+ * the switch may refuse them. The members then ask, and get their result directly.
  *
- * A block's results go out in two passes over its sources: first those with company at their
- * switch (CNR_L_COOKIES), then (tree_slots.c) all others.
+ * A block's results go out in two passes over its sources. The first pass (CNR_L_COOKIES) is for
+ * sources that share a switch. The second one (tree_slots.c) is for all others.
  */
 #include "message.h"
 #include "tree.h"
 
-#define CNR_RESTORE_SCAN	256	/* sources that are searched for others of a switch */
-#define CNR_RESTORE_LONELY	16	/* sources without any after which none is looked for */
-#define CNR_RESTORE_PAUSE	16	/* blocks not restored after one was in vain, ... */
-#define CNR_RESTORE_PAUSE_MAX	4096	/* ... at least and at most */
+#define CNR_RESTORE_SCAN	256	/* how many sources are searched for others of a switch */
+#define CNR_RESTORE_LONELY	16	/* the search ends after so many sources without any */
+#define CNR_RESTORE_PAUSE	16	/* blocks not restored after a failure, at least */
+#define CNR_RESTORE_PAUSE_MAX	4096	/* the same, at most */
 
-/* Where it is kept that @block was restored */
+/* Return: where it is noted that @block was restored */
 static u32 *cnr_restored(struct cnr_comm *c, u32 block)
 {
 	return &c->restore.block[cnr_led_number(c, block) % CNR_RESTORED];
 }
 
 /*
- * Where is the switch that calls itself @id? Who is known by that number has shown aggregates that
- * were right. Of others it is not known, but a switch's number is its IPv4 address unless somebody
- * chose another one. A restoration that goes elsewhere costs its children a question.
+ * Find the address of the switch that calls itself @id. If right aggregates came under that number,
+ * their source is the address. Otherwise it is a guess: a switch's number is its IPv4 address,
+ * unless somebody chose another number. A restoration that goes to a wrong address costs each child
+ * a REQUEST.
  */
 static bool cnr_switch_find(const struct cnr_comm *c, __be32 id, struct canary_peer *at)
 {
@@ -45,7 +46,10 @@ static bool cnr_switch_find(const struct cnr_comm *c, __be32 id, struct canary_p
 	return id && canary_peer_ok(at);
 }
 
-/* Those of the switch of @head, from there on, that a packet has room for. Return: how many. */
+/*
+ * Collect the sources from @head on that have the same switch, as many as fit a packet. Return: how
+ * many
+ */
 static u32 cnr_restore_group(const struct cnr_comm *c, const struct cnr_lead *l, u32 head,
 			     u16 *group)
 {
@@ -67,7 +71,9 @@ static bool cnr_source_before(const struct cnr_source *s, const struct canary_re
 	return order < 0 || (!order && be16_to_cpu(s->port) < be16_to_cpu(r->port));
 }
 
-/* Sorted by address and port: so the switch sees at a glance that nobody is in it twice. */
+/*
+ * Make the list, sorted by address and port. So the switch sees easily that nobody is in it twice.
+ */
 static void cnr_restore_list(const struct cnr_source *head, const u16 *group, u32 n,
 			     struct canary_restored *list)
 {
@@ -111,7 +117,10 @@ static void cnr_restoration_build(struct cnr_comm *c, struct cnr_lead *l, u32 he
 	cnr_count(c, CNR_C_restorations_out);
 }
 
-/* The result that follows serves the switch's own children, too, if it has some. */
+/*
+ * Make the result that follows a restoration. It also serves the children of the switch's own
+ * descriptor.
+ */
 static bool cnr_restored_result(struct cnr_comm *c, struct cnr_lead *l, struct cnr_out *out)
 {
 	__be32 id = l->source[l->restoration_due - 1].switch_id;
@@ -134,7 +143,9 @@ static bool cnr_restored_result(struct cnr_comm *c, struct cnr_lead *l, struct c
 	return true;
 }
 
-/* Next restoration, or the result that belongs to it; false if there are no more. */
+/*
+ * Make the next restoration, or the result that belongs to it. Return: false if there are no more
+ */
 bool cnr_restore_build(struct cnr_comm *c, struct cnr_lead *l, struct cnr_out *out)
 {
 	u16 group[CANARY_RESTORED_MAX];
@@ -165,8 +176,8 @@ bool cnr_restore_build(struct cnr_comm *c, struct cnr_lead *l, struct cnr_out *o
 }
 
 /*
- * A member asks for @block, which is finished. If it was to get it by restoration, that does
- * not work, at least not always: answer directly for a while, longer each time.
+ * A member asks for @block, which is finished. If that block was restored, restorations do not
+ * always arrive. So answer directly for a while, longer each time.
  */
 void cnr_restore_failed(struct cnr_comm *c, u32 block)
 {

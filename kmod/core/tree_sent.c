@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Layer 5, tree: all ranks have contributed. No timers of its own.
+ * Layer 5, tree: what follows from the news that all ranks have contributed. No timers of its own.
  */
 #include "tree.h"
 
-/* All ranks have contributed @block: its result is due from now on, not from when we were ready. */
+/*
+ * All ranks have contributed @block. So its result is due from now on, not from when we
+ * contributed.
+ */
 static void cnr_block_all_sent(struct cnr_comm *c, u64 now, u32 block)
 {
 	struct cnr_block *b = cnr_block(c, block);
@@ -16,8 +19,8 @@ static void cnr_block_all_sent(struct cnr_comm *c, u64 now, u32 block)
 }
 
 /*
- * Somebody knows that all ranks have contributed all blocks before @sent: a result says so, as
- * contributions go out in order. What is missing of these is lost, or about to come.
+ * All ranks have contributed all blocks before @sent. A result of a block proves that, as
+ * contributions go out in order. What is still missing of these blocks is lost, or about to come.
  */
 void cnr_all_sent(struct cnr_comm *c, u64 now, u32 sent)
 {
@@ -27,7 +30,7 @@ void cnr_all_sent(struct cnr_comm *c, u64 now, u32 sent)
 	if (!canary_before(c->all_sent, sent) || canary_before(c->next, sent))
 		return;
 	block = canary_before(c->all_sent, c->una) ? c->una : c->all_sent;
-	/* Those that we lead ourselves have no deadline. */
+	/* A block that we lead ourselves has no deadline. */
 	if (block == c->una && b->state == CNR_B_SENT && block != sent &&
 	    b->roles.leader != c->cfg.rank && !cnr_is_others(c, block)) {
 		b->tries = 0;

@@ -3,8 +3,7 @@
  * Layer 5, tree: the slots of blocks that this member leads, and what goes out of them: results to
  * the sources of contributions, FAILURE to ranks. Contributions come in by tree_leader.c.
  *
- * States (enum cnr_lead_state): FREE -> COLLECTING -> RESULT -> FREE; without RESULT if others get
- * none.
+ * States (enum cnr_lead_state): FREE -> COLLECTING -> RESULT -> FREE. Silent blocks skip RESULT.
  */
 #include "message.h"
 #include "session.h"
@@ -38,7 +37,10 @@ void cnr_lead_clear(struct cnr_comm *c, struct cnr_lead *l)
 	memset(l->seen, 0, (c->cfg.members + 63) / 64 * sizeof(*l->seen));
 }
 
-/* The slot of a block within the window that is led here; NULL if all are taken. */
+/*
+ * Return: the slot of @block, which is in the window and led here, or a new one; NULL if all are
+ * taken
+ */
 struct cnr_lead *cnr_lead_get(struct cnr_comm *c, u32 block)
 {
 	struct cnr_block *b = cnr_block(c, block);
@@ -70,7 +72,7 @@ struct cnr_lead *cnr_lead_get(struct cnr_comm *c, u32 block)
 	return NULL;
 }
 
-/* Forget what was collected of @l, and who sent it. */
+/* Forget what was collected in @l, and its sources. */
 void cnr_lead_discard(struct cnr_comm *c, struct cnr_lead *l)
 {
 	l->flags &= ~(CNR_L_MERGED | CNR_L_STRANGE | CNR_L_COOKIES);
@@ -81,7 +83,7 @@ void cnr_lead_discard(struct cnr_comm *c, struct cnr_lead *l)
 	memset(l->seen, 0, (c->cfg.members + 63) / 64 * sizeof(*l->seen));
 }
 
-/* @block, for which contributions came, is not led here. */
+/* Free the slot of @block: contributions came for it, but it is not led here. */
 void cnr_lead_forget(struct cnr_comm *c, u32 block)
 {
 	struct cnr_block *b = cnr_block(c, block);
@@ -91,7 +93,7 @@ void cnr_lead_forget(struct cnr_comm *c, u32 block)
 	b->lead = CNR_NONE;
 }
 
-/* Next result of @l; false when all sources have theirs. */
+/* Make the next result of @l. Return: false when all sources have theirs */
 static bool cnr_lead_result(struct cnr_comm *c, struct cnr_lead *l, struct cnr_out *out)
 {
 	struct cnr_source *s;
@@ -148,7 +150,7 @@ static bool cnr_lead_failure(struct cnr_comm *c, u64 now, struct cnr_lead *l,
 	return false;
 }
 
-/* Next result or failure to send. */
+/* Make the next result or FAILURE to send. Return: false if there is none */
 bool cnr_lead_build(struct cnr_comm *c, u64 now, struct cnr_out *out)
 {
 	struct cnr_lead *l;
@@ -166,7 +168,7 @@ bool cnr_lead_build(struct cnr_comm *c, u64 now, struct cnr_out *out)
 	return false;
 }
 
-/* The communicator is over: nothing is collected or sent any more. */
+/* The communicator is over: free all slots. */
 void cnr_lead_drop_all(struct cnr_comm *c)
 {
 	u32 i;

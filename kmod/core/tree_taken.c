@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Layer 5, tree: silent blocks, whose result only the leader gets. Nothing comes back that would
- * tell the others that it has what they contributed. So it says how far it is (ACK with SILENT):
- * what it leads before that is finished. It tells all after some blocks, and at the end of an
- * operation; and who asks (REQUEST). Until then, members can be asked to contribute again.
+ * Layer 5, tree: silent blocks, whose result only the leader gets. No result tells the other
+ * members that the leader has their contributions. So the leader says how far it is (ACK with
+ * SILENT): all blocks that it leads before that are finished. It tells all members after some
+ * blocks and at the end of an operation, and each member that asks (REQUEST). Until then it may ask
+ * members to contribute again.
  *
- * No timers of its own: what was not heard of is asked for by that of tree_member.c.
+ * No timers of its own: the timer of tree_member.c asks for blocks that were not heard of.
  */
 #include "message.h"
 #include "outbox.h"
 #include "session.h"
 #include "tree.h"
 
-#define CNR_TAKEN_PART		4	/* of the blocks that are in flight first: all are told */
+#define CNR_TAKEN_PART		4	/* all are told after this part of CNR_CWND_FIRST */
 
 static u32 cnr_taken_each(const struct cnr_comm *c)
 {
@@ -28,8 +29,9 @@ void cnr_taken_finished(struct cnr_comm *c, const struct cnr_operation *o)
 }
 
 /*
- * Silent blocks were finished since all were told. Are they to be told again? What holds up @una
- * may be something else, so this is asked when packets are. Who is being told gets the latest news.
+ * Silent blocks were finished since all members were last told. Should they be told again? Another
+ * block may hold up @una, so this is asked whenever packets are polled. Members that are still
+ * being told get the latest news anyway.
  */
 void cnr_taken_news(struct cnr_comm *c)
 {
@@ -44,7 +46,7 @@ void cnr_taken_news(struct cnr_comm *c)
 	cnr_cast(c, CNR_CAST_TAKEN);
 }
 
-/* @rank is told, as it asked. */
+/* Tell @rank, which asked. */
 void cnr_taken_say(struct cnr_comm *c, u16 rank)
 {
 	struct cnr_control *m = cnr_control(c, CANARY_ACK, rank, 0);
@@ -54,8 +56,9 @@ void cnr_taken_say(struct cnr_comm *c, u16 rank)
 }
 
 /*
- * Its sender needs nothing of earlier blocks. So what we contributed to silent ones that it leads
- * was taken; and all have contributed all of them, or it would not be so far.
+ * The sender needs nothing of blocks before @acked. So it has taken our contributions to the silent
+ * blocks among these that it leads. All members have contributed all of these, or the sender would
+ * not be so far.
  */
 enum canary_drop cnr_taken_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
 {
