@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The tool: one binary of all commands that there are.
+# The tool: one binary with all commands.
 
 CANARY_OBJS := $(patsubst %.c,$(B)/%.o,$(wildcard tools/canary/*.c))
 CANARY_LIBS := $(B)/lib/libswitchd.a $(B)/lib/libcanary.a $(B)/lib/libcommon.a

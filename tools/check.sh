@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-#
-# Static checks of the whole tree: checkpatch --strict, sparse, both compilers with all warnings
-# as errors, cppcheck, shellcheck, options in manual pages, layers and circles of files, documents,
-# licence lines. Called by `make check`, which has set up what is needed. Prints what is wrong, and
-# one line a check.
+# Static checks of the whole tree: checkpatch --strict, sparse, both compilers with all warnings as
+# errors, cppcheck, shellcheck, options in manual pages, layers and circles of files, documents,
+# licence lines. `make check` calls it, after it has set up what is needed. It prints one line for
+# each check, and what is wrong.
 
 set -u
 
@@ -17,13 +16,13 @@ FAILED=0
 PASSED=0
 mkdir -p "$OUT"
 
-# Where checkpatch does not know what it looks at:
+# Checks of checkpatch that are wrong here, and why:
 #  COMPLEX_MACRO MACRO_ARG_REUSE BRACKET_SPACE	lists of counters and reasons are X-macros
 #  PREFER_KERNEL_TYPES PREFER_DEFINED_ATTRIBUTE_MACRO NEW_TYPEDEFS
-#						headers that compile outside of the kernel, too
-#  VOLATILE GLOBAL_INITIALISERS			BPF: constants that the loader sets; READ_ONCE()
-#  PARENTHESIS_ALIGNMENT OPEN_ENDED_LINE	tracepoint definitions, as in include/trace/events
-#  FUNCTION_ARGUMENTS SPACING			taken for declarations, in macros
+#						user space compiles these headers, too
+#  VOLATILE GLOBAL_INITIALISERS			BPF: the loader sets constants; READ_ONCE()
+#  PARENTHESIS_ALIGNMENT OPEN_ENDED_LINE		tracepoints look as in include/trace/events
+#  FUNCTION_ARGUMENTS SPACING			checkpatch takes macros for declarations
 #  OPEN_BRACE MACRO_WITH_FLOW_CONTROL CAMELCASE	BPF: guards and unrolled loops
 IGNORE=COMPLEX_MACRO,MACRO_ARG_REUSE,BRACKET_SPACE,PREFER_KERNEL_TYPES
 IGNORE+=,PREFER_DEFINED_ATTRIBUTE_MACRO,NEW_TYPEDEFS,SPDX_LICENSE_TAG
@@ -62,7 +61,7 @@ check_patch()
 
 check_sparse()
 {
-	# -s of the caller would keep the CHECK lines from being counted.
+	# With the caller's -s, make would not print the CHECK lines that are counted.
 	MAKEFLAGS='' make module-sparse >"$OUT/sparse" 2>&1
 	local status=$? count
 	count=$(grep -c '^  CHECK ' "$OUT/sparse")
@@ -72,7 +71,7 @@ check_sparse()
 	verdict "sparse: canary.ko, $count files" $status "$OUT/sparse.found"
 }
 
-# Every C file of user space, with one compiler, without making anything.
+# Compiles every C file of user space with one compiler, and makes no files.
 check_compiler()
 {
 	local cc=$1 status=0 file flags
@@ -80,13 +79,13 @@ check_compiler()
 	: >"$OUT/$cc"
 	flags=$(make -s print-flags 2>/dev/null)
 	for file in "$@"; do
-		# The flags quote as for a shell.
+		# The flags are quoted for a shell.
 		eval "$cc $flags -fsyntax-only '$file'" >>"$OUT/$cc" 2>&1 || status=1
 	done
 	verdict "$cc: -Wall -Wextra -Werror, $# files" $status "$OUT/$cc"
 }
 
-# It does not see that list_for_each_entry() sets the variable.
+# cppcheck does not see that list_for_each_entry() sets the variable.
 check_cppcheck()
 {
 	cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 --language=c -j 2 \
@@ -104,7 +103,7 @@ check_shell()
 	verdict "shellcheck: $# scripts" $? "$OUT/shellcheck"
 }
 
-# Options that --help has and the manual pages do not, and the other way round
+# Compares the options of --help with those of the manual pages.
 check_man()
 {
 	local status=0
@@ -113,14 +112,14 @@ check_man()
 	verdict "manual pages: $(tail -n 1 "$OUT/man")" $status "$OUT/man"
 }
 
-# Objects are those that `make check` made, and check_sparse() of the module.
+# The objects come from `make check`, those of the module from check_sparse().
 check_layers()
 {
 	tools/layers.py >"$OUT/layers" 2>&1
 	verdict "layers: $(tail -n 1 "$OUT/layers")" $? "$OUT/layers"
 }
 
-# Documents and manual pages; drawings are what their source makes now.
+# Checks documents and manual pages, and that the drawings match their source.
 check_docs()
 {
 	local status=0

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Can the documents be read, and is what they name there?
+"""Checks that documents are easy to read, and that what they name exists.
 
-    docs.py             of this tree: *.md, and the manual pages in tools/man
+    docs.py             checks this tree: *.md, and the manual pages in tools/man
 
-Sentences have at most 40 words and lines at most 110 columns; tables and code blocks may be longer.
+A sentence has at most 40 words, a line at most 110 columns. Tables and code blocks may be longer.
 
 Whatever a document names has to exist:
  - links, their anchors, and sections of the specification (PROTOCOL.md, "A switch"), in comments, too;
- - files, functions, types and counters of ours in backticks;
+ - files, functions, types and counters of this project in backticks;
  - targets of `make`;
- - files in drawings, documents in comments of sources.
-<!-- made up: NAME NAME --> in a document excuses names of its examples. Each file of some folders has to
-be in the table that explains them.
+ - files in drawings, and documents in comments of sources.
+<!-- made up: NAME NAME --> in a document excuses names of its examples. Each file of some folders
+has to be in the table that explains them.
 
 Exit status: 1 if something is wrong.
 """
@@ -25,11 +25,10 @@ import xml.etree.ElementTree
 
 WORDS = 40
 COLUMNS = 110
-# Specifications that are being rewritten for version 2 of the wire format: names are checked, not
-# sentences.
+# Documents of which only the names are checked, and not the sentences
 NOT_YET = set()
 
-# Each file of a folder is explained in the table of a page.
+# Folders, and the page whose table explains each of their files
 EXPLAINED = {
     "kmod/*.c": "kmod/README.md", "bpf/lib/*.h": "bpf/README.md",
     "userspace/lib/*.c": "userspace/README.md", "userspace/switchd/*.c": "docs/architecture.md",
@@ -44,7 +43,7 @@ ROFF_BREAKS = ("SH", "SS", "PP", "IP", "TP", "RS", "RE", "TH", "br", "nf", "fi")
 
 
 def tracked():
-    """All files of the tree, those that are not committed yet included"""
+    """All files of the tree, also those that are not committed yet"""
     done = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"],
                           check=True, capture_output=True, text=True)
     return sorted(name for name in set(done.stdout.splitlines()) if os.path.exists(name))
@@ -56,8 +55,8 @@ def read(name):
 
 
 def blocks_of_markdown(text):
-    """(number of the first line, text) of each paragraph, heading and item of a list; and the numbers of
-    lines that are neither code nor in a table"""
+    """Return: (number of the first line, text) of each paragraph, heading and list item, and the
+    numbers of lines that are neither code nor part of a table"""
     blocks, plain, start, gathered, fence = [], [], 0, [], False
     for number, line in enumerate([*text.splitlines(), ""], 1):
         if line.lstrip().startswith("```"):
@@ -83,7 +82,7 @@ def blocks_of_markdown(text):
 
 
 def blocks_of_roff(text):
-    """The same of a manual page"""
+    """The same as blocks_of_markdown(), for a manual page"""
     blocks, plain, start, gathered, code, tag = [], [], 0, [], False, False
     for number, line in enumerate([*text.splitlines(), ".PP"], 1):
         macro = re.match(r"\.(\w+)", line)
@@ -98,7 +97,8 @@ def blocks_of_roff(text):
         plain.append(number)
         line = re.sub(r"\\f.|\"", "", line.replace("\\-", "-").replace("\\(dq", '"'))
         words = line[len(macro.group(0)):].strip() if macro else line
-        # A font changes in the middle of a word, where these want no blank
+        # These macros change the font in the middle of a word, so their arguments are joined
+        # without blanks.
         if name in ("BR", "RB", "IR", "RI", "BI", "IB"):
             words = re.sub(r" +([.,;:)\]])", r"\1", words)
         if words.strip() and name != "TH":
@@ -112,7 +112,7 @@ def blocks_of_roff(text):
 
 
 def sentences(block):
-    """The sentences of a block, without what is not read aloud"""
+    """The sentences of a block, without markup"""
     block = re.sub(r"``[^`]*``|`[^`]*`", "code", block)
     block = re.sub(r"!?\[([^]]*)\]\([^)]*\)", r"\1", block)
     return re.split(r"(?<=[.!?])[\"')*_]*\s+(?=[A-Z0-9\"'(\[*])|(?<=[.!?])[\"')*_]*\s+(?=code)", block)
@@ -133,7 +133,7 @@ def check_prose(name, text):
 
 
 def anchors(text):
-    """The anchors of a document's headings, as forges make them"""
+    """The anchors that forges make for a document's headings"""
     for heading in re.findall(r"^#+ (.*)$", text, re.M):
         yield re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
@@ -152,19 +152,19 @@ def check_links(name, text):
 
 
 def check_sections(files):
-    """Yield references to sections of the specification that it does not have, in all text files."""
+    """Yield references to sections that the specification does not have, in all text files."""
     headings = re.findall(r"^#+ (?:[\d.]+ )?(.*)$", read("PROTOCOL.md"), re.M)
     headings += re.findall(r"^\W*\*\*(.*?)\.?\*\*", read("PROTOCOL.md"), re.M)
     for file in files:
         if file.endswith(SOURCES + (".md",)):
-            # A comment may break the line in between
+            # A comment may break the line within the reference.
             for title in re.findall(r'PROTOCOL\.md,[\s*#]+"([^"\n]+)"', read(file)):
                 if title not in headings:
                     yield f"{file}: PROTOCOL.md has no section \"{title}\""
 
 
 def check_comments(files):
-    """Yield documents that comments of sources name and that are not there."""
+    """Yield documents that comments of sources name and that do not exist."""
     for file in files:
         if file.endswith((".c", ".h", ".mk")):
             for name in re.findall(r"(?<![\w/.])(?:[\w-]+/)+[\w-]+\.md\b", read(file)):
@@ -173,7 +173,7 @@ def check_comments(files):
 
 
 class Tree:
-    """What documents can name"""
+    """The names of files, make targets and identifiers that exist"""
 
     def __init__(self, files):
         self.files = files
@@ -191,7 +191,8 @@ class Tree:
                 self.targets |= set(" ".join(re.findall(r"^\.PHONY:(.*)$", text, re.M)).split())
 
     def has(self, name, path):
-        """Is there a file or folder @path, seen from document @name or from the top? * stands for any."""
+        """Is there a file or folder @path, relative to document @name or to the top? * stands for
+        any name."""
         for base in ("", os.path.dirname(name)):
             full = os.path.normpath(os.path.join(base, path))
             if os.path.exists(full) or fnmatch.filter(self.files, full):
@@ -203,13 +204,14 @@ class Tree:
         return any(fnmatch.fnmatch(target, rule.replace("%", "*")) for rule in self.targets)
 
     def has_word(self, word):
-        """Is there such a name in the sources? Lists (X-macros) put a prefix before their entries."""
+        """Is there such a name in the sources? Lists (X-macros) add a prefix to the names of their
+        entries."""
         listed = re.match(r"(?:CNR_C_|CSW_CHOOSE_|CSW_|CANARY_DROP_)(\w+)", word)
         return word in self.words or (listed and listed.group(1) in self.words)
 
 
 def check_names(name, text, tree):
-    """Yield what a document names and the tree does not have."""
+    """Yield names in a document that the tree does not have."""
     made_up = set(" ".join(re.findall(r"<!-- made up: (.*?) -->", text)).split())
     for span in re.findall(r"(?<!`)`([^`\n]+)`(?!`)", text):
         word = span.strip()
@@ -237,14 +239,14 @@ def check_explained(files):
     for pattern, page in EXPLAINED.items():
         text = read(page)
         for file in files:
-            # Neither folders below nor what only has a similar name
+            # Only files directly in the folder: fnmatch() lets * match slashes, too.
             if os.path.dirname(file) == os.path.dirname(pattern) and fnmatch.fnmatch(file, pattern) and \
                     f"`{os.path.basename(file)}`" not in text:
                 yield f"{page}: `{os.path.basename(file)}` is not in its table ({file})"
 
 
 def check_drawing(name, tree):
-    """Yield files that a drawing names and the tree does not have."""
+    """Yield files that a drawing names and that do not exist."""
     for element in xml.etree.ElementTree.parse(name).getroot().iter():
         for word in (element.text or "").split() if element.tag.endswith("text") else []:
             word = word.strip(",;:()")

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The drawings of docs/. This file is their source; layers come from the tables in kmod/core/README.md
-and docs/architecture.md.
+"""Makes the drawings of docs/. This file is their source. Layers come from the tables in
+kmod/core/README.md and docs/architecture.md.
 
     drawings.py             writes docs/*.svg
-    drawings.py --check     fails if one of them is not what would be written
+    drawings.py --check     fails if one of them differs from what it would write
 """
 import os
 import re
@@ -13,7 +13,7 @@ from xml.sax.saxutils import escape
 
 PLAIN, MEMBER, SWITCH, LEADER = "#ffffff", "#e8f0fb", "#fbefd9", "#e6f4e6"
 INK, GREY, BLUE, ORANGE = "#222222", "#777777", "#1f5fa8", "#b35c00"
-LINE = 16           # from one line of text to the next
+LINE = 16           # distance of two lines of text
 HEAD = """<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}"
      font-family="sans-serif" font-size="13" role="img" aria-label="{title}">
 <title>{title}</title>
@@ -26,7 +26,7 @@ HEAD = """<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewB
 
 
 class Drawing:
-    """Boxes, texts and arrows"""
+    """A picture of boxes, texts and arrows"""
 
     def __init__(self, title, width, height):
         heads = "\n".join(
@@ -42,7 +42,7 @@ class Drawing:
                           f'text-anchor="{anchor}"{weight}>{escape(words)}</text>\n')
 
     def box(self, x, y, w, h, lines, fill=PLAIN):
-        """A box with lines in its middle; the first is its name"""
+        """A box with lines of text in its middle; the first one is its name"""
         self.parts.append(f'<rect x="{x}" y="{y}" width="{w}" height="{h}" rx="5" fill="{fill}" '
                           f'stroke="{INK}"/>\n')
         top = y + h / 2 - (len(lines) - 1) * LINE / 2 + 5
@@ -56,7 +56,7 @@ class Drawing:
         self.text(x + w / 2, y + 20, name, 14, bold=True)
 
     def arrow(self, points, colour=INK, dashed=False):
-        """An arrow along some points"""
+        """An arrow along several points"""
         dash = ' stroke-dasharray="5 4"' if dashed else ""
         path = " ".join(f"{x},{y}" for x, y in points)
         self.parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.8"'
@@ -68,12 +68,12 @@ class Drawing:
         self.text(x, y + 4, str(number), 11, PLAIN, bold=True)
 
     def svg(self):
-        """Return: the file"""
+        """Return: the content of the file"""
         return "".join(self.parts) + "</svg>\n"
 
 
 def overview():
-    """Hosts, switches, packets up and down"""
+    """Draw hosts, switches, and packets up and down."""
     d = Drawing("Four hosts sum one block: switches add on the way up and copy on the way down", 760, 330)
     hosts = [(60, "host 0", "1 2 3"), (230, "host 1", "4 0 1"), (400, "host 2", "2 2 2"), (570, "host 3", "leads")]
     for x, name, data in hosts:
@@ -95,7 +95,7 @@ def overview():
 
 
 def way_of_a_block():
-    """From send() to recv(), and which file does what"""
+    """Draw the way from send() to recv(), and which file does what."""
     d = Drawing("The way of a block from send() to recv(), and which file does what", 1000, 660)
     d.lane(10, 40, 305, 560, "a member's host", MEMBER)
     d.lane(345, 40, 310, 560, "a switch", SWITCH)
@@ -155,7 +155,7 @@ def way_of_a_block():
 
 
 def layer_rows(readme):
-    """[(layer, part, [files], what)] of the table of layers"""
+    """Return: [(layer, part, [files], what)] from the table of layers"""
     rows = []
     for line in readme.splitlines():
         row = re.match(r"\| (\d+) \| (\w+) \| ([^|]+) \| ([^|]*) \|", line)
@@ -165,7 +165,7 @@ def layer_rows(readme):
 
 
 def wrapped(words, width):
-    """Words in lines of at most @width letters"""
+    """Break words into lines of at most @width characters."""
     lines = [""]
     for word in words:
         if lines[-1] and len(lines[-1]) + len(word) >= width:
@@ -175,7 +175,8 @@ def wrapped(words, width):
 
 
 def layers(d, rows, y):
-    """Rows of a table of layers from @y on, the highest at the top. Return: where they end"""
+    """Draw the rows of a table of layers from @y on, the highest layer at the top. Return: where
+    they end"""
     gap, x0, full = 26, 60, 820
     for level, texts, width, tall in shapes_of(rows, full):
         d.arrow([(x0 + full / 2, y), (x0 + full / 2, y + gap)], GREY)
@@ -188,7 +189,7 @@ def layers(d, rows, y):
 
 
 def shapes_of(rows, full):
-    """[(layer, [lines of each part], width of a part, height)], the highest layer first"""
+    """Return: [(layer, [lines of each part], width of a part, height)], the highest layer first"""
     shapes = []
     for level in sorted({row[0] for row in rows}, reverse=True):
         parts = [row for row in rows if row[0] == level]
@@ -200,7 +201,7 @@ def shapes_of(rows, full):
 
 
 def drawing_of_layers(path, title, top, bottom):
-    """A table of layers, with a box above it"""
+    """Draw a table of layers, with a box above it."""
     with open(path, encoding="utf-8") as readme:
         rows = layer_rows(readme.read())
     height = 130 + sum(shape[3] + 26 for shape in shapes_of(rows, 820))

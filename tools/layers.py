@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Are there circles of files, and do arrows go downwards only? Reads the tables of layers in
-docs/architecture.md (parts) and kmod/core/README.md (files of the core), includes, functions that
-headers define, and the symbols of objects.
+"""Checks that there are no circles of files, and that arrows go downwards only. It reads the
+tables of layers in docs/architecture.md (parts) and kmod/core/README.md (files of the core),
+includes, functions that headers define, and the symbols of objects.
 
     layers.py [TOP [BUILD]]
 
-Prints each circle of headers, each circle of sources of a folder, and each arrow that goes up, or
-sideways into another part. Exit status: 1 if there is one, a file is in no table, or has no object.
+It prints each circle of headers, each circle of sources of a folder, and each arrow that goes
+up, or sideways into another part. Exit status: 1 if there is one, or if a file is in no table
+or has no object.
 """
 import os
 import re
@@ -17,26 +18,26 @@ import sys
 TOP = sys.argv[1] if len(sys.argv) > 1 else "."
 BUILD = sys.argv[2] if len(sys.argv) > 2 else os.path.join(TOP, "build")
 CORE = "kmod/core"
-INSIDE = CORE + "/inside.h"     # includes all layers, for tests that look inside
-SEARCHED = ["", "kmod/uapi/", "userspace/include/", "kmod/"]    # as -I has them
-ALONE = {"examples/socket.c"}   # programs of one file, made without an object
-OBJECTS = {"kmod": "kmod-sparse/kmod"}  # where they are not in the same folder of BUILD
+INSIDE = CORE + "/inside.h"     # includes all layers, for tests of internals
+SEARCHED = ["", "kmod/uapi/", "userspace/include/", "kmod/"]    # the -I paths
+ALONE = {"examples/socket.c"}   # programs of one file, which are compiled without an object
+OBJECTS = {"kmod": "kmod-sparse/kmod"}  # where objects are not in the same folder of BUILD
 
 
 def read(*path):
-    """A file's text"""
+    """The text of a file"""
     with open(os.path.join(TOP, *path), encoding="utf-8") as file:
         return file.read()
 
 
 def table(path):
-    """[(layer, part, [files])] of a table of layers"""
+    """Return: [(layer, part, [files])] from a table of layers"""
     return [(int(layer), part, names.split()) for layer, part, names in
             re.findall(r"^\| (\d+) \| (\w+) \| ([^|]+) \|", read(path), re.M)]
 
 
 def sources(parts):
-    """All C files of the parts, by folder: {folder: [names]}"""
+    """Return: all C files of the parts, by folder: {folder: [names]}"""
     found = {}
     for top in sorted({name.split("/")[0] for _, _, names in parts for name in names}):
         for folder, _, names in os.walk(os.path.join(TOP, top)):
@@ -47,12 +48,12 @@ def sources(parts):
 
 
 def stripped(text):
-    """C without comments and strings"""
+    """C source without comments and strings"""
     return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', " ", text, flags=re.S)
 
 
 def includes(path, files):
-    """Files of ours that a file includes"""
+    """Files of this project that a file includes"""
     for name in re.findall(r'^\s*#\s*include\s+["<]([^">]+)[">]', read(path), re.M):
         for place in [os.path.dirname(path) + "/"] + SEARCHED:
             if os.path.normpath(place + name) in files:
@@ -61,7 +62,7 @@ def includes(path, files):
 
 
 def defined(text):
-    """Functions and macros that a header defines, not only declares"""
+    """Functions and macros that a header defines, and not only declares"""
     names = re.findall(r"^\w[\w \t*]*\b(\w+)\([^;{}]*\)\s*^\{", text, re.M)
     return set(names + re.findall(r"^#[ \t]*define[ \t]+(\w+)\(", text, re.M))
 
@@ -72,7 +73,7 @@ def header_names(files):
     owner = {}
     for file, text in texts.items():
         for name in defined(text):
-            owner[name] = None if name in owner else file   # each platform has its own, or a program
+            owner[name] = None if name in owner else file   # each platform has its own
     arrows = {file: {} for file in texts}
     for file, text in texts.items():
         for name in set(re.findall(r"\b(\w+)\(", text)):
@@ -83,7 +84,7 @@ def header_names(files):
 
 
 def object_names(folder, names, wrong):
-    """{source: {source that defines what it uses: names}}, of a folder"""
+    """Return: {source: {source that defines what it uses: names}} of a folder"""
     owner, used = {}, {}
     for name in names:
         path = f"{folder}/{name}"
@@ -106,14 +107,14 @@ def object_names(folder, names, wrong):
 
 
 def add(arrows, more):
-    """To what is there of the same files"""
+    """Add the arrows @more to those of the same files."""
     for file, others in more.items():
         for other, why in others.items():
             arrows[file].setdefault(other, set()).update(why)
 
 
 def circles(arrows):
-    """Sets of files from each of which there is a way to each other one (Tarjan)"""
+    """Sets of files in which each file leads to each other one (Tarjan)"""
     order, low, path, found = {}, {}, [], []
 
     def visit(file):
@@ -137,7 +138,7 @@ def circles(arrows):
 
 
 def tell_circles(arrows, wrong):
-    """Each circle, with its arrows"""
+    """Yield each circle with its arrows."""
     for files in circles(arrows):
         wrong.append(f"circle of {len(files)} files:")
         for file in sorted(files):
@@ -146,7 +147,7 @@ def tell_circles(arrows, wrong):
 
 
 def tell_upwards(arrows, place, wrong):
-    """Each arrow that does not go down; @place(file) is its (layer, part), or None"""
+    """Yield each arrow that does not go down. @place(file) is its (layer, part), or None."""
     for file in sorted(arrows):
         for other in sorted(arrows[file]):
             here, there = place(file), place(other)
@@ -156,7 +157,8 @@ def tell_upwards(arrows, place, wrong):
 
 
 def place_by(rows):
-    """Function that says where a file belongs: to the longest of the names that it begins with"""
+    """Return a function that says where a file belongs: to the longest name that its path begins
+    with."""
     names = {name: (layer, part) for layer, part, those in rows for name in those}
 
     def place(file):
@@ -166,7 +168,7 @@ def place_by(rows):
 
 
 def check_core(arrows, names, wrong):
-    """Layers of the core: all its files are in its table, and others include what is for others"""
+    """Check the core: all its files are in its table, others include only public headers."""
     rows = [(layer, part, [f"{CORE}/{name}" for name in those])
             for layer, part, those in table(CORE + "/README.md")]
     listed = {name for _, _, those in rows for name in those} | {INSIDE}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* canary allreduce: a binary vector in, the sum over all members out. */
+/* canary allreduce: reads a binary vector, writes the sum over all members. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -60,7 +60,7 @@ static int parse(struct allreduce *a, int argc, char **argv)
 	comm_options_init(&a->comm);
 	a->in = "-";
 	a->out = "-";
-	argv[0] = (char *)"canary allreduce";	/* what getopt() complains as */
+	argv[0] = (char *)"canary allreduce";	/* getopt() prints it before its messages */
 	switch (options_parse(groups, argc, argv)) {
 	case OPTIONS_OK:
 		break;
@@ -89,7 +89,7 @@ static int open_input(const char *path)
 	return fd;
 }
 
-/* All of the input. Return: 0, or -1 after having said what is wrong. */
+/* Read all of the input. Return: 0, or -1 after an error message. */
 static int read_vector(struct allreduce *a)
 {
 	size_t room = 0, len = 0;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* canary comm: the members of communicators on this machine; rules.c has who may be one. */
+/*
+ * canary comm: shows the members of communicators on this machine. rules.c has the rules about who
+ * may be one.
+ */
 #include <string.h>
 #include <unistd.h>
 
@@ -92,7 +95,7 @@ int cmd_comm(int argc, char **argv)
 	if (argc > 1 && (!strcmp(argv[1], "rules") || !strcmp(argv[1], "allow") ||
 			 !strcmp(argv[1], "revoke")))
 		return cmd_comm_rules(argc - 1, argv + 1);
-	argv[0] = (char *)"canary comm";	/* what getopt() complains as */
+	argv[0] = (char *)"canary comm";	/* getopt() prints it before its messages */
 	end = options_parse(own, argc, argv);
 	if (end != OPTIONS_OK)
 		return usage(end == OPTIONS_HELP ? stdout : stderr);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Options that all commands have that join a communicator. */
+/* Options of all commands that join a communicator. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,9 +8,9 @@
 #include "kmod/core/platform.h"
 #include "userspace/common/complain.h"
 
-#define VECTOR_MAX_BYTES	(256U << 20)	/* what CANARY_MAX_VECTOR takes */
+#define VECTOR_MAX_BYTES	(256U << 20)	/* upper bound of CANARY_MAX_VECTOR */
 
-/* What is not stored here has its name in canary_params_set(), which knows its range. */
+/* Options without OPTION_AT are parameters of canary_params_set(), which knows their ranges. */
 const struct option_row comm_option_rows[] = {
 	{ OPTION("comm", 0, "ID", "the same number at all members") },
 	{ OPTION("rank", 0, "R", "own rank, 0 to N - 1") },
@@ -75,7 +75,7 @@ void comm_options_help(FILE *to)
 
 #define bad(text)	complain("canary", "%s", text)
 
-/* What the parameter may be is more than what the kernel takes. */
+/* canary_params_set() takes longer vectors than the kernel does. */
 static bool is_wrong_length(const struct comm_options *o, const char *name, int err)
 {
 	return !strcmp(name, "max-vector") &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Options that all commands have that join a communicator, and what they all do with one. */
+/* Options of all commands that join a communicator, and what these commands do with one. */
 #ifndef CANARY_COMM_OPTIONS_H
 #define CANARY_COMM_OPTIONS_H
 
@@ -18,7 +18,7 @@ struct comm_options {
 
 void comm_options_init(struct comm_options *o);
 
-/* Rows for options_parse() and options_help(), of which comm_option_take() takes what is given */
+/* Rows for options_parse() and options_help(). comm_option_take() takes their values. */
 #define COMM_OPTION_COLUMN	23
 extern const struct option_row comm_option_rows[];
 extern const size_t comm_option_count;
@@ -26,16 +26,20 @@ extern const size_t comm_option_count;
 #define COMM_OPTION_ROWS	.row = comm_option_rows, .n = comm_option_count, \
 				.stride = sizeof(comm_option_rows[0])
 
-/* @o is a struct comm_options. Return: 0, or -1 after having said what is wrong. */
+/* @o is a struct comm_options. Return: 0, or -1 after an error message. */
 int comm_option_take(void *o, const struct option_row *row, const char *text);
 
-/* The help of a command that joins a communicator, behind what it says of itself */
+/* Print the help of these options. Commands print it after their own. */
 void comm_options_help(FILE *to);
 
-/* comm_options_end() - all options are there: check that they are enough. 0 or -1. */
+/* comm_options_end() - check that the options are complete. Return: 0 or -1 */
 int comm_options_end(struct comm_options *o);
 
-/* comm_join() - open and connect. NULL: canary_errmsg() tells; @err is the errno. */
+/*
+ * comm_join() - open and connect a communicator
+ * Return: it, or NULL. Then @err is the errno and canary_errmsg() tells why. @failed is what has to
+ * be closed, or NULL.
+ */
 struct canary *comm_join(const struct comm_options *o, struct canary **failed, int *err);
 
 #endif /* CANARY_COMM_OPTIONS_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The engines of this machine. What user engines say is text of other processes, maybe other
- * users': it is checked before it is shown.
+ * The members on this machine. What user engines say comes from other processes, maybe of other
+ * users. So it is checked before it is shown.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -132,7 +132,7 @@ void report_json_counters(struct json *j, const struct report *r)
 	json_end(j);
 }
 
-/* Words of a line, which is changed. Return: how many. */
+/* Split a line into words, in place. Return: number of words. */
 static int split(char *line, char *words[COLUMNS_MAX])
 {
 	char *save, *word = strtok_r(line, " \t\n", &save);
@@ -143,7 +143,10 @@ static int split(char *line, char *words[COLUMNS_MAX])
 	return n;
 }
 
-/* What is only shown to the member's user, and to who administrates the network namespace */
+/*
+ * The kernel shows these fields only to the member's user, and to the administrator of the network
+ * namespace.
+ */
 static bool may_hide(const char *name)
 {
 	return !strcmp(name, "epoch") || !strcmp(name, "una") || !strcmp(name, "next");
@@ -193,7 +196,7 @@ bool engines_kernel_stats(struct report *r)
 	if (!f)
 		return false;
 	while (fgets(line, sizeof(line), f)) {
-		/* "drop-none" are those that were taken */
+		/* "drop-none" counts packets that were taken. */
 		if (split(line, word) != 2 || !strcmp(word[0], "drop-none"))
 			continue;
 		drop = !strncmp(word[0], "drop-", 5);
@@ -203,7 +206,7 @@ bool engines_kernel_stats(struct report *r)
 	return true;
 }
 
-/* A socket that nobody listens at, of a process that is not there any more, can go. */
+/* Remove a socket that nobody listens at. Its process is gone. */
 static void clean_stale(const char *path)
 {
 	const char *name = strrchr(path, '/') + 1;
@@ -255,7 +258,7 @@ static int take_answer(struct reports *all, FILE *f, const char *path)
 		}
 	}
 	if (!report_value(&r, "comm") || !report_value(&r, "rank")) {
-		/* it ended just now, or it is stopped */
+		/* The process has just ended, or it is stopped. */
 		if (ferror(f))
 			complain("canary", "%s: no answer", path);
 		report_free(&r);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The engines of this machine: members that the kernel has in this network namespace, and members of
- * user engines that tell about themselves on a socket in the file system.
+ * The members on this machine: those that the kernel has in this network namespace, and those of
+ * user engines. A user engine tells about its member on a socket in the file system.
  */
 #ifndef CANARY_ENGINES_H
 #define CANARY_ENGINES_H
@@ -25,7 +25,7 @@ struct field {
 	char		value[96];
 };
 
-/* A member, or the counters of the kernel */
+/* Fields of a member, or the counters of the kernel */
 struct report {
 	struct field	*fields;
 	size_t		n;
@@ -36,19 +36,19 @@ struct reports {
 	size_t		n;
 };
 
-/* engines_kernel() - members of the kernel; none if there is no module */
+/* engines_kernel() - add the members of the kernel; none if the module is not loaded */
 int engines_kernel(struct reports *all);
 
-/* engines_user() - members of user engines */
+/* engines_user() - add the members of user engines */
 int engines_user(struct reports *all);
 
-/* engines_kernel_stats() - counters of the kernel. Return: false if there are none. */
+/* engines_kernel_stats() - read the kernel's counters. Return: false if there are none */
 bool engines_kernel_stats(struct report *r);
 
 /* report_value() - value of a field that is no counter, or NULL */
 const char *report_value(const struct report *r, const char *name);
 
-/* Members of an object: numbers and strings, or counters */
+/* Write fields of a report as JSON: numbers and strings, or counters. */
 void report_json(struct json *j, const struct report *r);
 void report_json_counters(struct json *j, const struct report *r);
 

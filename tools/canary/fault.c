@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * canary fault: seeded faults on a device, by the tc program of bpf/fault. Nothing stays behind
- * but the filter, its maps and, if packets have to wait, the delay line.
+ * canary fault: seeded faults on a device, injected by the tc program of bpf/fault. All that
+ * remains when the command ends are the filter, its maps and, if packets have to wait, the delay
+ * line.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -23,7 +24,7 @@
 #define WAIT_MIN_NS 10000ULL
 #define WAIT_MAX_NS 10000000000ULL
 
-/* What `add` is asked; what is no member of it is in struct fault_config. */
+/* Options of `add` that have no member in struct fault_config */
 static const char *const dirs[] = { "egress", "ingress", NULL };
 
 #define AT(member)	OPTION_AT(struct fault_config, member)
@@ -75,13 +76,13 @@ static int usage(FILE *to)
 
 #define fail(...)	complain("canary fault", __VA_ARGS__)
 
-/* Chatter of libbpf says what iproute2 would say better; errors come back as codes. */
+/* Drop libbpf's messages. Errors come back as codes, and iproute2 explains them better. */
 static int no_chatter(enum libbpf_print_level level, const char *format, va_list args)
 {
 	return level == LIBBPF_WARN && getenv("CANARY_DEBUG") ? vfprintf(stderr, format, args) : 0;
 }
 
-/* Counters and programs are root's: without it there would seem to be no faults. */
+/* Only root sees counters and programs. For others there would seem to be no faults. */
 static bool is_root(void)
 {
 	if (geteuid())
@@ -96,7 +97,7 @@ static int refuse_share(const char *name, const char *text, enum parse_result re
 	return fail("--%s: '%s' is no percentage from 0%% to 100%%", name, text);
 }
 
-/* TIME, or TIME~JITTER if @jitter */
+/* Parse TIME, or TIME~JITTER if @jitter is there. */
 static int take_wait(const char *name, const char *text, __u64 *ns, __u64 *jitter)
 {
 	char *time = strdupa(text), *tilde = jitter ? strchr(time, '~') : NULL;
@@ -138,7 +139,7 @@ static int take_fault(void *config, const struct option_row *row, const char *te
 		    (unsigned long long)row->max);
 }
 
-/* Return: 0, or -1 after having said why not */
+/* Return: 0, or -1 after an error message */
 static int parse_add(struct fault_config *c, int argc, char **argv)
 {
 	const struct option_group groups[] = {
@@ -167,7 +168,10 @@ static int parse_add(struct fault_config *c, int argc, char **argv)
 	return 0;
 }
 
-/* What each slot makes a packet wait: jitter fills them evenly, shuffled by the seed. */
+/*
+ * Set how long each slot makes a packet wait. Jitter spreads the slots evenly, in an order that
+ * comes from the seed.
+ */
 static void fill_slots(const struct fault_config *c, __u64 *slot_ns)
 {
 	__u64 state = c->seed | 1, swap;
@@ -202,7 +206,10 @@ static int attach(unsigned int ifindex, bool ingress, int prog_fd)
 	return bpf_tc_attach(&hook, &opts);
 }
 
-/* Makes sure of a clsact; 1 if it was made here, 0 if it was there. */
+/*
+ * Make sure that there is a clsact. Return: 1 if it was made here, 0 if it was there, or a negative
+ * errno.
+ */
 static int make_clsact(unsigned int ifindex)
 {
 	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = ifindex,
@@ -240,7 +247,7 @@ static bool clsact_unused(const char *dev)
 	return !in && !out;
 }
 
-/* Id of the injector's program on the device, 0 if there is none. */
+/* Return: id of the injector's program on the device, 0 if there is none. */
 static __u32 find_program(unsigned int ifindex, bool ingress)
 {
 	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = ifindex, .attach_point = attach_point(ingress));
@@ -249,7 +256,7 @@ static __u32 find_program(unsigned int ifindex, bool ingress)
 	return bpf_tc_query(&hook, &opts) ? 0 : opts.prog_id;
 }
 
-/* Copies the map of the program whose name ends in @suffix. */
+/* Copy the program's map whose name ends in @suffix. */
 static int read_map(const struct bpf_prog_info *info, const __u32 *ids, const char *suffix,
 		    void *to, size_t size)
 {
@@ -296,7 +303,7 @@ static int read_state(__u32 id, struct fault__rodata *rodata, struct fault__bss 
 	return err ? err : read_map(&info, ids, ".bss", bss, sizeof(*bss));
 }
 
-/* Whether the injector of that direction brought the clsact along. */
+/* Did the injector of that direction make the clsact? */
 static bool brought_clsact(unsigned int ifindex, bool ingress)
 {
 	struct fault__rodata rodata;
@@ -515,13 +522,13 @@ static int show(const char *dev, bool json, int argc, char **argv)
 	return 0;
 }
 
-/* Faults of @dev: what stands behind it are options. */
+/* Run a command on @dev. What follows in @argv are options. */
 static int run(const char *verb, bool json, int argc, char **argv)
 {
 	char title[64], *dev = argv[0];
 
 	snprintf(title, sizeof(title), "canary fault %s", verb);
-	argv[0] = title;	/* what getopt() complains as */
+	argv[0] = title;	/* getopt() prints it before its messages */
 	if (!strcmp(verb, "add"))
 		return add(dev, argc, argv);
 	if (!strcmp(verb, "del"))
@@ -533,7 +540,7 @@ int cmd_fault(int argc, char **argv)
 {
 	bool json = false;
 
-	/* `canary fault -j show DEV`, as `ip -j` has it, is welcome too */
+	/* As for `ip -j`, -j may also precede the verb: `canary fault -j show DEV`. */
 	if (argc > 1 && !strcmp(argv[1], "-j")) {
 		json = true;
 		argc--;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The delay line of the fault injector: a veth pair with an HTB that has one class a slot.
- * A class of rate FAULT_LINE_BYTES / delay, where every packet counts as FAULT_LINE_BYTES,
- * lets one packet go each delay. iproute2 does the netlink part.
+ * The delay line of the fault injector: a veth pair with an HTB that has one class for each slot. A
+ * class has the rate FAULT_LINE_BYTES / delay, and every packet counts as FAULT_LINE_BYTES. So it
+ * lets one packet go in each delay. iproute2 does the netlink part.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -48,7 +48,7 @@ static void feed(int fd, const char *input)
 	close(fd);
 }
 
-/* The child prints nothing before it has read all, so feeding first cannot block for good. */
+/* The child reads all of its input before it prints. So feeding it first cannot deadlock. */
 int fault_run(const char *const argv[], const char *input, bool quiet, bool *printed)
 {
 	int in[2], out[2], status;
@@ -101,7 +101,7 @@ void fault_line_remove(const struct fault_line *line)
 		fault_run(argv, NULL, false, NULL);
 }
 
-/* No addresses and no ARP: what the kernel might say on the line by itself is dropped anyway. */
+/* No addresses and no ARP, so that the kernel sends little of its own. The rest is dropped. */
 static int make_pair(const struct fault_line *line)
 {
 	static const char *const argv[] = { "ip", "-batch", "-", NULL };
@@ -144,7 +144,7 @@ static int make_classes(const struct fault_line *line, const uint64_t *slot_ns)
 
 int fault_line_make(struct fault_line *line, const uint64_t *slot_ns)
 {
-	/* Of a device that had this index before and took no leave of its line */
+	/* Another device may have had this index before, and left its line behind. */
 	fault_line_remove(line);
 	if (make_pair(line) || make_classes(line, slot_ns)) {
 		complain("canary fault", "cannot make the delay line %s", line->near);

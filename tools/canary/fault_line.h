@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The delay line of the fault injector: where packets wait. See bpf/fault/fault.h. */
+/* The delay line of the fault injector, where packets wait. See bpf/fault/fault.h. */
 #ifndef CANARY_TOOLS_FAULT_LINE_H
 #define CANARY_TOOLS_FAULT_LINE_H
 
@@ -8,22 +8,22 @@
 #include <stdint.h>
 
 struct fault_line {
-	char near[IFNAMSIZ];	/* packets go in here, and wait */
+	char near[IFNAMSIZ];	/* packets go in here */
 	char far[IFNAMSIZ];	/* and come out here */
 	unsigned int near_ifindex;
 	unsigned int far_ifindex;
 };
 
-/* Names of the line that belongs to a device and direction, whether it is there or not */
+/* Fill in the names of the line of a device and direction. The line need not exist. */
 void fault_line_name(struct fault_line *line, unsigned int ifindex, bool ingress);
 
-/* Makes the line with the delays of @slot_ns; 0, or -1 having told why. */
+/* Make the line with the delays of @slot_ns. Return: 0, or -1 after an error message. */
 int fault_line_make(struct fault_line *line, const uint64_t *slot_ns);
 
-/* Takes the line away if it is there. */
+/* Remove the line if it exists. */
 void fault_line_remove(const struct fault_line *line);
 
-/* Runs a program of iproute2 with @input; its exit status, or -1. */
+/* Run a program of iproute2 with @input. Return: its exit status, or -1. */
 int fault_run(const char *const argv[], const char *input, bool quiet, bool *printed);
 
 #endif /* CANARY_TOOLS_FAULT_LINE_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* canary COMMAND ...: one tool, a table of commands. */
+/* canary COMMAND ...: one tool with a table of commands. */
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -78,8 +78,9 @@ static int cmd_version(int argc, char **argv)
 }
 
 /*
- * A socket that is opened shall not take the place of a standard stream that is closed: it would be
- * sent what is meant for people. Who uses such a stream hears that it is none.
+ * Open /dev/null in place of standard streams that are closed. Otherwise a socket could get the
+ * number of such a stream, and be sent what is meant for people. The mode is the wrong one, so that
+ * using the stream fails.
  */
 static void keep_streams(void)
 {

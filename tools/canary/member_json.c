@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* What all commands tell as JSON about a member, see member_json.h. */
+/* JSON about a member, see member_json.h. */
 #include <stdlib.h>
 #include <string.h>
 

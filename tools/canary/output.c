@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Files of results, see output.h. */
+/* Result files, see output.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -18,7 +18,7 @@ static int refuse(const struct output *o, const char *what, int error)
 	return complain("canary", "%s%s: %s", o->said, what, strerror(error));
 }
 
-/* Can files be made where @file is? errno says why not. */
+/* Can files be made in the folder of @file? errno says why not. */
 static bool may_make(const char *file)
 {
 	char copy[PATH_MAX];
@@ -27,19 +27,19 @@ static bool may_make(const char *file)
 	return !access(dirname(copy), W_OK | X_OK);
 }
 
-/* Only what then is the same as before but for its content */
+/* A file may be replaced if only its content changes by that. */
 static bool may_replace(const struct output *o)
 {
 	return S_ISREG(o->old.st_mode) && o->old.st_nlink == 1 &&
 	       (!geteuid() || geteuid() == o->old.st_uid) && !access(o->path, W_OK);
 }
 
-/* Nothing is there. Return: 0 or an errno */
+/* There is no such file yet: check that it can be made. Return: 0 or an errno */
 static int find_room(struct output *o)
 {
 	struct stat link;
 
-	if (!*o->path || !lstat(o->path, &link))	/* a link that leads nowhere */
+	if (!*o->path || !lstat(o->path, &link))	/* no name, or a dangling link */
 		return ENOENT;
 	if (o->path[strlen(o->path) - 1] == '/')
 		return EISDIR;
@@ -93,7 +93,10 @@ static int write_all(int fd, const char *data, size_t len)
 	return 0;
 }
 
-/* In a file, whose content stays. Return: 0, or an errno if there is none; who cannot tell has. */
+/*
+ * Reserve space in a file without changing its content. A file system that cannot reserve space
+ * counts as having it. Return: 0, or an errno if there is no space.
+ */
 static int make_room(int fd, size_t len)
 {
 	struct stat before;
@@ -104,11 +107,14 @@ static int make_room(int fd, size_t len)
 	error = posix_fallocate(fd, 0, len);
 	if (error != ENOSPC && error != EDQUOT && error != EFBIG)
 		return 0;
-	/* it is longer by what there was room for */
+	/* posix_fallocate() may have made the file longer. */
 	return ftruncate(fd, before.st_size) ? errno : error;
 }
 
-/* Over what is there. Where that is a file, room comes first: a full disk shall not cost it. */
+/*
+ * Overwrite what is there. Space in a file is reserved first, so that a full disk does not destroy
+ * the content.
+ */
 static int write_over(struct output *o, const void *data, size_t len)
 {
 	bool file = S_ISREG(o->old.st_mode);
@@ -126,7 +132,7 @@ static int write_over(struct output *o, const void *data, size_t len)
 	return error ? refuse(o, o->path, error) : 0;
 }
 
-/* As the file that is replaced, or as open() would have made it */
+/* Set the mode of the file that is replaced, or the mode that open() would give. */
 static int set_mode(const struct output *o, int fd)
 {
 	mode_t mode = o->old.st_mode & 0777, mask;
@@ -135,7 +141,7 @@ static int set_mode(const struct output *o, int fd)
 		if (fchown(fd, geteuid() ? -1 : o->old.st_uid, o->old.st_gid)) {
 			if (!geteuid())
 				return errno;
-			mode &= ~S_IRWXG;	/* they were another group's */
+			mode &= ~S_IRWXG;	/* these rights were another group's */
 		}
 		return fchmod(fd, mode) ? errno : 0;
 	}
@@ -144,7 +150,9 @@ static int set_mode(const struct output *o, int fd)
 	return fchmod(fd, 0666 & ~mask) ? errno : 0;
 }
 
-/* A file beside the one that it is to replace. Return: 0, or an errno and no file */
+/*
+ * Write a file next to the one that it will replace. Return: 0, or an errno; then there is no file
+ */
 static int write_beside(const struct output *o, char *made, const void *data, size_t len)
 {
 	int fd = mkostemp(made, O_CLOEXEC), error;
@@ -154,7 +162,10 @@ static int write_beside(const struct output *o, char *made, const void *data, si
 	error = write_all(fd, data, len);
 	if (!error)
 		error = set_mode(o, fd);
-	/* else a crash could leave the name without the data; EINVAL: not with this file system */
+	/*
+	 * Without fsync() a crash could leave the name without the data. EINVAL: not supported
+	 * here.
+	 */
 	if (!error && fsync(fd) && errno != EINVAL)
 		error = errno;
 	if (close(fd) && !error)
@@ -178,7 +189,7 @@ int output_write(struct output *o, const void *data, size_t len)
 		return refuse(o, o->path, error);
 	if (!rename(made, o->file))
 		return 0;
-	/* such as a mount point */
+	/* The file cannot be replaced; it may be a mount point. So overwrite it. */
 	error = errno;
 	o->fd = open(o->path, O_WRONLY | O_CLOEXEC);
 	if (o->fd < 0 ? refuse(o, o->path, error) : write_over(o, data, len)) {

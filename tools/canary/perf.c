@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * canary perf: how fast are collectives, and are they right? Flags, columns and the meaning of the
- * bandwidths are those of nccl-tests; rank 0 prints.
+ * canary perf: measures how fast collectives are, and checks that they are right. Flags, columns
+ * and the meaning of the bandwidths are those of nccl-tests. Rank 0 prints.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,12 +17,12 @@
 #include "userspace/common/complain.h"
 
 #define SIZE_MAX_BYTES	(CANARY_COUNT_MAX * 4ULL)
-#define FACTOR		2		/* if neither it nor --stepbytes is given */
+#define FACTOR		2		/* used if neither it nor --stepbytes is given */
 
 struct result {
-	double		time_us;	/* an operation, mean of all iterations and ranks */
+	double		time_us;	/* of an operation, mean of all iterations and ranks */
 	double		algbw, busbw;	/* GB/s */
-	uint64_t	wrong;		/* elements of all ranks */
+	uint64_t	wrong;		/* wrong elements of all ranks */
 };
 
 struct row {
@@ -39,7 +39,7 @@ struct perf {
 	struct canary		*c;
 	uint32_t		rank, members;
 	int32_t			*send, *recv;
-	uint32_t		seed;		/* another one for each vector that is checked */
+	uint32_t		seed;		/* changes for each vector that is checked */
 	struct row		*rows;
 	int			row_count;
 	uint64_t		wrong;
@@ -89,7 +89,7 @@ static int usage(FILE *to)
 	return to == stdout ? 0 : 2;
 }
 
-/* What is wrong was said. Return: the exit status. */
+/* Point to --help after an error message. Return: the exit status. */
 static int hint(void)
 {
 	fprintf(stderr, "usage: canary perf allreduce [OPTIONS]; canary perf allreduce --help lists them\n");
@@ -154,7 +154,7 @@ static int parse(struct perf *p, int argc, char **argv)
 	return comm_options_end(&p->comm) ? 2 : 0;
 }
 
-/* Before anything is measured */
+/* Open the result file before anything is measured. */
 static int open_json(struct perf *p)
 {
 	p->output.fd = -1;
@@ -163,7 +163,7 @@ static int open_json(struct perf *p)
 	return output_open(&p->output, "output_file: ", p->json) ? 2 : 0;
 }
 
-/* What rank @rank has at @index: any function will do that mixes well. */
+/* Element @index of rank @rank. Any function that mixes well will do. */
 static int32_t input(uint32_t seed, uint32_t rank, uint32_t index)
 {
 	uint32_t x = index * 0x9e3779b1U + rank * 0x85ebca77U + seed * 0xc2b2ae3dU + 0x27d4eb2fU;
@@ -193,7 +193,7 @@ static int reduce(struct perf *p, const void *in, void *out, size_t count)
 	return 0;
 }
 
-/* Sum of a 64-bit number over all ranks, in parts that cannot wrap. */
+/* Sum a 64-bit number over all ranks, byte by byte, so that no part can wrap. */
 static int sum_u64(struct perf *p, uint64_t *value)
 {
 	int32_t part[8];
@@ -209,7 +209,7 @@ static int sum_u64(struct perf *p, uint64_t *value)
 	return 0;
 }
 
-/* @n operations, up to -m of them in flight. */
+/* Run @n operations, up to -m of them in flight. */
 static int operations(struct perf *p, const void *in, void *out, size_t count, uint64_t n)
 {
 	uint64_t request[32], i, j;
@@ -233,7 +233,7 @@ static int operations(struct perf *p, const void *in, void *out, size_t count, u
 	return 0;
 }
 
-/* Operations with new data, compared with what they have to give. */
+/* Run operations with new data, and compare the results with what they have to be. */
 static int check(struct perf *p, const int32_t *in, int32_t *out, size_t count, uint64_t *wrong)
 {
 	uint32_t sum, r;
@@ -465,7 +465,7 @@ int cmd_perf(int argc, char **argv)
 		complain("canary", "perf: '%s' is no collective: allreduce", argv[1]);
 		return hint();
 	}
-	argv[1] = (char *)"canary perf allreduce";	/* what getopt() complains as */
+	argv[1] = (char *)"canary perf allreduce";	/* getopt() prints it before its messages */
 	status = parse(&p, argc - 1, argv + 1);
 	if (!status)
 		status = open_json(&p);

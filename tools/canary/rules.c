@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * canary comm allow|revoke|rules: who may be a member of which communicator of this network
- * namespace, as the module has it. Generic netlink; linux/canary.h has commands and attributes.
+ * canary comm allow|revoke|rules: shows and changes the module's rules, which say who may be a
+ * member of which communicator in this network namespace. It talks generic netlink. linux/canary.h
+ * has the commands and attributes.
  */
 #include <errno.h>
 #include <grp.h>
@@ -24,7 +25,7 @@
 #include "userspace/common/option.h"
 
 #define BUFFER	8192
-#define ID_MAX	(UINT32_MAX - 1)	/* of a user or group; one more is nobody's */
+#define ID_MAX	(UINT32_MAX - 1)	/* of a user or group; UINT32_MAX means nobody */
 
 struct rules_socket {
 	struct mnl_socket *nl;
@@ -32,7 +33,7 @@ struct rules_socket {
 	uint16_t family;
 };
 
-/* Error of an answer, in the kernel's own words if it has some */
+/* Report the error of an answer, in the kernel's words if it sent some. */
 static int refused(const char *what, const struct nlmsghdr *nlh)
 {
 	const struct nlmsgerr *err = mnl_nlmsg_get_payload(nlh);
@@ -49,7 +50,7 @@ static int refused(const char *what, const struct nlmsghdr *nlh)
 	return complain("canary", "%s: %s", what, text);
 }
 
-/* Send, and hand what comes to @cb until all is there. Return: 0, or -1 after having said why. */
+/* Send a message and give each answer to @cb. Return: 0, or -1 after an error message. */
 static int talk(struct rules_socket *s, struct nlmsghdr *nlh, const char *what, mnl_cb_t cb,
 		void *arg)
 {
@@ -129,11 +130,11 @@ struct rule {
 	uint32_t first, last, uid, gid;
 	bool has_uid, has_gid, keyed;
 	uint8_t key[CANARY_KEY_BYTES];
-	uint32_t believe;	/* of ... */
+	uint32_t believe;	/* number of prefixes in @believed */
 	struct canary_prefix believed[CANARY_AGGREGATES_MAX];
 };
 
-/* "100" or "100-199" */
+/* Parse "100" or "100-199". */
 static int take_range(const char *text, struct rule *r)
 {
 	if (parse_range(text, &r->first, &r->last))
@@ -166,7 +167,7 @@ static int take_group(const char *text, struct rule *r)
 	return 0;
 }
 
-/* As a member would set it */
+/* Parse a parameter in the way that members do. */
 static int take_param(const char *name, const char *text, struct canary_params *params)
 {
 	canary_params_init(params);
@@ -198,7 +199,7 @@ static int take_aggregates(const char *text, struct rule *r)
 	return 0;
 }
 
-/* @json: or, if NULL, a table */
+/* @json: the writer, or NULL for a table */
 struct rules_print {
 	struct json *json;
 	unsigned int n;
@@ -418,7 +419,7 @@ static int cmd_list(int argc, char **argv)
 	};
 	enum option_end end;
 
-	argv[0] = (char *)"canary comm rules";	/* what getopt() complains as */
+	argv[0] = (char *)"canary comm rules";	/* getopt() prints it before its messages */
 	end = options_parse(groups, argc, argv);
 	if (end != OPTIONS_OK)
 		return usage(end == OPTIONS_HELP ? stdout : stderr);

@@ -97,7 +97,7 @@ int cmd_stats(int argc, char **argv)
 	bool have_kernel;
 	int err;
 
-	argv[0] = (char *)"canary stats";	/* what getopt() complains as */
+	argv[0] = (char *)"canary stats";	/* getopt() prints it before its messages */
 	end = options_parse(own, argc, argv);
 	if (end != OPTIONS_OK)
 		return usage(end == OPTIONS_HELP ? stdout : stderr);

@@ -21,7 +21,7 @@ static bool not_set(const struct option_row *row)
 #define ALL_SETTINGS	.row = &settings[0].option, .n = settings_count, \
 			.stride = sizeof(settings[0])
 
-/* What `set` and `show` are asked, beside settings */
+/* Options of `set` and `show` that are no settings */
 struct ask {
 	const char *name;
 	bool all, json;
@@ -75,7 +75,7 @@ static int take_setting(void *options, const struct option_row *row, const char 
 	return 0;
 }
 
-/* Return: -1, or the exit status if there is nothing to do */
+/* Return: -1 to go on, or the exit status if there is nothing more to do */
 static int parse(const struct option_group *groups, int argc, char **argv)
 {
 	enum option_end end = options_parse(groups, argc, argv);
@@ -189,7 +189,7 @@ static int set(int argc, char **argv)
 int cmd_switch(int argc, char **argv)
 {
 	static const struct {
-		const char *name, *title;	/* what getopt() complains as */
+		const char *name, *title;	/* getopt() prints it before its messages */
 		int (*run)(int argc, char **argv);
 	} verbs[] = {
 		{ "run", "canary switch run", run },

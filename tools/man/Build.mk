@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Manual pages and the tool go where make install is told to.
+# Manual pages and the tool; `make install` says where they go.
 MAN_PAGES := $(wildcard tools/man/*.[1-8])
 
 .PHONY: install-tool install-man uninstall-tool uninstall-man

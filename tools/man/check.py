@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Do the manual pages know the options that --help of the tool knows, and no others?
+"""Checks that the manual pages have the options of the tool's --help, and no others.
 
-An option is documented by an entry of its own (.TP), with its short form if there is one. Ranges and
-defaults that --help names ("10us to 10s", "(5ms)") have to be in that entry, too.
+An option is documented by an entry of its own (.TP), with its short form if there is one. Ranges
+and defaults in --help ("10us to 10s", "(5ms)") have to be in that entry, too.
 
   tools/man/check.py build/bin/canary
 """
@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 
-# page: the commands whose --help it has to agree with
+# page: the commands whose --help it has to match
 PAGES = {
     "canary-switch.8": ["switch"],
     "canary-allreduce.8": ["allreduce"],
@@ -20,18 +20,18 @@ PAGES = {
     "canary-comm.8": ["comm", "comm rules", "stats"],
     "canary-fault.8": ["fault"],
 }
-# what such a page leaves to another one
+# page: another page that has the rest of its options
 ELSEWHERE = {"canary-perf.8": "canary-allreduce.8"}
 
 OPTION = re.compile(r"^ {2,6}(?:-(\w), )?--([a-z][a-z_-]*)(.*)")
-# ranges in --help that are no range of a value
+# texts in --help that look like ranges of values
 NOT_VALUES = {"1 to 40"}
 RANGE = re.compile(r"[\d.]+[a-z%]* to [\d.]+[a-z%]*")
 DEFAULT = re.compile(r"\((\d[\d.]*(?:[a-zA-Z]+|%)?|on|off|[a-z]+)\)")
 
 
 def options_of(tool, command):
-    """{name: (letter or "", text of the help)}, {names in the lines of usage}"""
+    """Return: {name: (letter or "", text of the help)}, {names in the lines of usage}"""
     done = subprocess.run([tool, *command.split(), "--help"], stdout=subprocess.PIPE, text=True,
                           check=True)
     found, last = {}, None
@@ -50,12 +50,12 @@ def options_of(tool, command):
 
 
 def synopsis_of(text):
-    """Names of options in the page's synopsis"""
+    """Names of the options in the page's synopsis"""
     return set(re.findall(r"--([a-z][a-z_-]*)", text.partition(".SH SYNOPSIS")[2].partition(".SH")[0]))
 
 
 def entries_of(text):
-    """Of each .TP of the page: (what is described, its text), without groff's marks"""
+    """Yield for each .TP of the page: (what is described, its text), without groff's markup."""
     for part in re.split(r"^\.TP\n", text, flags=re.M)[1:]:
         head, _, body = part.partition("\n")
         body = re.split(r"^\.S[HS]", body, flags=re.M)[0]
@@ -63,7 +63,7 @@ def entries_of(text):
 
 
 def complaints(name, text, options, usage, shared):
-    """What is wrong with the page @name; options in @shared may be left out"""
+    """Return: what is wrong with the page @name. Options in @shared may be missing."""
     told = {}
     for option in usage - synopsis_of(text):
         yield f"{name}: --{option} is missing in the synopsis"

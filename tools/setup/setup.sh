@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-#
-# Brings a fresh Debian 12 machine to where the Makefile's targets can run:
-# packages, the guest's kernel, the parts of the kernel source that we use.
-# Each step looks whether there is something to do, says so if there is, and
-# leaves what it made below build/. Any number may run at the same time.
+# Prepares a fresh Debian 12 machine for the Makefile's targets: packages, the guest's kernel, the
+# parts of the kernel source that the project uses.
+# Each step looks whether there is something to do, and says so if there is. It leaves what it made
+# below build/. Several instances may run at the same time.
 
 set -euo pipefail
 
@@ -29,7 +28,7 @@ SOURCE_PARTS=(
 	tools/testing/selftests/kselftest/runner.sh
 	scripts/subarch.include
 )
-# What a guest without hardware never loads is not unpacked: 5/6 of the size.
+# A guest without hardware never loads these. They are 5/6 of the size, so they are not unpacked.
 NO_MODULES=(drivers/gpu drivers/media drivers/infiniband drivers/scsi
 	drivers/net/ethernet drivers/net/wireless drivers/staging drivers/iio
 	drivers/usb drivers/hwmon drivers/input drivers/mtd drivers/isdn sound)
@@ -70,8 +69,8 @@ die()
 	exit 1
 }
 
-# logged COMMAND...: output to the log, its end to the terminal on failure.
-# The lock is closed: a service that a package starts would keep it.
+# logged COMMAND...: output goes to the log; if the command fails, its end to the terminal.
+# The lock is closed, since a service that a package starts would keep it.
 logged()
 {
 	local from
@@ -88,8 +87,8 @@ apt()
 		-o APT::Sandbox::User=root -o Dpkg::Use-Pty=0 "$@"
 }
 
-# One unreachable third-party source must not stop us; what matters is whether
-# the packages are found afterwards.
+# An unreachable third-party source is no error here. What matters is whether the packages are found
+# afterwards.
 apt_update()
 {
 	say "updating the package index"
@@ -101,7 +100,7 @@ package_names()
 	sed -e 's/#.*//' "$PACKAGES" | xargs
 }
 
-# missing PACKAGE...: those that are not installed.
+# missing PACKAGE...: prints those that are not installed.
 missing()
 {
 	comm -13 \
@@ -110,8 +109,8 @@ missing()
 		<(printf '%s\n' "$@" | sort -u)
 }
 
-# install_packages NAME...: with the index as it is (absent on a fresh machine,
-# often stale elsewhere), then with a new one.
+# install_packages NAME...: tries the index as it is (absent on a fresh machine, often stale
+# elsewhere), then a new one.
 install_packages()
 {
 	say "installing $*"
@@ -150,22 +149,22 @@ package_version()
 		sed -n 's/^installed //p'
 }
 
-# headers_kernel: "KVER VERSION" of the headers that linux-headers-amd64 means.
+# headers_kernel: prints "KVER VERSION" of the headers that linux-headers-amd64 depends on.
 headers_kernel()
 {
 	dpkg-query -W -f '${Depends}\n' linux-headers-amd64 |
 		sed -n 's/.*linux-headers-\([^ ]*\) (= \([^)]*\)).*/\1 \2/p'
 }
 
-# download PACKAGE VERSION: the .deb into build/guest/download.
+# download PACKAGE VERSION: fetches the .deb into build/guest/download.
 download()
 {
 	mkdir -p "$GUEST/download"
 	(cd "$GUEST/download" && apt download "$1=$2" </dev/null >>"$LOG" 2>&1 9>&-)
 }
 
-# kernel_download KVER VERSION: the image package unpacked, not installed, so
-# that this machine goes on booting what it boots.
+# kernel_download KVER VERSION: unpacks the image package. It is not installed, so that this machine
+# keeps its kernel.
 kernel_download()
 {
 	local image=$GUEST/image-$1 module deb exclude=()
@@ -186,7 +185,7 @@ kernel_download()
 	rm -rf "$GUEST/download"
 }
 
-# unpacker FILE OFFSET: what unpacks what is there
+# unpacker FILE OFFSET: prints the command that unpacks the data there.
 unpacker()
 {
 	case $(od -An -tx1 -j "$2" -N 4 "$1" | tr -d ' ') in
@@ -196,8 +195,8 @@ unpacker()
 	esac
 }
 
-# vmlinux_extract VMLINUZ VMLINUX: by the boot protocol's header, which says
-# where in the bzImage the compressed kernel is.
+# vmlinux_extract VMLINUZ VMLINUX: the header of the boot protocol says where in the bzImage the
+# compressed kernel is.
 vmlinux_extract()
 {
 	local sectors offset length unpack
@@ -207,14 +206,14 @@ vmlinux_extract()
 	length=$(od -An -tu4 -j 588 -N 4 "$1" | xargs)
 	offset=$(((sectors + 1) * 512 + offset))
 	unpack=$(unpacker "$1" "$offset") || exit 1
-	# The payload ends in four bytes, its size, that are not compressed.
+	# The last four bytes of the payload are its size. They are not compressed.
 	dd if="$1" iflag=skip_bytes,count_bytes bs=1M status=none \
 		skip="$offset" count="$((length - 4))" | "$unpack" -dc >"$2.new"
 	mv "$2.new" "$2"
 }
 
-# kernel_find KVER VERSION: prints the root below which boot/ and lib/modules/
-# of that very kernel are: / if it is installed, else what was downloaded.
+# kernel_find KVER VERSION: prints the root of boot/ and lib/modules/ of that very kernel: / if it
+# is installed, else where it was unpacked.
 kernel_find()
 {
 	if [ -z "${SETUP_DOWNLOAD:-}" ] &&
@@ -241,7 +240,7 @@ setup_kernel()
 	mkdir -p "$GUEST"
 	rm -f "$GUEST/stamp"
 	if [ -n "$root" ] && ! kernel_download "$kver" "$version"; then
-		# The archive keeps the newest version only: move to it.
+		# The archive keeps only the newest version: move to that.
 		[ "$(id -u)" -eq 0 ] || die "cannot download linux-image-$kver $version"
 		apt_update
 		if ! kernel_download "$kver" "$version"; then
@@ -265,15 +264,17 @@ setup_kernel()
 	echo "$stamp" >"$GUEST/stamp"
 }
 
-# depends PACKAGE NAME: the package of that name (a sed pattern) that it depends on, and its version
+# depends PACKAGE NAME: prints the name and version of a package that PACKAGE depends on. NAME is a
+# sed pattern.
 depends()
 {
 	{ apt-cache show --no-all-versions "$1" 2>/dev/null || :; } |
 		sed -n "s/^Depends:.*\\($2\\) (= \\([^)]*\\)).*/\\1 \\2/p" | head -n 1
 }
 
-# headers_unpack KVER VERSION: the headers below build/guest/headers-KVER. Their Makefile names a
-# place where they are not; without its BTF, the module has none either, and pahole is not needed.
+# headers_unpack KVER VERSION: unpacks the headers below build/guest/headers-KVER, and makes their
+# Makefile name that folder. Their vmlinux is removed: without its BTF the module gets none, and
+# pahole is not needed.
 headers_unpack()
 {
 	local headers=$GUEST/headers-$1 common=linux-headers-${1%-amd64}-common package deb
@@ -291,7 +292,7 @@ headers_unpack()
 	mv "$headers.new" "$headers"
 }
 
-# setup_other SERIES: a kernel beside that of linux-headers-amd64
+# setup_other SERIES: prepares a kernel beside that of linux-headers-amd64.
 setup_other()
 {
 	local series=$1 kver version image config=$GUEST/other-$1.mk
@@ -335,9 +336,9 @@ setup_parts()
 	done
 	tar -xJf "/usr/src/$SOURCE_PACKAGE.tar.xz" -C "$PARTS.new" \
 		--strip-components 1 --occurrence=1 "${members[@]}"
-	# Where selftests/ is in a kernel's tree
+	# The place of selftests/ in a kernel tree
 	mkdir -p "$PARTS.new/tools/testing/selftests/net"
-	# Relative, so that a tree can be moved or copied with its build/.
+	# The link is relative, so that a tree can be moved or copied with its build/.
 	ln -s ../../../../../../selftests "$PARTS.new/tools/testing/selftests/net/canary"
 	echo "$version" >"$PARTS.new/stamp"
 	mv "$PARTS.new" "$PARTS"
