@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Layer 3, session: who lives. Questions, answers, and who is dead because none came.
+ * Layer 3, session: who lives. Members ask and answer; a member that does not answer is dead.
  * PROTOCOL.md, "Slow or dead".
  *
- * Whoever has seen packets can send them again, and must not make a rank that is gone look alive,
- * one that was answered wait, or one that has answered do so for ever. So the questions of a rank
- * to another one (REQUEST, FAILURE, PROBE) are numbered; each is taken once; WAIT and ALIVE repeat
- * its number. Everything else that shows life is what can be taken only once anyhow.
+ * Anybody who has seen packets can send them again. Such packets must not make a rank that is gone
+ * look alive, or make a member wait for ever. So the questions of one rank to another (REQUEST,
+ * FAILURE, PROBE) are numbered, and each is taken once. WAIT and ALIVE repeat the number. Other
+ * packets show life only if they can be taken only once.
  *
  * Timer: cnr_alive.at, while somebody owes an answer.
  */
@@ -14,18 +14,18 @@
 #include "session.h"
 
 #define CNR_DEAD_PROBES		64	/* questions in the time after which a rank is dead */
-#define CNR_DEAD_UNANSWERED	32	/* and that it did not answer: we may have slept, too */
-#define CNR_GONE_PAUSE		CNR_MSEC /* ... until others are */
+#define CNR_DEAD_UNANSWERED	32	/* it missed so many: we may have slept, too */
+#define CNR_GONE_PAUSE		CNR_MSEC /* pause after CNR_GONE_ONCE */
 
 #define CNR_RECENT	32	/* bits of cnr_questions.recent */
 
-/* The number of the next question to @rank */
+/* Return: the number of the next question to @rank */
 u32 cnr_question(struct cnr_comm *c, u16 rank)
 {
 	return ++c->questions[rank].question;
 }
 
-/* Does a packet of the rank of @t with @number answer a question put to it after @from? */
+/* Does @number answer a question that was put to the rank of @t after question @from? */
 bool cnr_is_answer(const struct cnr_questions *t, u32 from, u32 number)
 {
 	return canary_before(from, number) && !canary_before(t->question, number);
@@ -37,7 +37,7 @@ bool cnr_is_question(const struct canary_hdr *h)
 	       h->type == CANARY_RING_REQUEST;
 }
 
-/* Is it the first time that this comes? What is far older than others counts as old. */
+/* Does question @h come for the first time? One that is far older than others counts as old. */
 bool cnr_is_new_question(struct cnr_comm *c, const struct canary_hdr *h)
 {
 	struct cnr_questions *t = &c->questions[be16_to_cpu(h->rank)];
@@ -57,8 +57,8 @@ bool cnr_is_new_question(struct cnr_comm *c, const struct canary_hdr *h)
 }
 
 /*
- * How long until who owes an answer is asked again: all of them together not faster than
- * CNR_PROBE_GAP says, nor are all members looked at over and over to find a few.
+ * How long until members that owe an answer are asked again. All of them together are asked not
+ * faster than CNR_PROBE_GAP says, and all members are not looked at too often to find a few.
  */
 static u64 cnr_alive_gap(const struct cnr_comm *c)
 {
@@ -83,7 +83,7 @@ void cnr_ask(struct cnr_comm *c, u64 now, u16 rank)
 	}
 }
 
-/* @rank lives: this came from it, and cannot have been sent before. */
+/* @rank lives: a packet came from it that cannot be a copy of an earlier one. */
 void cnr_heard(struct cnr_comm *c, u16 rank)
 {
 	if (!c->alive.asked || !c->member[rank].asked)
@@ -93,7 +93,9 @@ void cnr_heard(struct cnr_comm *c, u16 rank)
 		c->alive.at = CNR_NEVER;
 }
 
-/* Nothing is to be expected of @rank any more. cnr_gone_settle() has to follow. */
+/*
+ * Nothing can be expected of @rank any more. The caller has to call cnr_gone_settle() afterwards.
+ */
 void cnr_gone(struct cnr_comm *c, u16 rank, u8 how)
 {
 	cnr_heard(c, rank);
@@ -102,7 +104,10 @@ void cnr_gone(struct cnr_comm *c, u16 rank, u8 how)
 	c->alive.left++;
 }
 
-/* No sum is possible any more. Some may have died since the last one; else they left. */
+/*
+ * No sum is possible any more. If some members died since the last operation, name them; else those
+ * that left.
+ */
 void cnr_fail_left(struct cnr_comm *c, u64 now)
 {
 	enum canary_abort why = CANARY_ABORT_LEFT;
@@ -126,13 +131,13 @@ void cnr_fail_left(struct cnr_comm *c, u64 now)
 }
 
 /*
- * Ask again whoever owes an answer, so that one lost packet is no death; find the dead.
- * Return: some are gone, and cnr_gone_settle() has to follow
+ * Ask again all members that owe an answer, so that one lost packet is no death. Find the dead.
+ * Return: true if some are gone; the caller then has to call cnr_gone_settle()
  */
 bool cnr_alive_timer(struct cnr_comm *c, u64 now)
 {
 	struct cnr_member *m;
-	bool idle = c->una == c->posted;	/* nobody waits for anybody here */
+	bool idle = c->una == c->posted;	/* nothing is needed of anybody */
 	u32 rank, n = 0, left = c->alive.left;
 	u64 gap = cnr_alive_gap(c);	/* an answer may still be on its way */
 	bool probe = false, more = false;
@@ -179,9 +184,8 @@ bool cnr_alive_timer(struct cnr_comm *c, u64 now)
 }
 
 /*
- * @rank has contributed all blocks before @sent. It can be a window ahead of us and no more: what
- * says otherwise is so old that serial numbers have gone half around since.
- * Return: that is news
+ * @rank has contributed all blocks before @sent. It can be at most a window ahead of us. A larger
+ * @sent is so old that serial numbers have gone half around since. Return: true if that is news
  */
 bool cnr_sent_by(struct cnr_comm *c, u16 rank, u32 sent)
 {
@@ -205,7 +209,7 @@ enum canary_drop cnr_probe_input(struct cnr_comm *c, const struct canary_hdr *h)
 	return CANARY_DROP_NONE;
 }
 
-/* Return: its sender has contributed more than was known */
+/* Return: true if its sender has contributed more than was known */
 bool cnr_alive_input(struct cnr_comm *c, const struct canary_hdr *h)
 {
 	u16 rank = be16_to_cpu(h->rank);
@@ -219,9 +223,10 @@ bool cnr_alive_input(struct cnr_comm *c, const struct canary_hdr *h)
 }
 
 /*
- * What was heard of a member long ago must not become the future of a serial number. Now and
- * then a block that goes brings one member up to what all have, and the next such one the next:
- * with 65535 members each has its turn in an eighth of the half round that there is.
+ * What was heard of a member long ago must not look like the future when serial numbers wrap. So
+ * now and then, when a block is done, one member is brought up to what all have; the next member
+ * comes next. Even of 65535 members, each has its turn within an eighth of half a round of serial
+ * numbers.
  */
 void cnr_refresh(struct cnr_comm *c, u32 block)
 {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Layer 4, blocks: a block begins, is waited for, and is done; and the window that all move
- * through. How it is summed up is its algorithm's business (struct cnr_algorithm).
+ * Layer 4, blocks: a block begins, waits, and is done, and the window moves on. How it is summed up
+ * is up to its algorithm (struct cnr_algorithm).
  *
- * States (enum cnr_block_state): IDLE -> SENT -> DONE -> out of the window.
- * Timer: cnr_block.deadline while SENT.
+ * States (enum cnr_block_state): IDLE -> SENT -> DONE -> out of the window. Timer:
+ * cnr_block.deadline while SENT.
  */
 #include "blocks.h"
 #include "outbox.h"
 #include "session.h"
 
-#define CNR_REQUESTS		32	/* REQUESTs one timer may cause */
-#define CNR_EXPLICIT		64	/* blocks of an operation that is released at once */
+#define CNR_REQUESTS		32	/* most REQUESTs at one timer */
+#define CNR_EXPLICIT		64	/* an operation of so many blocks is released at once */
 
-/* See cnr_leader(): where there are operations in which leaders do not take turns */
+/* cnr_leader(), where leaders do not take turns in all operations */
 u16 cnr_leader_found(struct cnr_comm *c, u32 block)
 {
 	const struct cnr_operation *o;
@@ -28,7 +28,7 @@ u16 cnr_leader_found(struct cnr_comm *c, u32 block)
 	return r.leader;
 }
 
-/* Begin @block, the next one. Other algorithms give up what came to them for it. */
+/* Begin @block, the next one. Other algorithms forget what came for it. */
 static void cnr_start(struct cnr_comm *c, u64 now, u32 block, struct cnr_operation *o)
 {
 	struct cnr_block *b = cnr_block(c, block);
@@ -47,7 +47,7 @@ static void cnr_start(struct cnr_comm *c, u64 now, u32 block, struct cnr_operati
 	o->run->start(c, now, block);
 }
 
-/* Begin the next block. Return: false if there is none, or it is not known how. */
+/* Begin the next block. Return: false if there is none, or if it cannot begin yet */
 bool cnr_start_next(struct cnr_comm *c, u64 now)
 {
 	struct cnr_operation *o;
@@ -75,8 +75,8 @@ static bool cnr_room(struct cnr_comm *c)
 }
 
 /*
- * Begin as many blocks as window and posted operations allow. A led block may be
- * complete as soon as it is posted, which moves the window while we are here.
+ * Begin as many blocks as the window and the posted operations allow. A block that is led here may
+ * be complete as soon as it is posted, and moves the window meanwhile.
  */
 void cnr_fill(struct cnr_comm *c, u64 now)
 {
@@ -85,7 +85,7 @@ void cnr_fill(struct cnr_comm *c, u64 now)
 		;
 }
 
-/* The leader lives and answers, but not to this: only small packets arrive here. */
+/* Fail if @leader lives, but never sends what @b lacks: only small packets of it arrive here. */
 bool cnr_path_fails(struct cnr_comm *c, u64 now, const struct cnr_block *b, u16 leader)
 {
 	if (b->silent < CNR_PATH_TRIES || now - b->asked_at < 2 * c->cfg.dead_after)
@@ -94,7 +94,7 @@ bool cnr_path_fails(struct cnr_comm *c, u64 now, const struct cnr_block *b, u16 
 	return true;
 }
 
-/* Something was asked for @b; until an answer comes, see cnr_path_fails(). */
+/* A question about @b goes out. cnr_path_fails() counts it until an answer comes. */
 void cnr_block_asked(struct cnr_block *b, u64 now)
 {
 	if (!b->silent)
@@ -103,7 +103,7 @@ void cnr_block_asked(struct cnr_block *b, u64 now)
 		b->silent++;
 }
 
-/* Of blocks without result, ask for what their algorithms miss. */
+/* Run the timers of all blocks that are not done. */
 void cnr_block_timers(struct cnr_comm *c, u64 now)
 {
 	u32 block, budget = CNR_REQUESTS;
@@ -120,8 +120,9 @@ void cnr_block_timers(struct cnr_comm *c, u64 now)
 }
 
 /*
- * Nothing of @o is needed here. That nobody needs it is told by what follows, or has to be told:
- * soon, if somebody may wait for his buffer, as large ones are not worth keeping longer.
+ * Nothing of @o is needed here any more. What follows tells whether anybody needs it; otherwise
+ * that has to be asked. It is asked soon if the operation is large, since its memory is not worth
+ * keeping, and if an application may be waiting for its buffer.
  */
 static void cnr_op_passed(struct cnr_comm *c, u64 now, const struct cnr_operation *o)
 {
@@ -133,7 +134,7 @@ static void cnr_op_passed(struct cnr_comm *c, u64 now, const struct cnr_operatio
 	cnr_done_wanted(c, o->base + o->blocks, now + (at_once ? 0 : wait));
 }
 
-/* @block is done: its result is in the vector, or what we contributed to it was taken. */
+/* @block is done: its result is in the vector, or its leader has taken our contribution. */
 void cnr_block_done(struct cnr_comm *c, u64 now, u32 block)
 {
 	struct cnr_block *b = cnr_block(c, block);

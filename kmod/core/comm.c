@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Layer 7, roof: a communicator's life. Its memory, how it begins and ends, where calls and time
- * come in. Packets come in by input.c, and go out by poll.c.
+ * Layer 7, roof: a communicator's life. Its memory, its begin and end, and the entry points for
+ * calls and time. Packets come in by input.c, and go out by poll.c.
  *
- * States: enum cnr_state in core.h. Timers: comm.h; none of them is owned here.
+ * States: enum cnr_state in core.h. Timers: comm.h; none of them belongs to this file.
  */
 #include "plan.h"
 #include "ring.h"
@@ -57,7 +57,7 @@ static u32 cnr_slice(const struct cnr_config *cfg)
 	return cfg->slice < cfg->members ? cfg->slice : 0;
 }
 
-/* Memory that is handed out piece by piece, or only counted (@mem NULL) */
+/* Memory that is handed out piece by piece; with @mem NULL it is only counted */
 struct cnr_room {
 	u8	*mem;
 	size_t	used;
@@ -71,7 +71,7 @@ static void *cnr_take(struct cnr_room *r, size_t n, size_t size)
 	return piece;
 }
 
-/* Packets touch it where a ring is all that runs. */
+/* The queue of a ring. Packets touch it often only where rings run all operations. */
 static void cnr_layout_queue(struct cnr_comm *c, const struct cnr_config *cfg, struct cnr_room *r)
 {
 	struct cnr_ring_item *queue = cnr_take(r, 4 * cnr_window(cfg), sizeof(*queue));
@@ -106,7 +106,7 @@ static void cnr_layout_leads(struct cnr_comm *c, const struct cnr_config *cfg, s
 	}
 }
 
-/* What packets touch */
+/* Memory that packets touch */
 static void cnr_layout(struct cnr_comm *c, const struct cnr_config *cfg, struct cnr_room *r)
 {
 	u32 window = cnr_window(cfg);
@@ -129,8 +129,8 @@ static void cnr_layout(struct cnr_comm *c, const struct cnr_config *cfg, struct 
 }
 
 /*
- * What they hardly do: tables by rank; sources, of which each lead slot has room for those of all
- * members, if nobody aggregates.
+ * Memory that packets hardly touch: tables by rank, and sources of lead slots. Each lead slot has
+ * room for one source of each member, in case nobody aggregates.
  */
 static void cnr_layout_seldom(struct cnr_comm *c, const struct cnr_config *cfg, struct cnr_room *r)
 {
@@ -223,7 +223,7 @@ struct cnr_comm *cnr_init(void *mem, const struct cnr_config *cfg)
 	return c;
 }
 
-/* All members are known, since just now: the layers above the session begin, with block @first. */
+/* All members are known since just now. The layers above the session begin, with block @first. */
 void cnr_begin(struct cnr_comm *c)
 {
 	u32 i;
@@ -269,7 +269,7 @@ u32 cnr_missing(const struct cnr_comm *c, u16 *ranks, u32 max)
 	u32 i, n = 0;
 
 	if (c->state == CNR_JOINING && c->cfg.rank && !c->join.heard) {
-		/* nothing was heard of rank 0 */
+		/* rank 0 has answered nothing */
 		if (ranks && max)
 			ranks[0] = 0;
 		return ranks ? min_t(u32, 1, max) : 1;
@@ -301,7 +301,7 @@ int cnr_failure(const struct cnr_comm *c, enum canary_abort *why)
 	return c->state == CNR_FAILED ? c->end.error : 0;
 }
 
-/* What is held to be sent, or for others, above the outbox */
+/* Drop everything above the outbox that is to be sent, or held for others. */
 static void cnr_drop_all(struct cnr_comm *c)
 {
 	u32 i;
@@ -374,9 +374,9 @@ int cnr_post(struct cnr_comm *c, u64 now, const struct cnr_op *op)
 }
 
 /*
- * What takes long with many members, for drivers that must not be long at it (cnr_config.slice): it
- * is begun where it is wanted, and gone on with here, some members at a time. Without slices all is
- * done at once, where it is wanted.
+ * Do a slice of long work. Some work takes long with many members. Drivers that must not take long
+ * set cnr_config.slice. Such work then begins where it is needed, and goes on here, some members at
+ * a time. Without slices it is all done at once, where it is needed.
  */
 bool cnr_work(struct cnr_comm *c, u64 now)
 {
@@ -389,7 +389,7 @@ bool cnr_work(struct cnr_comm *c, u64 now)
 		c->work = c->collectives[i]->work(c, now);
 	c->work = c->work || cnr_done_work(c, now);
 	if (c->work)
-		cnr_fill(c, now);	/* what has waited for it */
+		cnr_fill(c, now);	/* blocks may have waited for it */
 	cnr_over(c);
 	return c->work;
 }
@@ -433,7 +433,7 @@ void cnr_prefetch(const struct cnr_comm *c)
 
 void cnr_prefetch_block(const struct cnr_comm *c, const struct canary_hdr *h)
 {
-	/* Without: what is the next in the queue if none is in it again */
+	/* Without @h: the next block in the queue, if none is in it for a second time */
 	u32 block = h ? be32_to_cpu(h->block) : c->next - (c->tree.tx_head - c->tree.tx_tail);
 
 	__builtin_prefetch(&c->block[block & c->block_mask], 1);

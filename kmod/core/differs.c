@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/*
- * Layer 4, blocks: ranks that run another operation than we do. No timers.
- */
+/* Layer 4, blocks: ranks that run another operation than we do. No timers. */
 #include "blocks.h"
 #include "outbox.h"
 
 /*
- * @rank, surely, runs another operation than we do at @block: one with @sig. @agree members are
- * known to run that one. Who differs from two others is named; until that is known, a third is
- * asked what it runs. Among two it cannot be told.
+ * @rank certainly runs another operation at @block than we do, one with @sig. @agree members are
+ * known to run that one. A member that differs from two others is named. Until that is known, a
+ * third member is asked what it runs. With two members it cannot be told.
  */
 void cnr_differs(struct cnr_comm *c, u64 now, u32 block, u16 rank, u32 sig, u32 agree)
 {
@@ -17,7 +15,7 @@ void cnr_differs(struct cnr_comm *c, u64 now, u32 block, u16 rank, u32 sig, u32 
 	u16 third = 0;
 
 	if (!sig)
-		return;		/* does not say what it runs */
+		return;		/* it does not say what it runs */
 	if (c->cfg.members == 2) {
 		cnr_fail(c, now, CANARY_ABORT_MISMATCH, both, 2, true);
 		return;
@@ -34,7 +32,7 @@ void cnr_differs(struct cnr_comm *c, u64 now, u32 block, u16 rank, u32 sig, u32 
 	cnr_control(c, CANARY_PROBE, third, block);
 }
 
-/* ALIVE says what its sender runs. */
+/* ALIVE came, which says what its sender runs. It may decide who differs. */
 void cnr_differs_heard(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
 {
 	struct cnr_operation *o;

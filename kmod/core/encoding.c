@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Layer 4, blocks: encodings. From elements of a vector to words on the wire, and back. Here alone
- * is known which operators there are on which types.
+ * Layer 4, blocks: encodings. They turn elements of a vector into words on the wire, and back. Only
+ * this file knows which operators there are on which types.
  */
 #include "blocks.h"
 
-/* Where no functions are given, words are the elements themselves. */
+/* An entry without functions uses the elements themselves as words. */
 static const struct cnr_encoding cnr_encodings[] = {
 	{
 		.op = CANARY_OP_SUM,
@@ -33,7 +33,7 @@ u32 cnr_element(u8 op, u8 dtype)
 	return e ? e->element : 0;
 }
 
-/* Bytes of cnr_op.memory that the encoding has for itself; partial words of rings are behind. */
+/* Return: bytes of cnr_op.memory for the encoding itself; partial sums of rings follow */
 static size_t cnr_memory_own(const struct cnr_comm *c, const struct cnr_encoding *e,
 			     const struct cnr_op *op)
 {
@@ -49,13 +49,13 @@ size_t cnr_memory(const struct cnr_comm *c, const struct cnr_op *op)
 	return cnr_memory_own(c, e, op) + (size_t)cnr_blocks(c, e, op) * c->length;
 }
 
-/* Elements of a block, where words are elements */
+/* Return: elements of a block, where words are elements */
 static u32 cnr_each(const struct cnr_comm *c, const struct cnr_encoding *e)
 {
 	return c->length / e->element;
 }
 
-/* Blocks of @op: 1 at least, for a barrier has no elements. */
+/* Return: how many blocks @op has; at least 1, since a barrier has no elements */
 u32 cnr_blocks(const struct cnr_comm *c, const struct cnr_encoding *e, const struct cnr_op *op)
 {
 	u32 each, blocks;
@@ -67,7 +67,7 @@ u32 cnr_blocks(const struct cnr_comm *c, const struct cnr_encoding *e, const str
 	return blocks ? blocks : 1;
 }
 
-/* @o is new. */
+/* Prepare the new operation @o. */
 void cnr_encoding_begin(const struct cnr_comm *c, struct cnr_operation *o)
 {
 	const struct cnr_encoding *e = o->encoding;
@@ -78,7 +78,7 @@ void cnr_encoding_begin(const struct cnr_comm *c, struct cnr_operation *o)
 	o->plain = !e->part && !e->encode;
 }
 
-/* See cnr_part(): where the encoding does something. */
+/* cnr_part(), where the encoding has functions */
 void cnr_part_cut(const struct cnr_comm *c, const struct cnr_operation *o, struct cnr_part *p)
 {
 	o->encoding->part(c, o, p);
@@ -92,7 +92,7 @@ bool cnr_part_after(const struct cnr_comm *c, const struct cnr_operation *o, u32
 	return !canary_before(c->una, o->base + p.after);
 }
 
-/* Elements that do not fill the last word. Return: @words */
+/* Copy elements that do not fill the last word, and pad it. Return: @words */
 u32 *cnr_pad(const struct cnr_operation *o, const struct cnr_part *p, const void *elements,
 	     u32 *words)
 {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/*
- * Layer 7, roof: a packet comes in. It is checked, and handed to whom it is for.
- */
+/* Layer 7, roof: a packet comes in. It is checked, and handed to the part that it is for. */
 #include "blocks.h"
 #include "message.h"
 #include "outbox.h"
@@ -18,14 +16,14 @@ static enum canary_drop cnr_abort_input(struct cnr_comm *c, u64 now, const struc
 
 	for (i = 0; i < n && i < CNR_FAULTS; i++)
 		ranks[i] = be16_to_cpu(list[i]);
-	/* More than there are names of */
+	/* There may be more faults than names. */
 	if (i < CNR_FAULTS || all < i)
 		all = i;
 	cnr_fail(c, now, be16_to_cpu(in->hdr->abort.why), ranks, all, false);
 	return CANARY_DROP_NONE;
 }
 
-/* Rank 0 does not take our JOIN. It is believed where the cookie came from. */
+/* Rank 0 refuses our JOIN. That is believed only from where the cookie came from. */
 static enum canary_drop cnr_refused_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 {
 	if (c->state != CNR_JOINING || !cnr_is_at(&c->join.answers_from, in) ||
@@ -35,7 +33,7 @@ static enum canary_drop cnr_refused_input(struct cnr_comm *c, u64 now, const str
 	return CANARY_DROP_NONE;
 }
 
-/* The mac is wrong: data that were damaged on the way are told from what nobody sent. */
+/* The mac is wrong. Return: why: the data were damaged on the way, or nobody of us sent this */
 static enum canary_drop cnr_forged(const struct cnr_in *in)
 {
 	const struct canary_hdr *h = in->hdr;
@@ -45,7 +43,7 @@ static enum canary_drop cnr_forged(const struct cnr_in *in)
 	return CANARY_DROP_MAC;
 }
 
-/* Is it well-formed, meant for us, and who it says it is from? All that can be told at once. */
+/* All checks that need no block: is the packet well-formed, meant for us, and from its sender? */
 static enum canary_drop cnr_check_packet(struct cnr_comm *c, const struct cnr_in *in)
 {
 	const struct canary_hdr *h = in->hdr;
@@ -77,7 +75,7 @@ static enum canary_drop cnr_check_packet(struct cnr_comm *c, const struct cnr_in
 	return CANARY_DROP_NONE;
 }
 
-/* The member table may have become complete: then the epoch begins. */
+/* A message of rendezvous. If it completes the member table, the epoch begins. */
 static enum canary_drop cnr_rendezvous_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 {
 	enum canary_drop drop;
@@ -103,7 +101,10 @@ static void cnr_alive_heard(struct cnr_comm *c, u64 now, const struct canary_hdr
 			c->collectives[i]->alive(c, now, h, more);
 }
 
-/* About a block. Who runs it shows how it is run: the operation may be held for that. */
+/*
+ * A message about a block. A contribution or partial sum shows which algorithm runs the block. An
+ * operation that is held may be waiting for that.
+ */
 static enum canary_drop cnr_block_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 {
 	const struct canary_hdr *h = in->hdr;
@@ -158,7 +159,7 @@ static enum canary_drop cnr_dispatch(struct cnr_comm *c, u64 now, const struct c
 	}
 }
 
-/* Is this taken but once, so that its sender is known to live? */
+/* Can @h be taken only once? Then it shows that its sender lives. */
 static bool cnr_is_once(const struct canary_hdr *h)
 {
 	return !cnr_is_merged(h) && (cnr_has_data(h) || h->type == CANARY_WAIT ||
@@ -166,8 +167,8 @@ static bool cnr_is_once(const struct canary_hdr *h)
 }
 
 /*
- * It is over here: is the sender of @h to be told? So is who joins with the key that this is told
- * under, as it would go on until it gives up.
+ * The communicator is over here. Is the sender of @h to be told? A process that joins with the
+ * right key and epoch is told, too, as it would go on until it gives up.
  */
 static bool cnr_wants_end(const struct cnr_comm *c, const struct canary_hdr *h)
 {

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Layer 3, session: what nobody needs any more, and when a member that was closed may go.
+ * Layer 3, session: what nobody needs any more, and when a closed member may go.
  *
  * Results are kept, and a closed member stays, as long as somebody may need them. Where no traffic
- * tells that, members tell one of them what they need no more (ACK), and it tells all what nobody
- * needs: the collector. That is rank 0, and when that is gone, the lowest rank that is not.
+ * shows that, members tell the collector what they need no more (ACK), and it tells all what nobody
+ * needs. The collector is rank 0, or the lowest rank that is not gone.
  *
- * Gone is who said LEAVE, and who was silent for dead_after while there was nothing that others
- * needed of it. So the dead hold up the others no longer than that, and those that are slow get
- * their results meanwhile.
+ * A member is gone if it said LEAVE, or if it was silent for dead_after while nothing was needed of
+ * it. So the dead hold up others no longer than that. The slow get their results meanwhile.
  *
  * Timers: cnr_progress.at while results are kept; linger_at, the limit, while LINGERING.
  */
@@ -16,7 +15,7 @@
 #include "session.h"
 
 #define CNR_DONE_LAST		(1 * CNR_SEC)
-#define CNR_DONE_SAID		4	/* times ACK is said before it is asked for */
+#define CNR_DONE_SAID		4	/* how often ACK goes out before silent members are asked */
 
 static bool cnr_is_collector(const struct cnr_comm *c)
 {
@@ -33,7 +32,7 @@ void cnr_done_begin(struct cnr_comm *c)
 	p->base = c->first - 1;
 }
 
-/* Results before @goal are here. Do all have them? That is to be known @at some time. */
+/* Results before @goal are here. From @at on, find out whether all have them. */
 void cnr_done_wanted(struct cnr_comm *c, u32 goal, u64 at)
 {
 	struct cnr_progress *p = &c->progress;
@@ -44,7 +43,7 @@ void cnr_done_wanted(struct cnr_comm *c, u32 goal, u64 at)
 	cnr_arm(c, at);
 }
 
-/* Somebody knows that all members have all results before @done. */
+/* All members have all results before @done. */
 void cnr_all_done(struct cnr_comm *c, u32 done)
 {
 	if (canary_before(c->all_done, done) && !canary_before(c->una, done))
@@ -52,9 +51,11 @@ void cnr_all_done(struct cnr_comm *c, u32 done)
 }
 
 /*
- * What all members have, as far as it is known to the collector. Each ACK may tell more, so a look
- * at all members goes on where it stopped, at the first one that holds them up: none before it
- * does, as long as what all have stays what it was when the look began.
+ * Return: what all members have, as far as the collector knows
+ *
+ * Each ACK may tell more. So a look at all members stops at the first one that holds them up, and
+ * goes on there later. The members before it have more than @base. That holds as long as @base is
+ * what all have.
  */
 static u32 cnr_done_by_all(struct cnr_comm *c)
 {
@@ -83,14 +84,14 @@ static void cnr_collect(struct cnr_comm *c)
 {
 	u32 all;
 
-	/* Those that were looked at first may have more by now. */
+	/* The members that were looked at first may have more by now, so look again. */
 	while (canary_before(c->all_done, all = cnr_done_by_all(c))) {
 		c->all_done = all;
 		cnr_cast(c, CNR_CAST_DONE);
 	}
 }
 
-/* Some @members more. Return: false if that was all. */
+/* Ask up to @members more members. Return: false if those were all */
 static bool cnr_done_ask_some(struct cnr_comm *c, u64 now, u32 members)
 {
 	struct cnr_progress *p = &c->progress;
@@ -103,7 +104,7 @@ static bool cnr_done_ask_some(struct cnr_comm *c, u64 now, u32 members)
 	return end < c->cfg.members;
 }
 
-/* Who has not said that it has the results has to answer, and is gone if it does not. */
+/* Ask all members that have not said that they have the results. Who does not answer is gone. */
 static void cnr_done_ask(struct cnr_comm *c, u64 now)
 {
 	if (c->progress.asked < c->cfg.members)
@@ -116,8 +117,9 @@ static void cnr_done_ask(struct cnr_comm *c, u64 now)
 }
 
 /*
- * The collector has to answer, and if some were found dead, those that would follow it: five times
- * as many each time. Or who missed that all others said goodbye would find them dead one by one.
+ * Ask the collector. If some members were found dead, also ask those that would follow it: five
+ * times as many each time. Otherwise a member that missed all goodbyes would find the others dead
+ * one by one.
  */
 static void cnr_collectors_ask(struct cnr_comm *c, u64 now)
 {
@@ -139,8 +141,9 @@ bool cnr_done_work(struct cnr_comm *c, u64 now)
 }
 
 /*
- * Results of an operation are kept because it is not known that all have them: nothing follows
- * that would tell, or what follows waits for somebody who waits for that.
+ * Results of an operation are kept because it is not known that all have them. Nothing may follow
+ * that would tell. Or what follows may wait for a member that waits for this. So tell the
+ * collector, and ask.
  */
 void cnr_done_timer(struct cnr_comm *c, u64 now)
 {
@@ -167,9 +170,12 @@ void cnr_done_timer(struct cnr_comm *c, u64 now)
 }
 
 /*
- * Members may disagree about who the collector is: not all find out at once that one is gone, and
- * who has everything looks for nobody. So who takes us for it is told what all have as far as we
- * know, and believes that of us alone; and the one that we take for it has to show that it lives.
+ * A member said what it has, or what all have.
+ *
+ * Members may disagree about the collector: not all find out at once that one is gone, and a member
+ * that has everything looks for nobody. A member that takes us for the collector is told what we
+ * know that all have. It believes that, and no other member does. The one that we take for the
+ * collector then has to show that it lives.
  */
 enum canary_drop cnr_done_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
 {
@@ -179,7 +185,7 @@ enum canary_drop cnr_done_input(struct cnr_comm *c, u64 now, const struct canary
 
 	if (collector) {
 		if (canary_before(c->next, done))
-			return CANARY_DROP_BLOCK;	/* we did not contribute to that yet */
+			return CANARY_DROP_BLOCK;	/* we have not contributed that block yet */
 		if (canary_before(cnr_done(c, &c->member[rank]), done)) {
 			c->member[rank].done = done - c->first;
 			cnr_heard(c, rank);
@@ -191,25 +197,28 @@ enum canary_drop cnr_done_input(struct cnr_comm *c, u64 now, const struct canary
 	} else {
 		cnr_ask(c, now, c->progress.collector);
 	}
-	/* An answer is answered by nobody, or two collectors would never end. */
+	/* Answers get no answer, or two collectors would never end. */
 	if (h->flags & CANARY_F_ASKS)
 		cnr_control(c, CANARY_ACK, rank, 0);
 	else if (!collector && rank != c->progress.collector)
-		return CANARY_DROP_STATE;	/* what all have, says one that does not collect */
+		return CANARY_DROP_STATE;	/* it says what all have, but is no collector */
 	if (collector)
 		cnr_collect(c);
 	cnr_linger_timer(c, now);
 	return CANARY_DROP_NONE;
 }
 
-/* Whose results were waited for may be one that is gone, and another one may be the collector. */
+/*
+ * Some members are gone. They may have been waited for, and one of them may have been the
+ * collector.
+ */
 void cnr_gone_settle(struct cnr_comm *c, u64 now)
 {
 	struct cnr_progress *p = &c->progress;
 
 	while (!cnr_is_collector(c) && (c->member[p->collector].flags & CNR_M_LEFT)) {
 		p->collector++;
-		p->base = c->all_done - 1;		/* all are looked at */
+		p->base = c->all_done - 1;		/* look at all again */
 	}
 	p->tries = 0;
 	p->at = min_t(u64, p->at, now);
@@ -217,7 +226,7 @@ void cnr_gone_settle(struct cnr_comm *c, u64 now)
 	cnr_linger_timer(c, now);
 }
 
-/* Everybody has everything, or it took too long: say goodbye. */
+/* If everybody has everything, or it took too long, say goodbye. */
 void cnr_linger_timer(struct cnr_comm *c, u64 now)
 {
 	if (c->state != CNR_LINGERING)
@@ -231,7 +240,7 @@ void cnr_linger_timer(struct cnr_comm *c, u64 now)
 	cnr_cast(c, CNR_CAST_LEAVE);
 }
 
-/* The application is done: go when all have all results, or @at_once. */
+/* The application is done. Leave when all have all results, or @at_once. */
 void cnr_linger(struct cnr_comm *c, u64 now, bool at_once)
 {
 	if (at_once)
@@ -253,7 +262,7 @@ enum canary_drop cnr_leave_input(struct cnr_comm *c, u64 now, const struct canar
 	m->done = be32_to_cpu(h->leave.end) - c->first;
 	cnr_all_done(c, be32_to_cpu(h->leave.acked));
 	if (c->state == CNR_JOINING)
-		cnr_connected(c);	/* it was, so that everybody is in */
+		cnr_connected(c);	/* it was connected, so everybody is in */
 	if (c->una != c->posted && canary_before(cnr_done(c, m), c->posted))
 		cnr_fail(c, now, CANARY_ABORT_LEFT, &rank, 1, true);
 	else

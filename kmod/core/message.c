@@ -5,7 +5,10 @@
  */
 #include "message.h"
 
-/* Secrets of this communicator alone: nonces, the epoch, places in tables; one for each @label */
+/*
+ * Return: a secret of this communicator, another one for each @label. Nonces, the epoch and places
+ * in tables come from them.
+ */
 u64 cnr_secret(const struct cnr_comm *c, u32 label)
 {
 	struct {
@@ -20,7 +23,10 @@ u64 cnr_secret(const struct cnr_comm *c, u32 label)
 	return cnr_siphash(c->cfg.seed, &in, sizeof(in));
 }
 
-/* 16 bytes that hang on all that a session is; @label and @label + 1 are used for nothing else. */
+/*
+ * Derive 16 bytes that depend on everything that makes a session. No other key uses @label or
+ * @label + 1.
+ */
 static void cnr_derive(const struct cnr_comm *c, u32 label, u8 key[16])
 {
 	struct {
@@ -56,7 +62,7 @@ void cnr_derive_key(struct cnr_comm *c)
 	}
 }
 
-/* What a tag is the hash of */
+/* A tag is the hash of this. */
 struct cnr_tag_of {
 	__be32	epoch;
 	__be32	block;
@@ -85,7 +91,7 @@ u64 cnr_tag(const struct cnr_comm *c, u16 rank, u32 block, u8 attempt, u32 opsig
 	return cnr_siphash(c->key, &in, sizeof(in));
 }
 
-/* The sum of the tags of all ranks but our own: what a complete block must have collected. */
+/* Return: the sum of the tags of all ranks but our own, which a complete block must have */
 u64 cnr_expected_tag(const struct cnr_comm *c, u32 block, u8 attempt, u32 opsig)
 {
 	u16 own = c->cfg.rank;
@@ -122,7 +128,10 @@ u32 cnr_opsig(const struct cnr_op *op, u32 seq, u8 algorithm)
 	return sig ? sig : 1;
 }
 
-/* Rendezvous comes before the session key; it is authenticated by the pre-shared one. */
+/*
+ * Return: the key of the mac. There is no session key yet during rendezvous, so the pre-shared key
+ * is used.
+ */
 const u8 *cnr_mac_key(const struct cnr_comm *c, const struct canary_hdr *h)
 {
 	switch (h->type) {
@@ -136,7 +145,7 @@ const u8 *cnr_mac_key(const struct cnr_comm *c, const struct canary_hdr *h)
 	}
 }
 
-/* Bits of words of a header (platform.h has seen to it that memory is little-endian) */
+/* Words of a header, and bits in them (platform.h makes sure that memory is little-endian) */
 #define CNR_HDR_WORDS		(sizeof(struct canary_hdr) / sizeof(u64))
 #define CNR_BITS_AT(member)	(8 * (offsetof(struct canary_hdr, member) % sizeof(u64)))
 #define CNR_CLEAR(word, member, mask)	\
@@ -144,8 +153,9 @@ const u8 *cnr_mac_key(const struct cnr_comm *c, const struct canary_hdr *h)
 	 ~((u64)(mask) << CNR_BITS_AT(member)))
 
 /*
- * What a switch may set on a packet that it did not merge is not authenticated. Word by word:
- * memory that is read in larger pieces than it was just written in makes us wait.
+ * The mac does not cover what a switch may set on a packet that it did not merge. The header is
+ * copied word by word: a processor stalls if it reads memory in larger pieces than it was just
+ * written in.
  */
 static u64 cnr_mac_with(const struct cnr_comm *c, const struct canary_hdr *h, u64 hash)
 {
@@ -167,7 +177,10 @@ static u64 cnr_mac_with(const struct cnr_comm *c, const struct canary_hdr *h, u6
 	return cnr_siphash(cnr_mac_key(c, h), in, sizeof(in));
 }
 
-/* @payload: of data; @port: that it is sent to, where a cookie is good */
+/*
+ * @payload: of messages with data; @port: destination of the packet, which the mac of a cookie
+ *		covers
+ */
 u64 cnr_mac(const struct cnr_comm *c, const struct canary_hdr *h, const void *payload, __be16 port)
 {
 	u64 hash = 0;
@@ -180,8 +193,8 @@ u64 cnr_mac(const struct cnr_comm *c, const struct canary_hdr *h, const void *pa
 }
 
 /*
- * The same for a result that is sent. Several children get it one after the other, so that the
- * hash of its data is remembered; the result of a block never changes.
+ * cnr_mac() for a result that is sent. Several children get it one after the other, so the hash of
+ * its data is kept. The result of a block never changes.
  */
 static u64 cnr_result_mac(struct cnr_comm *c, const struct cnr_out *out)
 {
@@ -195,7 +208,10 @@ static u64 cnr_result_mac(struct cnr_comm *c, const struct cnr_out *out)
 	return cnr_mac_with(c, h, c->hash);
 }
 
-/* The next result to be sealed is that of @block: its data have @hash, whatever is read of them. */
+/*
+ * The next result to be sealed is that of @block. Its mac uses @hash, whatever its data are by
+ * then.
+ */
 void cnr_seal_by(struct cnr_comm *c, u32 block, u64 hash)
 {
 	c->hash = hash;
@@ -203,13 +219,16 @@ void cnr_seal_by(struct cnr_comm *c, u32 block, u64 hash)
 	c->hash_known = true;
 }
 
-/* Payloads that are nobody's data: their digest binds them to the mac. */
+/*
+ * Does @h have a payload that is not data? The header then has a digest of it, which the mac
+ * covers.
+ */
 bool cnr_has_digest(const struct canary_hdr *h)
 {
 	return h->type == CANARY_JOIN || h->type == CANARY_WELCOME || h->type == CANARY_ABORT;
 }
 
-/* It is at one place in all of them. */
+/* The digest is at the same place in all these messages. */
 u32 cnr_digest_of(const struct canary_hdr *h)
 {
 	return be32_to_cpu(h->join.digest);
@@ -239,13 +258,13 @@ void cnr_header(struct cnr_comm *c, struct cnr_out *out, u8 type, u32 block)
 	h->rank = cpu_to_be16(c->cfg.rank);
 }
 
-/* Bytes of data, or that a path takes: a multiple of 4 */
+/* @length: bytes of data, or that a path takes; a multiple of 4 */
 void cnr_set_length(struct canary_hdr *h, u32 length)
 {
 	h->contribution.length = cpu_to_be16(length);
 }
 
-/* @out has @words. */
+/* The payload of @out is @words. */
 void cnr_data(struct cnr_out *out, u8 kind, const u32 *words, u16 length)
 {
 	out->hdr.contribution.kind = kind;
@@ -254,7 +273,7 @@ void cnr_data(struct cnr_out *out, u8 kind, const u32 *words, u16 length)
 	out->len = length;
 }
 
-/* The header is complete: authenticate and account it. */
+/* The header is complete: add digest and mac, and count the bytes. */
 void cnr_seal(struct cnr_comm *c, struct cnr_out *out)
 {
 	const u8 *key = cnr_mac_key(c, &out->hdr);
@@ -268,7 +287,7 @@ void cnr_seal(struct cnr_comm *c, struct cnr_out *out)
 	c->stats.counter[CNR_C_bytes_out] += sizeof(out->hdr) + out->len;
 }
 
-/* @out: its header is complete but for what cnr_seal() does */
+/* Address @out to @rank. Its header is complete except for what cnr_seal() adds. */
 void cnr_to_rank(struct cnr_comm *c, struct cnr_out *out, u16 rank)
 {
 	if (canary_has_to(&out->hdr))

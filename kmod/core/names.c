@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Names of counters, drop reasons and algorithms, for whoever shows them to people. */
+/* Names of counters, drop reasons, algorithms and troubles, to show them to people */
 #include "core.h"
 
 const char *cnr_drop_name(enum canary_drop drop)

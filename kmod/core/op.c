@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Layer 4, blocks: operations. Vectors are cut into blocks, completed in the order of posting, and
- * kept as long as others may ask for them.
+ * Layer 4, blocks: operations. They are cut into blocks, complete in the order of posting, and are
+ * kept as long as others may ask for their results.
  *
- * ops[] is a ring by sequence number: [op_release, op_report) were reported and are kept for
- * others, [op_report, op_seq) are to be reported.
+ * ops[] is a ring by sequence number. Operations in [op_release, op_report) were reported, and are
+ * kept for others. Those in [op_report, op_seq) are still to be reported.
  */
 #include "blocks.h"
 #include "message.h"
@@ -19,13 +19,16 @@ bool cnr_can_post(const struct cnr_comm *c)
 	return c->op_seq - c->op_release < CNR_OPS;
 }
 
-/* Blocks in serial space must stay comparable: half of it, less what a window can reach. */
+/*
+ * Serial numbers must stay comparable: blocks in use take half of them, less what a window can
+ * reach.
+ */
 static bool cnr_serial_room(const struct cnr_comm *c, u32 blocks)
 {
 	return (u64)(c->posted - c->all_done) + blocks < (1ULL << 31) - 4 * CNR_WINDOW_MAX;
 }
 
-/* Return: the operation that @op is; NULL if there are too many */
+/* Return: a new operation for @op; NULL if there are too many */
 struct cnr_operation *cnr_op_new(struct cnr_comm *c, const struct cnr_op *op)
 {
 	const struct cnr_encoding *e = cnr_encoding(op->op, op->dtype);
@@ -47,7 +50,7 @@ struct cnr_operation *cnr_op_new(struct cnr_comm *c, const struct cnr_op *op)
 	return o;
 }
 
-/* A communicator of one has nobody to talk to. */
+/* The only member of a communicator is done at once. */
 void cnr_op_alone(struct cnr_comm *c, struct cnr_operation *o)
 {
 	if (o->op.source)
@@ -61,7 +64,7 @@ void cnr_op_alone(struct cnr_comm *c, struct cnr_operation *o)
 	cnr_count(c, CNR_C_operations);
 }
 
-/* It is known now how @o is summed up: by @algorithm. */
+/* It is known now that @algorithm runs @o. */
 void cnr_op_run(struct cnr_comm *c, struct cnr_operation *o, u8 algorithm)
 {
 	o->algorithm = algorithm;
@@ -85,7 +88,7 @@ static struct cnr_operation *cnr_find_among(struct cnr_comm *c, u32 block, u32 s
 	return NULL;
 }
 
-/* Those that are under way are asked for more often than those that are kept. */
+/* Operations that are under way are looked up more often than those that are kept. */
 struct cnr_operation *cnr_find_op(struct cnr_comm *c, u32 block)
 {
 	struct cnr_operation *o = cnr_find_among(c, block, c->op_passed, c->op_seq);
@@ -94,8 +97,9 @@ struct cnr_operation *cnr_find_op(struct cnr_comm *c, u32 block)
 }
 
 /*
- * What a contribution says of its sender: it has all results of operations CNR_OPS_BEGUN before,
- * and those a window before. Whoever wants to begin @o keeps to that.
+ * May a block of @o begin? A contribution proves two things about its sender: it has all results of
+ * the operation CNR_OPS_BEGUN before, and all results a window before. So no member begins a block
+ * earlier.
  */
 bool cnr_may_begin(const struct cnr_comm *c, const struct cnr_operation *o)
 {
@@ -103,7 +107,10 @@ bool cnr_may_begin(const struct cnr_comm *c, const struct cnr_operation *o)
 	       (o->run->follows || c->next - c->una < c->window);
 }
 
-/* So, all have contributed @block of @o: all have all results before the one returned. */
+/*
+ * All have contributed @block of @o. Return: the block before which all then have all results (see
+ * cnr_may_begin())
+ */
 u32 cnr_proven_done(struct cnr_comm *c, const struct cnr_operation *o, u32 block)
 {
 	u32 done = block + 1 - c->window, seq = o->seq - (CNR_OPS_BEGUN - 1);
@@ -145,7 +152,7 @@ bool cnr_released(struct cnr_comm *c, struct cnr_done *done)
 	if (c->state != CNR_FAILED && c->state != CNR_CLOSED && cnr_op_asked_for(c, o))
 		return false;
 	c->op_release++;
-	/* Those that ended with an error never passed. */
+	/* Operations that ended with an error were never passed. */
 	if (canary_before(c->op_passed, c->op_release))
 		c->op_passed = c->op_release;
 	if (o->run) {
@@ -156,7 +163,7 @@ bool cnr_released(struct cnr_comm *c, struct cnr_done *done)
 	return true;
 }
 
-/* The communicator is over: what is not complete never will be. */
+/* The communicator is over: end all operations that are not complete. */
 void cnr_fail_ops(struct cnr_comm *c, int error)
 {
 	struct cnr_operation *o;

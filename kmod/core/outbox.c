@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Layer 2, outbox: what is to be said, to one rank or to all, and the end that all are told of.
- * poll.c makes messages of it.
+ * Layer 2, outbox: what is to be sent, to one rank or to all, and how a communicator fails, of
+ * which all are told. poll.c makes the packets.
  *
  * States: any -> FAILED. No timers.
  */
 #include "outbox.h"
 
-/* Say @type to @rank. Return: the message, to be filled in; NULL if there is no room. */
+/*
+ * Queue a message of @type for @rank. Return: the message, to be filled in; NULL if there is no
+ * room
+ */
 struct cnr_control *cnr_control(struct cnr_comm *c, u8 type, u16 rank, u32 block)
 {
 	struct cnr_control *m;
@@ -24,7 +27,7 @@ struct cnr_control *cnr_control(struct cnr_comm *c, u8 type, u16 rank, u32 block
 	return m;
 }
 
-/* Say it to all, from the first one on. */
+/* Send @cast to all members, from the first one on. */
 void cnr_cast(struct cnr_comm *c, enum cnr_broadcast cast)
 {
 	c->broadcast |= 1U << cast;
@@ -46,8 +49,8 @@ static int cnr_abort_error(enum canary_abort why)
 }
 
 /*
- * It is over, because of @n ranks, of which the first CNR_FAULTS are in @ranks. @tell: the
- * others do not know yet. What layers above hold is dropped by the roof, when they return to it.
+ * The communicator fails because of @n ranks, of which the first CNR_FAULTS are in @ranks. @tell:
+ * the others do not know yet. The roof drops what layers above hold, when they return to it.
  */
 void cnr_fail(struct cnr_comm *c, u64 now, enum canary_abort why, const u16 *ranks, u32 n,
 	      bool tell)

@@ -2,9 +2,10 @@
 /*
  * Layer 6, plan: which algorithm runs an operation.
  *
- * Rank 0 decides for all. What it was told to do travels in WELCOME. Left to itself (AUTO), trees
- * run what is short, which all know without a word; for the rest, rank 0 looks at what became of
- * the blocks that it led, and tells all with PLAN. Until then, others hold the operation.
+ * Rank 0 decides for all. If it was told an algorithm, that travels in WELCOME. With AUTO, trees
+ * run short operations, which all members know without a message. For other operations, rank 0
+ * looks at what became of the blocks that it led, and tells all members by PLAN. Until then they
+ * hold the operation.
  *
  * Timer: cnr_plan.ask_at while an operation is held; it asks rank 0 with PLAN.
  */
@@ -14,11 +15,14 @@
 #include "plan.h"
 #include "session.h"
 
-#define CNR_PLAN_BLOCKS		8	/* a member: from there on a ring may pay */
-#define CNR_PLAN_SAMPLE		4	/* blocks led that tell something */
+#define CNR_PLAN_BLOCKS		8	/* blocks a member from which on a ring may pay */
+#define CNR_PLAN_SAMPLE		4	/* least blocks led that tell something */
 #define CNR_PLAN_LOOK		32	/* rings in a row before trees are looked at again */
 
-/* Is there anything to decide? Known to all, since it only depends on what they agree on. */
+/*
+ * Return: why nothing has to be decided; CANARY_WHY_NONE if rank 0 has to decide. It only depends
+ * on what all members agree on, so all know it.
+ */
 static u8 cnr_plan_clear(const struct cnr_comm *c, const struct cnr_operation *o)
 {
 	if (!o->shape->rings && (!c->algorithm || c->algorithm == CANARY_ALG_RING))
@@ -44,7 +48,7 @@ static void cnr_plan_take(struct cnr_comm *c, struct cnr_operation *o, u8 algori
 	cnr_op_run(c, o, algorithm);
 }
 
-/* It was known before: now the reason is, too. */
+/* The algorithm of @o was known before. Now the reason is known, too. */
 static void cnr_plan_why(struct cnr_comm *c, struct cnr_operation *o, u8 why)
 {
 	o->why = why;
@@ -63,7 +67,7 @@ static void cnr_plan_release(struct cnr_comm *c, u64 now, struct cnr_operation *
 	cnr_fill(c, now);
 }
 
-/* Rank 0: a ring avoids incast, so it is for where switches do not; and where trees fail. */
+/* Rank 0 chooses a ring where no switches avoid incast, or where trees fail. */
 static void cnr_plan_choose(struct cnr_comm *c)
 {
 	struct cnr_observed *seen = &c->observed;
@@ -129,8 +133,8 @@ void cnr_plan_post(struct cnr_comm *c, u64 now, struct cnr_operation *o)
 }
 
 /*
- * A member that knows runs @block so: rank 0 has said it. If that is our operation, too, the
- * message need not have come here.
+ * Another member runs @block by @algorithm, so rank 0 has told it. If that is our operation, we
+ * need not wait for the message.
  */
 void cnr_plan_heard(struct cnr_comm *c, u64 now, u32 block, u32 opsig, u8 algorithm)
 {
@@ -143,7 +147,7 @@ void cnr_plan_heard(struct cnr_comm *c, u64 now, u32 block, u32 opsig, u8 algori
 		cnr_plan_release(c, now, o, algorithm, CANARY_WHY_NONE);
 }
 
-/* The first operation that is held. */
+/* Return: the first operation that is held, or NULL */
 static struct cnr_operation *cnr_plan_held(struct cnr_comm *c)
 {
 	struct cnr_operation *o;
@@ -179,7 +183,7 @@ void cnr_plan_timer(struct cnr_comm *c, u64 now)
 	cnr_arm(c, p->ask_at);
 }
 
-/* Rank 0 is asked. */
+/* A member asks rank 0. */
 static enum canary_drop cnr_plan_asked(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
 {
 	u32 block = be32_to_cpu(h->block);
@@ -247,7 +251,10 @@ static void cnr_plan_fill(struct cnr_comm *c, const struct cnr_operation *o, str
 	cnr_count(c, CNR_C_plans_out);
 }
 
-/* One question or answer; false if it has become pointless */
+/*
+ * Make a question, or an answer, about the operation that begins with @block. Return: false if it
+ * has become pointless
+ */
 bool cnr_plan_build(struct cnr_comm *c, u32 block, u16 rank, struct cnr_out *out)
 {
 	struct cnr_operation *o = cnr_find_op(c, block);
@@ -259,7 +266,10 @@ bool cnr_plan_build(struct cnr_comm *c, u32 block, u16 rank, struct cnr_out *out
 	return true;
 }
 
-/* Rank 0 tells all about the operation whose turn it is. */
+/*
+ * Rank 0: make the message to all about the operation whose turn it is. Return: false if none is
+ * due
+ */
 bool cnr_plan_announce(struct cnr_comm *c, struct cnr_out *out)
 {
 	const struct cnr_operation *o = &c->ops[c->plan.tell % CNR_OPS];
@@ -270,7 +280,7 @@ bool cnr_plan_announce(struct cnr_comm *c, struct cnr_out *out)
 	return true;
 }
 
-/* All were told. Return: true if there is another operation to tell. */
+/* All members were told about one operation. Return: true if there is another one to tell */
 bool cnr_plan_announced(struct cnr_comm *c)
 {
 	if (++c->plan.tell == c->plan.tell_end)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Layer 7, roof: a packet goes out, one a call. Control messages go first (they are small and
- * somebody waits), then messages to everybody, results, contributions.
+ * Layer 7, roof: a packet goes out, one at each call. Control messages go first, since they are
+ * small and somebody waits for them. Then come messages to all members, results, and contributions.
  */
 #include "blocks.h"
 #include "message.h"
@@ -24,7 +24,7 @@ static void cnr_abort_build(struct cnr_comm *c, struct cnr_out *out)
 	out->len = c->end.known * sizeof(*list);
 }
 
-/* Refuse a JOIN: the sender has no session key yet, so it goes under the pre-shared one. */
+/* Refuse a JOIN. Its sender has no session key yet, so the answer goes under the pre-shared key. */
 static void cnr_refuse_build(const struct cnr_comm *c, const struct cnr_control *m,
 			     struct cnr_out *out)
 {
@@ -50,7 +50,7 @@ static void cnr_alive_build(struct cnr_comm *c, const struct cnr_control *m, str
 	out->hdr.alive.switch_id = c->first_aggregator;
 }
 
-/* A result that somebody asked for again. Return: false if nobody has it any more. */
+/* Make a result that somebody asked for again. Return: false if it is lost, or not kept */
 static bool cnr_again_build(struct cnr_comm *c, u64 now, const struct cnr_control *m,
 			    struct cnr_out *out)
 {
@@ -67,7 +67,7 @@ static bool cnr_again_build(struct cnr_comm *c, u64 now, const struct cnr_contro
 	return true;
 }
 
-/* REQUEST, FAILURE: what is asked for */
+/* REQUEST, FAILURE, RING_REQUEST: what is asked for */
 static void cnr_asking_build(struct cnr_comm *c, const struct cnr_control *m, struct cnr_out *out)
 {
 	struct cnr_operation *o = cnr_find_op(c, m->block);
@@ -87,7 +87,7 @@ static void cnr_asking_build(struct cnr_comm *c, const struct cnr_control *m, st
 	}
 }
 
-/* What has a header and little else. Return: false if the message has become pointless. */
+/* Make a message that has a header and little else. Return: false if it has become pointless */
 static bool cnr_word_build(struct cnr_comm *c, const struct cnr_control *m, struct cnr_out *out)
 {
 	cnr_header(c, out, m->type, m->block);
@@ -119,7 +119,7 @@ static bool cnr_word_build(struct cnr_comm *c, const struct cnr_control *m, stru
 		out->hdr.probe.acked = cpu_to_be32(c->una);
 		break;
 	case CANARY_ACK:
-		/* Who leads silent blocks says how far it is itself. */
+		/* A leader of silent blocks, and a member that asks, say how far they are. */
 		out->hdr.ack.acked = cpu_to_be32(m->flags & (CANARY_F_ASKS | CANARY_F_SILENT) ?
 						 c->una : c->all_done);
 		break;
@@ -201,7 +201,7 @@ static bool cnr_cast_one(struct cnr_comm *c, u64 now, enum cnr_broadcast cast, u
 	return true;
 }
 
-/* Nobody asks for a goodbye that got lost: those are said twice. */
+/* How often each message is said. Nobody asks for a lost goodbye, so goodbyes are said twice. */
 static const u8 cnr_cast_rounds[CNR_CASTS] = {
 	[CNR_CAST_WELCOME] = 1,
 	[CNR_CAST_READY] = 1,
@@ -244,8 +244,8 @@ static void cnr_news(struct cnr_comm *c)
 }
 
 /*
- * The next packet of the collectives that have a bit: an answer, or a contribution of our own.
- * Trees come before rings here. A collective may set its bit again when it is asked.
+ * Make the next packet of the collectives that have a bit in @bits: an answer, or a contribution
+ * (@own). Trees come before rings here. A collective may set its bit again when it is asked.
  */
 static bool cnr_collective_build(struct cnr_comm *c, u64 now, u8 *bits, bool own,
 				 struct cnr_out *out)
@@ -284,7 +284,7 @@ static bool cnr_next(struct cnr_comm *c, u64 now, struct cnr_out *out)
 	cnr_over(c);
 	if (c->contributes && cnr_collective_build(c, now, &c->contributes, true, out))
 		return true;
-	return c->broadcast && cnr_cast_build(c, now, out);	/* over, just now */
+	return c->broadcast && cnr_cast_build(c, now, out);	/* it may have failed just now */
 }
 
 bool cnr_poll(struct cnr_comm *c, u64 now, struct cnr_out *out)

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Layer 4, blocks: results, from the vector, to whoever asks. No timers.
+ * Layer 4, blocks: results are made in the vector, and sent from there to members that ask. No
+ * timers.
  *
- * Others may write to that memory (cnr_op.hashes). What is right is told by the hash, made of
- * memory that is the core's alone before anybody else could write to it: the mac is made with that,
- * not with what is read when it is sent. Who takes the packet compares the data. The checksum would
- * not do: it is the same for the same elements in another order.
+ * Others may write to that memory (cnr_op.hashes). Then a hash tells what is right. It is made of
+ * memory that only the core can write to, before anybody else could change the data. The mac is
+ * made with that hash, not with what is read when the result is sent. So the receiver notices a
+ * change when it compares the data. A checksum would not be enough: it stays the same if elements
+ * change places.
  */
 #include "blocks.h"
 #include "message.h"
@@ -19,7 +21,10 @@ static u64 cnr_result_hash(struct cnr_comm *c, const struct cnr_operation *o, u3
 	return cnr_hash(c->data_key, words, p.result);
 }
 
-/* @words will be the result of @block, and nobody else can write to them yet. */
+/*
+ * Note the hash of @words. They will be the result of @block, and nobody else can write to them
+ * yet.
+ */
 void cnr_result_note(struct cnr_comm *c, struct cnr_operation *o, u32 block, const u32 *words)
 {
 	if (o->op.hashes)
@@ -27,9 +32,9 @@ void cnr_result_note(struct cnr_comm *c, struct cnr_operation *o, u32 block, con
 }
 
 /*
- * @others is what all others have contributed to @block: with our own words, that is the result.
- * @room is for words, and may be @others; nobody else can write to it.
- * Return: the checksum of the result.
+ * Make the result of @block: combine @others, which all others have contributed, with our own
+ * words. @room is for words, and may be @others; nobody else can write to it. Return: the checksum
+ * of the result
  */
 u32 cnr_result_make(struct cnr_comm *c, struct cnr_operation *o, u32 block, const u32 *others,
 		    u32 *room)
@@ -54,7 +59,7 @@ u32 cnr_result_make(struct cnr_comm *c, struct cnr_operation *o, u32 block, cons
 	return sum;
 }
 
-/* Did somebody write to @words, the result of @block? Then nobody has it any more. */
+/* Did somebody write to @words, the result of @block? Then the result is lost. */
 bool cnr_result_changed(struct cnr_comm *c, const struct cnr_operation *o, u32 block,
 			const u32 *words)
 {
@@ -62,7 +67,10 @@ bool cnr_result_changed(struct cnr_comm *c, const struct cnr_operation *o, u32 b
 	       o->op.hashes[block - o->base] != cnr_result_hash(c, o, block, words);
 }
 
-/* Which of the 32 blocks that were led before @block are finished? The latest: the lowest bit. */
+/*
+ * Return: which of the 32 blocks that were led before @block are finished. The lowest bit is the
+ * latest.
+ */
 static u32 cnr_finished_bits(struct cnr_comm *c, const struct cnr_operation *o, u32 block)
 {
 	u32 stride = cnr_stride(c, o);
@@ -71,7 +79,7 @@ static u32 cnr_finished_bits(struct cnr_comm *c, const struct cnr_operation *o, 
 
 	for (i = 0; i < 32; i++) {
 		block -= stride;
-		/* Where serials wrap, the rotation skips; and shapes differ in who leads. */
+		/* The turns skip where serial numbers wrap. Other shapes have other leaders. */
 		if (cnr_leader(c, block) != c->cfg.rank)
 			break;
 		if (canary_before(block, all))
@@ -82,14 +90,14 @@ static u32 cnr_finished_bits(struct cnr_comm *c, const struct cnr_operation *o, 
 	return bits;
 }
 
-/* The next result to be sent is that of @block. */
+/* The next result to be sent is that of @block: seal it with its noted hash. */
 static void cnr_result_vouch(struct cnr_comm *c, const struct cnr_operation *o, u32 block)
 {
 	if (o->op.hashes)
 		cnr_seal_by(c, block, o->op.hashes[block - o->base]);
 }
 
-/* The result of a finished block, from the vector. Return: false if it is not kept any more. */
+/* Make the packet with the result of @block, which is finished. Return: false if it is not kept */
 bool cnr_result_build(struct cnr_comm *c, u32 block, u8 attempt, struct cnr_out *out)
 {
 	struct cnr_operation *o = cnr_find_op(c, block);

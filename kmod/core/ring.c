@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Layer 5, ring: operations that hosts carry out alone: a ring, reduce-scatter and allgather a
+ * Layer 5, ring: operations that hosts carry out alone. A ring does reduce-scatter and allgather, a
  * block at a time (Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
  * workstations").
  *
- * The partial sum of a block starts at the member after its leader in the order of the ring; each
- * one adds its data, keeps it (ring_words.c), and sends it on. It is complete at the leader, and
- * the result goes around once more. Every hop is from a member to the next one, authenticated,
- * and repeated on demand from what is kept: there is nothing to begin anew.
+ * The partial sum of a block starts at the member after its leader in the order of the ring. Each
+ * member adds its data, keeps the sum (ring_words.c), and sends it on. At the leader the sum is
+ * complete, and the result goes around once more. Every hop goes from a member to the next one. It
+ * is authenticated, and repeated on demand from what is kept. So nothing has to begin anew.
  *
- * This presumes an allreduce (cnr_shape.rings): leaders take turns, so that all links are busy and
- * the block that has the same leader is @members blocks away; and all contribute and get results.
+ * A ring needs an allreduce (cnr_shape.rings). Leaders take turns, so that all links are busy, and
+ * the next block with the same leader is @members blocks away. All members contribute and get
+ * results.
  *
  * States: those of tree_member.c, and CNR_B_PARTIAL while SENT: own data are in the partial sum.
- * Timer: cnr_block.deadline while SENT; it asks the member before us with REQUEST.
+ * Timer: cnr_block.deadline while SENT; it asks the member before us with RING_REQUEST.
  */
 #include "message.h"
 #include "outbox.h"
@@ -21,10 +22,10 @@
 #include "session.h"
 
 #ifndef CNR_CWND_RING
-#define CNR_CWND_RING		8	/* on each link of a ring; the simulator's are faster */
+#define CNR_CWND_RING		8	/* blocks on each link; the simulator has faster links */
 #endif
 
-/* How many members add to @block before us: 0 starts it, members - 1 leads it. */
+/* Return: how many members add to @block before us. The first one has 0, the leader members - 1 */
 static u16 cnr_ring_hop(const struct cnr_comm *c, u32 block)
 {
 	u32 leader = c->ring.place[cnr_block(c, block)->roles.leader];
@@ -32,7 +33,7 @@ static u16 cnr_ring_hop(const struct cnr_comm *c, u32 block)
 	return (c->ring.own + 2 * c->cfg.members - leader - 1) % c->cfg.members;
 }
 
-/* The next member gets what there is of @block, or asks if there is no room. */
+/* Queue @item for the next member. If there is no room, that member will ask. */
 static void cnr_ring_push(struct cnr_comm *c, const struct cnr_ring_item *item)
 {
 	struct cnr_ring *r = &c->ring;
@@ -109,7 +110,7 @@ static void cnr_ring_start(struct cnr_comm *c, u64 now, u32 block)
 	cnr_ring_rearm(c, now, b);
 }
 
-/* Round trips have become longer than the timer. */
+/* If round trips have become longer than the timer, double the timer. */
 static void cnr_ring_slowed(struct cnr_comm *c, u64 now, const struct cnr_block *b)
 {
 	struct cnr_ring *r = &c->ring;
@@ -155,10 +156,11 @@ static void cnr_ring_timer(struct cnr_comm *c, u64 now, u32 block, u32 *budget)
 }
 
 /*
- * Blocks with one leader come over a hop in their order. So what should have come before @block,
- * and has not, is probably lost; it may have been lost before, and then somebody nearer to that
- * place asks already: the further it comes, the longer it may take, by the time of a hop. A
- * result may be late because its partial sum was.
+ * Blocks of one leader come over a hop in their order. So if the block before @block has not come,
+ * it is probably lost here. Or it was lost further back, and a member nearer to that place asks
+ * already: the time to wait grows by the time of a hop for each hop. A result may be late because
+ * its partial sum was.
+ * @have: CNR_B_PARTIAL if results come, 0 if partial sums do
  */
 static void cnr_ring_hole(struct cnr_comm *c, u64 now, u32 block, u8 have)
 {
@@ -180,7 +182,7 @@ static void cnr_ring_hole(struct cnr_comm *c, u64 now, u32 block, u8 have)
 	cnr_arm(c, b->deadline);
 }
 
-/* As cnr_rtt(): how long a block is in flight here, be it led here or not. */
+/* As cnr_rtt(), of the time for which a block is in flight here, led here or not */
 static void cnr_ring_rtt(struct cnr_comm *c, u64 now, const struct cnr_block *b)
 {
 	struct cnr_ring *r = &c->ring;
@@ -200,7 +202,9 @@ static void cnr_ring_rtt(struct cnr_comm *c, u64 now, const struct cnr_block *b)
 	r->shift = 0;
 }
 
-/* What can be said against data for a block in flight, or its @result. *@p becomes the block. */
+/*
+ * Check the data of a block in flight, or its @result. Fills in *@p. Return: why they are dropped
+ */
 static enum canary_drop cnr_ring_check(struct cnr_comm *c, u64 now, const struct cnr_in *in,
 				       struct cnr_part *p, bool result)
 {
@@ -220,7 +224,7 @@ static enum canary_drop cnr_ring_check(struct cnr_comm *c, u64 now, const struct
 	return cnr_sum_right(in) ? CANARY_DROP_NONE : CANARY_DROP_SUM;
 }
 
-/* Add @payload to our data of @block: at its leader that is the result. Return: its checksum. */
+/* Add @payload to our data of @block. At the leader that makes the result. Return: its checksum */
 static u32 cnr_ring_add(struct cnr_comm *c, u32 block, const u32 *payload)
 {
 	struct cnr_operation *o = &c->ops[cnr_block(c, block)->op];
@@ -236,8 +240,8 @@ static void cnr_ring_finish(struct cnr_comm *c, u64 now, u32 block)
 
 	if (b->tag != cnr_ring_tags_sum(c, block, c->ops[b->op].opsig)) {
 		/*
-		 * Every hop was authenticated, so a member has made it up; and our own data are
-		 * not there any more to begin anew.
+		 * Every hop was authenticated, so a member has made it up. Our own data are not
+		 * there any more to begin anew.
 		 */
 		cnr_count(c, CNR_C_tag_mismatch);
 		cnr_fail(c, now, CANARY_ABORT_MISMATCH, &c->ring.prev, 1, true);
@@ -252,8 +256,9 @@ static void cnr_ring_finish(struct cnr_comm *c, u64 now, u32 block)
 }
 
 /*
- * The one before us may be further: it has results that we still lack. Follow it, as far as there
- * is room; nobody else minds, because none can be further than a window from who is furthest.
+ * The member before us may be ahead, as it has results that we still lack. Begin the blocks up to
+ * @block, as far as there is room. That harms nobody: no member is more than a window from the one
+ * that is furthest.
  */
 static void cnr_ring_follow(struct cnr_comm *c, u64 now, u32 block)
 {
@@ -287,7 +292,7 @@ static enum canary_drop cnr_ring_partial(struct cnr_comm *c, u64 now, const stru
 		return drop;
 	if (be16_to_cpu(h->contribution.count) != cnr_ring_hop(c, block))
 		return CANARY_DROP_COUNT;
-	/* Our timer asks for it again. */
+	/* The tags take longer. Our timer asks for the partial sum again. */
 	if (!cnr_ring_tags_known(c, block))
 		return CANARY_DROP_EARLY;
 	b->sum = cnr_ring_add(c, block, cnr_payload(in));
@@ -329,7 +334,7 @@ static enum canary_drop cnr_ring_result(struct cnr_comm *c, u64 now, const struc
 	drop = cnr_ring_check(c, now, in, &p, true);
 	if (drop != CANARY_DROP_NONE)
 		return drop;
-	/* There is none without our data. */
+	/* There is no result without our data. */
 	if (!(b->flags & CNR_B_PARTIAL))
 		return CANARY_DROP_STATE;
 	cnr_store(c, &c->ops[b->op], &p, cnr_payload(in));
@@ -345,7 +350,7 @@ static enum canary_drop cnr_ring_result(struct cnr_comm *c, u64 now, const struc
 	return CANARY_DROP_NONE;
 }
 
-/* What the REQUEST @h asks for is not here. */
+/* Answer the RING_REQUEST @h: what it asks for is not here. */
 static void cnr_ring_say_wait(struct cnr_comm *c, const struct canary_hdr *h)
 {
 	struct cnr_control *m = cnr_control(c, CANARY_RING_WAIT, be16_to_cpu(h->rank),
@@ -373,7 +378,7 @@ static enum canary_drop cnr_ring_request(struct cnr_comm *c, u64 now, const stru
 	if (cnr_in_flight(c, block) && b->state != CNR_B_IDLE &&
 	    be32_to_cpu(h->opsig) != c->ops[b->op].opsig) {
 		cnr_control(c, CANARY_ALIVE, rank, block);
-		cnr_ring_say_wait(c, h);	/* until it is known who differs */
+		cnr_ring_say_wait(c, h);	/* it waits until it is known who differs */
 		cnr_differs(c, now, block, rank, be32_to_cpu(h->opsig), 1);
 		return CANARY_DROP_OPSIG;
 	}
@@ -405,7 +410,7 @@ static enum canary_drop cnr_ring_wait(struct cnr_comm *c, u64 now, const struct 
 	return CANARY_DROP_NONE;
 }
 
-/* From one of our neighbours */
+/* A ring message. It has to come from the right neighbour. */
 static enum canary_drop cnr_ring_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 {
 	const struct canary_hdr *h = in->hdr;
@@ -463,7 +468,7 @@ static bool cnr_ring_result_build(struct cnr_comm *c, const struct cnr_ring_item
 	return true;
 }
 
-/* What is sent again: did somebody write to our vector meanwhile? Then nobody has it any more. */
+/* @out is sent again. Did somebody write to our vector meanwhile? Then what it had is lost. */
 static bool cnr_ring_changed(struct cnr_comm *c, const struct cnr_out *out, u32 block)
 {
 	struct cnr_operation *o = cnr_find_op(c, block);
@@ -473,7 +478,7 @@ static bool cnr_ring_changed(struct cnr_comm *c, const struct cnr_out *out, u32 
 	return o->op.hashes && cnr_out_sum(out) != cnr_block(c, block)->sum;
 }
 
-/* Next partial sum or result for the member after us. */
+/* Make the next partial sum or result for the member after us. Return: false if there is none */
 static bool cnr_ring_build(struct cnr_comm *c, u64 now, struct cnr_out *out)
 {
 	struct cnr_ring *r = &c->ring;
@@ -503,7 +508,10 @@ static bool cnr_ring_build(struct cnr_comm *c, u64 now, struct cnr_out *out)
 	return false;
 }
 
-/* Around a ring there is one sender on each link, and no other signal than results. */
+/*
+ * A ring has one sender on each link, and no signal but results. So the limit is a constant for
+ * each link.
+ */
 static u32 cnr_ring_in_flight(const struct cnr_comm *c)
 {
 	return max_t(u32, CNR_CWND_FIRST, CNR_CWND_RING * c->cfg.members);
@@ -514,14 +522,14 @@ static bool cnr_ring_ready(const struct cnr_comm *c)
 	return c->ring.known;
 }
 
-/* An operation is going to be run by us. */
+/* A ring is going to run an operation. */
 static void cnr_ring_wanted(struct cnr_comm *c)
 {
 	cnr_ring_begin(c);
 	cnr_count(c, CNR_C_operations_ring);
 }
 
-/* Is partial sum @h of a block that we have not begun, and from whom we get it? */
+/* Is @h a partial sum from our neighbour, for a block that we have not begun? */
 static bool cnr_ring_expects(struct cnr_comm *c, const struct canary_hdr *h)
 {
 	u32 block = be32_to_cpu(h->block);
@@ -531,7 +539,7 @@ static bool cnr_ring_expects(struct cnr_comm *c, const struct canary_hdr *h)
 	       !cnr_in_flight(c, block);
 }
 
-/* What takes long: the order, and the tags of a block that is led here. */
+/* Long work: the order, and the tags of a block that is led here */
 static bool cnr_ring_work(struct cnr_comm *c, u64 now)
 {
 	return cnr_ring_order_work(c) || cnr_ring_tags_work(c);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Layer 5, ring: who is whose neighbour in a ring: the order of the table of members by address,
- * which is the same for all without a word; and who shares a leaf has neighbouring addresses, if
- * anything has.
+ * Layer 5, ring: who is whose neighbour. The members are sorted by address, so all know the order
+ * without a message. Hosts at one leaf usually have neighbouring addresses.
  */
 #include "ring.h"
 
-/* Ranks are told apart by address and port; what claims to be the same goes by rank. */
+/* Does @a come before @b? They are compared by address and port. If these are equal, by rank. */
 static bool cnr_ring_less(const struct cnr_comm *c, u16 a, u16 b)
 {
 	const struct canary_peer *x = a ? &c->peer[a] : &c->join.root;
@@ -33,7 +32,7 @@ static void cnr_ring_sift(struct cnr_comm *c, u32 i, u32 n)
 	at[i] = rank;
 }
 
-/* Some more @steps of a heap sort. Return: true if that was all. */
+/* Do up to @steps steps of a heap sort. Return: true if it is done */
 static bool cnr_ring_sort(struct cnr_comm *c, u32 steps)
 {
 	struct cnr_ring *r = &c->ring;
@@ -66,7 +65,7 @@ static void cnr_ring_sorted(struct cnr_comm *c)
 	r->known = true;
 }
 
-/* There is something to do for a ring: its order is wanted. */
+/* The order of the ring is needed. Begin to find it, if that has not begun. */
 void cnr_ring_begin(struct cnr_comm *c)
 {
 	struct cnr_ring *r = &c->ring;
@@ -82,7 +81,7 @@ void cnr_ring_begin(struct cnr_comm *c)
 		cnr_ring_order_work(c);
 }
 
-/* Goes on with it. Return: false if it is not wanted, or known. */
+/* Do a slice of the sorting. Return: false if the order is not needed, or known */
 bool cnr_ring_order_work(struct cnr_comm *c)
 {
 	if (!c->ring.wanted || c->ring.known)

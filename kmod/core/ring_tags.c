@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Layer 5, ring: what the tags of a block have to add up to at its leader. With slices
- * (cnr_config.slice), of one block at a time, some members at a time by cnr_work(); as for trees.
+ * (cnr_config.slice), cnr_work() adds up those of one block at a time, some members at a time, as
+ * in trees.
  */
 #include "message.h"
 #include "ring.h"
 
 /*
- * In a ring: is @block led here, with more members than two windows have blocks? So mostly one of
- * these is under way at a time. Otherwise the tags of all are not many.
+ * Is @block led here, and are there at least as many members as two windows have blocks? Then
+ * usually one of its blocks is under way at a time. With fewer members the tags are few.
  */
 static bool cnr_ring_slices(const struct cnr_comm *c, u32 block)
 {
@@ -16,7 +17,9 @@ static bool cnr_ring_slices(const struct cnr_comm *c, u32 block)
 	       c->cfg.members >= 2 * c->window;
 }
 
-/* Does a block before @block need what is known of its tags? So where serials wrap. */
+/*
+ * Does an earlier block still need the tags that are kept? That happens where serial numbers wrap.
+ */
 static bool cnr_ring_tags_held(struct cnr_comm *c, u32 block)
 {
 	u32 led = c->ring.led;
@@ -25,7 +28,7 @@ static bool cnr_ring_tags_held(struct cnr_comm *c, u32 block)
 	       cnr_block(c, led)->state != CNR_B_DONE;
 }
 
-/* @block was begun, as a ring. */
+/* @block was begun, as a ring. Begin to add up its tags. */
 void cnr_ring_tags_begin(struct cnr_comm *c, u32 block)
 {
 	if (!cnr_ring_slices(c, block) || cnr_ring_tags_held(c, block))
@@ -36,7 +39,7 @@ void cnr_ring_tags_begin(struct cnr_comm *c, u32 block)
 	c->work = true;
 }
 
-/* Is it @block that goes by slices? Any other one is computed at once. */
+/* Is @block the one whose tags are kept? Those of any other block are computed at once. */
 static bool cnr_ring_tags_kept(const struct cnr_comm *c, u32 block)
 {
 	return c->ring.led == block && cnr_ring_slices(c, block);
@@ -54,7 +57,7 @@ u64 cnr_ring_tags_sum(const struct cnr_comm *c, u32 block, u32 opsig)
 	       cnr_expected_tag(c, block, 0, opsig);
 }
 
-/* Return: false if no block that was begun lacks its tags. */
+/* Do a slice of the tags. Return: false if no block that was begun lacks its tags */
 bool cnr_ring_tags_work(struct cnr_comm *c)
 {
 	struct cnr_ring *r = &c->ring;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Layer 5, ring: what all members up to us have contributed to a block, until its result is here.
- * It is kept in the vector, in place of our own elements; or, where words are no elements, in
- * cnr_op.memory.
+ * Layer 5, ring: the partial sum of a block, up to and with us, until its result is here. The
+ * vector has it in place of our own elements. Where words are no elements, cnr_op.memory has it.
  */
 #include "ring.h"
 
@@ -12,13 +11,16 @@ static u32 *cnr_partial_room(const struct cnr_comm *c, const struct cnr_operatio
 	return (u32 *)((u8 *)o->op.memory + o->memory_own + (size_t)p->index * c->length);
 }
 
-/* The vector has room for it, as elements. */
+/* Is the partial sum in the vector? */
 static bool cnr_partial_in_vector(const struct cnr_operation *o)
 {
 	return o->plain;
 }
 
-/* @block begins here. Return: if it begins with us (@first), the checksum of our own words */
+/*
+ * @block begins here. @first: its partial sum starts with us. Return: then the checksum of our own
+ * words
+ */
 u32 cnr_partial_begin(struct cnr_comm *c, struct cnr_operation *o, u32 block, bool first)
 {
 	struct cnr_part p;
@@ -37,8 +39,8 @@ u32 cnr_partial_begin(struct cnr_comm *c, struct cnr_operation *o, u32 block, bo
 }
 
 /*
- * Combine @payload with our own words of @block. Return: the checksum of that. What the application
- * changes in it is as good as another contribution of its own.
+ * Combine @payload with our own words of @block. Return: the checksum of the new partial sum. If
+ * the application changes it meanwhile, that counts as another contribution of its own.
  */
 u32 cnr_partial_add(struct cnr_comm *c, struct cnr_operation *o, u32 block, const u32 *payload)
 {
@@ -58,7 +60,7 @@ u32 cnr_partial_add(struct cnr_comm *c, struct cnr_operation *o, u32 block, cons
 	return sum;
 }
 
-/* What was combined so far, to be sent; good until the next call. */
+/* Return: the partial sum, to be sent; good until the next call */
 const u32 *cnr_partial_words(struct cnr_comm *c, struct cnr_operation *o, const struct cnr_part *p)
 {
 	void *elements;

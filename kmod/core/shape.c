@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Layer 4, blocks: shapes. Who leads a block of an operation, who contributes, who gets the result.
- * Here alone that is known; everybody else asks the functions below and those in blocks.h.
- * docs/how-to-add-a-shape.md
+ * Layer 4, blocks: shapes. A shape says who leads a block of an operation, who contributes, and who
+ * gets the result. Only this file knows the shapes. Others ask the functions below and those in
+ * blocks.h. docs/how-to-add-a-shape.md
  */
 #include "blocks.h"
 
@@ -35,13 +35,13 @@ static const struct cnr_shape *cnr_shape(u32 shape)
 	return NULL;
 }
 
-/* Has @cfg, which may name none, operations of @shape? */
+/* Will there be operations of @shape? A @cfg that names none has allreduces. */
 static bool cnr_shape_wanted(const struct cnr_config *cfg, u32 shape)
 {
 	return cfg->shapes ? cfg->shapes >> shape & 1 : shape == CANARY_ALLREDUCE;
 }
 
-/* Are there all shapes that @cfg names? */
+/* Are all shapes that @cfg names known here? */
 bool cnr_shapes_known(const struct cnr_config *cfg)
 {
 	u32 shape;
@@ -53,8 +53,8 @@ bool cnr_shapes_known(const struct cnr_config *cfg)
 }
 
 /*
- * Will there be operations whose leaders do not take turns, if @turns; or that keep no results, if
- * @kept?
+ * May there be operations whose leaders do not take turns (if @turns), or that keep no results (if
+ * @kept)?
  */
 static bool cnr_shapes_lack(const struct cnr_config *cfg, bool turns, bool kept)
 {
@@ -66,19 +66,19 @@ static bool cnr_shapes_lack(const struct cnr_config *cfg, bool turns, bool kept)
 	return false;
 }
 
-/* Do leaders take turns, in all operations that there will be? */
+/* Will leaders take turns in all operations? */
 bool cnr_shapes_turn(const struct cnr_config *cfg)
 {
 	return !cnr_shapes_lack(cfg, true, false);
 }
 
-/* Are results kept, in all operations that there will be? */
+/* Will all operations keep their results? */
 bool cnr_shapes_kept(const struct cnr_config *cfg)
 {
 	return !cnr_shapes_lack(cfg, false, true);
 }
 
-/* How many blocks may a member lead of those that it may hold, two windows? */
+/* How many of the blocks that a member may hold, two windows, may it lead? */
 u32 cnr_shapes_leads(const struct cnr_config *cfg, u32 window)
 {
 	u32 leads = 2 * window;
@@ -88,7 +88,7 @@ u32 cnr_shapes_leads(const struct cnr_config *cfg, u32 window)
 	return min_t(u32, leads, 2 * window);
 }
 
-/* That of @op. Return: NULL if it was not said that there would be such, or the root is none */
+/* Return: the shape of @op; NULL if cnr_config.shapes does not have it, or cnr_op.root is wrong */
 const struct cnr_shape *cnr_shape_of(const struct cnr_comm *c, const struct cnr_op *op)
 {
 	const struct cnr_shape *s = cnr_shape(op->shape);
@@ -98,13 +98,16 @@ const struct cnr_shape *cnr_shape_of(const struct cnr_comm *c, const struct cnr_
 	return op->root < (s->rooted ? c->cfg.members : 1) ? s : NULL;
 }
 
-/* From a block of @o to the next one that has the same leader */
+/* Return: how far it is from a block of @o to the next one with the same leader */
 u32 cnr_stride(const struct cnr_comm *c, const struct cnr_operation *o)
 {
 	return o->shape->turns ? c->cfg.members : 1;
 }
 
-/* For places in tables: blocks that a rank leads one after the other have successive numbers. */
+/*
+ * A number for places in tables: blocks that a rank leads one after the other have successive
+ * numbers.
+ */
 u32 cnr_led_number(const struct cnr_comm *c, u32 block)
 {
 	return c->turns ? block / c->cfg.members : block;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Layer 5, tree: switches add up what members contribute, a leader adds up what comes to it, and
- * the result goes the same way back. This is what the layers around see of it.
+ * Layer 5, tree: switches add up what members contribute, a leader adds up what arrives, and the
+ * result goes the same way back. This file has what the layers around see of it.
  */
 #include "message.h"
 #include "tree.h"
@@ -15,8 +15,8 @@ static void cnr_tree_begin(struct cnr_comm *c)
 }
 
 /*
- * Another algorithm begins @block. Whose contributions came for it is told by who asks for its
- * result.
+ * Another algorithm begins @block. Forget contributions that came for it. Members that sent them
+ * are found when they ask for the result.
  */
 static void cnr_tree_yield(struct cnr_comm *c, u32 block)
 {
@@ -24,7 +24,7 @@ static void cnr_tree_yield(struct cnr_comm *c, u32 block)
 		cnr_lead_forget(c, block);
 }
 
-/* Is contribution @h of a block that is led here, and of the window? */
+/* Is @h a contribution to a block that is led here and in the window? */
 static bool cnr_tree_expects(struct cnr_comm *c, const struct canary_hdr *h)
 {
 	u32 block = be32_to_cpu(h->block);

@@ -2,15 +2,15 @@
 /*
  * Layer 5, tree: what the tags of a block that is led here have to add up to.
  *
- * With many members that takes long. So with slices (cnr_config.slice) it is begun when the block
- * is posted, and gone on with by cnr_work(), some members at a time. Mostly it is known before the
- * contributions are there; if not, a complete block waits for it. Without slices it is done at
- * once, where it is wanted.
+ * With many members the sum takes long. With slices (cnr_config.slice), it begins when the block is
+ * posted, and cnr_work() goes on with it, some members at a time. Usually the sum is known before
+ * all contributions are there; if not, the complete block waits for it. Without slices the sum is
+ * computed at once, when it is needed.
  */
 #include "message.h"
 #include "tree.h"
 
-/* @l is posted, and its attempt is known: what will its contributions add up to? */
+/* @l is posted, and its attempt is known. Begin to add up the tags. */
 void cnr_tags_begin(struct cnr_comm *c, struct cnr_lead *l)
 {
 	if (!c->slice)
@@ -21,13 +21,13 @@ void cnr_tags_begin(struct cnr_comm *c, struct cnr_lead *l)
 	c->work = true;
 }
 
-/* Is it known? */
+/* Are the tags of the block of @l known? */
 bool cnr_tags_known(const struct cnr_comm *c, const struct cnr_lead *l)
 {
 	return !c->slice || l->tagged == c->cfg.members;
 }
 
-/* That of @rank. Context: cnr_tags_known() */
+/* Return: the tag of @rank. Context: cnr_tags_known() */
 u64 cnr_tags_of(const struct cnr_comm *c, const struct cnr_lead *l, u16 rank)
 {
 	return c->slice ? l->tags[rank] : cnr_tag(c, rank, l->block, l->attempt, l->opsig);
@@ -46,7 +46,7 @@ void cnr_tags_slice(struct cnr_comm *c, struct cnr_lead *l)
 		l->flags |= CNR_L_EXPECTED;
 }
 
-/* What contributions of all others to the block of @l, which is posted here, have to add up to */
+/* Return: what the tags of all others have to add up to. The block of @l is posted here. */
 u64 cnr_lead_expected(struct cnr_comm *c, struct cnr_lead *l)
 {
 	if (!(l->flags & CNR_L_EXPECTED)) {

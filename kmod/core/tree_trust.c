@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Layer 5, tree: whose aggregates are taken. An aggregate has no mac: anybody may have made it up.
- * That it was right is known when its block is complete, by the tag, which nobody makes up without
- * the key.
+ * Layer 5, tree: whose aggregates are taken. An aggregate has no mac, so anybody may have made it
+ * up. When its block is complete, the tag shows whether it was right: nobody can make up a tag
+ * without the key.
  *
- * One that completes its block is right or not at once, and what is not costs nothing but the look
- * at it. Others are added to the block on trust, which may spoil it. Who has merged rightly before
- * is a known merger, all others together are strangers. Each block that has something of strangers
- * is charged to them until it turns out right. So they spoil no more than CNR_SPOILT_BURST blocks
- * at once, and one in CNR_SPOILT_GAP later; what comes beyond is refused.
+ * An aggregate that completes its block is right or wrong at once. A wrong one is dropped, and
+ * costs nothing but a look at it. Other aggregates are added to the block on trust, and may spoil
+ * it.
  *
- * Known mergers are charged for what they have in blocks that are begun anew without strangers.
- * Which of them was wrong, or in whose name somebody else was, or what the network lost: that
- * cannot be told, so all of them pay. What they have in blocks that turn out right pays half of
- * that back. So losses hardly stop them, and who takes their address spoils, beyond what strangers
- * may, one block for each two right ones.
+ * A source that has merged rightly before is a known merger. All others together are strangers.
+ * Strangers are charged for each block that has data of theirs, until it turns out right. So they
+ * spoil at most CNR_SPOILT_BURST blocks at once, and then one in CNR_SPOILT_GAP. More is refused.
  *
- * A debt is the time until which it is paid, by time going on.
+ * Known mergers are charged for blocks that are begun anew without strangers' data in them. One of
+ * them was wrong, or somebody used its address, or the network lost something. Nobody can tell
+ * which, so all of them pay. Each aggregate in a block that turns out right pays half of that back.
+ * So losses hardly stop them. An attacker who takes the address of a switch spoils one block for
+ * each two that the switch merged rightly, besides what strangers may spoil.
+ *
+ * A debt is a time: when it comes, the debt is paid.
  */
 #include "message.h"
 #include "tree.h"
@@ -30,8 +32,9 @@ void cnr_trust_begin(struct cnr_comm *c)
 }
 
 /*
- * Whose place it is hangs on a secret, or an address could be chosen that takes the place of a
- * switch. The high bits of products with secret odd numbers are enough for that, and cheap.
+ * Return: the place of a source in the table. It depends on a secret, since otherwise an attacker
+ * could choose an address that takes the place of a switch. The high bits of products with secret
+ * odd numbers are enough for that, and cheap.
  */
 static struct cnr_merger *cnr_merger_at(struct cnr_comm *c, const struct canary_addr *addr,
 					__be16 port)
@@ -76,7 +79,7 @@ static void cnr_pay(u64 *debt, u64 time)
 	*debt -= min_t(u64, *debt, time);
 }
 
-/* Can the tag of @h, an aggregate for the block of @l, be compared? */
+/* Is it known what the tag of @h, an aggregate for the block of @l, has to be? */
 static bool cnr_merged_comparable(struct cnr_comm *c, const struct cnr_lead *l,
 				  const struct canary_hdr *h)
 {
@@ -84,7 +87,7 @@ static bool cnr_merged_comparable(struct cnr_comm *c, const struct cnr_lead *l,
 	       be32_to_cpu(h->opsig) == l->opsig && cnr_lead_alike(l, h);
 }
 
-/* Is it all there is, and right? */
+/* Does @h have all contributions, and are they right? */
 static bool cnr_merged_whole(struct cnr_comm *c, struct cnr_lead *l, const struct canary_hdr *h)
 {
 	return cnr_lead_whole(l, h) &&
@@ -92,7 +95,7 @@ static bool cnr_merged_whole(struct cnr_comm *c, struct cnr_lead *l, const struc
 	       be64_to_cpu(h->contribution.tag) == cnr_lead_expected(c, l);
 }
 
-/* Is it that, or what @l lacks? */
+/* Does @h have all contributions, or just those that @l lacks, and are they right? */
 static bool cnr_merged_right(struct cnr_comm *c, struct cnr_lead *l, const struct canary_hdr *h)
 {
 	return cnr_merged_whole(c, l, h) ||
@@ -101,24 +104,27 @@ static bool cnr_merged_right(struct cnr_comm *c, struct cnr_lead *l, const struc
 		l->tag + be64_to_cpu(h->contribution.tag) == cnr_lead_expected(c, l));
 }
 
-/* Does a contribution with everybody's data take the place of aggregates that were collected? */
+/* Does @h, with everybody's data, take the place of aggregates that were collected? */
 bool cnr_trust_replaces(struct cnr_comm *c, struct cnr_lead *l, const struct canary_hdr *h)
 {
 	return (l->flags & CNR_L_MERGED) && cnr_is_merged(h) && cnr_merged_whole(c, l, h);
 }
 
-/* Is an aggregate for the block of @l, for the present attempt, to be taken? */
+/* May @in, an aggregate for the block of @l and its present attempt, be taken? */
 enum canary_drop cnr_trust_admit(struct cnr_comm *c, u64 now, struct cnr_lead *l,
 				 const struct cnr_in *in)
 {
 	const struct canary_hdr *h = in->hdr;
 
-	/* Nobody merges under bypass: this is where forgers of aggregates end. */
+	/*
+	 * Nobody merges contributions with BYPASS. So forged aggregates have no effect from here
+	 * on.
+	 */
 	if (l->attempt >= CNR_BYPASS_ATTEMPT)
 		return CANARY_DROP_MAC;
 	if (l->state != CNR_L_COLLECTING || cnr_merged_right(c, l, h))
 		return CANARY_DROP_NONE;
-	/* With single contributions, which have macs, it would be complete and wrong. */
+	/* The block would be complete and wrong, and all its other contributions have macs. */
 	if (!(l->flags & CNR_L_MERGED) && cnr_merged_comparable(c, l, h) &&
 	    l->count + be16_to_cpu(h->contribution.count) == l->contributors) {
 		cnr_count(c, CNR_C_tag_mismatch);
@@ -143,8 +149,8 @@ static bool cnr_seen_any(const struct cnr_comm *c, const struct cnr_lead *l)
 }
 
 /*
- * Does what was collected of the block of @l, which is not posted, leave no room and is wrong?
- * With slices that is not known so early.
+ * Are the contributions collected in @l complete, but wrong? The block is not posted. With slices
+ * that is not known so early, and the answer is no.
  */
 static bool cnr_merged_crowds(struct cnr_comm *c, struct cnr_lead *l)
 {
@@ -152,10 +158,10 @@ static bool cnr_merged_crowds(struct cnr_comm *c, struct cnr_lead *l)
 }
 
 /*
- * @h, a single contribution, has a mac; aggregates of a block that is not posted, nothing. Those
- * that it does not agree with are dropped, as they might keep everybody else out, and who sent
- * them is charged. But what is of another operation or length may be the fault of @h, where a
- * single one agrees with them.
+ * @h is a single contribution and has a mac. Aggregates for a block that is not posted prove
+ * nothing. If they do not agree with @h, they are dropped and their sources are charged, since they
+ * might keep all others out. But if they are of another operation or length, @h may be wrong: then
+ * they stay if another single contribution agrees with them.
  */
 void cnr_trust_doubt(struct cnr_comm *c, u64 now, struct cnr_lead *l, const struct canary_hdr *h)
 {
@@ -169,13 +175,13 @@ void cnr_trust_doubt(struct cnr_comm *c, u64 now, struct cnr_lead *l, const stru
 	c->stats.drop[agrees ? CANARY_DROP_TAG : CANARY_DROP_OPSIG] += l->sources;
 	cnr_trust_spoilt(c, now, l);
 	cnr_lead_discard(c, l);
-	l->flags &= ~CNR_L_EXPECTED;	/* of which operation is open again */
+	l->flags &= ~CNR_L_EXPECTED;	/* the operation may be another one */
 }
 
 /*
- * Does somebody but us run our operation at the block of @l, where cnr_lead.dissenter does not?
- * Aggregates say so if nothing but that one's contribution is missing; otherwise, nobody knows who
- * sent them.
+ * Does another member run our operation at the block of @l, although cnr_lead.dissenter does not?
+ * Aggregates show that only if nothing but the dissenter's contribution is missing. Otherwise
+ * nobody knows who sent them.
  */
 bool cnr_trust_witness(struct cnr_comm *c, struct cnr_lead *l)
 {
@@ -185,7 +191,7 @@ bool cnr_trust_witness(struct cnr_comm *c, struct cnr_lead *l)
 	       cnr_lead_expected(c, l) - l->tag == cnr_tags_of(c, l, l->dissenter);
 }
 
-/* An aggregate was added. */
+/* An aggregate was added to @l. */
 void cnr_trust_taken(struct cnr_comm *c, u64 now, struct cnr_lead *l, const struct cnr_source *s)
 {
 	l->flags |= CNR_L_MERGED;
@@ -195,7 +201,10 @@ void cnr_trust_taken(struct cnr_comm *c, u64 now, struct cnr_lead *l, const stru
 	cnr_charge(&c->trust.strangers, now);
 }
 
-/* The block of @l is complete, and right: so are all aggregates in it. Their senders are known. */
+/*
+ * The block of @l is complete and right, so all its aggregates are. From now on their sources are
+ * known.
+ */
 void cnr_trust_proven(struct cnr_comm *c, struct cnr_lead *l)
 {
 	const struct cnr_source *s;
@@ -212,7 +221,7 @@ void cnr_trust_proven(struct cnr_comm *c, struct cnr_lead *l)
 			cnr_pay(&m->debt, CNR_SPOILT_GAP / 2);
 		else
 			*m = (struct cnr_merger){ .at.addr = s->addr, .at.port = s->port };
-		/* Who bypassed it is somebody else. */
+		/* If it was bypassed, the number is that of another switch. */
 		if (!s->bypassed)
 			m->switch_id = s->switch_id;
 	}
@@ -220,7 +229,7 @@ void cnr_trust_proven(struct cnr_comm *c, struct cnr_lead *l)
 		cnr_pay(&c->trust.strangers, CNR_SPOILT_GAP);
 }
 
-/* It is begun anew: it was complete and wrong, or it cannot be told what is in it. */
+/* The block of @l is begun anew: it was complete and wrong, or it cannot be told what is in it. */
 void cnr_trust_spoilt(struct cnr_comm *c, u64 now, const struct cnr_lead *l)
 {
 	const struct cnr_source *s;
@@ -231,7 +240,7 @@ void cnr_trust_spoilt(struct cnr_comm *c, u64 now, const struct cnr_lead *l)
 	if (cnr_lead_complete(l))
 		cnr_count(c, CNR_C_spoilt);
 	if (l->flags & CNR_L_STRANGE)
-		return;		/* who has been charged */
+		return;		/* strangers were charged already */
 	for (i = 0; i < l->sources; i++) {
 		s = &l->source[i];
 		if (s->merged)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Layer 3, session: who does what wrong. Packets that are dropped although they look as if they
- * were meant for us are noted by kind and source, so that people are told more than that somebody
- * is missing.
+ * Layer 3, session: what others do wrong, and who. Packets that are dropped although they seem to
+ * be meant for us are noted by kind and source. So people are told more than that somebody is
+ * missing.
  *
- * Nothing here is more than a hint: it is read by people and decides nothing. What cannot be
- * authenticated may be anybody's, and the newest takes the place of the oldest.
+ * All of this is a hint for people, and decides nothing. Packets without a valid mac may be
+ * anybody's, and the newest entry replaces the oldest.
  */
 #include "outbox.h"
 #include "session.h"
@@ -57,9 +57,9 @@ static void cnr_trouble_add(struct cnr_comm *c, const struct cnr_in *in,
 }
 
 /*
- * Rank 0: what is wrong with a JOIN. Return: its sender is to be told, in no more bytes than it
- * sent. Anybody can send what has another key or communicator, so that this is only answered when
- * there is nothing else to say. Others have been answered.
+ * Rank 0: note what is wrong with a JOIN. Return: true if its sender is to be told, in no more
+ * bytes than it sent. Anybody can send a JOIN with another key or communicator, so it is only
+ * answered when there is nothing else to say. JOINs with other mistakes were answered already.
  */
 static bool cnr_trouble_joiner(struct cnr_comm *c, const struct cnr_in *in, enum canary_drop drop)
 {
@@ -78,8 +78,9 @@ static bool cnr_trouble_joiner(struct cnr_comm *c, const struct cnr_in *in, enum
 }
 
 /*
- * At the others: an answer to our JOIN that we cannot read. Only who has seen the JOIN can know its
- * nonce, and rank 0 would not be understood, so this is most likely what it looks like.
+ * Other ranks: an answer to our JOIN that we cannot authenticate. Only somebody who has seen the
+ * JOIN can know its nonce. So the answer is most likely what it looks like: rank 0 has another key
+ * or communicator.
  */
 static void cnr_trouble_answer(struct cnr_comm *c, const struct cnr_in *in, enum canary_drop drop)
 {
@@ -93,7 +94,10 @@ static void cnr_trouble_answer(struct cnr_comm *c, const struct cnr_in *in, enum
 		cnr_trouble_add(c, in, CNR_TROUBLE_KEY, 0);
 }
 
-/* Who speaks another version, or uses what is not known here. Return: false if it is not that. */
+/*
+ * Note senders of another version, and of unknown kinds and flags. Return: false if @drop is about
+ * something else
+ */
 static bool cnr_trouble_version(struct cnr_comm *c, const struct cnr_in *in, enum canary_drop drop)
 {
 	switch (drop) {
@@ -113,7 +117,7 @@ static bool cnr_trouble_version(struct cnr_comm *c, const struct cnr_in *in, enu
 	}
 }
 
-/* @in was dropped. Return: its sender is to be told, with cnr_join_refuse() */
+/* @in was dropped. Return: true if its sender is to be told, by cnr_join_refuse() */
 bool cnr_trouble_note(struct cnr_comm *c, const struct cnr_in *in, enum canary_drop drop)
 {
 	if (cnr_trouble_version(c, in, drop))
@@ -131,16 +135,16 @@ bool cnr_trouble_note(struct cnr_comm *c, const struct cnr_in *in, enum canary_d
 	}
 }
 
-/* Rank 0, while it waits: a rank that was known comes from elsewhere. */
+/* Rank 0, before all are in: another process claims a rank that was known. */
 void cnr_trouble_claim(struct cnr_comm *c, const struct cnr_in *in)
 {
 	cnr_trouble_add(c, in, CNR_TROUBLE_RANK, 0);
 }
 
 /*
- * Why rank 0 refuses: REFUSED, authenticated. That we can read it shows that key and
- * communicator are right: if it says otherwise, our JOIN was damaged on its way.
- * Return: false if it means nothing
+ * Note why rank 0 refuses us: @in is REFUSED, and authenticated. Since we can read it, our key and
+ * communicator are right. If it says otherwise, our JOIN was damaged on its way. Return: false if
+ * it means nothing
  */
 bool cnr_trouble_refused(struct cnr_comm *c, const struct cnr_in *in)
 {

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Layer 4, blocks: what a member believes of the network: how long a round trip takes, how much
- * later than its followers a packet may still come, and how many blocks to have in flight.
+ * Layer 4, blocks: what a member believes about the network: how long a round trip takes, how much
+ * later than its followers a packet may come, and how many blocks to have in flight.
  *
- * None of it may depend on what other ranks compute. So a round trip is the time from contribution
- * to result less the time for which the leader held the first contribution (the result says so),
- * or from question to answer; and reordering is only measured against evidence that all ranks
- * have contributed.
+ * None of that may depend on how long other ranks compute. So a round trip is the time from
+ * contribution to result, less the time for which the leader held the first contribution (the
+ * result says so); or it is the time from question to answer. Reordering is only measured when all
+ * ranks are known to have contributed.
  *
- * Two limits apply: [una, next) spans at most the agreed window, which is what leaders have
- * room for; and of these at most cwnd come after the latest one that has a result, which is what
- * the network is trusted with. So a loss holds up una, but not the blocks after it.
+ * Two limits apply. [una, next) spans at most the agreed window, for which leaders have room. And
+ * at most cwnd blocks come after the latest one that has a result; so much the network is trusted
+ * with. So a loss holds up una, but not the blocks after it.
  *
  * A third limit is for the queues of our own host, which tell when they are full.
  */
 #include "blocks.h"
 
-#define CNR_CWND_LEAST		32	/* when queues overflow */
-#define CNR_CWND_LOSSY		16	/* when packets vanish from short queues */
-#define CNR_EAGER		3	/* questions asked again without back-off */
-#define CNR_ROUND_LEAST		32	/* results that a round has */
+#define CNR_CWND_LEAST		32	/* least cwnd when queues overflow */
+#define CNR_CWND_LOSSY		16	/* least cwnd when much is lost in short queues */
+#define CNR_EAGER		3	/* repetitions of a question without back-off */
+#define CNR_ROUND_LEAST		32	/* least results of a round */
 #define CNR_REORDER_LEAST	(50 * CNR_USEC)
-#define CNR_FORGET		16	/* rounds in which what was late is half forgotten, or so */
-#define CNR_BASE_FOR		(10 * CNR_SEC)	/* how long the shortest round trip is believed */
-#define CNR_QUEUED_LEAST	3	/* packets in our host's queue, when it overflows */
-#define CNR_CHARGE		768	/* what a host adds to a packet's size, about */
+#define CNR_FORGET		16	/* each round forgets 1 / this */
+#define CNR_BASE_FOR		(10 * CNR_SEC)	/* for so long the shortest round trip holds */
+#define CNR_QUEUED_LEAST	3	/* least packets in our host's queue */
+#define CNR_CHARGE		768	/* about what a host adds to a packet's size */
 #define CNR_LOADED		192	/* of 255: some queue on the way is about to overflow */
 
 void cnr_window_begin(struct cnr_comm *c)
@@ -39,7 +39,7 @@ void cnr_window_begin(struct cnr_comm *c)
 	n->round_end = c->una;
 }
 
-/* The mean and deviation of RFC 6298, with one more sample */
+/* Add a sample to the mean and deviation of RFC 6298. */
 static void cnr_smooth(u64 *mean, u64 *deviation, u64 sample)
 {
 	u64 diff;
@@ -55,8 +55,7 @@ static void cnr_smooth(u64 *mean, u64 *deviation, u64 sample)
 }
 
 /*
- * RFC 6298, in ns. In a queue that stands there is next to no variance: rto_min is what has to
- * be left for jitter.
+ * RFC 6298, in ns. In a standing queue there is hardly any variance. So rto_min is left for jitter.
  */
 void cnr_rtt(struct cnr_comm *c, u64 rtt)
 {
@@ -68,8 +67,9 @@ void cnr_rtt(struct cnr_comm *c, u64 rtt)
 }
 
 /*
- * An answer came @time after the first question. If that was repeated it may have taken less, but
- * never more: so Karn's rule is not needed, and answers that are often lost count, too.
+ * An answer came @time after the first question. If the question was repeated, the answer may have
+ * taken less, but never more. So Karn's rule is not needed, and answers that are often lost count,
+ * too.
  */
 void cnr_answered(struct cnr_comm *c, u64 time)
 {
@@ -88,7 +88,7 @@ u64 cnr_answer_time(const struct cnr_comm *c, u8 tries)
 	u64 time = n->srtt ? n->srtt + max_t(u64, slack, c->cfg.rto_min / 16) :
 		   2 * c->cfg.rto_min;
 
-	/* No switch holds answers, nor do they come from all members at once. */
+	/* No switch holds answers, and they do not come from all members at once. */
 	if (n->answer) {
 		slack = max_t(u64, 4 * n->answer_var, n->answer);
 		time = min_t(u64, time, n->answer + max_t(u64, slack, c->cfg.rto_min / 16));
@@ -97,18 +97,20 @@ u64 cnr_answer_time(const struct cnr_comm *c, u8 tries)
 	return min_t(u64, time << tries, CNR_WAIT_MAX);
 }
 
-/* By how much a packet may come after one that was sent later, without being lost. */
+/*
+ * Return: how much later than a packet that was sent after it a packet may come, without being lost
+ */
 u64 cnr_reordering(const struct cnr_comm *c)
 {
 	return max_t(u64, c->net.reordering, max_t(u64, c->net.srtt / 4, CNR_REORDER_LEAST));
 }
 
 /*
- * What came @late although all ranks had contributed: a rank's packet that took longer, or an
- * aggregate, since switches hold what they have for a while if something is missing. Of each,
- * the longest time is kept, and slowly forgotten: of packets round by round, as they usually are
- * in time; of aggregates only for others, because what is asked for again too early throws away
- * what a switch holds, and then it never comes to tell.
+ * Something came @late after all ranks had contributed: a rank's packet that took longer, or an
+ * aggregate, which switches hold for a while if something is missing. The longest time of each is
+ * kept, and slowly forgotten. That of packets is forgotten round by round, as they usually are in
+ * time. That of aggregates is only forgotten when others come: what is asked for again too early
+ * throws away what a switch holds, and then its aggregate never comes to tell.
  */
 void cnr_came_late(struct cnr_comm *c, u64 late, bool aggregate)
 {
@@ -121,7 +123,7 @@ void cnr_came_late(struct cnr_comm *c, u64 late, bool aggregate)
 	*longest = max_t(u64, *longest, late);
 }
 
-/* A result came twice: it was asked for when it was under way already. */
+/* A result came twice: it was asked for although it was on its way already. */
 void cnr_asked_early(struct cnr_comm *c, u64 now)
 {
 	struct cnr_network *n = &c->net;
@@ -142,8 +144,8 @@ void cnr_window_loss(struct cnr_comm *c)
 }
 
 /*
- * A round is over: a window of blocks has come back. Losses alone say nothing about congestion,
- * links may be bad; with a queue, or if there are many of them, they do.
+ * A round is over: a window of blocks has come back. Losses alone say nothing about congestion, as
+ * links may be bad. Losses with a queue do, and so do many losses.
  */
 static void cnr_window_round(struct cnr_comm *c)
 {
@@ -169,7 +171,7 @@ static void cnr_window_round(struct cnr_comm *c)
 	}
 }
 
-/* The result of @block came after @rtt, and met queues filled to @load. */
+/* The result of @block came after @rtt. @load: the fullest queue on the way */
 void cnr_window_result(struct cnr_comm *c, u64 now, u32 block, u64 rtt, u8 load)
 {
 	struct cnr_network *n = &c->net;
@@ -213,9 +215,10 @@ static u32 cnr_charge(const struct cnr_comm *c)
 }
 
 /*
- * No link loses anything there, so this is congestion, and known at once. Whoever else uses the
- * queue has to get in, too. So three tenths less of ours is left there, once a round trip, and
- * then half a packet more each round trip: as flows of TCP do it, which learn of it alike.
+ * A queue of our own host loses nothing by bad links. So this is congestion, and known at once.
+ * Others who use the queue have to get in, too. So three tenths less of ours is left there, once a
+ * round trip, and then half a packet more each round trip. Flows of TCP, which learn of a full
+ * queue alike, do the same.
  */
 void cnr_host_refused(struct cnr_comm *c, u64 now, u32 waiting)
 {
