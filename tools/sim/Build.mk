@@ -7,7 +7,7 @@ SIM_HDR := $(wildcard tools/sim/*.h bpf/*.h bpf/lib/*.h bpf/ctx/*.h kmod/core/*.
 	userspace/lib/siphash.h $(wildcard userspace/common/*.h)
 SIM_FLAGS := -Itools/sim -DCSW_ONE_THREAD -DCSW_NO_CHECKSUMS -DCSW_CHILDREN_MAX=64 -DCSW_NEXTHOPS_MAX=64 -DCNR_MTU_LEAST=124 -DCNR_WINDOW_MAX=4096 -DCNR_CWND_RING=64
 
-# It runs where it is made; what it says does not hang on that.
+# It runs on the machine where it is made. Its results do not depend on the instructions.
 SIM_MARCH ?= -march=native
 
 $(B)/bin/canary-sim: $(SIM_SRC) $(SIM_HDR) | $(B)/.setup
@@ -16,7 +16,7 @@ $(B)/bin/canary-sim: $(SIM_SRC) $(SIM_HDR) | $(B)/.setup
 
 all:: $(B)/bin/canary-sim
 
-# Only to see which of its files call which, see tools/layers.py
+# Objects that only tools/layers.py needs, to see which file calls which
 SIM_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard tools/sim/*.c))
 
 $(SIM_OBJ): CPPFLAGS += $(SIM_FLAGS)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Descriptions in text, see config.h. */
+/* A reader of text descriptions, see config.h. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Descriptions in text: lines "key value", # begins a comment. The same reader for topologies
- * and scenarios. What is wrong is told with file, line and reason before anything runs.
+ * A reader of text descriptions: lines "key value"; # begins a comment. Topologies and scenarios
+ * use it. Errors are reported with file, line and reason before anything runs.
  */
 #ifndef SIM_CONFIG_H
 #define SIM_CONFIG_H
@@ -20,7 +20,7 @@ enum config_type {
 	CONFIG_PARTS,		/* uint32_t, parts in a million: 1%, 0.01%, 20ppm */
 	CONFIG_WORD,		/* uint32_t, index into @words */
 	CONFIG_TEXT,		/* char[CONFIG_TEXT_MAX] */
-	CONFIG_LIST,		/* struct config_list: may be said several times */
+	CONFIG_LIST,		/* struct config_list: may occur several times */
 };
 
 #define CONFIG_TEXT_MAX	256
@@ -34,9 +34,9 @@ struct config_list {
 
 /*
  * struct config_key - one key
- * @offset:	of its member in the structure that is filled
+ * @offset:	of its member in the structure to fill
  * @min, @max:	range of numbers
- * @words:	CONFIG_WORD: what it may be, ends with NULL
+ * @words:	of CONFIG_WORD: valid words; ends with NULL
  */
 struct config_key {
 	const char *name;
@@ -48,13 +48,13 @@ struct config_key {
 	const char *help;
 };
 
-/* As complain(), of what is wrong with a description. Return: false */
+/* Report an error in a description, as complain() does. Return: false */
 #define refuse(where, ...)	(complain(where, __VA_ARGS__), false)
 
-/* One "key value". @where goes before the complaint. Return: false, and said why on stderr */
+/* Parse one "key value". @where precedes error messages. Return: false after an error message */
 bool config_line(const struct config_key *keys, void *to, const char *line, const char *where);
 
-/* All lines of a file; false if any is wrong (all that are get their message) */
+/* Parse all lines of a file, and report every error. Return: false if there was one */
 bool config_file(const struct config_key *keys, void *to, const char *path);
 
 bool config_parse_time(const char *text, uint64_t *ps);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Where the cores' memory is. With thousands of members most of it are tables by rank, which are
- * hardly touched. So what packets touch lies in large pages, of all members side by side; the rest
- * lies where memory is only there when it is touched. Nothing but time and memory hangs on it.
+ * Memory of the cores. With thousands of members most of it are tables by rank, which are hardly
+ * touched. So the data that packets touch lie in large pages, those of all members side by side.
+ * The rest lies in small pages, which exist only when they are touched. This saves time and memory,
+ * and changes nothing else.
  */
 #include "host.h"
 #include "util.h"
 
 #define PAGE		4096
 
-/* Of what size they are hangs on the rank: rank 0 has the most, and is the first. */
+/* The size of a core depends on its rank. Rank 0 comes first and has the largest one. */
 static void begin(struct cores *m, const struct cnr_config *cfg)
 {
 	struct cnr_config apart = *cfg;
@@ -18,7 +19,10 @@ static void begin(struct cores *m, const struct cnr_config *cfg)
 	m->each_far = (cnr_seldom_size(cfg) + PAGE - 1) / PAGE * PAGE;
 	m->far = sim_space(m->members * m->each_far);
 	apart.seldom = m->far;
-	/* Lines come in pairs; members shall not all want the same place in the cache. */
+	/*
+	 * The processor fetches pairs of lines. An odd number of pairs spreads the members over the
+	 * cache.
+	 */
 	m->each_near = ((cnr_size(&apart) / (2 * LINE) + 1) | 1) * 2 * LINE;
 	m->near = sim_region(m->members * m->each_near);
 }

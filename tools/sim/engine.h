@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The event queue: what happens next in simulated time (picoseconds). Events are ordered by
- * (time, sequence number of scheduling), so that ties are decided the same way on every machine.
+ * The event queue: what happens next in simulated time (picoseconds). Events are ordered by (time,
+ * sequence number of scheduling), so that ties are decided in the same way on every machine.
  *
- * Nearly all delays are one of a few constants (a packet's time on a link, a link's latency, a
- * switch's timeout). Events with the same delay fall due in the order in which they were
- * scheduled, so each such delay has a lane, a FIFO, and the next event is the earliest head.
- * That costs the same for 64 hosts and for 8192. Other delays go to a heap.
+ * Nearly all delays are one of a few constants: a packet's time on a link, a link's latency, a
+ * switch's timeout. Events with the same delay fall due in the order in which they were scheduled.
+ * So each such delay has a lane, which is a FIFO, and the next event is the earliest head of all
+ * lanes. That costs the same for 64 hosts and for 8192. Events with other delays go to a heap.
  */
 #ifndef SIM_ENGINE_H
 #define SIM_ENGINE_H
@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define ENGINE_LANES	24
-#define ENGINE_HEAP	(-1)	/* instead of a lane's number */
+#define ENGINE_HEAP	(-1)	/* returned instead of a lane's number */
 
 #define PS_PER_NS	UINT64_C(1000)
 #define PS_PER_US	UINT64_C(1000000)
@@ -43,7 +43,7 @@ struct engine {
 	uint64_t seq;
 	uint64_t executed;
 	int lanes;
-	int last;				/* lane of the event last taken */
+	int last;				/* lane of the event taken last */
 	uint64_t head_at[ENGINE_LANES];		/* ~0: empty */
 	uint64_t head_seq[ENGINE_LANES];
 	struct lane lane[ENGINE_LANES];
@@ -55,13 +55,13 @@ struct engine {
 void engine_init(struct engine *e);
 void engine_free(struct engine *e);
 
-/* The lane for this delay, made if there is room for one; or ENGINE_HEAP */
+/* Return: the lane of this delay, which is made if there is room for one; or ENGINE_HEAP */
 int engine_lane(struct engine *e, uint64_t delay);
 
 void engine_lane_grow(struct lane *l);
 void engine_heap_push(struct engine *e, struct event ev);
 
-/* Schedule after the constant delay of @lane. */
+/* Schedule an event after the constant delay of @lane. */
 static inline void engine_after(struct engine *e, int lane, uint32_t kind, uint32_t arg, void *ptr)
 {
 	struct lane *l = &e->lane[lane];
@@ -81,7 +81,7 @@ static inline void engine_after(struct engine *e, int lane, uint32_t kind, uint3
 	}
 }
 
-/* Schedule for any time from now on. */
+/* Schedule an event for any time from now on. */
 static inline void engine_at(struct engine *e, uint64_t at, uint32_t kind, uint32_t arg, void *ptr)
 {
 	struct event ev = { .at = at, .seq = e->seq++, .ptr = ptr, .kind = kind, .arg = arg };
@@ -90,8 +90,8 @@ static inline void engine_at(struct engine *e, uint64_t at, uint32_t kind, uint3
 }
 
 /*
- * An event that is behind the last one in its lane, so that what it needs can be fetched into
- * the cache in time. NULL: nobody knows.
+ * A later event of the lane whose event was taken last. What it will need can be fetched into the
+ * cache in time. Return: NULL if there is none.
  */
 static inline const struct event *engine_ahead(const struct engine *e, uint32_t distance)
 {

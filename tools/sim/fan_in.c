@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Static trees as those who build them do: it is configured at every switch how many members'
- * contributions come by for the blocks of a leader, and it waits for just those.
+ * Fan-in of static trees. Who builds such trees configures at every switch how many members'
+ * contributions to the blocks of a leader come by. A switch then waits for just those.
  */
 #include <stdlib.h>
 
 #include "host.h"
 #include "util.h"
 
-/* @count: by job, switch and the leader's switch */
+/* @count: by job, switch, and the leader's switch */
 struct fan_ins {
 	uint32_t switches;
 	uint16_t *count;
@@ -19,7 +19,7 @@ static uint16_t *at(const struct fan_ins *t, uint32_t job, uint32_t node, uint32
 	return &t->count[((size_t)job * t->switches + node) * t->switches + edge];
 }
 
-/* @n members at switch @from send to a leader at @edge over the tree @path. */
+/* Count @n members at switch @from, which send to a leader at switch @edge over the tree @path. */
 static void walk(struct sim *s, uint32_t job, uint32_t from, uint32_t edge, uint8_t path,
 		 uint16_t n, uint16_t *sum)
 {
@@ -87,7 +87,7 @@ void fan_in_free(struct sim *s)
 	free(s->configured);
 }
 
-/* For blocks of the leader at @leader (a node); 0: as many as there are */
+/* Fan-in of switch @node for blocks of the leader at node @leader. 0: members - 1, as usual */
 uint32_t fan_in_of(const struct sim *s, uint32_t node, uint32_t leader)
 {
 	uint32_t host = leader - s->topo.switches;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Hosts: kmod/core with a port. What the driver of a real one does is here: frames, timers,
- * posting operations one after the other. Packets are taken from the core when the port has
- * room for them.
+ * Hosts: kmod/core with a port. This file does what the driver of a real host does: frames, timers,
+ * posting operations one after the other. It takes packets from the core when the port has room.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,7 +112,7 @@ static void over(struct sim *s, struct sim_host *h, uint64_t now, bool failed)
 		s->end = now;
 }
 
-/* Noise holds up single packets; others overtake them. */
+/* Noise delays single packets, so that others overtake them. */
 static bool delayed(struct sim *s, struct sim_host *h, uint32_t host, struct packet *p)
 {
 	int lane;
@@ -128,7 +127,7 @@ static bool delayed(struct sim *s, struct sim_host *h, uint32_t host, struct pac
 	return true;
 }
 
-/* A host at work: what its functions for the core are given */
+/* Context of the driver functions below */
 struct host_self {
 	struct sim *s;
 	struct sim_host *h;
@@ -152,7 +151,7 @@ static void host_send(void *driver, const struct cnr_out *out)
 		net_send(self->s, self->h->link, p);
 }
 
-/* The next one follows at once. */
+/* Post the next operation at once. */
 static void host_completed(void *driver, const struct cnr_done *done)
 {
 	struct host_self *self = driver;
@@ -178,7 +177,7 @@ static const struct cnr_driver host_driver = {
 	.completed = host_completed, .released = host_released,
 };
 
-/* What is complete at @now brings the next one. */
+/* Complete what is done at @now. That posts the next operation. */
 static void complete(struct sim *s, struct sim_host *h, uint64_t now)
 {
 	struct host_self self = { .s = s, .h = h, .now = now };
@@ -221,7 +220,9 @@ static void take(struct sim *s, struct sim_host *h, struct packet *p)
 	complete(s, h, now);
 }
 
-/* A core that is not content with the time that it is given would be given it for ever. */
+/*
+ * Run the core's timer. A core whose deadline is then still not in the future would run for ever.
+ */
 static void turn(struct sim_host *h, u64 at)
 {
 	cnr_timer(h->comm, at);
@@ -231,7 +232,10 @@ static void turn(struct sim_host *h, u64 at)
 	exit(1);
 }
 
-/* Did the core want a turn before @now, and after what it had at @last? */
+/*
+ * Run the core's timer if it was due before @now. Its time is not before @last, the arrival of the
+ * last packet.
+ */
 static void late_turn(struct sim *s, struct sim_host *h, uint64_t last, uint64_t now)
 {
 	u64 at = cnr_deadline(h->comm);
@@ -243,7 +247,7 @@ static void late_turn(struct sim *s, struct sim_host *h, uint64_t last, uint64_t
 	complete(s, h, at * PS_PER_NS);
 }
 
-/* The core gets what has come, with the time at which each packet came. */
+/* Give the core the packets that have come, each with its time of arrival. */
 static void take_inbox(struct sim *s, struct sim_host *h)
 {
 	uint64_t last = 0;
@@ -260,7 +264,7 @@ static void take_inbox(struct sim *s, struct sim_host *h)
 		late_turn(s, h, last, s->engine.now);
 }
 
-/* It is over, whatever still waits at ports. */
+/* The simulation ends: give the cores what has arrived. Ports may still have packets. */
 void host_finish(struct sim *s)
 {
 	uint32_t i;
@@ -269,7 +273,9 @@ void host_finish(struct sim *s)
 		take_inbox(s, &s->host[i]);
 }
 
-/* The port has room: give it what the core wants sent. What is complete then may bring more. */
+/*
+ * The port has room: take packets from the core. An operation that completes may post another one.
+ */
 void host_pump(struct sim *s, uint32_t host)
 {
 	struct sim_host *h = &s->host[host];
@@ -289,8 +295,9 @@ void host_pump(struct sim *s, uint32_t host)
 }
 
 /*
- * Into the cache: the host, then what its core needs for any packet, and then for those that have
- * come and the next one to be sent
+ * host_fetch_self() fetches the host into the cache, host_fetch() what its core needs for any
+ * packet. host_fetch_block() fetches what it needs for the packets that have come and for the next
+ * one to be sent.
  */
 void host_fetch_self(const struct sim *s, uint32_t host)
 {
@@ -341,8 +348,8 @@ void host_fetch_block(const struct sim *s, uint32_t host, const struct packet *p
 }
 
 /*
- * While a packet waits at the port the core is not asked for another one. So what comes waits as
- * well: to the core it is the same, and what it needs of memory is fetched once for both.
+ * While a packet waits at the port, the core is not asked for another one. So arriving packets wait
+ * as well. That makes no difference to the core, and its memory is fetched once for all of them.
  */
 void host_input(struct sim *s, uint32_t host, struct packet *p)
 {
@@ -363,7 +370,7 @@ void host_timer(struct sim *s, uint32_t host)
 	struct sim_host *h = &s->host[host];
 
 	if (h->timer_at != s->engine.now)
-		return;		/* an earlier one came between */
+		return;		/* the timer was set to an earlier time since */
 	take_inbox(s, h);
 	h->timer_at = CNR_NEVER;
 	turn(h, sim_ns(s));
@@ -419,7 +426,7 @@ static void make_member(struct sim *s, struct job *j, uint32_t number, uint32_t 
 					sizeof(*h->partial));
 }
 
-/* The roots of static trees: random, different ones as long as there are */
+/* Choose the roots of static trees at random, different ones as long as there are enough. */
 static void choose_trees(struct sim *s, struct job *j, uint32_t number)
 {
 	uint64_t random = random_stream(s->cfg.seed, 7, number);
@@ -448,7 +455,7 @@ static void choose_hosts(struct sim *s, uint32_t *order)
 		random_order(&random, order, s->topo.hosts);
 }
 
-/* Which hosts take part in which job */
+/* Decide which hosts take part in which job, and make their cores. */
 void host_build(struct sim *s)
 {
 	uint32_t members = s->cfg.members ? s->cfg.members : s->topo.hosts;
@@ -532,7 +539,10 @@ void host_free(struct sim *s)
 		if (!h->job)
 			continue;
 		cnr_close(h->comm, sim_ns(s), true);
-		/* What was not released is not needed any more. */
+		/*
+		 * The run is over, so the vectors may be freed even if the core has not released
+		 * them.
+		 */
 		while (cnr_completion(h->comm, &done))
 			;
 		while (cnr_released(h->comm, &done))
@@ -554,7 +564,7 @@ void host_free(struct sim *s)
 	vector_free(s);
 }
 
-/* Parts in 1000 of the blocks, as a member in the middle of the first job sees it */
+/* Progress in 1/1000 of the blocks, as a member in the middle of the first job sees it */
 uint32_t host_progress(const struct sim *s)
 {
 	uint64_t per_op = s->blocks;

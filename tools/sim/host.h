@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Hosts and jobs inside: shared by host.c, vector.c and join.c. */
+/* Hosts and jobs, for host.c, vector.c, cores.c and join.c only. */
 #ifndef SIM_HOST_H
 #define SIM_HOST_H
 
@@ -10,9 +10,9 @@
 
 /*
  * struct cores - memory of a job's cores, see cores.c
- * @members:	of the job: as many cores
- * @near:	what packets touch, @each_near bytes of each, by rank
- * @far:	what they hardly touch, @each_far bytes of each
+ * @members:	of the job; each has a core
+ * @near:	what packets touch: @each_near bytes for each rank
+ * @far:	what packets hardly touch: @each_far bytes for each rank
  */
 struct cores {
 	uint32_t members;
@@ -22,19 +22,19 @@ struct cores {
 	char *far;
 };
 
-/* A communicator */
+/* A job: one communicator and its operations */
 struct job {
 	uint32_t members;
 	uint32_t *host;		/* by rank */
-	uint32_t *add;		/* by rank: what its data are made with */
+	uint32_t *add;		/* by rank: the member's part of its data, see vector.c */
 	uint32_t add_all;
-	uint32_t *place;	/* by rank: in the order of a ring */
-	uint32_t *before;	/* by place: sum of @add of those before */
+	uint32_t *place;	/* by rank: place in the ring */
+	uint32_t *before;	/* by place: sum of @add of the places before */
 	uint32_t running;	/* ranks that are not done */
 	uint64_t end;
 	uint8_t tree[CANARY_TREES_MAX];
 	uint32_t data_key[CNR_DATA_KEY];
-	struct canary_peer *peers;	/* by rank: where it is */
+	struct canary_peer *peers;	/* by rank: its address */
 	struct cores cores;	/* of the members */
 };
 
@@ -44,38 +44,38 @@ struct host_op {
 	uint32_t seq;
 };
 
-/* The first line is what a packet that waits in the inbox touches. */
+/* The first cache line is what a packet that waits in the inbox touches. */
 struct sim_host {
 	struct cnr_comm *comm;
-	struct job *job;	/* NULL: takes part in none */
-	struct packet *inbox;	/* that the core has not seen yet, in order */
+	struct job *job;	/* NULL: the host takes part in none */
+	struct packet *inbox;	/* packets that the core has not seen yet, in order */
 	struct packet *inbox_last;
-	const struct host_op *op;	/* the last one posted; it may be released */
-	uint64_t timer_at;	/* of the EVENT_TIMER that counts; ~0: none */
-	uint64_t posted_at;	/* the last one */
+	const struct host_op *op;	/* the last one posted; it may be released already */
+	uint64_t timer_at;	/* time of the EVENT_TIMER that counts; ~0: none */
+	uint64_t posted_at;	/* when the last operation was posted */
 	uint32_t link;
-	bool busy;		/* a packet waits at the port; host_pump() comes when none does */
-	bool more;		/* the core may have packets */
+	bool busy;		/* a packet waits at the port; its end calls host_pump() */
+	bool more;		/* the core may have packets to send */
 
 	uint32_t rank;
 	uint32_t posted;
 	uint32_t completed;
-	uint32_t check_index;	/* to be compared: the scratch block, @check_n elements */
+	uint32_t check_index;	/* what to compare: @check_n elements in the scratch block */
 	uint32_t check_n;
 	uint32_t check_block;
 	bool check_partial;
-	uint64_t random;	/* noise */
-	uint64_t *partial;	/* ring: a bit for each block that this member has added to */
+	uint64_t random;	/* generator for noise */
+	uint64_t *partial;	/* ring: one bit for each block that this member has added to */
 } __attribute__((__aligned__(2 * LINE)));
 
-/* vector.c: what is added, and whether it was added right */
+/* vector.c: what is summed, and whether the sums are right */
 void vector_build(struct sim *s);
 void vector_free(struct sim *s);
 void vector_job(struct sim *s, struct job *j, uint32_t number);
 void *vector_at(const struct cnr_op *op, u32 first, u32 n, enum cnr_use use);
 void vector_check(struct sim *s, struct sim_host *h);
 
-/* cores.c: where cores are; the first one is rank 0 */
+/* cores.c: memory of a core; rank 0 has to come first */
 struct cnr_comm *cores_member(struct cores *m, struct cnr_config *cfg);
 void cores_free(struct cores *m);
 

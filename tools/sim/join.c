@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Rendezvous, by the core's own messages, before the network starts: they are handed over at
- * once, since nobody asks how long it takes to connect.
+ * Rendezvous, by the core's own messages, before the network starts. Messages are handed over at
+ * once, as the time that it takes to connect is not simulated.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* canary-sim: one scenario, simulated. */
+/* canary-sim: simulates one scenario. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,9 +47,9 @@ static bool has(const struct config_key *keys, const char *name)
 }
 
 /*
- * Is the first key of the file at @path that only one of @own and @other has one of @other's? Then
- * the whole file is, and its lines need not be complained of one by one. What is no file, such as a
- * pipe, can be read only once and is not looked into.
+ * Does the file at @path look like the other kind of file? The first key that only one of @own and
+ * @other has decides. Then one message is enough, instead of one for each line. Only regular files
+ * are looked into, as a pipe can be read only once.
  */
 static bool mixed_up(const char *path, const struct config_key *own,
 		     const struct config_key *other, const char *advice)
@@ -75,7 +75,7 @@ static bool mixed_up(const char *path, const struct config_key *own,
 	return mixed;
 }
 
-/* The scenario file, then what the command line says; all complaints come at once. */
+/* Read the scenario file, then the command line. All errors are reported at once. */
 static bool read_scenario(struct scenario *cfg, const struct options *o, int argc, char **argv)
 {
 	bool good = true;
@@ -146,7 +146,7 @@ static int links_to(const struct sim *s, FILE *file, const char *path)
 	return 0;
 }
 
-/* The scenario is good. Return: exit status */
+/* Run a scenario that is valid. Return: exit status */
 static int run(struct sim *s, const struct options *o)
 {
 	FILE *links = o->links ? fopen(o->links, "w") : NULL;

@@ -3,13 +3,13 @@
  * Links, queues, packets.
  *
  * A switch is output-queued: what arrives is at once in the queue of the port that it leaves by.
- * With lossless flow control a switch counts how much of what it holds came over each link; above
- * a limit that link's sender stops after the packet that it is sending, and goes on when half of
- * the limit is left (as Ethernet's priority flow control or credits do; the signal itself takes
- * no time here). Otherwise a full queue drops.
+ * With lossless flow control a switch counts, for each incoming link, the bytes that it holds of
+ * it. Above a limit the sender of that link stops after the current packet. It goes on when half of
+ * the limit is left, as with Ethernet's priority flow control or credits. The signal itself takes
+ * no time here. Without flow control a full queue drops.
  *
- * With a burst a link is what HTB makes of a virtual one: a packet takes no time itself, but the
- * next one waits until it is paid for; of pauses so much is remembered as the burst.
+ * With a burst, a link behaves as HTB on a virtual link: a packet takes no time itself, but the
+ * next one waits until it is paid for. Pauses earn credit up to the burst.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +17,9 @@
 #include "sim.h"
 #include "util.h"
 
-#define SLAB		(2UL << 20)	/* bytes of packets allocated at a time */
+#define SLAB		(2UL << 20)	/* bytes of packets to allocate at a time */
 #define WIRE_LEAST	84	/* smallest frame with preamble and gap */
-#define ROOM_LEAST	512	/* bytes of payload that control messages may take */
+#define ROOM_LEAST	512	/* bytes of payload that a control message may have */
 
 uint32_t net_wire(const struct sim *s, uint32_t length)
 {
@@ -42,7 +42,7 @@ static void pool_grow(struct pool *pool)
 		pool->free[pool->count++] = (struct packet *)(slab + i * pool->size);
 }
 
-/* Those behind the next one are fetched into the cache: several are often made in a row. */
+/* Packets on top of the stack are fetched into the cache: several are often made in a row. */
 #define FETCH_FREE	4
 
 static struct packet *pool_take(struct pool *pool)
@@ -84,7 +84,7 @@ void packet_free(struct sim *s, struct packet *p)
 	pool->free[pool->count++] = p;
 }
 
-/* Elements for @p, which has none, and for its copies */
+/* Give @p elements, which its copies will share. */
 void packet_body(struct sim *s, struct packet *p, const void *data, uint32_t bytes)
 {
 	struct body *b = s->bodies;
@@ -100,7 +100,7 @@ void packet_body(struct sim *s, struct packet *p, const void *data, uint32_t byt
 
 static void uncharge(struct sim *s, struct packet *p);
 
-/* The link has no more to do with it ... */
+/* Called when the link has nothing more to do with the packet */
 static void count_sent(struct sim *s, struct link *l, struct packet *p)
 {
 	l->packets++;
@@ -108,7 +108,7 @@ static void count_sent(struct sim *s, struct link *l, struct packet *p)
 	uncharge(s, p);
 }
 
-/* ... and it is on its way to the other end, if it gets there. */
+/* Send @p on its way to the other end, or lose it. */
 static void deliver(struct sim *s, struct link *l, struct packet *p)
 {
 	if (l->down || (s->cfg.loss && random_below(&s->loss_random, 1000000) < s->cfg.loss))
@@ -117,7 +117,7 @@ static void deliver(struct sim *s, struct link *l, struct packet *p)
 		engine_after(&s->engine, l->latency_lane, EVENT_ARRIVED, l - s->link, p);
 }
 
-/* A token bucket: @p is gone at once, and the next one may when this one is paid for. */
+/* A token bucket: @p is gone at once. The next packet may go when this one is paid for. */
 static void begin_owing(struct sim *s, struct link *l, struct packet *p)
 {
 	uint64_t now = s->engine.now, most = s->cfg.burst * 8 * PS_PER_S / l->rate;
@@ -181,7 +181,7 @@ static void release(struct sim *s, uint32_t link, uint32_t bytes)
 	}
 }
 
-/* It has left the switch's buffer: the place that it took there is free. */
+/* @p has left the switch: free the buffer space that it took there. */
 static void uncharge(struct sim *s, struct packet *p)
 {
 	struct share *share = p->share;
@@ -200,7 +200,7 @@ static void uncharge(struct sim *s, struct packet *p)
 	}
 }
 
-/* It is over for this packet. */
+/* Free a packet whose way ends here. */
 void packet_done(struct sim *s, struct packet *p)
 {
 	uncharge(s, p);
@@ -216,7 +216,7 @@ static void hold(struct sim *s, uint32_t link, uint32_t bytes)
 		l->paused = true;
 }
 
-/* @p is going to lie in the buffer of a switch, where it came over @link. */
+/* Count @p, which came over @link, as held in the buffer of a switch. */
 void net_charge(struct sim *s, struct packet *p, uint32_t link)
 {
 	if (s->cfg.flow != FLOW_LOSSLESS || p->share)
@@ -225,7 +225,7 @@ void net_charge(struct sim *s, struct packet *p, uint32_t link)
 	hold(s, link, p->wire);
 }
 
-/* Copies of a packet that came over @link are going to lie in a switch's buffer, once. */
+/* Count several copies of a packet, which came over @link, once in the buffer of a switch. */
 struct share *net_share(struct sim *s, uint32_t link, uint32_t bytes)
 {
 	struct share *share = s->shares;
@@ -274,7 +274,7 @@ void net_send(struct sim *s, uint32_t link, struct packet *p)
 		l->longest = l->queued;
 }
 
-/* The last bit is on the wire. */
+/* The last bit of a packet is on the wire. */
 void net_sent(struct sim *s, struct link *l)
 {
 	struct packet *p = l->sending;
@@ -289,7 +289,7 @@ void net_sent(struct sim *s, struct link *l)
 	deliver(s, l, p);
 }
 
-/* What waits for a link that is down is lost. */
+/* Take a link down or up. Packets that wait for it are lost. */
 void net_link_down(struct sim *s, uint32_t link, bool down)
 {
 	struct link *l = &s->link[link];
@@ -301,7 +301,7 @@ void net_link_down(struct sim *s, uint32_t link, bool down)
 		l->queued -= p->wire;
 		net_lose(s, p);
 	}
-	/* A port that had to wait would not be asked for packets again. */
+	/* A host asks for packets only when its port reports that it is empty. */
 	if (down && l->from >= s->topo.switches)
 		s->users->stopped(s, l->from - s->topo.switches);
 }
@@ -344,7 +344,7 @@ void net_build(struct sim *s)
 	for (i = 0; i < t->cables; i++) {
 		a = t->cable[i].end[0];
 		b = t->cable[i].end[1];
-		/* The port at the other end is the one that the reverse direction takes next. */
+		/* The reverse direction will get the next port at the other end. */
 		add_link(s, a, b, s->ports[b].n);
 		add_link(s, b, a, s->ports[a].n - 1);
 		s->link[s->links - 2].reverse = s->links - 1;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What came out, as JSON and CSV. Integers only, so that the same scenario gives the same bytes
- * however it was compiled; what hangs on the machine (speed) is apart and only told if asked for.
+ * Writes the results as JSON and CSV. All numbers are integers, so that a scenario gives the same
+ * bytes however it was compiled. What depends on the machine (speed) is apart, and only written if
+ * asked for.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,7 +12,7 @@
 #include "host.h"
 #include "userspace/common/json.h"
 
-/* Mbit/s of vector per time, for one member */
+/* Mbit/s of vector of one member */
 static uint64_t goodput(const struct sim *s, uint64_t end)
 {
 	uint64_t ns = (end - s->begin) / PS_PER_NS;
@@ -46,7 +47,7 @@ static void report_jobs(struct sim *s, struct json *j)
 	json_u64(j, "goodput_mbit", sum / s->cfg.jobs);
 }
 
-/* From posting to completion, the mean of all members of all jobs */
+/* Time from posting to completion, mean over all members of all jobs */
 static void report_operations(const struct sim *s, struct json *j)
 {
 	uint32_t i, members = s->cfg.members ? s->cfg.members : s->topo.hosts;
@@ -155,7 +156,7 @@ static void name(const struct sim *s, uint32_t node, FILE *to)
 		fprintf(to, "h%u", node - s->topo.switches + 1);
 }
 
-/* One line a link and direction */
+/* One line for each link and direction */
 void report_links(const struct sim *s, FILE *to)
 {
 	uint32_t i;

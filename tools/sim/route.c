@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Routes: from each switch all shortest paths to each other, as a routing protocol would find
- * them; next hops in the order of the ports. Hosts are reached by way of their switch.
+ * Routes: all shortest paths from each switch to each other one, as a routing protocol would find
+ * them. Next hops are in the order of the ports. A host is reached by its switch.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -69,7 +69,7 @@ static void towards(struct sim *s, uint32_t target, const uint32_t *distance)
 	}
 }
 
-/* Links that are down are not used. Called again after failures. */
+/* Compute all routes over links that are up. This is called again after failures. */
 void route_build(struct sim *s)
 {
 	uint32_t n = s->topo.switches, i;
@@ -102,7 +102,10 @@ void route_free(struct sim *s)
 	free(s->routes);
 }
 
-/* Of static trees: a path (canary_hdr.path) chooses at a leaf, and divided, one level above */
+/*
+ * Number of static trees: a path (canary_hdr.path) chooses an uplink at a leaf and, divided, one a
+ * level higher.
+ */
 uint32_t route_roots(const struct sim *s)
 {
 	uint32_t uplinks = route_uplinks(s), roots = uplinks, i;
@@ -113,7 +116,7 @@ uint32_t route_roots(const struct sim *s)
 	return roots < 256 ? roots : 256;
 }
 
-/* Of a switch that has hosts: so many ways up there are */
+/* Uplinks of a switch that has hosts */
 uint32_t route_uplinks(const struct sim *s)
 {
 	uint32_t edge = s->edge[0], i, n = 0;

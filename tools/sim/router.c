@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What the kernel of a real switch does: routes, and forwarding what the program leaves to it, be
- * it frames or background traffic.
+ * The part of the kernel of a real switch: routes, and forwarding what the program leaves to it,
+ * both frames and background traffic.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ struct csw_route *router_route(struct csw_native *n, const struct canary_addr *a
 	return set == NO_SET ? NULL : &sw->route[set];
 }
 
-/* What a router that chooses by flow hashes */
+/* Hash of a router that chooses by flow */
 static uint32_t hash_of(const struct sim_switch *sw, const struct packet *p, uint32_t node,
 			enum router_port how)
 {
@@ -49,7 +49,7 @@ static uint32_t hash_of(const struct sim_switch *sw, const struct packet *p, uin
 }
 
 /*
- * The port that a packet for @node leaves by; -1 if there is no way. The default one hangs on the
+ * Return: the port for a packet to @node; -1 if there is no way. The home hop depends on the
  * destination.
  */
 static int choose(struct sim_switch *sw, const struct packet *p, uint32_t node)
@@ -80,7 +80,7 @@ void router_forward(struct sim_switch *sw, struct packet *p, uint32_t node, uint
 	net_send(s, s->ports[sw->node].link[out], p);
 }
 
-/* What the kernel's router does with a frame that the program left to it */
+/* Forward a frame that the program left to the kernel's router. */
 void router_forward_frame(struct sim_switch *sw, struct packet *p, uint32_t link)
 {
 	struct iphdr *ip = (struct iphdr *)(p->frame + CSW_OFF_IP);
@@ -103,7 +103,7 @@ static void set_route(struct csw_route *r, uint32_t n)
 	r->nexthops = n;
 }
 
-/* The daemon's work after routes have changed */
+/* Do what the daemon does after routes have changed. */
 void switch_routes(struct sim *s)
 {
 	uint32_t i, j, k;
@@ -127,7 +127,7 @@ void switch_routes(struct sim *s)
 	}
 }
 
-/* Ways to hosts that are at this switch; those to others come with switch_routes(). */
+/* Set the routes to hosts at this switch. switch_routes() sets the others. */
 void router_build(struct sim_switch *sw)
 {
 	uint32_t i, n = sw->sim->ports[sw->node].n;

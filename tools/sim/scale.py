@@ -1,9 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The congestion of topology/congestion.py (half of the hosts, the same links,
-queues, timeouts and traffic) in larger fat trees than two processors can emulate:
-how much of dynamic trees' advantage over the best number of static ones hangs on
-the size.
+"""Simulates the congestion of topology/congestion.py in larger fat trees than two processors can
+emulate, with half of the hosts and the same links, queues, timeouts and traffic. It shows how the
+advantage of dynamic trees over the best number of static ones depends on the size.
 
   tools/sim/scale.py --radix 4 6 8 --traffic 0.45 0.6
 """
@@ -19,7 +18,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from validate import TOP, rate_of, scenario, simulate  # noqa: E402
 
-PAYLOAD = 352 * 4 / (352 * 4 + 106)     # of what a link carries
+PAYLOAD = 352 * 4 / (352 * 4 + 106)     # share of a link that carries elements
 SETTINGS = {"rate": "10mbit", "queue": None, "protocol": "udp", "period": 1, "size": "1M",
             "iterations": 2, "timeout": "1.21ms..48.4ms", "communicators": 1, "switches": "all",
             "program": ""}
@@ -32,7 +31,7 @@ def placement(hosts, seed):
 
 
 def goodput(args, radix, traffic, algorithm, seed, directory):
-    """Share of the limit"""
+    """Return: goodput as a share of the limit"""
     hosts = radix ** 3 // 4
     trees = int(algorithm.partition("-")[2] or 0)
     settings = {**SETTINGS, "topology": f"fat_tree:{radix}", "traffic": traffic,
@@ -70,7 +69,7 @@ def judge(args):
         new = not os.path.exists(args.json)
         with open(args.json, "a", encoding="ascii"):
             pass
-        if new:     # nothing stays behind if a run fails
+        if new:     # remove the folder if a run fails
             os.remove(os.path.realpath(args.json))
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Scenarios: their keys, defaults and what does not go together. */
+/* Scenarios: their keys, their defaults, and which keys do not go together. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,43 +1,43 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is to be simulated. */
+/* What a scenario describes */
 #ifndef SIM_SCENARIO_H
 #define SIM_SCENARIO_H
 
 #include "config.h"
 
 enum algorithm {
-	ALGORITHM_DYNAMIC,	/* the protocol as it ships */
+	ALGORITHM_DYNAMIC,	/* the protocol as real hosts and switches run it */
 	ALGORITHM_STATIC,	/* blocks pinned to trees, fan-in configured at switches */
 	ALGORITHM_RING,		/* of hosts, in the order of their addresses */
 };
 
 enum traffic_pattern {
 	TRAFFIC_NONE,
-	TRAFFIC_PERMUTATION,	/* each sends to one and receives from one, changing */
-	TRAFFIC_DERANGEMENT,	/* likewise, and never to itself */
-	TRAFFIC_UNIFORM,	/* each sends to anyone, changing */
+	TRAFFIC_PERMUTATION,	/* each host sends to one and receives from one; changes */
+	TRAFFIC_DERANGEMENT,	/* the same, and nobody sends to itself */
+	TRAFFIC_UNIFORM,	/* each host sends to anybody; changes */
 };
 
-/* How a port is chosen for what the switch program does not choose it for */
+/* How a port is chosen for packets that the switch program does not choose for */
 enum router_port {
-	ROUTER_PORT_SAME,	/* as the program does, the default one by destination */
+	ROUTER_PORT_SAME,	/* as the program does; the home hop depends on the destination */
 	ROUTER_PORT_FLOW,	/* by addresses and ports, each switch in its own way */
-	ROUTER_PORT_SOCKET,	/* by a number of the sender's, all switches alike */
+	ROUTER_PORT_SOCKET,	/* by a number of the sender's, at all switches alike */
 };
 
 enum flow_control {
-	FLOW_LOSSLESS,		/* a switch stops who sent what it cannot pass on */
-	FLOW_DROP,		/* full queues drop */
+	FLOW_LOSSLESS,		/* a switch stops senders of what it cannot pass on */
+	FLOW_DROP,		/* a full queue drops */
 };
 
 enum cwnd {
-	CWND_AUTO,		/* fixed if nothing is dropped */
-	CWND_ADAPTIVE,		/* as shipped */
+	CWND_AUTO,		/* fixed if no queue drops */
+	CWND_ADAPTIVE,		/* as in a real host */
 	CWND_FIXED,		/* the whole window, as in the paper */
 };
 
 enum fan_in {
-	FAN_IN_LEARN,		/* as shipped */
+	FAN_IN_LEARN,		/* as a real switch */
 	FAN_IN_OFF,		/* timeouts alone, as in the paper */
 };
 
@@ -51,13 +51,13 @@ struct scenario {
 	uint32_t seed;
 	uint32_t algorithm;
 	uint32_t trees;
-	uint32_t first_tree;	/* these follow each other from there on; 0: random ones */
-	uint32_t members;	/* hosts that take part, all jobs together; 0: all */
+	uint32_t first_tree;	/* number of the first one, others follow it; 0: random ones */
+	uint32_t members;	/* hosts that take part, in all jobs; 0: all */
 	uint32_t jobs;
 	uint32_t operations;	/* one after the other */
 	uint64_t bytes;		/* of a vector */
 	uint32_t elements;	/* of a packet */
-	uint64_t headers;	/* of a data packet on the wire, all but elements */
+	uint64_t headers;	/* of a data packet on the wire, without elements */
 	uint32_t window;
 	uint32_t cwnd;
 	uint64_t host_delay;
@@ -68,15 +68,15 @@ struct scenario {
 	uint32_t traffic;
 	uint64_t traffic_message;
 	uint64_t traffic_packet;
-	uint32_t traffic_rate;	/* ppm of the link's */
-	uint32_t traffic_port;	/* enum router_port, of this traffic, */
-	uint32_t router_port;	/* and of frames */
+	uint32_t traffic_rate;	/* ppm of the link's rate */
+	uint32_t traffic_port;	/* enum router_port, for background traffic */
+	uint32_t router_port;	/* enum router_port, for frames */
 
 	uint32_t port_choice;	/* enum csw_choice */
 	uint64_t flowlet;
 	uint32_t flow;
 	uint64_t pause;
-	uint64_t burst;		/* 0: packets take their time on a link */
+	uint64_t burst;		/* 0: packets take time on a link */
 	uint64_t timeout;
 	uint64_t timeout_max;
 	uint32_t patience;
@@ -91,7 +91,7 @@ struct scenario {
 	uint32_t loss;		/* ppm of packets on each link */
 	struct config_list fail;
 	uint64_t reroute;
-	uint64_t give_up;	/* simulated time after which it is a failure */
+	uint64_t give_up;	/* simulated time after which the run has failed */
 };
 
 extern const struct config_key scenario_keys[];
@@ -99,12 +99,12 @@ extern const struct config_key scenario_keys[];
 void scenario_defaults(struct scenario *s);
 
 /*
- * Hosts that take part, by rank, as @order, which has room for @hosts. Return: how many; 0 if they
- * are not numbers of different hosts
+ * Write the hosts that take part to @order by rank. It has room for @hosts. Return: how many, or 0
+ * if the list is not one of different hosts
  */
 uint32_t scenario_hosts(const struct scenario *s, uint32_t hosts, uint32_t *order);
 
-/* What keys say is fine each; is it together? Return: false, and said why on stderr */
+/* Each value is valid; check that they go together. Return: false after an error message */
 bool scenario_check(const struct scenario *s, uint32_t hosts);
 
 #endif /* SIM_SCENARIO_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* A simulation from its parts: built, run event by event, taken apart. */
+/* A simulation: builds its parts, runs it event by event, takes it apart. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static uint64_t wall(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
-/* fail SWITCH AT [FOR] */
+/* Plan a line "fail SWITCH AT [FOR]". Return: false after an error message */
 static bool plan_failure(struct sim *s, const char *text, const char *where)
 {
 	char name[64], at[64], duration[64] = "";
@@ -45,7 +45,7 @@ static bool plan_failure(struct sim *s, const char *text, const char *where)
 		return false;
 	}
 	if (!s->ports)
-		return true;	/* only asked whether it is right */
+		return true;	/* the network is not built: only check the line */
 	engine_at(&s->engine, s->begin + begin, EVENT_FAIL, node, NULL);
 	engine_at(&s->engine, s->begin + begin + s->cfg.reroute, EVENT_REROUTE, 0, NULL);
 	if (*duration) {
@@ -68,7 +68,9 @@ static bool plan_failures(struct sim *s)
 
 static const struct net_users users = { .lost = traffic_input, .stopped = host_pump };
 
-/* @s has its scenario. What is wrong with it is said before anything is built. */
+/*
+ * Build everything that the scenario in @s asks for. Errors are reported before anything is built.
+ */
 bool sim_build(struct sim *s)
 {
 	if (!*s->cfg.topology) {
@@ -167,14 +169,14 @@ static void handle(struct sim *s, const struct event *e)
 	}
 }
 
-/* Events in the lane between one and those that memory is fetched for, in steps */
+/* How many events ahead in a lane memory is fetched, from the first step to the last */
 #define FETCH_FAR	16
-#define FETCH_NODE	12		/* ... if there are many nodes: */
-#define NODES_CACHED	1000		/* fewer stay in the cache by themselves */
+#define FETCH_NODE	12		/* if there are many nodes */
+#define NODES_CACHED	1000		/* fewer nodes stay in the cache anyway */
 #define FETCH_MIDDLE	8
 #define FETCH_NEAR	4
 
-/* Is the core of a host concerned, and not only its port? */
+/* Does the event concern the core of a host, and not only its port? */
 static bool concerns_core(const struct sim *s, const struct event *e, const struct link *l)
 {
 	return e->kind == EVENT_SENT ? !l->head || l->head == l->tail :
@@ -227,7 +229,7 @@ static void fetch_far(const struct sim *s, const struct event *e)
 {
 	const char *p = e->ptr;
 
-	/* A packet or a link: those have two or three lines. */
+	/* A packet or a link, which have two or three lines */
 	__builtin_prefetch(p, 1);
 	__builtin_prefetch(p + LINE, 1);
 	if (e->kind != EVENT_ARRIVED)
@@ -237,8 +239,8 @@ static void fetch_far(const struct sim *s, const struct event *e)
 }
 
 /*
- * Hardly anything that an event touches was touched lately, so that waiting for memory would be
- * most of the time. What is going to happen soon is known: a lane has one kind of event.
+ * Hardly anything that an event touches is in the cache, so the simulation would mostly wait for
+ * memory. The next events are known, as a lane has events of one kind. So fetch what they need.
  */
 static void fetch_ahead(const struct sim *s, const struct event *now)
 {
@@ -279,8 +281,8 @@ static void show_progress(struct sim *s, uint64_t begin)
 }
 
 /*
- * Until all operations are over. Return: false if one took longer than it may, or nothing was
- * left to happen.
+ * Run until all operations are over. Return: false if one took longer than it may, or no event was
+ * left.
  */
 bool sim_run(struct sim *s, bool progress)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One simulation: links and queues, switches that run bpf/lib, hosts that run kmod/core.
- * All state hangs on a struct sim.
+ * One simulation: links and queues, switches that run bpf/lib, hosts that run kmod/core. struct sim
+ * has all of its state.
  */
 #ifndef SIM_SIM_H
 #define SIM_SIM_H
@@ -19,20 +19,20 @@ struct sim_switch;
 struct sim_host;
 
 enum event_kind {
-	EVENT_SENT,		/* ptr: link; the packet on it has left */
+	EVENT_SENT,		/* ptr: link; the packet on it is sent */
 	EVENT_ARRIVED,		/* ptr: packet; arg: link that it came over */
 	EVENT_CLOCK,		/* arg: switch; the head of its deadline queue is due */
-	EVENT_TIMER,		/* arg: host; its core's deadline */
-	EVENT_DELAYED,		/* ptr: packet; arg: host; noise is over */
+	EVENT_TIMER,		/* arg: host; its core's deadline is over */
+	EVENT_DELAYED,		/* ptr: packet; arg: host; its noise delay is over */
 	EVENT_FAIL,		/* arg: switch */
 	EVENT_REPAIR,		/* arg: switch */
 	EVENT_REROUTE,
-	EVENT_TRAFFIC,		/* arg: host; it may send again */
+	EVENT_TRAFFIC,		/* arg: host; it may send background traffic again */
 };
 
-/* Several copies of a packet lie in a switch's buffer once: what they count as */
+/* Buffer space of several copies of a packet, which a switch counts once */
 struct share {
-	struct share *next;	/* of those that are free */
+	struct share *next;	/* of free ones */
 	uint32_t link;
 	uint32_t bytes;
 	uint32_t copies;
@@ -40,33 +40,35 @@ struct share {
 
 #define NO_LINK		(~0U)
 
-/* Elements that several packets carry: copies of a result */
+/* Elements that several packets share: copies of a result */
 struct body {
-	struct body *next;	/* of those that are free */
+	struct body *next;	/* of free ones */
 	uint32_t users;
 	uint32_t data[];
 };
 
 enum packet_kind {
-	PACKET_TRAFFIC,		/* background: no frame */
-	PACKET_HEAD,		/* a frame's headers; what follows is @body, @maker's or nothing */
-	PACKET_WHOLE,		/* a frame */
+	PACKET_TRAFFIC,		/* background traffic, without a frame */
+	PACKET_HEAD,		/* headers of a frame; @body, @maker or nobody has the rest */
+	PACKET_WHOLE,		/* a whole frame */
 	PACKET_KINDS
 };
 
-#define FRAME_HEADERS	106	/* elements begin behind them */
+#define FRAME_HEADERS	106	/* offset of the elements */
 
 /*
  * struct packet - a frame on its way
- * @wire:	bytes that it takes on a link
- * @length:	of the frame, with elements wherever they are; 0: background traffic
- * @destination: node, of background traffic
- * @link, @share: whose buffer space it takes in the switch where it is (lossless): that of the
- *		link it came over, unless it shares
- * @arrived:	when, at a host that has not looked at it yet
- * @maker, @index: elements that are a host's input, made where they are read (vector.c);
- *		of background traffic @index is a number of its message
- * @frame:	begins 6 bytes past a multiple of 8, as bpf/ctx/native.h wants it
+ *
+ * @wire:		bytes that it takes on a link
+ * @length:		of the frame, with its elements wherever they are; 0: background traffic
+ * @destination:	node, for background traffic
+ * @link:		lossless: the link that it came over, whose space it takes in the present
+ *			switch
+ * @share:		lossless: space that it shares with copies, instead of @link
+ * @arrived:		time of arrival, at a host that has not looked at it yet
+ * @maker, @index:	the elements are this host's input, which is made where it is read
+ *			(vector.c). For background traffic @index is the number of its message
+ * @frame:		begins 6 bytes past a multiple of 8, as bpf/ctx/native.h asks for
  */
 struct packet {
 	struct packet *next;
@@ -86,7 +88,7 @@ struct packet {
 	uint8_t frame[];
 };
 
-/* Of packets in a row, from the first to the last; @last is not valid if there is none */
+/* Append to a list of packets. @last is only valid if the list is not empty. */
 static inline void packet_append(struct packet **first, struct packet **last, struct packet *p)
 {
 	p->next = NULL;
@@ -98,19 +100,19 @@ static inline void packet_append(struct packet **first, struct packet **last, st
 }
 
 /*
- * One direction of a cable, with the queue of the port that sends into it. The first line is what
- * each packet changes.
+ * One direction of a cable, with the queue of the port that sends into it. The first cache line has
+ * what each packet changes.
  */
 struct link {
 	struct packet *head;
 	struct packet *tail;
 	struct packet *sending;
-	uint32_t queued;	/* bytes waiting, without the packet that is being sent */
+	uint32_t queued;	/* bytes that wait, without the packet that is being sent */
 	uint32_t held;		/* lossless: bytes in the switch at @to that came this way */
 	uint32_t to;
 	uint32_t from;
 	uint16_t port;		/* at @to */
-	uint16_t time_size[2];	/* the two sizes last sent ... */
+	uint16_t time_size[2];	/* the two sizes sent last ... */
 	int8_t time_lane[2];	/* ... and their lanes */
 	int8_t latency_lane;
 	bool paused;
@@ -119,19 +121,19 @@ struct link {
 	uint64_t bytes;
 
 	uint64_t drops;
-	uint32_t longest;	/* queue seen */
+	uint32_t longest;	/* longest queue so far */
 	uint32_t reverse;	/* the other direction */
 	uint64_t rate;
 	uint64_t latency;
-	uint64_t paid_until;	/* with a burst: when what was sent is paid for */
+	uint64_t paid_until;	/* with a burst: when all that was sent is paid for */
 } __attribute__((__aligned__(2 * LINE)));
 
 struct ports {
 	uint32_t n;
-	uint32_t *link;		/* that leads out of it */
+	uint32_t *link;		/* by port: the link that leads out of it */
 };
 
-/* Packets of one kind: as many as ever there were at a time. Those @free are a stack. */
+/* Packets of one kind. They are allocated as needed, and never returned. @free is a stack. */
 struct pool {
 	struct packet **free;
 	uint32_t count;
@@ -141,9 +143,10 @@ struct pool {
 };
 
 /*
- * struct net_users - what the network says to whoever uses it
- * @lost:	background traffic, which nobody sends again
- * @stopped:	the link of @host, whose port has nothing left to send
+ * struct net_users - functions that the network calls
+ *
+ * @lost:	background traffic was lost; nobody sends it again
+ * @stopped:	the port of @host has nothing left to send
  */
 struct net_users {
 	void (*lost)(struct sim *s, const struct packet *p);
@@ -160,7 +163,7 @@ struct sim {
 	struct link *link;
 	const struct net_users *users;
 	struct ports *ports;		/* by node */
-	uint32_t *edge;			/* by host: the switch it is at */
+	uint32_t *edge;			/* by host: its switch */
 	struct sim_switch **sw;		/* by switch */
 	struct sim_switch *switch_memory;
 	size_t descriptor_size;
@@ -175,27 +178,27 @@ struct sim {
 
 	struct pool pool[PACKET_KINDS];
 	struct body *bodies;
-	struct packet *bench;		/* a whole frame, where switches put others together */
+	struct packet *bench;		/* a frame, where switches put parts together */
 	struct share *shares;
 	uint64_t loss_random;
 
 	uint64_t hops;			/* packets that arrived over a link */
-	uint64_t data_hops;		/* of these, with a frame */
+	uint64_t data_hops;		/* of these, those with a frame */
 	uint64_t lost;			/* by loss, dead switches, full queues */
 	uint64_t begin;			/* when operations were posted */
 	uint64_t end;
 	uint32_t running;		/* hosts whose operations are not complete */
 	uint32_t failed;		/* hosts that gave up */
-	uint64_t wrong;			/* results that are not what they should be */
+	uint64_t wrong;			/* blocks with a wrong result */
 	uint64_t checked;		/* elements compared */
 	uint32_t blocks;		/* of an operation */
-	uint64_t *op_time;		/* by operation: of all members, together */
-	uint32_t *scratch;		/* a block */
-	struct sim_host *maker;		/* whose input is in @scratch, NULL if that is not so */
-	uint32_t made;			/* then: the index of its first element */
+	uint64_t *op_time;		/* by operation: sum over all members */
+	uint32_t *scratch;		/* one block */
+	struct sim_host *maker;		/* whose input is in @scratch, or NULL */
+	uint32_t made;			/* index of its first element */
 	struct vector_cache *vectors;
-	uint64_t wall;			/* ns that running took */
-	uint64_t processor;		/* of these, that we had the processor */
+	uint64_t wall;			/* ns of wall clock that it took */
+	uint64_t processor;		/* ns of processor time that it took */
 };
 
 /* net.c: links, queues, packets */
@@ -214,8 +217,7 @@ uint32_t net_wire(const struct sim *s, uint32_t length);
 void net_link_down(struct sim *s, uint32_t link, bool down);
 
 /*
- * route.c: shortest paths. Where a switch has the same next hops for many destinations they are
- * one set of ports.
+ * route.c: shortest paths. Destinations with the same next hops at a switch share a set of ports.
  */
 #define PORT_SET_MAX	64
 #define NO_SET		0xffff
@@ -228,7 +230,7 @@ struct port_set {
 struct routes {
 	uint32_t sets;
 	struct port_set *set;
-	uint16_t *towards;	/* by switch: number of a set, NO_SET if there is no way */
+	uint16_t *towards;	/* by switch: number of a set, or NO_SET */
 };
 
 void route_build(struct sim *s);
@@ -251,10 +253,10 @@ uint64_t switch_busiest(const struct sim *s);
 uint32_t switch_counter_count(void);
 const char *switch_counter_name(uint32_t i);
 
-/* router.c: the routers that they are as well */
+/* router.c: the router of each switch */
 void switch_routes(struct sim *s);
 
-/* fan_in.c: what switches on static trees are configured with */
+/* fan_in.c: the fan-in that is configured for static trees */
 void fan_in_build(struct sim *s);
 void fan_in_free(struct sim *s);
 uint32_t fan_in_of(const struct sim *s, uint32_t node, uint32_t leader);
@@ -276,7 +278,7 @@ void host_finish(struct sim *s);
 void host_counters(struct sim *s, uint64_t *sum);
 void host_make(struct sim *s, const struct packet *p, uint32_t *to);
 
-/* sim.c: the whole */
+/* sim.c: the simulation as a whole */
 bool sim_build(struct sim *s);
 void sim_free(struct sim *s);
 bool sim_run(struct sim *s, bool progress);
@@ -298,13 +300,13 @@ static inline uint32_t sim_addr(const struct sim *s, uint32_t node)
 	return node < s->topo.switches ? 0x0aff0000U + node : 0x0a000000U + node;
 }
 
-/* Likewise, as core and switches have it */
+/* Address of a node, as core and switches have it */
 static inline struct canary_addr sim_address(const struct sim *s, uint32_t node)
 {
 	return canary_addr_of_ip4(htobe32(sim_addr(s, node)));
 }
 
-/* Of an address: a node, or ~0 */
+/* Node of an address, or ~0 */
 static inline uint32_t sim_node(const struct sim *s, const struct canary_addr *address)
 {
 	uint32_t addr = be32toh(canary_addr_ip4(address));

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * SipHash, as the core's platform.h wants it. A result's mac is computed by its leader and again by
- * each member that it reaches, hundreds of times from the same bytes: what came out for the same
- * input lately is remembered here, with the input itself.
+ * SipHash with the interface that the core's platform.h asks for. The leader of a block computes
+ * the mac of the result, and each member that gets it computes it again, from the same bytes. So
+ * recent hashes are remembered, with their input.
  */
 #include "userspace/lib/siphash.h"
 
 #define REMEMBERED	1024	/* a power of two */
-#define MAC_WORDS	9	/* what a mac is made of: a header and the hash of the data */
-#define WORDS		(MAC_WORDS + 2)		/* and the key */
+#define MAC_WORDS	9	/* input of a mac: a header and the hash of the data */
+#define WORDS		(MAC_WORDS + 2)		/* with the key */
 
 struct remembered {
 	u64 word[WORDS];
@@ -16,12 +16,12 @@ struct remembered {
 	bool known;
 } __attribute__((__aligned__(64)));
 
-/* Of macs computed by this program, whoever's they are: nothing but time hangs on them. */
+/* All members share the table. That saves time and changes nothing else. */
 static struct remembered remembered[REMEMBERED];
 
 /*
- * Words are read one by one, as they were just written: reading several at a time would have to
- * wait until they are in the cache. So the compiler may not make vectors of them.
+ * Words are read one by one, as they were written just before. A wider read would have to wait
+ * until they are in the cache. So the compiler must not make vectors of them.
  */
 static u64 word_at(const void *data, u32 i)
 {
@@ -37,7 +37,10 @@ static u64 mac(const u8 key[16], const void *data)
 	struct remembered *r;
 	u32 i;
 
-	/* The hash of the data, and where there are none the rest */
+	/*
+	 * The hash of the data tells blocks apart. Where there is none, other words of the header
+	 * do.
+	 */
 	place = word_at(data, MAC_WORDS - 1) + word_at(data, 1) + word_at(data, 2);
 	r = &remembered[place * 0x9e3779b97f4a7c15ULL >> 32 & (REMEMBERED - 1)];
 	differ = (k0 ^ r->word[MAC_WORDS]) | (k1 ^ r->word[MAC_WORDS + 1]);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Switches: bpf/lib over bpf/ctx/native.h, as many instances as the network has, with the clock
- * thread of a real one.
+ * Switches: instances of bpf/lib over bpf/ctx/native.h, each with the clock thread of a real one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,20 +8,20 @@
 #include "switch.h"
 #include "util.h"
 
-#define CACHE_WAY	(128UL << 10)	/* bytes after which places in a cache repeat */
+#define CACHE_WAY	(128UL << 10)	/* addresses this far apart share a place in a cache */
 #define MANY_DESCRIPTORS	(1024UL << 20)	/* bytes */
 #define RESTORATIONS	(CSW_RESTORE_SLOTS * sizeof(struct csw_restoration))
 #define SWITCH_COUNTERS	(CSW_COUNTER_COUNT + CANARY_DROPS)
 
-/* A frame in a switch: what the logic sees, and the packet that it is */
+/* A frame in a switch: what the logic sees, and the packet that it belongs to */
 struct sim_frame {
 	struct csw_frame frame;
-	struct packet *packet;	/* NULL: sent */
+	struct packet *packet;	/* NULL: it was sent */
 	struct sim_switch *sw;
-	uint32_t link;		/* that it came over; NO_LINK: made here */
+	uint32_t link;		/* that it came over; NO_LINK: made in this switch */
 };
 
-/* One address for all ports: nobody here receives what is not meant for him. */
+/* All ports have one address, as no packet reaches a node that it is not meant for. */
 static const struct csw_neigh *neigh(struct csw_native *n, __u32 ifindex,
 				     const struct canary_addr *addr)
 {
@@ -72,7 +71,10 @@ static void send(struct sim_frame *f, struct packet *p, uint32_t ifindex)
 	net_send(s, s->ports[f->sw->node].link[ifindex - 1], p);
 }
 
-/* Is a result what it was on arrival, but for headers? */
+/*
+ * Does the frame still have the elements with which it arrived? Switches change only headers of
+ * results.
+ */
 static bool keeps_body(const struct sim_frame *f)
 {
 	const struct canary_hdr *h = (const void *)(f->frame.data + CSW_OFF_CANARY);
@@ -80,7 +82,7 @@ static bool keeps_body(const struct sim_frame *f)
 	return f->packet->body && h->type == CANARY_RESULT;
 }
 
-/* The packet that is sent: if the frame lies on the bench, it gets what is there. */
+/* The packet to be sent. A frame that was put together on the bench gets a new one. */
 static struct packet *finished(struct sim_frame *f)
 {
 	struct sim *s = f->sw->sim;
@@ -147,7 +149,7 @@ static struct csw_frame *frame_init(struct sim_frame *f, struct sim_switch *sw, 
 	return &f->frame;
 }
 
-/* See to it that the head of the deadline queue gets its turn. */
+/* Make sure that the head of the deadline queue is served. */
 static void arm(struct sim_switch *sw)
 {
 	const struct csw_queue_ctl *q = &sw->native.queue_ctl;
@@ -179,7 +181,10 @@ static void finish(struct sim_frame *f, int action)
 		packet_done(sw->sim, p);
 }
 
-/* A frame that is in parts is put together on the bench; nobody here reads results' elements. */
+/*
+ * Put a frame together on the bench if its packet has only headers. Elements of results are left
+ * out, as nobody here reads them.
+ */
 static void assemble(struct sim *s, struct sim_frame *f)
 {
 	struct packet *p = f->packet;
@@ -209,7 +214,10 @@ static struct csw_descriptor *bucket_of(const struct sim_switch *sw, const struc
 	return csw_native_descriptor(n, csw_bucket(&n->config, h));
 }
 
-/* Into the cache: the switch, the block's bucket, then what is in its descriptor */
+/*
+ * switch_fetch_self() fetches the switch into the cache, switch_fetch() the block's bucket,
+ * switch_fetch_data() the rest of its descriptor.
+ */
 void switch_fetch_self(const struct sim *s, uint32_t node)
 {
 	const struct sim_switch *sw = &s->switch_memory[node];
@@ -270,7 +278,7 @@ void switch_input(struct sim *s, uint32_t node, struct packet *p, struct link *f
 	arm(sw);
 }
 
-/* The clock thread's turn: send on what is due. */
+/* Send on what is due, as the clock thread does. */
 void switch_clock(struct sim *s, uint32_t node)
 {
 	struct sim_switch *sw = s->sw[node];
@@ -305,7 +313,7 @@ static void switch_reset(struct sim_switch *sw)
 		return;
 	for (slot = 0; slot <= n->config.slot_mask; slot++) {
 		d = csw_native_descriptor(n, slot);
-		if (d->generation)	/* was ever taken */
+		if (d->generation)	/* it has been used */
 			memset(d, 0, sw->sim->descriptor_size);
 	}
 	for (slot = 0; slot < CSW_RESTORE_SLOTS; slot++)
@@ -315,18 +323,19 @@ static void switch_reset(struct sim_switch *sw)
 	n->queue_ctl.open_until = ~0ULL;
 }
 
-/* Does it run the program next to hosts? */
+/* Does it run the program, and have hosts? */
 static bool is_edge(const struct sim_switch *sw)
 {
 	return sw->program && !sw->sim->topo.level[sw->node];
 }
 
 /*
- * Descriptors of switches that have hosts, which all blocks meet: of a block all switches' lie side
- * by side, as they are wanted at about the same time. All buckets' first slots come first, then all
- * second ones, ...: most blocks are in the first slot of their bucket. So what is used is dense,
- * and can be in large pages; unless blocks come around, other slots are only looked at: large pages
- * of zeros.
+ * Place the descriptors of switches that have hosts, which all blocks pass. Those of one block at
+ * all switches lie side by side, as they are needed at about the same time.
+ *
+ * The first slots of all buckets come first, then all second ones, and so on. Most blocks are in
+ * the first slot of their bucket, so the memory in use is dense and fits large pages. The other
+ * slots are only read, unless block numbers come around: then zero pages are enough.
  */
 static void place_edge(struct sim *s, struct sim_switch *sw)
 {
@@ -351,7 +360,7 @@ static void place_edge(struct sim *s, struct sim_switch *sw)
 	native->descriptor = (void *)(s->descriptors + at * s->descriptor_size);
 }
 
-/* Of other switches blocks that take the same way up lie side by side. */
+/* Place the descriptors of other switches. Blocks that take the same way up lie side by side. */
 static void place_upper(const struct sim *s, struct sim_switch *sw)
 {
 	uint64_t blocks = (uint64_t)s->blocks * s->cfg.operations * s->cfg.jobs;
@@ -362,7 +371,7 @@ static void place_upper(const struct sim *s, struct sim_switch *sw)
 	n->apart = buckets * n->stride + 5 * LINE;
 	sw->memory_size = CSW_WAYS * n->apart + CACHE_WAY;
 	sw->memory = sim_space(sw->memory_size);
-	/* The same block of different switches shall not want the same place in the cache. */
+	/* Shift each switch by some lines, so that a block has different places of the cache. */
 	n->descriptor = (void *)(sw->memory + sw->node * 37 * LINE % CACHE_WAY);
 	for (n->turn = 0; 2U << n->turn <= ways && 2U << n->turn <= buckets; n->turn++)
 		;
@@ -422,7 +431,7 @@ static void configure(struct sim *s, struct sim_switch *sw)
 	n->restoration = sim_space(RESTORATIONS);
 }
 
-/* The first so many in a random order run the program. */
+/* A part of the switches, in a random order, runs the program. */
 static void deploy(struct sim *s)
 {
 	uint32_t i, n = s->topo.switches, *order = sim_zalloc(n, sizeof(*order));
@@ -457,8 +466,8 @@ void switch_build(struct sim *s)
 }
 
 /*
- * Descriptors next to hosts that a job will use get their memory before it starts: the kernel's
- * clearing of a page is no part of a packet's way.
+ * Touch the descriptors at edge switches that a job will use, before it starts. Otherwise the time
+ * in which the kernel clears pages would be part of a packet's way.
  */
 void switch_touch(struct sim *s, __be32 comm, __be32 epoch, uint32_t first)
 {
@@ -495,7 +504,7 @@ void switch_free(struct sim *s)
 	free(s->sw);
 }
 
-/* A switch goes down and loses its state, or comes back without any. */
+/* A switch goes down and loses its state, or comes back empty. */
 void switch_fail(struct sim *s, uint32_t node, bool down)
 {
 	uint32_t i;
@@ -534,7 +543,7 @@ const char *switch_counter_name(uint32_t i)
 	return names[i];
 }
 
-/* Most descriptors that one switch held at a time */
+/* Return: the largest number of descriptors that one switch held at a time */
 uint64_t switch_busiest(const struct sim *s)
 {
 	uint64_t most = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A switch inside: shared by switch.c, which runs the program, and router.c. */
+/* A switch, for switch.c, which runs the program, and router.c only. */
 #ifndef SIM_SWITCH_H
 #define SIM_SWITCH_H
 
@@ -9,9 +9,11 @@
 
 /*
  * struct sim_switch - one switch
- * @route:	by number of a port set (struct routes), then by port for hosts
+ *
+ * @route:	by number of a port set (struct routes)
+ * @host_route:	by port: to the host there
  * @program:	runs the program; otherwise it is a plain router
- * @armed:	an EVENT_CLOCK is under way
+ * @armed:	an EVENT_CLOCK is scheduled
  */
 struct sim_switch {
 	struct sim *sim;
@@ -21,14 +23,14 @@ struct sim_switch {
 	struct csw_port port;		/* all are alike */
 	uint64_t random;
 	uint32_t node;
-	uint32_t hash;		/* mixed into its router's */
+	uint32_t hash;		/* mixed into the hash of its router */
 	bool program;
 	bool down;
 	bool armed;
-	uint64_t most;		/* descriptors that it had taken at a time */
-	char *memory;		/* its descriptors; NULL: they are among others', or it has none */
+	uint64_t most;		/* largest number of descriptors in use so far */
+	char *memory;		/* of its descriptors; NULL: none, or in sim.descriptors */
 	size_t memory_size;
-	struct csw_native native;	/* large: the last one */
+	struct csw_native native;	/* last, as it is large */
 };
 
 static inline struct sim_switch *switch_of(struct csw_native *n)
@@ -36,7 +38,7 @@ static inline struct sim_switch *switch_of(struct csw_native *n)
 	return (struct sim_switch *)((char *)n - offsetof(struct sim_switch, native));
 }
 
-/* router.c: what the kernel does that a switch runs on */
+/* router.c: what the kernel of a switch does */
 void router_build(struct sim_switch *sw);
 void router_free(struct sim_switch *sw);
 struct csw_route *router_route(struct csw_native *n, const struct canary_addr *addr);

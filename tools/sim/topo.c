@@ -8,9 +8,9 @@
 #include "util.h"
 
 #define HOSTS_MAX	65536
-#define LEAF_MAX	65536	/* ports of a leaf: their numbers have 16 bits */
+#define LEAF_MAX	65536	/* ports of a leaf, as their numbers have 16 bits */
 #define SWITCHES_MAX	8192
-#define PORTS_MAX	64	/* equal-cost next hops and children that a switch can have here */
+#define PORTS_MAX	64	/* most next hops and most children of a switch */
 
 static const char *const kinds[] = { "star", "leaf_spine", "fat_tree", NULL };
 
@@ -38,7 +38,7 @@ const struct config_key shape_keys[] = {
 
 #undef AT
 
-/* PREFIXa, or in pods PREFIXaxb */
+/* Name a switch PREFIXa, or PREFIXaxb if it is in a pod. */
 static uint32_t add_switch(struct topo *t, uint32_t level, const char *prefix, uint32_t a,
 			   uint32_t b)
 {
@@ -74,7 +74,7 @@ static void build_star(struct topo *t)
 		add_cable(t, s, 1 + i);
 }
 
-/* Spines first, then leaf by leaf: uplinks in the order of the spines, hosts */
+/* Spines come first, then leaf after leaf: uplinks in the order of the spines, then hosts. */
 static void build_two(struct topo *t, uint32_t spines, uint32_t leaves, uint32_t hosts,
 		      const char *upper, const char *lower)
 {

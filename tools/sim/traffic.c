@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Background traffic: every host that takes part in no allreduce sends at its link's rate.
+ * Background traffic. Every host that takes part in no allreduce sends, in one of three patterns:
  *
- * permutation: in each round a host sends a message to one other and receives one from another, at
- * random; its next round begins when both are through. Who is to send to itself takes part in the
- * next round at once.
- * derangement: the same of permutations in which nobody is.
- * uniform: each sends message after message to anybody, and nobody waits for anything.
+ * permutation: in each round a host sends a message to a random host and receives one from another.
+ *	Its next round begins when both are through. A host that would send to itself goes to the
+ *	next round at once.
+ * derangement: the same, with permutations in which no host sends to itself.
+ * uniform: each host sends message after message to random hosts, and waits for nothing.
  */
 #include <stdlib.h>
 
@@ -14,24 +14,27 @@
 #include "util.h"
 
 /*
- * @came: bytes received. With permutations it has to be @due before the next round begins.
- * @ready: when it may send again, if it sends at less than its link's rate
+ * struct source - a host that sends
+ *
+ * @came:	bytes received
+ * @due:	bytes that have to be received before the next round, in permutations
+ * @ready:	when it may send again, if it sends at less than its link's rate
  */
 struct source {
-	uint32_t peer;		/* index into traffic.host */
+	uint32_t peer;		/* receiver, index into traffic.host */
 	uint32_t round;
-	uint64_t left;		/* bytes of the message */
+	uint64_t left;		/* bytes left of the message */
 	uint64_t came;
 	uint64_t due;
 	uint64_t ready;
 	uint64_t random;
-	bool waits;		/* for an EVENT_TRAFFIC */
+	bool waits;		/* an EVENT_TRAFFIC is scheduled */
 };
 
 struct traffic {
 	uint32_t n;
 	uint32_t *host;
-	uint32_t *index;	/* by host: of its source; ~0 for none */
+	uint32_t *index;	/* by host: index of its source; ~0: none */
 	struct source *source;
 	uint32_t **round;	/* permutations made so far */
 	uint32_t rounds;
@@ -69,7 +72,7 @@ static bool in_rounds(const struct sim *s)
 	return s->cfg.traffic == TRAFFIC_PERMUTATION || s->cfg.traffic == TRAFFIC_DERANGEMENT;
 }
 
-/* The next message. Return: false if its time has not come. */
+/* Begin the next message. Return: false if it is not time for it. */
 static bool turn(struct sim *s, struct traffic *t, uint32_t self)
 {
 	struct source *from = &t->source[self];
@@ -89,7 +92,7 @@ static bool turn(struct sim *s, struct traffic *t, uint32_t self)
 	return true;
 }
 
-/* Return: false if it has to wait, which is seen to. */
+/* Return: false if the host has to pause. Then the end of the pause is scheduled. */
 static bool paced(struct sim *s, struct source *from, uint32_t host, uint32_t bytes)
 {
 	const struct link *l = &s->link[s->ports[s->topo.switches + host].link[0]];
@@ -103,7 +106,7 @@ static bool paced(struct sim *s, struct source *from, uint32_t host, uint32_t by
 		from->waits = true;
 		return false;
 	}
-	/* Not all at the same time: the first packet comes anywhere within its interval. */
+	/* Hosts shall not start together: each sends its first packet somewhere in its interval. */
 	time = time * 1000000 / s->cfg.traffic_rate;
 	if (!from->ready) {
 		from->ready = s->engine.now + random_below(&from->random, 1000) * time / 1000 + 1;
@@ -113,7 +116,7 @@ static bool paced(struct sim *s, struct source *from, uint32_t host, uint32_t by
 	return true;
 }
 
-/* Its pause is over. */
+/* The pause of a host is over. */
 void traffic_turn(struct sim *s, uint32_t host)
 {
 	s->traffic->source[s->traffic->index[host]].waits = false;
@@ -146,7 +149,7 @@ void traffic_fill(struct sim *s, uint32_t host)
 	}
 }
 
-/* A packet has come to its host; or it was lost: its receiver does not wait for it. */
+/* A packet has arrived at its host, or was lost. A receiver does not wait for lost bytes. */
 void traffic_input(struct sim *s, const struct packet *p)
 {
 	uint32_t host = p->destination - s->topo.switches;

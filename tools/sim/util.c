@@ -36,7 +36,7 @@ static size_t region_size(size_t size)
 	return (size + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
 }
 
-/* Aligned to a large page: what was mapped too much is given back. */
+/* Align to a large page, and give back what was mapped too much. */
 void *sim_space(size_t size)
 {
 	size_t want = region_size(size), before;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Memory that is there or ends the program, and random numbers with a seed. */
+/* Memory that is there or ends the program, and random numbers with a seed */
 #ifndef SIM_UTIL_H
 #define SIM_UTIL_H
 
@@ -12,7 +12,7 @@ void *sim_realloc(void *p, size_t size);
 
 #define LINE	64	/* of the cache */
 
-/* Whole lines */
+/* Allocate whole cache lines. */
 void *sim_lines(size_t size);
 
 static inline size_t lines(size_t size)
@@ -20,15 +20,15 @@ static inline size_t lines(size_t size)
 	return (size + LINE - 1) / LINE * LINE;
 }
 
-/* Zeros, in large pages if the machine has any: for what is touched all the time, all over */
+/* Zeroed memory in large pages, if the machine has any, for data that are touched all the time */
 void *sim_region(size_t size);
 void sim_region_free(void *p, size_t size);
 
-/* The same in small pages, and which of them may be large ones */
+/* Zeroed memory in small pages; sim_large_pages() makes a part of it large ones. */
 void *sim_space(size_t size);
 void sim_large_pages(void *p, size_t size);
 
-/* splitmix64: a state is a seed; streams of different seeds have nothing to do with each other */
+/* splitmix64. The initial state is the seed. Streams of different seeds are independent. */
 static inline uint64_t random_next(uint64_t *state)
 {
 	uint64_t z = (*state += 0x9e3779b97f4a7c15ULL);
@@ -38,7 +38,7 @@ static inline uint64_t random_next(uint64_t *state)
 	return z ^ (z >> 31);
 }
 
-/* 0 .. @n - 1 */
+/* Return: a number below @n */
 static inline uint32_t random_below(uint64_t *state, uint32_t n)
 {
 	return (uint64_t)(uint32_t)random_next(state) * n >> 32;

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The simulator beside the emulated network: simulates what topology/congestion.py
-measured (its runs.jsonl) with the same hosts in the same places, and says how far
-the goodputs are apart. What the simulator cannot do is left out, and said.
+"""Compares the simulator with the emulated network. It simulates what topology/congestion.py
+measured (its runs.jsonl), with the same hosts in the same places, and says how far the goodputs
+are apart. It lists the runs that the simulator cannot do, and leaves them out.
 
   tools/sim/validate.py build/congestion/runs.jsonl
 """
@@ -19,17 +19,17 @@ import tempfile
 import zlib
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-WARMUP = 2      # as `canary perf` there: so many, those that are timed, a check; twice
-FRAME = 1442    # of the others' traffic, as links there count it
+WARMUP = 2      # `canary perf` there runs these, then timed ones, then a check, all twice
+FRAME = 1442    # of background traffic, as links there count it
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20}
-NUMBERS = {"fat_tree": 1, "leaf_spine": 3, "star": 1}      # of a topology
-# What runs have in common whose mean is taken, beside the algorithm; and if others congest
+NUMBERS = {"fat_tree": 1, "leaf_spine": 3, "star": 1}      # how many numbers a topology has
+# Settings, beside algorithm and traffic, that runs have in common whose mean is taken
 COMPARED = ["topology", "rate", "size", "engine", "queue", "window"]
 OF_TRAFFIC = ["traffic", "period", "generator"]
 
 
 class Unlike(ValueError):
-    """Why a run cannot be simulated."""
+    """A run that cannot be simulated, and why"""
 
 
 def rate_of(text):
@@ -53,7 +53,7 @@ def timeout_of(text):
 
 
 def dimensions(topology):
-    """(name, numbers) of what topology/run.py calls NAME:NUMBERS"""
+    """Return: (name, numbers) of what topology/run.py calls NAME:NUMBERS"""
     name, _, numbers = topology.partition(":")
     if name not in NUMBERS:
         raise Unlike(f"the simulator is told of {', '.join(sorted(NUMBERS))} here")
@@ -64,7 +64,7 @@ def dimensions(topology):
 
 
 def shape_of(settings, directory):
-    """A topology file for it"""
+    """Write a topology file."""
     name, numbers = dimensions(settings["topology"])
     rate = rate_of(settings["rate"])
     if name == "leaf_spine":
@@ -81,13 +81,13 @@ def shape_of(settings, directory):
 
 
 def roots(settings):
-    """Of how many trees one was drawn: --trees, which old runs do not tell"""
+    """Return: the number of trees of which one was drawn (--trees), which old runs do not tell"""
     name, numbers = dimensions(settings["topology"])
     return settings.get("trees") or (numbers[0] ** 2 // 4 if name == "fat_tree" else numbers[0])
 
 
 def why_not(run, settings):
-    """None, or what the simulator has not"""
+    """Return: what the simulator cannot do of this run, or None"""
     if run["algorithm"].partition("-")[0] not in ("dynamic", "static", "ring"):
         return "no such algorithm in the simulator"
     if settings["protocol"] != "udp":
@@ -106,7 +106,7 @@ def why_not(run, settings):
 
 
 def scenario(run, settings, directory):
-    """What canary-sim is told; Unlike"""
+    """Return: the scenario for canary-sim. Raises Unlike"""
     kind, _, detail = run["algorithm"].partition("-")
     reason = why_not(run, settings)
     if reason:
@@ -122,18 +122,19 @@ def scenario(run, settings, directory):
     if settings.get("window"):
         keys["window"] = settings["window"]
     if kind == "ring":
-        # What ships has fewer blocks in flight than the simulator's rings: CNR_CWND_RING
+        # CNR_CWND_RING limits the blocks in flight of a real host more than the simulator's rings
+        # do.
         most = 1 << (max(64, 8 * run["members"]) - 1).bit_length()
         keys["window"] = min(most, settings.get("window") or most)
     elif kind == "static":
-        # The same ones as there: topology/canary_topo/congestion.py, Algorithm.settings()
+        # The same random choice as there: topology/canary_topo/congestion.py, Algorithm.settings()
         chance = random.Random(f"{run['seed']}.{run['algorithm']}.{run['share']}")
         keys.update(trees=int(detail), first_tree=chance.randrange(roots(settings)) + 1)
     else:
         keys["port_choice"] = detail or "both"
     if run["congesting"]:
         message = rate * settings["traffic"] * settings["period"] / 8
-        # Senders' sockets are connected, and routers once took those' hash
+        # The senders' sockets are connected, and routers once used the hash of the socket.
         keys.update(traffic="derangement", traffic_rate=f"{settings['traffic'] * 100:g}%",
                     traffic_packet=FRAME, traffic_message=round(message),
                     traffic_port="flow" if {"paths", "program"} & set(settings) else "socket")
@@ -160,14 +161,14 @@ def simulate(simulator, keys):
 
 
 def runs_of(path):
-    """The last one of each key, as congestion.py reads what it kept"""
+    """Return: the last run of each key, which is also what congestion.py uses"""
     found = {}
     with open(path, encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
             try:
                 run = json.loads(line)
             except ValueError:
-                continue    # the end of an interrupted one
+                continue    # the last line of an interrupted run
             try:
                 found[run["key"]] = run, json.loads(run["key"])[0]
             except (KeyError, TypeError, ValueError):
@@ -176,7 +177,7 @@ def runs_of(path):
 
 
 def collect(args, directory):
-    """{case: [(measured goodput, what the simulator is told)]}; says what is left out"""
+    """Return: {case: [(measured goodput, scenario)]}. Prints what is left out."""
     cases, without = {}, collections.Counter()
     for path in args.runs:
         for run, settings in runs_of(path):
@@ -204,8 +205,8 @@ def collect(args, directory):
 
 
 def simulated_pairs(args, pairs):
-    """[(measured, simulated)]"""
-    # What the others send whom, and by which ports, is chance there, too.
+    """Return: [(measured, simulated)]"""
+    # To whom the others send, and by which ports, is random there, too.
     return [(measured, statistics.mean(
         simulate(args.simulator, {**keys, "seed": seed})
         for seed in (range(1, args.seeds + 1) if "traffic" in keys else [1])))

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The vectors. An element is mix(index) + add(rank): cheap to make again at any time, the sum
- * over all ranks is known without adding, and a rank that is missing, there twice, or there with
- * another block changes it. So no host holds its vector: 1024 of 4 MiB would be 4 GiB. What the
- * core has written is compared at once, and if somebody wants it, made again: it is the same, or
- * the whole run is wrong.
+ * The vectors. An element is mix(index) + add(rank). It is cheap to make at any time, and the sum
+ * over all ranks is known without adding. A rank that is missing, counted twice, or has another
+ * block changes the sum. So no host has to hold its vector: 1024 vectors of 4 MiB would be 4 GiB.
+ *
+ * What the core has written is compared at once. If somebody wants it later, it is made again. It
+ * is the same, or the whole run is wrong.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,15 +14,15 @@
 #include "util.h"
 
 #define MIX	0x9e3779b1U
-#define CACHED	256	/* blocks whose elements are at hand; a power of two */
+#define CACHED	256	/* blocks whose elements are remembered; a power of two */
 
 /*
- * What all members' elements of a block have in common, and what their sum is: made once for all
- * members, since they handle a block at about the same time.
+ * The common part of all members' elements of a block, and their sum. It is made once for all
+ * members, as they handle a block at about the same time.
  */
 struct block {
 	struct job *job;
-	uint32_t index;		/* first_index() */
+	uint32_t index;		/* from first_index() */
 	uint32_t n;
 	uint32_t *base;
 	uint32_t *sum;
@@ -43,7 +44,7 @@ static uint32_t first_index(uint32_t seq, uint32_t first)
 	return first + seq * 0x01234567U;
 }
 
-/* Inlined, these would not be known any more to have no overlap. */
+/* If these were inlined, the compiler would forget that the arrays do not overlap. */
 static __attribute__((noinline)) void plus(uint32_t *restrict to, const uint32_t *restrict from,
 					   uint32_t add, uint32_t n)
 {
@@ -84,15 +85,15 @@ static void make(struct sim *s, uint32_t *to, struct sim_host *h, uint32_t index
 	plus(to, block_of(s, h->job, index, n)->base, h->job->add[h->rank], n);
 }
 
-/* The elements of @p, which are its maker's input */
+/* Make the elements of @p, which are the input of its maker. */
 void host_make(struct sim *s, const struct packet *p, uint32_t *to)
 {
 	make(s, to, p->maker, p->index, (p->length - FRAME_HEADERS) / sizeof(*to));
 }
 
 /*
- * A ring's partial sum at @h: the members from behind the leader of the block up to it, in the
- * order of the ring. Return: how many, *@add what they add up to beside the common part.
+ * A ring's partial sum at @h. It includes the members from behind the leader of the block up to @h,
+ * in the order of the ring. Return: their number; *@add is the sum of their own parts.
  */
 static uint32_t partial(const struct sim *s, const struct sim_host *h, uint32_t block,
 			uint32_t *add)
@@ -121,7 +122,7 @@ static bool differs(struct sim *s, struct sim_host *h)
 	return bad;
 }
 
-/* Something was written to the scratch block: is it what it should be? */
+/* If something was written to the scratch block, check that it is right. */
 void vector_check(struct sim *s, struct sim_host *h)
 {
 	if (!h->check_n)
@@ -146,7 +147,7 @@ static void to_be_checked(struct sim_host *h, uint32_t index, uint32_t n, uint32
 	h->check_partial = is_partial;
 }
 
-/* What the core has added up here before, again */
+/* Make the partial sum that the core has computed here before. */
 static void make_partial(struct sim *s, struct sim_host *h, uint32_t index, uint32_t n,
 			 uint32_t block)
 {
@@ -155,7 +156,7 @@ static void make_partial(struct sim *s, struct sim_host *h, uint32_t index, uint
 	scaled(s->scratch, block_of(s, h->job, index, n)->base, members, add, n);
 }
 
-/* cnr_op.at: see enum cnr_use. */
+/* cnr_op.at, see enum cnr_use. */
 void *vector_at(const struct cnr_op *o, u32 first, u32 n, enum cnr_use use)
 {
 	const struct host_op *op = (const struct host_op *)(uintptr_t)o->cookie;
@@ -211,7 +212,7 @@ void vector_build(struct sim *s)
 	}
 }
 
-/* Order of a ring: that of the addresses, which is that of the hosts */
+/* Order the ring by addresses, which is the order of the hosts. */
 static void order_ring(struct sim *s, struct job *j)
 {
 	uint32_t *rank_of = sim_alloc(s->topo.hosts * sizeof(*rank_of));

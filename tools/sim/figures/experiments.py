@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The figures of the Canary paper (De Sensi et al.) and what its text says of
-them; one of the Flare paper; the memory model of section 3.2.2; recovery after a
-failure, section 6."""
+"""The figures of the Canary paper (De Sensi et al.) and what its text says of them; one figure of
+the Flare paper; the memory model of section 3.2.2; recovery after a failure, section 6."""
 import statistics
 
 from figure import NAMES, PAPER, WINDOW, Figure, algorithm
@@ -11,9 +10,10 @@ COMPARED = ["ring", "static-1", "static-4", "dynamic"]
 CONGESTED = {"traffic": "permutation"}
 
 
-# The windows of many communicators together want more descriptors: as many as the paper's switch
-# has, and as a switch daemon has by default. With windows of 512 the blocks of 32 static trees
-# would collide in them, which costs those their timeouts; for dynamic trees both are the same.
+# The windows of many communicators need more descriptors together. This is the number that the
+# paper's switch has, and the default of a switch daemon. With windows of 512, the blocks of 32
+# static trees would collide in them, which costs those trees their timeouts. Dynamic trees perform
+# the same with either.
 def tenants(name):
     return {"descriptors": 32768} if name == "ring" else {"descriptors": 32768, "window": 256}
 
@@ -90,7 +90,7 @@ class Figure7a(Figure):
 
 
 class Utilisation(Figure):
-    """Distribution of links' utilisation"""
+    """Distribution of the utilisation of links"""
 
     compared = ["static-1", "static-4", "dynamic"]
     cases = []
@@ -191,7 +191,7 @@ class Figure9(Figure):
                        operations=1000, timeout_max="0us")
 
     def warm(self, name):
-        """us of an operation when others went before: the median of the last hundred"""
+        """Time in us of an operation when others went before: the median of the last hundred"""
         return statistics.median(time for r in self.results[("warm", name)]
                                  for time in r["operations_ns"][-100:]) / 1000
 
@@ -331,7 +331,7 @@ class Memory(Figure):
 
     @staticmethod
     def model(timeout):
-        """KiB: b (2 d (l + t) + r), the diameter d being 2 switches up to the root"""
+        """Memory in KiB: b (2 d (l + t) + r), where the diameter d is 2 switches up to the root"""
         return 100 * (2 * 4 * (300 + timeout * 1000) + 1000) / 8 / 1024
 
     def show(self, axes):

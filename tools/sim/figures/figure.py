@@ -1,41 +1,41 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What figures have in common: runs with labels, medians, plots, tables."""
+"""Common code of the figures: runs with labels, medians, plots, tables."""
 import csv
 import os
 import statistics
 
 PAPER = "topology/shapes/paper.topo"
-# The paper's hosts have no window. With half of 1024 hosts congesting no more blocks are in flight.
+# The paper's hosts have no window. When half of 1024 hosts congest, no more blocks are in flight.
 WINDOW = 512
 NAMES = {"dynamic": "dynamic trees", "fixed": "dynamic trees, 1 us fixed (paper)", "static-1": "1 static tree", "static-4": "4 static trees",
          "static-2": "2 static trees", "static-8": "8 static trees", "ring": "ring"}
 
 
 def algorithm(name):
-    """Keys of a scenario"""
+    """Keys of a scenario that select the algorithm NAME"""
     kind, _, trees = name.partition("-")
     window = {"window": WINDOW}
     if kind == "static":
         return {"algorithm": "static", "trees": int(trees), "timeout": "1ms", **window}
     if kind == "ring":
-        # A round trip through the whole ring is long: all blocks of 4 MiB are in flight.
+        # A round trip through the whole ring takes long: all blocks of 4 MiB are in flight.
         return {"algorithm": "ring", "window": 4096}
     if kind == "fixed":
-        # The paper's algorithm: one timeout for all, nothing is learned
+        # The paper's algorithm: one timeout for all, and nothing is learned
         return {"algorithm": "dynamic", "timeout": "1us", "fan_in": "off", **window}
     return {"algorithm": kind, "timeout": "1us", "timeout_max": "16us", **window}
 
 
 def scenario(name, seed, topology=PAPER, **keys):
-    """NAME is that of an algorithm."""
+    """A scenario with the algorithm NAME"""
     result = {"topology": topology, "bytes": "4MiB", "seed": seed, **algorithm(name)}
     result.update(keys)
     return result
 
 
 class Figure:
-    """One figure of the paper. A subclass says which runs it needs
-    (self.add(LABEL, SCENARIO)), and then what they show."""
+    """One figure of the paper. A subclass names the runs that it needs
+    (self.add(LABEL, SCENARIO)), and shows their results."""
 
     name = ""
     title = ""
@@ -60,7 +60,7 @@ class Figure:
             self.add(label, scenario(algorithm_name, seed, **keys))
 
     def take(self, results):
-        """RESULTS in the order of the scenarios"""
+        """Store RESULTS, which are in the order of the scenarios."""
         for label, keys, result in zip(self.labels, self.scenarios, results):
             if not result["right"]:
                 raise RuntimeError(f"figure {self.name}: {label}: wrong or unfinished: {keys}")
@@ -74,12 +74,12 @@ class Figure:
         return min(values), max(values)
 
     def utilisation(self, label):
-        """In percent, of all links"""
+        """Utilisation of all links, in percent"""
         return statistics.median(r["links"]["utilisation_ppm"] for r in self.results[label]) / 1e4
 
     def quote(self, quantity, paper, ours, ratio=None, text=None):
-        """A row of the summary. RATIO is at least 1 where ours is as good or better; PAPER and
-        RATIO are None for what no paper has."""
+        """Add a row to the summary. RATIO is at least 1 where ours is as good or better. PAPER and
+        RATIO are None where the paper has no value."""
         if ratio is None and paper is not None:
             ratio = ours / paper
         self.rows.append({"figure": self.name, "quantity": quantity, "paper": paper,
@@ -88,7 +88,7 @@ class Figure:
                           **({"note": text} if text else {})})
 
     def show(self):
-        """Fills self.rows, and draws with self.axes"""
+        """Fill self.rows, and draw with self.axes."""
         raise NotImplementedError
 
     def write_csv(self, directory):
@@ -104,7 +104,7 @@ class Figure:
                                   r["links"]["utilisation_ppm"] / 10000, r["hops"]])
 
     def bars(self, axes, groups, names, value, ylabel):
-        """Groups of bars: VALUE(group, name) -> (median, low, high)"""
+        """Draw groups of bars. VALUE(group, name) gives (median, low, high)."""
         width = 0.8 / len(names)
         for k, name in enumerate(names):
             values = [value(group, name) for group, _ in groups]

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Makes the figures of the papers with canary-sim: CSV, plots and a table beside
-what the papers' text says, in build/figures. Interrupted, it goes on where it
-was; what is already there is not simulated again."""
+"""Makes the figures of the papers with canary-sim: CSV, plots, and a table beside what the papers'
+text says, in build/figures. An interrupted run goes on where it was. What is there is not simulated
+again."""
 import argparse
 import json
 import os

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs scenarios, several at a time, and keeps what came out: a run that was
-made by the same simulator is not made again, so that interrupted figures go on
-where they were."""
+"""Runs scenarios, several at a time, and keeps their results. A run that the same simulator has
+made before is not made again. So interrupted figures go on where they were."""
 import concurrent.futures
 import contextlib
 import hashlib
@@ -23,7 +22,7 @@ def digest(path):
 
 
 class Memory:
-    """GiB, of which runs that take much get their share first."""
+    """A memory budget in GiB. Large runs get their share first."""
 
     def __init__(self, free):
         self.free = free
@@ -43,7 +42,7 @@ class Memory:
 
 
 class Runner:
-    """SIMULATOR is its path, DIRECTORY where results are kept."""
+    """SIMULATOR is its path, DIRECTORY is where results are kept."""
 
     def __init__(self, simulator, directory, jobs=2):
         self.simulator = simulator
@@ -65,7 +64,7 @@ class Runner:
         return os.path.join(self.directory, self._key(scenario) + ".json")
 
     def known(self, scenario):
-        """What a run gave; None if it was not made."""
+        """Return: the result of a run, or None if it was not made"""
         try:
             with open(self._path(scenario), encoding="utf-8") as file:
                 return json.load(file)
@@ -85,7 +84,7 @@ class Runner:
             lines = [line.split(",") for line in file.read().splitlines()[1:]]
         os.unlink(links)
         result["link_utilisation"] = [int(line[4]) / 10000 for line in lines]
-        # Whole or not at all
+        # Rename the file when it is complete, so that no partial result remains.
         with open(self._path(scenario) + ".new", "w", encoding="utf-8") as file:
             json.dump(result, file)
         os.rename(self._path(scenario) + ".new", self._path(scenario))
@@ -96,7 +95,7 @@ class Runner:
             return self._run(scenario)
 
     def run_all(self, scenarios):
-        """{index: result} of all; says how far it is."""
+        """Return: {index: result} of all scenarios. Prints the progress."""
         results = {i: self.known(scenario) for i, scenario in enumerate(scenarios)}
         todo = sorted((i for i, result in results.items() if result is None),
                       key=lambda i: -cost(scenarios[i]))
@@ -136,14 +135,14 @@ def is_huge(scenario):
 
 
 def gigabytes(scenario):
-    """Of memory, at most"""
+    """Upper bound of a run's memory"""
     if is_huge(scenario):
         return 4
     return 3 if int(scenario.get("jobs", 1)) >= 8 else 1
 
 
 def cost(scenario):
-    """How long it takes, roughly, in packets times hops"""
+    """Estimate how long a run takes, in packets times hops."""
     size = {"KiB": 1 << 10, "MiB": 1 << 20}
     number, unit = scenario["bytes"][:-3], scenario["bytes"][-3:]
     blocks = int(number) * size[unit] / 1024

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Beyond the papers: what timeouts that adapt and learned fan-in bring, three levels with 8192
-hosts, switches that do not take part, switches that fail. (Many tenants: figure 10a.)"""
+"""Beyond the papers: what adaptive timeouts and learned fan-in bring, three levels with 8192 hosts,
+switches that do not take part, switches that fail. (Figure 10a has many tenants.)"""
 from experiments import CONGESTED
 from figure import NAMES, Figure, algorithm
 
@@ -38,8 +38,8 @@ class Deployed(Figure):
     shares = [0, 10, 25, 50, 75, 100]
 
     def shares_of(self, traffic):
-        """With few switches each leader gets hundreds of packets a block: congestion by others
-        adds nothing to that, but minutes of simulation."""
+        """With few switches each leader gets hundreds of packets for each block. Congestion by
+        others adds nothing to that, but it costs minutes of simulation."""
         return self.shares[3:] if traffic else self.shares
 
     def define(self):
@@ -64,7 +64,7 @@ class Deployed(Figure):
 
 
 class Large(Figure):
-    """One placement: each run takes 4 GiB."""
+    """One placement only, as each run takes 4 GiB."""
 
     name = "8192"
     title = "Three levels, 8192 hosts, 256 KiB"
