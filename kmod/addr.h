@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Addresses: what can be asked of a struct canary_addr. The one place that knows how an IPv4
- * address is kept in it. For the core, the module, BPF, the native switch and user space; text is
- * read and written by userspace/common/address.h.
+ * Addresses: functions on struct canary_addr. Only this file knows how an IPv4 address is kept in
+ * it. The core, the module, BPF, the native switch and user space use it.
+ * userspace/common/address.h reads and writes addresses as text.
  *
  * Includer: as of core/parse.h.
  */
@@ -17,7 +17,7 @@
 #define __force
 #endif
 
-/* Byte order is turned by the same function in both directions. */
+/* The same function turns the byte order in both directions. */
 #define CANARY_ADDR_MARK	((__force __be32)cnr_be32((__force __be32)0xffff))
 
 static __always_inline struct canary_addr canary_addr_of_ip4(__be32 ip)
@@ -30,7 +30,7 @@ static __always_inline int canary_addr_is_ip4(const struct canary_addr *a)
 	return !(a->word[0] | a->word[1] | (a->word[2] ^ CANARY_ADDR_MARK));
 }
 
-/* Of an IPv4 one */
+/* Return: the IPv4 address in @a, which has to be one */
 static __always_inline __be32 canary_addr_ip4(const struct canary_addr *a)
 {
 	return a->word[3];
@@ -43,14 +43,14 @@ static __always_inline int canary_addr_equal(const struct canary_addr *a,
 		 (a->word[2] ^ b->word[2]) | (a->word[3] ^ b->word[3]));
 }
 
-/* Is none given: all zeros, or the 0.0.0.0 of IPv4? */
+/* Does @a name no host: is it all zeros, or the 0.0.0.0 of IPv4? */
 static __always_inline int canary_addr_is_any(const struct canary_addr *a)
 {
 	return !(a->word[0] | a->word[1] | a->word[3]) &&
 	       (!a->word[2] || a->word[2] == CANARY_ADDR_MARK);
 }
 
-/* Does nothing stand there, not even 0.0.0.0? */
+/* Is @a all zeros? 0.0.0.0 of IPv4 is not. */
 static __always_inline int canary_addr_is_zero(const struct canary_addr *a)
 {
 	return !(a->word[0] | a->word[1] | a->word[2] | a->word[3]);
@@ -67,7 +67,7 @@ static __always_inline int canary_addr_compare(const struct canary_addr *a,
 	return 0;
 }
 
-/* Do @a and @b have the first @bits in common? */
+/* Are the first @bits of @a and @b the same? */
 static __always_inline int canary_addr_within(const struct canary_addr *a,
 					      const struct canary_addr *b, __u32 bits)
 {
@@ -84,7 +84,7 @@ static __always_inline int canary_addr_within(const struct canary_addr *a,
 	return 1;
 }
 
-/* Are there no ones behind the first @bits, of which there are so many? */
+/* Are there at most CANARY_ADDR_BITS @bits, and is @a zero behind the first @bits? */
 static __always_inline int canary_addr_is_prefix(const struct canary_addr *a, __u32 bits)
 {
 	__u32 i;
@@ -97,7 +97,7 @@ static __always_inline int canary_addr_is_prefix(const struct canary_addr *a, __
 	return 1;
 }
 
-/* Nothing behind the first @bits */
+/* Clear all bits of @a behind the first @bits. */
 static __always_inline void canary_addr_cut(struct canary_addr *a, __u32 bits)
 {
 	__u32 i;
@@ -107,7 +107,9 @@ static __always_inline void canary_addr_cut(struct canary_addr *a, __u32 bits)
 			a->word[i] &= ~(__force __be32)cnr_be32((__force __be32)(~0U >> bits));
 }
 
-/* All four words in one, for hashes: an attacker can choose others that come out the same. */
+/*
+ * Fold all four words into one, for hashes. An attacker can choose addresses with the same result.
+ */
 static __always_inline __u32 canary_addr_fold(const struct canary_addr *a)
 {
 	return (__force __u32)a->word[0] * 0x9e3779b1U ^
@@ -137,7 +139,10 @@ static __always_inline int canary_port_ok(__be16 port)
 	return number >= CANARY_PORT_BASE && number < CANARY_PORT_BASE + CANARY_PORTS;
 }
 
-/* Is it a unicast address of IPv4? Which ones are those of a whole network only routes can tell. */
+/*
+ * Is @a a unicast address of IPv4? Only routes can tell which ones are broadcast addresses of a
+ * network.
+ */
 static __always_inline int canary_addr_is_host_ip4(const struct canary_addr *a)
 {
 	__u32 host = cnr_be32(a->word[3]);
@@ -146,15 +151,15 @@ static __always_inline int canary_addr_is_host_ip4(const struct canary_addr *a)
 }
 
 /*
- * May a member be there? At an address of one host, at a port of the range. Members are reached by
- * IPv4 so far: this is where others are refused (CANARY_DROP_PEER).
+ * May a member be at @p? It has to be an address of one host, with a port of the range. Members are
+ * reached by IPv4 so far, and this is where other addresses are refused (CANARY_DROP_PEER).
  */
 static __always_inline int canary_peer_ok(const struct canary_peer *p)
 {
 	return canary_addr_is_host_ip4(&p->addr) && canary_port_ok(p->port) && !p->zero;
 }
 
-/* Bytes of the IP header of packets to and from there */
+/* Return: bytes of the IP header of packets to and from @a */
 static __always_inline __u32 canary_addr_ip_header(const struct canary_addr *a)
 {
 	return canary_addr_is_ip4(a) ? 20 : 40;

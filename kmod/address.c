@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Addresses of sockets: which family they are of, and what is wrong with one. */
+/* Addresses of sockets: their family, and the checks of one. */
 
 #include <linux/module.h>
 #include <linux/socket.h>
@@ -9,7 +9,7 @@ int canary_family = AF_CANARY;
 module_param_named(family, canary_family, int, 0444);
 MODULE_PARM_DESC(family, "number of the socket family, an unused one");
 
-/* What bind() and connect() refuse in an address. */
+/* Check an address for bind() and connect(). Return: 0 or a negative errno */
 int canary_check_addr(const struct sockaddr *addr, int len)
 {
 	const struct sockaddr_canary *a = (const struct sockaddr_canary *)addr;
@@ -20,7 +20,7 @@ int canary_check_addr(const struct sockaddr *addr, int len)
 		return -EAFNOSUPPORT;
 	if (a->scan_zero || a->scan_scope)
 		return -EINVAL;
-	/* The one place that refuses it; who sends and receives packets knows IPv4 only. */
+	/* IPv6 is refused only here. Code that sends and receives packets relies on that. */
 	if (!canary_addr_is_ip4(&a->scan_addr) && !canary_addr_is_any(&a->scan_addr))
 		return -EAFNOSUPPORT;
 	if (a->scan_port && !canary_port_ok(a->scan_port))

@@ -155,7 +155,7 @@ static int canary_shutdown(struct socket *sock, int how)
 	return err;
 }
 
-/* Room for the longest vector that may be sent? Context: canary_comm.lock is held. */
+/* Is there room for the longest vector that may be sent? Context: canary_comm.lock is held. */
 static bool canary_poll_out(struct canary_sock *cs)
 {
 	size_t charge = canary_vector_charge(READ_ONCE(cs->max_vector));
@@ -229,7 +229,10 @@ static int canary_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg
 }
 
 #ifdef CANARY_SENDPAGE
-/* A page of a pipe is no vector: as where splice(2) asks sendmsg(), with a flag. */
+/*
+ * A page of a pipe is no vector. Later kernels call sendmsg() with a flag for splice(2), which is
+ * refused, too.
+ */
 static ssize_t canary_sendpage(struct socket *sock, struct page *page, int offset, size_t size,
 			       int flags)
 {
@@ -269,7 +272,7 @@ static int canary_create(struct net *net, struct socket *sock, int protocol, int
 		return -ESOCKTNOSUPPORT;
 	if (protocol)
 		return -EPROTONOSUPPORT;
-	/* A socket of the kernel would not keep its namespace, which ends engines as it goes. */
+	/* A socket of the kernel would not hold its namespace, which ends engines when it goes. */
 	if (kern)
 		return -EOPNOTSUPP;
 	sk = sk_alloc(net, canary_family, GFP_KERNEL, &canary_proto, kern);
@@ -302,7 +305,7 @@ int canary_family_register(void)
 	int err = -EINVAL;
 
 	canary_family_ops.family = canary_family;
-	/* sock_register() looks at the upper bound only. */
+	/* sock_register() checks only the upper bound. */
 	if (canary_family > AF_UNSPEC && canary_family < NPROTO)
 		err = sock_register(&canary_family_ops);
 	if (err)

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What all sockets share, and what of it a network namespace may take:
+ * What all sockets share, and how much of it a network namespace may take:
  *
- *  - bytes: the module parameter memory_max bounds all sockets together. A namespace may have no
- *    more than it leaves to others, nor more than its sysctl mem_max: ENOBUFS. So whoever takes
- *    all that there is to take leaves half, and the next one half of that;
+ *  - bytes: the module parameter memory_max bounds all sockets together. A namespace may take at
+ *    most as much as it leaves to others, and at most its sysctl mem_max: ENOBUFS. So a namespace
+ *    that takes all it can leaves half, and the next one half of that;
  *  - members of communicators: a namespace may have as many as its sysctl members_max: EUSERS.
  *
- * Any user may make namespaces, as many as it likes, but only in a user namespace of its own.
- * Network namespaces of other user namespaces than the initial one are guests: all of these
- * together may have what one namespace may. They take from each other, but not from others. And of
- * that, all guests of one user together may have no more than they leave to other users' guests.
+ * Any user may make any number of network namespaces, but only in a user namespace of its own. A
+ * network namespace that does not belong to the initial user namespace is a guest. All guests
+ * together may take what one namespace may. So guests take from each other, but not from others.
+ * And of that, all guests of one user together may take at most as much as they leave to guests of
+ * other users.
  *
- * Who asks for too much takes nothing meanwhile that others could have.
+ * A refused request takes nothing meanwhile that others could have.
  */
 
 #include <linux/mm.h>
@@ -20,7 +21,7 @@
 #include <linux/user_namespace.h>
 #include "canary.h"
 
-/* What the guests of a user have */
+/* What the guests of one user take together */
 struct canary_share {
 	struct list_head	list;
 	kuid_t			user;
@@ -29,7 +30,7 @@ struct canary_share {
 	atomic_long_t		members;
 };
 
-static DEFINE_MUTEX(canary_shares_lock);	/* of the list, and how many guests each has */
+static DEFINE_MUTEX(canary_shares_lock);	/* protects the list and the number of guests */
 static LIST_HEAD(canary_shares);
 
 unsigned long canary_memory_max;
@@ -43,7 +44,7 @@ void __init canary_budget_init(void)
 		canary_memory_max = totalram_pages() / 4 << PAGE_SHIFT;
 }
 
-/* All was given back. */
+/* Everything was given back. */
 void canary_budget_exit(void)
 {
 	WARN_ON(!list_empty(&canary_shares));
@@ -52,15 +53,15 @@ void canary_budget_exit(void)
 	WARN_ON(atomic_long_read(&canary_members_guests));
 }
 
-/* Does a namespace belong to somebody who need not be an administrator of the machine? */
+/* Is @net a guest? Its owner need not be an administrator of the machine. */
 bool canary_budget_guest(const struct net *net)
 {
 	return net->user_ns != &init_user_ns;
 }
 
 /*
- * Whose a guest is: the user of the initial user namespace that began. What is mapped further
- * inside are identities that one user has, as many as it likes.
+ * Return: the user that a guest belongs to, as the initial user namespace knows it. User namespaces
+ * further inside are identities of that one user, who can make any number of them.
  */
 static kuid_t canary_budget_user(const struct net *net)
 {
@@ -104,7 +105,7 @@ int canary_budget_net_init(struct net *net)
 	return cn->share ? 0 : -ENOMEM;
 }
 
-/* All was given back. */
+/* Everything was given back. */
 void canary_budget_net_exit(struct net *net)
 {
 	struct canary_net *cn = canary_net(net);
@@ -122,7 +123,7 @@ void canary_budget_net_exit(struct net *net)
 	mutex_unlock(&canary_shares_lock);
 }
 
-/* Adds @n unless that makes more than @max. */
+/* Add @n, unless that makes more than @max. */
 static bool canary_budget_add(atomic_long_t *taken, unsigned long n, unsigned long max)
 {
 	unsigned long sum;
@@ -137,8 +138,8 @@ static bool canary_budget_add(atomic_long_t *taken, unsigned long n, unsigned lo
 }
 
 /*
- * Takes @n from what guests have @taken of @max, and their user of what these leave. Return: it
- * was there
+ * Take @n from what all guests may have (@max), and from what their user may have of it. Return:
+ * false if there is not enough
  */
 static bool canary_guest_take(atomic_long_t *taken, atomic_long_t *of_user, unsigned long n,
 			      unsigned long max)
@@ -154,8 +155,8 @@ static bool canary_guest_take(atomic_long_t *taken, atomic_long_t *of_user, unsi
 }
 
 /*
- * Takes from what all sockets, and those of @net, may have. What is common comes last: giving it
- * back would be too late for who did not get it meanwhile. Return: 0 or -ENOBUFS.
+ * Take @bytes from what @net may have, and from what all sockets may have. The common pool comes
+ * last: bytes that were taken and given back are missed by others meanwhile. Return: 0 or -ENOBUFS
  */
 int canary_memory_take(const struct net *net, size_t bytes)
 {
@@ -193,14 +194,17 @@ void canary_memory_give(const struct net *net, size_t bytes)
 	atomic_long_sub(bytes, &canary_memory);
 }
 
-/* All cores of a namespace count their members: tables and what timers do are as long. */
+/*
+ * Count the members of a core. The work of timers, and the length of tables, grows with their
+ * number. Return: 0 or -EUSERS
+ */
 int canary_members_take(const struct net *net, u32 members)
 {
 	struct canary_net *cn = canary_net(net);
 
 	if (!canary_budget_add(&cn->members, members, READ_ONCE(cn->members_max)))
 		return -EUSERS;
-	/* What holds for one guest now was copied when it began. */
+	/* A guest's own members_max was copied from the initial namespace when it began. */
 	if (!cn->share || canary_guest_take(&canary_members_guests, &cn->share->members, members,
 					    READ_ONCE(canary_net(&init_net)->members_max)))
 		return 0;

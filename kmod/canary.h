@@ -4,44 +4,43 @@
  *
  * A socket has two halves. struct canary_sock is the face that system calls see; it dies with
  * close(). struct canary_comm is the engine: the protocol core, the timer, the vectors and a UDP
- * socket to send from. It is made with the socket and may outlive it, to serve other members for a
- * bounded time (core.h, "lingering"). struct canary_endpoint is a UDP port, of one engine or of
- * several that share it.
+ * socket to send from. The engine is made with the socket and may outlive it, to serve other
+ * members for a bounded time (core.h, "lingering"). struct canary_endpoint is a UDP port, of one
+ * engine or of several that share it.
  *
  * Locking
  * -------
  * lock_sock(sk)	process context. Serialises bind(), connect(), setsockopt(), shutdown()
- *			and close(). Protects how a communicator is configured and its port. Never
- *			held of two sockets.
- *			sendmsg() and recvmsg() do not take it: posting must not wait for
- *			reading, and neither for a copy of 16 MiB.
- * canary_comm.lock	spin lock, softirqs off. Around every call into the protocol core, and
- *			protects the vectors, the budget and the pointer to the face. Packets
- *			come in under it (softirq), the timer fires under it (softirq), sendmsg()
- *			posts under it.
- * canary_endpoint.lock	spin lock, softirqs off. Who shares a port, and what packets call them:
- *			these names are read under RCU.
- * canary_net.lock	mutex. The list of engines of a namespace.
- * canary_net.rules_lock	mutex. The rules of a namespace. Taken under lock_sock.
- * canary_net.stats_lock	spin lock, softirqs off. What ended engines counted.
+ *		and close(). Protects how a communicator is configured, and its port.
+ *		Nobody holds it for two sockets. sendmsg() and recvmsg() do not take it:
+ *		posting must neither wait for reading nor for a copy of 16 MiB.
+ * canary_comm.lock	spin lock, softirqs off. It is held around every call into the
+ *		protocol core. Protects the vectors, the budget and the pointer to the face.
+ *		Packets and the timer (softirqs) and sendmsg() take it.
+ * canary_endpoint.lock	spin lock, softirqs off. Protects who shares a port, and under which
+ *		names. Readers of the names use RCU.
+ * canary_net.lock	mutex. Protects the list of engines of a namespace.
+ * canary_net.rules_lock	mutex. Protects the rules of a namespace. Taken under lock_sock.
+ * canary_net.stats_lock	spin lock, softirqs off. Protects the counters of ended engines.
  *
- * Order: lock_sock, canary_net.lock, canary_comm.lock, then canary_endpoint.lock, wait queue locks
- * (waking is done under canary_comm.lock, so that the face cannot go away meanwhile) or stats_lock.
+ * Order: lock_sock, canary_net.lock, canary_comm.lock; then canary_endpoint.lock, wait queue locks
+ * or stats_lock. Waiters are woken under canary_comm.lock, so that the face cannot go away
+ * meanwhile.
  *
- * Nothing is transmitted under canary_comm.lock: canary_comm_round() collects packets under it,
- * lets go of it and only then hands them to IP. So the lock of no queue or device nests in it,
- * a packet that comes back at once (loopback, veth) finds it free, and no engine ever holds
- * two of these locks. Packets of two processors may then overtake each other, which the
- * protocol does not mind.
+ * Nothing is transmitted under canary_comm.lock. canary_comm_round() collects packets under it,
+ * releases it, and only then hands the packets to IP. So the lock of no queue or device nests in
+ * it, a packet that comes back at once (loopback, veth) finds it free, and no engine ever holds two
+ * of these locks. Packets of two processors may then overtake each other. The protocol does not
+ * mind that.
  *
  * Lifetime
  * --------
- * An engine ends exactly once, in canary_comm_end(), which has the right to it from the bit
- * CANARY_COMM_ENDING: either close() or the work queue. Packets find the endpoint through the UDP
- * socket, and the engine through the endpoint, under RCU. The memory of both goes after a grace
- * period; an engine that ended has no core any more. An endpoint, and its port, ends with the last
- * engine that shares it. Every engine holds a reference of the module, so that rmmod is refused
- * while one lingers. It holds none of the namespace: that one ends its engines when it goes.
+ * An engine ends exactly once, in canary_comm_end(). The bit CANARY_COMM_ENDING gives the right to
+ * end it, either to close() or to the work queue. Packets find the endpoint through the UDP socket,
+ * and the engine through the endpoint, under RCU. The memory of both goes after a grace period; an
+ * engine that ended has no core any more. An endpoint, and its port, ends with the last engine that
+ * shares it. Every engine holds a reference to the module, so rmmod is refused while one lingers.
+ * It holds none to the namespace, which ends its engines when it goes.
  */
 #ifndef CANARY_KMOD_H
 #define CANARY_KMOD_H
@@ -61,8 +60,8 @@
 #include "core/core.h"
 
 #define CANARY_VECTOR_DEFAULT	(16U << 20)	/* CANARY_MAX_VECTOR */
-#define CANARY_VECTOR_LIMIT	(256U << 20)	/* highest value it takes */
-#define CANARY_VECTOR_PAGED	SZ_64K		/* from here on in single pages */
+#define CANARY_VECTOR_LIMIT	(256U << 20)	/* highest value of that option */
+#define CANARY_VECTOR_PAGED	SZ_64K		/* vectors from this size on are in single pages */
 #define CANARY_VECTORS_BUDGET	8		/* vectors of that size in sysctl wmem_default */
 #define CANARY_LINGER_DEFAULT	60000U		/* ms */
 #define CANARY_LINGER_LIMIT	60000U
@@ -70,13 +69,13 @@
 #define CANARY_DEAD_MIN		100U
 #define CANARY_DEAD_LIMIT	3600000U
 #define CANARY_ROUTES		16		/* destinations remembered, a power of two */
-#define CANARY_TIMER_GAP	(50 * NSEC_PER_USEC)	/* at least, from timer to timer */
-#define CANARY_BATCH		64		/* packets collected before the lock is let go */
-#define CANARY_BATCHES		64		/* in a process, before the tasklet has to go on */
+#define CANARY_TIMER_GAP	(50 * NSEC_PER_USEC)	/* least time from timer to timer */
+#define CANARY_BATCH		64		/* packets collected before the lock is released */
+#define CANARY_BATCHES		64		/* batches of a process, then the tasklet goes on */
 #define CANARY_MEMBERS_DEFAULT	1048576		/* net.canary.members_max */
-#define CANARY_SLICE		256		/* members that the core looks at in one go */
-#define CANARY_FEW		4		/* packets collected while it has to */
-#define CANARY_ENDPOINT_MAX	4096	/* engines that share a port */
+#define CANARY_SLICE		256		/* members that the core looks at in one call */
+#define CANARY_FEW		4		/* packets collected if the tasklet has to go on */
+#define CANARY_ENDPOINT_MAX	4096	/* most engines that share a port */
 #define CANARY_GOODBYE_TRIES	200	/* ms that goodbyes may wait for a full UDP socket */
 #define CANARY_GOODBYE_GOING	10	/* the same, when the namespace goes */
 
@@ -84,12 +83,12 @@
 #define CANARY_STATS_COUNT	(CNR_COUNTER_COUNT + CANARY_DROPS)
 
 /**
- * struct canary_pin - pages of an application, see pin.c
+ * struct canary_pin - pinned pages of an application, see pin.c
  * @pages:	all of them
- * @pinned:	how many
- * @write:	they are written to
+ * @pinned:	how many are pinned
+ * @write:	the kernel writes to them
  * @map:	the kernel's mapping, from the first page on
- * @data:	in @map
+ * @data:	where the data begin in @map
  */
 struct canary_pin {
 	struct page	**pages;
@@ -102,26 +101,26 @@ struct canary_pin {
 /**
  * struct canary_vector - an operation: its data and how it ended
  * @all:	in canary_comm.vectors, until the memory is freed
- * @done:	in canary_comm.ended, from completion on, then in canary_comm.done until it is
+ * @done:	in canary_comm.ended from completion on, then in canary_comm.done until it is
  *		received
  * @refs:	one of the core (from posting to release), one of the application (from posting
  *		until it is received), one of each recvmsg() that copies from it
  * @tag:	canary_operation.tag
- * @charge:	what it costs canary_comm.charged
+ * @charge:	what it adds to canary_comm.charged
  * @bytes:	length of @data
- * @pinned:	it is in the application's memory
+ * @pinned:	its data are in the application's memory
  * @released:	the core needs it no longer
- * @error:	0 or negative errno; as the other results valid from completion on
+ * @error:	0 or negative errno. Like @attempts and @seq, it is valid from completion on
  * @attempts:	see struct canary_completion
  * @seq:	see struct canary_completion
- * @data:	results; @own, or the mapping of @to
- * @source:	contributions: the mapping of @from; NULL: they are in @data
- * @hashes:	of results, if @pinned
+ * @data:	results: in @own, or in the mapping of @to
+ * @source:	contributions: in the mapping of @from; NULL: they are in @data
+ * @hashes:	of the results, if @pinned (cnr_op.hashes)
  * @memory:	NULL, or what the encoding keeps (cnr_op.memory)
- * @locked:	what counts against RLIMIT_MEMLOCK
+ * @locked:	counts its pages against RLIMIT_MEMLOCK
  * @to:		pages of the results, if @pinned
- * @from:	pages of the contributions, if those are others
- * @own:	memory, unless @pinned
+ * @from:	pages of the contributions, if these are elsewhere
+ * @own:	memory of the data, unless @pinned
  *
  * Owner: the engine. Lock: canary_comm.lock, but for @data, which belongs to sendmsg() before
  * posting and is only read after completion.
@@ -166,12 +165,12 @@ struct canary_comm;
 struct canary_names;
 
 /**
- * struct canary_name - what packets call an engine, see endpoint.c
- * @node:	in canary_endpoint.names, if there are any. Read under RCU
- * @comm:	the engine it is in; constant
+ * struct canary_name - by what packets name an engine, see endpoint.c
+ * @node:	in canary_endpoint.names, if that is used. Read under RCU
+ * @comm:	the engine that it is part of; constant
  * @id:		communicator
- * @epoch:	its epoch; 0: the communicator alone
- * @given:	the engine has this name
+ * @epoch:	its epoch; 0: the name is the communicator alone
+ * @given:	the engine has this name now
  *
  * Owner: the engine. Lock: canary_endpoint.lock.
  */
@@ -185,15 +184,16 @@ struct canary_name {
 
 /**
  * struct canary_endpoint - a UDP port
- * @names:	NULL, or who is called what, once several engines shared it. Read under RCU
+ * @names:	NULL, or the engine of each name, once several engines have shared the port. Read
+ *		under RCU
  * @only:	the first engine, until it goes; all packets are for it while @names is NULL
  * @net:	its namespace
- * @usock:	UDP socket, bound to the port: the one that packets come to; constant
- * @addr:	that it is bound to; constant
+ * @usock:	UDP socket that is bound to the port and gets its packets; constant
+ * @addr:	address that it is bound to; constant
  * @port:	its number; constant
- * @uid:	whose it is; constant
+ * @uid:	user that it belongs to; constant
  * @lock:	see above
- * @engines:	that share it. Lock: @lock; READ_ONCE()
+ * @engines:	how many share it. Lock: @lock; READ_ONCE()
  * @rcu:	frees it
  *
  * Owner: the engines that share it.
@@ -217,67 +217,67 @@ enum canary_comm_flags {
 	CANARY_COMM_MORE,	/* the tasklet is going to go on */
 };
 
-/* What there is left to do for the core */
+/* What is left to do for the core */
 enum canary_left {
 	CANARY_LEFT_NOTHING,
-	CANARY_LEFT_MORE,	/* can be gone on with at once */
-	CANARY_LEFT_BLOCKED,	/* waits for room in the UDP socket */
+	CANARY_LEFT_MORE,	/* more can be done at once */
+	CANARY_LEFT_BLOCKED,	/* packets wait for room in the UDP socket */
 };
 
 /**
  * struct canary_comm - the engine of one rank of one communicator
  * @lock:	see above
  * @sk:		the face, NULL after close(). Lock: @lock
- * @core:	the protocol's state, NULL before connect() and after the end. Lock: @lock
+ * @core:	the protocol's state; NULL before connect() and after the end. Lock: @lock
  * @core_size:	bytes of @core. Lock: @lock
- * @counted:	members of @core, in canary_net.members. Lock: lock_sock, or it ends
- * @state:	of @core, when last looked at. Lock: @lock
+ * @counted:	members that it counts in canary_net.members. Lock: lock_sock, until it ends
+ * @state:	of @core, when it was last read. Lock: @lock
  * @connected:	@core has been connected. Lock: @lock
- * @dead:	it ends: arm no timer. Lock: @lock
- * @pending:	operations posted, not in @done yet. Lock: @lock
+ * @dead:	it ends, so the timer is not armed any more. Lock: @lock
+ * @pending:	operations that were posted and are not in @done yet. Lock: @lock
  * @charged:	bytes of all vectors. Lock: @lock
- * @draining:	packets wait until half of those before have left the machine. Lock: @lock
+ * @draining:	packets wait until half of the earlier ones have left the machine. Lock: @lock
  * @armed:	when @timer fires, or CNR_NEVER. Lock: @lock
- * @fired:	when it last did. Lock: @lock
+ * @fired:	when @timer last fired. Lock: @lock
  * @vectors:	all of them. Lock: @lock
- * @ended:	completed, in order, behind one that the core still needs and the application
- *		may not have back. Lock: @lock
- * @done:	completed, to be received, in order. Lock: @lock
+ * @ended:	completed operations, in order, that wait behind one whose memory the core still
+ *		needs. Lock: @lock
+ * @done:	completed operations to be received, in order. Lock: @lock
  * @routes:	by destination. Lock: @lock
  * @flags:	enum canary_comm_flags, atomic
  * @timer:	the core's deadline. Softirq
- * @space:	in the wait queue of @usk: there is room again
- * @go_on:	goes on then, and with what was more than a batch. Softirq
- * @end_work:	ends a lingering engine. Process context
+ * @space:	in the wait queue of @usk: called when there is room again
+ * @go_on:	tasklet that goes on when there is room, and after a full batch. Softirq
+ * @end_work:	ends an engine that lingered. Process context
  * @list:	in canary_net.comms. Lock: canary_net.lock
  * @rcu:	frees it
  * @net:	its namespace; alive as long as the engine is (see netns.c)
  * @ep:		NULL before bind(). Lock: lock_sock and @lock; constant once there is a core
- * @usock:	UDP socket to send from: @ep's of who opened the port, an unbound one of who shares
- *		it. Lock: lock_sock; constant once there is a core
- * @usk:	@usock->sk; alive for a grace period longer
- * @joining:	its name to @ep's packets of rendezvous
- * @session:	its name once the epoch is known
- * @addr:	own address; any until connect() chooses. Lock: as @usock
+ * @usock:	UDP socket to send from. An engine that opened the port sends from @ep's socket, one
+ *		that shares it from an unbound one. Lock: lock_sock; constant once there is a core
+ * @usk:	@usock->sk; it lives for a grace period longer
+ * @joining:	its name in packets of rendezvous to @ep
+ * @session:	its name in all other packets, once the epoch is known
+ * @addr:	own address; 0.0.0.0 may stand until connect() chooses one. Lock: as @usock
  * @port:	own port, that of @ep. Lock: as @usock
- * @uid:	of the socket; constant
- * @bound:	address given to bind(). Lock: lock_sock
- * @found:	connect() opened the port, not bind(). Lock: lock_sock
+ * @uid:	user of the socket; constant
+ * @bound:	address that was given to bind(). Lock: lock_sock
+ * @found:	connect() chose the port, not bind(). Lock: lock_sock
  * @root:	address of rank 0. Lock: as @usock
  * @root_port:	port of rank 0. Lock: as @usock
  * @configured:	CANARY_COMM was set. Lock: lock_sock
- * @req:	CANARY_COMM. Lock: as @usock
+ * @req:	value of CANARY_COMM. Lock: as @usock
  * @linger:	CANARY_LINGER, ms. Lock: as @usock
  * @algorithm:	CANARY_ALGORITHM. Lock: as @usock
  * @dead_after:	CANARY_DEAD_AFTER, ms. Lock: as @usock
- * @believed:	CANARY_AGGREGATES; a rule may put its own in their place. Lock: lock_sock
- * @believe:	how many. Lock: lock_sock
+ * @believed:	CANARY_AGGREGATES; the prefixes of a rule replace them. Lock: lock_sock
+ * @believe:	how many prefixes @believed has. Lock: lock_sock
  * @flat:	the payload of a packet that came in pieces. Lock: @lock
  *
  * Owner: the face until close(), then itself.
  */
 struct canary_comm {
-	/* the core and what belongs to it: see the top of this file */
+	/* protects the core and what belongs to it: see the top of this file */
 	spinlock_t		lock;
 	struct sock		*sk;
 	struct cnr_comm		*core;
@@ -329,7 +329,7 @@ struct canary_comm {
 
 /**
  * struct canary_sock - the face of a socket
- * @sk:		must be first
+ * @sk:		has to be first
  * @comm:	the engine; constant
  * @max_vector:	CANARY_MAX_VECTOR; READ_ONCE()
  *
@@ -341,7 +341,7 @@ struct canary_sock {
 	u32			max_vector;
 };
 
-/* As %pIS prints it: struct sockaddr_in6, or for IPv4 struct sockaddr_in in its place */
+/* Fill in what %pIS prints: struct sockaddr_in6, or for IPv4 a struct sockaddr_in in its place. */
 static inline void canary_sockaddr_fill(void *to, const struct canary_addr *addr, __be16 port)
 {
 	struct sockaddr_in6 *sin6 = to;
@@ -369,12 +369,13 @@ static inline struct canary_sock *canary_sk(const struct sock *sk)
  * @list:	in canary_net.rules
  * @first:	first communicator
  * @last:	last one
- * @uid:	effective user, or INVALID_UID
- * @gid:	a group of the caller's, or INVALID_GID; anybody if neither
- * @keyed:	@key is the communicators' pre-shared key
- * @believe:	how many of @believed; 0: the rule says nothing of aggregates
- * @key:	never told
- * @believed:	whose aggregates members take
+ * @uid:	effective user that it is for, or INVALID_UID
+ * @gid:	group that the caller has to be in, or INVALID_GID. If neither is given, the rule is
+ *		for anybody
+ * @keyed:	@key is the pre-shared key of the communicators
+ * @believe:	how many prefixes @believed has; 0: the rule says nothing about aggregates
+ * @key:	never shown to anybody
+ * @believed:	sources whose aggregates members take
  *
  * Owner: the list. Lock: canary_net.rules_lock.
  */
@@ -394,24 +395,23 @@ struct canary_rule {
  * struct canary_net - the module in a network namespace
  * @lock:	see above
  * @comms:	all engines, lingering ones too. Lock: @lock
- * @engines:	those that have not ended wholly; who waits for 0 waits for the variable
- * @going:	the namespace goes: nobody waits long to say goodbye
+ * @engines:	how many engines have not ended completely. A waiter for 0 waits for the variable
+ * @going:	the namespace goes, so nobody waits long to say goodbye
  * @rules_lock:	see above
- * @rules:	struct canary_rule, in the order in which they are asked. Lock: @rules_lock
+ * @rules:	struct canary_rule, in the order in which they are tried. Lock: @rules_lock
  * @rule_count:	how many. Lock: @rules_lock
- * @rules_seq:	changes with @rules. Lock: @rules_lock
- * @rules_refused:	members that were not let in. Lock: @rules_lock
+ * @rules_seq:	changes whenever @rules changes. Lock: @rules_lock
+ * @rules_refused:	how often a member was refused. Lock: @rules_lock
  * @stats_lock:	see above
- * @ended:	what engines counted that are no more, and what was counted when there was no
- *		core. Lock: @stats_lock
+ * @ended:	counters of engines that have ended, and of events without a core. Lock: @stats_lock
  * @memory:	bytes that its sockets and engines have taken. Atomic
  * @memory_max:	sysctl mem_max; READ_ONCE()
  * @wmem_default: sysctl wmem_default; READ_ONCE()
  * @members_max: sysctl members_max; READ_ONCE()
- * @members:	of the communicators of all engines that have a core, each counted anew. Atomic
- * @share:	NULL, or what the guests of its user have (budget.c); constant
+ * @members:	sum of the members of the communicators of all engines that have a core. Atomic
+ * @share:	NULL, or what the guests of its user take together (budget.c); constant
  * @sysctl:	/proc/sys/net/canary; constant
- * @sysctl_table: its memory
+ * @sysctl_table: memory of @sysctl
  *
  * Owner: the namespace (net_generic).
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Kinds: how the lanes of payloads are combined. The one table, for host core, switch (BPF and
- * native) and simulator. What a kind means for whole payloads is in reduce.h. Hosts map types and
- * operators onto kinds (core/encoding.c). docs/how-to-add-an-operator.md
+ * Kinds: how the lanes of payloads are combined. This is the one table of kinds, for the core, the
+ * switch (BPF and native) and the simulator. reduce.h applies kinds to whole payloads. Hosts map
+ * types and operators onto kinds (core/encoding.c). docs/how-to-add-an-operator.md
  *
  * The includer has fixed-width types and struct canary_hdr in scope, and cnr_be16().
  */
@@ -13,17 +13,17 @@
 #define __always_inline inline __attribute__((__always_inline__))
 #endif
 
-/* What is done to lanes ... */
+/* What is done to lanes */
 enum canary_combine {
 	CANARY_ADD	= 1,	/* wraps around */
 };
 
-/* ... and how large one is: 8 << n bits */
+/* Size of a lane: 8 << n bits */
 enum canary_lanes {
 	CANARY_LANES_32	= 2,
 };
 
-/* What canary_hdr.contribution.sum is of the payload's words of 32 bits */
+/* How canary_hdr.contribution.sum is made from the payload's words of 32 bits */
 enum canary_check {
 	CANARY_CHECK_SUM = 1,	/* their sum mod 2^32 */
 };
@@ -39,8 +39,8 @@ enum canary_check {
 #define CANARY_K_LINEAR		0x04
 
 /*
- * X(name, operator, lanes, identity, check, flags), and what else CANARY_KINDS() was given
- * @identity: a word of 32 bits whose lanes change nothing; payloads are padded with it
+ * X(name, operator, lanes, identity, check, flags), then the other arguments of CANARY_KINDS()
+ * @identity: a word of 32 bits whose lanes change nothing when combined. It pads payloads
  */
 #define CANARY_KINDS(X, ...)								\
 	X(ADD32, CANARY_ADD, CANARY_LANES_32, 0, CANARY_CHECK_SUM,			\
@@ -54,7 +54,7 @@ enum canary_kind {
 #undef CANARY_KIND_X
 };
 
-/* Where @kind is a constant, so are these. */
+/* If @kind is a constant, the results of these functions are constants, too. */
 
 #define CANARY_KIND_X(name, operator, lanes, identity, check, flags)	\
 	kind == CANARY_KIND_##name ? (flags) :
@@ -111,14 +111,20 @@ static __always_inline __u32 canary_combine_word(__u8 kind, __u32 a, __u32 b)
 	}
 }
 
-/* Two words in a row, both from an even number on: lanes of 64 bits are in one such pair. */
+/*
+ * Combine two words in a row. The first one has an even number, so a lane of 64 bits is always such
+ * a pair.
+ */
 static __always_inline void canary_combine_two(__u8 kind, __u32 *a, __u32 *a2, __u32 b, __u32 b2)
 {
 	*a = canary_combine_word(kind, *a, b);
 	*a2 = canary_combine_word(kind, *a2, b2);
 }
 
-/* @a without @b; of kinds without CANARY_K_UNDONE nothing can be taken back. */
+/*
+ * Take @b out of @a again. With kinds that lack CANARY_K_UNDONE this is impossible, and does
+ * nothing.
+ */
 static __always_inline __u32 canary_take_back_word(__u8 kind, __u32 a, __u32 b)
 {
 	switch (kind) {
@@ -131,7 +137,10 @@ static __always_inline __u32 canary_take_back_word(__u8 kind, __u32 a, __u32 b)
 
 /* ---- checksums ---- */
 
-/* That of words one after the other; and of payloads combined, if CANARY_K_LINEAR */
+/*
+ * Return: the checksum of two pieces of a payload; with CANARY_K_LINEAR also of two payloads
+ * combined
+ */
 static __always_inline __u32 canary_check_join(enum canary_check check, __u32 a, __u32 b)
 {
 	switch (check) {
@@ -148,7 +157,10 @@ static __always_inline __u8 canary_kind(const struct canary_hdr *h)
 	return h->contribution.kind;
 }
 
-/* Bytes of data in a packet, or of a block, or that a path takes: at one place in all types */
+/*
+ * Return: bytes of data in a packet, or of a block, or that a path takes. All types have it at one
+ * place
+ */
 static __always_inline __u32 canary_length(const struct canary_hdr *h)
 {
 	return cnr_be16(h->contribution.length);

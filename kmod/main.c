@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The module: brings up its parts in order, and takes them down in the mirrored one.
- */
+/* The module: it starts its parts in order, and stops them in the reverse order. */
 
 #include <linux/module.h>
 #include <linux/net.h>
@@ -28,7 +26,7 @@ static int __init canary_init(void)
 	err = canary_netlink_init();
 	if (err)
 		goto err_proto;
-	/* Last, as from here on there may be sockets, which nothing can take back. */
+	/* This comes last: from here on there may be sockets, which nothing can take back. */
 	err = canary_family_register();
 	if (err)
 		goto err_netlink;
@@ -45,7 +43,7 @@ err_work:
 	return err;
 }
 
-/* No socket and no engine is left: each holds a reference of the module. */
+/* No socket and no engine is left, since each holds a reference to the module. */
 static void __exit canary_exit(void)
 {
 	canary_family_unregister();
@@ -53,7 +51,7 @@ static void __exit canary_exit(void)
 	proto_unregister(&canary_proto);
 	canary_net_exit();
 	canary_work_exit();
-	/* A packet may still be looking at a port that was just closed. */
+	/* The handler of a packet may still be looking at a port that was just closed. */
 	synchronize_rcu();
 	canary_budget_exit();
 }

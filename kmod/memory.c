@@ -2,16 +2,16 @@
 /*
  * Vectors: the memory of operations, from sendmsg() until nobody can ask for it any more.
  *
- * Three bounds, each with its own error:
+ * Three bounds apply, each with its own error:
  *  - the budget of the socket is SO_SNDBUF: EAGAIN, or sendmsg() waits. A vector that is
- *    larger than all of it is EMSGSIZE;
- *  - what all sockets, and those of the namespace, may have (budget.c): ENOBUFS;
+ *    larger than all of it gets EMSGSIZE;
+ *  - all sockets, and those of the namespace, may take so much (budget.c): ENOBUFS;
  *  - pages are charged to the memory cgroup of the caller (GFP_KERNEL_ACCOUNT): ENOBUFS.
- *    That is exact, and lasts as long as the pages do, so what sockets of other families charge
- *    instead (sk_wmem_schedule()) would be charged twice.
+ *    That charge is exact, and lasts as long as the pages do. To charge them as other socket
+ *    families do (sk_wmem_schedule()) would charge them twice.
  *
- * A vector stays charged while the application has not received it, and while another member
- * may still ask for results in it: after close() too, to the namespace and the cgroup. One in the
+ * A vector stays charged until the application has received it and no other member can ask for its
+ * results. After close() it stays charged to the namespace and the cgroup. A vector in the
  * application's memory (pin.c) is charged with what the kernel adds to that.
  */
 
@@ -21,7 +21,7 @@
 #include <linux/vmalloc.h>
 #include "canary.h"
 
-/* What a vector costs: what the allocator takes for it, more or less. */
+/* Return: about what the allocator takes for a vector of @bytes */
 size_t canary_vector_charge(u32 bytes)
 {
 	size_t size = sizeof(struct canary_vector) + bytes;
@@ -29,16 +29,15 @@ size_t canary_vector_charge(u32 bytes)
 	return bytes < CANARY_VECTOR_PAGED ? roundup_pow_of_two(size) : PAGE_ALIGN(size);
 }
 
-/* Does the budget of the socket take it? Context: canary_comm.lock is held. */
+/* Does @charge fit the budget of the socket? Context: canary_comm.lock is held. */
 bool canary_vector_fits(const struct canary_comm *comm, size_t charge)
 {
 	return comm->charged + charge <= READ_ONCE(comm->sk->sk_sndbuf);
 }
 
 /*
- * Take from the budget of the socket
- * Context: canary_comm.lock is held and there is a face.
- * Return: 0, -EAGAIN (wait until vectors are freed), -EMSGSIZE (in vain), -ENOBUFS.
+ * Take @charge from the budget of the socket. Context: canary_comm.lock is held and there is a
+ * face. Return: 0, -EAGAIN (wait until vectors are freed), -EMSGSIZE (waiting is useless), -ENOBUFS
  */
 int canary_vector_reserve(struct canary_comm *comm, size_t charge)
 {
@@ -55,7 +54,7 @@ int canary_vector_reserve(struct canary_comm *comm, size_t charge)
 	return err;
 }
 
-/* Gives it back and tells who waits for it. */
+/* Give @charge back, and wake tasks that wait for it. */
 static void canary_vector_uncharge(struct canary_comm *comm, size_t charge)
 {
 	lockdep_assert_held(&comm->lock);
@@ -65,7 +64,7 @@ static void canary_vector_uncharge(struct canary_comm *comm, size_t charge)
 		comm->sk->sk_write_space(comm->sk);
 }
 
-/* Undoes canary_vector_reserve() if it did not come to a vector. */
+/* Undo canary_vector_reserve() if no vector was made. */
 void canary_vector_unreserve(struct canary_comm *comm, size_t charge)
 {
 	spin_lock_bh(&comm->lock);
@@ -73,7 +72,7 @@ void canary_vector_unreserve(struct canary_comm *comm, size_t charge)
 	spin_unlock_bh(&comm->lock);
 }
 
-/* Allocates a vector for which @charge was reserved. Large ones in single pages: just as much. */
+/* Allocate a vector for which @charge was reserved. A large one is made of single pages. */
 struct canary_vector *canary_vector_alloc(u32 bytes, size_t charge)
 {
 	const gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_NOWARN;
@@ -94,9 +93,9 @@ struct canary_vector *canary_vector_alloc(u32 bytes, size_t charge)
 }
 
 /*
- * Give up a reference
- * @freed:	takes the vector if it was the last one; canary_vectors_free() it, unlocked
- * Context: canary_comm.lock is held.
+ * Give up a reference.
+ * @freed:	takes the vector if that was the last reference; then call canary_vectors_free(),
+ *		unlocked Context: canary_comm.lock is held.
  */
 void canary_vector_put_locked(struct canary_comm *comm, struct canary_vector *v,
 			      struct list_head *freed)
@@ -118,7 +117,7 @@ void canary_vector_put(struct canary_comm *comm, struct canary_vector *v)
 	canary_vectors_free(&freed, true);
 }
 
-/* Context: process, if it is pinned. */
+/* Context: process, if @v is pinned. */
 void canary_vector_free(struct canary_vector *v)
 {
 	if (v->pinned)
@@ -128,9 +127,9 @@ void canary_vector_free(struct canary_vector *v)
 }
 
 static LIST_HEAD(canary_unpin_list);
-static DEFINE_SPINLOCK(canary_unpin_lock);	/* of canary_unpin_list; softirqs off */
+static DEFINE_SPINLOCK(canary_unpin_lock);	/* protects the list; softirqs off */
 
-/* Pages are given back in process context. */
+/* Pages can only be given back in process context. */
 static void canary_unpin_work(struct work_struct *work)
 {
 	struct canary_vector *v, *next;
@@ -146,8 +145,8 @@ static void canary_unpin_work(struct work_struct *work)
 static DECLARE_WORK(canary_unpin, canary_unpin_work);
 
 /*
- * Free uncharged vectors
- * Context: no locks held; process if @may_sleep, else any but hard interrupts.
+ * Free vectors that are not charged any more. Context: no locks held; process if @may_sleep, else
+ * any but hard interrupts.
  */
 void canary_vectors_free(struct list_head *freed, bool may_sleep)
 {

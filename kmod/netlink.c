@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Generic netlink family "canary": how an administrator sets and reads the rules of a network
+ * Generic netlink family "canary", by which an administrator sets and reads the rules of a network
  * namespace (rules.c). Its commands and attributes are in canary.h of uapi.
  */
 
@@ -50,7 +50,7 @@ static int canary_genl_user(struct genl_info *info, struct canary_rule *rule)
 	return 0;
 }
 
-/* What a message says of a rule, but for the key */
+/* Read a rule from a message, except its key and its prefixes. */
 static int canary_genl_rule(struct genl_info *info, struct canary_rule *rule)
 {
 	if (!info->attrs[CANARY_A_FIRST] || !info->attrs[CANARY_A_LAST]) {
@@ -74,7 +74,7 @@ static int canary_genl_key(struct genl_info *info, struct canary_rule *rule)
 	if (!key)
 		return 0;
 	memcpy(rule->key, nla_data(key), CANARY_KEY_BYTES);
-	/* The message is a buffer that nobody wipes. */
+	/* Nobody else wipes the key from the buffer of the message. */
 	memzero_explicit(nla_data(key), CANARY_KEY_BYTES);
 	if (!memchr_inv(rule->key, 0, CANARY_KEY_BYTES)) {
 		NL_SET_ERR_MSG_ATTR(info->extack, key, "a key of zeros is no key");
@@ -160,7 +160,7 @@ static int canary_genl_put(struct sk_buff *skb, struct netlink_callback *cb,
 	return 0;
 }
 
-/* cb->args[0]: rules told so far */
+/* cb->args[0]: how many rules were dumped so far */
 static int canary_genl_dump(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct canary_net *cn = canary_net(sock_net(skb->sk));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Network namespaces: the list of engines of each, and the end of those that linger.
+ * Network namespaces: the list of engines of each, and the end of engines that linger.
  *
- * Sockets hold their namespace, engines do not: when a namespace goes, only engines without a
- * socket are left, and it ends them before its devices go (pre_exit), so that they can still
- * say goodbye.
+ * A socket holds its namespace, an engine does not. So when a namespace goes, only engines without
+ * a socket are left. The namespace ends them before its devices go (pre_exit), so that they can
+ * still say goodbye.
  */
 
 #include <linux/wait_bit.h>
@@ -49,7 +49,7 @@ static void __net_exit canary_net_pre_exit(struct net *net)
 	list_for_each_entry(comm, &cn->comms, list)
 		canary_comm_schedule_end(comm);
 	mutex_unlock(&cn->lock);
-	/* Its own, which end side by side; those of other namespaces are none of its business. */
+	/* Wait for the engines of this namespace only. They end side by side. */
 	wait_var_event(&cn->engines, !atomic_read(&cn->engines));
 }
 

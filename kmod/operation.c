@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Operations: sendmsg() posts one, recvmsg() takes the oldest one that completed.
- */
+/* Operations: sendmsg() posts one, recvmsg() takes the oldest one that has completed. */
 
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -12,7 +10,7 @@
 #define CANARY_RECV_FLAGS	(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_PEEK | MSG_TRUNC | \
 				 MSG_WAITALL | MSG_CMSG_COMPAT | MSG_CMSG_CLOEXEC)
 
-/* A task in the wait queue of a socket, entered when there is first something to wait for. */
+/* A task in the wait queue of a socket. It enters the queue when it first has to wait. */
 struct canary_wait {
 	wait_queue_entry_t	entry;
 	bool			queued;
@@ -28,8 +26,8 @@ static void canary_wait_init(struct canary_wait *w, long timeo)
 }
 
 /*
- * Waits for the next event. The first call returns at once: the caller has to look again when
- * no event can be missed any more. Return: 0, -EAGAIN, or that of a signal.
+ * Wait for the next event. The first call returns at once. The caller then has to look again, since
+ * an event before that call may have been missed. Return: 0, -EAGAIN, or the error of a signal
  */
 static int canary_wait_event(struct canary_wait *w, struct sock *sk)
 {
@@ -53,14 +51,14 @@ static void canary_wait_end(struct canary_wait *w, struct sock *sk)
 }
 
 /**
- * struct canary_post - what sendmsg() was asked
+ * struct canary_post - what sendmsg() was asked to do
  * @op:		what to reduce and how
- * @element:	bytes of one
- * @len:	of the message
- * @pinned:	without copies
- * @to:		where to, then
- * @memory:	that the core wants besides
- * @charge:	what it costs
+ * @element:	bytes of an element
+ * @len:	bytes of the message
+ * @pinned:	it is done in the caller's memory, without copies
+ * @to:		if @pinned: where the results go
+ * @memory:	bytes that the core needs besides
+ * @charge:	bytes that are charged for it
  */
 struct canary_post {
 	struct canary_operation		op;
@@ -72,7 +70,7 @@ struct canary_post {
 	size_t				charge;
 };
 
-/* Takes the data of a control message. Return: 0, or -EINVAL: another length, or a second one */
+/* Copy the data of a control message. Return: 0; -EINVAL: wrong length, or a second such message */
 static int canary_send_control(const struct cmsghdr *cmsg, void *data, size_t size, bool *found)
 {
 	if (*found || cmsg->cmsg_len != CMSG_LEN(size))
@@ -82,7 +80,7 @@ static int canary_send_control(const struct cmsghdr *cmsg, void *data, size_t si
 	return 0;
 }
 
-/* Of the control messages; without any, the sum of int32. */
+/* Read the control messages. Without any, the operation is the sum of int32. */
 static int canary_send_operation(struct msghdr *msg, struct canary_post *p)
 {
 	struct canary_operation *op = &p->op;
@@ -114,7 +112,7 @@ static int canary_send_operation(struct msghdr *msg, struct canary_post *p)
 	return 0;
 }
 
-/* What can be said of a message before there is anything to wait for. */
+/* Make the checks that need no waiting. */
 static int canary_send_check(struct canary_sock *cs, struct msghdr *msg, struct canary_post *p)
 {
 	int err;
@@ -136,7 +134,7 @@ static int canary_send_check(struct canary_sock *cs, struct msghdr *msg, struct 
 	return 0;
 }
 
-/* May the socket send at all? Context: canary_comm.lock is held. */
+/* May the socket send at all? Return: 0 or an error. Context: canary_comm.lock is held. */
 static int canary_send_state(struct canary_comm *comm)
 {
 	if (!comm->connected)
@@ -146,7 +144,7 @@ static int canary_send_state(struct canary_comm *comm)
 	return 0;
 }
 
-/* What the core is to do with a vector, all but where that is */
+/* Fill in what the core is to do with a vector, except where the vector is. */
 static void canary_send_op(const struct canary_post *p, struct cnr_op *op)
 {
 	memset(op, 0, sizeof(*op));
@@ -157,8 +155,8 @@ static void canary_send_op(const struct canary_post *p, struct cnr_op *op)
 }
 
 /*
- * Room for a vector, and for what the core keeps of it: that is known once all are connected.
- * Context: canary_comm.lock is held.
+ * Reserve room for a vector, and for what the core keeps with it. Only a connected core can tell
+ * how much that is. Context: canary_comm.lock is held.
  */
 static int canary_send_take(struct canary_comm *comm, struct canary_post *p)
 {
@@ -173,7 +171,7 @@ static int canary_send_take(struct canary_comm *comm, struct canary_post *p)
 	return err;
 }
 
-/* Reserves room for a vector, waiting for it. Return: 0 or an error. */
+/* Reserve room for a vector, and wait for it. Return: 0 or an error */
 static int canary_send_reserve(struct canary_sock *cs, struct canary_post *p,
 			       struct canary_wait *wait)
 {
@@ -195,8 +193,8 @@ static int canary_send_reserve(struct canary_sock *cs, struct canary_post *p,
 }
 
 /*
- * Hands a vector to the core. Others may have posted since room was reserved: wait again.
- * Return: 0, and the vector is the engine's; or an error.
+ * Hand a vector to the core. Others may have posted since room was reserved, so it may have to wait
+ * again. Return: 0, then the vector belongs to the engine; or an error
  */
 static int canary_send_post(struct canary_sock *cs, struct canary_vector *v,
 			    const struct canary_post *p, struct canary_wait *wait)
@@ -212,7 +210,7 @@ static int canary_send_post(struct canary_sock *cs, struct canary_vector *v,
 	post.memory = v->memory;
 	post.cookie = (uintptr_t)v;
 	v->tag = p->op.tag;
-	/* One reference of the core, one of the application. */
+	/* One reference is the core's, the other one the application's. */
 	refcount_set(&v->refs, 2);
 	for (;;) {
 		spin_lock_bh(&comm->lock);
@@ -225,7 +223,7 @@ static int canary_send_post(struct canary_sock *cs, struct canary_vector *v,
 			canary_comm_drive(comm);
 			return 0;
 		}
-		/* Refused may mean failed, which others wait to hear. */
+		/* An error may mean that the communicator has failed. Others wait to hear that. */
 		canary_comm_drive(comm);
 		if (err != -EAGAIN)
 			return err;
@@ -235,7 +233,7 @@ static int canary_send_post(struct canary_sock *cs, struct canary_vector *v,
 	}
 }
 
-/* A copy of the message. Return: or an error pointer. */
+/* Make a vector with a copy of the message. Return: the vector, or an error pointer */
 static struct canary_vector *canary_send_copy(struct msghdr *msg, const struct canary_post *p)
 {
 	struct canary_vector *v = canary_vector_alloc(p->len, p->charge);
@@ -248,7 +246,7 @@ static struct canary_vector *canary_send_copy(struct msghdr *msg, const struct c
 	return ERR_PTR(-EFAULT);
 }
 
-/* The message where it is. Return: or an error pointer. */
+/* Make a vector of the message in the caller's memory. Return: the vector, or an error pointer */
 static struct canary_vector *canary_send_pin(struct canary_comm *comm, struct msghdr *msg,
 					     const struct canary_post *p)
 {
@@ -264,7 +262,7 @@ static struct canary_vector *canary_send_pin(struct canary_comm *comm, struct ms
 	spin_unlock_bh(&comm->lock);
 	v = canary_vector_pin(&msg->msg_iter, p->to.addr, p->len,
 			      p->len / (sizeof(u32) * info.elements) + 1, p->charge);
-	/* The only member has the result: not under the lock. */
+	/* A single member has its result at once. Copy it here, not under the lock. */
 	if (!IS_ERR(v) && info.members == 1 && v->source) {
 		memcpy(v->data, v->source, p->len);
 		v->source = NULL;
@@ -272,7 +270,7 @@ static struct canary_vector *canary_send_pin(struct canary_comm *comm, struct ms
 	return v;
 }
 
-/* Return: 0 or -ENOBUFS */
+/* Allocate the memory that the core needs. Return: 0 or -ENOBUFS */
 static int canary_send_memory(struct canary_vector *v, size_t bytes)
 {
 	if (bytes)
@@ -280,7 +278,7 @@ static int canary_send_memory(struct canary_vector *v, size_t bytes)
 	return bytes && !v->memory ? -ENOBUFS : 0;
 }
 
-/* Reserved; copy or pin, and post, or undo. */
+/* Room is reserved. Copy or pin the data, and post the vector. If that fails, undo all of it. */
 static int canary_send_vector(struct canary_sock *cs, struct msghdr *msg,
 			      const struct canary_post *p, struct canary_wait *wait)
 {
@@ -323,8 +321,8 @@ int canary_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 }
 
 /*
- * The oldest operation that completed, with a reference, and out of the queue unless peeking.
- * Return: NULL and *@err: -EAGAIN (none yet), 0 (none will come), or why none will.
+ * Take the oldest operation that has completed, with a reference. It leaves the queue, unless
+ * @peek. Return: NULL and *@err: -EAGAIN (none yet), 0 (none will come), or why none will come
  */
 static struct canary_vector *canary_recv_take(struct canary_comm *comm, bool peek, int *err)
 {
@@ -370,9 +368,11 @@ static struct canary_vector *canary_recv_wait(struct sock *sk, int flags, int *e
 }
 
 /*
- * Returned is what was put into the caller's buffer, and never more: splice() and io_uring go on
- * with as many bytes. The length of a pinned one, which is where it was wanted, is in the
- * completion, and what MSG_TRUNC asks for.
+ * Copy a result to the caller.
+ *
+ * Return: how many bytes were put into the caller's buffer, and never more, as splice() and
+ * io_uring go on with that number; or an error. The result of a pinned vector is already in its
+ * place. Its length is in the completion, and MSG_TRUNC returns it.
  */
 static int canary_recv_copy(struct msghdr *msg, size_t len, int flags,
 			    const struct canary_vector *v)
@@ -392,14 +392,16 @@ static int canary_recv_copy(struct msghdr *msg, size_t len, int flags,
 		return -EFAULT;
 	if (!v->pinned && copied < v->bytes)
 		msg->msg_flags |= MSG_TRUNC;
-	/* Who gave no room did not ask; MSG_CTRUNC would be a riddle to them. */
+	/* A caller that gave no room did not ask, and MSG_CTRUNC would puzzle it. */
 	if (msg->msg_controllen &&
 	    put_cmsg(msg, SOL_CANARY, CANARY_COMPLETION, sizeof(c), &c) == -EFAULT)
 		return -EFAULT;
 	return flags & MSG_TRUNC ? v->bytes : copied;
 }
 
-/* It could not be told: it is the oldest one again, with the reference of the application. */
+/*
+ * The result could not be copied. Make it the oldest one again, with the application's reference.
+ */
 static void canary_recv_undo(struct canary_comm *comm, struct canary_vector *v)
 {
 	spin_lock_bh(&comm->lock);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Where a namespace has what is ours: for whoever needs it. Its life is in netns.c. */
+/* The data of the module in a network namespace. netns.c makes and ends it. */
 
 #include <net/netns/generic.h>
 #include "canary.h"

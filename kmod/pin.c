@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Vectors in the caller's memory: contributions are read where they are, results are written where
- * they are wanted. Pages are pinned from sendmsg() until nobody can ask for the results any more,
- * which is also when the operation completes: the caller gets the buffers back whole.
+ * Vectors in the caller's memory. Contributions are read where they are, and results are written
+ * where the caller wants them. Pages are pinned from sendmsg() until nobody can ask for the results
+ * any more. Only then does the operation complete, so the caller gets its buffers back entirely.
  *
- * What is pinned counts against RLIMIT_MEMLOCK of the caller's user (CAP_IPC_LOCK: no limit), as
- * for other sockets. The kernel maps the pages once more, in one piece, for the core.
+ * Pinned pages count against RLIMIT_MEMLOCK of the caller's user (CAP_IPC_LOCK: no limit), as for
+ * other sockets. The kernel maps the pages a second time, in one piece, for the core.
  *
- * The caller may write to the buffers meanwhile, and fork, unmap or exit: all of that is
- * memory of its own. Nothing here trusts what is read twice. Data that change between their
- * checksum and their packet are found by that; results are what they were when they came about,
- * or nobody believes them (cnr_op.hashes). What is written after the completion is in no packet:
+ * Meanwhile the caller may write to the buffers, fork, unmap or exit: it is its own memory. So
+ * nothing here trusts data that are read twice. Data that change between their checksum and their
+ * packet are found by the checksum. Results are as they were when they were made, or nobody
+ * believes them (cnr_op.hashes). Nothing that is written after the completion gets into a packet:
  * packets are copies (send.c).
  */
 
@@ -26,7 +26,7 @@ static u32 canary_pin_pages(unsigned long addr, size_t bytes)
 	return (offset_in_page(addr) + bytes + PAGE_SIZE - 1) >> PAGE_SHIFT;
 }
 
-/* May sleep. @pin may be empty or half made. */
+/* Undo canary_pin(). May sleep. @pin may be empty or half made. */
 static void canary_pin_undo(struct canary_pin *pin)
 {
 	if (pin->map)
@@ -36,7 +36,9 @@ static void canary_pin_undo(struct canary_pin *pin)
 	kvfree(pin->pages);
 }
 
-/* Pins @n pages from @addr on, in parts: a signal that kills need not wait for all. */
+/*
+ * Pin @n pages from @addr on, in parts, so that a signal that kills need not wait for all of them.
+ */
 static int canary_pin_get(struct canary_pin *pin, unsigned long addr, u32 n)
 {
 	const unsigned int flags = FOLL_LONGTERM | (pin->write ? FOLL_WRITE : 0);
@@ -56,7 +58,10 @@ static int canary_pin_get(struct canary_pin *pin, unsigned long addr, u32 n)
 	return 0;
 }
 
-/* Return: 0 or an error; then canary_pin_undo() is still to be called. */
+/*
+ * Pin and map @bytes from @addr on. Return: 0, or an error; the caller then has to call
+ * canary_pin_undo()
+ */
 static int canary_pin(struct canary_pin *pin, unsigned long addr, size_t bytes, bool write)
 {
 	u32 n = canary_pin_pages(addr, bytes);
@@ -76,7 +81,7 @@ static int canary_pin(struct canary_pin *pin, unsigned long addr, size_t bytes, 
 	return 0;
 }
 
-/* Where a message is that is in one piece. Return: 0, or -EINVAL if it is not. */
+/* Find the address of a message that is in one piece. Return: 0, or -EINVAL if it is not */
 static int canary_pin_source(const struct iov_iter *iter, size_t bytes, unsigned long *addr)
 {
 	if (!user_backed_iter(iter) || iov_iter_single_seg_count(iter) < bytes)
@@ -90,13 +95,13 @@ static int canary_pin_source(const struct iov_iter *iter, size_t bytes, unsigned
 	return 0;
 }
 
-/* Do two ranges overlap? The same one twice is all right. */
+/* Do two ranges overlap partly? The same range twice is all right. */
 static bool canary_pin_overlap(unsigned long a, unsigned long b, size_t bytes)
 {
 	return a != b && (a < b ? b - a : a - b) < bytes;
 }
 
-/* What a pinned vector costs the kernel besides, with the smallest blocks that there are. */
+/* Return: what a pinned vector costs the kernel, with the smallest blocks that there are */
 size_t canary_pin_charge(u32 bytes)
 {
 	size_t pages = (bytes >> PAGE_SHIFT) + 2;
@@ -130,12 +135,12 @@ static int canary_pin_vector(struct canary_vector *v, unsigned long from, unsign
 }
 
 /*
- * Make a vector of the caller's memory
+ * Make a vector of the caller's memory.
  * @iter:	the contributions
- * @to:		address for the results; the contributions' own is all right
- * @blocks:	it will have, at most
- * @charge:	was reserved
- * Context: process, the caller's. Return: or an error pointer.
+ * @to:		address for the results; it may be that of the contributions
+ * @blocks:	how many blocks it may have at most
+ * @charge:	what was reserved for it Context: process, the caller's. Return: the vector, or an
+ *		error pointer
  */
 struct canary_vector *canary_vector_pin(const struct iov_iter *iter, u64 to, u32 bytes, u32 blocks,
 					size_t charge)
@@ -169,7 +174,7 @@ struct canary_vector *canary_vector_pin(const struct iov_iter *iter, u64 to, u32
 	return v;
 }
 
-/* Gives pages back. May sleep. */
+/* Give the pages back. May sleep. */
 void canary_vector_unpin(struct canary_vector *v)
 {
 	might_sleep();

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * UDP ports of endpoints: sockets of the kernel, whose packets go to canary_receive(). And sockets
- * to send from: that of the port, or where several engines share it (endpoint.c) one for each
- * more, which is bound to nothing. Headers are made in send.c, so that all have the same port.
+ * UDP ports of endpoints: sockets of the kernel, whose packets go to canary_receive(). Engines also
+ * need sockets to send from. The engine that opened a port sends from its socket. Each other engine
+ * that shares the port (endpoint.c) has an unbound socket of its own. send.c makes the headers, so
+ * packets of all of them have the same port.
  *
- * They are the kernel's, so that they may outlive close(), but each belongs to whoever made the
- * socket: what asks packets for their socket (routing by user, netfilter, control groups, security
- * modules) finds the user, the label and, as the credentials of a file, all that it knows of
- * sockets of that process. Nobody opens that file: it has no descriptor and does nothing.
+ * These sockets belong to the kernel, so that they may outlive close(). But each acts for the user
+ * who made the face. Routing by user, netfilter, control groups and security modules look at the
+ * socket of a packet. There they find the user, the label and, as credentials of a file, everything
+ * else that they know about sockets of that process. Nobody can open that file: it has no
+ * descriptor and does nothing.
  */
 
 #include <linux/anon_inodes.h>
@@ -24,7 +26,7 @@ static const struct file_operations canary_port_fops = {
 	.owner	= THIS_MODULE,
 };
 
-/* A file with the credentials of the application's. Return: or an error pointer. */
+/* Make a file with the credentials of the application's file. Return: it, or an error pointer */
 static struct file *canary_port_file(const struct sock *sk)
 {
 	const struct file *face = sk->sk_socket->file;
@@ -37,7 +39,10 @@ static struct file *canary_port_file(const struct sock *sk)
 	return file;
 }
 
-/* Makes @usock the face's. Context: process, lock_sock is held; nothing was sent yet. */
+/*
+ * Let @usock act for the owner of the face. Context: process, lock_sock is held; nothing was sent
+ * yet.
+ */
 static int canary_port_own(struct socket *usock, const struct sock *sk)
 {
 	struct file *file = canary_port_file(sk);
@@ -55,7 +60,7 @@ static int canary_port_own(struct socket *usock, const struct sock *sk)
 	return 0;
 }
 
-/* Its file may go later, the socket goes now. */
+/* Release @usock. Its file may go later; the socket goes now. */
 static void canary_port_release(struct socket *usock)
 {
 	struct sock *usk = usock->sk;
@@ -87,8 +92,8 @@ static int canary_port_create(struct canary_endpoint *ep, const struct canary_ad
 }
 
 /*
- * Any free one. The first of the range is tried last: it is where rank 0 is looked for if
- * nobody says otherwise.
+ * Bind to any free port. The first port of the range is tried last, since rank 0 is looked for
+ * there by default.
  */
 static int canary_port_search(struct canary_endpoint *ep, const struct canary_addr *addr,
 			      int ifindex)
@@ -100,7 +105,7 @@ static int canary_port_search(struct canary_endpoint *ep, const struct canary_ad
 	return err;
 }
 
-/* @comm is going to send from @usock. */
+/* Let @comm send from @usock. */
 static void canary_port_use(struct canary_comm *comm, struct canary_endpoint *ep,
 			    struct socket *usock)
 {
@@ -117,10 +122,10 @@ static void canary_port_use(struct canary_comm *comm, struct canary_endpoint *ep
 }
 
 /*
- * Bind the engine to an address and a port of its own
+ * Bind the engine to an address and a port of its own.
  * @port:	in the range, or 0 for any free one
- * @receive:	for what comes; it calls the engines, which close ports
- * Context: process, lock_sock is held. Return: 0 or what bind() says.
+ * @receive:	gets the packets. It is an argument because it calls engines, which close ports
+ *		Context: process, lock_sock is held. Return: 0 or an error of bind()
  */
 int canary_port_open(struct canary_comm *comm, const struct canary_addr *addr, __be16 port,
 		     int ifindex, canary_receiver *receive)
@@ -157,7 +162,7 @@ err_free:
 	return err;
 }
 
-/* A socket to send from, of the face's owner. Return: or an error pointer. */
+/* Make a socket to send from, for the owner of the face. Return: it, or an error pointer */
 static struct socket *canary_port_sender(struct canary_comm *comm, int ifindex)
 {
 	struct socket *usock;
@@ -166,7 +171,7 @@ static struct socket *canary_port_sender(struct canary_comm *comm, int ifindex)
 	err = sock_create_kern(comm->net, AF_INET, SOCK_DGRAM, IPPROTO_UDP, &usock);
 	if (err)
 		return ERR_PTR(err);
-	/* Who receives looks at it under RCU, as at one that is bound. */
+	/* The receive path reads it under RCU, as it does a bound one. */
 	sock_set_flag(usock->sk, SOCK_RCU_FREE);
 	err = sock_bindtoindex(usock->sk, ifindex, true);
 	if (!err)
@@ -178,12 +183,12 @@ static struct socket *canary_port_sender(struct canary_comm *comm, int ifindex)
 }
 
 /**
- * canary_port_share() - have the engine share the port of others
- * @comm:	has no port
- * @ep:		held (canary_endpoint_hold()); @comm's if this succeeds
+ * canary_port_share() - let the engine share the port of others
+ * @comm:	an engine without a port
+ * @ep:		held by canary_endpoint_hold(); it belongs to @comm if this succeeds
  *
- * Who shares a port is the same user: no other one could receive there, or be heard from there. The
- * device is the port's, too.
+ * Engines that share a port belong to the same user: no other user can receive there, or send from
+ * there. They also have the device of the port.
  *
  * Context: process, lock_sock is held. Return: 0; -EPERM: another user's; -EINVAL: the socket is
  * bound to another device; -ENOMEM and others: no socket.
@@ -206,7 +211,10 @@ int canary_port_share(struct canary_comm *comm, struct canary_endpoint *ep)
 	return 0;
 }
 
-/* The face is bound to a device since. Who shares a port has to leave that as it is. */
+/*
+ * The face was bound to another device after its port. That is impossible for a port that is
+ * shared.
+ */
 int canary_port_device(struct canary_comm *comm, int ifindex)
 {
 	struct canary_endpoint *ep = comm->ep;
@@ -218,7 +226,7 @@ int canary_port_device(struct canary_comm *comm, int ifindex)
 	return sock_bindtoindex(comm->usk, ifindex, true);
 }
 
-/* An engine does not share it any more: the port goes with the last one. */
+/* An engine leaves the port. The last one closes it. */
 void canary_port_put(struct canary_endpoint *ep, const struct canary_comm *comm)
 {
 	if (!canary_endpoint_put(ep, comm))
@@ -229,8 +237,9 @@ void canary_port_put(struct canary_endpoint *ep, const struct canary_comm *comm)
 }
 
 /*
- * Nobody sends through it any more; who receives just now finds no core, in memory that stays
- * for a grace period. So, unlike udp_tunnel_sock_release(), close() need not wait for one.
+ * Leave the port. Nobody sends through the engine any more. A packet that is just being received
+ * finds no core, in memory that stays for a grace period. So, unlike udp_tunnel_sock_release(),
+ * close() need not wait for a grace period.
  */
 void canary_port_close(struct canary_comm *comm)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * /proc/net/canary: one line a socket (or lingering engine), and /proc/net/canary_stats: the
- * counters of the namespace, a name and a value a line.
+ * /proc/net/canary has one line for each socket (or lingering engine). /proc/net/canary_stats has
+ * the counters of the namespace, a name and a value in each line.
  *
- * Everybody may see who is a member where. Epoch and block numbers are what somebody needs for
- * packets that get beyond the first checks, so they are shown to the socket's user, and to who
- * administrates the namespace (CAP_NET_ADMIN); others see dashes.
+ * Everybody may see who is a member and where. With epoch and block numbers, somebody could make
+ * packets that get beyond the first checks. So these are only shown to the socket's user and to an
+ * administrator of the namespace (CAP_NET_ADMIN). Others see dashes.
  */
 
 #include <linux/capability.h>
@@ -46,7 +46,7 @@ static void canary_proc_stop(struct seq_file *seq, void *v)
 	mutex_unlock(&canary_net(seq_file_net(seq))->lock);
 }
 
-/* Who opened the file counts, not who reads it. */
+/* The process that opened the file counts, not the one that reads it. */
 static bool canary_proc_may_see(struct seq_file *seq, const struct canary_comm *comm)
 {
 	return uid_eq(seq->file->f_cred->fsuid, comm->uid) ||
@@ -124,7 +124,7 @@ static const struct seq_operations canary_proc_ops = {
 	.show	= canary_proc_show,
 };
 
-/* What is no counter but a state comes last: CANARY_STATS does not have it. */
+/* States, which are no counters, come last. CANARY_STATS does not have them. */
 static void canary_proc_gauges(struct seq_file *seq, struct canary_net *cn)
 {
 	u32 sockets = 0, lingering = 0, rules;

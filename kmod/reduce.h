@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Payloads: their words combined, and checked, as their kind says (kinds.h). The one definition for
- * host core, switch (BPF) and simulator.
+ * Payloads: how their words are combined and checked, as their kind says (kinds.h). This is the one
+ * definition for the core, the switch (BPF) and the simulator.
  *
  * The includer has fixed-width types and struct canary_hdr in scope, and cnr_be16().
  */
@@ -11,9 +11,9 @@
 #include "kinds.h"
 
 /*
- * Where compilers may use vectors, 8 words are one: of their own they make none, as payloads might
- * overlap. Indices are as wide as pointers: one that wraps at 32 bits is computed anew for each
- * word.
+ * User space uses vectors of 8 words. Compilers do not make vectors by themselves here, since
+ * payloads might overlap. Indices are as wide as pointers: a compiler computes an index that wraps
+ * at 32 bits anew for each word.
  */
 #define CANARY_REDUCE_UNROLL	8
 
@@ -34,7 +34,7 @@ static __always_inline void canary_combine_words(__u8 kind, canary_words *a, con
 		(*a)[i] = canary_combine_word(kind, (*a)[i], (*b)[i]);
 }
 
-/* @acc and @data combined, into @acc. @kind is a constant. */
+/* Combine @acc and @data into @acc. @kind is a constant. */
 static __always_inline void canary_combine_into(__u8 kind, __u32 *acc, const __u32 *data,
 						__u32 words)
 {
@@ -80,7 +80,7 @@ static __always_inline __u32 canary_checksum_as(enum canary_check check, const _
 	return sum;
 }
 
-/* What canary_hdr.contribution.sum is of the payload @data */
+/* Return: what canary_hdr.contribution.sum has to be for the payload @data */
 static __always_inline __u32 canary_checksum(__u8 kind, const __u32 *data, __u32 words)
 {
 	switch (canary_kind_check(kind)) {
@@ -90,7 +90,7 @@ static __always_inline __u32 canary_checksum(__u8 kind, const __u32 *data, __u32
 	}
 }
 
-/* @a and @b combined, into @to, which may be @a. Return: its checksum. @kind is a constant. */
+/* Combine @a and @b into @to, which may be @a. @kind is a constant. Return: the checksum of @to */
 static __always_inline __u32 canary_combine_as(__u8 kind, __u32 *to, const __u32 *a,
 					       const __u32 *b, __u32 words)
 {
@@ -104,7 +104,7 @@ static __always_inline __u32 canary_combine_as(__u8 kind, __u32 *to, const __u32
 	return sum;
 }
 
-/* The same of any kind that is known */
+/* The same for any known kind */
 #define CANARY_KIND_X(name, operator, lanes, identity, check, flags)	\
 	kind == CANARY_KIND_##name ? canary_combine_as(CANARY_KIND_##name, to, a, b, words) :
 
@@ -117,8 +117,9 @@ static __always_inline __u32 canary_combine(__u8 kind, __u32 *to, const __u32 *a
 #undef CANARY_KIND_X
 
 /*
- * A keyed hash of data that are never merged: NH of RFC 4418 with 64-bit result, universal with
- * 2^-32 over keys of as many words as there are data. @words odd: a 0 completes the last pair.
+ * A keyed hash of data that are never merged: NH of RFC 4418 with a 64-bit result. It is universal
+ * with 2^-32, over keys of as many words as there are data. If @words is odd, a 0 completes the
+ * last pair.
  */
 static __always_inline __u64 canary_hash(const __u32 *key, const __u32 *data, __u32 words)
 {

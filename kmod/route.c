@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Routes, as an administrator's rules have them for the socket that packets leave by: its device,
- * mark, user and label. And what fits them.
+ * Routes. An administrator's rules apply to the UDP socket that packets leave by: to its device,
+ * mark, user and label. The file also knows how large a packet may be on a route.
  */
 
 #include <linux/security.h>
@@ -12,8 +12,8 @@
 
 /**
  * canary_route_lookup() - the route to a member or switch
- * @comm:	with a port
- * @from:	own address; any receives that of the route
+ * @comm:	an engine with a port
+ * @from:	own address; if it is 0.0.0.0, it becomes the address that the route chooses
  * @to:		destination
  * @port:	destination port: equal-cost paths may be chosen by it
  *
@@ -51,10 +51,12 @@ struct rtable *canary_route_lookup(struct canary_comm *comm, struct canary_addr 
 }
 
 /*
- * The largest packet for a route: what its device takes, or less if an administrator says so, and
- * without what a tunnel of the route itself puts around it. Not what ICMP said, as dst_mtu() does:
- * that may be anybody's. The rendezvous finds out what the path takes, and if it takes less one
- * day, large packets not coming is noticed.
+ * Return: the largest packet for a route
+ *
+ * That is what its device takes, or less if an administrator says so, without what a tunnel of the
+ * route puts around it. dst_mtu() also believes ICMP, which anybody may have sent. Here the
+ * rendezvous finds out what the path takes. If the path takes less later, it is noticed that large
+ * packets do not arrive.
  */
 u32 canary_route_mtu(const struct rtable *rt)
 {
@@ -64,7 +66,9 @@ u32 canary_route_mtu(const struct rtable *rt)
 	return mtu - lwtunnel_headroom(rt->dst.lwtstate, mtu);
 }
 
-/* Is it an address of ours, in the table of the device (VRF) that the socket is bound to? */
+/*
+ * Is @addr an address of this host, in the table of the device (VRF) that the socket is bound to?
+ */
 bool canary_route_is_local(struct canary_comm *comm, const struct canary_addr *addr)
 {
 	u32 table = l3mdev_fib_table_by_index(comm->net, READ_ONCE(comm->usk->sk_bound_dev_if));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Rules: who may be a member of which communicator in a network namespace, and under which key.
- * They are asked when a member comes; who is in already stays. netlink.c is how they get here.
+ * Rules say who may be a member of which communicator in a network namespace, and under which key.
+ * They apply when a member joins; a member that is in stays. An administrator sets them by
+ * netlink.c.
  */
 
 #include <crypto/algapi.h>
@@ -14,7 +15,7 @@ void canary_rule_free(struct canary_rule *rule)
 	kfree_sensitive(rule);
 }
 
-/* Puts @rule, which is the list's from now on, behind the others. */
+/* Add @rule behind the others. The list owns it from now on. */
 int canary_rule_add(struct canary_net *cn, struct canary_rule *rule)
 {
 	int err = 0;
@@ -31,7 +32,7 @@ int canary_rule_add(struct canary_net *cn, struct canary_rule *rule)
 	return err;
 }
 
-/* Takes away all rules with the range and user of @like. Return: -ENOENT if there was none. */
+/* Remove all rules with the range and user of @like. Return: 0, or -ENOENT if there was none */
 int canary_rule_delete(struct canary_net *cn, const struct canary_rule *like)
 {
 	struct canary_rule *rule, *next;
@@ -61,7 +62,7 @@ void canary_rules_clear(struct canary_net *cn)
 	INIT_LIST_HEAD(&cn->rules);
 }
 
-/* Is the caller somebody whom @rule is about? */
+/* Is @rule about the caller? */
 static bool canary_rule_is_about(const struct canary_rule *rule)
 {
 	if (uid_valid(rule->uid))
@@ -76,7 +77,7 @@ static bool canary_rule_fits(const struct canary_rule *rule, u32 id)
 	return id >= rule->first && id <= rule->last && canary_rule_is_about(rule);
 }
 
-/* Whose aggregates to take. */
+/* Tell the core from which sources to take aggregates. */
 void canary_prefixes_set(struct cnr_config *cfg, const struct canary_prefix *list, u32 n)
 {
 	u32 i;
@@ -87,7 +88,7 @@ void canary_prefixes_set(struct cnr_config *cfg, const struct canary_prefix *lis
 	cfg->believe = n;
 }
 
-/* Return: 0 or -EPERM. */
+/* Apply @rule to @cfg. Return: 0, or -EPERM: another key is set */
 static int canary_rule_apply(const struct canary_rule *rule, struct cnr_config *cfg)
 {
 	if (rule->keyed) {
@@ -104,8 +105,8 @@ static int canary_rule_apply(const struct canary_rule *rule, struct cnr_config *
 /**
  * canary_rules_check() - may the caller be a member of communicator @cfg->comm?
  * @cn:		the namespace
- * @cfg:	the caller's own key and whose aggregates it takes; these become the
- *		administrator's, if there is a rule that has them
+ * @cfg:	the caller's own key, and the sources whose aggregates it takes. If a rule has
+ *		these, its own replace them
  *
  * Context: process. Return: 0, -EACCES: no rule allows it, -EPERM: another key than its own is
  * set.
@@ -134,7 +135,7 @@ out:
 
 /*
  * May the caller be a member of any communicator at all? Context: process. Return: 0, or -EACCES:
- * no rule is about it.
+ * no rule is about it
  */
 int canary_rules_check_any(struct canary_net *cn)
 {
@@ -153,7 +154,7 @@ int canary_rules_check_any(struct canary_net *cn)
 	return err;
 }
 
-/* Is that what a list of prefixes looks like? */
+/* Is @list a valid list of prefixes? */
 bool canary_prefixes_ok(const struct canary_prefix *list, u32 n)
 {
 	struct cnr_prefix p;
@@ -167,8 +168,8 @@ bool canary_prefixes_ok(const struct canary_prefix *list, u32 n)
 }
 
 /*
- * The port is the communicator's: who may not be a member need not hold it. While it is not known
- * which one it will be, who may not be a member of any need not hold one.
+ * A port is only for members. A caller that may not be a member of the communicator gets none.
+ * While its communicator is not known, a caller that may not be a member of any gets none.
  */
 int canary_rules_check_port(struct canary_comm *comm)
 {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Payloads of the core with the vector unit. A packet is some hundred words, which
- * are looked at up to five times; the compiler must not vectorise in the kernel.
+ * Payloads of the core, with the vector unit. A packet has some hundred words, which are read up to
+ * five times. The kernel does not let the compiler vectorise.
  *
- * The unit is the user's: where it may not be borrowed (irq_fpu_usable()), on processors that
- * lack AVX2 and for blocks too small to be worth it the loops of reduce.h do the same.
+ * The unit belongs to user space. The loops of reduce.h do the same where the unit may not be
+ * borrowed (irq_fpu_usable()), on processors without AVX2, and for blocks that are too small to
+ * gain.
  */
 
 #include "canary.h"
@@ -16,7 +17,7 @@
 #include <asm/fpu/api.h>
 #include <asm/fpu/types.h>
 
-#define CANARY_SIMD_STEP	32	/* words a turn of the loops */
+#define CANARY_SIMD_STEP	32	/* words in one turn of a loop */
 #define CANARY_SIMD_MIN		(2 * CANARY_SIMD_STEP)
 
 static DEFINE_STATIC_KEY_FALSE(canary_simd_on);
@@ -37,7 +38,7 @@ static __always_inline bool canary_simd_begin(u32 words)
 	return true;
 }
 
-/* Adds up the 8 lanes of ymm0: the last instructions of both loops. */
+/* Add up the lanes of ymm0 and ymm1: the last instructions of both loops. */
 #define CANARY_SIMD_FOLD					\
 	"vpaddd %%ymm1, %%ymm0, %%ymm0\n\t"			\
 	"vextracti128 $1, %%ymm0, %%xmm1\n\t"			\
@@ -49,7 +50,7 @@ static __always_inline bool canary_simd_begin(u32 words)
 	"vmovd %%xmm0, %k[sum]\n\t"				\
 	"vzeroupper\n\t"
 
-/* @end: behind a multiple of the step, not 0 */
+/* @end: behind the last word; the length is a multiple of the step, and not 0 */
 static u32 canary_simd_checksum(const u32 *data, const u32 *end)
 {
 	u32 sum;
@@ -71,7 +72,7 @@ static u32 canary_simd_checksum(const u32 *data, const u32 *end)
 	return sum;
 }
 
-/* @end: of @a, as above */
+/* @end: the end of @a, as above */
 static u32 canary_simd_add(u32 *to, const u32 *a, const u32 *b, const u32 *end)
 {
 	u32 sum;
@@ -107,7 +108,7 @@ static u32 canary_simd_add(u32 *to, const u32 *a, const u32 *b, const u32 *end)
 	return sum;
 }
 
-/* @end: of @data, as above. 8 words a register make 4 products of 64 bits. */
+/* @end: the end of @data, as above. 8 words in a register make 4 products of 64 bits. */
 static u64 canary_simd_hash(const u32 *key, const u32 *data, const u32 *end)
 {
 	u64 hash;
@@ -177,7 +178,7 @@ u32 cnr_checksum(u8 kind, const u32 *data, u32 length)
 	return sum + canary_checksum(kind, data + n, words - n);
 }
 
-/* Other kinds than the one that there is vector code for take the loops. */
+/* There is vector code for one kind only. Other kinds use the loops. */
 u32 cnr_combine(u8 kind, u32 *to, const u32 *a, const u32 *b, u32 length)
 {
 	u32 n, sum, words = length / 4;
@@ -190,7 +191,7 @@ u32 cnr_combine(u8 kind, u32 *to, const u32 *a, const u32 *b, u32 length)
 	return sum + canary_combine(kind, to + n, a + n, b + n, words - n);
 }
 
-#else /* the loops are all there is */
+#else /* without vector code */
 
 void __init canary_simd_init(void)
 {

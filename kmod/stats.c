@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counters: those of the cores that live, those of engines that ended, and drops that happen
- * where there is no core.
+ * Counters: those of living cores, those of engines that have ended, and drops that happen where
+ * there is no core.
  */
 
 #include "canary.h"
@@ -16,7 +16,7 @@ static void canary_stats_add(struct cnr_stats *to, const struct cnr_stats *from)
 		to->drop[i] += from->drop[i];
 }
 
-/* Adds @stats to @values, which are in the order of CANARY_STATS. */
+/* Add @stats to @values, which are in the order of CANARY_STATS. */
 static void canary_stats_sum(u64 *values, const struct cnr_stats *stats)
 {
 	u32 i;
@@ -27,7 +27,9 @@ static void canary_stats_sum(u64 *values, const struct cnr_stats *stats)
 		values[CNR_COUNTER_COUNT + i] += stats->drop[i];
 }
 
-/* What no core counts is the namespace's: a packet that is for none of a port's engines, too. */
+/*
+ * Count drops without a core for the namespace, such as a packet that is for no engine of its port.
+ */
 void canary_count_stray(const struct net *net, enum canary_drop why, u32 n)
 {
 	struct canary_net *cn = canary_net(net);
@@ -37,10 +39,7 @@ void canary_count_stray(const struct net *net, enum canary_drop why, u32 n)
 	spin_unlock_bh(&cn->stats_lock);
 }
 
-/*
- * Count packets that the Linux side dropped
- * Context: canary_comm.lock is held.
- */
+/* Count packets that the module dropped, not the core. Context: canary_comm.lock is held. */
 void canary_count_drop(struct canary_comm *comm, enum canary_drop why, u32 n)
 {
 	lockdep_assert_held(&comm->lock);
@@ -50,7 +49,7 @@ void canary_count_drop(struct canary_comm *comm, enum canary_drop why, u32 n)
 		canary_count_stray(comm->net, why, n);
 }
 
-/* Keeps in the namespace what a core counted that goes away. */
+/* Keep the counters of a core that goes away. */
 void canary_stats_fold(struct canary_comm *comm, const struct cnr_stats *stats)
 {
 	struct canary_net *cn = canary_net(comm->net);
@@ -60,7 +59,7 @@ void canary_stats_fold(struct canary_comm *comm, const struct cnr_stats *stats)
 	spin_unlock_bh(&cn->stats_lock);
 }
 
-/* Adds the counters of one engine to CANARY_STATS_COUNT @values. */
+/* Add the counters of one engine to CANARY_STATS_COUNT @values. */
 void canary_stats_read(struct canary_comm *comm, u64 *values)
 {
 	spin_lock_bh(&comm->lock);
@@ -69,7 +68,7 @@ void canary_stats_read(struct canary_comm *comm, u64 *values)
 	spin_unlock_bh(&comm->lock);
 }
 
-/* Sums up a namespace. Context: process; takes canary_net.lock. */
+/* Add up the counters of a namespace. Context: process; takes canary_net.lock. */
 void canary_stats_net(struct canary_net *cn, u64 *values)
 {
 	struct canary_comm *comm;
@@ -83,7 +82,7 @@ void canary_stats_net(struct canary_net *cn, u64 *values)
 	mutex_unlock(&cn->lock);
 }
 
-/* Name of value @index; *@prefix is "drop-" for drop reasons, else empty. */
+/* Return: the name of value @index; *@prefix is "drop-" for drop reasons, else empty */
 const char *canary_stats_name(u32 index, const char **prefix)
 {
 	if (index < CNR_COUNTER_COUNT) {

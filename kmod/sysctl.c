@@ -2,13 +2,13 @@
 /*
  * /proc/sys/net/canary, of each network namespace:
  *
- * wmem_default	SO_SNDBUF of new sockets, bytes. What a process may ask for by SO_SNDBUF is bound by
- *		net.core.wmem_max, as for all sockets
+ * wmem_default	SO_SNDBUF of new sockets, bytes. net.core.wmem_max bounds what a process may ask
+ *		for by SO_SNDBUF, as for all sockets
  * mem_max	bytes that all sockets of the namespace may take, besides what budget.c says
  * members_max	members of the communicators of all its sockets together
  *
- * A new namespace has what the initial one has. These protect the machine: a guest (budget.c)
- * cannot change them.
+ * A new namespace copies the values of the initial one. They protect the machine, so a guest
+ * (budget.c) cannot change them.
  */
 
 #include <linux/slab.h>
@@ -38,7 +38,7 @@ static const struct ctl_table canary_sysctl_table[] = {
 		.proc_handler	= proc_dointvec_minmax,
 		.extra1		= SYSCTL_ZERO,
 	},
-	{ }	/* ends it before 6.11; not registered later */
+	{ }	/* end of the table before 6.11; later kernels are given the size */
 };
 
 /* Context: process; @net begins. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Tracepoints: what trace.h declares is defined here. */
+/* This file defines the tracepoints that trace.h declares. */
 
 #include "canary.h"
 

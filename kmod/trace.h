@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Tracepoints, below events/canary/. Addresses and ports are the other side's.
- */
+/* Tracepoints, below events/canary/. Addresses and ports are those of the other side. */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM canary
 
@@ -11,7 +9,7 @@
 #include <linux/tracepoint.h>
 #include "canary.h"
 
-/* A packet with elements that was sent (out) or accepted */
+/* A packet with data was sent (out) or accepted */
 DECLARE_EVENT_CLASS(canary_packet,
 	TP_PROTO(const struct canary_hdr *hdr, const struct canary_addr *addr, __be16 port,
 		 bool out),
@@ -84,7 +82,7 @@ TRACE_EVENT(completion,
 		  __entry->error)
 );
 
-/* A packet was dropped, coming in or going out */
+/* A packet was dropped, either incoming or outgoing (out) */
 TRACE_EVENT(drop,
 	TP_PROTO(const struct canary_comm *comm, enum canary_drop why, u8 type,
 		 const struct canary_addr *addr, __be16 port, bool out),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The work queue of what has to sleep: pages are given back, engines end. */
+/* The work queue, for work that has to sleep: giving back pages, ending engines. */
 
 #include "canary.h"
 
@@ -11,7 +11,10 @@ int canary_work_init(void)
 	return canary_wq ? 0 : -ENOMEM;
 }
 
-/* Waits for what is queued: the last deed of an engine's end is to let the module go. */
+/*
+ * Waits for all queued work. An engine that ends releases the module as its last act, so the work
+ * may still be running.
+ */
 void canary_work_exit(void)
 {
 	destroy_workqueue(canary_wq);
