@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Testbeds: the fault injector's test, Mininet topologies, experiments, the demo.
+# Testbeds: the test of the fault injector, Mininet topologies, experiments, the demonstration.
 
 FAULT_NEEDS := $(B)/bin/canary
 DEMO_NEEDS := $(B)/bin/canary $(B)/bin/digits $(B)/data/digits.csv.gz
@@ -49,8 +49,8 @@ fault: $(B)/bin/canary $(FAULT_TOOLS) ## one fault experiment: FAULT=NAME (topol
 fault-matrix: $(B)/bin/canary $(FAULT_TOOLS) ## all faults, topologies, sizes with the user engine until BLOCKS (1000000) are right; goes on where it was
 	@topology/fault_matrix.py --engine user --blocks $(BLOCKS) --long 1000000 --state $(B)/fault-matrix
 
-# All ranks and switches of the guest share an emulated processor, which the machine may have other uses
-# for: an answer may take longer than 5 s there. Faults with ranks that die have a time of their own.
+# All ranks and switches of the guest share one emulated processor, and this machine may have other
+# work. So an answer may take longer than 5 s there. Faults that kill ranks set a shorter time.
 GUEST_RANKS := --dead-after 60s
 GUEST_FAULTS := selftests/faults/guest.sh topology/fault_matrix.py --engine kernel --stall 120
 

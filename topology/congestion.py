@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Congestion: dynamic trees against static trees, the ring and Open MPI on an
-emulated network whose other hosts send each other random uniform traffic.
+"""Congestion: compares dynamic trees with static trees, the ring and Open MPI, on an emulated
+network whose other hosts send each other random uniform traffic.
 
   topology/congestion.py                        a small matrix, as make demo-congestion
   topology/congestion.py --shares 0,0.25,0.5,0.75 --seeds 5 --size 4M
@@ -9,10 +9,9 @@ emulated network whose other hosts send each other random uniform traffic.
   topology/congestion.py --algorithms dynamic,dynamic-adaptive,dynamic-block,dynamic-flow,dynamic-flowlet
   topology/congestion.py --engine kernel        AF_CANARY, in the guest that counts instructions
 
-Each run is kept as a line of runs.jsonl in the output directory; the same
-command goes on where it was interrupted. At the end: congestion.json (a list of
-{scenario, algorithm, congestion, goodput_median, goodput_spread, unit, runs, ...}),
-congestion.csv and pictures, there as well.
+Each run is kept as a line of runs.jsonl in the output directory, so that the same command goes on
+where it was interrupted. At the end it writes congestion.json (a list of {scenario, algorithm,
+congestion, goodput_median, goodput_spread, unit, runs, ...}), congestion.csv and pictures there.
 """
 import argparse
 import glob
@@ -40,9 +39,9 @@ MODULE = os.path.join(TOP, "build/kmod/canary.ko")
 TRAFFIC = 0.45      # of a link's rate, by each host that congests
 OUT = os.path.join(TOP, "build/congestion")
 ALGORITHMS = "dynamic,static-1,static-2,static-4,ring,openmpi"
-# Of the processors, or it is said that something else runs
+# If less of the processors is idle before a run, a message says that something else runs.
 IDLE = 0.8
-# What a scenario's name mentions if it is another one
+# Usual settings. The name of a scenario mentions those that differ.
 USUAL = {"rate": "10mbit", "size": "1M", "queue": None, "protocol": "udp", "period": 1, "iterations": 2,
          "window": None, "generator": "iperf3"}
 
@@ -52,7 +51,7 @@ def say(text=""):
 
 
 def window(text):
-    """For add_argument(type=)"""
+    """For add_argument(type=): a window"""
     value = arguments.number(int, 1, 1024)(text)
     if value & (value - 1):
         raise argparse.ArgumentTypeError(f"'{text}' is not a power of two")
@@ -127,7 +126,7 @@ def parse(argv):
 
 
 def usual_rows(out):
-    """Where rows are if runs are in OUT; ValueError if they cannot be written there"""
+    """Path of the rows for runs in OUT. ValueError if they cannot be written there"""
     usual = os.path.realpath(out) == os.path.realpath(OUT)
     path = f"{OUT}.json" if usual else os.path.join(out, "congestion.json")
     if os.path.isdir(os.path.dirname(path)):
@@ -139,7 +138,7 @@ def usual_rows(out):
 
 
 def check(args):
-    """ValueError says what is wrong; the lists of ARGS"""
+    """Check ARGS, and add the lists that they name. ValueError says what is wrong."""
     args.share_list = numbers(args.shares, float, 0, 0.99, "--shares")
     try:
         args.algorithm_list = [congestion.Algorithm(name) for name in args.algorithms.split(",")]
@@ -163,21 +162,21 @@ def check(args):
 
 
 def program():
-    """What tells what is measured, and how, from other versions of it"""
+    """A hash of the programs that measure. Runs of other versions are not compared."""
     total = hashlib.sha256()
     here = os.path.dirname(os.path.abspath(__file__))
     for path in sorted([CANARY, *glob.glob(MODULE),
                         os.path.join(here, "congestion.py"), os.path.join(here, "mpi_rank.py"),
                         *glob.glob(os.path.join(here, "canary_topo/*.py"))]):
         if os.path.basename(path) in ("plots.py", "results.py"):
-            continue    # afterwards
+            continue    # these only show results
         with open(path, "rb") as file:
             total.update(file.read())
     return total.hexdigest()[:16]
 
 
 def scenario(args):
-    """The name under which results are kept together."""
+    """Name of a scenario, under which its results are kept"""
     more = f", {args.communicators} communicators" if args.communicators > 1 else ""
     more += f", others offer {args.traffic:g}" if args.traffic != TRAFFIC else ""
     number = args.switches if args.switches.isdigit() else args.switches.count(",") + 1
@@ -190,7 +189,7 @@ def scenario(args):
 
 
 def settings(args):
-    """All that makes runs comparable."""
+    """The settings that comparable runs have in common"""
     return {name: getattr(args, name) for name in
             ("topology", "rate", "queue", "traffic", "protocol", "period", "size", "iterations",
              "timeout", "static_timeout", "engine", "communicators", "switches", "trees", "window",
@@ -198,8 +197,8 @@ def settings(args):
 
 
 def forwarding(args, rate):
-    """(packets that this machine can forward a second, those that links of RATE can ask for, what
-    else it does now)"""
+    """Return: (packets per second that this machine can forward, those that links of RATE can ask
+    for, what else it does now, as text)"""
     idle = congestion.processors_idle()
     with experiment.Testbed(topology_by_name(args.topology), switches="none") as testbed:
         possible = congestion.packet_hops_possible(testbed)
@@ -211,7 +210,8 @@ def forwarding(args, rate):
 
 
 def carried(argv):
-    """Bits a second of links that this machine carries in the scenario of ARGV"""
+    """Return: (bits per second on links that this machine can carry in the scenario of ARGV, what
+    else it does now)"""
     args = parse(argv)
     rate = parse_rate(args.rate)
     possible, needed, busy = forwarding(args, rate)
@@ -219,7 +219,7 @@ def carried(argv):
 
 
 def refuse_impossible(args, rate):
-    """RuntimeError if the links could carry more than this machine."""
+    """Raise RuntimeError if the links could carry more than this machine."""
     possible, needed, busy = forwarding(args, rate)
     say(f"This machine can forward {possible:.0f} packets a second from port to port now, besides the rest{busy}; "
         f"these links can ask for {needed:.0f}.")
@@ -236,7 +236,7 @@ def told(run):
 
 
 def go(args, runs, scene, todo):
-    """Does what is left to do."""
+    """Do the runs that are missing."""
     with experiment.Testbed(topology_by_name(args.topology), rate=scene.rate, queue=args.queue,
                             timeout=args.timeout, mode="shaped",
                             switches=args.switches) as testbed:
@@ -295,21 +295,21 @@ def in_guest(args, argv):
 
 
 def first_of(argv):
-    """ARGV, but the first run only"""
+    """ARGV, reduced to its first run"""
     args = parse(argv)
     return [*argv, "--algorithms", args.algorithm_list[0].name, "--shares", str(args.share_list[0]), "--seeds", "1",
             "--alone", ""]
 
 
 def is_done(args, run, limit):
-    """Whether RUN need not be made again: what a machine that was too busy measured is no result. In
-    the guest all machines measure the same."""
+    """Is there a valid result of RUN? What a machine measured that was too busy is none. In the
+    guest all machines measure the same."""
     return "goodput" in (run or {}) and \
         (args.any_rate or args.engine == "kernel" or not results.says_nothing(run, limit))
 
 
 def left_to_do(args, runs, limit):
-    """(keys of all runs, those that are not there yet)"""
+    """Return: (keys of all runs, runs that are missing)"""
     todo, keys = [], []
     for algorithm in args.algorithm_list:
         why_not = algorithm.why_not()
@@ -324,13 +324,13 @@ def left_to_do(args, runs, limit):
             keys.append(key)
             if not is_done(args, runs.find(key), limit):
                 todo.append((key, algorithm, share, seed, alone))
-    # Interleaved: what else the machine does hits all alike
+    # Runs are interleaved, so that other work of this machine affects all alike.
     todo.sort(key=lambda item: (item[3], item[2]))
     return keys, todo
 
 
 def run_all(args, argv):
-    """Measures what is missing; all runs that were asked for."""
+    """Measure what is missing. Return: all runs that were asked for"""
     rate = parse_rate(args.rate)
     if not rate:
         raise ValueError("--rate: links without a rate are never congested")
@@ -369,7 +369,8 @@ def run_all(args, argv):
 
 
 def go_through(argv):
-    """(exit status, rows, scene) of one scenario; no scene if it is none."""
+    """Measure one scenario. Return: (exit status, rows, scene); the scene is None if ARGV describes
+    none"""
     system.end_by_signals(signal.SIGTERM, signal.SIGHUP)
     try:
         args = parse(argv)

@@ -1,22 +1,21 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""All figures about congestion, one part after the other: shares of hosts that
-congest, what they offer, ways to choose a port, several communicators, few
-switches that run the program.
+"""All figures about congestion, one part after the other: shares of hosts that congest, what these
+offer, ways to choose a port, several communicators, few switches that run the program.
 
   topology/congestion_demo.py                   the small form, as make demo-congestion
   topology/congestion_demo.py --form full
   topology/congestion_demo.py --parts choices --form full -- --traffic 0.5
   topology/congestion_demo.py --parts guest     AF_CANARY in the guest, as make demo-congestion-guest
 
-Links have the highest of RATES that this machine carries, unless a rate follows --: what it forwards
-is measured, then one run is tried. Where rows show later that it does not, that part is measured again with the next
-lower one, which the rest has, too. What is said of links by a machine that is too busy is no result, and
-rows say so; where no rate gives results, nothing is measured. The guest has its own rate: its clock counts
-instructions.
+Links have the highest of RATES that this machine carries, unless a rate follows --. To find it, the
+program measures what the machine forwards, then it tries one run. If rows show later that a rate is
+too high, their part is measured again with the next lower one, and so is the rest. A machine that
+is too busy gives no results about links, and its rows say so. If no rate gives results, nothing is
+measured. The guest has its own rate, as its clock counts instructions.
 
-What follows -- goes to topology/congestion.py, for all parts. Interrupted, the
-same command goes on where it was.
+What follows -- goes to topology/congestion.py, for all parts. After an interruption, the same
+command goes on where it was.
 """
 import os
 import sys
@@ -28,22 +27,25 @@ from canary_topo import arguments, plots, results  # noqa: E402
 
 # Mbit/s
 RATES = [10, 5, 3, 2, 1]
-# With less than the first of them vectors are half as long, and who is slow gets so many seconds Mbit/s
+# Seconds times Mbit/s: a slow run may take so long on links with less than RATES[0]. Vectors are
+# half as long there.
 PATIENCE = 1200
 CHOICES = "dynamic,dynamic-early,dynamic-adaptive,dynamic-block,dynamic-flow"
 MORE_CHOICES = f"{CHOICES},dynamic-flowlet,dynamic-random,dynamic-two"
 TREES = "dynamic,static-1,static-2,static-4"
 LEAF_SPINE = ["--topology", "leaf_spine:4,4,2"]
-# Links with which a quarter of the guest's processor is idle, and what docs/results/simulator.md says
+# The guest: with this rate a quarter of its processor is idle. docs/results/simulator.md explains
+# the rest.
 GUEST = ["--engine", "kernel", "--rate", "3mbit", "--size", "512K", "--window", "64", "--generator", "plain"]
 
 
 def of(*words, **options):
-    """Words of congestion.py"""
+    """Words for congestion.py"""
     return [*words, *(str(word) for name, value in options.items() for word in (f"--{name.replace('_', '-')}", value))]
 
 
-# {part: {form: options of congestion.py, one list for each scenario}}; what matters most comes first
+# {part: {form: options of congestion.py, one list for each scenario}}; the most important part
+# comes first
 PARTS = {
     "half": {
         "small": [of(shares=0.5, algorithms=TREES, alone="dynamic")],
@@ -56,7 +58,7 @@ PARTS = {
         "full": [of(shares=0, algorithms=f"{TREES},ring"),
                  of(shares=0, algorithms=f"{TREES},ring", size="4M", seeds=3, iterations=1)],
     },
-    # The outside peer: at a third of the rate as well, where the processors are not what limits it
+    # Open MPI. At a third of the rate, too, where the processors are not the limit.
     "openmpi": {
         form: [of(shares=0, algorithms="openmpi", seeds=seeds),
                of(shares=0, algorithms="dynamic,ring,openmpi", rate="3mbit", size="256K", seeds=seeds)]
@@ -91,7 +93,7 @@ PARTS = {
         "full": [of(shares=0.5, traffic=load, seeds=5, algorithms=TREES)
                  for load in (0.45, 0.6, 0.8, 0.25)],
     },
-    # Planned trees whose switches wait longer for those whom they were told
+    # Static trees whose switches wait longer for the contributions that they were told to expect
     "waiting": {
         "small": [],
         "full": [of(shares=0.5, algorithms="static-2,static-4", static_timeout=timeout)
@@ -114,12 +116,12 @@ PARTS = {
                     iterations=1)],
     },
 }
-# What a picture of goodput over shares is made of
+# Parts that share a plot of goodput over the share of hosts that congest
 BY_SHARE = ("half", "nobody", "most", "more-shares")
 
 
 def label(part, row):
-    """What tells a row of PART from others in a picture of several scenarios"""
+    """A label for a row of PART in a plot of several scenarios"""
     settings = row["settings"]
     if part == "communicators":
         return f"{settings['communicators']} x {row['algorithm']}"
@@ -137,7 +139,7 @@ def label(part, row):
 
 
 def by_share(rows, scene):
-    """Goodput over the share of hosts that congest, where all else is the same."""
+    """Plot goodput over the share of hosts that congest, for scenarios that are equal otherwise."""
     usual = [row for row in rows if row["scenario"] == rows[0]["scenario"]]
     if len({row["congestion"] for row in usual}) < 2:
         return []
@@ -147,7 +149,7 @@ def by_share(rows, scene):
 
 
 def picture(part, rows, scene):
-    """Of all scenarios of a part"""
+    """Plot all scenarios of a part."""
     return plots.bars([(label(part, row), row) for row in rows], scene.out, part, part,
                       None if part in ("communicators", "openmpi") else scene.limit)
 
@@ -157,18 +159,18 @@ def names_rate(options):
 
 
 def value_of(options, name):
-    """What the option NAME says among OPTIONS, or None"""
+    """Value of the option NAME in OPTIONS, or None"""
     return options[options.index(name) + 1] if name in options else None
 
 
 def is_guests(options):
-    """Whether what they measure does not depend on this machine"""
+    """Do they measure in the guest, where this machine does not matter?"""
     return value_of(options, "--engine") == "kernel"
 
 
 def rates(args, parts):
-    """(exit status so far, the rates to try, in Mbit/s: what the machine carries, and less; None: as all
-    options say)"""
+    """Return: (exit status so far, rates to try, in Mbit/s). The first rate is what the machine
+    carries, the others are lower. [None] keeps the rates that the options say."""
     own = [options for part in parts for options in PARTS[part][args.form] if not is_guests(options)]
     if names_rate(args.options) or not own:
         return 0, [None]
@@ -191,12 +193,12 @@ def rates(args, parts):
 
 
 def try_out(args, options, rate):
-    """As go_through(), of the first run, which is kept"""
+    """congestion.go_through() of the first run, whose result is kept"""
     return congestion.go_through(congestion.first_of([*options_of(options, rate), *args.options]))
 
 
 def options_of(options, rate):
-    """OPTIONS of a scenario on links of RATE Mbit/s; those that have a lower one keep it"""
+    """OPTIONS of a scenario on links of RATE Mbit/s. Options that have a lower rate keep it."""
     if rate is None or is_guests(options) or names_rate(options) and float(value_of(options, "--rate")[:-4]) <= rate:
         return options
     options = [word for i, word in enumerate(options) if "--rate" not in options[max(0, i - 1):i + 1]]
@@ -208,12 +210,13 @@ def options_of(options, rate):
 
 
 def no_results(rows):
-    """Of ROWS, those that a slower link may mend: Open MPI's ranks poll, whatever the rate is."""
+    """Rows without a result for which a slower link may help. Open MPI's ranks poll, whatever the
+    rate is."""
     return [row for row in rows if row["limit"] == "processor" and not row["algorithm"].startswith("openmpi")]
 
 
 def complaint(status, rows):
-    """None, or what a slower link may mend about ROWS"""
+    """None, or a reason to try slower links"""
     lacking = no_results(rows)
     if not lacking:
         return "runs failed" if status else None
@@ -221,8 +224,8 @@ def complaint(status, rows):
 
 
 def measure(args, part, rate):
-    """(status, rows, scene) of all scenarios of PART; no scene if it was given up. With a RATE, not beyond
-    rows that are no results."""
+    """Measure all scenarios of PART. Return: (status, rows, scene); the scene is None if the part
+    was given up. With a RATE, stop at rows that are no results."""
     failed, rows, scene = 0, [], None
     for options in PARTS[part][args.form]:
         status, found, scene = congestion.go_through(
@@ -246,7 +249,7 @@ def draw(args, part, rows, every, scene):
 
 
 def demonstrate(args, parts):
-    """All parts, on links of one rate as long as they give results; the exit status"""
+    """Do all parts, on links of one rate as long as that gives results. Return: the exit status"""
     failed, left = rates(args, parts)
     every, number = [], 0
     while left and number < len(parts):

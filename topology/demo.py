@@ -1,11 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The demonstration: eight hosts behind six XDP switches train a classifier on
-handwritten digits, summing their gradients through the network.
+"""The demonstration: eight hosts behind six XDP switches train a classifier on handwritten digits,
+and sum their gradients through the network.
 
-The kernel's engine needs canary.ko. Where it is not loaded, all of this
-happens in a guest with Debian's kernel; --engine user needs no module and runs
-here. Ends with build/demo.json."""
+The kernel engine needs canary.ko. Where it is not loaded, all of this happens in a guest with
+Debian's kernel. --engine user needs no module and runs here. The result is build/demo.json."""
 import argparse
 import json
 import os
@@ -22,11 +21,12 @@ from canary_topo.node import TOP  # noqa: E402
 
 SPINES, LEAVES, HOSTS = 2, 4, 2
 MODULE = os.environ.get("CANARY_MODULE", os.path.join(TOP, "build/kmod/canary.ko"))
-# What tests may set, for the guest too
+# Variables that tests may set. The guest gets them, too.
 ENVIRONMENT = ("CANARY", "DIGITS", "DIGITS_DATA", "CANARY_MODULE")
 GUEST = os.path.join(TOP, "selftests/vm/run.sh")
 ACCURACY_AT_LEAST = 0.90
-# With the kernel's engine, whose timing is not at the mercy of a busy machine
+# Limit for the kernel engine. Its timing in the guest does not depend on other work of this
+# machine.
 CONTRIBUTIONS_AT_MOST = 1.1
 
 
@@ -39,7 +39,7 @@ def module_loaded():
 
 
 def in_guest(args):
-    """Runs this program again where canary.ko can be loaded."""
+    """Run this program again where canary.ko can be loaded."""
     out = os.path.join(TOP, "build/demo")
     shutil.rmtree(out, ignore_errors=True)
     os.makedirs(out)
@@ -50,7 +50,7 @@ def in_guest(args):
     for name in ENVIRONMENT:
         if name in os.environ:
             command += ["--env", name]
-    # The guest's clock may leap while it waits for a file: patience is the runner's.
+    # The guest's clock may leap while it waits for a file, so the runner limits the time.
     command += ["--", "/usr/bin/python3", os.path.abspath(__file__), "--inside", "--engine", "kernel",
                 "--patience", "1000000",
                 "--switch-timeout", args.switch_timeout, "--rate", args.rate, "--epochs", str(args.epochs),
@@ -90,7 +90,7 @@ def train(testbed, args, work, title):
 
 
 def demonstrate(args, work):
-    """The same training twice: over the switches, then over the same routers."""
+    """Train twice: over the switches, then over the same routers."""
     say(f"Starting {SPINES} spines, {LEAVES} leaves, {LEAVES * HOSTS} hosts; links of {args.rate}.")
     topo = LeafSpine(SPINES, LEAVES, HOSTS)
     with experiment.Testbed(topo, rate=parse_rate(args.rate), timeout=args.switch_timeout,

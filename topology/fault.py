@@ -1,8 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""One fault experiment: ranks sum vectors and check every element, something
-goes wrong meanwhile, and this says what that cost, beside the same run
-without the fault.
+"""One fault experiment: ranks sum vectors and check every element while something goes wrong. It
+says what that cost, compared with the same run without the fault.
 
   topology/fault.py list
   topology/fault.py switch-kill

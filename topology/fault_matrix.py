@@ -1,15 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""All fault experiments, on several topologies, with several members and
-sizes, again and again with other seeds until so many blocks were verified.
-A wrong sum, a hang, an error where there should be none or that names the wrong
-ranks: each is a failure with its seed.
+"""All fault experiments, on several topologies, with several numbers of members and sizes. They are
+repeated with other seeds until so many blocks were verified. A failure is a wrong sum, a hang, an
+error where there should be none, or an error that names the wrong ranks. Its seed is printed.
 
   topology/fault_matrix.py --blocks 1000000 --state build/fault-matrix
   topology/fault_matrix.py --tap --topology star:4 --sizes 3000
 
-With --state, trials that are done are not done again: an interrupted matrix
-goes on. Progress is a line for each trial."""
+With --state, trials that are done are not done again, so an interrupted matrix goes on. Each trial
+prints one line."""
 import json
 import os
 import shutil
@@ -22,13 +21,13 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from canary_topo import arguments, experiment, experiments, system, topology_by_name  # noqa: E402
 from canary_topo.faults import ALL, FAULTS  # noqa: E402
 
-# topology: ranks a host
+# topology: ranks on each host
 TOPOLOGIES = ["star:2", "star:5", "leaf_spine:2,2,2", "leaf_spine:2,4,2", "star:3*3"]
 SIZES = [1, 5000, 120000]
 
 
 def topology_and_ranks(text):
-    """star:3*2 -> (topology, ranks on each host)"""
+    """Return: (topology, ranks on each host) for a text such as star:3*2"""
     topology, star, ranks = text.partition("*")
     if star and not (ranks.isdigit() and 1 <= int(ranks) <= 64):
         raise ValueError(f"'{text}': '{ranks}' is not a number of ranks from 1 to 64")
@@ -36,7 +35,7 @@ def topology_and_ranks(text):
 
 
 class Matrix:
-    """Goes through the cells and keeps what came of them."""
+    """Goes through all trials and keeps their results."""
 
     def __init__(self, args):
         self.args = args
@@ -96,14 +95,14 @@ class Matrix:
             print(f"    {line}", flush=True)
 
     def cells(self, testbed, topology, per_host, seed):
-        """All trials of a testbed."""
+        """Do all trials on one testbed."""
         for size in self.args.sizes:
             base = {}
             for fault in map(FAULTS.get, self.args.faults):
                 members = (len(testbed.net.hosts) - fault.spare) * per_host
                 if not fault.possible(testbed, members):
                     continue
-                # What happens in the middle of an operation needs one that has a middle
+                # A fault in the middle of an operation needs a long operation.
                 if fault.long and size != max(self.args.sizes):
                     continue
                 cell = f"{fault.name} {topology} size {size} seed {seed} engine {self.args.engine}"
@@ -138,7 +137,7 @@ class Matrix:
                 return
 
     def between(self):
-        """Between two testbeds; for others to fill in."""
+        """Called between two testbeds; subclasses may override it."""
 
     def summary(self):
         hangs = sum(any(line.startswith("hang") for line in result["wrong"])
@@ -155,7 +154,7 @@ class Matrix:
 
 
 def common(parser):
-    """Options that soak.py has, too"""
+    """Add the options that soak.py has, too."""
     number, add = arguments.number, parser.add_argument
     add("--topology", nargs="+", type=arguments.taken_by(topology_and_ranks), default=TOPOLOGIES,
         help="as run.py has them; star:3*2 is two ranks a host")

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What each rank of the outside peer runs: SIZE bytes of int32, MPI_Allreduce as often
-as `canary perf allreduce` does it: out of place and in place, each WARMUP times before, then
-ITERATIONS times by the clock, then once to look at. Rank 0 prints the seconds that one took."""
+"""The program of each rank of Open MPI. It sums SIZE bytes of int32 with MPI_Allreduce as often as
+`canary perf allreduce` does: out of place and in place, each WARMUP times without and ITERATIONS
+times with the clock, then once to check. Rank 0 prints the seconds of one operation."""
 import json
 import sys
 
@@ -18,7 +18,7 @@ def main():
     receive = numpy.empty_like(vector)
     seconds, wrong = 0, 0
     for send in (vector, MPI.IN_PLACE):
-        # TCP has to learn what the paths carry
+        # TCP has to find out what the paths carry.
         for _ in range(warmup):
             comm.Allreduce(send, receive)
         comm.Barrier()

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs a job on the hosts of a testbed, checks every result, and writes what
-switches, links, faults and ranks counted.
+"""Runs a job on the hosts of a testbed, checks every result, and writes the counters of switches,
+links, faults and ranks.
 
   topology/run.py --topology leaf_spine:2,4,2 allreduce --elements 100000
   topology/run.py --topology through_router --faults drop=1% digits -- --epochs 3

@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""For long, in the guest: all faults, on several topologies, through AF_CANARY,
-while other sockets are opened, used and closed all the time. Then nothing may be
-left: not a byte that the module accounts for, no page pinned, no memory of the
-kernel beyond what its own caches had after a first pass of the same.
+"""A long run in the guest: all faults, on several topologies, through AF_CANARY, while other
+sockets are opened, used and closed all the time. At the end nothing may be left: no byte that the
+module accounts for, no pinned page, and no more kernel memory than after a first pass of the same
+work.
 
   topology/soak.py --minutes 30 --state DIRECTORY
 
-Kernel warnings are the guest runner's to see. Prints TAP."""
+The guest's runner looks for kernel warnings. Prints TAP."""
 import glob
 import json
 import os
@@ -24,18 +24,18 @@ from canary_topo.trial import WORKER  # noqa: E402
 import fault_matrix  # noqa: E402
 
 SOCKETS = os.path.join(TOP, "build/selftests/kmod/worker")
-# Caches of objects that sockets, routes and packets come from, and by how many
-# the rest of the system may have made them grow
+# Slab caches of sockets, routes and packets, and by how many objects the rest of the system may
+# make them grow
 CACHES = {"UDP": 32, "ip_dst_cache": 64, "skbuff_head_cache": 128, "sock_inode_cache": 32,
           "net_namespace": 1}
-# kB by which the kernel's own caches may have grown
+# kB by which the kernel's own caches may grow
 NOISE = 4096
 PATIENCE = 120
 SETTLED = 10
 
 
 def read_numbers(path):
-    """{name: number} of lines that begin so"""
+    """Return: {name: number} of lines of the form "name number"."""
     found = {}
     with open(path, encoding="ascii") as file:
         for line in file:
@@ -46,13 +46,13 @@ def read_numbers(path):
 
 
 def memory():
-    """kB: slabs that cannot be given back, vmalloc, per-cpu"""
+    """kB of slabs that cannot be reclaimed, vmalloc and per-cpu memory"""
     found = read_numbers("/proc/meminfo")
     return sum(found[name] for name in ("SUnreclaim", "VmallocUsed", "Percpu"))
 
 
 def pinned():
-    """Pages pinned and not given back"""
+    """Number of pages that are pinned"""
     found = read_numbers("/proc/vmstat")
     return found.get("nr_foll_pin_acquired", 0) - found.get("nr_foll_pin_released", 0)
 
@@ -76,14 +76,13 @@ def module_uses():
 
 
 def settled():
-    """Objects of CACHES when they have been the same for SETTLED seconds: the
-    kernel takes namespaces apart after their last user has gone, one by one, and
-    frees what it took apart when it next does so (net_complete_free()): there is
-    always a next one here."""
+    """Number of objects in CACHES, once it has been constant for SETTLED seconds. The kernel
+    removes namespaces one by one after their last user has gone. It frees their memory when it
+    removes the next one (net_complete_free()). There is always a next one here."""
     end = time.monotonic() + PATIENCE
     found, since = None, time.monotonic()
     while True:
-        # Cached inodes may keep a namespace.
+        # Cached inodes may hold a namespace.
         with open("/proc/sys/vm/drop_caches", "w", encoding="ascii") as file:
             file.write("3\n")
         system.run(["unshare", "--net", "true"], check=True)
@@ -98,7 +97,7 @@ def settled():
 
 
 def snapshot():
-    """When no engine lingers any more"""
+    """Wait until no engine lingers any more."""
     end = time.monotonic() + PATIENCE
     while module_uses() and time.monotonic() < end:
         time.sleep(0.1)
@@ -114,7 +113,7 @@ class Churn:
         self.rounds = 0
 
     def start(self):
-        """A pair that forms, sums, closes; and sockets that are closed while they join."""
+        """Start a pair that forms, sums and closes, and sockets that are closed while they join."""
         for rank in range(2):
             self.run([WORKER, "--comm", 900, "--rank", rank, "--members", 2, "--root",
                       "127.0.0.1:22650", "--bind", f"127.0.0.1:{22650 + rank}", "--engine",
@@ -125,14 +124,14 @@ class Churn:
                               "0@-/127.0.0.1; cat /proc/net/canary /proc/net/canary_stats; done"])
 
     def run(self, words):
-        # What they do matters, not how often
+        # It matters what they do, and not how often.
         words = ["nice", "-n", "19", *words]
         words = ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "-", *words] \
             if not self.processes else ["nsenter", "-t", self.processes[0].pid, "-n", *words]
         self.processes.append(system.start(words, stdout=subprocess.DEVNULL,
                                            stderr=subprocess.DEVNULL, start_new_session=True))
         if len(self.processes) == 1:
-            # Until it is in its namespace
+            # wait until it is in its namespace
             system.wait_until(lambda: system.own_namespace(self.processes[0].pid),
                               "sockets that come and go have no namespace")
             time.sleep(0.5)
@@ -150,7 +149,7 @@ class Churn:
 
 
 class Tap:
-    """Counts and prints."""
+    """Counts tests and prints their results."""
 
     def __init__(self):
         self.passed = self.failed = 0
@@ -169,7 +168,7 @@ class Tap:
 
 
 def judge(tap, before, after):
-    """What is left of all that"""
+    """Check that nothing is left."""
     tap.check(after["uses"] == 0, f"the module is not in use: {after['uses']} references")
     tap.check(after["pinned"] == before["pinned"], f"no page is pinned: {after['pinned'] - before['pinned']} more")
     grown = after["memory"] - before["memory"]
@@ -217,7 +216,7 @@ def main():
     tap = Tap()
     print("TAP version 13")
     minutes = args.minutes
-    # The first pass fills what the kernel keeps at hand
+    # The first pass fills the kernel's caches.
     args.minutes = min(2, minutes / 4)
     run_matrix(args, tap, "warming up")
     before = snapshot()

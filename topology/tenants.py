@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Communicators that share switches and links: each sums vectors and checks
-every element, all at the same time. Prints the goodput of each, their sum beside
-that of one alone, and Jain's index of fairness ((sum x)^2 / (n sum x^2)).
+"""Communicators that share switches and links. Each sums vectors and checks every element, all at
+the same time. Prints the goodput of each, their sum compared with that of one alone, and Jain's
+index of fairness ((sum x)^2 / (n sum x^2)).
 
   topology/tenants.py --communicators 2 4 8 --rate 50mbit -j
 """
@@ -21,7 +21,7 @@ from canary_topo.trial import Trial  # noqa: E402
 
 
 def trials_of(testbed, args, count, work):
-    """COUNT communicators, each with a rank on every host at a port of its own."""
+    """COUNT communicators, each with a rank on every host, at a port of its own"""
     found = []
     for number in range(count):
         ranks = [Rank(i, host, experiment.FIRST_PORT + number, args.engine)
@@ -34,7 +34,7 @@ def trials_of(testbed, args, count, work):
 
 
 def measure(testbed, args, count, work):
-    """Goodputs while all COUNT are at work"""
+    """Goodputs while all COUNT communicators are at work"""
     trials = trials_of(testbed, args, count, work)
     rates, seconds = together.goodputs(trials, args.operations)
     wrong = together.wrong(trials)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Arguments of the programs here. They are judged before a testbed is made or a file written: what is
-wrong is said in one line that names the option, what it was given and what it takes. Options of other
-programs (behind --, --switch-option) are theirs to judge when they begin, and whether a fault is
-possible is known when its testbed is up."""
+"""Arguments of the programs here. They are checked before a testbed is made or a file is written.
+An error is one line, with the option, what it was given, and what it takes. Options for other
+programs (behind --, --switch-option) are checked by those when they start. Whether a fault is
+possible is only known when its testbed is up."""
 import argparse
 import errno
 import os
@@ -14,7 +14,7 @@ from .node import CANARY
 
 
 class Parser(argparse.ArgumentParser):
-    """Whose errors are one line; exit status 2."""
+    """A parser whose errors are one line, with exit status 2."""
 
     def __init__(self, description, epilog=None):
         super().__init__(description=description, epilog=epilog,
@@ -24,7 +24,7 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message.removeprefix('argument ')}\n")
 
     def parse_with_options(self, argv):
-        """ARGV; what follows -- is in .options, for others to judge"""
+        """Parse ARGV. What follows -- is stored in .options, for other programs."""
         options = []
         if "--" in argv:
             cut = argv.index("--")
@@ -38,14 +38,15 @@ NUMBERS = {int: "[+-]?[0-9]+", float: r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0
 
 
 def number_of(text, kind):
-    """TEXT as KIND, int or float; ValueError. No underscores, spaces, digits of other scripts."""
+    """TEXT as KIND, which is int or float, or ValueError. Underscores, spaces and digits of other
+    scripts are refused."""
     if not re.fullmatch(NUMBERS[kind], text, re.IGNORECASE):
         raise ValueError(f"'{text}' is not a number")
     return kind(text)
 
 
 def number(kind, low, high):
-    """For add_argument(type=): of KIND, int or float, from LOW to HIGH"""
+    """For add_argument(type=): a number of KIND, which is int or float, from LOW to HIGH"""
     what = "whole number" if kind is int else "number"
 
     def take(text):
@@ -60,7 +61,7 @@ def number(kind, low, high):
 
 
 def taken_by(judge):
-    """For add_argument(type=): text that JUDGE takes without a ValueError or OSError"""
+    """For add_argument(type=): text that JUDGE accepts without ValueError or OSError"""
     def take(text):
         try:
             judge(text)
@@ -73,8 +74,9 @@ def taken_by(judge):
 
 
 def writable(path):
-    """OSError if no file can be written there. Nothing is made, and what is no file is not opened."""
-    path = os.path.realpath(path)   # of a link to nothing, what would be made
+    """Raise OSError if no file can be written there. Nothing is made. Only regular files are
+    opened."""
+    path = os.path.realpath(path)   # a dangling link: the file that it names
     if os.path.lexists(path):
         mode = os.stat(path).st_mode
         if stat.S_ISDIR(mode):
@@ -87,21 +89,22 @@ def writable(path):
 
 
 def directory(path):
-    """OSError if PATH is no directory for files, nor can be made in one that is there"""
+    """Raise OSError if no file can be made in PATH, and PATH cannot be made."""
     path = os.path.realpath(path)
     _may_make_in(path if os.path.lexists(path) else os.path.dirname(path))
 
 
 def _may_make_in(path):
     if not os.path.isdir(path):
-        os.stat(path)       # says what is missing
+        os.stat(path)       # raises what is missing
         raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
     if not os.access(path, os.W_OK | os.X_OK):
         raise OSError(errno.EACCES, os.strerror(errno.EACCES))
 
 
 def _option(words, name):
-    """What raises a ValueError if `canary WORDS` does not take it as --NAME: it is asked"""
+    """Return a function that raises ValueError if `canary WORDS` does not accept a text as --NAME.
+    It runs the command."""
     def judge(text):
         try:
             done = system.run([CANARY, *words, f"--{name}={text}", "--help"],
@@ -115,10 +118,10 @@ def _option(words, name):
 
 
 def switch_option(name):
-    """For taken_by(): of `canary switch run`"""
+    """For taken_by(): an option of `canary switch run`"""
     return _option(["switch", "run"], name)
 
 
 def member_option(name):
-    """For taken_by(): of `canary perf allreduce`"""
+    """For taken_by(): an option of `canary perf allreduce`"""
     return _option(["perf", "allreduce"], name)

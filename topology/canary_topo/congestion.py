@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""One measurement under congestion: some hosts of a testbed sum vectors by an
-algorithm, the others fill the links with random uniform traffic."""
+"""One measurement under congestion: some hosts of a testbed sum vectors by an algorithm, the others
+fill the links with random uniform traffic."""
 import contextlib
 import os
 import random
@@ -16,23 +16,24 @@ from .node import CANARY, SwitchError
 from .traffic import FIRST_PORT, PORTS, Traffic
 from .trial import Ended, Hang, Trial
 
-# What a frame of 352 elements carries of the 1514 bytes that a link counts
+# Share of payload in the 1514 bytes that a link counts for a frame of 352 elements
 PAYLOAD_SHARE = 352 * 4 / 1514
 FRAME_BITS = 1514 * 8
-# Forwarding is not all that the processor does
+# The rest of the processor has other work.
 SHARE_FOR_FORWARDING = 0.5
-# Operations that nobody times before those that count
+# Operations before those that are timed
 WARMUP = 2
-# Of what the others are to send, or it is another experiment
+# If the other hosts send less than this share of what they should, it is another experiment.
 OFFERED_AT_LEAST = 0.8
 
 
 class GaveUp(RuntimeError):
-    """It took longer than anybody waits: slow, not impossible."""
+    """It took too long: it is slow, but may be possible."""
 
 
 class Algorithm:
-    """By its name: dynamic, dynamic-CHOICE, static-T, ring, openmpi, openmpi-ALGORITHM."""
+    """An algorithm by its name: dynamic, dynamic-CHOICE, static-T, ring, openmpi,
+    openmpi-ALGORITHM."""
 
     def __init__(self, name):
         self.name = name
@@ -56,8 +57,8 @@ class Algorithm:
             raise ValueError(f"'{self.name}': {error}") from None
 
     def settings(self, scene, chance):
-        """Of the switches. How many contributions they have to wait for is known
-        where trees are planned (told()), and learned else."""
+        """Settings of the switches. For static trees the fan-in is configured (told()), else it is
+        learned."""
         if self.kind == "static":
             return {"choice": "static", "trees": f"{self.detail}+{chance.randrange(scene.trees)}",
                     "timeout": scene.static_timeout}
@@ -65,8 +66,7 @@ class Algorithm:
         return {"choice": choice or "both", "timeout": scene.timeout, "fan-in": "learn"}
 
     def told(self, plan, groups):
-        """{switch: {"fan-in": what it is told}} for the members of each of GROUPS:
-        planned trees lack nothing."""
+        """Return: {switch: {"fan-in": setting}} of static trees, for the members of GROUPS"""
         found = {}
         if self.kind != "static":
             return found
@@ -77,7 +77,7 @@ class Algorithm:
         return {name: {"fan-in": ",".join(["off", *words])} for name, words in found.items()}
 
     def why_not(self):
-        """None, or why it cannot be measured here."""
+        """Return: None, or why the algorithm cannot be measured here"""
         if self.kind == "openmpi":
             return mpi.available()
         if self.kind == "ring" and not has_algorithms():
@@ -86,14 +86,14 @@ class Algorithm:
 
 
 def has_algorithms():
-    """Whether members can be told how to sum."""
+    """Does the tool have an option for the algorithm?"""
     done = system.run([CANARY, "perf", "allreduce", "--help"], capture_output=True, text=True)
     return "--algorithm" in done.stdout
 
 
 class Scene:
-    """What holds for all measurements on one testbed. TREES is how many different
-    static trees there are."""
+    """What all measurements on one testbed have in common. TREES is the number of different static
+    trees."""
 
     def __init__(self, topology, rate, trees, timeout, static_timeout, size, iterations, engine,
                  traffic, protocol, patience, queue=None, communicators=1, period=3, window=None,
@@ -117,13 +117,13 @@ class Scene:
 
     @property
     def limit(self):
-        """Bits of vector that an access link carries a second."""
+        """Bits of vector per second on an access link"""
         return self.rate * PAYLOAD_SHARE
 
 
 def place(hosts, share, seed):
-    """(members, others): SHARE of the hosts congest, but at least two of them, and two
-    are left to sum; which ones is SEED's."""
+    """Return: (members, others). SHARE of the hosts congest, at least two of them, and at least two
+    are left to sum. SEED decides which ones."""
     order = random.Random(f"place.{seed}").sample(hosts, len(hosts))
     others = max(2, round(len(hosts) * share)) if share else 0
     members = max(2, len(hosts) - others)
@@ -131,14 +131,14 @@ def place(hosts, share, seed):
 
 
 def packet_hops_needed(net, rate, share, traffic):
-    """A second, if all hosts send as much as they are to, over five links each."""
+    """Packet hops per second if all hosts send what they should, each packet over five links"""
     hosts = len(net.hosts)
     return (hosts * (1 - share) + hosts * share * traffic) * rate / FRAME_BITS * 5
 
 
 def packet_hops_possible(testbed, seconds=1.0):
-    """What this machine forwards now, beside all else that it does: a flood of
-    small packets between two hosts of the unshaped TESTBED, hop by hop."""
+    """Packet hops per second that this machine forwards now, beside its other work. A flood of
+    small packets between two hosts of the unshaped TESTBED shows it."""
     one, two = testbed.net.hosts[0], testbed.net.hosts[-1]
     sink = ("import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); "
             f"s.bind(('{two.address}', 5299)); [s.recv(100) for _ in iter(int, 1)]")
@@ -156,7 +156,7 @@ def packet_hops_possible(testbed, seconds=1.0):
 
 
 def processors_idle(seconds=0.5):
-    """The share of them that has nothing to do now"""
+    """Share of the processors that is idle now"""
     before = Strain.times()
     time.sleep(seconds)
     idle, total = (after - first for after, first in zip(Strain.times(), before))
@@ -164,7 +164,7 @@ def processors_idle(seconds=0.5):
 
 
 class Watch(threading.Thread):
-    """Looks at SWITCHES every INTERVAL seconds: what they chose, what waits."""
+    """Looks at SWITCHES every INTERVAL seconds: what they chose, and how much waits."""
 
     def __init__(self, switches, interval):
         super().__init__(daemon=True)
@@ -196,14 +196,14 @@ class Watch(threading.Thread):
 
 
 class Meter(threading.Thread):
-    """What each port sent, looked at every INTERVAL seconds."""
+    """Looks every INTERVAL seconds at what each port has sent."""
 
     def __init__(self, net, interval=0.5):
         super().__init__(daemon=True)
         self.net = net
         self.interval = interval
         self.ended = threading.Event()
-        # (seconds, as CanaryNet.link_bytes())
+        # (seconds, result of CanaryNet.link_bytes())
         self.samples = []
 
     def look(self):
@@ -224,8 +224,8 @@ class Meter(threading.Thread):
         self.look()
 
     def at_work(self, hosts):
-        """(seconds, what each port sent meanwhile) from when HOSTS had begun to sum
-        until they were done; if that was too short, of all the time."""
+        """Return: (seconds, what each port sent) for the time in which all of HOSTS were summing.
+        If that was too short, it is the whole time."""
         def sent(number):
             (_, before), (_, after) = self.samples[number:number + 2]
             return sum(after[port]["tx_bytes"] - before[port]["tx_bytes"]
@@ -239,20 +239,20 @@ class Meter(threading.Thread):
 
 
 def utilisation(links, seconds, rate, plan):
-    """Of each direction of each link between routers, 0 to 1."""
+    """Utilisation of each direction of each link between routers, 0 to 1"""
     return sorted(round(8 * links[f"{name}:{port.device}"]["tx_bytes"] / seconds / rate, 4)
                   for name in plan.routers for port in plan.ports[name]
                   if port.peer.node in plan.routers)
 
 
 def offered(links, seconds, rate, hosts):
-    """What each of HOSTS sent, as a share of RATE."""
+    """What each of HOSTS sent, as a share of RATE"""
     return [round(8 * links[f"{host.name}:{host.name}-eth0"]["tx_bytes"] / seconds / rate, 3)
             for host in hosts]
 
 
 class Strain(threading.Thread):
-    """What is left of this machine's processors, and how late it wakes who sleeps."""
+    """Measures how much of the processors is idle, and how late this machine wakes a sleeper."""
 
     def __init__(self, interval=0.01):
         super().__init__(daemon=True)
@@ -263,7 +263,7 @@ class Strain(threading.Thread):
 
     @staticmethod
     def times():
-        """(idle, all) ticks of the processors"""
+        """Return: (idle, all) ticks of the processors"""
         with open("/proc/stat", encoding="ascii") as file:
             values = [int(word) for word in file.readline().split()[1:9]]
         return values[3] + values[4], sum(values)
@@ -283,7 +283,7 @@ class Strain(threading.Thread):
         self.join(system.PATIENCE)
 
     def found(self):
-        """For the result of a run"""
+        """Return: what was measured, for the result of a run"""
         idle, total = (after - before for after, before in zip(self.times(), self.before))
         late = sorted(self.late) or [0]
         return {"idle": round(idle / max(1, total), 3),
@@ -291,8 +291,8 @@ class Strain(threading.Thread):
 
 
 def egress_drops(net, after, before):
-    """What queues of the switches dropped, {"up": N, "down": N, "host": N}: on the way
-    up there is a choice, on the way down there is none."""
+    """Packets that queues of the switches dropped: {"up": N, "down": N, "host": N}. On the way up
+    there is a choice of ports, on the way down there is none."""
     drops = {"up": 0, "down": 0, "host": 0}
     for name, state in after.items():
         if not state:
@@ -310,7 +310,7 @@ def egress_drops(net, after, before):
 
 
 def counted(after, before):
-    """What the switches counted, all of them."""
+    """Counters of all switches, summed up"""
     total = {}
     for name, state in after.items():
         if not state:
@@ -335,7 +335,7 @@ def way_of(scene, algorithm):
 
 
 def one_communicator(testbed, scene, algorithm, members, work):
-    """Bits a second, and more about it."""
+    """Return: (bits per second, further results)"""
     ranks = [jobs.Rank(i, host, experiment.FIRST_PORT, scene.engine)
              for i, host in enumerate(members)]
     options = ["-b", scene.size, "-e", scene.size, "-n", scene.iterations, "-w", WARMUP,
@@ -356,7 +356,7 @@ def one_communicator(testbed, scene, algorithm, members, work):
 
 
 def several_communicators(testbed, scene, algorithm, groups, work):
-    """All bits a second while all of GROUPS are at work, and more about it."""
+    """Return: (bits per second of all GROUPS while all of them are at work, further results)"""
     operations = scene.iterations + 6
     options = ["--operations", operations, "--elements", scene_bytes(scene.size) // 4, "--inflight", 1,
                "--linger", "10s", *way_of(scene, algorithm)]
@@ -386,7 +386,7 @@ def groups_of(scene, members):
 
 
 def by_openmpi(scene, algorithm, members, work):
-    """The same of the outside peer; without a name, the best of its algorithms."""
+    """Measure Open MPI. Without an algorithm in the name, the best of its algorithms counts."""
     if scene.communicators > 1:
         raise RuntimeError("Open MPI: one communicator only")
     names = [algorithm.detail] if algorithm.detail else ["default", "ring", "rabenseifner"]
@@ -406,10 +406,10 @@ def by_openmpi(scene, algorithm, members, work):
 
 
 def sum_up(testbed, scene, algorithm, groups, work):
-    """Bits a second, and more about it."""
+    """Return: (bits per second, further results)"""
     try:
         if algorithm.kind == "openmpi":
-            # Neighbours in the network are neighbours in its ring, as in ours
+            # Neighbours in the network are neighbours in Open MPI's ring, as in Canary's.
             order = [host.name for host in testbed.net.hosts]
             members = sorted(groups[0], key=lambda host: order.index(host.name))
             return by_openmpi(scene, algorithm, members, work)
@@ -421,13 +421,13 @@ def sum_up(testbed, scene, algorithm, groups, work):
 
 
 def prepare(testbed):
-    """What a testbed needs before traffic of others."""
+    """Prepare a testbed for background traffic."""
     testbed.net.express(FIRST_PORT, PORTS)
 
 
 def measure(testbed, scene, algorithm, share, seed, alone=False, timeline=False):
-    """One run; RuntimeError says why there is no result. ALONE: those who would congest
-    do nothing."""
+    """Do one run. RuntimeError says why there is no result. ALONE: the hosts that would congest are
+    idle."""
     chance = random.Random(f"{seed}.{algorithm.name}.{share}")
     net = testbed.net
     members, others = place(net.hosts, share, seed)
@@ -477,7 +477,7 @@ def _measure(testbed, scene, algorithm, groups, others, seed, timeline, work):
 
 
 def check_offered(scene, shares, log):
-    """RuntimeError if the others did not send what they were to; TCP takes what it gets."""
+    """Raise RuntimeError if the others did not send what they should. TCP sends what it can."""
     mean = statistics.mean(shares)
     if scene.protocol == "udp" and mean < OFFERED_AT_LEAST:
         with open(log, encoding="utf-8", errors="replace") as file:
@@ -487,7 +487,7 @@ def check_offered(scene, shares, log):
 
 
 def scene_bytes(text):
-    """4M -> bytes"""
+    """Bytes of a size such as 4M"""
     match = re.fullmatch(r"(\d{1,10})([KM]?)", str(text).upper())
     if not match or not int(match[1]):
         raise ValueError(f"'{text}' is no size such as 65536, 512K or 4M")

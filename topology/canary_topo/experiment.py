@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Experiments: a testbed, faults on its links, a job on its hosts, and what
-all of them counted."""
+"""Experiments: a testbed, faults on its links, a job on its hosts, and all their counters."""
 import json
 import os
 import random
@@ -16,8 +15,8 @@ FIRST_PORT = 22600
 
 
 def choose_switches(text, names):
-    """all, none, half (every other), a number (the first ones), or names with commas
-    -> names"""
+    """Return: names of switches for all, none, half (every other one), a number (the first ones),
+    or names with commas"""
     if text == "all":
         return list(names)
     if text == "none":
@@ -36,8 +35,8 @@ def choose_switches(text, names):
 
 
 def choose_engines(text, hosts):
-    """auto, kernel, user, or kernel:N (the first N hosts, user on the others)
-    -> one a host"""
+    """Return: the engine of each host for auto, kernel, user, or kernel:N (the first N hosts; user
+    on the others)"""
     name, _, number = text.partition(":")
     if name not in ("auto", "kernel", "user") or (number and not number.isdigit()):
         raise ValueError(f"--engine: '{text}' is none of auto, kernel, user, kernel:N, user:N")
@@ -48,7 +47,7 @@ def choose_engines(text, hosts):
 
 
 def fault_options(text):
-    """drop=1%,delay=5ms -> options of `canary fault add`"""
+    """Return: options of `canary fault add` for a text such as drop=1%,delay=5ms"""
     options = []
     for item in text.split(","):
         name, equals, value = item.partition("=")
@@ -60,7 +59,7 @@ def fault_options(text):
 
 
 class Testbed:
-    """A running network. Use it with `with`."""
+    """A running network, for a `with` statement"""
 
     def __init__(self, topo, switches="all", faults=None, seed=1, admission=False, **net):
         names = [name for name in topo.switches()
@@ -68,7 +67,7 @@ class Testbed:
         self.programs = choose_switches(switches, names)
         self.faults = fault_options(faults) if faults else None
         self.seed = seed
-        # Switches are told whose packets they shall act upon
+        # whether switches are told whose packets they may act upon
         self.admission = admission
         self.net = CanaryNet(topo, program=self.programs, **net)
 
@@ -95,7 +94,7 @@ class Testbed:
                 raise RuntimeError(f"{node.name}: {done.stderr.strip()}")
 
     def fault_counters(self):
-        """Sums over all links; None without faults."""
+        """Counters of the injectors, summed over all links; None without faults"""
         if not self.faults:
             return None
         total = {}
@@ -109,19 +108,19 @@ class Testbed:
         return total
 
     def switch_states(self):
-        """What `canary switch show` says of each; None where none runs."""
+        """Return: {switch: state} from `canary switch show`; None where no program runs"""
         return {switch.name: switch.show() for switch in self.net.switches}
 
 
 def choose_hosts(hosts, most):
-    """How many of MOST hosts have ranks: HOSTS, or all"""
+    """How many of MOST hosts have ranks: HOSTS, or all of them"""
     if hosts is not None and not 1 <= hosts <= most:
         raise ValueError(f"--hosts: '{hosts}' is not a number from 1 to {most}")
     return most if hosts is None else hosts
 
 
 def place(net, hosts=None, per_host=1, engine="auto"):
-    """Ranks on the first HOSTS hosts, PER_HOST on each."""
+    """Ranks on the first HOSTS hosts, PER_HOST on each"""
     chosen = net.hosts[:choose_hosts(hosts, len(net.hosts))]
     engines = choose_engines(engine, len(chosen))
     return [Rank(i * per_host + j, host, FIRST_PORT + j, engines[i])
@@ -129,7 +128,7 @@ def place(net, hosts=None, per_host=1, engine="auto"):
 
 
 def _run_ranks(job, ranks, comm, patience):
-    """Starts all, waits for all; who is late is ended."""
+    """Start all ranks and wait for them. Those that take too long are ended."""
     begin = time.monotonic()
     for rank in ranks:
         with open(job.path(rank, "stdout"), "wb") as out, open(job.path(rank, "stderr"), "wb") as err:
@@ -151,18 +150,18 @@ def _run_ranks(job, ranks, comm, patience):
 
 
 def difference(before, after):
-    """AFTER minus BEFORE, number by number."""
+    """AFTER minus BEFORE, for each number"""
     return {name: {key: value - before[name][key] for key, value in counts.items()}
             for name, counts in after.items()}
 
 
 def counter(output, name):
-    """A counter of a rank's, wherever the program put it."""
+    """A counter of a rank, wherever its program wrote it"""
     return (output.get("stats") or {}).get(name, 0)
 
 
 def run(testbed, job, ranks, patience=120, comm=None):
-    """Runs JOB on RANKS; returns all that is known about it."""
+    """Run JOB on RANKS. Return: everything that is known about it"""
     comm = comm or random.randrange(1, 1 << 31)
     os.makedirs(job.work, exist_ok=True)
     job.prepare(ranks)

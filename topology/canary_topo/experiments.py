@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs a fault of faults.py as a trial, beside the same trial without it."""
+"""Runs a fault of faults.py as a trial, and the same trial without the fault."""
 import os
 import random
 
@@ -29,12 +29,12 @@ class Setting:
 
 
 def hosts_of(everybody, fault, setting):
-    """How many of EVERYBODY have ranks."""
+    """How many of all hosts have ranks"""
     return choose_hosts(setting.hosts, len(everybody) - fault.spare)
 
 
 def run_trial(testbed, fault, setting, baseline=None):
-    """One trial; returns its result, which is never an exception of the trial."""
+    """Run one trial. Return: its result. An exception of the trial becomes a part of the result."""
     ranks = place(testbed.net, hosts_of(testbed.net.hosts, fault, setting), setting.per_host, setting.engine)
     elements = setting.elements
     options = ["--rounds", fault.rounds, "--operations", setting.operations,
@@ -94,14 +94,14 @@ def run_trial(testbed, fault, setting, baseline=None):
 
 
 def baseline_of(testbed, fault, setting):
-    """The same without the fault."""
+    """Run the same trial without the fault."""
     none = Fault()
     none.spare = fault.spare
     return run_trial(testbed, none, setting)
 
 
 def text(result):
-    """A result for people, in a few lines."""
+    """A result as a few lines for people"""
     lines = [f"{result['fault']}: {'right' if result['right'] else 'WRONG'}: "
              f"{result['operations']} operations, {result['blocks']} blocks, "
              f"{result['wrong_elements']} wrong elements, {result['redone']} blocks redone, "

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What can go wrong, each as an experiment: what is done, and how the ranks
-have to end. Moments are those of the ranks' own progress, never of a clock."""
+"""Faults, each as an experiment: what is done, and how the ranks have to end. The ranks' own
+progress decides when something is done, and never a clock."""
 import json
 import os
 import signal
@@ -12,49 +12,49 @@ from .node import TOP
 from .trial import Failure, add_faults, remove_faults
 
 FORGE = os.environ.get("CANARY_FAULT_FORGE", os.path.join(TOP, "build/selftests/faults/forge"))
-# An attacker's link where links have no rate; in the guest, one that its processor can keep full and
-# still do what the others want
+# Rate of an attacker on links without a rate. In the guest, it is what the processor can send and
+# still do the other work.
 FORGE_RATE = 20_000_000 if os.environ.get("CANARY_GUEST") else 100_000_000
 DEAD = ("EHOSTDOWN", "ECONNRESET")
 
 
 class Fault:
-    """Nothing goes wrong. All ranks have to be done without an error."""
+    """No fault. All ranks have to finish without an error."""
 
     name = "none"
     help = "nothing goes wrong"
     rounds = 1
-    # Long vectors for what has to happen in the middle of one
+    # whether the fault happens in the middle of an operation, which needs long vectors
     long = False
-    # Operations of a round, or it cannot happen
+    # least number of operations in a round
     least = 1
-    # Hosts without a rank, the last ones
+    # number of hosts, from the end, that have no rank
     spare = 0
 
     def possible(self, testbed, members):
-        """Whether it makes sense there."""
+        """Does this fault make sense on that testbed?"""
         return True
 
     def options(self, trial_members):
-        """Further options of the worker."""
+        """Further options of the worker"""
         return []
 
     def before(self, trial):
-        """Before the ranks start."""
+        """Called before the ranks start."""
 
     def during(self, trial):
-        """While they run."""
+        """Called while they run."""
 
     def after(self, trial):
-        """Whatever came of it: leaves the testbed as it was."""
+        """Called at the end, whatever happened: leaves the testbed as it was."""
 
     def expected(self, trial):
-        """{round: Failure} of those that must fail"""
+        """Return: {round: Failure} of the rounds that must fail"""
         return {}
 
     def check(self, trial, result, baseline):
-        """Further lines of what is wrong. trial.notes["strict"]: also of what
-        is so only where the machine is not too busy to be in time."""
+        """Return: further lines that say what is wrong. With trial.notes["strict"] they may include
+        what only holds on a machine that is not too busy."""
         return []
 
 
@@ -78,7 +78,7 @@ class Links(Fault):
 
 
 class Netem(Fault):
-    """netem on both ends of all links, where the kernel has it."""
+    """netem on both ends of all links, if the kernel has it."""
 
     def __init__(self, name, words, help_):
         self.name = name
@@ -100,8 +100,8 @@ class Netem(Fault):
 
 
 class Middle(Fault):
-    """Something that comes while blocks are under way: rank 0 does not post its
-    last operation before it has come, so that it is never too late."""
+    """A fault that happens while blocks are under way. Rank 0 does not post its last operation
+    before it has happened, so that it is never too late."""
 
     long = True
     least = 2
@@ -111,7 +111,7 @@ class Middle(Fault):
 
     @staticmethod
     def wait(trial, part=4):
-        """Until rank 0 has a PARTth of its first operation."""
+        """Wait until rank 0 has done 1/PART of its first operation."""
         need = trial.notes["blocks_per_operation"] // part
         trial.until(lambda: trial.progress(0)["round_blocks"] >= max(1, need))
         now = trial.progress(0)
@@ -119,13 +119,13 @@ class Middle(Fault):
 
 
 def running(net, prefix=""):
-    """Switches whose program runs, spines or the one there is first."""
+    """Switches that run the program, spines first"""
     found = [switch for switch in net.switches if switch.daemon and switch.name.startswith(prefix)]
     return found or [switch for switch in net.switches if switch.daemon]
 
 
 class SwitchKill(Middle):
-    """The daemon is killed: what is left is a plain router."""
+    """The daemon is killed. What is left is a plain router."""
 
     name = "switch-kill"
     help = "a switch daemon is killed in the middle of an operation (SIGKILL; a plain router is left)"
@@ -153,7 +153,7 @@ class SwitchKill(Middle):
             switch.wait_ready()
 
     def check(self, trial, result, baseline):
-        # The operation goes on: what was held there, a window or so, is done again.
+        # The operation goes on. Only what the switch held, about a window, is done again.
         most = baseline["redone"] + result["blocks"] // 4 if baseline else None
         if trial.notes["strict"] and most is not None and result["redone"] > most:
             return [f"{result['redone']} blocks were redone, expected at most {most}"]
@@ -161,7 +161,7 @@ class SwitchKill(Middle):
 
 
 class SwitchReboot(SwitchKill):
-    """Its soft state is gone, but it is back."""
+    """The daemon is killed and started again, without its soft state."""
 
     name = "switch-reboot"
     help = "a switch loses all its soft state in the middle of an operation (daemon killed and started)"
@@ -169,7 +169,7 @@ class SwitchReboot(SwitchKill):
 
 
 class LeafKill(SwitchKill):
-    """A leaf: the ranks behind it lose their first switch."""
+    """A leaf fails: the ranks behind it lose their first aggregator."""
 
     name = "leaf-kill"
     help = "the same with the switch next to hosts"
@@ -180,7 +180,7 @@ class LeafKill(SwitchKill):
 
 
 class LinkDown(Middle):
-    """A link between switches; routes follow once packets are stuck."""
+    """A link between switches fails. Routes follow when packets are stuck."""
 
     name = "link-down"
     help = "a link between two switches goes down in the middle of an operation, then routes change"
@@ -190,7 +190,7 @@ class LinkDown(Middle):
 
     @staticmethod
     def link(net):
-        """One that others can stand in for."""
+        """A link that others can replace"""
         for switch in net.switches:
             inner = [port for port in net.plan.ports[switch.name]
                      if port.peer.node in net.plan.routers]
@@ -214,7 +214,7 @@ class LinkDown(Middle):
 
 
 class MemberKill(Fault):
-    """A rank is killed; the others are told whom they miss; all form anew."""
+    """A rank is killed. The others are told which rank is missing. Then all join anew."""
 
     help = "a rank is killed in the middle (SIGKILL); the others name it; all form the communicator anew"
     rounds = 2
@@ -239,7 +239,7 @@ class MemberKill(Fault):
 
 
 class HostCut(Fault):
-    """A host's link goes down: all ranks there are dead for the others."""
+    """The link of a host goes down: for the others, all ranks there are dead."""
 
     name = "host-cut"
     help = "a host's link goes down until the others have named its ranks; then all form anew"
@@ -253,7 +253,7 @@ class HostCut(Fault):
         return ["--dead-after", "1s", "--plan", "0:0:1:hold"]
 
     def during(self, trial):
-        # All but rank 0 have posted the second operation
+        # all but rank 0 have posted the second operation
         trial.until(lambda: all(trial.progress(rank.number)["posted"] > (rank.number > 0)
                                 for rank in trial.ranks))
         host = trial.ranks[-1].host
@@ -277,7 +277,7 @@ class HostCut(Fault):
 
 
 class Slow(Fault):
-    """Slowness costs waiting and nothing else."""
+    """A slow rank only costs waiting."""
 
     name = "slow"
     help = "a rank computes 300 ms longer than the rest: no attempt, no fallback, no error"
@@ -298,7 +298,7 @@ class Slow(Fault):
 
 
 class Restart(Fault):
-    """The job's own past is still in the queues when it is back."""
+    """A job is killed and restarted. Packets of its past are still in the queues."""
 
     rounds = 3
     least = 3
@@ -347,9 +347,9 @@ class Mismatch(Fault):
 
 
 class Forge(Fault):
-    """A storm of forged packets by a host that is no member, at its link's rate:
-    it costs what a flood costs. Against who sees what others send, switches are told whose
-    contributions they may merge."""
+    """A host that is no member sends forged packets at its link's rate. That must cost no more than
+    a flood. If it sees the packets of a member, switches are told whose contributions they may
+    merge."""
 
     spare = 1
     long = True
@@ -374,7 +374,7 @@ class Forge(Fault):
     def during(self, trial):
         if not self.observed:
             return
-        # The last operation is run while it knows what it talks about
+        # The last operation begins when the forger knows what it has seen.
         said = trial.notes["process"].stdout
         os.set_blocking(said.fileno(), False)
         trial.until(lambda: said.read(1))
@@ -402,7 +402,7 @@ class Forge(Fault):
             trial.notes["refused"] = self.refused(trial)
         trial.notes["process"] = host.start_process(command, stdout=subprocess.PIPE)
         device = trial.net.plan.ports[host.name][0].device
-        # It is at work before the ranks are
+        # The forger has to be at work before the ranks.
         end = time.monotonic() + system.PATIENCE
         while trial.net.link_bytes()[f"{host.name}:{device}"]["tx_packets"] < 100:
             if trial.notes["process"].poll() is not None or time.monotonic() > end:
@@ -421,7 +421,7 @@ class Forge(Fault):
 
     @staticmethod
     def refused(trial):
-        """How many packets switches did not admit."""
+        """Number of packets that switches did not admit"""
         states = [state for state in trial.testbed.switch_states().values() if state]
         return sum(state["counters"]["bypass-admission"] + state["counters"]["marked"] +
                    state["drops"]["admission"] for state in states)
@@ -439,10 +439,10 @@ class Forge(Fault):
 
 
 class Hostile(Forge):
-    """Packets that nobody thought about, of every type, by who sees a member's packets and does
-    not have to be answered, while members are not where they are expected."""
+    """A host that sees a member's packets, and needs no answers, sends hostile packets of every
+    type. Members are out of step meanwhile."""
 
-    # Of members, for each packet of his
+    # packets of members for each of its packets
     most = 2
 
     def __init__(self, when, help_, plan):
@@ -498,7 +498,7 @@ ALL += [Forge(kind, observed) for observed in (False, True)
 ALL.append(Forge("overtaking", True, "forged-overtaking"))
 ALL += [
     Hostile("late", "while a member posts late", lambda members: [f"{members - 1}:0:1:slow:300"]),
-    # rank 0 posts its last operation only when the hostile one is long at work
+    # rank 0 posts its last operation only when the hostile host has been at work for long
     Hostile("never", "while a member does not post for as long as it is watched", lambda members: []),
     Hostile("apart", "while members post out of step",
             lambda members: [f"{rank}:0:{rank % 2}:slow:{50 + 50 * (rank % 5)}" for rank in range(members)]),

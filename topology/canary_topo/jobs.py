@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Jobs: what each rank runs, and how its result is checked against something
-that did not go through the network."""
+"""Jobs: what each rank runs, and how its result is compared with one that did not go through the
+network."""
 import array
 import json
 import os
@@ -16,7 +16,7 @@ DIGITS_DATA = os.environ.get("DIGITS_DATA", os.path.join(TOP, "build/data/digits
 
 
 class Rank:
-    """One process of a job: where it is, and what came of it."""
+    """One process of a job: where it runs, and its result."""
 
     def __init__(self, number, host, port, engine):
         self.number = number
@@ -31,8 +31,8 @@ class Rank:
 
 
 class Job:
-    """A job in the directory WORK. prepare() comes first, command() gives the
-    words for a rank, check() returns what is wrong as a list of lines."""
+    """A job in the directory WORK. prepare() is called first. command() gives the words of a rank's
+    command. check() returns lines that say what is wrong."""
 
     name = "job"
 
@@ -45,11 +45,11 @@ class Job:
         self.ranks = ranks
 
     def path(self, rank, what):
-        """A file of RANK's."""
+        """Path of a file of RANK"""
         return os.path.join(self.work, f"rank{rank.number}.{what}")
 
     def member_options(self, rank, comm):
-        """Options that all programs of the project have."""
+        """Options that all programs of the project have"""
         return ["--comm", comm, "--rank", rank.number, "--members", len(self.ranks),
                 "--root", self.ranks[0].member, "--bind", rank.member,
                 "--engine", rank.engine, *self.options]
@@ -58,7 +58,7 @@ class Job:
         raise NotImplementedError
 
     def collect(self, rank):
-        """Reads into rank.output what the rank wrote."""
+        """Read what the rank wrote into rank.output."""
 
     def check(self):
         return [f"rank {rank.number} on {rank.host.name} ended with status {rank.status}: "
@@ -66,7 +66,7 @@ class Job:
                 for rank in self.ranks if rank.status != 0]
 
     def read_json(self, rank, what="json"):
-        """What the rank wrote into its JSON file; {} if it did not get there."""
+        """What the rank wrote into its JSON file; {} if there is none"""
         try:
             with open(self.path(rank, what), encoding="utf-8") as file:
                 return json.load(file)
@@ -75,7 +75,7 @@ class Job:
 
 
 class AllreduceJob(Job):
-    """`canary allreduce` of a random vector a rank, summed up here as well."""
+    """`canary allreduce` of a random vector for each rank, which is also summed here."""
 
     name = "allreduce"
 
@@ -131,7 +131,7 @@ class AllreduceJob(Job):
 
 
 class PerfJob(Job):
-    """`canary perf allreduce`, which checks what it measures."""
+    """`canary perf allreduce`, which checks its results."""
 
     name = "perf"
 
@@ -155,7 +155,7 @@ class PerfJob(Job):
 
 
 class DigitsJob(Job):
-    """The training of examples/digits, compared with a single process's."""
+    """The training of examples/digits, compared with that of a single process."""
 
     name = "digits"
 
@@ -184,7 +184,7 @@ class DigitsJob(Job):
         rank.output = self.read_json(rank)
 
     def hashes(self):
-        """Of the weights that the ranks ended with."""
+        """Hashes of the weights that the ranks ended with"""
         return [rank.output.get("weights_hash") for rank in self.ranks]
 
     def check(self):
@@ -197,8 +197,8 @@ class DigitsJob(Job):
 
 
 class CommandJob(Job):
-    """Any command; {rank} {members} {root} {bind} {comm} {engine} {host} {work}
-    are replaced. Right is what ends with status 0."""
+    """Any command. {rank} {members} {root} {bind} {comm} {engine} {host} {work} are replaced. A
+    rank is right if its status is 0."""
 
     name = "command"
 

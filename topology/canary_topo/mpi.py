@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The outside peer: Open MPI's allreduce over TCP on the same hosts and links."""
+"""Open MPI's allreduce over TCP on the same hosts and links, to compare with."""
 import json
 import os
 import shutil
@@ -10,8 +10,8 @@ from .node import TOP
 
 RANK = os.path.join(TOP, "topology/mpi_rank.py")
 
-# What mpirun starts a node's daemon with; it names the node by its address. Daemons of one host name
-# remove each other's directories, and they take a name up to its first dot.
+# mpirun starts the daemon of a node with this script, and names the node by its address. Daemons
+# with the same host name remove each other's directories. They take a name up to its first dot.
 AGENT = """#!/bin/sh
 node=$1
 shift
@@ -20,13 +20,13 @@ exec nsenter --net=/proc/$pid/ns/net unshare --uts sh -c 'hostname "$0" && exec 
 	"n$(echo "$node" | tr . -)" "$@"
 """
 
-# coll_tuned_allreduce_algorithm; None: what Open MPI takes itself
+# Values of coll_tuned_allreduce_algorithm. None: Open MPI chooses.
 ALGORITHMS = {"default": None, "recursive-doubling": 3, "ring": 4, "segmented-ring": 5,
               "rabenseifner": 6}
 
 
 def available():
-    """None, or why not."""
+    """Return: None, or why Open MPI cannot be used"""
     if not shutil.which("mpirun"):
         return "mpirun is missing (package openmpi-bin)"
     done = system.run(["/usr/bin/python3", "-c", "import mpi4py, numpy"], capture_output=True)
@@ -34,11 +34,11 @@ def available():
 
 
 class NotDone(RuntimeError):
-    """It was given up."""
+    """The run took too long and was ended."""
 
 
 def command(work, hosts, algorithm, program):
-    """Words of mpirun for one PROGRAM on each of HOSTS, to be started on the first."""
+    """Words of mpirun for one PROGRAM on each of HOSTS, to be started on the first one"""
     nodes, agent = os.path.join(work, "nodes"), os.path.join(work, "agent")
     with open(nodes, "w", encoding="ascii") as file:
         file.writelines(f"{host.address} {host.pid}\n" for host in hosts)
@@ -47,9 +47,9 @@ def command(work, hosts, algorithm, program):
     os.chmod(agent, 0o755)
     parameters = {"plm_rsh_agent": agent, "plm_rsh_no_tree_spawn": 1, "btl": "tcp,self", "pml": "ob1",
                   "btl_tcp_if_include": "10.64.0.0/16", "oob_tcp_if_include": "10.64.0.0/16",
-                  # a daemon that ends is noticed, and nothing of it is left
+                  # mpirun notices a daemon that ends, and cleans up after it
                   "orte_leave_session_attached": 1, "orte_tmpdir_base": work,
-                  # processors are shared: who waits must not spin
+                  # processors are shared, so waiting ranks must not spin
                   "mpi_yield_when_idle": 1}
     if ALGORITHMS[algorithm]:
         parameters.update({"coll_tuned_use_dynamic_rules": 1,
@@ -62,7 +62,7 @@ def command(work, hosts, algorithm, program):
 
 
 def measure(work, hosts, algorithm, size, iterations, warmup, patience):
-    """Seconds an operation of SIZE bytes takes; RuntimeError says why not."""
+    """Seconds that an operation of SIZE bytes takes. RuntimeError says why there is no result."""
     program = ["/usr/bin/python3", RANK, size, iterations, warmup]
     process = system.start(command(work, hosts, algorithm, program), hosts[0].pid,
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The testbed: Mininet's nodes and links, our addresses, routes and queues.
 
-Links are made inside the nodes' namespaces and are never seen outside, so any
-number of testbeds can run at a time, and none touches another's.
+Links are made inside the nodes' namespaces and are never visible outside. So any number of testbeds
+can run at the same time without touching each other.
 """
 import os
 import re
@@ -16,12 +16,12 @@ from .node import QUIET_SYSCTLS, CanaryHost, XdpSwitch
 from .plan import Plan
 
 UNITS = {"": 1, "k": 1e3, "m": 1e6, "g": 1e9}
-# Bits a second, such that HTB can count the tokens of shape()'s burst
+# Bits per second for which HTB can count the tokens of shape()'s burst
 RATE_MIN, RATE_MAX = 10 ** 3, 10 ** 12
 
 
 def parse_rate(text):
-    """Bits a second of 100mbit, 1gbit; None of "none"."""
+    """Bits per second of a text such as 100mbit or 1gbit; None for "none"."""
     if text in (None, "none"):
         return None
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([kmg]?)(?:bit)?", text.lower())
@@ -32,7 +32,7 @@ def parse_rate(text):
 
 
 class QuietIntf(Intf):
-    """An interface that Plan configures, and not Mininet's many small commands."""
+    """An interface that Plan configures, instead of Mininet's many small commands."""
 
     def config(self, **_params):
         return {}
@@ -49,8 +49,8 @@ class QuietIntf(Intf):
 
 
 def shape(device, rate, queue):
-    """Lines for `tc -batch`: RATE bits a second, at most QUEUE bytes waiting.
-    The burst makes up for timers that are up to 1 ms late, and no more."""
+    """Lines for `tc -batch`: RATE bits per second, at most QUEUE bytes waiting. The burst makes up
+    for timers that are up to 1 ms late, and for no more."""
     burst = max(2 * 1514, rate // 8000)
     return [f"qdisc replace dev {device} root handle 1: htb default 1",
             f"class replace dev {device} parent 1: classid 1:1 htb rate {rate} "
@@ -59,8 +59,8 @@ def shape(device, rate, queue):
 
 
 def express(device, first, number):
-    """Lines for `tc -batch`: small packets to and from NUMBER ports (a power of two) from FIRST
-    on pass what waits at the shaped DEVICE: flow X:0 of HTB."""
+    """Lines for `tc -batch` that let small packets overtake what waits at the shaped DEVICE (flow
+    X:0 of HTB). They go to or come from NUMBER ports, a power of two, from FIRST on."""
     mask = 0xffff & ~(number - 1)
     return [f"filter replace dev {device} parent 1: protocol ip prio {prio} u32 match ip {way} {first} "
             f"{mask:#x} match u16 0 0xff00 at 2 flowid 1:0"
@@ -68,15 +68,15 @@ def express(device, first, number):
 
 
 def default_queue(rate):
-    """Bytes: what 10 ms take, but room for 64 full packets: a switch's share
-    of a shallow buffer."""
+    """Size of a queue in bytes: what a link carries in 10 ms, but room for at least 64 full
+    packets. This is a port's share of a switch's shallow buffer."""
     return max(64 * 1514, rate // 8 // 100)
 
 
 class CanaryNet(Mininet):
-    """TOPO with links of RATE bits a second (none: as fast as veth is). PROGRAM
-    names the switches that run the program, none of it means all; MODE is of
-    their ports. LOGS is a directory for what switches say."""
+    """TOPO with links of RATE bits per second (none: as fast as veth is). PROGRAM names the
+    switches that run the program; None means all. MODE is that of their ports. LOGS is a directory
+    for the daemons' messages."""
 
     def __init__(self, topo, rate=None, queue=None, program=None, mode=None,
                  timeout="1ms", switch_options=(), logs=None, mtu=None):
@@ -94,13 +94,13 @@ class CanaryNet(Mininet):
         if os.geteuid():
             raise PermissionError("a testbed needs root")
         system.check_node_starter()
-        # Mininet would set sysctls of the machine here
+        # Otherwise Mininet would set sysctls of this machine.
         Mininet.inited = True
         super().__init__(topo=topo, switch=XdpSwitch, host=CanaryHost, link=Link,
                          intf=QuietIntf, controller=None, waitConnected=False)
 
     def addSwitch(self, name, cls=None, **params):  # noqa: N802
-        """Mininet's, with what holds for all switches here."""
+        """Mininet's method, with the settings that all switches here have."""
         if cls is XdpSwitch:
             params.setdefault("program", self.program is None or name in self.program)
             params.setdefault("mode", self.mode)
@@ -111,7 +111,7 @@ class CanaryNet(Mininet):
         return super().addSwitch(name, cls, **params)
 
     def addLink(self, node1, node2, **params):  # noqa: N802
-        """Mininet's, with our interfaces."""
+        """Mininet's method, with our interfaces."""
         params.setdefault("intf", QuietIntf)
         return super().addLink(node1, node2, **params)
 
@@ -123,7 +123,7 @@ class CanaryNet(Mininet):
         """Plan does this."""
 
     def configure(self):
-        """Addresses, routes, queues: one `ip` and one `tc` a node."""
+        """Configure addresses, routes and queues: one `ip` and one `tc` for each node."""
         links = [(link.intf1.node.name, link.intf1.name, link.intf2.node.name, link.intf2.name)
                  for link in self.links]
         routers = [switch.name for switch in self.switches]
@@ -146,32 +146,32 @@ class CanaryNet(Mininet):
                 intf.ip, intf.mac = port.address, port.mac
 
     def stop(self):
-        """All daemons end at the same time."""
+        """End all daemons, side by side."""
         for switch in self.switches:
             if switch.daemon:
                 switch.daemon.terminate()
         super().stop()
 
     def ports(self):
-        """(node, device) of both ends of all links"""
+        """Yield (node, device) for both ends of all links."""
         for node in self.switches + self.hosts:
             for port in self.plan.ports[node.name]:
                 yield node, port.device
 
     def express(self, first, number):
-        """express() at all ports."""
+        """Call express() for all ports."""
         for node in self.switches + self.hosts:
             with system.namespace(node.pid):
                 system.batch("tc", [line for port in self.plan.ports[node.name]
                                     for line in express(port.device, first, number)])
 
     def link_down(self, port):
-        """As if the cable of PORT were cut; routes stay what the kernel makes of that."""
+        """Cut the cable of PORT. Routes stay as the kernel leaves them."""
         with system.namespace(self.nameToNode[port.node].pid):
             system.batch("ip", [f"link set dev {port.device} down"])
 
     def link_up(self, port):
-        """What link_down() did, and what the kernel forgot with it."""
+        """Undo link_down(), and restore what the kernel removed with it."""
         with system.namespace(self.nameToNode[port.node].pid):
             system.batch("ip", [f"link set dev {port.device} up"])
         self.plan.down = set()
@@ -180,8 +180,8 @@ class CanaryNet(Mininet):
                 system.batch("ip", self.plan.commands(name))
 
     def admit(self, comm, hosts):
-        """From now on only the hosts of these names may have switches act, for communicator COMM;
-        None: everybody for all. A switch that restarts does not know of it."""
+        """From now on switches act only for the hosts of these names, for communicator COMM. None
+        admits everybody for everything. A switch that restarts later does not know about it."""
         running = [switch for switch in self.switches if switch.daemon]
         judges = {switch.name for switch in running}
         for switch in running:
@@ -191,14 +191,14 @@ class CanaryNet(Mininet):
             switch.set(admit=",".join(rules))
 
     def reroute(self, down):
-        """What a routing protocol does when the links of the ports DOWN are."""
+        """Do what a routing protocol does when the links of the ports DOWN are down."""
         self.plan.down = set(down)
         for name in self.plan.routers:
             with system.namespace(self.nameToNode[name].pid):
                 system.batch("ip", self.plan.routes(name))
 
     def link_bytes(self):
-        """{"node:device": {"tx_bytes": N, "tx_packets": N}}: what each port sent."""
+        """What each port has sent: {"node:device": {"tx_bytes": N, "tx_packets": N}}"""
         found = {}
         for node in self.switches + self.hosts:
             with system.namespace(node.pid):
@@ -208,7 +208,7 @@ class CanaryNet(Mininet):
     @staticmethod
     def _sent(name):
         found = {}
-        # thread-self, or this would be the first thread's namespace
+        # "self" would be the namespace of the process's first thread
         with open("/proc/thread-self/net/dev", encoding="ascii") as file:
             for line in file.readlines()[2:]:
                 device, _, numbers = line.partition(":")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Nodes of a testbed: each has a network namespace of its own."""
+"""Nodes of a testbed, each with a network namespace of its own."""
 import json
 import os
 import subprocess
@@ -13,14 +13,15 @@ from . import system
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CANARY = os.environ.get("CANARY", os.path.join(TOP, "build/bin/canary"))
 
-# Everything here is routed, and answers may take another way than questions.
+# All nodes are routed, and answers may take another way than questions.
 ROUTER_SYSCTLS = {
     "net/ipv4/ip_forward": 1,
     "net/ipv4/conf/all/rp_filter": 0,
     "net/ipv4/conf/default/rp_filter": 0,
-    # By what packets say, as hardware does: addresses, protocol and ports. Policy 1 would take
-    # the hash of the sender's socket if that is connected: a random one, and the same for all
-    # routers, so that flows that took one way at a switch never part at the next one.
+    # Hash what packets say, as hardware does: addresses, protocol and ports. With policy 1 the
+    # kernel would use the hash of the sender's socket if that is connected. It is random, and the
+    # same at all routers. Flows that take one way at a switch would then never part at the next
+    # one.
     "net/ipv4/fib_multipath_hash_policy": 3,
     "net/ipv4/fib_multipath_hash_fields": 0x37,
 }
@@ -28,9 +29,9 @@ HOST_SYSCTLS = {
     "net/ipv4/conf/all/rp_filter": 0,
     "net/ipv4/conf/default/rp_filter": 0,
 }
-# Since Linux 6.10: or all routers choose alike
+# Linux 6.10 and later; without it all routers choose alike
 HASH_SEED = "net/ipv4/fib_multipath_hash_seed"
-# Before it the levels of a network choose differently, for half of them leave out the protocol
+# For older kernels: half of the levels leave out the protocol, so that levels choose differently.
 HASH_FIELDS_OF_OTHERS = {"net/ipv4/fib_multipath_hash_fields": 0x33}
 QUIET_SYSCTLS = {"net/ipv6/conf/all/disable_ipv6": 1,
                  "net/ipv6/conf/default/disable_ipv6": 1}
@@ -41,42 +42,41 @@ class SwitchError(RuntimeError):
 
 
 class CanaryHost(Host):
-    """A host. Ranks are processes in its namespace; their engine is theirs to
-    choose."""
+    """A host. Ranks are processes in its namespace, and choose their engine."""
 
     sysctls = HOST_SYSCTLS
 
     @staticmethod
     def own_sysctls(_level):
-        """As a switch has them"""
+        """The counterpart of a switch's method"""
         return {}
 
     @property
     def address(self):
-        """The address that ranks here are members with."""
+        """The address of ranks on this host"""
         return self.params["address"]
 
     def start_process(self, command, **kwargs):
-        """A process here that ends with the testbed."""
+        """Start a process here that ends with the testbed."""
         return system.start(command, self.pid, **kwargs)
 
 
 class XdpSwitch(Switch):
-    """A router with a loopback address that runs the switch program on all its
-    ports, unless PROGRAM is false. TIMEOUT is the program's; SPREAD is what
-    block numbers are divided by before it chooses."""
+    """A router with a loopback address that runs the switch program on all its ports, unless
+    PROGRAM is false. TIMEOUT is the program's. SPREAD divides block numbers before it chooses."""
 
     sysctls = ROUTER_SYSCTLS
-    # A switch program is loaded and verified, on a slow machine for long.
+    # On a slow machine it takes long to load and verify a program.
     patience = 300 if os.environ.get("CANARY_GUEST") else 60
-    # Seconds that it may take to answer; the guest's clock may leap while a program is read.
+    # Seconds for an answer. The guest's clock may leap while a program is read.
     answers = 1000000 if os.environ.get("CANARY_GUEST") else 30
 
     def __init__(self, name, program=True, mode="shaped", timeout="1ms",
                  options=(), log=None, spread=1, **params):
-        # Names end in a number of their own or not at all: Mininet's is unused
+        # Mininet takes this number from the digits in a name. Names here may have none, and the
+        # number is unused.
         params.setdefault("dpid", f"{abs(hash(name)) & 0xffffffff:x}")
-        # Mininet's switches are in the machine's own namespace: never ours
+        # Mininet's switches are in the machine's own namespace. Ours never are.
         params["inNamespace"] = True
         super().__init__(name, **params)
         self.program = program
@@ -88,23 +88,23 @@ class XdpSwitch(Switch):
         self.spread = spread
 
     def own_sysctls(self, level):
-        """Those that differ from switch to switch; LEVEL is how far from hosts it is"""
+        """Sysctls that differ from switch to switch. LEVEL is the distance from hosts."""
         if not os.path.exists(f"/proc/sys/{HASH_SEED}"):
             return {} if level % 2 else HASH_FIELDS_OF_OTHERS
         return {HASH_SEED: zlib.crc32(self.name.encode()) | 1}
 
     @property
     def address(self):
-        """The loopback address, the same on all ports."""
+        """The loopback address. It belongs to all ports."""
         return self.params["address"]
 
     @property
     def full_name(self):
-        """What the daemon is called: unique on this machine."""
+        """Name of the daemon, unique on this machine"""
         return f"{system.testbed_name()}-{self.name}"
 
     def start(self, controllers):
-        """Starts the daemon; batchStartup() waits for it."""
+        """Start the daemon. batchStartup() waits for it."""
         if not self.program or self.daemon:
             return
         ports = ",".join(f"{port}:{self.mode}" for port in self.intfNames() if port != "lo")
@@ -117,7 +117,7 @@ class XdpSwitch(Switch):
         os.set_blocking(self.daemon.stdout.fileno(), False)
 
     def wait_ready(self):
-        """Until the daemon says that it is attached."""
+        """Wait until the daemon says that it is attached."""
         if not self.daemon:
             return
         said, end = b"", time.monotonic() + self.patience
@@ -141,13 +141,13 @@ class XdpSwitch(Switch):
 
     @classmethod
     def batchStartup(cls, switches):  # noqa: N802, Mininet's name
-        """All daemons start at the same time."""
+        """Start all daemons side by side."""
         for switch in switches:
             switch.wait_ready()
         return switches
 
     def stop_program(self):
-        """Stops the daemon: what is left is a plain router."""
+        """Stop the daemon. What is left is a plain router."""
         status = 0
         if self.daemon:
             status = system.stop(self.daemon)
@@ -156,12 +156,12 @@ class XdpSwitch(Switch):
         return status
 
     def stop(self, deleteIntfs=True):  # noqa: N803
-        """Mininet's stop."""
+        """Stop the program, then the node, as Mininet asks."""
         self.stop_program()
         super().stop(deleteIntfs)
 
     def _ask(self, *words):
-        """What `canary switch WORDS` of the running daemon says."""
+        """Output of `canary switch WORDS` for the running daemon"""
         command = [CANARY, "switch", words[0], "--name", self.full_name, *map(str, words[1:])]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=self.answers,
@@ -173,13 +173,13 @@ class XdpSwitch(Switch):
         return done.stdout
 
     def set(self, **settings):
-        """Changes settings of the running daemon: choice, trees, timeout, ..."""
+        """Change settings of the running daemon: choice, trees, timeout, ..."""
         if self.daemon:
             self._ask("set", *(word for name, value in settings.items()
                                for word in (f"--{name}", value)))
 
     def show(self):
-        """The daemon's counters; None without a program."""
+        """State of the daemon; None without a program"""
         if not self.daemon:
             return None
         shown = json.loads(self._ask("show", "-j"))
@@ -187,7 +187,7 @@ class XdpSwitch(Switch):
 
 
 class PlainRouter(XdpSwitch):
-    """A router as anybody has."""
+    """A plain router."""
 
     def __init__(self, name, **params):
         params["program"] = False

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The address plan: who is called what, and which way everything goes.
+"""The address plan: names, addresses and routes.
 
-Links have /31 networks, switches a loopback /32, hosts the address of their
-link. Everybody's address is reachable from everywhere, over all shortest
-paths at the same time. Nothing here touches the network.
+Links have /31 networks, switches have a loopback /32, hosts have the address of their link. Every
+address is reachable from everywhere, over all shortest paths. This file does not touch the network.
 """
 import ipaddress
 from collections import deque
@@ -32,7 +31,7 @@ class Port:
 
 
 class Plan:
-    """Of LINKS, tuples (node, device, node, device) of names, and the names of
+    """The plan for LINKS, tuples (node, device, node, device) of names, and for the names of
     ROUTERS and HOSTS."""
 
     def __init__(self, links, routers, hosts):
@@ -44,7 +43,7 @@ class Plan:
             one.peer, two.peer = two, one
             self.ports[node1].append(one)
             self.ports[node2].append(two)
-        # Ports of links that are down: no way leads over them
+        # Ports of links that are down; no route uses them
         self.down = set()
         self.address = {name: _text(LOOPBACKS + i + 1) for i, name in enumerate(self.routers)}
         for name in self.hosts:
@@ -53,7 +52,7 @@ class Plan:
             self.address[name] = self.ports[name][0].address
 
     def distances(self, target):
-        """Of every router to TARGET; hosts do not carry others' traffic."""
+        """Distance of every router to TARGET. Hosts do not forward."""
         distance, queue = {target: 0}, deque([target])
         while queue:
             name = queue.popleft()
@@ -70,7 +69,7 @@ class Plan:
                 if port not in self.down and port.peer not in self.down]
 
     def routes(self, name):
-        """Lines for `ip -batch` that give the router NAME its routes."""
+        """Lines for `ip -batch` that give the router NAME its routes"""
         return [line for target in self.routers + self.hosts for line in self._route(name, target)]
 
     def _next_hops(self, name, distance):
@@ -78,9 +77,8 @@ class Plan:
                 if distance.get(port.peer.node, 1 << 30) < distance[name]]
 
     def fan_ins(self, members):
-        """{router: {host: N}}: so many of MEMBERS have a shortest path to that one
-        of them through the router. In a planned tree they all come by there, or
-        none does."""
+        """Return: {router: {host: N}}: N of MEMBERS have a shortest path to that host, one of them,
+        through the router. In a static tree all of them pass the router, or none does."""
         far = {host: self.distances(host) for host in members}
         found = {name: {} for name in self.routers}
         for leader in members:
@@ -93,11 +91,11 @@ class Plan:
         return found
 
     def level(self, name):
-        """Links from NAME to the nearest host: 0 for hosts, 1 for leaves."""
+        """Links from NAME to the nearest host: 0 for hosts, 1 for leaves"""
         return min(self.distances(host).get(name, 1 << 30) for host in self.hosts)
 
     def commands(self, name):
-        """Lines for `ip -batch` that configure NAME."""
+        """Lines for `ip -batch` that configure NAME"""
         lines = ["link set dev lo up"]
         for port in self.ports[name]:
             lines += [f"link set dev {port.device} address {port.mac} up",
@@ -114,10 +112,10 @@ class Plan:
         return lines + self.routes(name)
 
     def admission(self, name, comm, hosts, judges):
-        """Rules of the switch NAME if HOSTS, and nobody else, may contribute to communicator
-        COMM: hosts by their own link, and what comes from one of the switches JUDGES was judged
-        there. What comes from a plain router comes from anybody behind it: there the
-        addresses that the way leads to are all that can be asked for."""
+        """Admission rules of the switch NAME, if only HOSTS may contribute to communicator COMM. A
+        host is admitted on its own link. Everything from one of the switches JUDGES is admitted, as
+        that has checked it. A plain router forwards packets of anybody behind it. There the rules
+        name the addresses to which that way leads; nothing more can be checked."""
         rules = []
         for port in self.ports[name]:
             if port.peer.node in self.routers and port.peer.node in judges:
@@ -129,7 +127,7 @@ class Plan:
         return rules
 
     def _behind(self, name, port):
-        """All to whom a shortest way from NAME leaves by PORT."""
+        """All nodes to which a shortest path from NAME leaves by PORT"""
         found = []
         for target in self.routers + self.hosts:
             distance = self.distances(target)

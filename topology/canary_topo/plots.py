@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Pictures of what topology/congestion.py measured, each as PNG and SVG."""
+"""Plots of what topology/congestion.py measured, each as PNG and SVG."""
 import os
 import statistics
 
@@ -21,12 +21,12 @@ def _save(pyplot, figure, directory, name):
 
 
 def _is_none(row):
-    """Whether it says more about the processor than about links"""
+    """Does the row say more about the processor than about links?"""
     return row["limit"] == "processor"
 
 
 def goodput(rows, directory, name, title, limit):
-    """Medians over the share of hosts that congest, with the spread of runs."""
+    """Medians over the share of hosts that congest, with the spread of runs"""
     pyplot = _pyplot()
     figure, axes = pyplot.subplots(figsize=(7, 4.2), constrained_layout=True)
     for algorithm in sorted({row["algorithm"] for row in rows}):
@@ -45,7 +45,7 @@ def goodput(rows, directory, name, title, limit):
 
 
 def bars(labelled, directory, name, title, limit):
-    """Medians side by side, with the spread of runs; LABELLED is (label, row)."""
+    """Medians side by side, with the spread of runs. LABELLED is a list of (label, row)."""
     pyplot = _pyplot()
     figure, axes = pyplot.subplots(figsize=(max(4, 1 + 0.9 * len(labelled)), 3.6),
                                    constrained_layout=True)
@@ -65,7 +65,7 @@ def bars(labelled, directory, name, title, limit):
 
 
 def utilisation(runs, directory, name, title):
-    """How busy the links between switches were: a histogram for each algorithm."""
+    """Utilisation of the links between switches: a histogram for each algorithm"""
     pyplot = _pyplot()
     algorithms = sorted({run["algorithm"] for run in runs})
     figure, axes = pyplot.subplots(1, len(algorithms), sharey=True, squeeze=False,
@@ -83,8 +83,8 @@ def utilisation(runs, directory, name, title):
 
 
 def timeline(run, directory, name):
-    """What each leaf chose while a sum went on: packets a sample by port, and
-    how full the queues were."""
+    """What each leaf chose during a sum: packets of each sample by port, and how full the queues
+    were"""
     pyplot = _pyplot()
     switches = sorted({sample["switch"] for sample in run["timeline"]})
     figure, axes = pyplot.subplots(len(switches), 1, sharex=True, squeeze=False,

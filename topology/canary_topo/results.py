@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What topology/congestion.py measured: the file of its runs, what they come to in
-a row for each algorithm and share, and where rows are written."""
+"""Results of topology/congestion.py: the file of its runs, their summary in one row for each
+algorithm and share, and the files of rows."""
 import contextlib
 import csv
 import json
@@ -8,8 +8,9 @@ import os
 import statistics
 import tempfile
 
-# A row says something about links, and not about the processors, if this share of those was idle,
-# and 99 of 100 sleepers were less than so many frames' time on a link late
+# A row says something about links, and not about the processors, if at least this share of the
+# processors was idle, and if 99 of 100 sleepers were late by less than so many frames' time on a
+# link.
 IDLE_AT_LEAST = 0.25
 FRAMES_LATE = 2
 FRAME_PAYLOAD = 352 * 32    # bits
@@ -31,18 +32,18 @@ class Runs:
         with open(self.path, encoding="utf-8") as file:
             text = file.read()
         for line in text.splitlines():
-            with contextlib.suppress(ValueError):   # the end of an interrupted run
+            with contextlib.suppress(ValueError):   # the last line of an interrupted run
                 self.runs.append(json.loads(line))
         if text and not text.endswith("\n"):
             with open(self.path, "a", encoding="utf-8") as file:
                 file.write("\n")
 
     def find(self, key):
-        """The last one"""
+        """The last run with this key"""
         return next((run for run in reversed(self.runs) if run["key"] == key), None)
 
     def of(self, keys):
-        """The last one of each of KEYS"""
+        """The last run of each of KEYS"""
         return [run for run in map(self.find, keys) if run]
 
     def add(self, run):
@@ -52,7 +53,8 @@ class Runs:
 
 
 def with_defaults(runs, size):
-    """RUNS, and those of Open MPI as it comes (vectors of SIZE bytes), which were part of others."""
+    """RUNS, and runs of Open MPI's default algorithm (vectors of SIZE bytes), which were parts of
+    others."""
     found = list(runs)
     there = {run["key"] for run in runs if run["algorithm"] == "openmpi-default"}
     for run in runs:
@@ -63,37 +65,38 @@ def with_defaults(runs, size):
 
 
 def middle(values, digits=4):
-    """Their median, of those that are any; None if none is."""
+    """The median of the values that are not None; None if all are"""
     values = [value for value in values if value is not None]
     return round(statistics.median(values), digits) if values else None
 
 
 def kept(runs, alone):
-    """Of RUNS under congestion, each as a share of what the same members had ALONE."""
+    """Goodput of RUNS under congestion, each as a share of what the same members had ALONE"""
     before = {run["seed"]: run["goodput"] for run in alone if run.get("goodput")}
     return [run["goodput"] / before[run["seed"]] for run in runs if run["seed"] in before]
 
 
 def late_most(limit):
-    """How late sleepers may be, in ms, where links carry LIMIT bits of vectors a second"""
+    """How late sleepers may be, in ms, if links carry LIMIT bits of vectors per second"""
     return round(1e3 * FRAMES_LATE * FRAME_PAYLOAD / limit, 3)
 
 
 def limited_by(idle, late, limit):
-    """Whether links or the processor decided, of which IDLE was idle, and sleepers LATE ms late"""
+    """Did links or the processor decide? IDLE of the processor was idle, and sleepers were LATE ms
+    late."""
     return "links" if idle >= IDLE_AT_LEAST and late < late_most(limit) else "processor"
 
 
 def says_nothing(run, limit):
-    """Whether RUN, on a machine with less to do, may come to something else. Open MPI's ranks poll:
-    its runs are as they are."""
+    """Could RUN give something else on a machine with less to do? Open MPI's ranks poll, so its
+    runs are always accepted."""
     machine = run["machine"]
     return not run["algorithm"].startswith("openmpi") and \
         limited_by(machine["idle"], machine["late_ms"][1], limit) == "processor"
 
 
 def row_of(runs, limit, alone=()):
-    """What RUNS of one algorithm and share come to; None if all failed."""
+    """Summary of RUNS of one algorithm and share; None if all failed"""
     good = [run for run in runs if "goodput" in run]
     if not good:
         return None
@@ -124,12 +127,12 @@ def row_of(runs, limit, alone=()):
 
 
 def is_alone(run):
-    """Whether those who would congest did nothing."""
+    """Were the hosts that would congest idle?"""
     return "alone" in json.loads(run["key"])
 
 
 def summary(runs, limit, size):
-    """A row for each algorithm and share, over all placements."""
+    """A row for each algorithm and share, over all placements"""
     runs = with_defaults(runs, size)
 
     def some(name, share, alone):
@@ -143,7 +146,7 @@ def summary(runs, limit, size):
 
 
 def replace(path, text):
-    """The whole of TEXT or nothing"""
+    """Write TEXT to PATH completely or not at all."""
     directory = os.path.dirname(os.path.abspath(path))
     os.makedirs(directory, exist_ok=True)
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", newline="", dir=directory,
@@ -154,7 +157,7 @@ def replace(path, text):
 
 
 def read_rows(path):
-    """Those that are in the file already"""
+    """The rows that are in the file already"""
     try:
         with open(path, encoding="utf-8") as file:
             return json.load(file)
@@ -165,15 +168,15 @@ def read_rows(path):
 
 
 def says_more(old, new):
-    """Whether the row OLD is of more placements than NEW, which is measured alike"""
+    """Does the row OLD have more placements than NEW, with the same settings?"""
     return old["settings"] == new["settings"] and \
         (old["runs"], old.get("kept_median") is not None) > \
         (new["runs"], new.get("kept_median") is not None)
 
 
 def write(rows, path, table):
-    """ROWS into the JSON file PATH and the CSV file TABLE. Rows of other scenarios stay there;
-    those of the same one go if they were measured otherwise, or say less."""
+    """Write ROWS to the JSON file PATH and the CSV file TABLE. Rows of other scenarios stay there.
+    Rows of the same one are replaced if they have other settings, or say less."""
     def name(row):
         return row["scenario"], row["algorithm"], row.get("asked")
 
@@ -194,13 +197,13 @@ def write(rows, path, table):
 
 
 def why_not(row):
-    """Why a row of which the processor is the limit says nothing about links"""
+    """Why a row that is limited by the processor says nothing about links"""
     return f"{row['cpu_idle']:.2f} of the processors were idle (at least {IDLE_AT_LEAST} have to be), " \
            f"sleepers up to {row['late_ms']:.1f} ms late (less than {row['late_ms_most']:.1f})"
 
 
 def tell(rows, say):
-    """In words"""
+    """Print rows as sentences."""
     say()
     for row in rows:
         low, high = row["goodput_spread"]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads the descriptions in topology/shapes, as canary-sim does (tools/sim/topo.c
-is the other reader): same switches, same hosts, same order of links. Rates and
-queues are for fast networks there; what a testbed's links get, it is told."""
+"""Reads the descriptions in topology/shapes. canary-sim reads them, too (tools/sim/topo.c): same
+switches, same hosts, same order of links. Their rates and queues are for fast networks and ignored
+here. A testbed's links have rates and queues of its own."""
 import re
 
 NUMBERS = {"hosts": (1, 65536), "leaves": (1, 8192), "spines": (1, 64), "levels": (2, 3),
@@ -34,7 +34,7 @@ def _value(key, text):
 
 
 def read_shape(path):
-    """{key: value}; ValueError says file, line and reason."""
+    """Return: {key: value}. ValueError says file, line and reason."""
     shape = {}
     with open(path, encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
@@ -97,7 +97,7 @@ def _three(radix, up, down):
 
 
 def shape_links(shape):
-    """(node, node) of all links, in the order of the ports"""
+    """Return: (node, node) of all links, in the order of the ports"""
     if shape["kind"] == "star":
         return [("s1", f"h{i + 1}") for i in range(shape["hosts"])]
     if shape["kind"] == "leaf_spine":
@@ -110,7 +110,7 @@ def shape_links(shape):
 
 
 def shape_spread(shape, name):
-    """Where packets choose twice on their way up: by what the second choice divides"""
+    """What block numbers are divided by where packets choose for the second time on their way up"""
     if shape.get("levels") == 3 and name.startswith("sagg"):
         return shape["radix"] // (shape.get("oversubscription", 1) + 1)
     return None

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the testbed asks of the kernel: work inside a node's namespace, and
-processes that do not outlive the testbed. Nothing here is waited for without a limit."""
+"""What the testbed asks of the kernel: work inside a node's namespace, and processes that do not
+outlive the testbed. Every wait here has a limit."""
 import contextlib
 import ctypes
 import fcntl
@@ -21,24 +21,24 @@ _PR_SET_PDEATHSIG = 1
 _SIOCETHTOOL = 0x8946
 _ETHTOOL_SGRO = 0x2C
 
-# Names that belong to a testbed: of switches, and of the variable that every
-# process of it has in its environment.
+# Prefixes of names of switches and files of a testbed, and the variable that every process of a
+# testbed has in its environment
 TESTBED_VARIABLE = "CANARY_TESTBED"
 TESTBED_PREFIX = "cny"
 RUN_DIRECTORY = "/run/canary"
 WORK_PREFIX = "canary-topology-"
 
-# Seconds that what ends by itself may take, however busy the machine is. A guest's clock may leap
-# while a program is read; there the guest's own time is limited.
+# Seconds to wait for something that ends by itself, however busy the machine is. In a guest it is
+# unlimited, as the clock may leap while a program is read. The runner limits the guest's own time.
 PATIENCE = 1000000 if os.environ.get("CANARY_GUEST") else 120
-# Before a signal comes again
+# Seconds before a signal is repeated
 AGAIN = 0.01
 
 
 def end_by_signals(*numbers):
-    """Signals that end this process as sys.exit() does, so that it cleans up. Python swallows what
-    is raised while a destructor runs: then it comes again, as SIGALRM, and the status is still that
-    of the first one."""
+    """Make these signals end the process as sys.exit() does, so that it cleans up. Python discards
+    an exception that is raised in a destructor. Then SIGALRM repeats it, with the status of the
+    first signal."""
     status = [128 + signal.SIGALRM]
 
     def end(number, _frame):
@@ -58,7 +58,7 @@ def end_by_signals(*numbers):
 
 
 def run(words, patience=PATIENCE, **kwargs):
-    """subprocess.run() with a limit; RuntimeError if it takes longer."""
+    """subprocess.run() with a time limit. RuntimeError if it takes longer."""
     words = [str(word) for word in words]
     try:
         return subprocess.run(words, timeout=patience, check=kwargs.pop("check", False), **kwargs)
@@ -67,7 +67,8 @@ def run(words, patience=PATIENCE, **kwargs):
 
 
 def wait_until(condition, what, patience=PATIENCE):
-    """Until CONDITION() holds, and what it returned; RuntimeError names WHAT if it never does."""
+    """Wait until CONDITION() is true, and return its value. RuntimeError names WHAT if it takes too
+    long."""
     end = time.monotonic() + patience
     while True:
         found = condition()
@@ -79,12 +80,12 @@ def wait_until(condition, what, patience=PATIENCE):
 
 
 def testbed_name():
-    """The name of this process's testbed; no other running one has it."""
+    """Name of this process's testbed. No other running testbed has it."""
     return f"{TESTBED_PREFIX}{os.getpid()}"
 
 
 def work_directory():
-    """A directory for files of this process's testbed."""
+    """Make a directory for files of this process's testbed."""
     return tempfile.mkdtemp(prefix=f"{WORK_PREFIX}{os.getpid()}.")
 
 
@@ -94,17 +95,17 @@ def _setns(fd):
         raise OSError(err, f"setns: {os.strerror(err)}")
 
 
-# Where this process began: a thread of it may be elsewhere when another one asks
+# Namespace in which this process began. A thread may be in another one when somebody asks.
 _HOME = os.stat("/proc/self/ns/net")
 
 
 def own_namespace(pid):
-    """Whether PID has a network namespace other than this process's."""
+    """Has PID another network namespace than this process?"""
     return not os.path.samestat(os.stat(f"/proc/{pid}/ns/net"), _HOME)
 
 
 def check_node_starter():
-    """Mininet waits for ever for a node's shell that mnexec could not start."""
+    """Raise an error if mnexec does not work: Mininet would wait for a node's shell for ever."""
     try:
         done = run(["mnexec", "-n", "true"], capture_output=True, text=True)
     except FileNotFoundError:
@@ -116,7 +117,7 @@ def check_node_starter():
 
 @contextlib.contextmanager
 def namespace(pid):
-    """This thread, and what it starts, in the network namespace of PID."""
+    """Put this thread, and what it starts, into the network namespace of PID."""
     if not own_namespace(pid):
         raise RuntimeError(f"process {pid} has no network namespace of its own")
     back = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
@@ -133,7 +134,7 @@ def namespace(pid):
 
 
 def batch(program, lines):
-    """Lines for `ip` or `tc`, in one go; every refusal is an error."""
+    """Give lines to `ip` or `tc` in one run. Every refusal is an error."""
     if not lines:
         return
     done = run([program, "-batch", "-"], input="\n".join(lines) + "\n", capture_output=True,
@@ -143,14 +144,14 @@ def batch(program, lines):
 
 
 def sysctl(values):
-    """{"net/ipv4/ip_forward": 1, ...} in the namespace that this thread is in"""
+    """Set {"net/ipv4/ip_forward": 1, ...} in the namespace of this thread."""
     for name, value in values.items():
         with open(f"/proc/sys/{name}", "w", encoding="ascii") as file:
             file.write(f"{value}\n")
 
 
 def receive_offload(devices):
-    """Without GRO a veth drops, uncounted, what its peer redirects by XDP."""
+    """Switch on GRO. Without it a veth drops, uncounted, what its peer redirects by XDP."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         for device in devices:
             value = ctypes.create_string_buffer(struct.pack("II", _ETHTOOL_SGRO, 1))
@@ -163,8 +164,8 @@ def _die_with_parent():
 
 
 def start(command, pid=None, **kwargs):
-    """A Popen of COMMAND, in the namespace of PID if given, that is ended when
-    this process ends, however that comes."""
+    """Start COMMAND, in the namespace of PID if it is given. It ends when this process ends,
+    however that happens."""
     kwargs.setdefault("stdin", subprocess.DEVNULL)
     with contextlib.ExitStack() as stack:
         if pid is not None:
@@ -174,7 +175,7 @@ def start(command, pid=None, **kwargs):
 
 
 def stop(process, patience=5):
-    """TERM, KILL if that does not help; the exit status."""
+    """Send TERM, and KILL if that does not help. Return: the exit status"""
     if process.poll() is None:
         process.terminate()
         try:
@@ -203,8 +204,8 @@ def _testbed_of(pid):
 
 
 def sweep():
-    """Ends what testbeds left behind whose owner is gone: processes (and with
-    them their namespaces and links), sockets, files. Returns what it ended."""
+    """End what remains of testbeds whose owner is gone: processes (and so their namespaces and
+    links), sockets, files. Return: what was ended"""
     ended = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         if _owner_is_dead(_testbed_of(pid)):

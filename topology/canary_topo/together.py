@@ -4,21 +4,21 @@ import time
 
 
 def jain(values):
-    """1 if all are alike, 1/n if one has everything"""
+    """Jain's index: 1 if all values are equal, 1/n if one has everything"""
     squares = len(values) * sum(value * value for value in values)
     return sum(values) ** 2 / squares if squares else 0
 
 
 def goodputs(trials, operations):
-    """Bits a second of each of TRIALS, which do OPERATIONS each, from when the last one
-    has begun until the first one is about to be done; and how many seconds that were."""
+    """Return: (bits per second of each of TRIALS, seconds) from when the last trial has begun until
+    the first one is about to finish. Each does OPERATIONS."""
     try:
         for trial in trials:
             trial.start()
         for trial in trials:
             trial.until(lambda trial=trial: trial.progress(0)["round_blocks"])
         begin, before = time.monotonic(), [trial.progress(0) for trial in trials]
-        # Before any of them gets to its last operation
+        # before any of them reaches its last operation
         trials[0].until(lambda: any(trial.progress(0)["completed"] >= operations - 1
                                     for trial in trials))
         seconds, after = time.monotonic() - begin, [trial.progress(0) for trial in trials]
@@ -35,7 +35,7 @@ def goodputs(trials, operations):
 
 
 def wrong(trials):
-    """What is wrong about their sums, a line each; they cannot be asked anything after that."""
+    """Return: lines that say what is wrong about their sums. The trials end with that."""
     found = [f"communicator {number}: {line}" for number, trial in enumerate(trials)
              for line in trial.judge({})[0]]
     for trial in trials:

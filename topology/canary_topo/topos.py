@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Topologies. Switches are called s..., plain routers r..., hosts h...; hosts
-are numbered in the order in which ranks are given out."""
+"""Topologies. Names of switches begin with s, of plain routers with r, of hosts with h. Hosts are
+numbered in the order in which they get ranks."""
 import inspect
 
 from mininet.topo import Topo
@@ -10,7 +10,7 @@ from .shape import read_shape, shape_links, shape_spread
 
 
 class CanaryTopo(Topo):
-    """Where nodes have the classes of this package."""
+    """A topology whose nodes have the classes of this package."""
 
     def switch(self, name, **params):
         return self.addSwitch(name, cls=XdpSwitch, **params)
@@ -32,7 +32,7 @@ class Star(CanaryTopo):
 
 
 class LeafSpine(CanaryTopo):
-    """Every leaf is linked to every spine, hosts to leaves."""
+    """Every leaf has a link to every spine. Hosts are at leaves."""
 
     def build(self, spines=2, leaves=4, hosts=2):
         names = [self.switch(f"sspine{i + 1}") for i in range(spines)]
@@ -45,8 +45,8 @@ class LeafSpine(CanaryTopo):
 
 
 class FatTree(CanaryTopo):
-    """The k-ary fat tree: k pods of k/2 edge and k/2 aggregation switches,
-    (k/2)^2 core switches, k^3/4 hosts."""
+    """The k-ary fat tree: k pods of k/2 edge and k/2 aggregation switches, (k/2)^2 core switches,
+    k^3/4 hosts."""
 
     def build(self, k=4):
         if k < 2 or k % 2:
@@ -55,7 +55,7 @@ class FatTree(CanaryTopo):
         cores = [self.switch(f"score{i + 1}") for i in range(half * half)]
         number = 0
         for pod in range(1, k + 1):
-            # The edge has chosen before: the same choice once more would leave cores idle
+            # Edge switches have chosen already. The same choice again would leave cores idle.
             upper = [self.switch(f"sagg{pod}x{i + 1}", spread=half) for i in range(half)]
             for i, agg in enumerate(upper):
                 for j in range(half):
@@ -82,8 +82,8 @@ class ThroughRouter(CanaryTopo):
 
 
 class BehindRouter(CanaryTopo):
-    """Four hosts behind a plain router on one port of the switch: four
-    children on one port. The others have ports of their own."""
+    """Four hosts behind a plain router on one port of the switch: four children on one port. The
+    other hosts have ports of their own."""
 
     def build(self, behind=4, beside=2):
         switch, router = self.switch("s1"), self.router("r1")
@@ -95,7 +95,7 @@ class BehindRouter(CanaryTopo):
 
 
 class FromShape(CanaryTopo):
-    """As a file in topology/shapes describes it."""
+    """A topology that a file in topology/shapes describes."""
 
     def build(self, path=None):
         shape, made = read_shape(path), set()
@@ -122,7 +122,8 @@ TOPOLOGIES = {
 
 
 def topology_by_name(text):
-    """leaf_spine:2,4,2 and so on; numbers may be left out. file:PATH is a shape."""
+    """Return: the topology for leaf_spine:2,4,2 and so on. Numbers may be left out. file:PATH is a
+    shape."""
     name, _, numbers = text.partition(":")
     if name == "file":
         return FromShape(path=numbers)
@@ -139,7 +140,7 @@ def topology_by_name(text):
 
 
 def whole_name(text):
-    """That of a topology_by_name(), with the numbers that were left out"""
+    """The full name of a topology, with the numbers that were left out"""
     name, _, numbers = text.partition(":")
     if name == "file":
         return text

@@ -1,18 +1,18 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Random uniform traffic: every host sends to one other and receives from one,
-and all change their peers every few seconds.
+"""Random uniform traffic: every host sends to one other and receives from one, and all change their
+peers every few seconds.
 
-As a program it is one host's part. All parts draw the same peers from the same
-seed and begin at the same time, so nobody has to tell them anything.
+As a program it is one host's part. All parts draw the same peers from the same seed and begin at
+the same time, so they need no messages between them.
 
-What iperf3 sends before and beside its data (a TCP connection, one datagram each way)
-would be lost in the queues that it fills: CanaryNet.express() lets small packets of
-these ports pass, and a sender that fails nevertheless begins anew.
+Before and beside its data, iperf3 sends a TCP connection and one datagram each way. These would be
+lost in the queues that it fills. So CanaryNet.express() lets small packets of these ports pass. A
+sender that fails nevertheless is started again.
 
-To start sixteen of them takes a slow processor half a second in which old and new peers
-send at once: where that is much of a turn, the same datagrams are sent by this process,
-as iperf3 sends them, and nothing beside.
+A slow processor needs half a second to start sixteen of them, and meanwhile old and new peers send
+at once. Where that is much of a turn, this process sends the same datagrams as iperf3, and nothing
+beside.
 """
 import argparse
 import itertools
@@ -27,9 +27,9 @@ import time
 if __package__:
     from . import system
 else:
-    import system   # as a program
+    import system   # run as a program
 
-# Of one mask, for routers' filters
+# a power of two and aligned, so that one mask matches them
 FIRST_PORT, PORTS = 5296, 16
 PAYLOAD = 1400
 FRAME = PAYLOAD + 42
@@ -37,8 +37,8 @@ GENERATORS = ["iperf3", "plain"]
 
 
 def peers(number, seed, turn):
-    """Whom each of NUMBER hosts sends to in this turn: a permutation in which
-    nobody is sent to himself."""
+    """The host to which each of NUMBER hosts sends in this turn: a permutation in which nobody
+    sends to himself."""
     chance = random.Random(f"{seed}.{turn}")
     order = list(range(number))
     while True:
@@ -48,8 +48,8 @@ def peers(number, seed, turn):
 
 
 class Traffic:
-    """The traffic of HOSTS (CanaryHost), each RATE bits a second on its link,
-    protocol udp or tcp (which takes what it gets)."""
+    """The traffic of HOSTS (CanaryHost), each RATE bits per second on its link. The protocol is
+    udp, or tcp, which takes what it gets."""
 
     def __init__(self, hosts, rate, seed=1, period=3, protocol="udp", log=None, generator="iperf3"):
         self.hosts = hosts
@@ -74,7 +74,7 @@ class Traffic:
                      "--period", self.period, "--begin", begin, "--protocol", self.protocol,
                      "--generator", self.generator],
                     stdout=subprocess.DEVNULL, stderr=log))
-        # until it flows
+        # until the traffic flows
         time.sleep(max(0, begin + 1 - time.monotonic()))
         return self
 
@@ -87,29 +87,30 @@ class Traffic:
 
 
 class Part:
-    """One host's part, by iperf3."""
+    """The part of one host, by iperf3."""
 
     def __init__(self, args):
         self.args = args
         self.addresses = args.addresses.split(",")
-        # (turn, process), receivers and senders
+        # Lists of (turn, process)
         self.receivers, self.senders = [], []
 
     @staticmethod
     def iperf(*words):
-        """An iperf3 that ends with this process."""
+        """Start an iperf3 that ends with this process."""
         return subprocess.Popen(["setpriv", "--pdeathsig", "TERM", "iperf3", *map(str, words)],
                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 
     def listen(self, turn):
-        """A receiver for one turn; turns overlap, so they have their own ports."""
+        """Start a receiver for one turn. Turns overlap, so each has its own port."""
         self.receivers.append((turn, self.iperf("-s", "-p", FIRST_PORT + turn % PORTS)))
 
     def flow(self, turn):
-        """(address of the peer, own port)"""
+        """Return: (address of the peer, own port)"""
         args = self.args
         to = self.addresses[peers(len(self.addresses), args.seed, turn)[args.number]]
-        # The seed's, too: routers hash it, so the same traffic takes the same paths
+        # Routers hash the port, so it comes from the seed, too: the same traffic takes the same
+        # paths.
         return to, random.Random(f"port.{args.seed}.{turn}.{args.number}").randrange(20000, 32000)
 
     def send(self, turn, seconds):
@@ -123,7 +124,7 @@ class Part:
 
     @staticmethod
     def forget(processes, before):
-        """Ends PROCESSES of turns BEFORE that one; those that are left."""
+        """End PROCESSES of turns before BEFORE. Return: those that are left"""
         for turn, process in processes:
             if turn < before and process.poll() is None:
                 process.terminate()
@@ -131,7 +132,7 @@ class Part:
                 if turn >= before or process.poll() is None]
 
     def keep_sending(self, turn, end):
-        """Until END; who failed begins anew for the rest of the turn."""
+        """Send until END. A sender that fails is started again for the rest of the turn."""
         while time.monotonic() < end:
             time.sleep(max(0, min(0.1, end - time.monotonic())))
             left = int(end - time.monotonic() + 0.5)
@@ -152,7 +153,7 @@ class Part:
             self.listen(turn + 1)
             time.sleep(max(0, begin + (turn + 1) * period - time.monotonic()))
             turn += 1
-            # Whoever sends late may still want the turn before
+            # A late sender may still need the receiver of the turn before.
             self.senders = self.forget(self.senders, turn - 1)
             self.receivers = self.forget(self.receivers, turn - 1)
 
@@ -162,18 +163,19 @@ class Part:
 
 
 class PlainPart(Part):
-    """One host's part, by itself."""
+    """The part of one host, by this process."""
 
     def run(self):
         begin, period = self.args.begin, self.args.period
         interval = 8 * FRAME / self.args.rate
-        # Nobody reads: what there is no room for is dropped here, and nobody is told.
+        # Nobody reads these sockets. What does not fit is dropped here, and no ICMP message is
+        # sent.
         for port in range(FIRST_PORT, FIRST_PORT + PORTS):
             receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
             receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
             receiver.bind(("", port))
             self.receivers.append(receiver)
-        # Not all at the same time: the first one comes anywhere within its interval.
+        # Hosts shall not start together: each sends its first packet somewhere in its interval.
         due = max(begin, time.monotonic()) + interval * \
             random.Random(f"phase.{self.args.seed}.{self.args.number}").random()
         for turn in itertools.count():

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A trial: ranks that check every sum run on a testbed while something goes
-wrong. It is watched: who makes no progress for long is a hang, and then
-everything there is to know is written down."""
+"""A trial: ranks on a testbed check every sum while something goes wrong. A trial without progress
+for long is a hang. Then everything that is known is written down."""
 import json
 import mmap
 import os
@@ -21,21 +20,21 @@ PROGRESS = ("round", "connected", "posted", "completed", "round_blocks", "blocks
             "wrong", "failed", "ended", "elements", "go", "open", "halt")
 PROGRESS_FORMAT = f"<{len(PROGRESS)}Q"
 
-# Counters of the engines that tell what recovery took
+# Counters of the engines that show the cost of recovery
 RECOVERY = ("attempts", "retransmissions", "requests_out", "results_again", "named", "bypass",
             "tag_mismatch", "waits_out", "probes_out", "restorations_out")
 
 
 class Hang(RuntimeError):
-    """Nobody made progress any more."""
+    """No rank made progress any more."""
 
 
 class Ended(RuntimeError):
-    """All ranks ended before what was waited for."""
+    """All ranks ended before what was waited for happened."""
 
 
 class WorkerJob(Job):
-    """Ranks of selftests/faults/worker."""
+    """A job of ranks that run selftests/faults/worker."""
 
     name = "worker"
 
@@ -57,16 +56,16 @@ class WorkerJob(Job):
                 "--progress", self.path(rank, "progress"), "--log", self.path(rank, "log")]
 
     def progress(self, rank):
-        """How far RANK is."""
+        """Progress of RANK"""
         return dict(zip(PROGRESS, struct.unpack_from(PROGRESS_FORMAT, self.maps[rank.number])))
 
     def tell(self, rank, what, rounds):
-        """Writes one of go, open and halt to RANK's progress: in that many rounds
-        its holds end, that many may begin, that many have to end."""
+        """Write a number of rounds to RANK's progress. go: holds of these rounds end; open: these
+        rounds may begin; halt: these rounds have to end."""
         struct.pack_into("<Q", self.maps[rank.number], 8 * PROGRESS.index(what), rounds)
 
     def rounds(self, rank):
-        """What RANK wrote of each round that ended."""
+        """Entries that RANK wrote, one for each round that ended"""
         with open(self.path(rank, "log"), encoding="utf-8") as file:
             return [json.loads(line) for line in file]
 
@@ -77,9 +76,9 @@ class WorkerJob(Job):
 
 
 class Failure:
-    """How a round has to end: with one of ERRORS at all ranks but EXEMPT, that
-    names NAMED and nobody else (None: that names somebody). SOME of NAMED are
-    enough where others may not be missed."""
+    """How a round has to fail: with one of ERRORS at all ranks but EXEMPT. The error names the
+    ranks NAMED and nobody else (None: it names somebody). With SOME, a part of NAMED is enough,
+    since some may not be missed."""
 
     def __init__(self, named, errors, exempt=(), some=False):
         self.named = None if named is None else sorted(named)
@@ -88,7 +87,7 @@ class Failure:
         self.some = some
 
     def wrong(self, entry):
-        """What is wrong about a rank's ENTRY, or None."""
+        """Return: what is wrong about a rank's ENTRY, or None"""
         if entry["rank"] in self.exempt:
             return None
         if entry["outcome"] != "failed":
@@ -105,7 +104,7 @@ class Failure:
 
 
 class Trial:
-    """RANKS of TESTBED that do ROUNDS times OPERATIONS on ELEMENTS."""
+    """RANKS of TESTBED do ROUNDS times OPERATIONS on ELEMENTS."""
 
     def __init__(self, testbed, work, ranks, options, comm, stall=60):
         self.testbed = testbed
@@ -129,28 +128,27 @@ class Trial:
                     self.job.command(rank, self.comm), stdout=err, stderr=err, cwd=self.job.work)
 
     def packets(self):
-        """That hosts with ranks have sent"""
+        """Bytes that hosts with ranks have sent"""
         links = self.net.link_bytes()
         return sum(links[f"{name}:{port.device}"]["tx_packets"]
                    for name in {rank.host.name for rank in self.ranks} for port in self.net.plan.ports[name])
 
     def progress(self, number):
-        """Of the rank with that number."""
+        """Progress of the rank with this number"""
         return self.job.progress(self.ranks[number])
 
     def release(self, rounds=1):
-        """Ends the holds of all ranks."""
+        """End the holds of all ranks."""
         self.tell("go", rounds)
 
     def tell(self, what, rounds):
-        """As WorkerJob.tell(), all ranks."""
+        """WorkerJob.tell() for all ranks"""
         for rank in self.ranks:
             self.job.tell(rank, what, rounds)
 
     def launch(self, rounds):
-        """What the launcher of a job does that crashes again and again: as soon
-        as a rank of a round is gone it kills the others, and starts the next
-        round when none is left."""
+        """Act as the launcher of a job that crashes again and again. As soon as a rank of a round
+        is gone, it kills the others. When none is left, it starts the next round."""
         self.tell("open", 1)
         for number in range(1, rounds):
             self.until(lambda begun=number: begun in self.begun())
@@ -159,14 +157,14 @@ class Trial:
             self.tell("open", number + 1)
 
     def begun(self):
-        """Rounds that ranks are at."""
+        """Return: the rounds at which the ranks are"""
         return {self.job.progress(rank)["round"] for rank in self.ranks}
 
     def ended(self):
         return all(rank.process.poll() is not None for rank in self.ranks)
 
     def until(self, condition, needed=True):
-        """Until CONDITION holds; Hang if nothing moves, Ended if it never will."""
+        """Wait until CONDITION holds. Raises Hang if nothing moves, Ended if it can never hold."""
         last, since = None, time.monotonic()
         while not condition():
             if self.ended():
@@ -189,20 +187,20 @@ class Trial:
                 rank.stderr = file.read().strip()
 
     def stop(self):
-        """Ends ranks that did not end by themselves."""
+        """End the ranks that did not end by themselves."""
         for rank in self.ranks:
             if rank.process:
                 system.stop(rank.process, 2)
 
     def dump(self):
-        """Everything there is to know about a hang, as text."""
+        """Everything that is known about a hang, as text"""
         lines = [f"rank {rank.number} {self.job.progress(rank)}" for rank in self.ranks]
         seen = set()
         for rank in self.ranks:
             if rank.host.name in seen:
                 continue
             seen.add(rank.host.name)
-            # User engines are shown from everywhere, the kernel's in their namespace
+            # User engines are visible from everywhere, those of the kernel only in their namespace.
             first = [[CANARY, "comm", "show", "-j"], [CANARY, "stats"]] if len(seen) == 1 else []
             for words in [*first, ["cat", "/proc/thread-self/net/canary"],
                           ["cat", "/proc/thread-self/net/canary_stats"]]:
@@ -216,8 +214,8 @@ class Trial:
         return "\n".join(lines)
 
     def judge(self, expected):
-        """(lines that say what is wrong, what all rounds have in sum); EXPECTED
-        is {round: Failure}, other rounds have to be done."""
+        """Return: (lines that say what is wrong, sums over all rounds). EXPECTED is {round:
+        Failure}. Other rounds have to succeed."""
         wrong = []
         entries = []
         for rank in self.ranks:
@@ -242,10 +240,10 @@ class Trial:
 
 
 def summary(entries, trial):
-    """What ENTRIES, of all rounds of all ranks, come to."""
+    """Sums of ENTRIES, which come from all rounds of all ranks"""
     total = {name: sum(entry.get("stats", {}).get(name, 0) for entry in entries)
              for name in RECOVERY}
-    # All ranks do the same blocks, and some may have died
+    # All ranks do the same blocks, but some may have died.
     blocks = max(trial.job.progress(rank)["blocks"] for rank in trial.ranks)
     rounds = {}
     for entry in entries:
@@ -264,7 +262,7 @@ def summary(entries, trial):
 
 
 def add_faults(net, text, seed):
-    """The injector on both ends of all links."""
+    """Attach the injector to both ends of all links."""
     for number, (node, device) in enumerate(net.ports()):
         with system.namespace(node.pid):
             done = system.run([CANARY, "fault", "add", device, "--only-canary",
@@ -275,7 +273,7 @@ def add_faults(net, text, seed):
 
 
 def remove_faults(net):
-    """Takes the injector away again; returns what it did on all links."""
+    """Remove the injector. Return: what it did on all links"""
     total = {}
     for node, device in net.ports():
         with system.namespace(node.pid):
