@@ -254,6 +254,20 @@ int cnr_connect(struct cnr_comm *c, u64 now)
 	return 0;
 }
 
+int cnr_form(struct cnr_comm *c, u64 now, const struct cnr_table *t)
+{
+	int err;
+
+	if (c->state == CNR_JOINING)
+		return -EALREADY;
+	if (c->state != CNR_NEW)
+		return -EISCONN;
+	err = cnr_table_form(c, now, t);
+	if (!err)
+		cnr_begin(c);
+	return err;
+}
+
 enum cnr_state cnr_state(const struct cnr_comm *c)
 {
 	return c->state;

@@ -44,6 +44,7 @@ struct cnr_shape;
 #define CNR_M_PROBE		0x08	/* a PROBE is to be sent */
 #define CNR_M_CLAIMED		0x10	/* rank 0: a JOIN with another nonce claimed it */
 #define CNR_M_DEAD		0x20	/* gone, because nothing was heard of it */
+#define CNR_M_MET		0x40	/* something was heard of it, see struct cnr_formed */
 
 /*
  * struct cnr_member - what is known of one rank, beside its address. Numbers of blocks count from
@@ -184,6 +185,16 @@ struct cnr_rendezvous {
 	bool	answered;
 	bool	heard;
 	struct cnr_joiner *joiner;
+};
+
+/*
+ * struct cnr_formed - a communicator that was formed from a table, while cnr_comm.awaits; table.c
+ * @until:	so long ranks that nothing was heard of may not be there yet
+ * @met_at:	when the latest one was heard of for the first time
+ */
+struct cnr_formed {
+	u64	until;
+	u64	met_at;
 };
 
 /*
@@ -477,6 +488,7 @@ struct cnr_comm {
 
 	bool	table;		/* the member table is complete: the epoch has begun */
 	bool	began;		/* the epoch has begun here: cnr_begin() was called */
+	bool	awaits;		/* formed from a table, and no block was done so far */
 	__be32	first_aggregator; /* our first aggregator, 0 if none is known */
 	u32	broadcast;	/* outbox.c: bits of enum cnr_broadcast */
 	u8	news, answers, contributes; /* a bit for each collective: struct cnr_algorithm */
@@ -520,6 +532,7 @@ struct cnr_comm {
 	struct cnr_questions *questions;
 	u32	first;		/* serial of the epoch's first block */
 	struct cnr_progress progress;
+	struct cnr_formed formed;
 
 	struct cnr_operation ops[CNR_OPS];
 	struct cnr_plan plan;

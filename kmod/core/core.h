@@ -4,7 +4,7 @@
  *
  * A struct cnr_comm is one member's view of one communicator. It is a state machine without clock,
  * I/O, locks or allocation. The driver passes packets, calls and the time in. After each
- * cnr_input(), cnr_post(), cnr_timer(), cnr_connect() or cnr_close() the driver calls
+ * cnr_input(), cnr_post(), cnr_timer(), cnr_connect(), cnr_form() or cnr_close() the driver calls
  *
  *	cnr_drive(comm, now, driver, self)	sends packets, as far as cnr_host_room() goes; hands
  *						operations back to the application; frees vectors
@@ -371,6 +371,7 @@ enum cnr_trouble_kind {
 	CNR_TROUBLE_FORGED	= 7,	/* packets that fail authentication, later on */
 	CNR_TROUBLE_VERSION	= 8,	/* another version of the protocol: @value */
 	CNR_TROUBLE_UNKNOWN	= 9,	/* an unknown kind or flag: @value */
+	CNR_TROUBLE_TABLE	= 10,	/* formed from another table, or with another key */
 };
 
 #define CNR_TROUBLES	8	/* remembered, by kind and source */
@@ -397,6 +398,42 @@ struct cnr_trouble {
 
 struct cnr_comm;
 
+/**
+ * struct cnr_table - where the members are, and what makes a session one of its own: what is the
+ *		same at all members, of who forms a communicator from it
+ * @peer:	of each rank, in this order. If it is cnr_config.peers, it is used where it is
+ * @members:	how many
+ * @epoch:	not 0, and of no other session of this communicator: in particular of none that any
+ *		packet is still about
+ * @salt:	random, or zeros: with a pre-shared key, sessions that have everything else in
+ *		common must not have this
+ * @start_within: ns for which a rank may not be there yet after this one; 0 = default (60 s). The
+ *		only one that may differ
+ * @seed:	random, of this member alone
+ * @digest:	of @peer, by cnr_table_check()
+ */
+struct cnr_table {
+	struct canary_peer *peer;
+	u32	members;
+	u32	epoch;
+	u8	salt[CANARY_SALT];
+	u64	start_within;
+	u8	seed[16];
+	u64	digest[2];
+};
+
+/** cnr_table_room() - bytes that cnr_table_check() needs for so many members */
+size_t cnr_table_room(u32 members);
+
+/**
+ * cnr_table_check() - can a communicator be formed from @t? Looks at all members once
+ * @room:	cnr_table_room() zeroed bytes, which are needed no longer
+ * @rank:	receives the first rank whose entry is wrong; the number of members: none is
+ * Return: 0; -EAFNOSUPPORT: an address is not of IPv4; -ENOTUNIQ: another rank is there; -EINVAL:
+ * an address or port where no member can be, no epoch, no members.
+ */
+int cnr_table_check(struct cnr_table *t, u16 *room, u32 *rank);
+
 /** cnr_check() - is @cfg in range? Return: 0, or -EINVAL with *@what naming the field. */
 int cnr_check(const struct cnr_config *cfg, const char **what);
 
@@ -414,6 +451,18 @@ struct cnr_comm *cnr_init(void *mem, const struct cnr_config *cfg);
 
 /** cnr_connect() - start the rendezvous. Return: 0, -EISCONN, -EALREADY. */
 int cnr_connect(struct cnr_comm *c, u64 now);
+
+/**
+ * cnr_form() - in place of cnr_connect(): form the communicator from @t, which cnr_table_check()
+ *		accepted. Nothing is sent, nobody is waited for: it is CONNECTED
+ *
+ * What a rendezvous would agree on is cnr_config's, and has to be the same at all members: @comm,
+ * @members, @mtu, @window, @algorithm, @trees, @key. The path to each has to take @mtu.
+ *
+ * Return: 0, -EISCONN, -EALREADY; -EINVAL: another number of members; -EADDRNOTAVAIL: cnr_config
+ * has another address or port than @t.
+ */
+int cnr_form(struct cnr_comm *c, u64 now, const struct cnr_table *t);
 
 enum cnr_state cnr_state(const struct cnr_comm *c);
 

@@ -26,7 +26,7 @@ static const u16 cnr_plateau[] = { 1500, 1400, 1280, 576 };
 #define CNR_JOIN_LARGE	3	/* tries before smaller sizes are offered too */
 
 /* The epoch begins, with block @first: the layers above do so when this returns to the roof. */
-static void cnr_epoch(struct cnr_comm *c, u32 first)
+void cnr_epoch(struct cnr_comm *c, u32 first)
 {
 	c->first = first;
 	cnr_derive_key(c);

@@ -56,6 +56,7 @@ const char *cnr_trouble_name(u32 kind)
 		[CNR_TROUBLE_FORGED] = "forged",
 		[CNR_TROUBLE_VERSION] = "version",
 		[CNR_TROUBLE_UNKNOWN] = "unknown",
+		[CNR_TROUBLE_TABLE] = "table",
 	};
 
 	return kind < ARRAY_SIZE(name) ? name[kind] : "unknown";

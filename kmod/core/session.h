@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Layer 3, session: who the members are (join.c), which of them live (alive.c), what all of them
- * have and who may go (leave.c), what others do wrong (trouble.c).
+ * Layer 3, session: who the members are (join.c, table.c), which of them live (alive.c), what all of
+ * them have and who may go (leave.c), what others do wrong (trouble.c).
  */
 #ifndef CANARY_CORE_SESSION_H
 #define CANARY_CORE_SESSION_H
@@ -53,7 +53,15 @@ static inline bool cnr_is_deaf(const struct cnr_member *m)
 	return (m->flags & (CNR_M_LEFT | CNR_M_DEAD)) == CNR_M_LEFT;
 }
 
+/* table.c: formed from a table, without rendezvous */
+int cnr_table_form(struct cnr_comm *c, u64 now, const struct cnr_table *t);
+bool cnr_is_unmet(const struct cnr_comm *c, u16 rank);
+bool cnr_may_still_come(const struct cnr_comm *c, u64 now, u16 rank);
+u64 cnr_met_since(const struct cnr_comm *c, u64 since);
+void cnr_meet(struct cnr_comm *c, u64 now, u16 rank);
+
 /* join.c: rendezvous */
+void cnr_epoch(struct cnr_comm *c, u32 first);
 void cnr_connected(struct cnr_comm *c);
 void cnr_join_start(struct cnr_comm *c, u64 now);
 void cnr_join_timer(struct cnr_comm *c, u64 now);

@@ -117,6 +117,21 @@ static bool cnr_trouble_version(struct cnr_comm *c, const struct cnr_in *in, enu
 	}
 }
 
+/*
+ * Formed from a table: a packet that is not of our session comes from where a member should be.
+ * With another table or key, all of its packets are like that.
+ */
+static bool cnr_trouble_table(struct cnr_comm *c, const struct cnr_in *in, enum canary_drop drop)
+{
+	u32 rank = be16_to_cpu(in->hdr->rank);
+
+	if (!c->awaits || rank >= c->cfg.members || !cnr_is_at(&c->peer[rank], in) ||
+	    (drop != CANARY_DROP_MAC && drop != CANARY_DROP_MEMBERS && drop != CANARY_DROP_EPOCH))
+		return false;
+	cnr_trouble_add(c, in, CNR_TROUBLE_TABLE, 0);
+	return true;
+}
+
 /* @in was dropped. Return: true if its sender is to be told, by cnr_join_refuse() */
 bool cnr_trouble_note(struct cnr_comm *c, const struct cnr_in *in, enum canary_drop drop)
 {
@@ -129,7 +144,8 @@ bool cnr_trouble_note(struct cnr_comm *c, const struct cnr_in *in, enum canary_d
 		cnr_trouble_answer(c, in, drop);
 		return false;
 	default:
-		if (drop == CANARY_DROP_MAC || drop == CANARY_DROP_TAG)
+		if (!cnr_trouble_table(c, in, drop) &&
+		    (drop == CANARY_DROP_MAC || drop == CANARY_DROP_TAG))
 			cnr_trouble_add(c, in, CNR_TROUBLE_FORGED, 0);
 		return false;
 	}

@@ -205,8 +205,8 @@ static struct cnr_comm *tnet_member(struct tnet *s, int rank)
 		.first_block = s->cfg.first_block,
 		.dead_after = s->cfg.dead_after,
 		.linger = s->cfg.linger,
-		.algorithm = rank ? CANARY_ALG_AUTO : s->cfg.algorithm,
-		.trees = rank ? 0 : s->cfg.trees,
+		.algorithm = rank && !s->cfg.formed ? CANARY_ALG_AUTO : s->cfg.algorithm,
+		.trees = rank && !s->cfg.formed ? 0 : s->cfg.trees,
 	};
 	u32 k;
 
@@ -368,6 +368,35 @@ void tnet_connect(struct tnet *s, int rank)
 		cnr_connect(s->node[i].comm, s->now);
 		tnet_pump(s, i);
 	}
+}
+
+void tnet_table(const struct tnet *s, struct cnr_table *t, struct canary_peer *peer)
+{
+	u32 i;
+
+	memset(t, 0, sizeof(*t));
+	memset(peer, 0, s->cfg.members * sizeof(*peer));
+	for (i = 0; i < s->cfg.members; i++) {
+		peer[i].addr = tnet_addr(i);
+		peer[i].port = cpu_to_be16(CANARY_PORT_BASE);
+	}
+	t->peer = peer;
+	t->members = s->cfg.members;
+	t->epoch = 0x1234567;
+}
+
+int tnet_form(struct tnet *s, int rank, const struct cnr_table *t)
+{
+	int err = 0;
+	u32 i;
+
+	for (i = 0; i < s->cfg.members; i++) {
+		if (rank >= 0 && i != (u32)rank)
+			continue;
+		err = cnr_form(s->node[i].comm, s->now, t);
+		tnet_pump(s, i);
+	}
+	return err;
 }
 
 static bool tnet_all_state(const struct tnet *s, enum cnr_state state)

@@ -46,8 +46,9 @@ struct tnet_config {
 	u64	linger;
 	bool	key;
 	bool	pinned;		/* vectors are where the application can write to them */
-	u8	algorithm;	/* enum canary_algorithm, of rank 0 */
-	u8	trees;		/* of rank 0, with CANARY_ALG_STATIC */
+	u8	algorithm;	/* enum canary_algorithm, of rank 0; if @formed, of all */
+	u8	trees;		/* likewise, with CANARY_ALG_STATIC */
+	bool	formed;		/* from a table: tnet_form() in place of tnet_connect() */
 	struct tnet_faults faults;
 };
 
@@ -81,6 +82,12 @@ void tnet_pass(struct tnet *s, u64 until);
 
 /* Start the rendezvous of @rank; of everybody with -1. */
 void tnet_connect(struct tnet *s, int rank);
+
+/* What all members can form their communicator from, without rendezvous; @peer: one for each */
+void tnet_table(const struct tnet *s, struct cnr_table *t, struct canary_peer *peer);
+
+/* Form it at @rank, or at everybody with -1. Return: what cnr_form() says, of the last one */
+int tnet_form(struct tnet *s, int rank, const struct cnr_table *t);
 
 /* Run until everybody is in @state, at most @ns of simulated time. */
 bool tnet_wait_state(struct tnet *s, enum cnr_state state, u64 ns);

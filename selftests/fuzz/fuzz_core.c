@@ -36,6 +36,7 @@ struct world {
 	u32	posted[MEMBERS_MAX];
 	u64	now;
 	bool	lied;		/* a packet with a valid mac was made up */
+	bool	formed;		/* from a table; the last member when it posts for the first time */
 	bool	ring;		/* partial sums are in the application's memory */
 	bool	scribbled[MEMBERS_MAX];	/* the application wrote to its results */
 };
@@ -250,6 +251,24 @@ static void lose(struct world *w, u32 i)
 	w->pending[i] = w->pending[--w->packets];
 }
 
+/* From a table, without rendezvous: again is nothing. */
+static void form(struct world *w, int rank)
+{
+	u16 room[4 * MEMBERS_MAX] = { 0 };
+	struct canary_peer peer[MEMBERS_MAX] = { 0 };
+	struct cnr_table t = { .peer = peer, .members = w->members, .epoch = 9 };
+	u32 i, wrong;
+
+	for (i = 0; i < t.members; i++) {
+		peer[i].addr = address(i);
+		peer[i].port = cpu_to_be16(CANARY_PORT_BASE);
+	}
+	if (cnr_table_room(t.members) > sizeof(room) || cnr_table_check(&t, room, &wrong))
+		abort();
+	cnr_form(w->comm[rank], w->now, &t);
+	pump(w, rank);
+}
+
 static void post(struct world *w, int rank, u8 how)
 {
 	struct cnr_op op = { .op = CANARY_OP_SUM, .dtype = CANARY_INT32 };
@@ -260,6 +279,8 @@ static void post(struct world *w, int rank, u8 how)
 	op.elements = (w->posted[rank] * 13 + 5) % VECTOR;
 	if (w->posted[rank] % 4 == 3)
 		op.elements += LONG;
+	if (w->formed && rank == w->members - 1)
+		form(w, rank);
 	v->elements = op.elements;
 	v->rank = rank;
 	v->data = malloc(op.elements * 4 + 1);
@@ -339,7 +360,10 @@ static void begin(struct world *w, u8 algorithm, u16 slice)
 		cfg.addr = address(i);
 		cfg.seed[0] = i + 1;
 		w->comm[i] = cnr_init(calloc(1, cnr_size(&cfg)), &cfg);
-		cnr_connect(w->comm[i], w->now);
+		if (!w->formed)
+			cnr_connect(w->comm[i], w->now);
+		else if (i < w->members - 1)
+			form(w, i);
 		pump(w, i);
 	}
 }
@@ -399,12 +423,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memset(&w, 0, sizeof(w));
 	/*
 	 * The first byte decides on the members, on the algorithm, on slices, and whether the
-	 * rendezvous is fuzzed, too.
+	 * rendezvous is fuzzed, too, or there is none.
 	 */
 	w.members = size ? members[data[0] >> 3 & 3] : 3;
+	w.formed = size && data[0] & 0x80;
 	w.ring = !size || (data[0] >> 1) % (CANARY_ALG_MAX + 1) != CANARY_ALG_TREE;
 	begin(&w, size ? (data[0] >> 1) % (CANARY_ALG_MAX + 1) : 0, size ? data[0] >> 5 & 3 : 0);
-	if (size && !(data[0] & 1))
+	if (size && !(data[0] & 1) && !w.formed)
 		meet(&w);
 	for (i = 1; i + 4 <= size; i += 4) {
 		const uint8_t *a = data + i;

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Layer 3, session: a communicator formed from a table of its members, in place of a rendezvous.
+ * PROTOCOL.md, "Formed from a table".
+ *
+ * Nothing is sent. What a rendezvous would agree on is given to all members alike, by the table and
+ * by struct cnr_config. All of that goes into the session key, so members that were given different
+ * things understand nothing of each other.
+ *
+ * A member may form its communicator later than others. What these send is lost meanwhile. So
+ * silence says nothing of a rank that was never heard of, for cnr_formed.until. Of one that was,
+ * it counts from then on.
+ */
+#include "message.h"
+#include "session.h"
+
+#define CNR_START_WITHIN	(60 * CNR_SEC)
+
+/* Keys of hashes over what is no secret */
+static const u8 cnr_table_label[2][16] = { "canary table 0", "canary table 1" };
+
+static void cnr_table_hash(const void *data, size_t len, u64 hash[2])
+{
+	hash[0] = cnr_siphash(cnr_table_label[0], data, len);
+	hash[1] = cnr_siphash(cnr_table_label[1], data, len);
+}
+
+/* A power of two, at least half of which stays free */
+static u32 cnr_table_places(u32 members)
+{
+	u32 n = 2;
+
+	while (n < 2 * members)
+		n *= 2;
+	return n;
+}
+
+size_t cnr_table_room(u32 members)
+{
+	return cnr_table_places(members) * sizeof(u16);
+}
+
+static int cnr_table_peer(const struct canary_peer *p)
+{
+	if (!canary_addr_is_ip4(&p->addr))
+		return -EAFNOSUPPORT;
+	return canary_peer_ok(p) ? 0 : -EINVAL;
+}
+
+/* Puts @rank, as rank + 1, to its place. Return: false if another rank is where it is. */
+static bool cnr_table_place(const struct cnr_table *t, u16 *place, u32 rank)
+{
+	const struct canary_peer *p = &t->peer[rank];
+	u32 mask = cnr_table_places(t->members) - 1;
+	u32 i = (u32)cnr_siphash(t->seed, p, sizeof(*p)) & mask;
+
+	for (; place[i]; i = (i + 1) & mask)
+		if (canary_peer_equal(&t->peer[place[i] - 1], p))
+			return false;
+	place[i] = rank + 1;
+	return true;
+}
+
+int cnr_table_check(struct cnr_table *t, u16 *room, u32 *rank)
+{
+	int err;
+
+	*rank = t->members;
+	if (!t->epoch || !t->members || t->members > CANARY_MEMBERS_MAX)
+		return -EINVAL;
+	for (*rank = 0; *rank < t->members; ++*rank) {
+		err = cnr_table_peer(&t->peer[*rank]);
+		if (err)
+			return err;
+		if (!cnr_table_place(t, room, *rank))
+			return -ENOTUNIQ;
+	}
+	cnr_table_hash(t->peer, t->members * sizeof(*t->peer), t->digest);
+	return 0;
+}
+
+/* The salt of the session key is all that members were given. */
+static u32 cnr_table_settle(struct cnr_comm *c, const struct cnr_table *t)
+{
+	struct {
+		u64	digest[2];
+		u8	salt[CANARY_SALT];
+		__be32	comm;
+		__be32	epoch;
+		__be16	members;
+		__be16	length;
+		__be16	window;
+		u8	algorithm;
+		u8	trees;
+	} in = {
+		.digest = { t->digest[0], t->digest[1] },
+		.comm = cpu_to_be32(c->cfg.comm),
+		.epoch = cpu_to_be32(t->epoch),
+		.members = cpu_to_be16(c->cfg.members),
+		.length = cpu_to_be16(c->length),
+		.window = cpu_to_be16(c->window),
+		.algorithm = c->algorithm,
+		.trees = c->trees,
+	};
+	u64 hash[2];
+
+	memcpy(in.salt, t->salt, sizeof(in.salt));
+	cnr_table_hash(&in, sizeof(in), hash);
+	memcpy(c->salt, hash, sizeof(c->salt));
+	if (c->cfg.fixed_first)
+		return c->cfg.first_block;
+	return (u32)cnr_siphash(cnr_table_label[0], hash, sizeof(hash));
+}
+
+int cnr_table_form(struct cnr_comm *c, u64 now, const struct cnr_table *t)
+{
+	const struct canary_peer own = { .addr = c->cfg.addr, .port = c->cfg.port };
+
+	if (t->members != c->cfg.members)
+		return -EINVAL;
+	if (!canary_peer_equal(&t->peer[c->cfg.rank], &own))
+		return -EADDRNOTAVAIL;
+	if (c->peer != t->peer)
+		memcpy(c->peer, t->peer, t->members * sizeof(*t->peer));
+	c->join.root = t->peer[0];
+	c->epoch = t->epoch;
+	c->awaits = true;
+	c->formed.until = now + (t->start_within ? t->start_within : CNR_START_WITHIN);
+	cnr_epoch(c, cnr_table_settle(c, t));
+	cnr_connected(c);
+	return 0;
+}
+
+/* Has @rank never been heard of, since it may not have formed the communicator yet? */
+bool cnr_is_unmet(const struct cnr_comm *c, u16 rank)
+{
+	/* A result shows that all have contributed. */
+	return c->awaits && c->una == c->first && !(c->member[rank].flags & CNR_M_MET);
+}
+
+bool cnr_may_still_come(const struct cnr_comm *c, u64 now, u16 rank)
+{
+	return cnr_is_unmet(c, rank) && now < c->formed.until;
+}
+
+/* Since when @rank could have answered what it was asked @since then */
+u64 cnr_met_since(const struct cnr_comm *c, u64 since)
+{
+	return max_t(u64, since, c->formed.met_at);
+}
+
+/* @rank is there, since just now: what it was asked before was lost. */
+void cnr_meet(struct cnr_comm *c, u64 now, u16 rank)
+{
+	struct cnr_member *m = &c->member[rank];
+
+	if (c->una != c->first)
+		c->awaits = false;
+	if (m->flags & CNR_M_MET)
+		return;
+	m->flags |= CNR_M_MET;
+	m->probes = 0;
+	if (m->asked)
+		m->asked = now;
+	c->formed.met_at = now;
+}
