@@ -18,7 +18,9 @@
  *		CANARY_COMM, address 0.0.0.0; EADDRNOTAVAIL: rank 0, and it is not the own
  *		address and port; ENETUNREACH and others: of the route; ENOBUFS: no memory;
  *		EUSERS: members_max reached (budget.c); EADDRINUSE: as bind(), or a socket that
- *		shares its port joins the same communicator.
+ *		shares its port joins the same communicator. After CANARY_TABLE it is connected at
+ *		once (table.c). EINVAL: that has another rank 0; EADDRNOTAVAIL: or has us elsewhere;
+ *		EMSGSIZE: the path does not take its packets; EADDRINUSE: our port has its session.
  *		Waits for all ranks. Nonblocking: EINPROGRESS, then EALREADY; poll() says
  *		writable when it has come to an end, SO_ERROR how. SO_SNDTIMEO over: EINPROGRESS;
  *		a signal: EINTR or restart. In these cases the rendezvous goes on and connect()

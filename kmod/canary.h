@@ -165,6 +165,20 @@ struct canary_comm;
 struct canary_names;
 
 /**
+ * struct canary_table - CANARY_TABLE, copied and checked
+ * @size:	bytes, taken from the namespace's memory
+ * @of:		its @peer is @peer
+ * @peer:	of each rank
+ *
+ * Owner: the engine. Lock: lock_sock; constant while there is a core, which has @peer.
+ */
+struct canary_table {
+	size_t			size;
+	struct cnr_table	of;
+	struct canary_peer	peer[];
+};
+
+/**
  * struct canary_name - by what packets name an engine, see endpoint.c
  * @node:	in canary_endpoint.names, if that is used. Read under RCU
  * @comm:	the engine that it is part of; constant
@@ -270,6 +284,7 @@ enum canary_left {
  * @linger:	CANARY_LINGER, ms. Lock: as @usock
  * @algorithm:	CANARY_ALGORITHM. Lock: as @usock
  * @dead_after:	CANARY_DEAD_AFTER, ms. Lock: as @usock
+ * @table:	NULL, or CANARY_TABLE. Lock: lock_sock and @lock
  * @believed:	CANARY_AGGREGATES; the prefixes of a rule replace them. Lock: lock_sock
  * @believe:	how many prefixes @believed has. Lock: lock_sock
  * @flat:	the payload of a packet that came in pieces. Lock: @lock
@@ -322,6 +337,7 @@ struct canary_comm {
 	u32			linger;
 	u32			dead_after;
 	u32			algorithm;
+	struct canary_table	*table;
 	struct canary_prefix	believed[CANARY_AGGREGATES_MAX];
 	u32			believe;
 	u8			flat[CANARY_PAYLOAD_MAX] __aligned(8);
@@ -459,6 +475,12 @@ void canary_family_unregister(void);
 int canary_setsockopt(struct socket *sock, int level, int name, sockptr_t val, unsigned int len);
 int canary_getsockopt(struct socket *sock, int level, int name, char __user *val,
 		      int __user *len);
+
+/* table.c */
+struct canary_table *canary_table_copy(const struct net *net, sockptr_t val, unsigned int len);
+void canary_table_free(const struct net *net, struct canary_table *t);
+void canary_table_set(struct canary_comm *comm, struct canary_table *t);
+size_t canary_table_bytes(const struct canary_comm *comm);
 
 /* connect.c */
 int canary_connect(struct socket *sock, struct sockaddr *addr, int len, int flags);

@@ -347,7 +347,23 @@ static void canary_comm_drop_core(struct canary_comm *comm)
 }
 
 /*
- * Make a core and begin the rendezvous
+ * What packets call it: by communicator, or if there is no rendezvous by epoch as well. Context:
+ * process; lock_sock is held.
+ */
+static int canary_comm_name(struct canary_comm *comm)
+{
+	bool known;
+
+	if (!comm->table)
+		return canary_endpoint_begin(comm);
+	spin_lock_bh(&comm->lock);
+	known = canary_endpoint_know(comm, comm->table->of.epoch);
+	spin_unlock_bh(&comm->lock);
+	return known ? 0 : -EADDRINUSE;
+}
+
+/*
+ * Make a core and begin the rendezvous, or with CANARY_TABLE do without one
  * Takes the place of a core whose rendezvous failed.
  * Context: process, lock_sock is held; the port is open.
  */
@@ -360,7 +376,7 @@ int canary_comm_start(struct canary_comm *comm, const struct cnr_config *cfg)
 
 	might_sleep();
 	canary_comm_drop_core(comm);
-	err = canary_endpoint_begin(comm);
+	err = canary_comm_name(comm);
 	if (err)
 		return err;
 	comm->counted = comm->req.members;
@@ -378,7 +394,10 @@ int canary_comm_start(struct canary_comm *comm, const struct cnr_config *cfg)
 	spin_lock_bh(&comm->lock);
 	comm->core = cnr_init(mem, cfg);
 	comm->core_size = size;
-	err = cnr_connect(comm->core, ktime_get_ns());
+	if (comm->table)
+		err = cnr_form(comm->core, ktime_get_ns(), &comm->table->of);
+	else
+		err = cnr_connect(comm->core, ktime_get_ns());
 	canary_comm_drive(comm);
 	if (err)
 		canary_comm_drop_core(comm);
@@ -451,6 +470,7 @@ static void canary_comm_end(struct canary_comm *comm)
 	tasklet_kill(&comm->go_on);
 	hrtimer_cancel(&comm->timer);
 	canary_comm_drop_core(comm);
+	canary_table_set(comm, NULL);
 
 	mutex_lock(&cn->lock);
 	list_del(&comm->list);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * connect(): from addresses and options to a rendezvous of all ranks, and waiting for it.
+ * connect(): from addresses and options to a rendezvous of all ranks, and waiting for it; or with
+ * CANARY_TABLE, to a communicator that needs none.
  */
 
 #include <linux/random.h>
@@ -23,18 +24,35 @@ static int canary_connect_route(struct canary_comm *comm, const struct canary_ad
 	return 0;
 }
 
+/*
+ * The packet size that the route permits. With a table, all have the same size, which it has to
+ * permit. Return: or -EMSGSIZE
+ */
+static int canary_connect_mtu(const struct canary_comm *comm, u32 mtu)
+{
+	/* No packet is longer, however large the route's MTU (loopback). */
+	const u32 most = canary_addr_ip_header(&comm->addr) + CANARY_UDP_HEADERS +
+			 CANARY_PAYLOAD_MAX;
+	u32 wanted = comm->req.mtu;
+
+	if (!wanted)
+		wanted = comm->table ? ETH_DATA_LEN : most;
+	wanted = min(wanted, most);
+	if (wanted > mtu && comm->table)
+		return -EMSGSIZE;
+	return min(wanted, mtu);
+}
+
 /* What rules have nothing to say about. */
 static void canary_connect_config(struct canary_comm *comm, u32 mtu, struct cnr_config *cfg)
 {
 	const struct canary_comm_req *req = &comm->req;
 
-	/* No packet is longer, however large the route's MTU (loopback). */
-	mtu = min_t(u32, mtu, canary_addr_ip_header(&comm->addr) + CANARY_UDP_HEADERS +
-		    CANARY_PAYLOAD_MAX);
 	cfg->rank = req->rank;
 	cfg->members = req->members;
 	cfg->window = req->window;
-	cfg->mtu = req->mtu ? min_t(u32, req->mtu, mtu) : mtu;
+	cfg->mtu = mtu;
+	cfg->peers = comm->table ? comm->table->peer : NULL;
 	cfg->addr = comm->addr;
 	cfg->port = comm->port;
 	cfg->root = comm->root;
@@ -54,12 +72,41 @@ static int canary_connect_port(struct canary_comm *comm, const struct sock *sk)
 	return canary_port_device(comm, READ_ONCE(sk->sk_bound_dev_if));
 }
 
+/* Where we are, if that is not to be found out. NULL: it is */
+static const struct canary_peer *canary_connect_own(const struct canary_comm *comm,
+						    const struct canary_peer *root)
+{
+	if (comm->table)
+		return &comm->table->peer[comm->req.rank];
+	return comm->req.rank ? NULL : root;
+}
+
+/* To whom the route is looked at: with a table, rank 0 knows others. */
+static const struct canary_peer *canary_connect_to(const struct canary_comm *comm,
+						   const struct canary_peer *root)
+{
+	if (comm->table && !comm->req.rank && comm->req.members > 1)
+		return &comm->table->peer[1];
+	return root;
+}
+
+/* Is that our address and port? */
+static bool canary_connect_is_own(struct canary_comm *comm, const struct canary_peer *own)
+{
+	return canary_route_is_local(comm, &own->addr) && comm->port == own->port &&
+	       (canary_addr_is_any(&comm->bound) || canary_addr_equal(&comm->bound, &own->addr));
+}
+
 /* Begins a rendezvous. Context: lock_sock is held; no other one is under way. */
 static int canary_connect_start(struct sock *sk, const struct sockaddr_canary *to)
 {
 	struct canary_comm *comm = canary_sk(sk)->comm;
-	__be16 root_port = to->scan_port ?: htons(CANARY_PORT_BASE);
-	bool first = comm->req.rank == 0;
+	const struct canary_peer root = {
+		.addr = to->scan_addr,
+		.port = to->scan_port ?: htons(CANARY_PORT_BASE),
+	};
+	const struct canary_peer *own = canary_connect_own(comm, &root);
+	const struct canary_peer *other = canary_connect_to(comm, &root);
 	const struct canary_addr any = { };
 	struct cnr_config cfg = { };
 	struct canary_addr addr;
@@ -67,7 +114,8 @@ static int canary_connect_start(struct sock *sk, const struct sockaddr_canary *t
 	u32 mtu;
 	int err;
 
-	if (!comm->configured || canary_addr_is_any(&to->scan_addr))
+	if (!comm->configured || canary_addr_is_any(&root.addr) ||
+	    (comm->table && !canary_peer_equal(&comm->table->peer[0], &root)))
 		return -EINVAL;
 	/* Again: rules may have changed since, and the socket may be somebody else's now. */
 	cfg.comm = comm->req.id;
@@ -79,8 +127,8 @@ static int canary_connect_start(struct sock *sk, const struct sockaddr_canary *t
 	if (comm->found)
 		canary_comm_give_port(comm);
 	if (!comm->ep) {
-		err = canary_port_open(comm, first ? &to->scan_addr : &any,
-				       first ? root_port : 0, sk->sk_bound_dev_if, canary_receive);
+		err = canary_port_open(comm, own ? &own->addr : &any, own ? own->port : 0,
+				       sk->sk_bound_dev_if, canary_receive);
 		if (err)
 			goto out;
 		comm->found = true;
@@ -88,24 +136,25 @@ static int canary_connect_start(struct sock *sk, const struct sockaddr_canary *t
 	err = canary_connect_port(comm, sk);
 	if (err)
 		goto out;
-	err = canary_connect_route(comm, &to->scan_addr, root_port, &addr, &mtu);
+	err = canary_connect_route(comm, &other->addr, other->port, &addr, &mtu);
 	if (err)
 		goto out;
-	if (first) {
+	if (own) {
 		err = -EADDRNOTAVAIL;
-		if (!canary_route_is_local(comm, &to->scan_addr) || comm->port != root_port ||
-		    (!canary_addr_is_any(&comm->bound) &&
-		     !canary_addr_equal(&comm->bound, &to->scan_addr)))
+		if (!canary_connect_is_own(comm, own))
 			goto out;
-		addr = to->scan_addr;
+		addr = own->addr;
 	}
 	/* Under the lock: /proc shows it. */
 	spin_lock_bh(&comm->lock);
 	comm->addr = addr;
-	comm->root = to->scan_addr;
-	comm->root_port = root_port;
+	comm->root = root.addr;
+	comm->root_port = root.port;
 	spin_unlock_bh(&comm->lock);
-	canary_connect_config(comm, mtu, &cfg);
+	err = canary_connect_mtu(comm, mtu);
+	if (err < 0)
+		goto out;
+	canary_connect_config(comm, err, &cfg);
 	err = cnr_check(&cfg, &what);
 	if (err)
 		pr_debug("canary: %s out of range\n", what);

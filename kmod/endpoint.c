@@ -6,8 +6,8 @@
  * (CANARY_ENDPOINT). From then on packets are told apart by two names that an engine has:
  *
  *  - communicator and epoch, once its core knows the epoch. No two engines have the same: a packet
- *    does not say which rank it is for. Only one that lies about the epoch can bring that about,
- *    since ranks that share a port cannot join the same session (next item);
+ *    does not say which rank it is for. Ranks that share a port cannot join the same session (next
+ *    item), unless their rank 0 lies about the epoch, nor be formed from a table with the same one;
  *  - the communicator alone, for what comes before: JOIN finds rank 0, COOKIE, WELCOME and REFUSED
  *    find who joined. So only one engine of a port may be in a rendezvous of a communicator; the
  *    others are EADDRINUSE. The name stays with who was the last one. It also gets what has an
@@ -98,9 +98,15 @@ static bool canary_name_joins(const struct canary_name *name)
 	return !name->comm->session.given && state != CNR_FAILED && state != CNR_CLOSED;
 }
 
+/* Does the engine still wait for a WELCOME? Else one with its epoch is for who joins. */
+static bool canary_name_waits(const struct canary_name *name)
+{
+	return READ_ONCE(name->comm->state) == CNR_JOINING;
+}
+
 /*
- * A rendezvous is going to begin. Context: process; lock_sock is held. Return: 0, or -EADDRINUSE
- * if another engine of the port is in one of the same communicator.
+ * A rendezvous is going to begin (not where there is a table). Context: process; lock_sock is held.
+ * Return: 0, or -EADDRINUSE if another engine of the port is in one of the same communicator.
  */
 int canary_endpoint_begin(struct canary_comm *comm)
 {
@@ -184,7 +190,7 @@ struct canary_comm *canary_endpoint_find(struct canary_endpoint *ep, const struc
 		return NULL;
 	}
 	name = canary_names_find(names, be32_to_cpu(h->comm), be32_to_cpu(h->epoch));
-	if (!name && h->epoch)
+	if (h->epoch && (!name || (h->type == CANARY_WELCOME && !canary_name_waits(name))))
 		name = canary_names_find(names, be32_to_cpu(h->comm), 0);
 	if (name)
 		return name->comm;

@@ -91,7 +91,7 @@ static int canary_proc_show(struct seq_file *seq, void *v)
 	own.port = comm->port;
 	root.addr = comm->root;
 	root.port = comm->root_port;
-	memory = comm->charged + comm->core_size;
+	memory = comm->charged + comm->core_size + canary_table_bytes(comm);
 	if (comm->ep)
 		sharing = READ_ONCE(comm->ep->engines);
 	if (comm->sk)
@@ -139,7 +139,7 @@ static void canary_proc_gauges(struct seq_file *seq, struct canary_net *cn)
 		else
 			lingering++;
 		vectors += comm->charged;
-		cores += comm->core_size;
+		cores += comm->core_size + canary_table_bytes(comm);
 		spin_unlock_bh(&comm->lock);
 	}
 	mutex_unlock(&cn->lock);

@@ -70,6 +70,7 @@ static int canary_set_comm(struct canary_comm *comm, sockptr_t val, unsigned int
 		comm->req = req;
 		spin_unlock_bh(&comm->lock);
 		comm->configured = true;
+		canary_table_set(comm, NULL);
 	}
 	memzero_explicit(&req, sizeof(req));
 	memzero_explicit(&cfg, sizeof(cfg));
@@ -96,6 +97,27 @@ static int canary_set_aggregates(struct canary_comm *comm, sockptr_t val, unsign
 	memcpy(comm->believed, list, len);
 	comm->believe = n;
 	return 0;
+}
+
+/* It is copied and checked without lock_sock: it may be long. */
+static int canary_set_table(struct sock *sk, sockptr_t val, unsigned int len)
+{
+	struct canary_comm *comm = canary_sk(sk)->comm;
+	struct canary_table *t = canary_table_copy(sock_net(sk), val, len);
+	int err;
+
+	if (IS_ERR(t))
+		return PTR_ERR(t);
+	lock_sock(sk);
+	err = canary_sockopt_early(comm);
+	if (!err && (!comm->configured || comm->req.members != t->of.members))
+		err = -EINVAL;
+	if (!err)
+		canary_table_set(comm, t);
+	release_sock(sk);
+	if (err)
+		canary_table_free(sock_net(sk), t);
+	return err;
 }
 
 /* Holds the endpoint of the socket of ours that @fd is. Return: or an error pointer. */
@@ -196,6 +218,8 @@ int canary_setsockopt(struct socket *sock, int level, int name, sockptr_t val, u
 		err = canary_set_aggregates(canary_sk(sk)->comm, val, len);
 		release_sock(sk);
 		return err;
+	case CANARY_TABLE:
+		return canary_set_table(sk, val, len);
 	case CANARY_MAX_VECTOR:
 	case CANARY_LINGER:
 	case CANARY_DEAD_AFTER:
@@ -286,7 +310,7 @@ static int canary_get_troubles(struct canary_comm *comm, char __user *val, int _
 	BUILD_BUG_ON(sizeof(struct cnr_trouble) != sizeof(struct canary_trouble) ||
 		     offsetof(struct cnr_trouble, count) !=
 		     offsetof(struct canary_trouble, count));
-	BUILD_BUG_ON((int)CNR_TROUBLE_UNKNOWN != (int)CANARY_TROUBLE_UNKNOWN);
+	BUILD_BUG_ON((int)CNR_TROUBLE_TABLE != (int)CANARY_TROUBLE_TABLE);
 	spin_lock_bh(&comm->lock);
 	if (comm->core)
 		n = cnr_troubles(comm->core, list, CNR_TROUBLES);

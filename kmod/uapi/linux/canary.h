@@ -93,6 +93,12 @@ struct sockaddr_canary {
  */
 #define CANARY_ENDPOINT		11
 
+/*
+ * struct canary_table_req; set after CANARY_COMM, which forgets it, and before connect(); set only.
+ * connect() then begins no rendezvous: the socket is connected at once, and nothing is sent
+ */
+#define CANARY_TABLE		12
+
 /* control messages, level SOL_CANARY */
 #define CANARY_OPERATION	1	/* sendmsg: struct canary_operation */
 #define CANARY_COMPLETION	2	/* recvmsg: struct canary_completion */
@@ -115,6 +121,28 @@ struct canary_comm_req {
 	__u16	mtu;
 	__u8	reserved[4];
 	__u8	key[16];
+};
+
+/**
+ * struct canary_table_req - CANARY_TABLE: where the members are, and what makes a session one of
+ *			     its own; but for @start_within, the same at all members
+ * @epoch:	not 0, of no other session of this communicator that any packet may be left of
+ * @start_within: ms for which a rank may not be there yet after this one, up to 3600000;
+ *		0 = default (60000)
+ * @salt:	random, or zeros
+ * @reserved:	0
+ * @peer:	of each rank, in this order
+ *
+ * What a rendezvous would agree on is canary_comm_req's (@mtu 0 is 1500 then) and
+ * CANARY_ALGORITHM's, and has to be the same at all members. Members that were given different
+ * things understand nothing of each other.
+ */
+struct canary_table_req {
+	__u32			epoch;
+	__u32			start_within;
+	__u8			salt[CANARY_SALT];
+	__u32			reserved[2];
+	struct canary_peer	peer[];
 };
 
 /**
@@ -221,6 +249,7 @@ enum canary_trouble_kind {
 	CANARY_TROUBLE_FORGED	= 7,	/* sends packets that fail authentication */
 	CANARY_TROUBLE_VERSION	= 8,	/* speaks version @value of the protocol */
 	CANARY_TROUBLE_UNKNOWN	= 9,	/* uses a kind or a flag (@value) that is not known here */
+	CANARY_TROUBLE_TABLE	= 10,	/* was given another table, key or parameters than we */
 };
 
 /**
