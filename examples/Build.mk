@@ -4,14 +4,14 @@ DIGITS_OBJ := $(patsubst %,$(B)/examples/%.o,digits dataset softmax)
 DIGITS_DATA := $(B)/data/digits.csv.gz
 DIGITS_DEBIAN := usr/lib/python3/dist-packages/sklearn/datasets/data/digits.csv.gz
 
-all:: $(B)/bin/digits $(B)/examples/socket $(B)/examples/library
+all:: $(B)/bin/digits $(B)/examples/socket $(B)/examples/library $(B)/examples/table
 
 # The kernel's headers and nothing else
 $(B)/examples/socket: examples/socket.c kmod/uapi/linux/canary.h | $(B)/.setup
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $<
 
-$(B)/examples/library: $(B)/examples/library.o $(B)/lib/libcanary.so
+$(B)/examples/library $(B)/examples/table: %: %.o $(B)/lib/libcanary.so
 	$(CC) $(LDFLAGS) -o $@ $< -L$(B)/lib -lcanary -Wl,-rpath,'$$ORIGIN/../lib'
 
 $(B)/bin/digits: $(DIGITS_OBJ) $(B)/lib/libcanary.so

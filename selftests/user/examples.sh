@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The examples that people copy: three ranks on one host, by each of them. The one on the socket
-# needs the module; in the guest it is there.
+# The examples that people copy: three ranks on one host, or two times three, by each of them. The
+# one on the socket needs the module; in the guest it is there.
 
 # shellcheck source=selftests/lib.sh
 . "$(dirname "$0")/../lib.sh"
@@ -18,20 +18,21 @@ tmp_dir
 ns_add host
 ns_ip host link set lo up
 
-# ranks COMMAND: by three ranks, each of which prints the sum
+# ranks COMMAND: by $RANKS ranks, each of which prints the sum
+RANKS=3
 ranks()
 {
 	local rank pids=() bad=0
 
-	for rank in 1 2 0; do
-		ns_exec host timeout 60 "$@" "$rank" 3 127.0.0.1 >"$TAP_TMP/out.$rank" \
-			2>"$TAP_TMP/err.$rank" &
+	for ((rank = 1; rank <= RANKS; rank++)); do
+		ns_exec host timeout 60 "$@" $((rank % RANKS)) "$RANKS" 127.0.0.1 \
+			>"$TAP_TMP/out.$rank" 2>"$TAP_TMP/err.$rank" &
 		pids+=("$!")
 	done
 	for rank in "${pids[@]}"; do
 		wait "$rank" || bad=1
 	done
-	for rank in 0 1 2; do
+	for ((rank = 1; rank <= RANKS; rank++)); do
 		grep -qx "$SUM" "$TAP_TMP/out.$rank" || bad=1
 	done
 	[ "$bad" -eq 0 ] || cat "$TAP_TMP"/err.*
@@ -39,6 +40,8 @@ ranks()
 }
 
 tap_check "examples/library.c" ranks "$BUILD/examples/library"
+# Six of them are two halves of three.
+RANKS=6 tap_check "examples/table.c" ranks "$BUILD/examples/table"
 tap_check "examples/allreduce.py" ranks /usr/bin/python3 "$TAP_TOP/examples/allreduce.py"
 if [ -e /sys/module/canary ]; then
 	tap_check "examples/socket.c" ranks "$BUILD/examples/socket"

@@ -124,6 +124,9 @@ enum canary_zerocopy {
  *		is in many communicators shares one. Ranks of one communicator cannot share a port:
  *		while one joins, canary_connect() of another is -EADDRINUSE. The port stays until the
  *		last one is closed. The user engine has one thread for all of them
+ * @table:	0; else canary_form() takes the place of canary_connect(). Then @root is not looked
+ *		at, @bind has to have an address unless @share has, and @mtu (0 = 1500), @window,
+ *		@algorithm and @key have to be the same at all members, as @comm and @members have
  */
 struct canary_params {
 	size_t			size;
@@ -145,6 +148,7 @@ struct canary_params {
 	uint32_t		aggregates;
 	struct canary_prefix	aggregate[CANARY_AGGREGATES_MAX];
 	struct canary		*share;
+	uint32_t		table;
 };
 
 /**
@@ -215,6 +219,57 @@ int canary_open(const struct canary_params *params, struct canary **comm);
  * -EADDRINUSE: params.share; errors of an operation (canary_wait()).
  */
 int canary_connect(struct canary *comm, int timeout_ms);
+
+/**
+ * struct canary_table - where the members are, and what makes a session one of its own; but for
+ *			 @start_within, the same at all members
+ * @epoch:	not 0. Used once: a communicator never has the same epoch again, at least as long as
+ *		any packet, or member, of the earlier session may be left. Draw it at random, at one
+ *		member
+ * @start_within: ms for which a member may come later than this one, 1 .. 3600000; 0 = 60000
+ * @salt:	zeros; or random, drawn with @epoch. With a pre-shared key, packets of a session are
+ *		good in another one if these have table, epoch, and salt in common
+ * @peer:	address and port of each member, by rank: params.members of them
+ */
+struct canary_table {
+	uint32_t			epoch;
+	uint32_t			start_within;
+	uint8_t				salt[CANARY_SALT];
+	const struct canary_peer	*peer;
+};
+
+/**
+ * canary_table_members() - take addresses and ports from a file
+ * @path:	as of canary_params_members()
+ * @peer:	receives those of the first @max ranks
+ * @max:	room in @peer
+ *
+ * Return: how many ranks there are; or as canary_params_members().
+ */
+int canary_table_members(const char *path, struct canary_peer *peer, unsigned int max);
+
+/**
+ * canary_form() - in place of canary_connect(): form the communicator from a table
+ * @comm:	from canary_open(), with params.table. canary_get_info() has its address and port,
+ *		for the table
+ * @table:	not needed any longer when this returns
+ *
+ * Returns at once: nothing is sent, nobody is waited for. So a communicator inside of another one,
+ * for which all members have exchanged their addresses, or one of a launcher which has, costs
+ * nothing to begin. Where members were given different tables or parameters, operations end with
+ * -EHOSTDOWN, after @start_within; canary_errmsg() says who seems to have another one.
+ *
+ * A member may form the communicator later than others, which wait in their first operation. One
+ * that never does is dead after @start_within, later on after params.dead_after. Who closes its
+ * member before others came is found dead by them.
+ *
+ * Return: 0; -EINVAL: params.table is not set, no epoch, an address where no member can be;
+ * -EAFNOSUPPORT: an address of IPv6; -ENOTUNIQ: two members are at one place; -EADDRNOTAVAIL: the
+ * own entry is not where this member is; -EADDRINUSE: this session is at this port already;
+ * -EMSGSIZE: the path to another member does not take params.mtu; -ENETUNREACH: there is none;
+ * -EISCONN; -EUSERS, -ENOBUFS (kernel engine), -ENOMEM.
+ */
+int canary_form(struct canary *comm, const struct canary_table *table);
 
 /**
  * canary_missing() - ranks that have not joined, or that ended the communicator

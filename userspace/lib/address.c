@@ -98,10 +98,13 @@ int lib_bind(int fd, int family, const struct canary_params *params, struct cana
 	bool any = !local->port;
 	int routed, err;
 
-	routed = lib_open_routed(params, local);
-	if (routed < 0)
-		return routed;
-	close(routed);
+	/* Of who is going to be formed from a table, the address is given. */
+	if (!params->table) {
+		routed = lib_open_routed(params, local);
+		if (routed < 0)
+			return routed;
+		close(routed);
+	}
 	if (any)
 		err = bind_any(fd, family, params, local);
 	else

@@ -93,8 +93,11 @@ free:
 
 CANARY_EXPORT int canary_connect(struct canary *c, int timeout_ms)
 {
-	int err = c->ops->connect(c->engine, lib_until(timeout_ms));
+	int err;
 
+	if (c->params.table)
+		return lib_error(-EINVAL, "table: canary_form() forms this communicator");
+	err = c->ops->connect(c->engine, lib_until(timeout_ms));
 	return err ? lib_comm_error(c, err) : 0;
 }
 

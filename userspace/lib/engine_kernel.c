@@ -224,6 +224,29 @@ static int kernel_connect(void *engine, u64 until)
 	}
 }
 
+/* What is wrong was found before; the rest is connect()'s, which does not wait. */
+static int kernel_form(void *engine, const struct cnr_table *t)
+{
+	size_t list = t->members * sizeof(*t->peer), size = sizeof(struct canary_table_req) + list;
+	struct canary_table_req *req = calloc(1, size);
+	struct kernel *k = engine;
+	int err = 0;
+
+	if (!req)
+		return -ENOMEM;
+	req->epoch = t->epoch;
+	req->start_within = t->start_within / CNR_MSEC;
+	memcpy(req->salt, t->salt, sizeof(req->salt));
+	memcpy(req->peer, t->peer, list);
+	if (setsockopt(k->fd, SOL_CANARY, CANARY_TABLE, req, size))
+		err = -errno;
+	free(req);
+	if (err)
+		return err;
+	k->root = t->peer[0];
+	return kernel_connect(k, CNR_NEVER);
+}
+
 /* Append a control message. */
 static void add_control(struct msghdr *msg, int type, const void *data, size_t size)
 {
@@ -422,6 +445,18 @@ static unsigned int kernel_troubles(void *engine, struct cnr_trouble *list, unsi
 	return len / sizeof(*list);
 }
 
+/* With params.table, the kernel knows it. */
+static void get_root(const struct kernel *k, struct canary_peer *root)
+{
+	struct sockaddr_canary scan;
+	socklen_t len = sizeof(scan);
+
+	if (getpeername(k->fd, (struct sockaddr *)&scan, &len))
+		return;
+	root->addr = scan.scan_addr;
+	root->port = scan.scan_port;
+}
+
 static void kernel_info(void *engine, struct canary_info *info)
 {
 	static const u32 states[] = {
@@ -435,6 +470,8 @@ static void kernel_info(void *engine, struct canary_info *info)
 	struct kernel *k = engine;
 
 	info->local = k->local;
+	if (canary_addr_is_any(&info->root.addr))
+		get_root(k, &info->root);
 	info->zerocopy = k->lent;
 	info->refused = k->refused;
 	info->refusal = k->refusal;
@@ -498,6 +535,7 @@ const struct lib_engine lib_engine_kernel = {
 	.probe = kernel_probe,
 	.open = kernel_open,
 	.connect = kernel_connect,
+	.form = kernel_form,
 	.post = kernel_post,
 	.reap = kernel_reap,
 	.room = kernel_room,

@@ -45,7 +45,7 @@ static int start_core(struct user *u, const struct canary_params *params)
 	int mtu;
 	u32 i;
 
-	mtu = user_path_mtu(params, &u->local);
+	mtu = params->table ? params->mtu : user_path_mtu(params, &u->local);
 	if (mtu < 0)
 		return mtu;
 	cfg->comm = params->comm;
@@ -79,6 +79,23 @@ static int start_core(struct user *u, const struct canary_params *params)
 	u->core = cnr_init(u->core, cfg);
 	u->state = cnr_state(u->core);
 	return 0;
+}
+
+/* Is the packet size that all have too much for the path to another member? */
+static int check_route(const struct user *u, const struct cnr_table *t)
+{
+	const u32 most = canary_addr_ip_header(&u->local.addr) + CANARY_UDP_HEADERS +
+			 CANARY_PAYLOAD_MAX;
+	struct canary_params routed = { .rank = 1 };
+	int mtu;
+
+	if (t->members == 1)
+		return 0;
+	routed.root = t->peer[u->cfg.rank ? 0 : 1];
+	mtu = user_path_mtu(&routed, &u->local);
+	if (mtu < 0)
+		return mtu;
+	return (u32)mtu >= min_t(u32, u->cfg.mtu, most) ? 0 : -EMSGSIZE;
 }
 
 static struct user *user_new(const struct canary_params *params)
@@ -143,6 +160,30 @@ static int user_open(const struct canary_params *params, void **engine)
 	return 0;
 free:
 	free_user(u);
+	return err;
+}
+
+static int user_form(void *engine, const struct cnr_table *t)
+{
+	struct user *u = engine;
+	int err = 0;
+	u64 now;
+
+	/* Whether it is there is only looked at where it is going to be used. */
+	if (canary_peer_equal(&t->peer[u->cfg.rank], &u->local))
+		err = check_route(u, t);
+	if (err)
+		return err;
+	pthread_mutex_lock(&u->ep->lock);
+	now = lib_now();
+	if (u->state == CNR_NEW && user_member_exists(u->ep, u->cfg.comm, t->epoch))
+		err = -EADDRINUSE;
+	else
+		err = cnr_form(u->core, now, t);
+	if (!err)
+		u->root = t->peer[0];
+	user_settle(u, now);
+	pthread_mutex_unlock(&u->ep->lock);
 	return err;
 }
 
@@ -413,6 +454,7 @@ const struct lib_engine lib_engine_user = {
 	.name = "user",
 	.open = user_open,
 	.connect = user_connect,
+	.form = user_form,
 	.post = user_post,
 	.reap = user_reap,
 	.room = user_room,

@@ -123,6 +123,10 @@ static void trouble_theirs(char *text, size_t len, const struct cnr_trouble *t)
 		snprintf(text, len, "%s speaks version %u of the protocol, we %d", who, t->value,
 			 CANARY_VERSION);
 		break;
+	case CNR_TROUBLE_TABLE:
+		snprintf(text, len, "%s (rank %u) has another table, key or parameters", who,
+			 t->rank);
+		break;
 	case CNR_TROUBLE_UNKNOWN:
 		snprintf(text, len, "%s (rank %u) uses what is not known here (%#x)", who, t->rank,
 			 t->value);

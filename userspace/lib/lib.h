@@ -44,6 +44,7 @@ struct lib_request {
  * @probe:	can the engine be used here? Return: 0, or a negative errno; *@why explains either
  * @open:	create a member; sets *@engine
  * @connect:	rendezvous; it goes on after -ETIMEDOUT
+ * @form:	in place of connect: form the communicator from a table that was checked
  * @post:	take @req; must not touch sendbuf after it returned, unless lent; -EAGAIN if full
  * @reap:	wait until @req, the oldest one, has ended; set its recvbuf, error, attempts.
  *		Return: 0, or -ETIMEDOUT. Only one thread at a time calls it
@@ -61,6 +62,7 @@ struct lib_engine {
 	int (*probe)(const struct canary_params *params, char *why, size_t len);
 	int (*open)(const struct canary_params *params, void **engine);
 	int (*connect)(void *engine, u64 until);
+	int (*form)(void *engine, const struct cnr_table *table);
 	int (*post)(void *engine, struct lib_request *req);
 	int (*reap)(void *engine, struct lib_request *req, u64 until);
 	int (*room)(void *engine, u64 until);
@@ -112,8 +114,10 @@ void lib_rank_list(char *text, size_t len, const u16 *ranks, u32 known, u32 n);
 /* Remember a sentence for canary_errmsg() about an error that an engine reported. */
 int lib_comm_error(struct canary *c, int error);
 
+#define LIB_TABLE_MTU	1500	/* of who is going to be formed from a table, unless it is given */
+
 /*
- * lib_params_check() - copy @params to @p, and fill in root and, for rank 0, bind
+ * lib_params_check() - copy @params to @p, and fill in root, for rank 0 bind, and with a table mtu
  * Return: 0, -EINVAL or -ERANGE with a sentence.
  */
 int lib_params_check(const struct canary_params *params, struct canary_params *p);

@@ -264,9 +264,28 @@ static bool is_any(const struct canary_peer *peer)
 	return canary_addr_is_any(&peer->addr);
 }
 
+/* Where rank 0 is, a table is going to say. */
+static int check_formed(struct canary_params *p)
+{
+	if (!family_ok(&p->bind))
+		return lib_error(-EAFNOSUPPORT, "%s: IPv6 is not supported yet",
+				 lib_peer(&p->bind));
+	if (!port_ok(&p->bind))
+		return lib_error(-ERANGE, "port: has to be in %u to %u", CANARY_PORT_BASE,
+				 CANARY_PORT_BASE + CANARY_PORTS - 1);
+	if (is_any(&p->bind) && !p->share)
+		return lib_error(-EINVAL, "bind: who is formed from a table needs an address");
+	memset(&p->root, 0, sizeof(p->root));
+	if (!p->mtu)
+		p->mtu = LIB_TABLE_MTU;
+	return 0;
+}
+
 /* Addresses: rank 0 sits at root; nobody else can. */
 static int check_addresses(struct canary_params *p)
 {
+	if (p->table)
+		return check_formed(p);
 	if (!family_ok(&p->root) || !family_ok(&p->bind))
 		return lib_error(-EAFNOSUPPORT, "%s: IPv6 is not supported yet",
 				 lib_peer(family_ok(&p->root) ? &p->bind : &p->root));
@@ -368,19 +387,14 @@ static int peer_compare(const void *a, const void *b)
 	return canary_peer_compare(a, b);
 }
 
-static int members_take(struct members *m, struct canary_params *params, const char *path)
+/* All ranks are there, none at the place of another. Puts them in another order. */
+static int members_check(struct members *m, const char *path)
 {
 	u32 i;
 
 	for (i = 0; i < m->n; i++)
 		if (!m->peer[i].port)
 			return lib_error(-EINVAL, "%s: rank %u is missing", path, i);
-	if (params->rank >= m->n)
-		return lib_error(-EINVAL, "%s: rank %u is not listed (%u ranks are)", path,
-				 params->rank, m->n);
-	params->members = m->n;
-	params->root = m->peer[0];
-	params->bind = m->peer[params->rank];
 	qsort(m->peer, m->n, sizeof(*m->peer), peer_compare);
 	for (i = 1; i < m->n; i++)
 		if (peer_compare(&m->peer[i - 1], &m->peer[i]) == 0)
@@ -389,34 +403,75 @@ static int members_take(struct members *m, struct canary_params *params, const c
 	return 0;
 }
 
-CANARY_EXPORT int canary_params_members(struct canary_params *params, const char *path)
+static int members_lines(struct members *m, const char *path, FILE *file)
 {
-	struct members m = { 0 };
-	int err = check_size(params);
 	unsigned int number = 0;
 	char line[256];
-	FILE *file;
+	int err = 0;
 
-	if (err)
-		return err;
-	file = fopen(path, "re");
-	if (!file)
-		return lib_error(-errno, "%s: %s", path, strerror(errno));
-	m.peer = calloc(CANARY_MEMBERS_MAX, sizeof(*m.peer));
-	if (!m.peer)
-		err = lib_error(-ENOMEM, "out of memory");
 	while (!err && fgets(line, sizeof(line), file)) {
 		number++;
 		if (!strchr(line, '\n') && !feof(file))
 			err = lib_error(-EINVAL, "%s:%u: line too long", path, number);
 		else
-			err = members_line(&m, path, number, line);
+			err = members_line(m, path, number, line);
 	}
 	if (!err && ferror(file))
 		err = lib_error(-EIO, "%s: %s", path, strerror(errno));
-	if (!err)
-		err = members_take(&m, params, path);
+	return err;
+}
+
+/*
+ * Reads the file, and copies the first @max ranks to @peer. Return: how many there are, or a negative
+ * errno.
+ */
+static int members_read(const char *path, struct canary_peer *peer, u32 max)
+{
+	struct members m = { 0 };
+	FILE *file;
+	int err;
+
+	file = fopen(path, "re");
+	if (!file)
+		return lib_error(-errno, "%s: %s", path, strerror(errno));
+	m.peer = calloc(CANARY_MEMBERS_MAX, sizeof(*m.peer));
+	if (m.peer)
+		err = members_lines(&m, path, file);
+	else
+		err = lib_error(-ENOMEM, "out of memory");
+	if (!err) {
+		memcpy(peer, m.peer, min_t(u32, m.n, max) * sizeof(*peer));
+		err = members_check(&m, path);
+	}
 	free(m.peer);
 	fclose(file);
-	return err;
+	return err ? err : (int)m.n;
+}
+
+CANARY_EXPORT int canary_table_members(const char *path, struct canary_peer *peer, unsigned int max)
+{
+	return members_read(path, peer, max);
+}
+
+CANARY_EXPORT int canary_params_members(struct canary_params *params, const char *path)
+{
+	struct canary_peer *peer;
+	int n = check_size(params);
+
+	if (n)
+		return n;
+	peer = calloc(params->rank + 1, sizeof(*peer));
+	if (!peer)
+		return lib_error(-ENOMEM, "out of memory");
+	n = members_read(path, peer, params->rank + 1);
+	if (n >= 0 && params->rank >= n)
+		n = lib_error(-EINVAL, "%s: rank %u is not listed (%d ranks are)", path,
+			      params->rank, n);
+	if (n >= 0) {
+		params->members = n;
+		params->root = peer[0];
+		params->bind = peer[params->rank];
+	}
+	free(peer);
+	return n < 0 ? n : 0;
 }

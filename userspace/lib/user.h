@@ -153,7 +153,8 @@ struct user {
 	struct user_op		*ops;
 	unsigned int		ended;		/* operations that ended and are not reaped */
 	int			event;		/* eventfd of canary_poll_fd(), or -1 */
-	struct canary_peer	local, root;	/* constant, as are @publish and @cfg */
+	struct canary_peer	local;		/* constant, as are @publish and @cfg */
+	struct canary_peer	root;
 	struct user_publish	publish;
 	struct cnr_config	cfg;
 };
@@ -184,6 +185,9 @@ void user_member_remove(struct user_endpoint *ep, struct user *u);
 
 /* user_member_begin() - called before the rendezvous. Return: 0 or -EADDRINUSE */
 int user_member_begin(struct user *u);
+
+/* user_member_exists() - is there a member of this session? */
+bool user_member_exists(struct user_endpoint *ep, u32 comm, u32 epoch);
 
 /* user_member_know() - called when the core may have learned its epoch */
 void user_member_know(struct user *u, u64 now);

@@ -59,18 +59,25 @@ int user_member_begin(struct user *u)
 	return 0;
 }
 
+bool user_member_exists(struct user_endpoint *ep, u32 comm, u32 epoch)
+{
+	const struct user *u;
+
+	for (u = *same_comm(ep, comm); u; u = u->same)
+		if (u->cfg.comm == comm && u->known && !u->refused &&
+		    cnr_session(u->core) == epoch)
+			return true;
+	return false;
+}
+
 void user_member_know(struct user *u, u64 now)
 {
 	u32 epoch = cnr_session(u->core);
-	const struct user *other;
 
 	if (u->known || !epoch)
 		return;
+	u->refused = user_member_exists(u->ep, u->cfg.comm, epoch);
 	u->known = true;
-	for (other = *same_comm(u->ep, u->cfg.comm); other; other = other->same)
-		if (other != u && other->cfg.comm == u->cfg.comm && other->known && !other->refused &&
-		    cnr_session(other->core) == epoch)
-			u->refused = true;
 	if (u->refused)
 		cnr_close(u->core, now, true);
 }
@@ -95,11 +102,14 @@ struct user *user_member_find(struct user_endpoint *ep, const struct canary_hdr 
 	comm = be32_to_cpu(h->comm);
 	epoch = be32_to_cpu(h->epoch);
 	for (u = *same_comm(ep, comm); u; u = u->same) {
-		if (u->cfg.comm != comm || !u->began)
+		if (u->cfg.comm != comm)
 			continue;
-		if (epoch && cnr_session(u->core) == epoch && !u->refused)
+		/* A WELCOME is for who joins: rank 0 may lie about the epoch. */
+		if (epoch && cnr_session(u->core) == epoch && !u->refused &&
+		    (h->type != CANARY_WELCOME || u->state == CNR_JOINING))
 			return u;
-		if (!last || u->began > last->began)
+		/* Who was formed from a table has no rendezvous. */
+		if (u->began && (!last || u->began > last->began))
 			last = u;
 	}
 	return last ?: stray(ep, CANARY_DROP_COMM);
