@@ -54,6 +54,8 @@ usage "unrecognized option" "${a[@]}" --colour
 usage "requires an argument" allreduce --comm
 usage "No such file" allreduce --comm 1 --rank 0 --members-file /nowhere
 usage "No such file" allreduce --key-file /nowhere
+usage "epoch: has to be a number" allreduce --epoch x
+usage "--epoch wants --members-file" allreduce --comm 1 --rank 0 --members 2 --root 10.0.0.1 --epoch 1
 usage "canary allreduce: unrecognized option '--colour'" allreduce --colour
 usage "which collective? allreduce" perf
 usage "'broadcast' is no collective" perf broadcast

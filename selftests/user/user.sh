@@ -271,6 +271,21 @@ members_file()
 	"$VECTOR" check 3 777 sum.1
 }
 
+# The same ranks, one after the other and without rendezvous
+table()
+{
+	local r
+
+	new_comm
+	for r in 2 0 1; do
+		sleep 0.3
+		on "$(((r + 1) / 2))" "$CANARY" allreduce --comm "$COMM" --rank "$r" --epoch 77 \
+			--members-file members --in "in.$r" --out "sum.$r" &
+	done
+	wait
+	"$VECTOR" check 3 777 sum.1 && "$VECTOR" check 3 777 sum.0
+}
+
 two_communicators()
 {
 	local r
@@ -292,6 +307,7 @@ test_ways()
 {
 	tap_check "standard input and output" pipes
 	tap_check "members file, several ranks a host, chosen ports" members_file
+	tap_check "the same without rendezvous" table
 	tap_check "two communicators at the same time" two_communicators
 	for mtu in 9000 1400; do
 		ns_ip h1 link set eth0 mtu "$mtu"

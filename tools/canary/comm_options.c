@@ -2,6 +2,7 @@
 /* Options of all commands that join a communicator. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "comm_options.h"
@@ -22,6 +23,10 @@ const struct option_row comm_option_rows[] = {
 	{ OPTION("members-file", 0, "FILE",
 		 "'RANK ADDR[:PORT]' a line, instead of the three above"),
 	  OPTION_AT(struct comm_options, members_file) },
+	{ OPTION("epoch", 0, "E",
+		 "no rendezvous, that file says all: a number that is\n"
+		 "used once, the same at all members"),
+	  OPTION_AT(struct comm_options, epoch), .units = parse_counts, .max = UINT32_MAX },
 	{ OPTION("engine", 0, "auto|kernel|user",
 		 "(auto: kernel if the module is there)") },
 	{ OPTION("key", 0, "HEX32", "pre-shared key, 32 hexadecimal digits") },
@@ -89,9 +94,11 @@ int comm_option_take(void *options, const struct option_row *row, const char *va
 	const char *name = row->name;
 	int err;
 
+	if (row->size && option_store(row, o, value))
+		return bad(strcmp(name, "epoch") ? "timeout: has to be 0ms to 3600s, with ms or s" :
+			   "epoch: has to be a number from 0 to 4294967295");
 	if (row->size)
-		return option_store(row, o, value) ?
-		       bad("timeout: has to be 0ms to 3600s, with ms or s") : 0;
+		return 0;
 	err = canary_params_set(&o->params, name, value);
 	if (is_wrong_length(o, name, err)) {
 		return complain("canary", "max-vector: %s is not a multiple of 4 from 4 to %u (256M)",
@@ -114,8 +121,11 @@ int comm_options_end(struct comm_options *o)
 	if (o->members_file) {
 		if (canary_params_members(&o->params, o->members_file))
 			return bad(canary_errmsg());
+		o->params.table = o->epoch != 0;
 		return 0;
 	}
+	if (o->epoch)
+		return bad("--epoch wants --members-file, which is the table");
 	if (!o->have_members)
 		return bad("--members and --root, or --members-file, are needed");
 	if (canary_addr_is_any(&o->params.root.addr) && o->params.members > 1)
@@ -127,6 +137,24 @@ int comm_options_end(struct comm_options *o)
 	return 0;
 }
 
+/* Without rendezvous */
+static int form(const struct comm_options *o, struct canary *c)
+{
+	struct canary_table table = { .epoch = o->epoch };
+	struct canary_peer *peer;
+	int n;
+
+	peer = calloc(o->params.members, sizeof(*peer));
+	if (!peer)
+		return -ENOMEM;
+	n = canary_table_members(o->members_file, peer, o->params.members);
+	table.peer = peer;
+	if (n >= 0)
+		n = canary_form(c, &table);
+	free(peer);
+	return n;
+}
+
 struct canary *comm_join(const struct comm_options *o, struct canary **failed, int *err)
 {
 	struct canary *c;
@@ -135,7 +163,7 @@ struct canary *comm_join(const struct comm_options *o, struct canary **failed, i
 	*err = canary_open(&o->params, &c);
 	if (*err)
 		return NULL;
-	*err = canary_connect(c, o->timeout_ms);
+	*err = o->epoch ? form(o, c) : canary_connect(c, o->timeout_ms);
 	if (!*err)
 		return c;
 	*failed = c;

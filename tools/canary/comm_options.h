@@ -13,6 +13,7 @@ struct comm_options {
 	struct canary_params	params;
 	const char		*members_file;
 	uint32_t		timeout_ms;	/* of the rendezvous */
+	uint32_t		epoch;		/* 0, or there is none: @members_file is the table */
 	bool			have_comm, have_rank, have_members;
 };
 
