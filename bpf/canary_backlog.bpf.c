@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What waits at the egress of the switches' ports. The tracepoints fire for all devices of the
- * machine, so one set of these programs serves all its switches; devices that are no port of
- * theirs cost one failed lookup. See userspace/switchd/backlog.c for who loads them.
+ * machine, so one set of these programs serves all its switches. A device that is no port of a
+ * switch costs one failed lookup. userspace/switchd/backlog.c loads the programs.
  */
 #include "ctx/bpf.h"
 #include <bpf/bpf_core_read.h>
@@ -10,8 +10,8 @@
 
 char _license[] SEC("license") = "GPL";
 
-#define TCQ_F_CPUSTATS	0x20	/* counts on each processor; not in BTF */
-#define BULK_MAX	64	/* packets that one dequeue event may stand for */
+#define TCQ_F_CPUSTATS	0x20	/* its counters are per processor; not in BTF */
+#define BULK_MAX	64	/* most packets of one dequeue event */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -30,13 +30,16 @@ static __always_inline struct csw_backlog *backlog_of(const struct net_device *d
 	return bpf_map_lookup_elem(&canary_backlog, &key);
 }
 
-/* What disciplines held that are no more has gone with them, without an event. */
+/*
+ * If the device got another queueing discipline, forget what the old one held. That has gone
+ * without an event.
+ */
 static __always_inline void backlog_begin(struct csw_backlog *b, const struct net_device *dev)
 {
 	const struct Qdisc *root = dev->qdisc;
 	__u32 handle = root->handle, i;
 
-	/* memory is used again, too */
+	/* A new discipline may be at the same address, so compare the handle, too. */
 	if (b->root == (__u64)root && b->handle == handle)
 		return;
 	b->root = (__u64)root;
@@ -48,14 +51,18 @@ static __always_inline void backlog_begin(struct csw_backlog *b, const struct ne
 }
 
 /*
- * The discipline of transmit queue @queue now has @bytes waiting, and has dropped @drops. Several
- * processors may be here at a time: for other queues, for those that share this entry, and, if
- * the discipline has no lock, for this one. A change may get lost then. So totals are always added
- * up anew, and are right again after the next event; the entry is at the latest when the queue
- * gets empty. Of queues that share an entry, only the word of the last one counts. What a device
- * refuses goes back without an event and is counted out twice, so that queues of disciplines
- * without a lock look shorter than they are behind a device that is often busy. Queues that are
- * emptied without an event (link down, a child of mq replaced) are counted until their next one.
+ * The discipline of transmit queue @queue now has @bytes waiting, and has dropped @drops.
+ *
+ * Several processors may be here at the same time: for other queues, for queues that share this
+ * entry, and for this queue if its discipline has no lock. Then a change may get lost. So the
+ * totals are always added up anew, and are right again after the next event. An entry is right
+ * again when its queue gets empty, at the latest. If several queues share an entry, the last event
+ * counts.
+ *
+ * A packet that a device refuses goes back to the queue without an event, and is subtracted twice.
+ * So a queue without a lock looks shorter than it is, behind a device that is often busy. A queue
+ * that is emptied without an event (link down, a child of mq replaced) is counted until its next
+ * event.
  */
 static __always_inline void backlog_set(struct csw_backlog *b, __u32 queue, __u32 bytes,
 					__u32 drops)
@@ -81,8 +88,9 @@ static __always_inline void backlog_set(struct csw_backlog *b, __u32 queue, __u3
 }
 
 /*
- * The transmit queue that a discipline belongs to, the first one if it serves several: the queue
- * that a packet is meant for may be another one.
+ * Return: the transmit queue of a discipline; the first one if it serves several
+ *
+ * The queue that a packet is meant for may be another one.
  */
 static __always_inline __u32 queue_index(const struct Qdisc *q)
 {
@@ -93,8 +101,9 @@ static __always_inline __u32 queue_index(const struct Qdisc *q)
 }
 
 /*
- * A discipline with a lock knows its backlog, and what its children dropped: better than adding up
- * events, of which those before the first switch are missing.
+ * Use the counters of a discipline that has a lock. It knows its backlog, and what its children
+ * dropped. To add up events is worse: those before the first switch are missing. Return: false if
+ * it has no lock
  */
 static __always_inline bool take_its_word(struct csw_backlog *b, const struct Qdisc *q)
 {
@@ -134,7 +143,9 @@ int BPF_PROG(backlog_dequeue, struct Qdisc *q, const struct netdev_queue *txq, i
 	if (take_its_word(b, q))
 		return 0;
 	i = queue_index(q);
-	/* Nothing came out of it: it is empty, if not what came out before waits for the device. */
+	/*
+	 * If no packet came out, the queue is empty, unless an earlier packet waits for the device.
+	 */
 	left = skb || q->gso_skb.qlen ? b->queue[i] : 0;
 	for (n = 0; n < BULK_MAX && skb; n++) {
 		left -= skb->len < left ? skb->len : left;
@@ -144,7 +155,7 @@ int BPF_PROG(backlog_dequeue, struct Qdisc *q, const struct netdev_queue *txq, i
 	return 0;
 }
 
-/* Redirected frames pass the queue by. That the driver refused some is all that can be known. */
+/* Redirected frames pass by the queue. All that can be known is that the driver refused some. */
 SEC("tp_btf/xdp_devmap_xmit")
 int BPF_PROG(backlog_refused, const struct net_device *from, const struct net_device *to, int sent,
 	     int drops, int err)

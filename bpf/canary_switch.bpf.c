@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The switch's data plane: canary_xdp and canary_tc on the ingress of each port, canary_flush run
- * by the daemon's clock thread. What they do is in lib/; here are sections only.
+ * The switch's data plane. canary_xdp and canary_tc run on the ingress of each port. The daemon's
+ * clock thread runs canary_flush. lib/ has what they do; this file has only the sections.
  */
 #include "maps.h"
 #include "lib/all.h"
@@ -15,8 +15,8 @@ int canary_xdp(struct xdp_md *ctx)
 }
 
 /*
- * Where packets can be longer than a page. Those that we look into never are, so frames in pieces
- * are others', or hide what they are.
+ * For ports whose packets can be longer than a page. A packet that we look into never is. So a
+ * frame in pieces is somebody else's, or hides what it is.
  */
 SEC("xdp.frags")
 int canary_xdp_long(struct xdp_md *ctx)

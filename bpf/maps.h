@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The switch's maps and globals, and how bpf/lib gets at them. The daemon resizes descriptors
- * and queue before loading.
+ * The maps and globals of the switch, and the functions by which bpf/lib reads them. The daemon
+ * resizes descriptors and queue before loading.
  */
 #ifndef CANARY_BPF_MAPS_H
 #define CANARY_BPF_MAPS_H
@@ -42,7 +42,7 @@ struct {
 	__type(value, struct csw_fan_in);
 } fan_ins SEC(".maps");
 
-/* Leaders for which it is configured how many members' contributions come by here */
+/* Configured fan-ins: how many members' contributions come by here, by the leader's prefix */
 struct {
 	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -59,7 +59,7 @@ struct {
 	__type(value, struct csw_admission);
 } admissions SEC(".maps");
 
-/* VLANs of ports that are ports themselves */
+/* VLANs of ports, which are ports of the switch themselves */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 256);
@@ -104,7 +104,7 @@ struct {
 	__type(value, struct csw_neigh);
 } neighbours SEC(".maps");
 
-/* One __u32 (0) for each time that the clock thread has to be woken */
+/* One __u32 (0) each time that the clock thread has to wake up */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096);
@@ -118,7 +118,7 @@ struct {
 	__type(value, struct csw_copies);
 } copies SEC(".maps");
 
-/* Not ours alone: the daemon puts the machine's in its place. */
+/* All switches of the machine share one such map. The daemon puts it in place of this one. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, CSW_BACKLOG_PORTS);
@@ -166,7 +166,7 @@ static __always_inline struct csw_fan_in *csw_fan_in_at(const void *ctx, __u32 i
 	return bpf_map_lookup_elem(&fan_ins, &index);
 }
 
-/* The configured fan-in to this leader; 0: none */
+/* Return: the configured fan-in for this leader; 0: none */
 static __always_inline __u32 csw_configured_fan_in(const void *ctx,
 						   const struct canary_addr *leader)
 {
@@ -176,7 +176,7 @@ static __always_inline __u32 csw_configured_fan_in(const void *ctx,
 	return expect ? *expect : 0;
 }
 
-/* What a source may have us do at that port; NULL: nothing */
+/* Return: for which communicators a source may use the switch by that port; NULL: for none */
 static __always_inline const struct csw_admission *csw_admission(const void *ctx, __u32 ifindex,
 								 const struct canary_addr *addr)
 {
@@ -189,7 +189,7 @@ static __always_inline const struct csw_admission *csw_admission(const void *ctx
 	return bpf_map_lookup_elem(&admissions, &key);
 }
 
-/* Is that VLAN of the port one of our ports? */
+/* Is that VLAN of the port a port of the switch itself? */
 static __always_inline bool csw_vlan(const void *ctx, __u32 ifindex, __be16 type, __be16 vlan)
 {
 	struct csw_vlan_key key = { .ifindex = ifindex, .type = type, .vlan = vlan };
@@ -233,7 +233,7 @@ static __always_inline const struct csw_neigh *csw_neigh(const void *ctx, __u32 
 	return bpf_map_lookup_elem(&neighbours, &key);
 }
 
-/* NULL: nobody knows */
+/* Return: what waits at a port; NULL: unknown */
 static __always_inline struct csw_backlog *csw_backlog(const void *ctx, __u32 ifindex)
 {
 	struct csw_backlog_key key = { .netns = config.netns, .ifindex = ifindex };
@@ -264,7 +264,7 @@ static __always_inline void csw_drop(const void *ctx, enum canary_drop reason)
 	csw_count(ctx, CSW_COUNTER_COUNT + reason, 1);
 }
 
-/* Send the frame out of a port, past its qdisc. */
+/* Send the frame out of a port, past its queueing discipline. */
 static __always_inline int csw_redirect(csw_xdp *ctx, __u32 ifindex)
 {
 	return bpf_redirect_map(&devmap, ifindex, XDP_DROP);

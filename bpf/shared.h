@@ -1,37 +1,39 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What the switch programs and the switch daemon share: layout of map values, counters and
- * the configuration. Compiles after ctx/kernel.h (BPF) and after <linux/types.h> (daemon, native).
+ * What the switch programs and the switch daemon share: the layout of map values, counters and
+ * settings. Compiles after ctx/kernel.h (BPF) and after <linux/types.h> (daemon, native).
  *
- * Owners: the daemon writes configuration, ports, routes and neighbours; the programs write
- * descriptors, the deadline queue and counters. The daemon reads all of it, through mmap where
- * the map allows that.
+ * Owners: the daemon writes configuration, ports, routes and neighbours. The programs write
+ * descriptors, the deadline queue and counters. The daemon reads all of it, by mmap where the map
+ * allows that.
  */
 #ifndef CANARY_BPF_SHARED_H
 #define CANARY_BPF_SHARED_H
 
-/* The simulator has switches with more ports than BPF programs shall have to walk through. */
+/*
+ * The simulator sets larger values. BPF programs should not have to walk through so many entries.
+ */
 #ifndef CSW_CHILDREN_MAX
-#define CSW_CHILDREN_MAX	32	/* children of one descriptor; more are bypassed */
+#define CSW_CHILDREN_MAX	32	/* most children of one descriptor; others bypass */
 #endif
 #ifndef CSW_NEXTHOPS_MAX
-#define CSW_NEXTHOPS_MAX	16	/* equal-cost next hops of one route; a power of two */
+#define CSW_NEXTHOPS_MAX	16	/* most next hops of one route; a power of two */
 #endif
 #define CSW_WAYS		4	/* slots of a bucket */
 #define CSW_SLOTS_MIN		16
 #define CSW_SLOTS_MAX		(1 << 20)
-#define CSW_OWN_MACS		64	/* remembered addresses of ports; a power of two */
+#define CSW_OWN_MACS		64	/* places for addresses of ports; a power of two */
 #define CSW_RESTORE_MAX		CANARY_RESTORED_MAX
-#define CSW_RESTORE_BLOCKS	256	/* blocks with restorations at a time, by hash; ... */
-#define CSW_RESTORE_LISTS	8	/* ... lists of one of them; both are powers of two */
+#define CSW_RESTORE_BLOCKS	256	/* blocks with restorations, by hash; a power of two */
+#define CSW_RESTORE_LISTS	8	/* lists of one such block; a power of two */
 #define CSW_RESTORE_SLOTS	(CSW_RESTORE_BLOCKS * CSW_RESTORE_LISTS)
-#define CSW_CREDIT_MAX		4096	/* bypassed contributions that may still get copies */
-#define CSW_FAN_INS		4096U	/* flows whose fan-in is remembered; a power of two */
-#define CSW_FAN_IN_WAYS		2	/* places where a flow's may be */
-#define CSW_FAN_IN_LOWER		3	/* blocks in a row that lower what is expected */
-#define CSW_FAN_IN_CONFIG_MAX		256	/* prefixes of leaders whose fan-in is configured */
-#define CSW_ADMISSIONS		16384	/* prefixes of admitted sources, of all ports together */
-#define CSW_ADMIT_RANGES	16	/* ranges of communicators of one of them */
+#define CSW_CREDIT_MAX		4096	/* most copies that restorations may still cost */
+#define CSW_FAN_INS		4096U	/* places for learned fan-ins; a power of two */
+#define CSW_FAN_IN_WAYS		2	/* places where one fan-in may be */
+#define CSW_FAN_IN_LOWER		3	/* blocks in a row that lower a fan-in */
+#define CSW_FAN_IN_CONFIG_MAX		256	/* most prefixes with a configured fan-in */
+#define CSW_ADMISSIONS		16384	/* most admission entries of all ports */
+#define CSW_ADMIT_RANGES	16	/* most ranges of communicators of an entry */
 
 /* How a port is chosen among equal-cost next hops */
 #define CSW_CHOICES(X)									\
@@ -52,79 +54,82 @@ enum csw_choice {
 	CSW_CHOICE_COUNT
 };
 
-#define CSW_FULL		255	/* fullness of a queue that takes no more */
+#define CSW_FULL		255	/* fullness of a full queue */
 #define CSW_HALF_FULL		127
 #define CSW_EIGHTH_FULL		32
-#define CSW_BACK_BELIEVED	32	/* times as long as a block took: what its result says */
-#define CSW_FLOWLETS		1024	/* flows that are told apart; a power of two */
+#define CSW_BACK_BELIEVED	32	/* a result's `waited` holds so many block times */
+#define CSW_FLOWLETS		1024	/* places for flows; a power of two */
 
 enum csw_mode {
 	CSW_FAST	= 0,	/* XDP redirect: bypasses the egress qdisc */
 	CSW_SHAPED	= 1,	/* metadata, XDP_PASS -> clsact -> redirect: through the qdisc */
 };
 
-/* Contributions that are neither added nor come from here: bypassed, or complete on arrival */
+/*
+ * How to forward contributions that this switch does not add to: bypassed ones, and complete ones
+ */
 enum csw_forward_by {
-	CSW_FORWARD_FAST	= 0,	/* as what is sent on: netfilter does not see them */
-	CSW_FORWARD_STACK	= 1,	/* the kernel's router does it, netfilter and all */
+	CSW_FORWARD_FAST	= 0,	/* by XDP: netfilter does not see them */
+	CSW_FORWARD_STACK	= 1,	/* by the kernel's router, with netfilter */
 };
 
 enum csw_fan_in_mode {
 	CSW_FAN_IN_OFF		= 0,	/* a block is only complete with all members */
-	CSW_FAN_IN_LEARN	= 1,	/* or with all that come here, as learned from results */
+	CSW_FAN_IN_LEARN	= 1,	/* or with all that come here, as learned */
 };
 
-/* One per switch; in a global variable (mmapped), the daemon may change it at any time. */
+/* Settings of a switch, in a global variable (mmapped). The daemon may change them at any time. */
 struct csw_config {
-	struct canary_addr addr;	/* the switch's own */
+	struct canary_addr addr;	/* the switch's own address */
 	__be16	port;		/* CANARY_PORT_BASE */
 	__u16	restore;	/* honour restorations */
 	__u32	slot_mask;	/* descriptors - 1; their number is a power of two */
 	__u32	queue_mask;	/* queue entries - 1; a power of two, more than descriptors */
 	__u16	children_max;	/* 1 .. CSW_CHILDREN_MAX */
-	__u16	root_patience;	/* further timeouts that the root switch of a block waits */
-	__u64	timeout_ns;	/* from first contribution to sending on; at first, if it adapts */
-	__u64	lifetime_ns;	/* soft state older than this may be evicted */
+	__u16	root_patience;	/* extra timeouts that a root switch waits */
+	__u64	timeout_ns;	/* the timeout; the first one, if it adapts */
+	__u64	lifetime_ns;	/* soft state that is older may be evicted */
 	__u16	fan_in;		/* enum csw_fan_in_mode */
 	__u16	fan_ins_configured;	/* entries in the map "fan_in_config" */
-	__u32	secret_now;	/* of @secret the one for new cookies; both are honoured */
+	__u32	secret_now;	/* index in @secret for new cookies; both are valid */
 	__u64	secret[2][2];
-	__u64	timeout_min;	/* it adapts to the skew of arrivals between these, ... */
-	__u64	timeout_max;	/* ... or not, if this is 0 */
-	__u32	seed;		/* of the table's hash */
+	__u64	timeout_min;	/* least timeout, if it adapts to the skew */
+	__u64	timeout_max;	/* most timeout; 0: it does not adapt */
+	__u32	seed;		/* for the hash of the table */
 	__u32	admit;		/* only sources in the map "admissions"; 0: everybody */
-	__u64	netns;		/* cookie of our network namespace; 0: backlogs are unknown */
-	__u64	flowlet_ns;	/* a flow's pause after which it may take another port */
-	__u32	spread;		/* block or path is divided by it before it chooses; 0: by 1 */
+	__u64	netns;		/* cookie of our namespace; 0: backlogs are unknown */
+	__u64	flowlet_ns;	/* pause after which a flow may change its port */
+	__u32	spread;		/* a block's number is divided by it; 0: by 1 */
 	__u32	choice;		/* enum csw_choice */
-	__u32	trees;		/* static: blocks take turns among so many, all if 0 */
+	__u32	trees;		/* static: number of trees; 0: no limit */
 	__u32	first_tree;
 	__u32	forward;	/* enum csw_forward_by */
 	__be32	id;		/* the switch's number in headers, not 0 */
 };
 
-/* Child of a descriptor: where a result has to go. */
+/* A child of a descriptor: a result goes there */
 struct csw_child {
 	struct canary_peer at;
 	__u32	reserved;
-	__be64	tag;		/* of its last contribution: repeats are dropped */
+	__be64	tag;		/* of its last contribution, to find repeats */
 };
 
 enum csw_state {
 	CSW_FREE	= 0,
-	CSW_COLLECTING	= 1,	/* on the deadline queue, or about to be sent on */
+	CSW_COLLECTING	= 1,	/* in the deadline queue, or about to leave */
 	CSW_SENT	= 2,	/* sent on; kept for stragglers and for the result */
 };
 
 /*
  * struct csw_descriptor - soft state of one block
- * Lifetime: the slot exists for ever; its content from the first contribution to the result,
- * or until older than csw_config.lifetime_ns and wanted for another block.
- * Lock: @lock of the first slot of the bucket (slot & ~(CSW_WAYS - 1)) covers all its slots, so
- * that two processors can't take two slots for one block. A bounded cmpxchg try-lock (0 free,
- * 1 held); who fails to get it bypasses.
- * @generation changes whenever the slot is taken or freed, so that a result that waits for its
- * copies recognises a later holder. @queued stays when the slot is freed.
+ *
+ * Lifetime: the slot exists for ever. Its content lasts from the first contribution to the result.
+ * If it is older than csw_config.lifetime_ns, another block may take the slot. Lock: @lock of the
+ * first slot of the bucket (slot & ~(CSW_WAYS - 1)) covers all slots of the bucket. So two
+ * processors cannot take two slots for one block. It is a bounded cmpxchg try-lock (0 free, 1
+ * held). A packet that does not get it bypasses.
+ * @generation changes whenever the slot is taken or freed. So a result that waits for its copies
+ * recognises a later block. @queued stays when the slot is freed.
  */
 struct csw_descriptor {
 	__u32	lock;
@@ -142,16 +147,16 @@ struct csw_descriptor {
 	__u8	load;
 	__u8	path;
 	__u8	flags;
-	__u8	waits_left;	/* timeouts that it may still wait after the next one */
+	__u8	waits_left;	/* extra timeouts that are left */
 	__u16	members;
 	__u16	count;
 	__u16	length;		/* bytes of data */
 	__u16	children;
-	__u16	expect;		/* with so many it is sent on: all that come here */
-	__u16	stragglers;	/* members in them */
-	__u8	waits;		/* further timeouts that it may wait in all */
+	__u16	expect;		/* it is sent on with so many: all that come here */
+	__u16	stragglers;	/* members whose contributions were stragglers */
+	__u8	waits;		/* extra timeouts in all */
 	__u8	queued;		/* the slot is in the deadline queue */
-	__u16	port;		/* low bits of the ifindex that it leaves by, as a rule */
+	__u16	port;		/* low bits of the ifindex that it usually leaves by */
 	struct canary_peer leader;
 	__be16	rank;		/* of the only contribution while count is 1 */
 	__u16	reserved2;
@@ -159,20 +164,21 @@ struct csw_descriptor {
 	__be64	mac;		/* of the only contribution while count is 1 */
 	__u32	sum;
 	__u32	done;
-	__u32	holder;		/* csw_admission.id of the first contribution, 0 without */
+	__u32	holder;		/* csw_admission.id of the first source; 0: no rules */
 	__u32	reserved;
-	__u64	out;		/* sum of the data's words as they leave, for the UDP checksum */
-	__u64	child_bits;	/* a bit by hash of each child: most packets are from a new one */
+	__u64	out;		/* sum of the words of the data that leaves, for the UDP checksum */
+	__u64	child_bits;	/* a bit by hash of each child: most packets have a new one */
 	struct csw_child child[CSW_CHILDREN_MAX];
 	__u32	data[CANARY_ELEMENTS_MAX];
 };
 
 /*
- * struct csw_restoration - children that a block has beside those in a descriptor
- * Map "restorations" (ARRAY): direct-mapped soft state, the newest wins. From RESTORATION to the
- * RESULT that follows it, or until older than csw_config.lifetime_ns. A block's lists have places
- * of their own: copies are made in tc, and the next list may be here before that. Lock: as a
- * descriptor's, but each its own.
+ * struct csw_restoration - children that a block has besides those in its descriptor
+ *
+ * Map "restorations" (ARRAY): direct-mapped soft state, the newest list wins. It lasts from the
+ * RESTORATION to the RESULT that follows, or until it is older than csw_config.lifetime_ns. Each
+ * list of a block has its own place: copies are made in tc, and the next list may arrive before
+ * that. Lock: as that of a descriptor, but one for each list.
  */
 struct csw_restoration {
 	__u32	lock;
@@ -186,50 +192,55 @@ struct csw_restoration {
 	__u8	pad;
 	__u16	children;	/* 0: free */
 	__u16	length;		/* of the block's contributions, bytes */
-	__u16	number;		/* of the block's lists */
+	__u16	number;		/* number of this list of the block */
 	struct canary_peer child[CSW_RESTORE_MAX];
 };
 
 /*
  * struct csw_fan_in - how many members' contributions come by here for the blocks of one leader, or
- * of any leader behind one port (addr 0.x.x.x, see fan_in.h)
- * Map "fan_ins" (ARRAY): soft state, the flow that was not served for the longest time makes room.
- * Learned when a result comes: by then all that goes through this switch has, stragglers too.
- * More than expected is believed at once (waiting is safe), fewer after CSW_FAN_IN_LOWER blocks in
- * a row that agree. Lock: a try-lock of its own; who fails to get it learns nothing. Readers take
- * none: a wrong number costs stragglers or a timeout.
+ * of any leader behind one port (address 0.x.x.x, see fan_in.h)
+ *
+ * Map "fan_ins" (ARRAY): soft state. The entry that was not used for the longest time makes room.
+ * The switch learns when a result comes: by then all contributions that come by have come,
+ * stragglers included. It believes a larger number at once, since waiting is safe, and a smaller
+ * one after CSW_FAN_IN_LOWER blocks in a row that agree. Lock: a try-lock of its own; who does not
+ * get it learns nothing. Readers take no lock, as a wrong number costs only stragglers or a
+ * timeout.
  */
 struct csw_fan_in {
 	__u32	lock;
 	__be32	comm;
 	__be32	epoch;
 	struct canary_peer leader;
-	__u32	blocks;		/* learned from */
+	__u32	blocks;		/* how many blocks it was learned from */
 	__u16	expect;		/* 0: free */
-	__u16	lower;		/* what came instead, lately, ... */
-	__u16	lower_blocks;	/* ... with so many blocks in a row */
+	__u16	lower;		/* a smaller number that came lately */
+	__u16	lower_blocks;	/* of how many blocks in a row it came */
 	__u16	reserved;
 	__u64	used;		/* ns, CLOCK_MONOTONIC */
 };
 
-/* Where canary_tc puts the children of a result together; one per processor */
+/* The children of a result, as canary_tc collects them; one per processor */
 #define CSW_COPIES_MAX	(CSW_CHILDREN_MAX + CSW_RESTORE_MAX)
 
 struct csw_copies {
 	__u32 n;
-	__u32 own;		/* the first so many are the descriptor's, others restored */
-	__u32 waiting;		/* one without neighbour goes last; n for none */
+	__u32 own;		/* how many are the descriptor's; others are restored */
+	__u32 waiting;		/* a child without neighbour, which goes last; n: none */
 	__u32 reserved;
 	struct canary_peer peer[CSW_COPIES_MAX];
 };
 
 /*
- * Deadline queue: a FIFO, sorted because the timeout is constant, and where it gets shorter no
- * deadline is before the last one given. A slot is in it once at most (csw_descriptor.queued); if
- * it is taken again before its turn, it goes back to the end then, to wait for the rest of its
- * time, by up to a timeout longer. The root switch of a block
- * (the one next to its leader) has to wait for what waited at other switches before: there a
- * block that falls due goes back to the end, csw_config.root_patience times.
+ * Deadline queue: a FIFO. It is sorted, since no deadline is earlier than the last one given, even
+ * where the timeout gets shorter.
+ *
+ * A slot is in the queue at most once (csw_descriptor.queued). If another block takes the slot
+ * before its turn, the slot goes back to the end when its turn comes. It waits for the rest of the
+ * block's time, and up to one timeout longer.
+ *
+ * The root switch of a block is next to its leader, and waits for what waited at other switches
+ * before. There an overdue block goes back to the end, csw_config.root_patience times.
  */
 struct csw_queue_entry {
 	__u64	deadline;
@@ -238,14 +249,19 @@ struct csw_queue_entry {
 };
 
 /*
- * Queue control, in a global variable (mmapped). @tail: next to write (programs, under @lock);
- * @head: next to emit (programs, under @lock). What goes back to the end moves @tail before @head:
- * while something is queued, nobody ever sees them equal. @sleeping: set by the clock thread before
- * it sleeps without a deadline; whoever enqueues and finds it set clears it and writes to the
- * "wake" ring buffer. @seen: when a program last looked at the clock. @last: latest deadline given.
- * @timeout: the present one if it adapts, from @mean and @deviation of the skew of arrivals.
- * @open_until: new blocks are taken until then (ns, CLOCK_MONOTONIC): the clock thread, which sends
- * them on, moves it forward while it works. 0: the switch is about to end, all that is held is due.
+ * Queue control, in a global variable (mmapped)
+ * @tail:	next entry to write. Programs change it under @lock
+ * @head:	next entry to emit. Programs change it under @lock. What goes back to the end moves
+ *		@tail before @head: while something is queued, nobody ever sees them equal
+ * @sleeping:	the clock thread sets it before it sleeps without a deadline. A program that
+ *		enqueues and finds it set clears it, and writes to the "wake" ring buffer
+ * @seen:	when a program last read the clock
+ * @last:	latest deadline that was given
+ * @timeout:	the present one, if it adapts
+ * @mean, @deviation: of the skew of arrivals
+ * @open_until:	new blocks are taken until then (ns, CLOCK_MONOTONIC). The clock thread, which sends
+ *		them on, moves it forward while it works. 0: the switch is about to end, and
+ *		everything that is held is due
  */
 struct csw_queue_ctl {
 	__u32	lock;
@@ -262,17 +278,17 @@ struct csw_queue_ctl {
 
 /* map "ports": ifindex -> struct csw_port */
 struct csw_port {
-	__u8	mac[6];		/* first, so that it is aligned */
+	__u8	mac[6];		/* comes first, so that it is aligned */
 	__u8	mode;		/* enum csw_mode */
-	__u8	captive;	/* it has a master: what comes is not ours */
+	__u8	captive;	/* it has a master, so its packets are not ours */
 	__u32	mtu;		/* largest IP packet */
-	__u32	queue;		/* bytes that may wait at its egress; 0: unknown */
+	__u32	queue;		/* bytes that its egress queue holds; 0: unknown */
 };
 
 /*
- * map "canary_backlog", one for all switches of a machine: who waits at which device. The daemon
- * makes and deletes the entries of its ports; the tracepoint programs (canary_backlog.bpf.c) know
- * what waits, the switch's own programs count what they chose.
+ * map "canary_backlog", one for all switches of a machine: what waits at which device. The daemon
+ * makes and deletes the entries of its ports. The tracepoint programs (canary_backlog.bpf.c) know
+ * what waits. The switch's own programs count what they chose.
  */
 struct csw_backlog_key {
 	__u64	netns;		/* cookie of the network namespace: never used again */
@@ -281,50 +297,50 @@ struct csw_backlog_key {
 };
 
 #define CSW_BACKLOG_PORTS	16384	/* of all switches of a machine */
-#define CSW_BACKLOG_QUEUES	8	/* transmit queues that are told apart; a power of two */
-#define CSW_DROPS_UNKNOWN	(~0U)	/* by processor, which nobody adds up here */
-#define CSW_BACKLOG_STALE_NS	1000000000ULL	/* what waits so long without a sign is no more */
-#define CSW_BACKLOG_REFUSED_NS	1000000ULL	/* who refused frames is full for so long */
+#define CSW_BACKLOG_QUEUES	8	/* places for transmit queues; a power of two */
+#define CSW_DROPS_UNKNOWN	(~0U)	/* counted per processor, not added up here */
+#define CSW_BACKLOG_STALE_NS	1000000000ULL	/* a backlog without events is void after this */
+#define CSW_BACKLOG_REFUSED_NS	1000000ULL	/* a port that refused frames is full for this */
 
 struct csw_backlog {
-	__u64	changed;	/* when, CLOCK_MONOTONIC ns */
+	__u64	changed;	/* time of the last event, CLOCK_MONOTONIC ns */
 	__u64	refused;	/* when the driver last refused redirected frames */
 	__u64	refusals;	/* frames that it refused */
 	__u64	chosen;		/* packets sent here where another next hop was possible */
-	__u64	diverted;	/* of these: not the default port of the block */
-	__u32	bytes;		/* waiting, all transmit queues */
+	__u64	diverted;	/* of these: not to the block's home hop */
+	__u32	bytes;		/* waiting in all transmit queues */
 	__u32	peak;		/* the most that ever waited */
 	__u32	drops;		/* dropped by the queueing disciplines, as they count them */
-	__u32	back;		/* fullness of the queue at the other end of the link, ... */
-	__u64	back_until;	/* ... which is believed until then */
+	__u32	back;		/* fullness of the queue at the other end of the link */
+	__u64	back_until;	/* @back is believed until then */
 	__u32	queue[CSW_BACKLOG_QUEUES];	/* bytes waiting, by transmit queue */
 	__u32	dropped[CSW_BACKLOG_QUEUES];
-	__u64	root;		/* the device's discipline that this is about */
-	__u32	handle;		/* and its */
+	__u64	root;		/* root discipline of the device, when this began */
+	__u32	handle;		/* handle of that discipline */
 	__u32	reserved;
 };
 
-/* A flow's last port and packet: see CSW_CHOOSE_FLOWLET. Torn ones do no harm. */
+/* A flow's last port and packet: see CSW_CHOOSE_FLOWLET. A torn read does no harm. */
 struct csw_flowlet {
 	__u64	last;		/* ns */
 	__u32	index;		/* of the next hop */
-	__u32	flow;		/* hash: another flow begins anew */
+	__u32	flow;		/* hash of the flow; another one begins anew */
 };
 
 /* map "routes" (LPM): */
 struct csw_route_key {
-	__u32	prefixlen;	/* of IPv4 96 and that of a.b.c.d */
+	__u32	prefixlen;	/* in bits; of IPv4 prefixes 96 more */
 	struct canary_addr addr;
 };
 
 enum csw_route_kind {
 	CSW_ROUTE_UNICAST	= 1,
-	CSW_ROUTE_LOCAL		= 2,	/* this machine: leave it to the kernel */
-	CSW_ROUTE_OTHER		= 3,	/* blackhole, other devices, ...: leave it to the kernel */
+	CSW_ROUTE_LOCAL		= 2,	/* this machine: left to the kernel */
+	CSW_ROUTE_OTHER		= 3,	/* blackhole, other devices, ...: left to the kernel */
 };
 
 struct csw_nexthop {
-	struct canary_addr gateway;	/* zeros: on link, the destination is the neighbour */
+	struct canary_addr gateway;	/* zeros: the destination is on link */
 	__u32	ifindex;
 };
 
@@ -335,12 +351,11 @@ struct csw_route {
 };
 
 /*
- * map "admissions" (LPM): sources at a port whose packets make this switch act, and the
- * communicators for which they do. The longest prefix counts: the daemon gives it the ranges of
- * shorter ones, too.
+ * map "admissions" (LPM): which sources at a port may use this switch, and for which communicators.
+ * Only the longest prefix counts. So the daemon gives it the ranges of shorter prefixes, too.
  */
 struct csw_admission_key {
-	__u32	prefixlen;	/* of both: 32 more than that of the address */
+	__u32	prefixlen;	/* 32 of the port and those of the address */
 	__be32	ifindex;
 	struct canary_addr addr;
 };
@@ -351,19 +366,19 @@ struct csw_comm_range {
 };
 
 struct csw_admission {
-	__u32	id;		/* not 0: whose descriptors are whose */
+	__u32	id;		/* number of the entry, not 0; see csw_descriptor.holder */
 	__u32	ranges;
 	struct csw_comm_range range[CSW_ADMIT_RANGES];
 };
 
-/* map "vlans": what comes with this tag by this port is judged by the port that is that VLAN */
+/* map "vlans": frames with this tag at this port are judged by the port that is that VLAN */
 struct csw_vlan_key {
 	__u32	ifindex;
 	__be16	type;		/* 802.1Q or 802.1ad */
 	__be16	vlan;
 };
 
-/* map "neighbours": only reachable ones are in it; a miss leaves the packet to the kernel */
+/* map "neighbours": has only reachable ones; on a miss the packet is left to the kernel */
 struct csw_neigh_key {
 	__u32	ifindex;
 	struct canary_addr addr;
@@ -375,24 +390,24 @@ struct csw_neigh {
 };
 
 /*
- * What canary_xdp asks of canary_tc, in the packet's metadata. That survives a veth pair, so who
- * is at the other end can send some, too: canary_tc honours only what has the number that this
- * switch drew when it started, and wipes it before the packet leaves.
+ * What canary_xdp asks of canary_tc, in the packet's metadata. Metadata survives a veth pair, so
+ * the other end can send some, too. canary_tc honours only metadata with the number that this
+ * switch drew when it started, and wipes that number before the packet leaves.
  */
 enum csw_meta_kind {
-	CSW_META_EMIT	= 1,	/* the frame is finished: send it through that port's qdisc */
-	CSW_META_NEIGH	= 2,	/* the same, but the kernel has to find the neighbour */
-	CSW_META_COPY	= 3,	/* a result: copies to children of a descriptor and a restoration */
+	CSW_META_EMIT	= 1,	/* finished: send it through that port's discipline */
+	CSW_META_NEIGH	= 2,	/* the same, but the kernel finds the neighbour */
+	CSW_META_COPY	= 3,	/* result: copy to descriptor's and restored children */
 };
 
 struct csw_meta {
 	__u64	secret;
 	__u32	kind;		/* enum csw_meta_kind */
 	__u32	ifindex;	/* EMIT, NEIGH: to this port */
-	union {				/* the kernel has room for 32 bytes in all */
+	union {				/* the kernel has room for 32 bytes of metadata */
 		struct {
 			__u32 slot;		/* COPY: this descriptor, ~0 for none */
-			__u32 generation;	/* COPY: if it still has this generation */
+			__u32 generation;	/* COPY: only if it still has this generation */
 			__u32 restoration;	/* COPY: 1 if there is one to look for */
 			__u32 reserved;
 		} copy;

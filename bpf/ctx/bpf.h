@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What bpf/lib needs to run in the kernel's BPF machine: types, byte order, frames of XDP and
- * tc, time. The same names as in native.h; maps.h has those that are about maps.
+ * What bpf/lib needs to run as a BPF program in the kernel: types, byte order, frames of XDP and
+ * tc, time. native.h has the same names. maps.h has those that are about maps.
  */
 #ifndef CANARY_BPF_CTX_BPF_H
 #define CANARY_BPF_CTX_BPF_H
@@ -28,25 +28,28 @@
 #define CSW_READ(x)	(*(const volatile typeof(x) *)&(x))
 
 /*
- * Functions that the verifier checks once, on their own, instead of at every call. They take
- * the context, pointers to whole structs (which may be NULL to them) and scalars.
+ * Functions that the verifier checks once, by themselves, instead of at every call. They take the
+ * context, pointers to whole structs (to them, these may be NULL) and scalars.
  */
 #define CSW_FUNC	__attribute__((noinline))
 
-/* Such a function can't take contexts of either kind; where nobody looks into them, none. */
+/*
+ * Such a function cannot take contexts of both kinds. One that does not look into a context gets
+ * none.
+ */
 #define csw_any		__u32
 #define CSW_ANY(ctx)	0
-/* Seems used: clang leaves registers of unused arguments as they are, even if that is unset. */
+/* This makes @any look used. For an unused argument, clang may leave the register unset. */
 #define CSW_CTX(any)	({ __asm__ volatile("" : : "r"(any)); (const void *)0; })
 
-/* Without this, clang unrolls what the verifier can walk through just as well. */
+/* Without this, clang unrolls loops that the verifier can walk through just as well. */
 #define CSW_LOOP	_Pragma("clang loop unroll(disable)")
 #define CSW_UNROLL	_Pragma("clang loop unroll(full)")
 
 /*
- * A store that no earlier access passes. BPF has none of its own before v4. x86 keeps stores in
- * order, so there a plain one does; an exchange would wait until all that the caller has added is
- * out of the store buffer.
+ * A store that earlier accesses cannot pass. BPF has no such instruction before v4. x86 keeps
+ * stores in order, so there a plain store does it. An exchange would wait until everything that the
+ * caller has added has left the store buffer.
  */
 #ifdef __TARGET_ARCH_x86
 #define csw_release(p, value) do {		\
@@ -57,27 +60,27 @@
 #define csw_release(p, value)	((void)__sync_lock_test_and_set(p, value))
 #endif
 
-/* @to if it is @from; what it was */
+/* Set *@p to @to if it is @from. Return: what it was */
 #define csw_swap(p, from, to)	__sync_val_compare_and_swap(p, from, to)
 
 /* A value that clang must not derive from, or replace by, another one */
 #define CSW_OPAQUE(x)	asm volatile("" : "+r"(x))
 
-/* No typedefs: neither CO-RE nor the verifier looks through them here. */
+/* These are no typedefs, since neither CO-RE nor the verifier looks through those here. */
 #define csw_xdp		struct xdp_md
 #define csw_skb		struct __sk_buff
 
-/* Actions: of canary_xdp and canary_flush, of canary_tc */
+/* Actions of canary_xdp and canary_flush (XDP), and of canary_tc (TC) */
 enum {
 	CSW_XDP_DROP	= XDP_DROP,
 	CSW_XDP_PASS	= XDP_PASS,
-	CSW_TC_NEXT	= -1,		/* TC_ACT_UNSPEC: none of our business */
+	CSW_TC_NEXT	= -1,		/* TC_ACT_UNSPEC: not ours */
 	CSW_TC_DROP	= 2,		/* TC_ACT_SHOT */
 };
 
 /*
- * For tests: a clock that stands still until told, a driver without metadata. Dead code unless set
- * before loading.
+ * For tests: a clock that they set, and a driver without room for metadata. This is dead code
+ * unless set before loading.
  */
 const volatile bool test_clock = false;
 const volatile bool test_driver = false;
@@ -90,8 +93,8 @@ static __always_inline __u64 csw_now(const void *ctx)
 }
 
 /*
- * A field of the context, whose layout is fixed: in one instruction that clang can't take apart.
- * The verifier refuses a context pointer that something was added to.
+ * Read a field of the context, whose layout is fixed. It takes one instruction that clang cannot
+ * take apart: the verifier refuses a context pointer to which something was added.
  */
 #define CSW_FIELD(type, ctx, field) ({						\
 	__u64 value;								\
@@ -116,7 +119,7 @@ static __always_inline __u32 csw_ingress_ifindex(const csw_xdp *ctx)
 	return CSW_FIELD(struct xdp_md, ctx, ingress_ifindex);
 }
 
-/* Give the frame this length. Pointers into it are void. */
+/* Give the frame this length. Pointers into it become invalid. */
 static __always_inline int csw_resize(csw_xdp *ctx, __u32 length)
 {
 	int delta = length - (__u32)(csw_end(ctx) - csw_data(ctx));
@@ -124,10 +127,10 @@ static __always_inline int csw_resize(csw_xdp *ctx, __u32 length)
 	return delta ? bpf_xdp_adjust_tail(ctx, delta) : 0;
 }
 
-/* Of csw_meta; drawn before loading, never 0 */
+/* csw_meta.secret of this switch; drawn before loading, never 0 */
 const volatile __u64 meta_secret = 0;
 
-/* Some driver takes no metadata: it is at the end of frames, too. */
+/* Some driver has no room for metadata in front of frames, so look for it at their end, too. */
 bool meta_at_end = false;
 
 static __always_inline int csw_append_meta(csw_xdp *ctx, const struct csw_meta *m)
@@ -144,8 +147,8 @@ static __always_inline int csw_append_meta(csw_xdp *ctx, const struct csw_meta *
 }
 
 /*
- * Drop what others (who is at the other end of a veth, say) put in front of the frame: beside that
- * there may be no room for ours. It was about the packet that came.
+ * Drop metadata that others put in front of the frame, such as the other end of a veth. There may
+ * be no room for ours beside it, and it is about the packet that came.
  */
 static __always_inline void csw_drop_meta(csw_xdp *ctx)
 {
@@ -156,8 +159,8 @@ static __always_inline void csw_drop_meta(csw_xdp *ctx)
 }
 
 /*
- * Put @m in front of the frame, or behind it if the driver has no room there, and give it to the
- * stack, where canary_tc finds it.
+ * Put @m in front of the frame, or behind it if the driver has no room there. canary_tc finds it
+ * when the stack gets the frame.
  */
 static __always_inline int csw_put_meta(csw_xdp *ctx, const struct csw_meta *m)
 {
@@ -175,7 +178,7 @@ static __always_inline int csw_put_meta(csw_xdp *ctx, const struct csw_meta *m)
 	return 0;
 }
 
-/* Cut the metadata off the end of the frame, into @m. Pointers into it are void. */
+/* Cut the metadata off the end of the frame, into @m. Pointers into the frame become invalid. */
 static __always_inline int csw_cut_meta(csw_skb *skb, struct csw_meta *m)
 {
 	__u32 length = CSW_FIELD(struct __sk_buff, skb, len);
@@ -188,7 +191,7 @@ static __always_inline int csw_cut_meta(csw_skb *skb, struct csw_meta *m)
 	return bpf_skb_change_tail(skb, length, 0) ? -1 : 0;
 }
 
-/* Move the metadata from the frame to @m. What is in front of it may be others'. */
+/* Move the metadata from the frame to @m. Metadata in front of the frame may be others'. */
 static __always_inline int csw_take_meta(csw_skb *skb, struct csw_meta *m)
 {
 	struct csw_meta *meta = (void *)CSW_FIELD(struct __sk_buff, skb, data_meta);
@@ -216,7 +219,7 @@ static __always_inline __u32 csw_skb_length(const csw_skb *skb)
 	return CSW_FIELD(struct __sk_buff, skb, len);
 }
 
-/* Send a copy of the frame as it is now. Pointers into it are void. */
+/* Send a copy of the frame as it is now. Pointers into the frame become invalid. */
 static __always_inline int csw_skb_copy_to(csw_skb *skb, __u32 ifindex)
 {
 	return bpf_clone_redirect(skb, ifindex, 0);
@@ -227,7 +230,7 @@ static __always_inline int csw_skb_send(csw_skb *skb, __u32 ifindex)
 	return bpf_redirect(ifindex, 0);
 }
 
-/* Send by way of the kernel's neighbour table, which may have to ask first. */
+/* Send through the kernel's neighbour table, which may have to ask for the address first. */
 static __always_inline int csw_skb_send_neigh(csw_skb *skb, __u32 ifindex,
 					      const struct canary_addr *gateway)
 {
@@ -236,7 +239,7 @@ static __always_inline int csw_skb_send_neigh(csw_skb *skb, __u32 ifindex,
 		.ipv4_nh = canary_addr_ip4(gateway),
 	};
 
-	/* An IPv6 one (RFC 5549): the kernel's route by that device has it. */
+	/* An IPv6 neighbour (RFC 5549): the kernel finds it by its route through that device. */
 	if (!canary_addr_is_ip4(gateway))
 		return bpf_redirect_neigh(ifindex, NULL, 0, 0);
 	return bpf_redirect_neigh(ifindex, &nh, sizeof(nh), 0);

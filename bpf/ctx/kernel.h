@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The kernel's types that the programs look into: what user space may know comes from its headers,
- * the few others are here with just the fields that are used. Where those are in the kernel that
- * runs is found out when a program is loaded (CO-RE). A header made from the BTF of the machine
- * that builds would have that kernel's types instead, and it need not have any.
+ * Types of the kernel that the programs look into. Types that user space may know come from its
+ * headers. The few others are here, with only the fields that are used. Where these fields are in
+ * the running kernel is found out when a program is loaded (CO-RE). A header made from BTF would
+ * have the types of the building machine's kernel, which need not have BTF.
  */
 #ifndef CANARY_BPF_CTX_KERNEL_H
 #define CANARY_BPF_CTX_KERNEL_H

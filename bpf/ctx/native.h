@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What bpf/lib needs to run as an ordinary program: for unit tests and the simulator. The same
- * names as in bpf.h and maps.h. The includer owns struct csw_native, one for each switch.
+ * What bpf/lib needs to run as an ordinary program, for unit tests and the simulator. The names are
+ * those of bpf.h and maps.h. The includer owns struct csw_native, one for each switch.
  */
 #ifndef CANARY_BPF_CTX_NATIVE_H
 #define CANARY_BPF_CTX_NATIVE_H
@@ -35,7 +35,7 @@
 
 #define CSW_READ(x)	(*(const volatile __typeof__(x) *)&(x))
 #define csw_release(p, value)	__atomic_store_n(p, value, __ATOMIC_RELEASE)
-#ifdef CSW_ONE_THREAD	/* in the whole program: atomic instructions take long */
+#ifdef CSW_ONE_THREAD	/* the whole program has one: atomic instructions are slow */
 #define csw_swap(p, from, to)	({				\
 	__typeof__(*(p)) was = *(p);				\
 	if (was == (from))					\
@@ -69,19 +69,20 @@ struct csw_frame;
  * struct csw_native - one switch
  * @descriptor, @queue: as many as @config says
  * @restoration: CSW_RESTORE_SLOTS of them
- * @stride, @apart: bytes from one bucket to the next, and from one slot of a bucket to the next, if
- *	they do not simply follow each other; 0: they do
- * @turn: then: buckets whose numbers differ by a multiple of 1 << @turn are neighbours
- * @route, @neigh, @port: the tables; NULL for a miss
- * @configured_fan_in: of a leader, 0 for a miss; only asked if config.fan_ins_configured is set
- * @admission: what a source at a port may have us do, NULL for nothing; only asked if
- *	config.admit is set
- * @vlan: is that VLAN of a port a port itself? NULL: none is
- * @backlog: what waits at a port; may be NULL, as may what it returns: nobody knows
+ * @stride, @apart: bytes from one bucket to the next, and from one slot of a bucket to the next; 0:
+ *		they follow each other without gaps
+ * @turn: with @stride: buckets whose numbers differ by a multiple of 1 << @turn are neighbours
+ * @route, @neigh, @port: look up the tables; NULL for a miss
+ * @configured_fan_in: of a leader, 0 for a miss; only called if config.fan_ins_configured is set
+ * @admission: for what a source at a port may use the switch, NULL for nothing; only called if
+ *		config.admit is set
+ * @vlan: is that VLAN of a port a port of the switch itself? NULL: none is
+ * @backlog: what waits at a port. It may be NULL, and may return NULL: unknown
  * @random: may be NULL if nothing is chosen at random
- * @kernel_neigh: fills in the link-layer addresses as the kernel would; false if it can't
- * @transmit: the frame leaves through a port
- * @copy: a copy of it does; NULL: as @transmit, which then must not keep the frame
+ * @kernel_neigh: fills in the link-layer addresses as the kernel would; false if it cannot
+ * @transmit: the frame leaves by a port
+ * @copy: a copy of the frame leaves by a port; NULL: @transmit does it, and then must not keep the
+ *		frame
  */
 struct csw_native {
 	struct csw_config config;
@@ -110,7 +111,7 @@ struct csw_native {
 	void (*copy)(struct csw_frame *f, __u32 ifindex);
 	__u32 restore_credit;
 	__u64 counter[CSW_COUNTER_COUNT + CANARY_DROPS];
-	struct csw_copies copies;	/* from here on large */
+	struct csw_copies copies;	/* large fields from here on */
 	struct csw_fan_in fan_in[CSW_FAN_INS];
 	__u64 own_macs[CSW_OWN_MACS];
 	struct csw_flowlet flowlet[CSW_FLOWLETS];
@@ -118,7 +119,7 @@ struct csw_native {
 
 /*
  * struct csw_frame - a frame, for XDP and tc alike
- * @data: 6 bytes past a multiple of 8, so that all headers and elements are aligned
+ * @data: 6 bytes past a multiple of 8, so that all headers and words are aligned
  * @room: how long it can become
  */
 struct csw_frame {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The fault injector: drops, duplicates, delays, reorders and corrupts packets of one device,
- * by seeded chance. See fault.h for how packets are made to wait. Attached to clsact.
+ * The fault injector: it drops, duplicates, delays, reorders and corrupts packets of one device, by
+ * seeded chance. fault.h says how packets wait. Attached to clsact.
  */
 #include <stddef.h>
 #include <stdbool.h>
@@ -19,7 +19,7 @@
 #define IP_OFFSET_MASK 0x1fff
 #define SLOT_LOST_NS 100000000ULL
 
-/* What a packet draws for, each with numbers of its own */
+/* What is drawn for a packet, each with random numbers of its own */
 enum draw {
 	DRAW_DROP,
 	DRAW_DUPLICATE,
@@ -58,7 +58,7 @@ static __always_inline bool chance(__u64 number, enum draw kind, __u32 ppm)
 	return ppm && ((draw(number, kind) >> 32) * FAULT_PPM) >> 32 < ppm;
 }
 
-/* A loss starts with the chance that @burst packets in a row share. */
+/* Is this packet lost? It is if one of the latest @burst packets started a loss. */
 static __always_inline bool lost(__u64 number)
 {
 	__u32 burst = fault_config.burst, ppm = fault_config.drop, i;
@@ -91,7 +91,7 @@ static __always_inline bool is_canary(struct __sk_buff *skb)
 	return port >= CANARY_PORT_BASE && port < CANARY_PORT_BASE + CANARY_PORTS;
 }
 
-/* Sends a copy the way the packet goes, marked so that it is not treated again. */
+/* Send a copy where the packet goes, marked so that it is not treated again. */
 static __always_inline bool duplicate(struct __sk_buff *skb)
 {
 	__u32 mark = skb->mark;
@@ -104,7 +104,7 @@ static __always_inline bool duplicate(struct __sk_buff *skb)
 	return !err;
 }
 
-/* Flips one bit, anywhere but in the link layer's header. */
+/* Flip one bit, anywhere behind the link-layer header. */
 static __always_inline bool corrupt(struct __sk_buff *skb, __u64 number)
 {
 	__u64 where = draw(number, DRAW_BIT);
@@ -120,7 +120,7 @@ static __always_inline bool corrupt(struct __sk_buff *skb, __u64 number)
 	return !bpf_skb_store_bytes(skb, offset, &byte, 1, 0);
 }
 
-/* Takes the next slot of [first, first + slots); negative if that is still taken. */
+/* Take the next slot of [first, first + slots). Return: the slot; negative if it is still taken */
 static __always_inline int take_slot(__u64 turn, __u32 first, __u32 slots)
 {
 	__u32 slot = first + turn % slots;
@@ -128,12 +128,12 @@ static __always_inline int take_slot(__u64 turn, __u32 first, __u32 slots)
 
 	if (slot >= FAULT_SLOTS || now < fault_busy_until[slot])
 		return -1;
-	/* Until the packet comes out; much longer only if it never does. */
+	/* This is until the packet comes out; it is too long only if the packet never does. */
 	fault_busy_until[slot] = now + 4 * fault_slot_ns[slot] + SLOT_LOST_NS;
 	return slot;
 }
 
-/* Into the delay line; the packet comes back through fault_line(). */
+/* Put the packet into the delay line. It comes back through canary_line(). */
 static __always_inline int wait_in(struct __sk_buff *skb, int slot)
 {
 	__u32 mark = skb->mark, priority = skb->priority;
@@ -168,7 +168,7 @@ int canary_fault(struct __sk_buff *skb)
 	number = __sync_fetch_and_add(&fault_sequence, 1);
 	if (lost(number)) {
 		COUNT(dropped);
-		/* As on a wire: the sender must not learn of it, as it would of SHOT. */
+		/* As on a wire, the sender must not learn of it; SHOT would tell. */
 		return TC_ACT_STOLEN;
 	}
 	if (chance(number, DRAW_DUPLICATE, fault_config.duplicate)) {
@@ -203,7 +203,7 @@ int canary_fault(struct __sk_buff *skb)
 	return wait_in(skb, slot);
 }
 
-/* The far end of the delay line: who has waited goes on, all else ends here. */
+/* The far end of the delay line. A packet that has waited goes on; anything else ends here. */
 SEC("tc")
 int canary_line(struct __sk_buff *skb)
 {

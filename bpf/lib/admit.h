@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Admission: whose packets make switches act, for which communicators, by which port. Nothing in a
- * contribution that is to be merged binds its data to a key, so who may send one is a question of
- * where it comes from: PROTOCOL.md, "Admission".
+ * Admission: whose packets make switches act, for which communicators, by which port. No key binds
+ * a contribution that is merged to its data. So the place where it comes in decides who may send
+ * it: PROTOCOL.md, "Admission".
  */
 #ifndef CANARY_BPF_LIB_ADMIT_H
 #define CANARY_BPF_LIB_ADMIT_H
 
-/* May the sender of @p have switches act for its communicator? The entry that says so, else 0. */
+/*
+ * May the sender of @p use switches for its communicator? Return: the number of the entry that says
+ * so, else 0
+ */
 static __always_inline __u32 csw_admitted(csw_xdp *ctx, const struct csw_packet *p)
 {
 	struct canary_addr from = csw_source(p);
@@ -25,7 +28,7 @@ static __always_inline __u32 csw_admitted(csw_xdp *ctx, const struct csw_packet 
 	return 0;
 }
 
-/* The same where it need not be fast */
+/* The same, as a function, where it need not be fast */
 CSW_FUNC int csw_is_admitted(csw_xdp *ctx)
 {
 	struct csw_packet p;
@@ -34,10 +37,12 @@ CSW_FUNC int csw_is_admitted(csw_xdp *ctx)
 }
 
 /*
- * A contribution from a source that is not admitted. Of a single one the leader knows by its mac
- * whether it is right, and answers its member; others have none, and a leader takes them for
- * switches' work. No cookie: it does not become a child by restoration either. The kernel forwards
- * it, so that what its packet filter and its reverse path filter say of strangers holds.
+ * A contribution from a source that is not admitted.
+ *
+ * The mac of a single contribution tells its leader whether it is right, and the leader answers its
+ * member. An aggregate has no mac, and a leader takes it for the work of switches, so it is
+ * dropped. There is no cookie, so that the source does not become a child by restoration either.
+ * The kernel forwards the packet, so that its packet filter and reverse path filter apply.
  */
 CSW_FUNC int csw_unadmitted(csw_xdp *ctx)
 {
@@ -64,9 +69,11 @@ CSW_FUNC int csw_unadmitted(csw_xdp *ctx)
 }
 
 /*
- * A contribution that is not as a switch wants it, from a source that is not admitted? Hosts read
- * what switches don't, such as what has a UDP checksum: a leader might take it for the work of
- * switches, or, unmarked as it is, for one that came through them and is to be answered.
+ * Is it a contribution that switches do not take, from a source that is not admitted?
+ *
+ * Hosts read contributions that switches do not take. A leader might take such a packet for the
+ * work of switches. Or, since nobody marked it, for one that came through switches, and answer its
+ * source.
  */
 CSW_FUNC int csw_is_unadmitted(csw_xdp *ctx)
 {
@@ -81,7 +88,7 @@ static __always_inline bool csw_is_tag(__be16 type)
 	return type == csw_be16(CSW_ETH_8021Q) || type == csw_be16(CSW_ETH_8021AD);
 }
 
-/* What comes in the VLAN of this first tag is a port's, whose program judges it. */
+/* Is the VLAN of the first tag a port of the switch? Then that port's program judges the frame. */
 static __always_inline bool csw_is_vlan_port(csw_xdp *ctx, const struct ethhdr *eth)
 {
 	const __be16 *tag = (const __be16 *)(eth + 1);
@@ -92,8 +99,10 @@ static __always_inline bool csw_is_vlan_port(csw_xdp *ctx, const struct ethhdr *
 }
 
 /*
- * Type of what is behind the tags, and *@at moved to its start; a tag's, if there are too many. The
- * kernel takes them off one by one, and routes what is inside.
+ * Return: the type behind the tags, with *@at moved to its start; that of a tag if there are too
+ * many tags
+ *
+ * The kernel removes tags one by one, and routes what is inside.
  */
 static __always_inline __be16 csw_behind_tags(csw_xdp *ctx, __be16 type, __u32 *at)
 {
@@ -111,7 +120,10 @@ static __always_inline __be16 csw_behind_tags(csw_xdp *ctx, __be16 type, __u32 *
 	return type;
 }
 
-/* IPv4 and UDP to a Canary port? Of a fragment the first one: without it the others are nothing. */
+/*
+ * Is it IPv4 and UDP to a Canary port? Of a fragmented packet only the first fragment is: without
+ * that the others are useless.
+ */
 static __always_inline bool csw_is_for_canary(csw_xdp *ctx, const struct iphdr *ip)
 {
 	const struct udphdr *udp;
@@ -129,9 +141,11 @@ static __always_inline bool csw_is_for_canary(csw_xdp *ctx, const struct iphdr *
 }
 
 /*
- * Is a frame that we do not look into for a Canary port? With tags, options, in fragments, in
- * pieces, to another's address or by a port that is another's: we do not see what it is, but the
- * kernel may have a device that takes it, and routes it on. No member sends such packets.
+ * Is a frame that we do not look into meant for a Canary port?
+ *
+ * It has tags, options, fragments or several pieces, is for another MAC address, or came by a port
+ * that belongs to a bridge or bond. We cannot see what it is, but the kernel may have a device that
+ * takes it and routes it on. No member sends such packets.
  */
 CSW_FUNC int csw_is_hidden(csw_xdp *ctx)
 {
@@ -147,7 +161,10 @@ CSW_FUNC int csw_is_hidden(csw_xdp *ctx)
 	return type == csw_be16(CSW_ETH_IP) && csw_is_for_canary(ctx, csw_data(ctx) + at);
 }
 
-/* None of ours to look into. Where not all are admitted, nothing may hide there. */
+/*
+ * A frame that we do not look into. Where there are rules, no packet for a Canary port may hide in
+ * it.
+ */
 static __always_inline int csw_not_ours(csw_xdp *ctx)
 {
 	if (!csw_config(ctx)->admit || !csw_is_hidden(ctx))
@@ -156,7 +173,9 @@ static __always_inline int csw_not_ours(csw_xdp *ctx)
 	return CSW_XDP_DROP;
 }
 
-/* A result or restoration: from others than those, no switch shall believe it. */
+/*
+ * Mark a result or restoration from a source that is not admitted, so that no switch believes it.
+ */
 static __always_inline void csw_mark(csw_xdp *ctx, const struct csw_packet *p)
 {
 	struct csw_packet q;

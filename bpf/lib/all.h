@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The whole of the switch logic, in order. The includer has its platform in scope: maps.h in BPF,
+ * All of the switch logic, in order. The includer has its platform in scope: maps.h in BPF,
  * ctx/native.h elsewhere. Entry points: csw_ingress(), csw_flush(), csw_tc().
  */
 #ifndef CANARY_BPF_LIB_ALL_H

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * UDP checksums: docs/decisions/packet-check.md. They are verified where data are combined, and
- * what leaves has a right one.
+ * UDP checksums: docs/decisions/packet-check.md. The switch verifies them where it combines data,
+ * and makes right ones for what leaves.
  *
- * A sender on a virtual link leaves the checksum to hardware that is not there: the field has the
- * sum of the pseudo header, and the kernel has a note of that, which XDP does not see. What is
- * redirected loses the note, so it gets a whole checksum. What the kernel gets keeps its form.
+ * A sender on a virtual link leaves the checksum to hardware that is not there. Then the field has
+ * only the sum of the pseudo header, and the kernel has a note of that, which XDP does not see. A
+ * redirected packet loses the note, so it gets a whole checksum. A packet for the kernel keeps its
+ * form.
  *
- * Sums are of words of 32 bits in 64, as they lie in memory.
+ * Sums are of words of 32 bits, as they lie in memory, added up in 64 bits.
  */
 #ifndef CANARY_BPF_LIB_CHECKSUM_H
 #define CANARY_BPF_LIB_CHECKSUM_H
 
 #define CSW_HEADER_WORDS	(sizeof(struct canary_hdr) / 4)
 
-/* To 16 bits */
+/* Fold a sum to 16 bits. */
 static __always_inline __u16 csw_fold(__u64 sum)
 {
 	sum = (sum & 0xffffffff) + (sum >> 32);
@@ -28,7 +29,7 @@ static __always_inline __u64 csw_pseudo_sum(const struct csw_packet *p)
 	return (__u64)p->ip->saddr + p->ip->daddr + csw_be16(CSW_UDP) + p->udp->len;
 }
 
-/* Of pseudo header, UDP header without its checksum, and Canary header */
+/* Return: the sum of pseudo header, UDP header without its checksum, and Canary header */
 static __always_inline __u64 csw_header_sum(const struct csw_packet *p)
 {
 	const __u32 *word = (const __u32 *)p->h;
@@ -44,7 +45,7 @@ static __always_inline __u64 csw_header_sum(const struct csw_packet *p)
 	return sum;
 }
 
-/* As it stands in a header: 0 says that there is none. */
+/* Return: the checksum for a header. It is never 0, which would mean that there is none */
 static __always_inline __u16 csw_check_of(__u64 sum)
 {
 	__u16 check = ~csw_fold(sum);
@@ -52,7 +53,7 @@ static __always_inline __u16 csw_check_of(__u64 sum)
 	return check ? check : 0xffff;
 }
 
-#ifdef CSW_NO_CHECKSUMS		/* where nothing is ever damaged, and time is short */
+#ifdef CSW_NO_CHECKSUMS		/* for programs where nothing is ever damaged */
 
 static __always_inline bool csw_check_ok(const struct csw_packet *p, __u32 headers, __u64 data)
 {
@@ -95,21 +96,24 @@ static __always_inline void csw_check_passed(const struct csw_packet *p)
 
 #else
 
-/* Was it left out? Else it is taken for a whole one, which once in 2^16 looks like that. */
+/*
+ * Did the sender leave the checksum out? Otherwise it is taken for a whole one. Once in 2^16, a
+ * whole one looks as if it was left out.
+ */
 static __always_inline void csw_check_look(struct csw_packet *p)
 {
 	p->left_out = p->udp->check == csw_fold(csw_pseudo_sum(p));
 	p->whole = !p->left_out;
 }
 
-/* Is it right, if headers add up to @headers, and the words of the data to @data? */
+/* Is the checksum right, if headers add up to @headers, and the words of the data to @data? */
 static __always_inline bool csw_check_ok(const struct csw_packet *p, __u32 headers, __u64 data)
 {
 	return csw_fold((__u64)headers + p->udp->check + data) == 0xffff ||
 	       p->udp->check == csw_fold(csw_pseudo_sum(p));
 }
 
-/* All of it is new: headers add up to @headers, the words of the data to @data. */
+/* Make a new checksum: headers add up to @headers, the words of the data to @data. */
 static __always_inline void csw_check_set(struct csw_packet *p, __u32 headers, __u64 data)
 {
 	p->udp->check = csw_check_of(headers + data);
@@ -117,8 +121,8 @@ static __always_inline void csw_check_set(struct csw_packet *p, __u32 headers, _
 }
 
 /*
- * The sum of headers, 16 bits. Functions of their own: before and after a change in one, clang
- * would keep all words in between.
+ * Return: the sum of headers, 16 bits. These are functions of their own: in one function, clang
+ * would keep all words between the sums before and after a change.
  */
 CSW_FUNC __u32 csw_headers(csw_xdp *ctx)
 {
@@ -139,7 +143,7 @@ CSW_FUNC __u32 csw_skb_headers(csw_skb *skb)
 	return data + CSW_OFF_DATA > csw_skb_end(skb) ? 0 : csw_fold(csw_header_sum(&p));
 }
 
-/* Headers have changed, the data have not: what they added up to before, and do now */
+/* The headers have changed, and the data have not. @before and @now: sums of the headers */
 static __always_inline void csw_check_after(struct csw_packet *p, __u32 before, __u32 now)
 {
 	if (p->left_out)
@@ -148,7 +152,7 @@ static __always_inline void csw_check_after(struct csw_packet *p, __u32 before, 
 		p->udp->check = csw_check_of((__u64)(__u16)~p->udp->check + (__u16)~before + now);
 }
 
-/* Only the load has changed: what is beside it in its word of 16 bits makes up for itself. */
+/* Only the load has changed. The other byte of its 16 bits cancels out. */
 static __always_inline void csw_check_loaded(struct csw_packet *p, __u8 before)
 {
 	__u8 load = p->h->contribution.load;
@@ -159,7 +163,9 @@ static __always_inline void csw_check_loaded(struct csw_packet *p, __u8 before)
 				     (__u16)~csw_be16(before) + csw_be16(load));
 }
 
-/* The words of the frame's data, @length bytes behind the headers; false if it is shorter */
+/*
+ * Make a whole checksum for a frame with @length bytes of data. Return: 0 if the frame is shorter
+ */
 CSW_FUNC int csw_check_complete(csw_xdp *ctx, __u32 length)
 {
 	__u32 *word = csw_data(ctx) + CSW_OFF_DATA;
@@ -179,14 +185,14 @@ CSW_FUNC int csw_check_complete(csw_xdp *ctx, __u32 length)
 	return 1;
 }
 
-/* It leaves by redirection: without the kernel's note. */
+/* The packet is redirected, and loses the kernel's note. */
 static __always_inline void csw_check_redirected(csw_xdp *ctx, const struct csw_packet *p)
 {
 	if (!p->whole)
 		csw_check_complete(ctx, cnr_be16(p->ip->tot_len) + CSW_OFF_IP - CSW_OFF_DATA);
 }
 
-/* The kernel gets it, and still has its note. */
+/* The kernel gets the packet, and still has its note. */
 static __always_inline void csw_check_passed(const struct csw_packet *p)
 {
 	if (p->left_out && p->whole)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/*
- * A contribution that comes by, and blocks that leave: PROTOCOL.md, "A switch".
- */
+/* What happens to contributions, and how blocks leave: PROTOCOL.md, "A switch". */
 #ifndef CANARY_BPF_LIB_CONTRIBUTION_H
 #define CANARY_BPF_LIB_CONTRIBUTION_H
 
-/* No switch may touch it any more; the leader learns which one gave up. */
+/*
+ * Bypass the contribution: no switch touches it any more, and the leader learns which switch gave
+ * up.
+ */
 CSW_FUNC int csw_bypass(csw_xdp *ctx, __u32 counter)
 {
 	struct csw_packet p;
@@ -23,15 +24,18 @@ CSW_FUNC int csw_bypass(csw_xdp *ctx, __u32 counter)
 	return csw_forward(ctx);
 }
 
-/* What becomes of a descriptor that was sent on: of a silent block, no result comes back. */
+/*
+ * Return: the state of a descriptor that was sent on. A silent block needs none, as no result
+ * comes.
+ */
 static __always_inline enum csw_state csw_sent(__u8 flags)
 {
 	return flags & CANARY_F_SILENT ? CSW_FREE : CSW_SENT;
 }
 
 /*
- * Fill the frame with @d, which is the caller's: sent on from here. Unlocks. The data are in the
- * frame already, and the frame has the right length.
+ * Send on the block of @d, in this frame. The frame has the right length and the data already. The
+ * caller holds the lock; this unlocks it.
  */
 static __always_inline int csw_send_on(csw_xdp *ctx, struct csw_descriptor *d, __u32 *lock,
 				       __u32 counter)
@@ -54,8 +58,9 @@ static __always_inline int csw_send_on(csw_xdp *ctx, struct csw_descriptor *d, _
 	csw_unlock(lock);
 	csw_flow_on(ctx, &f, &p);
 	if (!csw_reach(ctx, &f, &e)) {
-		/* There was a route when it was taken. The kernel takes nothing that says
-		 * that it comes from here, so this is lost, and the leader begins anew.
+		/*
+		 * The route was lost after the block began. The kernel takes no packet that has
+		 * this machine's address, so the block is lost, and its leader begins it anew.
 		 */
 		csw_drop(ctx, CANARY_DROP_NOROUTE);
 		return CSW_XDP_DROP;
@@ -78,7 +83,7 @@ CSW_FUNC int csw_carry(csw_xdp *ctx, __u32 counter)
 	return csw_send_on(ctx, d, lock, counter);
 }
 
-/* The frame has done its duty, unless a block is waiting for one. */
+/* The frame is consumed. If a block is due, the frame carries it away; else it is dropped. */
 static __always_inline int csw_consume(csw_xdp *ctx, __u64 now)
 {
 	if (csw_queue_is_due(ctx, now))
@@ -93,8 +98,8 @@ static __always_inline int csw_refuse(csw_xdp *ctx, enum canary_drop reason)
 }
 
 /*
- * Own address as source, so that the result comes back this way, and on. The time to live is not
- * renewed: nothing else would end a loop of switches.
+ * Forward the contribution with the switch's address as source, so that the result comes back this
+ * way. The TTL is not renewed: nothing else would end a loop of switches.
  */
 static __always_inline int csw_relay(csw_xdp *ctx, struct csw_packet *p,
 				     const struct csw_egress *e, __u32 counter)
@@ -113,11 +118,11 @@ static __always_inline int csw_relay(csw_xdp *ctx, struct csw_packet *p,
 }
 
 /*
- * What is left to do, where a function returns no action of XDP: the stack of who would call what
- * calls what is too small.
+ * What a function leaves to its caller, if it does not return an action of XDP. It cannot call
+ * other functions itself, as the stack of BPF is too small for such a chain.
  */
 enum csw_left {
-	CSW_STAYS	= -1,	/* there is no frame that the sum fits into: add it */
+	CSW_STAYS	= -1,	/* no frame takes the sum: add to the descriptor */
 	CSW_CONSUMES	= -2,
 	CSW_FORWARDS	= -3,
 	CSW_QUEUE_BUSY	= -4,	/* bypass */
@@ -136,13 +141,13 @@ struct csw_start {
 	__u64 now;
 	__u32 slot;
 	__u32 holder;
-	__u32 displaced;	/* the slot has another's, who has more than his share */
+	__u32 displaced;	/* the slot is taken from an entry above its share */
 	__u32 expect;
 };
 
 /*
- * What could not be sent on (no route, too large for the next hop) is not taken: the kernel can
- * answer its sender.
+ * May the switch take this contribution? If it could not be sent on (no route, too large for the
+ * next hop), the kernel gets it, and can answer its sender.
  */
 static __always_inline bool csw_may_begin(csw_xdp *ctx, const struct csw_packet *p,
 					  struct csw_start *s)
@@ -152,7 +157,7 @@ static __always_inline bool csw_may_begin(csw_xdp *ctx, const struct csw_packet 
 	       csw_fits(&s->egress, csw_frame_length(canary_length(p->h)));
 }
 
-/* What @d has is given up. */
+/* Count a block whose descriptor is given up. */
 static __always_inline void csw_give_up(csw_xdp *ctx, const struct csw_descriptor *d,
 					const struct canary_hdr *h, __u32 displaced)
 {
@@ -163,7 +168,7 @@ static __always_inline void csw_give_up(csw_xdp *ctx, const struct csw_descripto
 		csw_count(ctx, CSW_DISPLACED, 1);
 }
 
-/* @d becomes that of the block of @p. Unlocks. */
+/* Make @d the descriptor of the block of @p. Unlocks. */
 static __always_inline void csw_occupy(csw_xdp *ctx, struct csw_descriptor *d,
 				       const struct csw_packet *p, const struct csw_start *s,
 				       __u64 deadline, __u8 patience, enum csw_state state)
@@ -181,7 +186,9 @@ static __always_inline void csw_occupy(csw_xdp *ctx, struct csw_descriptor *d,
 	csw_count(ctx, CSW_NEW, 1);
 }
 
-/* Nobody else comes here. What passes is remembered, in case that changes. */
+/*
+ * Nothing else is expected of this block: send it on at once. It is remembered, in case more comes.
+ */
 static __always_inline int csw_begin_alone(csw_xdp *ctx, struct csw_descriptor *d,
 					   struct csw_packet *p, struct csw_start *s)
 {
@@ -192,8 +199,8 @@ static __always_inline int csw_begin_alone(csw_xdp *ctx, struct csw_descriptor *
 }
 
 /*
- * The first data of a block. If they are damaged, @d stays what it was: only while it collects does
- * it need the data that were there.
+ * Copy the first data of a block. If they are damaged, @d keeps its block, unless that is still
+ * collecting: then its data are overwritten, and it is given up.
  */
 static __always_inline int csw_first_data(csw_xdp *ctx, struct csw_descriptor *d,
 					  const struct csw_packet *p)
@@ -233,7 +240,7 @@ static __always_inline int csw_begin_collecting(csw_xdp *ctx, struct csw_descrip
 		csw_unlock_slot(ctx, s->slot);
 		return csw_refuse_left(ctx, csw_data_drop(is));
 	}
-	/* On link: the leader is next to us, nobody behind us could still add anything. */
+	/* The leader is on link, so nobody behind us can add anything: this is the root switch. */
 	if (canary_addr_equal(&s->egress.gateway, &s->flow.dst.addr))
 		patience = csw_config(ctx)->root_patience;
 	csw_occupy(ctx, d, p, s, deadline, patience, CSW_COLLECTING);
@@ -241,8 +248,8 @@ static __always_inline int csw_begin_collecting(csw_xdp *ctx, struct csw_descrip
 }
 
 /*
- * Take the slot for the contribution. Unlocks. If that cannot be, what is in the slot stays.
- * Without a clock nothing is taken: this is a router then.
+ * Take the slot for the contribution. If that is impossible, its content stays. Without a clock
+ * nothing is taken, and the switch acts as a router. Unlocks.
  */
 CSW_FUNC int csw_begin(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot, __u32 holder,
 		       __u32 displaced)
@@ -270,7 +277,10 @@ CSW_FUNC int csw_begin(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot, __u32
 						  csw_begin_collecting(ctx, d, &p, &s);
 }
 
-/* It comes too late to be added, but its result comes this way. Unlocks. */
+/*
+ * A straggler comes too late to be added. Remember its source, so that the result reaches it.
+ * Unlocks.
+ */
 CSW_FUNC int csw_straggle(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot, __u32 child)
 {
 	struct csw_packet p;
@@ -301,7 +311,7 @@ static __always_inline void csw_account(csw_xdp *ctx, struct csw_descriptor *d, 
 	csw_count(ctx, CSW_MERGED, 1);
 }
 
-/* Add it to the descriptor, which waits for more. Unlocks. */
+/* Add the contribution to the descriptor, which waits for more. Unlocks. */
 static __always_inline int csw_keep(csw_xdp *ctx, const struct csw_packet *p,
 				    struct csw_descriptor *d, __u32 child, __u32 *lock)
 {
@@ -313,11 +323,11 @@ static __always_inline int csw_keep(csw_xdp *ctx, const struct csw_packet *p,
 	}
 	csw_account(ctx, d, child, p);
 	csw_unlock(lock);
-	/* What the clock said last is enough: looking costs a third of adding. */
+	/* The last reading of the clock is good enough: to read it costs a third of adding. */
 	return csw_consume(ctx, CSW_READ(csw_queue_ctl(ctx)->seen));
 }
 
-/* The last one: its frame carries the sum away. Unlocks, but for CSW_STAYS. */
+/* The last expected contribution: its frame carries the sum away. Unlocks, except for CSW_STAYS. */
 CSW_FUNC int csw_complete(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot, __u32 child)
 {
 	__u32 *lock = csw_lock_of(ctx, slot);
@@ -350,7 +360,7 @@ CSW_FUNC int csw_complete(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot, __
 			   CSW_SENT_EXPECTED);
 }
 
-/* What one of those has left to do */
+/* Do what such a function has left to do. */
 static __always_inline int csw_finish(csw_xdp *ctx, int action)
 {
 	switch (action) {
@@ -365,7 +375,7 @@ static __always_inline int csw_finish(csw_xdp *ctx, int action)
 	}
 }
 
-/* A contribution that switches may add to others. Called with the bucket's lock held; unlocks. */
+/* Collect a contribution that switches may add. The bucket's lock is held; this unlocks it. */
 static __always_inline int csw_collect(csw_xdp *ctx, const struct csw_packet *p,
 				       const struct csw_found *f, __u32 *lock, __u32 holder)
 {
@@ -379,7 +389,7 @@ static __always_inline int csw_collect(csw_xdp *ctx, const struct csw_packet *p,
 		action = csw_complete(ctx, f->d, f->slot, child);
 		if (action != CSW_STAYS)
 			return csw_finish(ctx, action);
-		/* It stays on the queue. */
+		/* Its block stays in the queue. */
 		meeting = CSW_MEET_ADD;
 		if (csw_packet_at(ctx, &again))
 			meeting = CSW_MEET_REPEAT;
@@ -405,7 +415,9 @@ static __always_inline int csw_collect(csw_xdp *ctx, const struct csw_packet *p,
 	}
 }
 
-/* No slot is free. Return: whether there is one now, for the share of @holder */
+/*
+ * No slot is free. Try to take one that is above another entry's share. Return: true if that worked
+ */
 static __always_inline bool csw_make_room(csw_xdp *ctx, __u32 bucket, __u32 holder,
 					  struct csw_found *f)
 {

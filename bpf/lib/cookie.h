@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Cookies: a switch that bypasses a contribution keeps nothing of it, but marks it so that it knows
- * its source again when a leader names it in a restoration. Only who has seen the contribution
- * behind this switch can show its cookie; nobody can make one.
+ * Cookies: a switch that bypasses a contribution keeps nothing of it, but marks it with a cookie.
+ * So it recognises the source when a leader names it in a restoration. Only who has seen the
+ * contribution behind this switch can show the cookie, and nobody can make one up.
  */
 #ifndef CANARY_BPF_LIB_COOKIE_H
 #define CANARY_BPF_LIB_COOKIE_H
 
 #include "userspace/common/siphash.h"
 
-/* What a cookie says: this block's contribution, so long, came from there */
+/* What a cookie proves: a contribution to this block, of this length, came from this source */
 struct csw_claim {
 	__be32 comm;
 	__be32 epoch;
@@ -34,7 +34,7 @@ static __always_inline void csw_claim_of(struct csw_claim *c, const struct canar
 	c->attempt = h->attempt;
 }
 
-/* SipHash-2-4 of the claim, folded; never 0 */
+/* Return: SipHash-2-4 of the claim, folded to 32 bits; never 0 */
 CSW_FUNC __u32 csw_cookie(struct csw_claim *c, __u64 k0, __u64 k1)
 {
 	const __u64 *word = (const __u64 *)c;
@@ -54,7 +54,10 @@ CSW_FUNC __u32 csw_cookie(struct csw_claim *c, __u64 k0, __u64 k1)
 	return (__u32)(hash ^ hash >> 32) ?: 1;
 }
 
-/* For a contribution that is bypassed here. Return: its cookie, 0 if restorations are refused. */
+/*
+ * Make the cookie for a contribution that is bypassed here. Return: the cookie; 0 if this switch
+ * takes no restorations
+ */
 static __always_inline __be32 csw_give_cookie(csw_xdp *ctx, const struct csw_packet *p)
 {
 	const struct csw_config *config = csw_config(ctx);

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The data of a block between frame and descriptor: words of 32 bits, combined as their kind says
+ * The data of a block, between frame and descriptor: words of 32 bits, combined as their kind says
  * (kmod/kinds.h).
  *
- * What comes in is summed at the same time, and has to be what its header says. The leader checks
- * sums, too, but of what all have added, where two damaged packets may make up for each other;
- * and whoever finds out first can tell on which link it happened.
+ * Incoming data are summed at the same time, and must have the sum that their header says. The
+ * leader checks sums, too. But it checks the sum of all data, where errors of two damaged packets
+ * may cancel. And the first switch that finds damage can tell on which link it happened.
  */
 #ifndef CANARY_BPF_LIB_DATA_H
 #define CANARY_BPF_LIB_DATA_H
 
-/* Words between two looks at the end of the frame, and later of those that are left */
+/* Words between two checks for the end of the frame: first CSW_STRIDE, then CSW_STEP */
 #define CSW_STRIDE	32
 #define CSW_STEP	CANARY_REDUCE_UNROLL
 #define CSW_WORDS_MAX	(CANARY_PAYLOAD_MAX / 4)
 
 /*
- * Sums of the words of the frame's data, as they came and as they leave. The low 32 bits are
- * CANARY_CHECK_SUM, all 64 make the UDP checksum (checksum.h).
+ * Sums of the words of the frame's data, as they came (@in) and as they leave (@out). The low 32
+ * bits are CANARY_CHECK_SUM. All 64 bits make the UDP checksum (checksum.h).
  */
 struct csw_sums {
 	__u64 in;
@@ -25,11 +25,14 @@ struct csw_sums {
 };
 
 /*
- * ---- of @n words of descriptor and frame; all but the pointers are constants ----
- * (With vectors where this runs as an ordinary program.)
+ * ---- @n words of descriptor and frame; all arguments but the pointers are constants ---- (An
+ * ordinary program does this with vectors.)
  */
 
-/* Two at a time: a chain of additions as long as the block would take longer than all the rest. */
+/*
+ * Add two words at a time. One chain of additions as long as the block would take longer than
+ * everything else.
+ */
 static __always_inline void csw_sum_two(__u64 *sum, __u64 one, __u64 two)
 {
 	__u64 so_far = *sum;
@@ -37,7 +40,7 @@ static __always_inline void csw_sum_two(__u64 *sum, __u64 one, __u64 two)
 	one += two;
 	CSW_OPAQUE(one);
 	so_far += one;
-	/* Or clang adds all up at the end, from the stack. */
+	/* Without this, clang adds up everything at the end, from the stack. */
 	CSW_OPAQUE(so_far);
 	*sum = so_far;
 }
@@ -57,7 +60,10 @@ static __always_inline void csw_sum(__u64 *sum, const __u32 *data, __u32 n)
 		*sum += *data;
 }
 
-/* Data that leave: their checksum follows from those that came if it is linear, the UDP one not. */
+/*
+ * Sum data that leave. If the checksum is linear, it follows from those that came. The UDP checksum
+ * does not.
+ */
 static __always_inline void csw_sum_out(__u8 kind, struct csw_sums *s, const __u32 *data, __u32 n)
 {
 #ifdef CSW_NO_CHECKSUMS
@@ -174,11 +180,11 @@ static __always_inline void csw_take_back(__u8 kind, __u32 *acc, __u32 *frame, _
 		acc[i] = canary_take_back_word(kind, acc[i], frame[i]);
 }
 
-/* ---- of a whole block ---- */
+/* ---- a whole block ---- */
 
 /*
- * @each of @times times (at most @most) @n words, beginning with number @from. Go to @cut_short if
- * the frame has fewer.
+ * Call @each for @times pieces (at most @most) of @n words, beginning with word @from. Go to
+ * @cut_short if the frame has fewer.
  */
 #define CSW_WALK(ctx, d, from, n, times, most, each, kind, sums, cut_short) do {	\
 	__u32 *acc = (d)->data + (from);						\
@@ -196,9 +202,9 @@ static __always_inline void csw_take_back(__u8 kind, __u32 *acc, __u32 *frame, _
 } while (0)
 
 /*
- * The same for all words: strides, then what is left in steps, then one by one. Where a loop
- * begins is opaque to clang: derived from the one before, it would have the verifier follow each
- * way out of that one through this.
+ * The same for all words: in strides, then the rest in steps, then the rest one by one. The start
+ * of each loop is opaque to clang. Otherwise clang derives it from the loop before, and the
+ * verifier follows each end of that loop through this one.
  */
 #define CSW_WALK_ALL(ctx, d, each, kind, sums, cut_short) do {				\
 	__u32 words, whole;								\
@@ -226,7 +232,7 @@ enum csw_data_is {
 	CSW_DATA_GOOD,
 	CSW_DATA_DAMAGED,	/* not what the header says */
 	CSW_DATA_CHECKSUM,	/* the UDP checksum is wrong */
-	CSW_DATA_SHORT,		/* excluded before; the verifier has to see it */
+	CSW_DATA_SHORT,		/* never happens, but the verifier needs it */
 };
 
 static __always_inline enum canary_drop csw_data_drop(int is)
@@ -234,7 +240,7 @@ static __always_inline enum canary_drop csw_data_drop(int is)
 	return is == CSW_DATA_CHECKSUM ? CANARY_DROP_CHECKSUM : CANARY_DROP_SUM;
 }
 
-/* Do the words that came, which add up to @sum, fit the checksum of their header, and UDP's? */
+/* Do the words that came, which add up to @sum, fit the checksum in their header, and UDP's? */
 static __always_inline int csw_compare_sum(csw_xdp *ctx, __u64 sum)
 {
 	__u32 headers = csw_headers(ctx);
@@ -247,7 +253,7 @@ static __always_inline int csw_compare_sum(csw_xdp *ctx, __u64 sum)
 	return csw_check_ok(&p, headers, sum) ? CSW_DATA_GOOD : CSW_DATA_CHECKSUM;
 }
 
-/* csw_*_kind(): of a kind that is a constant, so that nothing but what it needs is left of it */
+/* csw_*_kind(): @kind is a constant, so the compiler keeps only the code that this kind needs */
 static __always_inline int csw_data_in_kind(csw_xdp *ctx, struct csw_descriptor *d, __u8 kind)
 {
 	struct csw_sums s = {};
@@ -301,19 +307,19 @@ cut_short:
 	(d)->kind == CANARY_KIND_##name && ((flags) & (wanted)) == (wanted) ?		\
 	f(ctx, d, CANARY_KIND_##name) :
 
-/* @f for the kind of @d, if that has all flags of @wanted */
+/* Call @f for the kind of @d, if that has all flags of @wanted. */
 #define CSW_BY_KIND(f, wanted, ctx, d)	\
 	(CANARY_KINDS(CSW_KIND_X, f, wanted, ctx, d) CSW_DATA_SHORT)
 
-/* Each CSW_FUNC is a function that the verifier checks once. */
+/* The verifier checks each CSW_FUNC once, as a function. */
 
-/* The frame's data become those of the descriptor. */
+/* Copy the frame's data to the descriptor. */
 CSW_FUNC int csw_data_in(csw_xdp *ctx, struct csw_descriptor *d)
 {
 	return d ? CSW_BY_KIND(csw_data_in_kind, CANARY_K_SWITCHES, ctx, d) : CSW_DATA_SHORT;
 }
 
-/* The descriptor's data become those of the frame. */
+/* Copy the descriptor's data to the frame. */
 CSW_FUNC int csw_data_out(csw_xdp *ctx, struct csw_descriptor *d)
 {
 	return d ? CSW_BY_KIND(csw_data_out_kind, CANARY_K_SWITCHES, ctx, d) : CSW_DATA_SHORT;
@@ -325,7 +331,7 @@ CSW_FUNC int csw_data_add_out(csw_xdp *ctx, struct csw_descriptor *d)
 	return d ? CSW_BY_KIND(csw_data_add_out_kind, CANARY_K_SWITCHES, ctx, d) : CSW_DATA_SHORT;
 }
 
-/* Undo csw_add_in(), as far as it came. */
+/* Undo csw_data_add_in(), as far as it got. */
 CSW_FUNC int csw_data_take_back(csw_xdp *ctx, struct csw_descriptor *d)
 {
 	return d ? CSW_BY_KIND(csw_data_take_back_kind, CANARY_K_SWITCHES | CANARY_K_UNDONE, ctx,
@@ -333,8 +339,8 @@ CSW_FUNC int csw_data_take_back(csw_xdp *ctx, struct csw_descriptor *d)
 }
 
 /*
- * Damaged data are seldom: what can be taken back is added while it is looked at. Of other kinds
- * nothing is added before all was looked at.
+ * Damaged data are rare. So if data can be taken back, they are checked while they are added. Data
+ * of other kinds are checked before any are added.
  */
 static __always_inline int csw_data_add_in_kind(csw_xdp *ctx, struct csw_descriptor *d, __u8 kind)
 {
@@ -362,8 +368,8 @@ cut_short:
 }
 
 /*
- * Add the frame's data to the descriptor, which stays what it was if they are damaged. Not a
- * function: most packets come just here.
+ * Add the frame's data to the descriptor. If they are damaged, the descriptor does not change. This
+ * is inline, as most packets come here.
  */
 static __always_inline int csw_data_add_in(csw_xdp *ctx, struct csw_descriptor *d)
 {

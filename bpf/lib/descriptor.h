@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Descriptors: where a block's is, what becomes of a contribution that meets it. All functions
- * are to be called with the bucket's lock held.
+ * Descriptors: where that of a block is, and what happens to a contribution that meets it. The
+ * caller of all these functions holds the bucket's lock.
  */
 #ifndef CANARY_BPF_LIB_DESCRIPTOR_H
 #define CANARY_BPF_LIB_DESCRIPTOR_H
@@ -9,8 +9,8 @@
 #define CSW_NO_SLOT	(~0U)
 
 /*
- * Consecutive blocks of a communicator lie in consecutive buckets: with a window smaller than
- * the table they never collide with each other.
+ * Consecutive blocks of a communicator are in consecutive buckets. While the window is smaller than
+ * the number of buckets, they never collide with each other.
  */
 static __always_inline __u32 csw_hash(__be32 comm, __be32 epoch, __be32 block)
 {
@@ -21,13 +21,13 @@ static __always_inline __u32 csw_hash(__be32 comm, __be32 epoch, __be32 block)
 	return hash + cnr_be32(block);
 }
 
-/* First slot of a block's bucket */
+/* Return: the first slot of a block's bucket */
 static __always_inline __u32 csw_bucket(const struct csw_config *c, const struct canary_hdr *h)
 {
 	return csw_hash(h->comm ^ c->seed, h->epoch, h->block) * CSW_WAYS & c->slot_mask;
 }
 
-/* The lock that covers a slot */
+/* Return: the lock that covers a slot */
 static __always_inline __u32 *csw_lock_of(const void *ctx, __u32 slot)
 {
 	struct csw_descriptor *first = csw_descriptor_at(ctx, slot & ~(CSW_WAYS - 1U));
@@ -51,9 +51,9 @@ static __always_inline bool csw_is_block(const struct csw_descriptor *d,
 }
 
 /*
- * Does nobody need @d any more, as the sender of @h says? Who has all results before @done knows
- * that the leader has sent the one that @d waits for, and it comes but once: it was lost, or what
- * was sent on came too late to be answered.
+ * Is the block of @d over, as the header @h shows? Its sender has all results before `acked`. So
+ * the leader has sent the result that @d waits for, and a result comes only once: it was lost, or
+ * what was sent on came too late to be answered.
  */
 static __always_inline bool csw_is_over(const struct csw_descriptor *d, const struct canary_hdr *h)
 {
@@ -62,15 +62,15 @@ static __always_inline bool csw_is_over(const struct csw_descriptor *d, const st
 }
 
 /*
- * Where @h belongs: its descriptor, or a slot that may be taken for it: a free one, one that is
- * over, or the oldest of those that have outlived @lifetime. Of free ones rather one that is not
- * queued: where it is, the new block may wait longer than its timeout.
+ * Where @h belongs: the descriptor of its block, or a slot that may be taken for it. That is a free
+ * slot, one whose block is over, or the oldest one that has outlived @lifetime. A free slot that is
+ * not queued is better: in a queued one the new block may wait longer than its timeout.
  */
 struct csw_found {
-	struct csw_descriptor *d;	/* NULL: the bucket is full of others */
+	struct csw_descriptor *d;	/* NULL: the bucket is full of other blocks */
 	__u32 slot;
 	bool is_block;
-	bool displaced;		/* no slot is free: another's, who has more than his share */
+	bool displaced;		/* taken from an entry that is above its share */
 };
 
 static __always_inline void csw_find(csw_xdp *ctx, const struct csw_config *c, __u32 bucket,
@@ -123,7 +123,7 @@ static __always_inline void csw_find(csw_xdp *ctx, const struct csw_config *c, _
 	}
 }
 
-/* How many slots of the bucket descriptors of @holder have */
+/* Return: how many slots of the bucket @holder has */
 static __always_inline __u32 csw_held(const void *ctx, __u32 bucket, __u32 holder)
 {
 	const struct csw_descriptor *d;
@@ -138,11 +138,11 @@ static __always_inline __u32 csw_held(const void *ctx, __u32 bucket, __u32 holde
 }
 
 /*
- * The bucket is full, and nothing in it is over. Each admission entry has its share: @holder takes
- * the oldest slot of who holds most, if that is more than it would hold itself then. Only of what
- * was sent on: who still collects would lose contributions. Counted in buckets, so there is no
- * counter that could be wrong.
- * Return: the slot, or CSW_NO_SLOT.
+ * The bucket is full, and nothing in it is over. Each admission entry has its share. @holder takes
+ * the oldest slot of the entry that holds most, if that entry holds at least two more than @holder.
+ * Only blocks that were sent on give way, since a block that is collecting would lose
+ * contributions. The slots of a bucket are counted each time, so there is no counter that could be
+ * wrong. Return: the slot, or CSW_NO_SLOT
  */
 CSW_FUNC __u32 csw_displace(csw_xdp *ctx, __u32 bucket, __u32 holder)
 {
@@ -171,7 +171,7 @@ static __always_inline __u64 csw_child_bit(const struct canary_peer *at)
 	return 1ULL << ((canary_addr_fold(&at->addr) ^ (__u32)at->port << 16) * 0x9e3779b1U >> 26);
 }
 
-/* Begin @d anew with the contribution @p, all but the data. */
+/* Begin @d anew with the contribution @p, except its data. */
 static __always_inline void csw_start_descriptor(struct csw_descriptor *d,
 						 const struct csw_packet *p, __u64 now,
 						 __u64 deadline)
@@ -207,14 +207,14 @@ static __always_inline void csw_start_descriptor(struct csw_descriptor *d,
 	d->child[0].tag = h->contribution.tag;
 }
 
-/* Free, and no more what a waiting result means. */
+/* Free @d. A result that still waits for its copies does not find it any more. */
 static __always_inline void csw_free(struct csw_descriptor *d)
 {
 	d->state = CSW_FREE;
 	d->generation++;
 }
 
-/* Does @p belong to the same reduction? All but the operation's hash is there to be sure. */
+/* Does @p belong to the same operation? The opsig says that; the rest makes sure. */
 static __always_inline bool csw_same_operation(const struct csw_descriptor *d,
 					       const struct csw_packet *p)
 {
@@ -226,7 +226,7 @@ static __always_inline bool csw_same_operation(const struct csw_descriptor *d,
 	       canary_peer_equal(&d->leader, &to);
 }
 
-/* Index of this child; d->children if it is a new one */
+/* Return: the index of this child; d->children if it is a new one */
 CSW_FUNC int csw_search_child(struct csw_descriptor *d, struct canary_peer *at)
 {
 	__u32 i;
@@ -271,7 +271,7 @@ static __always_inline void csw_remember(struct csw_descriptor *d, __u32 i,
 		d->children = i + 1;
 }
 
-/* Add @h to the descriptor, all but the data. */
+/* Merge the header @h into the descriptor. */
 static __always_inline void csw_merge(struct csw_descriptor *d, const struct canary_hdr *h)
 {
 	d->count += cnr_be16(h->contribution.count);
@@ -288,7 +288,7 @@ static __always_inline void csw_merge(struct csw_descriptor *d, const struct can
 enum csw_meeting {
 	CSW_MEET_STALE,		/* older attempt: drop */
 	CSW_MEET_REPEAT,	/* the same once more: drop */
-	CSW_MEET_OVERCOUNT,	/* more members than there are: drop */
+	CSW_MEET_OVERCOUNT,	/* more contributions than members: drop */
 	CSW_MEET_OTHER,		/* another operation: bypass */
 	CSW_MEET_CROWDED,	/* no room for its source: bypass */
 	CSW_MEET_NEW,		/* the first, or a newer attempt: take the slot */

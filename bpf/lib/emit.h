@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Frames that leave the switch: headers from a descriptor, new addresses, out of a port.
+ * Frames that leave the switch: they get a header from a descriptor, and new addresses, and go out
+ * of a port.
  */
 #ifndef CANARY_BPF_LIB_EMIT_H
 #define CANARY_BPF_LIB_EMIT_H
@@ -17,7 +18,7 @@ static __always_inline void csw_copy_mac(__u8 *to, const __u8 *from)
 	t[2] = f[2];
 }
 
-/* From this switch to @to. @length is that of the frame. */
+/* Address the frame @p of @length bytes from this switch to @to. */
 static __always_inline void csw_address(const struct csw_config *c, const struct csw_packet *p,
 					__u32 length, __u8 ttl, const struct canary_peer *to)
 {
@@ -37,7 +38,7 @@ static __always_inline void csw_address(const struct csw_config *c, const struct
 	p->udp->len = csw_be16(length - CSW_OFF_UDP);
 }
 
-/* The Canary header of what @d has collected */
+/* Make the Canary header for what @d has collected. */
 static __always_inline void csw_build(const struct csw_config *c, const struct csw_descriptor *d,
 				      struct canary_hdr *h)
 {
@@ -105,7 +106,7 @@ static __always_inline int csw_hand_over(csw_xdp *ctx, const struct csw_packet *
 	return action;
 }
 
-/* Give the finished frame @p of @length bytes to its next hop, and count it as @counter. */
+/* Send the finished frame @p of @length bytes to its next hop, and count it as @counter. */
 static __always_inline int csw_send(csw_xdp *ctx, const struct csw_packet *p, __u32 length,
 				    const struct csw_egress *e, __u32 counter)
 {
@@ -123,9 +124,9 @@ static __always_inline int csw_to_kernel(csw_xdp *ctx)
 }
 
 /*
- * Send a contribution on as a router does, source and all. What a router would have to say
- * something about (no route, no neighbour, too large) is left to the kernel, and all of it if that
- * is wanted.
+ * Forward a contribution as a router does, and keep its source. If a router would have to answer
+ * (no route, no neighbour, too large), the kernel gets the packet. It gets all of them if that is
+ * configured.
  */
 CSW_FUNC int csw_forward(csw_xdp *ctx)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Learned fan-in: how many members' contributions come by here for the blocks of a leader, so that
- * a block leaves when they have and not when its timeout is over. What is learned is never needed
- * for a sum: too few costs stragglers, too many costs the timeout.
+ * Learned fan-in: how many members' contributions come by here for the blocks of a leader. With it,
+ * a block leaves when they have come, and not when its timeout is over. No sum depends on it: a
+ * number that is too small costs stragglers, one that is too large costs the timeout.
  *
- * For a leader that nothing is known of, others tell that are reached by the same port: as a rule
- * just as many come by for them. That is remembered as the fan-in of the "leader" 0.x.x.x, which is
- * nobody's address, with the number of the port.
+ * If nothing is known of a leader, other leaders that are reached by the same port tell. Usually as
+ * many contributions come by for them. The switch remembers that as the fan-in of the "leader"
+ * 0.x.x.x, which is nobody's address, with the number of the port.
  */
 #ifndef CANARY_BPF_LIB_FAN_IN_H
 #define CANARY_BPF_LIB_FAN_IN_H
 
-/* First of the CSW_FAN_IN_WAYS places of a flow */
+/* Return: the first of the CSW_FAN_IN_WAYS places for a leader */
 static __always_inline __u32 csw_fan_in_index(__be32 comm, __be32 epoch,
 					      const struct canary_peer *leader)
 {
@@ -33,7 +33,7 @@ static __always_inline struct canary_peer csw_fan_in_port(__u16 port)
 	return (struct canary_peer){ .addr = canary_addr_of_ip4(csw_be32((__u32)port)) };
 }
 
-/* What was learned for a leader; 0: nothing */
+/* Return: what was learned for a leader; 0: nothing */
 static __always_inline __u32 csw_learned(const void *ctx, const struct canary_hdr *h,
 					 struct canary_peer leader)
 {
@@ -50,8 +50,8 @@ static __always_inline __u32 csw_learned(const void *ctx, const struct canary_hd
 }
 
 /*
- * With how many members' contributions is the block of @p, which leaves by @port, to be sent on?
- * Beyond members - 1 there are none.
+ * Return: how many contributions complete the block of @p here, which leaves by @port; at most
+ * members - 1
  */
 static __always_inline __u32 csw_expect(const void *ctx, const struct csw_packet *p, __u16 port)
 {
@@ -69,7 +69,10 @@ static __always_inline __u32 csw_expect(const void *ctx, const struct csw_packet
 	return expect && expect < most ? expect : most;
 }
 
-/* Blocks that were sent on earlier may still be on their way: fewer is believed slowly. */
+/*
+ * Contributions that were sent on too early may still be on their way. So a smaller number is
+ * believed slowly.
+ */
 static __always_inline void csw_fan_in_update(const void *ctx, struct csw_fan_in *e, __u32 came)
 {
 	e->blocks++;
@@ -102,7 +105,10 @@ static __always_inline void csw_fan_in_start(const void *ctx, struct csw_fan_in 
 		csw_count(ctx, CSW_LEARNED, 1);
 }
 
-/* For blocks of its leader, or of any one behind @by_port, as many came as for @d. */
+/*
+ * Learn from @d how many contributions come by for its leader, or (@by_port) for any leader behind
+ * its port.
+ */
 CSW_FUNC int csw_learn_of(csw_xdp *ctx, struct csw_descriptor *d, __u32 by_port)
 {
 	struct csw_fan_in *e, *to = NULL;
@@ -139,7 +145,7 @@ CSW_FUNC int csw_learn_of(csw_xdp *ctx, struct csw_descriptor *d, __u32 by_port)
 
 /*
  * The result of the block of @d is here, so all its contributions have come by, stragglers
- * included. Called with the bucket's lock held.
+ * included. Learn from that. The bucket's lock is held.
  */
 static __always_inline void csw_learn(csw_xdp *ctx, struct csw_descriptor *d)
 {

@@ -6,8 +6,8 @@
 #define CANARY_BPF_LIB_INGRESS_H
 
 /*
- * Not as it should be, or of a kind or version that only newer switches know: forwarded untouched
- * (the kernel drops what no router forwards), never added to anything.
+ * A packet that is malformed, or of a version or kind that only newer switches know. It is
+ * forwarded untouched, and never added to anything. The kernel drops what no router forwards.
  */
 static __always_inline int csw_bad(csw_xdp *ctx, enum canary_drop reason)
 {
@@ -55,7 +55,7 @@ static __always_inline int csw_ingress(csw_xdp *ctx)
 	return CSW_XDP_PASS;
 }
 
-/* What canary_flush does: the frame is a blank of the largest size. */
+/* What canary_flush does. The frame is a blank of the largest size. */
 static __always_inline int csw_flush(csw_xdp *ctx)
 {
 	return csw_carry(ctx, CSW_SENT_CLOCK);

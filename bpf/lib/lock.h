@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The bounded try-lock of descriptors, restorations and the deadline queue. Not bpf_spin_lock:
- * under that one neither helpers nor functions may be called. A holder that lost its processor
- * can't stop others: they give up, and what they then do is right too.
+ * The bounded try-lock of descriptors, restorations and the deadline queue. bpf_spin_lock will not
+ * do: its holder may call neither helpers nor functions. A holder that lost its processor cannot
+ * stop others. They give up, and what they then do is right, too.
  */
 #ifndef CANARY_BPF_LIB_LOCK_H
 #define CANARY_BPF_LIB_LOCK_H
 
-/* About as long as somebody adds the largest block */
+/* About as long as it takes to add the largest block */
 #define CSW_LOCK_TRIES	512
 
-/* An atomic instruction: a full barrier in BPF and here */
+/* An atomic instruction, which is a full barrier in BPF and here */
 static __always_inline bool csw_trylock(__u32 *lock)
 {
 	return csw_swap(lock, 0, 1) == 0;
 }
 
-/* At least a release: csw_release() is what the platform has for that. */
+/* At least a release; csw_release() is how the platform does that */
 static __always_inline void csw_unlock(__u32 *lock)
 {
 	csw_release(lock, 0);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Where a packet goes next: route, one of its next hops, port and neighbour. Routes are the
- * kernel's; only the choice among equal-cost next hops is ours.
+ * Where a packet goes next: its route, a next hop, port and neighbour. The routes are the kernel's.
+ * Only the choice among equal-cost next hops is made here.
  */
 #ifndef CANARY_BPF_LIB_NEXTHOP_H
 #define CANARY_BPF_LIB_NEXTHOP_H
 
 /* What a choice may depend on */
 struct csw_flow {
-	struct canary_addr src;	/* as the packet will have it */
+	struct canary_addr src;	/* source of the packet when it leaves */
 	struct canary_peer dst;
-	__u32 hash;		/* of the block: all switches send it the same way */
-	__u8 path;		/* pinned; or tries before: so many from the default */
+	__u32 hash;		/* of the block: all switches choose alike */
+	__u8 path;		/* pinned: the path; else: earlier tries */
 	__u8 pinned;
 };
 
@@ -32,7 +32,7 @@ static __always_inline void csw_flow_of(struct csw_flow *f, const struct canary_
 	f->path = f->pinned ? h->contribution.path : h->attempt + h->contribution.path;
 }
 
-/* @p is sent on where it goes, by this switch */
+/* The flow of @p, if this switch sends it on */
 static __always_inline void csw_flow_on(const void *ctx, struct csw_flow *f,
 					const struct csw_packet *p)
 {
@@ -43,13 +43,13 @@ static __always_inline void csw_flow_on(const void *ctx, struct csw_flow *f,
 
 /* ---- how full is a port? ---- */
 
-/* By what waits there */
+/* Return: fullness, by what waits there */
 static __always_inline __u32 csw_waiting_of(const struct csw_port *port,
 					    const struct csw_backlog *b, __u64 now)
 {
 	__u32 bytes = CSW_READ(b->bytes);
 
-	/* Whoever is thought full is not sent to, so nothing would ever correct it. */
+	/* Nothing is sent to a port that seems full, so nothing would correct an old entry. */
 	if (!bytes || now - CSW_READ(b->changed) > CSW_BACKLOG_STALE_NS)
 		return 0;
 	return bytes >= port->queue ? CSW_FULL : (__u64)bytes * CSW_FULL / port->queue;
@@ -65,7 +65,7 @@ static __always_inline __u32 csw_fullness_of(const struct csw_port *port,
 	return csw_waiting_of(port, b, now);
 }
 
-/* Of the egress queue of a port: 0 (empty, or nobody knows) .. CSW_FULL */
+/* Return: fullness of the egress queue of a port, from 0 (empty, or unknown) to CSW_FULL */
 static __always_inline __u32 csw_fullness(const void *ctx, __u32 ifindex,
 					  const struct csw_port *port)
 {
@@ -78,8 +78,11 @@ static __always_inline __u32 csw_fullness(const void *ctx, __u32 ifindex,
 }
 
 /*
- * The queue that results come back through, at the other end of the port's link: a block's result
- * takes the way of its contributions, and what is congested there is known to nobody here before.
+ * Return: fullness of the queue at the other end of the port's link, through which results come
+ * back
+ *
+ * A block's result takes the way of its contributions. Congestion there is not known here
+ * otherwise.
  */
 static __always_inline __u32 csw_fullness_back(const void *ctx, __u32 ifindex)
 {
@@ -88,7 +91,7 @@ static __always_inline __u32 csw_fullness_back(const void *ctx, __u32 ifindex)
 	return b && b->back && csw_now(ctx) < CSW_READ(b->back_until) ? CSW_READ(b->back) : 0;
 }
 
-/* What a choice goes by. A function of its own, since loops call it. */
+/* Return: the fullness that choices compare. It is a function of its own, since loops call it. */
 CSW_FUNC int csw_port_fullness(csw_any any, __u32 ifindex)
 {
 	const void *ctx = CSW_CTX(any);
@@ -106,7 +109,9 @@ static __always_inline __u32 csw_nexthop_fullness(const void *ctx, const struct 
 	return csw_port_fullness(CSW_ANY(ctx), r->nexthop[i & (CSW_NEXTHOPS_MAX - 1)].ifindex);
 }
 
-/* The emptiest next hop; @home if others are no better, and else the first behind it. */
+/*
+ * Return: the emptiest next hop; @home if no other one is better, else the first one behind @home
+ */
 CSW_FUNC int csw_emptiest(csw_any any, struct csw_route *r, __u32 home)
 {
 	const void *ctx = CSW_CTX(any);
@@ -130,7 +135,7 @@ CSW_FUNC int csw_emptiest(csw_any any, struct csw_route *r, __u32 home)
 
 /* ---- the choice ---- */
 
-/* By addresses and ports: what a router would do */
+/* A hash of addresses and port, as routers make it */
 static __always_inline __u32 csw_flow_hash(const struct csw_flow *f)
 {
 	__u32 hash = canary_addr_fold(&f->src) * 0x9e3779b1U ^ canary_addr_fold(&f->dst.addr) ^
@@ -143,11 +148,13 @@ static __always_inline __u32 csw_flow_hash(const struct csw_flow *f)
 }
 
 /*
- * Contributions of a block that enter different switches meet again if those choose alike, so
- * the default hangs on the block and the order in which the routes list their next hops. What
- * systems with static trees do is the same with few numbers, wherever a block comes from. Where
- * packets choose twice on their way up, the second choice must not repeat the first. What is tried
- * again takes the next ones, as the last one may lead to a link that swallows it unseen.
+ * Return: the home hop
+ *
+ * Contributions of a block that enter different switches meet again if these switches choose alike.
+ * So the home hop depends on the block, and on the order of the next hops in the routes. Systems
+ * with static trees do the same with few numbers, wherever a block comes from. Where packets choose
+ * twice on their way up, the second choice must not repeat the first (spread). A packet that is
+ * tried again takes another next hop, since the last one may lead to a link that swallows packets.
  */
 static __always_inline __u32 csw_home(const struct csw_config *c, const struct csw_route *r,
 				      const struct csw_flow *f)
@@ -215,7 +222,7 @@ static __always_inline __u32 csw_choose_by(const void *ctx, struct csw_route *r,
 	}
 }
 
-/* The one place that chooses. Return: the number of a next hop of @r. */
+/* Choose a next hop; this is the only place. Return: its number in @r */
 CSW_FUNC int csw_choose(csw_any any, struct csw_route *r, struct csw_flow *f)
 {
 	const void *ctx = CSW_CTX(any);
@@ -260,9 +267,8 @@ static __always_inline struct csw_route *csw_route_of(const void *ctx, const str
 }
 
 /*
- * Is there a way, and what is it like? Nothing is sent yet, so nothing is chosen, and the
- * neighbour is left out.
- * Return: false if the packet has to be left to the kernel, or can't be sent at all.
+ * Is there a way, and by which port? Nothing is sent yet, so nothing is chosen, and no neighbour is
+ * looked up. Return: false if the packet has to be left to the kernel, or cannot be sent at all
  */
 static __always_inline bool csw_way(const void *ctx, const struct csw_flow *f,
 				    struct csw_egress *e)
@@ -272,7 +278,10 @@ static __always_inline bool csw_way(const void *ctx, const struct csw_flow *f,
 	return r && csw_leave_by(ctx, r, csw_home(csw_config(ctx), r, f), f, e);
 }
 
-/* Route, next hop, port and neighbour of a packet that is sent now */
+/*
+ * Find route, next hop, port and neighbour of a packet that is sent now. Return: false if there is
+ * no way
+ */
 static __always_inline bool csw_reach(const void *ctx, struct csw_flow *f, struct csw_egress *e)
 {
 	struct csw_route *r = csw_route_of(ctx, f);
@@ -288,13 +297,13 @@ static __always_inline bool csw_reach(const void *ctx, struct csw_flow *f, struc
 	return true;
 }
 
-/* Can packets of @length bytes, Ethernet header included, be sent there? */
+/* Can frames of @length bytes, with Ethernet header, be sent there? */
 static __always_inline bool csw_fits(const struct csw_egress *e, __u32 length)
 {
 	return length - CSW_OFF_IP <= e->port->mtu;
 }
 
-/* The fullest queue that a contribution meets is written on it. */
+/* Write the fullness of the port into a contribution, if this is the fullest queue that it met. */
 static __always_inline void csw_mark_load(const void *ctx, const struct csw_egress *e,
 					  struct canary_hdr *h)
 {
@@ -304,14 +313,17 @@ static __always_inline void csw_mark_load(const void *ctx, const struct csw_egre
 		h->contribution.load = fullness;
 }
 
-/* A result tells the next switch what it waits for here. */
+/* Write into a result how full the queue is that it waits in here, for the next switch. */
 static __always_inline void csw_mark_back(const void *ctx, const struct csw_egress *e,
 					  struct canary_hdr *h)
 {
 	const struct csw_backlog *b = NULL;
 	__u32 waiting = 0;
 
-	/* What the driver refused lately is over before it is known there. */
+	/*
+	 * Frames that the driver refused do not count: that is over before the other end knows of
+	 * it.
+	 */
 	if (e->port->queue)
 		b = csw_backlog(ctx, e->ifindex);
 	if (b && b->bytes)
@@ -319,11 +331,12 @@ static __always_inline void csw_mark_back(const void *ctx, const struct csw_egre
 	h->result.waited = waiting;
 }
 
-#define CSW_TTL_NEIGHBOUR	255	/* of results: whoever passes one on takes one away */
+#define CSW_TTL_NEIGHBOUR	255	/* TTL of results: each router decrements it */
 
 /*
- * A result came by @ifindex; the first contribution of its block did at @born. Only a neighbour
- * can know what waits at the other end of that link, and nobody further away can send this packet.
+ * A result came by @ifindex. @born: when the first contribution of its block came. Note how full
+ * the queue at the other end of that link is. Only a neighbour can know that, and nobody further
+ * away can send a packet with this TTL.
  */
 static __always_inline void csw_note_back(const void *ctx, __u32 ifindex,
 					  const struct csw_packet *p, __u64 born)

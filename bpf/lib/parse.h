@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * From a frame to the Canary message in it. A switch looks only into packets that it could
- * rebuild exactly: Ethernet, IPv4 without options or fragments, UDP with a checksum.
+ * From a frame to the Canary message in it. A switch looks only into packets that it could rebuild
+ * exactly: Ethernet, IPv4 without options or fragments, and UDP with a checksum.
  */
 #ifndef CANARY_BPF_LIB_PARSE_H
 #define CANARY_BPF_LIB_PARSE_H
@@ -10,7 +10,7 @@
 #define CSW_ETH_8021Q	0x8100
 #define CSW_ETH_8021AD	0x88a8
 #define CSW_VLAN_MASK	0x0fff
-#define CSW_TAGS	4	/* of VLANs; who has more of them is hidden */
+#define CSW_TAGS	4	/* most tags of VLANs; a frame with more is hidden */
 #define CSW_TAG_BYTES	4
 #define CSW_IP_START	0x45	/* version 4, header of 5 words */
 #define CSW_IP_DF	0x4000
@@ -26,7 +26,8 @@
 
 /*
  * struct csw_packet - a frame whose headers are all readable and writable
- * @left_out, @whole: of the UDP checksum, see checksum.h: it came without one; it has one now
+ * @left_out:	it came without a whole UDP checksum, see checksum.h
+ * @whole:	it has a whole UDP checksum now
  */
 struct csw_packet {
 	struct ethhdr *eth;
@@ -38,9 +39,9 @@ struct csw_packet {
 };
 
 enum csw_class {
-	CSW_NOT_OURS,		/* no Canary packet for us to look at */
-	CSW_MEMBERS,		/* what members say to each other: forwarded as anything else */
-	CSW_BAD,		/* Canary, but not as it should be: csw_packet.h may be unset */
+	CSW_NOT_OURS,		/* no Canary packet that we look at */
+	CSW_MEMBERS,		/* messages between members: ordinary traffic */
+	CSW_BAD,		/* malformed; csw_packet.h may be unset */
 	CSW_GOOD,
 };
 
@@ -57,7 +58,7 @@ static __always_inline int csw_packet_at(csw_xdp *ctx, struct csw_packet *p)
 	return 0;
 }
 
-/* Who sent it, and to whom: what is in the IP header is known here and where it is written. */
+/* Addresses of a packet. Only these functions, and those that write headers, know the IP header. */
 static __always_inline struct canary_addr csw_source(const struct csw_packet *p)
 {
 	return canary_addr_of_ip4(p->ip->saddr);
@@ -85,13 +86,13 @@ static __always_inline struct canary_peer csw_receiver(const struct csw_packet *
 	return (struct canary_peer){ .addr = csw_destination(p), .port = p->udp->dest };
 }
 
-/* Of the frame */
+/* Return: the length of the frame */
 static __always_inline __u32 csw_length(const struct csw_packet *p)
 {
 	return cnr_be16(p->ip->tot_len) + CSW_OFF_IP;
 }
 
-/* One's complement sum of a header without options; 0xffff if its checksum is right */
+/* Return: the one's complement sum of a header without options; 0xffff if its checksum is right */
 static __always_inline __u32 csw_ip_sum(const struct iphdr *ip)
 {
 	const __u32 *word = (const __u32 *)ip;
@@ -109,7 +110,7 @@ static __always_inline void csw_ip_checksum(struct iphdr *ip)
 	ip->check = ~csw_ip_sum(ip);
 }
 
-/* Address and low bits of the ifindex in one word, never 0 */
+/* Return: address and low bits of the ifindex in one word, never 0 */
 static __always_inline __u64 csw_mac_word(const __u8 *mac, __u32 ifindex)
 {
 	const __u16 *m = (const __u16 *)mac;
@@ -117,7 +118,7 @@ static __always_inline __u64 csw_mac_word(const __u8 *mac, __u32 ifindex)
 	return m[0] | (__u64)m[1] << 16 | (__u64)m[2] << 32 | (__u64)(ifindex << 1 | 1) << 48;
 }
 
-/* Is that the address of the port? For sure: ask the map. */
+/* Is @mac the address of the port? Ask the map. */
 static __always_inline bool csw_own_mac_checked(csw_xdp *ctx, const __u8 *mac)
 {
 	__u32 ifindex = csw_ingress_ifindex(ctx);
@@ -129,8 +130,8 @@ static __always_inline bool csw_own_mac_checked(csw_xdp *ctx, const __u8 *mac)
 }
 
 /*
- * The same from memory, a word that nobody sees half of: asking costs as much as all the parsing.
- * csw_own_mac_again() notices soon that an address has changed.
+ * The same from a remembered word, which nobody sees half written. To ask the map costs as much as
+ * all the parsing. csw_own_mac_again() soon notices that an address has changed.
  */
 static __always_inline bool csw_own_mac(csw_xdp *ctx, const __u8 *mac)
 {
@@ -140,15 +141,16 @@ static __always_inline bool csw_own_mac(csw_xdp *ctx, const __u8 *mac)
 	       csw_own_mac_checked(ctx, mac);
 }
 
-/* Once in 16 blocks: still? */
+/* Ask the map again, once in 16 blocks. */
 static __always_inline bool csw_own_mac_again(csw_xdp *ctx, const struct csw_packet *p)
 {
 	return cnr_be32(p->h->block) % 16 || csw_own_mac_checked(ctx, p->eth->h_dest);
 }
 
 /*
- * Cheap questions first: this runs for all that the machine receives. Not ours is also what
- * another machine's MAC address is on; merging that would count it twice.
+ * Is it a Canary packet for this port? Cheap checks come first, since this runs for everything that
+ * the machine receives. A packet with another machine's MAC address is not ours: to merge it would
+ * count it twice.
  */
 static __always_inline bool csw_is_canary(csw_xdp *ctx)
 {
@@ -167,7 +169,7 @@ static __always_inline bool csw_is_canary(csw_xdp *ctx)
 	return csw_own_mac(ctx, eth->h_dest);
 }
 
-/* Return: what it is. @reason says what is wrong with it. */
+/* Return: what the frame is. *@reason says what is wrong with it */
 static __always_inline enum csw_class csw_classify(csw_xdp *ctx, struct csw_packet *p,
 						   enum canary_drop *reason)
 {
@@ -204,7 +206,7 @@ static __always_inline enum csw_class csw_classify(csw_xdp *ctx, struct csw_pack
 	return *reason == CANARY_DROP_NONE ? CSW_GOOD : CSW_BAD;
 }
 
-/* Length of the frame of a contribution or result with @length bytes of data */
+/* Return: the length of a frame with @length bytes of data */
 static __always_inline __u32 csw_frame_length(__u32 length)
 {
 	return CSW_OFF_DATA + length;

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The deadline queue: slots in the order in which they fall due. Blocks that were sent on earlier
- * leave their slot in it, and a slot is in it but once: what it holds when it comes to the head is
- * sent on, waits for the rest of its own time, or is none. So no number of blocks fills the queue.
+ * The deadline queue: slots in the order of their deadlines. A block that was sent on early leaves
+ * its slot in the queue, and a slot is in it at most once. When a slot comes to the head, its block
+ * is sent on or waits for the rest of its own time, or there is no block. So no number of blocks
+ * fills the queue.
  */
 #ifndef CANARY_BPF_LIB_QUEUE_H
 #define CANARY_BPF_LIB_QUEUE_H
 
-/* Entries without a block that one packet clears away */
+/* How many entries without a block one packet may remove */
 #define CSW_QUEUE_SKIP	8
 
 /* Later than all deadlines */
 #define CSW_QUEUE_END	(1ULL << 62)
 
-/* Write an entry at the tail, no earlier than the last one. The queue's lock is held. */
+/*
+ * Write an entry at the tail, with a deadline no earlier than the last one. The queue's lock is
+ * held.
+ */
 static __always_inline bool csw_queue_put(const void *ctx, struct csw_queue_ctl *q, __u32 slot,
 					  __u64 deadline)
 {
@@ -31,8 +35,7 @@ static __always_inline bool csw_queue_put(const void *ctx, struct csw_queue_ctl 
 }
 
 /*
- * Append a slot that is not in the queue. The bucket's lock is held.
- * Return: 0 if the queue is busy.
+ * Append a slot that is not in the queue. The bucket's lock is held. Return: 0 if the queue is busy
  */
 CSW_FUNC int csw_enqueue(csw_xdp *ctx, __u32 slot, __u64 deadline)
 {
@@ -49,7 +52,7 @@ CSW_FUNC int csw_enqueue(csw_xdp *ctx, __u32 slot, __u64 deadline)
 	return done;
 }
 
-/* Is the head due at @now? Without lock, so only a hint. */
+/* Is the head due at @now? This takes no lock, so it is only a hint. */
 static __always_inline bool csw_queue_is_due(const void *ctx, __u64 now)
 {
 	struct csw_queue_ctl *q = csw_queue_ctl(ctx);
@@ -63,8 +66,9 @@ static __always_inline bool csw_queue_is_due(const void *ctx, __u64 now)
 }
 
 /*
- * The head is due: is @d, too? One that is not goes back to the end: because it has patience, or
- * because it took the slot when an earlier block's entry was still queued. Both locks are held.
+ * The head of the queue is due. If its block @d is not, put the slot back to the end. That happens
+ * if the block has extra timeouts left, or if it took the slot while an earlier block's entry was
+ * still queued. Both locks are held. Return: true if it was put back
  */
 static __always_inline bool csw_queue_again(const void *ctx, struct csw_queue_ctl *q, __u32 slot,
 					    struct csw_descriptor *d, __u64 now)
@@ -80,12 +84,15 @@ static __always_inline bool csw_queue_again(const void *ctx, struct csw_queue_ct
 
 /* What becomes of the slot at the head, which is due */
 enum csw_turn {
-	CSW_TURN_NEXT,		/* it is off the head */
-	CSW_TURN_EMIT,		/* the same: send it on; its bucket stays locked */
-	CSW_TURN_WAIT,		/* it stays there */
+	CSW_TURN_NEXT,		/* it was taken off the head */
+	CSW_TURN_EMIT,		/* the same; send it on, its bucket is locked */
+	CSW_TURN_WAIT,		/* it stays at the head */
 };
 
-/* Called with the queue's lock held. The clock must never find the queue empty that is not. */
+/*
+ * Decide about the slot at the head. The queue's lock is held. The clock thread must never find the
+ * queue empty while something is in it.
+ */
 static __always_inline enum csw_turn csw_queue_turn(csw_xdp *ctx, struct csw_queue_ctl *q,
 						    __u32 slot, struct csw_descriptor *d,
 						    __u32 *lock, __u64 now)
@@ -112,9 +119,9 @@ static __always_inline enum csw_turn csw_queue_turn(csw_xdp *ctx, struct csw_que
 }
 
 /*
- * Take the first block that is due off the queue, if @ctx can be made long enough for it.
- * Return: its descriptor, with its bucket's lock held (*lock), or NULL. Pointers into the frame
- * are void. A slot whose bucket is busy stays at the head.
+ * Take the first block that is due off the queue, if @ctx can be made long enough for it. A slot
+ * whose bucket is busy stays at the head. Pointers into the frame become invalid. Return: its
+ * descriptor, with its bucket's lock held (*lock), or NULL
  */
 static __always_inline struct csw_descriptor *csw_dequeue(csw_xdp *ctx, __u32 **lock)
 {

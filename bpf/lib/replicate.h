@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Results: from a leader or another switch to this one, then one copy to each child. Copies are
- * per child, not per port: several may sit behind one port. One copy leaves at once; more are
- * made in tc, where frames can be cloned.
+ * Results: they come from a leader or another switch, and leave as one copy for each child. Several
+ * children may be behind one port, so copies are not per port. A single copy leaves at once. More
+ * copies are made in tc, where frames can be cloned.
  */
 #ifndef CANARY_BPF_LIB_REPLICATE_H
 #define CANARY_BPF_LIB_REPLICATE_H
 
 /* ---- restorations: children without data, kept for the result that follows ---- */
 
-/* Which of its block's lists is that, or belongs to that result? */
+/* Return: the number of the list that @h has, or that the result @h belongs to */
 static __always_inline __u32 csw_list_number(const struct canary_hdr *h)
 {
 	return cnr_be16(h->type == CANARY_RESTORATION ? h->restoration.list : h->result.list);
@@ -33,7 +33,7 @@ static __always_inline bool csw_restores(const void *ctx, const struct csw_resto
 	       csw_now(ctx) - r->born <= csw_config(ctx)->lifetime_ns;
 }
 
-/* Copy the list from the frame. Return: how many; 0 if the frame is too short. */
+/* Copy the list from the frame. Return: how many children; 0 if the frame is too short */
 CSW_FUNC int csw_restoration_in(csw_xdp *ctx, struct csw_restoration *r, __u32 children)
 {
 	struct canary_restored *from = csw_data(ctx) + CSW_OFF_DATA;
@@ -54,8 +54,8 @@ CSW_FUNC int csw_restoration_in(csw_xdp *ctx, struct csw_restoration *r, __u32 c
 }
 
 /*
- * Is the list ours? Each child once, and with the cookie that its contribution got here.
- * Return: enum canary_drop.
+ * Did this switch bypass all children of the list? Each child has to be in it once, with the cookie
+ * that its contribution got here. Return: enum canary_drop
  */
 CSW_FUNC int csw_restoration_check(csw_xdp *ctx, __u32 children)
 {
@@ -74,7 +74,7 @@ CSW_FUNC int csw_restoration_check(csw_xdp *ctx, __u32 children)
 		if ((void *)(c + i + 1) > csw_end(ctx))
 			return CANARY_DROP_LENGTH;
 		child = (struct canary_peer){ .addr = c[i].addr, .port = c[i].port };
-		/* What a switch cannot reach yet is refused here. */
+		/* A switch cannot reach IPv6 addresses yet. */
 		if (!canary_addr_is_ip4(&child.addr))
 			return CANARY_DROP_PEER;
 		if (canary_peer_compare(&child, &last) <= 0)
@@ -91,8 +91,8 @@ CSW_FUNC int csw_restoration_check(csw_xdp *ctx, __u32 children)
 }
 
 /*
- * Anybody can send a restoration, and cookies can be shown again: no more copies than contributions
- * were bypassed, so that nobody gains by having us send them.
+ * Anybody can send a restoration, and can show a cookie again. So there are no more copies than
+ * contributions were bypassed, and nobody gains by making us send them.
  */
 static __always_inline bool csw_restoration_credit(const void *ctx, __u32 children)
 {
@@ -150,14 +150,17 @@ CSW_FUNC int csw_restoration(csw_xdp *ctx)
 
 /* ---- a result, in XDP ---- */
 
-/* A result may be shorter than the contributions: what all of them are encoded as is. */
+/*
+ * Does @d wait for the result @h? A result may be shorter than the contributions, if its data are
+ * encoded shorter.
+ */
 static __always_inline bool csw_expects(const struct csw_descriptor *d, const struct canary_hdr *h)
 {
 	return csw_is_block(d, h) && d->opsig == h->opsig && d->attempt == h->attempt &&
 	       canary_length(h) <= d->length;
 }
 
-/* The frame goes to the only child. */
+/* Send the frame to the only child. */
 static __always_inline int csw_result_to(csw_xdp *ctx, struct csw_packet *p,
 					 const struct canary_peer *to)
 {
@@ -225,7 +228,7 @@ CSW_FUNC int csw_result(csw_xdp *ctx)
 
 /* ---- copies, in tc ---- */
 
-/* The children of the descriptor, which is free then. Return: how many, -1 if it is locked. */
+/* Collect the children of the descriptor, and free it. Return: how many; -1 if it is locked */
 CSW_FUNC int csw_copies_of(csw_skb *skb, struct csw_copies *to, __u32 slot, __u32 generation)
 {
 	struct csw_descriptor *first = csw_descriptor_at(skb, slot & ~(CSW_WAYS - 1U));
@@ -246,7 +249,10 @@ CSW_FUNC int csw_copies_of(csw_skb *skb, struct csw_copies *to, __u32 slot, __u3
 	return i;
 }
 
-/* The children of the restoration that belongs to the result, behind the first @n */
+/*
+ * Collect the children of the restoration that belongs to the result, behind the first @n. Return:
+ * how many
+ */
 CSW_FUNC int csw_copies_restored(csw_skb *skb, struct csw_copies *to, __u32 n)
 {
 	const struct canary_hdr *h = csw_skb_data(skb) + CSW_OFF_CANARY;
@@ -270,14 +276,14 @@ CSW_FUNC int csw_copies_restored(csw_skb *skb, struct csw_copies *to, __u32 n)
 
 enum csw_copied {
 	CSW_COPIED	= -10,
-	CSW_LOST	= -11,	/* counted */
-	CSW_NO_NEIGH	= -12,	/* only a whole frame can wait for a neighbour */
+	CSW_LOST	= -11,	/* lost, and counted */
+	CSW_NO_NEIGH	= -12,	/* only the frame itself can wait for a neighbour */
 	CSW_MORE	= -13,
 };
 
 /*
- * One copy of the frame to @peer; or, if it is the last one, the frame itself.
- * Return: enum csw_copied, for the last one the action of tc.
+ * Send a copy of the frame to @peer; if it is the last one, the frame itself. Return: enum
+ * csw_copied; for the last one the action of tc
  */
 CSW_FUNC int csw_copy_to(csw_skb *skb, struct canary_peer *peer, int last)
 {
@@ -341,9 +347,9 @@ static __always_inline int csw_copy_index(csw_skb *skb, struct csw_copies *to, _
 }
 
 /*
- * Copy number @i. A child whose neighbour is unknown waits for the end, since only the frame
- * itself can be left to the kernel; for a second one there is none.
- * Return: CSW_MORE, or the action of tc that ends the loop.
+ * Make copy number @i. A child whose neighbour is unknown waits for the end, since only the frame
+ * itself can be left to the kernel. A second such child gets none. Return: CSW_MORE, or the action
+ * of tc that ends the loop
  */
 CSW_FUNC int csw_copy_number(csw_skb *skb, struct csw_copies *to, __u32 i)
 {
@@ -397,7 +403,7 @@ static __always_inline int csw_copy_all(csw_skb *skb, const struct csw_meta *m)
 	return ret;
 }
 
-/* canary_tc: what canary_xdp left to do. Anything else passes untouched. */
+/* canary_tc does what canary_xdp left to it. Anything else passes untouched. */
 static __always_inline int csw_tc(csw_skb *skb)
 {
 	struct csw_meta m;

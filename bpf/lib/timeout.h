@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The timeout, from first contribution to sending on: constant, or following the skew of arrivals
- * that is seen, within the administrator's bounds. One for all blocks of the switch.
+ * The timeout, from the first contribution to sending on. It is constant, or it follows the skew of
+ * arrivals within the administrator's bounds. All blocks of the switch have the same one.
  */
 #ifndef CANARY_BPF_LIB_TIMEOUT_H
 #define CANARY_BPF_LIB_TIMEOUT_H
@@ -11,16 +11,17 @@ static __always_inline __u64 csw_timeout(const void *ctx)
 	const struct csw_config *c = csw_config(ctx);
 	__u64 timeout = 0;
 
-	/* What somebody who still adapted has left there does not hold for ever. */
+	/* If it does not adapt any more, ignore the last adapted one. */
 	if (c->timeout_max)
 		timeout = CSW_READ(csw_queue_ctl(ctx)->timeout);
 	return timeout ? timeout : c->timeout_ns;
 }
 
 /*
- * The last contribution that was expected for @d is here, or a straggler: mean and deviation as of
- * round trips (RFC 6298). The root switch waits several timeouts, so there each counts for its
- * part: what others waited must not make all wait longer. Two processors at once lose a sample.
+ * Learn the skew from the last expected contribution for @d, or from a straggler. Mean and
+ * deviation are computed as for round trips (RFC 6298). A root switch waits several timeouts, so
+ * its skew is divided by their number: what it waited for other switches must not make all blocks
+ * wait longer. If two processors learn at the same time, one sample is lost.
  */
 CSW_FUNC int csw_learn_skew(csw_xdp *ctx, struct csw_descriptor *d)
 {
