@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Tests of the protocol core (native, sanitizers, simulated time), fuzzers, and `make test`.
+# Tests of the protocol core (native, with sanitizers, in simulated time), fuzzers, and `make test`.
 # Each part of the project adds its own tests to TESTS.
 
 CORE_SRC := $(wildcard kmod/core/*.c) userspace/lib/siphash.c
@@ -18,7 +18,7 @@ $(CORE_TESTS): $(B)/selftests/%: selftests/core/%.c $(wildcard selftests/core/te
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -O1 -Wno-missing-field-initializers $(SANITIZE) -o $@ $(filter %.c,$^)
 
-# This one counts basic blocks; sanitizers would add their own.
+# This test counts basic blocks. Sanitizers would add blocks of their own.
 $(B)/selftests/steps_test: SANITIZE := -fsanitize-coverage=trace-pc
 
 .PHONY: test-core

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Measurements: what there is to build for them, and `make bench`.
+# Measurements: their programs, and `make bench`.
 
 BENCH_TOOLS := $(patsubst %,$(B)/selftests/bench/%,emission tcp_exchange softirq)
 

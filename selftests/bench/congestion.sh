@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-#
-# congestion.*: goodput of sums on a fat tree of 16 hosts, idle and while half of the hosts fill the
-# links with random uniform traffic: dynamic trees, one, two and four static ones, the ring, and Open MPI
-# where nobody congests. Medians over RUNS placements of what topology/congestion.py measures; on a
-# machine with other things to do compare the ratios, and take more placements.
+# congestion.*: goodput of sums on a fat tree of 16 hosts, both idle and while half of the hosts
+# fill the links with random uniform traffic. It compares dynamic trees, one, two and four static
+# trees, the ring, and Open MPI without congestion. Values are medians over RUNS placements of
+# topology/congestion.py. On a machine with other work, compare the ratios, and use more placements.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -25,14 +24,14 @@ measure()
 		--rate "${RATE}mbit" --algorithms "$2" --shares "$1" >&2 || bench_die "$2: not all was measured"
 }
 
-# row ALGORITHM SHARE: its row, null if there is none
+# row ALGORITHM SHARE: prints its row, or null
 row()
 {
 	jq -c --arg algorithm "$1" --argjson share "$2" \
 		'[.[] | select(.algorithm == $algorithm and .asked == $share)][0]' "$TAP_TMP/json"
 }
 
-# reservation ROW: what to say of one that the processor limits, as a note's end
+# reservation ROW: prints the end of a note if the processor limits the row
 reservation()
 {
 	[ "$(jq -r .limit <<<"$1")" = links ] ||

@@ -1,23 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-#
-# host.cost, zerocopy.cost: what AF_CANARY takes of a processor, ns (= instructions) a KiB of the
-# vector, with copies and without, in the guest where time counts instructions.
-#
+# host.cost, zerocopy.cost: processor time that AF_CANARY takes, in ns (= instructions) per KiB of
+# the vector, with and without copies. It is measured in the guest where time counts instructions.
 #	h0 --- h1, veth, not shaped, MTU 1500
-#
-# Both hosts are on the one processor, which is never idle: the time of an allreduce is what it
-# costs both of them. Of two ranks each contributes to half of the blocks and leads the other
-# half, so each sends as many bytes as the vector has and receives as many. The baseline is a
-# TCP connection between the same namespaces on which each side sends the other that many bytes:
-# as an allreduce by reduce-scatter and allgather would, without its additions. It is measured
-#  - without TSO, GSO and GRO: one packet a pass through the stack, as with AF_CANARY. To switch off
-#    "gso" does not do that: since Linux 4.17 TCP always makes large packets, and what the device
-#    does not cut up the stack does just before it. So the device says that it takes one segment;
-#  - with these large packets, cut up by the stack (".gso"): what "ethtool -K tso off gso off gro
-#    off" leaves, and what TCP costs on a network card without offloads;
-#  - with TSO, GSO and GRO (".offloads"): up to 64 KiB a pass, on a veth pair to the very end, as
-#    nobody ever cuts them up.
+# Both hosts share one processor, which is never idle. So the time of an allreduce is what it costs
+# both of them. Each of the two ranks contributes to one half of the blocks and leads the other
+# half. So each sends and receives as many bytes as the vector has. The baseline is a TCP connection
+# between the same namespaces, on which each side sends that many bytes. An allreduce by
+# reduce-scatter and allgather would move the same bytes, and add. The baseline is measured in three
+# ways:
+#  - Without TSO, GSO and GRO: one packet per pass through the stack, as with AF_CANARY. Switching
+#    off "gso" is not enough. Since Linux 4.17 TCP always makes large packets, and the stack cuts
+#    them up just before the device. So the device is set to take one segment.
+#  - With these large packets, which the stack cuts up (".gso"). This is what "ethtool -K tso off
+#    gso off gro off" leaves, and the cost of TCP on a network card without offloads.
+#  - With TSO, GSO and GRO (".offloads"): up to 64 KiB per pass. On a veth pair nobody ever cuts them
+#    up.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -25,12 +23,13 @@
 TCP=$BENCH_BUILD/selftests/bench/tcp_exchange
 SIZE=$((4 << 20))
 ITERS=${ITERS:-4}
-# How sender and receiver fall into step differs by 10 % from round to round, and by 1 % from
-# connection to connection: the mean of some medians.
+# The times of sender and receiver differ by 10 % from round to round, depending on how they
+# interleave, but by only 1 % from connection to connection. So take the mean of the medians of some
+# connections.
 CONNECTIONS=4
 ROUNDS=200
 ROUNDS_PLAIN=60
-SEGMENTS=65535	# of a large packet at most, what devices have by default
+SEGMENTS=65535	# largest size of a large packet, the default of devices
 
 # offloads on|off
 offloads()
@@ -42,7 +41,7 @@ offloads()
 	done
 }
 
-# segments N: that a packet handed to the device may have
+# segments N: sets how many segments a packet for the device may have
 segments()
 {
 	local i
@@ -52,7 +51,7 @@ segments()
 	done
 }
 
-# canary on|off: ns an allreduce, with zero copy on or off
+# canary on|off: prints the ns of an allreduce, with zero copy on or off
 canary()
 {
 	local i pids=()
@@ -72,7 +71,7 @@ canary()
 	jq '.results[0].out_of_place.time_us * 1000' "$TAP_TMP/perf.json"
 }
 
-# tcp ROUNDS: ns an exchange
+# tcp ROUNDS: prints the ns of an exchange
 tcp()
 {
 	local i
@@ -105,7 +104,7 @@ offloads on
 OFFLOADED=$(tcp $ROUNDS)
 HOW="2 ranks, 4 MiB, both hosts; baseline: TCP moving the same bytes"
 
-# cost NAME VALUE [HOW]: compared with TCP in its three ways
+# cost NAME VALUE [HOW]: prints a figure for each of the three TCP baselines
 cost()
 {
 	bench_figure "$1" "$(per_kib "$2")" ns/KiB "$(per_kib "$PLAIN")" \

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * How late does a switch send on what has fallen due? Sends single contributions through a running
- * switch daemon, reads each one's deadline where the switch keeps it (the map "queue") and
- * compares it with the receive timestamp of the frame that comes out: deadline to wire.
- * Between two of them, in the same conditions, it sleeps by clock_nanosleep and notes how late
- * it wakes up: no sleeping daemon can be better than that.
+ * Measures how late a switch sends on what has fallen due. It sends single contributions through a
+ * running switch daemon and reads the deadline of each where the switch keeps it (the map "queue").
+ * It compares that with the receive timestamp of the frame that comes out: deadline to wire.
+ * Between two contributions, in the same conditions, it sleeps by clock_nanosleep and notes how
+ * late it wakes up. No daemon that sleeps can be better than that.
  *
  *	emission DAEMON-PID NETNS-FROM ADDRESS-FROM NETNS-TO ADDRESS-TO [N]
  *
- * Prints one JSON object: percentiles in ns of both.
+ * Prints one JSON object: percentiles of both, in ns.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -50,7 +50,7 @@ static int64_t now(clockid_t clock)
 	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
 }
 
-/* A UDP socket as members have it, in that network namespace */
+/* Open a UDP socket like that of a member, in that network namespace. */
 static int udp_socket(const char *netns, const char *address, struct sockaddr_in *sin)
 {
 	int ns = open(netns, O_RDONLY | O_CLOEXEC), fd, one = 1;
@@ -80,7 +80,7 @@ static bool is_queue(int fd, uint32_t *entries)
 	return true;
 }
 
-/* The deadline queue of the switch whose daemon is @pid */
+/* Map the deadline queue of the switch whose daemon is @pid. */
 static const volatile struct csw_queue_entry *map_queue(const char *pid, uint32_t *entries)
 {
 	char path[64], line[128];
@@ -131,7 +131,7 @@ static void make(struct packet *p, uint32_t block)
 	p->hdr.rank = htons(1);
 }
 
-/* When did the contribution to @block come? On the clock of deadlines */
+/* Return: when the contribution to @block arrived, on the clock of deadlines */
 static int64_t arrival(int fd, uint32_t block)
 {
 	char control[CMSG_SPACE(sizeof(struct timespec))];
@@ -215,7 +215,10 @@ int main(int argc, char **argv)
 		if (sendto(out, &p, sizeof(p), 0, (struct sockaddr *)&to, sizeof(to)) != sizeof(p))
 			die_errno("sendto");
 		came = arrival(in, block);
-		/* One entry a contribution, in order, since nothing else goes through the switch */
+		/*
+		 * Nothing else goes through the switch, so each contribution has one entry, in
+		 * order.
+		 */
 		deadline = queue[block % entries].deadline;
 		if (i < 0)
 			continue;

@@ -1,10 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-#
-# switch.emission: from the deadline of a block to the frame's arrival at the next machine, of a
-# switch daemon as it runs by default (sleeping) and with --clock poll, beside the lateness of
-# a sleep on the same machine at the same time.
-#
+# switch.emission: time from the deadline of a block to the arrival of its frame at the next
+# machine. It is measured for a switch daemon with defaults (it sleeps) and with --clock poll. The
+# lateness of a plain sleep on the same machine at the same time is given beside it.
 #	h0 --- sw (lo 10.9.0.1) --- h1
 
 # shellcheck source=lib.sh

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-#
-# fault.*: communicators that share switches and links (sum of goodput beside that of one alone, Jain's
-# index of fairness), and goodput under faults beside the same without: what topology/tenants.py and
-# topology/fault.py measure, with the user engine on links with a rate.
+# fault.*: communicators that share switches and links, and goodput under faults. The former gives
+# the sum of goodputs compared with that of one alone, and Jain's index of fairness. The latter is
+# compared with the same run without faults. topology/tenants.py and topology/fault.py measure this,
+# with the user engine on links with a rate.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"

@@ -1,14 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-#
-# fault.loss: what 1 % loss on every link, in both directions, leaves of the lossless goodput.
-#
+# fault.loss: the share of goodput that is left with 1 % loss on every link, in both directions.
 #	h0 .. h3 --- sw (lo 10.9.0.1)
-#
-# The network of goodput.sh: links shaped by HTB, one XDP switch, vectors of 4 MiB, user engine.
-# Measured without and with loss by turns, in the same network; the injector (`canary fault`) is
-# at the hosts, on what leaves and on what comes in.
-#
+# The network is that of goodput.sh: links shaped by HTB, one XDP switch, vectors of 4 MiB, user
+# engine. It is measured with and without loss in turn. The injector (`canary fault`) is at the
+# hosts, on what leaves and on what comes in.
 #	fault_loss.sh [PERCENT]
 
 # shellcheck source=lib.sh
@@ -21,7 +17,8 @@ ENGINE=user
 RATE=${RATE:-100}
 SIZE=$((4 << 20))
 ROWS=${ROWS:-4}
-# Some 20 frames, the root switch waits four times that: hosts drift apart, and a window is 64.
+# The time of some 20 frames. The root switch waits four times as long. Hosts drift apart, and a
+# window is 64 blocks.
 TIMEOUT=${TIMEOUT:-$((250 * 1000 / RATE))us}
 HOSTS=4
 

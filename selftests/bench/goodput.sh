@@ -1,17 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-#
-# link.goodput: what part of a link's payload limit arrives as reduced vector at every rank.
-#
+# link.goodput: the share of a link's payload limit that arrives as reduced vector at every rank.
 #	h0 .. h3 --- sw (lo 10.9.0.1)
-#
-# Four hosts, vectors of 4 MiB, `canary perf allreduce`: the median of the operations, since on a
-# machine that has something else to do some of them stand still for a while. Each link is
-# shaped by HTB at both ends, so in both directions. HTB accounts frames with their Ethernet
-# header: 1514 bytes carry 1408 of the vector, so that is the limit: rate x 1408/1514. Every
-# block crosses every link once in each direction if the switch adds up all contributions; a
-# leader without switch receives three.
-#
+# Four hosts, vectors of 4 MiB, `canary perf allreduce`. The result is the median of the operations,
+# since on a machine with other work some of them stand still for a while. Each link is shaped by
+# HTB at both ends, so in both directions. HTB counts frames with their Ethernet header: 1514 bytes
+# carry 1408 of the vector. So the limit is rate x 1408/1514. If the switch adds up all
+# contributions, every block crosses every link once in each direction. Without a switch a leader
+# receives three contributions.
 #	goodput.sh user|kernel		kernel: AF_CANARY, in the instruction-counting guest
 
 # shellcheck source=lib.sh
@@ -22,13 +18,14 @@
 ENGINE=${1:-}
 case $ENGINE in
 user) RATE=${RATE:-100} ;;
-# 8 packets a block and hop (3 up, 1 + 1 at the leader's link, 3 down) cost some 16 us each there
+# A block takes 8 packets over hops (3 up, 1 + 1 at the leader's link, 3 down), of some 16 us each.
 kernel) RATE=${RATE:-25} ;;
 *) echo "usage: goodput.sh user|kernel" >&2; exit 2 ;;
 esac
 SIZE=$((4 << 20))
 [ "$ENGINE" = user ] && ROWS=${ROWS:-8} || ROWS=${ROWS:-2}
-# Some 20 frames, the root switch waits four times that: hosts drift apart, and a window is 64.
+# The time of some 20 frames. The root switch waits four times as long. Hosts drift apart, and a
+# window is 64 blocks.
 TIMEOUT=${TIMEOUT:-$((250 * 1000 / RATE))us}
 HOSTS=4
 
@@ -38,8 +35,8 @@ fi
 bench_start "selftests/bench/goodput.sh $ENGINE"
 bench_need ip tc jq ethtool "$CANARY"
 [ "$ENGINE" = user ] || bench_load_module
-# The links are to be measured, not what else this machine does: a window is 8 ms of a link, and
-# who waits longer than that for a processor leaves it idle.
+# Other work of this machine shall not count. A window is 8 ms of a link. A process that waits
+# longer than that for a processor leaves the link idle.
 [ -n "${CANARY_GUEST:-}" ] || chrt -r -p 1 $$ || renice -n -15 $$ >/dev/null
 star_topology
 star_measure plain

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
+# Hosts h0 .. hN on links that are shaped at both ends, switches between them, and perf at all
+# ranks.
 #
-# Hosts h0 .. hN on links that are shaped at both ends, switches between them, and perf at all ranks.
-#
-# HOSTS, RATE (Mbit/s), ENGINE, SIZE (bytes), ROWS and TIMEOUT (of switches) are the caller's, and so
-# is lib.sh.
+# The caller sets HOSTS, RATE (Mbit/s), ENGINE, SIZE (bytes), ROWS and TIMEOUT (of switches), and
+# sources lib.sh.
 
 # host_link N SWITCH
 host_link()
@@ -17,7 +17,8 @@ host_link()
 	bench_shape "$2" "s$1" "$RATE"
 }
 
-# host_switch SWITCH PORTS OPTION...: its pid is SWITCH, those of all are SWITCHES
+# host_switch SWITCH PORTS OPTION...: starts a switch; sets the variable SWITCH to its pid and adds
+# that to SWITCHES
 SWITCHES=()
 host_switch()
 {
@@ -32,8 +33,8 @@ host_switch()
 		bench_die "no switch $in: $(cat "$TAP_TMP/$in.err")"
 }
 
-# host_measure NAME ALGORITHM OPTION...: perf at all ranks; sets FRACTION to the part of the limit that
-# they had. Each row of perf is one operation: the sizes differ by next to nothing.
+# host_measure NAME ALGORITHM OPTION...: runs perf at all ranks, and sets FRACTION to the share of
+# the limit that they reached. Each row of perf is one operation: their sizes are nearly equal.
 host_measure()
 {
 	local i pids=() name=$1 algorithm=$2

@@ -1,10 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-#
-# latency.*: small allreduces with learned fan-in, beside switches that are told their children in
-# advance, and beside switches that know nothing and wait for their timeout. In the guest
-# where time counts instructions.
-#
+# latency.*: time of small allreduces with learned fan-in, compared with switches whose fan-in is
+# configured, and with switches that only have their timeout. In the guest where time counts
+# instructions.
 #	h0 h1 --- l0 ---+
 #	h2 h3 --- l1 ---+--- s		all links unshaped, MTU 1500, AF_CANARY
 #	h4 h5 --- l2 ---+
@@ -15,10 +13,10 @@
 HOSTS=6
 LEAVES=3
 ITERS=${ITERS:-60}
-# Each rank leads at least twice before time is taken.
+# Each rank leads at least twice before the measurement begins.
 WARMUP=$((2 * HOSTS))
 
-# node NAME LOOPBACK: a switch without a daemon yet
+# node NAME LOOPBACK: makes a switch without a daemon
 node()
 {
 	ns_add "$1"
@@ -26,7 +24,7 @@ node()
 	ns_exec "$1" sysctl -qw net.ipv4.ip_forward=1
 }
 
-# receive NAME DEV: what XDP redirects into a veth needs GRO there
+# receive NAME DEV: switches on GRO, which a veth needs to receive what XDP redirects
 receive()
 {
 	ns_exec "$1" ethtool -K "$2" gro on
@@ -78,8 +76,9 @@ start_switches()
 	local leaf spine=$1 fan_in=$1
 
 	SWITCHES=()
-	# The spine has what two leaves send to the third; a leaf has its own two hosts if the
-	# leader is elsewhere, and everybody (members - 1) if it is here.
+	# The spine gets contributions from two leaves if the leader is behind the third one. A leaf
+	# gets those of its own two hosts if the leader is elsewhere, and all (members - 1) if it is
+	# here.
 	[ "$1" != told ] || spine=off,10.0.0.0/16=4
 	start_switch s d0,d1,d2 "$spine"
 	for ((leaf = 0; leaf < LEAVES; leaf++)); do
@@ -101,7 +100,7 @@ stop_switches()
 	done
 }
 
-# measure HOW: microseconds an allreduce in $TAP_TMP/HOW.json
+# measure HOW: writes the microseconds of allreduces to $TAP_TMP/HOW.json
 measure()
 {
 	local i pids=()

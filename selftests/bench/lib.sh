@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
 #
-# What the measurements share. A measurement is a script that prints one JSON object a line for each
-# figure, and nothing else, on standard output; one that cannot be made exits with a status
-# other than 0 after having said why on standard error.
-#
+# Common functions of the measurements. A measurement is a script that prints one JSON object on a
+# line for each figure, and nothing else, on standard output. If it cannot be made, it says why on
+# standard error, and its exit status is not 0.
 #	name, value, unit	the figure
 #	baseline, ratio		what it is compared with, value / baseline; null if nothing
 #	command			measures this figure alone, from the top of the tree
@@ -16,7 +15,8 @@
 BENCH_BUILD=${BENCH_BUILD:-$TAP_TOP/build}
 CANARY=${CANARY:-$BENCH_BUILD/bin/canary}
 
-# bench_start COMMAND: clean up at the end, as tests do; COMMAND is for the reader.
+# bench_start COMMAND: prepares cleaning up, as tests do. COMMAND is shown to readers of the
+# figures.
 bench_start()
 {
 	set -Eeu -o pipefail
@@ -44,7 +44,7 @@ bench_need()
 	done
 }
 
-# bench_figure NAME VALUE UNIT BASELINE NOTE: BASELINE may be null.
+# bench_figure NAME VALUE UNIT BASELINE NOTE: prints a figure. BASELINE may be null.
 bench_figure()
 {
 	jq -cn --arg name "$1" --argjson value "$2" --arg unit "$3" --argjson baseline "$4" \
@@ -57,7 +57,7 @@ bench_figure()
 		 $command, $note}'
 }
 
-# bench_in_guest COMMAND...: in the guest where time counts instructions
+# bench_in_guest COMMAND...: runs it in the guest where time counts instructions
 bench_in_guest()
 {
 	exec "$TAP_TOP/selftests/vm/run.sh" --icount --timeout "${BENCH_LIMIT:-600}" --env BENCH_BUILD --env VERBOSE -- "$@"
@@ -75,7 +75,7 @@ bench_load_module()
 	insmod "$ko" || bench_die "the module does not load"
 }
 
-# bench_shape NAMESPACE DEVICE MBIT: what it sends
+# bench_shape NAMESPACE DEVICE MBIT: limits the rate of what it sends
 bench_shape()
 {
 	tc -n "$(ns_name "$1")" qdisc add dev "$2" root handle 1: htb default 1

@@ -1,12 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
+# loss.*: goodput, and the number of contributions that a leader takes for each block, by loss. 0.01
+# to 5 % of the packets on each link are lost. All, half or none of the switches take part, with 16
+# and 32 ranks.
 #
-# loss.*: goodput, and contributions that a leader takes for each block, by loss: 0.01 to 5 % of
-# the packets on each link; with all, half and none of the switches, for 16 and 32 ranks.
-#
-# Simulated (canary-sim), so that the machine does not matter: three-level fat trees of 1 Gbit/s,
-# queues that drop, vectors of 4 MiB. The median of five seeds.
-#
+# It is simulated (canary-sim), so that the machine does not matter: three-level fat trees of 1
+# Gbit/s, queues that drop, vectors of 4 MiB. Each value is the median of five seeds.
 #	selftests/bench/loss_curve.sh		(RANKS="16", LOSS="1%": only those)
 
 # shellcheck source=lib.sh
@@ -17,7 +16,7 @@ RANKS=${RANKS:-16 32}
 LOSS=${LOSS:-0.01% 0.1% 1% 5%}
 SEEDS=5
 
-# shape RANKS: the least tree that has as many hosts
+# shape RANKS: prints the smallest tree that has as many hosts
 shape()
 {
 	local radix=4

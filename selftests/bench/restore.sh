@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-#
 # fault.collisions, fault.children: goodput through a switch whose table has 16 slots, and through
-# one that remembers two children of a block, beside a switch with its normal table; with
-# restorations and with answers to each who was bypassed. Every sum is checked.
-#
+# one that remembers two children of a block. It is compared with a switch that has a normal table.
+# It is measured with restorations, and with direct answers to all members that were bypassed. Every
+# sum is checked.
 #	h0 .. h5 --- sw		user engine, links of 100 Mbit/s (HTB at both ends)
 
 # shellcheck source=lib.sh

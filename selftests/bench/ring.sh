@@ -1,16 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-#
-# ring.*: what part of a link's payload limit arrives as reduced vector at every rank, by algorithm,
-# where leaves are connected by one link only.
-#
+# ring.*: the share of a link's payload limit that arrives as reduced vector at every rank, by
+# algorithm, where only one link connects the leaves.
 #	h0 h1 h2 --- l0 --- l1 --- h3 h4 h5	all links of the same rate, both directions
-#
-# Limits, of rate x 1408/1514 (a packet of 1514 bytes carries 1408 of the vector): a ring sends 2 (N - 1) / N of
-# the vector over each link, the one between the leaves too: 3/5. Trees without a switch that adds up
-# send as much over a host's link, but three times the vector over the one between the leaves: 1/3. With
-# switches that add up: 1.
-#
+# Limits, as shares of rate x 1408/1514 (a packet of 1514 bytes carries 1408 of the vector): a ring
+# sends 2 (N - 1) / N of the vector over each link, also over the one between the leaves: 3/5.
+# Trees without a switch that adds send as much over a host's link, but three times the vector over
+# the link between the leaves: 1/3.
+# Trees with switches that add: 1.
 #	ring.sh user|kernel		kernel: AF_CANARY, in the instruction-counting guest
 
 # shellcheck source=lib.sh
@@ -54,7 +51,8 @@ start_switches()
 	host_switch l1 trunk,s3,s4,s5
 }
 
-# measure NAME ALGORITHM: sets FRACTION, and LAST and WHY to what ran at the end
+# measure NAME ALGORITHM: sets FRACTION, and sets LAST and WHY to the algorithm of the last
+# operation
 measure()
 {
 	host_measure "$1" "$2" -w 1
@@ -68,7 +66,7 @@ fi
 bench_start "selftests/bench/ring.sh $ENGINE"
 bench_need ip tc jq ethtool "$CANARY"
 [ "$ENGINE" = user ] || bench_load_module
-# As in goodput.sh: the links are to be measured, not what else this machine does.
+# As in goodput.sh: other work of this machine shall not count.
 [ -n "${CANARY_GUEST:-}" ] || chrt -r -p 1 $$ || renice -n -15 $$ >/dev/null
 topology
 HOW="6 hosts behind two leaves, $((SIZE >> 10)) KiB, links of $RATE Mbit/s, payload limit of them"

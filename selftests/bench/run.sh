@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
+# Makes all measurements: run.sh [--out FILE]
+# [switch|emission|goodput|guest|softirq|latency|restore|congestion|ring|fault|loss|curve|share]...
 #
-# All measurements: run.sh [--out FILE] [switch|emission|goodput|guest|softirq|latency|restore|congestion|ring|fault|loss|curve|share]...
-#
-# Writes a JSON list of figures (lib.sh says what is in one) and prints them as a table. Those made
-# in the instruction-counting guest are made twice; how much the two differ is a figure, too.
+# It writes a JSON list of figures (see lib.sh) and prints them as a table. Figures from the
+# instruction-counting guest are measured twice, and how much the two differ is a figure, too.
 # Nothing is asserted: the exit status is 0 unless a measurement could not be made.
 
 set -eu -o pipefail
@@ -12,7 +12,7 @@ set -eu -o pipefail
 HERE=$(cd "$(dirname "$0")" && pwd)
 OUT=$HERE/../../build/bench.json
 FAILED=()
-# Seconds after which a measurement hangs
+# Seconds after which a measurement counts as hanging
 LIMIT=${BENCH_LIMIT:-3600}
 WITHIN=$HERE/../../tools/limit.sh
 
@@ -23,7 +23,7 @@ fi
 [ $# -gt 0 ] || set -- switch emission goodput guest softirq latency restore congestion ring fault loss curve share
 DIR=$(mktemp -d)
 
-# end STATUS: measurements that run are ended, and clean up
+# end STATUS: ends running measurements, which clean up
 end()
 {
 	local status=$1 pids
@@ -42,7 +42,7 @@ trap 'end $?' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
-# run NAME SCRIPT [ARGUMENT...]: figures to $DIR/NAME, what it says besides to the terminal
+# run NAME SCRIPT [ARGUMENT...]: writes its figures to $DIR/NAME, and its messages to the terminal
 run()
 {
 	local name=$1 script=$2
@@ -56,7 +56,7 @@ run()
 	}
 }
 
-# twice NAME SCRIPT [ARGUMENT...]: both at once, they have a clock each
+# twice NAME SCRIPT [ARGUMENT...]: runs two at once, as each guest has its own clock
 twice()
 {
 	local name=$1 pid again=0
@@ -71,7 +71,7 @@ twice()
 	}
 }
 
-# repeatability: of all figures and baselines made twice, the one that differs most
+# repeatability: a figure: the largest difference of all values that were measured twice
 repeatability()
 {
 	jq -cs --slurpfile again <(cat "$DIR"/again.*[!r]) '

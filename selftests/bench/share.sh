@@ -1,15 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-#
-# share.*: one TCP flow (cubic) beside one host's sums, on a link that either could fill, by the
-# packets that queues take.
-#
+# share.*: one TCP flow (cubic) and one host's sums on a link that either could fill, for several
+# lengths of the queues.
 #	h0 .. h3 --- sw (lo 10.9.0.1)
-#
-# The network of goodput.sh, but queues are short and drop what is too much. The flow goes from h0
-# to h1, so that it meets what h0 contributes and what it sends as a leader, in the queue of h0 and
-# in that of the switch. With FROM=h4, a host that has no member, it meets the latter only.
-#
+# The network is that of goodput.sh, but with short queues that drop. The flow goes from h0 to h1.
+# It meets the contributions of h0 and the results that h0 sends as a leader, in the queue of h0 and
+# in that of the switch. With FROM=h4, a host without a member, it meets them in the switch's queue
+# only.
 #	selftests/bench/share.sh [user|kernel]		(QUEUES="8 32" FROM=h4: others)
 
 # shellcheck source=lib.sh
@@ -27,7 +24,7 @@ TIMEOUT=${TIMEOUT:-$((250 * 1000 / RATE))us}
 HOSTS=5
 MEMBERS=4
 
-# queues PACKETS: all take that many
+# queues PACKETS: sets the length of all queues
 queues()
 {
 	local i
@@ -38,13 +35,13 @@ queues()
 	done
 }
 
-# sent: bits that h0 has sent
+# sent: prints the bits that h0 has sent
 sent()
 {
 	echo $(($(ip -n "$(ns_name h0)" -s -j link show dev eth0 | jq '.[0].stats64.tx.bytes') * 8))
 }
 
-# sums: all ranks sum vectors until they are told to stop
+# sums: starts ranks that sum vectors until they are told to stop
 sums()
 {
 	local i
@@ -58,7 +55,7 @@ sums()
 	done
 }
 
-# flow: sets TCP to the bit/s that it had on the wire, SUMS to those of what else h0 sent
+# flow: sets TCP to the bit/s of the flow on the wire, and SUMS to those of what else h0 sent
 flow()
 {
 	local before all tcp ns
@@ -75,7 +72,7 @@ flow()
 	SUMS=$(jq -n "($all - $tcp) / $ns * 1000000000")
 }
 
-# share PACKETS: with queues that take that many
+# share PACKETS: measures with queues of that length
 share()
 {
 	local pid note="Mbit/s, queues of $1 packets; baseline: wanted"
@@ -100,7 +97,7 @@ bench_need ip tc jq ethtool iperf3 "$CANARY"
 chrt -r -p 1 $$ || renice -n -15 $$ >/dev/null
 star_topology
 for ((i = 0; i < HOSTS; i++)); do
-	ns_exec "h$i" ethtool -K eth0 tso off gso off	# what waits are packets
+	ns_exec "h$i" ethtool -K eth0 tso off gso off	# or large packets would wait
 done
 star_switch
 bg ns_exec h1 iperf3 -s -p 5999 >/dev/null 2>&1

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How long softirqs wait for the module, on one processor: the longest time that it worked without
- * letting other softirqs run. In softirq that is one call of it (a packet, its timer, its tasklet),
- * or all that the kernel serves before it looks whether others wait: timers that fell due, tasklets,
- * and up to 64 packets. In a process it is the time that it holds the lock of its engine or hands
+ * How long softirqs wait for the module on one processor: the longest time that it worked without
+ * letting other softirqs run.
+ *
+ * In softirq that is one call of the module (a packet, its timer, its tasklet), or all the work
+ * that the kernel does before it looks whether others wait: timers that are due, tasklets, up to 64
+ * packets. In a process it is the time in which the module holds the lock of its engine, or hands
  * packets to IP.
  */
 #include <stdbool.h>
@@ -22,8 +24,8 @@ char _license[] SEC("license") = "GPL";
 
 __u64 longest[SOFTIRQ_KINDS];
 __u64 began[SOFTIRQ_KINDS];
-__u64 engine;		/* struct canary_comm, which begins with its lock */
-bool serving;		/* softirqs */
+__u64 engine;		/* struct canary_comm; its first member is its lock */
+bool serving;		/* it is serving softirqs */
 
 static void stretch_begin(__u32 kind)
 {
@@ -36,7 +38,7 @@ static void stretch_end(__u32 kind)
 {
 	__u64 took;
 
-	/* The verifier does not follow the mask that compilers make of a power of two. */
+	/* The compiler masks the index, but the verifier does not follow the mask. */
 	barrier_var(kind);
 	if (kind >= SOFTIRQ_KINDS || !began[kind])
 		return;
@@ -55,7 +57,7 @@ static __u32 pass_of(__u32 vector)
 SEC("raw_tp/softirq_entry")
 int softirqs_begin(struct bpf_raw_tracepoint_args *ctx)
 {
-	/* Whoever sent has let them run. */
+	/* Sending lets other softirqs run. */
 	stretch_end(SOFTIRQ_SEND);
 	stretch_begin(pass_of(ctx->args[0]));
 	serving = true;
@@ -77,7 +79,7 @@ int BPF_KPROBE(engine_starts, __u64 comm)
 	return 0;
 }
 
-/* Functions that are called in softirq; canary_send_queue() is called anywhere. */
+/* Functions that are called in softirq. canary_send_queue() is called in both. */
 SEC("kprobe")
 int BPF_KPROBE(call_begins)
 {

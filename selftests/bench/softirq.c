@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The longest time for which AF_CANARY keeps other softirqs waiting, by members. This process is
- * rank 0, through the module; all other ranks are played from one UDP socket, by as little as
- * it takes: they answer what is asked, then do what makes the module do the most, then are silent.
+ * Measures the longest time for which AF_CANARY keeps other softirqs waiting, by the number of
+ * members. This process is rank 0, through the module. It also plays all other ranks from one UDP
+ * socket, with as little as possible. They answer questions, then do what makes the module work
+ * most, then are silent.
  *
  *	softirq MEMBERS
  *
- * Prints a JSON object: for each phase what took how long (softirq.bpf.c), in ns.
+ * Prints a JSON object: the longest times of each phase (softirq.bpf.c), in ns.
  */
 #include <arpa/inet.h>
 #include <bpf/libbpf.h>
@@ -30,39 +31,39 @@
 
 #define MTU		CNR_MTU_LEAST
 #define ELEMENTS	CANARY_ELEMENTS(MTU)
-#define NONCE		1000000		/* of rank 0; the others' follow */
+#define NONCE		1000000		/* of rank 0; other ranks have the next ones */
 #define BURST		32		/* packets sent before answers are read */
-#define HEARD		1024		/* packets that are read at once */
+#define HEARD		1024		/* packets to read at once */
 #define DEAD_MS		600000		/* CANARY_DEAD_AFTER, while ranks answer */
 #define DEAD_LEAST_MS	100
 #define LINGER_MS	100
-#define QUIET_MS	100		/* after which nothing more comes */
+#define QUIET_MS	100		/* after this time nothing more comes */
 #define LIMIT_S		120		/* of one phase */
 #define BLOCKS_LEAST	64		/* of an operation */
 #define MANY		64	/* communicators at once, ... */
-#define MANY_MEMBERS	80	/* ... each of which sends more than a batch when its timer fires */
-#define MANY_MS		500	/* how long that goes on */
-#define TOGETHER	"limit 100000 delay 20ms"	/* packets come at once after as long */
-#define UNREAD		65536		/* operations that are over and nobody received */
+#define MANY_MEMBERS	80	/* ... which each send more than a batch when their timer fires */
+#define MANY_MS		500	/* how long that phase goes on */
+#define TOGETHER	"limit 100000 delay 20ms"	/* packets wait, and then come at once */
+#define UNREAD		65536		/* operations that are over and that nobody received */
 
 static struct play {
 	u32			members;
-	int			udp;		/* of all ranks but 0 */
-	int			fd;		/* rank 0 */
-	struct cnr_comm		*c;		/* headers and keys are made with it */
+	int			udp;		/* socket of all ranks but 0 */
+	int			fd;		/* socket of rank 0 */
+	struct cnr_comm		*c;		/* makes headers and keys */
 	u64			*cookie;	/* by rank */
 	u32			base;		/* first block of the operation */
 	u32			blocks;		/* of an operation */
-	u32			led;		/* its block that rank 0 leads */
+	u32			led;		/* block of the operation that rank 0 leads */
 	u32			begun;		/* rank 0 has contributed all blocks before it */
 	u32			opsig;
 	u32			seq;
-	bool			ready;		/* rank 0 has all */
+	bool			ready;		/* rank 0 has everything */
 	bool			contributed;	/* to @led */
 	bool			silent;
-	bool			dying;		/* no results from @led on */
+	bool			dying;		/* no results are given for @led and later blocks */
 	bool			probed;
-	bool			over;		/* rank 0 has said so */
+	bool			over;		/* rank 0 has reported the end */
 } play;
 
 static struct softirq *probes;
@@ -135,7 +136,7 @@ static void phase_over(const char *name, bool last)
 
 static const u32 zeros[ELEMENTS];
 
-/* The next header is of @rank. */
+/* The next header comes from @rank. */
 static void speak_as(u32 rank)
 {
 	play.c->cfg.rank = rank;
@@ -149,7 +150,7 @@ static void say(struct cnr_out *out)
 	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = out->len ? 2 : 1 };
 
 	if (canary_has_to(&out->hdr))
-		out->hdr.request.to = 0;	/* always rank 0 */
+		out->hdr.request.to = 0;	/* rank 0 */
 	cnr_seal(play.c, out);
 	if (sendmsg(play.udp, &msg, 0) < 0 && errno != ECONNREFUSED)
 		die_errno("sendmsg to rank 0");
@@ -166,7 +167,10 @@ static void join(u32 rank)
 	say(&out);
 }
 
-/* @count ranks' zeros, of which @rank is one; in one packet their tags are made up */
+/*
+ * Contribute the zeros of @count ranks, of which @rank is one. The tag of several ranks in one
+ * packet is made up.
+ */
 static void contribute(u32 rank, u32 block, u8 attempt, u32 count, bool bypass)
 {
 	struct cnr_out out;
@@ -186,7 +190,7 @@ static void contribute(u32 rank, u32 block, u8 attempt, u32 count, bool bypass)
 	say(&out);
 }
 
-/* To a contribution or REQUEST. All vectors are zeros. */
+/* Answer a contribution or REQUEST with the result. All vectors are zeros. */
 static void result(const struct canary_hdr *h)
 {
 	u32 block = be32_to_cpu(h->block);
@@ -207,7 +211,7 @@ static void result(const struct canary_hdr *h)
 	say(&out);
 }
 
-/* To a PROBE: it lives. */
+/* Answer a PROBE. */
 static void alive(const struct canary_hdr *h)
 {
 	struct cnr_out out;
@@ -271,7 +275,7 @@ static void hear(const struct canary_hdr *h)
 	}
 }
 
-/* Not for ever: each answer may bring a question. */
+/* The number of packets is limited, as each answer may cause a new question. */
 static void listen_once(void)
 {
 	static u8 packet[CANARY_PAYLOAD_MAX + sizeof(struct canary_hdr)]
@@ -282,7 +286,7 @@ static void listen_once(void)
 		hear((const void *)packet);
 }
 
-/* Has a phase gone on for too long? Waits for a packet. */
+/* Wait for a packet. Ends the program if the phase has gone on for too long. */
 static void listen_until(u64 limit)
 {
 	struct pollfd pfd = { .fd = play.udp, .events = POLLIN };
@@ -384,7 +388,10 @@ static void rendezvous(u32 comm, u32 dead)
 	}
 }
 
-/* A packet of a ring, although there is none: it makes the module find the ring's order. */
+/*
+ * Send a packet of a ring, although there is none: it makes the module compute the order of the
+ * ring.
+ */
 static void ring(void)
 {
 	struct cnr_out out;
@@ -411,13 +418,13 @@ static void post(void)
 	free(data);
 }
 
-/* Contributions to the block that rank 0 leads come when it has begun the one before. */
+/* Contributions to the block that rank 0 leads come when rank 0 has begun the block before. */
 static bool led_begun(void)
 {
 	return !canary_before(play.begun, play.led);
 }
 
-/* @forged: before what ranks contribute comes an aggregate that nobody has made. */
+/* @forged: a forged aggregate comes before the contributions of the ranks */
 static void operation(bool forged)
 {
 	size_t bytes = (size_t)play.blocks * ELEMENTS * sizeof(u32);
@@ -428,7 +435,7 @@ static void operation(bool forged)
 	while (recv(play.fd, data, bytes, 0) != bytes) {
 		if (errno != EAGAIN)
 			die_errno("recv");
-		/* Of small communicators, all blocks that rank 0 leads */
+		/* in small communicators rank 0 leads several blocks */
 		for (; led_begun() && canary_before(play.led, play.base + play.blocks);
 		     play.led += play.members) {
 			if (forged && play.members > 2)
@@ -442,7 +449,7 @@ static void operation(bool forged)
 	play.begun = play.base;
 }
 
-/* All say that they have all results. */
+/* All ranks say that they have all results. */
 static void done(void)
 {
 	struct cnr_out out;
@@ -459,7 +466,7 @@ static void done(void)
 	listen_once();
 }
 
-/* Rank 0 says goodbye, to each twice. */
+/* Wait until rank 0 has said goodbye twice to each rank. */
 static void await_end(void)
 {
 	u64 limit = now_ns() + LIMIT_S * CNR_SEC, quiet = CNR_NEVER;
@@ -484,7 +491,7 @@ static void leave(bool close_it)
 	free(play.cookie);
 }
 
-/* From when rank 0 asks on nobody answers anything any more. */
+/* When rank 0 asks for the first time, all ranks stop to answer. */
 static void die_all(void)
 {
 	u64 limit = now_ns() + LIMIT_S * CNR_SEC;
@@ -497,7 +504,10 @@ static void die_all(void)
 	leave(false);
 }
 
-/* One who is alone needs nobody for his operations, and may have as many as he has room for. */
+/*
+ * A member that is alone completes its operations at once, and may hold as many as fit into its
+ * memory.
+ */
 static void unread(u32 comm)
 {
 	struct sockaddr_canary addr = {
@@ -517,7 +527,7 @@ static void unread(u32 comm)
 	close(fd);
 }
 
-/* Makes packets wait, or lets them go as they come. */
+/* Delay packets, or stop to do so. */
 static void delay(const char *what)
 {
 	char command[128];
@@ -527,7 +537,7 @@ static void delay(const char *what)
 		die_errno(command);
 }
 
-/* Its operation fails: rank 0 says so to each rank, twice. */
+/* The operation fails, and rank 0 says so twice to each rank. */
 static void leave_early(void)
 {
 	struct cnr_out out;
@@ -540,8 +550,9 @@ static void leave_early(void)
 }
 
 /*
- * Ranks of many communicators fall silent at once: rank 0 of each asks them all, again and again.
- * @leaving: instead one rank of each leaves, all in one go
+ * Ranks of many communicators fall silent at once. Rank 0 of each asks all its ranks, again and
+ * again.
+ * @leaving:	instead, one rank of each communicator leaves, all at once
  */
 static void many(u32 comm, bool leaving)
 {

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-#
 # host.softirq.8, .1024, .16384: the longest time (ns, = instructions) for which AF_CANARY kept
-# other softirqs waiting, by members, in the guest where time counts instructions.
+# other softirqs waiting, by the number of members, in the guest where time counts instructions.
 #
-# Rank 0 is a socket of the module; one process plays all other ranks from one UDP socket, over
-# loopback, as any user may: rendezvous, sums, a packet that asks for the order of a ring, a forged
-# aggregate, goodbye, a communicator whose other ranks fall silent, one that is closed with very many
-# operations that nobody received, and many communicators at once, whose other ranks fall silent, or
-# of each of which one leaves at once (softirq.c). The baseline is what the same took when the module did all that the core wanted at
-# once.
+# Rank 0 is a socket of the module. One process plays all other ranks from one UDP socket, over
+# loopback, as any user may (softirq.c). The phases are: rendezvous; sums; a packet that asks for
+# the order of a ring; a forged aggregate; goodbye; a communicator whose other ranks fall silent;
+# one that is closed with very many operations that nobody received; many communicators whose other
+# ranks fall silent at once; many of which one rank each leaves at once.
+#
+# The baseline is the time of a module that did all that the core wanted at once.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"

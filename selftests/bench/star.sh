@@ -1,11 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
-#
-# The network of the goodput benchmarks: hosts around one switch, each link shaped at both ends.
-#
+# The network of the goodput measurements: hosts around one switch, each link shaped at both ends.
 #	h0 .. hN --- sw (lo 10.9.0.1)
-#
-# What hosts.sh wants is the caller's, and so is lib.sh. The vectors always take trees.
+# The caller sets what hosts.sh asks for, and sources lib.sh. The operations always run as trees.
 
 # shellcheck source=hosts.sh
 . "$(dirname "${BASH_SOURCE[0]}")/hosts.sh"
@@ -39,7 +36,7 @@ star_switch_stop()
 		"$TAP_TMP/switch.json" >&2
 }
 
-# star_measure NAME: see host_measure
+# star_measure NAME: as host_measure
 star_measure()
 {
 	host_measure "$1" tree -w 0 ${WINDOW:+--window "$WINDOW"}

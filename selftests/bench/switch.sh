@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-#
-# switch.aggregate: what the switch takes for a packet that it adds to others, by BPF_PROG_RUN,
-# beside a plain XDP redirect of the same packets. bench_switch.c says how; here its list is
-# brought into the form of the others.
+# switch.aggregate: time that the switch takes for a packet that it adds to others, by BPF_PROG_RUN,
+# compared with a plain XDP redirect of the same packets. bench_switch.c explains how. This script
+# converts its list to the form of the other measurements.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"

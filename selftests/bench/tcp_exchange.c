@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Two processes in two network namespaces, one TCP connection, each sends a vector to the other:
- * the bytes that an allreduce of two ranks moves, without any sum. The next round starts when
- * everything has been received.
+ * Two processes in two network namespaces, with one TCP connection. Each sends a vector to the
+ * other. These are the bytes of an allreduce of two ranks, without any sum. The next round begins
+ * when everything has been received.
  *
  *	tcp_exchange NETNS-A ADDRESS-A NETNS-B ADDRESS-B BYTES ROUNDS
  *
- * Prints the ns that a round took, the median, without the first ones, in which TCP finds its
- * windows. Buffers are left to the kernel: with fixed ones it takes longer.
+ * Prints the ns of a round: the median, without the first rounds, in which TCP finds its windows.
+ * The kernel chooses the buffers: with fixed ones it takes longer.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -86,7 +86,7 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Return: the ns of a round, the median */
+/* Return: the median of the ns of a round */
 static int64_t run(int fd, size_t bytes, int rounds)
 {
 	int64_t *took = calloc(rounds, sizeof(*took)), start;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Admission: who may have the switch act, by which port, for which communicator (world.c has the
- * table), and what becomes of the packets of others.
+ * Admission: who may make the switch act, by which port, for which communicator (world.c has the
+ * table), and what happens to packets of others.
  */
 #include "cases.h"
 
@@ -9,11 +9,11 @@
 #define UDP	34
 #define HDR	42
 
-/* What is not admitted goes to the stack, with the switch's mark and no cookie. */
+/* A packet that is not admitted goes to the stack, with the switch's mark and without a cookie. */
 #define MARKED	.flags = CANARY_F_BYPASS, .origin = SELF, \
 		.poke = { { HDR + 60, 0 }, { HDR + 61, 0 }, { HDR + 62, 0 }, { HDR + 63, 0 } }
 #define TWO	(R(2) | R(3))
-/* The same bucket for 16 slots */
+/* The same bucket, with 16 slots */
 #define SAME(n)	.block = 5 + 4 * (n)
 #define TAG(tci)	(0x8100U << 16 | (tci))
 #define SERVICE(tci)	(0x88a8U << 16 | (tci))
@@ -42,7 +42,7 @@ static const struct test_case cases[] = {
 			{ GET(1, CONTRIB(SWITCH2, 2)),
 			  .out = { PUT(KERNEL, CONTRIB(SWITCH2, 2, MARKED)) } },
 			{ GET(2, CONTRIB(H1, 1)), .out = { PUT(KERNEL, CONTRIB(H1, 1, MARKED)) } },
-			/* an address that is nowhere admitted */
+			/* an address that is admitted nowhere */
 			{ GET(1, CONTRIB(H2, 2)), .out = { PUT(KERNEL, CONTRIB(H2, 2, MARKED)) } },
 			{ FLUSH, LATER(2000) },
 		},
@@ -52,7 +52,7 @@ static const struct test_case cases[] = {
 		.admit = true,
 		.step = {
 			{ GET(1, CONTRIB(H1, 1)) },
-			/* the same member with other data, and before it: */
+			/* the same member, with other data before its own contribution */
 			{ GET(1, CONTRIB(H3, 2, .salt = 1)),
 			  .out = { PUT(KERNEL, CONTRIB(H3, 2, MARKED, .salt = 1)) } },
 			{ GET(2, CONTRIB(H3, 2)) },
@@ -80,7 +80,7 @@ static const struct test_case cases[] = {
 			{ GET(1, .from = H1, .ranks = TWO, .comm = 81) },
 			{ GET(1, .from = H2, .ranks = TWO, .to = LOCAL) },
 			{ GET(1, .from = H2, .ranks = TWO, .to = SELF) },
-			/* the same where it is right */
+			/* the same by the right port */
 			{ GET(2, .from = SWITCH2, .ranks = TWO, .flags = CANARY_F_BYPASS,
 			      .origin = SWITCH2),
 			  .out = { PUT(4, .from = SWITCH2, .ranks = TWO, .flags = CANARY_F_BYPASS,
@@ -96,7 +96,7 @@ static const struct test_case cases[] = {
 			  .out = { PUT(KERNEL, CONTRIB(H3, 2, MARKED)) } },
 			{ GET(1, CONTRIB(H3, 2, .flags = CANARY_F_BYPASS)),
 			  .out = { PUT(KERNEL, CONTRIB(H3, 2, MARKED)) } },
-			/* by its last hop: the kernel says so */
+			/* the TTL is over: the kernel says so */
 			{ GET(1, CONTRIB(H3, 2, .ttl = 1)),
 			  .out = { PUT(KERNEL, CONTRIB(H3, 2, MARKED, .ttl = 1)) } },
 		},
@@ -140,11 +140,13 @@ static const struct test_case cases[] = {
 			{ FLUSH, .out = { PUT(4, .from = SELF, .ranks = R(1), SAME(1)) } },
 			{ FLUSH, .out = { PUT(4, .from = SELF, .ranks = R(1), SAME(2)) } },
 			{ GET(1, CONTRIB(H1, 1, SAME(3))) },
-			/* he himself gains nothing */
+			/* the tenant itself cannot take more */
 			{ GET(1, CONTRIB(H1, 1, SAME(4))),
 			  .out = { PUT(4, CONTRIB(H1, 1, SAME(4), .ttl = 63, .origin = SELF,
 						  .flags = CANARY_F_BYPASS)) } },
-			/* others: the oldest first, until both have as many */
+			/*
+			 * another tenant: it takes the oldest slots until both have the same number
+			 */
 			{ GET(2, CONTRIB(H3, 2, SAME(4))) },
 			{ GET(2, CONTRIB(H3, 2, SAME(1))),
 			  .out = { PUT(4, .from = SELF, .ranks = R(2), SAME(1), .ttl = 63) } },
@@ -152,7 +154,7 @@ static const struct test_case cases[] = {
 			{ GET(2, CONTRIB(H3, 2, SAME(6))),
 			  .out = { PUT(4, CONTRIB(H3, 2, SAME(6), .ttl = 63, .origin = SELF,
 						  .flags = CANARY_F_BYPASS)) } },
-			/* a third one: the last that the first has too many */
+			/* a third tenant: it takes the last slot that the first one has too many */
 			{ GET(3, CONTRIB(H4, 3, SAME(6))),
 			  .out = { PUT(4, .from = SELF, .ranks = R(1), SAME(3)) },
 			  LATER(2150) },
@@ -195,7 +197,7 @@ static const struct test_case cases[] = {
 			{ GET(2, CONTRIB(H3, 2, SAME(4), .to = NOWHERE)),
 			  .out = { PUT(KERNEL, CONTRIB(H3, 2, SAME(4), .to = NOWHERE)) } },
 			{ GET(2, CONTRIB(H3, 2, SAME(4), .elements = 20, .poke = { { 150, 1 } })) },
-			/* all are where they were: their results come */
+			/* nothing was lost: the results come */
 			{ GET(4, .type = CANARY_RESULT, SAME(0)),
 			  .out = { PUT(1, .type = CANARY_RESULT, .from = SELF, .to = H1, SAME(0)) } },
 			{ GET(4, .type = CANARY_RESULT, SAME(1)),
@@ -311,7 +313,7 @@ static const struct test_case cases[] = {
 			{ GET(1, CONTRIB(H2, 2, .tag = { VLAN_TAG })) },
 			{ GET(3, CONTRIB(H2, 2, .tag = { TAG(0x2000), VLAN_TAG })) },
 			{ GET(3, CONTRIB(H2, 2, .tag = { SERVICE(30) })) },
-			/* to another address on the link: a macvlan may have it */
+			/* to another address on the link, which may be that of a macvlan */
 			{ GET(1, .from = H2, .ranks = TWO, .other_mac = true) },
 		},
 		.count = { { DROPPED(ADMISSION), 6 }, { DROPPED(FORM), 14 },
@@ -320,7 +322,7 @@ static const struct test_case cases[] = {
 		.name = "but what can do no harm passes",
 		.admit = true,
 		.step = {
-			/* in a VLAN that is a port, whose program judges it, whatever is inside */
+			/* a VLAN that is a port: its program decides, whatever the packet is */
 			{ GET(3, CONTRIB(H2, 2, .tag = { VLAN_TAG })),
 			  .out = { PUT(KERNEL, CONTRIB(H2, 2, .tag = { VLAN_TAG })) } },
 			{ GET(3, CONTRIB(H2, 2, .tag = { VLAN_TAG | 0xe000, TAG(5) })),
@@ -332,10 +334,10 @@ static const struct test_case cases[] = {
 			{ GET(1, CONTRIB(H2, 2, .tag = { TAG(0) }, .poke = { { UDP + 2, 1 } })),
 			  .out = { PUT(KERNEL, CONTRIB(H2, 2, .tag = { TAG(0) },
 						       .poke = { { UDP + 2, 1 } })) } },
-			/* of a kind that we don't know, marked as any other */
+			/* of an unknown kind: marked like any other */
 			{ GET(1, CONTRIB(H2, 2, .kind = 9)),
 			  .out = { PUT(KERNEL, CONTRIB(H2, 2, MARKED, .kind = 9)) } },
-			/* merged ones of an admitted switch, of a kind that we don't know */
+			/* an aggregate of an admitted switch, of an unknown kind */
 			{ GET(2, .from = SWITCH2, .ranks = TWO, .kind = 9),
 			  .out = { PUT(KERNEL, .from = SWITCH2, .ranks = TWO, .kind = 9) } },
 			/* later fragments; options towards another port; TCP */

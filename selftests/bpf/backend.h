@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * What the cases run on: the logic compiled natively, and the real programs in the kernel.
- */
+/* Backends of the cases: the logic compiled natively, and the real programs in the kernel. */
 #ifndef SELFTESTS_BPF_BACKEND_H
 #define SELFTESTS_BPF_BACKEND_H
 
@@ -23,12 +21,13 @@ struct outputs {
 
 /*
  * struct backend - a switch
- * @drivers: it has some, which may take no metadata (struct setting, bare), or bring others' in
- *	front of each frame (foreign)
- * @start: once; why not, or NULL
- * @reset: a switch as if started now, at time 1 s
- * @at: time since reset
- * @receive, @flush: an action, and what comes out
+ *
+ * @drivers:		its ports have drivers, which may take no metadata (struct setting, bare),
+ *			or put metadata of others in front of each frame (foreign)
+ * @start:		called once; returns why it cannot start, or NULL
+ * @reset:		make a switch that was started just now, at time 1 s
+ * @at:			set the time since reset
+ * @receive, @flush:	return an action; write what comes out
  */
 struct backend {
 	const char *name;
@@ -42,15 +41,15 @@ struct backend {
 	const struct csw_descriptor *(*descriptor)(uint32_t slot);
 	struct csw_queue_ctl *(*queue_ctl)(void);
 	uint32_t (*woken)(void);
-	void (*hold)(uint32_t slot, bool locked);	/* as if another processor had the lock */
+	void (*hold)(uint32_t slot, bool locked);	/* as if another processor had it */
 	struct csw_config *(*config)(void);
-	void (*captive)(int port, bool captive);	/* until reset */
+	void (*captive)(int port, bool captive);	/* holds until reset */
 	void (*backlog)(int port, const struct csw_backlog *b);	/* NULL: nobody knows */
 };
 
 extern const struct backend backend_native, backend_kernel;
 
-/* One line of TAP; those of all files are counted in test_switch.c. */
+/* Print one line of TAP. test_switch.c counts those of all files. */
 __attribute__((format(printf, 2, 3)))
 bool check(bool good, const char *fmt, ...);
 
@@ -60,7 +59,7 @@ void choice_run(const struct backend *b);
 /* queue.c: what is held, and for how long */
 void queue_run(const struct backend *b);
 
-/* stopped.c: processors that are stopped, in a backend that is this process */
+/* stopped.c: processors that are stopped, in a backend that runs in this process */
 void stopped_run(const struct backend *b);
 
 static inline void output(struct outputs *out, int port, const void *bytes, uint32_t length)

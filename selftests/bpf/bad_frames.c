@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/*
- * Frames that are not quite a contribution: the switch forwards them as they are.
- */
+/* Frames that are almost a contribution. The switch forwards them unchanged. */
 #include "cases.h"
 
 #define IP	14
 #define UDP	34
 #define HDR	42
 
-/* All are a good contribution of H1 otherwise. */
+/* Apart from one fault, all are a good contribution of H1. */
 const struct bad_frame bad_frames[] = {
 	{ "IP checksum wrong", { .poke = { { IP + 10, 0x55 } } }, DROPPED(IPHDR) },
 	{ "IP length beyond the frame", { .cut = -4 }, DROPPED(IPHDR) },

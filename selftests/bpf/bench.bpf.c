@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the benchmark of the switch runs beside its programs: a generator that makes each frame of
- * a run another contribution, and what aggregation is compared with: a plain redirect, a router,
- * and the least that exact adding takes.
+ * Programs for the benchmark of the switch: a generator that makes each frame of a run a different
+ * contribution, and programs to compare with. These are a plain redirect, a router, and the least
+ * work that exact adding takes.
  */
 #include "ctx/bpf.h"
 
-#define CSW_OFF_DATA	106	/* as lib/parse.h says, which wants all of the switch's maps */
+#define CSW_OFF_DATA	106	/* as in lib/parse.h, which needs all maps of the switch */
 
-/* What the headers below ask for, which is not asked here */
+/* The headers below use it, but this file does not. */
 static __u64 no_mac;
 
 static __always_inline const struct csw_port *csw_port(const void *ctx, __u32 ifindex)
@@ -27,7 +27,7 @@ static __always_inline __u64 *csw_own_mac_hint(const void *ctx, __u32 ifindex)
 
 char _license[] SEC("license") = "GPL";
 
-/* [0]: the program under test, unless frames go to a port */
+/* [0]: the program under test, if frames do not go to a port */
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
 	__uint(max_entries, 1);
@@ -42,7 +42,7 @@ struct {
 	__type(value, __u32);
 } bench_devmap SEC(".maps");
 
-/* The switch's own, so that both look up in the same */
+/* The switch's own map, so that both look up in the same one */
 struct {
 	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -58,7 +58,7 @@ struct {
 	__type(value, struct csw_neigh);
 } neighbours SEC(".maps");
 
-/* Of bench_floor; as far apart as the switch's */
+/* Slots of bench_floor, as far apart as the switch's */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1024);
@@ -68,17 +68,18 @@ struct {
 
 #define HEADERS	CSW_OFF_DATA
 
-/* What each frame's headers are at first: frames are used again with what was written to them. */
+/* Headers of each frame at first. Frames are used again with what was written to them. */
 __u64 headers[HEADERS / 8 + 1] = {};
 __u32 fan_in = 8;	/* contributions a block; a power of two */
 __u32 blocks = 64;	/* in flight; a power of two */
 __u32 serial = 0;
-__u32 egress = 0;	/* where bench_redirect sends to */
-__u32 to_port = 0;	/* the other end of the port that frames arrive at; 0: call under_test */
+__u32 egress = 0;	/* to which bench_redirect sends */
+__u32 to_port = 0;	/* other end of the port at which frames arrive; 0: call under_test */
 
 /*
- * Frame number n is from member n % fan_in (a UDP port) for a block of @blocks in turn. Attempts,
- * and epochs when those wrap, tell the rounds apart, so that no result is needed to free a slot.
+ * Frame number n comes from member n % fan_in (a UDP port), for each of @blocks blocks in turn.
+ * Rounds differ by attempt, and by epoch when attempts wrap around. So no result is needed to free
+ * a slot.
  */
 SEC("xdp")
 int bench_stamp(struct xdp_md *ctx)
@@ -135,7 +136,10 @@ static __always_inline __u32 header_sum(const __u16 *word)
 	return (sum & 0xffff) + (sum >> 16);
 }
 
-/* What a plain router does beyond that (RFC 1812): checksum, time to live, route, neighbour */
+/*
+ * What a plain router does beyond bench_redirect (RFC 1812): checksum, time to live, route,
+ * neighbour
+ */
 SEC("xdp")
 int bench_route(struct xdp_md *ctx)
 {
@@ -173,9 +177,9 @@ int bench_route(struct xdp_md *ctx)
 }
 
 /*
- * The floor: adds as the switch does what has the right sum, and nothing else. No lock, no check of
- * headers, no counters, no children, no timeout, no route; the sum goes where bench_redirect sends to, with the headers
- * of the last contribution.
+ * The floor: adds data with the right sum as the switch does, and nothing else. It has no lock, no
+ * check of headers, no counters, no children, no timeout, no route. The sum goes where
+ * bench_redirect sends, with the headers of the last contribution.
  */
 SEC("xdp")
 int bench_floor(struct xdp_md *ctx)

@@ -1,24 +1,28 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What the switch costs, ns a packet, beside a plain XDP redirect of the same packets that is
- * measured in turn with it: 8 contributions become one packet there, 8 stay 8 here.
+ * Measures what the switch costs, in ns per packet, compared with a plain XDP redirect of the same
+ * packets. The two are measured in turn. The switch makes one packet of 8 contributions, the
+ * redirect leaves 8.
  *
  *	bench_switch [ROUNDS [FRAMES [NAME]]]
  *
- * Frames are made by bench_stamp, run by BPF_PROG_RUN as live frames. They
- * - arrive at a port (a veth pair), are received and handled there, and what is to be sent on
- *   arrives at another: "switch.aggregate.N", everything on one processor included;
- * - or are given to the program at once, without receiving: "switch.aggregate.N.live";
- * - or are not live and go nowhere: "switch.aggregate.N.program", the instructions alone.
- * What making frames costs is measured and taken off both sides.
+ * bench_stamp makes frames. BPF_PROG_RUN runs it with live frames. The frames
+ * - arrive at a port (a veth pair), are received and handled there, and what is sent on arrives at
+ * another port: "switch.aggregate.N", which includes everything on one processor;
+ * - or go to the program directly, without being received: "switch.aggregate.N.live";
+ * - or are not live and go nowhere: "switch.aggregate.N.program", which is the instructions alone.
  *
- * With NAME only that one. Prints a JSON list of {name, value, unit, baseline, ratio, command}, and
- * as "router" and "router_ratio" the same with a plain XDP router as the baseline (route, neighbour
- * and time to live beside the redirect), as "forward" what the switch takes for bypassed packets.
- * From the same run as "switch.aggregate.256" come "switch.aggregate.router", it and the router
- * again, and "switch.aggregate.floor", a program that adds in the same way and does nothing else:
- * what of the ratio is the price of exact additions in BPF, and what is the switch's; and
- * "switch.aggregate.admission", the switch with RULES admitted hosts beside itself without rules.
+ * The cost of making frames is measured, and subtracted on both sides.
+ *
+ * With NAME only that one is measured. Prints a JSON list of {name, value, unit, baseline, ratio,
+ * command}. "router" and "router_ratio" have a plain XDP router as the baseline (route, neighbour
+ * and time to live beside the redirect). "forward" is what the switch takes for bypassed packets.
+ *
+ * The run of "switch.aggregate.256" also gives "switch.aggregate.router", which is measured with
+ * the router again, and "switch.aggregate.floor", a program that only adds in the same way. The
+ * latter shows which part of the ratio is the price of exact additions in BPF.
+ * "switch.aggregate.admission" is the switch with RULES admitted hosts compared with itself without
+ * rules.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -36,7 +40,7 @@
 #include "selftests/die.h"
 
 #define FAN_IN		8
-#define COMPARED	256	/* elements of the frames that the switch is compared with others for */
+#define COMPARED	256	/* elements for which there are more comparisons */
 #define SLOTS		1024
 #define QUEUE		(4 * SLOTS)
 #define RULES		64
@@ -56,7 +60,7 @@ static void attach(int dev, struct bpf_program *prog)
 		die_errno("attach");
 }
 
-/* The switch on ports 1 and 4, plain redirect on 2, plain router and floor by turns on 3 */
+/* The switch is on ports 1 and 4, the plain redirect on 2, router and floor in turn on 3. */
 static void make_ports(void)
 {
 	int i;
@@ -112,11 +116,11 @@ static void contribution(struct frame *f, int elements, bool bypassed)
 {
 	struct msg m = { .from = H1, .ranks = R(1), .members = FAN_IN + 1, .elements = elements,
 			 .flags = bypassed ? CANARY_F_BYPASS : 0,
-			 /* what is stamped on it does not change that */
+			 /* stamping does not change that */
 			 .checksum = LEFT_OUT };
 
 	frame_in(f, 1, &m);
-	/* A frame is used again with what the switch has added to it, and its sum must be right. */
+	/* The switch has written to the frame, which is used again and needs the right sum. */
 	memset(f->bytes + FRAME_DATA, 0, f->length - FRAME_DATA);
 	((struct canary_hdr *)(f->bytes + FRAME_DATA) - 1)->contribution.sum = 0;
 	memcpy(bench->bss->headers, f->bytes, sizeof(bench->bss->headers));
@@ -139,10 +143,10 @@ enum way { PORT, LIVE, PROGRAM };
 
 static const char * const way_names[] = { "", ".live", ".program" };
 
-/* The stamped frames through @prog, or by way of port @port to what is attached there */
+/* Run the stamped frames through @prog, or send them by port @port to what is attached there. */
 static double stamped(struct bpf_program *prog, int port, const struct frame *f, enum way way)
 {
-	/* none of the blocks before */
+	/* so that no block is one of the blocks before */
 	bench->bss->serial = round++ << 24;
 	bench->bss->to_port = way == PORT ? other_end[port] : 0;
 	if (way != PORT)
@@ -156,7 +160,7 @@ struct samples {
 	       admission[ROUNDS_MAX];
 };
 
-/* All by turns, so that what else the machine does hits all */
+/* All are measured in turn, so that other work of the machine affects all alike. */
 static void sample(struct samples *s, int i, int elements, enum way way)
 {
 	struct frame f;
@@ -216,7 +220,7 @@ static void aggregate(int elements, enum way way)
 	result("switch.aggregate.admission", median(s.admission, rounds) - making, merge, 0, 0);
 }
 
-/* Blocks of one contribution each; when due, frames of the clock carry them away. */
+/* Blocks of one contribution each. When they are due, frames of the clock carry them away. */
 static void emit(int elements)
 {
 	const struct timespec wait = { .tv_nsec = 70 * MSEC };
@@ -237,7 +241,7 @@ static void emit(int elements)
 	bench->data->fan_in = 1;
 	bench->data->blocks = n;
 	under_test(sw->progs.canary_xdp);
-	/* what aggregate() left in the queue is in the way of these */
+	/* Wait until what aggregate() left in the queue is due, as it would be sent first. */
 	nanosleep(&due, NULL);
 	run(sw->progs.canary_flush, &blank, QUEUE, true);
 	sent = kernel_counter(sw, CSW_SENT_CLOCK);
@@ -258,7 +262,7 @@ static void emit(int elements)
 	result(name, median(flush, rounds), 0, 0, 0);
 }
 
-/* The sender's rule is in the table of world.c: so many others beside it */
+/* Add so many rules to that of the sender, which is in the table of world.c. */
 static int rules(void)
 {
 	struct csw_admission_key key = { .prefixlen = 32 + CANARY_ADDR_BITS };
@@ -311,7 +315,7 @@ int main(int argc, char **argv)
 		die_errno("load");
 	make_ports();
 	sw->bss->config.timeout_ns = 1000 * MSEC;
-	sw->bss->config.lifetime_ns = 1;	/* each slot may be had again */
+	sw->bss->config.lifetime_ns = 1;	/* so that each slot may be taken again */
 	frames -= frames % FAN_IN;
 	bench->bss->egress = ifindex[4];
 	bench->data->fan_in = FAN_IN;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Blocks: what is added up, when it is sent on, what comes too late, twice or anew. */
+/* Blocks: what is added, when it is sent on, and what comes too late, twice or again. */
 #include "cases.h"
 
-/* Nobody but the leader gets a result. */
+/* Silent blocks: only the leader gets the result. */
 #define QUIET		.flags = CANARY_F_SILENT
 
-/* A byte of the first element is another one than its rank would send. */
+/* A byte of the first element differs from what the rank would send. */
 #define DAMAGED		.poke = { { FRAME_DATA + 1, 0x5a } }
 
 static const struct test_case cases[] = {
@@ -114,7 +114,7 @@ static const struct test_case cases[] = {
 			{ GET(2, CONTRIB(H3, 2, .checksum = LEFT_OUT)) },
 			{ GET(3, CONTRIB(H4, 3, .checksum = LEFT_OUT)),
 			  .out = { PUT(4, .from = SELF, .ranks = ALL3, .checksum = LEFT_OUT) } },
-			/* two copies: by the kernel */
+			/* two copies, made by the kernel */
 			{ GET(4, .type = CANARY_RESULT, .checksum = LEFT_OUT),
 			  .out = { PUT(1, .type = CANARY_RESULT, .from = SELF, .to = H1,
 				       .checksum = LEFT_OUT_STILL),
@@ -240,7 +240,7 @@ static const struct test_case cases[] = {
 			{ GET(1, CONTRIB(H1, 1, .block = 6, QUIET)) },
 			{ FLUSH, LATER(1000),
 			  .out = { PUT(4, .from = SELF, .ranks = R(1), .block = 6, QUIET) } },
-			/* What comes late has company again. */
+			/* A contribution that comes late begins the block again. */
 			{ GET(2, CONTRIB(H3, 2, .block = 6, QUIET)) },
 			{ GET(3, CONTRIB(H4, 3, .block = 6, QUIET)) },
 			{ FLUSH, LATER(2000),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Cases: what comes in, what has to come out, what has to be counted. The tables are in *_cases.c,
+ * Cases: what comes in, what has to come out, what has to be counted. The tables are in *_cases.c.
  * test_switch.c runs them.
  */
 #ifndef SELFTESTS_BPF_CASES_H
@@ -24,12 +24,12 @@ enum what {
 struct out {
 	int port;
 	struct msg m;
-	bool is;	/* set by the macros */
+	bool is;	/* whether there is one; set by the macros */
 };
 
 struct step {
 	enum what what;
-	uint32_t us;	/* from here on it is so late (us since the beginning); 0: as before */
+	uint32_t us;	/* us since the beginning, from here on; 0: as before */
 	int port;
 	struct msg m;
 	struct out out[OUTS_MAX];
@@ -42,14 +42,18 @@ struct count {
 
 /*
  * struct test_case
- * @slots, @children, @timeout_us, @lifetime_us: 16, 8, 1000, 5000000 unless given
- * @patience: of the root switch; none unless given
- * @credit: for restorations
- * @min_us, @max_us: bounds of the timeout if it adapts
- * @admit: only who is admitted, see world.c
- * @stack: what is only forwarded goes through the stack
- * @learn: the fan-in, @configured: that of LEADER
- * @counts: all that is counted, but packets and bytes in and out, which the runner knows
+ *
+ * @slots, @children, @timeout_us, @lifetime_us:	16, 8, 1000, 5000000 if they are 0
+ * @patience:						of the root switch; 0: none
+ * @credit:						for restorations
+ * @min_us, @max_us:					bounds of an adaptive timeout
+ * @admit:						with the rules of world.c
+ * @stack:						what is only forwarded goes through the
+ *							stack
+ * @learn:						the fan-in is learned
+ * @configured:						fan-in that is configured for LEADER
+ * @counts:						all counters that rise, but packets and
+ *							bytes in and out, which the runner knows
  */
 struct test_case {
 	const char *name;
@@ -64,9 +68,9 @@ struct test_case {
 
 #define ARRAY(a)	((int)(sizeof(a) / sizeof((a)[0])))
 
-/* At port @p arrives what the rest says ... */
+/* The packet that the rest describes arrives at port @p. */
 #define GET(p, ...)	.what = IN, .port = (p), .m = { __VA_ARGS__ }
-/* ... and out of port @p goes what the rest says. */
+/* The packet that the rest describes leaves by port @p. */
 #define PUT(p, ...)	{ .port = (p), .m = { __VA_ARGS__ }, .is = true }
 #define LATER(t)	.us = (t)
 
@@ -81,11 +85,11 @@ struct case_list {
 extern const struct case_list block_cases, slot_cases, result_cases, route_cases, fan_in_cases,
 			      admission_cases;
 
-/* Frames that no switch may touch: forwarded as they are, and counted */
+/* Frames that no switch may change: they are forwarded as they are, and counted. */
 struct bad_frame {
 	const char *name;
 	struct msg m;
-	uint32_t counter;	/* 0: nothing is counted, it is none of our business */
+	uint32_t counter;	/* 0: nothing is counted, as the frame is not for Canary */
 };
 
 extern const struct bad_frame bad_frames[];

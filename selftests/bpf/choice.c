@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Which of several next hops a packet takes, and what load it carries on. MULTI is behind ports 3
- * and 4. Packets that bypass are sent on at once, so each shows one choice.
+ * Which of several next hops a packet takes, and which load it gets. MULTI is behind ports 3 and 4.
+ * Bypassed packets are sent on at once, so each of them shows one choice.
  */
 #include <stdio.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static void waiting(int port, uint32_t bytes)
 	b->backlog(port, &backlog);
 }
 
-/* Where such a packet leaves; 0 if not by port 3 or 4 */
+/* Return: the port by which such a packet leaves; 0 if it is neither 3 nor 4 */
 static int port_of(const struct msg *given)
 {
 	struct msg m = *given;
@@ -58,7 +58,7 @@ static int port_of_block(uint32_t block)
 	return port_of(&(struct msg){ .block = block });
 }
 
-/* How many of @n blocks leave by port 4; -1 if one is lost */
+/* Return: how many of @n blocks leave by port 4; -1 if one is lost */
 static int by_port4(int n)
 {
 	int i, port, count = 0;
@@ -93,7 +93,9 @@ static void run_default(void)
 	check(by_port4(64) == 32, "%s: by block: whatever waits there", b->name);
 }
 
-/* A link may swallow packets unseen: each try leaves by the next port, whatever else is chosen by. */
+/*
+ * A link may swallow packets unseen. So each try leaves by the next port, whatever the choice is.
+ */
 static void run_retries(void)
 {
 	static const enum csw_choice all[] = {
@@ -150,8 +152,9 @@ static void run_adaptive(void)
 }
 
 /*
- * A block's result comes by @port at @ms, 1 ms after its contribution, with that on it.
- * Return: what the one to H1 says, or -1.
+ * The result of a block comes by @port at @ms, 1 ms after its contribution, with this TTL and
+ * `waited`.
+ * Return: `waited` in the copy for H1, or -1.
  */
 static uint8_t ttl = 255;
 
@@ -172,7 +175,7 @@ static int result_says(uint64_t ms, int port, uint8_t waited)
 	return outs.n == 1 && outs.frame[0].port == 1 ? outs.frame[0].bytes[WAITED_BYTE] : -1;
 }
 
-/* A result with two children goes out by two ports, and says of each what waits there. */
+/* A result with two children goes out by two ports. Each copy says what waits at its own port. */
 static void run_two_children(void)
 {
 	const struct msg first = { .from = H1, .to = MULTI, .ranks = R(1), .members = 4, .block = 11 };
@@ -243,7 +246,10 @@ static void run_both(void)
 	check(port_of_block(1) == home, "%s: adaptive: does not look back", b->name);
 }
 
-/* From when on the default is left, for what waits here or at the other end of the link */
+/*
+ * The thresholds at which another port than the home hop is taken, for queues here and at the other
+ * end of the link
+ */
 static void run_thresholds(void)
 {
 	static const struct {
@@ -268,7 +274,7 @@ static void run_thresholds(void)
 		waiting(1, 0);
 		waiting(home, PERCENT(given[i].here));
 		waiting(7 - home, 0);
-		/* the contribution is passed on to where it comes back from */
+		/* the contribution leaves by the port where the result comes back */
 		result_says(2, home, given[i].back);
 		check((port_of_block(1) != home) == given[i].leaves,
 		      "%s: choice %d: %d %% here, %d of 255 there", b->name, given[i].choice,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Learned fan-in: what the switch comes to expect of the blocks of a leader, and when it is wrong.
- * Of 7 members that contribute, some come by here.
+ * Learned fan-in: what the switch expects of the blocks of a leader, and when it is wrong. Of 7
+ * members that contribute, some pass this switch.
  */
 #include "cases.h"
 
@@ -9,7 +9,7 @@
 #define RESULT_TO(p, who, n) \
 	PUT(p, .type = CANARY_RESULT, .from = SELF, .to = who, OF8(n))
 
-/* Two, one, or both of them again come by for a block; the result goes to whom it came from */
+/* Contributions to a block come from one or both of two members. The result goes to those. */
 #define LEAVE(n)	.out = { PUT(4, .from = SELF, .ranks = R(1) | R(2), OF8(n)) }
 #define RESULT_OF_BOTH(n) \
 	{ GET(4, .type = CANARY_RESULT, OF8(n)), \
@@ -36,11 +36,11 @@ static const struct test_case cases[] = {
 			  .out = { PUT(4, .from = SELF, .ranks = R(1) | R(2), OF8(13)) } },
 			{ GET(4, .type = CANARY_RESULT, OF8(13)),
 			  .out = { RESULT_TO(1, H1, 13), RESULT_TO(2, H3, 13) } },
-			/* an aggregate counts for all that are in it */
+			/* an aggregate counts as all members that are in it */
 			{ GET(2, .from = SWITCH2, .ranks = R(1) | R(2), OF8(14)),
 			  .out = { PUT(4, .from = SELF, .ranks = R(1) | R(2), OF8(14),
 				       .ttl = 63) } },
-			/* and more than expected are no less */
+			/* more than expected count as well */
 			{ GET(1, CONTRIB(H1, 1, OF8(15))) },
 			{ GET(2, .from = SWITCH2, .ranks = R(2) | R(3), OF8(15)),
 			  .out = { PUT(4, .from = SELF, .ranks = ALL3, OF8(15)) } },
@@ -74,7 +74,7 @@ static const struct test_case cases[] = {
 			{ GET(2, CONTRIB(H3, 2, OF8(6), .to = MULTI)),
 			  .out = { PUT(4, .from = SELF, .to = MULTI, .ranks = R(1) | R(2),
 				       OF8(6)) } },
-			/* by another port */
+			/* to a leader by another port */
 			{ GET(1, CONTRIB(H1, 1, OF8(7), .to = MULTI)) },
 			{ GET(2, CONTRIB(H3, 2, OF8(7), .to = MULTI)) },
 		},
@@ -88,7 +88,7 @@ static const struct test_case cases[] = {
 			{ GET(1, CONTRIB(H1, 1, OF8(5))) },
 			{ FLUSH, LATER(1000), .out = { PUT(4, .from = SELF, .ranks = R(1), OF8(5)) } },
 			{ GET(4, .type = CANARY_RESULT, OF8(5)), .out = { RESULT_TO(1, H1, 5) } },
-			/* alone: it leaves at once, and others follow it */
+			/* a contribution alone: it leaves at once, and others follow it */
 			{ GET(1, CONTRIB(H1, 1, OF8(13))),
 			  .out = { PUT(4, .from = SELF, .ranks = R(1), OF8(13), .ttl = 63) } },
 			{ GET(2, .from = SWITCH2, .ranks = R(2) | R(3), OF8(13)),
@@ -143,7 +143,7 @@ static const struct test_case cases[] = {
 			{ GET(1, CONTRIB(H1, 1, OF8(6))) },
 			{ GET(3, CONTRIB(H4, 3, OF8(6))),
 			  .out = { PUT(4, .from = SELF, .ranks = R(1) | R(3), OF8(6)) } },
-			/* more than there are members cannot be expected */
+			/* no more than members - 1 can be expected */
 			{ GET(1, CONTRIB(H1, 1, .members = 2, .block = 7)),
 			  .out = { PUT(4, .from = H1, .ranks = R(1), .members = 2, .block = 7,
 				       .ttl = 63) } },
@@ -163,7 +163,7 @@ static const struct test_case cases[] = {
 			{ GET(2, CONTRIB(H3, 2)) },
 			{ GET(3, CONTRIB(H4, 3)), LATER(10),
 			  .out = { PUT(4, .from = SELF, .ranks = ALL3) } },
-			/* not before what was promised to others already */
+			/* deadlines never go backwards, so it is not due before an earlier block */
 			{ GET(1, CONTRIB(H1, 1, .block = 6)), LATER(20) },
 			{ FLUSH, LATER(999) },
 			{ FLUSH, LATER(1000),

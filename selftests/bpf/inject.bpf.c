@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Helpers of the switch tests: put frames into the stack, and watch what leaves the switch. */
+/*
+ * Helpers of the switch tests: they put frames into the stack, and look at what leaves the switch.
+ */
 #include "ctx/bpf.h"
 
 char _license[] SEC("license") = "GPL";
 
-/* Frame and metadata as they are, to the stack. */
+/* Pass frame and metadata to the stack as they are. */
 SEC("xdp")
 int inject_pass(struct xdp_md *ctx)
 {
@@ -14,7 +16,7 @@ int inject_pass(struct xdp_md *ctx)
 __u64 watched = 0;
 __u64 leaks = 0;
 
-/* At the other ends of the ports: does the switch's metadata travel with its packets? */
+/* Check at the other ends of the ports whether the switch's metadata travels with its packets. */
 SEC("tc")
 int inject_watch(struct __sk_buff *skb)
 {

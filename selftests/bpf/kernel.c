@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The real programs in this machine's kernel, in a network namespace of their own. canary_xdp and
- * canary_flush run by BPF_PROG_RUN, so that their action and frame are seen. What they leave to
- * canary_tc is put, metadata and all, into a real port as a live frame; what comes out of the
- * ports then is captured at their other ends.
+ * The real programs in this machine's kernel, in a network namespace of their own. BPF_PROG_RUN
+ * runs canary_xdp and canary_flush, so that their action and frame are visible. Frames that they
+ * leave to canary_tc are put into a real port as live frames, with their metadata. What comes out
+ * of the ports is captured at their other ends.
  */
 #include <errno.h>
 #include <poll.h>
@@ -31,7 +31,7 @@
 #define LOAD_QUEUE	128
 #define NETNS		7	/* a made-up cookie */
 #define META_SECRET	0x5ec2e7
-#define FOREIGN_BYTES	200	/* with ours there would be no room in front of a frame */
+#define FOREIGN_BYTES	200	/* leaves no room for the switch's own */
 
 static struct canary_switch *skel;
 static struct inject *inject;
@@ -39,7 +39,7 @@ static struct csw_descriptor *descriptors;
 static int ifindex[PORTS + 1];
 static int capture[PORTS + 1];
 static size_t stride;
-static uint32_t foreign;	/* bytes of others' metadata in front of each frame that comes */
+static uint32_t foreign;	/* bytes of foreign metadata in front of each frame that arrives */
 
 static int sh(const char *fmt, ...)
 {
@@ -197,7 +197,7 @@ static int attach(const int *ends)
 	return 0;
 }
 
-/* ABSENT and ABSENT2 are known to the kernel alone. */
+/* Make ABSENT and ABSENT2 known to the kernel, but not to the switch. */
 static int kernel_neighbours(void)
 {
 	struct csw_neigh_key key;
@@ -329,7 +329,7 @@ static void at(uint64_t ns)
 	skel->bss->test_now = 1000 * MSEC + ns;
 }
 
-/* What came out of the other ends since the last call */
+/* Collect what came out of the other ends since the last call. */
 static void collect(struct outputs *out)
 {
 	uint8_t bytes[FRAME_MAX];
@@ -341,7 +341,7 @@ static void collect(struct outputs *out)
 			output(out, i, bytes, n);
 }
 
-/* A frame with metadata through the stack of @port: canary_tc is there. */
+/* Send a frame with metadata through the stack of @port, where canary_tc is attached. */
 static void through_tc(int port, const uint8_t *bytes, uint32_t meta, uint32_t length,
 		       struct outputs *out)
 {
@@ -361,7 +361,7 @@ static void through_tc(int port, const uint8_t *bytes, uint32_t meta, uint32_t l
 		fprintf(stderr, "cannot inject a frame: %s\n", strerror(errno));
 		exit(1);
 	}
-	/* All is done when the call returns, unless softirqs were put off to a thread. */
+	/* All is done when the call returns, unless softirqs were left to a thread. */
 	for (i = 0; i < PORTS; i++) {
 		pfd[i].fd = capture[i + 1];
 		pfd[i].events = POLLIN;
@@ -395,7 +395,7 @@ static bool is_meta(const uint8_t *bytes, uint32_t length, uint32_t at)
 	return m.secret == META_SECRET;
 }
 
-/* In front of the frame, or behind it */
+/* Is it in front of the frame, or behind it? */
 static bool has_meta(const uint8_t *bytes, uint32_t length, uint32_t meta)
 {
 	return is_meta(bytes, length, length - sizeof(struct csw_meta)) ||
@@ -477,7 +477,7 @@ bool kernel_tc_ignores_others(void)
 	out.n = 0;
 	through_tc(1, bytes, sizeof(m), f.length, &out);
 	good = out.n == 0;
-	/* The same, but ours: to see that the above could have been seen */
+	/* The same with our secret shows that the test above would have seen it. */
 	m.secret = META_SECRET;
 	memcpy(bytes, &m, sizeof(m));
 	through_tc(1, bytes, sizeof(m), f.length, &out);

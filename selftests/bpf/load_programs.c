@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * All programs are loaded by the kernel that runs here; says for each how many instructions its
- * verifier walked through, of the million that it would. Prints TAP.
+ * Loads all programs into the kernel that runs here. For each it prints how many instructions the
+ * verifier walked through, of the million that it allows. Prints TAP.
  */
 #include <string.h>
 
@@ -18,7 +18,7 @@
 #include "fault.skel.h"
 #include "../tap.h"
 
-/* Half of what the verifier takes, so that the next kernel may walk differently */
+/* Half of the verifier's limit, as the next kernel may walk through more */
 #define VERIFIED_MAX	500000U
 
 static struct utsname kernel;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/*
- * The switch logic as an ordinary program: bpf/lib over bpf/ctx/native.h.
- */
+/* The switch logic as an ordinary program: bpf/lib over bpf/ctx/native.h */
 #include <stdlib.h>
 
 #include "bpf/ctx/native.h"
@@ -137,7 +135,7 @@ static void reset(const struct setting *s)
 
 	free(sw.descriptor);
 	free(sw.queue);
-	/* exactly as many as there are, so that the sanitizer sees the ends */
+	/* exactly as many as needed, so that the sanitizer sees accesses beyond the end */
 	sw.descriptor = calloc(s->slots, sizeof(*sw.descriptor));
 	sw.queue = calloc(s->queue, sizeof(*sw.queue));
 	memset(restoration, 0, sizeof(restoration));
@@ -181,7 +179,7 @@ static void at(uint64_t ns)
 	sw.now = 1000 * MSEC + ns;
 }
 
-/* @room: how long the frame can get; exactly so much memory is there */
+/* @room: the frame's maximal length; exactly so much memory is allocated */
 static void run(int in_port, const uint8_t *bytes, uint32_t length, uint32_t room, bool flush,
 		struct outputs *out)
 {

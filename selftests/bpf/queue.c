@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/*
- * The deadline queue: how much it holds, and what becomes of blocks when nobody serves it.
- */
+/* The deadline queue: how much it holds, and what happens to blocks when nobody serves it. */
 #include "backend.h"
 
 #define SLOTS		16
-#define COUNT_BYTE	(42 + 49)	/* the lower one */
+#define COUNT_BYTE	(42 + 49)	/* low byte of `count` */
 #define FLAGS_BYTE	(42 + 2)
 #define OTHERS		100
 
@@ -28,7 +26,10 @@ static uint32_t queued(void)
 	return b->queue_ctl()->tail - b->queue_ctl()->head;
 }
 
-/* A contribution of @from to @block; H4 leads it, on link. Return: members in what comes out */
+/*
+ * @from contributes to @block, whose leader H4 is on link. Return: number of members in what comes
+ * out
+ */
 static int contribute(enum who from, int rank, uint32_t block, uint16_t members)
 {
 	struct msg m = { .from = from, .to = H4, .ranks = R(rank), .block = block, .done = block,
@@ -40,7 +41,7 @@ static int contribute(enum who from, int rank, uint32_t block, uint16_t members)
 	return outs.n == 1 && outs.frame[0].port == 3 ? outs.frame[0].bytes[COUNT_BYTE] : -outs.n;
 }
 
-/* How many blocks leave by frames of the clock */
+/* Return: number of blocks that leave by frames of the clock */
 static int flush(int times)
 {
 	int n = 0;
@@ -52,7 +53,7 @@ static int flush(int times)
 	return n;
 }
 
-/* One block waits, any number of others come and go behind it: all are aggregated. */
+/* While one block waits, any number of others come and go behind it. All are aggregated. */
 static void run_long_wait(void)
 {
 	uint32_t block, most = 0, together = 0;
@@ -73,7 +74,7 @@ static void run_long_wait(void)
 	check(flush(4) == 1 && !queued(), "%s: nor late, and nothing stays queued", b->name);
 }
 
-/* Who says that he sends blocks on is not heard of any more. */
+/* The clock that should send blocks on gives no sign of life. */
 static void run_unattended(void)
 {
 	begin(MSEC, 0);
@@ -92,7 +93,7 @@ static void run_unattended(void)
 	      b->name);
 }
 
-/* The daemon ends: nothing new, and what is held leaves before its time, patience or not. */
+/* The daemon ends: no block begins, and held ones leave at once, whatever their deadline is. */
 static void run_drain(void)
 {
 	begin(1000 * MSEC, 3);

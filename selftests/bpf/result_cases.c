@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Results and restorations: whom they go to, and when they go to nobody. */
+/* Results and restorations: to whom they go, and when nobody gets them. */
 #include "cases.h"
 
 static const struct test_case cases[] = {
@@ -23,7 +23,7 @@ static const struct test_case cases[] = {
 				       .to = H3),
 				   PUT(3, .type = CANARY_RESULT, .members = 6, .from = SELF,
 				       .to = H4) } },
-			/* once only */
+			/* only once */
 			{ GET(4, .type = CANARY_RESULT, .members = 6) },
 		},
 		.count = { { CSW_NEW, 1 }, { CSW_MERGED, 4 }, { CSW_SENT_COMPLETE, 1 },
@@ -36,7 +36,7 @@ static const struct test_case cases[] = {
 			{ GET(4, .type = CANARY_RESULT, .load = 44, .done = 1),
 			  .out = { PUT(2, .type = CANARY_RESULT, .from = SELF, .to = H3,
 				       .load = 44, .done = 1) } },
-			/* the slot is free: the block could come again */
+			/* the slot is free, so the block could begin again */
 			{ GET(2, CONTRIB(H3, 1)) },
 		},
 		.count = { { CSW_NEW, 2 }, { CSW_SENT_CLOCK, 1 }, { CSW_RESULTS, 1 },
@@ -153,7 +153,7 @@ static const struct test_case cases[] = {
 			      .bad_cookie = true) },
 			{ GET(4, .type = CANARY_RESTORATION, .child = { H1, H1 }) },
 			{ GET(4, .type = CANARY_RESTORATION, .child = { H4, H1 }) },
-			/* another length, although all that is in the cookies is right */
+			/* another length, although everything that is in the cookies is right */
 			{ GET(4, .type = CANARY_RESTORATION, .child = { H1 }, .elements = 5) },
 			{ GET(4, .type = CANARY_RESULT) },
 			{ GET(4, .type = CANARY_RESTORATION, .child = { H1, H4 },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Routes, neighbours and ports: what is left to the kernel, and which way the rest goes. */
+/* Routes, neighbours and ports: what is left to the kernel, and which way the rest takes. */
 #include "cases.h"
 
 static const struct test_case cases[] = {
@@ -115,7 +115,7 @@ static const struct test_case cases[] = {
 			{ GET(4, .type = CANARY_RESULT, .elements = 360, .members = 8, .block = 7),
 			  .out = { PUT(1, .type = CANARY_RESULT, .elements = 360, .members = 8,
 				       .block = 7, .from = SELF, .to = H1) } },
-			/* and if it is the only one */
+			/* the same if it is the only next hop */
 			{ GET(2, CONTRIB(H3, 1, .elements = 360, .block = 9)) },
 			{ GET(4, .type = CANARY_RESULT, .elements = 360, .block = 9) },
 		},

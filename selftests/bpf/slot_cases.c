@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Slots and what bypasses them: full buckets and queues, what makes room, what a switch cannot take. */
+/*
+ * Slots and what bypasses them: full buckets and queues, what makes room, what a switch cannot
+ * take.
+ */
 #include "cases.h"
 
-/* The same bucket for 16 slots: each 4 blocks further */
+/* The same bucket, with 16 slots: every fourth block */
 #define SAME(n)		.block = 5 + 4 * (n)
 
 static const struct test_case cases[] = {
@@ -16,10 +19,10 @@ static const struct test_case cases[] = {
 			{ GET(1, CONTRIB(H1, 1, SAME(4))),
 			  .out = { PUT(4, .from = H1, .ranks = R(1), SAME(4), .ttl = 63,
 				       .flags = CANARY_F_BYPASS, .origin = SELF) } },
-			/* others of the four still meet theirs, another bucket is free */
+			/* the four blocks still get contributions, and another bucket is free */
 			{ GET(2, CONTRIB(H3, 2, SAME(3))) },
 			{ GET(2, CONTRIB(H3, 2, .block = 6)) },
-			/* an aggregate can be bypassed as well */
+			/* aggregates are bypassed, too */
 			{ GET(2, .from = SWITCH2, .ranks = R(1) | R(2), SAME(5)),
 			  .out = { PUT(4, .from = SWITCH2, .ranks = R(1) | R(2), SAME(5),
 				       .ttl = 63, .flags = CANARY_F_BYPASS, .origin = SELF) } },
@@ -36,12 +39,12 @@ static const struct test_case cases[] = {
 			{ GET(2, CONTRIB(H3, 2, SAME(4))), LATER(10200),
 			  .out = { PUT(4, .from = H3, .ranks = R(2), SAME(4), .ttl = 63,
 				       .flags = CANARY_F_BYPASS, .origin = SELF) } },
-			/* block 1 has lived too long, and here has never been sent on */
+			/* the lifetime of block 1 is over, and it was never sent on */
 			{ GET(2, CONTRIB(H3, 2, SAME(4))), LATER(10201),
 			  .out = { PUT(4, .from = SELF, .ranks = R(1), SAME(0)) } },
 			{ GET(3, CONTRIB(H4, 3, SAME(4))), LATER(10400),
 			  .out = { PUT(4, .from = SELF, .ranks = R(1), SAME(2)) } },
-			/* what the evicted one left in the queue means nothing */
+			/* the queue entry of the evicted block is ignored */
 			{ FLUSH, .out = { PUT(4, .from = SELF, .ranks = R(1), SAME(3)) } },
 			{ FLUSH },
 			{ FLUSH, LATER(11201),
@@ -60,7 +63,10 @@ static const struct test_case cases[] = {
 			{ FLUSH, .out = { PUT(4, .from = SELF, .ranks = R(1), SAME(1)) } },
 			{ FLUSH, .out = { PUT(4, .from = SELF, .ranks = R(1), SAME(2)) } },
 			{ GET(1, CONTRIB(H1, 1, SAME(3))) },
-			/* 5 is the first block; of another communicator, or not all before 6 */
+			/*
+			 * 5 is the first block; no slot is free for another communicator, or if a
+			 * block before 6 is not done
+			 */
 			{ GET(2, CONTRIB(H3, 2, .block = 37, .done = 30, .epoch = 0xe90c8)),
 			  .out = { PUT(4, .from = H3, .ranks = R(2), .block = 37, .done = 30,
 				       .epoch = 0xe90c8, .ttl = 63, .flags = CANARY_F_BYPASS,
@@ -69,7 +75,10 @@ static const struct test_case cases[] = {
 			  .out = { PUT(4, .from = H3, .ranks = R(2), SAME(4), .done = 5, .ttl = 63,
 				       .flags = CANARY_F_BYPASS, .origin = SELF) } },
 			{ GET(2, CONTRIB(H3, 2, SAME(4), .done = 6)) },
-			/* the second and the third are there, and what is collecting is never over */
+			/*
+			 * the second and the third slot are there; a block that collects is never
+			 * taken
+			 */
 			{ GET(2, CONTRIB(H3, 2, SAME(5), .done = 6)),
 			  .out = { PUT(4, .from = H3, .ranks = R(2), SAME(5), .done = 6, .ttl = 63,
 				       .flags = CANARY_F_BYPASS, .origin = SELF) } },
@@ -113,7 +122,7 @@ static const struct test_case cases[] = {
 			{ GET(3, CONTRIB(H4, 3, .members = 8)),
 			  .out = { PUT(4, .from = H4, .ranks = R(3), .members = 8, .ttl = 63,
 				       .flags = CANARY_F_BYPASS, .origin = SELF) } },
-			/* a known child is no new one */
+			/* a known child is not added again */
 			{ GET(1, CONTRIB(H1, 4, .members = 8)) },
 			{ FLUSH, LATER(1000), .out = { PUT(4, .from = SELF, .members = 8,
 							   .ranks = R(1) | R(2) | R(4)) } },
@@ -139,7 +148,7 @@ static const struct test_case cases[] = {
 			{ GET(2, CONTRIB(H3, 2, .to = H4)),
 			  .out = { PUT(3, .from = H3, .to = H4, .ranks = R(2), .ttl = 63,
 				       .flags = CANARY_F_BYPASS, .origin = SELF) } },
-			/* a newer attempt of another operation does not displace it either */
+			/* a newer attempt of another operation does not replace it */
 			{ GET(2, CONTRIB(H3, 2, .opsig = 9, .attempt = 1)),
 			  .out = { PUT(4, .from = H3, .ranks = R(2), .opsig = 9, .ttl = 63,
 				       .attempt = 1, .flags = CANARY_F_BYPASS,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * A processor may be stopped between any two instructions, for as long as its hypervisor likes. A
- * child runs the logic step by step; after each step a clock thread looks at the queue, as the
- * daemon's does, at its tail a step later than at its head: if it is empty, that sleeps until it is
- * woken.
+ * child process runs the logic step by step. After each step a clock thread looks at the queue as
+ * the daemon's does, at its tail a step later than at its head. If the queue is empty, the clock
+ * sleeps until it is woken.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -20,13 +20,13 @@
 
 static struct outputs outs;
 
-/* What the child says when it has done its work */
+/* What the child reports when it has done its work */
 struct said {
 	uint32_t woken;
 	bool done;
 };
 
-/* Word of the child at @p, with which it shares nothing but the addresses */
+/* Read a word of the child at @p. The two share only the addresses. */
 static uint64_t look(pid_t pid, const void *p)
 {
 	return ptrace(PTRACE_PEEKDATA, pid, p, 0);
@@ -63,7 +63,10 @@ static void child(const struct backend *b, const struct frame *in, struct said *
 	_exit(0);
 }
 
-/* Return: steps, 0 if it cannot be watched. @asleep: the clock, in the end, with a block to send */
+/*
+ * Return: number of steps, 0 if the child cannot be watched. @asleep: in the end the clock sleeps
+ * although a block waits
+ */
 static int watch(pid_t pid, const struct backend *b, const struct said *said, bool *asleep)
 {
 	struct csw_queue_ctl *q = b->queue_ctl();
@@ -88,7 +91,7 @@ static int watch(pid_t pid, const struct backend *b, const struct said *said, bo
 	return 0;
 }
 
-/* The frame @in comes, or (NULL) the flush program runs */
+/* Run the logic for the frame @in, or the flush program if @in is NULL. */
 static void step_through(const struct backend *b, const char *what, const struct frame *in)
 {
 	struct said *said = mmap(NULL, sizeof(*said), PROT_READ | PROT_WRITE,
@@ -123,7 +126,7 @@ static void begin(const struct backend *b, uint32_t patience)
 
 static void frame_of(struct frame *f, uint32_t block)
 {
-	/* On link: this is the root switch, which has patience. */
+	/* The leader is on link, so this is the root switch, which has patience. */
 	frame_in(f, 1, &(struct msg) { .from = H1, .to = H4, .ranks = R(1), .block = block });
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Two processors in the same descriptors: two threads run canary_xdp with contributions to the
- * same blocks, a third runs canary_flush. What comes out, added up as a leader would, must be
- * exact: each contribution in it once, whatever was merged, bypassed, carried or late.
+ * Two processors work on the same descriptors: two threads run canary_xdp with contributions to the
+ * same blocks, and a third one runs canary_flush. Add up what comes out, as a leader would. Each
+ * contribution must be in it exactly once, whether it was merged, bypassed, carried or late.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -35,12 +35,15 @@ struct thread {
 	int first, step;	/* ranks it plays */
 	bool flush;
 	struct sums *block;
-	uint64_t lost;		/* frames that went nowhere that a leader is */
+	uint64_t lost;		/* frames that left by a port without a leader */
 };
 
 static struct canary_switch *sw;
 static int ifindex[PORTS + 1], ends[PORTS + 1];
-/* Contributors that are not done; and that have begun, in all rounds: they begin in pairs. */
+/*
+ * Contributors that are not done, and contributors that have begun, over all rounds. They begin in
+ * pairs.
+ */
 static atomic_int running, started;
 
 static void leader(struct thread *t, const uint8_t *frame, uint32_t length)
@@ -136,7 +139,7 @@ static void *clock_thread(void *arg)
 	return NULL;
 }
 
-/* Rank by rank, independent of what the switch adds */
+/* Compute the sums rank by rank, independently of the switch. */
 static void expect(struct sums *s, uint32_t block)
 {
 	struct msg m;

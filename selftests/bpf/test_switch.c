@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Runs the cases of *_cases.c, and some made by rules, through the switch logic compiled natively
- * and (built with KERNEL) through the real programs, in both output modes.
+ * Runs the cases of *_cases.c, and some that are computed, in both output modes: through the switch
+ * logic compiled natively and, if built with KERNEL, through the real programs.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static const char * const counter_names[] = {
 
 #define ALL_COUNTERS	(CSW_COUNTER_COUNT + CANARY_DROPS)
 
-/* What is wrong with the running case; printed if it fails */
+/* What is wrong with the present case; printed if it fails */
 static char complaint[8192];
 static struct outputs outs;
 static uint64_t expected[ALL_COUNTERS];
@@ -262,9 +262,9 @@ static void run_bad(const struct backend *b, const struct bad_frame *bad)
 		printf("%s", complaint);
 }
 
-/* ---- cases made by rules ---- */
+/* ---- computed cases ---- */
 
-/* Each number of elements: taken, added, completed, sent on by clock and by carrier */
+/* Frames with @n elements: taken, added, completed, sent on by clock and by carrier */
 static bool sizes_good(const struct backend *b, uint16_t n)
 {
 	const struct test_case c = {
@@ -311,7 +311,7 @@ static void run_sizes(const struct backend *b)
 			printf("%s", complaint);
 }
 
-/* As many children as there can be, and one more */
+/* As many children as possible, and one more */
 static void run_crowd(const struct backend *b)
 {
 	const struct test_case c = { .children = CSW_CHILDREN_MAX, .slots = 16 };
@@ -343,7 +343,7 @@ static void run_crowd(const struct backend *b)
 		printf("#   %d frames came out\n", outs.n);
 }
 
-/* Does @m, which arrives at port 1, leave by this port (-1: by none)? */
+/* Does @m, which arrives at port 1, leave by this port? -1: does it leave by none? */
 static bool comes_out(const struct backend *b, const struct msg *m, int port)
 {
 	struct frame f;
@@ -354,8 +354,8 @@ static bool comes_out(const struct backend *b, const struct msg *m, int port)
 }
 
 /*
- * A port that has a master: what is addressed to that, maybe by the port's own address, is not the
- * switch's. Where not all are admitted, nobody gets past the rules that way.
+ * A port that has a master. What is addressed to the master, maybe by the port's own address, is
+ * not for the switch. With rules nobody gets past them that way.
  */
 static void run_captive(const struct backend *b)
 {
@@ -381,7 +381,7 @@ static void run_captive(const struct backend *b)
 	    "%s: ... until it has no master any more", b->name);
 }
 
-/* Whoever enqueues wakes a clock that sleeps, once. */
+/* Enqueueing wakes a sleeping clock, once. */
 static void run_wake(const struct backend *b)
 {
 	const struct test_case c = {};
@@ -401,7 +401,7 @@ static void run_wake(const struct backend *b)
 	    b->name);
 }
 
-/* ---- whatever comes: both backends do the same (@b NULL: @a only survives it) ---- */
+/* ---- random input: both backends do the same (@b is NULL: @a only has to survive it) ---- */
 
 static uint32_t random_state = 1;
 
@@ -520,7 +520,9 @@ static void run_random(const struct backend *a, const struct backend *b, int ste
 }
 
 #ifdef KERNEL_TOO
-/* Is a contribution for this block, addressed to port 1 as it was at first, taken? */
+/*
+ * Does the switch take a contribution for this block, addressed to port 1 with its first address?
+ */
 static bool takes(const struct backend *b, uint32_t block)
 {
 	uint64_t before = b->counter(CSW_NEW);

@@ -31,7 +31,7 @@ const struct person people[PEOPLE] = {
 	[FAR]		= { IP(10U, 0, 6, 6), UDP(22600), MAC(4, 66), 4 },
 };
 
-/* gateway, port: for @kind UNICAST; port 5 is none of the switch's */
+/* gateway, port: for @kind UNICAST. Port 5 is not one of the switch's. */
 static const struct {
 	__be32 addr;
 	uint32_t prefix;
@@ -76,8 +76,8 @@ static const struct neighbour kernel_neighbours[] = {
 };
 
 /*
- * Hosts 77 at their own ports (H1 from 70 to 80, those of port 3 more), the other switch and what is
- * beyond port 4 everything. In the order of ports and addresses.
+ * Admitted are hosts 77 at their own ports (H1 from 70 to 80, those of port 3 more), and everything
+ * from the other switch and from beyond port 4. Sorted by port and address.
  */
 static const struct {
 	uint32_t port;
@@ -89,7 +89,7 @@ static const struct {
 	{ 2, IP(10U, 0, 2, 3), 32, { { 77, 77 } } },
 	{ 2, IP(10U, 0, 0, 200), 32, { { 0, ~0U } } },
 	{ 3, IP(10U, 0, 3, 0), 24, { { 200, 300 }, { 77, 77 }, { ~0U, ~0U } } },
-	/* longer: this one counts */
+	/* longer than the one above, so this one counts */
 	{ 3, IP(10U, 0, 3, 77), 32, { { 5, 5 } } },
 	{ 4, 0, 0, { { 0, ~0U } } },
 };
@@ -181,7 +181,7 @@ static uint64_t mix(uint64_t x)
 
 uint32_t element(int rank, uint32_t block, uint8_t salt, uint32_t i)
 {
-	/* large ones: most sums overflow */
+	/* large numbers, so that most sums overflow */
 	return mix((uint64_t)block << 32 ^ (uint64_t)rank << 20 ^ (uint64_t)salt << 40 ^ i);
 }
 
@@ -209,7 +209,7 @@ static void put64(uint8_t *p, uint64_t v)
 	put32(p + 4, v);
 }
 
-/* RFC 1071, bytes as they are */
+/* Checksum of RFC 1071, over bytes in their order */
 static void ip_checksum(uint8_t *ip)
 {
 	uint32_t sum = 0;
@@ -227,7 +227,7 @@ const uint64_t world_secret[2][2] = {
 	{ 0x0706050403020100ULL, 0x0f0e0d0c0b0a0908ULL }, { 0x1122334455667788ULL, 0x99 },
 };
 
-/* An IPv4 address as lists have it */
+/* Write an IPv4 address as lists have it. */
 static void put_mapped(uint8_t *p, const void *addr)
 {
 	memset(p, 0, 10);
@@ -235,7 +235,10 @@ static void put_mapped(uint8_t *p, const void *addr)
 	memcpy(p + 12, addr, 4);
 }
 
-/* What the switch gives to who it bypasses: PROTOCOL.md, "Restoration carries no data" */
+/*
+ * Write the cookie that the switch gives to bypassed members: PROTOCOL.md, "Restoration carries no
+ * data".
+ */
 static void put_cookie(uint8_t *p, const struct msg *m, __be32 addr, __be16 port, bool old)
 {
 	uint8_t claim[40] = { 0 };
@@ -279,7 +282,7 @@ static uint32_t payload_children(uint8_t *p, const struct msg *m)
 	return n;
 }
 
-/* Sum the data of all ranks, element by element; return their checksum. */
+/* Write the sums of the data of all ranks. Return: their checksum. */
 static uint32_t payload_elements(uint8_t *p, const struct msg *m)
 {
 	uint32_t i, checksum = 0;
@@ -340,7 +343,7 @@ static void canary(uint8_t *h, const struct msg *m, uint32_t *payload)
 	put16(h + 50, 4 * m->elements);
 	h[52] = m->kind;
 	h[53] = m->load;
-	/* A switch's number is its address here, too. */
+	/* A switch's number is its address in these tests. */
 	memcpy(h + 56, &people[m->origin ? m->origin : m->from == SELF ? SELF : 0].addr, 4);
 	if (m->type == CANARY_CONTRIBUTION) {
 		put16(h + 22, single ? __builtin_ctz(m->ranks) : 0);
@@ -356,7 +359,7 @@ static void canary(uint8_t *h, const struct msg *m, uint32_t *payload)
 	*payload = m->elements * 4;
 }
 
-/* The mac is any number that the switch has to carry through unchanged. */
+/* The mac is an arbitrary number that the switch has to pass on unchanged. */
 static void canary_mac(uint8_t *h, const struct msg *m)
 {
 	bool single = __builtin_popcount(m->ranks) == 1;
@@ -405,7 +408,7 @@ static uint32_t ones_sum(const uint8_t *p, uint32_t n)
 	return sum;
 }
 
-/* RFC 768. @b: a frame whose UDP packet has @n bytes */
+/* Set the checksum of RFC 768. @b is a frame whose UDP packet has @n bytes. */
 static void udp_checksum(uint8_t *b, uint32_t n, enum udp_checksum how)
 {
 	uint32_t sum = ones_sum(b + 26, 8) + 17 + n;

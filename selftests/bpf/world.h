@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The little world that the switch tests take place in: a switch with four ports, who is
- * behind them, and packets described by what they say. The frames are made here, by code that
- * shares nothing with bpf/lib; what is expected of the switch is made by it too.
+ * The world of the switch tests: a switch with four ports, the hosts behind them, and packets
+ * described by what they say. The code that makes frames shares nothing with bpf/lib. The frames
+ * that are expected of the switch are made by it, too.
  */
 #ifndef SELFTESTS_BPF_WORLD_H
 #define SELFTESTS_BPF_WORLD_H
@@ -23,29 +23,29 @@
 
 #define PORTS		4
 #define FRAME_MAX	4096
-#define FRAME_DATA	106	/* where a frame's elements begin */
+#define FRAME_DATA	106	/* offset of a frame's elements */
 #define WORLD_QUEUE	25500	/* bytes that may wait at the egress of a port */
 #define KERNEL		0	/* the port that stands for "left to the kernel" */
 
 #define MSEC		1000000ULL
 
-/* Members on hosts, and others. In this order in the table of world.c. */
+/* Members on hosts, and other nodes. The table of world.c has the same order. */
 enum who {
 	NOBODY,
 	SELF,		/* the switch */
 	LEADER,		/* behind the gateway of port 4 */
 	H1,		/* on port 1 */
-	H1B,		/* another rank on the same host: another UDP port */
+	H1B,		/* another rank on the same host, with another UDP port */
 	H2,		/* behind a plain router on port 1 */
 	H3,		/* on port 2 */
 	H4,		/* on port 3 */
 	SWITCH2,	/* another switch, on port 2 */
 	MULTI,		/* a leader with two equal-cost next hops: ports 3 and 4 */
 	ABSENT,		/* on port 3, but only the kernel knows its link-layer address */
-	ABSENT2,	/* another one */
+	ABSENT2,	/* the same as ABSENT */
 	NOWHERE,	/* there is no route to it */
 	LOCAL,		/* on the switch's own machine */
-	FAR,		/* behind a port that takes only small packets */
+	FAR,		/* behind a port with a small MTU */
 	PEOPLE,
 };
 
@@ -58,29 +58,29 @@ struct person {
 
 extern const struct person people[PEOPLE];
 
-/* A VLAN of port 3 that is a port of the switch itself */
+/* A VLAN of port 3 that is a port of the switch, too */
 #define VLAN_PORT	3
 #define VLAN_TAG	(0x8100U << 16 | 30)
 
-/* Which data are in a packet: a bit for each member */
+/* A bit for each member whose data are in a packet */
 #define R(n)		(1U << (n))
 
 /*
- * struct msg - a packet, by what it says; 0 means the usual
- * @from, @to: who
- * @type: a contribution by default
- * @ranks: whose data are in it; with one rank the packet has its rank and mac
- * @poke: bytes to be overwritten at the end, up to a 0 offset; then the IP checksum is set
- *	right again if @fix_ip
- * @cut: shorten the frame (or lengthen it) by so many bytes, whatever the headers say
+ * struct msg - a packet, by what it says; 0 means the usual value
+ *
+ * @from, @to:	sender and receiver
+ * @type:	0: a contribution
+ * @ranks:	members whose data are in it; with one rank the packet has its rank and mac
+ * @poke:	bytes to overwrite at the end; a 0 offset ends the list. The IP checksum is
+ *		corrected after that if @fix_ip
+ * @cut:	shorten the frame by so many bytes (or lengthen it), whatever the headers say
  */
-/* What is in the UDP header */
+/* The checksum in the UDP header */
 enum udp_checksum {
 	WHOLE,
-	LEFT_OUT,	/* the sum of the pseudo header: a virtual link does not need more; of what
-			 * leaves: if the kernel gets it
-			 */
-	LEFT_OUT_STILL,	/* of what leaves: in any case */
+	/* Sum of the pseudo header, as on virtual links. In what leaves: if the kernel sends it. */
+	LEFT_OUT,
+	LEFT_OUT_STILL,	/* in what leaves: always */
 	WRONG,
 	NONE,
 };
@@ -96,13 +96,13 @@ struct msg {
 	enum udp_checksum checksum;
 	enum who origin;
 	enum who child[4];
-	uint16_t children;	/* that many made-up ones instead */
-	uint16_t list;		/* number of the restoration, or of the one that the result follows */
-	bool old_cookies;	/* under the switch's last secret */
-	bool bad_cookie;	/* of the last child */
-	uint8_t salt;		/* other data and tags from the same ranks */
-	bool other_mac;		/* addressed to another machine on the link */
-	uint32_t tag[5];	/* of VLANs, the outer one first: type << 16 | VLAN */
+	uint16_t children;	/* instead of @child: so many made-up children */
+	uint16_t list;		/* number of the restoration that it is or belongs to */
+	bool old_cookies;	/* made with the switch's last secret */
+	bool bad_cookie;	/* the last child has a wrong one */
+	uint8_t salt;		/* changes data and tags of the ranks */
+	bool other_mac;		/* sent to another machine on the link */
+	uint32_t tag[5];	/* VLAN tags, the outer one first: type << 16 | VLAN */
 	struct {
 		uint16_t offset;
 		uint8_t value;
@@ -117,35 +117,35 @@ struct frame {
 	uint8_t bytes[FRAME_MAX];
 };
 
-/* Addresses of the switch's ports, its routes and neighbours, as the daemon would set them */
+/* The addresses of the switch's ports, its routes and neighbours, as the daemon would set them */
 void world_port(int port, struct csw_port *p, bool shaped);
 int world_routes(struct csw_route_key *key, struct csw_route *route, int i);
 int world_neighbours(struct csw_neigh_key *key, struct csw_neigh *neigh, int i);
 /* Neighbours that only the kernel knows */
 int world_kernel_neighbours(struct csw_neigh_key *key, struct csw_neigh *neigh, int i);
 
-/* Who is admitted where that is asked: see world.c */
+/* Who is admitted by the rules: see world.c */
 int world_admissions(struct csw_admission_key *key, struct csw_admission *admission, int i);
 
-/* The switch's secrets, the present one first. Cookies are made with them by themselves. */
+/* The switch's secrets, the present one first. The tests compute cookies from them on their own. */
 extern const uint64_t world_secret[2][2];
 
-/* Frames leave by the kernel, which knows what was left out. */
+/* Frames leave through the kernel, which completes checksums. */
 extern bool world_shaped;
 
-/* The UDP checksum of a frame that was changed */
+/* Set the UDP checksum of a frame that was changed. */
 void frame_checksum(struct frame *f);
 
-/* The frame that says @m, as it arrives at @port from outside. */
+/* Make the frame for @m, as it arrives at @port from outside. */
 void frame_in(struct frame *f, int port, const struct msg *m);
 
 /*
- * The frame that says @m, as the switch sends it out of @port; for KERNEL as it would leave the
- * frame that came in at @in_port.
+ * Make the frame for @m, as the switch sends it out of @port. For KERNEL, it is as the frame that
+ * came in at @in_port would leave.
  */
 void frame_out(struct frame *f, int port, int in_port, const struct msg *m);
 
-/* The element that a rank contributes */
+/* An element that a rank contributes */
 uint32_t element(int rank, uint32_t block, uint8_t salt, uint32_t i);
 uint64_t tag_of(int rank, const struct msg *m);
 
