@@ -47,7 +47,7 @@ struct topo {
 	uint32_t hosts;
 	uint32_t cables;
 	struct cable *cable;
-	char (*name)[24];		/* of switches */
+	char (*name)[32];		/* of switches */
 	uint8_t *level;			/* of switches: 0 if it has hosts */
 };
 
