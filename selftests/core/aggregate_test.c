@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What aggregates, which have no mac, may say: they are no witness of who runs another operation,
- * keep out no contribution that has a mac, and cost those in whose name they come nothing more
- * than they spoil.
+ * What aggregates may claim. They have no mac. So they do not prove that another rank runs a
+ * different operation. They keep out no contribution that has a mac. If they come in somebody's
+ * name, they cost him no more than they spoil.
  */
 #include "selftests/tap.h"
 #include "fixture.h"
@@ -18,7 +18,7 @@ struct held_packet {
 	u32	data[BLOCK];
 };
 
-/* Contributions to one block, held back until they are handed on */
+/* Contributions to one block that are held back for now */
 struct held {
 	struct tnet *s;
 	u32	block;
@@ -46,7 +46,7 @@ static bool hold(void *arg, int from, int to, const struct canary_hdr *h)
 	return true;
 }
 
-/* All but rank 0 post; what they contribute to its first block is held. */
+/* All ranks but 0 post. Their contributions to the first block of rank 0 are held. */
 static void hold_begin(struct held *held, u32 elements)
 {
 	u32 i;
@@ -76,7 +76,7 @@ static enum canary_drop inject_forged(struct tnet *s, u16 leader, u32 block, u16
 	return tnet_inject(s, leader, &p, len, from);
 }
 
-/* Does rank 0 end the communicator, and blame just @culprit? */
+/* Does rank 0 end the communicator, and blame only @culprit? */
 static bool blames(struct held *held, u16 culprit)
 {
 	u16 rank[4];
@@ -85,7 +85,10 @@ static bool blames(struct held *held, u16 culprit)
 	       cnr_missing(tnet_comm(held->s, 0), rank, 4) == 1 && rank[0] == culprit;
 }
 
-/* Rank 0 alone runs something else, and a forged aggregate says that it is not alone. */
+/*
+ * Rank 0 alone runs a different operation. A forged aggregate claims that another rank runs the
+ * same.
+ */
 static void test_witness(bool first)
 {
 	const char *when = first ? "before" : "after";
@@ -106,7 +109,7 @@ static void test_witness(bool first)
 	tnet_free(held.s);
 }
 
-/* What switches made is a witness, once it is that of all others. */
+/* An aggregate of switches is evidence if it has the data of all other ranks. */
 static void test_witness_tag(void)
 {
 	struct tnet *s = connected(MEMBERS, true);
@@ -121,8 +124,8 @@ static void test_witness_tag(void)
 }
 
 /*
- * Rank 0 has not posted, and a forged aggregate for its block was taken. The others' contributions,
- * which have macs, are taken all the same.
+ * Rank 0 has not posted, and has taken a forged aggregate for its block. It takes the contributions
+ * of the others all the same, as these have macs.
  */
 static void test_doubt(const char *what, u16 count, u32 opsig, u16 elements)
 {
@@ -146,7 +149,7 @@ static void test_doubt(const char *what, u16 count, u32 opsig, u16 elements)
 	tnet_free(held.s);
 }
 
-/* An aggregate that was there first, and is right, stays when one of its ranks comes again. */
+/* A right aggregate came first. It stays when one of its ranks contributes again. */
 static void test_doubt_right(void)
 {
 	const struct held_packet *of;
@@ -179,8 +182,8 @@ static void test_doubt_right(void)
 }
 
 /*
- * In the name of a switch that is known, whole aggregates come that are wrong. They cost a look
- * and are counted; what the switch makes is taken as before, parts too.
+ * Wrong aggregates of all members come in the name of a known switch. Each costs one look and is
+ * counted. The switch's own aggregates are taken as before, also those of some members.
  */
 static void test_whole(void)
 {
@@ -202,7 +205,7 @@ static void test_whole(void)
 	    (unsigned long long)tags);
 	if (!tnet_wait_completed(s, 2, 5 * S))
 		abort();
-	/* One is late, so that the switch sends what it has without it. */
+	/* One rank is late, so that the switch sends on without it. */
 	for (i = 0; i < MEMBERS - 1; i++)
 		tnet_post(s, i, 10 * BLOCK);
 	tnet_pass(s, tnet_now(s) + 20 * MS);
@@ -216,8 +219,8 @@ static void test_whole(void)
 }
 
 /*
- * Somebody passes a switch's aggregate on in his own name: an address that a hash which everybody
- * knows puts into the place of the switch's. The switch stays known all the same.
+ * Somebody sends a switch's aggregate on from his own address. The hash of addresses is public, and
+ * his address has the same place in it as the switch's. The switch stays known all the same.
  */
 struct posing {
 	struct tnet *s;
@@ -261,7 +264,7 @@ static bool forgets(u64 seed)
 	tnet_connect(p.s, -1);
 	if (!tnet_wait_state(p.s, CNR_CONNECTED, 10 * S))
 		abort();
-	post_all(p.s, MEMBERS, BLOCK);		/* led by rank 0 */
+	post_all(p.s, MEMBERS, BLOCK);		/* rank 0 leads the block */
 	if (!tnet_wait_completed(p.s, 1, 5 * S) || !cnr_merger_known(tnet_comm(p.s, 0), &in))
 		abort();
 	post_all(p.s, MEMBERS, (MEMBERS - 1) * BLOCK);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The protocol core under simulated faults: every sum is compared with one computed without
- * the protocol, every run must end, and no vector may stay behind.
+ * The protocol core under simulated faults. Every sum is compared with one that is computed without
+ * the protocol. Every run must end, and no vector may be left.
  */
 #include <stdlib.h>
 
@@ -150,7 +150,7 @@ static void test_dead_rank(void)
 	tnet_free(s);
 }
 
-/* More die than are remembered by name: the number is right. */
+/* More ranks die than are remembered by name. Their number is right. */
 static void test_many_dead(void)
 {
 	struct tnet_config cfg = { .members = 80, .seed = 4 };
@@ -173,7 +173,9 @@ static void test_many_dead(void)
 	tnet_free(s);
 }
 
-/* Return: ns from closing one of 8 ranks, which would linger for 2 s, until all others failed */
+/*
+ * Return: ns from closing one of 8 ranks, which would linger for 2 s, until all others have failed
+ */
 static u64 leaving_took(u64 seed, int leaver)
 {
 	struct tnet_config cfg = {
@@ -206,7 +208,10 @@ static u64 leaving_took(u64 seed, int leaver)
 	return took;
 }
 
-/* Who closes says goodbye when everybody has everything, whether others wait for more or not. */
+/*
+ * A rank that closes says goodbye when everybody has everything, whether others wait for more or
+ * not.
+ */
 static void leaving_lossy(void)
 {
 	u64 longest = 0, took;
@@ -249,7 +254,7 @@ static void test_leaving_rank(void)
 	    "leaving in the middle: others end with ECONNRESET");
 	tnet_free(s);
 
-	/* Who asks for what the rank never posted does not keep it. */
+	/* Questions about what a rank never posted do not keep it from leaving. */
 	s = connected(3, false);
 	post_all(s, 3, 352 * 3);
 	tnet_wait_completed(s, 1, 5 * S);
@@ -285,7 +290,7 @@ static void test_mismatch(bool aggregate)
 	tnet_free(s);
 }
 
-/* Whoever leads the first block: the odd one out is named, not its neighbour. */
+/* Whoever leads the first block, the rank that differs is named, and not its neighbour. */
 static void test_mismatch_named(void)
 {
 	struct tnet_config cfg = { .members = 3, .fixed_first = true, .seed = 8 };
@@ -310,7 +315,7 @@ static void test_mismatch_named(void)
 	tap(right == 27, "another length among three: named rightly %u of 27 times", right);
 }
 
-/* Each closes as soon as it is done; the last ones still get their results. */
+/* Each rank closes as soon as it is done. The last ones still get their results. */
 static bool lossy_end(u64 seed, bool *exact)
 {
 	struct trial sc = {
@@ -356,7 +361,7 @@ static void test_lossy_end(void)
 	tap(exact == 20, "19 %% loss, closing when done: all have results (%u of 20)", exact);
 }
 
-/* A leader that owes results is gone for good: an error, not for ever. */
+/* A leader that owes results is gone. The others get an error in the end. */
 static void test_leader_gone(void)
 {
 	struct tnet *s = connected(3, false);
@@ -381,7 +386,7 @@ static void test_leader_gone(void)
 	tnet_free(s);
 }
 
-/* Rank 0 goes without waiting; who closes as it should still serves the others. */
+/* Rank 0 goes without waiting. Ranks that close properly still serve the others. */
 static void test_root_gone(void)
 {
 	struct drop_nth d = { .type = CANARY_RESULT, .from = 1 };
@@ -401,7 +406,7 @@ static void test_root_gone(void)
 	tnet_free(s);
 }
 
-/* As if so many blocks had passed, in which nobody was heard singly. */
+/* Act as if so many blocks had passed without a packet of a single member. */
 static void skip_blocks(struct tnet *s, u32 members, u32 blocks)
 {
 	struct cnr_comm *c;
@@ -418,7 +423,7 @@ static void skip_blocks(struct tnet *s, u32 members, u32 blocks)
 	}
 }
 
-/* Blocks from just before one that refreshes what is known of a member */
+/* Run blocks up to one that refreshes what is known of a member. */
 static void refresh_one(struct tnet *s, u32 members)
 {
 	u32 done = tnet_completed(s, 0);
@@ -429,7 +434,7 @@ static void refresh_one(struct tnet *s, u32 members)
 	tnet_run(s, tnet_now(s) + 5 * S);
 }
 
-/* After half of all serial numbers, what was heard at the beginning is the past still. */
+/* After half of all serial numbers, what was heard at the beginning must still count as old. */
 static void test_half_round(void)
 {
 	struct tnet *s = connected(6, true);
@@ -451,7 +456,7 @@ static void test_half_round(void)
 	tnet_free(s);
 }
 
-/* Everything comes twice, while half of the block is still missing: nothing is spoilt. */
+/* Every packet comes twice while half of the block is missing. Nothing is spoilt. */
 static void test_repeated_aggregates(void)
 {
 	struct tnet *s = connected(8, true);
@@ -497,8 +502,8 @@ static void test_limits(void)
 }
 
 /*
- * Rank 0 goes as soon as it has all results itself: nobody can tell any more what everybody
- * has, and vectors are given back all the same.
+ * Rank 0 goes as soon as it has all results itself. Then nobody can tell what everybody has.
+ * Vectors are given back all the same.
  */
 static void test_root_gone_first(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the tests of the core have in common: a connected communicator, posts, counters. */
+/* Common parts of the core's tests: a connected communicator, posts, counters */
 #ifndef SELFTESTS_CORE_FIXTURE_H
 #define SELFTESTS_CORE_FIXTURE_H
 
@@ -27,7 +27,7 @@ static inline struct tnet *connected_as(u32 members, bool aggregate, u8 algorith
 	return s;
 }
 
-/* Trees are what most tests are about: their vectors should not become rings. */
+/* Most tests are about trees, so their operations must not become rings. */
 static inline struct tnet *connected(u32 members, bool aggregate)
 {
 	return connected_as(members, aggregate, CANARY_ALG_TREE);
@@ -52,7 +52,7 @@ static inline u64 counter(struct tnet *s, u32 members, enum cnr_counter which)
 	return sum;
 }
 
-/* How many members' operations ended with @error, which names @culprit and nobody else? */
+/* Return: number of members whose operations ended with @error, and which blame only @culprit */
 static inline u32 blaming(struct tnet *s, u32 members, int error, u16 culprit)
 {
 	u16 rank[4];

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Aggregates that nobody sent. */
+/* Forged aggregates */
 #ifndef SELFTESTS_CORE_FORGE_H
 #define SELFTESTS_CORE_FORGE_H
 
 #include "core/inside.h"
 
 /*
- * One of @count members for @block, that @c leads, with as much in it as somebody can know who has
- * no key; of a block that is not posted, less. @h has room for it. Return: its length
+ * Forge an aggregate of @count members for @block, which @c leads. It contains what somebody
+ * without the key can know. If the block is not posted, that is less. @h has room for it. Return:
+ * its length
  */
 static inline u32 forge_aggregate(struct cnr_comm *c, u32 block, u16 count, struct canary_hdr *h)
 {
@@ -33,7 +34,7 @@ static inline u32 forge_aggregate(struct cnr_comm *c, u32 block, u16 count, stru
 	return sizeof(*h) + p.length;
 }
 
-/* The first block from the earliest one on that @c leads */
+/* The first block at or after the earliest one that @c leads */
 static inline u32 forge_block(struct cnr_comm *c)
 {
 	u32 block = c->una;

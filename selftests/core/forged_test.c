@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Aggregates that no switch made: they have no mac, so that anybody may make them up who can send
- * to a leader. What they cost is bounded, and neither a sum nor a communicator is lost.
+ * Forged aggregates. They have no mac, so everybody who can send to a leader may make them up.
+ * Their cost is bounded, and neither a sum nor a communicator is lost.
  */
 #include "selftests/tap.h"
 #include "fixture.h"
@@ -32,8 +32,8 @@ static u32 alive(struct tnet *s)
 }
 
 /*
- * Rank 0 has posted, the others are idle. Its first block gets a whole aggregate that is wrong, or
- * parts of one: nobody spins, nobody is asked on and on, nobody is blamed.
+ * Rank 0 has posted, the others are idle. Its first block gets wrong aggregates: of all members, or
+ * of some. Nobody spins, nobody is asked on and on, nobody is blamed.
  */
 static void test_idle(const char *what, const u16 *counts)
 {
@@ -63,12 +63,12 @@ static void test_idle(const char *what, const u16 *counts)
 	tnet_free(s);
 }
 
-/* What there is between the members, and what the forger calls itself */
+/* What is between the members, and how the forger appears */
 struct stage {
 	const char *name;
 	bool	aggregate;
-	int	from;		/* FORGER, or SWITCH, whose address it takes */
-	u16	count;		/* of members' data that each packet says it has */
+	int	from;		/* FORGER, or SWITCH, whose address it uses */
+	u16	count;		/* members in each aggregate */
 	u32	posts;		/* ranks that post at once; the others are late */
 };
 
@@ -90,18 +90,18 @@ static const struct stage stages[] = {
 	{ "a switch, in its name, one posts", true, SWITCH, 3, 1 },
 };
 
-/* Counters of all members, before and after */
+/* Counters of all members, before and after the flood */
 struct cost {
 	u64	packets;	/* that members sent */
 	u64	probes;
 	u64	attempts;
 	u64	again;		/* attempts after the flood */
-	u64	merged;		/* aggregates then */
+	u64	merged;		/* aggregates after the flood */
 	u64	time;
 	u32	hostile;
 	u32	operations;
 	u32	highest;	/* attempt of any block */
-	bool	spoilt;		/* something is believed of the network that is not so */
+	bool	spoilt;		/* the core believes something wrong about the network */
 };
 
 static u64 sent(struct tnet *s)
@@ -132,7 +132,7 @@ static u32 highest_attempt(struct tnet *s)
 	return highest;
 }
 
-/* Is all as usual, when the flood has been over for some time? */
+/* Is everything as usual some time after the flood? */
 static bool afterwards(struct tnet *s, const struct stage *st, struct cost *cost)
 {
 	u64 usual = 2 * tnet_comm(s, 0)->cfg.rto_min;
@@ -157,9 +157,9 @@ static bool afterwards(struct tnet *s, const struct stage *st, struct cost *cost
 }
 
 /*
- * A first operation makes the switch known. Then one after the other; who is late posts when the
- * others have waited for the length of the flood. The flood goes to the leader of each block in
- * turn.
+ * A first operation makes the switch known. Then operations follow one after the other. Late ranks
+ * post when the others have waited as long as the flood lasts. The flood goes to the leaders of the
+ * blocks in turn.
  */
 static struct cost run_stage(const struct stage *st, bool flood)
 {
@@ -214,7 +214,7 @@ static void test_flood(const struct stage *st)
 	    "flood, %s: %u hostile packets cost %llu, %llu PROBEs instead of %llu", st->name,
 	    with.hostile, (unsigned long long)more, (unsigned long long)with.probes,
 	    (unsigned long long)without.probes);
-	/* What a known switch merges rightly pays for more. */
+	/* What a known switch merges correctly earns further attempts. */
 	if (st->from == SWITCH)
 		blocks += 10 * OPERATIONS / 2;
 	tap(with.attempts <= blocks && with.highest <= CNR_BYPASS_ATTEMPT,
@@ -226,8 +226,8 @@ static void test_flood(const struct stage *st)
 }
 
 /*
- * In the name of a switch that is known, each block gets a part that leaves no room for what the
- * switch has: it is incomplete, as by a loss, and begun anew.
+ * In the name of a known switch, each block gets an aggregate of some members that leaves no room
+ * for the switch's own. So the block stays incomplete, as after a loss, and is begun anew.
  */
 static void test_known(void)
 {
@@ -262,12 +262,12 @@ static void test_known(void)
 }
 
 /*
- * `done` of aggregates says on their way that all have all results, while rank 3 lacks one of the
- * first operation: whoever believed that would have given it away when rank 3 asks.
+ * `acked` of aggregates is changed on the way and claims that everybody has all results, but rank 3
+ * lacks one of the first operation. Who believed that would have freed it before rank 3 asks.
  */
 struct flip {
 	struct tnet *s;
-	u32	block;		/* of which rank 3 gets no result */
+	u32	block;		/* rank 3 does not get its result */
 	bool	deaf;
 	u32	flipped;
 };
@@ -303,7 +303,7 @@ static void test_done(void)
 	tnet_free(f.s);
 }
 
-/* Everything is merged, so that nobody says what it has but by what it contributes. */
+/* Everything is merged, so members say what they have only by their contributions. */
 static void test_release(void)
 {
 	struct tnet *s = connected(MEMBERS, true);
@@ -318,7 +318,10 @@ static void test_release(void)
 	}
 	packets = tnet_traffic(s)->packets - packets;
 	tap(most == CNR_OPS_BEGUN, "small operations: at most %u are kept", most);
-	/* Up and down over two hops, but the aggregate to the leader goes over one. */
+	/*
+	 * Each packet takes two hops up or two hops down. Only the aggregate takes one, to the
+	 * leader.
+	 */
 	tap(packets == 200 * 2 * MEMBERS, "small operations: nothing else is sent (%llu packets)",
 	    (unsigned long long)packets);
 	tnet_pass(s, tnet_now(s) + S);

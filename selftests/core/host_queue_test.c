@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What a member leaves in a queue of its own host, when that was full: as a flow of TCP would.
+ * How much a member leaves in a queue of its own host after that was full. It shares the queue as a
+ * TCP flow would.
  */
 #include <stdlib.h>
 #include <string.h>

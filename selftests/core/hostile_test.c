@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Packets of somebody who is no member: changed, cut, made up. No sum changes, none stops. */
+/* Packets of a stranger: changed, cut, made up. They change and stop no sum. */
 #include "selftests/tap.h"
 #include "core/inside.h"
 #include "fixture.h"
 
-/* Any byte of any packet changed, any prefix: nothing may be accepted that alters a sum. */
+/* Change any byte of any packet, or cut it anywhere. Nothing that alters a sum may be accepted. */
 static bool tamper(void *arg, int from, int to, const struct canary_hdr *h)
 {
 	struct tnet *s = arg;
@@ -36,7 +36,7 @@ static void test_tampering(u8 algorithm)
 	tnet_free(s);
 }
 
-/* Copies the first aggregate that passes, so that it can be used against the leader. */
+/* Copies the first aggregate that passes, to use it against the leader. */
 struct steal {
 	u8	packet[2048];
 	u32	len;
@@ -58,9 +58,9 @@ static bool steal(void *arg, int from, int to, const struct canary_hdr *h)
 }
 
 /*
- * An aggregate has no mac: whoever can send may make one up. One that claims to be all there is the
- * leader knows by its tag, and it costs nothing; a part of it is found out with the rest, and the
- * block is begun anew.
+ * An aggregate has no mac, so whoever can send may forge one. If it claims to be complete, the
+ * leader recognises it by its tag, and it costs nothing. If it is a part, it is found when the
+ * block is complete, and the block is begun anew.
  */
 static void test_forged_aggregate(const char *what, u16 count, bool at_once)
 {
@@ -74,7 +74,7 @@ static void test_forged_aggregate(const char *what, u16 count, bool at_once)
 	tnet_faults(s)->filter_arg = &st;
 	while (!st.len && tnet_run(s, tnet_now(s) + 10 * CNR_USEC))
 		;
-	/* The true one is lost; this has data of nobody, and a checksum that fits them. */
+	/* The true one is lost. This one has nobody's data, and a sum that fits them. */
 	h->contribution.count = cpu_to_be16(count);
 	h->contribution.sum = cpu_to_be32(canary_length(h) / 4 * 7u);
 	h->contribution.tag ^= cpu_to_be64(1);
@@ -89,7 +89,7 @@ static void test_forged_aggregate(const char *what, u16 count, bool at_once)
 	tnet_free(s);
 }
 
-/* Before each contribution comes an aggregate that claims to be all there is. */
+/* Send an aggregate that claims to be complete before each contribution. */
 static bool forge(void *arg, int from, int to, const struct canary_hdr *h)
 {
 	struct tnet *s = arg;
@@ -123,8 +123,8 @@ static void test_forger(void)
 }
 
 /*
- * Of each result and each contribution that no switch may merge, a copy with two different elements
- * exchanged goes ahead: the checksum of the data is the same, and so is the header.
+ * Before each result, and each contribution that no switch may merge, send a copy with two
+ * different elements exchanged. The sum of the data and the header stay the same.
  */
 struct exchange {
 	struct tnet *s;
@@ -176,8 +176,8 @@ static void test_exchanged_data(void)
 }
 
 /*
- * Before each contribution comes the same from somebody else (rank 3, since there are no strangers
- * here), with the mark of a switch that does not admit who sent it.
+ * Before each contribution, send a copy from rank 3, as there are no strangers in this network. It
+ * has the mark of a switch that does not admit the sender.
  */
 struct replay {
 	struct tnet *s;
@@ -217,7 +217,7 @@ static void test_replay(void)
 	tnet_faults(s)->filter_arg = &r;
 	post_all(s, 4, 352 * 8);
 	tap(tnet_wait_completed(s, 1, 5 * S) && !tnet_wrong(s), "replayed contributions: exact");
-	/* 8 blocks of 4 leaders: 6 are led by ranks 0 to 2, for 2 others than rank 3 each */
+	/* 8 blocks of 4 leaders: ranks 0 to 2 lead 6 of them, each for 2 others than rank 3 */
 	tap(r.accepted == 12, "replayed contributions: %u came first", r.accepted);
 	tap(!counter(s, 4, CNR_C_requests_out) && r.results[0] == 6 && r.results[1] == 6 && r.results[2] == 6 && r.results[3] == 6,
 	    "replayed contributions: members are answered, each once (%u %u %u %u)", r.results[0],
@@ -226,8 +226,9 @@ static void test_replay(void)
 }
 
 /*
- * Rank 1 does not know how an operation runs, while all contributions to the first block that it leads are
- * in, merged. A single one of that block tells, and the block is over while it is looked at.
+ * Rank 1 does not know yet as what an operation runs. All contributions to the first block that it
+ * leads have arrived, merged. A single contribution to that block tells it. So the block completes
+ * while it is being handled.
  */
 #define HELD_BLOCK	4001
 
@@ -280,7 +281,7 @@ static void test_block_over_under_way(void)
 	tnet_free(t.s);
 }
 
-/* Who is told where the switches are takes no aggregates from elsewhere, but theirs. */
+/* A member that was told where the switches are takes aggregates of these, and of nobody else. */
 static void test_believed(bool elsewhere)
 {
 	const struct canary_addr near = canary_addr_of_ip4(cpu_to_be32(0xc6336400));

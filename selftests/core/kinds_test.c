@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The table of kinds: what it says of each holds, whichever loop does it. And each operator on each
- * type that there is has a kind.
+ * The table of kinds: its claims hold for each kind, whichever loop computes it. Each operator on
+ * each type that exists has a kind.
  */
 #include <stdio.h>
 
@@ -27,7 +27,7 @@ static void fill(u32 *data, u32 n)
 		*data++ = word();
 }
 
-/* Whatever is done first, and by whom, the result is the same; the identity changes nothing. */
+/* The result does not depend on the order, or on who combines. The identity changes nothing. */
 static bool combines(u8 kind)
 {
 	u32 a = word(), b = word(), c = word(), ab = canary_combine_word(kind, a, b), two[2];
@@ -59,7 +59,7 @@ static u32 plain_check(u8 kind, const u32 *data, u32 n)
 	return sum;
 }
 
-/* Loops for words, vectors and payloads agree, in place or not, and so do checksums. */
+/* The loops for words, vectors and payloads agree, in place or not. So do checksums. */
 static bool payloads(u8 kind)
 {
 	u32 a[WORDS], b[WORDS], want[WORDS], to[WORDS], n = word() % (WORDS + 1), i, check;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Leaving: who is done closes, at once, and those that are late still get their results. Who died
- * holds up nobody for longer than it takes to be sure of that, and there is a limit to all.
+ * Leaving. A member that is done closes at once, and late members still get their results. A dead
+ * member delays nobody for longer than it takes to be sure. Everything has a limit.
  */
 #include <stdlib.h>
 
@@ -10,14 +10,14 @@
 #include "fixture.h"
 
 #define MEMBERS		6
-#define ELEMENTS	(352 * 12)	/* every rank leads two blocks */
+#define ELEMENTS	(352 * 12)	/* so that every rank leads two blocks */
 #define DEAD		(5 * S)
 
-/* A link over which no results come until a time, or nothing at all */
+/* A link over which no results come until some time, or no packets at all */
 struct deaf {
 	struct tnet *s;
 	int	rank;
-	int	but;		/* this one it hears; itself: nobody */
+	int	but;		/* it hears this rank; if it is the rank itself: nobody */
 	u64	until;
 	bool	all;
 };
@@ -47,8 +47,8 @@ static struct tnet *joined(u8 algorithm, bool aggregate, u64 seed, u64 linger)
 }
 
 /*
- * Time passes, whoever has completed closes, until only @stay are not CLOSED or FAILED.
- * Return: how many these are
+ * Let time pass. Members close when their operations are complete. Stop when at most @stay members
+ * are not CLOSED or FAILED. Return: their number
  */
 static u32 leave_until(struct tnet *s, u64 until, u32 stay)
 {
@@ -75,7 +75,7 @@ static u32 exact(struct tnet *s)
 	return tnet_wrong(s) ? 0 : n;
 }
 
-/* All others are done, and gone as far as their applications know; one hears no result for long. */
+/* All other members are done, and closed by their applications. One gets no result for long. */
 static void test_slow(u8 algorithm, bool aggregate, bool silent, const char *name)
 {
 	u32 slow, good = 0, gone = 0;
@@ -105,8 +105,8 @@ static void test_slow(u8 algorithm, bool aggregate, bool silent, const char *nam
 }
 
 /*
- * One crashes with its result, before it could say so, and another one is slow: that gets its
- * result still, and then nobody waits for longer than it takes to know who is dead.
+ * A member crashes with its result before it could say so, and another one is slow. That one still
+ * gets its result. Then nobody waits longer than it takes to know who is dead.
  */
 static void test_dead(u32 dead, u32 slow, bool silent)
 {
@@ -146,7 +146,10 @@ static u32 blaming_comms(struct tnet *s, u16 culprit)
 	return n;
 }
 
-/* The dead are not waited for by those that go on either: they get their vectors, and its name. */
+/*
+ * Members that go on do not wait for the dead, either. They get their vectors back, and the name of
+ * the dead rank.
+ */
 static void test_dead_idle(u32 dead)
 {
 	struct tnet *s = joined(CANARY_ALG_TREE, true, 60 + dead, 0);
@@ -168,7 +171,7 @@ static void test_dead_idle(u32 dead)
 	tnet_free(s);
 }
 
-/* Rank 0 goes without a word: others agree without it, and who is slow gets what they have. */
+/* Rank 0 goes without a word. The others agree without it, and a slow one gets what they have. */
 static void test_root_gone(bool word)
 {
 	struct deaf d = { .rank = 5, .but = 5 };
@@ -200,7 +203,7 @@ static void test_root_gone(bool word)
 	tnet_free(d.s);
 }
 
-/* What the collector says is lost on the way to one member. */
+/* Drop what the collector says to one member. */
 static bool drop_told(void *arg, int from, int to, const struct canary_hdr *h)
 {
 	return !h->rank && ((h->type == CANARY_ACK && h->ack.to == cpu_to_be16(3)) ||
@@ -208,8 +211,8 @@ static bool drop_told(void *arg, int from, int to, const struct canary_hdr *h)
 }
 
 /*
- * The collector goes when it has told all but one that everybody has everything. Its successor
- * lacks nothing, so it looks for nobody; it has to answer nevertheless.
+ * The collector goes when it has told all members but one that everybody has everything. Its
+ * successor lacks nothing, so it looks for nobody, but it has to answer.
  */
 static void test_collector_disputed(bool closes)
 {
@@ -242,7 +245,10 @@ static void test_collector_disputed(bool closes)
 
 enum end { END_LIMIT, END_ABORT, END_TWICE };
 
-/* Who closed goes when its application's limit is over or it says so; not when it closes again. */
+/*
+ * A closed member goes when its application's limit is over, or when the application says so.
+ * Closing it again changes nothing.
+ */
 static void test_limit(enum end end, const char *name)
 {
 	struct deaf d = { .rank = 5, .but = 5 };
@@ -276,7 +282,7 @@ static void test_limit(enum end end, const char *name)
 	tnet_free(d.s);
 }
 
-/* Each closes when it is done, over links that lose and delay: nobody is left without. */
+/* Each member closes when it is done, over links that lose and delay. All get their results. */
 static void test_lossy(bool aggregate)
 {
 	u32 seed, good = 0, gone = 0;
@@ -298,7 +304,7 @@ static void test_lossy(bool aggregate)
 	    aggregate ? ", aggregated" : "", good, 10 * MEMBERS, gone);
 }
 
-/* The last one does not hear that all have everything, nor that the others leave. */
+/* The last member hears neither that all have everything, nor that the others leave. */
 static bool drop_goodbye(void *arg, int from, int to, const struct canary_hdr *h)
 {
 	return to == 15 && (h->type == CANARY_ACK || h->type == CANARY_LEAVE);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What a loss costs: one packet in an idle network, a percent of all packets on every link, a rank
- * that is late. In simulated time, so that times and counters are exact.
+ * The cost of losses: one packet in an idle network, one percent of all packets on every link, a
+ * rank that is late. Time is simulated, so times and counters are exact.
  */
 #include <stdlib.h>
 
@@ -50,7 +50,7 @@ static struct tnet *net_new(const struct net *n, u64 seed)
 	return s;
 }
 
-/* Nanoseconds that @operations of @blocks take, one after the other, from the second on. */
+/* Time in ns of @operations of @blocks each, one after the other, from the second one on */
 static u64 transfer(const struct net *n, u32 loss, u32 blocks, u32 operations, u64 seed)
 {
 	struct tnet *s = net_new(n, seed);
@@ -87,7 +87,7 @@ static void test_goodput(const struct net *n)
 struct drop {
 	enum canary_type type;
 	int	from, to;
-	u16	count;		/* of members' data in it, 0: any */
+	u16	count;		/* members in it; 0: any number */
 	u32	skip;
 	u32	done;
 	bool	large;
@@ -110,7 +110,7 @@ static const struct net idle = {
 	"idle", 8, true, 2, 1, 0, CNR_MSEC
 };
 
-/* One packet is lost; what that costs is exact. */
+/* One packet is lost. The cost of that is exact. */
 static void test_single(const char *what, struct drop d, u64 asked, u64 again, u64 requests,
 			u64 results, u64 groups)
 {
@@ -118,7 +118,7 @@ static void test_single(const char *what, struct drop d, u64 asked, u64 again, u
 	u64 begin;
 	bool good;
 
-	/* Members know their first aggregators, and tell: as after any question. */
+	/* Members know their first aggregators, and say so after each question. */
 	post_all(s, 8, 640 * BLOCK);
 	tnet_wait_completed(s, 1, 5 * S);
 	if (groups)
@@ -165,7 +165,7 @@ static bool drop_few(void *arg, int from, int to, const struct canary_hdr *h)
 	return true;
 }
 
-/* The block after @blocks more that @leader leads */
+/* The block that @leader leads, @blocks after the earliest one */
 static u32 block_of(struct tnet *s, u16 leader, u32 blocks)
 {
 	u32 block = tnet_comm(s, leader)->next + blocks;
@@ -175,7 +175,9 @@ static u32 block_of(struct tnet *s, u16 leader, u32 blocks)
 	return block;
 }
 
-/* @ranks are lost before anything was merged with them: just these are asked for it. */
+/*
+ * Contributions of @ranks are lost before they are merged. Only these ranks are asked for theirs.
+ */
 static void test_few(u32 ranks, u32 missing)
 {
 	struct tnet *s = net_new(&idle, 7);
@@ -200,8 +202,8 @@ static void test_few(u32 ranks, u32 missing)
 }
 
 /*
- * Three of four ranks are lost before their leaf. What it has of the fourth waits in the switches,
- * which says nothing about how late a packet may be that none holds.
+ * The contributions of three of four ranks are lost before their leaf. The leaf holds the fourth
+ * one until its timeout. That says nothing about how late packets may be that nobody holds.
  */
 static void test_held(void)
 {
@@ -224,7 +226,10 @@ static void test_held(void)
 	tnet_free(s);
 }
 
-/* Some ranks are lost, and when the block has been begun anew, one of them once more. */
+/*
+ * Contributions of some ranks are lost. When the block has been begun anew, one of them is lost
+ * again.
+ */
 struct twice {
 	struct tnet *s;
 	struct few first, again;
@@ -251,8 +256,8 @@ static bool drop_twice(void *arg, int from, int to, const struct canary_hdr *h)
 }
 
 /*
- * What switches may hold is waited for no longer than a block takes; begun anew, it is looked at when
- * answers are overdue.
+ * A leader waits no longer for what switches may hold than a block takes. A block that was begun
+ * anew is looked at when answers are overdue.
  */
 static void test_twice(void)
 {
@@ -276,13 +281,16 @@ static void test_twice(void)
 	tnet_free(s);
 }
 
-/* One rank's contribution is lost until the leader said WAIT to @victim; then its result is. */
+/*
+ * Drops one rank's contribution until the leader has said WAIT to @victim, and then the victim's
+ * result.
+ */
 struct waited {
 	struct tnet *s;
 	u32	block;
 	int	from, victim;
 	bool	wait;
-	u32	room;		/* blocks that may still have been contributed when it was asked */
+	u32	room;		/* blocks that might still have been contributed when it asked */
 	u64	lost_at;
 	u64	came_at;
 };
@@ -311,8 +319,8 @@ static bool drop_after_wait(void *arg, int from, int to, const struct canary_hdr
 }
 
 /*
- * The earliest block is asked for in time, though others are finished. When later results say that
- * it is finished, too, patience for a leader that said WAIT is over.
+ * A member asks for the earliest block in time, though others are finished. When later results say
+ * that this one is finished, too, it no longer waits as WAIT told it.
  */
 static void test_wait(void)
 {
@@ -336,7 +344,7 @@ static void test_wait(void)
 	tnet_free(s);
 }
 
-/* Switches hold everything, as rank 0 reaches none with what is to be merged; answers they do not. */
+/* Rank 0 gets nothing that switches merge, so they hold everything. They do not hold answers. */
 struct answers {
 	struct tnet *s;
 	u32	block;
@@ -361,7 +369,10 @@ static bool drop_answer(void *arg, int from, int to, const struct canary_hdr *h)
 	return true;
 }
 
-/* How soon a question is repeated hangs on how long answers take, not on what switches hold. */
+/*
+ * How soon a question is repeated depends on the time that answers take, and not on what switches
+ * hold.
+ */
 static void test_answer(void)
 {
 	struct tnet *s = net_new(&idle, 7);
@@ -380,7 +391,7 @@ static void test_answer(void)
 	tnet_free(s);
 }
 
-/* The last results of six leaders are lost to one member, and that of the seventh is not. */
+/* One member loses the last results of six leaders, but not that of the seventh. */
 struct tail {
 	struct tnet *s;
 	u32	first, done;
@@ -404,7 +415,10 @@ static bool drop_tail(void *arg, int from, int to, const struct canary_hdr *h)
 	return true;
 }
 
-/* Nothing comes that tells of them, but all have contributed: they are asked for together. */
+/*
+ * No later result tells of the lost ones. But all ranks have contributed, so they are asked for
+ * together.
+ */
 static void test_tail(void)
 {
 	struct tnet *s = net_new(&idle, 7);
@@ -425,7 +439,7 @@ static void test_tail(void)
 	tnet_free(s);
 }
 
-/* A rank computes 300 ms longer: 300 ms later, and nothing else. */
+/* A rank computes 300 ms longer: that costs 300 ms and nothing else. */
 static void test_slow(void)
 {
 	struct tnet *s = net_new(&idle, 3);
@@ -456,7 +470,7 @@ static void test_slow(void)
 	tnet_free(s);
 }
 
-/* From some moment on, contributions of one rank vanish, whatever is small arrives. */
+/* From some moment on, contributions of one rank vanish, but small packets arrive. */
 static void test_path(void)
 {
 	struct drop d = { .type = CANARY_CONTRIBUTION, .from = 5, .to = -99, .large = true };
@@ -473,7 +487,7 @@ static void test_path(void)
 	tnet_free(s);
 }
 
-/* The vector of a large operation comes back without another being posted. */
+/* The vector of a large operation is given back although no other operation is posted. */
 static void test_release(void)
 {
 	struct tnet *s = net_new(&idle, 3);

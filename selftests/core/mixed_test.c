@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Mixed versions, and what is planned but not built: a member drops it under a name of its own, and
- * says who sent it where people have to know. What switches do with the same is in
- * selftests/bpf/bad_frames.c.
+ * Mixed versions, and planned features that do not exist. A member drops such packets under names
+ * of their own. It remembers the sender if people have to know about it. selftests/bpf/bad_frames.c
+ * has the same for switches.
  */
 #include "selftests/tap.h"
 #include "core/inside.h"
@@ -13,8 +13,9 @@
 #define AT(field)	offsetof(struct canary_hdr, field)
 
 /*
- * struct odd - a contribution (or @type), of which a byte is another
- * @trouble, @value: what people are told
+ * struct odd - a contribution (or @type) with one byte changed
+ *
+ * @trouble, @value:	what people are told
  */
 struct odd {
 	const char *what;
@@ -62,7 +63,7 @@ static const struct odd odds[] = {
 	  CNR_TROUBLE_UNKNOWN },
 };
 
-/* Return: bytes of UDP payload */
+/* Return: bytes of the UDP payload */
 static u32 make(struct cnr_comm *c, const struct odd *o, struct canary_hdr *h)
 {
 	u32 len = forge_aggregate(c, forge_block(c), 1, h);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What was said to one rank is repeated to another, true in every byte; and what only some ranks may
- * say, or only about blocks that can be meant, is said by others, about others.
+ * Messages that reach the wrong rank, true in every byte. And messages that only some ranks may
+ * send, or that may only be about some blocks, from or about others.
  */
 #include "selftests/tap.h"
 #include "core/inside.h"
@@ -9,7 +9,9 @@
 
 #define MEMBERS	4
 
-/* Messages of members to each other without data: all types that ends of a job and losses bring */
+/*
+ * Messages of members to each other without data: all types that losses and the end of a job cause
+ */
 #define SESSION	(1ULL << CANARY_PROBE | 1ULL << CANARY_ALIVE | 1ULL << CANARY_ACK |		\
 		 1ULL << CANARY_LEAVE)
 #define TREES	(1ULL << CANARY_REQUEST | 1ULL << CANARY_FAILURE | 1ULL << CANARY_WAIT)
@@ -23,7 +25,7 @@ struct said {
 };
 
 struct ear {
-	u64	seen;		/* types */
+	u64	seen;		/* set of types */
 	u32	n;
 	struct said said[256];
 };
@@ -37,7 +39,10 @@ static bool overhear(void *arg, int from, int to, const struct canary_hdr *h)
 	return false;
 }
 
-/* All that was heard goes to somebody else. Return: how much of it was not refused as such. */
+/*
+ * Give all that was heard to somebody else. Return: number of messages that were not refused for
+ * that reason
+ */
 static u32 tell_others(struct tnet *s, struct ear *e)
 {
 	const struct said *m;
@@ -81,7 +86,7 @@ static void test_everything(u8 algorithm)
 	for (op = 1; op <= 8; op++) {
 		for (i = 0; i < MEMBERS - 1; i++)
 			tnet_post(s, i, 352 * 80);
-		/* one is late, so that it is asked whether it lives */
+		/* One rank is late, so that it is asked whether it lives. */
 		for (i = 0; i < 100; i++) {
 			tnet_pass(s, tnet_now(s) + 10 * MS);
 			wrong += tell_others(s, &e);
@@ -105,7 +110,7 @@ static void test_everything(u8 algorithm)
 	tnet_free(s);
 }
 
-/* @out, built with the key, as somebody would say it who has it. */
+/* Send @out, which was built with the key, as a member might. */
 static enum canary_drop say(struct tnet *s, struct cnr_out *out, int from, int to)
 {
 	cnr_to_rank(tnet_comm(s, from), out, to);
@@ -113,7 +118,10 @@ static enum canary_drop say(struct tnet *s, struct cnr_out *out, int from, int t
 	return tnet_inject(s, to, &out->hdr, sizeof(out->hdr), from);
 }
 
-/* What one has is not what all have; nobody has what another one did not contribute to. */
+/*
+ * What one member has, not all have. Nobody has the result of a block to which somebody has not
+ * contributed.
+ */
 static void test_done(void)
 {
 	struct tnet *s = connected(3, false);
@@ -126,7 +134,7 @@ static void test_done(void)
 		abort();
 	tnet_run(s, tnet_now(s) + S);
 	all = c->all_done;
-	c->una++;	/* as if it had one more than all others */
+	c->una++;	/* as if it had one result more than all others */
 	cnr_header(tnet_comm(s, 1), &out, CANARY_ACK, 0);
 	out.hdr.ack.acked = cpu_to_be32(c->una);
 	tap(say(s, &out, 1, 2) == CANARY_DROP_STATE && c->all_done == all,
@@ -159,7 +167,9 @@ static enum canary_drop say_taken(struct tnet *s, int from, int to, u32 acked)
 	return say(s, &out, from, to);
 }
 
-/* Who leads a block says that it has what we contributed. That ends silent blocks, and no others. */
+/*
+ * The leader of a block says that it has our contribution. That ends silent blocks, and no others.
+ */
 static void test_taken(void)
 {
 	struct tnet *s = connected(3, false);
@@ -228,7 +238,7 @@ static void test_sent(void)
 	tnet_free(s);
 }
 
-/* A refusal comes from who was asked. */
+/* Only the address that was asked may refuse. */
 static void test_refusal(void)
 {
 	struct tnet_config cfg = { .members = 3, .seed = 52, .key = true };
@@ -261,7 +271,7 @@ static enum canary_drop offer_cookie(struct tnet *s, struct cnr_out *out,
 	return tnet_inject(s, 1, &out->hdr, sizeof(out->hdr), 0);
 }
 
-/* A cookie that rank 0 gave to somebody who repeated our JOIN from elsewhere, and who passes it on */
+/* Somebody repeats our JOIN from elsewhere, gets a cookie from rank 0, and passes it on. */
 static void test_cookie(void)
 {
 	struct tnet_config cfg = { .members = 3, .seed = 53, .key = true };
@@ -296,7 +306,10 @@ static bool no_table(void *arg, int from, int to, const struct canary_hdr *h)
 	return h->type == CANARY_WELCOME && h->epoch && to == 1;
 }
 
-/* Less than any member offers: buffers would be counted by the element. */
+/*
+ * WELCOME with fewer elements than any member offers. A member would need more and more buffers, up
+ * to one for each element.
+ */
 static void test_welcome_small(void)
 {
 	const u16 least = CANARY_ELEMENTS(CNR_MTU_LEAST);
@@ -339,7 +352,7 @@ static void test_welcome_small(void)
 	tnet_free(s);
 }
 
-/* Two neighbours differ, and who could tell which of them is wrong has not posted for long. */
+/* Two neighbours differ. The rank that could tell which of them is wrong does not post for long. */
 static void test_ring_undecided(void)
 {
 	struct tnet *s = connected_as(3, false, CANARY_ALG_RING);
@@ -362,7 +375,7 @@ static bool drop_large_hop(void *arg, int from, int to, const struct canary_hdr 
 	return from == 2 && h->type == CANARY_RING_SUM && canary_length(h) > 400;
 }
 
-/* From some moment on, one hop of a ring takes small packets only. */
+/* From some moment on, one hop of a ring only takes small packets. */
 static void test_ring_path(void)
 {
 	struct tnet *s = connected_as(4, false, CANARY_ALG_RING);
@@ -382,7 +395,9 @@ static bool drop_ready(void *arg, int from, int to, const struct canary_hdr *h)
 	return h->type == CANARY_JOIN && h->flags & CANARY_F_READY && from == 2;
 }
 
-/* Who waits for others with the whole member table is told that nothing is added to it. */
+/*
+ * A member has the whole table and waits for others. It is told that nothing is added to the table.
+ */
 static void test_table_again(void)
 {
 	struct tnet_config cfg = { .members = 3, .seed = 57, .faults.filter = drop_ready };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Properties of the core in random networks: whatever is lost, repeated, delayed, changed, slow or
- * dead, every sum that completes is right, every operation ends, and nobody keeps a vector. A run
+ * Properties of the core in random networks, whatever is lost, repeated, delayed, changed, slow or
+ * dead. Every sum that completes is right, every operation ends, and nobody keeps a vector. A run
  * is a function of its seed.
  *
- *	random_test [RUNS [FIRST]]	with the seed of a failed run: random_test 1 SEED
+ *	random_test [RUNS [FIRST]]		with the seed of a failed run: random_test 1 SEED
  */
 #include <stdlib.h>
 #include <stdarg.h>
@@ -120,7 +120,7 @@ static void post_late(struct run *r, struct tnet *s)
 	(void)!tnet_post(s, r->slow, r->elements);
 }
 
-/* Everybody alive has an end of all that it posted: a sum, or an error. */
+/* Have all operations of all living members ended, with a sum or an error? */
 static bool ended(struct run *r, struct tnet *s)
 {
 	u32 i;
@@ -144,10 +144,10 @@ static bool wait_ended(struct run *r, struct tnet *s, u64 ns)
 }
 
 /*
- * How long to wait for what takes @ns without losses. A question and its answer cross eight links
- * at most, so that with a loss of 15 % three of four are in vain. So seed 501529 takes 1700 s and
- * is not stuck: a ring of 16 with a window of 1, where 308 blocks go around twice one after the
- * other, 30 hops of 0.2 s each.
+ * How long to wait for what takes @ns without losses. A question and its answer cross at most eight
+ * links. With a loss of 15 %, three of four are in vain. Example: seed 501529 takes 1700 s, but is
+ * not stuck. It is a ring of 16 with a window of 1, where 308 blocks go around twice, one after the
+ * other, in 30 hops of 0.2 s each.
  */
 static u64 patience(const struct run *r, u64 ns)
 {

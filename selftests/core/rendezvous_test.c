@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The rendezvous in simulated time: who comes late, again, with little, or not at all. */
+/*
+ * The rendezvous in simulated time: members that come late, again, with small packets, or not at
+ * all.
+ */
 #include "selftests/tap.h"
 #include "core/inside.h"
 #include "fixture.h"
 
-/* Its small offers are all that rank 0 hears at first, because rank 0 comes late. */
+/* Rank 0 comes late, and hears only the small offers of this member at first. */
 static void test_late_root(void)
 {
 	struct tnet_config cfg = { .members = 4, .seed = 11 };
@@ -68,7 +71,7 @@ static void test_rendezvous(void)
 	tnet_free(s);
 }
 
-/* Rank 0 answers, if only small packets: it is not the one to be named. */
+/* Rank 0 answers, but only small packets arrive. It must not be the rank that is named. */
 static void test_small_path_missing(void)
 {
 	struct tnet_config cfg = { .members = 3, .seed = 12, .faults.filter = drop_large };
@@ -84,7 +87,7 @@ static void test_small_path_missing(void)
 	tnet_free(s);
 }
 
-/* One packet of the rendezvous with an error would spoil the communicator for good. */
+/* An error in one packet of the rendezvous must not spoil the communicator for good. */
 static void test_corrupt(void)
 {
 	struct tnet_config cfg = { .members = 4, .faults.corrupt = 200000 };
@@ -110,7 +113,9 @@ static bool drop_ready(void *arg, int from, int to, const struct canary_hdr *h)
 	return h->type == CANARY_WELCOME && (h->flags & CANARY_F_READY);
 }
 
-/* Members that have the table of a rank 0 that is no more do not spoil that of the next. */
+/*
+ * Members have the table of a rank 0 that is gone. They must not spoil the table of the next one.
+ */
 static void test_restarted_root(void)
 {
 	struct tnet_config cfg = { .members = 3, .seed = 21, .faults.filter = drop_ready };
@@ -155,8 +160,8 @@ static bool see_cookie(void *arg, int from, int to, const struct canary_hdr *h)
 }
 
 /*
- * What rank 0 says to a JOIN of rank 1 of @members with @window and packets for @elements, once it
- * shows the cookie. Nothing is said before but that.
+ * Rank 1 of @members joins with @window and packets for @elements. Return: what rank 0 says when it
+ * sees the cookie. Before that it says nothing about the offer.
  */
 static enum canary_drop join_with(u16 members, u16 window, u16 elements)
 {
@@ -205,7 +210,7 @@ static void test_offers(void)
 	tap(join_with(4, 64, 352) == CANARY_DROP_MEMBERS, "JOIN: of another size: refused");
 }
 
-/* The last word of the rendezvous is lost, and rank 0 has nothing more to say. */
+/* The last message of the rendezvous is lost, and rank 0 has nothing more to say. */
 static void test_root_leaves_at_once(void)
 {
 	struct tnet_config cfg = { .members = 3, .seed = 4, .faults.filter = drop_ready };
@@ -227,7 +232,7 @@ static bool drop_ready_of_2(void *arg, int from, int to, const struct canary_hdr
 	return from == 2 && h->type == CANARY_JOIN && h->epoch;
 }
 
-/* Its JOIN came, nothing else does: as of a process that is gone, whose JOIN was in some queue. */
+/* Only the JOIN of a rank arrives, as if its process is gone and the JOIN was in some queue. */
 static void test_gone_before_ready(void)
 {
 	struct tnet_config cfg = { .members = 4, .seed = 14, .faults.filter = drop_ready_of_2 };
@@ -247,8 +252,8 @@ static void test_gone_before_ready(void)
 }
 
 /*
- * Rank 2's JOINs arrive, but for half a minute nothing does that rank 0 tells it: so they show a
- * cookie that is too old, and rank 2 lives all the same.
+ * The JOINs of rank 2 arrive, but for half a minute no answer of rank 0 does. So they show a cookie
+ * that is too old, although rank 2 lives.
  */
 static bool drop_told_2(void *arg, int from, int to, const struct canary_hdr *h)
 {
@@ -270,7 +275,7 @@ static void test_hears_nothing(void)
 	tnet_free(s);
 }
 
-/* Rank 3 is gone, rank 0 says so to all, and what it says to rank 1 is lost. */
+/* Rank 3 is gone. Rank 0 tells everybody, but the message to rank 1 is lost. */
 static bool drop_abort_to_1(void *arg, int from, int to, const struct canary_hdr *h)
 {
 	u32 *lost = arg;
@@ -328,12 +333,12 @@ static struct cnr_trouble trouble_of(struct tnet *s, int rank)
 	return t;
 }
 
-/* Rank 1 of 3 is wrong in one way: both rank 0 and it know which. */
+/* Rank 1 of 3 is wrong in one way. Both rank 0 and rank 1 know in which. */
 static void test_troubles(void)
 {
 	static const struct {
 		const char *what;
-		u32 comm;		/* added to the right one */
+		u32 comm;		/* added to the right number */
 		u16 members;
 		u8 key;
 		enum cnr_trouble_kind kind;
@@ -376,7 +381,7 @@ static void test_troubles(void)
 	}
 }
 
-/* Two processes say that they are rank 1; nobody is rank 2. */
+/* Two processes claim rank 1, and nobody rank 2. */
 static void test_claimed_twice(void)
 {
 	struct tnet_config cfg = { .members = 3, .seed = 22, .key = true };
@@ -404,7 +409,7 @@ static bool forge(void *arg, int from, int to, const struct canary_hdr *h)
 	return false;
 }
 
-/* A contribution of rank 1 without the key: named, and nothing more happens. */
+/* A contribution in the name of rank 1 without the key: it is reported, and has no other effect. */
 static void test_forged(void)
 {
 	bool done = false;
@@ -424,7 +429,7 @@ static void test_forged(void)
 	tnet_free(s);
 }
 
-/* Rank 0 says that rank 2 lives there. */
+/* A table of rank 0 with a wrong place of rank 2 */
 struct lie {
 	struct tnet		*s;
 	struct canary_peer	peer;
@@ -438,12 +443,12 @@ static bool tell_lie(void *arg, int from, int to, const struct canary_hdr *h)
 
 	if (h->type != CANARY_WELCOME || (h->flags & (CANARY_F_WAITING | CANARY_F_READY)))
 		return false;
-	/* This one still has the truth in it. */
+	/* this packet still has the right place */
 	root->peer[2] = *lie;
 	return !told;
 }
 
-/* Return: how often rank 1 refused a table that has rank 2 at that place; -1: it believed it */
+/* Return: how often rank 1 refused a table with that place of rank 2; -1: it believed the table */
 static int refused_at(struct canary_addr addr, u16 port)
 {
 	struct tnet_config cfg = { .members = 3, .seed = 17 };
@@ -489,7 +494,7 @@ static void test_hostile_root(void)
 	    "what looks like a member's place is believed");
 }
 
-/* Who is told to join from elsewhere would have members sent there. */
+/* If rank 0 took a JOIN from such an address, members would send there. */
 static void test_hostile_join(void)
 {
 	struct tnet_config cfg = { .members = 3, .seed = 5 };

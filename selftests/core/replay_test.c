@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Who sees packets sends them again, true in every byte: old JOINs keep nobody out, what a rank said
- * while it lived is no sign of life, and no question is answered twice.
+ * Replays: an attacker who sees packets sends them again, true in every byte. Old JOINs keep nobody
+ * out. What a rank said while it lived is no sign of life. No question is answered twice.
  */
 #include "selftests/tap.h"
 #include "core/inside.h"
@@ -16,14 +16,14 @@ struct held_packet {
 	int	to;
 };
 
-/* Packets of one kind that were sent by one rank */
+/* Packets of one kind that one rank has sent */
 struct record {
 	struct tnet *s;
 	int	from;
-	u64	types;		/* bits by enum canary_type */
-	int	deaf;		/* this rank gets no results, -1: none */
-	int	mute;		/* the first contribution of this one is lost, -1: of none */
-	int	said;		/* this one says LEAVE and nothing else, -1: none */
+	u64	types;		/* set of bits by enum canary_type */
+	int	deaf;		/* rank that gets no results; -1: none */
+	int	mute;		/* rank whose first contribution is lost; -1: none */
+	int	said;		/* rank that says LEAVE and nothing else; -1: none */
 	u32	n;
 	struct held_packet packet[KEPT];
 };
@@ -50,7 +50,7 @@ static bool record(void *arg, int from, int to, const struct canary_hdr *h)
 	u32 len = length(h);
 
 	if (from == r->from && to >= 0 && r->types & 1ULL << h->type) {
-		/* the latest */
+		/* only the latest are kept */
 		struct held_packet *p = &r->packet[r->n++ % KEPT];
 
 		memcpy(p->data, h, sizeof(*h));
@@ -84,7 +84,10 @@ static struct tnet *recorded(struct record *r, struct tnet_config *cfg, int from
 	return r->s;
 }
 
-/* All of it, to whom it went, as if it came from @from. Return: what became of the last one. */
+/*
+ * Send all of them again, to the same receivers, as if they came from @from. Return: what became of
+ * the last one
+ */
 static enum canary_drop replay(const struct record *r, int from)
 {
 	enum canary_drop drop = CANARY_DROP_NONE;
@@ -108,7 +111,7 @@ static void connect_all(struct tnet *s)
 		abort();
 }
 
-/* A JOIN of today, from elsewhere, while rank 0 still waits for others */
+/* A JOIN of this run comes from elsewhere while rank 0 still waits for others. */
 static void test_join_elsewhere(void)
 {
 	struct tnet_config cfg = { .members = 3, .seed = 31 };
@@ -128,7 +131,7 @@ static void test_join_elsewhere(void)
 	tnet_free(s);
 }
 
-/* JOINs of a job that is no more make the table complete, before the rank of today has come. */
+/* JOINs of an earlier job complete the table before the rank of this one has come. */
 static void test_join_of_yesterday(void)
 {
 	struct tnet_config cfg = { .members = 3, .seed = 32 };
@@ -153,7 +156,7 @@ static void test_join_of_yesterday(void)
 	tnet_free(s);
 }
 
-/* A process of rank 2 was there a while ago, at the same place; another one is there now. */
+/* A process of rank 2 was at the same place before. Now there is another one. */
 static void test_join_of_predecessor(void)
 {
 	struct tnet_config cfg = { .members = 3, .seed = 37 };
@@ -186,7 +189,7 @@ static bool drop_table(void *arg, int from, int to, const struct canary_hdr *h)
 	return to == r->from && h->type == CANARY_WELCOME && h->epoch;
 }
 
-/* It is gone before it has the table; its JOIN is said on and on. */
+/* A process is gone before it has the table. Its JOIN is repeated on and on. */
 static void test_join_for_the_dead(void)
 {
 	struct tnet_config cfg = { .members = 3, .seed = 33 };
@@ -208,7 +211,7 @@ static void test_join_for_the_dead(void)
 	tnet_free(s);
 }
 
-/* The answer of a leader that had to wait itself, repeated to one that lacks a result */
+/* A leader had to wait and said WAIT. That answer is repeated to a member that lacks a result. */
 static void test_wait(u8 algorithm)
 {
 	struct tnet_config cfg = { .members = 3, .seed = 34, .algorithm = algorithm };
@@ -219,7 +222,7 @@ static void test_wait(u8 algorithm)
 	u32 i, told, until;
 
 	connect_all(s);
-	/* Who leads the first block posts last: the rank after it asks, and is told to wait. */
+	/* The leader of the first block posts last. The rank after it asks, and is told to wait. */
 	c = tnet_comm(s, 0);
 	r.from = cnr_leader(c, c->una);
 	r.deaf = (r.from + 1) % 3;
@@ -232,7 +235,7 @@ static void test_wait(u8 algorithm)
 	tnet_run(s, tnet_now(s) + MS);
 	tap(r.n && replay(&r, r.from) == CANARY_DROP_DUPLICATE,
 	    "%s: WAIT repeated: no answer to what is asked now", name);
-	/* Results arrive from now on, if it asks. */
+	/* From now on results arrive, if the member asks. */
 	told = tnet_completed(s, r.deaf);
 	r.deaf = -1;
 	for (until = 0; until < 2000; until++) {
@@ -244,7 +247,9 @@ static void test_wait(u8 algorithm)
 	tnet_free(s);
 }
 
-/* A leader asked for a contribution that was lost; that it asks is repeated to one without result. */
+/*
+ * A leader asks for a lost contribution. That FAILURE is repeated to a member without the result.
+ */
 static void test_failure(void)
 {
 	struct tnet_config cfg = { .members = 3, .seed = 38, .algorithm = CANARY_ALG_TREE };
@@ -282,7 +287,7 @@ static void test_failure(void)
 	tnet_free(s);
 }
 
-/* A lost result was asked for and given; the question comes again, many times. */
+/* A lost result was asked for and given. The question is repeated many times. */
 static void test_request(u8 algorithm)
 {
 	struct tnet_config cfg = { .members = 3, .seed = 39, .algorithm = algorithm };
@@ -312,7 +317,7 @@ static void test_request(u8 algorithm)
 	tnet_free(s);
 }
 
-/* It owed an answer, and left in good order: that is one. */
+/* A rank owed an answer and left properly. Its LEAVE is an answer. */
 static void test_leave(void)
 {
 	struct tnet_config cfg = { .members = 3, .seed = 40, .algorithm = CANARY_ALG_TREE };
@@ -335,7 +340,7 @@ static void test_leave(void)
 	tnet_free(s);
 }
 
-/* All that a rank said, before it died owing a contribution, is said again all the time. */
+/* A rank dies and owes a contribution. Everything that it said before is repeated all the time. */
 static void test_dead(u8 algorithm)
 {
 	struct tnet_config cfg = { .members = 4, .seed = 35, .algorithm = algorithm };
@@ -368,7 +373,7 @@ static void test_dead(u8 algorithm)
 	tnet_free(s);
 }
 
-/* A host that stood still for long has not heard the answers: it does not blame others for that. */
+/* A host stood still for long and did not hear the answers. It must not blame others for that. */
 static void test_sleeper(void)
 {
 	struct tnet_config cfg = { .members = 3, .seed = 36 };

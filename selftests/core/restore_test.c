@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Restoration: switches whose child lists are too short bypass, and leaders answer who was bypassed
- * by way of the switch; or directly, if that does not work.
+ * Restoration: switches whose lists of children are too short bypass. Leaders answer bypassed
+ * members through the switch, or directly if that does not work.
  */
 #include <stdlib.h>
 
@@ -15,9 +15,9 @@ struct trial {
 	struct tnet_config cfg;
 	u32	elements;
 	u32	operations;
-	bool	exactly;	/* nothing is lost: restorations replace results one for one */
-	bool	twice;		/* switches send a sum and a straggler, both are bypassed */
-	u32	vain;		/* unforgiving: restorations of a leader, at most */
+	bool	exactly;	/* nothing is lost: each restoration saves exactly one result */
+	bool	twice;		/* switches send a sum and a straggler, and both are bypassed */
+	u32	vain;		/* unforgiving: most restorations of a leader */
 };
 
 static const struct trial trials[] = {
@@ -38,8 +38,8 @@ static const struct trial trials[] = {
 	    .faults.delay_ns = 5 * MS }, 20000, 2, .twice = true },
 	{ "switches that refuse", { .members = 8, .children = 2, .unforgiving = true }, 400000, 2 },
 	/*
-	 * Other blocks have the places in the window of those that members ask for. Each
-	 * restoration in vain about doubles the pause, so that 568 blocks have room for five.
+	 * Members ask for blocks, and others have their places in the window. Each restoration in
+	 * vain about doubles the pause before the next one. So 568 blocks have room for five.
 	 */
 	{ "switches that refuse, a narrow window",
 	  { .members = 4, .children = 1, .unforgiving = true, .window = 4 }, 400000, 2, .vain = 5 },
@@ -48,8 +48,8 @@ static const struct trial trials[] = {
 #define BYPASSED_MAX	65536
 
 /*
- * Bypassed contributions as leaders get them. A switch's cookie tells the sources of a block apart,
- * and a source that comes again with the same cookie and other data has come twice.
+ * Bypassed contributions as leaders get them. The cookie of a switch tells the sources of a block
+ * apart. A source that comes again with the same cookie and other data is a duplicate.
  */
 struct bypassed {
 	struct {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Rings under simulated faults, and who decides on them: every sum is compared with one computed
- * without the protocol, every run must end, and no vector may stay behind.
+ * Rings under simulated faults, and the choice between ring and tree. Every sum is compared with
+ * one that is computed without the protocol. Every run must end, and no vector may be left.
  */
 #include <stdlib.h>
 
@@ -97,7 +97,7 @@ static bool drop_nth(void *arg, int from, int to, const struct canary_hdr *h)
 	return true;
 }
 
-/* How one packet of @type that was lost, the one after @skip others, was made good. */
+/* How one lost packet of @type was replaced. @skip packets of that type go before it. */
 struct loss {
 	bool	exact;
 	u64	requests;
@@ -128,7 +128,7 @@ static struct loss lose_one(enum canary_type type, u32 skip)
 	return l;
 }
 
-#define LOSSES		20	/* packets that are lost, one a run */
+#define LOSSES		20	/* lost packets, one in each run */
 
 static void test_single_losses(void)
 {
@@ -148,7 +148,9 @@ static void test_single_losses(void)
 		for (j = 0; j < LOSSES; j++) {
 			l = lose_one(cases[i].type, 1000 + 37 * j);
 			exact += l.exact;
-			/* Whoever is further along the ring may ask, too, before the first has it. */
+			/*
+			 * Members further along the ring may ask, too, before the first one has it.
+			 */
 			cheap += l.partials <= 2 * cases[i].ring && l.results <= 1 &&
 				 l.requests <= 1 + 7 * cases[i].ring;
 			soon += l.ns < 10 * MS;
@@ -224,7 +226,7 @@ static void test_ends(void)
 	tnet_free(s);
 }
 
-/* One of several runs another length: it is named, whoever starts the first block. */
+/* One of several ranks runs another length. It is named, whoever starts the first block. */
 static void test_mismatch(u8 algorithm, u32 elements, u32 other, const char *what)
 {
 	struct tnet_config cfg = { .fixed_first = true, .seed = 8, .algorithm = algorithm };
@@ -260,7 +262,7 @@ static void test_mismatch_two(void)
 	tnet_free(s);
 }
 
-/* Does everybody say so of the latest operation? */
+/* Do all members say this about the latest operation? */
 static bool said(struct tnet *s, u32 members, u8 algorithm, u8 why)
 {
 	struct cnr_info info;
@@ -279,7 +281,7 @@ static bool once(struct tnet *s, u32 members, u32 elements, u32 *done)
 	post_all(s, members, elements);
 	if (!tnet_wait_completed(s, ++*done, 60 * S) || tnet_wrong(s))
 		return false;
-	tnet_run(s, tnet_now(s) + 50 * MS);	/* the last PLAN may be under way */
+	tnet_run(s, tnet_now(s) + 50 * MS);	/* the last PLAN may still be on its way */
 	return true;
 }
 
@@ -332,7 +334,7 @@ static void test_decisions(void)
 	tnet_free(s);
 }
 
-/* What rank 0 was told holds, whatever others want. */
+/* The setting of rank 0 holds, whatever the others ask for. */
 static void test_overruled(void)
 {
 	struct tnet *s = connected_as(3, false, CANARY_ALG_RING);
@@ -350,7 +352,7 @@ struct pins {
 	u32	trees;
 	u32	right;
 	u32	wrong;
-	u32	used;		/* bits of paths */
+	u32	used;		/* set of paths */
 };
 
 static bool look_at_pin(void *arg, int from, int to, const struct canary_hdr *h)
@@ -369,7 +371,10 @@ static bool look_at_pin(void *arg, int from, int to, const struct canary_hdr *h)
 	return false;
 }
 
-/* Rank 0 is told: all pin the contributions of a block to the same one of so many trees. */
+/*
+ * Rank 0 is told to use static trees. All members pin the contributions of a block to the same one
+ * of @trees trees.
+ */
 static void test_static(u8 trees)
 {
 	struct tnet_config cfg = {
@@ -392,7 +397,7 @@ static void test_static(u8 trees)
 	tnet_free(s);
 }
 
-/* As many as there can be, and only with their algorithm */
+/* The number of trees has an upper bound, and is only valid for static trees. */
 static void test_static_bounds(void)
 {
 	static const struct {
@@ -444,7 +449,7 @@ static void test_plan_lost(void)
 	tnet_free(s);
 }
 
-/* All links are busy: what a ring can carry is reached, however many there are. */
+/* All links are busy. The goodput is what a ring can carry, however many members there are. */
 static void test_goodput(u32 members, u32 leaves, u32 drop, u32 percent)
 {
 	struct tnet_config cfg = {
@@ -461,7 +466,7 @@ static void test_goodput(u32 members, u32 leaves, u32 drop, u32 percent)
 	begin = tnet_now(s);
 	post_all(s, members, 352 * blocks);
 	tnet_wait_completed(s, 2, 60 * S);
-	/* 2 (N - 1) / N of the vector, 1514 bytes a block, over one link */
+	/* Lower bound: 2 (N - 1) / N of the vector, 1514 bytes for each block, over one link */
 	least = 2ULL * (members - 1) * blocks / members * 1514 * 8 * 10;
 	reached = 100 * least / (tnet_now(s) - begin);
 	tap(!tnet_wrong(s) && reached >= percent,

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Vectors in memory that the application can write to (cnr_op.hashes), which it does: others get
- * what was right, or an error that names its rank. Also if no checksum shows it.
+ * Vectors in memory that the application can write to (cnr_op.hashes), which it does. The others
+ * get the right sum, or an error that names the rank. This holds also if no checksum shows the
+ * change.
  */
 #include "trial.h"
 
 #define MEMBERS	4
-#define WRITER	1	/* its application writes */
+#define WRITER	1	/* the rank whose application writes */
 
 struct plot {
 	struct tnet *s;
-	enum canary_type lost;	/* what WRITER and others send is lost, ... */
-	u32	skip;		/* ... after so many */
+	enum canary_type lost;	/* packets of this type are lost, from WRITER and others ... */
+	u32	skip;		/* ... after so many of them */
 	bool	over;
-	bool	at_once;	/* it writes while its results are being sent */
+	bool	at_once;	/* the application writes while its results are being sent */
 	u32	sent;
 };
 
@@ -55,7 +56,7 @@ static void named(struct tnet *s, const char *what)
 	tnet_free(s);
 }
 
-/* What WRITER sent is lost, and then it is not there any more to be sent again. */
+/* A packet of WRITER was lost, and its data are gone when it has to be sent again. */
 static void test_again(u8 algorithm, enum canary_type type, void (*scribble)(struct tnet *s, int rank),
 		       const char *what)
 {
@@ -68,7 +69,7 @@ static void test_again(u8 algorithm, enum canary_type type, void (*scribble)(str
 	named(s, what);
 }
 
-/* The first of several packets of a result is on its way, the others are still to be made. */
+/* The first of several packets of a result is on its way. The others have yet to be made. */
 static void test_at_once(u8 algorithm, const char *what)
 {
 	struct plot p = { .at_once = true, .skip = 31 };

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * How long one call of the core takes with many members, in steps: basic blocks, which the compiler
- * counts here (Build.mk). Rank 0 is a core; all others are played by as little as it takes.
+ * How long one call of the core takes with many members. It is measured in steps, which are basic
+ * blocks that the compiler counts here (Build.mk). Rank 0 is a core. The test plays all others,
+ * with as little as possible.
  *
- * No call takes more than one look at all members, with a few steps for each; and what comes of
- * each member takes no look at the others, in the mean.
+ * No call takes more than one look at all members, with a few steps for each. The work for one
+ * member does not look at the others, on average.
  */
 #include <stdlib.h>
 
 #include "selftests/tap.h"
 #include "core/inside.h"
 
-#define SLICE		256	/* as the module has it */
+#define SLICE		256	/* as in the module */
 #define LOOK		8	/* steps for each member, in one look at all */
-#define CALL		4000	/* steps of any call besides, ... */
-#define MEAN		1000	/* ... and in the mean of many */
+#define CALL		4000	/* steps of any call beside that, ... */
+#define MEAN		1000	/* ... and on average over many calls */
 #define NONCE		1000000
 #define LATE		100	/* a rank */
 #define ELEMENTS	CANARY_ELEMENTS(CNR_MTU_LEAST)
@@ -33,7 +34,7 @@ struct took {
 static struct {
 	u32		members;
 	struct cnr_comm	*root;
-	struct cnr_comm	*play;		/* the others' headers and keys are made with it */
+	struct cnr_comm	*play;		/* makes headers and keys of the others */
 	u64		*cookie;	/* by rank */
 	u64		now;
 	u64		probes;
@@ -81,7 +82,7 @@ static bool poll_once(struct cnr_out *out)
 	return more;
 }
 
-/* From any rank but 0 to that */
+/* Send a packet of any other rank to rank 0. */
 static void say(struct cnr_out *out)
 {
 	static u64 packet[(sizeof(struct canary_hdr) + CANARY_PAYLOAD_MAX) / 8];
@@ -111,7 +112,7 @@ static void hear_welcome(const struct cnr_out *out)
 	}
 }
 
-/* Whoever is asked lives. */
+/* Whoever is asked is alive. */
 static void hear_probe(const struct cnr_out *probe)
 {
 	struct cnr_out out;
@@ -143,7 +144,7 @@ static void pump(void)
 	}
 }
 
-/* Timers, until @ns later */
+/* Serve timers until @ns later. */
 static void pass(u64 ns)
 {
 	u64 until = w.now + ns, begin;
@@ -213,7 +214,7 @@ static void phase(const char *what)
 			continue;
 		mean = t->all / t->calls;
 		good &= t->most <= (i == WORK ? LOOK * SLICE + CALL : look);
-		/* Timers and slices are few. */
+		/* Calls of timers and slices are few, so their mean is not limited. */
 		good &= i == TIMER || i == WORK || mean <= MEAN + look / t->calls;
 		printf("# %u members, %s, %s: %llu calls, %llu steps in the mean, %llu at most\n",
 		       w.members, what, call_name[i], (unsigned long long)t->calls,
@@ -250,7 +251,10 @@ static void rendezvous(void)
 {
 	u32 rank, round;
 
-	/* For a cookie, with it, with the table; one of the first ranks comes last. */
+	/*
+	 * JOIN for a cookie, with the cookie, and with the table. One of the first ranks comes
+	 * last.
+	 */
 	for (round = 0; round < 3; round++) {
 		for (rank = 1; rank < w.members; rank++)
 			if (rank != LATE)
@@ -282,7 +286,7 @@ static void end(void)
 	free(w.cookie);
 }
 
-/* One operation of one block, which all get */
+/* One operation of one block. All get the result. */
 static void operation(void)
 {
 	const struct cnr_operation *o;
@@ -298,7 +302,7 @@ static void operation(void)
 		abort();
 }
 
-/* All say that they have the result, and die in the next operation. */
+/* All ranks say that they have the result. They die in the next operation. */
 static void test_dead(u32 members)
 {
 	u32 rank;
@@ -320,7 +324,7 @@ static void test_dead(u32 members)
 	end();
 }
 
-/* Nobody says so, and all are silent when it closes. */
+/* Nobody says so, and all are silent when rank 0 closes. */
 static void test_gone(u32 members)
 {
 	u32 i;

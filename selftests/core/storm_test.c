@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A stranger who sees all packets and has no key sends whatever it likes, as fast as it likes, while
- * members post in time, late, or never: random bytes, and packets of every type that it saw,
- * repeated, changed, cut. No sum is wrong, nobody is lost, no timer spins (testnet.c), and what it
- * costs is bounded. A run is a function of its seed.
+ * A stranger sees all packets, but has no key. It sends whatever it likes, as fast as it likes,
+ * while members post in time, late, or never. It sends random bytes, and packets of every type that
+ * it saw: repeated, changed, cut. No sum is wrong, nobody is lost, no timer spins (testnet.c), and
+ * the cost is bounded. A run is a function of its seed.
  *
  *	storm_test [RUNS [FIRST]]
  */
@@ -14,7 +14,7 @@
 #include "fixture.h"
 
 #define KEPT		512	/* packets that the stranger remembers */
-#define RECENT		16	/* and those that may still matter */
+#define RECENT		16	/* of these, packets that may still have an effect */
 #define PACKET		2048
 #define STRANGER	77	/* its own address, which no member has */
 #define OPERATIONS	12
@@ -31,10 +31,10 @@ struct storm {
 	struct tnet_config cfg;
 	u64	rng;
 	u32	elements;
-	u32	idle;		/* so many of the highest ranks post when the storm is over */
-	u32	late;		/* this rank posts in the middle */
-	u32	share;		/* hostile packets for each one seen */
-	bool	quiet;		/* the same without the stranger */
+	u32	idle;		/* this many of the highest ranks post after the storm */
+	u32	late;		/* this rank posts in the middle of the storm */
+	u32	share;		/* hostile packets for each one that was seen */
+	bool	quiet;		/* the same run without the stranger */
 	u32	seen;
 	u64	hostile;
 	u64	taken;
@@ -64,7 +64,7 @@ static u32 payload_length(const struct canary_hdr *h)
 	}
 }
 
-/* An aggregate of its own making, in place of what was seen */
+/* Make up an aggregate. */
 static void make_aggregate(struct storm *st, struct held_packet *p)
 {
 	struct canary_hdr *h = (void *)p->data;
@@ -91,7 +91,10 @@ static void change(struct storm *st, struct held_packet *p)
 			pick(st, min_t(u32, p->len, sizeof(struct canary_hdr)))] ^= 1 << pick(st, 8);
 }
 
-/* Keeps the header of what it overwrites, so that it is not refused for its first byte. */
+/*
+ * Overwrite a packet with random bytes, from somewhere in its header on. What is before that stays,
+ * so that the packet is not refused for its first byte.
+ */
 static void randomise(struct storm *st, struct held_packet *p)
 {
 	u32 i = pick(st, sizeof(struct canary_hdr));
@@ -174,7 +177,7 @@ static void draw(struct storm *st, u64 seed, bool quiet)
 	st->share = 1 + pick(st, 8);
 }
 
-/* Time goes on, and the storm with it. */
+/* Let time and the storm go on. */
 static void weather(struct storm *st, u64 step)
 {
 	u64 until = tnet_now(st->s) + 40 * step;
@@ -198,7 +201,7 @@ static u64 packets_out(struct tnet *s, u32 members)
 	       counter(s, members, CNR_C_ring_again) + counter(s, members, CNR_C_plans_out);
 }
 
-/* All post in time, but for who is late, and those that post when all is over. */
+/* All ranks post in time, except for the late one and those that post after the storm. */
 static bool post_all_weather(struct storm *st)
 {
 	u32 i, op, posting = st->cfg.members - st->idle;
@@ -212,7 +215,7 @@ static bool post_all_weather(struct storm *st)
 			good &= !tnet_post(st->s, st->late, st->elements);
 		weather(st, 50 * CNR_USEC);
 	}
-	/* Long enough for all patience to come to its end */
+	/* long enough for every limit of patience */
 	if (st->idle)
 		weather(st, 20 * MS);
 	for (i = posting; i < st->cfg.members; i++)

@@ -21,7 +21,7 @@ bool tnet_chance(struct tnet *s, u32 ppm)
 	return ppm && tnet_random(s) % 1000000 < ppm;
 }
 
-/* The data of one rank: everybody can compute them, nobody needs the protocol for it. */
+/* An element of one rank. It is computed without the protocol, so that everybody knows it. */
 static u32 tnet_value(const struct tnet *s, u32 rank, u32 op, u32 i)
 {
 	u64 z = s->cfg.seed + ((u64)rank << 48) + ((u64)op << 32) + i;
@@ -111,7 +111,7 @@ static void tnet_release(struct tnet_node *n, const struct cnr_done *d)
 	free(gone);
 }
 
-/* A member at work: what its driver's functions are given */
+/* Context of the driver functions of a member */
 struct tnet_self {
 	struct tnet *s;
 	int rank;
@@ -162,7 +162,7 @@ static enum cnr_left tnet_pump(struct tnet *s, int rank)
 	struct tnet_self self = { s, rank };
 	enum cnr_left left = cnr_drive(n->comm, s->now, &tnet_driver, &self);
 
-	/* More work later: packets come in between. */
+	/* The member works later, so that packets may come in between. */
 	if (left == CNR_LEFT_WORK && !n->working) {
 		n->working = true;
 		tnet_push(s, (struct tnet_event){
@@ -285,7 +285,7 @@ void tnet_revive(struct tnet *s, int rank)
 	s->node[rank].dead = false;
 }
 
-/* Next thing to happen: an event of the network, or a member's timer. */
+/* Return: time of the next event of the network or of a member's timer */
 static u64 tnet_next(struct tnet *s, int *timer)
 {
 	u64 at = s->events ? s->heap[0].at : CNR_NEVER;
@@ -304,8 +304,8 @@ static u64 tnet_next(struct tnet *s, int *timer)
 }
 
 /*
- * A core that wants the time that it has just been given, again, makes its driver spin, unless it
- * says that it works on something: then others have their turn first.
+ * Run a member's timer. A core that asks for the same time again makes its driver spin, unless it
+ * says that it has work left. Then others have their turn first.
  */
 static void tnet_timer(struct tnet *s, int rank)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A network in simulated time around real protocol cores: every member is a struct cnr_comm,
- * packets travel with delay, and a seeded fault plan drops, repeats, delays and corrupts
- * them on every hop. Between the members is nothing, one switch, or leaves and spines; switches
- * may aggregate (written for the test, independent of bpf/lib).
+ * A network in simulated time around real protocol cores. Every member is a struct cnr_comm.
+ * Packets travel with delay. A seeded fault plan drops, repeats, delays and corrupts them on every
+ * hop. Between the members there is nothing, one switch, or leaves and spines. Switches may
+ * aggregate, by code that is independent of bpf/lib.
  */
 #ifndef SELFTESTS_CORE_TESTNET_H
 #define SELFTESTS_CORE_TESTNET_H
@@ -13,14 +13,14 @@
 #define TNET_MEMBERS_MAX	96
 
 struct tnet_faults {
-	u32	drop;		/* all in ppm */
+	u32	drop;		/* all chances are in ppm */
 	u32	repeat;
 	u32	delay;
 	u32	corrupt;
-	u64	delay_ns;	/* how long, for packets that are delayed */
+	u64	delay_ns;	/* of packets that are delayed */
 	u32	burst;		/* ppm of packets that begin a burst of losses */
-	u64	burst_ns;	/* how long, on the average */
-	/* exact: return true to drop this packet; overrides nothing else */
+	u64	burst_ns;	/* mean length of a burst */
+	/* exact faults: return true to drop this packet; the other faults still apply */
 	bool	(*filter)(void *arg, int from, int to, const struct canary_hdr *h);
 	void	*filter_arg;
 };
@@ -30,33 +30,33 @@ struct tnet_config {
 	u32	window;
 	u32	mtu;
 	u32	slice;		/* as cnr_config has it */
-	bool	aggregate;	/* switches do; without leaves: there is one switch */
+	bool	aggregate;	/* switches aggregate; without leaves there is one switch */
 	u32	leaves;		/* with spines; ranks are spread over them in order */
 	u32	spines;		/* at least 1 if there are leaves */
 	u64	timeout_ns;	/* of aggregators */
-	bool	numbered;	/* switches' numbers in headers are not their addresses */
-	u32	children;	/* of a block; 0: no limit. More are bypassed, with a cookie */
+	bool	numbered;	/* numbers of switches in headers are not their addresses */
+	u32	children;	/* of a block; 0: no limit. More are bypassed */
 	bool	unforgiving;	/* switches give cookies, but refuse restorations */
-	u64	rate;		/* of each link, bit/s; 0: no limit */
-	u32	queue;		/* packets before each link; 0: no limit */
+	u64	rate;		/* of each link, in bit/s; 0: no limit */
+	u32	queue;		/* packets that may wait before each link; 0: no limit */
 	bool	fixed_first;
 	u32	first_block;
 	u64	seed;
 	u64	dead_after;
 	u64	linger;
 	bool	key;
-	bool	pinned;		/* vectors are where the application can write to them */
+	bool	pinned;		/* vectors are in memory that the application can write to */
 	u8	algorithm;	/* enum canary_algorithm, of rank 0; if @formed, of all */
 	u8	trees;		/* likewise, with CANARY_ALG_STATIC */
 	bool	formed;		/* from a table: tnet_form() in place of tnet_connect() */
 	struct tnet_faults faults;
 };
 
-/* What all links did together */
+/* Counters over all links */
 struct tnet_traffic {
-	u64	packets;	/* hop by hop */
+	u64	packets;	/* each hop counts */
 	u64	lost;		/* by chance */
-	u64	overflows;	/* queues were full */
+	u64	overflows;	/* because a queue was full */
 };
 
 struct tnet;
@@ -67,17 +67,17 @@ void tnet_free(struct tnet *s);
 struct cnr_comm *tnet_comm(struct tnet *s, int rank);
 u64 tnet_now(const struct tnet *s);
 
-/* Silence a member (its process died, or its link), and let it be heard again. */
+/* Silence a member, as if its process or its link is dead, and let it be heard again. */
 void tnet_kill(struct tnet *s, int rank);
 void tnet_revive(struct tnet *s, int rank);
 
-/* The process of a member that has posted nothing is replaced by a new one. */
+/* Replace the process of a member that has posted nothing by a new one. */
 void tnet_restart(struct tnet *s, int rank);
 
-/* Let time pass until @until (ns) or nothing more happens; false if nothing is left to happen. */
+/* Let time pass until @until (ns), or until nothing is left to happen. Then it returns false. */
 bool tnet_run(struct tnet *s, u64 until);
 
-/* The same, and time passes even if nothing happens. */
+/* Let time pass until @until, even if nothing happens. */
 void tnet_pass(struct tnet *s, u64 until);
 
 /* Start the rendezvous of @rank; of everybody with -1. */
@@ -104,7 +104,9 @@ void tnet_scribble(struct tnet *s, int rank);
 /* The same, but all checksums stay what they were. */
 void tnet_permute(struct tnet *s, int rank);
 
-/* Operations that completed at @rank so far; checked against the independent sum. */
+/*
+ * Number of operations that have completed at @rank. They are checked against the independent sum.
+ */
 u32 tnet_completed(const struct tnet *s, int rank);
 u32 tnet_wrong(const struct tnet *s);
 int tnet_last_error(const struct tnet *s, int rank);
@@ -118,11 +120,11 @@ void tnet_close(struct tnet *s, int rank, bool abort);
 
 struct tnet_faults *tnet_faults(struct tnet *s);
 
-/* What follows the header of the packet that the filter is being asked about. */
+/* The data of the packet that the filter is asked about */
 const void *tnet_payload(const struct tnet *s);
 const struct tnet_traffic *tnet_traffic(const struct tnet *s);
 
-/* Hand a packet to @rank as if it came from @from. */
+/* Give @rank a packet as if it came from @from. */
 enum canary_drop tnet_inject(struct tnet *s, int rank, const void *packet, u32 len, int from);
 
 #endif /* SELFTESTS_CORE_TESTNET_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Inside of the simulated network (testnet.h): events and members (testnet.c), links with their
+ * Internals of the simulated network (testnet.h): events and members (testnet.c), links with their
  * faults (testnet_link.c), routers and aggregators (testnet_switch.c).
  *
  * A place is a member (its rank) or a switch: TNET_SWITCH(k). Leaves come first, then spines.
@@ -11,19 +11,19 @@
 #include "testnet.h"
 
 #define TNET_HOP_NS	20000
-#define TNET_WORK_NS	1000	/* until a member goes on */
+#define TNET_WORK_NS	1000	/* time until a member continues its work */
 #define TNET_SLOTS	512
-#define TNET_LISTS	4	/* restorations of one block that are held */
+#define TNET_LISTS	4	/* restorations of one block that a switch keeps */
 #define TNET_SWITCHES	16
 #define TNET_PLACES	(TNET_MEMBERS_MAX + TNET_SWITCHES)
 #define TNET_SWITCH(k)	(-1 - (int)(k))
 #define TNET_NOWHERE	(-1000)
-#define TNET_ROOT_WAITS	3	/* as bpf/lib: what waited elsewhere gets more time at the root */
+#define TNET_ROOT_WAITS	3	/* factor of the timeout at the root switch, as in bpf/lib */
 
 enum tnet_kind {
 	TNET_PACKET,
 	TNET_FLUSH,
-	TNET_WORK,		/* a member goes on with what takes long */
+	TNET_WORK,		/* a member continues work that takes long */
 };
 
 struct tnet_event {
@@ -43,7 +43,7 @@ struct tnet_event {
 
 struct tnet_vector {
 	u32	*data;
-	u64	*hashes;	/* NULL unless pinned */
+	u64	*hashes;	/* NULL unless the vectors are pinned */
 	u32	elements;
 	struct tnet_vector *next;
 };
@@ -51,7 +51,7 @@ struct tnet_vector {
 struct tnet_node {
 	struct cnr_comm *comm;
 	bool	dead;
-	bool	working;	/* goes on soon */
+	bool	working;	/* a TNET_WORK is scheduled */
 	u32	posted;
 	u32	completed;
 	int	last_error;
@@ -76,7 +76,7 @@ struct tnet_slot {
 	__be16	dport;
 };
 
-/* The list of a restoration, until its result comes */
+/* The list of a restoration, which is kept until its result comes */
 struct tnet_restored {
 	struct canary_hdr hdr;
 	u32	children;
@@ -85,8 +85,8 @@ struct tnet_restored {
 
 /* One direction of a link */
 struct tnet_link {
-	u64	free_at;	/* when the last packet queued has left */
-	u64	bad_until;	/* in a burst of losses */
+	u64	free_at;	/* when the last queued packet has left */
+	u64	bad_until;	/* end of a burst of losses */
 };
 
 struct tnet {
@@ -114,7 +114,7 @@ u64 tnet_random(struct tnet *s);
 bool tnet_chance(struct tnet *s, u32 ppm);
 void tnet_push(struct tnet *s, struct tnet_event e);
 
-/* testnet_link.c: @e goes from @from over the link to @e.to; its content is copied */
+/* testnet_link.c: send @e over the link from @from to @e.to. Its content is copied. */
 void tnet_send(struct tnet *s, struct tnet_event e, const void *hdr, const void *payload,
 	       u32 payload_len, int from);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * One hop: how long a packet takes over a link, and what a fault plan makes of it. Without a rate
- * a link takes any number of packets at once; with one they queue, and a full queue drops.
+ * One hop: how long a packet takes over a link, and which faults hit it. Without a rate a link
+ * takes any number of packets at once. With a rate they queue, and a full queue drops.
  */
 #include <stdlib.h>
 
@@ -14,7 +14,9 @@ static u32 tnet_place(int place)
 	return place >= 0 ? (u32)place : TNET_MEMBERS_MAX + (u32)(-1 - place);
 }
 
-/* Bursts begin by chance, and as time passes, not packets, they are over. */
+/*
+ * Is there a burst of losses? It begins by chance, and ends by time, not after a number of packets.
+ */
 static bool tnet_burst(struct tnet *s, struct tnet_link *l)
 {
 	const struct tnet_faults *f = &s->cfg.faults;
@@ -24,7 +26,7 @@ static bool tnet_burst(struct tnet *s, struct tnet_link *l)
 	return s->now < l->bad_until;
 }
 
-/* When a packet of @len bytes is at the other end; CNR_NEVER if the queue is full. */
+/* Return: when a packet of @len bytes is at the other end; CNR_NEVER if the queue is full */
 static u64 tnet_transmit(struct tnet *s, struct tnet_link *l, u32 len, u8 *load)
 {
 	u64 frame, wait;
@@ -80,8 +82,9 @@ void tnet_send(struct tnet *s, struct tnet_event e, const void *hdr, const void 
 		    load > h->contribution.load)
 			h->contribution.load = load;
 		/*
-		 * Bits are set, never cleared, and not the highest: the checksum is linear, so that
-		 * errors on several hops could cancel (PROTOCOL.md, "Keys, tags, sums").
+		 * Bits are only set, never cleared, and the highest one is not used. Otherwise
+		 * errors on several hops could cancel, as the checksum is linear (PROTOCOL.md,
+		 * "Keys, tags, sums").
 		 */
 		if (tnet_chance(s, f->corrupt))
 			e.data[tnet_random(s) % e.len] |= 1 << tnet_random(s) % 7;

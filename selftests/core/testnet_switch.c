@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What is between the members: nothing, one switch, or leaves and spines. A switch routes, and if
- * the test wants so, aggregates: written for the tests, independent of bpf/lib.
+ * What is between the members: nothing, one switch, or leaves and spines. A switch routes. It also
+ * aggregates if the test asks for it, by code that is independent of bpf/lib.
  */
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@ static struct canary_addr tnet_switch_addr(int place)
 	return canary_addr_of_ip4(cpu_to_be32(TNET_SWITCH_ADDR + (-1 - place)));
 }
 
-/* Its number in headers: as a rule its address, but it need not say where it is. */
+/* The switch's number in headers. It is usually its address, but need not be. */
 static __be32 tnet_switch_id(const struct tnet *s, int place)
 {
 	struct canary_addr addr = tnet_switch_addr(place);
@@ -23,7 +23,7 @@ static __be32 tnet_switch_id(const struct tnet *s, int place)
 	return s->cfg.numbered ? cpu_to_be32(-place) : canary_addr_ip4(&addr);
 }
 
-/* Where an address is at home */
+/* The place of an address */
 static int tnet_home(const struct tnet *s, const struct canary_addr *addr)
 {
 	u32 a = be32_to_cpu(canary_addr_ip4(addr));
@@ -33,7 +33,7 @@ static int tnet_home(const struct tnet *s, const struct canary_addr *addr)
 	return a - 0x0a000100 < s->cfg.members ? (int)(a - 0x0a000100) : TNET_NOWHERE;
 }
 
-/* The leaf that a member hangs on: neighbours in rank share one. */
+/* The leaf of a member. Neighbouring ranks share one. */
 static int tnet_leaf(const struct tnet *s, int rank)
 {
 	return s->cfg.leaves ? TNET_SWITCH((u32)rank * s->cfg.leaves / s->cfg.members) :
@@ -53,7 +53,7 @@ void tnet_switches(struct tnet *s)
 		s->restored[i] = calloc(TNET_LISTS * TNET_SLOTS, sizeof(**s->restored));
 }
 
-/* Who is meant by it only this switch can tell: any number will do that nobody guesses. */
+/* A cookie that only this switch can check. Any number will do that nobody can guess. */
 static __be32 tnet_cookie(const struct tnet *s, int at, const struct canary_hdr *h,
 			  const struct canary_addr *addr, __be16 port)
 {
@@ -64,7 +64,7 @@ static __be32 tnet_cookie(const struct tnet *s, int at, const struct canary_hdr 
 	return cpu_to_be32((u32)(z >> 32) | 1);
 }
 
-/* Blocks are spread over the spines as bpf/lib does it: by block. */
+/* Spread blocks over the spines by block number, as bpf/lib does. */
 int tnet_next_hop(const struct tnet *s, int from, const struct canary_addr *daddr, u32 block)
 {
 	int home = tnet_home(s, daddr);
@@ -102,7 +102,7 @@ static void tnet_forward(struct tnet *s, int at, const struct tnet_event *e, boo
 	tnet_route(s, at, f, (void *)e->data, e->data + sizeof(struct canary_hdr));
 }
 
-/* Send a slot on to its leader. */
+/* Send a slot's sum on to its leader. */
 static void tnet_emit(struct tnet *s, int at, struct tnet_slot *sl)
 {
 	struct tnet_event e = {
@@ -175,7 +175,7 @@ static struct tnet_restored *tnet_restored_at(struct tnet *s, int at, const stru
 				     be32_to_cpu(h->block) % TNET_SLOTS];
 }
 
-/* Lists as PROTOCOL.md wants them: sorted, all cookies right */
+/* Take a list if it is as PROTOCOL.md asks for: sorted, with right cookies. */
 static void tnet_restoration(struct tnet *s, int at, struct tnet_event *e)
 {
 	const struct canary_hdr *h = (void *)e->data;

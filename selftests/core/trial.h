@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Trials: so many operations on such a network, which have to be exact and to leave nothing. */
+/*
+ * Trials: operations on a simulated network. Their results have to be exact, and no vector may be
+ * left.
+ */
 #ifndef SELFTESTS_CORE_TRIAL_H
 #define SELFTESTS_CORE_TRIAL_H
 
@@ -11,7 +14,7 @@ struct trial {
 	u32	members;
 	u32	elements;	/* of each vector */
 	u32	operations;	/* one after the other */
-	u32	flight;		/* posted at once */
+	u32	flight;		/* posted at the same time */
 	u32	window;
 	bool	aggregate;
 	u8	algorithm;
@@ -83,7 +86,7 @@ static inline bool run_trial(const struct trial *sc, u64 seed)
 	return good;
 }
 
-/* Each of @n trials with so many seeds; @algorithm is that of those that name none. */
+/* Run each of @n trials with so many seeds. @algorithm is for trials that name none. */
 static inline void run_trials(const char *prefix, const struct trial *list, u32 n,
 			      u8 algorithm, u32 seeds)
 {
