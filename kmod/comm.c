@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The engine: drives one protocol core. Whatever happens to it (a packet, a call, the timer,
- * room in the UDP socket), canary_comm_pump() or, in a process, canary_comm_drive() carries out
- * what the core wants afterwards.
+ * The engine drives one protocol core. Something happens to it: a packet, a call, the timer, or
+ * room in the UDP socket. Then canary_comm_pump() or, in a process, canary_comm_drive() carries out
+ * what the core wants.
  */
 
 #include <linux/delay.h>
@@ -14,7 +14,10 @@
 #include "core/driver.h"
 #include "trace.h"
 
-/* Ended operations to the application, in order; buffers of its own when they are its own again. */
+/*
+ * Hand ended operations to the application, in order. An operation in the application's own buffers
+ * waits until the core has released them.
+ */
 static bool canary_comm_hand_over(struct canary_comm *comm)
 {
 	struct canary_vector *v, *next;
@@ -32,7 +35,7 @@ static bool canary_comm_hand_over(struct canary_comm *comm)
 
 /*
  * As soon as the core knows the epoch, packets may have it. If another engine of this port has that
- * session, rank 0 lies, and this one could be told nothing: it ends.
+ * session already, rank 0 lies. No packet could reach this engine, so it ends.
  */
 static void canary_comm_know(struct canary_comm *comm, u64 now)
 {
@@ -45,7 +48,7 @@ static void canary_comm_know(struct canary_comm *comm, u64 now)
 		WRITE_ONCE(comm->sk->sk_err, EADDRINUSE);
 }
 
-/* Tells the face what changed; without a face, finds the end of lingering. */
+/* Tell the face what has changed. Without a face, end the engine when it has lingered. */
 static void canary_comm_events(struct canary_comm *comm, bool any)
 {
 	enum cnr_state state = cnr_state(comm->core);
@@ -76,8 +79,9 @@ static void canary_comm_events(struct canary_comm *comm, bool any)
 }
 
 /*
- * Arms the timer, unless it fires earlier anyway: the core does not mind that. Whatever the core
- * wants, it never fires twice within CANARY_TIMER_GAP: nothing else runs where softirqs do.
+ * Arm the timer, unless it fires earlier anyway: the core does not mind that. Whatever the core
+ * wants, the timer never fires twice within CANARY_TIMER_GAP, since softirqs keep everything else
+ * from running.
  */
 static void canary_comm_arm(struct canary_comm *comm)
 {
@@ -90,8 +94,8 @@ static void canary_comm_arm(struct canary_comm *comm)
 }
 
 /*
- * Is the UDP socket full, or our part of this host's queues? Then we wait until half has left the
- * machine, so that others get in; canary_comm_space() looks at each packet that leaves.
+ * Is the UDP socket full, or our part of this host's queues? Then we wait until half of it has left
+ * the machine, so that others get in. canary_comm_space() looks at each packet that leaves.
  * Context: canary_comm.lock is held.
  */
 static bool canary_comm_blocked(struct canary_comm *comm, u64 now)
@@ -106,8 +110,9 @@ static bool canary_comm_blocked(struct canary_comm *comm, u64 now)
 	comm->draining = true;
 	set_bit(CANARY_COMM_BLOCKED, &comm->flags);
 	/*
-	 * Room may come just before the bit is set: look again. The bit before the look: pairs with
-	 * sock_wfree(), room before the wait queue.
+	 * There may have been room just before the bit was set, so look again. The bit has to be
+	 * set before this look: pairs with sock_wfree(), which makes room before it wakes the wait
+	 * queue.
 	 */
 	smp_mb__after_atomic();
 	if (sk_wmem_alloc_get(comm->usk) >= most / 2)
@@ -117,7 +122,7 @@ static bool canary_comm_blocked(struct canary_comm *comm, u64 now)
 	return false;
 }
 
-/* What the functions for the core are given while canary_comm.lock is held */
+/* What the core's driver functions get while canary_comm.lock is held */
 struct canary_round {
 	struct canary_comm *comm;
 	struct sk_buff_head *queue;	/* packets to be sent */
@@ -125,7 +130,7 @@ struct canary_round {
 	u64	now;
 	u32	most;			/* packets that may still be taken */
 	bool	blocked;
-	bool	any;			/* operation that the application may want to know of */
+	bool	any;			/* an operation ended or was released */
 };
 
 static bool canary_round_room(void *driver)
@@ -148,7 +153,7 @@ static void canary_round_send(void *driver, const struct cnr_out *out)
 		__skb_queue_tail(r->queue, skb);
 }
 
-/* To the application, if there still is one. */
+/* The operation goes to the application, if there still is one. */
 static void canary_round_completed(void *driver, const struct cnr_done *done)
 {
 	struct canary_vector *v = (struct canary_vector *)(uintptr_t)done->cookie;
@@ -182,7 +187,7 @@ static const struct cnr_driver canary_driver = {
 	.released	= canary_round_released,
 };
 
-/* Carry out some of what the core wants, @most packets, and unlock. */
+/* Carry out some of what the core wants, at most @most packets, and unlock. */
 static enum canary_left canary_comm_round(struct canary_comm *comm, u64 now, u32 most,
 					  bool in_process)
 	__releases(comm->lock)
@@ -203,7 +208,7 @@ static enum canary_left canary_comm_round(struct canary_comm *comm, u64 now, u32
 		r.any |= canary_comm_hand_over(comm);
 		canary_comm_events(comm, r.any);
 		canary_comm_arm(comm);
-		/* From where it ends, a process says goodbye. */
+		/* When the engine ends, a process sends the goodbyes, not the tasklet. */
 		if (left == CANARY_LEFT_MORE && !in_process && !comm->dead) {
 			set_bit(CANARY_COMM_MORE, &comm->flags);
 			tasklet_schedule(&comm->go_on);
@@ -217,12 +222,12 @@ static enum canary_left canary_comm_round(struct canary_comm *comm, u64 now, u32
 }
 
 /*
- * Carry out what the core wants, and unlock. More than a batch is left to the tasklet, between
- * whose runs others have their turn, in the end processes too (ksoftirqd). Meanwhile who comes by
- * here sends a few: what the packet that just came is answered with goes first.
+ * Carry out what the core wants, and unlock. What is more than a batch is left to the tasklet.
+ * Others have their turn between its runs, in the end processes, too (ksoftirqd). Until it has run,
+ * each caller sends only a few packets: answers to the packet that just came go first.
  * @now:	ktime_get_ns(), read under the lock
- * @late:	so does who comes when the turn is over (turn.c)
- * Context: softirq; canary_comm.lock is held and will be released.
+ * @late:	its turn is over (turn.c), so it sends only a few packets, too Context: softirq;
+ *		canary_comm.lock is held and will be released.
  */
 void canary_comm_pump(struct canary_comm *comm, u64 now, bool late)
 	__releases(comm->lock)
@@ -233,9 +238,9 @@ void canary_comm_pump(struct canary_comm *comm, u64 now, bool late)
 }
 
 /*
- * The same in a process, which goes on itself, since others may run meanwhile. Not for ever:
- * what others send may keep it at that.
- * Context: process; canary_comm.lock is held and will be released.
+ * The same in a process. It goes on by itself, since others may run meanwhile. It does not do so
+ * for ever, as packets of other members may keep it busy. Context: process; canary_comm.lock is
+ * held and will be released.
  */
 enum canary_left canary_comm_drive(struct canary_comm *comm)
 	__releases(comm->lock)
@@ -253,7 +258,10 @@ enum canary_left canary_comm_drive(struct canary_comm *comm)
 	}
 }
 
-/* Goes on at @when: others have their turn first. One that ends has it at once. */
+/*
+ * Put the engine off until @when, if @when is not 0: others have their turn first. An engine that
+ * ends is never put off. Return: true if it was put off
+ */
 static bool canary_comm_put_off(struct canary_comm *comm, u64 when)
 {
 	lockdep_assert_held(&comm->lock);
@@ -286,8 +294,8 @@ static enum hrtimer_restart canary_comm_timer(struct hrtimer *timer)
 }
 
 /*
- * The UDP socket's wait queue says that there is room. Where that happens nothing may be
- * transmitted, as a device may just be giving packets back: go on in the tasklet.
+ * The UDP socket's wait queue says that there is room. Nothing may be transmitted from here, as a
+ * device may just be giving packets back. So the tasklet goes on.
  */
 static int canary_comm_space(wait_queue_entry_t *entry, unsigned int mode, int sync, void *key)
 {
@@ -314,8 +322,8 @@ static void canary_comm_go_on(struct tasklet_struct *tasklet)
 }
 
 /*
- * Takes the core away and frees it; its counters stay in the namespace, and whoever sums them
- * up meanwhile sees them once.
+ * Take the core away, and free it. Its counters stay in the namespace. A process that adds up
+ * counters meanwhile sees them exactly once.
  */
 static void canary_comm_drop_core(struct canary_comm *comm)
 {
@@ -340,15 +348,15 @@ static void canary_comm_drop_core(struct canary_comm *comm)
 	if (!core)
 		return;
 	canary_members_give(comm->net, comm->counted);
-	/* It holds keys. */
+	/* The core holds keys. */
 	memzero_explicit(core, size);
 	kvfree(core);
 	canary_memory_give(comm->net, size);
 }
 
 /*
- * What packets call it: by communicator, or if there is no rendezvous by epoch as well. Context:
- * process; lock_sock is held.
+ * Give the engine its name for packets: the communicator; with a table, which knows it,
+ * communicator and epoch. Context: process; lock_sock is held. Return: 0, or -EADDRINUSE
  */
 static int canary_comm_name(struct canary_comm *comm)
 {
@@ -363,13 +371,12 @@ static int canary_comm_name(struct canary_comm *comm)
 }
 
 /*
- * Make a core and begin the rendezvous, or with CANARY_TABLE do without one
- * Takes the place of a core whose rendezvous failed.
- * Context: process, lock_sock is held; the port is open.
+ * Make a core, and begin the rendezvous; with CANARY_TABLE, form the communicator. It takes the
+ * place of a core whose rendezvous failed. Context: process, lock_sock is held; the port is open.
  */
 int canary_comm_start(struct canary_comm *comm, const struct cnr_config *cfg)
 {
-	/* The core wants 64: kvmalloc() aligns to the power of two, or to pages. */
+	/* The core needs an alignment of 64. kvmalloc() aligns to the power of two, or to pages. */
 	size_t size = max_t(size_t, cnr_size(cfg), SZ_4K);
 	void *mem;
 	int err;
@@ -413,8 +420,8 @@ err_name:
 }
 
 /*
- * A rendezvous that failed leaves nothing behind that the next one may want otherwise: the core
- * goes, and the port, which connect() had found. Context: process, lock_sock is held.
+ * Give up the core, and the port that connect() had chosen: after a failed rendezvous the next one
+ * may want others. Context: process, lock_sock is held.
  */
 void canary_comm_give_port(struct canary_comm *comm)
 {
@@ -426,8 +433,8 @@ void canary_comm_give_port(struct canary_comm *comm)
 }
 
 /*
- * Every member is told goodbye, however many: a full UDP socket is given time to drain. Where the
- * namespace goes, others wait for it.
+ * Send a goodbye to every member, however many there are. If the UDP socket is full, it gets time
+ * to drain, but not much where the namespace waits for its engines.
  */
 static void canary_comm_goodbye(struct canary_comm *comm)
 {
@@ -449,8 +456,8 @@ static void canary_comm_goodbye(struct canary_comm *comm)
 }
 
 /*
- * The end, in process context, by whoever set CANARY_COMM_ENDING. Says goodbye, stops all that
- * could start something, in the order of who starts whom, then frees.
+ * End the engine. The caller has set CANARY_COMM_ENDING. It says goodbye, stops everything that
+ * could start something, in the order of who starts whom, and frees all of it. Context: process.
  */
 static void canary_comm_end(struct canary_comm *comm)
 {
@@ -480,7 +487,7 @@ static void canary_comm_end(struct canary_comm *comm)
 	list_for_each_entry(v, &comm->vectors, all)
 		canary_memory_give(comm->net, v->charge);
 	canary_vectors_free(&comm->vectors, true);
-	/* Nothing of it is in the namespace any more. */
+	/* Nothing of the engine is in the namespace any more. */
 	if (atomic_dec_and_test(&cn->engines))
 		wake_up_var(&cn->engines);
 	memzero_explicit(&comm->req, sizeof(comm->req));
@@ -493,7 +500,7 @@ static void canary_comm_end_work(struct work_struct *work)
 	canary_comm_end(container_of(work, struct canary_comm, end_work));
 }
 
-/* Has it ended by the work queue, unless it is being ended already. Any context. */
+/* Let the work queue end the engine, unless it is being ended already. Context: any. */
 void canary_comm_schedule_end(struct canary_comm *comm)
 {
 	if (!test_and_set_bit(CANARY_COMM_ENDING, &comm->flags))
@@ -501,8 +508,8 @@ void canary_comm_schedule_end(struct canary_comm *comm)
 }
 
 /*
- * Gives up what the application did not receive, which may be very much: @unread is the caller's.
- * Context: process; no engine ends meanwhile.
+ * Give up results that the application did not receive, which may be very many. @unread belongs to
+ * the caller. Context: process; no engine ends meanwhile.
  */
 static void canary_comm_give_up(struct canary_comm *comm, struct list_head *unread)
 {
@@ -525,10 +532,7 @@ static void canary_comm_give_up(struct canary_comm *comm, struct list_head *unre
 	}
 }
 
-/*
- * The face goes; linger or end
- * Context: process, from release().
- */
+/* The face goes: linger, or end the engine. Context: process, from release(). */
 void canary_comm_close(struct canary_comm *comm)
 {
 	LIST_HEAD(unread);
@@ -537,7 +541,7 @@ void canary_comm_close(struct canary_comm *comm)
 	might_sleep();
 	spin_lock_bh(&comm->lock);
 	comm->sk = NULL;
-	/* Without a face nothing is added to them any more. */
+	/* Without a face nothing is added to the list any more. */
 	list_splice_tail_init(&comm->done, &unread);
 	list_splice_tail_init(&comm->ended, &unread);
 	if (comm->core) {
@@ -559,7 +563,7 @@ void canary_comm_close(struct canary_comm *comm)
 		canary_comm_end(comm);
 }
 
-/* Makes the engine of a new socket. */
+/* Make the engine of a new socket. */
 struct canary_comm *canary_comm_alloc(struct sock *sk)
 {
 	struct net *net = sock_net(sk);
@@ -569,7 +573,7 @@ struct canary_comm *canary_comm_alloc(struct sock *sk)
 	comm = kzalloc(sizeof(*comm), GFP_KERNEL_ACCOUNT);
 	if (!comm)
 		return NULL;
-	/* The caller's socket holds one, so this cannot fail. */
+	/* This cannot fail, since the caller's socket holds a reference. */
 	__module_get(THIS_MODULE);
 	spin_lock_init(&comm->lock);
 	comm->sk = sk;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Packets that come in, in softirq. Looking into them is the core's.
- */
+/* Incoming packets, in softirq. The core looks into them. */
 
 #include <linux/filter.h>
 #include <linux/ip.h>
@@ -18,10 +16,10 @@ static bool canary_receive_aligned(const void *p)
 }
 
 /*
- * The core wants the header, and what follows it, each in one piece and aligned. The header may be
- * copied to @hdr. What follows is used where it is if it is all in the linear part or all in one
- * page; else it is copied. It is at @skb's offset @off.
- * Context: canary_comm.lock is held, which @flat belongs to. Return: false if it is too long.
+ * Prepare a packet for the core. The core needs the header, and what follows it, each in one piece
+ * and aligned. The header may be copied to @hdr. What follows is at offset @off of @skb. It is used
+ * in place if all of it is in the linear part, or all of it in one page; else it is copied to
+ * canary_comm.flat. Context: canary_comm.lock is held. Return: false if it is too long
  */
 static bool canary_receive_gather(struct canary_comm *comm, struct sk_buff *skb,
 				  struct canary_hdr *hdr, struct cnr_in *in)
@@ -42,7 +40,7 @@ static bool canary_receive_gather(struct canary_comm *comm, struct sk_buff *skb,
 		return true;
 	if (skb_headlen(skb) == off && skb_shinfo(skb)->nr_frags == 1 && !skb_has_frag_list(skb) &&
 	    !PageHighMem(skb_frag_page(frag))) {
-		/* NULL: memory of a device, which cannot be read; copying it fails, too. */
+		/* NULL: the memory of a device, which cannot be read. To copy it fails, too. */
 		in->payload = skb_frag_address(frag);
 		if (in->payload && canary_receive_aligned(in->payload))
 			return true;
@@ -67,9 +65,9 @@ static void canary_receive_trace(struct canary_comm *comm, const struct cnr_in *
 }
 
 /*
- * A packet came to the UDP port of one or more engines
- * @skb:	data at the UDP header, its checksum verified if it has one, which it must
- * Context: softirq, in an RCU read section. Return: 0, @skb was consumed.
+ * A packet came to the UDP port of one or more engines.
+ * @skb:	data at the UDP header. The checksum was verified if there is one, and there has to
+ *		be one Context: softirq, in an RCU read section. Return: 0, @skb was consumed.
  */
 int canary_receive(struct sock *usk, struct sk_buff *skb)
 {
@@ -82,13 +80,16 @@ int canary_receive(struct sock *usk, struct sk_buff *skb)
 	u64 now;
 
 	if (!comm) {
-		/* Who looked for an engine has counted it; here the port has just been closed. */
+		/* canary_endpoint_find() has counted it, unless the port has just been closed. */
 		if (!ep)
 			canary_count_stray(sock_net(usk), CANARY_DROP_ENDED, 1);
 		kfree_skb(skb);
 		return 0;
 	}
-	/* What UDP asks about packets of sockets that are no tunnels, of the own socket of each */
+	/*
+	 * UDP runs this filter for ordinary sockets, but not for tunnels. Here it is that of the
+	 * engine's own socket.
+	 */
 	if (sk_filter_trim_cap(READ_ONCE(comm->usk), skb, sizeof(struct udphdr))) {
 		spin_lock_bh(&comm->lock);
 		canary_count_drop(comm, CANARY_DROP_FILTER, 1);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Packets that go out: socket buffers made of what the core hands out, and their routes.
- */
+/* Outgoing packets: socket buffers for what the core wants sent, and their routes. */
 
 #include <linux/hash.h>
 #include <linux/ip.h>
@@ -13,10 +11,10 @@
 #include "canary.h"
 #include "trace.h"
 
-/* What goes before the Canary header */
+/* Headers before the Canary header */
 #define CANARY_SEND_HEADERS	(sizeof(struct iphdr) + sizeof(struct udphdr))
 
-/* The route to a member or switch, with a reference. Return: or an error pointer. */
+/* Find the route to a member or switch. Return: the route, with a reference; or an error pointer */
 static struct rtable *canary_send_route(struct canary_comm *comm, const struct canary_addr *addr,
 					__be16 port)
 {
@@ -73,14 +71,14 @@ static void canary_send_headers(struct canary_comm *comm, struct sk_buff *skb,
 	iph->version = 4;
 	iph->ihl = sizeof(*iph) / 4;
 	iph->tos = 0;
-	/* What is never fragmented needs no identification (RFC 6864). */
+	/* A packet that is never fragmented needs no identification (RFC 6864). */
 	iph->id = 0;
 	iph->frag_off = htons(IP_DF);
 	iph->ttl = ttl;
 	iph->protocol = IPPROTO_UDP;
 	iph->saddr = canary_addr_ip4(&comm->addr);
 	iph->daddr = canary_addr_ip4(&out->addr);
-	/* Left to the device, or to who sends on what it does not do */
+	/* The device makes the checksum, or IP does if the device cannot. */
 	skb->ip_summed = CHECKSUM_PARTIAL;
 	udp4_hwcsum(skb, iph->saddr, iph->daddr);
 }
@@ -104,8 +102,9 @@ static void canary_send_trace(const struct cnr_out *out)
 }
 
 /*
- * Room for @size bytes behind @headroom, cut from pages at hand, as drivers do for what comes in:
- * it lives as long, and costs half of what slabs do. Context: softirqs are off.
+ * Allocate @size bytes behind @headroom, cut from pages at hand. Drivers do so for incoming
+ * packets. These packets live as long, and this costs half of what slabs cost. Context: softirqs
+ * are off.
  */
 static struct sk_buff *canary_send_alloc(unsigned int headroom, unsigned int size)
 {
@@ -125,14 +124,14 @@ static struct sk_buff *canary_send_alloc(unsigned int headroom, unsigned int siz
 }
 
 /*
- * Make a socket buffer of @out, complete from the IP header on
- * It is charged to the UDP socket until it has left the machine.
+ * Make a socket buffer of @out, complete from the IP header on. It is charged to the UDP socket
+ * until it has left the machine.
  *
- * A packet is a copy of its part of the vector, an application's pages too: it may lie in a queue
- * after the vector has been given back, and what is written there then is nobody's. To carry the
- * pages (struct ubuf_info) costs more than to copy so few bytes, which the checksum has just
- * brought into the cache: a reference for each packet, and the kernel copies what it delivers on
- * this machine all the same, into pages of its own (skb_orphan_frags_rx()).
+ * A packet is a copy of its part of the vector, even if that is in the application's pages. It may
+ * stay in a queue after the vector has been given back, and must not show what the application
+ * writes later. To carry the pages (struct ubuf_info) costs more than to copy so few bytes, which
+ * the checksum has just brought into the cache. It takes a reference for each packet. And the
+ * kernel copies the pages anyway if it delivers the packet on this machine (skb_orphan_frags_rx()).
  * Context: canary_comm.lock is held. Return: NULL if it was dropped, which is counted.
  */
 struct sk_buff *canary_send_build(struct canary_comm *comm, const struct cnr_out *out)
@@ -149,7 +148,7 @@ struct sk_buff *canary_send_build(struct canary_comm *comm, const struct cnr_out
 		ip_rt_put(rt);
 		return canary_send_drop(comm, out, CANARY_DROP_MTU);
 	}
-	/* A multiple of 4 keeps the elements aligned for who receives this very buffer. */
+	/* A multiple of 4 keeps the data aligned for a receiver that gets this very buffer. */
 	room = ALIGN(LL_RESERVED_SPACE(rt->dst.dev), 16);
 	skb = canary_send_alloc(room + rt->dst.header_len + CANARY_SEND_HEADERS,
 				sizeof(out->hdr) + out->len + rt->dst.trailer_len);
@@ -170,9 +169,9 @@ struct sk_buff *canary_send_build(struct canary_comm *comm, const struct cnr_out
 }
 
 /*
- * Packets were not taken, @refused of them by a full queue. Those are lost: to keep each until it
- * is known that it was taken costs more. So there have to be few of them.
- * Context: softirqs are off, canary_comm.lock is not held.
+ * @failed packets were not taken, @refused of them by a full queue. They are lost: to keep each
+ * packet until it was taken would cost more. So there have to be few of them. Context: softirqs are
+ * off, canary_comm.lock is not held.
  */
 static void canary_send_failed(struct canary_comm *comm, u32 failed, u32 refused)
 {
@@ -184,9 +183,8 @@ static void canary_send_failed(struct canary_comm *comm, u32 failed, u32 refused
 }
 
 /*
- * Hand packets to IP
- * Softirqs are off meanwhile, so that packets that come back are worked on as a batch.
- * Context: softirq or process, canary_comm.lock is not held.
+ * Hand packets to IP. Softirqs are off meanwhile, so that packets that come back are handled as a
+ * batch. Context: softirq or process, canary_comm.lock is not held.
  */
 void canary_send_queue(struct canary_comm *comm, struct sk_buff_head *queue)
 {
