@@ -20,6 +20,7 @@ all:: $(B)/bin/canary-sim
 SIM_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard tools/sim/*.c))
 
 $(SIM_OBJ): CPPFLAGS += $(SIM_FLAGS)
+$(SIM_OBJ): CFLAGS += -O0
 
 .PHONY: figures figures-quick
 figures: $(B)/bin/canary-sim ## the papers' figures by simulation, five placements (FIGURES="7a,8": only those)
