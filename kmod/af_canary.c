@@ -232,8 +232,8 @@ static int canary_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg
 
 #ifdef CANARY_SENDPAGE
 /*
- * A page of a pipe is no vector. Later kernels call sendmsg() with a flag for splice(2), which is
- * refused, too.
+ * A page of a pipe is no vector. Later kernels ask sendmsg() for splice(2), with a flag that it
+ * refuses.
  */
 static ssize_t canary_sendpage(struct socket *sock, struct page *page, int offset, size_t size,
 			       int flags)

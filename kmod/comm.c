@@ -548,7 +548,9 @@ void canary_comm_close(struct canary_comm *comm)
 		cnr_close(comm->core, ktime_get_ns(), !comm->linger);
 		end = cnr_state(comm->core) == CNR_CLOSED;
 	}
-	/* Ours until it is pumped: nobody else may end it under us. */
+	/*
+	 * Nobody else may end the engine until this function has carried out what the core wants.
+	 */
 	set_bit(CANARY_COMM_ENDING, &comm->flags);
 	canary_comm_drive(comm);
 	canary_comm_give_up(comm, &unread);

@@ -30,9 +30,9 @@ enum canary_check {
 
 /*
  * CANARY_K_SWITCHES:	switches may combine it; else they send it on as it is
- * CANARY_K_UNDONE:	what was combined can be taken back, see canary_take_back_word()
- * CANARY_K_LINEAR:	the checksum of a combination is that of the checksums, see
- *			canary_checksum_join()
+ * CANARY_K_UNDONE:	combined data can be taken out again, see canary_take_back_word()
+ * CANARY_K_LINEAR:	the checksum of a combination follows from the two checksums, see
+ *			canary_check_join()
  */
 #define CANARY_K_SWITCHES	0x01
 #define CANARY_K_UNDONE		0x02

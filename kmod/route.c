@@ -17,10 +17,9 @@
  * @to:		destination
  * @port:	destination port: equal-cost paths may be chosen by it
  *
- * There is none to all hosts of a network, or to a group: who joined may have said that it lives
- * there.
+ * A broadcast or multicast address has no route here: a member may have claimed to be there.
  *
- * Return: or an error pointer.
+ * Return: the route, or an error pointer.
  */
 struct rtable *canary_route_lookup(struct canary_comm *comm, struct canary_addr *from,
 				   const struct canary_addr *to, __be16 port)

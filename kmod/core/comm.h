@@ -472,7 +472,7 @@ struct cnr_comm {
 	u16	length;		/* agreed: bytes of data in a packet, at most */
 	u16	window;		/* agreed; power of two */
 	u8	algorithm;	/* agreed, enum canary_algorithm */
-	u8	trees;		/* agreed: how many, with CANARY_ALG_STATIC */
+	u8	trees;		/* agreed: number of static trees, or 0 */
 	u8	load;
 	bool	work;		/* there is something for cnr_work() to do */
 	bool	turns;		/* leaders take turns in all operations, see cnr_leader() */

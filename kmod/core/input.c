@@ -33,7 +33,7 @@ static enum canary_drop cnr_refused_input(struct cnr_comm *c, u64 now, const str
 	return CANARY_DROP_NONE;
 }
 
-/* The mac is wrong. Return: why: the data were damaged on the way, or nobody of us sent this */
+/* The mac is wrong. Return: whether the data were damaged on the way, or no member sent this */
 static enum canary_drop cnr_forged(const struct cnr_in *in)
 {
 	const struct canary_hdr *h = in->hdr;

@@ -50,7 +50,7 @@ bool cnr_ring_tags_known(const struct cnr_comm *c, u32 block)
 	return !cnr_ring_tags_kept(c, block) || c->ring.tagged == c->cfg.members;
 }
 
-/* Context: cnr_ring_tags_known() */
+/* Return: what the tags of @block have to add up to. Context: cnr_ring_tags_known() */
 u64 cnr_ring_tags_sum(const struct cnr_comm *c, u32 block, u32 opsig)
 {
 	return cnr_ring_tags_kept(c, block) ? c->ring.expected :

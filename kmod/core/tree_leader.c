@@ -466,7 +466,7 @@ enum canary_drop cnr_request_input(struct cnr_comm *c, u64 now, const struct can
 	return CANARY_DROP_NONE;
 }
 
-/* A slice of what takes long. Return: false if no block waits for tags. */
+/* Do a slice of long work. Return: false if no block waits for tags */
 bool cnr_lead_work(struct cnr_comm *c, u64 now)
 {
 	struct cnr_lead *l;

@@ -345,10 +345,11 @@ static bool cnr_lead_path_fails(struct cnr_comm *c, u64 now, struct cnr_lead *l)
 }
 
 /*
- * Until when may switches still hold a part of the block? To wait uses up the window, and hosts
- * alone do a block in little more than a round trip. So it is not worth to wait for more than
- * CNR_HOLD_ROUNDS round trips. Where a slow member makes switches hold all blocks, the measured
- * round trip contains that.
+ * Return: until when switches may still hold a part of the block
+ *
+ * Waiting uses up the window, and hosts alone do a block in little more than a round trip. So it
+ * does not pay to wait for more than CNR_HOLD_ROUNDS round trips. Where a slow member makes
+ * switches hold all blocks, the measured round trip contains that.
  */
 static u64 cnr_lead_held_until(const struct cnr_comm *c, const struct cnr_lead *l)
 {

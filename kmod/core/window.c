@@ -77,9 +77,10 @@ void cnr_answered(struct cnr_comm *c, u64 time)
 }
 
 /*
- * How long an answer may take that does not wait for anybody, the @tries'th time. To ask once more
- * than needed costs a packet, so there is little room for jitter; and a few packets are no
- * burden on the network, so that back-off begins late.
+ * Return: how long an answer may take that waits for nobody, the @tries'th time
+ *
+ * An unneeded question costs one packet, so there is little room for jitter. A few packets do not
+ * burden the network, so back-off begins late.
  */
 u64 cnr_answer_time(const struct cnr_comm *c, u8 tries)
 {
