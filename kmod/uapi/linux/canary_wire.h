@@ -197,7 +197,7 @@ struct canary_hdr {
 			__u8	waited;		/* fullness of the last egress queue, 0 .. 255 */
 			__u8	shard;		/* later: 0 */
 			__be32	switch_id;	/* who copied it last */
-			__be32	tree;		/* later: 0 */
+			__be32	tree;		/* later: that of so many blocks earlier; 0 */
 		} result;
 
 		struct {
