@@ -435,8 +435,8 @@ struct csw_meta {
 	X(BYPASS_CHILDREN,	"bypass-children",	"bypass: child list full")	\
 	X(BYPASS_OPSIG,		"bypass-opsig",		"bypass: other operation in the slot") \
 	X(BYPASS_LOCK,		"bypass-lock",		"bypass: slot busy")	\
-	X(BYPASS_OPERATOR,	"bypass-operator",	"bypass: kind not for switches") \
-	X(BYPASSED,		"bypassed",		"passing by, marked by somebody else") \
+	X(BYPASS_OPERATOR,	"bypass-operator",	"bypass: switches do not add this kind") \
+	X(BYPASSED,		"bypassed",		"contributions that came with BYPASS") \
 	X(REPLICATED,		"replicated",		"result copies sent to children") \
 	X(RESTORED,		"restored",		"result copies sent by restoration") \
 	X(RESULTS,		"results",		"results served, descriptor freed") \
@@ -444,15 +444,15 @@ struct csw_meta {
 	X(TX_BYTES,		"tx-bytes",		"bytes of contributions, results") \
 	X(RX_BYTES,		"rx-bytes",		"bytes of contributions, results") \
 	X(PASSED,		"passed",		"complete on arrival: nothing to add") \
-	X(SENT_EXPECTED,	"sent-expected",	"sent on: all has come that comes here") \
+	X(SENT_EXPECTED,	"sent-expected",	"sent on: all expected ones have come") \
 	X(LEARNED,		"learned",		"fan-ins learned or corrected") \
-	X(DIVERTED,		"diverted",		"sent by another port than the block's") \
+	X(DIVERTED,		"diverted",		"sent to another than the home hop") \
 	X(RESTORATIONS,		"restorations",		"restorations accepted")	\
 	X(BYPASS_ADMISSION,	"bypass-admission",	"bypass: source not admitted")	\
 	X(MARKED,		"marked",		"results, restorations: not admitted") \
 	X(BYPASS_QUEUE_LOCK,	"bypass-queue-lock",	"bypass: deadline queue busy")	\
 	X(DISPLACED,		"displaced",		"evicted for the share of others") \
-	X(UNATTENDED,		"unattended",		"only forwarded: no clock, or it ends")
+	X(UNATTENDED,		"unattended",		"only forwarded: no clock, or ending")
 
 enum csw_counter {
 #define X(name, text, help) CSW_##name,

@@ -63,7 +63,7 @@ enum cnr_state {
 	X(contributions_in, "contributions-in",						\
 	  "contribution packets accepted as leader")					\
 	X(contributions_merged, "contributions-merged",					\
-	  "of these, with more than one member's data")					\
+	  "of these, aggregates")							\
 	X(blocks_led, "blocks-led",							\
 	  "blocks finished as leader")							\
 	X(blocks_done, "blocks-done",							\
@@ -77,9 +77,9 @@ enum cnr_state {
 	X(retransmissions, "retransmissions",						\
 	  "contributions sent again")							\
 	X(requests_out, "requests-out",							\
-	  "results asked for")								\
+	  "results or partial sums asked for")						\
 	X(requests_in, "requests-in",							\
-	  "results asked of us")							\
+	  "results or partial sums that others asked for")				\
 	X(failures_out, "failures-out",							\
 	  "FAILURE messages sent")							\
 	X(failures_in, "failures-in",							\
@@ -87,7 +87,7 @@ enum cnr_state {
 	X(attempts, "attempts",								\
 	  "blocks begun anew as leader")						\
 	X(named, "named",								\
-	  "single missing ranks found by tag")						\
+	  "blocks whose only missing rank was found by its tag")			\
 	X(bypass, "bypass",								\
 	  "blocks that fell back to bypass as leader")					\
 	X(restorations_out, "restorations-out",						\
@@ -101,7 +101,7 @@ enum cnr_state {
 	X(probes_in, "probes-in",							\
 	  "PROBE messages answered")							\
 	X(tag_mismatch, "tag-mismatch",							\
-	  "complete counts with a wrong tag")						\
+	  "complete blocks with a wrong tag")						\
 	X(control_lost, "control-lost",							\
 	  "messages not sent: control queue full")					\
 	X(timeouts, "timeouts",								\
@@ -127,17 +127,17 @@ enum cnr_state {
 	X(operations_ring, "operations-ring",						\
 	  "operations run as a ring")							\
 	X(losses_told, "losses-told",							\
-	  "results that got lost, known from what their leader sent later")		\
+	  "lost results, known from later results of their leader")			\
 	X(asked_again, "asked-again",							\
-	  "contributions that others were asked for again")				\
+	  "contributions that others were asked to send again")				\
 	X(groups, "groups",								\
-	  "lost aggregates of which the ranks were found by tag")			\
+	  "blocks whose missing ranks were found by their tags")			\
 	X(spoilt, "spoilt",								\
-	  "blocks that were complete and wrong, with aggregates")			\
+	  "complete blocks with aggregates that were wrong")				\
 	X(refused, "refused",								\
-	  "aggregates not taken, after such blocks")					\
+	  "aggregates not taken, because of spoilt blocks")				\
 	X(around, "around",								\
-	  "blocks begun around switches, since too many were begun anew")
+	  "blocks that went around switches from the start")
 
 enum cnr_counter {
 #define X(name, text, help) CNR_C_##name,

@@ -26,16 +26,16 @@
 	X(MEMBERS,	"members",	"no members, or another number than ours")	\
 	X(COUNT,	"count",	"count impossible for this many members")	\
 	X(RANK,		"rank",		"rank outside of the communicator")		\
-	X(OPERATOR,	"operator",	"kind unknown: how data are combined")		\
+	X(OPERATOR,	"operator",	"unknown kind (how data are combined)")		\
 	X(ELEMENTS,	"elements",	"more elements than agreed")			\
 	X(COMM,		"communicator",	"no such communicator here")			\
 	X(EPOCH,	"epoch",	"another incarnation of the communicator")	\
 	X(STATE,	"state",	"not expected in the present state")		\
 	X(BLOCK,	"block",	"block outside of the window")			\
 	X(LEADER,	"leader",	"we do not lead that block")			\
-	X(ATTEMPT,	"attempt",	"attempt given up, or not begun")		\
+	X(ATTEMPT,	"attempt",	"attempt that was given up, or has not begun")	\
 	X(OPSIG,	"opsig",	"belongs to another operation")			\
-	X(DUPLICATE,	"duplicate",	"already have it")				\
+	X(DUPLICATE,	"duplicate",	"it is here already")				\
 	X(MAC,		"mac",		"authentication failed")			\
 	X(TAG,		"tag",		"tag does not fit the rank")			\
 	X(SUM,		"sum",		"data do not fit their checksum")		\
@@ -49,14 +49,14 @@
 	X(NOMEM,	"no-memory",	"out of memory")				\
 	X(MTU,		"mtu",		"packet larger than the next hop takes")	\
 	X(XMIT,		"transmit",	"the device or socket refused it")		\
-	X(EARLY,	"early",	"not posted here yet; asked for when it is")	\
-	X(ADMISSION,	"admission",	"switch: source not admitted, nobody else could tell") \
+	X(EARLY,	"early",	"not posted here yet; asked for again when it is") \
+	X(ADMISSION,	"admission",	"switch: source not admitted, and no mac tells") \
 	X(FORM,		"form",		"switch: IP options or fragments hide what it is") \
 	X(COOKIE,	"cookie",	"JOIN with a cookie of another address or time") \
-	X(OTHER,	"other",	"said to another rank")				\
-	X(BUSY,		"busy",		"switch: somebody held the lock of what it is about") \
+	X(OTHER,	"other",	"meant for another rank")			\
+	X(BUSY,		"busy",		"switch: its descriptor or list was locked")	\
 	X(FILTER,	"filter",	"control group or security module refused it")	\
-	X(PEER,		"peer",		"rendezvous: an address or port that no member has") \
+	X(PEER,		"peer",		"rendezvous: no member can have this address or port") \
 	X(AGGREGATE,	"aggregate",	"aggregate from a source that we do not believe") \
 	X(CHECKSUM,	"checksum",	"UDP checksum missing or wrong")
 
