@@ -1,65 +1,66 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The socket family: socket(), bind(), shutdown(), close(), poll() and what else is asked of a
- * socket. connect() is in connect.c, options are in sockopt.c, sendmsg() and recvmsg() in
+ * The socket family: socket(), bind(), shutdown(), close(), poll() and the rest of what a socket
+ * can do. connect() is in connect.c, options are in sockopt.c, sendmsg() and recvmsg() in
  * operation.c.
  *
  * What canary(7) promises
  * -----------------------
- * socket()	type SOCK_SEQPACKET (else ESOCKTNOSUPPORT), protocol 0 (else EPROTONOSUPPORT).
- *		Needs no privilege.
- * bind()	EINVAL: bound already, address shorter than struct sockaddr_canary, scan_zero not
- *		zero, port neither 0 nor in the range 22600 .. 22663. EAFNOSUPPORT: not
- *		AF_CANARY. EADDRNOTAVAIL: not a local address. EADDRINUSE: port taken, or no port
- *		free. INADDR_ANY is allowed: connect() chooses the address. CANARY_ENDPOINT takes
- *		its place where a port is shared (endpoint.c).
- *		EACCES, EPERM: rules.c, also of CANARY_COMM and connect().
- * connect()	Address of rank 0. Binds if bind() was not called. EINVAL: as bind(), no
- *		CANARY_COMM, address 0.0.0.0; EADDRNOTAVAIL: rank 0, and it is not the own
- *		address and port; ENETUNREACH and others: of the route; ENOBUFS: no memory;
- *		EUSERS: members_max reached (budget.c); EADDRINUSE: as bind(), or a socket that
- *		shares its port joins the same communicator. After CANARY_TABLE it is connected at
- *		once (table.c). EINVAL: that has another rank 0; EADDRNOTAVAIL: or has us elsewhere;
- *		EMSGSIZE: the path does not take its packets; EADDRINUSE: our port has its session.
- *		Waits for all ranks. Nonblocking: EINPROGRESS, then EALREADY; poll() says
- *		writable when it has come to an end, SO_ERROR how. SO_SNDTIMEO over: EINPROGRESS;
- *		a signal: EINTR or restart. In these cases the rendezvous goes on and connect()
- *		may be called again to go on waiting; CANARY_RANKS tells who is missing.
- *		EISCONN: connected, also if it has failed since.
- *		If the rendezvous itself fails (EHOSTDOWN, ECONNRESET, ...) connect() may be
- *		called again and begins anew, with another port if bind() chose none.
- * sendmsg()	Posts one operation, all or nothing. EINVAL: length no multiple of 4, control
- *		message malformed or given twice, flags or root not 0. EOPNOTSUPP: operator or
- *		type unknown, MSG_ flag that makes no sense. EMSGSIZE: longer than
- *		CANARY_MAX_VECTOR, or larger than SO_SNDBUF. EISCONN: address given (EOPNOTSUPP:
- *		and not connected). ENOTCONN. EFAULT. EAGAIN: no room in SO_SNDBUF or 64 operations
- *		under way, with MSG_DONTWAIT, O_NONBLOCK or after SO_SNDTIMEO. ENOBUFS: memory_max
- *		or mem_max reached (budget.c) or no memory. After a failure: the error that ended
- *		the communicator if SO_ERROR has not been read yet, then EPIPE with SIGPIPE unless
- *		MSG_NOSIGNAL; EPIPE after shutdown(SHUT_WR) too. Length 0 is a barrier.
- *		CANARY_DESTINATION: nothing is copied. EINVAL: not aligned, overlapping, in several
- *		pieces; EFAULT: destination not writable; ENOBUFS: beyond RLIMIT_MEMLOCK.
- * recvmsg()	Takes the oldest operation that has completed; waits if there is none. A shorter
- *		buffer gets the beginning and MSG_TRUNC, the rest is lost; the flag MSG_TRUNC
- *		returns the real length; MSG_PEEK leaves it. If the operation ended with an
- *		error, that is returned, and the next recvmsg() is about the next operation.
- *		ENOTCONN; EAGAIN; EFAULT, and the operation is still there; EOPNOTSUPP: MSG_ flag
- *		that makes no sense. After a failure, and all operations taken: the error that ended
- *		the communicator, each time. 0: after shutdown(SHUT_RD), or SHUT_WR and all
- *		operations taken.
- * shutdown()	SHUT_WR: nothing more is posted, what was posted goes on. SHUT_RD: recvmsg()
- *		does not wait any more. ENOTCONN, EINVAL. Other members are not told: leaving is
- *		close().
- * close()	Operations that have not completed fail at the other members with ECONNRESET.
- *		The engine stays for CANARY_LINGER ms at most, to serve results to others, and
- *		keeps the module in use meanwhile.
+ * socket()	Needs no privilege. ESOCKTNOSUPPORT: type is not SOCK_SEQPACKET. EPROTONOSUPPORT:
+ *		protocol is not 0.
+ * bind()	INADDR_ANY is allowed: connect() then chooses the address. To share a port, set
+ *		CANARY_ENDPOINT instead (endpoint.c). EINVAL: bound already, address shorter than
+ *		struct sockaddr_canary, scan_zero or scan_scope not 0, port neither 0 nor in the
+ *		range 22600 .. 22663. EAFNOSUPPORT: not AF_CANARY, or not IPv4. EADDRNOTAVAIL: not
+ *		a local address. EADDRINUSE: port taken, or no port free. EACCES, EPERM: rules.c;
+ *		CANARY_COMM and connect() return them, too.
+ * connect()	Takes the address of rank 0, and waits for all ranks. It binds if bind() was not
+ *		called. EINVAL: as bind(), no CANARY_COMM, address 0.0.0.0. EADDRNOTAVAIL: this is
+ *		rank 0, and the address and port are not its own. ENETUNREACH and others: errors of
+ *		the route. ENOBUFS: no memory. EUSERS: members_max is reached (budget.c).
+ *		EADDRINUSE: as bind(), or a socket that shares the port joins the same communicator.
+ *		EISCONN: it was connected before, even if it has failed since.
+ *		After CANARY_TABLE it connects at once (table.c). EINVAL: the table has another
+ *		rank 0. EADDRNOTAVAIL: the table has another address for this member. EMSGSIZE: the
+ *		path does not take the agreed packets. EADDRINUSE: the port has that session.
+ *		Nonblocking: EINPROGRESS, then EALREADY. When it has ended, poll() says writable,
+ *		and SO_ERROR has the error. EINPROGRESS: SO_SNDTIMEO is over. EINTR or restart: a
+ *		signal. In these cases the rendezvous goes on, and connect() may be called again to
+ *		wait. CANARY_RANKS has the ranks that are missing.
+ *		If the rendezvous fails (EHOSTDOWN, ECONNRESET, ...), connect() may be called again.
+ *		It begins anew, with another port if bind() chose none.
+ * sendmsg()	Posts one operation, all or nothing. Length 0 is a barrier. EINVAL: length is no
+ *		multiple of 4, a control message is malformed or given twice, flags or root not 0.
+ *		EOPNOTSUPP: unknown operator or type, or an MSG_ flag that makes no sense.
+ *		EMSGSIZE: longer than CANARY_MAX_VECTOR, or larger than SO_SNDBUF. EISCONN: an
+ *		address is given (EOPNOTSUPP if not connected). ENOTCONN. EFAULT. EAGAIN: no room in
+ *		SO_SNDBUF, or 64 operations under way, with MSG_DONTWAIT, O_NONBLOCK or after
+ *		SO_SNDTIMEO. ENOBUFS: memory_max or mem_max is reached (budget.c), or no memory.
+ *		After a failure: first the error that ended the communicator, unless SO_ERROR was
+ *		read; then EPIPE, with SIGPIPE unless MSG_NOSIGNAL. EPIPE: after shutdown(SHUT_WR).
+ *		CANARY_DESTINATION: nothing is copied. EINVAL: not aligned, overlapping, or in
+ *		several pieces. EFAULT: destination not writable. ENOBUFS: beyond RLIMIT_MEMLOCK.
+ * recvmsg()	Takes the oldest operation that has completed, and waits if there is none. A buffer
+ *		that is too short gets the beginning, and MSG_TRUNC is set; the rest is lost. With
+ *		the flag MSG_TRUNC it returns the real length. MSG_PEEK leaves the operation. If the
+ *		operation ended with an error, recvmsg() returns that, and next time takes the next
+ *		operation. ENOTCONN. EAGAIN. EFAULT: the operation is still there. EOPNOTSUPP: an
+ *		MSG_ flag that makes no sense. After a failure, when all operations were taken: each
+ *		time the error that ended the communicator. It returns 0 after shutdown(SHUT_RD),
+ *		and after SHUT_WR when all operations were taken.
+ * shutdown()	SHUT_WR: nothing more can be posted; what was posted goes on. SHUT_RD: recvmsg() does
+ *		not wait any more. ENOTCONN, EINVAL. Other members are not told: close() does that.
+ * close()	Operations that have not completed fail at the other members with ECONNRESET. The
+ *		engine stays for at most CANARY_LINGER ms, to serve results to others. It keeps the
+ *		module in use meanwhile.
  * poll()	POLLIN: recvmsg() does not wait. POLLOUT: sendmsg() of CANARY_MAX_VECTOR bytes does
  *		not wait. POLLERR and POLLHUP: failed. POLLOUT and POLLHUP: not connected.
  * ioctl()	SIOCOUTQ: bytes that vectors take. SIOCINQ: length of the next operation's result.
  * accept(), listen(), socketpair(): EOPNOTSUPP.
  *
  * Errors that end a communicator: EHOSTDOWN (ranks answer nothing), ECONNRESET (ranks left),
- * EPROTO (ranks run another operation). CANARY_STATUS and CANARY_RANKS tell more.
+ * EMSGSIZE (large packets of ranks do not arrive), EPROTO (ranks run another operation, or rank 0
+ * refuses this member). CANARY_STATUS and CANARY_RANKS tell more.
  */
 
 #include <linux/net.h>
