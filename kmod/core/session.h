@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Layer 3, session: who the members are (join.c, table.c), which of them live (alive.c), what all of
- * them have and who may go (leave.c), what others do wrong (trouble.c).
+ * Layer 3, session: who the members are (join.c, table.c), which of them live (alive.c), what all
+ * of them have and who may go (leave.c), what others do wrong (trouble.c).
  */
 #ifndef CANARY_CORE_SESSION_H
 #define CANARY_CORE_SESSION_H

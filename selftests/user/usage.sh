@@ -39,7 +39,7 @@ usage "0 to 1" allreduce --comm 1 --rank 2 --members 2 --root 10.77.0.2
 usage "1 to 65535" allreduce --comm 1 --rank 0 --members 65536
 usage "0 to 4294967295" allreduce --comm 4294967296
 usage "22600 to 22663" allreduce --root 10.77.0.2:80
-usage "not an address" allreduce --root myhost
+usage "IPv4" allreduce --root myhost
 usage "32 hexadecimal" allreduce --key abc
 usage "auto, kernel, user" allreduce --engine fast
 usage "power of two" allreduce --window 3
