@@ -9,7 +9,7 @@ BPF_CFLAGS = -target bpf -mcpu=v3 -g -O2 -std=gnu11 -fno-strict-aliasing -Wall -
 
 all:: $(B)/bpf/canary_switch.bpf.o $(B)/bpf/canary_switch.skel.h $(B)/bpf/canary_backlog.skel.h
 
-# Nothing of the kernel that runs here: the same programs come out everywhere.
+# The programs do not depend on the running kernel: they are the same on all machines.
 $(B)/bpf/%.bpf.o: bpf/%.bpf.c | $(B)/.setup
 	@mkdir -p $(@D)
 	$(BPF_CLANG) $(BPF_CFLAGS) -MMD -MP -c $< -o $@
@@ -18,12 +18,12 @@ $(B)/bpf/%.skel.h: $(B)/bpf/%.bpf.o
 	bpftool gen skeleton $< name $(subst -,_,$*) > $@.tmp
 	mv $@.tmp $@
 
-# Removed as intermediate, it would be made anew each time.
+# Otherwise make removes it as an intermediate file, and builds it again each time.
 .SECONDARY: $(B)/bpf/canary_backlog.bpf.o
 
 -include bpf/fault/Build.mk
 
-# Tests: the logic compiled natively (and with sanitizers), the programs in this kernel
+# Tests: the logic as a native program (also with sanitizers), the programs in this kernel
 SW_TEST := selftests/bpf
 SW_TEST_HDR := $(wildcard $(SW_TEST)/*.h bpf/*.h bpf/ctx/*.h bpf/lib/*.h) selftests/tap.h \
 	kmod/core/parse.h kmod/reduce.h kmod/uapi/linux/canary_wire.h userspace/common/siphash.h
@@ -64,7 +64,7 @@ $(B)/$(SW_TEST)/stress_switch: $(SW_TEST)/stress_switch.c $(SW_TEST)/world.c use
 	@mkdir -p $(@D)
 	$(CC) $(SW_TEST_CFLAGS) -pthread -o $@ $(filter %.c,$^) -lbpf
 
-# Loads all programs into the kernel that runs: see selftests/vm/kernels.sh
+# Loads all programs into the running kernel: see selftests/vm/kernels.sh
 $(B)/$(SW_TEST)/load_programs: $(SW_TEST)/load_programs.c selftests/tap.h $(B)/bpf/canary_switch.skel.h \
 		$(B)/bpf/canary_backlog.skel.h $(B)/bpf/fault.skel.h
 	@mkdir -p $(@D)

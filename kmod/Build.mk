@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# canary.ko and its tests. Kbuild makes its products beside the sources, so it is given a tree
-# of links to them below build/.
+# canary.ko and its tests. Kbuild puts its products beside the sources. So it gets a tree of links
+# to the sources, below build/.
 
 KMOD_SRC := Kbuild $(wildcard kmod/*.[ch] kmod/core/*.[ch] kmod/uapi/linux/*.h)
 
-# kmod_build DIRECTORY HEADERS: under a lock, since several makes may run
+# kmod_build DIRECTORY HEADERS: takes a lock, since several makes may run
 define kmod_build
 	@mkdir -p $(1)
 	+@exec 9>$(1)/.lock && flock 9 && \
@@ -23,7 +23,7 @@ $(B)/guest/config.mk: tools/setup/setup.sh tools/setup/packages.txt
 $(B)/kmod/canary.ko: $(KMOD_SRC) $(B)/guest/config.mk
 	$(call kmod_build,$(B)/kmod,$$(. $(B)/guest/config.mk && echo $$GUEST_KDIR))
 
-# For another kernel series than the guest's, with headers that set-up downloaded
+# For other kernel series than the guest's, with headers that the set-up has downloaded
 $(B)/kmod-6.12/canary.ko: $(KMOD_SRC) $(B)/guest/other-6.12.mk
 	$(call kmod_build,$(B)/kmod-6.12,$$(. $(B)/guest/other-6.12.mk && echo $$GUEST_KDIR))
 
@@ -36,7 +36,7 @@ else
 module: $(B)/kmod/canary.ko
 endif
 
-# Tests run in the guest: programs are static where that is quicker to load there.
+# Tests run in the guest. Programs are static where that loads faster there.
 KMOD_TESTS := $(patsubst %,$(B)/selftests/kmod/%,$(KMOD_PROGRAMS))
 KMOD_TOOLS := $(B)/selftests/kmod/worker $(KMOD_TESTS)
 KMOD_TEST_HDR := $(wildcard selftests/kmod/*.h kmod/uapi/linux/*.h)
@@ -45,7 +45,7 @@ $(B)/selftests/kmod/worker: selftests/kmod/worker.c $(KMOD_TEST_HDR) | $(B)/.set
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -static -o $@ $(filter %.c,$^) -lpthread
 
-# kselftest_harness.h is the kernel's. What its macros define has no prototypes.
+# kselftest_harness.h is the kernel's. Functions that its macros define have no prototypes.
 $(KMOD_TESTS): $(B)/selftests/kmod/%: selftests/kmod/%.c selftests/kmod/common.c $(KMOD_TEST_HDR) \
 		$(B)/linux-parts/stamp | $(B)/.setup
 	@mkdir -p $(@D)

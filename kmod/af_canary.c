@@ -48,7 +48,7 @@
  *		MSG_ flag that makes no sense. After a failure, when all operations were taken: each
  *		time the error that ended the communicator. It returns 0 after shutdown(SHUT_RD),
  *		and after SHUT_WR when all operations were taken.
- * shutdown()	SHUT_WR: nothing more can be posted; what was posted goes on. SHUT_RD: recvmsg() does
+ * shutdown()	SHUT_WR: nothing more can be posted; posted ones go on. SHUT_RD: recvmsg() does
  *		not wait any more. ENOTCONN, EINVAL. Other members are not told: close() does that.
  * close()	Operations that have not completed fail at the other members with ECONNRESET. The
  *		engine stays for at most CANARY_LINGER ms, to serve results to others. It keeps the

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# The fault injector: a tc program of its own, without vmlinux.h.
+# The fault injector: a separate tc program. It needs no vmlinux.h.
 
 FAULT_BPF_FLAGS = -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Werror -Wno-unused-parameter \
 	-Ikmod/uapi -I/usr/include/$(shell $(CC) -print-multiarch)
