@@ -115,8 +115,10 @@ check_man()
 # The objects come from `make check`, those of the module from check_sparse().
 check_layers()
 {
-	tools/layers.py >"$OUT/layers" 2>&1
-	verdict "layers: $(tail -n 1 "$OUT/layers")" $? "$OUT/layers"
+	local status=0
+
+	tools/layers.py >"$OUT/layers" 2>&1 || status=1
+	verdict "layers: $(tail -n 1 "$OUT/layers")" $status "$OUT/layers"
 }
 
 # Checks documents and manual pages, and that the drawings match their source.

@@ -58,7 +58,7 @@ usage "epoch: has to be a number" allreduce --epoch x
 usage "--epoch wants --members-file" allreduce --comm 1 --rank 0 --members 2 --root 10.0.0.1 --epoch 1
 usage "canary allreduce: unrecognized option '--colour'" allreduce --colour
 usage "which collective? allreduce" perf
-usage "'broadcast' is no collective" perf broadcast
+usage "'broadcast' is not a collective" perf broadcast
 usage "canary perf allreduce: unrecognized option '--colour'" perf "${a[@]}" --colour
 usage "requires an argument -- 'b'" perf allreduce -b
 usage "'x' is not wanted" perf allreduce x

@@ -61,7 +61,7 @@ start()
 tap_start vm/kernels
 need_root
 need_program qemu-system-x86_64
-[ -x "$LOAD" ] || tap_skip_all "needs $LOAD (make)"
+[ -x "$LOAD" ] || tap_skip_all "needs $LOAD (make test-kernels makes it)"
 tmp_dir
 start host timeout -k 10 "$LIMIT" "$LOAD"
 start guest "$RUN" -- "$LOAD"

@@ -112,8 +112,8 @@ static int read_vector(struct allreduce *a)
 		len += n;
 	} while (n);
 	if (len % 4 || len / 4 > CANARY_COUNT_MAX) {
-		return complain("canary", "%s: %zu bytes are not 0 to %u elements of 4 bytes",
-				a->in, len, CANARY_COUNT_MAX);
+		return complain("canary", "%s: %zu bytes: has to be a multiple of 4, up to %zu",
+				a->in, len, (size_t)CANARY_COUNT_MAX * 4);
 	}
 	a->count = len / 4;
 	return 0;

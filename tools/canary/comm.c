@@ -8,6 +8,7 @@
 
 #include "cmds.h"
 #include "engines.h"
+#include "userspace/common/complain.h"
 #include "userspace/common/option.h"
 
 struct asked {
@@ -99,7 +100,11 @@ int cmd_comm(int argc, char **argv)
 	end = options_parse(own, argc, argv);
 	if (end != OPTIONS_OK)
 		return usage(end == OPTIONS_HELP ? stdout : stderr);
-	if (optind + 1 != argc || strcmp(argv[optind], "show"))
+	if (optind < argc && strcmp(argv[optind], "show")) {
+		complain("canary", "comm: unknown command '%s'", argv[optind]);
+		return usage(stderr);
+	}
+	if (optind + 1 != argc)
 		return usage(stderr);
 	err = engines_kernel(&all) || engines_user(&all);
 	if (!err) {

@@ -462,7 +462,7 @@ int cmd_perf(int argc, char **argv)
 		return hint();
 	}
 	if (strcmp(argv[1], "allreduce")) {
-		complain("canary", "perf: '%s' is no collective: allreduce", argv[1]);
+		complain("canary", "perf: '%s' is not a collective; there is allreduce", argv[1]);
 		return hint();
 	}
 	argv[1] = (char *)"canary perf allreduce";	/* getopt() prints it before its messages */

@@ -87,6 +87,8 @@ def complaints(name, text, options, usage, shared):
 
 
 def main():
+    if len(sys.argv) != 2:
+        sys.exit("usage: tools/man/check.py build/bin/canary")
     tool, here = sys.argv[1], os.path.dirname(os.path.abspath(__file__))
     bad, number = [], 0
     for name, commands in PAGES.items():

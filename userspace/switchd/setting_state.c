@@ -160,6 +160,7 @@ void json_admission(struct switchd *sw, struct json *j)
 void json_clock(struct switchd *sw, struct json *j)
 {
 	const struct clock *clock = &sw->clock;
+	int error = __atomic_load_n(&clock->last_error, __ATOMIC_RELAXED);
 
 	json_object(j, "clock");
 	json_string(j, "mode", clock_words[sw->now.clock]);
@@ -167,7 +168,9 @@ void json_clock(struct switchd *sw, struct json *j)
 	json_u64(j, "frames", clock_count(&clock->frames));
 	json_u64(j, "errors", clock_count(&clock->errors));
 	json_bool(j, "works", clock_works(sw));
-	json_string(j, "last_error",
-		    strerror(-__atomic_load_n(&clock->last_error, __ATOMIC_RELAXED)));
+	if (error)
+		json_string(j, "last_error", strerror(-error));
+	else
+		json_null(j, "last_error");
 	json_end(j);
 }
