@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The end of a test program that cannot go on: die() says why, as printf(), die_errno() what failed
- * and errno. An includer may define before
+ * The end of a test program that cannot go on. die() prints why, as printf() does. die_errno()
+ * prints what failed, and errno. A program may define before it includes this:
  *
  *	DIE_STATUS	exit status (1)
- *	DIE_TO		where that is said (stderr)
- *	DIE_WHO		who it is: a format and what belongs to it (the program's name)
- *	DIE_EXIT	what ends it (exit; _exit in forked processes: buffers are their parent's)
+ *	DIE_TO		stream of the message (stderr)
+ *	DIE_WHO		its prefix: a format and its arguments (the program's name)
+ *	DIE_EXIT	the exit function (exit; _exit in forked processes: buffers are the parent's)
  */
 #ifndef SELFTESTS_DIE_H
 #define SELFTESTS_DIE_H
@@ -40,7 +40,7 @@ static inline void __attribute__((noreturn, format(printf, 1, 2))) die(const cha
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	/* at once: others may end, too */
+	/* One write, as others may end at the same time. */
 	fprintf(DIE_TO, "%s: %s\n", who, text);
 	fflush(DIE_TO);
 	DIE_EXIT(DIE_STATUS);

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What the Makefiles of all folders have in common, around kselftest's lib.mk. A folder sets
-#
+# Common part of the Makefiles of all folders, around kselftest's lib.mk. A folder sets
 #	TEST_PROGS	scripts, and TEST_GEN_PROGS: programs
 #	TEST_FILES	what they need beside them
 #	PROGRAM_DIR	where in build/ they are made, selftests/FOLDER by default
 #	TREE_NEEDS	what else the tests use: targets of Canary's own Makefile
-#
-# Programs are compiled by Canary's own Makefile, which knows how. Its tree is CANARY_TREE: the
-# parent of selftests/, or, when this folder is in a kernel's tree, a variable of the environment.
-# Without one, each program is a script that says so and is skipped.
+# Canary's own Makefile compiles the programs. Its tree is CANARY_TREE: the parent of selftests/,
+# or, in a kernel's tree, a variable of the environment. Without a tree, each program is a script
+# that says so and is skipped.
 #
 # CANARY_ONLY="NAME..." runs these tests, and skips all others.
 
@@ -21,9 +19,9 @@ CANARY_TREE := $(if $(wildcard $(TESTS_TOP)/../PROTOCOL.md),$(realpath $(TESTS_T
 endif
 export CANARY_TREE
 
-# In a kernel's tree this is tools/testing/selftests/net/canary/FOLDER. In Canary's, set-up unpacks
-# lib.mk and what belongs to it around a link to selftests/. Where the shell believes to be is how
-# kselftest finds `settings`.
+# In a kernel's tree this is tools/testing/selftests/net/canary/FOLDER. In Canary's tree, set-up
+# unpacks lib.mk and its files around a link to selftests/. kselftest finds `settings` by the path
+# that the shell has as its current directory.
 LIB_MK := $(wildcard $(TESTS_TOP)/../../lib.mk)
 ifeq ($(LIB_MK),)
 KSELFTEST := $(CANARY_TREE)/build/linux-parts/tools/testing/selftests
@@ -36,10 +34,10 @@ $(LIB_MK): $(CANARY_TREE)/tools/setup/setup.sh
 	@touch $@
 endif
 
-# Nothing of this make: where it puts things, and what it compiles for
+# The inner make gets nothing from this one: neither its output directory nor its compiler flags
 TREE_MAKE = env -u MAKEFLAGS -u MAKELEVEL -u OUTPUT -u O -u CFLAGS -u CC $(MAKE) -s -C $(CANARY_TREE)
 
-# chosen NAME...: those of them that are to run
+# chosen NAME...: those of them that have to run
 chosen = $(if $(CANARY_ONLY),$(filter $(CANARY_ONLY),$(1)),$(1))
 PROGRAMS := $(call chosen,$(TEST_GEN_PROGS))
 ifneq ($(CANARY_TREE),)

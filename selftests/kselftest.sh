@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The tests as kselftest has them: out of this folder, installed, and copied into the source of
-# Debian's kernel. A few of them run and all others are skipped, for all of them are what
-# `make test` is for. It also runs each test of tests.mk.
+# The tests as kselftests: from this folder, installed, and copied into the source of Debian's
+# kernel. Only some of them run and all others are skipped, as `make test` runs all of them. It also
+# checks that `make test` has each test of tests.mk.
 
 # shellcheck source=selftests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 PACKAGE=linux-source-6.1
 SOURCE=$TAP_TOP/build/$PACKAGE
-# Some of each kind: compiled, and not; between namespaces; for the module, which is not loaded here
+# Some of each kind: compiled or not, between namespaces, for the module, which is not loaded here
 ONLY="parse_test json_test usage.sh examples.sh settings.sh api_call rules.sh"
 
 tap_start kselftest
@@ -19,7 +19,7 @@ need_program make rsync perl /usr/sbin/ip "$TAP_TOP/build/bin/canary"
 unset MAKEFLAGS MAKELEVEL CANARY_TREE
 tmp_dir
 
-# unpack: kselftest's part of the kernel's source, once for each version
+# unpack: unpacks the kernel source's part of kselftest, once for each version
 unpack()
 {
 	local version
@@ -31,7 +31,7 @@ unpack()
 		"$PACKAGE/tools/testing/selftests" && echo "$version" >"$SOURCE/version"
 }
 
-# run LOG COMMAND...: with a time limit; what it prints is shown if it fails
+# run LOG COMMAND...: runs it with a time limit, and shows the output if it fails
 run()
 {
 	local log=$TAP_TMP/$1
@@ -40,7 +40,7 @@ run()
 	timeout 900 "$@" >"$log" 2>&1 </dev/null || { tail -n 40 "$log"; return 1; }
 }
 
-# results LOG: "STATUS NAME" of each test, "skip" for those that were
+# results LOG: prints "STATUS NAME" for each test; STATUS is "skip" if it was skipped
 results()
 {
 	sed -nE -e 's/^ok [0-9]+ selftests: .*: ([^ ]+) # SKIP.*/skip \1/p' \
@@ -48,7 +48,7 @@ results()
 		-e 's/^not ok [0-9]+ selftests: .*: ([^ ]+).*/bad \1/p' "$TAP_TMP/$1"
 }
 
-# few LOG: those that were to run did, and all others were skipped
+# few LOG: the chosen tests ran, and all others were skipped
 few()
 {
 	local all ran
@@ -63,7 +63,7 @@ few()
 		grep -q '# .*SKIP.*the module canary is not loaded' "$TAP_TMP/$1"
 }
 
-# Each test of the list is in what `make test` would run.
+# `make test` would run each test of the list.
 one_list()
 {
 	local folder name commands lacking=

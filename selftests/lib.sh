@@ -1,21 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
 #
-# What every shell test shares: TAP output, network namespaces with names that
-# no other process uses, and cleaning up whatever way the test ends.
-#
+# Common functions of all shell tests: TAP output, network namespaces whose names no other process
+# uses, and cleaning up however the test ends.
 #	. "$(dirname "$0")/../lib.sh"
 #	tap_start net/ping
 #	ns_add a b
 #	ns_link a eth0 10.0.0.1/24 b eth0 10.0.0.2/24
 #	tap_check "a reaches b" ns_exec a ping -c 1 -W 1 10.0.0.2
 #	tap_done
-#
 # A script that ends without tap_done has failed, and says so.
 
 TAP_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-# The repository, for tests that need a path into it: CANARY_TREE, or what `make install` noted
-# beside this file, or where this file is.
+# The tree, for tests that need a path in it: CANARY_TREE, or the path that `make install` wrote
+# beside this file, or the parent of this file's folder
 TAP_TOP=${CANARY_TREE:-$(cat "$TAP_DIR/tree" 2>/dev/null || dirname "$TAP_DIR")}
 TAP_PASSED=0
 TAP_FAILED=0
@@ -25,15 +23,16 @@ TAP_TMP=
 TAP_PIDS=()
 TAP_CLEANUPS=()
 NS_PREFIX=cny$$
-# Seconds that what has to come may take, at least. How fast a machine is no test knows: what
-# comes costs no more than it takes, and only what does not come is waited for so long.
+# Least number of seconds to wait for something that has to happen. A test cannot know how fast the
+# machine is. Something that happens costs only the time that it takes. Only what does not happen
+# costs the full time.
 TAP_PATIENCE=${TAP_PATIENCE:-60}
 NS_NAMES=()
 
-# What kselftest exits with when a test cannot run at all.
+# The exit status for kselftest if a test cannot run at all
 TAP_EXIT_SKIP=4
 
-# tap_start [NAME]: begin; NAME is what the last line calls this script.
+# tap_start [NAME]: begins the script. NAME is its name in the last line.
 tap_start()
 {
 	TAP_NAME=${1:-$(basename "$(cd "$(dirname "$0")" && pwd)")/$(basename "$0" .sh)}
@@ -54,7 +53,7 @@ tap_number()
 	echo $((TAP_PASSED + TAP_FAILED + TAP_SKIPPED))
 }
 
-# tap_diag TEXT...: comment lines; without arguments, of standard input.
+# tap_diag TEXT...: prints comment lines; without arguments, standard input
 tap_diag()
 {
 	if [ $# -gt 0 ]; then
@@ -87,15 +86,14 @@ tap_skip()
 	echo "ok $(tap_number) $1 # SKIP ${2:?a skipped test has a reason}"
 }
 
-# tap_skip_all REASON: nothing here can run; ends the script.
+# tap_skip_all REASON: ends the script, as nothing can run here
 tap_skip_all()
 {
 	tap_skip "everything" "$1"
 	tap_done
 }
 
-# tap_check DESCRIPTION COMMAND...: passes if the command succeeds; its output
-# is shown if it does not.
+# tap_check DESCRIPTION COMMAND...: passes if the command succeeds. If not, its output is shown.
 tap_check()
 {
 	local what=$1 out rc=0
@@ -110,8 +108,8 @@ $out"
 	fi
 }
 
-# tap_refuse DESCRIPTION COMMAND...: passes if the command fails of itself (a
-# signal, or a command that is not there, is no refusal).
+# tap_refuse DESCRIPTION COMMAND...: passes if the command fails by itself. A signal or a missing
+# command is a failure.
 tap_refuse()
 {
 	local what=$1 out rc=0
@@ -137,7 +135,7 @@ expected '$3'"
 	fi
 }
 
-# tap_done: plan, last line, exit status (0 passed, 1 failed, 4 all skipped).
+# tap_done: prints plan and last line, and exits: 0 passed, 1 failed, 4 all skipped
 tap_done()
 {
 	local rc=0
@@ -156,12 +154,12 @@ tap_done()
 	exit "$rc"
 }
 
-# Runs once, at the end, however the script ends.
+# Runs once at the end, however the script ends.
 tap_exit()
 {
 	local rc=$? i
 
-	# whatever fails here, all the rest is cleaned up nevertheless
+	# If one step fails, the rest is cleaned up nevertheless.
 	set +eu
 	trap - EXIT ERR
 	trap '' INT TERM HUP
@@ -180,20 +178,20 @@ tap_exit()
 	exit "$rc"
 }
 
-# at_exit COMMAND-LINE: evaluated at the end, last registered first.
+# at_exit COMMAND-LINE: is evaluated at the end, the last registered one first
 at_exit()
 {
 	TAP_CLEANUPS+=("$1")
 }
 
-# tmp_dir: sets TAP_TMP to a directory that goes away with the script.
+# tmp_dir: sets TAP_TMP to a directory that is removed with the script
 tmp_dir()
 {
 	[ -n "$TAP_TMP" ] || TAP_TMP=$(mktemp -d "${TMPDIR:-/tmp}/$NS_PREFIX.XXXXXX")
 }
 
-# bg COMMAND...: in the background, ended with the script; $! is its pid.
-# Its own output is the caller's to redirect. With ns_exec too $! is the command.
+# bg COMMAND...: runs in the background and ends with the script; $! is its pid. The caller may
+# redirect its output. With ns_exec, too, $! is the command.
 bg()
 {
 	if [ "$1" = ns_exec ]; then
@@ -206,7 +204,7 @@ bg()
 	TAP_PIDS+=("$!")
 }
 
-# bg_stop PID: TERM, KILL if that does not end it, reap; returns its exit status.
+# bg_stop PID: sends TERM, and KILL if that does not help; returns the exit status
 bg_stop()
 {
 	local end=$((SECONDS + TAP_PATIENCE + 1))
@@ -231,8 +229,8 @@ bg_stop_all()
 	TAP_PIDS=()
 }
 
-# wait_for SECONDS COMMAND...: until the command succeeds; fails when it is late. SECONDS are
-# what it takes on an idle machine; never less than TAP_PATIENCE is waited.
+# wait_for SECONDS COMMAND...: repeats the command until it succeeds; fails if that takes too long.
+# SECONDS is what it may take on an idle machine. The limit is at least TAP_PATIENCE.
 wait_for()
 {
 	local patience=$1 end
@@ -246,7 +244,7 @@ wait_for()
 	done
 }
 
-# need_root, need_program NAME...: skip the whole script if it is not there.
+# need_root, need_program NAME...: skip the whole script if this is missing
 need_root()
 {
 	[ "$(id -u)" -eq 0 ] || tap_skip_all "needs root"
@@ -261,13 +259,13 @@ need_program()
 	done
 }
 
-# ns_name NAME: what the namespace NAME of this script is really called.
+# ns_name NAME: prints the real name of this script's namespace NAME
 ns_name()
 {
 	echo "$NS_PREFIX-$1"
 }
 
-# ns_add NAME...: network namespaces with loopback up.
+# ns_add NAME...: makes network namespaces, with loopback up
 ns_add()
 {
 	local name
@@ -279,7 +277,7 @@ ns_add()
 	done
 }
 
-# ns_exec NAME COMMAND...: not by ip netns exec, which hides /sys/fs/bpf.
+# ns_exec NAME COMMAND...: runs it there. `ip netns exec` is not used, as it hides /sys/fs/bpf.
 ns_exec()
 {
 	local name=$1
@@ -288,7 +286,7 @@ ns_exec()
 	nsenter --net="/run/netns/$(ns_name "$name")" -- "$@"
 }
 
-# ns_ip NAME ARGUMENTS...: iproute2's ip in the namespace.
+# ns_ip NAME ARGUMENTS...: runs iproute2's ip in the namespace
 ns_ip()
 {
 	local name=$1
@@ -297,8 +295,8 @@ ns_ip()
 	ip -n "$(ns_name "$name")" "$@"
 }
 
-# ns_link A DEVICE ADDRESS/LENGTH B DEVICE ADDRESS/LENGTH: a veth pair, up;
-# "-" is no address. Made inside the namespaces: never seen outside.
+# ns_link A DEVICE ADDRESS/LENGTH B DEVICE ADDRESS/LENGTH: makes a veth pair and sets it up. "-" is
+# no address. It is made inside the namespaces, and never visible outside.
 ns_link()
 {
 	local a b
@@ -311,7 +309,7 @@ ns_link()
 	ip -n "$a" link set "$2" up && ip -n "$b" link set "$5" up
 }
 
-# ns_del NAME: processes left inside are ended first, by pid.
+# ns_del NAME: ends processes that are left inside by pid, then removes it
 ns_del()
 {
 	local pid full

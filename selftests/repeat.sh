@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Runs one test again and again beside processes that keep the processors busy: a test that
-# guesses how fast the machine is fails here.
+# Runs one test again and again while other processes keep the processors busy. A test that assumes
+# a fast machine fails here.
 
 set -u
 
@@ -47,7 +47,7 @@ TEST=$(realpath -m "$1")
 shift
 [ -x "$TEST" ] || [ -x "$TOP/build/${TEST#"$TOP/"}" ] || { echo "repeat: no test $TEST" >&2; exit 2; }
 
-# Words that run the test
+# The command of the test
 case $TEST in
 "$TOP"/selftests/kmod/load.sh)
 	RUN=("$TOP/selftests/vm/run.sh" --smp2 --timeout "$LIMIT" -- "$TEST" "$@") ;;

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# skipped.sh FILE REASON: makes FILE a test that is skipped, for a program that is not there.
+# skipped.sh FILE REASON: makes FILE a test that is skipped, in place of a program that does not
+# exist
 
 cat >"$1" <<-END
 	#!/bin/sh

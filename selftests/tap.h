@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* TAP for test programs in C: one line a check, the plan and a summary at the end. */
+/* TAP for test programs in C: one line for each check, the plan and a summary at the end */
 #ifndef SELFTESTS_TAP_H
 #define SELFTESTS_TAP_H
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# All tests, by folder: the one list for kselftest (FOLDER/Makefile) and for `make test` (Build.mk of
-# the part that is tested). FOLDER_PROGRAMS are compiled, FOLDER_SCRIPTS are not.
+# All tests, by folder: the one list for kselftest (FOLDER/Makefile) and for `make test` (Build.mk
+# of the part that is tested). FOLDER_PROGRAMS are compiled, FOLDER_SCRIPTS are not.
 
 TESTS_HERE := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
 
@@ -14,13 +14,13 @@ USER_PROGRAMS := siphash_test address_test parse_test json_test option_test para
 	rtnl_test
 USER_SCRIPTS := install.sh usage.sh user.sh examples.sh try.sh docs.sh
 
-# In the guest, for they need the module. One of them loads and unloads it.
+# These run in the guest, as they need the module. One of them loads and unloads it.
 KMOD_API := $(patsubst $(TESTS_HERE)/kmod/%.c,%,$(wildcard $(TESTS_HERE)/kmod/api_*.c))
 KMOD_PROGRAMS := $(KMOD_API) zerocopy queued
 KMOD_LOAD := load.sh
 KMOD_SCRIPTS := allreduce.sh rules.sh path.sh $(KMOD_LOAD)
 
-# SWITCH: one target, test-switch. DAEMON: targets of their own, test-NAME. GUEST: in the guest
+# SWITCH: all in one target, test-switch. DAEMON: a target each, test-NAME. GUEST: in the guest
 NET_SWITCH := switch.sh switch_sums.sh switch_follow.sh switch_guard.sh switch_end.sh switch_grey.sh
 NET_DAEMON := backlog.sh settings.sh recover.sh share.sh
 NET_GUEST := switch_devices.sh timeout.sh

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
+#
 # Static checks of the whole tree: checkpatch --strict, sparse, both compilers with all warnings as
 # errors, cppcheck, shellcheck, options in manual pages, layers and circles of files, documents,
 # licence lines. `make check` calls it, after it has set up what is needed. It prints one line for

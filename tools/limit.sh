@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
+#
 # Runs a command in a session of its own, for a limited time: limit.sh SECONDS COMMAND...
 #
 # When the time is over, or this script is told to end, it sends TERM to all processes of the

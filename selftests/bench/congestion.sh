@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
+#
 # congestion.*: goodput of sums on a fat tree of 16 hosts, both idle and while half of the hosts
 # fill the links with random uniform traffic. It compares dynamic trees, one, two and four static
 # trees, the ring, and Open MPI without congestion. Values are medians over RUNS placements of

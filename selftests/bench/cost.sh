@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
+#
 # host.cost, zerocopy.cost: processor time that AF_CANARY takes, in ns (= instructions) per KiB of
 # the vector, with and without copies. It is measured in the guest where time counts instructions.
 #	h0 --- h1, veth, not shaped, MTU 1500

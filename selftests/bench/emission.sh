@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
+#
 # switch.emission: time from the deadline of a block to the arrival of its frame at the next
 # machine. It is measured for a switch daemon with defaults (it sleeps) and with --clock poll. The
 # lateness of a plain sleep on the same machine at the same time is given beside it.

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
+#
 # fault.*: communicators that share switches and links, and goodput under faults. The former gives
 # the sum of goodputs compared with that of one alone, and Jain's index of fairness. The latter is
 # compared with the same run without faults. topology/tenants.py and topology/fault.py measure this,

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
+#
 # fault.loss: the share of goodput that is left with 1 % loss on every link, in both directions.
 #	h0 .. h3 --- sw (lo 10.9.0.1)
 # The network is that of goodput.sh: links shaped by HTB, one XDP switch, vectors of 4 MiB, user

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
+#
 # link.goodput: the share of a link's payload limit that arrives as reduced vector at every rank.
 #	h0 .. h3 --- sw (lo 10.9.0.1)
 # Four hosts, vectors of 4 MiB, `canary perf allreduce`. The result is the median of the operations,

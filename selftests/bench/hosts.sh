@@ -1,5 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
+#
 # Hosts h0 .. hN on links that are shaped at both ends, switches between them, and perf at all
 # ranks.
 #

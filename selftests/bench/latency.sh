@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
+#
 # latency.*: time of small allreduces with learned fan-in, compared with switches whose fan-in is
 # configured, and with switches that only have their timeout. In the guest where time counts
 # instructions.

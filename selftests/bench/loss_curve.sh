@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
+#
 # loss.*: goodput, and the number of contributions that a leader takes for each block, by loss. 0.01
 # to 5 % of the packets on each link are lost. All, half or none of the switches take part, with 16
 # and 32 ranks.

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
+#
 # fault.collisions, fault.children: goodput through a switch whose table has 16 slots, and through
 # one that remembers two children of a block. It is compared with a switch that has a normal table.
 # It is measured with restorations, and with direct answers to all members that were bypassed. Every

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
+#
 # ring.*: the share of a link's payload limit that arrives as reduced vector at every rank, by
 # algorithm, where only one link connects the leaves.
 #	h0 h1 h2 --- l0 --- l1 --- h3 h4 h5	all links of the same rate, both directions

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
+#
 # Makes all measurements: run.sh [--out FILE]
 # [switch|emission|goodput|guest|softirq|latency|restore|congestion|ring|fault|loss|curve|share]...
 #

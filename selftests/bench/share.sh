@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
+#
 # share.*: one TCP flow (cubic) and one host's sums on a link that either could fill, for several
 # lengths of the queues.
 #	h0 .. h3 --- sw (lo 10.9.0.1)

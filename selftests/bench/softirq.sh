@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
+#
 # host.softirq.8, .1024, .16384: the longest time (ns, = instructions) for which AF_CANARY kept
 # other softirqs waiting, by the number of members, in the guest where time counts instructions.
 #

@@ -1,5 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
+#
 # The network of the goodput measurements: hosts around one switch, each link shaped at both ends.
 #	h0 .. hN --- sw (lo 10.9.0.1)
 # The caller sets what hosts.sh asks for, and sources lib.sh. The operations always run as trees.

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
+#
 # switch.aggregate: time that the switch takes for a packet that it adds to others, by BPF_PROG_RUN,
 # compared with a plain XDP redirect of the same packets. bench_switch.c explains how. This script
 # converts its list to the form of the other measurements.

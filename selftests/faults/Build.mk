@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What fault experiments run: a rank that checks its sums, and one who forges packets.
+# Programs of the fault experiments: a rank that checks its sums, and a forger of packets.
 
 FAULT_TOOLS := $(B)/selftests/faults/worker $(B)/selftests/faults/forge
 
@@ -13,7 +13,7 @@ $(B)/selftests/faults/forge: selftests/faults/forge.c selftests/faults/forge_pac
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $(filter %.c,$^)
 
-# Kernels that look for mistakes, and the module for them
+# Debug kernels, and the module for them
 DEBUG_KERNEL := $(B)/debug-kernel
 DEBUG_KERNELS := kasan kcsan
 .PHONY: debug-kernel $(DEBUG_KERNELS:%=debug-kernel-%) $(DEBUG_KERNELS:%=test-debug-%)
@@ -24,7 +24,8 @@ $(DEBUG_KERNELS:%=debug-kernel-%): debug-kernel-%:
 	@selftests/vm/debug-kernel.sh $*
 	$(call kmod_build,$(DEBUG_KERNEL)/$*-module,$(CURDIR)/$(DEBUG_KERNEL)/$*)
 
-# In the guest with two processors. What the kernel says fails the run: docs/results/faults.md.
+# Runs in the guest with two processors. A message of the kernel is a failure:
+# docs/results/faults.md.
 $(DEBUG_KERNELS:%=test-debug-%): test-debug-%: debug-kernel-% $(KMOD_TOOLS)
 	selftests/vm/run.sh --smp2 --mem 4G --timeout 7200 --kernel $(DEBUG_KERNEL)/$*/bzImage \
 		--console $(DEBUG_KERNEL)/$*.console --append "kmemleak=on" --races '\[canary\]' \

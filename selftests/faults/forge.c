@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Somebody who is not a member, has no key, and sends all the packets it can think of: to
- * members and switches, from made-up addresses, at the rate it is told, until it is ended.
+ * A forger: it is no member, has no key, and sends all the packets that it can think of. They go to
+ * members and switches, from made-up addresses, at a given rate, until it is ended.
  *
  *	forge --kind contributions|results|restorations|rendezvous|all|overtaking|hostile --comm ID --members N
  *	      --member A:P ... [--switch A ...] [--rate BITS] [--seed N] [--sniff NETNS:DEV ...]
  *
  * Without --sniff it knows the communicator, its members and the switches, and guesses the rest.
- * With it, it sees all packets of these devices, and sends what it saw again: as it was, with
- * other data, and with one field or another altered. Observed contributions are sent by its own
- * address, too: as a child that there is not. "Overtaking" are contributions with other data under
- * the right checksum, and nothing else altered: right if, and only if, they come first. "Hostile"
- * are packets of every type that nobody thought about: random ones, and seen ones as they were, with
- * bytes altered, or cut off.
+ * With --sniff it sees all packets of these devices. It sends them again: as they were, with other
+ * data, or with a field changed. It also sends contributions that it saw from its own address, as a
+ * child that does not exist.
  *
- * Prints "at work" when it has sent WORK packets (or WORK_HOSTILE) that it made of what it saw, and one JSON object
- * when SIGTERM ends it. results_read counts results that were sent to it.
+ * "overtaking" are contributions with other data, under a right sum, and otherwise unchanged. They
+ * are taken if, and only if, they come first. "hostile" are packets of every type: random ones, and
+ * packets that it saw, unchanged, with bytes changed, or cut off.
+ *
+ * It prints "at work" when it has sent WORK (or WORK_HOSTILE) packets made of what it saw. It
+ * prints one JSON object when SIGTERM ends it. results_read counts results that were sent to it.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -41,7 +42,7 @@
 #include "selftests/die.h"
 
 #define FRAME_MAX	2048
-#define BURST_NS	2000000		/* of sending ahead of the rate */
+#define BURST_NS	2000000		/* how much it may send ahead of the rate, as time */
 #define WORK		50
 #define WORK_HOSTILE	1000
 
@@ -106,7 +107,7 @@ static void sniff(void)
 	}
 }
 
-/* Results of the communicator, to our own address */
+/* Count results of the communicator that come to our own address. */
 static void look_at_mail(int fd)
 {
 	uint8_t frame[FRAME_MAX];

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * What makes packets knows, and what sends them. One thread has all of it.
- */
+/* What the makers and the senders of forged packets share. One thread owns all of it. */
 #ifndef FORGE_H
 #define FORGE_H
 
@@ -24,7 +22,7 @@ struct packet {
 	uint32_t		data[CANARY_ELEMENTS_MAX];
 } __attribute__((packed));
 
-/* Whom to send to, as the command line says */
+/* Targets, from the command line */
 struct forge_options {
 	enum kind		kind;
 	uint32_t		comm;
@@ -38,7 +36,7 @@ struct forge_options {
 	unsigned int		nsniff;
 };
 
-/* @observed: of packets that were seen, the last SEEN_MAX are kept */
+/* struct forge_count - counters; of the packets in @observed, the last SEEN_MAX are kept */
 struct forge_count {
 	uint64_t sent, bytes, observed, refused, results_read, kind[KINDS];
 };
@@ -49,7 +47,7 @@ extern struct packet seen[SEEN_MAX];
 extern struct in_addr own;
 extern uint64_t state;	/* of the generator of random numbers */
 
-/* forge() - make a packet of opt.kind, with lengths and all but checksums. */
+/* forge() - make a packet of opt.kind, with lengths, but without checksums */
 void forge(struct packet *p);
 
 #endif

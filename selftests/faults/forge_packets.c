@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The packets that forge.c sends: guessed ones, seen ones with something altered, and hostile ones,
- * which are anything.
+ * The packets that forge.c sends: guesses, changed packets of members, and hostile ones, which may
+ * be anything.
  */
 #include <arpa/inet.h>
 #include <stdbool.h>
@@ -34,7 +34,7 @@ static uint32_t checksum(const struct packet *p)
 	return sum;
 }
 
-/* Bytes of the UDP payload that the header asks for */
+/* Number of bytes of UDP payload that the header claims */
 static unsigned int payload(const struct packet *p)
 {
 	switch (p->h.type) {
@@ -75,7 +75,7 @@ static struct in_addr any_switch(void)
 	return opt.nswitches ? opt.switches[below(opt.nswitches)] : any_member()->sin_addr;
 }
 
-/* Its own address, a member's, a switch's */
+/* The forger's own address, a member's, or a switch's */
 static struct in_addr any_source(void)
 {
 	switch (below(3)) {
@@ -95,7 +95,7 @@ static void randomize(struct packet *p, unsigned int elements)
 	p->h.contribution.sum = htonl(checksum(p));
 }
 
-/* A header as one who knows the protocol, but not the communicator's secrets, writes it */
+/* Make a header as somebody does who knows the protocol, but not the communicator's secrets. */
 static void guess(struct packet *p, enum canary_type type)
 {
 	memset(p, 0, sizeof(p->ip) + sizeof(p->udp) + sizeof(p->h));
@@ -112,7 +112,7 @@ static void guess(struct packet *p, enum canary_type type)
 	p->h.contribution.acked = rnd();
 }
 
-/* One that was seen, or a guess while there is none; its data comes along. */
+/* Take a packet that was seen, with its data, or guess if there is none. */
 static bool observe(struct packet *p, enum canary_type type)
 {
 	unsigned int i, at;
@@ -123,7 +123,7 @@ static bool observe(struct packet *p, enum canary_type type)
 			memcpy(p, &seen[at], sizeof(*p));
 			if (p->h.type == type)
 				return true;
-			/* Another type with the same secrets in it */
+			/* change the type, and keep the secrets */
 			p->h.type = type;
 			p->h.flags = 0;
 			if (type != CANARY_RESTORATION)
@@ -195,7 +195,7 @@ static void result(struct packet *p)
 	p->h.result.kind = CANARY_KIND(1, 2);
 	p->h.result.list = 0;
 	p->h.result.tree = 0;
-	/* The leader says it, to whom is for it to choose. */
+	/* The sender is the leader of the block. The caller chooses the receiver. */
 	p->h.rank = htons(ntohl(p->h.block) % opt.members);
 	randomize(p, ntohs(p->h.contribution.length) / 4 ?: CANARY_ELEMENTS(1500));
 	if (below(2))
@@ -211,7 +211,7 @@ static void restoration(struct packet *p)
 	unsigned int n = 1 + below(8), i;
 
 	observe(p, CANARY_RESTORATION);
-	/* of a contribution that was bypassed, if one was seen */
+	/* the cookie of a bypassed contribution, if one was seen */
 	child.cookie = p->h.contribution.cookie;
 	memset(&p->h.restoration, 0, sizeof(p->h.restoration));
 	p->h.restoration.entries = htons(n);
@@ -222,7 +222,7 @@ static void restoration(struct packet *p)
 	address(p, any_source(), any_switch(), htons(CANARY_PORT_BASE));
 }
 
-/* What the header of a type has beside what all have */
+/* Fill in the fields that only this type has. */
 static void session(struct packet *p)
 {
 	memset(&p->h.request, 0, sizeof(p->h.request));
@@ -257,7 +257,7 @@ static void session(struct packet *p)
 		p->h.epoch = 0;
 }
 
-/* All that sets up, holds up and ends communicators */
+/* Make a message of those that begin, keep and end communicators. */
 static void rendezvous(struct packet *p)
 {
 	static const enum canary_type types[] = {
@@ -279,7 +279,10 @@ static void rendezvous(struct packet *p)
 	address(p, any_source(), to->sin_addr, to->sin_port);
 }
 
-/* Any type, any header, any data: to a port that is listened to, or it would reach nobody */
+/*
+ * Make a packet of any type, with any header and data. The port has to be in use, or nobody would
+ * get it.
+ */
 static void noise(struct packet *p)
 {
 	const struct sockaddr_in *to = any_member();
@@ -307,7 +310,7 @@ static unsigned int hostile(struct packet *p)
 	}
 	*p = seen[below(count.observed < SEEN_MAX ? count.observed : SEEN_MAX)];
 	length = payload(p);
-	/* his own ones are seen, too */
+	/* it also sees its own packets */
 	if (length > sizeof(p->h) + CANARY_ELEMENTS(1500) * 4)
 		length = sizeof(p->h) + CANARY_ELEMENTS(1500) * 4;
 	n = how == 2 ? 1 + below(3) : 0;
@@ -320,7 +323,7 @@ static unsigned int hostile(struct packet *p)
 	return how == 3 ? below(length) : length;
 }
 
-/* Who sends none is refused for that. */
+/* Packets without a checksum are refused for that. */
 static uint16_t udp_checksum(const struct packet *p)
 {
 	const uint8_t *from = (const uint8_t *)&p->ip.saddr, *udp = (const uint8_t *)&p->udp;

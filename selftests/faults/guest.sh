@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# guest.sh COMMAND...: in the guest, runs a command with the module loaded, and unloads it after
-# that: a module that cannot be unloaded is in use, which is a failure, too.
+# guest.sh COMMAND...: in the guest, loads the module, runs a command and unloads the module. If it
+# cannot be unloaded, it is still in use, which is a failure, too.
 
 TOP=$(cd "$(dirname "$0")/../.." && pwd)
 MODULE=${MODULE:-$TOP/build/kmod/canary.ko}

@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * One rank of a fault experiment: many operations, each compared with a sum that does not come
- * through the network, in rounds. A round is a communicator: rendezvous, operations, close. It is
- * a child process, so that it may be killed, and its rank goes on with the next one, which is how a job
- * restarts after a failure.
+ * One rank of a fault experiment. It does many operations in rounds, and compares each result with
+ * a sum that does not come through the network. A round is a communicator: rendezvous, operations,
+ * close. It runs in a child process, so that it may be killed. The rank goes on with the next
+ * round, as a job does that restarts after a failure.
  *
- * Element i of rank r is a(r) * b(i) + c(r), all three random, so that the sum of all ranks needs
- * no time that grows with them: (sum of a) * b(i) + (sum of c).
+ * Element i of rank r is a(r) * b(i) + c(r). All three are random. The time to compute the sum of
+ * all ranks does not grow with their number: (sum of a) * b(i) + (sum of c).
  *
- *	worker --rank R --members N --root A --bind A [--engine E] ...	as `canary allreduce`
+ *	worker --rank R --members N --root A --bind A [--engine E] ... as `canary allreduce`
  *	--rounds N --operations N --elements N --inflight N --seed N
- *	--vary		lengths are random, up to --elements
- *	--same-id	all rounds are the communicator --comm; otherwise --comm + round
- *	--launched	a round begins when struct progress.open is larger than it, and is killed when
- *			progress.halt is: a launcher ends all ranks of a job before it starts them again
- *	--plan WHO:ROUND:OP:WHAT[:MS]	once or more; WHO is a rank or "all"; before posting OP it
- *		die	is killed by SIGKILL
- *		slow	computes MS longer
- *		longer	posts a block more
- *		shift	posts a block more, and one less in the next operation
- *		barrier	posts a barrier instead
- *		quit	closes
- *		hold	waits until struct progress.go is as large as ROUND + 1
- *	--progress FILE	struct progress, for others to map
- *	--log FILE	a line of JSON at the end of each round
+ *	--vary			random lengths, up to --elements
+ *	--same-id		all rounds have the communicator --comm; otherwise --comm + round
+ *	--launched		a round begins when struct progress.open is larger than it, and is
+ *				killed when progress.halt is: a launcher ends all ranks of a job
+ *				before it starts them again
+ *	--plan WHO:ROUND:OP:WHAT[:MS]	repeatable; WHO is a rank or "all"; before posting OP it
+ *		die		is killed by SIGKILL
+ *		slow		computes MS longer
+ *		longer		posts a block more
+ *		shift		posts a block more, and one less in the next operation
+ *		barrier		posts a barrier instead
+ *		quit		closes
+ *		hold		waits until struct progress.go is as large as ROUND + 1
+ *	--progress FILE		struct progress, for others to map
+ *	--log FILE		a line of JSON at the end of each round
  *
  * The exit status is 0 if no result was wrong, whatever else happened.
  */
@@ -39,8 +40,8 @@
 
 #include "worker.h"
 
-#define TICK_MS		10		/* how often progress is told */
-#define LAUNCH_US	1000		/* how often a launcher's word is looked for */
+#define TICK_MS		10		/* between two updates of the progress */
+#define LAUNCH_US	1000		/* between two looks at what the launcher says */
 #define OPEN_SECONDS	60		/* until a member can be opened again */
 
 struct flight {
@@ -50,7 +51,7 @@ struct flight {
 	unsigned int	op;
 };
 
-/* A round under way */
+/* State of the present round */
 static struct {
 	struct canary	*comm;
 	unsigned int	number;
@@ -99,7 +100,7 @@ static const struct plan *planned(unsigned int op, enum action action)
 	return NULL;
 }
 
-/* Elements of a vector; a block more or less where that is planned. */
+/* Elements of a vector. A plan may make it a block longer or shorter. */
 static size_t length(unsigned int op)
 {
 	size_t n = opt.vary ? draw(2, op, 0) % (opt.elements + 1) : opt.elements;
@@ -211,7 +212,7 @@ static void log_ranks(FILE *f)
 	putc(']', f);
 }
 
-/* One write a round: whoever reads sees whole lines. */
+/* Write each line at once, so that readers see whole lines. */
 static void log_round(const char *outcome, bool full)
 {
 	char *text = NULL;
@@ -247,7 +248,10 @@ static bool fails(const char *where, int error)
 	return true;
 }
 
-/* The port may still be held by an engine of the round before, or the host be cut off. */
+/*
+ * May the error go away? An engine of the last round may still have the port, or the host's link
+ * may be down.
+ */
 static bool may_pass(int err)
 {
 	return err == -EADDRINUSE || err == -EEXIST || err == -ENETUNREACH || err == -EHOSTUNREACH;
@@ -347,8 +351,8 @@ static bool complete(struct flight *f)
 }
 
 /*
- * Ranks of the round before may not be gone yet, and refuse a second process of theirs, or packets
- * of theirs spoil the rendezvous: a job that restarts tries again.
+ * Ranks of the last round may still exist. They refuse a second process of their rank, and their
+ * packets may spoil the rendezvous. So a job that restarts tries again.
  */
 static bool join(void)
 {
@@ -401,7 +405,7 @@ static int run_round(void)
 	return now.wrong ? 1 : 0;
 }
 
-/* Until the round of PID is over, or has to be */
+/* Wait until the round in process PID is over, or end it. */
 static int await_round(pid_t pid)
 {
 	volatile uint64_t *halt = &shared->halt;
@@ -421,7 +425,7 @@ static int await_round(pid_t pid)
 	}
 }
 
-/* Return: whether a result was wrong, or the round ended as nobody had planned */
+/* Return: was a result wrong, or did the round end in an unplanned way? */
 static bool supervise(unsigned int round)
 {
 	volatile uint64_t *may_open = &shared->open;

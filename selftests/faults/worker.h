@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a rank of a fault experiment is to do, and what it tells while it does; see worker.c */
+/* Options and progress of a rank in a fault experiment, see worker.c */
 #ifndef FAULTS_WORKER_H
 #define FAULTS_WORKER_H
 
@@ -10,22 +10,22 @@
 #define PLANS_MAX	16
 #define INFLIGHT_MAX	64
 
-/* What is known while it runs; little-endian u64, see canary_topo/trial.py */
+/* Progress while the rank runs; little-endian u64, see canary_topo/trial.py */
 struct progress {
 	uint64_t	round;
 	uint64_t	connected;	/* in this round */
 	uint64_t	posted;		/* operations of this round */
 	uint64_t	completed;	/* likewise */
-	uint64_t	round_blocks;	/* blocks done in this round, as counted by the engine */
-	uint64_t	blocks;		/* of completed and verified operations, all rounds */
-	uint64_t	operations;	/* likewise */
-	uint64_t	wrong;		/* elements */
+	uint64_t	round_blocks;	/* blocks that the engine has counted in this round */
+	uint64_t	blocks;		/* of completed and verified operations, in all rounds */
+	uint64_t	operations;	/* of completed and verified operations, in all rounds */
+	uint64_t	wrong;		/* wrong elements */
 	uint64_t	failed;		/* rounds that ended with an error */
-	uint64_t	ended;		/* nothing more to come */
+	uint64_t	ended;		/* 1: the worker has ended */
 	uint64_t	elements;	/* of a block */
-	uint64_t	go;		/* written by others: rounds whose holds are over */
-	uint64_t	open;		/* likewise: rounds that may begin */
-	uint64_t	halt;		/* likewise: rounds that are to end */
+	uint64_t	go;		/* written by others: holds of these rounds are over */
+	uint64_t	open;		/* written by others: these rounds may begin */
+	uint64_t	halt;		/* written by others: these rounds have to end */
 };
 
 enum action { DIE, SLOW, LONGER, SHIFT, BARRIER, QUIT, HOLD };
@@ -50,10 +50,10 @@ struct worker_options {
 extern struct worker_options opt;
 extern struct progress *shared;
 
-/* worker_options.c: fill in @opt, map @shared; what is wrong ends the process */
+/* worker_options.c: fill in @opt and map @shared. An error ends the process. */
 void worker_options(int argc, char **argv);
 
-/* What ends the process says which rank it was */
+/* Messages begin with the rank. */
 #define DIE_STATUS	3
 #define DIE_WHO		"worker: rank %u", opt.params.rank
 #include "selftests/die.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* What a rank of a fault experiment is told on its command line; worker.c says what that means. */
+/* The command line of a rank in a fault experiment; worker.c explains it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>

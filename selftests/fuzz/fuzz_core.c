@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Three to nine members, one fuzzer: the input is a list of what happens (post, let time pass,
- * deliver, lose, repeat, change a packet, with or without a valid mac, make up an aggregate, write to
- * the memory of results).
- * Nothing may be read or written out of bounds, nobody may spin, a timer that was served is not
- * due any more, and as long as no member lies, every completed sum is right.
+ * A fuzzer for three to nine members. The input is a list of events: post, let time pass, deliver,
+ * lose, repeat or change a packet (with or without a valid mac), forge an aggregate, write to the
+ * memory of results.
+ *
+ * Nothing may be read or written out of bounds, and nobody may spin. A timer that was served is not
+ * due any more. As long as no member lies, every completed sum is right.
  */
 #include <stdlib.h>
 
@@ -14,10 +15,10 @@
 #define MEMBERS_MAX	9
 #define PENDING		128
 #define VECTOR		40
-#define LONG		(3 * 8 * 121)	/* shortest one that rank 0 decides on */
+#define LONG		(3 * 8 * 121)	/* the shortest operation on which rank 0 decides */
 #define POLLS_MAX	100000
-#define WORK_ONCE	2	/* slices that are done before packets are sent */
-#define WORK_MAX	1000	/* and in all, if nothing comes */
+#define WORK_ONCE	2	/* slices of work that are done before packets are sent */
+#define WORK_MAX	1000	/* slices in all, if no packet comes */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -36,7 +37,7 @@ struct world {
 	u32	posted[MEMBERS_MAX];
 	u64	now;
 	bool	lied;		/* a packet with a valid mac was made up */
-	bool	formed;		/* from a table; the last member when it posts for the first time */
+	bool	formed;		/* formed from a table; the last member forms when it posts first */
 	bool	ring;		/* partial sums are in the application's memory */
 	bool	scribbled[MEMBERS_MAX];	/* the application wrote to its results */
 };
@@ -51,7 +52,7 @@ static u32 value(u32 rank, u32 seq, u32 i)
 	return (rank + 1) * 0x01000193u + seq * 7919 + i;
 }
 
-/* What an application gave: @data belongs to it, and it may write there. */
+/* The vectors of an application: @data belongs to it, and it may write there. */
 struct vector {
 	struct vector *next;
 	u32	elements;
@@ -91,7 +92,7 @@ static void release(const struct cnr_done *d)
 	free(v);
 }
 
-/* An application writes to where its results are. */
+/* An application writes to the memory of its results. */
 static void scribble(struct world *w, u32 n, u32 at, u32 what)
 {
 	struct vector *v = vectors;
@@ -104,7 +105,7 @@ static void scribble(struct world *w, u32 n, u32 at, u32 what)
 	w->scribbled[v->rank] = true;
 }
 
-/* A member at work: what its driver's functions are given */
+/* Context of the driver functions of a member */
 struct self {
 	struct world *w;
 	int rank;
@@ -162,7 +163,7 @@ static void pump(struct world *w, int rank)
 			break;
 }
 
-/* All that is left to do. It has an end. */
+/* Do all work that is left. It has to end. */
 static void work_off(struct world *w, int rank)
 {
 	u32 slices = 0;
@@ -218,7 +219,7 @@ static void change(struct world *w, u32 i, u32 at, u8 to, bool lie)
 	key = cnr_mac_key(w->comm[p->from], h);
 	if (cnr_has_digest(h))
 		h->join.digest = cpu_to_be32(cnr_digest(key, h + 1, p->len - sizeof(*h)));
-	/* What is not as long as it says has no hash, and is not looked at. */
+	/* A packet with a wrong length has no hash, and is dropped. */
 	if (canary_parse(h, p->len) == CANARY_DROP_NONE)
 		h->mac = cpu_to_be64(cnr_mac(w->comm[p->from], h, h + 1,
 						  w->comm[p->to]->cfg.port));
@@ -275,7 +276,7 @@ static void post(struct world *w, int rank, u8 how)
 	struct vector *v = calloc(1, sizeof(*v));
 	u32 i;
 
-	/* Lengths are a function of the sequence number, so that honest ranks agree. */
+	/* Lengths depend on the sequence number, so that honest ranks agree. */
 	op.elements = (w->posted[rank] * 13 + 5) % VECTOR;
 	if (w->posted[rank] % 4 == 3)
 		op.elements += LONG;
@@ -314,10 +315,7 @@ static void pass(struct world *w, u64 ns)
 	}
 }
 
-/*
- * An aggregate that nobody sent, for a block that its leader may hold something of: with as much
- * in it as a stranger can know.
- */
+/* Forge an aggregate for a block that its leader may hold. It contains what a stranger can know. */
 static void forge(struct world *w, u8 rank, u8 ahead, u8 count)
 {
 	struct cnr_comm *c = w->comm[rank % w->members];
@@ -329,7 +327,7 @@ static void forge(struct world *w, u8 rank, u8 ahead, u8 count)
 	if (!cnr_find_op(c, block))
 		h->opsig = cpu_to_be32(ahead);
 	h->contribution.acked = cpu_to_be32(c->una + (count >> 4));
-	/* Not longer than it is, so that reading behind it is found. */
+	/* as long as the packet, so that reading beyond it is found */
 	p.bytes = realloc(h, p.len);
 	deliver(w, &p);
 	free(p.bytes);
@@ -378,7 +376,7 @@ static bool connected(const struct world *w)
 	return true;
 }
 
-/* The rendezvous, without faults */
+/* Do the rendezvous without faults. */
 static void meet(struct world *w)
 {
 	u32 k;
@@ -422,8 +420,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	memset(&w, 0, sizeof(w));
 	/*
-	 * The first byte decides on the members, on the algorithm, on slices, and whether the
-	 * rendezvous is fuzzed, too, or there is none.
+	 * The first byte chooses the number of members, the algorithm and the slices, and whether
+	 * the rendezvous is fuzzed, too.
 	 */
 	w.members = size ? members[data[0] >> 3 & 3] : 3;
 	w.formed = size && data[0] & 0x80;

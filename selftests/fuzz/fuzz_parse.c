@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The parser under arbitrary bytes: no read beyond the header or the length, and what it
- * accepts keeps the promises that its users build on.
+ * The parser with arbitrary bytes. It must not read beyond the header or the length, and the
+ * packets that it accepts keep the promises that callers rely on.
  */
 #include <stdlib.h>
 
@@ -26,7 +26,7 @@ static bool is_zero(const void *data, u32 bytes)
 	return !bytes;
 }
 
-/* What is planned has its place, and is not in use yet. */
+/* Planned features have fields, which are not in use yet. */
 static void promise_data(const struct canary_hdr *h, size_t size)
 {
 	u32 members = be16_to_cpu(h->members), count = be16_to_cpu(h->contribution.count);
@@ -75,7 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct canary_hdr *h;
 	void *copy;
 
-	/* A copy of the exact size, so that the sanitizer sees a read behind it. */
+	/* A copy of the exact size, so that the sanitizer sees reads beyond the end */
 	copy = malloc(size ? size : 1);
 	if (!copy)
 		return 0;

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Run fuzzers for a given time each, from the committed corpus: run.sh [SECONDS FUZZER...]
+# Runs fuzzers for a given time each, from the committed corpus: run.sh [SECONDS FUZZER...]
 # Inputs that crash are kept below build/ and shown.
 set -u
 

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Sums through AF_CANARY between hosts (network namespaces) on one bridge and behind routers,
-# whole and with what happens to networks, processes and namespaces. The worker compares every
-# element with a sum of its own. Where the module canary is loaded: in the guest.
+# Sums through AF_CANARY between hosts (network namespaces) on one bridge and behind routers, also
+# while something happens to networks, processes and namespaces. The worker compares every element
+# with a sum of its own. It runs where the module is loaded: in the guest.
 
 . "$(dirname "$0")/../lib.sh"
 
@@ -14,7 +14,7 @@ EHOSTDOWN=112
 ECONNRESET=104
 EPROTO=71
 
-# rank R HOST [PORT]: how the worker is told; hosts are h0 to h3, r0 to r2
+# rank R HOST [PORT]: prints the worker's argument for a rank; hosts are h0 to h3, r0 to r2
 rank()
 {
 	local addr
@@ -26,7 +26,7 @@ rank()
 	echo "$1@$(ns_name "$2")/$addr${3:+:$3}"
 }
 
-# all: one rank on each host; eight: two on each
+# all: one rank on each host; eight: two ranks on each host
 all()
 {
 	rank 0 h0; rank 1 h1; rank 2 h2; rank 3 h3
@@ -38,7 +38,7 @@ eight()
 	rank 4 h0 22601; rank 5 h1 22601; rank 6 h2 22601; rank 7 h3 22601
 }
 
-# check WHAT ARGUMENTS...: the worker finds nothing wrong
+# check WHAT ARGUMENTS...: passes if the worker finds nothing wrong
 check()
 {
 	local what=$1
@@ -48,7 +48,7 @@ check()
 	settle
 }
 
-# Ports are free again when nothing lingers.
+# Waits until nothing lingers, so that ports are free.
 lingering()
 {
 	local host
@@ -69,13 +69,13 @@ settle()
 	wait_for 30 settled || tap_diag "engines linger"
 }
 
-# value HOST NAME: of /proc/net/canary_stats
+# value HOST NAME: prints a value of /proc/net/canary_stats
 value()
 {
 	ns_exec "$1" sed -n "s/^$2 //p" /proc/net/canary_stats
 }
 
-# total NAME: of all hosts
+# total NAME: prints its sum over all hosts
 total()
 {
 	local host sum=0
@@ -99,7 +99,7 @@ bridge_up()
 	done
 }
 
-# faults ARGUMENTS...: netem on both ends of every link; without any, none
+# faults ARGUMENTS...: sets netem on both ends of every link, or removes it
 faults()
 {
 	local host
@@ -279,7 +279,7 @@ no_refs()
 	[ "$(refs)" = 0 ]
 }
 
-# The namespace has lost its name; it lives through its socket, then through nothing.
+# The namespace has lost its name. It lives as long as its socket does.
 test_netns()
 {
 	local pid other
@@ -304,13 +304,14 @@ test_netns()
 	sleep 0.3
 	kill -0 "$pid"
 	tap_is "the namespace has no name any more, the socket goes on" $? 0
-	# Its rank goes with it (PDEATHSIG).
+	# Its rank ends with it (PDEATHSIG).
 	kill -KILL "$pid"
 	wait "$pid" 2>/dev/null
 	wait "$other"
 	tap_is "the socket's end: the other rank is told" $? 0
 	tap_diag <"$TAP_TMP/one"
-	# The other rank's engine has nothing to linger for: all others have left. Sooner than in a minute:
+	# The engine of the other rank need not linger, as all others have left. It ends in less
+	# than a minute.
 	TAP_PATIENCE=40 tap_check "engines that were to linger for a minute ended with their namespace" \
 		wait_for 10 no_refs
 }

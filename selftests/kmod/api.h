@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tests of the socket API are made of: sockets, pairs of connected ranks, peers in
- * processes of their own, and a look at /proc/net/canary.
+ * Common parts of the tests of the socket API: sockets, pairs of connected ranks, other ranks in
+ * processes of their own, and /proc/net/canary
  */
 #ifndef API_H
 #define API_H

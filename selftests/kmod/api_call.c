@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Calls on a socket that is not connected: what they take, and what they refuse at once. */
+/* Calls on a socket that is not connected: what they take, and what they refuse at once */
 #include "harness.h"
 
-/* ---- calls that fail at once: tables ---- */
+/* ---- tables of calls that fail at once ---- */
 
 static const struct {
 	const char *what;
@@ -74,7 +74,7 @@ TEST_F(net, bind)
 	}
 }
 
-/* IPv6 has a place in addresses; that is all so far. */
+/* Addresses have room for IPv6, but it is not supported yet. */
 TEST_F(sock, bind_ip6)
 {
 	struct sockaddr_canary a = address("127.0.0.1", 22610);
@@ -213,7 +213,7 @@ static const struct {
 	{ "set SO_SNDBUF",			SOL_SOCKET, SO_SNDBUF, 100000, 4, 0 },
 };
 
-/* Of somebody who knows more of them than this kernel does */
+/* The caller's structures are longer than this kernel's. */
 TEST_F(sock, longer_options)
 {
 	struct {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* connect(): refused, waited for, finished by and by. */
+/* connect(): refused, blocking, and in the background */
 #include "harness.h"
 
 static const struct {
@@ -80,7 +80,7 @@ TEST_F(net, connect_retry)
 	close(fd);
 }
 
-/* Who connects counts the members of its communicator, until it is closed. */
+/* connect() counts the members of the communicator until the socket is closed. */
 TEST_F(net, connect_members_max)
 {
 	struct sockaddr_canary a = address("127.0.0.1", 22624), b = address("127.0.0.1", 22625);
@@ -100,7 +100,10 @@ TEST_F(net, connect_members_max)
 	close(y);
 }
 
-/* In a user's namespace: rank 0 of 3. Tells what connect() said, and stays until it is told. */
+/*
+ * In a user's namespace: connect as rank 0 of 3. Report what connect() returned, and stay until
+ * told to end.
+ */
 static void guest_member(unsigned int uid, const int told[2], int tell)
 {
 	struct sockaddr_canary a = address("127.0.0.1", 22624);
@@ -122,8 +125,8 @@ static void guest_member(unsigned int uid, const int told[2], int tell)
 }
 
 /*
- * However many namespaces users make, all of these have members_max together, and those of one
- * user no more than they leave to others.
+ * However many namespaces users make, members_max applies to all of them together. Those of one
+ * user leave a part of it to others.
  */
 TEST_F(machine, connect_members_guests)
 {
@@ -200,7 +203,7 @@ TEST_F(net, connect_nonblock)
 	close(x);
 }
 
-/* Rank 0 goes first and is not waited for; rank 1 blocks. */
+/* Rank 0 goes first and is not waited for. Rank 1 blocks. */
 TEST_F(net, connect_finish)
 {
 	struct sockaddr_canary a = address("127.0.0.1", 22620), got;
@@ -274,7 +277,7 @@ TEST_F(net, connect_wait)
 	close(x);
 }
 
-/* Elements a packet of two ranks at 10.99.9.1 that have summed up; 0 if they have not */
+/* Elements in a packet of two ranks at 10.99.9.1 that have computed a sum; 0 if they have not */
 static unsigned int elements_there(uint32_t id)
 {
 	struct sockaddr_canary a = address("10.99.9.1", PAIR_PORT);
@@ -302,7 +305,7 @@ static unsigned int elements_there(uint32_t id)
 	return good ? st.elements : 0;
 }
 
-/* Packets are as large as the route and its device take. */
+/* Packets are as large as the route and its device allow. */
 TEST_F(net, route_mtu)
 {
 	static const struct {

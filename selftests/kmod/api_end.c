@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* How it ends: shutdown, ranks that leave, die or disagree, engines that linger. */
+/* How communicators end: shutdown, ranks that leave, die or disagree, engines that linger */
 #include <sys/mount.h>
 #include "harness.h"
 
 #define TRACING		"/sys/kernel/tracing/"
 #define COUNT_SLEEPS	TRACING "events/kprobes/canary_sleep/enable"
 #define PAIRS		30
-#define LEAST_SNDBUF	4608	/* that the kernel allows */
+#define LEAST_SNDBUF	4608	/* the kernel's minimum */
 
 static uint32_t packet[CANARY_ELEMENTS_MAX];
 
@@ -154,7 +154,7 @@ TEST_F(net, close)
 	   proc_value("core-bytes") == 0);
 }
 
-/* A rank whose result is still needed goes: the engine serves it from the grave. */
+/* A rank closes although its result is still needed. The engine serves it after that. */
 TEST_F(net, linger)
 {
 	struct sockaddr_canary a = address("127.0.0.1", 22620);
@@ -177,7 +177,7 @@ TEST_F(net, linger)
 	ok("linger: ends", proc_lines() == 0);
 }
 
-/* Counts how often somebody in the kernel sleeps for room. Return: it can be counted here */
+/* Count how often something in the kernel sleeps for room. Return: can it be counted here? */
 static bool count_sleeps(bool on)
 {
 	int fd;
@@ -208,7 +208,7 @@ static long sleeps(void)
 	return found;
 }
 
-/* First ranks of this namespace, at even ports, whose UDP sockets have no room */
+/* Make first ranks of this namespace, at even ports, whose UDP sockets have no room. */
 static int full_sockets(void)
 {
 	FILE *f = fopen("/proc/self/net/udp", "r");
@@ -226,7 +226,7 @@ static int full_sockets(void)
 	return n;
 }
 
-/* Return: a socket, -1 if that cannot be bound */
+/* Return: a socket, or -1 if it cannot be bound */
 static int new_rank(unsigned int port, int rank)
 {
 	struct sockaddr_canary a = address("127.0.0.1", port + rank);
@@ -241,8 +241,8 @@ static int new_rank(unsigned int port, int rank)
 }
 
 /*
- * Pairs of ranks: the first of each has little room, and the second has posted a full packet.
- * Return: they are connected
+ * Connect pairs of ranks. The first one of each has little room, and the second one has posted a
+ * full packet. Return: are they connected?
  */
 static bool connect_pairs(int fd[PAIRS][2])
 {
@@ -273,9 +273,9 @@ static bool connect_pairs(int fd[PAIRS][2])
 }
 
 /*
- * In a namespace of its own: engines without a face that have no room to say goodbye, as nothing
- * leaves the queue of the only device. They linger as they have a result that the other rank lacks:
- * the first ranks where these lead the block.
+ * In a namespace of its own: make engines without a socket that have no room to say goodbye, as
+ * nothing leaves the queue of the only device. They linger because the other rank lacks a result.
+ * That is the case at the first rank if it leads the block.
  */
 static void leave_blocked(const int told[2], int tell)
 {
@@ -298,7 +298,7 @@ static void leave_blocked(const int told[2], int tell)
 			_exit(5);
 	for (i = 0; i < PAIRS; i++)
 		close(fd[i][0]);
-	/* Until no more of them fill up */
+	/* until no more of them fill up */
 	for (until = now() + PATIENCE / 1000; now() < until && (!n || same < 10); usleep(100000)) {
 		n = full_sockets();
 		same = n == before ? same + 1 : 0;
@@ -310,8 +310,8 @@ static void leave_blocked(const int told[2], int tell)
 }
 
 /*
- * A namespace that goes does not wait long for room that will not come: its engines, which are
- * many, sleep some ten times each. A device in ours tells when it has gone.
+ * A namespace that ends does not wait long for room that will not come. Its many engines sleep some
+ * ten times each. A device in our namespace tells when it has ended.
  */
 TEST_F(machine, namespace)
 {
@@ -342,7 +342,7 @@ TEST_F(machine, namespace)
 	close(told[0]);
 	close(told[1]);
 	close(tell[0]);
-	/* SKIP() would make good what was wrong. */
+	/* SKIP() would hide a failure. */
 	if (!counts && !wrong)
 		SKIP(return, "namespace: its engines do not wait for room for long: no kprobes");
 	if (!counts)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* One UDP port of several sockets: who may share it, which of them packets are for, how it ends. */
+/* One UDP port for several sockets: who may share it, which of them gets a packet, how it ends */
 #include "harness.h"
 
 #define MANY		300		/* communicators on two ports */
@@ -23,7 +23,7 @@ static unsigned int sharing(int fd)
 	return getsockopt(fd, SOL_CANARY, CANARY_ENDPOINT, &n, &len) || len != sizeof(n) ? 99 : n;
 }
 
-/* Return: -1 if it cannot be bound */
+/* Return: a socket, or -1 if it cannot be bound */
 static int bound_socket(unsigned int port)
 {
 	struct sockaddr_canary a = address("127.0.0.1", port);
@@ -41,8 +41,8 @@ static unsigned int port_of(int fd)
 }
 
 /*
- * A socket that shares the port of @with, of one member of two, which begins to join at @root.
- * Return: -1 if it does not
+ * Make a socket that shares the port of @with. It is one member of two, and begins to join at
+ * @root. Return: the socket, or -1
  */
 static int new_member(int with, uint32_t id, unsigned int rank, unsigned int root)
 {
@@ -57,7 +57,7 @@ static int new_member(int with, uint32_t id, unsigned int rank, unsigned int roo
 	return fd;
 }
 
-/* Two connected ranks, @x of them at @near's port. Return: both share a port */
+/* Connect two ranks. @x shares the port of @near, @y that of @far. Return: do both? */
 static bool new_pair(int near, int far, uint32_t id, int *x, int *y)
 {
 	*x = new_member(near, id, 0, NEAR);
@@ -70,7 +70,7 @@ static bool connected(int x, int y)
 	return wait_events(x, POLLOUT) & POLLOUT && wait_events(y, POLLOUT) & POLLOUT;
 }
 
-/* A sum of the two, which nobody else has */
+/* Compute a sum of the two ranks that nobody else has. */
 static bool sums(int x, int y, uint32_t value)
 {
 	uint32_t a = value, b = 2 * value, c = 0, d = 0;
@@ -140,7 +140,7 @@ TEST_F(net, option)
 	close(file);
 }
 
-/* Another user, or a device of one's own */
+/* Another user, or another SO_BINDTODEVICE, may not share the port. */
 TEST_F(net, owner)
 {
 	int bound = bound_socket(NEAR), fd, st = -1;
@@ -171,7 +171,9 @@ TEST_F(net, owner)
 	close(bound);
 }
 
-/* Ranks of one communicator cannot be told apart, neither side by side nor one after the other. */
+/*
+ * Ranks of one communicator cannot be told apart, neither at the same time nor one after the other.
+ */
 TEST_F(ports, same)
 {
 	int near = self->near, far = self->far, x, y, z, w;
@@ -194,7 +196,7 @@ TEST_F(ports, same)
 	close(y);
 	ASSERT_TRUE(new_pair(near, far, FIRST + 2, &x, &y));
 	ok("endpoint: ranks at two ports", connected(x, y) && sums(x, y, 5));
-	/* The same communicator anew, while its last session goes on */
+	/* the same communicator again, while its last session goes on */
 	ASSERT_TRUE(new_pair(near, far, FIRST + 2, &z, &w));
 	ok("endpoint: a communicator twice, one session after the other", connected(z, w));
 	ok("endpoint: both add up", sums(x, y, 6) && sums(z, w, 7) && sums(x, y, 8));
@@ -223,7 +225,7 @@ TEST_F(ports, many)
 	for (i = 0; i < MANY; i++)
 		right += sums(x[i], y[i], i + 1);
 	ok("endpoint: each has its sum", right == MANY);
-	/* In some other order than they came, and those who opened the ports first */
+	/* Close in another order than they came. Those that opened the ports go first. */
 	close(near);
 	close(far);
 	for (right = 0, i = 0; i < MANY; i++) {
@@ -243,7 +245,7 @@ TEST_F(ports, many)
 	close(near);
 }
 
-/* From an own socket of anybody. Return: it went out */
+/* Send from a socket of a stranger. Return: was it sent? */
 static bool send_raw(unsigned int port, const void *packet, size_t len)
 {
 	struct sockaddr_in to = {
@@ -301,7 +303,7 @@ TEST_F(ports, forged)
 	drain_ports();
 }
 
-/* A child that inherits the port of its parent, which goes first */
+/* A child inherits the port of its parent, which ends first. */
 TEST_F(ports, inherit)
 {
 	int near = self->near, far = self->far, x, y, st = -1, go[2];
@@ -331,7 +333,10 @@ TEST_F(ports, inherit)
 	drain_ports();
 }
 
-/* connect() of rank 1, on a port that it shares, to where nobody is. Return: errno, or -1 */
+/*
+ * connect() as rank 1, on a port that it shares, to an address where nobody is. Return: errno, or
+ * -1
+ */
 static int connect_far(int with, uint32_t mark)
 {
 	struct sockaddr_canary a = address("10.99.0.2", NEAR);
@@ -346,7 +351,7 @@ static int connect_far(int with, uint32_t mark)
 	return err;
 }
 
-/* What holds for one socket holds for no other of its port. */
+/* An option of one socket does not apply to the others of its port. */
 TEST_F(net, mark)
 {
 	struct sockaddr_canary any = address("0.0.0.0", FAR);
@@ -366,7 +371,7 @@ TEST_F(net, mark)
 	drain_ports();
 }
 
-/* Engines that share ports linger, and their namespace goes. */
+/* Engines that share ports linger while their namespace ends. */
 TEST_F(net, namespace)
 {
 	int near, far, x, y, i, st = -1;

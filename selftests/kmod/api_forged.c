@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Aggregates that nobody sent, from a UDP socket of anybody: the kernel has to stay idle, and the
+ * Forged aggregates from a UDP socket of a stranger. The kernel has to stay idle, and the
  * communicator alive.
  */
 #include "harness.h"
@@ -59,7 +59,7 @@ static bool post(unsigned int from, unsigned int to)
 	return true;
 }
 
-/* How many have the right sum, within some time? */
+/* How many members get the right sum within some time? */
 static unsigned int right(void)
 {
 	static uint32_t data[ELEMENTS];
@@ -76,7 +76,7 @@ static unsigned int right(void)
 	return n;
 }
 
-/* The header of a contribution that rank 0 sends, as somebody sees it who is on the way */
+/* Capture the header of a contribution of rank 0, as an attacker on the path can. */
 static bool overhear(int fd, struct canary_hdr *h)
 {
 	struct {
@@ -95,7 +95,7 @@ static bool overhear(int fd, struct canary_hdr *h)
 	return false;
 }
 
-/* Time without work in hundredths, of all processors; -1: it is not known */
+/* Idle time of all processors in hundredths; -1: unknown */
 static int idle_from(unsigned long long before[2])
 {
 	unsigned long long v[8] = { 0 }, idle, all = 0;
@@ -118,7 +118,7 @@ static int idle_from(unsigned long long before[2])
 	return share;
 }
 
-/* To the leader of the first block that rank 0 leads; @counts ends with 0. */
+/* Send to the leader of the first block that rank 0 leads. @counts ends with 0. */
 static void send_forged(const struct canary_hdr *seen, const unsigned short *counts)
 {
 	struct sockaddr_in to = {
@@ -144,7 +144,7 @@ static void send_forged(const struct canary_hdr *seen, const unsigned short *cou
 }
 
 FIXTURE(forged) {
-	int ear;	/* hears all packets of this namespace */
+	int ear;	/* captures all packets of this namespace */
 };
 
 FIXTURE_VARIANT(forged) {
@@ -196,7 +196,7 @@ TEST_F(forged, aggregate)
 	sleep(WATCHED);
 	probes = proc_value("probes-out") - probes;
 	share = idle_from(times);
-	/* A round of PROBEs takes a quarter of a second when nothing comes. */
+	/* A round of PROBEs takes a quarter of a second if nothing comes. */
 	snprintf(text, sizeof(text), "forged: %s: %ld PROBEs in %.1f s", what, probes,
 		 now() - began);
 	ok(text, probes < 8 * (MEMBERS - 1) * (now() - began) + 10 * (MEMBERS - 1));
@@ -207,7 +207,7 @@ TEST_F(forged, aggregate)
 	ok(text, right() == MEMBERS);
 }
 
-/* A rule's list of aggregates holds for who connects: no others are taken. */
+/* A rule's list of aggregates applies to who connects. Other aggregates are not taken. */
 TEST_F(net, rule)
 {
 	int ear = socket(AF_PACKET, SOCK_DGRAM, htons(ETH_P_IP));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Memory: what a socket, a network namespace and an ordinary user may take. */
+/* Memory: how much a socket, a network namespace and an ordinary user may take */
 #include "harness.h"
 
 #define NOBODY		65534
 #define SOMEBODY	65533
-#define SUBORDINATE	100005	/* one that NOBODY has in a user namespace */
+#define SUBORDINATE	100005	/* an identity that NOBODY has in a user namespace */
 #define ALL		(32UL << 20)	/* memory_max in the test of two namespaces */
 #define LENGTH		(512 << 10)
 #define GRADIENT	(64 << 20)
@@ -33,7 +33,7 @@ static bool map_ids(pid_t pid, const char *kind)
 	return f && fprintf(f, "0 100000 10\n") > 0 && !fclose(f);
 }
 
-/* Goes on in a child in a user namespace of NOBODY, under an identity that it has in there */
+/* Continue in a child, in a user namespace of NOBODY, under an identity that it has there. */
 static bool as_subordinate(void)
 {
 	int made[2], mapped[2], st;
@@ -56,7 +56,7 @@ static bool as_subordinate(void)
 	       !setgid(5) && !setuid(5);
 }
 
-/* A namespace of its own: of its own user namespace, too, if it is not root's */
+/* Make a network namespace. If it is not root's, make a user namespace, too. */
 static bool alone(unsigned int uid)
 {
 	if (!uid)
@@ -66,7 +66,7 @@ static bool alone(unsigned int uid)
 	return !unshare(CLONE_NEWUSER | CLONE_NEWNET);
 }
 
-/* Takes all that it gets, in a namespace of its own, until it is told to end. */
+/* Take all memory that can be had, in a namespace of its own, until told to end. */
 static void greedy(unsigned int uid, const int told[2], int tell)
 {
 	static char data[LENGTH];
@@ -139,7 +139,7 @@ TEST_F(machine, namespaces)
 	   proc_value("core-bytes") == 0);
 }
 
-/* However many namespaces users make, all of these together have the share of one. */
+/* However many namespaces users make, all of them together have the share of one. */
 TEST_F(machine, guests)
 {
 	static char data[LENGTH];
@@ -165,7 +165,7 @@ TEST_F(machine, guests)
 	end_greedy(pid, GUESTS, told);
 }
 
-/* A user that takes what it gets leaves something to others. */
+/* A user that takes all that it can get leaves something to others. */
 TEST_F(machine, users)
 {
 	static const unsigned int user[] = { NOBODY, NOBODY, SUBORDINATE, SOMEBODY };
@@ -187,7 +187,7 @@ TEST_F(machine, users)
 	end_greedy(pid, ARRAY_SIZE(user), told);
 }
 
-/* Without privilege. Return: the step that failed */
+/* Run without privilege. Return: the step that failed */
 static int ordinary(int x)
 {
 	static char data[2 << 20];
@@ -224,7 +224,7 @@ TEST_F(ranks, ordinary)
 		TH_LOG("step %d", WEXITSTATUS(st));
 }
 
-/* SO_SNDBUF is the largest vector; who may do more says so. */
+/* SO_SNDBUF limits the vector. A privileged process may exceed the limit. */
 TEST_F(ranks, sndbuf)
 {
 	static char data[2 << 20];
@@ -261,7 +261,7 @@ TEST_F(net, sysctl)
 	unpair(x, y);
 }
 
-/* In a user's namespace. Return: the step that failed */
+/* Run in a user's namespace. Return: the step that failed */
 static int guest_sysctl(const long *want)
 {
 	unsigned int i;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Operations: send, receive, wait for both, within the bounds of the buffers. */
+/* Operations: send, receive, wait for both, within the limits of the buffers */
 #include "harness.h"
 
 static const struct {
@@ -79,7 +79,7 @@ TEST_F(ranks, sum)
 	   recv(y, data, sizeof(data), 0) == sizeof(data) && !memcmp(data, got, sizeof(data)));
 }
 
-/* What is in a pipe is no vector. */
+/* splice() from a pipe is refused. */
 TEST_F(ranks, splice)
 {
 	uint32_t page[1024] = { 0 };
@@ -199,7 +199,7 @@ TEST_F(ranks, budget)
 	ok("budget: blocked sender goes on", send(x, data, 65536, 0) == 65536);
 }
 
-/* Operations that a socket holds */
+/* Number of operations that a socket may hold */
 TEST_F(ranks, budget_operations)
 {
 	int x = self->x, y = self->y, i, n;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packets belong to who made the socket: what an administrator says of a user, a mark, a control
- * group or a device holds for them as for those of any socket.
+ * Packets belong to who made the socket. What an administrator sets for a user, a mark, a control
+ * group or a device applies to them as to those of any socket.
  */
 #include <linux/bpf.h>
 #include <sys/mount.h>
 #include <sys/syscall.h>
 #include "harness.h"
 
-#define ALICE	12345		/* about whom there are rules */
+#define ALICE	12345		/* a user for whom there are rules */
 #define BOB	12346
 #define NEAR	"10.99.0.1"
 #define FAR	"10.99.0.2"
 
-/* Each of these commands succeeds; the list ends with NULL. */
+/* Run commands until one fails. NULL ends the list. */
 static bool run(const char *const *commands)
 {
 	int st = 0;
@@ -28,14 +28,14 @@ static bool run(const char *const *commands)
 
 #define RUN(...)	run((const char *const[]){ __VA_ARGS__, NULL })
 
-/* This process is @uid's from now on. */
+/* Make @uid the user of this process from now on. */
 static void become(unsigned int uid)
 {
 	if (setgid(uid) || setuid(uid))
 		_exit(255);
 }
 
-/* What @pid exited with; -1: a signal ended it. */
+/* Return: exit status of @pid; -1 if a signal ended it */
 static int end_of(pid_t pid)
 {
 	int st;
@@ -44,7 +44,7 @@ static int end_of(pid_t pid)
 	return WIFEXITED(st) ? WEXITSTATUS(st) : -1;
 }
 
-/* A bound socket, and with it another one that shares its port. Return: the latter, or -1 */
+/* Make a bound socket, and a second one that shares its port. Return: the second one, or -1 */
 static int new_sharer(unsigned int port, int *bound)
 {
 	struct sockaddr_canary a = address("127.0.0.1", port);
@@ -57,11 +57,11 @@ static int new_sharer(unsigned int port, int *bound)
 	return fd;
 }
 
-static bool sharing;		/* connect_as() shares a port */
+static bool sharing;		/* whether connect_as() shares a port */
 
 /*
- * Return: what connect() of rank 1 of 2, on behalf of @uid, says within @ms. Where all goes well
- * it is EINPROGRESS: rank 0 has come, but somebody else is missing.
+ * connect() as rank 1 of 2, on behalf of @uid. Return: its result after at most @ms. If all is
+ * well, that is EINPROGRESS: rank 0 is there, but somebody else is missing.
  */
 static int connect_as(unsigned int uid, uint32_t id, const char *addr, unsigned int members,
 		      unsigned int ms)
@@ -81,7 +81,7 @@ static int connect_as(unsigned int uid, uint32_t id, const char *addr, unsigned 
 	return end_of(pid);
 }
 
-/* Alone, rank 0 of two: whoever comes is connected. Return: its socket, or -1 */
+/* Rank 0 of two, alone: who comes is connected. Return: its socket, or -1 */
 static int wait_for_one(uint32_t id)
 {
 	int fd = new_socket();
@@ -151,7 +151,7 @@ static long bpf(int cmd, union bpf_attr *attr)
 	return syscall(SYS_bpf, cmd, attr, sizeof(*attr));
 }
 
-/* Attaches a program that lets no packet of the control group in. Return: the program or -1 */
+/* Attach a program that lets no packet into the control group. Return: the program, or -1 */
 static int refuse_ingress(int group)
 {
 	static const struct bpf_insn no[] = {
@@ -175,7 +175,7 @@ static int refuse_ingress(int group)
 	return bpf(BPF_PROG_ATTACH, &attr) ? -1 : prog;
 }
 
-/* This process is in that control group from now on. */
+/* Move this process into that control group. */
 static bool enter_group(const char *dir)
 {
 	char path[96];
@@ -189,7 +189,7 @@ static bool enter_group(const char *dir)
 	return !fclose(f);
 }
 
-/* A control group of its own that lets nothing in */
+/* A control group that lets nothing in */
 FIXTURE(cgroup) {
 	char root[32], deaf[64];
 	int group, prog;
@@ -222,7 +222,10 @@ FIXTURE_TEARDOWN(cgroup)
 	count_checks(_metadata);
 }
 
-/* Who shares a port is in a group all the same: its own, not that of who opened the port. */
+/*
+ * A socket that shares a port belongs to its own control group, and not to that of the port's
+ * opener.
+ */
 TEST_F(cgroup, owner_shared)
 {
 	int fd, bound, deaf;
@@ -267,7 +270,7 @@ TEST_F(cgroup, owner_cgroup)
 	drain_ports();
 }
 
-/* Ranks at an address of a VRF, which is in a table of its own */
+/* Ranks at an address of a VRF, which has a routing table of its own */
 FIXTURE(vrf) {
 	int x, y;
 };
@@ -328,7 +331,7 @@ TEST_F(vrf, owner_vrf)
 	   recv(x, &v, 4, 0) == 4 && v == 42);
 }
 
-/* Are epoch and block numbers of the socket with that inode shown? -1: it has no line */
+/* Does /proc show epoch and block numbers of the socket with that inode? -1: it has no line */
 static int shows(unsigned long ino)
 {
 	FILE *f = fopen("/proc/self/net/canary", "r");
@@ -345,7 +348,7 @@ static int shows(unsigned long ino)
 	return found;
 }
 
-/* What @uid is shown of the socket with that inode; 0: of one of its own */
+/* The same as shows(), for @uid. If that is 0, for a socket of its own */
 static int shows_to(unsigned int uid, unsigned long ino)
 {
 	pid_t pid = fork();
@@ -369,7 +372,7 @@ TEST_F(ranks, owner_proc)
 	ok("owner: what is one's own is shown", shows_to(BOB, 0) == 1);
 }
 
-/* An administrator's list of aggregates is the rule's, and goes with it. */
+/* An administrator's list of aggregates belongs to the rule, and goes with it. */
 TEST_F(net, owner_aggregates)
 {
 	struct sockaddr_canary a = address("127.0.0.1", PAIR_PORT);

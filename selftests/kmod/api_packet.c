@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What comes uninvited or is not allowed: packets, keys, users without privilege, too much memory. */
+/*
+ * What comes uninvited or is not allowed: packets, keys, users without privilege, too much memory
+ */
 #include "harness.h"
 
-/* Of rank 1 of 2, without its mac */
+/* A PROBE of rank 1 of 2, without a mac */
 static void probe(struct canary_hdr *h, uint32_t comm, uint32_t epoch)
 {
 	h->version = CANARY_VERSION;
@@ -121,7 +123,7 @@ TEST_F(net, privilege)
 	drain_ports();
 }
 
-/* The bound of all sockets together */
+/* The limit of all sockets together */
 TEST_F(machine, memory)
 {
 	uint32_t data[4096] = { 0 };

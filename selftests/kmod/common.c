@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the tests of sockets share: sockets that are set up, ranks in other processes, /proc.
- * Nothing of the harness is in here: what fails is told by the value that a function returns.
+ * Common functions of the socket tests: sockets, ranks in other processes, /proc. They do not use
+ * the harness: the value that a function returns says what failed.
  */
 #include <libgen.h>
 #include <limits.h>
@@ -13,8 +13,9 @@ volatile sig_atomic_t pipes, alarms;
 uint32_t pair_comm = 1000;
 
 /*
- * By the clock that sockets' timeouts go by: both stand still while a guest's processor does, and
- * catch up with its next tick. By the other one a wait that began before that tick is too short.
+ * Time on the clock of socket timeouts. When the guest's processor stands still, both stand still,
+ * and catch up with its next tick. With another clock, a wait that began before that tick would be
+ * too short.
  */
 double now(void)
 {
@@ -39,7 +40,10 @@ void handle(int sig, int flags)
 	sigaction(sig, &sa, NULL);
 }
 
-/* Again and again: one at least comes while a call waits, however late that begins. 0: no more */
+/*
+ * Send alarms again and again, so that at least one comes while a call waits, however late that
+ * begins. 0: stop
+ */
 void on_alarm_in(unsigned int ms, bool restart)
 {
 	struct timeval tv = { ms / 1000, ms % 1000 * 1000 };
@@ -62,7 +66,7 @@ bool loopback(bool up)
 	return !ret;
 }
 
-/* That the module has taken; -1: it is not loaded */
+/* Family number of the module; -1: it is not loaded */
 int module_family(void)
 {
 	FILE *f = fopen("/sys/module/canary/parameters/family", "r");
@@ -98,7 +102,7 @@ int set_u32(int fd, int name, uint32_t value)
 	return setsockopt(fd, SOL_CANARY, name, &value, sizeof(value));
 }
 
-/* Does not linger, so that its port is free after close(). */
+/* A socket that does not linger, so that its port is free after close() */
 int new_socket(void)
 {
 	int fd = socket(family, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -136,13 +140,13 @@ short wait_any(int fd, short want, int ms)
 	return pfd.revents;
 }
 
-/* What poll() says just now, of IN and OUT and @also */
+/* What poll() says at once about IN, OUT and @also */
 short events(int fd, short also)
 {
 	return wait_any(fd, POLLIN | POLLOUT | also, 0);
 }
 
-/* The same once @want is there */
+/* What poll() says as soon as @want is there */
 short wait_events(int fd, short want)
 {
 	wait_any(fd, want, PATIENCE);
@@ -158,7 +162,7 @@ struct canary_status status(int fd)
 	return st;
 }
 
-/* Is, within some time, exactly @rank missing? */
+/* Is exactly @rank missing within some time? */
 bool wait_missing(int fd, uint16_t rank)
 {
 	double until = now() + PATIENCE / 1000;
@@ -197,7 +201,7 @@ long proc_value(const char *name)
 	return found;
 }
 
-/* Sets what is in a file of /proc or /sys, if not negative. Return: what it was, -1: it failed */
+/* Write a file of /proc or /sys, if @value is not negative. Return: its old value, or -1 */
 long set_value(const char *name, long value)
 {
 	FILE *f = fopen(name, value < 0 ? "r" : "r+");
@@ -214,13 +218,13 @@ long set_value(const char *name, long value)
 	return fclose(f) ? -1 : was;
 }
 
-/* The same of the module parameter */
+/* set_value() for the module parameter */
 long memory_max(long bytes)
 {
 	return set_value("/sys/module/canary/parameters/memory_max", bytes);
 }
 
-/* The same of a sysctl of the machine's network namespace, which is not ours */
+/* set_value() for a sysctl of the machine's network namespace, which is not this one */
 long machine_sysctl(const char *name, long value)
 {
 	int own = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
@@ -236,7 +240,7 @@ long machine_sysctl(const char *name, long value)
 	return was;
 }
 
-/* Runs the tool of the tree that this program was built in. Return: it succeeds */
+/* Run the tool of the tree that this program belongs to. Return: did it succeed? */
 bool tool(const char *words)
 {
 	char exe[PATH_MAX] = "", command[PATH_MAX + 256];
@@ -267,7 +271,7 @@ unsigned long inode(int fd)
 	return fstat(fd, &st) ? 0 : st.st_ino;
 }
 
-/* Is there a line of the socket with that inode, in that state, at 127.0.0.1? */
+/* Is there a line for the socket with that inode, in that state, at 127.0.0.1? */
 bool proc_has(unsigned long ino, const char *state)
 {
 	FILE *f = fopen("/proc/self/net/canary", "r");
@@ -285,7 +289,7 @@ bool proc_has(unsigned long ino, const char *state)
 	return found;
 }
 
-/* Waits until no engine lingers, so that ports are free. */
+/* Wait until no engine lingers, so that ports are free. */
 void drain_ports(void)
 {
 	double until = now() + PATIENCE / 1000;
@@ -294,7 +298,7 @@ void drain_ports(void)
 		usleep(10000);
 }
 
-/* Two connected ranks, x is rank 0. Return: they are */
+/* Connect two ranks; @x is rank 0. Return: are they connected? */
 bool pair(int *x, int *y)
 {
 	*x = new_socket();
@@ -330,7 +334,7 @@ int outq(int fd)
 	return value;
 }
 
-/* Operations completed, out of CANARY_STATS; its order is that of canary_stats */
+/* Number of completed operations, from CANARY_STATS. Its order is that of canary_stats */
 long operations(int fd)
 {
 	uint64_t stats[256];
@@ -351,7 +355,7 @@ long operations(int fd)
 	return found;
 }
 
-/* sendmsg() with a control message; @type and @len 0 are the right ones */
+/* sendmsg() with a control message. @type and @len 0 stand for the right ones. */
 ssize_t send_operation(int fd, void *data, size_t size, const struct canary_operation *op,
 		       int type, int len, bool twice)
 {
@@ -395,7 +399,7 @@ ssize_t recv_completion(int fd, void *data, size_t size, struct canary_completio
 	return ret;
 }
 
-/* Another process that connects as a rank after a delay */
+/* Start a process that connects as a rank after a delay. */
 void start_peer(struct child *child, uint32_t id, unsigned int rank, unsigned int members,
 		unsigned int port, unsigned int delay)
 {
@@ -408,7 +412,7 @@ void start_peer(struct child *child, uint32_t id, unsigned int rank, unsigned in
 	}
 }
 
-/* Another process that posts as the rank @fd after a delay, and receives */
+/* Start a process that posts as the rank of @fd after a delay, and receives. */
 void start_post(struct child *child, int fd, size_t len, unsigned int delay)
 {
 	child->pid = fork();

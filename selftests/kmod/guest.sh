@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# guest.sh TEST...: in the guest, loads the module, runs tests out of this directory, unloads it,
-# and makes one TAP stream of their output. A name that ends with * stands for all programs whose
-# sources begin like that.
+# guest.sh TEST...: in the guest, loads the module, runs tests of this directory, and unloads the
+# module. It merges their output into one TAP stream. A name that ends with * stands for all
+# programs whose sources begin like that.
 
 HERE=$(cd "$(dirname "$0")" && pwd)
 TOP=$(dirname "$(dirname "$HERE")")
@@ -20,7 +20,7 @@ run()
 	echo "exit $? $test"
 }
 
-# names TEST...
+# names TEST...: prints the names of the tests
 names()
 {
 	local test file
@@ -40,7 +40,7 @@ unload()
 {
 	local i
 
-	# Engines linger for a moment, in which the guest may not get far.
+	# Engines linger for a moment. The guest may be slow.
 	for ((i = 0; i < 600; i++)); do
 		rmmod canary 2>/dev/null && echo "ok - the module is unloaded" && return
 		sleep 0.1
@@ -69,11 +69,11 @@ echo "TAP version 13"
 all "$@" | awk '
 /^1\.\.[0-9]+$/ { plan = substr($0, 4) + 0 }
 /^TAP version/ || /^1\.\.[0-9]+$/ || /^# (kmod|user)\/[a-z]+: / { next }
-# Of the harness, whose tests are counted below, as all others are
+# Lines of the harness. Its tests are counted below, like all others.
 /^# (Starting|PASSED|FAILED|Totals)/ || /^#  +(RUN|OK) / { next }
 /^# .*:[0-9]+ checks$/ { sub(/.*:/, ""); checks += $1; next }
 /^exit / {
-	# 0 passed, 1 failed and said so, 4 skipped
+	# Exit status 0: passed; 1: failed, which the output has to say; 4: skipped.
 	if (($2 != 0 && $2 != 1 && $2 != 4) || ($2 == 1 && bad == bad_before))
 		printf "not ok %d %s ends (exit status %d)\n", ++n, $3, $2, bad++
 	else if ($2 != 4 && (results == 0 || results != plan))

@@ -2,12 +2,12 @@
 /*
  * The module's tests on kselftest_harness.h. Each test has a process and a network namespace of its
  * own, with the loopback device up. Fixtures: `net` has nothing else, `sock` a new socket, `ranks`
- * two connected ranks, `machine` puts limits of the machine back. A program includes this once and
- * ends with TEST_HARNESS_MAIN.
+ * two connected ranks, `machine` restores limits of the machine. A program includes this file once
+ * and ends with TEST_HARNESS_MAIN.
  *
- * Set-up is ASSERT_*(). What a test is there for is ok() or ok_errno(): an EXPECT_*() with a
- * description. These count, and a test without any fails. Processes that a test forks must neither
- * check nor print. They tell by their exit status.
+ * ASSERT_*() is for set-up. What a test is about is checked by ok() or ok_errno(): an EXPECT_*()
+ * with a description. These are counted, and a test without any fails. Processes that a test forks
+ * must neither check nor print. They report by their exit status.
  */
 #ifndef HARNESS_H
 #define HARNESS_H
@@ -19,13 +19,13 @@
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT	300	/* seconds */
 
-/* Without a fixture nothing would count checks. */
+/* Without a fixture checks would not be counted. */
 #undef TEST
 #undef TEST_SIGNAL
 
 static unsigned int checks, wrong;
 
-/* Does @good hold? @what says what it is. */
+/* Check that @good holds. @what describes it. */
 #define ok(what, good) do { \
 	checks++; \
 	EXPECT_TRUE(good) { \
@@ -34,7 +34,7 @@ static unsigned int checks, wrong;
 	} \
 } while (0)
 
-/* A call returned @ret: did it fail with @want, or succeed if that is 0? */
+/* Check a call that returned @ret: it failed with @want, or succeeded if @want is 0. */
 #define ok_errno(what, ret, want) do { \
 	int want_errno = (want), got_errno = (ret) < 0 ? errno : 0; \
 	checks++; \
@@ -47,8 +47,9 @@ static unsigned int checks, wrong;
 } while (0)
 
 /*
- * Without the module all of the program is skipped, before the first test. After SKIP() in a set-up
- * the harness of 6.1 goes on to the test, and its exit status does not say that all was skipped.
+ * Without the module, skip the whole program before the first test. A SKIP() in a set-up is not
+ * enough: the harness of 6.1 runs the test nevertheless, and its exit status does not say that all
+ * was skipped.
  */
 static void __attribute__((constructor)) need_module(void)
 {
@@ -124,7 +125,7 @@ static const char *const machine_sysctls[] = {
 	SYSCTL "wmem_default", SYSCTL "mem_max", SYSCTL "members_max", WMEM_DEFAULT,
 };
 
-/* What a test says of the whole machine does not outlive it, however it ends. */
+/* Settings of the whole machine are restored, however the test ends. */
 FIXTURE(machine) {
 	long memory_max, sysctl[ARRAY_SIZE(machine_sysctls)];
 };

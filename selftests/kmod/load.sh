@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Loads the module, uses it, unloads it, again and again, with ranks that are killed, engines
-# that linger, namespaces that vanish and readers of /proc meanwhile. Nothing may be left: not a
-# byte of its own count, and no memory of the kernel. In the guest with two processors.
+# Loads the module, uses it and unloads it, again and again. Meanwhile ranks are killed, engines
+# linger, namespaces vanish, and /proc is read. Nothing may be left: no byte of the module's own
+# count, and no memory of the kernel. It runs in the guest with two processors.
 
 . "$(dirname "$0")/../lib.sh"
 
@@ -11,15 +11,15 @@ WORKER=$TAP_TOP/build/selftests/kmod/worker
 MODULE=${MODULE:-$TAP_TOP/build/kmod/canary.ko}
 ROUNDS=${1:-4}
 ECONNRESET=104
-# Caches in which a round would leave something, and by how many objects the rest of the system
-# may have made them grow. A round has thousands of packets, and a thousand sockets.
+# Slab caches in which a round would leave objects, and by how many objects the rest of the system
+# may make them grow. A round has thousands of packets, and a thousand sockets.
 declare -A CACHES=([UDP]=0 [ip_dst_cache]=64 [skbuff_head_cache]=64)
-# kB that the kernel's own caches may have grown by
+# kB by which the kernel's own caches may grow
 NOISE=1024
-# Seconds after which engines that linger for a minute would still be there
+# Seconds after which engines that linger for a minute would still exist
 SOONER=40
 
-# A tree with just the modules that are needed, for modprobe and autoloading.
+# Makes a tree with only the modules that are needed, for modprobe and autoloading.
 module_tree()
 {
 	local dir kver tunnel
@@ -54,7 +54,7 @@ unload()
 	rmmod canary 2>/dev/null
 }
 
-# kB of the kernel: slabs, vmalloc, per-cpu
+# Prints kB of kernel memory: slabs, vmalloc, per-cpu.
 memory()
 {
 	echo 3 >/proc/sys/vm/drop_caches
@@ -67,14 +67,14 @@ udp_memory()
 	awk '/^UDP:/ { print $5 }' /proc/net/sockstat
 }
 
-# objects CACHE: how many the kernel has of it, without those that are only kept at hand
+# objects CACHE: prints how many objects are in use, without those that are only kept in reserve
 objects()
 {
 	echo 1 >"/sys/kernel/slab/$1/shrink" 2>/dev/null
 	sed 's/ .*//' "/sys/kernel/slab/$1/objects"
 }
 
-# value HOST NAME: of /proc/net/canary_stats
+# value HOST NAME: prints a value of /proc/net/canary_stats
 value()
 {
 	ns_exec "$1" sed -n "s/^$2 //p" /proc/net/canary_stats
@@ -91,7 +91,7 @@ pair()
 	echo "0@$(ns_name a)/10.7.1.1" "1@$(ns_name b)/10.7.1.2"
 }
 
-# Everything that a round does with a loaded module. Return: what went wrong.
+# Does everything of a round with a loaded module. Prints what went wrong.
 use()
 {
 	# shellcheck disable=SC2046 # words
@@ -103,7 +103,7 @@ use()
 	}
 }
 
-# Sockets, and routes, packets that are dropped, enough of each to be seen if they stayed.
+# Makes sockets, routes and dropped packets: so many of each that it would be seen if they stayed.
 waste()
 {
 	local pid
@@ -120,7 +120,7 @@ waste()
 	[ "$(value a drop-short)" -gt 0 ] && [ "$(value a drop-version)" -gt 0 ]
 }
 
-# A namespace that goes while the only rank in it is alive, and one that lingers for long.
+# One namespace ends while the only rank in it is alive, another one while its engine lingers.
 vanish()
 {
 	local pid
@@ -136,7 +136,7 @@ vanish()
 	return 0
 }
 
-# Sockets of all ages come and go, /proc is read, until the file is gone.
+# Opens and closes sockets in all states, and reads /proc, until the file is gone.
 churn()
 {
 	while [ -e "$TAP_TMP/churn" ]; do
@@ -188,7 +188,7 @@ test_refused()
 	tap_check "and not when it was killed" wait_for 10 unload
 }
 
-# Without ACK nobody learns that the others hold the result: engines linger as long as they may.
+# Without ACK nobody learns that the others have the result, so engines linger as long as they may.
 test_lingering()
 {
 	local host

@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What the path between ranks does to them: somebody off it forges ICMP that says that packets are
-# too large, while they are connected and before; and a path that really takes less than before.
-# Ranks at a and b, a router r between them, somebody else at c.
+# What the path between ranks does to them. An attacker off the path forges ICMP messages that say
+# that packets are too large, before and while they are connected. Or a path really takes less than
+# before.
+# Ranks are at a and b, a router r is between them, the attacker is at c.
 #
-# Where the module is loaded (in the guest) with its engine, elsewhere with the user engine.
+# It uses the kernel engine where the module is loaded (in the guest), else the user engine.
 
-# Variables in single quotes are awk's.
+# Variables in single quotes belong to awk.
 # shellcheck disable=SC2016
 
 . "$(dirname "$0")/../lib.sh"

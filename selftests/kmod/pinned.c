@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the tests of operations on the application's own memory share. */
+/* Common functions of the tests of operations on the application's own memory */
 #include <err.h>
 
 #include "pinned.h"
 
-/* Pages pinned and not given back, on the whole machine. Processors count for themselves. */
+/*
+ * Number of pinned pages that were not released, on the whole machine. Each processor has its own
+ * counter.
+ */
 long pinned(void)
 {
 	FILE *refresh = fopen("/proc/sys/vm/stat_refresh", "w"), *f;
@@ -27,7 +30,7 @@ long pinned(void)
 	return sum;
 }
 
-/* Are none left? Those of engines that linger, or that the work queue has, come back soon. */
+/* Are all released? Engines that linger, and the work queue, release theirs soon. */
 bool given_back(long before)
 {
 	double until = now() + PATIENCE / 1000;
@@ -44,11 +47,11 @@ void *pages(size_t bytes)
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (p == MAP_FAILED)
-		err(1, "mmap");		/* the test of this process fails */
+		err(1, "mmap");		/* only the test in this process fails */
 	return p;
 }
 
-/* Post @size bytes from @from, the result to @to. @form: oddities, or NULL */
+/* Post @size bytes from @from; the result goes to @to. @form: deviations, or NULL */
 ssize_t post_form(int fd, void *from, void *to, size_t size, const struct form *form)
 {
 	static const struct form usual;
@@ -79,7 +82,7 @@ ssize_t post_form(int fd, void *from, void *to, size_t size, const struct form *
 	return sendmsg(fd, &msg, f->flags);
 }
 
-/* Waits for the oldest operation. Return: its length, -1 if it failed. */
+/* Wait for the oldest operation. Return: its length, or -1 if it failed */
 ssize_t ended(int fd)
 {
 	return recv(fd, NULL, 0, MSG_TRUNC);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Operations on the application's own memory (CANARY_DESTINATION), and a look at what is pinned */
+/* Operations on the application's own memory (CANARY_DESTINATION), and counts of pinned pages */
 #ifndef PINNED_H
 #define PINNED_H
 
@@ -7,7 +7,7 @@
 
 #define PAGE		4096
 
-/* Oddities of a message; 0 is the usual */
+/* Deviations of a message; 0 is the usual value */
 struct form {
 	int type, len, iovs;
 	uint64_t tag;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packets that are still on their way when an operation on the application's own memory has
- * completed, and the application goes on writing to it: in the queue of a device, and in that of
- * a socket on this machine. What is in them is what their header has the checksum of, and stays so.
+ * An operation on the application's own memory has completed, and the application goes on writing
+ * there. But packets of the operation are still under way, in the queue of a device or of a socket
+ * on this machine. Their content has to match the checksum in their header, and must not change.
  *
  *	lo --(copies of all packets)--> later0 (netem, delay) --- later1, captured
- *	`---- captured
+ *	 `---- captured
  */
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
@@ -16,10 +16,12 @@
 #define BYTES		(100 << 10)
 #define DELAY		"500ms"
 #define MARK_PORT	9
-#define ROOM		(32 << 20)	/* of a capture */
+#define ROOM		(32 << 20)	/* size of a capture */
 #define OFFSET		(ETH_HLEN + 20 + 8)
 
-/* All IPv4 that a device receives, from now on. Return: -1 if that cannot be seen */
+/*
+ * Capture all IPv4 packets that a device receives from now on. Return: -1 if that is not possible
+ */
 static int capture(const char *device)
 {
 	struct sockaddr_ll at = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_IP) };
@@ -33,7 +35,7 @@ static int capture(const char *device)
 	return fd;
 }
 
-/* A packet that comes after all others */
+/* Send a packet that comes after all others. */
 static void mark(void)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(MARK_PORT),
@@ -60,10 +62,10 @@ static bool is_changed(const struct canary_hdr *h)
 	return sum != ntohl(h->contribution.sum);
 }
 
-/* Looks at what @fd captured, up to the mark. */
+/* Check what @fd has captured, up to the mark. */
 static struct seen look(int fd)
 {
-	/* the header's place in it is a multiple of 4 */
+	/* so that the header is aligned to 4 bytes */
 	static uint8_t frame[65536] __attribute__((__aligned__(8)));
 	struct seen s = { 0 };
 	uint8_t *at = frame + 2;
@@ -93,7 +95,7 @@ static void report(struct __test_metadata *_metadata, const char *what, int fd, 
 
 FIXTURE(queues) {
 	int x, y;		/* two connected ranks */
-	int lo, later;		/* captures: packets in a socket's queue, and in a device's */
+	int lo, later;		/* captures: of a socket's queue, of a device's */
 	long before;
 };
 
@@ -137,7 +139,7 @@ FIXTURE_TEARDOWN(queues)
 	count_checks(_metadata);
 }
 
-/* Both ranks post, receive and write at once; then the packets are looked at. */
+/* Both ranks post, receive and write at once. Then the packets are checked. */
 TEST_F(queues, written)
 {
 	int x = self->x, y = self->y, to = variant->in_place ? 0 : 2, i;
@@ -168,7 +170,7 @@ TEST_F(queues, written)
 	report(_metadata, text, self->later, 2 * i);
 }
 
-/* The operation fails, which gives the memory back too. */
+/* An operation that fails releases the memory, too. */
 TEST_F(queues, failed)
 {
 	char *from = pages(BYTES), *to = variant->in_place ? from : pages(BYTES);

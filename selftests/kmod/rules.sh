@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Who may be a member of which communicator: rules of a network namespace, set by
-# canary comm allow, and keys that members use without knowing them. Where the module canary is
-# loaded: in the guest.
+# Rules of a network namespace, set by canary comm allow: who may be a member of which communicator,
+# and keys that members use without knowing them. It runs where the module is loaded: in the guest.
 
 . "$(dirname "$0")/../lib.sh"
 
@@ -14,7 +13,7 @@ STAFF=4321
 KEY=000102030405060708090a0b0c0d0e0f
 OTHER_KEY=ff0102030405060708090a0b0c0d0e0f
 
-# alone HOST USER COMM [OPTION...]: USER is the only member of COMM there
+# alone HOST USER COMM [OPTION...]: USER is the only member of COMM on HOST
 alone()
 {
 	local host=$1 user=$2 comm=$3
@@ -26,7 +25,7 @@ alone()
 		>"$TAP_TMP/out" 2>"$TAP_TMP/err"
 }
 
-# refused WHAT TEXT HOST USER COMM [OPTION...]: alone fails and says TEXT
+# refused WHAT TEXT HOST USER COMM [OPTION...]: `alone` fails and its message has TEXT
 refused()
 {
 	local what=$1 text=$2
@@ -42,7 +41,8 @@ refused()
 	fi
 }
 
-# hold HOST USER: what bind() says of a socket of USER that is no communicator's yet
+# hold HOST USER: prints what bind() returns for a socket of USER that belongs to no communicator
+# yet
 hold()
 {
 	ns_exec "$1" setpriv --reuid "$2" --regid "$2" --clear-groups /usr/bin/python3 -c '
@@ -64,7 +64,7 @@ comm()
 	ns_exec "$host" "$CANARY" comm "$@"
 }
 
-# pair ENGINE TIMEOUT: rank 0 at a, the kernel's, and rank 1 at b, ENGINE's, get the right sum
+# pair ENGINE TIMEOUT: rank 0 at a, by the kernel, and rank 1 at b, by ENGINE, get the right sum
 pair()
 {
 	local one two

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Ranks that sum random vectors through AF_CANARY, each a process, each in the network
- * namespace it is told. What comes out is compared with a sum that every rank computes for itself:
- * the elements are a function of seed, rank, operation and position.
+ * Ranks that sum random vectors through AF_CANARY. Each is a process in a given network namespace.
+ * Results are compared with a sum that every rank computes for itself: the elements depend on seed,
+ * rank, operation and position.
  *
  *	worker [options] RANK@NETNS/ADDRESS[:PORT]...
  *
- * NETNS "-" is the present one. The first rank given is rank 0, where all others find it. Prints a
- * line for each rank that did not do what was expected; the exit status is 0 if there is none.
+ * NETNS "-" is the present one. The first rank given is rank 0, which all others connect to. Prints
+ * a line for each rank that did not do what was expected. The exit status is 0 if there is none.
  *
- *	-c communicator		-M members, if not all are given	-R address of rank 0, likewise
- *	-n operations		-e elements	-v vary their number	-f operations in flight
- *	-s seed			-m block, poll, epoll or plain (no control messages)
- *	-w window		-u MTU		-k key			-p port
- *	-t seconds for all	-d ms of CANARY_DEAD_AFTER		-l ms of CANARY_LINGER
+ *	-c communicator	-M members, if not all are given	-R address of rank 0, likewise
+ *	-n operations	-e elements	-v vary their number	-f operations in flight
+ *	-s seed		-m block, poll, epoll or plain (no control messages)
+ *	-w window	-u MTU		-k key			-p port
+ *	-t seconds for all	-d ms of CANARY_DEAD_AFTER	-l ms of CANARY_LINGER
  *	-i most ms to think before posting	-E errno that ranks must end with
- *	-a CANARY_ALGORITHM of rank 0; -A what all have to have run at the end
+ *	-a CANARY_ALGORITHM of rank 0; -A algorithm of the last operation of all ranks
  *	-V RANK:OPERATION:k|c	that rank is killed, or closes, before it receives the operation
- *	-S n	nothing of all that: make, connect and close so many sockets
+ *	-S n	only make, connect and close so many sockets
  *	-r	print what was agreed
  */
 #include <arpa/inet.h>
@@ -60,16 +60,16 @@ static struct {
 	unsigned int	timeout, dead_after, linger, think;
 	uint64_t	seed;
 	enum mode	mode;
-	bool		vary;		/* lengths, by operation */
+	bool		vary;		/* lengths differ by operation */
 	const char	*key;
-	int		error;		/* that all but the victims must get */
+	int		error;		/* with which all ranks but the victim must end */
 	int		victim;		/* rank that goes, or -1 */
-	unsigned int	victim_at;	/* before it receives this operation */
-	char		victim_how;	/* k(ill), c(lose) */
-	struct in_addr	root;		/* of rank 0 if that is not among ours */
+	unsigned int	victim_at;	/* the operation that it does not receive */
+	char		victim_how;	/* k (is killed), c (closes) */
+	struct in_addr	root;		/* of rank 0 if that is not one of ours */
 	bool		stats;
 	unsigned int	algorithm, ran;
-	unsigned int	sockets;	/* just made, connected and closed, so many times */
+	unsigned int	sockets;	/* to make, connect and close, and nothing else */
 } opt = {
 	.comm = 1, .operations = 4, .elements = 1000, .inflight = 2, .timeout = 60, .seed = 1,
 	.linger = 2000, .victim = -1,
@@ -102,7 +102,7 @@ static unsigned int length(unsigned int op)
 	return opt.vary ? mix(opt.seed * 31 + op) % (opt.elements + 1) : opt.elements;
 }
 
-/* Any answer that is late is wrong: say what we know, which no longer needs to be safe. */
+/* The time is over, which is an error: print what is known. It need not be signal-safe any more. */
 static void on_alarm(int sig)
 {
 	static const char * const files[] = {
@@ -238,7 +238,7 @@ static int complete(int fd, int epfd, unsigned int op)
 	return 0;
 }
 
-/* Return: true if the rank is to leave its loop */
+/* Return: must the rank leave its loop? */
 static bool be_victim(int fd, unsigned int op)
 {
 	if ((int)me != opt.victim || op != opt.victim_at)
@@ -364,7 +364,7 @@ static int rendezvous(int fd, int family)
 	return connect(fd, (struct sockaddr *)&a, sizeof(a)) ? errno : 0;
 }
 
-/* Routes that are remembered expire each time, so that each socket has one of its own. */
+/* Cached routes expire each time, so that each socket has a route of its own. */
 static void run_sockets(int family, const struct rank *r)
 {
 	int fd, flush = open("/proc/sys/net/ipv4/route/flush", O_WRONLY | O_CLOEXEC);

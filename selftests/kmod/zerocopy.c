@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Operations on the application's own memory (CANARY_DESTINATION): sums at any offset, what is
- * refused, that limits hold, and that every page is given back, however an operation ends. The
- * kernel's own counts of pinned pages are what is compared.
+ * Operations on the application's own memory (CANARY_DESTINATION): sums at any offset, refusals,
+ * limits. Every page is released, however an operation ends. The kernel's counters of pinned pages
+ * are compared.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -20,7 +20,7 @@
 #define THREAD_OPS	12
 #define THREAD_BYTES	(40 * 1024)
 
-/* However a test ends, every page is given back. */
+/* However a test ends, every page is released. */
 FIXTURE(pins) {
 	long before;
 };
@@ -73,7 +73,7 @@ static const struct {
 	{ "sum: 1 MiB", BIG, 0, 0, false, false },
 };
 
-/* Return: the sum is right, and nothing else was written */
+/* Return: is the sum right, and was nothing else written? */
 static bool sum(unsigned int i, int x, int y)
 {
 	size_t bytes = sum_table[i].bytes, room = bytes + 2 * PAGE;
@@ -100,7 +100,7 @@ static bool sum(unsigned int i, int x, int y)
 	same &= recv(y, to[1], bytes, MSG_TRUNC) == (ssize_t)bytes;
 	for (r = 0; r < 2; r++) {
 		same &= is_sum(to[r], bytes);
-		/* neighbours are as they were */
+		/* the bytes around it are unchanged */
 		if (!sum_table[i].in_place)
 			same &= (sum_table[i].to < 1 || ((uint8_t *)to[r])[-1] == 0xaa) &&
 				((uint8_t *)to[r])[bytes] == 0xaa && from[r][0] == value(r, 0);
@@ -178,7 +178,7 @@ TEST_F(pinned_ranks, refused)
 	munmap(hole + 2 * PAGE, PAGE);
 }
 
-/* In a process without privilege, that may lock 64 pages */
+/* Run in a process without privilege that may lock 64 pages. */
 static int limited(int x, int y)
 {
 	struct rlimit limit = { 64 * PAGE, 64 * PAGE };
@@ -189,14 +189,14 @@ static int limited(int x, int y)
 		return 2;
 	if (post(x, a, b, BIG) >= 0 || errno != ENOBUFS)
 		return 3;
-	/* far more than the limit, one after another */
+	/* far more than the limit, but one after another */
 	for (i = 0; i < 40; i++) {
 		if (post(x, a, a, 20 * PAGE) != 20 * PAGE ||
 		    post(y, b, b, 20 * PAGE) != 20 * PAGE ||
 		    ended(x) != 20 * PAGE || ended(y) != 20 * PAGE)
 			return 4;
 	}
-	/* both at once are too much; copies are no matter */
+	/* both at once exceed the limit, but copies do not count */
 	if (post(x, a, a, 40 * PAGE) != 40 * PAGE || post(y, b, b, 40 * PAGE) >= 0 ||
 	    errno != ENOBUFS || send(y, b, 40 * PAGE, 0) != 40 * PAGE)
 		return 5;
@@ -235,7 +235,7 @@ TEST_F(pinned_ranks, in_flight)
 			char *from = mem + (2 * i + r) * (BIG / 8) + 4 * i;
 
 			fill((uint32_t *)from, 100000, r);
-			/* every third one by copies */
+			/* every third one with copies */
 			if (i % 3 == 2)
 				good &= send(r ? y : x, from, 16384, 0) == 16384;
 			else
@@ -267,7 +267,7 @@ struct worker {
 	bool good;
 };
 
-/* Posts and receives on a socket that others use as well: who receives what is not said. */
+/* Post and receive on a socket that others use as well. Nobody knows who gets which result. */
 static void *work(void *arg)
 {
 	struct worker *w = arg;
@@ -332,7 +332,7 @@ FIXTURE(killed) {
 
 FIXTURE_VARIANT(killed) {
 	const char *what;
-	size_t other;		/* bytes that the other one has posted, too */
+	size_t other;		/* bytes that the other rank has posted, too */
 };
 
 FIXTURE_VARIANT_ADD(killed, in_an_operation) {
@@ -436,7 +436,10 @@ static void *scribble(void *arg)
 	return NULL;
 }
 
-/* Own buffers that change under way harm nobody: all ends, rightly or with an error. */
+/*
+ * An application that changes its buffers meanwhile harms nobody: all operations end, with a result
+ * or an error.
+ */
 TEST_F(pins, scribbled)
 {
 	char *mem = pages(2 * BIG);
@@ -474,8 +477,8 @@ TEST_F(pins, scribbled)
 }
 
 /*
- * Nothing is put into the buffer of who asks for the result of an operation on own memory: other
- * ways to read must not pass on what they have as if it were.
+ * Other ways to receive the result of an operation on own memory put nothing into the caller's
+ * buffer. They must not pass on old content as if it were the result.
  */
 TEST_F(pinned_ranks, other_reads)
 {

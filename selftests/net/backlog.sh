@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# What waits at the ports: seen by every switch of the machine, right whoever came first and
-# whoever was killed; settings that are changed while a switch runs.
-#
+# What waits at the ports. Every switch of the machine sees it, and it is right whoever came first
+# and whoever was killed. Settings are changed while a switch runs.
 #	h1 --- a --- h2, h1 --- b --- h2, h1 --- w --- h2: a, b and w are switches, their links to h2
 #	slow; that of w has four transmit queues
 
@@ -37,14 +36,14 @@ topology()
 	ns_ip h2 link set to-w2 up
 	ns_ip w addr add 10.1.2.1/24 dev out
 	ns_ip w addr add 10.9.0.1/32 dev lo
-	# what others send would be counted, too
+	# other packets would be counted, too
 	ns_exec w sysctl -q net.ipv6.conf.out.disable_ipv6=1
 	ns_ip w link set out up
 	ns_ip w neigh add 10.1.2.2 dev out lladdr \
 		"$(ns_ip h2 -j link show to-w2 | jq -r '.[0].address')"
 }
 
-# tbf WHERE...: on w's wide link
+# tbf WHERE...: sets a tbf on w's wide link
 tbf()
 {
 	ns_exec w tc qdisc add dev out "$@" tbf rate 100kbit burst 3000 limit $ROOM
@@ -55,7 +54,7 @@ tbf_seen()
 	[ "$(egress w room)" = "$ROOM" ]
 }
 
-# start SWITCH OPTIONS...: its pid is PID[SWITCH]
+# start SWITCH OPTIONS...: starts a switch; its pid is PID[SWITCH]
 declare -A PID
 start()
 {
@@ -75,13 +74,13 @@ show()
 	"$CANARY" switch show -j --name "$(ns_name "$1")" | jq -r "$2"
 }
 
-# egress SWITCH FIELD: of the slow port
+# egress SWITCH FIELD: prints a field of the slow port
 egress()
 {
 	show "$1" ".ports[] | select(.name == \"out\") | .egress.$2"
 }
 
-# burst SWITCH PACKETS ADDRESS [FLOWS]: of 1000 bytes, all at once
+# burst SWITCH PACKETS ADDRESS [FLOWS]: sends packets of 1000 bytes, all at once
 burst()
 {
 	ns_exec "$1" /usr/bin/python3 - "$2" "$3" "${4:-1}" <<'END'
@@ -95,7 +94,8 @@ for i in range(int(sys.argv[1])):
 END
 }
 
-# drift SWITCH BYTES: makes the total of what waits at its slow port wrong by so much
+# drift SWITCH BYTES: changes the total of what waits at the slow port by so much, so that it is
+# wrong
 drift()
 {
 	local ifindex
@@ -134,7 +134,7 @@ sys.exit(not done)
 END
 }
 
-# map_of SWITCH: ids of the maps with what waits that it has
+# map_of SWITCH: prints ids of its maps of what waits
 map_of()
 {
 	local id
@@ -144,13 +144,13 @@ map_of()
 	done
 }
 
-# told_of_drops: by the disciplines of w's wide link
+# told_of_drops: prints drops that the disciplines of w's wide link report
 told_of_drops()
 {
 	ns_exec w tc -s -j qdisc show dev out | jq '[.[] | select(.kind == "tbf").drops] | add'
 }
 
-# flood ADDRESS PROCESSES: from w, for 0.2 s
+# flood ADDRESS PROCESSES: sends from w for 0.2 s
 flood()
 {
 	ns_exec w /usr/bin/python3 - "$1" "$2" <<'END'
@@ -187,7 +187,8 @@ waits()
 	[ "$n" -ge "$2" ] && [ "$n" -le "$3" ]
 }
 
-# gone SWITCH SECONDS: within these nothing waits any more; else, what the discipline says of that
+# gone SWITCH SECONDS: nothing waits any more within this time; otherwise it prints what the
+# discipline says
 gone()
 {
 	wait_for "$2" waits "$1" 0 0 && return
@@ -196,7 +197,7 @@ gone()
 	return 1
 }
 
-# refuses DESCRIPTION TEXT COMMAND...: and says TEXT
+# refuses DESCRIPTION TEXT COMMAND...: the command fails and says TEXT
 refuses()
 {
 	local what=$1 text=$2
@@ -235,11 +236,12 @@ tap_check "the first one is killed: the second one still sees" gone b 10
 burst b 20 10.1.1.2
 tap_check "and what comes" waits b 1000 20000
 start a
-# what waited before it came has gone or is taken at its discipline's word
+# what waited before the switch came has left, or the discipline's word is taken for it
 burst a 2 10.1.0.2
 tap_check "begun anew" gone a 10
 
-# One discipline for four transmit queues: what waits is its, whatever queue a packet is meant for
+# One discipline for four transmit queues: what waits belongs to it, whichever queue a packet was
+# for.
 tbf root
 start w
 burst w 30 10.1.2.2 16
@@ -276,7 +278,7 @@ tap_check "another discipline: what the old ones held is forgotten" waits w 1000
 tap_check "and all has gone" gone w 10
 tap_is "nor are their drops its own" "$(egress w drops)" 0
 
-# Such a discipline is only met where two processors send at a time
+# Packets only meet in such a discipline if two processors send at the same time.
 what="drops that are counted by each processor are not known"
 if [ "$(nproc)" -gt 1 ]; then
 	ns_exec w tc qdisc del dev out root

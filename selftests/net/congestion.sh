@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# topology/congestion.py in small: sums are right whatever switches choose, what is measured is kept
-# and not measured again, and what cannot be measured is refused.
+# topology/congestion.py in small. Sums are right whatever switches choose. Measured runs are kept
+# and not measured again. What cannot be measured is refused.
 
 # shellcheck source=../lib.sh
 . "$(dirname "$0")/../lib.sh"
@@ -43,7 +43,7 @@ small=(--topology "leaf_spine:2,2,4" --rate 5mbit --size 128K --seeds 1 --shares
 tap_check "a small matrix" "$RUN" "${small[@]}"
 tap_is "its rows" "$(jq -c 'map([.algorithm, .congestion, .members, .unit, .runs, .failed]) | sort' "$TAP_TMP/json")" \
 	'[["dynamic",0,8,"Mbit/s",1,0],["dynamic",0.5,4,"Mbit/s",1,0],["static-1",0,8,"Mbit/s",1,0],["static-1",0.5,4,"Mbit/s",1,0]]'
-# 4.65 Mbit/s: 1408 of 1514 bytes are payload; HTB's burst makes up for 2 % of 128 KiB
+# 4.65 Mbit/s: 1408 of 1514 bytes are payload, and HTB's burst adds 2 % of 128 KiB.
 tap_is "goodput, no more than the links carry" \
 	"$(jq "all(.goodput_median > 0 and .goodput_median < 4.8)" "$TAP_TMP/json")" true
 tap_is "the others sent what they were to" \

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Checks of topology/congestion.py's parts, one a name; exits with status 1 and says why if one
-does not hold."""
+"""Checks of the parts of topology/congestion.py, one for each name. If one does not hold, it says
+why, and the exit status is 1."""
 import importlib.util
 import json
 import os
@@ -29,7 +29,7 @@ def need(condition, text):
 
 
 def check_peers():
-    """Everybody sends to one other and receives from one; they change."""
+    """Every host sends to one other and receives from one. These change."""
     for number in (2, 3, 8, 40):
         turns = [peers(number, "seed", turn) for turn in range(20)]
         for order in turns:
@@ -61,7 +61,7 @@ def check_names():
 
 
 def check_options():
-    """What options mean together, before anything begins."""
+    """Options that contradict each other are refused before anything begins."""
     spec = importlib.util.spec_from_file_location("program", os.path.join(TOP, "topology/congestion.py"))
     program = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(program)
@@ -87,8 +87,8 @@ def check_options():
 
 
 def check_plan():
-    """Whom switches of planned trees wait for, in a leaf-spine of 2 spines, 2 leaves
-    with h1 h2 h3 and h4 h5 h6, h6 idle."""
+    """Configured fan-in of switches on static trees, in a leaf-spine of 2 spines, 2 leaves with h1
+    h2 h3 and h4 h5 h6. h6 is idle."""
     links = [(f"l{leaf}", f"l{leaf}s{spine}", f"s{spine}", f"s{spine}l{leaf}")
              for leaf in (1, 2) for spine in (1, 2)]
     links += [(f"l{1 + host // 3}", f"p{host}", f"h{host + 1}", "eth0") for host in range(6)]
@@ -119,8 +119,8 @@ def diverted(testbed):
 
 
 def check_diverts():
-    """A leaf whose way to one spine is slow sends by the other one, if it may;
-    sums are right however it chooses."""
+    """A leaf whose way to one spine is slow sends by the other one, if its choice allows that. Sums
+    are right with every choice."""
     with experiment.Testbed(topology_by_name("leaf_spine:2,3,1"), rate=RATE,
                             timeout="20ms") as testbed:
         leaf = testbed.net.get("sleaf1")
@@ -149,7 +149,7 @@ def check_diverts():
 
 
 def direct(testbed):
-    """Packets that passed the queues of each host"""
+    """Number of packets that passed the queues of each host"""
     found = {}
     for host in testbed.net.hosts:
         with system.namespace(host.pid):
@@ -169,7 +169,7 @@ def amounts(testbed, hosts, rate, seconds):
 
 
 def sent(testbed, hosts, rate, right, what, seconds=4):
-    """What HOSTS send is RIGHT, as soon as the machine has time for it; RuntimeError if never."""
+    """Wait until HOSTS send RIGHT, as the machine may be busy. RuntimeError if they never do."""
     found = []
 
     def look():
@@ -183,7 +183,7 @@ def sent(testbed, hosts, rate, right, what, seconds=4):
 
 
 def check_traffic():
-    """It flows, as much as it is to, its handshakes past full queues; and it ends."""
+    """Traffic flows at its rate, handshakes get past full queues, and it ends."""
     with experiment.Testbed(topology_by_name("star:3"), rate=RATE, switches="none") as testbed:
         congestion.prepare(testbed)
         hosts = testbed.net.hosts
@@ -199,7 +199,7 @@ def check_traffic():
 
 
 def check_again():
-    """A sender that fails begins anew."""
+    """A sender that fails is started again."""
     with experiment.Testbed(topology_by_name("star:2"), rate=RATE, switches="none") as testbed, \
             tempfile.NamedTemporaryFile("r") as log:
         congestion.prepare(testbed)
@@ -214,7 +214,7 @@ def check_again():
 
 
 def check_offered():
-    """A run whose others do not send fails visibly."""
+    """A run whose other hosts do not send fails visibly."""
     scene = congestion.Scene("", 1, 4, "1ms", "1ms", "1M", 1, "user", 1, "udp", 1)
     with tempfile.NamedTemporaryFile("w") as log:
         congestion.check_offered(scene, [1.0, 0.7], log.name)
@@ -229,13 +229,13 @@ def check_offered():
 
 
 def sample(at, amount):
-    """What a Meter sees in a net of 2 leaves and a spine at that second"""
+    """What a Meter sees in a network of 2 leaves and a spine at that second"""
     ports = {"h1:h1-eth0": amount, "l1:s": 2 * amount, "l1:p": 3 * amount, "s:l1": 4 * amount}
     return at, {port: {"tx_bytes": value, "tx_packets": value // 1000} for port, value in ports.items()}
 
 
 def check_meter():
-    """What is looked at: the time in which members sum, links between routers."""
+    """A Meter looks at the time in which members sum, and at links between routers."""
     meter, host = congestion.Meter(None), type("Host", (), {"name": "h1"})
     sent = [0, 10, 20, 1020, 3020, 5020, 6020, 6030, 6040]
     meter.samples = [sample(at, amount) for at, amount in enumerate(sent)]
@@ -255,7 +255,7 @@ def finished(algorithm, seed, goodput, share=0.5, alone=False, **more):
 
 
 def check_rows():
-    """What runs come to."""
+    """The summary of runs is right."""
     runs = [finished("dynamic", 1, 4, offered=[1, 0.9]), finished("dynamic", 2, 0, gave_up="late"),
             finished("dynamic", 3, 6), finished("dynamic", 1, 8, alone=True),
             finished("dynamic", 3, 6, alone=True),
@@ -285,12 +285,12 @@ def check_rows():
 
 
 def check_rates():
-    """A demonstration takes the rate that the machine carries, and lowers it where rows fail."""
+    """A demonstration takes the rate that the machine carries, and lowers it if rows fail."""
     args = type("Args", (), {"form": "small", "options": []})
     asked, carries = [], {}
 
     def go(argv):
-        """As a machine does on which parts carry so many Mbit/s"""
+        """Behave as a machine on which parts carry so many Mbit/s."""
         part = argv[argv.index("--label") + 1] if "--label" in argv else "first"
         rate = [value for word, value in zip(argv, argv[1:]) if word == "--rate"][-1]
         asked.append(f"{part} {rate}")
@@ -315,7 +315,8 @@ def check_rates():
     expect(["half", "most"], 1, *(f"first {rate}mbit" for rate in (5, 3, 2, 1)), first=0, half=0, most=0)
     expect(["half", "most"], 1, "first 5mbit", *(f"half {rate}mbit" for rate in (5, 3, 2, 1)), first=5, half=0, most=0)
     expect(["half"], 1, *(f"first {rate}mbit" for rate in (5, 3, 2, 1)), first=5, half=5, status=1)
-    # Where a part has a lower rate of its own, that one; the guest's is not this machine's
+    # A part with a lower rate of its own keeps it. The guest's rate does not depend on this
+    # machine.
     expect(["openmpi"], 0, "first 5mbit", "openmpi 5mbit", "openmpi 3mbit", first=5, openmpi=5)
     expect(["guest"], 1, "guest 3mbit", "guest 3mbit", guest=2)
     expect(["most", "guest"], 0, "first 5mbit", "first 3mbit", "first 2mbit", "most 2mbit", "guest 3mbit", "guest 3mbit",
@@ -329,7 +330,7 @@ def check_rates():
 
 
 def check_again_if_none():
-    """What a busy machine measured is measured again; what cannot become better, or was asked for, is not."""
+    """What a busy machine measured is measured again, unless it cannot improve or was asked for."""
     idle, busy = {"idle": 0.5, "late_ms": [0, 1]}, {"idle": 0.1, "late_ms": [0, 1]}
     for run, options, want in (
             (None, [], False), ({"failed": "not at all"}, [], False),
@@ -380,7 +381,7 @@ def check_files():
 
 
 def check_sweep():
-    """What a testbed left whose owner is gone is ended, and nothing else."""
+    """What remains of a testbed whose owner is gone is ended, and nothing else."""
     gone = subprocess.Popen(["true"])
     gone.wait(system.PATIENCE)
     left, mine = (subprocess.Popen(["sleep", "100"],
@@ -397,7 +398,8 @@ def check_sweep():
 
 
 def check_openmpi_daemons():
-    """Each has a directory of its own, in that of the job; one that ends is no reason to wait for ever."""
+    """Each daemon has a directory of its own in that of the job. A daemon that ends does not make
+    mpirun wait for ever."""
     why_not = mpi.available()
     need(not why_not, why_not)
     with experiment.Testbed(topology_by_name("star:3"), rate=RATE, switches="none") as testbed, \
@@ -410,7 +412,7 @@ def check_openmpi_daemons():
              f"below {work}: {found}")
         need(len({os.path.relpath(path, work).split("/")[0] for path in found}) == 3, f"three of them: {found}")
 
-        # As a daemon does that cannot go on once it stays in the background
+        # a daemon that went into the background and cannot go on
         with open(os.path.join(broken, "orted"), "w", encoding="ascii") as file:
             file.write('#!/bin/sh\ncase "$*" in *--daemonize*) exit 0 ;; esac\nexit 1\n')
         os.chmod(file.name, 0o755)

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * For LD_PRELOAD: while the file $FAIL_MAPS exists maps of BPF can neither be changed nor walked
- * through, or not what it says, one of "update", "delete" and "next". Programs change them all the
- * same; what is seen is whether the daemon tries again. If it says "run", maps do not fail, but
- * whoever runs a program is told that this failed, though it did its work. If it says "tags", no
- * device can be asked after its features; if "rtnl", questions over netlink are not answered.
+ * For LD_PRELOAD: makes calls fail while the file $FAIL_MAPS exists.
  *
- * $COUNT_SEARCHES names a file that gets a line for each time that namespaces are searched for.
+ * If the file is empty, BPF maps can neither be changed nor walked through. If it has one of
+ * "update", "delete" and "next", only these calls fail. Programs in the kernel still change maps.
+ * So a test sees whether the daemon tries again.
+ *
+ * If it has "run", BPF_PROG_RUN reports a failure although the program ran. If it has "tags", no
+ * device answers about its features. If it has "rtnl", questions over netlink get no answer.
+ *
+ * $COUNT_SEARCHES names a file that gets a line for each search for namespaces.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -24,7 +27,7 @@
 #include <stdint.h>
 #include <sys/ioctl.h>
 
-/* Not by a file that says nothing */
+/* These only fail if the file names them. */
 static int is_asked_for(const char *what)
 {
 	return !strcmp(what, "run") || !strcmp(what, "tags") || !strcmp(what, "rtnl");

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The fault injector: numbered datagrams over a link, and what became of them.
+# The fault injector: sends numbered datagrams over a link and checks what happened to them.
 
 # shellcheck source=../lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 CANARY=${CANARY:-$TAP_TOP/build/bin/canary}
 SEQ=$TAP_TOP/selftests/net/udp_seq.py
-# A slow machine (the guest) asks for less
+# A slow machine (the guest) uses a smaller number.
 COUNT=${FAULT_COUNT:-4000}
 RATE=${FAULT_RATE:-10000}
 
@@ -17,13 +17,13 @@ need_root
 need_program ip tc jq /usr/bin/python3 "$CANARY"
 tmp_dir
 
-# fault ARGUMENTS...: on the sender's side
+# fault ARGUMENTS...: runs `canary fault` on the sender's side
 fault()
 {
 	ns_exec a "$CANARY" fault "$@"
 }
 
-# flow NAME SEND-OPTION...: COUNT datagrams from a to b, what came in $TAP_TMP/NAME
+# flow NAME SEND-OPTION...: sends COUNT datagrams from a to b; $TAP_TMP/NAME has what came
 flow()
 {
 	local name=$1 pid
@@ -37,7 +37,7 @@ flow()
 	sed 1d "$TAP_TMP/$name.raw" >"$TAP_TMP/$name"
 }
 
-# counter NAME: of the injector
+# counter NAME: prints a counter of the injector
 counter()
 {
 	fault show eth0 -j | jq ".[0].counters.$1"
@@ -48,7 +48,7 @@ came()
 	grep -c ok "$TAP_TMP/$1"
 }
 
-# Numbers that came, in order, once each
+# Prints the numbers that came, sorted, each once.
 numbers()
 {
 	awk '$3 == "ok" { print $1 }' "$TAP_TMP/$1" | sort -nu
@@ -64,7 +64,7 @@ repeated()
 	awk '$3 == "ok" { if (seen[$1]++) n++ } END { print n + 0 }' "$TAP_TMP/$1"
 }
 
-# median NAME: of the microseconds on the way
+# median NAME: prints the median of the microseconds on the way
 median()
 {
 	awk '$3 == "ok" { print $2 }' "$TAP_TMP/$1" | sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
@@ -80,7 +80,7 @@ within()
 	fi
 }
 
-# bounds PERCENT: least and most of COUNT chances, five standard deviations
+# bounds PERCENT: prints least and most of COUNT chances, at five standard deviations
 bounds()
 {
 	awk -v n="$COUNT" -v p="$1" 'BEGIN { p /= 100; s = 5 * sqrt(n * p * (1 - p));
@@ -143,7 +143,7 @@ fault add eth0 --corrupt 5% --seed 7 --only-canary
 flow bad --size 1000
 corrupted=$(counter corrupted)
 within "corrupt 5% corrupts as many" "$corrupted" "$least" "$most"
-# A flipped bit in IP or UDP header, or in the time stamp, is not for the receiver to tell.
+# A flipped bit in IP or UDP header, or in the time stamp, cannot be seen by the receiver.
 within "corrupt: those come damaged or not at all" $((COUNT - $(came bad))) \
 	$((corrupted * 9 / 10)) "$corrupted"
 within "corrupt: most come" "$(grep -c corrupt "$TAP_TMP/bad")" $((corrupted / 2)) "$corrupted"
@@ -156,13 +156,13 @@ within "reorder: those come late" "$(late order)" $(($(counter reordered) / 2)) 
 tap_is "reorder: nothing is lost" "$(numbers order | wc -l)" "$COUNT"
 fault del eth0
 
-# How late a packet is on a busy machine is not ours to bound; that it is not early is.
+# On a busy machine there is no bound for how late a packet is. But it must not be early.
 fault add eth0 --delay 10ms --seed 7 --only-canary
 flow delay --rate $((RATE / 5))
 within "delay 10ms takes as long" "$(median delay)" 10000 1000000
 tap_is "delay: nothing is lost" "$(numbers delay | wc -l)" "$COUNT"
 tap_is "delay: all had room" "$(counter delayed)/$(counter line_full)" "$COUNT/0"
-# A sender that is moved to another processor overtakes what it left in the queue of the first one.
+# A sender that moves to another processor overtakes what it left in the queue of the first one.
 within "delay: few overtake" "$(late delay)" 0 $((COUNT / 10))
 tap_check "the delay line is there" ns_exec a sh -c "ip -br link | grep -q cnyf"
 fault del eth0
@@ -172,10 +172,10 @@ fault add eth0 --delay 10ms~5ms --seed 7 --only-canary
 flow jitter --rate $((RATE / 5))
 full=$(counter line_full)
 fault del eth0
-# That they differ
+# The delays differ.
 spread=$(awk '$3 == "ok" { print $2 }' "$TAP_TMP/jitter" | sort -n |
 	awk '{ v[NR] = $1 } END { print v[int(NR * 9 / 10)] - v[int(NR / 10) + 1] }')
-# Those that found no room in the line went at once, and were counted.
+# Packets that found no room in the line went at once, and were counted.
 fastest=$(awk '$3 == "ok" { print $2 }' "$TAP_TMP/jitter" | sort -n | sed -n "$((full + 1))p")
 within "jitter: early and late ones are apart" "$spread" 4000 1000000
 within "jitter: none that waited comes before its time ($full had no room)" "$fastest" 5000 1000000
@@ -219,7 +219,7 @@ fault add eth0 --drop 1%
 fault del eth0
 tap_is "a clsact of others stays" "$(ns_exec a tc qdisc show dev eth0 | grep -c clsact)" 1
 
-# Bad input: the same whatever the kernel, and slow to try in the guest
+# Bad input: the same with any kernel, and slow to try in the guest
 if [ -n "${CANARY_GUEST:-}" ]; then
 	tap_skip "bad input" "tested on the machine itself"
 	tap_done

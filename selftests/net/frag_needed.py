@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Send a forged ICMP "fragmentation needed" (RFC 792, 1191), as anybody can off the path.
+"""Sends a forged ICMP "fragmentation needed" (RFC 792, 1191), as anybody off the path can.
 
 usage: frag_needed.py MTU PROTOCOL SOURCE[:PORT] DESTINATION[:PORT]
 
-It goes to SOURCE and claims that a packet of PROTOCOL (udp, or icmp: an answer to a ping) from
+It goes to SOURCE. It claims that a packet of PROTOCOL (udp, or icmp: an answer to a ping) from
 there to DESTINATION did not fit a link with MTU bytes.
 """
 import ipaddress
@@ -14,7 +14,7 @@ import sys
 
 
 def checksum(data):
-    """That of RFC 1071, of an even number of bytes."""
+    """The checksum of RFC 1071 over an even number of bytes"""
     total = sum(struct.unpack(f"!{len(data) // 2}H", data))
     while total >> 16:
         total = (total & 0xffff) + (total >> 16)
@@ -22,13 +22,13 @@ def checksum(data):
 
 
 def address(text):
-    """ADDRESS[:PORT] -> (4 bytes, port)"""
+    """Return: (4 bytes, port) of ADDRESS[:PORT]"""
     host, _, port = text.partition(":")
     return ipaddress.IPv4Address(host).packed, int(port or 0)
 
 
 def quoted(protocol, source, destination):
-    """The packet that is said to have been too large: IP header and 8 bytes."""
+    """The packet that is said to be too large: IP header and 8 bytes"""
     number = socket.getprotobyname(protocol)
     ip = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 1500, 0, 0x4000, 60, number, 0,
                      source[0], destination[0])
@@ -39,7 +39,7 @@ def quoted(protocol, source, destination):
 
 
 def main():
-    """Sends one."""
+    """Send one message."""
     mtu, protocol, source, destination = sys.argv[1:]
     source = address(source)
     body = quoted(protocol, source, address(destination))

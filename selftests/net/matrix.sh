@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# One job is right, bit for bit, whatever stands between its ranks: switches, some
-# switches, routers, several ranks a host, links that lose, repeat, reorder and damage.
-#
+# One job gives the right result, bit for bit, whatever is between its ranks: switches, some
+# switches, routers, several ranks on a host, links that lose, repeat, reorder and damage.
 #	matrix.sh		all of that, with the user engine
 #	matrix.sh engines	some of that, with the kernel's engine on all and on some
 #				hosts; needs canary.ko loaded, or to be in the guest
@@ -15,7 +14,7 @@ CANARY=${CANARY:-$TAP_TOP/build/bin/canary}
 DIGITS=${DIGITS:-$TAP_TOP/build/bin/digits}
 export CANARY DIGITS
 MODULE=${CANARY_MODULE:-$TAP_TOP/build/kmod/canary.ko}
-# Sums over links that lose a tenth each way take a while to be agreed on by all.
+# Where each link loses a tenth in each direction, it takes a while until all agree on a sum.
 PATIENT=(--linger 30s --dead-after 30s)
 
 tap_start "net/matrix${1:+-$1}"
@@ -23,8 +22,8 @@ need_root
 need_program ip tc jq mnexec /usr/bin/python3 "$CANARY" "$DIGITS"
 tmp_dir
 
-# run DESCRIPTION CONDITION ARGUMENT...: the result is right, and CONDITION, for jq, holds
-# of what was counted: that the case was what it is called.
+# run DESCRIPTION CONDITION ARGUMENT...: the result is right, and CONDITION, for jq, holds for the
+# counters. It proves that the case is what its name says.
 run()
 {
 	local what=$1 condition=$2 rc=0 out=$TAP_TMP/result.json
@@ -43,7 +42,7 @@ $(cat "$TAP_TMP/said")"
 	fi
 }
 
-# jq: sum of a counter over all switches that run
+# jq: the sum of a counter over all switches that run
 MERGED='([.switches[] | select(.) | .counters.merged] | add // 0)'
 RESTORED='([.switches[] | select(.) | .counters.restored] | add // 0)'
 OUTSIDE='([.switches[] | select(.) | .counters["bypass-admission"] + .counters.marked + .drops.admission] | add // 0)'
@@ -120,7 +119,7 @@ engines()
 	fi
 	[ -e /sys/module/canary ] || tap_skip_all "needs canary.ko loaded (in the guest the test does it)"
 
-	# Small testbeds: the demonstration has the large one
+	# Small testbeds, as the demonstration has the large one
 	run "all switches, training" "$KERNELS == 4 and $MERGED > 0" \
 		--engine kernel --topology leaf_spine:1,2,2 "${TRAIN[@]}"
 	run "some hosts, some switches, training" "$KERNELS == 2 and $RUNNING == 2" \

@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The switch daemon misses something, notifications of the kernel or changes of its maps, and finds
-# its way back: what the maps have is looked at from outside.
-#
+# The switch daemon misses notifications of the kernel, or changes of its maps fail, and it
+# recovers. The test looks at the content of the maps from outside.
 #	h1 (10.0.1.2) --- sw (10.0.1.1) --- h2 (10.0.2.2)
 
 # shellcheck source=../lib.sh
@@ -31,7 +30,7 @@ start()
 	tap_done
 }
 
-# show FILTER: of the running switch
+# show FILTER: prints what jq's FILTER gives of the running switch
 show()
 {
 	"$CANARY" switch show -j --name "$NAME" | jq -r "$1"
@@ -42,7 +41,7 @@ shows()
 	[ "$(show "$1")" = "$2" ]
 }
 
-# more FILTER THAN: a number has grown by more than one
+# more FILTER THAN: the number has grown by more than one
 more()
 {
 	[ "$(show "$1")" -gt $(($2 + 1)) ]
@@ -53,7 +52,8 @@ set_to()
 	"$CANARY" switch set --name "$NAME" "$@"
 }
 
-# map_id TYPE KEY ENTRIES: of the daemon's maps; bytes of a key
+# map_id TYPE KEY ENTRIES: prints the id of that map of the daemon; KEY is the size of a key in
+# bytes
 map_id()
 {
 	awk -v type="$1" -v key="$2" -v entries="$3" '
@@ -65,7 +65,7 @@ map_id()
 		"/proc/$SW/fdinfo/"* 2>/dev/null
 }
 
-# word NUMBER, big NUMBER: four bytes; address A.B.C.D: as maps have it, sixteen
+# word NUMBER, big NUMBER: print four bytes; address A.B.C.D: prints sixteen bytes, as maps have it
 word()
 {
 	printf '%02x %02x %02x %02x' $(($1 & 255)) $(($1 >> 8 & 255)) $(($1 >> 16 & 255)) $(($1 >> 24))
@@ -88,7 +88,7 @@ ifindex()
 	ns_ip sw -j link show dev "$1" | jq '.[0].ifindex'
 }
 
-# entries MAP: "KEY=VALUE" in bytes; fails if they cannot be read
+# entries MAP: prints "KEY=VALUE" in bytes; fails if they cannot be read
 entries()
 {
 	(
@@ -98,7 +98,7 @@ entries()
 	)
 }
 
-# has MAP KEY [VALUE], lacks MAP KEY: VALUE is how its value begins
+# has MAP KEY [VALUE], lacks MAP KEY: VALUE is the beginning of the value
 has()
 {
 	local all
@@ -128,7 +128,7 @@ lacks_route()
 	lacks "$ROUTES" "$(route "$@")"
 }
 
-# neighbour_is ADDRESS MAC, lacks_neighbour ADDRESS: at s2
+# neighbour_is ADDRESS MAC, lacks_neighbour ADDRESS: a neighbour at s2
 neighbour_is()
 {
 	has "$NEIGHBOURS" "$(word "$S2") $(address "$1")" "${2//:/ }"
@@ -139,7 +139,7 @@ lacks_neighbour()
 	lacks "$NEIGHBOURS" "$(word "$S2") $(address "$1")"
 }
 
-# admission ADDRESS LENGTH IFINDEX: the key
+# admission ADDRESS LENGTH IFINDEX: prints the key
 admission()
 {
 	echo "$(word $((32 + 96 + $2))) $(big "$3") $(address "$1")"
@@ -175,7 +175,7 @@ tap_check "neighbours, too" wait_for 5 neighbour_is 10.0.2.7 02:00:00:00:00:07
 tap_check "all of them" wait_for 5 neighbour_is 10.0.2.8 02:00:00:00:00:08
 tap_is "nothing was missed" "$(show '[.losses, .resyncs, .map_errors] | @csv')" 0,0,0
 
-# one that comes, one that goes, one that changes
+# one neighbour comes, one goes, one changes
 touch "$FAIL"
 ns_ip sw route add 10.21.0.0/16 via 10.0.2.7
 ns_ip sw route del 10.20.0.0/16
@@ -187,7 +187,7 @@ tap_check "maps refuse: neighbours, said" wait_for 5 grep -q "neighbour map (roo
 tap_check "counted" test "$(show .map_errors)" -ge 5
 tap_check "the maps are as before" has_route 10.20.0.0 16
 tap_check "the maps are as before" neighbour_is 10.0.2.8 02:00:00:00:00:08
-# twice: at first what it remembers to be gone, then what the map has
+# twice: first the entries that it knows to be gone, then what the map has
 tap_check "it is tried again" wait_for 10 more .route_dumps "$(show .route_dumps)"
 rm "$FAIL"
 tap_check "a route is put at last" wait_for 10 has_route 10.21.0.0 16
@@ -196,7 +196,7 @@ tap_check "a neighbour is put at last" wait_for 12 neighbour_is 10.0.2.9 02:00:0
 tap_check "one is deleted at last" wait_for 12 lacks_neighbour 10.0.2.8
 tap_check "one has its new address at last" wait_for 12 neighbour_is 10.0.2.7 02:00:00:00:00:77
 
-# routes that change: the kernel's business until the map has them, unless it would not be asked
+# routes change: the kernel handles them until the map has them, unless the map would not be asked
 echo update >"$FAIL"
 for route in 10.23.1.0/24 10.21.0.0/16; do
 	ns_ip sw route replace $route via 10.0.1.2
@@ -206,7 +206,7 @@ tap_check "or, where others would get it, still is" has_route 10.23.1.0 24
 rm "$FAIL"
 tap_check "a changed route is there at last" wait_for 10 has_route 10.21.0.0 16
 
-# an answer that does not come
+# an answer does not come
 echo rtnl >"$FAIL"
 ns_ip sw route add 10.24.0.0/16 via 10.0.2.7
 tap_check "no answer of the kernel: said" wait_for 10 \
@@ -260,7 +260,7 @@ S1=$(ifindex s1)
 tap_check "the new one is in the map" has "$PORTS" "$(word "$S1")"
 tap_check "with who is admitted there" wait_for 12 has "$ADMISSIONS" "$(admission 10.0.2.0 24 "$S1")"
 
-# with so many names a link's message is longer than the daemon's buffer
+# with so many names the message about a link is longer than the daemon's buffer
 for ((i = 0; i < 280; i++)); do
 	printf 'link property add dev s2 altname %0127d\n' "$i"
 done >"$TAP_TMP/names"

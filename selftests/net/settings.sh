@@ -1,13 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Settings of running switches: all of a request or none of it, at one switch or at all, and whose
-# they are.
-#
+# Settings of running switches. A request is taken completely or not at all, by one switch or by
+# all, and only from who may change them.
 #	h --- a, h --- b: two switches that share nothing but the machine
 #	h --- c: one that shares its namespace with a
 
-# Its own /run/canary: "all switches of this machine" are those of this test.
+# Its own /run/canary, so that "all switches of this machine" are those of this test
 [ -n "${CANARY_OWN_RUN:-}" ] ||
 	CANARY_OWN_RUN=1 exec unshare --mount --propagation private -- "$0" "$@"
 
@@ -25,7 +24,7 @@ tmp_dir
 mkdir -p /run/canary
 mount -t tmpfs none /run/canary || tap_skip_all "needs mounts of its own"
 
-# start SWITCH NAMESPACE OPTIONS...: its pid is PID[SWITCH]
+# start SWITCH NAMESPACE OPTIONS...: starts a switch; its pid is PID[SWITCH]
 declare -A PID
 start()
 {
@@ -40,7 +39,7 @@ start()
 	tap_done
 }
 
-# state SWITCH: all that can be set
+# state SWITCH: prints all that can be set
 state()
 {
 	"$CANARY" switch show -j --name "$1" | jq -c '[.choice, .flowlet_us, .spread, .trees,
@@ -48,13 +47,14 @@ state()
 		.admission.on, .admission.rules]'
 }
 
-# set_here ARGUMENTS...: who is where a is
+# set_here ARGUMENTS...: runs `set` in the namespace of a
 set_here()
 {
 	ns_exec a "$CANARY" switch set "$@"
 }
 
-# refused WHAT STATUS MESSAGE ARGUMENTS...: by `set` where a is, and nothing is changed anywhere
+# refused WHAT STATUS MESSAGE ARGUMENTS...: `set` in the namespace of a fails, and changes nothing
+# anywhere
 refused()
 {
 	local what=$1 status=$2 message=$3 before after out rc=0
@@ -72,7 +72,7 @@ after  $after"
 	fi
 }
 
-# ask TEXT: the socket of a, as no client of ours would
+# ask TEXT: sends TEXT to the socket of a, as no client of this project would
 ask()
 {
 	/usr/bin/python3 - "$1" <<'END'
@@ -159,7 +159,7 @@ tap_check "all of them" "$CANARY" switch set --all --spread 6 --choice block
 tap_is "both" "$(state a | jq -c '.[0,2]' | tr '\n' ' ')$(state b | jq -c '.[0,2]' | tr '\n' ' ')" \
 	'"block" 6 "block" 6 '
 tap_is "show: all" "$("$CANARY" switch show -j --all | jq -r .name | tr '\n' ' ')" "a b "
-# said WHAT STATUS MESSAGE: of the last `set`, in $out and $rc
+# said WHAT STATUS MESSAGE: checks the last `set`, in $out and $rc
 said()
 {
 	if [ $rc -eq "$2" ] && grep -qF -- "$3" <<<"$out"; then
@@ -178,7 +178,7 @@ said "the kernel refuses at the last of all" 1 "b: --fan-in: the kernel does not
 said "the others are named" 1 "changed already: a"
 tap_is "they are changed" "$(state a | jq '.[2]')" 8
 tap_is "that one is not" "$(state b)" "$before"
-# one that says ok, and is gone when it shall do it
+# A switch that says ok to "try", and is gone when it has to do it
 cat >"$TAP_TMP/gone.py" <<'END'
 import os, socket
 server = socket.socket(socket.AF_UNIX)
@@ -201,7 +201,7 @@ rc=0
 out=$("$CANARY" switch set --all --spread 6 2>&1) || rc=$?
 said "it is said" 1 "gone: has ended meanwhile"
 said "and who was changed" 1 "changed already: a b"
-# Where is it? Switches that take a setting, but not that question
+# Switches of other versions: they take settings, but do not answer in which namespace they are
 cat >"$TAP_TMP/fake.py" <<'END'
 import os, signal, socket, sys
 answer, log = sys.argv[1], sys.argv[2]
@@ -228,7 +228,7 @@ while True:
     client.send(b"ok\n" if request.startswith((b"set", b"try")) else answer.encode().decode("unicode_escape").encode())
     client.close()
 END
-# fake ANSWER: runs as "fake", its pid in $fake
+# fake ANSWER: runs such a switch with the name "fake"; its pid is $fake
 fake()
 {
 	rm -f /run/canary/switch-fake.sock "$TAP_TMP/request"
@@ -237,7 +237,7 @@ fake()
 	wait_for 5 grep -q ready "$TAP_TMP/fake" || tap_not_ok "a fake that is $1"
 }
 
-# doubt WHAT: the only one in namespace h, and not set
+# doubt WHAT: it is the only switch that could be in namespace h, and is not set
 doubt()
 {
 	rc=0

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A queue of our own host that is short and full: its TCP flows get in, and so do sums. The
-# measurement is selftests/bench/share.sh, whose baselines are what is wanted. Less is asked for
-# here, since other processes may delay ours: at realtime priority they seldom do.
+# A queue of our own host is short and full: TCP flows get a share, and so do sums.
+# selftests/bench/share.sh measures this, and its baselines say what is wanted. This test asks for
+# less, as other processes may delay ours. At realtime priority they rarely do.
 
 # shellcheck source=../lib.sh
 . "$(dirname "$0")/../lib.sh"
@@ -16,7 +16,7 @@ need_program ip tc jq ethtool iperf3 chrt "$CANARY"
 chrt -r 1 true 2>/dev/null || tap_skip_all "needs realtime priority"
 tmp_dir
 
-# at_least NAME LEAST: of the link
+# at_least NAME LEAST: a share of the link
 at_least()
 {
 	local value

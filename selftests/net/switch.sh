@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The switch daemon's life between namespaces: what it refuses, attaching and detaching, being
-# killed, doing nothing, drivers that do not help.
+# The life of the switch daemon between namespaces: what it refuses, attaching and detaching, being
+# killed, doing nothing, drivers that lack features.
 
 # shellcheck source=switch_lib.sh
 . "$(dirname "$0")/switch_lib.sh"
 
 begin net/switch
 
-# refused WHAT MESSAGE ARGUMENTS...: ends by itself, with that message
+# refused WHAT MESSAGE ARGUMENTS...: the daemon ends by itself with that message
 refused()
 {
 	local what=$1 message=$2 out rc=0
@@ -166,13 +166,13 @@ test_kill()
 	traffic_is "no switch: an ordinary router" "$FORWARDED"
 }
 
-# voluntary: how often the daemon's threads were switched to
+# voluntary: prints how often the daemon's threads went to sleep
 voluntary()
 {
 	cat /proc/"$SW"/task/*/status | awk '/^voluntary_ctxt/ { n += $2 } END { print n }'
 }
 
-# deaf: ports whose peers are said to be
+# deaf: prints ports whose other ends drop redirected frames, according to the daemon
 deaf()
 {
 	grep -o "port s[0-9] is fast, but" "$ERR" | sort | tr '\n' ';'
@@ -183,7 +183,7 @@ is_deaf()
 	[ -n "$(deaf)" ]
 }
 
-# What is only seen after some seconds: warnings of deaf peers, the use of the processor
+# What shows only after some seconds: warnings about other ends, the use of the processor
 test_idle()
 {
 	local before begun
@@ -197,7 +197,7 @@ test_idle()
 	before=$(voluntary)
 	begun=${EPOCHREALTIME/[.,]/}
 	sleep 5.5
-	# twenty in 5.5 s: its clock says twice a second that it works
+	# twenty in 5.5 s, as its clock reports twice a second that it works
 	tap_check "idle: sleeps" test "$before" -gt 0 -a \
 		$((($(voluntary) - before) * 5500000)) -le $(((${EPOCHREALTIME/[.,]/} - begun) * 20))
 	traffic h2 h3 h4 g1 -- --one-way --patience 5
@@ -206,7 +206,7 @@ test_idle()
 	wait_for 6 is_deaf
 	tap_is "warns: peer without GRO drops redirected frames" "$(deaf)" "port s1 is fast, but;"
 	tap_is "show -j: that, too" "$(show '[.ports[].peer] | join(" ")')" "deaf ok ok ok ok"
-	# what the driver says of itself, where the kernel tells
+	# what the driver says about itself, if the kernel tells
 	tap_check "show -j: who takes redirected frames" grep -qxE "(false true|null null)" \
 		<<<"$(show '[.ports[0, 1].redirects] | join(" ")')"
 	ns_exec h1 ethtool -K eth0 gro on
@@ -221,7 +221,7 @@ test_idle()
 	stop
 }
 
-# The driver takes XDP for such packets only in several pieces
+# The driver takes XDP for such packets only in several pieces.
 test_long()
 {
 	ns_ip sw link set s4 mtu 9000
@@ -260,7 +260,8 @@ test_long()
 	ns_ip h4 link set eth0 mtu 1500
 }
 
-# The driver refuses XDP (here: its other end sends by more queues): all of it works, slowly
+# The driver refuses XDP, here because its other end has more transmit queues. All works, but
+# slowly.
 test_generic()
 {
 	if ! ns_exec h4 ethtool -L eth0 tx 2 2>/dev/null; then

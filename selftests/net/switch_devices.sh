@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Devices that are no ports, ports that others take, VLANs. For the guest, whose kernel has such
+# Devices that are no ports, ports that others take, VLANs. For the guest, as its kernel has such
 # devices.
 
 # shellcheck source=switch_lib.sh
@@ -46,13 +46,13 @@ test_kinds()
 	ns_ip sw link del mac0
 }
 
-# received_bytes: that came to s2
+# received_bytes: prints the bytes that arrived at s2
 received_bytes()
 {
 	ns_ip sw -s -j link show s2 | jq '.[0].stats64.rx.bytes'
 }
 
-# What h2 sends in its VLAN 20, which nobody has here, is not what it sends in its own network.
+# What h2 sends in its VLAN 20, which does not exist here, is not part of its own network.
 test_vlan()
 {
 	local mac before
@@ -67,7 +67,8 @@ test_vlan()
 	start_late --admit any:any
 	before=$(received_bytes)
 	traffic h2 h4 -- --one-way --patience 0.5
-	# 16 contributions of 32 elements, IP and UDP; the device may count more of a frame
+	# 16 contributions of 32 elements, with IP and UDP headers; the device may count more for a
+	# frame
 	tap_check "what is sent in a VLAN comes" \
 		test $(($(received_bytes) - before)) -ge $((16 * (64 + 32 * 4 + 28)))
 	tap_is "what comes in a VLAN is not the port's" \
@@ -78,7 +79,7 @@ test_vlan()
 	ns_ip h2 route replace default via 10.0.2.1
 }
 
-# A VLAN of a device that is a port itself, or not, can be one.
+# A VLAN can be a port, whether the device below it is a port or not.
 test_vlan_port()
 {
 	ns_ip sw link add link s2 name s2.20 type vlan id 20
@@ -101,8 +102,8 @@ test_vlan_port()
 	ns_ip sw link del s2.20
 }
 
-# forged COUNT DEVICE [LINK]: an aggregate that h1 made up, to h4 by the address that sw's DEVICE has;
-# it leaves by LINK (eth0)
+# forged COUNT DEVICE [LINK]: h1 sends forged aggregates to h4, addressed to the MAC address of sw's
+# DEVICE; they leave by LINK (eth0)
 forged()
 {
 	local mac link=${3:-eth0}
@@ -123,14 +124,14 @@ forged()
 	ns_ip h1 route del 10.0.4.2/32
 }
 
-# received: how many datagrams the stack of h4 has seen, for nobody
+# received: prints how many datagrams the stack of h4 has received, for which no socket need exist
 received()
 {
 	# shellcheck disable=SC2016
 	ns_exec h4 awk '/^Udp:/ && $2 ~ /^[0-9]/ { print $2 + $3 }' /proc/net/snmp
 }
 
-# dropped_forged WHAT DEVICE [LINK]: with rules, what is forged like that does not get to h4.
+# dropped_forged WHAT DEVICE [LINK]: with rules, such forged packets do not get to h4
 dropped_forged()
 {
 	local before form
@@ -142,7 +143,7 @@ dropped_forged()
 	tap_is "$1" "$(($(show .drops.form) - form)) $(($(received) - before))" "1 0"
 }
 
-# Devices on top of a port that are none themselves: rules hold for what they would take.
+# Devices on top of a port that are no ports: rules apply to what they would take.
 test_beside()
 {
 	ns_exec sw sysctl -qw net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0
@@ -167,7 +168,7 @@ test_beside()
 	ns_ip h1 link del v20
 }
 
-# A port is given to a bridge while the switch runs: rules still hold for what comes by it.
+# A port is given to a bridge while the switch runs: rules still apply to what it receives.
 test_taken()
 {
 	local before
@@ -196,7 +197,7 @@ test_taken()
 	stop
 }
 
-# A port comes back, and belongs to a bridge already: rules hold there, too, and it is no port.
+# A port comes back, and belongs to a bridge already: it is no port, and rules apply there, too.
 test_back_taken()
 {
 	start_late --admit any:10.0.1.2%s1

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A switch daemon that is told to end, stands still, is told to look again, and is asked by people
-# who say nothing: no block is lost by that.
+# A switch daemon is told to end, stands still, is told to look again, or has clients that say
+# nothing. No block is lost by that.
 
-# start_late may have arguments, here it has none
+# start_late may have arguments, but has none here.
 # shellcheck disable=SC2119
 
 # shellcheck source=switch_lib.sh
@@ -24,7 +24,8 @@ works()
 	[ "$(show .clock.works)" = "$1" ]
 }
 
-# One of three members says nothing, so the switch holds the others' contributions for seconds.
+# One of three members says nothing, so the switch holds the contributions of the others for
+# seconds.
 test_drain()
 {
 	local json=$TAP_TMP/traffic pid
@@ -45,7 +46,7 @@ test_drain()
 	tap_is "SIGTERM: nothing left" "$(attached)" "0 0 0"
 }
 
-# Only its main thread: routes and neighbours are not followed
+# Stops only the main thread: the daemon does not follow routes and neighbours.
 STOP_THREAD='
 import ctypes, sys, time
 ptrace = ctypes.CDLL(None, use_errno=True).ptrace
@@ -57,7 +58,7 @@ print("stopped", flush=True)
 time.sleep(60)
 '
 
-# Nobody answers who asks the daemon: the traffic tells.
+# The daemon does not answer, so the traffic shows whether the switch forwards.
 forwards()
 {
 	traffic h1 h2 h3 h4 -- --one-way
@@ -76,7 +77,7 @@ test_main_hangs()
 	tap_check "... it goes on: it says that it works" wait_for 10 works true
 }
 
-# Stopped by a signal, it does nothing at all: as one that hangs
+# A daemon that was stopped by a signal does nothing at all, like one that hangs.
 test_hang()
 {
 	start_late
@@ -94,7 +95,8 @@ test_hang()
 	tap_is "what was only forwarded is counted" "$(show '.counters.unattended')" 48
 }
 
-# Somebody else carries away what the clock could not emit: nothing is left that it could try.
+# The clock cannot emit, but somebody else carries the block away. So it has nothing left to try
+# with.
 test_failure()
 {
 	if [ ! -e "$SHIM" ]; then
@@ -145,13 +147,14 @@ for sock in many:
 print("all closed", flush=True)
 '
 
-# silent N: so many clients of nobody's that say nothing
+# silent N: starts N clients of user nobody that say nothing
 silent()
 {
 	bg setpriv --reuid 65534 --clear-groups /usr/bin/python3 -c "$SILENT" "$1" "$NAME"
 }
 
-# Who says nothing for 2 s is closed, and rightly so: then it is "late", and was not driven out.
+# A client that says nothing for 2 s is closed, and rightly so. Then this one prints "late": it was
+# not driven out.
 ASK='
 import os, socket, sys, time
 start = time.monotonic()
@@ -168,7 +171,7 @@ except BrokenPipeError:
 print("late" if not answer and time.monotonic() - start > 1.5 else "answer " + answer, flush=True)
 '
 
-# places: a client connects, then 40 of another user, then it asks.
+# places: a client connects, then 40 of another user connect, then it asks
 places()
 {
 	local go=$TAP_TMP/go
@@ -199,7 +202,7 @@ test_places()
 		grep -q "answer [0-9]" "$TAP_TMP/ask"
 }
 
-# Who goes away without the answer, thousands of times, with nobody who reads what the daemon says
+# Clients leave without the answer, thousands of times, while nobody reads the daemon's messages.
 LEAVE='
 import socket, sys
 for i in range(3000):
@@ -222,7 +225,7 @@ test_unread()
 	stop
 }
 
-# as many connections wait as may
+# as many connections wait as possible
 FULL='
 import os, socket, sys, time
 many = []

@@ -3,7 +3,7 @@
 #
 # The switch daemon follows the kernel: routes, neighbours and ports that change while it runs.
 
-# start_late may have arguments, here it has none
+# start_late may have arguments, but has none here.
 # shellcheck disable=SC2119
 
 # shellcheck source=switch_lib.sh
@@ -26,7 +26,7 @@ knows()
 	[ "$(show .neighbours)" -ge "$1" ]
 }
 
-# The leader has 10.7.0.1 in h3 and in h4
+# The leader has 10.7.0.1 in h3 and in h4.
 test_routes()
 {
 	local leader before seen
@@ -86,7 +86,7 @@ test_routes()
 	stop
 }
 
-# link_local NAMESPACE DEVICE: its address that no router needs to be told
+# link_local NAMESPACE DEVICE: prints its link-local address, which needs no configuration
 link_local()
 {
 	ns_ip "$1" -j -6 addr show dev "$2" scope link | jq -r '[.[].addr_info[].local | select(.)][0]'
@@ -97,7 +97,7 @@ has_link_local()
 	[ "$(link_local "$1" "$2")" != null ]
 }
 
-# Routers that have no IPv4 addresses on their links are reached by IPv6 ones (RFC 5549).
+# Routers without IPv4 addresses on their links are reached by their IPv6 addresses (RFC 5549).
 test_via()
 {
 	local leader h3 h4 kernel i
@@ -144,14 +144,14 @@ test_via()
 	stop
 }
 
-# What switches do not do as the kernel does is said.
-# A group of more next hops than a route may have, but most of them by a device that is no port
+# The daemon reports what the switch does not do as the kernel does.
+# A group has more next hops than a route may have, but most of them use a device that is no port.
 test_group()
 {
 	local i ids=()
 
 	ns_ip h4 addr replace 10.7.0.1/32 dev lo
-	# routes say which group, not what is in it
+	# routes name the group, but not its content
 	ns_exec sw sysctl -qw net.ipv4.nexthop_compat_mode=0 2>/dev/null
 	start --ports s1,s2,s3,s4 --timeout 1s --root-patience 0
 	for i in 1 2 3 4; do
@@ -208,7 +208,7 @@ test_unlike()
 	stop
 }
 
-# Routes change while the daemon cannot listen
+# Routes change while the daemon cannot listen.
 test_overrun()
 {
 	local i

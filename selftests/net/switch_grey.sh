@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A link that swallows packets while all else says that it is good: what is sent again takes another
-# of the equal-cost ways.
-#
+# A link swallows packets while everything else says that it is good. What is sent again takes
+# another one of the equal-cost ways.
 #	h1, h2 --- sw --- r1 --- h3 (10.7.0.1, by either)
 #	             \--- r2 ---/
 
@@ -55,13 +54,13 @@ if ! wait_for 20 grep -q " ready: " "$TAP_TMP/switch"; then
 	tap_not_ok "the switch starts" "$(cat "$TAP_TMP/switch")"
 	tap_done
 fi
-# What the kernel routes, as questions and answers, takes the good way: it has a rule, and switches
-# only follow the main table.
+# What the kernel routes, such as questions and answers, takes the good way. A rule does that, as
+# switches only follow the main table.
 ns_ip sw rule add pref 100 to 10.7.0.1 table 77
 ns_ip sw route add table 77 10.7.0.1 via 10.0.2.2
 ns_exec r1 "$CANARY" fault add eth0 --dir ingress --drop 100% --only-canary
 
-# rank N ADDRESS NAMESPACE: one of three, by the engine of libcanary
+# rank N ADDRESS NAMESPACE: starts one of three ranks, by an engine of libcanary
 rank()
 {
 	head -c $BYTES /dev/urandom >"$TAP_TMP/in$1"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # What a switch does not let through: packets that its machine's packet filter or reverse path
-# filter would drop, tenants that take all of it.
+# filter would drop, and tenants that take everything.
 
 # shellcheck source=switch_lib.sh
 . "$(dirname "$0")/switch_lib.sh"
@@ -11,7 +11,8 @@ SHIM=$TAP_TOP/build/selftests/net/fail_maps.so
 
 begin net/switch_guard
 
-# drop MATCH...: what the machine forwards and these words of nft match; nothing: no more of that
+# drop MATCH...: the machine drops what it forwards and what these words of nft match; without
+# words: nothing any more
 drop()
 {
 	ns_exec sw nft delete table ip guard 2>/dev/null
@@ -21,13 +22,14 @@ drop()
 		add rule ip guard forward $* counter drop"
 }
 
-# lacks DESCRIPTION ADDRESS: nothing from there arrived of the last traffic, and all of the others
+# lacks DESCRIPTION ADDRESS: of the last traffic, nothing from there arrived, and everything from
+# others
 lacks()
 {
 	traffic_is "$1" ".exact and .sources == [\"$ADDRESS:22600\"] and .arrived == 1 and (.sources | index(\"$2:22600\") | not)"
 }
 
-# h2 is a stranger: what it sends is the kernel's to judge
+# h2 is not admitted: the kernel decides about its packets.
 test_strangers()
 {
 	start --ports $PORTS --timeout 300ms --root-patience 0 \
@@ -71,8 +73,8 @@ test_forward()
 	stop
 }
 
-# One tenant takes all descriptors with made-up contributions; another one's blocks are merged
-# nevertheless. 64 blocks of one contribution each, all sent on by then, fill the 64 slots.
+# One tenant takes all descriptors with made-up contributions. Blocks of another one are merged
+# nevertheless. 64 blocks of one contribution each fill the 64 slots, and all have been sent on.
 test_shares()
 {
 	start --ports $PORTS --slots 64 --timeout 1ms --root-patience 0 --lifetime 60s \
@@ -91,7 +93,7 @@ test_shares()
 	stop
 }
 
-# rxvlan N, txvlan N: of port sN, of the other end of that
+# rxvlan N, txvlan N: prints the feature of port sN, or of its other end
 rxvlan()
 {
 	ns_exec sw ethtool -k "s$1" | sed -n 's/^rx-vlan-offload: //p'
@@ -124,7 +126,7 @@ test_tags()
 	ns_exec sw ethtool -K s3 rxvlan on
 }
 
-# hidden_refused WHAT COMMAND...: rules would not hold at t0
+# hidden_refused WHAT COMMAND...: it fails, as rules would not be safe at t0
 hidden_refused()
 {
 	local what=$1 out rc=0
@@ -159,7 +161,7 @@ test_hidden()
 	ns_ip sw link del t0
 }
 
-# Where the other ends of ports are is looked up for all of them together.
+# The daemon looks for the other ends of all ports in one search.
 test_searches()
 {
 	export LD_PRELOAD=$SHIM COUNT_SEARCHES=$TAP_TMP/searches
@@ -182,7 +184,7 @@ sender, target = map(socket.inet_aton, sys.argv[1:])
 sock.send(b"\xff" * 6 + mac + b"\x08\x06" + ask + mac + sender + bytes(6) + target)
 '
 
-# ask_as ADDRESS: h2 asks for the address of its port, and says that it has this one itself
+# ask_as ADDRESS: h2 asks by ARP for the address of its port, and claims that ADDRESS is its own
 ask_as()
 {
 	ns_exec h2 /usr/bin/python3 -c "$ARP" "$1" 10.0.2.1
@@ -190,7 +192,8 @@ ask_as()
 	followed
 }
 
-# neigh_mac BYTE...: the MAC address that the data plane has at s2 for the address of these 16 bytes
+# neigh_mac BYTE...: prints the MAC address of the neighbour at s2 with the address of these 16
+# bytes
 neigh_mac()
 {
 	local index program id
@@ -204,7 +207,7 @@ neigh_mac()
 	done
 }
 
-# Addresses that are no host's, and an IPv4 address in the clothes of IPv6
+# Neighbours with addresses of no host, and an IPv4 address mapped into IPv6
 test_odd_neighbours()
 {
 	local mapped="0 0 0 0 0 0 0 0 0 0 255 255 10 0 2 2" mac

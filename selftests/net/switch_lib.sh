@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
 #
-# What the tests of the switch daemon share: its network, and traffic that says what came of it.
-#
+# Common functions of the tests of the switch daemon: its network, and traffic that checks itself.
 #	h1 .. h4 (10.0.N.2) --- sw (10.0.N.1, lo 10.9.0.1)
 #	g1 .. g4 (10.1.N.2) --- r (a plain router) --- 10.0.5.0/24 --- sw
 
@@ -14,7 +13,7 @@ TRAFFIC=$TAP_TOP/selftests/net/switch_traffic.py
 ADDRESS=10.9.0.1
 PORTS=s1,s2,s3,s4,s5
 
-# begin NAME: of the test; programs, names and files that all of them use
+# begin NAME: begins a test: programs, names and files that all of them use
 begin()
 {
 	tap_start "$1"
@@ -27,12 +26,12 @@ begin()
 	topology
 }
 
-# link_host N: hN at port sN
+# link_host N: connects hN to port sN
 link_host()
 {
 	ns_link "h$1" eth0 "10.0.$1.2/24" sw "s$1" "10.0.$1.1/24"
 	ns_ip "h$1" route add default via "10.0.$1.1"
-	# what XDP redirects into a veth needs a receiver
+	# a veth receives what XDP redirects only with GRO
 	ns_exec "h$1" ethtool -K eth0 gro on
 }
 
@@ -55,7 +54,7 @@ topology()
 	ns_exec sw sysctl -qw net.ipv4.ip_forward=1
 }
 
-# start ARGUMENTS...: a switch; it is ready when this returns. Its pid is SW.
+# start ARGUMENTS...: starts a switch and waits until it is ready. Its pid is SW.
 start()
 {
 	bg ns_exec sw "$CANARY" switch run --name "$NAME" "$@" >"$OUT" 2>"$ERR"
@@ -65,7 +64,7 @@ start()
 	tap_done
 }
 
-# start_late: as long as blocks may take, so that only complete ones leave in these tests
+# start_late: with the longest timeout, so that only complete blocks leave in these tests
 start_late()
 {
 	start --ports $PORTS --timeout 1s --root-patience 0 "$@"
@@ -76,7 +75,7 @@ stop()
 	bg_stop "$SW"
 }
 
-# show FILTER: of the running switch
+# show FILTER: prints what jq's FILTER gives of the running switch
 show()
 {
 	"$CANARY" switch show -j --name "$NAME" | jq -r "$1"
@@ -87,8 +86,8 @@ dumped()
 	[ "$(show .route_dumps)" -gt "$1" ]
 }
 
-# followed: the daemon has heard all that was changed before this. Notifications come in their order,
-# so a dump of the routes that begins now, for a change made now, comes after all of them.
+# followed: waits until the daemon has heard all changes up to now. Notifications come in order. So
+# a dump of the routes that begins because of a change made now comes after all of them.
 followed()
 {
 	local before
@@ -105,8 +104,8 @@ knows_all()
 	[ "$(show .neighbours)" -ge 5 ]
 }
 
-# resolve_all: neighbours, for tests that count every packet: of a result for two hosts that the
-# switch does not know yet only one copy waits for its neighbour
+# resolve_all: makes the switch know its neighbours, for tests that count every packet. If it does
+# not know two hosts, only one copy of a result would wait for its neighbour.
 resolve_all()
 {
 	local i
@@ -118,7 +117,7 @@ resolve_all()
 	wait_for 5 knows_all || tap_not_ok "neighbours are known" "$("$CANARY" switch show --name "$NAME")"
 }
 
-# make_s3_again: the link of h3, after the port was deleted
+# make_s3_again: makes the link of h3 again, after the port was deleted
 make_s3_again()
 {
 	link_host 3
@@ -126,7 +125,7 @@ make_s3_again()
 	resolve_all
 }
 
-# members NAMESPACE[:PORT]...: as the traffic generator wants them
+# members NAMESPACE[:PORT]...: prints the members as the traffic generator takes them
 members()
 {
 	local spec ns port addr
@@ -143,7 +142,7 @@ members()
 	done
 }
 
-# traffic MEMBER... [-- OPTION...]: result in TRAFFIC_JSON
+# traffic MEMBER... [-- OPTION...]: the result is in TRAFFIC_JSON
 traffic()
 {
 	local list=()
@@ -157,10 +156,10 @@ traffic()
 	TRAFFIC_JSON=$(timeout 300 /usr/bin/python3 "$TRAFFIC" $(members "${list[@]}") "$@")
 }
 
-# traffic_is DESCRIPTION FILTER: what jq says of the last traffic
+# traffic_is DESCRIPTION FILTER: jq's FILTER holds for the last traffic
 traffic_is()
 {
-	# of nothing jq says nothing, and that all is well
+	# without input jq prints nothing and succeeds
 	if [ -n "$TRAFFIC_JSON" ] && jq -e "$2" <<<"$TRAFFIC_JSON" >/dev/null 2>&1; then
 		tap_ok "$1"
 	else
@@ -169,13 +168,13 @@ $("$CANARY" switch show --name "$NAME" 2>&1)"
 	fi
 }
 
-# shows FILTER: what the running switch shows is so
+# shows FILTER: jq's FILTER holds for the running switch
 shows()
 {
 	show "$1" | grep -qx true
 }
 
-# attached: how many of the switch's ports have XDP programs, tc filters, clsact qdiscs
+# attached: prints how many ports of the switch have XDP programs, tc filters, clsact qdiscs
 attached()
 {
 	echo "$(ns_exec sw ip -j -d link show | jq '[.[] | select(.xdp)] | length')" \
@@ -183,7 +182,7 @@ attached()
 		"$(ns_exec sw tc qdisc | grep -c clsact)"
 }
 
-# What jq shall say of traffic
+# Filters for jq about traffic
 # shellcheck disable=SC2034
 {
 	ALL_RIGHT='.exact and .results[0] == .results[1]'

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Contributions are added up and results copied by the switch daemon between namespaces: when, for
-# whom, and out by which way.
+# The switch daemon adds contributions and copies results between namespaces: when, for whom, and by
+# which way.
 
 # shellcheck source=switch_lib.sh
 . "$(dirname "$0")/switch_lib.sh"
@@ -40,7 +40,7 @@ test_traffic()
 	done
 }
 
-# The leader is next to the switch
+# The leader is next to the switch.
 test_root_patience()
 {
 	start --ports $PORTS --timeout 500ms --root-patience 3
@@ -50,7 +50,7 @@ test_root_patience()
 	traffic_is "the root switch waits for other switches" \
 		"$ALL_RIGHT and .arrived == 1 and .delay >= 2"
 	stop
-	# Who waited as the root switch does would wait for longer than the traffic generator
+	# With the root switch's patience, the traffic generator would give up.
 	start --ports $PORTS --timeout 1s --root-patience 100 --lifetime 200s
 	resolve_all
 	ns_ip sw route add 10.7.0.1/32 via 10.0.4.2
@@ -66,7 +66,7 @@ test_root_patience()
 	stop
 }
 
-# The traffic generator has 16 blocks in flight: the first ones teach
+# The traffic generator has 16 blocks in flight. The switch learns from the first ones.
 test_fan_in()
 {
 	local learned
@@ -113,7 +113,7 @@ test_fan_in()
 	stop
 }
 
-# set_to ARGUMENTS...: the running switch
+# set_to ARGUMENTS...: changes the running switch
 set_to()
 {
 	"$CANARY" switch set --name "$NAME" "$@" >"$OUT" 2>&1
@@ -132,7 +132,7 @@ set_refused()
 	fi
 }
 
-# One of three contributions a block is not merged, but results come to all
+# One of three contributions to each block is not merged, but all members get results.
 ASIDE="$ALL_RIGHT and .results[1] > 0 and .arrived == 2 and (.sources | length) == 2"
 HOSTS=1:10.0.1.2%s1,1:10.0.2.2%s2,1:10.0.3.2%s3,1:10.0.4.2%s4
 
@@ -193,13 +193,13 @@ test_admission()
 	stop
 }
 
-# htb_sent: packets that went through the qdisc of s4
+# htb_sent: prints the number of packets that went through the qdisc of s4
 htb_sent()
 {
 	ns_exec sw tc -j -s qdisc show dev s4 | jq '.[] | select(.kind == "htb") | .packets'
 }
 
-# few_more GOT EXPECTED: a neighbour may be asked for meanwhile
+# few_more GOT EXPECTED: there may be some more packets, of neighbour discovery
 few_more()
 {
 	[ "$1" -ge "$2" ] && [ "$1" -le $(($2 + 5)) ]

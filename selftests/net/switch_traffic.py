@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Members and a leader in a nutshell, to see what a switch makes of their packets.
+"""Minimal members and a leader, to see what a switch does with their packets.
 
-One process has a socket in the network namespace of every member. The members contribute
-blocks, the leader (last member) checks what arrives and answers whoever sent it to it, the
-members check what comes back. No retransmission: what is lost is lost, and counted. What
-is due is waited for as long as --patience; with --lossy, results only until no more come.
-What members of --stopped contribute is not due, and after all else is looked for a moment only.
+One process has a socket in the network namespace of every member. The members contribute blocks.
+The leader, which is the last member, checks what arrives and sends the result to the sources. The
+members check the results. Nothing is sent again: what is lost is counted. The program waits for
+everything that is due, up to --patience. With --lossy it waits for results only until no more come.
+Contributions of members of --stopped are not due. After all else, it looks for a moment whether any
+came.
 
 Prints one JSON object:
   arrived    contributions that came to the leader, per block on average
@@ -35,7 +36,7 @@ ADD32 = 1 << 3 | 2		# kind
 CLONE_NEWNET = 0x40000000
 IP_MTU_DISCOVER, IP_PMTUDISC_DO = 10, 2
 CHUNK = 16			# blocks in flight; a veth holds 256 frames
-QUIET = 1.0			# seconds without a packet after which none comes, if some may be lost
+QUIET = 1.0			# seconds of silence after which no more come, if some may be lost
 MASK32, MASK64 = 2**32 - 1, 2**64 - 1
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -114,7 +115,7 @@ class Job:
         return data, sum(m.tag(block) for m in members) & MASK64
 
     def contribute(self, blocks):
-        """Made before, so that those of a block are sent at once"""
+        """Packets are made before, so that those of a block are sent at once."""
         packets = [(m, pack(self.args, CONTRIBUTION, block, 1, m.rank, m.tag(block),
                             m.data(block, self.args.elements)))
                    for block in blocks for m in self.senders]
@@ -124,7 +125,7 @@ class Job:
             m.sock.sendto(packet, (self.leader.addr, self.leader.port))
 
     def arrive(self, sock, place):
-        """One contribution at the leader; returns its block if that is now complete"""
+        """Take one contribution at the leader. Return: its block if that is complete now"""
         packet, source = sock.recvfrom(65536)
         now = time.monotonic()
         header, data = unpack(packet)
@@ -156,7 +157,7 @@ class Job:
                 self.good = False
 
     def collect_strays(self, by_sock):
-        """Contributions that should not come, if they do"""
+        """Count contributions that should not come."""
         end = time.monotonic() + QUIET
         while time.monotonic() < end:
             for sock in select.select(list(by_sock), [], [], 0.05)[0]:
@@ -171,7 +172,7 @@ class Job:
                 self.places[place].sock.sendto(packet, source)
 
     def results(self, blocks):
-        """Every sender gets every block exactly once"""
+        """Every sender gets the result of every block exactly once."""
         now = time.monotonic()
         end, heard = now + self.args.patience, now
         want = {(m.rank, block) for m in self.senders for block in blocks}

@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The timeout of a switch that was told none follows the rates of its ports. For the guest, whose
-# kernel has VLANs.
-#
+# A switch without a timeout setting derives the timeout from the rates of its ports. For the guest,
+# as its kernel has VLANs.
 #	h --- sw, twice
 
 # shellcheck source=../lib.sh
@@ -18,7 +17,7 @@ tmp_dir
 modprobe -q 8021q || tap_skip_all "needs the guest's devices"
 NAME=$(ns_name sw)
 
-# start OPTIONS...: its pid is SW
+# start OPTIONS...: starts a switch; its pid is SW
 start()
 {
 	bg ns_exec sw "$CANARY" switch run --name "$NAME" --slots 64 --address 10.9.0.1 "$@" \
@@ -44,7 +43,7 @@ rates_are()
 	[ "$(show '[.ports[].rate]')" = "$1" ]
 }
 
-# passed SECONDS: since uptime $begun
+# passed SECONDS: so many have passed since uptime $begun
 passed()
 {
 	[ "$(show ".uptime_s - $begun >= $1")" = true ]
@@ -108,7 +107,8 @@ start --ports s1,s2 --lifetime 100ms
 tap_is "no longer than the lifetime allows" "$(bounds)" '[true,1211.2,20000]'
 bg_stop "$SW"
 
-# A veth claims 10 Gbit/s whatever it does, which it is not believed; a VLAN of it passes that on.
+# A veth claims 10 Gbit/s whatever it does, so its rate is not believed. A VLAN on it repeats that
+# claim.
 ns_ip sw link add link s1 name fast type vlan id 5
 ns_ip sw link set fast up
 start --ports fast

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The testbeds of topology/: everything is reachable, links have their rate, results that are
-# wrong are called so, and nothing is touched or left outside the testbed's namespaces.
+# The testbeds of topology/: everything is reachable, links have their rate, wrong results are
+# reported, and nothing outside the testbed's namespaces is touched or left.
 
 # shellcheck source=../lib.sh
 . "$(dirname "$0")/../lib.sh"
@@ -17,7 +17,7 @@ need_root
 need_program ip tc jq sysctl mnexec iperf3 ping /usr/bin/python3 "$CANARY"
 tmp_dir
 
-# What a testbed might have done to the machine itself: its addresses and devices, sysctls
+# machine: prints what a testbed might have changed on the machine: addresses, devices, sysctls
 machine()
 {
 	ip -o addr | grep -E ' 10\.(64|255)\.'
@@ -42,7 +42,7 @@ tap_check "a switch that does not start is an error" "${CHECK[@]}" failed_switch
 tap_check "signals end processes, whatever they are at; no wait is for ever" "${CHECK[@]}" ends
 tap_check "leftovers of dead testbeds are found by name" "${CHECK[@]}" sweep
 
-# The runner believes no result. A program that lies takes the tool's place.
+# The runner believes no result: a program that lies takes the tool's place.
 cat >"$TAP_TMP/liar" <<'END'
 #!/bin/bash
 [ "$1" = allreduce ] || exit 0
@@ -77,7 +77,7 @@ for bad in "--switches nosuch" "--topology ring" "--rate fast" "--faults what=1%
 	tap_is "refuses $bad" $? 2
 done
 
-# What refused() would see change: files, and whether a node of a testbed was started
+# What refused() would see: files, and a program that tells whether a node was started
 mkdir "$TAP_TMP/path"
 cat >"$TAP_TMP/path/mnexec" <<END
 #!/bin/sh
@@ -90,7 +90,8 @@ files()
 	find "$TAP_TMP" ! -name said -printf '%p %s\n' | sort
 }
 
-# refused TEXT COMMAND...: in one line that has TEXT, and before a testbed is begun or a file made
+# refused TEXT COMMAND...: fails with one line that has TEXT, before a testbed is begun or a file is
+# made
 refused()
 {
 	local text=$1 rc=0 before
@@ -120,7 +121,7 @@ refused "--json: '$TAP_TMP/new/json': No such file or directory" "$RUN" --json "
 refused "--hosts: '9' is not a number from 1 to 2" "$RUN" "${small[@]}" --hosts 9 command -- true
 refused "--switches: '2' is not a number from 0 to 1" "$RUN" --topology star:2 --switches 2 command -- true
 refused "Not a directory" "$RUN" --work "$TAP_TMP/file/work" command -- true
-# Behind --: the job's to judge, when the testbed is up
+# What is behind -- is checked by the job, when the testbed is up.
 "$RUN" "${small[@]}" digits -- --epochs 0 >"$TAP_TMP/said" 2>&1
 tap_is "digits refuses its option: exit status 2" $? 2
 tap_is "and is heard" "$(cut -c -46 "$TAP_TMP/said")" "run.py: digits: epochs: has to be 1 to 10000"
@@ -140,7 +141,7 @@ refused "--switch-timeout: '5' is no duration" "$HERE/demo.py" --switch-timeout 
 refused "--json: '$TAP_TMP/file/x.json': Not a directory" "$HERE/demo.py" --json "$TAP_TMP/file/x.json"
 tap_check "soak.py has a help of its own" sh -c "'$HERE/soak.py' --help | grep -q 'nothing may be' && ! '$HERE/soak.py' --help | grep -q -- --blocks"
 
-# Two at a time, and what was counted
+# Two at the same time, and their counters
 for i in 1 2; do
 	"$RUN" --engine user --topology leaf_spine:2,2,1 --json "$TAP_TMP/json$i" allreduce --elements 3000 \
 		>"$TAP_TMP/said$i" 2>&1 &
@@ -153,7 +154,7 @@ for i in 1 2; do
 	tap_is "its links counted" "$(jq '[.links[] | .tx_packets] | add > 0' "$TAP_TMP/json$i")" true
 done
 
-# Ended in the middle, kindly and not
+# Ended in the middle, by TERM and by KILL
 for signal in TERM KILL; do
 	"$RUN" --topology star:2 command -- sleep 600 >"$TAP_TMP/said" 2>&1 &
 	pid=$!

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Checks of topology/canary_topo, one a name; exits with status 1 and says why if one
-does not hold."""
+"""Checks of topology/canary_topo, one for each name. If one does not hold, it says why, and the
+exit status is 1."""
 import argparse
 import contextlib
 import json
@@ -74,7 +74,7 @@ def check_names():
 
 
 def refusal(judge, *text):
-    """What JUDGE says against TEXT; None if it takes it"""
+    """JUDGE's complaint about TEXT; None if it accepts TEXT"""
     try:
         judge(*text)
     except (ValueError, OSError, RuntimeError, argparse.ArgumentTypeError) as error:
@@ -94,12 +94,12 @@ def check_arguments():
 
 
 def check_writable():
-    """What is there stays, and nothing else comes."""
+    """What is there stays, and nothing new is made."""
     with tempfile.TemporaryDirectory() as top:
         def path(name):
             return os.path.join(top, name)
 
-        os.mkfifo(path("fifo"))     # nobody reads
+        os.mkfifo(path("fifo"))     # nobody reads it
         os.symlink(path("target"), path("link"))
         os.symlink(path("loop"), path("loop"))
         with open(path("file"), "w", encoding="ascii") as file:
@@ -122,7 +122,7 @@ def check_writable():
 
 
 def check_asked():
-    """The switch program judges its options, if there is one."""
+    """The switch program checks its options, if there is one."""
     judge = arguments.switch_option("timeout")
     need(refusal(judge, "1ms") is None, "1ms was refused")
     need("is no duration" in refusal(judge, "5"), "5")
@@ -139,7 +139,7 @@ def check_asked():
 
 
 def ping(host, address):
-    """Its exit status comes from ended()."""
+    """ended() returns its exit status."""
     return host.start_process(["ping", "-q", "-c", "1", "-W", "30", address],
                               stdout=subprocess.DEVNULL)
 
@@ -176,7 +176,8 @@ for port in range(20000, 20100):
 
 
 def check_paths():
-    """Connected sockets' flows part at each level of a fat tree, and go the same way again."""
+    """Flows of connected sockets part at each level of a fat tree. The same flow takes the same way
+    again."""
     testbed = CanaryNet(topology_by_name("fat_tree:4"), program=[])
     try:
         testbed.start()
@@ -199,7 +200,7 @@ def check_paths():
 
 
 def received(host, address):
-    """Bits a second that an iperf3 at ADDRESS receives from HOST, once it listens"""
+    """Bits per second that an iperf3 at ADDRESS receives from HOST, once it listens"""
     def report():
         client = host.start_process(["iperf3", "-J", "-c", address, "-t", "3", "-O", "1"],
                                     stdout=subprocess.PIPE)
@@ -216,7 +217,7 @@ def check_rate():
         one, two = testbed.hosts
         two.start_process(["iperf3", "-s"], stdout=subprocess.DEVNULL)
         best = 0
-        # A busy machine may send less than a link carries; never more
+        # A busy machine may send less than a link carries, but never more.
         for _ in range(10):
             got = received(one, two.address)
             need(got <= 1.02 * rate, f"at most 20 Mbit/s, got {got / 1e6:.1f}")
@@ -233,7 +234,7 @@ def check_rate():
 
 
 def check_switch():
-    """The daemon: started, asked, stopped; then the same routes without it."""
+    """Start, ask and stop the daemon; then use the same routes without it."""
     testbed = CanaryNet(topology_by_name("star:2"), rate=100_000_000)
     try:
         testbed.start()
@@ -251,7 +252,7 @@ def check_switch():
 
 
 def check_failed_switch():
-    """A switch that does not start is an error, and leaves nothing."""
+    """A switch that does not start is an error, and leaves nothing behind."""
     node.CANARY = "/bin/false"
     try:
         with experiment.Testbed(topology_by_name("star:2")):
@@ -261,7 +262,7 @@ def check_failed_switch():
 
 
 def check_sweep():
-    """What a dead testbed left is ended, and nothing else."""
+    """What remains of a dead testbed is ended, and nothing else."""
     dead = subprocess.Popen(["true"])
     ended(dead)
     left = subprocess.Popen(["sleep", "60"],
@@ -289,7 +290,7 @@ def check_sweep():
 
 
 def _of_testbed(pid):
-    """The processes that have the testbed of PID in their environment."""
+    """Processes that have the testbed of PID in their environment"""
     return [number for number in filter(str.isdigit, os.listdir("/proc"))
             if system._testbed_of(number) == f"cny{pid}"]  # pylint: disable=protected-access
 
@@ -303,7 +304,7 @@ def _described(number):
 
 
 def check_killed(pid):
-    """No process has the testbed of PID in its environment any more."""
+    """Does no process have the testbed of PID in its environment any more?"""
     try:
         system.wait_until(lambda: not _of_testbed(pid), f"the end of processes of {pid}")
     except RuntimeError as error:
@@ -333,8 +334,8 @@ finally:
 
 
 def check_ends():
-    """A process ends by its signal even if that comes while a destructor runs, and nobody waits
-    for ever for one that does not end."""
+    """A signal ends the process even if it comes while a destructor runs. Nobody waits for ever for
+    a process that does not end."""
     for number in (signal.SIGTERM, signal.SIGALRM):
         process = subprocess.Popen(["/usr/bin/python3", "-c", SWALLOWED, TOP, str(int(number))],
                                    stdout=subprocess.PIPE)

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Numbered datagrams, to see what a link does to them.
 
-send ADDRESS: sends them; receive: prints one line a datagram that came,
-"NUMBER MICROSECONDS ok|corrupt", the time being how long it was on its way.
-Both ends must share a clock. SIGTERM ends the receiver when no more come.
+send ADDRESS sends them. receive prints one line for each datagram that came, "NUMBER MICROSECONDS
+ok|corrupt", with the time that it was on its way. Both ends must share a clock. SIGTERM ends the
+receiver when no more come.
 """
 import argparse
 import signal
@@ -14,17 +14,17 @@ import sys
 import time
 
 HEAD = struct.Struct("<QQ")
-QUIET = 0.5     # seconds without a datagram after which none is on its way
+QUIET = 0.5     # seconds without a datagram after which none is on its way any more
 
 
 def body(number, size):
-    """What datagram NUMBER holds after its head."""
+    """Content of datagram NUMBER after its head"""
     return bytes((number + i) & 255 for i in range(size - HEAD.size))
 
 
 def send(args):
     sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    # The checksum would catch a flipped bit before the receiver sees it
+    # With a checksum the kernel would drop a datagram with a flipped bit.
     sock.setsockopt(socket.SOL_SOCKET, 11, 1)  # SO_NO_CHECK
     gap = 1 / args.rate if args.rate else 0
     bodies = [body(n, args.size) for n in range(256)]

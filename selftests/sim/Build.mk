@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Tests of the simulator: the same scenarios by three builds of it.
+# Tests of the simulator: the same scenarios with three builds of it
 
 SIM_TEST := $(B)/selftests/sim
 SIM_BUILDS := $(SIM_TEST)/canary-sim-O0 $(SIM_TEST)/canary-sim-sanitized

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The simulator in small: results are right (it checks each element itself, and says if it did
-# not), one seed gives one output however it was compiled, faults cost time and not sums, and what
-# is wrong in a description is refused before anything runs.
+# The simulator in small. Results are right: it checks each element itself, and says if one is
+# wrong. One seed gives one output, however it was compiled. Faults cost time, but no sums. Errors
+# in a description are found before anything runs.
 
 set -u
 
@@ -26,8 +26,8 @@ verdict()
 	fi
 }
 
-# small NAME KEY=VALUE...: 64 hosts, by the build with sanitizers, which has to end well and have
-# compared what all members received; leaves the report in $WORK/NAME
+# small NAME KEY=VALUE...: runs 64 hosts with the sanitized build. It has to succeed, and to have
+# compared what all members received. The report is in $WORK/NAME.
 small()
 {
 	local name=$1
@@ -37,7 +37,7 @@ small()
 	jq -e '.right and .elements_checked >= .jobs[0].members * 32768' "$WORK/$name" >/dev/null
 }
 
-# field NAME EXPRESSION: of that report
+# field NAME EXPRESSION: prints a field of that report
 field()
 {
 	jq "$2" "$WORK/$1"
@@ -62,7 +62,7 @@ same_everywhere()
 	verdict 0 "same bytes from -O3, -O0 and sanitizers: $name"
 }
 
-# cores PORT: how many ways to cores of a fat tree the traffic of others takes, of 16
+# cores PORT: prints how many of the 16 ways to cores of a fat tree background traffic takes
 cores()
 {
 	timeout 100 $SANITIZED --quiet --links "$WORK/links" topology=topology/shapes/fat_tree_k4.topo \
@@ -83,7 +83,7 @@ refused()
 	fi
 }
 
-# scale_refused LINE-OF-COMPLAINT ARGUMENT...: that one line, and status 2
+# scale_refused LINE-OF-COMPLAINT ARGUMENT...: that one line is printed, and the status is 2
 scale_refused()
 {
 	local want=$1
@@ -93,7 +93,7 @@ scale_refused()
 	verdict $? "scale.py refuses: $want" "$WORK/out"
 }
 
-# kept ALGORITHM TOPOLOGY: a run as topology/congestion.py keeps it
+# kept ALGORITHM TOPOLOGY: prints a run as topology/congestion.py keeps it
 kept()
 {
 	jq -nc --arg algorithm "$1" --arg topology "$2" '[{topology: $topology, rate: "10mbit", queue: null,
@@ -104,8 +104,9 @@ kept()
 		placement: ["h8", "h1", "h5", "h4"], goodput: 8000000}'
 }
 
-# lossy SHARE RANKS DEPLOYED: that share is lost on each link; sets CONTRIBUTIONS to thousandths
-# of one that leaders took for each block, and TIME to the ns of all seeds
+# lossy SHARE RANKS DEPLOYED: that share is lost on each link. Sets CONTRIBUTIONS to the mean number
+# of contributions that leaders took for each block, in thousandths, and TIME to the ns of all
+# seeds.
 lossy()
 {
 	local seed
@@ -198,7 +199,7 @@ for switches in 100% 50%; do
 	lossy 5% 32 $switches && [ "$CONTRIBUTIONS" -lt $((31 * 1100)) ]
 	verdict $? "$switches of the switches, 5 % lost: $CONTRIBUTIONS thousandths of a contribution a block"
 done
-# At 1 % switches save packets, but not much time; there is some noise in three seeds.
+# At 1 % switches save packets, but not much time. Three seeds leave some noise.
 for loss in "0.1% 100" "1% 125"; do
 	lossy "${loss% *}" 32 0%
 	alone=$TIME
@@ -219,7 +220,7 @@ tap_check "both readers see the same network: what is not balanced" \
 tap_check "and all that is described in topology/shapes" \
 	/usr/bin/python3 selftests/sim/shapes.py $SIM
 
-# Keys of a scenario with what holds without them, as --help says
+# Keys of a scenario with their defaults, from --help
 $SANITIZED --help | sed -n '/^Keys of a scenario/,/^$/s/^  \([a-z_]*\) .*(\([^(), :]*\)[^()]*);.*/\1 \2/p' |
 	grep -v '^bytes ' >"$WORK/defaults"
 lacking=$($SANITIZED --help | sed -n '/^Keys of a scenario/,/^$/s/^  \([a-z_]*\) .*/\1/p' |

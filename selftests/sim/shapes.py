@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Do both readers of topology/shapes see the same network? canary-sim lists its
-links with --links, port by port; Mininet's reader is asked for its own."""
+"""Checks that both readers of topology/shapes see the same network. canary-sim lists its links with
+--links, port by port. Mininet's reader is asked for its own list."""
 import glob
 import importlib.util
 import os
@@ -19,7 +19,7 @@ def simulator_links(program, path):
     done = subprocess.run([program, "--quiet", "--check", "--links", "/dev/stdout",
                            f"topology={path}", "members=2"], capture_output=True, text=True, check=True)
     lines = [line.split(",")[:2] for line in done.stdout.splitlines()[1:]]
-    # Each cable has two directions; the first is as it is described.
+    # Each cable has two directions. The first one is as described.
     return [tuple(line) for line in lines[::2]]
 
 

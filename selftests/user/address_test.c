@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Addresses as people write them, and what can be asked of struct canary_addr. */
+/* Parsing and printing of addresses, and the functions of struct canary_addr */
 #include <arpa/inet.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@ static const struct {
 	const char *text;
 	bool good;
 	const char *port;
-	const char *shown;	/* NULL: as @text */
+	const char *shown;	/* NULL: the same as @text */
 } addresses[] = {
 	{ "10.0.0.1", true, NULL, NULL },
 	{ "10.0.0.1:22600", true, "22600", "10.0.0.1" },
@@ -91,7 +91,7 @@ static void test_prefixes(void)
 		}
 		tap(right, "prefix '%s'", prefixes[i].text);
 	}
-	/* Nobody's and everybody's */
+	/* addresses of nobody and of everybody */
 	addr = canary_addr_of_ip4(0);
 	tap(canary_addr_is_any(&addr) && !canary_addr_is_zero(&addr) &&
 	    !canary_addr_is_host_ip4(&addr), "0.0.0.0 is any address, and no host's");

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# tools/docs.py and tools/drawings.py find what they are there for: each mistake is made in a copy of
-# the tree, and named.
+# tools/docs.py and tools/drawings.py find what they have to find: each mistake is made in a copy of
+# the tree, and has to be reported.
 
 # shellcheck source=selftests/lib.sh
 . "$(dirname "$0")/../lib.sh"
@@ -16,7 +16,7 @@ git -C "$TAP_TOP" ls-files -z | (cd "$TAP_TOP" && xargs -0 tar c --ignore-failed
 cd "$TAP_TMP" || exit 1
 git init -q . && git add -A
 
-# mistake WHAT FILE TEXT: a paragraph with @TEXT at the end of FILE is complained of with WHAT.
+# mistake WHAT FILE TEXT: a paragraph with TEXT at the end of FILE is reported with WHAT
 mistake()
 {
 	local what=$1 file=$2 out
@@ -47,7 +47,7 @@ mistake "link to docs/nowhere.md" README.md "See [this](docs/nowhere.md)."
 mistake "link to docs/limits.md#nowhere: no such heading" README.md "See [this](docs/limits.md#nowhere)."
 mistake "kmod/nowhere.c.: no such file" README.md "See \`kmod/nowhere.c\`."
 mistake "nowhere.c.: no such file" README.md "See \`nowhere.c\`."
-# This script is a source, too.
+# This script is a source, too, so the name is split.
 mistake "cnr_no""where().: not in the sources" README.md "See \`cnr_no""where()\`."
 mistake "make nowhere: no such target" README.md "Run \`make nowhere\`."
 mistake "no section .Nowhere." kmod/core/core.h "/* PROTOCOL.md, \"Nowhere\" */"

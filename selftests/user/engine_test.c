@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The library with its user engine: the members of a communicator are threads of this
- * program, in a network namespace of its own.
+ * The library with its user engine. The members of a communicator are threads of this program, in a
+ * network namespace of its own.
  */
 #include <arpa/inet.h>
 #include <canary.h>
@@ -21,7 +21,7 @@
 #define RANKS_MAX	8
 #define CONNECT_MS	10000
 
-/* One member, its thread, and what it found wrong */
+/* One member: its thread, and what it found wrong */
 struct member {
 	struct canary	*c;
 	pthread_t	thread;
@@ -65,7 +65,7 @@ static void *member_thread(void *arg)
 	return NULL;
 }
 
-/* Return: how many members found something wrong. */
+/* Return: number of members that found something wrong */
 static int with_ranks(uint32_t ranks, int (*run)(struct member *m))
 {
 	struct member m[RANKS_MAX] = { 0 };
@@ -111,7 +111,7 @@ static void fill(const struct member *m, int32_t *v, uint32_t op, uint32_t count
 		v[i] = input(m->rank, op, i);
 }
 
-/* Return: wrong elements. */
+/* Return: number of wrong elements */
 static int compare(const struct member *m, const int32_t *v, uint32_t op, uint32_t count)
 {
 	uint32_t i, r, sum;
@@ -139,7 +139,7 @@ static int run_lengths(struct member *m)
 		wrong += !!canary_allreduce(m->c, in, out, n, CANARY_INT32, CANARY_OP_SUM);
 		wrong += compare(m, out, i, n);
 		fill(m, out, i, n);
-		wrong += !!memcmp(in, out, n * 4);	/* the input is left alone */
+		wrong += !!memcmp(in, out, n * 4);	/* the input is not changed */
 		wrong += !!canary_allreduce(m->c, out, out, n, CANARY_INT32, CANARY_OP_SUM);
 		wrong += compare(m, out, i, n);
 	}
@@ -148,7 +148,7 @@ static int run_lengths(struct member *m)
 	return wrong;
 }
 
-/* Many in flight, the application's buffer used again at once, waited for backwards. */
+/* Many operations in flight: buffers are used again at once, and waited for in reverse order. */
 static int run_flight(struct member *m)
 {
 	enum { OPS = 12, COUNT = 3000 };
@@ -174,7 +174,7 @@ static int run_flight(struct member *m)
 	return wrong;
 }
 
-/* Post until there is no room, make room, and so on; then take all. */
+/* Post until there is no room, make room, and so on; then wait for all. */
 static int run_room(struct member *m)
 {
 	enum { OPS = 300 };
@@ -202,7 +202,7 @@ static int run_room(struct member *m)
 	return wrong + !full;
 }
 
-/* The descriptor is readable when a result is there, and only then. */
+/* The descriptor is readable if a result is there, and only then. */
 /* Rank 0 posts when all others have seen that nothing is there yet. */
 static int run_poll(struct member *m)
 {
@@ -284,7 +284,7 @@ static int run_info(struct member *m)
 	return wrong;
 }
 
-/* Posted by one thread, waited for by another and in turns: no result is lost. */
+/* One thread posts, others wait in turns: no result is lost. */
 struct hand_over {
 	struct member	*m;
 	uint64_t	request[64];
@@ -329,7 +329,7 @@ static int run_threads(struct member *m)
 	return wrong + h.wrong;
 }
 
-/* An application that does something else for long is slow, not dead. */
+/* An application that does something else for long is slow, but not dead. */
 static int run_slow(struct member *m)
 {
 	int32_t v = 1;
@@ -347,7 +347,7 @@ static int run_slow(struct member *m)
 	return 0;
 }
 
-/* A rank that closes in the middle: the others are told, and which it was. */
+/* A rank closes in the middle. The others are told that, and which rank it was. */
 static int run_leave(struct member *m)
 {
 	int32_t v[2000] = { 0 };
@@ -400,7 +400,7 @@ static void send_to(int fd, uint16_t port, const void *data, size_t len)
 		perror("sendto");
 }
 
-/* What no member sends, and where it is counted */
+/* Packets that no member sends, and their counters */
 static int run_garbage(struct member *m)
 {
 	static const char *const reasons[] = {
@@ -442,7 +442,7 @@ static int run_garbage(struct member *m)
 	SEND(mac, 1);
 #undef SEND
 	close(fd);
-	/* whatever came is worked on by now, and does no harm */
+	/* by now the packets were handled, and did no harm */
 	wrong += !!canary_allreduce(m->c, &v, &v, 1, CANARY_INT32, CANARY_OP_SUM);
 	wrong += v != (int32_t)m->ranks;
 	usleep(50000);
@@ -526,7 +526,7 @@ static void test_ports(void)
 		params(&p, i + 1, 100);
 		err = canary_open(&p, &c[i]);
 	}
-	/* rank 0's port is left for rank 0 */
+	/* the port of rank 0 is left for rank 0 */
 	tap(err == -EADDRINUSE && i == CANARY_PORTS, "%d ports, then: %s", i - 1, canary_errmsg());
 	params(&p, 0, 100);
 	tap(canary_open(&p, &c[CANARY_PORTS]) == 0, "rank 0 still finds its own");

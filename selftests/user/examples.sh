@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The examples that people copy: three ranks on one host, or two times three, by each of them. The
-# one on the socket needs the module; in the guest it is there.
+# The examples that people copy: three ranks on one host, or two times three, with each of them. The
+# one on the socket needs the module, which is in the guest.
 
 # shellcheck source=selftests/lib.sh
 . "$(dirname "$0")/../lib.sh"
@@ -18,7 +18,7 @@ tmp_dir
 ns_add host
 ns_ip host link set lo up
 
-# ranks COMMAND: by $RANKS ranks, each of which prints the sum
+# ranks COMMAND: runs $RANKS ranks, each of which prints the sum
 RANKS=3
 ranks()
 {

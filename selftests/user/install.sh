@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# make install: a program that knows nothing but pkg-config gets along with what is there.
+# make install: a program that only knows pkg-config can use what is installed.
 
 # shellcheck source=selftests/lib.sh
 . "$(dirname "$0")/../lib.sh"
@@ -13,7 +13,7 @@ tmp_dir
 ROOT=$TAP_TMP/root
 export PKG_CONFIG_PATH=$ROOT/usr/local/lib/pkgconfig
 
-# flags WHAT...: of pkg-config, for a library that is not where it will be
+# flags WHAT...: prints flags of pkg-config, for a library below DESTDIR
 flags()
 {
 	pkg-config --define-variable=prefix="$ROOT/usr/local" "$@" libcanary
@@ -42,7 +42,7 @@ int main(void)
 }
 PROGRAM
 
-# alone PROGRAM: it runs, in a namespace of its own
+# alone PROGRAM: runs it in a namespace of its own
 alone()
 {
 	# shellcheck disable=SC2016

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* JSON as it is written, letter by letter. */
+/* The JSON writer, letter by letter */
 #include <stdlib.h>
 #include <string.h>
 

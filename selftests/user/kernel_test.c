@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The library with its kernel engine, and a kernel that this program plays: one of another release,
- * or one that refuses.
+ * The library with its kernel engine. This program plays the kernel: one of another release, or one
+ * that refuses.
  */
 #include <arpa/inet.h>
 #include <canary.h>
@@ -18,12 +18,12 @@
 #include "selftests/tap.h"
 
 #define STATS_MAX	256
-#define SHORT		64	/* bytes that a vector may have */
+#define SHORT		64	/* largest vector in bytes */
 
-static int fake = -1;		/* the one socket of AF_CANARY */
-static int fake_stats;		/* counters that the kernel has */
-static int fake_connect;	/* errno of connect() */
-static int forced;		/* SO_SNDBUFFORCE, how often */
+static int fake = -1;		/* the only socket of AF_CANARY */
+static int fake_stats;		/* number of counters of the kernel */
+static int fake_connect;	/* errno of connect(), or 0 */
+static int forced;		/* number of calls with SO_SNDBUFFORCE */
 
 int socket(int family, int type, int protocol)
 {
@@ -57,7 +57,7 @@ int setsockopt(int fd, int level, int name, const void *value, socklen_t len)
 	return -1;
 }
 
-/* As many as there are, cut to what is asked for */
+/* Return all counters, cut to the length that is asked for. */
 static int get_stats(void *value, socklen_t *len)
 {
 	uint64_t stats[STATS_MAX];
@@ -110,7 +110,7 @@ static struct canary *open_kernel(void)
 	return c;
 }
 
-/* Another number of counters is another release, which has them elsewhere. */
+/* Another number of counters means another release, which has them at other positions. */
 static void test_stats(struct canary *c)
 {
 	struct canary_stat stats[STATS_MAX];

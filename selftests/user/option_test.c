@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Options of command lines in tables: what is taken, stored, refused, and what --help says. */
+/* Tables of command line options: what is taken, stored and refused, and what --help prints */
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,7 +158,7 @@ static void test_values(void)
 
 int main(void)
 {
-	/* what getopt_long() complains of belongs to the tests */
+	/* messages of getopt_long() are expected here */
 	if (!freopen("/dev/null", "w", stderr))
 		return 1;
 	test_parse();

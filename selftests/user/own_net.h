@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A network namespace of its own for a test program: ports of the machine are others'. */
+/* A network namespace for a test program, as ports of the machine may be in use. */
 #ifndef SELFTESTS_OWN_NET_H
 #define SELFTESTS_OWN_NET_H
 
@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Return: false if that is not allowed here. */
+/* Return: false if that is not allowed here */
 static inline bool own_net(void)
 {
 	struct ifreq ifr = { .ifr_flags = IFF_UP };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Parameters as text, their ranges, and members files. */
+/* Parameters from text, their ranges, and members files */
 #include <arpa/inet.h>
 #include <canary.h>
 #include <errno.h>
@@ -241,7 +241,7 @@ static void test_open(void)
 	}
 }
 
-/* A caller that knows a shorter struct gets no more than that. */
+/* A caller with a shorter struct gets no more than that. */
 static void test_size(void)
 {
 	const size_t old = offsetof(struct canary_params, aggregates);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Values as people write them: what is taken, what is refused, and as what. */
+/* Parsing of values: what is taken, what is refused, and why */
 #include <inttypes.h>
 #include <string.h>
 
@@ -34,7 +34,7 @@ static const struct {
 	{ "2.0", parse_counts, 0, 9, PARSE_OK, 2 },
 	{ "18446744073709551615", parse_counts, 0, UINT64_MAX, PARSE_OK, UINT64_MAX },
 	{ "0xffffffffffffffff", parse_counts, 0, UINT64_MAX, PARSE_OK, UINT64_MAX },
-	/* a fraction where there are none */
+	/* a fraction where only whole numbers are valid */
 	{ "1.5", parse_counts, 0, 9, PARSE_JUNK, 0 },
 	{ "0.3", parse_bytes, 0, 9, PARSE_JUNK, 0 },
 	{ "1e-1", parse_counts, 0, 9, PARSE_JUNK, 0 },
@@ -83,7 +83,7 @@ static const struct {
 	{ "-1ms", PARSE_NS, 0, S, PARSE_JUNK, 0 },
 	{ "2s", PARSE_NS, 0, S, PARSE_LARGE, 0 },
 	{ "9us", PARSE_NS, 10000, S, PARSE_SMALL, 0 },
-	/* rounded, but not to nothing */
+	/* rounded, but not to 0 */
 	{ "33.333333333333336us", PARSE_NS, 0, S, PARSE_OK, 33333 },
 	{ "1.4ns", PARSE_NS, 0, S, PARSE_OK, 1 },
 	{ "1.5ns", PARSE_NS, 0, S, PARSE_OK, 2 },
@@ -190,7 +190,7 @@ static void test_words(void)
 	tap(!strcmp(small, "on, o"), "and no more than there is room for");
 }
 
-/* What is written is read as the same. */
+/* parse_text() writes what parse_quantity() reads as the same. */
 static void test_text(void)
 {
 	static const struct {

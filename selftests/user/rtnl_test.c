@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Answers of rtnetlink, made up here: what the daemon takes for an error, and what for the end. */
+/* Made-up answers of rtnetlink: what the daemon takes for an error, and what for the end */
 #include <errno.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ static char reply[256] __attribute__((aligned(8)));
 static size_t reply_len;
 static unsigned int seq;
 
-/* Instead of libmnl's */
+/* Replaces libmnl's function. */
 ssize_t mnl_socket_sendto(const struct mnl_socket *nl, const void *buf, size_t len)
 {
 	seq = ((const struct nlmsghdr *)buf)->nlmsg_seq;
@@ -53,7 +53,7 @@ static int count(const struct nlmsghdr *nlh, void *arg)
 	return MNL_CB_OK;
 }
 
-/* @flags: of the one message before the end; @end: its length is @len */
+/* @flags: of the one message before the end; @end: length of the end message */
 static void dump(const char *what, uint16_t flags, int end, size_t len, int want)
 {
 	struct ndmsg ndm = { .ndm_family = AF_INET };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Each row of the switch's table of settings has what follows from it: option, default, `set`, data
- * plane, `show`, JSON, help. (canary-switch(8) is compared with --help by tools/man/check.py.) Who
- * adds a setting whose value is no number, duration or word adds an example here.
+ * Each row of the switch's table of settings has everything that follows from it: option, default,
+ * `set`, data plane, `show`, JSON, help. (tools/man/check.py compares canary-switch(8) with
+ * --help.) A new setting whose value is no number, duration or word needs an example here.
  */
 #include <getopt.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "userspace/switchd/internal.h"
 #include "userspace/switchd/setting.h"
 
-/* Values that are not the default, where the table does not say which there are */
+/* Values that differ from the default, where the table does not say which are valid */
 static const struct {
 	const char *name, *value;
 } examples[] = {
@@ -44,7 +44,9 @@ static int take(void *o, const struct option_row *row, const char *text)
 	return setting_take((const struct setting *)row, o, text, err, sizeof(err));
 }
 
-/* As `canary switch run --NAME VALUE`, and with its letter. Return: does that change an option? */
+/*
+ * Parse `canary switch run --NAME VALUE`, or with its letter. Return: does that change an option?
+ */
 static bool is_option(const struct setting *s, const char *option, const char *value)
 {
 	const struct option_group groups[] = {
@@ -127,7 +129,7 @@ static void test_config(const struct setting *s, const char *value)
 	free(o);
 }
 
-/* A switch with all defaults, as far as it is asked what it is set to. Return: what it says */
+/* Return: what a switch with all defaults shows about its settings */
 static char *shown(bool json)
 {
 	struct switchd *sw = calloc(1, sizeof(*sw));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Many communicators of the library at one UDP port (params.share), in a network namespace of its
- * own: with the user engine and, where the module is loaded, by AF_CANARY as well.
+ * own. They use the user engine and, where the module is loaded, AF_CANARY as well.
  */
 #include <arpa/inet.h>
 #include <canary.h>
@@ -43,7 +43,9 @@ static void params(struct canary_params *p, uint32_t comm, uint32_t rank, struct
 	p->share = share;
 }
 
-/* The kernel's engines may serve others for a moment after close(), and have their port meanwhile. */
+/*
+ * The kernel's engines may serve others for a moment after close(), and keep their port meanwhile.
+ */
 static int open_rank(const struct canary_params *p, struct canary **c)
 {
 	int i, err = -EADDRINUSE;
@@ -188,7 +190,7 @@ static void busy(const char *what)
 	tap(!wrong, "%d communicators at a time, a thread each%s", BUSY, what);
 }
 
-/* Where there is no room for all, all get on. */
+/* If there is not enough room for all members, all make progress. */
 static void test_busy(void)
 {
 	busy("");
@@ -218,7 +220,7 @@ static void test_refused(void)
 	par.engine = engine == CANARY_ENGINE_USER ? CANARY_ENGINE_KERNEL : CANARY_ENGINE_USER;
 	err = canary_open(&par, &c);
 	tap(err == -EINVAL && !c, "another engine: %s", canary_errmsg());
-	/* Two ranks at one port, side by side */
+	/* Two ranks at one port */
 	params(&par, FIRST + 1, 0, p.near);
 	tap(!canary_open(&par, &q.near), "one more shares the port");
 	params(&par, FIRST + 1, 1, p.near);
@@ -230,7 +232,7 @@ static void test_refused(void)
 	canary_close(q.near);
 	tap(canary_connect(q.far, 0) == -ETIMEDOUT, "when the first one has gone, the other may");
 	canary_close(q.far);
-	/* A communicator anew while its last session goes on */
+	/* The same communicator again while its last session goes on */
 	tap(!open_pair(&r, FIRST, &p) && !connect_pair(&r), "a communicator of the same number");
 	tap(!sum_pair(&p, 10) && !sum_pair(&r, 5000) && !sum_pair(&p, 5000), "both add up");
 	close_pair(&r);
@@ -266,7 +268,7 @@ static void test_forged(void)
 	h.members = htons(2);
 	h.comm = htonl(FIRST + 2);
 	h.epoch = htonl(info.epoch);
-	send_raw(&h, sizeof(h));		/* of nobody: the oldest counts it */
+	send_raw(&h, sizeof(h));		/* for no member: the oldest one counts it */
 	h.comm = htonl(FIRST);
 	send_raw(&h, sizeof(h));
 	h.comm = htonl(FIRST + 1);

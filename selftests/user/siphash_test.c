@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The library's SipHash-2-4 against the reference vectors of its authors. */
+/* The library's SipHash-2-4 compared with the reference vectors of its authors */
 #include <string.h>
 
 #include "core/platform.h"
 #include "selftests/tap.h"
 
-/* Key 00 01 .. 0f, input of the first i of the bytes 00 01 .. 3e. */
+/* Key 00 01 .. 0f; the input is the first i of the bytes 00 01 .. 3e. */
 static const u64 vectors[64] = {
 	0x726fdb47dd0e0e31ULL, 0x74f839c593dc67fdULL, 0x0d6c8009d9a94f5aULL,
 	0x85676696d7fb7e2dULL, 0xcf2794e0277187b7ULL, 0x18765564cd99a68dULL,
@@ -31,7 +31,7 @@ static const u64 vectors[64] = {
 	0x958a324ceb064572ULL
 };
 
-/* Sums over numbered inputs: each by its own hash */
+/* Compares sums over numbered inputs with the sums of single hashes. */
 static int numbered_wrong(const u8 key[16])
 {
 	static const u32 range[][2] = {

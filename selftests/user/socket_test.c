@@ -95,7 +95,7 @@ static void test_full(int from, int to)
 	tap(!system("tc qdisc del dev lo root"), "the link is fast again");
 }
 
-/* Packets that arrive within half a second of each other, in order */
+/* Number of packets that arrive within half a second of each other, in order */
 static int received(int to)
 {
 	struct pollfd pfd = { .fd = to, .events = POLLIN };
@@ -133,7 +133,7 @@ static void test_queue(int from, int to)
 	tap(!system("tc qdisc del dev lo root"), "the link is fast again");
 }
 
-/* What ICMP says costs no packet, and does not stay. */
+/* ICMP messages cost no packet, and are removed. */
 static void test_icmp(int from, int to)
 {
 	struct pollfd pfd = { .fd = from };
@@ -154,7 +154,7 @@ static void test_icmp(int from, int to)
 	tap(!poll(&pfd, 1, 0), "and none any more");
 }
 
-/* What cannot be sent is counted by reason, and does not hold up the others. */
+/* What cannot be sent is counted by reason, and does not delay the others. */
 static void test_refused(int from, int to)
 {
 	int n;

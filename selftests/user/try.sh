@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# docs/how-to-try-a-switch.md: its commands, as they stand there, show what it says.
+# docs/how-to-try-a-switch.md: its commands, taken from there, give the results that it describes.
 
 # shellcheck source=selftests/lib.sh
 . "$(dirname "$0")/../lib.sh"
@@ -14,7 +14,7 @@ tmp_dir
 cd "$TAP_TOP" || exit 1
 OWN=cny$$
 
-# step NUMBER: commands of that section (0: of the beginning), with names that nobody else has
+# step NUMBER: prints the commands of that section (0: of the beginning), with unique names
 step()
 {
 	awk -v n="$1" '/^## / { i = $2 + 0; if ($2 !~ /^[0-9]/) exit } i == n && /^\t/ && !/^\tcanary: /' \
@@ -33,14 +33,14 @@ end()
 }
 at_exit end
 
-# run NUMBER: that step, in this shell, as a reader does
+# run NUMBER: runs that section in this shell, as a reader does
 run()
 {
 	# shellcheck disable=SC1090
 	. <(step "$1") >"$TAP_TMP/step$1" 2>&1
 }
 
-# counted NAME: the switch has counted that
+# counted NAME: the switch has counted something there
 counted()
 {
 	canary switch show --name "$OWN" | grep -q "^  $1 "

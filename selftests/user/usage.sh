@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # What the tool refuses: wrong arguments, keys that are not kept secret. It says what is wrong, ends
-# with status 2, and has written nothing.
+# with status 2, and writes nothing.
 
 . "$(dirname "$0")/../lib.sh"
 
@@ -13,7 +13,7 @@ tap_start user/usage
 tmp_dir
 cd "$TAP_TMP" || exit 1
 
-# usage TEXT ARGUMENTS...: refused with status 2 and a message that has TEXT; nothing else is written
+# usage TEXT ARGUMENTS...: is refused with status 2 and a message that has TEXT; writes nothing else
 usage()
 {
 	local text=$1 rc=0 before
@@ -98,7 +98,7 @@ usage "canary switch: unknown verb '--colour'" switch --colour
 usage "canary fault: unknown verb '--colour'" fault --colour
 usage "canary fault: show: which device?" fault show
 
-# A screenful of help would push away the line that says what is wrong.
+# The help is long and would push the message off the screen.
 for command in allreduce "perf allreduce" "switch run" "switch"; do
 	# shellcheck disable=SC2086
 	"$CANARY" $command --colour >out 2>err
@@ -109,7 +109,7 @@ for command in allreduce perf switch comm stats fault; do
 done
 tap_is "fault add --help" "$("$CANARY" fault add --help 2>&1)" "$("$CANARY" fault --help)"
 
-# Without the right to see them there would seem to be no faults.
+# Only root sees counters. For others there would seem to be no faults.
 cp "$CANARY" tool
 chmod 755 . tool
 if [ "$(id -u)" -eq 0 ] && setpriv --reuid 65534 --clear-groups test -x "$PWD/tool"; then

@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # The tool, the library and the user engine between network namespaces behind a plain router:
-# results, errors, what is shown. No switch takes part.
-#
+# results, errors, `show`. No switch takes part.
 #	CANARY, DIGITS and DATA name the programs and the handwritten digits.
 
-# Variables in single quotes are jq's; options of a rank are words.
+# Variables in single quotes belong to jq. Options of a rank are split into words.
 # shellcheck disable=SC2016,SC2046
 
 . "$(dirname "$0")/../lib.sh"
@@ -39,7 +38,7 @@ network()
 	done
 }
 
-# A communicator that no earlier test had, in subshells too.
+# Sets a communicator that no earlier test had, in subshells, too.
 new_comm()
 {
 	COMM=$((RANDOM << 15 | RANDOM))

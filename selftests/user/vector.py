@@ -1,16 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Vectors for tests, and what their sum over all ranks has to be.
+"""Vectors for tests, and their sums over all ranks.
 
-vector.py make RANK COUNT > FILE
-vector.py check MEMBERS COUNT FILE
+vector.py make RANK COUNT > FILE vector.py check MEMBERS COUNT FILE
 """
 import array
 import sys
 
 
 def vector(rank, count):
-    """COUNT pseudo-random int32, the same for the same rank."""
+    """COUNT pseudo-random int32, always the same ones for a rank"""
     x = (rank * 2654435761 + 12345) & 0xffffffff
     out = array.array("I")
     for _ in range(count):
@@ -20,7 +19,7 @@ def vector(rank, count):
 
 
 def main():
-    """Return: exit status."""
+    """Return: exit status"""
     what, number, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     if what == "make":
         sys.stdout.buffer.write(vector(number, count).tobytes())

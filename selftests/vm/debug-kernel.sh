@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# debug-kernel.sh [NAME...]: builds kernels of Debian's source that look for mistakes: NAME is of
-# selftests/vm/debug/NAME.config, build/debug-kernel/NAME/bzImage is for run.sh --kernel. Nothing is
-# made again that is there already.
+# debug-kernel.sh [NAME...]: builds debug kernels from Debian's source.
+# selftests/vm/debug/NAME.config configures NAME. build/debug-kernel/NAME/bzImage is for run.sh
+# --kernel. What is there already is not made again.
 
 set -euo pipefail
 
@@ -25,7 +25,7 @@ die()
 	exit 1
 }
 
-# logged LOG COMMAND...: output to the log, its end to the terminal on failure
+# logged LOG COMMAND...: output goes to the log; if the command fails, its end to the terminal
 logged()
 {
 	local log=$1
@@ -49,8 +49,8 @@ unpack()
 	echo "$version" >"$SOURCE/.version-of-package"
 }
 
-# check_config DIRECTORY FRAGMENT...: what is asked for is in the configuration, for an option that depends on something that is
-# off is dropped without a word
+# check_config DIRECTORY FRAGMENT...: the configuration has what the fragments ask for. The kernel's
+# make silently drops an option that depends on one that is off.
 check_config()
 {
 	local line bad=
@@ -75,7 +75,7 @@ build()
 		check_config "$dir" "${fragments[@]}"
 		say "building $name: some ten minutes"
 		logged "$dir/log" nice -n 10 make -C "$SOURCE" O="$dir" -j "$JOBS" bzImage modules
-		# The vmlinux does not boot by itself: the PVH entry is not made for KASAN.
+		# The vmlinux does not boot by itself, as the PVH entry does not work with KASAN.
 		ln -f "$dir/arch/x86/boot/bzImage" "$dir/bzImage"
 		mv "$dir/wanted.new" "$dir/wanted"
 	fi

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# debug-tests.sh [TEST...]: in a guest with a debug kernel, the module's tests, and what kmemleak
-# finds after them. Prints TAP; what else the kernel has to say is the guest runner's to see.
+# debug-tests.sh [TEST...]: in a guest with a debug kernel, runs the module's tests, then reports
+# what kmemleak finds. Prints TAP. The guest's runner looks at other messages of the kernel.
 
 HERE=$(cd "$(dirname "$0")" && pwd)
 KMEMLEAK=/sys/kernel/debug/kmemleak
@@ -12,7 +12,7 @@ KMEMLEAK=/sys/kernel/debug/kmemleak
 "$HERE/../kmod/guest.sh" "$@"
 status=$?
 if [ -e $KMEMLEAK ]; then
-	# An object is reported once it has been unreferenced for some seconds.
+	# kmemleak reports an object only when it has been unreferenced for some seconds.
 	sleep 10
 	echo scan >$KMEMLEAK
 	sleep 1

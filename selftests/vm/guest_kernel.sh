@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Run in the guest: does its kernel do what we have it for? DIRECTORY has the
-# module vm_trouble.ko and the BPF object xdp_drop.o.
+# Run in the guest: does its kernel have what we need it for? DIRECTORY has the module vm_trouble.ko
+# and the BPF object xdp_drop.o.
 
 . "$(dirname "$0")/../lib.sh"
 DIR=${1:?directory of vm_trouble.ko and xdp_drop.o}
 
-# rtt NAMESPACE ADDRESS: average round trip of three pings in us.
+# rtt NAMESPACE ADDRESS: prints the average round trip of three pings in us
 rtt()
 {
 	ns_exec "$1" ping -q -c 3 -i 0.2 -W 30 "$2" |

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Run in the guest: PINGPONG [COUNT] prints the nanoseconds of a UDP round trip
-# between two namespaces.
+# Run in the guest: PINGPONG [COUNT] prints the nanoseconds of a UDP round trip between two
+# namespaces.
 
 . "$(dirname "$0")/../lib.sh"
 PINGPONG=${1:?pingpong}

@@ -1,11 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# initrd.sh DIRECTORY [MODULES [MODULE...]]: prints the path of an initrd that
-# mounts the machine's own root file system in the guest and goes on there; made
-# in DIRECTORY unless one of the same content is there. MODULES is the directory
-# of the kernel's modules; without it everything must be built in. The MODULEs
-# are files that are loaded after those.
+# initrd.sh DIRECTORY [MODULES [MODULE...]]: prints the path of an initrd that mounts the machine's
+# root file system in the guest and continues there. It is made in DIRECTORY unless one with the
+# same content is there. MODULES is the directory of the kernel's modules; without it everything
+# must be built in. The MODULEs are files that are loaded after those.
 
 set -euo pipefail
 
@@ -16,7 +15,7 @@ FURTHER=("${@:3}")
 NEEDED=(virtio_pci virtio_console 9pnet_virtio 9p overlay)
 BUSYBOX=/bin/busybox
 
-# module_files: the needed ones and theirs, in the order they are loaded.
+# module_files: prints the needed modules and their dependencies, in the order of loading
 module_files()
 {
 	local name

@@ -1,19 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Kernels other than the guest's: programs that were built here are loaded by each, the module is
-# built for each and passes its test of socket calls. One that cannot be had is skipped, or has failed
-# with KERNELS_REQUIRED=1.
+# Kernels other than the guest's. Each loads the programs that were built here. The module is built
+# for each and passes its test of socket calls. A kernel that is not available is skipped. With
+# KERNELS_REQUIRED=1 it is a failure.
 
 . "$(dirname "$0")/../lib.sh"
 HERE=$(cd "$(dirname "$0")" && pwd)
 RUN=$HERE/run.sh
 LOAD=$TAP_TOP/build/selftests/bpf/load_programs
 OTHER=6.12
-# Seconds that this machine's kernel may take for all programs; a guest has a limit of its own
+# Seconds that this machine's kernel may take for all programs. A guest has a limit of its own.
 LIMIT=600
 
-# adopt PREFIX FILE: the checks of another TAP stream as our own, with PREFIX
+# adopt PREFIX FILE: counts the checks of another TAP stream as our own, with PREFIX
 adopt()
 {
 	local line text
@@ -29,7 +29,7 @@ adopt()
 	done < <(grep -E '^(not )?ok ' "$2")
 }
 
-# ended WHAT NAME: it ran to its end; its checks are ours
+# ended WHAT NAME: it ran to its end, and its checks are adopted
 ended()
 {
 	local rc

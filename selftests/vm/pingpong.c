@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * UDP ping-pong, for how repeatable the guest's timings are:
- * "pingpong ADDRESS" echoes, "pingpong ADDRESS COUNT" sends and prints the
- * nanoseconds that a round trip takes.
+ * UDP ping-pong, which shows how repeatable the guest's timings are. "pingpong ADDRESS" echoes.
+ * "pingpong ADDRESS COUNT" sends, and prints the nanoseconds of a round trip.
  */
 
 #include <arpa/inet.h>
@@ -59,7 +58,7 @@ static int ping(int fd, const struct sockaddr_in *address, long count)
 		perror("connect");
 		return 1;
 	}
-	/* What is measured shall find everything warm. */
+	/* The first rounds warm up caches and are not measured. */
 	for (i = 0; i < 100; i++) {
 		if (!trip(fd)) {
 			perror("ping");

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A kernel's console without KCSAN's reports of races that are others'. One is ours if one of the
-# functions next to the access has RACES (in the environment) in it: further down stands whoever had
-# other things done, or was interrupted. A report stands between two lines of "=".
+# Removes KCSAN's reports of races that are not ours from a kernel's console. A race is ours if one
+# of the functions next to the access has RACES (in the environment) in its name. Functions further
+# down only called others, or were interrupted. A report is between two lines of "=".
 
 BEGIN { NEXT_TO = 4 }
 

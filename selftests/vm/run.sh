@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Runs a command as root in a guest that has this machine's files but its own
-# kernel: where modules can be loaded, where every queueing discipline is, and
-# where time can be made to count instructions.
+# Runs a command as root in a guest that has this machine's files, but a kernel of its own. There
+# modules can be loaded, all queueing disciplines exist, and time can be made to count instructions.
 
 set -euo pipefail
 
@@ -11,19 +10,19 @@ HERE=$(cd "$(dirname "$0")" && pwd)
 TOP=$(cd "$HERE/../.." && pwd)
 GUEST=$TOP/build/guest
 
-# Exit statuses of our own, beside those of the command.
+# Exit statuses of this script, beside those of the command
 EXIT_KERNEL=121
 EXIT_DIED=122
 EXIT_TIMEOUT=124
 EXIT_SETUP=125
-# What qemu ends with when the guest used the exit device, see guest-init.
+# Exit status of qemu when the guest used the exit device, see guest-init
 QEMU_END=85
 
-# Without the fast string instructions, which TCG carries out (and --icount
-# counts) byte by byte: with them the kernel's copies take five times as long.
+# TCG executes fast string instructions byte by byte, and --icount counts each byte. With them the
+# kernel's copies would take five times as long.
 CPU=max,-erms,-fsrm
 
-# What a healthy kernel does not print.
+# Messages that a healthy kernel does not print
 TROUBLE='WARNING: |BUG: |BUG at |Oops|general protection fault|Call Trace:|Kernel panic'
 TROUBLE+='|possible (circular|recursive) locking|inconsistent lock state|suspicious RCU usage'
 TROUBLE+='|INFO: (task|rcu|possible)|rcu.*(stall|starved)|refcount_t: |UBSAN: |KASAN: |KCSAN: '
@@ -66,7 +65,7 @@ die()
 	exit "$EXIT_SETUP"
 }
 
-# Directories of the run; ended with it, and so is qemu (see start).
+# Removes the directories of the run, and ends qemu (see start).
 cleanup()
 {
 	local rc=$?
@@ -80,7 +79,7 @@ cleanup()
 	exit "$rc"
 }
 
-# need VALUE OPTION: an option's argument.
+# need VALUE OPTION: checks that an option has its argument
 need()
 {
 	[ "$1" -gt 1 ] || die "$2 needs an argument"
@@ -120,7 +119,7 @@ parse()
 	COMMAND=("$@")
 }
 
-# The kernel of set-up unless another one is asked for.
+# Chooses the kernel of set-up unless another one is asked for.
 choose_kernel()
 {
 	if [ -n "$KERNEL" ]; then
@@ -134,14 +133,14 @@ choose_kernel()
 	MODULES=${MODULES:-$GUEST_MODULES}
 }
 
-# The run directory is the guest's /run/guest: what to do, and how it ended.
+# The run directory is the guest's /run/guest: it has the command, and how it ended.
 make_run()
 {
 	local item
 
 	mkdir -p "$GUEST/run"
 	for item in "$GUEST"/run/*; do
-		# Left by a run that was killed.
+		# Remove what is left of runs that were killed.
 		RUN=${item##*/}
 		[ -d "/proc/${RUN%%.*}" ] || rm -rf "$item"
 	done
@@ -173,8 +172,8 @@ make_run()
 	} >"$RUN/command"
 }
 
-# build_wait: sets WAIT to the module that keeps a counting clock from jumping
-# (see there), for the kernel that set-up chose.
+# build_wait: sets WAIT to the module that keeps a counting clock from jumping (see there), for the
+# kernel that set-up chose
 build_wait()
 {
 	local dir=$GUEST/wait-$GUEST_KVER
@@ -193,16 +192,17 @@ build_wait()
 	) 8>"$dir/lock" || die "cannot make vm_wait.ko"
 }
 
-# start: qemu in the background, its pid in QEMU. It does not outlive this
-# script, nor the timeout, whatever happens to either.
+# start: starts qemu in the background; QEMU is its pid. It outlives neither this script nor the
+# timeout, whatever happens to either.
 start()
 {
 	local initrd args share run=${RUN//,/,,} out=${OUT//,/,,}
 	local cmdline="console=ttyS0 loglevel=5 panic=-1 mitigations=off tsc=reliable"
 
-	# How soon a timer interrupt comes while the machine does something else says nothing about it.
+	# A busy machine may delay timer interrupts. The kernel's watchdogs must not report that.
 	cmdline+=" random.trust_cpu=on rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60 no_timer_check"
-	# Tests count the objects of a cache, which others would share: UDP's that of signal_struct.
+	# Tests count the objects of a slab cache. Merging would mix them with others: UDP's with
+	# those of signal_struct.
 	[ -n "$ICOUNT" ] || cmdline+=" slab_nomerge"
 	initrd=$("$HERE/initrd.sh" "$GUEST" "$MODULES" ${WAIT:+"$WAIT"}) || die "cannot make the initrd"
 	share=security_model=none,multidevs=remap
@@ -236,7 +236,7 @@ start()
 	QEMU=$!
 }
 
-# finish: waits for qemu, with what the command prints passed on meanwhile.
+# finish: waits for qemu, and passes on what the command prints
 finish()
 {
 	local tails=()
@@ -251,7 +251,7 @@ finish()
 	wait "${tails[@]}" || :
 }
 
-# trouble: what the kernel complained about, with the lines that follow.
+# trouble: prints what the kernel complained about, with the lines that follow
 trouble()
 {
 	tr -d '\r' <"$RUN/console" >"$RUN/kernel"
@@ -266,7 +266,7 @@ trouble()
 	grep -E -A 25 -m 60 -- "$TROUBLE" "$RUN/kernel"
 }
 
-# verdict: exits with what has come of it.
+# verdict: exits with the result
 verdict()
 {
 	local status=

@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The guest runner itself: does it pass on what the command says and how it
-# ends, notice what the kernel complains of, and keep time? What it lets slip
-# no test in the guest can notice.
+# Tests the guest runner itself: it passes on what the command prints and how it ends, notices what
+# the kernel complains about, and keeps time. No test in the guest can notice what the runner
+# misses.
 
 . "$(dirname "$0")/../lib.sh"
 HERE=$(cd "$(dirname "$0")" && pwd)
 RUN=$HERE/run.sh
 BUILD=$TAP_TOP/build/selftests/vm
 
-# build: the module, the BPF program and the ping-pong, below build/.
+# build: compiles the module, the BPF program and the ping-pong, below build/
 build()
 {
 	mkdir -p "$BUILD" || return 1
@@ -22,13 +22,13 @@ build()
 	gcc -O2 -Wall -Wextra -Werror "$HERE/pingpong.c" -o "$BUILD/pingpong"
 }
 
-# races PATTERN: how many reports of a recorded console are ours, if that is who we are
+# races PATTERN: prints how many reports of a recorded console are ours with that PATTERN
 races()
 {
 	RACES=$1 awk -f "$HERE/races.awk" "$HERE/races.txt" | grep -c "BUG: KCSAN"
 }
 
-# start NAME ARGUMENTS...: the runner in the background, results in TAP_TMP.
+# start NAME ARGUMENTS...: starts the runner in the background; results are in TAP_TMP
 start()
 {
 	local name=$1
@@ -42,7 +42,7 @@ start()
 	TAP_PIDS+=("$!")
 }
 
-# ended DESCRIPTION NAME STATUS: the exit status of what start started.
+# ended DESCRIPTION NAME STATUS: checks the exit status of what start started
 ended()
 {
 	local got
@@ -56,7 +56,7 @@ $(tail -n 30 "$TAP_TMP/$2.out" "$TAP_TMP/$2.err")"
 	fi
 }
 
-# says FILE PATTERN: what start started; or its end is shown
+# says FILE PATTERN: the output of what start started has PATTERN; if not, its end is shown
 says()
 {
 	grep -q -- "$2" "$TAP_TMP/$1" && return
@@ -69,7 +69,7 @@ within()
 	[ "$1" -gt 0 ] && [ $((($1 - $2) * 100)) -le "$1" ] && [ $((($2 - $1) * 100)) -le "$1" ]
 }
 
-# runner_qemu PID: is there a qemu of the runner PID?
+# runner_qemu PID: does the runner PID have a qemu?
 runner_qemu()
 {
 	grep -q -a "guest/run/$1\." /proc/[0-9]*/cmdline 2>/dev/null
@@ -80,7 +80,7 @@ no_runner_qemu()
 	! runner_qemu "$1"
 }
 
-# expire PID: the time of the runner PID is over
+# expire PID: acts as if the time of the runner PID is over
 expire()
 {
 	local limit
@@ -103,7 +103,7 @@ tap_is "not of who called long before" "$(races '\[canary\]')" 0
 tap_is "nor of who was interrupted" "$(races 'mtree_range_walk\+')" 0
 tap_is "what is no race is not left out" "$(RACES=nobody awk -f "$HERE/races.awk" "$HERE/races.txt" | grep -c WARNING)" 1
 
-# Two at a time.
+# Two at the same time
 mkdir "$TAP_TMP/work"
 cd "$TAP_TMP/work" || exit 1
 # shellcheck disable=SC2016 # for the guest's shell
@@ -152,7 +152,7 @@ ended "a race of the kernel is no trouble where only ours are" others 0
 ended "a guest that dies is noticed" died 122
 ended "timeout" late 124
 tap_check "timeout is told" says late.err "timeout: killed after 1 s"
-# How long a guest takes to begin nobody knows: its time is over once it has.
+# Nobody knows how long a guest takes to boot, so the time expires after that.
 bg "$RUN" --timeout 1200 -- sh -c "echo begun; sleep 1000" >"$TAP_TMP/begun.out" 2>"$TAP_TMP/begun.err"
 begun=$!
 tap_check "output comes while the command runs" wait_for 1000 says begun.out begun

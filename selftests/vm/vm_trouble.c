@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A module that makes the trouble it is asked for, for the test of the guest
- * runner: what the runner does not notice, no test of canary.ko can.
+ * A module that causes the trouble that it is asked for. It tests the guest runner: no test of
+ * canary.ko can notice what the runner misses.
  */
 
 #include <linux/bug.h>

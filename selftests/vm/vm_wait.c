@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * For guests whose time counts instructions. There an idle processor's clock
- * jumps to the next timer, and while the guest waits for a file of the machine
- * it is idle: opening one would take from 10 ms to a minute of its time,
- * depending on how busy the machine is. This module keeps the processor from
- * being idle as long as a 9p request is pending, with an instruction that
- * takes the machine long: hardly any time passes in the guest.
+ * For guests whose time counts instructions. There, the clock of an idle processor jumps to the
+ * next timer. The guest is idle while it waits for a file of the machine. Opening a file would take
+ * from 10 ms to a minute of its time, depending on how busy the machine is.
+ *
+ * This module keeps the processor from being idle while a 9p request is pending. It uses an
+ * instruction that takes the machine long, so that hardly any time passes in the guest.
  */
 
 #include <linux/atomic.h>
@@ -17,12 +17,12 @@
 #include <linux/wait.h>
 #include <uapi/linux/sched/types.h>
 
-/* Nothing answers there: written by firmware for its progress. */
+/* An unused port: firmware writes its progress there. */
 #define SLOW_PORT	0x80
 
 /*
- * So many reads of the port without a request or a reply, a second or more,
- * mean that a reply was missed: better a clock that jumps than one that stands.
+ * Number of reads of the port without a request or a reply, which take a second or more. After that
+ * a reply was missed: a clock that jumps is better than one that stands still.
  */
 #define PATIENCE	1000000
 
@@ -42,7 +42,7 @@ static int vm_wait_request(struct kprobe *probe, struct pt_regs *regs)
 static int vm_wait_reply(struct kprobe *probe, struct pt_regs *regs)
 {
 	WRITE_ONCE(vm_wait_patience, PATIENCE);
-	/* Replies to what was asked before we were there do not count. */
+	/* Replies to requests from before this module was loaded do not count. */
 	atomic_dec_if_positive(&vm_wait_pending);
 	return 0;
 }
@@ -66,7 +66,7 @@ static void vm_wait_spin(void)
 	}
 }
 
-/* As SCHED_IDLE: whoever else has something to do goes first. */
+/* SCHED_IDLE: everything else that has work goes first. */
 static int vm_wait_thread(void *unused)
 {
 	static const struct sched_attr attr = { .sched_policy = SCHED_IDLE };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The smallest XDP program, for the test of the guest's kernel. */
+/* The smallest XDP program, for the test of the guest's kernel */
 
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
+#
 # Prepares a fresh Debian 12 machine for the Makefile's targets: packages, the guest's kernel, the
 # parts of the kernel source that the project uses.
 # Each step looks whether there is something to do, and says so if there is. It leaves what it made
