@@ -20,7 +20,7 @@ BUILD = sys.argv[2] if len(sys.argv) > 2 else os.path.join(TOP, "build")
 CORE = "kmod/core"
 INSIDE = CORE + "/inside.h"     # includes all layers, for tests of internals
 SEARCHED = ["", "kmod/uapi/", "userspace/include/", "kmod/"]    # the -I paths
-ALONE = {"examples/socket.c"}   # programs of one file, which are compiled without an object
+ALONE = {"examples"}    # folders of programs of one file, which may be compiled without an object
 OBJECTS = {"kmod": "kmod-sparse/kmod"}  # where objects are not in the same folder of BUILD
 
 
