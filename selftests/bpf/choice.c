@@ -79,7 +79,7 @@ static void run_default(void)
 	};
 	int i, home;
 
-	for (i = 0; i < (int)ARRAY_SIZE(alike); i++) {
+	for (i = 0; i < (int)(sizeof(alike) / sizeof(alike[0])); i++) {
 		begin(alike[i]);
 		home = port_of_block(1);
 		check(home && port_of_block(2) == 7 - home && port_of_block(3) == home,
@@ -105,7 +105,7 @@ static void run_retries(void)
 	bool attempt = true, again = true, both = true;
 	int i, home;
 
-	for (i = 0; i < (int)ARRAY_SIZE(all); i++) {
+	for (i = 0; i < (int)(sizeof(all) / sizeof(all[0])); i++) {
 		begin(all[i]);
 		home = port_of_block(1);
 		attempt &= port_of(&(struct msg){ .block = 1, .attempt = 1 }) == 7 - home &&
