@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Admission in the data plane, which has, for each prefix at each port, the ranges of communicators
- * of all rules that cover it. Rules are taken over all together or not at all; what the map refuses
- * then, or when ports come and go, is tried again by the next tick.
+ * Admission in the data plane. For each source prefix at each port, the map has the communicators
+ * of all rules that cover it. Rules are taken over all together or not at all. What the map refuses
+ * while doing so, or when ports come and go, is tried again by the next tick.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -32,7 +32,7 @@ static int by_first(const void *pa, const void *pb)
 	return a->first < b->first ? -1 : a->first > b->first;
 }
 
-/* Sort, join what overlaps or touches. Return: how many are left. */
+/* Sort the ranges, and join those that overlap or touch. Return: how many are left */
 static unsigned int join(struct csw_comm_range *range, unsigned int n)
 {
 	unsigned int i, k = 0;
@@ -49,7 +49,7 @@ static unsigned int join(struct csw_comm_range *range, unsigned int n)
 	return n ? k + 1 : 0;
 }
 
-/* What all rules together let the sources of @rule do at @port */
+/* Make the entry for the sources of @rule at @port, from all rules that cover them. */
 static int make_entry(const struct switchd_admission *a, const struct port *port,
 		      const struct switchd_admit *rule, struct admitted *e, char *err, size_t len)
 {
@@ -87,7 +87,7 @@ static const struct admitted *find_entry(const struct admissions *in, const stru
 	return in->n ? bsearch(e, in->entry, in->n, sizeof(*e), by_key) : NULL;
 }
 
-/* Who is there already keeps its number: descriptors have it. */
+/* An entry that exists keeps its number, as descriptors refer to it. */
 static void name_entries(struct switchd *sw, struct admissions *to)
 {
 	const struct admitted *old;
@@ -101,7 +101,7 @@ static void name_entries(struct switchd *sw, struct admissions *to)
 	}
 }
 
-/* Entries of all ports, sorted; at most one for each rule and port */
+/* Make the entries of all ports, sorted. There is at most one for each rule and port. */
 static int make_entries(struct switchd *sw, const struct switchd_admission *a,
 			struct admissions *to, char *err, size_t len)
 {
@@ -116,7 +116,7 @@ static int make_entries(struct switchd *sw, const struct switchd_admission *a,
 		for (i = 0; i < a->rules; i++) {
 			if (!is_at(&a->rule[i], &sw->port[p]))
 				continue;
-			/* judged for a port that is away, too: it may come back */
+			/* Rules are also checked for a port that is away, as it may come back. */
 			if (make_entry(a, &sw->port[p], &a->rule[i], &to->entry[to->n], err, len)) {
 				free(to->entry);
 				return -1;
@@ -151,7 +151,9 @@ static int map_delete(struct switchd *sw, const struct admitted *e)
 	return ret;
 }
 
-/* Put what @to has and the map has not, or not so, into both the map and @has. */
+/*
+ * Put the entries of @to that are new or changed into the map. @has becomes what the map then has.
+ */
 static int put_entries(struct switchd *sw, const struct admissions *to, struct admissions *has)
 {
 	const struct admissions *now = &sw->admissions;
@@ -166,7 +168,7 @@ static int put_entries(struct switchd *sw, const struct admissions *to, struct a
 		if (new && (!old || memcmp(old, new, sizeof(*old)))) {
 			err = map_put(sw, new);
 			ret = ret ? ret : err;
-			/* what is refused leaves the map as it was */
+			/* the map still has the old entry */
 			new = err ? old : new;
 		}
 		if (new || old)
@@ -194,9 +196,9 @@ static int delete_entries(struct switchd *sw, const struct admissions *to, struc
 }
 
 /*
- * Make the map @to: first what is new or changed then, if all of that went well or @force, without
- * what is gone. What the map refuses stays as it is, and sw->admissions says what the map has
- * whatever happens. Return 0 or the first -errno.
+ * Make the map @to. First it gets what is new or changed. If all of that went well, or with @force,
+ * it then loses what is gone. sw->admissions always says what the map really has. Return: 0, or the
+ * first -errno
  */
 static int write_entries(struct switchd *sw, const struct admissions *to, bool force)
 {
@@ -215,7 +217,7 @@ static int write_entries(struct switchd *sw, const struct admissions *to, bool f
 	return ret ? ret : err;
 }
 
-/* Can the ports that there are do what @a needs? */
+/* Can the present ports do what @a needs? */
 static int check_ports(struct switchd *sw, const struct switchd_admission *a, char *err, size_t len)
 {
 	return a->on && !sw->admission.on ? ports_refuse_hidden(sw, err, len) : 0;
@@ -239,7 +241,10 @@ int admission_set(struct switchd *sw, const struct switchd_admission *a, char *e
 
 	if (switchd_admission_check(a, sw->opt, err, len) || make_entries(sw, a, &next, err, len))
 		return -1;
-	/* nobody meets half of it: refused until it is there, or let in until it is gone */
+	/*
+	 * No packet may meet half of the rules. So they apply only when all are there, and end
+	 * before any of them goes.
+	 */
 	if (!a->on)
 		__atomic_store_n(&sw->dp.config->admit, 0, __ATOMIC_RELEASE);
 	ret = write_entries(sw, &next, false);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Rules of admission as people write them: which sources may have the switch act for which
- * communicators, by which port. admission.c makes of them what the data plane has.
+ * Rules of admission as people write them: which sources may make the switch act, for which
+ * communicators, by which port. admission.c turns them into entries of the data plane.
  */
 #include <string.h>
 
 #include "setting.h"
 
-/* any, COMM or COMM-COMM */
+/* Parse any, COMM or COMM-COMM. */
 static bool take_range(const char *text, struct switchd_admit *rule)
 {
 	rule->first = 0;
@@ -15,7 +15,7 @@ static bool take_range(const char *text, struct switchd_admit *rule)
 	return !strcmp(text, "any") || parse_range(text, &rule->first, &rule->last);
 }
 
-/* any, or ADDRESS[/LEN] */
+/* Parse any, or ADDRESS[/LEN]. */
 static int parse_prefix(const char *option, char *text, struct switchd_admit *rule, char *err,
 			size_t len)
 {
@@ -33,7 +33,7 @@ static int parse_prefix(const char *option, char *text, struct switchd_admit *ru
 			      (int)strcspn(text, "/"), text, prefix.bits - CANARY_ADDR_IP4_START);
 }
 
-/* COMM[-COMM]:PREFIX[/LEN][%PORT] */
+/* Parse COMM[-COMM]:PREFIX[/LEN][%PORT]. */
 static int parse_rule(const char *option, char *text, struct switchd_admit *rule, char *err,
 		      size_t len)
 {
@@ -117,7 +117,7 @@ static int remove_rule(void *admission, char *text, char *err, size_t len)
 	switchd_admit_text(&rule, name, sizeof(name));
 	if (i == a->rules)
 		return switchd_refuse(err, len, "--revoke: there is no rule %s", name);
-	/* order means nothing */
+	/* the order of rules has no meaning */
 	a->rule[i] = a->rule[--a->rules];
 	return 0;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Programs on ports. XDP by bpf_link, which the kernel takes away with the process however
- * that ends. The clsact filter outlives a killed daemon (harmless: without the XDP program
- * nothing is marked for it) and is recognised by its handle and program name at the next
- * start; the handle also remembers whether the qdisc is ours to delete.
+ * Programs on ports. XDP is attached by bpf_link, which the kernel removes with the process however
+ * that ends. The clsact filter outlives a killed daemon. That is harmless: without the XDP program
+ * nothing is marked for it. The next daemon recognises it by its handle and program name. The
+ * handle also says whether the qdisc is ours to delete.
  */
 #include <errno.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static int program_name(uint32_t id, char *name, size_t len)
 	return ret;
 }
 
-/* Is there an XDP program already? Nothing of another's is ever replaced. */
+/* Refuse a port that has an XDP program already. Programs of others are never replaced. */
 int port_refuse_taken(struct switchd *sw, const struct port *port)
 {
 	char name[BPF_OBJ_NAME_LEN] = "?";
@@ -57,11 +57,14 @@ int port_refuse_taken(struct switchd *sw, const struct port *port)
 	return -EBUSY;
 }
 
-/* A driver may run programs and yet take no frames that others redirect to it: they vanish. */
+/*
+ * A driver may run XDP programs and yet take no frames that others redirect to it. Such frames
+ * vanish.
+ */
 static void check_redirects(struct switchd *sw, struct port *port)
 {
 	port->features_known = !driver_features(port, &port->features);
-	/* a veth's depend on its other end, which is looked at later */
+	/* the features of a veth depend on its other end, which is checked later */
 	if (!port->features_known || port->features & DRIVER_NDO_XMIT ||
 	    port->mode == CSW_SHAPED || !strcmp(port->kind, "veth"))
 		return;
@@ -116,7 +119,7 @@ static bool tc_find(const struct port *port, uint32_t handle, uint32_t *id)
 	return true;
 }
 
-/* What did an earlier daemon leave here? Return its handle, 0 if nothing, -errno. */
+/* What did an earlier daemon leave here? Return: its handle, 0 if nothing, or -errno */
 static int tc_leftover(struct switchd *sw, const struct port *port)
 {
 	static const uint32_t handles[] = { TC_HANDLE_OURS, TC_HANDLE_FOUND };
@@ -196,7 +199,7 @@ static int count_cb(const struct nlmsghdr *nlh, void *arg)
 	return MNL_CB_OK;
 }
 
-/* Somebody else may have put filters (a fault injector, say) on the qdisc that we made */
+/* Somebody else, such as a fault injector, may have put filters on the qdisc that we made. */
 static bool qdisc_used(struct switchd *sw, const struct port *port)
 {
 	static const uint32_t parents[] = {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * What waits at the ports: one map and one set of tracepoint programs for all switches of a
- * machine. The first switch loads them, later ones find them by their names and hold on to them,
- * too; the kernel takes them away with the last one, however that ends. Nothing is pinned, so
+ * machine. The first switch loads them. Later ones find them by their names and hold on to them,
+ * too. The kernel removes them with the last switch, however that ends. Nothing is pinned, so
  * nothing can be left behind, and no file system has to be visible in every namespace.
  *
- * The programs take the disciplines' own word for what waits, so it does not matter what they
- * have missed, unless nothing follows. A switch that is killed leaves the entries of its ports, whose
- * key is never used again unless a new switch takes the same ports.
+ * The programs read how much waits from the disciplines themselves. So missed events do not matter
+ * if another one follows. A switch that is killed leaves the entries of its ports. Their key is
+ * never used again unless a new switch takes the same ports.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -49,7 +49,7 @@ static bool is_our_map(int fd, uint32_t *id)
 	       info.max_entries == CSW_BACKLOG_PORTS;
 }
 
-/* Which of the programs is it, if it uses the map @map? */
+/* Return: which of the programs it is, if it uses the map @map */
 static int which_program(uint32_t prog, uint32_t map)
 {
 	uint32_t maps[8] = { 0 }, size, i;
@@ -86,7 +86,7 @@ static void drop(struct backlog *b)
 	b->map_fd = -1;
 }
 
-/* The attachments that feed the map @map: all of them, or it is of no use. */
+/* Find the attachments that feed the map @map. Without all of them the map is of no use. */
 static bool take_links(struct backlog *b, uint32_t map)
 {
 	struct bpf_link_info info;
@@ -154,7 +154,10 @@ static int make(struct backlog *b)
 	return ret;
 }
 
-/* The kernel keeps it for good; without it entries could not be told apart */
+/*
+ * The kernel never gives this cookie to another namespace. Without it, entries of namespaces could
+ * not be told apart.
+ */
 static uint64_t netns_cookie(void)
 {
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -174,7 +177,7 @@ void backlog_open(struct switchd *sw)
 	int lock, ret = 0;
 
 	b->netns = netns_cookie();
-	/* two that start at the same time shall not load it twice */
+	/* switches that start at the same time must not load it twice */
 	lock = open(LOCK_FILE, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
 	if (!b->netns)
 		ret = -EOPNOTSUPP;
@@ -198,7 +201,7 @@ void backlog_close(struct switchd *sw)
 
 /* ---- how much may wait at a port ---- */
 
-/* Where the disciplines do not say: as many packets as the device's queue has */
+/* Bytes that may wait, if the disciplines do not say: as many packets as the device's queue has */
 uint32_t backlog_limit_by(const struct port *port, const struct qdisc *qdisc)
 {
 	uint64_t bytes = qdisc->bytes;
@@ -258,10 +261,10 @@ static bool entry_read(struct switchd *sw, const struct port *port, struct csw_b
 }
 
 /*
- * A kernel may pass tracing programs by, for instance in softirqs that interrupt certain
- * processes. The next event makes up for one that was missed. If there is none, the entry goes on
- * to say that something waits. The data plane takes that for nothing after a while; here the
- * discipline is asked. Only the programs change entries, for they may be about to do so.
+ * The kernel may skip tracing programs, for instance in softirqs that interrupt certain processes.
+ * The next event makes up for a missed one. If there is none, the entry goes on to say that
+ * something waits. The data plane ignores it after a while, and here the discipline is asked. Only
+ * the programs change entries, as they may be about to do so.
  */
 static bool entry_stale(const struct csw_backlog *b, uint64_t now)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What a switch needs from its machine: privileges, an address, a kernel that forwards what
- * the data plane leaves to it.
+ * What a switch needs from its machine: privileges, an address, and a kernel that forwards what the
+ * data plane leaves to it
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -76,7 +76,7 @@ static int address_cb(const struct nlmsghdr *nlh, void *arg)
 	return MNL_CB_OK;
 }
 
-/* The address that other switches and hosts answer to: it has to be this machine's */
+/* The address of the switch has to belong to this machine. */
 int check_address(struct switchd *sw)
 {
 	struct ifaddrmsg ifa = { .ifa_family = AF_INET };
@@ -130,7 +130,7 @@ static int sysctl_write(const char *path, int value)
 	return ret;
 }
 
-/* @path has the value @bad: set it to @good if we may, else say what that means */
+/* If @path has the value @bad, set it to @good if that is allowed, or say what it means. */
 static void sysctl_want(struct switchd *sw, const char *dev, const char *what, int bad, int good,
 			const char *meaning)
 {
@@ -167,7 +167,7 @@ void check_sysctls(struct switchd *sw)
 		dev = sw->port[i].option->name;
 		if (strchr(dev, '/'))
 			continue;
-		/* the larger one of "all" and the device's counts */
+		/* the kernel uses the larger one of "all" and the device's value */
 		sysctl_want(sw, dev, "rp_filter", 1, 2,
 			    "packets that come by another path than answers take are dropped");
 		if (strict)

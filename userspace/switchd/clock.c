@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The clock: emits blocks that are due and that no traffic carried away, by running
- * canary_flush on live frames. It sleeps until the deadline of the first block that is still
- * collecting, and without any deadline once the queue is empty, until a program writes to the
- * "wake" ring buffer. A live frame pretends to be received on a port, so that one which is
- * passed on to the kernel meets that port's tc filter.
+ * The clock emits blocks that are due and that no traffic carried away. It runs canary_flush on
+ * live frames. It sleeps until the deadline of the first block that is still collecting. When the
+ * queue is empty, it sleeps until a program writes to the "wake" ring buffer. A live frame pretends
+ * to be received on a port, so that it meets the tc filter of that port if it is passed to the
+ * kernel.
  *
- * Programs take blocks only while this thread says that it works: see beat(). If it hangs, or
- * cannot emit, or if the main thread hangs, packets are forwarded as by a router until it does.
+ * Programs take blocks only while this thread says that it works, see beat(). If this thread hangs
+ * or cannot emit, or if the main thread hangs, packets are forwarded as by a plain router.
  */
 #include <errno.h>
 #include <sched.h>
@@ -27,16 +27,16 @@
 #define NS_PER_S	1000000000ULL
 #define BURST		256	/* frames between two looks at the stop flag */
 #define LOOK_AHEAD	64	/* queue entries examined for one that is still collecting */
-#define STUCK_NS	200000	/* the head does not move: somebody holds the lock */
+#define STUCK_NS	200000	/* pause if the head does not move, as somebody holds the lock */
 #define NAP_NS		(NS_PER_S / 10)	/* longest sleep; also after an error */
-#define NAP_EMPTY_MS	500		/* the same while nothing is queued */
+#define NAP_EMPTY_MS	500		/* longest sleep while nothing is queued */
 #define NAP_DRAIN_NS	(NS_PER_S / 1000)
-#define BEAT_NS		(2 * NS_PER_S)	/* programs take blocks for so long after a beat */
-#define HANG_NS		(10 * NS_PER_S)	/* so long after the main loop's last turn there are none */
-#define BEAT_AGAIN_NS	(NS_PER_S / 10)	/* not each time: programs write to that memory */
+#define BEAT_NS		(2 * NS_PER_S)	/* after a beat, programs take blocks for this time */
+#define HANG_NS		(10 * NS_PER_S)	/* the main loop hangs if its last turn was so long ago */
+#define BEAT_AGAIN_NS	(NS_PER_S / 10)	/* between beats: programs use that memory */
 #define RT_PRIORITY	10
 
-/* Large enough for the largest block; the program writes headers and cuts the frame */
+/* Large enough for the largest block. The program writes headers and cuts the frame. */
 #define FRAME_SIZE	(ETH_HLEN + CANARY_IP_OVERHEAD + CANARY_PAYLOAD_MAX)
 
 static uint8_t frame[FRAME_SIZE];
@@ -69,13 +69,13 @@ void clock_turned(struct switchd *sw)
 	__atomic_store_n(&sw->clock.turned, sw_now(), __ATOMIC_RELAXED);
 }
 
-/* Routes and neighbours of a main thread that hangs are those of long ago. It turns every tick. */
+/* If the main thread hangs, routes and neighbours are out of date. It normally turns every tick. */
 static bool main_hangs(const struct clock *c, uint64_t now)
 {
 	return now > __atomic_load_n(&c->turned, __ATOMIC_RELAXED) + HANG_NS;
 }
 
-/* Blocks that are taken from now on are sent on, or (when draining) none is */
+/* Tell programs that blocks will be sent on, or, when draining, that they must not take any. */
 static void beat(struct switchd *sw)
 {
 	uint64_t *until = (uint64_t *)&sw->dp.queue_ctl->open_until, now = sw_now();
@@ -99,7 +99,7 @@ static const struct csw_queue_entry *entry(const struct dataplane *dp, uint32_t 
 	return &dp->queue[i & (dp->queue_len - 1)];
 }
 
-/* Called by the main thread now and then */
+/* Called by the main thread with every tick */
 void clock_tick(struct switchd *sw)
 {
 	uint64_t errors = __atomic_load_n(&sw->clock.errors, __ATOMIC_RELAXED);
@@ -111,7 +111,7 @@ void clock_tick(struct switchd *sw)
 	sw->clock.errors_told = errors;
 }
 
-/* One live frame through canary_flush */
+/* Run canary_flush with one live frame. */
 static int flush_one(struct switchd *sw)
 {
 	struct clock *c = &sw->clock;
@@ -137,7 +137,10 @@ static int flush_one(struct switchd *sw)
 	return ret;
 }
 
-/* Nothing is queued: an emission that failed is tried without a block, or nobody would take any. */
+/*
+ * Nothing is queued. After a failed emission, try one without a block. Otherwise no block would
+ * ever be taken again.
+ */
 static uint64_t emit_nothing(struct switchd *sw)
 {
 	if (!sw->clock.failed)
@@ -145,7 +148,7 @@ static uint64_t emit_nothing(struct switchd *sw)
 	return flush_one(sw) ? sw_now() + NAP_NS : 0;
 }
 
-/* Emit what is due. Return the time to look again (0: at once); ~0: the queue is empty. */
+/* Emit what is due. Return: the time to look again (0: at once); ~0 if the queue is empty */
 static uint64_t emit(struct switchd *sw)
 {
 	const struct dataplane *dp = &sw->dp;
@@ -168,8 +171,8 @@ static uint64_t emit(struct switchd *sw)
 }
 
 /*
- * Slots of blocks that were completed stay in the queue until they are due. Sleep past them, and
- * past what has longer to wait: whatever is queued from now on is due a whole timeout from now.
+ * Slots of completed blocks stay in the queue until they are due. Sleep past them, and past blocks
+ * whose deadline has moved. What is queued from now on is due in at least one timeout.
  */
 static uint64_t next_deadline(const struct dataplane *dp)
 {
@@ -206,7 +209,10 @@ static void sleep_until(uint64_t when)
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
 }
 
-/* Nothing queued: programs wake us, or the next beat. Who enqueues after this sees the flag. */
+/*
+ * Sleep while nothing is queued. Programs that enqueue after the flag is set wake this thread. It
+ * also has to wake for the next beat.
+ */
 static void sleep_empty(struct switchd *sw)
 {
 	struct csw_queue_ctl *ctl = sw->dp.queue_ctl;
@@ -214,7 +220,7 @@ static void sleep_empty(struct switchd *sw)
 	uint32_t head;
 
 	__atomic_store_n(&ctl->sleeping, 1, __ATOMIC_SEQ_CST);
-	/* in this order: what goes back to the end moves the tail first */
+	/* The order matters: a slot that is queued again moves the tail before the head. */
 	head = __atomic_load_n(&ctl->head, __ATOMIC_SEQ_CST);
 	if (head == __atomic_load_n(&ctl->tail, __ATOMIC_SEQ_CST)) {
 		epoll_wait(sw->clock.epoll, &event, 1, NAP_EMPTY_MS);
@@ -231,7 +237,7 @@ static void *clock_main(void *arg)
 	uint64_t next, deadline, nap;
 
 	prctl(PR_SET_NAME, "clock");
-	/* the default slack of 50 us would be most of a short timeout */
+	/* The default slack of 50 us would be most of a short timeout. */
 	prctl(PR_SET_TIMERSLACK, 1UL);
 	while (!stopping(c)) {
 		beat(sw);
@@ -288,10 +294,10 @@ int clock_start(struct switchd *sw)
 		ret = -errno;
 		goto fail;
 	}
-	/* before the first packet comes */
+	/* This has to happen before the first packet comes. */
 	clock_turned(sw);
 	beat(sw);
-	/* signals are the main thread's */
+	/* The main thread gets all signals. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	ret = -pthread_create(&c->thread, NULL, clock_main, sw);
@@ -342,7 +348,7 @@ void clock_stop(struct switchd *sw)
 	c->stop_fd = -1;
 }
 
-/* Any port with an XDP program will do */
+/* Choose a port with an XDP program; any will do. */
 void clock_choose_ingress(struct switchd *sw)
 {
 	uint32_t ifindex = 0;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The control socket, /run/canary/switch-NAME.sock: a client sends "json\n" or "text\n" and gets
- * the state of the switch, "netns\n" and gets the inode of its network namespace, or "set\n", lines
- * "SETTING VALUE\n" and an empty one, and gets "ok\n" or a complaint; "try\n" instead of "set\n"
- * changes nothing. Everybody may look, root and the daemon's user may change. The main loop waits
- * for no client, and clients that say nothing do not keep others out.
+ * The control socket, /run/canary/switch-NAME.sock. A client sends one of these requests:
+ *	"json\n" or "text\n": it gets the state of the switch
+ *	"netns\n": it gets the inode of the switch's network namespace
+ *	"set\n", lines "SETTING VALUE\n" and an empty line: it gets "ok\n" or an error message
+ *	"try\n" instead of "set\n": the same, but nothing changes
+ * Everybody may look. Root and the daemon's user may change settings. The main loop does not wait
+ * for clients, and silent clients do not keep others out.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,13 +21,13 @@
 #include "internal.h"
 
 #define ANSWER_MAX	(1 << 20)
-#define SILENT_NS	2000000000ULL	/* a client may say nothing for so long */
+#define SILENT_NS	2000000000ULL	/* how long a client may be silent */
 
 /* Is somebody listening at @path? */
 static bool in_use(const struct sockaddr_un *sun)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	/* it hangs, and as many as may wait for it do */
+	/* EAGAIN: it hangs, and its queue of waiting clients is full */
 	bool used = fd >= 0 && (!connect(fd, (const struct sockaddr *)sun, sizeof(*sun)) ||
 				errno == EAGAIN);
 
@@ -49,7 +51,7 @@ int control_open(struct switchd *sw)
 		sw_error(sw, "a switch of that name is running already (--name gives another)");
 		return -EADDRINUSE;
 	}
-	unlink(sun.sun_path);	/* of a killed daemon */
+	unlink(sun.sun_path);	/* left by a killed daemon */
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0 || bind(fd, (struct sockaddr *)&sun, sizeof(sun)) || listen(fd, SOMAXCONN)) {
 		sw_error(sw, "cannot listen at %s: %s", sun.sun_path, strerror(errno));
@@ -57,7 +59,7 @@ int control_open(struct switchd *sw)
 			close(fd);
 		return -errno;
 	}
-	/* looking is harmless, so everybody may: see may_change() */
+	/* Looking is harmless, so everybody may connect: see may_change(). */
 	if (chmod(sun.sun_path, 0666))
 		sw_warn(sw, "%s: %s", sun.sun_path, strerror(errno));
 	c->fd = fd;
@@ -65,7 +67,7 @@ int control_open(struct switchd *sw)
 	return 0;
 }
 
-/* -1: nobody's */
+/* Return: user of the client; -1 if that is unknown */
 static uid_t user_of(int fd)
 {
 	struct ucred peer;
@@ -74,7 +76,7 @@ static uid_t user_of(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) ? (uid_t)-1 : peer.uid;
 }
 
-/* Looking is everybody's, changing only who could have started the daemon */
+/* Only those who could have started the daemon may change settings. */
 static bool may_change(int fd)
 {
 	uid_t uid = user_of(fd);
@@ -82,7 +84,10 @@ static bool may_change(int fd)
 	return uid == 0 || uid == geteuid();
 }
 
-/* @text: lines "SETTING VALUE" and an empty one. @try: only say whether they would be taken. */
+/*
+ * Change settings. @text: lines "SETTING VALUE" and an empty one. @try: only say whether they would
+ * be taken
+ */
 static void change(struct switchd *sw, int fd, char *text, bool try, FILE *out)
 {
 	char err[256] = "", said[201], *p;
@@ -124,7 +129,10 @@ static void answer(struct switchd *sw, int fd, char *request)
 	else
 		fprintf(out, "unknown request\n");
 	if (!fclose(out)) {
-		/* by force, or the system's limit cuts it short */
+		/*
+		 * An ordinary send buffer is limited by the system, which would cut the answer
+		 * short.
+		 */
 		if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room)))
 			setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
 		if (send(fd, text, len, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)len)
@@ -149,8 +157,8 @@ static unsigned int places_of(const struct control *c, uid_t uid)
 }
 
 /*
- * Of those that are not root's, or of all: the oldest of the user that has most; NULL: none. So a
- * user cannot drive out who has fewer.
+ * Choose a client that has to go, not one of root's unless @all: the oldest one of the user with
+ * most clients. So a user cannot drive out another one who has fewer. Return: NULL if there is none
  */
 static struct control_client *who_goes(struct control *c, bool all)
 {
@@ -171,8 +179,8 @@ static struct control_client *who_goes(struct control *c, bool all)
 }
 
 /*
- * A free place, or that of who is silent: so nobody keeps others out by doing nothing. Who may
- * change settings does not make room for who may not.
+ * Find a free place, or free that of a client. So nobody keeps others out by being silent. A client
+ * that may change settings does not have to make room for one that may not.
  */
 static struct control_client *place(struct control *c, bool owner)
 {
@@ -198,7 +206,7 @@ void control_accept(struct switchd *sw)
 	unsigned int n;
 	int fd;
 
-	/* not for ever: the rest comes after what else there is to do */
+	/* The number is limited, as other work waits. The rest comes later. */
 	for (n = 0; n < CONTROL_CLIENTS; n++) {
 		fd = accept4(c->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0)
@@ -219,8 +227,8 @@ void control_accept(struct switchd *sw)
 }
 
 /*
- * Questions of others get a tenth of a processor: they are put off, and asked for again later.
- * Until then nothing is heard of who asked, not even that it is gone.
+ * Questions of ordinary users get a tenth of a processor. So put a client off, or let it ask again.
+ * A client that is put off is not watched, so that even its end is not noticed.
  */
 static bool put_off(struct switchd *sw, struct control_client *client, bool waits)
 {
@@ -249,7 +257,7 @@ void control_serve(struct switchd *sw, unsigned int i, uint32_t events)
 	if (!c->client[i].owner && start < c->others_at && put_off(sw, &c->client[i], true))
 		return;
 	n = recv(c->client[i].fd, request, sizeof(request) - 1, 0);
-	/* the place was another one's when the event came */
+	/* the event was for the client that had this place before */
 	if (n < 0 && errno == EAGAIN)
 		return;
 	if (n > 0) {
@@ -261,7 +269,10 @@ void control_serve(struct switchd *sw, unsigned int i, uint32_t events)
 	leave(&c->client[i]);
 }
 
-/* Who says nothing goes, who was put off gets a turn. Return: when next, UINT64_MAX for never */
+/*
+ * Close silent clients, and let those that were put off ask. Return: next time for that;
+ * UINT64_MAX: never
+ */
 uint64_t control_settle(struct switchd *sw)
 {
 	uint64_t now = sw_now(), next = UINT64_MAX;

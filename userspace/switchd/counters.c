@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Counters of the data plane: per processor in the map, summed here. Names and order come
- * from the headers that the programs are compiled from.
+ * Counters of the data plane. The map has them for each processor, and they are summed here. Names
+ * and order come from the headers that the programs are compiled from.
  */
 #include <arpa/inet.h>
 #include <stdlib.h>

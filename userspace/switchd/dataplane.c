@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The data plane: programs and maps are loaded with sizes by options, the configuration is
- * filled in and what the clock and the reports look at is mapped. The only file that knows
+ * The data plane. It loads programs and maps, with sizes from the options, fills in the
+ * configuration, and maps the memory that the clock and the reports look at. No other file knows
  * the skeleton.
  */
 #include <errno.h>
@@ -21,7 +21,7 @@
 
 static bool verbose;
 
-/* libbpf explains itself only when asked: the errors that matter get a message of ours */
+/* Print libbpf's messages only if asked for. Important errors have messages of ours. */
 static int print(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
 	return verbose ? vfprintf(stderr, fmt, ap) : 0;
@@ -89,7 +89,10 @@ static int draw(void *secret, size_t len)
 	return getrandom(secret, len, 0) == (ssize_t)len ? 0 : -EIO;
 }
 
-/* What canary_tc knows canary_xdp by; 0 is what it wipes with. */
+/*
+ * Draw the number by which canary_tc recognises metadata of canary_xdp. 0 is not used, as canary_tc
+ * overwrites metadata with it.
+ */
 static int draw_meta(struct canary_switch *s)
 {
 	uint64_t secret = 0;
@@ -100,7 +103,10 @@ static int draw_meta(struct canary_switch *s)
 	return ret;
 }
 
-/* More sources than a block has room for: said at first, and again when there are twice as many. */
+/*
+ * Report that blocks have more sources than room for children: the first time, and each time the
+ * number has doubled.
+ */
 static void tell_crowded(struct switchd *sw)
 {
 	uint64_t n = counters_read_one(sw, CSW_BYPASS_CHILDREN);
@@ -112,7 +118,7 @@ static void tell_crowded(struct switchd *sw)
 		(unsigned long long)n, sw->opt->children, CSW_CHILDREN_MAX);
 }
 
-/* The other one first, then say that it is the one: programs never see half of it. */
+/* Write the unused secret first, and then switch to it. So programs never see half of a secret. */
 static void change_secret(struct switchd *sw)
 {
 	struct csw_config *c = sw->dp.config;
@@ -130,13 +136,13 @@ void dataplane_tick(struct switchd *sw)
 	tell_crowded(sw);
 }
 
-/* What it adapted to is kept as far as the new bounds allow. */
+/* Set new bounds. The adapted timeout is kept as far as they allow it. */
 static void set_timeout(struct csw_config *c, __u64 *timeout, const struct switchd_options *o)
 {
 	uint64_t now = __atomic_load_n(timeout, __ATOMIC_RELAXED), next = now;
 
 	if (!c->timeout_max || !o->timeout_max)
-		next = 0;	/* it was, or is to be, constant: begin with what was said */
+		next = 0;	/* it is or was constant: begin with the configured one */
 	else if (now && now < o->timeout_min)
 		next = o->timeout_min;
 	else if (now > o->timeout_max)
@@ -163,7 +169,7 @@ static void configure(struct switchd *sw)
 	struct csw_config *c = sw->dp.config;
 
 	c->addr = sw->address;
-	c->id = canary_addr_ip4(&c->addr);	/* unique where addresses are */
+	c->id = canary_addr_ip4(&c->addr);	/* unique where addresses are unique */
 	c->port = htons(CANARY_PORT_BASE);
 	c->slot_mask = sw->dp.slots - 1;
 	c->queue_mask = sw->dp.queue_len - 1;
@@ -203,7 +209,7 @@ int dataplane_load(struct switchd *sw)
 		ret = canary_switch__load(dp->skel);
 	if (ret)
 		goto fail;
-	/* loading moved the variables */
+	/* the variables move when the programs are loaded */
 	dp->config = &dp->skel->bss->config;
 	dp->queue_ctl = &dp->skel->bss->queue_ctl;
 	take_fds(dp);
@@ -225,7 +231,7 @@ unload:
 	return ret;
 }
 
-/* The program for long packets alone, with the maps and variables of the others */
+/* Load the program for long packets, with the maps and variables of the others. */
 static int load_long(struct dataplane *dp)
 {
 	struct canary_switch *s = canary_switch__open();

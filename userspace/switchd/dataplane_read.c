@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* What the mapped data plane holds: anybody may look. */
+/* Reads the mapped data plane. Every part of the daemon may do that. */
 #include "internal.h"
 
 size_t dataplane_memory(const struct dataplane *dp)

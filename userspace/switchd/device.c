@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What a device is, and whether it does as a port: XDP has to see all that comes by it, as it
- * came, and nobody else may take it first.
+ * What a device is, and whether it can be a port. XDP has to see all that comes by it, unchanged,
+ * and nobody else may take it first.
  */
 #include <errno.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 #include "internal.h"
 
-/* Devices whose packets XDP sees at others, or that share another's */
+/* Devices whose packets XDP sees at other devices, or that share those of another one */
 static const struct {
 	const char *kind, *what, *instead;
 } uppers[] = {
@@ -48,7 +48,10 @@ static int kind_cb(const struct nlmsghdr *nlh, void *kind)
 	return MNL_CB_OK;
 }
 
-/* Of the device below @port, which is in this namespace if there is no number of another */
+/*
+ * Describe the device below @port. It is in this namespace unless the kernel gives the number of
+ * another one.
+ */
 static void lower_kind(struct switchd *sw, const struct port *port, char kind[DEVICE_KIND])
 {
 	char buf[MNL_NLMSG_HDRLEN + 128] __attribute__((aligned(8))) = { 0 };
@@ -85,7 +88,10 @@ int device_refuse(struct switchd *sw, const struct port *port)
 	return -EINVAL;
 }
 
-/* Its packets go to the master, or by the routes of one: we send by those of the main table. */
+/*
+ * Packets of such a port go to its master, or by the routes of a VRF. The switch only follows those
+ * of the main table.
+ */
 bool device_captive(const struct port *port)
 {
 	return port->master;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What drivers say that they can do with XDP: generic netlink, family "netdev", Linux 6.3 and
- * later. Its numbers are here because headers of older systems lack them.
+ * What drivers say about XDP. It comes from generic netlink, family "netdev", in Linux 6.3 and
+ * later. The numbers are defined here, as headers of older systems lack them.
  */
 #include <errno.h>
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Configured fan-ins in the data plane. Only differences are written: what is configured before and
- * afterwards holds all the time. What the map refuses when it is to be as before is
- * tried again by the next tick.
+ * Configured fan-ins in the data plane. Only differences are written, so what does not change
+ * applies all the time. If old values cannot be restored after an error, the next tick tries again.
  */
 #include <errno.h>
 #include <string.h>
@@ -22,7 +21,7 @@ static struct configured_fan_in *find(struct configured_fan_ins *in, const struc
 	return NULL;
 }
 
-/* As the map is to have it: a prefix once, the last one that was named counts */
+/* Collect the entries for the map. If a prefix occurs twice, the last one counts. */
 static void collect(struct configured_fan_ins *to, const struct switchd_options *o)
 {
 	struct configured_fan_in *entry, next;
@@ -79,7 +78,7 @@ int fan_in_set(struct switchd *sw, const struct switchd_options *o)
 	unsigned int i;
 
 	collect(&to, o);
-	/* packets only look into the map if there is something: say that first */
+	/* Packets look into the map only if it has entries, so set this before the first one. */
 	c->fan_ins_configured = has->n + to.n;
 	for (i = has->n; i-- > 0;) {
 		if (find(&to, &has->entry[i].key))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Nouns of the switch daemon and what they do for each other. The main thread owns
- * everything; the clock thread only touches struct clock and the mapped data plane.
+ * The parts of the switch daemon, and what they do for each other. The main thread owns everything.
+ * The clock thread only touches struct clock and the mapped data plane.
  */
 #ifndef CANARY_SWITCHD_INTERNAL_H
 #define CANARY_SWITCHD_INTERNAL_H
@@ -33,22 +33,25 @@ void sw_debug(const struct switchd *sw, const char *fmt, ...);
 
 /* rtnl.c: rtnetlink requests and notifications */
 struct rtnl {
-	struct mnl_socket *ask;		/* requests and dumps, blocking */
-	struct mnl_socket *hear;	/* multicast, non-blocking */
+	struct mnl_socket *ask;		/* for requests and dumps; blocking */
+	struct mnl_socket *hear;	/* for notifications; non-blocking */
 	unsigned int seq;
 };
 
 int rtnl_open(struct rtnl *nl);
-/* Nobody waits for an answer without limit; then, as whenever nothing is received, this is why. */
+/* Limit how long to wait for an answer. rtnl_why() then says why nothing was received. */
 int rtnl_limit(struct mnl_socket *nl);
 int rtnl_why(void);
 void rtnl_close(struct rtnl *nl);
-/* Send @nlh, give what comes back to @cb (may be NULL). Return 0 or -errno. */
+/* Send @nlh and give each answer to @cb, which may be NULL. Return: 0 or -errno */
 int rtnl_talk(struct rtnl *nl, struct nlmsghdr *nlh, mnl_cb_t cb, void *arg);
-/* Dump: @size bytes of a zeroed family header @header follow the netlink header. */
+/*
+ * Request a dump. @size bytes of the family's header @header, which is zeroed, follow the netlink
+ * header.
+ */
 int rtnl_dump(struct rtnl *nl, uint16_t type, const void *header, size_t size, mnl_cb_t cb,
 	      void *arg);
-/* Attributes by type, of a message after @offset or inside of @nest */
+/* Collect attributes by type: those of a message behind @offset, or those inside @nest. */
 void rtnl_attrs(const struct nlmsghdr *nlh, size_t offset, const struct nlattr **tb, int max);
 void rtnl_attrs_nested(const struct nlattr *nest, const struct nlattr **tb, int max);
 
@@ -60,31 +63,37 @@ struct dataplane {
 	const struct csw_queue_entry *queue;
 	const struct csw_descriptor *descriptors;
 	const struct csw_fan_in *fan_ins;
-	size_t descriptor_size;		/* distance of two in the map */
+	size_t descriptor_size;		/* distance of two descriptors in the map */
 	size_t queue_bytes, descriptors_bytes, fan_ins_bytes;
 	uint32_t slots, queue_len;
 	int xdp_fd, tc_fd, flush_fd;
 	int xdp_long_fd;		/* negative: not loaded yet */
 	int ports_fd, devmap_fd, routes_fd, neighbours_fd, counters_fd, wake_fd, admissions_fd;
 	int fan_in_config_fd, vlans_fd;
-	uint64_t crowded;		/* bypassed for want of children, as last told */
+	uint64_t crowded;		/* lacked room for a child, as last reported */
 	uint32_t routes_max, neighbours_max, ports_max;
 };
 
 int dataplane_load(struct switchd *sw);
 void dataplane_unload(struct switchd *sw);
-/* XDP for drivers that need several pages for a packet; loaded when the first one does, or -errno */
+/*
+ * Load the program for drivers that need several pages for a packet, when the first one comes.
+ * Return: -errno if that fails
+ */
 int dataplane_long(struct switchd *sw);
-/* Cookies of bypassed contributions are good for one to two ticks; what went wrong is said */
+/* Change the secret. Cookies are valid for one to two ticks. Also report what went wrong. */
 void dataplane_tick(struct switchd *sw);
-/* Values of @sw->now, one by one: a packet may still meet old ones beside new ones */
+/* Write the values of @sw->now one by one. A packet may meet old and new ones. */
 void dataplane_set(struct switchd *sw);
 
-/* dataplane_read.c: what it holds */
-/* Bytes of the maps whose size the options decide */
+/* dataplane_read.c: reading it */
+/* Size of the maps that depend on options */
 size_t dataplane_memory(const struct dataplane *dp);
 uint64_t dataplane_timeout(const struct dataplane *dp);
-/* Blocks that are held, and those whose results may come any moment, as of @since (ns) */
+/*
+ * Number of blocks that are held, and of those whose result may come at any moment, as of @since
+ * (ns)
+ */
 struct holding {
 	uint32_t collecting, sent;
 };
@@ -95,7 +104,7 @@ static inline const struct csw_descriptor *dataplane_slot(const struct dataplane
 	return (const void *)((const char *)dp->descriptors + (size_t)i * dp->descriptor_size);
 }
 
-/* Soft state that has not expired at @now? */
+/* Is it soft state that has not expired at @now? */
 static inline bool dataplane_in_use(const struct dataplane *dp, const struct csw_descriptor *d,
 				    uint64_t now)
 {
@@ -104,12 +113,12 @@ static inline bool dataplane_in_use(const struct dataplane *dp, const struct csw
 	return d->state != CSW_FREE && (born >= now || now - born <= dp->config->lifetime_ns);
 }
 
-/* What a discipline says of an entry with @said bytes, and no event since @changed */
+/* What the discipline says waits, for an entry that had @said bytes and no event since @changed */
 struct backlog_word {
 	uint32_t said;			/* 0: never asked */
 	uint32_t waiting;
 	uint64_t changed;
-	uint32_t missed;		/* how often the entry said something else */
+	uint32_t missed;		/* how often the discipline disagreed */
 };
 
 /* port.c: a device of the switch */
@@ -117,17 +126,17 @@ struct backlog_word {
 
 enum port_tags {
 	TAGS_UNKNOWN,
-	TAGS_SEEN,	/* tags of VLANs are in the frames that XDP sees */
+	TAGS_SEEN,	/* XDP sees frames with their VLAN tags */
 	TAGS_HIDDEN,
 };
 
 #define DEVICE_KIND	16
 
 enum port_peer {
-	PEER_NONE,	/* no veth */
+	PEER_NONE,	/* the port is no veth */
 	PEER_OK,	/* takes redirected frames */
 	PEER_DEAF,	/* neither GRO nor XDP: redirected frames vanish */
-	PEER_UNKNOWN,	/* in a namespace that cannot be looked into */
+	PEER_UNKNOWN,	/* it is in a namespace that cannot be opened */
 };
 
 struct port {
@@ -137,7 +146,7 @@ struct port {
 	uint32_t mtu;
 	uint32_t txqlen;		/* packets */
 	uint64_t rate;			/* bytes a second, 0: unknown */
-	uint32_t queue;			/* bytes that may wait at its egress, 0: unknown */
+	uint32_t queue;			/* bytes that may wait to be sent, 0: unknown */
 	struct backlog_word word;
 	uint32_t flags;			/* IFF_* */
 	uint16_t type;			/* ARPHRD_* */
@@ -147,37 +156,37 @@ struct port {
 	char master_kind[DEVICE_KIND];
 	unsigned int peer_ifindex;	/* of a VLAN: the device below it */
 	int peer_nsid;			/* -1: this namespace */
-	struct csw_vlan_key vlan;	/* as the device below it sees its frames; 0: it is none */
-	struct csw_vlan_key vlan_put;	/* what the data plane has of that */
+	struct csw_vlan_key vlan;	/* its tag at the device below; 0: it is no VLAN */
+	struct csw_vlan_key vlan_put;	/* what the data plane has of @vlan */
 	enum port_peer peer;
 	enum port_tags tags;
-	bool tags_off;			/* rxvlan is off, or somebody switched it on */
-	uint8_t rx_was, tx_was;		/* what was switched off there, and at the other end */
-	uint8_t tags_looks;		/* since the last tick */
+	bool tags_off;			/* rxvlan is off, by us or by others */
+	uint8_t rx_was, tx_was;		/* features switched off here and at the other end */
+	uint8_t tags_looks;		/* number of looks since the last tick */
 	bool features_known;
 	uint64_t features;		/* DRIVER_* */
 	int xdp_link;			/* fd of the bpf_link, or -1 */
 	bool xdp_native;
 	bool tc_attached;
 	bool qdisc_ours;
-	bool dirty;			/* the data plane does not have it as it is */
-	unsigned int stale;		/* former ifindex of which the data plane still has something */
-	uint8_t wait, backoff;		/* ticks until it is looked whether it can be used again */
+	bool dirty;			/* the data plane lacks a change */
+	unsigned int stale;		/* former ifindex that is still in the data plane */
+	uint8_t wait, backoff;		/* ticks until the next attempt to use it */
 };
 
 struct port *port_by_ifindex(struct switchd *sw, unsigned int ifindex);
 struct port *port_by_name(struct switchd *sw, const char *name);
-/* Take over what a link message says */
+/* Read a link message. */
 void port_learn(struct port *port, const struct nlmsghdr *nlh, const struct nlattr **tb);
 
 /* publish.c: what the data plane knows of a port */
 int port_publish(struct switchd *sw, struct port *port);
-/* It is to know nothing of the port any more; what it keeps is left to the tick. */
+/* Remove the port from the data plane. The tick tries again if that fails. */
 void port_withdraw(struct switchd *sw, struct port *port);
-/* Nor of the number that a port had. Return 0, or -errno if something of it is left. */
+/* Remove a former ifindex of a port. Return: 0, or -errno if something is left */
 int port_number_withdraw(struct switchd *sw, unsigned int ifindex);
 
-/* ports.c: they come, change, go and come back */
+/* ports.c: ports come, change, go and come back */
 int ports_find(struct switchd *sw);
 void ports_link_event(struct switchd *sw, const struct nlmsghdr *nlh);
 int ports_resync(struct switchd *sw);
@@ -187,71 +196,77 @@ void ports_tick(struct switchd *sw);
 #define BACKLOG_LINKS	3
 
 struct backlog {
-	uint64_t netns;			/* cookie of our namespace; 0: nothing is seen */
+	uint64_t netns;			/* cookie of our namespace; 0: it is not known what waits */
 	int map_fd;
-	int link[BACKLOG_LINKS];	/* held, or the kernel would take the programs away */
+	int link[BACKLOG_LINKS];	/* held, so that the kernel keeps the programs */
 };
 
 void backlog_open(struct switchd *sw);
 void backlog_close(struct switchd *sw);
-/* Bytes that may wait at the egress of a port: as its @qdisc says, or as whatever is known does */
+/*
+ * Bytes that may wait at the egress of a port, from its @qdisc or, if that does not say, from what
+ * else is known
+ */
 uint32_t backlog_limit_by(const struct port *port, const struct qdisc *qdisc);
 uint32_t backlog_limit(struct switchd *sw, const struct port *port);
 void backlog_watch(struct switchd *sw, const struct port *port);
 void backlog_forget(struct switchd *sw, const struct port *port);
 bool backlog_read(struct switchd *sw, const struct port *port, struct csw_backlog *b);
-/* Does an entry say for too long that something waits? Take the disciplines' word, listed @since. */
+/* Has an entry said for too long that something waits? */
 bool backlog_stale(struct switchd *sw);
 void backlog_ask(struct switchd *sw, const struct qdisc *qdisc, uint64_t since);
 
 /* qdisc.c: queueing disciplines of the ports */
 struct qdisc {
-	bool queues;			/* one of them holds packets back */
+	bool queues;			/* one of them can hold packets back */
 	bool classes;			/* that have rates */
-	uint64_t bytes;			/* that may wait, 0: they do not say */
+	uint64_t bytes;			/* that may wait; 0: they do not say */
 	uint64_t rate;			/* bytes a second, 0: none shapes */
 	uint32_t waiting;		/* bytes that wait now */
 };
 
-/* Of all ports: @qdisc has SWITCHD_PORTS_MAX. Return 0 or -errno. */
+/* Read those of all ports. @qdisc has SWITCHD_PORTS_MAX elements. Return: 0 or -errno */
 int qdiscs_read(struct switchd *sw, struct qdisc *qdisc);
-/* @rate is set only if 0 is returned. */
+/* @rate is set only if the result is 0. */
 int qdisc_rate(struct switchd *sw, const struct port *port, const struct qdisc *qdisc,
 	       uint64_t *rate);
 
 /* qdisc_poll.c: when they are read */
-/* Look at the rates now, as soon as somebody is to see them, as often as time allows */
+/* Read the rates now, before they are shown, unless that was just done. */
 void qdiscs_rates(struct switchd *sw);
 void qdiscs_show(struct switchd *sw);
 void qdiscs_tick(struct switchd *sw);
 
-/* timeout.c: bounds by the rates of the ports, if nobody named others */
+/* timeout.c: bounds that follow the rates of the ports, if none are configured */
 void timeout_rates(struct switchd *sw, const struct qdisc *qdisc);
-bool timeout_follow(struct switchd *sw);	/* in @sw->now. Return: are they other ones? */
+bool timeout_follow(struct switchd *sw);	/* in @sw->now. Return: have they changed? */
 void timeout_tick(struct switchd *sw);
 
-/* device.c: what a device is, and whether it does as a port */
+/* device.c: what a device is, and whether it can be a port */
 int device_refuse(struct switchd *sw, const struct port *port);
 int device_refuse_captive(struct switchd *sw, const struct port *port);
-/* Are its packets another device's, or those of a VRF? The data plane leaves them alone then, or drops them. */
+/*
+ * Do its packets go to another device, or into a VRF? Then the data plane leaves them alone, or
+ * drops them.
+ */
 bool device_captive(const struct port *port);
 void device_tell_captive(struct switchd *sw, const struct port *port);
 
-/* offload.c: tags of VLANs have to be where XDP sees them */
-/* Return 0, or -errno if the port is not to be used like that. */
+/* offload.c: VLAN tags have to be where XDP sees them */
+/* Return: 0, or -errno if the device must not be a port like that */
 int port_want_tags(struct switchd *sw, struct port *port);
 void ports_want_tags(struct switchd *sw);
-/* As it was before us */
+/* Restore the features that it had before. */
 void port_leave_tags(struct switchd *sw, struct port *port);
-/* Return 0, or -1 and why rules would not hold. */
+/* Return: 0, or -1 and a message why rules would not be safe */
 int ports_refuse_hidden(struct switchd *sw, char *err, size_t len);
 
 /* vlan.c: VLANs of ports that are ports themselves */
 void port_vlan_learn(struct port *port, const struct nlattr *data);
-/* The data plane is to know of it while its program is @attached. */
+/* Update the data plane. It knows the VLAN while its program is @attached. */
 void port_vlan_sync(struct switchd *sw, struct port *port, bool attached);
 
-/* driver.c: what a driver can do, as far as the kernel says. Return 0 or -errno. */
+/* driver.c: what a driver can do, if the kernel tells. Return: 0 or -errno */
 #define DRIVER_NDO_XMIT	4	/* takes redirected frames */
 
 int driver_features(const struct port *port, uint64_t *features);
@@ -263,19 +278,22 @@ int port_refuse_taken(struct switchd *sw, const struct port *port);
 
 /* peer.c: does the other end of a veth take redirected frames? */
 void ports_check_peers(struct switchd *sw, bool all, bool warn);
-/* A socket where the other end of a veth is, and its @name there; -1 if that cannot be found. */
+/*
+ * Open a socket in the namespace of a veth's other end, and find its @name there. Return: -1 if
+ * that is not possible
+ */
 int peer_socket(struct switchd *sw, const struct port *port, char name[IFNAMSIZ]);
 
-/* namespaces.c: those at the other ends of veths */
+/* namespaces.c: the namespaces at the other ends of veths */
 struct namespaces {
 	struct {
 		int nsid, fd;
 	} found[SWITCHD_PORTS_MAX];
 	unsigned int n;
-	bool searched;			/* what was not found is not looked for again */
+	bool searched;			/* the search is done; what it did not find is not there */
 };
 
-/* A socket of the namespace with that number (-1: of this one), or -1 */
+/* Return: a socket of the namespace with that number (-1: of this one), or -1 */
 int namespace_socket(struct switchd *sw, int nsid);
 void namespaces_forget(struct switchd *sw);
 
@@ -288,7 +306,7 @@ void check_rules(struct switchd *sw);
 /* routes.c: the kernel's routing table in the data plane */
 struct route {
 	struct csw_route_key key;
-	uint32_t rank;			/* order of tables, then of the dump */
+	uint32_t rank;			/* rank of its table, then its place in the dump */
 	uint32_t metric;
 	uint32_t order;
 	struct csw_route value;
@@ -299,11 +317,11 @@ struct routes {
 	size_t n;
 	bool dirty;
 	bool overflow;
-	bool unsure;			/* the map may have some that are gone */
-	uint64_t not_before;		/* next dump, ns */
+	bool unsure;			/* the map may still have deleted routes */
+	uint64_t not_before;		/* time of the next dump, ns */
 	uint64_t syncs;
-	uint32_t cut, cut_told;		/* next hops beyond those that a route may have */
-	uint32_t weighted, weighted_told;	/* routes whose next hops have different weights */
+	uint32_t cut, cut_told;		/* next hops beyond the limit; last reported */
+	uint32_t weighted, weighted_told;	/* routes with weights; last reported */
 };
 
 void routes_event(struct switchd *sw);
@@ -315,12 +333,12 @@ struct neigh {
 	struct neigh *next;
 	struct csw_neigh_key key;
 	struct csw_neigh value;
-	uint16_t state;			/* NUD_*; 0: the kernel has no entry */
+	uint16_t state;			/* NUD_*; 0: the kernel does not have it */
 	bool usable;
 	bool in_map;
-	bool dirty;			/* what the map has is not what it should have */
-	bool seen;			/* in the dump under way */
-	bool wanted;			/* a next hop: keep it resolved */
+	bool dirty;			/* the map lacks a change */
+	bool seen;			/* it was in the present dump */
+	bool wanted;			/* it is a next hop: keep it resolved */
 	uint8_t wait, backoff;		/* ticks until the next attempt */
 };
 
@@ -329,39 +347,42 @@ struct neigh {
 struct neighbours {
 	struct neigh *bucket[NEIGH_BUCKETS];
 	uint32_t n, in_map;
-	bool told;			/* that the map refuses */
-	uint64_t moved;			/* packets sent by the data plane, last tick */
-	bool ip6;			/* there are next hops of IPv6, ... */
-	bool fresh;			/* ... some of whose entries were not read yet */
+	bool told;			/* the error of the map was reported */
+	uint64_t moved;			/* bytes that the data plane had sent at the last tick */
+	bool ip6;			/* some next hops have IPv6 addresses, ... */
+	bool fresh;			/* ... and some of these were not read yet */
 };
 
 int neigh_sync(struct switchd *sw);
 void neigh_event(struct switchd *sw, const struct nlmsghdr *nlh);
-/* Route synchronisation: forget what is wanted, name it again, ask for what is missing */
+/*
+ * Called by routes.c: forget which neighbours are wanted, name each of them, then ask for those
+ * that are missing.
+ */
 void neigh_want_begin(struct switchd *sw);
 void neigh_want(struct switchd *sw, unsigned int ifindex, const struct canary_addr *addr);
 void neigh_want_end(struct switchd *sw);
 void neigh_tick(struct switchd *sw);
 void neigh_free(struct switchd *sw);
 
-/* admission.c: whose packets have the switch act */
+/* admission.c: whose packets make the switch act */
 struct admitted {
 	struct csw_admission_key key;
 	struct csw_admission value;
 };
 
 struct admissions {
-	struct admitted *entry;		/* by key */
+	struct admitted *entry;		/* sorted by key */
 	size_t n;
-	uint32_t last_id;		/* given to an entry */
-	bool dirty;			/* they are not what the rules make of them */
+	uint32_t last_id;		/* number of the latest entry */
+	bool dirty;			/* the map lacks changes */
 };
 
 /* Would admission_set() take @a? */
 int admission_try(struct switchd *sw, const struct switchd_admission *a, char *err, size_t len);
-/* Take over all of @a, or say why not in @err and leave everything as it is. */
+/* Take over all of @a. Otherwise write the reason to @err and leave everything as it is. */
 int admission_set(struct switchd *sw, const struct switchd_admission *a, char *err, size_t len);
-/* A port came or went. */
+/* Called when a port has come or gone. */
 void admission_follow(struct switchd *sw);
 void admission_tick(struct switchd *sw);
 void admission_free(struct switchd *sw);
@@ -372,11 +393,11 @@ struct share {
 	uint32_t slots;
 };
 
-/* Those that hold some, the largest first, to be freed by the caller. Return: how many. */
+/* Return: how many entries hold slots. @shares has the largest first. The caller frees it. */
 size_t shares_read(struct switchd *sw, struct share **shares);
 void share_text(struct switchd *sw, const struct share *share, char *text, size_t len);
 
-/* fan_in.c: how many members' contributions come by here, as far as that is configured */
+/* fan_in.c: configured fan-ins */
 struct configured_fan_in {
 	struct csw_route_key key;
 	uint32_t expect;
@@ -385,10 +406,10 @@ struct configured_fan_in {
 struct configured_fan_ins {
 	struct configured_fan_in entry[CSW_FAN_IN_CONFIG_MAX];	/* what the map has */
 	unsigned int n;
-	bool dirty;			/* that is not what it should have */
+	bool dirty;			/* the map lacks changes */
 };
 
-/* The data plane is to have what @o says. Return 0, or -errno if it only has some of it. */
+/* Make the data plane have the fan-ins of @o. Return: 0, or -errno if it only has some of them */
 int fan_in_set(struct switchd *sw, const struct switchd_options *o);
 void fan_in_tick(struct switchd *sw);
 
@@ -396,35 +417,35 @@ void fan_in_tick(struct switchd *sw);
 struct clock {
 	pthread_t thread;
 	bool running;
-	bool stop;			/* atomic */
-	bool drain;			/* atomic; take nothing, send on what is held */
-	bool failed;			/* the last BPF_PROG_RUN; tried until one does not */
-	uint64_t beat_at;		/* next time that programs are told that it works */
-	uint64_t turned;		/* atomic; when the main loop did, ns */
-	uint32_t ingress;		/* atomic; device that live frames pretend to come from */
+	bool stop;			/* atomic: end the thread */
+	bool drain;			/* atomic: take no blocks, send on what is held */
+	bool failed;			/* BPF_PROG_RUN failed; repeated until it succeeds */
+	uint64_t beat_at;		/* time of the next beat */
+	uint64_t turned;		/* atomic: last turn of the main loop, ns */
+	uint32_t ingress;		/* atomic: device that live frames pretend to come from */
 	int epoll, stop_fd;
 	struct ring_buffer *wake;
-	uint64_t wakeups;		/* atomic; how often it slept */
-	uint64_t frames;		/* atomic; runs of the flush program */
-	uint64_t errors;		/* atomic; of BPF_PROG_RUN */
-	int last_error;			/* atomic */
-	uint64_t errors_told;		/* of the main thread */
+	uint64_t wakeups;		/* atomic: number of sleeps */
+	uint64_t frames;		/* atomic: runs of the flush program */
+	uint64_t errors;		/* atomic: failures of BPF_PROG_RUN */
+	int last_error;			/* atomic: errno of the latest failure */
+	uint64_t errors_told;		/* errors that were reported; used by the main thread */
 };
 
 int clock_start(struct switchd *sw);
 void clock_stop(struct switchd *sw);
-/* No new blocks from now on, and those that are held leave at once */
+/* Take no new blocks from now on, and send those that are held at once. */
 void clock_drain(struct switchd *sw);
 /* Are new blocks taken? */
 bool clock_works(struct switchd *sw);
-/* Wakeups, frames or errors */
+/* Read one of wakeups, frames and errors. */
 static inline uint64_t clock_count(const uint64_t *count)
 {
 	return __atomic_load_n(count, __ATOMIC_RELAXED);
 }
 
 void clock_tick(struct switchd *sw);
-/* The main thread does not hang. */
+/* Say that the main thread does not hang. */
 void clock_turned(struct switchd *sw);
 void clock_choose_ingress(struct switchd *sw);
 
@@ -444,22 +465,22 @@ const char *drop_help(unsigned int i);
 
 /* control.c: the UNIX socket */
 #define CONTROL_CLIENTS	16
-#define CONTROL_TAG	0x100		/* epoll data of client 0 */
+#define CONTROL_TAG	0x100		/* epoll data of client 0; the others follow */
 
 struct control_client {
 	int fd;				/* 0: none */
 	uid_t uid;
-	bool owner;			/* may change settings */
-	bool waits;			/* has asked, but others had their share */
-	uint64_t until;			/* goes then if it has said nothing, ns */
+	bool owner;			/* it may change settings */
+	bool waits;			/* it was put off */
+	uint64_t until;			/* it has to ask before, ns */
 };
 
 struct control {
 	int fd;
 	char path[128];
 	struct control_client client[CONTROL_CLIENTS];
-	uint64_t others_at;		/* next answer to who is not root, ns */
-	uint64_t unanswered, unanswered_told;	/* answers that clients did not take */
+	uint64_t others_at;		/* when ordinary users get the next answer, ns */
+	uint64_t unanswered, unanswered_told;	/* answers not taken; last reported */
 };
 
 int control_open(struct switchd *sw);
@@ -470,12 +491,12 @@ void control_tick(struct switchd *sw);
 void control_close(struct switchd *sw);
 
 /*
- * settings.c: take over all of @text, lines "SETTING VALUE" and an empty one, or say in @err why not
- * and leave everything as it is. @try: leave it in any case.
+ * settings.c: take over all of @text, which has lines "SETTING VALUE" and an empty one. Otherwise
+ * write the reason to @err and leave everything as it is. @try: change nothing in any case
  */
 int settings_change(struct switchd *sw, char *text, bool try, char *err, size_t len);
 
-/* report.c: the state of the switch for people and for programs */
+/* report.c: the state of the switch, for people and for programs */
 void switch_report_text(struct switchd *sw, FILE *out);
 void switch_report_json(struct switchd *sw, FILE *out);
 
@@ -483,11 +504,11 @@ uint64_t sw_now(void);
 
 /**
  * struct switchd - one daemon
- * Lifetime: switchd_run(). Everything in it belongs to the main thread but @clock.
+ * It lives as long as switchd_run(). The main thread owns everything in it but @clock.
  */
 struct switchd {
 	const struct switchd_options *opt;
-	struct switchd_options now;	/* settings and their values by now */
+	struct switchd_options now;	/* settings with their present values */
 	char name[SWITCHD_NAME_MAX + 1];
 	struct canary_addr address;
 	uint64_t started;
@@ -499,20 +520,20 @@ struct switchd {
 	struct namespaces namespaces;
 	struct routes routes;
 	struct neighbours neighbours;
-	struct switchd_admission admission;	/* now; at first as @opt says */
-	struct admissions admissions;	/* what the data plane has of it */
-	struct configured_fan_ins configured;	/* fan-ins */
+	struct switchd_admission admission;	/* present rules; at first those of @opt */
+	struct admissions admissions;	/* entries that the map has */
+	struct configured_fan_ins configured;	/* what the map has */
 	struct clock clock;
 	struct control control;
 	int epoll, signal_fd, timer_fd, tick_fd;
 	uint64_t ticks;
-	bool lost;			/* notifications: everything is to be read again */
-	bool asked;			/* to do so, by SIGHUP */
-	uint64_t resync_at;		/* not before, ns */
-	uint64_t qdiscs_at, qdiscs_show_at;	/* not before, ns */
-	uint64_t losses, resyncs;	/* how often */
-	uint64_t resyncs_told;		/* of these, at the last tick */
-	uint64_t map_errors;		/* changes of maps that failed at first */
+	bool lost;			/* notifications were lost: read everything again */
+	bool asked;			/* SIGHUP asks for that */
+	uint64_t resync_at;		/* not before this time, ns */
+	uint64_t qdiscs_at, qdiscs_show_at;	/* not before these times, ns */
+	uint64_t losses, resyncs;	/* how often: @lost; everything was read */
+	uint64_t resyncs_told;		/* number at the last tick */
+	uint64_t map_errors;		/* changes of maps that failed at the first attempt */
 	bool stop;
 };
 

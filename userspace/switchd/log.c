@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What the daemon says, all of it on standard error: standard output has the one line that
- * tells that the switch is ready. Who reads it too slowly misses lines: nobody here waits for that.
+ * Messages of the daemon. All go to standard error. Standard output only has the line that says
+ * that the switch is ready. A reader that is too slow misses lines, as the daemon does not wait for
+ * it.
  */
 #include <poll.h>
 #include <stdarg.h>
@@ -9,10 +10,10 @@
 
 #include "internal.h"
 
-/* Lines that nobody had room for; the main thread's, as all that is said */
+/* Number of lines that found no room. Only the main thread writes messages. */
 static unsigned int lost;
 
-/* Where there is room at all, there is room for a line. */
+/* If a pipe has any room, it has room for a line. */
 static bool say_line(const char *line, int len)
 {
 	struct pollfd pfd = { .fd = STDERR_FILENO, .events = POLLOUT };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The daemon's life: checks, load, fill the maps, attach, then one epoll loop for
- * notifications, the control socket, signals and timers, and everything undone in reverse.
+ * The life of the daemon: checks, loading, filling the maps, attaching. Then comes one epoll loop
+ * for notifications, the control socket, signals and timers. At the end everything is undone in
+ * reverse order.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -20,13 +21,13 @@
 
 #define NS_PER_S	1000000000ULL
 #define TICK_S		5
-#define PEER_CHECK_TICK	1	/* by then neighbouring switches have attached, too */
+#define PEER_CHECK_TICK	1	/* by this tick, neighbouring switches have attached, too */
 #define HEAR_BUFFER	32768
 #define EVENTS		16
-#define DRAIN_NS	(NS_PER_S / 2)	/* after SIGTERM: until all that is held is served, at most */
+#define DRAIN_NS	(NS_PER_S / 2)	/* after SIGTERM, at most, to serve held blocks */
 #define DRAIN_STEP_MS	20
-#define RESYNC_MIN_NS	10000000ULL	/* between two times that all is read again */
-#define RESYNC_AGAIN_NS	NS_PER_S	/* ... if that failed */
+#define RESYNC_MIN_NS	10000000ULL	/* least time between two reads of everything */
+#define RESYNC_AGAIN_NS	NS_PER_S	/* the same after one that failed */
 
 enum { FD_SIGNAL, FD_RTNL, FD_CONTROL, FD_TIMER, FD_TICK };
 
@@ -107,13 +108,13 @@ static int heard(const struct nlmsghdr *nlh, void *arg)
 	return MNL_CB_OK;
 }
 
-/* Something was not heard, so all is read again, as often as it takes. */
+/* Something was not heard, so read everything again, until that succeeds. */
 static void resync(struct switchd *sw)
 {
 	uint64_t start = sw_now(), pause;
 	int ret;
 
-	/* where they are lost all the time, that is said as often as there are ticks */
+	/* if notifications are lost all the time, the tick reports it */
 	if (sw->asked)
 		sw_info(sw, "SIGHUP: reading everything again");
 	else if (sw->resyncs == sw->resyncs_told)
@@ -126,7 +127,7 @@ static void resync(struct switchd *sw)
 	routes_event(sw);
 	if (neigh_sync(sw) || ret)
 		sw->lost = true;
-	/* a tenth of a processor at most, whatever happens to the network */
+	/* this may take a tenth of a processor, whatever happens to the network */
 	pause = sw->lost ? RESYNC_AGAIN_NS : 9 * (sw_now() - start);
 	sw->resync_at = sw_now() + (pause > RESYNC_MIN_NS ? pause : RESYNC_MIN_NS);
 }
@@ -145,14 +146,17 @@ static void hear(struct switchd *sw)
 			continue;
 		if (n < 0 && errno == EAGAIN)
 			break;
-		/* the queue was full (ENOBUFS), a message longer than the buffer (ENOSPC), or worse */
+		/*
+		 * the queue was full (ENOBUFS), a message was longer than the buffer (ENOSPC), or
+		 * worse
+		 */
 		again = n > 0 || errno == ENOBUFS || errno == ENOSPC;
 		sw->losses++;
 		sw->lost = true;
 	}
 }
 
-/* Do what is due of clients, reading everything, the routes; set the timer to the next of it */
+/* Do everything that is due: clients, reading everything, routes. Set the timer to what is next. */
 static void settle(struct switchd *sw)
 {
 	struct itimerspec when = { 0 };
@@ -210,7 +214,7 @@ static void tick(struct switchd *sw)
 		ports_check_peers(sw, false, false);
 }
 
-/* SIGHUP: ports, neighbours, routes and rules are read again. Others: the end */
+/* On SIGHUP ports, neighbours, routes and rules are read again. Other signals end the daemon. */
 static void take_signal(struct switchd *sw)
 {
 	struct signalfd_siginfo info;
@@ -269,9 +273,9 @@ static int loop(struct switchd *sw)
 }
 
 /*
- * Before the programs are taken away: no new blocks, those that are held are sent on, and their
- * results, which come here, are passed on. Results of which nothing is heard for as long as this
- * may take were lost, and are asked for by those who want them. A second signal ends it at once.
+ * Called before programs are removed. No new blocks are taken, and those that are held are sent on.
+ * Their results come here and are passed on. If a result does not come while this lasts, it was
+ * lost, and members will ask for it. A second signal ends this at once.
  */
 static void drain_blocks(struct switchd *sw)
 {
@@ -309,7 +313,7 @@ static void ready(struct switchd *sw)
 	fflush(stdout);
 }
 
-/* Everything that can be refused before anything is changed */
+/* Check everything that can be checked before anything is changed. */
 static int check(struct switchd *sw)
 {
 	int ret;
@@ -334,7 +338,7 @@ static int check(struct switchd *sw)
 	return ret;
 }
 
-/* Maps are full before the first packet is touched */
+/* Maps have to be filled before the first packet is handled. */
 static int start(struct switchd *sw)
 {
 	unsigned int i;
@@ -366,7 +370,7 @@ static int start(struct switchd *sw)
 		ret = clock_start(sw);
 	for (i = 0; i < sw->ports && !ret; i++)
 		ret = port_attach(sw, &sw->port[i]);
-	/* Not to be warned of yet: the other end may be a switch that starts, too. */
+	/* Do not warn yet: the other end may be a switch that is starting, too. */
 	if (!ret)
 		ports_check_peers(sw, true, false);
 	clock_choose_ingress(sw);

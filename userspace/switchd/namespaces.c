@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Network namespaces at the other ends of veths. The kernel tells numbers of them, and they are found
- * among those with names and those of running processes: all that ports lead to by one search, which
- * holds until the main loop turns. So none is kept alive for long, and none is found that is gone.
+ * Network namespaces at the other ends of veths. The kernel gives their numbers. They are searched
+ * for among namespaces with names and those of running processes. One search finds all that ports
+ * lead to, and its result is valid until the main loop turns. So no namespace is kept alive for
+ * long, and none is used that is gone.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -34,7 +35,7 @@ static int nsid_cb(const struct nlmsghdr *nlh, void *arg)
 	return MNL_CB_OK;
 }
 
-/* The number by which this namespace knows the one that @fd is of, -1 if it does not */
+/* The number by which this namespace knows the one of @fd; -1 if it does not know it */
 static int nsid_of(struct switchd *sw, int fd)
 {
 	char buf[MNL_NLMSG_HDRLEN + 64] __attribute__((aligned(8))) = { 0 };
@@ -71,7 +72,7 @@ static bool is_wanted(const struct switchd *sw, int nsid)
 	return false;
 }
 
-/* Are all there that ports lead to? */
+/* Are all namespaces found that ports lead to? */
 static bool are_all_found(const struct switchd *sw)
 {
 	unsigned int i;
@@ -142,7 +143,7 @@ static void search(struct switchd *sw)
 		look_in(sw, &s, "/proc", "/proc/%s/ns/net");
 }
 
-/* A socket of the namespace of @ns */
+/* Open a socket in the namespace @ns. */
 static int socket_in(int ns)
 {
 	int own, fd = -1;
@@ -152,7 +153,7 @@ static int socket_in(int ns)
 		return -1;
 	if (!setns(ns, CLONE_NEWNET)) {
 		fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-		/* the main thread cannot go on in a strange namespace */
+		/* The main thread cannot go on in another namespace. */
 		if (setns(own, CLONE_NEWNET))
 			abort();
 	}

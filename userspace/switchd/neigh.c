@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Neighbours: link-layer addresses that the kernel holds to be usable, in the data plane's
- * map. The kernel does all resolution; it is asked to (NTF_USE) for next hops before traffic
- * comes, and for stale entries while the data plane sends: its packets are nothing that the
- * kernel would notice.
+ * Neighbours: the map gets link-layer addresses that the kernel considers usable. The kernel does
+ * all resolution. It is asked to do so (NTF_USE) for next hops, before traffic comes. It is also
+ * asked for stale entries while the data plane sends, as it does not notice the packets of that.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -64,7 +63,10 @@ static int map_put(struct switchd *sw, struct neigh *n)
 	int ret = bpf_map_update_elem(sw->dp.neighbours_fd, &n->key, &n->value, BPF_ANY);
 
 	if (ret) {
-		/* without an entry packets are left to the kernel, a wrong one would mislead them */
+		/*
+		 * Packets without an entry are left to the kernel. A wrong entry would misdirect
+		 * them.
+		 */
 		map_delete(sw, n);
 		return ret;
 	}
@@ -73,7 +75,7 @@ static int map_put(struct switchd *sw, struct neigh *n)
 	return 0;
 }
 
-/* The map gets what holds now; what it does not take is tried again by the next tick. */
+/* Write the present state to the map. The next tick tries again what the map refuses. */
 static void map_sync(struct switchd *sw, struct neigh *n)
 {
 	int ret = n->usable ? map_put(sw, n) : map_delete(sw, n);
@@ -113,7 +115,7 @@ static void for_each(struct switchd *sw, void (*fn)(struct switchd *sw, struct n
 			fn(sw, n);
 }
 
-/* Ask the kernel to resolve or to confirm */
+/* Ask the kernel to resolve or confirm a neighbour. */
 static void use(struct switchd *sw, struct neigh *n)
 {
 	char buf[MNL_NLMSG_HDRLEN + 64] __attribute__((aligned(8))) = { 0 };
@@ -121,7 +123,7 @@ static void use(struct switchd *sw, struct neigh *n)
 	struct ndmsg *ndm = mnl_nlmsg_put_extra_header(nlh, sizeof(*ndm));
 	bool ip4 = canary_addr_is_ip4(&n->key.addr);
 
-	/* NTF_USE would make a permanent entry a temporary one */
+	/* NTF_USE would make a permanent entry a temporary one. */
 	if (n->state & (NUD_PERMANENT | NUD_NOARP))
 		return;
 	nlh->nlmsg_type = RTM_NEWNEIGH;
@@ -134,11 +136,11 @@ static void use(struct switchd *sw, struct neigh *n)
 		mnl_attr_put_u32(nlh, NDA_DST, canary_addr_ip4(&n->key.addr));
 	else
 		mnl_attr_put(nlh, NDA_DST, sizeof(n->key.addr), &n->key.addr);
-	/* fails while the device is down, for example: the next tick tries again */
+	/* This fails while the device is down, for example. The next tick tries again. */
 	rtnl_talk(&sw->rtnl, nlh, NULL, NULL);
 }
 
-/* Return: false if it has none that could be a next hop's. */
+/* Return: false if the neighbour has no address that a next hop may have */
 static bool address_of(const struct ndmsg *ndm, const struct nlattr *dst, struct canary_addr *addr)
 {
 	size_t len = dst ? mnl_attr_get_payload_len(dst) : 0;
@@ -149,7 +151,7 @@ static bool address_of(const struct ndmsg *ndm, const struct nlattr *dst, struct
 		memcpy(addr, mnl_attr_get_payload(dst), sizeof(*addr));
 	else
 		return false;
-	/* ::ffff:a.b.c.d as a neighbour of IPv6 would take the place of a.b.c.d. */
+	/* An IPv6 neighbour ::ffff:a.b.c.d would take the place of a.b.c.d. */
 	if (ndm->ndm_family == AF_INET6 && canary_addr_is_ip4(addr))
 		return false;
 	return !canary_addr_is_any(addr);
@@ -171,11 +173,11 @@ static void learn(struct switchd *sw, const struct nlmsghdr *nlh)
 		return;
 	usable = nlh->nlmsg_type == RTM_NEWNEIGH && ndm->ndm_state & NUD_USABLE &&
 		 tb[NDA_LLADDR] && mnl_attr_get_payload_len(tb[NDA_LLADDR]) == ETH_ALEN;
-	/* Of IPv6 only those that are next hops are of use. */
+	/* Of IPv6, only those that are next hops are kept. */
 	make = usable && canary_addr_is_ip4(&addr);
 	n = find(sw, ndm->ndm_ifindex, &addr, make);
 	if (!n) {
-		sw->lost |= make;	/* no memory: read again later */
+		sw->lost |= make;	/* no memory: read everything again later */
 		return;
 	}
 	n->seen = true;
@@ -278,7 +280,7 @@ static void resolve(struct switchd *sw, struct neigh *n)
 
 void neigh_want_end(struct switchd *sw)
 {
-	/* what the kernel knows already, it does not say again */
+	/* The kernel does not notify about neighbours that it already knew. */
 	if (sw->neighbours.fresh && neigh_sync(sw))
 		sw->lost = true;
 	for_each(sw, resolve);
@@ -303,7 +305,7 @@ static void retry(struct switchd *sw, struct neigh *n)
 	use(sw, n);
 }
 
-/* Every few seconds */
+/* Called every few seconds. */
 void neigh_tick(struct switchd *sw)
 {
 	uint64_t moved = counters_read_one(sw, CSW_TX_BYTES);

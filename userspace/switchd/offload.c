@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Tags of VLANs that hardware, or the other end of a veth, keeps apart from the frame. XDP sees no
- * such tag, so a frame of any VLAN would be taken for one of the port's own network. They have to
- * be in the frame: rxvlan is switched off at ports, txvlan at the other ends of veths.
+ * VLAN tags that the hardware, or the other end of a veth, keeps apart from the frame. XDP does not
+ * see such a tag. It would take a frame of any VLAN for one of the port's own network. So tags have
+ * to be in the frame: rxvlan is switched off at ports, txvlan at the other ends of veths.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 #define FEATURES_MAX	256
 #define WORDS_MAX	(FEATURES_MAX / 32)
 
-/* A device's features, by what the kernel calls them */
+/* The features of a device, with the kernel's names */
 struct features {
 	int fd;				/* a socket in its namespace */
 	const char *dev;
@@ -79,7 +79,7 @@ static int read_features(struct features *f)
 	return ret;
 }
 
-/* Number of the feature @name, FEATURES_MAX if there is none */
+/* Return: number of the feature @name, or FEATURES_MAX if there is none */
 static unsigned int feature(const struct features *f, const char *name)
 {
 	unsigned int i;
@@ -90,7 +90,7 @@ static unsigned int feature(const struct features *f, const char *name)
 	return FEATURES_MAX;
 }
 
-/* Which of @names are on: a bit for each */
+/* Return: which of @names are on, as bits */
 static uint8_t which_on(const struct features *f, const char *const *names)
 {
 	unsigned int i, number;
@@ -104,7 +104,7 @@ static uint8_t which_on(const struct features *f, const char *const *names)
 	return on;
 }
 
-/* Switch those of @names that @which has a bit for. */
+/* Set the features of @names whose bits are in @which. */
 static int change(const struct features *f, const char *const *names, uint8_t which, bool on)
 {
 	size_t size = WORDS_MAX * sizeof(struct ethtool_set_features_block);
@@ -136,7 +136,10 @@ static int look(struct features *f)
 	return ret ? ret : read_features(f);
 }
 
-/* What was on is added to *@was. Return: 1 if something was, 0 if all was off, -errno */
+/*
+ * Switch features off. Those that were on are added to *@was. Return: 1 if some were on, 0 if all
+ * were off, or -errno
+ */
 static int switch_off(int fd, const char *dev, const char *const *names, uint8_t *was)
 {
 	struct features *f = calloc(1, sizeof(*f));
@@ -162,7 +165,7 @@ static int switch_off(int fd, const char *dev, const char *const *names, uint8_t
 	return ret;
 }
 
-/* What was switched off, by bits in *@was, which are cleared */
+/* Switch on what was switched off. The bits in *@was say what, and are cleared. */
 static int switch_on(int fd, const char *dev, const char *const *names, uint8_t *was)
 {
 	struct features *f = calloc(1, sizeof(*f));
@@ -183,7 +186,7 @@ static int switch_on(int fd, const char *dev, const char *const *names, uint8_t 
 static const char *const receiving[] = { "rx-vlan-hw-parse", "rx-vlan-stag-hw-parse", NULL };
 static const char *const sending[] = { "tx-vlan-hw-insert", "tx-vlan-stag-hw-insert", NULL };
 
-/* Of the port itself; a veth passes on what its other end left out of frames. */
+/* Switch the port's own feature off. A veth also passes on tags that its other end keeps apart. */
 static int own_tags(struct switchd *sw, struct port *port)
 {
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), ret;
@@ -218,8 +221,8 @@ static int peer_tags(struct switchd *sw, struct port *port)
 }
 
 /*
- * Other ends of veths are left alone while everybody is admitted: they are others', and who sends in
- * another VLAN gains nothing by it.
+ * Other ends of veths are not changed while everybody is admitted: they belong to others, and
+ * sending in another VLAN gains nothing then.
  */
 int port_want_tags(struct switchd *sw, struct port *port)
 {
@@ -236,7 +239,7 @@ int port_want_tags(struct switchd *sw, struct port *port)
 	return admission && !veth ? ret : 0;
 }
 
-/* Of the device that has the port's number: its name may be another's by now. */
+/* Restore the device with the port's ifindex, as another one may have its name by now. */
 static int leave_own(struct port *port)
 {
 	char name[IFNAMSIZ];
@@ -279,7 +282,7 @@ void port_leave_tags(struct switchd *sw, struct port *port)
 	port->tags_off = false;
 }
 
-/* Rules are to hold that did not: what port_want_tags() would have refused with them is refused now. */
+/* Rules are about to apply. Refuse them if port_want_tags() would refuse a port with rules. */
 int ports_refuse_hidden(struct switchd *sw, char *err, size_t len)
 {
 	const struct port *port;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Values of settings that are more than a number or a word, and what does not go together. Every
- * refusal names the option, the value and what would be right.
+ * Values of settings that are more than a number or a word, and combinations that are not valid.
+ * Every error message names the option, the value and what would be right.
  */
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -93,7 +93,7 @@ static int timeout_value(const char *text, uint64_t *ns, char *err, size_t len)
 				SWITCHD_TIMEOUT_MAX, ns, err, len);
 }
 
-/* MIN..MAX */
+/* Parse MIN..MAX. */
 static int timeout_bounds(struct switchd_options *o, char *text, char *err, size_t len)
 {
 	char *max = strstr(text, "..");
@@ -142,7 +142,7 @@ int option_slots(struct switchd_options *o, const char *text, char *err, size_t 
 	return 0;
 }
 
-/* LEADER[/LEN]=N */
+/* Parse LEADER[/LEN]=N. */
 static int add_leader(struct switchd_options *o, char *text, char *err, size_t len)
 {
 	struct switchd_fan_in *to = &o->fan_ins[o->fan_in_count];
@@ -184,7 +184,7 @@ int option_fan_in(struct switchd_options *o, const char *text, char *err, size_t
 	return switchd_each(o, text, err, len, add_fan_in);
 }
 
-/* T or T+FIRST */
+/* Parse T or T+FIRST. */
 int option_trees(struct switchd_options *o, const char *text, char *err, size_t len)
 {
 	char *copy = strdup(text), *plus;
@@ -208,7 +208,7 @@ int switchd_timeout_check(const struct switchd_options *o, char *err, size_t len
 {
 	uint64_t longest = o->timeout_max ? o->timeout_max : o->timeout_ns;
 
-	/* what nobody named keeps to the lifetime */
+	/* An automatic timeout adapts to the lifetime. */
 	if (o->timeout_auto || o->lifetime_ns >= (2 + o->root_patience) * longest)
 		return 0;
 	return switchd_refuse(err, len, "--timeout: --lifetime must be at least (2 + root patience) timeouts");

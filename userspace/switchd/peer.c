@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The trap of veth: a frame that XDP redirects into a veth is lost, without an error or a
- * counter, unless the other end has an XDP program or GRO switched on.
+ * A trap of veth: a frame that XDP redirects into a veth is lost without an error or a counter,
+ * unless the other end has an XDP program, or GRO is switched on there.
  */
 #include <string.h>
 #include <unistd.h>
@@ -75,7 +75,7 @@ static enum port_peer has_gro(struct switchd *sw, const struct port *port, const
 	return peer;
 }
 
-/* A veth says that it can send redirected frames if its other end takes them. */
+/* According to its features, a veth can send redirected frames if its other end takes them. */
 static enum port_peer peer_takes(struct switchd *sw, struct port *port, const struct peer_link *link)
 {
 	port->features_known = !driver_features(port, &port->features);
@@ -84,7 +84,10 @@ static enum port_peer peer_takes(struct switchd *sw, struct port *port, const st
 	return link->xdp ? PEER_OK : has_gro(sw, port, link->name);
 }
 
-/* @all: or only those that were deaf, since somebody may have followed the warning */
+/*
+ * @all: check all ports. Otherwise check those that were deaf, as somebody may have followed the
+ * warning
+ */
 void ports_check_peers(struct switchd *sw, bool all, bool warn)
 {
 	struct peer_link link;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* A port: found by number or name, and described by what a link message says of its device. */
+/* A port: it is found by number or name, and a link message describes its device. */
 #include <string.h>
 
 #include <linux/rtnetlink.h>

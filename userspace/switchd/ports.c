@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Ports: the devices that belong to the switch, as rtnetlink describes them. A port may go
- * away and come back under its name; the switch goes on with the others meanwhile.
+ * Ports: the devices of the switch, as rtnetlink describes them. A port may go away and come back
+ * under its name. The switch goes on with the others meanwhile.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,9 +12,9 @@
 
 #include "internal.h"
 
-#define BACKOFF_MAX	12	/* ticks between two attempts to take a port that came back */
-#define TAGS_TICKS	12	/* between two looks at offloads that no notification tells of */
-#define TAGS_LOOKS	8	/* in a tick, by notifications */
+#define BACKOFF_MAX	12	/* most ticks between two attempts to use a port that came back */
+#define TAGS_TICKS	12	/* between looks at offloads, which may change unseen */
+#define TAGS_LOOKS	8	/* looks in one tick that notifications may cause */
 
 static int learn_cb(const struct nlmsghdr *nlh, void *arg)
 {
@@ -32,8 +32,8 @@ static int learn_cb(const struct nlmsghdr *nlh, void *arg)
 }
 
 /*
- * Ask for one device. Not all by a dump: the kernel silently leaves out of it what is too long for
- * its buffer, as a device of very many names.
+ * Ask for one device. A dump of all is not enough: the kernel silently leaves out a device that is
+ * too long for its buffer, for instance one with very many names.
  */
 static int ask_link(struct switchd *sw, const char *name, mnl_cb_t cb, void *arg)
 {
@@ -99,7 +99,7 @@ int ports_find(struct switchd *sw)
 static void port_gone(struct switchd *sw, struct port *port)
 {
 	sw_warn(sw, "port %s is gone", port->option->name);
-	/* qdisc and filter went with the device */
+	/* the kernel removed qdisc and filter with the device */
 	port->tc_attached = false;
 	port->qdisc_ours = false;
 	port->rx_was = 0;
@@ -150,7 +150,7 @@ static void port_back(struct switchd *sw, struct port *port)
 	}
 	port->backoff = 0;
 	port->wait = 0;
-	/* one that a master has is no port, but rules hold for what comes by it all the same */
+	/* A device with a master is no port, but rules apply to what comes by it. */
 	if (device_captive(port))
 		device_tell_captive(sw, port);
 	else
@@ -174,7 +174,7 @@ static void port_changed(struct switchd *sw, struct port *port, const struct por
 			port->option->name, port->mtu);
 	if (captive)
 		device_tell_captive(sw, port);
-	/* its features may have changed; who changes them all the time has to wait for the tick */
+	/* Its features may have changed. If they change all the time, the tick looks again. */
 	if (port->xdp_link >= 0 && port->tags_looks < TAGS_LOOKS) {
 		port->tags_looks++;
 		port_want_tags(sw, port);
@@ -236,14 +236,14 @@ static int port_resync(struct switchd *sw, struct port *port)
 	ifi = copy ? mnl_nlmsg_get_payload(copy) : NULL;
 	if (port->ifindex && (ret == -ENODEV || (ifi && ifi->ifi_index != (int)port->ifindex)))
 		port_gone(sw, port);
-	/* outside of the callback: attaching asks the kernel on the same socket */
+	/* This is outside of the callback, since attaching sends requests on the same socket. */
 	if (!ret && copy)
 		ports_link_event(sw, copy);
 	free(copy);
 	return ret == -ENODEV ? 0 : ret;
 }
 
-/* Notifications were lost: find out what became of the ports */
+/* Notifications were lost: find out what happened to the ports. */
 int ports_resync(struct switchd *sw)
 {
 	unsigned int i;
@@ -267,7 +267,7 @@ static void port_retry(struct switchd *sw, struct port *port)
 		port->wait = port->backoff;
 }
 
-/* Do again what failed */
+/* Try again what failed. */
 void ports_tick(struct switchd *sw)
 {
 	struct port *port;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* What the data plane knows of a port. */
+/* What the data plane knows of a port */
 #include <errno.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 #include "internal.h"
 
-/* What the maps do not take is tried again by the next tick. */
+/* The next tick tries again what the maps refuse. */
 static int put(struct switchd *sw, int fd, uint32_t key, const void *value)
 {
 	int ret = bpf_map_update_elem(fd, &key, value, BPF_ANY);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Queueing disciplines of the ports: how much may wait there, and how fast it leaves. The kernel
- * lists those of all devices of the namespace or none, so that one list serves all ports.
+ * lists the disciplines of all devices of the namespace at once, so one list serves all ports.
  */
 #include <string.h>
 
@@ -18,7 +18,7 @@ struct reading {
 
 struct classes {
 	const struct port *port;
-	uint64_t rate;			/* of the fastest */
+	uint64_t rate;			/* of the fastest one */
 };
 
 static uint32_t option_u32(const struct nlattr *attr, size_t offset)
@@ -37,7 +37,7 @@ static uint64_t option_rate(const struct nlattr *parms, size_t offset, const str
 	return option_u32(parms, offset);
 }
 
-/* What a discipline with @options holds, 0 if it has no queue of its own */
+/* Bytes that a discipline with @options holds; 0 if it has no queue of its own */
 static uint64_t discipline_bytes(const char *kind, const struct nlattr *options, uint64_t frame)
 {
 	const struct nlattr *tb[32];
@@ -71,7 +71,7 @@ static uint64_t discipline_rate(const char *kind, const struct nlattr *options)
 			   tb[TCA_TBF_RATE64]);
 }
 
-/* What waits in a discipline and all that are in it, as it says itself */
+/* What waits in a discipline and in all that are inside it, as it says itself */
 static uint32_t discipline_waiting(const struct nlattr *stats)
 {
 	const struct nlattr *tb[TCA_STATS_MAX + 1];
@@ -82,7 +82,7 @@ static uint32_t discipline_waiting(const struct nlattr *stats)
 	return option_u32(tb[TCA_STATS_QUEUE], offsetof(struct gnet_stats_queue, backlog));
 }
 
-/* A port may have several, one in the other: the largest queue and the fastest rate count. */
+/* A port may have nested disciplines. The largest queue and the fastest rate count. */
 static int qdisc_cb(const struct nlmsghdr *nlh, void *arg)
 {
 	const struct tcmsg *tcm = mnl_nlmsg_get_payload(nlh);

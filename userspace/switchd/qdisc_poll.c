@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * When the queueing disciplines of the ports are read, and who then follows them: nothing tells of
- * their changes, so each tick looks, and only if somebody needs to know.
+ * When the queueing disciplines of the ports are read, and who uses them then. There are no
+ * notifications of their changes. So each tick looks, but only if somebody needs to know.
  */
 #include "internal.h"
 
-/* Somebody may have given a port another queue: @qdisc has those of all ports */
+/* A port may have another queue now. @qdisc has the disciplines of all ports. */
 static void follow_limits(struct switchd *sw, const struct qdisc *qdisc)
 {
 	struct port *port;
@@ -19,8 +19,9 @@ static void follow_limits(struct switchd *sw, const struct qdisc *qdisc)
 }
 
 /*
- * What cannot be read, as a list that changed meanwhile, leaves everything as it was. @at: when it
- * may be done again, so that it takes a tenth of a processor at most, however many devices there are.
+ * Read the disciplines. If that fails, for instance as the list changed meanwhile, nothing changes.
+ * @at: earliest time of the next read, so that this takes a tenth of a processor at most, however
+ * many devices there are
  */
 static void look(struct switchd *sw, bool limits, bool rates, uint64_t *at)
 {
@@ -42,7 +43,10 @@ void qdiscs_rates(struct switchd *sw)
 	look(sw, false, true, &sw->qdiscs_show_at);
 }
 
-/* Otherwise the ticks know them. Anybody may ask, which must not keep the ticks from looking. */
+/*
+ * Otherwise the ticks read them. Everybody may ask for a report, which must not keep ticks from
+ * reading.
+ */
 void qdiscs_show(struct switchd *sw)
 {
 	bool rates = !sw->now.timeout_auto;

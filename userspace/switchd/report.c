@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/*
- * The state of the switch, as a table for people and as one line of JSON for programs.
- */
+/* The state of the switch: a table for people, and one line of JSON for programs */
 #include <arpa/inet.h>
 #include <unistd.h>
 
@@ -9,9 +7,9 @@
 #include "setting.h"
 
 struct usage {
-	uint32_t used;		/* slots with soft state that has not expired */
-	uint32_t collecting;	/* of these: waiting for their deadline */
-	uint32_t queue;		/* entries, completed blocks included */
+	uint32_t used;		/* slots whose soft state has not expired */
+	uint32_t collecting;	/* of these, slots that wait for their deadline */
+	uint32_t queue;		/* entries of the queue, including completed blocks */
 };
 
 static struct usage usage(struct switchd *sw)
@@ -67,7 +65,7 @@ static const char *link_name(const struct port *port)
 
 #define DROPS_LEN	16
 
-/* What the disciplines of a port dropped */
+/* What the disciplines of a port have dropped */
 static const char *drops_text(const struct csw_backlog *b, char text[DROPS_LEN])
 {
 	if (b->drops == CSW_DROPS_UNKNOWN)

@@ -2,10 +2,10 @@
 /*
  * Routes: the kernel's local, main and default tables as one longest-prefix map.
  *
- * Any notification leads to a new dump and the differences go into the map. Following single
- * messages would not be right: IPv4 removes routes of a device that goes down, and next hops
- * of a multipath route whose carrier is lost, without a message. Dumps are spaced so that
- * they cost a tenth of a processor at most, whatever the routing protocols do.
+ * Any notification causes a new dump, and the differences go into the map. It would be wrong to
+ * follow single messages. IPv4 removes routes of a device that goes down, and next hops without
+ * carrier, without a message. There are pauses between dumps, so that they take a tenth of a
+ * processor at most, whatever routing protocols do.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,14 +19,14 @@
 #include "internal.h"
 
 #define DUMP_RETRIES	10
-#define HOST_BITS	3		/* networks of so few are asked for */
-#define SPACING_MIN_NS	10000000ULL	/* between two dumps */
+#define HOST_BITS	3		/* hosts of networks up to this size are resolved */
+#define SPACING_MIN_NS	10000000ULL	/* least time between two dumps */
 
 struct nexthop_object {
 	uint32_t id;
-	bool usable;			/* alive, no blackhole */
+	bool usable;			/* it is alive, and no blackhole */
 	struct csw_nexthop hop;
-	size_t member, members;		/* of a group: dump.member[], from there on so many */
+	size_t member, members;		/* of a group: first index in dump.member[], and number */
 	bool weighted;			/* members have different weights */
 };
 
@@ -36,7 +36,7 @@ struct dump {
 	size_t n, room;
 	struct nexthop_object *object;
 	size_t objects, object_room;
-	uint32_t *member;		/* ids */
+	uint32_t *member;		/* ids of group members */
 	size_t members, member_room;
 };
 
@@ -52,7 +52,7 @@ static void *grow(void *array, size_t n, size_t *room, size_t size)
 	return more;
 }
 
-/* Only next hops that are alive and leave by a port of ours */
+/* Add a next hop if it is alive and leaves by a port of ours. */
 static void add_hop(struct switchd *sw, struct csw_route *route, const struct csw_nexthop *hop)
 {
 	if (!port_by_ifindex(sw, hop->ifindex))
@@ -63,7 +63,7 @@ static void add_hop(struct switchd *sw, struct csw_route *route, const struct cs
 		sw->routes.cut++;
 }
 
-/* A gateway as the kernel tells it: of IPv6 in a route of IPv4, too (RFC 5549) */
+/* Take a gateway from the kernel. A route of IPv4 may have one of IPv6 (RFC 5549). */
 static bool take_gateway(struct csw_nexthop *hop, int family, const void *gateway, size_t len)
 {
 	__be32 ip;
@@ -76,10 +76,10 @@ static bool take_gateway(struct csw_nexthop *hop, int family, const void *gatewa
 	if (family != AF_INET6 || len != sizeof(hop->gateway))
 		return false;
 	memcpy(&hop->gateway, gateway, len);
-	return !canary_addr_is_ip4(&hop->gateway);	/* as an address of IPv6: none */
+	return !canary_addr_is_ip4(&hop->gateway);	/* a mapped IPv4 address is none */
 }
 
-/* One of a route's own next hops */
+/* Add a next hop that the route names itself. */
 static void add_one(struct switchd *sw, struct csw_route *route, uint32_t ifindex,
 		    const struct nlattr **tb)
 {
@@ -169,7 +169,7 @@ static void add_nexthops(const struct dump *d, struct csw_route *route, const st
 	}
 }
 
-/* Tables in the order in which the default rules consult them; -1: not consulted */
+/* Rank of a table in the order in which the default rules use them; -1: they do not use it */
 static int table_rank(uint32_t table)
 {
 	switch (table) {
@@ -215,7 +215,7 @@ static int route_cb(const struct nlmsghdr *nlh, void *arg)
 	return MNL_CB_OK;
 }
 
-/* All members: which of them are alive is not known before all objects are. */
+/* Store all members of a group. Which of them are alive is known when all objects are read. */
 static int learn_group(struct dump *d, struct nexthop_object *o, const struct nlattr *group)
 {
 	const struct nexthop_grp *grp = mnl_attr_get_payload(group);
@@ -302,7 +302,7 @@ static int compare_routes(const void *pa, const void *pb)
 	return ret;
 }
 
-/* Sort, and keep what the kernel would use of several routes for one prefix */
+/* Sort, and of several routes for one prefix keep the one that the kernel would use. */
 static void choose(struct dump *d)
 {
 	size_t i, n = 0;
@@ -329,7 +329,7 @@ static const struct route *find_route(const struct dump *d, const struct csw_rou
 	return low < d->n && !compare_keys(&d->route[low].key, key) ? &d->route[low] : NULL;
 }
 
-/* Would the data plane send what is for @key elsewhere if it did not know of it? */
+/* Without this route, would the data plane send packets for @key to somewhere else? */
 static bool misleads(const struct dump *d, const struct csw_route_key *key)
 {
 	struct csw_route_key shorter = *key;
@@ -354,8 +354,9 @@ static bool map_delete(struct switchd *sw, const struct csw_route_key *key)
 }
 
 /*
- * What cannot be put counts as another one, so that it is tried again. Until then packets are left
- * to the kernel rather than sent to old next hops, unless they would be sent by a shorter prefix.
+ * Put a route into the map. A failure counts as a change, so that it is tried again. Until then
+ * packets are left to the kernel instead of going to old next hops, unless a shorter prefix would
+ * take them.
  */
 static bool map_put(struct switchd *sw, const struct dump *d, struct route *r, bool known)
 {
@@ -371,7 +372,7 @@ static bool map_put(struct switchd *sw, const struct dump *d, struct route *r, b
 	return false;
 }
 
-/* Some that are gone may still be in the map: compare with what it really has. */
+/* Deleted routes may still be in the map: compare with what it really has. */
 static bool prune(struct switchd *sw, const struct dump *d)
 {
 	struct csw_route_key key, next;
@@ -387,13 +388,13 @@ static bool prune(struct switchd *sw, const struct dump *d)
 	}
 	if (ret == -ENOENT)
 		return all;
-	/* to go on takes memory, too: this is not the end of the map */
+	/* going on takes memory, too, so this is not the end of the map */
 	sw_error(sw, "route map, will try again: %s", strerror(-ret));
 	sw->map_errors++;
 	return false;
 }
 
-/* Both sorted: put what is new or changed, then delete what is gone */
+/* Both lists are sorted. Put what is new or changed, then delete what is gone. */
 static bool apply(struct switchd *sw, struct dump *d)
 {
 	const struct routes *old = &sw->routes;
@@ -421,7 +422,7 @@ static bool apply(struct switchd *sw, struct dump *d)
 	return all && gone;
 }
 
-/* Ask for all hosts of a small network, which are next to us. */
+/* Ask for all hosts of a small on-link network. */
 static void want_hosts(struct switchd *sw, const struct csw_route_key *net, uint32_t ifindex)
 {
 	uint32_t bits = CANARY_ADDR_BITS - net->prefixlen, first, last, host;
@@ -441,7 +442,7 @@ static void want_hosts(struct switchd *sw, const struct csw_route_key *net, uint
 	}
 }
 
-/* Ask for the neighbours that the routes name, and for those of small on-link networks */
+/* Ask for the neighbours that routes name, and for those in small on-link networks. */
 static void want_neighbours(struct switchd *sw)
 {
 	const struct csw_nexthop *hop;
@@ -463,7 +464,10 @@ static void want_neighbours(struct switchd *sw)
 	neigh_want_end(sw);
 }
 
-/* What the data plane does not do as the kernel would: said when it changes, see also show */
+/*
+ * Report what the data plane does not do as the kernel would, when that changes. `show` has it,
+ * too.
+ */
 static void tell(struct switchd *sw)
 {
 	struct routes *r = &sw->routes;
@@ -505,7 +509,7 @@ int routes_sync(struct switchd *sw)
 	tell(sw);
 	choose(&d);
 	if (d.n > sw->dp.routes_max) {
-		/* with some of them packets would go the wrong way */
+		/* with only a part of the routes, packets would go the wrong way */
 		if (!sw->routes.overflow)
 			sw_error(sw, "%zu routes, room for %u: packets are left to the kernel",
 				 d.n, sw->dp.routes_max);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * rtnetlink: one socket to ask, one to hear what changes. A dump that the kernel says was
- * interrupted by a change is an error (-EINTR): the caller asks again.
+ * rtnetlink: one socket for requests, one for notifications. If the kernel says that a change
+ * interrupted a dump, the result is -EINTR, and the caller asks again.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,9 +12,9 @@
 
 #include "internal.h"
 
-#define RTNL_BUFFER	(1 << 17)	/* links may need more than the 32 KiB of other messages */
+#define RTNL_BUFFER	(1 << 17)	/* links may need more than the 32 KiB of others */
 #define RTNL_HEAR_QUEUE	(1 << 20)
-#define RTNL_WAIT_S	1	/* for an answer, which the kernel gives at once or not at all */
+#define RTNL_WAIT_S	1	/* the kernel answers at once or not at all */
 
 static const int groups[] = {
 	RTNLGRP_LINK, RTNLGRP_NEIGH, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV4_ROUTE, RTNLGRP_NEXTHOP,
@@ -28,7 +28,7 @@ int rtnl_limit(struct mnl_socket *nl)
 	return setsockopt(mnl_socket_get_fd(nl), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 }
 
-/* Why nothing was received */
+/* Return: why nothing was received */
 int rtnl_why(void)
 {
 	return errno == EAGAIN ? -ETIMEDOUT : -errno;
@@ -46,7 +46,7 @@ int rtnl_open(struct rtnl *nl)
 	    mnl_socket_bind(nl->hear, 0, MNL_SOCKET_AUTOPID) || rtnl_limit(nl->ask))
 		return -errno;
 	fd = mnl_socket_get_fd(nl->hear);
-	/* Best effort: what does not fit is found by dumping again */
+	/* This may fail: what does not fit is found by another dump. */
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &queue, sizeof(queue)))
 		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &queue, sizeof(queue));
 	for (i = 0; i < ARRAY_SIZE(groups); i++) {
@@ -67,7 +67,7 @@ void rtnl_close(struct rtnl *nl)
 	nl->hear = NULL;
 }
 
-/* A dump that the kernel could not complete ends like others, with an error in its last message. */
+/* A dump that failed ends like others, but has an error in its last message. */
 static int end_of_dump(const struct nlmsghdr *nlh)
 {
 	int error;
@@ -78,7 +78,7 @@ static int end_of_dump(const struct nlmsghdr *nlh)
 	return error < 0 ? error : 0;
 }
 
-/* One message of an answer. Return 1: more to come, 0: that was all, -errno. */
+/* Handle one message of an answer. Return: 1 if there are more, 0 if that was all, or -errno */
 static int answer(const struct nlmsghdr *nlh, bool *interrupted, mnl_cb_t cb, void *arg)
 {
 	const struct nlmsgerr *err;
@@ -121,7 +121,7 @@ int rtnl_talk(struct rtnl *nl, struct nlmsghdr *nlh, mnl_cb_t cb, void *arg)
 		len = n;
 		for (in = (void *)buf; ret > 0 && mnl_nlmsg_ok(in, len);
 		     in = mnl_nlmsg_next(in, &len)) {
-			/* the rest of an earlier answer that was given up */
+			/* it belongs to an earlier request that was given up */
 			if (in->nlmsg_seq != nl->seq)
 				continue;
 			ret = answer(in, &interrupted, cb, arg);

@@ -255,7 +255,7 @@ void settings_configure(const struct switchd_options *o, struct csw_config *c)
 	}
 }
 
-/* ---- shown ---- */
+/* ---- `show` ---- */
 
 static void show_text(struct switchd *sw, FILE *out, const struct setting *s)
 {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* What `show` says of settings whose state is more than their value: the table names these. */
+/*
+ * What `show` prints about settings whose state is more than their value. The table of settings
+ * names these functions.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,7 +63,7 @@ static uint32_t fan_ins_known(const struct dataplane *dp)
 	return n;
 }
 
-/* As the data plane has it, which may be late */
+/* As the data plane has it, which may be behind */
 void text_fan_in(struct switchd *sw, FILE *out)
 {
 	const struct csw_config *c = sw->dp.config;
@@ -81,7 +84,7 @@ void json_fan_in(struct switchd *sw, struct json *j)
 	json_end(j);
 }
 
-#define SHARES_SHOWN	16	/* to people; programs get SHARES_LISTED */
+#define SHARES_SHOWN	16	/* shown to people; programs get SHARES_LISTED */
 #define SHARES_LISTED	1024
 
 static void text_shares(struct switchd *sw, FILE *out)

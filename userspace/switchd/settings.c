@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Settings of a running switch. All of a request are judged before the first is changed: all are
- * taken over or none, and the client hears why. They change one by one: packets that come in the
- * middle of it meet some of them.
+ * Settings of a running switch. All settings of a request are checked before the first one is
+ * changed. All are taken over or none, and the client is told why. They change one by one, so
+ * packets in between meet some of them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,11 +10,11 @@
 #include "internal.h"
 #include "setting.h"
 
-/* What would hold after a request */
+/* State after a request */
 struct wanted {
 	struct switchd_options o;
-	bool part[PART_RULES + 1];	/* which of them are to change */
-	bool choice, trees;		/* which of these were named */
+	bool part[PART_RULES + 1];	/* which parts change */
+	bool choice, trees;		/* whether the request names them */
 };
 
 static int take_value(struct wanted *w, const struct setting *s, const char *value, char *err,
@@ -24,7 +24,9 @@ static int take_value(struct wanted *w, const struct setting *s, const char *val
 
 	w->choice |= !strcmp(name, "choice");
 	w->trees |= !strcmp(name, "trees");
-	/* what was configured before is forgotten, but not by a second one of the same request */
+	/*
+	 * The first one of a request replaces what was configured before. A second one adds to it.
+	 */
 	if (s->part == PART_FAN_INS && !w->part[PART_FAN_INS])
 		w->o.fan_in_count = 0;
 	w->part[s->part] = true;
@@ -40,7 +42,7 @@ static const struct setting *find(const char *name, char *err, size_t len)
 	return s;
 }
 
-/* "SETTING VALUE" */
+/* Parse "SETTING VALUE". */
 static int take(struct wanted *w, char *line, char *err, size_t len)
 {
 	char *value = strchr(line, ' ');
@@ -58,7 +60,7 @@ static int check_trees(const struct wanted *w, char *err, size_t len)
 	return w->trees ? switchd_trees_check(&w->o, err, len) : 0;
 }
 
-/* Lines until an empty one: without it the end is missing */
+/* Parse lines up to an empty one. Without that, the end of the request is missing. */
 static int take_all(struct wanted *w, char *text, char *err, size_t len)
 {
 	char *end = *text == '\n' ? text : strstr(text, "\n\n"), *line;
@@ -74,7 +76,7 @@ static int take_all(struct wanted *w, char *text, char *err, size_t len)
 	return check_trees(w, err, len) ? : switchd_timeout_check(&w->o, err, len);
 }
 
-/* The kernel refused something of @w: what it took is taken back, or that is left to the ticks. */
+/* The kernel refused a part of @w. Undo what it took, or leave that to the ticks. */
 static int undo(struct switchd *sw, const struct wanted *w, char *err, size_t len)
 {
 	static const char later[] = "; taking back what it took failed, too, and is tried again";

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Shares: whose contributions took the slots that are in use, by entry of the admission map. They
- * are counted when somebody asks: the data plane compares what is in a bucket, and counts nothing.
+ * Shares: whose contributions hold the slots in use, by entry of the admission map. They are
+ * counted only when somebody asks. The data plane compares what is in one bucket, and counts
+ * nothing.
  */
 #include <arpa/inet.h>
 #include <stdlib.h>
@@ -58,7 +59,7 @@ size_t shares_read(struct switchd *sw, struct share **shares)
 	return n;
 }
 
-/* PREFIX/LEN%PORT */
+/* Write PREFIX/LEN%PORT. */
 void share_text(struct switchd *sw, const struct share *share, char *text, size_t len)
 {
 	const struct csw_admission_key *key = &share->entry->key;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The client of the control sockets: prints what running switches say of themselves, with
- * -j one line of JSON for each, and has them change their settings. The sockets are those of the
- * whole machine; who names no switch means those of the own network namespace, and sets none that
- * may be another's.
+ * The client of the control sockets. It prints the state of running switches, with -j as one line
+ * of JSON each, and changes their settings. The sockets are those of the whole machine. Without a
+ * name, switches of this network namespace are meant. None is changed that may belong to another
+ * namespace.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -22,10 +22,10 @@
 
 #define PREFIX		"switch-"
 #define SUFFIX		".sock"
-/* A main loop that did not turn for 10 s hangs (clock.c). Before that, it may answer yet. */
+/* A main loop that did not turn for 10 s hangs (clock.c). Until then, it may still answer. */
 #define PATIENCE_S	15
 
-/* Send @request to the socket @file, copy the answer to @out. Return 0 or -errno. */
+/* Send @request to the socket @file, and copy the answer to @out. Return: 0 or -errno */
 static int ask_one(const char *file, const char *request, FILE *out)
 {
 	struct sockaddr_un sun = { .sun_family = AF_UNIX };
@@ -38,7 +38,7 @@ static int ask_one(const char *file, const char *request, FILE *out)
 	if (fd < 0)
 		return -errno;
 	snprintf(sun.sun_path, sizeof(sun.sun_path), "%s/%s", SWITCHD_RUN_DIR, file);
-	/* who does not accept makes connect() wait, who does not answer read() */
+	/* a daemon may let connect() wait, or read() */
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	if (connect(fd, (struct sockaddr *)&sun, sizeof(sun)) ||
@@ -65,7 +65,7 @@ static int file_of(const char *verb, const char *name, char *file)
 	return 0;
 }
 
-/* sockets of killed daemons and of those that end this moment are no news */
+/* Sockets of killed daemons, and of those that are just ending, are not reported. */
 static bool is_gone(int ret)
 {
 	return ret == -ENOENT || ret == -ECONNREFUSED;
@@ -79,18 +79,18 @@ static int is_socket(const struct dirent *e)
 	       !strcmp(e->d_name + len - strlen(SUFFIX), SUFFIX);
 }
 
-/* Switches of this machine that run */
+/* Switches that run on this machine */
 struct switches {
-	struct dirent **list;	/* wanted ones, doubtful ones, others that run, those of dead ones */
-	int found;		/* in the list */
-	int n;			/* are wanted: of this network namespace, or all */
-	int doubtful;		/* may be of this one or not */
+	struct dirent **list;	/* in this order: wanted, doubtful, others that run, dead */
+	int found;		/* length of the list */
+	int n;			/* number of wanted ones: in this network namespace, or all */
+	int doubtful;		/* number that may be in this namespace or not */
 	int others;
 };
 
 enum place { DEAD, HERE, ELSEWHERE, UNKNOWN };
 
-/* Who says nothing, or no inode, is nowhere for certain. */
+/* Where is the switch? If it says nothing, or no inode, that is unknown. */
 static enum place place_of(const char *file)
 {
 	uint64_t netns = 0;
@@ -103,7 +103,7 @@ static enum place place_of(const char *file)
 		return UNKNOWN;
 	ret = ask_one(file, "netns\n", out);
 	if (!fclose(out) && !ret) {
-		/* a line, or it was cut short */
+		/* without exactly one line the answer was cut short */
 		end = strchr(text, '\n');
 		if (end && !end[1]) {
 			*end = '\0';
@@ -118,7 +118,7 @@ static enum place place_of(const char *file)
 	return netns == switchd_netns() ? HERE : ELSEWHERE;
 }
 
-/* Entry @i of the list becomes number @at; those between move on. */
+/* Move entry @i of the list to @at. Those between move down. */
 static void move_up(struct switches *s, int i, int at)
 {
 	struct dirent *e = s->list[i];
@@ -156,7 +156,7 @@ static void switches_free(struct switches *s)
 	free(s->list);
 }
 
-/* The end of a line: @n names from @list on */
+/* Print @n names from @list on, and end the line. */
 static void say_names(struct dirent **list, int n)
 {
 	int i;
@@ -227,7 +227,10 @@ int switchd_show(const char *name, bool all, bool json)
 
 /* ---- settings ---- */
 
-/* @how: "set" or "try". What is not "ok" is a complaint, and said. Return 0 or -errno. */
+/*
+ * @how: "set" or "try". An answer other than "ok" is an error message, and printed. Return: 0 or
+ * -errno
+ */
 static int set_one(const char *file, const char *how, const char *settings)
 {
 	char request[SWITCHD_SET_MAX + 64], *text = NULL;
@@ -265,7 +268,7 @@ static int set_named(const char *name, const char *settings)
 	return ret ? 1 : 0;
 }
 
-/* As set_one(); that one of several has ended meanwhile is news. */
+/* As set_one(), but a switch that has ended meanwhile is an error. */
 static int set_next(const char *file, const char *how, const char *settings)
 {
 	int ret = set_one(file, how, settings);
@@ -276,7 +279,7 @@ static int set_next(const char *file, const char *how, const char *settings)
 	return ret;
 }
 
-/* Nobody but @all or a name may mean a switch that may be another namespace's. */
+/* Without @all or a name, no switch may be changed that may belong to another namespace. */
 static bool is_clear(const struct switches *s, bool all)
 {
 	if (all)
@@ -297,8 +300,8 @@ static bool is_clear(const struct switches *s, bool all)
 }
 
 /*
- * All are asked whether they would before the first one does. Who then does not all the same
- * cannot undo what the others did: these are named.
+ * First ask all switches whether they would, then tell them to. If one refuses in the second step,
+ * the others cannot be undone, and are named.
  */
 static int set_listed(const struct switches *s, bool all, const char *settings)
 {
@@ -319,7 +322,7 @@ static int set_listed(const struct switches *s, bool all, const char *settings)
 	return s->n && !failed ? 0 : 1;
 }
 
-/* One line a setting. Return 0, or -1 after having complained. */
+/* Write one line for each setting. Return: 0, or -1 after an error message */
 static int write_settings(const struct switchd_setting *setting, unsigned int n, char *text,
 			  size_t room)
 {

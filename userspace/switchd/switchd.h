@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The switch daemon as its callers see it: options in, exit status out. Who only wants to
- * look at running switches uses switchd_show().
+ * The switch daemon for its callers: options in, exit status out. To look at running switches, only
+ * switchd_show() is needed.
  */
 #ifndef CANARY_SWITCHD_H
 #define CANARY_SWITCHD_H
@@ -20,7 +20,7 @@
 #define SWITCHD_NAME_MAX	63
 #define SWITCHD_PORTS_MAX	64
 #define SWITCHD_ADMIT_MAX	256
-#define SWITCHD_SET_MAX		16384	/* characters of a request that sets something */
+#define SWITCHD_SET_MAX		16384	/* characters of a "set" request */
 
 #define SWITCHD_TREES_MAX	256
 #define SWITCHD_TIMEOUT_MIN	10000ULL	/* ns */
@@ -28,7 +28,7 @@
 
 enum switchd_clock {
 	SWITCHD_CLOCK_SLEEP,	/* sleep until the next deadline */
-	SWITCHD_CLOCK_POLL,	/* busy: one processor belongs to this switch */
+	SWITCHD_CLOCK_POLL,	/* never sleep: one processor belongs to this switch */
 };
 
 struct switchd_port_option {
@@ -37,14 +37,17 @@ struct switchd_port_option {
 	enum csw_mode mode;
 };
 
-/* Of the leaders in a prefix so many members' contributions come by here */
+/* Configured fan-in of the leaders in a prefix: so many members' contributions come by here */
 struct switchd_fan_in {
 	struct canary_addr leader;
 	uint32_t prefixlen;		/* of 128 bits */
 	uint32_t expect;
 };
 
-/* Sources of a prefix may have the switch act for these communicators, by that port or ("") by any */
+/*
+ * An admission rule: sources in the prefix may make the switch act for these communicators, by that
+ * port ("": by any)
+ */
 struct switchd_admit {
 	uint32_t first, last;
 	struct canary_addr source;
@@ -53,21 +56,21 @@ struct switchd_admit {
 };
 
 struct switchd_admission {
-	bool on;				/* off: everybody */
+	bool on;				/* false: everybody is admitted */
 	unsigned int rules;
 	struct switchd_admit rule[SWITCHD_ADMIT_MAX];
 };
 
 struct switchd_options {
-	char name[SWITCHD_NAME_MAX + 1];	/* "": the host's name */
-	struct canary_addr address;		/* zeros: first global /32 of lo */
+	char name[SWITCHD_NAME_MAX + 1];	/* "": the name of the host */
+	struct canary_addr address;		/* zeros: the first global /32 of lo */
 	struct switchd_port_option port[SWITCHD_PORTS_MAX];
 	unsigned int ports;
-	enum csw_mode mode;			/* of ports that name none */
+	enum csw_mode mode;			/* of ports without a mode of their own */
 	enum switchd_clock clock;
-	bool timeout_auto;			/* the bounds are those of the ports */
-	uint64_t timeout_ns;			/* the first one, if it adapts */
-	uint64_t timeout_min, timeout_max;	/* it adapts between these, or not if they are 0 */
+	bool timeout_auto;			/* the bounds follow the rates of the ports */
+	uint64_t timeout_ns;			/* initial value if it adapts */
+	uint64_t timeout_min, timeout_max;	/* bounds if it adapts, else 0 */
 	uint32_t root_patience;
 	uint64_t lifetime_ns;
 	uint32_t slots;
@@ -83,58 +86,58 @@ struct switchd_options {
 	uint32_t queue;				/* bytes that may wait at a port; 0: as it says */
 	bool restore;				/* honour restorations */
 	enum csw_forward_by forward;
-	bool sysctl;				/* set what the checks would only warn of */
+	bool sysctl;				/* set what checks would only warn about */
 	bool realtime;				/* clock thread under SCHED_FIFO */
 	bool verbose;
 };
 
-/* Defaults */
+/* Set defaults. */
 void switchd_options_init(struct switchd_options *o);
 
-/* Rules as people write them */
+/* The text of a rule */
 #define SWITCHD_RULE_TEXT	128
 void switchd_admit_text(const struct switchd_admit *rule, char *text, size_t len);
 /* Do all rules name ports of the switch? */
 int switchd_admission_check(const struct switchd_admission *a, const struct switchd_options *o,
 			    char *err, size_t len);
 
-/* It adapts between bounds: begin in their middle, as bounds are compared */
+/* Let the timeout begin in the middle of its bounds, which is their geometric mean. */
 void switchd_timeout_begin(struct switchd_options *o);
 
 /* Is the lifetime longer than the timeout? */
 int switchd_timeout_check(const struct switchd_options *o, char *err, size_t len);
 
-/* Are trees named, and not chosen among? */
+/* Is a number of trees only given with the choice "static"? */
 int switchd_trees_check(const struct switchd_options *o, char *err, size_t len);
 
-/* What no single option can know: are there ports, is the lifetime longer than the timeout */
+/* Check what concerns several options: are there ports, is the lifetime longer than the timeout? */
 int switchd_options_check(struct switchd_options *o, char *err, size_t len);
 
-/* Run until SIGTERM or SIGINT; SIGHUP: read everything again. Return the exit status of the process. */
+/* Run until SIGTERM or SIGINT. SIGHUP reads everything again. Return: exit status of the process */
 int switchd_run(const struct switchd_options *o);
 
-/* The name of a setting that can be changed (setting.h), and its value */
+/* Name (setting.h) and value of a setting to change */
 struct switchd_setting {
 	const char *name, *value;
 };
 
-/* Are there switches that would take these @n settings? Return 0, or -1 with a message in @err. */
+/* Could a switch take these @n settings? Return: 0, or -1 with a message in @err */
 int switchd_settings_check(const struct switchd_setting *setting, unsigned int n, char *err,
 			   size_t len);
 
 /*
  * Change settings of the running switch @name (NULL: of the only one of this network namespace, or
- * of @all of this machine): all @n of them, in this order, or none. Return the exit status.
+ * of @all of this machine). It takes all @n of them, in this order, or none. Return: exit status
  */
 int switchd_set(const char *name, bool all, const struct switchd_setting *setting, unsigned int n);
 
 /*
- * Print the switch @name (NULL: those of this network namespace, or @all of this machine).
- * Return the exit status.
+ * Print the state of the switch @name (NULL: of those of this network namespace, or of @all of this
+ * machine). Return: exit status
  */
 int switchd_show(const char *name, bool all, bool json);
 
-/* The inode of this process's network namespace, 0 if that cannot be known */
+/* Inode of this process's network namespace; 0 if it is not known */
 uint64_t switchd_netns(void);
 
 #endif /* CANARY_SWITCHD_H */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The timeout of a switch that was told none: it adapts between what one and some more packets take
- * on its links. How fast they are say queueing disciplines that shape, or the device; of a port that
- * nobody knows, what does for most is taken.
+ * The timeout of a switch without a timeout setting. It adapts between what one packet and what
+ * some packets take on its links. The rate of a link comes from queueing disciplines that shape, or
+ * from the device. For a port with an unknown rate, a usual value is taken.
  */
 #include <string.h>
 #include <unistd.h>
@@ -14,15 +14,15 @@
 
 #include "internal.h"
 
-#define FRAMES_MAX	40		/* that may wait before one that is not lost */
-#define UNKNOWN_NS	1000000ULL	/* MIN of a port whose rate nobody knows */
-#define LATE_NS		1000000ULL	/* hosts are late by that, however fast the links: least MAX */
-#define WORDS_MAX	127		/* of a mask of link modes, there are three */
+#define FRAMES_MAX	40		/* frames that may wait before one that is not lost */
+#define UNKNOWN_NS	1000000ULL	/* MIN for a port with an unknown rate */
+#define LATE_NS		1000000ULL	/* least MAX: hosts may be that late on any link */
+#define WORDS_MAX	127		/* of a link mode mask; there are three masks */
 
-/* Bytes a second that the device says it has, 0: it does not, or makes it up */
+/* Bytes per second that the device claims; 0 if it does not, or invents them */
 static uint64_t device_rate(const struct port *port)
 {
-	/* the masks come behind it */
+	/* the masks follow the structure */
 	char room[sizeof(struct ethtool_link_settings) + 3 * WORDS_MAX * sizeof(uint32_t)]
 		__attribute__((aligned(8))) = { 0 };
 	struct ethtool_link_settings *settings = (void *)room;
@@ -37,7 +37,10 @@ static uint64_t device_rate(const struct port *port)
 	memcpy(ifr.ifr_name, port->option->name, sizeof(ifr.ifr_name));
 	settings->cmd = ETHTOOL_GLINKSETTINGS;
 	ret = ioctl(fd, SIOCETHTOOL, &ifr);
-	/* it answers how long its masks are, as a negative number, and wants to hear that */
+	/*
+	 * First the device returns the length of its masks as a negative number. It has to be asked
+	 * again with that length.
+	 */
 	if (!ret && settings->link_mode_masks_nwords < 0) {
 		settings->cmd = ETHTOOL_GLINKSETTINGS;
 		settings->link_mode_masks_nwords = -settings->link_mode_masks_nwords;
@@ -68,8 +71,8 @@ static uint64_t limit(uint64_t ns, uint64_t min, uint64_t max)
 }
 
 /*
- * Ports without a carrier do not count: nobody knows how fast they would be, and nothing goes that
- * way. Without any other one the bounds stay what they are.
+ * Ports without carrier do not count: their rate is unknown, and nothing is sent there. If no port
+ * has a carrier, the bounds stay as they are. At first they are those of an unknown rate.
  */
 bool timeout_follow(struct switchd *sw)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Numbers, durations, prefixes and lists as people write them, and what is refused of them. */
+/* Parsers of numbers, durations, prefixes and lists, and what they refuse */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,7 +75,7 @@ int switchd_prefix(const char *option, const char *expected, const char *text,
 	default:
 		break;
 	}
-	/* The one place that refuses it; neither routes nor the data plane know it. */
+	/* IPv6 is refused here and nowhere else. Neither routes nor the data plane know it. */
 	if (!canary_addr_is_ip4(&prefix->addr))
 		return switchd_refuse(err, len, "%s: '%s': IPv6 is not supported yet", option, text);
 	return 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * VLANs of ports that are ports themselves. Where not everybody is admitted, a port's program drops
- * what comes for Canary in a VLAN, since the kernel may have a device for that and route it on. What
- * comes in these VLANs is left to their own programs: while they are there.
+ * VLANs of ports that are ports themselves. With rules, the program of a port drops what comes for
+ * Canary in a VLAN, since the kernel may have a device for that VLAN and forward it. What comes in
+ * the VLANs of this file is left to their own programs, while these are attached.
  */
 #include <errno.h>
 #include <string.h>
@@ -17,7 +17,9 @@ void port_vlan_learn(struct port *port, const struct nlattr *data)
 	const struct nlattr *tb[IFLA_VLAN_MAX + 1];
 
 	memset(&port->vlan, 0, sizeof(port->vlan));
-	/* a device of another namespace has a number that may be somebody else's here */
+	/*
+	 * if the device below is in another namespace, its number may belong to another device here
+	 */
 	if (!data || strcmp(port->kind, "vlan") || port->peer_nsid >= 0)
 		return;
 	rtnl_attrs_nested(data, tb, IFLA_VLAN_MAX);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* What people call the values of enumerations, in their order. */
+/* Names of the values of enumerations, in their order */
 #include "setting.h"
 
 const char *const mode_words[] = { "fast", "shaped", NULL };
