@@ -53,7 +53,7 @@ CSW_FUNC int csw_unadmitted(csw_xdp *ctx)
 		return CSW_XDP_PASS;
 	csw_count(ctx, CSW_RX_CONTRIBUTION, 1);
 	csw_count(ctx, CSW_RX_BYTES, csw_length(&p));
-	if (p.h->contribution.count != csw_be16(1))
+	if (!canary_is_single(p.h))
 		return csw_refuse(ctx, CANARY_DROP_ADMISSION);
 	csw_count(ctx, CSW_BYPASS_ADMISSION, 1);
 	csw_check_look(&p);

@@ -207,6 +207,12 @@ static __always_inline void csw_start_descriptor(struct csw_descriptor *d,
 	d->child[0].tag = h->contribution.tag;
 }
 
+/* Does the descriptor hold one contribution only, as its member sent it? */
+static __always_inline bool csw_is_single(const struct csw_descriptor *d)
+{
+	return d->count == 1;
+}
+
 /* Free @d. A result that still waits for its copies does not find it any more. */
 static __always_inline void csw_free(struct csw_descriptor *d)
 {

@@ -51,8 +51,8 @@ static __always_inline void csw_build(const struct csw_config *c, const struct c
 	h->block = d->block;
 	h->opsig = d->opsig;
 	h->members = csw_be16(d->members);
-	h->rank = d->count == 1 ? d->rank : 0;
-	h->mac = d->count == 1 ? d->mac : 0;
+	h->rank = csw_is_single(d) ? d->rank : 0;
+	h->mac = csw_is_single(d) ? d->mac : 0;
 	h->contribution.tag = csw_be64(d->tag);
 	h->contribution.sum = csw_be32(d->sum);
 	h->contribution.acked = csw_be32(d->done);

@@ -8,7 +8,7 @@
 /* Does it have data of more than one member? Then no mac protects its header. */
 static inline bool cnr_is_merged(const struct canary_hdr *h)
 {
-	return h->type == CANARY_CONTRIBUTION && h->contribution.count != cpu_to_be16(1);
+	return h->type == CANARY_CONTRIBUTION && !canary_is_single(h);
 }
 
 /* Is it a message with data? Then the header has their checksum. */

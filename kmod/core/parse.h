@@ -74,6 +74,12 @@ static __always_inline int canary_has_cookie(const struct canary_hdr *h)
 	       h->contribution.switch_id && h->contribution.cookie;
 }
 
+/* Is a contribution as one member sent it, with the rank and the mac of that member? */
+static __always_inline int canary_is_single(const struct canary_hdr *h)
+{
+	return cnr_be16(h->contribution.count) == 1;
+}
+
 /* Checks that contributions, results and the data messages of rings have in common */
 static __always_inline enum canary_drop canary_parse_data(const struct canary_hdr *h, __u32 len)
 {

@@ -103,7 +103,7 @@ static bool cnr_repeat(const struct cnr_comm *c, const struct cnr_lead *l, const
 	u32 i;
 
 	*known = false;
-	if (in->hdr->contribution.count == cpu_to_be16(1) && cnr_is_at(p, in))
+	if (!cnr_is_merged(in->hdr) && cnr_is_at(p, in))
 		return false;
 	for (i = 0; i < l->sources; i++) {
 		s = &l->source[i];
@@ -171,7 +171,7 @@ static enum canary_drop cnr_acceptable(struct cnr_comm *c, const struct cnr_lead
 	if ((l->sources || (l->flags & CNR_L_POSTED)) ? !cnr_lead_alike(l, h) :
 							canary_length(h) > c->length)
 		return CANARY_DROP_ELEMENTS;
-	if (count == 1 && (rank == c->cfg.rank || cnr_seen(l, rank)))
+	if (!cnr_is_merged(h) && (rank == c->cfg.rank || cnr_seen(l, rank)))
 		return rank == c->cfg.rank ? CANARY_DROP_RANK : CANARY_DROP_DUPLICATE;
 	if (l->count + count > l->contributors)
 		return CANARY_DROP_COUNT;
@@ -207,7 +207,7 @@ static void cnr_contribution_merge(struct cnr_comm *c, struct cnr_lead *l, u64 n
 	s->addr = in->addr;
 	s->port = in->port;
 	s->repeat = known;
-	s->merged = h->contribution.count != cpu_to_be16(1);
+	s->merged = cnr_is_merged(h);
 	if (s->merged)
 		cnr_trust_taken(c, now, l, s);
 	else
@@ -232,7 +232,7 @@ static void cnr_lead_learn(struct cnr_comm *c, u64 now, const struct cnr_lead *l
 			   const struct cnr_in *in, enum canary_drop drop)
 {
 	const struct canary_hdr *h = in->hdr;
-	bool single = h->contribution.count == cpu_to_be16(1);
+	bool single = !cnr_is_merged(h);
 	/* A single one that a switch sent on was held there, like all that is incomplete. */
 	bool held = !single || !canary_addr_equal(&in->addr, &c->peer[be16_to_cpu(h->rank)].addr);
 	/*
@@ -262,8 +262,7 @@ static void cnr_lead_learn(struct cnr_comm *c, u64 now, const struct cnr_lead *l
  */
 static bool cnr_is_own(const struct canary_hdr *h)
 {
-	return h->contribution.count == cpu_to_be16(1) && (h->flags & CANARY_F_BYPASS) &&
-	       !canary_has_cookie(h);
+	return !cnr_is_merged(h) && (h->flags & CANARY_F_BYPASS) && !canary_has_cookie(h);
 }
 
 /*
@@ -318,7 +317,7 @@ static enum canary_drop cnr_contribution_admit(struct cnr_comm *c, u64 now, stru
 	enum canary_drop drop;
 
 	/* The mac of a single contribution covers its data, too. An aggregate has none. */
-	if (h->contribution.count != cpu_to_be16(1)) {
+	if (cnr_is_merged(h)) {
 		if (!cnr_believes(c, &in->addr))
 			return CANARY_DROP_AGGREGATE;
 		if (!cnr_sum_right(in))
@@ -334,8 +333,7 @@ static enum canary_drop cnr_contribution_admit(struct cnr_comm *c, u64 now, stru
 		cnr_lead_discard(c, l);
 		drop = CANARY_DROP_NONE;
 	}
-	if (drop == CANARY_DROP_OPSIG && h->contribution.count == cpu_to_be16(1) &&
-	    (l->flags & CNR_L_POSTED))
+	if (drop == CANARY_DROP_OPSIG && !cnr_is_merged(h) && (l->flags & CNR_L_POSTED))
 		cnr_lead_differs(c, now, l, be16_to_cpu(h->rank), be32_to_cpu(h->opsig));
 	cnr_lead_learn(c, now, l, in, drop);
 	return drop;
@@ -348,7 +346,7 @@ static void cnr_contribution_taken(struct cnr_comm *c, u64 now, struct cnr_lead 
 	u32 block = l->block;
 
 	cnr_count(c, CNR_C_contributions_in);
-	if (h->contribution.count != cpu_to_be16(1))
+	if (cnr_is_merged(h))
 		cnr_count(c, CNR_C_contributions_merged);
 	else
 		cnr_sent_by(c, be16_to_cpu(h->rank), block + 1);
