@@ -166,7 +166,7 @@ struct csw_descriptor {
 	__u32	done;
 	__u32	holder;		/* csw_admission.id of the first source; 0: no rules */
 	__u32	reserved;
-	__u64	out;		/* sum of the words of the data that leaves, for the UDP checksum */
+	__u64	out;		/* sum of the words of the data that leave, for the UDP checksum */
 	__u64	child_bits;	/* a bit by hash of each child: most packets have a new one */
 	struct csw_child child[CSW_CHILDREN_MAX];
 	__u32	data[CANARY_ELEMENTS_MAX];

@@ -166,11 +166,11 @@ struct canary_names;
 
 /**
  * struct canary_table - CANARY_TABLE, copied and checked
- * @size:	bytes, taken from the namespace's memory
- * @of:		its @peer is @peer
- * @peer:	of each rank
+ * @size:	bytes that it takes from the namespace's memory
+ * @of:		as the core has it; its @peer is @peer here
+ * @peer:	address and port of each rank
  *
- * Owner: the engine. Lock: lock_sock; constant while there is a core, which has @peer.
+ * Owner: the engine. Lock: lock_sock; constant while there is a core, which uses @peer.
  */
 struct canary_table {
 	size_t			size;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * connect(): from addresses and options to a rendezvous of all ranks, and waiting for it; or with
- * CANARY_TABLE, to a communicator that needs none.
+ * connect(): makes a rendezvous of all ranks from addresses and options, and waits for it. With
+ * CANARY_TABLE it forms the communicator without one.
  */
 
 #include <linux/random.h>
@@ -9,7 +9,10 @@
 #include <net/route.h>
 #include "canary.h"
 
-/* The route to rank 0 says which address is ours, if bind() left it open, and the MTU. */
+/*
+ * The route to rank 0 (with a table, to another rank) tells the MTU. It also tells our own address,
+ * if bind() left it open.
+ */
 static int canary_connect_route(struct canary_comm *comm, const struct canary_addr *root,
 				__be16 root_port, struct canary_addr *addr, u32 *mtu)
 {
@@ -25,8 +28,8 @@ static int canary_connect_route(struct canary_comm *comm, const struct canary_ad
 }
 
 /*
- * The packet size that the route permits. With a table, all have the same size, which it has to
- * permit. Return: or -EMSGSIZE
+ * Return: the packet size that the route permits, or -EMSGSIZE. With a table all members have the
+ * same size, and the route has to permit that.
  */
 static int canary_connect_mtu(const struct canary_comm *comm, u32 mtu)
 {
@@ -43,7 +46,7 @@ static int canary_connect_mtu(const struct canary_comm *comm, u32 mtu)
 	return min(wanted, mtu);
 }
 
-/* What rules have nothing to say about. */
+/* Fill in what rules do not decide. */
 static void canary_connect_config(struct canary_comm *comm, u32 mtu, struct cnr_config *cfg)
 {
 	const struct canary_comm_req *req = &comm->req;
@@ -64,7 +67,7 @@ static void canary_connect_config(struct canary_comm *comm, u32 mtu, struct cnr_
 	cnr_config_algorithm(cfg, comm->algorithm);
 }
 
-/* What was asked of the face since bind() holds for the port as well, from here on. */
+/* Copy to the port what was set on the face after bind(). */
 static int canary_connect_port(struct canary_comm *comm, const struct sock *sk)
 {
 	WRITE_ONCE(comm->usk->sk_mark, READ_ONCE(sk->sk_mark));
@@ -72,7 +75,7 @@ static int canary_connect_port(struct canary_comm *comm, const struct sock *sk)
 	return canary_port_device(comm, READ_ONCE(sk->sk_bound_dev_if));
 }
 
-/* Where we are, if that is not to be found out. NULL: it is */
+/* Return: our address and port, if they are given: by a table, or for rank 0; else NULL */
 static const struct canary_peer *canary_connect_own(const struct canary_comm *comm,
 						    const struct canary_peer *root)
 {
@@ -81,7 +84,10 @@ static const struct canary_peer *canary_connect_own(const struct canary_comm *co
 	return comm->req.rank ? NULL : root;
 }
 
-/* To whom the route is looked at: with a table, rank 0 knows others. */
+/*
+ * Return: the member to whom the route is looked up; with a table, rank 0 looks up the one to rank
+ * 1
+ */
 static const struct canary_peer *canary_connect_to(const struct canary_comm *comm,
 						   const struct canary_peer *root)
 {
@@ -90,14 +96,17 @@ static const struct canary_peer *canary_connect_to(const struct canary_comm *com
 	return root;
 }
 
-/* Is that our address and port? */
+/* Is @own our address and port? */
 static bool canary_connect_is_own(struct canary_comm *comm, const struct canary_peer *own)
 {
 	return canary_route_is_local(comm, &own->addr) && comm->port == own->port &&
 	       (canary_addr_is_any(&comm->bound) || canary_addr_equal(&comm->bound, &own->addr));
 }
 
-/* Begins a rendezvous. Context: lock_sock is held; no other one is under way. */
+/*
+ * Begin a rendezvous, or form the communicator. Context: lock_sock is held; no other one is under
+ * way.
+ */
 static int canary_connect_start(struct sock *sk, const struct sockaddr_canary *to)
 {
 	struct canary_comm *comm = canary_sk(sk)->comm;
@@ -117,7 +126,10 @@ static int canary_connect_start(struct sock *sk, const struct sockaddr_canary *t
 	if (!comm->configured || canary_addr_is_any(&root.addr) ||
 	    (comm->table && !canary_peer_equal(&comm->table->peer[0], &root)))
 		return -EINVAL;
-	/* Again: rules may have changed since, and the socket may be somebody else's now. */
+	/*
+	 * Ask the rules again: they may have changed, and the socket may belong to somebody else
+	 * now.
+	 */
 	cfg.comm = comm->req.id;
 	memcpy(cfg.key, comm->req.key, sizeof(cfg.key));
 	canary_prefixes_set(&cfg, comm->believed, comm->believe);
@@ -178,8 +190,8 @@ static enum cnr_state canary_connect_state(struct canary_comm *comm)
 }
 
 /*
- * Waits until the rendezvous came to an end, good or bad, without lock_sock meanwhile.
- * Return: 0, -EINPROGRESS (timeout), or that of a signal.
+ * Wait until the rendezvous has ended, with or without success. It releases lock_sock meanwhile.
+ * Return: 0, -EINPROGRESS (timeout), or the error of a signal
  */
 static int canary_connect_wait(struct sock *sk, long timeo)
 {
@@ -205,7 +217,7 @@ static int canary_connect_wait(struct sock *sk, long timeo)
 	return err;
 }
 
-/* It came to an end: which? */
+/* The rendezvous has ended. Return: 0 if it succeeded, or its error */
 static int canary_connect_finish(struct socket *sock)
 {
 	struct sock *sk = sock->sk;
@@ -251,7 +263,7 @@ int canary_connect(struct socket *sock, struct sockaddr *addr, int len, int flag
 	}
 	if (!err)
 		err = canary_connect_wait(sk, timeo);
-	/* Another thread may have finished it meanwhile. */
+	/* Another thread may have called canary_connect_finish() meanwhile. */
 	if (!err && sock->state == SS_CONNECTING)
 		err = canary_connect_finish(sock);
 	else if (!err && sock->state != SS_CONNECTED)

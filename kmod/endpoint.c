@@ -2,22 +2,24 @@
 /*
  * Endpoints: a UDP port, and which of the engines that share it a packet is for.
  *
- * A port belongs to one engine, which gets all that comes, until a second one shares it
- * (CANARY_ENDPOINT). From then on packets are told apart by two names that an engine has:
+ * A port belongs to one engine, which gets all packets, until a second engine shares it
+ * (CANARY_ENDPOINT). From then on, an engine has up to two names, and packets are for the engine
+ * that they name:
  *
- *  - communicator and epoch, once its core knows the epoch. No two engines have the same: a packet
- *    does not say which rank it is for. Ranks that share a port cannot join the same session (next
- *    item), unless their rank 0 lies about the epoch, nor be formed from a table with the same one;
- *  - the communicator alone, for what comes before: JOIN finds rank 0, COOKIE, WELCOME and REFUSED
- *    find who joined. So only one engine of a port may be in a rendezvous of a communicator; the
- *    others are EADDRINUSE. The name stays with who was the last one. It also gets what has an
- *    epoch that nobody knows here, for its core says what is wrong with that.
+ *  - communicator and epoch, once its core knows the epoch. No two engines of a port have the same,
+ *    since a packet does not say which rank it is for. Ranks that share a port cannot join the same
+ *    session (next item), unless their rank 0 lies about the epoch. Nor can they be formed from
+ *    tables with the same epoch;
+ *  - the communicator alone, for packets before that. JOIN finds rank 0. COOKIE, WELCOME and
+ *    REFUSED find the member that joins. So only one engine of a port may be in a rendezvous of a
+ *    communicator. Others get EADDRINUSE. The engine that was last in one keeps the name. It also
+ *    gets packets with an epoch that no engine here has: its core counts what is wrong with them.
  *
- * Nonces would tell joiners apart, but neither ranks 0 nor what comes later.
+ * Nonces could tell apart members that join, but neither ranks 0 nor later packets.
  *
- * Only the port is common. An engine that shares one sends from a socket of its own (port.c), so
- * owner, label, control group, mark, and room in queues are its own; so are its routes, which
- * depend on them.
+ * Engines share only the port. Each other engine sends from a socket of its own (port.c). So owner,
+ * label, control group, mark and room in queues are its own, and so are its routes, which depend on
+ * them.
  */
 
 #include <linux/jhash.h>
@@ -26,12 +28,12 @@
 #include <linux/udp.h>
 #include "canary.h"
 
-#define CANARY_NAMES	512	/* lists, a power of two */
+#define CANARY_NAMES	512	/* lists of names, a power of two */
 
 /*
- * struct canary_names - engines by what packets call them
- * @seed:	users choose communicators, others epochs
- * @list:	of canary_name. Lock: canary_endpoint.lock; read under RCU
+ * struct canary_names - engines by their names
+ * @seed:	of the hash: users choose communicators, others choose epochs
+ * @list:	lists of canary_name. Lock: canary_endpoint.lock; read under RCU
  */
 struct canary_names {
 	struct rcu_head		rcu;
@@ -39,7 +41,7 @@ struct canary_names {
 	struct hlist_head	list[CANARY_NAMES];
 };
 
-/* What is looked at to find the engine, and to count what is for none */
+/* The part of a header that is read to find the engine */
 struct canary_named {
 	u8	version;
 	u8	type;
@@ -58,7 +60,7 @@ static struct canary_name *canary_names_find(struct canary_names *names, u32 id,
 {
 	struct canary_name *name;
 
-	/* One that gets another name meanwhile may be seen with any: its core looks again. */
+	/* A name may change meanwhile, and be read half changed. The core checks it again. */
 	hlist_for_each_entry_rcu(name, canary_names_list(names, id, epoch), node)
 		if (READ_ONCE(name->id) == id && READ_ONCE(name->epoch) == epoch)
 			return name;
@@ -90,7 +92,7 @@ static void canary_name_take(struct canary_endpoint *ep, struct canary_name *nam
 	name->given = false;
 }
 
-/* Does the engine join, and not know its session yet? */
+/* Is the engine in a rendezvous, without knowing its session yet? */
 static bool canary_name_joins(const struct canary_name *name)
 {
 	enum cnr_state state = READ_ONCE(name->comm->state);
@@ -98,15 +100,19 @@ static bool canary_name_joins(const struct canary_name *name)
 	return !name->comm->session.given && state != CNR_FAILED && state != CNR_CLOSED;
 }
 
-/* Does the engine still wait for a WELCOME? Else one with its epoch is for who joins. */
+/*
+ * Does the engine still wait for a WELCOME? If not, a WELCOME with its epoch is for the one that
+ * joins.
+ */
 static bool canary_name_waits(const struct canary_name *name)
 {
 	return READ_ONCE(name->comm->state) == CNR_JOINING;
 }
 
 /*
- * A rendezvous is going to begin (not where there is a table). Context: process; lock_sock is held.
- * Return: 0, or -EADDRINUSE if another engine of the port is in one of the same communicator.
+ * A rendezvous is going to begin (with a table there is none). Context: process; lock_sock is held.
+ * Return: 0, or -EADDRINUSE if another engine of the port is in a rendezvous of the same
+ * communicator
  */
 int canary_endpoint_begin(struct canary_comm *comm)
 {
@@ -131,8 +137,8 @@ int canary_endpoint_begin(struct canary_comm *comm)
 }
 
 /*
- * The core knows the epoch. Context: canary_comm.lock is held. Return: false if another engine of
- * the port is a member of the same session.
+ * The core knows the epoch now. Context: canary_comm.lock is held. Return: false if another engine
+ * of the port is a member of the same session
  */
 bool canary_endpoint_know(struct canary_comm *comm, u32 epoch)
 {
@@ -150,7 +156,7 @@ bool canary_endpoint_know(struct canary_comm *comm, u32 epoch)
 	return !taken;
 }
 
-/* It has no core any more. */
+/* The engine has no core any more. */
 void canary_endpoint_forget(struct canary_comm *comm)
 {
 	struct canary_endpoint *ep = comm->ep;
@@ -165,7 +171,7 @@ void canary_endpoint_forget(struct canary_comm *comm)
 
 /**
  * canary_endpoint_find() - which engine is a packet for?
- * @ep:		whose port it came to
+ * @ep:		endpoint of the port that it came to
  * @skb:	data at the UDP header
  *
  * Context: in an RCU read section. Return: NULL if it is for none, which is counted.
@@ -198,7 +204,7 @@ struct canary_comm *canary_endpoint_find(struct canary_endpoint *ep, const struc
 	return NULL;
 }
 
-/* Makes the endpoint of @comm, which has no port yet. */
+/* Make the endpoint of @comm, which has no port yet. */
 struct canary_endpoint *canary_endpoint_alloc(struct canary_comm *comm)
 {
 	struct canary_endpoint *ep = kzalloc(sizeof(*ep), GFP_KERNEL_ACCOUNT);
@@ -212,7 +218,7 @@ struct canary_endpoint *canary_endpoint_alloc(struct canary_comm *comm)
 	return ep;
 }
 
-/* Nobody finds it any more but who looks just now. */
+/* Free the endpoint. Only a packet that is just being received may still look at it. */
 void canary_endpoint_free(struct canary_endpoint *ep)
 {
 	struct canary_names *names = rcu_dereference_protected(ep->names, true);
@@ -223,7 +229,7 @@ void canary_endpoint_free(struct canary_endpoint *ep)
 	kfree_rcu(ep, rcu);
 }
 
-/* The names of who was alone so far */
+/* Give the engine that was alone so far its names. */
 static void canary_endpoint_open(struct canary_endpoint *ep, struct canary_names *names)
 {
 	struct canary_comm *only = rcu_dereference_protected(ep->only, lockdep_is_held(&ep->lock));
@@ -239,7 +245,7 @@ static void canary_endpoint_open(struct canary_endpoint *ep, struct canary_names
 
 /**
  * canary_endpoint_hold() - one more engine is going to share a port
- * @ep:		an engine's that stays meanwhile
+ * @ep:		endpoint of an engine that stays meanwhile
  *
  * Context: process. Return: 0, and canary_endpoint_put() has to follow; -EUSERS: there are enough;
  * -ENOMEM.
@@ -271,7 +277,7 @@ int canary_endpoint_hold(struct canary_endpoint *ep)
 	return err;
 }
 
-/* @comm does not share it any more. Return: nobody does. */
+/* @comm leaves the endpoint. Return: true if it was the last one */
 bool canary_endpoint_put(struct canary_endpoint *ep, const struct canary_comm *comm)
 {
 	u32 left;

@@ -78,7 +78,7 @@ static void canary_send_headers(struct canary_comm *comm, struct sk_buff *skb,
 	iph->protocol = IPPROTO_UDP;
 	iph->saddr = canary_addr_ip4(&comm->addr);
 	iph->daddr = canary_addr_ip4(&out->addr);
-	/* The device makes the checksum, or IP does if the device cannot. */
+	/* The device makes the checksum, or the kernel if the device cannot. */
 	skb->ip_summed = CHECKSUM_PARTIAL;
 	udp4_hwcsum(skb, iph->saddr, iph->daddr);
 }

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Options of level SOL_CANARY (canary.h of uapi). Like those of other families: an option that is
- * too short to set is EINVAL, one that is longer and has more than zeros there, which this module
- * cannot know, E2BIG, one that is read into too short a buffer is cut off, what
- * cannot be set or does not exist is ENOPROTOOPT, EISCONN is said when it is too late.
+ * Options of level SOL_CANARY (canary.h of uapi). Errors are as in other families:
+ *
+ * EINVAL	the value to set is too short
+ * E2BIG	it is longer than this module knows, and not zero there
+ * ENOPROTOOPT	the option does not exist, or cannot be set
+ * EISCONN	it is too late to set it
+ *
+ * A value that is read into a buffer that is too short is cut off.
  */
 
 #include <linux/mm.h>
@@ -12,7 +16,7 @@
 #include <linux/uaccess.h>
 #include "canary.h"
 
-/* Settable until there is a core. Context: lock_sock is held. */
+/* Most options can be set until there is a core. Context: lock_sock is held. */
 static int canary_sockopt_early(struct canary_comm *comm)
 {
 	bool late;
@@ -24,7 +28,7 @@ static int canary_sockopt_early(struct canary_comm *comm)
 	return late ? -EISCONN : 0;
 }
 
-/* Takes @size bytes of an option that may be longer, if the rest is 0. */
+/* Copy @size bytes of an option. It may be longer if the rest is 0. */
 static int canary_set_copy(void *to, size_t size, sockptr_t val, unsigned int len)
 {
 	int zero;
@@ -99,7 +103,7 @@ static int canary_set_aggregates(struct canary_comm *comm, sockptr_t val, unsign
 	return 0;
 }
 
-/* It is copied and checked without lock_sock: it may be long. */
+/* The table is copied and checked without lock_sock, since it may be long. */
 static int canary_set_table(struct sock *sk, sockptr_t val, unsigned int len)
 {
 	struct canary_comm *comm = canary_sk(sk)->comm;
@@ -120,7 +124,7 @@ static int canary_set_table(struct sock *sk, sockptr_t val, unsigned int len)
 	return err;
 }
 
-/* Holds the endpoint of the socket of ours that @fd is. Return: or an error pointer. */
+/* Hold the endpoint of the AF_CANARY socket @fd. Return: the endpoint, or an error pointer */
 static struct canary_endpoint *canary_endpoint_of(const struct sock *sk, int fd)
 {
 	struct canary_endpoint *ep = ERR_PTR(-EINVAL);
@@ -146,7 +150,7 @@ out:
 	return ep;
 }
 
-/* Two sockets are never locked at once: each might be told to share the other's port. */
+/* Two sockets are never locked at once: each might be told to share the other one's port. */
 static int canary_set_endpoint(struct sock *sk, int fd)
 {
 	struct canary_comm *comm = canary_sk(sk)->comm;
@@ -271,7 +275,7 @@ static void canary_get_status(struct canary_comm *comm, struct canary_status *st
 	spin_unlock_bh(&comm->lock);
 }
 
-/* Copies up to *@len bytes and says how many. */
+/* Copy as many bytes as there is room for, and write their number to *@len. */
 static int canary_get_reply(const void *data, size_t size, char __user *val, int __user *len,
 			    int room)
 {
@@ -332,7 +336,7 @@ static int canary_get_stats(struct canary_comm *comm, char __user *val, int __us
 	return err;
 }
 
-/* The key stays here: who is passed the socket need not learn it. */
+/* The key is not returned: a process that is passed the socket need not learn it. */
 static int canary_get_comm(struct sock *sk, char __user *val, int __user *len, int room)
 {
 	struct canary_comm_req req;
@@ -357,7 +361,7 @@ static int canary_get_aggregates(struct sock *sk, char __user *val, int __user *
 	return canary_get_reply(list, n * sizeof(*list), val, len, room);
 }
 
-/* How many sockets and lingering engines share its port */
+/* Return: how many sockets and lingering engines share the port of @comm */
 static u32 canary_get_sharing(struct canary_comm *comm)
 {
 	u32 n = 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * CANARY_TABLE: where all members are, so that connect() need not find out (core/table.c).
+ * CANARY_TABLE: the addresses of all members, so that connect() needs no rendezvous (core/table.c).
  *
- * A table may be as long as there can be members. It is copied and checked under no lock. It counts
- * as memory of the namespace and of the caller's control group. From connect() on it is the core's
- * table of members.
+ * A table may have as many entries as there can be members. It is copied and checked under no lock.
+ * It counts as memory of the namespace, and of the caller's control group. From connect() on, it is
+ * the core's table of members.
  */
 
 #include <linux/mm.h>
@@ -14,7 +14,7 @@
 
 #define CANARY_START_LIMIT	3600000U	/* ms */
 
-/* Copies the head of the option, and finds how many members follow. */
+/* Copy the head of the option, and find how many members follow. */
 static int canary_table_head(struct canary_table_req *req, u32 *members, sockptr_t val,
 			     unsigned int len)
 {
@@ -54,7 +54,9 @@ void canary_table_free(const struct net *net, struct canary_table *t)
 	kvfree(t);
 }
 
-/* Context: process; no lock is held. Return: a table that was checked, or an error pointer. */
+/*
+ * Copy and check a table. Context: process; no lock is held. Return: the table, or an error pointer
+ */
 struct canary_table *canary_table_copy(const struct net *net, sockptr_t val, unsigned int len)
 {
 	struct canary_table_req req;
@@ -92,7 +94,10 @@ struct canary_table *canary_table_copy(const struct net *net, sockptr_t val, uns
 	return ERR_PTR(err);
 }
 
-/* Context: lock_sock is held, or the engine ends; there is no core that has it. */
+/*
+ * Replace the table of @comm by @t, which may be NULL. Context: lock_sock is held, or the engine
+ * ends; no core uses the table.
+ */
 void canary_table_set(struct canary_comm *comm, struct canary_table *t)
 {
 	struct canary_table *old = comm->table;
@@ -104,7 +109,7 @@ void canary_table_set(struct canary_comm *comm, struct canary_table *t)
 	canary_table_free(comm->net, old);
 }
 
-/* Bytes that it takes. Context: canary_comm.lock is held. */
+/* Return: bytes that the table takes. Context: canary_comm.lock is held. */
 size_t canary_table_bytes(const struct canary_comm *comm)
 {
 	return comm->table ? comm->table->size : 0;

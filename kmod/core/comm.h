@@ -44,7 +44,7 @@ struct cnr_shape;
 #define CNR_M_PROBE		0x08	/* a PROBE is to be sent */
 #define CNR_M_CLAIMED		0x10	/* rank 0: a JOIN with another nonce claimed it */
 #define CNR_M_DEAD		0x20	/* gone, because nothing was heard of it */
-#define CNR_M_MET		0x40	/* something was heard of it, see struct cnr_formed */
+#define CNR_M_MET		0x40	/* it was heard of, see struct cnr_formed */
 
 /*
  * struct cnr_member - what is known of one rank, beside its address. Numbers of blocks count from
@@ -155,7 +155,7 @@ struct cnr_end {
  * struct cnr_rendezvous - who the members are, join.c
  * @known:	entries of the table that are here (member), or ranks that are known (rank 0)
  * @known_all:	rank 0: all ranks before it are known
- * @ready:	rank 0: ranks that have the table
+ * @ready:	rank 0: how many ranks have the table
  * @missing:	how many ranks are missing, as rank 0 says
  * @nonce:	of our JOINs
  * @cookie:	the cookie that rank 0 gave us; 0: none yet
@@ -165,7 +165,7 @@ struct cnr_end {
  * @tries:	JOINs since the last news
  * @root:	address and port of rank 0, as it calls itself
  * @mtu:	largest packet that this member offers
- * @answered:	as large as the path to rank 0 is believed to be
+ * @answered:	rank 0 has received our largest offer, so smaller ones are not needed
  * @heard:	rank 0 has answered something
  * @joiner:	rank 0: by rank; else NULL
  */
@@ -188,9 +188,10 @@ struct cnr_rendezvous {
 };
 
 /*
- * struct cnr_formed - a communicator that was formed from a table, while cnr_comm.awaits; table.c
- * @until:	so long ranks that nothing was heard of may not be there yet
- * @met_at:	when the latest one was heard of for the first time
+ * struct cnr_formed - a communicator that was formed from a table; used while cnr_comm.awaits;
+ * table.c
+ * @until:	until then, ranks that were never heard of may not be there yet
+ * @met_at:	when a rank was last heard of for the first time
  */
 struct cnr_formed {
 	u64	until;
@@ -488,7 +489,7 @@ struct cnr_comm {
 
 	bool	table;		/* the member table is complete: the epoch has begun */
 	bool	began;		/* the epoch has begun here: cnr_begin() was called */
-	bool	awaits;		/* formed from a table, and no block was done so far */
+	bool	awaits;		/* formed from a table, and no block is done yet */
 	__be32	first_aggregator; /* our first aggregator, 0 if none is known */
 	u32	broadcast;	/* outbox.c: bits of enum cnr_broadcast */
 	u8	news, answers, contributes; /* a bit for each collective: struct cnr_algorithm */

@@ -399,16 +399,15 @@ struct cnr_trouble {
 struct cnr_comm;
 
 /**
- * struct cnr_table - where the members are, and what makes a session one of its own: what is the
- *		same at all members, of who forms a communicator from it
- * @peer:	of each rank, in this order. If it is cnr_config.peers, it is used where it is
+ * struct cnr_table - where the members are, and what makes their session unique. It has to be the
+ * same at all members that form a communicator from it, except @start_within and @seed
+ * @peer:	address and port of each rank. If it is cnr_config.peers, it is used in place
  * @members:	how many
- * @epoch:	not 0, and of no other session of this communicator: in particular of none that any
- *		packet is still about
- * @salt:	random, or zeros: with a pre-shared key, sessions that have everything else in
- *		common must not have this
- * @start_within: ns for which a rank may not be there yet after this one; 0 = default (60 s). The
- *		only one that may differ
+ * @epoch:	not 0, and that of no other session of this communicator. In particular, no packet
+ *		of such a session may still be on its way
+ * @salt:	random, or zeros. With a pre-shared key, sessions that have everything else in
+ *		common need different salts
+ * @start_within: ns within which all ranks form the communicator after this one; 0 = default (60 s)
  * @seed:	random, of this member alone
  * @digest:	of @peer, by cnr_table_check()
  */
@@ -422,15 +421,16 @@ struct cnr_table {
 	u64	digest[2];
 };
 
-/** cnr_table_room() - bytes that cnr_table_check() needs for so many members */
+/** cnr_table_room() - bytes that cnr_table_check() needs for @members */
 size_t cnr_table_room(u32 members);
 
 /**
- * cnr_table_check() - can a communicator be formed from @t? Looks at all members once
- * @room:	cnr_table_room() zeroed bytes, which are needed no longer
- * @rank:	receives the first rank whose entry is wrong; the number of members: none is
- * Return: 0; -EAFNOSUPPORT: an address is not of IPv4; -ENOTUNIQ: another rank is there; -EINVAL:
- * an address or port where no member can be, no epoch, no members.
+ * cnr_table_check() - can a communicator be formed from @t? It looks at all members once
+ * @room:	cnr_table_room() zeroed bytes; not needed any more afterwards
+ * @rank:	receives the first rank whose entry is wrong; the number of members if none is
+ *
+ * Return: 0; -EAFNOSUPPORT: an address is not IPv4; -ENOTUNIQ: another rank has the same address
+ * and port; -EINVAL: an address or port where no member can be, no epoch, or no members.
  */
 int cnr_table_check(struct cnr_table *t, u16 *room, u32 *rank);
 
@@ -453,11 +453,12 @@ struct cnr_comm *cnr_init(void *mem, const struct cnr_config *cfg);
 int cnr_connect(struct cnr_comm *c, u64 now);
 
 /**
- * cnr_form() - in place of cnr_connect(): form the communicator from @t, which cnr_table_check()
- *		accepted. Nothing is sent, nobody is waited for: it is CONNECTED
+ * cnr_form() - form the communicator from @t, in place of cnr_connect()
  *
- * What a rendezvous would agree on is cnr_config's, and has to be the same at all members: @comm,
- * @members, @mtu, @window, @algorithm, @trees, @key. The path to each has to take @mtu.
+ * cnr_table_check() has accepted @t. The communicator is CONNECTED at once: it sends nothing and
+ * waits for nobody. struct cnr_config has what a rendezvous would agree on: @comm, @members, @mtu,
+ * @window, @algorithm, @trees, @key. They have to be the same at all members, and the path to each
+ * member has to take @mtu.
  *
  * Return: 0, -EISCONN, -EALREADY; -EINVAL: another number of members; -EADDRNOTAVAIL: cnr_config
  * has another address or port than @t.

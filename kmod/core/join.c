@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Layer 3, session: rendezvous. Every rank finds every other through rank 0.
- * PROTOCOL.md, "Rendezvous".
+ * Layer 3, session: rendezvous. Every rank finds all others through rank 0. PROTOCOL.md,
+ * "Rendezvous".
  *
- * Rank 0:  collecting (some unknown) -> table (all known, being handed out) -> CONNECTED.
- * Others:  JOIN -> has a cookie: JOIN -> table complete -> JOIN | READY -> CONNECTED.
- * Timer: cnr_rendezvous.at. Rank 0 only answers, but once it has made the table it looks for ranks
- * that do not say READY: the JOIN of a process that is gone may have been in some queue, and the
- * one that came in its place is refused.
+ * Rank 0: collecting (some ranks unknown) -> table (all known, handing it out) -> CONNECTED.
+ * Others: JOIN -> has a cookie: JOIN -> table complete -> JOIN | READY -> CONNECTED. Timer:
+ * cnr_rendezvous.at. Rank 0 only answers. But once it has made the table, it looks for ranks that
+ * do not say READY. The JOIN of a process that is gone may have waited in some queue, and then the
+ * process that took its place is refused.
  */
 #include "message.h"
 #include "outbox.h"
@@ -15,15 +15,15 @@
 
 #define CNR_JOIN_FIRST		(50 * CNR_MSEC)
 #define CNR_JOIN_LAST		(1 * CNR_SEC)
-#define CNR_JOIN_SILENCE	(20 * CNR_SEC)	/* of a rank that has not said READY */
-#define CNR_JOIN_CLAIMED	(5 * CNR_SEC)	/* likewise, if somebody else claims the rank */
-#define CNR_JOIN_SMALL		3	/* offers below what a rank wants before one is believed */
+#define CNR_JOIN_SILENCE	(20 * CNR_SEC)	/* longest silence of a rank without READY */
+#define CNR_JOIN_CLAIMED	(5 * CNR_SEC)	/* the same, if another process claims the rank */
+#define CNR_JOIN_SMALL		3	/* the so many'th small offer is believed */
 
 /* Packet sizes offered when larger ones are not answered */
 static const u16 cnr_plateau[] = { 1500, 1400, 1280, 576 };
-#define CNR_JOIN_SLOT		32	/* bits of ns for which a cookie holds, and once more */
-#define CNR_MISSING_LOOK	1024	/* members looked at for the names of missing ones */
-#define CNR_JOIN_LARGE	3	/* tries before smaller sizes are offered too */
+#define CNR_JOIN_SLOT		32	/* unit of time of cookies, in bits of ns */
+#define CNR_MISSING_LOOK	1024	/* members that are looked at for missing ones */
+#define CNR_JOIN_LARGE	3	/* tries before smaller sizes are offered, too */
 
 /* The epoch begins, with block @first: the layers above do so when this returns to the roof. */
 void cnr_epoch(struct cnr_comm *c, u32 first)
@@ -41,7 +41,7 @@ void cnr_connected(struct cnr_comm *c)
 	c->end.known = 0;
 }
 
-/* Rank 0 knows everybody: settle what has to be the same everywhere. */
+/* Rank 0 knows all members: settle what has to be the same everywhere. */
 static void cnr_settle(struct cnr_comm *c, u64 now)
 {
 	u64 word;
@@ -69,7 +69,9 @@ static void cnr_settle(struct cnr_comm *c, u64 now)
 	cnr_arm(c, c->join.at);
 }
 
-/* Rank 0, with the table: who is silent holds up all others. */
+/*
+ * Rank 0, once the table is made: a rank that is silent holds up all others, so end the rendezvous.
+ */
 static void cnr_join_silent(struct cnr_comm *c, u64 now)
 {
 	u16 silent[CNR_FAULTS];
@@ -130,7 +132,7 @@ void cnr_join_timer(struct cnr_comm *c, u64 now)
 	cnr_arm(c, c->join.at);
 }
 
-/* Which packet size this try offers: after some silence every second one is smaller. */
+/* Return: the packet size that this try offers. After some silence, every second one is smaller. */
 static u16 cnr_join_mtu(const struct cnr_comm *c)
 {
 	u32 i, step;
@@ -166,8 +168,8 @@ void cnr_join_build(struct cnr_comm *c, u32 first, struct cnr_out *out)
 }
 
 /*
- * To the sender of a JOIN, who may be no member. Anybody's old JOINs are answered, but not before
- * what members wait for. Return: NULL if there is no room.
+ * Queue an answer to the sender of a JOIN, who may be no member. Anybody can repeat old JOINs. So
+ * these answers may take only half of the queue. Return: NULL if there is no room
  */
 static struct cnr_control *cnr_join_answer(struct cnr_comm *c, const struct cnr_in *in, u8 type)
 {
@@ -197,7 +199,7 @@ enum canary_drop cnr_join_refuse(struct cnr_comm *c, const struct cnr_in *in,
 	return why;
 }
 
-/* What a JOIN offers, and has shown to get through */
+/* Return: the payload that a JOIN offers, as far as the JOIN itself shows that it gets through */
 static u32 cnr_join_length(const struct cnr_in *in)
 {
 	u32 fits = (in->len - sizeof(*in->hdr)) & ~3U;
@@ -205,13 +207,16 @@ static u32 cnr_join_length(const struct cnr_in *in)
 	return min_t(u32, fits, canary_length(in->hdr));
 }
 
-/* Bytes of data that fit the least packets to and from @addr */
+/* Return: bytes of data that fit the smallest packets to and from @addr */
 static u32 cnr_length_least(const struct canary_addr *addr)
 {
 	return cnr_offer_length(addr, CNR_MTU_LEAST);
 }
 
-/* One JOIN settles the packet size and window of all: only what cnr_check() accepts. */
+/*
+ * Is the offer in a JOIN acceptable? It may settle the packet size and window of all members. So it
+ * has to be what cnr_check() accepts.
+ */
 static bool cnr_join_sane(const struct cnr_in *in)
 {
 	u32 window = be16_to_cpu(in->hdr->join.window);
@@ -221,10 +226,11 @@ static bool cnr_join_sane(const struct cnr_in *in)
 }
 
 /*
- * What the sender of a JOIN has to show before it is believed: that it gets what is sent to where
- * it says it is, and has done so lately. Nothing is kept of who does not. Who repeats a JOIN that
- * it saw gets nowhere from elsewhere, and from the same place for as long as the cookie holds: to
- * make a new one takes the key.
+ * Return: the cookie that the sender of a JOIN has to show before it is believed
+ *
+ * The cookie proves that the sender recently got what was sent to its address. Rank 0 keeps nothing
+ * of a sender without it. Somebody who repeats a JOIN from another address achieves nothing. From
+ * the same address, that works while the cookie holds: to make a new JOIN takes the key.
  */
 static u64 cnr_join_cookie(const struct cnr_comm *c, u64 now, const struct cnr_control *m)
 {
@@ -270,7 +276,7 @@ static enum canary_drop cnr_join_hand_cookie(struct cnr_comm *c, const struct cn
 	struct cnr_control *m = cnr_join_answer(c, in, CANARY_COOKIE);
 
 	if (m)
-		m->arg = be16_to_cpu(in->hdr->members);	/* or it is not taken */
+		m->arg = be16_to_cpu(in->hdr->members);	/* or the member would not take it */
 	return j->cookie ? CANARY_DROP_COOKIE : CANARY_DROP_NONE;
 }
 
@@ -282,13 +288,13 @@ void cnr_cookie_build(struct cnr_comm *c, u64 now, const struct cnr_control *m,
 	out->hdr.members = cpu_to_be16(m->arg);
 	out->hdr.cookie.nonce = cpu_to_be64(m->nonce);
 	out->hdr.cookie.cookie = cpu_to_be64(cnr_join_cookie(c, now, m));
-	/* It is good there only, and nobody else shall show it. */
+	/* It is only good for that address, so nobody else can use it. */
 	out->hdr.cookie.address = m->addr;
 	out->addr = m->addr;
 	out->port = m->port;
 }
 
-/* JOINs are numbered, so that who repeats one that came gives no sign of life for its sender. */
+/* JOINs are numbered. So one that somebody repeats is no sign of life of its sender. */
 static bool cnr_join_is_new(struct cnr_joiner *j, const struct cnr_in *in)
 {
 	u32 number = be32_to_cpu(in->hdr->join.number);
@@ -300,8 +306,9 @@ static bool cnr_join_is_new(struct cnr_joiner *j, const struct cnr_in *in)
 }
 
 /*
- * A JOIN whose cookie is too old. Its sender lives all the same, if it has shown one before, from
- * the same place: it may not have heard the new one. That it is no old JOIN, its number says.
+ * A JOIN came with a cookie that is too old. Its sender lives nevertheless, if it has shown a
+ * cookie from the same place before: it may not have heard the new one. The number shows that it is
+ * no old JOIN.
  */
 static void cnr_join_lives(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 {
@@ -315,8 +322,8 @@ static void cnr_join_lives(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 }
 
 /*
- * A rank that was not known yet, or while we still wait, a restarted one. A small offer may
- * only mean that we were not there to answer larger ones, so the first ones do not count.
+ * Note a rank that was not known yet, or that was restarted while we still collect. A small offer
+ * may only mean that we were not there to answer larger ones, so the first small ones do not count.
  */
 static void cnr_join_note(struct cnr_comm *c, u16 rank, const struct cnr_in *in)
 {
@@ -363,10 +370,10 @@ enum canary_drop cnr_join_input(struct cnr_comm *c, u64 now, const struct cnr_in
 		return CANARY_DROP_STATE;
 	if (!h->join.nonce)
 		return CANARY_DROP_RANK;
-	/* Others would be sent there. */
+	/* All members would send packets there. */
 	if (!canary_peer_ok(&from))
 		return CANARY_DROP_PEER;
-	/* Not before it is known who asks: it may have been said to another rank 0. */
+	/* No refusal before the sender is proved: somebody may repeat a JOIN to another rank 0. */
 	if (!cnr_join_shows_cookie(c, now, in)) {
 		cnr_join_lives(c, now, in);
 		return cnr_join_hand_cookie(c, in);
@@ -408,8 +415,8 @@ enum canary_drop cnr_join_input(struct cnr_comm *c, u64 now, const struct cnr_in
 }
 
 /*
- * The lowest of the missing ranks: no more than are remembered there, and as far as a look at
- * some members finds them, since each JOIN wants to know. Return: how many.
+ * List the lowest missing ranks: at most CNR_FAULTS, and of the next CNR_MISSING_LOOK members,
+ * since every JOIN asks for them. Return: how many
  */
 static u32 cnr_welcome_missing(struct cnr_comm *c, __be16 *list, u32 room)
 {
@@ -472,7 +479,7 @@ bool cnr_welcome_build(struct cnr_comm *c, u16 rank, u32 first, struct cnr_out *
 	return true;
 }
 
-/* Rank 0 wants to see what it gave us: the same JOIN again, with it. */
+/* Rank 0 gave us a cookie. Send the JOIN again, with it. */
 enum canary_drop cnr_cookie_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 {
 	const struct canary_hdr *h = in->hdr;
@@ -483,7 +490,7 @@ enum canary_drop cnr_cookie_input(struct cnr_comm *c, u64 now, const struct cnr_
 	if (be64_to_cpu(h->cookie.nonce) != c->join.nonce)
 		return CANARY_DROP_DUPLICATE;
 	if (!canary_addr_equal(&h->cookie.address, &c->cfg.addr))
-		return CANARY_DROP_OTHER;	/* of who repeated our JOIN from there */
+		return CANARY_DROP_OTHER;	/* somebody repeated our JOIN from there */
 	c->join.heard = true;
 	if (cookie == c->join.cookie)
 		return CANARY_DROP_NONE;
@@ -497,7 +504,7 @@ enum canary_drop cnr_cookie_input(struct cnr_comm *c, u64 now, const struct cnr_
 	return CANARY_DROP_NONE;
 }
 
-/* Behind the salt */
+/* Return: what follows the salt */
 static const void *cnr_welcome_list(const struct cnr_in *in)
 {
 	return (const u8 *)cnr_payload(in) + CANARY_SALT;
@@ -514,7 +521,7 @@ static void cnr_welcome_waiting(struct cnr_comm *c, const struct cnr_in *in)
 		c->end.fault[i] = be16_to_cpu(list[i]);
 }
 
-/* Members are sent what this one contributes: only where members can be. */
+/* Are all @entry addresses where members can be? This member will send packets to them. */
 static bool cnr_welcome_sane(const struct canary_peer *entry, u32 n)
 {
 	u32 i;
@@ -525,7 +532,7 @@ static bool cnr_welcome_sane(const struct canary_peer *entry, u32 n)
 	return true;
 }
 
-/* What all have to agree on: is it what a rank 0 would say? */
+/* Is what all members have to agree on acceptable? */
 static bool cnr_welcome_settles(const struct cnr_comm *c, const struct canary_hdr *h)
 {
 	u32 length = canary_length(h), window = be16_to_cpu(h->welcome.window);
@@ -537,7 +544,7 @@ static bool cnr_welcome_settles(const struct cnr_comm *c, const struct canary_hd
 	       cnr_trees_fit(h->welcome.algorithm, h->welcome.trees);
 }
 
-/* The table is complete. */
+/* The table is complete: take over what was agreed. */
 static void cnr_welcome_settle(struct cnr_comm *c, const struct cnr_in *in)
 {
 	const struct canary_hdr *h = in->hdr;
@@ -565,7 +572,7 @@ static enum canary_drop cnr_welcome_part(struct cnr_comm *c, u64 now, const stru
 		return CANARY_DROP_EPOCH;
 	if (!cnr_welcome_sane(entry, n))
 		return CANARY_DROP_PEER;
-	/* rank 0 is where we reach it, whatever it calls itself */
+	/* rank 0 stays where we reach it, whatever it calls itself */
 	for (i = 0; i < n; i++)
 		*(first + i ? &c->peer[first + i] : &c->join.root) = entry[i];
 	c->join.known += n;
@@ -590,7 +597,7 @@ enum canary_drop cnr_welcome_input(struct cnr_comm *c, u64 now, const struct cnr
 		return CANARY_DROP_DUPLICATE;
 	c->join.heard = true;
 	if (h->flags & CANARY_F_WAITING) {
-		/* Somebody is there: if only small offers got through, try again soon. */
+		/* Rank 0 is there. If only small offers got through, try a large one again soon. */
 		c->join.answered = canary_length(h) == c->length;
 		if (!c->join.answered) {
 			c->join.at = min_t(u64, c->join.at, now + CNR_JOIN_FIRST);

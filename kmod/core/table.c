@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Layer 3, session: a communicator formed from a table of its members, in place of a rendezvous.
- * PROTOCOL.md, "Formed from a table".
+ * Layer 3, session: a communicator that is formed from a table of its members, without a
+ * rendezvous. PROTOCOL.md, "Formed from a table".
  *
- * Nothing is sent. What a rendezvous would agree on is given to all members alike, by the table and
- * by struct cnr_config. All of that goes into the session key, so members that were given different
- * things understand nothing of each other.
+ * Nothing is sent. The table and struct cnr_config give all members what a rendezvous would agree
+ * on. All of that goes into the session key. So members that were given different values do not
+ * understand each other.
  *
- * A member may form its communicator later than others. What these send is lost meanwhile. So
- * silence says nothing of a rank that was never heard of, for cnr_formed.until. Of one that was,
- * it counts from then on.
+ * A member may form its communicator later than others, and what these send meanwhile is lost. So
+ * until cnr_formed.until, silence proves nothing about a rank that was never heard of. When a rank
+ * is first heard of, its time to answer starts anew.
  */
 #include "message.h"
 #include "session.h"
 
 #define CNR_START_WITHIN	(60 * CNR_SEC)
 
-/* Keys of hashes over what is no secret */
+/* Keys of hashes over data that are no secret */
 static const u8 cnr_table_label[2][16] = { "canary table 0", "canary table 1" };
 
 static void cnr_table_hash(const void *data, size_t len, u64 hash[2])
@@ -25,7 +25,7 @@ static void cnr_table_hash(const void *data, size_t len, u64 hash[2])
 	hash[1] = cnr_siphash(cnr_table_label[1], data, len);
 }
 
-/* A power of two, at least half of which stays free */
+/* Return: the size of the hash table, a power of two; at least half of it stays free */
 static u32 cnr_table_places(u32 members)
 {
 	u32 n = 2;
@@ -47,7 +47,9 @@ static int cnr_table_peer(const struct canary_peer *p)
 	return canary_peer_ok(p) ? 0 : -EINVAL;
 }
 
-/* Puts @rank, as rank + 1, to its place. Return: false if another rank is where it is. */
+/*
+ * Put rank + 1 into the place of @rank. Return: false if another rank has the same address and port
+ */
 static bool cnr_table_place(const struct cnr_table *t, u16 *place, u32 rank)
 {
 	const struct canary_peer *p = &t->peer[rank];
@@ -79,7 +81,9 @@ int cnr_table_check(struct cnr_table *t, u16 *room, u32 *rank)
 	return 0;
 }
 
-/* The salt of the session key is all that members were given. */
+/*
+ * Make the salt of the session key from everything that members were given. Return: the first block
+ */
 static u32 cnr_table_settle(struct cnr_comm *c, const struct cnr_table *t)
 {
 	struct {
@@ -131,10 +135,10 @@ int cnr_table_form(struct cnr_comm *c, u64 now, const struct cnr_table *t)
 	return 0;
 }
 
-/* Has @rank never been heard of, since it may not have formed the communicator yet? */
+/* Has @rank never been heard of? It may not have formed the communicator yet. */
 bool cnr_is_unmet(const struct cnr_comm *c, u16 rank)
 {
-	/* A result shows that all have contributed. */
+	/* Any result shows that all ranks have contributed. */
 	return c->awaits && c->una == c->first && !(c->member[rank].flags & CNR_M_MET);
 }
 
@@ -143,13 +147,13 @@ bool cnr_may_still_come(const struct cnr_comm *c, u64 now, u16 rank)
 	return cnr_is_unmet(c, rank) && now < c->formed.until;
 }
 
-/* Since when @rank could have answered what it was asked @since then */
+/* Return: since when all ranks could have answered what was asked at @since */
 u64 cnr_met_since(const struct cnr_comm *c, u64 since)
 {
 	return max_t(u64, since, c->formed.met_at);
 }
 
-/* @rank is there, since just now: what it was asked before was lost. */
+/* A packet came from @rank. If it is the first one, questions to @rank before that were lost. */
 void cnr_meet(struct cnr_comm *c, u64 now, u16 rank)
 {
 	struct cnr_member *m = &c->member[rank];

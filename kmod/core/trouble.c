@@ -118,8 +118,8 @@ static bool cnr_trouble_version(struct cnr_comm *c, const struct cnr_in *in, enu
 }
 
 /*
- * Formed from a table: a packet that is not of our session comes from where a member should be.
- * With another table or key, all of its packets are like that.
+ * In a communicator from a table: a packet of another session came from where a member should be.
+ * All packets of a member with another table or key look like that.
  */
 static bool cnr_trouble_table(struct cnr_comm *c, const struct cnr_in *in, enum canary_drop drop)
 {

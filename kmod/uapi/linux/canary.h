@@ -5,7 +5,7 @@
  *	bind	local address (and port, 0 = any free one of the range)
  *	setsockopt(SOL_CANARY, CANARY_COMM)	communicator, rank, members, key
  *	connect	address of rank 0: rendezvous, returns when every rank is in
- *	sendmsg	posts one collective (control message CANARY_OPERATION; without: int32 sum)
+ *	sendmsg	posts one operation (control message CANARY_OPERATION; without it: sum of int32)
  *	recvmsg	completes the oldest one: the result (control message CANARY_COMPLETION)
  *
  * canary(7) documents every call, option and errno.
@@ -19,8 +19,8 @@
 #include <linux/canary_wire.h>
 
 /*
- * The kernel refuses new family numbers to modules, so an unused one is borrowed. The module
- * parameter "family" overrides it; /sys/module/canary/parameters/family tells.
+ * The kernel gives modules no new family numbers, so an unused one is borrowed. The module
+ * parameter "family" overrides it; read /sys/module/canary/parameters/family.
  */
 #ifndef AF_CANARY
 #define AF_CANARY	25
@@ -37,7 +37,7 @@
  * @scan_port:		UDP port, network order; 0 in bind() picks a free one, 0 in connect()
  *			means CANARY_PORT_BASE
  * @scan_zero:		0
- * @scan_addr:		CANARY_ADDR_IP4(), or all zeros: any. IPv6 has its place here, but is
+ * @scan_addr:		CANARY_ADDR_IP4(), or all zeros: any. IPv6 addresses fit, but give
  *			EAFNOSUPPORT so far
  * @scan_scope:		0
  *
@@ -51,13 +51,13 @@ struct sockaddr_canary {
 	__u32			scan_scope;
 };
 
-/* The address of an IPv4 one, which is a constant or variable in network byte order */
+/* The canary_addr of an IPv4 address @ip, a constant or variable in network byte order */
 #define CANARY_ADDR_IP4(ip)	{ { 0, 0, __cpu_to_be32(0xffff), (ip) } }
 
 /* socket options, level SOL_CANARY */
 /* struct canary_comm_req; set before connect(), get (without key) any time */
 #define CANARY_COMM		1
-/* __u32 bytes: longest vector that sendmsg() takes, else EMSGSIZE */
+/* __u32 bytes: longest vector that sendmsg() takes; longer ones give EMSGSIZE */
 #define CANARY_MAX_VECTOR	2
 /* struct canary_status; get only */
 #define CANARY_STATUS		3
@@ -70,32 +70,33 @@ struct sockaddr_canary {
 /* __u32 ms of silence that make a rank dead; default 5000 */
 #define CANARY_DEAD_AFTER	7
 /*
- * __u32 enum canary_algorithm (canary_wire.h), or CANARY_STATIC_TREES(n); rank
- * 0's holds for all; default CANARY_ALG_AUTO
+ * __u32 enum canary_algorithm (canary_wire.h), or CANARY_STATIC_TREES(n). That of rank 0 holds for
+ * all. Default: CANARY_ALG_AUTO
  */
 #define CANARY_ALGORITHM	8
-/* struct canary_trouble[]: who did what wrong, as far as is remembered; get only */
+/* struct canary_trouble[]: the latest things that others did wrong; get only */
 #define CANARY_TROUBLES		9
 
 /*
- * struct canary_prefix[], up to CANARY_AGGREGATES_MAX: as a leader, take packets with the data of
- * several members from these sources only, which nothing else tells from forged ones. None
- * (default): from anybody. Set before connect(), get any time
+ * struct canary_prefix[], up to CANARY_AGGREGATES_MAX. As a leader, take packets with the data of
+ * several members only from these sources. Nothing else tells such packets from forged ones. None
+ * (default): take them from anybody. Set before connect(), get any time
  */
 #define CANARY_AGGREGATES	10
 #define CANARY_AGGREGATES_MAX	16
 
 /*
- * Set: int, the descriptor of another socket of AF_CANARY, bound and of the same user: the two, and
- * all that do likewise, share its UDP port, in place of bind(). Packets are told apart by
- * communicator and epoch, so ranks of one communicator cannot join side by side (EADDRINUSE).
- * Get: __u32, how many sockets and lingering engines have the port of this one, 0 before bind()
+ * Set, in place of bind(): int, the descriptor of another AF_CANARY socket, bound and of the same
+ * user. Both sockets then share its UDP port, and so can more sockets. Packets are told apart by
+ * communicator and epoch. So ranks of one communicator cannot join by one port at the same time
+ * (EADDRINUSE).
+ * Get: __u32, how many sockets and lingering engines share the port of this one; 0 before bind()
  */
 #define CANARY_ENDPOINT		11
 
 /*
- * struct canary_table_req; set after CANARY_COMM, which forgets it, and before connect(); set only.
- * connect() then begins no rendezvous: the socket is connected at once, and nothing is sent
+ * struct canary_table_req; set only, before connect() and after CANARY_COMM, which removes it.
+ * connect() then needs no rendezvous: the socket is connected at once, and nothing is sent
  */
 #define CANARY_TABLE		12
 
@@ -124,18 +125,19 @@ struct canary_comm_req {
 };
 
 /**
- * struct canary_table_req - CANARY_TABLE: where the members are, and what makes a session one of
- *			     its own; but for @start_within, the same at all members
- * @epoch:	not 0, of no other session of this communicator that any packet may be left of
- * @start_within: ms for which a rank may not be there yet after this one, up to 3600000;
- *		0 = default (60000)
+ * struct canary_table_req - CANARY_TABLE: where the members are, and what makes their session
+ * unique. It has to be the same at all members, except @start_within
+ * @epoch:	not 0, and that of no other session of this communicator of which packets may be
+ *		left
+ * @start_within: ms within which all ranks connect after this one, up to 3600000; 0 = default
+ *		(60000)
  * @salt:	random, or zeros
  * @reserved:	0
- * @peer:	of each rank, in this order
+ * @peer:	address and port of each rank, in this order
  *
- * What a rendezvous would agree on is canary_comm_req's (@mtu 0 is 1500 then) and
- * CANARY_ALGORITHM's, and has to be the same at all members. Members that were given different
- * things understand nothing of each other.
+ * canary_comm_req (with 1500 for @mtu 0) and CANARY_ALGORITHM have what a rendezvous would agree
+ * on. They have to be the same at all members. Members that were given different values do not
+ * understand each other.
  */
 struct canary_table_req {
 	__u32			epoch;
@@ -147,8 +149,8 @@ struct canary_table_req {
 
 /**
  * struct canary_prefix - addresses
- * @addr:	the first of them
- * @length:	bits that all have in common, 0 .. 128; of IPv4 ones 96 and those of a.b.c.d
+ * @addr:	the first address
+ * @length:	how many bits they have in common, 0 .. 128; of IPv4 prefixes 96 more
  */
 struct canary_prefix {
 	struct canary_addr	addr;
@@ -174,12 +176,13 @@ struct canary_operation {
 
 /**
  * struct canary_destination - where the result goes, without copies
- * @addr:	address, a multiple of 4: of as many bytes as the message has. It may be the
+ * @addr:	address, a multiple of 4, of as many bytes as the message has. It may be the
  *		message's own address, but may not overlap it otherwise
  *
- * The message is in one piece then, at a multiple of 4, too. Both it and the destination are the
- * kernel's from sendmsg() until recvmsg() has returned the completion, and locked in memory
- * (RLIMIT_MEMLOCK). recvmsg() returns the length, without data.
+ * The message has to be in one piece, and at a multiple of 4, too. The kernel owns both message and
+ * destination from sendmsg() until recvmsg() has returned the completion. They are locked in memory
+ * (RLIMIT_MEMLOCK). recvmsg() returns 0 then, or the length with MSG_TRUNC; the completion has the
+ * length.
  */
 struct canary_destination {
 	__aligned_u64	addr;
@@ -216,11 +219,12 @@ enum canary_sock_state {
  * @elements:	elements of 4 bytes a packet, as agreed
  * @window:	blocks in flight, as agreed
  * @epoch:	of the communicator
- * @missing:	ranks missing (joining) or at fault (failed): length of CANARY_RANKS
+ * @missing:	how many ranks are missing (joining) or at fault (failed): the length of
+ *		CANARY_RANKS
  * @srtt_us:	smoothed time from contribution to result
  * @reason:	enum canary_abort (PROTOCOL.md), why it failed
- * @algorithm:	enum canary_algorithm that rank 0 was told: of all operations, or automatic
- * @last:	enum canary_algorithm of the latest operation, short ones aside; 0 before one
+ * @algorithm:	enum canary_algorithm that rank 0 was told: one for all operations, or automatic
+ * @last:	enum canary_algorithm of the latest operation that was not short; 0 before one
  * @why:	enum canary_why, of @last
  * @wanted:	CANARY_ALGORITHM of this socket
  */
@@ -248,13 +252,13 @@ enum canary_trouble_kind {
 	CANARY_TROUBLE_OFFER	= 6,	/* offers a packet size or window out of range */
 	CANARY_TROUBLE_FORGED	= 7,	/* sends packets that fail authentication */
 	CANARY_TROUBLE_VERSION	= 8,	/* speaks version @value of the protocol */
-	CANARY_TROUBLE_UNKNOWN	= 9,	/* uses a kind or a flag (@value) that is not known here */
-	CANARY_TROUBLE_TABLE	= 10,	/* was given another table, key or parameters than we */
+	CANARY_TROUBLE_UNKNOWN	= 9,	/* uses an unknown kind or flag (@value) */
+	CANARY_TROUBLE_TABLE	= 10,	/* has another table, key or other parameters than we */
 };
 
 /**
  * struct canary_trouble - CANARY_TROUBLES: a hint for people; most of it is not authenticated
- * @kind:	enum canary_trouble_kind; if @addr is rank 0's, what it says or shows of us
+ * @kind:	enum canary_trouble_kind; if @addr is that of rank 0, what rank 0 says about us
  * @rank:	that the sender claims
  * @addr:	source
  * @port:	its UDP port, network order
@@ -273,14 +277,16 @@ struct canary_trouble {
 };
 
 /*
- * Generic netlink: who may be a member of which communicator, and under which key. Rules are of
- * the network namespace that the netlink socket is in; CAP_NET_ADMIN there may change them. While
- * there is none, anybody may be a member of any communicator. As soon as there is one, the first
- * that has the communicator and the caller says yes, and without one CANARY_COMM, bind() and
- * connect() are EACCES; bind() before CANARY_COMM is, if no rule is about the caller. A rule's key
- * takes the place of canary_comm_req.key, which has to be zero or the same (else EPERM), and is
- * never told. A rule's AGGREGATES take the place of CANARY_AGGREGATES at connect(), which stay as
- * they were set.
+ * Generic netlink: rules say who may be a member of which communicator, and under which key. They
+ * belong to the network namespace of the netlink socket. CAP_NET_ADMIN there may change them.
+ *
+ * Without rules, anybody may be a member of any communicator. With rules, the first rule that has
+ * the communicator and the caller allows it. If there is none, CANARY_COMM, bind() and connect()
+ * give EACCES. Before CANARY_COMM, bind() gives EACCES if no rule is about the caller.
+ *
+ * A rule's key replaces canary_comm_req.key, which has to be zero or the same (else EPERM). It is
+ * never returned. At connect(), a rule's AGGREGATES replace CANARY_AGGREGATES, which stay as they
+ * were set.
  */
 #define CANARY_GENL_NAME	"canary"
 #define CANARY_GENL_VERSION	1
@@ -289,9 +295,9 @@ struct canary_trouble {
 
 enum {
 	CANARY_CMD_UNSPEC	= 0,
-	CANARY_CMD_ALLOW	= 1,	/* FIRST, LAST; if need be UID or GID, KEY, AGGREGATES */
+	CANARY_CMD_ALLOW	= 1,	/* FIRST, LAST; optional: UID or GID, KEY, AGGREGATES */
 	CANARY_CMD_REVOKE	= 2,	/* FIRST, LAST; UID or GID; all such rules go */
-	CANARY_CMD_GET_RULE	= 3,	/* dump, in order: as ALLOW, KEYED in place of KEY */
+	CANARY_CMD_GET_RULE	= 3,	/* dump, in order; as ALLOW, with KEYED instead of KEY */
 };
 
 enum {
@@ -302,7 +308,7 @@ enum {
 	CANARY_A_GID		= 4,	/* u32: effective or supplementary group */
 	CANARY_A_KEY		= 5,	/* 16 bytes, not all zero */
 	CANARY_A_KEYED		= 6,	/* flag: there is a key */
-	CANARY_A_AGGREGATES	= 7,	/* struct canary_prefix[]: whose are believed */
+	CANARY_A_AGGREGATES	= 7,	/* struct canary_prefix[]: sources that are believed */
 	CANARY_A_MAX		= 7,
 };
 

@@ -2,11 +2,11 @@
 /*
  * The Canary packet format: everything that two machines must agree on.
  *
- * Packets are IPv4/UDP, destination port in [CANARY_PORT_BASE, CANARY_PORT_BASE + CANARY_PORTS).
- * The UDP payload is one struct canary_hdr followed by the payload of its type. The header is
- * in network byte order; vector elements are little-endian. The meaning of each field for
- * each type is in docs/wire-format.md. The header compiles for the kernel, for BPF
- * (after ctx/kernel.h) and for user space.
+ * Packets are IPv4/UDP, with destination port in [CANARY_PORT_BASE, CANARY_PORT_BASE +
+ * CANARY_PORTS). The UDP payload is one struct canary_hdr, followed by the payload of its type. The
+ * header is in network byte order; vector elements are little-endian. docs/wire-format.md has the
+ * meaning of each field for each type. The header compiles for the kernel, for BPF (after
+ * ctx/kernel.h) and for user space.
  */
 #ifndef _UAPI_LINUX_CANARY_WIRE_H
 #define _UAPI_LINUX_CANARY_WIRE_H
@@ -20,11 +20,11 @@
 
 #define CANARY_MEMBERS_MAX	65535
 
-/* Largest payload that a switch aggregates: an XDP frame must hold headers and elements. */
+/* Largest payload that a switch aggregates: an XDP frame must hold headers and data. */
 #define CANARY_ELEMENTS_MAX	800
 #define CANARY_PAYLOAD_MAX	(CANARY_ELEMENTS_MAX * 4)
 
-/* UDP header, struct canary_hdr; with an IPv4 header without options */
+/* Bytes of UDP header and struct canary_hdr; the same with an IPv4 header without options */
 #define CANARY_UDP_HEADERS	(8 + 64)
 #define CANARY_IP_OVERHEAD	(20 + CANARY_UDP_HEADERS)
 
@@ -39,22 +39,22 @@ enum canary_type {
 	CANARY_RESULT		= 2,	/* down: the reduced block */
 	CANARY_RESTORATION	= 3,	/* leader to a switch: children of a bypassed block */
 
-	CANARY_REQUEST		= 8,	/* member to leader: where is the result of this block */
-	CANARY_FAILURE		= 9,	/* leader to member: contribute again, this attempt */
-	CANARY_WAIT		= 10,	/* leader to member: not all have posted, be patient */
+	CANARY_REQUEST		= 8,	/* member to leader: where is the result of a block? */
+	CANARY_FAILURE		= 9,	/* leader to member: contribute again, in this attempt */
+	CANARY_WAIT		= 10,	/* leader to member: not all have contributed */
 
 	CANARY_RING_SUM		= 16,	/* member to the next one of the ring: a partial sum */
 	CANARY_RING_RESULT	= 17,	/* likewise: the result */
 	CANARY_RING_REQUEST	= 18,	/* member to the one before: one of these is missing */
-	CANARY_RING_WAIT	= 19,	/* its answer: it is not here yet */
+	CANARY_RING_WAIT	= 19,	/* answers that: it is not here yet */
 
 	CANARY_JOIN		= 32,	/* rendezvous: member to rank 0 */
-	CANARY_COOKIE		= 33,	/* rendezvous: rank 0 to member, what JOINs have to show */
+	CANARY_COOKIE		= 33,	/* rendezvous: rank 0 to member: JOINs have to show it */
 	CANARY_WELCOME		= 34,	/* rendezvous: rank 0 to member */
-	CANARY_PROBE		= 35,	/* are you alive, and how far are you */
+	CANARY_PROBE		= 35,	/* are you alive, and how far are you? */
 	CANARY_ALIVE		= 36,	/* answer to a probe */
-	CANARY_ACK		= 37,	/* how far a member, or everybody, has all results */
-	CANARY_LEAVE		= 38,	/* this rank ends */
+	CANARY_ACK		= 37,	/* the results that a member has, or that all have */
+	CANARY_LEAVE		= 38,	/* this rank leaves */
 	CANARY_ABORT		= 39,	/* the communicator ends with an error */
 	CANARY_REFUSED		= 40,	/* rendezvous: rank 0 does not take a JOIN */
 	CANARY_PLAN		= 41,	/* which algorithm runs an operation */
@@ -63,15 +63,15 @@ enum canary_type {
 /* flags */
 #define CANARY_F_BYPASS		0x01	/* no switch may merge it; FAILURE: go around switches */
 #define CANARY_F_STATIC		0x02	/* the path of a contribution is the route itself */
-#define CANARY_F_LAST		0x04	/* no shard of this sender follows; the tree is not kept */
-#define CANARY_F_SILENT		0x08	/* no result comes back; ACK: of who leads such blocks */
-#define CANARY_F_READY		0x10	/* JOIN: has the member table; WELCOME: all have it */
-#define CANARY_F_WAITING	0x20	/* WELCOME: ranks are missing, listed */
-#define CANARY_F_ASKS		0x40	/* ACK: wants an answer */
+#define CANARY_F_LAST		0x04	/* last shard of its sender; RESULT: the tree is not kept */
+#define CANARY_F_SILENT		0x08	/* no result comes back; ACK: from their leader */
+#define CANARY_F_READY		0x10	/* JOIN: it has the member table; WELCOME: all have it */
+#define CANARY_F_WAITING	0x20	/* WELCOME: lists missing ranks */
+#define CANARY_F_ASKS		0x40	/* ACK: it wants an answer */
 
 /*
- * How lanes are combined: what is done to them in the high 5 bits, their size in the low 3. What
- * kinds mean is in kmod/kinds.h.
+ * A kind: the operator in the high 5 bits, the size of lanes in the low 3. kmod/kinds.h has the
+ * meaning of kinds.
  */
 #define CANARY_KIND(combine, lanes)	((combine) << 3 | (lanes))
 
@@ -86,7 +86,7 @@ enum canary_dtype {
 
 /* Who contributes, and who gets the result; part of opsig */
 enum canary_shape {
-	CANARY_ALLREDUCE	= 0,	/* all, and all */
+	CANARY_ALLREDUCE	= 0,	/* all contribute, and all get the result */
 };
 
 /* How an operation is carried out; in PLAN and WELCOME, and part of opsig */
@@ -94,40 +94,40 @@ enum canary_algorithm {
 	CANARY_ALG_AUTO		= 0,	/* rank 0 decides for each operation */
 	CANARY_ALG_TREE		= 1,	/* dynamic trees through switches */
 	CANARY_ALG_RING		= 2,	/* hosts alone: reduce-scatter, then allgather */
-	CANARY_ALG_STATIC	= 3,	/* trees whose ports nobody chooses: CANARY_F_STATIC */
+	CANARY_ALG_STATIC	= 3,	/* trees whose ports are fixed: CANARY_F_STATIC */
 	CANARY_ALG_MAX		= CANARY_ALG_STATIC,
 };
 
-/* Blocks take turns among static trees. How applications say how many: */
+/* Blocks take static trees in turn. An application gives their number like this: */
 #define CANARY_TREES_MAX	32
 #define CANARY_STATIC_TREES(n)	(CANARY_ALG_STATIC | (n) << 8)
 
-/* Why rank 0 decided so; in PLAN */
+/* Why rank 0 chose an algorithm; in PLAN */
 enum canary_why {
 	CANARY_WHY_NONE		= 0,	/* nothing was decided yet */
 	CANARY_WHY_FIXED	= 1,	/* rank 0 was told to */
-	CANARY_WHY_MEMBERS	= 2,	/* among two, a ring is a tree */
+	CANARY_WHY_MEMBERS	= 2,	/* with two members, a ring is a tree */
 	CANARY_WHY_SMALL	= 3,	/* too short for a ring to pay */
 	CANARY_WHY_UNKNOWN	= 4,	/* nothing was observed yet */
 	CANARY_WHY_MERGED	= 5,	/* switches add up contributions */
 	CANARY_WHY_PLAIN	= 6,	/* no switch adds up much */
 	CANARY_WHY_LOSSES	= 7,	/* many blocks had to be begun anew */
-	CANARY_WHY_LOOK		= 8,	/* looks whether trees have become better */
-	CANARY_WHY_SHAPE	= 9,	/* rings cannot do it */
+	CANARY_WHY_LOOK		= 8,	/* looks whether trees are better by now */
+	CANARY_WHY_SHAPE	= 9,	/* rings cannot run this shape */
 	CANARY_WHY_MAX		= CANARY_WHY_SHAPE,
 };
 
 /**
  * struct canary_addr - an IPv4 or IPv6 address, in lists of packets and in programs
- * @word:	network byte order; IPv4 ones are mapped (::ffff:a.b.c.d)
+ * @word:	network byte order; IPv4 addresses are mapped (::ffff:a.b.c.d)
  */
 struct canary_addr {
 	__be32	word[4];
 };
 
 /**
- * struct canary_peer - where a member or a switch is: entry of the member table in WELCOME, which
- *			begins with CANARY_SALT bytes
+ * struct canary_peer - address and port of a member or a switch. The member table in WELCOME has
+ * these entries, after CANARY_SALT bytes
  */
 struct canary_peer {
 	struct canary_addr	addr;
@@ -136,26 +136,28 @@ struct canary_peer {
 };
 
 /**
- * struct canary_hdr - the header of every Canary packet: 32 bytes that all have, 32 of the type
+ * struct canary_hdr - the header of every Canary packet: 32 bytes for all types, 32 for the type
  * @version:	CANARY_VERSION
  * @type:	enum canary_type
  * @flags:	CANARY_F_*
  * @attempt:	how often this block was begun anew; contributions of different attempts never merge
  * @comm:	communicator, chosen by its users
- * @epoch:	random, agreed at rendezvous: a restarted job never meets its own past
+ * @epoch:	random, agreed at rendezvous or given by a table: a restarted job never meets packets
+ *		of its earlier run
  * @block:	serial number of the block within the epoch; wraps
- * @opsig:	hash of the operation: its number, operator, type, algorithm, stage, root, elements;
- *		only equals merge
+ * @opsig:	hash of the operation: its number, operator, type, algorithm, stage, shape, root,
+ *		elements; only contributions with the same one merge
  * @members:	size of the communicator, 1 .. CANARY_MEMBERS_MAX
  * @rank:	of the sender; 0 in aggregates
  * @mac:	keyed hash of header and payload, without what a switch may set (PROTOCOL.md, "Keys,
  *		tags, sums"); 0 in aggregates
  * @contribution: CONTRIBUTION and RING_SUM
  * @result:	RESULT and RING_RESULT
- * @request:	REQUEST; its @to and @question are where FAILURE, PROBE and RING_REQUEST have theirs
+ * @request:	REQUEST. FAILURE, PROBE and RING_REQUEST have @to and @question at the same place
  *
- * A field has one meaning within a type. What is not named for a type is 0, and checked to be 0.
- * What members say to each other without data has the rank that is meant in @to, at one place.
+ * A field has one meaning within a type. A field that a type does not name is 0, and is checked to
+ * be 0. Messages between members without data have the rank that is meant in @to, always at the
+ * same place.
  */
 struct canary_hdr {
 	__u8	version;
@@ -172,37 +174,37 @@ struct canary_hdr {
 
 	__extension__ union {
 		struct {
-			__be64	tag;		/* sum mod 2^64 of its members' keyed tags */
+			__be64	tag;		/* sum of its members' tags mod 2^64 */
 			__be32	sum;		/* of the payload's 32-bit words, mod 2^32 */
-			__be32	acked;		/* they need nothing of blocks before (serial) */
-			__be16	count;		/* members whose data are complete in it */
+			__be32	acked;		/* its members need no blocks before (serial) */
+			__be16	count;		/* members whose data are in it */
 			__be16	length;		/* bytes of payload, a multiple of 4 and of lanes */
 			__u8	kind;		/* how lanes are combined */
 			__u8	load;		/* fullest queue on the way, 0 .. 255 */
-			__u8	path;		/* STATIC: the path; else repeats in this attempt */
+			__u8	path;		/* STATIC: the path; else repeats in attempt */
 			__u8	shard;		/* later: number of this packet, 0 */
-			__be32	switch_id;	/* who merged it last, or bypassed it */
-			__be32	cookie;		/* of a bypassed one: for restorations */
+			__be32	switch_id;	/* switch that merged or bypassed it last */
+			__be32	cookie;		/* if bypassed: for restorations */
 		} contribution;
 
 		struct {
-			__be32	finished;	/* of 32 blocks led before, the latest: bit 0 */
-			__be32	held;		/* us since the first contribution, 0: sent again */
+			__be32	finished;	/* of 32 blocks led before; bit 0: latest */
+			__be32	held;		/* us from first contribution; 0: sent again */
 			__be32	sum;		/* as above */
 			__be32	acked;		/* nobody needs anything of blocks before */
 			__be16	list;		/* restoration that it follows, or 0 */
 			__be16	length;		/* as above */
 			__u8	kind;		/* as above */
-			__u8	load;		/* of contributions, the highest */
+			__u8	load;		/* highest one of the contributions */
 			__u8	waited;		/* fullness of the last egress queue, 0 .. 255 */
 			__u8	shard;		/* later: 0 */
-			__be32	switch_id;	/* who copied it last */
+			__be32	switch_id;	/* switch that copied it last */
 			__be32	tree;		/* later: that of so many blocks earlier; 0 */
 		} result;
 
 		struct {
 			__be16	list;		/* number of this list, from 0 on */
-			__be16	entries;	/* struct canary_restored in the payload */
+			__be16	entries;	/* how many canary_restored follow */
 			__u8	zero[14];
 			__be16	length;		/* payload bytes of the block */
 			__u8	zero2[12];
@@ -228,13 +230,13 @@ struct canary_hdr {
 			__be16	to;
 			__be16	zero;
 			__be32	answer;		/* number of the REQUEST */
-			__be32	sent;		/* all contributed all blocks before (serial) */
+			__be32	sent;		/* all contributed the blocks before (serial) */
 			__u8	zero2[20];
 		} wait;
 
 		struct {
 			__be16	to;
-			__be16	wanted;		/* members in what is wanted, all: the result */
+			__be16	wanted;		/* members in the sum; all: the result */
 			__be32	question;
 			__be32	acked;
 			__u8	zero[20];
@@ -249,7 +251,7 @@ struct canary_hdr {
 
 		struct {
 			__be64	nonce;		/* of the sender */
-			__be32	digest;		/* keyed hash of the payload, struct canary_join */
+			__be32	digest;		/* keyed hash of the payload */
 			__be32	number;		/* JOINs with this nonce so far */
 			__be16	window;		/* largest that the sender takes */
 			__be16	length;		/* payload bytes that its path takes */
@@ -258,8 +260,8 @@ struct canary_hdr {
 
 		struct {
 			__be64	nonce;		/* of the JOIN that is answered */
-			__be64	cookie;		/* what the next one has to show */
-			struct canary_addr address; /* where it is good; the port: UDP's */
+			__be64	cookie;		/* what the next JOIN has to show */
+			struct canary_addr address; /* good for it, and for the UDP port */
 		} cookie;
 
 		struct {
@@ -267,10 +269,10 @@ struct canary_hdr {
 			__be32	digest;		/* keyed hash of the payload */
 			__be32	first;		/* entry of the table; WAITING: ranks missing */
 			__be16	entries;	/* in the payload */
-			__be16	length;		/* agreed: bytes of blocks; WAITING: offered */
-			__be16	window;		/* agreed: blocks in flight, at most */
-			__u8	algorithm;	/* enum canary_algorithm, of all operations */
-			__u8	trees;		/* how many static ones, 0 with other algorithms */
+			__be16	length;		/* agreed payload bytes; WAITING: offered */
+			__be16	window;		/* agreed: most blocks in flight */
+			__u8	algorithm;	/* enum canary_algorithm of all operations */
+			__u8	trees;		/* number of static trees, else 0 */
 			__be16	run;		/* consecutive blocks that one rank leads: 1 */
 			__u8	zero[6];
 		} welcome;
@@ -286,8 +288,8 @@ struct canary_hdr {
 		struct {
 			__be16	to;
 			__be16	zero;
-			__be32	answer;		/* number of the PROBE, 0: of none */
-			__be32	sent;		/* it contributed all blocks before (serial) */
+			__be32	answer;		/* number of the PROBE; 0: answers none */
+			__be32	sent;		/* sender contributed blocks before (serial) */
 			__be32	switch_id;	/* as in REQUEST */
 			__u8	zero2[16];
 		} alive;
@@ -295,7 +297,7 @@ struct canary_hdr {
 		struct {
 			__be16	to;
 			__be16	zero;
-			__be32	acked;		/* of a member: its own; of the collector: all's */
+			__be32	acked;		/* a member's own; the collector's: all's */
 			__be32	sent;		/* later: 0 */
 			__u8	zero2[20];
 		} ack;
@@ -303,7 +305,7 @@ struct canary_hdr {
 		struct {
 			__be16	to;
 			__be16	zero;
-			__be32	end;		/* it contributes nothing from there on */
+			__be32	end;		/* sender contributes nothing from there on */
 			__be32	acked;		/* nobody needs anything of blocks before */
 			__u8	zero2[20];
 		} leave;
@@ -311,7 +313,7 @@ struct canary_hdr {
 		struct {
 			__be16	to;
 			__be16	why;		/* PROTOCOL.md, "Errors" */
-			__be32	faults;		/* ranks at fault in all */
+			__be32	faults;		/* how many ranks are at fault */
 			__be32	digest;		/* keyed hash of the payload */
 			__be16	entries;	/* ranks in the payload, __be16 */
 			__u8	zero[18];
@@ -334,15 +336,15 @@ struct canary_hdr {
 	};
 };
 
-/* It goes into the session key, PROTOCOL.md "Keys"; zeros if WAITING. */
+/* Bytes of the salt, which goes into the session key (PROTOCOL.md, "Keys"); zeros if WAITING */
 #define CANARY_SALT	16
 
-/* Children of one restoration */
+/* Most children of one restoration */
 #define CANARY_RESTORED_MAX	64
 
 /**
  * struct canary_restored - entry of the list in a RESTORATION, which is sorted by @addr and @port
- * @cookie:	what its contribution brought from the switch
+ * @cookie:	the cookie that its contribution brought from the switch
  */
 struct canary_restored {
 	struct canary_addr	addr;
@@ -354,10 +356,10 @@ struct canary_restored {
 /**
  * struct canary_join - fixed part of the payload of JOIN, zero-padded to the size it offers
  * @first:	first entry of the member table that the sender still lacks
- * @mtu:	IP packet size that this JOIN offers; the packet has it
- * @full:	the largest that the sender would like; more than @mtu if it got no answer to that
- * @cookie:	what rank 0 gave to this sender at this address (COOKIE), or 0: not before it shows
- *		that is anything believed
+ * @mtu:	IP packet size that this JOIN offers; the packet has this size
+ * @full:	largest size that the sender would like; more than @mtu if that was not answered
+ * @cookie:	the cookie that rank 0 gave to this sender at this address (COOKIE), or 0. Rank 0
+ *		believes nothing without it
  */
 struct canary_join {
 	__be32	first;
