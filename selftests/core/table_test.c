@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Communicators formed from a table, without rendezvous: sums, who comes late, what differs. */
+/*
+ * Communicators that are formed from a table, without rendezvous: sums, late members, different
+ * tables
+ */
 #include <errno.h>
 
 #include "core/inside.h"
@@ -8,7 +11,7 @@
 #define RANKS	12
 #define EPOCH	0x1234567
 
-/* The table that a member is given */
+/* The table that a member gets */
 struct given {
 	struct cnr_table table;
 	struct canary_peer peer[RANKS];
@@ -37,7 +40,7 @@ static struct tnet *formed_net(const struct tnet_config *cfg, struct given *g)
 	return s;
 }
 
-/* One of the ranks was given something else in it: @epoch, an entry, ... */
+/* One rank gets a different value: another epoch, another entry, ... */
 static void given_again(struct given *g, const struct given *from)
 {
 	u32 rank;
@@ -89,7 +92,7 @@ static void test_check(void)
 	tnet_free(s);
 }
 
-/* Room for a large one is not more than needed, and no entry makes the others slow. */
+/* The largest table: its room suffices for the check, and no entry makes the others slow. */
 static void test_check_many(void)
 {
 	struct cnr_table t = { .epoch = 1, .members = CANARY_MEMBERS_MAX };
@@ -141,7 +144,10 @@ static void test_form(void)
 	tnet_free(s);
 }
 
-/* Formed in a random order, within @spread of time. Return: all sums are right, all goes */
+/*
+ * Members form in a random order, within @spread of time. Return: are all sums right, and does
+ * everything end?
+ */
 static bool run_formed(const struct trial *sc, u64 seed, u64 spread)
 {
 	struct tnet_config cfg = {
@@ -252,7 +258,7 @@ static bool only_requests_of_3(void *arg, int from, int to, const struct canary_
 	return from == 3 && h->type != CANARY_REQUEST && tnet_now(quiet) < quiet_until;
 }
 
-/* Once a rank has come, what it was asked before counts no more: it has all of dead_after. */
+/* When a rank has come, earlier questions to it do not count. It has all of dead_after. */
 static void test_slow_start(void)
 {
 	struct tnet_config cfg = {
@@ -276,7 +282,7 @@ static void test_slow_start(void)
 	tnet_free(quiet);
 }
 
-/* Who never comes is named, in time, by all. */
+/* All members name a rank that never comes, in time. */
 static void test_absent(void)
 {
 	struct tnet_config cfg = { .members = 4, .aggregate = true, .seed = 6 };
@@ -295,7 +301,7 @@ static void test_absent(void)
 	tap(blaming(s, 3, -EHOSTDOWN, 3) == 3 && took >= 60 * S && took < 62 * S,
 	    "absent: named by all after %llu ms", (unsigned long long)(took / MS));
 	tnet_free(s);
-	/* Less patience, and one that comes and dies */
+	/* with less patience, a rank that comes and dies */
 	s = formed_net(&cfg, &g);
 	g.table.start_within = 8 * S;
 	began = tnet_now(s);
@@ -326,7 +332,10 @@ static void test_absent(void)
 	tnet_free(s);
 }
 
-/* All large packets of a rank that came late are lost: that is PATH, not from before it came. */
+/*
+ * All large packets of a rank that came late are lost. That is a PATH error, but not before it
+ * came.
+ */
 static bool drop_data_of_3(void *arg, int from, int to, const struct canary_hdr *h)
 {
 	return from == 3 && cnr_has_data(h);
@@ -359,7 +368,10 @@ static void test_path(u8 algorithm)
 
 enum different { SALT, PORT_OF_OTHER, EPOCH_OTHER, KEY, WINDOW, MTU, ALGORITHM };
 
-/* Two ranks were given this, the others that. Return: all end with an error, no sum is wrong */
+/*
+ * Two ranks get one value, the others another. Return: do all end with an error, and is no sum
+ * wrong?
+ */
 static void differs(enum different what, const char *name)
 {
 	struct tnet_config cfg = { .members = 4, .aggregate = true, .seed = 9 };
@@ -412,7 +424,7 @@ static void test_differs(void)
 	differs(ALGORITHM, "algorithm");
 }
 
-/* One table, other operations: that is noticed as ever. */
+/* The same table, but different operations: that is noticed as usual. */
 static void test_mismatch(void)
 {
 	struct tnet_config cfg = { .members = 4, .seed = 10 };
@@ -428,7 +440,7 @@ static void test_mismatch(void)
 	tnet_free(s);
 }
 
-/* Some join, some were given a table: nobody waits for ever. */
+/* Some members join, others have a table: nobody waits for ever. */
 static void test_join(void)
 {
 	struct tnet_config cfg = { .members = 3, .seed = 11 };
@@ -446,7 +458,7 @@ static void test_join(void)
 	tnet_free(s);
 }
 
-/* Who closes before the others came cannot tell them. */
+/* A member that closes before the others came cannot tell them. */
 static void test_close(void)
 {
 	struct tnet_config cfg = { .members = 3, .seed = 12 };
@@ -476,7 +488,7 @@ static void test_close(void)
 	tnet_free(s);
 }
 
-/* Packets of one session are nothing to the next one of the same members. */
+/* Packets of one session have no effect on the next one of the same members. */
 static void test_next_session(void)
 {
 	struct tnet_config cfg = { .members = 3, .seed = 13, .key = true };

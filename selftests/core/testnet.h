@@ -83,10 +83,13 @@ void tnet_pass(struct tnet *s, u64 until);
 /* Start the rendezvous of @rank; of everybody with -1. */
 void tnet_connect(struct tnet *s, int rank);
 
-/* What all members can form their communicator from, without rendezvous; @peer: one for each */
+/*
+ * Make a table from which all members can form their communicator, without rendezvous. @peer has
+ * room for all members.
+ */
 void tnet_table(const struct tnet *s, struct cnr_table *t, struct canary_peer *peer);
 
-/* Form it at @rank, or at everybody with -1. Return: what cnr_form() says, of the last one */
+/* Form it at @rank, or at everybody with -1. Return: the last result of cnr_form() */
 int tnet_form(struct tnet *s, int rank, const struct cnr_table *t);
 
 /* Run until everybody is in @state, at most @ns of simulated time. */

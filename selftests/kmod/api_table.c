@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Communicators formed from a table (CANARY_TABLE): what it may be, connect(), limits, the end. */
+/* Communicators formed from a table (CANARY_TABLE): valid tables, connect(), limits, the end */
 #include <pthread.h>
 
 #include "harness.h"
@@ -10,7 +10,7 @@
 #define ID		4000		/* communicator */
 #define EPOCH		5000
 
-/* An option with room for all members that there can be, and one more */
+/* An option with room for one member more than there can be */
 struct option {
 	struct canary_table_req	req;
 	struct canary_peer	peer[CANARY_MEMBERS_MAX + 1];
@@ -18,7 +18,7 @@ struct option {
 
 static struct option option;
 
-/* Two members at 127.0.0.1 */
+/* Fill in a table of two members at 127.0.0.1. */
 static void fill(uint32_t epoch)
 {
 	memset(&option, 0, sizeof(option));
@@ -39,7 +39,7 @@ static int set_table(int fd, unsigned int members)
 	return setsockopt(fd, SOL_CANARY, CANARY_TABLE, &option, size_of(members));
 }
 
-/* Return: a socket that is configured and has a table, but for which connect() was not called */
+/* Return: a configured socket with a table, for which connect() was not called */
 static int new_rank(uint32_t epoch, unsigned int rank)
 {
 	int fd = new_socket();
@@ -54,7 +54,7 @@ static int share(int fd, int with)
 	return setsockopt(fd, SOL_CANARY, CANARY_ENDPOINT, &with, sizeof(with)) ? -1 : 0;
 }
 
-/* connect() as it says itself: with errno */
+/* connect(), which reports errors by errno */
 static int connect_root(int fd, unsigned int port)
 {
 	struct sockaddr_canary a = address("127.0.0.1", port);
@@ -110,7 +110,7 @@ TEST_F(sock, length)
 		 getsockopt(fd, SOL_CANARY, CANARY_TABLE, byte, &len), ENOPROTOOPT);
 }
 
-/* The entries are on a page that is not there. */
+/* The entries are on an unmapped page. */
 TEST_F(sock, fault)
 {
 	long page = sysconf(_SC_PAGESIZE);
@@ -163,7 +163,7 @@ TEST_F(sock, values)
 	fill(EPOCH);
 	ok_errno("table: after all of this, a right one", set_table(fd, 2), 0);
 	ok("table: counts as memory", proc_value("core-bytes") > 0);
-	/* Another communicator is configured: the table is none of its. */
+	/* After another communicator is configured, the table no longer applies. */
 	ASSERT_EQ(0, set_comm(fd, ID + 1, 1, 2));
 	ok("table: CANARY_COMM forgets it", proc_value("core-bytes") == 0);
 	nonblock(fd, true);
@@ -199,7 +199,7 @@ TEST_F(net, connect)
 	drain_ports();
 	ok_errno("connect: and later it is free", connect_root(z, NEAR), 0);
 	close(z);
-	/* Bound elsewhere than the table says */
+	/* bound to another address than the table says */
 	z = new_socket();
 	set_comm(z, ID, 0, 2);
 	ASSERT_EQ(0, bind(z, (struct sockaddr *)&far, sizeof(far)));
@@ -233,7 +233,7 @@ static int with_mtu(unsigned int rank, unsigned int mtu)
 	return err;
 }
 
-/* All have one packet size: the path has to take it. */
+/* All members have one packet size, and the path has to take it. */
 TEST_F(net, mtu)
 {
 	ok("mtu: 1500 if nobody says otherwise", with_mtu(0, 0) == 352);
@@ -245,14 +245,14 @@ TEST_F(net, mtu)
 	ok("mtu: what it takes", with_mtu(1, 1400) == 327);
 }
 
-/* What comes for who is not there yet is counted, and sent again. */
+/* Packets for a member that is not there yet are counted, and sent again. */
 TEST_F(net, late)
 {
 	int x = new_rank(EPOCH, 0), y = new_rank(EPOCH, 1), other = new_rank(EPOCH + 9, 1);
 	uint32_t v = 1, w = 2, sum = 0;
 	long strays;
 
-	/* The port is there, of another session */
+	/* the port is there, but for another session */
 	ASSERT_EQ(0, connect_root(other, NEAR));
 	ASSERT_EQ(0, share(y, other));
 	set_u32(x, CANARY_DEAD_AFTER, 300);
@@ -291,7 +291,7 @@ TEST_F(net, absent)
 	close(x);
 }
 
-/* Sessions of one number at two ports */
+/* Many sessions of one communicator number at two ports */
 TEST_F(net, many)
 {
 	int x[MANY], y[MANY], again;
@@ -332,7 +332,7 @@ TEST_F(net, many)
 	ok("many: nothing is left", proc_lines() == 0 && proc_value("core-bytes") == 0);
 }
 
-/* As many members as there can be: memory and members are counted. */
+/* As many members as possible: their memory and number are limited. */
 TEST_F(machine, limits)
 {
 	unsigned int i, n = CANARY_MEMBERS_MAX;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Communicators of the library that are formed from a table (canary_form()), in a network namespace
- * of its own: with the user engine and, where the module is loaded, by AF_CANARY as well.
+ * of its own. They use the user engine and, where the module is loaded, AF_CANARY as well.
  */
 #include <arpa/inet.h>
 #include <canary.h>
@@ -24,7 +24,7 @@
 
 static uint32_t engine;
 
-/* All ranks of a communicator, and what they were given */
+/* All ranks of a communicator, and their parameters and table */
 struct group {
 	struct canary		*rank[RANKS];
 	struct canary_peer	peer[RANKS];
@@ -44,7 +44,9 @@ static void params(struct canary_params *p, uint32_t rank, struct canary *share)
 	p->root.port = htons(ROOT);
 }
 
-/* Of who is going to be formed from a table; @share or a port of its own */
+/*
+ * Parameters of a member that will be formed from a table. It has the port of @share, or its own.
+ */
 static void table_params(struct canary_params *p, uint32_t rank, struct canary *share)
 {
 	params(p, rank, share);
@@ -54,7 +56,9 @@ static void table_params(struct canary_params *p, uint32_t rank, struct canary *
 		p->bind.addr = canary_addr_of_ip4(inet_addr("127.0.0.1"));
 }
 
-/* The kernel's engines may serve others for a moment after close(), and have their port. */
+/*
+ * The kernel's engines may serve others for a moment after close(), and keep their port meanwhile.
+ */
 static int open_rank(const struct canary_params *p, struct canary **c)
 {
 	int i, err = -EADDRINUSE;
@@ -78,7 +82,7 @@ static struct canary_peer place(struct canary *c)
 	return info.local;
 }
 
-/* Opens all ranks, at ports of their own or those of @with, and makes the table. */
+/* Open all ranks, at ports of their own or at those of @with, and make the table. */
 static int open_group(struct group *g, uint32_t epoch, const struct group *with)
 {
 	struct canary_params p;
@@ -122,7 +126,7 @@ static void close_group(struct group *g)
 		canary_close(g->rank[i]);
 }
 
-/* Return: what is wrong with a sum of @count elements; rank 3 is formed and posts @late ms later */
+/* Return: what is wrong with a sum of @count elements. Rank 3 is formed and posts @late ms later */
 static int sum_late(struct group *g, uint32_t count, int32_t value, unsigned int late)
 {
 	int32_t *v[RANKS];
@@ -158,7 +162,7 @@ static int sum(struct group *g, uint32_t count, int32_t value)
 	return sum_late(g, count, value, 0);
 }
 
-/* Ranks that joined: each is at the port that others are going to share. */
+/* Ranks that join: each is at the port that others will share. */
 static int join_group(struct group *g)
 {
 	struct canary_params p;
@@ -187,7 +191,7 @@ static uint32_t epoch_of(struct canary *c)
 	return canary_get_info(c, &info, sizeof(info)) ? 0 : info.epoch;
 }
 
-/* A hundred inside of another one, of the same number and at the same ports */
+/* A hundred communicators inside another one, with its number, at its ports */
 static void test_many(void)
 {
 	static struct group g[MANY];
@@ -225,7 +229,7 @@ static void test_many(void)
 	close_group(&g[0]);
 }
 
-/* As a launcher does it: ports of their own, known once they are open */
+/* What a launcher does: ports of their own, which are known once they are open */
 static void test_own_ports(void)
 {
 	struct group g, h;
@@ -258,7 +262,7 @@ static void test_late(void)
 	close_group(&g);
 }
 
-/* Patience: start_within of the others, not dead_after */
+/* The others wait for start_within, and not for dead_after. */
 static void test_later_than_dead(void)
 {
 	struct canary_params p;
@@ -327,14 +331,14 @@ static void test_refused(void)
 	tap(!system("ip link set lo mtu 65536"), "a large path");
 	tap(!form_all(&g), "after all of this it is formed");
 	refused(canary_form(g.rank[1], &g.table), -EISCONN, "has been formed");
-	/* The same session a second time, at ports that have it */
+	/* the same session again, at ports that have it */
 	tap(!open_group(&h, EPOCH, &g), "another one at its ports");
 	refused(canary_form(h.rank[2], &h.table), -EADDRINUSE, "epoch 1000, is at this port");
 	h.table.epoch++;
 	tap(!form_all(&h) && !sum(&h, 100, 1) && !sum(&g, 100, 2), "another epoch is fine");
 	close_group(&h);
 	close_group(&g);
-	/* That of one that joined */
+	/* the session of a communicator that joined */
 	join_group(&g);
 	open_group(&h, epoch_of(g.rank[0]), &g);
 	refused(canary_form(h.rank[1], &h.table), -EADDRINUSE, "is at this port already");
@@ -343,7 +347,7 @@ static void test_refused(void)
 	close_group(&g);
 }
 
-/* One was given another table: all are told, none has a wrong sum. */
+/* One member has another table: all get an error, and none has a wrong sum. */
 static void test_differs(void)
 {
 	struct canary_params p;
@@ -376,7 +380,7 @@ static void test_differs(void)
 	close_group(&g);
 }
 
-/* A rank 0 that draws the same epoch each time: here, the core itself with one seed */
+/* A rank 0 that draws the same epoch each time: it is the core itself, with a constant seed */
 struct liar {
 	struct cnr_comm	*core;
 	int		fd;
@@ -415,7 +419,7 @@ static u64 liar_now(void)
 	return ts.tv_sec * CNR_SEC + ts.tv_nsec;
 }
 
-/* Lies until @c came to an end with its rendezvous. Return: how */
+/* Lie until the rendezvous of @c ends. Return: its result */
 static int lie(struct canary *c)
 {
 	struct sockaddr_in at = {
@@ -460,7 +464,7 @@ static int lie(struct canary *c)
 	return err == -EISCONN ? 0 : err;
 }
 
-/* Who learns of a session that is at its port already */
+/* A member joins, and learns the epoch of a session that is at its port already. */
 static void test_liar(void)
 {
 	struct canary *first, *second;

@@ -8,9 +8,9 @@ import os
 import statistics
 import tempfile
 
-# A row says something about links, and not about the processors, if at least this share of the
-# processors was idle, and if 99 of 100 sleepers were late by less than so many frames' time on a
-# link.
+# A row says something about links, and not about the processors, under two conditions. At least
+# this share of the processors was idle. And 99 of 100 sleepers were late by less than FRAMES_LATE
+# frames' time on a link.
 IDLE_AT_LEAST = 0.25
 FRAMES_LATE = 2
 FRAME_PAYLOAD = 352 * 32    # bits

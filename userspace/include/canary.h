@@ -6,25 +6,25 @@
  *	struct canary *c;
  *
  *	canary_params_init(&p);
- *	canary_params_set(&p, "comm", "7");	... rank, members, root
+ *	canary_params_set(&p, "comm", "7"); ... rank, members, root
  *	canary_open(&p, &c);
  *	canary_connect(c, 30000);
  *	canary_allreduce(c, in, out, count, CANARY_INT32, CANARY_OP_SUM);
  *	canary_close(c);
  *
- * A communicator is a group of processes, its members; each has a rank. What is said here
- * about sections is about "Canary: Congestion-Aware In-Network Allreduce Using Dynamic Trees"
- * (De Sensi et al.); PROTOCOL.md says how members and switches talk.
+ * A communicator is a group of processes, its members. Each member has a rank. Section numbers here
+ * refer to "Canary: Congestion-Aware In-Network Allreduce Using Dynamic Trees" (De Sensi et al.).
+ * PROTOCOL.md says how members and switches talk.
  *
  * Errors: functions that return int return 0 (or what is documented) on success and a negative
- * errno on failure; canary_errmsg() has a sentence about it.
+ * errno on failure. canary_errmsg() has a sentence about it.
  *
- * Threads: communicators are independent of each other. On one communicator every function
- * but canary_close() may be called by any thread at any time; but all members have to post
- * their operations in the same order, so usually one thread posts. canary_close() must be the
- * last call. A communicator does not survive fork() in the child.
+ * Threads: communicators are independent of each other. Any thread may call any function but
+ * canary_close() on a communicator at any time. But all members have to post their operations in
+ * the same order, so usually one thread posts. canary_close() must be the last call. A communicator
+ * does not survive fork() in the child.
  *
- * Signals: waiting goes on after a signal handler has returned; no call returns -EINTR. A
+ * Signals: waiting goes on after a signal handler has returned, and no call returns -EINTR. A
  * thread that the library starts blocks all signals.
  */
 #ifndef CANARY_H
@@ -46,7 +46,7 @@ extern "C" {
 /** CANARY_COUNT_MAX - longest vector, in elements of 4 bytes */
 #define CANARY_COUNT_MAX	0x3fffffffU
 
-/** CANARY_FOREVER - as a timeout: do not stop waiting */
+/** CANARY_FOREVER - a timeout that never ends */
 #define CANARY_FOREVER		(-1)
 
 /** struct canary - one member's view of a communicator; opaque */
@@ -54,7 +54,8 @@ struct canary;
 
 /**
  * enum canary_engine - what runs the host side of the protocol
- * @CANARY_ENGINE_AUTO:		the kernel's, if it is there, else the user one
+ *
+ * @CANARY_ENGINE_AUTO:		the kernel engine if it is there, else the user engine
  * @CANARY_ENGINE_KERNEL:	socket(AF_CANARY), module canary
  * @CANARY_ENGINE_USER:		a UDP socket and a thread of this process; needs no privilege
  */
@@ -66,13 +67,14 @@ enum canary_engine {
 
 /**
  * enum canary_zerocopy - may the kernel engine work on the application's buffers?
- * @CANARY_ZEROCOPY_AUTO:	where that is cheaper than copies: 1 MiB and more. If the kernel
- *				refuses (RLIMIT_MEMLOCK), by copies
- * @CANARY_ZEROCOPY_ON:		whatever the length; if the kernel refuses, so does canary_allreduce()
+ *
+ * @CANARY_ZEROCOPY_AUTO:	if that is cheaper than copies: from 1 MiB on. If the kernel refuses
+ *				(RLIMIT_MEMLOCK), the engine copies
+ * @CANARY_ZEROCOPY_ON:		for any length; if the kernel refuses, canary_allreduce() fails
  * @CANARY_ZEROCOPY_OFF:	never
  *
- * This is about canary_allreduce(), and canary_post() in place: elsewhere the application may use
- * its buffer again before the operation has ended, so that it has to be copied.
+ * This concerns canary_allreduce(), and canary_post() in place. In other cases the application may
+ * use its buffer again before the operation has ended, so it has to be copied.
  */
 enum canary_zerocopy {
 	CANARY_ZEROCOPY_AUTO	= 0,
@@ -82,50 +84,50 @@ enum canary_zerocopy {
 
 /**
  * struct canary_params - what a member has to know about its communicator
+ *
  * @size:	sizeof(struct canary_params), set by canary_params_init()
  * @comm:	communicator, any number; the same at all members
  * @rank:	0 .. @members - 1
  * @members:	1 .. CANARY_MEMBERS_MAX; the same at all members
  * @engine:	enum canary_engine
- * @root:	address of rank 0, in network order; port 0 means CANARY_PORT_BASE. IPv6 is
- *		EAFNOSUPPORT so far
- * @bind:	own address; none takes the one that the route to @root has, port 0 a free
- *		port of CANARY_PORT_BASE .. CANARY_PORT_BASE + CANARY_PORTS - 1. Rank 0 is
- *		bound to @root
- * @key:	pre-shared key; all zero means none: then accidents are noticed, but not
- *		attacks. A member with another key is not let in; canary_errmsg() says so at
+ * @root:	address of rank 0, in network order; port 0 means CANARY_PORT_BASE. An IPv6 address
+ *		gives -EAFNOSUPPORT so far
+ * @bind:	own address. No address means that of the route to @root. Port 0 means a free port
+ *		of CANARY_PORT_BASE .. CANARY_PORT_BASE + CANARY_PORTS - 1. Rank 0 is bound to @root
+ * @key:	pre-shared key; all zero means none. Without a key, accidents are noticed, but
+ *		attacks are not. A member with another key is not let in. canary_errmsg() says so at
  *		both ends, as far as rank 0 can be believed without a common key
- * @window:	most blocks in flight: a power of two, 1 .. 1024; 0 = default (256). The
- *		smallest of all members is agreed
- * @mtu:	largest IP packet in bytes, 576 .. 9000; 0 = what the route to @root takes. A
- *		block (section 3.1.3) is what fits the smallest of all members
+ * @window:	most blocks in flight: a power of two, 1 .. 1024; 0 = default (256). The smallest
+ *		value of all members is used
+ * @mtu:	largest IP packet in bytes, 576 .. 9000; 0 = what the route to @root takes. A block
+ *		(section 3.1.3) is what fits the smallest value of all members
  * @dead_after:	ms of silence after which a rank is dead, 100 .. 3600000; 0 = default (5000)
- * @linger:	ms that canary_close() may go on serving members that still miss results, at most,
- *		0 .. 3600000 (the kernel engine: at most 60000); default 60000
- * @rto_min:	us, shortest patience before a result is asked for, 100 .. 1000000;
- *		0 = default (5000); the kernel engine has its own
- * @max_vector:	longest vector in bytes that the kernel engine reckons with, a multiple of 4,
- *		up to 256 MiB; 0 = default (16 MiB). A longer one raises it. The user engine has
+ * @linger:	longest time in ms that canary_close() serves members that lack results, 0 ..
+ *		3600000 (kernel engine: at most 60000); default 60000
+ * @rto_min:	least time in us before a result is asked for, 100 .. 1000000; 0 = default (5000).
+ *		The kernel engine has its own value
+ * @max_vector:	longest vector in bytes that the kernel engine is set up for, a multiple of 4,
+ *		up to 256 MiB; 0 = default (16 MiB). A longer vector raises it. The user engine has
  *		no such limit
- * @algorithm:	enum canary_algorithm: CANARY_ALG_TREE, dynamic trees through switches;
- *		CANARY_ALG_RING, hosts alone, in a ring; CANARY_STATIC_TREES(T), trees through
- *		switches of which these choose nothing, to compare with: blocks take turns among
- *		1 .. 32 of them; CANARY_ALG_AUTO (default): rank 0 decides
- *		for each operation, by its length and by what it has observed. What rank 0 was
- *		told holds for all; canary_get_info() says what was done, and why
+ * @algorithm:	enum canary_algorithm. CANARY_ALG_TREE: dynamic trees through switches.
+ *		CANARY_ALG_RING: hosts alone, in a ring. CANARY_STATIC_TREES(T): 1 .. 32 trees in
+ *		which switches choose nothing, and which blocks use in turn, to compare with.
+ *		CANARY_ALG_AUTO (default): rank 0 decides for each operation, by its length and by
+ *		what it has observed. The value of rank 0 holds for all members. canary_get_info()
+ *		says what was run, and why
  * @zerocopy:	enum canary_zerocopy; the user engine copies
- * @aggregates:	how many of @aggregate; 0 = default: aggregates are believed from anybody
- * @aggregate:	where the switches are: as a leader, take packets with the data of several members,
- *		which carry no proof of where they come from, from these sources only. A list
- *		that lacks a switch never costs a sum, but far more time than no switch: every
- *		block of that switch waits in vain, then all ranks are asked again
- * @share:	NULL, or another communicator of this process, of any state: both have its address and
- *		UDP port, and its engine, from then on. @bind is 0 or the same. Ports are few, so who
- *		is in many communicators shares one. Ranks of one communicator cannot share a port:
- *		while one joins, canary_connect() of another is -EADDRINUSE. The port stays until the
- *		last one is closed. The user engine has one thread for all of them
- * @table:	0; else canary_form() takes the place of canary_connect(). Then @root is not looked
- *		at, @bind has to have an address unless @share has, and @mtu (0 = 1500), @window,
+ * @aggregates:	number of elements in @aggregate; 0 = default: aggregates are believed from anybody
+ * @aggregate:	where the switches are. Packets with the data of several members do not prove where
+ *		they come from. As a leader, take them from these sources only. If the list lacks a
+ *		switch, sums stay right, but take far longer than without any switch: every block of
+ *		that switch waits in vain, then all ranks are asked again
+ * @share:	NULL, or another communicator of this process, in any state. From then on, both have
+ *		its address, UDP port and engine. @bind is 0 or the same. Ports are few, so a
+ *		process in many communicators shares one. Ranks of one communicator cannot share a
+ *		port: while one joins, canary_connect() of another one returns -EADDRINUSE. The port
+ *		stays until the last one is closed. The user engine has one thread for all of them
+ * @table:	0; else canary_form() takes the place of canary_connect(). Then @root is ignored.
+ *		@bind has to have an address unless @share does. @mtu (0 = 1500), @window,
  *		@algorithm and @key have to be the same at all members, as @comm and @members have
  */
 struct canary_params {
@@ -152,9 +154,9 @@ struct canary_params {
 };
 
 /**
- * canary_params_init_size() - canary_params_init() of a caller that may be older than the library
+ * canary_params_init_size() - canary_params_init() for a caller that may be older than the library
  * @params:	is overwritten
- * @size:	sizeof(struct canary_params) as the caller knows it: no more is written
+ * @size:	sizeof(struct canary_params) of the caller; no more is written
  */
 void canary_params_init_size(struct canary_params *params, size_t size);
 
@@ -170,29 +172,29 @@ static inline void canary_params_init(struct canary_params *params)
 /**
  * canary_params_set() - set one parameter from text
  * @params:	initialised
- * @name:	a name of the struct above, dashes for underscores: "comm", "rank", "members",
- *		"engine" (auto, kernel, user), "root" and "bind" (ADDRESS[:PORT], no names),
- *		"key" (32 hexadecimal digits), "key-file" (a file with them that others cannot
- *		read), "window", "mtu", "dead-after" and "linger" (number with ms or s),
+ * @name:	a member of the struct above, with dashes for underscores: "comm", "rank",
+ *		"members", "engine" (auto, kernel, user), "root" and "bind" (ADDRESS[:PORT], no host
+ *		names), "key" (32 hexadecimal digits), "key-file" (a file with them that others
+ *		cannot read), "window", "mtu", "dead-after" and "linger" (number with ms or s),
  *		"rto-min" (number with us or ms), "max-vector" (bytes, K, M or G may follow),
  *		"algorithm" (auto, tree, ring, static:TREES), "zerocopy" (auto, on, off),
- *		"aggregates" (any, or up to 16 ADDRESS[/LENGTH] with commas between them)
- * @value:	decimal, or hexadecimal after 0x, where a number is wanted
+ *		"aggregates" (any, or up to 16 ADDRESS[/LENGTH], separated by commas)
+ * @value:	numbers are decimal, or hexadecimal after 0x
  *
- * Return: 0; -ENOENT: no parameter is called so; -EINVAL: not a number, address, ..., or @params
- * is not initialised, or smaller than this library's;
- * -ERANGE: outside of the range above. canary_errmsg() names range and value.
+ * Return: 0; -ENOENT: there is no such parameter; -EINVAL: not a number, address, ..., or @params
+ * is not initialised, or smaller than this library's; -ERANGE: outside of the range above.
+ * canary_errmsg() names range and value.
  */
 int canary_params_set(struct canary_params *params, const char *name, const char *value);
 
 /**
  * canary_params_members() - take members, root and bind from a file
  * @params:	with its rank set
- * @path:	one line for each rank: RANK ADDRESS[:PORT]; empty lines and # comments are
- *		ignored. The ranks are 0 .. members - 1, each once, in any order
+ * @path:	one line for each rank: RANK ADDRESS[:PORT]; empty lines and # comments are ignored.
+ *		The ranks are 0 .. members - 1, each once, in any order
  *
- * Return: 0; a negative errno of open(2); -EINVAL: a line is wrong, a rank is missing or
- * there twice, an address and port is there twice, @params' rank is not listed.
+ * Return: 0; a negative errno of open(2); -EINVAL: a line is wrong, a rank is missing or occurs
+ * twice, an address with its port occurs twice, the rank of @params is not listed.
  */
 int canary_params_members(struct canary_params *params, const char *path);
 
@@ -201,35 +203,36 @@ int canary_params_members(struct canary_params *params, const char *path);
  * @params:	copied
  * @comm:	receives the member; canary_close() ends it
  *
- * Return: 0; -EINVAL, -ERANGE: a parameter is wrong; -EAFNOSUPPORT: the kernel engine is asked
- * for and not there; -EADDRINUSE: the port, or all ports, are taken; -EADDRNOTAVAIL: the
- * address is not one of this machine; -ENETUNREACH: no route to @root; -EEXIST: the kernel has
- * this communicator and rank already; -ENOMEM, -EMFILE, ...
+ * Return: 0; -EINVAL, -ERANGE: a parameter is wrong; -EAFNOSUPPORT: the kernel engine is asked for
+ * and not there; -EADDRINUSE: the port, or all ports, are taken; -EADDRNOTAVAIL: the address does
+ * not belong to this machine; -ENETUNREACH: no route to @root; -EEXIST: the kernel has this
+ * communicator and rank already; -ENOMEM, -EMFILE, ...
  */
 int canary_open(const struct canary_params *params, struct canary **comm);
 
 /**
- * canary_connect() - rendezvous: returns when every rank is in (PROTOCOL.md, "Rendezvous")
+ * canary_connect() - rendezvous: returns when every rank has joined (PROTOCOL.md, "Rendezvous")
  * @comm:	from canary_open()
  * @timeout_ms:	CANARY_FOREVER, or how long to wait
  *
- * Return: 0; -ETIMEDOUT: ranks are missing, canary_missing() names them, and
- * the call may be repeated; -EISCONN; -EUSERS: more members than the sysctl
- * net.canary.members_max allows to the sockets of this network namespace (kernel engine);
- * -EADDRINUSE: params.share; errors of an operation (canary_wait()).
+ * Return: 0; -ETIMEDOUT: ranks are missing, canary_missing() names them, and the call may be
+ * repeated; -EISCONN; -EUSERS: more members than the sysctl net.canary.members_max allows to the
+ * sockets of this network namespace (kernel engine); -EADDRINUSE: params.share; errors of an
+ * operation (canary_wait()).
  */
 int canary_connect(struct canary *comm, int timeout_ms);
 
 /**
- * struct canary_table - where the members are, and what makes a session one of its own; but for
- *			 @start_within, the same at all members
- * @epoch:	not 0. Used once: a communicator never has the same epoch again, at least as long as
- *		any packet, or member, of the earlier session may be left. Draw it at random, at one
- *		member
- * @start_within: ms for which a member may come later than this one, 1 .. 3600000; 0 = 60000
- * @salt:	zeros; or random, drawn with @epoch. With a pre-shared key, packets of a session are
- *		good in another one if these have table, epoch, and salt in common
- * @peer:	address and port of each member, by rank: params.members of them
+ * struct canary_table - where the members are, and what distinguishes a session from others. All
+ * but @start_within is the same at all members.
+ *
+ * @epoch:		not 0. A communicator must not use an epoch again, at least as long as a
+ *			packet or a member of the earlier session may exist. One member should draw
+ *			it at random
+ * @start_within:	ms by which a member may come later than this one, 1 .. 3600000; 0 = 60000
+ * @salt:		zeros, or random, drawn with @epoch. With a pre-shared key, packets of a
+ *			session are valid in another one if both have the same table, epoch and salt
+ * @peer:		address and port of each member, by rank: params.members of them
  */
 struct canary_table {
 	uint32_t			epoch;
@@ -240,34 +243,34 @@ struct canary_table {
 
 /**
  * canary_table_members() - take addresses and ports from a file
- * @path:	as of canary_params_members()
+ * @path:	as for canary_params_members()
  * @peer:	receives those of the first @max ranks
  * @max:	room in @peer
  *
- * Return: how many ranks there are; or as canary_params_members().
+ * Return: number of ranks in the file; errors as of canary_params_members().
  */
 int canary_table_members(const char *path, struct canary_peer *peer, unsigned int max);
 
 /**
- * canary_form() - in place of canary_connect(): form the communicator from a table
+ * canary_form() - form the communicator from a table, in place of canary_connect()
  * @comm:	from canary_open(), with params.table. canary_get_info() has its address and port,
  *		for the table
- * @table:	not needed any longer when this returns
+ * @table:	not needed any more when this returns
  *
- * Returns at once: nothing is sent, nobody is waited for. So a communicator inside of another one,
- * for which all members have exchanged their addresses, or one of a launcher which has, costs
- * nothing to begin. Where members were given different tables or parameters, operations end with
- * -EHOSTDOWN, after @start_within; canary_errmsg() says who seems to have another one.
+ * Returns at once: it sends nothing and waits for nobody. So it costs nothing to begin a
+ * communicator inside another one, in which the members have exchanged their addresses, or one of a
+ * launcher that knows them. If members have different tables or parameters, operations end with
+ * -EHOSTDOWN, after @start_within. canary_errmsg() says who seems to have another one.
  *
- * A member may form the communicator later than others, which wait in their first operation. One
- * that never does is dead after @start_within, later on after params.dead_after. Who closes its
- * member before others came is found dead by them.
+ * A member may form the communicator later than others, which wait in their first operation. A
+ * member that never does is dead after @start_within, and later on after params.dead_after. If a
+ * member is closed before others came, they find that it is dead.
  *
  * Return: 0; -EINVAL: params.table is not set, no epoch, an address where no member can be;
- * -EAFNOSUPPORT: an address of IPv6; -ENOTUNIQ: two members are at one place; -EADDRNOTAVAIL: the
- * own entry is not where this member is; -EADDRINUSE: this session is at this port already;
- * -EMSGSIZE: the path to another member does not take params.mtu; -ENETUNREACH: there is none;
- * -EISCONN; -EUSERS, -ENOBUFS (kernel engine), -ENOMEM.
+ * -EAFNOSUPPORT: an IPv6 address; -ENOTUNIQ: two members have the same address and port;
+ * -EADDRNOTAVAIL: the own entry is not where this member is; -EADDRINUSE: this session is at this
+ * port already; -EMSGSIZE: the path to another member does not take params.mtu; -ENETUNREACH: there
+ * is none; -EISCONN; -EUSERS, -ENOBUFS (kernel engine), -ENOMEM.
  */
 int canary_form(struct canary *comm, const struct canary_table *table);
 
@@ -277,29 +280,29 @@ int canary_form(struct canary *comm, const struct canary_table *table);
  * @ranks:	receives up to @max ranks, may be NULL if @max is 0
  * @max:	room in @ranks
  *
- * Before the rendezvous is complete, a rank other than 0 only knows what rank 0 tells it; if rank
- * 0 does not answer, that is the one missing.
+ * Before the rendezvous is complete, ranks other than 0 only know what rank 0 tells them. If rank 0
+ * does not answer, it is the one that is missing.
  *
- * Return: how many were written (ranks beyond 64 may not be known by name); with @max 0, how many
+ * Return: number of ranks written (those beyond 64 may not be known by name); with @max 0, how many
  * there are in all. 0 if none is known.
  */
 unsigned int canary_missing(struct canary *comm, uint16_t *ranks, unsigned int max);
 
 /**
- * canary_allreduce() - reduce a vector over all members, wait for the result
+ * canary_allreduce() - reduce a vector over all members, and wait for the result
  * @comm:	connected
  * @sendbuf:	@count elements; own contribution
- * @recvbuf:	@count elements; receives the result, the same bits at every member. May be
- *		@sendbuf (in place); must not overlap it otherwise
+ * @recvbuf:	@count elements; receives the result, the same bits at every member. It may be
+ *		@sendbuf (in place); it must not overlap it otherwise
  * @count:	0 .. CANARY_COUNT_MAX, the same at all members; 0 makes a barrier
  * @dtype:	CANARY_INT32: 4 bytes, two's complement, byte order of the machine
- * @op:		CANARY_OP_SUM: wraps around, for each element alone
+ * @op:		CANARY_OP_SUM: wraps around, for each element by itself
  *
- * The vector is cut into blocks (section 3.1.3) that switches add up on their way to a leader
- * (3.1.1, 3.1.4) and whose results come back the same way (3.1.2). What gets lost is
- * sent again (3.3); integers make the result independent of the order of additions.
+ * The vector is cut into blocks (section 3.1.3). Switches add them up on their way to a leader
+ * (3.1.1, 3.1.4), and the results come back the same way (3.1.2). What gets lost is sent again
+ * (3.3). With integers the result does not depend on the order of additions.
  *
- * Operations that were posted before end first; their results wait for canary_wait().
+ * Operations that were posted before end first. Their results wait for canary_wait().
  *
  * Return: as canary_post() (but never -EAGAIN) and canary_wait() without a timeout.
  */
@@ -308,15 +311,18 @@ int canary_allreduce(struct canary *comm, const void *sendbuf, void *recvbuf, si
 
 /**
  * canary_post() - begin an allreduce and return
- * @comm, @sendbuf, @recvbuf, @count, @dtype, @op: as for canary_allreduce(). @sendbuf may be
- *		used again when this returns; @recvbuf belongs to the library until
- *		canary_wait() or canary_test() has said that the operation ended. So that may
- *		happen in place, too
- * @request:	receives a number for canary_wait() and canary_test(), never 0
+ * @comm, @sendbuf, @recvbuf, @count, @dtype, @op:	as for canary_allreduce(). @sendbuf may be
+ *							used again when this returns. @recvbuf
+ *							belongs to the library until canary_wait()
+ *							or canary_test() has said that the operation
+ *							has ended. In place, so does @sendbuf
+ * @request:						receives a number for canary_wait() and
+ *							canary_test(), never 0
  *
- * Return: 0; -EAGAIN: too many operations are under way, see canary_room(); -ENOTCONN;
- * -EINVAL: unknown @dtype or @op, overlapping buffers; -EMSGSIZE: @count is too large;
- * -ENOMEM, -ENOBUFS: no memory; -EFAULT: a buffer is not accessible; or the error that ended the communicator (canary_wait()).
+ * Return: 0; -EAGAIN: too many operations are under way, see canary_room(); -ENOTCONN; -EINVAL:
+ * unknown @dtype or @op, overlapping buffers; -EMSGSIZE: @count is too large; -ENOMEM, -ENOBUFS: no
+ * memory; -EFAULT: a buffer is not accessible; or the error that ended the communicator
+ * (canary_wait()).
  */
 int canary_post(struct canary *comm, const void *sendbuf, void *recvbuf, size_t count,
 		enum canary_dtype dtype, enum canary_operator op, uint64_t *request);
@@ -326,7 +332,7 @@ int canary_post(struct canary *comm, const void *sendbuf, void *recvbuf, size_t 
  * @comm:	connected
  * @timeout_ms:	CANARY_FOREVER, or how long to wait
  *
- * Takes in results of operations under way if there is no other way.
+ * It takes in results of operations under way if there is no other way to make room.
  *
  * Return: 0, -ETIMEDOUT, or the error that ended the communicator.
  */
@@ -335,18 +341,17 @@ int canary_room(struct canary *comm, int timeout_ms);
 /**
  * canary_wait() - wait until an operation has ended
  * @comm:	connected
- * @request:	of canary_post(); not valid any more after this has returned anything but
- *		-ETIMEDOUT
- * @timeout_ms:	CANARY_FOREVER, or how long to wait. The operation goes on anyway
+ * @request:	of canary_post(); not valid any more after this has returned anything but -ETIMEDOUT
+ * @timeout_ms:	CANARY_FOREVER, or how long to wait. The operation goes on after a timeout
  *
  * Return: 0: the result is in recvbuf. Otherwise recvbuf has undefined content, and:
  * -ETIMEDOUT: not yet;
  * -ENOENT: no such request;
- * -EHOSTDOWN: ranks are dead, they answer nothing (section 3.3);
+ * -EHOSTDOWN: ranks are dead, as they do not answer (section 3.3);
  * -ECONNRESET: ranks closed the communicator;
  * -EPROTO: ranks run another operation or length;
  * -ECONNABORTED: this member was closed.
- * All but the first two end the communicator; canary_missing() names the ranks.
+ * All but the first two end the communicator. canary_missing() names the ranks.
  */
 int canary_wait(struct canary *comm, uint64_t request, int timeout_ms);
 
@@ -360,9 +365,10 @@ int canary_test(struct canary *comm, uint64_t request);
  * canary_poll_fd() - a descriptor for poll(2) and epoll(7)
  * @comm:	any state
  *
- * It is readable while there is an operation that ended and was not waited for, or
- * the communicator failed. Only poll it, do not read. canary_close() closes it. A result that
- * canary_room() or canary_wait() for a later operation took in does not make it readable.
+ * It is readable while there is an operation that ended and was not waited for, or when the
+ * communicator has failed. Only poll it, and do not read from it. canary_close() closes it. A
+ * result that canary_room(), or canary_wait() for a later operation, took in does not make it
+ * readable.
  *
  * Return: the descriptor or a negative errno.
  */
@@ -373,15 +379,15 @@ int canary_poll_fd(struct canary *comm);
  * @comm:	not valid afterwards; NULL does nothing
  *
  * Operations under way end with -ECONNRESET at the other members. If all have ended, the member
- * stays until the others have their results, at most params.linger, or for params.dead_after if
- * they are dead (the kernel's does so in the background). Descriptor and requests are gone.
+ * stays until the others have their results: at most params.linger, or params.dead_after if they
+ * are dead. The kernel engine does so in the background. Descriptor and requests are gone.
  */
 void canary_close(struct canary *comm);
 
 /** canary_engine_name() - Return: "kernel" or "user" */
 const char *canary_engine_name(const struct canary *comm);
 
-/** canary_engine_reason() - Return: a sentence why this engine was taken */
+/** canary_engine_reason() - Return: a sentence that says why this engine was chosen */
 const char *canary_engine_reason(const struct canary *comm);
 
 enum canary_state {
@@ -393,25 +399,25 @@ enum canary_state {
 };
 
 /**
- * struct canary_info - what there is to know of a communicator
+ * struct canary_info - what is known about a communicator
+ *
  * @state:	enum canary_state
  * @error:	negative errno that ended it, or 0
  * @comm:	communicator
- * @epoch:	random number of its incarnation; 0 before it is connected
+ * @epoch:	random number of this session; 0 before it is connected
  * @rank:	own rank
- * @members:	how many
+ * @members:	number of members
  * @window:	most blocks in flight, as agreed
  * @elements:	elements in a block, as agreed; 0 before it is connected
  * @local:	own address
  * @root:	address of rank 0
  * @srtt:	us, smoothed time from a contribution to its result
- * @algorithm:	enum canary_algorithm that rank 0 was told: what runs all operations, or
- *		automatic
- * @last:	enum canary_algorithm of the latest operation, short ones aside; automatic before
+ * @algorithm:	enum canary_algorithm that rank 0 was told: what runs all operations, or automatic
+ * @last:	enum canary_algorithm of the latest operation that was not short; automatic before
  *		one
  * @why:	enum canary_why, of @last
- * @zerocopy:	operations posted without copies
- * @refused:	operations that were copied because the kernel did not lock their buffers
+ * @zerocopy:	number of operations posted without copies
+ * @refused:	number of operations that were copied because the kernel did not lock their buffers
  * @refusal:	negative errno of the last of these: -ENOBUFS is RLIMIT_MEMLOCK (or no memory)
  */
 struct canary_info {
@@ -436,7 +442,7 @@ struct canary_info {
 
 /**
  * canary_get_info() - fill in *@info
- * @size:	sizeof(*@info); later versions may know more
+ * @size:	sizeof(*@info); later versions may have more members
  * Return: 0, or -EINVAL for a @size that is too small.
  */
 int canary_get_info(struct canary *comm, struct canary_info *info, size_t size);
@@ -469,9 +475,9 @@ struct canary_stat {
 int canary_stats(struct canary *comm, struct canary_stat *stats, int max);
 
 /**
- * canary_errmsg() - what was wrong with the last call of this thread that failed
- * Return: a sentence without full stop, valid until the next call into the library by this
- * thread; "" if none failed.
+ * canary_errmsg() - what was wrong with the last failed call of this thread
+ * Return: a sentence without full stop, valid until the next call into the library by this thread;
+ * "" if none failed.
  */
 const char *canary_errmsg(void);
 

@@ -98,7 +98,7 @@ int lib_bind(int fd, int family, const struct canary_params *params, struct cana
 	bool any = !local->port;
 	int routed, err;
 
-	/* Of who is going to be formed from a table, the address is given. */
+	/* A member that will be formed from a table has a given address. */
 	if (!params->table) {
 		routed = lib_open_routed(params, local);
 		if (routed < 0)

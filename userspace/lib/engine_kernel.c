@@ -224,7 +224,7 @@ static int kernel_connect(void *engine, u64 until)
 	}
 }
 
-/* What is wrong was found before; the rest is connect()'s, which does not wait. */
+/* The table was checked before. What is left is like connect(), but does not wait. */
 static int kernel_form(void *engine, const struct cnr_table *t)
 {
 	size_t list = t->members * sizeof(*t->peer), size = sizeof(struct canary_table_req) + list;
@@ -445,7 +445,7 @@ static unsigned int kernel_troubles(void *engine, struct cnr_trouble *list, unsi
 	return len / sizeof(*list);
 }
 
-/* With params.table, the kernel knows it. */
+/* With params.table, only the kernel knows where rank 0 is. */
 static void get_root(const struct kernel *k, struct canary_peer *root)
 {
 	struct sockaddr_canary scan;

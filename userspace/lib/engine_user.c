@@ -81,7 +81,7 @@ static int start_core(struct user *u, const struct canary_params *params)
 	return 0;
 }
 
-/* Is the packet size that all have too much for the path to another member? */
+/* Does the path to another member take packets of the size that all members have agreed on? */
 static int check_route(const struct user *u, const struct cnr_table *t)
 {
 	const u32 most = canary_addr_ip_header(&u->local.addr) + CANARY_UDP_HEADERS +
@@ -169,7 +169,7 @@ static int user_form(void *engine, const struct cnr_table *t)
 	int err = 0;
 	u64 now;
 
-	/* Whether it is there is only looked at where it is going to be used. */
+	/* The path is only checked if the own entry is right. cnr_form() reports a wrong one. */
 	if (canary_peer_equal(&t->peer[u->cfg.rank], &u->local))
 		err = check_route(u, t);
 	if (err)

@@ -114,7 +114,7 @@ void lib_rank_list(char *text, size_t len, const u16 *ranks, u32 known, u32 n);
 /* Remember a sentence for canary_errmsg() about an error that an engine reported. */
 int lib_comm_error(struct canary *c, int error);
 
-#define LIB_TABLE_MTU	1500	/* of who is going to be formed from a table, unless it is given */
+#define LIB_TABLE_MTU	1500	/* of a member that is formed from a table, by default */
 
 /*
  * lib_params_check() - copy @params to @p, and fill in root, for rank 0 bind, and with a table mtu

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/*
- * struct canary_params: defaults, setting from text, members files, ranges.
- */
+/* struct canary_params: defaults, parsing of values, members files, ranges */
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +25,7 @@ CANARY_EXPORT void canary_params_init_size(struct canary_params *params, size_t 
 	memcpy(params, &defaults, size < sizeof(defaults) ? size : sizeof(defaults));
 }
 
-/* The caller's may be that of an older canary.h, and end where this library would write. */
+/* The caller may use an older canary.h with a smaller structure, so check before writing to it. */
 static int check_size(const struct canary_params *params)
 {
 	if (params->size >= sizeof(*params))
@@ -36,7 +34,7 @@ static int check_size(const struct canary_params *params)
 			 params->size, sizeof(*params));
 }
 
-/* A number in [min, max], with one of @units. */
+/* Parse a number in [min, max], with one of @units. */
 static int take_number(const char *name, const char *value, const struct parse_unit *units, u64 min,
 		       u64 max, u64 *number)
 {
@@ -110,7 +108,7 @@ static int parse_algorithm(const char *value, u32 *algorithm)
 	return lib_error(-EINVAL, "algorithm: '%s' is none of auto, tree, ring, static:TREES", value);
 }
 
-/* ADDRESS[/LENGTH] */
+/* Parse ADDRESS[/LENGTH]. */
 static int parse_prefix(const char *text, struct canary_prefix *prefix)
 {
 	u32 length;
@@ -253,7 +251,7 @@ static bool port_ok(const struct canary_peer *peer)
 	return !peer->port || canary_port_ok(peer->port);
 }
 
-/* The one place that refuses what UDP sockets of IPv4 cannot reach. */
+/* Can UDP sockets of IPv4 reach the address? Everything else is refused here and nowhere else. */
 static bool family_ok(const struct canary_peer *peer)
 {
 	return canary_addr_is_ip4(&peer->addr) || canary_addr_is_any(&peer->addr);
@@ -264,7 +262,9 @@ static bool is_any(const struct canary_peer *peer)
 	return canary_addr_is_any(&peer->addr);
 }
 
-/* Where rank 0 is, a table is going to say. */
+/*
+ * Check addresses of a member that will be formed from a table. The table will say where rank 0 is.
+ */
 static int check_formed(struct canary_params *p)
 {
 	if (!family_ok(&p->bind))
@@ -281,7 +281,7 @@ static int check_formed(struct canary_params *p)
 	return 0;
 }
 
-/* Addresses: rank 0 sits at root; nobody else can. */
+/* Check addresses: rank 0 has the address of root, and nobody else does. */
 static int check_addresses(struct canary_params *p)
 {
 	if (p->table)
@@ -348,7 +348,7 @@ int lib_params_check(const struct canary_params *params, struct canary_params *p
 	return err ?: check_addresses(p);
 }
 
-/* Addresses of the ranks that a members file has told so far. */
+/* Addresses of the ranks that were read from a members file so far */
 struct members {
 	struct canary_peer	*peer;
 	u32			n;
@@ -387,7 +387,7 @@ static int peer_compare(const void *a, const void *b)
 	return canary_peer_compare(a, b);
 }
 
-/* All ranks are there, none at the place of another. Puts them in another order. */
+/* Check that all ranks are there, each at a different place. This changes their order. */
 static int members_check(struct members *m, const char *path)
 {
 	u32 i;
@@ -422,8 +422,8 @@ static int members_lines(struct members *m, const char *path, FILE *file)
 }
 
 /*
- * Reads the file, and copies the first @max ranks to @peer. Return: how many there are, or a negative
- * errno.
+ * Read the file, and copy the first @max ranks to @peer. Return: number of ranks, or a negative
+ * errno
  */
 static int members_read(const char *path, struct canary_peer *peer, u32 max)
 {

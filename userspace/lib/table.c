@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A communicator formed from a table of its members, in place of a rendezvous: the table is checked
- * here, for both engines, and there is a sentence for what is wrong with it.
+ * A communicator formed from a table of its members, in place of a rendezvous. For both engines,
+ * the table is checked here, and there is a sentence for each error.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 #define START_WITHIN_MAX	3600000		/* ms */
 
-/* Which entry is wrong, and why? */
+/* Say which entry is wrong, and why. */
 static int refuse(const struct cnr_table *t, u32 rank, int err)
 {
 	u32 first;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Endpoints of the user engine: a UDP port, the thread that attends to it, and the members that
- * share it, which come and go.
+ * Endpoints of the user engine: a UDP port, its thread, and the members that share it, which come
+ * and go.
  *
- * All members of an endpoint have one lock. They have one batch of packets going out as well, so
- * where the socket is full they take turns.
+ * One lock protects all members of an endpoint. They share one batch of outgoing packets, so they
+ * take turns when the socket is full.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -117,7 +117,7 @@ void user_endpoint_leave(struct user_endpoint *ep, struct user *u)
 
 	pthread_mutex_lock(&ep->lock);
 	user_member_remove(ep, u);
-	/* Its last words may still wait for the socket. */
+	/* The last packets of the member may still wait for the socket. */
 	for (i = ep->out.first; i < ep->out.n; i++)
 		if (ep->out.drop[i] == drop)
 			ep->out.drop[i] = ep->lost;

@@ -104,11 +104,13 @@ struct user *user_member_find(struct user_endpoint *ep, const struct canary_hdr 
 	for (u = *same_comm(ep, comm); u; u = u->same) {
 		if (u->cfg.comm != comm)
 			continue;
-		/* A WELCOME is for who joins: rank 0 may lie about the epoch. */
+		/*
+		 * A WELCOME goes only to a member that joins, since rank 0 may lie about the epoch.
+		 */
 		if (epoch && cnr_session(u->core) == epoch && !u->refused &&
 		    (h->type != CANARY_WELCOME || u->state == CNR_JOINING))
 			return u;
-		/* Who was formed from a table has no rendezvous. */
+		/* A member that was formed from a table has no rendezvous. */
 		if (u->began && (!last || u->began > last->began))
 			last = u;
 	}
