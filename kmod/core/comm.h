@@ -479,7 +479,7 @@ struct cnr_comm {
 	bool	turns;		/* leaders take turns in all operations, see cnr_leader() */
 	bool	kept;		/* all operations keep their results, see cnr_shape.kept */
 	u16	slice;		/* as configured, if there are more members; else 0 */
-	u8	key[16];	/* session key, PROTOCOL.md "Keys" */
+	u8	key[16];	/* session key; PROTOCOL.md, "Keys, tags, sums" */
 	u32	*data_key;	/* of cnr_hash() */
 
 	/* message.c: hash of the data of the result that was sent last */

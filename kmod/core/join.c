@@ -25,7 +25,10 @@ static const u16 cnr_plateau[] = { 1500, 1400, 1280, 576 };
 #define CNR_MISSING_LOOK	1024	/* members that are looked at for missing ones */
 #define CNR_JOIN_LARGE	3	/* tries before smaller sizes are offered, too */
 
-/* The epoch begins, with block @first: the layers above do so when this returns to the roof. */
+/*
+ * The epoch begins, with block @first. cnr_begin() tells the layers above, once the call has
+ * returned to the roof.
+ */
 void cnr_epoch(struct cnr_comm *c, u32 first)
 {
 	c->first = first;
@@ -192,7 +195,7 @@ enum canary_drop cnr_join_refuse(struct cnr_comm *c, const struct cnr_in *in,
 	struct cnr_control *m = cnr_join_answer(c, in, CANARY_REFUSED);
 
 	if (m) {
-		m->rank = 0;	/* it may be any number */
+		m->rank = 0;	/* the sender may claim any rank */
 		m->block = cnr_trouble_of(why);
 		m->arg = be16_to_cpu(in->hdr->members);
 	}

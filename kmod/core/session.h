@@ -53,7 +53,7 @@ static inline bool cnr_is_deaf(const struct cnr_member *m)
 	return (m->flags & (CNR_M_LEFT | CNR_M_DEAD)) == CNR_M_LEFT;
 }
 
-/* table.c: formed from a table, without rendezvous */
+/* table.c: communicators from a table, without rendezvous */
 int cnr_table_form(struct cnr_comm *c, u64 now, const struct cnr_table *t);
 bool cnr_is_unmet(const struct cnr_comm *c, u16 rank);
 bool cnr_may_still_come(const struct cnr_comm *c, u64 now, u16 rank);

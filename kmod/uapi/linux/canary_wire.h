@@ -142,8 +142,8 @@ struct canary_peer {
  * @flags:	CANARY_F_*
  * @attempt:	how often this block was begun anew; contributions of different attempts never merge
  * @comm:	communicator, chosen by its users
- * @epoch:	random, agreed at rendezvous or given by a table: a restarted job never meets packets
- *		of its earlier run
+ * @epoch:	random, agreed at rendezvous or given by a table: a restarted job never meets
+ *		packets of its earlier run
  * @block:	serial number of the block within the epoch; wraps
  * @opsig:	hash of the operation: its number, operator, type, algorithm, stage, shape, root,
  *		elements; only contributions with the same one merge
@@ -336,7 +336,7 @@ struct canary_hdr {
 	};
 };
 
-/* Bytes of the salt, which goes into the session key (PROTOCOL.md, "Keys"); zeros if WAITING */
+/* Bytes of the salt, which goes into the session key (PROTOCOL.md, "Keys, tags, sums"); 0 if WAITING */
 #define CANARY_SALT	16
 
 /* Most children of one restoration */
