@@ -336,7 +336,7 @@ struct canary_hdr {
 	};
 };
 
-/* Bytes of the salt, which goes into the session key (PROTOCOL.md, "Keys, tags, sums"); 0 if WAITING */
+/* Bytes of the salt of the session key (PROTOCOL.md, "Keys, tags, sums"); zeros if WAITING */
 #define CANARY_SALT	16
 
 /* Most children of one restoration */
