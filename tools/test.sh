@@ -12,12 +12,12 @@ TOP=$(cd "$(dirname "$0")/.." && pwd)
 cd "$TOP" || exit 1
 LOGS=build/test
 JOBS=${TEST_JOBS:-2}
-# Seconds after which a test hangs, and after which all of them have to have ended
+# Seconds after which a test counts as hanging, and limit for all of them
 LIMIT=${TEST_LIMIT:-1200}
 LIMIT_ALL=${TEST_LIMIT_ALL:-4200}
 mkdir -p $LOGS
 
-# run_one NAME: what ends it ends all that it started
+# run_one NAME: runs a test; whatever ends this process ends all that the test started
 run_one()
 {
 	local name=$1 begin=$SECONDS limit=$LIMIT status=124 pid
@@ -38,7 +38,7 @@ run_one()
 		>>"$LOGS/$name.log" ;;
 	esac
 	echo $status >"$LOGS/$name.status"
-	# One write a test, so that two at a time do not mix.
+	# The output of a test is written at once, so that two tests do not mix.
 	{
 		echo "== $name ($((SECONDS - begin)) s, status $status)"
 		cat "$LOGS/$name.log"
@@ -46,7 +46,7 @@ run_one()
 	cat "$LOGS/$name.out"
 }
 
-# end STATUS: tests that run are ended, and clean up
+# end STATUS: ends the running tests, which clean up
 end()
 {
 	local pids

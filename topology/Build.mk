@@ -11,7 +11,7 @@ TEST_DEPS += $(DEMO_NEEDS)
 test-fault: $(FAULT_NEEDS) ## fault injector on this machine's kernel
 	@selftests/net/fault.sh
 
-# The guest is slower: fewer packets, and fewer a second
+# The guest is slower, so it gets fewer packets, at a lower rate.
 test-fault-guest: $(FAULT_NEEDS) ## fault injector in the guest
 	@selftests/vm/run.sh --timeout 1200 --env FAULT_COUNT=800 --env FAULT_RATE=2000 -- \
 		selftests/net/fault.sh

@@ -350,7 +350,7 @@ static const struct test_case cases[] = {
 			{ FLUSH, LATER(2199) },
 			{ FLUSH, LATER(2200),
 			  .out = { PUT(4, .from = SELF, .ranks = R(2), .attempt = 2) } },
-			/* the result of the older attempt is not for the children of the newer */
+			/* the older attempt's result does not go to children of the newer one */
 			{ GET(4, .type = CANARY_RESULT) },
 			{ GET(4, .type = CANARY_RESULT, .attempt = 2),
 			  .out = { PUT(2, .type = CANARY_RESULT, .from = SELF, .to = H3,

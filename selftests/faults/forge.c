@@ -71,7 +71,7 @@ static uint64_t now_ns(void)
 	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
 }
 
-/* Return: whether there is a Canary packet in the frame */
+/* Return: is there a Canary packet in the frame? */
 static bool take(const uint8_t *frame, ssize_t size, struct packet *p)
 {
 	unsigned int length;

@@ -299,7 +299,7 @@ static void noise(struct packet *p)
 	address(p, any_source(), below(3) ? to->sin_addr : any_switch(), to->sin_port);
 }
 
-/* Return: how many bytes of UDP payload are sent */
+/* Return: number of bytes of UDP payload to send */
 static unsigned int hostile(struct packet *p)
 {
 	unsigned int i, n, length, how = below(4);

@@ -101,7 +101,7 @@ FIXTURE(queues) {
 
 FIXTURE_VARIANT(queues) {
 	const char *name;
-	bool in_place;		/* the result is put where the contribution was */
+	bool in_place;		/* the result replaces the contribution */
 };
 
 FIXTURE_VARIANT_ADD(queues, apart) {
