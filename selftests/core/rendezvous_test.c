@@ -494,7 +494,7 @@ static void test_hostile_root(void)
 	    "what looks like a member's place is believed");
 }
 
-/* If rank 0 took a JOIN from such an address, members would send there. */
+/* If rank 0 took a JOIN from such a port, members would send there. */
 static void test_hostile_join(void)
 {
 	struct tnet_config cfg = { .members = 3, .seed = 5 };

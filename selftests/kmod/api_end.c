@@ -208,7 +208,7 @@ static long sleeps(void)
 	return found;
 }
 
-/* Make first ranks of this namespace, at even ports, whose UDP sockets have no room. */
+/* Return: how many first ranks, which are at even ports, have UDP sockets without room */
 static int full_sockets(void)
 {
 	FILE *f = fopen("/proc/self/net/udp", "r");

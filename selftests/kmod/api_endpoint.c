@@ -140,7 +140,7 @@ TEST_F(net, option)
 	close(file);
 }
 
-/* Another user, or another SO_BINDTODEVICE, may not share the port. */
+/* Another user, another namespace, or a socket of another device may not share the port. */
 TEST_F(net, owner)
 {
 	int bound = bound_socket(NEAR), fd, st = -1;

@@ -91,7 +91,7 @@ pair()
 	echo "0@$(ns_name a)/10.7.1.1" "1@$(ns_name b)/10.7.1.2"
 }
 
-# Does everything of a round with a loaded module. Prints what went wrong.
+# Does everything of a round with a loaded module. Return: the step that failed
 use()
 {
 	# shellcheck disable=SC2046 # words
