@@ -203,7 +203,9 @@ enum canary_drop cnr_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 			drop = cnr_dispatch(c, now, in);
 			if (drop == CANARY_DROP_NONE && cnr_is_once(h))
 				cnr_heard(c, be16_to_cpu(h->rank));
-			if (c->awaits && drop == CANARY_DROP_NONE && !cnr_is_merged(h))
+			/* A JOIN is of another session: its rank is one of as many as it says. */
+			if (c->awaits && drop == CANARY_DROP_NONE && !cnr_is_merged(h) &&
+			    cnr_mac_key(c, h) == c->key)
 				cnr_meet(c, now, be16_to_cpu(h->rank));
 		}
 	}

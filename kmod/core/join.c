@@ -390,6 +390,9 @@ enum canary_drop cnr_join_input(struct cnr_comm *c, u64 now, const struct cnr_in
 	if (!c->table && !cnr_join_sane(in))
 		return cnr_join_refuse(c, in, CANARY_DROP_ELEMENTS);
 	m = &c->member[rank];
+	/* The session has a table of its own. This JOIN may have been noted before that. */
+	if (c->formed.until)
+		return cnr_join_refuse(c, in, CANARY_DROP_STATE);
 	if (c->table && c->join.joiner[rank].nonce != be64_to_cpu(h->join.nonce)) {
 		m->flags |= CNR_M_CLAIMED;
 		return cnr_join_refuse(c, in, CANARY_DROP_STATE);

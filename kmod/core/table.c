@@ -42,7 +42,8 @@ size_t cnr_table_room(u32 members)
 
 static int cnr_table_peer(const struct canary_peer *p)
 {
-	if (!canary_addr_is_ip4(&p->addr))
+	/* An entry that was forgotten is no address of IPv6. */
+	if (!canary_addr_is_ip4(&p->addr) && !canary_addr_is_any(&p->addr))
 		return -EAFNOSUPPORT;
 	return canary_peer_ok(p) ? 0 : -EINVAL;
 }

@@ -455,6 +455,65 @@ static void test_join(void)
 	cnr_troubles(tnet_comm(s, 2), &trouble, 1);
 	tap(cnr_state(tnet_comm(s, 2)) == CNR_FAILED && trouble.kind == CNR_TROUBLE_RANK,
 	    "join: rank 0 was given a table, and refuses");
+	tnet_post(s, 0, 100);
+	tnet_pass(s, tnet_now(s) + 10 * S);
+	tap(cnr_state(tnet_comm(s, 0)) == CNR_CONNECTED,
+	    "join: who joins has not come: rank 0 waits for it as for others");
+	tnet_free(s);
+	/* A core that exists before its table is set, as that of the user engine */
+	s = formed_net(&cfg, &g);
+	tnet_connect(s, 2);
+	tnet_pass(s, tnet_now(s) + 100 * MS);
+	tnet_form(s, 0, &g.table);
+	tnet_pass(s, tnet_now(s) + 2 * S);
+	tap(cnr_state(tnet_comm(s, 2)) == CNR_FAILED, "join: begun before the table: refused, too");
+	tnet_free(s);
+}
+
+/* inject_join() - a JOIN to rank 0 by @rank of @members, as whoever has the pre-shared key makes it */
+static enum canary_drop inject_join(struct tnet *s, u32 rank, u32 members)
+{
+	u8 packet[sizeof(struct canary_hdr) + sizeof(struct canary_join)] = { 0 };
+	struct canary_hdr *h = (struct canary_hdr *)packet;
+	u32 len = sizeof(struct canary_join);
+	const u8 *key;
+
+	h->version = CANARY_VERSION;
+	h->type = CANARY_JOIN;
+	h->comm = cpu_to_be32(tnet_comm(s, 0)->cfg.comm);
+	h->members = cpu_to_be16(members);
+	h->rank = cpu_to_be16(rank);
+	h->join.nonce = cpu_to_be64(1);
+	h->join.window = cpu_to_be16(64);
+	h->join.length = cpu_to_be16(4 * 352);
+	h->join.number = cpu_to_be32(1);
+	key = cnr_mac_key(tnet_comm(s, 0), h);
+	h->join.digest = cpu_to_be32(cnr_digest(key, h + 1, len));
+	h->mac = cpu_to_be64(cnr_mac(tnet_comm(s, 0), h, h + 1, 0));
+	return tnet_inject(s, 0, packet, sizeof(packet), 1);
+}
+
+/* A JOIN is of no rank of this session, whatever it says. */
+static void test_joins_of_others(void)
+{
+	static const struct {
+		u32	rank, members;
+	} join[] = {
+		{ 1, 3 }, { 2, 3 }, { 3, 4 }, { 60000, 65535 }, { 65534, 65535 },
+	};
+	struct tnet_config cfg = { .members = 3, .seed = 13 };
+	struct given g;
+	struct tnet *s = formed_net(&cfg, &g);
+	bool answered = true, unmet = true;
+	u32 i;
+
+	tnet_form(s, 0, &g.table);
+	for (i = 0; i < ARRAY_SIZE(join); i++)
+		answered &= inject_join(s, join[i].rank, join[i].members) == CANARY_DROP_NONE;
+	for (i = 1; i < 3; i++)
+		unmet &= cnr_is_unmet(tnet_comm(s, 0), i);
+	tap(answered, "joins of others: get a cookie, as from any rank 0");
+	tap(unmet, "joins of others: nobody has come by that");
 	tnet_free(s);
 }
 
@@ -521,6 +580,7 @@ int main(void)
 	test_differs();
 	test_mismatch();
 	test_join();
+	test_joins_of_others();
 	test_close();
 	test_next_session();
 	return tap_done("core-table");
