@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Forged aggregates */
+/* Forged packets: aggregates, and JOINs of another session */
 #ifndef SELFTESTS_CORE_FORGE_H
 #define SELFTESTS_CORE_FORGE_H
 
@@ -42,6 +42,31 @@ static inline u32 forge_block(struct cnr_comm *c)
 	while (cnr_leader(c, block) != c->cfg.rank)
 		block++;
 	return block;
+}
+
+/*
+ * Forge a JOIN to @c by @rank of @members. Whoever has the pre-shared key can make it. @h has room
+ * for it. Return: its length
+ */
+static inline u32 forge_join(struct cnr_comm *c, u16 rank, u16 members, struct canary_hdr *h)
+{
+	const u8 *key;
+	u32 len = sizeof(struct canary_join);
+
+	memset(h, 0, sizeof(*h) + len);
+	h->version = CANARY_VERSION;
+	h->type = CANARY_JOIN;
+	h->comm = cpu_to_be32(c->cfg.comm);
+	h->members = cpu_to_be16(members);
+	h->rank = cpu_to_be16(rank);
+	h->join.nonce = cpu_to_be64(1);
+	h->join.window = cpu_to_be16(c->cfg.window);
+	h->join.length = cpu_to_be16(c->length);
+	h->join.number = cpu_to_be32(1);
+	key = cnr_mac_key(c, h);
+	h->join.digest = cpu_to_be32(cnr_digest(key, h + 1, len));
+	h->mac = cpu_to_be64(cnr_mac(c, h, h + 1, 0));
+	return sizeof(*h) + len;
 }
 
 #endif /* SELFTESTS_CORE_FORGE_H */

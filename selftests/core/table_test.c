@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "core/inside.h"
+#include "forge.h"
 #include "trial.h"
 
 #define RANKS	12
@@ -470,27 +471,12 @@ static void test_join(void)
 	tnet_free(s);
 }
 
-/* inject_join() - a JOIN to rank 0 by @rank of @members, as whoever has the pre-shared key makes it */
 static enum canary_drop inject_join(struct tnet *s, u32 rank, u32 members)
 {
-	u8 packet[sizeof(struct canary_hdr) + sizeof(struct canary_join)] = { 0 };
-	struct canary_hdr *h = (struct canary_hdr *)packet;
-	u32 len = sizeof(struct canary_join);
-	const u8 *key;
+	u8 packet[sizeof(struct canary_hdr) + sizeof(struct canary_join)];
+	u32 len = forge_join(tnet_comm(s, 0), rank, members, (struct canary_hdr *)packet);
 
-	h->version = CANARY_VERSION;
-	h->type = CANARY_JOIN;
-	h->comm = cpu_to_be32(tnet_comm(s, 0)->cfg.comm);
-	h->members = cpu_to_be16(members);
-	h->rank = cpu_to_be16(rank);
-	h->join.nonce = cpu_to_be64(1);
-	h->join.window = cpu_to_be16(64);
-	h->join.length = cpu_to_be16(4 * 352);
-	h->join.number = cpu_to_be32(1);
-	key = cnr_mac_key(tnet_comm(s, 0), h);
-	h->join.digest = cpu_to_be32(cnr_digest(key, h + 1, len));
-	h->mac = cpu_to_be64(cnr_mac(tnet_comm(s, 0), h, h + 1, 0));
-	return tnet_inject(s, 0, packet, sizeof(packet), 1);
+	return tnet_inject(s, 0, packet, len, 1);
 }
 
 /* A JOIN is of no rank of this session, whatever it says. */

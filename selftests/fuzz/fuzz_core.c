@@ -315,7 +315,10 @@ static void pass(struct world *w, u64 ns)
 	}
 }
 
-/* Forge an aggregate for a block that its leader may hold. It contains what a stranger can know. */
+/*
+ * Forge an aggregate for a block that its leader may hold. It contains what a stranger can know.
+ * Where nobody joins, a JOIN as well.
+ */
 static void forge(struct world *w, u8 rank, u8 ahead, u8 count)
 {
 	struct cnr_comm *c = w->comm[rank % w->members];
@@ -323,10 +326,14 @@ static void forge(struct world *w, u8 rank, u8 ahead, u8 count)
 	struct held_packet p = { .to = rank % w->members, .from = MEMBERS_MAX };
 	u32 block = forge_block(c) + ahead % 4 * w->members;
 
-	p.len = forge_aggregate(c, block, 1 + count % (w->members - 1), h);
-	if (!cnr_find_op(c, block))
-		h->opsig = cpu_to_be32(ahead);
-	h->contribution.acked = cpu_to_be32(c->una + (count >> 4));
+	if (w->formed && ahead > 250) {
+		p.len = forge_join(c, count, ahead & 1 ? w->members : 256, h);
+	} else {
+		p.len = forge_aggregate(c, block, 1 + count % (w->members - 1), h);
+		if (!cnr_find_op(c, block))
+			h->opsig = cpu_to_be32(ahead);
+		h->contribution.acked = cpu_to_be32(c->una + (count >> 4));
+	}
 	/* as long as the packet, so that reading beyond it is found */
 	p.bytes = realloc(h, p.len);
 	deliver(w, &p);
