@@ -7,7 +7,8 @@
  * ENOPROTOOPT	the option does not exist, or cannot be set
  * EISCONN	it is too late to set it
  *
- * A value that is read into a buffer that is too short is cut off.
+ * A value that is read into a buffer that is too short is cut off. The size of the head of
+ * CANARY_TABLE is fixed, since entries follow it: only reserved[2] in it can get a meaning.
  */
 
 #include <linux/mm.h>
@@ -103,19 +104,48 @@ static int canary_set_aggregates(struct canary_comm *comm, sockptr_t val, unsign
 	return 0;
 }
 
-/* The table is copied and checked without lock_sock, since it may be long. */
+/* May a table be set? Context: lock_sock is held. */
+static int canary_table_early(struct canary_comm *comm)
+{
+	int err = canary_sockopt_early(comm);
+
+	return err ?: comm->configured ? 0 : -EINVAL;
+}
+
+/* Does the table @t fit what CANARY_COMM says? Context: lock_sock is held. */
+static int canary_table_fits(const struct canary_comm *comm, const struct canary_table *t)
+{
+	if (comm->req.members != t->of.members)
+		return -EINVAL;
+	/* Only a random salt makes a session key that was not used before. */
+	if (memchr_inv(comm->req.key, 0, sizeof(comm->req.key)) &&
+	    !memchr_inv(t->of.salt, 0, sizeof(t->of.salt))) {
+		pr_debug("canary: table: a key, but no salt\n");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/*
+ * The table is copied and checked without lock_sock, since it may be long. Who may not set one has
+ * none of this work done.
+ */
 static int canary_set_table(struct sock *sk, sockptr_t val, unsigned int len)
 {
 	struct canary_comm *comm = canary_sk(sk)->comm;
-	struct canary_table *t = canary_table_copy(sock_net(sk), val, len);
+	struct canary_table *t;
 	int err;
 
+	lock_sock(sk);
+	err = canary_table_early(comm);
+	release_sock(sk);
+	if (err)
+		return err;
+	t = canary_table_copy(sock_net(sk), val, len);
 	if (IS_ERR(t))
 		return PTR_ERR(t);
 	lock_sock(sk);
-	err = canary_sockopt_early(comm);
-	if (!err && (!comm->configured || comm->req.members != t->of.members))
-		err = -EINVAL;
+	err = canary_table_early(comm) ?: canary_table_fits(comm, t);
 	if (!err)
 		canary_table_set(comm, t);
 	release_sock(sk);

@@ -39,6 +39,11 @@ static int set_table(int fd, unsigned int members)
 	return setsockopt(fd, SOL_CANARY, CANARY_TABLE, &option, size_of(members));
 }
 
+static int set_nowhere(int fd)
+{
+	return setsockopt(fd, SOL_CANARY, CANARY_TABLE, BAD_POINTER, size_of(2));
+}
+
 /* Return: a configured socket with a table, for which connect() was not called */
 static int new_rank(uint32_t epoch, unsigned int rank)
 {
@@ -89,6 +94,7 @@ TEST_F(sock, length)
 
 	fill(EPOCH);
 	ok_errno("table: before CANARY_COMM is EINVAL", set_table(fd, 2), EINVAL);
+	ok_errno("table: and is not read", set_nowhere(fd), EINVAL);
 	ASSERT_EQ(0, set_comm(fd, ID, 0, 2));
 	ok_errno("table: nothing", setsockopt(fd, SOL_CANARY, CANARY_TABLE, &option, 0), EINVAL);
 	ok_errno("table: part of its head",
@@ -102,8 +108,7 @@ TEST_F(sock, length)
 	ok_errno("table: more", set_table(fd, 3), EINVAL);
 	ok_errno("table: more than there can be",
 		 set_table(fd, CANARY_MEMBERS_MAX + 1), E2BIG);
-	ok_errno("table: nowhere",
-		 setsockopt(fd, SOL_CANARY, CANARY_TABLE, BAD_POINTER, size_of(2)), EFAULT);
+	ok_errno("table: nowhere", set_nowhere(fd), EFAULT);
 	ok_errno("table: of as many as there are", set_table(fd, 2), 0);
 	ok_errno("table: again", set_table(fd, 2), 0);
 	ok_errno("table: cannot be read",
@@ -171,6 +176,22 @@ TEST_F(sock, values)
 	ok_errno("table: which is too late for one", set_table(fd, 2), EISCONN);
 }
 
+/* One table, epoch and salt make one session key: with a pre-shared key, a salt is a must. */
+TEST_F(sock, salt)
+{
+	struct canary_comm_req req = { .id = ID, .members = 2, .key = { [15] = 7 } };
+
+	ASSERT_EQ(0, setsockopt(self->fd, SOL_CANARY, CANARY_COMM, &req, sizeof(req)));
+	fill(EPOCH);
+	ok_errno("salt: a key without one is EINVAL", set_table(self->fd, 2), EINVAL);
+	ok("salt: nothing is kept", proc_value("core-bytes") == 0);
+	option.req.salt[CANARY_SALT - 1] = 1;
+	ok_errno("salt: a key with one", set_table(self->fd, 2), 0);
+	ASSERT_EQ(0, set_comm(self->fd, ID, 0, 2));
+	fill(EPOCH);
+	ok_errno("salt: neither", set_table(self->fd, 2), 0);
+}
+
 TEST_F(net, connect)
 {
 	int x = new_rank(EPOCH, 0), y = new_rank(EPOCH, 1), z;
@@ -190,6 +211,7 @@ TEST_F(net, connect)
 	   ntohs(root.scan_port) == NEAR);
 	ok_errno("connect: again is EISCONN", connect_root(y, NEAR), EISCONN);
 	ok_errno("connect: a table is too late", set_table(y, 2), EISCONN);
+	ok_errno("connect: and is not read", set_nowhere(y), EISCONN);
 	ok_errno("connect: nonblocking too", (nonblock(x, true), connect_root(x, NEAR)), 0);
 	ok("connect: they add up", sums(x, y, 3) && sums(x, y, 4));
 	z = new_rank(EPOCH + 1, 1);

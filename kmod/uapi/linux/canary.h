@@ -127,17 +127,19 @@ struct canary_comm_req {
 /**
  * struct canary_table_req - CANARY_TABLE: where the members are, and what makes their session
  * unique. It has to be the same at all members, except @start_within
- * @epoch:	not 0, and that of no other session of this communicator of which packets may be
- *		left
+ * @epoch:	not 0. Sessions of one table differ in epoch or salt: else packets of the earlier
+ *		session are taken for this one's, and sums may be wrong, with a key too
  * @start_within: ms within which all ranks connect after this one, up to 3600000; 0 = default
  *		(60000)
- * @salt:	random, or zeros
- * @reserved:	0
+ * @salt:	random, drawn with @epoch; zeros only where canary_comm_req has no key
+ * @reserved:	0, for what may be added
  * @peer:	address and port of each rank, in this order
  *
  * canary_comm_req (with 1500 for @mtu 0) and CANARY_ALGORITHM have what a rendezvous would agree
  * on. They have to be the same at all members. Members that were given different values do not
  * understand each other.
+ *
+ * Entries follow this head, so it cannot grow: its size is fixed, and only @reserved can change.
  */
 struct canary_table_req {
 	__u32			epoch;
