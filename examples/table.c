@@ -9,6 +9,7 @@
 #include <canary.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 
 #define MEMBERS_MAX	64
@@ -17,6 +18,7 @@
 struct entry {
 	struct canary_peer	peer;
 	uint32_t		epoch;		/* for what this rank is first in */
+	uint8_t			salt[CANARY_SALT];
 };
 
 #define WORDS(of)	(sizeof(of) / 4)
@@ -34,7 +36,8 @@ static int gather(struct canary *all, struct entry *entry, unsigned int rank, un
 
 	entry[rank].peer = info.local;
 	do {
-		if (getrandom(&entry[rank].epoch, 4, 0) != 4)
+		if (getrandom(&entry[rank].epoch, 4, 0) != 4 ||
+		    getrandom(entry[rank].salt, CANARY_SALT, 0) != CANARY_SALT)
 			return 1;
 	} while (!entry[rank].epoch);
 	return err ? err : canary_allreduce(all, entry, entry, members * WORDS(*entry),
@@ -46,10 +49,11 @@ static struct canary *form_half(struct canary_params params, struct canary *all,
 				const struct entry *entry)
 {
 	struct canary_peer peer[MEMBERS_MAX];
-	struct canary_table table = { .epoch = entry[params.rank % 2].epoch, .peer = peer };
 	unsigned int i, first = params.rank % 2;
+	struct canary_table table = { .epoch = entry[first].epoch, .peer = peer };
 	struct canary *half;
 
+	memcpy(table.salt, entry[first].salt, sizeof(table.salt));
 	for (i = first; i < params.members; i += 2)
 		peer[i / 2] = entry[i].peer;
 	params.members = (params.members + 1 - first) / 2;

@@ -325,6 +325,9 @@ static void test_refused(void)
 	g.table.start_within = 3600001;
 	refused(canary_form(g.rank[0], &g.table), -ERANGE, "start-within");
 	g.table.start_within = 0;
+	g.table.reserved[3] = 1;
+	refused(canary_form(g.rank[0], &g.table), -EINVAL, "reserved");
+	g.table.reserved[3] = 0;
 	tap(!system("ip link set lo mtu 1400"), "a small path");
 	refused(canary_form(g.rank[0], &g.table), -EMSGSIZE, "no packets of 1500 bytes");
 	refused(canary_form(g.rank[1], &g.table), -EMSGSIZE, "path to rank 0");
@@ -344,6 +347,27 @@ static void test_refused(void)
 	refused(canary_form(h.rank[1], &h.table), -EADDRINUSE, "is at this port already");
 	close_group(&h);
 	tap(!sum(&g, 100, 2), "which goes on");
+	close_group(&g);
+}
+
+/* One table, epoch and salt make one session key: with a pre-shared key, a salt is a must. */
+static void test_key(void)
+{
+	struct canary_params p;
+	struct group g;
+	int i, wrong = 0;
+
+	memset(&g, 0, sizeof(g));
+	for (i = 0; i < RANKS; i++) {
+		table_params(&p, i, NULL);
+		p.key[15] = 7;
+		wrong += !!open_rank(&p, &g.rank[i]);
+		g.peer[i] = place(g.rank[i]);
+	}
+	g.table = (struct canary_table){ .epoch = EPOCH, .peer = g.peer };
+	refused(canary_form(g.rank[0], &g.table), -EINVAL, "a key needs a salt");
+	g.table.salt[CANARY_SALT - 1] = 1;
+	tap(!wrong && !form_all(&g) && !sum(&g, 3000, 2), "a key and a salt");
 	close_group(&g);
 }
 
@@ -495,6 +519,7 @@ static void test_engine(uint32_t which)
 	test_late();
 	test_later_than_dead();
 	test_refused();
+	test_key();
 	test_differs();
 	test_liar();
 }

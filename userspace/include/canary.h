@@ -226,19 +226,21 @@ int canary_connect(struct canary *comm, int timeout_ms);
  * struct canary_table - where the members are, and what distinguishes a session from others. All
  * but @start_within is the same at all members.
  *
- * @epoch:		not 0. A communicator must not use an epoch again, at least as long as a
- *			packet or a member of the earlier session may exist. One member should draw
- *			it at random
+ * @epoch:		not 0. A communicator must not use an epoch again with the same table and
+ *			salt. Else packets of the earlier session are taken for this one's, and sums
+ *			may be wrong. Who recorded packets can bring this about, with a pre-shared
+ *			key too. One member should draw it at random
  * @start_within:	ms by which a member may come later than this one, 1 .. 3600000; 0 = 60000
- * @salt:		zeros, or random, drawn with @epoch. With a pre-shared key, packets of a
- *			session are valid in another one if both have the same table, epoch and salt
+ * @salt:		random, drawn with @epoch. It may be zeros where there is no pre-shared key
  * @peer:		address and port of each member, by rank: params.members of them
+ * @reserved:		0. So set the other members of the struct by an initializer
  */
 struct canary_table {
 	uint32_t			epoch;
 	uint32_t			start_within;
 	uint8_t				salt[CANARY_SALT];
 	const struct canary_peer	*peer;
+	uint32_t			reserved[4];
 };
 
 /**
@@ -260,13 +262,15 @@ int canary_table_members(const char *path, struct canary_peer *peer, unsigned in
  * Returns at once: it sends nothing and waits for nobody. So it costs nothing to begin a
  * communicator inside another one, in which the members have exchanged their addresses, or one of a
  * launcher that knows them. If members have different tables or parameters, operations end with
- * -EHOSTDOWN, after @start_within. canary_errmsg() says who seems to have another one.
+ * -EHOSTDOWN, after @start_within. canary_errmsg() says who seems to have another one, but not
+ * where the port is shared (params.share) and the epoch differs.
  *
  * A member may form the communicator later than others, which wait in their first operation. A
  * member that never does is dead after @start_within, and later on after params.dead_after. If a
  * member is closed before others came, they find that it is dead.
  *
- * Return: 0; -EINVAL: params.table is not set, no epoch, an address where no member can be;
+ * Return: 0; -EINVAL: params.table is not set, no epoch, a key but no salt, a reserved value is not
+ * 0, an address where no member can be;
  * -EAFNOSUPPORT: an IPv6 address; -ENOTUNIQ: two members have the same address and port;
  * -EADDRNOTAVAIL: the own entry is not where this member is; -EADDRINUSE: this session is at this
  * port already; -EMSGSIZE: the path to another member does not take params.mtu; -ENETUNREACH: there

@@ -67,6 +67,17 @@ static int form_error(struct canary *c, const struct cnr_table *t, int err)
 	}
 }
 
+/*
+ * The session key comes from key, table, epoch and salt. A launcher may count epochs from 1 again,
+ * so only a random salt makes a key of a session that no other has.
+ */
+static bool needs_salt(const struct canary_params *p, const struct canary_table *table)
+{
+	static const u8 none[CANARY_SALT];
+
+	return memcmp(p->key, none, sizeof(p->key)) && !memcmp(table->salt, none, sizeof(none));
+}
+
 CANARY_EXPORT int canary_form(struct canary *c, const struct canary_table *table)
 {
 	struct cnr_table t = {
@@ -79,6 +90,10 @@ CANARY_EXPORT int canary_form(struct canary *c, const struct canary_table *table
 
 	if (!c->params.table)
 		return lib_error(-EINVAL, "table: canary_open() was not told (params.table)");
+	if (table->reserved[0] | table->reserved[1] | table->reserved[2] | table->reserved[3])
+		return lib_error(-EINVAL, "table: reserved: has to be 0");
+	if (needs_salt(&c->params, table))
+		return lib_error(-EINVAL, "table: a key needs a salt, drawn at random: it is 0");
 	if (table->start_within > START_WITHIN_MAX)
 		return lib_error(-ERANGE, "start-within: %u ms is out of range, 0 to %u",
 				 table->start_within, START_WITHIN_MAX);
