@@ -54,7 +54,10 @@ usage "unrecognized option" "${a[@]}" --colour
 usage "requires an argument" allreduce --comm
 usage "No such file" allreduce --comm 1 --rank 0 --members-file /nowhere
 usage "No such file" allreduce --key-file /nowhere
-usage "epoch: has to be a number" allreduce --epoch x
+usage "epoch: has to be a number from 1 to" allreduce --epoch x
+usage "epoch: has to be a number from 1 to" allreduce --epoch 0
+usage "epoch: has to be a number from 1 to" perf allreduce --epoch 0
+usage "salt: has to be 32 hexadecimal digits" allreduce --salt 12
 usage "--epoch wants --members-file" allreduce --comm 1 --rank 0 --members 2 --root 10.0.0.1 --epoch 1
 usage "canary allreduce: unrecognized option '--colour'" allreduce --colour
 usage "which collective? allreduce" perf
@@ -121,7 +124,35 @@ if [ "$(id -u)" -eq 0 ] && setpriv --reuid 65534 --clear-groups test -x "$PWD/to
 	done
 fi
 
-printf '%s\n' 00112233445566778899aabbccddeeff > open-key
+# Communicators formed from a table
+key=00112233445566778899aabbccddeeff
+printf '%s\n' "0 127.0.0.1:22601" "1 127.0.0.1:22602" > two
+printf '%s\n' "0 127.0.0.1:22601" "1 127.0.0.1:22602" "2 127.0.0.1:22603" > three
+mkfifo changing
+table=(allreduce --comm 1 --rank 0 --epoch 5 --engine user --members-file)
+usage "--salt wants --epoch" "${a[@]}" --salt "$key"
+usage "--epoch wants --salt where there is a key" "${table[@]}" two --key "$key"
+usage "--epoch wants --salt where there is a key" "${table[@]}" two --key "$key" \
+	--salt 00000000000000000000000000000000
+for then in two three; do
+	now=two
+	[ "$then" = three ] || now=three
+	(cat "$now" > changing && sleep 1 && cat "$then" > changing) &
+	usage "changing: has been changed meanwhile" "${table[@]}" changing
+	wait
+done
+head -c 4 /dev/zero > four
+begin=$SECONDS
+timeout 50 "$CANARY" "${table[@]}" two --timeout 1s --dead-after 100ms --linger 0s \
+	< four > out 2> err
+tap_is "--timeout bounds how long others may come late" "$?" 1
+tap_check "at once, not after 60 s: $((SECONDS - begin)) s" test "$((SECONDS - begin))" -lt 20
+(umask 077 && echo "1 $key" > keys)
+CANARY_KEYS=keys "$CANARY" "${table[@]}" two < four > out 2> err
+tap_is "a key of the table of keys wants a salt, too" "$(head -c 40 err)" \
+	"canary: table: a key needs a salt, drawn"
+
+printf '%s\n' "$key" > open-key
 chmod 644 open-key
 usage "others can read it" allreduce --key-file open-key
 chmod 620 open-key
@@ -130,7 +161,6 @@ usage "group can write it" allreduce --key-file open-key
 tap_is "table of keys: a bad line" "$(CANARY_KEYS=bad-table "$CANARY" allreduce --comm 5 --rank 0 \
 	--members 1 --root 127.0.0.1 --engine user --in /dev/null --out /dev/null 2>&1)" \
 	"canary: bad-table:1: not of the form FIRST[-LAST] KEY, with a key of 32 hexadecimal digits"
-head -c 4 /dev/zero >four
 tap_is "standard output is closed" "$("$CANARY" allreduce --comm 5 --rank 0 --members 1 \
 	--root 127.0.0.1 --engine user <four 2>&1 >&-)" "canary: -: Bad file descriptor"
 tap_done

@@ -2,7 +2,6 @@
 /* Options of all commands that join a communicator. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "comm_options.h"
@@ -26,14 +25,19 @@ const struct option_row comm_option_rows[] = {
 	{ OPTION("epoch", 0, "E",
 		 "no rendezvous, that file says all: a number that is\n"
 		 "used once, the same at all members"),
-	  OPTION_AT(struct comm_options, epoch), .units = parse_counts, .max = UINT32_MAX },
+	  OPTION_AT(struct comm_options, epoch), .units = parse_counts, .min = 1,
+	  .max = UINT32_MAX },
+	{ OPTION("salt", 0, "HEX32",
+		 "drawn at random with that number, the same at all\n"
+		 "members; needed where there is a key") },
 	{ OPTION("engine", 0, "auto|kernel|user",
 		 "(auto: kernel if the module is there)") },
 	{ OPTION("key", 0, "HEX32", "pre-shared key, 32 hexadecimal digits") },
 	{ OPTION("key-file", 0, "FILE",
 		 "the same from a file, where ps does not show it") },
 	{ OPTION("timeout", 0, "TIME",
-		 "patience for the rendezvous, as 500ms or 30s (default {default})"),
+		 "patience for the rendezvous, as 500ms or 30s (default {default});\n"
+		 "with --epoch for who starts later (60s)"),
 	  OPTION_AT(struct comm_options, timeout_ms), .units = PARSE_MS, .max = 3600000,
 	  .standard = 30000 },
 	{ OPTION("window", 0, "W",
@@ -88,6 +92,19 @@ static bool is_wrong_length(const struct comm_options *o, const char *name, int 
 					    o->params.max_vector % 4)));
 }
 
+/* It is written as a key is. */
+static int take_salt(struct comm_options *o, const char *value)
+{
+	struct canary_params p;
+
+	canary_params_init(&p);
+	if (canary_params_set(&p, "key", value))
+		return bad("salt: has to be 32 hexadecimal digits");
+	memcpy(o->salt, p.key, sizeof(o->salt));
+	o->have_salt = true;
+	return 0;
+}
+
 int comm_option_take(void *options, const struct option_row *row, const char *value)
 {
 	struct comm_options *o = options;
@@ -96,9 +113,12 @@ int comm_option_take(void *options, const struct option_row *row, const char *va
 
 	if (row->size && option_store(row, o, value))
 		return bad(strcmp(name, "epoch") ? "timeout: has to be 0ms to 3600s, with ms or s" :
-			   "epoch: has to be a number from 0 to 4294967295");
+			   "epoch: has to be a number from 1 to 4294967295");
+	o->have_timeout |= !strcmp(name, "timeout");
 	if (row->size)
 		return 0;
+	if (!strcmp(name, "salt"))
+		return take_salt(o, value);
 	err = canary_params_set(&o->params, name, value);
 	if (is_wrong_length(o, name, err)) {
 		return complain("canary", "max-vector: %s is not a multiple of 4 from 4 to %u (256M)",
@@ -112,18 +132,46 @@ int comm_option_take(void *options, const struct option_row *row, const char *va
 	return 0;
 }
 
+/* Addresses of all members, by rank */
+static struct canary_peer member[CANARY_MEMBERS_MAX];
+
+static bool is_zero(const uint8_t *bytes, size_t n)
+{
+	while (n && !bytes[n - 1])
+		n--;
+	return n == 0;
+}
+
+/* Read the file of members, and what --epoch wants besides. */
+static int take_members(struct comm_options *o)
+{
+	int n;
+
+	if (canary_params_members(&o->params, o->members_file))
+		return bad(canary_errmsg());
+	if (!o->epoch)
+		return 0;
+	if (!is_zero(o->params.key, sizeof(o->params.key)) && is_zero(o->salt, sizeof(o->salt)))
+		return bad("--epoch wants --salt where there is a key: 32 random digits");
+	n = canary_table_members(o->members_file, member, CANARY_MEMBERS_MAX);
+	if (n < 0)
+		return bad(canary_errmsg());
+	if (n != o->params.members)
+		return complain("canary", "%s: has been changed meanwhile", o->members_file);
+	o->params.table = 1;
+	return 0;
+}
+
 int comm_options_end(struct comm_options *o)
 {
 	if (!o->have_comm || !o->have_rank)
 		return bad(o->have_rank ? "--comm is needed: the number of the communicator" :
 			   o->have_comm ? "--rank is needed: the own one" :
 			   "--comm and --rank are needed");
-	if (o->members_file) {
-		if (canary_params_members(&o->params, o->members_file))
-			return bad(canary_errmsg());
-		o->params.table = o->epoch != 0;
-		return 0;
-	}
+	if (o->have_salt && !o->epoch)
+		return bad("--salt wants --epoch");
+	if (o->members_file)
+		return take_members(o);
 	if (o->epoch)
 		return bad("--epoch wants --members-file, which is the table");
 	if (!o->have_members)
@@ -140,19 +188,12 @@ int comm_options_end(struct comm_options *o)
 /* Without rendezvous */
 static int form(const struct comm_options *o, struct canary *c)
 {
-	struct canary_table table = { .epoch = o->epoch };
-	struct canary_peer *peer;
-	int n;
+	struct canary_table table = { .epoch = o->epoch, .peer = member };
 
-	peer = calloc(o->params.members, sizeof(*peer));
-	if (!peer)
-		return -ENOMEM;
-	n = canary_table_members(o->members_file, peer, o->params.members);
-	table.peer = peer;
-	if (n >= 0)
-		n = canary_form(c, &table);
-	free(peer);
-	return n;
+	memcpy(table.salt, o->salt, sizeof(table.salt));
+	if (o->have_timeout)
+		table.start_within = o->timeout_ms ? o->timeout_ms : 1;
+	return canary_form(c, &table);
 }
 
 struct canary *comm_join(const struct comm_options *o, struct canary **failed, int *err)

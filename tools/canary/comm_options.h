@@ -14,7 +14,8 @@ struct comm_options {
 	const char		*members_file;
 	uint32_t		timeout_ms;	/* of the rendezvous */
 	uint32_t		epoch;		/* 0, or there is none: @members_file is the table */
-	bool			have_comm, have_rank, have_members;
+	uint8_t			salt[CANARY_SALT];	/* of the table */
+	bool			have_comm, have_rank, have_members, have_salt, have_timeout;
 };
 
 void comm_options_init(struct comm_options *o);
