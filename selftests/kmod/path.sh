@@ -156,4 +156,5 @@ tap_check "a path that takes less than before: both ranks end" wait_for 60 ended
 tap_check "they say that large packets do not arrive" \
 	grep -q 'only small packets' "$TAP_TMP/0" "$TAP_TMP/1"
 tap_diag "took $((SECONDS - before)) s; rank 0: $(tail -n 1 "$TAP_TMP/0")"
+tap_diag "rank 1: $(tail -n 1 "$TAP_TMP/1")"
 tap_done
