@@ -86,7 +86,7 @@ struct csw_config {
 	__u32	slot_mask;	/* descriptors - 1; their number is a power of two */
 	__u32	queue_mask;	/* queue entries - 1; a power of two, more than descriptors */
 	__u16	children_max;	/* 1 .. CSW_CHILDREN_MAX */
-	__u16	root_patience;	/* extra timeouts that a root switch waits */
+	__u16	root_waits;	/* extra timeouts that a root switch waits */
 	__u64	timeout_ns;	/* the timeout; the first one, if it adapts */
 	__u64	lifetime_ns;	/* soft state that is older may be evicted */
 	__u16	fan_in;		/* enum csw_fan_in_mode */
@@ -240,7 +240,7 @@ struct csw_copies {
  * block's time, and up to one timeout longer.
  *
  * The root switch of a block is next to its leader, and waits for what waited at other switches
- * before. There an overdue block goes back to the end, csw_config.root_patience times.
+ * before. There an overdue block goes back to the end, csw_config.root_waits times.
  */
 struct csw_queue_entry {
 	__u64	deadline;

@@ -33,7 +33,7 @@ measure()
 	local name q
 
 	name=$(ns_name sw)
-	bg ns_exec sw "$CANARY" switch run --ports s0,s1 --timeout 1ms --root-patience 0 \
+	bg ns_exec sw "$CANARY" switch run --ports s0,s1 --timeout 1ms --root-waits 0 \
 		--slots 8192 --clock "$1" --name "$name" >"$TAP_TMP/switch" 2>"$TAP_TMP/switch.err"
 	wait_for 20 grep -q "ready:" "$TAP_TMP/switch" ||
 		bench_die "no switch: $(cat "$TAP_TMP/switch.err")"

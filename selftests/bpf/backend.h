@@ -9,7 +9,7 @@
 
 struct setting {
 	bool shaped, learn, admit, stack, bare, foreign;
-	uint32_t slots, queue, children, patience, configured, credit;
+	uint32_t slots, queue, children, root_waits, configured, credit;
 	uint64_t timeout, lifetime, min, max;
 };
 

@@ -32,7 +32,7 @@ static const struct test_case cases[] = {
 		.count = { { CSW_NEW, 1 }, { CSW_MERGED, 1 }, { CSW_SENT_CLOCK, 1 } },
 	}, {
 		.name = "the switch next to the leader waits longer, unless the count is complete",
-		.patience = 2,
+		.root_waits = 2,
 		.step = {
 			{ GET(1, CONTRIB(H1, 1, .to = H4)) },
 			{ GET(1, CONTRIB(H1, 1, .to = H4, .block = 6)) },

@@ -302,7 +302,7 @@ static void reset(const struct setting *s)
 	memcpy(c->secret, world_secret, sizeof(world_secret));
 	skel->bss->restore_credit = s->credit;
 	c->children_max = s->children;
-	c->root_patience = s->patience;
+	c->root_waits = s->root_waits;
 	c->fan_in = s->learn;
 	c->fan_ins_configured = !!s->configured;
 	c->admit = s->admit;

@@ -160,7 +160,7 @@ static void reset(const struct setting *s)
 	memcpy(sw.config.secret, world_secret, sizeof(world_secret));
 	sw.restore_credit = s->credit;
 	sw.config.children_max = s->children;
-	sw.config.root_patience = s->patience;
+	sw.config.root_waits = s->root_waits;
 	sw.config.fan_in = s->learn;
 	sw.config.fan_ins_configured = !!s->configured;
 	sw.config.admit = s->admit;

@@ -10,10 +10,10 @@
 static struct outputs outs;
 static const struct backend *b;
 
-static void begin(uint64_t timeout, uint32_t patience)
+static void begin(uint64_t timeout, uint32_t root_waits)
 {
 	const struct setting s = {
-		.slots = SLOTS, .queue = 2 * SLOTS, .children = 8, .patience = patience,
+		.slots = SLOTS, .queue = 2 * SLOTS, .children = 8, .root_waits = root_waits,
 		.timeout = timeout, .lifetime = 5000 * MSEC,
 	};
 

@@ -113,10 +113,10 @@ static void step_through(const struct backend *b, const char *what, const struct
 	munmap(said, sizeof(*said));
 }
 
-static void begin(const struct backend *b, uint32_t patience)
+static void begin(const struct backend *b, uint32_t root_waits)
 {
 	const struct setting s = {
-		.slots = 16, .queue = 32, .children = 8, .patience = patience, .timeout = MSEC,
+		.slots = 16, .queue = 32, .children = 8, .root_waits = root_waits, .timeout = MSEC,
 		.lifetime = 5000 * MSEC,
 	};
 
@@ -126,7 +126,7 @@ static void begin(const struct backend *b, uint32_t patience)
 
 static void frame_of(struct frame *f, uint32_t block)
 {
-	/* The leader is on link, so this is the root switch, which has patience. */
+	/* The leader is on link, so this is the root switch, which waits longer. */
 	frame_in(f, 1, &(struct msg) { .from = H1, .to = H4, .ranks = R(1), .block = block });
 }
 

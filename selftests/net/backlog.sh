@@ -303,7 +303,7 @@ tap_check "set while it runs" "$CANARY" switch set --name "$(ns_name a)" --choic
 tap_is "is shown" "$(show a '[.choice, .spread, .flowlet_us] | @csv')" '"two",2,1000'
 tap_check "early" "$CANARY" switch set --name "$(ns_name a)" --choice early
 tap_is "is shown, too" "$(show a .choice)" early
-tap_check "static trees, and patience" "$CANARY" switch set --name "$(ns_name a)" --choice static --trees 2+1 --timeout 7ms
+tap_check "static trees, and a timeout" "$CANARY" switch set --name "$(ns_name a)" --choice static --trees 2+1 --timeout 7ms
 tap_is "are shown, too" "$(show a '[.choice, .trees, .first_tree, .timeout_us] | @csv')" '"static",2,1,7000'
 tap_check "and back" "$CANARY" switch set --name "$(ns_name a)" --choice two
 tap_is "of that switch alone" "$(show b .choice)" random

@@ -48,9 +48,9 @@ test_options()
 	refused "too many trees" "--trees: '257' is not a number from 1 to 256" --ports s1 --choice static --trees 257
 	refused "restoration maybe" "neither on nor off" --ports s1 --restore maybe
 	refused "lifetime too short" "10ms to 3600s" --ports s1 --lifetime 1ms
-	refused "lifetime below timeouts" "(2 + root patience) timeouts" --ports s1 --timeout 1s --lifetime 1500ms
+	refused "lifetime below timeouts" "(2 + root waits) timeouts" --ports s1 --timeout 1s --lifetime 1500ms
 	refused "too many children" "from 1 to 32" --ports s1 --children 33
-	refused "too much root patience" "from 0 to 100" --ports s1 --root-patience 101
+	refused "too many root waits" "from 0 to 100" --ports s1 --root-waits 101
 	refused "no children" "from 1 to 32" --ports s1 --children 0
 	refused "unknown fan-in" "neither learn, off nor LEADER" --ports s1 --fan-in some
 	refused "fan-in of nobody" "from 1 to 65534" --ports s1 --fan-in 10.0.1.2=0

@@ -90,7 +90,7 @@ test_vlan_port()
 	ns_ip h2 link set v20 up
 	ns_ip h2 route add 10.0.0.0/8 via 10.7.20.1
 	ns_ip h2 route del default
-	start --ports s1,s2,s2.20,s3,s4 --timeout 300ms --root-patience 0 --admit any:any%s2.20
+	start --ports s1,s2,s2.20,s3,s4 --timeout 300ms --root-waits 0 --admit any:any%s2.20
 	TRAFFIC_JSON=$(timeout 60 /usr/bin/python3 "$TRAFFIC" "$(ns_name h2):10.7.20.2:22600" \
 		"$(ns_name h4):10.0.4.2:22600" --one-way)
 	traffic_is "a VLAN of its own as a port" ".arrived == 1"

@@ -153,7 +153,7 @@ test_group()
 	ns_ip h4 addr replace 10.7.0.1/32 dev lo
 	# routes name the group, but not its content
 	ns_exec sw sysctl -qw net.ipv4.nexthop_compat_mode=0 2>/dev/null
-	start --ports s1,s2,s3,s4 --timeout 1s --root-patience 0
+	start --ports s1,s2,s3,s4 --timeout 1s --root-waits 0
 	for i in 1 2 3 4; do
 		wait_for 5 ns_exec sw ping -q -c 1 -W 5 10.0.$i.2
 	done

@@ -32,7 +32,7 @@ lacks()
 # h2 is not admitted: the kernel decides about its packets.
 test_strangers()
 {
-	start --ports $PORTS --timeout 300ms --root-patience 0 \
+	start --ports $PORTS --timeout 300ms --root-waits 0 \
 		--admit any:10.0.1.2%s1,any:10.0.3.2%s3,any:any%s4
 	resolve_all
 	traffic h1 h2 h3 h4
@@ -77,7 +77,7 @@ test_forward()
 # nevertheless. 64 blocks of one contribution each fill the 64 slots, and all have been sent on.
 test_shares()
 {
-	start --ports $PORTS --slots 64 --timeout 1ms --root-patience 0 --lifetime 60s \
+	start --ports $PORTS --slots 64 --timeout 1ms --root-waits 0 --lifetime 60s \
 		--admit any:10.0.1.2%s1,any:any%s2,any:any%s3,any:any%s4
 	resolve_all
 	traffic h1 h2 h3 h4 -- --silent 1 --silent 2 --blocks 64 --one-way

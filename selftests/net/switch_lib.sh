@@ -67,7 +67,7 @@ start()
 # start_late: with the longest timeout, so that only complete blocks leave in these tests
 start_late()
 {
-	start --ports $PORTS --timeout 1s --root-patience 0 "$@"
+	start --ports $PORTS --timeout 1s --root-waits 0 "$@"
 }
 
 stop()

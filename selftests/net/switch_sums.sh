@@ -41,17 +41,17 @@ test_traffic()
 }
 
 # The leader is next to the switch.
-test_root_patience()
+test_root_waits()
 {
-	start --ports $PORTS --timeout 500ms --root-patience 3
-	tap_is "show -j: root patience" "$(show .root_patience)" 3
+	start --ports $PORTS --timeout 500ms --root-waits 3
+	tap_is "show -j: root waits" "$(show .root_waits)" 3
 	resolve_all
 	traffic h1 h2 h3 h4 -- --silent 1
 	traffic_is "the root switch waits for other switches" \
 		"$ALL_RIGHT and .arrived == 1 and .delay >= 2"
 	stop
 	# With the root switch's patience, the traffic generator would give up.
-	start --ports $PORTS --timeout 1s --root-patience 100 --lifetime 200s
+	start --ports $PORTS --timeout 1s --root-waits 100 --lifetime 200s
 	resolve_all
 	ns_ip sw route add 10.7.0.1/32 via 10.0.4.2
 	ns_ip h4 addr add 10.7.0.1/32 dev lo
@@ -232,7 +232,7 @@ test_shaping()
 }
 
 test_traffic
-test_root_patience
+test_root_waits
 test_fan_in
 test_admission
 test_shaping

@@ -153,7 +153,7 @@ small paced members=8 hosts=1,2,3,4,5,6,7,8 traffic=permutation traffic_rate=10%
 verdict $? "with a little background traffic, and all members at one switch" "$WORK/paced.err"
 [ "$(field paced '.links.utilisation_ppm < 200000 and .switch.results < 200')" = true ]
 verdict $? "it is little, and one switch serves them" "$WORK/paced"
-small pinned members=32 traffic=uniform port_choice=block
+small pinned members=32 traffic=uniform choice=block
 verdict $? "with background traffic, but no other ports than those of blocks" "$WORK/pinned.err"
 [ "$(field pinned '.switch.diverted // 0')" = 0 ]
 verdict $? "then none are"

@@ -64,12 +64,12 @@ const struct config_key scenario_keys[] = {
 	{ "traffic_rate", CONFIG_PARTS, AT(traffic_rate), 1, 1000000, NULL,
 	  "of what a host's link carries, that it sends (100%)" },
 	{ "traffic_port", CONFIG_WORD, AT(traffic_port), 0, 0, router_ports,
-	  "by which it leaves switches: same as by port_choice, by flow, or by socket: flows "
+	  "by which it leaves switches: same as by choice, by flow, or by socket: flows "
 	  "part once (same)" },
 	{ "router_port", CONFIG_WORD, AT(router_port), 0, 0, router_ports,
 	  "by which frames leave that the program leaves to the router: control, rings (same)" },
-	{ "port_choice", CONFIG_WORD, AT(port_choice), 0, 0, choices,
-	  "among equal-cost next hops (adaptive)" },
+	{ "choice", CONFIG_WORD, AT(choice), 0, 0, choices,
+	  "of one among equal-cost next hops (adaptive)" },
 	{ "flowlet", CONFIG_TIME, AT(flowlet), 1000, SECOND, NULL,
 	  "pause that ends a flowlet (50us)" },
 	{ "flow", CONFIG_WORD, AT(flow), 0, 0, flows, "control on links (lossless)" },
@@ -80,12 +80,12 @@ const struct config_key scenario_keys[] = {
 	{ "timeout", CONFIG_TIME, AT(timeout), 1000, SECOND, NULL, "of a switch (1us)" },
 	{ "timeout_max", CONFIG_TIME, AT(timeout_max), 0, SECOND, NULL,
 	  "it adapts to the skew of arrivals, from timeout up to this (0s: it does not)" },
-	{ "patience", CONFIG_NUMBER, AT(patience), 0, 255, NULL,
+	{ "root_waits", CONFIG_NUMBER, AT(root_waits), 0, 255, NULL,
 	  "further timeouts that a root switch waits (3)" },
 	{ "fan_in", CONFIG_WORD, AT(fan_in), 0, 0, fan_ins,
 	  "how many contributions a switch waits for; off: until the timeout (learn)" },
-	{ "descriptors", CONFIG_NUMBER, AT(descriptors), 16, 1 << 20, NULL,
-	  "of a switch, a power of two (4096)" },
+	{ "slots", CONFIG_NUMBER, AT(slots), 16, 1 << 20, NULL,
+	  "for descriptors, of a switch: a power of two (4096)" },
 	{ "lifetime", CONFIG_TIME, AT(lifetime), 1000, 100 * SECOND, NULL, "of soft state (1s)" },
 	{ "children", CONFIG_NUMBER, AT(children), 1, 64, NULL, "of a descriptor (64)" },
 	{ "deployed", CONFIG_PARTS, AT(deployed), 0, 1000000, NULL,
@@ -124,8 +124,8 @@ void scenario_defaults(struct scenario *s)
 	s->flowlet = 50000000;
 	s->pause = 32 << 10;
 	s->timeout = 1000000;
-	s->patience = 3;
-	s->descriptors = 4096;
+	s->root_waits = 3;
+	s->slots = 4096;
 	s->lifetime = SECOND;
 	s->children = 64;
 	s->deployed = 1000000;
@@ -181,8 +181,8 @@ bool scenario_check(const struct scenario *s, uint32_t hosts)
 		return refuse("scenario", "jobs: each needs two members");
 	if (!power_of_two(s->window))
 		return refuse("scenario", "window: no power of two");
-	if (!power_of_two(s->descriptors))
-		return refuse("scenario", "descriptors: no power of two");
+	if (!power_of_two(s->slots))
+		return refuse("scenario", "slots: no power of two");
 	if (s->bytes % 4)
 		return refuse("scenario", "bytes: elements have 4");
 	if (s->algorithm != ALGORITHM_STATIC && (s->trees > 1 || s->first_tree))

@@ -72,16 +72,16 @@ struct scenario {
 	uint32_t traffic_port;	/* enum router_port, for background traffic */
 	uint32_t router_port;	/* enum router_port, for frames */
 
-	uint32_t port_choice;	/* enum csw_choice */
+	uint32_t choice;	/* enum csw_choice */
 	uint64_t flowlet;
 	uint32_t flow;
 	uint64_t pause;
 	uint64_t burst;		/* 0: packets take time on a link */
 	uint64_t timeout;
 	uint64_t timeout_max;
-	uint32_t patience;
+	uint32_t root_waits;
 	uint32_t fan_in;
-	uint32_t descriptors;
+	uint32_t slots;
 	uint64_t lifetime;
 	uint32_t children;
 	uint32_t deployed;	/* ppm of the switches */

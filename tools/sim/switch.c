@@ -211,7 +211,7 @@ static struct csw_descriptor *bucket_of(const struct sim_switch *sw, const struc
 	const struct csw_native *n = &sw->native;
 	const struct canary_hdr *h = (const void *)(p->frame + CSW_OFF_CANARY);
 
-	return csw_native_descriptor(n, csw_bucket(&n->config, h));
+	return csw_native_descriptor(n, csw_bucket(&n->config, h, h->block));
 }
 
 /*
@@ -340,7 +340,7 @@ static bool is_edge(const struct sim_switch *sw)
 static void place_edge(struct sim *s, struct sim_switch *sw)
 {
 	uint64_t blocks = (uint64_t)s->blocks * s->cfg.operations * s->cfg.jobs;
-	uint32_t buckets = s->cfg.descriptors / CSW_WAYS, i, n = 0, at = 0;
+	uint32_t buckets = s->cfg.slots / CSW_WAYS, i, n = 0, at = 0;
 	struct csw_native *native = &sw->native;
 	size_t way;
 
@@ -364,7 +364,7 @@ static void place_edge(struct sim *s, struct sim_switch *sw)
 static void place_upper(const struct sim *s, struct sim_switch *sw)
 {
 	uint64_t blocks = (uint64_t)s->blocks * s->cfg.operations * s->cfg.jobs;
-	uint32_t buckets = s->cfg.descriptors / CSW_WAYS, ways = route_uplinks(s);
+	uint32_t buckets = s->cfg.slots / CSW_WAYS, ways = route_uplinks(s);
 	struct csw_native *n = &sw->native;
 
 	n->stride = s->descriptor_size;
@@ -390,10 +390,10 @@ static void configure(struct sim *s, struct sim_switch *sw)
 	c->id = canary_addr_ip4(&c->addr);
 	c->port = htobe16(CANARY_PORT_BASE);
 	c->restore = 1;
-	c->slot_mask = s->cfg.descriptors - 1;
-	c->queue_mask = 2 * s->cfg.descriptors - 1;
+	c->slot_mask = s->cfg.slots - 1;
+	c->queue_mask = 2 * s->cfg.slots - 1;
 	c->children_max = s->cfg.children < CSW_CHILDREN_MAX ? s->cfg.children : CSW_CHILDREN_MAX;
-	c->root_patience = s->cfg.patience;
+	c->root_waits = s->cfg.root_waits;
 	c->timeout_ns = s->cfg.timeout / PS_PER_NS;
 	if (s->cfg.timeout_max) {
 		c->timeout_min = c->timeout_ns;
@@ -414,7 +414,7 @@ static void configure(struct sim *s, struct sim_switch *sw)
 	n->copy = copy;
 	n->backlog = backlog;
 	n->random = any;
-	c->choice = s->cfg.port_choice;
+	c->choice = s->cfg.choice;
 	c->spread = s->topo.level[sw->node] ? route_uplinks(s) : 1;
 	c->flowlet_ns = s->cfg.flowlet / PS_PER_NS;
 	sw->random = random_stream(s->cfg.seed, 10, sw->node);
@@ -427,7 +427,7 @@ static void configure(struct sim *s, struct sim_switch *sw)
 		place_edge(s, sw);
 	else if (sw->program)
 		place_upper(s, sw);
-	n->queue = sim_zalloc(2 * s->cfg.descriptors, sizeof(*n->queue));
+	n->queue = sim_zalloc(2 * s->cfg.slots, sizeof(*n->queue));
 	n->restoration = sim_space(RESTORATIONS);
 }
 
@@ -482,7 +482,7 @@ void switch_touch(struct sim *s, __be32 comm, __be32 epoch, uint32_t first)
 			continue;
 		for (k = 0; k < blocks && k <= n->config.slot_mask / CSW_WAYS; k++) {
 			h.block = htobe32(first + k);
-			at = (uint8_t *)csw_native_descriptor(n, csw_bucket(&n->config, &h));
+			at = (uint8_t *)csw_native_descriptor(n, csw_bucket(&n->config, &h, h.block));
 			*at |= 0;
 		}
 	}

@@ -131,7 +131,7 @@ def scenario(run, settings, directory):
         chance = random.Random(f"{run['seed']}.{run['algorithm']}.{run['share']}")
         keys.update(trees=int(detail), first_tree=chance.randrange(roots(settings)) + 1)
     else:
-        keys["port_choice"] = detail or "both"
+        keys["choice"] = detail or "both"
     if run["congesting"]:
         message = rate * settings["traffic"] * settings["period"] / 8
         # The senders' sockets are connected, and routers once used the hash of the socket.

@@ -209,9 +209,9 @@ int switchd_timeout_check(const struct switchd_options *o, char *err, size_t len
 	uint64_t longest = o->timeout_max ? o->timeout_max : o->timeout_ns;
 
 	/* An automatic timeout adapts to the lifetime. */
-	if (o->timeout_auto || o->lifetime_ns >= (2 + o->root_patience) * longest)
+	if (o->timeout_auto || o->lifetime_ns >= (2 + o->root_waits) * longest)
 		return 0;
-	return switchd_refuse(err, len, "--timeout: --lifetime must be at least (2 + root patience) timeouts");
+	return switchd_refuse(err, len, "--timeout: --lifetime must be at least (2 + root waits) timeouts");
 }
 
 int switchd_trees_check(const struct switchd_options *o, char *err, size_t len)

@@ -54,12 +54,12 @@ const struct setting settings[] = {
 		.take = option_timeout,
 		.shown = SHOWN_HEAD, .text = text_timeout, .json = json_timeout,
 	}, {
-		.option = { OPTION("root-patience", 'R', "N",
+		.option = { OPTION("root-waits", 'R', "N",
 			    "further timeouts that the switch next to a block's leader\n"
 			    "waits for what waited at other switches, {range} ({default})"),
-			    AT(root_patience), NUMBER(0, 100), .standard = 3 },
+			    AT(root_waits), NUMBER(0, 100), .standard = 3 },
 		.where = SETTING_RUN,
-		CONFIG(root_patience),
+		CONFIG(root_waits),
 		.shown = SHOWN_JSON,
 	}, {
 		.option = { OPTION("lifetime", 'l', "TIME",

@@ -71,7 +71,7 @@ struct switchd_options {
 	bool timeout_auto;			/* the bounds follow the rates of the ports */
 	uint64_t timeout_ns;			/* initial value if it adapts */
 	uint64_t timeout_min, timeout_max;	/* bounds if it adapts, else 0 */
-	uint32_t root_patience;
+	uint32_t root_waits;
 	uint64_t lifetime_ns;
 	uint32_t slots;
 	uint32_t children;

@@ -97,7 +97,7 @@ bool timeout_follow(struct switchd *sw)
 		least = UNKNOWN_NS;
 		most = FRAMES_MAX * UNKNOWN_NS;
 	}
-	last = limit(o->lifetime_ns / (2 + o->root_patience), 0, SWITCHD_TIMEOUT_MAX);
+	last = limit(o->lifetime_ns / (2 + o->root_waits), 0, SWITCHD_TIMEOUT_MAX);
 	least = limit(least, SWITCHD_TIMEOUT_MIN, last / 2);
 	most = limit(most > LATE_NS ? most : LATE_NS, 2 * least, last);
 	if (o->timeout_min == least && o->timeout_max == most)

@@ -15,7 +15,7 @@ CONGESTED = {"traffic": "permutation"}
 # static trees would collide in them, which costs those trees their timeouts. Dynamic trees perform
 # the same with either.
 def tenants(name):
-    return {"descriptors": 32768} if name == "ring" else {"descriptors": 32768, "window": 256}
+    return {"slots": 32768} if name == "ring" else {"slots": 32768, "window": 256}
 
 
 class Figure2(Figure):
@@ -327,7 +327,7 @@ class Memory(Figure):
         for timeout in self.timeouts:
             for fan_in in ("off", "learn"):
                 self.add_seeds((timeout, fan_in), "dynamic", members=512, bytes="1MiB",
-                               timeout=timeout, timeout_max="0us", fan_in=fan_in, patience=0)
+                               timeout=timeout, timeout_max="0us", fan_in=fan_in, root_waits=0)
 
     @staticmethod
     def model(timeout):
