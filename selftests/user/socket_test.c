@@ -13,6 +13,7 @@
 #define PAYLOAD		1400
 #define SLOW		"tc qdisc add dev lo root tbf rate 20mbit burst 4000 limit 1000000"
 #define SHORT		"tc qdisc add dev lo root tbf rate 20mbit burst 4000 limit 9000"
+#define SMALL		"tc qdisc add dev lo root tbf rate 20mbit burst 1000 limit 100000"
 
 static struct user_out out;
 static struct user_in in;
@@ -35,18 +36,23 @@ static int udp(u16 port)
 	return fd;
 }
 
-static void add(u32 number, const char *addr)
+static void add_length(u32 number, const char *addr, u16 length)
 {
 	static u8 payload[PAYLOAD];
 	struct cnr_out packet = {
 		.hdr = { .version = CANARY_VERSION, .block = htonl(number) },
 		.addr = canary_addr_of_ip4(inet_addr(addr)),
 		.port = htons(22601),
-		.len = sizeof(payload),
+		.len = length,
 		.payload = payload,
 	};
 
 	user_out_add(&out, &packet, drop);
+}
+
+static void add(u32 number, const char *addr)
+{
+	add_length(number, addr, PAYLOAD);
 }
 
 static u64 total(const u64 *drop)
@@ -133,6 +139,31 @@ static void test_queue(int from, int to)
 	tap(!system("tc qdisc del dev lo root"), "the link is fast again");
 }
 
+/* A path that only takes small packets, and says that its queue is full: they do not wait for long. */
+static void test_small(int from, int to)
+{
+	int later = 0, i;
+
+	if (system(SMALL)) {
+		tap_skip("a path that takes small packets", "no tc-tbf");
+		return;
+	}
+	for (i = 1; i < USER_BATCH; i++)
+		add(i, "127.0.0.1");
+	add_length(0, "127.0.0.1", 0);
+	while (user_out_flush(&out, from) != USER_SENT && later < 10000) {
+		later++;
+		usleep(200);
+	}
+	i = received(to);
+	tap(i == 1 && later < USER_BATCH, "a small packet behind large ones comes after %d pauses",
+	    later);
+	tap(drop[CANARY_DROP_XMIT] == USER_BATCH - 1 && total(drop) == USER_BATCH - 1,
+	    "%llu large ones are counted", (unsigned long long)total(drop));
+	memset(drop, 0, sizeof(drop));
+	tap(!system("tc qdisc del dev lo root"), "the link takes large ones again");
+}
+
 /* ICMP messages cost no packet, and are removed. */
 static void test_icmp(int from, int to)
 {
@@ -197,6 +228,7 @@ int main(void)
 	test_full(from, to);
 	setsockopt(from, IPPROTO_IP, IP_RECVERR, &one, sizeof(one));
 	test_queue(from, to);
+	test_small(from, to);
 	test_icmp(from, to);
 	test_refused(from, to);
 	return tap_done("user/socket");

@@ -22,7 +22,8 @@ struct user_out {
 	u64			*drop[USER_BATCH];	/* drop counters of its member */
 	u8			data[USER_BATCH][USER_PACKET] __attribute__((aligned(64)));
 	unsigned int		first, n;
-	unsigned int		refused;	/* how often in a row a queue was full */
+	u64			refused_at;	/* since when the first packet is; 0: it is not */
+	bool			gave_up;	/* one of these packets was refused for too long */
 	bool			failed;		/* the first packet failed once otherwise */
 };
 
@@ -63,7 +64,8 @@ void user_in_init(struct user_in *in);
 void user_out_add(struct user_out *out, const struct cnr_out *packet, u64 *drop);
 
 /*
- * user_out_flush() - send all. A packet that fails, or is refused too often, is counted and dropped
+ * user_out_flush() - send all. A packet that fails, or is refused for too long, is counted and
+ * dropped. After that, the rest of its batch has one try each
  */
 enum user_flush user_out_flush(struct user_out *out, int sock);
 

@@ -18,7 +18,13 @@
 /* Every member may send a leader a whole window at once. */
 #define SOCKET_BUFFER	(8 << 20)
 
-#define REFUSED_MAX	20	/* how often a packet is retried after USER_LATER */
+/*
+ * How long a packet is tried again after USER_LATER. If that was in vain, the path may be what
+ * refuses it: the peer of a veth pair drops what is larger than its MTU. Then the rest of the batch
+ * has one try each, so that the answer to a probe does not wait behind large packets until we count
+ * as dead. It is a time and not a number of tries, since on a busy machine one try may take long.
+ */
+#define REFUSED_FOR	(5 * CNR_MSEC)
 #define ERRORS_MOST	16	/* batches of errors that are discarded at a time */
 
 static int interface_mtu(int fd, const char *name)
@@ -207,6 +213,16 @@ static enum canary_drop refusal(int error)
 	return CANARY_DROP_XMIT;
 }
 
+/* The queue is full for the first packet. May it be tried again? */
+static bool tried_again(struct user_out *out)
+{
+	u64 now = lib_now();
+
+	if (!out->refused_at)
+		out->refused_at = now;
+	return now - out->refused_at < REFUSED_FOR;
+}
+
 enum user_flush user_out_flush(struct user_out *out, int sock)
 {
 	int sent;
@@ -215,7 +231,7 @@ enum user_flush user_out_flush(struct user_out *out, int sock)
 		sent = sendmmsg(sock, out->msg + out->first, out->n - out->first, MSG_DONTWAIT);
 		if (sent > 0) {
 			out->first += sent;
-			out->refused = 0;
+			out->refused_at = 0;
 			out->failed = false;
 			continue;
 		}
@@ -223,8 +239,11 @@ enum user_flush user_out_flush(struct user_out *out, int sock)
 			continue;
 		if (errno == EAGAIN)
 			return USER_FULL;
-		if ((errno == ENOBUFS || errno == ENOMEM) && out->refused++ < REFUSED_MAX)
-			return USER_LATER;
+		if ((errno == ENOBUFS || errno == ENOMEM) && !out->gave_up) {
+			if (tried_again(out))
+				return USER_LATER;
+			out->gave_up = true;
+		}
 		/*
 		 * The error may be of an ICMP message. The kernel reports that once, so try once
 		 * more.
@@ -233,11 +252,12 @@ enum user_flush user_out_flush(struct user_out *out, int sock)
 		if (out->failed)
 			continue;
 		out->drop[out->first][refusal(errno)]++;
-		out->refused = 0;
+		out->refused_at = 0;
 		out->first++;
 	}
 	out->first = 0;
 	out->n = 0;
+	out->gave_up = false;
 	return USER_SENT;
 }
 
