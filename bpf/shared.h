@@ -114,6 +114,8 @@ struct csw_child {
 	__be64	tag;		/* of its last contribution, to find repeats */
 };
 
+#define CSW_NO_SHARD	0xff	/* more than one list */
+
 enum csw_state {
 	CSW_FREE	= 0,
 	CSW_COLLECTING	= 1,	/* in the deadline queue, or about to leave */
@@ -124,7 +126,8 @@ enum csw_state {
  * struct csw_descriptor - soft state of one block
  *
  * Lifetime: the slot exists for ever. Its content lasts from the first contribution to the result.
- * If it is older than csw_config.lifetime_ns, another block may take the slot. Lock: @lock of the
+ * (of a kept tree: to the last one). If it is older than csw_config.lifetime_ns, another block may
+ * take the slot. Lock: @lock of the
  * first slot of the bucket (slot & ~(CSW_WAYS - 1)) covers all slots of the bucket. So two
  * processors cannot take two slots for one block. It is a bounded cmpxchg try-lock (0 free, 1
  * held). A packet that does not get it bypasses.
@@ -143,7 +146,7 @@ struct csw_descriptor {
 	__u8	state;		/* enum csw_state */
 	__u8	attempt;
 	__u8	kind;		/* enum canary_kind */
-	__u8	pad;
+	__u8	shard;		/* of the only list, or CSW_NO_SHARD */
 	__u8	load;
 	__u8	path;
 	__u8	flags;
@@ -158,14 +161,14 @@ struct csw_descriptor {
 	__u8	queued;		/* the slot is in the deadline queue */
 	__u16	port;		/* low bits of the ifindex that it usually leaves by */
 	struct canary_peer leader;
-	__be16	rank;		/* of the only contribution while count is 1 */
-	__u16	reserved2;
+	__be16	rank;		/* of the only contribution, see csw_is_single() */
+	__u16	room;		/* of lists: how long the data may become */
 	__u64	tag;
-	__be64	mac;		/* of the only contribution while count is 1 */
+	__be64	mac;		/* of the only contribution */
 	__u32	sum;
 	__u32	done;
 	__u32	holder;		/* csw_admission.id of the first source; 0: no rules */
-	__u32	reserved;
+	__u32	kept_for;	/* results that went down it and have no LAST: 1 << tree */
 	__u64	out;		/* sum of the words of the data that leave, for the UDP checksum */
 	__u64	child_bits;	/* a bit by hash of each child: most packets have a new one */
 	struct csw_child child[CSW_CHILDREN_MAX];
@@ -409,7 +412,7 @@ struct csw_meta {
 			__u32 slot;		/* COPY: this descriptor, ~0 for none */
 			__u32 generation;	/* COPY: only if it still has this generation */
 			__u32 restoration;	/* COPY: 1 if there is one to look for */
-			__u32 reserved;
+			__u32 last;		/* COPY: 1 if the descriptor is free then */
 		} copy;
 		struct canary_addr gateway;	/* NEIGH: the neighbour */
 	};

@@ -18,9 +18,10 @@ enum canary_combine {
 	CANARY_ADD	= 1,	/* wraps around */
 };
 
-/* Size of a lane: 8 << n bits */
+/* Size of a lane: 8 << n bits, or an entry of a list */
 enum canary_lanes {
-	CANARY_LANES_32	= 2,
+	CANARY_LANES_32		= 2,
+	CANARY_LANES_PAIR	= 4,	/* index and value, 32 bits each */
 };
 
 /* How canary_hdr.contribution.sum is made from the payload's words of 32 bits */
@@ -33,18 +34,28 @@ enum canary_check {
  * CANARY_K_UNDONE:	combined data can be taken out again, see canary_take_back_word()
  * CANARY_K_LINEAR:	the checksum of a combination follows from the two checksums, see
  *			canary_check_join()
+ * CANARY_K_SHARDS:	contributions are lists of any length. A member sends as many of them for a
+ *			block as it needs (shards). CANARY_LISTS() in reduce.h says how to combine
  */
 #define CANARY_K_SWITCHES	0x01
 #define CANARY_K_UNDONE		0x02
 #define CANARY_K_LINEAR		0x04
+#define CANARY_K_SHARDS		0x08
+
+/* A test may add kinds of its own: selftests/core/pairs.h */
+#ifndef CANARY_TEST_KINDS
+#define CANARY_TEST_KINDS(X, ...)
+#endif
 
 /*
  * X(name, operator, lanes, identity, check, flags), then the other arguments of CANARY_KINDS()
- * @identity: a word of 32 bits whose lanes change nothing when combined. It pads payloads
+ * @identity: a word of 32 bits whose lanes change nothing when combined. It pads payloads. With
+ *	CANARY_K_SHARDS it is that of the words that entries of lists are combined into
  */
 #define CANARY_KINDS(X, ...)								\
 	X(ADD32, CANARY_ADD, CANARY_LANES_32, 0, CANARY_CHECK_SUM,			\
-	  CANARY_K_SWITCHES | CANARY_K_UNDONE | CANARY_K_LINEAR, ##__VA_ARGS__)
+	  CANARY_K_SWITCHES | CANARY_K_UNDONE | CANARY_K_LINEAR, ##__VA_ARGS__)		\
+	CANARY_TEST_KINDS(X, ##__VA_ARGS__)
 
 enum canary_kind {
 	CANARY_KIND_NONE = 0,
@@ -96,7 +107,7 @@ static __always_inline int canary_kind_known(__u8 kind)
 /* Bytes of a lane */
 static __always_inline __u32 canary_kind_lane(__u8 kind)
 {
-	return 1U << (kind & 7);
+	return (kind & 7) == CANARY_LANES_PAIR ? 8 : 1U << (kind & 7);
 }
 
 /* ---- words of 32 bits: lanes of at most that many ---- */
@@ -164,6 +175,12 @@ static __always_inline __u8 canary_kind(const struct canary_hdr *h)
 static __always_inline __u32 canary_length(const struct canary_hdr *h)
 {
 	return cnr_be16(h->contribution.length);
+}
+
+/* Is the payload of @h a list, which may be one of several of its sender for the block? */
+static __always_inline int canary_is_list(const struct canary_hdr *h)
+{
+	return !!(canary_kind_flags(canary_kind(h)) & CANARY_K_SHARDS);
 }
 
 #endif /* CANARY_KINDS_H */

@@ -116,6 +116,52 @@ static __always_inline __u32 canary_combine(__u8 kind, __u32 *to, const __u32 *a
 
 #undef CANARY_KIND_X
 
+/* ---- lists: payloads of kinds with CANARY_K_SHARDS ---- */
+
+#ifndef CANARY_TEST_LISTS
+#define CANARY_TEST_LISTS(X)
+#endif
+
+/*
+ * X(name, fits, scatter, merge): for each such kind, what is done to its lists. Lengths are in
+ * bytes. Nobody has looked at what is in a list before.
+ * @fits(list, length, words): has each entry its place in a block of @words words?
+ * @scatter(block, list, length): combines entries of a list that fits into the words of @block
+ * @merge(list, &length, room, more, more_length): combines @more into @list. Return: false if that
+ *	would be longer than @room; @list is as before, then
+ */
+#define CANARY_LISTS(X)		CANARY_TEST_LISTS(X)
+
+#define CANARY_LIST_X(name, fits, scatter, merge)	\
+	kind == CANARY_KIND_##name ? fits(list, length, words) :
+
+static __always_inline int canary_list_fits(__u8 kind, const __u32 *list, __u32 length, __u32 words)
+{
+	return CANARY_LISTS(CANARY_LIST_X) 0;
+}
+
+#undef CANARY_LIST_X
+#define CANARY_LIST_X(name, fits, scatter, merge)	\
+	kind == CANARY_KIND_##name ? scatter(block, list, length) :
+
+static __always_inline void canary_list_scatter(__u8 kind, __u32 *block, const __u32 *list,
+						__u32 length)
+{
+	CANARY_LISTS(CANARY_LIST_X) (void)0;
+}
+
+#undef CANARY_LIST_X
+#define CANARY_LIST_X(name, fits, scatter, merge)	\
+	kind == CANARY_KIND_##name ? merge(list, length, room, more, more_length) :
+
+static __always_inline int canary_list_merge(__u8 kind, __u32 *list, __u32 *length, __u32 room,
+					     const __u32 *more, __u32 more_length)
+{
+	return CANARY_LISTS(CANARY_LIST_X) 0;
+}
+
+#undef CANARY_LIST_X
+
 /*
  * A keyed hash of data that are never merged: NH of RFC 4418 with a 64-bit result. It is universal
  * with 2^-32, over keys of as many words as there are data. If @words is odd, a 0 completes the

@@ -18,6 +18,14 @@ $(CORE_TESTS): $(B)/selftests/%: selftests/core/%.c $(wildcard selftests/core/te
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -O1 -Wno-missing-field-initializers $(SANITIZE) -o $@ $(filter %.c,$^)
 
+# This test adds a shape and an encoding to the tables of the core.
+$(B)/selftests/kept_test: CPPFLAGS += -include selftests/core/kept_rows.h
+
+# These tests add a kind of lists to the tables (pairs.h), and have switches of bpf/lib.
+LIST_TESTS := $(B)/selftests/shards_test $(B)/selftests/lists_test
+$(LIST_TESTS): selftests/core/pairs.c selftests/core/native_switch.c $(wildcard bpf/*.h bpf/*/*.h)
+$(LIST_TESTS): CPPFLAGS += -include selftests/core/pairs.h
+
 # This test counts basic blocks. Sanitizers would add blocks of their own.
 $(B)/selftests/steps_test: SANITIZE := -fsanitize-coverage=trace-pc
 

@@ -163,24 +163,34 @@ static __always_inline void csw_give_up(csw_xdp *ctx, const struct csw_descripto
 {
 	if (d->state == CSW_FREE)
 		return;
-	csw_count(ctx, csw_is_block(d, h) ? CSW_RESTARTED : CSW_EVICTED, 1);
+	csw_count(ctx, csw_is_block(d, h, h->block) ? CSW_RESTARTED : CSW_EVICTED, 1);
 	if (displaced)
 		csw_count(ctx, CSW_DISPLACED, 1);
+}
+
+/* Return: bytes of data that a packet to @e may have */
+static __always_inline __u32 csw_data_room(const struct csw_egress *e)
+{
+	__u32 room = e->port->mtu - (CSW_OFF_DATA - CSW_OFF_IP);
+
+	return room < CANARY_PAYLOAD_MAX ? room : CANARY_PAYLOAD_MAX;
 }
 
 /* Make @d the descriptor of the block of @p. Unlocks. */
 static __always_inline void csw_occupy(csw_xdp *ctx, struct csw_descriptor *d,
 				       const struct csw_packet *p, const struct csw_start *s,
-				       __u64 deadline, __u8 patience, enum csw_state state)
+				       __u64 deadline, __u8 waits, enum csw_state state)
 {
 	csw_give_up(ctx, d, p->h, s->displaced);
 	csw_start_descriptor(d, p, s->now, deadline);
 	d->generation++;
 	d->holder = s->holder;
 	d->expect = s->expect;
+	if (csw_merges_lists(d->kind))
+		d->room = csw_data_room(&s->egress);
 	d->port = s->egress.ifindex;
-	d->waits_left = patience;
-	d->waits = patience;
+	d->waits_left = waits;
+	d->waits = waits;
 	d->state = state;
 	csw_unlock_slot(ctx, s->slot);
 	csw_count(ctx, CSW_NEW, 1);
@@ -227,7 +237,7 @@ static __always_inline int csw_begin_collecting(csw_xdp *ctx, struct csw_descrip
 						const struct csw_packet *p, struct csw_start *s)
 {
 	__u64 deadline = s->now + csw_timeout(ctx);
-	__u8 patience = 0;
+	__u8 waits = 0;
 	int is;
 
 	if (!d->queued && !csw_enqueue(ctx, s->slot, deadline)) {
@@ -242,8 +252,8 @@ static __always_inline int csw_begin_collecting(csw_xdp *ctx, struct csw_descrip
 	}
 	/* The leader is on link, so nobody behind us can add anything: this is the root switch. */
 	if (canary_addr_equal(&s->egress.gateway, &s->flow.dst.addr))
-		patience = csw_config(ctx)->root_patience;
-	csw_occupy(ctx, d, p, s, deadline, patience, CSW_COLLECTING);
+		waits = csw_config(ctx)->root_waits;
+	csw_occupy(ctx, d, p, s, deadline, waits, CSW_COLLECTING);
 	return CSW_CONSUMES;
 }
 
@@ -298,7 +308,9 @@ CSW_FUNC int csw_straggle(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot, __
 	}
 	csw_remember(d, child, &p);
 	d->stragglers += cnr_be16(p.h->contribution.count);
-	csw_learn_skew(ctx, d);
+	/* A list that did not fit was not late. */
+	if (!csw_merges_lists(d->kind) || d->state == CSW_SENT)
+		csw_learn_skew(ctx, d);
 	csw_unlock_slot(ctx, slot);
 	return csw_relay(ctx, &p, &e, CSW_STRAGGLER);
 }
@@ -311,12 +323,17 @@ static __always_inline void csw_account(csw_xdp *ctx, struct csw_descriptor *d, 
 	csw_count(ctx, CSW_MERGED, 1);
 }
 
-/* Add the contribution to the descriptor, which waits for more. Unlocks. */
+/*
+ * Add the contribution to the descriptor, which waits for more. A list that does not fit goes on as
+ * a straggler does. Unlocks.
+ */
 static __always_inline int csw_keep(csw_xdp *ctx, const struct csw_packet *p,
-				    struct csw_descriptor *d, __u32 child, __u32 *lock)
+				    struct csw_descriptor *d, __u32 slot, __u32 child, __u32 *lock)
 {
 	int is = csw_data_add_in(ctx, d);
 
+	if (csw_merges_lists(d->kind) && is == CSW_DATA_FULL)
+		return csw_straggle(ctx, d, slot, child);
 	if (is != CSW_DATA_GOOD) {
 		csw_unlock(lock);
 		return csw_refuse(ctx, csw_data_drop(is));
@@ -325,6 +342,33 @@ static __always_inline int csw_keep(csw_xdp *ctx, const struct csw_packet *p,
 	csw_unlock(lock);
 	/* The last reading of the clock is good enough: to read it costs a third of adding. */
 	return csw_consume(ctx, CSW_READ(csw_queue_ctl(ctx)->seen));
+}
+
+/*
+ * The last expected contribution is a list, which may make that of @d longer or not. If the frame
+ * has no room for it, the clock sends it. Unlocks.
+ */
+static __always_inline int csw_complete_list(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot,
+					     __u32 child)
+{
+	__u32 *lock = csw_lock_of(ctx, slot);
+	int is = csw_data_add_in(ctx, d);
+	struct csw_packet p;
+
+	if (is == CSW_DATA_FULL)
+		return csw_straggle(ctx, d, slot, child);
+	if (is != CSW_DATA_GOOD || csw_packet_at(ctx, &p)) {
+		csw_unlock(lock);
+		return csw_refuse_left(ctx, csw_data_drop(is));
+	}
+	csw_account(ctx, d, child, &p);
+	if (csw_resize(ctx, csw_frame_length(d->length))) {
+		csw_unlock(lock);
+		return CSW_CONSUMES;
+	}
+	csw_data_out(ctx, d);
+	return csw_send_on(ctx, d, lock, d->count == d->members - 1U ? CSW_SENT_COMPLETE :
+			   CSW_SENT_EXPECTED);
 }
 
 /* The last expected contribution: its frame carries the sum away. Unlocks, except for CSW_STAYS. */
@@ -341,6 +385,8 @@ CSW_FUNC int csw_complete(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot, __
 		csw_unlock(lock);
 		return CSW_XDP_PASS;
 	}
+	if (csw_merges_lists(d->kind))
+		return csw_complete_list(ctx, d, slot, child);
 	whole = csw_resize(ctx, csw_frame_length(d->length)) == 0;
 	if (csw_packet_at(ctx, &p)) {
 		csw_unlock(lock);
@@ -395,7 +441,7 @@ static __always_inline int csw_collect(csw_xdp *ctx, const struct csw_packet *p,
 			meeting = CSW_MEET_REPEAT;
 	}
 	if (meeting == CSW_MEET_ADD)
-		return csw_keep(ctx, &again, f->d, child, lock);
+		return csw_keep(ctx, &again, f->d, f->slot, child, lock);
 	if (meeting == CSW_MEET_NEW)
 		return csw_finish(ctx, csw_begin(ctx, f->d, f->slot, holder, f->displaced));
 	if (meeting == CSW_MEET_STRAGGLER)
@@ -449,19 +495,21 @@ static __always_inline int csw_contribution(csw_xdp *ctx, const struct csw_packe
 		csw_count(ctx, CSW_BYPASSED, 1);
 		return csw_forward(ctx);
 	}
-	if (cnr_be16(p->h->contribution.count) == cnr_be16(p->h->members) - 1) {
+	/* Of lists, others may follow. */
+	if (cnr_be16(p->h->contribution.count) == cnr_be16(p->h->members) - 1 &&
+	    !canary_is_list(p->h)) {
 		csw_count(ctx, CSW_PASSED, 1);
 		return csw_forward(ctx);
 	}
 	if (!(canary_kind_flags(canary_kind(p->h)) & CANARY_K_SWITCHES))
 		return csw_bypass(ctx, CSW_BYPASS_OPERATOR);
-	bucket = csw_bucket(c, p->h);
+	bucket = csw_bucket(c, p->h, p->h->block);
 	first = csw_descriptor_at(ctx, bucket);
 	if (!first)
 		return csw_to_kernel(ctx);
 	if (!csw_lock(&first->lock))
 		return csw_bypass(ctx, CSW_BYPASS_LOCK);
-	csw_find(ctx, c, bucket, p->h, &f);
+	csw_find(ctx, c, bucket, p->h, p->h->block, &f);
 	if (!f.d && !csw_make_room(ctx, bucket, holder, &f)) {
 		csw_unlock(&first->lock);
 		return csw_bypass(ctx, CSW_BYPASS_COLLISION);

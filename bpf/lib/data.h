@@ -233,6 +233,7 @@ enum csw_data_is {
 	CSW_DATA_DAMAGED,	/* not what the header says */
 	CSW_DATA_CHECKSUM,	/* the UDP checksum is wrong */
 	CSW_DATA_SHORT,		/* never happens, but the verifier needs it */
+	CSW_DATA_FULL,		/* a list that does not fit beside what is there */
 };
 
 static __always_inline enum canary_drop csw_data_drop(int is)
@@ -311,6 +312,46 @@ cut_short:
 #define CSW_BY_KIND(f, wanted, ctx, d)	\
 	(CANARY_KINDS(CSW_KIND_X, f, wanted, ctx, d) CSW_DATA_SHORT)
 
+/*
+ * Does the switch merge lists of @kind? Where no kind has both flags, as in programs for the kernel
+ * so far, this is a constant.
+ */
+static __always_inline bool csw_merges_lists(__u8 kind)
+{
+	const __u32 flags = CANARY_K_SHARDS | CANARY_K_SWITCHES;
+
+	return (canary_kind_flags(kind) & flags) == flags;
+}
+
+/*
+ * Merge the frame's list into that of the descriptor. It is checked before, as it cannot be taken
+ * out again.
+ */
+static __always_inline int csw_list_add_in(csw_xdp *ctx, struct csw_descriptor *d, __u8 kind)
+{
+	__u32 length = d->length, more, i;
+	struct csw_packet p;
+	const __u32 *list;
+	__u64 sum = 0;
+	int is;
+
+	if (csw_packet_at(ctx, &p))
+		return CSW_DATA_SHORT;
+	more = canary_length(p.h);
+	list = csw_data(ctx) + CSW_OFF_DATA;
+	if ((void *)list + more > csw_end(ctx))
+		return CSW_DATA_SHORT;
+	for (i = 0; i < more / 4; i++)
+		sum += list[i];
+	is = csw_compare_sum(ctx, sum);
+	if (is != CSW_DATA_GOOD)
+		return is;
+	if (!canary_list_merge(kind, d->data, &length, d->room, list, more))
+		return CSW_DATA_FULL;
+	d->length = length;
+	return CSW_DATA_GOOD;
+}
+
 /* The verifier checks each CSW_FUNC once, as a function. */
 
 /* Copy the frame's data to the descriptor. */
@@ -348,6 +389,8 @@ static __always_inline int csw_data_add_in_kind(csw_xdp *ctx, struct csw_descrip
 	struct csw_sums s = {};
 	int is = CSW_DATA_SHORT;
 
+	if (csw_merges_lists(kind))
+		return csw_list_add_in(ctx, d, kind);
 	if (!undone) {
 		CSW_WALK_ALL(ctx, d, csw_look, kind, &s, cut_short);
 		is = csw_compare_sum(ctx, s.in);

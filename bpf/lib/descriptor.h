@@ -21,10 +21,11 @@ static __always_inline __u32 csw_hash(__be32 comm, __be32 epoch, __be32 block)
 	return hash + cnr_be32(block);
 }
 
-/* Return: the first slot of a block's bucket */
-static __always_inline __u32 csw_bucket(const struct csw_config *c, const struct canary_hdr *h)
+/* Return: the first slot of the bucket of @block, which has the communicator and epoch of @h */
+static __always_inline __u32 csw_bucket(const struct csw_config *c, const struct canary_hdr *h,
+					__be32 block)
 {
-	return csw_hash(h->comm ^ c->seed, h->epoch, h->block) * CSW_WAYS & c->slot_mask;
+	return csw_hash(h->comm ^ c->seed, h->epoch, block) * CSW_WAYS & c->slot_mask;
 }
 
 /* Return: the lock that covers a slot */
@@ -43,26 +44,36 @@ static __always_inline void csw_unlock_slot(const void *ctx, __u32 slot)
 		csw_unlock(lock);
 }
 
+/* Is @d the descriptor of @block, which has the communicator and epoch of @h? */
 static __always_inline bool csw_is_block(const struct csw_descriptor *d,
-					 const struct canary_hdr *h)
+					 const struct canary_hdr *h, __be32 block)
 {
-	return d->state != CSW_FREE && d->block == h->block && d->comm == h->comm &&
+	return d->state != CSW_FREE && d->block == block && d->comm == h->comm &&
 	       d->epoch == h->epoch;
 }
 
 /*
- * Is the block of @d over, as the header @h shows? Its sender has all results before `acked`. So
- * the leader has sent the result that @d waits for, and a result comes only once: it was lost, or
- * what was sent on came too late to be answered.
+ * Return: the block whose result is the last one that may go down the tree of @d. A tree that was
+ * kept once may be used to its end: the switch does not know where that is.
+ */
+static __always_inline __u32 csw_last_block(const struct csw_descriptor *d)
+{
+	return cnr_be32(d->block) + (d->kept_for ? CANARY_TREE_MAX - 1 : 0);
+}
+
+/*
+ * Is the tree of @d over, as the header @h shows? Its sender has all results before `acked`. So the
+ * leader has sent the results that @d waits for, and a result comes only once: it was lost, or what
+ * was sent on came too late to be answered.
  */
 static __always_inline bool csw_is_over(const struct csw_descriptor *d, const struct canary_hdr *h)
 {
 	return d->state == CSW_SENT && d->comm == h->comm && d->epoch == h->epoch &&
-	       canary_before(cnr_be32(d->block), cnr_be32(h->contribution.acked));
+	       canary_before(csw_last_block(d), cnr_be32(h->contribution.acked));
 }
 
 /*
- * Where @h belongs: the descriptor of its block, or a slot that may be taken for it. That is a free
+ * Where @h belongs: the descriptor of @block, or a slot that may be taken for it. That is a free
  * slot, one whose block is over, or the oldest one that has outlived @lifetime. A free slot that is
  * not queued is better: in a queued one the new block may wait longer than its timeout.
  */
@@ -74,7 +85,8 @@ struct csw_found {
 };
 
 static __always_inline void csw_find(csw_xdp *ctx, const struct csw_config *c, __u32 bucket,
-				     const struct canary_hdr *h, struct csw_found *f)
+				     const struct canary_hdr *h, __be32 block,
+				     struct csw_found *f)
 {
 	__u64 oldest, now = 0;
 	__u32 way;
@@ -89,7 +101,7 @@ static __always_inline void csw_find(csw_xdp *ctx, const struct csw_config *c, _
 
 		if (!d)
 			return;
-		if (csw_is_block(d, h)) {
+		if (csw_is_block(d, h, block)) {
 			f->d = d;
 			f->slot = bucket + way;
 			f->is_block = true;
@@ -171,6 +183,13 @@ static __always_inline __u64 csw_child_bit(const struct canary_peer *at)
 	return 1ULL << ((canary_addr_fold(&at->addr) ^ (__u32)at->port << 16) * 0x9e3779b1U >> 26);
 }
 
+/* What a list adds to csw_start_descriptor() */
+static __always_inline void csw_start_list(struct csw_descriptor *d, const struct canary_hdr *h)
+{
+	if (csw_merges_lists(d->kind))
+		d->shard = h->contribution.shard;
+}
+
 /* Begin @d anew with the contribution @p, except its data. */
 static __always_inline void csw_start_descriptor(struct csw_descriptor *d,
 						 const struct csw_packet *p, __u64 now,
@@ -190,9 +209,11 @@ static __always_inline void csw_start_descriptor(struct csw_descriptor *d,
 	d->load = h->contribution.load;
 	d->path = h->contribution.path;
 	d->flags = h->flags;
+	d->kept_for = 0;
 	d->members = cnr_be16(h->members);
 	d->count = cnr_be16(h->contribution.count);
 	d->length = canary_length(h);
+	csw_start_list(d, h);
 	d->stragglers = 0;
 	d->leader = csw_receiver(p);
 	d->rank = h->rank;
@@ -210,7 +231,15 @@ static __always_inline void csw_start_descriptor(struct csw_descriptor *d,
 /* Does the descriptor hold one contribution only, as its member sent it? */
 static __always_inline bool csw_is_single(const struct csw_descriptor *d)
 {
+	if (csw_merges_lists(d->kind))
+		return d->shard != CSW_NO_SHARD && d->mac;
 	return d->count == 1;
+}
+
+/* Return: the number of the shard in it, if it has only that */
+static __always_inline __u8 csw_shard(const struct csw_descriptor *d)
+{
+	return csw_merges_lists(d->kind) && csw_is_single(d) ? d->shard : 0;
 }
 
 /* Free @d. A result that still waits for its copies does not find it any more. */
@@ -228,7 +257,8 @@ static __always_inline bool csw_same_operation(const struct csw_descriptor *d,
 	struct canary_peer to = csw_receiver(p);
 
 	return d->opsig == h->opsig && d->kind == canary_kind(h) &&
-	       d->length == canary_length(h) && d->members == cnr_be16(h->members) &&
+	       (csw_merges_lists(d->kind) || d->length == canary_length(h)) &&
+	       d->members == cnr_be16(h->members) &&
 	       canary_peer_equal(&d->leader, &to);
 }
 
@@ -281,6 +311,8 @@ static __always_inline void csw_remember(struct csw_descriptor *d, __u32 i,
 static __always_inline void csw_merge(struct csw_descriptor *d, const struct canary_hdr *h)
 {
 	d->count += cnr_be16(h->contribution.count);
+	if (csw_merges_lists(d->kind))
+		d->shard = CSW_NO_SHARD;
 	d->tag += csw_cpu64(h->contribution.tag);
 	if (canary_kind_flags(d->kind) & CANARY_K_LINEAR)
 		d->sum = canary_check_join(canary_kind_check(d->kind), d->sum,
@@ -331,6 +363,9 @@ static __always_inline enum csw_meeting csw_meet(const struct csw_config *c,
 	count = d->count + cnr_be16(p->h->contribution.count);
 	if (count > d->members - 1U)
 		return CSW_MEET_OVERCOUNT;
+	/* Lists that did not fit went on without being added. */
+	if (csw_merges_lists(d->kind))
+		count += d->stragglers;
 	return count >= d->expect ? CSW_MEET_COMPLETE : CSW_MEET_ADD;
 }
 

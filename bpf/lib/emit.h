@@ -61,7 +61,7 @@ static __always_inline void csw_build(const struct csw_config *c, const struct c
 	h->contribution.kind = d->kind;
 	h->contribution.load = d->load;
 	h->contribution.path = d->path;
-	h->contribution.shard = 0;
+	h->contribution.shard = csw_shard(d);
 	h->contribution.switch_id = c->id;
 	h->contribution.cookie = 0;
 }

@@ -24,12 +24,21 @@ static __always_inline struct csw_restoration *csw_restoration_of(const void *ct
 	return csw_restoration_at(ctx, list * CSW_RESTORE_BLOCKS + block);
 }
 
+/*
+ * Does the result @h belong to contributions of @length bytes? A result may be shorter, if its data
+ * are encoded shorter. Contributions without data only make a tree, for results of any length.
+ */
+static __always_inline bool csw_fits_result(__u32 length, const struct canary_hdr *h)
+{
+	return canary_length(h) <= length || !length;
+}
+
 static __always_inline bool csw_restores(const void *ctx, const struct csw_restoration *r,
 					 const struct canary_hdr *h)
 {
 	return r->children && r->block == h->block && r->comm == h->comm &&
 	       r->epoch == h->epoch && r->opsig == h->opsig && r->attempt == h->attempt &&
-	       canary_length(h) <= r->length && r->number == csw_list_number(h) &&
+	       csw_fits_result(r->length, h) && r->number == csw_list_number(h) &&
 	       csw_now(ctx) - r->born <= csw_config(ctx)->lifetime_ns;
 }
 
@@ -150,14 +159,39 @@ CSW_FUNC int csw_restoration(csw_xdp *ctx)
 
 /* ---- a result, in XDP ---- */
 
+/* Return: the block down whose tree the result @h goes */
+static __always_inline __be32 csw_tree_block(const struct canary_hdr *h)
+{
+	return csw_be32(cnr_be32(h->block) - cnr_be32(h->result.tree));
+}
+
+/* The bit of the result @h in csw_descriptor.kept_for */
+static __always_inline __u32 csw_kept_bit(const struct canary_hdr *h)
+{
+	return 1U << (cnr_be32(h->result.tree) & (CANARY_TREE_MAX - 1));
+}
+
 /*
- * Does @d wait for the result @h? A result may be shorter than the contributions, if its data are
- * encoded shorter.
+ * Does @d wait for the result @h, whose tree it is? Anybody can send a result. So a tree is kept
+ * only if its contributions had no data, as those of an allreduce do. And each result goes down it
+ * once, so that nobody gets more than CANARY_TREE_MAX copies out of it for each child. The result
+ * of lists may be longer than they are.
  */
 static __always_inline bool csw_expects(const struct csw_descriptor *d, const struct canary_hdr *h)
 {
-	return csw_is_block(d, h) && d->opsig == h->opsig && d->attempt == h->attempt &&
-	       canary_length(h) <= d->length;
+	return d->opsig == h->opsig && d->attempt == h->attempt &&
+	       (csw_fits_result(d->length, h) || csw_merges_lists(d->kind)) &&
+	       !(d->kept_for & csw_kept_bit(h)) && (!canary_is_kept(h) || !d->length);
+}
+
+/*
+ * @h goes down the tree of @d, and others will follow. What comes for the block from now on is a
+ * straggler, which the next results reach.
+ */
+static __always_inline void csw_keep_tree(struct csw_descriptor *d, const struct canary_hdr *h)
+{
+	d->kept_for |= csw_kept_bit(h);
+	d->state = CSW_SENT;
 }
 
 /* Send the frame to the only child. */
@@ -191,8 +225,9 @@ CSW_FUNC int csw_result(csw_xdp *ctx)
 	struct csw_restoration *r;
 	struct csw_packet p;
 	struct csw_found f;
-	__u32 bucket;
 	struct canary_peer to;
+	__u32 bucket;
+	__be32 tree;
 
 	if (csw_packet_at(ctx, &p))
 		return CSW_XDP_PASS;
@@ -201,18 +236,26 @@ CSW_FUNC int csw_result(csw_xdp *ctx)
 	if (p.h->flags & CANARY_F_BYPASS)
 		return csw_refuse_left(ctx, CANARY_DROP_ADMISSION);
 	r = csw_restoration_of(ctx, p.h);
-	bucket = csw_bucket(c, p.h);
+	tree = csw_tree_block(p.h);
+	bucket = csw_bucket(c, p.h, tree);
+	m.copy.last = !!(p.h->flags & CANARY_F_LAST);
 	m.copy.restoration = r && csw_restores(ctx, r, p.h);
 	first = csw_descriptor_at(ctx, bucket);
 	if (!first || !csw_lock(&first->lock))
 		return csw_refuse_left(ctx, CANARY_DROP_BUSY);
-	csw_find(ctx, c, bucket, p.h, &f);
+	csw_find(ctx, c, bucket, p.h, tree, &f);
 	if (f.d && f.is_block && csw_expects(f.d, p.h)) {
-		csw_learn(ctx, f.d);
-		csw_note_back(ctx, csw_ingress_ifindex(ctx), &p, f.d->born);
+		/* The first result tells how long the block took, and who contributed in time. */
+		if (!f.d->kept_for) {
+			csw_learn(ctx, f.d);
+			csw_note_back(ctx, csw_ingress_ifindex(ctx), &p, f.d->born);
+		}
+		if (!m.copy.last)
+			csw_keep_tree(f.d, p.h);
 		if (f.d->children == 1 && !m.copy.restoration) {
 			to = f.d->child[0].at;
-			csw_free(f.d);
+			if (m.copy.last)
+				csw_free(f.d);
 			csw_unlock(&first->lock);
 			csw_count(ctx, CSW_RESULTS, 1);
 			return csw_result_to(ctx, &p, &to);
@@ -228,8 +271,11 @@ CSW_FUNC int csw_result(csw_xdp *ctx)
 
 /* ---- copies, in tc ---- */
 
-/* Collect the children of the descriptor, and free it. Return: how many; -1 if it is locked */
-CSW_FUNC int csw_copies_of(csw_skb *skb, struct csw_copies *to, __u32 slot, __u32 generation)
+/*
+ * Collect the children of the descriptor. @last: free it. Return: how many; -1 if it is locked
+ */
+CSW_FUNC int csw_copies_of(csw_skb *skb, struct csw_copies *to, __u32 slot, __u32 generation,
+			   __u32 last)
 {
 	struct csw_descriptor *first = csw_descriptor_at(skb, slot & ~(CSW_WAYS - 1U));
 	struct csw_descriptor *d = csw_descriptor_at(skb, slot);
@@ -243,7 +289,8 @@ CSW_FUNC int csw_copies_of(csw_skb *skb, struct csw_copies *to, __u32 slot, __u3
 		CSW_LOOP
 		for (i = 0; i < CSW_CHILDREN_MAX && i < d->children; i++)
 			to->peer[i] = d->child[i].at;
-		csw_free(d);
+		if (last)
+			csw_free(d);
 	}
 	csw_unlock(&first->lock);
 	return i;
@@ -379,7 +426,7 @@ static __always_inline int csw_copy_all(csw_skb *skb, const struct csw_meta *m)
 	if (!to)
 		return CSW_TC_DROP;
 	if (m->copy.slot != CSW_NO_SLOT)
-		own = csw_copies_of(skb, to, m->copy.slot, m->copy.generation);
+		own = csw_copies_of(skb, to, m->copy.slot, m->copy.generation, m->copy.last);
 	if (own < 0)
 		csw_drop(skb, CANARY_DROP_BUSY);
 	to->own = own > 0 ? own : 0;

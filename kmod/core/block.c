@@ -47,6 +47,37 @@ static void cnr_start(struct cnr_comm *c, u64 now, u32 block, struct cnr_operati
 	o->run->start(c, now, block);
 }
 
+/* May @blocks more be begun? */
+static bool cnr_room(struct cnr_comm *c, u32 blocks)
+{
+	u32 flight = c->next - c->una + blocks;
+
+	if (flight > c->window)
+		return false;
+	if (c->latest && c->latest->in_flight)
+		return flight <= c->latest->in_flight(c);
+	return cnr_window_room(c, blocks);
+}
+
+/*
+ * May @block, the next one of @o, begin, as far as others of its tree are concerned? The first one
+ * waits until there is room for all, or nothing is in flight. At the leader the others wait for the
+ * first one, as they go where its contributions come from.
+ */
+static bool cnr_together(struct cnr_comm *c, const struct cnr_operation *o, u32 block)
+{
+	struct cnr_roles r;
+	u32 first;
+
+	cnr_roles(c, o, block, &r);
+	if (!r.tree)
+		return !r.more || c->next == c->una ||
+		       cnr_room(c, min_t(u32, o->shape->together, o->base + o->blocks - block));
+	first = block - r.tree;
+	return r.leader != c->cfg.rank || canary_before(first, c->una) ||
+	       cnr_block(c, first)->state == CNR_B_DONE;
+}
+
 /* Begin the next block. Return: false if there is none, or if it cannot begin yet */
 bool cnr_start_next(struct cnr_comm *c, u64 now)
 {
@@ -57,21 +88,12 @@ bool cnr_start_next(struct cnr_comm *c, u64 now)
 		return false;
 	o = cnr_find_op(c, block);
 	if (!o->run || !cnr_may_begin(c, o) || !cnr_part_ready(c, o, block) ||
+	    (o->shape->together && !cnr_together(c, o, block)) ||
 	    (o->run->ready && !o->run->ready(c)))
 		return false;
 	c->next++;
 	cnr_start(c, now, block, o);
 	return true;
-}
-
-/* May another block be begun? */
-static bool cnr_room(struct cnr_comm *c)
-{
-	if (c->next - c->una >= c->window)
-		return false;
-	if (c->latest && c->latest->in_flight)
-		return c->next - c->una < c->latest->in_flight(c);
-	return cnr_window_room(c);
 }
 
 /*
@@ -81,7 +103,7 @@ static bool cnr_room(struct cnr_comm *c)
 void cnr_fill(struct cnr_comm *c, u64 now)
 {
 	while ((c->state == CNR_CONNECTED || c->state == CNR_LINGERING) &&
-	       cnr_room(c) && cnr_start_next(c, now))
+	       cnr_room(c, 1) && cnr_start_next(c, now))
 		;
 }
 

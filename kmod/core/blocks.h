@@ -9,6 +9,14 @@
 
 #include "comm.h"
 
+/* Tests of what no row of these tables uses yet add rows of their own. */
+#ifndef CNR_TEST_SHAPES
+#define CNR_TEST_SHAPES
+#endif
+#ifndef CNR_TEST_ENCODINGS
+#define CNR_TEST_ENCODINGS
+#endif
+
 #define CNR_OPS_BEGUN		32	/* operations begun that may lack results */
 #define CNR_CWND_FIRST		64	/* blocks in flight at first */
 #define CNR_PATH_TRIES		64	/* unanswered questions until the path is at fault */
@@ -44,11 +52,18 @@ enum cnr_who {
  * @contribute:	enum cnr_who: whose data are in the result
  * @receive:	enum cnr_who: who gets the result. For other members that contribute, the block is
  *		done when the leader has their contribution
+ * @tree:	results go to those who contributed so many blocks earlier; 0: to this one. The
+ *		blocks of a tree follow each other, have the same leader, and are less than
+ *		CANARY_TREE_MAX. Only to the first one do others than the leader contribute, and
+ *		without data
+ * @more:	the next block goes down the same tree
  */
 struct cnr_roles {
 	u16	leader;
-	u8	contribute;
-	u8	receive;
+	u8	contribute:2;
+	u8	receive:2;
+	u8	more:1;
+	u8	tree;
 };
 
 /*
@@ -58,6 +73,7 @@ struct cnr_roles {
  * @roles:	as its shape says; valid once contributed
  * @silent:	questions in a row that were not answered
  * @again:	how often the contribution was asked for again in this attempt, 255 at most
+ * @shard:	which packet of our contribution is sent next
  * @sent_at:	time of the first contribution
  * @asked_at:	time of the first question of @silent
  * @asked_from:	only answers to questions after this one are news, see cnr_is_answer(); valid if
@@ -74,6 +90,7 @@ struct cnr_block {
 	struct cnr_roles roles;
 	u8	silent;
 	u8	again;
+	u8	shard;
 	u8	load;
 	u64	sent_at;
 	u64	asked_at;
@@ -91,8 +108,11 @@ struct cnr_block {
  * @after:	how many blocks of the operation, from the first one, must have results before the
  *		words of this one can be made
  * @length:	bytes of each contribution: a multiple of 4 and of the kind's lanes
- * @result:	bytes of its result: a multiple of 4, at most @length
+ * @result:	bytes of its result: a multiple of 4; at most @length, unless that is 0
  * @kind:	enum canary_kind
+ * @list:	enum canary_kind of what members send to the leader, if these are lists: one with
+ *		CANARY_K_SHARDS. Else 0, and they send words of @kind. @length, @result and @kind
+ *		are of the words that lists are combined into
  */
 struct cnr_part {
 	u32	index;
@@ -102,13 +122,14 @@ struct cnr_part {
 	u16	length;
 	u16	result;
 	u8	kind;
+	u8	list;
 };
 
 /*
  * struct cnr_encoding - how an operator reduces a type: elements of a vector become words on the
  * wire, and words become elements. An encoding without functions uses the elements themselves as
  * words; results then have the place and the size of contributions. Any other encoding has all
- * functions, except that @memory and @finish are optional.
+ * functions, except that @memory, @shard and @finish are optional.
  * @op:		enum canary_operator
  * @dtype:	enum canary_dtype
  * @kind:	enum canary_kind of all blocks, if there are no functions
@@ -119,6 +140,9 @@ struct cnr_part {
  * @part:	describes block cnr_part.index
  * @encode:	makes the words of our own contribution. It makes the same words when the
  *		contribution is sent again
+ * @shard:	where cnr_part.list is set: makes packet @number of our own contribution, the same
+ *		one when it is sent again. There are at most cnr_config.shards. *@last: no other one
+ *		follows. Return: its bytes, at most cnr_comm.length
  * @finish:	at the leader: turns what all have contributed into what the result carries, in
  *		place
  * @store:	stores a result
@@ -135,6 +159,8 @@ struct cnr_encoding {
 			struct cnr_part *p);
 	void	(*encode)(const struct cnr_comm *c, const struct cnr_operation *o,
 			  const struct cnr_part *p, u32 *words);
+	u16	(*shard)(const struct cnr_comm *c, const struct cnr_operation *o,
+			 const struct cnr_part *p, u8 number, u32 *words, bool *last);
 	void	(*finish)(const struct cnr_comm *c, const struct cnr_operation *o,
 			  const struct cnr_part *p, u32 *words);
 	void	(*store)(const struct cnr_comm *c, const struct cnr_operation *o,
@@ -153,10 +179,12 @@ struct cnr_encoding {
  *		members to all blocks, and all results at all members
  * @kept:	others ask for results again. So a result is kept until nobody needs anything of it.
  *		Else it is forgotten when the operation is complete here
- * @roles:	tells the roles of @block. The block is done at the leader when all contributions
- *		are there. At others that get the result, it is done when the result is there. At
- *		the rest, it is done when the leader has said that it took their contributions
- *		(tree_taken.c)
+ * @together:	so many blocks go down one tree, at most. Results of the later ones come unasked, so
+ *		members begin the first one when they have room for all. 0: each goes by itself
+ * @roles:	tells the roles of @block; what it does not set is 0. The block is done at the
+ *		leader when all contributions are there. At others that get the result, it is done
+ *		when the result is there. At the rest, it is done when the leader has said that it
+ *		took their contributions (tree_taken.c)
  */
 struct cnr_shape {
 	u8	shape;
@@ -164,6 +192,7 @@ struct cnr_shape {
 	bool	turns;
 	bool	rings;
 	bool	kept;
+	u8	together;
 	void	(*roles)(const struct cnr_comm *c, const struct cnr_operation *o, u32 block,
 			 struct cnr_roles *r);
 };
@@ -268,6 +297,7 @@ u32 cnr_led_number(const struct cnr_comm *c, u32 block);
 static inline void cnr_roles(const struct cnr_comm *c, const struct cnr_operation *o, u32 block,
 			     struct cnr_roles *r)
 {
+	*r = (struct cnr_roles){};
 	o->shape->roles(c, o, block, r);
 }
 
@@ -326,6 +356,7 @@ static inline void cnr_part(const struct cnr_comm *c, const struct cnr_operation
 			    struct cnr_part *p)
 {
 	p->index = block - o->base;
+	p->list = CANARY_KIND_NONE;
 	if (!o->plain) {
 		cnr_part_cut(c, o, p);
 		return;
@@ -412,6 +443,7 @@ void cnr_block_done(struct cnr_comm *c, u64 now, u32 block);
 bool cnr_result_build(struct cnr_comm *c, u32 block, u8 attempt, struct cnr_out *out);
 u32 cnr_result_make(struct cnr_comm *c, struct cnr_operation *o, u32 block, const u32 *others,
 		    u32 *room);
+void cnr_result_own(struct cnr_comm *c, struct cnr_operation *o, u32 block);
 void cnr_result_note(struct cnr_comm *c, struct cnr_operation *o, u32 block, const u32 *words);
 bool cnr_result_changed(struct cnr_comm *c, const struct cnr_operation *o, u32 block,
 			const u32 *words);
@@ -420,7 +452,7 @@ bool cnr_result_changed(struct cnr_comm *c, const struct cnr_operation *o, u32 b
 void cnr_window_begin(struct cnr_comm *c);
 void cnr_window_loss(struct cnr_comm *c);
 void cnr_window_result(struct cnr_comm *c, u64 now, u32 block, u64 rtt, u8 load);
-bool cnr_window_room(struct cnr_comm *c);
+bool cnr_window_room(struct cnr_comm *c, u32 blocks);
 void cnr_rtt(struct cnr_comm *c, u64 rtt);
 void cnr_answered(struct cnr_comm *c, u64 time);
 u64 cnr_answer_time(const struct cnr_comm *c, u8 tries);

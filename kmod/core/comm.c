@@ -48,8 +48,17 @@ int cnr_check(const struct cnr_config *cfg, const char **what)
 	*what = "shapes";
 	if (!cnr_shapes_known(cfg))
 		return -EINVAL;
+	*what = "shards";
+	if (cfg->shards > CANARY_SHARDS_MAX)
+		return -EINVAL;
 	*what = NULL;
 	return 0;
+}
+
+/* Return: how many sources a block that is led here may have */
+static u32 cnr_sources(const struct cnr_config *cfg)
+{
+	return cfg->members * max_t(u32, cfg->shards, 1);
 }
 
 static u32 cnr_slice(const struct cnr_config *cfg)
@@ -86,20 +95,22 @@ static void cnr_layout_leads(struct cnr_comm *c, const struct cnr_config *cfg, s
 	size_t ranks = (cfg->members + 63) / 64 * sizeof(u64);
 	size_t tags = cnr_slice(cfg) ? cfg->members * sizeof(u64) : 0;
 	struct cnr_lead *lead = cnr_take(r, leads, sizeof(*lead));
-	void *seen, *want, *acc, *of;
+	void *arrived, *shards, *want, *acc, *of;
 
 	if (c) {
 		c->tree.lead = lead;
 		c->tree.leads = leads;
 	}
 	for (i = 0; i < leads; i++) {
-		seen = cnr_take(r, 1, ranks);
+		arrived = cnr_take(r, 1, ranks);
+		shards = cnr_take(r, cfg->shards ? cfg->members : 0, sizeof(*lead->shards));
 		want = cnr_take(r, 1, ranks);
 		acc = cnr_take(r, 1, cnr_offer_length(&cfg->addr, cfg->mtu));
 		of = cnr_take(r, 1, tags);
 		if (!c)
 			continue;
-		lead[i].seen = seen;
+		lead[i].arrived = arrived;
+		lead[i].shards = cfg->shards ? shards : NULL;
 		lead[i].want = want;
 		lead[i].acc = acc;
 		lead[i].tags = of;
@@ -130,7 +141,7 @@ static void cnr_layout(struct cnr_comm *c, const struct cnr_config *cfg, struct 
 
 /*
  * Memory that packets hardly touch: tables by rank, and sources of lead slots. Each lead slot has
- * room for one source of each member, in case nobody aggregates.
+ * room for all packets of each member, in case nobody aggregates.
  */
 static void cnr_layout_seldom(struct cnr_comm *c, const struct cnr_config *cfg, struct cnr_room *r)
 {
@@ -152,7 +163,7 @@ static void cnr_layout_seldom(struct cnr_comm *c, const struct cnr_config *cfg, 
 	if (cfg->algorithm != CANARY_ALG_RING)
 		cnr_layout_queue(c, cfg, r);
 	for (i = 0; i < leads; i++) {
-		source = cnr_take(r, cfg->members, sizeof(*source));
+		source = cnr_take(r, cnr_sources(cfg), sizeof(*source));
 		if (c)
 			c->tree.lead[i].source = source;
 	}
@@ -361,10 +372,11 @@ void cnr_timer(struct cnr_comm *c, u64 now)
 
 int cnr_post(struct cnr_comm *c, u64 now, const struct cnr_op *op)
 {
+	const struct cnr_encoding *e = cnr_encoding(op->op, op->dtype);
 	struct cnr_operation *o;
 
-	if (!cnr_encoding(op->op, op->dtype) || !cnr_shape_of(c, op) ||
-	    (!op->memory && cnr_memory(c, op)))
+	if (!e || !cnr_shape_of(c, op) || (!op->memory && cnr_memory(c, op)) ||
+	    (e->shard && !c->cfg.shards))
 		return -EINVAL;
 	if (c->state == CNR_FAILED)
 		return c->end.error;

@@ -291,6 +291,7 @@ struct cnr_network {
  * @leads_out:	slots that have something to send
  * @lead_next:	where to look for such a slot first
  * @lead_free:	where to look for a free slot first
+ * @kept:	slot of the latest kept tree, see tree_kept.c
  * @led_timed:	cnr_comm.led, as it was when that block got its timer
  * @merges:	switches aggregate here
  * @told:	silent blocks that are led here (tree_taken.c): @una when all members were told last
@@ -307,6 +308,7 @@ struct cnr_tree {
 	u32	leads_out;
 	u32	lead_next;
 	u32	lead_free;
+	u32	kept;
 	u32	led_timed;
 	bool	merges;
 	u32	told;

@@ -176,6 +176,8 @@ static inline bool cnr_prefix_set(struct cnr_prefix *p, const struct canary_addr
  *		agree on the smallest window that any of them offers
  * @shapes:	bits 1 << enum canary_shape: the shapes of all operations that will be posted; 0:
  *		only allreduces. A shape in which one rank may lead all blocks needs memory for that
+ * @shards:	most packets that a member sends for a block, of kinds with CANARY_K_SHARDS. That
+ *		needs memory; 0: there are no such operations
  * @mtu:	IP packet size that the path to rank 0 takes, at least 576
  * @addr:	own address, as others reach it (rank 0 takes others' from their packets)
  * @port:	own port
@@ -215,6 +217,7 @@ struct cnr_config {
 	u16	mtu;
 	u16	slice;
 	u8	shapes;
+	u8	shards;
 	__be16	port;
 	bool	lossless;
 	u8	algorithm;

@@ -13,6 +13,7 @@ static const struct cnr_encoding cnr_encodings[] = {
 		.kind = CANARY_KIND_ADD32,
 		.element = sizeof(u32),
 	},
+	CNR_TEST_ENCODINGS
 };
 
 /* Return: NULL if there is no such operator on that type */
@@ -89,7 +90,7 @@ bool cnr_part_after(const struct cnr_comm *c, const struct cnr_operation *o, u32
 	struct cnr_part p;
 
 	cnr_part(c, o, block, &p);
-	return !canary_before(c->una, o->base + p.after);
+	return !p.after || !canary_before(c->una, o->base + p.after);
 }
 
 /* Copy elements that do not fill the last word, and pad it. Return: @words */

@@ -68,7 +68,7 @@ struct cnr_tag_of {
 	__be32	block;
 	__be32	opsig;
 	u8	attempt;
-	u8	zero;
+	u8	shard;		/* number + 1 of a shard that is not the last one, else 0 */
 	__be16	rank;
 };
 
@@ -79,7 +79,7 @@ static void cnr_tag_of(struct cnr_tag_of *in, const struct cnr_comm *c, u16 rank
 	in->block = cpu_to_be32(block);
 	in->opsig = cpu_to_be32(opsig);
 	in->attempt = attempt;
-	in->zero = 0;
+	in->shard = 0;
 	in->rank = cpu_to_be16(rank);
 }
 
@@ -89,6 +89,28 @@ u64 cnr_tag(const struct cnr_comm *c, u16 rank, u32 block, u8 attempt, u32 opsig
 
 	cnr_tag_of(&in, c, rank, block, attempt, opsig);
 	return cnr_siphash(c->key, &in, sizeof(in));
+}
+
+/*
+ * Return: the tag of our own shard @shard. The tags of all shards of a member add up to cnr_tag(),
+ * however many they are. So that of the only one is cnr_tag() itself.
+ */
+u64 cnr_shard_tag(const struct cnr_comm *c, u32 block, u8 attempt, u32 opsig, u8 shard, bool last)
+{
+	struct cnr_tag_of in;
+	u64 tag, before = 0;
+
+	cnr_tag_of(&in, c, c->cfg.rank, block, attempt, opsig);
+	if (!last) {
+		in.shard = shard + 1;
+		return cnr_siphash(c->key, &in, sizeof(in));
+	}
+	tag = cnr_siphash(c->key, &in, sizeof(in));
+	for (; shard; shard--) {
+		in.shard = shard;
+		before += cnr_siphash(c->key, &in, sizeof(in));
+	}
+	return tag - before;
 }
 
 /* Return: the sum of the tags of all ranks but our own, which a complete block must have */

@@ -77,7 +77,13 @@ static __always_inline int canary_has_cookie(const struct canary_hdr *h)
 /* Is a contribution as one member sent it, with the rank and the mac of that member? */
 static __always_inline int canary_is_single(const struct canary_hdr *h)
 {
-	return cnr_be16(h->contribution.count) == 1;
+	return canary_is_list(h) ? !!h->mac : cnr_be16(h->contribution.count) == 1;
+}
+
+/* Is @h a shard as its member sent it? Only then the field says something. */
+static __always_inline int canary_has_shard(const struct canary_hdr *h)
+{
+	return h->type == CANARY_CONTRIBUTION && canary_is_list(h) && canary_is_single(h);
 }
 
 /* Checks that contributions, results and the data messages of rings have in common */
@@ -87,7 +93,10 @@ static __always_inline enum canary_drop canary_parse_data(const struct canary_hd
 
 	if (!canary_kind_known(canary_kind(h)))
 		return CANARY_DROP_OPERATOR;
-	if (h->contribution.shard)
+	/* Results and sums of rings have words. */
+	if (canary_is_list(h) && h->type != CANARY_CONTRIBUTION)
+		return CANARY_DROP_OPERATOR;
+	if (h->contribution.shard >= (canary_has_shard(h) ? CANARY_SHARDS_MAX : 1))
 		return CANARY_DROP_FLAGS;
 	if (length > CANARY_PAYLOAD_MAX)
 		return CANARY_DROP_ELEMENTS;
@@ -100,7 +109,11 @@ static __always_inline enum canary_drop canary_parse_sum(const struct canary_hdr
 {
 	__u32 count = cnr_be16(h->contribution.count);
 
-	if (!count || count >= cnr_be16(h->members))
+	if (count >= cnr_be16(h->members))
+		return CANARY_DROP_COUNT;
+	/* A member counts with its last shard. So aggregates of others count nobody. */
+	if (canary_has_shard(h) ? count != !!(h->flags & CANARY_F_LAST) :
+				  !count && !canary_is_list(h))
 		return CANARY_DROP_COUNT;
 	return canary_parse_data(h, len);
 }
@@ -108,20 +121,30 @@ static __always_inline enum canary_drop canary_parse_sum(const struct canary_hdr
 static __always_inline enum canary_drop canary_parse_contribution(const struct canary_hdr *h,
 								  __u32 len)
 {
-	/* A block is one packet, which is its last one. */
-	if ((h->flags & ~(CANARY_F_BYPASS | CANARY_F_STATIC | CANARY_F_SILENT)) != CANARY_F_LAST ||
-	    (h->contribution.cookie && !canary_has_cookie(h)))
+	__u8 flags = h->flags & ~(CANARY_F_BYPASS | CANARY_F_STATIC | CANARY_F_SILENT);
+
+	/* Without shards, a contribution is one packet, which is its last one. */
+	if (canary_is_list(h))
+		flags |= CANARY_F_LAST;
+	if (flags != CANARY_F_LAST || (h->contribution.cookie && !canary_has_cookie(h)))
 		return CANARY_DROP_FLAGS;
-	if ((h->flags & CANARY_F_BYPASS) && !h->contribution.switch_id &&
-	    cnr_be16(h->contribution.count) != 1)
+	if ((h->flags & CANARY_F_BYPASS) && !h->contribution.switch_id && !canary_is_single(h))
 		return CANARY_DROP_COUNT;
 	return canary_parse_sum(h, len);
 }
 
-static __always_inline enum canary_drop canary_parse_result(const struct canary_hdr *h, __u32 len,
-							    __u8 flags)
+/* Does a result follow another one down the same tree, or will another one follow it? */
+static __always_inline int canary_is_kept(const struct canary_hdr *h)
 {
-	if ((h->flags & ~CANARY_F_BYPASS) != flags || h->result.tree)
+	return h->result.tree || !(h->flags & CANARY_F_LAST);
+}
+
+static __always_inline enum canary_drop canary_parse_result(const struct canary_hdr *h, __u32 len)
+{
+	__u32 follow = !(h->flags & CANARY_F_LAST);
+
+	if ((h->flags & ~(CANARY_F_BYPASS | CANARY_F_LAST)) ||
+	    cnr_be32(h->result.tree) >= CANARY_TREE_MAX - follow)
 		return CANARY_DROP_FLAGS;
 	if (cnr_be16(h->result.list) >= cnr_be16(h->members))
 		return CANARY_DROP_COUNT;
@@ -156,7 +179,7 @@ static __always_inline enum canary_drop canary_parse_for_switch(const struct can
 	case CANARY_CONTRIBUTION:
 		return canary_parse_contribution(h, len);
 	case CANARY_RESULT:
-		return canary_parse_result(h, len, CANARY_F_LAST);
+		return canary_parse_result(h, len);
 	case CANARY_RESTORATION:
 		return canary_parse_restoration(h, len);
 	default:
@@ -330,9 +353,9 @@ static __always_inline enum canary_drop canary_parse(const struct canary_hdr *h,
 		return canary_parse_sum(h, len);
 	case CANARY_RING_RESULT:
 		if (h->flags || h->result.finished || h->result.held || h->result.list ||
-		    h->result.waited || h->result.switch_id)
+		    h->result.waited || h->result.switch_id || h->result.tree)
 			return CANARY_DROP_FLAGS;
-		return canary_parse_result(h, len, 0);
+		return canary_parse_data(h, len);
 	case CANARY_CONTRIBUTION:
 	case CANARY_RESULT:
 	case CANARY_RESTORATION:

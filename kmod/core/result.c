@@ -59,6 +59,23 @@ u32 cnr_result_make(struct cnr_comm *c, struct cnr_operation *o, u32 block, cons
 	return sum;
 }
 
+/* Make the result of @block of our own words: nobody else contributes. */
+void cnr_result_own(struct cnr_comm *c, struct cnr_operation *o, u32 block)
+{
+	u32 *room = (u32 *)c->scratch;	/* nobody else can write to it */
+	struct cnr_part p;
+	const u32 *own;
+
+	cnr_part(c, o, block, &p);
+	own = cnr_words(c, o, &p);
+	if (own != room)
+		memcpy(room, own, p.length);
+	if (!o->plain && o->encoding->finish)
+		o->encoding->finish(c, o, &p, room);
+	cnr_result_note(c, o, block, room);
+	cnr_store(c, o, &p, room);
+}
+
 /* Did somebody write to @words, the result of @block? Then the result is lost. */
 bool cnr_result_changed(struct cnr_comm *c, const struct cnr_operation *o, u32 block,
 			const u32 *words)

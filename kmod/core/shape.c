@@ -22,6 +22,7 @@ static const struct cnr_shape cnr_shapes[] = {
 		.kept = true,
 		.roles = cnr_allreduce_roles,
 	},
+	CNR_TEST_SHAPES
 };
 
 /* Return: NULL if there is no such shape */

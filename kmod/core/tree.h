@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Layer 5, tree. A block at its leader: tree_slots.c, tree_leader.c, tree_missing.c, tree_sent.c. A
- * block at the other members: tree_member.c. What tags have to add up to: tree_tags.c. Whose
- * aggregates are taken: tree_trust.c. When to go around switches: tree_around.c. Results by way of
- * the switch that bypassed: tree_restore.c. Silent blocks: tree_taken.c.
+ * Layer 5, tree. A block at its leader: tree_slots.c, tree_leader.c, tree_arrived.c,
+ * tree_missing.c, tree_sent.c. A block at the other members: tree_member.c. What tags have to add
+ * up to: tree_tags.c. Whose aggregates are taken: tree_trust.c. When to go around switches:
+ * tree_around.c. Results by way of the switch that bypassed: tree_restore.c. Silent blocks:
+ * tree_taken.c. Results that go down the tree of an earlier block: tree_kept.c.
  */
 #ifndef CANARY_CORE_TREE_H
 #define CANARY_CORE_TREE_H
@@ -33,10 +34,21 @@ struct cnr_source {
 	u8	bypassed:1;
 };
 
+/*
+ * struct cnr_shards - the single packets that came of one rank for a block of lists
+ * @here:	bits of those that are here
+ * @all:	how many there are; 0: the last one is not here
+ */
+struct cnr_shards {
+	u16	here;
+	u8	all;
+};
+
 enum cnr_lead_state {
 	CNR_L_FREE,
 	CNR_L_COLLECTING,
 	CNR_L_RESULT,		/* finished; results are going out */
+	CNR_L_KEPT,		/* they went out; those of later blocks will */
 };
 
 /* cnr_lead.flags */
@@ -53,6 +65,9 @@ enum cnr_lead_state {
  * @count, @tag, @sum, @done, @load: merged over the contributions accepted
  * @contributors: the @count of a complete block; until the block is posted, the largest one
  *		possible
+ * @finished:	so many blocks of its tree are finished: @block, and those after it (tree_kept.c)
+ * @turn:	of these, the one whose results are going out: @block + @turn
+ * @more:	later blocks will go down the same tree
  * @sources:	entries in @source
  * @cursor:	next source (restorations, results) or rank (failures) to send to
  * @restoration_due: number + 1 of a source; a restoration went to its switch, and the result for
@@ -63,7 +78,8 @@ enum cnr_lead_state {
  *		CNR_NONE: none. Who differs is only known when a second rank was heard
  * @asks:	how often ranks were asked to contribute again since a contribution came
  * @held_us:	finished blocks: us from the first contribution to the last
- * @seen:	bitmap of the ranks whose single contributions were accepted
+ * @arrived:	bitmap of the ranks whose single contributions were accepted, tree_arrived.c
+ * @shards:	by rank; NULL if cnr_config.shards is 0
  * @want:	bitmap of the ranks that are missing, as far as that is known
  * @first_at:	when the first contribution came
  * @last_at:	when the last one came, or the block was posted or begun anew
@@ -71,7 +87,8 @@ enum cnr_lead_state {
  * @asked_at:	when ranks were asked the last time; 0 if they were not
  * @first_ask:	when the first of @asks was
  * @expected:	see cnr_lead_expected()
- * @kind, @length: of contributions, once there is one or it is posted
+ * @kind, @length: of contributions, once there is one or it is posted; @length of lists: of the
+ *		words that they are combined into, once it is posted
  * @acc:	what was combined so far, without own data
  * @tags:	with slices: the tags of the first @tagged ranks
  * @tagged:	how many entries of @tags are there
@@ -95,6 +112,9 @@ struct cnr_lead {
 	u16	dissenter;
 	u16	contributors;
 	u8	asks;
+	u8	finished;
+	u8	turn;
+	bool	more;
 	u32	held_us;
 	u32	sources;
 	u32	cursor;
@@ -107,22 +127,24 @@ struct cnr_lead {
 	u64	asked_at;
 	u64	first_ask;
 	u64	expected;
-	u64	*seen;
+	u64	*arrived;
+	struct cnr_shards *shards;
 	u64	*want;
 	u32	*acc;
 	u64	*tags;
 	u32	tagged;
 };
 
-static inline bool cnr_seen(const struct cnr_lead *l, u16 rank)
+/* Did the contribution of @rank come, singly? */
+static inline bool cnr_arrived_has(const struct cnr_lead *l, u16 rank)
 {
-	return l->seen[rank / 64] >> (rank % 64) & 1;
+	return l->arrived[rank / 64] >> (rank % 64) & 1;
 }
 
 /* Is the contribution of @rank missing? In every shape either all others contribute, or none. */
 static inline bool cnr_lacks(const struct cnr_comm *c, const struct cnr_lead *l, u16 rank)
 {
-	return rank != c->cfg.rank && !cnr_seen(l, rank);
+	return rank != c->cfg.rank && !cnr_arrived_has(l, rank);
 }
 
 static inline bool cnr_wanted(const struct cnr_lead *l, u16 rank)
@@ -130,21 +152,34 @@ static inline bool cnr_wanted(const struct cnr_lead *l, u16 rank)
 	return l->want[rank / 64] >> (rank % 64) & 1;
 }
 
-/* Does @h have as many bytes as @l, and its kind? */
-static inline bool cnr_lead_alike(const struct cnr_lead *l, const struct canary_hdr *h)
+/* Does @l have lists? Context: there is a contribution, or it is posted */
+static inline bool cnr_lead_lists(const struct cnr_lead *l)
 {
-	return canary_length(h) == l->length && canary_kind(h) == l->kind;
+	return canary_kind_flags(l->kind) & CANARY_K_SHARDS;
 }
 
-static inline bool cnr_lead_complete(const struct cnr_lead *l)
+/* Does @h have the kind of @l, and as many bytes, if all have as many? */
+static inline bool cnr_lead_alike(const struct cnr_lead *l, const struct canary_hdr *h)
+{
+	return canary_kind(h) == l->kind && (canary_is_list(h) || canary_length(h) == l->length);
+}
+
+/* Were as many members counted as contribute to the block of @l? Of lists, others may follow. */
+static inline bool cnr_arrived_counted(const struct cnr_lead *l)
 {
 	return l->count == l->contributors;
 }
 
-/* Does @h have the data of all contributors? */
+/* Would so many be counted with @h? */
+static inline bool cnr_arrived_counted_with(const struct cnr_lead *l, const struct canary_hdr *h)
+{
+	return l->count + be16_to_cpu(h->contribution.count) == l->contributors;
+}
+
+/* Does the header @h show that it has the data of all contributors? */
 static inline bool cnr_lead_whole(const struct cnr_lead *l, const struct canary_hdr *h)
 {
-	return be16_to_cpu(h->contribution.count) == l->contributors;
+	return be16_to_cpu(h->contribution.count) == l->contributors && !canary_is_list(h);
 }
 
 static inline bool cnr_lead_sending(const struct cnr_lead *l)
@@ -173,6 +208,15 @@ bool cnr_tags_known(const struct cnr_comm *c, const struct cnr_lead *l);
 u64 cnr_tags_of(const struct cnr_comm *c, const struct cnr_lead *l, u16 rank);
 void cnr_tags_slice(struct cnr_comm *c, struct cnr_lead *l);
 u64 cnr_lead_expected(struct cnr_comm *c, struct cnr_lead *l);
+
+/* tree_arrived.c: what has come of each rank */
+void cnr_arrived_clear(const struct cnr_comm *c, struct cnr_lead *l);
+enum canary_drop cnr_arrived_admit(const struct cnr_comm *c, const struct cnr_lead *l,
+				   const struct canary_hdr *h);
+void cnr_arrived_took(struct cnr_lead *l, const struct canary_hdr *h);
+bool cnr_arrived_all(struct cnr_comm *c, struct cnr_lead *l);
+bool cnr_arrived_any(const struct cnr_comm *c, const struct cnr_lead *l);
+u32 cnr_arrived_missing(const struct cnr_comm *c, const struct cnr_lead *l, u64 *want);
 
 /* tree_slots.c: slots of led blocks, and what goes out of them */
 void cnr_lead_send(struct cnr_comm *c, struct cnr_lead *l, u8 state, u8 flag);
@@ -217,6 +261,12 @@ void cnr_lead_all_sent(struct cnr_comm *c, u64 now, u32 block);
 
 /* tree_sent.c: blocks that all ranks have contributed */
 void cnr_all_sent(struct cnr_comm *c, u64 now, u32 sent);
+
+/* tree_kept.c: results down the tree of an earlier block */
+void cnr_kept_begin(struct cnr_comm *c, struct cnr_lead *l, bool more);
+bool cnr_kept_next(struct cnr_lead *l);
+void cnr_kept_mark(const struct cnr_lead *l, struct canary_hdr *h);
+void cnr_kept_start(struct cnr_comm *c, u64 now, u32 block);
 
 /* tree_taken.c: blocks whose result only the leader gets */
 void cnr_taken_finished(struct cnr_comm *c, const struct cnr_operation *o);

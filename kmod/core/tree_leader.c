@@ -50,6 +50,7 @@ static void cnr_lead_finish(struct cnr_comm *c, u64 now, struct cnr_lead *l, con
 		l->state = CNR_L_FREE;
 	else
 		cnr_lead_send(c, l, CNR_L_RESULT, 0);
+	cnr_kept_begin(c, l, b->roles.more);
 	cnr_count(c, CNR_C_blocks_led);
 	c->load = l->load;
 	cnr_all_done(c, l->done);
@@ -63,6 +64,20 @@ static void cnr_lead_finish(struct cnr_comm *c, u64 now, struct cnr_lead *l, con
 	cnr_lead_next(c, now);
 }
 
+/*
+ * The block of @l is posted. Finish it if everything has come, with the sum of the others @sum;
+ * else wait for the rest. If tags are not known yet, cnr_lead_work() goes on.
+ */
+static void cnr_lead_settle(struct cnr_comm *c, u64 now, struct cnr_lead *l, const u32 *sum)
+{
+	if (cnr_arrived_counted(l) && !cnr_tags_known(c, l))
+		return;
+	if (cnr_arrived_all(c, l))
+		cnr_lead_finish(c, now, l, sum);
+	else
+		cnr_lead_rearm(c, l, now);
+}
+
 /* Our application has posted @block. Contributions may be there already. */
 void cnr_lead_posted(struct cnr_comm *c, u64 now, u32 block)
 {
@@ -70,11 +85,14 @@ void cnr_lead_posted(struct cnr_comm *c, u64 now, u32 block)
 	struct cnr_operation *o = &c->ops[b->op];
 	struct cnr_lead *l = cnr_lead_get(c, block);
 	struct cnr_part p;
+	u8 kind;
 
 	if (!l)
 		return;		/* tried again when a member asks for it */
 	cnr_part(c, o, block, &p);
-	if (l->sources && (l->opsig != o->opsig || l->length != p.length || l->kind != p.kind)) {
+	kind = p.list ? p.list : p.kind;
+	if (l->sources && (l->opsig != o->opsig || l->kind != kind ||
+			   (!p.list && l->length != p.length))) {
 		c->stats.drop[CANARY_DROP_OPSIG] += l->sources;
 		cnr_lead_clear(c, l);
 	}
@@ -82,18 +100,16 @@ void cnr_lead_posted(struct cnr_comm *c, u64 now, u32 block)
 	l->contributors = cnr_contributors(c, &b->roles);
 	l->opsig = o->opsig;
 	l->length = p.length;
-	l->kind = p.kind;
+	l->kind = kind;
 	l->last_at = now;
 	cnr_tags_begin(c, l);
-	if (!cnr_lead_complete(l))
-		cnr_lead_rearm(c, l, now);
-	else if (cnr_tags_known(c, l))
-		cnr_lead_finish(c, now, l, l->acc);
+	cnr_lead_settle(c, now, l, l->acc);
 }
 
 /*
  * Is @in a repeat of what we have? Sets *@known if its source will get a result already. A
- * contribution that comes from the member itself is neither: cnr_acceptable() takes it once.
+ * contribution that comes from the member itself is neither: cnr_acceptable() takes it once. But
+ * its shards all come from there, and it gets one result.
  */
 static bool cnr_repeat(const struct cnr_comm *c, const struct cnr_lead *l, const struct cnr_in *in,
 		       bool *known)
@@ -103,7 +119,7 @@ static bool cnr_repeat(const struct cnr_comm *c, const struct cnr_lead *l, const
 	u32 i;
 
 	*known = false;
-	if (!cnr_is_merged(in->hdr) && cnr_is_at(p, in))
+	if (!cnr_is_merged(in->hdr) && !canary_is_list(in->hdr) && cnr_is_at(p, in))
 		return false;
 	for (i = 0; i < l->sources; i++) {
 		s = &l->source[i];
@@ -159,9 +175,6 @@ void cnr_lead_alive(struct cnr_comm *c, u64 now, const struct canary_hdr *h, boo
 static enum canary_drop cnr_acceptable(struct cnr_comm *c, const struct cnr_lead *l,
 				       const struct canary_hdr *h)
 {
-	u16 count = be16_to_cpu(h->contribution.count);
-	u16 rank = be16_to_cpu(h->rank);
-
 	if (l->state != CNR_L_COLLECTING)
 		return CANARY_DROP_DUPLICATE;
 	if (h->attempt != l->attempt)
@@ -171,11 +184,25 @@ static enum canary_drop cnr_acceptable(struct cnr_comm *c, const struct cnr_lead
 	if ((l->sources || (l->flags & CNR_L_POSTED)) ? !cnr_lead_alike(l, h) :
 							canary_length(h) > c->length)
 		return CANARY_DROP_ELEMENTS;
-	if (!cnr_is_merged(h) && (rank == c->cfg.rank || cnr_seen(l, rank)))
-		return rank == c->cfg.rank ? CANARY_DROP_RANK : CANARY_DROP_DUPLICATE;
-	if (l->count + count > l->contributors)
-		return CANARY_DROP_COUNT;
-	return CANARY_DROP_NONE;
+	return cnr_arrived_admit(c, l, h);
+}
+
+/* May the list @in be combined into the block of @l, whose length may not be known yet? */
+static bool cnr_list_fits(const struct cnr_comm *c, const struct cnr_lead *l,
+			  const struct cnr_in *in)
+{
+	return canary_list_fits(canary_kind(in->hdr), cnr_payload(in), canary_length(in->hdr),
+				(l->flags & CNR_L_POSTED ? l->length : c->length) / sizeof(u32));
+}
+
+/* Combine the list @in into what was collected of the block. */
+static void cnr_list_add(const struct cnr_comm *c, struct cnr_lead *l, const struct cnr_in *in)
+{
+	u32 i;
+
+	for (i = 0; !l->sources && i < c->length / sizeof(u32); i++)
+		l->acc[i] = canary_kind_identity(l->kind);
+	canary_list_scatter(l->kind, l->acc, cnr_payload(in), canary_length(in->hdr));
 }
 
 /*
@@ -187,22 +214,24 @@ static void cnr_contribution_merge(struct cnr_comm *c, struct cnr_lead *l, u64 n
 {
 	const struct canary_hdr *h = in->hdr;
 	struct cnr_source *s = &l->source[l->sources];
-	u16 rank = be16_to_cpu(h->rank);
 
 	if (!l->sources) {
 		l->opsig = be32_to_cpu(h->opsig);
-		l->length = canary_length(h);
 		l->kind = canary_kind(h);
-		if (keep)
-			memcpy(l->acc, cnr_payload(in), l->length);
 		l->done = be32_to_cpu(h->contribution.acked);
 		l->first_at = now;
-	} else {
-		cnr_combine(l->kind, l->acc, l->acc, cnr_payload(in), l->length);
-		l->done = canary_earlier(l->done, be32_to_cpu(h->contribution.acked));
 	}
-	l->count += be16_to_cpu(h->contribution.count);
-	l->tag += be64_to_cpu(h->contribution.tag);
+	l->done = canary_earlier(l->done, be32_to_cpu(h->contribution.acked));
+	if (canary_is_list(h)) {
+		cnr_list_add(c, l, in);
+	} else if (l->sources) {
+		cnr_combine(l->kind, l->acc, l->acc, cnr_payload(in), l->length);
+	} else {
+		l->length = canary_length(h);
+		if (keep)
+			memcpy(l->acc, cnr_payload(in), l->length);
+	}
+	cnr_arrived_took(l, h);
 	l->load = max_t(u8, l->load, h->contribution.load);
 	s->addr = in->addr;
 	s->port = in->port;
@@ -210,8 +239,6 @@ static void cnr_contribution_merge(struct cnr_comm *c, struct cnr_lead *l, u64 n
 	s->merged = cnr_is_merged(h);
 	if (s->merged)
 		cnr_trust_taken(c, now, l, s);
-	else
-		l->seen[rank / 64] |= 1ULL << (rank % 64);
 	s->tag = be64_to_cpu(h->contribution.tag);
 	s->bypassed = !!(h->flags & CANARY_F_BYPASS);
 	s->switch_id = h->contribution.switch_id;
@@ -329,6 +356,8 @@ static enum canary_drop cnr_contribution_admit(struct cnr_comm *c, u64 now, stru
 		cnr_trust_doubt(c, now, l, h);
 	}
 	drop = cnr_acceptable(c, l, h);
+	if (drop == CANARY_DROP_NONE && canary_is_list(h) && !cnr_list_fits(c, l, in))
+		drop = CANARY_DROP_ELEMENTS;
 	if (drop == CANARY_DROP_COUNT && cnr_trust_replaces(c, l, h)) {
 		cnr_lead_discard(c, l);
 		drop = CANARY_DROP_NONE;
@@ -343,13 +372,14 @@ static enum canary_drop cnr_contribution_admit(struct cnr_comm *c, u64 now, stru
 static void cnr_contribution_taken(struct cnr_comm *c, u64 now, struct cnr_lead *l,
 				   const struct canary_hdr *h, const u32 *sum)
 {
+	u16 rank = be16_to_cpu(h->rank);
 	u32 block = l->block;
 
 	cnr_count(c, CNR_C_contributions_in);
 	if (cnr_is_merged(h))
 		cnr_count(c, CNR_C_contributions_merged);
 	else
-		cnr_sent_by(c, be16_to_cpu(h->rank), block + 1);
+		cnr_sent_by(c, rank, block + cnr_arrived_has(l, rank));
 	if (l->dissenter != CNR_NONE && (l->flags & CNR_L_POSTED) && cnr_trust_witness(c, l)) {
 		cnr_fail(c, now, CANARY_ABORT_MISMATCH, &l->dissenter, 1, true);
 		return;
@@ -357,10 +387,8 @@ static void cnr_contribution_taken(struct cnr_comm *c, u64 now, struct cnr_lead 
 	if (!(l->flags & CNR_L_POSTED)) {
 		if (cnr_block(c, block)->state == CNR_B_SENT)
 			cnr_lead_posted(c, now, block);
-	} else if (!cnr_lead_complete(l)) {
-		cnr_lead_rearm(c, l, now);
-	} else if (cnr_tags_known(c, l)) {
-		cnr_lead_finish(c, now, l, sum);
+	} else {
+		cnr_lead_settle(c, now, l, sum);
 	}
 	cnr_fill(c, now);
 }
@@ -476,8 +504,8 @@ bool cnr_lead_work(struct cnr_comm *c, u64 now)
 		    cnr_tags_known(c, l))
 			continue;
 		cnr_tags_slice(c, l);
-		if (cnr_tags_known(c, l) && cnr_lead_complete(l))
-			cnr_lead_finish(c, now, l, l->acc);
+		if (cnr_tags_known(c, l) && cnr_arrived_counted(l))
+			cnr_lead_settle(c, now, l, l->acc);
 		return true;
 	}
 	return false;

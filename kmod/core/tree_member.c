@@ -21,6 +21,7 @@ static void cnr_tx_queue(struct cnr_comm *c, u32 block)
 {
 	struct cnr_block *b = cnr_block(c, block);
 
+	b->shard = 0;
 	if (b->flags & CNR_B_QUEUED)
 		return;
 	b->flags |= CNR_B_QUEUED;
@@ -33,6 +34,10 @@ void cnr_member_start(struct cnr_comm *c, u64 now, u32 block)
 {
 	struct cnr_block *b = cnr_block(c, block);
 
+	if (b->roles.tree) {
+		cnr_kept_start(c, now, block);
+		return;
+	}
 	if (cnr_around(c, now, block)) {
 		b->flags |= CNR_B_AROUND | CNR_B_BYPASS;
 		cnr_count(c, CNR_C_around);
@@ -194,6 +199,18 @@ static enum canary_drop cnr_result_early(struct cnr_comm *c, u64 now, u32 block)
 	return CANARY_DROP_DUPLICATE;
 }
 
+/*
+ * Does a result use trees as the shape says? Who asked for it gets it by itself: it uses none, and
+ * is the last one.
+ */
+static bool cnr_result_fits(const struct cnr_roles *r, const struct canary_hdr *h)
+{
+	bool last = h->flags & CANARY_F_LAST;
+	u32 tree = be32_to_cpu(h->result.tree);
+
+	return !canary_is_kept(h) || (last != r->more && tree == r->tree);
+}
+
 enum canary_drop cnr_result_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 {
 	const struct canary_hdr *h = in->hdr;
@@ -219,6 +236,8 @@ enum canary_drop cnr_result_input(struct cnr_comm *c, u64 now, const struct cnr_
 	cnr_part(c, o, block, &p);
 	if (canary_length(h) != p.result || canary_kind(h) != p.kind)
 		return CANARY_DROP_ELEMENTS;
+	if (!cnr_result_fits(&b->roles, h))
+		return CANARY_DROP_FLAGS;
 	/*
 	 * The mac proves the sender. The checksum proves that the data did not change in its
 	 * memory.
@@ -227,7 +246,7 @@ enum canary_drop cnr_result_input(struct cnr_comm *c, u64 now, const struct cnr_
 		return CANARY_DROP_SUM;
 	cnr_store(c, o, &p, cnr_payload(in));
 	c->load = h->result.load;
-	if (!(b->flags & CNR_B_AGAIN) && !b->attempt)
+	if (!(b->flags & CNR_B_AGAIN) && !b->attempt && !b->roles.tree)
 		cnr_sample(c, now, block, be32_to_cpu(h->result.held), h->result.load);
 	if (!canary_addr_equal(&in->addr, &c->peer[rank].addr)) {
 		c->first_aggregator = h->result.switch_id;
@@ -262,6 +281,8 @@ enum canary_drop cnr_failure_input(struct cnr_comm *c, u64 now, const struct can
 		cnr_control(c, CANARY_ALIVE, be16_to_cpu(h->rank), block);
 		return CANARY_DROP_BLOCK;
 	}
+	if (b->state == CNR_B_SENT && b->roles.tree)
+		return CANARY_DROP_STATE;
 	if (h->attempt < b->attempt)
 		return CANARY_DROP_ATTEMPT;
 	if (h->attempt == b->attempt && !(h->flags & CANARY_F_BYPASS))
@@ -329,6 +350,34 @@ static u8 cnr_path(const struct cnr_comm *c, u32 block)
 	return tree < c->cfg.trees ? c->cfg.tree[tree] : tree;
 }
 
+/*
+ * Give @out the words of our contribution, or of its next shard. Return: false if other shards
+ * follow
+ */
+static bool cnr_contribution_data(struct cnr_comm *c, const struct cnr_operation *o,
+				  const struct cnr_block *b, const struct cnr_part *p,
+				  struct cnr_out *out)
+{
+	struct canary_hdr *h = &out->hdr;
+	u32 *list = (u32 *)c->scratch;
+	bool last = true;
+	u16 length;
+
+	if (p->list) {
+		length = o->encoding->shard(c, o, p, b->shard, list, &last);
+		cnr_data(out, p->list, list, length);
+		h->contribution.shard = b->shard;
+	} else {
+		cnr_data(out, p->kind, cnr_words(c, o, p), p->length);
+	}
+	h->flags |= last ? CANARY_F_LAST : 0;
+	h->contribution.count = cpu_to_be16(last);
+	h->contribution.tag = cpu_to_be64(cnr_shard_tag(c, be32_to_cpu(h->block), b->attempt,
+							o->opsig, b->shard, last));
+	h->contribution.sum = cpu_to_be32(cnr_out_sum(out));
+	return last;
+}
+
 /* Make the next contribution to send. Return: false if there is none */
 bool cnr_contribution_build(struct cnr_comm *c, u64 now, struct cnr_out *out)
 {
@@ -350,7 +399,7 @@ bool cnr_contribution_build(struct cnr_comm *c, u64 now, struct cnr_out *out)
 		cnr_part(c, o, block, &p);
 		cnr_header(c, out, CANARY_CONTRIBUTION, block);
 		h->attempt = b->attempt;
-		h->flags = CANARY_F_LAST | (b->flags & CNR_B_BYPASS ? CANARY_F_BYPASS : 0) |
+		h->flags = (b->flags & CNR_B_BYPASS ? CANARY_F_BYPASS : 0) |
 			   (cnr_is_silent(&b->roles) ? CANARY_F_SILENT : 0);
 		h->contribution.path = b->again;
 		if (o->algorithm == CANARY_ALG_STATIC && c->trees && !b->attempt && !b->again &&
@@ -359,11 +408,12 @@ bool cnr_contribution_build(struct cnr_comm *c, u64 now, struct cnr_out *out)
 			h->contribution.path = cnr_path(c, block);
 		}
 		h->opsig = cpu_to_be32(o->opsig);
-		h->contribution.count = cpu_to_be16(1);
-		cnr_data(out, p.kind, cnr_words(c, o, &p), p.length);
-		h->contribution.tag = cpu_to_be64(cnr_tag(c, c->cfg.rank, block, b->attempt,
-							  o->opsig));
-		h->contribution.sum = cpu_to_be32(cnr_out_sum(out));
+		if (!cnr_contribution_data(c, o, b, &p, out)) {
+			/* It stays first in the queue. */
+			b->shard++;
+			b->flags |= CNR_B_QUEUED;
+			c->tree.tx_tail--;
+		}
 		h->contribution.acked = cpu_to_be32(c->una);
 		out->again = b->flags & CNR_B_AGAIN;
 		cnr_count(c, out->again ? CNR_C_retransmissions : CNR_C_contributions_out);

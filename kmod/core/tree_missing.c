@@ -21,18 +21,6 @@ static void cnr_want(struct cnr_lead *l, u16 rank)
 	l->want[rank / 64] |= 1ULL << (rank % 64);
 }
 
-/* Want all other ranks that were not heard. */
-static void cnr_want_unseen(const struct cnr_comm *c, struct cnr_lead *l)
-{
-	u32 i, n = c->cfg.members;
-
-	for (i = 0; i < (n + 63) / 64; i++)
-		l->want[i] = ~l->seen[i];
-	if (n % 64)
-		l->want[n / 64] &= (1ULL << (n % 64)) - 1;
-	l->want[c->cfg.rank / 64] &= ~(1ULL << (c->cfg.rank % 64));
-}
-
 /* May switches still hold a part of the block? */
 static bool cnr_lead_merges(struct cnr_comm *c, const struct cnr_lead *l)
 {
@@ -172,9 +160,11 @@ static u32 cnr_identify(struct cnr_comm *c, struct cnr_lead *l)
 	if (!(l->flags & CNR_L_MERGED)) {
 		if (!l->sources && cnr_lead_merges(c, l) && missing > CNR_NAMED_MAX)
 			return 0;
-		cnr_want_unseen(c, l);
-		return missing;
+		return cnr_arrived_missing(c, l, l->want);
 	}
+	/* Only shards before the last ones are missing. Nobody knows whose. */
+	if (!missing)
+		return 0;
 	tag = cnr_lead_expected(c, l) - l->tag;
 	if (missing == 1)
 		return cnr_identify_one(c, l, tag);
@@ -332,7 +322,7 @@ static bool cnr_lead_path_fails(struct cnr_comm *c, u64 now, struct cnr_lead *l)
 	    now - cnr_met_since(c, l->first_ask) < 2 * c->cfg.dead_after)
 		return false;
 	for (rank = 0; rank < c->cfg.members; rank++) {
-		if (!cnr_wanted(l, rank) || cnr_seen(l, rank) ||
+		if (!cnr_wanted(l, rank) || cnr_arrived_has(l, rank) ||
 		    !canary_before(l->block, cnr_sent(c, &c->member[rank])))
 			continue;
 		if (n < CNR_FAULTS)
@@ -406,7 +396,7 @@ void cnr_lead_timers(struct cnr_comm *c, u64 now)
 	for (i = 0; i < c->tree.leads; i++) {
 		l = &c->tree.lead[i];
 		if (l->state != CNR_L_COLLECTING || !(l->flags & CNR_L_POSTED) ||
-		    cnr_lead_complete(l))
+		    cnr_arrived_all(c, l))
 			continue;
 		if (!l->all_at && !l->asked_at && l->block != cnr_led(c))
 			continue;

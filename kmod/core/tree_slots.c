@@ -4,6 +4,7 @@
  * the sources of contributions, FAILURE to ranks. Contributions come in by tree_leader.c.
  *
  * States (enum cnr_lead_state): FREE -> COLLECTING -> RESULT -> FREE. Silent blocks skip RESULT.
+ * With a kept tree (tree_kept.c): RESULT <-> KEPT, until all results went out.
  */
 #include "message.h"
 #include "session.h"
@@ -25,16 +26,14 @@ void cnr_lead_clear(struct cnr_comm *c, struct cnr_lead *l)
 	l->flags &= CNR_L_POSTED;
 	l->tries = 0;
 	l->load = 0;
-	l->count = 0;
 	l->sum = 0;
-	l->tag = 0;
 	l->done = c->una;
 	l->sources = 0;
 	l->restoration_due = 0;
 	l->lists = 0;
 	l->asks = 0;
 	l->asked_at = 0;
-	memset(l->seen, 0, (c->cfg.members + 63) / 64 * sizeof(*l->seen));
+	cnr_arrived_clear(c, l);
 }
 
 /*
@@ -65,6 +64,7 @@ struct cnr_lead *cnr_lead_get(struct cnr_comm *c, u32 block)
 		l->dissenter = CNR_NONE;
 		l->all_at = 0;
 		l->contributors = cnr_contributors(c, NULL);
+		l->more = false;
 		cnr_lead_clear(c, l);
 		b->lead = i;
 		return l;
@@ -76,11 +76,9 @@ struct cnr_lead *cnr_lead_get(struct cnr_comm *c, u32 block)
 void cnr_lead_discard(struct cnr_comm *c, struct cnr_lead *l)
 {
 	l->flags &= ~(CNR_L_MERGED | CNR_L_STRANGE | CNR_L_COOKIES);
-	l->count = 0;
-	l->tag = 0;
 	l->load = 0;
 	l->sources = 0;
-	memset(l->seen, 0, (c->cfg.members + 63) / 64 * sizeof(*l->seen));
+	cnr_arrived_clear(c, l);
 }
 
 /* Free the slot of @block: contributions came for it, but it is not led here. */
@@ -93,6 +91,23 @@ void cnr_lead_forget(struct cnr_comm *c, u32 block)
 	b->lead = CNR_NONE;
 }
 
+/* Make the result of the present block of @l for @s. Return: false if it is not kept any more */
+static bool cnr_lead_result_to(struct cnr_comm *c, const struct cnr_lead *l,
+			       const struct cnr_source *s, struct cnr_out *out)
+{
+	if (!cnr_result_build(c, l->block + l->turn, l->attempt, out))
+		return false;
+	/* The sum and the time are those of the first block. */
+	out->hdr.result.sum = cpu_to_be32(l->turn ? cnr_out_sum(out) : l->sum);
+	out->hdr.result.held = cpu_to_be32(l->turn ? 0 : l->held_us);
+	out->hdr.result.load = l->load;
+	cnr_kept_mark(l, &out->hdr);
+	out->addr = s->addr;
+	out->port = s->port;
+	cnr_count(c, CNR_C_results_out);
+	return true;
+}
+
 /* Make the next result of @l. Return: false when all sources have theirs */
 static bool cnr_lead_result(struct cnr_comm *c, struct cnr_lead *l, struct cnr_out *out)
 {
@@ -100,23 +115,24 @@ static bool cnr_lead_result(struct cnr_comm *c, struct cnr_lead *l, struct cnr_o
 
 	if (l->flags & CNR_L_COOKIES && cnr_restore_build(c, l, out))
 		return true;
-	while (l->cursor < l->sources) {
-		s = &l->source[l->cursor++];
-		if (s->repeat)
-			continue;
-		if (!cnr_result_build(c, l->block, l->attempt, out))
+	do {
+		while (l->cursor < l->sources) {
+			s = &l->source[l->cursor++];
+			if (s->repeat)
+				continue;
+			if (cnr_lead_result_to(c, l, s, out))
+				return true;
+			l->more = false;
 			break;
-		out->hdr.result.sum = cpu_to_be32(l->sum);
-		out->hdr.result.load = l->load;
-		out->hdr.result.held = cpu_to_be32(l->held_us);
-		out->addr = s->addr;
-		out->port = s->port;
-		cnr_count(c, CNR_C_results_out);
-		return true;
+		}
+	} while (cnr_kept_next(l));
+	c->tree.leads_out--;
+	if (l->more) {
+		l->state = CNR_L_KEPT;
+		return false;
 	}
 	l->state = CNR_L_FREE;
 	c->tree.lead_free = l - c->tree.lead;
-	c->tree.leads_out--;
 	return false;
 }
 
@@ -129,7 +145,7 @@ static bool cnr_lead_failure(struct cnr_comm *c, u64 now, struct cnr_lead *l,
 	while (l->cursor < c->cfg.members) {
 		rank = l->cursor++;
 		if (rank == c->cfg.rank || (c->member[rank].flags & CNR_M_LEFT) ||
-		    cnr_seen(l, rank) ||
+		    cnr_arrived_has(l, rank) ||
 		    ((l->flags & CNR_L_FAIL_MISSING) && !cnr_wanted(l, rank)))
 			continue;
 		cnr_header(c, out, CANARY_FAILURE, l->block);

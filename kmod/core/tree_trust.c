@@ -99,7 +99,7 @@ static bool cnr_merged_whole(struct cnr_comm *c, struct cnr_lead *l, const struc
 static bool cnr_merged_right(struct cnr_comm *c, struct cnr_lead *l, const struct canary_hdr *h)
 {
 	return cnr_merged_whole(c, l, h) ||
-	       (l->count + be16_to_cpu(h->contribution.count) == l->contributors &&
+	       (cnr_arrived_counted_with(l, h) &&
 		cnr_merged_comparable(c, l, h) &&
 		l->tag + be64_to_cpu(h->contribution.tag) == cnr_lead_expected(c, l));
 }
@@ -124,9 +124,12 @@ enum canary_drop cnr_trust_admit(struct cnr_comm *c, u64 now, struct cnr_lead *l
 		return CANARY_DROP_MAC;
 	if (l->state != CNR_L_COLLECTING || cnr_merged_right(c, l, h))
 		return CANARY_DROP_NONE;
-	/* The block would be complete and wrong, and all its other contributions have macs. */
-	if (!(l->flags & CNR_L_MERGED) && cnr_merged_comparable(c, l, h) &&
-	    l->count + be16_to_cpu(h->contribution.count) == l->contributors) {
+	/*
+	 * The block would be complete and wrong, and all its other contributions have macs. Of
+	 * lists, others may follow.
+	 */
+	if (!(l->flags & CNR_L_MERGED) && !canary_is_list(h) && cnr_merged_comparable(c, l, h) &&
+	    cnr_arrived_counted_with(l, h)) {
 		cnr_count(c, CNR_C_tag_mismatch);
 		return CANARY_DROP_TAG;
 	}
@@ -137,24 +140,14 @@ enum canary_drop cnr_trust_admit(struct cnr_comm *c, u64 now, struct cnr_lead *l
 	return CANARY_DROP_NONE;
 }
 
-/* Was a single contribution to the block of @l accepted? */
-static bool cnr_seen_any(const struct cnr_comm *c, const struct cnr_lead *l)
-{
-	u32 i;
-
-	for (i = 0; i < (c->cfg.members + 63) / 64; i++)
-		if (l->seen[i])
-			return true;
-	return false;
-}
-
 /*
  * Are the contributions collected in @l complete, but wrong? The block is not posted. With slices
- * that is not known so early, and the answer is no.
+ * that is not known so early, and the answer is no. Nor is it of lists.
  */
 static bool cnr_merged_crowds(struct cnr_comm *c, struct cnr_lead *l)
 {
-	return cnr_lead_complete(l) && !c->slice && l->tag != cnr_lead_expected(c, l);
+	return cnr_arrived_counted(l) && !cnr_lead_lists(l) && !c->slice &&
+	       l->tag != cnr_lead_expected(c, l);
 }
 
 /*
@@ -168,9 +161,9 @@ void cnr_trust_doubt(struct cnr_comm *c, u64 now, struct cnr_lead *l, const stru
 	bool agrees = l->opsig == be32_to_cpu(h->opsig) && cnr_lead_alike(l, h);
 
 	if ((l->flags & (CNR_L_POSTED | CNR_L_MERGED)) != CNR_L_MERGED ||
-	    cnr_seen(l, be16_to_cpu(h->rank)))
+	    cnr_arrived_has(l, be16_to_cpu(h->rank)))
 		return;
-	if (agrees ? !cnr_merged_crowds(c, l) : cnr_seen_any(c, l))
+	if (agrees ? !cnr_merged_crowds(c, l) : cnr_arrived_any(c, l))
 		return;
 	c->stats.drop[agrees ? CANARY_DROP_TAG : CANARY_DROP_OPSIG] += l->sources;
 	cnr_trust_spoilt(c, now, l);
@@ -185,7 +178,7 @@ void cnr_trust_doubt(struct cnr_comm *c, u64 now, struct cnr_lead *l, const stru
  */
 bool cnr_trust_witness(struct cnr_comm *c, struct cnr_lead *l)
 {
-	if (cnr_seen_any(c, l))
+	if (cnr_arrived_any(c, l))
 		return true;
 	return l->count == l->contributors - 1 && cnr_tags_known(c, l) &&
 	       cnr_lead_expected(c, l) - l->tag == cnr_tags_of(c, l, l->dissenter);
@@ -237,7 +230,7 @@ void cnr_trust_spoilt(struct cnr_comm *c, u64 now, const struct cnr_lead *l)
 
 	if (!(l->flags & CNR_L_MERGED))
 		return;
-	if (cnr_lead_complete(l))
+	if (cnr_arrived_counted(l))
 		cnr_count(c, CNR_C_spoilt);
 	if (l->flags & CNR_L_STRANGE)
 		return;		/* strangers were charged already */

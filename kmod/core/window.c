@@ -199,12 +199,12 @@ void cnr_window_result(struct cnr_comm *c, u64 now, u32 block, u64 rtt, u8 load)
 	n->round_full = false;
 }
 
-/* Is the network trusted with another block? */
-bool cnr_window_room(struct cnr_comm *c)
+/* Is the network trusted with @blocks more? */
+bool cnr_window_room(struct cnr_comm *c, u32 blocks)
 {
 	u32 passed = canary_before(c->all_sent, c->una) ? c->una : c->all_sent;
 
-	if (c->next - passed < c->net.cwnd)
+	if (c->next - passed + blocks <= c->net.cwnd)
 		return true;
 	c->net.round_full = true;
 	return false;

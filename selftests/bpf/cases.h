@@ -44,7 +44,7 @@ struct count {
  * struct test_case
  *
  * @slots, @children, @timeout_us, @lifetime_us:	16, 8, 1000, 5000000 if they are 0
- * @patience:						of the root switch; 0: none
+ * @root_waits:						of the root switch; 0: none
  * @credit:						for restorations
  * @min_us, @max_us:					bounds of an adaptive timeout
  * @admit:						with the rules of world.c
@@ -57,7 +57,7 @@ struct count {
  */
 struct test_case {
 	const char *name;
-	uint32_t slots, children, patience, timeout_us, lifetime_us, configured, credit,
+	uint32_t slots, children, root_waits, timeout_us, lifetime_us, configured, credit,
 		 min_us, max_us;
 	bool learn, admit, stack;
 	struct step step[STEPS_MAX];
@@ -82,8 +82,8 @@ struct case_list {
 	int n;
 };
 
-extern const struct case_list block_cases, slot_cases, result_cases, route_cases, fan_in_cases,
-			      admission_cases;
+extern const struct case_list block_cases, slot_cases, result_cases, kept_cases, route_cases,
+			      fan_in_cases, admission_cases;
 
 /* Frames that no switch may change: they are forwarded as they are, and counted. */
 struct bad_frame {

@@ -155,7 +155,7 @@ static void setting_of(struct setting *s, const struct test_case *c, bool shaped
 	s->slots = c->slots ? c->slots : 16;
 	s->queue = 2 * s->slots;
 	s->children = c->children ? c->children : 8;
-	s->patience = c->patience;
+	s->root_waits = c->root_waits;
 	s->timeout = (c->timeout_us ? c->timeout_us : 1000) * 1000ULL;
 	s->lifetime = (c->lifetime_us ? c->lifetime_us : 5000000) * 1000ULL;
 }
@@ -556,7 +556,7 @@ static void run_kernel_only(const struct backend *b)
 static void run_all(const struct backend *b)
 {
 	static const struct case_list *const lists[] = {
-		&block_cases, &slot_cases, &result_cases, &route_cases, &fan_in_cases,
+		&block_cases, &slot_cases, &result_cases, &kept_cases, &route_cases, &fan_in_cases,
 		&admission_cases, NULL,
 	};
 	const struct case_list *const *list;

@@ -354,6 +354,7 @@ static void canary(uint8_t *h, const struct msg *m, uint32_t *payload)
 			put_cookie(h + 60, m, people[m->from].addr, people[m->from].udp, false);
 	} else {
 		put16(h + 48, m->list);
+		put32(h + 60, m->tree);
 	}
 	put32(h + 40, payload_elements(h + 64, m));
 	*payload = m->elements * 4;

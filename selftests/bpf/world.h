@@ -98,6 +98,7 @@ struct msg {
 	enum who child[4];
 	uint16_t children;	/* instead of @child: so many made-up children */
 	uint16_t list;		/* number of the restoration that it is or belongs to */
+	uint32_t tree;		/* RESULT: down whose tree it goes */
 	bool old_cookies;	/* made with the switch's last secret */
 	bool bad_cookie;	/* the last child has a wrong one */
 	uint8_t salt;		/* changes data and tags of the ranks */

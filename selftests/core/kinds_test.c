@@ -98,6 +98,9 @@ static void test_kind(u8 kind, const char *name)
 {
 	u32 i, good[4] = { 0 };
 
+	/* Lists have entries, not a word at each place: shards_test.c */
+	if (canary_kind_flags(kind) & CANARY_K_SHARDS)
+		return;
 	for (i = 0; i < TRIALS; i++) {
 		good[0] += combines(kind);
 		good[1] += takes_back(kind);

@@ -50,9 +50,11 @@ static const struct odd odds[] = {
 	  CNR_TROUBLE_UNKNOWN },
 	{ "a cookie without bypass", 0, AT(contribution.cookie), 1, CANARY_DROP_FLAGS,
 	  CNR_TROUBLE_UNKNOWN },
+	{ "more blocks than a tree has", CANARY_RESULT, AT(result.tree) + 3, CANARY_TREE_MAX,
+	  CANARY_DROP_FLAGS, CNR_TROUBLE_UNKNOWN },
 	{ "a kept tree", CANARY_RESULT, AT(result.tree), 1, CANARY_DROP_FLAGS,
 	  CNR_TROUBLE_UNKNOWN },
-	{ "a result of a tree that is used again", CANARY_RESULT, AT(flags), 0, CANARY_DROP_FLAGS,
+	{ "a kept tree in a ring", CANARY_RING_RESULT, AT(result.tree) + 3, 1, CANARY_DROP_FLAGS,
 	  CNR_TROUBLE_UNKNOWN },
 	{ "runs of leaders", CANARY_WELCOME, AT(welcome.run), 1, CANARY_DROP_FLAGS,
 	  CNR_TROUBLE_UNKNOWN },
@@ -74,7 +76,7 @@ static u32 make(struct cnr_comm *c, const struct odd *o, struct canary_hdr *h)
 		memset(&h->contribution.tag, 0, HEADER - AT(contribution.tag));
 		len = HEADER;
 	}
-	if (o->type == CANARY_RESULT)
+	if (o->type == CANARY_RESULT || o->type == CANARY_RING_RESULT)
 		h->result.kind = CANARY_KIND_ADD32;
 	if (o->type == CANARY_WELCOME) {
 		h->welcome.run = cpu_to_be16(1);

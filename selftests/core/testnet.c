@@ -21,13 +21,19 @@ bool tnet_chance(struct tnet *s, u32 ppm)
 	return ppm && tnet_random(s) % 1000000 < ppm;
 }
 
-/* An element of one rank. It is computed without the protocol, so that everybody knows it. */
-static u32 tnet_value(const struct tnet *s, u32 rank, u32 op, u32 i)
+/*
+ * An element of one rank, whose process is the @run'th one. It is computed without the protocol, so
+ * that everybody knows it.
+ */
+static u32 tnet_value(const struct tnet *s, u32 rank, u32 run, u32 op, u32 i)
 {
-	u64 z = s->cfg.seed + ((u64)rank << 48) + ((u64)op << 32) + i;
+	u64 z = s->cfg.seed + ((u64)run << 56) + ((u64)rank << 48) + ((u64)op << 32) + i;
 
 	z = (z ^ (z >> 31)) * 0x7fb5d329728ea185ULL;
 	z = (z ^ (z >> 27)) * 0x81dadef4bc2dd44dULL;
+	/* Each rank has another share of zeros in each operation, from none to all. */
+	if (s->cfg.sparse && (z >> 8) % 100 >= (rank * 29 + op * 41) % 131)
+		return 0;
 	return (u32)(z ^ (z >> 33));
 }
 
@@ -74,25 +80,48 @@ static struct tnet_event tnet_pop(struct tnet *s)
 	return first;
 }
 
+/*
+ * Is the result the sum of what one process of each rank gave, @run names which? With a @source it
+ * is what that rank gave.
+ */
+static bool tnet_is_sum(const struct tnet *s, const struct cnr_done *d, int source, const u8 *run)
+{
+	const u32 *data = d->data;
+	u32 i, r, want;
+
+	for (i = 0; i < d->elements; i++) {
+		want = 0;
+		for (r = 0; r < s->cfg.members; r++)
+			if (source < 0 || source == r)
+				want += tnet_value(s, r, run[r], d->seq, i);
+		if (want != data[i])
+			return false;
+	}
+	return true;
+}
+
+/* What is right: a sum over those that were there when this one formed its communicator, or now */
 static void tnet_complete(struct tnet *s, int rank, const struct cnr_done *d)
 {
 	struct tnet_node *n = &s->node[rank];
-	const u32 *data = d->data;
-	u32 i, r, want;
+	const struct tnet_vector *v = n->held;
 
 	n->completed++;
 	n->last_error = d->error;
 	if (d->error)
 		return;
-	for (i = 0; i < d->elements; i++) {
-		want = 0;
-		for (r = 0; r < s->cfg.members; r++)
-			want += tnet_value(s, r, d->seq, i);
-		if (want != data[i]) {
-			s->wrong++;
-			return;
-		}
-	}
+	while (v->data != d->data)
+		v = v->next;
+	if (!tnet_is_sum(s, d, v->source, s->run) && !tnet_is_sum(s, d, v->source, n->with))
+		s->wrong++;
+}
+
+static void tnet_vector_free(struct tnet_vector *v)
+{
+	free(v->data);
+	free(v->hashes);
+	free(v->memory);
+	free(v);
 }
 
 static void tnet_release(struct tnet_node *n, const struct cnr_done *d)
@@ -106,9 +135,7 @@ static void tnet_release(struct tnet_node *n, const struct cnr_done *d)
 	struct tnet_vector *gone = *v;
 
 	*v = gone->next;
-	free(gone->data);
-	free(gone->hashes);
-	free(gone);
+	tnet_vector_free(gone);
 }
 
 /* Context of the driver functions of a member */
@@ -197,6 +224,8 @@ static struct cnr_comm *tnet_member(struct tnet *s, int rank)
 		.window = s->cfg.window,
 		.mtu = s->cfg.mtu ? s->cfg.mtu : 1500,
 		.slice = s->cfg.slice,
+		.shapes = s->cfg.shapes,
+		.shards = s->cfg.shards,
 		.addr = tnet_addr(rank),
 		.root = tnet_addr(0),
 		.root_port = cpu_to_be16(CANARY_PORT_BASE),
@@ -235,29 +264,43 @@ struct tnet *tnet_new(const struct tnet_config *cfg)
 	return s;
 }
 
+static void tnet_free_vectors(struct tnet_node *n)
+{
+	struct tnet_vector *v;
+
+	while ((v = n->held)) {
+		n->held = v->next;
+		tnet_vector_free(v);
+	}
+}
+
 void tnet_restart(struct tnet *s, int rank)
 {
-	free(s->node[rank].comm);
-	s->node[rank].comm = tnet_member(s, rank);
+	struct tnet_node *n = &s->node[rank];
+
+	free(n->comm);
+	tnet_free_vectors(n);
+	n->comm = tnet_member(s, rank);
+	n->dead = false;
+	n->posted = 0;
+	n->completed = 0;
+	n->last_error = 0;
+	s->run[rank]++;
 }
 
 void tnet_free(struct tnet *s)
 {
-	struct tnet_vector *v;
 	u32 i;
 
 	for (i = 0; i < s->cfg.members; i++) {
 		free(s->node[i].comm);
-		while ((v = s->node[i].held)) {
-			s->node[i].held = v->next;
-			free(v->data);
-			free(v->hashes);
-			free(v);
-		}
+		tnet_free_vectors(&s->node[i]);
 	}
 	while (s->events)
 		free(s->heap[--s->events].data);
 	free(s->heap);
+	if (s->cfg.switches)
+		s->cfg.switches->end(s);
 	for (i = 0; i < s->switches; i++) {
 		free(s->slot[i]);
 		free(s->restored[i]);
@@ -383,6 +426,7 @@ void tnet_table(const struct tnet *s, struct cnr_table *t, struct canary_peer *p
 	t->peer = peer;
 	t->members = s->cfg.members;
 	t->epoch = 0x1234567;
+	t->salt[8] = 1;
 }
 
 int tnet_form(struct tnet *s, int rank, const struct cnr_table *t)
@@ -393,6 +437,7 @@ int tnet_form(struct tnet *s, int rank, const struct cnr_table *t)
 	for (i = 0; i < s->cfg.members; i++) {
 		if (rank >= 0 && i != (u32)rank)
 			continue;
+		memcpy(s->node[i].with, s->run, sizeof(s->run));
 		err = cnr_form(s->node[i].comm, s->now, t);
 		tnet_pump(s, i);
 	}
@@ -438,19 +483,21 @@ bool tnet_wait_over(struct tnet *s, u64 ns)
 	}
 }
 
-int tnet_post(struct tnet *s, int rank, u32 elements)
+int tnet_post_op(struct tnet *s, int rank, struct cnr_op op, int source)
 {
 	struct tnet_node *n = &s->node[rank];
 	struct tnet_vector *v = calloc(1, sizeof(*v));
-	struct cnr_op op = { .op = CANARY_OP_SUM, .dtype = CANARY_INT32, .elements = elements };
-	u32 i;
+	u32 elements = op.elements, i;
 	int err;
 
 	v->data = malloc(elements * 4 + 1);
 	v->hashes = s->cfg.pinned ? calloc(elements + 1, sizeof(*v->hashes)) : NULL;
 	for (i = 0; i < elements; i++)
-		v->data[i] = tnet_value(s, rank, n->posted, i);
+		v->data[i] = tnet_value(s, rank, s->run[rank], n->posted, i);
+	v->memory = calloc(1, cnr_memory(n->comm, &op) + 1);
+	v->source = source;
 	op.data = v->data;
+	op.memory = v->memory;
 	op.hashes = v->hashes;
 	v->elements = elements;
 	v->next = n->held;
@@ -458,14 +505,23 @@ int tnet_post(struct tnet *s, int rank, u32 elements)
 	err = cnr_post(n->comm, s->now, &op);
 	if (err) {
 		n->held = v->next;
-		free(v->data);
-		free(v->hashes);
-		free(v);
+		tnet_vector_free(v);
 	} else {
 		n->posted++;
 	}
 	tnet_pump(s, rank);
 	return err;
+}
+
+int tnet_post(struct tnet *s, int rank, u32 elements)
+{
+	struct cnr_op op = {
+		.op = CANARY_OP_SUM,
+		.dtype = s->cfg.dtype ? s->cfg.dtype : CANARY_INT32,
+		.elements = elements,
+	};
+
+	return tnet_post_op(s, rank, op, -1);
 }
 
 void tnet_scribble(struct tnet *s, int rank)

@@ -25,6 +25,8 @@ struct tnet_faults {
 	void	*filter_arg;
 };
 
+struct tnet_switches;
+
 struct tnet_config {
 	u32	members;
 	u32	window;
@@ -46,9 +48,14 @@ struct tnet_config {
 	u64	linger;
 	bool	key;
 	bool	pinned;		/* vectors are in memory that the application can write to */
+	u8	shapes;		/* as cnr_config has it */
 	u8	algorithm;	/* enum canary_algorithm, of rank 0; if @formed, of all */
 	u8	trees;		/* likewise, with CANARY_ALG_STATIC */
 	bool	formed;		/* from a table: tnet_form() in place of tnet_connect() */
+	u8	dtype;		/* of vectors; 0: CANARY_INT32 */
+	u8	shards;		/* as cnr_config has it */
+	bool	sparse;		/* many elements are 0 */
+	const struct tnet_switches *switches; /* NULL: those of testnet_switch.c */
 	struct tnet_faults faults;
 };
 
@@ -57,6 +64,9 @@ struct tnet_traffic {
 	u64	packets;	/* each hop counts */
 	u64	lost;		/* by chance */
 	u64	overflows;	/* because a queue was full */
+	u64	kept;		/* results that left their descriptor where it was */
+	u64	freed;		/* results that freed one of these */
+	u64	astray;		/* results of kept trees that found no descriptor */
 };
 
 struct tnet;
@@ -71,7 +81,11 @@ u64 tnet_now(const struct tnet *s);
 void tnet_kill(struct tnet *s, int rank);
 void tnet_revive(struct tnet *s, int rank);
 
-/* Replace the process of a member that has posted nothing by a new one. */
+/*
+ * Replace the process of a member by a new one, which has posted nothing, and will post other
+ * values. Packets of the old one stay on their way. Where communicators are formed from tables, a
+ * right sum has data of one process of each rank in all its elements.
+ */
 void tnet_restart(struct tnet *s, int rank);
 
 /* Let time pass until @until (ns), or until nothing is left to happen. Then it returns false. */
@@ -100,6 +114,12 @@ bool tnet_wait_over(struct tnet *s, u64 ns);
 
 /* Post a vector at @rank; its content is a function of (seed, rank, operation, index). */
 int tnet_post(struct tnet *s, int rank, u32 elements);
+
+/*
+ * The same, any operation on int32. All have to get what @source has; -1: the sum. @op has neither
+ * data nor memory.
+ */
+int tnet_post_op(struct tnet *s, int rank, struct cnr_op op, int source);
 
 /* The application at @rank writes to its vectors, pinned and not released. */
 void tnet_scribble(struct tnet *s, int rank);

@@ -44,6 +44,8 @@ struct tnet_event {
 struct tnet_vector {
 	u32	*data;
 	u64	*hashes;	/* NULL unless the vectors are pinned */
+	void	*memory;	/* of the encoding */
+	int	source;		/* all get what this rank has; -1: the sum */
 	u32	elements;
 	struct tnet_vector *next;
 };
@@ -55,6 +57,7 @@ struct tnet_node {
 	u32	posted;
 	u32	completed;
 	int	last_error;
+	u8	with[TNET_MEMBERS_MAX];	/* tnet.run, when it formed its communicator */
 	struct tnet_vector *held;
 };
 
@@ -66,6 +69,8 @@ struct tnet_slot {
 	u32	generation;
 	struct canary_hdr hdr;
 	u32	count;
+	u32	packets;	/* merged */
+	u32	length;
 	u64	tag;
 	u32	sum;
 	u32	done;
@@ -107,6 +112,8 @@ struct tnet {
 	struct tnet_traffic traffic;
 	const void *payload;	/* of the packet that is being sent */
 	u32	wrong;
+	struct tnet_native *native;
+	u8	run[TNET_MEMBERS_MAX];	/* how often each rank's process was replaced */
 };
 
 /* testnet.c */
@@ -118,10 +125,24 @@ void tnet_push(struct tnet *s, struct tnet_event e);
 void tnet_send(struct tnet *s, struct tnet_event e, const void *hdr, const void *payload,
 	       u32 payload_len, int from);
 
+/* Other switches than those of testnet_switch.c */
+struct tnet_switches {
+	void	(*begin)(struct tnet *s);
+	void	(*end)(struct tnet *s);
+	void	(*input)(struct tnet *s, struct tnet_event *e);
+	void	(*clock)(struct tnet *s, const struct tnet_event *e);
+};
+
+/* native_switch.c, which is only in some tests: bpf/lib */
+extern const struct tnet_switches tnet_native;
+
 /* testnet_switch.c */
 void tnet_switches(struct tnet *s);
 int tnet_next_hop(const struct tnet *s, int from, const struct canary_addr *daddr, u32 block);
 void tnet_switch(struct tnet *s, struct tnet_event *e);
+struct canary_addr tnet_switch_addr(int place);
+void tnet_route(struct tnet *s, int at, struct tnet_event e, const struct canary_hdr *h,
+		const void *payload);
 void tnet_flush(struct tnet *s, const struct tnet_event *e);
 
 static inline struct canary_addr tnet_addr(int rank)

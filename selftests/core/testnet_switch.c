@@ -10,7 +10,7 @@
 #define TNET_SWITCH_ADDR	0x0a00f000
 #define TNET_LIFETIME	CNR_SEC
 
-static struct canary_addr tnet_switch_addr(int place)
+struct canary_addr tnet_switch_addr(int place)
 {
 	return canary_addr_of_ip4(cpu_to_be32(TNET_SWITCH_ADDR + (-1 - place)));
 }
@@ -51,6 +51,8 @@ void tnet_switches(struct tnet *s)
 		s->slot[i] = calloc(TNET_SLOTS, sizeof(**s->slot));
 	for (i = 0; i < s->switches && s->cfg.children; i++)
 		s->restored[i] = calloc(TNET_LISTS * TNET_SLOTS, sizeof(**s->restored));
+	if (s->cfg.switches)
+		s->cfg.switches->begin(s);
 }
 
 /* A cookie that only this switch can check. Any number will do that nobody can guess. */
@@ -82,8 +84,8 @@ int tnet_next_hop(const struct tnet *s, int from, const struct canary_addr *dadd
 	return TNET_SWITCH(s->cfg.leaves + block % s->cfg.spines);
 }
 
-static void tnet_route(struct tnet *s, int at, struct tnet_event e, const struct canary_hdr *h,
-		       const void *payload)
+void tnet_route(struct tnet *s, int at, struct tnet_event e, const struct canary_hdr *h,
+		const void *payload)
 {
 	e.to = tnet_next_hop(s, at, &e.daddr, be32_to_cpu(h->block));
 	if (e.to != TNET_NOWHERE && e.to != at)
@@ -110,16 +112,18 @@ static void tnet_emit(struct tnet *s, int at, struct tnet_slot *sl)
 		.port = cpu_to_be16(CANARY_PORT_BASE),
 		.daddr = sl->daddr,
 		.dport = sl->dport,
-		.len = sizeof(sl->hdr) + canary_length(&sl->hdr),
+		.len = sizeof(sl->hdr) + sl->length,
 	};
 
 	sl->sent = true;
+	sl->hdr.contribution.length = cpu_to_be16(sl->length);
 	sl->hdr.contribution.count = cpu_to_be16(sl->count);
 	sl->hdr.contribution.tag = cpu_to_be64(sl->tag);
 	sl->hdr.contribution.sum = cpu_to_be32(sl->sum);
 	sl->hdr.contribution.acked = cpu_to_be32(sl->done);
 	sl->hdr.contribution.switch_id = tnet_switch_id(s, at);
-	if (sl->count > 1) {
+	if (sl->packets > 1) {
+		sl->hdr.contribution.shard = 0;
 		sl->hdr.rank = 0;
 		sl->hdr.mac = 0;
 	}
@@ -141,8 +145,13 @@ static void tnet_arm(struct tnet *s, int at, const struct tnet_slot *sl)
 
 void tnet_flush(struct tnet *s, const struct tnet_event *e)
 {
-	struct tnet_slot *sl = &s->slot[-1 - e->to][e->slot];
+	struct tnet_slot *sl;
 
+	if (s->cfg.switches) {
+		s->cfg.switches->clock(s, e);
+		return;
+	}
+	sl = &s->slot[-1 - e->to][e->slot];
 	if (!sl->used || sl->sent || sl->generation != e->generation)
 		return;
 	if (s->cfg.leaves && tnet_leaf(s, tnet_home(s, &sl->daddr)) == e->to &&
@@ -218,10 +227,10 @@ static void tnet_restore(struct tnet *s, int at, const struct tnet_event *e)
 {
 	const struct canary_hdr *h = (void *)e->data;
 	struct tnet_restored *r = tnet_restored_at(s, at, h, be16_to_cpu(h->result.list));
-	u32 i;
+	u32 i, length = canary_length(&r->hdr);
 
 	if (r->hdr.block != h->block || r->hdr.epoch != h->epoch ||
-	    r->hdr.attempt != h->attempt || canary_length(h) > canary_length(&r->hdr) ||
+	    r->hdr.attempt != h->attempt || (length && canary_length(h) > length) ||
 	    r->hdr.restoration.list != h->result.list)
 		return;
 	for (i = 0; i < r->children; i++)
@@ -232,14 +241,17 @@ static void tnet_restore(struct tnet *s, int at, const struct tnet_event *e)
 static void tnet_result(struct tnet *s, int at, struct tnet_event *e)
 {
 	struct canary_hdr *h = (void *)e->data;
-	struct tnet_slot *sl = &s->slot[-1 - at][be32_to_cpu(h->block) % TNET_SLOTS];
+	u32 tree = be32_to_cpu(h->block) - be32_to_cpu(h->result.tree);
+	struct tnet_slot *sl = &s->slot[-1 - at][tree % TNET_SLOTS];
 	u32 i, k;
 
 	if (s->cfg.children)
 		tnet_restore(s, at, e);
-	if (!sl->used || sl->hdr.block != h->block || sl->hdr.epoch != h->epoch ||
-	    sl->hdr.attempt != h->attempt)
+	if (!sl->used || be32_to_cpu(sl->hdr.block) != tree || sl->hdr.epoch != h->epoch ||
+	    sl->hdr.attempt != h->attempt) {
+		s->traffic.astray += canary_is_kept(h);
 		return;
+	}
 	for (i = 0; i < sl->children; i++) {
 		for (k = 0; k < i; k++)
 			if (sl->child[k].port == sl->child[i].port &&
@@ -248,26 +260,79 @@ static void tnet_result(struct tnet *s, int at, struct tnet_event *e)
 		if (k == i)
 			tnet_copy(s, at, e, &sl->child[i].addr, sl->child[i].port);
 	}
-	sl->used = false;
+	sl->used = !(h->flags & CANARY_F_LAST);
+	s->traffic.kept += sl->used;
+	s->traffic.freed += !sl->used && h->result.tree;
+}
+
+/* All pairs in a row, equal ones added up. Return: false if they do not fit into a packet */
+static bool tnet_pairs(const struct tnet *s, struct tnet_slot *sl, const u32 *pairs, u32 n)
+{
+	u32 room = ((s->cfg.mtu ? s->cfg.mtu : 1500) - CANARY_IP_OVERHEAD) / 4;
+	u32 i, k, had = sl->length / 4, has = had;
+
+	for (i = 0; i < n; i += 2) {
+		for (k = 0; k < had && sl->data[k] != pairs[i]; k += 2)
+			;
+		has += k == had ? 2 : 0;
+	}
+	if (has > room)
+		return false;
+	for (i = 0; i < n; i += 2) {
+		for (k = 0; k < had && sl->data[k] != pairs[i]; k += 2)
+			;
+		if (k == had) {
+			sl->data[k] = pairs[i];
+			sl->data[k + 1] = 0;
+			had += 2;
+		}
+		sl->data[k + 1] += pairs[i + 1];
+	}
+	sl->length = 4 * had;
+	return true;
+}
+
+/* Their checksum is not linear: damage has to be found before they are added. */
+static bool tnet_list_good(const struct canary_hdr *h)
+{
+	return canary_checksum(canary_kind(h), (const u32 *)(h + 1), canary_length(h) / 4) ==
+	       be32_to_cpu(h->contribution.sum);
+}
+
+/* Add the data of @h. Return: false if they do not fit */
+static bool tnet_add_data(const struct tnet *s, struct tnet_slot *sl, const struct canary_hdr *h)
+{
+	u32 i, n = canary_length(h) / 4;
+
+	if (canary_is_list(h)) {
+		if (!tnet_pairs(s, sl, (const u32 *)(h + 1), n))
+			return false;
+		sl->sum = canary_checksum(canary_kind(h), sl->data, sl->length / 4);
+		return true;
+	}
+	for (i = 0; i < n; i++)
+		sl->data[i] += ((u32 *)(h + 1))[i];
+	sl->length = 4 * n;
+	sl->sum += be32_to_cpu(h->contribution.sum);
+	return true;
 }
 
 static void tnet_add(struct tnet *s, int at, struct tnet_slot *sl, const struct tnet_event *e)
 {
 	const struct canary_hdr *h = (const void *)e->data;
-	u32 i, n = canary_length(h) / 4;
 
+	if (!sl->sent && canary_is_list(h) && !tnet_list_good(h))
+		return;
 	sl->child[sl->children].addr = e->addr;
 	sl->child[sl->children].port = e->port;
 	sl->child[sl->children++].tag = be64_to_cpu(h->contribution.tag);
-	if (sl->sent) {
+	if (sl->sent || !tnet_add_data(s, sl, h)) {
 		tnet_forward(s, at, e, true);
 		return;
 	}
-	for (i = 0; i < n; i++)
-		sl->data[i] += ((u32 *)(h + 1))[i];
+	sl->packets++;
 	sl->count += be16_to_cpu(h->contribution.count);
 	sl->tag += be64_to_cpu(h->contribution.tag);
-	sl->sum += be32_to_cpu(h->contribution.sum);
 	if (h->contribution.load > sl->hdr.contribution.load)
 		sl->hdr.contribution.load = h->contribution.load;
 	sl->done = canary_earlier(sl->done, be32_to_cpu(h->contribution.acked));
@@ -283,6 +348,10 @@ void tnet_switch(struct tnet *s, struct tnet_event *e)
 	struct tnet_slot *sl;
 	u32 i;
 
+	if (s->cfg.switches) {
+		s->cfg.switches->input(s, e);
+		return;
+	}
 	if (canary_addr_equal(&e->daddr, &own)) {
 		if (!s->cfg.aggregate || canary_parse(h, e->len) != CANARY_DROP_NONE)
 			return;
@@ -294,7 +363,7 @@ void tnet_switch(struct tnet *s, struct tnet_event *e)
 	}
 	if (!s->cfg.aggregate || canary_parse(h, e->len) != CANARY_DROP_NONE ||
 	    h->type != CANARY_CONTRIBUTION || (h->flags & CANARY_F_BYPASS) ||
-	    be16_to_cpu(h->contribution.count) == s->cfg.members - 1) {
+	    (be16_to_cpu(h->contribution.count) == s->cfg.members - 1 && !canary_is_list(h))) {
 		tnet_forward(s, at, e, false);
 		return;
 	}
@@ -309,7 +378,8 @@ void tnet_switch(struct tnet *s, struct tnet_event *e)
 		    sl->child[i].tag == be64_to_cpu(h->contribution.tag))
 			return;
 	if (sl->hdr.block != h->block || sl->hdr.opsig != h->opsig ||
-	    sl->hdr.contribution.length != h->contribution.length ||
+	    sl->hdr.contribution.kind != h->contribution.kind ||
+	    (!canary_is_list(h) && sl->hdr.contribution.length != h->contribution.length) ||
 	    sl->children == (s->cfg.children ? s->cfg.children : TNET_MEMBERS_MAX)) {
 		h->flags |= CANARY_F_BYPASS;
 		h->contribution.switch_id = tnet_switch_id(s, at);

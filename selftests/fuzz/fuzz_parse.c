@@ -38,11 +38,14 @@ static void promise_data(const struct canary_hdr *h, size_t size)
 	if (up)
 		promise(count >= 1 && count < members);
 	else
-		promise(be16_to_cpu(h->result.list) < members && !h->result.tree);
-	if (h->type == CANARY_CONTRIBUTION || h->type == CANARY_RESULT)
+		promise(be16_to_cpu(h->result.list) < members);
+	if (h->type == CANARY_CONTRIBUTION)
 		promise(h->flags & CANARY_F_LAST);
+	else if (h->type == CANARY_RESULT)
+		promise(be32_to_cpu(h->result.tree) < 32U - !(h->flags & CANARY_F_LAST));
 	else
 		promise(!h->flags);
+	promise(h->type != CANARY_RING_RESULT || !h->result.tree);
 }
 
 static void promise_session(const struct canary_hdr *h, size_t size)

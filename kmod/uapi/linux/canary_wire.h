@@ -23,6 +23,8 @@
 /* Largest payload that a switch aggregates: an XDP frame must hold headers and data. */
 #define CANARY_ELEMENTS_MAX	800
 #define CANARY_PAYLOAD_MAX	(CANARY_ELEMENTS_MAX * 4)
+#define CANARY_TREE_MAX		32	/* most blocks whose results go down one tree */
+#define CANARY_SHARDS_MAX	16	/* of lists: most packets of a member for a block */
 
 /* Bytes of UDP header and struct canary_hdr; the same with an IPv4 header without options */
 #define CANARY_UDP_HEADERS	(8 + 64)
@@ -63,7 +65,7 @@ enum canary_type {
 /* flags */
 #define CANARY_F_BYPASS		0x01	/* no switch may merge it; FAILURE: go around switches */
 #define CANARY_F_STATIC		0x02	/* the path of a contribution is the route itself */
-#define CANARY_F_LAST		0x04	/* last shard of its sender; RESULT: the tree is not kept */
+#define CANARY_F_LAST		0x04	/* last shard of its sender; RESULT: last one of its tree */
 #define CANARY_F_SILENT		0x08	/* no result comes back; ACK: from their leader */
 #define CANARY_F_READY		0x10	/* JOIN: it has the member table; WELCOME: all have it */
 #define CANARY_F_WAITING	0x20	/* WELCOME: lists missing ranks */
@@ -182,7 +184,7 @@ struct canary_hdr {
 			__u8	kind;		/* how lanes are combined */
 			__u8	load;		/* fullest queue on the way, 0 .. 255 */
 			__u8	path;		/* STATIC: the path; else repeats in attempt */
-			__u8	shard;		/* later: number of this packet, 0 */
+			__u8	shard;		/* of lists: number of this packet; else 0 */
 			__be32	switch_id;	/* switch that merged or bypassed it last */
 			__be32	cookie;		/* if bypassed: for restorations */
 		} contribution;
@@ -199,7 +201,7 @@ struct canary_hdr {
 			__u8	waited;		/* fullness of the last egress queue, 0 .. 255 */
 			__u8	shard;		/* later: 0 */
 			__be32	switch_id;	/* switch that copied it last */
-			__be32	tree;		/* later: that of so many blocks earlier; 0 */
+			__be32	tree;		/* its tree is that of so many blocks earlier */
 		} result;
 
 		struct {
