@@ -60,7 +60,8 @@
  *
  * Errors that end a communicator: EHOSTDOWN (ranks answer nothing), ECONNRESET (ranks left),
  * EMSGSIZE (large packets of ranks do not arrive), EPROTO (ranks run another operation, or rank 0
- * refuses this member). CANARY_STATUS and CANARY_RANKS tell more.
+ * refuses this member), ESTALE (ranks were started again). CANARY_STATUS and CANARY_RANKS tell
+ * more.
  */
 
 #include <linux/net.h>

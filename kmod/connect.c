@@ -84,10 +84,7 @@ static const struct canary_peer *canary_connect_own(const struct canary_comm *co
 	return comm->req.rank ? NULL : root;
 }
 
-/*
- * Return: the member to whom the route is looked up; with a table, rank 0 looks up the one to rank
- * 1
- */
+/* Return: the member to whom the route is looked up. With a table, that of rank 0 is rank 1. */
 static const struct canary_peer *canary_connect_to(const struct canary_comm *comm,
 						   const struct canary_peer *root)
 {

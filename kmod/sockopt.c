@@ -112,20 +112,6 @@ static int canary_table_early(struct canary_comm *comm)
 	return err ?: comm->configured ? 0 : -EINVAL;
 }
 
-/* Does the table @t fit what CANARY_COMM says? Context: lock_sock is held. */
-static int canary_table_fits(const struct canary_comm *comm, const struct canary_table *t)
-{
-	if (comm->req.members != t->of.members)
-		return -EINVAL;
-	/* Only a random salt makes a session key that was not used before. */
-	if (memchr_inv(comm->req.key, 0, sizeof(comm->req.key)) &&
-	    !memchr_inv(t->of.salt, 0, sizeof(t->of.salt))) {
-		pr_debug("canary: table: a key, but no salt\n");
-		return -EINVAL;
-	}
-	return 0;
-}
-
 /*
  * The table is copied and checked without lock_sock, since it may be long. Who may not set one has
  * none of this work done.
@@ -145,7 +131,9 @@ static int canary_set_table(struct sock *sk, sockptr_t val, unsigned int len)
 	if (IS_ERR(t))
 		return PTR_ERR(t);
 	lock_sock(sk);
-	err = canary_table_early(comm) ?: canary_table_fits(comm, t);
+	err = canary_table_early(comm);
+	if (!err && comm->req.members != t->of.members)
+		err = -EINVAL;
 	if (!err)
 		canary_table_set(comm, t);
 	release_sock(sk);

@@ -12,8 +12,6 @@
 #include <linux/slab.h>
 #include "canary.h"
 
-#define CANARY_START_LIMIT	3600000U	/* ms */
-
 /* Copy the head of the option, and find how many members follow. */
 static int canary_table_head(struct canary_table_req *req, u32 *members, sockptr_t val,
 			     unsigned int len)
@@ -25,7 +23,7 @@ static int canary_table_head(struct canary_table_req *req, u32 *members, sockptr
 		return -E2BIG;
 	if (copy_from_sockptr(req, val, sizeof(*req)))
 		return -EFAULT;
-	if (req->start_within > CANARY_START_LIMIT ||
+	if (req->start_within > CNR_START_WITHIN_MAX ||
 	    memchr_inv(req->reserved, 0, sizeof(req->reserved)))
 		return -EINVAL;
 	return 0;

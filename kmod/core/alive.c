@@ -153,8 +153,7 @@ bool cnr_alive_timer(struct cnr_comm *c, u64 now)
 		m = &c->member[rank];
 		if (!m->asked)
 			continue;
-		if (now - m->asked >= c->cfg.dead_after && m->probes >= CNR_DEAD_UNANSWERED &&
-		    !cnr_may_still_come(c, now, rank)) {
+		if (now - m->asked >= c->cfg.dead_after && m->probes >= CNR_DEAD_UNANSWERED) {
 			more = idle && c->alive.left - left == CNR_GONE_ONCE;
 			if (more)
 				break;

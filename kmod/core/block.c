@@ -84,7 +84,7 @@ bool cnr_start_next(struct cnr_comm *c, u64 now)
 	struct cnr_operation *o;
 	u32 block = c->next;
 
-	if (block == c->posted)
+	if (block == c->posted || c->waits)
 		return false;
 	o = cnr_find_op(c, block);
 	if (!o->run || !cnr_may_begin(c, o) || !cnr_part_ready(c, o, block) ||
@@ -110,8 +110,7 @@ void cnr_fill(struct cnr_comm *c, u64 now)
 /* Fail if @leader lives, but never sends what @b lacks: only small packets of it arrive here. */
 bool cnr_path_fails(struct cnr_comm *c, u64 now, const struct cnr_block *b, u16 leader)
 {
-	if (b->silent < CNR_PATH_TRIES || cnr_is_unmet(c, leader) ||
-	    now - cnr_met_since(c, b->asked_at) < 2 * c->cfg.dead_after)
+	if (b->silent < CNR_PATH_TRIES || now - b->asked_at < 2 * c->cfg.dead_after)
 		return false;
 	cnr_fail(c, now, CANARY_ABORT_PATH, &leader, 1, true);
 	return true;

@@ -226,6 +226,7 @@ struct cnr_comm *cnr_init(void *mem, const struct cnr_config *cfg)
 	c->progress.at = CNR_NEVER;
 	c->alive.at = CNR_NEVER;
 	c->progress.linger_at = CNR_NEVER;
+	c->formed.at = CNR_NEVER;
 	c->peer[0].addr = cfg->root;
 	c->peer[0].port = cfg->root_port;
 	c->join.missing = cfg->members - 1;
@@ -239,7 +240,7 @@ void cnr_begin(struct cnr_comm *c)
 {
 	u32 i;
 
-	if (!c->table || c->began)
+	if (c->began || !(c->table || c->formed.until))
 		return;
 	c->began = true;
 	c->una = c->first;
@@ -346,6 +347,11 @@ static void cnr_timers(struct cnr_comm *c, u64 now)
 {
 	u32 i;
 
+	if (c->waits) {
+		cnr_greeting_timer(c, now);
+		cnr_linger_timer(c, now);
+		return;
+	}
 	cnr_block_timers(c, now);
 	cnr_over(c);
 	for (i = 0; i < CNR_COLLECTIVES; i++)
@@ -393,6 +399,8 @@ int cnr_post(struct cnr_comm *c, u64 now, const struct cnr_op *op)
 	cnr_plan_post(c, now, o);
 	if (c->cfg.members == 1)
 		cnr_op_alone(c, o);
+	else if (c->waits)
+		cnr_greeting_wanted(c, now);
 	else
 		cnr_fill(c, now);
 	cnr_over(c);

@@ -15,6 +15,7 @@
  *	alive		somebody owes an answer; cnr_alive.at
  *	linger		a closed member stops serving others; cnr_progress.linger_at
  *	plan		an operation is held until rank 0 tells its algorithm; cnr_plan.ask_at
+ *	greeting	not all are in that form it from a table; cnr_formed.at. The others rest
  */
 #ifndef CANARY_CORE_COMM_H
 #define CANARY_CORE_COMM_H
@@ -39,12 +40,11 @@ struct cnr_shape;
 
 /* cnr_member.flags */
 #define CNR_M_KNOWN		0x01	/* address known */
-#define CNR_M_READY		0x02	/* rank 0: has the member table */
+#define CNR_M_READY		0x02	/* rank 0: has the member table; from a table: it is in */
 #define CNR_M_LEFT		0x04	/* gone: it said LEAVE, or CNR_M_DEAD is set */
 #define CNR_M_PROBE		0x08	/* a PROBE is to be sent */
 #define CNR_M_CLAIMED		0x10	/* rank 0: a JOIN with another nonce claimed it */
 #define CNR_M_DEAD		0x20	/* gone, because nothing was heard of it */
-#define CNR_M_MET		0x40	/* it was heard of, see struct cnr_formed */
 
 /*
  * struct cnr_member - what is known of one rank, beside its address. Numbers of blocks count from
@@ -101,8 +101,8 @@ struct cnr_operation {
  * struct cnr_control - a message that waits to be polled
  * @arg:	by type: first entry of the member table (WELCOME, JOIN), number of members as the
  *		JOIN says (COOKIE, REFUSED), what is wanted (RING_REQUEST), number of the question
- *		(ALIVE, WAIT, RING_WAIT); else unused
- * @nonce:	of the JOIN that is answered, if its sender is no member yet
+ *		(ALIVE, WAIT, RING_WAIT, GREETING); else unused
+ * @nonce:	of the JOIN or GREETING that is answered; others' GREETING: the session
  */
 struct cnr_control {
 	u8	type;
@@ -128,6 +128,7 @@ enum cnr_collective {
 enum cnr_broadcast {
 	CNR_CAST_WELCOME,
 	CNR_CAST_READY,
+	CNR_CAST_GREETING,
 	CNR_CAST_PROBE,
 	CNR_CAST_PLAN,
 	CNR_CAST_DONE,
@@ -188,14 +189,38 @@ struct cnr_rendezvous {
 };
 
 /*
- * struct cnr_formed - a communicator that was formed from a table; used while cnr_comm.awaits;
- * table.c
- * @until:	until then, ranks that were never heard of may not be there yet
- * @met_at:	when a rank was last heard of for the first time
+ * struct cnr_formed - a communicator that was formed from a table, greet.c; zeros if it was not.
+ * Ranks other than 0 greet rank 0, and a nonce of each is let in
+ * @until:	until then, ranks that are not in may not be there yet
+ * @since:	since when there are greetings; they end while nobody needs anything
+ * @at:		timer of the next greeting, while somebody is missing
+ * @asked:	when the first of @silent greetings was sent
+ * @silent:	greetings without answer
+ * @tries:	greetings since the last news
+ * @question:	number of our last greeting
+ * @answered:	highest number that was answered
+ * @in_from:	@question when we were let in
+ * @in:		rank 0: how many are in
+ * @needed:	rank 0: another member waits for all to be in
+ * @nonce:	ours; not of rank 0
+ * @session:	of rank 0, drawn by it; 0: not known yet
+ * @key:	of greetings: from the table
  */
 struct cnr_formed {
 	u64	until;
-	u64	met_at;
+	u64	since;
+	u64	at;
+	u64	asked;
+	u32	silent;
+	u32	tries;
+	u32	question;
+	u32	answered;
+	u32	in_from;
+	u32	in;
+	bool	needed;
+	u64	nonce;
+	u64	session;
+	u8	key[16];
 };
 
 /*
@@ -489,9 +514,9 @@ struct cnr_comm {
 	__be32	hash_block;
 	bool	hash_known;
 
-	bool	table;		/* the member table is complete: the epoch has begun */
+	bool	table;		/* all members and the session key are known */
 	bool	began;		/* the epoch has begun here: cnr_begin() was called */
-	bool	awaits;		/* formed from a table, and no block is done yet */
+	bool	waits;		/* formed from a table, and not all are in: no block begins */
 	__be32	first_aggregator; /* our first aggregator, 0 if none is known */
 	u32	broadcast;	/* outbox.c: bits of enum cnr_broadcast */
 	u8	news, answers, contributes; /* a bit for each collective: struct cnr_algorithm */

@@ -42,6 +42,7 @@ enum canary_abort {
 	CANARY_ABORT_MISMATCH	= 3,
 	CANARY_ABORT_REFUSED	= 4,
 	CANARY_ABORT_PATH	= 5,
+	CANARY_ABORT_RESTARTED	= 6,
 };
 
 enum cnr_state {
@@ -309,7 +310,7 @@ struct cnr_op {
  * @elements:	of cnr_post()
  * @error:	0 or a negative errno (-EHOSTDOWN: dead ranks, -ECONNRESET: ranks left,
  *		-EPROTO: ranks run another operation, -EMSGSIZE: large packets of ranks
- *		vanish, -ECONNABORTED: closed here)
+ *		vanish, -ESTALE: ranks were started again, -ECONNABORTED: closed here)
  * @seq:	sequence number of the operation, from 0
  * @attempts:	blocks that needed another attempt, as seen here
  */
@@ -401,15 +402,16 @@ struct cnr_trouble {
 
 struct cnr_comm;
 
+/* Milliseconds: the longest cnr_table.start_within that drivers take */
+#define CNR_START_WITHIN_MAX	3600000U
+
 /**
  * struct cnr_table - where the members are, and what makes their session unique. It has to be the
  * same at all members that form a communicator from it, except @start_within and @seed
  * @peer:	address and port of each rank. If it is cnr_config.peers, it is used in place
  * @members:	how many
- * @epoch:	not 0, and that of no other session of this communicator. In particular, no packet
- *		of such a session may still be on its way
- * @salt:	random, or zeros. With a pre-shared key, sessions that have everything else in
- *		common need different salts
+ * @epoch:	not 0. Drivers that share a port tell sessions apart by it
+ * @salt:	random. It may be zeros where there is no pre-shared key
  * @start_within: ns within which all ranks form the communicator after this one; 0 = default (60 s)
  * @seed:	random, of this member alone
  * @digest:	of @peer, by cnr_table_check()
@@ -458,13 +460,14 @@ int cnr_connect(struct cnr_comm *c, u64 now);
 /**
  * cnr_form() - form the communicator from @t, in place of cnr_connect()
  *
- * cnr_table_check() has accepted @t. The communicator is CONNECTED at once: it sends nothing and
- * waits for nobody. struct cnr_config has what a rendezvous would agree on: @comm, @members, @mtu,
- * @window, @algorithm, @trees, @key. They have to be the same at all members, and the path to each
- * member has to take @mtu.
+ * cnr_table_check() has accepted @t. The communicator is CONNECTED at once, and waits for nobody.
+ * Operations can be posted. They begin when all members have formed it. struct cnr_config has what
+ * a rendezvous would agree on: @comm, @members, @mtu, @window, @algorithm, @trees, @key. They have
+ * to be the same at all members, and the path to each member has to take @mtu. @seed has to be
+ * another one each time: it tells processes of one rank apart.
  *
- * Return: 0, -EISCONN, -EALREADY; -EINVAL: another number of members; -EADDRNOTAVAIL: cnr_config
- * has another address or port than @t.
+ * Return: 0, -EISCONN, -EALREADY; -EINVAL: another number of members; -ENOKEY: a pre-shared key,
+ * but no salt; -EADDRNOTAVAIL: cnr_config has another address or port than @t.
  */
 int cnr_form(struct cnr_comm *c, u64 now, const struct cnr_table *t);
 

@@ -48,6 +48,7 @@ static enum canary_drop cnr_check_packet(struct cnr_comm *c, const struct cnr_in
 {
 	const struct canary_hdr *h = in->hdr;
 	enum canary_drop drop = canary_parse(h, in->len);
+	const u8 *key;
 
 	if (drop != CANARY_DROP_NONE)
 		return drop;
@@ -57,16 +58,17 @@ static enum canary_drop cnr_check_packet(struct cnr_comm *c, const struct cnr_in
 		return CANARY_DROP_MEMBERS;
 	if (c->state == CNR_CLOSED)
 		return CANARY_DROP_ENDED;
-	if (cnr_mac_key(c, h) == c->key) {
-		if (!c->table)
+	key = cnr_mac_key(c, h);
+	if (key != c->cfg.key) {
+		if (key == c->key ? !c->table : !c->formed.until)
 			return CANARY_DROP_STATE;
 		if (be32_to_cpu(h->epoch) != c->epoch)
 			return CANARY_DROP_EPOCH;
 	}
 	if (!cnr_is_merged(h) && be64_to_cpu(h->mac) != cnr_mac(c, h, cnr_payload(in), c->cfg.port))
 		return cnr_forged(in);
-	if (cnr_has_digest(h) && cnr_digest_of(h) != cnr_digest(cnr_mac_key(c, h), cnr_payload(in),
-								in->len - sizeof(*h)))
+	if (cnr_has_digest(h) &&
+	    cnr_digest_of(h) != cnr_digest(key, cnr_payload(in), in->len - sizeof(*h)))
 		return CANARY_DROP_SUM;
 	if (!cnr_is_merged(h) && h->type != CANARY_JOIN && be16_to_cpu(h->rank) == c->cfg.rank)
 		return CANARY_DROP_RANK;
@@ -87,6 +89,17 @@ static enum canary_drop cnr_rendezvous_input(struct cnr_comm *c, u64 now, const 
 	else
 		drop = cnr_welcome_input(c, now, in);
 	cnr_begin(c);
+	return drop;
+}
+
+/* Who is in? If all are now, what was posted begins. */
+static enum canary_drop cnr_greeted(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
+{
+	bool waits = c->waits;
+	enum canary_drop drop = cnr_greeting_input(c, now, h);
+
+	if (waits && !c->waits)
+		cnr_fill(c, now);
 	return drop;
 }
 
@@ -154,6 +167,8 @@ static enum canary_drop cnr_dispatch(struct cnr_comm *c, u64 now, const struct c
 		return cnr_abort_input(c, now, in);
 	case CANARY_REFUSED:
 		return cnr_refused_input(c, now, in);
+	case CANARY_GREETING:
+		return cnr_greeted(c, now, h);
 	default:
 		return CANARY_DROP_TYPE;	/* restorations are for switches */
 	}
@@ -178,6 +193,7 @@ static bool cnr_wants_end(const struct cnr_comm *c, const struct canary_hdr *h)
 	case CANARY_COOKIE:
 	case CANARY_WELCOME:
 	case CANARY_REFUSED:
+	case CANARY_GREETING:
 		return false;
 	case CANARY_JOIN:
 		return c->table && !c->cfg.rank && h->rank &&
@@ -199,14 +215,14 @@ enum canary_drop cnr_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 			if (cnr_wants_end(c, h))
 				cnr_control(c, CANARY_ABORT, be16_to_cpu(h->rank), 0);
 			drop = CANARY_DROP_ENDED;
+			if (h->type == CANARY_GREETING && !c->cfg.rank)
+				cnr_greeting_input(c, now, h);
 		} else {
 			drop = cnr_dispatch(c, now, in);
 			if (drop == CANARY_DROP_NONE && cnr_is_once(h))
 				cnr_heard(c, be16_to_cpu(h->rank));
-			/* A JOIN is of another session: its rank is one of as many as it says. */
-			if (c->awaits && drop == CANARY_DROP_NONE && !cnr_is_merged(h) &&
-			    cnr_mac_key(c, h) == c->key)
-				cnr_meet(c, now, be16_to_cpu(h->rank));
+			if (c->waits && !cnr_is_merged(h) && cnr_mac_key(c, h) == c->key)
+				cnr_greeting_hurry(c, now);
 		}
 	}
 	c->stats.drop[drop]++;

@@ -16,6 +16,7 @@
 
 #define CNR_DONE_LAST		(1 * CNR_SEC)
 #define CNR_DONE_SAID		4	/* how often ACK goes out before silent members are asked */
+#define CNR_LEAVE_IN		(200 * CNR_MSEC) /* who leaves waits so long to be let in */
 
 static bool cnr_is_collector(const struct cnr_comm *c)
 {
@@ -226,18 +227,26 @@ void cnr_gone_settle(struct cnr_comm *c, u64 now)
 	cnr_linger_timer(c, now);
 }
 
-/* If everybody has everything, or it took too long, say goodbye. */
+/*
+ * If everybody has everything, or it took too long, say goodbye. Who formed the communicator just
+ * now first waits for the others, which would not understand it yet.
+ */
 void cnr_linger_timer(struct cnr_comm *c, u64 now)
 {
+	u64 until = c->progress.linger_at;
+
 	if (c->state != CNR_LINGERING)
 		return;
-	if (c->all_done != c->una && now < c->progress.linger_at) {
-		cnr_arm(c, c->progress.linger_at);
+	if (c->waits)
+		until = min_t(u64, until, c->formed.since + CNR_LEAVE_IN);
+	if ((c->all_done != c->una || c->waits) && now < until) {
+		cnr_arm(c, until);
 		return;
 	}
 	c->state = CNR_CLOSED;
 	c->deadline = CNR_NEVER;
-	cnr_cast(c, CNR_CAST_LEAVE);
+	if (c->table)
+		cnr_cast(c, CNR_CAST_LEAVE);
 }
 
 /* The application is done. Leave when all have all results, or @at_once. */

@@ -62,6 +62,12 @@ void cnr_derive_key(struct cnr_comm *c)
 	}
 }
 
+/* The key of greetings, before the session of a table is known */
+void cnr_derive_table_key(struct cnr_comm *c)
+{
+	cnr_derive(c, 5, c->formed.key);
+}
+
 /* A tag is the hash of this. */
 struct cnr_tag_of {
 	__be32	epoch;
@@ -152,7 +158,7 @@ u32 cnr_opsig(const struct cnr_op *op, u32 seq, u8 algorithm)
 
 /*
  * Return: the key of the mac. There is no session key yet during rendezvous, so the pre-shared key
- * is used.
+ * is used; likewise what is known from a table.
  */
 const u8 *cnr_mac_key(const struct cnr_comm *c, const struct canary_hdr *h)
 {
@@ -162,6 +168,8 @@ const u8 *cnr_mac_key(const struct cnr_comm *c, const struct canary_hdr *h)
 	case CANARY_WELCOME:
 	case CANARY_REFUSED:
 		return c->cfg.key;
+	case CANARY_GREETING:
+		return c->formed.key;
 	default:
 		return c->key;
 	}

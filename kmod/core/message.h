@@ -41,6 +41,7 @@ static inline u32 cnr_out_sum(const struct cnr_out *out)
 
 u64 cnr_secret(const struct cnr_comm *c, u32 label);
 void cnr_derive_key(struct cnr_comm *c);
+void cnr_derive_table_key(struct cnr_comm *c);
 u64 cnr_tag(const struct cnr_comm *c, u16 rank, u32 block, u8 attempt, u32 opsig);
 u64 cnr_shard_tag(const struct cnr_comm *c, u32 block, u8 attempt, u32 opsig, u8 shard, bool last);
 u64 cnr_expected_tag(const struct cnr_comm *c, u32 block, u8 attempt, u32 opsig);

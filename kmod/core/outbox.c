@@ -43,6 +43,8 @@ static int cnr_abort_error(enum canary_abort why)
 		return -ECONNRESET;
 	case CANARY_ABORT_PATH:
 		return -EMSGSIZE;
+	case CANARY_ABORT_RESTARTED:
+		return -ESTALE;
 	default:
 		return -EPROTO;
 	}

@@ -230,6 +230,10 @@ static __always_inline int canary_session_form(const struct canary_hdr *h, __u8 
 		*flags = CANARY_F_READY | CANARY_F_WAITING;
 		*used = 26;
 		return 1;
+	case CANARY_GREETING:
+		*flags = CANARY_F_READY | CANARY_F_WAITING | CANARY_F_ASKS;
+		*used = 24;
+		return 1;
 	case CANARY_COOKIE:
 		*used = 32;
 		return 1;
@@ -253,6 +257,7 @@ static __always_inline int canary_has_to(const struct canary_hdr *h)
 	case CANARY_LEAVE:
 	case CANARY_ABORT:
 	case CANARY_PLAN:
+	case CANARY_GREETING:
 		return 1;
 	default:
 		return 0;
@@ -263,7 +268,7 @@ static __always_inline int canary_has_to(const struct canary_hdr *h)
 static __always_inline int canary_has_gap(const struct canary_hdr *h)
 {
 	return canary_has_to(h) && h->type != CANARY_RING_REQUEST && h->type != CANARY_ABORT &&
-	       h->type != CANARY_PLAN;
+	       h->type != CANARY_PLAN && h->type != CANARY_GREETING;
 }
 
 /* Messages between members: is everything 0 that is not in use? */

@@ -129,6 +129,9 @@ static bool cnr_word_build(struct cnr_comm *c, const struct cnr_control *m, stru
 	case CANARY_REFUSED:
 		cnr_refuse_build(c, m, out);
 		break;
+	case CANARY_GREETING:
+		cnr_greeting_build(c, m, out);
+		break;
 	}
 	return true;
 }
@@ -162,6 +165,10 @@ static bool cnr_cast_one(struct cnr_comm *c, u64 now, enum cnr_broadcast cast, u
 	case CNR_CAST_WELCOME:
 	case CNR_CAST_READY:
 		return cnr_welcome_build(c, rank, 0, out);
+	case CNR_CAST_GREETING:
+		if (!cnr_greeting_cast(c, rank, out))
+			return false;
+		break;
 	case CNR_CAST_PROBE:
 		if (!(m->flags & CNR_M_PROBE))
 			return false;
@@ -205,6 +212,7 @@ static bool cnr_cast_one(struct cnr_comm *c, u64 now, enum cnr_broadcast cast, u
 static const u8 cnr_cast_rounds[CNR_CASTS] = {
 	[CNR_CAST_WELCOME] = 1,
 	[CNR_CAST_READY] = 1,
+	[CNR_CAST_GREETING] = 1,
 	[CNR_CAST_PROBE] = 1,
 	[CNR_CAST_PLAN] = 1,
 	[CNR_CAST_DONE] = 1,
@@ -218,7 +226,8 @@ static bool cnr_cast_build(struct cnr_comm *c, u64 now, struct cnr_out *out)
 	u32 cast, rank;
 
 	for (cast = 0; cast < CNR_CASTS && c->broadcast; cast++) {
-		if (!(c->broadcast & 1U << cast))
+		/* Others would not understand a decision before they are in. */
+		if (!(c->broadcast & 1U << cast) || (cast == CNR_CAST_PLAN && c->waits))
 			continue;
 		while (c->cast_cursor[cast] < c->cfg.members * cnr_cast_rounds[cast]) {
 			rank = c->cast_cursor[cast]++ % c->cfg.members;

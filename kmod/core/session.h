@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Layer 3, session: who the members are (join.c, table.c), which of them live (alive.c), what all
- * of them have and who may go (leave.c), what others do wrong (trouble.c).
+ * Layer 3, session: who the members are (join.c, table.c, greet.c), which of them live (alive.c),
+ * what all of them have and who may go (leave.c), what others do wrong (trouble.c).
  */
 #ifndef CANARY_CORE_SESSION_H
 #define CANARY_CORE_SESSION_H
@@ -55,10 +55,15 @@ static inline bool cnr_is_deaf(const struct cnr_member *m)
 
 /* table.c: communicators from a table, without rendezvous */
 int cnr_table_form(struct cnr_comm *c, u64 now, const struct cnr_table *t);
-bool cnr_is_unmet(const struct cnr_comm *c, u16 rank);
-bool cnr_may_still_come(const struct cnr_comm *c, u64 now, u16 rank);
-u64 cnr_met_since(const struct cnr_comm *c, u64 since);
-void cnr_meet(struct cnr_comm *c, u64 now, u16 rank);
+
+/* greet.c: which processes make up such a session */
+void cnr_greeting_begin(struct cnr_comm *c, u64 now, u64 start_within);
+void cnr_greeting_timer(struct cnr_comm *c, u64 now);
+void cnr_greeting_wanted(struct cnr_comm *c, u64 now);
+void cnr_greeting_hurry(struct cnr_comm *c, u64 now);
+enum canary_drop cnr_greeting_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
+void cnr_greeting_build(const struct cnr_comm *c, const struct cnr_control *m, struct cnr_out *out);
+bool cnr_greeting_cast(struct cnr_comm *c, u16 rank, struct cnr_out *out);
 
 /* join.c: rendezvous */
 void cnr_epoch(struct cnr_comm *c, u32 first);

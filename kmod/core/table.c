@@ -3,18 +3,12 @@
  * Layer 3, session: a communicator that is formed from a table of its members, without a
  * rendezvous. PROTOCOL.md, "Formed from a table".
  *
- * Nothing is sent. The table and struct cnr_config give all members what a rendezvous would agree
- * on. All of that goes into the session key. So members that were given different values do not
- * understand each other.
- *
- * A member may form its communicator later than others, and what these send meanwhile is lost. So
- * until cnr_formed.until, silence proves nothing about a rank that was never heard of. When a rank
- * is first heard of, its time to answer starts anew.
+ * The table and struct cnr_config give all members what a rendezvous would agree on. All of that
+ * goes into the session key. So members that were given different values do not understand each
+ * other. What no table can say, which processes are meant, greet.c finds out.
  */
 #include "message.h"
 #include "session.h"
-
-#define CNR_START_WITHIN	(60 * CNR_SEC)
 
 /* Keys of hashes over data that are no secret */
 static const u8 cnr_table_label[2][16] = { "canary table 0", "canary table 1" };
@@ -83,7 +77,8 @@ int cnr_table_check(struct cnr_table *t, u16 *room, u32 *rank)
 }
 
 /*
- * Make the salt of the session key from everything that members were given. Return: the first block
+ * Make the salt of the key of greetings from everything that members were given. Return: the first
+ * block
  */
 static u32 cnr_table_settle(struct cnr_comm *c, const struct cnr_table *t)
 {
@@ -117,55 +112,30 @@ static u32 cnr_table_settle(struct cnr_comm *c, const struct cnr_table *t)
 	return (u32)cnr_siphash(cnr_table_label[0], hash, sizeof(hash));
 }
 
+static bool cnr_table_is_zero(const u8 bytes[16])
+{
+	static const u8 none[16];
+
+	return !memcmp(bytes, none, sizeof(none));
+}
+
 int cnr_table_form(struct cnr_comm *c, u64 now, const struct cnr_table *t)
 {
 	const struct canary_peer own = { .addr = c->cfg.addr, .port = c->cfg.port };
 
 	if (t->members != c->cfg.members)
 		return -EINVAL;
+	/* A launcher may count epochs from 1 again. A new salt makes macs of old greetings bad. */
+	if (!cnr_table_is_zero(c->cfg.key) && cnr_table_is_zero(t->salt))
+		return -ENOKEY;
 	if (!canary_peer_equal(&t->peer[c->cfg.rank], &own))
 		return -EADDRNOTAVAIL;
 	if (c->peer != t->peer)
 		memcpy(c->peer, t->peer, t->members * sizeof(*t->peer));
 	c->join.root = t->peer[0];
 	c->epoch = t->epoch;
-	c->awaits = true;
-	c->formed.until = now + (t->start_within ? t->start_within : CNR_START_WITHIN);
-	cnr_epoch(c, cnr_table_settle(c, t));
+	c->first = cnr_table_settle(c, t);
 	cnr_connected(c);
+	cnr_greeting_begin(c, now, t->start_within);
 	return 0;
-}
-
-/* Has @rank never been heard of? It may not have formed the communicator yet. */
-bool cnr_is_unmet(const struct cnr_comm *c, u16 rank)
-{
-	/* Any result shows that all ranks have contributed. */
-	return c->awaits && c->una == c->first && !(c->member[rank].flags & CNR_M_MET);
-}
-
-bool cnr_may_still_come(const struct cnr_comm *c, u64 now, u16 rank)
-{
-	return cnr_is_unmet(c, rank) && now < c->formed.until;
-}
-
-/* Return: since when all ranks could have answered what was asked at @since */
-u64 cnr_met_since(const struct cnr_comm *c, u64 since)
-{
-	return max_t(u64, since, c->formed.met_at);
-}
-
-/* A packet came from @rank. If it is the first one, questions to @rank before that were lost. */
-void cnr_meet(struct cnr_comm *c, u64 now, u16 rank)
-{
-	struct cnr_member *m = &c->member[rank];
-
-	if (c->una != c->first)
-		c->awaits = false;
-	if (m->flags & CNR_M_MET)
-		return;
-	m->flags |= CNR_M_MET;
-	m->probes = 0;
-	if (m->asked)
-		m->asked = now;
-	c->formed.met_at = now;
 }

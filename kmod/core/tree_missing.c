@@ -318,8 +318,7 @@ static bool cnr_lead_path_fails(struct cnr_comm *c, u64 now, struct cnr_lead *l)
 	u16 ranks[CNR_FAULTS];
 	u32 rank, n = 0;
 
-	if (l->asks < CNR_PATH_TRIES ||
-	    now - cnr_met_since(c, l->first_ask) < 2 * c->cfg.dead_after)
+	if (l->asks < CNR_PATH_TRIES || now - l->first_ask < 2 * c->cfg.dead_after)
 		return false;
 	for (rank = 0; rank < c->cfg.members; rank++) {
 		if (!cnr_wanted(l, rank) || cnr_arrived_has(l, rank) ||

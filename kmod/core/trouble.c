@@ -118,14 +118,15 @@ static bool cnr_trouble_version(struct cnr_comm *c, const struct cnr_in *in, enu
 }
 
 /*
- * In a communicator from a table: a packet of another session came from where a member should be.
- * All packets of a member with another table or key look like that.
+ * In a communicator from a table: a packet of another session came from where a member should be,
+ * or a greeting. All packets of a member with another table or key look like that.
  */
 static bool cnr_trouble_table(struct cnr_comm *c, const struct cnr_in *in, enum canary_drop drop)
 {
 	u32 rank = be16_to_cpu(in->hdr->rank);
 
-	if (!c->awaits || rank >= c->cfg.members || !cnr_is_at(&c->peer[rank], in) ||
+	if (!c->formed.until || c->una != c->first || rank >= c->cfg.members ||
+	    (!cnr_is_at(&c->peer[rank], in) && in->hdr->type != CANARY_GREETING) ||
 	    (drop != CANARY_DROP_MAC && drop != CANARY_DROP_MEMBERS && drop != CANARY_DROP_EPOCH))
 		return false;
 	cnr_trouble_add(c, in, CNR_TROUBLE_TABLE, 0);

@@ -292,7 +292,7 @@ static void noise(struct packet *p)
 	for (i = 0; i < sizeof(p->h) + sizeof(p->data); i++)
 		byte[i] = rnd();
 	p->h.version = CANARY_VERSION;
-	p->h.type = below(4) ? CANARY_CONTRIBUTION + below(CANARY_PLAN) : rnd();
+	p->h.type = below(4) ? CANARY_CONTRIBUTION + below(CANARY_GREETING) : rnd();
 	p->h.contribution.length = htons(4 * below(CANARY_ELEMENTS_MAX));
 	if (below(4))
 		p->h.comm = htonl(opt.comm);

@@ -2,10 +2,11 @@
 /*
  * A fuzzer for three to nine members. The input is a list of events: post, let time pass, deliver,
  * lose, repeat or change a packet (with or without a valid mac), forge an aggregate, write to the
- * memory of results.
+ * memory of results, replace the process of a member that was formed from a table.
  *
  * Nothing may be read or written out of bounds, and nobody may spin. A timer that was served is not
- * due any more. As long as no member lies, every completed sum is right.
+ * due any more. As long as no member lies, every completed sum is right. All its elements are then
+ * of one process of each rank.
  */
 #include <stdlib.h>
 
@@ -19,6 +20,7 @@
 #define POLLS_MAX	100000
 #define WORK_ONCE	2	/* slices of work that are done before packets are sent */
 #define WORK_MAX	1000	/* slices in all, if no packet comes */
+#define RUNS		4	/* most processes that are replaced by new ones */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -37,7 +39,12 @@ struct world {
 	u32	posted[MEMBERS_MAX];
 	u64	now;
 	bool	lied;		/* a packet with a valid mac was made up */
-	bool	formed;		/* formed from a table; the last member forms when it posts first */
+	bool	formed;		/* formed from a table */
+	bool	late;		/* the last member forms when it posts first */
+	u8	run[MEMBERS_MAX];	/* how often its process was replaced */
+	u32	runs;		/* sum of these */
+	u8	algorithm;
+	u16	slice;
 	bool	ring;		/* partial sums are in the application's memory */
 	bool	scribbled[MEMBERS_MAX];	/* the application wrote to its results */
 };
@@ -47,9 +54,9 @@ static struct canary_addr address(int rank)
 	return canary_addr_of_ip4(cpu_to_be32(0x0a000001 + rank));
 }
 
-static u32 value(u32 rank, u32 seq, u32 i)
+static u32 value(u32 rank, u32 run, u32 seq, u32 i)
 {
-	return (rank + 1) * 0x01000193u + seq * 7919 + i;
+	return (rank + 1) * 0x01000193u + run * (0x3a7b1u << rank) + seq * 7919 + i;
 }
 
 /* The vectors of an application: @data belongs to it, and it may write there. */
@@ -64,19 +71,33 @@ struct vector {
 
 static struct vector *vectors;
 
-static void check(const struct world *w, int rank, const struct cnr_done *d)
+/* Is it the sum of what these processes gave? Those of the ranks before @rank are chosen. */
+static bool is_sum(const struct world *w, const struct cnr_done *d, u8 *run, u32 rank)
 {
 	const u32 *data = d->data;
 	u32 i, r, want;
 
-	if (d->error || w->lied || w->scribbled[rank])
-		return;
+	if (rank < w->members) {
+		for (run[rank] = 0; run[rank] <= w->run[rank]; run[rank]++)
+			if (is_sum(w, d, run, rank + 1))
+				return true;
+		return false;
+	}
 	for (i = 0; i < d->elements; i++) {
 		for (want = 0, r = 0; r < w->members; r++)
-			want += value(r, d->seq, i);
+			want += value(r, run[r], d->seq, i);
 		if (want != data[i])
-			abort();
+			return false;
 	}
+	return true;
+}
+
+static void check(const struct world *w, int rank, const struct cnr_done *d)
+{
+	u8 run[MEMBERS_MAX];
+
+	if (!d->error && !w->lied && !w->scribbled[rank] && !is_sum(w, d, run, 0))
+		abort();
 }
 
 static void release(const struct cnr_done *d)
@@ -280,7 +301,7 @@ static void post(struct world *w, int rank, u8 how)
 	op.elements = (w->posted[rank] * 13 + 5) % VECTOR;
 	if (w->posted[rank] % 4 == 3)
 		op.elements += LONG;
-	if (w->formed && rank == w->members - 1)
+	if (w->late && rank == w->members - 1)
 		form(w, rank);
 	v->elements = op.elements;
 	v->rank = rank;
@@ -288,7 +309,8 @@ static void post(struct world *w, int rank, u8 how)
 	v->source = how & 2 ? malloc(op.elements * 4 + 1) : NULL;
 	v->hashes = how & 3 ? malloc((op.elements / 121 + 1) * sizeof(u64)) : NULL;
 	for (i = 0; i < op.elements; i++)
-		(v->source ? v->source : v->data)[i] = value(rank, w->posted[rank], i);
+		(v->source ? v->source : v->data)[i] = value(rank, w->run[rank],
+							     w->posted[rank], i);
 	op.data = v->data;
 	op.source = v->source;
 	op.hashes = v->hashes;
@@ -340,7 +362,7 @@ static void forge(struct world *w, u8 rank, u8 ahead, u8 count)
 	free(p.bytes);
 }
 
-static void begin(struct world *w, u8 algorithm, u16 slice)
+static void begin_rank(struct world *w, int rank)
 {
 	struct cnr_config cfg = {
 		.comm = 1,
@@ -350,27 +372,54 @@ static void begin(struct world *w, u8 algorithm, u16 slice)
 		.root = address(0),
 		.port = cpu_to_be16(CANARY_PORT_BASE),
 		.root_port = cpu_to_be16(CANARY_PORT_BASE),
-		.algorithm = algorithm,
-		.slice = slice,
-		.trees = algorithm == CANARY_ALG_STATIC ? 2 : 0,
+		.algorithm = w->algorithm,
+		.slice = w->slice,
+		.trees = w->algorithm == CANARY_ALG_STATIC ? 2 : 0,
 		.tree = { 0, 1 },
 		.fixed_first = true,
 		.first_block = 0xfffffffc,
+		.rank = rank,
+		.addr = address(rank),
+		.seed = { rank + 1, w->run[rank] },
 	};
+
+	w->comm[rank] = cnr_init(calloc(1, cnr_size(&cfg)), &cfg);
+	if (!w->formed)
+		cnr_connect(w->comm[rank], w->now);
+	else if (!w->late || rank < w->members - 1)
+		form(w, rank);
+	pump(w, rank);
+}
+
+static void begin(struct world *w)
+{
 	int i;
 
 	w->now = CNR_SEC;
-	for (i = 0; i < w->members; i++) {
-		cfg.rank = i;
-		cfg.addr = address(i);
-		cfg.seed[0] = i + 1;
-		w->comm[i] = cnr_init(calloc(1, cnr_size(&cfg)), &cfg);
-		if (!w->formed)
-			cnr_connect(w->comm[i], w->now);
-		else if (i < w->members - 1)
-			form(w, i);
-		pump(w, i);
+	for (i = 0; i < w->members; i++)
+		begin_rank(w, i);
+}
+
+/* The process of @rank is killed, and started again with the same table. Its packets stay. */
+static void replace(struct world *w, int rank)
+{
+	struct vector **v = &vectors, *gone;
+
+	if (!w->formed || w->runs == RUNS)
+		return;
+	while (*v) {
+		gone = *v;
+		if (gone->rank == rank)
+			release(&(struct cnr_done){ .cookie = (uintptr_t)gone });
+		else
+			v = &gone->next;
 	}
+	free(w->comm[rank]);
+	w->run[rank]++;
+	w->runs++;
+	w->posted[rank] = 0;
+	w->scribbled[rank] = false;
+	begin_rank(w, rank);
 }
 
 static bool connected(const struct world *w)
@@ -378,7 +427,7 @@ static bool connected(const struct world *w)
 	int i;
 
 	for (i = 0; i < w->members; i++)
-		if (cnr_state(w->comm[i]) != CNR_CONNECTED)
+		if (cnr_state(w->comm[i]) != CNR_CONNECTED || w->comm[i]->waits)
 			return false;
 	return true;
 }
@@ -428,13 +477,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memset(&w, 0, sizeof(w));
 	/*
 	 * The first byte chooses the number of members, the algorithm and the slices, and whether
-	 * the rendezvous is fuzzed, too.
+	 * the rendezvous or the greetings are fuzzed, too.
 	 */
 	w.members = size ? members[data[0] >> 3 & 3] : 3;
 	w.formed = size && data[0] & 0x80;
 	w.ring = !size || (data[0] >> 1) % (CANARY_ALG_MAX + 1) != CANARY_ALG_TREE;
-	begin(&w, size ? (data[0] >> 1) % (CANARY_ALG_MAX + 1) : 0, size ? data[0] >> 5 & 3 : 0);
-	if (size && !(data[0] & 1) && !w.formed)
+	w.late = w.formed && data[0] & 1;
+	w.algorithm = size ? (data[0] >> 1) % (CANARY_ALG_MAX + 1) : 0;
+	w.slice = size ? data[0] >> 5 & 3 : 0;
+	begin(&w);
+	if (size && !(data[0] & 1))
 		meet(&w);
 	for (i = 1; i + 4 <= size; i += 4) {
 		const uint8_t *a = data + i;
@@ -466,7 +518,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			cut(&w, a[1], a[2] | a[3] << 8);
 			break;
 		case 9:
-			if (a[1] > 250)
+			if (a[1] > 240 && a[1] <= 250)
+				replace(&w, a[2] % w.members);
+			else if (a[1] > 250)
 				cnr_close(w.comm[a[2] % w.members], w.now, a[3] & 1);
 			else
 				for (k = 0; k < a[3] % 32 && w.packets; k++)

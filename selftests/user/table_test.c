@@ -6,8 +6,10 @@
 #include <arpa/inet.h>
 #include <canary.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -82,8 +84,11 @@ static struct canary_peer place(struct canary *c)
 	return info.local;
 }
 
-/* Open all ranks, at ports of their own or at those of @with, and make the table. */
-static int open_group(struct group *g, uint32_t epoch, const struct group *with)
+/*
+ * Open all ranks, and make the table. @dead_after: ms, 0 = default; @key: last byte of the key;
+ * @with: take its ports, NULL: own ones
+ */
+static int open_ranks(struct group *g, uint32_t dead_after, uint8_t key, const struct group *with)
 {
 	struct canary_params p;
 	int i, err = 0;
@@ -91,12 +96,23 @@ static int open_group(struct group *g, uint32_t epoch, const struct group *with)
 	memset(g, 0, sizeof(*g));
 	for (i = 0; i < RANKS && !err; i++) {
 		table_params(&p, i, with ? with->rank[i] : NULL);
+		if (dead_after)
+			p.dead_after = dead_after;
+		p.key[15] = key;
 		err = open_rank(&p, &g->rank[i]);
 		if (!err)
 			g->peer[i] = place(g->rank[i]);
 	}
-	g->table.epoch = epoch;
+	g->table.epoch = EPOCH;
 	g->table.peer = g->peer;
+	return err;
+}
+
+static int open_group(struct group *g, uint32_t epoch, const struct group *with)
+{
+	int err = open_ranks(g, 0, 0, with);
+
+	g->table.epoch = epoch;
 	return err;
 }
 
@@ -265,19 +281,9 @@ static void test_late(void)
 /* The others wait for start_within, and not for dead_after. */
 static void test_later_than_dead(void)
 {
-	struct canary_params p;
 	struct group g;
-	int i, wrong = 0;
+	int i, wrong = open_ranks(&g, 500, 0, NULL);
 
-	memset(&g, 0, sizeof(g));
-	for (i = 0; i < RANKS; i++) {
-		table_params(&p, i, NULL);
-		p.dead_after = 500;
-		wrong += !!open_rank(&p, &g.rank[i]);
-		g.peer[i] = place(g.rank[i]);
-	}
-	g.table.epoch = EPOCH;
-	g.table.peer = g.peer;
 	for (i = 0; i < RANKS - 1; i++)
 		wrong += !!form(&g, i);
 	wrong += sum_late(&g, 20000, 3, 3000);
@@ -353,19 +359,10 @@ static void test_refused(void)
 /* One table, epoch and salt make one session key: with a pre-shared key, a salt is a must. */
 static void test_key(void)
 {
-	struct canary_params p;
 	struct group g;
-	int i, wrong = 0;
+	int wrong = open_ranks(&g, 0, 7, NULL);
 
-	memset(&g, 0, sizeof(g));
-	for (i = 0; i < RANKS; i++) {
-		table_params(&p, i, NULL);
-		p.key[15] = 7;
-		wrong += !!open_rank(&p, &g.rank[i]);
-		g.peer[i] = place(g.rank[i]);
-	}
-	g.table = (struct canary_table){ .epoch = EPOCH, .peer = g.peer };
-	refused(canary_form(g.rank[0], &g.table), -EINVAL, "a key needs a salt");
+	refused(canary_form(g.rank[0], &g.table), -ENOKEY, "a key needs a salt");
 	g.table.salt[CANARY_SALT - 1] = 1;
 	tap(!wrong && !form_all(&g) && !sum(&g, 3000, 2), "a key and a salt");
 	close_group(&g);
@@ -402,6 +399,153 @@ static void test_differs(void)
 	tap(ended == RANKS, "another salt: all end with an error");
 	tap(told >= 2, "another salt: %d know why", told);
 	close_group(&g);
+}
+
+#define AGAIN		30
+#define AGAIN_COUNT	100000
+
+/*
+ * A process of rank 3. It waits for @go, and says at @ready where its member is. Then it forms the
+ * communicator, and adds vectors of @value until an error comes, with which it exits.
+ */
+static void again_process(int32_t value, int go, int ready)
+{
+	static int32_t v[AGAIN_COUNT];
+	struct canary_params p;
+	struct canary *c = NULL;
+	struct group g;
+	int i, err;
+
+	memset(&g, 0, sizeof(g));
+	if (read(go, &g.peer, sizeof(g.peer)) < 0)
+		_exit(1);
+	table_params(&p, RANKS - 1, NULL);
+	p.bind.port = htons(ROOT + RANKS);
+	err = open_rank(&p, &c);
+	g.peer[RANKS - 1] = place(c);
+	if (err || write(ready, &g.peer[RANKS - 1], sizeof(g.peer[0])) < 0 ||
+	    read(go, &g.peer, sizeof(g.peer)) < 0)
+		_exit(2);
+	g.table.epoch = EPOCH;
+	g.table.peer = g.peer;
+	err = canary_form(c, &g.table);
+	while (!err) {
+		for (i = 0; i < AGAIN_COUNT; i++)
+			v[i] = value;
+		err = canary_allreduce(c, v, v, AGAIN_COUNT, CANARY_INT32, CANARY_OP_SUM);
+	}
+	printf("# rank 3 with %d: %s\n", value, canary_errmsg());
+	fflush(stdout);
+	_exit(-err);
+}
+
+struct again {
+	pid_t	pid;
+	int	go[2];
+	int	ready[2];
+};
+
+static void again_start(struct again *a, int32_t value)
+{
+	if (pipe(a->go) || pipe(a->ready))
+		exit(1);
+	fflush(stdout);
+	a->pid = fork();
+	if (!a->pid)
+		again_process(value, a->go[0], a->ready[1]);
+}
+
+/* It opens its member, and forms it if @g has the table. */
+static void again_go(const struct again *a, struct group *g)
+{
+	if (write(a->go[1], g->peer, sizeof(g->peer)) < 0 ||
+	    read(a->ready[0], &g->peer[RANKS - 1], sizeof(g->peer[0])) < 0 ||
+	    write(a->go[1], g->peer, sizeof(g->peer)) < 0)
+		perror("pipe");
+}
+
+/* Return: does @v have the data of one process of rank 3, which gives 100 or 10000? */
+static bool again_right(const int32_t *v)
+{
+	int i;
+
+	for (i = 1; i < AGAIN_COUNT; i++)
+		if (v[i] != v[0])
+			return false;
+	return v[0] == 6 + 100 || v[0] == 6 + 10000;
+}
+
+/* One sum. Rank 3 is killed in the middle of it if there is a @victim. Return: the error */
+static int again_sum(struct group *g, const struct again *victim, const struct again *next,
+		     int *wrong)
+{
+	static int32_t v[RANKS - 1][AGAIN_COUNT];
+	uint64_t request[RANKS - 1];
+	int i, k, one, err = 0;
+
+	for (k = 0; k < RANKS - 1; k++) {
+		for (i = 0; i < AGAIN_COUNT; i++)
+			v[k][i] = k + 1;
+		one = canary_post(g->rank[k], v[k], v[k], AGAIN_COUNT, CANARY_INT32, CANARY_OP_SUM,
+				  &request[k]);
+		if (one)
+			return one;
+	}
+	if (victim) {
+		usleep(victim->pid % 8 * 500);
+		kill(victim->pid, SIGKILL);
+		waitpid(victim->pid, NULL, 0);
+		again_go(next, g);
+	}
+	for (k = 0; k < RANKS - 1; k++) {
+		one = canary_wait(g->rank[k], request[k], WAIT_MS);
+		if (one)
+			err = one;
+		else
+			*wrong += !again_right(v[k]);
+	}
+	return err;
+}
+
+/*
+ * A process is killed in the middle of a sum, and started again with the same table. Either nobody
+ * has missed it, or all end with an error. The kernel's engine says goodbye for who is killed.
+ */
+static void test_again(void)
+{
+	struct canary_params p;
+	struct again old, new;
+	int i, status, err = 0, wrong = 0;
+	struct group g;
+
+	again_start(&old, 100);
+	again_start(&new, 10000);
+	memset(&g, 0, sizeof(g));
+	for (i = 0; i < RANKS - 1; i++) {
+		table_params(&p, i, NULL);
+		p.bind.port = htons(ROOT + 1 + i);
+		err |= open_rank(&p, &g.rank[i]);
+		g.peer[i] = place(g.rank[i]);
+	}
+	g.table = (struct canary_table){ .epoch = EPOCH, .peer = g.peer };
+	again_go(&old, &g);
+	for (i = 0; i < RANKS - 1; i++)
+		err |= form(&g, i);
+	tap(!err, "again: three members, and a process of the fourth");
+	for (i = 0; i < AGAIN && !err; i++)
+		err = again_sum(&g, i == 5 ? &old : NULL, &new, &wrong);
+	tap(!wrong, "again: no sum is wrong");
+	printf("# after %d sums: %s\n", i, canary_errmsg());
+	tap(err == -ESTALE || (engine == CANARY_ENGINE_KERNEL && err == -ECONNRESET),
+	    "again: the others end with an error, %d", err);
+	if (err == -ETIMEDOUT)
+		kill(new.pid, SIGKILL);
+	waitpid(new.pid, &status, 0);
+	tap(WIFEXITED(status) && (WEXITSTATUS(status) == ESTALE ||
+				  (engine == CANARY_ENGINE_KERNEL && WEXITSTATUS(status))),
+	    "again: and so does the new process, %d", WEXITSTATUS(status));
+	for (i = RANKS - 1; i-- > 0;)
+		canary_close(g.rank[i]);
 }
 
 /* A rank 0 that draws the same epoch each time: it is the core itself, with a constant seed */
@@ -521,6 +665,7 @@ static void test_engine(uint32_t which)
 	test_refused();
 	test_key();
 	test_differs();
+	test_again();
 	test_liar();
 }
 

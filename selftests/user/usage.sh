@@ -131,9 +131,6 @@ printf '%s\n' "0 127.0.0.1:22601" "1 127.0.0.1:22602" "2 127.0.0.1:22603" > thre
 mkfifo changing
 table=(allreduce --comm 1 --rank 0 --epoch 5 --engine user --members-file)
 usage "--salt wants --epoch" "${a[@]}" --salt "$key"
-usage "--epoch wants --salt where there is a key" "${table[@]}" two --key "$key"
-usage "--epoch wants --salt where there is a key" "${table[@]}" two --key "$key" \
-	--salt 00000000000000000000000000000000
 for then in two three; do
 	now=two
 	[ "$then" = three ] || now=three
@@ -149,8 +146,12 @@ tap_is "--timeout bounds how long others may come late" "$?" 1
 tap_check "at once, not after 60 s: $((SECONDS - begin)) s" test "$((SECONDS - begin))" -lt 20
 (umask 077 && echo "1 $key" > keys)
 CANARY_KEYS=keys "$CANARY" "${table[@]}" two < four > out 2> err
-tap_is "a key of the table of keys wants a salt, too" "$(head -c 40 err)" \
+tap_is "a key of the table of keys wants a salt" "$(head -c 40 err)" \
 	"canary: table: a key needs a salt, drawn"
+"$CANARY" "${table[@]}" two --key "$key" --salt 00000000000000000000000000000000 \
+	< four > out 2> err
+tap_is "so does a given one, and zeros are none" "$?:$(head -c 40 err)" \
+	"1:canary: table: a key needs a salt, drawn"
 
 printf '%s\n' "$key" > open-key
 chmod 644 open-key

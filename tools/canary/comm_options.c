@@ -135,13 +135,6 @@ int comm_option_take(void *options, const struct option_row *row, const char *va
 /* Addresses of all members, by rank */
 static struct canary_peer member[CANARY_MEMBERS_MAX];
 
-static bool is_zero(const uint8_t *bytes, size_t n)
-{
-	while (n && !bytes[n - 1])
-		n--;
-	return n == 0;
-}
-
 /* Read the file of members, and what --epoch wants besides. */
 static int take_members(struct comm_options *o)
 {
@@ -151,8 +144,6 @@ static int take_members(struct comm_options *o)
 		return bad(canary_errmsg());
 	if (!o->epoch)
 		return 0;
-	if (!is_zero(o->params.key, sizeof(o->params.key)) && is_zero(o->salt, sizeof(o->salt)))
-		return bad("--epoch wants --salt where there is a key: 32 random digits");
 	n = canary_table_members(o->members_file, member, CANARY_MEMBERS_MAX);
 	if (n < 0)
 		return bad(canary_errmsg());

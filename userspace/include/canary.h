@@ -226,10 +226,8 @@ int canary_connect(struct canary *comm, int timeout_ms);
  * struct canary_table - where the members are, and what distinguishes a session from others. All
  * but @start_within is the same at all members.
  *
- * @epoch:		not 0. A communicator must not use an epoch again with the same table and
- *			salt. Else packets of the earlier session are taken for this one's, and sums
- *			may be wrong. Who recorded packets can bring this about, with a pre-shared
- *			key too. One member should draw it at random
+ * @epoch:		not 0. Sessions at one port differ in it. If a process is started again with
+ *			the same table, all members end with -ESTALE. If all are, they sum up anew
  * @start_within:	ms by which a member may come later than this one, 1 .. 3600000; 0 = 60000
  * @salt:		random, drawn with @epoch. It may be zeros where there is no pre-shared key
  * @peer:		address and port of each member, by rank: params.members of them
@@ -259,9 +257,9 @@ int canary_table_members(const char *path, struct canary_peer *peer, unsigned in
  *		for the table
  * @table:	not needed any more when this returns
  *
- * Returns at once: it sends nothing and waits for nobody. So it costs nothing to begin a
- * communicator inside another one, in which the members have exchanged their addresses, or one of a
- * launcher that knows them. If members have different tables or parameters, operations end with
+ * Returns at once, and waits for nobody. So it costs little to begin a communicator inside another
+ * one, in which the members have exchanged their addresses, or one of a launcher that knows them.
+ * Members send some small packets. Operations begin when all members are there. If members have different tables or parameters, operations end with
  * -EHOSTDOWN, after @start_within. canary_errmsg() says who seems to have another one, but not
  * where the port is shared (params.share) and the epoch differs.
  *
@@ -269,8 +267,8 @@ int canary_table_members(const char *path, struct canary_peer *peer, unsigned in
  * member that never does is dead after @start_within, and later on after params.dead_after. If a
  * member is closed before others came, they find that it is dead.
  *
- * Return: 0; -EINVAL: params.table is not set, no epoch, a key but no salt, a reserved value is not
- * 0, an address where no member can be;
+ * Return: 0; -EINVAL: params.table is not set, no epoch, a reserved value is not 0, an address where
+ * no member can be; -ENOKEY: a pre-shared key, but no salt;
  * -EAFNOSUPPORT: an IPv6 address; -ENOTUNIQ: two members have the same address and port;
  * -EADDRNOTAVAIL: the own entry is not where this member is; -EADDRINUSE: this session is at this
  * port already; -EMSGSIZE: the path to another member does not take params.mtu; -ENETUNREACH: there
@@ -354,6 +352,7 @@ int canary_room(struct canary *comm, int timeout_ms);
  * -EHOSTDOWN: ranks are dead, as they do not answer (section 3.3);
  * -ECONNRESET: ranks closed the communicator;
  * -EPROTO: ranks run another operation or length;
+ * -ESTALE: ranks were started again, with the same table;
  * -ECONNABORTED: this member was closed.
  * All but the first two end the communicator. canary_missing() names the ranks.
  */

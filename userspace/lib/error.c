@@ -176,6 +176,9 @@ int lib_comm_error(struct canary *c, int error)
 				 one ? "s" : "", one ? "s" : "", troubles);
 	case CANARY_ABORT_LEFT:
 		return lib_error(error, "%s left the communicator", who);
+	case CANARY_ABORT_RESTARTED:
+		return lib_error(error, "%s w%s started again, with the same table and epoch: form the communicator anew, with a new epoch",
+				 who, one ? "as" : "ere");
 	case CANARY_ABORT_MISMATCH:
 		return lib_error(error, "%s run%s another operation or length", who,
 				 one ? "s" : "");

@@ -8,8 +8,6 @@
 #include <sys/random.h>
 #include "lib.h"
 
-#define START_WITHIN_MAX	3600000		/* ms */
-
 /* Say which entry is wrong, and why. */
 static int refuse(const struct cnr_table *t, u32 rank, int err)
 {
@@ -54,6 +52,8 @@ static int form_error(struct canary *c, const struct cnr_table *t, int err)
 	case -EADDRNOTAVAIL:
 		return lib_error(err, "table: rank %u is at %s, which is not where this member is",
 				 c->params.rank, lib_peer(&t->peer[c->params.rank]));
+	case -ENOKEY:
+		return lib_error(err, "table: a key needs a salt, drawn at random: it is 0");
 	case -EADDRINUSE:
 		return lib_error(err, "table: communicator %u, epoch %u, is at this port already",
 				 c->params.comm, t->epoch);
@@ -65,17 +65,6 @@ static int form_error(struct canary *c, const struct cnr_table *t, int err)
 	default:
 		return lib_comm_error(c, err);
 	}
-}
-
-/*
- * The session key comes from key, table, epoch and salt. A launcher may count epochs from 1 again,
- * so only a random salt makes a key of a session that no other has.
- */
-static bool needs_salt(const struct canary_params *p, const struct canary_table *table)
-{
-	static const u8 none[CANARY_SALT];
-
-	return memcmp(p->key, none, sizeof(p->key)) && !memcmp(table->salt, none, sizeof(none));
 }
 
 CANARY_EXPORT int canary_form(struct canary *c, const struct canary_table *table)
@@ -92,11 +81,9 @@ CANARY_EXPORT int canary_form(struct canary *c, const struct canary_table *table
 		return lib_error(-EINVAL, "table: canary_open() was not told (params.table)");
 	if (table->reserved[0] | table->reserved[1] | table->reserved[2] | table->reserved[3])
 		return lib_error(-EINVAL, "table: reserved: has to be 0");
-	if (needs_salt(&c->params, table))
-		return lib_error(-EINVAL, "table: a key needs a salt, drawn at random: it is 0");
-	if (table->start_within > START_WITHIN_MAX)
+	if (table->start_within > CNR_START_WITHIN_MAX)
 		return lib_error(-ERANGE, "start-within: %u ms is out of range, 0 to %u",
-				 table->start_within, START_WITHIN_MAX);
+				 table->start_within, CNR_START_WITHIN_MAX);
 	memcpy(t.salt, table->salt, sizeof(t.salt));
 	err = check(&t);
 	if (err)

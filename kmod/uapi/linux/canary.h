@@ -96,7 +96,8 @@ struct sockaddr_canary {
 
 /*
  * struct canary_table_req; set only, before connect() and after CANARY_COMM, which removes it.
- * connect() then needs no rendezvous: the socket is connected at once, and nothing is sent
+ * connect() then needs no rendezvous: the socket is connected at once. Operations begin when all
+ * members are
  */
 #define CANARY_TABLE		12
 
@@ -127,8 +128,7 @@ struct canary_comm_req {
 /**
  * struct canary_table_req - CANARY_TABLE: where the members are, and what makes their session
  * unique. It has to be the same at all members, except @start_within
- * @epoch:	not 0. Sessions of one table differ in epoch or salt: else packets of the earlier
- *		session are taken for this one's, and sums may be wrong, with a key too
+ * @epoch:	not 0. Sessions at one port differ in it
  * @start_within: ms within which all ranks connect after this one, up to 3600000; 0 = default
  *		(60000)
  * @salt:	random, drawn with @epoch; zeros only where canary_comm_req has no key

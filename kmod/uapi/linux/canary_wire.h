@@ -60,6 +60,7 @@ enum canary_type {
 	CANARY_ABORT		= 39,	/* the communicator ends with an error */
 	CANARY_REFUSED		= 40,	/* rendezvous: rank 0 does not take a JOIN */
 	CANARY_PLAN		= 41,	/* which algorithm runs an operation */
+	CANARY_GREETING		= 42,	/* from a table: which processes are in */
 };
 
 /* flags */
@@ -67,9 +68,9 @@ enum canary_type {
 #define CANARY_F_STATIC		0x02	/* the path of a contribution is the route itself */
 #define CANARY_F_LAST		0x04	/* last shard of its sender; RESULT: last one of its tree */
 #define CANARY_F_SILENT		0x08	/* no result comes back; ACK: from their leader */
-#define CANARY_F_READY		0x10	/* JOIN: it has the member table; WELCOME: all have it */
-#define CANARY_F_WAITING	0x20	/* WELCOME: lists missing ranks */
-#define CANARY_F_ASKS		0x40	/* ACK: it wants an answer */
+#define CANARY_F_READY		0x10	/* JOIN: has the table; WELCOME, GREETING: all are in */
+#define CANARY_F_WAITING	0x20	/* WELCOME: lists missing ranks; GREETING: you are in */
+#define CANARY_F_ASKS		0x40	/* ACK, GREETING: it wants an answer */
 
 /*
  * A kind: the operator in the high 5 bits, the size of lanes in the low 3. kmod/kinds.h has the
@@ -144,8 +145,8 @@ struct canary_peer {
  * @flags:	CANARY_F_*
  * @attempt:	how often this block was begun anew; contributions of different attempts never merge
  * @comm:	communicator, chosen by its users
- * @epoch:	random, agreed at rendezvous or given by a table: a restarted job never meets
- *		packets of its earlier run
+ * @epoch:	random, agreed at rendezvous, or given by a table. Packets of an earlier run have
+ *		another one, or another session key
  * @block:	serial number of the block within the epoch; wraps
  * @opsig:	hash of the operation: its number, operator, type, algorithm, stage, shape, root,
  *		elements; only contributions with the same one merge
@@ -335,6 +336,15 @@ struct canary_hdr {
 			__be32	sequence;	/* of the operation */
 			__u8	zero[24];
 		} plan;
+
+		struct {
+			__be16	to;
+			__be16	why;		/* it ends; as in ABORT */
+			__be32	question;	/* its number; from rank 0: what it answers */
+			__be64	nonce;		/* of the member that asks */
+			__be64	session;	/* drawn by rank 0; 0: not known yet */
+			__u8	zero[8];
+		} greeting;
 	};
 };
 
