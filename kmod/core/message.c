@@ -183,17 +183,17 @@ const u8 *cnr_mac_key(const struct cnr_comm *c, const struct canary_hdr *h)
 	 ~((u64)(mask) << CNR_BITS_AT(member)))
 
 /*
- * The mac does not cover what a switch may set on a packet that it did not merge. The header is
- * copied word by word: a processor stalls if it reads memory in larger pieces than it was just
- * written in.
+ * The mac does not cover what a switch may set on a packet that it did not merge. @hash, that of
+ * the data, stands where the mac will be. The header is copied word by word: a processor stalls if
+ * it reads memory in larger pieces than it was just written in.
  */
 static u64 cnr_mac_with(const struct cnr_comm *c, const struct canary_hdr *h, u64 hash)
 {
-	u64 in[CNR_HDR_WORDS + 1];
-	__be64 last = cpu_to_be64(hash);
+	__be64 of_data = cpu_to_be64(hash);
+	u64 in[CNR_HDR_WORDS];
 
 	memcpy(in, h, sizeof(*h));
-	CNR_CLEAR(in, mac, ~0ULL);
+	memcpy(&in[offsetof(struct canary_hdr, mac) / sizeof(u64)], &of_data, sizeof(of_data));
 	if (h->type == CANARY_CONTRIBUTION || h->type == CANARY_RESULT) {
 		CNR_CLEAR(in, flags, CANARY_F_BYPASS);
 		CNR_CLEAR(in, contribution.load, 0xff);
@@ -203,7 +203,6 @@ static u64 cnr_mac_with(const struct cnr_comm *c, const struct canary_hdr *h, u6
 		CNR_CLEAR(in, contribution.cookie, 0xffffffff);
 	else if (h->type == CANARY_RESULT)
 		CNR_CLEAR(in, result.waited, 0xff);
-	memcpy(&in[CNR_HDR_WORDS], &last, sizeof(last));
 	return cnr_siphash(cnr_mac_key(c, h), in, sizeof(in));
 }
 
