@@ -307,7 +307,7 @@ u32 cnr_missing(const struct cnr_comm *c, u16 *ranks, u32 max)
 			ranks[i] = c->end.fault[i];
 		return i;
 	}
-	if (c->state != CNR_JOINING)
+	if (c->state != CNR_JOINING && !c->waits)
 		return 0;
 	for (i = 1; i < c->cfg.members; i++) {
 		if (c->member[i].flags & (c->table ? CNR_M_READY : CNR_M_KNOWN))

@@ -45,6 +45,7 @@ struct cnr_shape;
 #define CNR_M_PROBE		0x08	/* a PROBE is to be sent */
 #define CNR_M_CLAIMED		0x10	/* rank 0: a JOIN with another nonce claimed it */
 #define CNR_M_DEAD		0x20	/* gone, because nothing was heard of it */
+#define CNR_M_NEEDS		0x40	/* rank 0, from a table: it has an operation that waits */
 
 /*
  * struct cnr_member - what is known of one rank, beside its address. Numbers of blocks count from
@@ -194,6 +195,7 @@ struct cnr_rendezvous {
  * @until:	until then, ranks that are not in may not be there yet
  * @since:	since when there are greetings; they end while nobody needs anything
  * @at:		timer of the next greeting, while somebody is missing
+ * @sent:	when the latest greeting was sent
  * @asked:	when the first of @silent greetings was sent
  * @silent:	greetings without answer
  * @tries:	greetings since the last news
@@ -201,15 +203,17 @@ struct cnr_rendezvous {
  * @answered:	highest number that was answered
  * @in_from:	@question when we were let in
  * @in:		rank 0: how many are in
- * @needed:	rank 0: another member waits for all to be in
+ * @needs:	rank 0: how many others have operations that wait (CNR_M_NEEDS)
  * @nonce:	ours; not of rank 0
  * @session:	of rank 0, drawn by it; 0: not known yet
+ * @challenge:	of rank 0, for us; not of rank 0
  * @key:	of greetings: from the table
  */
 struct cnr_formed {
 	u64	until;
 	u64	since;
 	u64	at;
+	u64	sent;
 	u64	asked;
 	u32	silent;
 	u32	tries;
@@ -217,9 +221,10 @@ struct cnr_formed {
 	u32	answered;
 	u32	in_from;
 	u32	in;
-	bool	needed;
+	u32	needs;
 	u64	nonce;
 	u64	session;
+	u64	challenge;
 	u8	key[16];
 };
 

@@ -8,8 +8,12 @@
  * key comes from the table and the session. A member sends nothing under it before all are in.
  * So what is under one session key comes from one process of each rank.
  *
- * Others: stranger -> was told the session: greets with it -> in (cnr_comm.table) -> all are in
- * (cnr_comm.waits ends). Rank 0 is in from the start, and waits for the others. Timer:
+ * Anybody can repeat what a process said that is gone. So whoever is to be let in shows that it
+ * lives, by what rank 0 draws for each rank anew when it has let somebody in: the challenge. And a
+ * member believes what answers its latest questions.
+ *
+ * Others: stranger -> was told session and challenge: greets with them -> in (cnr_comm.table) ->
+ * all are in (cnr_comm.waits ends). Rank 0 is in from the start, and waits for the others. Timer:
  * cnr_formed.at, while somebody is missing.
  */
 #include "message.h"
@@ -72,13 +76,20 @@ static u64 cnr_greeting_gap(const struct cnr_comm *c)
 	return min_t(u64, CNR_GREET_FIRST << min_t(u32, c->formed.tries, 16), last);
 }
 
-static void cnr_greeting_ask(struct cnr_comm *c)
+/* Does an operation wait here? */
+static bool cnr_greeting_has_work(const struct cnr_comm *c)
 {
-	struct cnr_control *m = cnr_control(c, CANARY_GREETING, 0, 0);
+	return c->una != c->posted;
+}
 
+static void cnr_greeting_ask(struct cnr_comm *c, u64 now, enum canary_abort why)
+{
+	struct cnr_control *m = cnr_control(c, CANARY_GREETING, 0, why);
+
+	c->formed.sent = now;
 	if (!m)
 		return;
-	m->flags = CANARY_F_ASKS;
+	m->flags = CANARY_F_ASKS | (cnr_greeting_has_work(c) ? CANARY_F_WAITING : 0);
 	m->arg = ++c->formed.question;
 	m->nonce = c->formed.session;
 }
@@ -89,16 +100,16 @@ static void cnr_greet(struct cnr_comm *c, u64 now)
 
 	if (!f->silent++)
 		f->asked = now;
-	cnr_greeting_ask(c);
+	cnr_greeting_ask(c, now, CANARY_ABORT_NONE);
 	f->at = now + cnr_greeting_gap(c);
 	f->tries++;
 	cnr_arm(c, f->at);
 }
 
-/* Is there something that all have to be in for? */
+/* Is there something that all have to be in for? Rank 0 knows it of others, too. */
 static bool cnr_greeting_needed(const struct cnr_comm *c)
 {
-	return c->una != c->posted || c->formed.needed;
+	return cnr_greeting_has_work(c) || c->formed.needs;
 }
 
 /* Ranks did not come in time. */
@@ -117,29 +128,13 @@ static void cnr_greeting_missing(struct cnr_comm *c, u64 now)
 	cnr_fail(c, now, CANARY_ABORT_DEAD, missing, n, true);
 }
 
-/*
- * Greet again. Rank 0 tells those that are missing which session it is, and so they find out that
- * it has come. Nobody is dead before the time in which all should come; then only if needed.
- */
-void cnr_greeting_timer(struct cnr_comm *c, u64 now)
+/* Rank 0: tell those that are missing which session it is. So they find out that it has come. */
+static void cnr_greeting_root_timer(struct cnr_comm *c, u64 now)
 {
 	struct cnr_formed *f = &c->formed;
 	u64 until = max_t(u64, f->until, f->since + c->cfg.dead_after);
-	bool over = now >= until;
-	static const u16 root;
 
-	if (f->at > now) {
-		cnr_arm(c, f->at);
-		return;
-	}
-	if (c->cfg.rank) {
-		over = (over || c->table) && f->silent >= CNR_GREET_TRIES &&
-		       now - f->asked >= c->cfg.dead_after;
-		if (!over && (!c->table || cnr_greeting_needed(c))) {
-			cnr_greet(c, now);
-			return;
-		}
-	} else if (!over) {
+	if (now < until) {
 		cnr_cast(c, CNR_CAST_GREETING);
 		f->tries = 16;		/* the longest gap */
 		f->at = min_t(u64, now + cnr_greeting_gap(c), until);
@@ -147,12 +142,45 @@ void cnr_greeting_timer(struct cnr_comm *c, u64 now)
 		return;
 	}
 	f->at = CNR_NEVER;
-	if (!over || !cnr_greeting_needed(c))
-		return;
-	if (c->cfg.rank)
-		cnr_fail(c, now, CANARY_ABORT_DEAD, &root, 1, true);
-	else
+	if (cnr_greeting_needed(c))
 		cnr_greeting_missing(c, now);
+}
+
+/* Others: who is in goes on only if it needs to. */
+static void cnr_greeting_other_timer(struct cnr_comm *c, u64 now)
+{
+	struct cnr_formed *f = &c->formed;
+	bool late = now >= max_t(u64, f->until, f->since + c->cfg.dead_after);
+	bool over = (late || c->table) && f->silent >= CNR_GREET_TRIES &&
+		    now - f->asked >= c->cfg.dead_after;
+	static const u16 root;
+
+	if (!over && (!c->table || cnr_greeting_has_work(c))) {
+		cnr_greet(c, now);
+		return;
+	}
+	f->at = CNR_NEVER;
+	if (over && cnr_greeting_has_work(c))
+		cnr_fail(c, now, CANARY_ABORT_DEAD, &root, 1, true);
+}
+
+/* Nobody is dead before the time in which all should come; then only if somebody needs all. */
+void cnr_greeting_timer(struct cnr_comm *c, u64 now)
+{
+	if (c->formed.at > now)
+		cnr_arm(c, c->formed.at);
+	else if (c->cfg.rank)
+		cnr_greeting_other_timer(c, now);
+	else
+		cnr_greeting_root_timer(c, now);
+}
+
+/* What was said and not answered before says nothing of the time from now on. */
+static void cnr_greeting_anew(struct cnr_formed *f, u64 now)
+{
+	f->since = now;
+	f->silent = 0;
+	f->tries = 0;
 }
 
 /* Somebody needs all to be in. If nobody greets any more, begin again. */
@@ -162,22 +190,40 @@ void cnr_greeting_wanted(struct cnr_comm *c, u64 now)
 
 	if (f->at != CNR_NEVER)
 		return;
-	f->since = now;
-	f->silent = 0;
-	f->tries = 0;
+	cnr_greeting_anew(f, now);
 	f->at = now + (c->cfg.rank && c->table ? CNR_GREET_FIRST : 0);
 	cnr_arm(c, f->at);
 }
 
-/* A packet under the session key came, so all are in. We were not told, and ask soon. */
+/*
+ * A packet says that rank 0 is there, or that all are in, which we were not told. Anybody may have
+ * repeated it. So ask, but not for each of many.
+ */
 void cnr_greeting_hurry(struct cnr_comm *c, u64 now)
 {
 	struct cnr_formed *f = &c->formed;
 
-	if (!c->cfg.rank || f->at <= now + CNR_GREET_FIRST)
+	if (!c->cfg.rank || (f->question && now - f->sent < CNR_GREET_FIRST))
 		return;
-	f->at = now + CNR_GREET_FIRST;
-	cnr_arm(c, f->at);
+	if (!c->waits) {
+		cnr_greeting_ask(c, now, CANARY_ABORT_NONE);
+		return;
+	}
+	if (f->at == CNR_NEVER)
+		cnr_greeting_anew(f, now);
+	cnr_greet(c, now);
+}
+
+/*
+ * We close, and not all are in, as far as we know. So rank 0 may let another process in. Said as
+ * often as LEAVE, since nothing is repeated after it.
+ */
+void cnr_greeting_leave(struct cnr_comm *c, u64 now)
+{
+	u32 i;
+
+	for (i = 0; i < CNR_LEAVES && c->formed.session; i++)
+		cnr_greeting_ask(c, now, CANARY_ABORT_LEFT);
 }
 
 /* All are in. The layers above begin when the call returns to the roof. */
@@ -202,27 +248,72 @@ static void cnr_greeting_answer(struct cnr_comm *c, const struct canary_hdr *h, 
 	m->nonce = be64_to_cpu(h->greeting.nonce);
 }
 
-/*
- * Rank 0: a process of @rank that knows our session greets, so it has come since we have. The first
- * one is let in. Another one takes its place until all are in, since nothing was contributed yet.
- * Return: false if it comes too late
- */
-static bool cnr_greeting_let_in(struct cnr_comm *c, u16 rank, u64 nonce)
+/* Return: what a process of @rank has to repeat to be let in. It changes whenever one is. */
+static u64 cnr_greeting_challenge(const struct cnr_comm *c, u16 rank)
+{
+	__be64 in[2] = {
+		cpu_to_be64(cnr_secret(c, 10)),
+		cpu_to_be64((u64)rank << 32 | c->join.joiner[rank].number),
+	};
+	u64 challenge = cnr_siphash(c->cfg.seed, in, sizeof(in));
+
+	return challenge ? challenge : 1;
+}
+
+/* Rank 0: the process of @nonce has @rank, or none has. */
+static void cnr_greeting_note(struct cnr_comm *c, u16 rank, u64 nonce)
 {
 	struct cnr_joiner *j = &c->join.joiner[rank];
 	struct cnr_member *m = &c->member[rank];
 
-	if (!(m->flags & CNR_M_READY)) {
-		m->flags |= CNR_M_READY;
+	if (m->flags & CNR_M_READY)
+		c->formed.in--;
+	if (m->flags & CNR_M_NEEDS)
+		c->formed.needs--;
+	m->flags &= ~(CNR_M_READY | CNR_M_NEEDS);
+	if (nonce) {
 		c->formed.in++;
-	} else if (j->nonce == nonce) {
-		c->formed.needed = true;
-		return true;
-	} else if (!c->waits) {
-		return false;
+		m->flags |= CNR_M_READY;
 	}
 	j->nonce = nonce;
-	return true;
+	j->number++;
+}
+
+/* Rank 0: a process that lives has another nonce than the one of @rank that was noted, if any. */
+static enum canary_drop cnr_greeting_newcomer(struct cnr_comm *c, u64 now,
+					      const struct canary_hdr *h)
+{
+	u16 rank = be16_to_cpu(h->rank), why = be16_to_cpu(h->greeting.why);
+	static const u16 root;
+
+	if (!(h->flags & CANARY_F_ASKS)) {
+		if (why != CANARY_ABORT_RESTARTED)
+			return CANARY_DROP_STATE;
+		/* It was in the session of a rank 0 before us, which has ended by that. */
+		cnr_fail(c, now, CANARY_ABORT_RESTARTED, &root, 1, true);
+		return CANARY_DROP_NONE;
+	}
+	if (why)
+		return CANARY_DROP_STATE;
+	if (!c->waits) {
+		cnr_fail(c, now, CANARY_ABORT_RESTARTED, &rank, 1, true);
+		cnr_greeting_answer(c, h, 0, CANARY_ABORT_RESTARTED);
+		return CANARY_DROP_NONE;
+	}
+	/* Nothing was contributed yet. So it may take the place of another one. */
+	cnr_greeting_note(c, rank, be64_to_cpu(h->greeting.nonce));
+	return CANARY_DROP_NONE;
+}
+
+/* Rank 0: the process that has its rank leaves, and was not told that all are in. */
+static enum canary_drop cnr_greeting_left(struct cnr_comm *c, u64 now, u16 rank)
+{
+	if (c->state == CNR_FAILED)
+		return CANARY_DROP_ENDED;
+	if (!c->waits)
+		return cnr_left(c, now, rank, c->first, c->first);
+	cnr_greeting_note(c, rank, 0);
+	return CANARY_DROP_NONE;
 }
 
 /* Rank 0: a member greets. This holds when the communicator has failed, too, and tells it so. */
@@ -230,30 +321,35 @@ static enum canary_drop cnr_greeting_asked(struct cnr_comm *c, u64 now, const st
 {
 	u64 nonce = be64_to_cpu(h->greeting.nonce);
 	u16 rank = be16_to_cpu(h->rank);
-	static const u16 root;
+	bool noted = nonce == c->join.joiner[rank].nonce;
+	enum canary_drop drop;
 
-	if (!nonce || h->flags & ~CANARY_F_ASKS)
+	if (!nonce || h->flags & CANARY_F_READY)
 		return CANARY_DROP_STATE;
-	if (be64_to_cpu(h->greeting.session) != c->formed.session) {
-		if (!(h->flags & CANARY_F_ASKS))
+	if (be64_to_cpu(h->greeting.session) != c->formed.session ||
+	    (!noted && be64_to_cpu(h->greeting.challenge) != cnr_greeting_challenge(c, rank))) {
+		if (!(h->flags & CANARY_F_ASKS) || h->greeting.why)
 			return CANARY_DROP_STATE;
 		cnr_greeting_answer(c, h, 0, CANARY_ABORT_NONE);
 		return CANARY_DROP_NONE;
 	}
-	if (!(h->flags & CANARY_F_ASKS)) {
-		/* It was in the session of a rank 0 before us, which has ended by that. */
-		cnr_fail(c, now, CANARY_ABORT_RESTARTED, &root, 1, true);
-		return CANARY_DROP_NONE;
+	if (!noted) {
+		drop = cnr_greeting_newcomer(c, now, h);
+		if (drop != CANARY_DROP_NONE || nonce != c->join.joiner[rank].nonce)
+			return drop;
+	} else if (be16_to_cpu(h->greeting.why) == CANARY_ABORT_LEFT) {
+		return cnr_greeting_left(c, now, rank);
+	} else if (!(h->flags & CANARY_F_ASKS) || h->greeting.why) {
+		return CANARY_DROP_STATE;
 	}
-	if (!cnr_greeting_let_in(c, rank, nonce)) {
-		cnr_fail(c, now, CANARY_ABORT_RESTARTED, &rank, 1, true);
-		cnr_greeting_answer(c, h, 0, CANARY_ABORT_RESTARTED);
-		return CANARY_DROP_NONE;
+	if ((h->flags & CANARY_F_WAITING) && !(c->member[rank].flags & CNR_M_NEEDS)) {
+		c->member[rank].flags |= CNR_M_NEEDS;
+		c->formed.needs++;
 	}
 	if (c->waits && c->state != CNR_FAILED) {
 		if (c->formed.in == c->cfg.members - 1)
 			cnr_greeting_all(c, now);
-		else if (c->formed.needed)
+		else if (cnr_greeting_needed(c))
 			cnr_greeting_wanted(c, now);
 	}
 	cnr_greeting_answer(c, h, c->waits ? CANARY_F_WAITING : CANARY_F_READY, CANARY_ABORT_NONE);
@@ -262,83 +358,104 @@ static enum canary_drop cnr_greeting_asked(struct cnr_comm *c, u64 now, const st
 	return CANARY_DROP_NONE;
 }
 
-/* Does @h answer a greeting of ours, after those that were answered before? Then rank 0 lives. */
-static bool cnr_greeting_answers(struct cnr_formed *f, const struct canary_hdr *h)
+/* Does @h answer a question of ours, after all that were answered before? Then rank 0 lives. */
+static bool cnr_greeting_is_news(struct cnr_formed *f, const struct canary_hdr *h)
 {
 	u32 question = be32_to_cpu(h->greeting.question);
 
-	if (be64_to_cpu(h->greeting.nonce) != f->nonce || !canary_before(f->answered, question) ||
-	    canary_before(f->question, question))
+	if (!canary_before(f->answered, question) || canary_before(f->question, question))
 		return false;
 	f->answered = question;
 	f->silent = 0;
 	return true;
 }
 
-/* We are in, and perhaps all are. */
-static enum canary_drop cnr_greeting_in(struct cnr_comm *c, u64 now, bool all)
+/* We are in. */
+static void cnr_greeting_in(struct cnr_comm *c, u64 now)
 {
 	struct cnr_formed *f = &c->formed;
-	bool news = !c->table || (all && c->waits);
 
-	if (!c->table) {
-		cnr_greeting_key(c);
-		f->in_from = f->question;
-		f->tries = 0;
-		f->at = cnr_greeting_needed(c) ? now + cnr_greeting_gap(c) : CNR_NEVER;
-		cnr_arm(c, f->at);
-	}
-	if (all && c->waits)
-		cnr_greeting_all(c, now);
-	return news ? CANARY_DROP_NONE : CANARY_DROP_DUPLICATE;
+	cnr_greeting_key(c);
+	f->in_from = f->question;
+	f->tries = 0;
+	f->at = cnr_greeting_has_work(c) ? now + cnr_greeting_gap(c) : CNR_NEVER;
+	cnr_arm(c, f->at);
 }
 
-/*
- * Rank 0 has another session than ours. Anybody may repeat that, so it counts if it answers what we
- * asked since we are in. Then rank 0 was started again.
- */
-static enum canary_drop cnr_greeting_other(struct cnr_comm *c, u64 now, u64 session, bool answers)
+/* Rank 0 says that we are in, that all are, or that there was another process of our rank. */
+static enum canary_drop cnr_greeting_verdict(struct cnr_comm *c, u64 now,
+					     const struct canary_hdr *h)
 {
-	struct cnr_formed *f = &c->formed;
+	bool all = h->flags & CANARY_F_READY, news = cnr_greeting_is_news(&c->formed, h);
+
+	if (be64_to_cpu(h->greeting.session) != c->formed.session)
+		return CANARY_DROP_DUPLICATE;
+	if (h->greeting.why) {
+		cnr_fail(c, now, CANARY_ABORT_RESTARTED, &c->cfg.rank, 1, false);
+		return CANARY_DROP_NONE;
+	}
+	if (c->table ? !all || !c->waits : !all && !news)
+		return CANARY_DROP_DUPLICATE;
+	if (!c->table)
+		cnr_greeting_in(c, now);
+	if (all)
+		cnr_greeting_all(c, now);
+	return CANARY_DROP_NONE;
+}
+
+/* Rank 0 has another session than ours. So it was started again. It hears that we were there. */
+static void cnr_greeting_other_root(struct cnr_comm *c, u64 now, u64 session)
+{
 	struct cnr_control *m;
 	static const u16 root;
 
-	if (!answers || !canary_before(f->in_from, f->answered)) {
-		cnr_greeting_ask(c);
-		return CANARY_DROP_DUPLICATE;
-	}
 	cnr_fail(c, now, CANARY_ABORT_RESTARTED, &root, 1, true);
 	m = cnr_control(c, CANARY_GREETING, 0, CANARY_ABORT_RESTARTED);
 	if (m)
 		m->nonce = session;
+}
+
+/* Rank 0 answers our question: we are not in. It wants us to repeat the challenge. */
+static enum canary_drop cnr_greeting_challenged(struct cnr_comm *c, u64 now,
+						const struct canary_hdr *h)
+{
+	u64 session = be64_to_cpu(h->greeting.session);
+	struct cnr_formed *f = &c->formed;
+
+	if (!cnr_greeting_is_news(f, h))
+		return CANARY_DROP_DUPLICATE;
+	if (c->table && session != f->session) {
+		if (!canary_before(f->in_from, f->answered))
+			return CANARY_DROP_DUPLICATE;
+		f->challenge = be64_to_cpu(h->greeting.challenge);
+		cnr_greeting_other_root(c, now, session);
+		return CANARY_DROP_NONE;
+	}
+	if (!c->waits)
+		return CANARY_DROP_DUPLICATE;
+	c->table = false;
+	f->session = session;
+	f->challenge = be64_to_cpu(h->greeting.challenge);
+	f->tries = 0;
+	cnr_greet(c, now);
 	return CANARY_DROP_NONE;
 }
 
 /* Others: rank 0 says which session it is, and whether we are in. */
 static enum canary_drop cnr_greeting_told(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
 {
-	bool in = h->flags & (CANARY_F_WAITING | CANARY_F_READY);
 	u64 session = be64_to_cpu(h->greeting.session);
-	struct cnr_formed *f = &c->formed;
-	bool answers = cnr_greeting_answers(f, h);
 
 	if (!session || h->rank || h->flags & CANARY_F_ASKS)
 		return CANARY_DROP_STATE;
-	if (in || h->greeting.why) {
-		if (be64_to_cpu(h->greeting.nonce) != f->nonce || session != f->session)
-			return CANARY_DROP_DUPLICATE;
-		if (in)
-			return cnr_greeting_in(c, now, h->flags & CANARY_F_READY);
-		cnr_fail(c, now, CANARY_ABORT_RESTARTED, &c->cfg.rank, 1, false);
-		return CANARY_DROP_NONE;
+	if (be64_to_cpu(h->greeting.nonce) == c->formed.nonce) {
+		if (h->flags & (CANARY_F_WAITING | CANARY_F_READY) || h->greeting.why)
+			return cnr_greeting_verdict(c, now, h);
+		return cnr_greeting_challenged(c, now, h);
 	}
-	if (session == f->session)
+	if (c->table && session == c->formed.session)
 		return CANARY_DROP_DUPLICATE;
-	if (c->table)
-		return cnr_greeting_other(c, now, session, answers);
-	f->session = session;
-	f->tries = 0;
-	cnr_greet(c, now);
+	cnr_greeting_hurry(c, now);
 	return CANARY_DROP_NONE;
 }
 
@@ -356,6 +473,8 @@ void cnr_greeting_build(const struct cnr_comm *c, const struct cnr_control *m, s
 	out->hdr.greeting.question = cpu_to_be32(m->arg);
 	out->hdr.greeting.nonce = cpu_to_be64(c->cfg.rank ? f->nonce : m->nonce);
 	out->hdr.greeting.session = cpu_to_be64(c->cfg.rank ? m->nonce : f->session);
+	out->hdr.greeting.challenge = cpu_to_be64(c->cfg.rank ? f->challenge :
+						  cnr_greeting_challenge(c, m->rank));
 }
 
 /* Rank 0, to all: they are in; or, to those that are missing, which session it is. */

@@ -130,10 +130,33 @@ static enum canary_drop cnr_block_input(struct cnr_comm *c, u64 now, const struc
 	return a->input(c, now, in);
 }
 
+/*
+ * May @h be taken while not all are in, as far as we know? Not if it needs an answer: that would be
+ * under the session key.
+ */
+static bool cnr_is_early(const struct canary_hdr *h)
+{
+	switch (h->type) {
+	case CANARY_REQUEST:
+	case CANARY_FAILURE:
+	case CANARY_WAIT:
+	case CANARY_RING_REQUEST:
+	case CANARY_RING_WAIT:
+	case CANARY_PROBE:
+	case CANARY_ALIVE:
+	case CANARY_ACK:
+		return false;
+	default:
+		return true;
+	}
+}
+
 static enum canary_drop cnr_dispatch(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 {
 	const struct canary_hdr *h = in->hdr;
 
+	if (c->waits && !cnr_is_early(h))
+		return CANARY_DROP_STATE;
 	if (cnr_is_question(h) && !cnr_is_new_question(c, h))
 		return CANARY_DROP_DUPLICATE;
 	switch (h->type) {
@@ -200,7 +223,7 @@ static bool cnr_wants_end(const struct cnr_comm *c, const struct canary_hdr *h)
 		       be16_to_cpu(h->members) == c->cfg.members &&
 		       be32_to_cpu(h->epoch) == c->epoch;
 	default:
-		return c->table && !cnr_is_merged(h);
+		return cnr_may_speak(c) && !cnr_is_merged(h);
 	}
 }
 

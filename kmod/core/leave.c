@@ -245,8 +245,10 @@ void cnr_linger_timer(struct cnr_comm *c, u64 now)
 	}
 	c->state = CNR_CLOSED;
 	c->deadline = CNR_NEVER;
-	if (c->table)
+	if (cnr_may_speak(c))
 		cnr_cast(c, CNR_CAST_LEAVE);
+	else if (c->waits)
+		cnr_greeting_leave(c, now);
 }
 
 /* The application is done. Leave when all have all results, or @at_once. */
@@ -260,16 +262,16 @@ void cnr_linger(struct cnr_comm *c, u64 now, bool at_once)
 	cnr_gone_settle(c, now);
 }
 
-enum canary_drop cnr_leave_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
+/* @rank contributes nothing from block @end on, and says that all have what is before @acked. */
+enum canary_drop cnr_left(struct cnr_comm *c, u64 now, u16 rank, u32 end, u32 acked)
 {
-	u16 rank = be16_to_cpu(h->rank);
 	struct cnr_member *m = &c->member[rank];
 
 	if (m->flags & CNR_M_LEFT)
 		return CANARY_DROP_DUPLICATE;
 	cnr_gone(c, rank, CNR_M_LEFT);
-	m->done = be32_to_cpu(h->leave.end) - c->first;
-	cnr_all_done(c, be32_to_cpu(h->leave.acked));
+	m->done = end - c->first;
+	cnr_all_done(c, acked);
 	if (c->state == CNR_JOINING)
 		cnr_connected(c);	/* it was connected, so everybody is in */
 	if (c->una != c->posted && canary_before(cnr_done(c, m), c->posted))
@@ -277,4 +279,10 @@ enum canary_drop cnr_leave_input(struct cnr_comm *c, u64 now, const struct canar
 	else
 		cnr_gone_settle(c, now);
 	return CANARY_DROP_NONE;
+}
+
+enum canary_drop cnr_leave_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
+{
+	return cnr_left(c, now, be16_to_cpu(h->rank), be32_to_cpu(h->leave.end),
+			be32_to_cpu(h->leave.acked));
 }

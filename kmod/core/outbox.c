@@ -68,6 +68,6 @@ void cnr_fail(struct cnr_comm *c, u64 now, enum canary_abort why, const u16 *ran
 	c->control_tail = c->control_head;
 	c->broadcast = 0;
 	c->deadline = CNR_NEVER;
-	if (tell && c->table)
+	if (tell && cnr_may_speak(c))
 		cnr_cast(c, CNR_CAST_ABORT);
 }

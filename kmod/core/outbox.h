@@ -16,4 +16,13 @@ static inline u32 cnr_outbox_length(const struct cnr_comm *c)
 	return c->control_head - c->control_tail;
 }
 
+/*
+ * May we send anything under the session key? From a table, not before all are in: till then another
+ * process of our rank may take our place.
+ */
+static inline bool cnr_may_speak(const struct cnr_comm *c)
+{
+	return c->table && !(c->waits && c->cfg.rank);
+}
+
 #endif /* CANARY_CORE_OUTBOX_H */

@@ -232,7 +232,7 @@ static __always_inline int canary_session_form(const struct canary_hdr *h, __u8 
 		return 1;
 	case CANARY_GREETING:
 		*flags = CANARY_F_READY | CANARY_F_WAITING | CANARY_F_ASKS;
-		*used = 24;
+		*used = 32;
 		return 1;
 	case CANARY_COOKIE:
 		*used = 32;

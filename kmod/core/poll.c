@@ -217,7 +217,7 @@ static const u8 cnr_cast_rounds[CNR_CASTS] = {
 	[CNR_CAST_PLAN] = 1,
 	[CNR_CAST_DONE] = 1,
 	[CNR_CAST_TAKEN] = 1,
-	[CNR_CAST_LEAVE] = 2,
+	[CNR_CAST_LEAVE] = CNR_LEAVES,
 	[CNR_CAST_ABORT] = 2,
 };
 
@@ -288,10 +288,11 @@ static bool cnr_next(struct cnr_comm *c, u64 now, struct cnr_out *out)
 	if (c->news)
 		cnr_news(c);
 	if ((c->broadcast && cnr_cast_build(c, now, out)) ||
-	    (c->answers && cnr_collective_build(c, now, &c->answers, false, out)))
+	    (c->answers && !c->waits &&
+	     cnr_collective_build(c, now, &c->answers, false, out)))
 		return true;
 	cnr_over(c);
-	if (c->contributes && cnr_collective_build(c, now, &c->contributes, true, out))
+	if (c->contributes && !c->waits && cnr_collective_build(c, now, &c->contributes, true, out))
 		return true;
 	return c->broadcast && cnr_cast_build(c, now, out);	/* it may have failed just now */
 }

@@ -12,15 +12,16 @@
 #define CNR_GONE_ONCE		1024	/* members that are given up at once */
 #define CNR_PROBE_GAP		(20 * CNR_USEC)	/* least mean time between PROBEs */
 #define CNR_DONE_FIRST		(20 * CNR_MSEC)
+#define CNR_LEAVES		2	/* how often a member says that it leaves */
 #define CNR_DONE_PINNED		(1 * CNR_MSEC)	/* an application waits for its buffer */
 
 /*
- * struct cnr_joiner - what rank 0 keeps of each member until all are in
+ * struct cnr_joiner - what rank 0 keeps of each member until all are in; from a table, longer
  * @offer:	before the table is settled: bytes of data that its path takes
  * @window:	before the table is settled: its largest window
  * @small:	before the table is settled: how many of its offers were below what it wants
- * @nonce:	of its JOINs
- * @number:	highest number of its JOINs
+ * @nonce:	of its JOINs; from a table: of the process that is in, or 0
+ * @number:	highest number of its JOINs; from a table: how often a process was let in or left
  * @joined:	with the table: when its latest JOIN came
  */
 struct cnr_joiner {
@@ -64,6 +65,7 @@ void cnr_greeting_hurry(struct cnr_comm *c, u64 now);
 enum canary_drop cnr_greeting_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
 void cnr_greeting_build(const struct cnr_comm *c, const struct cnr_control *m, struct cnr_out *out);
 bool cnr_greeting_cast(struct cnr_comm *c, u16 rank, struct cnr_out *out);
+void cnr_greeting_leave(struct cnr_comm *c, u64 now);
 
 /* join.c: rendezvous */
 void cnr_epoch(struct cnr_comm *c, u32 first);
@@ -105,6 +107,7 @@ enum canary_drop cnr_done_input(struct cnr_comm *c, u64 now, const struct canary
 void cnr_gone_settle(struct cnr_comm *c, u64 now);
 void cnr_linger(struct cnr_comm *c, u64 now, bool at_once);
 void cnr_linger_timer(struct cnr_comm *c, u64 now);
+enum canary_drop cnr_left(struct cnr_comm *c, u64 now, u16 rank, u32 end, u32 acked);
 enum canary_drop cnr_leave_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
 
 /* trouble.c: what others do wrong */

@@ -343,7 +343,7 @@ struct canary_hdr {
 			__be32	question;	/* its number; from rank 0: what it answers */
 			__be64	nonce;		/* of the member that asks */
 			__be64	session;	/* drawn by rank 0; 0: not known yet */
-			__u8	zero[8];
+			__be64	challenge;	/* whoever repeats it lives; 0: not known yet */
 		} greeting;
 	};
 };
