@@ -228,6 +228,7 @@ bool cnr_lead_build(struct cnr_comm *c, u64 now, struct cnr_out *out);
 void cnr_lead_drop_all(struct cnr_comm *c);
 
 /* tree_restore.c: results by way of switches */
+void cnr_restore_begin(struct cnr_comm *c, const struct cnr_operation *o, struct cnr_lead *l);
 bool cnr_restore_build(struct cnr_comm *c, struct cnr_lead *l, struct cnr_out *out);
 void cnr_restore_failed(struct cnr_comm *c, u32 block);
 

@@ -10,19 +10,14 @@
  */
 #include "tree.h"
 
-/*
- * The block of @l is finished, and its results go out. @more: so will those of later blocks. Lists
- * of restorations are used once, so sources that switches bypassed get each result by itself.
- */
+/* The block of @l is finished, and its results go out. @more: so will those of later blocks. */
 void cnr_kept_begin(struct cnr_comm *c, struct cnr_lead *l, bool more)
 {
 	l->turn = 0;
 	l->finished = 1;
 	l->more = more;
-	if (!more)
-		return;
-	l->flags &= ~CNR_L_COOKIES;
-	c->tree.kept = l - c->tree.lead;
+	if (more)
+		c->tree.kept = l - c->tree.lead;
 }
 
 /*

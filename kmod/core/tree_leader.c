@@ -51,6 +51,7 @@ static void cnr_lead_finish(struct cnr_comm *c, u64 now, struct cnr_lead *l, con
 	else
 		cnr_lead_send(c, l, CNR_L_RESULT, 0);
 	cnr_kept_begin(c, l, b->roles.more);
+	cnr_restore_begin(c, o, l);
 	cnr_count(c, CNR_C_blocks_led);
 	c->load = l->load;
 	cnr_all_done(c, l->done);

@@ -16,6 +16,24 @@
 #define CNR_RESTORE_PAUSE	16	/* blocks not restored after a failure, at least */
 #define CNR_RESTORE_PAUSE_MAX	4096	/* the same, at most */
 
+/*
+ * The results of @l go out. Some are sent to each source by itself:
+ * - those of a kept tree, since a switch uses a list of sources once;
+ * - those that are longer than contributions, since a switch makes no such copies for restorations;
+ * - those of lists. Each list has a length of its own, which is in its cookie. A restoration names
+ *   one length.
+ */
+void cnr_restore_begin(struct cnr_comm *c, const struct cnr_operation *o, struct cnr_lead *l)
+{
+	struct cnr_part p;
+
+	if (!(l->flags & CNR_L_COOKIES))
+		return;
+	cnr_part(c, o, l->block, &p);
+	if (l->more || cnr_lead_lists(l) || p.result > p.length)
+		l->flags &= ~CNR_L_COOKIES;
+}
+
 /* Return: where it is noted that @block was restored */
 static u32 *cnr_restored(struct cnr_comm *c, u32 block)
 {

@@ -174,7 +174,7 @@ static void begin(struct tnet *s)
 		};
 		n->sw.config.id = canary_addr_ip4(&n->sw.config.addr);
 		n->sw.config.secret[0][0] = 0x1234;
-		n->sw.restore_credit = ~0U;
+		n->sw.restore_credit = CSW_CREDIT_MAX;
 	}
 }
 

@@ -14,6 +14,7 @@ struct run {
 	struct tnet_config net;
 	u32 elements;
 	u32 operations;
+	bool quiet;	/* nobody has to ask for a result */
 };
 
 #define LEAVES	.aggregate = true, .leaves = 4, .spines = 2
@@ -41,6 +42,8 @@ static const struct run runs[] = {
 		      .delay_ns = 500000 } }, 20000, 4 },
 	{ "few children", { .members = 12, .aggregate = true, .children = 3,
 	  .faults.drop = 10000 }, 15000, 4 },
+	{ "few children, nothing is lost", { .members = 12, .aggregate = true, .children = 3 },
+	  5000, 3, .quiet = true },
 	{ "pinned, 2 % lost", { .members = 6, .aggregate = true, .pinned = true,
 	  .faults.drop = 20000 }, 20000, 4 },
 	{ "in slices", { .members = 40, .aggregate = true, .slice = 8, .faults.drop = 10000 },
@@ -68,6 +71,9 @@ static bool post_runs(struct tnet *s, const struct run *r)
 			counter(s, r->net.members, CNR_C_blocks_led) * (r->net.members - 1);
 	for (i = 0; i < r->net.members; i++)
 		good &= tnet_completed(s, i) == r->operations && !tnet_last_error(s, i);
+	if (r->quiet)
+		good &= !counter(s, r->net.members, CNR_C_requests_out) &&
+			!counter(s, r->net.members, CNR_C_restorations_out);
 	return good;
 }
 
@@ -81,6 +87,7 @@ static void say(struct tnet *s, const struct run *r, u64 seed, bool good, u64 be
 		{ "around", CNR_C_bypass }, { "packets out", CNR_C_contributions_out },
 		{ "again", CNR_C_retransmissions }, { "came", CNR_C_contributions_in },
 		{ "of them merged", CNR_C_contributions_merged },
+		{ "restorations", CNR_C_restorations_out }, { "asked", CNR_C_requests_out },
 	};
 	u32 i;
 
