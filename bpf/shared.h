@@ -27,7 +27,7 @@
 #define CSW_RESTORE_BLOCKS	256	/* blocks with restorations, by hash; a power of two */
 #define CSW_RESTORE_LISTS	8	/* lists of one such block; a power of two */
 #define CSW_RESTORE_SLOTS	(CSW_RESTORE_BLOCKS * CSW_RESTORE_LISTS)
-#define CSW_CREDIT_MAX		4096	/* most copies that restorations may still cost */
+#define CSW_CREDIT_MAX		(1 << 24) /* most bytes of copies that are left to restorations */
 #define CSW_FAN_INS		4096U	/* places for learned fan-ins; a power of two */
 #define CSW_FAN_IN_WAYS		2	/* places where one fan-in may be */
 #define CSW_FAN_IN_LOWER		3	/* blocks in a row that lower a fan-in */

@@ -69,7 +69,7 @@ static __always_inline __be32 csw_give_cookie(csw_xdp *ctx, const struct csw_pac
 	if (!config->restore)
 		return 0;
 	if (CSW_READ(*credit) < CSW_CREDIT_MAX)
-		__sync_fetch_and_add(credit, 1);
+		__sync_fetch_and_add(credit, csw_frame_length(canary_length(p->h)));
 	now = config->secret_now & 1;
 	csw_claim_of(&claim, p->h, &from, p->udp->source);
 	return csw_cookie(&claim, config->secret[now][0], config->secret[now][1]);

@@ -100,18 +100,19 @@ CSW_FUNC int csw_restoration_check(csw_xdp *ctx, __u32 children)
 }
 
 /*
- * Anybody can send a restoration, and can show a cookie again. So there are no more copies than
- * contributions were bypassed, and nobody gains by making us send them.
+ * Anybody can send a restoration, and can show a cookie again. So all copies together have no more
+ * bytes than the contributions that were bypassed, and nobody gains by making us send them. @cost:
+ * bytes of the copies, at most
  */
-static __always_inline bool csw_restoration_credit(const void *ctx, __u32 children)
+static __always_inline bool csw_restoration_credit(const void *ctx, __u32 cost)
 {
 	__u32 *credit = csw_credit(ctx);
 
-	if (CSW_READ(*credit) < children)
+	if (CSW_READ(*credit) < cost)
 		return false;
-	if ((__s32)(__sync_fetch_and_add(credit, -children) - children) >= 0)
+	if ((__s32)(__sync_fetch_and_add(credit, -cost) - cost) >= 0)
 		return true;
-	__sync_fetch_and_add(credit, children);
+	__sync_fetch_and_add(credit, cost);
 	return false;
 }
 
@@ -138,7 +139,7 @@ CSW_FUNC int csw_restoration(csw_xdp *ctx)
 	r = csw_restoration_of(ctx, p.h);
 	if (!r || !csw_lock(&r->lock))
 		return csw_refuse(ctx, CANARY_DROP_BUSY);
-	if (!csw_restoration_credit(ctx, children)) {
+	if (!csw_restoration_credit(ctx, children * csw_frame_length(canary_length(p.h)))) {
 		csw_unlock(&r->lock);
 		return csw_refuse(ctx, CANARY_DROP_FULL);
 	}

@@ -268,7 +268,7 @@ static const struct test_case cases[] = {
 	}, {
 		.name = "restorations the same",
 		.admit = true,
-		.credit = 8,
+		.credit = BYTES(8),
 		.step = {
 			{ GET(1, .type = CANARY_RESTORATION, .child = { H1, H3 }) },
 			{ GET(1, .type = CANARY_RESTORATION, .child = { H1, H3 }, .to = SWITCH2),

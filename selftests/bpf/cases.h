@@ -45,7 +45,7 @@ struct count {
  *
  * @slots, @children, @timeout_us, @lifetime_us:	16, 8, 1000, 5000000 if they are 0
  * @root_waits:						of the root switch; 0: none
- * @credit:						for restorations
+ * @credit:						bytes of copies for restorations
  * @min_us, @max_us:					bounds of an adaptive timeout
  * @admit:						with the rules of world.c
  * @stack:						what is only forwarded goes through the
@@ -76,6 +76,9 @@ struct test_case {
 
 #define CONTRIB(who, n, ...)	.from = who, .ranks = R(n), ##__VA_ARGS__
 #define ALL3	(R(1) | R(2) | R(3))
+
+/* Bytes of @n contributions of 37 elements, as packets have them that do not say it */
+#define BYTES(n)	((n) * (FRAME_DATA + 4 * 37))
 
 struct case_list {
 	const struct test_case *test_case;

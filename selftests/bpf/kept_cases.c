@@ -208,7 +208,7 @@ static const struct test_case cases[] = {
 			   { DROPPED(ADMISSION), 2 }, { DROPPED(DESCRIPTOR), 1 } },
 	}, {
 		.name = "restoration of a block without data: the result may be longer",
-		.credit = 2,
+		.credit = BYTES(2),
 		.step = {
 			{ GET(4, .type = CANARY_RESTORATION, .child = { H1, H4 },
 			      .no_elements = true) },

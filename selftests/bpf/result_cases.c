@@ -91,7 +91,7 @@ static const struct test_case cases[] = {
 		.count = { { CSW_NEW, 1 } },
 	}, {
 		.name = "restoration: children without data, served by the result that follows",
-		.credit = 3,
+		.credit = BYTES(3),
 		.step = {
 			{ GET(4, .type = CANARY_RESTORATION, .child = { H1, H1B, H4 }) },
 			{ GET(4, .type = CANARY_RESULT),
@@ -103,7 +103,7 @@ static const struct test_case cases[] = {
 		.count = { { CSW_RESTORATIONS, 1 }, { CSW_RESTORED, 3 }, { DROPPED(DESCRIPTOR), 1 } },
 	}, {
 		.name = "restorations of one block: each is served by its own result",
-		.credit = 3,
+		.credit = BYTES(3),
 		.step = {
 			{ GET(4, .type = CANARY_RESTORATION, .child = { H1, H1B }) },
 			{ GET(4, .type = CANARY_RESTORATION, .child = { H4 }, .list = 1) },
@@ -146,8 +146,27 @@ static const struct test_case cases[] = {
 			   { CSW_RESULTS, 1 }, { CSW_REPLICATED, 1 }, { CSW_RESTORATIONS, 1 },
 			   { CSW_RESTORED, 2 }, { DROPPED(FULL), 1 }, { DROPPED(DESCRIPTOR), 1 } },
 	}, {
+		.name = "what small contributions bring does not pay for large copies",
+		.children = 1,
+		.step = {
+			{ GET(1, CONTRIB(H1, 1, .members = 8, .elements = 1)) },
+			{ GET(1, CONTRIB(H1B, 2, .members = 8, .elements = 1)),
+			  .out = { PUT(4, .from = H1B, .ranks = R(2), .members = 8, .elements = 1,
+				       .ttl = 63, .flags = CANARY_F_BYPASS, .origin = SELF) } },
+			/* an old cookie, of a contribution that was larger */
+			{ GET(4, .type = CANARY_RESTORATION, .child = { H1B }, .members = 8,
+			      .elements = 2) },
+			{ GET(4, .type = CANARY_RESULT, .members = 8, .elements = 2) },
+			{ GET(4, .type = CANARY_RESTORATION, .child = { H1B }, .members = 8,
+			      .elements = 1) },
+			{ GET(4, .type = CANARY_RESTORATION, .child = { H1B }, .members = 8,
+			      .elements = 1) },
+		},
+		.count = { { CSW_NEW, 1 }, { CSW_BYPASS_CHILDREN, 1 }, { CSW_RESTORATIONS, 1 },
+			   { DROPPED(FULL), 2 }, { DROPPED(DESCRIPTOR), 1 } },
+	}, {
 		.name = "restoration: cookies of the last secret do, others do not, and each child once",
-		.credit = 9,
+		.credit = BYTES(9),
 		.step = {
 			{ GET(4, .type = CANARY_RESTORATION, .child = { H1, H4 },
 			      .bad_cookie = true) },
@@ -166,7 +185,7 @@ static const struct test_case cases[] = {
 			   { DROPPED(MAC), 1 }, { DROPPED(DUPLICATE), 2 } },
 	}, {
 		.name = "restoration beside a descriptor: both lists are served",
-		.credit = 1,
+		.credit = BYTES(1),
 		.step = {
 			{ GET(2, CONTRIB(H3, 1)) },
 			{ FLUSH, LATER(1000), .out = { PUT(4, .from = SELF, .ranks = R(1)) } },
@@ -179,7 +198,7 @@ static const struct test_case cases[] = {
 			   { CSW_REPLICATED, 1 }, { CSW_RESTORATIONS, 1 }, { CSW_RESTORED, 1 } },
 	}, {
 		.name = "restoration of another attempt, or too old, or too long",
-		.credit = 100,
+		.credit = BYTES(100),
 		.lifetime_us = 10000,
 		.step = {
 			{ GET(4, .type = CANARY_RESTORATION, .child = { H1 }, .attempt = 1) },

@@ -473,7 +473,7 @@ static bool equal_outputs(struct outputs *a)
 static void run_random(const struct backend *a, const struct backend *b, int steps, uint32_t seed)
 {
 	const struct test_case c = { .lifetime_us = 20000, .children = 4, .learn = seed & 2, .admit = seed & 4,
-				   .credit = 100, .min_us = 50, .max_us = seed & 4 ? 2000 : 0 };
+				   .credit = BYTES(100), .min_us = 50, .max_us = seed & 4 ? 2000 : 0 };
 	static struct outputs first;
 	uint64_t us = 0;
 	bool flush, good = true;
