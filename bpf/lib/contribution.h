@@ -477,6 +477,16 @@ static __always_inline bool csw_make_room(csw_xdp *ctx, __u32 bucket, __u32 hold
 	return f->d;
 }
 
+/*
+ * Does this switch combine contributions of @kind? The results of lists are longer than these, so
+ * that takes rules: see csw_may_spend().
+ */
+static __always_inline bool csw_combines(const void *ctx, __u8 kind)
+{
+	return (canary_kind_flags(kind) & CANARY_K_SWITCHES) &&
+	       (!csw_merges_lists(kind) || csw_config(ctx)->admit);
+}
+
 /* @holder: the admission entry of its source, 0 if everybody is admitted */
 static __always_inline int csw_contribution(csw_xdp *ctx, const struct csw_packet *p, __u32 holder)
 {
@@ -501,7 +511,7 @@ static __always_inline int csw_contribution(csw_xdp *ctx, const struct csw_packe
 		csw_count(ctx, CSW_PASSED, 1);
 		return csw_forward(ctx);
 	}
-	if (!(canary_kind_flags(canary_kind(p->h)) & CANARY_K_SWITCHES))
+	if (!csw_combines(ctx, canary_kind(p->h)))
 		return csw_bypass(ctx, CSW_BYPASS_OPERATOR);
 	bucket = csw_bucket(c, p->h, p->h->block);
 	first = csw_descriptor_at(ctx, bucket);

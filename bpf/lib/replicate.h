@@ -24,21 +24,12 @@ static __always_inline struct csw_restoration *csw_restoration_of(const void *ct
 	return csw_restoration_at(ctx, list * CSW_RESTORE_BLOCKS + block);
 }
 
-/*
- * Does the result @h belong to contributions of @length bytes? A result may be shorter, if its data
- * are encoded shorter. Contributions without data only make a tree, for results of any length.
- */
-static __always_inline bool csw_fits_result(__u32 length, const struct canary_hdr *h)
-{
-	return canary_length(h) <= length || !length;
-}
-
 static __always_inline bool csw_restores(const void *ctx, const struct csw_restoration *r,
 					 const struct canary_hdr *h)
 {
 	return r->children && r->block == h->block && r->comm == h->comm &&
 	       r->epoch == h->epoch && r->opsig == h->opsig && r->attempt == h->attempt &&
-	       csw_fits_result(r->length, h) && r->number == csw_list_number(h) &&
+	       canary_length(h) <= r->length && r->number == csw_list_number(h) &&
 	       csw_now(ctx) - r->born <= csw_config(ctx)->lifetime_ns;
 }
 
@@ -173,16 +164,37 @@ static __always_inline __u32 csw_kept_bit(const struct canary_hdr *h)
 }
 
 /*
- * Does @d wait for the result @h, whose tree it is? Anybody can send a result. So a tree is kept
- * only if its contributions had no data, as those of an allreduce do. And each result goes down it
- * once, so that nobody gets more than CANARY_TREE_MAX copies out of it for each child. The result
- * of lists may be longer than they are.
+ * Are there no more copies of the result @h than there were contributions, and none that is longer?
+ * A list in a descriptor is longer than the ones that it was made of.
  */
-static __always_inline bool csw_expects(const struct csw_descriptor *d, const struct canary_hdr *h)
+static __always_inline bool csw_is_frugal(const struct csw_descriptor *d,
+					  const struct canary_hdr *h)
+{
+	return canary_length(h) <= d->length && !canary_is_kept(h) && !csw_merges_lists(d->kind);
+}
+
+/*
+ * Other results make more of less: those that go down a kept tree, or are longer than contributions
+ * without data, or than lists. Anybody can send results and contributions, with made-up addresses.
+ * So only a switch that knows its members by rules sends such copies.
+ */
+static __always_inline bool csw_may_spend(const void *ctx, const struct csw_descriptor *d,
+					  const struct canary_hdr *h)
+{
+	return csw_config(ctx)->admit &&
+	       (!d->length || (csw_merges_lists(d->kind) && !canary_is_kept(h)));
+}
+
+/*
+ * Does @d wait for the result @h, whose tree it is? Each result goes down it once, so that nobody
+ * gets more than CANARY_TREE_MAX copies out of it for each child.
+ */
+static __always_inline bool csw_expects(const void *ctx, const struct csw_descriptor *d,
+					const struct canary_hdr *h)
 {
 	return d->opsig == h->opsig && d->attempt == h->attempt &&
-	       (csw_fits_result(d->length, h) || csw_merges_lists(d->kind)) &&
-	       !(d->kept_for & csw_kept_bit(h)) && (!canary_is_kept(h) || !d->length);
+	       !(d->kept_for & csw_kept_bit(h)) &&
+	       (csw_is_frugal(d, h) || csw_may_spend(ctx, d, h));
 }
 
 /*
@@ -245,7 +257,7 @@ CSW_FUNC int csw_result(csw_xdp *ctx)
 	if (!first || !csw_lock(&first->lock))
 		return csw_refuse_left(ctx, CANARY_DROP_BUSY);
 	csw_find(ctx, c, bucket, p.h, tree, &f);
-	if (f.d && f.is_block && csw_expects(f.d, p.h)) {
+	if (f.d && f.is_block && csw_expects(ctx, f.d, p.h)) {
 		/* The first result tells how long the block took, and who contributed in time. */
 		if (!f.d->kept_for) {
 			csw_learn(ctx, f.d);

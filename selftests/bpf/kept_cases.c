@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Kept trees: several results go down the descriptor of one block. How such a descriptor ends, and
- * what nobody can do with it who makes up results.
+ * what nobody can do with it who makes up results. Only a switch with rules keeps trees. Without
+ * rules, nobody makes it send more bytes than it got.
  */
 #include "cases.h"
 
@@ -41,6 +42,7 @@
 static const struct test_case cases[] = {
 	{
 		.name = "8 results go down one tree; the last one frees it",
+		.admit = true,
 		.step = {
 			{ GET(1, MAKES(H1, 1)) },
 			{ GET(3, MAKES(H4, 2)) },
@@ -63,6 +65,7 @@ static const struct test_case cases[] = {
 			   { CSW_RESULTS, 8 }, { CSW_REPLICATED, 24 }, { DROPPED(DESCRIPTOR), 6 } },
 	}, {
 		.name = "a tree with one child",
+		.admit = true,
 		.step = {
 			{ GET(2, MAKES(H3, 1)) },
 			{ FLUSH, LATER(1000), .out = { MADE(R(1)) } },
@@ -75,6 +78,7 @@ static const struct test_case cases[] = {
 			   { CSW_REPLICATED, 3 }, { DROPPED(DESCRIPTOR), 1 } },
 	}, {
 		.name = "results may be lost or late; each goes down once",
+		.admit = true,
 		.step = {
 			{ GET(2, MAKES(H3, 1)) },
 			{ FLUSH, LATER(1000), .out = { MADE(R(1)) } },
@@ -101,6 +105,7 @@ static const struct test_case cases[] = {
 			   { CSW_REPLICATED, 1 }, { DROPPED(DESCRIPTOR), 4 } },
 	}, {
 		.name = "a straggler gets the results that follow",
+		.admit = true,
 		.step = {
 			{ GET(2, MAKES(H3, 1)) },
 			{ FLUSH, LATER(1000), .out = { MADE(R(1)) } },
@@ -118,6 +123,7 @@ static const struct test_case cases[] = {
 			   { CSW_RESULTS, 3 }, { CSW_REPLICATED, 5 } },
 	}, {
 		.name = "a tree that is kept before it was sent on: nothing is sent on any more",
+		.admit = true,
 		.step = {
 			{ GET(2, MAKES(H3, 1)) },
 			TO_ONE(0, MORE),
@@ -132,6 +138,7 @@ static const struct test_case cases[] = {
 			   { CSW_REPLICATED, 3 } },
 	}, {
 		.name = "a new attempt takes the slot; the old tree is gone",
+		.admit = true,
 		.step = {
 			{ GET(2, MAKES(H3, 1)) },
 			{ FLUSH, LATER(1000), .out = { MADE(R(1)) } },
@@ -146,6 +153,7 @@ static const struct test_case cases[] = {
 			   { CSW_RESULTS, 3 }, { CSW_REPLICATED, 3 }, { DROPPED(DESCRIPTOR), 1 } },
 	}, {
 		.name = "who has all results of a kept tree makes room in it, not before",
+		.admit = true,
 		.step = {
 			{ GET(2, MAKES(H3, 1)) },
 			{ FLUSH, LATER(1000), .out = { MADE(R(1)) } },
@@ -164,6 +172,7 @@ static const struct test_case cases[] = {
 			   { DROPPED(DESCRIPTOR), 1 } },
 	}, {
 		.name = "a kept tree does not outlive the lifetime if its slot is needed",
+		.admit = true,
 		.lifetime_us = 10000,
 		.step = {
 			{ GET(2, MAKES(H3, 1)) },
@@ -207,16 +216,75 @@ static const struct test_case cases[] = {
 			   { CSW_BYPASS_COLLISION, 1 }, { CSW_MARKED, 2 },
 			   { DROPPED(ADMISSION), 2 }, { DROPPED(DESCRIPTOR), 1 } },
 	}, {
-		.name = "restoration of a block without data: the result may be longer",
+		.name = "without rules no tree is kept, and no result is longer than contributions",
+		.step = {
+			{ GET(1, MAKES(H1, 1)) },
+			{ GET(3, MAKES(H4, 2)) },
+			{ GET(2, MAKES(H3, 3)), .out = { MADE(ALL3) } },
+			{ GET(4, DOWN(0, MORE)) },
+			{ GET(4, DOWN(1, MORE)) },
+			{ GET(4, DOWN(1)) },
+			{ GET(4, DOWN(0)) },
+			{ GET(4, DOWN(0, .elements = 1)) },
+			{ GET(4, DOWN(0, MORE, .no_elements = true)) },
+			{ GET(4, DOWN(1, .no_elements = true)) },
+			TO_ALL(0, .no_elements = true),
+		},
+		.count = { { CSW_NEW, 1 }, { CSW_MERGED, 2 }, { CSW_SENT_COMPLETE, 1 },
+			   { CSW_RESULTS, 1 }, { CSW_REPLICATED, 3 }, { DROPPED(DESCRIPTOR), 7 } },
+	}, {
+		.name = "with rules, the only result of a tree may be longer than contributions",
+		.admit = true,
+		.step = {
+			{ GET(1, MAKES(H1, 1)) },
+			{ GET(3, MAKES(H4, 2)) },
+			{ GET(2, MAKES(H3, 3)), .out = { MADE(ALL3) } },
+			TO_ALL(0),
+			{ GET(4, DOWN(0)) },
+		},
+		.count = { { CSW_NEW, 1 }, { CSW_MERGED, 2 }, { CSW_SENT_COMPLETE, 1 },
+			   { CSW_RESULTS, 1 }, { CSW_REPLICATED, 3 }, { DROPPED(DESCRIPTOR), 1 } },
+	}, {
+		.name = "with rules, a result is not longer than contributions with data",
+		.admit = true,
+		.step = {
+			{ GET(2, CONTRIB(H3, 1, .elements = 1)) },
+			{ FLUSH, LATER(1000),
+			  .out = { PUT(4, .from = SELF, .ranks = R(1), .elements = 1) } },
+			{ GET(4, DOWN(0)) },
+			{ GET(4, DOWN(0, .elements = 2)) },
+			TO_ONE(0, .elements = 1),
+		},
+		.count = { { CSW_NEW, 1 }, { CSW_SENT_CLOCK, 1 }, { CSW_RESULTS, 1 },
+			   { CSW_REPLICATED, 1 }, { DROPPED(DESCRIPTOR), 2 } },
+	}, {
+		.name = "restoration of a block without data: the result has none either",
 		.credit = BYTES(2),
 		.step = {
 			{ GET(4, .type = CANARY_RESTORATION, .child = { H1, H4 },
 			      .no_elements = true) },
-			{ GET(4, .type = CANARY_RESULT),
-			  .out = { PUT(1, .type = CANARY_RESULT, .from = SELF, .to = H1),
-				   PUT(3, .type = CANARY_RESULT, .from = SELF, .to = H4) } },
+			{ GET(4, DOWN(0)) },
+			{ GET(4, DOWN(0, .elements = 1)) },
+			{ GET(4, DOWN(0, .no_elements = true)),
+			  .out = { PUT(1, DOWN(0, .no_elements = true, .from = SELF, .to = H1)),
+				   PUT(3, DOWN(0, .no_elements = true, .from = SELF,
+					       .to = H4)) } },
 		},
-		.count = { { CSW_RESTORATIONS, 1 }, { CSW_RESTORED, 2 } },
+		.count = { { CSW_RESTORATIONS, 1 }, { CSW_RESTORED, 2 },
+			   { DROPPED(DESCRIPTOR), 2 } },
+	}, {
+		.name = "with rules, too",
+		.admit = true,
+		.credit = BYTES(1),
+		.step = {
+			{ GET(4, .type = CANARY_RESTORATION, .child = { H4 }, .no_elements = true) },
+			{ GET(4, DOWN(0)) },
+			{ GET(4, DOWN(0, .no_elements = true)),
+			  .out = { PUT(3, DOWN(0, .no_elements = true, .from = SELF,
+					       .to = H4)) } },
+		},
+		.count = { { CSW_RESTORATIONS, 1 }, { CSW_RESTORED, 1 },
+			   { DROPPED(DESCRIPTOR), 1 } },
 	}, {
 		.name = "a barrier's result frees its descriptor, as ever",
 		.step = {
@@ -230,6 +298,7 @@ static const struct test_case cases[] = {
 			   { CSW_RESULTS, 1 }, { CSW_REPLICATED, 3 }, { DROPPED(DESCRIPTOR), 1 } },
 	}, {
 		.name = "the first result of a kept tree tells how many contribute",
+		.admit = true,
 		.learn = true,
 		.step = {
 			{ GET(1, MAKES(H1, 1, .members = 8)) },

@@ -49,6 +49,16 @@ static const struct csw_port *port(struct csw_native *n, __u32 ifindex)
 	return &((struct native *)n)->port;
 }
 
+static const struct csw_admission *admission(struct csw_native *n, __u32 ifindex,
+					     const struct canary_addr *addr)
+{
+	static const struct csw_admission everybody = {
+		.id = 1, .ranges = 1, .range[0] = { 0, ~0U },
+	};
+
+	return &everybody;
+}
+
 /* A frame leaves: the network has it again. */
 static void transmit(struct csw_frame *f, __u32 ifindex)
 {
@@ -155,6 +165,7 @@ static void begin(struct tnet *s)
 		n->sw.route = route;
 		n->sw.neigh = neigh;
 		n->sw.port = port;
+		n->sw.admission = admission;
 		n->sw.transmit = transmit;
 		n->sw.descriptor = calloc(SLOTS, sizeof(*n->sw.descriptor));
 		n->sw.queue = calloc(SLOTS, sizeof(*n->sw.queue));
@@ -169,6 +180,7 @@ static void begin(struct tnet *s)
 			.children_max = s->cfg.children ? s->cfg.children : CSW_CHILDREN_MAX,
 			.root_waits = s->cfg.leaves ? TNET_ROOT_WAITS : 0,
 			.fan_in = CSW_FAN_IN_LEARN,
+			.admit = !s->cfg.open,
 			.timeout_ns = s->cfg.timeout_ns,
 			.lifetime_ns = CNR_SEC,
 		};

@@ -44,6 +44,7 @@ static const struct run runs[] = {
 	  .faults.drop = 10000 }, 15000, 4 },
 	{ "few children, nothing is lost", { .members = 12, .aggregate = true, .children = 3 },
 	  5000, 3, .quiet = true },
+	{ "no rules", { .members = 8, .aggregate = true, .open = true }, 5000, 3, .quiet = true },
 	{ "pinned, 2 % lost", { .members = 6, .aggregate = true, .pinned = true,
 	  .faults.drop = 20000 }, 20000, 4 },
 	{ "in slices", { .members = 40, .aggregate = true, .slice = 8, .faults.drop = 10000 },

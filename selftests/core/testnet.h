@@ -56,6 +56,7 @@ struct tnet_config {
 	u8	shards;		/* as cnr_config has it */
 	bool	sparse;		/* many elements are 0 */
 	const struct tnet_switches *switches; /* NULL: those of testnet_switch.c */
+	bool	open;		/* switches of bpf/lib have no rules */
 	struct tnet_faults faults;
 };
 
