@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The user engine's batches: nothing that the socket refuses is lost without being counted. */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "userspace/lib/user.h"
@@ -14,6 +16,17 @@
 #define SLOW		"tc qdisc add dev lo root tbf rate 20mbit burst 4000 limit 1000000"
 #define SHORT		"tc qdisc add dev lo root tbf rate 20mbit burst 4000 limit 9000"
 #define SMALL		"tc qdisc add dev lo root tbf rate 20mbit burst 1000 limit 100000"
+
+/* What the kernel is made to say to the next calls of sendmmsg(): errors; 0: nothing is made up */
+static const int *say;
+
+int sendmmsg(int fd, struct mmsghdr *msg, unsigned int n, int flags)
+{
+	if (!say || !*say)
+		return syscall(SYS_sendmmsg, fd, msg, n, flags);
+	errno = *say++;
+	return -1;
+}
 
 static struct user_out out;
 static struct user_in in;
@@ -164,6 +177,25 @@ static void test_small(int from, int to)
 	tap(!system("tc qdisc del dev lo root"), "the link takes large ones again");
 }
 
+/* A queue was full, then the socket for long, then the queue again: that is no path that refuses. */
+static void test_pause(int from, int to)
+{
+	static const int said[] = { ENOBUFS, EAGAIN, ENOBUFS, ENOBUFS, 0 };
+	enum user_flush first, full, again, last;
+
+	add(0, "127.0.0.1");
+	say = said;
+	first = user_out_flush(&out, from);
+	full = user_out_flush(&out, from);
+	usleep(20000);
+	again = user_out_flush(&out, from);
+	tap(first == USER_LATER && full == USER_FULL && again == USER_LATER && !total(drop),
+	    "a queue that is full after the socket was: the packet is tried again");
+	usleep(20000);
+	last = user_out_flush(&out, from);
+	tap(last == USER_SENT && received(to) == 1 && !total(drop), "and has one more try in the end");
+}
+
 /* ICMP messages cost no packet, and are removed. */
 static void test_icmp(int from, int to)
 {
@@ -229,6 +261,7 @@ int main(void)
 	setsockopt(from, IPPROTO_IP, IP_RECVERR, &one, sizeof(one));
 	test_queue(from, to);
 	test_small(from, to);
+	test_pause(from, to);
 	test_icmp(from, to);
 	test_refused(from, to);
 	return tap_done("user/socket");

@@ -237,8 +237,11 @@ enum user_flush user_out_flush(struct user_out *out, int sock)
 		}
 		if (errno == EINTR)
 			continue;
-		if (errno == EAGAIN)
+		if (errno == EAGAIN) {
+			/* Nothing was tried, so the time for that begins anew. */
+			out->refused_at = 0;
 			return USER_FULL;
+		}
 		if ((errno == ENOBUFS || errno == ENOMEM) && !out->gave_up) {
 			if (tried_again(out))
 				return USER_LATER;
