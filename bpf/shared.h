@@ -125,12 +125,11 @@ enum csw_state {
 /*
  * struct csw_descriptor - soft state of one block
  *
- * Lifetime: the slot exists for ever. Its content lasts from the first contribution to the result.
- * (of a kept tree: to the last one). If it is older than csw_config.lifetime_ns, another block may
- * take the slot. Lock: @lock of the
- * first slot of the bucket (slot & ~(CSW_WAYS - 1)) covers all slots of the bucket. So two
- * processors cannot take two slots for one block. It is a bounded cmpxchg try-lock (0 free, 1
- * held). A packet that does not get it bypasses.
+ * Lifetime: the slot exists for ever. Its content lasts from the first contribution to the result,
+ * in a kept tree to the last one. If it is older than csw_config.lifetime_ns, another block may
+ * take the slot. Lock: @lock of the first slot of the bucket (slot & ~(CSW_WAYS - 1)) covers all
+ * slots of the bucket. So two processors cannot take two slots for one block. It is a bounded
+ * cmpxchg try-lock (0 free, 1 held). A packet that does not get it bypasses.
  * @generation changes whenever the slot is taken or freed. So a result that waits for its copies
  * recognises a later block. @queued stays when the slot is freed.
  */

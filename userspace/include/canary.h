@@ -259,20 +259,21 @@ int canary_table_members(const char *path, struct canary_peer *peer, unsigned in
  *
  * Returns at once, and waits for nobody. So it costs little to begin a communicator inside another
  * one, in which the members have exchanged their addresses, or one of a launcher that knows them.
- * Members send some small packets. Operations begin when all members are there. If members have different tables or parameters, operations end with
- * -EHOSTDOWN, after @start_within. canary_errmsg() says who seems to have another one, but not
- * where the port is shared (params.share) and the epoch differs.
+ * Members send some small packets. Operations begin when all members are there. If members have
+ * different tables or parameters, operations end with -EHOSTDOWN, after @start_within.
+ * canary_errmsg() says who seems to have another one, but not where the port is shared
+ * (params.share) and the epoch differs.
  *
  * A member may form the communicator later than others, which wait in their first operation. A
  * member that never does is dead after @start_within, and later on after params.dead_after. If a
  * member is closed before others came, they find that it is dead.
  *
- * Return: 0; -EINVAL: params.table is not set, no epoch, a reserved value is not 0, an address where
- * no member can be; -ENOKEY: a pre-shared key, but no salt;
- * -EAFNOSUPPORT: an IPv6 address; -ENOTUNIQ: two members have the same address and port;
- * -EADDRNOTAVAIL: the own entry is not where this member is; -EADDRINUSE: this session is at this
- * port already; -EMSGSIZE: the path to another member does not take params.mtu; -ENETUNREACH: there
- * is none; -EISCONN; -EUSERS, -ENOBUFS (kernel engine), -ENOMEM.
+ * Return: 0; -EINVAL: params.table is not set, no epoch, a reserved value is not 0, an address
+ * where no member can be; -ENOKEY: a pre-shared key, but no salt; -EAFNOSUPPORT: an IPv6
+ * address; -ENOTUNIQ: two members have the same address and port; -EADDRNOTAVAIL: the own entry
+ * is not where this member is; -EADDRINUSE: this session is at this port already; -EMSGSIZE: the
+ * path to another member does not take params.mtu; -ENETUNREACH: there is none; -EISCONN;
+ * -EUSERS, -ENOBUFS (kernel engine), -ENOMEM.
  */
 int canary_form(struct canary *comm, const struct canary_table *table);
 
@@ -450,7 +451,7 @@ struct canary_info {
  */
 int canary_get_info(struct canary *comm, struct canary_info *info, size_t size);
 
-/** canary_algorithm_name() - Return: "auto", "tree", "ring", "static" for an enum canary_algorithm */
+/** canary_algorithm_name() - Return: "auto", "tree", "ring", "static": an enum canary_algorithm */
 const char *canary_algorithm_name(uint32_t algorithm);
 
 /** canary_why_name() - Return: words with dashes for an enum canary_why, like "short-vector" */
