@@ -59,10 +59,12 @@ enum cnr_lead_state {
 #define CNR_L_COOKIES		0x10	/* sources with a cookie are still to be answered */
 #define CNR_L_STRANGE		0x20	/* strangers' aggregate came, see tree_trust.c */
 #define CNR_L_EXPECTED		0x40	/* @expected is known */
+#define CNR_L_NO_SUM		0x80	/* @sum is not yet that of @turn */
 
 /*
  * struct cnr_lead - a block that this member leads
- * @count, @tag, @sum, @done, @load: merged over the contributions accepted
+ * @count, @tag, @done, @load: merged over the contributions accepted
+ * @sum:	likewise; of a finished block: of the result whose @turn it is
  * @contributors: the @count of a complete block; until the block is posted, the largest one
  *		possible
  * @finished:	so many blocks of its tree are finished: @block, and those after it (tree_kept.c)

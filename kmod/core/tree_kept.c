@@ -29,6 +29,7 @@ bool cnr_kept_next(struct cnr_lead *l)
 	if (l->turn + 1 == l->finished)
 		return false;
 	l->turn++;
+	l->flags |= CNR_L_NO_SUM;
 	l->cursor = 0;
 	return true;
 }

@@ -92,13 +92,17 @@ void cnr_lead_forget(struct cnr_comm *c, u32 block)
 }
 
 /* Make the result of the present block of @l for @s. Return: false if it is not kept any more */
-static bool cnr_lead_result_to(struct cnr_comm *c, const struct cnr_lead *l,
+static bool cnr_lead_result_to(struct cnr_comm *c, struct cnr_lead *l,
 			       const struct cnr_source *s, struct cnr_out *out)
 {
 	if (!cnr_result_build(c, l->block + l->turn, l->attempt, out))
 		return false;
-	/* The sum and the time are those of the first block. */
-	out->hdr.result.sum = cpu_to_be32(l->turn ? cnr_out_sum(out) : l->sum);
+	if (l->flags & CNR_L_NO_SUM) {
+		l->sum = cnr_out_sum(out);
+		l->flags &= ~CNR_L_NO_SUM;
+	}
+	out->hdr.result.sum = cpu_to_be32(l->sum);
+	/* The time is that of the first block. */
 	out->hdr.result.held = cpu_to_be32(l->turn ? 0 : l->held_us);
 	out->hdr.result.load = l->load;
 	cnr_kept_mark(l, &out->hdr);
@@ -108,23 +112,35 @@ static bool cnr_lead_result_to(struct cnr_comm *c, const struct cnr_lead *l,
 	return true;
 }
 
-/* Make the next result of @l. Return: false when all sources have theirs */
-static bool cnr_lead_result(struct cnr_comm *c, struct cnr_lead *l, struct cnr_out *out)
+/*
+ * Make the result of the present block of @l for the next source. If that result is not kept any
+ * more, nobody needs it, nor those that would follow it down the tree. Return: false if there is no
+ * source left, or no result
+ */
+static bool cnr_lead_result_next(struct cnr_comm *c, struct cnr_lead *l, struct cnr_out *out)
 {
 	struct cnr_source *s;
 
+	while (l->cursor < l->sources) {
+		s = &l->source[l->cursor++];
+		if (s->repeat)
+			continue;
+		if (cnr_lead_result_to(c, l, s, out))
+			return true;
+		l->more = false;
+		return false;
+	}
+	return false;
+}
+
+/* Make the next result of @l. Return: false when all sources have theirs */
+static bool cnr_lead_result(struct cnr_comm *c, struct cnr_lead *l, struct cnr_out *out)
+{
 	if (l->flags & CNR_L_COOKIES && cnr_restore_build(c, l, out))
 		return true;
 	do {
-		while (l->cursor < l->sources) {
-			s = &l->source[l->cursor++];
-			if (s->repeat)
-				continue;
-			if (cnr_lead_result_to(c, l, s, out))
-				return true;
-			l->more = false;
-			break;
-		}
+		if (cnr_lead_result_next(c, l, out))
+			return true;
 	} while (cnr_kept_next(l));
 	c->tree.leads_out--;
 	if (l->more) {
