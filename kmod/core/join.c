@@ -56,11 +56,11 @@ static void cnr_settle(struct cnr_comm *c, u64 now)
 		c->length = min_t(u16, c->length, c->join.joiner[i].offer);
 		c->window = min_t(u16, c->window, c->join.joiner[i].window);
 	}
-	word = cnr_secret(c, 2);
+	word = cnr_secret(c, CNR_LABEL_SALT);
 	memcpy(c->salt, &word, 8);
-	word = cnr_secret(c, 3);
+	word = cnr_secret(c, CNR_LABEL_SALT + 1);
 	memcpy(c->salt + 8, &word, 8);
-	word = cnr_secret(c, 4);
+	word = cnr_secret(c, CNR_LABEL_EPOCH);
 	c->epoch = (u32)word ? (u32)word : 1;
 	cnr_epoch(c, c->cfg.fixed_first ? c->cfg.first_block : (u32)(word >> 32));
 	if (c->cfg.members == 1) {
@@ -101,7 +101,7 @@ static void cnr_join_silent(struct cnr_comm *c, u64 now)
 
 void cnr_join_start(struct cnr_comm *c, u64 now)
 {
-	c->join.nonce = cnr_secret(c, 1);
+	c->join.nonce = cnr_secret(c, CNR_LABEL_JOIN);
 	if (!c->join.nonce)
 		c->join.nonce = 1;
 	if (!c->cfg.rank) {

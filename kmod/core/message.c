@@ -6,8 +6,8 @@
 #include "message.h"
 
 /*
- * Return: a secret of this communicator, another one for each @label. Nonces, the epoch and places
- * in tables come from them.
+ * Return: a secret of this communicator, another one for each @label (enum cnr_label). Nonces, the
+ * epoch and places in tables come from them.
  */
 u64 cnr_secret(const struct cnr_comm *c, u32 label)
 {

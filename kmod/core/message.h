@@ -39,6 +39,14 @@ static inline u32 cnr_out_sum(const struct cnr_out *out)
 	return cnr_checksum(canary_kind(&out->hdr), out->payload, out->len);
 }
 
+/* What the secrets of a communicator are for. Each label has one purpose. */
+enum cnr_label {
+	CNR_LABEL_JOIN		= 1,	/* nonce */
+	CNR_LABEL_SALT		= 2,	/* two of them: 2 and 3 */
+	CNR_LABEL_EPOCH		= 4,	/* and first block */
+	CNR_LABEL_TRUST		= 5,	/* cnr_trust.key: 5 to 8 */
+};
+
 u64 cnr_secret(const struct cnr_comm *c, u32 label);
 void cnr_derive_key(struct cnr_comm *c);
 void cnr_derive_table_key(struct cnr_comm *c);

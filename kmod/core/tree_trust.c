@@ -28,7 +28,7 @@ void cnr_trust_begin(struct cnr_comm *c)
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(c->trust.key); i++)
-		c->trust.key[i] = cnr_secret(c, 5 + i) | 1;
+		c->trust.key[i] = cnr_secret(c, CNR_LABEL_TRUST + i) | 1;
 }
 
 /*
