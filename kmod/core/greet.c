@@ -57,9 +57,9 @@ void cnr_greeting_begin(struct cnr_comm *c, u64 now, u64 start_within)
 	f->at = now;
 	cnr_derive_table_key(c);
 	if (c->cfg.rank) {
-		f->nonce = cnr_greeting_draw(c, 1);
+		f->nonce = cnr_greeting_draw(c, CNR_LABEL_GREETING);
 	} else {
-		f->session = cnr_greeting_draw(c, 9);
+		f->session = cnr_greeting_draw(c, CNR_LABEL_SESSION);
 		cnr_greeting_key(c);
 	}
 	c->waits = c->cfg.members > 1;
@@ -252,7 +252,7 @@ static void cnr_greeting_answer(struct cnr_comm *c, const struct canary_hdr *h, 
 static u64 cnr_greeting_challenge(const struct cnr_comm *c, u16 rank)
 {
 	__be64 in[2] = {
-		cpu_to_be64(cnr_secret(c, 10)),
+		cpu_to_be64(cnr_secret(c, CNR_LABEL_CHALLENGE)),
 		cpu_to_be64((u64)rank << 32 | c->join.joiner[rank].number),
 	};
 	u64 challenge = cnr_siphash(c->cfg.seed, in, sizeof(in));

@@ -45,6 +45,9 @@ enum cnr_label {
 	CNR_LABEL_SALT		= 2,	/* two of them: 2 and 3 */
 	CNR_LABEL_EPOCH		= 4,	/* and first block */
 	CNR_LABEL_TRUST		= 5,	/* cnr_trust.key: 5 to 8 */
+	CNR_LABEL_SESSION	= 9,
+	CNR_LABEL_CHALLENGE	= 10,
+	CNR_LABEL_GREETING	= 11,	/* nonce */
 };
 
 u64 cnr_secret(const struct cnr_comm *c, u32 label);
