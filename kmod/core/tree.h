@@ -222,6 +222,7 @@ u32 cnr_arrived_missing(const struct cnr_comm *c, const struct cnr_lead *l, u64 
 
 /* tree_slots.c: slots of led blocks, and what goes out of them */
 void cnr_lead_send(struct cnr_comm *c, struct cnr_lead *l, u8 state, u8 flag);
+bool cnr_lead_turn(struct cnr_lead *l);
 void cnr_lead_clear(struct cnr_comm *c, struct cnr_lead *l);
 struct cnr_lead *cnr_lead_get(struct cnr_comm *c, u32 block);
 void cnr_lead_discard(struct cnr_comm *c, struct cnr_lead *l);
@@ -267,8 +268,6 @@ void cnr_all_sent(struct cnr_comm *c, u64 now, u32 sent);
 
 /* tree_kept.c: results down the tree of an earlier block */
 void cnr_kept_begin(struct cnr_comm *c, struct cnr_lead *l, bool more);
-bool cnr_kept_next(struct cnr_lead *l);
-void cnr_kept_mark(const struct cnr_lead *l, struct canary_hdr *h);
 void cnr_kept_start(struct cnr_comm *c, u64 now, u32 block);
 
 /* tree_taken.c: blocks whose result only the leader gets */

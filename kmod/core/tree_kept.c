@@ -21,28 +21,6 @@ void cnr_kept_begin(struct cnr_comm *c, struct cnr_lead *l, bool more)
 }
 
 /*
- * All sources have the result of the present block. Is that of a later one there? Then it is its
- * turn.
- */
-bool cnr_kept_next(struct cnr_lead *l)
-{
-	if (l->turn + 1 == l->finished)
-		return false;
-	l->turn++;
-	l->flags |= CNR_L_NO_SUM;
-	l->cursor = 0;
-	return true;
-}
-
-/* Say in a result of @l how its tree is used. Its block is @l->block + @l->turn. */
-void cnr_kept_mark(const struct cnr_lead *l, struct canary_hdr *h)
-{
-	h->result.tree = cpu_to_be32(l->turn);
-	if (l->more || l->turn + 1 < l->finished)
-		h->flags &= ~CANARY_F_LAST;
-}
-
-/*
  * @block, which is led here, needs nothing of others, so it is finished. The tree's first block is
  * finished, too (cnr_together()). No block of another tree began since, so its slot is that of the
  * latest kept tree.
@@ -56,7 +34,7 @@ static void cnr_kept_finish(struct cnr_comm *c, u64 now, u32 block)
 	if (l->more && l->block + l->finished == block) {
 		l->finished++;
 		l->more = b->roles.more;
-		if (l->state == CNR_L_KEPT && cnr_kept_next(l))
+		if (l->state == CNR_L_KEPT && cnr_lead_turn(l))
 			cnr_lead_send(c, l, CNR_L_RESULT, 0);
 	}
 	cnr_count(c, CNR_C_blocks_led);

@@ -91,6 +91,14 @@ void cnr_lead_forget(struct cnr_comm *c, u32 block)
 	b->lead = CNR_NONE;
 }
 
+/* Say in a result of @l how its tree is used. Its block is @l->block + @l->turn. */
+static void cnr_lead_mark(const struct cnr_lead *l, struct canary_hdr *h)
+{
+	h->result.tree = cpu_to_be32(l->turn);
+	if (l->more || l->turn + 1 < l->finished)
+		h->flags &= ~CANARY_F_LAST;
+}
+
 /* Make the result of the present block of @l for @s. Return: false if it is not kept any more */
 static bool cnr_lead_result_to(struct cnr_comm *c, struct cnr_lead *l,
 			       const struct cnr_source *s, struct cnr_out *out)
@@ -105,7 +113,7 @@ static bool cnr_lead_result_to(struct cnr_comm *c, struct cnr_lead *l,
 	/* The time is that of the first block. */
 	out->hdr.result.held = cpu_to_be32(l->turn ? 0 : l->held_us);
 	out->hdr.result.load = l->load;
-	cnr_kept_mark(l, &out->hdr);
+	cnr_lead_mark(l, &out->hdr);
 	out->addr = s->addr;
 	out->port = s->port;
 	cnr_count(c, CNR_C_results_out);
@@ -133,6 +141,20 @@ static bool cnr_lead_result_next(struct cnr_comm *c, struct cnr_lead *l, struct 
 	return false;
 }
 
+/*
+ * All sources have the result of the present block. Is that of a later one there? Then it is its
+ * turn.
+ */
+bool cnr_lead_turn(struct cnr_lead *l)
+{
+	if (l->turn + 1 == l->finished)
+		return false;
+	l->turn++;
+	l->flags |= CNR_L_NO_SUM;
+	l->cursor = 0;
+	return true;
+}
+
 /* Make the next result of @l. Return: false when all sources have theirs */
 static bool cnr_lead_result(struct cnr_comm *c, struct cnr_lead *l, struct cnr_out *out)
 {
@@ -141,7 +163,7 @@ static bool cnr_lead_result(struct cnr_comm *c, struct cnr_lead *l, struct cnr_o
 	do {
 		if (cnr_lead_result_next(c, l, out))
 			return true;
-	} while (cnr_kept_next(l));
+	} while (cnr_lead_turn(l));
 	c->tree.leads_out--;
 	if (l->more) {
 		l->state = CNR_L_KEPT;
