@@ -82,9 +82,9 @@ static bool cnr_greeting_has_work(const struct cnr_comm *c)
 	return c->una != c->posted;
 }
 
-static void cnr_greeting_ask(struct cnr_comm *c, u64 now, enum canary_abort why)
+static void cnr_greeting_ask(struct cnr_comm *c, u64 now)
 {
-	struct cnr_control *m = cnr_control(c, CANARY_GREETING, 0, why);
+	struct cnr_control *m = cnr_control(c, CANARY_GREETING, 0, CANARY_ABORT_NONE);
 
 	c->formed.sent = now;
 	if (!m)
@@ -100,7 +100,7 @@ static void cnr_greet(struct cnr_comm *c, u64 now)
 
 	if (!f->silent++)
 		f->asked = now;
-	cnr_greeting_ask(c, now, CANARY_ABORT_NONE);
+	cnr_greeting_ask(c, now);
 	f->at = now + cnr_greeting_gap(c);
 	f->tries++;
 	cnr_arm(c, f->at);
@@ -206,24 +206,12 @@ void cnr_greeting_hurry(struct cnr_comm *c, u64 now)
 	if (!c->cfg.rank || (f->question && now - f->sent < CNR_GREET_FIRST))
 		return;
 	if (!c->waits) {
-		cnr_greeting_ask(c, now, CANARY_ABORT_NONE);
+		cnr_greeting_ask(c, now);
 		return;
 	}
 	if (f->at == CNR_NEVER)
 		cnr_greeting_anew(f, now);
 	cnr_greet(c, now);
-}
-
-/*
- * We close, and not all are in, as far as we know. So rank 0 may let another process in. Said as
- * often as LEAVE, since nothing is repeated after it.
- */
-void cnr_greeting_leave(struct cnr_comm *c, u64 now)
-{
-	u32 i;
-
-	for (i = 0; i < CNR_LEAVES && c->formed.session; i++)
-		cnr_greeting_ask(c, now, CANARY_ABORT_LEFT);
 }
 
 /* All are in. The layers above begin when the call returns to the roof. */
@@ -488,5 +476,25 @@ bool cnr_greeting_cast(struct cnr_comm *c, u16 rank, struct cnr_out *out)
 	out->hdr.flags = c->waits ? 0 : CANARY_F_READY;
 	out->hdr.greeting.nonce = cpu_to_be64(in ? c->join.joiner[rank].nonce : 0);
 	out->hdr.greeting.session = cpu_to_be64(c->formed.session);
+	return true;
+}
+
+/*
+ * Instead of LEAVE, which is under the session key: we close, and not all are in, as far as we know.
+ * So rank 0 may let another process in.
+ */
+bool cnr_greeting_leave(struct cnr_comm *c, u16 rank, struct cnr_out *out)
+{
+	struct cnr_formed *f = &c->formed;
+
+	if (rank || !f->session)
+		return false;
+	cnr_header(c, out, CANARY_GREETING, 0);
+	out->hdr.flags = CANARY_F_ASKS;
+	out->hdr.greeting.why = cpu_to_be16(CANARY_ABORT_LEFT);
+	out->hdr.greeting.question = cpu_to_be32(++f->question);
+	out->hdr.greeting.nonce = cpu_to_be64(f->nonce);
+	out->hdr.greeting.session = cpu_to_be64(f->session);
+	out->hdr.greeting.challenge = cpu_to_be64(f->challenge);
 	return true;
 }

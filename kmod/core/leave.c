@@ -245,10 +245,7 @@ void cnr_linger_timer(struct cnr_comm *c, u64 now)
 	}
 	c->state = CNR_CLOSED;
 	c->deadline = CNR_NEVER;
-	if (cnr_may_speak(c))
-		cnr_cast(c, CNR_CAST_LEAVE);
-	else if (c->waits)
-		cnr_greeting_leave(c, now);
+	cnr_cast(c, CNR_CAST_LEAVE);
 }
 
 /* The application is done. Leave when all have all results, or @at_once. */

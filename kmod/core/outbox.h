@@ -17,8 +17,8 @@ static inline u32 cnr_outbox_length(const struct cnr_comm *c)
 }
 
 /*
- * May we send anything under the session key? From a table, not before all are in: till then another
- * process of our rank may take our place.
+ * May we send anything under the session key? From a table, not before all are in: till then
+ * another process of our rank may take our place.
  */
 static inline bool cnr_may_speak(const struct cnr_comm *c)
 {

@@ -193,6 +193,11 @@ static bool cnr_cast_one(struct cnr_comm *c, u64 now, enum cnr_broadcast cast, u
 		out->hdr.ack.acked = cpu_to_be32(c->una);
 		break;
 	case CNR_CAST_LEAVE:
+		if (!cnr_may_speak(c)) {
+			if (!cnr_greeting_leave(c, rank, out))
+				return false;
+			break;
+		}
 		cnr_header(c, out, CANARY_LEAVE, 0);
 		out->hdr.leave.end = cpu_to_be32(c->una);
 		out->hdr.leave.acked = cpu_to_be32(c->all_done);
@@ -217,7 +222,7 @@ static const u8 cnr_cast_rounds[CNR_CASTS] = {
 	[CNR_CAST_PLAN] = 1,
 	[CNR_CAST_DONE] = 1,
 	[CNR_CAST_TAKEN] = 1,
-	[CNR_CAST_LEAVE] = CNR_LEAVES,
+	[CNR_CAST_LEAVE] = 2,
 	[CNR_CAST_ABORT] = 2,
 };
 

@@ -12,7 +12,6 @@
 #define CNR_GONE_ONCE		1024	/* members that are given up at once */
 #define CNR_PROBE_GAP		(20 * CNR_USEC)	/* least mean time between PROBEs */
 #define CNR_DONE_FIRST		(20 * CNR_MSEC)
-#define CNR_LEAVES		2	/* how often a member says that it leaves */
 #define CNR_DONE_PINNED		(1 * CNR_MSEC)	/* an application waits for its buffer */
 
 /*
@@ -65,7 +64,7 @@ void cnr_greeting_hurry(struct cnr_comm *c, u64 now);
 enum canary_drop cnr_greeting_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
 void cnr_greeting_build(const struct cnr_comm *c, const struct cnr_control *m, struct cnr_out *out);
 bool cnr_greeting_cast(struct cnr_comm *c, u16 rank, struct cnr_out *out);
-void cnr_greeting_leave(struct cnr_comm *c, u64 now);
+bool cnr_greeting_leave(struct cnr_comm *c, u16 rank, struct cnr_out *out);
 
 /* join.c: rendezvous */
 void cnr_epoch(struct cnr_comm *c, u32 first);
