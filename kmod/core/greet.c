@@ -480,8 +480,8 @@ bool cnr_greeting_cast(struct cnr_comm *c, u16 rank, struct cnr_out *out)
 }
 
 /*
- * Instead of LEAVE, which is under the session key: we close, and not all are in, as far as we know.
- * So rank 0 may let another process in.
+ * Instead of LEAVE, which is under the session key: we close, and not all are in, as far as we
+ * know. So rank 0 may let another process in.
  */
 bool cnr_greeting_leave(struct cnr_comm *c, u16 rank, struct cnr_out *out)
 {
