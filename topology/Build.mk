@@ -81,4 +81,5 @@ test-congestion: $(B)/bin/canary ## congestion experiments in small: right, kept
 
 soak: $(B)/bin/canary $(FAULT_TOOLS) $(KMOD_TOOLS) module ## all faults in the guest for SOAK_MINUTES (30), sockets opened and closed meanwhile: nothing may leak
 	@selftests/vm/run.sh --timeout $$(($(SOAK_MINUTES) * 60 * 2 + 1800)) -- selftests/faults/guest.sh \
-		topology/soak.py --minutes $(SOAK_MINUTES) --stall 180 --sizes 1 5000 --long 100000
+		topology/soak.py --minutes $(SOAK_MINUTES) --stall 180 --sizes 1 5000 --long 100000 \
+		-- $(GUEST_RANKS)

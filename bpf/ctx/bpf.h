@@ -127,6 +127,14 @@ static __always_inline int csw_resize(csw_xdp *ctx, __u32 length)
 	return delta ? bpf_xdp_adjust_tail(ctx, delta) : 0;
 }
 
+/* Cut off what is behind @length bytes. Pointers into the frame become invalid. */
+static __always_inline int csw_trim(csw_xdp *ctx, __u32 length)
+{
+	int more = bpf_xdp_get_buff_len(ctx) - length;
+
+	return more > 0 ? bpf_xdp_adjust_tail(ctx, -more) : 0;
+}
+
 /* csw_meta.secret of this switch; drawn before loading, never 0 */
 const volatile __u64 meta_secret = 0;
 

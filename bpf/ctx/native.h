@@ -170,6 +170,13 @@ static __always_inline int csw_resize(struct csw_frame *f, __u32 length)
 	return 0;
 }
 
+static __always_inline int csw_trim(struct csw_frame *f, __u32 length)
+{
+	if (length < f->length)
+		f->length = length;
+	return 0;
+}
+
 static __always_inline int csw_put_meta(struct csw_frame *f, const struct csw_meta *m)
 {
 	f->meta = *m;

@@ -279,6 +279,9 @@ CSW_FUNC int csw_result(csw_xdp *ctx)
 	csw_unlock(&first->lock);
 	if (m.copy.slot == CSW_NO_SLOT && !m.copy.restoration)
 		return csw_refuse_left(ctx, CANARY_DROP_DESCRIPTOR);
+	/* What is behind the IP packet is not copied: it would become part of the copies. */
+	if (csw_trim(ctx, csw_length(&p)))
+		return csw_refuse_left(ctx, CANARY_DROP_SHORT);
 	return csw_send_meta(ctx, &m);
 }
 

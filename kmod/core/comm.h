@@ -193,9 +193,10 @@ struct cnr_rendezvous {
  * struct cnr_formed - a communicator that was formed from a table, greet.c; zeros if it was not.
  * Ranks other than 0 greet rank 0, and a nonce of each is let in
  * @until:	until then, ranks that are not in may not be there yet
+ * @began:	when it was formed
  * @since:	since when there are greetings; they end while nobody needs anything
  * @at:		timer of the next greeting, while somebody is missing
- * @sent:	when the latest greeting was sent
+ * @sent:	when the latest greeting was sent; of rank 0: when one came
  * @asked:	when the first of @silent greetings was sent
  * @silent:	greetings without answer
  * @tries:	greetings since the last news
@@ -211,6 +212,7 @@ struct cnr_rendezvous {
  */
 struct cnr_formed {
 	u64	until;
+	u64	began;
 	u64	since;
 	u64	at;
 	u64	sent;

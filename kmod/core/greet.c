@@ -23,6 +23,7 @@
 #define CNR_GREET_FIRST		(10 * CNR_MSEC)
 #define CNR_GREET_LAST		(1 * CNR_SEC)
 #define CNR_GREET_TRIES		8	/* greetings without answer until rank 0 is dead */
+#define CNR_GREET_SLOT		32	/* unit of time of challenges, in bits of ns */
 #define CNR_START_WITHIN	(60 * CNR_SEC)
 
 /* The session is known: make its key. */
@@ -53,6 +54,7 @@ void cnr_greeting_begin(struct cnr_comm *c, u64 now, u64 start_within)
 	struct cnr_formed *f = &c->formed;
 
 	f->until = now + (start_within ? start_within : CNR_START_WITHIN);
+	f->began = now;
 	f->since = now;
 	f->at = now;
 	cnr_derive_table_key(c);
@@ -209,9 +211,15 @@ void cnr_greeting_hurry(struct cnr_comm *c, u64 now)
 		cnr_greeting_ask(c, now);
 		return;
 	}
-	if (f->at == CNR_NEVER)
+	if (f->at == CNR_NEVER) {
 		cnr_greeting_anew(f, now);
-	cnr_greet(c, now);
+		cnr_greet(c, now);
+		return;
+	}
+	/* The timer stays, or who repeats packets would put off the end of our patience. */
+	if (!f->silent++)
+		f->asked = now;
+	cnr_greeting_ask(c, now);
 }
 
 /* All are in. The layers above begin when the call returns to the roof. */
@@ -236,16 +244,30 @@ static void cnr_greeting_answer(struct cnr_comm *c, const struct canary_hdr *h, 
 	m->nonce = be64_to_cpu(h->greeting.nonce);
 }
 
-/* Return: what a process of @rank has to repeat to be let in. It changes whenever one is. */
-static u64 cnr_greeting_challenge(const struct cnr_comm *c, u16 rank)
+/*
+ * Return: what a process of @rank has to repeat to be let in. It changes whenever one is, and after
+ * a while: else what a process said that is gone would be good until its successor comes.
+ */
+static u64 cnr_greeting_challenge(const struct cnr_comm *c, u16 rank, u64 now)
 {
-	__be64 in[2] = {
+	__be64 in[3] = {
 		cpu_to_be64(cnr_secret(c, CNR_LABEL_CHALLENGE)),
 		cpu_to_be64((u64)rank << 32 | c->join.joiner[rank].number),
+		cpu_to_be64(now >> CNR_GREET_SLOT),
 	};
 	u64 challenge = cnr_siphash(c->cfg.seed, in, sizeof(in));
 
 	return challenge ? challenge : 1;
+}
+
+/* Does @h repeat the challenge of now, or the one before? */
+static bool cnr_greeting_meets(const struct cnr_comm *c, u64 now, const struct canary_hdr *h)
+{
+	u64 challenge = be64_to_cpu(h->greeting.challenge);
+	u16 rank = be16_to_cpu(h->rank);
+
+	return challenge == cnr_greeting_challenge(c, rank, now) ||
+	       challenge == cnr_greeting_challenge(c, rank, now - (1ULL << CNR_GREET_SLOT));
 }
 
 /* Rank 0: the process of @nonce has @rank, or none has. */
@@ -314,8 +336,9 @@ static enum canary_drop cnr_greeting_asked(struct cnr_comm *c, u64 now, const st
 
 	if (!nonce || h->flags & CANARY_F_READY)
 		return CANARY_DROP_STATE;
+	c->formed.sent = now;
 	if (be64_to_cpu(h->greeting.session) != c->formed.session ||
-	    (!noted && be64_to_cpu(h->greeting.challenge) != cnr_greeting_challenge(c, rank))) {
+	    (!noted && !cnr_greeting_meets(c, now, h))) {
 		if (!(h->flags & CANARY_F_ASKS) || h->greeting.why)
 			return CANARY_DROP_STATE;
 		cnr_greeting_answer(c, h, 0, CANARY_ABORT_NONE);
@@ -365,7 +388,6 @@ static void cnr_greeting_in(struct cnr_comm *c, u64 now)
 
 	cnr_greeting_key(c);
 	f->in_from = f->question;
-	f->tries = 0;
 	f->at = cnr_greeting_has_work(c) ? now + cnr_greeting_gap(c) : CNR_NEVER;
 	cnr_arm(c, f->at);
 }
@@ -422,9 +444,10 @@ static enum canary_drop cnr_greeting_challenged(struct cnr_comm *c, u64 now,
 	if (!c->waits)
 		return CANARY_DROP_DUPLICATE;
 	c->table = false;
+	if (session != f->session)
+		f->tries = 0;
 	f->session = session;
 	f->challenge = be64_to_cpu(h->greeting.challenge);
-	f->tries = 0;
 	cnr_greet(c, now);
 	return CANARY_DROP_NONE;
 }
@@ -441,7 +464,8 @@ static enum canary_drop cnr_greeting_told(struct cnr_comm *c, u64 now, const str
 			return cnr_greeting_verdict(c, now, h);
 		return cnr_greeting_challenged(c, now, h);
 	}
-	if (c->table && session == c->formed.session)
+	/* If we think that we are in, and not all are, another one may have our place. */
+	if (c->table && !c->waits && session == c->formed.session)
 		return CANARY_DROP_DUPLICATE;
 	cnr_greeting_hurry(c, now);
 	return CANARY_DROP_NONE;
@@ -462,7 +486,7 @@ void cnr_greeting_build(const struct cnr_comm *c, const struct cnr_control *m, s
 	out->hdr.greeting.nonce = cpu_to_be64(c->cfg.rank ? f->nonce : m->nonce);
 	out->hdr.greeting.session = cpu_to_be64(c->cfg.rank ? m->nonce : f->session);
 	out->hdr.greeting.challenge = cpu_to_be64(c->cfg.rank ? f->challenge :
-						  cnr_greeting_challenge(c, m->rank));
+						  cnr_greeting_challenge(c, m->rank, f->sent));
 }
 
 /* Rank 0, to all: they are in; or, to those that are missing, which session it is. */
@@ -483,11 +507,11 @@ bool cnr_greeting_cast(struct cnr_comm *c, u16 rank, struct cnr_out *out)
  * Instead of LEAVE, which is under the session key: we close, and not all are in, as far as we
  * know. So rank 0 may let another process in.
  */
-bool cnr_greeting_leave(struct cnr_comm *c, u16 rank, struct cnr_out *out)
+bool cnr_greeting_leave(struct cnr_comm *c, struct cnr_out *out)
 {
 	struct cnr_formed *f = &c->formed;
 
-	if (rank || !f->session)
+	if (!c->cfg.rank || !f->session)
 		return false;
 	cnr_header(c, out, CANARY_GREETING, 0);
 	out->hdr.flags = CANARY_F_ASKS;

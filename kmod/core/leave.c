@@ -238,7 +238,7 @@ void cnr_linger_timer(struct cnr_comm *c, u64 now)
 	if (c->state != CNR_LINGERING)
 		return;
 	if (c->waits)
-		until = min_t(u64, until, c->formed.since + CNR_LEAVE_IN);
+		until = min_t(u64, until, c->formed.began + CNR_LEAVE_IN);
 	if ((c->all_done != c->una || c->waits) && now < until) {
 		cnr_arm(c, until);
 		return;

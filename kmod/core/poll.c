@@ -194,7 +194,7 @@ static bool cnr_cast_one(struct cnr_comm *c, u64 now, enum cnr_broadcast cast, u
 		break;
 	case CNR_CAST_LEAVE:
 		if (!cnr_may_speak(c)) {
-			if (!cnr_greeting_leave(c, rank, out))
+			if (!cnr_greeting_leave(c, out))
 				return false;
 			break;
 		}
@@ -226,16 +226,23 @@ static const u8 cnr_cast_rounds[CNR_CASTS] = {
 	[CNR_CAST_ABORT] = 2,
 };
 
+/* Return: to how many members @cast goes, from rank 0 on. Who is not in says goodbye to rank 0. */
+static u32 cnr_cast_members(const struct cnr_comm *c, u32 cast)
+{
+	return cast == CNR_CAST_LEAVE && !cnr_may_speak(c) ? 1 : c->cfg.members;
+}
+
 static bool cnr_cast_build(struct cnr_comm *c, u64 now, struct cnr_out *out)
 {
-	u32 cast, rank;
+	u32 cast, rank, to;
 
 	for (cast = 0; cast < CNR_CASTS && c->broadcast; cast++) {
 		/* Others would not understand a decision before they are in. */
 		if (!(c->broadcast & 1U << cast) || (cast == CNR_CAST_PLAN && c->waits))
 			continue;
-		while (c->cast_cursor[cast] < c->cfg.members * cnr_cast_rounds[cast]) {
-			rank = c->cast_cursor[cast]++ % c->cfg.members;
+		to = cnr_cast_members(c, cast);
+		while (c->cast_cursor[cast] < to * cnr_cast_rounds[cast]) {
+			rank = c->cast_cursor[cast]++ % to;
 			if (rank == c->cfg.rank || cnr_is_deaf(&c->member[rank]))
 				continue;
 			if (cnr_cast_one(c, now, cast, rank, out))
@@ -304,8 +311,11 @@ static bool cnr_next(struct cnr_comm *c, u64 now, struct cnr_out *out)
 
 bool cnr_poll(struct cnr_comm *c, u64 now, struct cnr_out *out)
 {
-	if (!cnr_next(c, now, out))
-		return false;
-	cnr_seal(c, out);
-	return true;
+	while (cnr_next(c, now, out)) {
+		if (!cnr_may_speak(c) && cnr_mac_key(c, &out->hdr) == c->key)
+			continue;
+		cnr_seal(c, out);
+		return true;
+	}
+	return false;
 }

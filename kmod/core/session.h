@@ -64,7 +64,7 @@ void cnr_greeting_hurry(struct cnr_comm *c, u64 now);
 enum canary_drop cnr_greeting_input(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
 void cnr_greeting_build(const struct cnr_comm *c, const struct cnr_control *m, struct cnr_out *out);
 bool cnr_greeting_cast(struct cnr_comm *c, u16 rank, struct cnr_out *out);
-bool cnr_greeting_leave(struct cnr_comm *c, u16 rank, struct cnr_out *out);
+bool cnr_greeting_leave(struct cnr_comm *c, struct cnr_out *out);
 
 /* join.c: rendezvous */
 void cnr_epoch(struct cnr_comm *c, u32 first);

@@ -29,6 +29,24 @@ static const struct test_case cases[] = {
 		.count = { { CSW_NEW, 1 }, { CSW_MERGED, 4 }, { CSW_SENT_COMPLETE, 1 },
 			   { CSW_RESULTS, 1 }, { CSW_REPLICATED, 5 }, { DROPPED(DESCRIPTOR), 1 } },
 	}, {
+		.name = "what is behind a result in its frame is not in the copies",
+		.credit = BYTES(1),
+		.step = {
+			{ GET(1, CONTRIB(H1, 1, .members = 6)) },
+			{ GET(3, CONTRIB(H4, 2, .members = 6)) },
+			{ GET(4, .type = CANARY_RESULT, .members = 6, .cut = 200),
+			  .out = { PUT(1, .type = CANARY_RESULT, .members = 6, .from = SELF,
+				       .to = H1),
+				   PUT(3, .type = CANARY_RESULT, .members = 6, .from = SELF,
+				       .to = H4) } },
+			{ GET(4, .type = CANARY_RESTORATION, .members = 6, .child = { H2 }) },
+			{ GET(4, .type = CANARY_RESULT, .members = 6, .cut = 200),
+			  .out = { PUT(1, .type = CANARY_RESULT, .members = 6, .from = SELF,
+				       .to = H2) } },
+		},
+		.count = { { CSW_NEW, 1 }, { CSW_MERGED, 1 }, { CSW_RESULTS, 1 },
+			   { CSW_REPLICATED, 2 }, { CSW_RESTORATIONS, 1 }, { CSW_RESTORED, 1 } },
+	}, {
 		.name = "a result for one child leaves at once",
 		.step = {
 			{ GET(2, CONTRIB(H3, 1)) },

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "core/inside.h"
+#include "testnet_inside.h"
 #include "trial.h"
 
 #define RANKS	4
@@ -307,6 +308,177 @@ static void test_left_unaware(void)
 }
 
 /*
+ * What an earlier rank 0 said is repeated, while rank 0 is dead, or never comes. That does not put
+ * off the end.
+ */
+static void test_dead_root(bool came)
+{
+	struct canary_peer peer[RANKS];
+	struct cnr_table t;
+	struct tnet *s = formed(12, 3 * S, &t, peer);
+	u32 first, i;
+	u64 began;
+
+	form(s, 0, &t);
+	form(s, 1, &t);
+	tnet_pass(s, tnet_now(s) + 500 * MS);
+	for (first = 0; first < seen.kept && seen.to[first] != 1; first++)
+		;
+	for (i = 0; i < RANKS; i++)
+		tnet_restart(s, i);
+	form(s, 1, &t);
+	if (came) {
+		form(s, 0, &t);
+		tnet_pass(s, tnet_now(s) + 200 * MS);
+	}
+	tnet_kill(s, 0);
+	if (tnet_post(s, 1, 10))
+		abort();
+	began = tnet_now(s);
+	while (!tnet_completed(s, 1) && tnet_now(s) < began + 60 * S) {
+		repeat(s, first);
+		tnet_pass(s, tnet_now(s) + 12 * MS);
+	}
+	tap(tnet_last_error(s, 1) == -EHOSTDOWN && tnet_now(s) - began < 10 * S,
+	    "repeated: rank 0 %s: known after %llu ms", came ? "died" : "never came",
+	    (unsigned long long)((tnet_now(s) - began) / MS));
+	tnet_free(s);
+}
+
+/* A second process of rank 1 was let in, and left. The first one lives, and is let in again. */
+static void test_bumped(void)
+{
+	struct canary_peer peer[RANKS];
+	struct cnr_table t;
+	struct tnet *s = formed(13, 3 * S, &t, peer);
+	struct cnr_comm *first;
+	u32 i;
+
+	for (i = 0; i < 3; i++)
+		form(s, i, &t);
+	tnet_pass(s, tnet_now(s) + 300 * MS);
+	first = s->node[1].comm;
+	s->node[1].comm = NULL;
+	again(s, 1, &t);
+	tnet_pass(s, tnet_now(s) + 50 * MS);
+	tnet_close(s, 1, true);
+	tnet_pass(s, tnet_now(s) + 50 * MS);
+	free(s->node[1].comm);
+	s->node[1].comm = first;
+	s->run[1]--;
+	form(s, 3, &t);
+	for (i = 0; i < RANKS; i++)
+		if (i != 1 && tnet_post(s, i, 100))
+			abort();
+	tnet_pass(s, tnet_now(s) + 20 * S);
+	if (!tnet_post(s, 1, 100))
+		tnet_wait_completed(s, 1, 5 * S);
+	tap(tnet_completed(s, 0) && !failed(s) && !tnet_wrong(s),
+	    "two processes of a rank: one leaves, the other one is let in again: exact");
+	tnet_free(s);
+}
+
+static struct canary_hdr held;
+
+/* Hold the first greeting of rank 3 that would let it in, and lose the next ones. */
+static bool hold(int to, const struct canary_hdr *h)
+{
+	if (to != 0 || be16_to_cpu(h->rank) != 3 || !h->greeting.session)
+		return false;
+	if (!held.type)
+		held = *h;
+	return true;
+}
+
+/* One packet of a dead process comes when its successor is about to be let in. */
+static void test_held(u64 after)
+{
+	struct canary_peer peer[RANKS];
+	struct cnr_table t;
+	struct tnet *s = formed(14, 3600 * S, &t, peer);
+
+	memset(&held, 0, sizeof(held));
+	seen.lose = ~0U;
+	seen.lost = hold;
+	tnet_form(s, -1, &t);
+	tnet_pass(s, tnet_now(s) + 1 * MS);
+	tnet_kill(s, 3);
+	seen.lose = 0;
+	tnet_pass(s, tnet_now(s) + after);
+	again(s, 3, &t);
+	tnet_run(s, tnet_now(s) + 25000);
+	tnet_inject(s, 0, &held, sizeof(held), 3);
+	tap(held.type && sums(s), "held: a greeting of who died %llu s before: exact",
+	    (unsigned long long)(after / S));
+	tnet_free(s);
+}
+
+/* Who closes before all are in does not wait for long, whatever is repeated. */
+static void test_close_soon(void)
+{
+	struct canary_peer peer[RANKS];
+	struct cnr_table t;
+	struct tnet *s = formed(15, 3 * S, &t, peer);
+	u32 first, i;
+	u64 began;
+
+	form(s, 0, &t);
+	form(s, 1, &t);
+	tnet_pass(s, tnet_now(s) + 500 * MS);
+	for (first = 0; first < seen.kept && seen.to[first] != 1; first++)
+		;
+	for (i = 0; i < RANKS; i++)
+		tnet_restart(s, i);
+	form(s, 0, &t);
+	form(s, 1, &t);
+	tnet_pass(s, tnet_now(s) + 5 * S);
+	began = tnet_now(s);
+	repeat(s, first);
+	tnet_close(s, 1, false);
+	while (cnr_state(tnet_comm(s, 1)) != CNR_CLOSED && tnet_now(s) < began + 10 * S) {
+		repeat(s, first);
+		tnet_pass(s, tnet_now(s) + 12 * MS);
+	}
+	tap(tnet_now(s) - began < 300 * MS, "repeated: who closes is gone after %llu ms",
+	    (unsigned long long)((tnet_now(s) - began) / MS));
+	tnet_free(s);
+}
+
+static u32 under_key;
+
+/* READY to rank 1 is lost. It says nothing but greetings. */
+static bool watch_rank1(void *arg, int from, int to, const struct canary_hdr *h)
+{
+	under_key += from == 1 && be16_to_cpu(h->rank) == 1 && h->type != CANARY_GREETING;
+	return h->type == CANARY_GREETING && to == 1 && (h->flags & CANARY_F_READY);
+}
+
+static void test_says_nothing(void)
+{
+	struct canary_peer peer[RANKS];
+	struct cnr_table t;
+	struct tnet *s = formed(16, 3 * S, &t, peer);
+	u32 i;
+
+	for (i = 0; i < 3; i++)
+		form(s, i, &t);
+	tnet_pass(s, tnet_now(s) + 20 * MS);
+	under_key = 0;
+	tnet_faults(s)->filter = watch_rank1;
+	form(s, 3, &t);
+	tnet_pass(s, tnet_now(s) + 20 * MS);
+	if (tnet_post(s, 1, 200000))
+		abort();
+	for (i = 0; i < RANKS; i++)
+		if (i != 1 && tnet_post(s, i, 202924))
+			abort();
+	tnet_pass(s, tnet_now(s) + 50 * MS);
+	tap(tnet_comm(s, 1)->waits && !under_key,
+	    "before READY: nothing under the session key (%u packets)", under_key);
+	tnet_free(s);
+}
+
+/*
  * Ranks other than 0 start, leave, are killed and start again, while all greetings that were ever
  * sent are said again in any order. When rank 3 comes, the latest ones are in: whoever is killed
  * while it is let in may be in when all are, and then its successor comes too late.
@@ -389,6 +561,13 @@ int main(void)
 	test_left(false, true);
 	test_left(true, true);
 	test_left_unaware();
+	test_dead_root(true);
+	test_dead_root(false);
+	test_bumped();
+	test_held(20 * S);
+	test_held(3000 * S);
+	test_close_soon();
+	test_says_nothing();
 	test_storm();
 	return tap_done("core-greet");
 }
