@@ -16,11 +16,18 @@
 /* What is done to lanes */
 enum canary_combine {
 	CANARY_ADD	= 1,	/* wraps around */
+	CANARY_MAX	= 2,	/* of unsigned numbers */
+	CANARY_OR	= 3,
+	CANARY_XOR	= 4,
+	CANARY_MUL	= 5,	/* wraps around */
 };
 
 /* Size of a lane: 8 << n bits, or an entry of a list */
 enum canary_lanes {
+	CANARY_LANES_8		= 0,
+	CANARY_LANES_16		= 1,
 	CANARY_LANES_32		= 2,
+	CANARY_LANES_64		= 3,
 	CANARY_LANES_PAIR	= 4,	/* index and value, 32 bits each */
 };
 
@@ -55,6 +62,24 @@ enum canary_check {
 #define CANARY_KINDS(X, ...)								\
 	X(ADD32, CANARY_ADD, CANARY_LANES_32, 0, CANARY_CHECK_SUM,			\
 	  CANARY_K_SWITCHES | CANARY_K_UNDONE | CANARY_K_LINEAR, ##__VA_ARGS__)		\
+	X(ADD8, CANARY_ADD, CANARY_LANES_8, 0, CANARY_CHECK_SUM, CANARY_K_UNDONE,	\
+	  ##__VA_ARGS__)								\
+	X(ADD16, CANARY_ADD, CANARY_LANES_16, 0, CANARY_CHECK_SUM, CANARY_K_UNDONE,	\
+	  ##__VA_ARGS__)								\
+	X(ADD64, CANARY_ADD, CANARY_LANES_64, 0, CANARY_CHECK_SUM, 0, ##__VA_ARGS__)	\
+	X(MAX8, CANARY_MAX, CANARY_LANES_8, 0, CANARY_CHECK_SUM, 0, ##__VA_ARGS__)	\
+	X(MAX16, CANARY_MAX, CANARY_LANES_16, 0, CANARY_CHECK_SUM, 0, ##__VA_ARGS__)	\
+	X(MAX32, CANARY_MAX, CANARY_LANES_32, 0, CANARY_CHECK_SUM, 0, ##__VA_ARGS__)	\
+	X(MAX64, CANARY_MAX, CANARY_LANES_64, 0, CANARY_CHECK_SUM, 0, ##__VA_ARGS__)	\
+	X(OR, CANARY_OR, CANARY_LANES_32, 0, CANARY_CHECK_SUM, 0, ##__VA_ARGS__)	\
+	X(XOR, CANARY_XOR, CANARY_LANES_32, 0, CANARY_CHECK_SUM, CANARY_K_UNDONE,	\
+	  ##__VA_ARGS__)								\
+	X(MUL8, CANARY_MUL, CANARY_LANES_8, 0x01010101, CANARY_CHECK_SUM, 0,		\
+	  ##__VA_ARGS__)								\
+	X(MUL16, CANARY_MUL, CANARY_LANES_16, 0x00010001, CANARY_CHECK_SUM, 0,		\
+	  ##__VA_ARGS__)								\
+	X(MUL32, CANARY_MUL, CANARY_LANES_32, 1, CANARY_CHECK_SUM, 0, ##__VA_ARGS__)	\
+	X(MUL64, CANARY_MUL, CANARY_LANES_64, 1, CANARY_CHECK_SUM, 0, ##__VA_ARGS__)	\
 	CANARY_TEST_KINDS(X, ##__VA_ARGS__)
 
 enum canary_kind {
@@ -110,13 +135,86 @@ static __always_inline __u32 canary_kind_lane(__u8 kind)
 	return (kind & 7) == CANARY_LANES_PAIR ? 8 : 1U << (kind & 7);
 }
 
-/* ---- words of 32 bits: lanes of at most that many ---- */
+/*
+ * ---- words of 32 bits, with one lane or more ----
+ *
+ * There are no branches: the verifier of BPF would walk both ways of each. @high has the highest
+ * bit of each lane.
+ */
+
+/* No carry leaves a lane. */
+static __always_inline __u32 canary_add_lanes(__u32 a, __u32 b, __u32 high)
+{
+	return ((a & ~high) + (b & ~high)) ^ ((a ^ b) & high);
+}
+
+/* No borrow leaves a lane. */
+static __always_inline __u32 canary_sub_lanes(__u32 a, __u32 b, __u32 high)
+{
+	return ((a | high) - (b & ~high)) ^ ((a ^ ~b) & high);
+}
+
+/* @bits: of a lane */
+static __always_inline __u32 canary_max_lanes(__u32 a, __u32 b, __u32 high, __u32 bits)
+{
+	__u32 rest = (a | high) - (b & ~high);	/* is a >= b, without the highest bits? */
+	__u32 more = ((a & ~b) | (~(a ^ b) & rest)) & high;
+
+	return b ^ ((a ^ b) & ((more >> (bits - 1)) * (__u32)((1ULL << bits) - 1)));
+}
+
+static __always_inline __u32 canary_mul_lanes(__u32 a, __u32 b, __u32 bits)
+{
+	__u32 mask = (1U << bits) - 1, to = 0, at;
+
+	for (at = 0; at < 32; at += bits)
+		to |= ((a >> at) * (b >> at) & mask) << at;
+	return to;
+}
 
 static __always_inline __u32 canary_combine_word(__u8 kind, __u32 a, __u32 b)
 {
 	switch (kind) {
 	case CANARY_KIND_ADD32:
 		return a + b;
+	case CANARY_KIND_ADD8:
+		return canary_add_lanes(a, b, 0x80808080);
+	case CANARY_KIND_ADD16:
+		return canary_add_lanes(a, b, 0x80008000);
+	case CANARY_KIND_MAX8:
+		return canary_max_lanes(a, b, 0x80808080, 8);
+	case CANARY_KIND_MAX16:
+		return canary_max_lanes(a, b, 0x80008000, 16);
+	case CANARY_KIND_MAX32:
+		return canary_max_lanes(a, b, 0x80000000, 32);
+	case CANARY_KIND_OR:
+		return a | b;
+	case CANARY_KIND_XOR:
+		return a ^ b;
+	case CANARY_KIND_MUL8:
+		return canary_mul_lanes(a, b, 8);
+	case CANARY_KIND_MUL16:
+		return canary_mul_lanes(a, b, 16);
+	case CANARY_KIND_MUL32:
+		return a * b;
+	default:
+		return a;
+	}
+}
+
+/* Lanes of 64 bits, which are two words. The lower half is the first one. */
+static __always_inline __u64 canary_combine_64(__u8 kind, __u64 a, __u64 b)
+{
+	__u64 less;
+
+	switch (kind) {
+	case CANARY_KIND_ADD64:
+		return a + b;
+	case CANARY_KIND_MAX64:
+		less = ((~a & b) | (~(a ^ b) & (a - b))) >> 63;
+		return a ^ ((a ^ b) & -less);
+	case CANARY_KIND_MUL64:
+		return a * b;
 	default:
 		return a;
 	}
@@ -128,6 +226,14 @@ static __always_inline __u32 canary_combine_word(__u8 kind, __u32 a, __u32 b)
  */
 static __always_inline void canary_combine_two(__u8 kind, __u32 *a, __u32 *a2, __u32 b, __u32 b2)
 {
+	__u64 both;
+
+	if ((kind & 7) == CANARY_LANES_64) {
+		both = canary_combine_64(kind, (__u64)*a2 << 32 | *a, (__u64)b2 << 32 | b);
+		*a = both;
+		*a2 = both >> 32;
+		return;
+	}
 	*a = canary_combine_word(kind, *a, b);
 	*a2 = canary_combine_word(kind, *a2, b2);
 }
@@ -141,6 +247,12 @@ static __always_inline __u32 canary_take_back_word(__u8 kind, __u32 a, __u32 b)
 	switch (kind) {
 	case CANARY_KIND_ADD32:
 		return a - b;
+	case CANARY_KIND_ADD8:
+		return canary_sub_lanes(a, b, 0x80808080);
+	case CANARY_KIND_ADD16:
+		return canary_sub_lanes(a, b, 0x80008000);
+	case CANARY_KIND_XOR:
+		return a ^ b;
 	default:
 		return a;
 	}

@@ -22,28 +22,36 @@
 typedef __u32 canary_words __attribute__((__vector_size__(4 * CANARY_REDUCE_UNROLL),
 					  __aligned__(4), __may_alias__));
 
-static __always_inline void canary_combine_words(__u8 kind, canary_words *a, const canary_words *b)
+/*
+ * Combine @acc and @data into @acc. @kind is a constant. Compilers make vectors of the loop over
+ * pairs, as pieces of a fixed length do not overlap.
+ */
+static __always_inline void canary_combine_words(__u8 kind, __u32 *acc, const __u32 *data)
 {
+	__u32 own[CANARY_REDUCE_UNROLL], more[CANARY_REDUCE_UNROLL];
 	int i;
 
-	if (kind == CANARY_KIND_ADD32) {
-		*a += *b;
-		return;
-	}
-	for (i = 0; i < CANARY_REDUCE_UNROLL; i++)
-		(*a)[i] = canary_combine_word(kind, (*a)[i], (*b)[i]);
+	memcpy(own, acc, sizeof(own));
+	memcpy(more, data, sizeof(more));
+	for (i = 0; i < CANARY_REDUCE_UNROLL; i += 2)
+		canary_combine_two(kind, &own[i], &own[i + 1], more[i], more[i + 1]);
+	memcpy(acc, own, sizeof(own));
 }
 
-/* Combine @acc and @data into @acc. @kind is a constant. */
 static __always_inline void canary_combine_into(__u8 kind, __u32 *acc, const __u32 *data,
 						__u32 words)
 {
 	unsigned long i;
 
-	for (i = 0; i + CANARY_REDUCE_UNROLL <= words; i += CANARY_REDUCE_UNROLL)
-		canary_combine_words(kind, (canary_words *)(acc + i),
-				     (const canary_words *)(data + i));
-	for (; i < words; i++)
+	for (i = 0; i + CANARY_REDUCE_UNROLL <= words; i += CANARY_REDUCE_UNROLL) {
+		if (kind == CANARY_KIND_ADD32)
+			*(canary_words *)(acc + i) += *(const canary_words *)(data + i);
+		else
+			canary_combine_words(kind, acc + i, data + i);
+	}
+	for (; i + 2 <= words; i += 2)
+		canary_combine_two(kind, &acc[i], &acc[i + 1], data[i], data[i + 1]);
+	if (i < words)
 		acc[i] = canary_combine_word(kind, acc[i], data[i]);
 }
 #endif
@@ -94,12 +102,21 @@ static __always_inline __u32 canary_checksum(__u8 kind, const __u32 *data, __u32
 static __always_inline __u32 canary_combine_as(__u8 kind, __u32 *to, const __u32 *a,
 					       const __u32 *b, __u32 words)
 {
+	enum canary_check check = canary_kind_check(kind);
+	__u32 sum = 0, one, two;
 	unsigned long i;
-	__u32 sum = 0;
 
-	for (i = 0; i < words; i++) {
+	for (i = 0; i + 2 <= words; i += 2) {
+		one = a[i];
+		two = a[i + 1];
+		canary_combine_two(kind, &one, &two, b[i], b[i + 1]);
+		to[i] = one;
+		to[i + 1] = two;
+		sum = canary_check_join(check, canary_check_join(check, sum, one), two);
+	}
+	if (i < words) {
 		to[i] = canary_combine_word(kind, a[i], b[i]);
-		sum = canary_check_join(canary_kind_check(kind), sum, to[i]);
+		sum = canary_check_join(check, sum, to[i]);
 	}
 	return sum;
 }

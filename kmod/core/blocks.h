@@ -134,6 +134,7 @@ struct cnr_part {
  * @dtype:	enum canary_dtype
  * @kind:	enum canary_kind of all blocks, if there are no functions
  * @element:	bytes of an element in a vector
+ * @mask:	for the functions (integers.c)
  * @memory:	how many bytes of cnr_op.memory it needs, for what it keeps for later blocks and for
  *		what is sent again. They are 0 at first
  * @blocks:	how many blocks @op has, with payloads of up to cnr_comm.length bytes
@@ -153,6 +154,7 @@ struct cnr_encoding {
 	u8	dtype;
 	u8	kind;
 	u8	element;
+	u64	mask;
 	size_t	(*memory)(const struct cnr_comm *c, const struct cnr_op *op);
 	u32	(*blocks)(const struct cnr_comm *c, const struct cnr_op *op);
 	void	(*part)(const struct cnr_comm *c, const struct cnr_operation *o,

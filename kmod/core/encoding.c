@@ -3,16 +3,14 @@
  * Layer 4, blocks: encodings. They turn elements of a vector into words on the wire, and back. Only
  * this file knows which operators there are on which types.
  */
-#include "blocks.h"
+#include "integers.h"
 
 /* An entry without functions uses the elements themselves as words. */
 static const struct cnr_encoding cnr_encodings[] = {
-	{
-		.op = CANARY_OP_SUM,
-		.dtype = CANARY_INT32,
-		.kind = CANARY_KIND_ADD32,
-		.element = sizeof(u32),
-	},
+	CNR_INTEGERS(32, 64, 0x8000000080000000ULL),
+	CNR_INTEGERS(8, 32, 0x8080808080808080ULL),
+	CNR_INTEGERS(16, 32, 0x8000800080008000ULL),
+	CNR_INTEGERS(64, 64, 0x8000000000000000ULL),
 	CNR_TEST_ENCODINGS
 };
 

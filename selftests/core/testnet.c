@@ -37,6 +37,24 @@ static u32 tnet_value(const struct tnet *s, u32 rank, u32 run, u32 op, u32 i)
 	return (u32)(z ^ (z >> 33));
 }
 
+/*
+ * The same as @cfg.reduce takes it: an element of @cfg.element bytes, in the low bits. Every fourth
+ * one is at an edge of its type.
+ */
+static u64 tnet_element(const struct tnet *s, u32 rank, u32 run, u32 op, u32 i)
+{
+	u64 low = tnet_value(s, rank, run, op, 2 * i), high = tnet_value(s, rank, run, op, 2 * i + 1);
+	static const u64 edge[] = { 0, 1, ~0ULL, 1ULL << 63, ~0ULL >> 1, 2, 0x80, 0x8000 };
+	u32 unused = 64 - 8 * s->cfg.element;
+	u64 value = high << 32 | low;
+
+	if (high % 4 == 0)
+		value = edge[low % ARRAY_SIZE(edge)];
+	if (high % 8 == 0)
+		value >>= unused;
+	return value << unused >> unused;
+}
+
 static bool tnet_earlier(const struct tnet_event *a, const struct tnet_event *b)
 {
 	return a->at != b->at ? a->at < b->at : a->seq < b->seq;
@@ -87,9 +105,18 @@ static struct tnet_event tnet_pop(struct tnet *s)
 static bool tnet_is_sum(const struct tnet *s, const struct cnr_done *d, int source, const u8 *run)
 {
 	const u32 *data = d->data;
+	u64 given[TNET_MEMBERS_MAX], got;
 	u32 i, r, want;
 
-	for (i = 0; i < d->elements; i++) {
+	for (i = 0; s->cfg.reduce && i < d->elements; i++) {
+		for (r = 0; r < s->cfg.members; r++)
+			given[r] = tnet_element(s, r, run[r], d->seq, i);
+		got = 0;
+		memcpy(&got, (const u8 *)d->data + i * s->cfg.element, s->cfg.element);
+		if (s->cfg.reduce(given, s->cfg.members) != got)
+			return false;
+	}
+	for (i = 0; !s->cfg.reduce && i < d->elements; i++) {
 		want = 0;
 		for (r = 0; r < s->cfg.members; r++)
 			if (source < 0 || source == r)
@@ -488,12 +515,17 @@ int tnet_post_op(struct tnet *s, int rank, struct cnr_op op, int source)
 	struct tnet_node *n = &s->node[rank];
 	struct tnet_vector *v = calloc(1, sizeof(*v));
 	u32 elements = op.elements, i;
+	u64 element;
 	int err;
 
-	v->data = malloc(elements * 4 + 1);
+	v->data = malloc(elements * (s->cfg.reduce ? s->cfg.element : 4) + 1);
 	v->hashes = s->cfg.pinned ? calloc(elements + 1, sizeof(*v->hashes)) : NULL;
-	for (i = 0; i < elements; i++)
+	for (i = 0; !s->cfg.reduce && i < elements; i++)
 		v->data[i] = tnet_value(s, rank, s->run[rank], n->posted, i);
+	for (i = 0; s->cfg.reduce && i < elements; i++) {
+		element = tnet_element(s, rank, s->run[rank], n->posted, i);
+		memcpy((u8 *)v->data + i * s->cfg.element, &element, s->cfg.element);
+	}
 	v->memory = calloc(1, cnr_memory(n->comm, &op) + 1);
 	v->source = source;
 	op.data = v->data;
@@ -516,7 +548,7 @@ int tnet_post_op(struct tnet *s, int rank, struct cnr_op op, int source)
 int tnet_post(struct tnet *s, int rank, u32 elements)
 {
 	struct cnr_op op = {
-		.op = CANARY_OP_SUM,
+		.op = s->cfg.op ? s->cfg.op : CANARY_OP_SUM,
 		.dtype = s->cfg.dtype ? s->cfg.dtype : CANARY_INT32,
 		.elements = elements,
 	};

@@ -53,6 +53,9 @@ struct tnet_config {
 	u8	trees;		/* likewise, with CANARY_ALG_STATIC */
 	bool	formed;		/* from a table: tnet_form() in place of tnet_connect() */
 	u8	dtype;		/* of vectors; 0: CANARY_INT32 */
+	u8	op;		/* 0: CANARY_OP_SUM */
+	u8	element;	/* bytes of an element, with @reduce */
+	u64	(*reduce)(const u64 *given, u32 n); /* what is right; NULL: sums of 32 bits */
 	u8	shards;		/* as cnr_config has it */
 	bool	sparse;		/* many elements are 0 */
 	const struct tnet_switches *switches; /* NULL: those of testnet_switch.c */

@@ -292,17 +292,19 @@ static bool tnet_pairs(const struct tnet *s, struct tnet_slot *sl, const u32 *pa
 	return true;
 }
 
-/* Their checksum is not linear: damage has to be found before they are added. */
-static bool tnet_list_good(const struct canary_hdr *h)
+/* If the checksum is not linear, damage has to be found before data are combined. */
+static bool tnet_data_good(const struct canary_hdr *h)
 {
-	return canary_checksum(canary_kind(h), (const u32 *)(h + 1), canary_length(h) / 4) ==
+	return (canary_kind_flags(canary_kind(h)) & CANARY_K_LINEAR) ||
+	       canary_checksum(canary_kind(h), (const u32 *)(h + 1), canary_length(h) / 4) ==
 	       be32_to_cpu(h->contribution.sum);
 }
 
 /* Add the data of @h. Return: false if they do not fit */
 static bool tnet_add_data(const struct tnet *s, struct tnet_slot *sl, const struct canary_hdr *h)
 {
-	u32 i, n = canary_length(h) / 4;
+	u8 kind = canary_kind(h);
+	u32 n = canary_length(h) / 4;
 
 	if (canary_is_list(h)) {
 		if (!tnet_pairs(s, sl, (const u32 *)(h + 1), n))
@@ -310,10 +312,15 @@ static bool tnet_add_data(const struct tnet *s, struct tnet_slot *sl, const stru
 		sl->sum = canary_checksum(canary_kind(h), sl->data, sl->length / 4);
 		return true;
 	}
-	for (i = 0; i < n; i++)
-		sl->data[i] += ((u32 *)(h + 1))[i];
+	if (!sl->packets)
+		memcpy(sl->data, h + 1, 4 * n);
+	else
+		canary_combine(kind, sl->data, sl->data, (const u32 *)(h + 1), n);
 	sl->length = 4 * n;
-	sl->sum += be32_to_cpu(h->contribution.sum);
+	if (canary_kind_flags(kind) & CANARY_K_LINEAR)
+		sl->sum += be32_to_cpu(h->contribution.sum);
+	else
+		sl->sum = canary_checksum(kind, sl->data, n);
 	return true;
 }
 
@@ -321,7 +328,7 @@ static void tnet_add(struct tnet *s, int at, struct tnet_slot *sl, const struct 
 {
 	const struct canary_hdr *h = (const void *)e->data;
 
-	if (!sl->sent && canary_is_list(h) && !tnet_list_good(h))
+	if (!sl->sent && !tnet_data_good(h))
 		return;
 	sl->child[sl->children].addr = e->addr;
 	sl->child[sl->children].port = e->port;

@@ -80,11 +80,29 @@ enum canary_type {
 
 /* What an application asks for. Hosts map these onto kinds. */
 enum canary_operator {
-	CANARY_OP_SUM		= 1,
+	CANARY_OP_SUM		= 1,	/* wraps around */
+	CANARY_OP_PROD		= 2,	/* wraps around */
+	CANARY_OP_MIN		= 3,
+	CANARY_OP_MAX		= 4,
+	CANARY_OP_AND		= 5,	/* of bits, as the next two */
+	CANARY_OP_OR		= 6,
+	CANARY_OP_XOR		= 7,
+	CANARY_OP_LAND		= 8,	/* 0 or 1: all are not 0 */
+	CANARY_OP_LOR		= 9,	/* 0 or 1: not all are 0 */
+	CANARY_OP_LXOR		= 10,	/* 0 or 1: an odd number is not 0 */
+	CANARY_OP_AVG		= 11,	/* the exact sum by members, towards 0; of 64 bits: wraps */
 };
 
+/* Two's complement, in the byte order of the machine */
 enum canary_dtype {
 	CANARY_INT32		= 1,
+	CANARY_UINT32		= 2,
+	CANARY_INT8		= 3,
+	CANARY_UINT8		= 4,
+	CANARY_INT16		= 5,
+	CANARY_UINT16		= 6,
+	CANARY_INT64		= 7,
+	CANARY_UINT64		= 8,
 };
 
 /* Who contributes, and who gets the result; part of opsig */

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Layer 4, blocks: how operators reduce integers, where words are not the elements themselves. The
+ * rows of the table are in integers.h. No state, no timers.
+ */
+#include "integers.h"
+
+/* As many lanes as elements, of the same size */
+void cnr_same_part(const struct cnr_comm *c, const struct cnr_operation *o, struct cnr_part *p)
+{
+	p->after = 0;
+	p->first = p->index * o->each;
+	p->elements = min_t(u32, o->each, o->op.elements - p->first);
+	p->length = (p->elements * o->element + 3) & ~3U;
+	p->result = p->length;
+	p->kind = o->encoding->kind;
+}
+
+/* Pad the elements of @p up to @length bytes. */
+static void cnr_pad_bytes(const struct cnr_operation *o, const struct cnr_part *p, u32 *words,
+			  u32 length)
+{
+	u32 bytes = p->elements * o->element;
+
+	memset((u8 *)words + bytes, 0, length - bytes);
+}
+
+/* Results are elements, and what pads them is nobody's business. */
+void cnr_elements_store(const struct cnr_comm *c, const struct cnr_operation *o,
+			const struct cnr_part *p, const u32 *words)
+{
+	memcpy(cnr_vector(o, p, CNR_USE_RESULT), words, p->elements * o->element);
+}
+
+void cnr_elements_serve(const struct cnr_comm *c, const struct cnr_operation *o,
+			const struct cnr_part *p, u32 *words)
+{
+	memcpy(words, cnr_vector(o, p, CNR_USE_SERVE), p->elements * o->element);
+	cnr_pad_bytes(o, p, words, p->result);
+}
+
+/* ---- masked ---- */
+
+static void cnr_mask(const struct cnr_operation *o, u32 *words, u32 length)
+{
+	const u64 mask = o->encoding->mask;
+	u32 i;
+
+	/* Lanes of 64 bits have masks whose halves differ. */
+	for (i = 0; i < length / sizeof(*words); i++)
+		words[i] ^= (u32)(mask >> (i % 2 * 32));
+}
+
+void cnr_masked_encode(const struct cnr_comm *c, const struct cnr_operation *o,
+		       const struct cnr_part *p, u32 *words)
+{
+	memcpy(words, cnr_vector_source(o, p), p->elements * o->element);
+	cnr_mask(o, words, p->length);
+	cnr_pad_bytes(o, p, words, p->length);
+}
+
+void cnr_masked_finish(const struct cnr_comm *c, const struct cnr_operation *o,
+		       const struct cnr_part *p, u32 *words)
+{
+	cnr_mask(o, words, p->length);
+	cnr_pad_bytes(o, p, words, p->result);
+}
+
+/* ---- truth ---- */
+
+/* Return: element @i of @bytes, without a sign. Applications may align vectors as they like. */
+static __always_inline u64 cnr_element_at(const void *from, u32 i, u32 bytes)
+{
+	u64 element = 0;
+
+	memcpy(&element, (const u8 *)from + i * bytes, bytes);
+	return element;
+}
+
+/* @bytes is a constant. */
+static __always_inline void cnr_truth_of(void *words, const void *from, u32 n, u32 bytes,
+					 bool invert)
+{
+	u64 lane;
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		lane = !!cnr_element_at(from, i, bytes) ^ invert;
+		memcpy((u8 *)words + i * bytes, &lane, bytes);
+	}
+}
+
+/* Lanes say whether elements are not 0; with a mask, whether they are. */
+void cnr_truth_encode(const struct cnr_comm *c, const struct cnr_operation *o,
+		      const struct cnr_part *p, u32 *words)
+{
+	const void *from = cnr_vector_source(o, p);
+	const bool invert = o->encoding->mask;
+
+	switch (o->element) {
+	case 1:
+		cnr_truth_of(words, from, p->elements, 1, invert);
+		break;
+	case 2:
+		cnr_truth_of(words, from, p->elements, 2, invert);
+		break;
+	case 4:
+		cnr_truth_of(words, from, p->elements, 4, invert);
+		break;
+	default:
+		cnr_truth_of(words, from, p->elements, 8, invert);
+		break;
+	}
+	cnr_pad_bytes(o, p, words, p->length);
+}
+
+void cnr_truth_finish(const struct cnr_comm *c, const struct cnr_operation *o,
+		      const struct cnr_part *p, u32 *words)
+{
+	u32 i, step = o->element;
+
+	if (!o->encoding->mask)
+		return;
+	for (i = 0; i < p->elements * step; i += step)
+		((u8 *)words)[i] ^= 1;
+}
+
+/* ---- averages ---- */
+
+/* Bytes of a lane: 65535 elements of 16 bits add up to 32 bits. */
+static u32 cnr_average_lane(const struct cnr_operation *o)
+{
+	return canary_kind_lane(o->encoding->kind);
+}
+
+static u32 cnr_average_each(const struct cnr_comm *c, u32 lane)
+{
+	return c->length / lane;
+}
+
+u32 cnr_average_blocks(const struct cnr_comm *c, const struct cnr_op *op)
+{
+	u32 each = cnr_average_each(c, canary_kind_lane(cnr_encoding(op->op, op->dtype)->kind));
+
+	return max_t(u32, op->elements / each + (op->elements % each ? 1 : 0), 1);
+}
+
+void cnr_average_part(const struct cnr_comm *c, const struct cnr_operation *o,
+		      struct cnr_part *p)
+{
+	u32 lane = cnr_average_lane(o), each = cnr_average_each(c, lane);
+
+	p->after = 0;
+	p->first = p->index * each;
+	p->elements = min_t(u32, each, o->op.elements - p->first);
+	p->length = p->elements * lane;
+	p->result = (p->elements * o->element + lane - 1) & ~(lane - 1);
+	p->kind = o->encoding->kind;
+}
+
+/* Return: whether elements of @dtype have a sign */
+static bool cnr_is_signed(u8 dtype)
+{
+	return dtype == CANARY_INT8 || dtype == CANARY_INT16 || dtype == CANARY_INT32 ||
+	       dtype == CANARY_INT64;
+}
+
+/* Return: @value, whose sign is the highest bit of @bytes, as 64 bits */
+static u64 cnr_extend(u64 value, u32 bytes)
+{
+	u64 sign = 1ULL << (8 * bytes - 1);
+
+	return (value ^ sign) - sign;
+}
+
+void cnr_average_encode(const struct cnr_comm *c, const struct cnr_operation *o,
+			const struct cnr_part *p, u32 *words)
+{
+	u32 i, lane = cnr_average_lane(o), bytes = o->element;
+	const void *from = cnr_vector_source(o, p);
+	bool with_sign = cnr_is_signed(o->op.dtype);
+	u64 element;
+
+	for (i = 0; i < p->elements; i++) {
+		element = cnr_element_at(from, i, bytes);
+		if (with_sign)
+			element = cnr_extend(element, bytes);
+		memcpy((u8 *)words + i * lane, &element, lane);
+	}
+}
+
+/* Return: @sum / @n, towards 0 */
+static u64 cnr_divide(u64 sum, u32 n, bool with_sign)
+{
+	return with_sign && sum >> 63 ? -cnr_div64(-sum, n) : cnr_div64(sum, n);
+}
+
+/* An element is never longer than its lane, so elements are written behind where lanes are read. */
+void cnr_average_finish(const struct cnr_comm *c, const struct cnr_operation *o,
+			const struct cnr_part *p, u32 *words)
+{
+	bool with_sign = cnr_is_signed(o->op.dtype);
+	u32 i, lane = cnr_average_lane(o);
+	u64 sum;
+
+	for (i = 0; i < p->elements; i++) {
+		sum = cnr_element_at(words, i, lane);
+		if (with_sign)
+			sum = cnr_extend(sum, lane);
+		sum = cnr_divide(sum, c->cfg.members, with_sign);
+		memcpy((u8 *)words + i * o->element, &sum, o->element);
+	}
+	cnr_pad_bytes(o, p, words, p->result);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Layer 4, blocks: the rows of the table of encodings for integers (encoding.c, integers.c).
+ *
+ *  - Words are elements: sums, products, XOR, OR, maxima of unsigned types.
+ *  - Words are elements XOR a mask: so minima and maxima of signed types become unsigned maxima,
+ *    and AND becomes OR.
+ *  - Truth: lanes are 0 or 1.
+ *  - Averages: lanes are wide enough for the exact sum, but at most 64 bits.
+ *
+ * Leaders make elements of what all have contributed. So results are elements.
+ */
+#ifndef CANARY_CORE_INTEGERS_H
+#define CANARY_CORE_INTEGERS_H
+
+#include "blocks.h"
+
+void cnr_masked_encode(const struct cnr_comm *c, const struct cnr_operation *o,
+		       const struct cnr_part *p, u32 *words);
+void cnr_masked_finish(const struct cnr_comm *c, const struct cnr_operation *o,
+		       const struct cnr_part *p, u32 *words);
+void cnr_truth_encode(const struct cnr_comm *c, const struct cnr_operation *o,
+		      const struct cnr_part *p, u32 *words);
+void cnr_truth_finish(const struct cnr_comm *c, const struct cnr_operation *o,
+		      const struct cnr_part *p, u32 *words);
+u32 cnr_average_blocks(const struct cnr_comm *c, const struct cnr_op *op);
+void cnr_average_part(const struct cnr_comm *c, const struct cnr_operation *o,
+		      struct cnr_part *p);
+void cnr_average_encode(const struct cnr_comm *c, const struct cnr_operation *o,
+			const struct cnr_part *p, u32 *words);
+void cnr_average_finish(const struct cnr_comm *c, const struct cnr_operation *o,
+			const struct cnr_part *p, u32 *words);
+void cnr_same_part(const struct cnr_comm *c, const struct cnr_operation *o, struct cnr_part *p);
+void cnr_elements_store(const struct cnr_comm *c, const struct cnr_operation *o,
+			const struct cnr_part *p, const u32 *words);
+void cnr_elements_serve(const struct cnr_comm *c, const struct cnr_operation *o,
+			const struct cnr_part *p, u32 *words);
+
+#define CNR_PLAIN(operator, type, bytes, combine)					\
+	{ .op = operator, .dtype = type, .kind = combine, .element = bytes }
+
+#define CNR_MASKED(operator, type, bytes, combine, bits)				\
+	{ .op = operator, .dtype = type, .kind = combine, .element = bytes,		\
+	  .mask = bits, .part = cnr_same_part, .encode = cnr_masked_encode,		\
+	  .finish = cnr_masked_finish, .store = cnr_elements_store,			\
+	  .serve = cnr_elements_serve }
+
+/* @invert: 1 if what is combined is whether elements are 0 */
+#define CNR_TRUTH(operator, type, bytes, combine, invert)				\
+	{ .op = operator, .dtype = type, .kind = combine, .element = bytes,		\
+	  .mask = invert, .part = cnr_same_part, .encode = cnr_truth_encode,		\
+	  .finish = cnr_truth_finish, .store = cnr_elements_store,			\
+	  .serve = cnr_elements_serve }
+
+#define CNR_AVERAGE(type, bytes, combine)						\
+	{ .op = CANARY_OP_AVG, .dtype = type, .kind = combine, .element = bytes,	\
+	  .blocks = cnr_average_blocks, .part = cnr_average_part,			\
+	  .encode = cnr_average_encode, .finish = cnr_average_finish,			\
+	  .store = cnr_elements_store, .serve = cnr_elements_serve }
+
+/* What holds for signed and unsigned types of @bits bits; @wide: bits of the lanes of averages */
+#define CNR_INTEGERS_OF(type, bits, wide)						\
+	CNR_PLAIN(CANARY_OP_SUM, type, (bits) / 8, CANARY_KIND_ADD##bits),		\
+	CNR_PLAIN(CANARY_OP_PROD, type, (bits) / 8, CANARY_KIND_MUL##bits),		\
+	CNR_PLAIN(CANARY_OP_OR, type, (bits) / 8, CANARY_KIND_OR),			\
+	CNR_PLAIN(CANARY_OP_XOR, type, (bits) / 8, CANARY_KIND_XOR),			\
+	CNR_MASKED(CANARY_OP_AND, type, (bits) / 8, CANARY_KIND_OR, ~0ULL),		\
+	CNR_TRUTH(CANARY_OP_LAND, type, (bits) / 8, CANARY_KIND_OR, 1),			\
+	CNR_TRUTH(CANARY_OP_LOR, type, (bits) / 8, CANARY_KIND_OR, 0),			\
+	CNR_TRUTH(CANARY_OP_LXOR, type, (bits) / 8, CANARY_KIND_XOR, 0),		\
+	CNR_AVERAGE(type, (bits) / 8, CANARY_KIND_ADD##wide)
+
+/* @high: the highest bit of each lane in 64 bits */
+#define CNR_INTEGERS(bits, wide, high)							\
+	CNR_INTEGERS_OF(CANARY_INT##bits, bits, wide),					\
+	CNR_MASKED(CANARY_OP_MAX, CANARY_INT##bits, (bits) / 8, CANARY_KIND_MAX##bits,	\
+		   high),								\
+	CNR_MASKED(CANARY_OP_MIN, CANARY_INT##bits, (bits) / 8, CANARY_KIND_MAX##bits,	\
+		   ~(high)),								\
+	CNR_INTEGERS_OF(CANARY_UINT##bits, bits, wide),					\
+	CNR_PLAIN(CANARY_OP_MAX, CANARY_UINT##bits, (bits) / 8, CANARY_KIND_MAX##bits),	\
+	CNR_MASKED(CANARY_OP_MIN, CANARY_UINT##bits, (bits) / 8, CANARY_KIND_MAX##bits,	\
+		   ~0ULL)
+
+#endif /* CANARY_CORE_INTEGERS_H */
