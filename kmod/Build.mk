@@ -52,7 +52,7 @@ $(KMOD_TESTS): $(B)/selftests/kmod/%: selftests/kmod/%.c selftests/kmod/common.c
 	$(CC) $(CPPFLAGS) -I$(B)/linux-parts/tools/testing/selftests $(CFLAGS) -Wno-missing-prototypes \
 		-static -o $@ $(filter %.c,$^) -lpthread
 
-$(B)/selftests/kmod/zerocopy $(B)/selftests/kmod/queued: selftests/kmod/pinned.c
+$(patsubst %,$(B)/selftests/kmod/%,zerocopy queued api_types): selftests/kmod/pinned.c
 
 TESTS += kmod kmod-smp
 TEST_DEPS += $(B)/kmod/canary.ko $(KMOD_TOOLS)

@@ -159,12 +159,16 @@ static int canary_shutdown(struct socket *sock, int how)
 	return err;
 }
 
-/* Is there room for the longest vector that may be sent? Context: canary_comm.lock is held. */
+/*
+ * Is there room for the longest vector that may be sent? What an encoding keeps besides only counts
+ * if there was no room for it. Context: canary_comm.lock is held.
+ */
 static bool canary_poll_out(struct canary_sock *cs)
 {
 	size_t charge = canary_vector_charge(READ_ONCE(cs->max_vector));
 	struct canary_comm *comm = cs->comm;
 
+	charge = max(charge, comm->wanted);
 	charge = min_t(size_t, charge, READ_ONCE(cs->sk.sk_sndbuf));
 	return cnr_can_post(comm->core) && canary_vector_fits(comm, charge);
 }

@@ -250,6 +250,7 @@ enum canary_left {
  * @dead:	it ends, so the timer is not armed any more. Lock: @lock
  * @pending:	operations that were posted and are not in @done yet. Lock: @lock
  * @charged:	bytes of all vectors. Lock: @lock
+ * @wanted:	bytes for which there was no room when it was last asked for, or 0. Lock: @lock
  * @draining:	packets wait until half of the earlier ones have left the machine. Lock: @lock
  * @armed:	when @timer fires, or CNR_NEVER. Lock: @lock
  * @fired:	when @timer last fired. Lock: @lock
@@ -304,6 +305,7 @@ struct canary_comm {
 	bool			draining;
 	u32			pending;
 	size_t			charged;
+	size_t			wanted;
 	u64			armed;
 	u64			fired;
 	struct list_head	vectors;
@@ -568,7 +570,7 @@ void canary_vector_put(struct canary_comm *comm, struct canary_vector *v);
 void canary_vectors_free(struct list_head *freed, bool may_sleep);
 
 /* pin.c */
-size_t canary_pin_charge(u32 bytes);
+size_t canary_pin_charge(u32 bytes, u32 blocks);
 struct canary_vector *canary_vector_pin(const struct iov_iter *iter, u64 to, u32 bytes, u32 blocks,
 					size_t charge);
 void canary_vector_unpin(struct canary_vector *v);

@@ -46,8 +46,11 @@ int canary_vector_reserve(struct canary_comm *comm, size_t charge)
 	lockdep_assert_held(&comm->lock);
 	if (charge > READ_ONCE(comm->sk->sk_sndbuf))
 		return -EMSGSIZE;
-	if (!canary_vector_fits(comm, charge))
+	if (!canary_vector_fits(comm, charge)) {
+		comm->wanted = charge;
 		return -EAGAIN;
+	}
+	comm->wanted = 0;
 	err = canary_memory_take(comm->net, charge);
 	if (!err)
 		comm->charged += charge;
@@ -77,7 +80,7 @@ struct canary_vector *canary_vector_alloc(u32 bytes, size_t charge)
 {
 	const gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_NOWARN;
 	struct canary_vector *v;
-	size_t size = struct_size(v, own, bytes / sizeof(u32));
+	size_t size = struct_size(v, own, DIV_ROUND_UP(bytes, sizeof(u32)));
 
 	v = bytes < CANARY_VECTOR_PAGED ? kvmalloc(size, gfp) : __vmalloc(size, gfp);
 	if (!v)

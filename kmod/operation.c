@@ -57,8 +57,9 @@ static void canary_wait_end(struct canary_wait *w, struct sock *sk)
  * @len:	bytes of the message
  * @pinned:	it is done in the caller's memory, without copies
  * @to:		if @pinned: where the results go
+ * @blocks:	how many blocks it has
  * @memory:	bytes that the core needs besides
- * @charge:	bytes that are charged for it
+ * @charge:	bytes that are charged for all of it
  */
 struct canary_post {
 	struct canary_operation		op;
@@ -66,6 +67,7 @@ struct canary_post {
 	size_t				len;
 	bool				pinned;
 	struct canary_destination	to;
+	u32				blocks;
 	size_t				memory;
 	size_t				charge;
 };
@@ -130,7 +132,6 @@ static int canary_send_check(struct canary_sock *cs, struct msghdr *msg, struct 
 		return -EMSGSIZE;
 	/* A barrier has no data. */
 	p->pinned = p->pinned && p->len;
-	p->charge = p->pinned ? canary_pin_charge(p->len) : canary_vector_charge(p->len);
 	return 0;
 }
 
@@ -161,14 +162,13 @@ static void canary_send_op(const struct canary_post *p, struct cnr_op *op)
 static int canary_send_take(struct canary_comm *comm, struct canary_post *p)
 {
 	struct cnr_op op;
-	int err;
 
 	canary_send_op(p, &op);
+	p->blocks = cnr_op_blocks(comm->core, &op);
 	p->memory = cnr_memory(comm->core, &op);
-	err = canary_vector_reserve(comm, p->charge + p->memory);
-	if (!err)
-		p->charge += p->memory;
-	return err;
+	p->charge = p->pinned ? canary_pin_charge(p->len, p->blocks) : canary_vector_charge(p->len);
+	p->charge += p->memory;
+	return canary_vector_reserve(comm, p->charge);
 }
 
 /* Reserve room for a vector, and wait for it. Return: 0 or an error */
@@ -251,19 +251,10 @@ static struct canary_vector *canary_send_pin(struct canary_comm *comm, struct ms
 					     const struct canary_post *p)
 {
 	struct canary_vector *v;
-	struct cnr_info info;
 
-	spin_lock_bh(&comm->lock);
-	if (!comm->core) {
-		spin_unlock_bh(&comm->lock);
-		return ERR_PTR(-EPIPE);
-	}
-	cnr_info(comm->core, &info);
-	spin_unlock_bh(&comm->lock);
-	v = canary_vector_pin(&msg->msg_iter, p->to.addr, p->len,
-			      p->len / (sizeof(u32) * info.elements) + 1, p->charge);
+	v = canary_vector_pin(&msg->msg_iter, p->to.addr, p->len, p->blocks, p->charge);
 	/* A single member has its result at once. Copy it here, not under the lock. */
-	if (!IS_ERR(v) && info.members == 1 && v->source) {
+	if (!IS_ERR(v) && comm->req.members == 1 && v->source) {
 		memcpy(v->data, v->source, p->len);
 		v->source = NULL;
 	}

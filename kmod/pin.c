@@ -101,14 +101,13 @@ static bool canary_pin_overlap(unsigned long a, unsigned long b, size_t bytes)
 	return a != b && (a < b ? b - a : a - b) < bytes;
 }
 
-/* Return: what a pinned vector costs the kernel, with the smallest blocks that there are */
-size_t canary_pin_charge(u32 bytes)
+/* Return: what a pinned vector costs the kernel */
+size_t canary_pin_charge(u32 bytes, u32 blocks)
 {
 	size_t pages = (bytes >> PAGE_SHIFT) + 2;
-	size_t blocks = bytes / (sizeof(u32) * CANARY_ELEMENTS(CNR_MTU_LEAST)) + 1;
 
 	return sizeof(struct canary_vector) + pages * 2 * sizeof(struct page *) +
-	       blocks * sizeof(u64);
+	       (size_t)blocks * sizeof(u64);
 }
 
 static int canary_pin_vector(struct canary_vector *v, unsigned long from, unsigned long to,
@@ -138,7 +137,7 @@ static int canary_pin_vector(struct canary_vector *v, unsigned long from, unsign
  * Make a vector of the caller's memory.
  * @iter:	the contributions
  * @to:		address for the results; it may be that of the contributions
- * @blocks:	how many blocks it may have at most
+ * @blocks:	how many blocks it has
  * @charge:	what was reserved for it Context: process, the caller's. Return: the vector, or an
  *		error pointer
  */

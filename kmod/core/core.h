@@ -277,9 +277,9 @@ enum cnr_use {
  *		returns where the @n elements from number @first on are. They stay there until the
  *		next call. @n elements are never more than the data of one packet. A ring asks again
  *		for what came out of CNR_USE_BOTH, until the result is there
- * @hashes:	NULL; or room for 64 bits a block, if others may write to @data meanwhile. Nobody
- *		then believes a result that they changed. If somebody asks for such a result again,
- *		the communicator ends
+ * @hashes:	NULL; or room for 64 bits a block (cnr_op_blocks()), if others may write to @data
+ *		meanwhile. Nobody then believes a result that they changed. If somebody asks for
+ *		such a result again, the communicator ends
  * @memory:	cnr_memory() zeroed bytes, 8-byte aligned, for what the encoding keeps; NULL if
  *		cnr_memory() is 0
  * @elements:	vector length; 0 makes a barrier
@@ -491,6 +491,12 @@ int cnr_failure(const struct cnr_comm *c, enum canary_abort *why);
 
 /** cnr_element() - Return: bytes of an element of @dtype; 0: there is no @op on that type */
 u32 cnr_element(u8 op, u8 dtype);
+
+/**
+ * cnr_op_blocks() - how many blocks @op has, once the communicator is connected: at least 1
+ * @op: an operator that there is on the type
+ */
+u32 cnr_op_blocks(const struct cnr_comm *c, const struct cnr_op *op);
 
 /** cnr_memory() - bytes that cnr_op.memory needs, once the communicator is connected */
 size_t cnr_memory(const struct cnr_comm *c, const struct cnr_op *op);

@@ -66,6 +66,11 @@ u32 cnr_blocks(const struct cnr_comm *c, const struct cnr_encoding *e, const str
 	return blocks ? blocks : 1;
 }
 
+u32 cnr_op_blocks(const struct cnr_comm *c, const struct cnr_op *op)
+{
+	return cnr_blocks(c, cnr_encoding(op->op, op->dtype), op);
+}
+
 /* Prepare the new operation @o. */
 void cnr_encoding_begin(const struct cnr_comm *c, struct cnr_operation *o)
 {

@@ -7,11 +7,12 @@
 
 #define PAGE		4096
 
-/* Deviations of a message; 0 is the usual value */
+/* Deviations of a message; 0 is the usual value, the sum of int32 */
 struct form {
 	int type, len, iovs;
 	uint64_t tag;
 	int flags;
+	uint8_t op, dtype;
 };
 
 long pinned(void);
