@@ -237,8 +237,8 @@ static int run_refusals(struct member *m)
 	uint64_t request;
 	int wrong = 0;
 
-	wrong += canary_allreduce(m->c, v, v, 1, 2, CANARY_OP_SUM) != -EINVAL;
-	wrong += canary_allreduce(m->c, v, v, 1, CANARY_INT32, 9) != -EINVAL;
+	wrong += canary_allreduce(m->c, v, v, 1, 99, CANARY_OP_SUM) != -EINVAL;
+	wrong += canary_allreduce(m->c, v, v, 1, CANARY_INT32, 99) != -EINVAL;
 	wrong += canary_allreduce(m->c, v, v + 1, 2, CANARY_INT32, CANARY_OP_SUM) != -EINVAL;
 	wrong += canary_allreduce(m->c, v + 1, v, 2, CANARY_INT32, CANARY_OP_SUM) != -EINVAL;
 	wrong += canary_allreduce(m->c, NULL, v, 2, CANARY_INT32, CANARY_OP_SUM) != -EINVAL;

@@ -43,8 +43,11 @@
 extern "C" {
 #endif
 
-/** CANARY_COUNT_MAX - longest vector, in elements of 4 bytes */
-#define CANARY_COUNT_MAX	0x3fffffffU
+/** CANARY_BYTES_MAX - longest vector, in bytes */
+#define CANARY_BYTES_MAX	0xfffffffcU
+
+/** CANARY_COUNT_MAX - the same in elements of 4 bytes */
+#define CANARY_COUNT_MAX	(CANARY_BYTES_MAX / 4)
 
 /** CANARY_FOREVER - a timeout that never ends */
 #define CANARY_FOREVER		(-1)
@@ -294,16 +297,27 @@ unsigned int canary_missing(struct canary *comm, uint16_t *ranks, unsigned int m
 /**
  * canary_allreduce() - reduce a vector over all members, and wait for the result
  * @comm:	connected
- * @sendbuf:	@count elements; own contribution
+ * @sendbuf:	@count elements of canary_dtype_size() bytes, at any address; own contribution
  * @recvbuf:	@count elements; receives the result, the same bits at every member. It may be
  *		@sendbuf (in place); it must not overlap it otherwise
- * @count:	0 .. CANARY_COUNT_MAX, the same at all members; 0 makes a barrier
- * @dtype:	CANARY_INT32: 4 bytes, two's complement, byte order of the machine
- * @op:		CANARY_OP_SUM: wraps around, for each element by itself
+ * @count:	elements, the same at all members: 0 .. CANARY_BYTES_MAX / canary_dtype_size();
+ *		0 makes a barrier
+ * @dtype:	type of the elements, the same at all members: integers of 8, 16, 32 or 64 bits,
+ *		with or without a sign. Two's complement, byte order of the machine
+ * @op:		what is done to elements with the same index, the same at all members. Each operator
+ *		is there on each type:
+ *		CANARY_OP_SUM, CANARY_OP_PROD: sum and product, which wrap around;
+ *		CANARY_OP_MIN, CANARY_OP_MAX: the least and the largest one;
+ *		CANARY_OP_AND, CANARY_OP_OR, CANARY_OP_XOR: each bit by itself;
+ *		CANARY_OP_LAND, CANARY_OP_LOR, CANARY_OP_LXOR: 1 if all, some, or an odd number of
+ *		elements are not 0; else 0;
+ *		CANARY_OP_AVG: the exact sum, divided by the number of members, rounded towards 0.
+ *		Sums of 64-bit elements wrap around first.
+ *		With one member, the result is a copy of its vector, whatever the operator
  *
- * The vector is cut into blocks (section 3.1.3). Switches add them up on their way to a leader
- * (3.1.1, 3.1.4), and the results come back the same way (3.1.2). What gets lost is sent again
- * (3.3). With integers the result does not depend on the order of additions.
+ * The vector is cut into blocks (section 3.1.3). Switches combine them on their way to a
+ * leader (3.1.1, 3.1.4), and the results come back the same way (3.1.2). What gets lost is sent
+ * again (3.3). With integers the result does not depend on the order.
  *
  * Operations that were posted before end first. Their results wait for canary_wait().
  *
@@ -323,7 +337,7 @@ int canary_allreduce(struct canary *comm, const void *sendbuf, void *recvbuf, si
  *							canary_test(), never 0
  *
  * Return: 0; -EAGAIN: too many operations are under way, see canary_room(); -ENOTCONN; -EINVAL:
- * unknown @dtype or @op, overlapping buffers; -EMSGSIZE: @count is too large; -ENOMEM, -ENOBUFS: no
+ * unknown @dtype or @op, overlapping buffers; -EMSGSIZE: the vector is too long; -ENOMEM, -ENOBUFS: no
  * memory; -EFAULT: a buffer is not accessible; or the error that ended the communicator
  * (canary_wait()).
  */
@@ -352,7 +366,7 @@ int canary_room(struct canary *comm, int timeout_ms);
  * -ENOENT: no such request;
  * -EHOSTDOWN: ranks are dead, as they do not answer (section 3.3);
  * -ECONNRESET: ranks closed the communicator;
- * -EPROTO: ranks run another operation or length;
+ * -EPROTO: ranks run another operation: another operator, type or length;
  * -ESTALE: ranks were started again, with the same table;
  * -ECONNABORTED: this member was closed.
  * All but the first two end the communicator. canary_missing() names the ranks.
@@ -412,7 +426,7 @@ enum canary_state {
  * @rank:	own rank
  * @members:	number of members
  * @window:	most blocks in flight, as agreed
- * @elements:	elements in a block, as agreed; 0 before it is connected
+ * @elements:	elements of 4 bytes in a block, as agreed; 0 before it is connected
  * @local:	own address
  * @root:	address of rank 0
  * @srtt:	us, smoothed time from a contribution to its result
@@ -450,6 +464,40 @@ struct canary_info {
  * Return: 0, or -EINVAL for a @size that is too small.
  */
 int canary_get_info(struct canary *comm, struct canary_info *info, size_t size);
+
+/**
+ * canary_dtype_name() - name of a type: "int8", "uint8", ... "uint64"
+ * @dtype:	enum canary_dtype. Numbers begin with 1 and have no gaps
+ * Return: the name; NULL: there is no such type.
+ */
+const char *canary_dtype_name(uint32_t dtype);
+
+/**
+ * canary_dtype_parse() - the type of that name
+ * @name:	as of canary_dtype_name()
+ * @dtype:	receives the type
+ * Return: 0; -EINVAL: there is no such type. canary_errmsg() has those that there are.
+ */
+int canary_dtype_parse(const char *name, enum canary_dtype *dtype);
+
+/** canary_dtype_size() - Return: bytes of an element of an enum canary_dtype; 0: no such type */
+size_t canary_dtype_size(uint32_t dtype);
+
+/**
+ * canary_operator_name() - name of an operator: "sum", "prod", "min", "max", "and", "or", "xor",
+ * "land", "lor", "lxor", "avg"
+ * @op:		enum canary_operator. Numbers begin with 1 and have no gaps
+ * Return: the name; NULL: there is no such operator.
+ */
+const char *canary_operator_name(uint32_t op);
+
+/**
+ * canary_operator_parse() - the operator of that name
+ * @name:	as of canary_operator_name()
+ * @op:		receives the operator
+ * Return: 0; -EINVAL: there is no such operator. canary_errmsg() has those that there are.
+ */
+int canary_operator_parse(const char *name, enum canary_operator *op);
 
 /** canary_algorithm_name() - Return: "auto", "tree", "ring", "static": an enum canary_algorithm */
 const char *canary_algorithm_name(uint32_t algorithm);

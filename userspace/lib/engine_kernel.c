@@ -270,7 +270,7 @@ static int post_message(struct kernel *k, struct lib_request *req, bool zerocopy
 	} control = { 0 };
 	struct iovec iov = {
 		.iov_base = (void *)req->sendbuf,
-		.iov_len = (size_t)req->count * 4,
+		.iov_len = req->bytes,
 	};
 	struct msghdr msg = {
 		.msg_iov = &iov,
@@ -292,7 +292,7 @@ static bool want_zerocopy(const struct kernel *k, const struct lib_request *req)
 {
 	if (!req->lent || k->zerocopy == CANARY_ZEROCOPY_OFF)
 		return false;
-	return k->zerocopy == CANARY_ZEROCOPY_ON || req->count * 4 >= ZEROCOPY_FROM;
+	return k->zerocopy == CANARY_ZEROCOPY_ON || req->bytes >= ZEROCOPY_FROM;
 }
 
 /* Post without copies if possible, else with copies. */
@@ -316,16 +316,17 @@ static int post_either(struct kernel *k, struct lib_request *req)
  * Raise the limits that an operation was too large for, and post it again.
  *
  * CANARY_MAX_VECTOR protects other sockets of the user, so the owner of this one may raise it. The
- * send buffer is limited by the administrator, so raising it needs privilege.
+ * send buffer is limited by the administrator, so raising it needs privilege. What an average keeps
+ * besides is up to four times as long as the vector.
  */
 static int post_large(struct kernel *k, struct lib_request *req)
 {
-	u32 bytes = req->count * 4;
-	int room = bytes;	/* the kernel doubles it */
-	int err;
+	u32 bytes = (req->bytes + 3) & ~3UL;
+	int room, err;
 
 	if (setsockopt(k->fd, SOL_CANARY, CANARY_MAX_VECTOR, &bytes, sizeof(bytes)))
 		return -EMSGSIZE;
+	room = 3 * bytes;	/* the kernel doubles it */
 	err = post_either(k, req);
 	if (err == -EMSGSIZE &&
 	    !setsockopt(k->fd, SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room)))
@@ -358,7 +359,7 @@ static int reap_message(struct kernel *k, struct lib_request *req)
 	} control = { 0 };
 	struct iovec iov = {
 		.iov_base = req->recvbuf,
-		.iov_len = (size_t)req->count * 4,
+		.iov_len = req->bytes,
 	};
 	struct msghdr msg = {
 		.msg_iov = &iov,

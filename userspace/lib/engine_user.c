@@ -237,8 +237,7 @@ static struct user_op *user_op_new(size_t size, size_t memory)
 
 static int user_post(void *engine, struct lib_request *req)
 {
-	size_t memory, bytes = (size_t)req->count * cnr_element(req->op, req->dtype);
-	size_t size = (bytes + 63) & ~63UL;
+	size_t memory, size = (req->bytes + 63) & ~63UL;
 	struct user *u = engine;
 	struct cnr_op cop = {
 		.elements = req->count,
@@ -246,17 +245,22 @@ static int user_post(void *engine, struct lib_request *req)
 		.dtype = req->dtype,
 	};
 	struct user_op *op;
+	int err = 0;
 	u64 now;
-	int err;
 
 	pthread_mutex_lock(&u->ep->lock);
+	/* The members agree on the length of blocks, and that decides on the memory. */
+	if (cnr_state(u->core) < CNR_CONNECTED)
+		err = -ENOTCONN;
 	memory = cnr_memory(u->core, &cop);
 	pthread_mutex_unlock(&u->ep->lock);
+	if (err)
+		return err;
 	op = user_op_new(max_t(size_t, size, 64), memory);
 	if (!op)
 		return -ENOMEM;
 	if (req->count)
-		memcpy(op->data, req->sendbuf, bytes);
+		memcpy(op->data, req->sendbuf, req->bytes);
 	cop.data = op->data;
 	cop.memory = op->memory;
 	cop.cookie = (uintptr_t)op;
@@ -302,8 +306,7 @@ static int user_reap(void *engine, struct lib_request *req, u64 until)
 	req->error = op->error;
 	req->attempts = op->attempts;
 	if (!op->error && req->count)
-		memcpy(req->recvbuf, op->data,
-		       (size_t)req->count * cnr_element(req->op, req->dtype));
+		memcpy(req->recvbuf, op->data, req->bytes);
 	pthread_mutex_lock(&u->ep->lock);
 	u->ended--;
 	user_set_event(u);

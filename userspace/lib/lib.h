@@ -25,6 +25,7 @@ struct lib_request {
 	const void		*sendbuf;
 	void			*recvbuf;
 	u32			count;
+	size_t			bytes;		/* of @count elements */
 	u8			op;
 	u8			dtype;
 	bool			lent;		/* sendbuf is constant until the end */

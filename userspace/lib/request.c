@@ -10,42 +10,44 @@
 #include <string.h>
 #include "lib.h"
 
-static int check(const void *sendbuf, void *recvbuf, size_t count, enum canary_dtype dtype,
-		 enum canary_operator op)
+/* Check what was given, and fill in @req. Return: 0, or an error with a sentence */
+static int check(struct lib_request *req, const void *sendbuf, void *recvbuf, size_t count,
+		 enum canary_dtype dtype, enum canary_operator op)
 {
+	size_t element = cnr_element(op, dtype), bytes = count * element;
 	const char *s = sendbuf, *r = recvbuf;
-	size_t element = cnr_element(op, dtype);
 
 	if (!element)
 		return lib_error(-EINVAL, "operator %d on type %d is not known", op, dtype);
-	if (count > CANARY_COUNT_MAX)
-		return lib_error(-EMSGSIZE, "count: %zu is out of range, 0 to %u", count,
-				 CANARY_COUNT_MAX);
+	if (count > CANARY_BYTES_MAX / element)
+		return lib_error(-EMSGSIZE, "count: %zu is out of range, 0 to %zu of %s", count,
+				 CANARY_BYTES_MAX / element, canary_dtype_name(dtype));
 	if (count && (!s || !r))
 		return lib_error(-EINVAL, "buffer is NULL");
-	if (s != r && s < r + count * element && r < s + count * element)
+	if (s != r && s < r + bytes && r < s + bytes)
 		return lib_error(-EINVAL, "buffers overlap");
+	req->sendbuf = sendbuf;
+	req->recvbuf = recvbuf;
+	req->count = count;
+	req->bytes = bytes;
+	req->dtype = dtype;
+	req->op = op;
 	return 0;
 }
 
 static int post(struct canary *c, const void *sendbuf, void *recvbuf, size_t count,
 		enum canary_dtype dtype, enum canary_operator op, bool lent, u64 *request)
 {
-	struct lib_request *req;
+	struct lib_request *req, given = { .lent = lent || sendbuf == recvbuf };
 	int err;
 
-	err = check(sendbuf, recvbuf, count, dtype, op);
+	err = check(&given, sendbuf, recvbuf, count, dtype, op);
 	if (err)
 		return err;
-	req = calloc(1, sizeof(*req));
+	req = malloc(sizeof(*req));
 	if (!req)
 		return lib_error(-ENOMEM, "out of memory");
-	req->sendbuf = sendbuf;
-	req->recvbuf = recvbuf;
-	req->count = count;
-	req->dtype = dtype;
-	req->op = op;
-	req->lent = lent || sendbuf == recvbuf;
+	*req = given;
 	/* One lock covers engine and list, so that both have the same order. */
 	pthread_mutex_lock(&c->lock);
 	err = c->ops->post(c->engine, req);

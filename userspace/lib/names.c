@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Names of types and operators, for people, options and reports. The core knows which operators
+ * there are on which types (cnr_element()).
+ */
+#include <stdio.h>
+#include <string.h>
+#include "lib.h"
+
+struct name {
+	const char	*name;
+	size_t		size;		/* of types: bytes of an element */
+};
+
+/* Numbers begin with 1 and have no gaps. */
+static const struct name dtypes[] = {
+	[CANARY_INT32]	= { "int32", 4 },
+	[CANARY_UINT32]	= { "uint32", 4 },
+	[CANARY_INT8]	= { "int8", 1 },
+	[CANARY_UINT8]	= { "uint8", 1 },
+	[CANARY_INT16]	= { "int16", 2 },
+	[CANARY_UINT16]	= { "uint16", 2 },
+	[CANARY_INT64]	= { "int64", 8 },
+	[CANARY_UINT64]	= { "uint64", 8 },
+};
+
+static const struct name operators[] = {
+	[CANARY_OP_SUM]		= { "sum" },
+	[CANARY_OP_PROD]	= { "prod" },
+	[CANARY_OP_MIN]		= { "min" },
+	[CANARY_OP_MAX]		= { "max" },
+	[CANARY_OP_AND]		= { "and" },
+	[CANARY_OP_OR]		= { "or" },
+	[CANARY_OP_XOR]		= { "xor" },
+	[CANARY_OP_LAND]	= { "land" },
+	[CANARY_OP_LOR]		= { "lor" },
+	[CANARY_OP_LXOR]	= { "lxor" },
+	[CANARY_OP_AVG]		= { "avg" },
+};
+
+static const char *name_of(const struct name *names, u32 n, u32 number)
+{
+	return number < n ? names[number].name : NULL;
+}
+
+/* Return: the number of @name; 0, after lib_error(), if there is none */
+static u32 number_of(const struct name *names, u32 n, const char *what, const char *name)
+{
+	char list[128] = "";
+	size_t len = 0;
+	u32 i;
+
+	for (i = 1; i < n; i++) {
+		if (name && !strcmp(name, names[i].name))
+			return i;
+		len += snprintf(list + len, sizeof(list) - len, "%s%s", i > 1 ? ", " : "",
+				names[i].name);
+	}
+	lib_error(-EINVAL, "%s: '%s' is none of %s", what, name ? name : "", list);
+	return 0;
+}
+
+CANARY_EXPORT const char *canary_dtype_name(uint32_t dtype)
+{
+	return name_of(dtypes, ARRAY_SIZE(dtypes), dtype);
+}
+
+CANARY_EXPORT int canary_dtype_parse(const char *name, enum canary_dtype *dtype)
+{
+	u32 number = number_of(dtypes, ARRAY_SIZE(dtypes), "type", name);
+
+	if (!number)
+		return -EINVAL;
+	*dtype = number;
+	return 0;
+}
+
+CANARY_EXPORT size_t canary_dtype_size(uint32_t dtype)
+{
+	return dtype < ARRAY_SIZE(dtypes) ? dtypes[dtype].size : 0;
+}
+
+CANARY_EXPORT const char *canary_operator_name(uint32_t op)
+{
+	return name_of(operators, ARRAY_SIZE(operators), op);
+}
+
+CANARY_EXPORT int canary_operator_parse(const char *name, enum canary_operator *op)
+{
+	u32 number = number_of(operators, ARRAY_SIZE(operators), "operator", name);
+
+	if (!number)
+		return -EINVAL;
+	*op = number;
+	return 0;
+}
