@@ -71,7 +71,8 @@ static uint64_t given(uint32_t rank, size_t i, uint32_t salt)
 {
 	const uint64_t sign = 1ULL << (8 * size_of(dtype) - 1);
 	const uint64_t edge[EDGES] = { 0, ~0ULL, sign, sign - 1, 1, sign + 1 };
-	uint64_t x = (i + 1) * 0x9e3779b97f4a7c15ULL ^ (rank + 1 + 16 * salt) * 0xbf58476d1ce4e5b9ULL;
+	uint64_t x = (i + 1) * 0x9e3779b97f4a7c15ULL ^
+		     (rank + 1 + 16 * salt) * 0xbf58476d1ce4e5b9ULL;
 
 	if (i < EDGES * EDGES * EDGES)
 		return edge[(rank == 0 ? i : rank == 1 ? i / EDGES : i / EDGES / EDGES) % EDGES] &
@@ -270,7 +271,8 @@ static int run_differs(struct member *m)
 	if (canary_allreduce(m->c, v, v, 1, CANARY_INT32, CANARY_OP_SUM))
 		return 1;
 	if (m->rank == 1)
-		err = canary_allreduce(m->c, v, v, 800 / size_of(other_dtype), other_dtype, other_op);
+		err = canary_allreduce(m->c, v, v, 800 / size_of(other_dtype), other_dtype,
+				       other_op);
 	else
 		err = canary_allreduce(m->c, v, v, 800 / size_of(dtype), dtype, op);
 	snprintf(m->error, sizeof(m->error), "%s", err ? canary_errmsg() : "");

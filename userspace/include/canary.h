@@ -337,8 +337,8 @@ int canary_allreduce(struct canary *comm, const void *sendbuf, void *recvbuf, si
  *							canary_test(), never 0
  *
  * Return: 0; -EAGAIN: too many operations are under way, see canary_room(); -ENOTCONN; -EINVAL:
- * unknown @dtype or @op, overlapping buffers; -EMSGSIZE: the vector is too long; -ENOMEM, -ENOBUFS: no
- * memory; -EFAULT: a buffer is not accessible; or the error that ended the communicator
+ * unknown @dtype or @op, overlapping buffers; -EMSGSIZE: the vector is too long; -ENOMEM,
+ * -ENOBUFS: no memory; -EFAULT: a buffer is not accessible; or the error that ended the communicator
  * (canary_wait()).
  */
 int canary_post(struct canary *comm, const void *sendbuf, void *recvbuf, size_t count,

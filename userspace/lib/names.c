@@ -7,54 +7,61 @@
 #include <string.h>
 #include "lib.h"
 
-struct name {
-	const char	*name;
-	size_t		size;		/* of types: bytes of an element */
-};
-
 /* Numbers begin with 1 and have no gaps. */
-static const struct name dtypes[] = {
-	[CANARY_INT32]	= { "int32", 4 },
-	[CANARY_UINT32]	= { "uint32", 4 },
-	[CANARY_INT8]	= { "int8", 1 },
-	[CANARY_UINT8]	= { "uint8", 1 },
-	[CANARY_INT16]	= { "int16", 2 },
-	[CANARY_UINT16]	= { "uint16", 2 },
-	[CANARY_INT64]	= { "int64", 8 },
-	[CANARY_UINT64]	= { "uint64", 8 },
+static const char *const dtypes[] = {
+	[CANARY_INT32]	= "int32",
+	[CANARY_UINT32]	= "uint32",
+	[CANARY_INT8]	= "int8",
+	[CANARY_UINT8]	= "uint8",
+	[CANARY_INT16]	= "int16",
+	[CANARY_UINT16]	= "uint16",
+	[CANARY_INT64]	= "int64",
+	[CANARY_UINT64]	= "uint64",
 };
 
-static const struct name operators[] = {
-	[CANARY_OP_SUM]		= { "sum" },
-	[CANARY_OP_PROD]	= { "prod" },
-	[CANARY_OP_MIN]		= { "min" },
-	[CANARY_OP_MAX]		= { "max" },
-	[CANARY_OP_AND]		= { "and" },
-	[CANARY_OP_OR]		= { "or" },
-	[CANARY_OP_XOR]		= { "xor" },
-	[CANARY_OP_LAND]	= { "land" },
-	[CANARY_OP_LOR]		= { "lor" },
-	[CANARY_OP_LXOR]	= { "lxor" },
-	[CANARY_OP_AVG]		= { "avg" },
+/* Bytes of an element */
+static const u8 sizes[ARRAY_SIZE(dtypes)] = {
+	[CANARY_INT32]	= 4,
+	[CANARY_UINT32]	= 4,
+	[CANARY_INT8]	= 1,
+	[CANARY_UINT8]	= 1,
+	[CANARY_INT16]	= 2,
+	[CANARY_UINT16]	= 2,
+	[CANARY_INT64]	= 8,
+	[CANARY_UINT64]	= 8,
 };
 
-static const char *name_of(const struct name *names, u32 n, u32 number)
+static const char *const operators[] = {
+	[CANARY_OP_SUM]		= "sum",
+	[CANARY_OP_PROD]	= "prod",
+	[CANARY_OP_MIN]		= "min",
+	[CANARY_OP_MAX]		= "max",
+	[CANARY_OP_AND]		= "and",
+	[CANARY_OP_OR]		= "or",
+	[CANARY_OP_XOR]		= "xor",
+	[CANARY_OP_LAND]	= "land",
+	[CANARY_OP_LOR]		= "lor",
+	[CANARY_OP_LXOR]	= "lxor",
+	[CANARY_OP_AVG]		= "avg",
+};
+
+static const char *name_of(const char *const *names, u32 n, u32 number)
 {
-	return number < n ? names[number].name : NULL;
+	return number < n ? names[number] : NULL;
 }
 
 /* Return: the number of @name; 0, after lib_error(), if there is none */
-static u32 number_of(const struct name *names, u32 n, const char *what, const char *name)
+static u32 number_of(const char *const *names, u32 n, const char *what, const char *name)
 {
 	char list[128] = "";
 	size_t len = 0;
 	u32 i;
 
 	for (i = 1; i < n; i++) {
-		if (name && !strcmp(name, names[i].name))
+		if (name && !strcmp(name, names[i]))
 			return i;
 		len += snprintf(list + len, sizeof(list) - len, "%s%s", i > 1 ? ", " : "",
-				names[i].name);
+				names[i]);
 	}
 	lib_error(-EINVAL, "%s: '%s' is none of %s", what, name ? name : "", list);
 	return 0;
@@ -77,7 +84,7 @@ CANARY_EXPORT int canary_dtype_parse(const char *name, enum canary_dtype *dtype)
 
 CANARY_EXPORT size_t canary_dtype_size(uint32_t dtype)
 {
-	return dtype < ARRAY_SIZE(dtypes) ? dtypes[dtype].size : 0;
+	return dtype < ARRAY_SIZE(dtypes) ? sizes[dtype] : 0;
 }
 
 CANARY_EXPORT const char *canary_operator_name(uint32_t op)
