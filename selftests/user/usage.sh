@@ -49,6 +49,10 @@ usage "max-vector: 5G is not a multiple of 4 from 4 to 268435456" allreduce --ma
 usage "max-vector: 0 is not a multiple of 4 from 4 to 268435456" allreduce --max-vector 0
 usage "max-vector: 'x' is not" allreduce --max-vector x
 usage "max-vector: 10 is not a multiple of 4" allreduce --max-vector 10
+usage "type: 'float' is none of int32, uint32, int8" allreduce --type float
+usage "type: 'all' is none of" "${a[@]}" -d all
+usage "operator: 'mean' is none of sum, prod, min, max" "${a[@]}" --op mean
+usage "requires an argument" allreduce --op
 usage "not wanted" "${a[@]}" extra
 usage "unrecognized option" "${a[@]}" --colour
 usage "requires an argument" allreduce --comm
@@ -79,6 +83,11 @@ usage "'1K' is not a number" perf allreduce -n 1K
 usage "0 to 1000000" perf allreduce -w 1000001
 usage "0 to 1000" perf allreduce -c 1001
 usage "1 to 32" perf allreduce -m 33
+usage "datatype: 'float' is none of int32, uint32, int8" perf allreduce -d float
+usage "uint64, or all" perf allreduce --datatype ""
+usage "operator: 'SUM' is none of sum, prod" perf allreduce -o SUM
+usage "avg, or all" perf allreduce --op mean
+usage "requires an argument -- 'o'" perf allreduce -o
 usage "--comm and --rank are needed" perf allreduce -b 4
 usage "--comm is needed" perf allreduce --rank 0 --members 2
 usage "--rank is needed" perf allreduce --comm 1 --members 2
@@ -162,6 +171,13 @@ usage "group can write it" allreduce --key-file open-key
 tap_is "table of keys: a bad line" "$(CANARY_KEYS=bad-table "$CANARY" allreduce --comm 5 --rank 0 \
 	--members 1 --root 127.0.0.1 --engine user --in /dev/null --out /dev/null 2>&1)" \
 	"canary: bad-table:1: not of the form FIRST[-LAST] KEY, with a key of 32 hexadecimal digits"
+printf '\001\200\003' > three-bytes
+one=(allreduce --comm 5 --rank 0 --members 1 --root 127.0.0.1 --engine user --in three-bytes)
+tap_is "three bytes are no vector of int16" "$("$CANARY" "${one[@]}" --type int16 2>&1)" \
+	"canary: three-bytes: 3 bytes: has to be a multiple of 2, up to 4294967292"
+tap_check "but one of int8" cmp three-bytes <("$CANARY" "${one[@]}" -d int8 --op min)
+tap_is "what ran" "$("$CANARY" "${one[@]}" -d int8 --op min -j 2>&1 >out |
+	jq -c '[.type, .redop, .elements]')" '["int8","min",3]'
 tap_is "standard output is closed" "$("$CANARY" allreduce --comm 5 --rank 0 --members 1 \
 	--root 127.0.0.1 --engine user <four 2>&1 >&-)" "canary: -: Bad file descriptor"
 tap_done

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* canary allreduce: reads a binary vector, writes the sum over all members. */
+/* canary allreduce: reads a binary vector, writes what comes out of all members' vectors. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,9 +17,12 @@
 struct allreduce {
 	struct comm_options	comm;
 	const char		*in, *out;
+	const char		*type_name, *op_name;	/* as given; NULL: the usual one */
+	enum canary_dtype	dtype;
+	enum canary_operator	op;
 	bool			json;
 	int			in_fd;
-	struct output		sum;
+	struct output		result;
 	void			*data;
 	size_t			count;		/* elements */
 	double			seconds;
@@ -27,11 +30,18 @@ struct allreduce {
 
 static const struct option_row rows[] = {
 	{ OPTION("in", 'i', "FILE",
-		 "vector of little-endian int32, - for standard input (default)"),
+		 "vector of little-endian elements, - for standard input (default)"),
 	  OPTION_AT(struct allreduce, in) },
 	{ OPTION("out", 'o', "FILE",
-		 "receives the sum over all members, - for standard output (default)"),
+		 "receives the result of all members, - for standard output (default)"),
 	  OPTION_AT(struct allreduce, out) },
+	{ OPTION("type", 'd', "TYPE",
+		 "of elements: int8, uint8, int16, uint16, int32 (default), uint32,\n"
+		 "int64, uint64"),
+	  OPTION_AT(struct allreduce, type_name) },
+	{ OPTION("op", 0, "OP",
+		 "sum (default), prod, min, max, and, or, xor, land, lor, lxor, avg"),
+	  OPTION_AT(struct allreduce, op_name) },
 	{ OPTION("json", 'j', NULL, "one JSON object about it on standard error"),
 	  OPTION_AT(struct allreduce, json) },
 };
@@ -41,9 +51,9 @@ static int usage(FILE *to)
 	const struct option_group own[] = { { OPTION_ROWS(rows) }, { 0 } };
 
 	fprintf(to,
-		"usage: canary allreduce [OPTIONS] < VECTOR > SUM\n"
+		"usage: canary allreduce [OPTIONS] < VECTOR > RESULT\n"
 		"\n");
-	options_help(to, own, 18);
+	options_help(to, own, 19);
 	fputc('\n', to);
 	comm_options_help(to);
 	return to == stdout ? 0 : 2;
@@ -58,6 +68,8 @@ static int parse(struct allreduce *a, int argc, char **argv)
 	};
 
 	comm_options_init(&a->comm);
+	a->dtype = CANARY_INT32;
+	a->op = CANARY_OP_SUM;
 	a->in = "-";
 	a->out = "-";
 	argv[0] = (char *)"canary allreduce";	/* getopt() prints it before its messages */
@@ -77,6 +89,11 @@ static int parse(struct allreduce *a, int argc, char **argv)
 		complain("canary", "allreduce: argument '%s' is not wanted", argv[optind]);
 		return 2;
 	}
+	if ((a->type_name && canary_dtype_parse(a->type_name, &a->dtype)) ||
+	    (a->op_name && canary_operator_parse(a->op_name, &a->op))) {
+		complain("canary", "%s", canary_errmsg());
+		return 2;
+	}
 	return comm_options_end(&a->comm) ? 2 : 0;
 }
 
@@ -92,7 +109,7 @@ static int open_input(const char *path)
 /* Read all of the input. Return: 0, or -1 after an error message. */
 static int read_vector(struct allreduce *a)
 {
-	size_t room = 0, len = 0;
+	size_t room = 0, len = 0, element = canary_dtype_size(a->dtype);
 	ssize_t n;
 	void *p;
 
@@ -111,11 +128,11 @@ static int read_vector(struct allreduce *a)
 			return complain_errno("canary", a->in);
 		len += n;
 	} while (n);
-	if (len % 4 || len / 4 > CANARY_COUNT_MAX) {
-		return complain("canary", "%s: %zu bytes: has to be a multiple of 4, up to %zu",
-				a->in, len, (size_t)CANARY_COUNT_MAX * 4);
+	if (len % element || len > CANARY_BYTES_MAX) {
+		return complain("canary", "%s: %zu bytes: has to be a multiple of %zu, up to %zu",
+				a->in, len, element, CANARY_BYTES_MAX / element * element);
 	}
-	a->count = len / 4;
+	a->count = len / element;
 	return 0;
 }
 
@@ -127,12 +144,24 @@ static double seconds(void)
 	return ts.tv_sec + ts.tv_nsec * 1e-9;
 }
 
+/* Return: elements in a block. Averages have room for the exact sum, up to 8 bytes an element. */
+static size_t block_count(const struct allreduce *a, const struct canary_info *info)
+{
+	size_t size = canary_dtype_size(a->dtype);
+
+	if (a->op == CANARY_OP_AVG)
+		size = size < 4 ? 4 : 8;
+	return info->elements * 4 / size;
+}
+
 static void report(struct allreduce *a, struct canary *c)
 {
 	struct canary_info info;
 	struct json j;
+	size_t each;
 
 	canary_get_info(c, &info, sizeof(info));
+	each = block_count(a, &info);
 	json_begin(&j, stderr, JSON_LINE);
 	json_object(&j, NULL);
 	json_string(&j, "engine", canary_engine_name(c));
@@ -141,12 +170,13 @@ static void report(struct allreduce *a, struct canary *c)
 	json_u64(&j, "zerocopy_refused", info.refused);
 	json_u64(&j, "rank", info.rank);
 	json_u64(&j, "members", info.members);
+	json_string(&j, "type", canary_dtype_name(a->dtype));
+	json_string(&j, "redop", canary_operator_name(a->op));
 	json_u64(&j, "elements", a->count);
 	json_string(&j, "algorithm", canary_algorithm_name(info.last));
 	json_string(&j, "why", canary_why_name(info.why));
-	json_u64(&j, "block_elements", info.elements);
-	json_u64(&j, "blocks",
-		 info.elements ? (a->count + info.elements - 1) / info.elements : 0);
+	json_u64(&j, "block_elements", each);
+	json_u64(&j, "blocks", each ? (a->count + each - 1) / each : 0);
 	json_number(&j, "seconds", "%.6f", a->seconds);
 	json_stats(&j, c);
 	json_end(&j);
@@ -180,11 +210,12 @@ static int run(struct allreduce *a)
 		return status;
 	}
 	start = seconds();
-	err = canary_allreduce(c, a->data, a->data, a->count, CANARY_INT32, CANARY_OP_SUM);
+	err = canary_allreduce(c, a->data, a->data, a->count, a->dtype, a->op);
 	a->seconds = seconds() - start;
 	if (err)
 		status = fail(a, c, err);
-	else if (output_write(&a->sum, a->data, a->count * 4))
+	else if (output_write(&a->result, a->data,
+			      a->count * canary_dtype_size(a->dtype)))
 		status = 1;
 	if (!status && a->json)
 		report(a, c);
@@ -201,10 +232,10 @@ int cmd_allreduce(int argc, char **argv)
 	if (status)
 		return status;
 	a.in_fd = open_input(a.in);
-	if (a.in_fd < 0 || output_open(&a.sum, "", a.out))
+	if (a.in_fd < 0 || output_open(&a.result, "", a.out))
 		return 1;
 	status = read_vector(&a) ? 1 : run(&a);
-	output_close(&a.sum);
+	output_close(&a.result);
 	free(a.data);
 	return status;
 }

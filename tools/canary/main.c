@@ -19,7 +19,7 @@ static int cmd_help(int argc, char **argv);
 static int cmd_version(int argc, char **argv);
 
 static const struct command commands[] = {
-	{ "allreduce", cmd_allreduce, "sum a vector over all members of a communicator" },
+	{ "allreduce", cmd_allreduce, "reduce a vector over all members of a communicator" },
 	{ "perf", cmd_perf, "measure collectives, in the columns of nccl-tests" },
 	{ "comm", cmd_comm, "show communicators of this machine" },
 	{ "stats", cmd_stats, "show counters of this machine's engines" },

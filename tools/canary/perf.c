@@ -14,9 +14,10 @@
 #include "comm_options.h"
 #include "member_json.h"
 #include "output.h"
+#include "reference.h"
 #include "userspace/common/complain.h"
 
-#define SIZE_MAX_BYTES	(CANARY_COUNT_MAX * 4ULL)
+#define SIZE_MAX_BYTES	CANARY_BYTES_MAX
 #define FACTOR		2		/* used if neither it nor --stepbytes is given */
 
 struct result {
@@ -26,20 +27,23 @@ struct result {
 };
 
 struct row {
-	uint64_t	size;
-	struct result	out_of_place, in_place;
+	uint64_t		count;		/* elements */
+	enum canary_dtype	dtype;
+	enum canary_operator	op;
+	struct result		out_of_place, in_place;
 };
 
 struct perf {
 	struct comm_options	comm;
 	uint64_t		min, max, step_bytes;
 	uint64_t		factor, iters, warmup, check, aggregate;
+	const char		*dtypes, *ops;	/* as given; NULL: the usual one */
 	const char		*json;
 	struct output		output;
 	struct canary		*c;
 	uint32_t		rank, members;
-	int32_t			*send, *recv;
-	uint32_t		seed;		/* changes for each vector that is checked */
+	void			*send, *recv;
+	struct reference	reference;	/* the type and operator that run */
 	struct row		*rows;
 	int			row_count;
 	uint64_t		wrong;
@@ -69,6 +73,14 @@ static const struct option_row rows[] = {
 	  COUNT(check, 0, 1000, 1) },
 	{ OPTION("agg_iters", 'm', "N", "operations in flight together, {range} ({default})"),
 	  COUNT(aggregate, 1, 32, 1) },
+	{ OPTION("datatype", 'd', "TYPE",
+		 "type of elements, or all (int32): int8, uint8, int16, uint16,\n"
+		 "int32, uint32, int64, uint64"),
+	  OPTION_AT(struct perf, dtypes) },
+	{ OPTION("op", 'o', "OP",
+		 "operator, or all (sum): sum, prod, min, max, and, or, xor,\n"
+		 "land, lor, lxor, avg"),
+	  OPTION_AT(struct perf, ops) },
 	{ OPTION("output_file", 'J', "FILE", "results as JSON as well, from rank 0"),
 	  OPTION_AT(struct perf, json) },
 };
@@ -110,6 +122,19 @@ static int take(void *p, const struct option_row *row, const char *text)
 	}
 }
 
+/* Are type and operator there? What is run first is left in p->reference. */
+static int parse_names(struct perf *p)
+{
+	p->reference.dtype = CANARY_INT32;
+	p->reference.op = CANARY_OP_SUM;
+	if (p->dtypes && strcmp(p->dtypes, "all") &&
+	    canary_dtype_parse(p->dtypes, &p->reference.dtype))
+		return complain("canary", "data%s, or all", canary_errmsg());
+	if (p->ops && strcmp(p->ops, "all") && canary_operator_parse(p->ops, &p->reference.op))
+		return complain("canary", "%s, or all", canary_errmsg());
+	return 0;
+}
+
 static int parse(struct perf *p, int argc, char **argv)
 {
 	const struct option_group groups[] = {
@@ -136,6 +161,8 @@ static int parse(struct perf *p, int argc, char **argv)
 		complain("canary", "perf: argument '%s' is not wanted", argv[optind]);
 		return 2;
 	}
+	if (parse_names(p))
+		return 2;
 	if (p->factor && p->step_bytes) {
 		complain("canary", "stepfactor, stepbytes: only one of them can be the step to the next size");
 		return 2;
@@ -163,16 +190,6 @@ static int open_json(struct perf *p)
 	return output_open(&p->output, "output_file: ", p->json) ? 2 : 0;
 }
 
-/* Element @index of rank @rank. Any function that mixes well will do. */
-static int32_t input(uint32_t seed, uint32_t rank, uint32_t index)
-{
-	uint32_t x = index * 0x9e3779b1U + rank * 0x85ebca77U + seed * 0xc2b2ae3dU + 0x27d4eb2fU;
-
-	x = (x ^ x >> 15) * 0x2c1b3c6dU;
-	x = (x ^ x >> 12) * 0x297a2d39U;
-	return (int32_t)(x ^ x >> 15);
-}
-
 static double now_us(void)
 {
 	struct timespec ts;
@@ -188,7 +205,7 @@ static int fail(const struct perf *p)
 
 static int reduce(struct perf *p, const void *in, void *out, size_t count)
 {
-	if (canary_allreduce(p->c, in, out, count, CANARY_INT32, CANARY_OP_SUM))
+	if (canary_allreduce(p->c, in, out, count, p->reference.dtype, p->reference.op))
 		return fail(p);
 	return 0;
 }
@@ -201,8 +218,8 @@ static int sum_u64(struct perf *p, uint64_t *value)
 
 	for (i = 0; i < 8; i++)
 		part[i] = *value >> 8 * i & 0xff;
-	if (reduce(p, part, part, 8))
-		return -1;
+	if (canary_allreduce(p->c, part, part, 8, CANARY_INT32, CANARY_OP_SUM))
+		return fail(p);
 	*value = 0;
 	for (i = 7; i >= 0; i--)
 		*value = (*value << 8) + (uint32_t)part[i];
@@ -222,8 +239,8 @@ static int operations(struct perf *p, const void *in, void *out, size_t count, u
 		}
 		for (j = 0; j < p->aggregate; j++) {
 			if (canary_room(p->c, CANARY_FOREVER) ||
-			    canary_post(p->c, in, out, count, CANARY_INT32, CANARY_OP_SUM,
-					&request[j]))
+			    canary_post(p->c, in, out, count, p->reference.dtype,
+					p->reference.op, &request[j]))
 				return fail(p);
 		}
 		for (j = 0; j < p->aggregate; j++)
@@ -234,31 +251,25 @@ static int operations(struct perf *p, const void *in, void *out, size_t count, u
 }
 
 /* Run operations with new data, and compare the results with what they have to be. */
-static int check(struct perf *p, const int32_t *in, int32_t *out, size_t count, uint64_t *wrong)
+static int check(struct perf *p, void *in, void *out, size_t count, uint64_t *wrong)
 {
-	uint32_t sum, r;
 	uint64_t n;
-	size_t i;
 
 	*wrong = 0;
 	for (n = 0; n < p->check; n++) {
-		p->seed++;
-		for (i = 0; i < count; i++)
-			((int32_t *)in)[i] = input(p->seed, p->rank, i);
+		p->reference.seed++;
+		reference_fill(&p->reference, p->rank, in, count);
 		if (reduce(p, in, out, count))
 			return -1;
-		for (i = 0; i < count; i++) {
-			for (sum = 0, r = 0; r < p->members; r++)
-				sum += (uint32_t)input(p->seed, r, i);
-			*wrong += (uint32_t)out[i] != sum;
-		}
+		*wrong += reference_wrong(&p->reference, out, count);
 	}
 	return sum_u64(p, wrong);
 }
 
-static int measure(struct perf *p, const int32_t *in, int32_t *out, size_t count, struct result *r)
+static int measure(struct perf *p, void *in, void *out, size_t count, struct result *r)
 {
 	uint64_t rounds = (p->iters + p->aggregate - 1) / p->aggregate * p->aggregate, ns;
+	size_t size = count * canary_dtype_size(p->reference.dtype);
 	double start;
 
 	if (operations(p, in, out, count, p->warmup) || reduce(p, NULL, NULL, 0))
@@ -270,7 +281,7 @@ static int measure(struct perf *p, const int32_t *in, int32_t *out, size_t count
 	if (sum_u64(p, &ns))
 		return -1;
 	r->time_us = (double)ns / p->members / 1e3;
-	r->algbw = r->time_us ? count * 4 / r->time_us / 1e3 : 0;
+	r->algbw = r->time_us ? size / r->time_us / 1e3 : 0;
 	r->busbw = r->algbw * 2 * (p->members - 1) / p->members;
 	if (check(p, in, out, count, &r->wrong))
 		return -1;
@@ -314,10 +325,16 @@ static void print_result(const struct perf *p, const struct result *r)
 		printf("  %6s", "N/A");
 }
 
+static uint64_t row_size(const struct row *row)
+{
+	return row->count * canary_dtype_size(row->dtype);
+}
+
 static void print_row(const struct perf *p, const struct row *row)
 {
-	printf("%12llu  %12llu  %8s  %6s  %6d", (unsigned long long)row->size,
-	       (unsigned long long)row->size / 4, "int32", "sum", -1);
+	printf("%12llu  %12llu  %8s  %6s  %6d", (unsigned long long)row_size(row),
+	       (unsigned long long)row->count, canary_dtype_name(row->dtype),
+	       canary_operator_name(row->op), -1);
 	print_result(p, &row->out_of_place);
 	print_result(p, &row->in_place);
 	putchar('\n');
@@ -337,10 +354,10 @@ static void json_result(struct json *j, const char *name, const struct result *r
 static void json_row(struct json *j, const struct row *row)
 {
 	json_object(j, NULL);
-	json_u64(j, "size", row->size);
-	json_u64(j, "count", row->size / 4);
-	json_string(j, "type", "int32");
-	json_string(j, "redop", "sum");
+	json_u64(j, "size", row_size(row));
+	json_u64(j, "count", row->count);
+	json_string(j, "type", canary_dtype_name(row->dtype));
+	json_string(j, "redop", canary_operator_name(row->op));
 	json_number(j, "root", "%d", -1);
 	json_result(j, "out_of_place", &row->out_of_place);
 	json_result(j, "in_place", &row->in_place);
@@ -412,9 +429,11 @@ static int add_row(struct perf *p, uint64_t size)
 	p->rows = rows;
 	row = &rows[p->row_count++];
 	memset(row, 0, sizeof(*row));
-	row->size = size / 4 * 4;
-	if (measure(p, p->send, p->recv, size / 4, &row->out_of_place) ||
-	    measure(p, p->recv, p->recv, size / 4, &row->in_place))
+	row->dtype = p->reference.dtype;
+	row->op = p->reference.op;
+	row->count = size / canary_dtype_size(row->dtype);
+	if (measure(p, p->send, p->recv, row->count, &row->out_of_place) ||
+	    measure(p, p->recv, p->recv, row->count, &row->in_place))
 		return -1;
 	p->busbw_sum += row->out_of_place.busbw + row->in_place.busbw;
 	if (p->rank == 0)
@@ -422,20 +441,50 @@ static int add_row(struct perf *p, uint64_t size)
 	return 0;
 }
 
-static int run(struct perf *p)
+/* All sizes, with one type and operator */
+static int run_sizes(struct perf *p)
 {
-	struct canary_info info;
 	uint64_t size, next;
 
-	if (p->rank == 0)
-		print_head(p);
 	for (size = p->min; size <= p->max; size = next) {
 		if (add_row(p, size))
-			return 1;
+			return -1;
 		next = p->step_bytes ? size + p->step_bytes : size * p->factor;
 		if (next <= size)
 			break;
 	}
+	return 0;
+}
+
+/* All operators that were asked for, with one type */
+static int run_operators(struct perf *p)
+{
+	if (!p->ops || strcmp(p->ops, "all"))
+		return run_sizes(p);
+	for (p->reference.op = 1; canary_operator_name(p->reference.op); p->reference.op++)
+		if (run_sizes(p))
+			return -1;
+	return 0;
+}
+
+static int run_types(struct perf *p)
+{
+	if (!p->dtypes || strcmp(p->dtypes, "all"))
+		return run_operators(p);
+	for (p->reference.dtype = 1; canary_dtype_name(p->reference.dtype); p->reference.dtype++)
+		if (run_operators(p))
+			return -1;
+	return 0;
+}
+
+static int run(struct perf *p)
+{
+	struct canary_info info;
+
+	if (p->rank == 0)
+		print_head(p);
+	if (run_types(p))
+		return 1;
 	if (p->rank)
 		return p->wrong ? 1 : 0;
 	printf("# Out of bounds values : %llu %s\n", (unsigned long long)p->wrong,
@@ -473,8 +522,9 @@ int cmd_perf(int argc, char **argv)
 		return status;
 	p.rank = p.comm.params.rank;
 	p.members = p.comm.params.members;
-	p.send = calloc(p.max / 4 + 1, 4);
-	p.recv = calloc(p.max / 4 + 1, 4);
+	p.reference.members = p.members;
+	p.send = calloc(1, p.max + 1);
+	p.recv = calloc(1, p.max + 1);
 	status = 1;
 	if (p.send && p.recv) {
 		p.c = comm_join(&p.comm, &failed, &err);

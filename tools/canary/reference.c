@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* What canary perf gives to collectives, and what has to come out, see reference.h. */
+#include <stdbool.h>
+#include <string.h>
+
+#include "reference.h"
+
+__extension__ typedef __int128 wide;
+__extension__ typedef unsigned __int128 uwide;
+
+static bool has_sign(const struct reference *r)
+{
+	switch (r->dtype) {
+	case CANARY_INT8:
+	case CANARY_INT16:
+	case CANARY_INT32:
+	case CANARY_INT64:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static unsigned int bits(const struct reference *r)
+{
+	return 8 * canary_dtype_size(r->dtype);
+}
+
+/*
+ * Element @index of @rank, as @n bits. Any function that mixes well will do. One in six elements is
+ * where operators may go wrong: 0, all ones, or next to the sign.
+ */
+static uint64_t input(const struct reference *r, uint32_t rank, size_t index, unsigned int n)
+{
+	const uint64_t sign = 1ULL << (n - 1), all = ~0ULL >> (64 - n);
+	const uint64_t edge[] = { 0, all, sign, sign - 1, 1 };
+	uint64_t x = index * 0x9e3779b97f4a7c15ULL + rank * 0xd6e8feb86659fd93ULL +
+		     r->seed * 0xc2b2ae3d27d4eb4fULL + 0x27d4eb2f165667c5ULL;
+	unsigned int kind;
+
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebULL;
+	x ^= x >> 31;
+	kind = x >> 59;
+	return kind < sizeof(edge) / sizeof(edge[0]) ? edge[kind] : x & all;
+}
+
+/* The number that @n bits say */
+static wide number(uint64_t x, unsigned int n, bool with_sign)
+{
+	return (wide)x - (with_sign && x >> (n - 1) & 1 ? (wide)1 << n : 0);
+}
+
+static wide two(enum canary_operator op, wide a, wide b)
+{
+	switch (op) {
+	case CANARY_OP_PROD:
+		return (wide)((uwide)a * (uwide)b);
+	case CANARY_OP_MIN:
+		return a < b ? a : b;
+	case CANARY_OP_MAX:
+		return a > b ? a : b;
+	case CANARY_OP_AND:
+		return a & b;
+	case CANARY_OP_OR:
+		return a | b;
+	case CANARY_OP_XOR:
+		return a ^ b;
+	case CANARY_OP_LAND:
+		return a && b;
+	case CANARY_OP_LOR:
+		return a || b;
+	case CANARY_OP_LXOR:
+		return !a != !b;
+	default:
+		return a + b;
+	}
+}
+
+/* Element @index of the result, as @n bits */
+static uint64_t result(const struct reference *r, size_t index, unsigned int n, bool with_sign)
+{
+	const uint64_t all = ~0ULL >> (64 - n);
+	wide value = number(input(r, 0, index, n), n, with_sign);
+	uint32_t rank;
+
+	for (rank = 1; rank < r->members; rank++)
+		value = two(r->op, value, number(input(r, rank, index, n), n, with_sign));
+	if (r->op == CANARY_OP_AVG && n == 64)
+		value = number((uint64_t)value, n, with_sign);
+	if (r->op == CANARY_OP_AVG)
+		value /= r->members;
+	return (uint64_t)value & all;
+}
+
+void reference_fill(const struct reference *r, uint32_t rank, void *to, size_t count)
+{
+	unsigned int n = bits(r);
+	uint64_t x;
+	size_t i;
+
+	/* The first bytes are the low ones, as the whole project relies on. */
+	for (i = 0; i < count; i++) {
+		x = input(r, rank, i, n);
+		memcpy((char *)to + i * n / 8, &x, n / 8);
+	}
+}
+
+uint64_t reference_wrong(const struct reference *r, const void *got, size_t count)
+{
+	bool with_sign = has_sign(r);
+	unsigned int n = bits(r);
+	uint64_t x, wrong = 0;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		x = 0;
+		memcpy(&x, (const char *)got + i * n / 8, n / 8);
+		wrong += x != result(r, i, n, with_sign);
+	}
+	return wrong;
+}
