@@ -9,6 +9,9 @@
 #define MOST		(1 << 20)	/* bytes of a vector */
 #define EDGES		8
 
+__extension__ typedef __int128 wide;
+__extension__ typedef unsigned __int128 uwide;
+
 static const struct type {
 	const char *name;
 	uint8_t dtype, bytes;
@@ -33,11 +36,11 @@ static uint64_t mask(const struct type *t)
 	return ~0ULL >> (64 - 8 * t->bytes);
 }
 
-static __int128 number(const struct type *t, uint64_t bits)
+static wide number(const struct type *t, uint64_t bits)
 {
 	uint64_t sign = 1ULL << (8 * t->bytes - 1);
 
-	return t->with_sign ? (__int128)(int64_t)((bits ^ sign) - sign) : (__int128)bits;
+	return t->with_sign ? (wide)(int64_t)((bits ^ sign) - sign) : (wide)bits;
 }
 
 /* Every pair of edges appears among the first 64 elements. */
@@ -53,11 +56,11 @@ static uint64_t given(const struct type *t, unsigned int rank, size_t i)
 
 static uint64_t right(const struct type *t, unsigned int op, size_t i)
 {
-	__int128 a = number(t, given(t, 0, i)), b = number(t, given(t, 1, i)), all = a + b;
+	wide a = number(t, given(t, 0, i)), b = number(t, given(t, 1, i)), all = a + b;
 
 	switch (op) {
 	case CANARY_OP_PROD:
-		all = (__int128)((unsigned __int128)a * (unsigned __int128)b);
+		all = (wide)((uwide)a * (uwide)b);
 		break;
 	case CANARY_OP_MIN:
 		all = a < b ? a : b;
@@ -196,7 +199,8 @@ TEST_F(types, results)
 	}
 	for (t = 0; t < ARRAY_SIZE(types); t++)
 		for (i = 0; i < ARRAY_SIZE(few); i++)
-			ok("few elements, or none", reduce(self, &types[t], CANARY_OP_MIN, few[i]) &&
+			ok("few elements, or none",
+			   reduce(self, &types[t], CANARY_OP_MIN, few[i]) &&
 			   reduce(self, &types[t], CANARY_OP_PROD, few[i]) &&
 			   reduce(self, &types[t], CANARY_OP_AVG, few[i]));
 }
@@ -336,7 +340,8 @@ TEST_F(types, memory)
 		ASSERT_EQ(size, send_as(y, self->in[1], size, INT8, table[i].op));
 		ASSERT_EQ(size, recv(x, self->out[0], size, 0));
 		ASSERT_EQ(size, recv(y, self->out[1], size, 0));
-		ok("memory: all is given back", nothing_charged(x, y) && !proc_value("vector-bytes"));
+		ok("memory: all is given back",
+		   nothing_charged(x, y) && !proc_value("vector-bytes"));
 	}
 	ok("memory: engines take no other", proc_value("core-bytes") == cores);
 }

@@ -178,8 +178,8 @@ struct canary_operation {
 
 /**
  * struct canary_destination - where the result goes, without copies
- * @addr:	address, a multiple of 4, of as many bytes as the message has. It may be the
- *		message's own address, but may not overlap it otherwise
+ * @addr:	address, a multiple of 4 for any type, of as many bytes as the message has. It may
+ *		be the message's own address, but may not overlap it otherwise
  *
  * The message has to be in one piece, and at a multiple of 4, too. The kernel owns both message and
  * destination from sendmsg() until recvmsg() has returned the completion. They are locked in memory
