@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Each operator on each type of integers, through the library with its user engine: any length, in
- * place and not, in flight together. What is right is computed here once more. Then names, lengths
- * that are refused, and ranks that run something else.
+ * Each operator on each type of integers, through the library: any length, in place and not, in
+ * flight together. What is right is computed here once more. Then names, lengths that are refused,
+ * and ranks that run something else. Members use the user engine and, where the module is loaded,
+ * AF_CANARY as well.
  */
 #include <arpa/inet.h>
 #include <canary.h>
@@ -30,7 +31,7 @@ struct member {
 };
 
 static uint32_t next_comm = 1;
-static uint32_t algorithm;
+static uint32_t algorithm, engine;
 
 /* What runs */
 static uint8_t dtype, op;
@@ -172,6 +173,20 @@ static void *member_thread(void *arg)
 	return NULL;
 }
 
+/*
+ * The kernel's engines may serve others for a moment after close(), and keep their port meanwhile.
+ */
+static int open_member(const struct canary_params *p, struct canary **c)
+{
+	int i, err = canary_open(p, c);
+
+	for (i = 0; err == -EADDRINUSE && i < 500; i++) {
+		usleep(10000);
+		err = canary_open(p, c);
+	}
+	return err;
+}
+
 /* Return: number of members that found something wrong. @error: receives what rank 0 was told */
 static int with_ranks(int (*run)(struct member *m), char *error)
 {
@@ -185,13 +200,13 @@ static int with_ranks(int (*run)(struct member *m), char *error)
 		m[i].rank = i;
 		m[i].run = run;
 		canary_params_init(&p);
-		p.engine = CANARY_ENGINE_USER;
+		p.engine = engine;
 		p.comm = next_comm;
 		p.rank = i;
 		p.members = RANKS;
 		p.algorithm = algorithm;
 		canary_params_set(&p, "root", "127.0.0.1");
-		if (canary_open(&p, &m[i].c)) {
+		if (open_member(&p, &m[i].c)) {
 			printf("# rank %u: open: %s\n", i, canary_errmsg());
 			return RANKS;
 		}
@@ -368,16 +383,13 @@ static void test_differs(void)
 	}
 }
 
-int main(void)
+static void test_engine(uint32_t which)
 {
 	static const uint32_t algorithms[] = { CANARY_ALG_TREE, CANARY_ALG_RING };
 	size_t a;
 
-	test_names();
-	if (!own_net()) {
-		tap_skip("everything else", "may not make a network namespace");
-		return tap_done("user/types");
-	}
+	engine = which;
+	printf("# the %s engine\n", which == CANARY_ENGINE_USER ? "user" : "kernel");
 	for (a = 0; a < 2; a++) {
 		algorithm = algorithms[a];
 		for (dtype = CANARY_INT32; dtype <= CANARY_UINT64; dtype++) {
@@ -392,5 +404,17 @@ int main(void)
 	algorithm = CANARY_ALG_AUTO;
 	tap(!with_ranks(run_refusals, NULL), "calls that are refused");
 	test_differs();
+}
+
+int main(void)
+{
+	test_names();
+	if (!own_net()) {
+		tap_skip("everything else", "may not make a network namespace");
+		return tap_done("user/types");
+	}
+	test_engine(CANARY_ENGINE_USER);
+	if (access("/sys/module/canary", F_OK) == 0)
+		test_engine(CANARY_ENGINE_KERNEL);
 	return tap_done("user/types");
 }

@@ -60,8 +60,9 @@ static u32 number_of(const char *const *names, u32 n, const char *what, const ch
 	for (i = 1; i < n; i++) {
 		if (name && !strcmp(name, names[i]))
 			return i;
-		len += snprintf(list + len, sizeof(list) - len, "%s%s", i > 1 ? ", " : "",
-				names[i]);
+		if (len < sizeof(list))
+			len += snprintf(list + len, sizeof(list) - len, "%s%s",
+					i > 1 ? ", " : "", names[i]);
 	}
 	lib_error(-EINVAL, "%s: '%s' is none of %s", what, name ? name : "", list);
 	return 0;
