@@ -383,6 +383,13 @@ static void test_differs(void)
 	}
 }
 
+/* The guest is slow. api_types has all types. */
+static bool is_left_out(void)
+{
+	return engine == CANARY_ENGINE_KERNEL && dtype != CANARY_INT8 && dtype != CANARY_UINT16 &&
+	       dtype != CANARY_INT64;
+}
+
 static void test_engine(uint32_t which)
 {
 	static const uint32_t algorithms[] = { CANARY_ALG_TREE, CANARY_ALG_RING };
@@ -393,6 +400,8 @@ static void test_engine(uint32_t which)
 	for (a = 0; a < 2; a++) {
 		algorithm = algorithms[a];
 		for (dtype = CANARY_INT32; dtype <= CANARY_UINT64; dtype++) {
+			if (is_left_out())
+				continue;
 			for (op = CANARY_OP_SUM; op <= CANARY_OP_AVG; op++)
 				tap(!with_ranks(run_type, NULL), "%s: %s of %s",
 				    canary_algorithm_name(algorithm), canary_operator_name(op),
