@@ -127,10 +127,18 @@ void cnr_truth_finish(const struct cnr_comm *c, const struct cnr_operation *o,
 
 /* ---- averages ---- */
 
-/* Bytes of a lane: 65535 elements of 16 bits add up to 32 bits. */
-static u32 cnr_average_lane(const struct cnr_operation *o)
+/* Return: bytes of a lane. 65535 elements of 16 bits add up to 32 bits. */
+static u32 cnr_average_lane(const struct cnr_op *op)
 {
-	return canary_kind_lane(o->encoding->kind);
+	switch (op->dtype) {
+	case CANARY_INT8:
+	case CANARY_UINT8:
+	case CANARY_INT16:
+	case CANARY_UINT16:
+		return 4;
+	default:
+		return 8;
+	}
 }
 
 static u32 cnr_average_each(const struct cnr_comm *c, u32 lane)
@@ -140,7 +148,7 @@ static u32 cnr_average_each(const struct cnr_comm *c, u32 lane)
 
 u32 cnr_average_blocks(const struct cnr_comm *c, const struct cnr_op *op)
 {
-	u32 each = cnr_average_each(c, canary_kind_lane(cnr_encoding(op->op, op->dtype)->kind));
+	u32 each = cnr_average_each(c, cnr_average_lane(op));
 
 	return max_t(u32, op->elements / each + (op->elements % each ? 1 : 0), 1);
 }
@@ -148,7 +156,7 @@ u32 cnr_average_blocks(const struct cnr_comm *c, const struct cnr_op *op)
 void cnr_average_part(const struct cnr_comm *c, const struct cnr_operation *o,
 		      struct cnr_part *p)
 {
-	u32 lane = cnr_average_lane(o), each = cnr_average_each(c, lane);
+	u32 lane = cnr_average_lane(&o->op), each = cnr_average_each(c, lane);
 
 	p->after = 0;
 	p->first = p->index * each;
@@ -176,7 +184,7 @@ static u64 cnr_extend(u64 value, u32 bytes)
 void cnr_average_encode(const struct cnr_comm *c, const struct cnr_operation *o,
 			const struct cnr_part *p, u32 *words)
 {
-	u32 i, lane = cnr_average_lane(o), bytes = o->element;
+	u32 i, lane = cnr_average_lane(&o->op), bytes = o->element;
 	const void *from = cnr_vector_source(o, p);
 	bool with_sign = cnr_is_signed(o->op.dtype);
 	u64 element;
@@ -200,7 +208,7 @@ void cnr_average_finish(const struct cnr_comm *c, const struct cnr_operation *o,
 			const struct cnr_part *p, u32 *words)
 {
 	bool with_sign = cnr_is_signed(o->op.dtype);
-	u32 i, lane = cnr_average_lane(o);
+	u32 i, lane = cnr_average_lane(&o->op);
 	u64 sum;
 
 	for (i = 0; i < p->elements; i++) {
