@@ -291,8 +291,8 @@ static const struct test_case cases[] = {
 			{ GET(1, .from = H2, .ranks = TWO, .poke = { { UDP + 5, 0xd8 } }) },
 			{ GET(1, CONTRIB(H2, 2, .checksum = NONE)) },
 			{ GET(1, CONTRIB(H2, 2, .poke = { { UDP + 5, 0xd8 } })) },
-			{ GET(1, .from = H2, .ranks = TWO, .kind = 9) },
-			{ GET(1, .from = H2, .ranks = TWO, .kind = 9, .flags = CANARY_F_BYPASS) },
+			{ GET(1, .from = H2, .ranks = TWO, .kind = UNKNOWN_KIND) },
+			{ GET(1, .from = H2, .ranks = TWO, .kind = UNKNOWN_KIND, .flags = CANARY_F_BYPASS) },
 			/* options, first fragment */
 			{ GET(1, .from = H2, .ranks = TWO, .fix_ip = true,
 			      .poke = { { IP, 0x46 }, { UDP + 6, 0x58 }, { UDP + 7, 0x4b } }) },
@@ -335,11 +335,11 @@ static const struct test_case cases[] = {
 			  .out = { PUT(KERNEL, CONTRIB(H2, 2, .tag = { TAG(0) },
 						       .poke = { { UDP + 2, 1 } })) } },
 			/* of an unknown kind: marked like any other */
-			{ GET(1, CONTRIB(H2, 2, .kind = 9)),
-			  .out = { PUT(KERNEL, CONTRIB(H2, 2, MARKED, .kind = 9)) } },
+			{ GET(1, CONTRIB(H2, 2, .kind = UNKNOWN_KIND)),
+			  .out = { PUT(KERNEL, CONTRIB(H2, 2, MARKED, .kind = UNKNOWN_KIND)) } },
 			/* an aggregate of an admitted switch, of an unknown kind */
-			{ GET(2, .from = SWITCH2, .ranks = TWO, .kind = 9),
-			  .out = { PUT(KERNEL, .from = SWITCH2, .ranks = TWO, .kind = 9) } },
+			{ GET(2, .from = SWITCH2, .ranks = TWO, .kind = UNKNOWN_KIND),
+			  .out = { PUT(KERNEL, .from = SWITCH2, .ranks = TWO, .kind = UNKNOWN_KIND) } },
 			/* later fragments; options towards another port; TCP */
 			{ GET(1, CONTRIB(H2, 2, .poke = { { IP + 6, 0x20 }, { IP + 7, 1 } },
 					 .fix_ip = true)),

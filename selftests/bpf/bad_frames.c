@@ -56,9 +56,9 @@ const struct bad_frame bad_frames[] = {
 	{ "one element less than in the packet", { .poke = { { HDR + 51, 4 * 36 } } },
 	  DROPPED(LENGTH) },
 	{ "a cookie without bypass", { .poke = { { HDR + 63, 1 } } }, DROPPED(FLAGS) },
-	{ "8-bit lanes", { .kind = CANARY_KIND(1, 0) }, DROPPED(OPERATOR) },
-	{ "maximum", { .kind = CANARY_KIND(2, 2) }, DROPPED(OPERATOR) },
-	{ "unknown kind in a bypassed one", { .kind = 9, .flags = CANARY_F_BYPASS },
+	{ "128-bit lanes", { .kind = CANARY_KIND(1, 5) }, DROPPED(OPERATOR) },
+	{ "a combination", { .kind = UNKNOWN_KIND }, DROPPED(OPERATOR) },
+	{ "unknown kind in a bypassed one", { .kind = UNKNOWN_KIND, .flags = CANARY_F_BYPASS },
 	  DROPPED(OPERATOR) },
 };
 

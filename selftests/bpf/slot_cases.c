@@ -159,8 +159,8 @@ static const struct test_case cases[] = {
 	}, {
 		.name = "a kind that the switch does not know: untouched",
 		.step = {
-			{ GET(1, CONTRIB(H1, 1, .kind = CANARY_KIND(2, 2))),
-			  .out = { PUT(KERNEL, CONTRIB(H1, 1, .kind = CANARY_KIND(2, 2))) } },
+			{ GET(1, CONTRIB(H1, 1, .kind = UNKNOWN_KIND)),
+			  .out = { PUT(KERNEL, CONTRIB(H1, 1, .kind = UNKNOWN_KIND)) } },
 			{ GET(1, CONTRIB(H1, 1, .kind = CANARY_KIND(1, 4))),
 			  .out = { PUT(KERNEL, CONTRIB(H1, 1, .kind = CANARY_KIND(1, 4))) } },
 		},

@@ -65,6 +65,8 @@ extern const struct person people[PEOPLE];
 /* A bit for each member whose data are in a packet */
 #define R(n)		(1U << (n))
 
+#define UNKNOWN_KIND	CANARY_KIND(9, 2)
+
 /*
  * struct msg - a packet, by what it says; 0 means the usual value
  *
