@@ -112,22 +112,19 @@ void cnr_fail_left(struct cnr_comm *c, u64 now)
 {
 	enum canary_abort why = CANARY_ABORT_LEFT;
 	u8 how = CNR_M_LEFT;
-	u16 rank[CNR_FAULTS];
-	u32 i, n = 0;
+	struct cnr_faults faults;
+	u32 i;
 
+	faults.n = 0;
 	for (i = 0; i < c->cfg.members; i++)
 		if (c->member[i].flags & CNR_M_DEAD) {
 			why = CANARY_ABORT_DEAD;
 			how = CNR_M_DEAD;
 		}
-	for (i = 0; i < c->cfg.members; i++) {
-		if (!(c->member[i].flags & how))
-			continue;
-		if (n < CNR_FAULTS)
-			rank[n] = i;
-		n++;
-	}
-	cnr_fail(c, now, why, rank, n, true);
+	for (i = 0; i < c->cfg.members; i++)
+		if (c->member[i].flags & how)
+			cnr_fault_add(&faults, i);
+	cnr_fail(c, now, why, faults.rank, faults.n, true);
 }
 
 /*
@@ -138,10 +135,10 @@ bool cnr_alive_timer(struct cnr_comm *c, u64 now)
 {
 	struct cnr_member *m;
 	bool idle = c->una == c->posted;	/* nothing is needed of anybody */
-	u32 rank, n = 0, left = c->alive.left;
+	u32 rank, left = c->alive.left;
 	u64 gap = cnr_alive_gap(c);	/* an answer may still be on its way */
 	bool probe = false, more = false;
-	u16 dead[CNR_FAULTS];
+	struct cnr_faults dead;
 
 	if (!c->alive.asked)
 		return false;
@@ -149,6 +146,7 @@ bool cnr_alive_timer(struct cnr_comm *c, u64 now)
 		cnr_arm(c, c->alive.at);
 		return false;
 	}
+	dead.n = 0;
 	for (rank = 0; rank < c->cfg.members; rank++) {
 		m = &c->member[rank];
 		if (!m->asked)
@@ -161,9 +159,7 @@ bool cnr_alive_timer(struct cnr_comm *c, u64 now)
 				cnr_gone(c, rank, CNR_M_LEFT | CNR_M_DEAD);
 				continue;
 			}
-			if (n < CNR_FAULTS)
-				dead[n] = rank;
-			n++;
+			cnr_fault_add(&dead, rank);
 		} else if (!(m->flags & CNR_M_PROBE) && now - m->asked >= gap) {
 			m->flags |= CNR_M_PROBE;
 			m->probes += m->probes < CNR_DEAD_UNANSWERED;
@@ -172,8 +168,8 @@ bool cnr_alive_timer(struct cnr_comm *c, u64 now)
 	}
 	if (probe)
 		cnr_cast(c, CNR_CAST_PROBE);
-	if (n) {
-		cnr_fail(c, now, CANARY_ABORT_DEAD, dead, n, true);
+	if (dead.n) {
+		cnr_fail(c, now, CANARY_ABORT_DEAD, dead.rank, dead.n, true);
 		return false;
 	}
 	if (c->alive.asked) {

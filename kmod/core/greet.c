@@ -117,17 +117,14 @@ static bool cnr_greeting_needed(const struct cnr_comm *c)
 /* Ranks did not come in time. */
 static void cnr_greeting_missing(struct cnr_comm *c, u64 now)
 {
-	u16 missing[CNR_FAULTS];
-	u32 rank, n = 0;
+	struct cnr_faults missing;
+	u32 rank;
 
-	for (rank = 1; rank < c->cfg.members; rank++) {
-		if (c->member[rank].flags & CNR_M_READY)
-			continue;
-		if (n < CNR_FAULTS)
-			missing[n] = rank;
-		n++;
-	}
-	cnr_fail(c, now, CANARY_ABORT_DEAD, missing, n, true);
+	missing.n = 0;
+	for (rank = 1; rank < c->cfg.members; rank++)
+		if (!(c->member[rank].flags & CNR_M_READY))
+			cnr_fault_add(&missing, rank);
+	cnr_fail(c, now, CANARY_ABORT_DEAD, missing.rank, missing.n, true);
 }
 
 /* Rank 0: tell those that are missing which session it is. So they find out that it has come. */

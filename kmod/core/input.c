@@ -12,14 +12,15 @@ static enum canary_drop cnr_abort_input(struct cnr_comm *c, u64 now, const struc
 	const __be16 *list = cnr_payload(in);
 	u32 i, n = be16_to_cpu(in->hdr->abort.entries);
 	u32 all = min_t(u32, be32_to_cpu(in->hdr->abort.faults), c->cfg.members);
-	u16 ranks[CNR_FAULTS];
+	struct cnr_faults faults;
 
+	faults.n = 0;
 	for (i = 0; i < n && i < CNR_FAULTS; i++)
-		ranks[i] = be16_to_cpu(list[i]);
+		cnr_fault_add(&faults, be16_to_cpu(list[i]));
 	/* There may be more faults than names. */
-	if (i < CNR_FAULTS || all < i)
-		all = i;
-	cnr_fail(c, now, be16_to_cpu(in->hdr->abort.why), ranks, all, false);
+	if (i == CNR_FAULTS)
+		faults.n = max_t(u32, faults.n, all);
+	cnr_fail(c, now, be16_to_cpu(in->hdr->abort.why), faults.rank, faults.n, false);
 	return CANARY_DROP_NONE;
 }
 

@@ -77,22 +77,20 @@ static void cnr_settle(struct cnr_comm *c, u64 now)
  */
 static void cnr_join_silent(struct cnr_comm *c, u64 now)
 {
-	u16 silent[CNR_FAULTS];
+	struct cnr_faults silent;
 	struct cnr_member *m;
-	u32 rank, n = 0;
 	u64 limit;
+	u32 rank;
 
+	silent.n = 0;
 	for (rank = 1; rank < c->cfg.members; rank++) {
 		m = &c->member[rank];
 		limit = m->flags & CNR_M_CLAIMED ? CNR_JOIN_CLAIMED : CNR_JOIN_SILENCE;
-		if ((m->flags & CNR_M_READY) || now - c->join.joiner[rank].joined < limit)
-			continue;
-		if (n < CNR_FAULTS)
-			silent[n] = rank;
-		n++;
+		if (!(m->flags & CNR_M_READY) && now - c->join.joiner[rank].joined >= limit)
+			cnr_fault_add(&silent, rank);
 	}
-	if (n) {
-		cnr_fail(c, now, CANARY_ABORT_DEAD, silent, n, true);
+	if (silent.n) {
+		cnr_fail(c, now, CANARY_ABORT_DEAD, silent.rank, silent.n, true);
 		return;
 	}
 	c->join.at = now + CNR_JOIN_LAST;

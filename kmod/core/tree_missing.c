@@ -315,22 +315,19 @@ static void cnr_lead_ask(struct cnr_comm *c, u64 now, struct cnr_lead *l, u32 na
  */
 static bool cnr_lead_path_fails(struct cnr_comm *c, u64 now, struct cnr_lead *l)
 {
-	u16 ranks[CNR_FAULTS];
-	u32 rank, n = 0;
+	struct cnr_faults faults;
+	u32 rank;
 
 	if (l->asks < CNR_PATH_TRIES || now - l->first_ask < 2 * c->cfg.dead_after)
 		return false;
-	for (rank = 0; rank < c->cfg.members; rank++) {
-		if (!cnr_wanted(l, rank) || cnr_arrived_has(l, rank) ||
-		    !canary_before(l->block, cnr_sent(c, &c->member[rank])))
-			continue;
-		if (n < CNR_FAULTS)
-			ranks[n] = rank;
-		n++;
-	}
-	if (n)
-		cnr_fail(c, now, CANARY_ABORT_PATH, ranks, n, true);
-	return n;
+	faults.n = 0;
+	for (rank = 0; rank < c->cfg.members; rank++)
+		if (cnr_wanted(l, rank) && !cnr_arrived_has(l, rank) &&
+		    canary_before(l->block, cnr_sent(c, &c->member[rank])))
+			cnr_fault_add(&faults, rank);
+	if (faults.n)
+		cnr_fail(c, now, CANARY_ABORT_PATH, faults.rank, faults.n, true);
+	return faults.n;
 }
 
 /*
