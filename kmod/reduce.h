@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Payloads: how their words are combined and checked, as their kind says (kinds.h). This is the one
- * definition for the core, the switch (BPF) and the simulator.
+ * Payloads: how their words are combined and checked, and their lists merged, as their kind says
+ * (kinds.h). This is the one definition for the core, the switch (BPF and native) and the
+ * simulator.
  *
  * The includer has fixed-width types and struct canary_hdr in scope, and cnr_be16().
  */
@@ -11,20 +12,23 @@
 #include "kinds.h"
 
 /*
- * User space uses vectors of 8 words. Compilers do not make vectors by themselves here, since
- * payloads might overlap. Indices are as wide as pointers: a compiler computes an index that wraps
- * at 32 bits anew for each word.
+ * Words of a step of a loop. Indices are as wide as pointers: a compiler computes an index that
+ * wraps at 32 bits anew for each word.
  */
 #define CANARY_REDUCE_UNROLL	8
 
+/*
+ * User space uses vectors. Compilers do not make them of loops over whole payloads, since payloads
+ * might overlap.
+ */
 #if !defined(__bpf__) && !defined(__KERNEL__)
 #define CANARY_REDUCE_VECTOR	1
 typedef __u32 canary_words __attribute__((__vector_size__(4 * CANARY_REDUCE_UNROLL),
 					  __aligned__(4), __may_alias__));
 
 /*
- * Combine @acc and @data into @acc. @kind is a constant. Compilers make vectors of the loop over
- * pairs, as pieces of a fixed length do not overlap.
+ * canary_combine_into() for CANARY_REDUCE_UNROLL words. Compilers make vectors of the loop over
+ * pairs, as copies of a fixed length do not overlap.
  */
 static __always_inline void canary_combine_words(__u8 kind, __u32 *acc, const __u32 *data)
 {
@@ -38,6 +42,7 @@ static __always_inline void canary_combine_words(__u8 kind, __u32 *acc, const __
 	memcpy(acc, own, sizeof(own));
 }
 
+/* Combine @acc and @data into @acc. @kind is a constant. */
 static __always_inline void canary_combine_into(__u8 kind, __u32 *acc, const __u32 *data,
 						__u32 words)
 {

@@ -353,22 +353,34 @@ const u32 *cnr_words_made(struct cnr_comm *c, const struct cnr_operation *o,
 const u32 *cnr_serve_made(struct cnr_comm *c, const struct cnr_operation *o,
 			  const struct cnr_part *p);
 
-/* Fill in what @block of @o is. */
-static inline void cnr_part(const struct cnr_comm *c, const struct cnr_operation *o, u32 block,
-			    struct cnr_part *p)
+/* Return: blocks of @each elements that @elements take; at least 1, since a barrier has none */
+static inline u32 cnr_blocks_of(u32 elements, u32 each)
 {
-	p->index = block - o->base;
-	p->list = CANARY_KIND_NONE;
-	if (!o->plain) {
-		cnr_part_cut(c, o, p);
-		return;
-	}
+	return max_t(u32, elements / each + !!(elements % each), 1);
+}
+
+/* cnr_encoding.part, where a block has as many lanes as elements, of the same size */
+static inline void cnr_part_same(const struct cnr_comm *c, const struct cnr_operation *o,
+				 struct cnr_part *p)
+{
 	p->after = 0;
 	p->first = p->index * o->each;
 	p->elements = min_t(u32, o->each, o->op.elements - p->first);
 	p->length = (p->elements * o->element + 3) & ~3U;
 	p->result = p->length;
 	p->kind = o->encoding->kind;
+}
+
+/* Fill in what @block of @o is. */
+static inline void cnr_part(const struct cnr_comm *c, const struct cnr_operation *o, u32 block,
+			    struct cnr_part *p)
+{
+	p->index = block - o->base;
+	p->list = CANARY_KIND_NONE;
+	if (o->plain)
+		cnr_part_same(c, o, p);
+	else
+		cnr_part_cut(c, o, p);
 }
 
 /* Are the results here that the encoding of @block, the next block of @o, needs? */

@@ -54,16 +54,10 @@ static u32 cnr_each(const struct cnr_comm *c, const struct cnr_encoding *e)
 	return c->length / e->element;
 }
 
-/* Return: how many blocks @op has; at least 1, since a barrier has no elements */
+/* Return: how many blocks @op has, at least 1 */
 u32 cnr_blocks(const struct cnr_comm *c, const struct cnr_encoding *e, const struct cnr_op *op)
 {
-	u32 each, blocks;
-
-	if (e->blocks)
-		return e->blocks(c, op);
-	each = cnr_each(c, e);
-	blocks = op->elements / each + (op->elements % each ? 1 : 0);
-	return blocks ? blocks : 1;
+	return e->blocks ? e->blocks(c, op) : cnr_blocks_of(op->elements, cnr_each(c, e));
 }
 
 u32 cnr_op_blocks(const struct cnr_comm *c, const struct cnr_op *op)

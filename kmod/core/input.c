@@ -132,23 +132,20 @@ static enum canary_drop cnr_block_input(struct cnr_comm *c, u64 now, const struc
 }
 
 /*
- * May @h be taken while not all are in, as far as we know? Not if it needs an answer: that would be
- * under the session key.
+ * May @h be taken while not all are in, as far as we know? Of what is under the session key, data
+ * and news may. Questions may not, as we say nothing under that key yet; nor do we expect answers.
  */
-static bool cnr_is_early(const struct canary_hdr *h)
+static bool cnr_is_early(const struct cnr_comm *c, const struct canary_hdr *h)
 {
-	switch (h->type) {
-	case CANARY_REQUEST:
-	case CANARY_FAILURE:
-	case CANARY_WAIT:
-	case CANARY_RING_REQUEST:
-	case CANARY_RING_WAIT:
-	case CANARY_PROBE:
-	case CANARY_ALIVE:
-	case CANARY_ACK:
-		return false;
-	default:
+	if (cnr_mac_key(c, h) != c->key || cnr_has_data(h))
 		return true;
+	switch (h->type) {
+	case CANARY_PLAN:
+	case CANARY_LEAVE:
+	case CANARY_ABORT:
+		return true;
+	default:
+		return false;
 	}
 }
 
@@ -156,7 +153,7 @@ static enum canary_drop cnr_dispatch(struct cnr_comm *c, u64 now, const struct c
 {
 	const struct canary_hdr *h = in->hdr;
 
-	if (c->waits && !cnr_is_early(h))
+	if (c->waits && !cnr_is_early(c, h))
 		return CANARY_DROP_STATE;
 	if (cnr_is_question(h) && !cnr_is_new_question(c, h))
 		return CANARY_DROP_DUPLICATE;

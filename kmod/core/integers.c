@@ -5,17 +5,6 @@
  */
 #include "integers.h"
 
-/* As many lanes as elements, of the same size */
-void cnr_same_part(const struct cnr_comm *c, const struct cnr_operation *o, struct cnr_part *p)
-{
-	p->after = 0;
-	p->first = p->index * o->each;
-	p->elements = min_t(u32, o->each, o->op.elements - p->first);
-	p->length = (p->elements * o->element + 3) & ~3U;
-	p->result = p->length;
-	p->kind = o->encoding->kind;
-}
-
 /* Pad the elements of @p up to @length bytes. */
 static void cnr_pad_bytes(const struct cnr_operation *o, const struct cnr_part *p, u32 *words,
 			  u32 length)
@@ -148,9 +137,7 @@ static u32 cnr_average_each(const struct cnr_comm *c, u32 lane)
 
 u32 cnr_average_blocks(const struct cnr_comm *c, const struct cnr_op *op)
 {
-	u32 each = cnr_average_each(c, cnr_average_lane(op));
-
-	return max_t(u32, op->elements / each + (op->elements % each ? 1 : 0), 1);
+	return cnr_blocks_of(op->elements, cnr_average_each(c, cnr_average_lane(op)));
 }
 
 void cnr_average_part(const struct cnr_comm *c, const struct cnr_operation *o,

@@ -30,7 +30,6 @@ void cnr_average_encode(const struct cnr_comm *c, const struct cnr_operation *o,
 			const struct cnr_part *p, u32 *words);
 void cnr_average_finish(const struct cnr_comm *c, const struct cnr_operation *o,
 			const struct cnr_part *p, u32 *words);
-void cnr_same_part(const struct cnr_comm *c, const struct cnr_operation *o, struct cnr_part *p);
 void cnr_elements_store(const struct cnr_comm *c, const struct cnr_operation *o,
 			const struct cnr_part *p, const u32 *words);
 void cnr_elements_serve(const struct cnr_comm *c, const struct cnr_operation *o,
@@ -41,14 +40,14 @@ void cnr_elements_serve(const struct cnr_comm *c, const struct cnr_operation *o,
 
 #define CNR_MASKED(operator, type, bytes, combine, bits)				\
 	{ .op = operator, .dtype = type, .kind = combine, .element = bytes,		\
-	  .mask = bits, .part = cnr_same_part, .encode = cnr_masked_encode,		\
+	  .mask = bits, .part = cnr_part_same, .encode = cnr_masked_encode,		\
 	  .finish = cnr_masked_finish, .store = cnr_elements_store,			\
 	  .serve = cnr_elements_serve }
 
 /* @invert: 1 if what is combined is whether elements are 0 */
 #define CNR_TRUTH(operator, type, bytes, combine, invert)				\
 	{ .op = operator, .dtype = type, .kind = combine, .element = bytes,		\
-	  .mask = invert, .part = cnr_same_part, .encode = cnr_truth_encode,		\
+	  .mask = invert, .part = cnr_part_same, .encode = cnr_truth_encode,		\
 	  .finish = cnr_truth_finish, .store = cnr_elements_store,			\
 	  .serve = cnr_elements_serve }
 

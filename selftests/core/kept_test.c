@@ -27,19 +27,13 @@ void test_broadcast_roles(const struct cnr_comm *c, const struct cnr_operation *
 
 u32 test_copy_blocks(const struct cnr_comm *c, const struct cnr_op *op)
 {
-	u32 each = c->length / sizeof(u32), blocks = (op->elements + each - 1) / each;
-
-	return blocks ? blocks : 1;
+	return cnr_blocks_of(op->elements, c->length / sizeof(u32));
 }
 
 void test_copy_part(const struct cnr_comm *c, const struct cnr_operation *o, struct cnr_part *p)
 {
-	p->first = p->index * o->each;
-	p->elements = min_t(u32, o->each, o->op.elements - p->first);
-	p->after = 0;
+	cnr_part_same(c, o, p);
 	p->length = 0;
-	p->result = p->elements * sizeof(u32);
-	p->kind = CANARY_KIND_ADD32;
 }
 
 void test_copy_encode(const struct cnr_comm *c, const struct cnr_operation *o,

@@ -5,20 +5,12 @@
 
 u32 pairs_blocks(const struct cnr_comm *c, const struct cnr_op *op)
 {
-	u32 each = c->length / sizeof(u32);
-
-	return op->elements ? (op->elements + each - 1) / each : 1;
+	return cnr_blocks_of(op->elements, c->length / sizeof(u32));
 }
 
 void pairs_part(const struct cnr_comm *c, const struct cnr_operation *o, struct cnr_part *p)
 {
-	u32 each = c->length / sizeof(u32);
-
-	p->after = 0;
-	p->first = p->index * each;
-	p->elements = min_t(u32, each, o->op.elements - p->first);
-	p->length = p->elements * sizeof(u32);
-	p->result = p->length;
+	cnr_part_same(c, o, p);
 	p->kind = CANARY_KIND_ADD32;
 	p->list = CANARY_KIND_PAIRS32;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Names of types and operators, for people, options and reports. The core knows which operators
- * there are on which types (cnr_element()).
+ * there are on which types, and how long their elements are (cnr_element()).
  */
 #include <stdio.h>
 #include <string.h>
@@ -17,18 +17,6 @@ static const char *const dtypes[] = {
 	[CANARY_UINT16]	= "uint16",
 	[CANARY_INT64]	= "int64",
 	[CANARY_UINT64]	= "uint64",
-};
-
-/* Bytes of an element */
-static const u8 sizes[ARRAY_SIZE(dtypes)] = {
-	[CANARY_INT32]	= 4,
-	[CANARY_UINT32]	= 4,
-	[CANARY_INT8]	= 1,
-	[CANARY_UINT8]	= 1,
-	[CANARY_INT16]	= 2,
-	[CANARY_UINT16]	= 2,
-	[CANARY_INT64]	= 8,
-	[CANARY_UINT64]	= 8,
 };
 
 static const char *const operators[] = {
@@ -85,7 +73,8 @@ CANARY_EXPORT int canary_dtype_parse(const char *name, enum canary_dtype *dtype)
 
 CANARY_EXPORT size_t canary_dtype_size(uint32_t dtype)
 {
-	return dtype < ARRAY_SIZE(dtypes) ? sizes[dtype] : 0;
+	/* The core looks at 8 bits of a number. There are sums of all types. */
+	return dtype < ARRAY_SIZE(dtypes) ? cnr_element(CANARY_OP_SUM, dtype) : 0;
 }
 
 CANARY_EXPORT const char *canary_operator_name(uint32_t op)
