@@ -1,29 +1,22 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Each operator on each type of integers, in trees and rings, with loss. What is right is computed
- * here once more, from what the names of operators and types say.
+ * Each operator on each type of integers, in trees and rings, with loss. What is right comes from
+ * the reference of canary perf, which shares nothing with the core.
  */
 #include "core/inside.h"
+#include "tools/canary/reference.h"
 #include "trial.h"
-
-#define MEMBERS_MOST	9
 
 struct type {
 	const char *name;
 	u8	dtype;
-	u8	bytes;
-	bool	with_sign;
 };
 
 static const struct type types[] = {
-	{ "int8", CANARY_INT8, 1, true },
-	{ "uint8", CANARY_UINT8, 1, false },
-	{ "int16", CANARY_INT16, 2, true },
-	{ "uint16", CANARY_UINT16, 2, false },
-	{ "int32", CANARY_INT32, 4, true },
-	{ "uint32", CANARY_UINT32, 4, false },
-	{ "int64", CANARY_INT64, 8, true },
-	{ "uint64", CANARY_UINT64, 8, false },
+	{ "int8", CANARY_INT8 }, { "uint8", CANARY_UINT8 },
+	{ "int16", CANARY_INT16 }, { "uint16", CANARY_UINT16 },
+	{ "int32", CANARY_INT32 }, { "uint32", CANARY_UINT32 },
+	{ "int64", CANARY_INT64 }, { "uint64", CANARY_UINT64 },
 };
 
 static const struct {
@@ -57,61 +50,11 @@ static const struct shape {
 static const struct type *type;
 static u8 operator;
 
-static __int128 number(u64 bits)
-{
-	switch (type->with_sign ? type->bytes : 0) {
-	case 1:
-		return (int8_t)bits;
-	case 2:
-		return (int16_t)bits;
-	case 4:
-		return (int32_t)bits;
-	case 8:
-		return (int64_t)bits;
-	default:
-		return bits;
-	}
-}
-
-static __int128 two(__int128 a, __int128 b)
-{
-	switch (operator) {
-	case CANARY_OP_PROD:
-		return (__int128)((unsigned __int128)a * (unsigned __int128)b);
-	case CANARY_OP_MIN:
-		return a < b ? a : b;
-	case CANARY_OP_MAX:
-		return a > b ? a : b;
-	case CANARY_OP_AND:
-		return a & b;
-	case CANARY_OP_OR:
-		return a | b;
-	case CANARY_OP_XOR:
-		return a ^ b;
-	case CANARY_OP_LAND:
-		return a && b;
-	case CANARY_OP_LOR:
-		return a || b;
-	case CANARY_OP_LXOR:
-		return !a != !b;
-	default:
-		return a + b;
-	}
-}
-
 static u64 reduce(const u64 *given, u32 n)
 {
-	__int128 all = number(given[0]);
-	u32 i;
+	const struct reference r = { .dtype = type->dtype, .op = operator, .members = n };
 
-	for (i = 1; i < n; i++)
-		all = two(all, number(given[i]));
-	if (operator == CANARY_OP_AVG) {
-		if (type->bytes == 8)
-			all = number((u64)all);
-		all /= n;
-	}
-	return type->bytes == 8 ? (u64)all : (u64)all & ((1ULL << 8 * type->bytes) - 1);
+	return reference_reduce(&r, given);
 }
 
 static bool trial(const struct shape *sh, u64 seed)
@@ -119,7 +62,8 @@ static bool trial(const struct shape *sh, u64 seed)
 	struct tnet_config cfg = {
 		.members = sh->members, .aggregate = sh->aggregate, .seed = seed, .key = seed & 1,
 		.algorithm = sh->algorithm, .pinned = sh->pinned, .faults.drop = sh->drop,
-		.dtype = type->dtype, .op = operator, .element = type->bytes, .reduce = reduce,
+		.dtype = type->dtype, .op = operator,
+		.element = reference_bits(type->dtype) / 8, .reduce = reduce,
 	};
 	struct tnet *s = tnet_new(&cfg);
 	u32 i, good = 0;

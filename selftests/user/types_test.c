@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Each operator on each type of integers, through the library: any length, in place and not, in
- * flight together. What is right is computed here once more. Then names, lengths that are refused,
- * and ranks that run something else. Members use the user engine and, where the module is loaded,
- * AF_CANARY as well.
+ * flight together. What is right comes from the reference of canary perf, which shares nothing with
+ * the core. Then names, lengths that are refused, and ranks that run something else. Members use the
+ * user engine and, where the module is loaded, AF_CANARY as well.
  */
 #include <arpa/inet.h>
 #include <canary.h>
@@ -14,6 +14,7 @@
 
 #include "kmod/core/core.h"
 #include "selftests/tap.h"
+#include "tools/canary/reference.h"
 #include "own_net.h"
 
 #define RANKS		3
@@ -41,36 +42,18 @@ static uint8_t other_dtype, other_op;
 
 static unsigned int size_of(uint8_t type)
 {
-	switch (type) {
-	case CANARY_INT8:
-	case CANARY_UINT8:
-		return 1;
-	case CANARY_INT16:
-	case CANARY_UINT16:
-		return 2;
-	case CANARY_INT64:
-	case CANARY_UINT64:
-		return 8;
-	default:
-		return 4;
-	}
-}
-
-static bool has_sign(void)
-{
-	return dtype == CANARY_INT8 || dtype == CANARY_INT16 || dtype == CANARY_INT32 ||
-	       dtype == CANARY_INT64;
+	return reference_bits(type) / 8;
 }
 
 static uint64_t mask(void)
 {
-	return ~0ULL >> (64 - 8 * size_of(dtype));
+	return ~0ULL >> (64 - reference_bits(dtype));
 }
 
 /* The first elements are all combinations of edges at the three ranks. */
 static uint64_t given(uint32_t rank, size_t i, uint32_t salt)
 {
-	const uint64_t sign = 1ULL << (8 * size_of(dtype) - 1);
+	const uint64_t sign = 1ULL << (reference_bits(dtype) - 1);
 	const uint64_t edge[EDGES] = { 0, ~0ULL, sign, sign - 1, 1, sign + 1 };
 	uint64_t x = (i + 1) * 0x9e3779b97f4a7c15ULL ^
 		     (rank + 1 + 16 * salt) * 0xbf58476d1ce4e5b9ULL;
@@ -82,52 +65,15 @@ static uint64_t given(uint32_t rank, size_t i, uint32_t salt)
 	return (x ^ x >> 32) & mask();
 }
 
-static __int128 number(uint64_t bits)
-{
-	uint64_t sign = 1ULL << (8 * size_of(dtype) - 1);
-
-	return has_sign() ? (__int128)(int64_t)((bits ^ sign) - sign) : (__int128)bits;
-}
-
-static __int128 two(__int128 a, __int128 b)
-{
-	switch (op) {
-	case CANARY_OP_PROD:
-		return (__int128)((unsigned __int128)a * (unsigned __int128)b);
-	case CANARY_OP_MIN:
-		return a < b ? a : b;
-	case CANARY_OP_MAX:
-		return a > b ? a : b;
-	case CANARY_OP_AND:
-		return a & b;
-	case CANARY_OP_OR:
-		return a | b;
-	case CANARY_OP_XOR:
-		return a ^ b;
-	case CANARY_OP_LAND:
-		return a && b;
-	case CANARY_OP_LOR:
-		return a || b;
-	case CANARY_OP_LXOR:
-		return !a != !b;
-	default:
-		return a + b;
-	}
-}
-
 static uint64_t right(size_t i, uint32_t salt)
 {
-	__int128 all = number(given(0, i, salt));
-	uint32_t r;
+	const struct reference r = { .dtype = dtype, .op = op, .members = RANKS };
+	uint64_t of[RANKS];
+	uint32_t rank;
 
-	for (r = 1; r < RANKS; r++)
-		all = two(all, number(given(r, i, salt)));
-	if (op == CANARY_OP_AVG) {
-		if (size_of(dtype) == 8)
-			all = number((uint64_t)all);
-		all /= RANKS;
-	}
-	return (uint64_t)all & mask();
+	for (rank = 0; rank < RANKS; rank++)
+		of[rank] = given(rank, i, salt);
+	return reference_reduce(&r, of);
 }
 
 static void give(const struct member *m, char *to, size_t n, uint32_t salt)

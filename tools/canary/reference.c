@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* What canary perf gives to collectives, and what has to come out, see reference.h. */
+/* What operators do, for canary perf and for tests, see reference.h. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -21,9 +21,21 @@ static bool has_sign(const struct reference *r)
 	}
 }
 
-static unsigned int bits(const struct reference *r)
+unsigned int reference_bits(enum canary_dtype dtype)
 {
-	return 8 * canary_dtype_size(r->dtype);
+	switch (dtype) {
+	case CANARY_INT8:
+	case CANARY_UINT8:
+		return 8;
+	case CANARY_INT16:
+	case CANARY_UINT16:
+		return 16;
+	case CANARY_INT64:
+	case CANARY_UINT64:
+		return 64;
+	default:
+		return 32;
+	}
 }
 
 /*
@@ -77,25 +89,42 @@ static wide two(enum canary_operator op, wide a, wide b)
 	}
 }
 
+/* What is left to do when @value is that of all ranks. Return: the result, as @n bits */
+static uint64_t finish(const struct reference *r, wide value, unsigned int n, bool with_sign)
+{
+	if (r->op == CANARY_OP_AVG && n == 64)
+		value = number((uint64_t)value, n, with_sign);
+	if (r->op == CANARY_OP_AVG)
+		value /= r->members;
+	return (uint64_t)value & ~0ULL >> (64 - n);
+}
+
+uint64_t reference_reduce(const struct reference *r, const uint64_t *given)
+{
+	unsigned int n = reference_bits(r->dtype);
+	bool with_sign = has_sign(r);
+	wide value = number(given[0], n, with_sign);
+	uint32_t rank;
+
+	for (rank = 1; rank < r->members; rank++)
+		value = two(r->op, value, number(given[rank], n, with_sign));
+	return finish(r, value, n, with_sign);
+}
+
 /* Element @index of the result, as @n bits */
 static uint64_t result(const struct reference *r, size_t index, unsigned int n, bool with_sign)
 {
-	const uint64_t all = ~0ULL >> (64 - n);
 	wide value = number(input(r, 0, index, n), n, with_sign);
 	uint32_t rank;
 
 	for (rank = 1; rank < r->members; rank++)
 		value = two(r->op, value, number(input(r, rank, index, n), n, with_sign));
-	if (r->op == CANARY_OP_AVG && n == 64)
-		value = number((uint64_t)value, n, with_sign);
-	if (r->op == CANARY_OP_AVG)
-		value /= r->members;
-	return (uint64_t)value & all;
+	return finish(r, value, n, with_sign);
 }
 
 void reference_fill(const struct reference *r, uint32_t rank, void *to, size_t count)
 {
-	unsigned int n = bits(r);
+	unsigned int n = reference_bits(r->dtype);
 	uint64_t x;
 	size_t i;
 
@@ -109,7 +138,7 @@ void reference_fill(const struct reference *r, uint32_t rank, void *to, size_t c
 uint64_t reference_wrong(const struct reference *r, const void *got, size_t count)
 {
 	bool with_sign = has_sign(r);
-	unsigned int n = bits(r);
+	unsigned int n = reference_bits(r->dtype);
 	uint64_t x, wrong = 0;
 	size_t i;
 

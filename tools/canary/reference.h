@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What canary perf gives to collectives, and what has to come out. It shares no code with what it
- * checks: operators are computed here in integers of 128 bits.
+ * What operators do, for canary perf and for tests: what has to come out of collectives, and what
+ * canary perf gives to them. It shares no code and no table with what it checks: operators are
+ * computed here in integers of 128 bits.
  */
 #ifndef CANARY_REFERENCE_H
 #define CANARY_REFERENCE_H
 
-#include <canary.h>
+#include <linux/canary_wire.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,15 @@ struct reference {
 	uint32_t		members;
 	uint32_t		seed;	/* another vector for another one */
 };
+
+/* Return: bits of an element */
+unsigned int reference_bits(enum canary_dtype dtype);
+
+/*
+ * Return: what has to come out of the elements @given, one of each rank, in the low bits. Their
+ * other bits are 0, and so are those of the result
+ */
+uint64_t reference_reduce(const struct reference *r, const uint64_t *given);
 
 /* Write the @count elements of @rank to @to. */
 void reference_fill(const struct reference *r, uint32_t rank, void *to, size_t count);

@@ -61,7 +61,10 @@ USER_TEST_BIN := $(USER_PROGRAMS:%=$(B)/selftests/user/%)
 $(B)/selftests/user/%_test: selftests/user/%_test.c $(USER_TEST_SRC) $(USER_TEST_DEP) | $(B)/.setup
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined \
-		-o $@ $< $(USER_TEST_SRC) -pthread
+		-o $@ $(filter %.c,$^) -pthread
+
+# The same reference of operators as in canary perf
+$(B)/selftests/user/types_test: tools/canary/reference.c tools/canary/reference.h
 
 # These tests need no library.
 COMMON_TESTS := $(patsubst %,$(B)/selftests/user/%_test,address parse json option)
