@@ -84,6 +84,26 @@ static void repeat(struct tnet *s, u32 i)
 	tnet_inject(s, seen.to[i], &seen.hdr[i], sizeof(seen.hdr[i]), 77);
 }
 
+/*
+ * Ranks 0 and 1 were in a session that has ended: all processes are started again, and have formed
+ * nothing yet. Return: the number of a greeting from it to rank 1, for repeat()
+ */
+static u32 earlier(struct tnet *s, const struct cnr_table *t)
+{
+	u32 first, i;
+
+	form(s, 0, t);
+	form(s, 1, t);
+	tnet_pass(s, tnet_now(s) + 500 * MS);
+	for (first = 0; first < seen.kept && seen.to[first] != 1; first++)
+		;
+	if (first == seen.kept)
+		abort();
+	for (i = 0; i < RANKS; i++)
+		tnet_restart(s, i);
+	return first;
+}
+
 /* Return: how many members have an error */
 static u32 failed(struct tnet *s)
 {
@@ -146,16 +166,11 @@ static void test_earlier(u64 every)
 	struct canary_peer peer[RANKS];
 	struct cnr_table t;
 	struct tnet *s = formed(6, 3 * S, &t, peer);
-	u32 i, first, sent, n = 0;
+	u32 first = earlier(s, &t), i, sent, n = 0;
 	u64 until;
 
-	form(s, 0, &t);
-	form(s, 1, &t);
-	tnet_pass(s, tnet_now(s) + 1 * S);
-	for (first = 0; first < seen.kept && seen.to[first] != 1; first++)
-		;
 	for (i = 0; i < RANKS; i++)
-		again(s, i, &t);
+		form(s, i, &t);
 	sent = seen.sent;
 	until = tnet_now(s) + 200 * MS;
 	while (tnet_now(s) < until) {
@@ -316,16 +331,9 @@ static void test_dead_root(bool came)
 	struct canary_peer peer[RANKS];
 	struct cnr_table t;
 	struct tnet *s = formed(12, 3 * S, &t, peer);
-	u32 first, i;
+	u32 first = earlier(s, &t);
 	u64 began;
 
-	form(s, 0, &t);
-	form(s, 1, &t);
-	tnet_pass(s, tnet_now(s) + 500 * MS);
-	for (first = 0; first < seen.kept && seen.to[first] != 1; first++)
-		;
-	for (i = 0; i < RANKS; i++)
-		tnet_restart(s, i);
 	form(s, 1, &t);
 	if (came) {
 		form(s, 0, &t);
@@ -419,16 +427,9 @@ static void test_close_soon(void)
 	struct canary_peer peer[RANKS];
 	struct cnr_table t;
 	struct tnet *s = formed(15, 3 * S, &t, peer);
-	u32 first, i;
+	u32 first = earlier(s, &t);
 	u64 began;
 
-	form(s, 0, &t);
-	form(s, 1, &t);
-	tnet_pass(s, tnet_now(s) + 500 * MS);
-	for (first = 0; first < seen.kept && seen.to[first] != 1; first++)
-		;
-	for (i = 0; i < RANKS; i++)
-		tnet_restart(s, i);
 	form(s, 0, &t);
 	form(s, 1, &t);
 	tnet_pass(s, tnet_now(s) + 5 * S);
