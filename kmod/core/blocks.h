@@ -129,15 +129,17 @@ struct cnr_part {
  * struct cnr_encoding - how an operator reduces a type: elements of a vector become words on the
  * wire, and words become elements. An encoding without functions uses the elements themselves as
  * words; results then have the place and the size of contributions. Any other encoding has all
- * functions, except that @memory, @shard and @finish are optional.
+ * functions, except that @memory, @blocks, @shard and @finish are optional.
  * @op:		enum canary_operator
  * @dtype:	enum canary_dtype
  * @kind:	enum canary_kind of all blocks, if there are no functions
  * @element:	bytes of an element in a vector
+ * @lane:	bytes of an element in a contribution, if not @element
  * @mask:	for the functions (integers.c)
  * @memory:	how many bytes of cnr_op.memory it needs, for what it keeps for later blocks and for
  *		what is sent again. They are 0 at first
- * @blocks:	how many blocks @op has, with payloads of up to cnr_comm.length bytes
+ * @blocks:	how many blocks @op has, with payloads of up to cnr_comm.length bytes; NULL: as many
+ *		as its elements take
  * @part:	describes block cnr_part.index
  * @encode:	makes the words of our own contribution. It makes the same words when the
  *		contribution is sent again
@@ -154,6 +156,7 @@ struct cnr_encoding {
 	u8	dtype;
 	u8	kind;
 	u8	element;
+	u8	lane;
 	u64	mask;
 	size_t	(*memory)(const struct cnr_comm *c, const struct cnr_op *op);
 	u32	(*blocks)(const struct cnr_comm *c, const struct cnr_op *op);

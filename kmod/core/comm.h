@@ -85,7 +85,7 @@ struct cnr_operation {
 	u32	seq;
 	u32	attempts;
 	int	error;
-	u32	each;		/* encoding.c: elements of a block cut by cnr_part_same() */
+	u32	each;		/* encoding.c: elements of a full block */
 	bool	plain;		/* its words are its elements */
 	u8	element;	/* bytes of an element */
 	size_t	memory_own;	/* bytes of op.memory for the encoding; a ring's words follow */

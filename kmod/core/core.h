@@ -493,6 +493,12 @@ int cnr_failure(const struct cnr_comm *c, enum canary_abort *why);
 u32 cnr_element(u8 op, u8 dtype);
 
 /**
+ * cnr_lane() - Return: bytes that an element of @dtype takes in a contribution; 0: there is no @op
+ * on that type
+ */
+u32 cnr_lane(u8 op, u8 dtype);
+
+/**
  * cnr_op_blocks() - how many blocks @op has, once the communicator is connected: at least 1
  * @op: an operator that there is on the type
  */

@@ -48,10 +48,23 @@ size_t cnr_memory(const struct cnr_comm *c, const struct cnr_op *op)
 	return cnr_memory_own(c, e, op) + (size_t)cnr_blocks(c, e, op) * c->length;
 }
 
-/* Return: elements of a block, where words are elements */
+/* Return: bytes of an element in a contribution */
+static u32 cnr_lane_of(const struct cnr_encoding *e)
+{
+	return e->lane ? e->lane : e->element;
+}
+
+u32 cnr_lane(u8 op, u8 dtype)
+{
+	const struct cnr_encoding *e = cnr_encoding(op, dtype);
+
+	return e ? cnr_lane_of(e) : 0;
+}
+
+/* Return: elements of a full block */
 static u32 cnr_each(const struct cnr_comm *c, const struct cnr_encoding *e)
 {
-	return c->length / e->element;
+	return c->length / cnr_lane_of(e);
 }
 
 /* Return: how many blocks @op has, at least 1 */

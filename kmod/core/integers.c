@@ -116,41 +116,14 @@ void cnr_truth_finish(const struct cnr_comm *c, const struct cnr_operation *o,
 
 /* ---- averages ---- */
 
-/* Return: bytes of a lane. 65535 elements of 16 bits add up to 32 bits. */
-static u32 cnr_average_lane(const struct cnr_op *op)
-{
-	switch (op->dtype) {
-	case CANARY_INT8:
-	case CANARY_UINT8:
-	case CANARY_INT16:
-	case CANARY_UINT16:
-		return 4;
-	default:
-		return 8;
-	}
-}
-
-static u32 cnr_average_each(const struct cnr_comm *c, u32 lane)
-{
-	return c->length / lane;
-}
-
-u32 cnr_average_blocks(const struct cnr_comm *c, const struct cnr_op *op)
-{
-	return cnr_blocks_of(op->elements, cnr_average_each(c, cnr_average_lane(op)));
-}
-
 void cnr_average_part(const struct cnr_comm *c, const struct cnr_operation *o,
 		      struct cnr_part *p)
 {
-	u32 lane = cnr_average_lane(&o->op), each = cnr_average_each(c, lane);
+	u32 lane = o->encoding->lane;
 
-	p->after = 0;
-	p->first = p->index * each;
-	p->elements = min_t(u32, each, o->op.elements - p->first);
+	cnr_part_same(c, o, p);
 	p->length = p->elements * lane;
 	p->result = (p->elements * o->element + lane - 1) & ~(lane - 1);
-	p->kind = o->encoding->kind;
 }
 
 /* Return: whether elements of @dtype have a sign */
@@ -171,7 +144,7 @@ static u64 cnr_extend(u64 value, u32 bytes)
 void cnr_average_encode(const struct cnr_comm *c, const struct cnr_operation *o,
 			const struct cnr_part *p, u32 *words)
 {
-	u32 i, lane = cnr_average_lane(&o->op), bytes = o->element;
+	u32 i, lane = o->encoding->lane, bytes = o->element;
 	const void *from = cnr_vector_source(o, p);
 	bool with_sign = cnr_is_signed(o->op.dtype);
 	u64 element;
@@ -195,7 +168,7 @@ void cnr_average_finish(const struct cnr_comm *c, const struct cnr_operation *o,
 			const struct cnr_part *p, u32 *words)
 {
 	bool with_sign = cnr_is_signed(o->op.dtype);
-	u32 i, lane = cnr_average_lane(&o->op);
+	u32 i, lane = o->encoding->lane;
 	u64 sum;
 
 	for (i = 0; i < p->elements; i++) {

@@ -23,7 +23,6 @@ void cnr_truth_encode(const struct cnr_comm *c, const struct cnr_operation *o,
 		      const struct cnr_part *p, u32 *words);
 void cnr_truth_finish(const struct cnr_comm *c, const struct cnr_operation *o,
 		      const struct cnr_part *p, u32 *words);
-u32 cnr_average_blocks(const struct cnr_comm *c, const struct cnr_op *op);
 void cnr_average_part(const struct cnr_comm *c, const struct cnr_operation *o,
 		      struct cnr_part *p);
 void cnr_average_encode(const struct cnr_comm *c, const struct cnr_operation *o,
@@ -51,9 +50,10 @@ void cnr_elements_serve(const struct cnr_comm *c, const struct cnr_operation *o,
 	  .finish = cnr_truth_finish, .store = cnr_elements_store,			\
 	  .serve = cnr_elements_serve }
 
-#define CNR_AVERAGE(type, bytes, combine)						\
-	{ .op = CANARY_OP_AVG, .dtype = type, .kind = combine, .element = bytes,	\
-	  .blocks = cnr_average_blocks, .part = cnr_average_part,			\
+/* @bits: of a lane. 65535 elements of 16 bits add up to 32 bits */
+#define CNR_AVERAGE(type, bytes, bits)							\
+	{ .op = CANARY_OP_AVG, .dtype = type, .kind = CANARY_KIND_ADD##bits,		\
+	  .element = bytes, .lane = (bits) / 8, .part = cnr_average_part,		\
 	  .encode = cnr_average_encode, .finish = cnr_average_finish,			\
 	  .store = cnr_elements_store, .serve = cnr_elements_serve }
 
@@ -67,7 +67,7 @@ void cnr_elements_serve(const struct cnr_comm *c, const struct cnr_operation *o,
 	CNR_TRUTH(CANARY_OP_LAND, type, (bits) / 8, CANARY_KIND_OR, 1),			\
 	CNR_TRUTH(CANARY_OP_LOR, type, (bits) / 8, CANARY_KIND_OR, 0),			\
 	CNR_TRUTH(CANARY_OP_LXOR, type, (bits) / 8, CANARY_KIND_XOR, 0),		\
-	CNR_AVERAGE(type, (bits) / 8, CANARY_KIND_ADD##wide)
+	CNR_AVERAGE(type, (bits) / 8, wide)
 
 /* @high: the highest bit of each lane in 64 bits */
 #define CNR_INTEGERS(bits, wide, high)							\

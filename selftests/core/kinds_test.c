@@ -196,12 +196,13 @@ static void test_encodings(void)
 	for (i = 0; i < 0x10000; i++) {
 		e = cnr_encoding(i >> 8, i);
 		if (!e) {
-			bad += cnr_element(i >> 8, i) != 0;
+			bad += cnr_element(i >> 8, i) || cnr_lane(i >> 8, i);
 			continue;
 		}
 		n++;
 		bad += e->op != i >> 8 || e->dtype != (u8)i || !e->element ||
 		       cnr_element(i >> 8, i) != e->element ||
+		       cnr_lane(i >> 8, i) < e->element ||
 		       (!e->part && !canary_kind_known(e->kind)) ||
 		       (!e->encode && e->element != canary_kind_lane(e->kind) &&
 			e->kind != CANARY_KIND_OR && e->kind != CANARY_KIND_XOR);

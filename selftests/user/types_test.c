@@ -243,11 +243,25 @@ static int run_differs(struct member *m)
 	return 1;
 }
 
+/* Packets have room for exact sums, and for nothing that there is not. */
+static int block_elements(struct canary *c)
+{
+	size_t words = canary_block_elements(c, CANARY_INT32, CANARY_OP_SUM);
+
+	return !words + (canary_block_elements(c, CANARY_INT8, CANARY_OP_MIN) != 4 * words) +
+	       (canary_block_elements(c, CANARY_UINT64, CANARY_OP_XOR) != words / 2) +
+	       (canary_block_elements(c, CANARY_UINT8, CANARY_OP_AVG) != words) +
+	       (canary_block_elements(c, CANARY_INT32, CANARY_OP_AVG) != words / 2) +
+	       !!canary_block_elements(c, 0, CANARY_OP_SUM) +
+	       !!canary_block_elements(c, CANARY_INT32 + 256, CANARY_OP_SUM) +
+	       !!canary_block_elements(c, CANARY_INT32, CANARY_OP_AVG + 1);
+}
+
 static int run_refusals(struct member *m)
 {
+	int wrong = block_elements(m->c);
 	char v[64] = { 0 };
 	uint64_t request;
-	int wrong = 0;
 
 	wrong += canary_allreduce(m->c, v, v, 1, 0, CANARY_OP_SUM) != -EINVAL;
 	wrong += canary_allreduce(m->c, v, v, 1, CANARY_UINT64 + 1, CANARY_OP_SUM) != -EINVAL;

@@ -144,16 +144,6 @@ static double seconds(void)
 	return ts.tv_sec + ts.tv_nsec * 1e-9;
 }
 
-/* Return: elements in a block. Averages have room for the exact sum, up to 8 bytes an element. */
-static size_t block_count(const struct allreduce *a, const struct canary_info *info)
-{
-	size_t size = canary_dtype_size(a->dtype);
-
-	if (a->op == CANARY_OP_AVG)
-		size = size < 4 ? 4 : 8;
-	return info->elements * 4 / size;
-}
-
 static void report(struct allreduce *a, struct canary *c)
 {
 	struct canary_info info;
@@ -161,7 +151,7 @@ static void report(struct allreduce *a, struct canary *c)
 	size_t each;
 
 	canary_get_info(c, &info, sizeof(info));
-	each = block_count(a, &info);
+	each = canary_block_elements(c, a->dtype, a->op);
 	json_begin(&j, stderr, JSON_LINE);
 	json_object(&j, NULL);
 	json_string(&j, "engine", canary_engine_name(c));

@@ -466,6 +466,15 @@ struct canary_info {
 int canary_get_info(struct canary *comm, struct canary_info *info, size_t size);
 
 /**
+ * canary_block_elements() - how many elements a full block has, that is, a packet
+ * @dtype:	enum canary_dtype
+ * @op:		enum canary_operator. A block of averages may have fewer elements, as packets then
+ *		have room for the exact sum
+ * Return: the number; 0: there is no such operator on that type, or @comm is not connected yet.
+ */
+size_t canary_block_elements(struct canary *comm, uint32_t dtype, uint32_t op);
+
+/**
  * canary_dtype_name() - name of a type: "int8", "uint8", ... "uint64"
  * @dtype:	enum canary_dtype. Numbers begin with 1 and have no gaps
  * Return: the name; NULL: there is no such type.

@@ -169,6 +169,18 @@ CANARY_EXPORT int canary_get_info(struct canary *c, struct canary_info *info, si
 	return 0;
 }
 
+CANARY_EXPORT size_t canary_block_elements(struct canary *c, uint32_t dtype, uint32_t op)
+{
+	struct canary_info info = { .elements = 0 };
+	u32 lane = 0;
+
+	/* The core looks at 8 bits of a number. */
+	if (canary_dtype_name(dtype) && canary_operator_name(op))
+		lane = cnr_lane(op, dtype);
+	c->ops->info(c->engine, &info);
+	return lane ? info.elements * 4 / lane : 0;
+}
+
 CANARY_EXPORT int canary_stats(struct canary *c, struct canary_stat *stats, int max)
 {
 	int n = c->ops->stats(c->engine, stats, max);
