@@ -16,7 +16,7 @@ TEST_DEPS += $(CORE_TESTS) $(FUZZ_TESTS) \
 $(CORE_TESTS): $(B)/selftests/%: selftests/core/%.c $(wildcard selftests/core/testnet*.c) $(CORE_SRC) $(CORE_HDR) \
 		$(wildcard selftests/core/*.h) | $(B)/.setup
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -O1 -Wno-missing-field-initializers $(SANITIZE) -o $@ $(filter %.c,$^)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -O1 -Wno-missing-field-initializers $(SANITIZE) -o $@ $(filter %.c,$^) $(LDLIBS)
 
 # The same reference of operators as in canary perf
 $(B)/selftests/types_test: tools/canary/reference.c tools/canary/reference.h
@@ -28,6 +28,9 @@ $(B)/selftests/kept_test: CPPFLAGS += -include selftests/core/kept_rows.h
 LIST_TESTS := $(B)/selftests/shards_test $(B)/selftests/lists_test
 $(LIST_TESTS): selftests/core/pairs.c selftests/core/native_switch.c $(wildcard bpf/*.h bpf/*/*.h)
 $(LIST_TESTS): CPPFLAGS += -include selftests/core/pairs.h
+
+# Floating-point sums are compared with rational numbers.
+$(B)/selftests/floats_test: LDLIBS += -lgmp
 
 # This test counts basic blocks. Sanitizers would add blocks of their own.
 $(B)/selftests/steps_test: SANITIZE := -fsanitize-coverage=trace-pc

@@ -156,6 +156,15 @@ static void cnr_op_passed(struct cnr_comm *c, u64 now, const struct cnr_operatio
 	cnr_done_wanted(c, o->base + o->blocks, now + (at_once ? 0 : wait));
 }
 
+/* Is @o complete with the block that is done now? It is not while it may grow. */
+static void cnr_op_complete(struct cnr_comm *c, struct cnr_operation *o)
+{
+	if (o->settle_at || o->blocks_done != o->blocks)
+		return;
+	o->state = CNR_O_COMPLETE;
+	cnr_count(c, CNR_C_operations);
+}
+
 /* @block is done: its result is in the vector, or its leader has taken our contribution. */
 void cnr_block_done(struct cnr_comm *c, u64 now, u32 block)
 {
@@ -171,17 +180,20 @@ void cnr_block_done(struct cnr_comm *c, u64 now, u32 block)
 	for (i = 0; i < CNR_COLLECTIVES; i++)
 		if (c->collectives[i]->done)
 			c->collectives[i]->done(c, now, b);
-	if (++o->blocks_done == o->blocks) {
-		o->state = CNR_O_COMPLETE;
-		cnr_count(c, CNR_C_operations);
-	}
+	o->blocks_done++;
+	cnr_op_complete(c, o);
 	while (c->una != c->next && cnr_block(c, c->una)->state == CNR_B_DONE) {
 		b = cnr_block(c, c->una);
 		o = &c->ops[b->op];
 		memset(b, 0, sizeof(*b));
 		b->lead = CNR_NONE;
 		cnr_refresh(c, c->una);
-		if (++c->una - o->base == o->blocks)
+		c->una++;
+		if (o->settle_at && c->una - o->base == o->settle_at) {
+			cnr_op_settle(c, o);
+			cnr_op_complete(c, o);
+		}
+		if (c->una - o->base == o->blocks)
 			cnr_op_passed(c, now, o);
 	}
 	if (c->una != una && c->una != c->next) {

@@ -104,7 +104,7 @@ struct cnr_block {
 /*
  * struct cnr_part - a block of an operation, as its encoding cuts it
  * @index:	number of the block in the operation
- * @first, @elements: the elements of the vector that it is about
+ * @first, @elements: the elements of the vector that it is about; or what the encoding counts
  * @after:	how many blocks of the operation, from the first one, must have results before the
  *		words of this one can be made
  * @length:	bytes of each contribution: a multiple of 4 and of the kind's lanes
@@ -129,17 +129,24 @@ struct cnr_part {
  * struct cnr_encoding - how an operator reduces a type: elements of a vector become words on the
  * wire, and words become elements. An encoding without functions uses the elements themselves as
  * words; results then have the place and the size of contributions. Any other encoding has all
- * functions, except that @memory, @blocks, @shard and @finish are optional.
+ * functions, except that @choose, @memory, @blocks, @settles, @shard and @finish are optional.
  * @op:		enum canary_operator
  * @dtype:	enum canary_dtype
  * @kind:	enum canary_kind of all blocks, if there are no functions
  * @element:	bytes of an element in a vector
  * @lane:	bytes of an element in a contribution, if not @element
+ * @method:	enum canary_method
  * @mask:	for the functions (integers.c)
+ * @choose:	NULL; or picks another encoding for @op, by its length for example. It needs no other
+ *		member then but @element
  * @memory:	how many bytes of cnr_op.memory it needs, for what it keeps for later blocks and for
  *		what is sent again. They are 0 at first
  * @blocks:	how many blocks @op has, with payloads of up to cnr_comm.length bytes; NULL: as many
  *		as its elements take
+ * @settles:	NULL; or how many of them, from the first one, tell by their results whether more
+ *		blocks follow at the end. Operations behind it begin when that is known
+ * @more:	with @settles: these results are here; how many blocks follow?
+ * @most:	with @settles: how many may follow
  * @part:	describes block cnr_part.index
  * @encode:	makes the words of our own contribution. It makes the same words when the
  *		contribution is sent again
@@ -157,9 +164,14 @@ struct cnr_encoding {
 	u8	kind;
 	u8	element;
 	u8	lane;
+	u8	method;
 	u64	mask;
+	const struct cnr_encoding *(*choose)(const struct cnr_comm *c, const struct cnr_op *op);
 	size_t	(*memory)(const struct cnr_comm *c, const struct cnr_op *op);
 	u32	(*blocks)(const struct cnr_comm *c, const struct cnr_op *op);
+	u32	(*settles)(const struct cnr_comm *c, const struct cnr_op *op);
+	u32	(*more)(const struct cnr_comm *c, const struct cnr_operation *o);
+	u32	(*most)(const struct cnr_comm *c, const struct cnr_op *op);
 	void	(*part)(const struct cnr_comm *c, const struct cnr_operation *o,
 			struct cnr_part *p);
 	void	(*encode)(const struct cnr_comm *c, const struct cnr_operation *o,
@@ -345,6 +357,7 @@ static inline bool cnr_is_silent(const struct cnr_roles *r)
 
 /* encoding.c: elements and words */
 const struct cnr_encoding *cnr_encoding(u8 op, u8 dtype);
+const struct cnr_encoding *cnr_encoding_of(const struct cnr_comm *c, const struct cnr_op *op);
 u32 cnr_blocks(const struct cnr_comm *c, const struct cnr_encoding *e, const struct cnr_op *op);
 void cnr_encoding_begin(const struct cnr_comm *c, struct cnr_operation *o);
 void cnr_part_cut(const struct cnr_comm *c, const struct cnr_operation *o, struct cnr_part *p);
@@ -441,6 +454,8 @@ static inline const u32 *cnr_serve(struct cnr_comm *c, const struct cnr_operatio
 
 /* op.c: operations */
 struct cnr_operation *cnr_op_new(struct cnr_comm *c, const struct cnr_op *op);
+struct cnr_operation *cnr_op_number(struct cnr_comm *c);
+void cnr_op_settle(struct cnr_comm *c, struct cnr_operation *o);
 void cnr_op_alone(struct cnr_comm *c, struct cnr_operation *o);
 void cnr_op_run(struct cnr_comm *c, struct cnr_operation *o, u8 algorithm);
 struct cnr_operation *cnr_find_op(struct cnr_comm *c, u32 block);

@@ -353,7 +353,7 @@ static void cnr_timers(struct cnr_comm *c, u64 now)
 		return;
 	}
 	cnr_block_timers(c, now);
-	cnr_over(c);
+	cnr_go_on(c, now);
 	for (i = 0; i < CNR_COLLECTIVES; i++)
 		if (c->collectives[i]->timers)
 			c->collectives[i]->timers(c, now);
@@ -373,16 +373,43 @@ void cnr_timer(struct cnr_comm *c, u64 now)
 		cnr_join_timer(c, now);
 	else if (c->state == CNR_CONNECTED || c->state == CNR_LINGERING)
 		cnr_timers(c, now);
-	cnr_over(c);
+	cnr_go_on(c, now);
+}
+
+/* Operations get serial numbers, as far as those before them have settled, and may begin. */
+static void cnr_number_ops(struct cnr_comm *c, u64 now)
+{
+	struct cnr_operation *o;
+
+	while ((o = cnr_op_number(c))) {
+		cnr_plan_post(c, now, o);
+		if (c->cfg.members == 1)
+			cnr_op_alone(c, o);
+	}
+}
+
+void cnr_settle_ops(struct cnr_comm *c, u64 now)
+{
+	while (c->settled) {
+		c->settled = false;
+		cnr_number_ops(c, now);
+		cnr_fill(c, now);
+	}
+}
+
+/* Only sums of floating-point numbers can be had in different ways. */
+static bool cnr_how_fits(const struct cnr_op *op)
+{
+	return !op->how || (!(op->how & ~CANARY_HOW_ALL) && op->dtype >= CANARY_FLOAT16);
 }
 
 int cnr_post(struct cnr_comm *c, u64 now, const struct cnr_op *op)
 {
-	const struct cnr_encoding *e = cnr_encoding(op->op, op->dtype);
+	const struct cnr_encoding *e = cnr_encoding_of(c, op);
 	struct cnr_operation *o;
 
 	if (!e || !cnr_shape_of(c, op) || (!op->memory && cnr_memory(c, op)) ||
-	    (e->shard && !c->cfg.shards))
+	    (e->shard && !c->cfg.shards) || !cnr_how_fits(op))
 		return -EINVAL;
 	if (c->state == CNR_FAILED)
 		return c->end.error;
@@ -396,14 +423,12 @@ int cnr_post(struct cnr_comm *c, u64 now, const struct cnr_op *op)
 	o = cnr_op_new(c, op);
 	if (!o)
 		return -EAGAIN;
-	cnr_plan_post(c, now, o);
-	if (c->cfg.members == 1)
-		cnr_op_alone(c, o);
-	else if (c->waits)
+	cnr_number_ops(c, now);
+	if (c->waits)
 		cnr_greeting_wanted(c, now);
 	else
 		cnr_fill(c, now);
-	cnr_over(c);
+	cnr_go_on(c, now);
 	return 0;
 }
 
@@ -424,7 +449,7 @@ bool cnr_work(struct cnr_comm *c, u64 now)
 	c->work = c->work || cnr_done_work(c, now);
 	if (c->work)
 		cnr_fill(c, now);	/* blocks may have waited for it */
-	cnr_over(c);
+	cnr_go_on(c, now);
 	return c->work;
 }
 

@@ -74,12 +74,21 @@ enum cnr_op_state {
 	CNR_O_REPORTED,		/* kept as long as others may ask for it */
 };
 
-/* struct cnr_operation - blocks [base, base + blocks) */
+/*
+ * struct cnr_operation - blocks [base, base + blocks)
+ * @settle_at:	0; or how many results, from the first one, tell how many blocks it has. @blocks may
+ *		grow until then
+ *
+ * @base, @algorithm and all that follows from them are known when the operations before it have
+ * settled (cnr_op_number()).
+ */
 struct cnr_operation {
 	struct cnr_op op;
 	u32	base;
 	u32	blocks;
 	u32	blocks_done;
+	u32	settle_at;
+	u32	reserved;	/* serial numbers for blocks that it may still get */
 	u32	opsig;		/* 0 while the algorithm is not known */
 	u32	plansig;	/* opsig of algorithm 0, which PLAN carries */
 	u32	seq;
@@ -548,6 +557,10 @@ struct cnr_comm {
 	struct cnr_member *member;
 	u64	deadline;
 	u32	op_seq;		/* op.c: next operation */
+	u32	op_number;	/* next to get serial numbers */
+	u32	reserved;	/* serial numbers that operations posted may still take */
+	bool	unsettled;	/* the operation before op_number may grow */
+	bool	settled;	/* it has settled since cnr_go_on() looked */
 	u32	op_report;	/* next to report */
 	u32	op_release;	/* next to release */
 	u32	op_passed;	/* first that lacks results */

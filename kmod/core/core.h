@@ -286,6 +286,7 @@ enum cnr_use {
  * @op:		enum canary_operator
  * @dtype:	enum canary_dtype
  * @shape:	enum canary_shape, one of cnr_config.shapes
+ * @how:	CANARY_HOW_*; 0 if @dtype is not of floating point
  * @root:	a rank, if the shape has a root; else 0
  * @cookie:	returned with completion and release
  */
@@ -299,6 +300,7 @@ struct cnr_op {
 	u8	op;
 	u8	dtype;
 	u8	shape;
+	u8	how;
 	u32	root;
 	u64	cookie;
 };
@@ -313,6 +315,7 @@ struct cnr_op {
  *		vanish, -ESTALE: ranks were started again, -ECONNABORTED: closed here)
  * @seq:	sequence number of the operation, from 0
  * @attempts:	blocks that needed another attempt, as seen here
+ * @method:	enum canary_method
  */
 struct cnr_done {
 	u64	cookie;
@@ -321,6 +324,7 @@ struct cnr_done {
 	int	error;
 	u32	seq;
 	u32	attempts;
+	u8	method;
 };
 
 /**
@@ -494,12 +498,12 @@ u32 cnr_element(u8 op, u8 dtype);
 
 /**
  * cnr_lane() - Return: bytes that an element of @dtype takes in a contribution; 0: there is no @op
- * on that type
+ * on that type, or it depends on the length of the vector
  */
 u32 cnr_lane(u8 op, u8 dtype);
 
 /**
- * cnr_op_blocks() - how many blocks @op has, once the communicator is connected: at least 1
+ * cnr_op_blocks() - how many blocks @op may have, once the communicator is connected: at least 1
  * @op: an operator that there is on the type
  */
 u32 cnr_op_blocks(const struct cnr_comm *c, const struct cnr_op *op);

@@ -3,6 +3,7 @@
  * Layer 4, blocks: encodings. They turn elements of a vector into words on the wire, and back. Only
  * this file knows which operators there are on which types.
  */
+#include "floats.h"
 #include "integers.h"
 
 /* An entry without functions uses the elements themselves as words. */
@@ -11,6 +12,10 @@ static const struct cnr_encoding cnr_encodings[] = {
 	CNR_INTEGERS(8, 32, 0x8080808080808080ULL),
 	CNR_INTEGERS(16, 32, 0x8000800080008000ULL),
 	CNR_INTEGERS(64, 64, 0x8000000000000000ULL),
+	CNR_FLOATS(CANARY_FLOAT16, 16),
+	CNR_FLOATS(CANARY_BFLOAT16, 16),
+	CNR_FLOATS(CANARY_FLOAT32, 32),
+	CNR_FLOATS(CANARY_FLOAT64, 64),
 	CNR_TEST_ENCODINGS
 };
 
@@ -25,27 +30,19 @@ const struct cnr_encoding *cnr_encoding(u8 op, u8 dtype)
 	return NULL;
 }
 
+/* Return: the encoding of @op, which cnr_encoding() knows */
+const struct cnr_encoding *cnr_encoding_of(const struct cnr_comm *c, const struct cnr_op *op)
+{
+	const struct cnr_encoding *e = cnr_encoding(op->op, op->dtype);
+
+	return e && e->choose ? e->choose(c, op) : e;
+}
+
 u32 cnr_element(u8 op, u8 dtype)
 {
 	const struct cnr_encoding *e = cnr_encoding(op, dtype);
 
 	return e ? e->element : 0;
-}
-
-/* Return: bytes of cnr_op.memory for the encoding itself; partial sums of rings follow */
-static size_t cnr_memory_own(const struct cnr_comm *c, const struct cnr_encoding *e,
-			     const struct cnr_op *op)
-{
-	return e->memory ? (e->memory(c, op) + 7) & ~(size_t)7 : 0;
-}
-
-size_t cnr_memory(const struct cnr_comm *c, const struct cnr_op *op)
-{
-	const struct cnr_encoding *e = cnr_encoding(op->op, op->dtype);
-
-	if (!e || !e->encode)
-		return 0;
-	return cnr_memory_own(c, e, op) + (size_t)cnr_blocks(c, e, op) * c->length;
 }
 
 /* Return: bytes of an element in a contribution */
@@ -58,7 +55,7 @@ u32 cnr_lane(u8 op, u8 dtype)
 {
 	const struct cnr_encoding *e = cnr_encoding(op, dtype);
 
-	return e ? cnr_lane_of(e) : 0;
+	return e && !e->choose ? cnr_lane_of(e) : 0;
 }
 
 /* Return: elements of a full block */
@@ -67,7 +64,7 @@ static u32 cnr_each(const struct cnr_comm *c, const struct cnr_encoding *e)
 	return c->length / cnr_lane_of(e);
 }
 
-/* Return: how many blocks @op has, at least 1 */
+/* Return: how many blocks @op has at first, at least 1 */
 u32 cnr_blocks(const struct cnr_comm *c, const struct cnr_encoding *e, const struct cnr_op *op)
 {
 	return e->blocks ? e->blocks(c, op) : cnr_blocks_of(op->elements, cnr_each(c, e));
@@ -75,7 +72,33 @@ u32 cnr_blocks(const struct cnr_comm *c, const struct cnr_encoding *e, const str
 
 u32 cnr_op_blocks(const struct cnr_comm *c, const struct cnr_op *op)
 {
-	return cnr_blocks(c, cnr_encoding(op->op, op->dtype), op);
+	const struct cnr_encoding *e = cnr_encoding_of(c, op);
+
+	return cnr_blocks(c, e, op) + (e->most ? e->most(c, op) : 0);
+}
+
+/* Return: bytes of cnr_op.memory for the encoding itself; partial sums of rings follow */
+static size_t cnr_memory_own(const struct cnr_comm *c, const struct cnr_encoding *e,
+			     const struct cnr_op *op)
+{
+	return e->memory ? (e->memory(c, op) + 7) & ~(size_t)7 : 0;
+}
+
+/* Return: how many partial sums of @op a ring may have at a time */
+static u32 cnr_partial_rooms(const struct cnr_comm *c, const struct cnr_op *op)
+{
+	if (c->algorithm == CANARY_ALG_TREE || c->algorithm == CANARY_ALG_STATIC)
+		return 0;
+	return min_t(u32, cnr_op_blocks(c, op), c->block_mask + 1);
+}
+
+size_t cnr_memory(const struct cnr_comm *c, const struct cnr_op *op)
+{
+	const struct cnr_encoding *e = cnr_encoding_of(c, op);
+
+	if (!e || !e->encode)
+		return 0;
+	return cnr_memory_own(c, e, op) + (size_t)cnr_partial_rooms(c, op) * c->length;
 }
 
 /* Prepare the new operation @o. */
@@ -83,9 +106,9 @@ void cnr_encoding_begin(const struct cnr_comm *c, struct cnr_operation *o)
 {
 	const struct cnr_encoding *e = o->encoding;
 
-	o->each = cnr_each(c, e);
+	o->element = cnr_element(o->op.op, o->op.dtype);
+	o->each = c->length / (e->lane ? e->lane : o->element);
 	o->memory_own = cnr_memory_own(c, e, &o->op);
-	o->element = e->element;
 	o->plain = !e->part && !e->encode;
 }
 

@@ -249,6 +249,6 @@ enum canary_drop cnr_input(struct cnr_comm *c, u64 now, const struct cnr_in *in)
 	c->stats.drop[drop]++;
 	if (drop != CANARY_DROP_NONE && drop != CANARY_DROP_SHORT && cnr_trouble_note(c, in, drop))
 		cnr_join_refuse(c, in, drop);
-	cnr_over(c);
+	cnr_go_on(c, now);
 	return drop;
 }

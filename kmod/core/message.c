@@ -141,7 +141,7 @@ u32 cnr_opsig(const struct cnr_op *op, u32 seq, u8 algorithm)
 		u8	op;
 		u8	dtype;
 		u8	algorithm;
-		u8	stage;
+		u8	how;
 	} in = {
 		.seq = cpu_to_be32(seq),
 		.elements = cpu_to_be32(op->elements),
@@ -150,6 +150,7 @@ u32 cnr_opsig(const struct cnr_op *op, u32 seq, u8 algorithm)
 		.op = op->op,
 		.dtype = op->dtype,
 		.algorithm = algorithm,
+		.how = op->how,
 	};
 	u32 sig = (u32)cnr_siphash(no_key, &in, sizeof(in));
 

@@ -4,7 +4,9 @@
  * kept as long as others may ask for their results.
  *
  * ops[] is a ring by sequence number. Operations in [op_release, op_report) were reported, and are
- * kept for others. Those in [op_report, op_seq) are still to be reported.
+ * kept for others. Those in [op_report, op_seq) are still to be reported. Those in [op_number,
+ * op_seq) have no serial numbers yet, since one before them has not settled: its results tell how
+ * many blocks it has (cnr_encoding.settles).
  */
 #include "blocks.h"
 #include "message.h"
@@ -25,29 +27,64 @@ bool cnr_can_post(const struct cnr_comm *c)
  */
 static bool cnr_serial_room(const struct cnr_comm *c, u32 blocks)
 {
-	return (u64)(c->posted - c->all_done) + blocks < (1ULL << 31) - 4 * CNR_WINDOW_MAX;
+	return (u64)(c->posted - c->all_done) + c->reserved + blocks <
+	       (1ULL << 31) - 4 * CNR_WINDOW_MAX;
 }
 
-/* Return: a new operation for @op; NULL if there are too many */
+/* Return: a new operation for @op, without serial numbers; NULL if there are too many */
 struct cnr_operation *cnr_op_new(struct cnr_comm *c, const struct cnr_op *op)
 {
-	const struct cnr_encoding *e = cnr_encoding(op->op, op->dtype);
-	u32 blocks = cnr_blocks(c, e, op);
+	u32 most = cnr_op_blocks(c, op);
 	struct cnr_operation *o;
 
-	if (!cnr_can_post(c) || !cnr_serial_room(c, blocks))
+	if (!cnr_can_post(c) || !cnr_serial_room(c, most))
 		return NULL;
 	o = cnr_op_at(c, c->op_seq);
 	memset(o, 0, sizeof(*o));
 	o->op = *op;
-	o->encoding = e;
+	o->encoding = cnr_encoding_of(c, op);
 	o->shape = cnr_shape_of(c, op);
+	o->reserved = most;
+	o->seq = c->op_seq++;
+	c->reserved += most;
+	return o;
+}
+
+/*
+ * Give serial numbers to the next operation, if those before it have settled. Return: NULL if there
+ * is none
+ */
+struct cnr_operation *cnr_op_number(struct cnr_comm *c)
+{
+	const struct cnr_encoding *e;
+	struct cnr_operation *o;
+
+	if (c->op_number == c->op_seq || c->unsettled)
+		return NULL;
+	o = cnr_op_at(c, c->op_number++);
+	e = o->encoding;
 	cnr_encoding_begin(c, o);
 	o->base = c->posted;
-	o->blocks = blocks;
-	o->seq = c->op_seq++;
-	c->posted += blocks;
+	o->blocks = cnr_blocks(c, e, &o->op);
+	o->settle_at = e->settles && c->cfg.members > 1 ? e->settles(c, &o->op) : 0;
+	c->unsettled = o->settle_at;
+	c->posted += o->blocks;
+	o->reserved -= o->blocks;
+	c->reserved -= o->blocks;
 	return o;
+}
+
+/* The results that settle @o are here. */
+void cnr_op_settle(struct cnr_comm *c, struct cnr_operation *o)
+{
+	u32 more = o->encoding->more(c, o);
+
+	o->settle_at = 0;
+	o->blocks += more;
+	c->posted += more;
+	c->reserved -= o->reserved;
+	c->unsettled = false;
+	c->settled = true;
 }
 
 /* The only member of a communicator is done at once. */
@@ -91,7 +128,7 @@ static struct cnr_operation *cnr_find_among(struct cnr_comm *c, u32 block, u32 s
 /* Operations that are under way are looked up more often than those that are kept. */
 struct cnr_operation *cnr_find_op(struct cnr_comm *c, u32 block)
 {
-	struct cnr_operation *o = cnr_find_among(c, block, c->op_passed, c->op_seq);
+	struct cnr_operation *o = cnr_find_among(c, block, c->op_passed, c->op_number);
 
 	return o ? o : cnr_find_among(c, block, c->op_release, c->op_passed);
 }
@@ -115,7 +152,7 @@ u32 cnr_proven_done(struct cnr_comm *c, const struct cnr_operation *o, u32 block
 {
 	u32 done = block + 1 - c->window, seq = o->seq - (CNR_OPS_BEGUN - 1);
 
-	if (seq - c->op_release < c->op_seq - c->op_release &&
+	if (seq - c->op_release < c->op_number - c->op_release &&
 	    canary_before(done, cnr_op_at(c, seq)->base))
 		done = cnr_op_at(c, seq)->base;
 	return done;
@@ -129,6 +166,7 @@ static void cnr_report(const struct cnr_operation *o, struct cnr_done *done)
 	done->error = o->error;
 	done->seq = o->seq;
 	done->attempts = o->attempts;
+	done->method = o->encoding->method;
 }
 
 bool cnr_completion(struct cnr_comm *c, struct cnr_done *done)

@@ -217,7 +217,7 @@ enum canary_drop cnr_plan_input(struct cnr_comm *c, u64 now, const struct canary
 	if (h->rank || !h->plan.algorithm || h->plan.algorithm > CANARY_ALG_MAX ||
 	    why > CANARY_WHY_MAX || seq - c->op_release >= 2 * CNR_OPS)
 		return CANARY_DROP_STATE;
-	if (seq - c->op_release >= c->op_seq - c->op_release) {
+	if (seq - c->op_release >= c->op_number - c->op_release) {
 		announced = &c->plan.announced[seq % CNR_OPS];
 		announced->valid = true;
 		announced->seq = seq;
@@ -274,7 +274,7 @@ bool cnr_plan_announce(struct cnr_comm *c, struct cnr_out *out)
 {
 	const struct cnr_operation *o = &c->ops[c->plan.tell % CNR_OPS];
 
-	if (c->plan.tell - c->op_release >= c->op_seq - c->op_release || cnr_plan_clear(c, o))
+	if (c->plan.tell - c->op_release >= c->op_number - c->op_release || cnr_plan_clear(c, o))
 		return false;
 	cnr_plan_fill(c, o, out);
 	return true;

@@ -49,6 +49,12 @@ static inline u64 cnr_div64(u64 a, u32 b)
 	return div_u64(a, b);
 }
 
+/* Return: the number of the highest bit of @a, from 1 on; 0: there is none */
+static inline u32 cnr_fls64(u64 a)
+{
+	return fls64(a);
+}
+
 #else /* user space: user engine, simulator, tests */
 
 #include <errno.h>
@@ -95,6 +101,11 @@ u64 cnr_siphash_numbered(const u8 key[16], const void *data, u32 from, u32 to);
 static inline u64 cnr_div64(u64 a, u32 b)
 {
 	return a / b;
+}
+
+static inline u32 cnr_fls64(u64 a)
+{
+	return a ? 64 - __builtin_clzll(a) : 0;
 }
 
 #endif /* __KERNEL__ */

@@ -296,14 +296,14 @@ static bool cnr_next(struct cnr_comm *c, u64 now, struct cnr_out *out)
 		if (cnr_control_build(c, now, m, out))
 			return true;
 	}
-	cnr_over(c);
+	cnr_go_on(c, now);
 	if (c->news)
 		cnr_news(c);
 	if ((c->broadcast && cnr_cast_build(c, now, out)) ||
 	    (c->answers && !c->waits &&
 	     cnr_collective_build(c, now, &c->answers, false, out)))
 		return true;
-	cnr_over(c);
+	cnr_go_on(c, now);
 	if (c->contributes && !c->waits && cnr_collective_build(c, now, &c->contributes, true, out))
 		return true;
 	return c->broadcast && cnr_cast_build(c, now, out);	/* it may have failed just now */

@@ -8,7 +8,9 @@
 static u32 *cnr_partial_room(const struct cnr_comm *c, const struct cnr_operation *o,
 			     const struct cnr_part *p)
 {
-	return (u32 *)((u8 *)o->op.memory + o->memory_own + (size_t)p->index * c->length);
+	u32 room = p->index & c->block_mask;	/* all in flight have different ones */
+
+	return (u32 *)((u8 *)o->op.memory + o->memory_own + (size_t)room * c->length);
 }
 
 /* Is the partial sum in the vector? */

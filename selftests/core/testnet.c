@@ -48,6 +48,8 @@ static u64 tnet_element(const struct tnet *s, u32 rank, u32 run, u32 op, u32 i)
 	u32 unused = 64 - 8 * s->cfg.element;
 	u64 value = high << 32 | low;
 
+	if (s->cfg.right)
+		return s->cfg.give(rank, i);
 	if (high % 4 == 0)
 		value = edge[low % ARRAY_SIZE(edge)];
 	if (high % 8 == 0)
@@ -108,6 +110,8 @@ static bool tnet_is_sum(const struct tnet *s, const struct cnr_done *d, int sour
 	u64 given[TNET_MEMBERS_MAX], got;
 	u32 i, r, want;
 
+	if (s->cfg.right)
+		return s->cfg.right(d->data, d->elements);
 	for (i = 0; s->cfg.reduce && i < d->elements; i++) {
 		for (r = 0; r < s->cfg.members; r++)
 			given[r] = tnet_element(s, r, run[r], d->seq, i);
@@ -116,7 +120,7 @@ static bool tnet_is_sum(const struct tnet *s, const struct cnr_done *d, int sour
 		if (s->cfg.reduce(given, s->cfg.members) != got)
 			return false;
 	}
-	for (i = 0; !s->cfg.reduce && i < d->elements; i++) {
+	for (i = 0; !s->cfg.element && i < d->elements; i++) {
 		want = 0;
 		for (r = 0; r < s->cfg.members; r++)
 			if (source < 0 || source == r)
@@ -518,11 +522,11 @@ int tnet_post_op(struct tnet *s, int rank, struct cnr_op op, int source)
 	u64 element;
 	int err;
 
-	v->data = malloc(elements * (s->cfg.reduce ? s->cfg.element : 4) + 1);
-	v->hashes = s->cfg.pinned ? calloc(elements + 1, sizeof(*v->hashes)) : NULL;
-	for (i = 0; !s->cfg.reduce && i < elements; i++)
+	v->data = malloc(elements * (s->cfg.element ? s->cfg.element : 4) + 1);
+	v->hashes = s->cfg.pinned ? calloc(cnr_op_blocks(n->comm, &op), sizeof(*v->hashes)) : NULL;
+	for (i = 0; !s->cfg.element && i < elements; i++)
 		v->data[i] = tnet_value(s, rank, s->run[rank], n->posted, i);
-	for (i = 0; s->cfg.reduce && i < elements; i++) {
+	for (i = 0; s->cfg.element && i < elements; i++) {
 		element = tnet_element(s, rank, s->run[rank], n->posted, i);
 		memcpy((u8 *)v->data + i * s->cfg.element, &element, s->cfg.element);
 	}
@@ -551,6 +555,7 @@ int tnet_post(struct tnet *s, int rank, u32 elements)
 		.op = s->cfg.op ? s->cfg.op : CANARY_OP_SUM,
 		.dtype = s->cfg.dtype ? s->cfg.dtype : CANARY_INT32,
 		.elements = elements,
+		.how = s->cfg.how,
 	};
 
 	return tnet_post_op(s, rank, op, -1);

@@ -56,6 +56,9 @@ struct tnet_config {
 	u8	op;		/* 0: CANARY_OP_SUM */
 	u8	element;	/* bytes of an element, with @reduce */
 	u64	(*reduce)(const u64 *given, u32 n); /* what is right; NULL: sums of 32 bits */
+	u8	how;		/* CANARY_HOW_* */
+	u64	(*give)(u32 rank, u32 i); /* elements, with @right */
+	bool	(*right)(const void *got, u32 elements); /* NULL: @reduce tells */
 	u8	shards;		/* as cnr_config has it */
 	bool	sparse;		/* many elements are 0 */
 	const struct tnet_switches *switches; /* NULL: those of testnet_switch.c */

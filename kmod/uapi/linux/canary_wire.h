@@ -93,7 +93,7 @@ enum canary_operator {
 	CANARY_OP_AVG		= 11,	/* the exact sum by members, towards 0; of 64 bits: wraps */
 };
 
-/* Two's complement, in the byte order of the machine */
+/* Types of elements, in the byte order of the machine. Integers are two's complement. */
 enum canary_dtype {
 	CANARY_INT32		= 1,
 	CANARY_UINT32		= 2,
@@ -103,6 +103,28 @@ enum canary_dtype {
 	CANARY_UINT16		= 6,
 	CANARY_INT64		= 7,
 	CANARY_UINT64		= 8,
+	CANARY_FLOAT16		= 9,	/* IEEE 754 binary16, as the next ones but one */
+	CANARY_BFLOAT16		= 10,	/* the high half of a binary32 */
+	CANARY_FLOAT32		= 11,
+	CANARY_FLOAT64		= 12,
+};
+
+/*
+ * How floating-point numbers are added up (docs/floating-point.md). Without any, the length of the
+ * vector decides.
+ */
+#define CANARY_HOW_EXACT	0x01	/* correctly rounded sums, at any length */
+#define CANARY_HOW_ELEMENTWISE	0x02	/* each element has an exponent of its own */
+#define CANARY_HOW_NARROW	0x04	/* FLOAT32: lanes of 32 bits up to 1024 members */
+#define CANARY_HOW_ALL		0x07
+
+/* How an operation was carried out, as completions tell */
+enum canary_method {
+	CANARY_METHOD_ELEMENTS	= 0,	/* word by word; no sum of floats */
+	CANARY_METHOD_EXACT	= 1,	/* exact accumulators */
+	CANARY_METHOD_EACH	= 2,	/* an exponent for each element */
+	CANARY_METHOD_GROUPS	= 3,	/* elements share exponents */
+	CANARY_METHOD_RANKS	= 4,	/* in the order of ranks */
 };
 
 /* Who contributes, and who gets the result; part of opsig */

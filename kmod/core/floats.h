@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Layer 4, blocks: floating-point numbers, by integer arithmetic alone, so the kernel can do it
+ * anywhere. The bits of a result depend on the elements of all members, and not on the way that
+ * they took. docs/floating-point.md defines them.
+ *
+ *  - float.c: numbers and their parts, rounding; minima and maxima.
+ *  - float_exact.c: exact sums, in one round.
+ *  - float_shared.c: sums by shared exponents, which are reduced ahead of the data.
+ *  - float_ranks.c: products, in the order of ranks.
+ */
+#ifndef CANARY_CORE_FLOATS_H
+#define CANARY_CORE_FLOATS_H
+
+#include "blocks.h"
+
+/**
+ * struct cnr_format - a floating-point format
+ * @bytes:	of a number
+ * @fraction:	bits that are stored of the significand
+ * @exponent:	bits
+ */
+struct cnr_format {
+	u8	bytes;
+	u8	fraction;
+	u8	exponent;
+};
+
+/**
+ * struct cnr_number - a finite number: (-1)^negative * significand * 2^exponent
+ * @sticky:	a bit below the lowest one of @significand is set; for cnr_round()
+ */
+struct cnr_number {
+	u64	significand;
+	s32	exponent;
+	bool	negative;
+	bool	sticky;
+};
+
+/* A number that is not finite, as sums count it */
+enum cnr_special {
+	CNR_FINITE	= 0,
+	CNR_PLUS_INF	= 1,
+	CNR_MINUS_INF	= 2,
+	CNR_NAN		= 3,	/* an infinity of each sign makes it, too */
+};
+
+const struct cnr_format *cnr_format(u8 dtype);
+u64 cnr_round(const struct cnr_format *f, struct cnr_number n);
+void cnr_number_divide(struct cnr_number *n, u32 by);
+u64 cnr_special_bits(const struct cnr_format *f, enum cnr_special special);
+
+/* Return: the exponent field whose bits are all set, which infinities and NaNs have */
+static __always_inline u32 cnr_exponent_max(const struct cnr_format *f)
+{
+	return (1U << f->exponent) - 1;
+}
+
+static __always_inline s32 cnr_bias(const struct cnr_format *f)
+{
+	return (s32)(cnr_exponent_max(f) >> 1);
+}
+
+/* Return: the exponent of the least significant bit of numbers whose exponent field is @field */
+static __always_inline s32 cnr_exponent_of(const struct cnr_format *f, u32 field)
+{
+	return (s32)(field ? field : 1) - cnr_bias(f) - f->fraction;
+}
+
+static __always_inline u32 cnr_exponent_field(const struct cnr_format *f, u64 bits)
+{
+	return (u32)(bits >> f->fraction) & cnr_exponent_max(f);
+}
+
+/* Return: what kind of number @bits is */
+static __always_inline enum cnr_special cnr_special(const struct cnr_format *f, u64 bits)
+{
+	if (cnr_exponent_field(f, bits) != cnr_exponent_max(f))
+		return CNR_FINITE;
+	if (bits & ((1ULL << f->fraction) - 1))
+		return CNR_NAN;
+	return bits >> (f->fraction + f->exponent) & 1 ? CNR_MINUS_INF : CNR_PLUS_INF;
+}
+
+/* Return: the finite number @bits */
+static __always_inline struct cnr_number cnr_number(const struct cnr_format *f, u64 bits)
+{
+	u32 field = cnr_exponent_field(f, bits);
+	struct cnr_number n = {
+		.significand = bits & ((1ULL << f->fraction) - 1),
+		.exponent = cnr_exponent_of(f, field),
+		.negative = bits >> (f->fraction + f->exponent) & 1,
+	};
+
+	if (field)
+		n.significand |= 1ULL << f->fraction;
+	return n;
+}
+
+/* Numbers in vectors, which need not be aligned */
+static __always_inline u64 cnr_bits_at(const struct cnr_format *f, const void *from, u32 i)
+{
+	u64 bits = 0;
+
+	memcpy(&bits, (const u8 *)from + i * f->bytes, f->bytes);
+	return bits;
+}
+
+static __always_inline void cnr_bits_put(const struct cnr_format *f, void *to, u32 i, u64 bits)
+{
+	memcpy((u8 *)to + i * f->bytes, &bits, f->bytes);
+}
+
+/* Return: how many bits it takes to tell @n things apart: the logarithm, rounded up */
+static inline u32 cnr_log2_up(u32 n)
+{
+	return n > 1 ? cnr_fls64(n - 1) : 0;
+}
+
+static inline u32 cnr_div_up(u32 n, u32 by)
+{
+	return n / by + (n % by ? 1 : 0);
+}
+
+/*
+ * Marks: some of the things 0 .. @n - 1 are marked. The marked ones are found by their number among
+ * themselves. @before has the number of marks before each CNR_MARKS things.
+ */
+#define CNR_MARKS	256
+
+static inline size_t cnr_marks_bytes(u32 n)
+{
+	return cnr_div_up(n, CNR_MARKS) * sizeof(u32);
+}
+
+u32 cnr_marks_count(u32 *before, u32 n, bool (*marked)(const void *things, u32 i),
+		    const void *things);
+u32 cnr_marks_find(const u32 *before, u32 n, bool (*marked)(const void *things, u32 i),
+		   const void *things, u32 number);
+
+extern const struct cnr_encoding cnr_float_exact;
+extern const struct cnr_encoding cnr_float_each;
+extern const struct cnr_encoding cnr_float_groups;
+
+/* float.c */
+const struct cnr_encoding *cnr_float_choose(const struct cnr_comm *c, const struct cnr_op *op);
+void cnr_order_encode(const struct cnr_comm *c, const struct cnr_operation *o,
+		      const struct cnr_part *p, u32 *words);
+void cnr_order_finish(const struct cnr_comm *c, const struct cnr_operation *o,
+		      const struct cnr_part *p, u32 *words);
+
+/* float_ranks.c */
+size_t cnr_ranks_memory(const struct cnr_comm *c, const struct cnr_op *op);
+u32 cnr_ranks_blocks(const struct cnr_comm *c, const struct cnr_op *op);
+void cnr_ranks_part(const struct cnr_comm *c, const struct cnr_operation *o, struct cnr_part *p);
+void cnr_ranks_encode(const struct cnr_comm *c, const struct cnr_operation *o,
+		      const struct cnr_part *p, u32 *words);
+void cnr_ranks_finish(const struct cnr_comm *c, const struct cnr_operation *o,
+		      const struct cnr_part *p, u32 *words);
+void cnr_ranks_store(const struct cnr_comm *c, const struct cnr_operation *o,
+		     const struct cnr_part *p, const u32 *words);
+void cnr_ranks_serve(const struct cnr_comm *c, const struct cnr_operation *o,
+		     const struct cnr_part *p, u32 *words);
+
+#define CNR_FLOAT_ORDER(operator, type, bytes, bits)					\
+	{ .op = operator, .dtype = type, .kind = CANARY_KIND_MAX##bits, .element = bytes, \
+	  .part = cnr_part_same, .encode = cnr_order_encode,				\
+	  .finish = cnr_order_finish, .store = cnr_elements_store,			\
+	  .serve = cnr_elements_serve }
+
+#define CNR_FLOAT_PROD(type, bytes)							\
+	{ .op = CANARY_OP_PROD, .dtype = type, .kind = CANARY_KIND_ADD32,		\
+	  .element = bytes, .method = CANARY_METHOD_RANKS, .memory = cnr_ranks_memory,	\
+	  .blocks = cnr_ranks_blocks, .part = cnr_ranks_part,				\
+	  .encode = cnr_ranks_encode, .finish = cnr_ranks_finish,			\
+	  .store = cnr_ranks_store, .serve = cnr_ranks_serve }
+
+#define CNR_FLOAT_SUM(operator, type, bytes)						\
+	{ .op = operator, .dtype = type, .element = bytes, .choose = cnr_float_choose }
+
+/* The rows of a type of @bits bits */
+#define CNR_FLOATS(type, bits)								\
+	CNR_FLOAT_SUM(CANARY_OP_SUM, type, (bits) / 8),					\
+	CNR_FLOAT_SUM(CANARY_OP_AVG, type, (bits) / 8),					\
+	CNR_FLOAT_PROD(type, (bits) / 8),						\
+	CNR_FLOAT_ORDER(CANARY_OP_MIN, type, (bits) / 8, bits),				\
+	CNR_FLOAT_ORDER(CANARY_OP_MAX, type, (bits) / 8, bits)
+
+#endif /* CANARY_CORE_FLOATS_H */
