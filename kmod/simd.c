@@ -153,6 +153,21 @@ static u64 canary_simd_hash(const u32 *key, const u32 *data, const u32 *end)
 	return hash;
 }
 
+/* Floats are rounded to nearest: unlike canary_simd_begin(), this sets what the unit does. */
+bool cnr_vector_begin(u32 words)
+{
+	if (!static_branch_likely(&canary_simd_on) || words < CANARY_SIMD_MIN ||
+	    !irq_fpu_usable())
+		return false;
+	kernel_fpu_begin();
+	return true;
+}
+
+void cnr_vector_end(void)
+{
+	kernel_fpu_end();
+}
+
 u64 cnr_hash(const u32 *key, const u32 *data, u32 length)
 {
 	u32 n, words = length / 4;
@@ -194,6 +209,15 @@ u32 cnr_combine(u8 kind, u32 *to, const u32 *a, const u32 *b, u32 length)
 #else /* without vector code */
 
 void __init canary_simd_init(void)
+{
+}
+
+bool cnr_vector_begin(u32 words)
+{
+	return false;
+}
+
+void cnr_vector_end(void)
 {
 }
 

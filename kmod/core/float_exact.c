@@ -30,6 +30,7 @@ struct cnr_digits {
 
 /**
  * struct cnr_exact - an operation
+ * @f:		format of its numbers
  * @first:	how first blocks hold numbers
  * @again:	how appended blocks do
  * @each:	elements of a first block

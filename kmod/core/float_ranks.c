@@ -11,6 +11,7 @@
 
 /**
  * struct cnr_ranks - an operation
+ * @f:		format of its numbers
  * @ranks:	slots of an element in a block
  * @each:	elements of a block
  * @per:	blocks for all elements

@@ -127,15 +127,33 @@ static inline u32 cnr_fls64(u64 a)
 
 /*
  * Functions on payloads of @length bytes, a multiple of 4. They use what the processor has for it.
+ * cnr_vector_begin(): may float_avx2.c be used on so many words? Then cnr_vector_end() follows.
  * cnr_checksum(): what canary_hdr.contribution.sum has to be. cnr_combine(): combines @a and @b
  * into @to, which may be @a; returns the checksum of @to. cnr_hash(): canary_hash(), of data under
  * a mac.
  */
 #ifdef __KERNEL__
+bool cnr_vector_begin(u32 words);
+void cnr_vector_end(void);
 u64 cnr_hash(const u32 *key, const u32 *data, u32 length);
 u32 cnr_checksum(u8 kind, const u32 *data, u32 length);
 u32 cnr_combine(u8 kind, u32 *to, const u32 *a, const u32 *b, u32 length);
 #else
+/* Vectors of floats are rounded as the program says, and it may have changed that. */
+static inline bool cnr_vector_begin(u32 words)
+{
+#ifdef __x86_64__
+	return words >= 64 && __builtin_cpu_supports("avx2") &&
+	       !(__builtin_ia32_stmxcsr() & 0x6000);
+#else
+	return false;
+#endif
+}
+
+static inline void cnr_vector_end(void)
+{
+}
+
 #ifdef __AVX2__
 #include <immintrin.h>
 

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Layer 4, blocks: numbers become lanes, and sums of lanes become numbers, one by one. This is what
+ * is right; float_avx2.c has to come to the same bits. No state, no timers.
+ */
+#include "float_lanes.h"
+
+/* Return: how many lanes fit into @bytes */
+u32 cnr_lanes_in(const struct cnr_lanes *l, u32 bytes)
+{
+	return l->lane == 21 ? bytes / 8 * 3 : bytes / (l->lane / 8);
+}
+
+/* Return: bytes of @lanes lanes */
+u32 cnr_lanes_bytes(const struct cnr_lanes *l, u32 lanes)
+{
+	return l->lane == 21 ? cnr_div_up(lanes, 3) * 8 : (lanes * l->lane / 8 + 3) & ~3U;
+}
+
+static __always_inline void cnr_lane_put(const struct cnr_lanes *l, void *words, u32 i, u64 lane)
+{
+	u64 three;
+
+	if (l->lane == 21) {
+		memcpy(&three, (u8 *)words + i / 3 * 8, sizeof(three));
+		three |= lane << i % 3 * 21;
+		memcpy((u8 *)words + i / 3 * 8, &three, sizeof(three));
+		return;
+	}
+	memcpy((u8 *)words + i * (l->lane / 8), &lane, l->lane / 8);
+}
+
+static __always_inline u64 cnr_lane_get(const struct cnr_lanes *l, const void *words, u32 i)
+{
+	u64 lane = 0;
+
+	if (l->lane == 21) {
+		memcpy(&lane, (const u8 *)words + i / 3 * 8, sizeof(lane));
+		return lane >> i % 3 * 21 & ((1 << 21) - 1);
+	}
+	memcpy(&lane, (const u8 *)words + i * (l->lane / 8), l->lane / 8);
+	return lane;
+}
+
+/* Return: the largest exponent field of @n numbers; @finite: only of those that are finite */
+u32 cnr_largest_field(const struct cnr_lanes *l, const void *from, u32 n, bool finite)
+{
+	u32 i, field, largest = 0;
+
+	for (i = 0; i < n; i++) {
+		field = cnr_exponent_field(l->f, cnr_bits_at(l->f, from, i));
+		if (finite && field == cnr_exponent_max(l->f))
+			continue;
+		largest = max_t(u32, largest, field);
+	}
+	return largest;
+}
+
+/* Return: the lane of the number @bits, in units of 2^@unit */
+static __always_inline u64 cnr_number_lane(const struct cnr_lanes *l, u64 bits, s32 unit)
+{
+	struct cnr_number n = cnr_number(l->f, bits);
+	const u64 bias = 1ULL << l->scale;
+	s32 shift = unit - n.exponent;
+	u64 k, rest, half;
+
+	if (shift <= 0) {
+		k = -shift < 64 ? n.significand << -shift : 0;
+	} else if (shift > 63) {
+		k = 0;
+	} else {
+		half = 1ULL << (shift - 1);
+		rest = n.significand & ((half << 1) - 1);
+		k = n.significand >> shift;
+		k += rest > half || (rest == half && k & 1);
+	}
+	/* An application that changes its vector meanwhile must not spoil other lanes. */
+	k = min_t(u64, k, bias - 1);
+	return n.negative ? bias - k : bias + k;
+}
+
+/* Lanes from number @at on. @finite: what is not finite counts as 0 */
+void cnr_lanes_put(const struct cnr_lanes *l, void *words, u32 at, const void *from, u32 n, s32 unit,
+		   bool finite)
+{
+	u64 bits;
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		bits = cnr_bits_at(l->f, from, i);
+		if (finite && cnr_special(l->f, bits))
+			bits = 0;
+		cnr_lane_put(l, words, at + i, cnr_number_lane(l, bits, unit));
+	}
+}
+
+/* Half of a lane counts ranks with +infinity or a NaN, the other half those with -infinity or one. */
+void cnr_lanes_count(const struct cnr_lanes *l, void *words, u32 at, const void *from, u32 n)
+{
+	enum cnr_special special;
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		special = cnr_special(l->f, cnr_bits_at(l->f, from, i));
+		cnr_lane_put(l, words, at + i,
+			     (special & CNR_PLUS_INF ? 1 : 0) |
+			     (special & CNR_MINUS_INF ? 1ULL << l->lane / 2 : 0));
+	}
+}
+
+/*
+ * Lanes become numbers, in place. Numbers are not longer than lanes, so they are written behind
+ * where lanes are read.
+ */
+void cnr_lanes_sum(const struct cnr_lanes *l, void *words, u32 at, u32 n, s32 unit)
+{
+	u64 lane, bias = (u64)l->members << l->scale;
+	struct cnr_number number;
+	u32 i;
+
+	for (i = at; i < at + n; i++) {
+		lane = cnr_lane_get(l, words, i);
+		number = (struct cnr_number){ .exponent = unit, .negative = lane < bias };
+		number.significand = number.negative ? bias - lane : lane - bias;
+		if (l->average)
+			cnr_number_divide(&number, l->members);
+		cnr_bits_put(l->f, words, i, cnr_round(l->f, number));
+	}
+}
+
+/* Counts become what is not finite, or 0. */
+void cnr_lanes_counted(const struct cnr_lanes *l, void *words, u32 at, u32 n)
+{
+	enum cnr_special special;
+	u64 lane;
+	u32 i;
+
+	for (i = at; i < at + n; i++) {
+		lane = cnr_lane_get(l, words, i);
+		special = (lane & ((1ULL << l->lane / 2) - 1) ? CNR_PLUS_INF : 0) |
+			  (lane >> l->lane / 2 ? CNR_MINUS_INF : 0);
+		cnr_bits_put(l->f, words, i, special ? cnr_special_bits(l->f, special) : 0);
+	}
+}
+
+/* Elements of the vector from @first on, which are at @from, become lanes. */
+void cnr_lanes_encode(const struct cnr_lanes *l, void *words, const void *from, u32 first, u32 n)
+{
+	u32 i, some, field;
+	const u8 *at;
+	bool done;
+
+	if (cnr_vector_begin(n)) {
+		done = cnr_avx2_encode(l, words, from, first, n);
+		cnr_vector_end();
+		if (done)
+			return;
+	}
+	for (i = 0; i < n; i += some) {
+		some = cnr_group_left(l, first + i, n - i);
+		field = cnr_field_at(l, l->fields, (first + i) / l->group);
+		at = (const u8 *)from + i * l->f->bytes;
+		if (field == cnr_exponent_max(l->f))
+			cnr_lanes_count(l, words, i, at, some);
+		else
+			cnr_lanes_put(l, words, i, at, some, cnr_unit(l, field), false);
+	}
+}
+
+/* The same lanes of all members, added up, become results. */
+void cnr_lanes_finish(const struct cnr_lanes *l, void *words, u32 first, u32 n)
+{
+	u32 i, some, field;
+	bool done;
+
+	if (cnr_vector_begin(n)) {
+		done = cnr_avx2_finish(l, words, first, n);
+		cnr_vector_end();
+		if (done)
+			return;
+	}
+	for (i = 0; i < n; i += some) {
+		some = cnr_group_left(l, first + i, n - i);
+		field = cnr_field_at(l, l->fields, (first + i) / l->group);
+		if (field == cnr_exponent_max(l->f))
+			cnr_lanes_counted(l, words, i, some);
+		else
+			cnr_lanes_sum(l, words, i, some, cnr_unit(l, field));
+	}
+}
+
+/* The largest exponent fields of groups: @n elements, of which the first one begins a group */
+void cnr_lanes_fields(const struct cnr_lanes *l, u8 *fields, const void *from, u32 n)
+{
+	u32 i, some, field;
+	bool done;
+
+	if (cnr_vector_begin(n)) {
+		done = cnr_avx2_fields(l, fields, from, n);
+		cnr_vector_end();
+		if (done)
+			return;
+	}
+	for (i = 0; i < n; i += some) {
+		some = min_t(u32, l->group, n - i);
+		field = cnr_largest_field(l, (const u8 *)from + i * l->f->bytes, some, false);
+		memcpy(fields, &field, l->wide);
+		fields += l->wide;
+	}
+}
