@@ -110,7 +110,8 @@ struct canary_pin {
  * @bytes:	length of @data
  * @pinned:	its data are in the application's memory
  * @released:	the core needs it no longer
- * @error:	0 or negative errno. Like @attempts and @seq, it is valid from completion on
+ * @method:	see struct canary_completion
+ * @error:	0 or negative errno. Like @method, @attempts and @seq, it is valid from completion on
  * @attempts:	see struct canary_completion
  * @seq:	see struct canary_completion
  * @data:	results: in @own, or in the mapping of @to
@@ -134,6 +135,7 @@ struct canary_vector {
 	u32			bytes;
 	bool			pinned;
 	bool			released;
+	u8			method;
 	int			error;
 	u32			attempts;
 	u32			seq;

@@ -161,6 +161,7 @@ static void canary_round_completed(void *driver, const struct cnr_done *done)
 
 	v->error = done->error;
 	v->attempts = done->attempts;
+	v->method = done->method;
 	v->seq = done->seq;
 	trace_completion(r->comm, v);
 	if (r->comm->sk)

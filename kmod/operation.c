@@ -57,7 +57,7 @@ static void canary_wait_end(struct canary_wait *w, struct sock *sk)
  * @len:	bytes of the message
  * @pinned:	it is done in the caller's memory, without copies
  * @to:		if @pinned: where the results go
- * @blocks:	how many blocks it has
+ * @blocks:	how many blocks it may have
  * @memory:	bytes that the core needs besides
  * @charge:	bytes that are charged for all of it
  */
@@ -109,7 +109,7 @@ static int canary_send_operation(struct msghdr *msg, struct canary_post *p)
 	p->element = cnr_element(op->op, op->dtype);
 	if (!p->element)
 		return -EOPNOTSUPP;
-	if (op->flags || op->root)
+	if (!cnr_how_is(op->dtype, op->flags) || op->root)
 		return -EINVAL;
 	return 0;
 }
@@ -152,6 +152,7 @@ static void canary_send_op(const struct canary_post *p, struct cnr_op *op)
 	op->elements = p->len / p->element;
 	op->op = p->op.op;
 	op->dtype = p->op.dtype;
+	op->how = p->op.flags;
 	op->root = p->op.root;
 }
 
@@ -374,7 +375,9 @@ static int canary_recv_copy(struct msghdr *msg, size_t len, int flags,
 		.error		= -v->error,
 		.attempts	= v->attempts,
 		.seq		= v->seq,
+		.method		= v->method,
 	};
+	size_t size = sizeof(c);
 	size_t copied = v->pinned ? 0 : min_t(size_t, len, v->bytes);
 
 	if (v->error)
@@ -383,9 +386,12 @@ static int canary_recv_copy(struct msghdr *msg, size_t len, int flags,
 		return -EFAULT;
 	if (!v->pinned && copied < v->bytes)
 		msg->msg_flags |= MSG_TRUNC;
+	/* Programs that were built for the first members of the struct have room for those. */
+	if (msg->msg_controllen < CMSG_LEN(size))
+		size = CANARY_COMPLETION_LEAST;
 	/* A caller that gave no room did not ask, and MSG_CTRUNC would puzzle it. */
 	if (msg->msg_controllen &&
-	    put_cmsg(msg, SOL_CANARY, CANARY_COMPLETION, sizeof(c), &c) == -EFAULT)
+	    put_cmsg(msg, SOL_CANARY, CANARY_COMPLETION, size, &c) == -EFAULT)
 		return -EFAULT;
 	return flags & MSG_TRUNC ? v->bytes : copied;
 }

@@ -137,7 +137,7 @@ static int canary_pin_vector(struct canary_vector *v, unsigned long from, unsign
  * Make a vector of the caller's memory.
  * @iter:	the contributions
  * @to:		address for the results; it may be that of the contributions
- * @blocks:	how many blocks it has
+ * @blocks:	how many blocks it may have
  * @charge:	what was reserved for it Context: process, the caller's. Return: the vector, or an
  *		error pointer
  */

@@ -397,19 +397,13 @@ void cnr_settle_ops(struct cnr_comm *c, u64 now)
 	}
 }
 
-/* Only sums of floating-point numbers can be had in different ways. */
-static bool cnr_how_fits(const struct cnr_op *op)
-{
-	return !op->how || (!(op->how & ~CANARY_HOW_ALL) && op->dtype >= CANARY_FLOAT16);
-}
-
 int cnr_post(struct cnr_comm *c, u64 now, const struct cnr_op *op)
 {
 	const struct cnr_encoding *e = cnr_encoding_of(c, op);
 	struct cnr_operation *o;
 
 	if (!e || !cnr_shape_of(c, op) || (!op->memory && cnr_memory(c, op)) ||
-	    (e->shard && !c->cfg.shards) || !cnr_how_fits(op))
+	    (e->shard && !c->cfg.shards) || !cnr_how_is(op->dtype, op->how))
 		return -EINVAL;
 	if (c->state == CNR_FAILED)
 		return c->end.error;

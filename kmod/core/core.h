@@ -260,6 +260,13 @@ static inline void cnr_config_algorithm(struct cnr_config *cfg, u32 value)
 		cfg->tree[value] = value;
 }
 
+/* CANARY_HOW_*, as applications say it. Only floating-point numbers can be had in different ways. */
+static inline bool cnr_how_is(u8 dtype, u32 how)
+{
+	return !how || (!(how & ~CANARY_HOW_ALL) &&
+			dtype >= CANARY_FLOAT16 && dtype <= CANARY_FLOAT64);
+}
+
 /* What the core is going to do with the elements that it asks cnr_op.at() for */
 enum cnr_use {
 	CNR_USE_INPUT,		/* read what this member contributes, or the sum so far */
@@ -498,7 +505,7 @@ u32 cnr_element(u8 op, u8 dtype);
 
 /**
  * cnr_lane() - Return: bytes that an element of @dtype takes in a contribution; 0: there is no @op
- * on that type, or it depends on the length of the vector
+ * on that type, or it depends on the vector and the communicator
  */
 u32 cnr_lane(u8 op, u8 dtype);
 

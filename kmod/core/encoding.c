@@ -55,7 +55,7 @@ u32 cnr_lane(u8 op, u8 dtype)
 {
 	const struct cnr_encoding *e = cnr_encoding(op, dtype);
 
-	return e && !e->choose ? cnr_lane_of(e) : 0;
+	return e && !e->choose && !e->blocks ? cnr_lane_of(e) : 0;
 }
 
 /* Return: elements of a full block */

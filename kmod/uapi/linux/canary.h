@@ -164,7 +164,7 @@ struct canary_prefix {
  * struct canary_operation - what to reduce and how
  * @op:		enum canary_operator (canary_wire.h)
  * @dtype:	enum canary_dtype
- * @flags:	0
+ * @flags:	CANARY_HOW_* (canary_wire.h), how floating-point numbers are added up; else 0
  * @root:	0 (allreduce)
  * @tag:	returned in the completion, not interpreted
  */
@@ -197,6 +197,11 @@ struct canary_destination {
  * @error:	0, or a positive errno; the data are then undefined
  * @attempts:	blocks of this operation that needed more than one attempt here
  * @seq:	sequence number of the operation on this communicator, from 0
+ * @method:	enum canary_method (canary_wire.h), how it was carried out
+ * @reserved:	0
+ *
+ * Later versions may have more members. A control message has as many of them as there is room for:
+ * all, or the first CANARY_COMPLETION_LEAST bytes.
  */
 struct canary_completion {
 	__u64	tag;
@@ -204,7 +209,12 @@ struct canary_completion {
 	__s32	error;
 	__u32	attempts;
 	__u32	seq;
+	__u32	method;
+	__u32	reserved;
 };
+
+/* Bytes up to canary_completion.seq */
+#define CANARY_COMPLETION_LEAST	24
 
 enum canary_sock_state {
 	CANARY_ST_NEW		= 0,
