@@ -302,10 +302,10 @@ unsigned int canary_missing(struct canary *comm, uint16_t *ranks, unsigned int m
  *		@sendbuf (in place); it must not overlap it otherwise
  * @count:	elements, the same at all members: 0 .. CANARY_BYTES_MAX / canary_dtype_size();
  *		0 makes a barrier
- * @dtype:	type of the elements, the same at all members: integers of 8, 16, 32 or 64 bits,
- *		with or without a sign. Two's complement, byte order of the machine
- * @op:		what is done to elements with the same index, the same at all members. Each operator
- *		is there on each type:
+ * @dtype:	type of the elements, the same at all members, in the byte order of the machine:
+ *		integers of 8, 16, 32 or 64 bits, with or without a sign, in two's complement;
+ *		CANARY_FLOAT16, CANARY_BFLOAT16, CANARY_FLOAT32, CANARY_FLOAT64
+ * @op:		what is done to elements with the same index, the same at all members:
  *		CANARY_OP_SUM, CANARY_OP_PROD: sum and product, which wrap around;
  *		CANARY_OP_MIN, CANARY_OP_MAX: the least and the largest one;
  *		CANARY_OP_AND, CANARY_OP_OR, CANARY_OP_XOR: each bit by itself;
@@ -313,11 +313,14 @@ unsigned int canary_missing(struct canary *comm, uint16_t *ranks, unsigned int m
  *		elements are not 0; else 0;
  *		CANARY_OP_AVG: the exact sum, divided by the number of members, rounded towards 0.
  *		Sums of 64-bit elements wrap around first.
+ *		Floating-point numbers have SUM, PROD, MIN, MAX and AVG only. Nothing wraps around
+ *		there, and averages are rounded to nearest. docs/floating-point.md says which bits
+ *		come out. struct canary_call can ask for other ones.
  *		With one member, the result is a copy of its vector, whatever the operator
  *
  * The vector is cut into blocks (section 3.1.3). Switches combine them on their way to a
  * leader (3.1.1, 3.1.4), and the results come back the same way (3.1.2). What gets lost is sent
- * again (3.3). With integers the result does not depend on the order.
+ * again (3.3). The result does not depend on the order, whatever the type.
  *
  * Operations that were posted before end first. Their results wait for canary_wait().
  *
@@ -337,7 +340,7 @@ int canary_allreduce(struct canary *comm, const void *sendbuf, void *recvbuf, si
  *							canary_test(), never 0
  *
  * Return: 0; -EAGAIN: too many operations are under way, see canary_room(); -ENOTCONN; -EINVAL:
- * unknown @dtype or @op, overlapping buffers; -EMSGSIZE: the vector is too long; -ENOMEM,
+ * there is no such @op on that @dtype, overlapping buffers; -EMSGSIZE: the vector is too long; -ENOMEM,
  * -ENOBUFS: no memory; -EFAULT: a buffer is not accessible; or the error that ended the communicator
  * (canary_wait()).
  */
@@ -366,7 +369,7 @@ int canary_room(struct canary *comm, int timeout_ms);
  * -ENOENT: no such request;
  * -EHOSTDOWN: ranks are dead, as they do not answer (section 3.3);
  * -ECONNRESET: ranks closed the communicator;
- * -EPROTO: ranks run another operation: another operator, type or length;
+ * -EPROTO: ranks run another operation: another operator, type, length or canary_call.how;
  * -ESTALE: ranks were started again, with the same table;
  * -ECONNABORTED: this member was closed.
  * All but the first two end the communicator. canary_missing() names the ranks.
@@ -378,6 +381,64 @@ int canary_wait(struct canary *comm, uint64_t request, int timeout_ms);
  * Return: 1: yes, the result is in recvbuf; 0: not yet; else as canary_wait().
  */
 int canary_test(struct canary *comm, uint64_t request);
+
+/**
+ * struct canary_call - an operation with all that can be said about it. So set it by an initializer
+ *
+ * @sendbuf, @recvbuf, @count:	as for canary_allreduce()
+ * @dtype:	enum canary_dtype
+ * @op:		enum canary_operator
+ * @how:	CANARY_HOW_*, the same at all members; 0 where @dtype is an integer. It says how
+ *		floating-point numbers are added up. Other operators take no notice of it.
+ *		0: the length of the vector decides;
+ *		CANARY_HOW_EXACT: sums are correctly rounded, at any length, which takes many times
+ *		as many packets;
+ *		CANARY_HOW_ELEMENTWISE: each element has an exponent of its own. That is for vectors
+ *		whose neighbours differ by orders of magnitude, and takes more packets;
+ *		CANARY_HOW_NARROW: sums of CANARY_FLOAT32 take half as many packets with 129 to 1024
+ *		members, and are less accurate
+ * @reserved:	0
+ */
+struct canary_call {
+	const void	*sendbuf;
+	void		*recvbuf;
+	size_t		count;
+	uint32_t	dtype;
+	uint32_t	op;
+	uint32_t	how;
+	uint32_t	reserved;
+};
+
+/**
+ * struct canary_outcome - how an operation was carried out
+ *
+ * @method:	enum canary_method, see canary_method_name()
+ * @attempts:	blocks that needed more than one attempt here
+ */
+struct canary_outcome {
+	uint32_t	method;
+	uint32_t	attempts;
+};
+
+/**
+ * canary_allreduce_call() - canary_allreduce() with all that can be said about it
+ * @call:	the operation
+ * @size:	sizeof(*@call); later versions may have more members
+ * @outcome:	NULL, or receives how it was carried out, if it ended without an error
+ * @outcome_size: sizeof(*@outcome)
+ * Return: as canary_allreduce(); -EINVAL: @call->how is not known, or @dtype is an integer; a size
+ * is too small.
+ */
+int canary_allreduce_call(struct canary *comm, const struct canary_call *call, size_t size,
+			  struct canary_outcome *outcome, size_t outcome_size);
+
+/** canary_post_call() - canary_post() with all that can be said about it. Return: likewise */
+int canary_post_call(struct canary *comm, const struct canary_call *call, size_t size,
+		     uint64_t *request);
+
+/** canary_wait_outcome() - canary_wait(), and how the operation was carried out. Return: likewise */
+int canary_wait_outcome(struct canary *comm, uint64_t request, int timeout_ms,
+			struct canary_outcome *outcome, size_t size);
 
 /**
  * canary_poll_fd() - a descriptor for poll(2) and epoll(7)
@@ -469,13 +530,16 @@ int canary_get_info(struct canary *comm, struct canary_info *info, size_t size);
  * canary_block_elements() - how many elements a full block has, that is, a packet
  * @dtype:	enum canary_dtype
  * @op:		enum canary_operator. A block of averages may have fewer elements, as packets then
- *		have room for the exact sum
- * Return: the number; 0: there is no such operator on that type, or @comm is not connected yet.
+ *		have room for the exact sum. Of sums, averages and products of floating-point
+ *		numbers, a block has no certain number of elements
+ * Return: the number; 0: there is none, or no such operator on that type, or @comm is not connected
+ * yet.
  */
 size_t canary_block_elements(struct canary *comm, uint32_t dtype, uint32_t op);
 
 /**
- * canary_dtype_name() - name of a type: "int8", "uint8", ... "uint64"
+ * canary_dtype_name() - name of a type: "int8", "uint8", ... "uint64", "float16", "bfloat16",
+ * "float32", "float64"
  * @dtype:	enum canary_dtype. Numbers begin with 1 and have no gaps
  * Return: the name; NULL: there is no such type.
  */
@@ -483,7 +547,7 @@ const char *canary_dtype_name(uint32_t dtype);
 
 /**
  * canary_dtype_parse() - the type of that name
- * @name:	as of canary_dtype_name()
+ * @name:	as of canary_dtype_name(); or "half", "float", "double"
  * @dtype:	receives the type
  * Return: 0; -EINVAL: there is no such type. canary_errmsg() has those that there are.
  */
@@ -507,6 +571,23 @@ const char *canary_operator_name(uint32_t op);
  * Return: 0; -EINVAL: there is no such operator. canary_errmsg() has those that there are.
  */
 int canary_operator_parse(const char *name, enum canary_operator *op);
+
+/** canary_supports() - Return: 1: there is such an operator on that type; 0: there is none */
+int canary_supports(uint32_t dtype, uint32_t op);
+
+/**
+ * canary_how_parse() - the CANARY_HOW_* of these names
+ * @names:	"exact", "elementwise", "narrow", or several of them, separated by commas
+ * @how:	receives them
+ * Return: 0; -EINVAL: there is no such name. canary_errmsg() has those that there are.
+ */
+int canary_how_parse(const char *names, uint32_t *how);
+
+/**
+ * canary_method_name() - Return: "elements", "exact", "each", "groups", "ranks": an enum
+ * canary_method; NULL: there is no such method
+ */
+const char *canary_method_name(uint32_t method);
 
 /** canary_algorithm_name() - Return: "auto", "tree", "ring", "static": an enum canary_algorithm */
 const char *canary_algorithm_name(uint32_t algorithm);

@@ -262,7 +262,11 @@ static void add_control(struct msghdr *msg, int type, const void *data, size_t s
 /* Call sendmsg() once. Return: 0 or a negative errno. */
 static int post_message(struct kernel *k, struct lib_request *req, bool zerocopy)
 {
-	struct canary_operation op = { .op = req->op, .dtype = req->dtype };
+	struct canary_operation op = {
+		.op = req->op,
+		.dtype = req->dtype,
+		.flags = req->how,
+	};
 	struct canary_destination to = { .addr = (uintptr_t)req->recvbuf };
 	union {
 		char buf[CMSG_SPACE(sizeof(op)) + CMSG_SPACE(sizeof(to))];
@@ -316,8 +320,8 @@ static int post_either(struct kernel *k, struct lib_request *req)
  * Raise the limits that an operation was too large for, and post it again.
  *
  * CANARY_MAX_VECTOR protects other sockets of the user, so the owner of this one may raise it. The
- * send buffer is limited by the administrator, so raising it needs privilege. What an average keeps
- * besides is up to four times as long as the vector.
+ * send buffer is limited by the administrator, so raising it needs privilege. What the engine keeps
+ * besides depends on operator, type and members. Only the kernel knows how much that is, so try.
  */
 static int post_large(struct kernel *k, struct lib_request *req)
 {
@@ -328,9 +332,11 @@ static int post_large(struct kernel *k, struct lib_request *req)
 		return -EMSGSIZE;
 	room = 3 * bytes;	/* the kernel doubles it */
 	err = post_either(k, req);
-	if (err == -EMSGSIZE &&
-	    !setsockopt(k->fd, SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room)))
+	while (err == -EMSGSIZE && room < INT_MAX / 4 &&
+	       !setsockopt(k->fd, SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room))) {
 		err = post_either(k, req);
+		room *= 2;
+	}
 	return err;
 }
 
@@ -380,9 +386,11 @@ static int reap_message(struct kernel *k, struct lib_request *req)
 	cmsg = n < 0 ? NULL : CMSG_FIRSTHDR(&msg);
 	for (; cmsg; cmsg = CMSG_NXTHDR(&msg, cmsg))
 		if (cmsg->cmsg_level == SOL_CANARY && cmsg->cmsg_type == CANARY_COMPLETION)
-			memcpy(&done, CMSG_DATA(cmsg), sizeof(done));
+			memcpy(&done, CMSG_DATA(cmsg),
+			       min_t(size_t, cmsg->cmsg_len - CMSG_LEN(0), sizeof(done)));
 	req->error = -done.error;
 	req->attempts = done.attempts;
+	req->method = done.method;
 	return 0;
 }
 

@@ -243,6 +243,7 @@ static int user_post(void *engine, struct lib_request *req)
 		.elements = req->count,
 		.op = req->op,
 		.dtype = req->dtype,
+		.how = req->how,
 	};
 	struct user_op *op;
 	int err = 0;
@@ -305,6 +306,7 @@ static int user_reap(void *engine, struct lib_request *req, u64 until)
 	/* The core may still read the data, so the operation exists until both have released it. */
 	req->error = op->error;
 	req->attempts = op->attempts;
+	req->method = op->method;
 	if (!op->error && req->count)
 		memcpy(req->recvbuf, op->data, req->bytes);
 	pthread_mutex_lock(&u->ep->lock);

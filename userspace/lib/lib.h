@@ -28,6 +28,8 @@ struct lib_request {
 	size_t			bytes;		/* of @count elements */
 	u8			op;
 	u8			dtype;
+	u8			how;
+	u8			method;		/* enum canary_method; set when it has ended */
 	bool			lent;		/* sendbuf is constant until the end */
 	bool			ended;
 	int			error;
@@ -47,7 +49,7 @@ struct lib_request {
  * @connect:	rendezvous; it goes on after -ETIMEDOUT
  * @form:	in place of connect: form the communicator from a table that was checked
  * @post:	take @req; must not touch sendbuf after it returned, unless lent; -EAGAIN if full
- * @reap:	wait until @req, the oldest one, has ended; set its recvbuf, error, attempts.
+ * @reap:	wait until @req, the oldest one, has ended; set its recvbuf, error, attempts, method.
  *		Return: 0, or -ETIMEDOUT. Only one thread at a time calls it
  * @room:	wait until post might succeed, without reaping; -ETIMEDOUT
  * @missing:	write the ranks that are missing or at fault; return how many there are

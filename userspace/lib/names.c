@@ -17,6 +17,20 @@ static const char *const dtypes[] = {
 	[CANARY_UINT16]	= "uint16",
 	[CANARY_INT64]	= "int64",
 	[CANARY_UINT64]	= "uint64",
+	[CANARY_FLOAT16] = "float16",
+	[CANARY_BFLOAT16] = "bfloat16",
+	[CANARY_FLOAT32] = "float32",
+	[CANARY_FLOAT64] = "float64",
+};
+
+/* Names that nccl-tests has for some of them */
+static const struct {
+	const char *name;
+	enum canary_dtype dtype;
+} aliases[] = {
+	{ "half", CANARY_FLOAT16 },
+	{ "float", CANARY_FLOAT32 },
+	{ "double", CANARY_FLOAT64 },
 };
 
 static const char *const operators[] = {
@@ -31,6 +45,16 @@ static const char *const operators[] = {
 	[CANARY_OP_LOR]		= "lor",
 	[CANARY_OP_LXOR]	= "lxor",
 	[CANARY_OP_AVG]		= "avg",
+};
+
+static const char *const hows[] = { "exact", "elementwise", "narrow" };
+
+static const char *const methods[] = {
+	[CANARY_METHOD_ELEMENTS] = "elements",
+	[CANARY_METHOD_EXACT]	= "exact",
+	[CANARY_METHOD_EACH]	= "each",
+	[CANARY_METHOD_GROUPS]	= "groups",
+	[CANARY_METHOD_RANKS]	= "ranks",
 };
 
 static const char *name_of(const char *const *names, u32 n, u32 number)
@@ -63,8 +87,15 @@ CANARY_EXPORT const char *canary_dtype_name(uint32_t dtype)
 
 CANARY_EXPORT int canary_dtype_parse(const char *name, enum canary_dtype *dtype)
 {
-	u32 number = number_of(dtypes, ARRAY_SIZE(dtypes), "type", name);
+	u32 i, number;
 
+	for (i = 0; name && i < ARRAY_SIZE(aliases); i++) {
+		if (!strcmp(name, aliases[i].name)) {
+			*dtype = aliases[i].dtype;
+			return 0;
+		}
+	}
+	number = number_of(dtypes, ARRAY_SIZE(dtypes), "type", name);
 	if (!number)
 		return -EINVAL;
 	*dtype = number;
@@ -90,4 +121,45 @@ CANARY_EXPORT int canary_operator_parse(const char *name, enum canary_operator *
 		return -EINVAL;
 	*op = number;
 	return 0;
+}
+
+CANARY_EXPORT int canary_supports(uint32_t dtype, uint32_t op)
+{
+	return dtype < ARRAY_SIZE(dtypes) && op < ARRAY_SIZE(operators) && cnr_element(op, dtype);
+}
+
+/* Return: the CANARY_HOW_* of this name; 0: there is none */
+static u32 how_of(const char *name, size_t len)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(hows); i++)
+		if (strlen(hows[i]) == len && !memcmp(hows[i], name, len))
+			return 1U << i;
+	return 0;
+}
+
+CANARY_EXPORT int canary_how_parse(const char *names, uint32_t *how)
+{
+	const char *at = names ? names : "";
+	u32 all = 0, one;
+	size_t len;
+
+	for (;; at += len + 1) {
+		len = strcspn(at, ",");
+		one = how_of(at, len);
+		if (!one)
+			return lib_error(-EINVAL, "how: '%.*s' is none of exact, elementwise, narrow",
+					 (int)len, at);
+		all |= one;
+		if (!at[len])
+			break;
+	}
+	*how = all;
+	return 0;
+}
+
+CANARY_EXPORT const char *canary_method_name(uint32_t method)
+{
+	return name_of(methods, ARRAY_SIZE(methods), method);
 }

@@ -10,38 +10,52 @@
 #include <string.h>
 #include "lib.h"
 
-/* Check what was given, and fill in @req. Return: 0, or an error with a sentence */
-static int check(struct lib_request *req, const void *sendbuf, void *recvbuf, size_t count,
-		 enum canary_dtype dtype, enum canary_operator op)
+/* Return: bytes of an element; 0: there is no such operator on that type */
+static size_t element_of(u32 op, u32 dtype)
 {
-	size_t element = cnr_element(op, dtype), bytes = count * element;
-	const char *s = sendbuf, *r = recvbuf;
+	/* The core looks at 8 bits of a number. */
+	return op < 256 && dtype < 256 ? cnr_element(op, dtype) : 0;
+}
+
+/* Check what was given, and fill in @req. Return: 0, or an error with a sentence */
+static int check(struct lib_request *req, const struct canary_call *call)
+{
+	size_t element = element_of(call->op, call->dtype), bytes = call->count * element;
+	const char *s = call->sendbuf, *r = call->recvbuf;
 
 	if (!element)
-		return lib_error(-EINVAL, "operator %d on type %d is not known", op, dtype);
-	if (count > CANARY_BYTES_MAX / element)
-		return lib_error(-EMSGSIZE, "count: %zu is out of range, 0 to %zu of %s", count,
-				 CANARY_BYTES_MAX / element, canary_dtype_name(dtype));
-	if (count && (!s || !r))
+		return lib_error(-EINVAL, "operator %u (%s) on type %u (%s): there is none", call->op,
+				 canary_operator_name(call->op) ?: "unknown", call->dtype,
+				 canary_dtype_name(call->dtype) ?: "unknown");
+	if (!cnr_how_is(call->dtype, call->how))
+		return lib_error(-EINVAL, "how: %#x is not known on %s", call->how,
+				 canary_dtype_name(call->dtype));
+	if (call->reserved)
+		return lib_error(-EINVAL, "reserved: %u is not 0", call->reserved);
+	if (call->count > CANARY_BYTES_MAX / element)
+		return lib_error(-EMSGSIZE, "count: %zu is out of range, 0 to %zu of %s",
+				 call->count, CANARY_BYTES_MAX / element,
+				 canary_dtype_name(call->dtype));
+	if (call->count && (!s || !r))
 		return lib_error(-EINVAL, "buffer is NULL");
 	if (s != r && s < r + bytes && r < s + bytes)
 		return lib_error(-EINVAL, "buffers overlap");
-	req->sendbuf = sendbuf;
-	req->recvbuf = recvbuf;
-	req->count = count;
+	req->sendbuf = s;
+	req->recvbuf = call->recvbuf;
+	req->count = call->count;
 	req->bytes = bytes;
-	req->dtype = dtype;
-	req->op = op;
+	req->dtype = call->dtype;
+	req->op = call->op;
+	req->how = call->how;
 	return 0;
 }
 
-static int post(struct canary *c, const void *sendbuf, void *recvbuf, size_t count,
-		enum canary_dtype dtype, enum canary_operator op, bool lent, u64 *request)
+static int post(struct canary *c, const struct canary_call *call, bool lent, u64 *request)
 {
-	struct lib_request *req, given = { .lent = lent || sendbuf == recvbuf };
+	struct lib_request *req, given = { .lent = lent || call->sendbuf == call->recvbuf };
 	int err;
 
-	err = check(&given, sendbuf, recvbuf, count, dtype, op);
+	err = check(&given, call);
 	if (err)
 		return err;
 	req = malloc(sizeof(*req));
@@ -72,7 +86,38 @@ CANARY_EXPORT int canary_post(struct canary *c, const void *sendbuf, void *recvb
 			      enum canary_dtype dtype, enum canary_operator op,
 			      uint64_t *request)
 {
-	return post(c, sendbuf, recvbuf, count, dtype, op, false, request);
+	const struct canary_call call = {
+		.sendbuf = sendbuf, .recvbuf = recvbuf, .count = count, .dtype = dtype, .op = op,
+	};
+
+	return post(c, &call, false, request);
+}
+
+/*
+ * Copy the struct of a caller, which may be younger than the library. Then it may not use what the
+ * library does not know.
+ */
+static int take_call(struct canary_call *call, const struct canary_call *given, size_t size)
+{
+	const char *rest = (const char *)given;
+	size_t i;
+
+	if (size < sizeof(*call))
+		return lib_error(-EINVAL, "struct canary_call has %zu bytes, not %zu", sizeof(*call),
+				 size);
+	for (i = sizeof(*call); i < size; i++)
+		if (rest[i])
+			return lib_error(-EINVAL, "struct canary_call: byte %zu is not 0", i);
+	*call = *given;
+	return 0;
+}
+
+CANARY_EXPORT int canary_post_call(struct canary *c, const struct canary_call *given, size_t size,
+				   uint64_t *request)
+{
+	struct canary_call call;
+
+	return take_call(&call, given, size) ?: post(c, &call, false, request);
 }
 
 static struct lib_request *oldest_running(struct canary *c)
@@ -120,7 +165,8 @@ static struct lib_request **find(struct canary *c, u64 id)
 	return NULL;
 }
 
-static int wait_until(struct canary *c, u64 id, u64 until)
+/* @how: receives how it ended, if the operation has ended without an error */
+static int wait_until(struct canary *c, u64 id, u64 until, struct canary_outcome *how)
 {
 	struct lib_request **at, *req;
 	int err = 0;
@@ -142,15 +188,17 @@ static int wait_until(struct canary *c, u64 id, u64 until)
 		if (c->tail == &req->next)
 			c->tail = at;
 		err = req->error;
+		how->method = req->method;
+		how->attempts = req->attempts;
 		free(req);
 	}
 	pthread_mutex_unlock(&c->lock);
 	return err;
 }
 
-CANARY_EXPORT int canary_wait(struct canary *c, uint64_t request, int timeout_ms)
+static int wait_for(struct canary *c, u64 request, int timeout_ms, struct canary_outcome *how)
 {
-	int err = wait_until(c, request, lib_until(timeout_ms));
+	int err = wait_until(c, request, lib_until(timeout_ms), how);
 
 	switch (err) {
 	case 0:
@@ -161,6 +209,42 @@ CANARY_EXPORT int canary_wait(struct canary *c, uint64_t request, int timeout_ms
 		return lib_error(err, "no such request");
 	}
 	return lib_comm_error(c, err);
+}
+
+CANARY_EXPORT int canary_wait(struct canary *c, uint64_t request, int timeout_ms)
+{
+	struct canary_outcome how;
+
+	return wait_for(c, request, timeout_ms, &how);
+}
+
+static int check_outcome(const struct canary_outcome *outcome, size_t size)
+{
+	if (outcome && size < sizeof(*outcome))
+		return lib_error(-EINVAL, "struct canary_outcome has %zu bytes, not %zu",
+				 sizeof(*outcome), size);
+	return 0;
+}
+
+/* As canary_wait_outcome(), with a size that was checked */
+static int wait_outcome(struct canary *c, u64 request, int timeout_ms,
+			struct canary_outcome *outcome, size_t size)
+{
+	struct canary_outcome how = { 0 };
+	int err = wait_for(c, request, timeout_ms, &how);
+
+	if (!err && outcome) {
+		memset(outcome, 0, size);
+		*outcome = how;
+	}
+	return err;
+}
+
+CANARY_EXPORT int canary_wait_outcome(struct canary *c, uint64_t request, int timeout_ms,
+				      struct canary_outcome *outcome, size_t size)
+{
+	return check_outcome(outcome, size) ?:
+	       wait_outcome(c, request, timeout_ms, outcome, size);
 }
 
 CANARY_EXPORT int canary_test(struct canary *c, uint64_t request)
@@ -196,19 +280,41 @@ CANARY_EXPORT int canary_room(struct canary *c, int timeout_ms)
 	return err ? lib_comm_error(c, err) : 0;
 }
 
-CANARY_EXPORT int canary_allreduce(struct canary *c, const void *sendbuf, void *recvbuf,
-				   size_t count, enum canary_dtype dtype, enum canary_operator op)
+/* Post an operation when there is room, and wait until it has ended. */
+static int allreduce(struct canary *c, const struct canary_call *call,
+		     struct canary_outcome *outcome, size_t size)
 {
 	u64 request;
 	int err;
 
 	for (;;) {
-		err = post(c, sendbuf, recvbuf, count, dtype, op, true, &request);
+		err = post(c, call, true, &request);
 		if (err != -EAGAIN)
 			break;
 		err = canary_room(c, CANARY_FOREVER);
 		if (err)
 			return err;
 	}
-	return err ?: canary_wait(c, request, CANARY_FOREVER);
+	return err ?: wait_outcome(c, request, CANARY_FOREVER, outcome, size);
+}
+
+CANARY_EXPORT int canary_allreduce(struct canary *c, const void *sendbuf, void *recvbuf,
+				   size_t count, enum canary_dtype dtype, enum canary_operator op)
+{
+	const struct canary_call call = {
+		.sendbuf = sendbuf, .recvbuf = recvbuf, .count = count, .dtype = dtype, .op = op,
+	};
+
+	return allreduce(c, &call, NULL, 0);
+}
+
+CANARY_EXPORT int canary_allreduce_call(struct canary *c, const struct canary_call *given,
+					size_t size, struct canary_outcome *outcome,
+					size_t outcome_size)
+{
+	struct canary_call call;
+
+	return take_call(&call, given, size) ?:
+	       check_outcome(outcome, outcome_size) ?:
+	       allreduce(c, &call, outcome, outcome_size);
 }

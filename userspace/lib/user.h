@@ -104,6 +104,7 @@ struct user_op {
 	u32		*data;
 	u64		*memory;	/* that the core asked for, or NULL */
 	u32		attempts;
+	u8		method;
 	int		error;
 	bool		ended;		/* the core has reported its end */
 	bool		released;	/* the core does not need the data any more */

@@ -140,6 +140,7 @@ static void pump_completed(void *driver, const struct cnr_done *done)
 	op->ended = true;
 	op->error = done->error;
 	op->attempts = done->attempts;
+	op->method = done->method;
 	pump->u->ended++;
 	pump->changed = true;
 }
