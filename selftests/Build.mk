@@ -19,7 +19,7 @@ $(CORE_TESTS): $(B)/selftests/%: selftests/core/%.c $(wildcard selftests/core/te
 	$(CC) $(CPPFLAGS) $(CFLAGS) -O1 -Wno-missing-field-initializers $(SANITIZE) -o $@ $(filter %.c,$^) $(LDLIBS)
 
 # The same reference of operators as in canary perf
-$(B)/selftests/types_test: tools/canary/reference.c tools/canary/reference.h
+$(B)/selftests/types_test: $(wildcard tools/canary/reference*)
 
 # This test adds a shape and an encoding to the tables of the core.
 $(B)/selftests/kept_test: CPPFLAGS += -include selftests/core/kept_rows.h

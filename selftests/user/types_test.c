@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Each operator on each type of integers, through the library: any length, in place and not, in
+ * Each operator on each type, through the library: any length, in place and not, in
  * flight together. What is right comes from the reference of canary perf, which shares nothing with
  * the core. Then names, lengths that are refused, and ranks that run something else. Members use the
  * user engine and, where the module is loaded, AF_CANARY as well.
@@ -17,7 +17,7 @@
 #include "tools/canary/reference.h"
 #include "own_net.h"
 
-#define RANKS		3
+#define RANKS		5	/* at most */
 #define CONNECT_MS	10000
 #define MOST		5003	/* elements: blocks have 3200 bytes here */
 #define EDGES		6
@@ -35,75 +35,81 @@ static uint32_t next_comm = 1;
 static uint32_t algorithm, engine;
 
 /* What runs */
-static uint8_t dtype, op;
+static uint32_t ranks = 3;
+static uint8_t dtype, op, how;
 
 /* Another operation of rank 1 */
-static uint8_t other_dtype, other_op;
+static uint8_t other_dtype, other_op, other_how;
+static size_t differ_bytes;
 
 static unsigned int size_of(uint8_t type)
 {
 	return reference_bits(type) / 8;
 }
 
-static uint64_t mask(void)
-{
-	return ~0ULL >> (64 - reference_bits(dtype));
-}
-
-/* The first elements are all combinations of edges at the three ranks. */
-static uint64_t given(uint32_t rank, size_t i, uint32_t salt)
+/* The first elements are all combinations of edges at three ranks. */
+static uint64_t integer(uint32_t rank, size_t i, uint64_t random)
 {
 	const uint64_t sign = 1ULL << (reference_bits(dtype) - 1);
 	const uint64_t edge[EDGES] = { 0, ~0ULL, sign, sign - 1, 1, sign + 1 };
-	uint64_t x = (i + 1) * 0x9e3779b97f4a7c15ULL ^
-		     (rank + 1 + 16 * salt) * 0xbf58476d1ce4e5b9ULL;
 
 	if (i < EDGES * EDGES * EDGES)
-		return edge[(rank == 0 ? i : rank == 1 ? i / EDGES : i / EDGES / EDGES) % EDGES] &
-		       mask();
-	x = (x ^ x >> 29) * 0x94d049bb133111ebULL;
-	return (x ^ x >> 32) & mask();
+		return edge[(rank == 0 ? i : rank == 1 ? i / EDGES : i / EDGES / EDGES) % EDGES];
+	return random;
 }
 
-static uint64_t right(size_t i, uint32_t salt)
+/* One in 16 numbers is an edge. In half of the rest, neighbours are of like size. */
+static uint64_t number(uint64_t random)
 {
-	const struct reference r = { .dtype = dtype, .op = op, .members = RANKS };
-	uint64_t of[RANKS];
-	uint32_t rank;
+	const unsigned int bits = reference_bits(dtype);
+	const unsigned int fraction = dtype == CANARY_BFLOAT16 ? 7 : bits == 16 ? 10 :
+				      bits == 32 ? 23 : 52;
+	const uint64_t sign = 1ULL << (bits - 1), one = 1ULL << fraction, infinity = sign - one;
+	const uint64_t middle = (infinity / 2) & infinity;
+	const uint64_t edge[] = {
+		0, sign, infinity, sign | infinity, infinity | 1, ~0ULL, 1, one, infinity - 1,
+		sign | (infinity - 1), middle, sign | middle,
+	};
 
-	for (rank = 0; rank < RANKS; rank++)
-		of[rank] = given(rank, i, salt);
-	return reference_reduce(&r, of);
+	if (random % 16 == 0)
+		return edge[(random >> 8) % (sizeof(edge) / sizeof(edge[0]))];
+	if (random % 2)
+		return (random & (sign | (3 * one - 1))) + middle - 2 * one;
+	return (random & infinity) == infinity ? random ^ one : random;
+}
+
+static uint64_t given(const struct reference *r, uint32_t rank, size_t i)
+{
+	uint64_t x = (i + 1) * 0x9e3779b97f4a7c15ULL ^
+		     (rank + 1 + 16 * r->seed) * 0xbf58476d1ce4e5b9ULL;
+
+	x = (x ^ x >> 29) * 0x94d049bb133111ebULL;
+	x ^= x >> 32;
+	x = dtype < CANARY_FLOAT16 ? integer(rank, i, x) : number(x);
+	return x & ~0ULL >> (64 - reference_bits(dtype));
+}
+
+static struct reference reference(uint32_t salt)
+{
+	return (struct reference){
+		.dtype = dtype, .op = op, .members = ranks, .seed = salt, .how = how,
+		.give = given,
+	};
 }
 
 static void give(const struct member *m, char *to, size_t n, uint32_t salt)
 {
-	uint64_t element;
-	size_t i;
+	const struct reference r = reference(salt);
 
-	for (i = 0; i < n; i++) {
-		element = given(m->rank, i, salt);
-		memcpy(to + i * size_of(dtype), &element, size_of(dtype));
-	}
+	reference_fill(&r, m->rank, to, n);
 }
 
 /* Return: number of wrong elements */
 static int compare(const char *got, size_t n, uint32_t salt)
 {
-	uint64_t element;
-	int wrong = 0;
-	size_t i;
+	const struct reference r = reference(salt);
 
-	for (i = 0; i < n; i++) {
-		element = 0;
-		memcpy(&element, got + i * size_of(dtype), size_of(dtype));
-		if (element == right(i, salt))
-			continue;
-		if (!wrong++)
-			printf("# element %zu of %zu: %#llx, not %#llx\n", i, n,
-			       (unsigned long long)element, (unsigned long long)right(i, salt));
-	}
-	return wrong;
+	return reference_wrong(&r, got, n, true);
 }
 
 static void *member_thread(void *arg)
@@ -142,26 +148,26 @@ static int with_ranks(int (*run)(struct member *m), char *error)
 	uint32_t i;
 
 	next_comm++;
-	for (i = 0; i < RANKS; i++) {
+	for (i = 0; i < ranks; i++) {
 		m[i].rank = i;
 		m[i].run = run;
 		canary_params_init(&p);
 		p.engine = engine;
 		p.comm = next_comm;
 		p.rank = i;
-		p.members = RANKS;
+		p.members = ranks;
 		p.algorithm = algorithm;
 		canary_params_set(&p, "root", "127.0.0.1");
 		if (open_member(&p, &m[i].c)) {
 			printf("# rank %u: open: %s\n", i, canary_errmsg());
-			return RANKS;
+			return ranks;
 		}
 	}
-	for (i = 0; i < RANKS; i++)
+	for (i = 0; i < ranks; i++)
 		pthread_create(&m[i].thread, NULL, member_thread, &m[i]);
-	for (i = 0; i < RANKS; i++)
+	for (i = 0; i < ranks; i++)
 		pthread_join(m[i].thread, NULL);
-	for (i = 0; i < RANKS; i++) {
+	for (i = 0; i < ranks; i++) {
 		canary_close(m[i].c);
 		wrong += !!m[i].wrong;
 	}
@@ -170,26 +176,36 @@ static int with_ranks(int (*run)(struct member *m), char *error)
 	return wrong;
 }
 
-/* Vectors are at odd addresses, and nothing is written behind them. */
+/* Out of place, then in place. Vectors are at odd addresses. */
+static int run_length(struct member *m, char *in, char *out, size_t n, uint32_t salt)
+{
+	struct canary_call call = {
+		.sendbuf = in + 1, .recvbuf = out + 1, .count = n, .dtype = dtype, .op = op,
+		.how = how,
+	};
+	size_t bytes = n * size_of(dtype);
+	int wrong;
+
+	give(m, in + 1, n, salt);
+	memset(out, 0x5a, bytes + 2);
+	wrong = !!canary_allreduce_call(m->c, &call, sizeof(call), NULL, 0);
+	wrong += compare(out + 1, n, salt);
+	wrong += out[0] != 0x5a || out[bytes + 1] != 0x5a;
+	in[bytes + 1] = 0x5a;
+	call.recvbuf = in + 1;
+	wrong += !!canary_allreduce_call(m->c, &call, sizeof(call), NULL, 0);
+	return wrong + (compare(in + 1, n, salt) || in[bytes + 1] != 0x5a);
+}
+
+/* Nothing is written behind vectors. */
 static int run_type(struct member *m)
 {
-	static const size_t lengths[] = { 1, 0, 3, 217, MOST };
+	static const size_t lengths[2][5] = { { 1, 0, 3, 217, MOST }, { 1, 0, 150, 257, 5000 } };
 	char *in = malloc(MOST * 8 + 9), *out = malloc(MOST * 8 + 9);
-	size_t i, n, bytes;
-	int wrong = 0;
+	int i, wrong = 0;
 
-	for (i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
-		n = lengths[i];
-		bytes = n * size_of(dtype);
-		give(m, in + 1, n, i);
-		memset(out, 0x5a, bytes + 2);
-		wrong += !!canary_allreduce(m->c, in + 1, out + 1, n, dtype, op);
-		wrong += compare(out + 1, n, i);
-		wrong += out[0] != 0x5a || out[bytes + 1] != 0x5a;
-		in[bytes + 1] = 0x5a;
-		wrong += !!canary_allreduce(m->c, in + 1, in + 1, n, dtype, op);
-		wrong += compare(in + 1, n, i) || in[bytes + 1] != 0x5a;
-	}
+	for (i = 0; i < 5; i++)
+		wrong += run_length(m, in, out, lengths[dtype >= CANARY_FLOAT16][i], i);
 	free(in);
 	free(out);
 	return wrong;
@@ -207,35 +223,83 @@ static int run_flight(struct member *m)
 	for (i = 0; i < CANARY_OP_AVG; i++) {
 		give(m, in, COUNT, i);
 		wrong += !!canary_room(m->c, CANARY_FOREVER);
-		wrong += !!canary_post(m->c, in, out[m->rank][i], COUNT, dtype, i + 1, &request[i]);
+		if (canary_supports(dtype, i + 1))
+			wrong += !!canary_post(m->c, in, out[m->rank][i], COUNT, dtype, i + 1,
+					       &request[i]);
 	}
 	for (i = CANARY_OP_AVG - 1; i >= 0; i--)
-		wrong += !!canary_wait(m->c, request[i], CANARY_FOREVER);
+		if (canary_supports(dtype, i + 1))
+			wrong += !!canary_wait(m->c, request[i], CANARY_FOREVER);
 	/* The reference knows one operator at a time, and all threads have to agree on it. */
 	if (m->rank)
 		return wrong;
 	for (i = 0; i < CANARY_OP_AVG; i++) {
 		op = i + 1;
-		wrong += compare(out[0][i], COUNT, i);
+		if (canary_supports(dtype, op))
+			wrong += compare(out[0][i], COUNT, i);
 	}
+	return wrong;
+}
+
+static uint32_t method_of(size_t n)
+{
+	if (op == CANARY_OP_MAX)
+		return CANARY_METHOD_ELEMENTS;
+	if (op == CANARY_OP_PROD)
+		return CANARY_METHOD_RANKS;
+	if (n <= 256 || how & CANARY_HOW_EXACT)
+		return CANARY_METHOD_EXACT;
+	return n <= 4096 || how & CANARY_HOW_ELEMENTWISE ? CANARY_METHOD_EACH : CANARY_METHOD_GROUPS;
+}
+
+/* Several in flight, longer ones and shorter ones; completions tell the method. */
+static int run_how(struct member *m)
+{
+	static const size_t lengths[] = { 256, 4999, 1, 4096, 257, 4097 };
+	enum { LENGTHS = sizeof(lengths) / sizeof(lengths[0]) };
+	char *data = malloc(LENGTHS * MOST * 8);
+	struct canary_call call = { .dtype = dtype, .op = op, .how = how };
+	struct canary_outcome o[2];
+	uint64_t request[LENGTHS];
+	int i, wrong = 0;
+
+	for (i = 0; i < LENGTHS; i++) {
+		call.recvbuf = data + i * MOST * 8;
+		call.sendbuf = call.recvbuf;
+		call.count = lengths[i];
+		give(m, call.recvbuf, call.count, i);
+		wrong += !!canary_post_call(m->c, &call, sizeof(call), &request[i]);
+	}
+	for (i = 0; i < LENGTHS; i++) {
+		memset(o, 0xff, sizeof(o));
+		wrong += !!canary_wait_outcome(m->c, request[i], CANARY_FOREVER, o, sizeof(o));
+		wrong += o[0].method != method_of(lengths[i]) || o[1].method;
+		wrong += compare(data + i * MOST * 8, lengths[i], i);
+	}
+	free(data);
 	return wrong;
 }
 
 /* Rank 1 runs something else: all end with EPROTO, and are told of it. */
 static int run_differs(struct member *m)
 {
-	static const char *const named[RANKS] = { "rank 1", "rank", "rank 1" };
-	char v[800] = { 0 };
+	static const char *const named[] = { "rank 1", "rank", "rank 1" };
+	static char v[RANKS][40000];
+	struct canary_call call = {
+		.sendbuf = v[m->rank], .recvbuf = v[m->rank], .dtype = dtype, .op = op, .how = how,
+	};
 	int err;
 
 	/* all are connected before the first one fails */
-	if (canary_allreduce(m->c, v, v, 1, CANARY_INT32, CANARY_OP_SUM))
+	if (canary_allreduce(m->c, v[m->rank], v[m->rank], 1, CANARY_INT32, CANARY_OP_SUM))
 		return 1;
-	if (m->rank == 1)
-		err = canary_allreduce(m->c, v, v, 800 / size_of(other_dtype), other_dtype,
-				       other_op);
-	else
-		err = canary_allreduce(m->c, v, v, 800 / size_of(dtype), dtype, op);
+	if (m->rank == 1) {
+		call.dtype = other_dtype;
+		call.op = other_op;
+		call.how = other_how;
+	}
+	call.count = differ_bytes / size_of(call.dtype);
+	err = canary_allreduce_call(m->c, &call, sizeof(call), NULL, 0);
 	snprintf(m->error, sizeof(m->error), "%s", err ? canary_errmsg() : "");
 	if (err == -EPROTO && strstr(m->error, named[m->rank]))
 		return 0;
@@ -252,19 +316,58 @@ static int block_elements(struct canary *c)
 	       (canary_block_elements(c, CANARY_UINT64, CANARY_OP_XOR) != words / 2) +
 	       (canary_block_elements(c, CANARY_UINT8, CANARY_OP_AVG) != words) +
 	       (canary_block_elements(c, CANARY_INT32, CANARY_OP_AVG) != words / 2) +
+	       (canary_block_elements(c, CANARY_FLOAT16, CANARY_OP_MAX) != 2 * words) +
+	       !!canary_block_elements(c, CANARY_FLOAT32, CANARY_OP_SUM) +
+	       !!canary_block_elements(c, CANARY_FLOAT64, CANARY_OP_PROD) +
+	       !!canary_block_elements(c, CANARY_FLOAT32, CANARY_OP_LAND) +
 	       !!canary_block_elements(c, 0, CANARY_OP_SUM) +
 	       !!canary_block_elements(c, CANARY_INT32 + 256, CANARY_OP_SUM) +
 	       !!canary_block_elements(c, CANARY_INT32, CANARY_OP_AVG + 1);
 }
 
+/* Calls with a struct */
+static int refused_calls(struct canary *c)
+{
+	char v[64] = { 0 };
+	struct canary_call good = {
+		.sendbuf = v, .recvbuf = v, .count = 2, .dtype = CANARY_FLOAT32,
+		.op = CANARY_OP_SUM, .how = CANARY_HOW_ALL,
+	};
+	struct canary_call bad[2] = { good };
+	const size_t size = sizeof(good);
+	struct canary_outcome o;
+	uint64_t request;
+	int wrong;
+
+	bad->how = CANARY_HOW_ALL + 1;
+	wrong = canary_post_call(c, bad, size, &request) != -EINVAL;
+	bad->how = 0x101;
+	wrong += canary_post_call(c, bad, size, &request) != -EINVAL;
+	*bad = good;
+	bad->dtype = CANARY_INT32;
+	wrong += canary_post_call(c, bad, size, &request) != -EINVAL;
+	*bad = good;
+	bad->reserved = 1;
+	wrong += canary_post_call(c, bad, size, &request) != -EINVAL;
+	*bad = good;
+	wrong += canary_post_call(c, bad, size - 1, &request) != -EINVAL;
+	wrong += canary_allreduce_call(c, bad, size, &o, sizeof(o) - 1) != -EINVAL;
+	bad[1].how = 1;
+	wrong += canary_allreduce_call(c, bad, 2 * size, &o, sizeof(o)) != -EINVAL;
+	bad[1].how = 0;
+	return wrong + (canary_allreduce_call(c, bad, 2 * size, &o, sizeof(o)) != 0);
+}
+
 static int run_refusals(struct member *m)
 {
-	int wrong = block_elements(m->c);
+	int wrong = block_elements(m->c) + refused_calls(m->c);
 	char v[64] = { 0 };
 	uint64_t request;
 
 	wrong += canary_allreduce(m->c, v, v, 1, 0, CANARY_OP_SUM) != -EINVAL;
-	wrong += canary_allreduce(m->c, v, v, 1, CANARY_UINT64 + 1, CANARY_OP_SUM) != -EINVAL;
+	wrong += canary_allreduce(m->c, v, v, 1, CANARY_FLOAT64 + 1, CANARY_OP_SUM) != -EINVAL;
+	wrong += canary_allreduce(m->c, v, v, 1, CANARY_FLOAT32, CANARY_OP_LAND) != -EINVAL;
+	wrong += canary_allreduce(m->c, v, v, 1, CANARY_INT32 + 256, CANARY_OP_SUM) != -EINVAL;
 	wrong += canary_allreduce(m->c, v, v, 1, CANARY_INT8, CANARY_OP_AVG + 1) != -EINVAL;
 	wrong += canary_allreduce(m->c, v, v + 8, 2, CANARY_INT64, CANARY_OP_SUM) != -EINVAL;
 	wrong += canary_allreduce(m->c, v, v + 8, 8, CANARY_INT8, CANARY_OP_MAX) != 0;
@@ -282,6 +385,31 @@ static int run_refusals(struct member *m)
 	return wrong;
 }
 
+/* Floating-point numbers have no operators of bits or of truth. */
+static bool is_there(uint32_t type, uint32_t operator)
+{
+	if (type < CANARY_INT32 || type > CANARY_FLOAT64)
+		return false;
+	return (operator >= CANARY_OP_SUM && operator <= CANARY_OP_MAX) ||
+	       operator == CANARY_OP_AVG ||
+	       (operator >= CANARY_OP_AND && operator <= CANARY_OP_LXOR && type <= CANARY_UINT64);
+}
+
+static void test_how(void)
+{
+	uint32_t h = 8;
+
+	tap(!canary_how_parse("narrow,exact", &h) &&
+	    h == (CANARY_HOW_EXACT | CANARY_HOW_NARROW) &&
+	    !canary_how_parse("elementwise", &h) && h == CANARY_HOW_ELEMENTWISE &&
+	    canary_how_parse("", &h) == -EINVAL && canary_how_parse("exact,", &h) == -EINVAL &&
+	    canary_how_parse(NULL, &h) == -EINVAL && canary_how_parse("exac", &h) == -EINVAL &&
+	    h == CANARY_HOW_ELEMENTWISE, "names of how: %s", canary_errmsg());
+	tap(!strcmp(canary_method_name(CANARY_METHOD_ELEMENTS), "elements") &&
+	    !strcmp(canary_method_name(CANARY_METHOD_RANKS), "ranks") &&
+	    !canary_method_name(CANARY_METHOD_RANKS + 1), "names of methods");
+}
+
 static void test_names(void)
 {
 	enum canary_operator o = CANARY_OP_PROD;
@@ -292,7 +420,7 @@ static void test_names(void)
 		types++;
 	while (canary_operator_name(operators + 1))
 		operators++;
-	tap(types == CANARY_UINT64 && operators == CANARY_OP_AVG &&
+	tap(types == CANARY_FLOAT64 && operators == CANARY_OP_AVG &&
 	    !canary_dtype_name(0) && !canary_operator_name(0) &&
 	    !canary_dtype_name(~0U) && !canary_operator_name(~0U),
 	    "%u types and %u operators have names", types, operators);
@@ -300,17 +428,21 @@ static void test_names(void)
 		bad += canary_dtype_size(i) != (i && i <= types ? size_of(i) : 0);
 		for (k = 0; k < 256; k++)
 			bad += cnr_element(k, i) !=
-			       (k && k <= operators ? canary_dtype_size(i) : 0);
+			       (is_there(i, k) ? canary_dtype_size(i) : 0) ||
+			       canary_supports(i, k) != is_there(i, k);
 	}
 	tap(!bad, "the core knows each of them, and no other");
 	for (i = 1; i <= types; i++)
 		bad += canary_dtype_parse(canary_dtype_name(i), &d) || d != i;
 	for (i = 1; i <= operators; i++)
 		bad += canary_operator_parse(canary_operator_name(i), &o) || o != i;
+	bad += canary_dtype_parse("half", &d) || d != CANARY_FLOAT16;
+	bad += canary_dtype_parse("float", &d) || d != CANARY_FLOAT32;
+	bad += canary_dtype_parse("double", &d) || d != CANARY_FLOAT64;
 	bad += canary_dtype_parse("uint16", &d) || d != CANARY_UINT16;
 	bad += canary_operator_parse("lxor", &o) || o != CANARY_OP_LXOR;
 	tap(!bad, "names are found again");
-	tap(canary_dtype_parse("float", &d) == -EINVAL && d == CANARY_UINT16, "%s",
+	tap(canary_dtype_parse("real", &d) == -EINVAL && d == CANARY_UINT16, "%s",
 	    canary_errmsg());
 	tap(canary_operator_parse("SUM", &o) == -EINVAL && o == CANARY_OP_LXOR, "%s",
 	    canary_errmsg());
@@ -321,13 +453,24 @@ static void test_names(void)
 static void test_differs(void)
 {
 	static const struct {
-		uint8_t dtype, op, other_dtype, other_op;
+		uint8_t dtype, op, other_dtype, other_op, other_how;
+		size_t bytes;
 	} table[] = {
-		{ CANARY_INT16, CANARY_OP_MIN, CANARY_INT16, CANARY_OP_MAX },
-		{ CANARY_INT32, CANARY_OP_SUM, CANARY_UINT32, CANARY_OP_SUM },
-		{ CANARY_INT8, CANARY_OP_SUM, CANARY_INT64, CANARY_OP_SUM },
-		{ CANARY_UINT8, CANARY_OP_AVG, CANARY_UINT8, CANARY_OP_SUM },
-		{ CANARY_INT32, CANARY_OP_SUM, CANARY_INT32, CANARY_OP_LAND },
+		{ CANARY_FLOAT32, CANARY_OP_SUM, CANARY_INT32, CANARY_OP_SUM, 0, 800 },
+		{ CANARY_FLOAT16, CANARY_OP_SUM, CANARY_BFLOAT16, CANARY_OP_SUM, 0, 40000 },
+		{ CANARY_FLOAT64, CANARY_OP_SUM, CANARY_FLOAT32, CANARY_OP_SUM, 0, 2048 },
+		{ CANARY_FLOAT64, CANARY_OP_SUM, CANARY_FLOAT64, CANARY_OP_SUM,
+		  CANARY_HOW_EXACT, 800 },
+		{ CANARY_FLOAT32, CANARY_OP_SUM, CANARY_FLOAT32, CANARY_OP_SUM,
+		  CANARY_HOW_EXACT, 40000 },
+		{ CANARY_FLOAT32, CANARY_OP_AVG, CANARY_FLOAT32, CANARY_OP_AVG,
+		  CANARY_HOW_ELEMENTWISE, 40000 },
+		{ CANARY_FLOAT32, CANARY_OP_PROD, CANARY_FLOAT32, CANARY_OP_SUM, 0, 40000 },
+		{ CANARY_INT16, CANARY_OP_MIN, CANARY_INT16, CANARY_OP_MAX, 0, 800 },
+		{ CANARY_INT32, CANARY_OP_SUM, CANARY_UINT32, CANARY_OP_SUM, 0, 800 },
+		{ CANARY_INT8, CANARY_OP_SUM, CANARY_INT64, CANARY_OP_SUM, 0, 800 },
+		{ CANARY_UINT8, CANARY_OP_AVG, CANARY_UINT8, CANARY_OP_SUM, 0, 800 },
+		{ CANARY_INT32, CANARY_OP_SUM, CANARY_INT32, CANARY_OP_LAND, 0, 800 },
 	};
 	char error[160];
 	size_t i;
@@ -337,9 +480,13 @@ static void test_differs(void)
 		op = table[i].op;
 		other_dtype = table[i].other_dtype;
 		other_op = table[i].other_op;
-		tap(!with_ranks(run_differs, error), "%s of %s, rank 1 has %s of %s: %s",
+		other_how = table[i].other_how;
+		differ_bytes = table[i].bytes;
+		tap(!with_ranks(run_differs, error),
+		    "%zu bytes, %s of %s, rank 1 has %s of %s, how %u: %s", differ_bytes,
 		    canary_operator_name(op), canary_dtype_name(dtype),
-		    canary_operator_name(other_op), canary_dtype_name(other_dtype), error);
+		    canary_operator_name(other_op), canary_dtype_name(other_dtype), other_how,
+		    error);
 	}
 }
 
@@ -347,7 +494,38 @@ static void test_differs(void)
 static bool is_left_out(void)
 {
 	return engine == CANARY_ENGINE_KERNEL && dtype != CANARY_INT8 && dtype != CANARY_UINT16 &&
-	       dtype != CANARY_INT64;
+	       dtype != CANARY_INT64 && dtype != CANARY_FLOAT32;
+}
+
+static void test_type(void)
+{
+	bool is_float = dtype >= CANARY_FLOAT16;
+	uint32_t most = is_float && engine == CANARY_ENGINE_USER ? RANKS : 3;
+
+	for (op = CANARY_OP_SUM; op <= CANARY_OP_AVG; op++) {
+		if (!canary_supports(dtype, op))
+			continue;
+		for (ranks = most == RANKS ? 2 : 3; ranks <= most; ranks++)
+			tap(!with_ranks(run_type, NULL), "%s: %s of %s, %u ranks",
+			    canary_algorithm_name(algorithm), canary_operator_name(op),
+			    canary_dtype_name(dtype), ranks);
+		ranks = 3;
+	}
+	tap(!with_ranks(run_flight, NULL), "%s: all of %s, in flight together",
+	    canary_algorithm_name(algorithm), canary_dtype_name(dtype));
+	op = CANARY_OP_SUM;
+	for (how = 0; is_float && how <= CANARY_HOW_ALL; how++)
+		tap(!with_ranks(run_how, NULL), "%s: sums of %s, how %u",
+		    canary_algorithm_name(algorithm), canary_dtype_name(dtype), how);
+	how = 0;
+}
+
+static void test_methods(void)
+{
+	dtype = CANARY_BFLOAT16;
+	for (op = CANARY_OP_PROD; op <= CANARY_OP_MAX; op += CANARY_OP_MAX - CANARY_OP_PROD)
+		tap(!with_ranks(run_how, NULL), "%s: %s", canary_operator_name(op),
+		    canary_method_name(method_of(1)));
 }
 
 static void test_engine(uint32_t which)
@@ -359,17 +537,11 @@ static void test_engine(uint32_t which)
 	printf("# the %s engine\n", which == CANARY_ENGINE_USER ? "user" : "kernel");
 	for (a = 0; a < 2; a++) {
 		algorithm = algorithms[a];
-		for (dtype = CANARY_INT32; dtype <= CANARY_UINT64; dtype++) {
-			if (is_left_out())
-				continue;
-			for (op = CANARY_OP_SUM; op <= CANARY_OP_AVG; op++)
-				tap(!with_ranks(run_type, NULL), "%s: %s of %s",
-				    canary_algorithm_name(algorithm), canary_operator_name(op),
-				    canary_dtype_name(dtype));
-			tap(!with_ranks(run_flight, NULL), "%s: all of %s, in flight together",
-			    canary_algorithm_name(algorithm), canary_dtype_name(dtype));
-		}
+		for (dtype = CANARY_INT32; dtype <= CANARY_FLOAT64; dtype++)
+			if (!is_left_out())
+				test_type();
 	}
+	test_methods();
 	algorithm = CANARY_ALG_AUTO;
 	tap(!with_ranks(run_refusals, NULL), "calls that are refused");
 	test_differs();
@@ -378,6 +550,7 @@ static void test_engine(uint32_t which)
 int main(void)
 {
 	test_names();
+	test_how();
 	if (!own_net()) {
 		tap_skip("everything else", "may not make a network namespace");
 		return tap_done("user/types");

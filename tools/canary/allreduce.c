@@ -17,15 +17,17 @@
 struct allreduce {
 	struct comm_options	comm;
 	const char		*in, *out;
-	const char		*type_name, *op_name;	/* as given; NULL: the usual one */
+	const char		*type_name, *op_name, *how_name; /* as given; NULL: the usual one */
 	enum canary_dtype	dtype;
 	enum canary_operator	op;
+	uint32_t		how;
 	bool			json;
 	int			in_fd;
 	struct output		result;
 	void			*data;
 	size_t			count;		/* elements */
 	double			seconds;
+	struct canary_outcome	outcome;
 };
 
 static const struct option_row rows[] = {
@@ -37,11 +39,14 @@ static const struct option_row rows[] = {
 	  OPTION_AT(struct allreduce, out) },
 	{ OPTION("type", 'd', "TYPE",
 		 "of elements: int8, uint8, int16, uint16, int32 (default), uint32,\n"
-		 "int64, uint64"),
+		 "int64, uint64, float16, bfloat16, float32, float64"),
 	  OPTION_AT(struct allreduce, type_name) },
 	{ OPTION("op", 0, "OP",
-		 "sum (default), prod, min, max, and, or, xor, land, lor, lxor, avg"),
+		 "sum (default), prod, min, max, and, or, xor, land, lor, lxor, avg;\n"
+		 "of floating-point numbers: sum, prod, min, max, avg"),
 	  OPTION_AT(struct allreduce, op_name) },
+	{ OPTION("how", 0, "HOW", COMM_HOW_HELP),
+	  OPTION_AT(struct allreduce, how_name) },
 	{ OPTION("json", 'j', NULL, "one JSON object about it on standard error"),
 	  OPTION_AT(struct allreduce, json) },
 };
@@ -90,10 +95,13 @@ static int parse(struct allreduce *a, int argc, char **argv)
 		return 2;
 	}
 	if ((a->type_name && canary_dtype_parse(a->type_name, &a->dtype)) ||
-	    (a->op_name && canary_operator_parse(a->op_name, &a->op))) {
+	    (a->op_name && canary_operator_parse(a->op_name, &a->op)) ||
+	    (a->how_name && canary_how_parse(a->how_name, &a->how))) {
 		complain("canary", "%s", canary_errmsg());
 		return 2;
 	}
+	if (comm_operation_check(a->dtype, a->op, a->how))
+		return 2;
 	return comm_options_end(&a->comm) ? 2 : 0;
 }
 
@@ -162,6 +170,7 @@ static void report(struct allreduce *a, struct canary *c)
 	json_u64(&j, "members", info.members);
 	json_string(&j, "type", canary_dtype_name(a->dtype));
 	json_string(&j, "redop", canary_operator_name(a->op));
+	json_string(&j, "method", canary_method_name(a->outcome.method));
 	json_u64(&j, "elements", a->count);
 	json_string(&j, "algorithm", canary_algorithm_name(info.last));
 	json_string(&j, "why", canary_why_name(info.why));
@@ -189,6 +198,10 @@ static int fail(struct allreduce *a, struct canary *c, int error)
 
 static int run(struct allreduce *a)
 {
+	struct canary_call call = {
+		.sendbuf = a->data, .recvbuf = a->data, .count = a->count, .dtype = a->dtype,
+		.op = a->op, .how = a->how,
+	};
 	struct canary *c, *failed;
 	int err, status = 0;
 	double start;
@@ -200,7 +213,7 @@ static int run(struct allreduce *a)
 		return status;
 	}
 	start = seconds();
-	err = canary_allreduce(c, a->data, a->data, a->count, a->dtype, a->op);
+	err = canary_allreduce_call(c, &call, sizeof(call), &a->outcome, sizeof(a->outcome));
 	a->seconds = seconds() - start;
 	if (err)
 		status = fail(a, c, err);

@@ -6,6 +6,7 @@
 
 #include "comm_options.h"
 #include "kmod/core/platform.h"
+#include "reference_float.h"
 #include "userspace/common/complain.h"
 
 #define VECTOR_MAX_BYTES	(256U << 20)	/* upper bound of CANARY_MAX_VECTOR */
@@ -173,6 +174,17 @@ int comm_options_end(struct comm_options *o)
 		return complain("canary", "rank: %u is out of range, 0 to %u", o->params.rank,
 				o->params.members - 1);
 	}
+	return 0;
+}
+
+int comm_operation_check(enum canary_dtype dtype, enum canary_operator op, uint32_t how)
+{
+	if (!canary_supports(dtype, op))
+		return complain("canary", "operator: there is no %s of %s",
+				canary_operator_name(op), canary_dtype_name(dtype));
+	if (how && !reference_is_float(dtype))
+		return complain("canary", "how: %s is no floating-point type",
+				canary_dtype_name(dtype));
 	return 0;
 }
 

@@ -37,6 +37,16 @@ void comm_options_help(FILE *to);
 /* comm_options_end() - check that the options are complete. Return: 0 or -1 */
 int comm_options_end(struct comm_options *o);
 
+/* What --how says */
+#define COMM_HOW_HELP	"sums of floating-point numbers are exact, elementwise, narrow:\n" \
+			"canary-allreduce(8); separated by commas (the length decides)"
+
+/*
+ * comm_operation_check() - is there this operator on that type, in this way (CANARY_HOW_*)?
+ * Return: 0, or -1 after an error message.
+ */
+int comm_operation_check(enum canary_dtype dtype, enum canary_operator op, uint32_t how);
+
 /*
  * comm_join() - open and connect a communicator
  * Return: it, or NULL. Then @err is the errno and canary_errmsg() tells why. @failed is what has to

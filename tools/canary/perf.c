@@ -14,7 +14,7 @@
 #include "comm_options.h"
 #include "member_json.h"
 #include "output.h"
-#include "reference.h"
+#include "reference_float.h"
 #include "userspace/common/complain.h"
 
 #define SIZE_MAX_BYTES	CANARY_BYTES_MAX
@@ -30,6 +30,7 @@ struct row {
 	uint64_t		count;		/* elements */
 	enum canary_dtype	dtype;
 	enum canary_operator	op;
+	uint32_t		method;		/* enum canary_method */
 	struct result		out_of_place, in_place;
 };
 
@@ -37,7 +38,7 @@ struct perf {
 	struct comm_options	comm;
 	uint64_t		min, max, step_bytes;
 	uint64_t		factor, iters, warmup, check, aggregate;
-	const char		*dtypes, *ops;	/* as given; NULL: the usual one */
+	const char		*dtypes, *ops, *how;	/* as given; NULL: the usual one */
 	const char		*json;
 	struct output		output;
 	struct canary		*c;
@@ -48,6 +49,7 @@ struct perf {
 	int			row_count;
 	uint64_t		wrong;
 	double			busbw_sum;
+	uint32_t		method;		/* enum canary_method of what ran last */
 };
 
 #define BYTES(member, least, usual)					\
@@ -75,12 +77,15 @@ static const struct option_row rows[] = {
 	  COUNT(aggregate, 1, 32, 1) },
 	{ OPTION("datatype", 'd', "TYPE",
 		 "type of elements, or all (int32): int8, uint8, int16, uint16,\n"
-		 "int32, uint32, int64, uint64"),
+		 "int32, uint32, int64, uint64, float16 (half), bfloat16,\n"
+		 "float32 (float), float64 (double)"),
 	  OPTION_AT(struct perf, dtypes) },
 	{ OPTION("op", 'o', "OP",
 		 "operator, or all (sum): sum, prod, min, max, and, or, xor,\n"
-		 "land, lor, lxor, avg"),
+		 "land, lor, lxor, avg; of floating-point numbers: sum, prod,\n"
+		 "min, max, avg"),
 	  OPTION_AT(struct perf, ops) },
+	{ OPTION("how", 'H', "HOW", COMM_HOW_HELP), OPTION_AT(struct perf, how) },
 	{ OPTION("output_file", 'J', "FILE", "results as JSON as well, from rank 0"),
 	  OPTION_AT(struct perf, json) },
 };
@@ -132,7 +137,12 @@ static int parse_names(struct perf *p)
 		return complain("canary", "data%s, or all", canary_errmsg());
 	if (p->ops && strcmp(p->ops, "all") && canary_operator_parse(p->ops, &p->reference.op))
 		return complain("canary", "%s, or all", canary_errmsg());
-	return 0;
+	if (p->how && canary_how_parse(p->how, &p->reference.how))
+		return complain("canary", "%s", canary_errmsg());
+	/* Of all types and operators, those are run that there are. */
+	if ((p->dtypes && !strcmp(p->dtypes, "all")) || (p->ops && !strcmp(p->ops, "all")))
+		return 0;
+	return comm_operation_check(p->reference.dtype, p->reference.op, p->reference.how);
 }
 
 static int parse(struct perf *p, int argc, char **argv)
@@ -203,10 +213,25 @@ static int fail(const struct perf *p)
 	return complain("canary", "rank %u: %s", p->comm.params.rank, canary_errmsg());
 }
 
+/* The operation that is measured */
+static struct canary_call call_of(const struct perf *p, const void *in, void *out, size_t count)
+{
+	return (struct canary_call){
+		.sendbuf = in, .recvbuf = out, .count = count, .dtype = p->reference.dtype,
+		.op = p->reference.op,
+		.how = reference_is_float(p->reference.dtype) ? p->reference.how : 0,
+	};
+}
+
 static int reduce(struct perf *p, const void *in, void *out, size_t count)
 {
-	if (canary_allreduce(p->c, in, out, count, p->reference.dtype, p->reference.op))
+	struct canary_call call = call_of(p, in, out, count);
+	struct canary_outcome outcome;
+
+	if (canary_allreduce_call(p->c, &call, sizeof(call), &outcome, sizeof(outcome)))
 		return fail(p);
+	if (count)
+		p->method = outcome.method;
 	return 0;
 }
 
@@ -229,6 +254,8 @@ static int sum_u64(struct perf *p, uint64_t *value)
 /* Run @n operations, up to -m of them in flight. */
 static int operations(struct perf *p, const void *in, void *out, size_t count, uint64_t n)
 {
+	const struct canary_call call = call_of(p, in, out, count);
+	struct canary_outcome outcome = { 0 };
 	uint64_t request[32], i, j;
 
 	for (i = 0; i < n; i += p->aggregate) {
@@ -239,13 +266,14 @@ static int operations(struct perf *p, const void *in, void *out, size_t count, u
 		}
 		for (j = 0; j < p->aggregate; j++) {
 			if (canary_room(p->c, CANARY_FOREVER) ||
-			    canary_post(p->c, in, out, count, p->reference.dtype,
-					p->reference.op, &request[j]))
+			    canary_post_call(p->c, &call, sizeof(call), &request[j]))
 				return fail(p);
 		}
 		for (j = 0; j < p->aggregate; j++)
-			if (canary_wait(p->c, request[j], CANARY_FOREVER))
+			if (canary_wait_outcome(p->c, request[j], CANARY_FOREVER, &outcome,
+						sizeof(outcome)))
 				return fail(p);
+		p->method = outcome.method;
 	}
 	return 0;
 }
@@ -261,9 +289,26 @@ static int check(struct perf *p, void *in, void *out, size_t count, uint64_t *wr
 		reference_fill(&p->reference, p->rank, in, count);
 		if (reduce(p, in, out, count))
 			return -1;
-		*wrong += reference_wrong(&p->reference, out, count);
+		*wrong += reference_wrong(&p->reference, out, count, false);
 	}
 	return sum_u64(p, wrong);
+}
+
+/*
+ * Sums in place grow until they are infinite, and sums with infinities take longer. So floating-point
+ * numbers are zeros in place, and ordinary ones out of place.
+ */
+static void prepare(const struct perf *p, void *in, const void *out, size_t count)
+{
+	struct reference plain = p->reference;
+
+	if (!reference_is_float(plain.dtype))
+		return;
+	plain.seed = 0;
+	if (in == out)
+		memset(in, 0, count * canary_dtype_size(plain.dtype));
+	else
+		reference_fill(&plain, p->rank, in, count);
 }
 
 static int measure(struct perf *p, void *in, void *out, size_t count, struct result *r)
@@ -272,6 +317,7 @@ static int measure(struct perf *p, void *in, void *out, size_t count, struct res
 	size_t size = count * canary_dtype_size(p->reference.dtype);
 	double start;
 
+	prepare(p, in, out, count);
 	if (operations(p, in, out, count, p->warmup) || reduce(p, NULL, NULL, 0))
 		return -1;
 	start = now_us();
@@ -358,6 +404,7 @@ static void json_row(struct json *j, const struct row *row)
 	json_u64(j, "count", row->count);
 	json_string(j, "type", canary_dtype_name(row->dtype));
 	json_string(j, "redop", canary_operator_name(row->op));
+	json_string(j, "method", canary_method_name(row->method));
 	json_number(j, "root", "%d", -1);
 	json_result(j, "out_of_place", &row->out_of_place);
 	json_result(j, "in_place", &row->in_place);
@@ -435,6 +482,7 @@ static int add_row(struct perf *p, uint64_t size)
 	if (measure(p, p->send, p->recv, row->count, &row->out_of_place) ||
 	    measure(p, p->recv, p->recv, row->count, &row->in_place))
 		return -1;
+	row->method = p->method;
 	p->busbw_sum += row->out_of_place.busbw + row->in_place.busbw;
 	if (p->rank == 0)
 		print_row(p, row);
@@ -446,6 +494,8 @@ static int run_sizes(struct perf *p)
 {
 	uint64_t size, next;
 
+	if (!canary_supports(p->reference.dtype, p->reference.op))
+		return 0;
 	for (size = p->min; size <= p->max; size = next) {
 		if (add_row(p, size))
 			return -1;

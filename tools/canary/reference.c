@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* What operators do, for canary perf and for tests, see reference.h. */
-#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "reference.h"
+#include "reference_float.h"
 
 __extension__ typedef __int128 wide;
 __extension__ typedef unsigned __int128 uwide;
@@ -29,9 +30,12 @@ unsigned int reference_bits(enum canary_dtype dtype)
 		return 8;
 	case CANARY_INT16:
 	case CANARY_UINT16:
+	case CANARY_FLOAT16:
+	case CANARY_BFLOAT16:
 		return 16;
 	case CANARY_INT64:
 	case CANARY_UINT64:
+	case CANARY_FLOAT64:
 		return 64;
 	default:
 		return 32;
@@ -39,7 +43,7 @@ unsigned int reference_bits(enum canary_dtype dtype)
 }
 
 /*
- * Element @index of @rank, as @n bits. Any function that mixes well will do. One in six elements is
+ * Element @index of @rank, as @n bits. Any function that mixes well will do. One in six integers is
  * where operators may go wrong: 0, all ones, or next to the sign.
  */
 static uint64_t input(const struct reference *r, uint32_t rank, size_t index, unsigned int n)
@@ -53,8 +57,16 @@ static uint64_t input(const struct reference *r, uint32_t rank, size_t index, un
 	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
 	x = (x ^ x >> 27) * 0x94d049bb133111ebULL;
 	x ^= x >> 31;
+	if (reference_is_float(r->dtype))
+		return reference_float_input(r, x);
 	kind = x >> 59;
 	return kind < sizeof(edge) / sizeof(edge[0]) ? edge[kind] : x & all;
+}
+
+uint64_t reference_given(const struct reference *r, uint32_t rank, size_t index)
+{
+	return r->give ? r->give(r, rank, index) :
+	       input(r, rank, index, reference_bits(r->dtype));
 }
 
 /* The number that @n bits say */
@@ -111,41 +123,48 @@ uint64_t reference_reduce(const struct reference *r, const uint64_t *given)
 	return finish(r, value, n, with_sign);
 }
 
-/* Element @index of the result, as @n bits */
+/* Element @index of the result, of integers of @n bits */
 static uint64_t result(const struct reference *r, size_t index, unsigned int n, bool with_sign)
 {
-	wide value = number(input(r, 0, index, n), n, with_sign);
+	wide value = number(reference_given(r, 0, index), n, with_sign);
 	uint32_t rank;
 
 	for (rank = 1; rank < r->members; rank++)
-		value = two(r->op, value, number(input(r, rank, index, n), n, with_sign));
+		value = two(r->op, value, number(reference_given(r, rank, index), n, with_sign));
 	return finish(r, value, n, with_sign);
 }
 
 void reference_fill(const struct reference *r, uint32_t rank, void *to, size_t count)
 {
-	unsigned int n = reference_bits(r->dtype);
+	unsigned int bytes = reference_bits(r->dtype) / 8;
 	uint64_t x;
 	size_t i;
 
 	/* The first bytes are the low ones, as the whole project relies on. */
 	for (i = 0; i < count; i++) {
-		x = input(r, rank, i, n);
-		memcpy((char *)to + i * n / 8, &x, n / 8);
+		x = reference_given(r, rank, i);
+		memcpy((char *)to + i * bytes, &x, bytes);
 	}
 }
 
-uint64_t reference_wrong(const struct reference *r, const void *got, size_t count)
+uint64_t reference_wrong(const struct reference *r, const void *got, size_t count, bool say)
 {
-	bool with_sign = has_sign(r);
+	bool with_sign = has_sign(r), is_float = reference_is_float(r->dtype);
 	unsigned int n = reference_bits(r->dtype);
-	uint64_t x, wrong = 0;
+	struct reference_group group = { 0 };
+	uint64_t x, want, wrong = 0;
 	size_t i;
 
 	for (i = 0; i < count; i++) {
 		x = 0;
 		memcpy(&x, (const char *)got + i * n / 8, n / 8);
-		wrong += x != result(r, i, n, with_sign);
+		want = is_float ? reference_float(r, count, i, &group) :
+		       result(r, i, n, with_sign);
+		if (x == want)
+			continue;
+		if (!wrong++ && say)
+			printf("# element %zu of %zu: %#llx, not %#llx\n", i, count,
+			       (unsigned long long)x, (unsigned long long)want);
 	}
 	return wrong;
 }

@@ -2,12 +2,13 @@
 /*
  * What operators do, for canary perf and for tests: what has to come out of collectives, and what
  * canary perf gives to them. It shares no code and no table with what it checks: operators are
- * computed here in integers of 128 bits.
+ * computed here in integers of 128 bits, sums of floating-point numbers in longer ones.
  */
 #ifndef CANARY_REFERENCE_H
 #define CANARY_REFERENCE_H
 
 #include <linux/canary_wire.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,13 +17,16 @@ struct reference {
 	enum canary_operator	op;
 	uint32_t		members;
 	uint32_t		seed;	/* another vector for another one */
+	uint32_t		how;	/* CANARY_HOW_* */
+	/* Return: element @index of @rank, in the low bits; NULL: those of canary perf */
+	uint64_t		(*give)(const struct reference *r, uint32_t rank, size_t index);
 };
 
 /* Return: bits of an element */
 unsigned int reference_bits(enum canary_dtype dtype);
 
 /*
- * Return: what has to come out of the elements @given, one of each rank, in the low bits. Their
+ * Return: what has to come out of the integers @given, one of each rank, in the low bits. Their
  * other bits are 0, and so are those of the result
  */
 uint64_t reference_reduce(const struct reference *r, const uint64_t *given);
@@ -30,7 +34,10 @@ uint64_t reference_reduce(const struct reference *r, const uint64_t *given);
 /* Write the @count elements of @rank to @to. */
 void reference_fill(const struct reference *r, uint32_t rank, void *to, size_t count);
 
-/* Return: how many of the @count elements at @got are not the result of all ranks' elements */
-uint64_t reference_wrong(const struct reference *r, const void *got, size_t count);
+/*
+ * Return: how many of the @count elements at @got are not the result of all ranks' elements
+ * @say:	print the first one of them
+ */
+uint64_t reference_wrong(const struct reference *r, const void *got, size_t count, bool say);
 
 #endif /* CANARY_REFERENCE_H */

@@ -64,7 +64,7 @@ $(B)/selftests/user/%_test: selftests/user/%_test.c $(USER_TEST_SRC) $(USER_TEST
 		-o $@ $(filter %.c,$^) -pthread
 
 # The same reference of operators as in canary perf
-$(B)/selftests/user/types_test: tools/canary/reference.c tools/canary/reference.h
+$(B)/selftests/user/types_test: $(wildcard tools/canary/reference*)
 
 # These tests need no library.
 COMMON_TESTS := $(patsubst %,$(B)/selftests/user/%_test,address parse json option)
