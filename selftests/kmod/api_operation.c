@@ -22,7 +22,7 @@ static const struct {
 } operation_table[] = {
 	{ "sendmsg: operator 0 is EOPNOTSUPP",	{ 0, CANARY_INT32, 0, 0, 0 }, 0, 0, 0, false, EOPNOTSUPP },
 	{ "sendmsg: operator 99 is EOPNOTSUPP",	{ 99, CANARY_INT32, 0, 0, 0 }, 0, 0, 0, false, EOPNOTSUPP },
-	{ "sendmsg: type 9 is EOPNOTSUPP",	{ CANARY_OP_SUM, 9, 0, 0, 0 }, 0, 0, 0, false, EOPNOTSUPP },
+	{ "sendmsg: type 99 is EOPNOTSUPP",	{ CANARY_OP_SUM, 99, 0, 0, 0 }, 0, 0, 0, false, EOPNOTSUPP },
 	{ "sendmsg: flags are EINVAL",		{ CANARY_OP_SUM, CANARY_INT32, 1, 0, 0 }, 0, 0, 0, false, EINVAL },
 	{ "sendmsg: root 1 is EINVAL",		{ CANARY_OP_SUM, CANARY_INT32, 0, 1, 0 }, 0, 0, 0, false, EINVAL },
 	{ "sendmsg: unknown control message is EINVAL", { CANARY_OP_SUM, CANARY_INT32, 0, 0, 0 }, 0, 77, 0, false, EINVAL },

@@ -57,7 +57,8 @@ ssize_t post_form(int fd, void *from, void *to, size_t size, const struct form *
 	static const struct form usual;
 	const struct form *f = form ?: &usual;
 	struct canary_operation op = {
-		.op = f->op ?: CANARY_OP_SUM, .dtype = f->dtype ?: CANARY_INT32, .tag = f->tag,
+		.op = f->op ?: CANARY_OP_SUM, .dtype = f->dtype ?: CANARY_INT32, .flags = f->how,
+		.tag = f->tag,
 	};
 	struct canary_destination dst = { (uintptr_t)to };
 	char control[CMSG_SPACE(sizeof(op)) + CMSG_SPACE(sizeof(dst))] = { 0 };

@@ -12,7 +12,7 @@ struct form {
 	int type, len, iovs;
 	uint64_t tag;
 	int flags;
-	uint8_t op, dtype;
+	uint8_t op, dtype, how;
 };
 
 long pinned(void);

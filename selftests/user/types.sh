@@ -17,8 +17,8 @@ perf_types()
 {
 	ranks 3 "$CANARY" perf allreduce -d all -o all -b 3 -e 3001 -i 2998 -n 1 -w 0 -J perf.json ||
 		return 1
-	jq -e '(.results | length) == 176 and .out_of_bounds == 0 and
-		(.results | map([.type, .redop]) | unique | length) == 88 and
+	jq -e '(.results | length) == 216 and .out_of_bounds == 0 and
+		(.results | map([.type, .redop]) | unique | length) == 108 and
 		(.results | map(select(.type == "int8" and .redop == "avg").count)) == [3, 3001] and
 		(.results | map(select(.type == "uint64" and .redop == "lxor").size)) == [0, 3000]' \
 		perf.json || return 1
@@ -56,7 +56,107 @@ average()
 			.stats.blocks_done == 9' err.0
 }
 
+# pack VECTOR: numbers of float32, as Python reads them; unpack prints them with all their digits
+pack()
+{
+	python3 -c 'import struct, sys
+for x in sys.argv[1].split():
+    sys.stdout.buffer.write(struct.pack("<f", float(x) if "x" not in x else float.fromhex(x)))' "$1"
+}
+
+unpack()
+{
+	python3 -c 'import struct, sys
+print(*("%.9g" % x for x, in struct.iter_unpack("<f", sys.stdin.buffer.read())))'
+}
+
+# Sums of three ranks that lose everything when they are rounded in between, and special values
+floats()
+{
+	pack '1e8 0.1 inf nan 0x1p-149 -0.0 3e38' > in.0
+	pack '1 0.2 1 1 0x1p-149 -0.0 3e38' > in.1
+	pack '-1e8 0.3 -inf 2 0x1p-149 -0.0 -3e38' > in.2
+	ranks 3 "$CANARY" allreduce --in in.%R --out sum.%R -d float32 -j || return 1
+	cmp sum.0 sum.1 && cmp sum.0 sum.2 || return 1
+	[ "$(unpack < sum.0)" = "1 0.600000024 nan nan 4.20389539e-45 0 3.00000001e+38" ] ||
+		{ unpack < sum.0; return 1; }
+	jq -e '.type == "float32" and .method == "exact" and .blocks == 0' err.0
+}
+
+# Neighbours that differ by orders of magnitude: exponents are shared unless that is asked for.
+how()
+{
+	local zeros
+	zeros=$(printf '0 %.0s' {1..4998})
+
+	for r in 0 1 2; do
+		pack "1e30 1 $zeros" > "in.$r"
+	done
+	ranks 3 "$CANARY" allreduce --in in.%R --out how.%R -d float -j || return 1
+	jq -e '.method == "groups"' err.0 || return 1
+	[ "$(head -c 8 how.0 | unpack)" = "3.0000002e+30 0" ] || { head -c 8 how.0 | unpack; return 1; }
+	ranks 3 "$CANARY" allreduce --in in.%R --out how.%R -d float --how elementwise -j || return 1
+	jq -e '.method == "each"' err.0 || return 1
+	[ "$(head -c 8 how.0 | unpack)" = "3.0000002e+30 3" ] || return 1
+	ranks 3 "$CANARY" allreduce --in in.%R --out how.%R -d float --how narrow,exact -j || return 1
+	jq -e '.method == "exact"' err.1 && [ "$(head -c 8 how.2 | unpack)" = "3.0000002e+30 3" ]
+}
+
+# refused STATUS TEXT OPTION...: options that are wrong
+refused()
+{
+	local status=$1 text=$2 got
+
+	shift 2
+	got=$("$CANARY" "$@" --comm 1 --rank 0 --members 1 2>&1 < /dev/null)
+	if [ $? -ne "$status" ] || [[ $got != *"$text"* ]]; then
+		echo "$*: $got"
+		return 1
+	fi
+}
+
+refusals()
+{
+	refused 2 "there is no land of float32" allreduce -d float32 --op land &&
+		refused 2 "there is no xor of bfloat16" perf allreduce -d bfloat16 -o xor &&
+		refused 2 "int32 is no floating-point type" allreduce --how exact &&
+		refused 2 "'fast' is none of exact, elementwise, narrow" allreduce -d half --how fast &&
+		refused 2 "'real' is none of" allreduce -d real &&
+		refused 0 "" allreduce -d double --how exact,narrow
+}
+
+# Ranks that add up otherwise: all are told so, and none waits.
+mixed()
+{
+	local r
+
+	new_comm
+	head -c 40000 /dev/zero > zeros
+	for r in 0 1 2; do
+		# shellcheck disable=SC2046
+		on "$r" "$CANARY" allreduce -i zeros -o /dev/null -d float $([ "$r" = 1 ] && echo --how exact) \
+			$(as "$r" 3) 2> "err.$r" &
+	done
+	wait
+	grep -h . err.?
+	grep -q "rank 1 runs another operation" err.0 && grep -q "rank 1 runs another operation" err.2 &&
+		grep -q "rank" err.1
+}
+
+perf_how()
+{
+	ranks 2 "$CANARY" perf allreduce -d float -o sum -b 16K -e 64K -n 2 -w 1 -H exact -J perf.json ||
+		return 1
+	jq -e '.out_of_bounds == 0 and (.results | length) == 3 and
+		all(.results[]; .type == "float32" and .method == "exact")' perf.json
+}
+
 tap_check "minimum of int8" least
 tap_check "average of uint8" average
+tap_check "sum of float32" floats
+tap_check "how sums are made" how
+tap_check "options that are refused" refusals
+tap_check "ranks that add up in other ways" mixed
 tap_check "perf: all operators on all types" perf_types
+tap_check "perf: how" perf_how
 tap_done
