@@ -38,8 +38,8 @@ void comm_options_help(FILE *to);
 int comm_options_end(struct comm_options *o);
 
 /* What --how says */
-#define COMM_HOW_HELP	"sums of floating-point numbers are exact, elementwise, narrow:\n" \
-			"canary-allreduce(8); separated by commas (the length decides)"
+#define COMM_HOW_HELP	"sums of floating-point numbers: exact, elementwise, narrow, or\n" \
+			"several, separated by commas (as the length says)"
 
 /*
  * comm_operation_check() - is there this operator on that type, in this way (CANARY_HOW_*)?

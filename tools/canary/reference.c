@@ -22,53 +22,6 @@ static bool has_sign(const struct reference *r)
 	}
 }
 
-unsigned int reference_bits(enum canary_dtype dtype)
-{
-	switch (dtype) {
-	case CANARY_INT8:
-	case CANARY_UINT8:
-		return 8;
-	case CANARY_INT16:
-	case CANARY_UINT16:
-	case CANARY_FLOAT16:
-	case CANARY_BFLOAT16:
-		return 16;
-	case CANARY_INT64:
-	case CANARY_UINT64:
-	case CANARY_FLOAT64:
-		return 64;
-	default:
-		return 32;
-	}
-}
-
-/*
- * Element @index of @rank, as @n bits. Any function that mixes well will do. One in six integers is
- * where operators may go wrong: 0, all ones, or next to the sign.
- */
-static uint64_t input(const struct reference *r, uint32_t rank, size_t index, unsigned int n)
-{
-	const uint64_t sign = 1ULL << (n - 1), all = ~0ULL >> (64 - n);
-	const uint64_t edge[] = { 0, all, sign, sign - 1, 1 };
-	uint64_t x = index * 0x9e3779b97f4a7c15ULL + rank * 0xd6e8feb86659fd93ULL +
-		     r->seed * 0xc2b2ae3d27d4eb4fULL + 0x27d4eb2f165667c5ULL;
-	unsigned int kind;
-
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
-	x = (x ^ x >> 27) * 0x94d049bb133111ebULL;
-	x ^= x >> 31;
-	if (reference_is_float(r->dtype))
-		return reference_float_input(r, x);
-	kind = x >> 59;
-	return kind < sizeof(edge) / sizeof(edge[0]) ? edge[kind] : x & all;
-}
-
-uint64_t reference_given(const struct reference *r, uint32_t rank, size_t index)
-{
-	return r->give ? r->give(r, rank, index) :
-	       input(r, rank, index, reference_bits(r->dtype));
-}
-
 /* The number that @n bits say */
 static wide number(uint64_t x, unsigned int n, bool with_sign)
 {

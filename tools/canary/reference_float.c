@@ -14,55 +14,10 @@ __extension__ typedef unsigned __int128 uwide;
 #define LOW	(-1140)		/* exponent of the lowest bit; an average needs some below -1074 */
 #define LIMBS	36
 
-struct format {
-	unsigned int	bytes, fraction, field_max;
-	int		bias, least;	/* @least: exponent of the least number */
-};
-
 /* A sum in units of 2^LOW, in two's complement */
 struct total {
 	uint64_t limb[LIMBS];
 };
-
-bool reference_is_float(enum canary_dtype dtype)
-{
-	return dtype == CANARY_FLOAT16 || dtype == CANARY_BFLOAT16 || dtype == CANARY_FLOAT32 ||
-	       dtype == CANARY_FLOAT64;
-}
-
-static struct format format_of(enum canary_dtype dtype)
-{
-	struct format f = { .fraction = 23, .field_max = 255 };
-
-	f.bytes = reference_bits(dtype) / 8;
-	if (dtype == CANARY_FLOAT16) {
-		f.fraction = 10;
-		f.field_max = 31;
-	} else if (dtype == CANARY_BFLOAT16) {
-		f.fraction = 7;
-	} else if (dtype == CANARY_FLOAT64) {
-		f.fraction = 52;
-		f.field_max = 2047;
-	}
-	f.bias = f.field_max / 2;
-	f.least = 1 - f.bias - (int)f.fraction;
-	return f;
-}
-
-static uint64_t sign_bit(const struct format *f)
-{
-	return 1ULL << (8 * f->bytes - 1);
-}
-
-static uint64_t infinity(const struct format *f)
-{
-	return (uint64_t)f->field_max << f->fraction;
-}
-
-static uint64_t quiet_nan(const struct format *f)
-{
-	return infinity(f) | 1ULL << (f->fraction - 1);
-}
 
 static bool is_finite(const struct format *f, uint64_t bits)
 {
@@ -320,7 +275,7 @@ static uint64_t two(enum canary_operator op, const struct format *f, uint64_t a,
 uint64_t reference_float(const struct reference *r, size_t count, size_t i,
 			 struct reference_group *g)
 {
-	struct format f = format_of(r->dtype);
+	struct format f = reference_format(r->dtype);
 	uint64_t all = reference_given(r, 0, i);
 	uint32_t rank;
 
@@ -331,26 +286,4 @@ uint64_t reference_float(const struct reference *r, size_t count, size_t i,
 	for (rank = 1; rank < r->members; rank++)
 		all = two(r->op, &f, all, reference_given(r, rank, i));
 	return all;
-}
-
-/* ---- numbers to work with ---- */
-
-/*
- * Most are about 1. Some have any exponent. Unless the seed is 0, one in 512 is infinite or a NaN.
- */
-uint64_t reference_float_input(const struct reference *r, uint64_t random)
-{
-	struct format f = format_of(r->dtype);
-	uint64_t bits = random & (sign_bit(&f) | ((1ULL << f.fraction) - 1));
-	unsigned int field = f.bias - 2 + (random >> 53) % 4, kind = (random >> 55) % 512;
-
-	if (r->seed && kind == 0)
-		return infinity(&f) | (random & sign_bit(&f));
-	if (r->seed && kind == 1)
-		return quiet_nan(&f) | bits;
-	if (r->seed && kind == 2)
-		return random & sign_bit(&f);
-	if (r->seed && kind < 32)
-		field = (random >> 40) % f.field_max;
-	return bits | (uint64_t)field << f.fraction;
 }

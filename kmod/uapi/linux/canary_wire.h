@@ -188,7 +188,7 @@ struct canary_peer {
  * @epoch:	random, agreed at rendezvous, or given by a table. Packets of an earlier run have
  *		another one, or another session key
  * @block:	serial number of the block within the epoch; wraps
- * @opsig:	hash of the operation: its number, operator, type, algorithm, stage, shape, root,
+ * @opsig:	hash of the operation: its number, operator, type, algorithm, how, shape, root,
  *		elements; only contributions with the same one merge
  * @members:	size of the communicator, 1 .. CANARY_MEMBERS_MAX
  * @rank:	of the sender; 0 in aggregates
