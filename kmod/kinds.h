@@ -38,7 +38,7 @@ enum canary_check {
 
 /*
  * CANARY_K_SWITCHES:	switches may combine it; else they send it on as it is
- * CANARY_K_UNDONE:	combined data can be taken out again, see canary_take_back_word()
+ * CANARY_K_UNDONE:	combined data can be taken out again, see canary_take_back()
  * CANARY_K_LINEAR:	the checksum of a combination follows from the two checksums, see
  *			canary_check_join()
  * CANARY_K_SHARDS:	contributions are lists of any length. A member sends as many of them for a
@@ -62,24 +62,32 @@ enum canary_check {
 #define CANARY_KINDS(X, ...)								\
 	X(ADD32, CANARY_ADD, CANARY_LANES_32, 0, CANARY_CHECK_SUM,			\
 	  CANARY_K_SWITCHES | CANARY_K_UNDONE | CANARY_K_LINEAR, ##__VA_ARGS__)		\
-	X(ADD8, CANARY_ADD, CANARY_LANES_8, 0, CANARY_CHECK_SUM, CANARY_K_UNDONE,	\
+	X(ADD8, CANARY_ADD, CANARY_LANES_8, 0, CANARY_CHECK_SUM,			\
+	  CANARY_K_SWITCHES | CANARY_K_UNDONE, ##__VA_ARGS__)				\
+	X(ADD16, CANARY_ADD, CANARY_LANES_16, 0, CANARY_CHECK_SUM,			\
+	  CANARY_K_SWITCHES | CANARY_K_UNDONE, ##__VA_ARGS__)				\
+	X(ADD64, CANARY_ADD, CANARY_LANES_64, 0, CANARY_CHECK_SUM,			\
+	  CANARY_K_SWITCHES | CANARY_K_UNDONE, ##__VA_ARGS__)				\
+	X(MAX8, CANARY_MAX, CANARY_LANES_8, 0, CANARY_CHECK_SUM, CANARY_K_SWITCHES,	\
 	  ##__VA_ARGS__)								\
-	X(ADD16, CANARY_ADD, CANARY_LANES_16, 0, CANARY_CHECK_SUM, CANARY_K_UNDONE,	\
+	X(MAX16, CANARY_MAX, CANARY_LANES_16, 0, CANARY_CHECK_SUM, CANARY_K_SWITCHES,	\
 	  ##__VA_ARGS__)								\
-	X(ADD64, CANARY_ADD, CANARY_LANES_64, 0, CANARY_CHECK_SUM, 0, ##__VA_ARGS__)	\
-	X(MAX8, CANARY_MAX, CANARY_LANES_8, 0, CANARY_CHECK_SUM, 0, ##__VA_ARGS__)	\
-	X(MAX16, CANARY_MAX, CANARY_LANES_16, 0, CANARY_CHECK_SUM, 0, ##__VA_ARGS__)	\
-	X(MAX32, CANARY_MAX, CANARY_LANES_32, 0, CANARY_CHECK_SUM, 0, ##__VA_ARGS__)	\
-	X(MAX64, CANARY_MAX, CANARY_LANES_64, 0, CANARY_CHECK_SUM, 0, ##__VA_ARGS__)	\
-	X(OR, CANARY_OR, CANARY_LANES_32, 0, CANARY_CHECK_SUM, 0, ##__VA_ARGS__)	\
-	X(XOR, CANARY_XOR, CANARY_LANES_32, 0, CANARY_CHECK_SUM, CANARY_K_UNDONE,	\
+	X(MAX32, CANARY_MAX, CANARY_LANES_32, 0, CANARY_CHECK_SUM, CANARY_K_SWITCHES,	\
 	  ##__VA_ARGS__)								\
-	X(MUL8, CANARY_MUL, CANARY_LANES_8, 0x01010101, CANARY_CHECK_SUM, 0,		\
+	X(MAX64, CANARY_MAX, CANARY_LANES_64, 0, CANARY_CHECK_SUM, CANARY_K_SWITCHES,	\
 	  ##__VA_ARGS__)								\
-	X(MUL16, CANARY_MUL, CANARY_LANES_16, 0x00010001, CANARY_CHECK_SUM, 0,		\
+	X(OR, CANARY_OR, CANARY_LANES_32, 0, CANARY_CHECK_SUM, CANARY_K_SWITCHES,	\
 	  ##__VA_ARGS__)								\
-	X(MUL32, CANARY_MUL, CANARY_LANES_32, 1, CANARY_CHECK_SUM, 0, ##__VA_ARGS__)	\
-	X(MUL64, CANARY_MUL, CANARY_LANES_64, 1, CANARY_CHECK_SUM, 0, ##__VA_ARGS__)	\
+	X(XOR, CANARY_XOR, CANARY_LANES_32, 0, CANARY_CHECK_SUM,			\
+	  CANARY_K_SWITCHES | CANARY_K_UNDONE, ##__VA_ARGS__)				\
+	X(MUL8, CANARY_MUL, CANARY_LANES_8, 0x01010101, CANARY_CHECK_SUM,		\
+	  CANARY_K_SWITCHES, ##__VA_ARGS__)						\
+	X(MUL16, CANARY_MUL, CANARY_LANES_16, 0x00010001, CANARY_CHECK_SUM,		\
+	  CANARY_K_SWITCHES, ##__VA_ARGS__)						\
+	X(MUL32, CANARY_MUL, CANARY_LANES_32, 1, CANARY_CHECK_SUM, CANARY_K_SWITCHES,	\
+	  ##__VA_ARGS__)								\
+	X(MUL64, CANARY_MUL, CANARY_LANES_64, 1, CANARY_CHECK_SUM, CANARY_K_SWITCHES,	\
+	  ##__VA_ARGS__)								\
 	CANARY_TEST_KINDS(X, ##__VA_ARGS__)
 
 enum canary_kind {
@@ -136,31 +144,37 @@ static __always_inline __u32 canary_kind_lane(__u8 kind)
 }
 
 /*
- * ---- words of 32 bits, with one lane or more ----
+ * ---- one word of 32 bits, or two in a row, with one lane or more ----
  *
  * There are no branches: the verifier of BPF would walk both ways of each. @high has the highest
  * bit of each lane.
  */
 
-/* No carry leaves a lane. */
-static __always_inline __u32 canary_add_lanes(__u32 a, __u32 b, __u32 high)
-{
-	return ((a & ~high) + (b & ~high)) ^ ((a ^ b) & high);
+/*
+ * Functions for one word (@n 32), and for two (@n 64). No carry and no borrow leaves a lane. Of the
+ * maximum, @bits are those of a lane, less than 64. It first asks without the highest bits whether
+ * a >= b (rest), then with them (more).
+ */
+#define CANARY_LANE_FUNCTIONS(word, n)							\
+static __always_inline word canary_add_lanes##n(word a, word b, word high)		\
+{											\
+	return ((a & ~high) + (b & ~high)) ^ ((a ^ b) & high);				\
+}											\
+											\
+static __always_inline word canary_max_lanes##n(word a, word b, word high, __u32 bits)	\
+{											\
+	word rest = (a | high) - (b & ~high);						\
+	word more = ((a & ~b) | (~(a ^ b) & rest)) & high;				\
+											\
+	return b ^ ((a ^ b) & ((more >> (bits - 1)) * (word)((1ULL << bits) - 1)));	\
 }
 
-/* No borrow leaves a lane. */
-static __always_inline __u32 canary_sub_lanes(__u32 a, __u32 b, __u32 high)
+CANARY_LANE_FUNCTIONS(__u32, 32)
+CANARY_LANE_FUNCTIONS(__u64, 64)
+
+static __always_inline __u64 canary_sub_lanes(__u64 a, __u64 b, __u64 high)
 {
 	return ((a | high) - (b & ~high)) ^ ((a ^ ~b) & high);
-}
-
-/* @bits: of a lane */
-static __always_inline __u32 canary_max_lanes(__u32 a, __u32 b, __u32 high, __u32 bits)
-{
-	__u32 rest = (a | high) - (b & ~high);	/* is a >= b, without the highest bits? */
-	__u32 more = ((a & ~b) | (~(a ^ b) & rest)) & high;
-
-	return b ^ ((a ^ b) & ((more >> (bits - 1)) * (__u32)((1ULL << bits) - 1)));
 }
 
 static __always_inline __u32 canary_mul_lanes(__u32 a, __u32 b, __u32 bits)
@@ -178,15 +192,15 @@ static __always_inline __u32 canary_combine_word(__u8 kind, __u32 a, __u32 b)
 	case CANARY_KIND_ADD32:
 		return a + b;
 	case CANARY_KIND_ADD8:
-		return canary_add_lanes(a, b, 0x80808080);
+		return canary_add_lanes32(a, b, 0x80808080);
 	case CANARY_KIND_ADD16:
-		return canary_add_lanes(a, b, 0x80008000);
+		return canary_add_lanes32(a, b, 0x80008000);
 	case CANARY_KIND_MAX8:
-		return canary_max_lanes(a, b, 0x80808080, 8);
+		return canary_max_lanes32(a, b, 0x80808080, 8);
 	case CANARY_KIND_MAX16:
-		return canary_max_lanes(a, b, 0x80008000, 16);
+		return canary_max_lanes32(a, b, 0x80008000, 16);
 	case CANARY_KIND_MAX32:
-		return canary_max_lanes(a, b, 0x80000000, 32);
+		return canary_max_lanes32(a, b, 0x80000000, 32);
 	case CANARY_KIND_OR:
 		return a | b;
 	case CANARY_KIND_XOR:
@@ -202,21 +216,36 @@ static __always_inline __u32 canary_combine_word(__u8 kind, __u32 a, __u32 b)
 	}
 }
 
-/* Lanes of 64 bits, which are two words. The lower half is the first one. */
+/* Two words in a row, which may be one lane of 64 bits. The lower half is the first one. */
 static __always_inline __u64 canary_combine_64(__u8 kind, __u64 a, __u64 b)
 {
 	__u64 less;
 
 	switch (kind) {
+	case CANARY_KIND_ADD8:
+		return canary_add_lanes64(a, b, 0x8080808080808080ULL);
+	case CANARY_KIND_ADD16:
+		return canary_add_lanes64(a, b, 0x8000800080008000ULL);
 	case CANARY_KIND_ADD64:
 		return a + b;
+	case CANARY_KIND_MAX8:
+		return canary_max_lanes64(a, b, 0x8080808080808080ULL, 8);
+	case CANARY_KIND_MAX16:
+		return canary_max_lanes64(a, b, 0x8000800080008000ULL, 16);
+	case CANARY_KIND_MAX32:
+		return canary_max_lanes64(a, b, 0x8000000080000000ULL, 32);
 	case CANARY_KIND_MAX64:
 		less = ((~a & b) | (~(a ^ b) & (a - b))) >> 63;
 		return a ^ ((a ^ b) & -less);
+	case CANARY_KIND_OR:
+		return a | b;
+	case CANARY_KIND_XOR:
+		return a ^ b;
 	case CANARY_KIND_MUL64:
 		return a * b;
 	default:
-		return a;
+		return (__u64)canary_combine_word(kind, a >> 32, b >> 32) << 32 |
+		       canary_combine_word(kind, a, b);
 	}
 }
 
@@ -239,18 +268,20 @@ static __always_inline void canary_combine_two(__u8 kind, __u32 *a, __u32 *a2, _
 }
 
 /*
- * Take @b out of @a again. With kinds that lack CANARY_K_UNDONE this is impossible, and does
- * nothing.
+ * Take @b out of @a again: two words in a row, or one that is the lower half. With kinds that lack
+ * CANARY_K_UNDONE this is impossible, and does nothing.
  */
-static __always_inline __u32 canary_take_back_word(__u8 kind, __u32 a, __u32 b)
+static __always_inline __u64 canary_take_back(__u8 kind, __u64 a, __u64 b)
 {
 	switch (kind) {
-	case CANARY_KIND_ADD32:
-		return a - b;
 	case CANARY_KIND_ADD8:
-		return canary_sub_lanes(a, b, 0x80808080);
+		return canary_sub_lanes(a, b, 0x8080808080808080ULL);
 	case CANARY_KIND_ADD16:
-		return canary_sub_lanes(a, b, 0x80008000);
+		return canary_sub_lanes(a, b, 0x8000800080008000ULL);
+	case CANARY_KIND_ADD32:
+		return canary_sub_lanes(a, b, 0x8000000080000000ULL);
+	case CANARY_KIND_ADD64:
+		return a - b;
 	case CANARY_KIND_XOR:
 		return a ^ b;
 	default:

@@ -10,6 +10,7 @@
 #include "parse.h"
 #include "checksum.h"
 #include "data.h"
+#include "combine.h"
 #include "descriptor.h"
 #include "timeout.h"
 #include "queue.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The data of a block, between frame and descriptor: words of 32 bits, combined as their kind says
- * (kmod/kinds.h).
+ * The data of a block, between frame and descriptor: words of 32 bits. This copies them; combine.h
+ * combines them.
  *
  * Incoming data are summed at the same time, and must have the sum that their header says. The
  * leader checks sums, too. But it checks the sum of all data, where errors of two damaged packets
@@ -60,27 +60,20 @@ static __always_inline void csw_sum(__u64 *sum, const __u32 *data, __u32 n)
 		*sum += *data;
 }
 
-/*
- * Sum data that leave. If the checksum is linear, it follows from those that came. The UDP checksum
- * does not.
- */
-static __always_inline void csw_sum_out(__u8 kind, struct csw_sums *s, const __u32 *data, __u32 n)
+/* Sum data that leave, for the UDP checksum. */
+static __always_inline void csw_sum_out(struct csw_sums *s, const __u32 *data, __u32 n)
 {
-#ifdef CSW_NO_CHECKSUMS
-	if (canary_kind_flags(kind) & CANARY_K_LINEAR)
-		return;
-#endif
+#ifndef CSW_NO_CHECKSUMS
 	csw_sum(&s->out, data, n);
+#endif
 }
 
-static __always_inline void csw_look(__u8 kind, __u32 *acc, __u32 *frame, __u32 n,
-				     struct csw_sums *s)
+static __always_inline void csw_look(__u32 *acc, __u32 *frame, __u32 n, struct csw_sums *s)
 {
 	csw_sum(&s->in, frame, n);
 }
 
-static __always_inline void csw_copy_in(__u8 kind, __u32 *acc, __u32 *frame, __u32 n,
-					struct csw_sums *s)
+static __always_inline void csw_copy_in(__u32 *acc, __u32 *frame, __u32 n, struct csw_sums *s)
 {
 	__u32 i, one, two;
 
@@ -103,8 +96,7 @@ static __always_inline void csw_copy_in(__u8 kind, __u32 *acc, __u32 *frame, __u
 	}
 }
 
-static __always_inline void csw_copy_out(__u8 kind, __u32 *acc, __u32 *frame, __u32 n,
-					 struct csw_sums *s)
+static __always_inline void csw_copy_out(__u32 *acc, __u32 *frame, __u32 n, struct csw_sums *s)
 {
 	__u32 i;
 
@@ -113,71 +105,7 @@ static __always_inline void csw_copy_out(__u8 kind, __u32 *acc, __u32 *frame, __
 		((__u64 *)frame)[i] = ((__u64 *)acc)[i];
 	if (n == 1)
 		*frame = *acc;
-	csw_sum_out(kind, s, acc, n);
-}
-
-static __always_inline void csw_add_in(__u8 kind, __u32 *acc, __u32 *frame, __u32 n,
-				       struct csw_sums *s)
-{
-	__u32 i, one, two;
-
-#ifdef CANARY_REDUCE_VECTOR
-	if (n > 1) {
-		canary_combine_into(kind, acc, frame, n);
-		csw_sum(&s->in, frame, n);
-		return;
-	}
-#endif
-	CSW_UNROLL
-	for (i = 0; i + 2 <= n; i += 2) {
-		one = frame[i];
-		two = frame[i + 1];
-		canary_combine_two(kind, &acc[i], &acc[i + 1], one, two);
-		csw_sum_two(&s->in, one, two);
-	}
-	if (n == 1) {
-		one = *frame;
-		*acc = canary_combine_word(kind, *acc, one);
-		s->in += one;
-	}
-}
-
-static __always_inline void csw_add_out(__u8 kind, __u32 *acc, __u32 *frame, __u32 n,
-					struct csw_sums *s)
-{
-	__u32 i, one, two;
-
-#ifdef CANARY_REDUCE_VECTOR
-	if (n > 1) {
-		csw_sum(&s->in, frame, n);
-		canary_combine_into(kind, frame, acc, n);
-		csw_sum_out(kind, s, frame, n);
-		return;
-	}
-#endif
-	CSW_UNROLL
-	for (i = 0; i + 2 <= n; i += 2) {
-		one = frame[i];
-		two = frame[i + 1];
-		canary_combine_two(kind, &frame[i], &frame[i + 1], acc[i], acc[i + 1]);
-		csw_sum_two(&s->in, one, two);
-	}
-	if (n == 1) {
-		one = *frame;
-		*frame = canary_combine_word(kind, one, *acc);
-		s->in += one;
-	}
-	csw_sum_out(kind, s, frame, n);
-}
-
-static __always_inline void csw_take_back(__u8 kind, __u32 *acc, __u32 *frame, __u32 n,
-					  struct csw_sums *s)
-{
-	__u32 i;
-
-	CSW_UNROLL
-	for (i = 0; i < n; i++)
-		acc[i] = canary_take_back_word(kind, acc[i], frame[i]);
+	csw_sum_out(s, acc, n);
 }
 
 /* ---- a whole block ---- */
@@ -186,7 +114,7 @@ static __always_inline void csw_take_back(__u8 kind, __u32 *acc, __u32 *frame, _
  * Call @each for @times pieces (at most @most) of @n words, beginning with word @from. Go to
  * @cut_short if the frame has fewer.
  */
-#define CSW_WALK(ctx, d, from, n, times, most, each, kind, sums, cut_short) do {	\
+#define CSW_WALK(ctx, d, from, n, times, most, each, sums, cut_short) do {		\
 	__u32 *acc = (d)->data + (from);						\
 	__u32 *frame = (__u32 *)(csw_data(ctx) + CSW_OFF_DATA) + (from);		\
 	__u32 left = (times), i;							\
@@ -195,7 +123,7 @@ static __always_inline void csw_take_back(__u8 kind, __u32 *acc, __u32 *frame, _
 	for (i = 0; i < (most) && i < left; i++) {					\
 		if ((void *)(frame + (n)) > csw_end(ctx))				\
 			goto cut_short;							\
-		each(kind, acc, frame, n, sums);					\
+		each(acc, frame, n, sums);						\
 		acc += (n);								\
 		frame += (n);								\
 	}										\
@@ -206,26 +134,25 @@ static __always_inline void csw_take_back(__u8 kind, __u32 *acc, __u32 *frame, _
  * of each loop is opaque to clang. Otherwise clang derives it from the loop before, and the
  * verifier follows each end of that loop through this one.
  */
-#define CSW_WALK_ALL(ctx, d, each, kind, sums, cut_short) do {				\
+#define CSW_WALK_ALL(ctx, d, each, sums, cut_short) do {				\
 	__u32 words, whole;								\
 											\
 	if (!(d))									\
 		goto cut_short;								\
 	words = (d)->length / 4;							\
 	CSW_WALK(ctx, d, 0, CSW_STRIDE, words / CSW_STRIDE,				\
-		 CSW_WORDS_MAX / CSW_STRIDE, each, kind, sums, cut_short);		\
+		 CSW_WORDS_MAX / CSW_STRIDE, each, sums, cut_short);			\
 	whole = words & ~(CSW_STRIDE - 1U);						\
 	CSW_OPAQUE(whole);								\
 	if (whole == words || whole > CSW_WORDS_MAX - CSW_STRIDE)			\
 		break;									\
 	CSW_WALK(ctx, d, whole, CSW_STEP, words % CSW_STRIDE / CSW_STEP,		\
-		 CSW_STRIDE / CSW_STEP - 1, each, kind, sums, cut_short);		\
+		 CSW_STRIDE / CSW_STEP - 1, each, sums, cut_short);			\
 	whole = words & ~(CSW_STEP - 1U);						\
 	CSW_OPAQUE(whole);								\
 	if (whole > CSW_WORDS_MAX - CSW_STEP)						\
 		break;									\
-	CSW_WALK(ctx, d, whole, 1, words % CSW_STEP, CSW_STEP - 1, each, kind, sums,	\
-		 cut_short);								\
+	CSW_WALK(ctx, d, whole, 1, words % CSW_STEP, CSW_STEP - 1, each, sums, cut_short); \
 } while (0)
 
 enum csw_data_is {
@@ -254,169 +181,44 @@ static __always_inline int csw_compare_sum(csw_xdp *ctx, __u64 sum)
 	return csw_check_ok(&p, headers, sum) ? CSW_DATA_GOOD : CSW_DATA_CHECKSUM;
 }
 
-/* csw_*_kind(): @kind is a constant, so the compiler keeps only the code that this kind needs */
-static __always_inline int csw_data_in_kind(csw_xdp *ctx, struct csw_descriptor *d, __u8 kind)
-{
-	struct csw_sums s = {};
-
-	CSW_WALK_ALL(ctx, d, csw_copy_in, kind, &s, cut_short);
-	return csw_compare_sum(ctx, s.in);
-cut_short:
-	return CSW_DATA_SHORT;
-}
-
-static __always_inline int csw_data_out_kind(csw_xdp *ctx, struct csw_descriptor *d, __u8 kind)
-{
-	struct csw_sums s = {};
-
-	CSW_WALK_ALL(ctx, d, csw_copy_out, kind, &s, cut_short);
-	d->out = s.out;
-	if (!(canary_kind_flags(kind) & CANARY_K_LINEAR))
-		d->sum = s.out;
-	return CSW_DATA_GOOD;
-cut_short:
-	return CSW_DATA_SHORT;
-}
-
-static __always_inline int csw_data_add_out_kind(csw_xdp *ctx, struct csw_descriptor *d, __u8 kind)
-{
-	struct csw_sums s = {};
-	int is;
-
-	CSW_WALK_ALL(ctx, d, csw_add_out, kind, &s, cut_short);
-	is = csw_compare_sum(ctx, s.in);
-	d->out = s.out;
-	if (is == CSW_DATA_GOOD && !(canary_kind_flags(kind) & CANARY_K_LINEAR))
-		d->sum = s.out;
-	return is;
-cut_short:
-	return CSW_DATA_SHORT;
-}
-
-static __always_inline int csw_data_take_back_kind(csw_xdp *ctx, struct csw_descriptor *d,
-						   __u8 kind)
-{
-	struct csw_sums s = {};
-
-	CSW_WALK_ALL(ctx, d, csw_take_back, kind, &s, cut_short);
-	return CSW_DATA_DAMAGED;
-cut_short:
-	return CSW_DATA_SHORT;
-}
-
-#define CSW_KIND_X(name, operator, lanes, identity, check, flags, f, wanted, ctx, d)	\
-	(d)->kind == CANARY_KIND_##name && ((flags) & (wanted)) == (wanted) ?		\
-	f(ctx, d, CANARY_KIND_##name) :
-
-/* Call @f for the kind of @d, if that has all flags of @wanted. */
-#define CSW_BY_KIND(f, wanted, ctx, d)	\
-	(CANARY_KINDS(CSW_KIND_X, f, wanted, ctx, d) CSW_DATA_SHORT)
-
-/*
- * Does the switch merge lists of @kind? Where no kind has both flags, as in programs for the kernel
- * so far, this is a constant.
- */
-static __always_inline bool csw_merges_lists(__u8 kind)
-{
-	const __u32 flags = CANARY_K_SHARDS | CANARY_K_SWITCHES;
-
-	return (canary_kind_flags(kind) & flags) == flags;
-}
-
-/*
- * Merge the frame's list into that of the descriptor. It is checked before, as it cannot be taken
- * out again.
- */
-static __always_inline int csw_list_add_in(csw_xdp *ctx, struct csw_descriptor *d, __u8 kind)
-{
-	__u32 length = d->length, more, i;
-	struct csw_packet p;
-	const __u32 *list;
-	__u64 sum = 0;
-	int is;
-
-	if (csw_packet_at(ctx, &p))
-		return CSW_DATA_SHORT;
-	more = canary_length(p.h);
-	list = csw_data(ctx) + CSW_OFF_DATA;
-	if ((void *)list + more > csw_end(ctx))
-		return CSW_DATA_SHORT;
-	for (i = 0; i < more / 4; i++)
-		sum += list[i];
-	is = csw_compare_sum(ctx, sum);
-	if (is != CSW_DATA_GOOD)
-		return is;
-	if (!canary_list_merge(kind, d->data, &length, d->room, list, more))
-		return CSW_DATA_FULL;
-	d->length = length;
-	return CSW_DATA_GOOD;
-}
-
 /* The verifier checks each CSW_FUNC once, as a function. */
 
 /* Copy the frame's data to the descriptor. */
 CSW_FUNC int csw_data_in(csw_xdp *ctx, struct csw_descriptor *d)
 {
-	return d ? CSW_BY_KIND(csw_data_in_kind, CANARY_K_SWITCHES, ctx, d) : CSW_DATA_SHORT;
+	struct csw_sums s = {};
+
+	CSW_WALK_ALL(ctx, d, csw_copy_in, &s, cut_short);
+	return csw_compare_sum(ctx, s.in);
+cut_short:
+	return CSW_DATA_SHORT;
+}
+
+/*
+ * The data of @d leave, and their words add up to @out. If the checksum is linear, that of
+ * @d is right already: it follows from those that came. UDP's does not.
+ */
+static __always_inline void csw_data_leave(struct csw_descriptor *d, __u64 out)
+{
+	d->out = out;
+	if (!(canary_kind_flags(d->kind) & CANARY_K_LINEAR))
+		d->sum = out;
 }
 
 /* Copy the descriptor's data to the frame. */
 CSW_FUNC int csw_data_out(csw_xdp *ctx, struct csw_descriptor *d)
 {
-	return d ? CSW_BY_KIND(csw_data_out_kind, CANARY_K_SWITCHES, ctx, d) : CSW_DATA_SHORT;
-}
-
-/* Add the descriptor's data to the frame, which carries the sum away at once. */
-CSW_FUNC int csw_data_add_out(csw_xdp *ctx, struct csw_descriptor *d)
-{
-	return d ? CSW_BY_KIND(csw_data_add_out_kind, CANARY_K_SWITCHES, ctx, d) : CSW_DATA_SHORT;
-}
-
-/* Undo csw_data_add_in(), as far as it got. */
-CSW_FUNC int csw_data_take_back(csw_xdp *ctx, struct csw_descriptor *d)
-{
-	return d ? CSW_BY_KIND(csw_data_take_back_kind, CANARY_K_SWITCHES | CANARY_K_UNDONE, ctx,
-			       d) : CSW_DATA_SHORT;
-}
-
-/*
- * Damaged data are rare. So if data can be taken back, they are checked while they are added. Data
- * of other kinds are checked before any are added.
- */
-static __always_inline int csw_data_add_in_kind(csw_xdp *ctx, struct csw_descriptor *d, __u8 kind)
-{
-	bool undone = canary_kind_flags(kind) & CANARY_K_UNDONE;
 	struct csw_sums s = {};
-	int is = CSW_DATA_SHORT;
 
-	if (csw_merges_lists(kind))
-		return csw_list_add_in(ctx, d, kind);
-	if (!undone) {
-		CSW_WALK_ALL(ctx, d, csw_look, kind, &s, cut_short);
-		is = csw_compare_sum(ctx, s.in);
-		if (is != CSW_DATA_GOOD)
-			return is;
-		s.in = 0;
-	}
-	CSW_WALK_ALL(ctx, d, csw_add_in, kind, &s, cut_short);
-	if (!undone)
-		return CSW_DATA_GOOD;
-	is = csw_compare_sum(ctx, s.in);
-	if (is == CSW_DATA_GOOD)
-		return is;
+	CSW_WALK_ALL(ctx, d, csw_copy_out, &s, cut_short);
+#ifdef CSW_NO_CHECKSUMS
+	if (!(canary_kind_flags(d->kind) & CANARY_K_LINEAR))
+		s.out = canary_checksum(d->kind, d->data, d->length / 4);
+#endif
+	csw_data_leave(d, s.out);
+	return CSW_DATA_GOOD;
 cut_short:
-	if (undone)
-		csw_data_take_back(ctx, d);
-	return is;
-}
-
-/*
- * Add the frame's data to the descriptor. If they are damaged, the descriptor does not change. This
- * is inline, as most packets come here.
- */
-static __always_inline int csw_data_add_in(csw_xdp *ctx, struct csw_descriptor *d)
-{
-	return CSW_BY_KIND(csw_data_add_in_kind, CANARY_K_SWITCHES, ctx, d);
+	return CSW_DATA_SHORT;
 }
 
 #endif /* CANARY_BPF_LIB_DATA_H */

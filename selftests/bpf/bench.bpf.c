@@ -24,6 +24,7 @@ static __always_inline __u64 *csw_own_mac_hint(const void *ctx, __u32 ifindex)
 #include "lib/parse.h"
 #include "lib/checksum.h"
 #include "lib/data.h"
+#include "lib/combine.h"
 
 char _license[] SEC("license") = "GPL";
 

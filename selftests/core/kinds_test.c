@@ -47,7 +47,10 @@ static bool is_wide(u8 kind)
 	return canary_kind_lane(kind) == 8;
 }
 
-/* The result does not depend on the order, or on who combines. The identity changes nothing. */
+/*
+ * The result does not depend on the order, or on who combines: word by word, or two at a time. The
+ * identity changes nothing.
+ */
 static bool combines(u8 kind)
 {
 	u64 a = double_word(), b = double_word(), c = double_word(), ab = both(kind, a, b);
@@ -60,7 +63,7 @@ static bool combines(u8 kind)
 			return false;
 	}
 	return ab == both(kind, b, a) && both(kind, ab, c) == both(kind, a, both(kind, b, c)) &&
-	       both(kind, a, identity) == a;
+	       both(kind, a, identity) == a && canary_combine_64(kind, a, b) == ab;
 }
 
 /* What is done to one lane, in a loop that any reader believes */
@@ -93,10 +96,12 @@ static bool lane_by_lane(u8 kind)
 
 static bool takes_back(u8 kind)
 {
-	u32 a = word(), b = word();
+	u64 a = double_word(), b = double_word();
+	u32 one = canary_combine_word(kind, a, b);
 
 	return !(canary_kind_flags(kind) & CANARY_K_UNDONE) ||
-	       canary_take_back_word(kind, canary_combine_word(kind, a, b), b) == a;
+	       (canary_take_back(kind, both(kind, a, b), b) == a &&
+		(is_wide(kind) || (u32)canary_take_back(kind, one, (u32)b) == (u32)a));
 }
 
 static u32 plain_check(u8 kind, const u32 *data, u32 n)
