@@ -28,8 +28,10 @@ SW_TEST := selftests/bpf
 SW_TEST_HDR := $(wildcard $(SW_TEST)/*.h bpf/*.h bpf/ctx/*.h bpf/lib/*.h) selftests/tap.h \
 	kmod/core/parse.h kmod/reduce.h kmod/uapi/linux/canary_wire.h userspace/common/siphash.h
 SW_TEST_CFLAGS = $(CPPFLAGS) $(CFLAGS) -Wno-missing-field-initializers -I$(B)/bpf -I$(B)/$(SW_TEST)
-SW_TEST_COMMON := $(SW_TEST)/world.c $(wildcard $(SW_TEST)/*_cases.c) \
-	userspace/lib/siphash.c $(SW_TEST)/bad_frames.c $(SW_TEST)/native.c $(SW_TEST)/choice.c $(SW_TEST)/queue.c $(SW_TEST)/stopped.c \
+SW_TEST_WORLD := $(SW_TEST)/world.c $(SW_TEST)/payload.c userspace/lib/siphash.c
+SW_TEST_COMMON := $(SW_TEST_WORLD) $(wildcard $(SW_TEST)/*_cases.c) \
+	$(SW_TEST)/bad_frames.c $(SW_TEST)/native.c $(SW_TEST)/choice.c $(SW_TEST)/ports.c $(SW_TEST)/queue.c \
+	$(SW_TEST)/stopped.c \
 	$(SW_TEST)/test_switch.c
 SW_TEST_SKEL := $(B)/bpf/canary_switch.skel.h $(B)/$(SW_TEST)/inject.skel.h
 
@@ -51,7 +53,7 @@ $(B)/$(SW_TEST)/test_switch_sanitized: $(SW_TEST_COMMON) $(SW_TEST_HDR) | $(B)/.
 		-o $@ $(filter %.c,$^)
 
 # Helpers that the benchmark shares with the tests are in kernel.c.
-$(B)/bin/bench_switch: $(SW_TEST)/bench_switch.c $(SW_TEST)/world.c userspace/lib/siphash.c $(SW_TEST)/kernel.c \
+$(B)/bin/bench_switch: $(SW_TEST)/bench_switch.c $(SW_TEST_WORLD) $(SW_TEST)/kernel.c \
 		$(SW_TEST_HDR) $(SW_TEST_SKEL) $(B)/$(SW_TEST)/bench.skel.h
 	@mkdir -p $(@D)
 	$(CC) $(SW_TEST_CFLAGS) -o $@ $(filter %.c,$^) -lbpf
@@ -59,7 +61,7 @@ $(B)/bin/bench_switch: $(SW_TEST)/bench_switch.c $(SW_TEST)/world.c userspace/li
 .SECONDARY: $(B)/$(SW_TEST)/inject.bpf.o $(B)/$(SW_TEST)/bench.bpf.o
 all:: $(B)/bin/bench_switch
 
-$(B)/$(SW_TEST)/stress_switch: $(SW_TEST)/stress_switch.c $(SW_TEST)/world.c userspace/lib/siphash.c $(SW_TEST)/kernel.c \
+$(B)/$(SW_TEST)/stress_switch: $(SW_TEST)/stress_switch.c $(SW_TEST_WORLD) $(SW_TEST)/kernel.c \
 		$(SW_TEST_HDR) $(SW_TEST_SKEL)
 	@mkdir -p $(@D)
 	$(CC) $(SW_TEST_CFLAGS) -pthread -o $@ $(filter %.c,$^) -lbpf

@@ -56,6 +56,9 @@ bool check(bool good, const char *fmt, ...);
 /* choice.c: which of several next hops */
 void choice_run(const struct backend *b);
 
+/* ports.c: ports with a master */
+void ports_run(const struct backend *b);
+
 /* queue.c: what is held, and for how long */
 void queue_run(const struct backend *b);
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Two processors work on the same descriptors: two threads run canary_xdp with contributions to the
- * same blocks, and a third one runs canary_flush. Add up what comes out, as a leader would. Each
- * contribution must be in it exactly once, whether it was merged, bypassed, carried or late.
+ * same blocks, and a third one runs canary_flush. Combine what comes out, as a leader would. Each
+ * contribution must be in it exactly once, whether it was merged, bypassed, carried or late. Blocks
+ * take turns with all kinds.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -23,11 +24,11 @@
 #define ELEMENTS	40
 #define LENGTH		(FRAME_DATA + ELEMENTS * 4)
 
-/* What a thread's frames brought to the leader */
+/* What a thread's frames brought to the leader. @wrong: packets with a wrong checksum */
 struct sums {
-	uint32_t count, packets, wrong, sum;
+	uint32_t count, packets, wrong;
 	uint64_t tag;
-	uint32_t data[ELEMENTS];
+	uint8_t data[ELEMENTS * 4];
 };
 
 struct thread {
@@ -46,11 +47,30 @@ static int ifindex[PORTS + 1], ends[PORTS + 1];
  */
 static atomic_int running, started;
 
+static const uint8_t kinds[] = {
+#define CANARY_KIND_X(name, ...) CANARY_KIND_##name,
+	CANARY_KINDS(CANARY_KIND_X)
+#undef CANARY_KIND_X
+};
+
+static uint8_t kind_of(uint32_t block)
+{
+	return kinds[block % sizeof(kinds)];
+}
+
+/* The first data are copied, as no number is neutral for all kinds. */
+static void add_data(struct sums *s, uint32_t block, const uint8_t *data)
+{
+	if (s->packets)
+		payload_combine(kind_of(block), s->data, data, sizeof(s->data));
+	else
+		memcpy(s->data, data, sizeof(s->data));
+}
+
 static void leader(struct thread *t, const uint8_t *frame, uint32_t length)
 {
 	struct canary_hdr h;
 	struct sums *s;
-	uint32_t i, v;
 
 	memcpy(&h, frame + FRAME_DATA - sizeof(h), sizeof(h));
 	if (length != LENGTH || h.type != CANARY_CONTRIBUTION || be32toh(h.block) >= BLOCKS) {
@@ -58,14 +78,12 @@ static void leader(struct thread *t, const uint8_t *frame, uint32_t length)
 		return;
 	}
 	s = &t->block[be32toh(h.block)];
+	add_data(s, be32toh(h.block), frame + FRAME_DATA);
 	s->packets++;
 	s->count += be16toh(h.contribution.count);
 	s->tag += be64toh(h.contribution.tag);
-	s->sum += be32toh(h.contribution.sum);
-	for (i = 0; i < ELEMENTS; i++) {
-		memcpy(&v, frame + FRAME_DATA + 4 * i, 4);
-		s->data[i] += v;
-	}
+	s->wrong += be32toh(h.contribution.sum) !=
+		    payload_checksum(frame + FRAME_DATA, sizeof(s->data));
 }
 
 static void run(struct thread *t, int fd, const uint8_t *in, uint32_t length)
@@ -94,6 +112,7 @@ static void message(struct msg *m, int rank, uint32_t block)
 	m->members = MEMBERS;
 	m->elements = ELEMENTS;
 	m->block = block;
+	m->kind = kind_of(block);
 }
 
 static void *contribute(void *arg)
@@ -139,28 +158,27 @@ static void *clock_thread(void *arg)
 	return NULL;
 }
 
-/* Compute the sums rank by rank, independently of the switch. */
+/* Combine rank by rank, independently of the switch. */
 static void expect(struct sums *s, uint32_t block)
 {
+	uint8_t data[ELEMENTS * 4];
 	struct msg m;
-	uint32_t i;
 	int rank;
 
 	memset(s, 0, sizeof(*s));
 	for (rank = 1; rank < MEMBERS; rank++) {
 		message(&m, rank, block);
+		payload_of(rank, &m, data);
+		add_data(s, block, data);
+		s->packets++;
 		s->count++;
 		s->tag += tag_of(rank, &m);
-		for (i = 0; i < ELEMENTS; i++) {
-			s->data[i] += element(rank, block, 0, i);
-			s->sum += element(rank, block, 0, i);
-		}
 	}
 }
 
 static uint32_t wrong_blocks(struct thread *t, int threads, uint64_t *packets)
 {
-	uint32_t wrong = 0, block, i;
+	uint32_t wrong = 0, block;
 	struct sums want, got;
 	int n;
 
@@ -170,15 +188,17 @@ static uint32_t wrong_blocks(struct thread *t, int threads, uint64_t *packets)
 		for (n = 0; n < threads; n++) {
 			const struct sums *s = &t[n].block[block];
 
+			if (!s->packets)
+				continue;
+			add_data(&got, block, s->data);
+			got.packets += s->packets;
 			got.count += s->count;
 			got.tag += s->tag;
-			got.sum += s->sum;
-			*packets += s->packets;
-			for (i = 0; i < ELEMENTS; i++)
-				got.data[i] += s->data[i];
+			got.wrong += s->wrong;
 		}
-		if (memcmp(&got, &want, sizeof(got)))
-			wrong++;
+		*packets += got.packets;
+		wrong += got.wrong || got.count != want.count || got.tag != want.tag ||
+			 memcmp(got.data, want.data, sizeof(got.data));
 	}
 	return wrong;
 }

@@ -105,7 +105,7 @@ static void count_in(const struct msg *m, const struct frame *f)
 	bool to_us = m->to == SELF || (!m->to && m->type && m->type != CANARY_CONTRIBUTION);
 
 	if ((m->poke[0].offset && m->poke[0].offset < FRAME_DATA) ||
-	    (m->kind && m->kind != CANARY_KIND_ADD32) || m->other_mac || m->tag[0])
+	    (m->kind && !canary_kind_known(m->kind)) || m->other_mac || m->tag[0])
 		return;
 	if ((!m->type || m->type == CANARY_CONTRIBUTION) && m->to != SELF)
 		expected[CSW_RX_CONTRIBUTION]++;
@@ -215,7 +215,7 @@ enum way { FAST, SHAPED, BARE, FOREIGN, WAYS };
 static const char *const way_names[] = { "fast", "shaped", "driver without metadata",
 					 "others' metadata" };
 
-static void run_case(const struct backend *b, const struct test_case *c, enum way way)
+static bool case_good(const struct backend *b, const struct test_case *c, enum way way)
 {
 	struct setting s;
 	bool good = true;
@@ -232,9 +232,12 @@ static void run_case(const struct backend *b, const struct test_case *c, enum wa
 		good = run_step(b, &c->step[i], i + 1);
 	for (i = 0; i < COUNTS_MAX && c->count[i].n; i++)
 		expected[c->count[i].index] = c->count[i].n;
-	if (good)
-		good = check_counters(b);
-	if (!tap(good, "%s, %s: %s", b->name, way_names[way], c->name))
+	return good && check_counters(b);
+}
+
+static void run_case(const struct backend *b, const struct test_case *c, enum way way)
+{
+	if (!tap(case_good(b, c, way), "%s, %s: %s", b->name, way_names[way], c->name))
 		printf("%s", complaint);
 }
 
@@ -300,15 +303,47 @@ static bool sizes_good(const struct backend *b, uint16_t n)
 	return good;
 }
 
+static const uint16_t sizes[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 30, 31, 32, 33, 34,
+	100, 126, 127, 128, 129, 130, 255, 256, 257, 351, 352, 353, 766, 767, 768, 769, 770,
+	791, 792, 793, 798, 799, 800 };
+
 static void run_sizes(const struct backend *b)
 {
-	static const uint16_t sizes[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 32, 33,
-		100, 255, 256, 257, 351, 352, 353, 791, 792, 793, 799, 800 };
 	int i;
 
 	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		if (!tap(sizes_good(b, sizes[i]), "%s: %d elements", b->name, sizes[i]))
 			printf("%s", complaint);
+}
+
+static const struct case_list *const lists[] = {
+	&block_cases, &slot_cases, &result_cases, &kept_cases, &route_cases, &fan_in_cases,
+	&admission_cases,
+};
+
+/* All sizes and all cases, with data of another kind. The cases have an odd number of words. */
+static void run_kind(const struct backend *b, uint8_t kind, const char *name)
+{
+	bool wide = (kind & 7) == CANARY_LANES_64, good = true;
+	int i, k, n = 0;
+
+	world_kind = kind;
+	for (i = 0; i < ARRAY(sizes) && good; i++, n++)
+		if (!wide || sizes[i] % 2 == 0)
+			good = sizes_good(b, sizes[i]);
+	for (i = 0; i < ARRAY(lists) && !wide && good; i++)
+		for (k = 0; k < lists[i]->n && good; k++, n++)
+			good = case_good(b, &lists[i]->test_case[k], FAST);
+	world_kind = CANARY_KIND_ADD32;
+	if (!tap(good, "%s: %s: %d cases", b->name, name, n))
+		printf("%s", complaint);
+}
+
+static void run_kinds(const struct backend *b)
+{
+#define CANARY_KIND_X(name, ...) run_kind(b, CANARY_KIND_##name, #name);
+	CANARY_KINDS(CANARY_KIND_X)
+#undef CANARY_KIND_X
 }
 
 /* As many children as possible, and one more */
@@ -343,44 +378,6 @@ static void run_crowd(const struct backend *b)
 		printf("#   %d frames came out\n", outs.n);
 }
 
-/* Does @m, which arrives at port 1, leave by this port? -1: does it leave by none? */
-static bool comes_out(const struct backend *b, const struct msg *m, int port)
-{
-	struct frame f;
-
-	frame_in(&f, 1, m);
-	b->receive(&f, &outs);
-	return port < 0 ? !outs.n : outs.n == 1 && outs.frame[0].port == port;
-}
-
-/*
- * A port that has a master. What is addressed to the master, maybe by the port's own address, is
- * not for the switch. With rules nobody gets past them that way.
- */
-static void run_captive(const struct backend *b)
-{
-	const struct msg single = { .from = H1, .ranks = R(1) }, merged = { .from = H1, .ranks = 6 },
-			 master = { .from = H1, .ranks = 6, .other_mac = true },
-			 result = { .type = CANARY_RESULT, .other_mac = true },
-			 other = { .from = H1, .ranks = R(1), .other_mac = true,
-				   .poke = { { 36, 1 } } };
-	const struct test_case open = {}, closed = { .admit = true };
-
-	begin(b, &open, false);
-	b->captive(1, true);
-	tap(comes_out(b, &single, KERNEL) && comes_out(b, &master, KERNEL) && !b->counter(CSW_NEW),
-	    "%s: by a port with a master: none of the switch's business", b->name);
-	begin(b, &closed, false);
-	b->captive(1, true);
-	tap(comes_out(b, &single, -1) && comes_out(b, &merged, -1) && comes_out(b, &master, -1) &&
-	    comes_out(b, &result, -1) && b->counter(DROPPED(FORM)) == 4,
-	    "%s: ... with rules nothing for Canary's ports passes there", b->name);
-	tap(comes_out(b, &other, KERNEL), "%s: ... and everything else does", b->name);
-	b->captive(1, false);
-	tap(comes_out(b, &single, -1) && b->counter(CSW_NEW) == 1,
-	    "%s: ... until it has no master any more", b->name);
-}
-
 /* Enqueueing wakes a sleeping clock, once. */
 static void run_wake(const struct backend *b)
 {
@@ -411,6 +408,17 @@ static uint32_t rnd(uint32_t n)
 	return (random_state >> 8) % n;
 }
 
+static uint8_t random_kind(uint32_t block)
+{
+	static const uint8_t kinds[] = {
+#define CANARY_KIND_X(name, ...) CANARY_KIND_##name,
+		CANARY_KINDS(CANARY_KIND_X)
+#undef CANARY_KIND_X
+	};
+
+	return kinds[(rnd(30) ? block : rnd(ARRAY(kinds))) % ARRAY(kinds)];
+}
+
 static void random_msg(struct msg *m)
 {
 	static const enum who from[] = { H1, H1B, H2, H3, H4, SWITCH2, ABSENT, NOWHERE };
@@ -421,6 +429,7 @@ static void random_msg(struct msg *m)
 	m->block = 5 + rnd(12);
 	m->attempt = rnd(20) == 0;
 	m->elements = rnd(10) ? 20 : 19 + rnd(3);
+	m->kind = random_kind(m->block);
 	if (rnd(6) == 0) {
 		m->type = rnd(4) ? CANARY_RESULT : CANARY_RESTORATION;
 		m->child[0] = H1;
@@ -555,30 +564,26 @@ static void run_kernel_only(const struct backend *b)
 
 static void run_all(const struct backend *b)
 {
-	static const struct case_list *const lists[] = {
-		&block_cases, &slot_cases, &result_cases, &kept_cases, &route_cases, &fan_in_cases,
-		&admission_cases, NULL,
-	};
-	const struct case_list *const *list;
 	const char *why = b->start();
 	enum way way;
-	int i;
+	int i, k;
 
 	if (why) {
 		tap_skip(b->name, why);
 		return;
 	}
-	for (list = lists; *list; list++) {
-		for (i = 0; i < (*list)->n; i++)
+	for (i = 0; i < ARRAY(lists); i++) {
+		for (k = 0; k < lists[i]->n; k++)
 			for (way = FAST; way < (b->drivers ? WAYS : BARE); way++)
-				run_case(b, &(*list)->test_case[i], way);
+				run_case(b, &lists[i]->test_case[k], way);
 	}
 	for (i = 0; i < bad_frames_n; i++)
 		run_bad(b, &bad_frames[i]);
 	run_sizes(b);
+	run_kinds(b);
 	run_crowd(b);
 	run_wake(b);
-	run_captive(b);
+	ports_run(b);
 	queue_run(b);
 	choice_run(b);
 }

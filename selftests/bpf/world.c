@@ -170,21 +170,6 @@ int world_kernel_neighbours(struct csw_neigh_key *key, struct csw_neigh *neigh, 
 
 /* ---- frames ---- */
 
-static uint64_t mix(uint64_t x)
-{
-	x ^= x >> 33;
-	x *= 0xff51afd7ed558ccdULL;
-	x ^= x >> 33;
-	x *= 0xc4ceb9fe1a85ec53ULL;
-	return x ^ x >> 33;
-}
-
-uint32_t element(int rank, uint32_t block, uint8_t salt, uint32_t i)
-{
-	/* large numbers, so that most sums overflow */
-	return mix((uint64_t)block << 32 ^ (uint64_t)rank << 20 ^ (uint64_t)salt << 40 ^ i);
-}
-
 uint64_t tag_of(int rank, const struct msg *m)
 {
 	return mix(0x7461670000ULL ^ rank ^ (uint64_t)m->block << 16 ^
@@ -282,29 +267,6 @@ static uint32_t payload_children(uint8_t *p, const struct msg *m)
 	return n;
 }
 
-/* Write the sums of the data of all ranks. Return: their checksum. */
-static uint32_t payload_elements(uint8_t *p, const struct msg *m)
-{
-	uint32_t i, checksum = 0;
-
-	for (i = 0; i < m->elements; i++) {
-		uint64_t sum = 0;
-		uint32_t v;
-		int rank;
-
-		for (rank = 0; rank < 32; rank++)
-			if (m->ranks & R(rank))
-				sum += element(rank, m->block, m->salt, i);
-		v = sum;
-		checksum += v;
-		p[4 * i] = v;
-		p[4 * i + 1] = v >> 8;
-		p[4 * i + 2] = v >> 16;
-		p[4 * i + 3] = v >> 24;
-	}
-	return checksum;
-}
-
 static void canary(uint8_t *h, const struct msg *m, uint32_t *payload)
 {
 	uint32_t count = __builtin_popcount(m->ranks);
@@ -370,6 +332,8 @@ static void canary_mac(uint8_t *h, const struct msg *m)
 	put64(h + 24, mix(m->block ^ (uint64_t)m->ranks << 32));
 }
 
+uint8_t world_kind = CANARY_KIND_ADD32;
+
 static void usual(struct msg *m)
 {
 	if (!m->type)
@@ -393,7 +357,7 @@ static void usual(struct msg *m)
 	if (!m->elements && !m->no_elements)
 		m->elements = 37;
 	if (!m->kind)
-		m->kind = CANARY_KIND_ADD32;
+		m->kind = world_kind;
 	if (!m->ttl)
 		m->ttl = m->type == CANARY_RESULT && m->from == SELF ? 255 : 64;
 	if (m->type == CANARY_RESULT)

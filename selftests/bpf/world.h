@@ -136,6 +136,9 @@ extern const uint64_t world_secret[2][2];
 /* Frames leave through the kernel, which completes checksums. */
 extern bool world_shaped;
 
+/* The usual kind of data */
+extern uint8_t world_kind;
+
 /* Set the UDP checksum of a frame that was changed. */
 void frame_checksum(struct frame *f);
 
@@ -148,8 +151,15 @@ void frame_in(struct frame *f, int port, const struct msg *m);
  */
 void frame_out(struct frame *f, int port, int in_port, const struct msg *m);
 
-/* An element that a rank contributes */
-uint32_t element(int rank, uint32_t block, uint8_t salt, uint32_t i);
 uint64_t tag_of(int rank, const struct msg *m);
+
+/* payload.c */
+uint64_t mix(uint64_t x);
+/* What a rank contributes */
+void payload_of(int rank, const struct msg *m, uint8_t *p);
+/* What comes of the data of all ranks of @m. Return: their checksum */
+uint32_t payload_elements(uint8_t *p, const struct msg *m);
+void payload_combine(uint8_t kind, uint8_t *to, const uint8_t *more, uint32_t bytes);
+uint32_t payload_checksum(const uint8_t *p, uint32_t bytes);
 
 #endif /* SELFTESTS_BPF_WORLD_H */
