@@ -23,6 +23,9 @@
  * latter shows which part of the ratio is the price of exact additions in BPF.
  * "switch.aggregate.admission" is the switch with RULES admitted hosts compared with itself without
  * rules.
+ *
+ * "switch.kind.NAME" is what COMPARED words of that kind take, by the program alone. The baseline is
+ * the first kind, sums of 32 bits.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -112,10 +115,10 @@ static double median(double *v, int n)
 	return v[n / 2];
 }
 
-static void contribution(struct frame *f, int elements, bool bypassed)
+static void contribution(struct frame *f, uint8_t kind, int elements, bool bypassed)
 {
 	struct msg m = { .from = H1, .ranks = R(1), .members = FAN_IN + 1, .elements = elements,
-			 .flags = bypassed ? CANARY_F_BYPASS : 0,
+			 .kind = kind, .flags = bypassed ? CANARY_F_BYPASS : 0,
 			 /* stamping does not change that */
 			 .checksum = LEFT_OUT };
 
@@ -165,7 +168,7 @@ static void sample(struct samples *s, int i, int elements, enum way way)
 {
 	struct frame f;
 
-	contribution(&f, elements, false);
+	contribution(&f, CANARY_KIND_ADD32, elements, false);
 	s->nothing[i] = run(bench->progs.bench_drop, &f, frames, way != PROGRAM);
 	s->making[i] = stamped(bench->progs.bench_drop, 3, &f, way == PORT ? LIVE : way);
 	s->redirect[i] = stamped(bench->progs.bench_redirect, 2, &f, way);
@@ -177,7 +180,7 @@ static void sample(struct samples *s, int i, int elements, enum way way)
 	sw->bss->config.admit = 1;
 	s->admission[i] = stamped(sw->progs.canary_xdp, 1, &f, way);
 	sw->bss->config.admit = 0;
-	contribution(&f, elements, true);
+	contribution(&f, CANARY_KIND_ADD32, elements, true);
 	s->forward[i] = stamped(sw->progs.canary_xdp, 1, &f, way);
 }
 
@@ -220,6 +223,53 @@ static void aggregate(int elements, enum way way)
 	result("switch.aggregate.admission", median(s.admission, rounds) - making, merge, 0, 0);
 }
 
+static const struct {
+	const char *name;
+	uint8_t kind;
+	uint32_t flags;
+} kinds[] = {
+#define CANARY_KIND_X(name, operator, lanes, identity, check, flags)	\
+	{ "switch.kind." #name, CANARY_KIND_##name, flags },
+	CANARY_KINDS(CANARY_KIND_X)
+#undef CANARY_KIND_X
+};
+
+#define KINDS	((int)(sizeof(kinds) / sizeof(kinds[0])))
+
+/* All kinds that the switch combines, in turn */
+static void compare_kinds(void)
+{
+	static double making[ROUNDS_MAX], merge[KINDS][ROUNDS_MAX];
+	double base;
+	uint64_t sent, blocks = 0;
+	struct frame f;
+	int i, k;
+
+	sent = kernel_counter(sw, CSW_SENT_COMPLETE);
+	for (i = -1; i < rounds; i++) {
+		for (k = 0; k < KINDS; k++) {
+			if (!(kinds[k].flags & CANARY_K_SWITCHES))
+				continue;
+			contribution(&f, kinds[k].kind, COMPARED, false);
+			merge[k][i < 0 ? 0 : i] = stamped(sw->progs.canary_xdp, 1, &f, PROGRAM);
+			blocks += frames / FAN_IN;
+		}
+		making[i < 0 ? 0 : i] = stamped(bench->progs.bench_drop, 3, &f, PROGRAM);
+	}
+	sent = kernel_counter(sw, CSW_SENT_COMPLETE) - sent;
+	if (sent != blocks) {
+		fprintf(stderr, "bench_switch: %llu of %llu blocks of all kinds sent on\n",
+			(unsigned long long)sent, (unsigned long long)blocks);
+		exit(1);
+	}
+	base = median(merge[0], rounds) - median(making, rounds);
+	for (k = 0; k < KINDS; k++) {
+		if (kinds[k].flags & CANARY_K_SWITCHES)
+			result(kinds[k].name, median(merge[k], rounds) - median(making, rounds),
+			       base, 0, 0);
+	}
+}
+
 /* Blocks of one contribution each. When they are due, frames of the clock carry them away. */
 static void emit(int elements)
 {
@@ -235,7 +285,7 @@ static void emit(int elements)
 	snprintf(name, sizeof(name), "switch.flush.%d", elements);
 	if (only && strcmp(only, name))
 		return;
-	contribution(&f, elements, false);
+	contribution(&f, CANARY_KIND_ADD32, elements, false);
 	bench->bss->to_port = 0;
 	sw->bss->config.timeout_ns = 60 * MSEC;
 	bench->data->fan_in = 1;
@@ -325,6 +375,8 @@ int main(int argc, char **argv)
 		die_errno("maps");
 	for (i = 0; i < 12; i++)
 		aggregate(elements[i % 4], i / 4);
+	if (!only || !strcmp(only, "switch.kind"))
+		compare_kinds();
 	for (i = 0; i < 4; i++)
 		emit(elements[i]);
 	printf("\n]\n");
