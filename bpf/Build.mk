@@ -26,7 +26,7 @@ $(B)/bpf/%.skel.h: $(B)/bpf/%.bpf.o
 # Tests: the logic as a native program (also with sanitizers), the programs in this kernel
 SW_TEST := selftests/bpf
 SW_TEST_HDR := $(wildcard $(SW_TEST)/*.h bpf/*.h bpf/ctx/*.h bpf/lib/*.h) selftests/tap.h \
-	kmod/core/parse.h kmod/reduce.h kmod/uapi/linux/canary_wire.h userspace/common/siphash.h
+	kmod/core/parse.h kmod/kinds.h kmod/reduce.h kmod/uapi/linux/canary_wire.h userspace/common/siphash.h
 SW_TEST_CFLAGS = $(CPPFLAGS) $(CFLAGS) -Wno-missing-field-initializers -I$(B)/bpf -I$(B)/$(SW_TEST)
 SW_TEST_WORLD := $(SW_TEST)/world.c $(SW_TEST)/payload.c userspace/lib/siphash.c
 SW_TEST_COMMON := $(SW_TEST_WORLD) $(wildcard $(SW_TEST)/*_cases.c) \
