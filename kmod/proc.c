@@ -74,7 +74,7 @@ static int canary_proc_show(struct seq_file *seq, void *v)
 	u32 troubles = 0, sharing = 0;
 
 	if (v == &canary_net(seq_file_net(seq))->comms) {
-		seq_puts(seq, "comm rank members state epoch window una next srtt_us memory inode local root algorithm last why trouble sharing\n");
+		seq_puts(seq, "comm rank members state epoch window una next srtt_us memory inode local root algorithm last why trouble sharing operation switches\n");
 		return 0;
 	}
 	comm = list_entry(v, struct canary_comm, list);
@@ -113,7 +113,12 @@ static int canary_proc_show(struct seq_file *seq, void *v)
 		seq_puts(seq, " -");
 	if (troubles)
 		canary_proc_peer(seq, "@", &trouble.addr, trouble.port);
-	seq_printf(seq, " %u\n", sharing);
+	seq_printf(seq, " %u", sharing);
+	if (info.op)
+		seq_printf(seq, " %s:%s %s\n", cnr_operator_name(info.op),
+			   cnr_dtype_name(info.dtype), info.switches ? "combine" : "pass");
+	else
+		seq_puts(seq, " - -\n");
 	return 0;
 }
 

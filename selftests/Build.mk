@@ -24,13 +24,20 @@ $(B)/selftests/types_test: $(wildcard tools/canary/reference*)
 # This test adds a shape and an encoding to the tables of the core.
 $(B)/selftests/kept_test: CPPFLAGS += -include selftests/core/kept_rows.h
 
-# These tests add a kind of lists to the tables (pairs.h), and have switches of bpf/lib.
+# These tests have switches of bpf/lib.
 LIST_TESTS := $(B)/selftests/shards_test $(B)/selftests/lists_test
-$(LIST_TESTS): selftests/core/pairs.c selftests/core/native_switch.c $(wildcard bpf/*.h bpf/*/*.h)
+NATIVE_TESTS := $(LIST_TESTS) $(B)/selftests/types_test $(B)/selftests/unmerged_test
+$(NATIVE_TESTS): selftests/core/native_switch.c $(wildcard bpf/*.h bpf/*/*.h)
+
+# These add a kind of lists to the tables (pairs.h).
+$(LIST_TESTS): selftests/core/pairs.c
 $(LIST_TESTS): CPPFLAGS += -include selftests/core/pairs.h
 
 # Floating-point sums are compared with rational numbers.
 $(B)/selftests/floats_test: LDLIBS += -lgmp
+
+# In this one, switches combine nothing.
+$(B)/selftests/unmerged_test: CPPFLAGS += -DCANARY_K_SWITCHES=0
 
 # This test counts basic blocks. Sanitizers would add blocks of their own.
 $(B)/selftests/steps_test: SANITIZE := -fsanitize-coverage=trace-pc

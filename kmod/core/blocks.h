@@ -458,6 +458,7 @@ struct cnr_operation *cnr_op_number(struct cnr_comm *c);
 void cnr_op_settle(struct cnr_comm *c, struct cnr_operation *o);
 void cnr_op_alone(struct cnr_comm *c, struct cnr_operation *o);
 void cnr_op_run(struct cnr_comm *c, struct cnr_operation *o, u8 algorithm);
+void cnr_op_info(const struct cnr_comm *c, struct cnr_info *info);
 struct cnr_operation *cnr_find_op(struct cnr_comm *c, u32 block);
 bool cnr_may_begin(const struct cnr_comm *c, const struct cnr_operation *o);
 u32 cnr_proven_done(struct cnr_comm *c, const struct cnr_operation *o, u32 block);

@@ -522,4 +522,5 @@ void cnr_info(const struct cnr_comm *c, struct cnr_info *info)
 	info->last = c->plan.last_algorithm;
 	info->why = c->plan.last_why;
 	info->cwnd = c->net.cwnd;
+	cnr_op_info(c, info);
 }

@@ -617,6 +617,9 @@ struct cnr_info {
 	u8	last;		/* what ran last, short operations aside; AUTO: nothing yet */
 	u8	why;		/* enum canary_why, of @last */
 	u32	cwnd;		/* blocks that may be without result */
+	u8	op;		/* of what runs, or ran last, without barriers; 0: none */
+	u8	dtype;		/* of @op */
+	bool	switches;	/* may switches combine what @op sends? Else it passes them */
 };
 
 void cnr_info(const struct cnr_comm *c, struct cnr_info *info);
@@ -626,5 +629,7 @@ const char *cnr_drop_name(enum canary_drop drop);
 const char *cnr_counter_name(enum cnr_counter counter);
 const char *cnr_algorithm_name(u32 algorithm);	/* "auto", "tree", "ring", "static" */
 const char *cnr_why_name(u32 why);		/* a word or two, of enum canary_why */
+const char *cnr_operator_name(u32 op);		/* of enum canary_operator; NULL: there is none */
+const char *cnr_dtype_name(u32 dtype);		/* of enum canary_dtype; NULL: there is none */
 
 #endif /* CANARY_CORE_CORE_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Names of counters, drop reasons, algorithms and troubles, to show them to people */
+/* Names of counters, drop reasons, algorithms, operations and troubles, to show them to people */
 #include "core.h"
 
 const char *cnr_drop_name(enum canary_drop drop)
@@ -41,6 +41,45 @@ const char *cnr_why_name(u32 why)
 	};
 
 	return why < ARRAY_SIZE(name) ? name[why] : "unknown";
+}
+
+const char *cnr_operator_name(u32 op)
+{
+	static const char * const name[] = {
+		[CANARY_OP_SUM] = "sum",
+		[CANARY_OP_PROD] = "prod",
+		[CANARY_OP_MIN] = "min",
+		[CANARY_OP_MAX] = "max",
+		[CANARY_OP_AND] = "and",
+		[CANARY_OP_OR] = "or",
+		[CANARY_OP_XOR] = "xor",
+		[CANARY_OP_LAND] = "land",
+		[CANARY_OP_LOR] = "lor",
+		[CANARY_OP_LXOR] = "lxor",
+		[CANARY_OP_AVG] = "avg",
+	};
+
+	return op < ARRAY_SIZE(name) ? name[op] : NULL;
+}
+
+const char *cnr_dtype_name(u32 dtype)
+{
+	static const char * const name[] = {
+		[CANARY_INT32] = "int32",
+		[CANARY_UINT32] = "uint32",
+		[CANARY_INT8] = "int8",
+		[CANARY_UINT8] = "uint8",
+		[CANARY_INT16] = "int16",
+		[CANARY_UINT16] = "uint16",
+		[CANARY_INT64] = "int64",
+		[CANARY_UINT64] = "uint64",
+		[CANARY_FLOAT16] = "float16",
+		[CANARY_BFLOAT16] = "bfloat16",
+		[CANARY_FLOAT32] = "float32",
+		[CANARY_FLOAT64] = "float64",
+	};
+
+	return dtype < ARRAY_SIZE(name) ? name[dtype] : NULL;
 }
 
 const char *cnr_trouble_name(u32 kind)

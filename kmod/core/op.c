@@ -158,6 +158,30 @@ u32 cnr_proven_done(struct cnr_comm *c, const struct cnr_operation *o, u32 block
 	return done;
 }
 
+/* Fill in what @info says of the operation that runs, or ran last. */
+void cnr_op_info(const struct cnr_comm *c, struct cnr_info *info)
+{
+	u32 seq = c->op_passed == c->op_seq ? c->op_seq - 1 : c->op_passed, i;
+	const struct cnr_operation *o;
+	struct cnr_part p;
+
+	info->op = 0;
+	info->dtype = 0;
+	info->switches = false;
+	for (i = 0; i < CNR_OPS; i++) {
+		o = &c->ops[(seq - i) % CNR_OPS];
+		if (!o->encoding || o->seq != seq - i)
+			return;
+		if (!o->op.elements)
+			continue;
+		cnr_part(c, o, o->base, &p);
+		info->op = o->op.op;
+		info->dtype = o->op.dtype;
+		info->switches = canary_kind_flags(p.list ? p.list : p.kind) & CANARY_K_SWITCHES;
+		return;
+	}
+}
+
 static void cnr_report(const struct cnr_operation *o, struct cnr_done *done)
 {
 	done->cookie = o->op.cookie;

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
+/*
  * Each operator on each type of integers, in trees and rings, with loss. What is right comes from
- * the reference of canary perf, which shares nothing with the core.
+ * the reference of canary perf, which shares nothing with the core. Switches merge all of them,
+ * those of the simulated network and those of bpf/lib (@native).
  */
 #include "core/inside.h"
 #include "tools/canary/reference.h"
+#include "testnet_inside.h"
 #include "trial.h"
 
 struct type {
@@ -36,13 +39,16 @@ static const struct shape {
 	bool	aggregate;
 	bool	pinned;
 	u32	drop;
+	bool	native;
 } shapes[] = {
 	{ 1, 10, CANARY_ALG_AUTO },
 	{ 2, 0, CANARY_ALG_TREE },
 	{ 3, 1, CANARY_ALG_TREE },
 	{ 4, 3201, CANARY_ALG_TREE, .aggregate = true },
+	{ 4, 3201, CANARY_ALG_TREE, .aggregate = true, .native = true },
 	{ 5, 1999, CANARY_ALG_RING },
 	{ 9, 1003, CANARY_ALG_TREE, .aggregate = true, .pinned = true, .drop = 20000 },
+	{ 9, 1003, CANARY_ALG_TREE, .aggregate = true, .native = true, .drop = 20000 },
 	{ 4, 2047, CANARY_ALG_RING, .pinned = true, .drop = 20000 },
 };
 
@@ -64,7 +70,9 @@ static bool trial(const struct shape *sh, u64 seed)
 		.algorithm = sh->algorithm, .pinned = sh->pinned, .faults.drop = sh->drop,
 		.dtype = type->dtype, .op = operator,
 		.element = reference_bits(type->dtype) / 8, .reduce = reduce,
+		.switches = sh->native ? &tnet_native : NULL,
 	};
+	struct cnr_info info;
 	struct tnet *s = tnet_new(&cfg);
 	u32 i, good = 0;
 
@@ -78,6 +86,12 @@ static bool trial(const struct shape *sh, u64 seed)
 	for (i = 0; i < sh->members; i++)
 		good += tnet_completed(s, i) == 2 && !tnet_last_error(s, i);
 	good = good == sh->members && !tnet_wrong(s);
+	if (sh->aggregate)
+		good &= counter(s, sh->members, CNR_C_contributions_merged) > 0;
+	if (sh->elements) {
+		cnr_info(tnet_comm(s, 0), &info);
+		good &= info.op == operator && info.dtype == type->dtype && info.switches;
+	}
 	tnet_free(s);
 	return good;
 }

@@ -354,11 +354,32 @@ TEST_F(machine, namespace)
 	count_sleeps(false);
 }
 
+/* Does the line of /proc/net/canary with this inode end with @text? */
+static bool proc_ends(unsigned long ino, const char *text)
+{
+	FILE *f = fopen("/proc/self/net/canary", "r");
+	char line[512], has[32];
+	bool found = false;
+
+	snprintf(has, sizeof(has), " %lu ", ino);
+	while (f && fgets(line, sizeof(line), f))
+		found |= strstr(line, has) && strlen(line) > strlen(text) &&
+			 !strcmp(line + strlen(line) - strlen(text), text);
+	if (f)
+		fclose(f);
+	return found;
+}
+
 TEST_F(ranks, proc)
 {
 	unsigned long ino = inode(self->x);
+	uint32_t v = 3;
 
 	ok("/proc/net/canary: a line with the inode, state, address", proc_has(ino, "connected"));
+	ok("/proc/net/canary: no operation yet", proc_ends(ino, " - -\n"));
+	ok("/proc/net/canary: an operation, which switches combine",
+	   send_both(self->x, self->y, &v, sizeof(v)) &&
+	   proc_ends(ino, " sum:int32 combine\n"));
 	ok("/proc/net/canary_stats: sockets", proc_value("sockets") == 2);
 	ok("/proc/net/canary_stats: memory of the engines", proc_value("core-bytes") > 0);
 }

@@ -57,6 +57,7 @@ static void show_table(const struct reports *all)
 		{ "STATE", "state", -10 }, { "ENGINE", "engine", -6 }, { "LOCAL", "local", -21 },
 		{ "ROOT", "root", -21 }, { "WINDOW", "window", 6 }, { "SRTT(us)", "srtt_us", 8 },
 		{ "ALGORITHM", "algorithm", -9 }, { "LAST", "last", -4 }, { "WHY", "why", -17 },
+		{ "OPERATION", "operation", -11 }, { "SWITCHES", "switches", -8 },
 		{ "TROUBLE", "trouble", -27 },
 		{ "PID", "pid", 7 }, { "COMMAND", "command", -1 },
 	};

@@ -1,27 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Names of types and operators, for people, options and reports. The core knows which operators
- * there are on which types, and how long their elements are (cnr_element()).
+ * Types, operators and methods by their names (core/names.c). The core knows which operators there
+ * are on which types, and how long their elements are (cnr_element()).
  */
 #include <stdio.h>
 #include <string.h>
 #include "lib.h"
-
-/* Numbers begin with 1 and have no gaps. */
-static const char *const dtypes[] = {
-	[CANARY_INT32]	= "int32",
-	[CANARY_UINT32]	= "uint32",
-	[CANARY_INT8]	= "int8",
-	[CANARY_UINT8]	= "uint8",
-	[CANARY_INT16]	= "int16",
-	[CANARY_UINT16]	= "uint16",
-	[CANARY_INT64]	= "int64",
-	[CANARY_UINT64]	= "uint64",
-	[CANARY_FLOAT16] = "float16",
-	[CANARY_BFLOAT16] = "bfloat16",
-	[CANARY_FLOAT32] = "float32",
-	[CANARY_FLOAT64] = "float64",
-};
 
 /* Names that nccl-tests has for some of them */
 static const struct {
@@ -31,20 +15,6 @@ static const struct {
 	{ "half", CANARY_FLOAT16 },
 	{ "float", CANARY_FLOAT32 },
 	{ "double", CANARY_FLOAT64 },
-};
-
-static const char *const operators[] = {
-	[CANARY_OP_SUM]		= "sum",
-	[CANARY_OP_PROD]	= "prod",
-	[CANARY_OP_MIN]		= "min",
-	[CANARY_OP_MAX]		= "max",
-	[CANARY_OP_AND]		= "and",
-	[CANARY_OP_OR]		= "or",
-	[CANARY_OP_XOR]		= "xor",
-	[CANARY_OP_LAND]	= "land",
-	[CANARY_OP_LOR]		= "lor",
-	[CANARY_OP_LXOR]	= "lxor",
-	[CANARY_OP_AVG]		= "avg",
 };
 
 static const char *const hows[] = { "exact", "elementwise", "narrow" };
@@ -57,24 +27,22 @@ static const char *const methods[] = {
 	[CANARY_METHOD_RANKS]	= "ranks",
 };
 
-static const char *name_of(const char *const *names, u32 n, u32 number)
-{
-	return number < n ? names[number] : NULL;
-}
-
-/* Return: the number of @name; 0, after lib_error(), if there is none */
-static u32 number_of(const char *const *names, u32 n, const char *what, const char *name)
+/*
+ * Numbers begin with 1 and have no gaps. Return: the number of @name; 0, after lib_error(), if there
+ * is none
+ */
+static u32 number_of(const char *(*name_of)(u32 number), const char *what, const char *name)
 {
 	char list[128] = "";
 	size_t len = 0;
 	u32 i;
 
-	for (i = 1; i < n; i++) {
-		if (name && !strcmp(name, names[i]))
+	for (i = 1; name_of(i); i++) {
+		if (name && !strcmp(name, name_of(i)))
 			return i;
 		if (len < sizeof(list))
 			len += snprintf(list + len, sizeof(list) - len, "%s%s",
-					i > 1 ? ", " : "", names[i]);
+					i > 1 ? ", " : "", name_of(i));
 	}
 	lib_error(-EINVAL, "%s: '%s' is none of %s", what, name ? name : "", list);
 	return 0;
@@ -82,7 +50,7 @@ static u32 number_of(const char *const *names, u32 n, const char *what, const ch
 
 CANARY_EXPORT const char *canary_dtype_name(uint32_t dtype)
 {
-	return name_of(dtypes, ARRAY_SIZE(dtypes), dtype);
+	return cnr_dtype_name(dtype);
 }
 
 CANARY_EXPORT int canary_dtype_parse(const char *name, enum canary_dtype *dtype)
@@ -95,7 +63,7 @@ CANARY_EXPORT int canary_dtype_parse(const char *name, enum canary_dtype *dtype)
 			return 0;
 		}
 	}
-	number = number_of(dtypes, ARRAY_SIZE(dtypes), "type", name);
+	number = number_of(cnr_dtype_name, "type", name);
 	if (!number)
 		return -EINVAL;
 	*dtype = number;
@@ -105,17 +73,17 @@ CANARY_EXPORT int canary_dtype_parse(const char *name, enum canary_dtype *dtype)
 CANARY_EXPORT size_t canary_dtype_size(uint32_t dtype)
 {
 	/* The core looks at 8 bits of a number. There are sums of all types. */
-	return dtype < ARRAY_SIZE(dtypes) ? cnr_element(CANARY_OP_SUM, dtype) : 0;
+	return cnr_dtype_name(dtype) ? cnr_element(CANARY_OP_SUM, dtype) : 0;
 }
 
 CANARY_EXPORT const char *canary_operator_name(uint32_t op)
 {
-	return name_of(operators, ARRAY_SIZE(operators), op);
+	return cnr_operator_name(op);
 }
 
 CANARY_EXPORT int canary_operator_parse(const char *name, enum canary_operator *op)
 {
-	u32 number = number_of(operators, ARRAY_SIZE(operators), "operator", name);
+	u32 number = number_of(cnr_operator_name, "operator", name);
 
 	if (!number)
 		return -EINVAL;
@@ -125,7 +93,7 @@ CANARY_EXPORT int canary_operator_parse(const char *name, enum canary_operator *
 
 CANARY_EXPORT int canary_supports(uint32_t dtype, uint32_t op)
 {
-	return dtype < ARRAY_SIZE(dtypes) && op < ARRAY_SIZE(operators) && cnr_element(op, dtype);
+	return cnr_dtype_name(dtype) && cnr_operator_name(op) && cnr_element(op, dtype);
 }
 
 /* Return: the CANARY_HOW_* of this name; 0: there is none */
@@ -161,5 +129,5 @@ CANARY_EXPORT int canary_how_parse(const char *names, uint32_t *how)
 
 CANARY_EXPORT const char *canary_method_name(uint32_t method)
 {
-	return name_of(methods, ARRAY_SIZE(methods), method);
+	return method < ARRAY_SIZE(methods) ? methods[method] : NULL;
 }

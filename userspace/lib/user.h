@@ -91,6 +91,7 @@ void user_publish_open(struct user_publish *p);
 
 /* user_publish_answer() - answer one connection. @trouble is the latest one. */
 void user_publish_answer(struct user_publish *p, const struct canary_info *info,
+			 const struct cnr_info *core,
 			 const struct cnr_trouble *trouble,
 			 const struct cnr_stats *stats);
 

@@ -340,6 +340,7 @@ static void publish(struct user_endpoint *ep, int fd)
 {
 	struct cnr_trouble trouble = { .kind = CNR_TROUBLE_NONE };
 	struct canary_info info;
+	struct cnr_info core;
 	struct user *u;
 
 	pthread_mutex_lock(&ep->lock);
@@ -347,8 +348,9 @@ static void publish(struct user_endpoint *ep, int fd)
 		;
 	if (u) {
 		user_fill_info(u, &info);
+		cnr_info(u->core, &core);
 		cnr_troubles(u->core, &trouble, 1);
-		user_publish_answer(&u->publish, &info, &trouble, cnr_stats(u->core));
+		user_publish_answer(&u->publish, &info, &core, &trouble, cnr_stats(u->core));
 	}
 	pthread_mutex_unlock(&ep->lock);
 }

@@ -87,6 +87,15 @@ static void write_info(FILE *f, const struct canary_info *info)
 		info->last ? cnr_algorithm_name(info->last) : "-", cnr_why_name(info->why));
 }
 
+static void write_operation(FILE *f, const struct cnr_info *info)
+{
+	if (!info->op)
+		fprintf(f, "s operation -\ns switches -\n");
+	else
+		fprintf(f, "s operation %s:%s\ns switches %s\n", cnr_operator_name(info->op),
+			cnr_dtype_name(info->dtype), info->switches ? "combine" : "pass");
+}
+
 static void write_trouble(FILE *f, const struct cnr_trouble *t)
 {
 	if (t->kind == CNR_TROUBLE_NONE)
@@ -97,7 +106,7 @@ static void write_trouble(FILE *f, const struct cnr_trouble *t)
 }
 
 void user_publish_answer(struct user_publish *p, const struct canary_info *info,
-			 const struct cnr_trouble *trouble,
+			 const struct cnr_info *core, const struct cnr_trouble *trouble,
 			 const struct cnr_stats *stats)
 {
 	char *text = NULL;
@@ -111,6 +120,7 @@ void user_publish_answer(struct user_publish *p, const struct canary_info *info,
 	f = open_memstream(&text, &len);
 	if (f) {
 		write_info(f, info);
+		write_operation(f, core);
 		write_trouble(f, trouble);
 		for (i = 0; i < CNR_COUNTER_COUNT; i++)
 			fprintf(f, "c %s %llu\n", cnr_counter_name(i),
