@@ -96,6 +96,7 @@ struct cnr_operation {
 	int	error;
 	u32	each;		/* encoding.c: elements of a full block */
 	bool	plain;		/* its words are its elements */
+	bool	switches;	/* may they combine its first block? */
 	u8	element;	/* bytes of an element */
 	size_t	memory_own;	/* bytes of op.memory for the encoding; a ring's words follow */
 	const struct cnr_encoding *encoding;

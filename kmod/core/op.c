@@ -58,6 +58,7 @@ struct cnr_operation *cnr_op_number(struct cnr_comm *c)
 {
 	const struct cnr_encoding *e;
 	struct cnr_operation *o;
+	struct cnr_part p;
 
 	if (c->op_number == c->op_seq || c->unsettled)
 		return NULL;
@@ -71,6 +72,8 @@ struct cnr_operation *cnr_op_number(struct cnr_comm *c)
 	c->posted += o->blocks;
 	o->reserved -= o->blocks;
 	c->reserved -= o->blocks;
+	cnr_part(c, o, o->base, &p);
+	o->switches = canary_kind_flags(p.list ? p.list : p.kind) & CANARY_K_SWITCHES;
 	return o;
 }
 
@@ -161,9 +164,8 @@ u32 cnr_proven_done(struct cnr_comm *c, const struct cnr_operation *o, u32 block
 /* Fill in what @info says of the operation that runs, or ran last. */
 void cnr_op_info(const struct cnr_comm *c, struct cnr_info *info)
 {
-	u32 seq = c->op_passed == c->op_seq ? c->op_seq - 1 : c->op_passed, i;
+	u32 seq = c->op_passed == c->op_number ? c->op_number - 1 : c->op_passed, i;
 	const struct cnr_operation *o;
-	struct cnr_part p;
 
 	info->op = 0;
 	info->dtype = 0;
@@ -174,10 +176,9 @@ void cnr_op_info(const struct cnr_comm *c, struct cnr_info *info)
 			return;
 		if (!o->op.elements)
 			continue;
-		cnr_part(c, o, o->base, &p);
 		info->op = o->op.op;
 		info->dtype = o->op.dtype;
-		info->switches = canary_kind_flags(p.list ? p.list : p.kind) & CANARY_K_SWITCHES;
+		info->switches = o->switches;
 		return;
 	}
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
-/*
  * Each operator on each type of integers, in trees and rings, with loss. What is right comes from
  * the reference of canary perf, which shares nothing with the core. Switches merge all of them,
  * those of the simulated network and those of bpf/lib (@native).
