@@ -110,8 +110,8 @@ struct canary_pin {
  * @bytes:	length of @data
  * @pinned:	its data are in the application's memory
  * @released:	the core needs it no longer
- * @method:	see struct canary_completion
- * @error:	0 or negative errno. Like @method, @attempts and @seq, it is valid from completion on
+ * @method:	see struct canary_completion. Like the next three, it is valid from completion on
+ * @error:	0 or negative errno
  * @attempts:	see struct canary_completion
  * @seq:	see struct canary_completion
  * @data:	results: in @own, or in the mapping of @to

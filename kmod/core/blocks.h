@@ -137,8 +137,8 @@ struct cnr_part {
  * @lane:	bytes of an element in a contribution, if not @element
  * @method:	enum canary_method
  * @mask:	for the functions (integers.c)
- * @choose:	NULL; or picks another encoding for @op, by its length for example. It needs no other
- *		member then but @element
+ * @choose:	NULL; or picks another encoding for @op, by its length for example. It needs no
+ *		other member then but @element
  * @memory:	how many bytes of cnr_op.memory it needs, for what it keeps for later blocks and for
  *		what is sent again. They are 0 at first
  * @blocks:	how many blocks @op has, with payloads of up to cnr_comm.length bytes; NULL: as many

@@ -260,7 +260,7 @@ static inline void cnr_config_algorithm(struct cnr_config *cfg, u32 value)
 		cfg->tree[value] = value;
 }
 
-/* CANARY_HOW_*, as applications say it. Only floating-point numbers can be had in different ways. */
+/* CANARY_HOW_*, as applications say it. Only floating-point numbers have different ways. */
 static inline bool cnr_how_is(u8 dtype, u32 how)
 {
 	return !how || (!(how & ~CANARY_HOW_ALL) &&

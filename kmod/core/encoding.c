@@ -6,6 +6,19 @@
 #include "floats.h"
 #include "integers.h"
 
+static const struct cnr_encoding *cnr_float_choose(const struct cnr_comm *c,
+						   const struct cnr_op *op)
+{
+	switch (cnr_float_method(op)) {
+	case CANARY_METHOD_EXACT:
+		return &cnr_float_exact;
+	case CANARY_METHOD_EACH:
+		return &cnr_float_each;
+	default:
+		return &cnr_float_groups;
+	}
+}
+
 /* An entry without functions uses the elements themselves as words. */
 static const struct cnr_encoding cnr_encodings[] = {
 	CNR_INTEGERS(32, 64, 0x8000000080000000ULL),

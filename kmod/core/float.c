@@ -21,13 +21,14 @@ const struct cnr_format *cnr_format(u8 dtype)
 	return dtype >= CANARY_FLOAT16 && dtype <= CANARY_FLOAT64 ? &cnr_formats[dtype] : NULL;
 }
 
-const struct cnr_encoding *cnr_float_choose(const struct cnr_comm *c, const struct cnr_op *op)
+/* Return: how the sum @op is made */
+enum canary_method cnr_float_method(const struct cnr_op *op)
 {
 	if (op->elements <= CNR_EXACT_MOST || op->how & CANARY_HOW_EXACT)
-		return &cnr_float_exact;
+		return CANARY_METHOD_EXACT;
 	if (op->elements <= CNR_EACH_MOST || op->how & CANARY_HOW_ELEMENTWISE)
-		return &cnr_float_each;
-	return &cnr_float_groups;
+		return CANARY_METHOD_EACH;
+	return CANARY_METHOD_GROUPS;
 }
 
 /* Infinities, and the only NaN that comes out */

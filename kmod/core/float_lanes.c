@@ -94,7 +94,7 @@ void cnr_lanes_put(const struct cnr_lanes *l, void *words, u32 at, const void *f
 	}
 }
 
-/* Half of a lane counts ranks with +infinity or a NaN, the other half those with -infinity or one. */
+/* The low half of a lane counts ranks with +infinity or a NaN, the high half -infinity or a NaN. */
 void cnr_lanes_count(const struct cnr_lanes *l, void *words, u32 at, const void *from, u32 n)
 {
 	enum cnr_special special;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Layer 4, blocks: products of floating-point numbers, multiplied and rounded by leaders in the
- * order of ranks. A contribution has a slot for each rank, of which it fills its own one. If a block
- * does not have room for all ranks, some ranks follow in a later block of the same elements, which
- * needs the product so far.
+ * order of ranks. A contribution has a slot for each rank, of which it fills its own one. If a
+ * block does not have room for all ranks, some ranks follow in a later block of the same elements,
+ * which needs the product so far.
  *
  * cnr_op.memory: the products so far, which are results, too. No timers.
  */
@@ -144,16 +144,17 @@ void cnr_ranks_finish(const struct cnr_comm *c, const struct cnr_operation *o,
 {
 	u32 i, k, round, slots, bytes;
 	struct cnr_ranks x;
+	const u8 *before;
 	u64 product;
 
 	cnr_ranks_of(c, &o->op, &x);
 	round = p->index / x.per;
 	slots = cnr_ranks_in(c, &x, round);
+	before = round ? cnr_product_room(o, &x, p, round - 1) : NULL;
 	for (i = 0; i < p->elements; i++) {
 		product = cnr_bits_at(x.f, words, i * slots);
 		if (round)
-			product = cnr_multiply(x.f, cnr_bits_at(x.f, cnr_product_room(o, &x, p,
-						round - 1), i), product);
+			product = cnr_multiply(x.f, cnr_bits_at(x.f, before, i), product);
 		for (k = 1; k < slots; k++)
 			product = cnr_multiply(x.f, product,
 					       cnr_bits_at(x.f, words, i * slots + k));

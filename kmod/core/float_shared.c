@@ -60,9 +60,9 @@ static u32 cnr_shared_lane(const struct cnr_op *op, u32 members)
 	}
 }
 
-static u32 cnr_shared_group(const struct cnr_op *op, const struct cnr_encoding *e)
+static u32 cnr_shared_group(const struct cnr_op *op)
 {
-	if (e->method == CANARY_METHOD_EACH)
+	if (cnr_float_method(op) == CANARY_METHOD_EACH)
 		return 1;
 	return op->dtype == CANARY_FLOAT16 || op->dtype == CANARY_BFLOAT16 ? 32 : 16;
 }
@@ -77,7 +77,7 @@ static void cnr_shared_of(const struct cnr_comm *c, const struct cnr_op *op, str
 	l->average = op->op == CANARY_OP_AVG;
 	l->wide = l->f->exponent > 8 ? 2 : 1;
 	l->members = c->cfg.members;
-	l->group = cnr_shared_group(op, cnr_encoding_of(c, op));
+	l->group = cnr_shared_group(op);
 	l->lane = cnr_shared_lane(op, c->cfg.members);
 	l->scale = l->lane - 1 - cnr_log2_up(c->cfg.members);
 	x->groups = cnr_div_up(op->elements, l->group);

@@ -143,7 +143,7 @@ extern const struct cnr_encoding cnr_float_each;
 extern const struct cnr_encoding cnr_float_groups;
 
 /* float.c */
-const struct cnr_encoding *cnr_float_choose(const struct cnr_comm *c, const struct cnr_op *op);
+enum canary_method cnr_float_method(const struct cnr_op *op);
 void cnr_order_encode(const struct cnr_comm *c, const struct cnr_operation *o,
 		      const struct cnr_part *p, u32 *words);
 void cnr_order_finish(const struct cnr_comm *c, const struct cnr_operation *o,
@@ -178,7 +178,7 @@ void cnr_ranks_serve(const struct cnr_comm *c, const struct cnr_operation *o,
 #define CNR_FLOAT_SUM(operator, type, bytes)						\
 	{ .op = operator, .dtype = type, .element = bytes, .choose = cnr_float_choose }
 
-/* The rows of a type of @bits bits */
+/* The rows of a type of @bits bits; cnr_float_choose() is where they are (encoding.c) */
 #define CNR_FLOATS(type, bits)								\
 	CNR_FLOAT_SUM(CANARY_OP_SUM, type, (bits) / 8),					\
 	CNR_FLOAT_SUM(CANARY_OP_AVG, type, (bits) / 8),					\

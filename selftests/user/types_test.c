@@ -249,7 +249,9 @@ static uint32_t method_of(size_t n)
 		return CANARY_METHOD_RANKS;
 	if (n <= 256 || how & CANARY_HOW_EXACT)
 		return CANARY_METHOD_EXACT;
-	return n <= 4096 || how & CANARY_HOW_ELEMENTWISE ? CANARY_METHOD_EACH : CANARY_METHOD_GROUPS;
+	if (n <= 4096 || how & CANARY_HOW_ELEMENTWISE)
+		return CANARY_METHOD_EACH;
+	return CANARY_METHOD_GROUPS;
 }
 
 /* Several in flight, longer ones and shorter ones; completions tell the method. */

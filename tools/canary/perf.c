@@ -295,8 +295,8 @@ static int check(struct perf *p, void *in, void *out, size_t count, uint64_t *wr
 }
 
 /*
- * Sums in place grow until they are infinite, and sums with infinities take longer. So floating-point
- * numbers are zeros in place, and ordinary ones out of place.
+ * Sums in place grow until they are infinite, and sums with infinities take longer. So
+ * floating-point numbers are zeros in place, and ordinary ones out of place.
  */
 static void prepare(const struct perf *p, void *in, const void *out, size_t count)
 {

@@ -39,7 +39,10 @@ static uint64_t split(const struct format *f, uint64_t bits, int *exponent)
 	return field ? fraction | 1ULL << f->fraction : fraction;
 }
 
-/* Return: @m in units of 2^@shift, rounded to nearest; of two, to the even one; @more: @m lacks a bit */
+/*
+ * Return: @m in units of 2^@shift, rounded to nearest; of two, to the even one
+ * @more:	@m lacks a bit below its lowest one
+ */
 static uwide nearest(uwide m, int shift, bool more)
 {
 	uwide half, whole;

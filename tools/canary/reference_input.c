@@ -48,7 +48,8 @@ struct format reference_format(enum canary_dtype dtype)
 }
 
 /*
- * A number made of @random. Most are about 1. Some have any exponent. Unless the seed is 0, one in 512 is infinite or a NaN.
+ * Return: a number made of @random. Most are about 1. Some have any exponent, and one in 256 is
+ * infinite or a NaN, unless the seed is 0
  */
 static uint64_t float_input(const struct reference *r, uint64_t random)
 {

@@ -340,9 +340,9 @@ int canary_allreduce(struct canary *comm, const void *sendbuf, void *recvbuf, si
  *							canary_test(), never 0
  *
  * Return: 0; -EAGAIN: too many operations are under way, see canary_room(); -ENOTCONN; -EINVAL:
- * there is no such @op on that @dtype, overlapping buffers; -EMSGSIZE: the vector is too long; -ENOMEM,
- * -ENOBUFS: no memory; -EFAULT: a buffer is not accessible; or the error that ended the communicator
- * (canary_wait()).
+ * there is no such @op on that @dtype, overlapping buffers; -EMSGSIZE: the vector is too long;
+ * -ENOMEM, -ENOBUFS: no memory; -EFAULT: a buffer is not accessible; or the error that ended the
+ * communicator (canary_wait()).
  */
 int canary_post(struct canary *comm, const void *sendbuf, void *recvbuf, size_t count,
 		enum canary_dtype dtype, enum canary_operator op, uint64_t *request);
@@ -436,7 +436,7 @@ int canary_allreduce_call(struct canary *comm, const struct canary_call *call, s
 int canary_post_call(struct canary *comm, const struct canary_call *call, size_t size,
 		     uint64_t *request);
 
-/** canary_wait_outcome() - canary_wait(), and how the operation was carried out. Return: likewise */
+/** canary_wait_outcome() - canary_wait(), and how it was carried out. Return: likewise */
 int canary_wait_outcome(struct canary *comm, uint64_t request, int timeout_ms,
 			struct canary_outcome *outcome, size_t size);
 

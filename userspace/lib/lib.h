@@ -49,7 +49,7 @@ struct lib_request {
  * @connect:	rendezvous; it goes on after -ETIMEDOUT
  * @form:	in place of connect: form the communicator from a table that was checked
  * @post:	take @req; must not touch sendbuf after it returned, unless lent; -EAGAIN if full
- * @reap:	wait until @req, the oldest one, has ended; set its recvbuf, error, attempts, method.
+ * @reap:	wait until @req, the oldest one, has ended; set its recvbuf, error and so on.
  *		Return: 0, or -ETIMEDOUT. Only one thread at a time calls it
  * @room:	wait until post might succeed, without reaping; -ETIMEDOUT
  * @missing:	write the ranks that are missing or at fault; return how many there are

@@ -117,7 +117,8 @@ CANARY_EXPORT int canary_how_parse(const char *names, uint32_t *how)
 		len = strcspn(at, ",");
 		one = how_of(at, len);
 		if (!one)
-			return lib_error(-EINVAL, "how: '%.*s' is none of exact, elementwise, narrow",
+			return lib_error(-EINVAL,
+					 "how: '%.*s' is none of exact, elementwise, narrow",
 					 (int)len, at);
 		all |= one;
 		if (!at[len])

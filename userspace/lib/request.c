@@ -24,9 +24,9 @@ static int check(struct lib_request *req, const struct canary_call *call)
 	const char *s = call->sendbuf, *r = call->recvbuf;
 
 	if (!element)
-		return lib_error(-EINVAL, "operator %u (%s) on type %u (%s): there is none", call->op,
-				 canary_operator_name(call->op) ?: "unknown", call->dtype,
-				 canary_dtype_name(call->dtype) ?: "unknown");
+		return lib_error(-EINVAL, "operator %u (%s) on type %u (%s): there is none",
+				 call->op, canary_operator_name(call->op) ?: "unknown",
+				 call->dtype, canary_dtype_name(call->dtype) ?: "unknown");
 	if (!cnr_how_is(call->dtype, call->how))
 		return lib_error(-EINVAL, "how: %#x is not known on %s", call->how,
 				 canary_dtype_name(call->dtype));
@@ -103,8 +103,8 @@ static int take_call(struct canary_call *call, const struct canary_call *given, 
 	size_t i;
 
 	if (size < sizeof(*call))
-		return lib_error(-EINVAL, "struct canary_call has %zu bytes, not %zu", sizeof(*call),
-				 size);
+		return lib_error(-EINVAL, "struct canary_call has %zu bytes, not %zu",
+				 sizeof(*call), size);
 	for (i = sizeof(*call); i < size; i++)
 		if (rest[i])
 			return lib_error(-EINVAL, "struct canary_call: byte %zu is not 0", i);
