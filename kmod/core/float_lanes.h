@@ -2,7 +2,7 @@
 /*
  * Layer 4, blocks: the data of one packet of float_shared.c. Numbers become lanes and sums of lanes
  * become numbers, where groups of elements share a unit. float_lanes.c does it number by number,
- * and float_avx2.c for eight at a time.
+ * float_avx2.c for eight at a time, and float_packet.c chooses.
  */
 #ifndef CANARY_CORE_FLOAT_LANES_H
 #define CANARY_CORE_FLOAT_LANES_H
@@ -62,6 +62,8 @@ void cnr_lanes_put(const struct cnr_lanes *l, void *words, u32 at, const void *f
 void cnr_lanes_count(const struct cnr_lanes *l, void *words, u32 at, const void *from, u32 n);
 void cnr_lanes_sum(const struct cnr_lanes *l, void *words, u32 at, u32 n, s32 unit);
 void cnr_lanes_counted(const struct cnr_lanes *l, void *words, u32 at, u32 n);
+
+/* float_packet.c */
 void cnr_lanes_encode(const struct cnr_lanes *l, void *words, const void *from, u32 first, u32 n);
 void cnr_lanes_finish(const struct cnr_lanes *l, void *words, u32 first, u32 n);
 void cnr_lanes_fields(const struct cnr_lanes *l, u8 *fields, const void *from, u32 n);
