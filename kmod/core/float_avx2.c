@@ -31,7 +31,8 @@ typedef s32 cnr_v4s __attribute__((__vector_size__(16), __aligned__(1), __may_al
 typedef float cnr_v4f __attribute__((__vector_size__(16), __aligned__(1), __may_alias__));
 typedef u16 cnr_v8h __attribute__((__vector_size__(16), __aligned__(1), __may_alias__));
 
-#define CNR_ALL(type, value)	((type){ value, value, value, value, value, value, value, value })
+#define CNR_ALL(type, value)	\
+	((type) { value, value, value, value, value, value, value, value })
 
 /* Return: 2^@exponent, which is normal */
 static __always_inline float cnr_power(s32 exponent)
@@ -60,9 +61,11 @@ static bool cnr_unit_can(s32 unit)
 /* Eight numbers of @dtype at @from */
 static __always_inline cnr_v8f cnr_eight(u8 dtype, const u8 *from, u32 i)
 {
+	const void *at = from + i * (dtype == CANARY_FLOAT32 ? 4 : 2);
+
 	if (dtype == CANARY_FLOAT32)
-		return *(const cnr_v8f *)(from + 4 * i);
-	return (cnr_v8f)(__builtin_convertvector(*(const cnr_v8h *)(from + 2 * i), cnr_v8u) << 16);
+		return *(const cnr_v8f *)at;
+	return (cnr_v8f)(__builtin_convertvector(*(const cnr_v8h *)at, cnr_v8u) << 16);
 }
 
 static __always_inline void cnr_eight_put(u8 dtype, u8 *words, u32 i, cnr_v8s lanes)
@@ -145,20 +148,21 @@ static __always_inline void cnr_avx2_sums(const struct cnr_lanes *l, u8 dtype, u
 	cnr_v8u bits, half = CNR_ALL(cnr_v8u, 0x7fff);
 	cnr_v8f sum, scale = CNR_ALL(cnr_v8f, cnr_power(unit));
 	cnr_v8s lanes;
+	void *at;
 	u32 i;
 
 	for (i = 0; i + CNR_EIGHT <= n; i += CNR_EIGHT) {
+		at = words + i * (dtype == CANARY_FLOAT32 ? 4 : 2);
 		if (dtype == CANARY_FLOAT32) {
-			lanes = (cnr_v8s)(*(cnr_v8u *)(words + 4 * i) - bias);
+			lanes = (cnr_v8s)(*(cnr_v8u *)at - bias);
 			sum = l->average ? cnr_averages(lanes, l->members) :
 			      __builtin_convertvector(lanes, cnr_v8f);
-			*(cnr_v8f *)(words + 4 * i) = sum * scale;
+			*(cnr_v8f *)at = sum * scale;
 		} else {
-			lanes = (cnr_v8s)(__builtin_convertvector(*(cnr_v8h *)(words + 2 * i),
-								  cnr_v8u) - bias);
+			lanes = (cnr_v8s)(__builtin_convertvector(*(cnr_v8h *)at, cnr_v8u) - bias);
 			bits = (cnr_v8u)(__builtin_convertvector(lanes, cnr_v8f) * scale);
 			bits = (bits + half + (bits >> 16 & one)) >> 16;
-			*(cnr_v8h *)(words + 2 * i) = __builtin_convertvector(bits, cnr_v8h);
+			*(cnr_v8h *)at = __builtin_convertvector(bits, cnr_v8h);
 		}
 	}
 }

@@ -80,8 +80,8 @@ static __always_inline u64 cnr_number_lane(const struct cnr_lanes *l, u64 bits, 
 }
 
 /* Lanes from number @at on. @finite: what is not finite counts as 0 */
-void cnr_lanes_put(const struct cnr_lanes *l, void *words, u32 at, const void *from, u32 n, s32 unit,
-		   bool finite)
+void cnr_lanes_put(const struct cnr_lanes *l, void *words, u32 at, const void *from, u32 n,
+		   s32 unit, bool finite)
 {
 	u64 bits;
 	u32 i;

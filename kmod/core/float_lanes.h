@@ -57,8 +57,8 @@ static __always_inline u32 cnr_group_left(const struct cnr_lanes *l, u32 first, 
 u32 cnr_lanes_in(const struct cnr_lanes *l, u32 bytes);
 u32 cnr_lanes_bytes(const struct cnr_lanes *l, u32 lanes);
 u32 cnr_largest_field(const struct cnr_lanes *l, const void *from, u32 n, bool finite);
-void cnr_lanes_put(const struct cnr_lanes *l, void *words, u32 at, const void *from, u32 n, s32 unit,
-		   bool finite);
+void cnr_lanes_put(const struct cnr_lanes *l, void *words, u32 at, const void *from, u32 n,
+		   s32 unit, bool finite);
 void cnr_lanes_count(const struct cnr_lanes *l, void *words, u32 at, const void *from, u32 n);
 void cnr_lanes_sum(const struct cnr_lanes *l, void *words, u32 at, u32 n, s32 unit);
 void cnr_lanes_counted(const struct cnr_lanes *l, void *words, u32 at, u32 n);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Layer 4, blocks: the data of one packet of float_shared.c, eight numbers at a time where the vector
- * unit may be used (float_avx2.c), else one by one (float_lanes.c). No state, no timers.
+ * Layer 4, blocks: the data of one packet of float_shared.c, eight numbers at a time where the
+ * vector unit may be used (float_avx2.c), else one by one (float_lanes.c). No state, no timers.
  */
 #include "float_lanes.h"
 
