@@ -77,7 +77,7 @@ static void cnr_exact_of(const struct cnr_comm *c, const struct cnr_op *op, stru
 	x->each = (c->length / x->first.lane - 1) / x->first.number;
 	x->each_again = c->length / ((x->again.number + 1) * x->again.lane);
 	x->blocks = max_t(u32, cnr_div_up(op->elements, x->each), 1);
-	x->per = cnr_div_up(x->each, x->each_again);
+	x->per = cnr_div_up(min_t(u32, x->each, max_t(u32, op->elements, 1)), x->each_again);
 }
 
 /* ---- what is kept: for each first block, whether it has escapes ---- */
