@@ -35,6 +35,7 @@ $(LIST_TESTS): CPPFLAGS += -include selftests/core/pairs.h
 
 # Floating-point sums are compared with rational numbers.
 $(B)/selftests/floats_test: LDLIBS += -lgmp
+$(B)/selftests/double_test: LDLIBS += -lmpfr -lgmp
 
 # In this one, switches combine nothing.
 $(B)/selftests/unmerged_test: CPPFLAGS += -DCANARY_K_SWITCHES=0
