@@ -1,63 +1,46 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Softmax regression in integers. "Q16" has 16 bits after the binary point. */
+/* Softmax regression. Compile it without contraction of a * b + c, which rounds only once. */
+#include <math.h>
+#include <string.h>
+
 #include "softmax.h"
 
-#define ONE	65536		/* 1 in Q16 */
-#define LOG2_E	94548		/* log2(e) in Q16 */
-#define LN_2	45426		/* ln(2) in Q16 */
+#define LOG2_E	1.44269504f
+#define LN_2	0.69314718f
 
-static int feature(const struct sample *s, int i)
+static float feature(const struct sample *s, int i)
 {
-	return i < PIXELS ? s->pixel[i] : PIXEL_MAX;
+	return i < PIXELS ? s->pixel[i] / (float)PIXEL_MAX : 1;
 }
 
-/* 2^f for f in 0 .. 1, Q16: a cubic polynomial through both ends, right to 1e-4 */
-static int64_t exp2_fraction(int64_t f)
+/* e^x for x <= 0, right to 1e-4: 2^whole, and a cubic polynomial for the rest */
+static float exp_negative(float x)
 {
-	return ONE + (f * (45582 + (f * (14687 + (f * 5267 >> 16)) >> 16)) >> 16);
-}
+	float t = x * LOG2_E, whole = floorf(t), rest = t - whole;
 
-/* e^x for x <= 0; x in Q16, result in Q30 */
-static int64_t exp_negative(int64_t x)
-{
-	int64_t t = x * LOG2_E >> 16;
-	int64_t whole = t >> 16;
-
-	if (whole <= -30)
+	if (whole < -30)
 		return 0;
-	return (exp2_fraction(t - whole * ONE) << 14) >> -whole;
+	return ldexpf(1 + rest * (0.695539f + rest * (0.224106f + rest * 0.080355f)), (int)whole);
 }
 
-/* -ln(p) for p in 1 .. ONE; both in Q16. The logarithm's bits come by squaring. */
-static int64_t minus_ln(int64_t p)
+/* -ln(p) for 0 < p <= 1: the exponent of p, and the first terms of a series for the rest */
+static float minus_ln(float p)
 {
-	int64_t log = 0;
-	int i;
+	int exponent;
+	float rest = frexpf(p, &exponent), t = (rest - 1) / (rest + 1), square = t * t;
 
-	while (p < ONE) {
-		p <<= 1;
-		log -= ONE;
-	}
-	for (i = 15; i >= 0; i--) {
-		p = p * p >> 16;
-		if (p >= 2 * ONE) {
-			p >>= 1;
-			log += 1 << i;
-		}
-	}
-	return -log * LN_2 >> 16;
+	return -exponent * LN_2 - 2 * t * (1 + square * (1 / 3.0f + square * (1 / 5.0f)));
 }
 
-/* Scores of all digits, Q16. Return: the best one. */
-static int scores(const struct model *m, const struct sample *s, int64_t score[CLASSES])
+/* Return: the digit with the best score */
+static int scores(const struct model *m, const struct sample *s, float score[CLASSES])
 {
 	int best = 0, c, i;
 
 	for (c = 0; c < CLASSES; c++) {
 		score[c] = 0;
 		for (i = 0; i < FEATURES; i++)
-			score[c] += (int64_t)m->weight[c][i] * feature(s, i);
-		score[c] /= PIXEL_MAX;
+			score[c] += m->weight[c * FEATURES + i] * feature(s, i);
 		if (score[c] > score[best])
 			best = c;
 	}
@@ -66,14 +49,15 @@ static int scores(const struct model *m, const struct sample *s, int64_t score[C
 
 int softmax_guess(const struct model *m, const struct sample *s)
 {
-	int64_t score[CLASSES];
+	float score[CLASSES];
 
 	return scores(m, s, score);
 }
 
-void softmax_add(const struct model *m, const struct sample *s, struct gradient *g)
+int softmax_gradient(const struct model *m, const struct sample *s, float gradient[WEIGHTS],
+		     float *loss)
 {
-	int64_t score[CLASSES], e[CLASSES], sum = 0, p;
+	float score[CLASSES], e[CLASSES], sum = 0, p;
 	int best = scores(m, s, score), c, i;
 
 	for (c = 0; c < CLASSES; c++) {
@@ -81,36 +65,35 @@ void softmax_add(const struct model *m, const struct sample *s, struct gradient 
 		sum += e[c];
 	}
 	for (c = 0; c < CLASSES; c++) {
-		p = (e[c] << 16) / sum;
+		p = e[c] / sum;			/* how probable this digit is, says the model */
 		if (c == s->digit) {
-			g->loss += minus_ln(p > 0 ? p : 1) >> 8;
-			p -= ONE;
+			*loss += minus_ln(p > 1e-9f ? p : 1e-9f);
+			p -= 1;
 		}
 		for (i = 0; i < FEATURES; i++)
-			g->weight[c][i] += p * feature(s, i);
+			gradient[c * FEATURES + i] += p * feature(s, i);
 	}
-	g->right += best == s->digit;
+	return best;
 }
 
-void softmax_step(struct model *m, const struct gradient *g, int samples, int rate)
+void softmax_step(struct model *m, const float gradient[WEIGHTS], int samples)
 {
-	int c, i;
+	int i;
 
-	for (c = 0; c < CLASSES; c++)
-		for (i = 0; i < FEATURES; i++)
-			m->weight[c][i] -= (int64_t)g->weight[c][i] * rate /
-					   (samples * 256LL * PIXEL_MAX);
+	for (i = 0; i < WEIGHTS; i++)
+		m->weight[i] -= gradient[i] / samples;
 }
 
-uint64_t softmax_hash(const struct model *m)
+uint64_t softmax_digest(const struct model *m)
 {
 	uint64_t hash = 0xcbf29ce484222325ULL;
-	int c, i, shift;
+	uint32_t bits;
+	int i, shift;
 
-	for (c = 0; c < CLASSES; c++)
-		for (i = 0; i < FEATURES; i++)
-			for (shift = 0; shift < 32; shift += 8)
-				hash = (hash ^ ((uint32_t)m->weight[c][i] >> shift & 0xff)) *
-				       0x100000001b3ULL;
+	for (i = 0; i < WEIGHTS; i++) {
+		memcpy(&bits, &m->weight[i], sizeof(bits));
+		for (shift = 0; shift < 32; shift += 8)
+			hash = (hash ^ (bits >> shift & 0xff)) * 0x100000001b3ULL;
+	}
 	return hash;
 }

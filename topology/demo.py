@@ -54,6 +54,7 @@ def in_guest(args):
     command += ["--", "/usr/bin/python3", os.path.abspath(__file__), "--inside", "--engine", "kernel",
                 "--patience", "1000000",
                 "--switch-timeout", args.switch_timeout, "--rate", args.rate, "--epochs", str(args.epochs),
+                "--gradients", args.gradients,
                 "--json", os.path.join(out, "demo.json")]
     done = subprocess.run(command, check=False)
     try:
@@ -76,7 +77,8 @@ def load_module(path):
 
 def train(testbed, args, work, title):
     say(title)
-    job = jobs.DigitsJob(work, ["--timeout", "3600s"], ["--epochs", args.epochs])
+    job = jobs.DigitsJob(work, ["--timeout", "3600s"],
+                         ["--epochs", args.epochs, "--gradients", args.gradients])
     ranks = experiment.place(testbed.net, engine=args.engine)
     result = experiment.run(testbed, job, ranks, args.patience)
     for line in result["wrong"]:
@@ -111,6 +113,8 @@ def summary(switched, routed):
     saved = {name: routed[f"link_{name}"] - switched[f"link_{name}"] for name in ("packets", "bytes")}
     return {
         "accuracy": first.get("accuracy"),
+        "gradients": first.get("gradients"),
+        "digest": first.get("weights_hash"),
         "ranks_identical": len(set(hashes)) == 1,
         "reference_identical": set(hashes) == {switched["reference_hash"]},
         "contributions_per_block": switched["contributions_per_block"],
@@ -135,7 +139,8 @@ def summary(switched, routed):
 def tell(result):
     share = 100 * result["bytes_saved"] / max(1, result["bytes_without"])
     say()
-    say(f"test accuracy                         {result['accuracy']}")
+    say(f"test accuracy                         {result['accuracy']}, {result['gradients']} gradients")
+    say(f"digest of the weights                 {result['digest']}")
     say(f"all ranks have the same weights       {'yes' if result['ranks_identical'] else 'NO'}")
     say(f"and the same as a single process      {'yes' if result['reference_identical'] else 'NO'}")
     say(f"contributions per block at a leader   {result['contributions_per_block']} with switches, "
@@ -174,6 +179,8 @@ def parse(argv):
         help="of all links, 1kbit to 1000gbit (%(default)s)")
     add("--epochs", type=arguments.number(int, 1, 10000), default=30,
         help="times through the data, 1 to 10000 (%(default)s)")
+    add("--gradients", choices=["float32", "bfloat16", "int32"], default="float32",
+        help="the type that they are added up in (%(default)s)")
     add("--switch-timeout", type=arguments.taken_by(arguments.switch_option("timeout")), default="1ms",
         help="how long a switch waits for more (%(default)s)")
     add("--json", type=arguments.taken_by(arguments.writable),

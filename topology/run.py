@@ -41,6 +41,8 @@ def parse(argv):
     add("--seed", type=number(int, 0, 1000000), default=1, help="of data and faults")
     add("--hosts", type=number(int, 1, 65535), help="ranks are on so many hosts only")
     add("--per-host", type=number(int, 1, 64), default=1, help="ranks on each host, at most 64")
+    add("--shuffle", type=number(int, 0, 1000000),
+        help="ranks are on hosts in an order that follows from this number (else in the order of hosts)")
     add("--engine", default="auto", help="auto, kernel, user, or kernel:N: the first N hosts only")
     add("--patience", type=number(float, 0.1, 1000000), default=120, help="seconds until the job is given up")
     add("--json", type=arguments.taken_by(arguments.writable),
@@ -73,7 +75,7 @@ def experiment_of(args, work):
                             mode=args.mode or ("shaped" if rate or args.faults else "fast"),
                             timeout=args.switch_timeout, switch_options=args.switch_option,
                             logs=work) as testbed:
-        ranks = experiment.place(testbed.net, args.hosts, args.per_host, args.engine)
+        ranks = experiment.place(testbed.net, args.hosts, args.per_host, args.engine, args.shuffle)
         result = experiment.run(testbed, job, ranks, args.patience)
     result["arguments"] = {name: value for name, value in vars(args).items() if value is not None}
     return result

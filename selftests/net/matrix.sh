@@ -51,6 +51,41 @@ RINGS='([.ranks[].output.stats.operations_ring] | add)'
 SUM=(allreduce --elements 8000)
 TRAIN=(digits -- --epochs 2)
 
+# learn DESCRIPTION CONDITION GRADIENTS ARGUMENT...: run() a training of eight ranks with such
+# gradients. Beyond what run() compares, it has to end with the same bits as all before it.
+declare -A DIGEST
+learn()
+{
+	local what="$1, $3" condition=$2 gradients=$3 digest
+
+	shift 3
+	run "$what" ".members == 8 and $condition" "$@" "${TRAIN[@]}" --gradients "$gradients"
+	digest=$(jq -r '[.ranks[].output.weights_hash] | unique | join(" ")' "$TAP_TMP/result.json")
+	[[ ! $digest =~ ^[0-9a-f]{16}$ ]] || : "${DIGEST[$gradients]:=$digest}"
+	tap_is "$what: the same bits" "$digest" "${DIGEST[$gradients]:-a digest}"
+}
+
+# Data stay on their hosts where ranks are shuffled.
+MOVED='([.ranks[] | select(.rank != .place)] | length)'
+ALL_FAULTS=drop=1%,duplicate=5%,reorder=5%
+networks()
+{
+	local gradients=$1
+
+	learn "learn, all switches" "$RUNNING == 6 and $MERGED > 0" "$gradients"
+	learn "learn, some switches" "$RUNNING == 3 and $MERGED > 0" "$gradients" --switches half
+	learn "learn, no switch" "$RUNNING == 0 and .contributions_per_block == 7" "$gradients" \
+		--switches none
+	learn "learn, one switch, ranks in another order" "$RUNNING == 1 and $MERGED > 0 and $MOVED > 0" \
+		"$gradients" --topology star:8 --shuffle 1
+	learn "learn, losses, repeats, out of order, ranks in a third order" \
+		"$MERGED > 0 and $MOVED > 0 and (.faults | .dropped > 0 and .duplicated > 5 and .reordered > 5)" \
+		"$gradients" --shuffle 2 --faults "$ALL_FAULTS"
+	learn "learn, two ranks a host behind routers, losses" \
+		"$RUNNING == 0 and $MOVED > 0 and .faults.dropped > 0" "$gradients" --topology star:4 \
+		--per-host 2 --switches none --shuffle 3 --faults drop=2%
+}
+
 users()
 {
 	run "all switches" "$RUNNING == 6 and $MERGED > 0" "${SUM[@]}"
@@ -75,6 +110,9 @@ users()
 	run "three ranks a host" ".members == 12 and $MERGED > 0" --topology star:4 --per-host 3 "${SUM[@]}"
 	run "two ranks a host, training" ".members == 8 and $MERGED > 0" \
 		--topology star:4 --per-host 2 "${TRAIN[@]}"
+	networks float32
+	networks bfloat16
+	run "all switches, training with int32" "$RUNNING == 6 and $MERGED > 0" "${TRAIN[@]}" --gradients int32
 	run "some hosts only" ".members == 5 and $MERGED > 0" --hosts 5 "${SUM[@]}"
 	run "a fat tree" "$RUNNING == 20 and .members == 16 and $MERGED > 0" --topology fat_tree:4 "${SUM[@]}"
 
@@ -124,6 +162,10 @@ engines()
 		--engine kernel --topology leaf_spine:1,2,2 "${TRAIN[@]}"
 	run "some hosts, some switches, training" "$KERNELS == 2 and $RUNNING == 2" \
 		--engine kernel:2 --topology leaf_spine:1,2,2 --switches half "${TRAIN[@]}"
+	run "ranks in another order, losses, training with bfloat16" \
+		"$KERNELS == 4 and $MERGED > 0 and $MOVED > 0 and .faults.dropped > 0" --engine kernel \
+		--topology leaf_spine:1,2,2 --shuffle 2 --faults drop=1%,duplicate=5%,reorder=5% \
+		"${TRAIN[@]}" --gradients bfloat16
 	run "all but the first host, no switch" "$KERNELS == 2 and $RUNNING == 0" \
 		--engine user:1 --topology star:3 --switches none "${SUM[@]}"
 	run "a plain router between two switches, mixed" "$KERNELS == 2 and $MERGED > 0" \

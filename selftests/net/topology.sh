@@ -137,6 +137,8 @@ refused "--operations: '2' is not a whole number from 3" "$HERE/tenants.py" --op
 refused "--rate: 'fast' is no rate such as 100mbit" "$HERE/demo.py" --rate fast
 refused "--rate: '1bit' is no rate" "$HERE/demo.py" --rate 1bit
 refused "--epochs: '0' is not a whole number from 1 to 10000" "$HERE/demo.py" --epochs 0
+refused "--gradients: invalid choice: 'float8'" "$HERE/demo.py" --gradients float8
+refused "--shuffle: '-1' is not a whole number from 0" "$RUN" --shuffle -1 command -- true
 refused "--switch-timeout: '5' is no duration" "$HERE/demo.py" --switch-timeout 5
 refused "--json: '$TAP_TMP/file/x.json': Not a directory" "$HERE/demo.py" --json "$TAP_TMP/file/x.json"
 tap_check "soak.py has a help of its own" sh -c "'$HERE/soak.py' --help | grep -q 'nothing may be' && ! '$HERE/soak.py' --help | grep -q -- --blocks"

@@ -554,33 +554,57 @@ perf_flight()
 		jq -e '[.results[].size] == [1000, 2000, 3000] and .agg_iters == 5' perf.json
 }
 
+# digits MEMBERS GRADIENTS: all ranks end with the weights of a process alone
 digits()
 {
-	local members=$1 r reference
+	local members=$1 gradients=$2 r reference
 
-	reference=$("$DIGITS" --reference --data "$DATA" --epochs 12 --json - | tail -n 1 |
-		jq -r .weights_hash)
-	ranks "$members" "$DIGITS" --data "$DATA" --epochs 12 --json result.%R || return 1
+	reference=$("$DIGITS" --reference --members "$members" --gradients "$gradients" --data "$DATA" \
+		--epochs 12 --json - | tail -n 1 | jq -r .weights_hash)
+	ranks "$members" "$DIGITS" --gradients "$gradients" --data "$DATA" --epochs 12 \
+		--json result.%R || return 1
 	for ((r = 0; r < members; r++)); do
 		jq -e --arg h "$reference" --argjson n "$members" '.accuracy >= 0.9 and
-			.weights_hash == $h and .ranks == $n and .ranks_identical and
+			.weights_hash == $h and .ranks == $n and .shard == .rank and .ranks_identical and
 			.engine == "user" and .stats.operations > 0' "result.$r" || return 1
 	done
 	grep -c '^epoch' out.0 | grep -qx 12
 }
 
+# learnt GRADIENTS...: with each type, all of the test is learnt as well as with the first one, within
+# half a percent; but the weights are others
+learnt()
+{
+	local gradients
+
+	for gradients in "$@"; do
+		"$DIGITS" --reference --members 8 --gradients "$gradients" --data "$DATA" --json - | tail -n 1
+	done | jq -se --argjson n $# '.[0].accuracy as $first | length == $n and
+		all(.[]; .accuracy > 0.94 and (.accuracy - $first | fabs) <= 0.005) and
+		([.[].weights_hash] | unique | length) == $n'
+}
+
 test_digits()
 {
-	local n
+	local n gradients
 
 	if [ ! -x "$DIGITS" ] || [ ! -e "$DATA" ]; then
 		tap_skip "handwritten digits" "not built, or no data"
 		return
 	fi
-	for n in 1 5 8; do
-		tap_check "digits: $n ranks learn the same as a process alone" digits "$n"
+	for gradients in float32 bfloat16 int32; do
+		for n in 1 5 8; do
+			tap_check "digits: $n ranks learn the same as a process alone, $gradients" \
+				digits "$n" "$gradients"
+		done
 	done
+	tap_check "digits: as well with float32 and bfloat16 gradients as with int32" \
+		learnt int32 float32 bfloat16
 	tap_refuse "digits: --rank is needed" "$DIGITS" --comm 1 --members 2 --root 10.77.0.2
+	tap_refuse "digits: no such type" "$DIGITS" --reference --gradients float8 --data "$DATA"
+	tap_refuse "digits: no such shard" "$DIGITS" --reference --members 2 --shard 2 --data "$DATA"
+	tap_refuse "digits: more members than a reference knows" "$DIGITS" --reference --members 17 \
+		--gradients bfloat16 --data "$DATA"
 	tap_refuse "digits: no data" "$DIGITS" --reference --data /nowhere
 	echo 1,2,3 > bad.csv
 	tap_refuse "digits: other data" "$DIGITS" --reference --data bad.csv

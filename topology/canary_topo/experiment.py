@@ -119,12 +119,17 @@ def choose_hosts(hosts, most):
     return most if hosts is None else hosts
 
 
-def place(net, hosts=None, per_host=1, engine="auto"):
-    """Ranks on the first HOSTS hosts, PER_HOST on each"""
+def place(net, hosts=None, per_host=1, engine="auto", shuffle=None):
+    """Ranks on the first HOSTS hosts, PER_HOST on each, in the order of hosts, or in an order that
+    follows from the number SHUFFLE"""
     chosen = net.hosts[:choose_hosts(hosts, len(net.hosts))]
     engines = choose_engines(engine, len(chosen))
-    return [Rank(i * per_host + j, host, FIRST_PORT + j, engines[i])
-            for i, host in enumerate(chosen) for j in range(per_host)]
+    places = [(host, FIRST_PORT + j, engines[i])
+              for i, host in enumerate(chosen) for j in range(per_host)]
+    order = list(range(len(places)))
+    if shuffle is not None:
+        random.Random(shuffle).shuffle(order)
+    return [Rank(number, *places[at], place=at) for number, at in enumerate(order)]
 
 
 def _run_ranks(job, ranks, comm, patience):
@@ -190,7 +195,7 @@ def run(testbed, job, ranks, patience=120, comm=None):
         "links": links,
         "switches": testbed.switch_states(),
         "faults": testbed.fault_counters(),
-        "ranks": [{"rank": rank.number, "host": rank.host.name, "member": rank.member,
+        "ranks": [{"rank": rank.number, "place": rank.place, "host": rank.host.name, "member": rank.member,
                    "engine": rank.output.get("engine", rank.engine), "status": rank.status,
                    "seconds": round(rank.seconds, 3), "output": rank.output}
                   for rank in ranks],

@@ -16,10 +16,12 @@ DIGITS_DATA = os.environ.get("DIGITS_DATA", os.path.join(TOP, "build/data/digits
 
 
 class Rank:
-    """One process of a job: where it runs, and its result."""
+    """One process of a job: where it runs, and its result. PLACE counts the places where ranks run,
+    from 0. It is the number of the rank that is there, unless ranks were shuffled."""
 
-    def __init__(self, number, host, port, engine):
+    def __init__(self, number, host, port, engine, place=None):
         self.number = number
+        self.place = number if place is None else place
         self.host = host
         self.engine = engine
         self.member = f"{host.address}:{port}"
@@ -155,7 +157,8 @@ class PerfJob(Job):
 
 
 class DigitsJob(Job):
-    """The training of examples/digits, compared with that of a single process."""
+    """The training of examples/digits, compared with that of a single process that has the data of
+    all ranks. Data belong to a place, so the weights are the same whichever rank is there."""
 
     name = "digits"
 
@@ -170,7 +173,7 @@ class DigitsJob(Job):
     def prepare(self, ranks):
         super().prepare(ranks)
         path = os.path.join(self.work, "reference.json")
-        done = system.run([DIGITS, "--reference", *self._common(path)],
+        done = system.run([DIGITS, "--reference", "--members", len(ranks), *self._common(path)],
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         if done.returncode:
             raise RuntimeError(f"digits: {done.stderr.partition(chr(10))[0].removeprefix('digits: ')}")
@@ -178,7 +181,8 @@ class DigitsJob(Job):
             self.reference = json.load(file)
 
     def command(self, rank, comm):
-        return [DIGITS, *self.member_options(rank, comm), *self._common(self.path(rank, "json"))]
+        return [DIGITS, *self.member_options(rank, comm), "--shard", rank.place,
+                *self._common(self.path(rank, "json"))]
 
     def collect(self, rank):
         rank.output = self.read_json(rank)
