@@ -10,7 +10,8 @@ Whatever a document names has to exist:
  - links, their anchors, and sections of the specification (PROTOCOL.md, "A switch"), in comments, too;
  - files, functions, types and counters of this project in backticks;
  - targets of `make`;
- - files in drawings, and documents in comments of sources.
+ - files in drawings, and documents in comments of sources;
+ - statements in C, in the program in examples/ that the text before them links to.
 <!-- made up: NAME NAME --> in a document excuses names of its examples. Each file of some folders
 has to be in the table that explains them.
 
@@ -234,6 +235,23 @@ def check_names(name, text, tree):
             yield f"{name}: make {target.group(1)}: no such target"
 
 
+def statement(text):
+    """Code without comments, breaks and indentation, for a comparison"""
+    return " ".join(re.sub(r"/\*.*?\*/", " ", text, flags=re.S).split())
+
+
+def check_copies(name, text):
+    """Yield statements that are not in the example that was linked to last."""
+    program, source = "", ""
+    for number, line in enumerate(text.splitlines(), 1):
+        for program in re.findall(r"\]\((examples/\w+\.c)\)", line):
+            source = statement(read(program)) if os.path.exists(program) else ""
+        code = statement(line)
+        if line.startswith("\t") and source and code.endswith(";") and \
+                not re.search(rf"(?<!\w){re.escape(code[:-1])}(?!\w)", source):
+            yield f"{name}:{number}: not in {program}: {code}"
+
+
 def check_explained(files):
     """Yield files that no page explains."""
     for pattern, page in EXPLAINED.items():
@@ -270,6 +288,7 @@ def main():
         if name in documents:
             wrong += check_links(name, text)
             wrong += check_names(name, text, tree)
+            wrong += check_copies(name, text)
     for name in drawings:
         wrong += check_drawing(name, tree)
     wrong += check_explained(files)

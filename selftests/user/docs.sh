@@ -50,6 +50,37 @@ mistake "nowhere.c.: no such file" README.md "See \`nowhere.c\`."
 # This script is a source, too, so the name is split.
 mistake "cnr_no""where().: not in the sources" README.md "See \`cnr_no""where()\`."
 mistake "make nowhere: no such target" README.md "Run \`make nowhere\`."
+sed -i 's/connect(comm, 30000);/connect(comm, 3000);/' README.md
+tap_check "README.md:.*: not in examples/library.c" grep -q "not in examples/library.c: canary_connect(comm, 3000);" \
+	<<<"$(tools/docs.py)"
+git checkout -q README.md
+
+# block FILE: the statements behind the link to FILE in README.md, as a function
+block()
+{
+	awk -v file="($1)" 'index($0, file) { found = 1 } found && /^\t/ { in_code = 1; print }
+		found && in_code && /^[A-Z]/ { exit }' README.md
+}
+
+# compiles FILE HEADERS PARAMETERS [DECLARATIONS]: as a function with such parameters
+compiles()
+{
+	local headers=$2 given=$3 outside=${4:-}
+
+	{
+		printf '#include <%s>\n' $headers
+		echo "$outside"
+		printf 'void of_readme(%s);\nvoid of_readme(%s)\n{\n' "$given" "$given"
+		block "$1"
+		echo '}'
+	} | gcc -Wall -Werror -fsyntax-only -D_GNU_SOURCE -I kmod/uapi -I userspace/include -x c -
+}
+
+tap_check "README.md: the example of the library compiles" compiles examples/library.c "canary.h" \
+	"const char *rank, const char *members, const char *root"
+tap_check "README.md: the example of the socket compiles" compiles examples/socket.c \
+	"linux/canary.h sys/socket.h" "int fd, int send_operation(int, struct canary_operation *, float *, int)" \
+	"float vector[4];"
 mistake "no section .Nowhere." kmod/core/core.h "/* PROTOCOL.md, \"Nowhere\" */"
 sed -i 's#>roof.h #>nowhere.h #' docs/layers.svg
 tap_check "docs/layers.svg: nowhere.h: no such file" grep -q "layers.svg: nowhere.h: no such file" \

@@ -9,7 +9,7 @@
  *	canary_params_set(&p, "comm", "7"); ... rank, members, root
  *	canary_open(&p, &c);
  *	canary_connect(c, 30000);
- *	canary_allreduce(c, in, out, count, CANARY_INT32, CANARY_OP_SUM);
+ *	canary_allreduce(c, in, out, count, CANARY_FLOAT32, CANARY_OP_SUM);
  *	canary_close(c);
  *
  * A communicator is a group of processes, its members. Each member has a rank. Section numbers here
