@@ -164,7 +164,8 @@ void cnr_order_encode(const struct cnr_comm *c, const struct cnr_operation *o,
 	const void *from = cnr_vector_source(o, p);
 	u32 i;
 
-	words[p->length / sizeof(*words) - 1] = 0;
+	if (p->length)
+		words[p->length / sizeof(*words) - 1] = 0;
 	for (i = 0; i < p->elements; i++)
 		cnr_bits_put(f, words, i, cnr_order_key(f, cnr_bits_at(f, from, i), least));
 }
