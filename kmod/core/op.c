@@ -215,9 +215,11 @@ bool cnr_released(struct cnr_comm *c, struct cnr_done *done)
 	if (c->state != CNR_FAILED && c->state != CNR_CLOSED && cnr_op_asked_for(c, o))
 		return false;
 	c->op_release++;
-	/* Operations that ended with an error were never passed. */
+	/* Operations that ended with an error were never passed. They may have got no numbers. */
 	if (canary_before(c->op_passed, c->op_release))
 		c->op_passed = c->op_release;
+	if (canary_before(c->op_number, c->op_release))
+		c->op_number = c->op_release;
 	if (o->run) {
 		c->ops_run--;
 		c->ops_run_by[o->run->collective]--;
