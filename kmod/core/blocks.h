@@ -495,6 +495,7 @@ void cnr_came_late(struct cnr_comm *c, u64 late, bool aggregate);
 
 /* differs.c: members that run another operation */
 void cnr_differs(struct cnr_comm *c, u64 now, u32 block, u16 rank, u32 sig, u32 agree);
+void cnr_differs_inside(struct cnr_comm *c, u64 now, u16 rank);
 void cnr_differs_heard(struct cnr_comm *c, u64 now, const struct canary_hdr *h);
 
 #endif /* CANARY_CORE_BLOCKS_H */

@@ -32,6 +32,18 @@ void cnr_differs(struct cnr_comm *c, u64 now, u32 block, u16 rank, u32 sig, u32 
 	cnr_control(c, CANARY_PROBE, third, block);
 }
 
+/*
+ * @rank runs the same operation as we do, but has cut it into other blocks. So we two were told
+ * different results of earlier blocks, on which the cut depends (cnr_encoding.more). Nobody knows
+ * who lied. Nothing that is right can come of it any more.
+ */
+void cnr_differs_inside(struct cnr_comm *c, u64 now, u16 rank)
+{
+	u16 both[2] = { c->cfg.rank, rank };
+
+	cnr_fail(c, now, CANARY_ABORT_MISMATCH, both, 2, true);
+}
+
 /* ALIVE came, which says what its sender runs. It may decide who differs. */
 void cnr_differs_heard(struct cnr_comm *c, u64 now, const struct canary_hdr *h)
 {

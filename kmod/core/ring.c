@@ -219,8 +219,10 @@ static enum canary_drop cnr_ring_check(struct cnr_comm *c, u64 now, const struct
 		return CANARY_DROP_OPSIG;
 	}
 	cnr_part(c, o, block, p);
-	if (canary_length(h) != (result ? p->result : p->length) || canary_kind(h) != p->kind)
+	if (canary_length(h) != (result ? p->result : p->length) || canary_kind(h) != p->kind) {
+		cnr_differs_inside(c, now, be16_to_cpu(h->rank));
 		return CANARY_DROP_ELEMENTS;
+	}
 	return cnr_sum_right(in) ? CANARY_DROP_NONE : CANARY_DROP_SUM;
 }
 

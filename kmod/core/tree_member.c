@@ -234,8 +234,10 @@ enum canary_drop cnr_result_input(struct cnr_comm *c, u64 now, const struct cnr_
 	if (be32_to_cpu(h->opsig) != o->opsig)
 		return CANARY_DROP_OPSIG;
 	cnr_part(c, o, block, &p);
-	if (canary_length(h) != p.result || canary_kind(h) != p.kind)
+	if (canary_length(h) != p.result || canary_kind(h) != p.kind) {
+		cnr_differs_inside(c, now, rank);
 		return CANARY_DROP_ELEMENTS;
+	}
 	if (!cnr_result_fits(&b->roles, h))
 		return CANARY_DROP_FLAGS;
 	/*
