@@ -193,6 +193,10 @@ small fail 'fail=sspine1 5us 20us' rto_min=100us reroute=5us
 verdict $? "a switch fails and comes back without its state" "$WORK/fail.err"
 small noise noise=10%
 verdict $? "noise" "$WORK/noise.err"
+# Seed 1 ends while results are on their way.
+timeout 100 $SANITIZED --quiet topology=topology/shapes/paper_64.topo bytes=4KiB loss=5% noise=20% \
+	noise_delay=300us rto_min=100us flow=drop >/dev/null 2>"$WORK/left"
+verdict $? "nothing leaks that is on its way at the end" "$WORK/left"
 
 printf '%s\n' "kind fat_tree" "levels 3" "radix 6" "rate 1gbit" "latency 2us" >"$WORK/lossy.topo"
 for switches in 100% 50%; do

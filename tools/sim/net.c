@@ -89,10 +89,13 @@ void packet_body(struct sim *s, struct packet *p, const void *data, uint32_t byt
 {
 	struct body *b = s->bodies;
 
-	if (b)
+	if (b) {
 		s->bodies = b->next;
-	else
+	} else {
 		b = sim_lines(sizeof(*b) + s->cfg.elements * 4);
+		b->older = s->all_bodies;
+		s->all_bodies = b;
+	}
 	memcpy(b->data, data, bytes);
 	b->users = 1;
 	p->body = b;
@@ -232,10 +235,13 @@ struct share *net_share(struct sim *s, uint32_t link, uint32_t bytes)
 
 	if (s->cfg.flow != FLOW_LOSSLESS)
 		return NULL;
-	if (share)
+	if (share) {
 		s->shares = share->next;
-	else
+	} else {
 		share = sim_alloc(sizeof(*share));
+		share->older = s->all_shares;
+		s->all_shares = share;
+	}
 	share->link = link;
 	share->bytes = bytes;
 	share->copies = 0;
@@ -379,12 +385,12 @@ void net_free(struct sim *s)
 
 	for (i = 0; i < PACKET_KINDS; i++)
 		pool_free(&s->pool[i]);
-	while ((body = s->bodies)) {
-		s->bodies = body->next;
+	while ((body = s->all_bodies)) {
+		s->all_bodies = body->older;
 		free(body);
 	}
-	while ((share = s->shares)) {
-		s->shares = share->next;
+	while ((share = s->all_shares)) {
+		s->all_shares = share->older;
 		free(share);
 	}
 

@@ -30,9 +30,13 @@ enum event_kind {
 	EVENT_TRAFFIC,		/* arg: host; it may send background traffic again */
 };
 
-/* Buffer space of several copies of a packet, which a switch counts once */
+/*
+ * Buffer space of several copies of a packet, which a switch counts once. A run ends with packets
+ * still on their way, so there are lists of all shares and bodies besides those of free ones.
+ */
 struct share {
 	struct share *next;	/* of free ones */
+	struct share *older;	/* of all: the one that was made before */
 	uint32_t link;
 	uint32_t bytes;
 	uint32_t copies;
@@ -43,6 +47,7 @@ struct share {
 /* Elements that several packets share: copies of a result */
 struct body {
 	struct body *next;	/* of free ones */
+	struct body *older;	/* of all: the one that was made before */
 	uint32_t users;
 	uint32_t data[];
 };
@@ -177,9 +182,11 @@ struct sim {
 	struct routes *routes;		/* by switch */
 
 	struct pool pool[PACKET_KINDS];
-	struct body *bodies;
+	struct body *bodies;		/* free ones */
+	struct body *all_bodies;
 	struct packet *bench;		/* a frame, where switches put parts together */
-	struct share *shares;
+	struct share *shares;		/* free ones */
+	struct share *all_shares;
 	uint64_t loss_random;
 
 	uint64_t hops;			/* packets that arrived over a link */
