@@ -631,5 +631,7 @@ const char *cnr_algorithm_name(u32 algorithm);	/* "auto", "tree", "ring", "stati
 const char *cnr_why_name(u32 why);		/* a word or two, of enum canary_why */
 const char *cnr_operator_name(u32 op);		/* of enum canary_operator; NULL: there is none */
 const char *cnr_dtype_name(u32 dtype);		/* of enum canary_dtype; NULL: there is none */
+const char *cnr_method_name(u32 method);	/* of enum canary_method; NULL: there is none */
+const char *cnr_how_name(u32 bit);		/* of CANARY_HOW_* 1 << @bit; NULL: there is none */
 
 #endif /* CANARY_CORE_CORE_H */

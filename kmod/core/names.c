@@ -82,6 +82,26 @@ const char *cnr_dtype_name(u32 dtype)
 	return dtype < ARRAY_SIZE(name) ? name[dtype] : NULL;
 }
 
+const char *cnr_how_name(u32 bit)
+{
+	static const char * const name[] = { "exact", "elementwise", "narrow" };
+
+	return bit < ARRAY_SIZE(name) ? name[bit] : NULL;
+}
+
+const char *cnr_method_name(u32 method)
+{
+	static const char * const name[] = {
+		[CANARY_METHOD_ELEMENTS] = "elements",
+		[CANARY_METHOD_EXACT] = "exact",
+		[CANARY_METHOD_EACH] = "each",
+		[CANARY_METHOD_GROUPS] = "groups",
+		[CANARY_METHOD_RANKS] = "ranks",
+	};
+
+	return method < ARRAY_SIZE(name) ? name[method] : NULL;
+}
+
 const char *cnr_trouble_name(u32 kind)
 {
 	static const char * const name[] = {

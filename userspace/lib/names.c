@@ -17,16 +17,6 @@ static const struct {
 	{ "double", CANARY_FLOAT64 },
 };
 
-static const char *const hows[] = { "exact", "elementwise", "narrow" };
-
-static const char *const methods[] = {
-	[CANARY_METHOD_ELEMENTS] = "elements",
-	[CANARY_METHOD_EXACT]	= "exact",
-	[CANARY_METHOD_EACH]	= "each",
-	[CANARY_METHOD_GROUPS]	= "groups",
-	[CANARY_METHOD_RANKS]	= "ranks",
-};
-
 /*
  * Numbers begin with 1 and have no gaps. Return: the number of @name; 0, after lib_error(), if there
  * is none
@@ -101,8 +91,8 @@ static u32 how_of(const char *name, size_t len)
 {
 	u32 i;
 
-	for (i = 0; i < ARRAY_SIZE(hows); i++)
-		if (strlen(hows[i]) == len && !memcmp(hows[i], name, len))
+	for (i = 0; cnr_how_name(i); i++)
+		if (strlen(cnr_how_name(i)) == len && !memcmp(cnr_how_name(i), name, len))
 			return 1U << i;
 	return 0;
 }
@@ -130,5 +120,5 @@ CANARY_EXPORT int canary_how_parse(const char *names, uint32_t *how)
 
 CANARY_EXPORT const char *canary_method_name(uint32_t method)
 {
-	return method < ARRAY_SIZE(methods) ? methods[method] : NULL;
+	return cnr_method_name(method);
 }
