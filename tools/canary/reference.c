@@ -100,9 +100,30 @@ void reference_fill(const struct reference *r, uint32_t rank, void *to, size_t c
 	}
 }
 
+/* Return: element @i of the result of @count elements. @group: as reference_float() */
+static uint64_t wanted(const struct reference *r, size_t count, size_t i,
+		       struct reference_group *group)
+{
+	if (reference_is_float(r->dtype))
+		return reference_float(r, count, i, group);
+	return result(r, i, reference_bits(r->dtype), has_sign(r));
+}
+
+void reference_result(const struct reference *r, void *to, size_t count)
+{
+	unsigned int bytes = reference_bits(r->dtype) / 8;
+	struct reference_group group = { 0 };
+	uint64_t x;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		x = wanted(r, count, i, &group);
+		memcpy((char *)to + i * bytes, &x, bytes);
+	}
+}
+
 uint64_t reference_wrong(const struct reference *r, const void *got, size_t count, bool say)
 {
-	bool with_sign = has_sign(r), is_float = reference_is_float(r->dtype);
 	unsigned int n = reference_bits(r->dtype);
 	struct reference_group group = { 0 };
 	uint64_t x, want, wrong = 0;
@@ -111,8 +132,7 @@ uint64_t reference_wrong(const struct reference *r, const void *got, size_t coun
 	for (i = 0; i < count; i++) {
 		x = 0;
 		memcpy(&x, (const char *)got + i * n / 8, n / 8);
-		want = is_float ? reference_float(r, count, i, &group) :
-		       result(r, i, n, with_sign);
+		want = wanted(r, count, i, &group);
 		if (x == want)
 			continue;
 		if (!wrong++ && say)

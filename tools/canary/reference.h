@@ -34,6 +34,9 @@ uint64_t reference_reduce(const struct reference *r, const uint64_t *given);
 /* Write the @count elements of @rank to @to. */
 void reference_fill(const struct reference *r, uint32_t rank, void *to, size_t count);
 
+/* Write what has to come out of all ranks' elements to @to, @count elements. */
+void reference_result(const struct reference *r, void *to, size_t count);
+
 /*
  * Return: how many of the @count elements at @got are not the result of all ranks' elements
  * @say:	print the first one of them
