@@ -27,5 +27,5 @@ NET_GUEST := switch_devices.sh timeout.sh
 NET_TESTBED := fault.sh topology.sh matrix.sh congestion.sh
 NET_SCRIPTS := $(NET_SWITCH) $(NET_DAEMON) $(NET_GUEST) $(NET_TESTBED)
 
-SIM_SCRIPTS := run.sh
+SIM_SCRIPTS := run.sh types.sh
 VM_SCRIPTS := selftest.sh kernels.sh

@@ -164,7 +164,8 @@ def place_by(rows):
     names = {name: (layer, part) for layer, part, those in rows for name in those}
 
     def place(file):
-        fits = [name for name in names if file == name or (name.endswith("/") and file.startswith(name))]
+        fits = [name for name in names if file == name or (name.endswith("/") and file.startswith(name))
+                or (name.endswith("*") and file.startswith(name[:-1]))]
         return names[max(fits, key=len)] if fits else None
     return place
 

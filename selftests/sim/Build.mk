@@ -7,16 +7,16 @@ SIM_TEST_FLAGS := $(CPPFLAGS) $(SIM_FLAGS) $(CFLAGS) -Wno-missing-field-initiali
 
 $(SIM_TEST)/canary-sim-O0: $(SIM_SRC) $(SIM_HDR) | $(B)/.setup
 	@mkdir -p $(@D)
-	$(CC) $(SIM_TEST_FLAGS) -O0 -o $@ $(SIM_SRC)
+	$(CC) $(SIM_TEST_FLAGS) -O0 -o $@ $(SIM_SRC) -lm
 
 $(SIM_TEST)/canary-sim-sanitized: $(SIM_SRC) $(SIM_HDR) | $(B)/.setup
 	@mkdir -p $(@D)
 	$(CC) $(SIM_TEST_FLAGS) -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined \
-		-o $@ $(SIM_SRC)
+		-o $@ $(SIM_SRC) -lm
 
 TESTS += sim
 TEST_DEPS += $(SIM_BUILDS) $(B)/bin/canary-sim
 
 .PHONY: test-sim
 test-sim: $(SIM_BUILDS) $(B)/bin/canary-sim ## the simulator: sanitizers, same output from all builds
-	@selftests/sim/run.sh
+	@bad=0; for t in $(SIM_SCRIPTS); do selftests/sim/$$t || bad=1; done; exit $$bad

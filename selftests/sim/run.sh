@@ -229,7 +229,7 @@ $SANITIZED --help | sed -n '/^Keys of a scenario/,/^$/s/^  \([a-z_]*\) .*(\([^()
 	grep -v '^bytes ' >"$WORK/defaults"
 lacking=$($SANITIZED --help | sed -n '/^Keys of a scenario/,/^$/s/^  \([a-z_]*\) .*/\1/p' |
 	grep -vxF -e "$(cut -d' ' -f1 "$WORK/defaults")" | tr '\n' ' ')
-tap_is "--help has the defaults of all keys but these, and that of bytes" "$lacking" "topology bytes hosts fail "
+tap_is "--help has the defaults of all keys but these, and that of bytes" "$lacking" "topology bytes how hosts fail "
 rough=(members=32 traffic=permutation noise=5% loss=0.1% 'fail=sspine1 5us 20us')
 small plain && small plain-defaults "$WORK/defaults" && cmp -s "$WORK/plain" "$WORK/plain-defaults" &&
 	small rough "${rough[@]}" && small rough-defaults "$WORK/defaults" "${rough[@]}" &&

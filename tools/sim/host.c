@@ -77,21 +77,28 @@ static struct packet *frame_of(struct sim *s, uint32_t host, const struct cnr_ou
 static void post_next(struct sim *s, struct sim_host *h, uint64_t now)
 {
 	struct cnr_op o = {
-		.at = vector_at,
-		.elements = s->cfg.bytes / cnr_element(CANARY_OP_SUM, CANARY_INT32),
-		.op = CANARY_OP_SUM,
-		.dtype = CANARY_INT32,
+		.op = scenario_operator(&s->cfg),
+		.dtype = scenario_dtype(&s->cfg),
+		.how = scenario_how(&s->cfg),
 	};
-	struct host_op *op = sim_zalloc(1, sizeof(*op) + cnr_memory(h->comm, &o));
+	struct host_op *op;
 	int err;
 
+	o.elements = s->cfg.bytes / cnr_element(o.op, o.dtype);
+	op = sim_zalloc(1, sizeof(*op) + cnr_memory(h->comm, &o));
 	o.memory = op + 1;
 	o.cookie = (uintptr_t)op;
-
 	op->sim = s;
 	op->host = h;
 	op->seq = h->posted++;
 	h->op = op;
+	if (h->job->held) {
+		op->data = sim_alloc(s->cfg.bytes);
+		held_fill(h, op->seq, op->data);
+		o.data = op->data;
+	} else {
+		o.at = vector_at;
+	}
 	h->posted_at = now;
 	err = cnr_post(h->comm, now / PS_PER_NS, &o);
 	if (err) {
@@ -151,6 +158,14 @@ static void host_send(void *driver, const struct cnr_out *out)
 		net_send(self->s, self->h->link, p);
 }
 
+static void op_free(const struct cnr_done *done)
+{
+	struct host_op *op = (void *)(uintptr_t)done->cookie;
+
+	free(op->data);
+	free(op);
+}
+
 /* Post the next operation at once. */
 static void host_completed(void *driver, const struct cnr_done *done)
 {
@@ -158,6 +173,8 @@ static void host_completed(void *driver, const struct cnr_done *done)
 	struct sim_host *h = self->h;
 	struct sim *s = self->s;
 
+	if (h->job->held && !done->error)
+		held_check(s, h, h->completed, done->data, done->method);
 	s->op_time[h->completed++] += self->now - h->posted_at;
 	if (done->error)
 		over(s, h, self->now, true);
@@ -169,7 +186,7 @@ static void host_completed(void *driver, const struct cnr_done *done)
 
 static void host_released(void *driver, const struct cnr_done *done)
 {
-	free((void *)(uintptr_t)done->cookie);
+	op_free(done);
 }
 
 static const struct cnr_driver host_driver = {
@@ -421,7 +438,7 @@ static void make_member(struct sim *s, struct job *j, uint32_t number, uint32_t 
 	h->job = j;
 	h->rank = rank;
 	h->comm = cores_member(&j->cores, &c);
-	if (s->cfg.algorithm == ALGORITHM_RING)
+	if (s->cfg.algorithm == ALGORITHM_RING && !scenario_holds(&s->cfg))
 		h->partial = sim_zalloc(s->blocks * s->cfg.operations / 64 + 1,
 					sizeof(*h->partial));
 }
@@ -481,6 +498,8 @@ void host_build(struct sim *s)
 		memcpy(j->host, order + i * j->members, j->members * sizeof(*order));
 		j->peers = sim_zalloc(j->members, sizeof(*j->peers));
 		vector_job(s, j, i);
+		if (scenario_holds(&s->cfg))
+			held_job(s, j, i);
 		choose_trees(s, j, i);
 		for (k = 0; k < j->members; k++)
 			make_member(s, j, i, k);
@@ -546,7 +565,7 @@ void host_free(struct sim *s)
 		while (cnr_completion(h->comm, &done))
 			;
 		while (cnr_released(h->comm, &done))
-			free((void *)(uintptr_t)done.cookie);
+			op_free(&done);
 		free(h->partial);
 	}
 	for (i = 0; s->job && i < s->cfg.jobs; i++) {
@@ -556,6 +575,7 @@ void host_free(struct sim *s)
 		free(s->job[i].add);
 		free(s->job[i].place);
 		free(s->job[i].before);
+		held_free(&s->job[i]);
 	}
 	free(s->job);
 	sim_region_free(s->host, s->topo.hosts * sizeof(*s->host));
@@ -564,14 +584,18 @@ void host_free(struct sim *s)
 	vector_free(s);
 }
 
-/* Progress in 1/1000 of the blocks, as a member in the middle of the first job sees it */
+/*
+ * Progress in 1/1000 of the blocks, as a member in the middle of the first job sees it. How many
+ * blocks of floating-point numbers there are is not known ahead, so it is a guess for these.
+ */
 uint32_t host_progress(const struct sim *s)
 {
-	uint64_t per_op = s->blocks;
+	uint64_t per_op = s->blocks, left;
 	const struct sim_host *h = &s->host[s->job[0].host[s->job[0].members / 2]];
 	struct cnr_info info;
 
 	cnr_info(h->comm, &info);
-	return 1000 - (info.posted - info.una + (s->cfg.operations - h->posted) * per_op) * 1000 /
-		(per_op * s->cfg.operations);
+	left = (info.posted - info.una + (s->cfg.operations - h->posted) * per_op) * 1000 /
+	       (per_op * s->cfg.operations);
+	return left < 1000 ? 1000 - left : 0;
 }

@@ -36,12 +36,14 @@ struct job {
 	uint32_t data_key[CNR_DATA_KEY];
 	struct canary_peer *peers;	/* by rank: its address */
 	struct cores cores;	/* of the members */
+	struct held *held;	/* NULL: hosts hold no vectors */
 };
 
 struct host_op {
 	struct sim *sim;
 	struct sim_host *host;
 	uint32_t seq;
+	void *data;		/* the vector, if the host holds it */
 };
 
 /* The first cache line is what a packet that waits in the inbox touches. */
@@ -74,6 +76,15 @@ void vector_free(struct sim *s);
 void vector_job(struct sim *s, struct job *j, uint32_t number);
 void *vector_at(const struct cnr_op *op, u32 first, u32 n, enum cnr_use use);
 void vector_check(struct sim *s, struct sim_host *h);
+
+/* held.c: vectors that hosts hold */
+void held_job(struct sim *s, struct job *j, uint32_t number);
+void held_free(struct job *j);
+void held_fill(const struct sim_host *h, uint32_t seq, void *to);
+void held_check(struct sim *s, struct sim_host *h, uint32_t seq, const void *data, uint8_t method);
+uint32_t held_distinct(const struct job *j);
+uint64_t held_hash(const struct job *j);
+uint8_t held_method(const struct job *j);
 
 /* cores.c: memory of a core; rank 0 has to come first */
 struct cnr_comm *cores_member(struct cores *m, struct cnr_config *cfg);

@@ -27,6 +27,22 @@ static uint64_t link_ppm(const struct sim *s, const struct link *l)
 	return us ? l->bytes * 8 * 1000000 / (l->rate / 1000000) / us : 0;
 }
 
+/*
+ * What came out where hosts hold their vectors. @digest is that of the results of rank 0. Results are
+ * reproducible if it is the same in two runs.
+ */
+static void report_results(const struct job *job, struct json *j)
+{
+	char digest[32];
+
+	if (!job->held)
+		return;
+	snprintf(digest, sizeof(digest), "%016" PRIx64, held_hash(job));
+	json_string(j, "digest", digest);
+	json_u64(j, "distinct", held_distinct(job));
+	json_string(j, "method", cnr_method_name(held_method(job)));
+}
+
 static void report_jobs(struct sim *s, struct json *j)
 {
 	uint64_t sum = 0;
@@ -41,6 +57,7 @@ static void report_jobs(struct sim *s, struct json *j)
 		json_u64(j, "members", s->job[i].members);
 		json_u64(j, "ns", (end - s->begin) / PS_PER_NS);
 		json_u64(j, "goodput_mbit", goodput(s, end));
+		report_results(&s->job[i], j);
 		json_end(j);
 	}
 	json_end(j);

@@ -7,6 +7,8 @@
 #include "core/core.h"
 #include "bpf/shared.h"
 #include "scenario.h"
+#include "tools/canary/reference_float.h"
+#include "tools/values/values.h"
 #include "userspace/common/parse.h"
 
 #define AT(member)	offsetof(struct scenario, member)
@@ -19,6 +21,11 @@ static const char *const flows[] = { "lossless", "drop", NULL };
 static const char *const cwnds[] = { "auto", "adaptive", "fixed", NULL };
 static const char *const fan_ins[] = { "learn", "off", NULL };
 static const char *const placements[] = { "random", "packed", NULL };
+static const char *const dealt[] = { "ranks", "random", NULL };
+
+/* These are filled in by scenario_defaults(), from tables of others. */
+static const char *types[32], *operators[32], *values[DATA_SETS + VALUES_SETS + 1];
+
 static const char *const choices[] = {
 #define X(name, text, help) text,
 	CSW_CHOICES(X)
@@ -40,9 +47,19 @@ const struct config_key scenario_keys[] = {
 	  "hosts that take part, in all jobs together (0: all)" },
 	{ "jobs", CONFIG_NUMBER, AT(jobs), 1, 256, NULL, "communicators, of equal size (1)" },
 	{ "operations", CONFIG_NUMBER, AT(operations), 1, 1000, NULL, "one after the other (1)" },
-	{ "bytes", CONFIG_BYTES, AT(bytes), 4, 1ULL << 30, NULL, "of a vector (4MiB)" },
+	{ "bytes", CONFIG_BYTES, AT(bytes), 1, 1ULL << 30, NULL, "of a vector (4MiB)" },
+	{ "type", CONFIG_WORD, AT(type), 0, 0, types, "of its elements (int32)" },
+	{ "op", CONFIG_WORD, AT(op), 0, 0, operators, "what is done to them (sum)" },
+	{ "how", CONFIG_TEXT, AT(how), 0, 0, NULL,
+	  "sums of floating-point numbers: exact, elementwise, narrow, or several, separated by "
+	  "commas (as the length says)" },
+	{ "values", CONFIG_WORD, AT(values), 0, 0, values,
+	  "of the elements; perf: as canary perf has them; others are sets of floating-point "
+	  "numbers (auto: perf; of sums of int32 some that cost little)" },
+	{ "dealt", CONFIG_WORD, AT(dealt), 0, 0, dealt,
+	  "who has which member's elements: by rank, or at random (ranks)" },
 	{ "elements", CONFIG_NUMBER, AT(elements), 8, CANARY_ELEMENTS_MAX, NULL,
-	  "of a packet, 4 bytes each (256)" },
+	  "of a packet, 4 bytes each, whatever the type (256)" },
 	{ "headers", CONFIG_BYTES, AT(headers), 20, 1000, NULL,
 	  "that a data packet takes on the wire beside elements (130, as ours)" },
 	{ "window", CONFIG_NUMBER, AT(window), 1, CNR_WINDOW_MAX, NULL,
@@ -106,14 +123,30 @@ const struct config_key scenario_keys[] = {
 
 #undef AT
 
+/* Write the names of 1, 2 and so on to @names, which has room for 31 of them. */
+static void take_names(const char **names, const char *(*name_of)(u32))
+{
+	u32 i;
+
+	for (i = 0; i < 31 && name_of(i + 1); i++)
+		names[i] = name_of(i + 1);
+}
+
 void scenario_defaults(struct scenario *s)
 {
+	take_names(types, cnr_dtype_name);
+	take_names(operators, cnr_operator_name);
+	values[DATA_AUTO] = "auto";
+	values[DATA_PERF] = "perf";
+	memcpy(values + DATA_SETS, values_names, VALUES_SETS * sizeof(*values));
 	memset(s, 0, sizeof(*s));
 	s->seed = 1;
 	s->trees = 1;
 	s->jobs = 1;
 	s->operations = 1;
 	s->bytes = 4 << 20;
+	s->type = CANARY_INT32 - 1;
+	s->op = CANARY_OP_SUM - 1;
 	s->elements = 256;
 	s->headers = 130;
 	s->window = 256;
@@ -132,6 +165,27 @@ void scenario_defaults(struct scenario *s)
 	s->noise_delay = 1000000;
 	s->reroute = 50000000;
 	s->give_up = 10 * SECOND;
+}
+
+uint32_t scenario_how(const struct scenario *s)
+{
+	char text[CONFIG_TEXT_MAX], *rest = text, *one;
+	uint32_t how = 0;
+	u32 bit;
+
+	strcpy(text, s->how);
+	while (*s->how && (one = strsep(&rest, ","))) {
+		for (bit = 0; cnr_how_name(bit) && strcmp(one, cnr_how_name(bit)); bit++)
+			;
+		how |= cnr_how_name(bit) ? 1U << bit : ~CANARY_HOW_ALL;
+	}
+	return how;
+}
+
+bool scenario_holds(const struct scenario *s)
+{
+	return s->values != DATA_AUTO || scenario_dtype(s) != CANARY_INT32 ||
+	       scenario_operator(s) != CANARY_OP_SUM;
 }
 
 static bool power_of_two(uint32_t n)
@@ -167,6 +221,32 @@ static bool hosts_check(const struct scenario *s, uint32_t members, uint32_t hos
 	return n == members || refuse("scenario", "hosts: not as many as members");
 }
 
+/* Fewer do not hold a number of float64 for exact sums of 65535 members. */
+#define FLOAT_ELEMENTS	((576 - CANARY_IP_OVERHEAD) / 4)
+
+static bool values_check(const struct scenario *s)
+{
+	enum canary_operator op = scenario_operator(s);
+	enum canary_dtype dtype = scenario_dtype(s);
+	uint32_t size = cnr_element(op, dtype);
+
+	if (!size)
+		return refuse("scenario", "op: there is no %s of %s", cnr_operator_name(op),
+			      cnr_dtype_name(dtype));
+	if (s->bytes % size)
+		return refuse("scenario", "bytes: elements have %u", size);
+	if (scenario_how(s) & ~CANARY_HOW_ALL)
+		return refuse("scenario", "how: '%s' is not made of exact, elementwise, narrow", s->how);
+	if (!reference_is_float(dtype) && (scenario_how(s) || s->values > DATA_PERF))
+		return refuse("scenario", "%s: %s is no floating-point type",
+			      scenario_how(s) ? "how" : "values", cnr_dtype_name(dtype));
+	if (reference_is_float(dtype) && s->elements < FLOAT_ELEMENTS)
+		return refuse("scenario", "elements: floating-point numbers need %u", FLOAT_ELEMENTS);
+	if (s->dealt != DEALT_RANKS && !scenario_holds(s))
+		return refuse("scenario", "dealt: only with values");
+	return true;
+}
+
 bool scenario_check(const struct scenario *s, uint32_t hosts)
 {
 	uint32_t members = s->members ? s->members : hosts;
@@ -183,8 +263,8 @@ bool scenario_check(const struct scenario *s, uint32_t hosts)
 		return refuse("scenario", "window: no power of two");
 	if (!power_of_two(s->slots))
 		return refuse("scenario", "slots: no power of two");
-	if (s->bytes % 4)
-		return refuse("scenario", "bytes: elements have 4");
+	if (!values_check(s))
+		return false;
 	if (s->algorithm != ALGORITHM_STATIC && (s->trees > 1 || s->first_tree))
 		return refuse("scenario", "trees, first_tree: only with algorithm static");
 	if (s->timeout_max && s->timeout_max < s->timeout)

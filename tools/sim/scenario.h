@@ -4,6 +4,7 @@
 #define SIM_SCENARIO_H
 
 #include "config.h"
+#include "linux/canary_wire.h"
 
 enum algorithm {
 	ALGORITHM_DYNAMIC,	/* the protocol as real hosts and switches run it */
@@ -46,6 +47,18 @@ enum placement {
 	PLACE_PACKED,		/* ranks fill leaf after leaf */
 };
 
+/* What is reduced, beside the sets of values.h */
+enum data {
+	DATA_AUTO,		/* sums of int32: made where they are added; else DATA_PERF */
+	DATA_PERF,		/* what canary perf gives */
+	DATA_SETS		/* the first set: enum values_set begins */
+};
+
+enum dealt {
+	DEALT_RANKS,		/* rank r has the data of member r */
+	DEALT_RANDOM,		/* of any member */
+};
+
 struct scenario {
 	char topology[CONFIG_TEXT_MAX];
 	uint32_t seed;
@@ -56,6 +69,11 @@ struct scenario {
 	uint32_t jobs;
 	uint32_t operations;	/* one after the other */
 	uint64_t bytes;		/* of a vector */
+	uint32_t type;		/* scenario_dtype() */
+	uint32_t op;		/* scenario_operator() */
+	char how[CONFIG_TEXT_MAX];	/* scenario_how() */
+	uint32_t values;	/* enum data */
+	uint32_t dealt;
 	uint32_t elements;	/* of a packet */
 	uint64_t headers;	/* of a data packet on the wire, without elements */
 	uint32_t window;
@@ -97,6 +115,22 @@ struct scenario {
 extern const struct config_key scenario_keys[];
 
 void scenario_defaults(struct scenario *s);
+
+static inline enum canary_dtype scenario_dtype(const struct scenario *s)
+{
+	return s->type + 1;
+}
+
+static inline enum canary_operator scenario_operator(const struct scenario *s)
+{
+	return s->op + 1;
+}
+
+/* Return: CANARY_HOW_*; one that there is not, if there is such a word */
+uint32_t scenario_how(const struct scenario *s);
+
+/* Do hosts hold their vectors? Else elements are made where they are added. */
+bool scenario_holds(const struct scenario *s);
 
 /*
  * Write the hosts that take part to @order by rank. It has room for @hosts. Return: how many, or 0

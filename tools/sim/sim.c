@@ -87,6 +87,8 @@ bool sim_build(struct sim *s)
 	s->users = &users;
 	s->engine.now = PS_PER_S;
 	s->blocks = (s->cfg.bytes / 4 + s->cfg.elements - 1) / s->cfg.elements;
+	if (!s->blocks)
+		s->blocks = 1;
 	net_build(s);
 	route_build(s);
 	switch_build(s);
