@@ -19,14 +19,15 @@ $(CORE_TESTS): $(B)/selftests/%: selftests/core/%.c $(wildcard selftests/core/te
 	$(CC) $(CPPFLAGS) $(CFLAGS) -O1 -Wno-missing-field-initializers $(SANITIZE) -o $@ $(filter %.c,$^) $(LDLIBS)
 
 # The same reference of operators as in canary perf
-$(B)/selftests/types_test: $(wildcard tools/canary/reference*)
+$(B)/selftests/types_test $(B)/selftests/located_test: $(wildcard tools/canary/reference*)
 
 # This test adds a shape and an encoding to the tables of the core.
 $(B)/selftests/kept_test: CPPFLAGS += -include selftests/core/kept_rows.h
 
 # These tests have switches of bpf/lib.
 LIST_TESTS := $(B)/selftests/shards_test $(B)/selftests/lists_test
-NATIVE_TESTS := $(LIST_TESTS) $(B)/selftests/types_test $(B)/selftests/unmerged_test
+NATIVE_TESTS := $(LIST_TESTS) $(B)/selftests/types_test $(B)/selftests/located_test \
+	$(B)/selftests/unmerged_test
 $(NATIVE_TESTS): selftests/core/native_switch.c $(wildcard bpf/*.h bpf/*/*.h)
 
 # These add a kind of lists to the tables (pairs.h).

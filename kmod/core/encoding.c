@@ -5,6 +5,7 @@
  */
 #include "floats.h"
 #include "integers.h"
+#include "located.h"
 
 static const struct cnr_encoding *cnr_float_choose(const struct cnr_comm *c,
 						   const struct cnr_op *op)
@@ -29,6 +30,11 @@ static const struct cnr_encoding cnr_encodings[] = {
 	CNR_FLOATS(CANARY_BFLOAT16, 16),
 	CNR_FLOATS(CANARY_FLOAT32, 32),
 	CNR_FLOATS(CANARY_FLOAT64, 64),
+	CNR_LOCATED(CANARY_INT16_INDEX),
+	CNR_LOCATED(CANARY_INT32_INDEX),
+	CNR_STAGES(CANARY_INT64_INDEX),
+	CNR_LOCATED(CANARY_FLOAT32_INDEX),
+	CNR_STAGES(CANARY_FLOAT64_INDEX),
 	CNR_TEST_ENCODINGS
 };
 

@@ -134,7 +134,7 @@ u32 cnr_marks_find(const u32 *before, u32 n, bool (*marked)(const void *things, 
  * Keys are unsigned, and have the order of numbers: -0 is before +0, and a NaN comes out if there
  * is one. Minima are maxima of complements.
  */
-static u64 cnr_order_key(const struct cnr_format *f, u64 bits, bool least)
+u64 cnr_order_key(const struct cnr_format *f, u64 bits, bool least)
 {
 	const u64 sign = 1ULL << (f->fraction + f->exponent), all = sign | (sign - 1);
 	u64 key;
@@ -145,7 +145,7 @@ static u64 cnr_order_key(const struct cnr_format *f, u64 bits, bool least)
 	return least ? ~key & all : key;
 }
 
-static u64 cnr_order_number(const struct cnr_format *f, u64 key, bool least)
+u64 cnr_order_number(const struct cnr_format *f, u64 key, bool least)
 {
 	const u64 sign = 1ULL << (f->fraction + f->exponent), all = sign | (sign - 1);
 

@@ -144,6 +144,8 @@ extern const struct cnr_encoding cnr_float_groups;
 
 /* float.c */
 enum canary_method cnr_float_method(const struct cnr_op *op);
+u64 cnr_order_key(const struct cnr_format *f, u64 bits, bool least);
+u64 cnr_order_number(const struct cnr_format *f, u64 key, bool least);
 void cnr_order_encode(const struct cnr_comm *c, const struct cnr_operation *o,
 		      const struct cnr_part *p, u32 *words);
 void cnr_order_finish(const struct cnr_comm *c, const struct cnr_operation *o,

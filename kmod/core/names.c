@@ -57,6 +57,8 @@ const char *cnr_operator_name(u32 op)
 		[CANARY_OP_LOR] = "lor",
 		[CANARY_OP_LXOR] = "lxor",
 		[CANARY_OP_AVG] = "avg",
+		[CANARY_OP_MINLOC] = "minloc",
+		[CANARY_OP_MAXLOC] = "maxloc",
 	};
 
 	return op < ARRAY_SIZE(name) ? name[op] : NULL;
@@ -77,6 +79,11 @@ const char *cnr_dtype_name(u32 dtype)
 		[CANARY_BFLOAT16] = "bfloat16",
 		[CANARY_FLOAT32] = "float32",
 		[CANARY_FLOAT64] = "float64",
+		[CANARY_INT16_INDEX] = "int16_index",
+		[CANARY_INT32_INDEX] = "int32_index",
+		[CANARY_INT64_INDEX] = "int64_index",
+		[CANARY_FLOAT32_INDEX] = "float32_index",
+		[CANARY_FLOAT64_INDEX] = "float64_index",
 	};
 
 	return dtype < ARRAY_SIZE(name) ? name[dtype] : NULL;

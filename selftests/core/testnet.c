@@ -526,7 +526,9 @@ int tnet_post_op(struct tnet *s, int rank, struct cnr_op op, int source)
 	v->hashes = s->cfg.pinned ? calloc(cnr_op_blocks(n->comm, &op), sizeof(*v->hashes)) : NULL;
 	for (i = 0; !s->cfg.element && i < elements; i++)
 		v->data[i] = tnet_value(s, rank, s->run[rank], n->posted, i);
-	for (i = 0; s->cfg.element && i < elements; i++) {
+	if (s->cfg.fill)
+		s->cfg.fill(v->data, rank, elements);
+	for (i = 0; s->cfg.element && !s->cfg.fill && i < elements; i++) {
 		element = tnet_element(s, rank, s->run[rank], n->posted, i);
 		memcpy((u8 *)v->data + i * s->cfg.element, &element, s->cfg.element);
 	}

@@ -17,10 +17,11 @@ perf_types()
 {
 	ranks 3 "$CANARY" perf allreduce -d all -o all -b 3 -e 3001 -i 2998 -n 1 -w 0 -J perf.json ||
 		return 1
-	jq -e '(.results | length) == 216 and .out_of_bounds == 0 and
-		(.results | map([.type, .redop]) | unique | length) == 108 and
+	jq -e '(.results | length) == 236 and .out_of_bounds == 0 and
+		(.results | map([.type, .redop]) | unique | length) == 118 and
 		(.results | map(select(.type == "int8" and .redop == "avg").count)) == [3, 3001] and
-		(.results | map(select(.type == "uint64" and .redop == "lxor").size)) == [0, 3000]' \
+		(.results | map(select(.type == "uint64" and .redop == "lxor").size)) == [0, 3000] and
+		(.results | map(select(.type == "int64_index" and .redop == "minloc").count)) == [0, 187]' \
 		perf.json || return 1
 	awk '$1 ~ /^[0-9]+$/ && NF == 13 && $3 == "uint16" && $4 == "land" {n++} END {exit n != 2}' \
 		out.0
@@ -54,6 +55,25 @@ average()
 	cmp average.2 in.1 &&
 		jq -e '.elements == 3000 and .block_elements == 352 and .blocks == 9 and
 			.stats.blocks_done == 9' err.0
+}
+
+# The largest float64 at three ranks, and the rank that has it. What C leaves unused is 0 then.
+largest()
+{
+	local r
+
+	for r in 0 1 2; do
+		python3 -c 'import struct, sys
+r = int(sys.argv[1])
+for x in ((1.5, 2.5, 2.5)[r], (-3, -0.0, 0)[r], (float("nan"), 1, float("inf"))[r]):
+    sys.stdout.buffer.write(struct.pack("<dii", x, r, -1))' "$r" > "in.$r"
+	done
+	ranks 3 "$CANARY" allreduce --in in.%R --out largest.%R --type double_int --op maxloc -j || return 1
+	cmp largest.0 largest.1 && cmp largest.0 largest.2 || return 1
+	[ "$(python3 -c 'import struct, sys
+print(*struct.iter_unpack("<dii", sys.stdin.buffer.read()))' < largest.0)" = \
+		"(2.5, 1, 0) (-0.0, 1, 0) (nan, 0, 0)" ] || return 1
+	jq -e '.type == "float64_index" and .redop == "maxloc" and .elements == 3' err.0
 }
 
 # pack VECTOR: numbers of float32, as Python reads them; unpack prints them with all their digits
@@ -118,6 +138,9 @@ refused()
 refusals()
 {
 	refused 2 "there is no land of float32" allreduce -d float32 --op land &&
+		refused 2 "there is no sum of int32_index" allreduce -d 2int &&
+		refused 2 "there is no maxloc of float32" allreduce -d float32 --op maxloc &&
+		refused 2 "int32_index is no floating-point type" allreduce -d 2int --op minloc --how exact &&
 		refused 2 "there is no xor of bfloat16" perf allreduce -d bfloat16 -o xor &&
 		refused 2 "int32 is no floating-point type" allreduce --how exact &&
 		refused 2 "'fast' is none of exact, elementwise, narrow" allreduce -d half --how fast &&
@@ -153,6 +176,7 @@ perf_how()
 
 tap_check "minimum of int8" least
 tap_check "average of uint8" average
+tap_check "largest float64, and who has it" largest
 tap_check "sum of float32" floats
 tap_check "how sums are made" how
 tap_check "options that are refused" refusals

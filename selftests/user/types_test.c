@@ -21,6 +21,9 @@
 #define CONNECT_MS	10000
 #define MOST		5003	/* elements: blocks have 3200 bytes here */
 #define EDGES		6
+#define OPERATORS	CANARY_OP_MAXLOC
+#define TYPES		CANARY_FLOAT64_INDEX
+#define LARGEST		16	/* bytes of an element */
 
 struct member {
 	struct canary	*c;
@@ -47,10 +50,20 @@ static unsigned int size_of(uint8_t type)
 	return reference_bits(type) / 8;
 }
 
-/* The first elements are all combinations of edges at three ranks. */
-static uint64_t integer(uint32_t rank, size_t i, uint64_t random)
+static bool is_float(uint8_t type)
 {
-	const uint64_t sign = 1ULL << (reference_bits(dtype) - 1);
+	return type >= CANARY_FLOAT16 && type <= CANARY_FLOAT64;
+}
+
+static bool is_pair(uint8_t type)
+{
+	return type >= CANARY_INT16_INDEX && type <= CANARY_FLOAT64_INDEX;
+}
+
+/* The first elements are all combinations of edges at three ranks. */
+static uint64_t integer(uint8_t type, uint32_t rank, size_t i, uint64_t random)
+{
+	const uint64_t sign = 1ULL << (reference_bits(type) - 1);
 	const uint64_t edge[EDGES] = { 0, ~0ULL, sign, sign - 1, 1, sign + 1 };
 
 	if (i < EDGES * EDGES * EDGES)
@@ -59,10 +72,10 @@ static uint64_t integer(uint32_t rank, size_t i, uint64_t random)
 }
 
 /* One in 16 numbers is an edge. In half of the rest, neighbours are of like size. */
-static uint64_t number(uint64_t random)
+static uint64_t number(uint8_t type, uint64_t random)
 {
-	const unsigned int bits = reference_bits(dtype);
-	const unsigned int fraction = dtype == CANARY_BFLOAT16 ? 7 : bits == 16 ? 10 :
+	const unsigned int bits = reference_bits(type);
+	const unsigned int fraction = type == CANARY_BFLOAT16 ? 7 : bits == 16 ? 10 :
 				      bits == 32 ? 23 : 52;
 	const uint64_t sign = 1ULL << (bits - 1), one = 1ULL << fraction, infinity = sign - one;
 	const uint64_t middle = (infinity / 2) & infinity;
@@ -85,8 +98,13 @@ static uint64_t given(const struct reference *r, uint32_t rank, size_t i)
 
 	x = (x ^ x >> 29) * 0x94d049bb133111ebULL;
 	x ^= x >> 32;
-	x = dtype < CANARY_FLOAT16 ? integer(rank, i, x) : number(x);
-	return x & ~0ULL >> (64 - reference_bits(dtype));
+	/* Half of the values with an index are alike at some ranks. */
+	if (is_pair(dtype) && i % 4 == 0)
+		x = is_float(r->dtype) ? number(r->dtype, x % 16 * 256) :
+		    integer(r->dtype, rank, x % EDGES, 0);
+	else
+		x = is_float(r->dtype) ? number(r->dtype, x) : integer(r->dtype, rank, i, x);
+	return x & ~0ULL >> (64 - reference_bits(r->dtype));
 }
 
 static struct reference reference(uint32_t salt)
@@ -201,7 +219,7 @@ static int run_length(struct member *m, char *in, char *out, size_t n, uint32_t 
 static int run_type(struct member *m)
 {
 	static const size_t lengths[2][5] = { { 1, 0, 3, 217, MOST }, { 1, 0, 150, 257, 5000 } };
-	char *in = malloc(MOST * 8 + 9), *out = malloc(MOST * 8 + 9);
+	char *in = malloc(MOST * LARGEST + 9), *out = malloc(MOST * LARGEST + 9);
 	int i, wrong = 0;
 
 	for (i = 0; i < 5; i++)
@@ -215,25 +233,25 @@ static int run_type(struct member *m)
 static int run_flight(struct member *m)
 {
 	enum { COUNT = 1001 };
-	static char out[RANKS][CANARY_OP_AVG][COUNT * 8];
-	uint64_t request[CANARY_OP_AVG];
-	char in[COUNT * 8];
+	static char out[RANKS][OPERATORS][COUNT * LARGEST];
+	uint64_t request[OPERATORS];
+	char in[COUNT * LARGEST];
 	int i, wrong = 0;
 
-	for (i = 0; i < CANARY_OP_AVG; i++) {
+	for (i = 0; i < OPERATORS; i++) {
 		give(m, in, COUNT, i);
 		wrong += !!canary_room(m->c, CANARY_FOREVER);
 		if (canary_supports(dtype, i + 1))
 			wrong += !!canary_post(m->c, in, out[m->rank][i], COUNT, dtype, i + 1,
 					       &request[i]);
 	}
-	for (i = CANARY_OP_AVG - 1; i >= 0; i--)
+	for (i = OPERATORS - 1; i >= 0; i--)
 		if (canary_supports(dtype, i + 1))
 			wrong += !!canary_wait(m->c, request[i], CANARY_FOREVER);
 	/* The reference knows one operator at a time, and all threads have to agree on it. */
 	if (m->rank)
 		return wrong;
-	for (i = 0; i < CANARY_OP_AVG; i++) {
+	for (i = 0; i < OPERATORS; i++) {
 		op = i + 1;
 		if (canary_supports(dtype, op))
 			wrong += compare(out[0][i], COUNT, i);
@@ -324,7 +342,10 @@ static int block_elements(struct canary *c)
 	       !!canary_block_elements(c, CANARY_FLOAT32, CANARY_OP_LAND) +
 	       !!canary_block_elements(c, 0, CANARY_OP_SUM) +
 	       !!canary_block_elements(c, CANARY_INT32 + 256, CANARY_OP_SUM) +
-	       !!canary_block_elements(c, CANARY_INT32, CANARY_OP_AVG + 1);
+	       !!canary_block_elements(c, CANARY_INT32, CANARY_OP_MINLOC) +
+	       !!canary_block_elements(c, CANARY_INT16_INDEX, CANARY_OP_MAX) +
+	       (canary_block_elements(c, CANARY_INT16_INDEX, CANARY_OP_MAXLOC) != words / 2) +
+	       !!canary_block_elements(c, CANARY_INT32, OPERATORS + 1);
 }
 
 /* Calls with a struct */
@@ -367,10 +388,15 @@ static int run_refusals(struct member *m)
 	uint64_t request;
 
 	wrong += canary_allreduce(m->c, v, v, 1, 0, CANARY_OP_SUM) != -EINVAL;
-	wrong += canary_allreduce(m->c, v, v, 1, CANARY_FLOAT64 + 1, CANARY_OP_SUM) != -EINVAL;
+	wrong += canary_allreduce(m->c, v, v, 1, TYPES + 1, CANARY_OP_SUM) != -EINVAL;
+	wrong += canary_allreduce(m->c, v, v, 1, CANARY_INT32_INDEX, CANARY_OP_SUM) != -EINVAL ||
+		 strcmp(canary_errmsg(), "operator 1 (sum) on type 14 (int32_index): there is none");
+	wrong += canary_allreduce(m->c, v, v, 1, CANARY_INT32, CANARY_OP_MAXLOC) != -EINVAL;
+	wrong += canary_allreduce(m->c, v, v + 8, 1, CANARY_FLOAT64_INDEX, CANARY_OP_MINLOC) !=
+		 -EINVAL;
 	wrong += canary_allreduce(m->c, v, v, 1, CANARY_FLOAT32, CANARY_OP_LAND) != -EINVAL;
 	wrong += canary_allreduce(m->c, v, v, 1, CANARY_INT32 + 256, CANARY_OP_SUM) != -EINVAL;
-	wrong += canary_allreduce(m->c, v, v, 1, CANARY_INT8, CANARY_OP_AVG + 1) != -EINVAL;
+	wrong += canary_allreduce(m->c, v, v, 1, CANARY_INT8, OPERATORS + 1) != -EINVAL;
 	wrong += canary_allreduce(m->c, v, v + 8, 2, CANARY_INT64, CANARY_OP_SUM) != -EINVAL;
 	wrong += canary_allreduce(m->c, v, v + 8, 8, CANARY_INT8, CANARY_OP_MAX) != 0;
 	/* A vector is as long as its bytes are. */
@@ -387,9 +413,14 @@ static int run_refusals(struct member *m)
 	return wrong;
 }
 
-/* Floating-point numbers have no operators of bits or of truth. */
+/*
+ * Floating-point numbers have no operators of bits or of truth. Types with an index have operators
+ * of their own.
+ */
 static bool is_there(uint32_t type, uint32_t operator)
 {
+	if (operator == CANARY_OP_MINLOC || operator == CANARY_OP_MAXLOC)
+		return is_pair(type);
 	if (type < CANARY_INT32 || type > CANARY_FLOAT64)
 		return false;
 	return (operator >= CANARY_OP_SUM && operator <= CANARY_OP_MAX) ||
@@ -422,7 +453,7 @@ static void test_names(void)
 		types++;
 	while (canary_operator_name(operators + 1))
 		operators++;
-	tap(types == CANARY_FLOAT64 && operators == CANARY_OP_AVG &&
+	tap(types == TYPES && operators == OPERATORS &&
 	    !canary_dtype_name(0) && !canary_operator_name(0) &&
 	    !canary_dtype_name(~0U) && !canary_operator_name(~0U),
 	    "%u types and %u operators have names", types, operators);
@@ -441,6 +472,8 @@ static void test_names(void)
 	bad += canary_dtype_parse("half", &d) || d != CANARY_FLOAT16;
 	bad += canary_dtype_parse("float", &d) || d != CANARY_FLOAT32;
 	bad += canary_dtype_parse("double", &d) || d != CANARY_FLOAT64;
+	bad += canary_dtype_parse("2int", &d) || d != CANARY_INT32_INDEX;
+	bad += canary_dtype_parse("double_int", &d) || d != CANARY_FLOAT64_INDEX;
 	bad += canary_dtype_parse("uint16", &d) || d != CANARY_UINT16;
 	bad += canary_operator_parse("lxor", &o) || o != CANARY_OP_LXOR;
 	tap(!bad, "names are found again");
@@ -496,15 +529,15 @@ static void test_differs(void)
 static bool is_left_out(void)
 {
 	return engine == CANARY_ENGINE_KERNEL && dtype != CANARY_INT8 && dtype != CANARY_UINT16 &&
-	       dtype != CANARY_INT64 && dtype != CANARY_FLOAT32;
+	       dtype != CANARY_INT64 && dtype != CANARY_FLOAT32 &&
+	       dtype != CANARY_INT32_INDEX && dtype != CANARY_FLOAT64_INDEX;
 }
 
 static void test_type(void)
 {
-	bool is_float = dtype >= CANARY_FLOAT16;
-	uint32_t most = is_float && engine == CANARY_ENGINE_USER ? RANKS : 3;
+	uint32_t most = dtype >= CANARY_FLOAT16 && engine == CANARY_ENGINE_USER ? RANKS : 3;
 
-	for (op = CANARY_OP_SUM; op <= CANARY_OP_AVG; op++) {
+	for (op = CANARY_OP_SUM; op <= OPERATORS; op++) {
 		if (!canary_supports(dtype, op))
 			continue;
 		for (ranks = most == RANKS ? 2 : 3; ranks <= most; ranks++)
@@ -516,7 +549,7 @@ static void test_type(void)
 	tap(!with_ranks(run_flight, NULL), "%s: all of %s, in flight together",
 	    canary_algorithm_name(algorithm), canary_dtype_name(dtype));
 	op = CANARY_OP_SUM;
-	for (how = 0; is_float && how <= CANARY_HOW_ALL; how++)
+	for (how = 0; is_float(dtype) && how <= CANARY_HOW_ALL; how++)
 		tap(!with_ranks(run_how, NULL), "%s: sums of %s, how %u",
 		    canary_algorithm_name(algorithm), canary_dtype_name(dtype), how);
 	how = 0;
@@ -539,7 +572,7 @@ static void test_engine(uint32_t which)
 	printf("# the %s engine\n", which == CANARY_ENGINE_USER ? "user" : "kernel");
 	for (a = 0; a < 2; a++) {
 		algorithm = algorithms[a];
-		for (dtype = CANARY_INT32; dtype <= CANARY_FLOAT64; dtype++)
+		for (dtype = CANARY_INT32; dtype <= TYPES; dtype++)
 			if (!is_left_out())
 				test_type();
 	}

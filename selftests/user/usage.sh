@@ -49,7 +49,7 @@ usage "max-vector: 5G is not a multiple of 4 from 4 to 268435456" allreduce --ma
 usage "max-vector: 0 is not a multiple of 4 from 4 to 268435456" allreduce --max-vector 0
 usage "max-vector: 'x' is not" allreduce --max-vector x
 usage "max-vector: 10 is not a multiple of 4" allreduce --max-vector 10
-usage "type: 'complex' is none of int32, uint32, int8" allreduce --type complex
+usage "type: 'real' is none of int32, uint32, int8" allreduce --type real
 usage "type: 'all' is none of" "${a[@]}" -d all
 usage "operator: 'mean' is none of sum, prod, min, max" "${a[@]}" --op mean
 usage "requires an argument" allreduce --op
@@ -83,10 +83,10 @@ usage "'1K' is not a number" perf allreduce -n 1K
 usage "0 to 1000000" perf allreduce -w 1000001
 usage "0 to 1000" perf allreduce -c 1001
 usage "1 to 32" perf allreduce -m 33
-usage "datatype: 'complex' is none of int32, uint32, int8" perf allreduce -d complex
-usage "float64, or all" perf allreduce --datatype ""
+usage "datatype: 'real' is none of int32, uint32, int8" perf allreduce -d real
+usage "float64_index, or all" perf allreduce --datatype ""
 usage "operator: 'SUM' is none of sum, prod" perf allreduce -o SUM
-usage "avg, or all" perf allreduce --op mean
+usage "maxloc, or all" perf allreduce --op mean
 usage "requires an argument -- 'o'" perf allreduce -o
 usage "--comm and --rank are needed" perf allreduce -b 4
 usage "--comm is needed" perf allreduce --rank 0 --members 2

@@ -78,12 +78,13 @@ static const struct option_row rows[] = {
 	{ OPTION("datatype", 'd', "TYPE",
 		 "type of elements, or all (int32): int8, uint8, int16, uint16,\n"
 		 "int32, uint32, int64, uint64, float16 (half), bfloat16,\n"
-		 "float32 (float), float64 (double)"),
+		 "float32 (float), float64 (double), int16_index, int32_index,\n"
+		 "int64_index, float32_index, float64_index"),
 	  OPTION_AT(struct perf, dtypes) },
 	{ OPTION("op", 'o', "OP",
 		 "operator, or all (sum): sum, prod, min, max, and, or, xor,\n"
 		 "land, lor, lxor, avg; of floating-point numbers: sum, prod,\n"
-		 "min, max, avg"),
+		 "min, max, avg; of values with an index: minloc, maxloc"),
 	  OPTION_AT(struct perf, ops) },
 	{ OPTION("how", 'H', "HOW", COMM_HOW_HELP), OPTION_AT(struct perf, how) },
 	{ OPTION("output_file", 'J', "FILE", "results as JSON as well, from rank 0"),

@@ -87,57 +87,85 @@ static uint64_t result(const struct reference *r, size_t index, unsigned int n, 
 	return finish(r, value, n, with_sign);
 }
 
-void reference_fill(const struct reference *r, uint32_t rank, void *to, size_t count)
+/* Write element @i of @rank to @to. The first bytes are the low ones, as the project relies on. */
+static void fill_one(const struct reference *r, uint32_t rank, size_t i, char *to)
 {
-	unsigned int bytes = reference_bits(r->dtype) / 8;
+	unsigned int k, bytes = reference_bits(r->dtype) / 8, n = reference_numbers(r->dtype);
+	struct reference number = *r;
 	uint64_t x;
-	size_t i;
 
-	/* The first bytes are the low ones, as the whole project relies on. */
-	for (i = 0; i < count; i++) {
-		x = reference_given(r, rank, i);
-		memcpy((char *)to + i * bytes, &x, bytes);
+	memset(to, 0x5a, bytes);
+	for (k = 0; k < n; k++) {
+		number.dtype = reference_number(r->dtype, k);
+		x = reference_given(&number, rank, n * i + k);
+		memcpy(to + k * bytes / n, &x, reference_bits(number.dtype) / 8);
 	}
 }
 
-/* Return: element @i of the result of @count elements. @group: as reference_float() */
-static uint64_t wanted(const struct reference *r, size_t count, size_t i,
-		       struct reference_group *group)
+void reference_fill(const struct reference *r, uint32_t rank, void *to, size_t count)
 {
-	if (reference_is_float(r->dtype))
-		return reference_float(r, count, i, group);
-	return result(r, i, reference_bits(r->dtype), has_sign(r));
+	unsigned int bytes = reference_bits(r->dtype) / 8;
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		fill_one(r, rank, i, (char *)to + i * bytes);
+}
+
+/* Write element @i of the result of @count elements to @to. */
+static void result_of(const struct reference *r, size_t count, size_t i,
+		      struct reference_group *group, char *to)
+{
+	unsigned int k, bytes = reference_bits(r->dtype) / 8, n = reference_numbers(r->dtype);
+	uint64_t number[2];
+
+	if (n == 2)
+		reference_pair(r, i, number);
+	else if (reference_is_float(r->dtype))
+		number[0] = reference_float(r, count, i, group);
+	else
+		number[0] = result(r, i, 8 * bytes, has_sign(r));
+	memset(to, 0, bytes);
+	for (k = 0; k < n; k++)
+		memcpy(to + k * bytes / n, &number[k],
+		       reference_bits(reference_number(r->dtype, k)) / 8);
+}
+
+/* Likewise. With one member, nothing is done to elements. */
+static void wanted(const struct reference *r, size_t count, size_t i,
+		   struct reference_group *group, char *to)
+{
+	if (r->members == 1)
+		fill_one(r, 0, i, to);
+	else
+		result_of(r, count, i, group, to);
 }
 
 void reference_result(const struct reference *r, void *to, size_t count)
 {
 	unsigned int bytes = reference_bits(r->dtype) / 8;
 	struct reference_group group = { 0 };
-	uint64_t x;
 	size_t i;
 
-	for (i = 0; i < count; i++) {
-		x = wanted(r, count, i, &group);
-		memcpy((char *)to + i * bytes, &x, bytes);
-	}
+	for (i = 0; i < count; i++)
+		wanted(r, count, i, &group, (char *)to + i * bytes);
 }
 
 uint64_t reference_wrong(const struct reference *r, const void *got, size_t count, bool say)
 {
-	unsigned int n = reference_bits(r->dtype);
+	unsigned int bytes = reference_bits(r->dtype) / 8;
 	struct reference_group group = { 0 };
-	uint64_t x, want, wrong = 0;
+	uint64_t x[2] = { 0 }, want[2] = { 0 }, wrong = 0;
 	size_t i;
 
 	for (i = 0; i < count; i++) {
-		x = 0;
-		memcpy(&x, (const char *)got + i * n / 8, n / 8);
-		want = wanted(r, count, i, &group);
-		if (x == want)
+		memcpy(x, (const char *)got + i * bytes, bytes);
+		wanted(r, count, i, &group, (char *)want);
+		if (!memcmp(x, want, sizeof(x)))
 			continue;
 		if (!wrong++ && say)
-			printf("# element %zu of %zu: %#llx, not %#llx\n", i, count,
-			       (unsigned long long)x, (unsigned long long)want);
+			printf("# element %zu of %zu: %#llx %#llx, not %#llx %#llx\n", i, count,
+			       (unsigned long long)x[0], (unsigned long long)x[1],
+			       (unsigned long long)want[0], (unsigned long long)want[1]);
 	}
 	return wrong;
 }

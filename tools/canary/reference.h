@@ -18,12 +18,21 @@ struct reference {
 	uint32_t		members;
 	uint32_t		seed;	/* another vector for another one */
 	uint32_t		how;	/* CANARY_HOW_* */
-	/* Return: element @index of @rank, in the low bits; NULL: those of canary perf */
+	/*
+	 * Return: number @index of @rank, in the low bits. Elements that have two numbers each are
+	 * 2 * i and 2 * i + 1; @r then has the type of the number. NULL: those of canary perf
+	 */
 	uint64_t		(*give)(const struct reference *r, uint32_t rank, size_t index);
 };
 
-/* Return: bits of an element */
+/* Return: bits of an element, with what C leaves unused */
 unsigned int reference_bits(enum canary_dtype dtype);
+
+/* Return: how many numbers an element has: 1, or 2, of which the second one begins half-way */
+unsigned int reference_numbers(enum canary_dtype dtype);
+
+/* Return: the type of number @k of an element: @dtype itself if it has only one */
+enum canary_dtype reference_number(enum canary_dtype dtype, unsigned int k);
 
 /*
  * Return: what has to come out of the integers @given, one of each rank, in the low bits. Their

@@ -39,7 +39,7 @@ bool reference_is_float(enum canary_dtype dtype);
 
 struct format reference_format(enum canary_dtype dtype);
 
-/* Return: element @index of @rank */
+/* Return: number @index of @rank */
 uint64_t reference_given(const struct reference *r, uint32_t rank, size_t index);
 
 /* reference_float.c: results */
@@ -50,5 +50,8 @@ uint64_t reference_given(const struct reference *r, uint32_t rank, size_t index)
  */
 uint64_t reference_float(const struct reference *r, size_t count, size_t i,
 			 struct reference_group *g);
+
+/* reference_pair.c: @result receives value and index of element @i */
+void reference_pair(const struct reference *r, size_t i, uint64_t *result);
 
 #endif /* CANARY_REFERENCE_FLOAT_H */

@@ -16,10 +16,39 @@ unsigned int reference_bits(enum canary_dtype dtype)
 	case CANARY_INT64:
 	case CANARY_UINT64:
 	case CANARY_FLOAT64:
+	case CANARY_INT16_INDEX:
+	case CANARY_INT32_INDEX:
+	case CANARY_FLOAT32_INDEX:
 		return 64;
+	case CANARY_INT64_INDEX:
+	case CANARY_FLOAT64_INDEX:
+		return 128;
 	default:
 		return 32;
 	}
+}
+
+enum canary_dtype reference_number(enum canary_dtype dtype, unsigned int k)
+{
+	switch (dtype) {
+	case CANARY_INT16_INDEX:
+		return k ? CANARY_INT32 : CANARY_INT16;
+	case CANARY_INT32_INDEX:
+		return CANARY_INT32;
+	case CANARY_INT64_INDEX:
+		return k ? CANARY_INT32 : CANARY_INT64;
+	case CANARY_FLOAT32_INDEX:
+		return k ? CANARY_INT32 : CANARY_FLOAT32;
+	case CANARY_FLOAT64_INDEX:
+		return k ? CANARY_INT32 : CANARY_FLOAT64;
+	default:
+		return dtype;
+	}
+}
+
+unsigned int reference_numbers(enum canary_dtype dtype)
+{
+	return reference_number(dtype, 0) == dtype ? 1 : 2;
 }
 
 bool reference_is_float(enum canary_dtype dtype)

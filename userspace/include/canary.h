@@ -304,7 +304,9 @@ unsigned int canary_missing(struct canary *comm, uint16_t *ranks, unsigned int m
  *		0 makes a barrier
  * @dtype:	type of the elements, the same at all members, in the byte order of the machine:
  *		integers of 8, 16, 32 or 64 bits, with or without a sign, in two's complement;
- *		CANARY_FLOAT16, CANARY_BFLOAT16, CANARY_FLOAT32, CANARY_FLOAT64
+ *		CANARY_FLOAT16, CANARY_BFLOAT16, CANARY_FLOAT32, CANARY_FLOAT64;
+ *		CANARY_INT16_INDEX, CANARY_INT32_INDEX, CANARY_INT64_INDEX, CANARY_FLOAT32_INDEX,
+ *		CANARY_FLOAT64_INDEX: struct { value; int32_t index; }
  * @op:		what is done to elements with the same index, the same at all members:
  *		CANARY_OP_SUM, CANARY_OP_PROD: sum and product, which wrap around;
  *		CANARY_OP_MIN, CANARY_OP_MAX: the least and the largest one;
@@ -316,6 +318,9 @@ unsigned int canary_missing(struct canary *comm, uint16_t *ranks, unsigned int m
  *		Floating-point numbers have SUM, PROD, MIN, MAX and AVG only. Nothing wraps around
  *		there, and averages are rounded to nearest. docs/floating-point.md says which bits
  *		come out. struct canary_call can ask for other ones.
+ *		Values with an index have CANARY_OP_MINLOC and CANARY_OP_MAXLOC only: the least or
+ *		the largest value, and the lowest index that has it. A NaN comes out before all
+ *		others. Zeros are equal: the one comes out that has this index. Padding is 0.
  *		With one member, the result is a copy of its vector, whatever the operator
  *
  * The vector is cut into blocks (section 3.1.3). Switches combine them on their way to a
@@ -531,7 +536,7 @@ int canary_get_info(struct canary *comm, struct canary_info *info, size_t size);
  * @dtype:	enum canary_dtype
  * @op:		enum canary_operator. A block of averages may have fewer elements, as packets then
  *		have room for the exact sum. Of sums, averages and products of floating-point
- *		numbers, a block has no certain number of elements
+ *		numbers, and of indices of 64-bit values, a block has no certain number of elements
  * Return: the number; 0: there is none, or no such operator on that type, or @comm is not connected
  * yet.
  */
@@ -539,7 +544,8 @@ size_t canary_block_elements(struct canary *comm, uint32_t dtype, uint32_t op);
 
 /**
  * canary_dtype_name() - name of a type: "int8", "uint8", ... "uint64", "float16", "bfloat16",
- * "float32", "float64"
+ * "float32", "float64", "int16_index", "int32_index", "int64_index", "float32_index",
+ * "float64_index"
  * @dtype:	enum canary_dtype. Numbers begin with 1 and have no gaps
  * Return: the name; NULL: there is no such type.
  */
@@ -547,7 +553,8 @@ const char *canary_dtype_name(uint32_t dtype);
 
 /**
  * canary_dtype_parse() - the type of that name
- * @name:	as of canary_dtype_name(); or "half", "float", "double"
+ * @name:	as of canary_dtype_name(); or "half", "float", "double", and as MPI has them:
+ *		"short_int", "2int", "long_int", "float_int", "double_int"
  * @dtype:	receives the type
  * Return: 0; -EINVAL: there is no such type. canary_errmsg() has those that there are.
  */
@@ -558,7 +565,7 @@ size_t canary_dtype_size(uint32_t dtype);
 
 /**
  * canary_operator_name() - name of an operator: "sum", "prod", "min", "max", "and", "or", "xor",
- * "land", "lor", "lxor", "avg"
+ * "land", "lor", "lxor", "avg", "minloc", "maxloc"
  * @op:		enum canary_operator. Numbers begin with 1 and have no gaps
  * Return: the name; NULL: there is no such operator.
  */

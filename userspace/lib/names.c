@@ -7,7 +7,7 @@
 #include <string.h>
 #include "lib.h"
 
-/* Names that nccl-tests has for some of them */
+/* Names that nccl-tests has for some of them, and MPI for those with an index */
 static const struct {
 	const char *name;
 	enum canary_dtype dtype;
@@ -15,6 +15,11 @@ static const struct {
 	{ "half", CANARY_FLOAT16 },
 	{ "float", CANARY_FLOAT32 },
 	{ "double", CANARY_FLOAT64 },
+	{ "short_int", CANARY_INT16_INDEX },
+	{ "2int", CANARY_INT32_INDEX },
+	{ "long_int", CANARY_INT64_INDEX },
+	{ "float_int", CANARY_FLOAT32_INDEX },
+	{ "double_int", CANARY_FLOAT64_INDEX },
 };
 
 /*
@@ -23,7 +28,7 @@ static const struct {
  */
 static u32 number_of(const char *(*name_of)(u32 number), const char *what, const char *name)
 {
-	char list[128] = "";
+	char list[320] = "";
 	size_t len = 0;
 	u32 i;
 
@@ -62,8 +67,13 @@ CANARY_EXPORT int canary_dtype_parse(const char *name, enum canary_dtype *dtype)
 
 CANARY_EXPORT size_t canary_dtype_size(uint32_t dtype)
 {
-	/* The core looks at 8 bits of a number. There are sums of all types. */
-	return cnr_dtype_name(dtype) ? cnr_element(CANARY_OP_SUM, dtype) : 0;
+	size_t size = 0;
+	u32 op;
+
+	/* The core looks at 8 bits of a number. */
+	for (op = 1; cnr_dtype_name(dtype) && cnr_operator_name(op) && !size; op++)
+		size = cnr_element(op, dtype);
+	return size;
 }
 
 CANARY_EXPORT const char *canary_operator_name(uint32_t op)

@@ -91,9 +91,15 @@ enum canary_operator {
 	CANARY_OP_LOR		= 9,	/* 0 or 1: not all are 0 */
 	CANARY_OP_LXOR		= 10,	/* 0 or 1: an odd number is not 0 */
 	CANARY_OP_AVG		= 11,	/* the exact sum by members, towards 0; of 64 bits: wraps */
+	CANARY_OP_MINLOC	= 12,	/* of types with an index: the least value, and where */
+	CANARY_OP_MAXLOC	= 13,	/* likewise the largest one */
 };
 
-/* Types of elements, in the byte order of the machine. Integers are two's complement. */
+/*
+ * Types of elements, in the byte order of the machine. Integers are two's complement. Types with an
+ * index are struct { value; int32_t index; } of C: 8 bytes, or 16 if the value has 8. What C leaves
+ * unused is 0 in results.
+ */
 enum canary_dtype {
 	CANARY_INT32		= 1,
 	CANARY_UINT32		= 2,
@@ -107,6 +113,11 @@ enum canary_dtype {
 	CANARY_BFLOAT16		= 10,	/* the high half of a binary32 */
 	CANARY_FLOAT32		= 11,
 	CANARY_FLOAT64		= 12,
+	CANARY_INT16_INDEX	= 13,	/* MPI_SHORT_INT */
+	CANARY_INT32_INDEX	= 14,	/* MPI_2INT */
+	CANARY_INT64_INDEX	= 15,	/* MPI_LONG_INT */
+	CANARY_FLOAT32_INDEX	= 16,	/* MPI_FLOAT_INT */
+	CANARY_FLOAT64_INDEX	= 17,	/* MPI_DOUBLE_INT */
 };
 
 /*
