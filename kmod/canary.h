@@ -547,6 +547,10 @@ struct sk_buff *canary_send_build(struct canary_comm *comm, const struct cnr_out
 void canary_send_queue(struct canary_comm *comm, struct sk_buff_head *queue);
 void canary_send_forget_routes(struct canary_comm *comm);
 
+/* pages.c */
+void *canary_pages_cut(unsigned int size);
+void canary_pages_exit(void);
+
 /* budget.c */
 extern unsigned long canary_memory_max;
 void canary_budget_init(void);

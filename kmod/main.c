@@ -53,6 +53,7 @@ static void __exit canary_exit(void)
 	canary_work_exit();
 	/* The handler of a packet may still be looking at a port that was just closed. */
 	synchronize_rcu();
+	canary_pages_exit();
 	canary_budget_exit();
 }
 

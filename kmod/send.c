@@ -102,15 +102,14 @@ static void canary_send_trace(const struct cnr_out *out)
 }
 
 /*
- * Allocate @size bytes behind @headroom, cut from pages at hand. Drivers do so for incoming
- * packets. These packets live as long, and this costs half of what slabs cost. Context: softirqs
- * are off.
+ * Allocate @size bytes behind @headroom, cut from pages at hand. This costs half of what slabs
+ * cost. Context: softirqs are off.
  */
 static struct sk_buff *canary_send_alloc(unsigned int headroom, unsigned int size)
 {
 	unsigned int total = SKB_DATA_ALIGN(headroom + size) +
 			     SKB_DATA_ALIGN(sizeof(struct skb_shared_info));
-	void *data = napi_alloc_frag(total);
+	void *data = canary_pages_cut(total);
 	struct sk_buff *skb;
 
 	if (!data)

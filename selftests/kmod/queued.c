@@ -13,7 +13,7 @@
 #include "harness.h"
 #include "pinned.h"
 
-#define BYTES		(100 << 10)
+#define BYTES		(500 << 10)	/* more packets than lie in the pages of kmod/pages.c */
 #define DELAY		"500ms"
 #define MARK_PORT	9
 #define ROOM		(32 << 20)	/* size of a capture */
