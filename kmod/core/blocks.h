@@ -18,6 +18,11 @@
 #endif
 
 #define CNR_OPS_BEGUN		32	/* operations begun that may lack results */
+/*
+ * Serial numbers must stay comparable: blocks in use take half of them, less what a window can
+ * reach.
+ */
+#define CNR_SERIALS		((1ULL << 31) - 4 * CNR_WINDOW_MAX)
 #define CNR_CWND_FIRST		64	/* blocks in flight at first */
 #define CNR_PATH_TRIES		64	/* unanswered questions until the path is at fault */
 #define CNR_WAIT_MAX		(250 * CNR_MSEC) /* longest time between two questions */

@@ -560,6 +560,7 @@ struct cnr_comm {
 	u32	op_seq;		/* op.c: next operation */
 	u32	op_number;	/* next to get serial numbers */
 	u32	reserved;	/* serial numbers that operations posted may still take */
+	u32	wanted;		/* those that the last operation needs that had to wait for them */
 	bool	unsettled;	/* the operation before op_number may grow */
 	bool	settled;	/* it has settled since cnr_go_on() looked */
 	u32	op_report;	/* next to report */

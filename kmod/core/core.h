@@ -510,7 +510,8 @@ u32 cnr_element(u8 op, u8 dtype);
 u32 cnr_lane(u8 op, u8 dtype);
 
 /**
- * cnr_op_blocks() - how many blocks @op may have, once the communicator is connected: at least 1
+ * cnr_op_blocks() - how many blocks @op may have, once the communicator is connected: at least 1;
+ * 0: more than there are serial numbers for
  * @op: an operator that there is on the type
  */
 u32 cnr_op_blocks(const struct cnr_comm *c, const struct cnr_op *op);
@@ -518,10 +519,16 @@ u32 cnr_op_blocks(const struct cnr_comm *c, const struct cnr_op *op);
 /** cnr_memory() - bytes that cnr_op.memory needs, once the communicator is connected */
 size_t cnr_memory(const struct cnr_comm *c, const struct cnr_op *op);
 
-/** cnr_post() - Return: 0, -EAGAIN (too many in flight), -ENOTCONN, -EINVAL, or cnr_failure(). */
+/**
+ * cnr_post() - Return: 0, -EAGAIN (too many in flight), -EMSGSIZE (too many blocks for any
+ * communicator), -ENOTCONN, -EINVAL, or cnr_failure()
+ */
 int __must_check cnr_post(struct cnr_comm *c, u64 now, const struct cnr_op *op);
 
-/** cnr_can_post() - may another operation be posted? */
+/**
+ * cnr_can_post() - may another operation be posted? After an -EAGAIN of cnr_post(), until the next
+ * operation is posted: may one be posted that is as long?
+ */
 bool cnr_can_post(const struct cnr_comm *c);
 
 /** cnr_input() - a packet came. Return: CANARY_DROP_NONE or why it was dropped (counted). */

@@ -92,8 +92,9 @@ u32 cnr_blocks(const struct cnr_comm *c, const struct cnr_encoding *e, const str
 u32 cnr_op_blocks(const struct cnr_comm *c, const struct cnr_op *op)
 {
 	const struct cnr_encoding *e = cnr_encoding_of(c, op);
+	u64 blocks = (u64)cnr_blocks(c, e, op) + (e->most ? e->most(c, op) : 0);
 
-	return cnr_blocks(c, e, op) + (e->most ? e->most(c, op) : 0);
+	return blocks < CNR_SERIALS ? blocks : 0;
 }
 
 /* Return: bytes of cnr_op.memory for the encoding itself; partial sums of rings follow */

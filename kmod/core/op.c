@@ -16,19 +16,15 @@ static struct cnr_operation *cnr_op_at(struct cnr_comm *c, u32 seq)
 	return &c->ops[seq % CNR_OPS];
 }
 
-bool cnr_can_post(const struct cnr_comm *c)
-{
-	return c->op_seq - c->op_release < CNR_OPS;
-}
-
-/*
- * Serial numbers must stay comparable: blocks in use take half of them, less what a window can
- * reach.
- */
+/* Are there serial numbers for @blocks more blocks? */
 static bool cnr_serial_room(const struct cnr_comm *c, u32 blocks)
 {
-	return (u64)(c->posted - c->all_done) + c->reserved + blocks <
-	       (1ULL << 31) - 4 * CNR_WINDOW_MAX;
+	return (u64)(c->posted - c->all_done) + c->reserved + blocks < CNR_SERIALS;
+}
+
+bool cnr_can_post(const struct cnr_comm *c)
+{
+	return c->op_seq - c->op_release < CNR_OPS && cnr_serial_room(c, c->wanted);
 }
 
 /* Return: a new operation for @op, without serial numbers; NULL if there are too many */
@@ -37,8 +33,11 @@ struct cnr_operation *cnr_op_new(struct cnr_comm *c, const struct cnr_op *op)
 	u32 most = cnr_op_blocks(c, op);
 	struct cnr_operation *o;
 
-	if (!cnr_can_post(c) || !cnr_serial_room(c, most))
+	if (!cnr_serial_room(c, most))
+		c->wanted = most;
+	if (c->op_seq - c->op_release >= CNR_OPS || !cnr_serial_room(c, most))
 		return NULL;
+	c->wanted = 0;
 	o = cnr_op_at(c, c->op_seq);
 	memset(o, 0, sizeof(*o));
 	o->op = *op;
@@ -48,6 +47,13 @@ struct cnr_operation *cnr_op_new(struct cnr_comm *c, const struct cnr_op *op)
 	o->seq = c->op_seq++;
 	c->reserved += most;
 	return o;
+}
+
+/* The number of blocks of @o is known. It takes no more serial numbers. */
+static void cnr_op_unreserve(struct cnr_comm *c, struct cnr_operation *o)
+{
+	c->reserved -= o->reserved;
+	o->reserved = 0;
 }
 
 /*
@@ -72,6 +78,8 @@ struct cnr_operation *cnr_op_number(struct cnr_comm *c)
 	c->posted += o->blocks;
 	o->reserved -= o->blocks;
 	c->reserved -= o->blocks;
+	if (!o->settle_at)
+		cnr_op_unreserve(c, o);
 	cnr_part(c, o, o->base, &p);
 	o->switches = canary_kind_flags(p.list ? p.list : p.kind) & CANARY_K_SWITCHES;
 	return o;
@@ -85,7 +93,7 @@ void cnr_op_settle(struct cnr_comm *c, struct cnr_operation *o)
 	o->settle_at = 0;
 	o->blocks += more;
 	c->posted += more;
-	c->reserved -= o->reserved;
+	cnr_op_unreserve(c, o);
 	c->unsettled = false;
 	c->settled = true;
 }
