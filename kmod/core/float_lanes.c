@@ -5,6 +5,53 @@
  */
 #include "float_lanes.h"
 
+/*
+ * How types are cut into lanes and groups, up to so many members. The more members, the coarser a
+ * lane is, and the sooner an element loses bits to a large one of its group. These are the cuts that
+ * cost the fewest bytes and keep the bounds of docs/floating-point.md (selftests/bench/float_errors).
+ */
+static const struct cnr_cut {
+	u8	dtype;
+	u16	members;
+	u8	lane;
+	u8	group;
+} cnr_cuts[] = {
+	{ CANARY_FLOAT16, 16, 21, 8 },
+	{ CANARY_FLOAT16, CANARY_MEMBERS_MAX, 32, 32 },
+	{ CANARY_BFLOAT16, 8, 16, 8 },
+	{ CANARY_BFLOAT16, 64, 21, 16 },
+	{ CANARY_BFLOAT16, CANARY_MEMBERS_MAX, 32, 32 },
+	{ CANARY_FLOAT32, 8, 32, 16 },
+	{ CANARY_FLOAT32, 16, 32, 8 },
+	{ CANARY_FLOAT32, 128, 32, 4 },
+	{ CANARY_FLOAT32, CANARY_MEMBERS_MAX, 64, 16 },
+	{ CANARY_FLOAT64, 64, 64, 16 },
+	{ CANARY_FLOAT64, 128, 64, 8 },
+	{ CANARY_FLOAT64, CANARY_MEMBERS_MAX, 64, 4 },
+};
+
+static const struct cnr_cut cnr_cut_narrow = { CANARY_FLOAT32, 1024, 32, 4 };
+
+/* Fill in @l for sums of @dtype, asked for like @how (CANARY_HOW_*), but for cnr_lanes.fields. */
+void cnr_lanes_init(struct cnr_lanes *l, u8 dtype, u8 how, u32 members)
+{
+	const struct cnr_cut *cut = cnr_cuts;
+
+	while (cut->dtype != dtype || members > cut->members)
+		cut++;
+	if (cut->dtype == CANARY_FLOAT32 && cut->lane == 64 && how & CANARY_HOW_NARROW &&
+	    members <= cnr_cut_narrow.members)
+		cut = &cnr_cut_narrow;
+	memset(l, 0, sizeof(*l));
+	l->f = cnr_format(dtype);
+	l->dtype = dtype;
+	l->wide = l->f->exponent > 8 ? 2 : 1;
+	l->lane = cut->lane;
+	l->scale = cut->lane - 1 - cnr_log2_up(members);
+	l->members = members;
+	l->group = cut->group;
+}
+
 /* Return: how many lanes fit into @bytes */
 u32 cnr_lanes_in(const struct cnr_lanes *l, u32 bytes)
 {

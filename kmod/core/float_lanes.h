@@ -54,6 +54,7 @@ static __always_inline u32 cnr_group_left(const struct cnr_lanes *l, u32 first, 
 }
 
 /* float_lanes.c */
+void cnr_lanes_init(struct cnr_lanes *l, u8 dtype, u8 how, u32 members);
 u32 cnr_lanes_in(const struct cnr_lanes *l, u32 bytes);
 u32 cnr_lanes_bytes(const struct cnr_lanes *l, u32 lanes);
 u32 cnr_largest_field(const struct cnr_lanes *l, const void *from, u32 n, bool finite);

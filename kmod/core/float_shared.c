@@ -45,41 +45,15 @@ struct cnr_shared {
 	u8	*special;
 };
 
-/* Return: bits of a lane */
-static u32 cnr_shared_lane(const struct cnr_op *op, u32 members)
-{
-	switch (op->dtype) {
-	case CANARY_FLOAT16:
-		return members <= 128 ? 21 : 32;
-	case CANARY_BFLOAT16:
-		return members <= 16 ? 16 : members <= 512 ? 21 : 32;
-	case CANARY_FLOAT32:
-		return members <= (op->how & CANARY_HOW_NARROW ? 1024 : 128) ? 32 : 64;
-	default:
-		return 64;
-	}
-}
-
-static u32 cnr_shared_group(const struct cnr_op *op)
-{
-	if (cnr_float_method(op) == CANARY_METHOD_EACH)
-		return 1;
-	return op->dtype == CANARY_FLOAT16 || op->dtype == CANARY_BFLOAT16 ? 32 : 16;
-}
-
 /* Fill in all that follows from @op and the communicator. */
 static void cnr_shared_of(const struct cnr_comm *c, const struct cnr_op *op, struct cnr_shared *x)
 {
 	struct cnr_lanes *l = &x->l;
 
-	l->f = cnr_format(op->dtype);
-	l->dtype = op->dtype;
+	cnr_lanes_init(l, op->dtype, op->how, c->cfg.members);
 	l->average = op->op == CANARY_OP_AVG;
-	l->wide = l->f->exponent > 8 ? 2 : 1;
-	l->members = c->cfg.members;
-	l->group = cnr_shared_group(op);
-	l->lane = cnr_shared_lane(op, c->cfg.members);
-	l->scale = l->lane - 1 - cnr_log2_up(c->cfg.members);
+	if (cnr_float_method(op) == CANARY_METHOD_EACH)
+		l->group = 1;
 	x->groups = cnr_div_up(op->elements, l->group);
 	x->room = c->length / l->wide;
 	x->each = cnr_lanes_in(l, c->length);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Measurements: their programs, and `make bench`.
 
-BENCH_TOOLS := $(patsubst %,$(B)/selftests/bench/%,emission tcp_exchange softirq)
+BENCH_TOOLS := $(patsubst %,$(B)/selftests/bench/%,emission tcp_exchange softirq float_errors)
 
 $(B)/selftests/bench/%: selftests/bench/%.c kmod/uapi/linux/canary_wire.h bpf/shared.h | $(B)/.setup
 	@mkdir -p $(@D)
@@ -20,6 +20,12 @@ $(B)/selftests/bench/%.skel.h: $(B)/selftests/bench/%.bpf.o
 $(B)/selftests/bench/softirq: selftests/bench/softirq.c $(B)/selftests/bench/softirq.skel.h $(B)/lib/libcanary.a
 	$(CC) $(CPPFLAGS) $(CFLAGS) -Wno-missing-field-initializers -I$(B)/selftests/bench -o $@ \
 		$(filter %.c %.a,$^) -lbpf -lpthread
+
+FLOAT_LANES := $(patsubst %,kmod/core/%.c,float float_lanes float_packet float_avx2)
+
+$(B)/selftests/bench/float_errors: selftests/bench/float_errors.c $(FLOAT_LANES) $(CORE_HDR) | $(B)/.setup
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -Wno-missing-field-initializers -o $@ $(filter %.c,$^) -lm
 
 .PHONY: bench
 bench: all module $(BENCH_TOOLS) $(FAULT_TOOLS) ## measurements; build/bench.json: {name, value, unit, baseline, ratio, command}

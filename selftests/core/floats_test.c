@@ -8,7 +8,6 @@
 #include "core/inside.h"
 #include "trial.h"
 
-#define MEMBERS_MOST	20
 #define NAN_ONLY	3	/* of both signs of infinity */
 
 struct type {
@@ -17,14 +16,13 @@ struct type {
 	u8	bytes;
 	u8	fraction;
 	u8	exponent;
-	u8	group;
 };
 
 static const struct type types[] = {
-	{ "float16", CANARY_FLOAT16, 2, 10, 5, 32 },
-	{ "bfloat16", CANARY_BFLOAT16, 2, 7, 8, 32 },
-	{ "float32", CANARY_FLOAT32, 4, 23, 8, 16 },
-	{ "float64", CANARY_FLOAT64, 8, 52, 11, 16 },
+	{ "float16", CANARY_FLOAT16, 2, 10, 5 },
+	{ "bfloat16", CANARY_BFLOAT16, 2, 7, 8 },
+	{ "float32", CANARY_FLOAT32, 4, 23, 8 },
+	{ "float64", CANARY_FLOAT64, 8, 52, 11 },
 };
 
 static const struct {
@@ -67,6 +65,7 @@ static const struct shape {
 	{ 9, 4096, 0, CANARY_ALG_TREE, .drop = 10000 },
 	{ 3, 4097, 0, CANARY_ALG_TREE, .aggregate = true, .pinned = true, .drop = 20000 },
 	{ 7, 5003, 0, CANARY_ALG_RING, .drop = 10000 },
+	{ 9, 4500, 0, CANARY_ALG_TREE, .aggregate = true },
 	{ 17, 4999, 0, CANARY_ALG_TREE, .aggregate = true, .mtu = 600 },
 	{ 4, 4999, CANARY_HOW_ELEMENTWISE, CANARY_ALG_RING, .pinned = true, .drop = 20000 },
 };
@@ -245,17 +244,36 @@ static u32 lane_bits(void)
 	u32 n = shape->members;
 
 	if (type->dtype == CANARY_FLOAT16)
-		return n <= 128 ? 21 : 32;
+		return n <= 16 ? 21 : 32;
 	if (type->dtype == CANARY_BFLOAT16)
-		return n <= 16 ? 16 : 21;
-	return type->dtype == CANARY_FLOAT32 ? 32 : 64;
+		return n <= 8 ? 16 : n <= 64 ? 21 : 32;
+	return type->dtype == CANARY_FLOAT64 || n > 128 ? 64 : 32;
+}
+
+/* Return: elements that share an exponent */
+static u32 group_size(void)
+{
+	u32 n = shape->members;
+
+	if (shape->elements <= 4096 || shape->how & CANARY_HOW_ELEMENTWISE)
+		return 1;
+	switch (type->dtype) {
+	case CANARY_FLOAT16:
+		return n <= 16 ? 8 : 32;
+	case CANARY_BFLOAT16:
+		return n <= 8 ? 8 : n <= 64 ? 16 : 32;
+	case CANARY_FLOAT32:
+		return n <= 8 || n > 128 ? 16 : n <= 16 ? 8 : 4;
+	default:
+		return n <= 64 ? 16 : n <= 128 ? 8 : 4;
+	}
 }
 
 /* Return: the exponent of what integers of element @i count; @of: what its group's is */
 static s32 unit_exponent(u32 i)
 {
-	u32 group = shape->elements <= 4096 || shape->how & CANARY_HOW_ELEMENTWISE ? 1 : type->group;
-	u32 first = i / group * group, end = first + group, r, field, most = 1, log = 0;
+	u32 group = group_size(), first = i / group * group, end = first + group;
+	u32 r, field, most = 1, log = 0;
 	s32 bias = field_max() / 2, scale, least = 1 - bias - type->fraction;
 
 	end = end < shape->elements ? end : shape->elements;

@@ -143,9 +143,9 @@ static unsigned int lane_bits(const struct reference *r)
 {
 	switch (r->dtype) {
 	case CANARY_FLOAT16:
-		return r->members <= 128 ? 21 : 32;
+		return r->members <= 16 ? 21 : 32;
 	case CANARY_BFLOAT16:
-		return r->members <= 16 ? 16 : r->members <= 512 ? 21 : 32;
+		return r->members <= 8 ? 16 : r->members <= 64 ? 21 : 32;
 	case CANARY_FLOAT32:
 		return r->members <= (r->how & CANARY_HOW_NARROW ? 1024 : 128) ? 32 : 64;
 	default:
@@ -162,11 +162,20 @@ static unsigned int scale(const struct reference *r)
 /* Return: elements that share an exponent; 0: sums are exact */
 static size_t group_size(const struct reference *r, size_t count)
 {
+	int spare;
+
 	if (count <= 256 || r->how & CANARY_HOW_EXACT)
 		return 0;
 	if (count <= 4096 || r->how & CANARY_HOW_ELEMENTWISE)
 		return 1;
-	return reference_bits(r->dtype) == 16 ? 32 : 16;
+	if (reference_bits(r->dtype) == 16)
+		return lane_bits(r) == 16 ? 8 : lane_bits(r) == 32 ? 32 :
+		       r->dtype == CANARY_FLOAT16 ? 8 : 16;
+	if (r->dtype == CANARY_FLOAT32 && lane_bits(r) == 64)
+		return 16;
+	/* Bits of a lane that the most precise number of one member leaves free */
+	spare = (int)scale(r) - (r->dtype == CANARY_FLOAT32 ? 24 : 53);
+	return spare >= 4 ? 16 : spare == 3 ? 8 : 4;
 }
 
 /* Return: the exponent of the unit of the group of elements from @first on */
