@@ -174,6 +174,20 @@ perf_how()
 		all(.results[]; .type == "float32" and .method == "exact")' perf.json
 }
 
+# Seven operations are checked, of which up to three are in flight. Nobody adds up here but leaders.
+perf_flight()
+{
+	ranks 3 "$CANARY" perf allreduce -d int16 -o max -b 2 -e 20000 -f 100 -n 1 -w 0 -m 3 -c 7 \
+		--algorithm tree -J perf.json || return 1
+	jq -e '.out_of_bounds == 0 and (.results | length) == 3 and
+		all(.results[]; .switches == "combine" and .aggregates == 0 and .ring == 0)' \
+		perf.json || return 1
+	ranks 3 "$CANARY" perf allreduce -b 8000 -e 8000 -n 1 -w 0 -c 2 --algorithm ring \
+		-J perf.json || return 1
+	# Each of two operations, in place and not, at three ranks
+	jq -e '.results[0].ring == 12 and .results[0].aggregates == 0' perf.json
+}
+
 tap_check "minimum of int8" least
 tap_check "average of uint8" average
 tap_check "largest float64, and who has it" largest
@@ -183,4 +197,5 @@ tap_check "options that are refused" refusals
 tap_check "ranks that add up in other ways" mixed
 tap_check "perf: all operators on all types" perf_types
 tap_check "perf: how" perf_how
+tap_check "perf: several checks in flight" perf_flight
 tap_done

@@ -11,46 +11,12 @@
 #include <unistd.h>
 
 #include "cmds.h"
-#include "comm_options.h"
 #include "member_json.h"
-#include "output.h"
-#include "reference_float.h"
+#include "perf.h"
 #include "userspace/common/complain.h"
 
 #define SIZE_MAX_BYTES	CANARY_BYTES_MAX
 #define FACTOR		2		/* used if neither it nor --stepbytes is given */
-
-struct result {
-	double		time_us;	/* of an operation, mean of all iterations and ranks */
-	double		algbw, busbw;	/* GB/s */
-	uint64_t	wrong;		/* wrong elements of all ranks */
-};
-
-struct row {
-	uint64_t		count;		/* elements */
-	enum canary_dtype	dtype;
-	enum canary_operator	op;
-	uint32_t		method;		/* enum canary_method */
-	struct result		out_of_place, in_place;
-};
-
-struct perf {
-	struct comm_options	comm;
-	uint64_t		min, max, step_bytes;
-	uint64_t		factor, iters, warmup, check, aggregate;
-	const char		*dtypes, *ops, *how;	/* as given; NULL: the usual one */
-	const char		*json;
-	struct output		output;
-	struct canary		*c;
-	uint32_t		rank, members;
-	void			*send, *recv;
-	struct reference	reference;	/* the type and operator that run */
-	struct row		*rows;
-	int			row_count;
-	uint64_t		wrong;
-	double			busbw_sum;
-	uint32_t		method;		/* enum canary_method of what ran last */
-};
 
 #define BYTES(member, least, usual)					\
 	OPTION_AT(struct perf, member), .units = parse_bytes, .min = (least), \
@@ -74,7 +40,7 @@ static const struct option_row rows[] = {
 	{ OPTION("check", 'c', "N", "operations whose result is checked, {range} ({default})"),
 	  COUNT(check, 0, 1000, 1) },
 	{ OPTION("agg_iters", 'm', "N", "operations in flight together, {range} ({default})"),
-	  COUNT(aggregate, 1, 32, 1) },
+	  COUNT(aggregate, 1, PERF_FLIGHT, 1) },
 	{ OPTION("datatype", 'd', "TYPE",
 		 "type of elements, or all (int32): int8, uint8, int16, uint16,\n"
 		 "int32, uint32, int64, uint64, float16 (half), bfloat16,\n"
@@ -209,92 +175,6 @@ static double now_us(void)
 	return ts.tv_sec * 1e6 + ts.tv_nsec * 1e-3;
 }
 
-static int fail(const struct perf *p)
-{
-	return complain("canary", "rank %u: %s", p->comm.params.rank, canary_errmsg());
-}
-
-/* The operation that is measured */
-static struct canary_call call_of(const struct perf *p, const void *in, void *out, size_t count)
-{
-	return (struct canary_call){
-		.sendbuf = in, .recvbuf = out, .count = count, .dtype = p->reference.dtype,
-		.op = p->reference.op,
-		.how = reference_is_float(p->reference.dtype) ? p->reference.how : 0,
-	};
-}
-
-static int reduce(struct perf *p, const void *in, void *out, size_t count)
-{
-	struct canary_call call = call_of(p, in, out, count);
-	struct canary_outcome outcome;
-
-	if (canary_allreduce_call(p->c, &call, sizeof(call), &outcome, sizeof(outcome)))
-		return fail(p);
-	if (count)
-		p->method = outcome.method;
-	return 0;
-}
-
-/* Sum a 64-bit number over all ranks, byte by byte, so that no part can wrap. */
-static int sum_u64(struct perf *p, uint64_t *value)
-{
-	int32_t part[8];
-	int i;
-
-	for (i = 0; i < 8; i++)
-		part[i] = *value >> 8 * i & 0xff;
-	if (canary_allreduce(p->c, part, part, 8, CANARY_INT32, CANARY_OP_SUM))
-		return fail(p);
-	*value = 0;
-	for (i = 7; i >= 0; i--)
-		*value = (*value << 8) + (uint32_t)part[i];
-	return 0;
-}
-
-/* Run @n operations, up to -m of them in flight. */
-static int operations(struct perf *p, const void *in, void *out, size_t count, uint64_t n)
-{
-	const struct canary_call call = call_of(p, in, out, count);
-	struct canary_outcome outcome = { 0 };
-	uint64_t request[32], i, j;
-
-	for (i = 0; i < n; i += p->aggregate) {
-		if (p->aggregate == 1) {
-			if (reduce(p, in, out, count))
-				return -1;
-			continue;
-		}
-		for (j = 0; j < p->aggregate; j++) {
-			if (canary_room(p->c, CANARY_FOREVER) ||
-			    canary_post_call(p->c, &call, sizeof(call), &request[j]))
-				return fail(p);
-		}
-		for (j = 0; j < p->aggregate; j++)
-			if (canary_wait_outcome(p->c, request[j], CANARY_FOREVER, &outcome,
-						sizeof(outcome)))
-				return fail(p);
-		p->method = outcome.method;
-	}
-	return 0;
-}
-
-/* Run operations with new data, and compare the results with what they have to be. */
-static int check(struct perf *p, void *in, void *out, size_t count, uint64_t *wrong)
-{
-	uint64_t n;
-
-	*wrong = 0;
-	for (n = 0; n < p->check; n++) {
-		p->reference.seed++;
-		reference_fill(&p->reference, p->rank, in, count);
-		if (reduce(p, in, out, count))
-			return -1;
-		*wrong += reference_wrong(&p->reference, out, count, false);
-	}
-	return sum_u64(p, wrong);
-}
-
 /*
  * Sums in place grow until they are infinite, and sums with infinities take longer. So
  * floating-point numbers are zeros in place, and ordinary ones out of place.
@@ -319,18 +199,18 @@ static int measure(struct perf *p, void *in, void *out, size_t count, struct res
 	double start;
 
 	prepare(p, in, out, count);
-	if (operations(p, in, out, count, p->warmup) || reduce(p, NULL, NULL, 0))
+	if (perf_operations(p, in, out, count, p->warmup) || perf_reduce(p, NULL, NULL, 0))
 		return -1;
 	start = now_us();
-	if (operations(p, in, out, count, rounds))
+	if (perf_operations(p, in, out, count, rounds))
 		return -1;
 	ns = (uint64_t)((now_us() - start) * 1e3 / rounds);
-	if (sum_u64(p, &ns))
+	if (perf_sum(p, &ns))
 		return -1;
 	r->time_us = (double)ns / p->members / 1e3;
 	r->algbw = r->time_us ? size / r->time_us / 1e3 : 0;
 	r->busbw = r->algbw * 2 * (p->members - 1) / p->members;
-	if (check(p, in, out, count, &r->wrong))
+	if (perf_check(p, in, out, count, &r->wrong))
 		return -1;
 	p->wrong += r->wrong;
 	return 0;
@@ -407,6 +287,9 @@ static void json_row(struct json *j, const struct row *row)
 	json_string(j, "redop", canary_operator_name(row->op));
 	json_string(j, "method", canary_method_name(row->method));
 	json_number(j, "root", "%d", -1);
+	json_string(j, "switches", row->seen.switches);
+	json_u64(j, "aggregates", row->seen.aggregates);
+	json_u64(j, "ring", row->seen.ring);
 	json_result(j, "out_of_place", &row->out_of_place);
 	json_result(j, "in_place", &row->in_place);
 	json_end(j);
@@ -480,10 +363,12 @@ static int add_row(struct perf *p, uint64_t size)
 	row->dtype = p->reference.dtype;
 	row->op = p->reference.op;
 	row->count = size / canary_dtype_size(row->dtype);
+	p->seen = (struct seen){ .switches = "-" };
 	if (measure(p, p->send, p->recv, row->count, &row->out_of_place) ||
 	    measure(p, p->recv, p->recv, row->count, &row->in_place))
 		return -1;
 	row->method = p->method;
+	row->seen = p->seen;
 	p->busbw_sum += row->out_of_place.busbw + row->in_place.busbw;
 	if (p->rank == 0)
 		print_row(p, row);
@@ -574,15 +459,15 @@ int cmd_perf(int argc, char **argv)
 	p.rank = p.comm.params.rank;
 	p.members = p.comm.params.members;
 	p.reference.members = p.members;
-	p.send = calloc(1, p.max + 1);
-	p.recv = calloc(1, p.max + 1);
+	p.send = calloc(1, perf_room(&p));
+	p.recv = calloc(1, perf_room(&p));
 	status = 1;
 	if (p.send && p.recv) {
 		p.c = comm_join(&p.comm, &failed, &err);
 		if (p.c)
 			status = run(&p);
 		else
-			fail(&p);
+			perf_fail(&p);
 		canary_close(p.c ?: failed);
 	} else {
 		complain_memory("canary");
