@@ -393,6 +393,9 @@ void cnr_settle_ops(struct cnr_comm *c, u64 now)
 	while (c->settled) {
 		c->settled = false;
 		cnr_number_ops(c, now);
+		/* Who left contributes to nothing more, as when an operation is posted. */
+		if (c->alive.left && c->next != c->posted)
+			cnr_fail_left(c, now);
 		cnr_fill(c, now);
 	}
 }

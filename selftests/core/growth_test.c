@@ -97,10 +97,108 @@ static void test_never(void)
 	tnet_free(s);
 }
 
+/* ---- members that leave ---- */
+
+#define BLOCK	2	/* its result is held back from rank 0; rank 2 leads it */
+
+static bool hold;
+static bool infinite;	/* rank 1 has infinities, so blocks are appended */
+
+static bool holds(void *arg, int from, int to, const struct canary_hdr *h)
+{
+	return hold && !to && be32_to_cpu(h->block) == BLOCK &&
+	       h->type == CANARY_RESULT;
+}
+
+static u64 give(u32 rank, u32 i)
+{
+	float f = rank + i;
+	u32 bits;
+
+	memcpy(&bits, &f, sizeof(bits));
+	return infinite && rank == 1 && i % 40 == 3 ? 0x7f800000 : bits;
+}
+
+static bool any_result(const void *got, u32 elements)
+{
+	return true;
+}
+
+static struct tnet *three(void)
+{
+	struct tnet_config cfg = {
+		.members = 3, .seed = 2, .key = true, .algorithm = CANARY_ALG_TREE,
+		.dtype = CANARY_FLOAT32, .element = 4, .give = give, .right = any_result,
+		.fixed_first = true, .faults.filter = holds,
+	};
+	struct tnet *s = tnet_new(&cfg);
+
+	tnet_connect(s, -1);
+	if (!tnet_wait_state(s, CNR_CONNECTED, 10 * S))
+		abort();
+	return s;
+}
+
+/*
+ * Rank 0 has posted a second operation, which has no serial numbers, as it lacks a result of the
+ * first one. Rank 1 lacks nothing, and leaves.
+ */
+static void test_left(void)
+{
+	struct tnet *s;
+	u16 rank = 99;
+	u32 i;
+
+	infinite = false;
+	hold = true;
+	s = three();
+	post_all(s, 3, 256);
+	if (tnet_post(s, 0, 256))
+		abort();
+	for (i = 0; i < 10000 && !tnet_completed(s, 1); i++)
+		tnet_run(s, tnet_now(s) + 50 * CNR_USEC);
+	tap(tnet_completed(s, 1) == 1 && !tnet_completed(s, 0), "rank 1 is done, rank 0 is not");
+	tnet_close(s, 1, true);
+	tnet_run(s, tnet_now(s) + MS);
+	hold = false;
+	tnet_run(s, tnet_now(s) + 20 * S);
+	cnr_missing(tnet_comm(s, 0), &rank, 1);
+	tap(cnr_state(tnet_comm(s, 0)) == CNR_FAILED && rank == 1 && tnet_completed(s, 0) == 2 &&
+	    tnet_last_error(s, 0) == -ECONNRESET,
+	    "rank 0 completes the first operation, the second one fails: rank %u left", rank);
+	tnet_free(s);
+}
+
+/* Rank 1 leaves before the blocks that are appended, which rank 0 does not know of yet. */
+static void test_left_growing(void)
+{
+	struct tnet *s;
+	u16 rank = 99;
+	u32 i;
+
+	infinite = true;
+	hold = true;
+	s = three();
+	post_all(s, 3, 256);
+	for (i = 0; i < 10000 && tnet_comm(s, 1)->una < 8; i++)
+		tnet_run(s, tnet_now(s) + 3 * CNR_USEC);
+	tnet_close(s, 1, true);
+	tnet_run(s, tnet_now(s) + MS);
+	hold = false;
+	tnet_run(s, tnet_now(s) + 20 * S);
+	cnr_missing(tnet_comm(s, 0), &rank, 1);
+	tap(cnr_state(tnet_comm(s, 0)) == CNR_FAILED && rank == 1 &&
+	    tnet_last_error(s, 0) == -ECONNRESET,
+	    "rank 1 leaves before appended blocks: the operation fails at rank 0");
+	tnet_free(s);
+}
+
 int main(void)
 {
 	test_alone();
 	test_room();
 	test_never();
+	test_left();
+	test_left_growing();
 	return tap_done("core-growth");
 }
