@@ -96,36 +96,41 @@ void cnr_number_divide(struct cnr_number *n, u32 by)
 
 /* ---- marks ---- */
 
-u32 cnr_marks_count(u32 *before, u32 n, bool (*marked)(const void *things, u32 i),
-		    const void *things)
+/* So many of the CNR_MARKS things around thing @i of @n are marked now. */
+void cnr_marks_add(u32 *counts, u32 n, u32 i, u32 marks)
 {
-	u32 i, count = 0;
+	const u32 end = cnr_div_up(n, CNR_MARKS);
 
-	for (i = 0; i < n; i++) {
-		if (!(i % CNR_MARKS))
-			before[i / CNR_MARKS] = count;
-		count += marked(things, i);
-	}
-	return count;
+	for (i = i / CNR_MARKS + 1; i <= end; i += i & -i)
+		counts[i - 1] += marks;
 }
 
-u32 cnr_marks_find(const u32 *before, u32 n, bool (*marked)(const void *things, u32 i),
-		   const void *things, u32 number)
+/* Return: how many of @n things are marked */
+u32 cnr_marks_all(const u32 *counts, u32 n)
 {
-	u32 low = 0, high = cnr_div_up(n, CNR_MARKS), middle;
+	u32 i, all = 0;
 
-	while (high - low > 1) {
-		middle = (low + high) / 2;
-		if (before[middle] <= number)
-			low = middle;
-		else
-			high = middle;
+	for (i = cnr_div_up(n, CNR_MARKS); i; i &= i - 1)
+		all += counts[i - 1];
+	return all;
+}
+
+/*
+ * Return: a thing from which on, among the next CNR_MARKS, there is the marked one with *@number.
+ * *@number becomes its number among these
+ */
+u32 cnr_marks_find(const u32 *counts, u32 n, u32 *number)
+{
+	const u32 end = cnr_div_up(n, CNR_MARKS);
+	u32 i = 0, step;
+
+	for (step = 1U << (32 - CNR_MARKS_BITS); step; step /= 2) {
+		if (i + step > end || counts[i + step - 1] > *number)
+			continue;
+		i += step;
+		*number -= counts[i - 1];
 	}
-	number -= before[low];
-	for (low *= CNR_MARKS; low < n; low++)
-		if (marked(things, low) && !number--)
-			break;
-	return low;
+	return i * CNR_MARKS;
 }
 
 /* ---- minima and maxima ---- */

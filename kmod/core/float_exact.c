@@ -87,9 +87,15 @@ static u8 *cnr_escaped(const struct cnr_operation *o, const struct cnr_exact *x)
 	return (u8 *)o->op.memory + cnr_marks_bytes(x->blocks);
 }
 
-static bool cnr_is_escaped(const void *escaped, u32 block)
+/* Return: the first block with this @number among those that have escapes */
+static u32 cnr_escaped_block(const struct cnr_operation *o, const struct cnr_exact *x, u32 number)
 {
-	return ((const u8 *)escaped)[block];
+	u32 block = cnr_marks_find(o->op.memory, x->blocks, &number);
+	const u8 *escaped = cnr_escaped(o, x);
+
+	while (block + 1 < x->blocks && (!escaped[block] || number--))
+		block++;
+	return block;
 }
 
 static size_t cnr_exact_memory(const struct cnr_comm *c, const struct cnr_op *op)
@@ -129,7 +135,7 @@ static u32 cnr_exact_more(const struct cnr_comm *c, const struct cnr_operation *
 	struct cnr_exact x;
 
 	cnr_exact_of(c, &o->op, &x);
-	return x.per * cnr_marks_count(o->op.memory, x.blocks, cnr_is_escaped, cnr_escaped(o, &x));
+	return x.per * cnr_marks_all(o->op.memory, x.blocks);
 }
 
 static void cnr_exact_again(const struct cnr_operation *o, const struct cnr_exact *x,
@@ -137,8 +143,7 @@ static void cnr_exact_again(const struct cnr_operation *o, const struct cnr_exac
 {
 	u32 number = p->index - x->blocks, from = number % x->per * x->each_again, block, end;
 
-	block = cnr_marks_find(o->op.memory, x->blocks, cnr_is_escaped, cnr_escaped(o, x),
-			       number / x->per);
+	block = cnr_escaped_block(o, x, number / x->per);
 	end = min_t(u32, x->each, o->op.elements - block * x->each);
 	p->first = block * x->each + from;
 	p->elements = from < end ? min_t(u32, x->each_again, end - from) : 0;
@@ -393,9 +398,12 @@ static void cnr_exact_store(const struct cnr_comm *c, const struct cnr_operation
 
 	cnr_exact_of(c, &o->op, &x);
 	if (p->index < x.blocks) {
-		cnr_escaped(o, &x)[p->index] = words[0] != 0;
-		if (words[0])
+		if (words[0]) {
+			if (!cnr_escaped(o, &x)[p->index])
+				cnr_marks_add(o->op.memory, x.blocks, p->index, 1);
+			cnr_escaped(o, &x)[p->index] = 1;
 			return;
+		}
 		words++;
 	}
 	if (p->elements)

@@ -26,7 +26,7 @@
  * @maxima:	blocks of part 1
  * @data:	blocks of part 2
  * @marked:	how many groups are marked; known when part 1 is done
- * @before:	their marks
+ * @marks:	which ones, counted while results of part 1 are stored
  * @finite:	results of part 3, for marked groups only
  * @special:	results of part 2: enum cnr_special of elements in marked groups, 2 bits each
  *
@@ -40,7 +40,7 @@ struct cnr_shared {
 	u32	maxima;
 	u32	data;
 	u32	marked;
-	u32	*before;
+	u32	*marks;
 	u8	*finite;
 	u8	*special;
 };
@@ -77,7 +77,7 @@ static struct cnr_shared *cnr_shared(const struct cnr_comm *c, const struct cnr_
 		return x;
 	cnr_shared_of(c, &o->op, x);
 	fields = (size_t)x->groups * x->l.wide;
-	x->before = (u32 *)(x + 1);
+	x->marks = (u32 *)(x + 1);
 	x->l.fields = (u8 *)x + cnr_shared_marks(x);
 	x->finite = x->l.fields + fields;
 	x->special = x->finite + fields;
@@ -97,11 +97,6 @@ static size_t cnr_shared_memory(const struct cnr_comm *c, const struct cnr_op *o
 static bool cnr_is_marked_group(const struct cnr_shared *x, u32 group)
 {
 	return cnr_field_at(&x->l, x->l.fields, group) == cnr_exponent_max(x->l.f);
-}
-
-static bool cnr_is_marked(const void *x, u32 group)
-{
-	return cnr_is_marked_group(x, group);
 }
 
 /* Is any of the groups of elements @first to @first + @n - 1 marked? */
@@ -154,7 +149,7 @@ static u32 cnr_shared_more(const struct cnr_comm *c, const struct cnr_operation 
 {
 	struct cnr_shared *x = cnr_shared(c, o);
 
-	x->marked = cnr_marks_count(x->before, x->groups, cnr_is_marked, x);
+	x->marked = cnr_marks_all(x->marks, x->groups);
 	return cnr_shared_append(x, x->marked);
 }
 
@@ -260,25 +255,37 @@ static const void *cnr_group_source(const struct cnr_operation *o, const struct 
 /* Return: the marked group with this number */
 static u32 cnr_marked(const struct cnr_shared *x, u32 number)
 {
-	return cnr_marks_find(x->before, x->groups, cnr_is_marked, x, number);
+	u32 group = cnr_marks_find(x->marks, x->groups, &number);
+
+	while (group + 1 < x->groups && (!cnr_is_marked_group(x, group) || number--))
+		group++;
+	return group;
 }
 
-/* Return: the next marked group behind @group, or the number of groups */
-static u32 cnr_marked_next(const struct cnr_shared *x, u32 group)
+/*
+ * For parts 3 and 4. Return: the marked group that @p has at @i; @group is the one before it, if
+ * there is one in @p
+ */
+static u32 cnr_marked_at(const struct cnr_shared *x, const struct cnr_part *p, u32 i, u32 group)
 {
-	while (++group < x->groups && !cnr_is_marked_group(x, group))
-		;
-	return group;
+	if (!i)
+		return cnr_marked(x, p->first);
+	/* Far from here, search is faster than a look at each group in between. */
+	while (++group % CNR_MARKS)
+		if (cnr_is_marked_group(x, group))
+			return group;
+	return cnr_marked(x, p->first + i);
 }
 
 /* Parts 3 and 4 */
 static void cnr_marked_encode(const struct cnr_operation *o, const struct cnr_shared *x,
 			      const struct cnr_part *p, u32 *words, bool data)
 {
-	u32 i, n, field, group = cnr_marked(x, p->first);
+	u32 i, n, field, group = 0;
 	const void *from;
 
-	for (i = 0; i < p->elements; i++, group = cnr_marked_next(x, group)) {
+	for (i = 0; i < p->elements; i++) {
+		group = cnr_marked_at(x, p, i, group);
 		from = cnr_group_source(o, x, group, &n);
 		if (data) {
 			field = cnr_field_at(&x->l, x->finite, p->first + i);
@@ -316,10 +323,11 @@ static void cnr_shared_encode(const struct cnr_comm *c, const struct cnr_operati
 static void cnr_marked_finish(const struct cnr_operation *o, const struct cnr_shared *x,
 			      const struct cnr_part *p, u32 *words)
 {
-	u32 i, k, n, first, group = cnr_marked(x, p->first), bytes = x->l.f->bytes;
+	u32 i, k, n, first, group = 0, bytes = x->l.f->bytes;
 	enum cnr_special special;
 
-	for (i = 0; i < p->elements; i++, group = cnr_marked_next(x, group)) {
+	for (i = 0; i < p->elements; i++) {
+		group = cnr_marked_at(x, p, i, group);
 		first = group * x->l.group;
 		n = min_t(u32, x->l.group, o->op.elements - first);
 		cnr_lanes_sum(&x->l, words, i * x->l.group, n,
@@ -403,11 +411,12 @@ static void cnr_data_serve(const struct cnr_operation *o, const struct cnr_share
 static void cnr_marked_copy(const struct cnr_operation *o, const struct cnr_shared *x,
 			    const struct cnr_part *p, u32 *words, enum cnr_use use)
 {
-	u32 i, group = cnr_marked(x, p->first);
+	u32 i, group = 0;
 	struct cnr_part one;
 	void *elements, *at;
 
-	for (i = 0; i < p->elements; i++, group = cnr_marked_next(x, group)) {
+	for (i = 0; i < p->elements; i++) {
+		group = cnr_marked_at(x, p, i, group);
 		one.first = group * x->l.group;
 		one.elements = min_t(u32, x->l.group, o->op.elements - one.first);
 		elements = cnr_vector(o, &one, use);
@@ -419,6 +428,21 @@ static void cnr_marked_copy(const struct cnr_operation *o, const struct cnr_shar
 	}
 }
 
+/* Part 1. A result is stored once. */
+static void cnr_maxima_store(struct cnr_shared *x, const struct cnr_part *p, const u32 *words)
+{
+	u32 group, marks = 0, end = p->first + p->elements;
+
+	memcpy(x->l.fields + p->first * x->l.wide, words, p->elements * x->l.wide);
+	for (group = p->first; group < end; group++) {
+		marks += cnr_is_marked_group(x, group);
+		if (marks && (group % CNR_MARKS == CNR_MARKS - 1 || group + 1 == end)) {
+			cnr_marks_add(x->marks, x->groups, group, marks);
+			marks = 0;
+		}
+	}
+}
+
 static void cnr_shared_store(const struct cnr_comm *c, const struct cnr_operation *o,
 			     const struct cnr_part *p, const u32 *words)
 {
@@ -427,7 +451,7 @@ static void cnr_shared_store(const struct cnr_comm *c, const struct cnr_operatio
 
 	switch (cnr_shared_cut(o, x, &cut)) {
 	case 1:
-		memcpy(x->l.fields + p->first * x->l.wide, words, p->elements * x->l.wide);
+		cnr_maxima_store(x, p, words);
 		break;
 	case 2:
 		cnr_data_store(o, x, p, words);

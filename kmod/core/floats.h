@@ -124,19 +124,20 @@ static inline u32 cnr_div_up(u32 n, u32 by)
 
 /*
  * Marks: some of the things 0 .. @n - 1 are marked. The marked ones are found by their number among
- * themselves. @before has the number of marks before each CNR_MARKS things.
+ * themselves, in a time that does not grow with @n. @counts are those of each CNR_MARKS things, as a
+ * binary indexed tree: entry k - 1 has the sum of the last (k & -k) ones of the first k.
  */
-#define CNR_MARKS	256
+#define CNR_MARKS_BITS	6
+#define CNR_MARKS	(1U << CNR_MARKS_BITS)
 
 static inline size_t cnr_marks_bytes(u32 n)
 {
 	return cnr_div_up(n, CNR_MARKS) * sizeof(u32);
 }
 
-u32 cnr_marks_count(u32 *before, u32 n, bool (*marked)(const void *things, u32 i),
-		    const void *things);
-u32 cnr_marks_find(const u32 *before, u32 n, bool (*marked)(const void *things, u32 i),
-		   const void *things, u32 number);
+void cnr_marks_add(u32 *counts, u32 n, u32 i, u32 marks);
+u32 cnr_marks_all(const u32 *counts, u32 n);
+u32 cnr_marks_find(const u32 *counts, u32 n, u32 *number);
 
 extern const struct cnr_encoding cnr_float_exact;
 extern const struct cnr_encoding cnr_float_each;

@@ -6,6 +6,9 @@
  *
  * No call takes more than one look at all members, with a few steps for each. The work for one
  * member does not look at the others, on average.
+ *
+ * Nor does a call look at all of a vector. Sums of floats have to find the elements that are
+ * infinite, wherever they are.
  */
 #include <stdlib.h>
 
@@ -18,6 +21,8 @@
 #define MEAN		1000	/* ... and on average over many calls */
 #define NONCE		1000000
 #define LATE		100	/* a rank */
+#define MARK		450	/* steps for a group with an infinity, if others are far from it */
+#define LONG		(1U << 26)
 #define ELEMENTS	CANARY_ELEMENTS(CNR_MTU_LEAST)
 #define PORT		cpu_to_be16(CANARY_PORT_BASE)
 
@@ -345,8 +350,96 @@ static void test_gone(u32 members)
 	end();
 }
 
+/* ---- vectors ---- */
+
+/* One member's view of a sum, without others: parts are stored as if they were results. */
+static struct cnr_operation *operation_of(u8 how)
+{
+	struct cnr_operation *o = calloc(1, sizeof(*o));
+	struct cnr_op op = {
+		.op = CANARY_OP_SUM, .dtype = CANARY_FLOAT32, .elements = LONG, .how = how,
+		.data = calloc(LONG, 4),
+	};
+
+	op.memory = calloc(1, cnr_memory(w.root, &op));
+	o->op = op;
+	o->encoding = cnr_encoding_of(w.root, &op);
+	cnr_encoding_begin(w.root, o);
+	o->blocks = cnr_blocks(w.root, o->encoding, &op);
+	return o;
+}
+
+/*
+ * Of each @apart exponents of the first block, one is infinity's, and so is that of the first group
+ * of all others. Exact blocks have escapes likewise. Return: the most steps of a call about what is
+ * appended
+ */
+static u64 steps_of(struct cnr_operation *o, u32 apart)
+{
+	u32 i, k, settles = o->encoding->settles(w.root, &o->op), *words = (u32 *)w.root->scratch;
+	u64 most = 0, begin;
+	struct cnr_part p;
+
+	for (i = 0; i < settles; i += apart) {
+		cnr_part(w.root, o, i, &p);
+		memset(words, 0, p.result);
+		if (p.kind != CANARY_KIND_MAX8)
+			words[0] = 1;
+		for (k = 0; p.kind == CANARY_KIND_MAX8 && k < p.elements; k += apart)
+			((u8 *)words)[k] = 0xff;
+		o->encoding->store(w.root, o, &p, words);
+	}
+	i = o->blocks;
+	begin = steps;
+	o->blocks += o->encoding->more(w.root, o);
+	most = steps - begin;
+	printf("# %u blocks of %u are appended, known after %llu steps\n", o->blocks - i, i,
+	       (unsigned long long)most);
+	if (o->blocks == i || most > CALL)
+		return CNR_NEVER;
+	for (k = 0; k < 4; k++) {
+		i += k * (o->blocks - 1 - i) / 3;
+		cnr_part(w.root, o, i, &p);
+		begin = steps;
+		o->encoding->encode(w.root, o, &p, words);
+		most = max_t(u64, most, steps - begin);
+		begin = steps;
+		o->encoding->finish(w.root, o, &p, words);
+		most = max_t(u64, most, steps - begin);
+		begin = steps;
+		o->encoding->store(w.root, o, &p, words);
+		most = max_t(u64, most, steps - begin);
+		begin = steps;
+		o->encoding->serve(w.root, o, &p, words);
+		most = max_t(u64, most, steps - begin);
+	}
+	return most;
+}
+
+static void test_vector(const char *what, u8 how, u32 apart)
+{
+	struct cnr_operation *o;
+	u64 most;
+
+	begin(2);
+	o = operation_of(how);
+	most = steps_of(o, apart);
+	tap(most <= (u64)MARK * w.root->length, "%s, one in %u is infinite: %llu steps of a call",
+	    what, apart, (unsigned long long)most);
+	free(o->op.data);
+	free(o->op.memory);
+	free(o);
+	end();
+}
+
 int main(void)
 {
+	test_vector("groups", 0, 1000);
+	test_vector("groups", 0, 70);
+	test_vector("groups", 0, 1);
+	test_vector("elementwise", CANARY_HOW_ELEMENTWISE, 1000);
+	test_vector("elementwise", CANARY_HOW_ELEMENTWISE, 70);
+	test_vector("exact", CANARY_HOW_EXACT, 1000);
 	test_dead(16384);
 	test_gone(16384);
 	test_gone(CANARY_MEMBERS_MAX);
