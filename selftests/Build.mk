@@ -48,7 +48,7 @@ $(B)/selftests/steps_test: SANITIZE := -fsanitize-coverage=trace-pc
 test-core: $(CORE_TESTS) ## protocol core under simulated faults, with sanitizers
 	@bad=0; for t in $^; do $$t || bad=1; done; exit $$bad
 
-$(B)/selftests/fuzz_%: selftests/fuzz/fuzz_%.c $(CORE_SRC) $(CORE_HDR) | $(B)/.setup
+$(B)/selftests/fuzz_%: selftests/fuzz/fuzz_%.c selftests/fuzz/fuzz_numbers.h $(CORE_SRC) $(CORE_HDR) | $(B)/.setup
 	@mkdir -p $(@D)
 	$(CLANG) $(CPPFLAGS) $(CFLAGS) -O1 -Wno-missing-field-initializers -Wno-gnu-empty-initializer \
 		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -o $@ $(filter %.c,$^)

@@ -5,12 +5,15 @@
  * memory of results, replace the process of a member that was formed from a table.
  *
  * Nothing may be read or written out of bounds, and nobody may spin. A timer that was served is not
- * due any more. As long as no member lies, every completed sum is right. All its elements are then
- * of one process of each rank.
+ * due any more. As long as no member lies, every completed result is right. All its elements are
+ * then of one process of each rank.
+ *
+ * A byte behind the last event, if there is one, chooses types and operators (fuzz_numbers.h).
  */
 #include <stdlib.h>
 
 #include "core/driver.h"
+#include "fuzz_numbers.h"
 #include "selftests/core/forge.h"
 
 #define MEMBERS_MAX	9
@@ -44,6 +47,7 @@ struct world {
 	u8	run[MEMBERS_MAX];	/* how often its process was replaced */
 	u32	runs;		/* sum of these */
 	u8	algorithm;
+	u8	numbers;	/* which types and operators; 0: sums of int32 */
 	u16	slice;
 	bool	ring;		/* partial sums are in the application's memory */
 	bool	scribbled[MEMBERS_MAX];	/* the application wrote to its results */
@@ -54,19 +58,15 @@ static struct canary_addr address(int rank)
 	return canary_addr_of_ip4(cpu_to_be32(0x0a000001 + rank));
 }
 
-static u32 value(u32 rank, u32 run, u32 seq, u32 i)
-{
-	return (rank + 1) * 0x01000193u + run * (0x3a7b1u << rank) + seq * 7919 + i;
-}
-
 /* The vectors of an application: @data belongs to it, and it may write there. */
 struct vector {
 	struct vector *next;
-	u32	elements;
+	u32	words;
 	int	rank;
 	u32	*data;
 	u32	*source;
 	u64	*hashes;
+	void	*memory;
 };
 
 static struct vector *vectors;
@@ -74,8 +74,8 @@ static struct vector *vectors;
 /* Is it the sum of what these processes gave? Those of the ranks before @rank are chosen. */
 static bool is_sum(const struct world *w, const struct cnr_done *d, u8 *run, u32 rank)
 {
-	const u32 *data = d->data;
-	u32 i, r, want;
+	const struct numbers *n = numbers_of(w->numbers, d->seq);
+	u32 i;
 
 	if (rank < w->members) {
 		for (run[rank] = 0; run[rank] <= w->run[rank]; run[rank]++)
@@ -83,12 +83,9 @@ static bool is_sum(const struct world *w, const struct cnr_done *d, u8 *run, u32
 				return true;
 		return false;
 	}
-	for (i = 0; i < d->elements; i++) {
-		for (want = 0, r = 0; r < w->members; r++)
-			want += value(r, run[r], d->seq, i);
-		if (want != data[i])
+	for (i = 0; i < d->elements; i++)
+		if (!numbers_right(n, d->data, w->members, run, d->seq, i))
 			return false;
-	}
 	return true;
 }
 
@@ -110,6 +107,7 @@ static void release(const struct cnr_done *d)
 	free(v->data);
 	free(v->source);
 	free(v->hashes);
+	free(v->memory);
 	free(v);
 }
 
@@ -120,9 +118,9 @@ static void scribble(struct world *w, u32 n, u32 at, u32 what)
 
 	while (v && n--)
 		v = v->next;
-	if (!v || !v->source || !v->elements || w->ring)
+	if (!v || !v->source || !v->words || w->ring)
 		return;
-	v->data[at % v->elements] = what;
+	v->data[at % v->words] = what;
 	w->scribbled[v->rank] = true;
 }
 
@@ -293,27 +291,34 @@ static void form(struct world *w, int rank)
 
 static void post(struct world *w, int rank, u8 how)
 {
-	struct cnr_op op = { .op = CANARY_OP_SUM, .dtype = CANARY_INT32 };
 	struct vector *v = calloc(1, sizeof(*v));
-	u32 i;
+	const struct numbers *n;
+	struct cnr_op op = { 0 };
+	u32 i, seq = w->posted[rank];
 
-	/* Lengths depend on the sequence number, so that honest ranks agree. */
-	op.elements = (w->posted[rank] * 13 + 5) % VECTOR;
-	if (w->posted[rank] % 4 == 3)
+	/* All depends on the sequence number, so that honest ranks agree. */
+	n = numbers_of(w->numbers, seq);
+	op.op = n->op;
+	op.dtype = n->dtype;
+	op.how = n->how;
+	op.elements = n->least + (seq * 13 + 5) % VECTOR;
+	if (!w->numbers && seq % 4 == 3)
 		op.elements += LONG;
 	if (w->late && rank == w->members - 1)
 		form(w, rank);
-	v->elements = op.elements;
+	v->words = op.elements * n->size / 4;
 	v->rank = rank;
-	v->data = malloc(op.elements * 4 + 1);
-	v->source = how & 2 ? malloc(op.elements * 4 + 1) : NULL;
-	v->hashes = how & 3 ? malloc((op.elements / 121 + 1) * sizeof(u64)) : NULL;
+	v->data = malloc(op.elements * n->size + 1);
+	v->source = how & 2 ? malloc(op.elements * n->size + 1) : NULL;
+	v->hashes = how & 3 ? malloc(cnr_op_blocks(w->comm[rank], &op) * sizeof(u64)) : NULL;
+	v->memory = calloc(1, cnr_memory(w->comm[rank], &op) + 1);
 	for (i = 0; i < op.elements; i++)
-		(v->source ? v->source : v->data)[i] = value(rank, w->run[rank],
-							     w->posted[rank], i);
+		numbers_give(n, v->source ? v->source : v->data, w->members, rank, w->run[rank],
+			     seq, i);
 	op.data = v->data;
 	op.source = v->source;
 	op.hashes = v->hashes;
+	op.memory = v->memory;
 	op.cookie = (uintptr_t)v;
 	v->next = vectors;
 	vectors = v;
@@ -485,6 +490,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	w.late = w.formed && data[0] & 1;
 	w.algorithm = size ? (data[0] >> 1) % (CANARY_ALG_MAX + 1) : 0;
 	w.slice = size ? data[0] >> 5 & 3 : 0;
+	w.numbers = size > 1 && (size - 1) % 4 == 1 ? data[size - 1] : 0;
 	begin(&w);
 	if (size && !(data[0] & 1))
 		meet(&w);
