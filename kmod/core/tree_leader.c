@@ -365,7 +365,9 @@ static enum canary_drop cnr_contribution_admit(struct cnr_comm *c, u64 now, stru
 	}
 	if (drop == CANARY_DROP_OPSIG && !cnr_is_merged(h) && (l->flags & CNR_L_POSTED))
 		cnr_lead_differs(c, now, l, be16_to_cpu(h->rank), be32_to_cpu(h->opsig));
-	if (drop == CANARY_DROP_ELEMENTS && !cnr_is_merged(h) && (l->flags & CNR_L_POSTED))
+	/* A list may have any length. */
+	if (drop == CANARY_DROP_ELEMENTS && !cnr_is_merged(h) && !canary_is_list(h) &&
+	    (l->flags & CNR_L_POSTED))
 		cnr_differs_inside(c, now, be16_to_cpu(h->rank));
 	cnr_lead_learn(c, now, l, in, drop);
 	return drop;
