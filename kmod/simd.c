@@ -108,48 +108,79 @@ static u32 canary_simd_add(u32 *to, const u32 *a, const u32 *b, const u32 *end)
 	return sum;
 }
 
-/* @end: the end of @data, as above. 8 words in a register make 4 products of 64 bits. */
+/*
+ * The loop of both hashes. 8 words in a register make 4 products of 64 bits. @sums: what else is
+ * done with the words, which are in ymm2 to ymm5
+ */
+#define CANARY_SIMD_HASH(sums)					\
+	"vpxor %%ymm0, %%ymm0, %%ymm0\n\t"			\
+	"vpxor %%ymm1, %%ymm1, %%ymm1\n"				\
+	"1:\n\t"						\
+	"vmovdqu (%[data]), %%ymm2\n\t"				\
+	"vmovdqu 32(%[data]), %%ymm3\n\t"			\
+	"vmovdqu 64(%[data]), %%ymm4\n\t"			\
+	"vmovdqu 96(%[data]), %%ymm5\n\t"			\
+	sums							\
+	"vpaddd (%[key]), %%ymm2, %%ymm2\n\t"			\
+	"vpaddd 32(%[key]), %%ymm3, %%ymm3\n\t"			\
+	"vpaddd 64(%[key]), %%ymm4, %%ymm4\n\t"			\
+	"vpaddd 96(%[key]), %%ymm5, %%ymm5\n\t"			\
+	"vpsrlq $32, %%ymm2, %%ymm6\n\t"			\
+	"vpmuludq %%ymm6, %%ymm2, %%ymm2\n\t"			\
+	"vpsrlq $32, %%ymm3, %%ymm7\n\t"			\
+	"vpmuludq %%ymm7, %%ymm3, %%ymm3\n\t"			\
+	"vpsrlq $32, %%ymm4, %%ymm6\n\t"			\
+	"vpmuludq %%ymm6, %%ymm4, %%ymm4\n\t"			\
+	"vpsrlq $32, %%ymm5, %%ymm7\n\t"			\
+	"vpmuludq %%ymm7, %%ymm5, %%ymm5\n\t"			\
+	"vpaddq %%ymm2, %%ymm0, %%ymm0\n\t"			\
+	"vpaddq %%ymm3, %%ymm1, %%ymm1\n\t"			\
+	"vpaddq %%ymm4, %%ymm0, %%ymm0\n\t"			\
+	"vpaddq %%ymm5, %%ymm1, %%ymm1\n\t"			\
+	"sub $-128, %[key]\n\t"					\
+	"sub $-128, %[data]\n\t"				\
+	"cmp %[end], %[data]\n\t"				\
+	"jne 1b\n\t"						\
+	"vpaddq %%ymm1, %%ymm0, %%ymm0\n\t"			\
+	"vextracti128 $1, %%ymm0, %%xmm1\n\t"			\
+	"vpaddq %%xmm1, %%xmm0, %%xmm0\n\t"			\
+	"vpshufd $0x4e, %%xmm0, %%xmm1\n\t"			\
+	"vpaddq %%xmm1, %%xmm0, %%xmm0\n\t"			\
+	"vmovq %%xmm0, %[hash]\n\t"
+
+/* @end: the end of @data, as above */
 static u64 canary_simd_hash(const u32 *key, const u32 *data, const u32 *end)
 {
 	u64 hash;
 
-	asm volatile("vpxor %%ymm0, %%ymm0, %%ymm0\n\t"
-		     "vpxor %%ymm1, %%ymm1, %%ymm1\n"
-		     "1:\n\t"
-		     "vmovdqu (%[data]), %%ymm2\n\t"
-		     "vmovdqu 32(%[data]), %%ymm3\n\t"
-		     "vmovdqu 64(%[data]), %%ymm4\n\t"
-		     "vmovdqu 96(%[data]), %%ymm5\n\t"
-		     "vpaddd (%[key]), %%ymm2, %%ymm2\n\t"
-		     "vpaddd 32(%[key]), %%ymm3, %%ymm3\n\t"
-		     "vpaddd 64(%[key]), %%ymm4, %%ymm4\n\t"
-		     "vpaddd 96(%[key]), %%ymm5, %%ymm5\n\t"
-		     "vpsrlq $32, %%ymm2, %%ymm6\n\t"
-		     "vpmuludq %%ymm6, %%ymm2, %%ymm2\n\t"
-		     "vpsrlq $32, %%ymm3, %%ymm7\n\t"
-		     "vpmuludq %%ymm7, %%ymm3, %%ymm3\n\t"
-		     "vpsrlq $32, %%ymm4, %%ymm6\n\t"
-		     "vpmuludq %%ymm6, %%ymm4, %%ymm4\n\t"
-		     "vpsrlq $32, %%ymm5, %%ymm7\n\t"
-		     "vpmuludq %%ymm7, %%ymm5, %%ymm5\n\t"
-		     "vpaddq %%ymm2, %%ymm0, %%ymm0\n\t"
-		     "vpaddq %%ymm3, %%ymm1, %%ymm1\n\t"
-		     "vpaddq %%ymm4, %%ymm0, %%ymm0\n\t"
-		     "vpaddq %%ymm5, %%ymm1, %%ymm1\n\t"
-		     "sub $-128, %[key]\n\t"
-		     "sub $-128, %[data]\n\t"
-		     "cmp %[end], %[data]\n\t"
-		     "jne 1b\n\t"
-		     "vpaddq %%ymm1, %%ymm0, %%ymm0\n\t"
-		     "vextracti128 $1, %%ymm0, %%xmm1\n\t"
-		     "vpaddq %%xmm1, %%xmm0, %%xmm0\n\t"
-		     "vpshufd $0x4e, %%xmm0, %%xmm1\n\t"
-		     "vpaddq %%xmm1, %%xmm0, %%xmm0\n\t"
-		     "vmovq %%xmm0, %[hash]\n\t"
+	asm volatile(CANARY_SIMD_HASH("")
 		     "vzeroupper\n\t"
-		     : [key] "+r" (key), [data] "+r" (data), [hash] "=r" (hash)
+		     : [key] "+r" (key), [data] "+r" (data), [hash] "=&r" (hash)
 		     : [end] "r" (end)
 		     : "memory", "cc");
+	return hash;
+}
+
+/* The same, and the checksum of @data */
+static u64 canary_simd_hash_sum(const u32 *key, const u32 *data, const u32 *end, u32 *to)
+{
+	u64 hash;
+	u32 sum;
+
+	asm volatile("vpxor %%ymm8, %%ymm8, %%ymm8\n\t"
+		     "vpxor %%ymm9, %%ymm9, %%ymm9\n\t"
+		     CANARY_SIMD_HASH("vpaddd %%ymm2, %%ymm8, %%ymm8\n\t"
+				      "vpaddd %%ymm3, %%ymm9, %%ymm9\n\t"
+				      "vpaddd %%ymm4, %%ymm8, %%ymm8\n\t"
+				      "vpaddd %%ymm5, %%ymm9, %%ymm9\n\t")
+		     "vmovdqa %%ymm8, %%ymm0\n\t"
+		     "vmovdqa %%ymm9, %%ymm1\n\t"
+		     CANARY_SIMD_FOLD
+		     : [key] "+r" (key), [data] "+r" (data), [hash] "=&r" (hash),
+		       [sum] "=r" (sum)
+		     : [end] "r" (end)
+		     : "memory", "cc");
+	*to = sum;
 	return hash;
 }
 
@@ -178,6 +209,22 @@ u64 cnr_hash(const u32 *key, const u32 *data, u32 length)
 	n = round_down(words, CANARY_SIMD_STEP);
 	hash = canary_simd_hash(key, data, data + n);
 	kernel_fpu_end();
+	return hash + canary_hash(key + n, data + n, words - n);
+}
+
+u64 cnr_hash_sum(u8 kind, const u32 *key, const u32 *data, u32 length, u32 *sum)
+{
+	u32 n, words = length / 4;
+	u64 hash;
+
+	if (canary_kind_check(kind) != CANARY_CHECK_SUM || !canary_simd_begin(words)) {
+		*sum = canary_checksum(kind, data, words);
+		return canary_hash(key, data, words);
+	}
+	n = round_down(words, CANARY_SIMD_STEP);
+	hash = canary_simd_hash_sum(key, data, data + n, sum);
+	kernel_fpu_end();
+	*sum += canary_checksum(kind, data + n, words - n);
 	return hash + canary_hash(key + n, data + n, words - n);
 }
 
@@ -223,6 +270,12 @@ void cnr_vector_end(void)
 
 u64 cnr_hash(const u32 *key, const u32 *data, u32 length)
 {
+	return canary_hash(key, data, length / 4);
+}
+
+u64 cnr_hash_sum(u8 kind, const u32 *key, const u32 *data, u32 length, u32 *sum)
+{
+	*sum = canary_checksum(kind, data, length / 4);
 	return canary_hash(key, data, length / 4);
 }
 

@@ -342,6 +342,7 @@ struct cnr_done {
  * @len:	bytes of @payload
  * @payload:	follows the header; valid until the next call for this communicator
  * @again:	this is a retransmission (for tracing)
+ * @hashed:	of the core: in place of the mac, @hdr still has the hash of the data
  */
 struct cnr_out {
 	struct canary_hdr hdr;
@@ -349,6 +350,7 @@ struct cnr_out {
 	__be16	port;
 	u16	len;
 	bool	again;
+	bool	hashed;
 	const void *payload;
 };
 

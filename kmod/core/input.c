@@ -34,16 +34,6 @@ static enum canary_drop cnr_refused_input(struct cnr_comm *c, u64 now, const str
 	return CANARY_DROP_NONE;
 }
 
-/* The mac is wrong. Return: whether the data were damaged on the way, or no member sent this */
-static enum canary_drop cnr_forged(const struct cnr_in *in)
-{
-	const struct canary_hdr *h = in->hdr;
-
-	if (cnr_has_data(h) && !cnr_sum_right(in))
-		return CANARY_DROP_SUM;
-	return CANARY_DROP_MAC;
-}
-
 /* All checks that need no block: is the packet well-formed, meant for us, and from its sender? */
 static enum canary_drop cnr_check_packet(struct cnr_comm *c, const struct cnr_in *in)
 {
@@ -66,8 +56,11 @@ static enum canary_drop cnr_check_packet(struct cnr_comm *c, const struct cnr_in
 		if (be32_to_cpu(h->epoch) != c->epoch)
 			return CANARY_DROP_EPOCH;
 	}
-	if (!cnr_is_merged(h) && be64_to_cpu(h->mac) != cnr_mac(c, h, cnr_payload(in), c->cfg.port))
-		return cnr_forged(in);
+	if (!cnr_is_merged(h)) {
+		drop = cnr_check_mac(c, in);
+		if (drop != CANARY_DROP_NONE)
+			return drop;
+	}
 	if (cnr_has_digest(h) &&
 	    cnr_digest_of(h) != cnr_digest(key, cnr_payload(in), in->len - sizeof(*h)))
 		return CANARY_DROP_SUM;

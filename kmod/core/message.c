@@ -222,6 +222,35 @@ u64 cnr_mac(const struct cnr_comm *c, const struct canary_hdr *h, const void *pa
 	return cnr_mac_with(c, h, hash);
 }
 
+/* The mac is wrong. Return: whether the data were damaged on the way, or no member sent this */
+static enum canary_drop cnr_forged(const struct cnr_in *in)
+{
+	if (cnr_has_data(in->hdr) && !cnr_sum_right(in))
+		return CANARY_DROP_SUM;
+	return CANARY_DROP_MAC;
+}
+
+/*
+ * Look at the mac of @in, which is no aggregate. The mac proves the sender. The checksum of results
+ * and partial sums proves that the data did not change in the sender's memory: they may be older
+ * than the mac. Return: CANARY_DROP_NONE, or the reason to drop
+ */
+enum canary_drop cnr_check_mac(const struct cnr_comm *c, const struct cnr_in *in)
+{
+	const struct canary_hdr *h = in->hdr;
+	u32 sum = be32_to_cpu(h->contribution.sum), found = sum;
+	u64 mac;
+
+	if (!cnr_has_data(h) || h->type == CANARY_CONTRIBUTION)
+		mac = cnr_mac(c, h, cnr_payload(in), c->cfg.port);
+	else
+		mac = cnr_mac_with(c, h, cnr_hash_sum(canary_kind(h), c->data_key, cnr_payload(in),
+						      canary_length(h), &found));
+	if (be64_to_cpu(h->mac) != mac)
+		return cnr_forged(in);
+	return found == sum ? CANARY_DROP_NONE : CANARY_DROP_SUM;
+}
+
 /*
  * cnr_mac() for a result that is sent. Several children get it one after the other, so the hash of
  * its data is kept. The result of a block never changes.
@@ -303,6 +332,18 @@ void cnr_data(struct cnr_out *out, u8 kind, const u32 *words, u16 length)
 	out->len = length;
 }
 
+/* Set the checksum of the data of @out. Their hash, for the mac, is made in the same pass. */
+void cnr_data_sum(const struct cnr_comm *c, struct cnr_out *out)
+{
+	u64 hash;
+	u32 sum;
+
+	hash = cnr_hash_sum(canary_kind(&out->hdr), c->data_key, out->payload, out->len, &sum);
+	out->hdr.contribution.sum = cpu_to_be32(sum);
+	out->hdr.mac = cpu_to_be64(hash);
+	out->hashed = true;
+}
+
 /* The header is complete: add digest and mac, and count the bytes. */
 void cnr_seal(struct cnr_comm *c, struct cnr_out *out)
 {
@@ -312,6 +353,8 @@ void cnr_seal(struct cnr_comm *c, struct cnr_out *out)
 		cnr_set_digest(&out->hdr, cnr_digest(key, out->payload, out->len));
 	if (out->hdr.type == CANARY_RESULT || out->hdr.type == CANARY_RING_RESULT)
 		out->hdr.mac = cpu_to_be64(cnr_result_mac(c, out));
+	else if (out->hashed)
+		out->hdr.mac = cpu_to_be64(cnr_mac_with(c, &out->hdr, be64_to_cpu(out->hdr.mac)));
 	else
 		out->hdr.mac = cpu_to_be64(cnr_mac(c, &out->hdr, out->payload, out->port));
 	c->stats.counter[CNR_C_bytes_out] += sizeof(out->hdr) + out->len;

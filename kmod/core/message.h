@@ -58,6 +58,7 @@ u64 cnr_shard_tag(const struct cnr_comm *c, u32 block, u8 attempt, u32 opsig, u8
 u64 cnr_expected_tag(const struct cnr_comm *c, u32 block, u8 attempt, u32 opsig);
 u32 cnr_opsig(const struct cnr_op *op, u32 seq, u8 algorithm);
 u64 cnr_mac(const struct cnr_comm *c, const struct canary_hdr *h, const void *payload, __be16 port);
+enum canary_drop cnr_check_mac(const struct cnr_comm *c, const struct cnr_in *in);
 bool cnr_has_digest(const struct canary_hdr *h);
 u32 cnr_digest_of(const struct canary_hdr *h);
 u32 cnr_digest(const u8 key[16], const void *payload, u32 len);
@@ -65,6 +66,7 @@ const u8 *cnr_mac_key(const struct cnr_comm *c, const struct canary_hdr *h);
 void cnr_header(struct cnr_comm *c, struct cnr_out *out, u8 type, u32 block);
 void cnr_set_length(struct canary_hdr *h, u32 length);
 void cnr_data(struct cnr_out *out, u8 kind, const u32 *words, u16 length);
+void cnr_data_sum(const struct cnr_comm *c, struct cnr_out *out);
 void cnr_seal(struct cnr_comm *c, struct cnr_out *out);
 void cnr_to_rank(struct cnr_comm *c, struct cnr_out *out, u16 rank);
 void cnr_seal_by(struct cnr_comm *c, u32 block, u64 hash);

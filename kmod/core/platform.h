@@ -130,12 +130,13 @@ static inline u32 cnr_fls64(u64 a)
  * cnr_vector_begin(): may float_avx2.c be used on so many words? Then cnr_vector_end() follows.
  * cnr_checksum(): what canary_hdr.contribution.sum has to be. cnr_combine(): combines @a and @b
  * into @to, which may be @a; returns the checksum of @to. cnr_hash(): canary_hash(), of data under
- * a mac.
+ * a mac. cnr_hash_sum(): both this and the checksum.
  */
 #ifdef __KERNEL__
 bool cnr_vector_begin(u32 words);
 void cnr_vector_end(void);
 u64 cnr_hash(const u32 *key, const u32 *data, u32 length);
+u64 cnr_hash_sum(u8 kind, const u32 *key, const u32 *data, u32 length, u32 *sum);
 u32 cnr_checksum(u8 kind, const u32 *data, u32 length);
 u32 cnr_combine(u8 kind, u32 *to, const u32 *a, const u32 *b, u32 length);
 #else
@@ -188,6 +189,12 @@ static inline u64 cnr_hash(const u32 *key, const u32 *data, u32 length)
 static inline u32 cnr_checksum(u8 kind, const u32 *data, u32 length)
 {
 	return canary_checksum(kind, data, length / 4);
+}
+
+static inline u64 cnr_hash_sum(u8 kind, const u32 *key, const u32 *data, u32 length, u32 *sum)
+{
+	*sum = cnr_checksum(kind, data, length);
+	return cnr_hash(key, data, length);
 }
 
 static inline u32 cnr_combine(u8 kind, u32 *to, const u32 *a, const u32 *b, u32 length)

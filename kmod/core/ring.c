@@ -223,7 +223,7 @@ static enum canary_drop cnr_ring_check(struct cnr_comm *c, u64 now, const struct
 		cnr_differs_inside(c, now, be16_to_cpu(h->rank));
 		return CANARY_DROP_ELEMENTS;
 	}
-	return cnr_sum_right(in) ? CANARY_DROP_NONE : CANARY_DROP_SUM;
+	return CANARY_DROP_NONE;
 }
 
 /* Add @payload to our data of @block. At the leader that makes the result. Return: its checksum */

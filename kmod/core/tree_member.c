@@ -240,12 +240,6 @@ enum canary_drop cnr_result_input(struct cnr_comm *c, u64 now, const struct cnr_
 	}
 	if (!cnr_result_fits(&b->roles, h))
 		return CANARY_DROP_FLAGS;
-	/*
-	 * The mac proves the sender. The checksum proves that the data did not change in its
-	 * memory.
-	 */
-	if (!cnr_sum_right(in))
-		return CANARY_DROP_SUM;
 	cnr_store(c, o, &p, cnr_payload(in));
 	c->load = h->result.load;
 	if (!(b->flags & CNR_B_AGAIN) && !b->attempt && !b->roles.tree)
@@ -376,7 +370,7 @@ static bool cnr_contribution_data(struct cnr_comm *c, const struct cnr_operation
 	h->contribution.count = cpu_to_be16(last);
 	h->contribution.tag = cpu_to_be64(cnr_shard_tag(c, be32_to_cpu(h->block), b->attempt,
 							o->opsig, b->shard, last));
-	h->contribution.sum = cpu_to_be32(cnr_out_sum(out));
+	cnr_data_sum(c, out);
 	return last;
 }
 
