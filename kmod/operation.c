@@ -165,9 +165,9 @@ static int canary_send_take(struct canary_comm *comm, struct canary_post *p)
 	struct cnr_op op;
 
 	canary_send_op(p, &op);
-	p->blocks = cnr_op_blocks(comm->core, &op);
-	if (!p->blocks)
+	if (!cnr_op_fits(comm->core, &op))
 		return -EMSGSIZE;
+	p->blocks = cnr_op_blocks(comm->core, &op);
 	p->memory = cnr_memory(comm->core, &op);
 	p->charge = p->pinned ? canary_pin_charge(p->len, p->blocks) : canary_vector_charge(p->len);
 	p->charge += p->memory;

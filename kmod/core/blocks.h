@@ -173,10 +173,10 @@ struct cnr_encoding {
 	u64	mask;
 	const struct cnr_encoding *(*choose)(const struct cnr_comm *c, const struct cnr_op *op);
 	size_t	(*memory)(const struct cnr_comm *c, const struct cnr_op *op);
-	u32	(*blocks)(const struct cnr_comm *c, const struct cnr_op *op);
+	u64	(*blocks)(const struct cnr_comm *c, const struct cnr_op *op);
 	u32	(*settles)(const struct cnr_comm *c, const struct cnr_op *op);
 	u32	(*more)(const struct cnr_comm *c, const struct cnr_operation *o);
-	u32	(*most)(const struct cnr_comm *c, const struct cnr_op *op);
+	u64	(*most)(const struct cnr_comm *c, const struct cnr_op *op);
 	void	(*part)(const struct cnr_comm *c, const struct cnr_operation *o,
 			struct cnr_part *p);
 	void	(*encode)(const struct cnr_comm *c, const struct cnr_operation *o,
@@ -363,7 +363,7 @@ static inline bool cnr_is_silent(const struct cnr_roles *r)
 /* encoding.c: elements and words */
 const struct cnr_encoding *cnr_encoding(u8 op, u8 dtype);
 const struct cnr_encoding *cnr_encoding_of(const struct cnr_comm *c, const struct cnr_op *op);
-u32 cnr_blocks(const struct cnr_comm *c, const struct cnr_encoding *e, const struct cnr_op *op);
+u64 cnr_blocks(const struct cnr_comm *c, const struct cnr_encoding *e, const struct cnr_op *op);
 void cnr_encoding_begin(const struct cnr_comm *c, struct cnr_operation *o);
 void cnr_part_cut(const struct cnr_comm *c, const struct cnr_operation *o, struct cnr_part *p);
 bool cnr_part_after(const struct cnr_comm *c, const struct cnr_operation *o, u32 block);

@@ -417,7 +417,7 @@ int cnr_post(struct cnr_comm *c, u64 now, const struct cnr_op *op)
 		cnr_over(c);
 		return c->end.error;
 	}
-	if (!cnr_op_blocks(c, op))
+	if (!cnr_op_fits(c, op))
 		return -EMSGSIZE;
 	o = cnr_op_new(c, op);
 	if (!o)

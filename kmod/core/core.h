@@ -512,18 +512,20 @@ u32 cnr_element(u8 op, u8 dtype);
 u32 cnr_lane(u8 op, u8 dtype);
 
 /**
- * cnr_op_blocks() - how many blocks @op may have, once the communicator is connected: at least 1;
- * 0: more than there are serial numbers for
+ * cnr_op_blocks() - how many blocks @op may have, once the communicator is connected: at least 1
  * @op: an operator that there is on the type
  */
-u32 cnr_op_blocks(const struct cnr_comm *c, const struct cnr_op *op);
+u64 cnr_op_blocks(const struct cnr_comm *c, const struct cnr_op *op);
+
+/** cnr_op_fits() - Return: whether @op has so few blocks that cnr_post() can ever take it */
+bool cnr_op_fits(const struct cnr_comm *c, const struct cnr_op *op);
 
 /** cnr_memory() - bytes that cnr_op.memory needs, once the communicator is connected */
 size_t cnr_memory(const struct cnr_comm *c, const struct cnr_op *op);
 
 /**
- * cnr_post() - Return: 0, -EAGAIN (too many in flight), -EMSGSIZE (too many blocks for any
- * communicator), -ENOTCONN, -EINVAL, or cnr_failure()
+ * cnr_post() - Return: 0, -EAGAIN (too many in flight), -ENOTCONN, -EINVAL, -EMSGSIZE (cnr_op_fits()
+ * says no), or cnr_failure()
  */
 int __must_check cnr_post(struct cnr_comm *c, u64 now, const struct cnr_op *op);
 

@@ -84,17 +84,16 @@ static u32 cnr_each(const struct cnr_comm *c, const struct cnr_encoding *e)
 }
 
 /* Return: how many blocks @op has at first, at least 1 */
-u32 cnr_blocks(const struct cnr_comm *c, const struct cnr_encoding *e, const struct cnr_op *op)
+u64 cnr_blocks(const struct cnr_comm *c, const struct cnr_encoding *e, const struct cnr_op *op)
 {
 	return e->blocks ? e->blocks(c, op) : cnr_blocks_of(op->elements, cnr_each(c, e));
 }
 
-u32 cnr_op_blocks(const struct cnr_comm *c, const struct cnr_op *op)
+u64 cnr_op_blocks(const struct cnr_comm *c, const struct cnr_op *op)
 {
 	const struct cnr_encoding *e = cnr_encoding_of(c, op);
-	u64 blocks = (u64)cnr_blocks(c, e, op) + (e->most ? e->most(c, op) : 0);
 
-	return blocks < CNR_SERIALS ? blocks : 0;
+	return cnr_blocks(c, e, op) + (e->most ? e->most(c, op) : 0);
 }
 
 /* Return: bytes of cnr_op.memory for the encoding itself; partial sums of rings follow */
@@ -109,7 +108,7 @@ static u32 cnr_partial_rooms(const struct cnr_comm *c, const struct cnr_op *op)
 {
 	if (c->algorithm == CANARY_ALG_TREE || c->algorithm == CANARY_ALG_STATIC)
 		return 0;
-	return min_t(u32, cnr_op_blocks(c, op), c->block_mask + 1);
+	return min_t(u64, cnr_op_blocks(c, op), c->block_mask + 1);
 }
 
 size_t cnr_memory(const struct cnr_comm *c, const struct cnr_op *op)

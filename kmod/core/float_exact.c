@@ -108,7 +108,7 @@ static size_t cnr_exact_memory(const struct cnr_comm *c, const struct cnr_op *op
 
 /* ---- blocks ---- */
 
-static u32 cnr_exact_blocks(const struct cnr_comm *c, const struct cnr_op *op)
+static u64 cnr_exact_blocks(const struct cnr_comm *c, const struct cnr_op *op)
 {
 	struct cnr_exact x;
 
@@ -122,12 +122,12 @@ static u32 cnr_exact_settles(const struct cnr_comm *c, const struct cnr_op *op)
 	return op->elements ? cnr_exact_blocks(c, op) : 0;
 }
 
-static u32 cnr_exact_most(const struct cnr_comm *c, const struct cnr_op *op)
+static u64 cnr_exact_most(const struct cnr_comm *c, const struct cnr_op *op)
 {
 	struct cnr_exact x;
 
 	cnr_exact_of(c, op, &x);
-	return op->elements ? x.blocks * x.per : 0;
+	return op->elements ? (u64)x.blocks * x.per : 0;
 }
 
 static u32 cnr_exact_more(const struct cnr_comm *c, const struct cnr_operation *o)

@@ -44,12 +44,12 @@ size_t cnr_ranks_memory(const struct cnr_comm *c, const struct cnr_op *op)
 	return (size_t)(x.rounds - 1) * op->elements * x.f->bytes;
 }
 
-u32 cnr_ranks_blocks(const struct cnr_comm *c, const struct cnr_op *op)
+u64 cnr_ranks_blocks(const struct cnr_comm *c, const struct cnr_op *op)
 {
 	struct cnr_ranks x;
 
 	cnr_ranks_of(c, op, &x);
-	return x.per * x.rounds;
+	return (u64)x.per * x.rounds;
 }
 
 /* Return: slots of an element in @round; the last one may have fewer */

@@ -123,12 +123,12 @@ static void cnr_special_put(const struct cnr_shared *x, u32 i, enum cnr_special 
 
 /* ---- blocks ---- */
 
-static u32 cnr_shared_blocks(const struct cnr_comm *c, const struct cnr_op *op)
+static u64 cnr_shared_blocks(const struct cnr_comm *c, const struct cnr_op *op)
 {
 	struct cnr_shared x;
 
 	cnr_shared_of(c, op, &x);
-	return x.maxima + x.data;
+	return (u64)x.maxima + x.data;
 }
 
 static u32 cnr_shared_settles(const struct cnr_comm *c, const struct cnr_op *op)
@@ -153,7 +153,7 @@ static u32 cnr_shared_more(const struct cnr_comm *c, const struct cnr_operation 
 	return cnr_shared_append(x, x->marked);
 }
 
-static u32 cnr_shared_most(const struct cnr_comm *c, const struct cnr_op *op)
+static u64 cnr_shared_most(const struct cnr_comm *c, const struct cnr_op *op)
 {
 	struct cnr_shared x;
 

@@ -154,7 +154,7 @@ void cnr_order_finish(const struct cnr_comm *c, const struct cnr_operation *o,
 
 /* float_ranks.c */
 size_t cnr_ranks_memory(const struct cnr_comm *c, const struct cnr_op *op);
-u32 cnr_ranks_blocks(const struct cnr_comm *c, const struct cnr_op *op);
+u64 cnr_ranks_blocks(const struct cnr_comm *c, const struct cnr_op *op);
 void cnr_ranks_part(const struct cnr_comm *c, const struct cnr_operation *o, struct cnr_part *p);
 void cnr_ranks_encode(const struct cnr_comm *c, const struct cnr_operation *o,
 		      const struct cnr_part *p, u32 *words);

@@ -171,7 +171,7 @@ size_t cnr_stages_memory(const struct cnr_comm *c, const struct cnr_op *op)
 	return op->elements * sizeof(u64);
 }
 
-u32 cnr_stages_blocks(const struct cnr_comm *c, const struct cnr_op *op)
+u64 cnr_stages_blocks(const struct cnr_comm *c, const struct cnr_op *op)
 {
 	struct cnr_stages s;
 

@@ -18,7 +18,7 @@ void cnr_located_finish(const struct cnr_comm *c, const struct cnr_operation *o,
 			const struct cnr_part *p, u32 *words);
 
 size_t cnr_stages_memory(const struct cnr_comm *c, const struct cnr_op *op);
-u32 cnr_stages_blocks(const struct cnr_comm *c, const struct cnr_op *op);
+u64 cnr_stages_blocks(const struct cnr_comm *c, const struct cnr_op *op);
 void cnr_stages_part(const struct cnr_comm *c, const struct cnr_operation *o, struct cnr_part *p);
 void cnr_stages_encode(const struct cnr_comm *c, const struct cnr_operation *o,
 		       const struct cnr_part *p, u32 *words);

@@ -17,7 +17,7 @@ static struct cnr_operation *cnr_op_at(struct cnr_comm *c, u32 seq)
 }
 
 /* Are there serial numbers for @blocks more blocks? */
-static bool cnr_serial_room(const struct cnr_comm *c, u32 blocks)
+static bool cnr_serial_room(const struct cnr_comm *c, u64 blocks)
 {
 	return (u64)(c->posted - c->all_done) + c->reserved + blocks < CNR_SERIALS;
 }
@@ -27,10 +27,15 @@ bool cnr_can_post(const struct cnr_comm *c)
 	return c->op_seq - c->op_release < CNR_OPS && cnr_serial_room(c, c->wanted);
 }
 
+bool cnr_op_fits(const struct cnr_comm *c, const struct cnr_op *op)
+{
+	return cnr_op_blocks(c, op) < CNR_SERIALS;
+}
+
 /* Return: a new operation for @op, without serial numbers; NULL if there are too many */
 struct cnr_operation *cnr_op_new(struct cnr_comm *c, const struct cnr_op *op)
 {
-	u32 most = cnr_op_blocks(c, op);
+	u64 most = cnr_op_blocks(c, op);
 	struct cnr_operation *o;
 
 	if (!cnr_serial_room(c, most))

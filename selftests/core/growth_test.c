@@ -91,7 +91,7 @@ static void test_never(void)
 	if (!tnet_wait_state(s, CNR_CONNECTED, 10 * S))
 		abort();
 	op.memory = nothing;	/* not used */
-	tap(!cnr_op_blocks(c, &op) && cnr_post(c, tnet_now(s), &op) == -EMSGSIZE,
+	tap(!cnr_op_fits(c, &op) && cnr_post(c, tnet_now(s), &op) == -EMSGSIZE,
 	    "a vector that is too long for any communicator is refused");
 	tap(cnr_can_post(c), "others may be posted");
 	tnet_free(s);

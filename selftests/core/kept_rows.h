@@ -18,7 +18,7 @@ struct cnr_roles;
 
 void test_broadcast_roles(const struct cnr_comm *c, const struct cnr_operation *o,
 			  unsigned int block, struct cnr_roles *r);
-unsigned int test_copy_blocks(const struct cnr_comm *c, const struct cnr_op *op);
+unsigned long test_copy_blocks(const struct cnr_comm *c, const struct cnr_op *op);
 void test_copy_part(const struct cnr_comm *c, const struct cnr_operation *o, struct cnr_part *p);
 void test_copy_encode(const struct cnr_comm *c, const struct cnr_operation *o,
 		      const struct cnr_part *p, unsigned int *words);

@@ -86,7 +86,7 @@ struct cnr_operation;
 struct cnr_part;
 
 /* pairs.c: vectors that are sparse, more or less. Zeros are not sent. */
-__u32 pairs_blocks(const struct cnr_comm *c, const struct cnr_op *op);
+unsigned long pairs_blocks(const struct cnr_comm *c, const struct cnr_op *op);
 void pairs_part(const struct cnr_comm *c, const struct cnr_operation *o, struct cnr_part *p);
 void pairs_encode(const struct cnr_comm *c, const struct cnr_operation *o,
 		  const struct cnr_part *p, __u32 *words);

@@ -253,7 +253,7 @@ static int user_post(void *engine, struct lib_request *req)
 	/* The members agree on the length of blocks, and that decides on the memory. */
 	if (cnr_state(u->core) < CNR_CONNECTED)
 		err = -ENOTCONN;
-	else if (!cnr_op_blocks(u->core, &cop))
+	else if (!cnr_op_fits(u->core, &cop))
 		err = -EMSGSIZE;
 	memory = cnr_memory(u->core, &cop);
 	pthread_mutex_unlock(&u->ep->lock);
