@@ -27,5 +27,9 @@ NET_GUEST := switch_devices.sh timeout.sh
 NET_TESTBED := fault.sh topology.sh matrix.sh congestion.sh
 NET_SCRIPTS := $(NET_SWITCH) $(NET_DAEMON) $(NET_GUEST) $(NET_TESTBED)
 
+# A sample of what `make kinds` runs
+KINDS_PROGRAMS := reference_test
+KINDS_SCRIPTS := table_test.py sample.sh
+
 SIM_SCRIPTS := run.sh types.sh
 VM_SCRIPTS := selftest.sh kernels.sh

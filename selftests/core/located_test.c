@@ -77,7 +77,7 @@ static uint64_t give(const struct reference *of, uint32_t rank, size_t i)
 	return random & ~0ULL >> (64 - bits);
 }
 
-static void fill(void *to, u32 rank, u32 elements)
+static void fill(void *to, u32 rank, u32 op, u32 elements)
 {
 	reference_fill(&r, rank, to, elements);
 }
@@ -148,7 +148,7 @@ static const struct row {
 	  { INF32 | ZERO32, 2 }, { INF32, 1 } },
 };
 
-static void fill_rows(void *to, u32 rank, u32 elements)
+static void fill_rows(void *to, u32 rank, u32 op, u32 elements)
 {
 	struct pair *pair = to;
 	u32 i;

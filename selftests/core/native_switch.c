@@ -202,6 +202,18 @@ static void end(struct tnet *s)
 	free(s->native);
 }
 
+struct tnet_native_counts tnet_native_counts(const struct tnet *s)
+{
+	struct tnet_native_counts all = { 0 };
+	u32 i;
+
+	for (i = 0; i < s->switches; i++) {
+		all.merged += s->native->one[i].sw.counter[CSW_MERGED];
+		all.passed += s->native->one[i].sw.counter[CSW_BYPASS_OPERATOR];
+	}
+	return all;
+}
+
 const struct tnet_switches tnet_native = {
 	.begin = begin,
 	.end = end,

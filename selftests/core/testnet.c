@@ -110,6 +110,8 @@ static bool tnet_is_sum(const struct tnet *s, const struct cnr_done *d, int sour
 	u64 given[TNET_MEMBERS_MAX], got;
 	u32 i, r, want;
 
+	if (s->cfg.fits)
+		return s->cfg.fits(d->seq, d->data, d->elements);
 	if (s->cfg.right)
 		return s->cfg.right(d->data, d->elements);
 	for (i = 0; s->cfg.reduce && i < d->elements; i++) {
@@ -527,7 +529,7 @@ int tnet_post_op(struct tnet *s, int rank, struct cnr_op op, int source)
 	for (i = 0; !s->cfg.element && i < elements; i++)
 		v->data[i] = tnet_value(s, rank, s->run[rank], n->posted, i);
 	if (s->cfg.fill)
-		s->cfg.fill(v->data, rank, elements);
+		s->cfg.fill(v->data, rank, n->posted, elements);
 	for (i = 0; s->cfg.element && !s->cfg.fill && i < elements; i++) {
 		element = tnet_element(s, rank, s->run[rank], n->posted, i);
 		memcpy((u8 *)v->data + i * s->cfg.element, &element, s->cfg.element);

@@ -58,8 +58,10 @@ struct tnet_config {
 	u64	(*reduce)(const u64 *given, u32 n); /* what is right; NULL: sums of 32 bits */
 	u8	how;		/* CANARY_HOW_* */
 	u64	(*give)(u32 rank, u32 i); /* elements, with @right */
-	void	(*fill)(void *to, u32 rank, u32 elements); /* the whole vector, not @give */
+	/* the whole vector of operation @op, in place of @give */
+	void	(*fill)(void *to, u32 rank, u32 op, u32 elements);
 	bool	(*right)(const void *got, u32 elements); /* NULL: @reduce tells */
+	bool	(*fits)(u32 op, const void *got, u32 elements); /* the same as @right, of @op */
 	u8	shards;		/* as cnr_config has it */
 	bool	sparse;		/* many elements are 0 */
 	const struct tnet_switches *switches; /* NULL: those of testnet_switch.c */

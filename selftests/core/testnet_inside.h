@@ -136,6 +136,14 @@ struct tnet_switches {
 /* native_switch.c, which is only in some tests: bpf/lib */
 extern const struct tnet_switches tnet_native;
 
+/* What its switches have counted, all together */
+struct tnet_native_counts {
+	u64	merged;		/* contributions added */
+	u64	passed;		/* because switches do not combine their kind */
+};
+
+struct tnet_native_counts tnet_native_counts(const struct tnet *s);
+
 /* testnet_switch.c */
 void tnet_switches(struct tnet *s);
 int tnet_next_hop(const struct tnet *s, int from, const struct canary_addr *daddr, u32 block);

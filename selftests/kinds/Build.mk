@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The table of kinds: each type and operator, on each engine, through, past and without switches.
+
+# The same programs, but no kind is combined by switches, and members know that
+UNMERGED := -DCANARY_K_SWITCHES=0
+
+.PHONY: unmerged
+unmerged: export KCFLAGS := $(UNMERGED)
+unmerged: $(B)/guest/config.mk
+	+@CPPFLAGS="$(UNMERGED)" $(MAKE) -s B=$(B)/unmerged BPF_CLANG="$(BPF_CLANG) $(UNMERGED)" \
+		$(B)/unmerged/bin/canary
+	$(call kmod_build,$(B)/unmerged/kmod,$$(. $(B)/guest/config.mk && echo $$GUEST_KDIR))
+
+# The core: what core tests have, without sanitizers
+KINDS_CORE := $(B)/selftests/kinds/core $(B)/selftests/kinds/core_unmerged
+KINDS_CORE_SRC := selftests/kinds/core.c $(wildcard selftests/core/testnet*.c) selftests/core/native_switch.c \
+	$(wildcard tools/canary/reference*.c) $(CORE_SRC)
+
+$(KINDS_CORE): $(KINDS_CORE_SRC) $(CORE_HDR) $(wildcard selftests/core/*.h tools/canary/reference*.h) \
+		$(wildcard bpf/*.h bpf/*/*.h) | $(B)/.setup
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -Wno-missing-field-initializers -o $@ $(filter %.c,$^)
+
+$(B)/selftests/kinds/core_unmerged: CPPFLAGS += $(UNMERGED)
+
+# What judges is judged.
+$(B)/selftests/kinds/reference_test: selftests/kinds/reference_test.c $(wildcard tools/canary/reference*) $(CORE_SRC) \
+		$(CORE_HDR) | $(B)/.setup
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -Wno-missing-field-initializers -o $@ $(filter %.c,$^) -lmpfr -lgmp
+
+KINDS_NEEDS := $(B)/bin/canary $(KINDS_CORE) $(B)/kmod/canary.ko
+
+.PHONY: kinds
+kinds: unmerged $(KINDS_NEEDS) ## types x operators x engines x switch/past it/ring, all checked: build/kinds.json
+	@selftests/kinds/kinds.sh --out $(B)/kinds.json
+
+TESTS += kinds
+TEST_DEPS += unmerged $(KINDS_NEEDS) $(B)/selftests/kinds/reference_test
+
+# Of the core the whole table, of the others a sample: those take minutes.
+.PHONY: test-kinds
+test-kinds: unmerged $(KINDS_NEEDS) $(B)/selftests/kinds/reference_test ## a sample of make kinds, and its references
+	@bad=0; for t in $(KINDS_PROGRAMS:%=$(B)/selftests/kinds/%) $(KINDS_SCRIPTS:%=selftests/kinds/%); do \
+		$$t || bad=1; done; exit $$bad
