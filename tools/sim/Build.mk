@@ -24,8 +24,8 @@ $(SIM_OBJ): CPPFLAGS += $(SIM_FLAGS)
 $(SIM_OBJ): CFLAGS += -O0
 
 .PHONY: figures figures-quick
-figures: $(B)/bin/canary-sim ## the papers' figures by simulation, five placements (FIGURES="7a,8": only those)
+figures: $(B)/bin/canary-sim $(B)/bin/bench_switch ## the papers' figures by simulation, five placements (FIGURES="7a,8": only those)
 	tools/sim/figures/run.py --placements 5 $(if $(FIGURES),--only $(FIGURES))
 
-figures-quick: $(B)/bin/canary-sim ## the papers' figures by simulation, one placement (FIGURES="7a,8": only those)
+figures-quick: $(B)/bin/canary-sim $(B)/bin/bench_switch ## the papers' figures by simulation, one placement (FIGURES="7a,8": only those)
 	tools/sim/figures/run.py --placements 1 $(if $(FIGURES),--only $(FIGURES))

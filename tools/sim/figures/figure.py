@@ -39,6 +39,7 @@ class Figure:
 
     name = ""
     title = ""
+    lacks = None    # why it cannot be made on this machine
 
     def __init__(self, seeds):
         self.seeds = seeds

@@ -17,8 +17,9 @@ import matplotlib.pyplot as plt  # noqa: E402
 from experiments import FIGURES as PAPERS  # noqa: E402
 from runner import TOP, Runner  # noqa: E402
 from sweeps import FIGURES as SWEEPS  # noqa: E402
+from lanes import FIGURES as TYPES  # noqa: E402
 
-FIGURES = PAPERS + SWEEPS
+FIGURES = PAPERS + TYPES + SWEEPS
 
 
 def parse(argv):
@@ -64,6 +65,12 @@ def table(rows):
 def main(argv=None):
     args = parse(argv)
     figures = [figure(args.placements) for figure in FIGURES if figure.name in args.only]
+    lacking = [figure for figure in figures if figure.lacks]
+    for figure in lacking:
+        print(f"figures: {figure.name} is left out: {figure.lacks}", file=sys.stderr)
+    figures = [figure for figure in figures if not figure.lacks]
+    if not figures:
+        return 1
     runner = Runner(args.simulator, os.path.join(args.output, "runs"), args.jobs)
     scenarios = [keys for figure in figures for keys in figure.scenarios]
     try:
