@@ -4,11 +4,13 @@
 # The same programs, but no kind is combined by switches, and members know that
 UNMERGED := -DCANARY_K_SWITCHES=0
 
-.PHONY: unmerged
-unmerged: export KCFLAGS := $(UNMERGED)
-unmerged: $(B)/guest/config.mk
+.PHONY: unmerged unmerged-module
+unmerged: $(B)/.setup
 	+@CPPFLAGS="$(UNMERGED)" $(MAKE) -s B=$(B)/unmerged BPF_CLANG="$(BPF_CLANG) $(UNMERGED)" \
 		$(B)/unmerged/bin/canary
+
+unmerged-module: export KCFLAGS := $(UNMERGED)
+unmerged-module: $(B)/guest/config.mk
 	$(call kmod_build,$(B)/unmerged/kmod,$$(. $(B)/guest/config.mk && echo $$GUEST_KDIR))
 
 # The core: what core tests have, without sanitizers
@@ -29,17 +31,17 @@ $(B)/selftests/kinds/reference_test: selftests/kinds/reference_test.c $(wildcard
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -Wno-missing-field-initializers -o $@ $(filter %.c,$^) -lmpfr -lgmp
 
-KINDS_NEEDS := $(B)/bin/canary $(KINDS_CORE) $(B)/kmod/canary.ko
+KINDS_NEEDS := unmerged unmerged-module $(B)/bin/canary $(KINDS_CORE) $(B)/kmod/canary.ko
 
 .PHONY: kinds
-kinds: unmerged $(KINDS_NEEDS) ## types x operators x engines x switch/past it/ring, all checked: build/kinds.json
+kinds: $(KINDS_NEEDS) ## types x operators x engines x switch/past it/ring, all checked: build/kinds.json
 	@selftests/kinds/kinds.sh --out $(B)/kinds.json
 
 TESTS += kinds
-TEST_DEPS += unmerged $(KINDS_NEEDS) $(B)/selftests/kinds/reference_test
+TEST_DEPS += $(KINDS_NEEDS) $(B)/selftests/kinds/reference_test
 
 # Of the core the whole table, of the others a sample: those take minutes.
 .PHONY: test-kinds
-test-kinds: unmerged $(KINDS_NEEDS) $(B)/selftests/kinds/reference_test ## a sample of make kinds, and its references
+test-kinds: $(KINDS_NEEDS) $(B)/selftests/kinds/reference_test ## a sample of make kinds, and its references
 	@bad=0; for t in $(KINDS_PROGRAMS:%=$(B)/selftests/kinds/%) $(KINDS_SCRIPTS:%=selftests/kinds/%); do \
 		$$t || bad=1; done; exit $$bad

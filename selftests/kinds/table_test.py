@@ -50,6 +50,10 @@ CASES = [
 
 def main():
     """Return: the exit status"""
+    name = os.path.basename(__file__)
+    if name not in os.environ.get("CANARY_ONLY", name).split():
+        print("ok 1 everything # SKIP not one of CANARY_ONLY\n1..1")
+        return 4
     bad = 0
     for number, (what, cell, way, text) in enumerate(CASES, 1):
         got = table.judge([cell])[0]
