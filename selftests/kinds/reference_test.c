@@ -21,20 +21,33 @@ struct type {
 	unsigned int bits;
 	bool with_sign;
 	unsigned int fraction, exponent;	/* bits; 0 of integers */
-	unsigned int group;			/* elements of long vectors with one exponent */
-	unsigned int lanes;			/* bits of a lane of up to @few members */
-	unsigned int few;
 };
 
 static const struct type types[] = {
 	{ CANARY_INT8, 8, true }, { CANARY_UINT8, 8 }, { CANARY_INT16, 16, true },
 	{ CANARY_UINT16, 16 }, { CANARY_INT32, 32, true }, { CANARY_UINT32, 32 },
 	{ CANARY_INT64, 64, true }, { CANARY_UINT64, 64 },
-	{ CANARY_FLOAT16, 16, true, 10, 5, 32, 21, 128 },
-	{ CANARY_BFLOAT16, 16, true, 7, 8, 32, 16, 16 },
-	{ CANARY_FLOAT32, 32, true, 23, 8, 16, 32, 128 },
-	{ CANARY_FLOAT64, 64, true, 52, 11, 16, 64, ~0U },
+	{ CANARY_FLOAT16, 16, true, 10, 5 }, { CANARY_BFLOAT16, 16, true, 7, 8 },
+	{ CANARY_FLOAT32, 32, true, 23, 8 }, { CANARY_FLOAT64, 64, true, 52, 11 },
 };
+
+/* docs/floating-point.md: up to so many members, bits of a lane, elements with one exponent */
+static const struct lanes {
+	enum canary_dtype dtype;
+	uint32_t members;
+	int bits;
+	unsigned int group;
+} lanes[] = {
+	{ CANARY_FLOAT16, 16, 21, 8 }, { CANARY_FLOAT16, 65535, 32, 32 },
+	{ CANARY_BFLOAT16, 8, 16, 8 }, { CANARY_BFLOAT16, 64, 21, 16 },
+	{ CANARY_BFLOAT16, 65535, 32, 32 },
+	{ CANARY_FLOAT32, 8, 32, 16 }, { CANARY_FLOAT32, 16, 32, 8 },
+	{ CANARY_FLOAT32, 128, 32, 4 }, { CANARY_FLOAT32, 65535, 64, 16 },
+	{ CANARY_FLOAT64, 64, 64, 16 }, { CANARY_FLOAT64, 128, 64, 8 },
+	{ CANARY_FLOAT64, 65535, 64, 4 },
+};
+
+#define NARROW	1024	/* members that have lanes of 128, if that was asked for */
 
 static const struct shape {
 	uint32_t members;
@@ -43,7 +56,7 @@ static const struct shape {
 } shapes[] = {
 	{ 1, 5 }, { 2, 1 }, { 3, 150 }, { 8, 256 }, { 4, 999, CANARY_HOW_EXACT },
 	{ 5, 257 }, { 17, 300 }, { 130, 300 }, { 130, 260, CANARY_HOW_NARROW },
-	{ 3, 4097 }, { 9, 4200 }, { 3, 4099, CANARY_HOW_ELEMENTWISE },
+	{ 3, 4097 }, { 9, 4200 }, { 20, 4100 }, { 70, 4101 }, { 3, 4099, CANARY_HOW_ELEMENTWISE },
 };
 
 /* Which numbers vectors have; PERF: those of canary perf */
@@ -321,26 +334,34 @@ static uint64_t rounded(const mpfr_t from, uint32_t by)
 	return bits;
 }
 
+static const struct lanes *lanes_of(void)
+{
+	const struct lanes *l = lanes;
+	uint32_t members = shape->members;
+
+	if (shape->how & CANARY_HOW_NARROW && type->dtype == CANARY_FLOAT32 && members > 128 &&
+	    members <= NARROW)
+		members = 128;
+	while (l->dtype != type->dtype || l->members < members)
+		l++;
+	return l;
+}
+
 /* Return: bits that the integers of members have, with a shared exponent */
 static int scale(void)
 {
-	unsigned int lanes = type->lanes, log = 0;
+	unsigned int log = 0;
 
-	if (type->dtype == CANARY_FLOAT32 && shape->how & CANARY_HOW_NARROW)
-		lanes = shape->members <= 1024 ? 32 : 64;
-	else if (shape->members > type->few)
-		lanes = type->dtype == CANARY_BFLOAT16 && shape->members <= 512 ? 21 :
-			type->bits == 16 ? 32 : 64;
 	while (1U << log < shape->members)
 		log++;
-	return lanes - 1 - log;
+	return lanes_of()->bits - 1 - log;
 }
 
 /* Return: the exponent of what integers of element @i count */
 static int unit_of(size_t i)
 {
 	bool each = shape->count <= 4096 || shape->how & CANARY_HOW_ELEMENTWISE;
-	size_t group = each ? 1 : type->group;
+	size_t group = each ? 1 : lanes_of()->group;
 	size_t first = i / group * group, end = first + group;
 	unsigned int most = 1, field;
 	uint32_t rank;
@@ -484,7 +505,8 @@ static void trials(u32 dtype)
 	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
 		shape = &shapes[i];
 		for (d = 0; d < DATA; d++) {
-			if (!type->fraction && d != ANY && d != PERF)
+			/* How long a vector is matters to floating-point numbers only. */
+			if (!type->fraction && ((d != ANY && d != PERF) || shape->count > 1000))
 				continue;
 			all++;
 			good += trial(d);

@@ -17,14 +17,14 @@ VECTOR = 1 << 20    # bytes
 LINK = 100e9        # bit/s
 PAYLOAD, WIRE = 1408, 1538      # bytes of a packet of 1500 bytes: its data, its time on the link
 
-# Name, bytes of an element, kind and bytes of its lane, then for floating-point numbers (up to 16
+# Name, bytes of an element, kind and bytes of its lane, then for floating-point numbers (up to 8
 # members): kind and bytes of an exponent, and how many elements share it. docs/floating-point.md
 TYPES = [
     ("int8", 1, "ADD8", 1, None, 0, 0),
     ("int16", 2, "ADD16", 2, None, 0, 0),
     ("int32", 4, "ADD32", 4, None, 0, 0),
     ("float32", 4, "ADD32", 4, "MAX8", 1, 16),
-    ("bfloat16", 2, "ADD16", 2, "MAX8", 1, 32),
+    ("bfloat16", 2, "ADD16", 2, "MAX8", 1, 8),
     ("float64", 8, "ADD64", 8, "MAX16", 2, 16),
 ]
 
