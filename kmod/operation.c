@@ -109,7 +109,7 @@ static int canary_send_operation(struct msghdr *msg, struct canary_post *p)
 	p->element = cnr_element(op->op, op->dtype);
 	if (!p->element)
 		return -EOPNOTSUPP;
-	if (!cnr_how_is(op->dtype, op->flags) || op->root)
+	if (op->flags & ~cnr_how(op->op, op->dtype) || op->root)
 		return -EINVAL;
 	return 0;
 }

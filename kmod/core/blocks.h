@@ -141,9 +141,10 @@ struct cnr_part {
  * @element:	bytes of an element in a vector
  * @lane:	bytes of an element in a contribution, if not @element
  * @method:	enum canary_method
+ * @how:	CANARY_HOW_* that it may be asked for
  * @mask:	for the functions (integers.c)
- * @choose:	NULL; or picks another encoding for @op, by its length for example. It needs no
- *		other member then but @element
+ * @choose:	NULL; or picks another encoding for @op, by its length or @how for example. It
+ *		needs no other member then but @element and @how. NULL: it is this one
  * @memory:	how many bytes of cnr_op.memory it needs, for what it keeps for later blocks and for
  *		what is sent again. They are 0 at first
  * @blocks:	how many blocks @op has, with payloads of up to cnr_comm.length bytes; NULL: as many
@@ -170,6 +171,7 @@ struct cnr_encoding {
 	u8	element;
 	u8	lane;
 	u8	method;
+	u8	how;
 	u64	mask;
 	const struct cnr_encoding *(*choose)(const struct cnr_comm *c, const struct cnr_op *op);
 	size_t	(*memory)(const struct cnr_comm *c, const struct cnr_op *op);

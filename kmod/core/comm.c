@@ -406,7 +406,7 @@ int cnr_post(struct cnr_comm *c, u64 now, const struct cnr_op *op)
 	struct cnr_operation *o;
 
 	if (!e || !cnr_shape_of(c, op) || (!op->memory && cnr_memory(c, op)) ||
-	    (e->shard && !c->cfg.shards) || !cnr_how_is(op->dtype, op->how))
+	    (e->shard && !c->cfg.shards) || op->how & ~cnr_how(op->op, op->dtype))
 		return -EINVAL;
 	if (c->state == CNR_FAILED)
 		return c->end.error;

@@ -260,13 +260,6 @@ static inline void cnr_config_algorithm(struct cnr_config *cfg, u32 value)
 		cfg->tree[value] = value;
 }
 
-/* CANARY_HOW_*, as applications say it. Only floating-point numbers have different ways. */
-static inline bool cnr_how_is(u8 dtype, u32 how)
-{
-	return !how || (!(how & ~CANARY_HOW_ALL) &&
-			dtype >= CANARY_FLOAT16 && dtype <= CANARY_FLOAT64);
-}
-
 /* What the core is going to do with the elements that it asks cnr_op.at() for */
 enum cnr_use {
 	CNR_USE_INPUT,		/* read what this member contributes, or the sum so far */
@@ -293,7 +286,7 @@ enum cnr_use {
  * @op:		enum canary_operator
  * @dtype:	enum canary_dtype
  * @shape:	enum canary_shape, one of cnr_config.shapes
- * @how:	CANARY_HOW_*; 0 if @dtype is not of floating point
+ * @how:	CANARY_HOW_*, of those that cnr_how() tells
  * @root:	a rank, if the shape has a root; else 0
  * @cookie:	returned with completion and release
  */
@@ -505,9 +498,12 @@ int cnr_failure(const struct cnr_comm *c, enum canary_abort *why);
 /** cnr_element() - Return: bytes of an element of @dtype; 0: there is no @op on that type */
 u32 cnr_element(u8 op, u8 dtype);
 
+/** cnr_how() - Return: the CANARY_HOW_* that @op on @dtype may be asked for */
+u32 cnr_how(u8 op, u8 dtype);
+
 /**
- * cnr_lane() - Return: bytes that an element of @dtype takes in a contribution; 0: there is no @op
- * on that type, or it depends on the vector and the communicator
+ * cnr_lane() - Return: bytes that an element of @dtype takes in a contribution, without any
+ * CANARY_HOW_*; 0: there is no @op on that type, or it depends on the vector and the communicator
  */
 u32 cnr_lane(u8 op, u8 dtype);
 

@@ -25,7 +25,7 @@ static const struct cnr_encoding cnr_encodings[] = {
 	CNR_INTEGERS(32, 64, 0x8000000080000000ULL),
 	CNR_INTEGERS(8, 32, 0x8080808080808080ULL),
 	CNR_INTEGERS(16, 32, 0x8000800080008000ULL),
-	CNR_INTEGERS(64, 64, 0x8000000000000000ULL),
+	CNR_INTEGERS(64, 128, 0x8000000000000000ULL),
 	CNR_FLOATS(CANARY_FLOAT16, 16),
 	CNR_FLOATS(CANARY_BFLOAT16, 16),
 	CNR_FLOATS(CANARY_FLOAT32, 32),
@@ -53,8 +53,16 @@ const struct cnr_encoding *cnr_encoding(u8 op, u8 dtype)
 const struct cnr_encoding *cnr_encoding_of(const struct cnr_comm *c, const struct cnr_op *op)
 {
 	const struct cnr_encoding *e = cnr_encoding(op->op, op->dtype);
+	const struct cnr_encoding *chosen = e && e->choose ? e->choose(c, op) : NULL;
 
-	return e && e->choose ? e->choose(c, op) : e;
+	return chosen ? chosen : e;
+}
+
+u32 cnr_how(u8 op, u8 dtype)
+{
+	const struct cnr_encoding *e = cnr_encoding(op, dtype);
+
+	return e ? e->how : 0;
 }
 
 u32 cnr_element(u8 op, u8 dtype)
@@ -74,7 +82,7 @@ u32 cnr_lane(u8 op, u8 dtype)
 {
 	const struct cnr_encoding *e = cnr_encoding(op, dtype);
 
-	return e && !e->choose && !e->blocks ? cnr_lane_of(e) : 0;
+	return e && e->kind && !e->blocks ? cnr_lane_of(e) : 0;
 }
 
 /* Return: elements of a full block */

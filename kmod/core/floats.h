@@ -167,19 +167,21 @@ void cnr_ranks_serve(const struct cnr_comm *c, const struct cnr_operation *o,
 
 #define CNR_FLOAT_ORDER(operator, type, bytes, bits)					\
 	{ .op = operator, .dtype = type, .kind = CANARY_KIND_MAX##bits, .element = bytes, \
-	  .part = cnr_part_same, .encode = cnr_order_encode,				\
+	  .how = CANARY_HOW_FLOATS, .part = cnr_part_same, .encode = cnr_order_encode,	\
 	  .finish = cnr_order_finish, .store = cnr_elements_store,			\
 	  .serve = cnr_elements_serve }
 
 #define CNR_FLOAT_PROD(type, bytes)							\
 	{ .op = CANARY_OP_PROD, .dtype = type, .kind = CANARY_KIND_ADD32,		\
-	  .element = bytes, .method = CANARY_METHOD_RANKS, .memory = cnr_ranks_memory,	\
+	  .element = bytes, .method = CANARY_METHOD_RANKS, .how = CANARY_HOW_FLOATS,	\
+	  .memory = cnr_ranks_memory,							\
 	  .blocks = cnr_ranks_blocks, .part = cnr_ranks_part,				\
 	  .encode = cnr_ranks_encode, .finish = cnr_ranks_finish,			\
 	  .store = cnr_ranks_store, .serve = cnr_ranks_serve }
 
 #define CNR_FLOAT_SUM(operator, type, bytes)						\
-	{ .op = operator, .dtype = type, .element = bytes, .choose = cnr_float_choose }
+	{ .op = operator, .dtype = type, .element = bytes, .how = CANARY_HOW_FLOATS,	\
+	  .choose = cnr_float_choose }
 
 /* The rows of a type of @bits bits; cnr_float_choose() is where they are (encoding.c) */
 #define CNR_FLOATS(type, bits)								\

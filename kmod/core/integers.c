@@ -114,10 +114,9 @@ void cnr_truth_finish(const struct cnr_comm *c, const struct cnr_operation *o,
 		((u8 *)words)[i] ^= 1;
 }
 
-/* ---- averages ---- */
+/* ---- averages and saturated sums: wide lanes ---- */
 
-void cnr_average_part(const struct cnr_comm *c, const struct cnr_operation *o,
-		      struct cnr_part *p)
+void cnr_wide_part(const struct cnr_comm *c, const struct cnr_operation *o, struct cnr_part *p)
 {
 	u32 lane = o->encoding->lane;
 
@@ -141,42 +140,137 @@ static u64 cnr_extend(u64 value, u32 bytes)
 	return (value ^ sign) - sign;
 }
 
-void cnr_average_encode(const struct cnr_comm *c, const struct cnr_operation *o,
-			const struct cnr_part *p, u32 *words)
+void cnr_wide_encode(const struct cnr_comm *c, const struct cnr_operation *o,
+		     const struct cnr_part *p, u32 *words)
 {
 	u32 i, lane = o->encoding->lane, bytes = o->element;
 	const void *from = cnr_vector_source(o, p);
 	bool with_sign = cnr_is_signed(o->op.dtype);
-	u64 element;
+	u64 element[2];
 
 	for (i = 0; i < p->elements; i++) {
-		element = cnr_element_at(from, i, bytes);
+		element[0] = cnr_element_at(from, i, bytes);
 		if (with_sign)
-			element = cnr_extend(element, bytes);
-		memcpy((u8 *)words + i * lane, &element, lane);
+			element[0] = cnr_extend(element[0], bytes);
+		if (lane == sizeof(element)) {
+			element[1] = element[0] >> 32;
+			if (with_sign)
+				element[1] = cnr_extend(element[1], 4);
+			element[0] = (u32)element[0];
+		}
+		memcpy((u8 *)words + i * lane, element, lane);
 	}
+}
+
+/* struct cnr_sum - what the elements of all members add up to: @high * 2^32 + @low */
+struct cnr_sum {
+	s64	high;
+	u32	low;
+};
+
+static struct cnr_sum cnr_sum_at(const u32 *words, u32 i, u32 lane, bool with_sign)
+{
+	struct cnr_sum sum;
+	u64 low;
+
+	if (lane == 16) {
+		low = cnr_element_at(words, 2 * i, 8);
+		sum.high = cnr_element_at(words, 2 * i + 1, 8) + (low >> 32);
+	} else {
+		low = cnr_element_at(words, i, lane);
+		if (with_sign)
+			low = cnr_extend(low, lane);
+		sum.high = (s64)low >> 32;
+	}
+	sum.low = low;
+	return sum;
 }
 
 /* Return: @sum / @n, towards 0 */
-static u64 cnr_divide(u64 sum, u32 n, bool with_sign)
+static u64 cnr_sum_divide(struct cnr_sum sum, u32 n)
 {
-	return with_sign && sum >> 63 ? -cnr_div64(-sum, n) : cnr_div64(sum, n);
+	bool negative = sum.high < 0;
+	u64 high, low;
+
+	if (negative) {
+		sum.high = -sum.high - !!sum.low;
+		sum.low = -sum.low;
+	}
+	high = cnr_div64(sum.high, n);
+	low = cnr_div64((sum.high - high * n) << 32 | sum.low, n);
+	low |= high << 32;
+	return negative ? -low : low;
+}
+
+/* Return: @sum, or the end of the type of @bytes that is next to it */
+static u64 cnr_sum_clamp(struct cnr_sum sum, u32 bytes, bool with_sign)
+{
+	u64 most = ~0ULL >> (64 - 8 * bytes + with_sign);
+	s64 high = most >> 32;
+
+	if (sum.high > high || (sum.high == high && sum.low > (u32)most))
+		return most;
+	/* The least one is -most - 1. Without a sign, no sum is below 0. */
+	high = ~high;
+	if (sum.high < high || (sum.high == high && sum.low < (u32)~most))
+		return ~most;
+	return (u64)sum.high << 32 | sum.low;
 }
 
 /* An element is never longer than its lane, so elements are written behind where lanes are read. */
+static __always_inline void cnr_wide_finish(const struct cnr_comm *c,
+					    const struct cnr_operation *o,
+					    const struct cnr_part *p, u32 *words, bool average)
+{
+	bool with_sign = cnr_is_signed(o->op.dtype);
+	struct cnr_sum sum;
+	u64 element;
+	u32 i;
+
+	for (i = 0; i < p->elements; i++) {
+		sum = cnr_sum_at(words, i, o->encoding->lane, with_sign);
+		element = average ? cnr_sum_divide(sum, c->cfg.members) :
+				    cnr_sum_clamp(sum, o->element, with_sign);
+		memcpy((u8 *)words + i * o->element, &element, o->element);
+	}
+	cnr_pad_bytes(o, p, words, p->result);
+}
+
 void cnr_average_finish(const struct cnr_comm *c, const struct cnr_operation *o,
 			const struct cnr_part *p, u32 *words)
 {
-	bool with_sign = cnr_is_signed(o->op.dtype);
-	u32 i, lane = o->encoding->lane;
-	u64 sum;
+	cnr_wide_finish(c, o, p, words, true);
+}
 
-	for (i = 0; i < p->elements; i++) {
-		sum = cnr_element_at(words, i, lane);
-		if (with_sign)
-			sum = cnr_extend(sum, lane);
-		sum = cnr_divide(sum, c->cfg.members, with_sign);
-		memcpy((u8 *)words + i * o->element, &sum, o->element);
+void cnr_saturate_finish(const struct cnr_comm *c, const struct cnr_operation *o,
+			 const struct cnr_part *p, u32 *words)
+{
+	cnr_wide_finish(c, o, p, words, false);
+}
+
+/* Return: how the sum @op is made; NULL: words are elements, and wrap around */
+const struct cnr_encoding *cnr_sum_choose(const struct cnr_comm *c, const struct cnr_op *op)
+{
+	static const struct cnr_encoding saturate_32 = {
+		CNR_WIDE(32), .finish = cnr_saturate_finish,
+	};
+	static const struct cnr_encoding saturate_64 = {
+		CNR_WIDE(64), .finish = cnr_saturate_finish,
+	};
+	static const struct cnr_encoding saturate_128 = {
+		CNR_WIDE(128), .finish = cnr_saturate_finish,
+	};
+
+	if (!(op->how & CANARY_HOW_SATURATE))
+		return NULL;
+	switch (op->dtype) {
+	case CANARY_INT64:
+	case CANARY_UINT64:
+		return &saturate_128;
+	case CANARY_INT32:
+	case CANARY_UINT32:
+		return &saturate_64;
+	default:
+		return &saturate_32;
 	}
-	cnr_pad_bytes(o, p, words, p->result);
 }

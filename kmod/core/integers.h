@@ -6,7 +6,8 @@
  *  - Words are elements XOR a mask: so minima and maxima of signed types become unsigned maxima,
  *    and AND becomes OR.
  *  - Truth: lanes are 0 or 1.
- *  - Averages: lanes are wide enough for the exact sum, but at most 64 bits.
+ *  - Averages and saturated sums: lanes are wide enough for the exact sum. Elements of 64 bits have
+ *    two lanes, for the lower and the higher half.
  *
  * Leaders make elements of what all have contributed. So results are elements.
  */
@@ -23,10 +24,12 @@ void cnr_truth_encode(const struct cnr_comm *c, const struct cnr_operation *o,
 		      const struct cnr_part *p, u32 *words);
 void cnr_truth_finish(const struct cnr_comm *c, const struct cnr_operation *o,
 		      const struct cnr_part *p, u32 *words);
-void cnr_average_part(const struct cnr_comm *c, const struct cnr_operation *o,
-		      struct cnr_part *p);
-void cnr_average_encode(const struct cnr_comm *c, const struct cnr_operation *o,
-			const struct cnr_part *p, u32 *words);
+const struct cnr_encoding *cnr_sum_choose(const struct cnr_comm *c, const struct cnr_op *op);
+void cnr_wide_part(const struct cnr_comm *c, const struct cnr_operation *o, struct cnr_part *p);
+void cnr_wide_encode(const struct cnr_comm *c, const struct cnr_operation *o,
+		     const struct cnr_part *p, u32 *words);
+void cnr_saturate_finish(const struct cnr_comm *c, const struct cnr_operation *o,
+			 const struct cnr_part *p, u32 *words);
 void cnr_average_finish(const struct cnr_comm *c, const struct cnr_operation *o,
 			const struct cnr_part *p, u32 *words);
 void cnr_elements_store(const struct cnr_comm *c, const struct cnr_operation *o,
@@ -50,16 +53,26 @@ void cnr_elements_serve(const struct cnr_comm *c, const struct cnr_operation *o,
 	  .finish = cnr_truth_finish, .store = cnr_elements_store,			\
 	  .serve = cnr_elements_serve }
 
-/* @bits: of a lane. 65535 elements of 16 bits add up to 32 bits */
+/* Kinds of wide lanes, by bits of an element there. 65535 elements of 16 bits add up to 32 bits. */
+#define CNR_WIDE_32	CANARY_KIND_ADD32
+#define CNR_WIDE_64	CANARY_KIND_ADD64
+#define CNR_WIDE_128	CANARY_KIND_ADD64	/* two lanes */
+
+#define CNR_WIDE(bits)									\
+	.kind = CNR_WIDE_##bits, .lane = (bits) / 8, .part = cnr_wide_part,		\
+	.encode = cnr_wide_encode, .store = cnr_elements_store, .serve = cnr_elements_serve
+
 #define CNR_AVERAGE(type, bytes, bits)							\
-	{ .op = CANARY_OP_AVG, .dtype = type, .kind = CANARY_KIND_ADD##bits,		\
-	  .element = bytes, .lane = (bits) / 8, .part = cnr_average_part,		\
-	  .encode = cnr_average_encode, .finish = cnr_average_finish,			\
-	  .store = cnr_elements_store, .serve = cnr_elements_serve }
+	{ .op = CANARY_OP_AVG, .dtype = type, .element = bytes,				\
+	  .finish = cnr_average_finish, CNR_WIDE(bits) }
+
+#define CNR_SUM(type, bytes, bits)							\
+	{ .op = CANARY_OP_SUM, .dtype = type, .kind = CANARY_KIND_ADD##bits,		\
+	  .element = bytes, .how = CANARY_HOW_SATURATE, .choose = cnr_sum_choose }
 
 /* What holds for signed and unsigned types of @bits bits; @wide: bits of the lanes of averages */
 #define CNR_INTEGERS_OF(type, bits, wide)						\
-	CNR_PLAIN(CANARY_OP_SUM, type, (bits) / 8, CANARY_KIND_ADD##bits),		\
+	CNR_SUM(type, (bits) / 8, bits),						\
 	CNR_PLAIN(CANARY_OP_PROD, type, (bits) / 8, CANARY_KIND_MUL##bits),		\
 	CNR_PLAIN(CANARY_OP_OR, type, (bits) / 8, CANARY_KIND_OR),			\
 	CNR_PLAIN(CANARY_OP_XOR, type, (bits) / 8, CANARY_KIND_XOR),			\

@@ -91,7 +91,7 @@ const char *cnr_dtype_name(u32 dtype)
 
 const char *cnr_how_name(u32 bit)
 {
-	static const char * const name[] = { "exact", "elementwise", "narrow" };
+	static const char * const name[] = { "exact", "elementwise", "narrow", "saturate" };
 
 	return bit < ARRAY_SIZE(name) ? name[bit] : NULL;
 }

@@ -207,9 +207,9 @@ static void test_encodings(void)
 		n++;
 		bad += e->op != i >> 8 || e->dtype != (u8)i || !e->element ||
 		       cnr_element(i >> 8, i) != e->element ||
-		       (!e->choose && !e->blocks && cnr_lane(i >> 8, i) < e->element) ||
+		       (e->kind && !e->blocks && cnr_lane(i >> 8, i) < e->element) ||
 		       (!e->part && !e->choose && !canary_kind_known(e->kind)) ||
-		       (!e->encode && !e->choose && e->element != canary_kind_lane(e->kind) &&
+		       (!e->encode && e->kind && e->element != canary_kind_lane(e->kind) &&
 			e->kind != CANARY_KIND_OR && e->kind != CANARY_KIND_XOR);
 	}
 	tap(n && !bad, "%u operators on types have what they need", n);

@@ -87,8 +87,6 @@ static uint64_t right(const struct type *t, unsigned int op, size_t i)
 		all = !a != !b;
 		break;
 	case CANARY_OP_AVG:
-		if (t->bytes == 8)
-			all = number(t, (uint64_t)all);
 		all /= 2;
 		break;
 	}

@@ -76,6 +76,20 @@ print(*struct.iter_unpack("<dii", sys.stdin.buffer.read()))' < largest.0)" = \
 	jq -e '.type == "float64_index" and .redop == "maxloc" and .elements == 3' err.0
 }
 
+# Sums of bytes that leave the type end at its ends, if that is asked for.
+saturated()
+{
+	local r
+
+	for r in 0 1 2; do
+		printf '\145\233\377\005' > "in.$r"		# 101, -101, -1, 5
+	done
+	ranks 3 "$CANARY" allreduce --in in.%R --out sum.%R -d int8 --how saturate -j || return 1
+	printf '\177\200\375\017' | cmp - sum.0 && cmp sum.0 sum.2 || return 1
+	ranks 3 "$CANARY" allreduce --in in.%R --out sum.%R -d int8 -j || return 1
+	printf '\057\321\375\017' | cmp - sum.1
+}
+
 # pack VECTOR: numbers of float32, as Python reads them; unpack prints them with all their digits
 pack()
 {
@@ -140,10 +154,13 @@ refusals()
 	refused 2 "there is no land of float32" allreduce -d float32 --op land &&
 		refused 2 "there is no sum of int32_index" allreduce -d 2int &&
 		refused 2 "there is no maxloc of float32" allreduce -d float32 --op maxloc &&
-		refused 2 "int32_index is no floating-point type" allreduce -d 2int --op minloc --how exact &&
+		refused 2 "exact is not for minloc of int32_index" allreduce -d 2int --op minloc --how exact &&
+		refused 2 "saturate is not for sum of float32" allreduce -d float --how saturate &&
+		refused 2 "saturate is not for avg of int8" perf allreduce -d int8 -o avg -H saturate &&
+		refused 2 "elementwise is not for sum of int32" allreduce --how saturate,elementwise &&
 		refused 2 "there is no xor of bfloat16" perf allreduce -d bfloat16 -o xor &&
-		refused 2 "int32 is no floating-point type" allreduce --how exact &&
-		refused 2 "'fast' is none of exact, elementwise, narrow" allreduce -d half --how fast &&
+		refused 2 "exact is not for sum of int32" allreduce --how exact &&
+		refused 2 "'fast' is none of exact, elementwise, narrow, saturate" allreduce -d half --how fast &&
 		refused 2 "'real' is none of" allreduce -d real &&
 		refused 0 "" allreduce -d double --how exact,narrow
 }
@@ -190,6 +207,7 @@ perf_flight()
 
 tap_check "minimum of int8" least
 tap_check "average of uint8" average
+tap_check "sum of int8 that is saturated" saturated
 tap_check "largest float64, and who has it" largest
 tap_check "sum of float32" floats
 tap_check "how sums are made" how

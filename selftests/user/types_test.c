@@ -336,6 +336,7 @@ static int block_elements(struct canary *c)
 	       (canary_block_elements(c, CANARY_UINT64, CANARY_OP_XOR) != words / 2) +
 	       (canary_block_elements(c, CANARY_UINT8, CANARY_OP_AVG) != words) +
 	       (canary_block_elements(c, CANARY_INT32, CANARY_OP_AVG) != words / 2) +
+	       (canary_block_elements(c, CANARY_UINT64, CANARY_OP_AVG) != words / 4) +
 	       (canary_block_elements(c, CANARY_FLOAT16, CANARY_OP_MAX) != 2 * words) +
 	       !!canary_block_elements(c, CANARY_FLOAT32, CANARY_OP_SUM) +
 	       !!canary_block_elements(c, CANARY_FLOAT64, CANARY_OP_PROD) +
@@ -354,7 +355,7 @@ static int refused_calls(struct canary *c)
 	char v[64] = { 0 };
 	struct canary_call good = {
 		.sendbuf = v, .recvbuf = v, .count = 2, .dtype = CANARY_FLOAT32,
-		.op = CANARY_OP_SUM, .how = CANARY_HOW_ALL,
+		.op = CANARY_OP_SUM, .how = CANARY_HOW_FLOATS,
 	};
 	struct canary_call bad[2] = { good };
 	const size_t size = sizeof(good);
@@ -364,6 +365,16 @@ static int refused_calls(struct canary *c)
 
 	bad->how = CANARY_HOW_ALL + 1;
 	wrong = canary_post_call(c, bad, size, &request) != -EINVAL;
+	bad->how = CANARY_HOW_SATURATE;
+	wrong += canary_post_call(c, bad, size, &request) != -EINVAL ||
+		 strcmp(canary_errmsg(), "how: 0x8 is not for sum of float32");
+	bad->dtype = CANARY_INT8;
+	bad->op = CANARY_OP_AVG;
+	wrong += canary_post_call(c, bad, size, &request) != -EINVAL;
+	bad->op = CANARY_OP_SUM;
+	bad->how |= CANARY_HOW_EXACT;
+	wrong += canary_post_call(c, bad, size, &request) != -EINVAL;
+	*bad = good;
 	bad->how = 0x101;
 	wrong += canary_post_call(c, bad, size, &request) != -EINVAL;
 	*bad = good;
@@ -430,7 +441,7 @@ static bool is_there(uint32_t type, uint32_t operator)
 
 static void test_how(void)
 {
-	uint32_t h = 8;
+	uint32_t h = 8, i;
 
 	tap(!canary_how_parse("narrow,exact", &h) &&
 	    h == (CANARY_HOW_EXACT | CANARY_HOW_NARROW) &&
@@ -438,6 +449,16 @@ static void test_how(void)
 	    canary_how_parse("", &h) == -EINVAL && canary_how_parse("exact,", &h) == -EINVAL &&
 	    canary_how_parse(NULL, &h) == -EINVAL && canary_how_parse("exac", &h) == -EINVAL &&
 	    h == CANARY_HOW_ELEMENTWISE, "names of how: %s", canary_errmsg());
+	for (i = 1; i <= CANARY_HOW_ALL &&
+	     !canary_how_parse(canary_how_name(i), &h) && h == i; i <<= 1)
+		;
+	tap(i == CANARY_HOW_ALL + 1 && !canary_how_name(i) && !canary_how_name(3) &&
+	    !canary_how_name(0), "names of each of them");
+	tap(canary_how_supported(CANARY_INT8, CANARY_OP_SUM) == CANARY_HOW_SATURATE &&
+	    !canary_how_supported(CANARY_INT8, CANARY_OP_AVG) &&
+	    canary_how_supported(CANARY_FLOAT16, CANARY_OP_SUM) == CANARY_HOW_FLOATS &&
+	    !canary_how_supported(CANARY_INT32_INDEX, CANARY_OP_MINLOC) &&
+	    !canary_how_supported(CANARY_INT8 + 256, CANARY_OP_SUM), "what may be asked for");
 	tap(!strcmp(canary_method_name(CANARY_METHOD_ELEMENTS), "elements") &&
 	    !strcmp(canary_method_name(CANARY_METHOD_RANKS), "ranks") &&
 	    !canary_method_name(CANARY_METHOD_RANKS + 1), "names of methods");
@@ -549,7 +570,11 @@ static void test_type(void)
 	tap(!with_ranks(run_flight, NULL), "%s: all of %s, in flight together",
 	    canary_algorithm_name(algorithm), canary_dtype_name(dtype));
 	op = CANARY_OP_SUM;
-	for (how = 0; is_float(dtype) && how <= CANARY_HOW_ALL; how++)
+	how = CANARY_HOW_SATURATE;
+	if (dtype <= CANARY_UINT64)
+		tap(!with_ranks(run_type, NULL), "%s: saturated sum of %s",
+		    canary_algorithm_name(algorithm), canary_dtype_name(dtype));
+	for (how = 0; is_float(dtype) && how <= CANARY_HOW_FLOATS; how++)
 		tap(!with_ranks(run_how, NULL), "%s: sums of %s, how %u",
 		    canary_algorithm_name(algorithm), canary_dtype_name(dtype), how);
 	how = 0;

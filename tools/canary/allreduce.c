@@ -161,7 +161,7 @@ static void report(struct allreduce *a, struct canary *c)
 	size_t each;
 
 	canary_get_info(c, &info, sizeof(info));
-	each = canary_block_elements(c, a->dtype, a->op);
+	each = a->how ? 0 : canary_block_elements(c, a->dtype, a->op);
 	json_begin(&j, stderr, JSON_LINE);
 	json_object(&j, NULL);
 	json_string(&j, "engine", canary_engine_name(c));

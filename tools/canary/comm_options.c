@@ -182,8 +182,10 @@ int comm_operation_check(enum canary_dtype dtype, enum canary_operator op, uint3
 	if (!canary_supports(dtype, op))
 		return complain("canary", "operator: there is no %s of %s",
 				canary_operator_name(op), canary_dtype_name(dtype));
-	if (how && !reference_is_float(dtype))
-		return complain("canary", "how: %s is no floating-point type",
+	how &= ~canary_how_supported(dtype, op);
+	if (how)
+		return complain("canary", "how: %s is not for %s of %s",
+				canary_how_name(how & -how), canary_operator_name(op),
 				canary_dtype_name(dtype));
 	return 0;
 }

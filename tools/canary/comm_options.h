@@ -39,7 +39,8 @@ int comm_options_end(struct comm_options *o);
 
 /* What --how says */
 #define COMM_HOW_HELP	"sums of floating-point numbers: exact, elementwise, narrow, or\n" \
-			"several, separated by commas (as the length says)"
+			"several, separated by commas (as the length says); sums of\n" \
+			"integers: saturate (they wrap around)"
 
 /*
  * comm_operation_check() - is there this operator on that type, in this way (CANARY_HOW_*)?

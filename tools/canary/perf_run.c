@@ -39,7 +39,8 @@ static struct canary_call call_of(const struct perf *p, const void *in, void *ou
 	return (struct canary_call){
 		.sendbuf = in, .recvbuf = out, .count = count, .dtype = p->reference.dtype,
 		.op = p->reference.op,
-		.how = reference_is_float(p->reference.dtype) ? p->reference.how : 0,
+		.how = p->reference.how &
+		       canary_how_supported(p->reference.dtype, p->reference.op),
 	};
 }
 

@@ -57,8 +57,10 @@ static wide two(enum canary_operator op, wide a, wide b)
 /* What is left to do when @value is that of all ranks. Return: the result, as @n bits */
 static uint64_t finish(const struct reference *r, wide value, unsigned int n, bool with_sign)
 {
-	if (r->op == CANARY_OP_AVG && n == 64)
-		value = number((uint64_t)value, n, with_sign);
+	const wide most = ((wide)1 << (n - with_sign)) - 1, least = with_sign ? -most - 1 : 0;
+
+	if (r->op == CANARY_OP_SUM && r->how & CANARY_HOW_SATURATE)
+		value = value > most ? most : value < least ? least : value;
 	if (r->op == CANARY_OP_AVG)
 		value /= r->members;
 	return (uint64_t)value & ~0ULL >> (64 - n);

@@ -236,10 +236,13 @@ static bool values_check(const struct scenario *s)
 	if (s->bytes % size)
 		return refuse("scenario", "bytes: elements have %u", size);
 	if (scenario_how(s) & ~CANARY_HOW_ALL)
-		return refuse("scenario", "how: '%s' is not made of exact, elementwise, narrow", s->how);
-	if (!reference_is_float(dtype) && (scenario_how(s) || s->values > DATA_PERF))
-		return refuse("scenario", "%s: %s is no floating-point type",
-			      scenario_how(s) ? "how" : "values", cnr_dtype_name(dtype));
+		return refuse("scenario", "how: '%s' is not one that there is", s->how);
+	if (scenario_how(s) & ~cnr_how(op, dtype))
+		return refuse("scenario", "how: '%s' is not for %s of %s", s->how,
+			      cnr_operator_name(op), cnr_dtype_name(dtype));
+	if (!reference_is_float(dtype) && s->values > DATA_PERF)
+		return refuse("scenario", "values: %s is no floating-point type",
+			      cnr_dtype_name(dtype));
 	if (reference_is_float(dtype) && s->elements < FLOAT_ELEMENTS)
 		return refuse("scenario", "elements: floating-point numbers need %u", FLOAT_ELEMENTS);
 	if (s->dealt != DEALT_RANKS && !scenario_holds(s))

@@ -314,7 +314,6 @@ unsigned int canary_missing(struct canary *comm, uint16_t *ranks, unsigned int m
  *		CANARY_OP_LAND, CANARY_OP_LOR, CANARY_OP_LXOR: 1 if all, some, or an odd number of
  *		elements are not 0; else 0;
  *		CANARY_OP_AVG: the exact sum, divided by the number of members, rounded towards 0.
- *		Sums of 64-bit elements wrap around first.
  *		Floating-point numbers have SUM, PROD, MIN, MAX and AVG only. Nothing wraps around
  *		there, and averages are rounded to nearest. docs/floating-point.md says which bits
  *		come out. struct canary_call can ask for other ones.
@@ -393,9 +392,13 @@ int canary_test(struct canary *comm, uint64_t request);
  * @sendbuf, @recvbuf, @count:	as for canary_allreduce()
  * @dtype:	enum canary_dtype
  * @op:		enum canary_operator
- * @how:	CANARY_HOW_*, the same at all members; 0 where @dtype is an integer. It says how
- *		floating-point numbers are added up. Other operators take no notice of it.
- *		0: the length of the vector decides;
+ * @how:	CANARY_HOW_*, the same at all members, of those that canary_how_supported() tells.
+ *		Sums of integers may have CANARY_HOW_SATURATE: the exact sum, or the end of the type
+ *		next to it. Elements of 32 and 64 bits then take twice the bytes, smaller ones 32
+ *		bits. The others say how floating-point numbers are added up, and operators that
+ *		add up nothing take no notice of them.
+ *		0: sums of integers wrap around. Of floating-point numbers, the length of the vector
+ *		decides;
  *		CANARY_HOW_EXACT: sums are correctly rounded, at any length, which takes many times
  *		as many packets;
  *		CANARY_HOW_ELEMENTWISE: each element has an exponent of its own. That is for vectors
@@ -431,8 +434,8 @@ struct canary_outcome {
  * @size:	sizeof(*@call); later versions may have more members
  * @outcome:	NULL, or receives how it was carried out, if it ended without an error
  * @outcome_size: sizeof(*@outcome)
- * Return: as canary_allreduce(); -EINVAL: @call->how is not known, or @dtype is an integer; a size
- * is too small.
+ * Return: as canary_allreduce(); -EINVAL: @call->how is not for this operator on this type; a size is
+ * too small.
  */
 int canary_allreduce_call(struct canary *comm, const struct canary_call *call, size_t size,
 			  struct canary_outcome *outcome, size_t outcome_size);
@@ -583,8 +586,17 @@ int canary_operator_parse(const char *name, enum canary_operator *op);
 int canary_supports(uint32_t dtype, uint32_t op);
 
 /**
+ * canary_how_supported() - Return: the CANARY_HOW_* that @op on @dtype may be asked for; 0: none, or
+ * there is no such operator on that type
+ */
+uint32_t canary_how_supported(uint32_t dtype, uint32_t op);
+
+/** canary_how_name() - Return: the name of one CANARY_HOW_*; NULL: there is none, or it is several */
+const char *canary_how_name(uint32_t how);
+
+/**
  * canary_how_parse() - the CANARY_HOW_* of these names
- * @names:	"exact", "elementwise", "narrow", or several of them, separated by commas
+ * @names:	"exact", "elementwise", "narrow", "saturate", or several of them, separated by commas
  * @how:	receives them
  * Return: 0; -EINVAL: there is no such name. canary_errmsg() has those that there are.
  */

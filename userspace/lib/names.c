@@ -118,7 +118,7 @@ CANARY_EXPORT int canary_how_parse(const char *names, uint32_t *how)
 		one = how_of(at, len);
 		if (!one)
 			return lib_error(-EINVAL,
-					 "how: '%.*s' is none of exact, elementwise, narrow",
+					 "how: '%.*s' is none of exact, elementwise, narrow, saturate",
 					 (int)len, at);
 		all |= one;
 		if (!at[len])
@@ -126,6 +126,21 @@ CANARY_EXPORT int canary_how_parse(const char *names, uint32_t *how)
 	}
 	*how = all;
 	return 0;
+}
+
+CANARY_EXPORT const char *canary_how_name(uint32_t how)
+{
+	u32 i;
+
+	for (i = 0; cnr_how_name(i); i++)
+		if (how == 1U << i)
+			return cnr_how_name(i);
+	return NULL;
+}
+
+CANARY_EXPORT uint32_t canary_how_supported(uint32_t dtype, uint32_t op)
+{
+	return canary_supports(dtype, op) ? cnr_how(op, dtype) : 0;
 }
 
 CANARY_EXPORT const char *canary_method_name(uint32_t method)

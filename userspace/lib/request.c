@@ -27,9 +27,9 @@ static int check(struct lib_request *req, const struct canary_call *call)
 		return lib_error(-EINVAL, "operator %u (%s) on type %u (%s): there is none",
 				 call->op, canary_operator_name(call->op) ?: "unknown",
 				 call->dtype, canary_dtype_name(call->dtype) ?: "unknown");
-	if (!cnr_how_is(call->dtype, call->how))
-		return lib_error(-EINVAL, "how: %#x is not known on %s", call->how,
-				 canary_dtype_name(call->dtype));
+	if (call->how & ~cnr_how(call->op, call->dtype))
+		return lib_error(-EINVAL, "how: %#x is not for %s of %s", call->how,
+				 canary_operator_name(call->op), canary_dtype_name(call->dtype));
 	if (call->reserved)
 		return lib_error(-EINVAL, "reserved: %u is not 0", call->reserved);
 	if (call->count > CANARY_BYTES_MAX / element)

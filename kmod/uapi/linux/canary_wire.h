@@ -90,7 +90,7 @@ enum canary_operator {
 	CANARY_OP_LAND		= 8,	/* 0 or 1: all are not 0 */
 	CANARY_OP_LOR		= 9,	/* 0 or 1: not all are 0 */
 	CANARY_OP_LXOR		= 10,	/* 0 or 1: an odd number is not 0 */
-	CANARY_OP_AVG		= 11,	/* the exact sum by members, towards 0; of 64 bits: wraps */
+	CANARY_OP_AVG		= 11,	/* the exact sum by members, towards 0 */
 	CANARY_OP_MINLOC	= 12,	/* of types with an index: the least value, and where */
 	CANARY_OP_MAXLOC	= 13,	/* likewise the largest one */
 };
@@ -121,13 +121,16 @@ enum canary_dtype {
 };
 
 /*
- * How floating-point numbers are added up (docs/floating-point.md). Without any, the length of the
- * vector decides.
+ * How numbers are added up, where that is not as usual. Floating-point numbers have the first ones
+ * (docs/floating-point.md); without any, the length of the vector decides. Sums of integers have
+ * the last one; without it, they wrap around.
  */
 #define CANARY_HOW_EXACT	0x01	/* correctly rounded sums, at any length */
 #define CANARY_HOW_ELEMENTWISE	0x02	/* each element has an exponent of its own */
 #define CANARY_HOW_NARROW	0x04	/* FLOAT32: lanes of 32 bits up to 1024 members */
-#define CANARY_HOW_ALL		0x07
+#define CANARY_HOW_FLOATS	0x07	/* those above */
+#define CANARY_HOW_SATURATE	0x08	/* the exact sum, or the end of the type next to it */
+#define CANARY_HOW_ALL		0x0f
 
 /* How an operation was carried out, as completions tell */
 enum canary_method {
