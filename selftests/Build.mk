@@ -19,7 +19,7 @@ $(CORE_TESTS): $(B)/selftests/%: selftests/core/%.c $(wildcard selftests/core/te
 	$(CC) $(CPPFLAGS) $(CFLAGS) -O1 -Wno-missing-field-initializers $(SANITIZE) -o $@ $(filter %.c,$^) $(LDLIBS)
 
 # The same reference of operators as in canary perf
-$(B)/selftests/types_test $(B)/selftests/located_test: $(wildcard tools/canary/reference*)
+$(B)/selftests/types_test $(B)/selftests/located_test $(B)/selftests/complex_test: $(wildcard tools/canary/reference*)
 
 # This test adds a shape and an encoding to the tables of the core.
 $(B)/selftests/kept_test: CPPFLAGS += -include selftests/core/kept_rows.h
@@ -37,6 +37,9 @@ $(LIST_TESTS): CPPFLAGS += -include selftests/core/pairs.h
 # Floating-point sums are compared with rational numbers.
 $(B)/selftests/floats_test: LDLIBS += -lgmp
 $(B)/selftests/double_test: LDLIBS += -lmpfr -lgmp
+
+# Complex products are compared with those of this processor.
+$(B)/selftests/complex_test: CFLAGS += -ffp-contract=off
 
 # In this one, switches combine nothing.
 $(B)/selftests/unmerged_test: CPPFLAGS += -DCANARY_K_SWITCHES=0

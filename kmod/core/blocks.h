@@ -142,6 +142,7 @@ struct cnr_part {
  * @lane:	bytes of an element in a contribution, if not @element
  * @method:	enum canary_method
  * @how:	CANARY_HOW_* that it may be asked for
+ * @numbers:	cnr_part.first and .elements count floating-point numbers. A complex one is two
  * @mask:	for the functions (integers.c)
  * @choose:	NULL; or picks another encoding for @op, by its length or @how for example. It
  *		needs no other member then but @element and @how. NULL: it is this one
@@ -153,6 +154,8 @@ struct cnr_part {
  *		blocks follow at the end. Operations behind it begin when that is known
  * @more:	with @settles: these results are here; how many blocks follow?
  * @most:	with @settles: how many may follow
+ * @step:	for the functions of ranks.c: combines an element of the ranks so far, which it
+ *		replaces, with that of the next rank
  * @part:	describes block cnr_part.index
  * @encode:	makes the words of our own contribution. It makes the same words when the
  *		contribution is sent again
@@ -172,6 +175,7 @@ struct cnr_encoding {
 	u8	lane;
 	u8	method;
 	u8	how;
+	bool	numbers;
 	u64	mask;
 	const struct cnr_encoding *(*choose)(const struct cnr_comm *c, const struct cnr_op *op);
 	size_t	(*memory)(const struct cnr_comm *c, const struct cnr_op *op);
@@ -179,6 +183,7 @@ struct cnr_encoding {
 	u32	(*settles)(const struct cnr_comm *c, const struct cnr_op *op);
 	u32	(*more)(const struct cnr_comm *c, const struct cnr_operation *o);
 	u64	(*most)(const struct cnr_comm *c, const struct cnr_op *op);
+	void	(*step)(const struct cnr_op *op, void *to, const void *by);
 	void	(*part)(const struct cnr_comm *c, const struct cnr_operation *o,
 			struct cnr_part *p);
 	void	(*encode)(const struct cnr_comm *c, const struct cnr_operation *o,

@@ -97,7 +97,7 @@ struct cnr_operation {
 	u32	each;		/* encoding.c: elements of a full block */
 	bool	plain;		/* its words are its elements */
 	bool	switches;	/* may they combine its first block? */
-	u8	element;	/* bytes of an element */
+	u8	element;	/* bytes of an element, or of what cnr_encoding.numbers counts */
 	size_t	memory_own;	/* bytes of op.memory for the encoding; a ring's words follow */
 	const struct cnr_encoding *encoding;
 	const struct cnr_shape *shape;

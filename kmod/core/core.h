@@ -276,7 +276,8 @@ enum cnr_use {
  * @at:		NULL; or a function for drivers that do not hold the vector at @data as a whole. It
  *		returns where the @n elements from number @first on are. They stay there until the
  *		next call. @n elements are never more than the data of one packet. A ring asks again
- *		for what came out of CNR_USE_BOTH, until the result is there
+ *		for what came out of CNR_USE_BOTH, until the result is there. Of sums of complex
+ *		numbers, @first and @n count halves of elements
  * @hashes:	NULL; or room for 64 bits a block (cnr_op_blocks()), if others may write to @data
  *		meanwhile. Nobody then believes a result that they changed. If somebody asks for
  *		such a result again, the communicator ends

@@ -35,6 +35,8 @@ static const struct cnr_encoding cnr_encodings[] = {
 	CNR_STAGES(CANARY_INT64_INDEX),
 	CNR_LOCATED(CANARY_FLOAT32_INDEX),
 	CNR_STAGES(CANARY_FLOAT64_INDEX),
+	CNR_COMPLEX(CANARY_COMPLEX64, 8),
+	CNR_COMPLEX(CANARY_COMPLEX128, 16),
 	CNR_TEST_ENCODINGS
 };
 
@@ -134,6 +136,8 @@ void cnr_encoding_begin(const struct cnr_comm *c, struct cnr_operation *o)
 	const struct cnr_encoding *e = o->encoding;
 
 	o->element = cnr_element(o->op.op, o->op.dtype);
+	if (e->numbers)
+		o->element /= cnr_numbers_in(o->op.dtype);
 	o->each = c->length / (e->lane ? e->lane : o->element);
 	o->memory_own = cnr_memory_own(c, e, &o->op);
 	o->plain = !e->part && !e->encode;

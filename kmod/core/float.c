@@ -13,20 +13,23 @@ static const struct cnr_format cnr_formats[] = {
 	[CANARY_BFLOAT16] = { 2, 7, 8 },
 	[CANARY_FLOAT32] = { 4, 23, 8 },
 	[CANARY_FLOAT64] = { 8, 52, 11 },
+	[CANARY_COMPLEX64] = { 4, 23, 8 },
+	[CANARY_COMPLEX128] = { 8, 52, 11 },
 };
 
-/* Return: NULL if @dtype is not of floating point */
+/* Return: the format of the numbers of @dtype; NULL if they are not of floating point */
 const struct cnr_format *cnr_format(u8 dtype)
 {
-	return dtype >= CANARY_FLOAT16 && dtype <= CANARY_FLOAT64 ? &cnr_formats[dtype] : NULL;
+	return dtype < ARRAY_SIZE(cnr_formats) && cnr_formats[dtype].bytes ? &cnr_formats[dtype] :
+									     NULL;
 }
 
 /* Return: how the sum @op is made */
 enum canary_method cnr_float_method(const struct cnr_op *op)
 {
-	if (op->elements <= CNR_EXACT_MOST || op->how & CANARY_HOW_EXACT)
+	if (cnr_numbers(op) <= CNR_EXACT_MOST || op->how & CANARY_HOW_EXACT)
 		return CANARY_METHOD_EXACT;
-	if (op->elements <= CNR_EACH_MOST || op->how & CANARY_HOW_ELEMENTWISE)
+	if (cnr_numbers(op) <= CNR_EACH_MOST || op->how & CANARY_HOW_ELEMENTWISE)
 		return CANARY_METHOD_EACH;
 	return CANARY_METHOD_GROUPS;
 }

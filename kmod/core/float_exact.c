@@ -62,7 +62,7 @@ static void cnr_exact_of(const struct cnr_comm *c, const struct cnr_op *op, stru
 	u32 members = c->cfg.members;
 
 	x->f = cnr_format(op->dtype);
-	if (op->dtype == CANARY_FLOAT64) {
+	if (x->f->bytes == 8) {
 		cnr_digits_init(&x->first, -240, 400, members);
 		cnr_digits_init(&x->again, -1074, 2099, members);
 		if ((x->again.number + 1) * x->again.lane > c->length) {
@@ -76,8 +76,8 @@ static void cnr_exact_of(const struct cnr_comm *c, const struct cnr_op *op, stru
 	}
 	x->each = (c->length / x->first.lane - 1) / x->first.number;
 	x->each_again = c->length / ((x->again.number + 1) * x->again.lane);
-	x->blocks = max_t(u32, cnr_div_up(op->elements, x->each), 1);
-	x->per = cnr_div_up(min_t(u32, x->each, max_t(u32, op->elements, 1)), x->each_again);
+	x->blocks = max_t(u32, cnr_div_up(cnr_numbers(op), x->each), 1);
+	x->per = cnr_div_up(min_t(u32, x->each, max_t(u32, cnr_numbers(op), 1)), x->each_again);
 }
 
 /* ---- what is kept: for each first block, whether it has escapes ---- */
@@ -119,7 +119,7 @@ static u64 cnr_exact_blocks(const struct cnr_comm *c, const struct cnr_op *op)
 /* A barrier has no elements that could escape. */
 static u32 cnr_exact_settles(const struct cnr_comm *c, const struct cnr_op *op)
 {
-	return op->elements ? cnr_exact_blocks(c, op) : 0;
+	return cnr_numbers(op) ? cnr_exact_blocks(c, op) : 0;
 }
 
 static u64 cnr_exact_most(const struct cnr_comm *c, const struct cnr_op *op)
@@ -127,7 +127,7 @@ static u64 cnr_exact_most(const struct cnr_comm *c, const struct cnr_op *op)
 	struct cnr_exact x;
 
 	cnr_exact_of(c, op, &x);
-	return op->elements ? (u64)x.blocks * x.per : 0;
+	return cnr_numbers(op) ? (u64)x.blocks * x.per : 0;
 }
 
 static u32 cnr_exact_more(const struct cnr_comm *c, const struct cnr_operation *o)
@@ -144,7 +144,7 @@ static void cnr_exact_again(const struct cnr_operation *o, const struct cnr_exac
 	u32 number = p->index - x->blocks, from = number % x->per * x->each_again, block, end;
 
 	block = cnr_escaped_block(o, x, number / x->per);
-	end = min_t(u32, x->each, o->op.elements - block * x->each);
+	end = min_t(u32, x->each, cnr_numbers(&o->op) - block * x->each);
 	p->first = block * x->each + from;
 	p->elements = from < end ? min_t(u32, x->each_again, end - from) : 0;
 	p->length = p->elements * (x->again.number + 1) * x->again.lane;
@@ -161,7 +161,7 @@ static void cnr_exact_part_of(const struct cnr_operation *o, const struct cnr_ex
 		return;
 	}
 	p->first = p->index * x->each;
-	p->elements = min_t(u32, x->each, o->op.elements - p->first);
+	p->elements = min_t(u32, x->each, cnr_numbers(&o->op) - p->first);
 	p->length = (1 + p->elements * x->first.number) * x->first.lane;
 	p->result = 4 + ((p->elements * x->f->bytes + 3) & ~3U);
 	p->kind = CANARY_KIND_ADD32;
@@ -428,7 +428,8 @@ static void cnr_exact_serve(const struct cnr_comm *c, const struct cnr_operation
 }
 
 #define CNR_EXACT									\
-	{ .method = CANARY_METHOD_EXACT, .memory = cnr_exact_memory,			\
+	{ .method = CANARY_METHOD_EXACT, .numbers = true,				\
+	  .memory = cnr_exact_memory,							\
 	  .blocks = cnr_exact_blocks, .settles = cnr_exact_settles,			\
 	  .more = cnr_exact_more, .most = cnr_exact_most, .part = cnr_exact_part,	\
 	  .encode = cnr_exact_encode, .finish = cnr_exact_finish,			\

@@ -11,7 +11,7 @@
 
 /**
  * struct cnr_lanes - how a vector is cut into lanes
- * @dtype:	enum canary_dtype
+ * @dtype:	enum canary_dtype of a number
  * @average:	results are averages
  * @wide:	bytes of an exponent field
  * @lane:	bits: 16, 21 (three in a word of 64), 32 or 64

@@ -50,15 +50,15 @@ static void cnr_shared_of(const struct cnr_comm *c, const struct cnr_op *op, str
 {
 	struct cnr_lanes *l = &x->l;
 
-	cnr_lanes_init(l, op->dtype, op->how, c->cfg.members);
+	cnr_lanes_init(l, cnr_number_type(op->dtype), op->how, c->cfg.members);
 	l->average = op->op == CANARY_OP_AVG;
 	if (cnr_float_method(op) == CANARY_METHOD_EACH)
 		l->group = 1;
-	x->groups = cnr_div_up(op->elements, l->group);
+	x->groups = cnr_div_up(cnr_numbers(op), l->group);
 	x->room = c->length / l->wide;
 	x->each = cnr_lanes_in(l, c->length);
 	x->maxima = cnr_div_up(x->groups, x->room);
-	x->data = cnr_div_up(op->elements, x->each);
+	x->data = cnr_div_up(cnr_numbers(op), x->each);
 }
 
 /* Return: where the marks end, in bytes of memory */
@@ -89,7 +89,7 @@ static size_t cnr_shared_memory(const struct cnr_comm *c, const struct cnr_op *o
 	struct cnr_shared x;
 
 	cnr_shared_of(c, op, &x);
-	return cnr_shared_marks(&x) + 2 * (size_t)x.groups * x.l.wide + op->elements / 4 + 1;
+	return cnr_shared_marks(&x) + 2 * (size_t)x.groups * x.l.wide + cnr_numbers(op) / 4 + 1;
 }
 
 /* ---- groups ---- */
@@ -179,7 +179,7 @@ static u32 cnr_shared_cut(const struct cnr_operation *o, const struct cnr_shared
 	i -= x->maxima;
 	if (i < x->data) {
 		p->first = i * x->each;
-		p->elements = min_t(u32, x->each, o->op.elements - p->first);
+		p->elements = min_t(u32, x->each, cnr_numbers(&o->op) - p->first);
 		p->after = (p->first + p->elements - 1) / x->l.group / x->room + 1;
 		return 2;
 	}
@@ -235,7 +235,7 @@ static void cnr_maxima_encode(const struct cnr_comm *c, const struct cnr_operati
 	for (i = 0; i < p->elements; i += groups) {
 		some.first = (p->first + i) * x->l.group;
 		some.elements = min_t(u32, min_t(u32, groups, p->elements - i) * x->l.group,
-				      o->op.elements - some.first);
+				      cnr_numbers(&o->op) - some.first);
 		cnr_lanes_fields(&x->l, (u8 *)words + i * x->l.wide, cnr_vector_source(o, &some),
 				 some.elements);
 	}
@@ -247,7 +247,7 @@ static const void *cnr_group_source(const struct cnr_operation *o, const struct 
 {
 	struct cnr_part p = { .first = group * x->l.group };
 
-	*n = min_t(u32, x->l.group, o->op.elements - p.first);
+	*n = min_t(u32, x->l.group, cnr_numbers(&o->op) - p.first);
 	p.elements = *n;
 	return cnr_vector_source(o, &p);
 }
@@ -329,7 +329,7 @@ static void cnr_marked_finish(const struct cnr_operation *o, const struct cnr_sh
 	for (i = 0; i < p->elements; i++) {
 		group = cnr_marked_at(x, p, i, group);
 		first = group * x->l.group;
-		n = min_t(u32, x->l.group, o->op.elements - first);
+		n = min_t(u32, x->l.group, cnr_numbers(&o->op) - first);
 		cnr_lanes_sum(&x->l, words, i * x->l.group, n,
 			      cnr_unit(&x->l, cnr_field_at(&x->l, x->finite, p->first + i)));
 		for (k = 0; k < n; k++) {
@@ -418,7 +418,7 @@ static void cnr_marked_copy(const struct cnr_operation *o, const struct cnr_shar
 	for (i = 0; i < p->elements; i++) {
 		group = cnr_marked_at(x, p, i, group);
 		one.first = group * x->l.group;
-		one.elements = min_t(u32, x->l.group, o->op.elements - one.first);
+		one.elements = min_t(u32, x->l.group, cnr_numbers(&o->op) - one.first);
 		elements = cnr_vector(o, &one, use);
 		at = (u8 *)words + i * x->l.group * x->l.f->bytes;
 		if (use == CNR_USE_RESULT)
@@ -489,7 +489,8 @@ static void cnr_shared_serve(const struct cnr_comm *c, const struct cnr_operatio
 }
 
 #define CNR_SHARED(how)									\
-	{ .method = how, .memory = cnr_shared_memory, .blocks = cnr_shared_blocks,	\
+	{ .method = how, .numbers = true,						\
+	  .memory = cnr_shared_memory, .blocks = cnr_shared_blocks,			\
 	  .settles = cnr_shared_settles, .more = cnr_shared_more,			\
 	  .most = cnr_shared_most, .part = cnr_shared_part,				\
 	  .encode = cnr_shared_encode, .finish = cnr_shared_finish,			\

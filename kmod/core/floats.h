@@ -7,7 +7,9 @@
  *  - float.c: numbers and their parts, rounding; minima and maxima.
  *  - float_exact.c: exact sums, in one round.
  *  - float_shared.c: sums by shared exponents, which are reduced ahead of the data.
- *  - float_ranks.c: products, in the order of ranks.
+ *  - ranks.c: what is done in the order of ranks, such as products (product.c).
+ *
+ * Complex numbers are two numbers each. Sums take them for vectors of twice the length.
  */
 #ifndef CANARY_CORE_FLOATS_H
 #define CANARY_CORE_FLOATS_H
@@ -97,6 +99,31 @@ static __always_inline struct cnr_number cnr_number(const struct cnr_format *f, 
 	return n;
 }
 
+/* Return: how many numbers an element of @dtype has */
+static inline u32 cnr_numbers_in(u8 dtype)
+{
+	return dtype == CANARY_COMPLEX64 || dtype == CANARY_COMPLEX128 ? 2 : 1;
+}
+
+/* Return: the type of these */
+static inline u8 cnr_number_type(u8 dtype)
+{
+	switch (dtype) {
+	case CANARY_COMPLEX64:
+		return CANARY_FLOAT32;
+	case CANARY_COMPLEX128:
+		return CANARY_FLOAT64;
+	default:
+		return dtype;
+	}
+}
+
+/* Return: how many numbers the vector of @op has */
+static inline u32 cnr_numbers(const struct cnr_op *op)
+{
+	return op->elements * cnr_numbers_in(op->dtype);
+}
+
 /* Numbers in vectors, which need not be aligned */
 static __always_inline u64 cnr_bits_at(const struct cnr_format *f, const void *from, u32 i)
 {
@@ -152,7 +179,8 @@ void cnr_order_encode(const struct cnr_comm *c, const struct cnr_operation *o,
 void cnr_order_finish(const struct cnr_comm *c, const struct cnr_operation *o,
 		      const struct cnr_part *p, u32 *words);
 
-/* float_ranks.c */
+/* ranks.c */
+#define CNR_RANKS_ELEMENT	16	/* longest elements */
 size_t cnr_ranks_memory(const struct cnr_comm *c, const struct cnr_op *op);
 u64 cnr_ranks_blocks(const struct cnr_comm *c, const struct cnr_op *op);
 void cnr_ranks_part(const struct cnr_comm *c, const struct cnr_operation *o, struct cnr_part *p);
@@ -165,16 +193,21 @@ void cnr_ranks_store(const struct cnr_comm *c, const struct cnr_operation *o,
 void cnr_ranks_serve(const struct cnr_comm *c, const struct cnr_operation *o,
 		     const struct cnr_part *p, u32 *words);
 
+/* product.c */
+void cnr_product_step(const struct cnr_op *op, void *to, const void *by);
+void cnr_complex_step(const struct cnr_op *op, void *to, const void *by);
+
 #define CNR_FLOAT_ORDER(operator, type, bytes, bits)					\
 	{ .op = operator, .dtype = type, .kind = CANARY_KIND_MAX##bits, .element = bytes, \
 	  .how = CANARY_HOW_FLOATS, .part = cnr_part_same, .encode = cnr_order_encode,	\
 	  .finish = cnr_order_finish, .store = cnr_elements_store,			\
 	  .serve = cnr_elements_serve }
 
-#define CNR_FLOAT_PROD(type, bytes)							\
-	{ .op = CANARY_OP_PROD, .dtype = type, .kind = CANARY_KIND_ADD32,		\
+/* @function: what is done in the order of ranks, see cnr_encoding.step */
+#define CNR_RANKS(operator, type, bytes, function)					\
+	{ .op = operator, .dtype = type, .kind = CANARY_KIND_ADD32,			\
 	  .element = bytes, .method = CANARY_METHOD_RANKS, .how = CANARY_HOW_FLOATS,	\
-	  .memory = cnr_ranks_memory,							\
+	  .step = function, .memory = cnr_ranks_memory,					\
 	  .blocks = cnr_ranks_blocks, .part = cnr_ranks_part,				\
 	  .encode = cnr_ranks_encode, .finish = cnr_ranks_finish,			\
 	  .store = cnr_ranks_store, .serve = cnr_ranks_serve }
@@ -187,8 +220,14 @@ void cnr_ranks_serve(const struct cnr_comm *c, const struct cnr_operation *o,
 #define CNR_FLOATS(type, bits)								\
 	CNR_FLOAT_SUM(CANARY_OP_SUM, type, (bits) / 8),					\
 	CNR_FLOAT_SUM(CANARY_OP_AVG, type, (bits) / 8),					\
-	CNR_FLOAT_PROD(type, (bits) / 8),						\
+	CNR_RANKS(CANARY_OP_PROD, type, (bits) / 8, cnr_product_step),			\
 	CNR_FLOAT_ORDER(CANARY_OP_MIN, type, (bits) / 8, bits),				\
 	CNR_FLOAT_ORDER(CANARY_OP_MAX, type, (bits) / 8, bits)
+
+/* The rows of a type of two such numbers */
+#define CNR_COMPLEX(type, bytes)							\
+	CNR_FLOAT_SUM(CANARY_OP_SUM, type, bytes),					\
+	CNR_FLOAT_SUM(CANARY_OP_AVG, type, bytes),					\
+	CNR_RANKS(CANARY_OP_PROD, type, bytes, cnr_complex_step)
 
 #endif /* CANARY_CORE_FLOATS_H */

@@ -84,6 +84,8 @@ const char *cnr_dtype_name(u32 dtype)
 		[CANARY_INT64_INDEX] = "int64_index",
 		[CANARY_FLOAT32_INDEX] = "float32_index",
 		[CANARY_FLOAT64_INDEX] = "float64_index",
+		[CANARY_COMPLEX64] = "complex64",
+		[CANARY_COMPLEX128] = "complex128",
 	};
 
 	return dtype < ARRAY_SIZE(name) ? name[dtype] : NULL;

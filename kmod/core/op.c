@@ -107,7 +107,8 @@ void cnr_op_settle(struct cnr_comm *c, struct cnr_operation *o)
 void cnr_op_alone(struct cnr_comm *c, struct cnr_operation *o)
 {
 	if (o->op.source)
-		memcpy(o->op.data, o->op.source, (size_t)o->op.elements * o->element);
+		memcpy(o->op.data, o->op.source,
+		       (size_t)o->op.elements * cnr_element(o->op.op, o->op.dtype));
 	o->blocks_done = o->blocks;
 	o->state = CNR_O_COMPLETE;
 	c->op_passed = o->seq + 1;

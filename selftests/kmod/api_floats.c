@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Operators on floating-point numbers: results, with copies and in the application's memory; how
- * sums are made, what completions say, what is refused. What is right comes from the reference of
- * canary perf.
+ * Operators on floating-point and complex numbers and on values with an index, and saturated sums:
+ * results, with copies and in the application's memory; how sums are made, what completions say,
+ * what is refused. What is right comes from the reference of canary perf.
  */
 #include "harness.h"
 #include "pinned.h"
@@ -16,6 +16,10 @@ static const struct type {
 } types[] = {
 	{ "float16", CANARY_FLOAT16 }, { "bfloat16", CANARY_BFLOAT16 },
 	{ "float32", CANARY_FLOAT32 }, { "float64", CANARY_FLOAT64 },
+	{ "int16_index", CANARY_INT16_INDEX }, { "int32_index", CANARY_INT32_INDEX },
+	{ "int64_index", CANARY_INT64_INDEX }, { "float32_index", CANARY_FLOAT32_INDEX },
+	{ "float64_index", CANARY_FLOAT64_INDEX },
+	{ "complex64", CANARY_COMPLEX64 }, { "complex128", CANARY_COMPLEX128 },
 };
 
 static const struct operator {
@@ -24,6 +28,7 @@ static const struct operator {
 } operators[] = {
 	{ "sum", CANARY_OP_SUM }, { "prod", CANARY_OP_PROD }, { "min", CANARY_OP_MIN },
 	{ "max", CANARY_OP_MAX }, { "avg", CANARY_OP_AVG },
+	{ "minloc", CANARY_OP_MINLOC }, { "maxloc", CANARY_OP_MAXLOC },
 };
 
 /* @one_copies: one rank has its vector copied, the other one has not; else none is copied */
@@ -103,6 +108,16 @@ static int reduce(FIXTURE_DATA(floats) *self, const struct run *run)
 	return method;
 }
 
+/* Types with an index have operators of their own, and complex numbers have no order. */
+static bool is_there(uint8_t dtype, uint8_t op)
+{
+	if (reference_numbers(dtype) == 1)
+		return op <= CANARY_OP_AVG;
+	if (dtype == CANARY_COMPLEX64 || dtype == CANARY_COMPLEX128)
+		return op != CANARY_OP_MIN && op != CANARY_OP_MAX && op <= CANARY_OP_AVG;
+	return op >= CANARY_OP_MINLOC;
+}
+
 TEST_F(floats, results)
 {
 	static const size_t lengths[] = { 0, 1, 150, 257, 5000 };
@@ -113,6 +128,8 @@ TEST_F(floats, results)
 	for (o = 0; o < ARRAY_SIZE(operators); o++) {
 		for (t = 0; t < ARRAY_SIZE(types); t++) {
 			for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+				if (!is_there(types[t].dtype, operators[o].op))
+					break;
 				snprintf(what, sizeof(what), "%s of %zu %s", operators[o].name,
 					 lengths[i], types[t].name);
 				run.dtype = types[t].dtype;
@@ -140,6 +157,16 @@ TEST_F(floats, how)
 		{ CANARY_FLOAT32, CANARY_OP_SUM, CANARY_HOW_NARROW, 4097, CANARY_METHOD_GROUPS },
 		{ CANARY_BFLOAT16, CANARY_OP_PROD, CANARY_HOW_FLOATS, 300, CANARY_METHOD_RANKS },
 		{ CANARY_BFLOAT16, CANARY_OP_MAX, 0, 300, CANARY_METHOD_ELEMENTS },
+		{ CANARY_COMPLEX64, CANARY_OP_SUM, 0, 128, CANARY_METHOD_EXACT },
+		{ CANARY_COMPLEX64, CANARY_OP_SUM, 0, 129, CANARY_METHOD_EACH },
+		{ CANARY_COMPLEX64, CANARY_OP_AVG, 0, 2049, CANARY_METHOD_GROUPS },
+		{ CANARY_COMPLEX128, CANARY_OP_PROD, 0, 300, CANARY_METHOD_RANKS },
+		{ CANARY_FLOAT64_INDEX, CANARY_OP_MINLOC, 0, 300, CANARY_METHOD_ELEMENTS },
+		{ CANARY_INT8, CANARY_OP_SUM, CANARY_HOW_SATURATE, 3001, CANARY_METHOD_ELEMENTS },
+		{ CANARY_UINT16, CANARY_OP_SUM, CANARY_HOW_SATURATE, 3001, CANARY_METHOD_ELEMENTS },
+		{ CANARY_INT32, CANARY_OP_SUM, CANARY_HOW_SATURATE, 3001, CANARY_METHOD_ELEMENTS },
+		{ CANARY_INT64, CANARY_OP_SUM, CANARY_HOW_SATURATE, 3001, CANARY_METHOD_ELEMENTS },
+		{ CANARY_UINT64, CANARY_OP_SUM, CANARY_HOW_SATURATE, 3001, CANARY_METHOD_ELEMENTS },
 	};
 	struct run run = { 0 };
 	unsigned int i;
@@ -172,6 +199,15 @@ TEST_F(floats, pinned)
 		  .one_copies = true },
 		{ CANARY_FLOAT64, CANARY_OP_PROD, 0, 20001, .pinned = true, .in_place = true },
 		{ CANARY_BFLOAT16, CANARY_OP_MIN, 0, 70001, .pinned = true, .in_place = true },
+		{ CANARY_INT32_INDEX, CANARY_OP_MAXLOC, 0, 30001, .pinned = true, .in_place = true },
+		{ CANARY_FLOAT64_INDEX, CANARY_OP_MINLOC, 0, 30001, .pinned = true,
+		  .in_place = true },
+		{ CANARY_INT64_INDEX, CANARY_OP_MAXLOC, 0, 30001, .pinned = true,
+		  .one_copies = true },
+		{ CANARY_COMPLEX64, CANARY_OP_SUM, 0, 50001, .pinned = true, .in_place = true },
+		{ CANARY_COMPLEX128, CANARY_OP_PROD, 0, 10001, .pinned = true, .in_place = true },
+		{ CANARY_INT64, CANARY_OP_SUM, CANARY_HOW_SATURATE, 30001, .pinned = true,
+		  .in_place = true },
 	};
 	int room = 16 << 20;
 	unsigned int i;
@@ -187,13 +223,25 @@ TEST_F(floats, pinned)
 
 TEST_F(floats, refused)
 {
-	char data[16] = { 0 };
+	char data[24] = { 0 };
 	int x = self->x;
 
 	ok_errno("land of float32 is EOPNOTSUPP",
 		 send_as(x, data, 16, CANARY_FLOAT32, CANARY_OP_LAND, 0), EOPNOTSUPP);
-	ok_errno("type 13 is EOPNOTSUPP",
-		 send_as(x, data, 16, CANARY_FLOAT64 + 1, CANARY_OP_SUM, 0), EOPNOTSUPP);
+	ok_errno("type 20 is EOPNOTSUPP",
+		 send_as(x, data, 16, CANARY_COMPLEX128 + 1, CANARY_OP_SUM, 0), EOPNOTSUPP);
+	ok_errno("sum of int32_index is EOPNOTSUPP",
+		 send_as(x, data, 16, CANARY_INT32_INDEX, CANARY_OP_SUM, 0), EOPNOTSUPP);
+	ok_errno("maxloc of int32 is EOPNOTSUPP",
+		 send_as(x, data, 16, CANARY_INT32, CANARY_OP_MAXLOC, 0), EOPNOTSUPP);
+	ok_errno("max of complex64 is EOPNOTSUPP",
+		 send_as(x, data, 16, CANARY_COMPLEX64, CANARY_OP_MAX, 0), EOPNOTSUPP);
+	ok_errno("saturated sum of float32 is EINVAL",
+		 send_as(x, data, 16, CANARY_FLOAT32, CANARY_OP_SUM, CANARY_HOW_SATURATE), EINVAL);
+	ok_errno("saturated maximum is EINVAL",
+		 send_as(x, data, 16, CANARY_INT32, CANARY_OP_MAX, CANARY_HOW_SATURATE), EINVAL);
+	ok_errno("int64_index: 24 bytes are EINVAL",
+		 send_as(x, data, 24, CANARY_INT64_INDEX, CANARY_OP_MAXLOC, 0), EINVAL);
 	ok_errno("how on int32 is EINVAL",
 		 send_as(x, data, 16, CANARY_INT32, CANARY_OP_SUM, CANARY_HOW_EXACT), EINVAL);
 	ok_errno("an unknown flag is EINVAL",
@@ -256,6 +304,17 @@ TEST_F(net, differs)
 	other = sum;
 	other.n = 100;
 	ok("5000 and 100 elements: EPROTO", differ(&sum, &other));
+	ok("complex64 and float32: EPROTO",
+	   differ(&(struct run){ CANARY_COMPLEX64, CANARY_OP_SUM, 0, .n = 2500 }, &sum));
+	ok("saturated and not: EPROTO",
+	   differ(&(struct run){ CANARY_INT16, CANARY_OP_SUM, CANARY_HOW_SATURATE, .n = 5000 },
+		  &(struct run){ CANARY_INT16, CANARY_OP_SUM, 0, .n = 5000 }));
+	ok("with an index and without: EPROTO",
+	   differ(&(struct run){ CANARY_FLOAT64_INDEX, CANARY_OP_MAXLOC, 0, .n = 500 },
+		  &(struct run){ CANARY_FLOAT64, CANARY_OP_MAX, 0, .n = 1000 }));
+	ok("minloc and maxloc: EPROTO",
+	   differ(&(struct run){ CANARY_INT64_INDEX, CANARY_OP_MAXLOC, 0, .n = 500 },
+		  &(struct run){ CANARY_INT64_INDEX, CANARY_OP_MINLOC, 0, .n = 500 }));
 }
 
 TEST_HARNESS_MAIN

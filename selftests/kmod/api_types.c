@@ -210,9 +210,9 @@ TEST_F(types, lengths)
 
 	ok_errno("int64: 12 bytes are EINVAL", send_as(x, data, 12, UINT64, CANARY_OP_SUM), EINVAL);
 	ok_errno("int16: 3 bytes are EINVAL", send_as(x, data, 3, INT16, CANARY_OP_MIN), EINVAL);
-	ok_errno("type 13 is EOPNOTSUPP",
-		 send_as(x, data, 8, &(struct type){ "", 13, 8, false }, CANARY_OP_SUM), EOPNOTSUPP);
-	ok_errno("operator 12 is EOPNOTSUPP", send_as(x, data, 8, INT16, 12), EOPNOTSUPP);
+	ok_errno("type 20 is EOPNOTSUPP",
+		 send_as(x, data, 8, &(struct type){ "", 20, 8, false }, CANARY_OP_SUM), EOPNOTSUPP);
+	ok_errno("operator 14 is EOPNOTSUPP", send_as(x, data, 8, INT16, 14), EOPNOTSUPP);
 	give(INT8, 0, self->in[0], 7);
 	give(INT8, 1, self->in[1], 7);
 	ASSERT_EQ(7, send_as(x, self->in[0], 7, INT8, CANARY_OP_MAX));

@@ -144,8 +144,8 @@ tap_is "numbers are the same from -O3, -O0 and sanitizers" "$digests" 3
 
 refused "op: there is no land of float32" type=float32 op=land
 refused "bytes: elements have 8" type=float64 bytes=12
-refused "how: 'exact,best' is not made of exact, elementwise, narrow" type=float32 how=exact,best
-refused "how: int32 is no floating-point type" how=exact
+refused "how: 'exact,best' is not one that there is" type=float32 how=exact,best
+refused "how: 'exact' is not for sum of int32" how=exact
 refused "values: int32 is no floating-point type" values=gauss
 refused "elements: floating-point numbers need 121" type=float64 elements=64
 refused "dealt: only with values" dealt=random

@@ -17,8 +17,8 @@ perf_types()
 {
 	ranks 3 "$CANARY" perf allreduce -d all -o all -b 3 -e 3001 -i 2998 -n 1 -w 0 -J perf.json ||
 		return 1
-	jq -e '(.results | length) == 236 and .out_of_bounds == 0 and
-		(.results | map([.type, .redop]) | unique | length) == 118 and
+	jq -e '(.results | length) == 248 and .out_of_bounds == 0 and
+		(.results | map([.type, .redop]) | unique | length) == 124 and
 		(.results | map(select(.type == "int8" and .redop == "avg").count)) == [3, 3001] and
 		(.results | map(select(.type == "uint64" and .redop == "lxor").size)) == [0, 3000] and
 		(.results | map(select(.type == "int64_index" and .redop == "minloc").count)) == [0, 187]' \

@@ -22,7 +22,7 @@
 #define MOST		5003	/* elements: blocks have 3200 bytes here */
 #define EDGES		6
 #define OPERATORS	CANARY_OP_MAXLOC
-#define TYPES		CANARY_FLOAT64_INDEX
+#define TYPES		CANARY_COMPLEX128
 #define LARGEST		16	/* bytes of an element */
 
 struct member {
@@ -43,7 +43,7 @@ static uint8_t dtype, op, how;
 
 /* Another operation of rank 1 */
 static uint8_t other_dtype, other_op, other_how;
-static size_t differ_bytes;
+static size_t differ_bytes, other_bytes;
 
 static unsigned int size_of(uint8_t type)
 {
@@ -53,6 +53,11 @@ static unsigned int size_of(uint8_t type)
 static bool is_float(uint8_t type)
 {
 	return type >= CANARY_FLOAT16 && type <= CANARY_FLOAT64;
+}
+
+static bool is_complex(uint8_t type)
+{
+	return type == CANARY_COMPLEX64 || type == CANARY_COMPLEX128;
 }
 
 static bool is_pair(uint8_t type)
@@ -265,6 +270,7 @@ static uint32_t method_of(size_t n)
 		return CANARY_METHOD_ELEMENTS;
 	if (op == CANARY_OP_PROD)
 		return CANARY_METHOD_RANKS;
+	n *= is_complex(dtype) ? 2 : 1;
 	if (n <= 256 || how & CANARY_HOW_EXACT)
 		return CANARY_METHOD_EXACT;
 	if (n <= 4096 || how & CANARY_HOW_ELEMENTWISE)
@@ -275,16 +281,16 @@ static uint32_t method_of(size_t n)
 /* Several in flight, longer ones and shorter ones; completions tell the method. */
 static int run_how(struct member *m)
 {
-	static const size_t lengths[] = { 256, 4999, 1, 4096, 257, 4097 };
+	static const size_t lengths[] = { 256, 4999, 1, 4096, 257, 4097, 128, 2049 };
 	enum { LENGTHS = sizeof(lengths) / sizeof(lengths[0]) };
-	char *data = malloc(LENGTHS * MOST * 8);
+	char *data = malloc(LENGTHS * MOST * LARGEST);
 	struct canary_call call = { .dtype = dtype, .op = op, .how = how };
 	struct canary_outcome o[2];
 	uint64_t request[LENGTHS];
 	int i, wrong = 0;
 
 	for (i = 0; i < LENGTHS; i++) {
-		call.recvbuf = data + i * MOST * 8;
+		call.recvbuf = data + i * MOST * LARGEST;
 		call.sendbuf = call.recvbuf;
 		call.count = lengths[i];
 		give(m, call.recvbuf, call.count, i);
@@ -294,7 +300,7 @@ static int run_how(struct member *m)
 		memset(o, 0xff, sizeof(o));
 		wrong += !!canary_wait_outcome(m->c, request[i], CANARY_FOREVER, o, sizeof(o));
 		wrong += o[0].method != method_of(lengths[i]) || o[1].method;
-		wrong += compare(data + i * MOST * 8, lengths[i], i);
+		wrong += compare(data + i * MOST * LARGEST, lengths[i], i);
 	}
 	free(data);
 	return wrong;
@@ -318,7 +324,7 @@ static int run_differs(struct member *m)
 		call.op = other_op;
 		call.how = other_how;
 	}
-	call.count = differ_bytes / size_of(call.dtype);
+	call.count = (m->rank == 1 ? other_bytes : differ_bytes) / size_of(call.dtype);
 	err = canary_allreduce_call(m->c, &call, sizeof(call), NULL, 0);
 	snprintf(m->error, sizeof(m->error), "%s", err ? canary_errmsg() : "");
 	if (err == -EPROTO && strstr(m->error, named[m->rank]))
@@ -340,6 +346,7 @@ static int block_elements(struct canary *c)
 	       (canary_block_elements(c, CANARY_FLOAT16, CANARY_OP_MAX) != 2 * words) +
 	       !!canary_block_elements(c, CANARY_FLOAT32, CANARY_OP_SUM) +
 	       !!canary_block_elements(c, CANARY_FLOAT64, CANARY_OP_PROD) +
+	       !!canary_block_elements(c, CANARY_COMPLEX64, CANARY_OP_SUM) +
 	       !!canary_block_elements(c, CANARY_FLOAT32, CANARY_OP_LAND) +
 	       !!canary_block_elements(c, 0, CANARY_OP_SUM) +
 	       !!canary_block_elements(c, CANARY_INT32 + 256, CANARY_OP_SUM) +
@@ -403,6 +410,7 @@ static int run_refusals(struct member *m)
 	wrong += canary_allreduce(m->c, v, v, 1, CANARY_INT32_INDEX, CANARY_OP_SUM) != -EINVAL ||
 		 strcmp(canary_errmsg(), "operator 1 (sum) on type 14 (int32_index): there is none");
 	wrong += canary_allreduce(m->c, v, v, 1, CANARY_INT32, CANARY_OP_MAXLOC) != -EINVAL;
+	wrong += canary_allreduce(m->c, v, v, 1, CANARY_COMPLEX64, CANARY_OP_MAX) != -EINVAL;
 	wrong += canary_allreduce(m->c, v, v + 8, 1, CANARY_FLOAT64_INDEX, CANARY_OP_MINLOC) !=
 		 -EINVAL;
 	wrong += canary_allreduce(m->c, v, v, 1, CANARY_FLOAT32, CANARY_OP_LAND) != -EINVAL;
@@ -425,13 +433,16 @@ static int run_refusals(struct member *m)
 }
 
 /*
- * Floating-point numbers have no operators of bits or of truth. Types with an index have operators
- * of their own.
+ * Floating-point numbers have no operators of bits or of truth, complex ones no order either. Types
+ * with an index have operators of their own.
  */
 static bool is_there(uint32_t type, uint32_t operator)
 {
 	if (operator == CANARY_OP_MINLOC || operator == CANARY_OP_MAXLOC)
 		return is_pair(type);
+	if (is_complex(type))
+		return operator == CANARY_OP_SUM || operator == CANARY_OP_PROD ||
+		       operator == CANARY_OP_AVG;
 	if (type < CANARY_INT32 || type > CANARY_FLOAT64)
 		return false;
 	return (operator >= CANARY_OP_SUM && operator <= CANARY_OP_MAX) ||
@@ -510,23 +521,57 @@ static void test_differs(void)
 {
 	static const struct {
 		uint8_t dtype, op, other_dtype, other_op, other_how;
-		size_t bytes;
+		size_t bytes, other_bytes;	/* 0: as many */
 	} table[] = {
-		{ CANARY_FLOAT32, CANARY_OP_SUM, CANARY_INT32, CANARY_OP_SUM, 0, 800 },
-		{ CANARY_FLOAT16, CANARY_OP_SUM, CANARY_BFLOAT16, CANARY_OP_SUM, 0, 40000 },
-		{ CANARY_FLOAT64, CANARY_OP_SUM, CANARY_FLOAT32, CANARY_OP_SUM, 0, 2048 },
+		{ CANARY_FLOAT32, CANARY_OP_SUM, CANARY_INT32, CANARY_OP_SUM, 0, .bytes = 800 },
+		{ CANARY_FLOAT16, CANARY_OP_SUM, CANARY_BFLOAT16, CANARY_OP_SUM, 0,
+		  .bytes = 40000 },
+		{ CANARY_FLOAT64, CANARY_OP_SUM, CANARY_FLOAT32, CANARY_OP_SUM, 0, .bytes = 2048 },
 		{ CANARY_FLOAT64, CANARY_OP_SUM, CANARY_FLOAT64, CANARY_OP_SUM,
-		  CANARY_HOW_EXACT, 800 },
+		  CANARY_HOW_EXACT, .bytes = 800 },
 		{ CANARY_FLOAT32, CANARY_OP_SUM, CANARY_FLOAT32, CANARY_OP_SUM,
-		  CANARY_HOW_EXACT, 40000 },
+		  CANARY_HOW_EXACT, .bytes = 40000 },
 		{ CANARY_FLOAT32, CANARY_OP_AVG, CANARY_FLOAT32, CANARY_OP_AVG,
-		  CANARY_HOW_ELEMENTWISE, 40000 },
-		{ CANARY_FLOAT32, CANARY_OP_PROD, CANARY_FLOAT32, CANARY_OP_SUM, 0, 40000 },
-		{ CANARY_INT16, CANARY_OP_MIN, CANARY_INT16, CANARY_OP_MAX, 0, 800 },
-		{ CANARY_INT32, CANARY_OP_SUM, CANARY_UINT32, CANARY_OP_SUM, 0, 800 },
-		{ CANARY_INT8, CANARY_OP_SUM, CANARY_INT64, CANARY_OP_SUM, 0, 800 },
-		{ CANARY_UINT8, CANARY_OP_AVG, CANARY_UINT8, CANARY_OP_SUM, 0, 800 },
-		{ CANARY_INT32, CANARY_OP_SUM, CANARY_INT32, CANARY_OP_LAND, 0, 800 },
+		  CANARY_HOW_ELEMENTWISE, .bytes = 40000 },
+		{ CANARY_FLOAT32, CANARY_OP_PROD, CANARY_FLOAT32, CANARY_OP_SUM, 0,
+		  .bytes = 40000 },
+		{ CANARY_INT16, CANARY_OP_MIN, CANARY_INT16, CANARY_OP_MAX, 0, .bytes = 800 },
+		{ CANARY_INT32, CANARY_OP_SUM, CANARY_UINT32, CANARY_OP_SUM, 0, .bytes = 800 },
+		{ CANARY_INT8, CANARY_OP_SUM, CANARY_INT64, CANARY_OP_SUM, 0, .bytes = 800 },
+		{ CANARY_UINT8, CANARY_OP_AVG, CANARY_UINT8, CANARY_OP_SUM, 0, .bytes = 800 },
+		{ CANARY_INT32, CANARY_OP_SUM, CANARY_INT32, CANARY_OP_LAND, 0, .bytes = 800 },
+		{ CANARY_INT32, CANARY_OP_SUM, CANARY_INT32, CANARY_OP_SUM, 0,
+		  .bytes = 800, .other_bytes = 804 },
+		{ CANARY_INT32, CANARY_OP_SUM, CANARY_INT32, CANARY_OP_SUM, 0,
+		  .bytes = 40000, .other_bytes = 800 },
+		{ CANARY_FLOAT32, CANARY_OP_SUM, CANARY_FLOAT32, CANARY_OP_SUM, 0,
+		  .bytes = 800, .other_bytes = 40000 },
+		{ CANARY_INT8, CANARY_OP_SUM, CANARY_INT8, CANARY_OP_SUM, CANARY_HOW_SATURATE,
+		  .bytes = 800 },
+		{ CANARY_UINT64, CANARY_OP_SUM, CANARY_UINT64, CANARY_OP_SUM,
+		  CANARY_HOW_SATURATE, .bytes = 40000 },
+		{ CANARY_INT32_INDEX, CANARY_OP_MAXLOC, CANARY_INT32, CANARY_OP_MAX, 0,
+		  .bytes = 800 },
+		{ CANARY_INT32_INDEX, CANARY_OP_MAXLOC, CANARY_INT64, CANARY_OP_MAX, 0,
+		  .bytes = 800 },
+		{ CANARY_FLOAT64_INDEX, CANARY_OP_MINLOC, CANARY_FLOAT64, CANARY_OP_MIN, 0,
+		  .bytes = 40000 },
+		{ CANARY_INT64_INDEX, CANARY_OP_MINLOC, CANARY_INT64_INDEX, CANARY_OP_MAXLOC, 0,
+		  .bytes = 800 },
+		{ CANARY_INT32_INDEX, CANARY_OP_MINLOC, CANARY_FLOAT32_INDEX, CANARY_OP_MINLOC, 0,
+		  .bytes = 800 },
+		{ CANARY_INT64_INDEX, CANARY_OP_MAXLOC, CANARY_INT64_INDEX, CANARY_OP_MAXLOC, 0,
+		  .bytes = 40000, .other_bytes = 800 },
+		{ CANARY_COMPLEX64, CANARY_OP_SUM, CANARY_FLOAT32, CANARY_OP_SUM, 0, .bytes = 800 },
+		{ CANARY_COMPLEX64, CANARY_OP_SUM, CANARY_FLOAT32, CANARY_OP_SUM, 0,
+		  .bytes = 40000 },
+		{ CANARY_COMPLEX64, CANARY_OP_PROD, CANARY_FLOAT64, CANARY_OP_PROD, 0,
+		  .bytes = 800 },
+		{ CANARY_COMPLEX128, CANARY_OP_AVG, CANARY_COMPLEX64, CANARY_OP_AVG, 0,
+		  .bytes = 800 },
+		{ CANARY_COMPLEX128, CANARY_OP_PROD, CANARY_COMPLEX128, CANARY_OP_PROD, 0,
+		  .bytes = 800,
+		  .other_bytes = 1600 },
 	};
 	char error[160];
 	size_t i;
@@ -538,9 +583,10 @@ static void test_differs(void)
 		other_op = table[i].other_op;
 		other_how = table[i].other_how;
 		differ_bytes = table[i].bytes;
+		other_bytes = table[i].other_bytes ?: differ_bytes;
 		tap(!with_ranks(run_differs, error),
-		    "%zu bytes, %s of %s, rank 1 has %s of %s, how %u: %s", differ_bytes,
-		    canary_operator_name(op), canary_dtype_name(dtype),
+		    "%zu bytes, %s of %s, rank 1 has %zu, %s of %s, how %u: %s", differ_bytes,
+		    canary_operator_name(op), canary_dtype_name(dtype), other_bytes,
 		    canary_operator_name(other_op), canary_dtype_name(other_dtype), other_how,
 		    error);
 	}
@@ -551,7 +597,8 @@ static bool is_left_out(void)
 {
 	return engine == CANARY_ENGINE_KERNEL && dtype != CANARY_INT8 && dtype != CANARY_UINT16 &&
 	       dtype != CANARY_INT64 && dtype != CANARY_FLOAT32 &&
-	       dtype != CANARY_INT32_INDEX && dtype != CANARY_FLOAT64_INDEX;
+	       dtype != CANARY_INT32_INDEX && dtype != CANARY_FLOAT64_INDEX &&
+	       dtype != CANARY_COMPLEX64;
 }
 
 static void test_type(void)
@@ -561,7 +608,7 @@ static void test_type(void)
 	for (op = CANARY_OP_SUM; op <= OPERATORS; op++) {
 		if (!canary_supports(dtype, op))
 			continue;
-		for (ranks = most == RANKS ? 2 : 3; ranks <= most; ranks++)
+		for (ranks = most == RANKS ? 1 : 3; ranks <= most; ranks++)
 			tap(!with_ranks(run_type, NULL), "%s: %s of %s, %u ranks",
 			    canary_algorithm_name(algorithm), canary_operator_name(op),
 			    canary_dtype_name(dtype), ranks);
@@ -574,7 +621,7 @@ static void test_type(void)
 	if (dtype <= CANARY_UINT64)
 		tap(!with_ranks(run_type, NULL), "%s: saturated sum of %s",
 		    canary_algorithm_name(algorithm), canary_dtype_name(dtype));
-	for (how = 0; is_float(dtype) && how <= CANARY_HOW_FLOATS; how++)
+	for (how = 0; (is_float(dtype) || is_complex(dtype)) && how <= CANARY_HOW_FLOATS; how++)
 		tap(!with_ranks(run_how, NULL), "%s: sums of %s, how %u",
 		    canary_algorithm_name(algorithm), canary_dtype_name(dtype), how);
 	how = 0;

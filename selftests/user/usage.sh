@@ -84,7 +84,7 @@ usage "0 to 1000000" perf allreduce -w 1000001
 usage "0 to 1000" perf allreduce -c 1001
 usage "1 to 32" perf allreduce -m 33
 usage "datatype: 'real' is none of int32, uint32, int8" perf allreduce -d real
-usage "float64_index, or all" perf allreduce --datatype ""
+usage "complex128, or all" perf allreduce --datatype ""
 usage "operator: 'SUM' is none of sum, prod" perf allreduce -o SUM
 usage "maxloc, or all" perf allreduce --op mean
 usage "requires an argument -- 'o'" perf allreduce -o

@@ -40,12 +40,13 @@ static const struct option_row rows[] = {
 	{ OPTION("type", 'd', "TYPE",
 		 "of elements: int8, uint8, int16, uint16, int32 (default), uint32,\n"
 		 "int64, uint64, float16, bfloat16, float32, float64; int16_index,\n"
-		 "int32_index, int64_index, float32_index, float64_index"),
+		 "int32_index, int64_index, float32_index, float64_index; complex64,\n"
+		 "complex128"),
 	  OPTION_AT(struct allreduce, type_name) },
 	{ OPTION("op", 0, "OP",
 		 "sum (default), prod, min, max, and, or, xor, land, lor, lxor, avg;\n"
 		 "of floating-point numbers: sum, prod, min, max, avg; of values\n"
-		 "with an index: minloc, maxloc"),
+		 "with an index: minloc, maxloc; of complex numbers: sum, prod, avg"),
 	  OPTION_AT(struct allreduce, op_name) },
 	{ OPTION("how", 0, "HOW", COMM_HOW_HELP),
 	  OPTION_AT(struct allreduce, how_name) },

@@ -45,12 +45,13 @@ static const struct option_row rows[] = {
 		 "type of elements, or all (int32): int8, uint8, int16, uint16,\n"
 		 "int32, uint32, int64, uint64, float16 (half), bfloat16,\n"
 		 "float32 (float), float64 (double), int16_index, int32_index,\n"
-		 "int64_index, float32_index, float64_index"),
+		 "int64_index, float32_index, float64_index, complex64, complex128"),
 	  OPTION_AT(struct perf, dtypes) },
 	{ OPTION("op", 'o', "OP",
 		 "operator, or all (sum): sum, prod, min, max, and, or, xor,\n"
 		 "land, lor, lxor, avg; of floating-point numbers: sum, prod,\n"
-		 "min, max, avg; of values with an index: minloc, maxloc"),
+		 "min, max, avg; of values with an index: minloc, maxloc; of\n"
+		 "complex numbers: sum, prod, avg"),
 	  OPTION_AT(struct perf, ops) },
 	{ OPTION("how", 'H', "HOW", COMM_HOW_HELP), OPTION_AT(struct perf, how) },
 	{ OPTION("output_file", 'J', "FILE", "results as JSON as well, from rank 0"),
@@ -183,7 +184,7 @@ static void prepare(const struct perf *p, void *in, const void *out, size_t coun
 {
 	struct reference plain = p->reference;
 
-	if (!reference_is_float(plain.dtype))
+	if (!reference_is_float(reference_number(plain.dtype, 0)))
 		return;
 	plain.seed = 0;
 	if (in == out)

@@ -118,14 +118,20 @@ static void result_of(const struct reference *r, size_t count, size_t i,
 		      struct reference_group *group, char *to)
 {
 	unsigned int k, bytes = reference_bits(r->dtype) / 8, n = reference_numbers(r->dtype);
+	struct reference part = *r;
 	uint64_t number[2];
 
-	if (n == 2)
+	if (r->op == CANARY_OP_MINLOC || r->op == CANARY_OP_MAXLOC) {
 		reference_pair(r, i, number);
-	else if (reference_is_float(r->dtype))
-		number[0] = reference_float(r, count, i, group);
-	else
+	} else if (n == 2 && r->op == CANARY_OP_PROD) {
+		reference_complex(r, i, number);
+	} else if (reference_is_float(reference_number(r->dtype, 0))) {
+		part.dtype = reference_number(r->dtype, 0);
+		for (k = 0; k < n; k++)
+			number[k] = reference_float(&part, n * count, n * i + k, group);
+	} else {
 		number[0] = result(r, i, 8 * bytes, has_sign(r));
+	}
 	memset(to, 0, bytes);
 	for (k = 0; k < n; k++)
 		memcpy(to + k * bytes / n, &number[k],

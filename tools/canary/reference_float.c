@@ -299,3 +299,49 @@ uint64_t reference_float(const struct reference *r, size_t count, size_t i,
 		all = two(r->op, &f, all, reference_given(r, rank, i));
 	return all;
 }
+
+static uint64_t plus(const struct format *f, uint64_t a, uint64_t b)
+{
+	const uint64_t both[] = { a, b };
+	struct total t = { 0 };
+	uint64_t m, bits;
+	int i, exponent;
+
+	if (is_nan(f, a) || is_nan(f, b))
+		return quiet_nan(f);
+	if (!is_finite(f, a) || !is_finite(f, b))
+		return is_finite(f, b) ? a : is_finite(f, a) || a == b ? b : quiet_nan(f);
+	for (i = 0; i < 2; i++) {
+		m = split(f, both[i], &exponent);
+		add(&t, both[i] & sign_bit(f), m, exponent);
+	}
+	bits = quotient(f, &t, 1);
+	return bits ? bits : a & b & sign_bit(f);
+}
+
+/* (a + bi) (c + di), each operation rounded */
+static void complex_product(const struct format *f, uint64_t *x, const uint64_t *y)
+{
+	uint64_t re = plus(f, product(f, x[0], y[0]), product(f, x[1], y[1]) ^ sign_bit(f));
+
+	x[1] = plus(f, product(f, x[0], y[1]), product(f, x[1], y[0]));
+	x[0] = re;
+}
+
+void reference_complex(const struct reference *r, size_t i, uint64_t *result)
+{
+	struct reference part = *r;
+	uint64_t next[2];
+	struct format f;
+	uint32_t rank;
+
+	part.dtype = reference_number(r->dtype, 0);
+	f = reference_format(part.dtype);
+	result[0] = reference_given(&part, 0, 2 * i);
+	result[1] = reference_given(&part, 0, 2 * i + 1);
+	for (rank = 1; rank < r->members; rank++) {
+		next[0] = reference_given(&part, rank, 2 * i);
+		next[1] = reference_given(&part, rank, 2 * i + 1);
+		complex_product(&f, result, next);
+	}
+}

@@ -54,4 +54,7 @@ uint64_t reference_float(const struct reference *r, size_t count, size_t i,
 /* reference_pair.c: @result receives value and index of element @i */
 void reference_pair(const struct reference *r, size_t i, uint64_t *result);
 
+/* reference_float.c: @result receives both parts of element @i of a complex product */
+void reference_complex(const struct reference *r, size_t i, uint64_t *result);
+
 #endif /* CANARY_REFERENCE_FLOAT_H */

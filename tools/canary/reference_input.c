@@ -19,9 +19,11 @@ unsigned int reference_bits(enum canary_dtype dtype)
 	case CANARY_INT16_INDEX:
 	case CANARY_INT32_INDEX:
 	case CANARY_FLOAT32_INDEX:
+	case CANARY_COMPLEX64:
 		return 64;
 	case CANARY_INT64_INDEX:
 	case CANARY_FLOAT64_INDEX:
+	case CANARY_COMPLEX128:
 		return 128;
 	default:
 		return 32;
@@ -41,6 +43,10 @@ enum canary_dtype reference_number(enum canary_dtype dtype, unsigned int k)
 		return k ? CANARY_INT32 : CANARY_FLOAT32;
 	case CANARY_FLOAT64_INDEX:
 		return k ? CANARY_INT32 : CANARY_FLOAT64;
+	case CANARY_COMPLEX64:
+		return CANARY_FLOAT32;
+	case CANARY_COMPLEX128:
+		return CANARY_FLOAT64;
 	default:
 		return dtype;
 	}

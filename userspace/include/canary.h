@@ -306,7 +306,9 @@ unsigned int canary_missing(struct canary *comm, uint16_t *ranks, unsigned int m
  *		integers of 8, 16, 32 or 64 bits, with or without a sign, in two's complement;
  *		CANARY_FLOAT16, CANARY_BFLOAT16, CANARY_FLOAT32, CANARY_FLOAT64;
  *		CANARY_INT16_INDEX, CANARY_INT32_INDEX, CANARY_INT64_INDEX, CANARY_FLOAT32_INDEX,
- *		CANARY_FLOAT64_INDEX: struct { value; int32_t index; }
+ *		CANARY_FLOAT64_INDEX: struct { value; int32_t index; };
+ *		CANARY_COMPLEX64, CANARY_COMPLEX128: real and imaginary part, of CANARY_FLOAT32 or
+ *		CANARY_FLOAT64
  * @op:		what is done to elements with the same index, the same at all members:
  *		CANARY_OP_SUM, CANARY_OP_PROD: sum and product, which wrap around;
  *		CANARY_OP_MIN, CANARY_OP_MAX: the least and the largest one;
@@ -320,6 +322,8 @@ unsigned int canary_missing(struct canary *comm, uint16_t *ranks, unsigned int m
  *		Values with an index have CANARY_OP_MINLOC and CANARY_OP_MAXLOC only: the least or
  *		the largest value, and the lowest index that has it. A NaN comes out before all
  *		others. Zeros are equal: the one comes out that has this index. Padding is 0.
+ *		Complex numbers have CANARY_OP_SUM, CANARY_OP_PROD and CANARY_OP_AVG only. Their
+ *		sums are those of twice as many numbers. Products are made in the order of ranks.
  *		With one member, the result is a copy of its vector, whatever the operator
  *
  * The vector is cut into blocks (section 3.1.3). Switches combine them on their way to a
@@ -548,7 +552,7 @@ size_t canary_block_elements(struct canary *comm, uint32_t dtype, uint32_t op);
 /**
  * canary_dtype_name() - name of a type: "int8", "uint8", ... "uint64", "float16", "bfloat16",
  * "float32", "float64", "int16_index", "int32_index", "int64_index", "float32_index",
- * "float64_index"
+ * "float64_index", "complex64", "complex128"
  * @dtype:	enum canary_dtype. Numbers begin with 1 and have no gaps
  * Return: the name; NULL: there is no such type.
  */

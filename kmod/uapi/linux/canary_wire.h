@@ -118,6 +118,8 @@ enum canary_dtype {
 	CANARY_INT64_INDEX	= 15,	/* MPI_LONG_INT */
 	CANARY_FLOAT32_INDEX	= 16,	/* MPI_FLOAT_INT */
 	CANARY_FLOAT64_INDEX	= 17,	/* MPI_DOUBLE_INT */
+	CANARY_COMPLEX64	= 18,	/* two FLOAT32: real part, imaginary part */
+	CANARY_COMPLEX128	= 19,	/* two FLOAT64 */
 };
 
 /*
