@@ -182,7 +182,8 @@ static int parse(struct job *j, int argc, char **argv)
 	}
 	if (optind < argc)
 		return usage(stderr);
-	if (!j->reference && (!j->have_comm || !j->have_rank || !j->have_members || !j->have_root)) {
+	if (!j->reference &&
+	    (!j->have_comm || !j->have_rank || !j->have_members || !j->have_root)) {
 		fprintf(stderr, "digits: --comm, --rank, --members and --root are needed\n");
 		return 2;
 	}

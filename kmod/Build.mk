@@ -52,7 +52,7 @@ $(KMOD_TESTS): $(B)/selftests/kmod/%: selftests/kmod/%.c selftests/kmod/common.c
 	$(CC) $(CPPFLAGS) -I$(B)/linux-parts/tools/testing/selftests $(CFLAGS) -Wno-missing-prototypes \
 		-static -o $@ $(filter %.c,$^) -lpthread
 
-$(patsubst %,$(B)/selftests/kmod/%,zerocopy queued api_types api_floats): selftests/kmod/pinned.c
+$(patsubst %,$(B)/selftests/kmod/%,zerocopy queued api_types api_floats api_kept): selftests/kmod/pinned.c
 
 # The same reference of operators as in canary perf
 $(B)/selftests/kmod/api_floats: $(wildcard tools/canary/reference*)

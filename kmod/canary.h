@@ -565,10 +565,12 @@ void canary_members_give(const struct net *net, u32 members);
 
 /* memory.c */
 size_t canary_vector_charge(u32 bytes);
+size_t canary_memory_charge(size_t bytes);
 bool canary_vector_fits(const struct canary_comm *comm, size_t charge);
 int canary_vector_reserve(struct canary_comm *comm, size_t charge);
 void canary_vector_unreserve(struct canary_comm *comm, size_t charge);
 struct canary_vector *canary_vector_alloc(u32 bytes, size_t charge);
+int canary_vector_keep(struct canary_vector *v, size_t bytes);
 void canary_vector_free(struct canary_vector *v);
 void canary_vector_put_locked(struct canary_comm *comm, struct canary_vector *v,
 			      struct list_head *freed);

@@ -13,6 +13,8 @@
  * A vector stays charged until the application has received it and no other member can ask for its
  * results. After close() it stays charged to the namespace and the cgroup. A vector in the
  * application's memory (pin.c) is charged with what the kernel adds to that.
+ *
+ * What the core keeps of an operation (cnr_memory()) is charged and freed with its vector.
  */
 
 #include <linux/mm.h>
@@ -27,6 +29,14 @@ size_t canary_vector_charge(u32 bytes)
 	size_t size = sizeof(struct canary_vector) + bytes;
 
 	return bytes < CANARY_VECTOR_PAGED ? roundup_pow_of_two(size) : PAGE_ALIGN(size);
+}
+
+/* Return: about what the allocator takes for @bytes that the core keeps of an operation */
+size_t canary_memory_charge(size_t bytes)
+{
+	if (!bytes)
+		return 0;
+	return bytes < CANARY_VECTOR_PAGED ? roundup_pow_of_two(bytes) : PAGE_ALIGN(bytes);
 }
 
 /* Does @charge fit the budget of the socket? Context: canary_comm.lock is held. */
@@ -93,6 +103,20 @@ struct canary_vector *canary_vector_alloc(u32 bytes, size_t charge)
 	v->bytes = bytes;
 	v->data = v->own;
 	return v;
+}
+
+/*
+ * Allocate the @bytes that the core keeps of the operation on @v. They are zeroed, and were
+ * reserved with the vector (canary_memory_charge()). Return: 0 or -ENOBUFS
+ */
+int canary_vector_keep(struct canary_vector *v, size_t bytes)
+{
+	const gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_NOWARN | __GFP_ZERO;
+
+	if (!bytes)
+		return 0;
+	v->memory = bytes < CANARY_VECTOR_PAGED ? kvmalloc(bytes, gfp) : __vmalloc(bytes, gfp);
+	return v->memory ? 0 : -ENOBUFS;
 }
 
 /*

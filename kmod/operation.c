@@ -2,7 +2,6 @@
 /* Operations: sendmsg() posts one, recvmsg() takes the oldest one that has completed. */
 
 #include <linux/sched/signal.h>
-#include <linux/slab.h>
 #include <linux/uio.h>
 #include "canary.h"
 
@@ -170,7 +169,7 @@ static int canary_send_take(struct canary_comm *comm, struct canary_post *p)
 	p->blocks = cnr_op_blocks(comm->core, &op);
 	p->memory = cnr_memory(comm->core, &op);
 	p->charge = p->pinned ? canary_pin_charge(p->len, p->blocks) : canary_vector_charge(p->len);
-	p->charge += p->memory;
+	p->charge += canary_memory_charge(p->memory);
 	return canary_vector_reserve(comm, p->charge);
 }
 
@@ -264,14 +263,6 @@ static struct canary_vector *canary_send_pin(struct canary_comm *comm, struct ms
 	return v;
 }
 
-/* Allocate the memory that the core needs. Return: 0 or -ENOBUFS */
-static int canary_send_memory(struct canary_vector *v, size_t bytes)
-{
-	if (bytes)
-		v->memory = kvzalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	return bytes && !v->memory ? -ENOBUFS : 0;
-}
-
 /* Room is reserved. Copy or pin the data, and post the vector. If that fails, undo all of it. */
 static int canary_send_vector(struct canary_sock *cs, struct msghdr *msg,
 			      const struct canary_post *p, struct canary_wait *wait)
@@ -282,7 +273,7 @@ static int canary_send_vector(struct canary_sock *cs, struct msghdr *msg,
 	v = p->pinned ? canary_send_pin(cs->comm, msg, p) : canary_send_copy(msg, p);
 	err = PTR_ERR_OR_ZERO(v);
 	if (!err) {
-		err = canary_send_memory(v, p->memory);
+		err = canary_vector_keep(v, p->memory);
 		if (!err)
 			err = canary_send_post(cs, v, p, wait);
 		if (err)

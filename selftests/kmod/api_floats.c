@@ -221,6 +221,32 @@ TEST_F(floats, pinned)
 	}
 }
 
+/* All operators on all types without copies, at odd lengths: one element, and of each method */
+TEST_F(floats, pinned_all)
+{
+	static const size_t lengths[] = { 1, 255, 301, 4099 };
+	struct run run = { .pinned = true };
+	unsigned int o, t, i, k = 0;
+	char what[80];
+
+	for (o = 0; o < ARRAY_SIZE(operators); o++) {
+		for (t = 0; t < ARRAY_SIZE(types); t++) {
+			for (i = 0; i < ARRAY_SIZE(lengths); i++, k++) {
+				run.dtype = types[t].dtype;
+				run.op = operators[o].op;
+				run.n = lengths[i];
+				run.in_place = k % 2;
+				run.one_copies = k % 3 == 1;
+				snprintf(what, sizeof(what), "pinned: %s of %zu %s%s%s",
+					 operators[o].name, run.n, types[t].name,
+					 run.in_place ? ", in place" : "",
+					 run.one_copies ? ", the other rank copies" : "");
+				ok(what, reduce(self, &run) >= 0);
+			}
+		}
+	}
+}
+
 TEST_F(floats, refused)
 {
 	char data[24] = { 0 };

@@ -66,10 +66,20 @@ static bool alone(unsigned int uid)
 	return !unshare(CLONE_NEWUSER | CLONE_NEWNET);
 }
 
+/*
+ * An operation of which far more is kept than its vector: exponents of 4096 numbers, and 60 partial
+ * sums of 1408 bytes each, for a ring
+ */
+static const struct canary_operation encoded = { .op = CANARY_OP_SUM, .dtype = CANARY_FLOAT64 };
+
+#define ENCODED		(4096 * 8)
+#define ENCODED_KEPT	(ENCODED + 60 * 1408 + 2 * 2 * 4096 + 4096 / 4)
+
 /* Take all memory that can be had, in a namespace of its own, until told to end. */
-static void greedy(unsigned int uid, const int told[2], int tell)
+static void greedy(unsigned int uid, const int told[2], int tell, const struct canary_operation *op)
 {
 	static char data[LENGTH];
+	size_t length = op ? ENCODED : LENGTH;
 	int fd, n = 0;
 	char c = 0;
 
@@ -79,16 +89,20 @@ static void greedy(unsigned int uid, const int told[2], int tell)
 	fd = new_socket();
 	if (set_comm(fd, 1, 0, 1))
 		_exit(1);
-	if (!connect_to(fd, PAIR_PORT))
-		while (send(fd, data, LENGTH, MSG_DONTWAIT) == LENGTH)
+	if (!connect_to(fd, PAIR_PORT)) {
+		nonblock(fd, true);
+		while ((op ? send_operation(fd, data, length, op, 0, 0, false) :
+			     send(fd, data, length, 0)) == (ssize_t)length)
 			n++;
+	}
 	(void)!write(tell, &n, sizeof(n));
 	(void)!read(told[0], &c, 1);
 	_exit(0);
 }
 
-/* Return: bytes that it has taken, or -1 */
-static long start_greedy(pid_t *pid, unsigned int uid, const int told[2])
+/* Return: how many vectors it has posted, or -1 */
+static long start_posting(pid_t *pid, unsigned int uid, const int told[2],
+			  const struct canary_operation *op)
 {
 	int tell[2], n = -1;
 
@@ -96,12 +110,20 @@ static long start_greedy(pid_t *pid, unsigned int uid, const int told[2])
 		return -1;
 	*pid = fork();
 	if (!*pid)
-		greedy(uid, told, tell[1]);
+		greedy(uid, told, tell[1], op);
 	close(tell[1]);
 	if (read(tell[0], &n, sizeof(n)) != sizeof(n))
 		n = -1;
 	close(tell[0]);
-	return n < 0 ? -1 : n * (long)LENGTH;
+	return n;
+}
+
+/* Return: bytes that it has taken, or -1 */
+static long start_greedy(pid_t *pid, unsigned int uid, const int told[2])
+{
+	long n = start_posting(pid, uid, told, NULL);
+
+	return n < 0 ? -1 : n * LENGTH;
 }
 
 static void end_greedy(const pid_t *pid, int n, const int told[2])
@@ -186,6 +208,29 @@ TEST_F(machine, users)
 	/* A third of what is left, of which its communicator needs about as much as its vectors. */
 	ok("users: another one has a share of what is left", taken[3] >= (long)(ALL / 32));
 	end_greedy(pid, ARRAY_SIZE(user), told);
+}
+
+/* What is kept of operations counts as vectors do, so nobody gets more by it. */
+TEST_F(machine, encoded)
+{
+	static char data[1 << 20];
+	int told[2], x, y;
+	pid_t pid;
+	long n;
+
+	ASSERT_EQ(0, pipe(told));
+	ASSERT_LT(0, memory_max(ALL));
+	n = start_posting(&pid, NOBODY, told, &encoded);
+	TH_LOG("%ld operations of a user, of which %ld KiB are kept", n, n * ENCODED_KEPT >> 10);
+	ok("encoded: a user takes what it gets", n * ENCODED_KEPT >= (long)(ALL / 8));
+	ok("encoded: and leaves half", n * ENCODED_KEPT <= (long)(ALL / 2));
+	ASSERT_TRUE(pair(&x, &y));
+	ok("encoded: others still work", send_both(x, y, data, sizeof(data)) &&
+	   recv(x, data, sizeof(data), 0) == sizeof(data) &&
+	   recv(y, data, sizeof(data), 0) == sizeof(data));
+	unpair(x, y);
+	end_greedy(&pid, 1, told);
+	ok("encoded: all was given back", proc_value("vector-bytes") == 0);
 }
 
 /* Run without privilege. Return: the step that failed */
