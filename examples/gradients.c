@@ -8,9 +8,9 @@
 #define POINT	(1 << 20)
 
 static const struct gradients types[] = {
-	{ "float32", CANARY_FLOAT32, 4, 128, 32 },
-	{ "bfloat16", CANARY_BFLOAT16, 2, 16, 16 },
-	{ "int32", CANARY_INT32, 4, CANARY_MEMBERS_MAX, 32 },
+	{ "float32", CANARY_FLOAT32, 4, 128 },
+	{ "bfloat16", CANARY_BFLOAT16, 2, 64 },
+	{ "int32", CANARY_INT32, 4, CANARY_MEMBERS_MAX },
 };
 
 const struct gradients *gradients_find(const char *name)
@@ -86,13 +86,19 @@ static int exponent_field(float value)
 	return bits >> 23 & 0xff;
 }
 
+/* Return: bits that the network has for the sum of an element; one of them is for its sign */
+static int lane(const struct gradients *g, int members)
+{
+	return g->dtype == CANARY_FLOAT32 ? 32 : members <= 8 ? 16 : 21;
+}
+
 /*
  * Sum of one element over all processes. All numbers become multiples of a unit, which follows from
  * the largest exponent, so the order of the additions does not matter. The sum is rounded once.
  */
 static float sum_alone(const struct gradients *g, const float *x, int members)
 {
-	int largest = 1, bits = g->lane - 1, k, exponent;
+	int largest = 1, bits = lane(g, members) - 1, k, exponent;
 	int64_t sum = 0;
 
 	for (k = 0; k < members; k++)

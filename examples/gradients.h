@@ -18,14 +18,12 @@
  * @dtype:	as libcanary knows it
  * @size:	bytes of a number
  * @members:	most processes whose sum gradients_alone() knows
- * @lane:	bits that the network has for a sum, if there are at most @members processes
  */
 struct gradients {
 	const char		*name;
 	enum canary_dtype	dtype;
 	size_t			size;
 	int			members;
-	int			lane;
 };
 
 /* gradients_find() - Return: the type with this name, or NULL */
