@@ -107,7 +107,8 @@ static u32 over(struct tnet *s)
 	u32 i, n = 0;
 
 	for (i = 0; i < MEMBERS; i++)
-		n += i == LIAR || cnr_state(tnet_comm(s, i)) == CNR_FAILED || tnet_completed(s, i) >= FLIGHT;
+		n += i == LIAR || cnr_state(tnet_comm(s, i)) == CNR_FAILED ||
+		     tnet_completed(s, i) >= FLIGHT;
 	return n;
 }
 

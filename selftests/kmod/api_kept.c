@@ -185,7 +185,8 @@ TEST_F(kept, ended)
 	   proc_value("vector-bytes") >= 3 * BYTES);
 	close(self->y);
 	for (i = 0; i < 6; i++)
-		ok_errno("ended: the other rank closed", recv(x, self->out[1], BYTES, 0), ECONNRESET);
+		ok_errno("ended: the other rank closed", recv(x, self->out[1], BYTES, 0),
+			 ECONNRESET);
 	self->y = new_socket();
 	ok("ended: it is given back", nothing_charged(self));
 }

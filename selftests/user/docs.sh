@@ -65,10 +65,13 @@ block()
 # compiles FILE HEADERS PARAMETERS [DECLARATIONS]: as a function with such parameters
 compiles()
 {
-	local headers=$2 given=$3 outside=${4:-}
+	local given=$3 outside=${4:-}
+	local -a headers
+
+	read -ra headers <<<"$2"
 
 	{
-		printf '#include <%s>\n' $headers
+		printf '#include <%s>\n' "${headers[@]}"
 		echo "$outside"
 		printf 'void of_readme(%s);\nvoid of_readme(%s)\n{\n' "$given" "$given"
 		block "$1"
