@@ -29,6 +29,7 @@ typedef float cnr_v8f __attribute__((__vector_size__(32), __aligned__(1), __may_
 typedef double cnr_v4d __attribute__((__vector_size__(32), __may_alias__));
 typedef s32 cnr_v4s __attribute__((__vector_size__(16), __aligned__(1), __may_alias__));
 typedef float cnr_v4f __attribute__((__vector_size__(16), __aligned__(1), __may_alias__));
+typedef u8 cnr_v8b __attribute__((__vector_size__(8), __aligned__(1), __may_alias__));
 typedef u16 cnr_v8h __attribute__((__vector_size__(16), __aligned__(1), __may_alias__));
 
 #define CNR_ALL(type, value)	\
@@ -45,11 +46,19 @@ static __always_inline float cnr_power(s32 exponent)
 	return power.value;
 }
 
+/* Groups that are smaller than a vector: 4 or 1 */
+static bool cnr_is_small(const struct cnr_lanes *l)
+{
+	return l->group < CNR_EIGHT;
+}
+
 static bool cnr_avx2_can(const struct cnr_lanes *l)
 {
+	if (l->group % CNR_EIGHT && l->group != 4 && l->group != 1)
+		return false;
 	if (l->dtype == CANARY_FLOAT32)
-		return l->lane == 32 && l->group >= CNR_EIGHT;
-	return l->dtype == CANARY_BFLOAT16 && l->lane == 16 && l->group >= CNR_EIGHT && !l->average;
+		return l->lane == 32;
+	return l->dtype == CANARY_BFLOAT16 && l->lane == 16 && !l->average;
 }
 
 /* Averages are smaller than the unit by up to 2^16. */
@@ -76,23 +85,95 @@ static __always_inline void cnr_eight_put(u8 dtype, u8 *words, u32 i, cnr_v8s la
 		*(cnr_v8h *)(words + 2 * i) = __builtin_convertvector(lanes, cnr_v8h);
 }
 
+/* Return: the lanes of eight numbers; @scale: 1 by their unit */
+static __always_inline cnr_v8s cnr_eight_lanes(const struct cnr_lanes *l, cnr_v8f numbers,
+					       cnr_v8f scale)
+{
+	const s32 bias = (s32)(1U << l->scale), most = bias - 1;
+	cnr_v8s k = (cnr_v8s)__builtin_ia32_cvtps2dq256(numbers * scale);
+
+	k = (cnr_v8s)__builtin_ia32_pminsd256(k, CNR_ALL(cnr_v8s, most));
+	k = (cnr_v8s)__builtin_ia32_pmaxsd256(k, CNR_ALL(cnr_v8s, -most));
+	return k + CNR_ALL(cnr_v8s, bias);
+}
+
 static __always_inline void cnr_avx2_lanes(const struct cnr_lanes *l, u8 dtype, u8 *words, u32 at,
 					   const u8 *from, u32 n, s32 unit)
 {
-	const s32 bias = (s32)(1U << l->scale), most = bias - 1;
 	cnr_v8f scale = CNR_ALL(cnr_v8f, cnr_power(-unit));
-	cnr_v8s k, high = CNR_ALL(cnr_v8s, most), low = CNR_ALL(cnr_v8s, -most);
-	cnr_v8s middle = CNR_ALL(cnr_v8s, bias);
 	u32 i;
 
-	for (i = 0; i + CNR_EIGHT <= n; i += CNR_EIGHT) {
-		k = (cnr_v8s)__builtin_ia32_cvtps2dq256(cnr_eight(dtype, from, i) * scale);
-		k = (cnr_v8s)__builtin_ia32_pminsd256(k, high);
-		k = (cnr_v8s)__builtin_ia32_pmaxsd256(k, low);
-		cnr_eight_put(dtype, words, at + i, k + middle);
-	}
+	for (i = 0; i + CNR_EIGHT <= n; i += CNR_EIGHT)
+		cnr_eight_put(dtype, words, at + i,
+			      cnr_eight_lanes(l, cnr_eight(dtype, from, i), scale));
 	if (i < n)
 		cnr_lanes_put(l, words, at + i, from + i * l->f->bytes, n - i, unit, false);
+}
+
+/*
+ * *@fields = the fields of eight elements of small groups, the first of which begins @group. Return:
+ * whether cnr_unit_can() all their units, and no group is marked
+ */
+static __always_inline bool cnr_eight_fields(const struct cnr_lanes *l, u32 group, cnr_v8u *fields)
+{
+	const u8 *f = l->fields + group;
+	cnr_v8u least = CNR_ALL(cnr_v8u, 17U + l->scale), marked = CNR_ALL(cnr_v8u, 0xff);
+	cnr_v8s bad;
+
+	if (l->group == 4)
+		*fields = (cnr_v8u){ f[0], f[0], f[0], f[0], f[1], f[1], f[1], f[1] };
+	else
+		*fields = __builtin_convertvector(*(const cnr_v8b *)f, cnr_v8u);
+	bad = (cnr_v8s)(*fields < least) | (cnr_v8s)(*fields == marked);
+	return !__builtin_ia32_movmskps256((cnr_v8f)bad);
+}
+
+/* The exponent of the unit of a field is the field less this. */
+static __always_inline u32 cnr_unit_less(const struct cnr_lanes *l)
+{
+	return 126 + l->scale;
+}
+
+/* Return: how many elements are done one by one until a small group begins */
+static u32 cnr_small_first(const struct cnr_lanes *l, u32 first, u32 n)
+{
+	return first % l->group ? cnr_group_left(l, first, n) : 0;
+}
+
+/* Elements of one group after the other, one by one */
+static void cnr_encode_one(const struct cnr_lanes *l, u8 *words, u32 at, const u8 *from, u32 first,
+			   u32 n)
+{
+	u32 i, some, group;
+
+	for (i = 0; i < n; i += some) {
+		some = cnr_group_left(l, first + i, n - i);
+		group = (first + i) / l->group;
+		if (l->fields[group] == 0xff)
+			cnr_lanes_count(l, words, at + i, from + i * l->f->bytes, some);
+		else
+			cnr_lanes_put(l, words, at + i, from + i * l->f->bytes, some,
+				      cnr_unit(l, l->fields[group]), false);
+	}
+}
+
+static __always_inline void cnr_avx2_encode_small(const struct cnr_lanes *l, u8 dtype, u8 *words,
+						  const u8 *from, u32 first, u32 n)
+{
+	const u32 bytes = dtype == CANARY_FLOAT32 ? 4 : 2;
+	cnr_v8u fields, one = CNR_ALL(cnr_v8u, 127U + cnr_unit_less(l));
+	u32 i = cnr_small_first(l, first, n);
+
+	cnr_encode_one(l, words, 0, from, first, i);
+	for (; i + CNR_EIGHT <= n; i += CNR_EIGHT) {
+		if (cnr_eight_fields(l, (first + i) / l->group, &fields))
+			cnr_eight_put(dtype, words, i,
+				      cnr_eight_lanes(l, cnr_eight(dtype, from, i),
+						      (cnr_v8f)((one - fields) << 23)));
+		else
+			cnr_encode_one(l, words, i, from + i * bytes, first + i, CNR_EIGHT);
+	}
+	cnr_encode_one(l, words, i, from + i * bytes, first + i, n - i);
 }
 
 static __always_inline void cnr_avx2_encode_as(const struct cnr_lanes *l, u8 dtype, u8 *words,
@@ -118,7 +199,11 @@ bool cnr_avx2_encode(const struct cnr_lanes *l, void *words, const void *from, u
 {
 	if (!cnr_avx2_can(l))
 		return false;
-	if (l->dtype == CANARY_FLOAT32)
+	if (l->dtype == CANARY_FLOAT32 && cnr_is_small(l))
+		cnr_avx2_encode_small(l, CANARY_FLOAT32, words, from, first, n);
+	else if (cnr_is_small(l))
+		cnr_avx2_encode_small(l, CANARY_BFLOAT16, words, from, first, n);
+	else if (l->dtype == CANARY_FLOAT32)
 		cnr_avx2_encode_as(l, CANARY_FLOAT32, words, from, first, n);
 	else
 		cnr_avx2_encode_as(l, CANARY_BFLOAT16, words, from, first, n);
@@ -141,30 +226,68 @@ static __always_inline cnr_v8f cnr_averages(cnr_v8s sums, u32 members)
 	return (cnr_v8f){ one[0], one[1], one[2], one[3], two[0], two[1], two[2], two[3] };
 }
 
-static __always_inline void cnr_avx2_sums(const struct cnr_lanes *l, u8 dtype, u8 *words, u32 n,
-					  s32 unit)
+/* Eight lanes at @at become results; @scale: their unit */
+static __always_inline void cnr_eight_sums(const struct cnr_lanes *l, u8 dtype, void *at,
+					   cnr_v8f scale)
 {
 	cnr_v8u bias = CNR_ALL(cnr_v8u, l->members << l->scale), one = CNR_ALL(cnr_v8u, 1);
 	cnr_v8u bits, half = CNR_ALL(cnr_v8u, 0x7fff);
-	cnr_v8f sum, scale = CNR_ALL(cnr_v8f, cnr_power(unit));
 	cnr_v8s lanes;
-	void *at;
+	cnr_v8f sum;
+
+	if (dtype == CANARY_FLOAT32) {
+		lanes = (cnr_v8s)(*(cnr_v8u *)at - bias);
+		sum = l->average ? cnr_averages(lanes, l->members) :
+		      __builtin_convertvector(lanes, cnr_v8f);
+		*(cnr_v8f *)at = sum * scale;
+	} else {
+		lanes = (cnr_v8s)(__builtin_convertvector(*(cnr_v8h *)at, cnr_v8u) - bias);
+		bits = (cnr_v8u)(__builtin_convertvector(lanes, cnr_v8f) * scale);
+		bits = (bits + half + (bits >> 16 & one)) >> 16;
+		*(cnr_v8h *)at = __builtin_convertvector(bits, cnr_v8h);
+	}
+}
+
+static __always_inline void cnr_avx2_sums(const struct cnr_lanes *l, u8 dtype, u8 *words, u32 n,
+					  s32 unit)
+{
+	cnr_v8f scale = CNR_ALL(cnr_v8f, cnr_power(unit));
 	u32 i;
 
-	for (i = 0; i + CNR_EIGHT <= n; i += CNR_EIGHT) {
-		at = words + i * (dtype == CANARY_FLOAT32 ? 4 : 2);
-		if (dtype == CANARY_FLOAT32) {
-			lanes = (cnr_v8s)(*(cnr_v8u *)at - bias);
-			sum = l->average ? cnr_averages(lanes, l->members) :
-			      __builtin_convertvector(lanes, cnr_v8f);
-			*(cnr_v8f *)at = sum * scale;
-		} else {
-			lanes = (cnr_v8s)(__builtin_convertvector(*(cnr_v8h *)at, cnr_v8u) - bias);
-			bits = (cnr_v8u)(__builtin_convertvector(lanes, cnr_v8f) * scale);
-			bits = (bits + half + (bits >> 16 & one)) >> 16;
-			*(cnr_v8h *)at = __builtin_convertvector(bits, cnr_v8h);
-		}
+	for (i = 0; i + CNR_EIGHT <= n; i += CNR_EIGHT)
+		cnr_eight_sums(l, dtype, words + i * (dtype == CANARY_FLOAT32 ? 4 : 2), scale);
+}
+
+static void cnr_finish_one(const struct cnr_lanes *l, u8 *words, u32 at, u32 first, u32 n)
+{
+	u32 i, some, group;
+
+	for (i = 0; i < n; i += some) {
+		some = cnr_group_left(l, first + i, n - i);
+		group = (first + i) / l->group;
+		if (l->fields[group] == 0xff)
+			cnr_lanes_counted(l, words, at + i, some);
+		else
+			cnr_lanes_sum(l, words, at + i, some, cnr_unit(l, l->fields[group]));
 	}
+}
+
+static __always_inline void cnr_avx2_finish_small(const struct cnr_lanes *l, u8 dtype, u8 *words,
+						  u32 first, u32 n)
+{
+	const u32 bytes = dtype == CANARY_FLOAT32 ? 4 : 2;
+	cnr_v8u fields, one = CNR_ALL(cnr_v8u, 127U - cnr_unit_less(l));
+	u32 i = cnr_small_first(l, first, n);
+
+	cnr_finish_one(l, words, 0, first, i);
+	for (; i + CNR_EIGHT <= n; i += CNR_EIGHT) {
+		if (cnr_eight_fields(l, (first + i) / l->group, &fields))
+			cnr_eight_sums(l, dtype, words + i * bytes,
+				       (cnr_v8f)((fields + one) << 23));
+		else
+			cnr_finish_one(l, words, i, first + i, CNR_EIGHT);
+	}
+	cnr_finish_one(l, words, i, first + i, n - i);
 }
 
 static __always_inline void cnr_avx2_finish_as(const struct cnr_lanes *l, u8 dtype, u8 *words,
@@ -191,7 +314,11 @@ bool cnr_avx2_finish(const struct cnr_lanes *l, void *words, u32 first, u32 n)
 {
 	if (!cnr_avx2_can(l))
 		return false;
-	if (l->dtype == CANARY_FLOAT32)
+	if (l->dtype == CANARY_FLOAT32 && cnr_is_small(l))
+		cnr_avx2_finish_small(l, CANARY_FLOAT32, words, first, n);
+	else if (cnr_is_small(l))
+		cnr_avx2_finish_small(l, CANARY_BFLOAT16, words, first, n);
+	else if (l->dtype == CANARY_FLOAT32)
 		cnr_avx2_finish_as(l, CANARY_FLOAT32, words, first, n);
 	else
 		cnr_avx2_finish_as(l, CANARY_BFLOAT16, words, first, n);
@@ -231,11 +358,42 @@ static __always_inline void cnr_avx2_fields_as(const struct cnr_lanes *l, u8 dty
 	}
 }
 
+static __always_inline void cnr_avx2_fields_small(const struct cnr_lanes *l, u8 dtype, u8 *fields,
+						  const u8 *from, u32 n)
+{
+	const u32 bytes = dtype == CANARY_FLOAT32 ? 4 : 2;
+	u32 i, some;
+	cnr_v8u v;
+
+	for (i = 0; i + CNR_EIGHT <= n; i += CNR_EIGHT) {
+		v = (cnr_v8u)cnr_eight(dtype, from, i) << 1;
+		if (l->group == 1) {
+			*(cnr_v8b *)fields = __builtin_convertvector(v >> 24, cnr_v8b);
+			fields += CNR_EIGHT;
+			continue;
+		}
+		v = (cnr_v8u)__builtin_ia32_pmaxud256((cnr_v8s)v, (cnr_v8s)
+			__builtin_shuffle(v, (cnr_v8u){ 2, 3, 0, 1, 6, 7, 4, 5 }));
+		v = (cnr_v8u)__builtin_ia32_pmaxud256((cnr_v8s)v, (cnr_v8s)
+			__builtin_shuffle(v, (cnr_v8u){ 1, 0, 3, 2, 5, 4, 7, 6 }));
+		*fields++ = v[0] >> 24;
+		*fields++ = v[4] >> 24;
+	}
+	for (; i < n; i += some) {
+		some = min_t(u32, l->group, n - i);
+		*fields++ = cnr_largest_field(l, from + i * bytes, some, false);
+	}
+}
+
 bool cnr_avx2_fields(const struct cnr_lanes *l, u8 *fields, const void *from, u32 n)
 {
 	if (!cnr_avx2_can(l))
 		return false;
-	if (l->dtype == CANARY_FLOAT32)
+	if (l->dtype == CANARY_FLOAT32 && cnr_is_small(l))
+		cnr_avx2_fields_small(l, CANARY_FLOAT32, fields, from, n);
+	else if (cnr_is_small(l))
+		cnr_avx2_fields_small(l, CANARY_BFLOAT16, fields, from, n);
+	else if (l->dtype == CANARY_FLOAT32)
 		cnr_avx2_fields_as(l, CANARY_FLOAT32, fields, from, n);
 	else
 		cnr_avx2_fields_as(l, CANARY_BFLOAT16, fields, from, n);

@@ -7,8 +7,9 @@
 
 /*
  * How types are cut into lanes and groups, up to so many members. The more members, the coarser a
- * lane is, and the sooner an element loses bits to a large one of its group. These are the cuts that
- * cost the fewest bytes and keep the bounds of docs/floating-point.md (selftests/bench/float_errors).
+ * lane is, and the sooner an element loses bits to a large one of its group. These cuts cost the
+ * fewest bytes that keep the bounds of docs/floating-point.md (selftests/bench/float_errors.c).
+ * float_avx2.c knows groups of 1, 4 and multiples of 8.
  */
 static const struct cnr_cut {
 	u8	dtype;

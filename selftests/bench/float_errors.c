@@ -223,7 +223,9 @@ static void give(const struct cnr_lanes *l, enum data data, u8 *given, struct su
 static void measure(const struct cnr_lanes *l, enum data data, struct errors *e)
 {
 	u8 *given = buffer((size_t)l->members * elements * l->f->bytes);
-	struct sums s = { buffer(elements * 8ULL), buffer(elements * 4ULL), buffer(elements * 8ULL) };
+	struct sums s = {
+		buffer(elements * 8ULL), buffer(elements * 4ULL), buffer(elements * 8ULL)
+	};
 	double length = 0, exact = 0, once = 0, ring = 0, each, groups, base;
 	u32 i;
 

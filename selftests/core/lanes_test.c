@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Conversion between floating-point numbers and lanes, by each way that there is: with the vector
+ * unit (float_avx2.c) and one by one (float_lanes.c). They must come to the same bits. floats_test.c
+ * says whether these are right.
+ */
+#include "core/float_lanes.h"
+#include "selftests/tap.h"
+
+#define ELEMENTS	700
+
+static const u8 types[] = { CANARY_FLOAT16, CANARY_BFLOAT16, CANARY_FLOAT32, CANARY_FLOAT64 };
+static const u16 members[] = { 2, 7, 8, 9, 16, 17, 64, 65, 128, 129, 1024 };
+
+static u64 state;
+
+static u64 any(void)
+{
+	u64 x = state += 0x9e3779b97f4a7c15ULL;
+
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebULL;
+	return x ^ x >> 31;
+}
+
+/* Forbid the vector unit, or permit it: nobody may use it who would not be rounded to nearest. */
+static void permit(bool vectors)
+{
+#ifdef __x86_64__
+	__builtin_ia32_ldmxcsr(vectors ? 0x1f80 : 0x5f80);
+#endif
+}
+
+/* Numbers of which some are huge, tiny, 0 or not finite; @kind says how many */
+static void make_numbers(const struct cnr_format *f, u8 *numbers, u32 kind)
+{
+	u32 i, field, most = cnr_exponent_max(f), middle = most / 2;
+	u64 bits;
+
+	for (i = 0; i < ELEMENTS; i++) {
+		field = middle + any() % 9;
+		if (kind == 1)
+			field = any() % most;
+		else if (kind == 2)
+			field = any() % (any() % 2 ? 3 : 60);
+		else if (kind == 3 && !(any() % 60))
+			field = any() % 2 ? most : 0;
+		bits = any() & ((1ULL << f->fraction) - 1);
+		bits |= (u64)field << f->fraction | (any() & 1) << (f->fraction + f->exponent);
+		cnr_bits_put(f, numbers, i, any() % 16 ? bits : 0);
+	}
+}
+
+/* Lanes that members may add up to, @first is within the first group */
+static bool same(struct cnr_lanes *l, u32 first, u32 n, u32 kind)
+{
+	static u8 numbers[ELEMENTS * 8], fields[2][ELEMENTS * 2];
+	static u64 lanes[2][ELEMENTS + 8], sum[ELEMENTS + 8];
+	u32 way, i, k, words = cnr_lanes_bytes(l, n) / 8;
+	bool equal;
+
+	make_numbers(l->f, numbers, kind);
+	memset(fields, 0, sizeof(fields));
+	memset(lanes, 0, sizeof(lanes));
+	for (way = 0; way < 2; way++) {
+		permit(way);
+		cnr_lanes_fields(l, fields[way], numbers, first + n);
+		l->fields = fields[0];
+		cnr_lanes_encode(l, lanes[way], numbers + first * l->f->bytes, first, n);
+	}
+	equal = !memcmp(fields[0], fields[1], sizeof(fields[0])) &&
+		!memcmp(lanes[0], lanes[1], sizeof(lanes[0]));
+	/* What others have: the same numbers, and others within the same exponents */
+	memcpy(sum, lanes[0], sizeof(sum));
+	for (i = 1; i < l->members; i++) {
+		if (i < 4) {
+			for (k = 0; k < ELEMENTS; k++)
+				numbers[(k + 1) * l->f->bytes - 1] ^= any() & 0x80;
+			memset(lanes[1], 0, sizeof(lanes[1]));
+			permit(false);
+			cnr_lanes_encode(l, lanes[1], numbers + first * l->f->bytes, first, n);
+		}
+		for (k = 0; k <= words; k++)
+			sum[k] += lanes[1][k];
+	}
+	for (way = 0; way < 2; way++) {
+		permit(way);
+		memcpy(lanes[way], sum, sizeof(sum));
+		cnr_lanes_finish(l, lanes[way], first, n);
+	}
+	permit(true);
+	return equal && !memcmp(lanes[0], lanes[1], n * l->f->bytes);
+}
+
+int main(void)
+{
+	u32 t, m, kind, i, good, all;
+	struct cnr_lanes l;
+
+	printf("# vector unit: %s\n", cnr_vector_begin(64) ? "yes" : "no, so this compares nothing");
+	for (t = 0; t < ARRAY_SIZE(types); t++) {
+		for (m = 0; m < ARRAY_SIZE(members); m++) {
+			good = 0;
+			all = 0;
+			for (i = 0; i < 400; i++) {
+				cnr_lanes_init(&l, types[t], 0, members[m]);
+				l.average = i & 1;
+				if (i & 2)
+					l.group = 1;
+				kind = i / 4 % 4;
+				all++;
+				good += same(&l, any() % l.group, 64 + any() % 600, kind);
+			}
+			tap(good == all, "type %u, %u members: %u of %u vectors", types[t],
+			    members[m], good, all);
+		}
+	}
+	return tap_done("core-lanes");
+}
