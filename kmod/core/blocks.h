@@ -134,7 +134,8 @@ struct cnr_part {
  * struct cnr_encoding - how an operator reduces a type: elements of a vector become words on the
  * wire, and words become elements. An encoding without functions uses the elements themselves as
  * words; results then have the place and the size of contributions. Any other encoding has all
- * functions, except that @choose, @memory, @blocks, @settles, @shard and @finish are optional.
+ * functions, except that @choose, @memory, @blocks, @settles, @shard, @finish and @tidy are
+ * optional.
  * @op:		enum canary_operator
  * @dtype:	enum canary_dtype
  * @kind:	enum canary_kind of all blocks, if there are no functions
@@ -164,8 +165,10 @@ struct cnr_part {
  *		follows. Return: its bytes, at most cnr_comm.length
  * @finish:	at the leader: turns what all have contributed into what the result carries, in
  *		place
+ * @tidy:	NULL: what follows the elements in a result is 0. Or makes what @store leaves out of
+ *		a result, in place, what @serve makes of it
  * @store:	stores a result
- * @serve:	makes the words of a result that was stored, exactly as they came
+ * @serve:	makes the words of a result that was stored and tidy, exactly as they came
  */
 struct cnr_encoding {
 	u8	op;
@@ -192,6 +195,8 @@ struct cnr_encoding {
 			 const struct cnr_part *p, u8 number, u32 *words, bool *last);
 	void	(*finish)(const struct cnr_comm *c, const struct cnr_operation *o,
 			  const struct cnr_part *p, u32 *words);
+	void	(*tidy)(const struct cnr_comm *c, const struct cnr_operation *o,
+			const struct cnr_part *p, u32 *words);
 	void	(*store)(const struct cnr_comm *c, const struct cnr_operation *o,
 			 const struct cnr_part *p, const u32 *words);
 	void	(*serve)(const struct cnr_comm *c, const struct cnr_operation *o,
@@ -489,6 +494,8 @@ bool cnr_result_build(struct cnr_comm *c, u32 block, u8 attempt, struct cnr_out 
 u32 cnr_result_make(struct cnr_comm *c, struct cnr_operation *o, u32 block, const u32 *others,
 		    u32 *room);
 void cnr_result_own(struct cnr_comm *c, struct cnr_operation *o, u32 block);
+bool cnr_result_is_tidy(struct cnr_comm *c, const struct cnr_operation *o, const struct cnr_part *p,
+			const u32 *words);
 void cnr_result_note(struct cnr_comm *c, struct cnr_operation *o, u32 block, const u32 *words);
 bool cnr_result_changed(struct cnr_comm *c, const struct cnr_operation *o, u32 block,
 			const u32 *words);

@@ -385,11 +385,25 @@ static void cnr_exact_finish(const struct cnr_comm *c, const struct cnr_operatio
 		}
 		cnr_bits_put(x.f, to, i, bits);
 	}
-	to += p->elements * x.f->bytes;
-	memset(to, 0, (u8 *)words + p->result - to);
 }
 
 /* ---- results ---- */
+
+/* Behind an escape there is nothing. */
+static void cnr_exact_tidy(const struct cnr_comm *c, const struct cnr_operation *o,
+			   const struct cnr_part *p, u32 *words)
+{
+	struct cnr_exact x;
+	u32 end;
+
+	cnr_exact_of(c, &o->op, &x);
+	end = p->elements * x.f->bytes;
+	if (p->index < x.blocks) {
+		words[0] = words[0] != 0;
+		end = sizeof(*words) + (words[0] ? 0 : end);
+	}
+	memset((u8 *)words + end, 0, p->result - end);
+}
 
 static void cnr_exact_store(const struct cnr_comm *c, const struct cnr_operation *o,
 			    const struct cnr_part *p, const u32 *words)
@@ -433,6 +447,7 @@ static void cnr_exact_serve(const struct cnr_comm *c, const struct cnr_operation
 	  .blocks = cnr_exact_blocks, .settles = cnr_exact_settles,			\
 	  .more = cnr_exact_more, .most = cnr_exact_most, .part = cnr_exact_part,	\
 	  .encode = cnr_exact_encode, .finish = cnr_exact_finish,			\
+	  .tidy = cnr_exact_tidy,							\
 	  .store = cnr_exact_store, .serve = cnr_exact_serve }
 
 const struct cnr_encoding cnr_float_exact = CNR_EXACT;

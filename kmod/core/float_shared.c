@@ -323,7 +323,7 @@ static void cnr_shared_encode(const struct cnr_comm *c, const struct cnr_operati
 static void cnr_marked_finish(const struct cnr_operation *o, const struct cnr_shared *x,
 			      const struct cnr_part *p, u32 *words)
 {
-	u32 i, k, n, first, group = 0, bytes = x->l.f->bytes;
+	u32 i, k, n, first, group = 0;
 	enum cnr_special special;
 
 	for (i = 0; i < p->elements; i++) {
@@ -338,7 +338,6 @@ static void cnr_marked_finish(const struct cnr_operation *o, const struct cnr_sh
 				cnr_bits_put(x->l.f, words, i * x->l.group + k,
 					     cnr_special_bits(x->l.f, special));
 		}
-		memset((u8 *)words + (i * x->l.group + n) * bytes, 0, (x->l.group - n) * bytes);
 	}
 }
 
@@ -347,21 +346,62 @@ static void cnr_shared_finish(const struct cnr_comm *c, const struct cnr_operati
 {
 	const struct cnr_shared *x = cnr_shared(c, o);
 	struct cnr_part cut = *p;
-	u32 bytes, part = cnr_shared_cut(o, x, &cut);
+	u32 part = cnr_shared_cut(o, x, &cut);
 
-	if (part & 1)
-		return;
-	bytes = p->elements * x->l.f->bytes;
-	if (part == 2) {
+	if (part == 2)
 		cnr_lanes_finish(&x->l, words, p->first, p->elements);
-	} else {
+	else if (part == 4)
 		cnr_marked_finish(o, x, p, words);
-		bytes *= x->l.group;
-	}
-	memset((u8 *)words + bytes, 0, p->result - bytes);
 }
 
 /* ---- results ---- */
+
+/* Part 2: marked groups only have what is not finite. */
+static void cnr_data_tidy(const struct cnr_shared *x, const struct cnr_part *p, u32 *words)
+{
+	enum cnr_special special;
+	u32 i, n, k;
+
+	if (!cnr_has_marked(x, p->first, p->elements))
+		return;
+	for (i = 0; i < p->elements; i += n) {
+		n = cnr_group_left(&x->l, p->first + i, p->elements - i);
+		if (!cnr_is_marked_group(x, (p->first + i) / x->l.group))
+			continue;
+		for (k = i; k < i + n; k++) {
+			special = cnr_special(x->l.f, cnr_bits_at(x->l.f, words, k));
+			cnr_bits_put(x->l.f, words, k,
+				     special ? cnr_special_bits(x->l.f, special) : 0);
+		}
+	}
+}
+
+/* Part 4: the last group of the vector may have fewer elements than there is room for. */
+static void cnr_marked_tidy(const struct cnr_operation *o, const struct cnr_shared *x,
+			    const struct cnr_part *p, u32 *words)
+{
+	u32 last = p->elements - 1, first = cnr_marked(x, p->first + last) * x->l.group;
+	u32 n = min_t(u32, x->l.group, cnr_numbers(&o->op) - first), bytes = x->l.f->bytes;
+
+	memset((u8 *)words + (last * x->l.group + n) * bytes, 0, (x->l.group - n) * bytes);
+}
+
+static void cnr_shared_tidy(const struct cnr_comm *c, const struct cnr_operation *o,
+			    const struct cnr_part *p, u32 *words)
+{
+	const struct cnr_shared *x = cnr_shared(c, o);
+	struct cnr_part cut = *p;
+	u32 part = cnr_shared_cut(o, x, &cut);
+	u32 end = p->elements * (part & 1 ? x->l.wide : x->l.f->bytes);
+
+	if (part == 2)
+		cnr_data_tidy(x, p, words);
+	if (part == 4) {
+		cnr_marked_tidy(o, x, p, words);
+		end *= x->l.group;
+	}
+	memset((u8 *)words + end, 0, p->result - end);
+}
 
 /* Elements of marked groups stay as they are. It is noted which of them are special. */
 static void cnr_data_store(const struct cnr_operation *o, const struct cnr_shared *x,
@@ -494,6 +534,7 @@ static void cnr_shared_serve(const struct cnr_comm *c, const struct cnr_operatio
 	  .settles = cnr_shared_settles, .more = cnr_shared_more,			\
 	  .most = cnr_shared_most, .part = cnr_shared_part,				\
 	  .encode = cnr_shared_encode, .finish = cnr_shared_finish,			\
+	  .tidy = cnr_shared_tidy,							\
 	  .store = cnr_shared_store, .serve = cnr_shared_serve }
 
 const struct cnr_encoding cnr_float_each = CNR_SHARED(CANARY_METHOD_EACH);

@@ -289,6 +289,26 @@ void cnr_stages_store(const struct cnr_comm *c, const struct cnr_operation *o,
 	}
 }
 
+/* Lanes of 64 bits hold more than is stored: a place, and for zeros which one it is. */
+void cnr_stages_tidy(const struct cnr_comm *c, const struct cnr_operation *o,
+		     const struct cnr_part *p, u32 *words)
+{
+	const u64 *largest = (const u64 *)o->op.memory + p->first;
+	struct cnr_stages s;
+	u64 lane;
+	u32 k;
+
+	cnr_stages_of(c, &o->op, &s);
+	if (p->index < s.first || s.lane == sizeof(u32))
+		return;
+	for (k = 0; k < p->elements; k++) {
+		lane = cnr_lane_at(&s, words, k) & ((2ULL << 32) - 1);
+		if (!cnr_is_zero(&s.x, largest[k]))
+			lane &= ~1ULL;
+		memcpy((u8 *)words + k * s.lane, &lane, s.lane);
+	}
+}
+
 void cnr_stages_serve(const struct cnr_comm *c, const struct cnr_operation *o,
 		      const struct cnr_part *p, u32 *words)
 {

@@ -24,6 +24,8 @@ void cnr_stages_encode(const struct cnr_comm *c, const struct cnr_operation *o,
 		       const struct cnr_part *p, u32 *words);
 void cnr_stages_store(const struct cnr_comm *c, const struct cnr_operation *o,
 		      const struct cnr_part *p, const u32 *words);
+void cnr_stages_tidy(const struct cnr_comm *c, const struct cnr_operation *o,
+		     const struct cnr_part *p, u32 *words);
 void cnr_stages_serve(const struct cnr_comm *c, const struct cnr_operation *o,
 		      const struct cnr_part *p, u32 *words);
 
@@ -36,8 +38,8 @@ void cnr_stages_serve(const struct cnr_comm *c, const struct cnr_operation *o,
 #define CNR_STAGES_ONE(operator, type)							\
 	{ .op = operator, .dtype = type, .element = 16, .memory = cnr_stages_memory,	\
 	  .blocks = cnr_stages_blocks, .part = cnr_stages_part,				\
-	  .encode = cnr_stages_encode, .store = cnr_stages_store,			\
-	  .serve = cnr_stages_serve }
+	  .encode = cnr_stages_encode, .tidy = cnr_stages_tidy,				\
+	  .store = cnr_stages_store, .serve = cnr_stages_serve }
 
 /* Values of up to 32 bits */
 #define CNR_LOCATED(type)								\

@@ -120,7 +120,6 @@ void cnr_ranks_finish(const struct cnr_comm *c, const struct cnr_operation *o,
 		at += slots * x.bytes;
 		to += x.bytes;
 	}
-	memset(to, 0, (u8 *)words + p->result - to);
 }
 
 void cnr_ranks_store(const struct cnr_comm *c, const struct cnr_operation *o,

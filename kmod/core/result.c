@@ -8,6 +8,9 @@
  * made with that hash, not with what is read when the result is sent. So the receiver notices a
  * change when it compares the data. A checksum would not be enough: it stays the same if elements
  * change places.
+ *
+ * Results have words that nobody stores, such as what pads the elements. A member may contribute
+ * anything there. So they are made what they are when the result is sent again.
  */
 #include "blocks.h"
 #include "message.h"
@@ -31,6 +34,34 @@ void cnr_result_note(struct cnr_comm *c, struct cnr_operation *o, u32 block, con
 		o->op.hashes[block - o->base] = cnr_result_hash(c, o, block, words);
 }
 
+static void cnr_result_tidy(const struct cnr_comm *c, const struct cnr_operation *o,
+			    const struct cnr_part *p, u32 *words)
+{
+	u32 pad, end = p->elements * o->element;
+
+	if (o->plain) {
+		pad = canary_kind_identity(p->kind);
+		memcpy((u8 *)words + end, (u8 *)&pad + end % sizeof(pad), p->result - end);
+	} else if (o->encoding->tidy) {
+		o->encoding->tidy(c, o, p, words);
+	} else if (end < p->result) {
+		memset((u8 *)words + end, 0, p->result - end);
+	}
+}
+
+/* Return: false if @words, a result, are none that a leader makes */
+bool cnr_result_is_tidy(struct cnr_comm *c, const struct cnr_operation *o, const struct cnr_part *p,
+			const u32 *words)
+{
+	u32 *tidy = (u32 *)c->scratch;
+
+	if (cnr_part_plain(o, p))
+		return true;
+	memcpy(tidy, words, p->result);
+	cnr_result_tidy(c, o, p, tidy);
+	return !memcmp(tidy, words, p->result);
+}
+
 /*
  * Make the result of @block: combine @others, which all others have contributed, with our own
  * words. @room is for words, and may be @others; nobody else can write to it. Return: the checksum
@@ -50,8 +81,10 @@ u32 cnr_result_make(struct cnr_comm *c, struct cnr_operation *o, u32 block, cons
 		return cnr_combine(p.kind, data, own, others, p.length);
 	}
 	sum = cnr_combine(p.kind, room, cnr_words(c, o, &p), others, p.length);
-	if (!o->plain && o->encoding->finish) {
+	if (!o->plain && o->encoding->finish)
 		o->encoding->finish(c, o, &p, room);
+	if (!cnr_part_plain(o, &p)) {
+		cnr_result_tidy(c, o, &p, room);
 		sum = cnr_checksum(p.kind, room, p.result);
 	}
 	cnr_result_note(c, o, block, room);
@@ -72,6 +105,7 @@ void cnr_result_own(struct cnr_comm *c, struct cnr_operation *o, u32 block)
 		memcpy(room, own, p.length);
 	if (!o->plain && o->encoding->finish)
 		o->encoding->finish(c, o, &p, room);
+	cnr_result_tidy(c, o, &p, room);
 	cnr_result_note(c, o, block, room);
 	cnr_store(c, o, &p, room);
 }

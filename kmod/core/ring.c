@@ -321,6 +321,7 @@ static enum canary_drop cnr_ring_result(struct cnr_comm *c, u64 now, const struc
 {
 	const struct canary_hdr *h = in->hdr;
 	u32 block = be32_to_cpu(h->block);
+	struct cnr_operation *o;
 	enum canary_drop drop;
 	struct cnr_block *b;
 	struct cnr_part p;
@@ -339,8 +340,14 @@ static enum canary_drop cnr_ring_result(struct cnr_comm *c, u64 now, const struc
 	/* There is no result without our data. */
 	if (!(b->flags & CNR_B_PARTIAL))
 		return CANARY_DROP_STATE;
-	cnr_store(c, &c->ops[b->op], &p, cnr_payload(in));
-	cnr_result_note(c, &c->ops[b->op], block, cnr_payload(in));
+	o = &c->ops[b->op];
+	if (!cnr_result_is_tidy(c, o, &p, cnr_payload(in))) {
+		/* The member before us has looked, too. So it has made that up. */
+		cnr_fail(c, now, CANARY_ABORT_MISMATCH, &c->ring.prev, 1, true);
+		return CANARY_DROP_SUM;
+	}
+	cnr_store(c, o, &p, cnr_payload(in));
+	cnr_result_note(c, o, block, cnr_payload(in));
 	c->load = h->result.load;
 	cnr_count(c, CNR_C_results_in);
 	cnr_ring_rtt(c, now, b);
