@@ -39,9 +39,12 @@ static void cnr_ranks_of(const struct cnr_comm *c, const struct cnr_op *op, stru
 size_t cnr_ranks_memory(const struct cnr_comm *c, const struct cnr_op *op)
 {
 	struct cnr_ranks x;
+	u64 bytes;
 
 	cnr_ranks_of(c, op, &x);
-	return (size_t)(x.rounds - 1) * op->elements * x.bytes;
+	bytes = (u64)(x.rounds - 1) * op->elements * x.bytes;
+	/* Nobody can allocate so much. */
+	return min_t(u64, bytes, SIZE_MAX / 2);
 }
 
 u64 cnr_ranks_blocks(const struct cnr_comm *c, const struct cnr_op *op)
