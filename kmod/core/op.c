@@ -192,7 +192,7 @@ void cnr_op_info(const struct cnr_comm *c, struct cnr_info *info)
 			continue;
 		info->op = o->op.op;
 		info->dtype = o->op.dtype;
-		info->switches = o->switches;
+		info->switches = o->switches && o->algorithm != CANARY_ALG_RING;
 		return;
 	}
 }
