@@ -20,8 +20,6 @@
 #pragma GCC target("avx2")
 #endif
 
-#define CNR_EIGHT	8
-
 /* Vectors of 8, wherever they are in memory */
 typedef s32 cnr_v8s __attribute__((__vector_size__(32), __aligned__(1), __may_alias__));
 typedef u32 cnr_v8u __attribute__((__vector_size__(32), __aligned__(1), __may_alias__));
@@ -50,15 +48,6 @@ static __always_inline float cnr_power(s32 exponent)
 static bool cnr_is_small(const struct cnr_lanes *l)
 {
 	return l->group < CNR_EIGHT;
-}
-
-static bool cnr_avx2_can(const struct cnr_lanes *l)
-{
-	if (l->group % CNR_EIGHT && l->group != 4 && l->group != 1)
-		return false;
-	if (l->dtype == CANARY_FLOAT32)
-		return l->lane == 32;
-	return l->dtype == CANARY_BFLOAT16 && l->lane == 16 && !l->average;
 }
 
 /* Averages are smaller than the unit by up to 2^16. */
@@ -197,8 +186,6 @@ static __always_inline void cnr_avx2_encode_as(const struct cnr_lanes *l, u8 dty
 
 bool cnr_avx2_encode(const struct cnr_lanes *l, void *words, const void *from, u32 first, u32 n)
 {
-	if (!cnr_avx2_can(l))
-		return false;
 	if (l->dtype == CANARY_FLOAT32 && cnr_is_small(l))
 		cnr_avx2_encode_small(l, CANARY_FLOAT32, words, from, first, n);
 	else if (cnr_is_small(l))
@@ -312,8 +299,6 @@ static __always_inline void cnr_avx2_finish_as(const struct cnr_lanes *l, u8 dty
 
 bool cnr_avx2_finish(const struct cnr_lanes *l, void *words, u32 first, u32 n)
 {
-	if (!cnr_avx2_can(l))
-		return false;
 	if (l->dtype == CANARY_FLOAT32 && cnr_is_small(l))
 		cnr_avx2_finish_small(l, CANARY_FLOAT32, words, first, n);
 	else if (cnr_is_small(l))
@@ -387,8 +372,6 @@ static __always_inline void cnr_avx2_fields_small(const struct cnr_lanes *l, u8 
 
 bool cnr_avx2_fields(const struct cnr_lanes *l, u8 *fields, const void *from, u32 n)
 {
-	if (!cnr_avx2_can(l))
-		return false;
 	if (l->dtype == CANARY_FLOAT32 && cnr_is_small(l))
 		cnr_avx2_fields_small(l, CANARY_FLOAT32, fields, from, n);
 	else if (cnr_is_small(l))

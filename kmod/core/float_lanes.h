@@ -69,9 +69,21 @@ void cnr_lanes_encode(const struct cnr_lanes *l, void *words, const void *from, 
 void cnr_lanes_finish(const struct cnr_lanes *l, void *words, u32 first, u32 n);
 void cnr_lanes_fields(const struct cnr_lanes *l, u8 *fields, const void *from, u32 n);
 
+#define CNR_EIGHT	8	/* numbers at a time */
+
+/* Which lanes float_avx2.c knows. The vector unit is not borrowed for others. */
+static inline bool cnr_avx2_can(const struct cnr_lanes *l)
+{
+	if (l->group % CNR_EIGHT && l->group != 4 && l->group != 1)
+		return false;
+	if (l->dtype == CANARY_FLOAT32)
+		return l->lane == 32;
+	return l->dtype == CANARY_BFLOAT16 && l->lane == 16 && !l->average;
+}
+
 /*
- * float_avx2.c: the same where the vector unit can do it. Context: between cnr_vector_begin() and
- * cnr_vector_end(). Return: false if it cannot
+ * float_avx2.c: the same where cnr_avx2_can(). Context: between cnr_vector_begin() and
+ * cnr_vector_end(). Return: false if it was compiled without
  */
 bool cnr_avx2_encode(const struct cnr_lanes *l, void *words, const void *from, u32 first, u32 n);
 bool cnr_avx2_finish(const struct cnr_lanes *l, void *words, u32 first, u32 n);

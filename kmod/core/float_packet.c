@@ -12,7 +12,7 @@ void cnr_lanes_encode(const struct cnr_lanes *l, void *words, const void *from, 
 	const u8 *at;
 	bool done;
 
-	if (cnr_vector_begin(n)) {
+	if (cnr_avx2_can(l) && cnr_vector_begin(n)) {
 		done = cnr_avx2_encode(l, words, from, first, n);
 		cnr_vector_end();
 		if (done)
@@ -35,7 +35,7 @@ void cnr_lanes_finish(const struct cnr_lanes *l, void *words, u32 first, u32 n)
 	u32 i, some, field;
 	bool done;
 
-	if (cnr_vector_begin(n)) {
+	if (cnr_avx2_can(l) && cnr_vector_begin(n)) {
 		done = cnr_avx2_finish(l, words, first, n);
 		cnr_vector_end();
 		if (done)
@@ -57,7 +57,7 @@ void cnr_lanes_fields(const struct cnr_lanes *l, u8 *fields, const void *from, u
 	u32 i, some, field;
 	bool done;
 
-	if (cnr_vector_begin(n)) {
+	if (cnr_avx2_can(l) && cnr_vector_begin(n)) {
 		done = cnr_avx2_fields(l, fields, from, n);
 		cnr_vector_end();
 		if (done)

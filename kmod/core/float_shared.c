@@ -224,13 +224,19 @@ static void cnr_shared_part(const struct cnr_comm *c, const struct cnr_operation
 
 /* ---- contributions ---- */
 
-/* Part 1. Elements are read in pieces, which a driver may have to map. */
+/*
+ * Part 1. There are more elements than a packet has data. So they are read in pieces, if the driver
+ * has to map them.
+ */
 static void cnr_maxima_encode(const struct cnr_comm *c, const struct cnr_operation *o,
 			      const struct cnr_shared *x, const struct cnr_part *p, u32 *words)
 {
 	u32 groups = max_t(u32, c->length / x->l.f->bytes / x->l.group, 1);
 	struct cnr_part some;
 	u32 i;
+
+	if (!o->op.at || o->op.source)
+		groups = 0xffff / x->l.group;	/* what cnr_part.elements can say */
 
 	for (i = 0; i < p->elements; i += groups) {
 		some.first = (p->first + i) * x->l.group;
