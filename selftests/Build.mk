@@ -34,6 +34,11 @@ $(NATIVE_TESTS): selftests/core/native_switch.c $(wildcard bpf/*.h bpf/*/*.h)
 $(LIST_TESTS): selftests/core/pairs.c
 $(LIST_TESTS): CPPFLAGS += -include selftests/core/pairs.h
 
+# This one counts how often the vector unit is borrowed.
+$(B)/selftests/lane_sums_test: $(wildcard tools/canary/reference*)
+$(B)/selftests/lane_sums_test: CPPFLAGS += -include selftests/core/vector_count.h
+$(B)/selftests/lane_sums_test: LDLIBS += -lm
+
 # Floating-point sums are compared with rational numbers.
 $(B)/selftests/floats_test: LDLIBS += -lgmp
 $(B)/selftests/double_test: LDLIBS += -lmpfr -lgmp

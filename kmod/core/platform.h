@@ -140,12 +140,18 @@ u64 cnr_hash_sum(u8 kind, const u32 *key, const u32 *data, u32 length, u32 *sum)
 u32 cnr_checksum(u8 kind, const u32 *data, u32 length);
 u32 cnr_combine(u8 kind, u32 *to, const u32 *a, const u32 *b, u32 length);
 #else
-/* Vectors of floats are rounded as the program says, and it may have changed that. */
+#define CNR_CSR_ROUNDING	0x6000	/* not to the nearest */
+#define CNR_CSR_SILENT		0x1f80	/* all exceptions are masked */
+
+/*
+ * Vectors of floats are rounded as the program says, and it may have changed that. It may also want
+ * a signal when a number overflows, or cannot be exact.
+ */
 static inline bool cnr_vector_begin(u32 words)
 {
 #ifdef __x86_64__
 	return words >= 64 && __builtin_cpu_supports("avx2") &&
-	       !(__builtin_ia32_stmxcsr() & 0x6000);
+	       (__builtin_ia32_stmxcsr() & (CNR_CSR_ROUNDING | CNR_CSR_SILENT)) == CNR_CSR_SILENT;
 #else
 	return false;
 #endif
