@@ -23,6 +23,7 @@ struct reference {
 	 * 2 * i and 2 * i + 1; @r then has the type of the number. NULL: those of canary perf
 	 */
 	uint64_t		(*give)(const struct reference *r, uint32_t rank, size_t index);
+	const void		*giver;	/* for @give alone */
 };
 
 /* Return: bits of an element, with what C leaves unused */

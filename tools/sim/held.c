@@ -31,16 +31,9 @@ struct held {
 	uint64_t *hash;
 };
 
-/* The reference of an operation, and where its elements come from */
-struct given {
-	struct reference r;	/* first, as give() gets it */
-	const struct held *held;
-};
-
 static uint64_t give(const struct reference *r, uint32_t rank, size_t index)
 {
-	const struct given *g = (const struct given *)r;
-	const struct held *held = g->held;
+	const struct held *held = r->giver;
 	struct reference perf = *r;
 
 	rank = held->member[rank];
@@ -51,19 +44,19 @@ static uint64_t give(const struct reference *r, uint32_t rank, size_t index)
 	return reference_given(&perf, rank, index);
 }
 
-static struct given given(const struct held *held, uint32_t op)
+/* The reference of operation @seq of @j */
+static struct reference reference(const struct job *j, uint32_t seq)
 {
-	const struct scenario *cfg = &held->sim->cfg;
+	const struct scenario *cfg = &j->held->sim->cfg;
 
-	return (struct given){
-		.r = {
-			.dtype = scenario_dtype(cfg),
-			.op = scenario_operator(cfg),
-			.how = scenario_how(cfg),
-			.seed = op + 1,
-			.give = give,
-		},
-		.held = held,
+	return (struct reference){
+		.dtype = scenario_dtype(cfg),
+		.op = scenario_operator(cfg),
+		.how = scenario_how(cfg),
+		.members = j->members,
+		.seed = seq + 1,
+		.give = give,
+		.giver = j->held,
 	};
 }
 
@@ -104,23 +97,21 @@ void held_free(struct job *j)
 /* Write the vector of @h for operation @seq to @to, which has room for held_bytes(). */
 void held_fill(const struct sim_host *h, uint32_t seq, void *to)
 {
-	struct given g = given(h->job->held, seq);
+	struct reference r = reference(h->job, seq);
 
-	g.r.members = h->job->members;
-	reference_fill(&g.r, h->rank, to, h->job->held->count);
+	reference_fill(&r, h->rank, to, h->job->held->count);
 }
 
 /* What comes out of operation @seq of @j. It is computed once. */
 static const void *wanted(const struct job *j, uint32_t seq)
 {
 	struct held *held = j->held;
-	struct given g = given(held, seq);
+	struct reference r = reference(j, seq);
 
 	if (held->want[seq])
 		return held->want[seq];
-	g.r.members = j->members;
 	held->want[seq] = sim_zalloc(1, held->bytes);
-	reference_result(&g.r, held->want[seq], held->count);
+	reference_result(&r, held->want[seq], held->count);
 	return held->want[seq];
 }
 
