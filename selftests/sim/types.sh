@@ -117,6 +117,11 @@ done
 for type in int8 uint16 int32 uint64; do
 	all_right "integer operators" $type sum prod min max and or xor land lor lxor avg
 done
+for type in int16_index int64_index float32_index; do
+	all_right "values with an index" $type minloc maxloc
+done
+tap_check "--help names types, operators and sets" eval "$SIM --help | grep -q '; int32, .*, float64' &&
+	$SIM --help | grep -q '; sum, prod' && $SIM --help | grep -q '; auto, perf, gauss, .*, special$'"
 
 method exact type=float32 bytes=1024
 method each type=float32 bytes=1028
@@ -142,6 +147,12 @@ digests=$(for build in $SIM $O0 $SANITIZED; do
 done | uniq -c | awk '{print $1}')
 tap_is "numbers are the same from -O3, -O0 and sanitizers" "$digests" 3
 
+mkdir "$WORK/vectors"
+timeout 20 $SANITIZED topology=topology/shapes/paper_64.topo members=3 type=float64 values=cancel bytes=800 \
+	dealt=random --vectors "$WORK/vectors" >"$WORK/out" 2>&1
+tap_is "--vectors: those of all ranks, and the result" \
+	"$? $(cat "$WORK/out") $(cd "$WORK/vectors" && wc -c -- * | awk '{print $2, $1}' | tr '\n' ' ')" \
+	"0  rank0 800 rank1 800 rank2 800 result 800 total 3200 "
 refused "op: there is no land of float32" type=float32 op=land
 refused "bytes: elements have 8" type=float64 bytes=12
 refused "how: 'exact,best' is not one that there is" type=float32 how=exact,best
@@ -149,4 +160,7 @@ refused "how: 'exact' is not for sum of int32" how=exact
 refused "values: int32 is no floating-point type" values=gauss
 refused "elements: floating-point numbers need 121" type=float64 elements=64
 refused "dealt: only with values" dealt=random
+timeout 20 $SANITIZED topology=topology/shapes/paper_64.topo --vectors "$WORK/vectors" >"$WORK/out" 2>&1
+tap_is "refused: vectors that no host holds" "$?: $(cat "$WORK/out")" \
+	"2: canary-sim: --vectors: hosts hold none, without values=perf"
 tap_done

@@ -3,6 +3,7 @@
  * Vectors that hosts hold, of any type. What they have to become is computed by the reference of
  * canary perf, which shares nothing with the core. vector.c has those that nobody holds.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -148,4 +149,42 @@ uint64_t held_hash(const struct job *j)
 uint8_t held_method(const struct job *j)
 {
 	return j->held->method;
+}
+
+/* Write @bytes to the file @name of @folder. Return: false after an error message */
+static bool write_file(const char *folder, const char *name, const void *data, size_t bytes)
+{
+	char path[4096];
+	FILE *file;
+	bool good;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	file = fopen(path, "wb");
+	good = file && fwrite(data, 1, bytes, file) == bytes;
+	if (file)
+		good &= !fclose(file);
+	if (!good)
+		perror(path);
+	return good;
+}
+
+bool held_write(struct sim *s, const char *folder)
+{
+	const struct job *j = &s->job[0];
+	char name[32], *vector;
+	bool good = true;
+	uint32_t i;
+
+	if (!j->held) {
+		fputs("canary-sim: --vectors: hosts hold none, without values=perf\n", stderr);
+		return false;
+	}
+	vector = sim_alloc(s->cfg.bytes);
+	for (i = 0; good && i < j->members; i++) {
+		held_fill(&s->host[j->host[i]], 0, vector);
+		snprintf(name, sizeof(name), "rank%u", i);
+		good = write_file(folder, name, vector, s->cfg.bytes);
+	}
+	free(vector);
+	return good && write_file(folder, "result", wanted(j, 0), s->cfg.bytes);
 }

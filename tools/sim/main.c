@@ -11,6 +11,9 @@
 
 static void usage(void)
 {
+	struct scenario any;
+
+	scenario_defaults(&any);	/* names what there is */
 	puts("Usage: canary-sim [OPTION]... [SCENARIO] [KEY=VALUE]...\n"
 	     "\n"
 	     "Simulates the scenario and prints what came out as JSON. A scenario is a file of lines\n"
@@ -19,6 +22,7 @@ static void usage(void)
 	     "GiB or nothing.\n"
 	     "\n"
 	     "  --links FILE  what each link carried, as CSV\n"
+	     "  --vectors DIR only write the vector of each rank, and what has to come out of them\n"
 	     "  --speed       tell the simulator's own speed and memory, too\n"
 	     "  --quiet       no progress bar (there is one if standard error is a terminal)\n"
 	     "  --check       only check the scenario (with --links: and list the links)\n"
@@ -33,6 +37,7 @@ static void usage(void)
 
 struct options {
 	const char *links;
+	const char *vectors;
 	const char *scenario;
 	bool speed;
 	bool quiet;
@@ -89,7 +94,7 @@ static bool read_scenario(struct scenario *cfg, const struct options *o, int arg
 	if (o->scenario)
 		good = config_file(scenario_keys, cfg, o->scenario);
 	for (i = 1; i < argc; i++) {
-		if (!strcmp(argv[i], "--links")) {
+		if (!strcmp(argv[i], "--links") || !strcmp(argv[i], "--vectors")) {
 			i++;
 			continue;
 		}
@@ -117,6 +122,12 @@ static int parse(struct options *o, int argc, char **argv)
 				return 2;
 			}
 			o->links = argv[++i];
+		} else if (!strcmp(argv[i], "--vectors")) {
+			if (i + 1 == argc || argv[i + 1][0] == '-') {
+				fprintf(stderr, "canary-sim: --vectors: to which folder?\n");
+				return 2;
+			}
+			o->vectors = argv[++i];
 		} else if (!strcmp(argv[i], "--speed")) {
 			o->speed = true;
 		} else if (!strcmp(argv[i], "--quiet")) {
@@ -177,7 +188,10 @@ int main(int argc, char **argv)
 		free(s);
 		return status;
 	}
-	status = run(s, &o);
+	if (o.vectors)
+		status = held_write(s, o.vectors) ? 0 : 2;
+	else
+		status = run(s, &o);
 	sim_free(s);
 	free(s);
 	return status;

@@ -285,6 +285,12 @@ void host_finish(struct sim *s);
 void host_counters(struct sim *s, uint64_t *sum);
 void host_make(struct sim *s, const struct packet *p, uint32_t *to);
 
+/*
+ * held.c: write the vectors of the first job's ranks, as rank0 and so on, and what has to come out,
+ * as result, to files of a folder. Return: false after an error message
+ */
+bool held_write(struct sim *s, const char *folder);
+
 /* sim.c: the simulation as a whole */
 bool sim_build(struct sim *s);
 void sim_free(struct sim *s);
