@@ -3,6 +3,11 @@
 
 REPRODUCIBLE_NEEDS := $(B)/bin/canary $(B)/bin/canary-sim module
 
-.PHONY: reproducible
+TESTS += reproducible
+
+.PHONY: reproducible test-reproducible
 reproducible: $(REPRODUCIBLE_NEEDS) ## sums of floats are the same bits in 100 simulated networks and by both engines, beside Open MPI (QUICK=1: a part)
 	@tools/reproducible/run.py $(if $(QUICK),--quick)
+
+test-reproducible: $(REPRODUCIBLE_NEEDS) ## a part of that: both engines, a few networks; a changed bit is noticed
+	@selftests/net/reproducible.sh
