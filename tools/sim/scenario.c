@@ -243,7 +243,7 @@ static bool values_check(const struct scenario *s)
 	if (!reference_is_float(dtype) && s->values > DATA_PERF)
 		return refuse("scenario", "values: %s is no floating-point type",
 			      cnr_dtype_name(dtype));
-	if (reference_is_float(dtype) && s->elements < FLOAT_ELEMENTS)
+	if (reference_is_float(reference_number(dtype, 0)) && s->elements < FLOAT_ELEMENTS)
 		return refuse("scenario", "elements: floating-point numbers need %u", FLOAT_ELEMENTS);
 	if (s->dealt != DEALT_RANKS && !scenario_holds(s))
 		return refuse("scenario", "dealt: only with values");
