@@ -120,6 +120,9 @@ done
 for type in int16_index int64_index float32_index; do
 	all_right "values with an index" $type minloc maxloc
 done
+for type in complex64 complex128; do
+	all_right "complex numbers" $type sum prod
+done
 tap_check "--help names types, operators and sets" eval "$SIM --help | grep -q '; int32, .*, float64' &&
 	$SIM --help | grep -q '; sum, prod' && $SIM --help | grep -q '; auto, perf, gauss, .*, special$'"
 
