@@ -8,22 +8,6 @@
 #define CNR_EXACT_MOST		256	/* longest vectors that are added up exactly */
 #define CNR_EACH_MOST		4096	/* longest ones with an exponent for each element */
 
-static const struct cnr_format cnr_formats[] = {
-	[CANARY_FLOAT16] = { 2, 10, 5 },
-	[CANARY_BFLOAT16] = { 2, 7, 8 },
-	[CANARY_FLOAT32] = { 4, 23, 8 },
-	[CANARY_FLOAT64] = { 8, 52, 11 },
-	[CANARY_COMPLEX64] = { 4, 23, 8 },
-	[CANARY_COMPLEX128] = { 8, 52, 11 },
-};
-
-/* Return: the format of the numbers of @dtype; NULL if they are not of floating point */
-const struct cnr_format *cnr_format(u8 dtype)
-{
-	return dtype < ARRAY_SIZE(cnr_formats) && cnr_formats[dtype].bytes ? &cnr_formats[dtype] :
-									     NULL;
-}
-
 /* Return: how the sum @op is made */
 enum canary_method cnr_float_method(const struct cnr_op *op)
 {

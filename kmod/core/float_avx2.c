@@ -100,8 +100,8 @@ static __always_inline void cnr_avx2_lanes(const struct cnr_lanes *l, u8 dtype, 
 }
 
 /*
- * *@fields = the fields of eight elements of small groups, the first of which begins @group. Return:
- * whether cnr_unit_can() all their units, and no group is marked
+ * *@fields = the fields of eight elements of small groups, the first of which begins @group.
+ * Return: whether cnr_unit_can() all their units, and no group is marked
  */
 static __always_inline bool cnr_eight_fields(const struct cnr_lanes *l, u32 group, cnr_v8u *fields)
 {

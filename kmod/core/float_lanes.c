@@ -90,8 +90,40 @@ static __always_inline u64 cnr_lane_get(const struct cnr_lanes *l, const void *w
 	return lane;
 }
 
-/* Return: the largest exponent field of @n numbers; @finite: only of those that are finite */
-u32 cnr_largest_field(const struct cnr_lanes *l, const void *from, u32 n, bool finite)
+/*
+ * Each type in its lanes has code of its own, where both are constants. @call uses a struct
+ * cnr_lanes @k.
+ */
+#define CNR_LANES_ARE(k, type, bits)					\
+	((k).dtype == CANARY_##type && (k).lane == (bits) &&		\
+	 ((k).f = &cnr_formats[CANARY_##type], (k).lane = (bits)))
+
+#define CNR_LANES_AS(l, call)						\
+	do {								\
+		struct cnr_lanes k = *(l);				\
+									\
+		if (CNR_LANES_ARE(k, FLOAT16, 21))		\
+			call;						\
+		else if (CNR_LANES_ARE(k, FLOAT16, 32))		\
+			call;						\
+		else if (CNR_LANES_ARE(k, BFLOAT16, 16))	\
+			call;						\
+		else if (CNR_LANES_ARE(k, BFLOAT16, 21))	\
+			call;						\
+		else if (CNR_LANES_ARE(k, BFLOAT16, 32))	\
+			call;						\
+		else if (CNR_LANES_ARE(k, FLOAT32, 32))		\
+			call;						\
+		else if (CNR_LANES_ARE(k, FLOAT32, 64))		\
+			call;						\
+		else if (CNR_LANES_ARE(k, FLOAT64, 64))		\
+			call;						\
+		else							\
+			call;						\
+	} while (0)
+
+static __always_inline u32 cnr_largest_field_as(const struct cnr_lanes *l, const void *from,
+						u32 n, bool finite)
 {
 	u32 i, field, largest = 0;
 
@@ -101,6 +133,15 @@ u32 cnr_largest_field(const struct cnr_lanes *l, const void *from, u32 n, bool f
 			continue;
 		largest = max_t(u32, largest, field);
 	}
+	return largest;
+}
+
+/* Return: the largest exponent field of @n numbers; @finite: only of those that are finite */
+u32 cnr_largest_field(const struct cnr_lanes *l, const void *from, u32 n, bool finite)
+{
+	u32 largest;
+
+	CNR_LANES_AS(l, largest = cnr_largest_field_as(&k, from, n, finite));
 	return largest;
 }
 
@@ -127,9 +168,8 @@ static __always_inline u64 cnr_number_lane(const struct cnr_lanes *l, u64 bits, 
 	return n.negative ? bias - k : bias + k;
 }
 
-/* Lanes from number @at on. @finite: what is not finite counts as 0 */
-void cnr_lanes_put(const struct cnr_lanes *l, void *words, u32 at, const void *from, u32 n,
-		   s32 unit, bool finite)
+static __always_inline void cnr_lanes_put_as(const struct cnr_lanes *l, void *words, u32 at,
+					     const void *from, u32 n, s32 unit, bool finite)
 {
 	u64 bits;
 	u32 i;
@@ -140,6 +180,13 @@ void cnr_lanes_put(const struct cnr_lanes *l, void *words, u32 at, const void *f
 			bits = 0;
 		cnr_lane_put(l, words, at + i, cnr_number_lane(l, bits, unit));
 	}
+}
+
+/* Lanes from number @at on. @finite: what is not finite counts as 0 */
+void cnr_lanes_put(const struct cnr_lanes *l, void *words, u32 at, const void *from, u32 n,
+		   s32 unit, bool finite)
+{
+	CNR_LANES_AS(l, cnr_lanes_put_as(&k, words, at, from, n, unit, finite));
 }
 
 /* The low half of a lane counts ranks with +infinity or a NaN, the high half -infinity or a NaN. */
@@ -156,11 +203,8 @@ void cnr_lanes_count(const struct cnr_lanes *l, void *words, u32 at, const void 
 	}
 }
 
-/*
- * Lanes become numbers, in place. Numbers are not longer than lanes, so they are written behind
- * where lanes are read.
- */
-void cnr_lanes_sum(const struct cnr_lanes *l, void *words, u32 at, u32 n, s32 unit)
+static __always_inline void cnr_lanes_sum_as(const struct cnr_lanes *l, void *words, u32 at, u32 n,
+					     s32 unit)
 {
 	u64 lane, bias = (u64)l->members << l->scale;
 	struct cnr_number number;
@@ -174,6 +218,15 @@ void cnr_lanes_sum(const struct cnr_lanes *l, void *words, u32 at, u32 n, s32 un
 			cnr_number_divide(&number, l->members);
 		cnr_bits_put(l->f, words, i, cnr_round(l->f, number));
 	}
+}
+
+/*
+ * Lanes become numbers, in place. Numbers are not longer than lanes, so they are written behind
+ * where lanes are read.
+ */
+void cnr_lanes_sum(const struct cnr_lanes *l, void *words, u32 at, u32 n, s32 unit)
+{
+	CNR_LANES_AS(l, cnr_lanes_sum_as(&k, words, at, n, unit));
 }
 
 /* Counts become what is not finite, or 0. */

@@ -28,6 +28,22 @@ struct cnr_format {
 	u8	exponent;
 };
 
+static const struct cnr_format cnr_formats[] = {
+	[CANARY_FLOAT16] = { 2, 10, 5 },
+	[CANARY_BFLOAT16] = { 2, 7, 8 },
+	[CANARY_FLOAT32] = { 4, 23, 8 },
+	[CANARY_FLOAT64] = { 8, 52, 11 },
+	[CANARY_COMPLEX64] = { 4, 23, 8 },
+	[CANARY_COMPLEX128] = { 8, 52, 11 },
+};
+
+/* Return: the format of the numbers of @dtype; NULL if they are not of floating point */
+static __always_inline const struct cnr_format *cnr_format(u8 dtype)
+{
+	return dtype < ARRAY_SIZE(cnr_formats) && cnr_formats[dtype].bytes ? &cnr_formats[dtype] :
+									     NULL;
+}
+
 /**
  * struct cnr_number - a finite number: (-1)^negative * significand * 2^exponent
  * @sticky:	a bit below the lowest one of @significand is set; for cnr_round()
@@ -47,7 +63,6 @@ enum cnr_special {
 	CNR_NAN		= 3,	/* an infinity of each sign makes it, too */
 };
 
-const struct cnr_format *cnr_format(u8 dtype);
 u64 cnr_round(const struct cnr_format *f, struct cnr_number n);
 void cnr_number_divide(struct cnr_number *n, u32 by);
 u64 cnr_special_bits(const struct cnr_format *f, enum cnr_special special);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Conversion between floating-point numbers and lanes, by each way that there is: with the vector
- * unit (float_avx2.c) and one by one (float_lanes.c). They must come to the same bits. floats_test.c
- * says whether these are right.
+ * unit (float_avx2.c) and one by one (float_lanes.c). They must come to the same bits.
+ * floats_test.c says whether these are right.
  */
 #include "core/float_lanes.h"
 #include "selftests/tap.h"
@@ -97,7 +97,7 @@ int main(void)
 	u32 t, m, kind, i, good, all;
 	struct cnr_lanes l;
 
-	printf("# vector unit: %s\n", cnr_vector_begin(64) ? "yes" : "no, so this compares nothing");
+	printf("# vector unit: %s\n", cnr_vector_begin(64) ? "yes" : "no, nothing is compared");
 	for (t = 0; t < ARRAY_SIZE(types); t++) {
 		for (m = 0; m < ARRAY_SIZE(members); m++) {
 			good = 0;
