@@ -165,7 +165,7 @@ static bool right(const void *got, u32 elements)
 	return !reference_wrong(&r, got, elements, true);
 }
 
-static void fill(void *to, u32 rank, u32 elements)
+static void fill(void *to, u32 rank, u32 op, u32 elements)
 {
 	reference_fill(&r, rank, to, elements);
 }
