@@ -138,8 +138,8 @@ static int canary_pin_vector(struct canary_vector *v, unsigned long from, unsign
  * @iter:	the contributions
  * @to:		address for the results; it may be that of the contributions
  * @blocks:	how many blocks it may have
- * @charge:	what was reserved for it Context: process, the caller's. Return: the vector, or an
- *		error pointer
+ * @charge:	what was reserved for it
+ * Context: process, the caller's. Return: the vector, or an error pointer
  */
 struct canary_vector *canary_vector_pin(const struct iov_iter *iter, u64 to, u32 bytes, u32 blocks,
 					size_t charge)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Layer 4, blocks: floating-point numbers, by integer arithmetic alone, so the kernel can do it
- * anywhere. The bits of a result depend on the elements of all members, and not on the way that
- * they took. docs/floating-point.md defines them.
+ * Layer 4, blocks: floating-point numbers, by integer arithmetic, so the kernel can do it anywhere.
+ * Only float_avx2.c uses the vector unit, and comes to the same bits. The bits of a result depend on
+ * the elements of all members, and not on the way that they took. docs/floating-point.md defines
+ * them.
  *
  *  - float.c: numbers and their parts, rounding; minima and maxima.
  *  - float_exact.c: exact sums, in one round.
  *  - float_shared.c: sums by shared exponents, which are reduced ahead of the data.
+ *    Its lanes: float_lanes.c one by one, float_avx2.c several at a time; float_packet.c chooses.
  *  - ranks.c: what is done in the order of ranks, such as products (product.c).
  *
  * Complex numbers are two numbers each. Sums take them for vectors of twice the length.
@@ -166,8 +168,8 @@ static inline u32 cnr_div_up(u32 n, u32 by)
 
 /*
  * Marks: some of the things 0 .. @n - 1 are marked. The marked ones are found by their number among
- * themselves, in a time that does not grow with @n. @counts are those of each CNR_MARKS things, as a
- * binary indexed tree: entry k - 1 has the sum of the last (k & -k) ones of the first k.
+ * themselves, in a time that hardly grows with @n. @counts are those of each CNR_MARKS things, as
+ * a binary indexed tree: entry k - 1 has the sum of the last (k & -k) ones of the first k.
  */
 #define CNR_MARKS_BITS	6
 #define CNR_MARKS	(1U << CNR_MARKS_BITS)

@@ -80,8 +80,8 @@ enum canary_type {
 
 /* What an application asks for. Hosts map these onto kinds. */
 enum canary_operator {
-	CANARY_OP_SUM		= 1,	/* wraps around */
-	CANARY_OP_PROD		= 2,	/* wraps around */
+	CANARY_OP_SUM		= 1,	/* integers wrap around */
+	CANARY_OP_PROD		= 2,	/* integers wrap around */
 	CANARY_OP_MIN		= 3,
 	CANARY_OP_MAX		= 4,
 	CANARY_OP_AND		= 5,	/* of bits, as the next two */
