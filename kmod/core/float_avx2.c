@@ -7,6 +7,8 @@
  * subnormal numbers nor how the processor treats them matter:
  *  - A number in units that are normal is at least half of one, or becomes 0.
  *  - A sum is a multiple of its unit.
+ * Zeros need no unit, and many vectors have more of them than of other numbers. So they are done
+ * here whatever the unit is.
  *
  * The kernel compiles this file with the vector unit (Kbuild), and nothing else. So it must be
  * called between cnr_vector_begin() and cnr_vector_end() only. Other compilers than GCC have other
@@ -74,6 +76,25 @@ static __always_inline void cnr_eight_put(u8 dtype, u8 *words, u32 i, cnr_v8s la
 		*(cnr_v8h *)(words + 2 * i) = __builtin_convertvector(lanes, cnr_v8h);
 }
 
+static __always_inline bool cnr_eight_any(cnr_v8s are)
+{
+	return __builtin_ia32_movmskps256((cnr_v8f)are);
+}
+
+/* Are @n numbers at @from all zero? */
+static __always_inline bool cnr_are_zeros(const struct cnr_lanes *l, u8 dtype, const u8 *from,
+					  u32 n)
+{
+	cnr_v8u all = CNR_ALL(cnr_v8u, 0);
+	u32 i;
+
+	for (i = 0; i + CNR_EIGHT <= n; i += CNR_EIGHT)
+		all |= (cnr_v8u)cnr_eight(dtype, from, i) << 1;
+	for (; i < n; i++)
+		all[0] |= (u32)(cnr_bits_at(l->f, from, i) << (32 - 8 * l->f->bytes)) << 1;
+	return !cnr_eight_any((cnr_v8s)(all != CNR_ALL(cnr_v8u, 0)));
+}
+
 /* Return: the lanes of eight numbers; @scale: 1 by their unit */
 static __always_inline cnr_v8s cnr_eight_lanes(const struct cnr_lanes *l, cnr_v8f numbers,
 					       cnr_v8f scale)
@@ -99,22 +120,27 @@ static __always_inline void cnr_avx2_lanes(const struct cnr_lanes *l, u8 dtype, 
 		cnr_lanes_put(l, words, at + i, from + i * l->f->bytes, n - i, unit, false);
 }
 
-/*
- * *@fields = the fields of eight elements of small groups, the first of which begins @group.
- * Return: whether cnr_unit_can() all their units, and no group is marked
- */
-static __always_inline bool cnr_eight_fields(const struct cnr_lanes *l, u32 group, cnr_v8u *fields)
+/* Return: the fields of eight elements of small groups, the first of which begins @group */
+static __always_inline cnr_v8u cnr_eight_fields(const struct cnr_lanes *l, u32 group)
 {
 	const u8 *f = l->fields + group;
-	cnr_v8u least = CNR_ALL(cnr_v8u, 17U + l->scale), marked = CNR_ALL(cnr_v8u, 0xff);
-	cnr_v8s bad;
 
 	if (l->group == 4)
-		*fields = (cnr_v8u){ f[0], f[0], f[0], f[0], f[1], f[1], f[1], f[1] };
-	else
-		*fields = __builtin_convertvector(*(const cnr_v8b *)f, cnr_v8u);
-	bad = (cnr_v8s)(*fields < least) | (cnr_v8s)(*fields == marked);
-	return !__builtin_ia32_movmskps256((cnr_v8f)bad);
+		return (cnr_v8u){ f[0], f[0], f[0], f[0], f[1], f[1], f[1], f[1] };
+	return __builtin_convertvector(*(const cnr_v8b *)f, cnr_v8u);
+}
+
+/* Is a group marked that has one of these @fields? */
+static __always_inline bool cnr_eight_marked(cnr_v8u fields)
+{
+	return cnr_eight_any((cnr_v8s)(fields == CNR_ALL(cnr_v8u, 0xff)));
+}
+
+/* cnr_unit_can() the units of all these @fields? Those of marked groups it cannot. */
+static __always_inline bool cnr_eight_units_can(const struct cnr_lanes *l, cnr_v8u fields)
+{
+	return !cnr_eight_any((cnr_v8s)(fields < CNR_ALL(cnr_v8u, 17U + l->scale))) &&
+	       !cnr_eight_marked(fields);
 }
 
 /* The exponent of the unit of a field is the field less this. */
@@ -155,10 +181,14 @@ static __always_inline void cnr_avx2_encode_small(const struct cnr_lanes *l, u8 
 
 	cnr_encode_one(l, words, 0, from, first, i);
 	for (; i + CNR_EIGHT <= n; i += CNR_EIGHT) {
-		if (cnr_eight_fields(l, (first + i) / l->group, &fields))
+		fields = cnr_eight_fields(l, (first + i) / l->group);
+		if (cnr_eight_units_can(l, fields))
 			cnr_eight_put(dtype, words, i,
 				      cnr_eight_lanes(l, cnr_eight(dtype, from, i),
 						      (cnr_v8f)((one - fields) << 23)));
+		else if (!cnr_eight_marked(fields) &&
+			 cnr_are_zeros(l, dtype, from + i * bytes, CNR_EIGHT))
+			cnr_avx2_lanes(l, dtype, words, i, from + i * bytes, CNR_EIGHT, 0);
 		else
 			cnr_encode_one(l, words, i, from + i * bytes, first + i, CNR_EIGHT);
 	}
@@ -179,6 +209,8 @@ static __always_inline void cnr_avx2_encode_as(const struct cnr_lanes *l, u8 dty
 			cnr_lanes_count(l, words, i, from + i * bytes, some);
 		else if (cnr_unit_can(unit))
 			cnr_avx2_lanes(l, dtype, words, i, from + i * bytes, some, unit);
+		else if (cnr_are_zeros(l, dtype, from + i * bytes, some))
+			cnr_avx2_lanes(l, dtype, words, i, from + i * bytes, some, 0);
 		else
 			cnr_lanes_put(l, words, i, from + i * bytes, some, unit, false);
 	}
@@ -213,22 +245,29 @@ static __always_inline cnr_v8f cnr_averages(cnr_v8s sums, u32 members)
 	return (cnr_v8f){ one[0], one[1], one[2], one[3], two[0], two[1], two[2], two[3] };
 }
 
+/* Return: the sums of eight lanes at @at, in units */
+static __always_inline cnr_v8s cnr_eight_at(const struct cnr_lanes *l, u8 dtype, const void *at)
+{
+	cnr_v8u bias = CNR_ALL(cnr_v8u, l->members << l->scale);
+
+	if (dtype == CANARY_FLOAT32)
+		return (cnr_v8s)(*(const cnr_v8u *)at - bias);
+	return (cnr_v8s)(__builtin_convertvector(*(const cnr_v8h *)at, cnr_v8u) - bias);
+}
+
 /* Eight lanes at @at become results; @scale: their unit */
 static __always_inline void cnr_eight_sums(const struct cnr_lanes *l, u8 dtype, void *at,
 					   cnr_v8f scale)
 {
-	cnr_v8u bias = CNR_ALL(cnr_v8u, l->members << l->scale), one = CNR_ALL(cnr_v8u, 1);
-	cnr_v8u bits, half = CNR_ALL(cnr_v8u, 0x7fff);
-	cnr_v8s lanes;
+	cnr_v8u bits, half = CNR_ALL(cnr_v8u, 0x7fff), one = CNR_ALL(cnr_v8u, 1);
+	cnr_v8s lanes = cnr_eight_at(l, dtype, at);
 	cnr_v8f sum;
 
 	if (dtype == CANARY_FLOAT32) {
-		lanes = (cnr_v8s)(*(cnr_v8u *)at - bias);
 		sum = l->average ? cnr_averages(lanes, l->members) :
 		      __builtin_convertvector(lanes, cnr_v8f);
 		*(cnr_v8f *)at = sum * scale;
 	} else {
-		lanes = (cnr_v8s)(__builtin_convertvector(*(cnr_v8h *)at, cnr_v8u) - bias);
 		bits = (cnr_v8u)(__builtin_convertvector(lanes, cnr_v8f) * scale);
 		bits = (bits + half + (bits >> 16 & one)) >> 16;
 		*(cnr_v8h *)at = __builtin_convertvector(bits, cnr_v8h);
@@ -243,6 +282,19 @@ static __always_inline void cnr_avx2_sums(const struct cnr_lanes *l, u8 dtype, u
 
 	for (i = 0; i + CNR_EIGHT <= n; i += CNR_EIGHT)
 		cnr_eight_sums(l, dtype, words + i * (dtype == CANARY_FLOAT32 ? 4 : 2), scale);
+}
+
+/* Are the sums of @n lanes, a multiple of eight, all zero? */
+static __always_inline bool cnr_sums_are_zeros(const struct cnr_lanes *l, u8 dtype,
+					       const u8 *words, u32 n)
+{
+	const u32 bytes = dtype == CANARY_FLOAT32 ? 4 : 2;
+	cnr_v8s all = CNR_ALL(cnr_v8s, 0);
+	u32 i;
+
+	for (i = 0; i < n; i += CNR_EIGHT)
+		all |= cnr_eight_at(l, dtype, words + i * bytes);
+	return !cnr_eight_any(all != CNR_ALL(cnr_v8s, 0));
 }
 
 static void cnr_finish_one(const struct cnr_lanes *l, u8 *words, u32 at, u32 first, u32 n)
@@ -268,9 +320,13 @@ static __always_inline void cnr_avx2_finish_small(const struct cnr_lanes *l, u8 
 
 	cnr_finish_one(l, words, 0, first, i);
 	for (; i + CNR_EIGHT <= n; i += CNR_EIGHT) {
-		if (cnr_eight_fields(l, (first + i) / l->group, &fields))
+		fields = cnr_eight_fields(l, (first + i) / l->group);
+		if (cnr_eight_units_can(l, fields))
 			cnr_eight_sums(l, dtype, words + i * bytes,
 				       (cnr_v8f)((fields + one) << 23));
+		else if (!cnr_eight_marked(fields) &&
+			 cnr_sums_are_zeros(l, dtype, words + i * bytes, CNR_EIGHT))
+			cnr_avx2_sums(l, dtype, words + i * bytes, CNR_EIGHT, 0);
 		else
 			cnr_finish_one(l, words, i, first + i, CNR_EIGHT);
 	}
@@ -280,6 +336,7 @@ static __always_inline void cnr_avx2_finish_small(const struct cnr_lanes *l, u8 
 static __always_inline void cnr_avx2_finish_as(const struct cnr_lanes *l, u8 dtype, u8 *words,
 					       u32 first, u32 n)
 {
+	const u32 bytes = dtype == CANARY_FLOAT32 ? 4 : 2;
 	u32 i, some, fast, group = first / l->group;
 	s32 unit;
 
@@ -290,8 +347,13 @@ static __always_inline void cnr_avx2_finish_as(const struct cnr_lanes *l, u8 dty
 			cnr_lanes_counted(l, words, i, some);
 			continue;
 		}
-		fast = cnr_unit_can(unit) ? some & ~(CNR_EIGHT - 1U) : 0;
-		cnr_avx2_sums(l, dtype, words + i * l->f->bytes, fast, unit);
+		fast = some & ~(CNR_EIGHT - 1U);
+		if (cnr_unit_can(unit))
+			cnr_avx2_sums(l, dtype, words + i * bytes, fast, unit);
+		else if (cnr_sums_are_zeros(l, dtype, words + i * bytes, fast))
+			cnr_avx2_sums(l, dtype, words + i * bytes, fast, 0);
+		else
+			fast = 0;
 		if (fast < some)
 			cnr_lanes_sum(l, words, i + fast, some - fast, unit);
 	}

@@ -31,13 +31,16 @@ static void permit(bool vectors)
 #endif
 }
 
-/* Numbers of which some are huge, tiny, 0 or not finite; @kind says how many */
+/* Numbers of which some are huge, tiny, 0 or not finite; @kind says how many, and whether in runs */
 static void make_numbers(const struct cnr_format *f, u8 *numbers, u32 kind)
 {
 	u32 i, field, most = cnr_exponent_max(f), middle = most / 2;
+	bool zeros = false;
 	u64 bits;
 
 	for (i = 0; i < ELEMENTS; i++) {
+		if (kind == 4 && i % 16 == 0)
+			zeros = any() % 4;
 		field = middle + any() % 9;
 		if (kind == 1)
 			field = any() % most;
@@ -45,8 +48,12 @@ static void make_numbers(const struct cnr_format *f, u8 *numbers, u32 kind)
 			field = any() % (any() % 2 ? 3 : 60);
 		else if (kind == 3 && !(any() % 60))
 			field = any() % 2 ? most : 0;
+		else if (kind == 4)
+			field = any() % 2 ? 0 : any() % 40;
 		bits = any() & ((1ULL << f->fraction) - 1);
 		bits |= (u64)field << f->fraction | (any() & 1) << (f->fraction + f->exponent);
+		if (zeros)
+			bits &= 1ULL << (f->fraction + f->exponent);
 		cnr_bits_put(f, numbers, i, any() % 16 ? bits : 0);
 	}
 }
@@ -107,7 +114,7 @@ int main(void)
 				l.average = i & 1;
 				if (i & 2)
 					l.group = 1;
-				kind = i / 4 % 4;
+				kind = i / 4 % 5;
 				all++;
 				good += same(&l, any() % l.group, 64 + any() % 600, kind);
 			}
