@@ -52,7 +52,6 @@ void cnr_masked_finish(const struct cnr_comm *c, const struct cnr_operation *o,
 		       const struct cnr_part *p, u32 *words)
 {
 	cnr_mask(o, words, p->length);
-	cnr_pad_bytes(o, p, words, p->result);
 }
 
 /* ---- truth ---- */
@@ -233,7 +232,6 @@ static __always_inline void cnr_wide_finish(const struct cnr_comm *c,
 				    cnr_sum_clamp(sum, o->element, with_sign);
 		memcpy((u8 *)words + i * o->element, &element, o->element);
 	}
-	cnr_pad_bytes(o, p, words, p->result);
 }
 
 void cnr_average_finish(const struct cnr_comm *c, const struct cnr_operation *o,
