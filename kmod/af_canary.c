@@ -33,10 +33,10 @@
  *		multiple of 4, a control message is malformed or given twice, flags or root not 0.
  *		EOPNOTSUPP: unknown operator or type, or an MSG_ flag that makes no sense.
  *		EMSGSIZE: longer than CANARY_MAX_VECTOR, larger than SO_SNDBUF, or more blocks than
- *		there are serial numbers. EISCONN: an address is given (EOPNOTSUPP if not connected).
- *		ENOTCONN. EFAULT. EAGAIN: no room in SO_SNDBUF, or 64 operations under way, with
- *		MSG_DONTWAIT, O_NONBLOCK or after SO_SNDTIMEO. ENOBUFS: memory_max or mem_max is
- *		reached (budget.c), or no memory.
+ *		there are serial numbers. EISCONN: an address is given (if not connected,
+ *		EOPNOTSUPP). ENOTCONN. EFAULT. EAGAIN: no room in SO_SNDBUF, or 64 operations under
+ *		way, with MSG_DONTWAIT, O_NONBLOCK or after SO_SNDTIMEO. ENOBUFS: memory_max or
+ *		mem_max is reached (budget.c), or no memory.
  *		After a failure: first the error that ended the communicator, unless SO_ERROR was
  *		read; then EPIPE, with SIGPIPE unless MSG_NOSIGNAL. EPIPE: after shutdown(SHUT_WR).
  *		CANARY_DESTINATION: nothing is copied. EINVAL: not aligned, overlapping, or in

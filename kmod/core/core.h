@@ -521,8 +521,8 @@ bool cnr_op_fits(const struct cnr_comm *c, const struct cnr_op *op);
 size_t cnr_memory(const struct cnr_comm *c, const struct cnr_op *op);
 
 /**
- * cnr_post() - Return: 0, -EAGAIN (too many in flight), -ENOTCONN, -EINVAL, -EMSGSIZE (cnr_op_fits()
- * says no), or cnr_failure()
+ * cnr_post() - Return: 0, -EAGAIN (too many in flight), -ENOTCONN, -EINVAL, -EMSGSIZE (if
+ * cnr_op_fits() says no), or cnr_failure()
  */
 int __must_check cnr_post(struct cnr_comm *c, u64 now, const struct cnr_op *op);
 
@@ -627,7 +627,7 @@ struct cnr_info {
 	u32	cwnd;		/* blocks that may be without result */
 	u8	op;		/* of what runs, or ran last, without barriers; 0: none */
 	u8	dtype;		/* of @op */
-	bool	switches;	/* may switches combine what @op sends? A ring's packets pass them */
+	bool	switches;	/* may switches combine what @op sends? They pass what a ring runs */
 };
 
 void cnr_info(const struct cnr_comm *c, struct cnr_info *info);

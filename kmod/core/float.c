@@ -111,7 +111,7 @@ u32 cnr_marks_find(const u32 *counts, u32 n, u32 *number)
 	const u32 end = cnr_div_up(n, CNR_MARKS);
 	u32 i = 0, step;
 
-	for (step = 1U << (32 - CNR_MARKS_BITS); step; step /= 2) {
+	for (step = ~0U / CNR_MARKS + 1; step; step /= 2) {
 		if (i + step > end || counts[i + step - 1] > *number)
 			continue;
 		i += step;

@@ -171,8 +171,7 @@ static inline u32 cnr_div_up(u32 n, u32 by)
  * themselves, in a time that hardly grows with @n. @counts are those of each CNR_MARKS things, as
  * a binary indexed tree: entry k - 1 has the sum of the last (k & -k) ones of the first k.
  */
-#define CNR_MARKS_BITS	6
-#define CNR_MARKS	(1U << CNR_MARKS_BITS)
+#define CNR_MARKS	64	/* a power of two */
 
 static inline size_t cnr_marks_bytes(u32 n)
 {
