@@ -196,7 +196,7 @@ void cnr_stages_part(const struct cnr_comm *c, const struct cnr_operation *o, st
 	p->kind = second && s.lane == 4 ? CANARY_KIND_MAX32 : CANARY_KIND_MAX64;
 }
 
-static u64 cnr_lane_at(const struct cnr_stages *s, const void *words, u32 i)
+static u64 cnr_place_lane_at(const struct cnr_stages *s, const void *words, u32 i)
 {
 	u64 lane = 0;
 
@@ -211,7 +211,7 @@ static u64 cnr_largest(const struct cnr_order *x, u64 key)
 }
 
 /* Return: what @element is in the second stage, if its key is the largest one */
-static u64 cnr_lane_of(const struct cnr_stages *s, const u8 *element)
+static u64 cnr_place_lane(const struct cnr_stages *s, const u8 *element)
 {
 	u64 place = cnr_place_of(&s->x, element), key;
 
@@ -254,7 +254,7 @@ void cnr_stages_encode(const struct cnr_comm *c, const struct cnr_operation *o,
 				memcpy((u8 *)words + k * sizeof(key), &key, sizeof(key));
 				continue;
 			}
-			lane = key == largest[k] ? cnr_lane_of(&s, from) : 0;
+			lane = key == largest[k] ? cnr_place_lane(&s, from) : 0;
 			memcpy((u8 *)words + k * s.lane, &lane, s.lane);
 		}
 	}
@@ -281,7 +281,7 @@ void cnr_stages_store(const struct cnr_comm *c, const struct cnr_operation *o,
 		to = cnr_vector(o, &some, CNR_USE_RESULT);
 		for (k = i; k < i + some.elements; k++, to += o->element) {
 			key = largest[k];
-			lane = cnr_lane_at(&s, words, k);
+			lane = cnr_place_lane_at(&s, words, k);
 			if (cnr_is_zero(&s.x, key))
 				key = (s.x.all >> 1) + (lane & 1);
 			cnr_element_put(&s.x, to, key, s.x.f ? lane >> 1 : lane);
@@ -302,7 +302,7 @@ void cnr_stages_tidy(const struct cnr_comm *c, const struct cnr_operation *o,
 	if (p->index < s.first || s.lane == sizeof(u32))
 		return;
 	for (k = 0; k < p->elements; k++) {
-		lane = cnr_lane_at(&s, words, k) & ((2ULL << 32) - 1);
+		lane = cnr_place_lane_at(&s, words, k) & ((2ULL << 32) - 1);
 		if (!cnr_is_zero(&s.x, largest[k]))
 			lane &= ~1ULL;
 		memcpy((u8 *)words + k * s.lane, &lane, s.lane);
@@ -328,7 +328,7 @@ void cnr_stages_serve(const struct cnr_comm *c, const struct cnr_operation *o,
 		some = cnr_some_of(c, o, p, i);
 		from = cnr_vector(o, &some, CNR_USE_SERVE);
 		for (k = i; k < i + some.elements; k++, from += o->element) {
-			lane = cnr_lane_of(&s, from);
+			lane = cnr_place_lane(&s, from);
 			memcpy((u8 *)words + k * s.lane, &lane, s.lane);
 		}
 	}
