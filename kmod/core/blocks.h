@@ -148,9 +148,9 @@ struct cnr_part {
  * @choose:	NULL; or picks another encoding for @op, by its length or @how for example. It
  *		needs no other member then but @element and @how. NULL: it is this one
  * @memory:	how many bytes of cnr_op.memory it needs, for what it keeps for later blocks and for
- *		what is sent again. They are 0 at first
+ *		what is sent again. They are 0 at first. @e is this encoding
  * @blocks:	how many blocks @op has, with payloads of up to cnr_comm.length bytes; NULL: as many
- *		as its elements take
+ *		as its elements take. @e likewise
  * @settles:	NULL; or how many of them, from the first one, tell by their results whether more
  *		blocks follow at the end. Operations behind it begin when that is known
  * @more:	with @settles: these results are here; how many blocks follow?
@@ -181,8 +181,10 @@ struct cnr_encoding {
 	bool	numbers;
 	u64	mask;
 	const struct cnr_encoding *(*choose)(const struct cnr_comm *c, const struct cnr_op *op);
-	size_t	(*memory)(const struct cnr_comm *c, const struct cnr_op *op);
-	u64	(*blocks)(const struct cnr_comm *c, const struct cnr_op *op);
+	size_t	(*memory)(const struct cnr_comm *c, const struct cnr_encoding *e,
+			  const struct cnr_op *op);
+	u64	(*blocks)(const struct cnr_comm *c, const struct cnr_encoding *e,
+			  const struct cnr_op *op);
 	u32	(*settles)(const struct cnr_comm *c, const struct cnr_op *op);
 	u32	(*more)(const struct cnr_comm *c, const struct cnr_operation *o);
 	u64	(*most)(const struct cnr_comm *c, const struct cnr_op *op);

@@ -96,7 +96,7 @@ static u32 cnr_each(const struct cnr_comm *c, const struct cnr_encoding *e)
 /* Return: how many blocks @op has at first, at least 1 */
 u64 cnr_blocks(const struct cnr_comm *c, const struct cnr_encoding *e, const struct cnr_op *op)
 {
-	return e->blocks ? e->blocks(c, op) : cnr_blocks_of(op->elements, cnr_each(c, e));
+	return e->blocks ? e->blocks(c, e, op) : cnr_blocks_of(op->elements, cnr_each(c, e));
 }
 
 u64 cnr_op_blocks(const struct cnr_comm *c, const struct cnr_op *op)
@@ -110,7 +110,7 @@ u64 cnr_op_blocks(const struct cnr_comm *c, const struct cnr_op *op)
 static size_t cnr_memory_own(const struct cnr_comm *c, const struct cnr_encoding *e,
 			     const struct cnr_op *op)
 {
-	return e->memory ? (e->memory(c, op) + 7) & ~(size_t)7 : 0;
+	return e->memory ? (e->memory(c, e, op) + 7) & ~(size_t)7 : 0;
 }
 
 /* Return: how many partial sums of @op a ring may have at a time */

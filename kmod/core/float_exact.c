@@ -98,7 +98,8 @@ static u32 cnr_escaped_block(const struct cnr_operation *o, const struct cnr_exa
 	return block;
 }
 
-static size_t cnr_exact_memory(const struct cnr_comm *c, const struct cnr_op *op)
+static size_t cnr_exact_memory(const struct cnr_comm *c, const struct cnr_encoding *e,
+			       const struct cnr_op *op)
 {
 	struct cnr_exact x;
 
@@ -108,7 +109,8 @@ static size_t cnr_exact_memory(const struct cnr_comm *c, const struct cnr_op *op
 
 /* ---- blocks ---- */
 
-static u64 cnr_exact_blocks(const struct cnr_comm *c, const struct cnr_op *op)
+static u64 cnr_exact_blocks(const struct cnr_comm *c, const struct cnr_encoding *e,
+			    const struct cnr_op *op)
 {
 	struct cnr_exact x;
 
@@ -119,7 +121,10 @@ static u64 cnr_exact_blocks(const struct cnr_comm *c, const struct cnr_op *op)
 /* A barrier has no elements that could escape. */
 static u32 cnr_exact_settles(const struct cnr_comm *c, const struct cnr_op *op)
 {
-	return cnr_numbers(op) ? cnr_exact_blocks(c, op) : 0;
+	struct cnr_exact x;
+
+	cnr_exact_of(c, op, &x);
+	return cnr_numbers(op) ? x.blocks : 0;
 }
 
 static u64 cnr_exact_most(const struct cnr_comm *c, const struct cnr_op *op)

@@ -84,7 +84,8 @@ static struct cnr_shared *cnr_shared(const struct cnr_comm *c, const struct cnr_
 	return x;
 }
 
-static size_t cnr_shared_memory(const struct cnr_comm *c, const struct cnr_op *op)
+static size_t cnr_shared_memory(const struct cnr_comm *c, const struct cnr_encoding *e,
+				const struct cnr_op *op)
 {
 	struct cnr_shared x;
 
@@ -123,7 +124,8 @@ static void cnr_special_put(const struct cnr_shared *x, u32 i, enum cnr_special 
 
 /* ---- blocks ---- */
 
-static u64 cnr_shared_blocks(const struct cnr_comm *c, const struct cnr_op *op)
+static u64 cnr_shared_blocks(const struct cnr_comm *c, const struct cnr_encoding *e,
+			     const struct cnr_op *op)
 {
 	struct cnr_shared x;
 

@@ -197,8 +197,10 @@ void cnr_order_finish(const struct cnr_comm *c, const struct cnr_operation *o,
 
 /* ranks.c */
 #define CNR_RANKS_ELEMENT	16	/* longest elements */
-size_t cnr_ranks_memory(const struct cnr_comm *c, const struct cnr_op *op);
-u64 cnr_ranks_blocks(const struct cnr_comm *c, const struct cnr_op *op);
+size_t cnr_ranks_memory(const struct cnr_comm *c, const struct cnr_encoding *e,
+			const struct cnr_op *op);
+u64 cnr_ranks_blocks(const struct cnr_comm *c, const struct cnr_encoding *e,
+		     const struct cnr_op *op);
 void cnr_ranks_part(const struct cnr_comm *c, const struct cnr_operation *o, struct cnr_part *p);
 void cnr_ranks_encode(const struct cnr_comm *c, const struct cnr_operation *o,
 		      const struct cnr_part *p, u32 *words);

@@ -166,12 +166,14 @@ static void cnr_stages_of(const struct cnr_comm *c, const struct cnr_op *op, str
 	s->first = max_t(u32, cnr_div_up(op->elements, s->each), 1);
 }
 
-size_t cnr_stages_memory(const struct cnr_comm *c, const struct cnr_op *op)
+size_t cnr_stages_memory(const struct cnr_comm *c, const struct cnr_encoding *e,
+			 const struct cnr_op *op)
 {
 	return op->elements * sizeof(u64);
 }
 
-u64 cnr_stages_blocks(const struct cnr_comm *c, const struct cnr_op *op)
+u64 cnr_stages_blocks(const struct cnr_comm *c, const struct cnr_encoding *e,
+		      const struct cnr_op *op)
 {
 	struct cnr_stages s;
 

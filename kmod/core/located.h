@@ -17,8 +17,10 @@ void cnr_located_encode(const struct cnr_comm *c, const struct cnr_operation *o,
 void cnr_located_finish(const struct cnr_comm *c, const struct cnr_operation *o,
 			const struct cnr_part *p, u32 *words);
 
-size_t cnr_stages_memory(const struct cnr_comm *c, const struct cnr_op *op);
-u64 cnr_stages_blocks(const struct cnr_comm *c, const struct cnr_op *op);
+size_t cnr_stages_memory(const struct cnr_comm *c, const struct cnr_encoding *e,
+			 const struct cnr_op *op);
+u64 cnr_stages_blocks(const struct cnr_comm *c, const struct cnr_encoding *e,
+		      const struct cnr_op *op);
 void cnr_stages_part(const struct cnr_comm *c, const struct cnr_operation *o, struct cnr_part *p);
 void cnr_stages_encode(const struct cnr_comm *c, const struct cnr_operation *o,
 		       const struct cnr_part *p, u32 *words);

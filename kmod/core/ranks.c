@@ -25,33 +25,36 @@ struct cnr_ranks {
 	u32	rounds;
 };
 
-static void cnr_ranks_of(const struct cnr_comm *c, const struct cnr_op *op, struct cnr_ranks *x)
+static void cnr_ranks_of(const struct cnr_comm *c, const struct cnr_encoding *e,
+			 const struct cnr_op *op, struct cnr_ranks *x)
 {
 	u32 members = c->cfg.members;
 
-	x->bytes = cnr_element(op->op, op->dtype);
+	x->bytes = e->element;
 	x->ranks = min_t(u32, members, c->length / x->bytes);
 	x->each = max_t(u32, c->length / (x->ranks * x->bytes), 1);
 	x->per = max_t(u32, cnr_div_up(op->elements, x->each), 1);
 	x->rounds = cnr_div_up(members, x->ranks);
 }
 
-size_t cnr_ranks_memory(const struct cnr_comm *c, const struct cnr_op *op)
+size_t cnr_ranks_memory(const struct cnr_comm *c, const struct cnr_encoding *e,
+			const struct cnr_op *op)
 {
 	struct cnr_ranks x;
 	u64 bytes;
 
-	cnr_ranks_of(c, op, &x);
+	cnr_ranks_of(c, e, op, &x);
 	bytes = (u64)(x.rounds - 1) * op->elements * x.bytes;
 	/* Nobody can allocate so much. */
 	return min_t(u64, bytes, SIZE_MAX / 2);
 }
 
-u64 cnr_ranks_blocks(const struct cnr_comm *c, const struct cnr_op *op)
+u64 cnr_ranks_blocks(const struct cnr_comm *c, const struct cnr_encoding *e,
+		     const struct cnr_op *op)
 {
 	struct cnr_ranks x;
 
-	cnr_ranks_of(c, op, &x);
+	cnr_ranks_of(c, e, op, &x);
 	return (u64)x.per * x.rounds;
 }
 
@@ -66,7 +69,7 @@ void cnr_ranks_part(const struct cnr_comm *c, const struct cnr_operation *o, str
 	struct cnr_ranks x;
 	u32 round, at;
 
-	cnr_ranks_of(c, &o->op, &x);
+	cnr_ranks_of(c, o->encoding, &o->op, &x);
 	round = p->index / x.per;
 	at = p->index % x.per;
 	p->after = round ? p->index - x.per + 1 : 0;
@@ -84,7 +87,7 @@ void cnr_ranks_encode(const struct cnr_comm *c, const struct cnr_operation *o,
 	u32 i, round, slots, slot;
 	const u8 *from;
 
-	cnr_ranks_of(c, &o->op, &x);
+	cnr_ranks_of(c, o->encoding, &o->op, &x);
 	round = p->index / x.per;
 	slots = cnr_ranks_in(c, &x, round);
 	slot = c->cfg.rank - round * x.ranks;
@@ -111,7 +114,7 @@ void cnr_ranks_finish(const struct cnr_comm *c, const struct cnr_operation *o,
 	struct cnr_ranks x;
 	const u8 *before;
 
-	cnr_ranks_of(c, &o->op, &x);
+	cnr_ranks_of(c, o->encoding, &o->op, &x);
 	round = p->index / x.per;
 	slots = cnr_ranks_in(c, &x, round);
 	before = round ? cnr_ranks_room(o, &x, p, round - 1) : NULL;
@@ -131,7 +134,7 @@ void cnr_ranks_store(const struct cnr_comm *c, const struct cnr_operation *o,
 	struct cnr_ranks x;
 	u32 round;
 
-	cnr_ranks_of(c, &o->op, &x);
+	cnr_ranks_of(c, o->encoding, &o->op, &x);
 	round = p->index / x.per;
 	if (p->elements)
 		memcpy(round + 1 < x.rounds ? (void *)cnr_ranks_room(o, &x, p, round) :
@@ -144,7 +147,7 @@ void cnr_ranks_serve(const struct cnr_comm *c, const struct cnr_operation *o,
 	struct cnr_ranks x;
 	u32 round;
 
-	cnr_ranks_of(c, &o->op, &x);
+	cnr_ranks_of(c, o->encoding, &o->op, &x);
 	round = p->index / x.per;
 	memset(words, 0, p->result);
 	if (p->elements)

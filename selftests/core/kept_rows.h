@@ -11,6 +11,7 @@
 #define TEST_TOGETHER	8	/* blocks that go down one tree */
 
 struct cnr_comm;
+struct cnr_encoding;
 struct cnr_op;
 struct cnr_operation;
 struct cnr_part;
@@ -18,7 +19,8 @@ struct cnr_roles;
 
 void test_broadcast_roles(const struct cnr_comm *c, const struct cnr_operation *o,
 			  unsigned int block, struct cnr_roles *r);
-unsigned long test_copy_blocks(const struct cnr_comm *c, const struct cnr_op *op);
+unsigned long test_copy_blocks(const struct cnr_comm *c, const struct cnr_encoding *e,
+			       const struct cnr_op *op);
 void test_copy_part(const struct cnr_comm *c, const struct cnr_operation *o, struct cnr_part *p);
 void test_copy_encode(const struct cnr_comm *c, const struct cnr_operation *o,
 		      const struct cnr_part *p, unsigned int *words);

@@ -25,7 +25,8 @@ void test_broadcast_roles(const struct cnr_comm *c, const struct cnr_operation *
 	r->receive = CNR_ALL;
 }
 
-u64 test_copy_blocks(const struct cnr_comm *c, const struct cnr_op *op)
+u64 test_copy_blocks(const struct cnr_comm *c, const struct cnr_encoding *e,
+		     const struct cnr_op *op)
 {
 	return cnr_blocks_of(op->elements, c->length / sizeof(u32));
 }

@@ -3,7 +3,7 @@
 #include "core/inside.h"
 #include "pairs.h"
 
-u64 pairs_blocks(const struct cnr_comm *c, const struct cnr_op *op)
+u64 pairs_blocks(const struct cnr_comm *c, const struct cnr_encoding *e, const struct cnr_op *op)
 {
 	return cnr_blocks_of(op->elements, c->length / sizeof(u32));
 }

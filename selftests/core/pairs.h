@@ -81,12 +81,14 @@ static inline int pairs_merge(__u32 *list, __u32 *length, __u32 room, const __u3
 }
 
 struct cnr_comm;
+struct cnr_encoding;
 struct cnr_op;
 struct cnr_operation;
 struct cnr_part;
 
 /* pairs.c: vectors that are sparse, more or less. Zeros are not sent. */
-unsigned long pairs_blocks(const struct cnr_comm *c, const struct cnr_op *op);
+unsigned long pairs_blocks(const struct cnr_comm *c, const struct cnr_encoding *e,
+			   const struct cnr_op *op);
 void pairs_part(const struct cnr_comm *c, const struct cnr_operation *o, struct cnr_part *p);
 void pairs_encode(const struct cnr_comm *c, const struct cnr_operation *o,
 		  const struct cnr_part *p, __u32 *words);
