@@ -142,7 +142,7 @@ static void product(size_t i, u64 want[2])
 	want[1] = bits_of(want[1]);
 }
 
-static bool right(const void *got, u32 elements)
+static bool right(u32 op, const void *got, u32 elements)
 {
 	u64 want[2], bits;
 	u32 i, k;

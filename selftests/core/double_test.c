@@ -114,7 +114,7 @@ static u64 rounded(u32 i)
 	return bits == SIGN ? 0 : bits;
 }
 
-static bool right(const void *got, u32 elements)
+static bool right(u32 op, const void *got, u32 elements)
 {
 	u64 bits;
 	u32 i;

@@ -404,7 +404,7 @@ static u64 wanted(u32 i)
 
 static u64 *want;
 
-static bool right(const void *got, u32 elements)
+static bool right(u32 op, const void *got, u32 elements)
 {
 	u64 bits;
 	u32 i;

@@ -96,7 +96,7 @@ static u64 give(u32 rank, u32 i)
 	return (rank + 1) * 0x123456789abcdULL * (i + 3);
 }
 
-static bool any_right(const void *got, u32 elements)
+static bool any_right(u32 op, const void *got, u32 elements)
 {
 	return true;
 }

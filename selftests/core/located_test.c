@@ -82,7 +82,7 @@ static void fill(void *to, u32 rank, u32 op, u32 elements)
 	reference_fill(&r, rank, to, elements);
 }
 
-static bool right(const void *got, u32 elements)
+static bool right(u32 op, const void *got, u32 elements)
 {
 	return !reference_wrong(&r, got, elements, true);
 }
@@ -158,7 +158,7 @@ static void fill_rows(void *to, u32 rank, u32 op, u32 elements)
 		pair[i] = rows[i].given[rank];
 }
 
-static bool right_rows(const void *got, u32 elements)
+static bool right_rows(u32 op, const void *got, u32 elements)
 {
 	const struct pair *want, *pair = got;
 	u32 i, wrong = 0;

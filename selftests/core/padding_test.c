@@ -107,7 +107,7 @@ static void give(void *to, u32 rank, u32 op, u32 elements)
 		((u8 *)to)[i * element] = rank * 3 + i % 5;
 }
 
-static bool any_result(const void *got, u32 elements)
+static bool any_result(u32 op, const void *got, u32 elements)
 {
 	return true;
 }

@@ -110,10 +110,8 @@ static bool tnet_is_sum(const struct tnet *s, const struct cnr_done *d, int sour
 	u64 given[TNET_MEMBERS_MAX], got;
 	u32 i, r, want;
 
-	if (s->cfg.fits)
-		return s->cfg.fits(d->seq, d->data, d->elements);
 	if (s->cfg.right)
-		return s->cfg.right(d->data, d->elements);
+		return s->cfg.right(d->seq, d->data, d->elements);
 	for (i = 0; s->cfg.reduce && i < d->elements; i++) {
 		for (r = 0; r < s->cfg.members; r++)
 			given[r] = tnet_element(s, r, run[r], d->seq, i);

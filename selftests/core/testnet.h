@@ -57,11 +57,11 @@ struct tnet_config {
 	u8	element;	/* bytes of an element, with @reduce */
 	u64	(*reduce)(const u64 *given, u32 n); /* what is right; NULL: sums of 32 bits */
 	u8	how;		/* CANARY_HOW_* */
-	u64	(*give)(u32 rank, u32 i); /* elements, with @right */
-	/* the whole vector of operation @op, in place of @give */
+	u64	(*give)(u32 rank, u32 i); /* elements of up to 8 bytes, with @right */
+	/* in place of @give: the whole vector of operation @op */
 	void	(*fill)(void *to, u32 rank, u32 op, u32 elements);
-	bool	(*right)(const void *got, u32 elements); /* NULL: @reduce tells */
-	bool	(*fits)(u32 op, const void *got, u32 elements); /* the same as @right, of @op */
+	/* is this the result of operation @op? NULL: @reduce tells */
+	bool	(*right)(u32 op, const void *got, u32 elements);
 	u8	shards;		/* as cnr_config has it */
 	bool	sparse;		/* many elements are 0 */
 	const struct tnet_switches *switches; /* NULL: those of testnet_switch.c */

@@ -39,7 +39,7 @@ static void fill(void *to, u32 rank, u32 op, u32 elements)
 }
 
 /* The first result of an operation is compared with the reference, all others with that one. */
-static bool fits(u32 op, const void *got, u32 elements)
+static bool right(u32 op, const void *got, u32 elements)
 {
 	size_t bytes = (size_t)elements * cnr_element(reference.op, reference.dtype);
 
@@ -89,7 +89,7 @@ static void trial(const struct shape *sh, bool ring, struct cell *cell)
 		.seed = 100 * reference.op + reference.dtype, .key = true,
 		.algorithm = ring ? CANARY_ALG_RING : CANARY_ALG_TREE, .pinned = sh->pinned,
 		.faults.drop = sh->drop, .dtype = reference.dtype, .op = reference.op,
-		.element = cnr_element(reference.op, reference.dtype), .fill = fill, .fits = fits,
+		.element = cnr_element(reference.op, reference.dtype), .fill = fill, .right = right,
 	};
 	struct tnet *s = tnet_new(&cfg);
 	u32 i, op;
