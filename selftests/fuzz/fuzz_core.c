@@ -472,12 +472,61 @@ static void end(struct world *w)
 		release(&(struct cnr_done){ .cookie = (uintptr_t)vectors });
 }
 
+/* Do what the four bytes at @a say. */
+static void act(struct world *w, const uint8_t *a)
+{
+	u32 k;
+
+	switch (a[0] < 240 ? a[0] % 10 : a[0] < 255 ? 10 : 11) {
+	case 0:
+		post(w, a[1] % w->members, a[3] >= 192 ? a[2] : 0);
+		break;
+	case 1:
+		pass(w, (u64)a[1] << (a[2] % 26));
+		break;
+	case 2:
+	case 3:
+		take(w, a[1], false);
+		break;
+	case 4:
+		take(w, a[1], true);
+		break;
+	case 5:
+		lose(w, a[1]);
+		break;
+	case 6:
+		change(w, a[1], a[2], a[3], false);
+		break;
+	case 7:
+		change(w, a[1], a[2], a[3], true);
+		break;
+	case 8:
+		cut(w, a[1], a[2] | a[3] << 8);
+		break;
+	case 9:
+		if (a[1] > 240 && a[1] <= 250)
+			replace(w, a[2] % w->members);
+		else if (a[1] > 250)
+			cnr_close(w->comm[a[2] % w->members], w->now, a[3] & 1);
+		else
+			for (k = 0; k < a[3] % 32 && w->packets; k++)
+				take(w, 0, false);
+		pump(w, a[2] % w->members);
+		break;
+	case 10:
+		forge(w, a[1], a[2], a[3]);
+		break;
+	case 11:
+		scribble(w, a[1], a[2], a[3]);
+		break;
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const int members[] = { 3, 4, 5, MEMBERS_MAX };
 	static struct world w;
 	size_t i;
-	u32 k;
 
 	memset(&w, 0, sizeof(w));
 	/*
@@ -494,53 +543,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	begin(&w);
 	if (size && !(data[0] & 1))
 		meet(&w);
-	for (i = 1; i + 4 <= size; i += 4) {
-		const uint8_t *a = data + i;
-
-		switch (a[0] < 240 ? a[0] % 10 : a[0] < 255 ? 10 : 11) {
-		case 0:
-			post(&w, a[1] % w.members, a[3] >= 192 ? a[2] : 0);
-			break;
-		case 1:
-			pass(&w, (u64)a[1] << (a[2] % 26));
-			break;
-		case 2:
-		case 3:
-			take(&w, a[1], false);
-			break;
-		case 4:
-			take(&w, a[1], true);
-			break;
-		case 5:
-			lose(&w, a[1]);
-			break;
-		case 6:
-			change(&w, a[1], a[2], a[3], false);
-			break;
-		case 7:
-			change(&w, a[1], a[2], a[3], true);
-			break;
-		case 8:
-			cut(&w, a[1], a[2] | a[3] << 8);
-			break;
-		case 9:
-			if (a[1] > 240 && a[1] <= 250)
-				replace(&w, a[2] % w.members);
-			else if (a[1] > 250)
-				cnr_close(w.comm[a[2] % w.members], w.now, a[3] & 1);
-			else
-				for (k = 0; k < a[3] % 32 && w.packets; k++)
-					take(&w, 0, false);
-			pump(&w, a[2] % w.members);
-			break;
-		case 10:
-			forge(&w, a[1], a[2], a[3]);
-			break;
-		case 11:
-			scribble(&w, a[1], a[2], a[3]);
-			break;
-		}
-	}
+	for (i = 1; i + 4 <= size; i += 4)
+		act(&w, data + i);
 	end(&w);
 	return 0;
 }
