@@ -517,73 +517,75 @@ static void test_names(void)
 	    canary_operator_parse(NULL, &o) == -EINVAL, "none, and a part of one");
 }
 
+/* What rank 0 posts, and what rank 1 does */
+static const struct {
+	uint8_t dtype, op, other_dtype, other_op, other_how;
+	size_t bytes, other_bytes;	/* 0: as many */
+} differing[] = {
+	{ CANARY_FLOAT32, CANARY_OP_SUM, CANARY_INT32, CANARY_OP_SUM, 0, .bytes = 800 },
+	{ CANARY_FLOAT16, CANARY_OP_SUM, CANARY_BFLOAT16, CANARY_OP_SUM, 0,
+	  .bytes = 40000 },
+	{ CANARY_FLOAT64, CANARY_OP_SUM, CANARY_FLOAT32, CANARY_OP_SUM, 0, .bytes = 2048 },
+	{ CANARY_FLOAT64, CANARY_OP_SUM, CANARY_FLOAT64, CANARY_OP_SUM,
+	  CANARY_HOW_EXACT, .bytes = 800 },
+	{ CANARY_FLOAT32, CANARY_OP_SUM, CANARY_FLOAT32, CANARY_OP_SUM,
+	  CANARY_HOW_EXACT, .bytes = 40000 },
+	{ CANARY_FLOAT32, CANARY_OP_AVG, CANARY_FLOAT32, CANARY_OP_AVG,
+	  CANARY_HOW_ELEMENTWISE, .bytes = 40000 },
+	{ CANARY_FLOAT32, CANARY_OP_PROD, CANARY_FLOAT32, CANARY_OP_SUM, 0,
+	  .bytes = 40000 },
+	{ CANARY_INT16, CANARY_OP_MIN, CANARY_INT16, CANARY_OP_MAX, 0, .bytes = 800 },
+	{ CANARY_INT32, CANARY_OP_SUM, CANARY_UINT32, CANARY_OP_SUM, 0, .bytes = 800 },
+	{ CANARY_INT8, CANARY_OP_SUM, CANARY_INT64, CANARY_OP_SUM, 0, .bytes = 800 },
+	{ CANARY_UINT8, CANARY_OP_AVG, CANARY_UINT8, CANARY_OP_SUM, 0, .bytes = 800 },
+	{ CANARY_INT32, CANARY_OP_SUM, CANARY_INT32, CANARY_OP_LAND, 0, .bytes = 800 },
+	{ CANARY_INT32, CANARY_OP_SUM, CANARY_INT32, CANARY_OP_SUM, 0,
+	  .bytes = 800, .other_bytes = 804 },
+	{ CANARY_INT32, CANARY_OP_SUM, CANARY_INT32, CANARY_OP_SUM, 0,
+	  .bytes = 40000, .other_bytes = 800 },
+	{ CANARY_FLOAT32, CANARY_OP_SUM, CANARY_FLOAT32, CANARY_OP_SUM, 0,
+	  .bytes = 800, .other_bytes = 40000 },
+	{ CANARY_INT8, CANARY_OP_SUM, CANARY_INT8, CANARY_OP_SUM, CANARY_HOW_SATURATE,
+	  .bytes = 800 },
+	{ CANARY_UINT64, CANARY_OP_SUM, CANARY_UINT64, CANARY_OP_SUM,
+	  CANARY_HOW_SATURATE, .bytes = 40000 },
+	{ CANARY_INT32_INDEX, CANARY_OP_MAXLOC, CANARY_INT32, CANARY_OP_MAX, 0,
+	  .bytes = 800 },
+	{ CANARY_INT32_INDEX, CANARY_OP_MAXLOC, CANARY_INT64, CANARY_OP_MAX, 0,
+	  .bytes = 800 },
+	{ CANARY_FLOAT64_INDEX, CANARY_OP_MINLOC, CANARY_FLOAT64, CANARY_OP_MIN, 0,
+	  .bytes = 40000 },
+	{ CANARY_INT64_INDEX, CANARY_OP_MINLOC, CANARY_INT64_INDEX, CANARY_OP_MAXLOC, 0,
+	  .bytes = 800 },
+	{ CANARY_INT32_INDEX, CANARY_OP_MINLOC, CANARY_FLOAT32_INDEX, CANARY_OP_MINLOC, 0,
+	  .bytes = 800 },
+	{ CANARY_INT64_INDEX, CANARY_OP_MAXLOC, CANARY_INT64_INDEX, CANARY_OP_MAXLOC, 0,
+	  .bytes = 40000, .other_bytes = 800 },
+	{ CANARY_COMPLEX64, CANARY_OP_SUM, CANARY_FLOAT32, CANARY_OP_SUM, 0, .bytes = 800 },
+	{ CANARY_COMPLEX64, CANARY_OP_SUM, CANARY_FLOAT32, CANARY_OP_SUM, 0,
+	  .bytes = 40000 },
+	{ CANARY_COMPLEX64, CANARY_OP_PROD, CANARY_FLOAT64, CANARY_OP_PROD, 0,
+	  .bytes = 800 },
+	{ CANARY_COMPLEX128, CANARY_OP_AVG, CANARY_COMPLEX64, CANARY_OP_AVG, 0,
+	  .bytes = 800 },
+	{ CANARY_COMPLEX128, CANARY_OP_PROD, CANARY_COMPLEX128, CANARY_OP_PROD, 0,
+	  .bytes = 800,
+	  .other_bytes = 1600 },
+};
+
 static void test_differs(void)
 {
-	static const struct {
-		uint8_t dtype, op, other_dtype, other_op, other_how;
-		size_t bytes, other_bytes;	/* 0: as many */
-	} table[] = {
-		{ CANARY_FLOAT32, CANARY_OP_SUM, CANARY_INT32, CANARY_OP_SUM, 0, .bytes = 800 },
-		{ CANARY_FLOAT16, CANARY_OP_SUM, CANARY_BFLOAT16, CANARY_OP_SUM, 0,
-		  .bytes = 40000 },
-		{ CANARY_FLOAT64, CANARY_OP_SUM, CANARY_FLOAT32, CANARY_OP_SUM, 0, .bytes = 2048 },
-		{ CANARY_FLOAT64, CANARY_OP_SUM, CANARY_FLOAT64, CANARY_OP_SUM,
-		  CANARY_HOW_EXACT, .bytes = 800 },
-		{ CANARY_FLOAT32, CANARY_OP_SUM, CANARY_FLOAT32, CANARY_OP_SUM,
-		  CANARY_HOW_EXACT, .bytes = 40000 },
-		{ CANARY_FLOAT32, CANARY_OP_AVG, CANARY_FLOAT32, CANARY_OP_AVG,
-		  CANARY_HOW_ELEMENTWISE, .bytes = 40000 },
-		{ CANARY_FLOAT32, CANARY_OP_PROD, CANARY_FLOAT32, CANARY_OP_SUM, 0,
-		  .bytes = 40000 },
-		{ CANARY_INT16, CANARY_OP_MIN, CANARY_INT16, CANARY_OP_MAX, 0, .bytes = 800 },
-		{ CANARY_INT32, CANARY_OP_SUM, CANARY_UINT32, CANARY_OP_SUM, 0, .bytes = 800 },
-		{ CANARY_INT8, CANARY_OP_SUM, CANARY_INT64, CANARY_OP_SUM, 0, .bytes = 800 },
-		{ CANARY_UINT8, CANARY_OP_AVG, CANARY_UINT8, CANARY_OP_SUM, 0, .bytes = 800 },
-		{ CANARY_INT32, CANARY_OP_SUM, CANARY_INT32, CANARY_OP_LAND, 0, .bytes = 800 },
-		{ CANARY_INT32, CANARY_OP_SUM, CANARY_INT32, CANARY_OP_SUM, 0,
-		  .bytes = 800, .other_bytes = 804 },
-		{ CANARY_INT32, CANARY_OP_SUM, CANARY_INT32, CANARY_OP_SUM, 0,
-		  .bytes = 40000, .other_bytes = 800 },
-		{ CANARY_FLOAT32, CANARY_OP_SUM, CANARY_FLOAT32, CANARY_OP_SUM, 0,
-		  .bytes = 800, .other_bytes = 40000 },
-		{ CANARY_INT8, CANARY_OP_SUM, CANARY_INT8, CANARY_OP_SUM, CANARY_HOW_SATURATE,
-		  .bytes = 800 },
-		{ CANARY_UINT64, CANARY_OP_SUM, CANARY_UINT64, CANARY_OP_SUM,
-		  CANARY_HOW_SATURATE, .bytes = 40000 },
-		{ CANARY_INT32_INDEX, CANARY_OP_MAXLOC, CANARY_INT32, CANARY_OP_MAX, 0,
-		  .bytes = 800 },
-		{ CANARY_INT32_INDEX, CANARY_OP_MAXLOC, CANARY_INT64, CANARY_OP_MAX, 0,
-		  .bytes = 800 },
-		{ CANARY_FLOAT64_INDEX, CANARY_OP_MINLOC, CANARY_FLOAT64, CANARY_OP_MIN, 0,
-		  .bytes = 40000 },
-		{ CANARY_INT64_INDEX, CANARY_OP_MINLOC, CANARY_INT64_INDEX, CANARY_OP_MAXLOC, 0,
-		  .bytes = 800 },
-		{ CANARY_INT32_INDEX, CANARY_OP_MINLOC, CANARY_FLOAT32_INDEX, CANARY_OP_MINLOC, 0,
-		  .bytes = 800 },
-		{ CANARY_INT64_INDEX, CANARY_OP_MAXLOC, CANARY_INT64_INDEX, CANARY_OP_MAXLOC, 0,
-		  .bytes = 40000, .other_bytes = 800 },
-		{ CANARY_COMPLEX64, CANARY_OP_SUM, CANARY_FLOAT32, CANARY_OP_SUM, 0, .bytes = 800 },
-		{ CANARY_COMPLEX64, CANARY_OP_SUM, CANARY_FLOAT32, CANARY_OP_SUM, 0,
-		  .bytes = 40000 },
-		{ CANARY_COMPLEX64, CANARY_OP_PROD, CANARY_FLOAT64, CANARY_OP_PROD, 0,
-		  .bytes = 800 },
-		{ CANARY_COMPLEX128, CANARY_OP_AVG, CANARY_COMPLEX64, CANARY_OP_AVG, 0,
-		  .bytes = 800 },
-		{ CANARY_COMPLEX128, CANARY_OP_PROD, CANARY_COMPLEX128, CANARY_OP_PROD, 0,
-		  .bytes = 800,
-		  .other_bytes = 1600 },
-	};
 	char error[160];
 	size_t i;
 
-	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		dtype = table[i].dtype;
-		op = table[i].op;
-		other_dtype = table[i].other_dtype;
-		other_op = table[i].other_op;
-		other_how = table[i].other_how;
-		differ_bytes = table[i].bytes;
-		other_bytes = table[i].other_bytes ?: differ_bytes;
+	for (i = 0; i < sizeof(differing) / sizeof(differing[0]); i++) {
+		dtype = differing[i].dtype;
+		op = differing[i].op;
+		other_dtype = differing[i].other_dtype;
+		other_op = differing[i].other_op;
+		other_how = differing[i].other_how;
+		differ_bytes = differing[i].bytes;
+		other_bytes = differing[i].other_bytes ?: differ_bytes;
 		tap(!with_ranks(run_differs, error),
 		    "%zu bytes, %s of %s, rank 1 has %zu, %s of %s, how %u: %s", differ_bytes,
 		    canary_operator_name(op), canary_dtype_name(dtype), other_bytes,
