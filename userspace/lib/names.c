@@ -22,23 +22,26 @@ static const struct {
 	{ "double_int", CANARY_FLOAT64_INDEX },
 };
 
-/*
- * Numbers begin with 1 and have no gaps. Return: the number of @name; 0, after lib_error(), if there
- * is none
- */
-static u32 number_of(const char *(*name_of)(u32 number), const char *what, const char *name)
+/* Write all names from that of @first on to @list. Numbers have no gaps. */
+static void list_names(const char *(*name_of)(u32 number), u32 first, char *list, size_t size)
 {
-	char list[320] = "";
 	size_t len = 0;
 	u32 i;
 
-	for (i = 1; name_of(i); i++) {
+	for (i = first; name_of(i) && len < size; i++)
+		len += snprintf(list + len, size - len, "%s%s", i > first ? ", " : "", name_of(i));
+}
+
+/* Numbers begin with 1. Return: the number of @name; 0, after lib_error(), if there is none */
+static u32 number_of(const char *(*name_of)(u32 number), const char *what, const char *name)
+{
+	char list[320] = "";
+	u32 i;
+
+	for (i = 1; name_of(i); i++)
 		if (name && !strcmp(name, name_of(i)))
 			return i;
-		if (len < sizeof(list))
-			len += snprintf(list + len, sizeof(list) - len, "%s%s",
-					i > 1 ? ", " : "", name_of(i));
-	}
+	list_names(name_of, 1, list, sizeof(list));
 	lib_error(-EINVAL, "%s: '%s' is none of %s", what, name ? name : "", list);
 	return 0;
 }
@@ -110,16 +113,17 @@ static u32 how_of(const char *name, size_t len)
 CANARY_EXPORT int canary_how_parse(const char *names, uint32_t *how)
 {
 	const char *at = names ? names : "";
+	char list[80] = "";
 	u32 all = 0, one;
 	size_t len;
 
 	for (;; at += len + 1) {
 		len = strcspn(at, ",");
 		one = how_of(at, len);
-		if (!one)
-			return lib_error(-EINVAL,
-					 "how: '%.*s' is none of exact, elementwise, narrow, saturate",
-					 (int)len, at);
+		if (!one) {
+			list_names(cnr_how_name, 0, list, sizeof(list));
+			return lib_error(-EINVAL, "how: '%.*s' is none of %s", (int)len, at, list);
+		}
 		all |= one;
 		if (!at[len])
 			break;
