@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Sets of numbers, see values.h. They are computed in doubles by additions,
- * multiplications, divisions and roots alone, which IEEE 754 rounds the same way everywhere. So the
- * compiler must not fuse two of them, as it otherwise may.
+ * Sets of numbers, see values.h. They are computed in doubles by additions, multiplications,
+ * divisions and roots alone, which IEEE 754 rounds the same way everywhere. So the compiler must not
+ * fuse two of them, as it otherwise may.
  */
 #include <math.h>
 
@@ -180,8 +180,8 @@ static uint64_t special(const struct format *f, struct source *s)
 	}
 }
 
-uint64_t values_one(enum values_set set, enum canary_dtype dtype, uint32_t seed,
-			 uint32_t member, size_t index)
+uint64_t values_one(enum values_set set, enum canary_dtype dtype, uint32_t seed, uint32_t member,
+		    size_t index)
 {
 	struct format f = reference_format(dtype);
 	struct source own = source(seed, member, index);

@@ -12,7 +12,7 @@ from runner import TOP
 
 BENCH = "build/bin/bench_switch"
 ROUNDS, FRAMES = 15, 20000
-WORDS = 1024        # bytes of data in the packets that are measured
+DATA = 1024         # bytes of data in the packets that are measured
 VECTOR = 1 << 20    # bytes
 LINK = 100e9        # bit/s
 PAYLOAD, WIRE = 1408, 1538      # bytes of a packet of 1500 bytes: its data, its time on the link
@@ -59,9 +59,9 @@ class Flare11(Figure):
         """10^9 elements that a core adds in a second, of vectors of 1 MiB"""
         _, size, kind, lane, other, exponent, group = row
         elements = VECTOR / size
-        time = elements * lane / WORDS * self.ns[kind]
+        time = elements * lane / DATA * self.ns[kind]
         if group:
-            time += elements / group * exponent / WORDS * self.ns[other]
+            time += elements / group * exponent / DATA * self.ns[other]
         return elements / time
 
     def link(self, row):
@@ -108,7 +108,7 @@ class Flare11(Figure):
                           "mpackets_per_s", "gelements_per_s", "link_gelements_per_s"])
             for row in TYPES:
                 kind, lane = row[2], row[3]
-                out.writerow([self.name, row[0], kind, self.ns[kind], WORDS // lane,
+                out.writerow([self.name, row[0], kind, self.ns[kind], DATA // lane,
                               round(1000 / self.ns[kind], 3), round(self.rate(row), 4),
                               round(self.link(row), 4)])
 
