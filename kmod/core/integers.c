@@ -192,7 +192,8 @@ static u64 cnr_sum_divide(struct cnr_sum sum, u32 n)
 	u64 high, low;
 
 	if (negative) {
-		sum.high = -sum.high - !!sum.low;
+		/* Lanes that somebody made up may be the least integer, which has no opposite. */
+		sum.high = -(u64)sum.high - !!sum.low;
 		sum.low = -sum.low;
 	}
 	high = cnr_div64(sum.high, n);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * A member that lies, with valid macs, about floating-point numbers: exponents, escapes, lanes,
- * results, to all or to each something else. It may spoil sums. It may stop an operation, as it
+ * results, to all or to each something else. Or about pairs, complex numbers, wide lanes of
+ * integers. It may spoil sums. It may stop an operation, as it
  * can by not taking part. But nothing is read or written out of bounds, nobody is flooded, and
  * everything is given back.
  *
@@ -33,10 +34,13 @@ enum lie {
 	BITS,		/* anything */
 	FIRST,		/* only the first word: an escape, or some exponents */
 	MARKED,		/* some exponents have all bits set */
+	LEAST,		/* lanes of 128 bits are the least integer there is */
 	LIES
 };
 
-static const char *const lie_name[] = { "ones", "zeros", "bits", "first words", "marks" };
+static const char *const lie_name[] = {
+	"ones", "zeros", "bits", "first words", "marks", "least integers"
+};
 
 struct liar {
 	struct tnet *s;
@@ -61,6 +65,10 @@ static void spoil(enum lie lie, u32 *words, u32 n)
 		break;
 	case FIRST:
 		words[0] = random_bits() & 1 ? ~0U : random_bits();
+		break;
+	case LEAST:
+		for (i = 0; i < n; i++)
+			words[i] = i % 4 == 3 ? 1U << 31 : 0;
 		break;
 	default:
 		for (i = 0; i < n; i++)
@@ -91,9 +99,21 @@ static bool lie(void *arg, int from, int to, const struct canary_hdr *packet)
 	return false;
 }
 
-static u64 give(u32 rank, u32 i)
+/* Of the trial that runs: bytes of an element; whether honest members have zeros only */
+static struct {
+	u8	element;
+	bool	zeros;
+} given;
+
+static void give(void *to, u32 rank, u32 op, u32 elements)
 {
-	return (rank + 1) * 0x123456789abcdULL * (i + 3);
+	u32 i, step = min_t(u32, given.element, sizeof(u64));
+	u64 bits;
+
+	for (i = 0; i < elements * given.element / step; i++) {
+		bits = given.zeros ? 0 : (rank + 1) * 0x123456789abcdULL * (i + 3);
+		memcpy((u8 *)to + i * step, &bits, step);
+	}
 }
 
 static bool any_right(u32 op, const void *got, u32 elements)
@@ -137,11 +157,12 @@ static struct tnet *floats_net(u8 dtype, u8 op, u8 how, u8 algorithm, bool pinne
 	struct tnet_config cfg = {
 		.members = MEMBERS, .seed = 5 + seed, .key = true, .algorithm = algorithm,
 		.dtype = dtype, .op = op, .how = how, .element = cnr_element(op, dtype),
-		.give = give, .right = any_right, .pinned = pinned,
+		.fill = give, .right = any_right, .pinned = pinned,
 		.aggregate = algorithm == CANARY_ALG_TREE && random_bits() & 1,
 	};
 	struct tnet *s = tnet_new(&cfg);
 
+	given.element = cfg.element;
 	tnet_connect(s, -1);
 	if (!tnet_wait_state(s, CNR_CONNECTED, 10 * S))
 		abort();
@@ -196,6 +217,7 @@ static void trial(struct count *n, u8 dtype, u8 op, u32 elements, u8 how, u8 alg
 	u64 packets;
 	u32 i;
 
+	given.zeros = what == LEAST;
 	liar.s = floats_net(dtype, op, how, algorithm, elements & 1);
 	tnet_faults(liar.s)->filter = lie;
 	tnet_faults(liar.s)->filter_arg = &liar;
@@ -227,16 +249,41 @@ static const struct {
 
 static const u8 operators[] = { CANARY_OP_SUM, CANARY_OP_AVG, CANARY_OP_PROD, CANARY_OP_MIN };
 
+/* Other types and operators whose words are not the elements */
+static const struct {
+	u8	dtype;
+	u8	op;
+	u8	how;
+} others[] = {
+	{ CANARY_INT16_INDEX, CANARY_OP_MINLOC }, { CANARY_INT32_INDEX, CANARY_OP_MAXLOC },
+	{ CANARY_INT64_INDEX, CANARY_OP_MINLOC }, { CANARY_FLOAT32_INDEX, CANARY_OP_MAXLOC },
+	{ CANARY_FLOAT64_INDEX, CANARY_OP_MINLOC }, { CANARY_FLOAT64_INDEX, CANARY_OP_MAXLOC },
+	{ CANARY_INT8, CANARY_OP_SUM, CANARY_HOW_SATURATE },
+	{ CANARY_UINT32, CANARY_OP_SUM, CANARY_HOW_SATURATE },
+	{ CANARY_INT32, CANARY_OP_SUM, CANARY_HOW_SATURATE },
+	{ CANARY_INT64, CANARY_OP_SUM, CANARY_HOW_SATURATE },
+	{ CANARY_UINT64, CANARY_OP_SUM, CANARY_HOW_SATURATE },
+	{ CANARY_INT16, CANARY_OP_AVG }, { CANARY_INT32, CANARY_OP_AVG },
+	{ CANARY_INT64, CANARY_OP_AVG }, { CANARY_UINT64, CANARY_OP_AVG },
+	{ CANARY_COMPLEX64, CANARY_OP_SUM }, { CANARY_COMPLEX128, CANARY_OP_AVG },
+	{ CANARY_COMPLEX128, CANARY_OP_SUM, CANARY_HOW_EXACT },
+	{ CANARY_COMPLEX64, CANARY_OP_PROD }, { CANARY_COMPLEX128, CANARY_OP_PROD },
+};
+
 static void test_lies(enum lie what, u8 algorithm)
 {
 	struct count n = { 0 };
 	u32 l, o, dtype;
 
-	for (l = 0; l < ARRAY_SIZE(lengths); l++)
+	for (l = 0; l < ARRAY_SIZE(lengths); l++) {
 		for (o = 0; o < ARRAY_SIZE(operators); o++)
 			for (dtype = CANARY_FLOAT16; dtype <= CANARY_FLOAT64; dtype++)
 				trial(&n, dtype, operators[o], lengths[l].elements,
 				      lengths[l].how, algorithm, what);
+		for (o = 0; o < ARRAY_SIZE(others) && lengths[l].elements < 4098; o++)
+			trial(&n, others[o].dtype, others[o].op, lengths[l].elements,
+			      others[o].how, algorithm, what);
+	}
 	tap(n.good == n.trials && n.told >= n.trials,
 	    "lies, %s, %s: %u of %u trials bounded and given back, %u lies, %u stopped, %u ended",
 	    lie_name[what], algorithm == CANARY_ALG_RING ? "ring" : "tree", n.good, n.trials,
