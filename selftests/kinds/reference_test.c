@@ -261,12 +261,8 @@ static uint64_t integer_result(size_t i)
 		integer_set(one, values[rank * shape->count + i]);
 		integer_two(all, one);
 	}
-	/* Exact, but sums of 64 bits wrap around before they are divided. */
-	if (operator == CANARY_OP_AVG) {
-		if (type->bits == 64)
-			integer_set(all, integer_bits(all));
+	if (operator == CANARY_OP_AVG)
 		mpz_tdiv_q_ui(all, all, shape->members);
-	}
 	bits = integer_bits(all);
 	mpz_clears(all, one, NULL);
 	return bits;
