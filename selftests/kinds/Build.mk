@@ -37,6 +37,10 @@ KINDS_NEEDS := unmerged unmerged-module $(B)/bin/canary $(KINDS_CORE) $(B)/kmod/
 kinds: $(KINDS_NEEDS) ## types x operators x engines x switch/past it/ring, all checked: build/kinds.json
 	@selftests/kinds/kinds.sh --out $(B)/kinds.json
 
+.PHONY: kinds-core
+kinds-core: $(KINDS_CORE) ## make kinds for the core alone, in simulated time: 3 seconds
+	@selftests/kinds/kinds.sh --out $(B)/kinds-core.json core
+
 TESTS += kinds
 TEST_DEPS += $(KINDS_NEEDS) $(B)/selftests/kinds/reference_test
 

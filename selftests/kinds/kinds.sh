@@ -6,7 +6,7 @@
 # way every N'th cell. FILE receives the cells as JSON. Exit status 0: all cells are right.
 #
 # core.c runs the core in simulated time, net.sh the two engines between namespaces, AF_CANARY in
-# guests. They only count. table.py judges.
+# guests. They only count. table.py judges. `make kinds` and `make kinds-core` build all of them.
 
 set -u
 

@@ -97,17 +97,18 @@ def names(cells, key):
 
 def table(cells, engine, operators):
     """The lines of one engine"""
-    width = max(len(name) for name in operators)
+    width = {name: max(len(name), len(WAYS) + 1) for name in operators}
     own = [cell for cell in cells if cell["engine"] == engine]
+    first = max((len(cell["type"]) for cell in own), default=0)
     lines = [f"{engine}: {len(own)} cells, {sum(cell['cases'] for cell in own)} vectors compared",
-             f"  {'':<10}" + "".join(f" {name:<{width + 1}}" for name in operators)]
+             f"  {'':<{first}}" + "".join(f" {name:<{width[name]}}" for name in operators)]
     for kind in names(cells, "type"):
-        line = f"  {kind:<10}"
+        line = f"  {kind:<{first}}"
         for operator in operators:
             at = [c for c in own if (c["type"], c["operator"]) == (kind, operator)]
             text = "".join(letter + ("" if all(c["right"] for c in at if c["way"] == way) else "!")
                            for way, letter in WAYS.items() if any(c["way"] == way for c in at))
-            line += f" {text or '-':<{width + 1}}"
+            line += f" {text or '-':<{width[operator]}}"
         lines.append(line.rstrip())
     return lines
 
