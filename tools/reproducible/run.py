@@ -233,8 +233,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a part of everything: a minute or two")
-    parser.add_argument("--only", default=",".join(PARTS), help="parts, separated by commas")
-    parser.add_argument("--out", default=os.path.join(TOP, "build/reproducible.json"))
+    parser.add_argument("--only", default=",".join(PARTS),
+                        help="parts, separated by commas: " + ", ".join(PARTS) + " (all)")
+    parser.add_argument("--out", default=os.path.join(TOP, "build/reproducible.json"),
+                        help="receives what came out (build/reproducible.json)")
     args = parser.parse_args()
     args.only = args.only.split(",")
     if set(args.only) - set(PARTS):
