@@ -20,35 +20,73 @@ static const struct cnr_encoding *cnr_float_choose(const struct cnr_comm *c,
 	}
 }
 
-/* An entry without functions uses the elements themselves as words. */
-static const struct cnr_encoding cnr_encodings[] = {
-	CNR_INTEGERS(32, 64, 0x8000000080000000ULL),
-	CNR_INTEGERS(8, 32, 0x8080808080808080ULL),
-	CNR_INTEGERS(16, 32, 0x8000800080008000ULL),
-	CNR_INTEGERS(64, 128, 0x8000000000000000ULL),
-	CNR_FLOATS(CANARY_FLOAT16, 16),
-	CNR_FLOATS(CANARY_BFLOAT16, 16),
-	CNR_FLOATS(CANARY_FLOAT32, 32),
-	CNR_FLOATS(CANARY_FLOAT64, 64),
-	CNR_LOCATED(CANARY_INT16_INDEX),
-	CNR_LOCATED(CANARY_INT32_INDEX),
-	CNR_STAGES(CANARY_INT64_INDEX),
-	CNR_LOCATED(CANARY_FLOAT32_INDEX),
-	CNR_STAGES(CANARY_FLOAT64_INDEX),
-	CNR_COMPLEX(CANARY_COMPLEX64, 8),
-	CNR_COMPLEX(CANARY_COMPLEX128, 16),
-	CNR_TEST_ENCODINGS
+/* The table, by type. An entry without functions uses the elements themselves as words. */
+static const struct cnr_encoding cnr_of_8[] = { CNR_INTEGERS(8, 32, 0x8080808080808080ULL) };
+static const struct cnr_encoding cnr_of_16[] = { CNR_INTEGERS(16, 32, 0x8000800080008000ULL) };
+static const struct cnr_encoding cnr_of_32[] = { CNR_INTEGERS(32, 64, 0x8000000080000000ULL) };
+static const struct cnr_encoding cnr_of_64[] = { CNR_INTEGERS(64, 128, 0x8000000000000000ULL) };
+static const struct cnr_encoding cnr_of_float16[] = { CNR_FLOATS(CANARY_FLOAT16, 16) };
+static const struct cnr_encoding cnr_of_bfloat16[] = { CNR_FLOATS(CANARY_BFLOAT16, 16) };
+static const struct cnr_encoding cnr_of_float32[] = { CNR_FLOATS(CANARY_FLOAT32, 32) };
+static const struct cnr_encoding cnr_of_float64[] = { CNR_FLOATS(CANARY_FLOAT64, 64) };
+static const struct cnr_encoding cnr_of_int16_index[] = { CNR_LOCATED(CANARY_INT16_INDEX) };
+static const struct cnr_encoding cnr_of_int32_index[] = { CNR_LOCATED(CANARY_INT32_INDEX) };
+static const struct cnr_encoding cnr_of_int64_index[] = { CNR_STAGES(CANARY_INT64_INDEX) };
+static const struct cnr_encoding cnr_of_float32_index[] = { CNR_LOCATED(CANARY_FLOAT32_INDEX) };
+static const struct cnr_encoding cnr_of_float64_index[] = { CNR_STAGES(CANARY_FLOAT64_INDEX) };
+static const struct cnr_encoding cnr_of_complex64[] = { CNR_COMPLEX(CANARY_COMPLEX64, 8) };
+static const struct cnr_encoding cnr_of_complex128[] = { CNR_COMPLEX(CANARY_COMPLEX128, 16) };
+static const struct cnr_encoding cnr_of_tests[] = { CNR_TEST_ENCODINGS };
+
+struct cnr_encodings {
+	const struct cnr_encoding *all;
+	u32	n;
 };
+
+#define CNR_OF(type, encodings) \
+	[CANARY_##type] = { encodings, ARRAY_SIZE(encodings) }
+
+static const struct cnr_encodings cnr_encodings[] = {
+	CNR_OF(INT8, cnr_of_8),
+	CNR_OF(UINT8, cnr_of_8),
+	CNR_OF(INT16, cnr_of_16),
+	CNR_OF(UINT16, cnr_of_16),
+	CNR_OF(INT32, cnr_of_32),
+	CNR_OF(UINT32, cnr_of_32),
+	CNR_OF(INT64, cnr_of_64),
+	CNR_OF(UINT64, cnr_of_64),
+	CNR_OF(FLOAT16, cnr_of_float16),
+	CNR_OF(BFLOAT16, cnr_of_bfloat16),
+	CNR_OF(FLOAT32, cnr_of_float32),
+	CNR_OF(FLOAT64, cnr_of_float64),
+	CNR_OF(INT16_INDEX, cnr_of_int16_index),
+	CNR_OF(INT32_INDEX, cnr_of_int32_index),
+	CNR_OF(INT64_INDEX, cnr_of_int64_index),
+	CNR_OF(FLOAT32_INDEX, cnr_of_float32_index),
+	CNR_OF(FLOAT64_INDEX, cnr_of_float64_index),
+	CNR_OF(COMPLEX64, cnr_of_complex64),
+	CNR_OF(COMPLEX128, cnr_of_complex128),
+};
+
+static const struct cnr_encoding *cnr_encoding_in(const struct cnr_encoding *all, u32 n, u8 op,
+						  u8 dtype)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		if (all[i].op == op && all[i].dtype == dtype)
+			return &all[i];
+	return NULL;
+}
 
 /* Return: NULL if there is no such operator on that type */
 const struct cnr_encoding *cnr_encoding(u8 op, u8 dtype)
 {
-	u32 i;
+	const struct cnr_encoding *e = NULL;
 
-	for (i = 0; i < ARRAY_SIZE(cnr_encodings); i++)
-		if (cnr_encodings[i].op == op && cnr_encodings[i].dtype == dtype)
-			return &cnr_encodings[i];
-	return NULL;
+	if (dtype < ARRAY_SIZE(cnr_encodings))
+		e = cnr_encoding_in(cnr_encodings[dtype].all, cnr_encodings[dtype].n, op, dtype);
+	return e ? e : cnr_encoding_in(cnr_of_tests, ARRAY_SIZE(cnr_of_tests), op, dtype);
 }
 
 /* Return: the encoding of @op, which cnr_encoding() knows */
