@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Makes all measurements: run.sh [--out FILE]
-# [switch|emission|goodput|guest|softirq|latency|restore|congestion|ring|fault|loss|curve|share]...
+# [switch|emission|goodput|guest|softirq|latency|types|restore|congestion|ring|fault|loss|curve|share]...
 #
 # It writes a JSON list of figures (see lib.sh) and prints them as a table. Figures from the
 # instruction-counting guest are measured twice, and how much the two differ is a figure, too.
@@ -21,7 +21,7 @@ if [ "${1:-}" = --out ]; then
 	OUT=${2:?--out needs a file}
 	shift 2
 fi
-[ $# -gt 0 ] || set -- switch emission goodput guest softirq latency restore congestion ring fault loss curve share
+[ $# -gt 0 ] || set -- switch emission goodput guest softirq latency types restore congestion ring fault loss curve share
 DIR=$(mktemp -d)
 
 # end STATUS: ends running measurements, which clean up
@@ -102,6 +102,11 @@ for part in "$@"; do
 		;;
 	softirq) run 6.softirq softirq.sh ;;
 	latency) run 7.latency latency.sh ;;
+	types)
+		run 7.types.cost types.sh cost
+		run 7.types.links types.sh links
+		run 7.types.latency types.sh latency
+		;;
 	restore) run 9.restore restore.sh ;;
 	congestion) run 8.congestion congestion.sh ;;
 	fault) run 8.fault fault.sh ;;
@@ -110,7 +115,7 @@ for part in "$@"; do
 		run 9.ring.kernel ring.sh kernel
 		;;
 	*)
-		echo "usage: run.sh [--out FILE] [switch|emission|goodput|guest|softirq|latency|restore|congestion|ring|fault|loss|curve|share]..." >&2
+		echo "usage: run.sh [--out FILE] [switch|emission|goodput|guest|softirq|latency|types|restore|congestion|ring|fault|loss|curve|share]..." >&2
 		exit 2
 		;;
 	esac
