@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
 """The program of each rank of Open MPI. It sums the vectors of all FOLDERs with MPI_Allreduce, in
-several orders of ranks: mpi_rank.py ORDERS TYPE:FOLDER... . Rank 0 writes all results to
-FOLDER/NAME.ORDER, where NAME is that of the algorithm."""
+several orders of ranks: mpi_rank.py NAME ORDERS TYPE:FOLDER... . Rank 0 writes all results to
+FOLDER/NAME.ORDER. NAME is that of the algorithm, which mpirun was told."""
 import os
 import random
 import sys

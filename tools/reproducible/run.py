@@ -23,7 +23,7 @@ sys.path.insert(0, HERE)
 import errors  # noqa: E402
 import openmpi  # noqa: E402
 import simulated  # noqa: E402
-from rows import LENGTHS, MEMBERS, TOP, Row, digest, read, rows, write_vectors  # noqa: E402
+from rows import MEMBERS, TOP, Row, digest, read, rows, write_vectors  # noqa: E402
 from testbed import chosen_rows, folder_name  # noqa: E402
 
 PARTS = ("simulator", "user", "kernel", "openmpi", "errors", "norms")
