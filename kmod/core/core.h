@@ -627,7 +627,7 @@ struct cnr_info {
 	u32	cwnd;		/* blocks that may be without result */
 	u8	op;		/* of what runs, or ran last, without barriers; 0: none */
 	u8	dtype;		/* of @op */
-	bool	switches;	/* may switches combine what @op sends? They pass what a ring runs */
+	bool	switches;	/* may switches combine its data? They pass what a ring runs */
 };
 
 void cnr_info(const struct cnr_comm *c, struct cnr_info *info);

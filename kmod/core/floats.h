@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Layer 4, blocks: floating-point numbers, by integer arithmetic, so the kernel can do it anywhere.
- * Only float_avx2.c uses the vector unit, and comes to the same bits. The bits of a result depend on
- * the elements of all members, and not on the way that they took. docs/floating-point.md defines
- * them.
+ * Only float_avx2.c uses the vector unit, and comes to the same bits. The bits of a result depend
+ * on the elements of all members, and not on the way that they took. docs/floating-point.md
+ * defines them.
  *
  *  - float.c: numbers and their parts, rounding; minima and maxima.
  *  - float_exact.c: exact sums, in one round.
