@@ -52,8 +52,12 @@ static struct page *canary_pages_turn(struct canary_pages *p)
 }
 
 /*
- * Return: @size bytes for build_skb(), a multiple of SMP_CACHE_BYTES and not more than
- * CANARY_PAGES_SIZE; or NULL. skb_free_frag() gives them back.
+ * A device may want so much room in front of packets that they do not fit. The needs of tunnels in
+ * tunnels add up, and who owns a network namespace can make them.
+ * @size:	a multiple of SMP_CACHE_BYTES
+ *
+ * Return: @size bytes for build_skb(), which skb_free_frag() gives back; NULL without memory, or
+ * if they do not fit
  */
 void *canary_pages_cut(unsigned int size)
 {
@@ -61,6 +65,8 @@ void *canary_pages_cut(unsigned int size)
 	struct page *page = p->page[p->now];
 	void *data;
 
+	if (size > CANARY_PAGES_SIZE)
+		return NULL;
 	if (!page || p->used + size > CANARY_PAGES_SIZE)
 		page = canary_pages_turn(p);
 	if (!page)
