@@ -151,12 +151,14 @@ refused()
 
 refusals()
 {
-	refused 2 "there is no land of float32" allreduce -d float32 --op land &&
-		refused 2 "there is no sum of int32_index" allreduce -d 2int &&
+	refused 2 "no land of float32, but sum, prod, min, max, avg" allreduce -d float32 --op land &&
+		refused 2 "there is no sum of int32_index, but minloc, maxloc" allreduce -d 2int &&
 		refused 2 "there is no maxloc of float32" allreduce -d float32 --op maxloc &&
 		refused 2 "exact is not for minloc of int32_index" allreduce -d 2int --op minloc --how exact &&
-		refused 2 "saturate is not for sum of float32" allreduce -d float --how saturate &&
-		refused 2 "saturate is not for avg of int8" perf allreduce -d int8 -o avg -H saturate &&
+		refused 2 "not for sum of float32, which has exact, elementwise, narrow" \
+			allreduce -d float --how saturate &&
+		refused 2 "saturate is not for avg of int8, which has none" \
+			perf allreduce -d int8 -o avg -H saturate &&
 		refused 2 "elementwise is not for sum of int32" allreduce --how saturate,elementwise &&
 		refused 2 "there is no xor of bfloat16" perf allreduce -d bfloat16 -o xor &&
 		refused 2 "exact is not for sum of int32" allreduce --how exact &&

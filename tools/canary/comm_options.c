@@ -177,17 +177,35 @@ int comm_options_end(struct comm_options *o)
 	return 0;
 }
 
+/* Append @name to the names in @list, of @size bytes. */
+static void add_name(char *list, size_t size, const char *name)
+{
+	size_t len = strlen(list);
+
+	snprintf(list + len, size - len, "%s%s", len ? ", " : "", name);
+}
+
 int comm_operation_check(enum canary_dtype dtype, enum canary_operator op, uint32_t how)
 {
-	if (!canary_supports(dtype, op))
-		return complain("canary", "operator: there is no %s of %s",
-				canary_operator_name(op), canary_dtype_name(dtype));
-	how &= ~canary_how_supported(dtype, op);
-	if (how)
-		return complain("canary", "how: %s is not for %s of %s",
-				canary_how_name(how & -how), canary_operator_name(op),
-				canary_dtype_name(dtype));
-	return 0;
+	uint32_t i, can = canary_how_supported(dtype, op);
+	char list[160] = "";
+
+	if (!canary_supports(dtype, op)) {
+		for (i = 1; canary_operator_name(i); i++)
+			if (canary_supports(dtype, i))
+				add_name(list, sizeof(list), canary_operator_name(i));
+		return complain("canary", "operator: there is no %s of %s, but %s",
+				canary_operator_name(op), canary_dtype_name(dtype), list);
+	}
+	how &= ~can;
+	if (!how)
+		return 0;
+	for (i = 1; canary_how_name(i); i <<= 1)
+		if (can & i)
+			add_name(list, sizeof(list), canary_how_name(i));
+	return complain("canary", "how: %s is not for %s of %s, which has %s",
+			canary_how_name(how & -how), canary_operator_name(op),
+			canary_dtype_name(dtype), *list ? list : "none");
 }
 
 /* Without rendezvous */

@@ -39,7 +39,7 @@ int comm_options_end(struct comm_options *o);
 
 /* What --how says */
 #define COMM_HOW_HELP	"sums of floating-point numbers: exact, elementwise, narrow, or\n" \
-			"several, separated by commas (as the length says); sums of\n" \
+			"several, separated by commas (the length decides); sums of\n" \
 			"integers: saturate (they wrap around)"
 
 /*
