@@ -185,6 +185,25 @@ mixed()
 		grep -q "rank" err.1
 }
 
+# Two ranks cannot tell which of them is wrong. Both are told what has to be the same.
+mixed_pair()
+{
+	local r
+
+	new_comm
+	for r in 0 1; do
+		# shellcheck disable=SC2046
+		on "$r" "$CANARY" allreduce -i zeros -o /dev/null -d "float$((32 * (r + 1)))" \
+			$(as "$r" 2) 2> "err.$r" &
+	done
+	wait
+	grep -h . err.0 err.1
+	for r in 0 1; do
+		grep -q "ranks 0-1 do not run the same operation: operator, type, length and how" "err.$r" ||
+			return 1
+	done
+}
+
 perf_how()
 {
 	ranks 2 "$CANARY" perf allreduce -d float -o sum -b 16K -e 64K -n 2 -w 1 -H exact -J perf.json ||
@@ -215,6 +234,7 @@ tap_check "sum of float32" floats
 tap_check "how sums are made" how
 tap_check "options that are refused" refusals
 tap_check "ranks that add up in other ways" mixed
+tap_check "two ranks with other types" mixed_pair
 tap_check "perf: all operators on all types" perf_types
 tap_check "perf: how" perf_how
 tap_check "perf: several checks in flight" perf_flight

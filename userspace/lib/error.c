@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include "lib.h"
@@ -156,6 +157,11 @@ static void trouble_list(struct canary *c, char *text, size_t len)
 	}
 }
 
+static int compare_ranks(const void *a, const void *b)
+{
+	return *(const u16 *)a - *(const u16 *)b;
+}
+
 int lib_comm_error(struct canary *c, int error)
 {
 	u16 ranks[ERRMSG_RANKS];
@@ -165,6 +171,7 @@ int lib_comm_error(struct canary *c, int error)
 
 	n = c->ops->missing(c->engine, ranks, ARRAY_SIZE(ranks));
 	c->ops->failure(c->engine, &why);
+	qsort(ranks, min_t(u32, n, ARRAY_SIZE(ranks)), sizeof(*ranks), compare_ranks);
 	lib_rank_list(list, sizeof(list), ranks, min_t(u32, n, ARRAY_SIZE(ranks)), n);
 	one = n <= 1;
 	snprintf(who, sizeof(who), n ? "rank%s %s" : "%sa rank%s", one ? "" : "s",
@@ -180,8 +187,8 @@ int lib_comm_error(struct canary *c, int error)
 		return lib_error(error, "%s w%s started again, with the same table and epoch: form the communicator anew, with a new epoch",
 				 who, one ? "as" : "ere");
 	case CANARY_ABORT_MISMATCH:
-		return lib_error(error, "%s run%s another operation or length", who,
-				 one ? "s" : "");
+		return lib_error(error, "%s %s operation: operator, type, length and how have to be the same at all ranks",
+				 who, one ? "runs another" : "do not run the same");
 	case CANARY_ABORT_PATH:
 		return lib_error(error, "%s: only small packets arrive from there or back: has the MTU of a path shrunk, or does the veth peer of a switch's port lack GRO (there: ethtool -K DEV gro on)?",
 				 who);
