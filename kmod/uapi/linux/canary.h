@@ -164,7 +164,7 @@ struct canary_prefix {
  * struct canary_operation - what to reduce and how
  * @op:		enum canary_operator (canary_wire.h)
  * @dtype:	enum canary_dtype
- * @flags:	CANARY_HOW_* (canary_wire.h), how numbers are added up; those that @op on @dtype takes
+ * @flags:	CANARY_HOW_* (canary_wire.h) that @op on @dtype takes: how numbers are added up
  * @root:	0 (allreduce)
  * @tag:	returned in the completion, not interpreted
  */
