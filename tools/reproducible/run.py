@@ -218,10 +218,11 @@ def summary(result):
     for said in result["sums"]:
         groups.setdefault((said["engine"], said["type"]), []).append(said)
     for (engine, dtype), those in groups.items():
-        bound = max((said.get("worst_error_over_bound", 0) for said in those), default=0)
+        bounds = [said["worst_error_over_bound"] for said in those if "worst_error_over_bound" in said]
         other = [said["openmpi_distinct_results"] for said in those if said.get("openmpi_distinct_results")]
         tell(f"{engine:10} {dtype:9} {len(those):5} {sum(said['runs'] for said in those):6} "
-             f"{max(said['distinct_results'] for said in those):13} {bound:11.3f} "
+             f"{max(said['distinct_results'] for said in those):13} "
+             f"{f'{max(bounds):.3f}' if bounds else '-':>11} "
              f"{f'{min(other)} to {max(other)}' if other else '-':>24}")
     for part, why in result["left_out"].items():
         tell(f"left out: {part}: {why}")
