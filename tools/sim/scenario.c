@@ -52,7 +52,7 @@ const struct config_key scenario_keys[] = {
 	{ "op", CONFIG_WORD, AT(op), 0, 0, operators, "what is done to them (sum)" },
 	{ "how", CONFIG_TEXT, AT(how), 0, 0, NULL,
 	  "sums of floating-point numbers: exact, elementwise, narrow, or several, separated by "
-	  "commas (the length decides); sums of integers: saturate (they wrap around)" },
+	  "commas; sums of integers: saturate (the length decides, and integers wrap)" },
 	{ "values", CONFIG_WORD, AT(values), 0, 0, values,
 	  "of the elements; perf: as canary perf has them; others are sets of floating-point "
 	  "numbers (auto: perf; of sums of int32 some that cost little)" },
