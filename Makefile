@@ -46,10 +46,12 @@ $(B)/%.o: %.c | $(B)/.setup
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(DEPFLAGS) -fPIC -c $< -o $@
 
-.PHONY: test check bench clean install uninstall print-flags
+.PHONY: test test-built check bench clean install uninstall print-flags
 # Two tests run at a time: what they need is built before, by this one make.
-test: all $(TEST_DEPS) ## all tests; the last line is "N passed, N failed"
+test: test-built ## all tests; the last line is "N passed, N failed"
 	tools/test.sh $(TESTS)
+
+test-built: all $(TEST_DEPS) ## what tests need, which may be built with -j
 
 # For make -n: what `make test` runs. See selftests/kselftest.sh
 .PHONY: test-commands
