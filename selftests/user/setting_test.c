@@ -18,7 +18,8 @@ static const struct {
 } examples[] = {
 	{ "ports", "eth1,eth2:shaped" }, { "address", "10.0.0.1" }, { "timeout", "2ms..4ms" },
 	{ "slots", "64" }, { "fan-in", "off" }, { "trees", "3+1" }, { "admit", "1-5:10.0.0.0/8" },
-	{ "revoke", "1-5:10.0.0.0/8" }, { "name", "leaf1" },
+	{ "revoke", "1-5:10.0.0.0/8" }, { "name", "leaf1" }, { "config", "/etc/a" },
+	{ "rules", "/etc/b" },
 };
 
 static const char *example(const struct setting *s, char text[PARSE_TEXT])
@@ -106,10 +107,33 @@ static void test_set(const struct setting *s, const char *value)
 	char err[256] = "";
 	int ret;
 
-	ret = s->option.argument ? switchd_settings_check(&given, 1, err, sizeof(err)) : -1;
+	ret = switchd_settings_check(&given, 1, err, sizeof(err));
 	tap(live == !ret, "%s: %s %s", s->option.name, live ? "can be set" : "cannot be set", err);
 	tap(!live || s->shown != SHOWN_NOWHERE || s->part == PART_RULES,
 	    "%s: what can be set is shown", s->option.name);
+}
+
+/* A value that `set` cannot change stays as it is when files are read again. */
+static void test_fixed(const struct setting *s, const char *value)
+{
+	struct switchd_options *o = calloc(1, sizeof(*o)), *from = calloc(1, sizeof(*o));
+	char names[256], name[64];
+	unsigned int n;
+
+	switchd_options_init(from);
+	memcpy(o, from, sizeof(*o));
+	if (s->where & SETTING_RUN) {
+		take(o, &s->option, value);
+		n = settings_keep_fixed(o, from, names, sizeof(names));
+		snprintf(name, sizeof(name), " %s", s->option.name);
+		if (s->where & SETTING_SET)
+			tap(!n && memcmp(o, from, sizeof(*o)), "%s: can change", s->option.name);
+		else
+			tap(n == 1 && !strcmp(names, name) && !memcmp(o, from, sizeof(*o)),
+			    "%s: is fixed, and said to be:%s", s->option.name, names);
+	}
+	free(o);
+	free(from);
 }
 
 static void test_config(const struct setting *s, const char *value)
@@ -227,6 +251,7 @@ int main(void)
 		test_option(&settings[i], value);
 		test_default(&settings[i]);
 		test_set(&settings[i], value);
+		test_fixed(&settings[i], value);
 		test_config(&settings[i], value);
 		test_shown(&settings[i], text, json);
 	}

@@ -52,6 +52,7 @@ static void usage(FILE *out)
 
 	fprintf(out,
 		"usage: canary switch run --ports DEV[:fast|:shaped],... [OPTIONS]\n"
+		"       canary switch run --config FILE [OPTIONS]\n"
 		"       canary switch set [--name NAME|--all]");
 	options_synopsis(out, set, 24, 44);
 	fprintf(out,
@@ -60,19 +61,15 @@ static void usage(FILE *out)
 	options_help(out, all, 26);
 }
 
-static int refuse(const char *err)
+static void say(void *none, const char *err)
 {
 	complain("canary switch run", "%s", err);
-	return 2;
 }
 
-static int take_setting(void *options, const struct option_row *row, const char *text)
+static int refuse(const char *err)
 {
-	char err[256];
-
-	if (setting_take((const struct setting *)row, options, text, err, sizeof(err)))
-		return refuse(err);
-	return 0;
+	say(NULL, err);
+	return 2;
 }
 
 /* Return: -1 to go on, or the exit status if there is nothing more to do */
@@ -87,34 +84,39 @@ static int parse(const struct option_group *groups, int argc, char **argv)
 	return end == OPTIONS_OK ? -1 : 2;
 }
 
+static int take_given(void *arg, const struct option_row *row, const char *text)
+{
+	struct ask *ask = arg;
+
+	/* `set` sends a word for an option without a value, too */
+	ask->given[ask->n++] = (struct switchd_setting) { row->name, text ? text : "on" };
+	return 0;
+}
+
 static int run(int argc, char **argv)
 {
-	struct switchd_options o;
+	struct switchd_setting setting[argc];
+	struct ask ask = { .given = setting };
 	const struct option_group groups[] = {
-		{ ALL_SETTINGS, .skip = not_run, .take = take_setting, .arg = &o }, { 0 }
+		{ ALL_SETTINGS, .skip = not_run, .take = take_given, .arg = &ask }, { 0 }
 	};
+	struct switchd_given given = { .setting = setting };
+	int status = parse(groups, argc, argv);
+	struct switchd_options o;
 	char err[256];
-	int status;
 
-	switchd_options_init(&o);
-	status = parse(groups, argc, argv);
 	if (status >= 0)
 		return status;
 	if (optind < argc) {
 		snprintf(err, sizeof(err), "unexpected argument '%s'", argv[optind]);
 		return refuse(err);
 	}
+	given.n = ask.n;
+	if (switchd_options_read(&o, &given, say, NULL))
+		return 2;
 	if (switchd_options_check(&o, err, sizeof(err)))
 		return refuse(err);
-	return switchd_run(&o);
-}
-
-static int take_given(void *arg, const struct option_row *row, const char *text)
-{
-	struct ask *ask = arg;
-
-	ask->given[ask->n++] = (struct switchd_setting) { row->name, text };
-	return 0;
+	return switchd_run(&o, &given);
 }
 
 static int name_and_all(const char *verb)

@@ -39,6 +39,12 @@ TESTS += settings
 test-settings: $(B)/bin/canary $(B)/selftests/net/fail_maps.so ## settings of running switches
 	CANARY=$(CURDIR)/$< selftests/net/settings.sh
 
+TESTS += config
+
+.PHONY: test-config
+test-config: $(B)/bin/canary ## settings and rules in files, and the manager of a switch
+	CANARY=$(CURDIR)/$< selftests/net/config.sh
+
 TESTS += recover
 TEST_DEPS += $(B)/selftests/net/fail_maps.so
 

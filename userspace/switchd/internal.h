@@ -11,6 +11,7 @@
 
 #include <libmnl/libmnl.h>
 #include <linux/if_ether.h>
+#include <sys/un.h>
 
 #include "switchd.h"
 
@@ -496,6 +497,31 @@ void control_close(struct switchd *sw);
  */
 int settings_change(struct switchd *sw, char *text, bool try, char *err, size_t len);
 
+/* Take over all of @o that `set` can change. What it cannot has to be as it is. Return as above */
+int settings_replace(struct switchd *sw, const struct switchd_options *o, char *err, size_t len);
+
+/* reload.c: the files of --config and --rules on SIGHUP */
+/* Read them again. After a mistake all stays as it is, and the log says why. */
+void reload(struct switchd *sw);
+/* Say which of them are missing. */
+void reload_missing(struct switchd *sw, const struct switchd_options *o);
+
+/* notify.c: the manager that started the daemon, see sd_notify(3) */
+struct notify {
+	struct sockaddr_un to;
+	socklen_t len;
+	int fd;				/* -1: there is no manager */
+	bool watchdog;			/* it wants to hear from the main loop */
+};
+
+void notify_open(struct switchd *sw);
+/* Send lines "VARIABLE=VALUE". */
+__attribute__((format(printf, 2, 3)))
+void notify(struct switchd *sw, const char *fmt, ...);
+void notify_reloading(struct switchd *sw);
+void notify_tick(struct switchd *sw);
+void notify_close(struct switchd *sw);
+
 /* report.c: the state of the switch, for people and for programs */
 void switch_report_text(struct switchd *sw, FILE *out);
 void switch_report_json(struct switchd *sw, FILE *out);
@@ -508,6 +534,7 @@ uint64_t sw_now(void);
  */
 struct switchd {
 	const struct switchd_options *opt;
+	const struct switchd_given *given;	/* what @opt was read from */
 	struct switchd_options now;	/* settings with their present values */
 	char name[SWITCHD_NAME_MAX + 1];
 	struct canary_addr address;
@@ -525,10 +552,12 @@ struct switchd {
 	struct configured_fan_ins configured;	/* what the map has */
 	struct clock clock;
 	struct control control;
+	struct notify notify;
 	int epoll, signal_fd, timer_fd, tick_fd;
 	uint64_t ticks;
 	bool lost;			/* notifications were lost: read everything again */
 	bool asked;			/* SIGHUP asks for that */
+	bool reread;			/* and for the files of settings */
 	uint64_t resync_at;		/* not before this time, ns */
 	uint64_t qdiscs_at, qdiscs_show_at;	/* not before these times, ns */
 	uint64_t losses, resyncs;	/* how often: @lost; everything was read */

@@ -162,6 +162,8 @@ static void settle(struct switchd *sw)
 	struct itimerspec when = { 0 };
 	uint64_t at = control_settle(sw);
 
+	if (sw->reread)
+		reload(sw);
 	if (sw->lost && sw->resync_at <= sw_now())
 		resync(sw);
 	if (sw->routes.dirty && sw->routes.not_before <= sw_now())
@@ -208,13 +210,17 @@ static void tick(struct switchd *sw)
 	qdiscs_tick(sw);
 	timeout_tick(sw);
 	dataplane_tick(sw);
+	notify_tick(sw);
 	if (++sw->ticks == PEER_CHECK_TICK)
 		ports_check_peers(sw, true, true);
 	else
 		ports_check_peers(sw, false, false);
 }
 
-/* On SIGHUP ports, neighbours, routes and rules are read again. Other signals end the daemon. */
+/*
+ * On SIGHUP files of settings, ports, neighbours, routes and rules are read again. Other signals end
+ * the daemon.
+ */
 static void take_signal(struct switchd *sw)
 {
 	struct signalfd_siginfo info;
@@ -227,6 +233,7 @@ static void take_signal(struct switchd *sw)
 	}
 	sw->lost = true;
 	sw->asked = true;
+	sw->reread = true;
 }
 
 static void handle(struct switchd *sw, uint64_t tag, uint32_t events)
@@ -345,6 +352,7 @@ static int start(struct switchd *sw)
 	char err[256];
 	int ret;
 
+	reload_missing(sw, sw->opt);
 	if (sw->now.timeout_auto)
 		qdiscs_rates(sw);
 	timeout_follow(sw);
@@ -415,10 +423,11 @@ static int choose_name(struct switchd *sw)
 	return 0;
 }
 
-int switchd_run(const struct switchd_options *o)
+int switchd_run(const struct switchd_options *o, const struct switchd_given *given)
 {
 	struct switchd sw = {
 		.opt = o,
+		.given = given,
 		.now = *o,
 		.started = sw_now(),
 		.control.fd = -1,
@@ -431,14 +440,18 @@ int switchd_run(const struct switchd_options *o)
 	ret = choose_name(&sw);
 	if (ret)
 		return 1;
+	notify_open(&sw);
 	ret = check(&sw);
 	if (!ret)
 		ret = start(&sw);
 	if (!ret) {
 		ready(&sw);
+		notify(&sw, "READY=1\nSTATUS=switch %s, %u ports", sw.name, sw.ports);
 		ret = loop(&sw);
+		notify(&sw, "STOPPING=1");
 		drain_blocks(&sw);
 	}
 	stop(&sw);
+	notify_close(&sw);
 	return ret ? 1 : 0;
 }

@@ -48,6 +48,27 @@ int option_ports(struct switchd_options *o, const char *text, char *err, size_t 
 	return switchd_each(o, text, err, len, add_port);
 }
 
+static int take_path(const char *option, char *to, const char *text, char *err, size_t len)
+{
+	if (*to)
+		return switchd_refuse(err, len, "%s: %s: there is a file already, %s", option, text, to);
+	if (!*text || strlen(text) >= SWITCHD_PATH_MAX)
+		return switchd_refuse(err, len, "%s: a path of 1 to %d characters expected", option,
+				      SWITCHD_PATH_MAX - 1);
+	strcpy(to, text);
+	return 0;
+}
+
+int option_config(struct switchd_options *o, const char *text, char *err, size_t len)
+{
+	return take_path("--config", o->config, text, err, len);
+}
+
+int option_rules(struct switchd_options *o, const char *text, char *err, size_t len)
+{
+	return take_path("--rules", o->rules, text, err, len);
+}
+
 int option_name(struct switchd_options *o, const char *text, char *err, size_t len)
 {
 	const char *p;

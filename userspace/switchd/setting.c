@@ -15,6 +15,10 @@
 #define AT(member)		OPTION_AT(struct switchd_options, member)
 #define CONFIG(member)		.config = offsetof(struct csw_config, member), \
 				.config_size = sizeof(((struct csw_config *)0)->member)
+#define WHOLE(from, to)		.whole = offsetof(struct switchd_options, from), \
+				.whole_size = offsetof(struct switchd_options, to) - \
+					      offsetof(struct switchd_options, from) + \
+					      sizeof(((struct switchd_options *)0)->to)
 #define NUMBER(least, most)	.units = parse_counts, .min = (least), .max = (most)
 #define DURATION(least, most)	.units = PARSE_NS, .min = (least), .max = (most)
 
@@ -27,14 +31,23 @@ static const char *const choice_help[] = {
 
 const struct setting settings[] = {
 	{
+		.option = { OPTION("config", 0, "FILE",
+			    "take options from its lines \"NAME VALUE\", at the start and on\n"
+			    "SIGHUP; nobody is admitted if it is missing") },
+		.where = SETTING_RUN,
+		WHOLE(config, config),
+		.take = option_config,
+	}, {
 		.option = { OPTION("ports", 'p', "LIST",
 			    "devices of the switch; may be given more than once") },
 		.where = SETTING_RUN,
+		WHOLE(port, ports),
 		.take = option_ports,
 	}, {
 		.option = { OPTION("address", 'a', "A",
 			    "the switch's own address (first global /32 of lo)") },
 		.where = SETTING_RUN,
+		WHOLE(address, address),
 		.take = option_address,
 		.shown = SHOWN_HEAD, .text = text_address, .json = json_address,
 	}, {
@@ -165,6 +178,18 @@ const struct setting settings[] = {
 		.part = PART_RULES,
 		.take = option_revoke, .check = option_revoke_check,
 	}, {
+		.option = { OPTION("rules", 0, "FILE",
+			    "instead of --admit: read rules there, one a line, at the start and\n"
+			    "on SIGHUP; nobody is admitted if it is missing") },
+		.where = SETTING_RUN,
+		WHOLE(rules, rules),
+		.take = option_rules,
+	}, {
+		.option = { OPTION("save", 0, NULL,
+			    "set: write all rules to the file of --rules"), AT(save) },
+		.where = SETTING_SET,
+		.part = PART_RULES,
+	}, {
 		.option = { OPTION("clock", 'C', "sleep|poll",
 			    "how to wait for deadlines ({default})"),
 			    AT(clock), .words = clock_words, .standard = SWITCHD_CLOCK_SLEEP },
@@ -176,6 +201,7 @@ const struct setting settings[] = {
 			    "in " SWITCHD_RUN_DIR "; show, set: that one (those of this network\n"
 			    "namespace; set: if it is only one)") },
 		.where = SETTING_RUN,
+		WHOLE(name, name),
 		.take = option_name,
 	}, {
 		.option = { OPTION("sysctl", 'S', NULL,
@@ -242,6 +268,35 @@ int setting_take(const struct setting *s, struct switchd_options *o, const char 
 		return 0;
 	}
 	return option_store(row, o, text) ? refuse_word(row, text, err, len) : 0;
+}
+
+/* The members that have the value of a setting that is fixed. */
+static void *fixed(const struct setting *s, struct switchd_options *o, size_t *size)
+{
+	*size = s->where & SETTING_SET ? 0 : s->option.size ? : s->whole_size;
+	return (char *)o + (s->option.size ? s->option.offset : s->whole);
+}
+
+unsigned int settings_keep_fixed(struct switchd_options *o, const struct switchd_options *from,
+				 char *names, size_t len)
+{
+	unsigned int i, n = 0;
+	const void *was;
+	size_t size;
+	void *is;
+
+	*names = '\0';
+	for (i = 0; i < settings_count; i++) {
+		is = fixed(&settings[i], o, &size);
+		was = fixed(&settings[i], (struct switchd_options *)from, &size);
+		if (!memcmp(is, was, size))
+			continue;
+		memcpy(is, was, size);
+		snprintf(names + strlen(names), len - strlen(names), " %s",
+			 settings[i].option.name);
+		n++;
+	}
+	return n;
 }
 
 void settings_configure(const struct switchd_options *o, struct csw_config *c)

@@ -43,6 +43,8 @@ enum setting_part {
  * @where:			SETTING_RUN, SETTING_SET
  * @config, @config_size:	member of struct csw_config that gets the value; 0: no member simply
  *				gets it
+ * @whole, @whole_size:		members that have the value, if option.size is 0 and `set` cannot change
+ *				it
  * @take:			parses the value if it is not simply stored
  * @check:			needed if a valid value may be refused by a switch with all defaults
  * @said:			name in `show`, if that differs
@@ -54,6 +56,7 @@ struct setting {
 	unsigned int where;
 	enum setting_part part;
 	size_t config, config_size;
+	size_t whole, whole_size;
 	int (*take)(struct switchd_options *o, const char *text, char *err, size_t len);
 	int (*check)(const char *text, char *err, size_t len);
 	enum setting_shown shown;
@@ -71,6 +74,14 @@ const struct setting *setting_find(const char *name, unsigned int where);
 /* Parse @text into @o. Return: 0, or -1 with a message for people in @err */
 int setting_take(const struct setting *s, struct switchd_options *o, const char *text, char *err,
 		 size_t len);
+
+/*
+ * settings_keep_fixed() - put into @o what `set` cannot change, as it is in @from
+ * @names:	gets the names of those that were different, each after a blank
+ * Return: number of these
+ */
+unsigned int settings_keep_fixed(struct switchd_options *o, const struct switchd_options *from,
+				 char *names, size_t len);
 
 /* Set every member of @c that a row names. The last row comes first. */
 void settings_configure(const struct switchd_options *o, struct csw_config *c);
@@ -115,6 +126,8 @@ extern const char *const mode_words[], *const fan_in_words[], *const clock_words
 
 /* options.c: values that are more than a number or a word */
 int option_ports(struct switchd_options *o, const char *text, char *err, size_t len);
+int option_config(struct switchd_options *o, const char *text, char *err, size_t len);
+int option_rules(struct switchd_options *o, const char *text, char *err, size_t len);
 int option_name(struct switchd_options *o, const char *text, char *err, size_t len);
 int option_address(struct switchd_options *o, const char *text, char *err, size_t len);
 int option_timeout(struct switchd_options *o, const char *text, char *err, size_t len);

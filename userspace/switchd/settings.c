@@ -101,6 +101,7 @@ static int apply(struct switchd *sw, const struct wanted *w, char *err, size_t l
 	if (w->part[PART_RULES] && admission_set(sw, &w->o.admission, err, len))
 		return undo(sw, w, err, len);
 	*now = w->o;
+	now->save = false;
 	if (w->part[PART_VALUES]) {
 		if (now->timeout_auto)
 			qdiscs_rates(sw);
@@ -108,6 +109,32 @@ static int apply(struct switchd *sw, const struct wanted *w, char *err, size_t l
 		dataplane_set(sw);
 	}
 	return 0;
+}
+
+/* All is set. Only now it is known which rules the switch has. */
+static int save(struct switchd *sw, char *err, size_t len)
+{
+	int ret = switchd_rules_save(sw->opt->rules, &sw->admission);
+
+	if (!ret)
+		return 0;
+	return switchd_refuse(err, len, "--save: all is set, but not saved to %s: %s",
+			      sw->opt->rules, strerror(-ret));
+}
+
+int settings_replace(struct switchd *sw, const struct switchd_options *o, char *err, size_t len)
+{
+	struct wanted *w = calloc(1, sizeof(*w));
+	int ret;
+
+	if (!w)
+		return switchd_refuse(err, len, "out of memory");
+	w->o = *o;
+	memset(w->part, true, sizeof(w->part));
+	ret = switchd_timeout_check(&w->o, err, len) ? :
+	      admission_try(sw, &w->o.admission, err, len) ? : apply(sw, w, err, len);
+	free(w);
+	return ret;
 }
 
 int settings_change(struct switchd *sw, char *text, bool try, char *err, size_t len)
@@ -122,8 +149,10 @@ int settings_change(struct switchd *sw, char *text, bool try, char *err, size_t 
 	ret = take_all(w, text, err, len);
 	if (!ret && w->part[PART_RULES])
 		ret = admission_try(sw, &w->o.admission, err, len);
+	if (!ret && w->o.save && !sw->opt->rules[0])
+		ret = switchd_refuse(err, len, "--save: the switch was started without --rules");
 	if (!ret && !try)
-		ret = apply(sw, w, err, len);
+		ret = apply(sw, w, err, len) ? : w->o.save ? save(sw, err, len) : 0;
 	free(w);
 	return ret;
 }

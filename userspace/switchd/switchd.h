@@ -21,6 +21,7 @@
 #define SWITCHD_PORTS_MAX	64
 #define SWITCHD_ADMIT_MAX	256
 #define SWITCHD_SET_MAX		16384	/* characters of a "set" request */
+#define SWITCHD_PATH_MAX	256
 
 #define SWITCHD_TREES_MAX	256
 #define SWITCHD_TIMEOUT_MIN	10000ULL	/* ns */
@@ -62,6 +63,10 @@ struct switchd_admission {
 };
 
 struct switchd_options {
+	char config[SWITCHD_PATH_MAX];		/* file of settings; "": none */
+	char rules[SWITCHD_PATH_MAX];		/* file of admission rules; "": none */
+	bool config_missing, rules_missing;	/* there are no such files */
+	bool save;				/* write the file of rules */
 	char name[SWITCHD_NAME_MAX + 1];	/* "": the name of the host */
 	struct canary_addr address;		/* zeros: the first global /32 of lo */
 	struct switchd_port_option port[SWITCHD_PORTS_MAX];
@@ -113,13 +118,33 @@ int switchd_trees_check(const struct switchd_options *o, char *err, size_t len);
 /* Check what concerns several options: are there ports, is the lifetime longer than the timeout? */
 int switchd_options_check(struct switchd_options *o, char *err, size_t len);
 
-/* Run until SIGTERM or SIGINT. SIGHUP reads everything again. Return: exit status of the process */
-int switchd_run(const struct switchd_options *o);
-
-/* Name (setting.h) and value of a setting to change */
+/* Name (setting.h) and value of a setting. The value of one that has none is not looked at. */
 struct switchd_setting {
 	const char *name, *value;
 };
+
+/* Options of `canary switch run`, in their order. Those of --config's file stand in its place. */
+struct switchd_given {
+	const struct switchd_setting *setting;
+	unsigned int n;
+};
+
+/*
+ * switchd_options_read() - set defaults, then what is given, and what files say that are named there
+ * @tell:	gets a sentence for each mistake, with FILE:LINE if it is in a file
+ * Return: 0, or -1 after a mistake; then @o is invalid. switchd_options_check() has to follow
+ */
+int switchd_options_read(struct switchd_options *o, const struct switchd_given *given,
+			 void (*tell)(void *arg, const char *text), void *arg);
+
+/* Write all rules to @file, as --rules reads them. Return: 0, or -errno; then it is as it was */
+int switchd_rules_save(const char *file, const struct switchd_admission *a);
+
+/*
+ * Run until SIGTERM or SIGINT. SIGHUP reads everything again, files with settings from @given, too.
+ * Return: exit status of the process
+ */
+int switchd_run(const struct switchd_options *o, const struct switchd_given *given);
 
 /* Could a switch take these @n settings? Return: 0, or -1 with a message in @err */
 int switchd_settings_check(const struct switchd_setting *setting, unsigned int n, char *err,
