@@ -10,6 +10,7 @@ CC := gcc
 CLANG ?= clang
 VERSION := 0.1.0
 PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
 
 WARN := -Wall -Wextra -Werror -Wno-unused-parameter -Wno-sign-compare -Wmissing-prototypes -Wstrict-prototypes
 CPPFLAGS += -D_GNU_SOURCE -DCANARY_VERSION_STRING='"$(VERSION)"' -Ikmod/uapi -Iuserspace/include -Ikmod -I.

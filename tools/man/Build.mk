@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Manual pages and the tool; `make install` says where they go.
+# Manual pages and the tools; `make install` says where they go.
 MAN_PAGES := $(wildcard tools/man/*.[1-8])
 
 .PHONY: install-tool install-man uninstall-tool uninstall-man
 install:: install-tool install-man
 
-install-tool: $(B)/bin/canary
-	install -d $(DESTDIR)$(PREFIX)/sbin
-	install -m 755 $< $(DESTDIR)$(PREFIX)/sbin/
+install-tool: $(B)/bin/canary $(B)/bin/canary-sim
+	install -d $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(B)/bin/canary $(DESTDIR)$(PREFIX)/sbin/
+	install -m 755 $(B)/bin/canary-sim $(DESTDIR)$(PREFIX)/bin/
 
 install-man: $(MAN_PAGES)
 	for page in $^; do \
@@ -18,7 +19,7 @@ install-man: $(MAN_PAGES)
 uninstall:: uninstall-tool uninstall-man
 
 uninstall-tool:
-	rm -f $(DESTDIR)$(PREFIX)/sbin/canary
+	rm -f $(DESTDIR)$(PREFIX)/sbin/canary $(DESTDIR)$(PREFIX)/bin/canary-sim
 
 uninstall-man:
 	for page in $(MAN_PAGES); do \

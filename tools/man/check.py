@@ -19,7 +19,10 @@ PAGES = {
     "canary-perf.8": ["perf"],
     "canary-comm.8": ["comm", "comm rules", "stats"],
     "canary-fault.8": ["fault"],
+    "canary-sim.1": [""],
 }
+# page: another program, beside the tool
+PROGRAMS = {"canary-sim.1": "canary-sim"}
 # page: another page that has the rest of its options
 ELSEWHERE = {"canary-perf.8": "canary-allreduce.8"}
 
@@ -93,8 +96,9 @@ def main():
     bad, number = [], 0
     for name, commands in PAGES.items():
         options, usage = {}, set()
+        program = os.path.join(os.path.dirname(tool), PROGRAMS.get(name, os.path.basename(tool)))
         for command in commands:
-            more, used = options_of(tool, command)
+            more, used = options_of(program, command)
             options.update(more)
             usage |= used - {"help"}
         elsewhere = ELSEWHERE.get(name)

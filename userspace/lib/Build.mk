@@ -26,17 +26,18 @@ $(B)/lib/libcanary.so: $(LIBCANARY_SO)
 .PHONY: $(B)/lib/libcanary.pc
 $(B)/lib/libcanary.pc: userspace/lib/libcanary.pc.in
 	@mkdir -p $(@D)
-	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' $< > $@
+	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \
+		-e 's|@LIBDIR@|$(patsubst $(PREFIX)/%,$${prefix}/%,$(LIBDIR))|' $< > $@
 
 .PHONY: install install-lib
 install:: install-lib ## library, headers, tool and man pages below PREFIX (/usr/local), DESTDIR
 
 install-lib: $(B)/lib/libcanary.so $(B)/lib/libcanary.a $(B)/lib/libcanary.pc
-	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/linux
-	install -m 644 $(B)/lib/libcanary.a $(DESTDIR)$(PREFIX)/lib/
-	install -m 755 $(LIBCANARY_SO) $(DESTDIR)$(PREFIX)/lib/
-	cp -P $(B)/lib/$(LIBCANARY_SONAME) $(B)/lib/libcanary.so $(DESTDIR)$(PREFIX)/lib/
-	install -m 644 $(B)/lib/libcanary.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/include/linux
+	install -m 644 $(B)/lib/libcanary.a $(DESTDIR)$(LIBDIR)/
+	install -m 755 $(LIBCANARY_SO) $(DESTDIR)$(LIBDIR)/
+	cp -P $(B)/lib/$(LIBCANARY_SONAME) $(B)/lib/libcanary.so $(DESTDIR)$(LIBDIR)/
+	install -m 644 $(B)/lib/libcanary.pc $(DESTDIR)$(LIBDIR)/pkgconfig/
 	install -m 644 userspace/include/canary.h $(DESTDIR)$(PREFIX)/include/
 	install -m 644 kmod/uapi/linux/canary.h kmod/uapi/linux/canary_wire.h \
 		$(DESTDIR)$(PREFIX)/include/linux/
@@ -46,8 +47,8 @@ uninstall:: uninstall-lib ## remove what install put there, with the same PREFIX
 
 # Folders are not removed, as others may have files in them.
 uninstall-lib:
-	rm -f $(DESTDIR)$(PREFIX)/lib/libcanary.a $(DESTDIR)$(PREFIX)/lib/libcanary.so \
-		$(DESTDIR)$(PREFIX)/lib/libcanary.so.* $(DESTDIR)$(PREFIX)/lib/pkgconfig/libcanary.pc \
+	rm -f $(DESTDIR)$(LIBDIR)/libcanary.a $(DESTDIR)$(LIBDIR)/libcanary.so \
+		$(DESTDIR)$(LIBDIR)/libcanary.so.* $(DESTDIR)$(LIBDIR)/pkgconfig/libcanary.pc \
 		$(DESTDIR)$(PREFIX)/include/canary.h $(DESTDIR)$(PREFIX)/include/linux/canary.h \
 		$(DESTDIR)$(PREFIX)/include/linux/canary_wire.h
 

@@ -202,7 +202,7 @@ int lib_comm_error(struct canary *c, int error)
 	if (error == -ETIMEDOUT)
 		return lib_error(error, "timed out");
 	if (error == -EUSERS)
-		return lib_error(error, "communicator %u: %u members would be more than net.canary.members_max allows to the sockets of this network namespace",
+		return lib_error(error, "communicator %u: %u members would be more than net.canary.members_max permits the sockets of this network namespace",
 				 c->params.comm, c->params.members);
 	if (error == -EADDRINUSE)
 		return lib_error(error, "communicator %u: another member at this port is joining it, or is in that session",

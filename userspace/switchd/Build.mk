@@ -45,6 +45,12 @@ TESTS += config
 test-config: $(B)/bin/canary ## settings and rules in files, and the manager of a switch
 	CANARY=$(CURDIR)/$< selftests/net/config.sh
 
+TESTS += unit
+
+.PHONY: test-unit
+test-unit: $(B)/bin/canary ## the command line and the privileges of the switch's systemd unit
+	CANARY=$(CURDIR)/$< selftests/net/unit.sh
+
 TESTS += recover
 TEST_DEPS += $(B)/selftests/net/fail_maps.so
 

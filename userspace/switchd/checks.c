@@ -16,6 +16,7 @@
 
 #ifndef CAP_BPF
 #define CAP_BPF		39
+#define CAP_PERFMON	38
 #endif
 
 int check_privileges(struct switchd *sw)
@@ -26,6 +27,8 @@ int check_privileges(struct switchd *sw)
 	} need[] = {
 		{ CAP_NET_ADMIN, CAP_NET_ADMIN, "CAP_NET_ADMIN" },
 		{ CAP_BPF, CAP_SYS_ADMIN, "CAP_BPF" },
+		/* the programs compute with pointers, and follow tracepoints */
+		{ CAP_PERFMON, CAP_SYS_ADMIN, "CAP_PERFMON" },
 	};
 	unsigned long long caps = 0;
 	char line[256];
