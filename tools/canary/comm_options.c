@@ -13,7 +13,9 @@
 
 /* Options without OPTION_AT are parameters of canary_params_set(), which knows their ranges. */
 const struct option_row comm_option_rows[] = {
-	{ OPTION("comm", 0, "ID", "the same number at all members") },
+	{ OPTION("comm", 0, "ID",
+		 "the same number at all members. Under mpirun, srun or\n"
+		 "torchrun, this and the next three need not be given") },
 	{ OPTION("rank", 0, "R", "own rank, 0 to N - 1") },
 	{ OPTION("members", 0, "N", "how many members there are, 1 to 65535") },
 	{ OPTION("root", 0, "ADDR[:PORT]",
@@ -130,6 +132,7 @@ int comm_option_take(void *options, const struct option_row *row, const char *va
 	o->have_comm |= !strcmp(name, "comm");
 	o->have_rank |= !strcmp(name, "rank");
 	o->have_members |= !strcmp(name, "members");
+	o->have_root |= !strcmp(name, "root");
 	return 0;
 }
 
@@ -154,12 +157,36 @@ static int take_members(struct comm_options *o)
 	return 0;
 }
 
+/* Whatever was not given may come from what started this process. */
+static int take_launched(struct comm_options *o)
+{
+	unsigned int what = 0;
+	int found;
+
+	if (!o->have_comm)
+		what |= CANARY_LAUNCHER_COMM;
+	if (!o->have_rank)
+		what |= CANARY_LAUNCHER_RANK;
+	if (!o->have_members && !o->members_file)
+		what |= CANARY_LAUNCHER_MEMBERS;
+	if (!o->have_root && !o->members_file && (!o->have_members || o->params.members > 1))
+		what |= CANARY_LAUNCHER_ROOT;
+	found = what ? canary_params_launcher(&o->params, what) : 0;
+	if (found < 0)
+		return bad(canary_errmsg());
+	if (found)
+		o->have_comm = o->have_rank = o->have_members = true;
+	return 0;
+}
+
 int comm_options_end(struct comm_options *o)
 {
+	if (take_launched(o))
+		return -1;
 	if (!o->have_comm || !o->have_rank)
 		return bad(o->have_rank ? "--comm is needed: the number of the communicator" :
 			   o->have_comm ? "--rank is needed: the own one" :
-			   "--comm and --rank are needed");
+			   "--comm and --rank are needed, or mpirun, srun, torchrun that tell them");
 	if (o->have_salt && !o->epoch)
 		return bad("--salt wants --epoch");
 	if (o->members_file)

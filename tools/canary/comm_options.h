@@ -15,7 +15,8 @@ struct comm_options {
 	uint32_t		timeout_ms;	/* of the rendezvous */
 	uint32_t		epoch;		/* 0, or there is none: @members_file is the table */
 	uint8_t			salt[CANARY_SALT];	/* of the table */
-	bool			have_comm, have_rank, have_members, have_salt, have_timeout;
+	bool			have_comm, have_rank, have_members, have_root, have_salt,
+				have_timeout;
 };
 
 void comm_options_init(struct comm_options *o);
@@ -34,7 +35,10 @@ int comm_option_take(void *o, const struct option_row *row, const char *text);
 /* Print the help of these options. Commands print it after their own. */
 void comm_options_help(FILE *to);
 
-/* comm_options_end() - check that the options are complete. Return: 0 or -1 */
+/*
+ * comm_options_end() - take what was not given from mpirun, srun, torchrun, and check that the
+ * options are complete. Return: 0, or -1 after an error message.
+ */
 int comm_options_end(struct comm_options *o);
 
 /* What --how says */

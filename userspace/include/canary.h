@@ -201,6 +201,54 @@ int canary_params_set(struct canary_params *params, const char *name, const char
  */
 int canary_params_members(struct canary_params *params, const char *path);
 
+/* What canary_params_launcher() takes */
+#define CANARY_LAUNCHER_COMM	0x1U	/* the number of the communicator, from the job's */
+#define CANARY_LAUNCHER_RANK	0x2U
+#define CANARY_LAUNCHER_MEMBERS	0x4U
+#define CANARY_LAUNCHER_ROOT	0x8U	/* address of rank 0 */
+#define CANARY_LAUNCHER_ALL	0xfU
+
+/**
+ * canary_params_launcher() - take parameters from what started this process
+ * @params:	initialised. An address in @root is kept. At rank 0, one in @bind is told to others
+ * @what:	CANARY_LAUNCHER_*, the same at all ranks of the job. CANARY_LAUNCHER_ROOT is for who
+ *		has rank and members from there, too
+ *
+ * These are known, and tried in this order:
+ *
+ *	torchrun: RANK, WORLD_SIZE, MASTER_ADDR, if TORCHELASTIC_RUN_ID is set
+ *	openmpi:  OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE of mpirun
+ *	pmi:      PMI_RANK, PMI_SIZE of MPICH's mpiexec, or of srun --mpi=pmi2
+ *	slurm:    SLURM_PROCID, SLURM_STEP_NUM_TASKS, SLURM_STEP_NODELIST of srun
+ *	torchrun: as above, without that variable
+ *
+ * The variable CANARY_LAUNCHER may be the name of one of them, or "none".
+ *
+ * Address of rank 0: openmpi and slurm ask PMIx if PMIX_NAMESPACE is set, and pmi asks PMI_FD. Rank
+ * 0 then tells others where it is. It takes its address within the prefix CANARY_NETWORK
+ * (10.1.0.0/16), else that of its default route, else the first one, and a port that is free.
+ * All ranks call this function, and it returns when all have. Otherwise the host is MASTER_ADDR, or
+ * the first one of Slurm's list, and the port follows from the job. It may then be taken.
+ *
+ * Number of the communicator: a hash of the launcher's number for the job. Two jobs have the same
+ * one by a chance of one in 2^32. The variable CANARY_COMM, FIRST[-LAST], is the range that it is
+ * in.
+ *
+ * The exchange is done once in a process, and a process that calls MPI_Init() calls this between
+ * that and MPI_Finalize(). With pmi such a process cannot use the exchange.
+ *
+ * Return: 1: done; 0: there is no launcher, @params is as it was; -EINVAL: a variable is missing,
+ * no number, or out of range; -EADDRNOTAVAIL: no address; -EADDRINUSE: all ports are taken; -EBUSY:
+ * PMI_FD belongs to MPI; -EPROTO, -EPIPE: the exchange failed; -ENOENT, -ENOSYS: no PMIx.
+ */
+int canary_params_launcher(struct canary_params *params, unsigned int what);
+
+/**
+ * canary_launcher_name() - what started this process, by its variables
+ * Return: "openmpi", "pmi", "slurm", "torchrun"; NULL: none of these.
+ */
+const char *canary_launcher_name(void);
+
 /**
  * canary_open() - create a member; nothing is sent yet
  * @params:	copied

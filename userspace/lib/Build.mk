@@ -6,6 +6,9 @@ LIBCANARY_SO := $(B)/lib/libcanary.so.$(VERSION)
 
 LIBCANARY_SONAME := libcanary.so.$(basename $(basename $(VERSION)))
 
+# PMIx is loaded when it is needed (pmix.c). Its types are not in a usual folder.
+CPPFLAGS += $(patsubst -I%,-isystem %,$(shell pkg-config --cflags-only-I pmix 2>/dev/null))
+
 all:: $(B)/lib/libcanary.so $(B)/lib/libcanary.a $(B)/lib/libcanary.pc
 
 $(B)/lib/libcanary.a: $(LIBCANARY_OBJ)

@@ -126,6 +126,12 @@ int lib_comm_error(struct canary *c, int error);
 int lib_params_check(const struct canary_params *params, struct canary_params *p);
 
 /*
+ * lib_params_size() - are @params as long as this library's?
+ * Return: 0, or -EINVAL with a sentence.
+ */
+int lib_params_size(const struct canary_params *params);
+
+/*
  * lib_key_parse() - read a key of 32 hexadecimal digits
  * lib_key_file() - read the key in a file
  * lib_keys_lookup() - look up a key in the administrator's table if @params has none

@@ -26,7 +26,7 @@ CANARY_EXPORT void canary_params_init_size(struct canary_params *params, size_t 
 }
 
 /* The caller may use an older canary.h with a smaller structure, so check before writing to it. */
-static int check_size(const struct canary_params *params)
+int lib_params_size(const struct canary_params *params)
 {
 	if (params->size >= sizeof(*params))
 		return 0;
@@ -210,7 +210,7 @@ static int set_number(struct canary_params *params, const struct number_param *p
 CANARY_EXPORT int canary_params_set(struct canary_params *params, const char *name,
 				    const char *value)
 {
-	int err = check_size(params);
+	int err = lib_params_size(params);
 	u32 i;
 
 	if (err)
@@ -316,7 +316,7 @@ static int check_addresses(struct canary_params *p)
 
 int lib_params_check(const struct canary_params *params, struct canary_params *p)
 {
-	int err = check_size(params);
+	int err = lib_params_size(params);
 
 	if (err)
 		return err;
@@ -456,7 +456,7 @@ CANARY_EXPORT int canary_table_members(const char *path, struct canary_peer *pee
 CANARY_EXPORT int canary_params_members(struct canary_params *params, const char *path)
 {
 	struct canary_peer *peer;
-	int n = check_size(params);
+	int n = lib_params_size(params);
 
 	if (n)
 		return n;
