@@ -38,6 +38,16 @@ $(B)/setup.mk: tools/setup/packages.txt tools/setup/setup.sh
 $(B)/.setup: $(B)/setup.mk
 	@touch $@
 
+# Without this, a machine that is refused (canary_wire.h) would get a list of errors for each file.
+WIRE := kmod/uapi/linux/canary_wire.h
+ifneq ($(filter-out help clean uninstall,$(or $(MAKECMDGOALS),all)),)
+REFUSED := $(shell $(CC) $(CPPFLAGS) $(CFLAGS) -E -x c $(WIRE) 2>&1 >/dev/null | \
+	sed -n '/\#error/{s/.*\#error "\(.*\)"/\1/p;q}')
+ifneq ($(REFUSED),)
+$(error $(REFUSED))
+endif
+endif
+
 # Each part describes itself. Objects mirror the tree below build/.
 include selftests/tests.mk
 -include kmod/Build.mk bpf/Build.mk userspace/Build.mk tools/Build.mk examples/Build.mk selftests/faults/Build.mk topology/Build.mk selftests/Build.mk

@@ -110,10 +110,6 @@ static inline u32 cnr_fls64(u64 a)
 
 #endif /* __KERNEL__ */
 
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "vector elements are little-endian on the wire; conversion is not written yet"
-#endif
-
 #define cnr_be16(x)	be16_to_cpu(x)
 #define cnr_be32(x)	be32_to_cpu(x)
 

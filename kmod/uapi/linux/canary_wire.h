@@ -11,6 +11,15 @@
 #ifndef _UAPI_LINUX_CANARY_WIRE_H
 #define _UAPI_LINUX_CANARY_WIRE_H
 
+/*
+ * Elements are added as they arrive, in words of 64 bits. Makefile and Kbuild print this sentence,
+ * too, before they compile anything.
+ */
+#if (defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__) || \
+    (defined(__SIZEOF_POINTER__) && __SIZEOF_POINTER__ < 8)
+#error "Canary is for little-endian machines of 64 bits: this compiler is for another one"
+#endif
+
 #include <linux/types.h>
 
 #define CANARY_VERSION		2
