@@ -2,3 +2,4 @@
 # User space: the switch daemon, the library, and their common code
 
 -include userspace/common/Build.mk userspace/switchd/Build.mk userspace/lib/Build.mk
+-include userspace/mpi/Build.mk userspace/openmpi/Build.mk

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a component of Open MPI, or a library in front of another MPI, needs around libcanary: the
+ * settings, the decision which calls libcanary carries out, how a communicator of MPI gets one of
+ * libcanary, counters and their table. No header of an MPI library is used here.
+ *
+ * All ranks of a communicator have to decide alike, or they wait for each other for ever. So a
+ * decision depends only on what is the same at all of them: the settings (compared by
+ * cmpi_fingerprint()), the communicator, and the arguments of the call.
+ *
+ * "Host functions" are the functions of the MPI library that this replaces.
+ */
+#ifndef CANARY_CMPI_H
+#define CANARY_CMPI_H
+
+#include <canary.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- settings ---- */
+
+/**
+ * struct cmpi_settings - what the user may set; CMPI_SETTINGS has names and meanings
+ *
+ * One for a process, constant after cmpi_settings_check(). Strings belong to whoever set them.
+ */
+struct cmpi_settings {
+	unsigned int	enable;
+	unsigned int	table;
+	unsigned int	min_bytes;
+	unsigned int	max_bytes;
+	unsigned int	min_members;
+	unsigned int	barrier;
+	unsigned int	reduce;
+	unsigned int	one_host;
+	unsigned int	early;
+	unsigned int	trial;
+	unsigned int	dead_after;
+	unsigned int	spin;
+	unsigned int	mtu;
+	char		*comm;
+	char		*engine;
+	char		*key_file;
+	char		*interfaces;
+	char		*floats;
+
+	/* What cmpi_settings_check() makes of it */
+	uint32_t	comm_first;
+	uint32_t	comm_last;
+	uint32_t	how;
+};
+
+/**
+ * struct cmpi_setting - a row of the table of settings
+ * @name:	without the prefix that an MPI library adds
+ * @help:	one sentence
+ * @offset:	in struct cmpi_settings, of an unsigned int or, if @text is not NULL, of a char *
+ * @number, @text: the default
+ * @decides:	all ranks have to have the same value
+ */
+struct cmpi_setting {
+	const char	*name;
+	const char	*help;
+	size_t		offset;
+	unsigned int	number;
+	const char	*text;
+	bool		decides;
+};
+
+/** cmpi_setting_table - all settings; the last one has no name */
+extern const struct cmpi_setting cmpi_setting_table[];
+
+/** cmpi_setting_number(), cmpi_setting_text() - where @s has the value of a row */
+unsigned int *cmpi_setting_number(struct cmpi_settings *s, const struct cmpi_setting *row);
+char **cmpi_setting_text(struct cmpi_settings *s, const struct cmpi_setting *row);
+
+/**
+ * cmpi_settings_init() - set the defaults of the table, and over them variables CANARY_NAME of the
+ * environment, with NAME in capitals
+ * Return: NULL, or the name of a variable that is no number.
+ */
+const char *cmpi_settings_init(struct cmpi_settings *s);
+
+/**
+ * cmpi_settings_check() - parse what is text
+ * @why:	receives a sentence if something is wrong; @len bytes
+ * Return: 0 or -EINVAL.
+ */
+int cmpi_settings_check(struct cmpi_settings *s, char *why, size_t len);
+
+/** CMPI_FINGERPRINT - room for the text of cmpi_fingerprint() */
+#define CMPI_FINGERPRINT	48
+
+/**
+ * cmpi_fingerprint() - version of the library and a hash of the settings that decide. Ranks with
+ * different ones do not understand each other. CANARY_TEST_VERSION stands for another version.
+ * Return: @text
+ */
+const char *cmpi_fingerprint(const struct cmpi_settings *s, char text[CMPI_FINGERPRINT]);
+
+/* ---- the decision ---- */
+
+enum cmpi_call {
+	CMPI_ALLREDUCE,
+	CMPI_IALLREDUCE,
+	CMPI_REDUCE,
+	CMPI_BARRIER,
+	CMPI_CALLS
+};
+
+/* Why a call goes which way; in this order they are looked at, and shown */
+#define CMPI_WHYS(X)								\
+	X(CANARY,	"canary",	"carried out by canary")		\
+	X(MEMBERS,	"members",	"too few processes")			\
+	X(ONE_HOST,	"one-host",	"all processes on one host")		\
+	X(PEERS,	"peers",	"not all processes have canary")	\
+	X(OFF,		"off",		"off for this function")		\
+	X(TYPE,		"type",		"type that canary does not have")	\
+	X(OPERATOR,	"operator",	"operator that canary does not have")	\
+	X(SHORT,	"short",	"shorter than min_bytes")		\
+	X(LONG,		"long",		"longer than max_bytes")		\
+	X(NOT_FORMED,	"not-formed",	"no blocking call came before")		\
+	X(REFUSED,	"refused",	"communicator could not be formed")
+
+enum cmpi_why {
+#define X(id, name, text) CMPI_##id,
+	CMPI_WHYS(X)
+#undef X
+	CMPI_WHY_COUNT
+};
+
+/** cmpi_why_name(), cmpi_why_text() - one word for programs, some for people */
+const char *cmpi_why_name(enum cmpi_why why);
+const char *cmpi_why_text(enum cmpi_why why);
+
+/**
+ * struct cmpi_args - what a decision is about
+ * @call:	the function
+ * @dtype:	enum canary_dtype, or 0 if canary does not have it; not used by barriers
+ * @op:		enum canary_operator, or 0
+ * @count:	elements
+ */
+struct cmpi_args {
+	enum cmpi_call	call;
+	uint32_t	dtype;
+	uint32_t	op;
+	size_t		count;
+};
+
+/* ---- communicators ---- */
+
+enum cmpi_state {
+	CMPI_NEW,	/* nothing was worth forming it yet */
+	CMPI_FORMING,	/* in cmpi_form() */
+	CMPI_FORMED,
+	CMPI_FAILED,	/* cmpi_form() found that it does not work: host functions from now on */
+};
+
+/**
+ * struct cmpi_comm - what this knows about a communicator of MPI
+ *
+ * It belongs to the communicator, and is only used by calls on it, of which MPI permits one at a
+ * time.
+ *
+ * @members, @rank: of the communicator
+ * @one_host:	all members are on one host
+ * @peers:	all members have this component, with the same fingerprint
+ * @missed:	calls that were not carried out because it is not formed
+ * @canary:	NULL unless @state is CMPI_FORMED
+ */
+struct cmpi_comm {
+	unsigned int	members;
+	unsigned int	rank;
+	bool		one_host;
+	bool		peers;
+	enum cmpi_state	state;
+	unsigned int	missed;
+	struct canary	*canary;
+};
+
+/**
+ * cmpi_decide() - should this call go through canary, as far as it alone is concerned?
+ * Return: CMPI_CANARY, or the first reason against it. The same at all ranks.
+ */
+enum cmpi_why cmpi_decide(const struct cmpi_settings *s, const struct cmpi_comm *c,
+			  const struct cmpi_args *args);
+
+/**
+ * struct cmpi_host - the host functions on the communicator, and waiting
+ * @allgather:	collect @bytes of each rank. Return: 0, or an error of the MPI library
+ * @all:	*@yes becomes true if it is true at all ranks. Return: likewise
+ * @progress:	let the MPI library make progress; NULL if it needs no such call
+ * @arg:	is passed to them
+ */
+struct cmpi_host {
+	int (*allgather)(void *arg, const void *mine, void *all, size_t bytes);
+	int (*all)(void *arg, bool *yes);
+	void (*progress)(void);
+	void *arg;
+};
+
+/**
+ * cmpi_form() - form the communicator of libcanary; all ranks call it in the same order as other
+ * calls on the communicator
+ * @job:	some number of the job; with it, a number is chosen from settings.comm
+ *
+ * The ranks exchange where they are, form, and sum up a vector that they know, for settings.trial
+ * ms at most. Then they agree whether it was right everywhere. If not, @c->state is CMPI_FAILED
+ * at all ranks, and one line on stderr says why.
+ *
+ * Return: 0, whatever @c->state is; else an error of the MPI library.
+ */
+int cmpi_form(struct cmpi_comm *c, const struct cmpi_settings *s, const struct cmpi_host *host,
+	      uint32_t job);
+
+/**
+ * cmpi_close() - end it. In a child of fork() it only forgets it.
+ */
+void cmpi_close(struct cmpi_comm *c);
+
+/** cmpi_close_all() - close the port of the process, after all communicators */
+void cmpi_close_all(void);
+
+/**
+ * cmpi_wait() - wait for an operation, while the MPI library makes progress
+ * @spin_us:	how long to poll before sleeping
+ * Return: 0, or as canary_wait()
+ */
+int cmpi_wait(struct canary *canary, uint64_t request, void (*progress)(void),
+	      unsigned int spin_us);
+
+/** cmpi_complain() - one line on stderr about an operation that failed */
+void cmpi_complain(const struct cmpi_comm *c, enum cmpi_call call, int err);
+
+/* ---- addresses ---- */
+
+/**
+ * cmpi_own_address() - the address by which other hosts reach this process
+ * @interfaces:	names of interfaces or prefixes, separated by commas, of which the first one that
+ *		has an address counts; "": the first interface that is up and no loopback. If this
+ *		machine has no other one, it is the loopback's
+ * @addr:	receives it
+ * @mtu:	receives the MTU of the interface
+ * Return: 0; -EADDRNOTAVAIL: there is none
+ */
+int cmpi_own_address(const char *interfaces, struct canary_addr *addr, unsigned int *mtu);
+
+/* ---- counters ---- */
+
+/** cmpi_count() - count a call of @bytes. Any thread may call it. */
+void cmpi_count(enum cmpi_call call, enum cmpi_why why, size_t bytes);
+
+/** cmpi_count_formed() - count a communicator that was formed, or not */
+void cmpi_count_formed(bool formed);
+
+/** cmpi_print_table() - print the counters of this process to stderr, as rank @rank of the job */
+void cmpi_print_table(unsigned int rank);
+
+#endif /* CANARY_CMPI_H */

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The component as Open MPI sees it: parameters, opening, closing, the table at the end. */
+#include <stdio.h>
+
+#include "component.h"
+#include "ompi/mca/rte/rte.h"
+
+#define PRIORITY	95	/* above all components that are parts of Open MPI */
+
+static int coll_register(void);
+static int coll_open(void);
+static int coll_close(void);
+static int coll_init_query(bool progress_threads, bool threads);
+
+struct cmpi_settings coll_settings;
+static int priority = PRIORITY;
+static bool opened;
+
+mca_coll_base_component_t mca_coll_canary_component = {
+	.collm_version = {
+		MCA_COLL_BASE_VERSION_2_0_0,
+		.mca_component_name = "canary",
+		MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION,
+				      OMPI_RELEASE_VERSION),
+		.mca_open_component = coll_open,
+		.mca_close_component = coll_close,
+		.mca_register_component_params = coll_register,
+	},
+	.collm_data = { MCA_BASE_METADATA_PARAM_NONE },
+	.collm_init_query = coll_init_query,
+	.collm_comm_query = coll_comm_query,
+};
+
+static void register_setting(const struct cmpi_setting *row)
+{
+	mca_base_var_type_t type = row->text ? MCA_BASE_VAR_TYPE_STRING :
+				   MCA_BASE_VAR_TYPE_UNSIGNED_INT;
+	void *value = row->text ? (void *)cmpi_setting_text(&coll_settings, row) :
+		      (void *)cmpi_setting_number(&coll_settings, row);
+
+	mca_base_component_var_register(&mca_coll_canary_component.collm_version, row->name,
+					row->help, type, NULL, 0, 0, OPAL_INFO_LVL_4,
+					MCA_BASE_VAR_SCOPE_READONLY, value);
+}
+
+static int coll_register(void)
+{
+	const char *wrong = cmpi_settings_init(&coll_settings);
+	const struct cmpi_setting *row;
+
+	if (wrong)
+		fprintf(stderr, "canary: variable CANARY_ for '%s' is no number\n", wrong);
+	for (row = cmpi_setting_table; row->name; row++)
+		register_setting(row);
+	mca_base_component_var_register(&mca_coll_canary_component.collm_version, "priority",
+					"the component with the highest priority is asked first",
+					MCA_BASE_VAR_TYPE_INT, NULL, 0, 0, OPAL_INFO_LVL_9,
+					MCA_BASE_VAR_SCOPE_READONLY, &priority);
+	return OMPI_SUCCESS;
+}
+
+/* Settings that are wrong at one rank are told to nobody, so all ranks do without canary. */
+static int coll_open(void)
+{
+	char why[200];
+
+	opened = false;
+	if (!coll_settings.enable)
+		return OMPI_SUCCESS;
+	if (cmpi_settings_check(&coll_settings, why, sizeof(why))) {
+		fprintf(stderr, "canary: %s\n", why);
+		return OMPI_SUCCESS;
+	}
+	opened = coll_peers_tell() == OMPI_SUCCESS;
+	if (!opened)
+		fprintf(stderr, "canary: the launcher does not exchange data between processes\n");
+	return OMPI_SUCCESS;
+}
+
+static int coll_init_query(bool progress_threads, bool threads)
+{
+	if (!opened)
+		return OMPI_ERR_NOT_AVAILABLE;
+	coll_requests_init();
+	return OMPI_SUCCESS;
+}
+
+static int coll_close(void)
+{
+	if (!opened)
+		return OMPI_SUCCESS;
+	opened = false;
+	coll_requests_fini();
+	if (coll_settings.table > 1 || (coll_settings.table && !OMPI_PROC_MY_NAME->vpid))
+		cmpi_print_table(OMPI_PROC_MY_NAME->vpid);
+	cmpi_close_all();
+	coll_peers_forget();
+	return OMPI_SUCCESS;
+}
+
+uint32_t coll_job(void)
+{
+	return OMPI_PROC_MY_NAME->jobid;
+}
+
+int coll_priority(void)
+{
+	return priority;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The component coll/canary of Open MPI 4.1: it puts itself before the collective functions that a
+ * communicator would have without it, and calls those for everything that Canary does not do.
+ */
+#ifndef CANARY_OPENMPI_COMPONENT_H
+#define CANARY_OPENMPI_COMPONENT_H
+
+#include <pthread.h>
+
+#include "ompi_config.h"
+#include "mpi.h"
+#include "ompi/communicator/communicator.h"
+#include "ompi/mca/coll/coll.h"
+
+#include "userspace/mpi/cmpi.h"
+
+/**
+ * struct coll_request - an allreduce that goes on behind the program's back
+ *
+ * It belongs to the program until it is complete and freed. Until it is complete, its module has
+ * it in a list.
+ */
+struct coll_request {
+	ompi_request_t		super;
+	struct coll_request	*next;
+	struct canary_call	call;
+	uint64_t		id;		/* of canary_post(), once @posted */
+	bool			posted;
+};
+
+/**
+ * struct coll_module - what the component keeps of a communicator
+ *
+ * Open MPI makes it with the communicator, and releases it after coll_module_disable().
+ *
+ * @comm:	valid until coll_module_disable()
+ * @c:		what is common to MPI libraries
+ * @lock:	of the list, and of posting
+ * @first, @last: requests that are not complete, in the order of their calls
+ * @next:	of the component's list of modules with requests, if @listed
+ * @previous_*:	the functions that are replaced, and the modules that they belong to
+ */
+struct coll_module {
+	mca_coll_base_module_t	super;
+	ompi_communicator_t	*comm;
+	struct cmpi_comm	c;
+	pthread_mutex_t		lock;
+	struct coll_request	*first, *last;
+	struct coll_module	*next;
+	bool			listed;
+	mca_coll_base_module_allreduce_fn_t previous_allreduce;
+	mca_coll_base_module_iallreduce_fn_t previous_iallreduce;
+	mca_coll_base_module_reduce_fn_t previous_reduce;
+	mca_coll_base_module_barrier_fn_t previous_barrier;
+	mca_coll_base_module_t	*previous_allreduce_module;
+	mca_coll_base_module_t	*previous_iallreduce_module;
+	mca_coll_base_module_t	*previous_reduce_module;
+	mca_coll_base_module_t	*previous_barrier_module;
+};
+
+/* Open MPI makes names of classes from names of types. */
+typedef struct coll_module coll_module_t;
+typedef struct coll_request coll_request_t;
+OBJ_CLASS_DECLARATION(coll_module_t);
+OBJ_CLASS_DECLARATION(coll_request_t);
+
+/* component.c: the settings, constant after the component was opened */
+extern struct cmpi_settings coll_settings;
+extern mca_coll_base_component_t mca_coll_canary_component;
+
+/* The number of this job, for cmpi_form(); what coll_comm_query() has to answer */
+uint32_t coll_job(void);
+int coll_priority(void);
+
+/* module.c */
+mca_coll_base_module_t *coll_comm_query(struct ompi_communicator_t *comm, int *priority);
+
+/*
+ * coll_use() - decide about a call, form the communicator if that is due, and count
+ * @blocking:	may this call wait for the other ranks?
+ * @why:	receives CMPI_CANARY if canary carries it out
+ * Return: an error of Open MPI, or OMPI_SUCCESS
+ */
+int coll_use(struct coll_module *m, const struct cmpi_args *args, bool blocking,
+	     enum cmpi_why *why);
+
+/* peers.c: what processes tell each other when they start */
+int coll_peers_tell(void);
+
+/* Is the component at all ranks of @comm, with the same fingerprint? */
+bool coll_peers_alike(struct ompi_communicator_t *comm);
+
+/* Are all ranks of @comm on one host? */
+bool coll_peers_one_host(struct ompi_communicator_t *comm);
+
+void coll_peers_forget(void);
+
+/* types.c. Return: enum canary_dtype, enum canary_operator, or 0 if there is none */
+uint32_t coll_dtype(struct ompi_datatype_t *dtype);
+uint32_t coll_operator(struct ompi_op_t *op);
+
+/* request.c */
+
+/* coll_run() - carry out a call and wait for it. Return: an error of Open MPI, or OMPI_SUCCESS */
+int coll_run(struct coll_module *m, enum cmpi_call call, const struct canary_call *what);
+
+/* coll_start() - begin a call. Return: likewise */
+int coll_start(struct coll_module *m, const struct canary_call *what, ompi_request_t **request);
+
+void coll_requests_init(void);
+void coll_requests_fini(void);
+
+/* allreduce.c, reduce.c, barrier.c */
+int coll_canary_allreduce(const void *sbuf, void *rbuf, int count, struct ompi_datatype_t *dtype,
+			  struct ompi_op_t *op, struct ompi_communicator_t *comm,
+			  mca_coll_base_module_t *module);
+int coll_canary_iallreduce(const void *sbuf, void *rbuf, int count, struct ompi_datatype_t *dtype,
+			   struct ompi_op_t *op, struct ompi_communicator_t *comm,
+			   ompi_request_t **request, mca_coll_base_module_t *module);
+int coll_canary_reduce(const void *sbuf, void *rbuf, int count, struct ompi_datatype_t *dtype,
+		       struct ompi_op_t *op, int root, struct ompi_communicator_t *comm,
+		       mca_coll_base_module_t *module);
+int coll_canary_barrier(struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
+
+#endif /* CANARY_OPENMPI_COMPONENT_H */
