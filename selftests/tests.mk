@@ -34,3 +34,7 @@ KINDS_SCRIPTS := table_test.py sample.sh
 
 SIM_SCRIPTS := run.sh types.sh
 VM_SCRIPTS := selftest.sh kernels.sh
+
+# Programs of MPI, which scripts run
+MPI_PROGRAMS := types calls
+MPI_SCRIPTS := openmpi.sh

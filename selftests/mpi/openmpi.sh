@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Unmodified programs of Open MPI on four hosts around a switch: what goes through Canary is right,
+# the switch adds it up, and all else goes to the functions that Open MPI would choose without it.
+
+# shellcheck source=selftests/mpi/mpi_lib.sh
+. "$(dirname "$0")/mpi_lib.sh"
+
+ON="--mca coll_canary_enable 1"
+EXPECTED_TYPES=468	# calls of MPI_Allreduce in types.c
+
+begin mpi/openmpi
+start_switch
+
+# shellcheck disable=SC2086
+{
+right "types and operators" $ON --mca coll_canary_min_bytes 1 -- "$PROGRAMS/types" 1000
+tap_is "all MPI_Allreduce by Canary" "$(calls allreduce canary)" $EXPECTED_TYPES
+tap_is "all MPI_Reduce by Canary" "$(calls reduce canary)" $((EXPECTED_TYPES / 2))
+tap_is "all MPI_Iallreduce by Canary" "$(calls iallreduce canary)" $((EXPECTED_TYPES / 2))
+some "the switch added up contributions" "$(counter merged)"
+some "and sent blocks on that were complete" "$(counter sent-complete)"
+
+right "sums of all lengths, barriers" $ON --mca coll_canary_barrier 1 -- "$PROGRAMS/calls" blocking
+tap_is "long ones by Canary" "$(calls allreduce canary)" 4
+tap_is "short ones not" "$(calls allreduce short)" 4
+tap_is "barriers by Canary" "$(calls barrier canary)" 9
+
+right "requests under way" $ON -- "$PROGRAMS/calls" flight
+tap_is "requests by Canary" "$(calls iallreduce canary)" 19
+right "a request does not wait for others to call" $ON -- "$PROGRAMS/calls" blocking first message
+tap_is "it is by Canary" "$(calls iallreduce canary)" 1
+right "likewise before there is a communicator" $ON -- "$PROGRAMS/calls" first
+tap_is "then not by Canary" "$(calls iallreduce not-formed)" 1
+
+right "copies and halves of communicators" $ON --mca coll_canary_min_members 2 -- \
+	"$PROGRAMS/calls" comms nested
+tap_is "all of their sums by Canary" "$(calls allreduce canary)" 221
+right "four threads" $ON -- "$PROGRAMS/calls" threads
+tap_is "their sums by Canary" "$(calls allreduce canary)" 80
+tap_is "and their requests" "$(calls iallreduce canary)" 80
+right "operators and types of the program" $ON -- "$PROGRAMS/calls" others
+tap_is "they are not Canary's: operator" "$(calls allreduce operator)" 1
+tap_is "they are not Canary's: type" "$(calls allreduce type)" 1
+
+PER_HOST=2 right "two ranks on each host" $ON -- "$PROGRAMS/calls" blocking flight
+some "they go through Canary" "$(calls allreduce canary)"
+
+if /usr/bin/python3 -c "import mpi4py, numpy" 2>/dev/null; then
+	right "a program of mpi4py" $ON -- /usr/bin/python3 "$(dirname "$0")/arrays.py"
+	some "goes through Canary" "$(calls allreduce canary)"
+else
+	tap_skip "a program of mpi4py" "needs python3-mpi4py and python3-numpy"
+fi
+
+before=$(counter new)
+right "the same program without the variable" -- "$PROGRAMS/calls" blocking flight
+tap_is "does without Canary" "$(counter new)" "$before"
+tap_is "and says nothing" "$(grep -c canary "$TAP_TMP/complaints")" 0
+}
+tap_done
