@@ -86,7 +86,7 @@ $(B)/linux-parts/stamp: tools/setup/setup.sh
 	@touch $@
 
 print-flags:
-	@: $(info $(CPPFLAGS) -I$(B)/bpf $(CFLAGS))
+	@: $(info $(CPPFLAGS) -I$(B)/bpf $(OPENMPI_INCLUDE:%=-isystem %) $(CFLAGS))
 
 clean: ## remove build products (keeps the guest image and debug kernels)
 	find $(B) -mindepth 1 -maxdepth 1 ! -name guest ! -name linux-parts ! -name debug-kernel -exec rm -rf {} +

@@ -66,7 +66,8 @@ launcher()
 		# additions of 8 and 16 bits by AVX saturate in Open MPI 4.1.4
 		--mca op ^avx
 		--mca mca_base_component_path "SYSTEM_DEFAULT:$COMPONENT"
-		--mca coll_canary_trial 60000 --mca coll_canary_table 1)
+		--mca coll_canary_table 1)
+	export OMPI_MCA_coll_canary_trial=60000
 }
 
 # start_switch: starts the switch, and waits until it is ready. Its pid is SW.

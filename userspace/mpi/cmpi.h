@@ -189,13 +189,13 @@ enum cmpi_why cmpi_decide(const struct cmpi_settings *s, const struct cmpi_comm 
 /**
  * struct cmpi_host - the host functions on the communicator, and waiting
  * @allgather:	collect @bytes of each rank. Return: 0, or an error of the MPI library
- * @all:	*@yes becomes true if it is true at all ranks. Return: likewise
+ * @least:	*@value becomes the least one of all ranks. Return: likewise
  * @progress:	let the MPI library make progress; NULL if it needs no such call
  * @arg:	is passed to them
  */
 struct cmpi_host {
 	int (*allgather)(void *arg, const void *mine, void *all, size_t bytes);
-	int (*all)(void *arg, bool *yes);
+	int (*least)(void *arg, int *value);
 	void (*progress)(void);
 	void *arg;
 };
@@ -207,7 +207,7 @@ struct cmpi_host {
  *
  * The ranks exchange where they are, form, and sum up a vector that they know, for settings.trial
  * ms at most. Then they agree whether it was right everywhere. If not, @c->state is CMPI_FAILED
- * at all ranks, and one line on stderr says why.
+ * at all ranks, and the first rank where it was not says why in a line on stderr.
  *
  * Return: 0, whatever @c->state is; else an error of the MPI library.
  */

@@ -246,10 +246,10 @@ static int establish(struct cmpi_comm *c, const struct cmpi_settings *s,
 	return try_sum(c, s, host, why, len);
 }
 
-static void refuse(const struct cmpi_comm *c, unsigned int rank, const char *why)
+static void refuse(const struct cmpi_comm *c, const char *why)
 {
 	fprintf(stderr, "canary: a communicator of %u processes does without: rank %u: %s\n",
-		c->members, rank, why);
+		c->members, c->rank, why);
 }
 
 int cmpi_form(struct cmpi_comm *c, const struct cmpi_settings *s, const struct cmpi_host *host,
@@ -259,7 +259,7 @@ int cmpi_form(struct cmpi_comm *c, const struct cmpi_settings *s, const struct c
 	const char *reason;
 	char why[160] = "";
 	unsigned int who;
-	bool works;
+	int wrong_at;
 	int err;
 
 	if (!all)
@@ -269,21 +269,20 @@ int cmpi_form(struct cmpi_comm *c, const struct cmpi_settings *s, const struct c
 	err = host->allgather(host->arg, &mine, all, sizeof(mine));
 	if (err)
 		goto out;
+	/* The first rank where it does not work; or the number of ranks */
 	reason = unwilling(all, c->members, &who);
-	if (reason) {
-		works = false;
-		if (!c->rank)
-			refuse(c, who, reason);
-	} else {
-		works = !establish(c, s, host, all, why, sizeof(why));
-		if (!works)
-			refuse(c, c->rank, why);
-		err = host->all(host->arg, &works);
+	wrong_at = who;
+	if (!reason) {
+		if (establish(c, s, host, all, why, sizeof(why)))
+			wrong_at = c->rank;
+		err = host->least(host->arg, &wrong_at);
 	}
-	if (!works)
+	if (wrong_at == c->rank)
+		refuse(c, reason ? reason : why);
+	if (wrong_at < c->members)
 		cmpi_close(c);
-	c->state = works ? CMPI_FORMED : CMPI_FAILED;
-	cmpi_count_formed(works);
+	c->state = wrong_at < c->members ? CMPI_FAILED : CMPI_FORMED;
+	cmpi_count_formed(c->state == CMPI_FORMED);
 out:
 	explicit_bzero(&mine, sizeof(mine));
 	explicit_bzero(all, c->members * sizeof(*all));

@@ -26,7 +26,7 @@ mca_coll_base_component_t mca_coll_canary_component = {
 		.mca_close_component = coll_close,
 		.mca_register_component_params = coll_register,
 	},
-	.collm_data = { MCA_BASE_METADATA_PARAM_NONE },
+	.collm_data = { .param_field = MCA_BASE_METADATA_PARAM_NONE },
 	.collm_init_query = coll_init_query,
 	.collm_comm_query = coll_comm_query,
 };

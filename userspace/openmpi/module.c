@@ -54,22 +54,19 @@ static int host_allgather(void *arg, const void *mine, void *all, size_t bytes)
 					       m->comm->c_coll->coll_allgather_module);
 }
 
-static int host_all(void *arg, bool *yes)
+static int host_least(void *arg, int *value)
 {
 	struct coll_module *m = arg;
-	int all = *yes;
-	int err = m->previous_allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, m->comm,
-					m->previous_allreduce_module);
 
-	*yes = all;
-	return err;
+	return m->previous_allreduce(MPI_IN_PLACE, value, 1, MPI_INT, MPI_MIN, m->comm,
+				     m->previous_allreduce_module);
 }
 
 static int form(struct coll_module *m)
 {
 	const struct cmpi_host host = {
 		.allgather = host_allgather,
-		.all = host_all,
+		.least = host_least,
 		.progress = opal_progress,
 		.arg = m,
 	};

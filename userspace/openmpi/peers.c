@@ -72,7 +72,16 @@ static enum peer ask(opal_process_name_t name)
 	return found;
 }
 
-/* One line for a job: the process with the lowest number that has the component says it. */
+static enum peer look_up(unsigned int vpid)
+{
+	opal_process_name_t name = { .jobid = OMPI_PROC_MY_NAME->jobid, .vpid = vpid };
+
+	if (known.peer[vpid] == PEER_UNKNOWN)
+		known.peer[vpid] = ask(name);
+	return known.peer[vpid];
+}
+
+/* One line for a job: the first process that has the component, of any version, says it. */
 static void tell(unsigned int vpid, enum peer found)
 {
 	unsigned int i;
@@ -81,7 +90,7 @@ static void tell(unsigned int vpid, enum peer found)
 		return;
 	known.told = true;
 	for (i = 0; i < OMPI_PROC_MY_NAME->vpid; i++)
-		if (known.peer[i] == PEER_ALIKE || known.peer[i] == PEER_UNKNOWN)
+		if (look_up(i) != PEER_NONE)
 			return;
 	fprintf(stderr, "canary: process %u %s; communicators with it do without\n", vpid,
 		found == PEER_OTHER ? "has another version, or other settings (coll_canary_*)" :
@@ -102,9 +111,7 @@ static enum peer peer(opal_process_name_t name)
 	if (!known.peer || name.vpid >= known.peers) {
 		found = PEER_NONE;
 	} else {
-		if (known.peer[name.vpid] == PEER_UNKNOWN)
-			known.peer[name.vpid] = ask(name);
-		found = known.peer[name.vpid];
+		found = look_up(name.vpid);
 		if (found != PEER_ALIKE)
 			tell(name.vpid, found);
 	}
