@@ -36,5 +36,5 @@ SIM_SCRIPTS := run.sh types.sh
 VM_SCRIPTS := selftest.sh kernels.sh
 
 # Programs of MPI, which scripts run
-MPI_PROGRAMS := types calls trouble
+MPI_PROGRAMS := types calls trouble columns
 MPI_SCRIPTS := openmpi.sh openmpi_trouble.sh

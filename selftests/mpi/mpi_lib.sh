@@ -70,10 +70,21 @@ launcher()
 	export OMPI_MCA_coll_canary_trial=60000
 }
 
+# ports: prints the ports of the switch
+ports()
+{
+	local i list=
+
+	for ((i = 0; i < HOSTS; i++)); do
+		list+=,s$i
+	done
+	echo "${list#,}"
+}
+
 # start_switch: starts the switch, and waits until it is ready. Its pid is SW.
 start_switch()
 {
-	bg ns_exec sw "$CANARY" switch run --name "$SWITCH" --ports s0,s1,s2,s3 >"$TAP_TMP/switch" 2>&1
+	bg ns_exec sw "$CANARY" switch run --name "$SWITCH" ${SWITCH_OPTIONS:-} --ports "$(ports)" >"$TAP_TMP/switch" 2>&1
 	# shellcheck disable=SC2034
 	SW=$!
 	wait_for 10 grep -q "^canary switch $SWITCH ready: " "$TAP_TMP/switch" && return

@@ -34,10 +34,13 @@ tap_is "it is by Canary" "$(calls iallreduce canary)" 1
 right "likewise before there is a communicator" $ON -- "$PROGRAMS/calls" first
 tap_is "then not by Canary" "$(calls iallreduce not-formed)" 1
 
+right "a communicator that MPI_Init forms" $ON --mca coll_canary_early 1 -- "$PROGRAMS/calls" first
+tap_is "is there for requests" "$(calls iallreduce canary)" 1
+
 right "copies and halves of communicators" $ON --mca coll_canary_min_members 2 -- \
 	"$PROGRAMS/calls" comms nested
 tap_is "all of their sums by Canary" "$(calls allreduce canary)" 221
-right "four threads" $ON -- "$PROGRAMS/calls" threads
+right "four threads" $ON --mca coll_canary_early 1 -- "$PROGRAMS/calls" threads
 tap_is "their sums by Canary" "$(calls allreduce canary)" 80
 tap_is "and their requests" "$(calls iallreduce canary)" 80
 right "operators and types of the program" $ON -- "$PROGRAMS/calls" others

@@ -79,6 +79,10 @@ without refused "rank 0: no sum within 3000 ms"
 split "two hosts with a word that is no engine" OMPI_MCA_coll_canary_engine=nosuch -- "$PROGRAM"
 without peers "no component"
 
+right "empty parameters" "${ON[@]}" --mca coll_canary_floats "" --mca coll_canary_interfaces "" -- \
+	"$PROGRAM"
+tap_is "mean nothing" "$(calls allreduce canary)" 2
+
 ns_exec h3 nft -f - <<'END'
 table ip dropped { chain input { type filter hook input priority 0; udp dport 22600-22663 drop; }; }
 END

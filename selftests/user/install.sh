@@ -65,6 +65,13 @@ alone()
 tap_is "only canary_ is exported" \
 	"$(nm -D --defined-only "$ROOT/usr/local/lib/libcanary.so" |
 		awk '$2 != "A" && $3 !~ /^canary_/')" ""
+if command -v ompi_info >/dev/null && [ -e "$TAP_TOP/build/lib/openmpi/mca_coll_canary.so" ]; then
+	export OMPI_MCA_mca_base_component_path=SYSTEM_DEFAULT:$ROOT/usr/local/lib/openmpi
+	tap_check "Open MPI finds its component" sh -c "ompi_info --param coll canary --level 9 |
+		grep -q coll_canary_enable"
+else
+	tap_skip "Open MPI finds its component" "no ompi_info, or no headers (libopenmpi-dev)"
+fi
 tap_check "the tool is there" "$ROOT/usr/local/sbin/canary" version
 for page in man3/libcanary.3 man7/canary.7 man8/canary.8 man8/canary-allreduce.8; do
 	tap_check "$page" [ -s "$ROOT/usr/local/share/man/$page" ]

@@ -186,6 +186,9 @@ struct cmpi_comm {
 enum cmpi_why cmpi_decide(const struct cmpi_settings *s, const struct cmpi_comm *c,
 			  const struct cmpi_args *args);
 
+/** cmpi_usable() - may any call on this communicator go through canary? The same at all ranks */
+bool cmpi_usable(const struct cmpi_settings *s, const struct cmpi_comm *c);
+
 /**
  * struct cmpi_host - the host functions on the communicator, and waiting
  * @allgather:	collect @bytes of each rank. Return: 0, or an error of the MPI library

@@ -39,8 +39,7 @@ static enum cmpi_why decide_vector(const struct cmpi_settings *s, const struct c
 	return CMPI_CANARY;
 }
 
-enum cmpi_why cmpi_decide(const struct cmpi_settings *s, const struct cmpi_comm *c,
-			  const struct cmpi_args *args)
+static enum cmpi_why decide_comm(const struct cmpi_settings *s, const struct cmpi_comm *c)
 {
 	if (c->members < 2 || c->members < s->min_members || c->members > CANARY_MEMBERS_MAX)
 		return CMPI_MEMBERS;
@@ -48,8 +47,21 @@ enum cmpi_why cmpi_decide(const struct cmpi_settings *s, const struct cmpi_comm 
 		return CMPI_ONE_HOST;
 	if (!c->peers)
 		return CMPI_PEERS;
-	if (c->state == CMPI_FAILED)
-		return CMPI_REFUSED;
+	return c->state == CMPI_FAILED ? CMPI_REFUSED : CMPI_CANARY;
+}
+
+bool cmpi_usable(const struct cmpi_settings *s, const struct cmpi_comm *c)
+{
+	return decide_comm(s, c) == CMPI_CANARY;
+}
+
+enum cmpi_why cmpi_decide(const struct cmpi_settings *s, const struct cmpi_comm *c,
+			  const struct cmpi_args *args)
+{
+	enum cmpi_why why = decide_comm(s, c);
+
+	if (why != CMPI_CANARY)
+		return why;
 	if (args->call == CMPI_BARRIER)
 		return s->barrier ? CMPI_CANARY : CMPI_OFF;
 	if (args->call == CMPI_REDUCE && !s->reduce)

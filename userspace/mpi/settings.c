@@ -26,7 +26,7 @@ const struct cmpi_setting cmpi_setting_table[] = {
 	NUMBER(barrier, 0, true, "1: also barriers"),
 	NUMBER(reduce, 1, true, "1: also reduce, as an allreduce whose result only the root takes"),
 	NUMBER(early, 0, true,
-	       "1: form all communicators at once; 0: at the first blocking call that is worth it"),
+	       "1: form that of MPI_COMM_WORLD at once; 0: at the first call that is worth it"),
 	NUMBER(trial, 10000, false, "ms that a communicator may take to show that it works"),
 	NUMBER(dead_after, 3600000, false,
 	       "ms of silence until a process is dead; the launcher notices one that ends"),
@@ -86,8 +86,13 @@ const char *cmpi_settings_init(struct cmpi_settings *s)
 
 int cmpi_settings_check(struct cmpi_settings *s, char *why, size_t len)
 {
+	const struct cmpi_setting *row;
 	struct canary_params params;
 
+	/* Open MPI has no empty text. */
+	for (row = cmpi_setting_table; row->name; row++)
+		if (row->text && !*cmpi_setting_text(s, row))
+			*cmpi_setting_text(s, row) = "";
 	canary_params_init(&params);
 	if (!parse_range(s->comm, &s->comm_first, &s->comm_last)) {
 		snprintf(why, len, "comm: '%s' is not of the form FIRST-LAST", s->comm);

@@ -13,6 +13,7 @@ static int coll_close(void);
 static int coll_init_query(bool progress_threads, bool threads);
 
 struct cmpi_settings coll_settings;
+static struct cmpi_settings registered;	/* its strings belong to Open MPI */
 static int priority = PRIORITY;
 static bool opened;
 
@@ -35,8 +36,8 @@ static void register_setting(const struct cmpi_setting *row)
 {
 	mca_base_var_type_t type = row->text ? MCA_BASE_VAR_TYPE_STRING :
 				   MCA_BASE_VAR_TYPE_UNSIGNED_INT;
-	void *value = row->text ? (void *)cmpi_setting_text(&coll_settings, row) :
-		      (void *)cmpi_setting_number(&coll_settings, row);
+	void *value = row->text ? (void *)cmpi_setting_text(&registered, row) :
+		      (void *)cmpi_setting_number(&registered, row);
 
 	mca_base_component_var_register(&mca_coll_canary_component.collm_version, row->name,
 					row->help, type, NULL, 0, 0, OPAL_INFO_LVL_4,
@@ -45,7 +46,7 @@ static void register_setting(const struct cmpi_setting *row)
 
 static int coll_register(void)
 {
-	const char *wrong = cmpi_settings_init(&coll_settings);
+	const char *wrong = cmpi_settings_init(&registered);
 	const struct cmpi_setting *row;
 
 	if (wrong)
@@ -65,6 +66,7 @@ static int coll_open(void)
 	char why[200];
 
 	opened = false;
+	coll_settings = registered;
 	if (!coll_settings.enable)
 		return OMPI_SUCCESS;
 	if (cmpi_settings_check(&coll_settings, why, sizeof(why))) {

@@ -111,8 +111,11 @@ static int module_enable(mca_coll_base_module_t *module, struct ompi_communicato
 	    !keep(&m->previous_barrier_module, now->coll_barrier_module))
 		return OMPI_ERR_NOT_FOUND;
 	m->comm = comm;
-	if (coll_settings.early && m->c.peers && m->c.members >= coll_settings.min_members &&
-	    (!m->c.one_host || coll_settings.one_host))
+	/*
+	 * Other communicators may be made from within Open MPI's progress engine, where nobody may
+	 * wait.
+	 */
+	if (coll_settings.early && comm == MPI_COMM_WORLD && cmpi_usable(&coll_settings, &m->c))
 		return form(m);
 	return OMPI_SUCCESS;
 }
