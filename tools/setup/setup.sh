@@ -44,6 +44,8 @@ usage()
 	            modules, config.mk that says where everything is
 	  parts     make build/linux-parts: checkpatch and kselftest
 	  all       all of these
+	  list NAME install the packages of tools/setup/NAME.txt, which only some
+	            targets need
 	  other SERIES
 	            make build/guest/other-SERIES.mk, as config.mk, for another kernel
 	            series that Debian has (6.12): downloaded, with its headers, and
@@ -96,9 +98,10 @@ apt_update()
 	logged apt update || say "some indices could not be updated, going on"
 }
 
+# package_names LIST: prints the packages of a file like packages.txt.
 package_names()
 {
-	sed -e 's/#.*//' "$PACKAGES" | xargs
+	sed -e 's/#.*//' "$1" | xargs
 }
 
 # missing PACKAGE...: prints those that are not installed.
@@ -122,11 +125,12 @@ install_packages()
 	fi
 }
 
+# setup_packages [LIST]
 setup_packages()
 {
 	local names lacking
 
-	read -ra names <<<"$(package_names)"
+	read -ra names <<<"$(package_names "${1:-$PACKAGES}")"
 	lacking=$(missing "${names[@]}" | xargs)
 	[ -n "$lacking" ] || return 0
 	if [ "$(id -u)" -ne 0 ]; then
@@ -351,6 +355,10 @@ exec 9>"$BUILD/setup.lock"
 flock -w 2 9 || { say "waiting for another set-up to end"; flock 9; }
 if [ "$1" = other ]; then
 	setup_other "${2:?a kernel series}"
+	exit 0
+fi
+if [ "$1" = list ]; then
+	setup_packages "$TOP/tools/setup/${2:?the name of a list}.txt"
 	exit 0
 fi
 for step in "$@"; do

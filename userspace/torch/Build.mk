@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# PyTorch's process group "canary": build/lib/python/canary_torch, for PYTHONPATH. PyTorch is large,
+# so only `make torch` asks for its packages.
+TORCH := $(B)/lib/python/canary_torch
+TORCH_PYTHON := /usr/bin/python3
+TORCH_ABI := $(B)/userspace/torch/flags
+TORCH_SRC := $(wildcard userspace/torch/*.cpp)
+TORCH_OBJ := $(TORCH_SRC:%.cpp=$(B)/%.o)
+TORCH_PY := $(patsubst userspace/torch/%,$(B)/lib/python/%,$(wildcard userspace/torch/canary_torch/*.py))
+
+# Its headers are not free of these warnings. They are system headers here.
+TORCH_FLAGS = -std=c++17 -O2 -g -fPIC -fvisibility=hidden -Wall -Wextra -Werror -Wno-unused-parameter \
+	-Wno-missing-field-initializers -D_GNU_SOURCE -Ikmod/uapi -Iuserspace/include \
+	@$(TORCH_ABI)
+
+.PHONY: torch
+torch: $(TORCH)/_C.so $(TORCH_PY) ## PyTorch's process group, for PYTHONPATH=build/lib/python; installs PyTorch
+
+$(B)/.setup-torch: tools/setup/torch.txt tools/setup/setup.sh | $(B)/.setup
+	tools/setup/setup.sh list torch
+	@touch $@
+
+$(TORCH_ABI): userspace/torch/flags.py $(B)/.setup-torch
+	@mkdir -p $(@D)
+	$(TORCH_PYTHON) $< > $@
+
+$(TORCH_OBJ): $(B)/%.o: %.cpp $(TORCH_ABI)
+	@mkdir -p $(@D)
+	g++ $(TORCH_FLAGS) $(DEPFLAGS) -c $< -o $@
+
+# The library is linked by the path from the module, as in the rest of build/.
+$(TORCH)/_C.so: $(TORCH_OBJ) $(B)/lib/libcanary.so
+	@mkdir -p $(@D)
+	g++ $(LDFLAGS) -shared -o $@ $(TORCH_OBJ) -L$(B)/lib -lcanary -ltorch_python -ltorch_cpu -ltorch -lc10 \
+		-pthread -Wl,-rpath,'$$ORIGIN/../..'
+
+$(TORCH_PY): $(B)/lib/python/%: userspace/torch/%
+	@mkdir -p $(@D)
+	cp $< $@

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Sums of PyTorch inside the network: importing this adds the backend "canary" to
+torch.distributed.
+
+    import canary_torch
+    torch.distributed.init_process_group("canary")
+
+A script that says "gloo" needs no change: python3 -m canary_torch SCRIPT ARGUMENTS.
+
+Variables of the environment. What all ranks need alike is taken from rank 0 where it says so.
+
+CANARY_BIND         own address; default: that of the route to MASTER_ADDR
+CANARY_INTERFACE    interface that has it
+CANARY_COMM         number of the communicator, or a range FIRST-LAST to draw it from (rank 0)
+CANARY_KEY_FILE     file with a pre-shared key, at all ranks
+CANARY_ENGINE       auto, kernel or user
+CANARY_MTU          largest packet in bytes; the least one of all ranks is used
+CANARY_ALGORITHM    auto, tree, ring (rank 0)
+CANARY_WINDOW       most blocks in flight (rank 0)
+CANARY_HOW          exact, elementwise, narrow: how floating-point numbers are added up (rank 0)
+CANARY_AGGREGATES   where switches are; default: anywhere
+CANARY_DEAD_AFTER   silence after which a rank is dead, like 5s
+CANARY_LINGER       how long a rank that ends waits for others that lack results, like 60s
+CANARY_RTO_MIN      least time before a result is asked for, like 5ms
+CANARY_TIMEOUT      how long a new group waits for its first packets, like 30s
+CANARY_OFF          if set, all goes to Gloo
+CANARY_REPORT       1: rank 0 prints at exit which calls went which way; all: each rank does
+"""
+import os
+import sys
+import weakref
+from multiprocessing import util
+
+import torch.distributed as dist
+
+from . import _C
+
+__all__ = ["create", "report"]
+
+_Gloo = dist.ProcessGroupGloo   # as_gloo puts something else in its place
+_groups = weakref.WeakSet()     # those of this process, to close them at exit
+_first = {}                     # of the first group: rank, and process
+
+
+def _say(text):
+    print(f"canary: {text}", file=sys.stderr, flush=True)
+
+
+def create(store, rank, size, timeout, global_rank):
+    """Make a process group. @store: of this group alone. @global_rank: own rank among all
+    processes, for messages."""
+    announced = _C.announce(store, rank, size, global_rank)
+    # The same Store as a Gloo group has: so this rank also meets ranks that have no Canary.
+    gloo = _Gloo(store, rank, size, timeout=timeout)
+    group = _C.new_group(announced, gloo, timeout)
+    group._set_sequence_number_for_group()
+    if group.why and not global_rank and not _first and "CANARY_OFF" not in os.environ:
+        _say(f"not used, Gloo does everything: {group.why}")
+    if _first.get("pid") != os.getpid():
+        # At exit, also of a process that multiprocessing has forked
+        util.Finalize(None, _end, exitpriority=0)
+        _first.update(pid=os.getpid(), rank=global_rank)
+    _groups.add(group)
+    return group
+
+
+def _create(options, _):
+    """What torch.distributed calls for a new group of the backend "canary" """
+    ranks = list(options.global_ranks_in_group)
+    rank = options.group_rank
+    return create(options.store, rank, options.group_size, options.timeout,
+                  ranks[rank] if ranks else rank)
+
+
+def report():
+    """Which calls of this process went which way: a list of (call, "canary" or "gloo", why not
+    through Canary, calls, bytes)."""
+    return _C.report()
+
+
+def _print_report():
+    wanted = os.environ.get("CANARY_REPORT", "")
+    rank = _first["rank"]
+    if wanted not in ("1", "all") or (wanted == "1" and rank):
+        return
+    lines = [("call", "by", "calls", "bytes", "why not through Canary")]
+    lines += [(call, way, str(calls), str(size), why) for call, way, why, calls, size in report()]
+    width = [max(len(line[i]) for line in lines) for i in range(4)]
+    for call, way, calls, size, why in lines:
+        _say(f"rank {rank}: {call:<{width[0]}}  {way:<{width[1]}}  {calls:>{width[2]}}"
+             f"  {size:>{width[3]}}  {why}".rstrip())
+
+
+def _end():
+    """Others may lack results of this rank, or wait for it in vain."""
+    for group in list(_groups):
+        group.close()
+    _print_report()
+
+
+dist.Backend.register_backend("canary", _create, extended_api=True)
