@@ -66,6 +66,11 @@ test_root_waits()
 	stop
 }
 
+queue_empty()
+{
+	[ "$(show .queue_depth)" = 0 ]
+}
+
 # The traffic generator has 16 blocks in flight. The switch learns from the first ones.
 test_fan_in()
 {
@@ -97,6 +102,11 @@ test_fan_in()
 	traffic h1 h2 h3 h4 -- --silent 1
 	traffic_is "fan-in told: right" "$ALL_RIGHT and .arrived == 1"
 	tap_is "fan-in told: no timeout" "$(show '.counters["sent-expected"]')" 16
+	# The clock leaves such blocks to packets as long as packets come.
+	tap_check "fan-in told: they leave the queue when no packets come any more" \
+		wait_for 60 queue_empty
+	tap_is "and nothing is sent for them" \
+		"$(show '.counters | .["sent-clock"] + .["sent-carrier"]')" 0
 	traffic h1 h2 h4 h3 -- --silent 1
 	tap_is "fan-in told of other leaders, off: all wait" \
 		"$(show '.counters | [.["sent-expected"], .["sent-clock"] + .["sent-carrier"]] | @csv')" 16,16

@@ -59,7 +59,7 @@ static bool stopping(struct clock *c)
 	return __atomic_load_n(&c->stop, __ATOMIC_RELAXED);
 }
 
-static bool draining(struct clock *c)
+static bool draining(const struct clock *c)
 {
 	return __atomic_load_n(&c->drain, __ATOMIC_RELAXED);
 }
@@ -138,6 +138,33 @@ static int flush_one(struct switchd *sw)
 }
 
 /*
+ * The head of the queue is due. Does it take a frame? Slots of completed blocks are taken off by
+ * packets, too, for next to nothing, while a frame takes as long as dozens of packets. So these
+ * slots are left to packets while packets come, unless that makes the queue long.
+ */
+static bool must_flush(const struct switchd *sw, uint32_t head, uint64_t now)
+{
+	const struct dataplane *dp = &sw->dp;
+	const struct csw_descriptor *d;
+	const struct csw_queue_entry *e;
+	uint32_t i, tail = load(&dp->queue_ctl->tail);
+
+	if (sw->clock.quiet || sw->clock.failed || draining(&sw->clock))
+		return true;
+	for (i = 0; head + i != tail && i < LOOK_AHEAD; i++) {
+		e = entry(dp, head + i);
+		if (e->deadline > now)
+			return false;
+		if (e->slot >= dp->slots)
+			return true;
+		d = dataplane_slot(dp, e->slot);
+		if (d->state == CSW_COLLECTING && d->deadline <= now)
+			return true;
+	}
+	return i == LOOK_AHEAD;
+}
+
+/*
  * Nothing is queued. After a failed emission, try one without a block. Otherwise no block would
  * ever be taken again.
  */
@@ -162,6 +189,8 @@ static uint64_t emit(struct switchd *sw)
 		now = sw_now();
 		if (entry(dp, head)->deadline > now && !draining(&sw->clock))
 			return entry(dp, head)->deadline;
+		if (!must_flush(sw, head, now))
+			return now;
 		if (flush_one(sw))
 			return now + NAP_NS;
 		if (load(&dp->queue_ctl->head) == head)
@@ -200,6 +229,15 @@ static uint64_t next_deadline(const struct dataplane *dp)
 		next = due < next ? due : next;
 	}
 	return next;
+}
+
+/* Have no blocks begun since the last call? */
+static bool is_quiet(struct clock *c, const struct dataplane *dp)
+{
+	uint32_t tail = load(&dp->queue_ctl->tail), last = c->tail;
+
+	c->tail = tail;
+	return tail == last;
 }
 
 static void sleep_until(uint64_t when)
@@ -241,6 +279,7 @@ static void *clock_main(void *arg)
 	prctl(PR_SET_TIMERSLACK, 1UL);
 	while (!stopping(c)) {
 		beat(sw);
+		c->quiet = is_quiet(c, &sw->dp);
 		next = emit(sw);
 		if (poll || !next)
 			continue;

@@ -423,6 +423,8 @@ struct clock {
 	bool failed;			/* BPF_PROG_RUN failed; repeated until it succeeds */
 	uint64_t beat_at;		/* time of the next beat */
 	uint64_t turned;		/* atomic: last turn of the main loop, ns */
+	uint32_t tail;			/* of the queue, at the last look */
+	bool quiet;			/* it was the same at the look before */
 	uint32_t ingress;		/* atomic: device that live frames pretend to come from */
 	int epoll, stop_fd;
 	struct ring_buffer *wake;
