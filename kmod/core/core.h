@@ -281,8 +281,8 @@ enum cnr_use {
  * @hashes:	NULL; or room for 64 bits a block (cnr_op_blocks()), if others may write to @data
  *		meanwhile. Nobody then believes a result that they changed. If somebody asks for
  *		such a result again, the communicator ends
- * @memory:	cnr_memory() zeroed bytes, 8-byte aligned, for what the encoding keeps; NULL if
- *		cnr_memory() is 0
+ * @memory:	cnr_memory() bytes, 8-byte aligned, for what the encoding keeps; NULL if
+ *		cnr_memory() is 0. They are zeros when the operation is first posted
  * @elements:	vector length; 0 makes a barrier
  * @op:		enum canary_operator
  * @dtype:	enum canary_dtype

@@ -11,7 +11,7 @@
  * one lane more for each element, which counts infinities and NaNs. So whether numbers fit the
  * window never shows in a sum.
  *
- * cnr_op.memory: which blocks have escapes. No timers.
+ * cnr_op.memory: struct cnr_exact, and which blocks have escapes. No timers.
  */
 #include "floats.h"
 
@@ -22,10 +22,10 @@
 /* How numbers become digits */
 struct cnr_digits {
 	s32	low;		/* exponent of the lowest bit */
-	u32	bits;
-	u32	lane;		/* bytes of a lane */
-	u32	width;		/* bits of a digit */
-	u32	number;		/* of digits */
+	u16	bits;
+	u16	number;		/* of digits */
+	u8	lane;		/* bytes of a lane */
+	u8	width;		/* bits of a digit */
 };
 
 /**
@@ -37,6 +37,8 @@ struct cnr_digits {
  * @each_again:	of an appended block
  * @blocks:	first blocks
  * @per:	appended blocks for one with escapes
+ *
+ * It is at the beginning of cnr_op.memory. For each first block, whether it has escapes follows.
  */
 struct cnr_exact {
 	const struct cnr_format *f;
@@ -57,6 +59,7 @@ static void cnr_digits_init(struct cnr_digits *d, s32 low, u32 bits, u32 members
 	d->number = cnr_div_up(bits, d->width);
 }
 
+/* Fill in all that follows from @op and the communicator. */
 static void cnr_exact_of(const struct cnr_comm *c, const struct cnr_op *op, struct cnr_exact *x)
 {
 	u32 members = c->cfg.members;
@@ -80,17 +83,41 @@ static void cnr_exact_of(const struct cnr_comm *c, const struct cnr_op *op, stru
 	x->per = cnr_div_up(min_t(u32, x->each, max_t(u32, cnr_numbers(op), 1)), x->each_again);
 }
 
+/*
+ * Return: what is known of @op. It is kept in the memory of @op, and filled in when it is first
+ * asked for. Before there is memory, it is made in @room
+ */
+static const struct cnr_exact *cnr_exact_in(const struct cnr_comm *c, const struct cnr_op *op,
+					    struct cnr_exact *room)
+{
+	struct cnr_exact *x = op->memory ? op->memory : room;
+
+	if (x == room || !x->f)
+		cnr_exact_of(c, op, x);
+	return x;
+}
+
+static const struct cnr_exact *cnr_exact(const struct cnr_comm *c, const struct cnr_operation *o)
+{
+	return cnr_exact_in(c, &o->op, NULL);
+}
+
 /* ---- what is kept: for each first block, whether it has escapes ---- */
+
+static u32 *cnr_exact_marks(const struct cnr_operation *o)
+{
+	return (u32 *)((struct cnr_exact *)o->op.memory + 1);
+}
 
 static u8 *cnr_escaped(const struct cnr_operation *o, const struct cnr_exact *x)
 {
-	return (u8 *)o->op.memory + cnr_marks_bytes(x->blocks);
+	return (u8 *)cnr_exact_marks(o) + cnr_marks_bytes(x->blocks);
 }
 
 /* Return: the first block with this @number among those that have escapes */
 static u32 cnr_escaped_block(const struct cnr_operation *o, const struct cnr_exact *x, u32 number)
 {
-	u32 block = cnr_marks_find(o->op.memory, x->blocks, &number);
+	u32 block = cnr_marks_find(cnr_exact_marks(o), x->blocks, &number);
 	const u8 *escaped = cnr_escaped(o, x);
 
 	while (block + 1 < x->blocks && (!escaped[block] || number--))
@@ -101,10 +128,11 @@ static u32 cnr_escaped_block(const struct cnr_operation *o, const struct cnr_exa
 static size_t cnr_exact_memory(const struct cnr_comm *c, const struct cnr_encoding *e,
 			       const struct cnr_op *op)
 {
-	struct cnr_exact x;
+	const struct cnr_exact *x;
+	struct cnr_exact room;
 
-	cnr_exact_of(c, op, &x);
-	return cnr_marks_bytes(x.blocks) + x.blocks;
+	x = cnr_exact_in(c, op, &room);
+	return sizeof(*x) + cnr_marks_bytes(x->blocks) + x->blocks;
 }
 
 /* ---- blocks ---- */
@@ -112,35 +140,33 @@ static size_t cnr_exact_memory(const struct cnr_comm *c, const struct cnr_encodi
 static u64 cnr_exact_blocks(const struct cnr_comm *c, const struct cnr_encoding *e,
 			    const struct cnr_op *op)
 {
-	struct cnr_exact x;
+	struct cnr_exact room;
 
-	cnr_exact_of(c, op, &x);
-	return x.blocks;
+	return cnr_exact_in(c, op, &room)->blocks;
 }
 
 /* A barrier has no elements that could escape. */
 static u32 cnr_exact_settles(const struct cnr_comm *c, const struct cnr_op *op)
 {
-	struct cnr_exact x;
+	struct cnr_exact room;
 
-	cnr_exact_of(c, op, &x);
-	return cnr_numbers(op) ? x.blocks : 0;
+	return cnr_numbers(op) ? cnr_exact_in(c, op, &room)->blocks : 0;
 }
 
 static u64 cnr_exact_most(const struct cnr_comm *c, const struct cnr_op *op)
 {
-	struct cnr_exact x;
+	const struct cnr_exact *x;
+	struct cnr_exact room;
 
-	cnr_exact_of(c, op, &x);
-	return cnr_numbers(op) ? (u64)x.blocks * x.per : 0;
+	x = cnr_exact_in(c, op, &room);
+	return cnr_numbers(op) ? (u64)x->blocks * x->per : 0;
 }
 
 static u32 cnr_exact_more(const struct cnr_comm *c, const struct cnr_operation *o)
 {
-	struct cnr_exact x;
+	const struct cnr_exact *x = cnr_exact(c, o);
 
-	cnr_exact_of(c, &o->op, &x);
-	return x.per * cnr_marks_all(o->op.memory, x.blocks);
+	return x->per * cnr_marks_all(cnr_exact_marks(o), x->blocks);
 }
 
 static void cnr_exact_again(const struct cnr_operation *o, const struct cnr_exact *x,
@@ -175,25 +201,19 @@ static void cnr_exact_part_of(const struct cnr_operation *o, const struct cnr_ex
 static void cnr_exact_part(const struct cnr_comm *c, const struct cnr_operation *o,
 			   struct cnr_part *p)
 {
-	struct cnr_exact x;
-
-	cnr_exact_of(c, &o->op, &x);
-	cnr_exact_part_of(o, &x, p);
+	cnr_exact_part_of(o, cnr_exact(c, o), p);
 }
 
 /* ---- numbers become digits ---- */
 
 static __always_inline u64 cnr_digit(const struct cnr_digits *d, const u8 *lanes, u32 i)
 {
-	u64 lane = 0;
-
-	memcpy(&lane, lanes + i * d->lane, d->lane);
-	return lane;
+	return cnr_bytes_at(d->lane, lanes, i);
 }
 
 static __always_inline void cnr_digit_put(const struct cnr_digits *d, u8 *lanes, u32 i, u64 lane)
 {
-	memcpy(lanes + i * d->lane, &lane, d->lane);
+	cnr_bytes_put(d->lane, lanes, i, lane);
 }
 
 /* Write the digits of @n, which are 0 before. Return: false if it does not fit; it counts as 0 */
@@ -239,33 +259,32 @@ static u32 cnr_special_count(enum cnr_special special)
 static void cnr_exact_encode(const struct cnr_comm *c, const struct cnr_operation *o,
 			     const struct cnr_part *p, u32 *words)
 {
+	const struct cnr_exact *x = cnr_exact(c, o);
 	static const struct cnr_number zero;
 	enum cnr_special special;
-	struct cnr_exact x;
 	const void *from;
 	bool first, fits;
 	u64 bits;
 	u8 *lanes;
 	u32 i;
 
-	cnr_exact_of(c, &o->op, &x);
-	first = p->index < x.blocks;
+	first = p->index < x->blocks;
 	memset(words, 0, p->length);
 	from = p->elements ? cnr_vector_source(o, p) : NULL;
 	for (i = 0; i < p->elements; i++) {
-		bits = cnr_bits_at(x.f, from, i);
-		special = cnr_special(x.f, bits);
+		bits = cnr_bits_at(x->f, from, i);
+		special = cnr_special(x->f, bits);
 		if (first) {
-			lanes = (u8 *)(words + 1 + i * x.first.number);
-			fits = !special && cnr_digits_write(&x.first, lanes, cnr_number(x.f, bits));
-			if (special)
-				cnr_digits_write(&x.first, lanes, zero);
-			words[0] += !fits;
+			lanes = (u8 *)(words + 1 + i * x->first.number);
+			fits = cnr_digits_write(&x->first, lanes,
+						special ? zero : cnr_number(x->f, bits));
+			words[0] += special || !fits;
 		} else {
-			lanes = (u8 *)words + i * (x.again.number + 1) * x.again.lane;
-			cnr_digits_write(&x.again, lanes,
-					 special ? zero : cnr_number(x.f, bits));
-			cnr_digit_put(&x.again, lanes, x.again.number, cnr_special_count(special));
+			lanes = (u8 *)words + i * (x->again.number + 1) * x->again.lane;
+			cnr_digits_write(&x->again, lanes,
+					 special ? zero : cnr_number(x->f, bits));
+			cnr_digit_put(&x->again, lanes, x->again.number,
+				      cnr_special_count(special));
 		}
 	}
 }
@@ -363,32 +382,31 @@ static struct cnr_number cnr_digits_read(const struct cnr_digits *d, const u8 *l
 static void cnr_exact_finish(const struct cnr_comm *c, const struct cnr_operation *o,
 			     const struct cnr_part *p, u32 *words)
 {
-	u32 i, count, by = o->op.op == CANARY_OP_AVG ? c->cfg.members : 0;
-	struct cnr_exact x;
+	const struct cnr_exact *x = cnr_exact(c, o);
+	u32 i, count, members = c->cfg.members, by = o->op.op == CANARY_OP_AVG ? members : 0;
 	const u8 *lanes;
 	u64 bits;
 	u8 *to;
 
-	cnr_exact_of(c, &o->op, &x);
 	to = (u8 *)words;
-	if (p->index < x.blocks) {
+	if (p->index < x->blocks) {
 		words[0] = words[0] != 0;
 		to += sizeof(*words);
 	}
 	/* Numbers are shorter than their lanes, so they are written behind where lanes are read. */
 	for (i = 0; i < p->elements; i++) {
-		if (p->index < x.blocks) {
-			lanes = (u8 *)(words + 1 + i * x.first.number);
+		if (p->index < x->blocks) {
+			lanes = (u8 *)(words + 1 + i * x->first.number);
 			bits = words[0] ? 0 :
-			       cnr_round(x.f, cnr_digits_read(&x.first, lanes, c->cfg.members, by));
+			       cnr_round(x->f, cnr_digits_read(&x->first, lanes, members, by));
 		} else {
-			lanes = (u8 *)words + i * (x.again.number + 1) * x.again.lane;
-			count = cnr_digit(&x.again, lanes, x.again.number);
-			bits = count ? cnr_special_bits(x.f, (count & 0xffff ? CNR_PLUS_INF : 0) |
+			lanes = (u8 *)words + i * (x->again.number + 1) * x->again.lane;
+			count = cnr_digit(&x->again, lanes, x->again.number);
+			bits = count ? cnr_special_bits(x->f, (count & 0xffff ? CNR_PLUS_INF : 0) |
 							     (count >> 16 ? CNR_MINUS_INF : 0)) :
-			       cnr_round(x.f, cnr_digits_read(&x.again, lanes, c->cfg.members, by));
+			       cnr_round(x->f, cnr_digits_read(&x->again, lanes, members, by));
 		}
-		cnr_bits_put(x.f, to, i, bits);
+		cnr_bits_put(x->f, to, i, bits);
 	}
 }
 
@@ -398,12 +416,11 @@ static void cnr_exact_finish(const struct cnr_comm *c, const struct cnr_operatio
 static void cnr_exact_tidy(const struct cnr_comm *c, const struct cnr_operation *o,
 			   const struct cnr_part *p, u32 *words)
 {
-	struct cnr_exact x;
+	const struct cnr_exact *x = cnr_exact(c, o);
 	u32 end;
 
-	cnr_exact_of(c, &o->op, &x);
-	end = p->elements * x.f->bytes;
-	if (p->index < x.blocks) {
+	end = p->elements * x->f->bytes;
+	if (p->index < x->blocks) {
 		words[0] = words[0] != 0;
 		end = sizeof(*words) + (words[0] ? 0 : end);
 	}
@@ -413,37 +430,35 @@ static void cnr_exact_tidy(const struct cnr_comm *c, const struct cnr_operation 
 static void cnr_exact_store(const struct cnr_comm *c, const struct cnr_operation *o,
 			    const struct cnr_part *p, const u32 *words)
 {
-	struct cnr_exact x;
+	const struct cnr_exact *x = cnr_exact(c, o);
 
-	cnr_exact_of(c, &o->op, &x);
-	if (p->index < x.blocks) {
+	if (p->index < x->blocks) {
 		if (words[0]) {
-			if (!cnr_escaped(o, &x)[p->index])
-				cnr_marks_add(o->op.memory, x.blocks, p->index, 1);
-			cnr_escaped(o, &x)[p->index] = 1;
+			if (!cnr_escaped(o, x)[p->index])
+				cnr_marks_add(cnr_exact_marks(o), x->blocks, p->index, 1);
+			cnr_escaped(o, x)[p->index] = 1;
 			return;
 		}
 		words++;
 	}
 	if (p->elements)
-		memcpy(cnr_vector(o, p, CNR_USE_RESULT), words, p->elements * x.f->bytes);
+		memcpy(cnr_vector(o, p, CNR_USE_RESULT), words, p->elements * x->f->bytes);
 }
 
 static void cnr_exact_serve(const struct cnr_comm *c, const struct cnr_operation *o,
 			    const struct cnr_part *p, u32 *words)
 {
-	struct cnr_exact x;
+	const struct cnr_exact *x = cnr_exact(c, o);
 
-	cnr_exact_of(c, &o->op, &x);
 	memset(words, 0, p->result);
-	if (p->index < x.blocks) {
-		words[0] = cnr_escaped(o, &x)[p->index];
+	if (p->index < x->blocks) {
+		words[0] = cnr_escaped(o, x)[p->index];
 		if (words[0])
 			return;
 		words++;
 	}
 	if (p->elements)
-		memcpy(words, cnr_vector(o, p, CNR_USE_SERVE), p->elements * x.f->bytes);
+		memcpy(words, cnr_vector(o, p, CNR_USE_SERVE), p->elements * x->f->bytes);
 }
 
 #define CNR_EXACT									\

@@ -141,18 +141,42 @@ static inline u32 cnr_numbers(const struct cnr_op *op)
 	return op->elements * cnr_numbers_in(op->dtype);
 }
 
-/* Numbers in vectors, which need not be aligned */
-static __always_inline u64 cnr_bits_at(const struct cnr_format *f, const void *from, u32 i)
+/*
+ * Integers of so many bytes (2, 4 or 8), which need not be aligned. Copies of constant length take
+ * one instruction, others call memcpy().
+ */
+static __always_inline u64 cnr_bytes_at(u32 bytes, const void *from, u32 i)
 {
 	u64 bits = 0;
 
-	memcpy(&bits, (const u8 *)from + i * f->bytes, f->bytes);
+	if (bytes == 8)
+		memcpy(&bits, (const u8 *)from + i * 8, 8);
+	else if (bytes == 4)
+		memcpy(&bits, (const u8 *)from + i * 4, 4);
+	else
+		memcpy(&bits, (const u8 *)from + i * 2, 2);
 	return bits;
+}
+
+static __always_inline void cnr_bytes_put(u32 bytes, void *to, u32 i, u64 bits)
+{
+	if (bytes == 8)
+		memcpy((u8 *)to + i * 8, &bits, 8);
+	else if (bytes == 4)
+		memcpy((u8 *)to + i * 4, &bits, 4);
+	else
+		memcpy((u8 *)to + i * 2, &bits, 2);
+}
+
+/* Numbers in vectors */
+static __always_inline u64 cnr_bits_at(const struct cnr_format *f, const void *from, u32 i)
+{
+	return cnr_bytes_at(f->bytes, from, i);
 }
 
 static __always_inline void cnr_bits_put(const struct cnr_format *f, void *to, u32 i, u64 bits)
 {
-	memcpy((u8 *)to + i * f->bytes, &bits, f->bytes);
+	cnr_bytes_put(f->bytes, to, i, bits);
 }
 
 /* Return: how many bits it takes to tell @n things apart: the logarithm, rounded up */
