@@ -472,7 +472,9 @@ static inline const u32 *cnr_serve(struct cnr_comm *c, const struct cnr_operatio
 }
 
 /* op.c: operations */
-struct cnr_operation *cnr_op_new(struct cnr_comm *c, const struct cnr_op *op);
+bool cnr_blocks_fit(u64 blocks);
+struct cnr_operation *cnr_op_new(struct cnr_comm *c, const struct cnr_op *op,
+				 const struct cnr_encoding *e, u64 most);
 struct cnr_operation *cnr_op_number(struct cnr_comm *c);
 void cnr_op_settle(struct cnr_comm *c, struct cnr_operation *o);
 void cnr_op_alone(struct cnr_comm *c, struct cnr_operation *o);

@@ -404,6 +404,7 @@ int cnr_post(struct cnr_comm *c, u64 now, const struct cnr_op *op)
 {
 	const struct cnr_encoding *e = cnr_encoding_of(c, op);
 	struct cnr_operation *o;
+	u64 most;
 
 	if (!e || !cnr_shape_of(c, op) || (!op->memory && cnr_memory(c, op)) ||
 	    (e->shard && !c->cfg.shards) || op->how & ~cnr_how(op->op, op->dtype))
@@ -417,9 +418,10 @@ int cnr_post(struct cnr_comm *c, u64 now, const struct cnr_op *op)
 		cnr_over(c);
 		return c->end.error;
 	}
-	if (!cnr_op_fits(c, op))
+	most = cnr_op_blocks(c, op);
+	if (!cnr_blocks_fit(most))
 		return -EMSGSIZE;
-	o = cnr_op_new(c, op);
+	o = cnr_op_new(c, op, e, most);
 	if (!o)
 		return -EAGAIN;
 	cnr_number_ops(c, now);

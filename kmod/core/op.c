@@ -27,15 +27,26 @@ bool cnr_can_post(const struct cnr_comm *c)
 	return c->op_seq - c->op_release < CNR_OPS && cnr_serial_room(c, c->wanted);
 }
 
-bool cnr_op_fits(const struct cnr_comm *c, const struct cnr_op *op)
+/* May an operation have so many blocks? */
+bool cnr_blocks_fit(u64 blocks)
 {
-	return cnr_op_blocks(c, op) < CNR_SERIALS;
+	return blocks < CNR_SERIALS;
 }
 
-/* Return: a new operation for @op, without serial numbers; NULL if there are too many */
-struct cnr_operation *cnr_op_new(struct cnr_comm *c, const struct cnr_op *op)
+bool cnr_op_fits(const struct cnr_comm *c, const struct cnr_op *op)
 {
-	u64 most = cnr_op_blocks(c, op);
+	return cnr_blocks_fit(cnr_op_blocks(c, op));
+}
+
+/*
+ * Make a new operation for @op, without serial numbers.
+ * @e:		its encoding
+ * @most:	how many blocks it may have
+ * Return: NULL if there are too many operations or blocks
+ */
+struct cnr_operation *cnr_op_new(struct cnr_comm *c, const struct cnr_op *op,
+				 const struct cnr_encoding *e, u64 most)
+{
 	struct cnr_operation *o;
 
 	if (!cnr_serial_room(c, most))
@@ -46,7 +57,7 @@ struct cnr_operation *cnr_op_new(struct cnr_comm *c, const struct cnr_op *op)
 	o = cnr_op_at(c, c->op_seq);
 	memset(o, 0, sizeof(*o));
 	o->op = *op;
-	o->encoding = cnr_encoding_of(c, op);
+	o->encoding = e;
 	o->shape = cnr_shape_of(c, op);
 	o->reserved = most;
 	o->seq = c->op_seq++;
