@@ -166,7 +166,7 @@ static int canary_shutdown(struct socket *sock, int how)
  */
 static bool canary_poll_out(struct canary_sock *cs)
 {
-	size_t charge = canary_vector_charge(READ_ONCE(cs->max_vector));
+	size_t charge = canary_vector_charge(READ_ONCE(cs->max_vector), 0);
 	struct canary_comm *comm = cs->comm;
 
 	charge = max(charge, comm->wanted);

@@ -62,6 +62,7 @@
 #define CANARY_VECTOR_DEFAULT	(16U << 20)	/* CANARY_MAX_VECTOR */
 #define CANARY_VECTOR_LIMIT	(256U << 20)	/* highest value of that option */
 #define CANARY_VECTOR_PAGED	SZ_64K		/* vectors from this size on are in single pages */
+#define CANARY_MEMORY_NEAR	128		/* so much memory is part of a copied vector */
 #define CANARY_VECTORS_BUDGET	8		/* vectors of that size in sysctl wmem_default */
 #define CANARY_LINGER_DEFAULT	60000U		/* ms */
 #define CANARY_LINGER_LIMIT	60000U
@@ -118,6 +119,7 @@ struct canary_pin {
  * @source:	contributions: in the mapping of @from; NULL: they are in @data
  * @hashes:	of the results, if @pinned (cnr_op.hashes)
  * @memory:	NULL, or what the encoding keeps (cnr_op.memory)
+ * @near:	@memory is behind @own
  * @locked:	counts its pages against RLIMIT_MEMLOCK
  * @to:		pages of the results, if @pinned
  * @from:	pages of the contributions, if these are elsewhere
@@ -135,6 +137,7 @@ struct canary_vector {
 	u32			bytes;
 	bool			pinned;
 	bool			released;
+	bool			near;
 	u8			method;
 	int			error;
 	u32			attempts;
@@ -564,12 +567,12 @@ int canary_members_take(const struct net *net, u32 members);
 void canary_members_give(const struct net *net, u32 members);
 
 /* memory.c */
-size_t canary_vector_charge(u32 bytes);
+size_t canary_vector_charge(u32 bytes, size_t memory);
 size_t canary_memory_charge(size_t bytes);
 bool canary_vector_fits(const struct canary_comm *comm, size_t charge);
 int canary_vector_reserve(struct canary_comm *comm, size_t charge);
 void canary_vector_unreserve(struct canary_comm *comm, size_t charge);
-struct canary_vector *canary_vector_alloc(u32 bytes, size_t charge);
+struct canary_vector *canary_vector_alloc(u32 bytes, size_t memory, size_t charge);
 int canary_vector_keep(struct canary_vector *v, size_t bytes);
 void canary_vector_free(struct canary_vector *v);
 void canary_vector_put_locked(struct canary_comm *comm, struct canary_vector *v,

@@ -23,12 +23,23 @@
 #include <linux/vmalloc.h>
 #include "canary.h"
 
-/* Return: about what the allocator takes for a vector of @bytes */
-size_t canary_vector_charge(u32 bytes)
+/* Return: what is allocated for a vector with @memory bytes for the core, if these are near it */
+static size_t canary_vector_size(u32 bytes, size_t memory)
 {
-	size_t size = sizeof(struct canary_vector) + bytes;
+	return offsetof(struct canary_vector, own) + ALIGN((size_t)bytes, 8) +
+	       (memory <= CANARY_MEMORY_NEAR ? memory : 0);
+}
 
-	return bytes < CANARY_VECTOR_PAGED ? roundup_pow_of_two(size) : PAGE_ALIGN(size);
+/*
+ * Return: about what the allocator takes for a copied vector of @bytes and the @memory bytes that
+ * the core keeps of it
+ */
+size_t canary_vector_charge(u32 bytes, size_t memory)
+{
+	size_t size = canary_vector_size(bytes, memory);
+
+	size = bytes < CANARY_VECTOR_PAGED ? roundup_pow_of_two(size) : PAGE_ALIGN(size);
+	return size + (memory <= CANARY_MEMORY_NEAR ? 0 : canary_memory_charge(memory));
 }
 
 /* Return: about what the allocator takes for @bytes that the core keeps of an operation */
@@ -85,12 +96,15 @@ void canary_vector_unreserve(struct canary_comm *comm, size_t charge)
 	spin_unlock_bh(&comm->lock);
 }
 
-/* Allocate a vector for which @charge was reserved. A large one is made of single pages. */
-struct canary_vector *canary_vector_alloc(u32 bytes, size_t charge)
+/*
+ * Allocate a vector for which @charge was reserved. A large one is made of single pages. If @memory
+ * bytes for the core are few, they are part of it: two allocations take longer than one.
+ */
+struct canary_vector *canary_vector_alloc(u32 bytes, size_t memory, size_t charge)
 {
 	const gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_NOWARN;
+	size_t size = canary_vector_size(bytes, memory);
 	struct canary_vector *v;
-	size_t size = struct_size(v, own, DIV_ROUND_UP(bytes, sizeof(u32)));
 
 	v = bytes < CANARY_VECTOR_PAGED ? kvmalloc(size, gfp) : __vmalloc(size, gfp);
 	if (!v)
@@ -102,6 +116,9 @@ struct canary_vector *canary_vector_alloc(u32 bytes, size_t charge)
 	v->charge = charge;
 	v->bytes = bytes;
 	v->data = v->own;
+	v->near = memory && memory <= CANARY_MEMORY_NEAR;
+	if (v->near)
+		v->memory = memset((u8 *)v + size - memory, 0, memory);
 	return v;
 }
 
@@ -113,7 +130,7 @@ int canary_vector_keep(struct canary_vector *v, size_t bytes)
 {
 	const gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_NOWARN | __GFP_ZERO;
 
-	if (!bytes)
+	if (!bytes || v->near)
 		return 0;
 	v->memory = bytes < CANARY_VECTOR_PAGED ? kvmalloc(bytes, gfp) : __vmalloc(bytes, gfp);
 	return v->memory ? 0 : -ENOBUFS;
@@ -149,7 +166,8 @@ void canary_vector_free(struct canary_vector *v)
 {
 	if (v->pinned)
 		canary_vector_unpin(v);
-	kvfree(v->memory);
+	if (!v->near)
+		kvfree(v->memory);
 	kvfree(v);
 }
 

@@ -56,7 +56,7 @@ static void canary_wait_end(struct canary_wait *w, struct sock *sk)
  * @len:	bytes of the message
  * @pinned:	it is done in the caller's memory, without copies
  * @to:		if @pinned: where the results go
- * @blocks:	how many blocks it may have
+ * @blocks:	if @pinned: how many blocks it may have
  * @memory:	bytes that the core needs besides
  * @charge:	bytes that are charged for all of it
  */
@@ -166,10 +166,13 @@ static int canary_send_take(struct canary_comm *comm, struct canary_post *p)
 	canary_send_op(p, &op);
 	if (!cnr_op_fits(comm->core, &op))
 		return -EMSGSIZE;
-	p->blocks = cnr_op_blocks(comm->core, &op);
 	p->memory = cnr_memory(comm->core, &op);
-	p->charge = p->pinned ? canary_pin_charge(p->len, p->blocks) : canary_vector_charge(p->len);
-	p->charge += canary_memory_charge(p->memory);
+	if (p->pinned) {
+		p->blocks = cnr_op_blocks(comm->core, &op);
+		p->charge = canary_pin_charge(p->len, p->blocks) + canary_memory_charge(p->memory);
+	} else {
+		p->charge = canary_vector_charge(p->len, p->memory);
+	}
 	return canary_vector_reserve(comm, p->charge);
 }
 
@@ -238,7 +241,7 @@ static int canary_send_post(struct canary_sock *cs, struct canary_vector *v,
 /* Make a vector with a copy of the message. Return: the vector, or an error pointer */
 static struct canary_vector *canary_send_copy(struct msghdr *msg, const struct canary_post *p)
 {
-	struct canary_vector *v = canary_vector_alloc(p->len, p->charge);
+	struct canary_vector *v = canary_vector_alloc(p->len, p->memory, p->charge);
 
 	if (!v)
 		return ERR_PTR(-ENOBUFS);

@@ -50,7 +50,7 @@ int canary_sysctl_net_init(struct net *net)
 
 	if (net_eq(net, &init_net)) {
 		cn->wmem_default = CANARY_VECTORS_BUDGET *
-				   canary_vector_charge(CANARY_VECTOR_DEFAULT);
+				   canary_vector_charge(CANARY_VECTOR_DEFAULT, 0);
 		cn->memory_max = LONG_MAX;
 		cn->members_max = CANARY_MEMBERS_DEFAULT;
 	} else {
