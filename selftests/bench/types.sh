@@ -121,8 +121,8 @@ latency()
 	local int32 double
 
 	star unshaped
-	int32=$(us int32 4 -n 60 -w 24)
-	double=$(us double 8 -n 60 -w 24)
+	int32=$(us int32 4 -n 500 -w 24)
+	double=$(us double 8 -n 500 -w 24)
 	bench_figure type.latency.double "$double" us "$int32" \
 		"one element, 8 hosts, a switch; baseline: int32"
 }
