@@ -107,9 +107,10 @@ test_openmpi()
 	tap_check "openmpi: the same, the second time" summed run_mpirun ./program
 	tap_check "openmpi: canary perf, no further word" measured run_mpirun "${PERF[@]}"
 	tap_check "openmpi: options win" measured run_mpirun "${PERF[@]}" --comm 7 --root 10.77.0.2:22610
-	tap_check "openmpi: CANARY_NETWORK" summed run_mpirun -x CANARY_NETWORK=10.77.0.0/16 ./program
-	tap_check "openmpi: CANARY_NETWORK that no host is in is refused" refused_mpirun \
-		-x CANARY_NETWORK=10.99.0.0/16 "${PERF[@]}"
+	tap_check "openmpi: CANARY_INTERFACES" summed run_mpirun \
+		-x CANARY_INTERFACES=eth7,10.77.0.0/16 ./program
+	tap_check "openmpi: CANARY_INTERFACES that no host has is refused" refused_mpirun \
+		-x CANARY_INTERFACES=eth7,10.99.0.0/16 "${PERF[@]}"
 	test_taken
 }
 

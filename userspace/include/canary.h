@@ -225,8 +225,8 @@ int canary_params_members(struct canary_params *params, const char *path);
  * The variable CANARY_LAUNCHER may be the name of one of them, or "none".
  *
  * Address of rank 0: openmpi and slurm ask PMIx if PMIX_NAMESPACE is set, and pmi asks PMI_FD. Rank
- * 0 then tells others where it is. It takes its address within the prefix CANARY_NETWORK
- * (10.1.0.0/16), else that of its default route, else the first one, and a port that is free.
+ * 0 then tells others where it is: a port that is free, and the first address of an interface that is
+ * up and no loopback, or of the first one in CANARY_INTERFACES: names or prefixes, with commas.
  * All ranks call this function, and it returns when all have. Otherwise the host is MASTER_ADDR, or
  * the first one of Slurm's list, and the port follows from the job. It may then be taken.
  *

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Where rank 0 is, for launchers: its own address and a free port, or the address of its host. */
 #include <arpa/inet.h>
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,68 +8,26 @@
 #include <sys/random.h>
 #include <unistd.h>
 #include "launcher.h"
+#include "userspace/common/own_address.h"
 
-#define NETWORK	"CANARY_NETWORK"	/* ADDRESS/LENGTH: the network of rank 0's address */
-
-/* An address that no network has (RFC 5737). So the route to it is the default route. */
-#define FAR_AWAY	"203.0.113.1"
+#define INTERFACES	"CANARY_INTERFACES"
 
 static bool is_loopback(const struct canary_addr *addr)
 {
 	return ntohl(canary_addr_ip4(addr)) >> 24 == IN_LOOPBACKNET;
 }
 
-/* The address that this host sends from by its default route. Return: is there one? */
-static bool of_default_route(struct canary_addr *addr)
+/* The address that others can send to */
+static int choose_address(struct canary_addr *addr, bool one_host)
 {
-	struct canary_params p = {
-		.root = { .addr = canary_addr_of_ip4(inet_addr(FAR_AWAY)), .port = htons(9) },
-	};
-	struct canary_peer own = { 0 };
-	int fd = lib_open_routed(&p, &own);
+	const char *interfaces = getenv(INTERFACES) ?: "";
+	unsigned int mtu;
 
-	if (fd < 0)
-		return false;
-	close(fd);
-	*addr = own.addr;
-	return !is_loopback(addr);
-}
-
-/* The first address of a device that is up, within a prefix. Return: is there one? */
-static bool of_devices(const struct canary_addr *prefix, u32 bits, bool loopback,
-		       struct canary_addr *addr)
-{
-	struct ifaddrs *list, *i;
-	bool found = false;
-
-	if (getifaddrs(&list))
-		return false;
-	for (i = list; i && !found; i = i->ifa_next) {
-		if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET || !(i->ifa_flags & IFF_UP))
-			continue;
-		*addr = canary_addr_of_ip4(((struct sockaddr_in *)i->ifa_addr)->sin_addr.s_addr);
-		found = canary_addr_within(addr, prefix, bits) && (loopback || !is_loopback(addr));
-	}
-	freeifaddrs(list);
-	return found;
-}
-
-static int own_address(struct canary_addr *addr, bool one_host)
-{
-	const char *network = getenv(NETWORK);
-	struct canary_addr prefix = canary_addr_of_ip4(0);
-	u32 bits = CANARY_ADDR_BITS - CANARY_ADDR_IP4_BITS;
-
-	if (network && *network) {
-		if (address_parse_prefix(network, &prefix, &bits) != ADDRESS_PREFIX_OK)
-			return lib_error(-EINVAL, NETWORK ": '%s' is not ADDRESS/LENGTH", network);
-		if (of_devices(&prefix, bits, true, addr))
-			return 0;
-		return lib_error(-EADDRNOTAVAIL, NETWORK ": this host has no address within %s",
-				 network);
-	}
-	if (of_default_route(addr) || of_devices(&prefix, bits, one_host, addr))
+	if (!own_address(interfaces, one_host, addr, &mtu))
 		return 0;
+	if (*interfaces)
+		return lib_error(-EADDRNOTAVAIL, INTERFACES ": this host has no address of '%s'",
+				 interfaces);
 	return lib_error(-EADDRNOTAVAIL, "this host has no address that others can send to");
 }
 
@@ -115,7 +71,7 @@ int launcher_own_address(struct canary_peer *own, bool one_host)
 	int err = 0;
 
 	if (canary_addr_is_any(&own->addr))
-		err = own_address(&own->addr, one_host);
+		err = choose_address(&own->addr, one_host);
 	if (!err && !own->port)
 		err = free_port(own);
 	return err;
@@ -123,7 +79,7 @@ int launcher_own_address(struct canary_peer *own, bool one_host)
 
 /*
  * A host may know itself by a loopback address: Debian's installer has such a line in /etc/hosts.
- * Others send to it by another address: the one of the default route, most likely.
+ * Others send to it by another address: that of its first interface, most likely.
  */
 int launcher_host_address(const struct launched *l, struct canary_addr *addr)
 {
@@ -145,7 +101,7 @@ int launcher_host_address(const struct launched *l, struct canary_addr *addr)
 	freeaddrinfo(list);
 	if (found || l->one_host || !strcmp(l->host, "localhost"))
 		return 0;
-	return own_address(addr, false);
+	return choose_address(addr, false);
 }
 
 bool launcher_first_host(const char *list, char *name, size_t len)

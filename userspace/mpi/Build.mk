@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What is common to MPI libraries. Components link it, and what it needs of the common code.
 MPI_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard userspace/mpi/*.c)) \
-	$(B)/userspace/common/parse.o $(B)/userspace/common/address.o
+	$(patsubst %,$(B)/userspace/common/%.o,parse address own_address)

@@ -236,19 +236,6 @@ int cmpi_wait(struct canary *canary, uint64_t request, void (*progress)(void),
 /** cmpi_complain() - one line on stderr about an operation that failed */
 void cmpi_complain(const struct cmpi_comm *c, enum cmpi_call call, int err);
 
-/* ---- addresses ---- */
-
-/**
- * cmpi_own_address() - the address by which other hosts reach this process
- * @interfaces:	names of interfaces or prefixes, separated by commas, of which the first one that
- *		has an address counts; "": the first interface that is up and no loopback. If this
- *		machine has no other one, it is the loopback's
- * @addr:	receives it
- * @mtu:	receives the MTU of the interface
- * Return: 0; -EADDRNOTAVAIL: there is none
- */
-int cmpi_own_address(const char *interfaces, struct canary_addr *addr, unsigned int *mtu);
-
 /* ---- counters ---- */
 
 /** cmpi_count() - count a call of @bytes. Any thread may call it. */

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "cmpi.h"
+#include "userspace/common/own_address.h"
 
 #define LINGER		5000		/* ms that others may take to get their last results */
 #define TRIAL_BYTES	(256 << 10)	/* at most; every member leads a block, if that suffices */
@@ -75,7 +76,7 @@ static int open_port(const struct cmpi_settings *s, char *why, size_t len)
 	err = fill_params(&p, s);
 	if (err)
 		goto failed;
-	err = cmpi_own_address(s->interfaces, &p.bind.addr, &port.mtu);
+	err = own_address(s->interfaces, true, &p.bind.addr, &port.mtu);
 	if (err) {
 		snprintf(why, len, "interfaces: none of '%s' has an IPv4 address", s->interfaces);
 		return err;

@@ -3,13 +3,14 @@
 #include <errno.h>
 #include <ifaddrs.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "cmpi.h"
-#include "userspace/common/address.h"
+#include "address.h"
+#include "own_address.h"
 
 static unsigned int interface_mtu(const char *name)
 {
@@ -70,7 +71,7 @@ static const struct ifaddrs *find_named(const struct ifaddrs *all, const char *i
 	return found;
 }
 
-int cmpi_own_address(const char *interfaces, struct canary_addr *addr, unsigned int *mtu)
+int own_address(const char *interfaces, bool loopback, struct canary_addr *addr, unsigned int *mtu)
 {
 	const struct ifaddrs *found;
 	struct ifaddrs *all;
@@ -81,7 +82,7 @@ int cmpi_own_address(const char *interfaces, struct canary_addr *addr, unsigned 
 		found = find_named(all, interfaces);
 	} else {
 		found = find(all, NULL, false);
-		if (!found)
+		if (!found && loopback)
 			found = find(all, NULL, true);
 	}
 	if (found) {
