@@ -38,3 +38,6 @@ VM_SCRIPTS := selftest.sh kernels.sh
 # Programs of MPI, which scripts run
 MPI_PROGRAMS := types calls trouble columns
 MPI_SCRIPTS := openmpi.sh openmpi_trouble.sh
+
+# Trainings of XGBoost
+XGBOOST_SCRIPTS := xgboost.sh
