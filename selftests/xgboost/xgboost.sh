@@ -9,10 +9,11 @@
 . "$(dirname "$0")/../mpi/mpi_lib.sh"
 
 HERE=$(cd "$(dirname "$0")" && pwd)
-LIBRARY=${LIBRARY:-$TAP_TOP/build/lib/libcanary_xgboost.so}
+LIBRARY=${LIBRARY:-$TAP_TOP/build/lib/canary/libcanary_xgboost.so}
 WORKERS=4
 ROUNDS=10
 METHOD=hist
+PROGRAM=train.py
 
 tap_start xgboost/xgboost
 need_root
@@ -41,7 +42,7 @@ start()
 		[ "$i" != 1 ] || read -ra own <<< "${OF_1:-}"
 		nsenter --net="/run/netns/$(ns_name "h$i")" env "$@" "${own[@]}" DMLC_TRACKER_URI=10.9.0.1 \
 			DMLC_TRACKER_PORT="$(cat port)" DMLC_NUM_WORKER="$WORKERS" DMLC_TASK_ID="$i" \
-			timeout -k 5 240 /usr/bin/python3 "$HERE/train.py" "$METHOD" "$ROUNDS" \
+			timeout -k 5 240 /usr/bin/python3 "$HERE/$PROGRAM" "$METHOD" "$ROUNDS" \
 			"$model" > "said.$i" 2> "complaints.$i" &
 		PIDS+=("$!")
 		TAP_PIDS+=("$!")
@@ -116,6 +117,27 @@ test_models()
 	tap_is "sums through Canary" "$(calls allreduce canary)" 41
 }
 
+# typed DESCRIPTION [VARIABLE=VALUE...]: passes if types.py finds no wrong result
+typed()
+{
+	local what=$1
+
+	shift
+	PROGRAM=types.py start none "$@"
+	if finish; then
+		tap_ok "$what"
+	else
+		tap_not_ok "$what" "$(cat said.* complaints)"
+	fi
+}
+
+test_types()
+{
+	typed "types and operators, without Canary"
+	typed "types and operators, through Canary" "${ON[@]}" CANARY_MIN_BYTES=1
+	tap_is "all of them through Canary" "$(calls allreduce canary)" "$(tail -n 1 said.0)"
+}
+
 test_without()
 {
 	trained "switched off" off "${ON[@]}" CANARY_ENABLE=0
@@ -170,6 +192,7 @@ switch_merges()
 
 start_switch
 test_models
+test_types
 test_without
 test_trouble
 tap_done
