@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What is common to MPI libraries (userspace/mpi/), without one: settings, decisions, addresses,
+ * and forming communicators. Ranks are processes in a network namespace of their own. Their host
+ * functions are made of shared memory and barriers.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/platform.h"
+#include "own_net.h"
+#include "selftests/tap.h"
+#include "userspace/mpi/cmpi.h"
+
+#define RANKS	3
+#define ROOM	512	/* bytes of a rank in an allgather */
+
+static void defaults(struct cmpi_settings *s)
+{
+	char why[200];
+
+	cmpi_settings_init(s);
+	s->engine = "user";
+	s->one_host = 1;
+	cmpi_settings_check(s, why, sizeof(why));
+}
+
+/* ---- settings ---- */
+
+static void test_environment(void)
+{
+	struct cmpi_settings s;
+
+	setenv("CANARY_MIN_BYTES", "77", 1);
+	setenv("CANARY_COMM", "5-6", 1);
+	tap(!cmpi_settings_init(&s) && s.min_bytes == 77 && !strcmp(s.comm, "5-6"),
+	    "settings of the environment");
+	setenv("CANARY_MIN_BYTES", "much", 1);
+	tap(cmpi_settings_init(&s) && s.min_bytes == 16384, "one that is no number");
+	unsetenv("CANARY_MIN_BYTES");
+	unsetenv("CANARY_COMM");
+}
+
+static bool refused(struct cmpi_settings *s, const char *part)
+{
+	char why[200] = "";
+	int err = cmpi_settings_check(s, why, sizeof(why));
+
+	return err == -EINVAL && strstr(why, part);
+}
+
+static void test_check(void)
+{
+	struct cmpi_settings s;
+	bool good = true;
+
+	defaults(&s);
+	s.comm = "9-3";
+	good &= refused(&s, "comm: '9-3'");
+	defaults(&s);
+	s.engine = "steam";
+	good &= refused(&s, "engine");
+	defaults(&s);
+	s.floats = "saturate";
+	good &= refused(&s, "floats: 'saturate'");
+	defaults(&s);
+	s.mtu = 575;
+	good &= refused(&s, "mtu: 575");
+	defaults(&s);
+	s.dead_after = 99;
+	good &= refused(&s, "dead_after: 99");
+	tap(good, "settings that are wrong are named");
+	defaults(&s);
+	s.floats = NULL;
+	s.key_file = NULL;
+	tap(!refused(&s, "") && !s.how && !strcmp(s.key_file, ""), "no text is an empty one");
+	defaults(&s);
+	s.floats = "exact,narrow";
+	tap(!refused(&s, "") && s.how == (CANARY_HOW_EXACT | CANARY_HOW_NARROW), "words of floats");
+}
+
+/* Each setting that decides changes the fingerprint, and no other does. */
+static void test_fingerprint(void)
+{
+	char first[CMPI_FINGERPRINT], other[CMPI_FINGERPRINT];
+	const struct cmpi_setting *row;
+	struct cmpi_settings s;
+	int wrong = 0, rows = 0;
+
+	defaults(&s);
+	cmpi_fingerprint(&s, first);
+	for (row = cmpi_setting_table; row->name; row++, rows++) {
+		defaults(&s);
+		if (row->text)
+			*cmpi_setting_text(&s, row) = "another one";
+		else
+			++*cmpi_setting_number(&s, row);
+		cmpi_fingerprint(&s, other);
+		wrong += row->decides != !!strcmp(first, other);
+	}
+	tap(rows > 10 && !wrong, "fingerprints of %d settings", rows);
+	defaults(&s);
+	setenv("CANARY_TEST_VERSION", "9.9.9", 1);
+	tap(strcmp(first, cmpi_fingerprint(&s, other)), "the fingerprint of another version");
+	unsetenv("CANARY_TEST_VERSION");
+}
+
+/* ---- decisions ---- */
+
+static bool decides(const struct cmpi_settings *s, struct cmpi_comm c, struct cmpi_args a,
+		    enum cmpi_why want)
+{
+	enum cmpi_why got = cmpi_decide(s, &c, &a);
+
+	if (got != want)
+		printf("# %s, not %s\n", cmpi_why_name(got), cmpi_why_name(want));
+	return got == want;
+}
+
+static void test_decide(void)
+{
+	const struct cmpi_comm c = { .members = 8, .peers = true };
+	const struct cmpi_args a = { CMPI_ALLREDUCE, CANARY_FLOAT64, CANARY_OP_SUM, 2048 };
+	struct cmpi_settings s;
+	struct cmpi_comm other;
+	struct cmpi_args args;
+	bool good;
+
+	defaults(&s);
+	s.one_host = 0;
+	good = decides(&s, c, a, CMPI_CANARY);
+	args = a;
+	args.count = 2047;
+	good &= decides(&s, c, args, CMPI_SHORT);
+	args.count = 0;
+	good &= decides(&s, c, args, CMPI_SHORT);
+	args.count = (1 << 27) + 1;
+	good &= decides(&s, c, args, CMPI_LONG);
+	s.max_bytes = UINT32_MAX;
+	args.count = (size_t)UINT32_MAX;
+	good &= decides(&s, c, args, CMPI_LONG);
+	tap(good, "decisions by length");
+	args = a;
+	args.dtype = 0;
+	good = decides(&s, c, args, CMPI_TYPE);
+	args = a;
+	args.op = 0;
+	good &= decides(&s, c, args, CMPI_OPERATOR);
+	args.op = CANARY_OP_XOR;
+	good &= decides(&s, c, args, CMPI_OPERATOR);
+	args = (struct cmpi_args){ .call = CMPI_BARRIER };
+	good &= decides(&s, c, args, CMPI_OFF);
+	s.barrier = 1;
+	good &= decides(&s, c, args, CMPI_CANARY);
+	args = a;
+	args.call = CMPI_REDUCE;
+	good &= decides(&s, c, args, CMPI_CANARY);
+	s.reduce = 0;
+	good &= decides(&s, c, args, CMPI_OFF);
+	tap(good, "by function, type and operator");
+	other = c;
+	other.members = 2;
+	good = decides(&s, other, a, CMPI_MEMBERS);
+	other = c;
+	other.one_host = true;
+	good &= decides(&s, other, a, CMPI_ONE_HOST);
+	other = c;
+	other.peers = false;
+	good &= decides(&s, other, a, CMPI_PEERS) && !cmpi_usable(&s, &other);
+	other = c;
+	other.state = CMPI_FAILED;
+	good &= decides(&s, other, a, CMPI_REFUSED);
+	tap(good, "by communicator");
+}
+
+/* ---- addresses ---- */
+
+static bool own(const char *interfaces, const char *want)
+{
+	struct canary_addr addr;
+	unsigned int mtu = 0;
+	int err = cmpi_own_address(interfaces, &addr, &mtu);
+
+	return err ? !want : want && mtu && canary_addr_ip4(&addr) == inet_addr(want);
+}
+
+static void test_addresses(void)
+{
+	bool good;
+
+	tap(own("", "127.0.0.1"), "where there is no other, the loopback's address");
+	if (system("ip link add a0 type veth peer name b0 && "
+		   "ip addr add 10.5.0.1/24 dev a0 && ip addr add 10.6.0.1/24 dev b0 && "
+		   "ip link set b0 up mtu 1400")) {
+		tap_skip("several interfaces", "no veth can be made");
+		return;
+	}
+	good = own("", "10.6.0.1") && own("a0", NULL);
+	good &= !system("ip link set a0 up");
+	good &= own("a0", "10.5.0.1") && own("10.6.0.0/16", "10.6.0.1") && own("lo", "127.0.0.1");
+	good &= own("nosuch0,b0,a0", "10.6.0.1") && own("10.7.0.0/16", NULL) && own("c0", NULL);
+	tap(good, "of several interfaces, the one that is asked for and up");
+	if (system("ip link del a0"))
+		tap(false, "they are removed");
+}
+
+/* ---- communicators ---- */
+
+/* What ranks share */
+static struct {
+	pthread_barrier_t	barrier;
+	char			gathered[RANKS][ROOM];
+	int			value[RANKS];
+} *shared;
+
+static int rank;
+
+static int host_allgather(void *arg, const void *mine, void *all, size_t bytes)
+{
+	int i;
+
+	if (bytes > ROOM)
+		return -1;
+	memcpy(shared->gathered[rank], mine, bytes);
+	pthread_barrier_wait(&shared->barrier);
+	for (i = 0; i < RANKS; i++)
+		memcpy((char *)all + i * bytes, shared->gathered[i], bytes);
+	pthread_barrier_wait(&shared->barrier);
+	return 0;
+}
+
+static int host_least(void *arg, int *value)
+{
+	int i;
+
+	shared->value[rank] = *value;
+	pthread_barrier_wait(&shared->barrier);
+	for (i = 0; i < RANKS; i++)
+		if (shared->value[i] < *value)
+			*value = shared->value[i];
+	pthread_barrier_wait(&shared->barrier);
+	return 0;
+}
+
+static const struct cmpi_host host = { .allgather = host_allgather, .least = host_least };
+
+static int sum(struct cmpi_comm *c, int turn)
+{
+	int32_t v[5000];
+	uint64_t request;
+	int i, wrong = 0;
+
+	for (i = 0; i < 5000; i++)
+		v[i] = i + rank + turn;
+	if (canary_post(c->canary, v, v, 5000, CANARY_INT32, CANARY_OP_SUM, &request) ||
+	    cmpi_wait(c->canary, request, NULL, 10))
+		return 1;
+	for (i = 0; i < 5000; i++)
+		wrong += v[i] != RANKS * (i + turn) + RANKS * (RANKS - 1) / 2;
+	return wrong;
+}
+
+/* Several communicators; a child that closes and exits takes none of them away. */
+static int works(struct cmpi_settings *s)
+{
+	struct cmpi_comm c[4];
+	int i, wrong = 0;
+	pid_t child;
+
+	for (i = 0; i < 4; i++) {
+		c[i] = (struct cmpi_comm){ .members = RANKS, .rank = rank, .peers = true };
+		wrong += cmpi_form(&c[i], s, &host, 12345) || c[i].state != CMPI_FORMED;
+	}
+	for (i = 0; i < 4 && !wrong; i++)
+		wrong += sum(&c[i], i);
+	child = fork();
+	if (!child) {
+		for (i = 0; i < 4; i++)
+			cmpi_close(&c[i]);
+		cmpi_close_all();
+		_exit(0);
+	}
+	waitpid(child, NULL, 0);
+	for (i = 3; i >= 0 && !wrong; i--) {
+		wrong += sum(&c[i], 10 * i);
+		pthread_barrier_wait(&shared->barrier);
+		cmpi_close(&c[i]);
+	}
+	cmpi_close_all();
+	return wrong;
+}
+
+static int fails(struct cmpi_settings *s)
+{
+	struct cmpi_comm c = { .members = RANKS, .rank = rank, .peers = true };
+	int wrong = cmpi_form(&c, s, &host, 12345) || c.state != CMPI_FAILED || c.canary;
+
+	cmpi_close_all();
+	return wrong;
+}
+
+static int without_port(struct cmpi_settings *s)
+{
+	if (rank == 2)
+		s->interfaces = "nosuch0";
+	return fails(s);
+}
+
+static int other_key(struct cmpi_settings *s)
+{
+	char file[] = "/tmp/cmpi_test.XXXXXX";
+	int wrong, fd;
+
+	if (rank == 1) {
+		fd = mkstemp(file);
+		if (fd < 0 || write(fd, "00112233445566778899aabbccddeeff", 32) != 32)
+			return 1;
+		close(fd);
+		s->key_file = file;
+	}
+	s->trial = 1500;
+	wrong = fails(s);
+	if (rank == 1)
+		unlink(file);
+	return wrong;
+}
+
+/* The least MTU of all ranks is used. */
+static int small_packets(struct cmpi_settings *s)
+{
+	if (rank == 1)
+		s->mtu = 600;
+	return works(s);
+}
+
+static void run(int (*what)(struct cmpi_settings *s), const char *name)
+{
+	int i, status, wrong = 0;
+	pid_t pid[RANKS];
+
+	fflush(stdout);
+	for (i = 0; i < RANKS; i++) {
+		pid[i] = fork();
+		if (!pid[i]) {
+			struct cmpi_settings s;
+
+			alarm(100);
+			rank = i;
+			defaults(&s);
+			_exit(!!what(&s));
+		}
+	}
+	for (i = 0; i < RANKS; i++)
+		wrong += waitpid(pid[i], &status, 0) != pid[i] || status;
+	tap(!wrong, "%s", name);
+}
+
+int main(void)
+{
+	pthread_barrierattr_t attr;
+
+	test_environment();
+	test_check();
+	test_fingerprint();
+	test_decide();
+	if (!own_net()) {
+		tap_skip("addresses, communicators", "no network namespace of its own");
+		return tap_done("user/cmpi");
+	}
+	test_addresses();
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		      -1, 0);
+	pthread_barrierattr_init(&attr);
+	pthread_barrierattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	pthread_barrier_init(&shared->barrier, &attr, RANKS);
+	run(works, "communicators are formed, sum up, and end");
+	run(small_packets, "with the least MTU of all");
+	run(without_port, "a rank without an address: none has one");
+	run(other_key, "a rank with another key: none has one");
+	return tap_done("user/cmpi");
+}
