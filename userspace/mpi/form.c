@@ -195,20 +195,19 @@ static int trial_wait(struct canary *canary, uint64_t request, const struct cmpi
 	return err;
 }
 
-/* Sum up packets of full length, of which each member leads one. */
+/*
+ * Sum up packets of full length, of which each member leads one. @v has TRIAL_BYTES. The library
+ * may still write to it after a timeout, so the caller frees it after canary_close(). It closes when
+ * all ranks are done. Otherwise they would find that this one left, in place of what is wrong.
+ */
 static int try_sum(struct cmpi_comm *c, const struct cmpi_settings *s,
-		   const struct cmpi_host *host, char *why, size_t len)
+		   const struct cmpi_host *host, uint32_t *v, char *why, size_t len)
 {
 	size_t i, block = canary_block_elements(c->canary, CANARY_UINT32, CANARY_OP_SUM);
 	size_t count = block * c->members < TRIAL_BYTES / 4 ? block * c->members : TRIAL_BYTES / 4;
-	uint32_t *v = malloc(count * sizeof(*v));
 	uint64_t request;
 	int err;
 
-	if (!v) {
-		snprintf(why, len, "out of memory");
-		return -ENOMEM;
-	}
 	for (i = 0; i < count; i++)
 		v[i] = trial_value(c->rank, i);
 	err = canary_post(c->canary, v, v, count, CANARY_UINT32, CANARY_OP_SUM, &request);
@@ -224,27 +223,27 @@ static int try_sum(struct cmpi_comm *c, const struct cmpi_settings *s,
 			err = -EBADMSG;
 		}
 	}
-	/* The library may still write to the vector of an operation that has not ended. */
-	if (err == -ETIMEDOUT) {
-		canary_close(c->canary);
-		c->canary = NULL;
-	}
-	free(v);
 	return err;
 }
 
 static int establish(struct cmpi_comm *c, const struct cmpi_settings *s,
-		     const struct cmpi_host *host, const struct hello *all, char *why, size_t len)
+		     const struct cmpi_host *host, const struct hello *all, uint32_t *v, char *why,
+		     size_t len)
 {
-	int err = open_member(c, s, all);
+	int err;
 
+	if (!v) {
+		snprintf(why, len, "out of memory");
+		return -ENOMEM;
+	}
+	err = open_member(c, s, all);
 	if (!err)
 		err = form(c, all);
 	if (err) {
 		snprintf(why, len, "%s", canary_errmsg());
 		return err;
 	}
-	return try_sum(c, s, host, why, len);
+	return try_sum(c, s, host, v, why, len);
 }
 
 static void refuse(const struct cmpi_comm *c, const char *why)
@@ -257,14 +256,18 @@ int cmpi_form(struct cmpi_comm *c, const struct cmpi_settings *s, const struct c
 	      uint32_t job)
 {
 	struct hello mine, *all = calloc(c->members, sizeof(*all));
+	uint32_t *trial = malloc(TRIAL_BYTES);
 	const char *reason;
 	char why[160] = "";
 	unsigned int who;
 	int wrong_at;
 	int err;
 
-	if (!all)
+	/* Without it, nothing can be said to the others. */
+	if (!all) {
+		free(trial);
 		return -ENOMEM;
+	}
 	c->state = CMPI_FORMING;
 	fill_hello(&mine, s, job);
 	err = host->allgather(host->arg, &mine, all, sizeof(mine));
@@ -274,17 +277,18 @@ int cmpi_form(struct cmpi_comm *c, const struct cmpi_settings *s, const struct c
 	reason = unwilling(all, c->members, &who);
 	wrong_at = who;
 	if (!reason) {
-		if (establish(c, s, host, all, why, sizeof(why)))
+		if (establish(c, s, host, all, trial, why, sizeof(why)))
 			wrong_at = c->rank;
 		err = host->least(host->arg, &wrong_at);
 	}
 	if (wrong_at == c->rank)
 		refuse(c, reason ? reason : why);
-	if (wrong_at < c->members)
+	if (err || wrong_at < c->members)
 		cmpi_close(c);
-	c->state = wrong_at < c->members ? CMPI_FAILED : CMPI_FORMED;
+	c->state = err || wrong_at < c->members ? CMPI_FAILED : CMPI_FORMED;
 	cmpi_count_formed(c->state == CMPI_FORMED);
 out:
+	free(trial);
 	explicit_bzero(&mine, sizeof(mine));
 	explicit_bzero(all, c->members * sizeof(*all));
 	free(all);
