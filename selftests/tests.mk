@@ -41,3 +41,4 @@ MPI_SCRIPTS := openmpi.sh openmpi_trouble.sh
 
 # Trainings of XGBoost
 XGBOOST_SCRIPTS := xgboost.sh
+MPI_SCRIPTS := openmpi.sh openmpi_trouble.sh openmpi_apps.sh

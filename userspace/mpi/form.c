@@ -197,8 +197,8 @@ static int trial_wait(struct canary *canary, uint64_t request, const struct cmpi
 
 /*
  * Sum up packets of full length, of which each member leads one. @v has TRIAL_BYTES. The library
- * may still write to it after a timeout, so the caller frees it after canary_close(). It closes when
- * all ranks are done. Otherwise they would find that this one left, in place of what is wrong.
+ * may still write to it after a timeout, so the caller frees it after canary_close(). It closes
+ * when all ranks are done. Else they would find that this one left, in place of what is wrong.
  */
 static int try_sum(struct cmpi_comm *c, const struct cmpi_settings *s,
 		   const struct cmpi_host *host, uint32_t *v, char *why, size_t len)
