@@ -15,6 +15,7 @@ RANKS=5
 COUNT=1009
 CONTROLLER=10.77.100.1
 
+HERE=$(cd "$(dirname "$0")" && pwd)
 begin user/launchers unshare /usr/bin/python3
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -85,6 +86,13 @@ measured()
 
 PERF=("$CANARY" perf allreduce -e 64K -f 64 -n 2 -w 1 -c 2)
 
+# compile NAME: makes ./launched for this MPI, which has a compiler mpicc.NAME
+compile()
+{
+	"mpicc.$1" -I"$TAP_TOP/userspace/include" -I"$TAP_TOP/kmod/uapi" -o launched \
+		"$HERE/launched.c" "$TAP_TOP/build/lib/libcanary.a" -pthread
+}
+
 # ---- Open MPI ----
 
 run_mpirun()
@@ -112,6 +120,13 @@ test_openmpi()
 	tap_check "openmpi: CANARY_INTERFACES that no host has is refused" refused_mpirun \
 		-x CANARY_INTERFACES=eth7,10.99.0.0/16 "${PERF[@]}"
 	test_taken
+	if ! command -v mpicc.openmpi > /dev/null; then
+		tap_skip "openmpi: in a process of MPI" "no mpicc.openmpi (package libopenmpi-dev)"
+		return
+	fi
+	tap_check "openmpi: a program of MPI" compile openmpi
+	tap_check "openmpi: in a process of MPI" run_mpirun ./launched
+	tap_check "openmpi: too early in a process of MPI" run_mpirun ./launched early
 }
 
 # Of Canary's 64 ports at rank 0's host, two are free: for rank 0, and for another rank there.
@@ -149,6 +164,13 @@ test_mpich()
 	tap_check "mpich: sums of $RANKS ranks on $HOSTS hosts" summed run_mpiexec ./program
 	tap_check "mpich: canary perf, no further word" measured run_mpiexec "${PERF[@]}"
 	tap_check "mpich: options win" measured run_mpiexec "${PERF[@]}" --comm 7 --root 10.77.0.2
+	if ! command -v mpicc.mpich > /dev/null; then
+		tap_skip "mpich: in a process of MPI" "no mpicc.mpich (package libmpich-dev)"
+		return
+	fi
+	tap_check "mpich: a program of MPI" compile mpich
+	tap_check "mpich: in a process of MPI it is refused" run_mpiexec ./launched no
+	tap_check "mpich: so it is before MPI_Init()" run_mpiexec ./launched early
 }
 
 # ---- Slurm, with a controller at the router and a daemon at each host ----

@@ -234,12 +234,13 @@ int canary_params_members(struct canary_params *params, const char *path);
  * one by a chance of one in 2^32. The variable CANARY_COMM, FIRST[-LAST], is the range that it is
  * in.
  *
- * The exchange is done once in a process, and a process that calls MPI_Init() calls this between
- * that and MPI_Finalize(). With pmi such a process cannot use the exchange.
+ * The exchange is done once in a process. A process of MPI calls this between MPI_Init() and
+ * MPI_Finalize(), where there is PMIx. With pmi it cannot use the exchange.
  *
  * Return: 1: done; 0: there is no launcher, @params is as it was; -EINVAL: a variable is missing,
  * no number, or out of range; -EADDRNOTAVAIL: no address; -EADDRINUSE: all ports are taken; -EBUSY:
- * PMI_FD belongs to MPI; -EPROTO, -EPIPE: the exchange failed; -ENOENT, -ENOSYS: no PMIx.
+ * not in a process of MPI, or not now; -EPROTO, -EPIPE: the exchange failed; -ENOENT, -ENOSYS: no
+ * PMIx.
  */
 int canary_params_launcher(struct canary_params *params, unsigned int what);
 

@@ -96,13 +96,30 @@ static int talk(const struct pmix *p, u32 rank, char *text)
 	return rank ? get_root(p, text) : 0;
 }
 
+static bool mpi_says(const char *name)
+{
+	int (*function)(int *flag) = (int (*)(int *))dlsym(RTLD_DEFAULT, name);
+	int flag = 0;
+
+	return function && !function(&flag) && flag;
+}
+
+/* MPI_Init() fails in a process whose session of PMIx has ended. During MPI's, ours is part of it. */
+static int check_mpi(void)
+{
+	if (!dlsym(RTLD_DEFAULT, "MPI_Init") ||
+	    (mpi_says("MPI_Initialized") && !mpi_says("MPI_Finalized")))
+		return 0;
+	return lib_error(-EBUSY, "pmix: a process of MPI has to call MPI_Init() before, and MPI_Finalize() later");
+}
+
 int pmix_exchange(struct launched *l, char *text)
 {
 	pmix_status_t status;
 	struct pmix p;
 	int err;
 
-	err = load(&p);
+	err = check_mpi() ?: load(&p);
 	if (err)
 		return err;
 	status = p.init(&p.self, NULL, 0);
