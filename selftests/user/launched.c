@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A program of MPI that takes the parameters of canary from its launcher. launchers.sh compiles it for
- * each MPI, and runs it.
+ * A program of MPI that takes the parameters of canary from its launcher. launchers.sh compiles it
+ * for each MPI, and runs it.
  *
  *	launched	between MPI_Init() and MPI_Finalize(): the communicator has to work
  *	launched no	... has to be refused, with -EBUSY

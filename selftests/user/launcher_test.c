@@ -169,8 +169,9 @@ static uint64_t number_of(const char *env)
 	return 0;
 }
 
-#define JOB(rank, id)	"SLURM_CLUSTER_NAME=c SLURM_JOB_ID=" id " SLURM_STEP_ID=0 SLURM_PROCID=" rank \
-			" SLURM_STEP_NUM_TASKS=4 SLURM_STEP_NODELIST=10.9.0.2"
+#define JOB(rank, id)	"SLURM_CLUSTER_NAME=c SLURM_JOB_ID=" id " SLURM_STEP_ID=0" \
+			" SLURM_PROCID=" rank " SLURM_STEP_NUM_TASKS=4" \
+			" SLURM_STEP_NODELIST=10.9.0.2"
 
 static void test_numbers(void)
 {
@@ -182,7 +183,8 @@ static void test_numbers(void)
 	tap(one && one == number_of(JOB("3", "17")), "number: the same at all ranks of a job");
 	tap(port >= CANARY_PORT_BASE && port < CANARY_PORT_BASE + CANARY_PORTS,
 	    "number: the port is one of Canary's");
-	tap((uint32_t)one != (uint32_t)number_of(JOB("0", "18")), "number: another one in another job");
+	tap((uint32_t)one != (uint32_t)number_of(JOB("0", "18")),
+	    "number: another one in another job");
 	tap((uint32_t)number_of(JOB("0", "17") " CANARY_COMM=7") == 7, "number: CANARY_COMM");
 	for (i = 0; i < 100; i++) {
 		snprintf(env, sizeof(env), JOB("1", "%d") " CANARY_COMM=100-103", i);
@@ -200,8 +202,9 @@ static void test_lists(void)
 	static const struct {
 		const char *list, *first;
 	} lists[] = {
-		{ "a", "a" }, { "a,b", "a" }, { "node[03-05,7],login", "node03" }, { "n[7,3]", "n7" },
-		{ "rack[1-2]n[0-3]x", "rack1n0x" }, { "[5-9]", "5" }, { "", NULL }, { ",a", NULL },
+		{ "a", "a" }, { "a,b", "a" }, { "node[03-05,7],login", "node03" },
+		{ "n[7,3]", "n7" }, { "rack[1-2]n[0-3]x", "rack1n0x" }, { "[5-9]", "5" },
+		{ "", NULL }, { ",a", NULL },
 		{ "a[", NULL }, { "a]", NULL }, { "a[[1]]", NULL },
 		{ "a-name-that-is-longer-than-the-room", NULL },
 	};
@@ -227,22 +230,24 @@ static void test_lists(void)
 #define BARRIER	"cmd=barrier_out\n"
 #define GET(v)	"cmd=get_result rc=0 msg=success value=" v "\n"
 #define END	"cmd=finalize_ack\n"
+#define LONG	"1111111111222222222233333333334444444444555555555566666666667777777777"
 
 static const struct talk {
 	const char *what, *rank, *sent;
 	int ret;
 	const char *root, *says;
 } talks[] = {
-	{ "an address", "1", INIT NAME BARRIER GET("10.9.0.1:22605") END, 1, .root = "10.9.0.1:22605" },
+	{ "an address", "1", INIT NAME BARRIER GET("10.9.0.1:22605") END, 1,
+	  .root = "10.9.0.1:22605" },
 	{ "rank 0: the own address", "0", INIT NAME PUT BARRIER END, 1, .root = "127.0.0.1:" },
 	{ "rank 0 has none", "1", INIT NAME BARRIER GET("none") END, -EADDRNOTAVAIL,
 	  .says = "rank 0 has no address" },
 	{ "no address", "1", INIT NAME BARRIER GET("x") END, -EINVAL, .says = "'x'" },
 	{ "no value", "1", INIT NAME BARRIER "cmd=get_result rc=0\n" END, -EPROTO,
 	  .says = "get_result" },
-	{ "no such key", "1", INIT NAME BARRIER "cmd=get_result rc=-1\n" END, -EPROTO, .says = "rc=-1" },
-	{ "a value that is too long", "1", INIT NAME BARRIER
-	  GET("1111111111222222222233333333334444444444555555555566666666667777777777") END, -EPROTO,
+	{ "no such key", "1", INIT NAME BARRIER "cmd=get_result rc=-1\n" END, -EPROTO,
+	  .says = "rc=-1" },
+	{ "a value that is too long", "1", INIT NAME BARRIER GET(LONG) END, -EPROTO,
 	  .says = "get_result" },
 	{ "another answer", "1", "cmd=oops\n", -EPROTO, .says = "'cmd=oops'" },
 	{ "no answer", "1", INIT "cmd=my_kv", -EPIPE, .says = "is gone" },

@@ -186,7 +186,7 @@ int comm_options_end(struct comm_options *o)
 	if (!o->have_comm || !o->have_rank)
 		return bad(o->have_rank ? "--comm is needed: the number of the communicator" :
 			   o->have_comm ? "--rank is needed: the own one" :
-			   "--comm and --rank are needed, or mpirun, srun, torchrun that tell them");
+			   "--comm and --rank are needed, or a launcher that tells them");
 	if (o->have_salt && !o->epoch)
 		return bad("--salt wants --epoch");
 	if (o->members_file)

@@ -62,8 +62,8 @@ static int fill_pmi(struct launched *l)
 /* With PMIx, ranks can exchange addresses. Otherwise rank 0 is on the first host of the step. */
 static int fill_slurm(struct launched *l)
 {
-	const char *order = getenv("SLURM_DISTRIBUTION");
 	static __thread char host[256];
+	const char *order = getenv("SLURM_DISTRIBUTION");
 
 	l->one_host = is_number("SLURM_STEP_NUM_NODES", 1);
 	if (getenv("PMIX_NAMESPACE"))

@@ -52,6 +52,7 @@ static bool is_free(const struct canary_peer *peer)
  */
 static int free_port(struct canary_peer *own)
 {
+	char text[ADDRESS_TEXT];
 	u32 start = 0, i;
 
 	if (getrandom(&start, sizeof(start), 0) != sizeof(start))
@@ -61,9 +62,9 @@ static int free_port(struct canary_peer *own)
 		if (is_free(own))
 			return 0;
 	}
-	return lib_error(-EADDRINUSE, "all ports %d to %d of %s are taken, or it is not of this host",
-			 CANARY_PORT_BASE, CANARY_PORT_BASE + CANARY_PORTS - 1,
-			 lib_address(&own->addr, 0));
+	return lib_error(-EADDRINUSE, "%s is not of this host, or its ports %d to %d are taken",
+			 address_text(&own->addr, text), CANARY_PORT_BASE,
+			 CANARY_PORT_BASE + CANARY_PORTS - 1);
 }
 
 int launcher_own_address(struct canary_peer *own, bool one_host)

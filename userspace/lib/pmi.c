@@ -93,7 +93,8 @@ static int ask(int fd, char line[LINE], const char *answer)
 		return err;
 	if (!take_word(line, "cmd", word, sizeof(word)) || strcmp(word, answer) ||
 	    (take_word(line, "rc", word, sizeof(word)) && strcmp(word, "0")))
-		return lib_error(-EPROTO, "pmi: the launcher answers '%.100s' to '%s'", line, command);
+		return lib_error(-EPROTO, "pmi: the launcher answers '%.100s' to '%s'", line,
+				 command);
 	return 0;
 }
 
@@ -125,7 +126,8 @@ static int talk(int fd, struct launched *l, char *text)
 	if (!take_word(line, "kvsname", name, sizeof(name)))
 		return lib_error(-EPROTO, "pmi: the launcher answers '%.100s'", line);
 	if (!l->rank) {
-		snprintf(line, sizeof(line), "cmd=put kvsname=%s key=" KEY " value=%s\n", name, text);
+		snprintf(line, sizeof(line), "cmd=put kvsname=%s key=" KEY " value=%s\n", name,
+			 text);
 		err = ask(fd, line, "put_result");
 	}
 	strcpy(line, "cmd=barrier_in\n");

@@ -104,7 +104,7 @@ static bool mpi_says(const char *name)
 	return function && !function(&flag) && flag;
 }
 
-/* MPI_Init() fails in a process whose session of PMIx has ended. During MPI's, ours is part of it. */
+/* MPI_Init() fails where a session of PMIx has ended. During MPI's own, ours is a part of it. */
 static int check_mpi(void)
 {
 	if (!dlsym(RTLD_DEFAULT, "MPI_Init") ||

@@ -24,7 +24,7 @@
 #define SUM	"_ZN5rabit6engine10Allreduce_EPvmmPFvPKvS1_iRKN3MPI8DatatypeEE" \
 		"NS0_3mpi8DataTypeENSA_6OpTypeEPFvS1_ES1_"
 #define FINALIZE	"_ZN5rabit6engine8FinalizeEv"		/* rabit::engine::Finalize() */
-#define ERROR		"_ZN5rabit5utils5ErrorEPKcz"		/* rabit::utils::Error(format, ...) */
+#define ERROR		"_ZN5rabit5utils5ErrorEPKcz"		/* rabit::utils::Error() */
 
 void preload_sum(void *data, size_t size, size_t count, rabit_reduce *reduce, int type, int op,
 		 rabit_prepare *prepare, void *arg) __asm__(SUM);

@@ -16,7 +16,7 @@
  * too, before they compile anything.
  */
 #if (defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__) || \
-    (defined(__SIZEOF_POINTER__) && __SIZEOF_POINTER__ < 8)
+	(defined(__SIZEOF_POINTER__) && __SIZEOF_POINTER__ < 8)
 #error "Canary is for little-endian machines of 64 bits: this compiler is for another one"
 #endif
 
