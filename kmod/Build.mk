@@ -60,10 +60,10 @@ $(B)/selftests/kmod/api_floats: $(wildcard tools/canary/reference*)
 TESTS += kmod kmod-smp
 TEST_DEPS += $(B)/kmod/canary.ko $(KMOD_TOOLS)
 .PHONY: test-kmod test-kmod-smp
-test-kmod: $(B)/kmod/canary.ko $(KMOD_TOOLS) $(B)/selftests/user/types_test $(B)/selftests/user/share_test $(B)/selftests/user/table_test $(B)/examples/library $(B)/examples/socket ## socket calls and sums through AF_CANARY, in the guest
+test-kmod: $(B)/kmod/canary.ko $(KMOD_TOOLS) $(B)/selftests/user/types_test $(B)/selftests/user/share_test $(B)/selftests/user/table_test $(B)/selftests/user/cmpi_test $(B)/examples/library $(B)/examples/socket ## socket calls and sums through AF_CANARY, in the guest
 	selftests/vm/run.sh --timeout 1800 -- selftests/kmod/guest.sh $(KMOD_PROGRAMS) \
 		$(filter-out $(KMOD_LOAD),$(KMOD_SCRIPTS)) ../user/types_test ../user/share_test \
-		../user/table_test ../user/examples.sh
+		../user/table_test ../user/cmpi_test ../user/examples.sh
 
 test-kmod-smp: $(B)/kmod/canary.ko $(KMOD_TOOLS) ## load, use, unload, in the guest with two processors
 	selftests/vm/run.sh --smp2 --timeout 1800 -- selftests/kmod/$(KMOD_LOAD)

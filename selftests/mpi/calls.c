@@ -185,6 +185,25 @@ static void nested(void)
 	check(wrong, "copies of copies");
 }
 
+/* A communicator is freed while an operation on it is under way. */
+static void freed(void)
+{
+	double *in = vector(10 * LONG), *out = vector(10 * LONG);
+	MPI_Request request;
+	MPI_Comm comm;
+	long wrong;
+
+	MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+	wrong = sum(comm, LONG, 0, 1, 60);
+	fill(in, 10 * LONG, rank, 61);
+	MPI_Iallreduce(in, out, 10 * LONG, MPI_DOUBLE, MPI_SUM, comm, &request);
+	MPI_Comm_free(&comm);
+	MPI_Wait(&request, MPI_STATUS_IGNORE);
+	check(wrong + compare(out, 10 * LONG, size, 0, 1, 61), "a communicator that is freed");
+	free(in);
+	free(out);
+}
+
 static long thread_wrong;	/* of all threads; changed by atomic additions */
 
 static void *work(void *arg)
@@ -282,7 +301,7 @@ static const struct {
 } parts[] = {
 	{ "blocking", blocking }, { "flight", flight }, { "first", begin_first },
 	{ "message", message_meanwhile }, { "comms", comms }, { "nested", nested },
-	{ "threads", with_threads }, { "others", others },
+	{ "threads", with_threads }, { "freed", freed }, { "others", others },
 };
 
 int main(int argc, char **argv)

@@ -37,6 +37,9 @@ tap_is "then not by Canary" "$(calls iallreduce not-formed)" 1
 right "a communicator that MPI_Init forms" $ON --mca coll_canary_early 1 -- "$PROGRAMS/calls" first
 tap_is "is there for requests" "$(calls iallreduce canary)" 1
 
+right "a communicator that is freed before its request" $ON -- "$PROGRAMS/calls" freed
+tap_is "by Canary" "$(calls iallreduce canary)" 1
+
 right "copies and halves of communicators" $ON --mca coll_canary_min_members 2 -- \
 	"$PROGRAMS/calls" comms nested
 tap_is "all of their sums by Canary" "$(calls allreduce canary)" 221
@@ -50,6 +53,14 @@ tap_is "they are not Canary's: type" "$(calls allreduce type)" 1
 PER_HOST=2 right "two ranks on each host" $ON -- "$PROGRAMS/calls" blocking flight
 some "they go through Canary" "$(calls allreduce canary)"
 
+if command -v gfortran mpif90.openmpi >/dev/null; then
+	tap_check "a program in Fortran is compiled" mpif90.openmpi -o "$TAP_TMP/fortran" \
+		"$(dirname "$0")/fortran.f90"
+	right "a program in Fortran" $ON -- "$TAP_TMP/fortran"
+	tap_is "all of its sums by Canary" "$(calls allreduce canary)" 4
+else
+	tap_skip "a program in Fortran" "needs gfortran and mpif90.openmpi"
+fi
 if /usr/bin/python3 -c "import mpi4py, numpy" 2>/dev/null; then
 	right "a program of mpi4py" $ON -- /usr/bin/python3 "$(dirname "$0")/arrays.py"
 	some "goes through Canary" "$(calls allreduce canary)"

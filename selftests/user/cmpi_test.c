@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * What is common to MPI libraries (userspace/mpi/), without one: settings, decisions, addresses,
- * and forming communicators. Ranks are processes in a network namespace of their own. Their host
- * functions are made of shared memory and barriers.
+ * and forming communicators with the user engine and, where the module is loaded, AF_CANARY. Ranks
+ * are processes in a network namespace of their own. Their host functions are made of shared memory
+ * and barriers.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -21,12 +22,14 @@
 #define RANKS	3
 #define ROOM	512	/* bytes of a rank in an allgather */
 
+static char *engine = "user";
+
 static void defaults(struct cmpi_settings *s)
 {
 	char why[200];
 
 	cmpi_settings_init(s);
-	s->engine = "user";
+	s->engine = engine;
 	s->one_host = 1;
 	cmpi_settings_check(s, why, sizeof(why));
 }
@@ -358,12 +361,21 @@ static void run(int (*what)(struct cmpi_settings *s), const char *name)
 	}
 	for (i = 0; i < RANKS; i++)
 		wrong += waitpid(pid[i], &status, 0) != pid[i] || status;
-	tap(!wrong, "%s", name);
+	tap(!wrong, "%s: %s", engine, name);
+}
+
+static void test_communicators(void)
+{
+	run(works, "communicators are formed, sum up, and end");
+	run(small_packets, "with the least MTU of all");
+	run(without_port, "a rank without an address: none has one");
+	run(other_key, "a rank with another key: none has one");
 }
 
 int main(void)
 {
 	pthread_barrierattr_t attr;
+	int fd;
 
 	test_environment();
 	test_check();
@@ -379,9 +391,14 @@ int main(void)
 	pthread_barrierattr_init(&attr);
 	pthread_barrierattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
 	pthread_barrier_init(&shared->barrier, &attr, RANKS);
-	run(works, "communicators are formed, sum up, and end");
-	run(small_packets, "with the least MTU of all");
-	run(without_port, "a rank without an address: none has one");
-	run(other_key, "a rank with another key: none has one");
+	test_communicators();
+	fd = socket(AF_CANARY, SOCK_SEQPACKET, 0);
+	if (fd < 0) {
+		tap_skip("the same by AF_CANARY", "module canary is not loaded");
+	} else {
+		close(fd);
+		engine = "kernel";
+		test_communicators();
+	}
 	return tap_done("user/cmpi");
 }

@@ -108,6 +108,9 @@ int coll_run(struct coll_module *m, enum cmpi_call call, const struct canary_cal
 /* coll_start() - begin a call. Return: likewise */
 int coll_start(struct coll_module *m, const struct canary_call *what, ompi_request_t **request);
 
+/* coll_drain() - wait for all requests: programs may free a communicator before they have ended */
+void coll_drain(struct coll_module *m);
+
 void coll_requests_init(void);
 void coll_requests_fini(void);
 

@@ -159,6 +159,22 @@ void coll_requests_fini(void)
 	active.registered = false;
 }
 
+static bool has_requests(struct coll_module *m)
+{
+	bool has;
+
+	pthread_mutex_lock(&m->lock);
+	has = m->listed;
+	pthread_mutex_unlock(&m->lock);
+	return has;
+}
+
+void coll_drain(struct coll_module *m)
+{
+	while (has_requests(m))
+		opal_progress();
+}
+
 int coll_start(struct coll_module *m, const struct canary_call *what, ompi_request_t **request)
 {
 	struct coll_request *r = OBJ_NEW(coll_request_t);
