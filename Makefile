@@ -51,7 +51,8 @@ endif
 # Each part describes itself. Objects mirror the tree below build/.
 include selftests/tests.mk
 -include kmod/Build.mk bpf/Build.mk userspace/Build.mk tools/Build.mk examples/Build.mk selftests/faults/Build.mk topology/Build.mk selftests/Build.mk
--include selftests/bench/Build.mk selftests/sim/Build.mk selftests/kinds/Build.mk selftests/mpi/Build.mk selftests/xgboost/Build.mk
+-include selftests/mpi/Build.mk selftests/bench/Build.mk selftests/sim/Build.mk selftests/kinds/Build.mk
+-include selftests/xgboost/Build.mk
 
 $(B)/%.o: %.c | $(B)/.setup
 	@mkdir -p $(@D)

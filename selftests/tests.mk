@@ -37,8 +37,7 @@ VM_SCRIPTS := selftest.sh kernels.sh
 
 # Programs of MPI, which scripts run
 MPI_PROGRAMS := types calls trouble columns
-MPI_SCRIPTS := openmpi.sh openmpi_trouble.sh
+MPI_SCRIPTS := openmpi.sh openmpi_trouble.sh openmpi_apps.sh
 
 # Trainings of XGBoost
 XGBOOST_SCRIPTS := xgboost.sh
-MPI_SCRIPTS := openmpi.sh openmpi_trouble.sh openmpi_apps.sh

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Makes all measurements: run.sh [--out FILE]
-# [switch|emission|goodput|guest|softirq|latency|types|restore|congestion|ring|fault|loss|curve|share]...
+# [switch|emission|goodput|guest|softirq|latency|types|restore|congestion|ring|fault|loss|curve|share|openmpi]...
 #
 # It writes a JSON list of figures (see lib.sh) and prints them as a table. Figures from the
 # instruction-counting guest are measured twice, and how much the two differ is a figure, too.
@@ -21,7 +21,7 @@ if [ "${1:-}" = --out ]; then
 	OUT=${2:?--out needs a file}
 	shift 2
 fi
-[ $# -gt 0 ] || set -- switch emission goodput guest softirq latency types restore congestion ring fault loss curve share
+[ $# -gt 0 ] || set -- switch emission goodput guest softirq latency types restore congestion ring fault loss curve share openmpi
 DIR=$(mktemp -d)
 
 # end STATUS: ends running measurements, which clean up
@@ -95,6 +95,10 @@ for part in "$@"; do
 	loss) run 9.loss fault_loss.sh ;;
 	curve) run 9.loss.curve loss_curve.sh ;;
 	share) run 9.share share.sh user ;;
+	openmpi)
+		run 9.openmpi.shaped openmpi.sh shaped
+		run 9.openmpi.fast openmpi.sh fast
+		;;
 	guest)
 		twice 4.guest.goodput goodput.sh kernel
 		twice 5.guest.cost cost.sh
@@ -115,7 +119,7 @@ for part in "$@"; do
 		run 9.ring.kernel ring.sh kernel
 		;;
 	*)
-		echo "usage: run.sh [--out FILE] [switch|emission|goodput|guest|softirq|latency|types|restore|congestion|ring|fault|loss|curve|share]..." >&2
+		echo "usage: run.sh [--out FILE] [switch|emission|goodput|guest|softirq|latency|types|restore|congestion|ring|fault|loss|curve|share|openmpi]..." >&2
 		exit 2
 		;;
 	esac
