@@ -332,6 +332,7 @@ struct cnr_network {
  * @leads:	slots in @lead, for blocks that are led here
  * @leads_out:	slots that have something to send
  * @lead_next:	where to look for such a slot first
+ * @lead_skip:	so many slots from @lead_next on have nothing to send
  * @lead_free:	where to look for a free slot first
  * @kept:	slot of the latest kept tree, see tree_kept.c
  * @led_timed:	cnr_comm.led, as it was when that block got its timer
@@ -349,6 +350,7 @@ struct cnr_tree {
 	u32	leads;
 	u32	leads_out;
 	u32	lead_next;
+	u32	lead_skip;
 	u32	lead_free;
 	u32	kept;
 	u32	led_timed;

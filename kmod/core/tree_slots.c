@@ -13,8 +13,14 @@
 /* Start a pass over sources or ranks. */
 void cnr_lead_send(struct cnr_comm *c, struct cnr_lead *l, u8 state, u8 flag)
 {
-	if (!cnr_lead_sending(l) && !c->tree.leads_out++)
-		c->tree.lead_next = l - c->tree.lead;
+	u32 slot = l - c->tree.lead, skip;
+
+	if (!cnr_lead_sending(l) && !c->tree.leads_out++) {
+		c->tree.lead_next = slot;
+		c->tree.lead_skip = 0;
+	}
+	skip = (slot + c->tree.leads - c->tree.lead_next) % c->tree.leads;
+	c->tree.lead_skip = min_t(u32, c->tree.lead_skip, skip);
 	c->answers |= 1U << CNR_TREE;
 	l->state = state;
 	l->flags |= flag;
@@ -210,8 +216,9 @@ bool cnr_lead_build(struct cnr_comm *c, u64 now, struct cnr_out *out)
 	struct cnr_lead *l;
 	u32 i;
 
-	for (i = 0; i < c->tree.leads && c->tree.leads_out; i++) {
+	for (i = c->tree.lead_skip; i < c->tree.leads && c->tree.leads_out; i++) {
 		l = &c->tree.lead[(c->tree.lead_next + i) % c->tree.leads];
+		c->tree.lead_skip = i;
 		if (l->state == CNR_L_RESULT && cnr_lead_result(c, l, out))
 			return true;
 		if (l->state == CNR_L_COLLECTING &&
