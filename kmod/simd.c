@@ -72,36 +72,52 @@ static u32 canary_simd_checksum(const u32 *data, const u32 *end)
 	return sum;
 }
 
+/* @combine: the instruction that combines words of @a in ymm2 to ymm5 with those of @b */
+#define CANARY_SIMD_COMBINE(combine)				\
+	"vpxor %%ymm0, %%ymm0, %%ymm0\n\t"			\
+	"vpxor %%ymm1, %%ymm1, %%ymm1\n"			\
+	"1:\n\t"						\
+	"vmovdqu (%[a]), %%ymm2\n\t"				\
+	"vmovdqu 32(%[a]), %%ymm3\n\t"				\
+	"vmovdqu 64(%[a]), %%ymm4\n\t"				\
+	"vmovdqu 96(%[a]), %%ymm5\n\t"				\
+	combine " (%[b]), %%ymm2, %%ymm2\n\t"			\
+	combine " 32(%[b]), %%ymm3, %%ymm3\n\t"			\
+	combine " 64(%[b]), %%ymm4, %%ymm4\n\t"			\
+	combine " 96(%[b]), %%ymm5, %%ymm5\n\t"			\
+	"vpaddd %%ymm2, %%ymm0, %%ymm0\n\t"			\
+	"vpaddd %%ymm3, %%ymm1, %%ymm1\n\t"			\
+	"vpaddd %%ymm4, %%ymm0, %%ymm0\n\t"			\
+	"vpaddd %%ymm5, %%ymm1, %%ymm1\n\t"			\
+	"vmovdqu %%ymm2, (%[to])\n\t"				\
+	"vmovdqu %%ymm3, 32(%[to])\n\t"			\
+	"vmovdqu %%ymm4, 64(%[to])\n\t"			\
+	"vmovdqu %%ymm5, 96(%[to])\n\t"			\
+	"sub $-128, %[a]\n\t"					\
+	"sub $-128, %[b]\n\t"					\
+	"sub $-128, %[to]\n\t"					\
+	"cmp %[end], %[a]\n\t"					\
+	"jne 1b\n\t"						\
+	CANARY_SIMD_FOLD
+
 /* @end: the end of @a, as above */
 static u32 canary_simd_add(u32 *to, const u32 *a, const u32 *b, const u32 *end)
 {
 	u32 sum;
 
-	asm volatile("vpxor %%ymm0, %%ymm0, %%ymm0\n\t"
-		     "vpxor %%ymm1, %%ymm1, %%ymm1\n"
-		     "1:\n\t"
-		     "vmovdqu (%[a]), %%ymm2\n\t"
-		     "vmovdqu 32(%[a]), %%ymm3\n\t"
-		     "vmovdqu 64(%[a]), %%ymm4\n\t"
-		     "vmovdqu 96(%[a]), %%ymm5\n\t"
-		     "vpaddd (%[b]), %%ymm2, %%ymm2\n\t"
-		     "vpaddd 32(%[b]), %%ymm3, %%ymm3\n\t"
-		     "vpaddd 64(%[b]), %%ymm4, %%ymm4\n\t"
-		     "vpaddd 96(%[b]), %%ymm5, %%ymm5\n\t"
-		     "vpaddd %%ymm2, %%ymm0, %%ymm0\n\t"
-		     "vpaddd %%ymm3, %%ymm1, %%ymm1\n\t"
-		     "vpaddd %%ymm4, %%ymm0, %%ymm0\n\t"
-		     "vpaddd %%ymm5, %%ymm1, %%ymm1\n\t"
-		     "vmovdqu %%ymm2, (%[to])\n\t"
-		     "vmovdqu %%ymm3, 32(%[to])\n\t"
-		     "vmovdqu %%ymm4, 64(%[to])\n\t"
-		     "vmovdqu %%ymm5, 96(%[to])\n\t"
-		     "sub $-128, %[a]\n\t"
-		     "sub $-128, %[b]\n\t"
-		     "sub $-128, %[to]\n\t"
-		     "cmp %[end], %[a]\n\t"
-		     "jne 1b\n\t"
-		     CANARY_SIMD_FOLD
+	asm volatile(CANARY_SIMD_COMBINE("vpaddd")
+		     : [a] "+r" (a), [b] "+r" (b), [to] "+r" (to), [sum] "=r" (sum)
+		     : [end] "r" (end)
+		     : "memory", "cc");
+	return sum;
+}
+
+/* The same with maxima of bytes: shared exponents of floating-point numbers */
+static u32 canary_simd_max8(u32 *to, const u32 *a, const u32 *b, const u32 *end)
+{
+	u32 sum;
+
+	asm volatile(CANARY_SIMD_COMBINE("vpmaxub")
 		     : [a] "+r" (a), [b] "+r" (b), [to] "+r" (to), [sum] "=r" (sum)
 		     : [end] "r" (end)
 		     : "memory", "cc");
@@ -240,15 +256,16 @@ u32 cnr_checksum(u8 kind, const u32 *data, u32 length)
 	return sum + canary_checksum(kind, data + n, words - n);
 }
 
-/* There is vector code for one kind only. Other kinds use the loops. */
+/* There is vector code for the kinds that most packets have. Other kinds use the loops. */
 u32 cnr_combine(u8 kind, u32 *to, const u32 *a, const u32 *b, u32 length)
 {
 	u32 n, sum, words = length / 4;
 
-	if (kind != CANARY_KIND_ADD32 || !canary_simd_begin(words))
+	if ((kind != CANARY_KIND_ADD32 && kind != CANARY_KIND_MAX8) || !canary_simd_begin(words))
 		return canary_combine(kind, to, a, b, words);
 	n = round_down(words, CANARY_SIMD_STEP);
-	sum = canary_simd_add(to, a, b, a + n);
+	sum = kind == CANARY_KIND_ADD32 ? canary_simd_add(to, a, b, a + n) :
+					  canary_simd_max8(to, a, b, a + n);
 	kernel_fpu_end();
 	return sum + canary_combine(kind, to + n, a + n, b + n, words - n);
 }
