@@ -1,232 +1,105 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Layer 4, blocks: float_lanes.c for eight numbers at a time, on x86 processors with AVX2. It does
- * FLOAT32 in lanes of 32 bits and BFLOAT16 in lanes of 16, as long as units are normal numbers.
+ * Layer 4, blocks: float_lanes.c for float32 in lanes of 32 bits, on x86 processors with AVX2.
+ * float_avx2.h says why it comes to the same bits.
  *
- * Units are powers of two, so a product with one is exact, and each result is rounded once. Neither
- * subnormal numbers nor how the processor treats them matter:
- *  - A number in units that are normal is at least half of one, or becomes 0.
- *  - A sum is a multiple of its unit.
- * Zeros need no unit, and many vectors have more of them than of other numbers. So they are done
- * here whatever the unit is.
- *
- * The kernel compiles this file with the vector unit (Kbuild), and nothing else. So it must be
- * called between cnr_vector_begin() and cnr_vector_end() only. Other compilers than GCC have other
- * names for some instructions; without, numbers are done one by one.
+ * If a lane has 24 bits or more beside its sign and the bits for other members, no number of a
+ * group can become too large for it. So nothing is clamped. A member that changes its vector
+ * meanwhile gets a wrong sum, as it does anyway, of the elements that it changed. A lane has a word
+ * for itself, so it carries into no other.
  */
-#include "float_lanes.h"
+#include "float_avx2.h"
 
-#if defined(__x86_64__) && !defined(__CHECKER__) && !defined(__clang__)
+#ifdef CNR_AVX2
 
-#ifndef __KERNEL__
-#pragma GCC target("avx2")
-#endif
+/* How many groups of @group a vector has numbers of */
+#define CNR_STEP(group)		((group) < 8 ? 8 / (group) : 1)
 
-/* Vectors of 8, wherever they are in memory */
-typedef s32 cnr_v8s __attribute__((__vector_size__(32), __aligned__(1), __may_alias__));
-typedef u32 cnr_v8u __attribute__((__vector_size__(32), __aligned__(1), __may_alias__));
-typedef float cnr_v8f __attribute__((__vector_size__(32), __aligned__(1), __may_alias__));
-typedef double cnr_v4d __attribute__((__vector_size__(32), __may_alias__));
-typedef s32 cnr_v4s __attribute__((__vector_size__(16), __aligned__(1), __may_alias__));
-typedef float cnr_v4f __attribute__((__vector_size__(16), __aligned__(1), __may_alias__));
-typedef u8 cnr_v8b __attribute__((__vector_size__(8), __aligned__(1), __may_alias__));
-typedef u16 cnr_v8h __attribute__((__vector_size__(16), __aligned__(1), __may_alias__));
-
-#define CNR_ALL(type, value)	\
-	((type) { value, value, value, value, value, value, value, value })
-
-/* Return: 2^@exponent, which is normal */
-static __always_inline float cnr_power(s32 exponent)
+/*
+ * Elements that are converted one by one if some of their groups are odd: a group, or a vector of
+ * smaller groups
+ */
+static u32 cnr_together(const struct cnr_lanes *l)
 {
-	union {
-		u32 bits;
-		float value;
-	} power = { .bits = (u32)(exponent + 127) << 23 };
-
-	return power.value;
+	return max_t(u32, l->group, 8);
 }
 
-/* Groups that are smaller than a vector: 4 or 1 */
-static bool cnr_is_small(const struct cnr_lanes *l)
+/* Have lanes to be clamped? Larger groups are only where there are few members. */
+#define CNR_CLAMP(group)	((group) < 8)
+
+/* Return: what @of has for the groups of a vector of 8 numbers */
+static __always_inline cnr_v8f cnr_of_groups(const float *of, u32 group)
 {
-	return l->group < CNR_EIGHT;
+	if (group == 1)
+		return *(const cnr_v8f *)of;
+	if (group == 4)
+		return (cnr_v8f){ of[0], of[0], of[0], of[0], of[1], of[1], of[1], of[1] };
+	return CNR_ALL(cnr_v8f, *of);
 }
 
-/* Averages are smaller than the unit by up to 2^16. */
-static bool cnr_unit_can(s32 unit)
+/* struct cnr_clamp - the most that a lane has, and the least, without the bias */
+struct cnr_clamp {
+	cnr_v8s	most;
+	cnr_v8s	least;
+};
+
+static __always_inline struct cnr_clamp cnr_clamp(const struct cnr_lanes *l)
 {
-	return unit >= -109 && unit <= 126;
+	const s32 most = (s32)(1U << l->scale) - 1;
+
+	return (struct cnr_clamp){ CNR_ALL(cnr_v8s, most), CNR_ALL(cnr_v8s, -most) };
 }
 
-/* Eight numbers of @dtype at @from */
-static __always_inline cnr_v8f cnr_eight(u8 dtype, const u8 *from, u32 i)
+/* Return: eight numbers at @from in units; @lane: 1 by the unit. @clamp: NULL, or to be clamped */
+static __always_inline cnr_v8u cnr_eight_lanes(const u8 *from, cnr_v8f lane,
+					       const struct cnr_clamp *clamp)
 {
-	const void *at = from + i * (dtype == CANARY_FLOAT32 ? 4 : 2);
+	cnr_v8s k = (cnr_v8s)__builtin_ia32_cvtps2dq256(*(const cnr_v8f *)from * lane);
 
-	if (dtype == CANARY_FLOAT32)
-		return *(const cnr_v8f *)at;
-	return (cnr_v8f)(__builtin_convertvector(*(const cnr_v8h *)at, cnr_v8u) << 16);
+	if (clamp) {
+		k = (cnr_v8s)__builtin_ia32_pminsd256(k, clamp->most);
+		k = (cnr_v8s)__builtin_ia32_pmaxsd256(k, clamp->least);
+	}
+	return (cnr_v8u)k;
 }
 
-static __always_inline void cnr_eight_put(u8 dtype, u8 *words, u32 i, cnr_v8s lanes)
+/* Some of the groups are odd. */
+static void cnr_encode_odd(const struct cnr_lanes *l, u8 *words, const u8 *from, u32 first, u32 n)
 {
-	if (dtype == CANARY_FLOAT32)
-		*(cnr_v8s *)(words + 4 * i) = lanes;
-	else
-		*(cnr_v8h *)(words + 2 * i) = __builtin_convertvector(lanes, cnr_v8h);
-}
-
-static __always_inline bool cnr_eight_any(cnr_v8s are)
-{
-	return __builtin_ia32_movmskps256((cnr_v8f)are);
-}
-
-/* Are @n numbers at @from all zero? */
-static __always_inline bool cnr_are_zeros(const struct cnr_lanes *l, u8 dtype, const u8 *from,
-					  u32 n)
-{
-	cnr_v8u all = CNR_ALL(cnr_v8u, 0);
+	const u32 some = cnr_together(l);
 	u32 i;
 
-	for (i = 0; i + CNR_EIGHT <= n; i += CNR_EIGHT)
-		all |= (cnr_v8u)cnr_eight(dtype, from, i) << 1;
-	for (; i < n; i++)
-		all[0] |= (u32)(cnr_bits_at(l->f, from, i) << (32 - 8 * l->f->bytes)) << 1;
-	return !cnr_eight_any((cnr_v8s)(all != CNR_ALL(cnr_v8u, 0)));
-}
-
-/* Return: the lanes of eight numbers; @scale: 1 by their unit */
-static __always_inline cnr_v8s cnr_eight_lanes(const struct cnr_lanes *l, cnr_v8f numbers,
-					       cnr_v8f scale)
-{
-	const s32 bias = (s32)(1U << l->scale), most = bias - 1;
-	cnr_v8s k = (cnr_v8s)__builtin_ia32_cvtps2dq256(numbers * scale);
-
-	k = (cnr_v8s)__builtin_ia32_pminsd256(k, CNR_ALL(cnr_v8s, most));
-	k = (cnr_v8s)__builtin_ia32_pmaxsd256(k, CNR_ALL(cnr_v8s, -most));
-	return k + CNR_ALL(cnr_v8s, bias);
-}
-
-static __always_inline void cnr_avx2_lanes(const struct cnr_lanes *l, u8 dtype, u8 *words, u32 at,
-					   const u8 *from, u32 n, s32 unit)
-{
-	cnr_v8f scale = CNR_ALL(cnr_v8f, cnr_power(-unit));
-	u32 i;
-
-	for (i = 0; i + CNR_EIGHT <= n; i += CNR_EIGHT)
-		cnr_eight_put(dtype, words, at + i,
-			      cnr_eight_lanes(l, cnr_eight(dtype, from, i), scale));
-	if (i < n)
-		cnr_lanes_put(l, words, at + i, from + i * l->f->bytes, n - i, unit, false);
-}
-
-/* Return: the fields of eight elements of small groups, the first of which begins @group */
-static __always_inline cnr_v8u cnr_eight_fields(const struct cnr_lanes *l, u32 group)
-{
-	const u8 *f = l->fields + group;
-
-	if (l->group == 4)
-		return (cnr_v8u){ f[0], f[0], f[0], f[0], f[1], f[1], f[1], f[1] };
-	return __builtin_convertvector(*(const cnr_v8b *)f, cnr_v8u);
-}
-
-/* Is a group marked that has one of these @fields? */
-static __always_inline bool cnr_eight_marked(cnr_v8u fields)
-{
-	return cnr_eight_any((cnr_v8s)(fields == CNR_ALL(cnr_v8u, 0xff)));
-}
-
-/* cnr_unit_can() the units of all these @fields? Those of marked groups it cannot. */
-static __always_inline bool cnr_eight_units_can(const struct cnr_lanes *l, cnr_v8u fields)
-{
-	return !cnr_eight_any((cnr_v8s)(fields < CNR_ALL(cnr_v8u, 17U + l->scale))) &&
-	       !cnr_eight_marked(fields);
-}
-
-/* The exponent of the unit of a field is the field less this. */
-static __always_inline u32 cnr_unit_less(const struct cnr_lanes *l)
-{
-	return 126 + l->scale;
-}
-
-/* Return: how many elements are done one by one until a small group begins */
-static u32 cnr_small_first(const struct cnr_lanes *l, u32 first, u32 n)
-{
-	return first % l->group ? cnr_group_left(l, first, n) : 0;
-}
-
-/* Elements of one group after the other, one by one */
-static void cnr_encode_one(const struct cnr_lanes *l, u8 *words, u32 at, const u8 *from, u32 first,
-			   u32 n)
-{
-	u32 i, some, group;
-
-	for (i = 0; i < n; i += some) {
-		some = cnr_group_left(l, first + i, n - i);
-		group = (first + i) / l->group;
-		if (l->fields[group] == 0xff)
-			cnr_lanes_count(l, words, at + i, from + i * l->f->bytes, some);
-		else
-			cnr_lanes_put(l, words, at + i, from + i * l->f->bytes, some,
-				      cnr_unit(l, l->fields[group]), false);
-	}
-}
-
-static __always_inline void cnr_avx2_encode_small(const struct cnr_lanes *l, u8 dtype, u8 *words,
-						  const u8 *from, u32 first, u32 n)
-{
-	const u32 bytes = dtype == CANARY_FLOAT32 ? 4 : 2;
-	cnr_v8u fields, one = CNR_ALL(cnr_v8u, 127U + cnr_unit_less(l));
-	u32 i = cnr_small_first(l, first, n);
-
-	cnr_encode_one(l, words, 0, from, first, i);
-	for (; i + CNR_EIGHT <= n; i += CNR_EIGHT) {
-		fields = cnr_eight_fields(l, (first + i) / l->group);
-		if (cnr_eight_units_can(l, fields))
-			cnr_eight_put(dtype, words, i,
-				      cnr_eight_lanes(l, cnr_eight(dtype, from, i),
-						      (cnr_v8f)((one - fields) << 23)));
-		else if (!cnr_eight_marked(fields) &&
-			 cnr_are_zeros(l, dtype, from + i * bytes, CNR_EIGHT))
-			cnr_avx2_lanes(l, dtype, words, i, from + i * bytes, CNR_EIGHT, 0);
-		else
-			cnr_encode_one(l, words, i, from + i * bytes, first + i, CNR_EIGHT);
-	}
-	cnr_encode_one(l, words, i, from + i * bytes, first + i, n - i);
-}
-
-static __always_inline void cnr_avx2_encode_as(const struct cnr_lanes *l, u8 dtype, u8 *words,
-					       const u8 *from, u32 first, u32 n)
-{
-	const u32 bytes = dtype == CANARY_FLOAT32 ? 4 : 2;
-	u32 i, some, group = first / l->group;
-	s32 unit;
-
-	some = cnr_group_left(l, first, n);
-	for (i = 0; i < n; i += some, group++, some = min_t(u32, l->group, n - i)) {
-		unit = cnr_unit(l, l->fields[group]);
-		if (l->fields[group] == 0xff)
-			cnr_lanes_count(l, words, i, from + i * bytes, some);
-		else if (cnr_unit_can(unit))
-			cnr_avx2_lanes(l, dtype, words, i, from + i * bytes, some, unit);
-		else if (cnr_are_zeros(l, dtype, from + i * bytes, some))
-			cnr_avx2_lanes(l, dtype, words, i, from + i * bytes, some, 0);
-		else
-			cnr_lanes_put(l, words, i, from + i * bytes, some, unit, false);
-	}
-}
-
-bool cnr_avx2_encode(const struct cnr_lanes *l, void *words, const void *from, u32 first, u32 n)
-{
-	if (l->dtype == CANARY_FLOAT32 && cnr_is_small(l))
-		cnr_avx2_encode_small(l, CANARY_FLOAT32, words, from, first, n);
-	else if (cnr_is_small(l))
-		cnr_avx2_encode_small(l, CANARY_BFLOAT16, words, from, first, n);
-	else if (l->dtype == CANARY_FLOAT32)
-		cnr_avx2_encode_as(l, CANARY_FLOAT32, words, from, first, n);
+	if (n == some)
+		cnr_encode_one(l, words, 0, from, first, n);
 	else
-		cnr_avx2_encode_as(l, CANARY_BFLOAT16, words, from, first, n);
-	return true;
+		for (i = 0; i < n; i += some)
+			cnr_float32_encode(l, words + 4 * i, from + 4 * i, first + i, some);
+}
+
+static __always_inline void cnr_encode_chunk(const struct cnr_lanes *l, const u32 size, u8 *words,
+					     const u8 *from, u32 group, u32 n)
+{
+	const cnr_v8u bias = CNR_ALL(cnr_v8u, 1U << l->scale);
+	const struct cnr_clamp clamp = cnr_clamp(l);
+	float lanes[CNR_CHUNK];
+	u32 odd = cnr_chunk(l, group, n, lanes, NULL);
+	cnr_v8f lane;
+	size_t i, at;
+
+	if (odd && cnr_is_odd(l, odd, group, from, NULL, 0)) {
+		cnr_encode_odd(l, words, from, group * size, n * size);
+		return;
+	}
+#pragma GCC unroll 2
+	for (i = 0; i < n; i += CNR_STEP(size)) {
+		at = i * size * 4;
+		lane = cnr_of_groups(&lanes[i], size);
+		*(cnr_v8u *)(words + at) = bias +
+			cnr_eight_lanes(from + at, lane, CNR_CLAMP(size) ? &clamp : NULL);
+		if (size == 16)
+			*(cnr_v8u *)(words + at + 32) = bias +
+				cnr_eight_lanes(from + at + 32, lane, NULL);
+	}
 }
 
 /*
@@ -235,6 +108,9 @@ bool cnr_avx2_encode(const struct cnr_lanes *l, void *words, const void *from, u
  */
 static __always_inline cnr_v8f cnr_averages(cnr_v8s sums, u32 members)
 {
+	typedef double cnr_v4d __attribute__((__vector_size__(32)));
+	typedef s32 cnr_v4s __attribute__((__vector_size__(16)));
+	typedef float cnr_v4f __attribute__((__vector_size__(16)));
 	cnr_v4d by = { members, members, members, members };
 	cnr_v4s low = { sums[0], sums[1], sums[2], sums[3] };
 	cnr_v4s high = { sums[4], sums[5], sums[6], sums[7] };
@@ -245,221 +121,332 @@ static __always_inline cnr_v8f cnr_averages(cnr_v8s sums, u32 members)
 	return (cnr_v8f){ one[0], one[1], one[2], one[3], two[0], two[1], two[2], two[3] };
 }
 
-/* Return: the sums of eight lanes at @at, in units */
-static __always_inline cnr_v8s cnr_eight_at(const struct cnr_lanes *l, u8 dtype, const void *at)
+/* Eight lanes at @at become results. */
+static __always_inline void cnr_eight_sums(u8 *at, cnr_v8u bias, cnr_v8f unit, u32 members,
+					   bool average)
 {
-	cnr_v8u bias = CNR_ALL(cnr_v8u, l->members << l->scale);
+	cnr_v8s lanes = (cnr_v8s)(*(const cnr_v8u *)at - bias);
+	cnr_v8f sums = average ? cnr_averages(lanes, members) :
+				 __builtin_convertvector(lanes, cnr_v8f);
 
-	if (dtype == CANARY_FLOAT32)
-		return (cnr_v8s)(*(const cnr_v8u *)at - bias);
-	return (cnr_v8s)(__builtin_convertvector(*(const cnr_v8h *)at, cnr_v8u) - bias);
+	*(cnr_v8f *)at = sums * unit;
 }
 
-/* Eight lanes at @at become results; @scale: their unit */
-static __always_inline void cnr_eight_sums(const struct cnr_lanes *l, u8 dtype, void *at,
-					   cnr_v8f scale)
+static __always_inline void cnr_finish_groups(const struct cnr_lanes *l, const u32 size, u8 *words,
+					      const float *units, u32 n, bool average)
 {
-	cnr_v8u bits, half = CNR_ALL(cnr_v8u, 0x7fff), one = CNR_ALL(cnr_v8u, 1);
-	cnr_v8s lanes = cnr_eight_at(l, dtype, at);
-	cnr_v8f sum;
+	const cnr_v8u bias = CNR_ALL(cnr_v8u, l->members << l->scale);
+	const u32 members = l->members;
+	cnr_v8f unit;
+	size_t i, at;
 
-	if (dtype == CANARY_FLOAT32) {
-		sum = l->average ? cnr_averages(lanes, l->members) :
-		      __builtin_convertvector(lanes, cnr_v8f);
-		*(cnr_v8f *)at = sum * scale;
-	} else {
-		bits = (cnr_v8u)(__builtin_convertvector(lanes, cnr_v8f) * scale);
-		bits = (bits + half + (bits >> 16 & one)) >> 16;
-		*(cnr_v8h *)at = __builtin_convertvector(bits, cnr_v8h);
+#pragma GCC unroll 2
+	for (i = 0; i < n; i += CNR_STEP(size)) {
+		at = i * size * 4;
+		unit = cnr_of_groups(&units[i], size);
+		cnr_eight_sums(words + at, bias, unit, members, average);
+		if (size == 16)
+			cnr_eight_sums(words + at + 32, bias, unit, members, average);
 	}
 }
 
-static __always_inline void cnr_avx2_sums(const struct cnr_lanes *l, u8 dtype, u8 *words, u32 n,
-					  s32 unit)
+/* Some of the groups are odd. */
+static void cnr_finish_odd(const struct cnr_lanes *l, u8 *words, u32 first, u32 n)
 {
-	cnr_v8f scale = CNR_ALL(cnr_v8f, cnr_power(unit));
+	const u32 some = cnr_together(l);
 	u32 i;
 
-	for (i = 0; i + CNR_EIGHT <= n; i += CNR_EIGHT)
-		cnr_eight_sums(l, dtype, words + i * (dtype == CANARY_FLOAT32 ? 4 : 2), scale);
-}
-
-/* Are the sums of @n lanes, a multiple of eight, all zero? */
-static __always_inline bool cnr_sums_are_zeros(const struct cnr_lanes *l, u8 dtype,
-					       const u8 *words, u32 n)
-{
-	const u32 bytes = dtype == CANARY_FLOAT32 ? 4 : 2;
-	cnr_v8s all = CNR_ALL(cnr_v8s, 0);
-	u32 i;
-
-	for (i = 0; i < n; i += CNR_EIGHT)
-		all |= cnr_eight_at(l, dtype, words + i * bytes);
-	return !cnr_eight_any(all != CNR_ALL(cnr_v8s, 0));
-}
-
-static void cnr_finish_one(const struct cnr_lanes *l, u8 *words, u32 at, u32 first, u32 n)
-{
-	u32 i, some, group;
-
-	for (i = 0; i < n; i += some) {
-		some = cnr_group_left(l, first + i, n - i);
-		group = (first + i) / l->group;
-		if (l->fields[group] == 0xff)
-			cnr_lanes_counted(l, words, at + i, some);
-		else
-			cnr_lanes_sum(l, words, at + i, some, cnr_unit(l, l->fields[group]));
-	}
-}
-
-static __always_inline void cnr_avx2_finish_small(const struct cnr_lanes *l, u8 dtype, u8 *words,
-						  u32 first, u32 n)
-{
-	const u32 bytes = dtype == CANARY_FLOAT32 ? 4 : 2;
-	cnr_v8u fields, one = CNR_ALL(cnr_v8u, 127U - cnr_unit_less(l));
-	u32 i = cnr_small_first(l, first, n);
-
-	cnr_finish_one(l, words, 0, first, i);
-	for (; i + CNR_EIGHT <= n; i += CNR_EIGHT) {
-		fields = cnr_eight_fields(l, (first + i) / l->group);
-		if (cnr_eight_units_can(l, fields))
-			cnr_eight_sums(l, dtype, words + i * bytes,
-				       (cnr_v8f)((fields + one) << 23));
-		else if (!cnr_eight_marked(fields) &&
-			 cnr_sums_are_zeros(l, dtype, words + i * bytes, CNR_EIGHT))
-			cnr_avx2_sums(l, dtype, words + i * bytes, CNR_EIGHT, 0);
-		else
-			cnr_finish_one(l, words, i, first + i, CNR_EIGHT);
-	}
-	cnr_finish_one(l, words, i, first + i, n - i);
-}
-
-static __always_inline void cnr_avx2_finish_as(const struct cnr_lanes *l, u8 dtype, u8 *words,
-					       u32 first, u32 n)
-{
-	const u32 bytes = dtype == CANARY_FLOAT32 ? 4 : 2;
-	u32 i, some, fast, group = first / l->group;
-	s32 unit;
-
-	some = cnr_group_left(l, first, n);
-	for (i = 0; i < n; i += some, group++, some = min_t(u32, l->group, n - i)) {
-		unit = cnr_unit(l, l->fields[group]);
-		if (l->fields[group] == 0xff) {
-			cnr_lanes_counted(l, words, i, some);
-			continue;
-		}
-		fast = some & ~(CNR_EIGHT - 1U);
-		if (cnr_unit_can(unit))
-			cnr_avx2_sums(l, dtype, words + i * bytes, fast, unit);
-		else if (cnr_sums_are_zeros(l, dtype, words + i * bytes, fast))
-			cnr_avx2_sums(l, dtype, words + i * bytes, fast, 0);
-		else
-			fast = 0;
-		if (fast < some)
-			cnr_lanes_sum(l, words, i + fast, some - fast, unit);
-	}
-}
-
-bool cnr_avx2_finish(const struct cnr_lanes *l, void *words, u32 first, u32 n)
-{
-	if (l->dtype == CANARY_FLOAT32 && cnr_is_small(l))
-		cnr_avx2_finish_small(l, CANARY_FLOAT32, words, first, n);
-	else if (cnr_is_small(l))
-		cnr_avx2_finish_small(l, CANARY_BFLOAT16, words, first, n);
-	else if (l->dtype == CANARY_FLOAT32)
-		cnr_avx2_finish_as(l, CANARY_FLOAT32, words, first, n);
+	if (n == some)
+		cnr_finish_one(l, words, 0, first, n);
 	else
-		cnr_avx2_finish_as(l, CANARY_BFLOAT16, words, first, n);
-	return true;
+		for (i = 0; i < n; i += some)
+			cnr_float32_finish(l, words + 4 * i, first + i, some);
 }
 
-/* Return: the largest of eight numbers without signs */
-static __always_inline u32 cnr_largest(cnr_v8u v)
+static __always_inline void cnr_finish_chunk(const struct cnr_lanes *l, const u32 size, u8 *words,
+					     u32 group, u32 n)
 {
-	v = (cnr_v8u)__builtin_ia32_pmaxud256((cnr_v8s)v, (cnr_v8s)
-		__builtin_shuffle(v, (cnr_v8u){ 4, 5, 6, 7, 0, 1, 2, 3 }));
-	v = (cnr_v8u)__builtin_ia32_pmaxud256((cnr_v8s)v, (cnr_v8s)
-		__builtin_shuffle(v, (cnr_v8u){ 2, 3, 0, 1, 6, 7, 4, 5 }));
-	v = (cnr_v8u)__builtin_ia32_pmaxud256((cnr_v8s)v, (cnr_v8s)
-		__builtin_shuffle(v, (cnr_v8u){ 1, 0, 3, 2, 5, 4, 7, 6 }));
-	return v[0];
-}
+	float units[CNR_CHUNK];
+	u32 odd = cnr_chunk(l, group, n, NULL, units);
 
-static __always_inline void cnr_avx2_fields_as(const struct cnr_lanes *l, u8 dtype, u8 *fields,
-					       const u8 *from, u32 n)
-{
-	const u32 bytes = dtype == CANARY_FLOAT32 ? 4 : 2;
-	u32 i, k, some;
-	cnr_v8u most;
-
-	for (i = 0; i < n; i += some) {
-		some = min_t(u32, l->group, n - i);
-		if (some < l->group) {
-			*fields = cnr_largest_field(l, from + i * bytes, some, false);
-			return;
-		}
-		most = (cnr_v8u)cnr_eight(dtype, from, i) << 1;
-		for (k = CNR_EIGHT; k < l->group; k += CNR_EIGHT)
-			most = (cnr_v8u)__builtin_ia32_pmaxud256((cnr_v8s)most, (cnr_v8s)
-				((cnr_v8u)cnr_eight(dtype, from, i + k) << 1));
-		*fields++ = cnr_largest(most) >> 24;
-	}
-}
-
-static __always_inline void cnr_avx2_fields_small(const struct cnr_lanes *l, u8 dtype, u8 *fields,
-						  const u8 *from, u32 n)
-{
-	const u32 bytes = dtype == CANARY_FLOAT32 ? 4 : 2;
-	u32 i, some;
-	cnr_v8u v;
-
-	for (i = 0; i + CNR_EIGHT <= n; i += CNR_EIGHT) {
-		v = (cnr_v8u)cnr_eight(dtype, from, i) << 1;
-		if (l->group == 1) {
-			*(cnr_v8b *)fields = __builtin_convertvector(v >> 24, cnr_v8b);
-			fields += CNR_EIGHT;
-			continue;
-		}
-		v = (cnr_v8u)__builtin_ia32_pmaxud256((cnr_v8s)v, (cnr_v8s)
-			__builtin_shuffle(v, (cnr_v8u){ 2, 3, 0, 1, 6, 7, 4, 5 }));
-		v = (cnr_v8u)__builtin_ia32_pmaxud256((cnr_v8s)v, (cnr_v8s)
-			__builtin_shuffle(v, (cnr_v8u){ 1, 0, 3, 2, 5, 4, 7, 6 }));
-		*fields++ = v[0] >> 24;
-		*fields++ = v[4] >> 24;
-	}
-	for (; i < n; i += some) {
-		some = min_t(u32, l->group, n - i);
-		*fields++ = cnr_largest_field(l, from + i * bytes, some, false);
-	}
-}
-
-bool cnr_avx2_fields(const struct cnr_lanes *l, u8 *fields, const void *from, u32 n)
-{
-	if (l->dtype == CANARY_FLOAT32 && cnr_is_small(l))
-		cnr_avx2_fields_small(l, CANARY_FLOAT32, fields, from, n);
-	else if (cnr_is_small(l))
-		cnr_avx2_fields_small(l, CANARY_BFLOAT16, fields, from, n);
-	else if (l->dtype == CANARY_FLOAT32)
-		cnr_avx2_fields_as(l, CANARY_FLOAT32, fields, from, n);
+	if (odd && cnr_is_odd(l, odd, group, NULL, words, l->members))
+		cnr_finish_odd(l, words, group * size, n * size);
+	else if (l->average)
+		cnr_finish_groups(l, size, words, units, n, true);
 	else
-		cnr_avx2_fields_as(l, CANARY_BFLOAT16, fields, from, n);
-	return true;
+		cnr_finish_groups(l, size, words, units, n, false);
 }
 
-#else
-
-bool cnr_avx2_encode(const struct cnr_lanes *l, void *words, const void *from, u32 first, u32 n)
+/* At most 16 elements, one by one. Return: the checksum of their results */
+static u32 cnr_total_one(const struct cnr_lanes *l, u8 *to, const u8 *others, const u8 *from,
+			 u32 first, u32 n)
 {
-	return false;
+	u32 lanes[16], other, i, sum = 0;
+
+	cnr_encode_one(l, lanes, 0, from, first, n);
+	for (i = 0; i < n; i++) {
+		memcpy(&other, others + 4 * i, sizeof(other));
+		lanes[i] += other;
+	}
+	cnr_finish_one(l, lanes, 0, first, n);
+	for (i = 0; i < n; i++)
+		sum += lanes[i];
+	memcpy(to, lanes, 4 * n);
+	return sum;
 }
 
-bool cnr_avx2_finish(const struct cnr_lanes *l, void *words, u32 first, u32 n)
+/* Some of the groups are odd. Return: the checksum of the results */
+static u32 cnr_total_odd(const struct cnr_lanes *l, u8 *to, const u8 *others, const u8 *from,
+			 u32 first, u32 n)
 {
-	return false;
+	const u32 some = cnr_together(l);
+	u32 i, sum = 0;
+
+	if (n == some)
+		return cnr_total_one(l, to, others, from, first, n);
+	for (i = 0; i < n; i += some)
+		sum += cnr_float32_total(l, to + 4 * i, others + 4 * i, from + 4 * i, first + i,
+					 some);
+	return sum;
 }
 
-bool cnr_avx2_fields(const struct cnr_lanes *l, u8 *fields, const void *from, u32 n)
+/* Our own lanes less the bias of all, and @others, become results at @to. Return: their bits */
+static __always_inline cnr_v8u cnr_eight_total(u8 *to, const u8 *others, cnr_v8u own, cnr_v8f unit)
 {
-	return false;
+	cnr_v8s lanes = (cnr_v8s)(own + *(const cnr_v8u *)others);
+	cnr_v8f results = __builtin_convertvector(lanes, cnr_v8f) * unit;
+
+	*(cnr_v8f *)to = results;
+	return (cnr_v8u)results;
 }
 
-#endif
+/*
+ * Our own numbers at @from, and the lanes of all others, become results at @to. These may be all
+ * the same memory. Return: the checksum of the results
+ */
+static __always_inline cnr_v8u cnr_total_chunk(const struct cnr_lanes *l, const u32 size, u8 *to,
+					       const u8 *others, const u8 *from, u32 group, u32 n)
+{
+	const cnr_v8u bias = CNR_ALL(cnr_v8u, (1U << l->scale) - (l->members << l->scale));
+	const struct cnr_clamp clamp = cnr_clamp(l);
+	cnr_v8u sum = CNR_ALL(cnr_v8u, 0), eight;
+	float lanes[CNR_CHUNK], units[CNR_CHUNK];
+	cnr_v8f lane, unit;
+	u32 odd = cnr_chunk(l, group, n, lanes, units);
+	size_t i, at;
+
+	if (odd && cnr_is_odd(l, odd, group, from, others, l->members - 1)) {
+		sum[0] = cnr_total_odd(l, to, others, from, group * size, n * size);
+		return sum;
+	}
+#pragma GCC unroll 2
+	for (i = 0; i < n; i += CNR_STEP(size)) {
+		at = i * size * 4;
+		lane = cnr_of_groups(&lanes[i], size);
+		unit = cnr_of_groups(&units[i], size);
+		eight = cnr_eight_total(to + at, others + at, cnr_eight_lanes(from + at, lane,
+						CNR_CLAMP(size) ? &clamp : NULL) + bias, unit);
+		sum += eight;
+		if (size == 16) {
+			eight = cnr_eight_total(to + at + 32, others + at + 32,
+						cnr_eight_lanes(from + at + 32, lane, NULL) + bias,
+						unit);
+			sum += eight;
+		}
+	}
+	return sum;
+}
+
+/* ---- packets ---- */
+
+/* Return: how many of @n elements, from @first of the vector on, are before a whole group */
+static __always_inline u32 cnr_before_groups(const u32 size, u32 first, u32 n)
+{
+	return min_t(u32, -first % size, n);
+}
+
+/* Return: how many groups the next chunk has, if @n elements are left; 0: they are no whole ones */
+static __always_inline u32 cnr_groups_next(const u32 size, u32 n)
+{
+	return min_t(u32, n / size, CNR_CHUNK) & ~(CNR_STEP(size) - 1U);
+}
+
+static __always_inline void cnr_encode_as(const struct cnr_lanes *l, const u32 size, u8 *words,
+					  const u8 *from, u32 first, u32 n)
+{
+	u32 i = cnr_before_groups(size, first, n), groups;
+
+	if (i)
+		cnr_encode_one(l, words, 0, from, first, i);
+	for (; (groups = cnr_groups_next(size, n - i)); i += groups * size)
+		cnr_encode_chunk(l, size, words + 4 * i, from + 4 * i, (first + i) / size, groups);
+	if (i < n)
+		cnr_encode_one(l, words, i, from + 4 * i, first + i, n - i);
+}
+
+static __always_inline void cnr_finish_as(const struct cnr_lanes *l, const u32 size, u8 *words,
+					  u32 first, u32 n)
+{
+	u32 i = cnr_before_groups(size, first, n), groups;
+
+	if (i)
+		cnr_finish_one(l, words, 0, first, i);
+	for (; (groups = cnr_groups_next(size, n - i)); i += groups * size)
+		cnr_finish_chunk(l, size, words + 4 * i, (first + i) / size, groups);
+	if (i < n)
+		cnr_finish_one(l, words, i, first + i, n - i);
+}
+
+static __always_inline u32 cnr_total_as(const struct cnr_lanes *l, const u32 size, u8 *to,
+					const u8 *others, const u8 *from, u32 first, u32 n)
+{
+	u32 i = cnr_before_groups(size, first, n), groups, one = 0;
+	cnr_v8u sum = CNR_ALL(cnr_v8u, 0);
+
+	if (i)
+		one = cnr_total_one(l, to, others, from, first, i);
+	for (; (groups = cnr_groups_next(size, n - i)); i += groups * size)
+		sum += cnr_total_chunk(l, size, to + 4 * i, others + 4 * i, from + 4 * i,
+				       (first + i) / size, groups);
+	if (i < n)
+		one += cnr_total_one(l, to + 4 * i, others + 4 * i, from + 4 * i, first + i, n - i);
+	return one + cnr_vector_sum(sum);
+}
+
+void cnr_float32_encode(const struct cnr_lanes *l, void *words, const void *from, u32 first, u32 n)
+{
+	switch (l->group) {
+	case 16:
+		cnr_encode_as(l, 16, words, from, first, n);
+		break;
+	case 8:
+		cnr_encode_as(l, 8, words, from, first, n);
+		break;
+	case 4:
+		cnr_encode_as(l, 4, words, from, first, n);
+		break;
+	default:
+		cnr_encode_as(l, 1, words, from, first, n);
+		break;
+	}
+}
+
+void cnr_float32_finish(const struct cnr_lanes *l, void *words, u32 first, u32 n)
+{
+	switch (l->group) {
+	case 16:
+		cnr_finish_as(l, 16, words, first, n);
+		break;
+	case 8:
+		cnr_finish_as(l, 8, words, first, n);
+		break;
+	case 4:
+		cnr_finish_as(l, 4, words, first, n);
+		break;
+	default:
+		cnr_finish_as(l, 1, words, first, n);
+		break;
+	}
+}
+
+u32 cnr_float32_total(const struct cnr_lanes *l, void *to, const void *others, const void *from,
+		      u32 first, u32 n)
+{
+	switch (l->group) {
+	case 16:
+		return cnr_total_as(l, 16, to, others, from, first, n);
+	case 8:
+		return cnr_total_as(l, 8, to, others, from, first, n);
+	case 4:
+		return cnr_total_as(l, 4, to, others, from, first, n);
+	default:
+		return cnr_total_as(l, 1, to, others, from, first, n);
+	}
+}
+
+/* ---- exponent fields ---- */
+
+/* Return: eight numbers at @from without their signs */
+static __always_inline cnr_v8u cnr_magnitudes(const u8 *from)
+{
+	return *(const cnr_v8u *)from & CNR_ALL(cnr_v8u, ~0U >> 1);
+}
+
+/* Return: eight fields of group @i of @from, the largest one among them */
+static __always_inline cnr_v8u cnr_group_fields(const u32 size, const u8 *from, u32 i)
+{
+	cnr_v8u most = cnr_magnitudes(from + 4 * size * i);
+
+	if (size == 16)
+		most = (cnr_v8u)__builtin_ia32_pmaxud256((cnr_v8s)most, (cnr_v8s)
+			cnr_magnitudes(from + 4 * size * i + 32));
+	return most >> 23;
+}
+
+/* Return: four vectors of eight fields as one of bytes. Both halves keep their order. */
+static __always_inline cnr_v8u cnr_fields_pack(cnr_v8u a, cnr_v8u b, cnr_v8u c, cnr_v8u d)
+{
+	return (cnr_v8u)__builtin_ia32_packuswb256(
+		(cnr_v16i)__builtin_ia32_packssdw256((cnr_v8s)a, (cnr_v8s)b),
+		(cnr_v16i)__builtin_ia32_packssdw256((cnr_v8s)c, (cnr_v8s)d));
+}
+
+/* Return: the largest fields of eight groups at @from */
+static __always_inline u64 cnr_fields_chunk(const u32 size, const u8 *from)
+{
+	cnr_v8u even, odd;
+
+	if (size == 1)
+		return (u64)__builtin_convertvector(cnr_magnitudes(from) >> 23, cnr_v8b);
+	if (size == 4)
+		return cnr_chunk_largest(cnr_fields_pack(cnr_magnitudes(from) >> 23,
+							 cnr_magnitudes(from + 32) >> 23,
+							 cnr_magnitudes(from + 64) >> 23,
+							 cnr_magnitudes(from + 96) >> 23));
+	even = cnr_fields_pack(cnr_group_fields(size, from, 0), cnr_group_fields(size, from, 2),
+			       cnr_group_fields(size, from, 4), cnr_group_fields(size, from, 6));
+	odd = cnr_fields_pack(cnr_group_fields(size, from, 1), cnr_group_fields(size, from, 3),
+			      cnr_group_fields(size, from, 5), cnr_group_fields(size, from, 7));
+	return cnr_chunk_largest((cnr_v8u)__builtin_ia32_pmaxub256(
+		(cnr_v32b)__builtin_ia32_permti256((cnr_v4q)even, (cnr_v4q)odd, 0x20),
+		(cnr_v32b)__builtin_ia32_permti256((cnr_v4q)even, (cnr_v4q)odd, 0x31)));
+}
+
+static __always_inline void cnr_fields_as(const struct cnr_lanes *l, const u32 size, u8 *fields,
+					  const u8 *from, u32 n)
+{
+	u64 eight;
+	u32 some;
+
+	for (; n >= CNR_EIGHT * size; n -= CNR_EIGHT * size) {
+		eight = cnr_fields_chunk(size, from);
+		memcpy(fields, &eight, sizeof(eight));
+		fields += CNR_EIGHT;
+		from += CNR_EIGHT * size * 4;
+	}
+	for (; n; n -= some) {
+		some = min_t(u32, size, n);
+		*fields++ = cnr_largest_field(l, from, some, false);
+		from += 4 * some;
+	}
+}
+
+void cnr_float32_fields(const struct cnr_lanes *l, u8 *fields, const void *from, u32 n)
+{
+	switch (l->group) {
+	case 16:
+		cnr_fields_as(l, 16, fields, from, n);
+		break;
+	case 8:
+		cnr_fields_as(l, 8, fields, from, n);
+		break;
+	case 4:
+		cnr_fields_as(l, 4, fields, from, n);
+		break;
+	default:
+		cnr_fields_as(l, 1, fields, from, n);
+		break;
+	}
+}
+
+#endif /* with AVX2 */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Layer 4, blocks: numbers become lanes, and sums of lanes become numbers, one by one. This is what
- * is right. float_avx2.c has to come to the same bits, unless a member changes its buffer
- * meanwhile. No state, no timers.
+ * is right. float_avx2.c and bfloat_avx2.c have to come to the same bits, unless a member changes
+ * its buffer meanwhile. No state, no timers.
  */
 #include "float_lanes.h"
 
@@ -10,7 +10,7 @@
  * How types are cut into lanes and groups, up to so many members. The more members, the coarser a
  * lane is, and the sooner an element loses bits to a large one of its group. These cuts cost the
  * fewest bytes that keep the bounds of docs/floating-point.md (selftests/bench/float_errors.c).
- * float_avx2.c knows groups of 1, 4 and multiples of 8.
+ * float_packet.c says which of them have vector code.
  */
 static const struct cnr_cut {
 	u8	dtype;

@@ -2,7 +2,7 @@
 /*
  * Layer 4, blocks: the data of one packet of float_shared.c. Numbers become lanes and sums of lanes
  * become numbers, where groups of elements share a unit. float_lanes.c does it number by number,
- * float_avx2.c for eight at a time, and float_packet.c chooses.
+ * float_avx2.c and bfloat_avx2.c for several at a time, and float_packet.c chooses.
  */
 #ifndef CANARY_CORE_FLOAT_LANES_H
 #define CANARY_CORE_FLOAT_LANES_H
@@ -67,26 +67,28 @@ void cnr_lanes_counted(const struct cnr_lanes *l, void *words, u32 at, u32 n);
 /* float_packet.c */
 void cnr_lanes_encode(const struct cnr_lanes *l, void *words, const void *from, u32 first, u32 n);
 void cnr_lanes_finish(const struct cnr_lanes *l, void *words, u32 first, u32 n);
+bool cnr_lanes_total(const struct cnr_lanes *l, void *to, const void *others, const void *from,
+		     u32 first, u32 n, u32 *sum);
 void cnr_lanes_fields(const struct cnr_lanes *l, u8 *fields, const void *from, u32 n);
 
-#define CNR_EIGHT	8	/* numbers at a time */
-
-/* Which lanes float_avx2.c knows. The vector unit is not borrowed for others. */
-static inline bool cnr_avx2_can(const struct cnr_lanes *l)
-{
-	if (l->group % CNR_EIGHT && l->group != 4 && l->group != 1)
-		return false;
-	if (l->dtype == CANARY_FLOAT32)
-		return l->lane == 32;
-	return l->dtype == CANARY_BFLOAT16 && l->lane == 16 && !l->average;
-}
-
 /*
- * float_avx2.c: the same where cnr_avx2_can(). Context: between cnr_vector_begin() and
- * cnr_vector_end(). Return: false if it was compiled without
+ * The same with the vector unit, where float_packet.c says that it can be done. Context: between
+ * cnr_vector_begin() and cnr_vector_end(). The functions with _total return the checksum
  */
-bool cnr_avx2_encode(const struct cnr_lanes *l, void *words, const void *from, u32 first, u32 n);
-bool cnr_avx2_finish(const struct cnr_lanes *l, void *words, u32 first, u32 n);
-bool cnr_avx2_fields(const struct cnr_lanes *l, u8 *fields, const void *from, u32 n);
+/* float_avx2.c */
+void cnr_float32_encode(const struct cnr_lanes *l, void *words, const void *from, u32 first,
+			u32 n);
+void cnr_float32_finish(const struct cnr_lanes *l, void *words, u32 first, u32 n);
+u32 cnr_float32_total(const struct cnr_lanes *l, void *to, const void *others, const void *from,
+		      u32 first, u32 n);
+void cnr_float32_fields(const struct cnr_lanes *l, u8 *fields, const void *from, u32 n);
+
+/* bfloat_avx2.c */
+void cnr_bfloat16_encode(const struct cnr_lanes *l, void *words, const void *from, u32 first,
+			 u32 n);
+void cnr_bfloat16_finish(const struct cnr_lanes *l, void *words, u32 first, u32 n);
+u32 cnr_bfloat16_total(const struct cnr_lanes *l, void *to, const void *others, const void *from,
+		       u32 first, u32 n);
+void cnr_bfloat16_fields(const struct cnr_lanes *l, u8 *fields, const void *from, u32 n);
 
 #endif /* CANARY_CORE_FLOAT_LANES_H */

@@ -83,6 +83,9 @@ typedef int64_t s64;
 #ifndef __always_inline
 #define __always_inline inline __attribute__((__always_inline__))
 #endif
+#ifndef noinline
+#define noinline __attribute__((__noinline__))
+#endif
 #ifndef __must_check
 #define __must_check __attribute__((__warn_unused_result__))
 #endif
@@ -123,7 +126,7 @@ static inline u32 cnr_fls64(u64 a)
 
 /*
  * Functions on payloads of @length bytes, a multiple of 4. They use what the processor has for it.
- * cnr_vector_begin(): may float_avx2.c be used on so many words? Then cnr_vector_end() follows.
+ * cnr_vector_begin(): may vector code be used on so many words? Then cnr_vector_end() follows.
  * cnr_checksum(): what canary_hdr.contribution.sum has to be. cnr_combine(): combines @a and @b
  * into @to, which may be @a; returns the checksum of @to. cnr_hash(): canary_hash(), of data under
  * a mac. cnr_hash_sum(): both this and the checksum.

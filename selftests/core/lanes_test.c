@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Conversion between floating-point numbers and lanes, by each way that there is: with the vector
- * unit (float_avx2.c) and one by one (float_lanes.c). They must come to the same bits.
+ * unit (float_avx2.c, bfloat_avx2.c) and one by one (float_lanes.c). They must give the same bits.
  * floats_test.c says whether these are right.
  */
 #include "core/float_lanes.h"
@@ -58,12 +58,40 @@ static void make_numbers(const struct cnr_format *f, u8 *numbers, u32 kind)
 	}
 }
 
+/* How often results were made in one pass */
+static u32 totals;
+
+/*
+ * Are results the same that are made in one pass of our own @numbers and the lanes of @others, even
+ * if they take their places? @want: results
+ */
+static bool total_same(const struct cnr_lanes *l, const u8 *numbers, const u64 *others, u32 first,
+		       u32 n, const void *want)
+{
+	static u64 from[ELEMENTS + 8], to[ELEMENTS + 8];
+	u32 place, bytes = n * l->f->bytes, sum, check;
+	void *at[] = { to, to, from };
+
+	for (place = 0; place < ARRAY_SIZE(at); place++) {
+		memcpy(from, numbers, bytes);
+		memcpy(to, others, cnr_lanes_bytes(l, n));
+		if (!cnr_lanes_total(l, at[place], place == 1 ? to : others, from, first, n, &sum))
+			return true;
+		totals++;
+		check = canary_checksum(CANARY_KIND_ADD32, want, bytes / 4);
+		if (bytes % 4 || sum != check || memcmp(at[place], want, bytes))
+			return false;
+	}
+	return true;
+}
+
 /* Lanes that members may add up to, @first is within the first group */
 static bool same(struct cnr_lanes *l, u32 first, u32 n, u32 kind)
 {
 	static u8 numbers[ELEMENTS * 8], fields[2][ELEMENTS * 2];
-	static u64 lanes[2][ELEMENTS + 8], sum[ELEMENTS + 8];
+	static u64 lanes[2][ELEMENTS + 8], sum[ELEMENTS + 8], others[ELEMENTS + 8];
 	u32 way, i, k, words = cnr_lanes_bytes(l, n) / 8;
+	static u8 own[ELEMENTS * 8];
 	bool equal;
 
 	make_numbers(l->f, numbers, kind);
@@ -79,6 +107,8 @@ static bool same(struct cnr_lanes *l, u32 first, u32 n, u32 kind)
 		!memcmp(lanes[0], lanes[1], sizeof(lanes[0]));
 	/* What others have: the same numbers, and others within the same exponents */
 	memcpy(sum, lanes[0], sizeof(sum));
+	memcpy(own, numbers, sizeof(own));
+	memset(others, 0, sizeof(others));
 	for (i = 1; i < l->members; i++) {
 		if (i < 4) {
 			for (k = 0; k < ELEMENTS; k++)
@@ -87,8 +117,10 @@ static bool same(struct cnr_lanes *l, u32 first, u32 n, u32 kind)
 			permit(false);
 			cnr_lanes_encode(l, lanes[1], numbers + first * l->f->bytes, first, n);
 		}
-		for (k = 0; k <= words; k++)
+		for (k = 0; k <= words; k++) {
 			sum[k] += lanes[1][k];
+			others[k] += lanes[1][k];
+		}
 	}
 	for (way = 0; way < 2; way++) {
 		permit(way);
@@ -96,6 +128,7 @@ static bool same(struct cnr_lanes *l, u32 first, u32 n, u32 kind)
 		cnr_lanes_finish(l, lanes[way], first, n);
 	}
 	permit(true);
+	equal = equal && total_same(l, own + first * l->f->bytes, others, first, n, lanes[0]);
 	return equal && !memcmp(lanes[0], lanes[1], n * l->f->bytes);
 }
 
@@ -110,7 +143,8 @@ int main(void)
 			good = 0;
 			all = 0;
 			for (i = 0; i < 400; i++) {
-				cnr_lanes_init(&l, types[t], 0, members[m]);
+				cnr_lanes_init(&l, types[t], i / 20 % 2 ? CANARY_HOW_NARROW : 0,
+					       members[m]);
 				l.average = i & 1;
 				if (i & 2)
 					l.group = 1;
@@ -122,5 +156,7 @@ int main(void)
 			    members[m], good, all);
 		}
 	}
+	if (cnr_vector_begin(64))
+		tap(totals > 1000, "%u times, results were made in one pass", totals);
 	return tap_done("core-lanes");
 }
