@@ -134,8 +134,8 @@ struct cnr_part {
  * struct cnr_encoding - how an operator reduces a type: elements of a vector become words on the
  * wire, and words become elements. An encoding without functions uses the elements themselves as
  * words; results then have the place and the size of contributions. Any other encoding has all
- * functions, except that @choose, @memory, @blocks, @settles, @shard, @finish and @tidy are
- * optional.
+ * functions, except that @choose, @memory, @blocks, @settles, @shard, @finish, @tidy, @as_is and
+ * @total are optional.
  * @op:		enum canary_operator
  * @dtype:	enum canary_dtype
  * @kind:	enum canary_kind of all blocks, if there are no functions
@@ -152,7 +152,8 @@ struct cnr_part {
  * @blocks:	how many blocks @op has, with payloads of up to cnr_comm.length bytes; NULL: as many
  *		as its elements take. @e likewise
  * @settles:	NULL; or how many of them, from the first one, tell by their results whether more
- *		blocks follow at the end. Operations behind it begin when that is known
+ *		blocks follow at the end. Operations behind it begin when that is known. Blocks
+ *		that do not follow wait for no other results
  * @more:	with @settles: these results are here; how many blocks follow?
  * @most:	with @settles: how many may follow
  * @step:	for the functions of ranks.c: combines an element of the ranks so far, which it
@@ -167,6 +168,12 @@ struct cnr_part {
  *		place
  * @tidy:	NULL: what follows the elements in a result is 0. Or makes what @store leaves out of
  *		a result, in place, what @serve makes of it
+ * @as_is:	NULL: never. Or tells whether the result of the block is its elements as the vector
+ *		has them, and nothing else
+ * @total:	NULL; or at the leader: makes the result at @to of our own contribution, and of
+ *		@others, which all others have contributed. @to may be @others, or where the
+ *		elements are. *@sum: the checksum of the result, which is then @as_is. Return: false
+ *		if @encode and @finish have to do it; then nothing was done
  * @store:	stores a result
  * @serve:	makes the words of a result that was stored and tidy, exactly as they came
  */
@@ -199,6 +206,10 @@ struct cnr_encoding {
 			  const struct cnr_part *p, u32 *words);
 	void	(*tidy)(const struct cnr_comm *c, const struct cnr_operation *o,
 			const struct cnr_part *p, u32 *words);
+	bool	(*as_is)(const struct cnr_comm *c, const struct cnr_operation *o,
+			 const struct cnr_part *p);
+	bool	(*total)(const struct cnr_comm *c, const struct cnr_operation *o,
+			 const struct cnr_part *p, u32 *to, const u32 *others, u32 *sum);
 	void	(*store)(const struct cnr_comm *c, const struct cnr_operation *o,
 			 const struct cnr_part *p, const u32 *words);
 	void	(*serve)(const struct cnr_comm *c, const struct cnr_operation *o,
@@ -422,13 +433,22 @@ static inline void cnr_part(const struct cnr_comm *c, const struct cnr_operation
 static inline bool cnr_part_ready(const struct cnr_comm *c, const struct cnr_operation *o,
 				  u32 block)
 {
-	return o->plain || cnr_part_after(c, o, block);
+	return o->plain || block - o->base < o->ready || cnr_part_after(c, o, block);
 }
 
 /* Are the words of @p just what is in the vector? */
 static inline bool cnr_part_plain(const struct cnr_operation *o, const struct cnr_part *p)
 {
 	return o->plain && p->length == p->elements * o->element;
+}
+
+/* Is the result of @p just what is in the vector? */
+static inline bool cnr_result_plain(const struct cnr_comm *c, const struct cnr_operation *o,
+				    const struct cnr_part *p)
+{
+	if (o->plain)
+		return cnr_part_plain(o, p);
+	return o->encoding->as_is && o->encoding->as_is(c, o, p);
 }
 
 static inline void *cnr_vector(const struct cnr_operation *o, const struct cnr_part *p,
@@ -468,7 +488,8 @@ static inline void cnr_store(const struct cnr_comm *c, const struct cnr_operatio
 static inline const u32 *cnr_serve(struct cnr_comm *c, const struct cnr_operation *o,
 				   const struct cnr_part *p)
 {
-	return cnr_part_plain(o, p) ? cnr_vector(o, p, CNR_USE_SERVE) : cnr_serve_made(c, o, p);
+	return cnr_result_plain(c, o, p) ? cnr_vector(o, p, CNR_USE_SERVE) :
+					   cnr_serve_made(c, o, p);
 }
 
 /* op.c: operations */

@@ -78,6 +78,7 @@ enum cnr_op_state {
  * struct cnr_operation - blocks [base, base + blocks)
  * @settle_at:	0; or how many results, from the first one, tell how many blocks it has. @blocks may
  *		grow until then
+ * @ready:	so many of its blocks, from the first one, wait for no results any more
  *
  * @base, @algorithm and all that follows from them are known when the operations before it have
  * settled (cnr_op_number()).
@@ -88,6 +89,7 @@ struct cnr_operation {
 	u32	blocks;
 	u32	blocks_done;
 	u32	settle_at;
+	u32	ready;
 	u32	reserved;	/* serial numbers for blocks that it may still get */
 	u32	opsig;		/* 0 while the algorithm is not known */
 	u32	plansig;	/* opsig of algorithm 0, which PLAN carries */

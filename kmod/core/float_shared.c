@@ -20,12 +20,17 @@
 /**
  * struct cnr_shared - an operation
  * @l:		its lanes; cnr_lanes.fields are results of part 1
+ * @size:	bytes of a number
+ * @numbers:	of the vector
  * @groups:	of the vector
  * @room:	exponent fields that fit into a block
  * @each:	elements of a block of data
+ * @share:	elements whose exponents are in one block
  * @maxima:	blocks of part 1
  * @data:	blocks of part 2
- * @marked:	how many groups are marked; known when part 1 is done
+ * @whole:	those of them that are full: all but the last one
+ * @full:	what a full block of data is, but for its place
+ * @marked:	how many groups are marked, of those that are known; all are when part 1 is done
  * @marks:	which ones, counted while results of part 1 are stored
  * @finite:	results of part 3, for marked groups only
  * @special:	results of part 2: enum cnr_special of elements in marked groups, 2 bits each
@@ -34,16 +39,32 @@
  */
 struct cnr_shared {
 	struct cnr_lanes l;
+	u32	size;
+	u32	numbers;
 	u32	groups;
 	u32	room;
 	u32	each;
+	u32	share;
 	u32	maxima;
 	u32	data;
+	u32	whole;
+	struct cnr_part full;
 	u32	marked;
 	u32	*marks;
 	u8	*finite;
 	u8	*special;
 };
+
+/* Describe @elements of data. */
+static void cnr_data_part(const struct cnr_shared *x, struct cnr_part *p, u32 elements)
+{
+	const u32 unit = x->l.lane == 21 || x->l.lane == 64 ? 8 : 4;
+
+	p->elements = elements;
+	p->length = cnr_lanes_bytes(&x->l, elements);
+	p->result = (elements * x->l.f->bytes + unit - 1) & ~(unit - 1);
+	p->kind = unit == 8 ? CANARY_KIND_ADD64 : CANARY_KIND_ADD32;
+}
 
 /* Fill in all that follows from @op and the communicator. */
 static void cnr_shared_of(const struct cnr_comm *c, const struct cnr_op *op, struct cnr_shared *x)
@@ -54,11 +75,15 @@ static void cnr_shared_of(const struct cnr_comm *c, const struct cnr_op *op, str
 	l->average = op->op == CANARY_OP_AVG;
 	if (cnr_float_method(op) == CANARY_METHOD_EACH)
 		l->group = 1;
-	x->groups = cnr_div_up(cnr_numbers(op), l->group);
+	x->size = l->f->bytes;
+	x->numbers = cnr_numbers(op);
+	x->groups = cnr_div_up(x->numbers, l->group);
 	x->room = c->length / l->wide;
 	x->each = cnr_lanes_in(l, c->length);
+	x->share = x->room * l->group;
 	x->maxima = cnr_div_up(x->groups, x->room);
-	x->data = cnr_div_up(cnr_numbers(op), x->each);
+	x->data = cnr_div_up(x->numbers, x->each);
+	x->whole = x->data - 1;
 }
 
 /* Return: where the marks end, in bytes of memory */
@@ -67,20 +92,29 @@ static size_t cnr_shared_marks(const struct cnr_shared *x)
 	return sizeof(*x) + ((cnr_marks_bytes(x->groups) + 7) & ~(size_t)7);
 }
 
-/* Return: what is kept of @o. It is filled in when it is first asked for. */
-static struct cnr_shared *cnr_shared(const struct cnr_comm *c, const struct cnr_operation *o)
+/* Fill in what is kept of @op. */
+static void cnr_shared_begin(const struct cnr_comm *c, const struct cnr_op *op,
+			     struct cnr_shared *x)
 {
-	struct cnr_shared *x = o->op.memory;
 	size_t fields;
 
-	if (x->l.f)
-		return x;
-	cnr_shared_of(c, &o->op, x);
+	cnr_shared_of(c, op, x);
 	fields = (size_t)x->groups * x->l.wide;
 	x->marks = (u32 *)(x + 1);
 	x->l.fields = (u8 *)x + cnr_shared_marks(x);
 	x->finite = x->l.fields + fields;
 	x->special = x->finite + fields;
+	cnr_data_part(x, &x->full, x->each);
+}
+
+/* Return: what is kept of @o. It is filled in when it is first asked for. */
+static __always_inline struct cnr_shared *cnr_shared(const struct cnr_comm *c,
+						     const struct cnr_operation *o)
+{
+	struct cnr_shared *x = o->op.memory;
+
+	if (!x->l.f)
+		cnr_shared_begin(c, &o->op, x);
 	return x;
 }
 
@@ -90,7 +124,7 @@ static size_t cnr_shared_memory(const struct cnr_comm *c, const struct cnr_encod
 	struct cnr_shared x;
 
 	cnr_shared_of(c, op, &x);
-	return cnr_shared_marks(&x) + 2 * (size_t)x.groups * x.l.wide + cnr_numbers(op) / 4 + 1;
+	return cnr_shared_marks(&x) + 2 * (size_t)x.groups * x.l.wide + x.numbers / 4 + 1;
 }
 
 /* ---- groups ---- */
@@ -101,7 +135,7 @@ static bool cnr_is_marked_group(const struct cnr_shared *x, u32 group)
 }
 
 /* Is any of the groups of elements @first to @first + @n - 1 marked? */
-static bool cnr_has_marked(const struct cnr_shared *x, u32 first, u32 n)
+static noinline bool cnr_look_for_marked(const struct cnr_shared *x, u32 first, u32 n)
 {
 	u32 group, end = (first + n - 1) / x->l.group;
 
@@ -109,6 +143,12 @@ static bool cnr_has_marked(const struct cnr_shared *x, u32 first, u32 n)
 		if (cnr_is_marked_group(x, group))
 			return true;
 	return false;
+}
+
+/* The same. The fields of all of them are known */
+static __always_inline bool cnr_has_marked(const struct cnr_shared *x, u32 first, u32 n)
+{
+	return x->marked && cnr_look_for_marked(x, first, n);
 }
 
 static enum cnr_special cnr_special_of(const struct cnr_shared *x, u32 i)
@@ -149,9 +189,8 @@ static u32 cnr_shared_append(const struct cnr_shared *x, u32 marked)
 
 static u32 cnr_shared_more(const struct cnr_comm *c, const struct cnr_operation *o)
 {
-	struct cnr_shared *x = cnr_shared(c, o);
+	const struct cnr_shared *x = cnr_shared(c, o);
 
-	x->marked = cnr_marks_all(x->marks, x->groups);
 	return cnr_shared_append(x, x->marked);
 }
 
@@ -163,65 +202,81 @@ static u64 cnr_shared_most(const struct cnr_comm *c, const struct cnr_op *op)
 	return cnr_shared_append(&x, x.groups);
 }
 
-/*
- * Which part is @p of? @p->first and @p->elements are then in groups (1), elements (2), marked
- * groups by number (3, 4).
- */
-static u32 cnr_shared_cut(const struct cnr_operation *o, const struct cnr_shared *x,
-			  struct cnr_part *p)
+/* Return: which part @p is of */
+static __always_inline u32 cnr_shared_of_part(const struct cnr_shared *x, const struct cnr_part *p)
 {
-	u32 i = p->index, groups;
-
-	p->after = 0;
-	if (i < x->maxima) {
-		p->first = i * x->room;
-		p->elements = min_t(u32, x->room, x->groups - p->first);
-		return 1;
-	}
-	i -= x->maxima;
-	if (i < x->data) {
-		p->first = i * x->each;
-		p->elements = min_t(u32, x->each, cnr_numbers(&o->op) - p->first);
-		p->after = (p->first + p->elements - 1) / x->l.group / x->room + 1;
+	if (p->index - x->maxima < x->data)
 		return 2;
-	}
-	i -= x->data;
-	if (i < cnr_div_up(x->marked, x->room)) {
-		p->first = i * x->room;
-		p->elements = min_t(u32, x->room, x->marked - p->first);
-		return 3;
-	}
-	i -= cnr_div_up(x->marked, x->room);
-	groups = x->each / x->l.group;
-	p->first = i * groups;
-	p->elements = min_t(u32, groups, x->marked - p->first);
-	p->after = x->maxima + x->data + cnr_div_up(x->marked, x->room);
-	return 4;
+	if (p->index < x->maxima)
+		return 1;
+	return p->index - x->maxima - x->data < cnr_div_up(x->marked, x->room) ? 3 : 4;
 }
 
-static u32 cnr_shared_part_of(const struct cnr_operation *o, const struct cnr_shared *x,
-			      struct cnr_part *p)
+/* Parts 1 and 3: fields of groups, or of marked ones. @i: block of the part; @groups: how many */
+static void cnr_maxima_part(const struct cnr_shared *x, struct cnr_part *p, u32 i, u32 groups)
 {
-	u32 part = cnr_shared_cut(o, x, p);
-	u32 lanes = part == 4 ? p->elements * x->l.group : p->elements;
-	u32 unit = x->l.lane == 21 || x->l.lane == 64 ? 8 : 4;
-
-	if (part & 1) {
-		p->length = (p->elements * x->l.wide + 3) & ~3U;
-		p->result = p->length;
-		p->kind = x->l.wide == 2 ? CANARY_KIND_MAX16 : CANARY_KIND_MAX8;
-	} else {
-		p->length = cnr_lanes_bytes(&x->l, lanes);
-		p->result = (lanes * x->l.f->bytes + unit - 1) & ~(unit - 1);
-		p->kind = unit == 8 ? CANARY_KIND_ADD64 : CANARY_KIND_ADD32;
-	}
-	return part;
+	p->first = i * x->room;
+	p->elements = min_t(u32, x->room, groups - p->first);
+	p->length = (p->elements * x->l.wide + 3) & ~3U;
+	p->result = p->length;
+	p->kind = x->l.wide == 2 ? CANARY_KIND_MAX16 : CANARY_KIND_MAX8;
+	p->after = 0;
 }
 
+/* Part 4: numbers of marked groups. @i: which block of the part */
+static void cnr_marked_part(const struct cnr_shared *x, struct cnr_part *p, u32 i)
+{
+	u32 groups = x->each / x->l.group, some;
+
+	some = min_t(u32, groups, x->marked - i * groups);
+	cnr_data_part(x, p, some * x->l.group);
+	p->first = i * groups;
+	p->elements = some;
+	p->after = x->maxima + x->data + cnr_div_up(x->marked, x->room);
+}
+
+/*
+ * @p->first and @p->elements are in groups (part 1), elements (2), marked groups by number (3, 4).
+ * Few blocks come here. It is no part of cnr_shared_part(), which would then save registers.
+ */
+static noinline void cnr_other_part(const struct cnr_shared *x, struct cnr_part *p)
+{
+	u32 i = p->index - x->maxima - x->data, part3 = cnr_div_up(x->marked, x->room);
+
+	switch (cnr_shared_of_part(x, p)) {
+	case 1:
+		cnr_maxima_part(x, p, p->index, x->groups);
+		break;
+	case 2:
+		p->first = (x->data - 1) * x->each;
+		cnr_data_part(x, p, x->numbers - p->first);
+		p->after = x->maxima;
+		break;
+	case 3:
+		cnr_maxima_part(x, p, i, x->marked);
+		break;
+	default:
+		cnr_marked_part(x, p, i - part3);
+		break;
+	}
+}
+
+/* Most blocks are of part 2, and full. */
 static void cnr_shared_part(const struct cnr_comm *c, const struct cnr_operation *o,
 			    struct cnr_part *p)
 {
-	cnr_shared_part_of(o, cnr_shared(c, o), p);
+	const struct cnr_shared *x = o->op.memory;
+	u32 index = p->index, i = index - x->maxima;
+
+	/* There are no blocks until it is filled in. */
+	if (i >= x->whole) {
+		cnr_other_part(cnr_shared(c, o), p);
+		return;
+	}
+	*p = x->full;
+	p->index = index;
+	p->first = i * x->each;
+	p->after = (p->first + x->each - 1) / x->share + 1;
 }
 
 /* ---- contributions ---- */
@@ -239,11 +294,13 @@ static void cnr_maxima_encode(const struct cnr_comm *c, const struct cnr_operati
 
 	if (!o->op.at || o->op.source)
 		groups = 0xffff / x->l.group;	/* what cnr_part.elements can say */
+	if (groups > 8)
+		groups &= ~7U;			/* float_avx2.c takes eight at a time */
 
 	for (i = 0; i < p->elements; i += groups) {
 		some.first = (p->first + i) * x->l.group;
 		some.elements = min_t(u32, min_t(u32, groups, p->elements - i) * x->l.group,
-				      cnr_numbers(&o->op) - some.first);
+				      x->numbers - some.first);
 		cnr_lanes_fields(&x->l, (u8 *)words + i * x->l.wide, cnr_vector_source(o, &some),
 				 some.elements);
 	}
@@ -255,7 +312,7 @@ static const void *cnr_group_source(const struct cnr_operation *o, const struct 
 {
 	struct cnr_part p = { .first = group * x->l.group };
 
-	*n = min_t(u32, x->l.group, cnr_numbers(&o->op) - p.first);
+	*n = min_t(u32, x->l.group, x->numbers - p.first);
 	p.elements = *n;
 	return cnr_vector_source(o, &p);
 }
@@ -306,12 +363,11 @@ static void cnr_marked_encode(const struct cnr_operation *o, const struct cnr_sh
 	}
 }
 
-static void cnr_shared_encode(const struct cnr_comm *c, const struct cnr_operation *o,
-			      const struct cnr_part *p, u32 *words)
+static noinline void cnr_other_encode(const struct cnr_comm *c, const struct cnr_operation *o,
+				      const struct cnr_shared *x, const struct cnr_part *p,
+				      u32 *words)
 {
-	const struct cnr_shared *x = cnr_shared(c, o);
-	struct cnr_part cut = *p;
-	u32 part = cnr_shared_cut(o, x, &cut);
+	u32 part = cnr_shared_of_part(x, p);
 
 	/* Lanes of 21 bits are put together, and where a group ends early, lanes are left out. */
 	if (part == 4 || x->l.lane == 21)
@@ -326,6 +382,18 @@ static void cnr_shared_encode(const struct cnr_comm *c, const struct cnr_operati
 		cnr_marked_encode(o, x, p, words, part == 4);
 }
 
+/* Full blocks of part 2, unless their lanes are put together, leave nothing out. */
+static void cnr_shared_encode(const struct cnr_comm *c, const struct cnr_operation *o,
+			      const struct cnr_part *p, u32 *words)
+{
+	const struct cnr_shared *x = cnr_shared(c, o);
+
+	if (p->index - x->maxima >= x->whole || x->l.lane == 21)
+		cnr_other_encode(c, o, x, p, words);
+	else
+		cnr_lanes_encode(&x->l, words, cnr_vector_source(o, p), p->first, p->elements);
+}
+
 /* ---- sums ---- */
 
 static void cnr_marked_finish(const struct cnr_operation *o, const struct cnr_shared *x,
@@ -337,7 +405,7 @@ static void cnr_marked_finish(const struct cnr_operation *o, const struct cnr_sh
 	for (i = 0; i < p->elements; i++) {
 		group = cnr_marked_at(x, p, i, group);
 		first = group * x->l.group;
-		n = min_t(u32, x->l.group, cnr_numbers(&o->op) - first);
+		n = min_t(u32, x->l.group, x->numbers - first);
 		cnr_lanes_sum(&x->l, words, i * x->l.group, n,
 			      cnr_unit(&x->l, cnr_field_at(&x->l, x->finite, p->first + i)));
 		for (k = 0; k < n; k++) {
@@ -349,12 +417,35 @@ static void cnr_marked_finish(const struct cnr_operation *o, const struct cnr_sh
 	}
 }
 
+/* Of part 2, if no element stays as it is */
+/* Words are aligned. Elements of two bytes need not be, where a block has an odd number of them. */
+static __always_inline bool cnr_is_as_is(const struct cnr_shared *x, const struct cnr_part *p)
+{
+	return p->index - x->maxima < x->data && p->result == p->elements * x->size &&
+	       !(p->first * x->size % sizeof(u32)) && !cnr_has_marked(x, p->first, p->elements);
+}
+
+static bool cnr_shared_as_is(const struct cnr_comm *c, const struct cnr_operation *o,
+			     const struct cnr_part *p)
+{
+	return cnr_is_as_is(cnr_shared(c, o), p);
+}
+
+static bool cnr_shared_total(const struct cnr_comm *c, const struct cnr_operation *o,
+			     const struct cnr_part *p, u32 *to, const u32 *others, u32 *sum)
+{
+	const struct cnr_shared *x = cnr_shared(c, o);
+
+	return cnr_is_as_is(x, p) &&
+	       cnr_lanes_total(&x->l, to, others, cnr_vector_source(o, p), p->first, p->elements,
+			       sum);
+}
+
 static void cnr_shared_finish(const struct cnr_comm *c, const struct cnr_operation *o,
 			      const struct cnr_part *p, u32 *words)
 {
 	const struct cnr_shared *x = cnr_shared(c, o);
-	struct cnr_part cut = *p;
-	u32 part = cnr_shared_cut(o, x, &cut);
+	u32 part = cnr_shared_of_part(x, p);
 
 	if (part == 2)
 		cnr_lanes_finish(&x->l, words, p->first, p->elements);
@@ -389,7 +480,7 @@ static void cnr_marked_tidy(const struct cnr_operation *o, const struct cnr_shar
 			    const struct cnr_part *p, u32 *words)
 {
 	u32 last = p->elements - 1, first = cnr_marked(x, p->first + last) * x->l.group;
-	u32 n = min_t(u32, x->l.group, cnr_numbers(&o->op) - first), bytes = x->l.f->bytes;
+	u32 n = min_t(u32, x->l.group, x->numbers - first), bytes = x->l.f->bytes;
 
 	memset((u8 *)words + (last * x->l.group + n) * bytes, 0, (x->l.group - n) * bytes);
 }
@@ -398,8 +489,7 @@ static void cnr_shared_tidy(const struct cnr_comm *c, const struct cnr_operation
 			    const struct cnr_part *p, u32 *words)
 {
 	const struct cnr_shared *x = cnr_shared(c, o);
-	struct cnr_part cut = *p;
-	u32 part = cnr_shared_cut(o, x, &cut);
+	u32 part = cnr_shared_of_part(x, p);
 	u32 end = p->elements * (part & 1 ? x->l.wide : x->l.f->bytes);
 
 	if (part == 2)
@@ -466,7 +556,7 @@ static void cnr_marked_copy(const struct cnr_operation *o, const struct cnr_shar
 	for (i = 0; i < p->elements; i++) {
 		group = cnr_marked_at(x, p, i, group);
 		one.first = group * x->l.group;
-		one.elements = min_t(u32, x->l.group, cnr_numbers(&o->op) - one.first);
+		one.elements = min_t(u32, x->l.group, x->numbers - one.first);
 		elements = cnr_vector(o, &one, use);
 		at = (u8 *)words + i * x->l.group * x->l.f->bytes;
 		if (use == CNR_USE_RESULT)
@@ -476,28 +566,43 @@ static void cnr_marked_copy(const struct cnr_operation *o, const struct cnr_shar
 	}
 }
 
-/* Part 1. A result is stored once. */
+/* Return: how many of @n groups from @group on are certainly not marked */
+static u32 cnr_not_marked(const struct cnr_shared *x, u32 group, u32 n)
+{
+	const u64 one = x->l.wide == 2 ? 0x0001000100010001ULL : 0x0101010101010101ULL;
+	const u64 high = one << (x->l.f->exponent - 1), low = high - one;
+	const u8 *at = x->l.fields + group * x->l.wide;
+	u32 i, bytes = n * x->l.wide;
+	u64 fields;
+
+	for (i = 0; i + sizeof(fields) <= bytes; i += sizeof(fields)) {
+		memcpy(&fields, at + i, sizeof(fields));
+		/* The lower bits of a field are all set if 1 more carries into the highest one. */
+		if (((fields & low) + one) & fields & high)
+			break;
+	}
+	return i / x->l.wide;
+}
+
+/* Part 1. A result is stored once. Hardly any group is marked. */
 static void cnr_maxima_store(struct cnr_shared *x, const struct cnr_part *p, const u32 *words)
 {
-	u32 group, marks = 0, end = p->first + p->elements;
+	u32 group, end = p->first + p->elements;
 
 	memcpy(x->l.fields + p->first * x->l.wide, words, p->elements * x->l.wide);
 	for (group = p->first; group < end; group++) {
-		marks += cnr_is_marked_group(x, group);
-		if (marks && (group % CNR_MARKS == CNR_MARKS - 1 || group + 1 == end)) {
-			cnr_marks_add(x->marks, x->groups, group, marks);
-			marks = 0;
+		group += cnr_not_marked(x, group, end - group);
+		if (group < end && cnr_is_marked_group(x, group)) {
+			cnr_marks_add(x->marks, x->groups, group, 1);
+			x->marked++;
 		}
 	}
 }
 
-static void cnr_shared_store(const struct cnr_comm *c, const struct cnr_operation *o,
-			     const struct cnr_part *p, const u32 *words)
+static noinline void cnr_other_store(const struct cnr_operation *o, struct cnr_shared *x,
+				     const struct cnr_part *p, const u32 *words)
 {
-	struct cnr_shared *x = cnr_shared(c, o);
-	struct cnr_part cut = *p;
-
-	switch (cnr_shared_cut(o, x, &cut)) {
+	switch (cnr_shared_of_part(x, p)) {
 	case 1:
 		cnr_maxima_store(x, p, words);
 		break;
@@ -513,14 +618,24 @@ static void cnr_shared_store(const struct cnr_comm *c, const struct cnr_operatio
 	}
 }
 
+static void cnr_shared_store(const struct cnr_comm *c, const struct cnr_operation *o,
+			     const struct cnr_part *p, const u32 *words)
+{
+	struct cnr_shared *x = cnr_shared(c, o);
+
+	if (p->index - x->maxima < x->data && !x->marked)
+		memcpy(cnr_vector(o, p, CNR_USE_RESULT), words, p->elements * x->size);
+	else
+		cnr_other_store(o, x, p, words);
+}
+
 static void cnr_shared_serve(const struct cnr_comm *c, const struct cnr_operation *o,
 			     const struct cnr_part *p, u32 *words)
 {
 	const struct cnr_shared *x = cnr_shared(c, o);
-	struct cnr_part cut = *p;
 
 	memset(words, 0, p->result);
-	switch (cnr_shared_cut(o, x, &cut)) {
+	switch (cnr_shared_of_part(x, p)) {
 	case 1:
 		memcpy(words, x->l.fields + p->first * x->l.wide, p->elements * x->l.wide);
 		break;
@@ -543,6 +658,7 @@ static void cnr_shared_serve(const struct cnr_comm *c, const struct cnr_operatio
 	  .most = cnr_shared_most, .part = cnr_shared_part,				\
 	  .encode = cnr_shared_encode, .finish = cnr_shared_finish,			\
 	  .tidy = cnr_shared_tidy,							\
+	  .as_is = cnr_shared_as_is, .total = cnr_shared_total,				\
 	  .store = cnr_shared_store, .serve = cnr_shared_serve }
 
 const struct cnr_encoding cnr_float_each = CNR_SHARED(CANARY_METHOD_EACH);

@@ -107,6 +107,7 @@ void cnr_op_settle(struct cnr_comm *c, struct cnr_operation *o)
 	u32 more = o->encoding->more(c, o);
 
 	o->settle_at = 0;
+	o->ready = o->blocks;
 	o->blocks += more;
 	c->posted += more;
 	cnr_op_unreserve(c, o);

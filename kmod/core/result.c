@@ -63,6 +63,27 @@ bool cnr_result_is_tidy(struct cnr_comm *c, const struct cnr_operation *o, const
 }
 
 /*
+ * Make the result of @p, a part of @block, in one pass, if its encoding can. It goes into the
+ * vector at once if nobody else can write to that. Return: false: nothing was done
+ */
+static bool cnr_result_total(struct cnr_comm *c, struct cnr_operation *o, u32 block,
+			     const struct cnr_part *p, const u32 *others, u32 *room, u32 *sum)
+{
+	const struct cnr_encoding *e = o->encoding;
+	bool in_place = !o->op.hashes && !o->op.at;
+
+	if (o->plain || !e->total)
+		return false;
+	if (in_place)
+		return e->total(c, o, p, cnr_vector(o, p, CNR_USE_BOTH), others, sum);
+	if (!e->total(c, o, p, room, others, sum))
+		return false;
+	cnr_result_note(c, o, block, room);
+	cnr_store(c, o, p, room);
+	return true;
+}
+
+/*
  * Make the result of @block: combine @others, which all others have contributed, with our own
  * words. @room is for words, and may be @others; nobody else can write to it. Return: the checksum
  * of the result
@@ -80,6 +101,8 @@ u32 cnr_result_make(struct cnr_comm *c, struct cnr_operation *o, u32 block, cons
 		own = o->op.source ? cnr_vector_source(o, &p) : data;
 		return cnr_combine(p.kind, data, own, others, p.length);
 	}
+	if (cnr_result_total(c, o, block, &p, others, room, &sum))
+		return sum;
 	sum = cnr_combine(p.kind, room, cnr_words(c, o, &p), others, p.length);
 	if (!o->plain && o->encoding->finish)
 		o->encoding->finish(c, o, &p, room);
