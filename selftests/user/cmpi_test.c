@@ -17,6 +17,7 @@
 #include "core/platform.h"
 #include "own_net.h"
 #include "selftests/tap.h"
+#include "userspace/common/own_address.h"
 #include "userspace/mpi/cmpi.h"
 
 #define RANKS	3
@@ -188,16 +189,19 @@ static bool own(const char *interfaces, const char *want)
 {
 	struct canary_addr addr;
 	unsigned int mtu = 0;
-	int err = cmpi_own_address(interfaces, &addr, &mtu);
+	int err = own_address(interfaces, true, &addr, &mtu);
 
 	return err ? !want : want && mtu && canary_addr_ip4(&addr) == inet_addr(want);
 }
 
 static void test_addresses(void)
 {
+	struct canary_addr addr;
+	unsigned int mtu;
 	bool good;
 
 	tap(own("", "127.0.0.1"), "where there is no other, the loopback's address");
+	tap(own_address("", false, &addr, &mtu) == -EADDRNOTAVAIL, "or none, if that will not do");
 	if (system("ip link add a0 type veth peer name b0 && "
 		   "ip addr add 10.5.0.1/24 dev a0 && ip addr add 10.6.0.1/24 dev b0 && "
 		   "ip link set b0 up mtu 1400")) {
