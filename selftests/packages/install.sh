@@ -1,0 +1,324 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# The Debian packages in a Debian of their own (debootstrap): installed, used, upgraded, removed,
+# purged. Nothing of them may be left then. DKMS builds the module for Linux 6.1 and 6.12, and the
+# guest loads it. The test installs nothing outside, and sends nothing but what apt downloads.
+
+# shellcheck source=../lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+PACKAGES=${PACKAGES:-$TAP_TOP/build/packages}
+OURS='^(libcanary|canary-|python3-canary-)'
+HEADERS=(linux-headers-amd64 linux-headers-6.12-amd64)
+
+tap_start packages/install
+need_root
+need_program debootstrap dpkg-deb unshare jq ip setpriv
+[ "$(dpkg --print-architecture)" = amd64 ] || tap_skip_all "knows the kernels of amd64 only"
+compgen -G "$PACKAGES/*.deb" >/dev/null || tap_skip_all "needs the packages: make packages"
+tmp_dir
+ROOT=$TAP_TMP/root
+
+# mirror: prints where this machine's apt gets the release from
+mirror()
+{
+	# shellcheck disable=SC2016
+	apt-get indextargets --format '$(CODENAME) $(REPO_URI)' | sed -n 's/^bookworm //p' | head -n 1
+}
+
+# command_there [-n NAMESPACE] COMMAND...: sets COMMAND to what runs it there. What that mounts is gone when
+# it ends. /run is kept, as several of them share sockets.
+command_there()
+{
+	COMMAND=()
+	if [ "$1" = -n ]; then
+		COMMAND=(nsenter --net="/run/netns/$(ns_name "$2")" --)
+		shift 2
+	fi
+	# shellcheck disable=SC2016
+	COMMAND+=(unshare --mount --propagation private -- sh -c '
+		mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && mount --rbind /sys "$0/sys" &&
+		mount --bind "$0/var/run-kept" "$0/run" && exec chroot "$0" \
+		env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 \
+		"$@"' "$ROOT" "$@")
+}
+
+inside()
+{
+	local COMMAND
+
+	command_there "$@"
+	"${COMMAND[@]}"
+}
+
+apt()
+{
+	inside apt-get -q -y -o APT::Sandbox::User=root -o Dpkg::Use-Pty=0 --no-install-recommends "$@" </dev/null
+}
+
+# base: makes the Debian, with the sources of this machine's apt, and how it reaches them
+base()
+{
+	debootstrap --variant=minbase bookworm "$ROOT" "$(mirror)" || return
+	mkdir -p "$ROOT/packages" "$ROOT/var/run-kept"
+	rm -f "$ROOT/etc/apt/sources.list"
+	cp -a /etc/apt/sources.list* "$ROOT/etc/apt/" || return
+	apt-config dump | grep '^Acquire::' >"$ROOT/etc/apt/apt.conf.d/00outside"
+	cp "$PACKAGES"/*.deb "$ROOT/packages/" && apt update
+}
+
+# must DESCRIPTION COMMAND...: nothing else can be tested if it fails
+must()
+{
+	local failed=$TAP_FAILED
+
+	tap_check "$@"
+	[ "$TAP_FAILED" -eq "$failed" ] || tap_done
+}
+
+# debs [DIRECTORY]: prints the packages, as they are named inside
+debs()
+{
+	(cd "$ROOT" && printf '/%s\n' packages/"${1:-}"*.deb)
+}
+
+# needed: prints what apt would install with the packages, without them
+needed()
+{
+	# shellcheck disable=SC2046
+	apt -s install $(debs) "${HEADERS[@]}" gcc libc6-dev pkg-config |
+		sed -n 's/^Inst \([^ ]*\) .*/\1/p' | grep -vE "$OURS"
+}
+
+# files: prints all files with owner and permissions, without what dpkg and apt write of everything
+files()
+{
+	(cd "$ROOT" && find . -xdev \( -path ./proc -o -path ./sys -o -path ./dev -o -path ./packages \
+		-o -path ./var/lib/dpkg -o -path ./var/lib/apt -o -path ./var/cache -o -path ./var/log \
+		-o -path ./tmp \) -prune -o -printf '%M %U %G %p %l\n' | LC_ALL=C sort
+	find etc -type f -exec md5sum {} + | LC_ALL=C sort -k 2)
+}
+
+# states: prints "PACKAGE VERSION STATE" of our packages
+states()
+{
+	# shellcheck disable=SC2016
+	inside dpkg-query -W -f '${Package} ${Version} ${db:Status-Abbrev}\n' | grep -E "$OURS" | sed 's/ *$//'
+}
+
+# expect VERSION STATE: prints what states should, for the packages that were built
+expect()
+{
+	local deb
+
+	for deb in "$PACKAGES"/*.deb; do
+		echo "$(dpkg-deb -f "$deb" Package) $1 $2"
+	done | LC_ALL=C sort
+}
+
+modules()
+{
+	(cd "$ROOT/lib/modules" && find . -name 'canary.ko*' | sed 's|^\./\([0-9]*\.[0-9]*\)[^/]*/|\1 |' | LC_ALL=C sort)
+}
+
+# autopkgtest: prints the tests of the source package, which need what is installed already
+autopkgtests()
+{
+	sed -n 's/^Tests: //p' "$TAP_TOP/tools/packages/debian/tests/control"
+}
+
+# Three hosts around a switch
+switch_network()
+{
+	local i
+
+	ns_add sw h1 h2 h3
+	ns_ip sw addr add 10.9.0.1/32 dev lo
+	ns_exec sw sysctl -qw net.ipv4.ip_forward=1
+	for i in 1 2 3; do
+		ns_link "h$i" eth0 "10.0.$i.2/24" sw "s$i" "10.0.$i.1/24"
+		ns_ip "h$i" route add default via "10.0.$i.1"
+		ns_exec "h$i" ethtool -K eth0 gro on
+	done
+}
+
+unit()
+{
+	sed -n "s/^$1=//p" "$ROOT/lib/systemd/system/canary-switch.service"
+}
+
+# started: it is ready, or has ended
+started()
+{
+	grep -q ' ready: ' "$TAP_TMP/out" || ! kill -0 "$SW"
+}
+
+# Starts the unit's command line. Capabilities are cut as CapabilityBoundingSet= does it.
+switch_start()
+{
+	local sets
+
+	sets=$(unit CapabilityBoundingSet | tr ' ' '\n' | sed -n 's/^CAP_/,+/p' | tr -d '\n' | tr '[:upper:]' '[:lower:]')
+	# shellcheck disable=SC2046
+	command_there -n sw setpriv --no-new-privs --inh-caps=-all --bounding-set="-all$sets" -- \
+		$(unit ExecStart)
+	bg "${COMMAND[@]}" >"$TAP_TMP/out" 2>"$TAP_TMP/err"
+	SW=$!
+	wait_for 20 started && grep -q ' ready: ' "$TAP_TMP/out"
+}
+
+# sum: a rank at each of the three hosts; prints what each got. 1.5 + 2.25 + 0.25
+sum()
+{
+	local options=(--comm 1 --members 3 --root 10.0.1.2 --engine user --type float32) pids=()
+
+	printf '\000\000\300\077' >"$ROOT/tmp/in0"
+	printf '\000\000\020\100' >"$ROOT/tmp/in1"
+	printf '\000\000\200\076' >"$ROOT/tmp/in2"
+	inside -n h2 canary allreduce "${options[@]}" --rank 1 --in /tmp/in1 --out /tmp/sum1 &
+	pids+=("$!")
+	inside -n h3 canary allreduce "${options[@]}" --rank 2 --in /tmp/in2 --out /tmp/sum2 &
+	pids+=("$!")
+	inside -n h1 canary allreduce "${options[@]}" --rank 0 --in /tmp/in0 --out /tmp/sum0
+	wait "${pids[@]}"
+	od -An -tf4 "$ROOT"/tmp/sum[0-2] | xargs
+	rm -f "$ROOT"/tmp/sum[0-2]
+}
+
+test_install()
+{
+	must "a Debian of its own" base
+	needed >"$TAP_TMP/needed"
+	tap_check "apt finds what they need" grep -qx dkms "$TAP_TMP/needed"
+	# shellcheck disable=SC2046
+	must "it is installed" apt install $(cat "$TAP_TMP/needed")
+	files >"$TAP_TMP/before"
+	tap_is "nothing of ours is there" "$(states)" ""
+	# shellcheck disable=SC2046
+	must "the packages are installed" apt install $(debs)
+	tap_is "all of them" "$(states)" "$(expect "$VERSION" ii)"
+	tap_is "DKMS has built the module for both kernels" "$(modules | cut -d' ' -f1 | xargs)" "6.1 6.12"
+	tap_is "no service is enabled by that" "$(find "$ROOT/etc/systemd" -name 'canary*')" ""
+}
+
+test_use()
+{
+	local one
+
+	ns_add host
+	for one in $(autopkgtests); do
+		cp "$TAP_TOP/tools/packages/debian/tests/$one" "$ROOT/tmp/"
+		tap_check "the packages' own test $one" inside -n host "/tmp/$one"
+	done
+	switch_network
+	tap_is "three hosts sum without a switch" "$(sum)" "4 4 4"
+	tap_refuse "the unit: without ports it does not start" switch_start
+	echo "ports s1,s2,s3" >>"$ROOT/etc/canary/switch.conf"
+	switch_start
+	tap_check "with ports it does" grep -q " ready: " "$TAP_TMP/out"
+	tap_check "which admits nobody" grep -q "switch.rules is missing: nobody is admitted" "$TAP_TMP/err"
+	tap_check "until somebody says so" inside -n sw canary switch set --admit any:any --save
+	tap_is "three hosts sum through it" "$(sum)" "4 4 4"
+	inside -n sw canary switch show -j >"$TAP_TMP/show"
+	tap_is "it has combined their block" "$(jq '.counters.new' "$TAP_TMP/show")" 1
+}
+
+# newer DEB: the same package, with a higher version
+newer()
+{
+	local tree=$TAP_TMP/newer
+
+	rm -rf "$tree"
+	dpkg-deb -R "$1" "$tree"
+	grep -rlF "$VERSION" "$tree/DEBIAN" | xargs sed -i "s/${VERSION//./\\.}/$NEXT/g"
+	if [ -d "$tree/usr/src/canary-$VERSION" ]; then
+		mv "$tree/usr/src/canary-$VERSION" "$tree/usr/src/canary-$NEXT"
+		sed -i "s/${VERSION//./\\.}/$NEXT/" "$tree/usr/src/canary-$NEXT/dkms.conf"
+	fi
+	echo "# newer" >>"$tree/usr/share/doc/$(dpkg-deb -f "$1" Package)/copyright"
+	rm -f "$tree/DEBIAN/md5sums"
+	dpkg-deb --root-owner-group -b "$tree" "$ROOT/packages/next/" >/dev/null
+}
+
+test_upgrade()
+{
+	local deb
+
+	mkdir "$ROOT/packages/next"
+	for deb in "$PACKAGES"/*.deb; do
+		newer "$deb"
+	done
+	# shellcheck disable=SC2046
+	must "upgrade" apt install $(debs next/)
+	tap_is "upgrade: all packages" "$(states)" "$(expect "$NEXT" ii)"
+	tap_is "upgrade: the module of the new one, for both kernels" \
+		"$(inside dkms status | sed 's/, x86_64//' | cut -d, -f1,2 | sed 's/\(, [0-9]*\.[0-9]*\).*/\1/' | xargs)" \
+		"canary/$NEXT, 6.1 canary/$NEXT, 6.12"
+	tap_is "upgrade: the configuration that was changed is kept" \
+		"$(tail -n 1 "$ROOT/etc/canary/switch.conf")" "ports s1,s2,s3"
+	tap_is "upgrade: rules are kept" "$(grep -v '^#' "$ROOT/var/lib/canary/switch.rules")" "any:0.0.0.0/0"
+	bg_stop "$SW"
+	switch_start
+	tap_check "upgrade: the switch starts again" grep -q " ready: " "$TAP_TMP/out"
+	tap_is "upgrade: with these rules" "$(inside -n sw canary switch show -j | jq -c .admission.rules)" '["any:0.0.0.0/0"]'
+	bg_stop "$SW"
+}
+
+# The packages of the module built it for the guest's kernel, if that is the newest one.
+test_module()
+{
+	local kver module
+
+	kver=$(sed -n 's/^GUEST_KVER=//p' "$TAP_TOP/build/guest/config.mk" 2>/dev/null)
+	module=$(find "$ROOT/lib/modules/$kver" -name 'canary.ko*' 2>/dev/null)
+	if [ -z "$kver" ] || [ -z "$module" ]; then
+		tap_skip "the guest loads the module" "no guest with a kernel that has headers here"
+		return
+	fi
+	cat >"$ROOT/tmp/kernel" <<-'END'
+	#!/bin/sh -e
+	printf '\000\000\300\077' >/tmp/a
+	printf '\000\000\020\100' >/tmp/b
+	set -- --comm 1 --members 2 --root 127.0.0.1 --engine kernel --type float32
+	/usr/sbin/canary allreduce "$@" --rank 1 --bind 127.0.0.1:22601 --in /tmp/b --out /tmp/sum1 &
+	/usr/sbin/canary allreduce "$@" --rank 0 --in /tmp/a --out /tmp/sum0
+	wait
+	od -An -tf4 /tmp/sum0 /tmp/sum1
+	END
+	chmod +x "$ROOT/tmp/kernel"
+	# shellcheck disable=SC2016
+	tap_is "the guest loads the module, and two ranks sum by it" "$("$TAP_TOP/selftests/vm/run.sh" -- sh -c '
+		ip link set lo up && modprobe udp_tunnel && insmod "$0" && exec chroot "$1" /tmp/kernel' \
+		"$module" "$ROOT" | tail -n 2 | xargs)" "3.75 3.75"
+}
+
+test_removal()
+{
+	local names
+
+	mapfile -t names < <(expect "$NEXT" | cut -d' ' -f1)
+	rm -rf "$ROOT"/tmp/*
+	must "remove" apt remove "${names[@]}"
+	tap_is "remove: only configuration is left" "$(states)" "canary-switch $NEXT rc"
+	tap_is "remove: rules and configuration" "$(cd "$ROOT" && find etc var/lib -path '*canary/*' | sort | xargs)" \
+		"etc/canary/switch.conf var/lib/canary/switch.rules"
+	tap_is "remove: no module" "$(modules)$(inside dkms status)" ""
+	must "purge" inside dpkg --purge "${names[@]}"
+	tap_is "purge: nothing is known of them" "$(states)" ""
+	files >"$TAP_TMP/after"
+	tap_is "purge: all files are as before" "$(diff "$TAP_TMP/before" "$TAP_TMP/after")" ""
+}
+
+mirror=$(mirror)
+[ -n "$mirror" ] || tap_skip_all "this machine's apt knows no Debian 12"
+for deb in "$PACKAGES"/canary-tools_*.deb; do
+	VERSION=$(dpkg-deb -f "$deb" Version)
+done
+NEXT=$VERSION.1
+test_install
+test_use
+test_upgrade
+test_module
+test_removal
+tap_done
