@@ -68,6 +68,8 @@ launcher()
 		--mca mca_base_component_path "SYSTEM_DEFAULT:$COMPONENT"
 		--mca coll_canary_table 1)
 	export OMPI_MCA_coll_canary_trial=60000
+	# measured thresholds would be others each time
+	export OMPI_MCA_coll_canary_min_bytes=16384
 }
 
 # ports: prints the ports of the switch

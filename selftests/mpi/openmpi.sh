@@ -46,6 +46,10 @@ tap_is "all of their sums by Canary" "$(calls allreduce canary)" 221
 right "four threads" $ON --mca coll_canary_early 1 -- "$PROGRAMS/calls" threads
 tap_is "their sums by Canary" "$(calls allreduce canary)" 80
 tap_is "and their requests" "$(calls iallreduce canary)" 80
+right "measured thresholds" $ON --mca coll_canary_min_bytes 0 -- "$PROGRAMS/calls" blocking comms nested
+tap_is "all communicators of four are formed" \
+	"$(sed -n 's/^canary: *\([0-9]* communicators formed, [0-9]* not\).*/\1/p' "$TAP_TMP/complaints")" \
+	"61 communicators formed, 0 not"
 right "operators and types of the program" $ON -- "$PROGRAMS/calls" others
 tap_is "they are not Canary's: operator" "$(calls allreduce operator)" 1
 tap_is "they are not Canary's: type" "$(calls allreduce type)" 1

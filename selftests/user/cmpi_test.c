@@ -32,6 +32,7 @@ static void defaults(struct cmpi_settings *s)
 	cmpi_settings_init(s);
 	s->engine = engine;
 	s->one_host = 1;
+	s->min_bytes = 16384;
 	cmpi_settings_check(s, why, sizeof(why));
 }
 
@@ -46,7 +47,7 @@ static void test_environment(void)
 	tap(!cmpi_settings_init(&s) && s.min_bytes == 77 && !strcmp(s.comm, "5-6"),
 	    "settings of the environment");
 	setenv("CANARY_MIN_BYTES", "much", 1);
-	tap(cmpi_settings_init(&s) && s.min_bytes == 16384, "one that is no number");
+	tap(cmpi_settings_init(&s) && !s.min_bytes, "one that is no number");
 	unsetenv("CANARY_MIN_BYTES");
 	unsetenv("CANARY_COMM");
 }
@@ -149,6 +150,18 @@ static void test_decide(void)
 	s.max_bytes = UINT32_MAX;
 	args.count = (size_t)UINT32_MAX;
 	good &= decides(&s, c, args, CMPI_LONG);
+	s.min_bytes = 0;
+	args.count = CMPI_LEAST_BYTES / 8;
+	good &= decides(&s, c, args, CMPI_CANARY);
+	args.count--;
+	good &= decides(&s, c, args, CMPI_SHORT);
+	other = c;
+	other.state = CMPI_FORMED;
+	other.min_bytes = 800;
+	args.count = 100;
+	good &= decides(&s, other, args, CMPI_CANARY);
+	args.count = 99;
+	good &= decides(&s, other, args, CMPI_SHORT);
 	tap(good, "decisions by length");
 	args = a;
 	args.dtype = 0;
@@ -224,6 +237,7 @@ static struct {
 	pthread_barrier_t	barrier;
 	char			gathered[RANKS][ROOM];
 	int			value[RANKS];
+	double			vector[RANKS][(4 << 20) / sizeof(double)];
 } *shared;
 
 static int rank;
@@ -255,7 +269,26 @@ static int host_least(void *arg, int *value)
 	return 0;
 }
 
-static const struct cmpi_host host = { .allgather = host_allgather, .least = host_least };
+/* How long the host function takes: us. Canary on one host takes milliseconds at most. */
+static unsigned int host_us;
+
+static int host_sum(void *arg, double *v, size_t count)
+{
+	size_t i, k;
+
+	usleep(host_us);
+	memcpy(shared->vector[rank], v, count * sizeof(*v));
+	pthread_barrier_wait(&shared->barrier);
+	for (i = 0; i < count; i++)
+		for (v[i] = k = 0; k < RANKS; k++)
+			v[i] += shared->vector[k][i];
+	pthread_barrier_wait(&shared->barrier);
+	return 0;
+}
+
+static const struct cmpi_host host = {
+	.allgather = host_allgather, .least = host_least, .sum = host_sum,
+};
 
 static int sum(struct cmpi_comm *c, int turn)
 {
@@ -346,6 +379,26 @@ static int small_packets(struct cmpi_settings *s)
 	return works(s);
 }
 
+/* Canary is faster than a function that takes two seconds. A second communicator does not measure. */
+static int measured(struct cmpi_settings *s)
+{
+	struct cmpi_comm c[2];
+	int i, wrong = 0;
+
+	s->min_bytes = 0;
+	host_us = 2000000;
+	for (i = 0; i < 2; i++) {
+		c[i] = (struct cmpi_comm){ .members = RANKS, .rank = rank, .peers = true };
+		wrong += cmpi_form(&c[i], s, &host, 12345) || c[i].state != CMPI_FORMED;
+		wrong += c[i].min_bytes != CMPI_LEAST_BYTES;
+		host_us = 0;
+	}
+	for (i = 0; i < 2; i++)
+		cmpi_close(&c[i]);
+	cmpi_close_all();
+	return wrong;
+}
+
 static void run(int (*what)(struct cmpi_settings *s), const char *name)
 {
 	int i, status, wrong = 0;
@@ -372,6 +425,7 @@ static void test_communicators(void)
 {
 	run(works, "communicators are formed, sum up, and end");
 	run(small_packets, "with the least MTU of all");
+	run(measured, "the threshold is measured, once");
 	run(without_port, "a rank without an address: none has one");
 	run(other_key, "a rank with another key: none has one");
 }

@@ -166,6 +166,8 @@ enum cmpi_state {
  * @members, @rank: of the communicator
  * @one_host:	all members are on one host
  * @peers:	all members have this component, with the same fingerprint
+ * @min_bytes:	if settings.min_bytes is 0: shorter vectors do not go through canary. Measured when
+ *		it is formed, and the same at all ranks
  * @missed:	calls that were not carried out because it is not formed
  * @canary:	NULL unless @state is CMPI_FORMED
  */
@@ -175,6 +177,7 @@ struct cmpi_comm {
 	bool		one_host;
 	bool		peers;
 	enum cmpi_state	state;
+	size_t		min_bytes;
 	unsigned int	missed;
 	struct canary	*canary;
 };
@@ -186,6 +189,9 @@ struct cmpi_comm {
 enum cmpi_why cmpi_decide(const struct cmpi_settings *s, const struct cmpi_comm *c,
 			  const struct cmpi_args *args);
 
+/** CMPI_LEAST_BYTES - shorter vectors are not worth forming a communicator for them */
+#define CMPI_LEAST_BYTES	8192
+
 /** cmpi_usable() - may any call on this communicator go through canary? The same at all ranks */
 bool cmpi_usable(const struct cmpi_settings *s, const struct cmpi_comm *c);
 
@@ -193,12 +199,14 @@ bool cmpi_usable(const struct cmpi_settings *s, const struct cmpi_comm *c);
  * struct cmpi_host - the host functions on the communicator, and waiting
  * @allgather:	collect @bytes of each rank. Return: 0, or an error of the MPI library
  * @least:	*@value becomes the least one of all ranks. Return: likewise
+ * @sum:	sum up @count doubles of all ranks, in place. Return: likewise
  * @progress:	let the MPI library make progress; NULL if it needs no such call
  * @arg:	is passed to them
  */
 struct cmpi_host {
 	int (*allgather)(void *arg, const void *mine, void *all, size_t bytes);
 	int (*least)(void *arg, int *value);
+	int (*sum)(void *arg, double *v, size_t count);
 	void (*progress)(void);
 	void *arg;
 };
@@ -216,6 +224,14 @@ struct cmpi_host {
  */
 int cmpi_form(struct cmpi_comm *c, const struct cmpi_settings *s, const struct cmpi_host *host,
 	      uint32_t job);
+
+/**
+ * cmpi_measure() - measure from which length on canary is faster than the host functions
+ * All ranks of @c, which is formed, call it. It sums up some vectors of some lengths. What is known
+ * of another communicator of as many members is taken from there.
+ * Return: 0, with @c->min_bytes set; else an error of the MPI library.
+ */
+int cmpi_measure(struct cmpi_comm *c, const struct cmpi_settings *s, const struct cmpi_host *host);
 
 /**
  * cmpi_close() - end it. In a child of fork() it only forgets it.

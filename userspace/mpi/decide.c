@@ -24,7 +24,15 @@ const char *cmpi_why_text(enum cmpi_why why)
 	return text[why];
 }
 
-static enum cmpi_why decide_vector(const struct cmpi_settings *s, const struct cmpi_args *args)
+static size_t min_bytes(const struct cmpi_settings *s, const struct cmpi_comm *c)
+{
+	if (s->min_bytes)
+		return s->min_bytes;
+	return c->state == CMPI_FORMED ? c->min_bytes : CMPI_LEAST_BYTES;
+}
+
+static enum cmpi_why decide_vector(const struct cmpi_settings *s, const struct cmpi_comm *c,
+				   const struct cmpi_args *args)
 {
 	size_t size = canary_dtype_size(args->dtype);
 
@@ -32,7 +40,7 @@ static enum cmpi_why decide_vector(const struct cmpi_settings *s, const struct c
 		return CMPI_TYPE;
 	if (!args->op || !canary_supports(args->dtype, args->op))
 		return CMPI_OPERATOR;
-	if (!args->count || args->count < (s->min_bytes + size - 1) / size)
+	if (!args->count || args->count < (min_bytes(s, c) + size - 1) / size)
 		return CMPI_SHORT;
 	if (args->count > s->max_bytes / size || args->count > CANARY_BYTES_MAX / size)
 		return CMPI_LONG;
@@ -66,5 +74,5 @@ enum cmpi_why cmpi_decide(const struct cmpi_settings *s, const struct cmpi_comm 
 		return s->barrier ? CMPI_CANARY : CMPI_OFF;
 	if (args->call == CMPI_REDUCE && !s->reduce)
 		return CMPI_OFF;
-	return decide_vector(s, args);
+	return decide_vector(s, c, args);
 }

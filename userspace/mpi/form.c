@@ -287,6 +287,8 @@ int cmpi_form(struct cmpi_comm *c, const struct cmpi_settings *s, const struct c
 		cmpi_close(c);
 	c->state = err || wrong_at < c->members ? CMPI_FAILED : CMPI_FORMED;
 	cmpi_count_formed(c->state == CMPI_FORMED);
+	if (c->state == CMPI_FORMED && !s->min_bytes)
+		err = cmpi_measure(c, s, host);
 out:
 	free(trial);
 	explicit_bzero(&mine, sizeof(mine));

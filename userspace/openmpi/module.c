@@ -62,11 +62,20 @@ static int host_least(void *arg, int *value)
 				     m->previous_allreduce_module);
 }
 
+static int host_sum(void *arg, double *v, size_t count)
+{
+	struct coll_module *m = arg;
+
+	return m->previous_allreduce(MPI_IN_PLACE, v, count, MPI_DOUBLE, MPI_SUM, m->comm,
+				     m->previous_allreduce_module);
+}
+
 static int form(struct coll_module *m)
 {
 	const struct cmpi_host host = {
 		.allgather = host_allgather,
 		.least = host_least,
+		.sum = host_sum,
 		.progress = opal_progress,
 		.arg = m,
 	};
