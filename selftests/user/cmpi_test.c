@@ -241,12 +241,13 @@ static struct {
 } *shared;
 
 static int rank;
+static int broken;	/* the host function, counted from 1, that fails */
 
 static int host_allgather(void *arg, const void *mine, void *all, size_t bytes)
 {
 	int i;
 
-	if (bytes > ROOM)
+	if (bytes > ROOM || broken == 1)
 		return -1;
 	memcpy(shared->gathered[rank], mine, bytes);
 	pthread_barrier_wait(&shared->barrier);
@@ -260,6 +261,8 @@ static int host_least(void *arg, int *value)
 {
 	int i;
 
+	if (broken == 2)
+		return -1;
 	shared->value[rank] = *value;
 	pthread_barrier_wait(&shared->barrier);
 	for (i = 0; i < RANKS; i++)
@@ -345,6 +348,43 @@ static int fails(struct cmpi_settings *s)
 	return wrong;
 }
 
+/* No call may go on to wait for ranks that did not get so far. */
+static int host_errors(struct cmpi_settings *s)
+{
+	const struct cmpi_args a = { CMPI_ALLREDUCE, CANARY_FLOAT64, CANARY_OP_SUM, 2048 };
+	int wrong = 0;
+
+	for (broken = 1; broken <= 2; broken++) {
+		struct cmpi_comm c = { .members = RANKS, .rank = rank, .peers = true };
+
+		wrong += cmpi_form(&c, s, &host, 12345) != -1 || c.canary ||
+			 cmpi_decide(s, &c, &a) != CMPI_REFUSED;
+	}
+	cmpi_close_all();
+	return wrong;
+}
+
+/* A child that a process has when it is done forms communicators of its own. */
+static int child_later(struct cmpi_settings *s)
+{
+	struct cmpi_comm c = { .members = RANKS, .rank = rank, .peers = true };
+	int wrong, status = -1;
+	pid_t child;
+
+	wrong = cmpi_form(&c, s, &host, 12345) || c.state != CMPI_FORMED || sum(&c, 1);
+	pthread_barrier_wait(&shared->barrier);
+	cmpi_close(&c);
+	fflush(stdout);
+	child = fork();
+	if (!child) {
+		alarm(60);
+		_exit(works(s));
+	}
+	wrong += waitpid(child, &status, 0) != child || status;
+	cmpi_close_all();
+	return wrong;
+}
+
 static int without_port(struct cmpi_settings *s)
 {
 	if (rank == 2)
@@ -426,6 +466,8 @@ static void test_communicators(void)
 	run(works, "communicators are formed, sum up, and end");
 	run(small_packets, "with the least MTU of all");
 	run(measured, "the threshold is measured, once");
+	run(host_errors, "an error of the MPI library: none has one");
+	run(child_later, "a child forms others later");
 	run(without_port, "a rank without an address: none has one");
 	run(other_key, "a rank with another key: none has one");
 }

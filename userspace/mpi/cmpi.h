@@ -152,7 +152,6 @@ struct cmpi_args {
 
 enum cmpi_state {
 	CMPI_NEW,	/* nothing was worth forming it yet */
-	CMPI_FORMING,	/* in cmpi_form() */
 	CMPI_FORMED,
 	CMPI_FAILED,	/* cmpi_form() found that it does not work: host functions from now on */
 };

@@ -71,6 +71,9 @@ static int open_port(const struct cmpi_settings *s, char *why, size_t len)
 	struct canary_params p;
 	int err;
 
+	/* That of the parent before a fork() is the parent's. Its threads are not here. */
+	if (port.holder && port.pid != getpid())
+		port.holder = NULL;
 	if (port.holder)
 		return 0;
 	err = fill_params(&p, s);
@@ -263,12 +266,13 @@ int cmpi_form(struct cmpi_comm *c, const struct cmpi_settings *s, const struct c
 	int wrong_at;
 	int err;
 
+	/* Until it is formed. Errors of the MPI library end it here, whatever the others do. */
+	c->state = CMPI_FAILED;
 	/* Without it, nothing can be said to the others. */
 	if (!all) {
 		free(trial);
 		return -ENOMEM;
 	}
-	c->state = CMPI_FORMING;
 	fill_hello(&mine, s, job);
 	err = host->allgather(host->arg, &mine, all, sizeof(mine));
 	if (err)
