@@ -197,6 +197,18 @@ static void test_numbers(void)
 	    strstr(canary_errmsg(), "FIRST[-LAST]"), "number: CANARY_COMM is no range");
 }
 
+#define ELASTIC(restarts)	TORCH("10.9.0.1") " TORCHELASTIC_RUN_ID=a" \
+				" TORCHELASTIC_RESTART_COUNT=" restarts
+
+/* After a failure at one host, its agent counts a restart. The other agents do not. */
+static void test_restarts(void)
+{
+	uint64_t one = number_of(ELASTIC("1"));
+
+	tap(one && one == number_of(ELASTIC("0")), "number: whatever restarts a host counts");
+	tap(one != number_of(ELASTIC("0") " MASTER_PORT=29501"), "number: of another port");
+}
+
 static void test_lists(void)
 {
 	static const struct {
@@ -300,6 +312,7 @@ int main(void)
 		    *lines[i].env ? lines[i].env : "none");
 	test_lists();
 	test_numbers();
+	test_restarts();
 	for (i = 0; i < sizeof(talks) / sizeof(talks[0]); i++)
 		tap(in_process(run_talk, &talks[i]), "PMI: %s", talks[i].what);
 	return tap_done("user-launcher");

@@ -79,8 +79,8 @@ static int fill_slurm(struct launched *l)
 }
 
 #define TORCHRUN	{ "RANK", "WORLD_SIZE", "MASTER_ADDR" }
-#define TORCHRUN_ID	{ "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT", "MASTER_ADDR", \
-			  "MASTER_PORT" }
+/* Each host counts restarts by itself, so TORCHELASTIC_RESTART_COUNT is not the same at all. */
+#define TORCHRUN_ID	{ "TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT" }
 
 static const struct source sources[] = {
 	{ "torchrun", "TORCHELASTIC_RUN_ID", TORCHRUN, 2, TORCHRUN_ID, fill_torchrun },
