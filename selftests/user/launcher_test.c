@@ -209,6 +209,22 @@ static void test_restarts(void)
 	tap(one != number_of(ELASTIC("0") " MASTER_PORT=29501"), "number: of another port");
 }
 
+/* What a program opened in place of the launcher's descriptor is not written to. */
+static int run_stale(const void *arg)
+{
+	char file[] = "/tmp/launcher_test.XXXXXX", env[64];
+	struct canary_params p;
+	int fd = mkstemp(file), ret;
+
+	if (fd < 0 || unlink(file))
+		return 2;
+	snprintf(env, sizeof(env), "PMI_RANK=1 PMI_SIZE=3 PMI_FD=%d", fd);
+	set_variables(env);
+	canary_params_init(&p);
+	ret = canary_params_launcher(&p, ALL);
+	return ret != -ENOTSOCK || !strstr(canary_errmsg(), "no socket") || lseek(fd, 0, SEEK_END);
+}
+
 static void test_lists(void)
 {
 	static const struct {
@@ -313,6 +329,7 @@ int main(void)
 	test_lists();
 	test_numbers();
 	test_restarts();
+	tap(in_process(run_stale, NULL), "PMI: a descriptor that is a file");
 	for (i = 0; i < sizeof(talks) / sizeof(talks[0]); i++)
 		tap(in_process(run_talk, &talks[i]), "PMI: %s", talks[i].what);
 	return tap_done("user-launcher");

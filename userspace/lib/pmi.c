@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "launcher.h"
 #include "userspace/common/parse.h"
@@ -26,8 +27,6 @@ static int send_line(int fd, const char *line)
 
 	for (at = 0; at < len; at += n) {
 		n = send(fd, line + at, len - at, MSG_NOSIGNAL);
-		if (n < 0 && errno == ENOTSOCK)
-			n = write(fd, line + at, len - at);
 		if (n < 0 && errno == EINTR)
 			n = 0;
 		if (n < 0)
@@ -144,6 +143,7 @@ static int talk(int fd, struct launched *l, char *text)
 int pmi_exchange(struct launched *l, char *text)
 {
 	const char *number = getenv("PMI_FD");
+	struct stat status;
 	u32 fd;
 
 	if (!number)
@@ -151,6 +151,9 @@ int pmi_exchange(struct launched *l, char *text)
 				 getenv("PMI_PORT") ? ", and PMI_PORT is not supported" : "");
 	if (!parse_number(number, 0, INT32_MAX, &fd))
 		return lib_error(-EINVAL, "pmi: PMI_FD is '%s', not a number", number);
+	/* A program in between may have closed it, and opened a file of its own in its place. */
+	if (!fstat(fd, &status) && !S_ISSOCK(status.st_mode))
+		return lib_error(-ENOTSOCK, "pmi: PMI_FD is %u, but that is no socket of the launcher", fd);
 	if (dlsym(RTLD_DEFAULT, "MPI_Init"))
 		return lib_error(-EBUSY, "pmi: PMI_FD belongs to the MPI library of this process: broadcast the address of rank 0 by MPI");
 	return talk(fd, l, text);
