@@ -174,6 +174,16 @@ test_rules()
 	rmdir "$RULES.new"
 	tap_is "then it is as it was" "$(grep -cv '^#' "$RULES")" 2
 	tap_is "but the rule is set" "$(show '.admission.rules | length')" 3
+	echo kept >"$TAP_TMP/other"
+	ln -s other "$RULES.new"
+	tap_check "a symbolic link is in the way" timeout 20 "$CANARY" switch set --name "$NAME" --save
+	tap_is "what it names is not written to" "$(cat "$TAP_TMP/other") $(stat -c %F "$RULES")" "kept regular file"
+	: >"$RULES.new"
+	chown 65534 "$RULES.new"
+	tap_check "a file of somebody else is" timeout 20 "$CANARY" switch set --name "$NAME" --save
+	tap_is "the rules do not become theirs" "$(stat -c %u "$RULES")" 0
+	mkfifo "$RULES.new"
+	tap_check "a FIFO is, which nobody reads" timeout 20 "$CANARY" switch set --name "$NAME" --save
 	tap_check "everybody" "$CANARY" switch set --name "$NAME" --admit everybody --save
 	hangup "settings are those of the files"
 	tap_is "is kept, too" "$(show .admission.on) $(grep -v '^#' "$RULES")" "false everybody"

@@ -194,7 +194,10 @@ static int write_rules(const struct switchd_admission *a, FILE *f)
 	return fflush(f) || fsync(fileno(f)) ? -errno : 0;
 }
 
-/* A new file takes the place of the old one, so that there is always a complete one. */
+/*
+ * A new file takes the place of the old one, so that there is always a complete one. What an earlier
+ * attempt left is removed. It may be somebody else's, or a FIFO that nobody reads.
+ */
 int switchd_rules_save(const char *file, const struct switchd_admission *a)
 {
 	char path[SWITCHD_PATH_MAX + 8];
@@ -202,7 +205,8 @@ int switchd_rules_save(const char *file, const struct switchd_admission *a)
 	FILE *f;
 
 	snprintf(path, sizeof(path), "%s.new", file);
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+	unlink(path);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	f = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!f) {
 		ret = -errno;
