@@ -241,7 +241,10 @@ test_manager()
 	managed "@$NAME"
 	tap_check "an abstract name does, too" wait_for 5 told "^READY=1 .* with 5$"
 	bg_stop "$MANAGER_PID"
+	hangup "settings are those of the files"
+	hangup "settings are those of the files"
 	tap_is "a manager that is gone does not matter" "$(show .name)" "$NAME"
+	tap_is "and the log says so once" "$(grep -c "warning: NOTIFY_SOCKET: " "$ERR")" 1
 	stop
 }
 

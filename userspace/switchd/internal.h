@@ -514,6 +514,7 @@ struct notify {
 	socklen_t len;
 	int fd;				/* -1: there is no manager */
 	bool watchdog;			/* it wants to hear from the main loop */
+	bool failed;			/* the last time it could not be told, and the log says so */
 };
 
 void notify_open(struct switchd *sw);

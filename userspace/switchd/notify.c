@@ -35,8 +35,9 @@ void notify_open(struct switchd *sw)
 
 void notify(struct switchd *sw, const char *fmt, ...)
 {
-	const struct notify *n = &sw->notify;
+	struct notify *n = &sw->notify;
 	char text[512];
+	bool failed;
 	va_list ap;
 
 	if (n->fd < 0)
@@ -44,9 +45,12 @@ void notify(struct switchd *sw, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	if (sendto(n->fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT,
-		   (const struct sockaddr *)&n->to, n->len) < 0)
+	failed = sendto(n->fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT,
+			(const struct sockaddr *)&n->to, n->len) < 0;
+	/* once, not with each tick for ever */
+	if (failed && !n->failed)
 		sw_warn(sw, "NOTIFY_SOCKET: %s", strerror(errno));
+	n->failed = failed;
 }
 
 /* RELOADING=1 needs the time, so that the manager can tell an old READY=1 from the next one. */
