@@ -98,7 +98,7 @@ static bool cnr_vector_fields(const struct cnr_lanes *l, u8 *fields, const void 
 #endif
 
 /* Each group by itself, without the vector unit */
-static noinline void cnr_groups_encode(const struct cnr_lanes *l, void *words, const void *from,
+static CNR_APART void cnr_groups_encode(const struct cnr_lanes *l, void *words, const void *from,
 				       u32 first, u32 n)
 {
 	u32 i, some, field;

@@ -135,7 +135,7 @@ static bool cnr_is_marked_group(const struct cnr_shared *x, u32 group)
 }
 
 /* Is any of the groups of elements @first to @first + @n - 1 marked? */
-static noinline bool cnr_look_for_marked(const struct cnr_shared *x, u32 first, u32 n)
+static CNR_APART bool cnr_look_for_marked(const struct cnr_shared *x, u32 first, u32 n)
 {
 	u32 group, end = (first + n - 1) / x->l.group;
 
@@ -239,7 +239,7 @@ static void cnr_marked_part(const struct cnr_shared *x, struct cnr_part *p, u32 
  * @p->first and @p->elements are in groups (part 1), elements (2), marked groups by number (3, 4).
  * Few blocks come here. It is no part of cnr_shared_part(), which would then save registers.
  */
-static noinline void cnr_other_part(const struct cnr_shared *x, struct cnr_part *p)
+static CNR_APART void cnr_other_part(const struct cnr_shared *x, struct cnr_part *p)
 {
 	u32 i = p->index - x->maxima - x->data, part3 = cnr_div_up(x->marked, x->room);
 
@@ -363,7 +363,7 @@ static void cnr_marked_encode(const struct cnr_operation *o, const struct cnr_sh
 	}
 }
 
-static noinline void cnr_other_encode(const struct cnr_comm *c, const struct cnr_operation *o,
+static CNR_APART void cnr_other_encode(const struct cnr_comm *c, const struct cnr_operation *o,
 				      const struct cnr_shared *x, const struct cnr_part *p,
 				      u32 *words)
 {
@@ -599,7 +599,7 @@ static void cnr_maxima_store(struct cnr_shared *x, const struct cnr_part *p, con
 	}
 }
 
-static noinline void cnr_other_store(const struct cnr_operation *o, struct cnr_shared *x,
+static CNR_APART void cnr_other_store(const struct cnr_operation *o, struct cnr_shared *x,
 				     const struct cnr_part *p, const u32 *words)
 {
 	switch (cnr_shared_of_part(x, p)) {

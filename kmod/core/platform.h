@@ -83,9 +83,6 @@ typedef int64_t s64;
 #ifndef __always_inline
 #define __always_inline inline __attribute__((__always_inline__))
 #endif
-#ifndef noinline
-#define noinline __attribute__((__noinline__))
-#endif
 #ifndef __must_check
 #define __must_check __attribute__((__warn_unused_result__))
 #endif
@@ -112,6 +109,9 @@ static inline u32 cnr_fls64(u64 a)
 }
 
 #endif /* __KERNEL__ */
+
+/* Functions that are not to be part of those that call them */
+#define CNR_APART	__attribute__((__noinline__))
 
 #define cnr_be16(x)	be16_to_cpu(x)
 #define cnr_be32(x)	be32_to_cpu(x)
