@@ -28,17 +28,20 @@ static struct {
 	pthread_mutex_t	lock;		/* of all below */
 	unsigned char	*peer;
 	unsigned int	peers;
-	char		mine[CMPI_FINGERPRINT];
+	char		mine[CMPI_FINGERPRINT + 16];	/* with the priority */
 	bool		told;		/* somebody was said to be different */
 } known = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 int coll_peers_tell(void)
 {
+	char text[CMPI_FINGERPRINT];
 	int err;
 
 	if (!opal_pmix.put)
 		return OMPI_ERR_NOT_SUPPORTED;
-	cmpi_fingerprint(&coll_settings, known.mine);
+	/* With another priority, other components may take the calls at some ranks. */
+	snprintf(known.mine, sizeof(known.mine), "%s %d",
+		 cmpi_fingerprint(&coll_settings, text), coll_priority());
 	OPAL_MODEX_SEND_STRING(err, OPAL_PMIX_GLOBAL, KEY, known.mine, sizeof(known.mine));
 	return err;
 }
