@@ -110,6 +110,10 @@ usage "canary switch: unknown verb '--colour'" switch --colour
 usage "canary fault: unknown verb '--colour'" fault --colour
 usage "canary fault: show: which device?" fault show
 
+rc=0
+"$CANARY" switch run "-$(printf 'S%.0s' {1..3000})" 2> err || rc=$?
+tap_is "usage: thousands of letters in one argument" "$rc $(cat err)" \
+	"2 canary switch run: --ports: which devices belong to the switch?"
 # The help is long and would push the message off the screen.
 for command in allreduce "perf allreduce" "switch run" "switch"; do
 	# shellcheck disable=SC2086

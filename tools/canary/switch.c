@@ -2,6 +2,7 @@
 /* canary switch run|set|show: the arguments of the switch daemon and of its client. */
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "userspace/switchd/setting.h"
@@ -93,9 +94,26 @@ static int take_given(void *arg, const struct option_row *row, const char *text)
 	return 0;
 }
 
-static int run(int argc, char **argv)
+/*
+ * Room for all settings that may be given. An argument with N letters may have N - 1 of them.
+ * Return: what the caller frees; NULL after a message
+ */
+static struct switchd_setting *room(int argc, char **argv)
 {
-	struct switchd_setting setting[argc];
+	struct switchd_setting *given;
+	size_t n = argc;
+	int i;
+
+	for (i = 0; i < argc; i++)
+		n += strlen(argv[i]);
+	given = calloc(n, sizeof(*given));
+	if (!given)
+		complain_memory(argv[0]);
+	return given;
+}
+
+static int run_with(struct switchd_setting *setting, int argc, char **argv)
+{
 	struct ask ask = { .given = setting };
 	const struct option_group groups[] = {
 		{ ALL_SETTINGS, .skip = not_run, .take = take_given, .arg = &ask }, { 0 }
@@ -117,6 +135,15 @@ static int run(int argc, char **argv)
 	if (switchd_options_check(&o, err, sizeof(err)))
 		return refuse(err);
 	return switchd_run(&o, &given);
+}
+
+static int run(int argc, char **argv)
+{
+	struct switchd_setting *setting = room(argc, argv);
+	int status = setting ? run_with(setting, argc, argv) : 1;
+
+	free(setting);
+	return status;
 }
 
 static int name_and_all(const char *verb)
@@ -163,9 +190,8 @@ static int nothing_to_set(void)
 	return 2;
 }
 
-static int set(int argc, char **argv)
+static int set_with(struct switchd_setting *given, int argc, char **argv)
 {
-	struct switchd_setting given[argc];
 	struct ask ask = { .given = given };
 	const struct option_group groups[] = {
 		{ ALL_SETTINGS, .skip = not_set, .take = take_given, .arg = &ask },
@@ -186,6 +212,15 @@ static int set(int argc, char **argv)
 	if (ask.name && ask.all)
 		return name_and_all("set");
 	return switchd_set(ask.name, ask.all, given, ask.n);
+}
+
+static int set(int argc, char **argv)
+{
+	struct switchd_setting *given = room(argc, argv);
+	int status = given ? set_with(given, argc, argv) : 1;
+
+	free(given);
+	return status;
 }
 
 int cmd_switch(int argc, char **argv)
