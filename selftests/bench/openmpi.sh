@@ -67,7 +67,7 @@ topology
 launcher
 if [ "$HOW" = shaped ]; then
 	shape
-	SWITCH_OPTIONS="--mode shaped"
+	SWITCH_OPTIONS=(--mode shaped)
 	WHERE="$HOSTS hosts, links of $RATE Mbit/s"
 else
 	WHERE="$HOSTS hosts, links as fast as this machine"

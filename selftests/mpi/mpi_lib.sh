@@ -84,9 +84,11 @@ ports()
 }
 
 # start_switch: starts the switch, and waits until it is ready. Its pid is SW.
+SWITCH_OPTIONS=()
 start_switch()
 {
-	bg ns_exec sw "$CANARY" switch run --name "$SWITCH" ${SWITCH_OPTIONS:-} --ports "$(ports)" >"$TAP_TMP/switch" 2>&1
+	bg ns_exec sw "$CANARY" switch run --name "$SWITCH" --ports "$(ports)" \
+		"${SWITCH_OPTIONS[@]}" >"$TAP_TMP/switch" 2>&1
 	# shellcheck disable=SC2034
 	SW=$!
 	wait_for 10 grep -q "^canary switch $SWITCH ready: " "$TAP_TMP/switch" && return

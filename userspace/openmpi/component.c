@@ -5,16 +5,12 @@
 #include "component.h"
 #include "ompi/mca/rte/rte.h"
 
-#define PRIORITY	95	/* above all components that are parts of Open MPI */
-
 static int coll_register(void);
 static int coll_open(void);
 static int coll_close(void);
 static int coll_init_query(bool progress_threads, bool threads);
 
-struct cmpi_settings coll_settings;
 static struct cmpi_settings registered;	/* its strings belong to Open MPI */
-static int priority = PRIORITY;
 static bool opened;
 
 mca_coll_base_component_t mca_coll_canary_component = {
@@ -56,7 +52,7 @@ static int coll_register(void)
 	mca_base_component_var_register(&mca_coll_canary_component.collm_version, "priority",
 					"the component with the highest priority is asked first",
 					MCA_BASE_VAR_TYPE_INT, NULL, 0, 0, OPAL_INFO_LVL_9,
-					MCA_BASE_VAR_SCOPE_READONLY, &priority);
+					MCA_BASE_VAR_SCOPE_READONLY, &coll_priority);
 	return OMPI_SUCCESS;
 }
 
@@ -98,14 +94,4 @@ static int coll_close(void)
 	cmpi_close_all();
 	coll_peers_forget();
 	return OMPI_SUCCESS;
-}
-
-uint32_t coll_job(void)
-{
-	return OMPI_PROC_MY_NAME->jobid;
-}
-
-int coll_priority(void)
-{
-	return priority;
 }

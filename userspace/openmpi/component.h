@@ -65,16 +65,23 @@ typedef struct coll_request coll_request_t;
 OBJ_CLASS_DECLARATION(coll_module_t);
 OBJ_CLASS_DECLARATION(coll_request_t);
 
-/* component.c: the settings, constant after the component was opened */
-extern struct cmpi_settings coll_settings;
+/* component.c */
 extern mca_coll_base_component_t mca_coll_canary_component;
 
-/* The number of this job, for cmpi_form(); what coll_comm_query() has to answer */
+/* settings.c: constant after the component was opened; the number of the job, for cmpi_form() */
+extern struct cmpi_settings coll_settings;
+extern int coll_priority;
 uint32_t coll_job(void);
-int coll_priority(void);
 
 /* module.c */
 mca_coll_base_module_t *coll_comm_query(struct ompi_communicator_t *comm, int *priority);
+
+/*
+ * use.c
+ *
+ * coll_form() - form the communicator, at all ranks. Return: an error of Open MPI, or OMPI_SUCCESS
+ */
+int coll_form(struct coll_module *m);
 
 /*
  * coll_use() - decide about a call, form the communicator if that is due, and count

@@ -46,64 +46,6 @@ static void module_destruct(struct coll_module *m)
 
 OBJ_CLASS_INSTANCE(coll_module_t, mca_coll_base_module_t, module_construct, module_destruct);
 
-static int host_allgather(void *arg, const void *mine, void *all, size_t bytes)
-{
-	struct coll_module *m = arg;
-
-	return m->comm->c_coll->coll_allgather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, m->comm,
-					       m->comm->c_coll->coll_allgather_module);
-}
-
-static int host_least(void *arg, int *value)
-{
-	struct coll_module *m = arg;
-
-	return m->previous_allreduce(MPI_IN_PLACE, value, 1, MPI_INT, MPI_MIN, m->comm,
-				     m->previous_allreduce_module);
-}
-
-static int host_sum(void *arg, double *v, size_t count)
-{
-	struct coll_module *m = arg;
-
-	return m->previous_allreduce(MPI_IN_PLACE, v, count, MPI_DOUBLE, MPI_SUM, m->comm,
-				     m->previous_allreduce_module);
-}
-
-static int form(struct coll_module *m)
-{
-	const struct cmpi_host host = {
-		.allgather = host_allgather,
-		.least = host_least,
-		.sum = host_sum,
-		.progress = opal_progress,
-		.arg = m,
-	};
-
-	return cmpi_form(&m->c, &coll_settings, &host, coll_job());
-}
-
-int coll_use(struct coll_module *m, const struct cmpi_args *args, bool blocking,
-	     enum cmpi_why *why)
-{
-	int err = OMPI_SUCCESS;
-
-	*why = cmpi_decide(&coll_settings, &m->c, args);
-	/* Calls that could not wait have missed it before: then any call that can wait forms it. */
-	if (m->c.state == CMPI_NEW && blocking && (*why == CMPI_CANARY || m->c.missed)) {
-		err = form(m);
-		if (err)
-			return err;
-		*why = cmpi_decide(&coll_settings, &m->c, args);
-	}
-	if (*why == CMPI_CANARY && m->c.state != CMPI_FORMED) {
-		m->c.missed++;
-		*why = CMPI_NOT_FORMED;
-	}
-	cmpi_count(args->call, *why, args->count * canary_dtype_size(args->dtype));
-	return OMPI_SUCCESS;
-}
-
 /* Keep what is there. Open MPI calls this when the functions of this module are about to come. */
 static int module_enable(mca_coll_base_module_t *module, struct ompi_communicator_t *comm)
 {
@@ -125,7 +67,7 @@ static int module_enable(mca_coll_base_module_t *module, struct ompi_communicato
 	 * wait.
 	 */
 	if (coll_settings.early && comm == MPI_COMM_WORLD && cmpi_usable(&coll_settings, &m->c))
-		return form(m);
+		return coll_form(m);
 	return OMPI_SUCCESS;
 }
 
@@ -159,6 +101,6 @@ mca_coll_base_module_t *coll_comm_query(struct ompi_communicator_t *comm, int *p
 	m->super.coll_iallreduce = coll_canary_iallreduce;
 	m->super.coll_reduce = coll_canary_reduce;
 	m->super.coll_barrier = coll_canary_barrier;
-	*priority = coll_priority();
+	*priority = coll_priority;
 	return &m->super;
 }

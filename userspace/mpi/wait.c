@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Waiting for an operation, and what is said if it failed */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "cmpi.h"
+
+static uint64_t now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000ULL + ts.tv_nsec / 1000;
+}
+
+int cmpi_wait(struct canary *canary, uint64_t request, void (*progress)(void),
+	      unsigned int spin_us)
+{
+	uint64_t until = now_us() + spin_us;
+	int ret;
+
+	do {
+		ret = canary_test(canary, request);
+		if (ret)
+			return ret < 0 ? ret : 0;
+		if (progress)
+			progress();
+	} while (now_us() < until);
+	for (;;) {
+		ret = canary_wait(canary, request, 1);
+		if (ret != -ETIMEDOUT)
+			return ret;
+		if (progress)
+			progress();
+	}
+}
+
+void cmpi_complain(const struct cmpi_comm *c, enum cmpi_call call, int err)
+{
+	static const char *const name[] = {
+		[CMPI_ALLREDUCE] = "MPI_Allreduce", [CMPI_IALLREDUCE] = "MPI_Iallreduce",
+		[CMPI_REDUCE] = "MPI_Reduce", [CMPI_BARRIER] = "MPI_Barrier",
+	};
+
+	fprintf(stderr, "canary: %s of %u processes, rank %u: %s (%s)\n", name[call], c->members,
+		c->rank, canary_errmsg(), strerror(-err));
+}
