@@ -25,11 +25,6 @@ Communicator::Communicator(std::shared_ptr<Endpoint> endpoint, struct canary *co
 
 Communicator::~Communicator()
 {
-	if (pid_ != getpid()) {
-		/* A forked child: neither the thread nor the member is here. */
-		thread_.detach();
-		return;
-	}
 	{
 		std::lock_guard<std::mutex> guard(mutex_);
 
@@ -40,7 +35,13 @@ Communicator::~Communicator()
 	canary_close(comm_);
 	comm_ = nullptr;
 	std::unique_lock<std::mutex> guard(mutex_);
-	fail(guard, "the group was destroyed while an operation was under way", false);
+	late_.clear();
+	fail(guard, "the group was destroyed while an operation was under way", Failure::OWN);
+}
+
+bool Communicator::forked() const
+{
+	return pid_ != getpid();
 }
 
 /* Ranks by name, or "a rank" if none is known */
@@ -80,12 +81,12 @@ std::string Communicator::sentence(int err) const
 	}
 }
 
-/* An error that is not everybody's leaves a communicator in which others would wait for this rank. */
-bool Communicator::ended() const
+Communicator::Failure Communicator::failure_of() const
 {
 	struct canary_info info;
 
-	return !canary_get_info(comm_, &info, sizeof(info)) && info.state == CANARY_FAILED;
+	return !canary_get_info(comm_, &info, sizeof(info)) && info.state == CANARY_FAILED ?
+		       Failure::COMMON : Failure::OWN;
 }
 
 int Communicator::post(Operation &op)
@@ -108,22 +109,21 @@ int Communicator::post_waiting()
 }
 
 /*
- * End all operations by an error, and the communicator. @stuck: libcanary still has operations, so
- * it is closed first: buffers must not change any more. Otherwise it stays, and others hear from it
- * why it failed. The lock is not held while callbacks run.
+ * End all operations by an error. The communicator stays where others then hear from it what is
+ * wrong, and not that this rank left. The lock is not held while callbacks run.
  */
-void Communicator::fail(std::unique_lock<std::mutex> &guard, const std::string &why, bool stuck)
+void Communicator::fail(std::unique_lock<std::mutex> &guard, const std::string &why,
+			Failure failure)
 {
 	Ops ended;
 
-	if (!failed_)
-		failed_ = error_of(why);
-	if (stuck) {
+	failed_ = error_of(why);
+	if (failure == Failure::OWN) {
 		canary_close(comm_);
 		comm_ = nullptr;
 	}
 	for (auto &op : begun_) {
-		if (comm_)
+		if (failure == Failure::COMMON)
 			canary_wait(comm_, op->request, CANARY_FOREVER);
 		ended.push_back(std::move(op));
 	}
@@ -135,17 +135,19 @@ void Communicator::fail(std::unique_lock<std::mutex> &guard, const std::string &
 	for (auto &op : ended)
 		op->done(failed_);
 	guard.lock();
+	if (failure == Failure::LATE)
+		late_.swap(ended);
 }
 
 void Communicator::begin(std::unique_ptr<Operation> op)
 {
-	std::unique_lock<std::mutex> guard(mutex_);
-
-	if (pid_ != getpid()) {
-		guard.unlock();
+	if (forked()) {
+		/* The lock may have been taken when the process was forked. */
 		op->done(error_of("a process that was forked is not a member of its parent's group"));
 		return;
 	}
+	std::unique_lock<std::mutex> guard(mutex_);
+
 	if (failed_) {
 		guard.unlock();
 		op->done(failed_);
@@ -170,22 +172,16 @@ void Communicator::wait_for_first(std::unique_lock<std::mutex> &guard)
 	if (err == -ETIMEDOUT) {
 		if (Clock::now() >= first.deadline)
 			fail(guard, "an operation timed out: all ranks are alive, but some have not called it",
-			     true);
+			     Failure::LATE);
+		return;
+	}
+	if (err) {
+		fail(guard, sentence(err), failure_of());
 		return;
 	}
 	std::unique_ptr<Operation> op = std::move(begun_.front());
 
 	begun_.pop_front();
-	if (err) {
-		const std::string why = sentence(err);
-
-		failed_ = error_of(why);
-		guard.unlock();
-		op->done(failed_);
-		guard.lock();
-		fail(guard, why, !ended());
-		return;
-	}
 	guard.unlock();
 	op->done(nullptr);
 	guard.lock();
@@ -204,7 +200,7 @@ void Communicator::run()
 		}
 		err = post_waiting();
 		if (err) {
-			fail(guard, sentence(err), !ended());
+			fail(guard, sentence(err), failure_of());
 		} else if (begun_.empty()) {
 			/* Others still need results of earlier operations. */
 			guard.unlock();

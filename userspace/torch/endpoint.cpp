@@ -3,11 +3,13 @@
 #include <arpa/inet.h>
 #include <cerrno>
 #include <climits>
+#include <cstdlib>
 #include <cstring>
 #include <ifaddrs.h>
 #include <mutex>
 #include <net/if.h>
 #include <netdb.h>
+#include <sstream>
 #include <stdexcept>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -56,21 +58,41 @@ static struct in_addr resolve(const char *what, const char *name)
 	return addr;
 }
 
-static struct in_addr interface_address(const char *what, const char *name)
+/* Is it the interface of that name, or has it an address of the prefix ADDRESS/LENGTH? */
+static bool is_meant(const struct ifaddrs *i, const std::string &word)
 {
+	const size_t slash = word.find('/');
+	struct in_addr prefix;
+	unsigned int length;
+
+	if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET)
+		return false;
+	if (slash == std::string::npos)
+		return word == i->ifa_name;
+	length = strtoul(word.c_str() + slash + 1, nullptr, 10);
+	if (!inet_aton(word.substr(0, slash).c_str(), &prefix) || length > 32)
+		throw std::runtime_error("CANARY_INTERFACES: '" + word + "' is not ADDRESS/LENGTH");
+	return !length || !(ntohl(prefix.s_addr ^
+				  ((struct sockaddr_in *)i->ifa_addr)->sin_addr.s_addr) >>
+			    (32 - length));
+}
+
+/* @words: names of interfaces or prefixes, separated by commas. The first one that fits counts. */
+static struct in_addr interface_address(const std::string &words)
+{
+	std::istringstream in(words);
 	struct ifaddrs *all, *i;
-	struct in_addr addr = {};
+	std::string word;
 
 	if (getifaddrs(&all))
 		throw std::runtime_error(std::string("interfaces: ") + strerror(errno));
-	for (i = all; i && !addr.s_addr; i = i->ifa_next)
-		if (i->ifa_addr && i->ifa_addr->sa_family == AF_INET && !strcmp(i->ifa_name, name))
-			addr = ((struct sockaddr_in *)i->ifa_addr)->sin_addr;
-	freeifaddrs(all);
-	if (!addr.s_addr)
-		throw std::runtime_error(std::string(what) + ": no interface " + name +
-					 " with an IPv4 address");
-	return addr;
+	std::unique_ptr<struct ifaddrs, decltype(&freeifaddrs)> freed(all, freeifaddrs);
+
+	while (std::getline(in, word, ','))
+		for (i = all; i; i = i->ifa_next)
+			if (is_meant(i, word))
+				return ((struct sockaddr_in *)i->ifa_addr)->sin_addr;
+	throw std::runtime_error("CANARY_INTERFACES: no IPv4 address at " + words);
 }
 
 /*
@@ -100,7 +122,7 @@ static struct in_addr route_to(struct in_addr to, int *mtu)
 	return addr.sin_addr;
 }
 
-/* A route to an address of this machine goes over loopback, which says nothing about the network. */
+/* A route to an own address goes over loopback, which says nothing about the network. */
 static int interface_mtu(struct in_addr addr)
 {
 	struct ifaddrs *all, *i;
@@ -136,9 +158,9 @@ static struct in_addr choose_address(const char *master, struct in_addr *to)
 	text = setting_text("CANARY_BIND");
 	if (text)
 		return resolve("CANARY_BIND", text);
-	text = setting_text("CANARY_INTERFACE");
+	text = setting_text("CANARY_INTERFACES");
 	if (text)
-		return interface_address("CANARY_INTERFACE", text);
+		return interface_address(text);
 	if (master)
 		return route_to(*to, &mtu);
 	gethostname(host, HOST_NAME_MAX);

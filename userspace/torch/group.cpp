@@ -2,6 +2,7 @@
 /* Operations of the process group that go through the network. */
 #include <numeric>
 #include <stdexcept>
+#include <unistd.h>
 #include "group.hpp"
 #include "report.hpp"
 #include "work.hpp"
@@ -10,7 +11,8 @@ namespace canary_torch {
 
 ProcessGroupCanary::ProcessGroupCanary(const Meeting &meeting, std::shared_ptr<Endpoint> endpoint,
 				       BasePtr gloo, Ms timeout)
-	: Base(meeting.rank, meeting.size), gloo_(std::move(gloo)), timeout_(timeout)
+	: Base(meeting.rank, meeting.size), pid_(getpid()),
+	  gloo_(std::move(gloo)), timeout_(timeout)
 {
 	Formed formed = form(meeting, std::move(endpoint), gloo_);
 
@@ -24,14 +26,24 @@ ProcessGroupCanary::~ProcessGroupCanary()
 	close();
 }
 
+void ProcessGroupCanary::release()
+{
+	close();
+	/* Gloo, too, would wait for threads of the parent. */
+	if (pid_ != getpid())
+		new BasePtr(std::move(gloo_));
+	gloo_.reset();
+}
+
 void ProcessGroupCanary::close()
 {
 	std::shared_ptr<Communicator> last;
 	std::lock_guard<std::mutex> guard(mutex_);
 
-	if (communicator_ && why_.empty())
-		why_ = "the group is closed";
 	last.swap(communicator_);
+	/* What waits for a thread that is not in this process cannot be destroyed. */
+	if (last && last->forked())
+		new std::shared_ptr<Communicator>(std::move(last));
 }
 
 static uint64_t bytes_of(const Tensors &tensors)
@@ -81,7 +93,7 @@ WorkPtr ProcessGroupCanary::begin(c10d::OpType type, const Tensors &results,
 		communicator = communicator_;
 	}
 	if (!communicator)
-		throw std::runtime_error("canary: " + why_);
+		throw std::runtime_error("canary: the group is closed");
 	op->deadline = Clock::now() + (timeout.count() > 0 ? timeout : timeout_);
 	op->done = [work](std::exception_ptr error) { work->end(error); };
 	communicator->begin(std::move(op));
@@ -97,7 +109,8 @@ static at::Tensor vector_of(const Tensors &tensors, bool *own)
 	int64_t count = 0, at = 0;
 	at::Tensor vector;
 
-	*own = tensors.size() == 1 && tensors[0].is_contiguous();
+	*own = tensors.size() == 1 && tensors[0].is_contiguous() && !tensors[0].is_conj() &&
+	       !tensors[0].is_neg();
 	if (*own)
 		return tensors[0].detach();
 	for (const auto &t : tensors)
@@ -138,11 +151,9 @@ WorkPtr ProcessGroupCanary::reduce_all(const char *call, c10d::OpType type, cons
 	op->call.op = kind.op;
 	op->call.how = how_ & canary_how_supported(kind.dtype, kind.op);
 	report_count(call, nullptr, bytes_of(tensors));
-	/* The function keeps the memory, also where it has nothing to do. */
-	finish = [from, to, tensors, own, wanted] {
-		if (wanted && !own)
-			put_back(to, tensors);
-	};
+	op->buffers = std::make_shared<std::pair<at::Tensor, at::Tensor>>(from, to);
+	if (wanted && !own)
+		finish = [to, tensors] { put_back(to, tensors); };
 	return begin(type, tensors, std::move(op), timeout, std::move(finish));
 }
 

@@ -32,6 +32,9 @@ public:
 	/* close() - end the communicator. Operations throw from then on, but those of Gloo */
 	void close();
 
+	/* release() - close(), and end the Gloo group, if nobody else has it. For destructors alone */
+	void release();
+
 	/* why() - Return: why there is no communicator, or "" */
 	const std::string &why() const { return why_; }
 	BasePtr gloo() const { return gloo_; }
@@ -86,9 +89,10 @@ private:
 	WorkPtr by_gloo(const char *call, const char *reason, const Tensors &tensors, WorkPtr work);
 	void wait_for_gloo();
 
-	const BasePtr gloo_;
+	const int pid_;
+	BasePtr gloo_;
 	const Ms timeout_;
-	std::string why_;
+	std::string why_;		/* all calls go to Gloo, at all ranks */
 	uint32_t how_;
 
 	std::mutex mutex_;		/* of all below */

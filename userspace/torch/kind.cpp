@@ -109,8 +109,6 @@ static const char *check_tensors(const Tensors &tensors)
 			return "sparse";
 		if (t.scalar_type() != tensors[0].scalar_type())
 			return "several types";
-		if (t.is_conj() || t.is_neg())
-			return "conjugate or negative view";
 		bytes += t.nbytes();
 	}
 	return bytes > CANARY_BYTES_MAX ? "longer than a vector may be" : nullptr;

@@ -10,8 +10,9 @@ namespace py = pybind11;
 using namespace canary_torch;
 
 /*
- * Python may drop the last reference to a group, and holds its lock then. Closing a communicator
- * waits until others have their results, so other threads have to go on.
+ * Python may drop the last reference to a group, and holds its lock then. The end of a group waits
+ * for other ranks, and for threads. These need that lock, if they have the last reference to a
+ * tensor that Python has seen.
  */
 class PythonGroup : public ProcessGroupCanary {
 public:
@@ -19,11 +20,11 @@ public:
 
 	~PythonGroup() override
 	{
-		if (Py_IsInitialized() && PyGILState_Check()) {
-			py::gil_scoped_release release;
+		std::unique_ptr<py::gil_scoped_release> unlocked;
 
-			close();
-		}
+		if (Py_IsInitialized() && PyGILState_Check())
+			unlocked.reset(new py::gil_scoped_release);
+		release();
 	}
 };
 

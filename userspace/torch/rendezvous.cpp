@@ -45,8 +45,8 @@ std::shared_ptr<Endpoint> announce(const Meeting &meeting)
 
 	entry.global = meeting.global;
 	try {
-		if (setting_text("CANARY_OFF"))
-			throw std::runtime_error("CANARY_OFF is set");
+		if (!settings_enabled())
+			throw std::runtime_error("CANARY_ENABLE is 0");
 		if (meeting.size > CANARY_MEMBERS_MAX)
 			throw std::runtime_error("too many ranks");
 		endpoint = Endpoint::get();
@@ -66,7 +66,7 @@ static bool is_loopback(const struct canary_peer &peer)
 	return ntohl(peer.addr.word[3]) >> 24 == 127;
 }
 
-/* All entries are there. Return: what is wrong with that of a rank, or with it beside that of rank 0 */
+/* All entries are there. Return: what is wrong with that of a rank, by itself or beside others */
 static std::string trouble_of(const std::vector<Entry> &entries, int rank)
 {
 	const Entry &entry = entries.at(rank), &first = entries.at(0);
@@ -77,7 +77,7 @@ static std::string trouble_of(const std::vector<Entry> &entries, int rank)
 		return entry.keyed ? "has a key, and rank 0 has none" : "has no key, as rank 0 has";
 	if (is_loopback(entry.peer) != is_loopback(first.peer))
 		return "is at " + peer_text(entry.peer) + ", and rank 0 at " + peer_text(first.peer) +
-		       ": set CANARY_BIND or CANARY_INTERFACE";
+		       ": set CANARY_BIND or CANARY_INTERFACES";
 	for (int other = 0; other < rank; other++)
 		if (!memcmp(&entry.peer, &entries.at(other).peer, sizeof(entry.peer)))
 			return "is in the process of " + rank_name(other, entries.at(other).global) +
@@ -164,7 +164,10 @@ static std::string silent(const Verdict &verdict, struct canary *comm)
 	       ": is UDP to ports from " + std::to_string(CANARY_PORT_BASE) + " on let through?";
 }
 
-/* Return: a formed member, after packets of all ranks have arrived. Throws a sentence. */
+/*
+ * Return: a formed member, after packets of all ranks have arrived; NULL: another rank gave up, and
+ * says why. Throws a sentence.
+ */
 static struct canary *open_member(const Meeting &meeting, const Endpoint &endpoint,
 				  const Verdict &verdict)
 {
@@ -192,11 +195,13 @@ static struct canary *open_member(const Meeting &meeting, const Endpoint &endpoi
 	if (!err)
 		err = canary_post_call(comm, &barrier, sizeof(barrier), &request);
 	if (!err)
-		err = canary_wait(comm, request, settings_timeout());
+		err = canary_wait(comm, request, settings_trial());
 	if (err) {
 		std::string why = err == -ETIMEDOUT ? silent(verdict, comm) : canary_errmsg();
 
 		canary_close(comm);
+		if (err == -ECONNRESET)
+			return nullptr;
 		throw std::runtime_error(why);
 	}
 	return comm;
@@ -241,8 +246,9 @@ Formed form(const Meeting &meeting, std::shared_ptr<Endpoint> endpoint, const Ba
 	}
 	if (!all_have(gloo, comm != nullptr)) {
 		canary_close(comm);
-		/* Of several troubles, the last one was written. All ranks read the same now. */
-		formed.why = take(meeting.store, TROUBLE);
+		/* Each rank that knows a trouble has written it. All read the last one. */
+		formed.why = meeting.store->check({ TROUBLE }) ? take(meeting.store, TROUBLE) :
+								 "a rank gave up";
 		return formed;
 	}
 	formed.communicator.reset(new Communicator(std::move(endpoint), comm, names_of(verdict)));

@@ -5,8 +5,8 @@
  * Each rank writes an entry: where it is, or why it has no Canary. Then the Gloo group is formed,
  * which waits for all ranks. So all entries are there after it, and nobody waits for a rank without
  * Canary. Rank 0 reads all entries and writes a verdict: the table of members, or why there is no
- * communicator. All ranks obey it. Last, all try whether packets arrive, and agree on the outcome by
- * the Gloo group.
+ * communicator. All ranks obey it. Last, all try whether packets arrive. They agree on the outcome
+ * by the Gloo group.
  */
 #ifndef CANARY_TORCH_RENDEZVOUS_HPP
 #define CANARY_TORCH_RENDEZVOUS_HPP

@@ -8,8 +8,8 @@
 
 namespace canary_torch {
 
-static const uint32_t COMM_FIRST = 1, COMM_LAST = 0x7fffffff;
-static const int TIMEOUT_MS = 30000;
+static const uint32_t COMM_FIRST = 1, COMM_LAST = 99;
+static const int TRIAL_MS = 30000, TRIAL_MAX_MS = 3600000;
 
 const char *setting_text(const char *variable)
 {
@@ -26,23 +26,28 @@ const char *setting_text(const char *variable)
 void settings_params(struct canary_params *params)
 {
 	static const struct {
-		const char *variable, *parameter;
+		const char *variable, *parameter, *unit;	/* of a number without one */
 	} table[] = {
-		{ "CANARY_ENGINE", "engine" },
-		{ "CANARY_KEY_FILE", "key-file" },
-		{ "CANARY_WINDOW", "window" },
-		{ "CANARY_MTU", "mtu" },
-		{ "CANARY_DEAD_AFTER", "dead-after" },
-		{ "CANARY_LINGER", "linger" },
-		{ "CANARY_RTO_MIN", "rto-min" },
-		{ "CANARY_ALGORITHM", "algorithm" },
-		{ "CANARY_AGGREGATES", "aggregates" },
+		{ "CANARY_ENGINE", "engine", nullptr },
+		{ "CANARY_KEY_FILE", "key-file", nullptr },
+		{ "CANARY_WINDOW", "window", nullptr },
+		{ "CANARY_MTU", "mtu", nullptr },
+		{ "CANARY_DEAD_AFTER", "dead-after", "ms" },
+		{ "CANARY_LINGER", "linger", "ms" },
+		{ "CANARY_RTO_MIN", "rto-min", "us" },
+		{ "CANARY_ALGORITHM", "algorithm", nullptr },
+		{ "CANARY_AGGREGATES", "aggregates", nullptr },
 	};
 
 	for (const auto &entry : table) {
-		const char *value = setting_text(entry.variable);
+		const char *text = setting_text(entry.variable);
+		std::string value = text ? text : "";
 
-		if (value && canary_params_set(params, entry.parameter, value))
+		if (!text)
+			continue;
+		if (entry.unit && value.find_first_not_of("0123456789") == std::string::npos)
+			value += entry.unit;
+		if (canary_params_set(params, entry.parameter, value.c_str()))
 			refuse(entry.variable, canary_errmsg());
 	}
 }
@@ -80,28 +85,33 @@ uint32_t settings_comm()
 
 uint32_t settings_how()
 {
-	const char *text = setting_text("CANARY_HOW");
+	const char *text = setting_text("CANARY_FLOATS");
 	uint32_t how = 0;
 
 	if (text && canary_how_parse(text, &how))
-		refuse("CANARY_HOW", canary_errmsg());
+		refuse("CANARY_FLOATS", canary_errmsg());
 	return how;
 }
 
-int settings_timeout()
+bool settings_enabled()
 {
-	static const char variable[] = "CANARY_TIMEOUT";
+	const char *text = setting_text("CANARY_ENABLE");
+
+	return !text || strcmp(text, "0");
+}
+
+int settings_trial()
+{
+	static const char variable[] = "CANARY_TRIAL";
 	const char *text = setting_text(variable);
-	uint32_t number;
+	int ms;
 
 	if (!text)
-		return TIMEOUT_MS;
-	number = parse_number(variable, text, &text, 1, 3600000);
-	if (!strcmp(text, "s") && number <= 3600)
-		return number * 1000;
-	if (strcmp(text, "ms"))
-		refuse(variable, "a number with ms or s is needed, up to 3600s");
-	return number;
+		return TRIAL_MS;
+	ms = parse_number(variable, text, &text, 1, TRIAL_MAX_MS);
+	if (*text)
+		refuse(variable, "'" + std::string(text) + "' follows the number of ms");
+	return ms;
 }
 
 } // namespace canary_torch

@@ -12,8 +12,8 @@ namespace canary_torch {
 const char *setting_text(const char *variable);
 
 /*
- * settings_params() - set those parameters that libcanary has by name: engine, key-file, window, mtu,
- * dead-after, linger, rto-min, algorithm, aggregates
+ * settings_params() - set those parameters that libcanary has by name: engine, key-file, window,
+ * mtu, dead-after, linger, rto-min, algorithm, aggregates
  * Throws std::runtime_error that names the variable.
  */
 void settings_params(struct canary_params *params);
@@ -21,11 +21,14 @@ void settings_params(struct canary_params *params);
 /* settings_comm() - Return: a communicator's number: CANARY_COMM, or one of its range FIRST-LAST */
 uint32_t settings_comm();
 
-/* settings_how() - Return: CANARY_HOW_* for sums: CANARY_HOW */
+/* settings_how() - Return: CANARY_HOW_* for sums of floating-point numbers: CANARY_FLOATS */
 uint32_t settings_how();
 
-/* settings_timeout() - Return: ms that a group waits for its first packets: CANARY_TIMEOUT */
-int settings_timeout();
+/* settings_enabled() - Return: false: CANARY_ENABLE is 0 */
+bool settings_enabled();
+
+/* settings_trial() - Return: ms that a new group waits for its first packets: CANARY_TRIAL */
+int settings_trial();
 
 } // namespace canary_torch
 

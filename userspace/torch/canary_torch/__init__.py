@@ -9,22 +9,24 @@ A script that says "gloo" needs no change: python3 -m canary_torch SCRIPT ARGUME
 
 Variables of the environment. What all ranks need alike is taken from rank 0 where it says so.
 
+CANARY_ENABLE       0: all goes to Gloo
+CANARY_TABLE        1: rank 0 prints at exit which calls went which way; 2: each rank does
 CANARY_BIND         own address; default: that of the route to MASTER_ADDR
-CANARY_INTERFACE    interface that has it
-CANARY_COMM         number of the communicator, or a range FIRST-LAST to draw it from (rank 0)
+CANARY_INTERFACES   names of interfaces, or prefixes, separated by commas: the first one that fits
+                    has the own address
+CANARY_COMM         number of the communicator, or a range FIRST-LAST to draw it from (rank 0);
+                    default: 1-99
 CANARY_KEY_FILE     file with a pre-shared key, at all ranks
 CANARY_ENGINE       auto, kernel or user
 CANARY_MTU          largest packet in bytes; the least one of all ranks is used
 CANARY_ALGORITHM    auto, tree, ring (rank 0)
 CANARY_WINDOW       most blocks in flight (rank 0)
-CANARY_HOW          exact, elementwise, narrow: how floating-point numbers are added up (rank 0)
+CANARY_FLOATS       exact, elementwise, narrow: how floating-point numbers are added up (rank 0)
 CANARY_AGGREGATES   where switches are; default: anywhere
-CANARY_DEAD_AFTER   silence after which a rank is dead, like 5s
-CANARY_LINGER       how long a rank that ends waits for others that lack results, like 60s
-CANARY_RTO_MIN      least time before a result is asked for, like 5ms
-CANARY_TIMEOUT      how long a new group waits for its first packets, like 30s
-CANARY_OFF          if set, all goes to Gloo
-CANARY_REPORT       1: rank 0 prints at exit which calls went which way; all: each rank does
+CANARY_DEAD_AFTER   ms of silence after which a rank is dead; default: 5000
+CANARY_LINGER       ms that a rank that ends waits for others that lack results, 60000 at most
+CANARY_RTO_MIN      least us before a result is asked for; default: 5000
+CANARY_TRIAL        ms that a new group waits for its first packets; default: 30000
 """
 import os
 import sys
@@ -54,7 +56,7 @@ def create(store, rank, size, timeout, global_rank):
     gloo = _Gloo(store, rank, size, timeout=timeout)
     group = _C.new_group(announced, gloo, timeout)
     group._set_sequence_number_for_group()
-    if group.why and not global_rank and not _first and "CANARY_OFF" not in os.environ:
+    if group.why and not global_rank and not _first and os.environ.get("CANARY_ENABLE") != "0":
         _say(f"not used, Gloo does everything: {group.why}")
     if _first.get("pid") != os.getpid():
         # At exit, also of a process that multiprocessing has forked
@@ -79,9 +81,9 @@ def report():
 
 
 def _print_report():
-    wanted = os.environ.get("CANARY_REPORT", "")
+    wanted = os.environ.get("CANARY_TABLE")
     rank = _first["rank"]
-    if wanted not in ("1", "all") or (wanted == "1" and rank):
+    if wanted != "2" and (wanted != "1" or rank):
         return
     lines = [("call", "by", "calls", "bytes", "why not through Canary")]
     lines += [(call, way, str(calls), str(size), why) for call, way, why, calls, size in report()]
