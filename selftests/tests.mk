@@ -32,6 +32,9 @@ NET_SCRIPTS := $(NET_SWITCH) $(NET_DAEMON) $(NET_GUEST) $(NET_TESTBED)
 KINDS_PROGRAMS := reference_test
 KINDS_SCRIPTS := table_test.py sample.sh
 
+# Skipped where PyTorch is not installed
+TORCH_SCRIPTS := torch.sh
+
 SIM_SCRIPTS := run.sh types.sh
 VM_SCRIPTS := selftest.sh kernels.sh
 

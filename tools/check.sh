@@ -151,7 +151,7 @@ mapfile -t bpf < <(files 'bpf/*.c' 'bpf/*.h')
 mapfile -t user < <(files 'userspace/*.c' 'tools/*.c' 'examples/*.c' 'kmod/core/*.c')
 mapfile -t scripts < <(files '*.sh' .ci/run; git grep -lE '^#!/bin/(ba)?sh' -- ':!*.sh' | sort -u)
 mapfile -t scripts < <(printf '%s\n' "${scripts[@]}" | sort -u)
-mapfile -t sources < <(files '*.c' '*.h' '*.py' '*.sh' '*.mk' Makefile Kbuild)
+mapfile -t sources < <(files '*.c' '*.h' '*.cpp' '*.hpp' '*.py' '*.sh' '*.mk' Makefile Kbuild)
 
 check_patch checkpatch.kmod $IGNORE "${kernel[@]}"
 check_patch checkpatch.trace $IGNORE_TRACE "${trace[@]}"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # PyTorch's process group "canary": build/lib/python/canary_torch, for PYTHONPATH. PyTorch is large,
-# so only `make torch` asks for its packages.
+# so only `make torch` asks for its packages. `make test` tests it where they are installed.
 TORCH := $(B)/lib/python/canary_torch
 TORCH_PYTHON := /usr/bin/python3
 TORCH_ABI := $(B)/userspace/torch/flags
@@ -28,12 +28,34 @@ $(TORCH_OBJ): $(B)/%.o: %.cpp $(TORCH_ABI)
 	@mkdir -p $(@D)
 	g++ $(TORCH_FLAGS) $(DEPFLAGS) -c $< -o $@
 
-# The library is linked by the path from the module, as in the rest of build/.
+# It finds libcanary by the path from the module, as in the rest of build/. Empty: as others do.
+TORCH_RPATH ?= $$ORIGIN/../..
+
 $(TORCH)/_C.so: $(TORCH_OBJ) $(B)/lib/libcanary.so
 	@mkdir -p $(@D)
-	g++ $(LDFLAGS) -shared -o $@ $(TORCH_OBJ) -L$(B)/lib -lcanary -ltorch_python -ltorch_cpu -ltorch -lc10 \
-		-pthread -Wl,-rpath,'$$ORIGIN/../..'
+	g++ $(LDFLAGS) -shared $(if $(TORCH_RPATH),-Wl$(comma)-rpath$(comma)'$(TORCH_RPATH)') -o $@ \
+		$(TORCH_OBJ) -L$(B)/lib -lcanary -ltorch_python -ltorch_cpu -lc10 -pthread
 
 $(TORCH_PY): $(B)/lib/python/%: userspace/torch/%
 	@mkdir -p $(@D)
 	cp $< $@
+
+# For all users of this Python, beside libcanary of `make install`
+TORCH_DIR ?= $(shell $(TORCH_PYTHON) -c "import sysconfig; print(sysconfig.get_path('platlib'))")
+
+.PHONY: install-torch uninstall-torch
+install-torch: torch install-lib ## PyTorch's process group for all users of /usr/bin/python3; needs ldconfig
+	install -d $(DESTDIR)$(TORCH_DIR)/canary_torch
+	install -m 644 $(TORCH)/_C.so $(TORCH_PY) $(DESTDIR)$(TORCH_DIR)/canary_torch/
+
+uninstall-torch:
+	rm -rf $(DESTDIR)$(TORCH_DIR)/canary_torch
+
+TESTS += torch
+TORCH_HERE := $(wildcard /usr/include/torch/csrc/distributed/c10d)
+TORCH_NEEDS := $(B)/bin/canary $(B)/data/digits.csv.gz $(if $(TORCH_HERE),torch)
+TEST_DEPS += $(TORCH_NEEDS)
+
+.PHONY: test-torch
+test-torch: $(TORCH_NEEDS) ## PyTorch's sums through switches; skipped if PyTorch is not installed
+	@selftests/torch/torch.sh
