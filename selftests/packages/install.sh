@@ -112,7 +112,7 @@ expect()
 {
 	local deb
 
-	for deb in "$PACKAGES"/*.deb; do
+	for deb in "$ROOT"/packages/*.deb; do
 		echo "$(dpkg-deb -f "$deb" Package) $1 $2"
 	done | LC_ALL=C sort
 }
@@ -246,7 +246,7 @@ test_upgrade()
 	local deb
 
 	mkdir "$ROOT/packages/next"
-	for deb in "$PACKAGES"/*.deb; do
+	for deb in "$ROOT"/packages/*.deb; do
 		newer "$deb"
 	done
 	# shellcheck disable=SC2046
