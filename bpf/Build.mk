@@ -2,10 +2,12 @@
 # The switch's programs and their tests.
 
 BPF_CLANG ?= $(firstword $(shell command -v clang-14 clang-19 clang 2>/dev/null) clang)
+# Headers of the machine that the programs run on, for <asm/types.h>
+BPF_ASM ?= /usr/include/$(shell $(CC) -print-multiarch)
 BPF_ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
 BPF_CFLAGS = -target bpf -mcpu=v3 -g -O2 -std=gnu11 -fno-strict-aliasing -Wall -Wextra -Werror \
 	-Wno-unused-parameter -Wno-sign-compare -Wno-missing-declarations \
-	-D__TARGET_ARCH_$(BPF_ARCH) -I$(B)/bpf -Ikmod/uapi -Ikmod -Ibpf -I. -I/usr/include/$(shell $(CC) -print-multiarch)
+	-D__TARGET_ARCH_$(BPF_ARCH) -I$(B)/bpf -Ikmod/uapi -Ikmod -Ibpf -I. -I$(BPF_ASM)
 
 all:: $(B)/bpf/canary_switch.bpf.o $(B)/bpf/canary_switch.skel.h $(B)/bpf/canary_backlog.skel.h
 

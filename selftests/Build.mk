@@ -4,7 +4,7 @@
 
 CORE_SRC := $(wildcard kmod/core/*.c) userspace/lib/siphash.c
 CORE_HDR := $(wildcard kmod/core/*.h kmod/*.h kmod/uapi/linux/*.h userspace/common/*.h)
-SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined
+SANITIZE ?= -fsanitize=address,undefined -fno-sanitize-recover=undefined
 FUZZ_SECONDS ?= 60
 
 TESTS += core fuzz vm

@@ -10,4 +10,4 @@ $(B)/bin/canary: $(CANARY_OBJS) $(CANARY_LIBS)
 
 all:: $(B)/bin/canary
 
--include tools/sim/Build.mk tools/man/Build.mk tools/reproducible/Build.mk tools/packages/Build.mk
+-include tools/sim/Build.mk tools/man/Build.mk tools/reproducible/Build.mk tools/packages/Build.mk tools/cross/Build.mk

@@ -2,7 +2,7 @@
 # The fault injector: a separate tc program. It needs no vmlinux.h.
 
 FAULT_BPF_FLAGS = -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Werror -Wno-unused-parameter \
-	-Ikmod/uapi -I/usr/include/$(shell $(CC) -print-multiarch)
+	-Ikmod/uapi -I$(BPF_ASM)
 
 all:: $(B)/bpf/fault.skel.h
 

@@ -29,6 +29,9 @@ SOURCE_PARTS=(
 	tools/testing/selftests/kselftest/runner.sh
 	scripts/subarch.include
 )
+ARM64_TOOLS=(gcc-12-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static)
+ARM64_PACKAGES=(libc6 libc6-dev linux-libc-dev libgcc-s1 libcrypt1 libbpf1 libbpf-dev libelf1
+	libelf-dev zlib1g zlib1g-dev libmnl0 libmnl-dev libgmp10 libgmp-dev libmpfr6 libmpfr-dev)
 # A guest without hardware never loads these. They are 5/6 of the size, so they are not unpacked.
 NO_MODULES=(drivers/gpu drivers/media drivers/infiniband drivers/scsi
 	drivers/net/ethernet drivers/net/wireless drivers/staging drivers/iio
@@ -50,6 +53,8 @@ usage()
 	            make build/guest/other-SERIES.mk, as config.mk, for another kernel
 	            series that Debian has (6.12): downloaded, with its headers, and
 	            nothing of it installed
+	  arm64     make build/arm64/root: libraries and headers of that machine; and
+	            install a compiler and an emulator for it
 
 	config.mk is for make and for sh:
 	  GUEST_KVER     kernel version, as uname -r says it
@@ -326,6 +331,37 @@ setup_other()
 	mv "$config.new" "$config"
 }
 
+# setup_arm64: apt gets lists of its own, so that this machine's dpkg learns of no other architecture.
+setup_arm64()
+{
+	local root=$BUILD/arm64/root work=$BUILD/arm64/apt deb lacking
+
+	lacking=$(missing "${ARM64_TOOLS[@]}" | xargs)
+	# shellcheck disable=SC2086
+	[ -z "$lacking" ] || install_packages $lacking
+	rm -rf "$root" "$root.new" "$work"
+	mkdir -p "$root.new" "$work/lists/partial" "$work/archives/partial"
+	: >"$work/status"
+	APT_CONFIG=$work/apt.conf
+	export APT_CONFIG
+	cat >"$APT_CONFIG" <<-END
+	APT::Architecture "arm64";
+	APT::Architectures { "arm64"; };
+	Dir::State::lists "$work/lists";
+	Dir::State::status "$work/status";
+	Dir::Cache "$work";
+	END
+	say "downloading libraries for arm64"
+	logged apt update || die "cannot read the package index of arm64, see $LOG"
+	(cd "$work/archives" && logged apt download "${ARM64_PACKAGES[@]}") ||
+		die "cannot download packages of arm64, see $LOG"
+	for deb in "$work"/archives/*.deb; do
+		dpkg-deb -x "$deb" "$root.new"
+	done
+	mv "$root.new" "$root"
+	rm -rf "$work"
+}
+
 setup_parts()
 {
 	local version part members=()
@@ -369,6 +405,8 @@ for step in "$@"; do
 		setup_kernel ;;
 	parts)
 		setup_parts ;;
+	arm64)
+		setup_arm64 ;;
 	all)
 		setup_packages
 		setup_kernel

@@ -75,11 +75,14 @@ static int local_mtu(int fd, const struct canary_peer *local)
 static int route_mtu(int fd, const struct canary_peer *local)
 {
 	socklen_t len = sizeof(int);
-	int mtu, own;
+	int mtu, own, err = 0;
 
 	if (getsockopt(fd, IPPROTO_IP, IP_MTU, &mtu, &len))
-		return -errno;
+		err = -errno;
 	own = local_mtu(fd, local);
+	/* emulators of other processors do not have the option */
+	if (err)
+		return err == -ENOPROTOOPT && own < INT_MAX ? own : err;
 	return own < INT_MAX ? max_t(int, mtu, own) : mtu;
 }
 
