@@ -41,7 +41,7 @@ int coll_peers_tell(void)
 		return OMPI_ERR_NOT_SUPPORTED;
 	/* With another priority, other components may take the calls at some ranks. */
 	snprintf(known.mine, sizeof(known.mine), "%s %d",
-		 cmpi_fingerprint(&coll_settings, text), coll_priority());
+		 cmpi_fingerprint(&coll_settings, text), coll_priority);
 	OPAL_MODEX_SEND_STRING(err, OPAL_PMIX_GLOBAL, KEY, known.mine, sizeof(known.mine));
 	return err;
 }
