@@ -279,6 +279,8 @@ static int host_sum(void *arg, double *v, size_t count)
 {
 	size_t i, k;
 
+	if (broken == 3)
+		return -1;
 	usleep(host_us);
 	memcpy(shared->vector[rank], v, count * sizeof(*v));
 	pthread_barrier_wait(&shared->barrier);
@@ -354,7 +356,8 @@ static int host_errors(struct cmpi_settings *s)
 	const struct cmpi_args a = { CMPI_ALLREDUCE, CANARY_FLOAT64, CANARY_OP_SUM, 2048 };
 	int wrong = 0;
 
-	for (broken = 1; broken <= 2; broken++) {
+	s->min_bytes = 0;
+	for (broken = 1; broken <= 3; broken++) {
 		struct cmpi_comm c = { .members = RANKS, .rank = rank, .peers = true };
 
 		wrong += cmpi_form(&c, s, &host, 12345) != -1 || c.canary ||

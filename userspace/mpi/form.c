@@ -263,6 +263,7 @@ int cmpi_form(struct cmpi_comm *c, const struct cmpi_settings *s, const struct c
 	const char *reason;
 	char why[160] = "";
 	unsigned int who;
+	bool formed;
 	int wrong_at;
 	int err;
 
@@ -287,12 +288,14 @@ int cmpi_form(struct cmpi_comm *c, const struct cmpi_settings *s, const struct c
 	}
 	if (wrong_at == c->rank)
 		refuse(c, reason ? reason : why);
-	if (err || wrong_at < c->members)
-		cmpi_close(c);
-	c->state = err || wrong_at < c->members ? CMPI_FAILED : CMPI_FORMED;
-	cmpi_count_formed(c->state == CMPI_FORMED);
-	if (c->state == CMPI_FORMED && !s->min_bytes)
+	formed = !err && wrong_at == c->members;
+	if (formed && !s->min_bytes)
 		err = cmpi_measure(c, s, host);
+	if (err || !formed)
+		cmpi_close(c);
+	else
+		c->state = CMPI_FORMED;
+	cmpi_count_formed(c->state == CMPI_FORMED);
 out:
 	free(trial);
 	explicit_bzero(&mine, sizeof(mine));
