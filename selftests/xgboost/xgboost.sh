@@ -107,6 +107,8 @@ test_models()
 		"$(calls allreduce canary) $(calls allreduce short)" "48 1"
 	trained "hist, correctly rounded" exact "${ON[@]}" CANARY_FLOATS=exact
 	alike "the same model" plain exact
+	trained "hist, from a measured length on" measured "${ON[@]}" CANARY_MIN_BYTES=0
+	alike "the same model" plain measured
 	METHOD=approx trained "approx, without Canary" plain-approx
 	METHOD=approx trained "approx, through Canary" approx "${ON[@]}" CANARY_MIN_BYTES=1
 	alike "the same model" plain-approx approx

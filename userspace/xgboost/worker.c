@@ -51,6 +51,9 @@ static int table_rank = -1;	/* the latest rank of this process, for the table at
 /* Nobody but the other workers notices that one has died. */
 #define DEAD_AFTER	30000	/* ms */
 
+/* If it were measured, the last bits of a model would depend on that. */
+#define MIN_BYTES	16384
+
 /* Loading this library says that it is wanted. CANARY_ENABLE=0 is for who cannot unload it. */
 static void take_settings(void)
 {
@@ -60,6 +63,8 @@ static void take_settings(void)
 	settings.enable = !enable || strcmp(enable, "0");
 	if (!getenv("CANARY_FLOATS"))
 		settings.floats = (char *)FLOATS;
+	if (!getenv("CANARY_MIN_BYTES"))
+		settings.min_bytes = MIN_BYTES;
 	if (!getenv("CANARY_DEAD_AFTER"))
 		settings.dead_after = DEAD_AFTER;
 	if (wrong)
@@ -110,6 +115,13 @@ static int host_least(void *arg, int *value)
 	const struct worker *w = arg;
 
 	return w->rabit->allreduce(value, 1, RABIT_INT, RABIT_MIN, NULL, NULL);
+}
+
+static int host_sum(void *arg, double *v, size_t count)
+{
+	const struct worker *w = arg;
+
+	return w->rabit->allreduce(v, count, RABIT_DOUBLE, RABIT_SUM, NULL, NULL);
 }
 
 /* Throws an exception, as rabit does if it fails. */
@@ -215,7 +227,7 @@ static void greet(struct worker *w)
 static void form(struct worker *w)
 {
 	const struct cmpi_host host = {
-		.allgather = host_allgather, .least = host_least, .arg = w,
+		.allgather = host_allgather, .least = host_least, .sum = host_sum, .arg = w,
 	};
 
 	if (cmpi_form(&w->c, &settings, &host, getpid()))
