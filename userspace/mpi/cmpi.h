@@ -191,6 +191,9 @@ enum cmpi_why cmpi_decide(const struct cmpi_settings *s, const struct cmpi_comm 
 /** CMPI_LEAST_BYTES - shorter vectors are not worth forming a communicator for them */
 #define CMPI_LEAST_BYTES	8192
 
+/** CMPI_UNMEASURED - where canary begins if nothing can be measured, in bytes */
+#define CMPI_UNMEASURED		16384
+
 /** cmpi_usable() - may any call on this communicator go through canary? The same at all ranks */
 bool cmpi_usable(const struct cmpi_settings *s, const struct cmpi_comm *c);
 
@@ -198,7 +201,7 @@ bool cmpi_usable(const struct cmpi_settings *s, const struct cmpi_comm *c);
  * struct cmpi_host - the host functions on the communicator, and waiting
  * @allgather:	collect @bytes of each rank. Return: 0, or an error of the MPI library
  * @least:	*@value becomes the least one of all ranks. Return: likewise
- * @sum:	sum up @count doubles of all ranks, in place. Return: likewise
+ * @sum:	sum up @count doubles of all ranks, in place. Return: likewise. NULL: do not measure
  * @progress:	let the MPI library make progress; NULL if it needs no such call
  * @arg:	is passed to them
  */

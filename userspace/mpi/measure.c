@@ -100,6 +100,9 @@ int cmpi_measure(struct cmpi_comm *c, const struct cmpi_settings *s, const struc
 	double *v = NULL;
 	int err;
 
+	c->min_bytes = CMPI_UNMEASURED;
+	if (!host->sum)
+		return 0;
 	/* Ranks may know different values of communicators of this size. The least one counts. */
 	err = host->least(host->arg, &known_to_all);
 	if (err || known_to_all) {
