@@ -367,23 +367,30 @@ static int host_errors(struct cmpi_settings *s)
 	return wrong;
 }
 
-/* A child that a process has when it is done forms communicators of its own. */
+/* A child forms communicators of its own. It does not end one that its parent still has. */
 static int child_later(struct cmpi_settings *s)
 {
-	struct cmpi_comm c = { .members = RANKS, .rank = rank, .peers = true };
+	struct cmpi_comm c = { .members = RANKS, .rank = rank, .peers = true }, kept = c;
 	int wrong, status = -1;
 	pid_t child;
 
 	wrong = cmpi_form(&c, s, &host, 12345) || c.state != CMPI_FORMED || sum(&c, 1);
 	pthread_barrier_wait(&shared->barrier);
 	cmpi_close(&c);
+	wrong += cmpi_form(&kept, s, &host, 12345) || kept.state != CMPI_FORMED;
 	fflush(stdout);
 	child = fork();
 	if (!child) {
 		alarm(60);
-		_exit(works(s));
+		wrong += cmpi_form(&c, s, &host, 12345) || sum(&c, 2);
+		cmpi_close(&kept);
+		pthread_barrier_wait(&shared->barrier);
+		cmpi_close(&c);
+		_exit(wrong || works(s));
 	}
-	wrong += waitpid(child, &status, 0) != child || status;
+	wrong += waitpid(child, &status, 0) != child || status || sum(&kept, 3);
+	pthread_barrier_wait(&shared->barrier);
+	cmpi_close(&kept);
 	cmpi_close_all();
 	return wrong;
 }

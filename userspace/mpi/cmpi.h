@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* ---- settings ---- */
 
@@ -169,6 +170,7 @@ enum cmpi_state {
  *		it is formed, and the same at all ranks
  * @missed:	calls that were not carried out because it is not formed
  * @canary:	NULL unless @state is CMPI_FORMED
+ * @pid:	the process that opened @canary
  */
 struct cmpi_comm {
 	unsigned int	members;
@@ -179,6 +181,7 @@ struct cmpi_comm {
 	size_t		min_bytes;
 	unsigned int	missed;
 	struct canary	*canary;
+	pid_t		pid;
 };
 
 /**

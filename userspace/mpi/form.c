@@ -152,6 +152,7 @@ static int open_member(struct cmpi_comm *c, const struct cmpi_settings *s, const
 			p.mtu = all[i].mtu;
 	/* A key of the user's is the same at all ranks, or the trial fails. */
 	memcpy(p.key, memcmp(port.key, none, sizeof(none)) ? port.key : all[0].key, sizeof(p.key));
+	c->pid = getpid();
 	return canary_open(&p, &c->canary);
 }
 
@@ -307,7 +308,7 @@ out:
 void cmpi_close(struct cmpi_comm *c)
 {
 	/* The child of a fork() has no thread of the engine, and the parent goes on. */
-	if (c->canary && port.pid == getpid())
+	if (c->canary && c->pid == getpid())
 		canary_close(c->canary);
 	c->canary = NULL;
 	c->state = CMPI_FAILED;
