@@ -83,23 +83,29 @@ static void cnr_exact_of(const struct cnr_comm *c, const struct cnr_op *op, stru
 	x->per = cnr_div_up(min_t(u32, x->each, max_t(u32, cnr_numbers(op), 1)), x->each_again);
 }
 
-/*
- * Return: what is known of @op. It is kept in the memory of @op, and filled in when it is first
- * asked for. Before there is memory, it is made in @room
- */
-static const struct cnr_exact *cnr_exact_in(const struct cnr_comm *c, const struct cnr_op *op,
-					    struct cnr_exact *room)
+/* Return: what is kept of @op in its memory. It is filled in when it is first asked for. */
+static const struct cnr_exact *cnr_exact_kept(const struct cnr_comm *c, const struct cnr_op *op)
 {
-	struct cnr_exact *x = op->memory ? op->memory : room;
+	struct cnr_exact *x = op->memory;
 
-	if (x == room || !x->f)
+	if (!x->f)
 		cnr_exact_of(c, op, x);
 	return x;
 }
 
+/* The same of an operation that may have no memory yet. Then it is made in @room. */
+static const struct cnr_exact *cnr_exact_in(const struct cnr_comm *c, const struct cnr_op *op,
+					    struct cnr_exact *room)
+{
+	if (op->memory)
+		return cnr_exact_kept(c, op);
+	cnr_exact_of(c, op, room);
+	return room;
+}
+
 static const struct cnr_exact *cnr_exact(const struct cnr_comm *c, const struct cnr_operation *o)
 {
-	return cnr_exact_in(c, &o->op, NULL);
+	return cnr_exact_kept(c, &o->op);
 }
 
 /* ---- what is kept: for each first block, whether it has escapes ---- */
