@@ -65,11 +65,12 @@ static __always_inline cnr_v16i cnr_sixteen_lanes(const struct cnr_biased *b, co
 						  struct cnr_halves lane)
 {
 	struct cnr_halves x = cnr_upper(*(const cnr_v16i *)from);
+	cnr_v8s low, high;
 	cnr_v16i k;
 
-	k = (cnr_v16i)__builtin_ia32_packssdw256(
-		(cnr_v8s)__builtin_ia32_cvtps2dq256((cnr_v8f)x.low * (cnr_v8f)lane.low),
-		(cnr_v8s)__builtin_ia32_cvtps2dq256((cnr_v8f)x.high * (cnr_v8f)lane.high));
+	low = (cnr_v8s)__builtin_ia32_cvtps2dq256((cnr_v8f)x.low * (cnr_v8f)lane.low);
+	high = (cnr_v8s)__builtin_ia32_cvtps2dq256((cnr_v8f)x.high * (cnr_v8f)lane.high);
+	k = (cnr_v16i)__builtin_ia32_packssdw256(low, high);
 	k = (cnr_v16i)__builtin_ia32_pminsw256(k, b->most);
 	k = (cnr_v16i)__builtin_ia32_pmaxsw256(k, b->least);
 	return (cnr_v16i)((cnr_v16h)k + b->bias);
@@ -90,10 +91,10 @@ static __always_inline cnr_v16i cnr_sixteen_sums(cnr_v8u bias, cnr_v16i lanes,
 						 struct cnr_halves unit)
 {
 	struct cnr_halves x = cnr_lower(lanes);
+	cnr_v8s low = cnr_eight_sums(bias, x.low, (cnr_v8f)unit.low);
+	cnr_v8s high = cnr_eight_sums(bias, x.high, (cnr_v8f)unit.high);
 
-	return (cnr_v16i)__builtin_ia32_packusdw256(
-		cnr_eight_sums(bias, x.low, (cnr_v8f)unit.low),
-		cnr_eight_sums(bias, x.high, (cnr_v8f)unit.high));
+	return (cnr_v16i)__builtin_ia32_packusdw256(low, high);
 }
 
 /* How many groups of @size have sixteen numbers */
@@ -339,12 +340,14 @@ static __always_inline cnr_v8u cnr_four_fields(const u8 *from)
 static __always_inline u64 cnr_fields_chunk(const u32 size, const u8 *from)
 {
 	const cnr_v8h all = { 0x7fff, 0x7fff, 0x7fff, 0x7fff, 0x7fff, 0x7fff, 0x7fff, 0x7fff };
+	cnr_v8f low, high;
 
 	if (size == 1)
 		return (u64)__builtin_convertvector((*(const cnr_v8h *)from & all) >> 7, cnr_v8b);
 	/* The first half of each group has the largest one. */
-	return cnr_chunk_largest((cnr_v8u)__builtin_ia32_shufps256(
-		(cnr_v8f)cnr_four_fields(from), (cnr_v8f)cnr_four_fields(from + 64), 0x88));
+	low = (cnr_v8f)cnr_four_fields(from);
+	high = (cnr_v8f)cnr_four_fields(from + 64);
+	return cnr_chunk_largest((cnr_v8u)__builtin_ia32_shufps256(low, high, 0x88));
 }
 
 static __always_inline void cnr_fields_as(const struct cnr_lanes *l, const u32 size, u8 *fields,

@@ -244,8 +244,8 @@ static __always_inline cnr_v8u cnr_total_chunk(const struct cnr_lanes *l, const 
 		at = i * size * 4;
 		lane = cnr_of_groups(&lanes[i], size);
 		unit = cnr_of_groups(&units[i], size);
-		eight = cnr_eight_total(to + at, others + at, cnr_eight_lanes(from + at, lane,
-						CNR_CLAMP(size) ? &clamp : NULL) + bias, unit);
+		eight = cnr_eight_lanes(from + at, lane, CNR_CLAMP(size) ? &clamp : NULL) + bias;
+		eight = cnr_eight_total(to + at, others + at, eight, unit);
 		sum += eight;
 		if (size == 16) {
 			eight = cnr_eight_total(to + at + 32, others + at + 32,
@@ -386,15 +386,17 @@ static __always_inline cnr_v8u cnr_group_fields(const u32 size, const u8 *from, 
 /* Return: four vectors of eight fields as one of bytes. Both halves keep their order. */
 static __always_inline cnr_v8u cnr_fields_pack(cnr_v8u a, cnr_v8u b, cnr_v8u c, cnr_v8u d)
 {
-	return (cnr_v8u)__builtin_ia32_packuswb256(
-		(cnr_v16i)__builtin_ia32_packssdw256((cnr_v8s)a, (cnr_v8s)b),
-		(cnr_v16i)__builtin_ia32_packssdw256((cnr_v8s)c, (cnr_v8s)d));
+	cnr_v16i low = (cnr_v16i)__builtin_ia32_packssdw256((cnr_v8s)a, (cnr_v8s)b);
+	cnr_v16i high = (cnr_v16i)__builtin_ia32_packssdw256((cnr_v8s)c, (cnr_v8s)d);
+
+	return (cnr_v8u)__builtin_ia32_packuswb256(low, high);
 }
 
 /* Return: the largest fields of eight groups at @from */
 static __always_inline u64 cnr_fields_chunk(const u32 size, const u8 *from)
 {
 	cnr_v8u even, odd;
+	cnr_v32b low, high;
 
 	if (size == 1)
 		return (u64)__builtin_convertvector(cnr_magnitudes(from) >> 23, cnr_v8b);
@@ -407,9 +409,9 @@ static __always_inline u64 cnr_fields_chunk(const u32 size, const u8 *from)
 			       cnr_group_fields(size, from, 4), cnr_group_fields(size, from, 6));
 	odd = cnr_fields_pack(cnr_group_fields(size, from, 1), cnr_group_fields(size, from, 3),
 			      cnr_group_fields(size, from, 5), cnr_group_fields(size, from, 7));
-	return cnr_chunk_largest((cnr_v8u)__builtin_ia32_pmaxub256(
-		(cnr_v32b)__builtin_ia32_permti256((cnr_v4q)even, (cnr_v4q)odd, 0x20),
-		(cnr_v32b)__builtin_ia32_permti256((cnr_v4q)even, (cnr_v4q)odd, 0x31)));
+	low = (cnr_v32b)__builtin_ia32_permti256((cnr_v4q)even, (cnr_v4q)odd, 0x20);
+	high = (cnr_v32b)__builtin_ia32_permti256((cnr_v4q)even, (cnr_v4q)odd, 0x31);
+	return cnr_chunk_largest((cnr_v8u)__builtin_ia32_pmaxub256(low, high));
 }
 
 static __always_inline void cnr_fields_as(const struct cnr_lanes *l, const u32 size, u8 *fields,

@@ -43,7 +43,7 @@ typedef u16 cnr_v8h __attribute__((__vector_size__(16), __aligned__(1), __may_al
 #define CNR_ALL(type, value)	\
 	((type) { value, value, value, value, value, value, value, value })
 
-#define CNR_EIGHT	8	/* groups that are looked at at a time */
+#define CNR_EIGHT	8	/* groups that are looked at together */
 #define CNR_CHUNK	32	/* most groups of a chunk */
 
 /*
@@ -76,7 +76,7 @@ struct cnr_look {
 static __always_inline u32 cnr_look_at(const struct cnr_look *look, u64 fields, float *lanes,
 				       float *units)
 {
-	cnr_v8s f = (cnr_v8s)__builtin_ia32_pmovzxbd256((cnr_v16b)(cnr_v2q){ fields, 0 });
+	cnr_v8s f = (cnr_v8s)__builtin_ia32_pmovzxbd256((cnr_v16b)(cnr_v2q) { fields, 0 });
 	cnr_v8s odd = (f < look->least) | (f == look->marked);
 
 	/* The exponent of the unit is the field less 126 + scale. */

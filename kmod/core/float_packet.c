@@ -99,7 +99,7 @@ static bool cnr_vector_fields(const struct cnr_lanes *l, u8 *fields, const void 
 
 /* Each group by itself, without the vector unit */
 static CNR_APART void cnr_groups_encode(const struct cnr_lanes *l, void *words, const void *from,
-				       u32 first, u32 n)
+					u32 first, u32 n)
 {
 	u32 i, some, field;
 	const u8 *at;

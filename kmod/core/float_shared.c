@@ -364,8 +364,8 @@ static void cnr_marked_encode(const struct cnr_operation *o, const struct cnr_sh
 }
 
 static CNR_APART void cnr_other_encode(const struct cnr_comm *c, const struct cnr_operation *o,
-				      const struct cnr_shared *x, const struct cnr_part *p,
-				      u32 *words)
+				       const struct cnr_shared *x, const struct cnr_part *p,
+				       u32 *words)
 {
 	u32 part = cnr_shared_of_part(x, p);
 
@@ -600,7 +600,7 @@ static void cnr_maxima_store(struct cnr_shared *x, const struct cnr_part *p, con
 }
 
 static CNR_APART void cnr_other_store(const struct cnr_operation *o, struct cnr_shared *x,
-				     const struct cnr_part *p, const u32 *words)
+				      const struct cnr_part *p, const u32 *words)
 {
 	switch (cnr_shared_of_part(x, p)) {
 	case 1:
