@@ -28,6 +28,7 @@ struct ask {
 	bool all, json;
 	struct switchd_setting *given;
 	unsigned int n;
+	struct switchd_options checked;	/* run: what is given, to find mistakes before a --help */
 };
 
 static const struct option_row name_row[] = {
@@ -94,6 +95,18 @@ static int take_given(void *arg, const struct option_row *row, const char *text)
 	return 0;
 }
 
+static int take_checked(void *arg, const struct option_row *row, const char *text)
+{
+	struct ask *ask = arg;
+	char err[256];
+
+	take_given(ask, row, text);
+	if (setting_take((const struct setting *)row, &ask->checked, ask->given[ask->n - 1].value, err,
+			 sizeof(err)))
+		return refuse(err);
+	return 0;
+}
+
 /*
  * Room for all settings that may be given. An argument with N letters may have N - 1 of them.
  * Return: what the caller frees; NULL after a message
@@ -116,13 +129,15 @@ static int run_with(struct switchd_setting *setting, int argc, char **argv)
 {
 	struct ask ask = { .given = setting };
 	const struct option_group groups[] = {
-		{ ALL_SETTINGS, .skip = not_run, .take = take_given, .arg = &ask }, { 0 }
+		{ ALL_SETTINGS, .skip = not_run, .take = take_checked, .arg = &ask }, { 0 }
 	};
 	struct switchd_given given = { .setting = setting };
-	int status = parse(groups, argc, argv);
 	struct switchd_options o;
 	char err[256];
+	int status;
 
+	switchd_options_init(&ask.checked);
+	status = parse(groups, argc, argv);
 	if (status >= 0)
 		return status;
 	if (optind < argc) {
