@@ -2,19 +2,6 @@
 /* MPI_Allreduce and MPI_Iallreduce */
 #include "component.h"
 
-static void describe(const void *sbuf, void *rbuf, const struct cmpi_args *args,
-		     struct canary_call *call)
-{
-	*call = (struct canary_call) {
-		.sendbuf = sbuf == MPI_IN_PLACE ? rbuf : sbuf,
-		.recvbuf = rbuf,
-		.count = args->count,
-		.dtype = args->dtype,
-		.op = args->op,
-		.how = coll_settings.how & canary_how_supported(args->dtype, args->op),
-	};
-}
-
 int coll_canary_allreduce(const void *sbuf, void *rbuf, int count, struct ompi_datatype_t *dtype,
 			  struct ompi_op_t *op, struct ompi_communicator_t *comm,
 			  mca_coll_base_module_t *module)
@@ -32,7 +19,7 @@ int coll_canary_allreduce(const void *sbuf, void *rbuf, int count, struct ompi_d
 	if (why != CMPI_CANARY)
 		return m->previous_allreduce(sbuf, rbuf, count, dtype, op, comm,
 					     m->previous_allreduce_module);
-	describe(sbuf, rbuf, &args, &call);
+	call = coll_describe(&args, sbuf, rbuf);
 	return coll_run(m, args.call, &call);
 }
 
@@ -53,6 +40,6 @@ int coll_canary_iallreduce(const void *sbuf, void *rbuf, int count, struct ompi_
 	if (why != CMPI_CANARY)
 		return m->previous_iallreduce(sbuf, rbuf, count, dtype, op, comm, request,
 					      m->previous_iallreduce_module);
-	describe(sbuf, rbuf, &args, &call);
+	call = coll_describe(&args, sbuf, rbuf);
 	return coll_start(m, &call, request);
 }

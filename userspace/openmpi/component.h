@@ -92,6 +92,9 @@ int coll_form(struct coll_module *m);
 int coll_use(struct coll_module *m, const struct cmpi_args *args, bool blocking,
 	     enum cmpi_why *why);
 
+/* Return: the call as libcanary takes it; @sbuf may be MPI_IN_PLACE */
+struct canary_call coll_describe(const struct cmpi_args *args, const void *sbuf, void *rbuf);
+
 /* peers.c: what processes tell each other when they start */
 int coll_peers_tell(void);
 

@@ -22,14 +22,9 @@ int coll_canary_reduce(const void *sbuf, void *rbuf, int count, struct ompi_data
 	if (why != CMPI_CANARY)
 		return m->previous_reduce(sbuf, rbuf, count, dtype, op, root, comm,
 					  m->previous_reduce_module);
-	call = (struct canary_call) {
-		.sendbuf = sbuf == MPI_IN_PLACE ? rbuf : sbuf,
-		.recvbuf = is_root ? rbuf : malloc(count * canary_dtype_size(args.dtype)),
-		.count = count,
-		.dtype = args.dtype,
-		.op = args.op,
-		.how = coll_settings.how & canary_how_supported(args.dtype, args.op),
-	};
+	call = coll_describe(&args, sbuf, rbuf);
+	if (!is_root)
+		call.recvbuf = malloc(count * canary_dtype_size(args.dtype));
 	if (!call.recvbuf)
 		return OMPI_ERR_OUT_OF_RESOURCE;
 	err = coll_run(m, args.call, &call);

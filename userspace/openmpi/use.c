@@ -60,3 +60,15 @@ int coll_use(struct coll_module *m, const struct cmpi_args *args, bool blocking,
 	cmpi_count(args->call, *why, args->count * canary_dtype_size(args->dtype));
 	return OMPI_SUCCESS;
 }
+
+struct canary_call coll_describe(const struct cmpi_args *args, const void *sbuf, void *rbuf)
+{
+	return (struct canary_call) {
+		.sendbuf = sbuf == MPI_IN_PLACE ? rbuf : sbuf,
+		.recvbuf = rbuf,
+		.count = args->count,
+		.dtype = args->dtype,
+		.op = args->op,
+		.how = coll_settings.how & canary_how_supported(args->dtype, args->op),
+	};
+}
