@@ -49,7 +49,7 @@ endif
 endif
 
 # Each part describes itself. Objects mirror the tree below build/.
-include selftests/tests.mk
+include selftests/tests.mk selftests/sanitize.mk
 -include kmod/Build.mk bpf/Build.mk userspace/Build.mk tools/Build.mk examples/Build.mk selftests/faults/Build.mk topology/Build.mk selftests/Build.mk
 -include selftests/mpi/Build.mk selftests/bench/Build.mk selftests/sim/Build.mk selftests/kinds/Build.mk
 -include selftests/xgboost/Build.mk
@@ -87,7 +87,7 @@ $(B)/linux-parts/stamp: tools/setup/setup.sh
 	@touch $@
 
 print-flags:
-	@: $(info $(CPPFLAGS) -I$(B)/bpf $(OPENMPI_INCLUDE:%=-isystem %) $(CFLAGS))
+	@: $(info $(CPPFLAGS) -I$(B)/bpf $(addprefix -isystem ,$(PMIX_INCLUDE) $(OPENMPI_INCLUDE)) $(CFLAGS))
 
 clean: ## remove build products (keeps the guest image and debug kernels)
 	find $(B) -mindepth 1 -maxdepth 1 ! -name guest ! -name linux-parts ! -name debug-kernel -exec rm -rf {} +

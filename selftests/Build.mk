@@ -4,7 +4,6 @@
 
 CORE_SRC := $(wildcard kmod/core/*.c) userspace/lib/siphash.c
 CORE_HDR := $(wildcard kmod/core/*.h kmod/*.h kmod/uapi/linux/*.h userspace/common/*.h)
-SANITIZE ?= -fsanitize=address,undefined -fno-sanitize-recover=undefined
 FUZZ_SECONDS ?= 60
 
 TESTS += core fuzz vm
@@ -13,16 +12,26 @@ FUZZ_TESTS := $(FUZZ_PROGRAMS:%=$(B)/selftests/%)
 TEST_DEPS += $(CORE_TESTS) $(FUZZ_TESTS) \
 	$(USER_TEST_BIN) $(B)/data/digits.csv.gz $(B)/kmod/canary.ko
 
-$(CORE_TESTS): $(B)/selftests/%: selftests/core/%.c $(wildcard selftests/core/testnet*.c) $(CORE_SRC) $(CORE_HDR) \
+# Each of these has the core compiled in its own way; see below.
+OWN_CORE_TESTS := $(patsubst %,$(B)/selftests/%_test,kept lists shards lane_sums unmerged steps)
+TESTNET_SRC := $(wildcard selftests/core/testnet*.c)
+CORE_TEST_SRC := $(TESTNET_SRC) $(CORE_SRC)
+
+$(filter-out $(OWN_CORE_TESTS),$(CORE_TESTS)): $(B)/selftests/%: selftests/core/%.c \
+		$(call sanitized,$(CORE_TEST_SRC)) $(CORE_HDR) $(wildcard selftests/core/*.h) | $(B)/.setup
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(TEST_FLAGS) $(SANITIZE) -o $@ $(filter %.c %.o,$^) $(LDLIBS)
+
+$(OWN_CORE_TESTS): $(B)/selftests/%: selftests/core/%.c $(CORE_TEST_SRC) $(CORE_HDR) \
 		$(wildcard selftests/core/*.h) | $(B)/.setup
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -O1 -Wno-missing-field-initializers $(SANITIZE) -o $@ $(filter %.c,$^) $(LDLIBS)
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(TEST_FLAGS) $(SANITIZE) -o $@ $(filter %.c,$^) $(LDLIBS)
 
 # The same reference of operators as in canary perf
 $(B)/selftests/types_test $(B)/selftests/located_test $(B)/selftests/complex_test: $(wildcard tools/canary/reference*)
 
 # This test adds a shape and an encoding to the tables of the core.
-$(B)/selftests/kept_test: CPPFLAGS += -include selftests/core/kept_rows.h
+$(B)/selftests/kept_test: private CPPFLAGS += -include selftests/core/kept_rows.h
 
 # These tests have switches of bpf/lib.
 LIST_TESTS := $(B)/selftests/shards_test $(B)/selftests/lists_test
@@ -32,34 +41,33 @@ $(NATIVE_TESTS): selftests/core/native_switch.c $(wildcard bpf/*.h bpf/*/*.h)
 
 # These add a kind of lists to the tables (pairs.h).
 $(LIST_TESTS): selftests/core/pairs.c
-$(LIST_TESTS): CPPFLAGS += -include selftests/core/pairs.h
+$(LIST_TESTS): private CPPFLAGS += -include selftests/core/pairs.h
 
 # This one counts how often the vector unit is borrowed.
 $(B)/selftests/lane_sums_test: $(wildcard tools/canary/reference*)
-$(B)/selftests/lane_sums_test: CPPFLAGS += -include selftests/core/vector_count.h
-$(B)/selftests/lane_sums_test: LDLIBS += -lm
+$(B)/selftests/lane_sums_test: private CPPFLAGS += -include selftests/core/vector_count.h
+$(B)/selftests/lane_sums_test: private LDLIBS += -lm
 
 # Floating-point sums are compared with rational numbers.
-$(B)/selftests/floats_test: LDLIBS += -lgmp
-$(B)/selftests/double_test: LDLIBS += -lmpfr -lgmp
+$(B)/selftests/floats_test: private LDLIBS += -lgmp
+$(B)/selftests/double_test: private LDLIBS += -lmpfr -lgmp
 
 # Complex products are compared with those of this processor.
-$(B)/selftests/complex_test: CFLAGS += -ffp-contract=off
+$(B)/selftests/complex_test: private CFLAGS += -ffp-contract=off
 
 # In this one, switches combine nothing.
-$(B)/selftests/unmerged_test: CPPFLAGS += -DCANARY_K_SWITCHES=0
+$(B)/selftests/unmerged_test: private CPPFLAGS += -DCANARY_K_SWITCHES=0
 
 # This test counts basic blocks. Sanitizers would add blocks of their own.
-$(B)/selftests/steps_test: SANITIZE := -fsanitize-coverage=trace-pc
+$(B)/selftests/steps_test: private SANITIZE := -fsanitize-coverage=trace-pc
 
 .PHONY: test-core
 test-core: $(CORE_TESTS) ## protocol core under simulated faults, with sanitizers
 	@bad=0; for t in $^; do $$t || bad=1; done; exit $$bad
 
-$(B)/selftests/fuzz_%: selftests/fuzz/fuzz_%.c selftests/fuzz/fuzz_numbers.h $(CORE_SRC) $(CORE_HDR) | $(B)/.setup
+$(B)/selftests/fuzz_%: selftests/fuzz/fuzz_%.c selftests/fuzz/fuzz_numbers.h $(call fuzzed,$(CORE_SRC)) $(CORE_HDR) | $(B)/.setup
 	@mkdir -p $(@D)
-	$(CLANG) $(CPPFLAGS) $(CFLAGS) -O1 -Wno-missing-field-initializers -Wno-gnu-empty-initializer \
-		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -o $@ $(filter %.c,$^)
+	$(CLANG) $(CPPFLAGS) $(CFLAGS) $(TEST_FLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $(filter %.c %.o,$^)
 
 .PHONY: test-fuzz fuzz-corpus
 test-fuzz: $(FUZZ_TESTS) ## libFuzzer on parser and core, FUZZ_SECONDS (60) each

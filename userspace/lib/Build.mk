@@ -7,7 +7,9 @@ LIBCANARY_SO := $(B)/lib/libcanary.so.$(VERSION)
 LIBCANARY_SONAME := libcanary.so.$(basename $(basename $(VERSION)))
 
 # PMIx is loaded when it is needed (pmix.c). Its types are not in a usual folder.
-CPPFLAGS += $(patsubst -I%,-isystem %,$(shell pkg-config --cflags-only-I pmix 2>/dev/null))
+PMIX_INCLUDE := $(patsubst -I%,%,$(shell pkg-config --cflags-only-I pmix 2>/dev/null))
+$(addsuffix /userspace/lib/pmix.o,$(B) $(B)/sanitized $(B)/threaded): \
+	private CPPFLAGS += $(PMIX_INCLUDE:%=-isystem %)
 
 all:: $(B)/lib/libcanary.so $(B)/lib/libcanary.a $(B)/lib/libcanary.pc
 
@@ -58,14 +60,12 @@ uninstall-lib:
 # Tests run with the address sanitizer. The engine is also tested with the thread sanitizer.
 TESTS += user
 
-USER_TEST_SRC := $(LIBCANARY_SRC)
 USER_TEST_DEP := $(wildcard userspace/lib/*.h userspace/common/*.h userspace/include/*.h kmod/core/*.h kmod/uapi/linux/*.h selftests/user/*.h) selftests/tap.h
 USER_TEST_BIN := $(USER_PROGRAMS:%=$(B)/selftests/user/%)
 
-$(B)/selftests/user/%_test: selftests/user/%_test.c $(USER_TEST_SRC) $(USER_TEST_DEP) | $(B)/.setup
+$(B)/selftests/user/%_test: selftests/user/%_test.c $(call sanitized,$(LIBCANARY_SRC)) $(USER_TEST_DEP) | $(B)/.setup
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined \
-		-o $@ $(filter %.c,$^) -pthread
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(TEST_FLAGS) $(SANITIZE) -o $@ $(filter %.c %.o,$^) -pthread
 
 # The same reference of operators as in canary perf
 $(B)/selftests/user/types_test: $(wildcard tools/canary/reference*)
@@ -75,8 +75,7 @@ COMMON_TESTS := $(patsubst %,$(B)/selftests/user/%_test,address parse json optio
 
 $(COMMON_TESTS): $(B)/selftests/user/%_test: selftests/user/%_test.c $(wildcard userspace/common/*) selftests/tap.h | $(B)/.setup
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined \
-		-o $@ $(filter %.c,$^)
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(TEST_FLAGS) $(SANITIZE) -o $@ $(filter %.c,$^)
 
 # Tests of the switch daemon's settings table and of its rtnetlink code
 SWITCHD_TESTS := $(patsubst %,$(B)/selftests/user/%_test,setting rtnl)
@@ -85,9 +84,9 @@ $(SWITCHD_TESTS): $(B)/selftests/user/%_test: selftests/user/%_test.c selftests/
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $(filter %.c %.a,$^) -lbpf -lmnl -lpthread
 
-$(B)/selftests/user/%_tsan: selftests/user/%_test.c $(USER_TEST_SRC) $(USER_TEST_DEP) | $(B)/.setup
+$(B)/selftests/user/%_tsan: selftests/user/%_test.c $(call threaded,$(LIBCANARY_SRC)) $(USER_TEST_DEP) | $(B)/.setup
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -O1 -fsanitize=thread -o $@ $< $(USER_TEST_SRC) -pthread
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(TEST_FLAGS) -fsanitize=thread -o $@ $(filter %.c %.o,$^) -pthread
 
 .PHONY: test-user
 test-user: $(USER_TEST_BIN) $(B)/bin/canary $(B)/bin/digits $(B)/examples/library $(B)/examples/socket $(B)/data/digits.csv.gz ## library, user engine, tool, digits between namespaces

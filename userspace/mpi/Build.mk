@@ -3,4 +3,4 @@
 MPI_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard userspace/mpi/*.c)) \
 	$(patsubst %,$(B)/userspace/common/%.o,parse address own_address)
 
-$(B)/selftests/user/cmpi_test: $(wildcard userspace/mpi/*) userspace/common/own_address.c
+$(B)/selftests/user/cmpi_test: $(wildcard userspace/mpi/*)
