@@ -207,6 +207,18 @@ static bool own(const char *interfaces, const char *want)
 	return err ? !want : want && mtu && canary_addr_ip4(&addr) == inet_addr(want);
 }
 
+/* Names that there are not, and b0 behind them */
+static const char *long_list(void)
+{
+	static char list[2000];
+	size_t at = 0;
+
+	while (at < sizeof(list) - 20)
+		at += snprintf(list + at, sizeof(list) - at, "nosuch0,");
+	snprintf(list + at, sizeof(list) - at, "b0");
+	return list;
+}
+
 static void test_addresses(void)
 {
 	struct canary_addr addr;
@@ -226,6 +238,7 @@ static void test_addresses(void)
 	good &= own("a0", "10.5.0.1") && own("10.6.0.0/16", "10.6.0.1") && own("lo", "127.0.0.1");
 	good &= own("nosuch0,b0,a0", "10.6.0.1") && own("10.7.0.0/16", NULL) && own("c0", NULL);
 	tap(good, "of several interfaces, the one that is asked for and up");
+	tap(own(long_list(), "10.6.0.1"), "at the end of a long list");
 	if (system("ip link del a0"))
 		tap(false, "they are removed");
 }

@@ -5,6 +5,7 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -60,35 +61,43 @@ static const struct ifaddrs *find(const struct ifaddrs *all, const char *word, b
 	return NULL;
 }
 
-static const struct ifaddrs *find_named(const struct ifaddrs *all, const char *interfaces)
+/* Return: 0, -ENOMEM, or -EADDRNOTAVAIL if no word of @interfaces means an interface */
+static int find_named(const struct ifaddrs *all, const char *interfaces,
+		      const struct ifaddrs **found)
 {
-	const struct ifaddrs *found = NULL;
-	char words[512], *word, *rest = NULL;
+	char *words = strdup(interfaces), *word, *rest = NULL;
 
-	snprintf(words, sizeof(words), "%s", interfaces);
-	for (word = strtok_r(words, ",", &rest); word && !found; word = strtok_r(NULL, ",", &rest))
-		found = find(all, word, false);
-	return found;
+	if (!words)
+		return -ENOMEM;
+	for (word = strtok_r(words, ",", &rest); word && !*found; word = strtok_r(NULL, ",", &rest))
+		*found = find(all, word, false);
+	free(words);
+	return *found ? 0 : -EADDRNOTAVAIL;
+}
+
+/* The first one that is up and no loopback. With @loopback: else that one */
+static int find_any(const struct ifaddrs *all, bool loopback, const struct ifaddrs **found)
+{
+	*found = find(all, NULL, false);
+	if (!*found && loopback)
+		*found = find(all, NULL, true);
+	return *found ? 0 : -EADDRNOTAVAIL;
 }
 
 int own_address(const char *interfaces, bool loopback, struct canary_addr *addr, unsigned int *mtu)
 {
-	const struct ifaddrs *found;
+	const struct ifaddrs *found = NULL;
 	struct ifaddrs *all;
+	int ret;
 
 	if (getifaddrs(&all))
 		return -errno;
-	if (interfaces[0]) {
-		found = find_named(all, interfaces);
-	} else {
-		found = find(all, NULL, false);
-		if (!found && loopback)
-			found = find(all, NULL, true);
-	}
-	if (found) {
+	ret = interfaces[0] ? find_named(all, interfaces, &found) :
+			      find_any(all, loopback, &found);
+	if (!ret) {
 		*addr = canary_addr_of_ip4(ip4(found));
 		*mtu = interface_mtu(found->ifa_name);
 	}
 	freeifaddrs(all);
-	return found ? 0 : -EADDRNOTAVAIL;
+	return ret;
 }
