@@ -15,9 +15,17 @@
 
 #include "internal.h"
 
+/* Does the manager want to hear from this process? WATCHDOG_PID may name another one. */
+static bool watched(void)
+{
+	const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
+
+	return usec && *usec && (!pid || !*pid || strtol(pid, NULL, 10) == getpid());
+}
+
 void notify_open(struct switchd *sw)
 {
-	const char *path = getenv("NOTIFY_SOCKET"), *watchdog = getenv("WATCHDOG_USEC");
+	const char *path = getenv("NOTIFY_SOCKET");
 	struct sockaddr_un *to = &sw->notify.to;
 
 	sw->notify.fd = -1;
@@ -30,7 +38,7 @@ void notify_open(struct switchd *sw)
 	if (*path == '@')
 		to->sun_path[0] = '\0';
 	sw->notify.fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	sw->notify.watchdog = watchdog && *watchdog;
+	sw->notify.watchdog = watched();
 }
 
 void notify(struct switchd *sw, const char *fmt, ...)
