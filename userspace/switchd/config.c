@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <sys/stat.h>
+
 #include "setting.h"
 
 #define MISTAKES_TOLD	10	/* of a file that may be something else altogether */
@@ -60,6 +62,46 @@ static char *strip(char *line)
 	return line;
 }
 
+/* Why must a file like this not decide who is admitted? Return: NULL if it may */
+static const char *unfit(const struct stat *st)
+{
+	if (S_ISDIR(st->st_mode))
+		return strerror(EISDIR);
+	if (!S_ISREG(st->st_mode))
+		return "is no regular file";
+	if (st->st_uid && st->st_uid != geteuid())
+		return "belongs to another user";
+	if (st->st_mode & (S_IWGRP | S_IWOTH))
+		return "others may write to it: chmod go-w";
+	return NULL;
+}
+
+/*
+ * Open a file without waiting, as nobody may write to a FIFO. Return: NULL, and @why. If there is no
+ * such file, that is NULL, too.
+ */
+static FILE *open_file(const char *file, const char **why)
+{
+	int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+	FILE *f = NULL;
+
+	*why = NULL;
+	if (fd < 0 && errno == ENOENT)
+		return NULL;
+	if (fd >= 0 && !fstat(fd, &st)) {
+		*why = unfit(&st);
+		f = *why ? NULL : fdopen(fd, "r");
+		if (f)
+			return f;
+	}
+	if (!*why)
+		*why = strerror(errno);
+	if (fd >= 0)
+		close(fd);
+	return NULL;
+}
+
 /*
  * Give each line of the file that has more than a comment to @take. Return: 0, -1 after a mistake,
  * or -ENOENT if there is no file
@@ -68,12 +110,13 @@ static int read_file(struct reading *r, const char *file,
 		     int (*take)(struct reading *r, char *text, char *err, size_t len))
 {
 	unsigned int before = r->mistakes;
-	FILE *f = fopen(file, "re");
 	char *line = NULL, err[512];
+	const char *why;
+	FILE *f = open_file(file, &why);
 	size_t room = 0;
 	ssize_t n;
 
-	if (!f && errno == ENOENT)
+	if (!f && !why)
 		return -ENOENT;
 	r->file = file;
 	for (r->line = 1; f && (n = getline(&line, &room, f)) > 0; r->line++) {
@@ -83,8 +126,10 @@ static int read_file(struct reading *r, const char *file,
 			mistake(r, err);
 	}
 	r->line = 0;
-	if (!f || ferror(f))
-		mistake(r, strerror(errno));
+	if (f && ferror(f))
+		why = strerror(errno);
+	if (why)
+		mistake(r, why);
 	if (r->mistakes > MISTAKES_TOLD) {
 		snprintf(err, sizeof(err), "%s: %u more mistakes", file,
 			 r->mistakes - MISTAKES_TOLD);
