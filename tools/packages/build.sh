@@ -33,10 +33,17 @@ sources | while read -r file; do
 done | tar -C "$TOP" -c --files-from=- | tar -C "$TREE" -x
 mv "$TREE/tools/packages/debian" "$TREE/debian"
 
+# PyTorch's package needs PyTorch, which is not in packages.txt.
+PROFILES=
+if [ ! -e /usr/include/torch/csrc/distributed/c10d ]; then
+	echo "tools/packages/build.sh: no libtorch-dev: without python3-canary-torch (make torch installs it)" >&2
+	PROFILES=pkg.canary.notorch
+fi
+
 # The caller's make is not that of the package.
 unset MAKEFLAGS MAKELEVEL MFLAGS
 cd "$TREE"
-if ! DEB_BUILD_OPTIONS="noautodbgsym parallel=$(nproc)" \
+if ! DEB_BUILD_PROFILES=$PROFILES DEB_BUILD_OPTIONS="noautodbgsym parallel=$(nproc)" \
 		dpkg-buildpackage --build=binary --unsigned-source --unsigned-changes >"$LOG" 2>&1; then
 	tail -n 30 "$LOG" >&2
 	echo "tools/packages/build.sh: error: dpkg-buildpackage failed, see $LOG" >&2
