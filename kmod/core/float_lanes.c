@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Layer 4, blocks: numbers become lanes, and sums of lanes become numbers, one by one. This is what
- * is right. float_avx2.c and bfloat_avx2.c have to come to the same bits, unless a member changes
- * its buffer meanwhile. No state, no timers.
+ * is right. float_vector.h has to come to the same bits, unless a member changes its buffer meanwhile. No state, no timers.
  */
 #include "float_lanes.h"
 
@@ -49,6 +48,7 @@ void cnr_lanes_init(struct cnr_lanes *l, u8 dtype, u8 how, u32 members)
 	l->dtype = dtype;
 	l->wide = l->f->exponent > 8 ? 2 : 1;
 	l->lane = cut->lane;
+	l->half = cut->lane / 2;
 	l->scale = cut->lane - 1 - cnr_log2_up(members);
 	l->members = members;
 	l->group = cut->group;
@@ -200,7 +200,7 @@ void cnr_lanes_count(const struct cnr_lanes *l, void *words, u32 at, const void 
 		special = cnr_special(l->f, cnr_bits_at(l->f, from, i));
 		cnr_lane_put(l, words, at + i,
 			     (special & CNR_PLUS_INF ? 1 : 0) |
-			     (special & CNR_MINUS_INF ? 1ULL << l->lane / 2 : 0));
+			     (special & CNR_MINUS_INF ? 1ULL << l->half : 0));
 	}
 }
 
@@ -239,8 +239,41 @@ void cnr_lanes_counted(const struct cnr_lanes *l, void *words, u32 at, u32 n)
 
 	for (i = at; i < at + n; i++) {
 		lane = cnr_lane_get(l, words, i);
-		special = (lane & ((1ULL << l->lane / 2) - 1) ? CNR_PLUS_INF : 0) |
-			  (lane >> l->lane / 2 ? CNR_MINUS_INF : 0);
+		special = (lane & ((1ULL << l->half) - 1) ? CNR_PLUS_INF : 0) |
+			  (lane >> l->half ? CNR_MINUS_INF : 0);
 		cnr_bits_put(l->f, words, i, special ? cnr_special_bits(l->f, special) : 0);
+	}
+}
+
+/* Elements from @first of the vector on, which are at @from, become lanes from number @at on. */
+void cnr_groups_encode(const struct cnr_lanes *l, void *words, u32 at, const void *from, u32 first,
+		       u32 n)
+{
+	u32 i, some, field;
+	const u8 *group;
+
+	for (i = 0; i < n; i += some) {
+		some = cnr_group_left(l, first + i, n - i);
+		field = cnr_field_at(l, l->fields, (first + i) / l->group);
+		group = (const u8 *)from + i * l->f->bytes;
+		if (field == cnr_exponent_max(l->f))
+			cnr_lanes_count(l, words, at + i, group, some);
+		else
+			cnr_lanes_put(l, words, at + i, group, some, cnr_unit(l, field), false);
+	}
+}
+
+/* The same lanes of all members, added up, become results. */
+void cnr_groups_finish(const struct cnr_lanes *l, void *words, u32 at, u32 first, u32 n)
+{
+	u32 i, some, field;
+
+	for (i = 0; i < n; i += some) {
+		some = cnr_group_left(l, first + i, n - i);
+		field = cnr_field_at(l, l->fields, (first + i) / l->group);
+		if (field == cnr_exponent_max(l->f))
+			cnr_lanes_counted(l, words, at + i, some);
+		else
+			cnr_lanes_sum(l, words, at + i, some, cnr_unit(l, field));
 	}
 }

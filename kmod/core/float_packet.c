@@ -1,22 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Layer 4, blocks: the data of one packet of float_shared.c, several numbers at a time where the
- * vector unit may be used (float_avx2.c, bfloat_avx2.c), else one by one (float_lanes.c). No state,
+ * vector unit may be used (float_vector.h), else one by one (float_lanes.c). No state,
  * no timers.
  */
 #include "float_lanes.h"
 
-#if defined(__x86_64__) && !defined(__CHECKER__) && !defined(__clang__)
+/* The function of the set of instructions that is used */
+#if defined(CNR_HAS_AVX512)
+#define CNR_VECTORS_DO(call, ...)							\
+	(cnr_vectors() == CNR_VECTORS_AVX512 ? cnr_avx512_##call(__VA_ARGS__) :		\
+					       cnr_avx2_##call(__VA_ARGS__))
+#elif defined(CNR_HAS_AVX2)
+#define CNR_VECTORS_DO(call, ...)	cnr_avx2_##call(__VA_ARGS__)
+#elif defined(CNR_HAS_NEON)
+#define CNR_VECTORS_DO(call, ...)	cnr_neon_##call(__VA_ARGS__)
+#endif
+
+#ifdef CNR_VECTORS_DO
+
+#define CNR_LANES_CASE(dtype, bits, size)	case CNR_LANES_KEY(dtype, bits, size):
 
 /* Is there vector code for these lanes? The vector unit is not borrowed for others. */
 static __always_inline bool cnr_vector_can(const struct cnr_lanes *l)
 {
-	/* Lanes of larger groups are not clamped. */
-	if (l->dtype == CANARY_FLOAT32 && l->lane == 32)
-		return l->group == 1 || l->group == 4 ||
-		       ((l->group == 8 || l->group == 16) && l->scale >= 24);
-	return l->dtype == CANARY_BFLOAT16 && l->lane == 16 && !l->average &&
-	       (l->group == 8 || l->group == 1);
+	switch (CNR_LANES_KEY(l->dtype, l->lane == 21 ? 32 : l->lane, l->group)) {
+	CNR_LANES_KINDS(CNR_LANES_CASE)
+		break;
+	default:
+		return false;
+	}
+	/* Lanes of larger groups of these are not clamped. */
+	if (l->group < 8 || l->f->bytes == 2)
+		return true;
+	return l->scale >= (l->dtype == CANARY_FLOAT64 ? 53 : 24);
 }
 
 /* As the functions below. Return: false if there was nothing done */
@@ -25,10 +42,7 @@ static bool cnr_vector_encode(const struct cnr_lanes *l, void *words, const void
 {
 	if (!cnr_vector_can(l) || !cnr_vector_begin(n))
 		return false;
-	if (l->dtype == CANARY_FLOAT32)
-		cnr_float32_encode(l, words, from, first, n);
-	else
-		cnr_bfloat16_encode(l, words, from, first, n);
+	CNR_VECTORS_DO(encode, l, words, from, first, n);
 	cnr_vector_end();
 	return true;
 }
@@ -37,10 +51,7 @@ static bool cnr_vector_finish(const struct cnr_lanes *l, void *words, u32 first,
 {
 	if (!cnr_vector_can(l) || !cnr_vector_begin(n))
 		return false;
-	if (l->dtype == CANARY_FLOAT32)
-		cnr_float32_finish(l, words, first, n);
-	else
-		cnr_bfloat16_finish(l, words, first, n);
+	CNR_VECTORS_DO(finish, l, words, first, n);
 	cnr_vector_end();
 	return true;
 }
@@ -48,13 +59,12 @@ static bool cnr_vector_finish(const struct cnr_lanes *l, void *words, u32 first,
 static bool cnr_vector_total(const struct cnr_lanes *l, void *to, const void *others,
 			     const void *from, u32 first, u32 n, u32 *sum)
 {
-	/* Lanes that share a word are in the same group, or in groups that follow each other. */
-	if (l->dtype == CANARY_BFLOAT16 && (first % l->group || n % 2))
+	/* Numbers that share a word are in the same group, or in groups that follow each other. */
+	if (l->f->bytes == 2 && (first % l->group || n % 2))
 		return false;
 	if (l->average || !cnr_vector_can(l) || !cnr_vector_begin(n))
 		return false;
-	*sum = l->dtype == CANARY_FLOAT32 ? cnr_float32_total(l, to, others, from, first, n) :
-					    cnr_bfloat16_total(l, to, others, from, first, n);
+	*sum = CNR_VECTORS_DO(total, l, to, others, from, first, n);
 	cnr_vector_end();
 	return true;
 }
@@ -63,10 +73,7 @@ static bool cnr_vector_fields(const struct cnr_lanes *l, u8 *fields, const void 
 {
 	if (!cnr_vector_can(l) || !cnr_vector_begin(n))
 		return false;
-	if (l->dtype == CANARY_FLOAT32)
-		cnr_float32_fields(l, fields, from, n);
-	else
-		cnr_bfloat16_fields(l, fields, from, n);
+	CNR_VECTORS_DO(fields, l, fields, from, n);
 	cnr_vector_end();
 	return true;
 }
@@ -97,46 +104,18 @@ static bool cnr_vector_fields(const struct cnr_lanes *l, u8 *fields, const void 
 
 #endif
 
-/* Each group by itself, without the vector unit */
-static CNR_APART void cnr_groups_encode(const struct cnr_lanes *l, void *words, const void *from,
-					u32 first, u32 n)
-{
-	u32 i, some, field;
-	const u8 *at;
-
-	for (i = 0; i < n; i += some) {
-		some = cnr_group_left(l, first + i, n - i);
-		field = cnr_field_at(l, l->fields, (first + i) / l->group);
-		at = (const u8 *)from + i * l->f->bytes;
-		if (field == cnr_exponent_max(l->f))
-			cnr_lanes_count(l, words, i, at, some);
-		else
-			cnr_lanes_put(l, words, i, at, some, cnr_unit(l, field), false);
-	}
-}
-
 /* Elements of the vector from @first on, which are at @from, become lanes. */
 void cnr_lanes_encode(const struct cnr_lanes *l, void *words, const void *from, u32 first, u32 n)
 {
 	if (!cnr_vector_encode(l, words, from, first, n))
-		cnr_groups_encode(l, words, from, first, n);
+		cnr_groups_encode(l, words, 0, from, first, n);
 }
 
 /* The same lanes of all members, added up, become results. */
 void cnr_lanes_finish(const struct cnr_lanes *l, void *words, u32 first, u32 n)
 {
-	u32 i, some, field;
-
-	if (cnr_vector_finish(l, words, first, n))
-		return;
-	for (i = 0; i < n; i += some) {
-		some = cnr_group_left(l, first + i, n - i);
-		field = cnr_field_at(l, l->fields, (first + i) / l->group);
-		if (field == cnr_exponent_max(l->f))
-			cnr_lanes_counted(l, words, i, some);
-		else
-			cnr_lanes_sum(l, words, i, some, cnr_unit(l, field));
-	}
+	if (!cnr_vector_finish(l, words, first, n))
+		cnr_groups_finish(l, words, 0, first, n);
 }
 
 /*

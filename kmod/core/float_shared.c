@@ -294,8 +294,9 @@ static void cnr_maxima_encode(const struct cnr_comm *c, const struct cnr_operati
 
 	if (!o->op.at || o->op.source)
 		groups = 0xffff / x->l.group;	/* what cnr_part.elements can say */
+	/* Vector code takes 8 or 16 at a time. */
 	if (groups > 8)
-		groups &= ~7U;			/* float_avx2.c takes eight at a time */
+		groups &= groups < 16 ? ~7U : ~15U;
 
 	for (i = 0; i < p->elements; i += groups) {
 		some.first = (p->first + i) * x->l.group;

@@ -124,9 +124,31 @@ static inline u32 cnr_fls64(u64 a)
 #include "parse.h"
 #include "../reduce.h"
 
+/* Sets of instructions that there is vector code for, the best one last */
+enum cnr_vectors {
+	CNR_VECTORS_NONE,
+	CNR_VECTORS_AVX2,
+	CNR_VECTORS_AVX512,
+	CNR_VECTORS_NEON,
+	CNR_VECTORS_UNKNOWN
+};
+
+/* What is compiled for a processor. sparse knows no vectors, and older clang lacks functions. */
+#if !defined(__CHECKER__) && (!defined(__clang__) || __clang_major__ >= 14)
+#ifdef __x86_64__
+#define CNR_HAS_AVX2
+#ifndef __KERNEL__
+#define CNR_HAS_AVX512
+#endif
+#elif defined(__aarch64__) && !defined(__KERNEL__)
+#define CNR_HAS_NEON
+#endif
+#endif
+
 /*
  * Functions on payloads of @length bytes, a multiple of 4. They use what the processor has for it.
  * cnr_vector_begin(): may vector code be used on so many words? Then cnr_vector_end() follows.
+ * cnr_vectors(): which one.
  * cnr_checksum(): what canary_hdr.contribution.sum has to be. cnr_combine(): combines @a and @b
  * into @to, which may be @a; returns the checksum of @to. cnr_hash(): canary_hash(), of data under
  * a mac. cnr_hash_sum(): both this and the checksum.
@@ -138,9 +160,31 @@ u64 cnr_hash(const u32 *key, const u32 *data, u32 length);
 u64 cnr_hash_sum(u8 kind, const u32 *key, const u32 *data, u32 length, u32 *sum);
 u32 cnr_checksum(u8 kind, const u32 *data, u32 length);
 u32 cnr_combine(u8 kind, u32 *to, const u32 *a, const u32 *b, u32 length);
+
+static inline enum cnr_vectors cnr_vectors(void)
+{
+	return CNR_VECTORS_AVX2;
+}
 #else
+/*
+ * What this process uses. It is found when it is first asked for: the best one that the processor
+ * has, or what the variable CANARY_VECTORS asks for. Tests set it.
+ */
+extern enum cnr_vectors cnr_vectors_used;
+
+enum cnr_vectors cnr_vectors_find(void);
+
+/* Has this processor that one? */
+bool cnr_vectors_have(enum cnr_vectors which);
+
+static inline enum cnr_vectors cnr_vectors(void)
+{
+	return cnr_vectors_used == CNR_VECTORS_UNKNOWN ? cnr_vectors_find() : cnr_vectors_used;
+}
+
 #define CNR_CSR_ROUNDING	0x6000	/* not to the nearest */
 #define CNR_CSR_SILENT		0x1f80	/* all exceptions are masked */
+#define CNR_FPCR_CHANGED	0x07ff9f00UL	/* rounding, formats, subnormal numbers, traps */
 
 /*
  * Vectors of floats are rounded as the program says, and it may have changed that. It may also want
@@ -148,9 +192,15 @@ u32 cnr_combine(u8 kind, u32 *to, const u32 *a, const u32 *b, u32 length);
  */
 static inline bool cnr_vector_begin(u32 words)
 {
-#ifdef __x86_64__
-	return words >= 64 && __builtin_cpu_supports("avx2") &&
-	       (__builtin_ia32_stmxcsr() & (CNR_CSR_ROUNDING | CNR_CSR_SILENT)) == CNR_CSR_SILENT;
+	if (words < 64 || cnr_vectors() == CNR_VECTORS_NONE)
+		return false;
+#if defined(CNR_HAS_AVX2)
+	return (__builtin_ia32_stmxcsr() & (CNR_CSR_ROUNDING | CNR_CSR_SILENT)) == CNR_CSR_SILENT;
+#elif defined(CNR_HAS_NEON)
+	u64 fpcr;
+
+	__asm__ volatile("mrs %0, fpcr" : "=r" (fpcr));
+	return !(fpcr & CNR_FPCR_CHANGED);
 #else
 	return false;
 #endif

@@ -21,7 +21,8 @@ $(B)/selftests/bench/softirq: selftests/bench/softirq.c $(B)/selftests/bench/sof
 	$(CC) $(CPPFLAGS) $(CFLAGS) -Wno-missing-field-initializers -I$(B)/selftests/bench -o $@ \
 		$(filter %.c %.a,$^) -lbpf -lpthread
 
-FLOAT_LANES := $(patsubst %,kmod/core/%.c,float float_lanes float_packet float_avx2 bfloat_avx2)
+FLOAT_LANES := $(patsubst %,kmod/core/%.c,float float_lanes float_packet float_avx2 float_avx512 float_neon) \
+	userspace/lib/vectors.c
 
 $(B)/selftests/bench/float_errors: selftests/bench/float_errors.c $(FLOAT_LANES) $(CORE_HDR) | $(B)/.setup
 	@mkdir -p $(@D)
