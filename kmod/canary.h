@@ -264,6 +264,7 @@ enum canary_left {
  *		needs. Lock: @lock
  * @done:	completed operations to be received, in order. Lock: @lock
  * @routes:	by destination. Lock: @lock
+ * @placed:	NULL, or a packet whose data the core is making (canary_send_place()). Lock: @lock
  * @flags:	enum canary_comm_flags, atomic
  * @timer:	the core's deadline. Softirq
  * @space:	in the wait queue of @usk: called when there is room again
@@ -317,6 +318,7 @@ struct canary_comm {
 	struct list_head	ended;
 	struct list_head	done;
 	struct canary_route	routes[CANARY_ROUTES];
+	struct sk_buff		*placed;
 
 	unsigned long		flags;
 	struct hrtimer		timer;
@@ -546,6 +548,8 @@ u32 canary_route_mtu(const struct rtable *rt);
 bool canary_route_is_local(struct canary_comm *comm, const struct canary_addr *addr);
 
 /* send.c */
+void *canary_send_place(void *driver, const struct cnr_out *out);
+void canary_send_unplace(struct canary_comm *comm);
 struct sk_buff *canary_send_build(struct canary_comm *comm, const struct cnr_out *out);
 void canary_send_queue(struct canary_comm *comm, struct sk_buff_head *queue);
 void canary_send_forget_routes(struct canary_comm *comm);

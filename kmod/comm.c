@@ -206,6 +206,7 @@ static enum canary_left canary_comm_round(struct canary_comm *comm, u64 now, u32
 			canary_comm_know(comm, now);
 		if (cnr_drive(comm->core, now, &canary_driver, &r) != CNR_LEFT_NOTHING)
 			left = r.blocked ? CANARY_LEFT_BLOCKED : CANARY_LEFT_MORE;
+		canary_send_unplace(comm);
 		r.any |= canary_comm_hand_over(comm);
 		canary_comm_events(comm, r.any);
 		canary_comm_arm(comm);

@@ -62,6 +62,8 @@ static void canary_connect_config(struct canary_comm *comm, u32 mtu, struct cnr_
 	cfg->root_port = comm->root_port;
 	get_random_bytes(cfg->seed, sizeof(cfg->seed));
 	cfg->slice = CANARY_SLICE;
+	cfg->place = canary_send_place;
+	cfg->driver = comm;
 	cfg->dead_after = comm->dead_after * CNR_MSEC;
 	cfg->linger = comm->linger * CNR_MSEC;
 	cnr_config_algorithm(cfg, comm->algorithm);

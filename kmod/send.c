@@ -123,6 +123,70 @@ static struct sk_buff *canary_send_alloc(unsigned int headroom, unsigned int siz
 }
 
 /*
+ * Begin the socket buffer of @out, whose header and data need not be there yet. There is room for
+ * both. Return: NULL, and *@why
+ */
+static __always_inline struct sk_buff *canary_send_begin(struct canary_comm *comm,
+							 const struct cnr_out *out,
+							 enum canary_drop *why)
+{
+	unsigned int size = sizeof(out->hdr) + out->len, room;
+	struct sk_buff *skb;
+	struct rtable *rt;
+
+	*why = CANARY_DROP_NOROUTE;
+	rt = canary_send_route(comm, &out->addr, out->port);
+	if (IS_ERR(rt))
+		return NULL;
+	*why = CANARY_DROP_MTU;
+	if (CANARY_SEND_HEADERS + size > canary_route_mtu(rt))
+		goto err;
+	/* A multiple of 4 keeps the data aligned for a receiver that gets this very buffer. */
+	room = ALIGN(LL_RESERVED_SPACE(rt->dst.dev), 16);
+	*why = CANARY_DROP_NOMEM;
+	skb = canary_send_alloc(room + rt->dst.header_len + CANARY_SEND_HEADERS,
+				size + rt->dst.trailer_len);
+	if (!skb)
+		goto err;
+	skb_put(skb, size);
+	skb_dst_set(skb, &rt->dst);
+	return skb;
+
+err:
+	ip_rt_put(rt);
+	return NULL;
+}
+
+/* Return: where the data of @skb are, which was just begun */
+static void *canary_send_data(const struct sk_buff *skb)
+{
+	return skb->data + sizeof(struct canary_hdr);
+}
+
+/*
+ * cnr_config.place: the core makes data where they are sent from. Nobody else sees that memory
+ * before canary_send_build() has taken the packet. Why there is no place is counted there, too.
+ */
+void *canary_send_place(void *driver, const struct cnr_out *out)
+{
+	struct canary_comm *comm = driver;
+	enum canary_drop why;
+
+	canary_send_unplace(comm);
+	comm->placed = canary_send_begin(comm, out, &why);
+	return comm->placed ? canary_send_data(comm->placed) : NULL;
+}
+
+/* The core has made data, but no packet of them. Context: canary_comm.lock is held. */
+void canary_send_unplace(struct canary_comm *comm)
+{
+	if (!comm->placed)
+		return;
+	kfree_skb(comm->placed);
+	comm->placed = NULL;
+}
+
+/*
  * Make a socket buffer of @out, complete from the IP header on. It is charged to the UDP socket
  * until it has left the machine.
  *
@@ -135,31 +199,20 @@ static struct sk_buff *canary_send_alloc(unsigned int headroom, unsigned int siz
  */
 struct sk_buff *canary_send_build(struct canary_comm *comm, const struct cnr_out *out)
 {
-	unsigned int size = CANARY_SEND_HEADERS + sizeof(out->hdr) + out->len;
-	unsigned int room;
-	struct sk_buff *skb;
-	struct rtable *rt;
+	struct sk_buff *skb = comm->placed;
+	enum canary_drop why;
 
-	rt = canary_send_route(comm, &out->addr, out->port);
-	if (IS_ERR(rt))
-		return canary_send_drop(comm, out, CANARY_DROP_NOROUTE);
-	if (size > canary_route_mtu(rt)) {
-		ip_rt_put(rt);
-		return canary_send_drop(comm, out, CANARY_DROP_MTU);
+	if (skb && out->payload == canary_send_data(skb)) {
+		comm->placed = NULL;
+	} else {
+		skb = canary_send_begin(comm, out, &why);
+		if (!skb)
+			return canary_send_drop(comm, out, why);
+		if (out->len)
+			memcpy(canary_send_data(skb), out->payload, out->len);
 	}
-	/* A multiple of 4 keeps the data aligned for a receiver that gets this very buffer. */
-	room = ALIGN(LL_RESERVED_SPACE(rt->dst.dev), 16);
-	skb = canary_send_alloc(room + rt->dst.header_len + CANARY_SEND_HEADERS,
-				sizeof(out->hdr) + out->len + rt->dst.trailer_len);
-	if (!skb) {
-		ip_rt_put(rt);
-		return canary_send_drop(comm, out, CANARY_DROP_NOMEM);
-	}
-	skb_put_data(skb, &out->hdr, sizeof(out->hdr));
-	if (out->len)
-		skb_put_data(skb, out->payload, out->len);
-	canary_send_headers(comm, skb, out, ip4_dst_hoplimit(&rt->dst));
-	skb_dst_set(skb, &rt->dst);
+	memcpy(skb->data, &out->hdr, sizeof(out->hdr));
+	canary_send_headers(comm, skb, out, ip4_dst_hoplimit(skb_dst(skb)));
 	skb->priority = READ_ONCE(comm->usk->sk_priority);
 	skb->mark = READ_ONCE(comm->usk->sk_mark);
 	skb_set_owner_w(skb, comm->usk);

@@ -395,7 +395,7 @@ bool cnr_part_after(const struct cnr_comm *c, const struct cnr_operation *o, u32
 u32 *cnr_pad(const struct cnr_operation *o, const struct cnr_part *p, const void *elements,
 	     u32 *words);
 const u32 *cnr_words_made(struct cnr_comm *c, const struct cnr_operation *o,
-			  const struct cnr_part *p);
+			  const struct cnr_part *p, void *at);
 const u32 *cnr_serve_made(struct cnr_comm *c, const struct cnr_operation *o,
 			  const struct cnr_part *p);
 
@@ -471,7 +471,8 @@ static inline const void *cnr_vector_source(const struct cnr_operation *o,
 static inline const u32 *cnr_words(struct cnr_comm *c, const struct cnr_operation *o,
 				   const struct cnr_part *p)
 {
-	return cnr_part_plain(o, p) ? cnr_vector_source(o, p) : cnr_words_made(c, o, p);
+	return cnr_part_plain(o, p) ? cnr_vector_source(o, p) :
+				       cnr_words_made(c, o, p, c->scratch);
 }
 
 /* Store @words, the result. */

@@ -168,6 +168,8 @@ static inline bool cnr_prefix_set(struct cnr_prefix *p, const struct canary_addr
 	return canary_addr_is_prefix(addr, length);
 }
 
+struct cnr_out;
+
 /**
  * struct cnr_config - what a member knows when it is created; packets need the first fields
  * @comm:	communicator
@@ -204,6 +206,12 @@ static inline bool cnr_prefix_set(struct cnr_prefix *p, const struct canary_addr
  * @peers:	NULL; or zeroed memory for where the ranks are, one struct canary_peer each. All
  *		members of one session in one driver may share it, since all write the same there.
  *		They have the same @root and @root_port, and believe what any of them was told
+ * @place:	NULL; or a function that says where the core may make the data of @out, a packet whose
+ *		@addr, @port and @len are known already. It returns memory for @len bytes, 4-byte
+ *		aligned, or NULL. If cnr_out.payload is there when that packet is sent, the driver
+ *		has to copy nothing. Data that are in a vector already stay there, and it is not
+ *		called for them. Context: in cnr_poll()
+ * @driver:	its first argument
  * @believed:	prefixes: aggregates (contributions of more than one member) are only taken from
  *		sources in one of them
  * @believe:	how many prefixes @believed has; 0 = aggregates are taken from anybody
@@ -237,6 +245,8 @@ struct cnr_config {
 	u32	*data_key;
 	void	*seldom;
 	struct canary_peer *peers;
+	void	*(*place)(void *driver, const struct cnr_out *out);
+	void	*driver;
 	struct cnr_prefix believed[CNR_BELIEVED_MAX];
 	u32	believe;
 };

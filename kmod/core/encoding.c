@@ -204,10 +204,11 @@ u32 *cnr_pad(const struct cnr_operation *o, const struct cnr_part *p, const void
 	return words;
 }
 
+/* cnr_words(), where they are not in the vector: make them at @at. Return: @at */
 const u32 *cnr_words_made(struct cnr_comm *c, const struct cnr_operation *o,
-			  const struct cnr_part *p)
+			  const struct cnr_part *p, void *at)
 {
-	u32 *words = (u32 *)c->scratch;
+	u32 *words = at;
 
 	if (o->plain)
 		return cnr_pad(o, p, cnr_vector_source(o, p), words);

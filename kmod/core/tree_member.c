@@ -346,6 +346,19 @@ static u8 cnr_path(const struct cnr_comm *c, u32 block)
 	return tree < c->cfg.trees ? c->cfg.tree[tree] : tree;
 }
 
+/* Give @out words that have to be made. The driver may have a place for them in the packet. */
+static void cnr_contribution_made(struct cnr_comm *c, const struct cnr_operation *o,
+				  const struct cnr_part *p, struct cnr_out *out)
+{
+	void *place = NULL;
+
+	out->len = p->length;
+	if (c->cfg.place)
+		place = c->cfg.place(c->cfg.driver, out);
+	cnr_data(out, p->kind, cnr_words_made(c, o, p, place ? place : c->scratch), p->length);
+	cnr_data_sum(c, out);
+}
+
 /*
  * Give @out the words of our contribution, or of its next shard. Return: false if other shards
  * follow
@@ -362,15 +375,18 @@ static bool cnr_contribution_data(struct cnr_comm *c, const struct cnr_operation
 	if (p->list) {
 		length = o->encoding->shard(c, o, p, b->shard, list, &last);
 		cnr_data(out, p->list, list, length);
+		cnr_data_sum(c, out);
 		h->contribution.shard = b->shard;
+	} else if (cnr_part_plain(o, p)) {
+		cnr_data(out, p->kind, cnr_vector_source(o, p), p->length);
+		cnr_data_sum(c, out);
 	} else {
-		cnr_data(out, p->kind, cnr_words(c, o, p), p->length);
+		cnr_contribution_made(c, o, p, out);
 	}
 	h->flags |= last ? CANARY_F_LAST : 0;
 	h->contribution.count = cpu_to_be16(last);
 	h->contribution.tag = cpu_to_be64(cnr_shard_tag(c, be32_to_cpu(h->block), b->attempt,
 							o->opsig, b->shard, last));
-	cnr_data_sum(c, out);
 	return last;
 }
 
@@ -404,6 +420,7 @@ bool cnr_contribution_build(struct cnr_comm *c, u64 now, struct cnr_out *out)
 			h->contribution.path = cnr_path(c, block);
 		}
 		h->opsig = cpu_to_be32(o->opsig);
+		cnr_to_rank(c, out, b->roles.leader);
 		if (!cnr_contribution_data(c, o, b, &p, out)) {
 			/* It stays first in the queue. */
 			b->shard++;
@@ -413,7 +430,6 @@ bool cnr_contribution_build(struct cnr_comm *c, u64 now, struct cnr_out *out)
 		h->contribution.acked = cpu_to_be32(c->una);
 		out->again = b->flags & CNR_B_AGAIN;
 		cnr_count(c, out->again ? CNR_C_retransmissions : CNR_C_contributions_out);
-		cnr_to_rank(c, out, b->roles.leader);
 		return true;
 	}
 	return false;

@@ -50,8 +50,21 @@ struct tnet_vector {
 	struct tnet_vector *next;
 };
 
+#define TNET_MADE	1024	/* contributions that are remembered */
+
+/* A contribution whose words the core made at tnet_node.place */
+struct tnet_made {
+	bool	known;
+	__be32	block;
+	__be32	opsig;
+	__be32	sum;
+};
+
 struct tnet_node {
 	struct cnr_comm *comm;
+	u8	*place;		/* for the data of a packet */
+	u8	fill;		/* what was there before */
+	struct tnet_made made[TNET_MADE];
 	bool	dead;
 	bool	working;	/* a TNET_WORK is scheduled */
 	u32	posted;
