@@ -13,6 +13,7 @@
 #ifdef CONFIG_X86_64
 
 #include <linux/jump_label.h>
+#include <linux/percpu.h>
 #include <asm/cpufeature.h>
 #include <asm/fpu/api.h>
 #include <asm/fpu/types.h>
@@ -29,13 +30,25 @@ void __init canary_simd_init(void)
 		static_branch_enable(&canary_simd_on);
 }
 
+/* Is the unit held, see cnr_vector_hold()? Softirqs are off then, and interrupts do not come here. */
+static DEFINE_PER_CPU(bool, canary_simd_held);
+
 static __always_inline bool canary_simd_begin(u32 words)
 {
-	if (!static_branch_likely(&canary_simd_on) || words < CANARY_SIMD_MIN ||
-	    !irq_fpu_usable())
+	if (!static_branch_likely(&canary_simd_on) || words < CANARY_SIMD_MIN)
+		return false;
+	if (this_cpu_read(canary_simd_held))
+		return true;
+	if (!irq_fpu_usable())
 		return false;
 	kernel_fpu_begin_mask(0);
 	return true;
+}
+
+static __always_inline void canary_simd_end(void)
+{
+	if (!this_cpu_read(canary_simd_held))
+		kernel_fpu_end();
 }
 
 /* Add up the lanes of ymm0 and ymm1: the last instructions of both loops. */
@@ -201,17 +214,38 @@ static u64 canary_simd_hash_sum(const u32 *key, const u32 *data, const u32 *end,
 }
 
 /* Floats are rounded to nearest: unlike canary_simd_begin(), this sets what the unit does. */
-bool cnr_vector_begin(u32 words)
+static __always_inline bool canary_vector_begin(u32 words)
 {
-	if (!static_branch_likely(&canary_simd_on) || words < CANARY_SIMD_MIN ||
-	    !irq_fpu_usable())
+	if (!static_branch_likely(&canary_simd_on) || words < CANARY_SIMD_MIN || !irq_fpu_usable())
 		return false;
 	kernel_fpu_begin();
 	return true;
 }
 
+bool cnr_vector_begin(u32 words)
+{
+	if (this_cpu_read(canary_simd_held))
+		return words >= CANARY_SIMD_MIN;
+	return canary_vector_begin(words);
+}
+
 void cnr_vector_end(void)
 {
+	canary_simd_end();
+}
+
+/* Nobody holds it yet. To borrow it takes as long as to add up a fifth of a packet. */
+bool cnr_vector_hold(u32 words)
+{
+	if (!canary_vector_begin(words))
+		return false;
+	this_cpu_write(canary_simd_held, true);
+	return true;
+}
+
+void cnr_vector_release(void)
+{
+	this_cpu_write(canary_simd_held, false);
 	kernel_fpu_end();
 }
 
@@ -224,7 +258,7 @@ u64 cnr_hash(const u32 *key, const u32 *data, u32 length)
 		return canary_hash(key, data, words);
 	n = round_down(words, CANARY_SIMD_STEP);
 	hash = canary_simd_hash(key, data, data + n);
-	kernel_fpu_end();
+	canary_simd_end();
 	return hash + canary_hash(key + n, data + n, words - n);
 }
 
@@ -239,7 +273,7 @@ u64 cnr_hash_sum(u8 kind, const u32 *key, const u32 *data, u32 length, u32 *sum)
 	}
 	n = round_down(words, CANARY_SIMD_STEP);
 	hash = canary_simd_hash_sum(key, data, data + n, sum);
-	kernel_fpu_end();
+	canary_simd_end();
 	*sum += canary_checksum(kind, data + n, words - n);
 	return hash + canary_hash(key + n, data + n, words - n);
 }
@@ -252,7 +286,7 @@ u32 cnr_checksum(u8 kind, const u32 *data, u32 length)
 		return canary_checksum(kind, data, words);
 	n = round_down(words, CANARY_SIMD_STEP);
 	sum = canary_simd_checksum(data, data + n);
-	kernel_fpu_end();
+	canary_simd_end();
 	return sum + canary_checksum(kind, data + n, words - n);
 }
 
@@ -266,7 +300,7 @@ u32 cnr_combine(u8 kind, u32 *to, const u32 *a, const u32 *b, u32 length)
 	n = round_down(words, CANARY_SIMD_STEP);
 	sum = kind == CANARY_KIND_ADD32 ? canary_simd_add(to, a, b, a + n) :
 					  canary_simd_max8(to, a, b, a + n);
-	kernel_fpu_end();
+	canary_simd_end();
 	return sum + canary_combine(kind, to + n, a + n, b + n, words - n);
 }
 
@@ -282,6 +316,15 @@ bool cnr_vector_begin(u32 words)
 }
 
 void cnr_vector_end(void)
+{
+}
+
+bool cnr_vector_hold(u32 words)
+{
+	return false;
+}
+
+void cnr_vector_release(void)
 {
 }
 

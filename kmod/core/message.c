@@ -278,6 +278,13 @@ void cnr_seal_by(struct cnr_comm *c, u32 block, u64 hash)
 	c->hash_known = true;
 }
 
+/* Did cnr_seal_by() say what the hash of @block is? It is forgotten when another result is sealed. */
+bool cnr_sealed_by(const struct cnr_comm *c, u32 block, u64 *hash)
+{
+	*hash = c->hash;
+	return c->hash_known && c->hash_block == cpu_to_be32(block);
+}
+
 /*
  * Does @h have a payload that is not data? The header then has a digest of it, which the mac
  * covers.

@@ -70,5 +70,6 @@ void cnr_data_sum(const struct cnr_comm *c, struct cnr_out *out);
 void cnr_seal(struct cnr_comm *c, struct cnr_out *out);
 void cnr_to_rank(struct cnr_comm *c, struct cnr_out *out, u16 rank);
 void cnr_seal_by(struct cnr_comm *c, u32 block, u64 hash);
+bool cnr_sealed_by(const struct cnr_comm *c, u32 block, u64 *hash);
 
 #endif /* CANARY_CORE_MESSAGE_H */

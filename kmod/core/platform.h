@@ -149,6 +149,8 @@ enum cnr_vectors {
  * Functions on payloads of @length bytes, a multiple of 4. They use what the processor has for it.
  * cnr_vector_begin(): may vector code be used on so many words? Then cnr_vector_end() follows.
  * cnr_vectors(): which one.
+ * cnr_vector_hold(): borrows the vector unit once for all of these functions that are called until
+ * cnr_vector_release(), which follows if it returns true. No packet is made or taken meanwhile.
  * cnr_checksum(): what canary_hdr.contribution.sum has to be. cnr_combine(): combines @a and @b
  * into @to, which may be @a; returns the checksum of @to. cnr_hash(): canary_hash(), of data under
  * a mac. cnr_hash_sum(): both this and the checksum.
@@ -156,6 +158,8 @@ enum cnr_vectors {
 #ifdef __KERNEL__
 bool cnr_vector_begin(u32 words);
 void cnr_vector_end(void);
+bool cnr_vector_hold(u32 words);
+void cnr_vector_release(void);
 u64 cnr_hash(const u32 *key, const u32 *data, u32 length);
 u64 cnr_hash_sum(u8 kind, const u32 *key, const u32 *data, u32 length, u32 *sum);
 u32 cnr_checksum(u8 kind, const u32 *data, u32 length);
@@ -207,6 +211,16 @@ static inline bool cnr_vector_begin(u32 words)
 }
 
 static inline void cnr_vector_end(void)
+{
+}
+
+/* A program has the vector unit anyway. */
+static inline bool cnr_vector_hold(u32 words)
+{
+	return false;
+}
+
+static inline void cnr_vector_release(void)
 {
 }
 

@@ -64,23 +64,46 @@ bool cnr_result_is_tidy(struct cnr_comm *c, const struct cnr_operation *o, const
 
 /*
  * Make the result of @p, a part of @block, in one pass, if its encoding can. It goes into the
- * vector at once if nobody else can write to that. Return: false: nothing was done
+ * vector at once if nobody else can write to that. Its hash is made while the words are at hand, as
+ * it is usually the next result to be sent. Return: false: nothing was done
  */
 static bool cnr_result_total(struct cnr_comm *c, struct cnr_operation *o, u32 block,
 			     const struct cnr_part *p, const u32 *others, u32 *room, u32 *sum)
 {
 	const struct cnr_encoding *e = o->encoding;
 	bool in_place = !o->op.hashes && !o->op.at;
+	u32 *to = room;
 
 	if (o->plain || !e->total)
 		return false;
 	if (in_place)
-		return e->total(c, o, p, cnr_vector(o, p, CNR_USE_BOTH), others, sum);
-	if (!e->total(c, o, p, room, others, sum))
+		to = cnr_vector(o, p, CNR_USE_BOTH);
+	if (!e->total(c, o, p, to, others, sum))
 		return false;
+	if (!in_place) {
+		cnr_result_note(c, o, block, room);
+		cnr_store(c, o, p, room);
+	} else {
+		cnr_seal_by(c, block, cnr_hash(c->data_key, to, p->result));
+	}
+	return true;
+}
+
+/* The same step by step. Return: the checksum of the result */
+static u32 cnr_result_words(struct cnr_comm *c, struct cnr_operation *o, u32 block,
+			    const struct cnr_part *p, const u32 *others, u32 *room)
+{
+	u32 sum = cnr_combine(p->kind, room, cnr_words(c, o, p), others, p->length);
+
+	if (!o->plain && o->encoding->finish)
+		o->encoding->finish(c, o, p, room);
+	if (!cnr_part_plain(o, p)) {
+		cnr_result_tidy(c, o, p, room);
+		sum = cnr_checksum(p->kind, room, p->result);
+	}
 	cnr_result_note(c, o, block, room);
 	cnr_store(c, o, p, room);
-	return true;
+	return sum;
 }
 
 /*
@@ -94,6 +117,7 @@ u32 cnr_result_make(struct cnr_comm *c, struct cnr_operation *o, u32 block, cons
 	const u32 *own;
 	struct cnr_part p;
 	u32 *data, sum;
+	bool held;
 
 	cnr_part(c, o, block, &p);
 	if (!o->op.hashes && cnr_part_plain(o, &p)) {
@@ -101,17 +125,11 @@ u32 cnr_result_make(struct cnr_comm *c, struct cnr_operation *o, u32 block, cons
 		own = o->op.source ? cnr_vector_source(o, &p) : data;
 		return cnr_combine(p.kind, data, own, others, p.length);
 	}
-	if (cnr_result_total(c, o, block, &p, others, room, &sum))
-		return sum;
-	sum = cnr_combine(p.kind, room, cnr_words(c, o, &p), others, p.length);
-	if (!o->plain && o->encoding->finish)
-		o->encoding->finish(c, o, &p, room);
-	if (!cnr_part_plain(o, &p)) {
-		cnr_result_tidy(c, o, &p, room);
-		sum = cnr_checksum(p.kind, room, p.result);
-	}
-	cnr_result_note(c, o, block, room);
-	cnr_store(c, o, &p, room);
+	held = cnr_vector_hold(p.length / sizeof(u32));
+	if (!cnr_result_total(c, o, block, &p, others, room, &sum))
+		sum = cnr_result_words(c, o, block, &p, others, room);
+	if (held)
+		cnr_vector_release();
 	return sum;
 }
 

@@ -94,6 +94,7 @@ enum cnr_lead_state {
  * @acc:	what was combined so far, without own data
  * @tags:	with slices: the tags of the first @tagged ranks
  * @tagged:	how many entries of @tags are there
+ * @hashed:	@hash is that of the data of the result of @block, for its mac
  */
 struct cnr_lead {
 	u32	block;
@@ -135,6 +136,8 @@ struct cnr_lead {
 	u32	*acc;
 	u64	*tags;
 	u32	tagged;
+	bool	hashed;
+	u64	hash;
 };
 
 /* Did the contribution of @rank come, singly? */

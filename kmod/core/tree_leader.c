@@ -37,6 +37,7 @@ static void cnr_lead_finish(struct cnr_comm *c, u64 now, struct cnr_lead *l, con
 	if (l->attempt && l->attempt < CNR_BYPASS_ATTEMPT)
 		cnr_around_learn(c, true);
 	l->sum = cnr_result_make(c, o, l->block, sum, l->acc);
+	l->hashed = cnr_sealed_by(c, l->block, &l->hash);
 	/* Headers of aggregates have no mac: believe only what the tag proves. */
 	if (l->flags & CNR_L_MERGED)
 		l->done = canary_earlier(l->done, cnr_proven_done(c, o, l->block));

@@ -351,12 +351,16 @@ static void cnr_contribution_made(struct cnr_comm *c, const struct cnr_operation
 				  const struct cnr_part *p, struct cnr_out *out)
 {
 	void *place = NULL;
+	bool held;
 
 	out->len = p->length;
 	if (c->cfg.place)
 		place = c->cfg.place(c->cfg.driver, out);
+	held = cnr_vector_hold(p->length / sizeof(u32));
 	cnr_data(out, p->kind, cnr_words_made(c, o, p, place ? place : c->scratch), p->length);
 	cnr_data_sum(c, out);
+	if (held)
+		cnr_vector_release();
 }
 
 /*

@@ -111,6 +111,8 @@ static bool cnr_lead_result_to(struct cnr_comm *c, struct cnr_lead *l,
 {
 	if (!cnr_result_build(c, l->block + l->turn, l->attempt, out))
 		return false;
+	if (l->hashed && !l->turn)
+		cnr_seal_by(c, l->block, l->hash);
 	if (l->flags & CNR_L_NO_SUM) {
 		l->sum = cnr_out_sum(out);
 		l->flags &= ~CNR_L_NO_SUM;
