@@ -107,35 +107,11 @@ struct cnr_block {
 };
 
 /*
- * struct cnr_part - a block of an operation, as its encoding cuts it
- * @index:	number of the block in the operation
- * @first, @elements: the elements of the vector that it is about; or what the encoding counts
- * @after:	how many blocks of the operation, from the first one, must have results before the
- *		words of this one can be made
- * @length:	bytes of each contribution: a multiple of 4 and of the kind's lanes
- * @result:	bytes of its result: a multiple of 4; at most @length, unless that is 0
- * @kind:	enum canary_kind
- * @list:	enum canary_kind of what members send to the leader, if these are lists: one with
- *		CANARY_K_SHARDS. Else 0, and they send words of @kind. @length, @result and @kind
- *		are of the words that lists are combined into
- */
-struct cnr_part {
-	u32	index;
-	u32	first;
-	u32	after;
-	u16	elements;
-	u16	length;
-	u16	result;
-	u8	kind;
-	u8	list;
-};
-
-/*
  * struct cnr_encoding - how an operator reduces a type: elements of a vector become words on the
  * wire, and words become elements. An encoding without functions uses the elements themselves as
  * words; results then have the place and the size of contributions. Any other encoding has all
- * functions, except that @choose, @memory, @blocks, @settles, @shard, @finish, @tidy, @as_is and
- * @total are optional.
+ * functions, except that @choose, @memory, @blocks, @settles, @alike, @shard, @finish, @tidy, @as_is
+ * and @total are optional.
  * @op:		enum canary_operator
  * @dtype:	enum canary_dtype
  * @kind:	enum canary_kind of all blocks, if there are no functions
@@ -159,6 +135,7 @@ struct cnr_part {
  * @step:	for the functions of ranks.c: combines an element of the ranks so far, which it
  *		replaces, with that of the next rank
  * @part:	describes block cnr_part.index
+ * @alike:	NULL; or fills in cnr_operation.full and .alike
  * @encode:	makes the words of our own contribution. It makes the same words when the
  *		contribution is sent again
  * @shard:	where cnr_part.list is set: makes packet @number of our own contribution, the same
@@ -198,6 +175,7 @@ struct cnr_encoding {
 	void	(*step)(const struct cnr_op *op, void *to, const void *by);
 	void	(*part)(const struct cnr_comm *c, const struct cnr_operation *o,
 			struct cnr_part *p);
+	void	(*alike)(const struct cnr_comm *c, struct cnr_operation *o);
 	void	(*encode)(const struct cnr_comm *c, const struct cnr_operation *o,
 			  const struct cnr_part *p, u32 *words);
 	u16	(*shard)(const struct cnr_comm *c, const struct cnr_operation *o,
@@ -417,10 +395,18 @@ static inline void cnr_part_same(const struct cnr_comm *c, const struct cnr_oper
 	p->kind = o->encoding->kind;
 }
 
-/* Fill in what @block of @o is. */
+/* Fill in what @block of @o is. Of most blocks that is known, but for their place. */
 static inline void cnr_part(const struct cnr_comm *c, const struct cnr_operation *o, u32 block,
 			    struct cnr_part *p)
 {
+	u32 number = block - o->base - o->full.index;
+
+	if (number < o->alike) {
+		*p = o->full;
+		p->index = block - o->base;
+		p->first = number * o->full.elements;
+		return;
+	}
 	p->index = block - o->base;
 	p->list = CANARY_KIND_NONE;
 	if (o->plain)

@@ -75,10 +75,36 @@ enum cnr_op_state {
 };
 
 /*
+ * struct cnr_part - a block of an operation, as its encoding cuts it
+ * @index:	number of the block in the operation
+ * @first, @elements: the elements of the vector that it is about; or what the encoding counts
+ * @after:	how many blocks of the operation, from the first one, must have results before the
+ *		words of this one can be made
+ * @length:	bytes of each contribution: a multiple of 4 and of the kind's lanes
+ * @result:	bytes of its result: a multiple of 4; at most @length, unless that is 0
+ * @kind:	enum canary_kind
+ * @list:	enum canary_kind of what members send to the leader, if these are lists: one with
+ *		CANARY_K_SHARDS. Else 0, and they send words of @kind. @length, @result and @kind
+ *		are of the words that lists are combined into
+ */
+struct cnr_part {
+	u32	index;
+	u32	first;
+	u32	after;
+	u16	elements;
+	u16	length;
+	u16	result;
+	u8	kind;
+	u8	list;
+};
+
+/*
  * struct cnr_operation - blocks [base, base + blocks)
  * @settle_at:	0; or how many results, from the first one, tell how many blocks it has. @blocks may
  *		grow until then
  * @ready:	so many of its blocks, from the first one, wait for no results any more
+ * @full:	what @alike of its blocks are, from number full.index on. They differ in their place
+ *		only: @first grows from 0 on by @elements. Of them, @after is not told
  *
  * @base, @algorithm and all that follows from them are known when the operations before it have
  * settled (cnr_op_number()).
@@ -97,6 +123,8 @@ struct cnr_operation {
 	u32	attempts;
 	int	error;
 	u32	each;		/* encoding.c: elements of a full block */
+	u32	alike;
+	struct cnr_part full;
 	bool	plain;		/* its words are its elements */
 	bool	switches;	/* may they combine its first block? */
 	u8	element;	/* bytes of an element, or of what cnr_encoding.numbers counts */

@@ -168,6 +168,13 @@ size_t cnr_memory(const struct cnr_comm *c, const struct cnr_op *op)
 	return cnr_memory_own(c, e, op) + (size_t)cnr_partial_rooms(c, op) * c->length;
 }
 
+/* cnr_encoding.alike, for cnr_part_same() */
+static void cnr_alike(const struct cnr_comm *c, struct cnr_operation *o)
+{
+	o->alike = o->op.elements / o->each;
+	cnr_part_same(c, o, &o->full);
+}
+
 /* Prepare the new operation @o. */
 void cnr_encoding_begin(const struct cnr_comm *c, struct cnr_operation *o)
 {
@@ -179,6 +186,10 @@ void cnr_encoding_begin(const struct cnr_comm *c, struct cnr_operation *o)
 	o->each = c->length / (e->lane ? e->lane : o->element);
 	o->memory_own = cnr_memory_own(c, e, &o->op);
 	o->plain = !e->part && !e->encode;
+	if (e->alike)
+		e->alike(c, o);
+	else if (!e->part || e->part == cnr_part_same)
+		cnr_alike(c, o);
 }
 
 /* cnr_part(), where the encoding has functions */
@@ -189,9 +200,9 @@ void cnr_part_cut(const struct cnr_comm *c, const struct cnr_operation *o, struc
 
 bool cnr_part_after(const struct cnr_comm *c, const struct cnr_operation *o, u32 block)
 {
-	struct cnr_part p;
+	struct cnr_part p = { .index = block - o->base };
 
-	cnr_part(c, o, block, &p);
+	o->encoding->part(c, o, &p);
 	return !p.after || !canary_before(c->una, o->base + p.after);
 }
 

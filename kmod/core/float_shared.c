@@ -29,7 +29,7 @@
  * @maxima:	blocks of part 1
  * @data:	blocks of part 2
  * @whole:	those of them that are full: all but the last one
- * @full:	what a full block of data is, but for its place
+ * @even:	the results of full blocks of data are words of the vector
  * @marked:	how many groups are marked, of those that are known; all are when part 1 is done
  * @marks:	which ones, counted while results of part 1 are stored
  * @finite:	results of part 3, for marked groups only
@@ -48,7 +48,7 @@ struct cnr_shared {
 	u32	maxima;
 	u32	data;
 	u32	whole;
-	struct cnr_part full;
+	bool	even;
 	u32	marked;
 	u32	*marks;
 	u8	*finite;
@@ -96,6 +96,7 @@ static size_t cnr_shared_marks(const struct cnr_shared *x)
 static void cnr_shared_begin(const struct cnr_comm *c, const struct cnr_op *op,
 			     struct cnr_shared *x)
 {
+	struct cnr_part full;
 	size_t fields;
 
 	cnr_shared_of(c, op, x);
@@ -104,7 +105,8 @@ static void cnr_shared_begin(const struct cnr_comm *c, const struct cnr_op *op,
 	x->l.fields = (u8 *)x + cnr_shared_marks(x);
 	x->finite = x->l.fields + fields;
 	x->special = x->finite + fields;
-	cnr_data_part(x, &x->full, x->each);
+	cnr_data_part(x, &full, x->each);
+	x->even = full.result == x->each * x->size;
 }
 
 /* Return: what is kept of @o. It is filled in when it is first asked for. */
@@ -235,12 +237,11 @@ static void cnr_marked_part(const struct cnr_shared *x, struct cnr_part *p, u32 
 	p->after = x->maxima + x->data + cnr_div_up(x->marked, x->room);
 }
 
-/*
- * @p->first and @p->elements are in groups (part 1), elements (2), marked groups by number (3, 4).
- * Few blocks come here. It is no part of cnr_shared_part(), which would then save registers.
- */
-static CNR_APART void cnr_other_part(const struct cnr_shared *x, struct cnr_part *p)
+/* @p->first and @p->elements are in groups (part 1), elements (2), marked groups by number (3, 4). */
+static void cnr_shared_part(const struct cnr_comm *c, const struct cnr_operation *o,
+			    struct cnr_part *p)
 {
+	const struct cnr_shared *x = cnr_shared(c, o);
 	u32 i = p->index - x->maxima - x->data, part3 = cnr_div_up(x->marked, x->room);
 
 	switch (cnr_shared_of_part(x, p)) {
@@ -248,9 +249,9 @@ static CNR_APART void cnr_other_part(const struct cnr_shared *x, struct cnr_part
 		cnr_maxima_part(x, p, p->index, x->groups);
 		break;
 	case 2:
-		p->first = (x->data - 1) * x->each;
-		cnr_data_part(x, p, x->numbers - p->first);
-		p->after = x->maxima;
+		p->first = (p->index - x->maxima) * x->each;
+		cnr_data_part(x, p, min_t(u32, x->each, x->numbers - p->first));
+		p->after = (p->first + p->elements - 1) / x->share + 1;
 		break;
 	case 3:
 		cnr_maxima_part(x, p, i, x->marked);
@@ -262,21 +263,13 @@ static CNR_APART void cnr_other_part(const struct cnr_shared *x, struct cnr_part
 }
 
 /* Most blocks are of part 2, and full. */
-static void cnr_shared_part(const struct cnr_comm *c, const struct cnr_operation *o,
-			    struct cnr_part *p)
+static void cnr_shared_alike(const struct cnr_comm *c, struct cnr_operation *o)
 {
-	const struct cnr_shared *x = o->op.memory;
-	u32 index = p->index, i = index - x->maxima;
+	const struct cnr_shared *x = cnr_shared(c, o);
 
-	/* There are no blocks until it is filled in. */
-	if (i >= x->whole) {
-		cnr_other_part(cnr_shared(c, o), p);
-		return;
-	}
-	*p = x->full;
-	p->index = index;
-	p->first = i * x->each;
-	p->after = (p->first + x->each - 1) / x->share + 1;
+	cnr_data_part(x, &o->full, x->each);
+	o->full.index = x->maxima;
+	o->alike = x->whole;
 }
 
 /* ---- contributions ---- */
@@ -418,12 +411,22 @@ static void cnr_marked_finish(const struct cnr_operation *o, const struct cnr_sh
 	}
 }
 
-/* Of part 2, if no element stays as it is */
-/* Words are aligned. Elements of two bytes need not be, where a block has an odd number of them. */
-static __always_inline bool cnr_is_as_is(const struct cnr_shared *x, const struct cnr_part *p)
+/*
+ * Words are aligned. Elements of two bytes need not be, where a block has an odd number of them.
+ * Elements of marked groups stay as they are.
+ */
+static CNR_APART bool cnr_look_as_is(const struct cnr_shared *x, const struct cnr_part *p)
 {
 	return p->index - x->maxima < x->data && p->result == p->elements * x->size &&
 	       !(p->first * x->size % sizeof(u32)) && !cnr_has_marked(x, p->first, p->elements);
+}
+
+/* Is @p of part 2, and its result what the vector has then? */
+static __always_inline bool cnr_is_as_is(const struct cnr_shared *x, const struct cnr_part *p)
+{
+	if (p->index - x->maxima < x->whole && x->even && !x->marked)
+		return true;
+	return cnr_look_as_is(x, p);
 }
 
 static bool cnr_shared_as_is(const struct cnr_comm *c, const struct cnr_operation *o,
@@ -573,13 +576,16 @@ static u32 cnr_not_marked(const struct cnr_shared *x, u32 group, u32 n)
 	const u64 one = x->l.wide == 2 ? 0x0001000100010001ULL : 0x0101010101010101ULL;
 	const u64 high = one << (x->l.f->exponent - 1), low = high - one;
 	const u8 *at = x->l.fields + group * x->l.wide;
-	u32 i, bytes = n * x->l.wide;
-	u64 fields;
+	u32 i, k, bytes = n * x->l.wide;
+	u64 fields[4], marked = 0;
 
 	for (i = 0; i + sizeof(fields) <= bytes; i += sizeof(fields)) {
-		memcpy(&fields, at + i, sizeof(fields));
+		memcpy(fields, at + i, sizeof(fields));
 		/* The lower bits of a field are all set if 1 more carries into the highest one. */
-		if (((fields & low) + one) & fields & high)
+#pragma GCC unroll 4
+		for (k = 0; k < ARRAY_SIZE(fields); k++)
+			marked |= ((fields[k] & low) + one) & fields[k];
+		if (marked & high)
 			break;
 	}
 	return i / x->l.wide;
@@ -657,6 +663,7 @@ static void cnr_shared_serve(const struct cnr_comm *c, const struct cnr_operatio
 	  .memory = cnr_shared_memory, .blocks = cnr_shared_blocks,			\
 	  .settles = cnr_shared_settles, .more = cnr_shared_more,			\
 	  .most = cnr_shared_most, .part = cnr_shared_part,				\
+	  .alike = cnr_shared_alike,							\
 	  .encode = cnr_shared_encode, .finish = cnr_shared_finish,			\
 	  .tidy = cnr_shared_tidy,							\
 	  .as_is = cnr_shared_as_is, .total = cnr_shared_total,				\
