@@ -14,6 +14,7 @@
 #define CANARY_CMPI_H
 
 #include <canary.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -90,6 +91,9 @@ const char *cmpi_settings_init(struct cmpi_settings *s);
  */
 int cmpi_settings_check(struct cmpi_settings *s, char *why, size_t len);
 
+/** cmpi_hash() - a number that most likely only these bytes have */
+uint64_t cmpi_hash(const void *data, size_t bytes);
+
 /** CMPI_FINGERPRINT - room for the text of cmpi_fingerprint() */
 #define CMPI_FINGERPRINT	48
 
@@ -99,6 +103,24 @@ int cmpi_settings_check(struct cmpi_settings *s, char *why, size_t len);
  * Return: @text
  */
 const char *cmpi_fingerprint(const struct cmpi_settings *s, char text[CMPI_FINGERPRINT]);
+
+/**
+ * struct cmpi_greeting - what processes tell each other before anything else. Padding is 0.
+ * @addr:	what own_address() says; zeros if there is none
+ */
+struct cmpi_greeting {
+	char			fingerprint[CMPI_FINGERPRINT];
+	struct canary_addr	addr;
+};
+
+/** cmpi_greeting_fill() - set that of this process */
+void cmpi_greeting_fill(struct cmpi_greeting *g, const struct cmpi_settings *s);
+
+/** cmpi_greeting_alike() - do two processes understand each other? */
+bool cmpi_greeting_alike(const struct cmpi_greeting *a, const struct cmpi_greeting *b);
+
+/** cmpi_greeting_one_host() - are two processes on one host? That is, with the same address */
+bool cmpi_greeting_one_host(const struct cmpi_greeting *a, const struct cmpi_greeting *b);
 
 /* ---- the decision ---- */
 
@@ -256,6 +278,76 @@ int cmpi_wait(struct canary *canary, uint64_t request, void (*progress)(void),
 
 /** cmpi_complain() - one line on stderr about an operation that failed */
 void cmpi_complain(const struct cmpi_comm *c, enum cmpi_call call, int err);
+
+/* ---- what happens to a call ---- */
+
+/**
+ * cmpi_use() - decide about a call, form the communicator if that is due, and count
+ * A call of CMPI_IALLREDUCE must not wait for other ranks, and so does not form.
+ * @host, @job:	as for cmpi_form()
+ * @why:	receives CMPI_CANARY if canary carries it out
+ * Return: 0, or an error of the MPI library.
+ */
+int cmpi_use(struct cmpi_comm *c, const struct cmpi_settings *s, const struct cmpi_host *host,
+	     uint32_t job, const struct cmpi_args *args, enum cmpi_why *why);
+
+/**
+ * cmpi_describe() - a call as libcanary takes it
+ * @sendbuf:	the same as @recvbuf if the call is in place
+ */
+struct canary_call cmpi_describe(const struct cmpi_settings *s, const struct cmpi_args *args,
+				 const void *sendbuf, void *recvbuf);
+
+/**
+ * struct cmpi_request - an operation that goes on behind the program's back
+ *
+ * It is a part of what the MPI library's glue allocates. The queue has it until it has ended.
+ *
+ * @id:		of canary_post_call(), once @posted
+ * @err:	how it ended: 0, or as canary_wait()
+ */
+struct cmpi_request {
+	struct cmpi_request	*next;
+	struct canary_call	call;
+	uint64_t		id;
+	bool			posted;
+	int			err;
+};
+
+/**
+ * struct cmpi_queue - operations of a communicator that have not ended, in the order of the calls
+ * @lock:	of the list, and of posting
+ */
+struct cmpi_queue {
+	pthread_mutex_t		lock;
+	struct cmpi_comm	*c;
+	struct cmpi_request	*first, *last;
+};
+
+/** cmpi_queue_init(), cmpi_queue_destroy() - @c outlives it */
+void cmpi_queue_init(struct cmpi_queue *q, struct cmpi_comm *c);
+void cmpi_queue_destroy(struct cmpi_queue *q);
+
+/**
+ * cmpi_queue_post() - post those that had no room. The caller holds the lock, as for the two below.
+ * Return: 0; -EAGAIN: there is no room yet; or another error, which shows when the request ends
+ */
+int cmpi_queue_post(struct cmpi_queue *q);
+
+/** cmpi_queue_add() - begin an operation, behind all others. Return: as cmpi_queue_post() */
+int cmpi_queue_add(struct cmpi_queue *q, struct cmpi_request *r, const struct canary_call *call);
+
+/** cmpi_queue_take() - take operations that have ended. Return: they, linked by next */
+struct cmpi_request *cmpi_queue_take(struct cmpi_queue *q);
+
+/**
+ * cmpi_run() - carry out a call, behind all in the queue, and wait for it. Without the lock.
+ * @result:	this rank wants the result; else what->recvbuf is not used
+ * @progress:	as in struct cmpi_host, but not NULL
+ * Return: 0, or an error of canary, about which a line was printed
+ */
+int cmpi_run(struct cmpi_queue *q, const struct cmpi_settings *s, const struct cmpi_args *args,
+	     const struct canary_call *what, bool result, void (*progress)(void));
 
 /* ---- counters ---- */
 

@@ -119,6 +119,8 @@ int cmpi_settings_check(struct cmpi_settings *s, char *why, size_t len)
 	return 0;
 }
 
+#define FNV_BASIS	0xcbf29ce484222325ULL
+
 /* FNV-1a */
 static uint64_t hash(uint64_t h, const void *data, size_t bytes)
 {
@@ -129,12 +131,17 @@ static uint64_t hash(uint64_t h, const void *data, size_t bytes)
 	return h;
 }
 
+uint64_t cmpi_hash(const void *data, size_t bytes)
+{
+	return hash(FNV_BASIS, data, bytes);
+}
+
 const char *cmpi_fingerprint(const struct cmpi_settings *s, char text[CMPI_FINGERPRINT])
 {
 	const char *version = getenv("CANARY_TEST_VERSION");
 	struct cmpi_settings *values = (struct cmpi_settings *)s;
 	const struct cmpi_setting *row;
-	uint64_t h = 0xcbf29ce484222325ULL;
+	uint64_t h = FNV_BASIS;
 
 	for (row = cmpi_setting_table; row->name; row++) {
 		if (!row->decides)

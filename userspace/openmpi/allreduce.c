@@ -12,7 +12,7 @@ int coll_canary_allreduce(const void *sbuf, void *rbuf, int count, struct ompi_d
 	};
 	struct canary_call call;
 	enum cmpi_why why;
-	int err = coll_use(m, &args, true, &why);
+	int err = coll_use(m, &args, &why);
 
 	if (err)
 		return err;
@@ -20,7 +20,7 @@ int coll_canary_allreduce(const void *sbuf, void *rbuf, int count, struct ompi_d
 		return m->previous_allreduce(sbuf, rbuf, count, dtype, op, comm,
 					     m->previous_allreduce_module);
 	call = coll_describe(&args, sbuf, rbuf);
-	return coll_run(m, args.call, &call);
+	return coll_run(m, &args, &call, true);
 }
 
 int coll_canary_iallreduce(const void *sbuf, void *rbuf, int count, struct ompi_datatype_t *dtype,
@@ -33,7 +33,7 @@ int coll_canary_iallreduce(const void *sbuf, void *rbuf, int count, struct ompi_
 	};
 	struct canary_call call;
 	enum cmpi_why why;
-	int err = coll_use(m, &args, false, &why);
+	int err = coll_use(m, &args, &why);
 
 	if (err)
 		return err;

@@ -18,15 +18,12 @@
 /**
  * struct coll_request - an allreduce that goes on behind the program's back
  *
- * It belongs to the program until it is complete and freed. Until it is complete, its module has
- * it in a list.
+ * It belongs to the program until it is complete and freed. Until it is complete, its module's
+ * queue has it.
  */
 struct coll_request {
 	ompi_request_t		super;
-	struct coll_request	*next;
-	struct canary_call	call;
-	uint64_t		id;		/* of canary_post(), once @posted */
-	bool			posted;
+	struct cmpi_request	r;
 };
 
 /**
@@ -36,17 +33,16 @@ struct coll_request {
  *
  * @comm:	valid until coll_module_disable()
  * @c:		what is common to MPI libraries
- * @lock:	of the list, and of posting
- * @first, @last: requests that are not complete, in the order of their calls
+ * @queue:	requests that are not complete
  * @next:	of the component's list of modules with requests, if @listed
+ * @listed:	protected by queue.lock
  * @previous_*:	the functions that are replaced, and the modules that they belong to
  */
 struct coll_module {
 	mca_coll_base_module_t	super;
 	ompi_communicator_t	*comm;
 	struct cmpi_comm	c;
-	pthread_mutex_t		lock;
-	struct coll_request	*first, *last;
+	struct cmpi_queue	queue;
 	struct coll_module	*next;
 	bool			listed;
 	mca_coll_base_module_allreduce_fn_t previous_allreduce;
@@ -83,14 +79,8 @@ mca_coll_base_module_t *coll_comm_query(struct ompi_communicator_t *comm, int *p
  */
 int coll_form(struct coll_module *m);
 
-/*
- * coll_use() - decide about a call, form the communicator if that is due, and count
- * @blocking:	may this call wait for the other ranks?
- * @why:	receives CMPI_CANARY if canary carries it out
- * Return: an error of Open MPI, or OMPI_SUCCESS
- */
-int coll_use(struct coll_module *m, const struct cmpi_args *args, bool blocking,
-	     enum cmpi_why *why);
+/* coll_use() - cmpi_use() with the functions that were there before. Return: likewise */
+int coll_use(struct coll_module *m, const struct cmpi_args *args, enum cmpi_why *why);
 
 /* Return: the call as libcanary takes it; @sbuf may be MPI_IN_PLACE */
 struct canary_call coll_describe(const struct cmpi_args *args, const void *sbuf, void *rbuf);
@@ -112,8 +102,13 @@ uint32_t coll_operator(struct ompi_op_t *op);
 
 /* request.c */
 
-/* coll_run() - carry out a call and wait for it. Return: an error of Open MPI, or OMPI_SUCCESS */
-int coll_run(struct coll_module *m, enum cmpi_call call, const struct canary_call *what);
+/*
+ * coll_run() - carry out a call and wait for it
+ * @result:	as for cmpi_run()
+ * Return: an error of Open MPI, or OMPI_SUCCESS
+ */
+int coll_run(struct coll_module *m, const struct cmpi_args *args, const struct canary_call *what,
+	     bool result);
 
 /* coll_start() - begin a call. Return: likewise */
 int coll_start(struct coll_module *m, const struct canary_call *what, ompi_request_t **request);

@@ -11,7 +11,7 @@
 static void module_construct(struct coll_module *m)
 {
 	memset((char *)m + sizeof(m->super), 0, sizeof(*m) - sizeof(m->super));
-	pthread_mutex_init(&m->lock, NULL);
+	cmpi_queue_init(&m->queue, &m->c);
 }
 
 static void release(mca_coll_base_module_t **kept)
@@ -41,7 +41,7 @@ static void module_destruct(struct coll_module *m)
 {
 	cmpi_close(&m->c);
 	release_previous(m);
-	pthread_mutex_destroy(&m->lock);
+	cmpi_queue_destroy(&m->queue);
 }
 
 OBJ_CLASS_INSTANCE(coll_module_t, mca_coll_base_module_t, module_construct, module_destruct);

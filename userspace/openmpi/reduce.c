@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* MPI_Reduce: an allreduce whose result only the root takes */
-#include <stdlib.h>
-
 #include "component.h"
 
 int coll_canary_reduce(const void *sbuf, void *rbuf, int count, struct ompi_datatype_t *dtype,
@@ -12,10 +10,9 @@ int coll_canary_reduce(const void *sbuf, void *rbuf, int count, struct ompi_data
 	const struct cmpi_args args = {
 		CMPI_REDUCE, coll_dtype(dtype), coll_operator(op), count
 	};
-	bool is_root = ompi_comm_rank(comm) == root;
 	struct canary_call call;
 	enum cmpi_why why;
-	int err = coll_use(m, &args, true, &why);
+	int err = coll_use(m, &args, &why);
 
 	if (err)
 		return err;
@@ -23,12 +20,5 @@ int coll_canary_reduce(const void *sbuf, void *rbuf, int count, struct ompi_data
 		return m->previous_reduce(sbuf, rbuf, count, dtype, op, root, comm,
 					  m->previous_reduce_module);
 	call = coll_describe(&args, sbuf, rbuf);
-	if (!is_root)
-		call.recvbuf = malloc(count * canary_dtype_size(args.dtype));
-	if (!call.recvbuf)
-		return OMPI_ERR_OUT_OF_RESOURCE;
-	err = coll_run(m, args.call, &call);
-	if (!is_root)
-		free(call.recvbuf);
-	return err;
+	return coll_run(m, &args, &call, ompi_comm_rank(comm) == root);
 }

@@ -4,6 +4,7 @@
  * copy by MPI_Type_dup() shares, and MPI's names of one type of C often do.
  */
 #include "component.h"
+#include "userspace/mpi/operators.h"
 #include "ompi/datatype/ompi_datatype.h"
 #include "ompi/datatype/ompi_datatype_internal.h"
 
@@ -78,29 +79,5 @@ uint32_t coll_dtype(struct ompi_datatype_t *dtype)
 
 uint32_t coll_operator(struct ompi_op_t *op)
 {
-	if (op == MPI_SUM)
-		return CANARY_OP_SUM;
-	if (op == MPI_MAX)
-		return CANARY_OP_MAX;
-	if (op == MPI_MIN)
-		return CANARY_OP_MIN;
-	if (op == MPI_PROD)
-		return CANARY_OP_PROD;
-	if (op == MPI_LAND)
-		return CANARY_OP_LAND;
-	if (op == MPI_LOR)
-		return CANARY_OP_LOR;
-	if (op == MPI_LXOR)
-		return CANARY_OP_LXOR;
-	if (op == MPI_BAND)
-		return CANARY_OP_AND;
-	if (op == MPI_BOR)
-		return CANARY_OP_OR;
-	if (op == MPI_BXOR)
-		return CANARY_OP_XOR;
-	if (op == MPI_MINLOC)
-		return CANARY_OP_MINLOC;
-	if (op == MPI_MAXLOC)
-		return CANARY_OP_MAXLOC;
-	return 0;
+	return CMPI_OPERATOR(op);
 }

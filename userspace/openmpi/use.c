@@ -27,48 +27,32 @@ static int host_sum(void *arg, double *v, size_t count)
 				     m->previous_allreduce_module);
 }
 
-int coll_form(struct coll_module *m)
+static struct cmpi_host host_functions(struct coll_module *m)
 {
-	const struct cmpi_host host = {
+	return (struct cmpi_host) {
 		.allgather = host_allgather,
 		.least = host_least,
 		.sum = host_sum,
 		.progress = opal_progress,
 		.arg = m,
 	};
+}
+
+int coll_form(struct coll_module *m)
+{
+	const struct cmpi_host host = host_functions(m);
 
 	return cmpi_form(&m->c, &coll_settings, &host, coll_job());
 }
 
-int coll_use(struct coll_module *m, const struct cmpi_args *args, bool blocking,
-	     enum cmpi_why *why)
+int coll_use(struct coll_module *m, const struct cmpi_args *args, enum cmpi_why *why)
 {
-	int err = OMPI_SUCCESS;
+	const struct cmpi_host host = host_functions(m);
 
-	*why = cmpi_decide(&coll_settings, &m->c, args);
-	/* Calls that could not wait have missed it before: then any call that can wait forms it. */
-	if (m->c.state == CMPI_NEW && blocking && (*why == CMPI_CANARY || m->c.missed)) {
-		err = coll_form(m);
-		if (err)
-			return err;
-		*why = cmpi_decide(&coll_settings, &m->c, args);
-	}
-	if (*why == CMPI_CANARY && m->c.state != CMPI_FORMED) {
-		m->c.missed++;
-		*why = CMPI_NOT_FORMED;
-	}
-	cmpi_count(args->call, *why, args->count * canary_dtype_size(args->dtype));
-	return OMPI_SUCCESS;
+	return cmpi_use(&m->c, &coll_settings, &host, coll_job(), args, why);
 }
 
 struct canary_call coll_describe(const struct cmpi_args *args, const void *sbuf, void *rbuf)
 {
-	return (struct canary_call) {
-		.sendbuf = sbuf == MPI_IN_PLACE ? rbuf : sbuf,
-		.recvbuf = rbuf,
-		.count = args->count,
-		.dtype = args->dtype,
-		.op = args->op,
-		.how = coll_settings.how & canary_how_supported(args->dtype, args->op),
-	};
+	return cmpi_describe(&coll_settings, args, sbuf == MPI_IN_PLACE ? rbuf : sbuf, rbuf);
 }

@@ -14,14 +14,7 @@
 #include <unistd.h>
 
 #include "rabit.h"
-#include "userspace/common/own_address.h"
 #include "userspace/mpi/cmpi.h"
-
-/* What workers tell each other before anything else */
-struct greeting {
-	char			fingerprint[CMPI_FINGERPRINT];
-	struct canary_addr	addr;
-};
 
 /*
  * A worker. Rabit has one for each thread.
@@ -170,22 +163,14 @@ static void reminder_end(struct reminder *r)
 	pthread_join(r->thread, NULL);
 }
 
-static bool all_alike(const struct greeting *all, unsigned int members)
+/* Is this true of the first worker and each other one? */
+static bool all(bool (*same)(const struct cmpi_greeting *, const struct cmpi_greeting *),
+		const struct cmpi_greeting *of, unsigned int members)
 {
 	unsigned int i;
 
 	for (i = 1; i < members; i++)
-		if (memcmp(all[i].fingerprint, all[0].fingerprint, sizeof(all->fingerprint)))
-			return false;
-	return true;
-}
-
-static bool one_host(const struct greeting *all, unsigned int members)
-{
-	unsigned int i;
-
-	for (i = 1; i < members; i++)
-		if (memcmp(&all[i].addr, &all[0].addr, sizeof(all->addr)))
+		if (!same(&of[0], &of[i]))
 			return false;
 	return true;
 }
@@ -196,25 +181,22 @@ static void greet(struct worker *w)
 		.lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER,
 		.rank = w->c.rank, .members = w->c.members,
 	};
-	struct greeting mine, *all = calloc(w->c.members, sizeof(*all));
-	unsigned int mtu;
+	struct cmpi_greeting mine, *of = calloc(w->c.members, sizeof(*of));
 	int err;
 
-	if (!all)
+	if (!of)
 		fail(w, "out of memory");
-	memset(&mine, 0, sizeof(mine));
-	cmpi_fingerprint(&settings, mine.fingerprint);
-	own_address(settings.interfaces, true, &mine.addr, &mtu);
+	cmpi_greeting_fill(&mine, &settings);
 	err = pthread_create(&reminder.thread, NULL, remind, &reminder);
 	if (err) {
-		free(all);
+		free(of);
 		fail(w, "no thread");
 	}
-	err = host_allgather(w, &mine, all, sizeof(mine));
+	err = host_allgather(w, &mine, of, sizeof(mine));
 	reminder_end(&reminder);
-	w->c.peers = !err && all_alike(all, w->c.members);
-	w->c.one_host = !err && one_host(all, w->c.members);
-	free(all);
+	w->c.peers = !err && all(cmpi_greeting_alike, of, w->c.members);
+	w->c.one_host = !err && all(cmpi_greeting_one_host, of, w->c.members);
+	free(of);
 	if (err)
 		fail(w, "rabit could not exchange addresses");
 	if (!w->c.peers && !w->c.rank)
