@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # libcanary: the API, two engines, and the protocol core that the user engine drives.
-LIBCANARY_SRC := $(wildcard userspace/lib/*.c) $(wildcard kmod/core/*.c) $(patsubst %,userspace/common/%.c,address own_address parse)
+LIBCANARY_SRC := $(wildcard userspace/lib/*.c) $(wildcard kmod/core/*.c) $(patsubst %,userspace/common/%.c,address own_address parse pmi1)
 LIBCANARY_OBJ := $(LIBCANARY_SRC:%.c=$(B)/%.o)
 LIBCANARY_SO := $(B)/lib/libcanary.so.$(VERSION)
 
