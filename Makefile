@@ -87,7 +87,8 @@ $(B)/linux-parts/stamp: tools/setup/setup.sh
 	@touch $@
 
 print-flags:
-	@: $(info $(CPPFLAGS) -I$(B)/bpf $(addprefix -isystem ,$(PMIX_INCLUDE) $(OPENMPI_INCLUDE)) $(CFLAGS))
+	@: $(info $(CPPFLAGS) -I$(B)/bpf $(addprefix -isystem ,$(PMIX_INCLUDE) \
+		$(if $(MPICH),$(MPICH_INCLUDE),$(OPENMPI_INCLUDE))) $(CFLAGS))
 
 clean: ## remove build products (keeps the guest image and debug kernels)
 	find $(B) -mindepth 1 -maxdepth 1 ! -name guest ! -name linux-parts ! -name debug-kernel -exec rm -rf {} +

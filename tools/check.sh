@@ -75,11 +75,15 @@ check_sparse()
 # Compiles every C file of user space with one compiler, and makes no files.
 check_compiler()
 {
-	local cc=$1 status=0 file flags
+	local cc=$1 status=0 file flags openmpi mpich
 	shift
 	: >"$OUT/$cc"
-	flags=$(make -s print-flags 2>/dev/null)
+	openmpi=$(make -s print-flags 2>/dev/null)
+	mpich=$(make -s print-flags MPICH=1 2>/dev/null)
 	for file in "$@"; do
+		# Both have a header mpi.h.
+		flags=$openmpi
+		[[ $file != userspace/mpich/* ]] || flags=$mpich
 		# The flags are quoted for a shell.
 		eval "$cc $flags -fsyntax-only '$file'" >>"$OUT/$cc" 2>&1 || status=1
 	done

@@ -3,4 +3,4 @@
 
 -include userspace/common/Build.mk userspace/switchd/Build.mk userspace/lib/Build.mk
 -include userspace/mpi/Build.mk userspace/openmpi/Build.mk
--include userspace/torch/Build.mk userspace/xgboost/Build.mk
+-include userspace/mpich/Build.mk userspace/torch/Build.mk userspace/xgboost/Build.mk
