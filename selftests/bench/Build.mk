@@ -29,5 +29,5 @@ $(B)/selftests/bench/float_errors: selftests/bench/float_errors.c $(FLOAT_LANES)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -Wno-missing-field-initializers -o $@ $(filter %.c,$^) -lm
 
 .PHONY: bench
-bench: all module $(BENCH_TOOLS) $(FAULT_TOOLS) $(MPI_TEST_NEEDS) ## measurements; build/bench.json: {name, value, unit, baseline, ratio, command}
+bench: all module $(BENCH_TOOLS) $(FAULT_TOOLS) $(OPENMPI_TEST_NEEDS) $(MPICH_TEST_NEEDS) ## measurements; build/bench.json: {name, value, unit, baseline, ratio, command}
 	@selftests/bench/run.sh --out $(B)/bench.json

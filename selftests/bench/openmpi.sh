@@ -9,8 +9,10 @@
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
-# shellcheck source=../mpi/mpi_lib.sh
-. "$(dirname "$0")/../mpi/mpi_lib.sh"
+# shellcheck source=../mpi/openmpi_lib.sh
+. "$(dirname "$0")/../mpi/openmpi_lib.sh"
+# shellcheck source=columns_lib.sh
+. "$(dirname "$0")/columns_lib.sh"
 
 HOW=${1:-}
 RATE=${RATE:-50}
@@ -31,30 +33,6 @@ columns()
 	MPI_LIMIT=900 mpi "$@" -- "$PROGRAMS/columns" "$type" "$FIRST" "$LAST" "$ROUND" ||
 		bench_die "Open MPI $*: $(tail -n 5 "$TAP_TMP/complaints")"
 	cp "$TAP_TMP/said" "$TAP_TMP/$file"
-}
-
-# shape: limits all links, in both directions
-shape()
-{
-	local i
-
-	for ((i = 0; i < HOSTS; i++)); do
-		bench_shape "h$i" eth0 "$RATE"
-		bench_shape sw "s$i" "$RATE"
-	done
-}
-
-# figures NAME FILE NOTE: a figure for each length
-figures()
-{
-	local bytes us best
-
-	while read -r bytes us; do
-		best=$(awk -v bytes="$bytes" '$1 == bytes' "$TAP_TMP"/own.* | sort -nk2 | head -n 1 |
-			cut -d' ' -f2)
-		bench_figure "openmpi.$HOW.$1.$bytes" "$(jq -n "$bytes / $us")" MB/s \
-			"$(jq -n "$bytes / $best")" "$3"
-	done <"$TAP_TMP/$2"
 }
 
 bench_start "selftests/bench/openmpi.sh $HOW"
@@ -79,9 +57,9 @@ for type in "${TYPES[@]}"; do
 			--mca coll_tuned_allreduce_algorithm "$algorithm"
 	done
 	columns all "$type" "${ALL[@]}"
-	figures "$type" all "$WHERE; baseline: the best of Open MPI's own algorithms"
+	figures "openmpi.$HOW.$type" all "$WHERE; baseline: the best of Open MPI's own algorithms"
 	if [ "$HOW" = fast ]; then
 		columns default "$type" --mca coll_canary_enable 1 --mca coll_canary_min_bytes 0
-		figures "$type.default" default "likewise, with the threshold that is measured"
+		figures "openmpi.$HOW.$type.default" default "likewise, with the threshold that is measured"
 	fi
 done

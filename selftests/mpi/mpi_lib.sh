@@ -1,30 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
 #
-# Common functions of the tests with MPI: hosts around a switch, and mpirun across them.
+# Common functions of the tests with MPI: hosts around a switch, and what ran on them. openmpi_lib.sh
+# and mpich_lib.sh start programs across the hosts.
 #	h0 .. h3 (10.77.N.2) --- sw (10.77.N.1, lo 10.9.0.1)
 
 # shellcheck source=../lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
 CANARY=${CANARY:-$TAP_TOP/build/bin/canary}
-COMPONENT=$TAP_TOP/build/lib/openmpi
-# shellcheck disable=SC2034
-PROGRAMS=$TAP_TOP/build/selftests/mpi
 HOSTS=4
 
-# begin NAME: begins a test: programs, hosts, a switch
-begin()
+# hosts_up: makes hosts and the switch's box, for a test that has started
+hosts_up()
 {
-	tap_start "$1"
 	need_root
-	need_program mpirun.openmpi jq ethtool "$CANARY"
-	[ -e "$COMPONENT/mca_coll_canary.so" ] ||
-		tap_skip_all "needs Open MPI's headers (package libopenmpi-dev), and make openmpi"
+	need_program jq ethtool "$CANARY"
 	tmp_dir
 	SWITCH=$(ns_name sw)
 	topology
-	launcher
 }
 
 topology()
@@ -43,33 +37,19 @@ topology()
 	done
 }
 
-# mpirun starts the daemon of a host by this script, and names the host by its address. Daemons with
-# the same host name remove each other's directories. They take a name up to its first dot.
-launcher()
+# agent: makes a script that a launcher starts in place of ssh, with an address and a command. Daemons
+# with the same host name remove each other's directories. They take a name up to its first dot.
+agent()
 {
 	cat >"$TAP_TMP/agent" <<-END
 	#!/bin/sh
+	[ "\$1" != -x ] || shift
 	number=\$(echo "\$1" | cut -d. -f3)
 	shift
 	exec nsenter --net="/run/netns/$(ns_name h)\$number" unshare --uts \\
 		sh -c 'hostname "\$0" && exec sh -c "\$*"' "host\$number" "\$@"
 	END
 	chmod +x "$TAP_TMP/agent"
-	# shellcheck disable=SC2054
-	MCA=(--mca plm_rsh_agent "$TAP_TMP/agent" --mca plm_rsh_no_tree_spawn 1
-		--mca btl tcp,self --mca pml ob1
-		--mca btl_tcp_if_include 10.77.0.0/16 --mca oob_tcp_if_include 10.77.0.0/16
-		# mpirun notices a daemon that ends, and cleans up after it
-		--mca orte_leave_session_attached 1 --mca orte_tmpdir_base "$TAP_TMP"
-		# processors are shared, so waiting ranks must not spin
-		--mca mpi_yield_when_idle 1
-		# additions of 8 and 16 bits by AVX saturate in Open MPI 4.1.4
-		--mca op ^avx
-		--mca mca_base_component_path "SYSTEM_DEFAULT:$COMPONENT"
-		--mca coll_canary_table 1)
-	export OMPI_MCA_coll_canary_trial=60000
-	# measured thresholds would be others each time
-	export OMPI_MCA_coll_canary_min_bytes=16384
 }
 
 # ports: prints the ports of the switch
@@ -113,21 +93,12 @@ hosts()
 	echo "${list#,}"
 }
 
-# mpi [OPTION...] -- PROGRAM [ARGUMENT...]: runs a program on all hosts, started from h0. What it says
-# is in $TAP_TMP/said, what is printed to stderr in $TAP_TMP/complaints. PER_HOST ranks each
-mpi()
+# on_host0 COMMAND...: runs a launcher on h0, for MPI_LIMIT seconds at most. What programs say is in
+# $TAP_TMP/said, what is printed to stderr in $TAP_TMP/complaints
+on_host0()
 {
-	local options=()
-
-	while [ "$1" != -- ]; do
-		options+=("$1")
-		shift
-	done
-	shift
-	ns_exec h0 unshare --uts sh -c 'hostname host0 && exec "$@"' sh timeout -k 5 "${MPI_LIMIT:-240}" \
-		mpirun.openmpi --allow-run-as-root --oversubscribe "${MCA[@]}" \
-		--host "$(hosts "${PER_HOST:-1}")" "${options[@]}" "$@" \
-		>"$TAP_TMP/said" 2>"$TAP_TMP/complaints"
+	ns_exec h0 unshare --uts sh -c 'hostname host0 && exec "$@"' sh \
+		timeout -k 5 "${MPI_LIMIT:-240}" "$@" >"$TAP_TMP/said" 2>"$TAP_TMP/complaints"
 }
 
 # calls FUNCTION WAY: prints how many calls of a function went this way, at rank 0
@@ -148,19 +119,28 @@ told()
 	tail -n 20 "$TAP_TMP/said" "$TAP_TMP/complaints"
 }
 
-# right DESCRIPTION [OPTION...] -- PROGRAM [ARGUMENT...]: passes if the program says that all is right
-right()
+# right_by DESCRIPTION COMMAND...: passes if the command ends well and a program says that all is right
+right_by()
 {
 	local what=$1 rc=0
 
 	shift
-	mpi "$@" || rc=$?
+	"$@" || rc=$?
 	if [ "$rc" = 0 ] && grep -qx "all right" "$TAP_TMP/said"; then
 		tap_ok "$what"
 	else
 		tap_not_ok "$what" "exit status $rc
 $(told)"
 	fi
+}
+
+# right DESCRIPTION [OPTION...] -- PROGRAM [ARGUMENT...]: passes if the program says that all is right
+right()
+{
+	local what=$1
+
+	shift
+	right_by "$what" mpi "$@"
 }
 
 # some DESCRIPTION NUMBER: passes if the number is not 0
@@ -171,4 +151,59 @@ some()
 	else
 		tap_not_ok "$1" "$(told)"
 	fi
+}
+
+# without REASON LINE: passes if no call went through Canary for this reason, and one line says so
+without()
+{
+	if [ "$(calls allreduce canary)" = 0 ] && [ "$(calls allreduce "$1")" -gt 0 ] &&
+	   [ "$(grep -c "^canary: [a-z]* .*$2" "$TAP_TMP/complaints")" = 1 ]; then
+		tap_ok "without Canary ($1), and one line says why"
+	else
+		tap_not_ok "without Canary ($1), and one line says why" "$(told)"
+	fi
+}
+
+# ends DESCRIPTION STATUS [OPTION...] -- PROGRAM...: passes if the launcher ends with this exit status
+ends()
+{
+	local what=$1 status=$2 rc=0
+
+	shift 2
+	mpi "$@" || rc=$?
+	if [ "$rc" = "$status" ]; then
+		tap_ok "$what"
+	else
+		tap_not_ok "$what" "exit status $rc
+$(told)"
+	fi
+}
+
+taken_since()
+{
+	[ "$(counter merged)" -gt "$1" ]
+}
+
+# switch_dies PROGRAM [OPTION...]: kills the switch while a program sums up, and starts it again
+switch_dies()
+{
+	local program=$1 loop at before
+
+	shift
+	touch "$TAP_TMP/go"
+	mpi "$@" -- "$program" loop "$TAP_TMP/go" &
+	loop=$!
+	wait_for 20 grep -qx "turn 5" "$TAP_TMP/said"
+	kill -KILL "$SW"
+	wait "$SW" 2>/dev/null
+	at=$(tail -n 1 "$TAP_TMP/said" | cut -d' ' -f2)
+	tap_check "a switch dies, and sums go on" \
+		wait_for 30 grep -qx "turn $((at + 20))" "$TAP_TMP/said"
+	start_switch
+	before=$(counter merged)
+	tap_check "when it is back, it adds up again" wait_for 30 taken_since "$before"
+	rm "$TAP_TMP/go"
+	wait "$loop"
+	tap_is "all sums were right" "$? $(tail -n 1 "$TAP_TMP/said")" "0 all right"
+	tap_is "and all by Canary" "$(calls allreduce refused)" 0
 }

@@ -4,8 +4,8 @@
 # Unmodified programs of Open MPI on four hosts around a switch: what goes through Canary is right,
 # the switch adds it up, and all else goes to the functions that Open MPI would choose without it.
 
-# shellcheck source=selftests/mpi/mpi_lib.sh
-. "$(dirname "$0")/mpi_lib.sh"
+# shellcheck source=selftests/mpi/openmpi_lib.sh
+. "$(dirname "$0")/openmpi_lib.sh"
 
 ON="--mca coll_canary_enable 1"
 EXPECTED_TYPES=468	# calls of MPI_Allreduce in types.c

@@ -4,8 +4,8 @@
 # Programs of Debian, as they are: HPCC and LAMMPS on four hosts around a switch, with sums of all
 # lengths by Canary. HPCC checks itself. LAMMPS has to print what it prints without Canary.
 
-# shellcheck source=selftests/mpi/mpi_lib.sh
-. "$(dirname "$0")/mpi_lib.sh"
+# shellcheck source=selftests/mpi/openmpi_lib.sh
+. "$(dirname "$0")/openmpi_lib.sh"
 
 ON=(--mca coll_canary_enable 1 --mca coll_canary_min_bytes 1 --mca coll_canary_barrier 1)
 

@@ -7,6 +7,7 @@
  *	trouble stop SECONDS	rank 2 stands still for so long
  *	trouble fork		rank 1 forks; its child ends by exit(), while the parent sums up
  *	trouble counts		rank 0 sums up one element less
+ *	trouble later		likewise, by a request
  */
 #include <signal.h>
 #include <sys/wait.h>
@@ -79,6 +80,16 @@ static void counts(void)
 	free(v);
 }
 
+static void later(void)
+{
+	int *v = calloc(N, sizeof(*v));
+	MPI_Request request;
+
+	MPI_Iallreduce(MPI_IN_PLACE, v, N - !rank, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+	MPI_Wait(&request, MPI_STATUS_IGNORE);
+	free(v);
+}
+
 /* Somebody else lets all threads of this process go on. */
 static long stand_still(int seconds)
 {
@@ -104,6 +115,8 @@ int main(int argc, char **argv)
 		with_child();
 	if (!strcmp(what, "counts"))
 		counts();
+	if (!strcmp(what, "later"))
+		later();
 	if (!strcmp(what, "kill") && rank == 2)
 		raise(SIGKILL);
 	if (!strcmp(what, "abort") && rank == 2)

@@ -1,0 +1,78 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# What goes wrong around programs of MPICH: hosts without the library, or with another one, networks
+# that do not work, a switch that dies, processes that die. A program goes on as it does without
+# Canary, or ends as MPICH ends it, and one line says why.
+
+# shellcheck source=selftests/mpi/mpich_lib.sh
+. "$(dirname "$0")/mpich_lib.sh"
+
+PROGRAM=$PROGRAMS/trouble
+
+# halves VARIABLE=VALUE PROGRAM...: runs it with a variable of the last two hosts
+halves()
+{
+	local variable=$1
+
+	shift
+	on_host0 mpiexec.mpich "${HYDRA[@]}" -hosts "$(hosts 1)" -genv LD_PRELOAD "$PRELOAD" -n 2 "$@" : \
+		-n 2 -env "${variable%%=*}" "${variable#*=}" "$@" </dev/null
+}
+
+# split DESCRIPTION VARIABLE=VALUE PROGRAM...: as right, with a variable of the last two hosts
+split()
+{
+	local what=$1
+
+	shift
+	right_by "$what" halves "$@"
+}
+
+begin mpi/mpich_trouble
+start_switch
+
+split "two hosts without the library" LD_PRELOAD= "$PROGRAM"
+without peers "2 has no libcanary-mpich.so"
+split "two hosts where it is switched off" CANARY_ENABLE=0 "$PROGRAM"
+without peers "switched off"
+split "two hosts with another version" CANARY_TEST_VERSION=9.9 "$PROGRAM"
+without peers "another version"
+split "two hosts with another threshold" CANARY_MIN_BYTES=5000 "$PROGRAM"
+without peers "other settings"
+split "two hosts with a name of no interface" CANARY_INTERFACES=nosuch0 "$PROGRAM"
+without refused "rank 2: interfaces: none of 'nosuch0'"
+split "two hosts with a word that is no engine" CANARY_ENGINE=nosuch "$PROGRAM"
+tap_is "without Canary (peers)" "$(calls allreduce canary) $(calls allreduce peers)" "0 2"
+some "and a line says why" "$(grep -c "^canary: .*nosuch" "$TAP_TMP/complaints")"
+printf '%032d\n' 1 >"$TAP_TMP/key1"
+printf '%032d\n' 2 >"$TAP_TMP/key2"
+chmod 600 "$TAP_TMP"/key?
+right "a key" "${ON[@]}" CANARY_KEY_FILE="$TAP_TMP/key1" -- "$PROGRAM"
+tap_is "is a key for all" "$(calls allreduce canary)" 2
+export CANARY_TRIAL=3000
+split "two hosts with a key" CANARY_KEY_FILE="$TAP_TMP/key2" "$PROGRAM"
+without refused "rank 0: no sum within 3000 ms"
+ns_exec h3 nft -f - <<'END'
+table ip dropped { chain input { type filter hook input priority 0; udp dport 22600-22663 drop; }; }
+END
+right "a firewall before one host" "${ON[@]}" -- "$PROGRAM"
+without refused "rank 0: no sum within 3000 ms"
+ns_exec h3 nft delete table ip dropped
+export CANARY_TRIAL=60000
+
+switch_dies "$PROGRAM" "${ON[@]}"
+right "a process that stands still longer than Canary waits by itself" "${ON[@]}" -- "$PROGRAM" stop 7
+tap_is "is not dead" "$(calls allreduce canary)" 2
+right "a child of a process" "${ON[@]}" -- "$PROGRAM" fork
+tap_is "does not disturb it" "$(calls allreduce canary)" 5
+mpi "${ON[@]}" -- "$PROGRAM" kill
+rc=$?
+tap_is "SIGKILL of a rank ends the job" $((rc != 0 && rc != 124)) 1
+ends "MPI_Abort ends the job" 42 "${ON[@]}" -- "$PROGRAM" abort
+mpi "${ON[@]}" -- "$PROGRAM" counts
+tap_is "different lengths end the job" "$(($? > 0 && $? < 124))" 1
+some "and a line says why" "$(grep -c "^canary: MPI_Allreduce of 4 processes, rank .*" "$TAP_TMP/complaints")"
+mpi "${ON[@]}" -- "$PROGRAM" later
+tap_is "so do different lengths of requests" "$(($? > 0 && $? < 124))" 1
+tap_done
