@@ -29,6 +29,10 @@ tap_is "barriers by Canary" "$(calls barrier canary)" 9
 
 right "requests under way" $ON -- "$PROGRAMS/calls" flight
 tap_is "requests by Canary" "$(calls iallreduce canary)" 19
+right "all functions that complete requests" $ON -- "$PROGRAMS/corners" first waits
+tap_is "requests by Canary" "$(calls iallreduce canary)" 36
+right "more requests than there is room for" $ON -- "$PROGRAMS/corners" first room
+tap_is "requests by Canary" "$(calls iallreduce canary)" 600
 right "a request does not wait for others to call" $ON -- "$PROGRAMS/calls" blocking first message
 tap_is "it is by Canary" "$(calls iallreduce canary)" 1
 right "likewise before there is a communicator" $ON -- "$PROGRAMS/calls" first
