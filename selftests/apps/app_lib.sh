@@ -7,6 +7,8 @@
 #
 # programs/NAME.sh describes a program:
 #	APP_HOSTS	how many hosts it runs on, one rank each
+#	APP_RATE	Mbit/s of its links, 100 by default
+#	APP_GUEST	set if it can only run in the guest here
 #	APP_WHAT	what it computes, for readers
 #	APP_CHECK	when it is right, for readers
 #	app_missing	prints why it cannot run here, or nothing

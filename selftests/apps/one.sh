@@ -4,14 +4,14 @@
 # Runs an unmodified program on emulated hosts: without Canary, with Canary for calls of all lengths
 # ("all"), and with Canary as it is set by default ("default").
 #	one.sh NAME		NAME: of programs/. Standard output: a line of JSON for each way
-# ENGINE: user, or kernel, in the guest. HOSTS, RATE (Mbit/s): others than the program's. WAYS
+# ENGINE: user, or kernel, in the guest. APP_HOSTS_ASKED, RATE (Mbit/s): others than the program's.
+# WAYS: some of them. SHORT: a short form.
 
 # shellcheck source=selftests/apps/app_lib.sh
 . "$(dirname "$0")/app_lib.sh"
 
 NAME=${1:?usage: one.sh NAME}
 ENGINE=${ENGINE:-user}
-RATE=${RATE:-100}
 WAYS=${WAYS:-all default}
 export MPI_LIMIT=${MPI_LIMIT:-900}
 
@@ -78,11 +78,13 @@ compare()
 		if $problem == "" then {} else {$problem} end')"
 }
 
-app_load "$NAME"
-HOSTS=${HOSTS_OF:-$APP_HOSTS}
 bench_start "selftests/apps/one.sh $NAME"
+# Programs may fail: that is a result.
 trap - ERR
 set +e +u
+app_load "$NAME"
+HOSTS=${APP_HOSTS_ASKED:-$APP_HOSTS}
+RATE=${RATE:-${APP_RATE:-100}}
 bench_need ip tc jq ethtool mpirun.openmpi "$CANARY"
 why=$(app_missing)
 [ -z "$why" ] || skip "$why"

@@ -12,16 +12,17 @@
 HERE=$TAP_TOP/selftests/torch
 CANARY=${CANARY:-$TAP_TOP/build/bin/canary}
 PYTHON=/usr/bin/python3
-RANKS=4
-export PYTHONPATH=$TAP_TOP/build/lib/python OMP_NUM_THREADS=1 PYTHONWARNINGS=ignore
+# shellcheck disable=SC2034
+MASTER=10.9.10.2
+# shellcheck source=selftests/torch/torch_lib.sh
+. "$HERE/torch_lib.sh"
 unset CANARY_KEY_FILE CANARY_ENABLE CANARY_BIND CANARY_COMM
 
 tap_start torch/torch
 need_root
 need_program ip jq nft ethtool "$CANARY" $PYTHON
-$PYTHON -c 'import torch.distributed; torch.distributed.ProcessGroupGloo' 2>/dev/null ||
-	tap_skip_all "needs PyTorch: tools/setup/setup.sh list torch"
-[ -e "$PYTHONPATH/canary_torch/_C.so" ] || tap_skip_all "needs the module: make torch"
+WHY=$(torch_missing)
+[ -z "$WHY" ] || tap_skip_all "$WHY"
 tmp_dir
 
 # host N ROUTER: links hN to it
@@ -69,32 +70,6 @@ merged()
 	"$CANARY" switch show -j --name "$(ns_name "$1")" | jq .counters.merged
 }
 
-# begin_rank N WORDS...: starts a rank in hN; $! is its pid
-begin_rank()
-{
-	local rank=$1
-
-	shift
-	bg ns_exec "h$rank" env RANK="$rank" WORLD_SIZE=$RANKS MASTER_ADDR=10.9.10.2 MASTER_PORT=29500 \
-		GLOO_SOCKET_IFNAME=eth0 timeout 600 "$@" >"$TAP_TMP/out.$rank" 2>"$TAP_TMP/err.$rank"
-}
-
-# ranks WORDS...: runs all ranks; STATUS has their exit statuses
-ranks()
-{
-	local rank pids=()
-
-	STATUS=
-	for ((rank = 0; rank < RANKS; rank++)); do
-		begin_rank $rank "$@"
-		pids+=($!)
-	done
-	for ((rank = 0; rank < RANKS; rank++)); do
-		wait "${pids[rank]}"
-		STATUS+=${STATUS:+ }$?
-	done
-}
-
 said()
 {
 	tail -n 3 "$TAP_TMP"/out.? "$TAP_TMP"/err.?
@@ -139,7 +114,7 @@ try_operations()
 # trained NAME: trains; prints the digest, if ranks have the same bits and have learned something
 trained()
 {
-	ranks $PYTHON "$HERE/digits.py" "$TAP_TOP/build/data/digits.csv.gz"
+	ranks $PYTHON -m canary_torch "$HERE/digits.py" "$TAP_TOP/build/data/digits.csv.gz"
 	tap_is "digits, $1: all ranks have the same weights" "$(of 0 ranks) $STATUS" "1 0 0 0 0"
 	tap_check "digits, $1: most digits are recognised" \
 		awk -v found="$(of 0 accuracy)" 'BEGIN { exit !(found > 0.8) }'

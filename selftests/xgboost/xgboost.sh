@@ -9,59 +9,18 @@
 . "$(dirname "$0")/../mpi/mpi_lib.sh"
 
 HERE=$(cd "$(dirname "$0")" && pwd)
-LIBRARY=${LIBRARY:-$TAP_TOP/build/lib/canary/libcanary_xgboost.so}
-WORKERS=4
-ROUNDS=10
-METHOD=hist
-PROGRAM=train.py
+# shellcheck source=selftests/xgboost/workers_lib.sh
+. "$HERE/workers_lib.sh"
 
 tap_start xgboost/xgboost
 need_root
 need_program jq ethtool "$CANARY"
-/usr/bin/python3 -c 'import xgboost; assert xgboost.__version__.startswith("1.7.")' 2> /dev/null ||
-	tap_skip_all "needs XGBoost 1.7 (package python3-xgboost)"
-[ -e "$LIBRARY" ] || tap_skip_all "no $LIBRARY"
+WHY=$(xgboost_missing)
+[ -z "$WHY" ] || tap_skip_all "$WHY"
 tmp_dir
 cd "$TAP_TMP" || exit 1
 SWITCH=$(ns_name sw)
 topology
-
-# start MODEL [VARIABLE=VALUE...]: starts a tracker and workers, each on a host of its own. The
-# variables are all workers'; OF_1 has further ones of worker 1. Their pids are PIDS.
-start()
-{
-	local model=$1 i own
-
-	shift
-	rm -f port
-	bg ns_exec sw /usr/bin/python3 "$HERE/tracker.py" 10.9.0.1 "$WORKERS" port > tracker 2>&1
-	wait_for 10 test -e port || return 1
-	PIDS=()
-	for ((i = 0; i < WORKERS; i++)); do
-		own=()
-		[ "$i" != 1 ] || read -ra own <<< "${OF_1:-}"
-		nsenter --net="/run/netns/$(ns_name "h$i")" env "$@" "${own[@]}" DMLC_TRACKER_URI=10.9.0.1 \
-			DMLC_TRACKER_PORT="$(cat port)" DMLC_NUM_WORKER="$WORKERS" DMLC_TASK_ID="$i" \
-			timeout -k 5 240 /usr/bin/python3 "$HERE/$PROGRAM" "$METHOD" "$ROUNDS" \
-			"$model" > "said.$i" 2> "complaints.$i" &
-		PIDS+=("$!")
-		TAP_PIDS+=("$!")
-	done
-}
-
-# finish: waits for the workers. STATUS has their exit statuses.
-finish()
-{
-	local pid
-
-	STATUS=()
-	for pid in "${PIDS[@]}"; do
-		wait "$pid" 2> /dev/null
-		STATUS+=("$?")
-	done
-	cat complaints.* > complaints
-	[[ "${STATUS[*]}" =~ ^[0\ ]+$ ]]
-}
 
 # trained DESCRIPTION MODEL [VARIABLE=VALUE...]: passes if all workers end well with one model
 trained()

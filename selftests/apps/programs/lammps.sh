@@ -4,6 +4,7 @@
 
 APP_HOSTS=16
 APP_WHAT="LAMMPS, a melt of 32000 atoms, 100 steps"
+[ -z "${SHORT:-}" ] || APP_WHAT="LAMMPS, a melt of 864 atoms, 50 steps"
 APP_CHECK="temperature, energies and pressure are those of the run without Canary, to 1e-6"
 
 app_missing()

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash disable=SC2034
+# GROMACS: water in a box
+
+APP_HOSTS=4
+# Debian's mdrun ends on processors without this instruction. That of the guest has it.
+grep -qw rdtscp /proc/cpuinfo || APP_GUEST=1
+STEPS=200
+[ -z "${SHORT:-}" ] || STEPS=100
+APP_WHAT="GROMACS, 884 molecules of water (SPC/E), PME, $STEPS steps"
+APP_CHECK="potential, kinetic and total energy are those of the run without Canary: to 1e-5 at the \
+first step, to 1e-3 after that"
+
+app_missing()
+{
+	command -v gmx_mpi >/dev/null || echo "needs gmx_mpi (package gromacs)"
+}
+
+app_prepare()
+{
+	cat >topol.top <<-END
+	#include "oplsaa.ff/forcefield.itp"
+	#include "oplsaa.ff/spce.itp"
+	[ system ]
+	Water
+	[ molecules ]
+	END
+	cat >md.mdp <<-END
+	integrator = md
+	dt = 0.002
+	nsteps = $STEPS
+	nstenergy = 20
+	nstcalcenergy = 20
+	nstlog = 20
+	cutoff-scheme = Verlet
+	coulombtype = PME
+	rcoulomb = 0.9
+	rvdw = 0.9
+	tcoupl = v-rescale
+	tc-grps = System
+	tau-t = 0.1
+	ref-t = 300
+	gen-vel = yes
+	gen-temp = 300
+	gen-seed = 7
+	ld-seed = 7
+	constraints = h-bonds
+	END
+	{
+		gmx -nobackup solvate -cs spc216 -box 3 3 3 -p topol.top -o water.gro &&
+			gmx -nobackup grompp -f md.mdp -c water.gro -p topol.top -o water.tpr -maxwarn 2
+	} >prepare 2>&1 || { tail -n 5 prepare >&2; return 1; }
+}
+
+app_run()
+{
+	# What is tuned while it runs would not be the same each time.
+	app_mpi gmx_mpi -nobackup mdrun -s water.tpr -ntomp 1 -pin off -dlb no -notunepme -reprod \
+		-npme 0 || return 1
+	printf 'Potential\nKinetic-En.\nTotal-Energy\n' |
+		gmx -nobackup energy -f ener.edr -o energy.xvg -xvg none >>said 2>&1
+}
+
+app_right()
+{
+	head -n 1 "$1/energy.xvg" >first
+	head -n 1 energy.xvg | app_near 1e-5 first /dev/stdin &&
+		app_near 1e-3 "$1/energy.xvg" energy.xvg
+}

@@ -1,0 +1,106 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Runs unmodified programs with and without Canary, and writes what came out: see usage.
+
+set -u -o pipefail
+
+# shellcheck source=selftests/apps/app_lib.sh
+. "$(dirname "$0")/app_lib.sh"
+
+OUT=$TAP_TOP/build/apps.json
+ALL=(lammps hpcc gromacs mumps scalapack mpi4py torch-digits torch-text xgboost kernel:lammps
+	kernel:mpi4py)
+LIMIT=${APPS_LIMIT:-1800}
+KEEP=
+
+usage()
+{
+	cat <<-END
+	usage: selftests/apps/run.sh [--out FILE] [--keep] [[kernel:]PROGRAM...]
+
+	  --out FILE  build/apps.json by default: a list of {program, hosts, engine, way, right,
+	              calls, calls_canary, seconds, seconds_without, bytes, bytes_without, ...}
+	  --keep      rows of other programs in FILE stay
+
+	Programs: ${ALL[*]}
+	kernel: a short form of it, in the guest, by AF_CANARY. What a program says is in
+	build/apps/. The exit status is 1 if a program is wrong.
+	END
+}
+
+# guest ENGINE NAME [VARIABLE=VALUE...]: runs a program in the guest. It may write to its own disk,
+# but programs there find the host's files.
+guest()
+{
+	local engine=$1 name=$2
+
+	shift 2
+	mkdir -p "$TAP_TOP/build/apps"
+	"$TAP_TOP/selftests/vm/run.sh" --mem 6G --timeout "$LIMIT" --out "$TAP_TOP/build/apps" \
+		--env VERBOSE --env MPI4PY --env MPI_LIMIT="$LIMIT" -- \
+		env ENGINE="$engine" WAYS=all "$@" "$APPS/one.sh" "$name"
+}
+
+# run ENTRY: prints the rows of a program
+run()
+{
+	local name=${1#kernel:} wants_guest
+
+	wants_guest=$(app_load "$name" && echo "${APP_GUEST:-}")
+	case $1 in
+	kernel:*) guest kernel "$name" SHORT=1 APP_HOSTS_ASKED=4 ;;
+	*)
+		if [ -n "$wants_guest" ]; then
+			guest user "$name" SHORT=1
+		else
+			"$TAP_TOP/tools/limit.sh" "$LIMIT" "$APPS/one.sh" "$name"
+		fi ;;
+	esac
+}
+
+# without_row ENTRY STATUS: a row of a program that has none
+without_row()
+{
+	local engine=user
+
+	[ "${1#kernel:}" = "$1" ] || engine=kernel
+	jq -cn --arg program "${1#kernel:}" --arg engine $engine --arg problem \
+		"one.sh ended with status $2, see its messages" \
+		'{$program, $engine, way: "all", right: false, $problem}'
+}
+
+while [ $# -gt 0 ]; do
+	case $1 in
+	--out) OUT=${2:?--out needs a file}; shift ;;
+	--keep) KEEP=1 ;;
+	-h | --help) usage; exit 0 ;;
+	-*) usage >&2; exit 2 ;;
+	*) break ;;
+	esac
+	shift
+done
+[ $# -gt 0 ] || set -- "${ALL[@]}"
+for entry in "$@"; do
+	[ -e "$APPS/programs/${entry#kernel:}.sh" ] || { usage >&2; exit 2; }
+done
+mkdir -p "$(dirname "$OUT")"
+ROWS=$(mktemp "$OUT.XXXXXX")
+trap 'rm -f "$ROWS"' EXIT
+for entry in "$@"; do
+	echo "apps: $entry" >&2
+	rows=$(run "$entry" </dev/null | grep '^{')
+	status=$?
+	[ -n "$rows" ] || rows=$(without_row "$entry" "$status")
+	echo "$rows" >>"$ROWS"
+done
+if [ -n "$KEEP" ] && [ -s "$OUT" ]; then
+	jq -s --slurpfile old "$OUT" '. as $new |
+		[$old[0][] | select(. as $row | all($new[];
+			.program != $row.program or .engine != $row.engine))] + $new' "$ROWS" >"$ROWS.all"
+else
+	jq -s . "$ROWS" >"$ROWS.all"
+fi
+mv "$ROWS.all" "$OUT"
+"$APPS/table.py" --text "$OUT"
+jq -e 'all(.[]; .right != false)' "$OUT" >/dev/null
