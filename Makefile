@@ -52,7 +52,7 @@ endif
 include selftests/tests.mk selftests/sanitize.mk
 -include kmod/Build.mk bpf/Build.mk userspace/Build.mk tools/Build.mk examples/Build.mk selftests/faults/Build.mk topology/Build.mk selftests/Build.mk
 -include selftests/mpi/Build.mk selftests/bench/Build.mk selftests/sim/Build.mk selftests/kinds/Build.mk
--include selftests/xgboost/Build.mk
+-include selftests/xgboost/Build.mk selftests/apps/Build.mk
 
 $(B)/%.o: %.c | $(B)/.setup
 	@mkdir -p $(@D)

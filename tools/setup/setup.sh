@@ -49,6 +49,8 @@ usage()
 	  all       all of these
 	  list NAME install the packages of tools/setup/NAME.txt, which only some
 	            targets need
+	  source PACKAGE
+	            make build/source/PACKAGE: the source of a Debian package
 	  other SERIES
 	            make build/guest/other-SERIES.mk, as config.mk, for another kernel
 	            series that Debian has (6.12): downloaded, with its headers, and
@@ -362,6 +364,36 @@ setup_arm64()
 	rm -rf "$work"
 }
 
+# setup_source PACKAGE: unpacks the source of a Debian package to build/source/PACKAGE. apt gets lists
+# of its own, as most machines have none of sources.
+setup_source()
+{
+	local to=$BUILD/source/$1 work
+
+	[ ! -d "$to" ] || return 0
+	mkdir -p "$BUILD/source"
+	work=$(mktemp -d "$BUILD/source/apt.XXXXXX")
+	mkdir -p "$work/lists/partial"
+	# shellcheck disable=SC2016 # for apt to expand
+	apt-get indextargets --format 'deb-src $(REPO_URI) $(RELEASE) $(COMPONENT)' \
+		'Created-By: Packages' | sort -u >"$work/sources.list"
+	APT_CONFIG=$work/apt.conf
+	export APT_CONFIG
+	cat >"$APT_CONFIG" <<-END
+	Dir::Etc::sourcelist "$work/sources.list";
+	Dir::Etc::sourceparts "/dev/null";
+	Dir::State::lists "$work/lists";
+	APT::Sandbox::User "root";
+	END
+	say "downloading the source of $1"
+	if ! logged apt-get -q update || ! (cd "$work" && logged apt-get -q source "$1"); then
+		rm -rf "$work"
+		die "cannot download the source of $1, see $LOG"
+	fi
+	mv "$work/$1"-*/ "$to"
+	rm -rf "$work"
+}
+
 setup_parts()
 {
 	local version part members=()
@@ -395,6 +427,10 @@ if [ "$1" = other ]; then
 fi
 if [ "$1" = list ]; then
 	setup_packages "$TOP/tools/setup/${2:?the name of a list}.txt"
+	exit 0
+fi
+if [ "$1" = source ]; then
+	setup_source "${2:?the name of a package}"
 	exit 0
 fi
 for step in "$@"; do

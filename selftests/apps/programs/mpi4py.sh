@@ -8,14 +8,14 @@ APP_CHECK="as many tests run as without Canary, and none fails that passes witho
 
 # Others call nothing that Canary has: messages of two, files, windows, starting processes.
 TESTS=${TESTS:-test_cco|test_op|test_comm|test_request|test_objmodel|test_threads|test_datatype|test_group}
-MPI4PY=${MPI4PY:-$TAP_TOP/build/mpi4py}
+MPI4PY=${MPI4PY:-$TAP_TOP/build/source/mpi4py}
 
 app_missing()
 {
 	if ! /usr/bin/python3 -c 'import mpi4py' 2>/dev/null; then
 		echo "needs mpi4py (package python3-mpi4py)"
 	elif [ ! -e "$MPI4PY/test/runtests.py" ]; then
-		echo "no tests in $MPI4PY: tools/setup/setup.sh mpi4py, or set MPI4PY to its source"
+		echo "no tests in $MPI4PY: tools/setup/setup.sh source mpi4py, or set MPI4PY to its source"
 	fi
 }
 
