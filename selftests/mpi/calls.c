@@ -204,6 +204,30 @@ static void freed(void)
 	free(out);
 }
 
+/* Rank 0 frees it before others call. They wait for a message that rank 0 sends after that. */
+static void freed_first(void)
+{
+	double *in = vector(LONG), *out = vector(LONG);
+	MPI_Request request;
+	int k, message = 0;
+	MPI_Comm comm;
+	long wrong;
+
+	MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+	wrong = sum(comm, LONG, 0, 1, 62);
+	fill(in, LONG, rank, 63);
+	if (rank)
+		MPI_Recv(&message, 1, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	MPI_Iallreduce(in, out, LONG, MPI_DOUBLE, MPI_SUM, comm, &request);
+	MPI_Comm_free(&comm);
+	for (k = 1; !rank && k < size; k++)
+		MPI_Send(&message, 1, MPI_INT, k, 5, MPI_COMM_WORLD);
+	MPI_Wait(&request, MPI_STATUS_IGNORE);
+	check(wrong + compare(out, LONG, size, 0, 1, 63), "a communicator that is freed at once");
+	free(in);
+	free(out);
+}
+
 static long thread_wrong;	/* of all threads; changed by atomic additions */
 
 static void *work(void *arg)
@@ -301,7 +325,8 @@ static const struct {
 } parts[] = {
 	{ "blocking", blocking }, { "flight", flight }, { "first", begin_first },
 	{ "message", message_meanwhile }, { "comms", comms }, { "nested", nested },
-	{ "threads", with_threads }, { "freed", freed }, { "others", others },
+	{ "threads", with_threads }, { "freed", freed },
+	{ "freed-first", freed_first }, { "others", others },
 };
 
 int main(int argc, char **argv)

@@ -43,6 +43,8 @@ tap_is "is there for requests" "$(calls iallreduce canary)" 1
 
 right "a communicator that is freed before its request" $ON -- "$PROGRAMS/calls" freed
 tap_is "by Canary" "$(calls iallreduce canary)" 1
+right "one that a rank frees before others call" $ON -- "$PROGRAMS/calls" freed-first
+tap_is "by Canary" "$(calls iallreduce canary)" 1
 
 right "copies and halves of communicators" $ON --mca coll_canary_min_members 2 -- \
 	"$PROGRAMS/calls" comms nested

@@ -113,9 +113,6 @@ int coll_run(struct coll_module *m, const struct cmpi_args *args, const struct c
 /* coll_start() - begin a call. Return: likewise */
 int coll_start(struct coll_module *m, const struct canary_call *what, ompi_request_t **request);
 
-/* coll_drain() - wait for all requests: programs may free a communicator before they have ended */
-void coll_drain(struct coll_module *m);
-
 void coll_requests_init(void);
 void coll_requests_fini(void);
 

@@ -8,9 +8,18 @@
 #include "component.h"
 #include "opal/runtime/opal_progress.h"
 
+/*
+ * A request keeps its communicator, which the program may free before. Of one that has failed, Open
+ * MPI may look at the communicator after this. Then it stays.
+ */
 static int request_free(ompi_request_t **request)
 {
+	ompi_communicator_t *comm = (*request)->req_mpi_object.comm;
+	bool keep = (*request)->req_status.MPI_ERROR != MPI_SUCCESS;
+
 	OBJ_RELEASE(*request);
+	if (!keep)
+		OBJ_RELEASE(comm);
 	*request = MPI_REQUEST_NULL;
 	return OMPI_SUCCESS;
 }
@@ -109,28 +118,13 @@ void coll_requests_fini(void)
 	active.registered = false;
 }
 
-static bool has_requests(struct coll_module *m)
-{
-	bool has;
-
-	pthread_mutex_lock(&m->queue.lock);
-	has = m->listed;
-	pthread_mutex_unlock(&m->queue.lock);
-	return has;
-}
-
-void coll_drain(struct coll_module *m)
-{
-	while (has_requests(m))
-		opal_progress();
-}
-
 int coll_start(struct coll_module *m, const struct canary_call *what, ompi_request_t **request)
 {
 	struct coll_request *r = OBJ_NEW(coll_request_t);
 
 	if (!r)
 		return OMPI_ERR_OUT_OF_RESOURCE;
+	OBJ_RETAIN(m->comm);
 	r->super.req_mpi_object.comm = m->comm;
 	r->super.req_status = ompi_status_empty;
 	r->super.req_state = OMPI_REQUEST_ACTIVE;
