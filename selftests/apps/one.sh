@@ -40,7 +40,9 @@ measure()
 	bytes=$(app_bytes)
 	merged=$(app_merged)
 	begin=$(date +%s%N)
-	app_run >&2 || rc=$?
+	# In the background, as bash ends itself only between commands. Namespaces end what is in them.
+	app_run >&2 &
+	wait $! || rc=$?
 	TOOK=$(jq -n "($(date +%s%N) - $begin) / 1e7 | round / 100")
 	BYTES=$(($(app_bytes) - bytes))
 	MERGED=$(($(app_merged) - merged))
