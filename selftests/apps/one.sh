@@ -12,7 +12,6 @@
 
 NAME=${1:?usage: one.sh NAME}
 ENGINE=${ENGINE:-user}
-WAYS=${WAYS:-all default}
 export MPI_LIMIT=${MPI_LIMIT:-900}
 
 # row WAY JSON: prints a row
@@ -87,6 +86,7 @@ set +e +u
 app_load "$NAME"
 HOSTS=${APP_HOSTS_ASKED:-$APP_HOSTS}
 RATE=${RATE:-${APP_RATE:-100}}
+WAYS=${WAYS:-${APP_WAYS:-all default}}
 bench_need ip tc jq ethtool mpirun.openmpi "$CANARY"
 why=$(app_missing)
 [ -z "$why" ] || skip "$why"

@@ -22,8 +22,10 @@ short()
 		tap_skip "$1" "$why"
 		return
 	fi
-	app_start "$TAP_TMP/$1.without" without
-	tap_check "$1 runs without Canary" app_run
+	if [ -z "${APP_ALONE:-}" ]; then
+		app_start "$TAP_TMP/$1.without" without
+		tap_check "$1 runs without Canary" app_run
+	fi
 	app_start "$TAP_TMP/$1.all" all
 	tap_check "$1 runs with Canary" app_run
 	tap_check "it is right: $APP_CHECK" app_right "$TAP_TMP/$1.without"

@@ -3,6 +3,7 @@
 # HPCC: HPL, PTRANS, RandomAccess, FFT, STREAM, DGEMM, latency and bandwidth
 
 APP_HOSTS=16
+APP_ALONE=1
 APP_RATE=1000	# what it measures of links takes long on slow ones
 APP_WHAT="HPCC, all parts, HPL of 400 unknowns"
 [ -z "${SHORT:-}" ] || APP_WHAT="HPCC, all parts, HPL of 200 unknowns"

@@ -3,6 +3,7 @@
 # MUMPS: its examples dsimpletest and ssimpletest, which solve the equations of a file
 
 APP_HOSTS=4
+APP_ALONE=1
 APP_WHAT="MUMPS, its example and 10000 equations (a 100 x 100 grid), in double and single precision"
 APP_CHECK="the solutions are 1 2 3 4 5, and 1 everywhere; to 1e-6 in double, 1e-2 in single precision"
 

@@ -3,6 +3,7 @@
 # ScaLAPACK: its own tests, as Debian packs them
 
 APP_HOSTS=4
+APP_ALONE=1
 SCALAPACK_TESTS="xdlu xslu xdllt xdqr xdls xdbrd xdhrd xdtrd xdinv xdsep xzlu"
 APP_WHAT="ScaLAPACK, its tests ${SCALAPACK_TESTS// /, }"
 APP_CHECK="each of them finishes, and none of its residual checks fails"

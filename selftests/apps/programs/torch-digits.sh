@@ -3,6 +3,7 @@
 # PyTorch: DistributedDataParallel on handwritten digits, a script for Gloo
 
 APP_HOSTS=4
+APP_WAYS=default	# it has no threshold
 APP_WHAT="PyTorch DDP, three layers on the digits, 4 epochs"
 APP_CHECK="all ranks have the same weights, more than 80 % of digits are recognised, and losses are \
 those of Gloo to 1e-3"

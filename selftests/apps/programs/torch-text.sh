@@ -3,6 +3,7 @@
 # PyTorch: DistributedDataParallel of a small transformer, which learns this project's documents
 
 APP_HOSTS=4
+APP_WAYS=default	# it has no threshold
 APP_WHAT="PyTorch DDP, a transformer of 120000 weights on docs/*.md, 100 steps"
 APP_CHECK="all ranks have the same weights, the loss falls by a third, and losses are those of Gloo \
 to 1e-3"
