@@ -9,6 +9,7 @@
 . "$(dirname "$0")/../apps/app_lib.sh"
 
 ENGINE=auto
+# shellcheck disable=SC2034
 SHORT=1
 
 # short NAME: the short form of a program

@@ -177,7 +177,7 @@ try_ends()
 try_elastic()
 {
 	ns_exec h0 timeout 600 $PYTHON -m torch.distributed.run \
-		--nproc_per_node=$RANKS --max_restarts=1 --master_port=29501 \
+		--nproc_per_node="$RANKS" --max_restarts=1 --master_port=29501 \
 		-r 1 -t 1 --log_dir "$TAP_TMP/elastic" "$HERE/end.py" elastic \
 		>"$TAP_TMP/out.0" 2>"$TAP_TMP/err.0"
 	tap_is "torchrun starts all ranks again, and they form a new communicator" \
