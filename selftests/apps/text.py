@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """A rank that trains a small transformer to continue text, by DistributedDataParallel: text.py STEPS
-FILE... It knows nothing of Canary. Rank 0 prints the mean loss of all ranks at some steps, and how
-many different weights the ranks have."""
+FILE... It knows nothing of Canary. Rank 0 prints the loss of somebody who knows how often each
+character is, the mean loss of all ranks at some steps, and how many different weights the ranks
+have."""
 import hashlib
 import sys
 
@@ -38,6 +39,12 @@ def read(paths):
     return torch.tensor([byte for byte in text if byte < CHARACTERS])
 
 
+def guessing(text):
+    """Return: the loss of somebody who knows how often each character is"""
+    often = torch.bincount(text, minlength=CHARACTERS) / len(text)
+    return -(often * often.clamp(min=1e-9).log()).sum().item()
+
+
 def different(model):
     """Return: how many different weights ranks have"""
     digest = hashlib.sha256()
@@ -55,6 +62,8 @@ def main():
     torch.set_num_threads(1)
     dist.init_process_group("gloo")
     rank, size = dist.get_rank(), dist.get_world_size()
+    if rank == 0:
+        print(f"guessing {guessing(text):.3f}")
     model = torch.nn.parallel.DistributedDataParallel(Transformer())
     optimizer = torch.optim.Adam(model.parameters(), lr=0.002)
     random = torch.Generator().manual_seed(100 + rank)
