@@ -4,7 +4,7 @@
 
 APP_HOSTS=4
 APP_ALONE=1
-SCALAPACK_TESTS="xdlu xslu xdllt xdqr xdls xdbrd xdhrd xdtrd xdinv xdsep xzlu"
+SCALAPACK_TESTS="xdinv xdqr xdbrd xdtrd"
 APP_WHAT="ScaLAPACK, its tests ${SCALAPACK_TESTS// /, }"
 APP_CHECK="each of them finishes, and none of its residual checks fails"
 
