@@ -46,3 +46,6 @@ MPI_SCRIPTS := $(OPENMPI_SCRIPTS) $(MPICH_SCRIPTS)
 
 # Trainings of XGBoost
 XGBOOST_SCRIPTS := xgboost.sh
+
+# What judges unmodified programs. `make apps` runs them
+APPS_SCRIPTS := judge_test.py
