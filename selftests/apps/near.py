@@ -4,6 +4,7 @@
 
 Numbers may differ by TOLERANCE of the larger one, or by that if both are below 1. All other words
 have to be the same. It prints what differs."""
+import math
 import sys
 
 
@@ -29,7 +30,7 @@ def differences(tolerance, first, second):
                 if x != y:
                     yield f"line {n}: {x}, {y}"
             # Numbers that are not finite are near nothing.
-            elif not abs(a - b) <= tolerance * max(abs(a), abs(b), 1):
+            elif not math.isfinite(a - b) or abs(a - b) > tolerance * max(abs(a), abs(b), 1):
                 yield f"line {n}: {x}, {y}"
 
 
