@@ -8,6 +8,12 @@ APP_CHECK="as many tests run as without Canary, and none fails that passes witho
 
 # Others call nothing that Canary has, or the same once more: vectors, neighbours, messages, files.
 TESTS=${TESTS:-test_(cco_buf|cco_nb_buf|cco_obj$|op$|comm$|request|objmodel)}
+ONLY=()
+if [ -n "${SHORT:-}" ]; then
+	APP_WHAT="mpi4py, its own tests of reductions and barriers"
+	TESTS='test_cco_(buf|nb_buf)$'
+	ONLY=(-k educe -k arrier)
+fi
 MPI4PY=${MPI4PY:-$TAP_TOP/build/source/mpi4py}
 
 app_missing()
@@ -26,7 +32,7 @@ app_prepare()
 
 app_run()
 {
-	app_mpi /usr/bin/python3 "$MPI4PY/test/runtests.py" -v --no-builddir -i "$TESTS"
+	app_mpi /usr/bin/python3 "$MPI4PY/test/runtests.py" -v --no-builddir -i "$TESTS" "${ONLY[@]}"
 }
 
 # outcomes FILE: prints the tests of all ranks that ran, and how they ended; without those of Canary
