@@ -3,6 +3,7 @@
 # mpi4py: its own tests. Debian's package has none: they are in its source (apt-get source mpi4py).
 
 APP_HOSTS=4
+APP_WAYS=all	# its vectors are short
 APP_WHAT="mpi4py, its own tests of collectives, operators, communicators and requests"
 APP_CHECK="as many tests run as without Canary, and none fails that passes without it"
 
