@@ -51,7 +51,7 @@ app_run()
 # solution FILE: prints the numbers behind "Solution is", one a line
 solution()
 {
-	sed -n 's/^ *[Ss]olution is//p' "$1" | xargs -n 1
+	sed -n 's/^ *[Ss]olution is//p' "$1" | tr -s ' ' '\n' | grep .
 }
 
 app_right()
