@@ -9,7 +9,6 @@
 #	APP_HOSTS	how many hosts it runs on, one rank each
 #	APP_RATE	Mbit/s of its links, 100 by default
 #	APP_WAYS	how it runs with Canary, "all default" by default
-#	APP_GUEST	set if it can only run in the guest here
 #	APP_ALONE	set if it judges itself, and nothing is compared
 #	APP_WHAT	what it computes, for readers
 #	APP_CHECK	when it is right, for readers
@@ -31,7 +30,7 @@ SWITCHES=()	# namespaces
 # app_load NAME: reads the description of a program
 app_load()
 {
-	unset APP_RATE APP_WAYS APP_GUEST APP_ALONE
+	unset APP_RATE APP_WAYS APP_ALONE
 	# shellcheck source=/dev/null
 	. "$APPS/programs/$1.sh"
 }
