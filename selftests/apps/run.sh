@@ -35,7 +35,7 @@ guest()
 	mkdir -p "$TAP_TOP/build/apps"
 	"$TAP_TOP/selftests/vm/run.sh" --mem 6G --timeout "$LIMIT" --out "$TAP_TOP/build/apps" \
 		--env VERBOSE --env MPI4PY --env MPI_LIMIT="$LIMIT" -- \
-		env ENGINE=kernel WAYS=all SHORT=1 APP_HOSTS_ASKED=4 "$APPS/one.sh" "$1"
+		env TAP_PATIENCE=300 ENGINE=kernel WAYS=all SHORT=1 APP_HOSTS_ASKED=4 "$APPS/one.sh" "$1"
 }
 
 # run ENTRY: prints the rows of a program
