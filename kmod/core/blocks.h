@@ -17,6 +17,7 @@
 #define CNR_TEST_ENCODINGS
 #endif
 
+#define CNR_RING_BLOCKS		8	/* blocks a member from which on a ring may pay */
 #define CNR_OPS_BEGUN		32	/* operations begun that may lack results */
 /*
  * Serial numbers must stay comparable: blocks in use take half of them, less what a window can
@@ -361,6 +362,12 @@ static inline u16 cnr_contributors(const struct cnr_comm *c, const struct cnr_ro
 static inline bool cnr_is_silent(const struct cnr_roles *r)
 {
 	return r->receive != CNR_ALL;
+}
+
+/* Has an operation so few blocks that trees run it, with CANARY_ALG_AUTO (plan.c)? */
+static inline bool cnr_is_short(const struct cnr_comm *c, u64 blocks)
+{
+	return blocks / c->cfg.members < CNR_RING_BLOCKS;
 }
 
 /* encoding.c: elements and words */

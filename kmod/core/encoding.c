@@ -154,9 +154,14 @@ static size_t cnr_memory_own(const struct cnr_comm *c, const struct cnr_encoding
 /* Return: how many partial sums of @op a ring may have at a time */
 static u32 cnr_partial_rooms(const struct cnr_comm *c, const struct cnr_op *op)
 {
+	u64 blocks;
+
 	if (c->algorithm == CANARY_ALG_TREE || c->algorithm == CANARY_ALG_STATIC)
 		return 0;
-	return min_t(u64, cnr_op_blocks(c, op), c->block_mask + 1);
+	blocks = cnr_op_blocks(c, op);
+	if (c->algorithm == CANARY_ALG_AUTO && cnr_is_short(c, blocks))
+		return 0;
+	return min_t(u64, blocks, c->block_mask + 1);
 }
 
 size_t cnr_memory(const struct cnr_comm *c, const struct cnr_op *op)

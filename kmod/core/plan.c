@@ -15,7 +15,6 @@
 #include "plan.h"
 #include "session.h"
 
-#define CNR_PLAN_BLOCKS		8	/* blocks a member from which on a ring may pay */
 #define CNR_PLAN_SAMPLE		4	/* least blocks led that tell something */
 #define CNR_PLAN_LOOK		32	/* rings in a row before trees are looked at again */
 
@@ -31,7 +30,7 @@ static u8 cnr_plan_clear(const struct cnr_comm *c, const struct cnr_operation *o
 		return CANARY_WHY_FIXED;
 	if (c->cfg.members <= 2)
 		return CANARY_WHY_MEMBERS;
-	if (o->blocks / c->cfg.members < CNR_PLAN_BLOCKS)
+	if (cnr_is_short(c, o->blocks))
 		return CANARY_WHY_SMALL;
 	return CANARY_WHY_NONE;
 }
