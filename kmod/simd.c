@@ -30,7 +30,7 @@ void __init canary_simd_init(void)
 		static_branch_enable(&canary_simd_on);
 }
 
-/* Is the unit held, see cnr_vector_hold()? Softirqs are off then, and interrupts do not come here. */
+/* Is the unit held, see cnr_vector_hold()? Softirqs are off then, and no interrupt comes here. */
 static DEFINE_PER_CPU(bool, canary_simd_held);
 
 static __always_inline bool canary_simd_begin(u32 words)

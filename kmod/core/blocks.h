@@ -111,8 +111,8 @@ struct cnr_block {
  * struct cnr_encoding - how an operator reduces a type: elements of a vector become words on the
  * wire, and words become elements. An encoding without functions uses the elements themselves as
  * words; results then have the place and the size of contributions. Any other encoding has all
- * functions, except that @choose, @memory, @blocks, @settles, @alike, @shard, @finish, @tidy, @as_is
- * and @total are optional.
+ * functions, except that @choose, @memory, @blocks, @settles, @alike, @shard, @finish, @tidy,
+ * @as_is and @total are optional.
  * @op:		enum canary_operator
  * @dtype:	enum canary_dtype
  * @kind:	enum canary_kind of all blocks, if there are no functions

@@ -237,7 +237,7 @@ static void cnr_marked_part(const struct cnr_shared *x, struct cnr_part *p, u32 
 	p->after = x->maxima + x->data + cnr_div_up(x->marked, x->room);
 }
 
-/* @p->first and @p->elements are in groups (part 1), elements (2), marked groups by number (3, 4). */
+/* @p->first and @p->elements count groups (part 1), elements (2), or marked groups (3, 4). */
 static void cnr_shared_part(const struct cnr_comm *c, const struct cnr_operation *o,
 			    struct cnr_part *p)
 {

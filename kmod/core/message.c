@@ -278,7 +278,7 @@ void cnr_seal_by(struct cnr_comm *c, u32 block, u64 hash)
 	c->hash_known = true;
 }
 
-/* Did cnr_seal_by() say what the hash of @block is? It is forgotten when another result is sealed. */
+/* Did cnr_seal_by() say what the hash of @block is? It is forgotten with the next result. */
 bool cnr_sealed_by(const struct cnr_comm *c, u32 block, u64 *hash)
 {
 	*hash = c->hash;
