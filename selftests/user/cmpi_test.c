@@ -128,6 +128,23 @@ static bool decides(const struct cmpi_settings *s, struct cmpi_comm c, struct cm
 	return got == want;
 }
 
+static void test_greeting(void)
+{
+	struct cmpi_greeting a, b;
+	struct cmpi_settings s;
+
+	defaults(&s);
+	cmpi_greeting_fill(&a, &s);
+	s.table = 1;
+	cmpi_greeting_fill(&b, &s);
+	tap(cmpi_greeting_alike(&a, &b) && cmpi_greeting_one_host(&a, &b), "greetings are alike");
+	s.one_host = 0;
+	cmpi_greeting_fill(&b, &s);
+	b.addr.word[3] ^= 1;
+	tap(!cmpi_greeting_alike(&a, &b) && !cmpi_greeting_one_host(&a, &b),
+	    "of other settings and from another host they are not");
+}
+
 static void test_decide(void)
 {
 	const struct cmpi_comm c = { .members = 8, .peers = true };
@@ -462,6 +479,81 @@ static int measured(struct cmpi_settings *s)
 	return wrong;
 }
 
+/* A request must not form the communicator. Then some, and a call behind them */
+#define QUEUED	300
+#define LENGTH	4096	/* elements, 16 KiB */
+
+static void progress(void)
+{
+}
+
+static void fill_queue(struct cmpi_queue *q, const struct cmpi_settings *s, struct cmpi_request *r,
+		       int32_t *v)
+{
+	const struct cmpi_args a = { CMPI_IALLREDUCE, CANARY_INT32, CANARY_OP_SUM, LENGTH };
+	struct canary_call call;
+	int i, k;
+
+	pthread_mutex_lock(&q->lock);
+	for (k = 0; k < QUEUED; k++, v += LENGTH) {
+		for (i = 0; i < LENGTH; i++)
+			v[i] = i + rank + k;
+		call = cmpi_describe(s, &a, v, v);
+		cmpi_queue_add(q, &r[k], &call);
+	}
+	pthread_mutex_unlock(&q->lock);
+}
+
+/* Requests have to end in the order in which they were added. */
+static int take_queue(struct cmpi_queue *q, struct cmpi_request *r)
+{
+	struct cmpi_request *ended;
+	int n = 0, wrong = 0;
+
+	while (n < QUEUED) {
+		pthread_mutex_lock(&q->lock);
+		ended = cmpi_queue_take(q);
+		pthread_mutex_unlock(&q->lock);
+		for (; ended; ended = ended->next)
+			wrong += ended != &r[n++] || ended->err;
+	}
+	return wrong || q->first || q->last;
+}
+
+static int queued(struct cmpi_settings *s)
+{
+	const struct cmpi_args later = { CMPI_IALLREDUCE, CANARY_INT32, CANARY_OP_SUM, LENGTH };
+	const struct cmpi_args reduce = { CMPI_REDUCE, CANARY_INT32, CANARY_OP_SUM, LENGTH };
+	struct cmpi_comm c = { .members = RANKS, .rank = rank, .peers = true };
+	struct cmpi_request *r = calloc(QUEUED, sizeof(*r));
+	int32_t *v = calloc(QUEUED + 1, LENGTH * sizeof(*v)), *last = v + QUEUED * LENGTH;
+	struct canary_call call;
+	struct cmpi_queue q;
+	enum cmpi_why why;
+	int i, wrong;
+
+	wrong = cmpi_use(&c, s, &host, 12345, &later, &why) || why != CMPI_NOT_FORMED ||
+		cmpi_use(&c, s, &host, 12345, &reduce, &why) || why != CMPI_CANARY;
+	cmpi_queue_init(&q, &c);
+	fill_queue(&q, s, r, v);
+	for (i = 0; i < LENGTH; i++)
+		last[i] = i + rank;
+	call = cmpi_describe(s, &reduce, last, last);
+	/* Who does not want the result keeps the buffer. */
+	wrong += cmpi_run(&q, s, &reduce, &call, !rank, progress) || take_queue(&q, r);
+	for (i = 0; i < QUEUED * LENGTH; i++)
+		wrong += v[i] != RANKS * (i % LENGTH + i / LENGTH) + RANKS * (RANKS - 1) / 2;
+	for (i = 0; i < LENGTH; i++)
+		wrong += last[i] != (rank ? i + rank : RANKS * i + RANKS * (RANKS - 1) / 2);
+	pthread_barrier_wait(&shared->barrier);
+	cmpi_queue_destroy(&q);
+	cmpi_close(&c);
+	cmpi_close_all();
+	free(r);
+	free(v);
+	return wrong;
+}
+
 static void run(int (*what)(struct cmpi_settings *s), const char *name)
 {
 	int i, status, wrong = 0;
@@ -489,6 +581,7 @@ static void test_communicators(void)
 	run(works, "communicators are formed, sum up, and end");
 	run(small_packets, "with the least MTU of all");
 	run(measured, "the threshold is measured, once");
+	run(queued, "many requests, in their order, and a call behind them");
 	run(host_errors, "an error of the MPI library: none has one");
 	run(child_later, "a child forms others later");
 	run(without_port, "a rank without an address: none has one");
@@ -503,6 +596,7 @@ int main(void)
 	test_environment();
 	test_check();
 	test_fingerprint();
+	test_greeting();
 	test_decide();
 	if (!own_net()) {
 		tap_skip("addresses, communicators", "no network namespace of its own");
