@@ -22,8 +22,9 @@ begin()
 	launcher
 }
 
-# launcher: sets HYDRA, the options of mpiexec. UCX finds the memory that these hosts share, and MPICH's
-# own messages go there. Over TCP, MPICH 4.0.2 sometimes hangs in MPI_Finalize, with and without Canary.
+# launcher: sets HYDRA, the options of mpiexec. UCX finds the memory that these hosts share, and
+# MPICH's own messages go there. Over TCP, MPICH 4.0.2 sometimes hangs in MPI_Finalize, also without
+# Canary.
 launcher()
 {
 	agent
