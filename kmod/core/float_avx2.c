@@ -17,6 +17,9 @@
 #define CNR_AVX2_MIN16(a, b)	__builtin_elementwise_min(a, b)
 #define CNR_AVX2_MAX16(a, b)	__builtin_elementwise_max(a, b)
 #define CNR_AVX2_MAX32(a, b)	__builtin_elementwise_max(a, b)
+#define CNR_AVX2_LONGER8(x)	__builtin_convertvector(x, cnr_vu)
+#define CNR_AVX2_LONGER16(x)	__builtin_convertvector(x, cnr_vu)
+#define CNR_AVX2_LONGER32(x)	__builtin_convertvector(x, cnr_vq)
 #else
 #ifndef __KERNEL__
 #pragma GCC target("avx2,f16c")
@@ -24,6 +27,9 @@
 #define CNR_AVX2_MIN16(a, b)	__builtin_ia32_pminsw256(a, b)
 #define CNR_AVX2_MAX16(a, b)	__builtin_ia32_pmaxsw256(a, b)
 #define CNR_AVX2_MAX32(a, b)	__builtin_ia32_pmaxsd256(a, b)
+#define CNR_AVX2_LONGER8(x)	__builtin_ia32_pmovzxbd256((cnr_v16b)(cnr_v2i){ (s64)(u64)(x), 0 })
+#define CNR_AVX2_LONGER16(x)	__builtin_ia32_pmovzxwd256((cnr_v8h)(x))
+#define CNR_AVX2_LONGER32(x)	__builtin_ia32_pmovzxdq256((cnr_v4h)(x))
 #endif
 
 #include "float_vectors.h"
@@ -33,6 +39,8 @@ typedef short cnr_v16i __attribute__((__vector_size__(32)));
 typedef int cnr_v8i __attribute__((__vector_size__(32)));
 typedef long long cnr_v4i __attribute__((__vector_size__(32)));
 typedef short cnr_v8h __attribute__((__vector_size__(16)));
+typedef int cnr_v4h __attribute__((__vector_size__(16)));
+typedef char cnr_v16b __attribute__((__vector_size__(16)));
 typedef long long cnr_v2i __attribute__((__vector_size__(16)));
 
 /* Return: the numbers in the order of their places, after an operation on each half of vectors */
@@ -104,6 +112,29 @@ static __always_inline cnr_vf cnr_from_half(cnr_vh x)
 static __always_inline cnr_vh cnr_to_half(cnr_vf x)
 {
 	return (cnr_vh)__builtin_ia32_vcvtps2ph256(x, 0);
+}
+
+/* Return: the numbers in twice as many bits */
+static __always_inline cnr_vu cnr_longer(cnr_vh x)
+{
+	return (cnr_vu)CNR_AVX2_LONGER16(x);
+}
+
+static __always_inline cnr_vq cnr_half_longer(cnr_hu x)
+{
+	return (cnr_vq)CNR_AVX2_LONGER32(x);
+}
+
+/* Return: bytes as numbers of 32 bits */
+static __always_inline cnr_vu cnr_bytes_longer(cnr_vb x)
+{
+	return (cnr_vu)CNR_AVX2_LONGER8(x);
+}
+
+/* And back */
+static __always_inline cnr_vb cnr_bytes_of(cnr_vu x)
+{
+	return __builtin_convertvector(x, cnr_vb);
 }
 
 /* Return: numbers of up to 16 bits, as such */

@@ -74,6 +74,29 @@ static __always_inline cnr_vh cnr_to_half(cnr_vf x)
 	return (cnr_vh)_mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT);
 }
 
+/* Return: the numbers in twice as many bits */
+static __always_inline cnr_vu cnr_longer(cnr_vh x)
+{
+	return (cnr_vu)_mm512_cvtepu16_epi32((__m256i)x);
+}
+
+static __always_inline cnr_vq cnr_half_longer(cnr_hu x)
+{
+	return (cnr_vq)_mm512_cvtepu32_epi64((__m256i)x);
+}
+
+/* Return: bytes as numbers of 32 bits */
+static __always_inline cnr_vu cnr_bytes_longer(cnr_vb x)
+{
+	return (cnr_vu)_mm512_cvtepu8_epi32((__m128i)x);
+}
+
+/* And back */
+static __always_inline cnr_vb cnr_bytes_of(cnr_vu x)
+{
+	return (cnr_vb)_mm512_cvtepi32_epi8((__m512i)x);
+}
+
 /* Return: numbers of up to 16 bits, as such */
 static __always_inline cnr_vh cnr_narrow(cnr_vu x)
 {

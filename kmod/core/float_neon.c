@@ -63,6 +63,31 @@ static __always_inline cnr_vh cnr_to_half(cnr_vf x)
 	return (cnr_vh)vcvt_f16_f32(x);
 }
 
+/* Return: the numbers in twice as many bits */
+static __always_inline cnr_vu cnr_longer(cnr_vh x)
+{
+	return vmovl_u16(x);
+}
+
+static __always_inline cnr_vq cnr_half_longer(cnr_hu x)
+{
+	return vmovl_u32(x);
+}
+
+/* Return: bytes as numbers of 32 bits */
+static __always_inline cnr_vu cnr_bytes_longer(cnr_vb x)
+{
+	return vmovl_u16(vget_low_u16(vmovl_u8(vcreate_u8((u32)x))));
+}
+
+/* And back */
+static __always_inline cnr_vb cnr_bytes_of(cnr_vu x)
+{
+	const uint16x4_t half = vmovn_u32(x);
+
+	return (cnr_vb)vget_lane_u32((uint32x2_t)vmovn_u16(vcombine_u16(half, half)), 0);
+}
+
 /* Return: numbers of up to 16 bits, as such */
 static __always_inline cnr_vh cnr_narrow(cnr_vu x)
 {

@@ -28,7 +28,7 @@
 
 /* ---- fields become units ---- */
 
-#define CNR_CHUNK	32	/* most groups that are looked at together */
+#define CNR_CHUNK	32	/* most groups that are looked at together; half of it of doubles */
 
 /*
  * What makes lanes of numbers or numbers of lanes, for each group. There may be more of it on both
@@ -36,7 +36,7 @@
  */
 union cnr_factors {
 	float	f[CNR_CHUNK + 2 * CNR_W];
-	double	d[CNR_CHUNK + 2 * CNR_W];
+	double	d[CNR_CHUNK / 2 + 2 * CNR_W];
 };
 
 /**
@@ -79,8 +79,8 @@ static __always_inline struct cnr_look cnr_look(const struct cnr_lanes *l)
 static __always_inline cnr_vs cnr_fields_at(const struct cnr_lanes *l, const u8 *at)
 {
 	if (l->wide == 2)
-		return __builtin_convertvector(*(const cnr_vh *)at, cnr_vs);
-	return __builtin_convertvector(*(const cnr_vb *)at, cnr_vs);
+		return (cnr_vs)cnr_longer(*(const cnr_vh *)at);
+	return (cnr_vs)cnr_bytes_longer(*(const cnr_vb *)at);
 }
 
 static __always_inline void cnr_factors_put(const struct cnr_look *look, union cnr_factors *to,
@@ -93,8 +93,8 @@ static __always_inline void cnr_factors_put(const struct cnr_look *look, union c
 		return;
 	}
 	x.all = exponents;
-	*(cnr_vq *)&to->d[i] = __builtin_convertvector(x.half[0], cnr_vq) << 52;
-	*(cnr_vq *)&to->d[i + CNR_D] = __builtin_convertvector(x.half[1], cnr_vq) << 52;
+	*(cnr_vq *)&to->d[i] = cnr_half_longer(x.half[0]) << 52;
+	*(cnr_vq *)&to->d[i + CNR_D] = cnr_half_longer(x.half[1]) << 52;
 }
 
 /* cnr_chunk() for CNR_W groups with these fields. @i: where the first of them has its place */
@@ -112,42 +112,46 @@ static __always_inline u32 cnr_look_at(const struct cnr_look *look, cnr_vs f, u3
 }
 
 /* Of the first @n groups of a vector that has hardly more */
-static inline u32 cnr_chunk_short(const struct cnr_lanes *l, const struct cnr_look *look, u32 group,
-				  u32 n, union cnr_factors *lanes, union cnr_factors *units)
+static CNR_APART u32 cnr_chunk_short(const struct cnr_lanes *l, u32 group, u32 n,
+				     union cnr_factors *lanes, union cnr_factors *units)
 {
+	const struct cnr_look look = cnr_look(l);
 	u8 some[2 * CNR_W] = { 0 };
 	u32 i;
 
 	for (i = 0; i < n * l->wide; i++)
 		some[i] = l->fields[group * l->wide + i];
-	return cnr_look_at(look, cnr_fields_at(l, some), CNR_W, lanes, units) & ((1U << n) - 1);
+	return cnr_look_at(&look, cnr_fields_at(l, some), CNR_W, lanes, units) & ((1U << n) - 1);
 }
 
 /*
  * Look at @n groups from @group on, at most CNR_CHUNK. @lanes: gets what makes lanes of numbers,
  * 1 by the unit of each group. @units: gets the units. One of them may be NULL. All are normal
- * numbers. The first group has place CNR_W there. Fields that are no groups' are not read.
+ * numbers. The first group has place CNR_W there. Fields that are no groups' are not read. @k: as
+ * for cnr_packet().
  *
  * Return: a bit for each group that is odd. What is in @lanes and @units for these is right for
  * zeros only
  */
-static __always_inline u32 cnr_chunk(const struct cnr_lanes *l, u32 group, u32 n,
-				     union cnr_factors *lanes, union cnr_factors *units)
+static __always_inline u32 cnr_chunk(const struct cnr_lanes *k, const struct cnr_lanes *l,
+				     u32 group, u32 n, union cnr_factors *lanes,
+				     union cnr_factors *units)
 {
-	const struct cnr_look look = cnr_look(l);
-	const u8 *at = l->fields + group * l->wide;
+	const struct cnr_look look = cnr_look(k);
+	const u8 *at = k->fields + group * k->wide;
 	u32 i, odd = 0;
 
 	for (i = 0; i + CNR_W <= n; i += CNR_W)
-		odd |= cnr_look_at(&look, cnr_fields_at(l, at + i * l->wide), CNR_W + i, lanes,
+		odd |= cnr_look_at(&look, cnr_fields_at(k, at + i * k->wide), CNR_W + i, lanes,
 				   units) << i;
 	if (i == n)
 		return odd;
 	if (group + n < CNR_W)
-		return cnr_chunk_short(l, &look, group, n, lanes, units);
+		return cnr_chunk_short(l, group, n, lanes, units);
 	/* Those before the last ones were looked at, or nobody asks for them. */
-	at = l->fields + (group + n - CNR_W) * l->wide;
-	return odd | cnr_look_at(&look, cnr_fields_at(l, at), n, lanes, units) >> (CNR_W - (n - i)) << i;
+	at = k->fields + (group + n - CNR_W) * k->wide;
+	return odd | cnr_look_at(&look, cnr_fields_at(k, at), n, lanes, units) >>
+		     (CNR_W - (n - i)) << i;
 }
 
 /* Return: what @of has for the vector of CNR_W numbers that begins @skip groups behind place @i */
@@ -181,7 +185,7 @@ static __always_inline cnr_vf cnr_read(const u8 type, const u8 *from)
 	if (type == CANARY_FLOAT16)
 		return cnr_from_half(*(const cnr_vh *)from);
 	/* A bfloat16 is the upper half of a float32. */
-	return (cnr_vf)(__builtin_convertvector(*(const cnr_vh *)from, cnr_vu) << 16);
+	return (cnr_vf)(cnr_longer(*(const cnr_vh *)from) << 16);
 }
 
 /* Return: bits of @x, rounded to a number of 16 bits, in the lower half of 32 */
@@ -190,7 +194,7 @@ static __always_inline cnr_vu cnr_rounded(const u8 type, cnr_vf x)
 	cnr_vu bits = (cnr_vu)x;
 
 	if (type == CANARY_FLOAT16)
-		return __builtin_convertvector(cnr_to_half(x), cnr_vu);
+		return cnr_longer(cnr_to_half(x));
 	return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 }
 
@@ -215,6 +219,24 @@ static __always_inline cnr_vd cnr_read_wide(const u8 type, const u8 *from)
 		return *(const cnr_vd *)from;
 	return __builtin_convertvector(*(const cnr_hf *)from, cnr_vd);
 }
+
+/* ---- what loops do ---- */
+
+/* What is done with elements */
+enum cnr_do {
+	CNR_ENCODE,	/* numbers at @from become lanes at @to */
+	CNR_FINISH,	/* lanes at @sums become results at @to */
+	CNR_TOTAL,	/* numbers, and lanes of all others, become results */
+};
+
+/* What all loops know when they are compiled */
+struct cnr_kind {
+	enum cnr_do what;
+	u8	type;
+	u8	lane;
+	u8	group;
+	bool	average;
+};
 
 /* ---- sums in lanes of up to 32 bits ---- */
 
@@ -284,15 +306,13 @@ static __always_inline struct cnr_way cnr_way(const struct cnr_lanes *l)
 	};
 }
 
-/* Return: results of @type in units */
-static __always_inline cnr_vf cnr_sums(const u8 type, const struct cnr_way *way, cnr_vs sums,
-				       const bool average)
+/* Return: results in units */
+static __always_inline cnr_vf cnr_sums(const struct cnr_kind k, const struct cnr_way *way,
+				       cnr_vs sums)
 {
-	if (type != CANARY_FLOAT32 && average)
-		return cnr_averages(sums, way->members, true);
-	if (average)
-		return cnr_averages(sums, way->members, false);
-	if (type != CANARY_FLOAT32 && way->longer)
+	if (k.average)
+		return cnr_averages(sums, way->members, k.type != CANARY_FLOAT32);
+	if (k.type != CANARY_FLOAT32 && k.lane == 32 && way->longer)
 		sums = cnr_odd_sums(sums);
 	return __builtin_convertvector(sums, cnr_vf);
 }
@@ -364,13 +384,6 @@ static __always_inline cnr_vd cnr_sums_wide(const u8 type, const struct cnr_way 
 
 /* ---- loops ---- */
 
-/* What is done with elements */
-enum cnr_do {
-	CNR_ENCODE,	/* numbers at @from become lanes at @to */
-	CNR_FINISH,	/* lanes at @sums become results at @to */
-	CNR_TOTAL,	/* numbers, and lanes of all others, become results */
-};
-
 /**
  * struct cnr_run - elements and their groups; all of these may be the same memory
  * @lanes:	makes lanes of numbers, for each group
@@ -386,15 +399,6 @@ struct cnr_run {
 	const union cnr_factors *units;
 	u32	skip;
 	u32	n;
-};
-
-/* What all loops know when they are compiled */
-struct cnr_kind {
-	enum cnr_do what;
-	u8	type;
-	u8	lane;
-	u8	group;
-	bool	average;
 };
 
 /* Have lanes to be clamped? Others cannot become too large, see float_packet.c. */
@@ -437,7 +441,7 @@ static __always_inline cnr_vu cnr_step(const struct cnr_kind k, const struct cnr
 	else
 		lanes = *(const cnr_vu *)(r->sums + i * 4) - (u32)way->all;
 	return cnr_write(k.type, r->to + i * size,
-			       cnr_sums(k.type, way, (cnr_vs)lanes, k.average) * unit);
+			       cnr_sums(k, way, (cnr_vs)lanes) * unit);
 }
 
 /* 2 CNR_W bfloat16 in lanes of 16 bits */
@@ -445,6 +449,7 @@ static __always_inline cnr_vu cnr_step_narrow(const struct cnr_kind k, const str
 					      const struct cnr_run *r, size_t i,
 					      const cnr_vf lane[2], const cnr_vf unit[2])
 {
+	const cnr_vh *at = (const cnr_vh *)(r->sums + i * 2);
 	const u32 most = way->own - 1;
 	cnr_vs own[2], sums[2];
 	cnr_vh words[2];
@@ -462,13 +467,13 @@ static __always_inline cnr_vu cnr_step_narrow(const struct cnr_kind k, const str
 		return (cnr_vu)lanes;
 	}
 	/* Two lanes are a word, as in switches. */
-	if (k.what == CNR_TOTAL)
+	if (k.what == CNR_TOTAL) {
 		*(cnr_vu *)words = (cnr_vu)lanes + *(const cnr_vu *)(r->sums + i * 2);
-	else
-		*(cnr_vu *)words = *(const cnr_vu *)(r->sums + i * 2);
+		at = words;
+	}
 	for (j = 0; j < 2; j++) {
-		sums[j] = (cnr_vs)(__builtin_convertvector(words[j], cnr_vu) - (u32)way->all);
-		x[j] = cnr_rounded(k.type, cnr_sums(k.type, way, sums[j], k.average) * unit[j]);
+		sums[j] = (cnr_vs)(cnr_longer(at[j]) - (u32)way->all);
+		x[j] = cnr_rounded(k.type, cnr_sums(k, way, sums[j]) * unit[j]);
 	}
 	lanes = cnr_narrow_both(x[0], x[1]);
 	*(cnr_v2h *)(r->to + i * 2) = lanes;
@@ -532,39 +537,68 @@ static __always_inline u32 cnr_run_sum(const struct cnr_kind k, cnr_vu sum)
 	return all;
 }
 
-/* Return: the checksum of results; of anything, if there are none */
-static __always_inline u32 cnr_run(const struct cnr_kind k, const struct cnr_way *way,
-				   const struct cnr_run *r)
+/* One turn, at element @i. Return: as cnr_step() */
+static __always_inline cnr_vu cnr_one_turn(const struct cnr_kind k, const struct cnr_way *way,
+					   const struct cnr_run *r, size_t i, size_t place)
 {
-	const u32 turn = cnr_turn_of(k), end = r->n / turn;
+	const u32 turn = cnr_turn_of(k);
 	cnr_vf lane[2] = { 0 }, unit[2] = { 0 };
 	cnr_vd wide[2] = { 0 };
 	cnr_vu sum = { 0 };
-	size_t i, at;
-	u32 j;
+	size_t at;
+	u32 j, h;
 
-#pragma GCC unroll 2
-	for (i = 0; i < end; i++) {
 #pragma GCC unroll 16
-		for (j = 0; j < turn; j += k.lane == 64 ? CNR_D : CNR_W) {
-			at = CNR_W + r->skip + i * (turn / k.group) + j / k.group;
-			if (k.lane == 64) {
-				if (k.what != CNR_FINISH)
-					wide[0] = cnr_factor_wide(r->lanes, k.group, at);
-				if (k.what != CNR_ENCODE)
-					wide[1] = cnr_factor_wide(r->units, k.group, at);
-				sum += cnr_step_wide(k, way, r, i * turn + j, wide[0], wide[1]);
-				continue;
-			}
+	for (j = 0; j < turn; j += k.lane == 64 ? CNR_D : CNR_W) {
+		at = place + j / k.group;
+		if (k.lane == 64) {
 			if (k.what != CNR_FINISH)
-				lane[j / CNR_W % 2] = cnr_factor(r->lanes, k.group, at);
+				wide[0] = cnr_factor_wide(r->lanes, k.group, at);
 			if (k.what != CNR_ENCODE)
-				unit[j / CNR_W % 2] = cnr_factor(r->units, k.group, at);
-			if (k.lane == 32)
-				sum += cnr_step(k, way, r, i * turn + j, lane[j / CNR_W % 2],
-						unit[j / CNR_W % 2]);
-			else if (j / CNR_W % 2)
-				sum += cnr_step_narrow(k, way, r, i * turn + j - CNR_W, lane, unit);
+				wide[1] = cnr_factor_wide(r->units, k.group, at);
+			sum += cnr_step_wide(k, way, r, i + j, wide[0], wide[1]);
+			continue;
+		}
+		h = j / CNR_W % 2;
+		if (k.what != CNR_FINISH)
+			lane[h] = cnr_factor(r->lanes, k.group, at);
+		if (k.what != CNR_ENCODE)
+			unit[h] = cnr_factor(r->units, k.group, at);
+		if (k.lane == 32)
+			sum += cnr_step(k, way, r, i + j, lane[h], unit[h]);
+		else if (h)
+			sum += cnr_step_narrow(k, way, r, i + j - CNR_W, lane, unit);
+	}
+	return sum;
+}
+
+/*
+ * Return: the checksum of results; of anything, if there are none. What is written might be @from or
+ * @run, as far as compilers know, so these are copied.
+ */
+static __always_inline u32 cnr_run(const struct cnr_kind k, const struct cnr_way *from,
+				   const struct cnr_run *run)
+{
+	const struct cnr_way way = *from;
+	const struct cnr_run r = *run;
+	const u32 turn = cnr_turn_of(k), groups = turn / k.group;
+	size_t i, place = CNR_W + r.skip, end = r.n;
+	cnr_vu sum = { 0 };
+
+	/* Two turns at a time, where most sums are. Elsewhere, it does not gain what it is long. */
+	if (turn <= 2 * CNR_W && !k.average && k.lane < 64 &&
+	    (k.type == CANARY_FLOAT32 || k.lane == 16)) {
+		for (i = 0; i + 2 * turn <= end; i += 2 * turn) {
+			sum += cnr_one_turn(k, &way, &r, i, place);
+			sum += cnr_one_turn(k, &way, &r, i + turn, place + groups);
+			place += 2 * groups;
+		}
+		if (i < end)
+			sum += cnr_one_turn(k, &way, &r, i, place);
+	} else {
+		for (i = 0; i < end; i += turn) {
+			sum += cnr_one_turn(k, &way, &r, i, place);
+			place += groups;
 		}
 	}
 	return k.what == CNR_TOTAL ? cnr_run_sum(k, sum) : 0;
@@ -612,6 +646,9 @@ static CNR_APART u32 cnr_run_total(u32 key, const struct cnr_way *way, const str
 static __always_inline u32 cnr_run_what(const enum cnr_do what, u32 key,
 					const struct cnr_way *way, const struct cnr_run *r)
 {
+	/* There are no calls where it is known when this is compiled. */
+	if (__builtin_constant_p(key) && __builtin_constant_p(way->average))
+		return cnr_run_as(key, what, way->average, way, r);
 	if (what == CNR_TOTAL)
 		return cnr_run_total(key, way, r);
 	if (what == CNR_ENCODE)
@@ -755,13 +792,12 @@ static __always_inline u32 cnr_part_of(const enum cnr_do what, const struct cnr_
 				       u32 n, u32 skip)
 {
 	const u32 size = l->f->bytes, lane = l->lane / 8;
-	struct cnr_run part = *r;
+	const struct cnr_run part = {
+		.to = r->to + i * (what == CNR_ENCODE ? lane : size), .sums = r->sums + i * lane,
+		.from = r->from + i * size, .lanes = r->lanes, .units = r->units, .skip = skip,
+		.n = n,
+	};
 
-	part.to += i * (what == CNR_ENCODE ? lane : size);
-	part.sums += i * lane;
-	part.from += i * size;
-	part.n = n;
-	part.skip = skip;
 	return cnr_run_what(what, w->key, &w->way, &part);
 }
 
@@ -783,66 +819,89 @@ static CNR_APART u32 cnr_turns(enum cnr_do what, const struct cnr_lanes *l,
 	return sum;
 }
 
-/* @n elements in whole turns, which have at most CNR_CHUNK groups */
-static __always_inline u32 cnr_some(const enum cnr_do what, const struct cnr_lanes *l,
-				    const struct cnr_walk *w, const struct cnr_run *r, u32 i,
-				    u32 first, u32 n)
+/*
+ * Elements of a packet. @k: the lanes, as far as they are known when this is compiled. @l: the same
+ *
+ * Return: the checksum of results that are made in one pass
+ */
+static __always_inline u32 cnr_packet(const enum cnr_do what, const struct cnr_lanes k,
+				      const struct cnr_lanes *l, u8 *to, const u8 *sums,
+				      const u8 *from, u32 first, u32 n)
 {
-	u32 group = first / l->group, odd = 0;
+	const struct cnr_walk w = cnr_walk(&k);
+	const u32 most = (k.lane == 64 ? CNR_CHUNK / 2 : CNR_CHUNK) * k.group;
+	u32 i, some, group, odd, sum = 0;
 	union cnr_factors lanes, units;
-	struct cnr_run all = *r;
-
-	if (what != CNR_FINISH)
-		all.lanes = &lanes;
-	if (what != CNR_ENCODE)
-		all.units = &units;
-	odd = cnr_chunk(l, group, n / l->group, what != CNR_FINISH ? &lanes : NULL,
-			what != CNR_ENCODE ? &units : NULL);
-	if (odd && cnr_is_odd(what, l, r, i, odd, group))
-		return cnr_turns(what, l, w, &all, i, first, n, odd);
-	return cnr_part_of(what, l, w, &all, i, n, 0);
-}
-
-/* Elements of a packet. Return: the checksum of results that are made in one pass */
-static __always_inline u32 cnr_packet(const enum cnr_do what, const struct cnr_lanes *l,
-				      const struct cnr_run *r, u32 first, u32 n)
-{
-	const struct cnr_walk w = cnr_walk(l);
-	const u32 most = CNR_CHUNK * l->group;
-	u32 i, some, sum = 0;
+	const struct cnr_run r = {
+		.to = to, .sums = sums, .from = from, .lanes = &lanes, .units = &units,
+	};
 
 	/* Groups and turns are powers of two. */
-	i = min_t(u32, -first & (l->group - 1), n);
+	i = min_t(u32, -first & (k.group - 1), n);
 	if (i)
-		sum = cnr_one_by_one(what, l, r, 0, first, i);
-	for (; (some = min_t(u32, n - i, most) & ~(w.turn - 1)); i += some)
-		sum += cnr_some(what, l, &w, r, i, first + i, some);
+		sum = cnr_one_by_one(what, l, &r, 0, first, i);
+	for (; (some = min_t(u32, n - i, most) & ~(w.turn - 1)); i += some) {
+		group = (first + i) / k.group;
+		odd = cnr_chunk(&k, l, group, some / k.group, what != CNR_FINISH ? &lanes : NULL,
+				what != CNR_ENCODE ? &units : NULL);
+		if (odd && cnr_is_odd(what, l, &r, i, odd, group))
+			sum += cnr_turns(what, l, &w, &r, i, first + i, some, odd);
+		else
+			sum += cnr_part_of(what, &k, &w, &r, i, some, 0);
+	}
 	if (i < n)
-		sum += cnr_one_by_one(what, l, r, i, first + i, n - i);
+		sum += cnr_one_by_one(what, l, &r, i, first + i, n - i);
 	return sum;
 }
 
-static CNR_APART void cnr_packet_encode(const struct cnr_lanes *l, u8 *words, const u8 *from,
-					u32 first, u32 n)
+/* The lanes that most vectors have. They have code of their own, from a packet to its numbers. */
+static __always_inline bool cnr_is_usual(const struct cnr_lanes *l, u8 dtype, u8 lane, u32 group)
 {
-	const struct cnr_run r = { .to = words, .sums = words, .from = from };
-
-	cnr_packet(CNR_ENCODE, l, &r, first, n);
+	return l->dtype == dtype && l->lane == lane && l->group == group && !l->average;
 }
 
-static CNR_APART void cnr_packet_finish(const struct cnr_lanes *l, u8 *words, u32 first, u32 n)
+static __always_inline struct cnr_lanes cnr_usual(const struct cnr_lanes *l, u8 dtype, u8 lane,
+						  u32 group)
 {
-	const struct cnr_run r = { .to = words, .sums = words, .from = words };
+	struct cnr_lanes k = *l;
 
-	cnr_packet(CNR_FINISH, l, &r, first, n);
+	k.f = &cnr_formats[dtype];
+	k.dtype = dtype;
+	k.average = false;
+	k.wide = 1;
+	k.lane = lane;
+	k.group = group;
+	return k;
+}
+
+#define CNR_USUAL(what, l, ...)								\
+	do {										\
+		if (cnr_is_usual(l, CANARY_FLOAT32, 32, 16))				\
+			return cnr_packet(what, cnr_usual(l, CANARY_FLOAT32, 32, 16), l,	\
+					  __VA_ARGS__);					\
+		if (cnr_is_usual(l, CANARY_BFLOAT16, 16, 8))				\
+			return cnr_packet(what, cnr_usual(l, CANARY_BFLOAT16, 16, 8), l,	\
+					  __VA_ARGS__);					\
+	} while (0)
+
+static CNR_APART u32 cnr_packet_encode(const struct cnr_lanes *l, u8 *words, const u8 *from,
+				       u32 first, u32 n)
+{
+	CNR_USUAL(CNR_ENCODE, l, words, words, from, first, n);
+	return cnr_packet(CNR_ENCODE, *l, l, words, words, from, first, n);
+}
+
+static CNR_APART u32 cnr_packet_finish(const struct cnr_lanes *l, u8 *words, u32 first, u32 n)
+{
+	CNR_USUAL(CNR_FINISH, l, words, words, words, first, n);
+	return cnr_packet(CNR_FINISH, *l, l, words, words, words, first, n);
 }
 
 static CNR_APART u32 cnr_packet_total(const struct cnr_lanes *l, u8 *to, const u8 *sums,
 				      const u8 *from, u32 first, u32 n)
 {
-	const struct cnr_run r = { .to = to, .sums = sums, .from = from };
-
-	return cnr_packet(CNR_TOTAL, l, &r, first, n);
+	CNR_USUAL(CNR_TOTAL, l, to, sums, from, first, n);
+	return cnr_packet(CNR_TOTAL, *l, l, to, sums, from, first, n);
 }
 
 /* ---- three lanes of 21 bits in a word of 64 ---- */
@@ -889,60 +948,74 @@ static void cnr_threes_unpack(u32 *lanes, const u8 *words, u32 n)
 	}
 }
 
+static CNR_APART void cnr_threes_encode(const struct cnr_lanes *l, u8 *words, const u8 *from,
+					u32 first, u32 n)
+{
+	u32 lanes[CNR_THREES + 4], i, some;
+	struct cnr_lanes unpacked = *l;
+
+	unpacked.lane = 32;
+	for (i = 0; i < n; i += some) {
+		some = min_t(u32, n - i, CNR_THREES);
+		cnr_packet_encode(&unpacked, (u8 *)lanes, from + i * 2, first + i, some);
+		cnr_threes_pack(words + i / 3 * 8, lanes, some);
+	}
+}
+
+/* Results are shorter, so lanes are read before results take their place. */
+static CNR_APART void cnr_threes_finish(const struct cnr_lanes *l, u8 *words, u32 first, u32 n)
+{
+	u32 lanes[CNR_THREES + 4], i, some;
+	struct cnr_lanes unpacked = *l;
+
+	unpacked.lane = 32;
+	for (i = 0; i < n; i += some) {
+		some = min_t(u32, n - i, CNR_THREES);
+		cnr_threes_unpack(lanes, words + i / 3 * 8, some);
+		cnr_packet_finish(&unpacked, (u8 *)lanes, first + i, some);
+		memcpy(words + i * 2, lanes, some * 2);
+	}
+}
+
+static CNR_APART u32 cnr_threes_total(const struct cnr_lanes *l, u8 *to, const u8 *sums,
+				      const u8 *from, u32 first, u32 n)
+{
+	u32 lanes[CNR_THREES + 4], i, some, sum = 0;
+	struct cnr_lanes unpacked = *l;
+
+	unpacked.lane = 32;
+	for (i = 0; i < n; i += some) {
+		some = min_t(u32, n - i, CNR_THREES);
+		cnr_threes_unpack(lanes, sums + i / 3 * 8, some);
+		sum += cnr_packet_total(&unpacked, to + i * 2, (const u8 *)lanes, from + i * 2,
+					first + i, some);
+	}
+	return sum;
+}
+
 /* ---- for float_packet.c ---- */
 
 void CNR_NAME(encode)(const struct cnr_lanes *l, void *words, const void *from, u32 first, u32 n)
 {
-	u32 lanes[CNR_THREES + 4], i, some;
-	struct cnr_lanes unpacked = *l;
-
-	if (l->lane != 21) {
+	if (l->lane == 21)
+		cnr_threes_encode(l, words, from, first, n);
+	else
 		cnr_packet_encode(l, words, from, first, n);
-		return;
-	}
-	unpacked.lane = 32;
-	for (i = 0; i < n; i += some) {
-		some = min_t(u32, n - i, CNR_THREES);
-		cnr_packet_encode(&unpacked, (u8 *)lanes, (const u8 *)from + i * 2, first + i, some);
-		cnr_threes_pack((u8 *)words + i / 3 * 8, lanes, some);
-	}
 }
 
 void CNR_NAME(finish)(const struct cnr_lanes *l, void *words, u32 first, u32 n)
 {
-	u32 lanes[CNR_THREES + 4], i, some;
-	struct cnr_lanes unpacked = *l;
-
-	if (l->lane != 21) {
+	if (l->lane == 21)
+		cnr_threes_finish(l, words, first, n);
+	else
 		cnr_packet_finish(l, words, first, n);
-		return;
-	}
-	unpacked.lane = 32;
-	/* Results are shorter, so lanes are read before results take their place. */
-	for (i = 0; i < n; i += some) {
-		some = min_t(u32, n - i, CNR_THREES);
-		cnr_threes_unpack(lanes, (const u8 *)words + i / 3 * 8, some);
-		cnr_packet_finish(&unpacked, (u8 *)lanes, first + i, some);
-		memcpy((u8 *)words + i * 2, lanes, some * 2);
-	}
 }
 
 u32 CNR_NAME(total)(const struct cnr_lanes *l, void *to, const void *others, const void *from,
 		    u32 first, u32 n)
 {
-	u32 lanes[CNR_THREES + 4], i, some, sum = 0;
-	struct cnr_lanes unpacked = *l;
-
-	if (l->lane != 21)
-		return cnr_packet_total(l, to, others, from, first, n);
-	unpacked.lane = 32;
-	for (i = 0; i < n; i += some) {
-		some = min_t(u32, n - i, CNR_THREES);
-		cnr_threes_unpack(lanes, (const u8 *)others + i / 3 * 8, some);
-		sum += cnr_packet_total(&unpacked, (u8 *)to + i * 2, (const u8 *)lanes,
-					(const u8 *)from + i * 2, first + i, some);
-	}
-	return sum;
+	return l->lane == 21 ? cnr_threes_total(l, to, others, from, first, n) :
+			       cnr_packet_total(l, to, others, from, first, n);
 }
 
 /* ---- exponent fields ---- */
@@ -962,8 +1035,7 @@ static __always_inline cnr_vu cnr_magnitudes(const u8 type, const u32 group, con
 	if (bytes == 4)
 		return *(const cnr_vu *)(from + i * CNR_BYTES) & ~0U >> 1;
 	if (group == 1)
-		return __builtin_convertvector(*(const cnr_vh *)(from + i * CNR_BYTES / 2), cnr_vu) &
-		       0x7fff;
+		return cnr_longer(*(const cnr_vh *)(from + i * CNR_BYTES / 2)) & 0x7fff;
 	two = *(const cnr_vu *)(from + i * CNR_BYTES) & 0x7fff7fff;
 	return cnr_larger(two & 0xffff, two >> 16);
 }
@@ -1009,24 +1081,36 @@ static __always_inline cnr_vu cnr_largest(const u8 type, const u32 group, const 
 			 cnr_fours(type, group, from, 8, n), cnr_fours(type, group, from, 12, n));
 }
 
+/* The fields of CNR_W groups at @from */
+static __always_inline void cnr_fields_put(const u8 type, const u32 group, u8 *fields,
+					   const u8 *from)
+{
+	const struct cnr_format *f = &cnr_formats[type];
+	cnr_vu x = cnr_largest(type, group, from);
+
+	x >>= f->fraction - (f->bytes == 8 ? 32 : 0);
+	if (f->exponent > 8)
+		*(cnr_vh *)fields = cnr_narrow(x);
+	else
+		*(cnr_vb *)fields = cnr_bytes_of(x);
+}
+
 /* Return: how many of @n elements have their fields now */
 static __always_inline u32 cnr_fields_as(const u8 type, const u32 group, u8 *fields,
 					 const u8 *from, u32 n)
 {
-	const struct cnr_format *f = &cnr_formats[type];
-	const u32 some = CNR_W * group;
-	cnr_vu x;
-	u32 i;
+	const u32 bytes = cnr_formats[type].bytes, wide = cnr_formats[type].exponent > 8 ? 2 : 1;
+	const u32 some = CNR_W * group, whole = n & ~(group - 1);
+	u32 i = 0;
 
-	for (i = 0; i + some <= n; i += some) {
-		x = cnr_largest(type, group, from + (size_t)i * f->bytes);
-		x >>= f->fraction - (f->bytes == 8 ? 32 : 0);
-		if (f->exponent > 8)
-			*(cnr_vh *)(fields + i / group * 2) = cnr_narrow(x);
-		else
-			*(cnr_vb *)(fields + i / group) = __builtin_convertvector(x, cnr_vb);
+	if (whole < some)
+		return 0;
+	/* The last ones may be done twice. */
+	for (; i < whole; i += some) {
+		i = min_t(u32, i, whole - some);
+		cnr_fields_put(type, group, fields + i / group * wide, from + (size_t)i * bytes);
 	}
-	return i;
+	return whole;
 }
 
 #define CNR_FIELDS_CASE(dtype, bits, size)						\
