@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Layer 4, blocks: floating-point numbers, by integer arithmetic, so the kernel can do it anywhere.
- * Only float_avx2.c and bfloat_avx2.c use the vector unit, and come to the same bits. The bits of a
+ * Only float_vector.h uses the vector unit, and comes to the same bits. The bits of a
  * result depend on the elements of all members, and not on the way that they took.
  * docs/floating-point.md defines them.
  *
  *  - float.c: numbers and their parts, rounding; minima and maxima.
  *  - float_exact.c: exact sums, in one round.
  *  - float_shared.c: sums by shared exponents, which are reduced ahead of the data.
- *    Its lanes: float_lanes.c one by one, float_avx2.c and bfloat_avx2.c several at a time;
- *    float_packet.c chooses.
+ *    Its lanes: float_lanes.c one by one, float_vector.h several at a time; float_packet.c chooses.
  *  - ranks.c: what is done in the order of ranks, such as products (product.c).
  *
  * Complex numbers are two numbers each. Sums take them for vectors of twice the length.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Measurements: their programs, and `make bench`.
 
-BENCH_TOOLS := $(patsubst %,$(B)/selftests/bench/%,emission tcp_exchange softirq float_errors)
+BENCH_TOOLS := $(patsubst %,$(B)/selftests/bench/%,emission tcp_exchange softirq float_errors float_speed)
 
 $(B)/selftests/bench/%: selftests/bench/%.c kmod/uapi/linux/canary_wire.h bpf/shared.h | $(B)/.setup
 	@mkdir -p $(@D)
@@ -27,6 +27,10 @@ FLOAT_LANES := $(patsubst %,kmod/core/%.c,float float_lanes float_packet float_a
 $(B)/selftests/bench/float_errors: selftests/bench/float_errors.c $(FLOAT_LANES) $(CORE_HDR) | $(B)/.setup
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -Wno-missing-field-initializers -o $@ $(filter %.c,$^) -lm
+
+$(B)/selftests/bench/float_speed: selftests/bench/float_speed.c $(FLOAT_LANES) $(CORE_HDR) | $(B)/.setup
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -Wno-missing-field-initializers -o $@ $(filter %.c,$^)
 
 .PHONY: bench
 bench: all module $(BENCH_TOOLS) $(FAULT_TOOLS) $(OPENMPI_TEST_NEEDS) $(MPICH_TEST_NEEDS) ## measurements; build/bench.json: {name, value, unit, baseline, ratio, command}

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Makes all measurements: run.sh [--out FILE]
-# [switch|emission|goodput|guest|softirq|latency|types|restore|congestion|ring|fault|loss|curve|share|openmpi|mpich]...
+# [switch|emission|goodput|guest|softirq|latency|types|floats|restore|congestion|ring|fault|loss|curve|share|openmpi|mpich]...
 #
 # It writes a JSON list of figures (see lib.sh) and prints them as a table. Figures from the
 # instruction-counting guest are measured twice, and how much the two differ is a figure, too.
@@ -21,7 +21,7 @@ if [ "${1:-}" = --out ]; then
 	OUT=${2:?--out needs a file}
 	shift 2
 fi
-[ $# -gt 0 ] || set -- switch emission goodput guest softirq latency types restore congestion ring fault loss curve share openmpi mpich
+[ $# -gt 0 ] || set -- switch emission goodput guest softirq latency types floats restore congestion ring fault loss curve share openmpi mpich
 DIR=$(mktemp -d)
 
 # end STATUS: ends running measurements, which clean up
@@ -112,6 +112,7 @@ for part in "$@"; do
 		run 7.types.links types.sh links
 		run 7.types.latency types.sh latency
 		;;
+	floats) run 7.floats ../../build/selftests/bench/float_speed ;;
 	restore) run 9.restore restore.sh ;;
 	congestion) run 8.congestion congestion.sh ;;
 	fault) run 8.fault fault.sh ;;
@@ -120,7 +121,7 @@ for part in "$@"; do
 		run 9.ring.kernel ring.sh kernel
 		;;
 	*)
-		echo "usage: run.sh [--out FILE] [switch|emission|goodput|guest|softirq|latency|types|restore|congestion|ring|fault|loss|curve|share|openmpi|mpich]..." >&2
+		echo "usage: run.sh [--out FILE] [switch|emission|goodput|guest|softirq|latency|types|floats|restore|congestion|ring|fault|loss|curve|share|openmpi|mpich]..." >&2
 		exit 2
 		;;
 	esac
