@@ -25,7 +25,8 @@ static DEFINE_STATIC_KEY_FALSE(canary_simd_on);
 
 void __init canary_simd_init(void)
 {
-	if (boot_cpu_has(X86_FEATURE_AVX2) &&
+	/* float_avx2.c converts float16 by F16C. */
+	if (boot_cpu_has(X86_FEATURE_AVX2) && boot_cpu_has(X86_FEATURE_F16C) &&
 	    cpu_has_xfeatures(XFEATURE_MASK_SSE | XFEATURE_MASK_YMM, NULL))
 		static_branch_enable(&canary_simd_on);
 }
