@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Layer 4, blocks: numbers become lanes, and sums of lanes become numbers, one by one. This is what
- * is right. float_vector.h has to come to the same bits, unless a member changes its buffer meanwhile. No state, no timers.
+ * is right. float_vector.h has to come to the same bits, unless a member changes its buffer
+ * meanwhile. No state, no timers.
  */
 #include "float_lanes.h"
 
