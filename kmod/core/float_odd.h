@@ -16,7 +16,7 @@
 static u32 cnr_total_one(const struct cnr_lanes *l, u8 *to, const u8 *sums, const u8 *from,
 			 u32 first, u32 n)
 {
-	u64 lanes[CNR_SOME], others[CNR_SOME];
+	u64 lanes[CNR_SOME] CNR_UNSET, others[CNR_SOME] CNR_UNSET;
 	u32 *own = (u32 *)lanes, i;
 
 	cnr_groups_encode(l, lanes, 0, from, first, n);

@@ -53,7 +53,8 @@ static void cnr_threes_unpack(u32 *lanes, const u8 *words, u32 n)
 static CNR_APART void cnr_threes_encode(const struct cnr_lanes *l, u8 *words, const u8 *from,
 					u32 first, u32 n)
 {
-	u32 lanes[CNR_THREES + 4], i, some;
+	u32 lanes[CNR_THREES + 4] CNR_UNSET;
+	u32 i, some;
 	struct cnr_lanes unpacked = *l;
 
 	unpacked.lane = 32;
@@ -67,7 +68,8 @@ static CNR_APART void cnr_threes_encode(const struct cnr_lanes *l, u8 *words, co
 /* Results are shorter, so lanes are read before results take their place. */
 static CNR_APART void cnr_threes_finish(const struct cnr_lanes *l, u8 *words, u32 first, u32 n)
 {
-	u32 lanes[CNR_THREES + 4], i, some;
+	u32 lanes[CNR_THREES + 4] CNR_UNSET;
+	u32 i, some;
 	struct cnr_lanes unpacked = *l;
 
 	unpacked.lane = 32;
@@ -82,7 +84,8 @@ static CNR_APART void cnr_threes_finish(const struct cnr_lanes *l, u8 *words, u3
 static CNR_APART u32 cnr_threes_total(const struct cnr_lanes *l, u8 *to, const u8 *sums,
 				      const u8 *from, u32 first, u32 n)
 {
-	u32 lanes[CNR_THREES + 4], i, some, sum = 0;
+	u32 lanes[CNR_THREES + 4] CNR_UNSET;
+	u32 i, some, sum = 0;
 	struct cnr_lanes unpacked = *l;
 
 	unpacked.lane = 32;

@@ -57,21 +57,28 @@ static CNR_APART u32 cnr_turns(enum cnr_do what, const struct cnr_lanes *l,
 	return sum;
 }
 
+/* struct cnr_scales - what numbers and lanes of some groups are multiplied by, see cnr_chunk() */
+struct cnr_scales {
+	union cnr_factors lanes;
+	union cnr_factors units;
+};
+
 /*
- * Elements of a packet. @k: the lanes, as far as they are known when this is compiled. @l: the same
+ * Elements of a packet. @k: the lanes, as far as they are known when this is compiled. @l: the same.
+ * @scales: room for factors. All kinds of lanes have the same, as the kernel's stack is small.
  *
  * Return: the checksum of results that are made in one pass
  */
 static __always_inline u32 cnr_packet(const enum cnr_do what, const struct cnr_lanes k,
-				      const struct cnr_lanes *l, u8 *to, const u8 *sums,
-				      const u8 *from, u32 first, u32 n)
+				      const struct cnr_lanes *l, struct cnr_scales *scales, u8 *to,
+				      const u8 *sums, const u8 *from, u32 first, u32 n)
 {
 	const struct cnr_walk w = cnr_walk(&k);
 	const u32 most = (k.lane == 64 ? CNR_CHUNK / 2 : CNR_CHUNK) * k.group;
 	u32 i, some, group, odd, sum = 0;
-	union cnr_factors lanes, units;
 	const struct cnr_run r = {
-		.to = to, .sums = sums, .from = from, .lanes = &lanes, .units = &units,
+		.to = to, .sums = sums, .from = from, .lanes = &scales->lanes,
+		.units = &scales->units,
 	};
 
 	/* Groups and turns are powers of two. */
@@ -80,8 +87,9 @@ static __always_inline u32 cnr_packet(const enum cnr_do what, const struct cnr_l
 		sum = cnr_one_by_one(what, l, &r, 0, first, i);
 	for (; (some = min_t(u32, n - i, most) & ~(w.turn - 1)); i += some) {
 		group = (first + i) / k.group;
-		odd = cnr_chunk(&k, l, group, some / k.group, what != CNR_FINISH ? &lanes : NULL,
-				what != CNR_ENCODE ? &units : NULL);
+		odd = cnr_chunk(&k, l, group, some / k.group,
+				what != CNR_FINISH ? &scales->lanes : NULL,
+				what != CNR_ENCODE ? &scales->units : NULL);
 		if (odd && cnr_is_odd(what, l, &r, i, odd, group))
 			sum += cnr_turns(what, l, &w, &r, i, first + i, some, odd);
 		else
@@ -125,21 +133,27 @@ static __always_inline struct cnr_lanes cnr_usual(const struct cnr_lanes *l, u8 
 static CNR_APART u32 cnr_packet_encode(const struct cnr_lanes *l, u8 *words, const u8 *from,
 				       u32 first, u32 n)
 {
-	CNR_USUAL(CNR_ENCODE, l, words, words, from, first, n);
-	return cnr_packet(CNR_ENCODE, *l, l, words, words, from, first, n);
+	struct cnr_scales scales CNR_UNSET;
+
+	CNR_USUAL(CNR_ENCODE, l, &scales, words, words, from, first, n);
+	return cnr_packet(CNR_ENCODE, *l, l, &scales, words, words, from, first, n);
 }
 
 static CNR_APART u32 cnr_packet_finish(const struct cnr_lanes *l, u8 *words, u32 first, u32 n)
 {
-	CNR_USUAL(CNR_FINISH, l, words, words, words, first, n);
-	return cnr_packet(CNR_FINISH, *l, l, words, words, words, first, n);
+	struct cnr_scales scales CNR_UNSET;
+
+	CNR_USUAL(CNR_FINISH, l, &scales, words, words, words, first, n);
+	return cnr_packet(CNR_FINISH, *l, l, &scales, words, words, words, first, n);
 }
 
 static CNR_APART u32 cnr_packet_total(const struct cnr_lanes *l, u8 *to, const u8 *sums,
 				      const u8 *from, u32 first, u32 n)
 {
-	CNR_USUAL(CNR_TOTAL, l, to, sums, from, first, n);
-	return cnr_packet(CNR_TOTAL, *l, l, to, sums, from, first, n);
+	struct cnr_scales scales CNR_UNSET;
+
+	CNR_USUAL(CNR_TOTAL, l, &scales, to, sums, from, first, n);
+	return cnr_packet(CNR_TOTAL, *l, l, &scales, to, sums, from, first, n);
 }
 
 #endif /* CANARY_CORE_FLOAT_WALK_H */

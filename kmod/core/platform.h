@@ -113,6 +113,19 @@ static inline u32 cnr_fls64(u64 a)
 /* Functions that are not to be part of those that call them */
 #define CNR_APART	__attribute__((__noinline__))
 
+/*
+ * Variables that stay as they are until they are written. Kernels are compiled to clear all others
+ * first, and large ones would be cleared for each packet.
+ */
+#ifdef __has_attribute
+#if __has_attribute(__uninitialized__)
+#define CNR_UNSET	__attribute__((__uninitialized__))
+#endif
+#endif
+#ifndef CNR_UNSET
+#define CNR_UNSET
+#endif
+
 #define cnr_be16(x)	be16_to_cpu(x)
 #define cnr_be32(x)	be32_to_cpu(x)
 
