@@ -120,14 +120,20 @@ static __always_inline struct cnr_lanes cnr_usual(const struct cnr_lanes *l, u8 
 	return k;
 }
 
-#define CNR_USUAL(what, l, ...)								\
+#define CNR_USUAL_AS(dtype, bits, size, what, l, ...)					\
 	do {										\
-		if (cnr_is_usual(l, CANARY_FLOAT32, 32, 16))				\
-			return cnr_packet(what, cnr_usual(l, CANARY_FLOAT32, 32, 16), l,	\
+		if (cnr_is_usual(l, dtype, bits, size))					\
+			return cnr_packet(what, cnr_usual(l, dtype, bits, size), l,	\
 					  __VA_ARGS__);					\
-		if (cnr_is_usual(l, CANARY_BFLOAT16, 16, 8))				\
-			return cnr_packet(what, cnr_usual(l, CANARY_BFLOAT16, 16, 8), l,	\
-					  __VA_ARGS__);					\
+	} while (0)
+
+/* Those of up to 8, 16 and 128 members */
+#define CNR_USUAL(...)									\
+	do {										\
+		CNR_USUAL_AS(CANARY_FLOAT32, 32, 16, __VA_ARGS__);			\
+		CNR_USUAL_AS(CANARY_FLOAT32, 32, 8, __VA_ARGS__);			\
+		CNR_USUAL_AS(CANARY_FLOAT32, 32, 4, __VA_ARGS__);			\
+		CNR_USUAL_AS(CANARY_BFLOAT16, 16, 8, __VA_ARGS__);			\
 	} while (0)
 
 static CNR_APART u32 cnr_packet_encode(const struct cnr_lanes *l, u8 *words, const u8 *from,
