@@ -4,13 +4,15 @@
  * vector instructions (float_vector.h) and one by one (float_lanes.c). They must give the same bits.
  * floats_test.c says whether these are right.
  */
+#include <stdlib.h>
+
 #include "core/float_lanes.h"
 #include "selftests/tap.h"
 
 #define ELEMENTS	700
 
 static const u8 types[] = { CANARY_FLOAT16, CANARY_BFLOAT16, CANARY_FLOAT32, CANARY_FLOAT64 };
-static const u16 members[] = { 2, 7, 8, 9, 16, 17, 64, 65, 128, 129, 1024 };
+static const u16 members[] = { 2, 7, 8, 9, 16, 17, 64, 65, 128, 129, 1024, 5000, 65535 };
 
 static u64 state;
 
@@ -26,10 +28,16 @@ static u64 any(void)
 /* The set that is tested */
 static enum cnr_vectors tested;
 
+/* Has the program asked its processor to take subnormal numbers for 0? */
+static bool flushes;
+
 /* Forbid vectors, or permit them. */
 static void permit(bool vectors)
 {
 	cnr_vectors_used = vectors ? tested : CNR_VECTORS_NONE;
+#ifdef __x86_64__
+	__builtin_ia32_ldmxcsr(0x1f80 | (vectors && flushes ? 0x8040 : 0));
+#endif
 }
 
 /* Numbers of which some are huge, tiny, 0 or not finite; @kind says how many, and whether in runs */
@@ -110,7 +118,7 @@ static bool same(struct cnr_lanes *l, u32 first, u32 n, u32 kind)
 	memcpy(sum, lanes[0], sizeof(sum));
 	memcpy(own, numbers, sizeof(own));
 	memset(others, 0, sizeof(others));
-	for (i = 1; i < l->members; i++) {
+	for (i = 1; i < min_t(u32, l->members, 5); i++) {
 		if (i < 4) {
 			for (k = 0; k < ELEMENTS; k++)
 				numbers[(k + 1) * l->f->bytes - 1] ^= any() & 0x80;
@@ -118,9 +126,10 @@ static bool same(struct cnr_lanes *l, u32 first, u32 n, u32 kind)
 			permit(false);
 			cnr_lanes_encode(l, lanes[1], numbers + first * l->f->bytes, first, n);
 		}
+		/* All members from the fourth one on have the same. */
 		for (k = 0; k <= words; k++) {
-			sum[k] += lanes[1][k];
-			others[k] += lanes[1][k];
+			sum[k] += lanes[1][k] * (i < 4 ? 1 : l->members - 4);
+			others[k] += lanes[1][k] * (i < 4 ? 1 : l->members - 4);
 		}
 	}
 	for (way = 0; way < 2; way++) {
@@ -168,6 +177,78 @@ static bool halfway(struct cnr_lanes *l, u32 first, u32 n)
 	return !memcmp(lanes[0], lanes[1], n * l->f->bytes);
 }
 
+/*
+ * Memory of just so many bytes, with a copy of @from. Sanitizers see who reads or writes outside.
+ * @ahead: bytes that are left out at its beginning, so that it is not aligned. It is @block that has
+ * to be given back.
+ */
+static u8 *exactly(const void *from, u32 bytes, u32 ahead, void **block)
+{
+	u8 *at = malloc(ahead + bytes);
+
+	*block = at;
+	memcpy(at + ahead, from, bytes);
+	return at + ahead;
+}
+
+/* Lanes of one member become those of @times, which have the same. */
+static void multiply(const struct cnr_lanes *l, void *lanes, u32 n, u32 times)
+{
+	const u32 size = l->lane == 21 || l->lane == 64 ? 8 : 4;
+	u32 i;
+
+	for (i = 0; i < cnr_lanes_bytes(l, n) / size; i++)
+		cnr_bytes_put(size, lanes, i, cnr_bytes_at(size, lanes, i) * times);
+}
+
+/*
+ * Elements from anywhere in a vector, and memory that ends where they do: does vector code come to
+ * the same, and stay within?
+ */
+static bool within(struct cnr_lanes *l, u32 first, u32 n, u32 kind)
+{
+	const u32 size = l->f->bytes, room = cnr_lanes_bytes(l, n), ahead = any() % 4 * size;
+	const u32 groups = cnr_div_up(first + n, l->group) * l->wide;
+	static u8 numbers[ELEMENTS * 8], fields[ELEMENTS * 2];
+	static u64 lanes[ELEMENTS + 8], zeros[ELEMENTS + 8];
+	u8 *whole, *own, *near, *from, *words, *to;
+	void *block[6];
+	u32 i, sum;
+	bool equal;
+
+	make_numbers(l->f, numbers, kind);
+	memset(lanes, 0, sizeof(lanes));
+	whole = exactly(numbers, (first + n) * size, ahead, &block[0]);
+	near = exactly(zeros, groups, 0, &block[1]);
+	from = exactly(whole + first * size, n * size, ahead, &block[2]);
+	words = exactly(zeros, room, any() % 4 * 4, &block[3]);
+	permit(false);
+	cnr_lanes_fields(l, fields, numbers, first + n);
+	l->fields = fields;
+	cnr_lanes_encode(l, lanes, from, first, n);
+	permit(true);
+	cnr_lanes_fields(l, near, whole, first + n);
+	equal = !memcmp(fields, near, groups);
+	l->fields = near;
+	cnr_lanes_encode(l, words, from, first, n);
+	equal = equal && !memcmp(words, lanes, room);
+	multiply(l, words, n, l->members - 1);
+	own = exactly(words, room, any() % 4 * 4, &block[4]);
+	to = exactly(from, n * size, ahead, &block[5]);
+	multiply(l, lanes, n, l->members);
+	memcpy(words, lanes, room);
+	cnr_lanes_finish(l, words, first, n);
+	permit(false);
+	cnr_lanes_finish(l, lanes, first, n);
+	equal = equal && !memcmp(words, lanes, n * size);
+	permit(true);
+	if (cnr_lanes_total(l, to, own, from, first, n, &sum))
+		equal = equal && !memcmp(to, lanes, n * size);
+	for (i = 0; i < ARRAY_SIZE(block); i++)
+		free(block[i]);
+	return equal;
+}
+
 static const struct {
 	const char *name;
 	enum cnr_vectors which;
@@ -193,9 +274,11 @@ static void test_set(const char *name, u32 vectors)
 				l.average = i & 1;
 				if (i & 2)
 					l.group = 1;
+				flushes = i & 64;
 				first = any() % 3 ? 0 : any() % l.group;
 				n = 64 + any() % 600;
-				good += same(&l, first, n, i / 4 % 5) && halfway(&l, first, n);
+				good += same(&l, first, n, i / 4 % 5) && halfway(&l, first, n) &&
+					within(&l, any() % (ELEMENTS - n), n, i / 4 % 5);
 			}
 			tap(good == vectors, "%s: type %u, %u members: %u of %u vectors", name,
 			    types[t], members[m], good, vectors);
@@ -215,5 +298,7 @@ int main(void)
 		else
 			tap_skip(sets[i].name, "this processor does not have it");
 	}
+	flushes = false;
+	permit(false);
 	return tap_done("core-lanes");
 }
