@@ -2,12 +2,16 @@
 /* Which way a call of the program goes, and carrying it out */
 #include "preload.h"
 
-/* Arguments that only this rank has wrong. MPICH says so, and nobody else hears of it. */
-static bool is_wrong(const struct preload_call *call, const struct preload_comm *m)
+/*
+ * Arguments that only this rank has wrong. MPICH says so, and nobody else hears of it. What is not
+ * for canary in any case may have all buffers, and counts at all ranks.
+ */
+static bool is_wrong(const struct preload_call *call, const struct cmpi_args *args,
+		     const struct preload_comm *m)
 {
 	bool result = call->call != CMPI_REDUCE || call->root == m->c.rank;
 
-	if (call->call == CMPI_BARRIER)
+	if (call->call == CMPI_BARRIER || !args->dtype || !args->op || !args->count)
 		return false;
 	if (call->count < 0 || (call->call == CMPI_IALLREDUCE && !call->request))
 		return true;
@@ -48,7 +52,7 @@ bool preload_call(const struct preload_call *call, int *err)
 	enum cmpi_why why;
 
 	/* Communicators of one are none of canary's, and not counted. */
-	if (!m || m->c.members < 2 || is_wrong(call, m))
+	if (!m || m->c.members < 2 || is_wrong(call, &args, m))
 		return false;
 	host = preload_comm_host(m);
 	*err = cmpi_use(&m->c, &preload_settings, &host, preload_job, &args, &why);
