@@ -35,6 +35,12 @@ right "more requests than there is room for" $ON -- "$PROGRAMS/corners" first ro
 tap_is "requests by Canary" "$(calls iallreduce canary)" 600
 right "a request does not wait for others to call" $ON -- "$PROGRAMS/calls" blocking first message
 tap_is "it is by Canary" "$(calls iallreduce canary)" 1
+right "an empty vector that only some ranks have" $ON -- "$PROGRAMS/careless" empty
+tap_is "forms no communicator" "$(calls iallreduce not-formed) $(calls allreduce canary)" "1 1"
+right "requests that are cancelled, and freed under way" $ON -- "$PROGRAMS/careless" first dropped
+tap_is "by Canary" "$(calls iallreduce canary)" 2
+right "requests that nobody waits for" $ON -- "$PROGRAMS/careless" first left
+tap_is "by Canary" "$(calls iallreduce canary)" 2
 right "likewise before there is a communicator" $ON -- "$PROGRAMS/calls" first
 tap_is "then not by Canary" "$(calls iallreduce not-formed)" 1
 
@@ -52,6 +58,8 @@ tap_is "all of their sums by Canary" "$(calls allreduce canary)" 221
 right "four threads" $ON --mca coll_canary_early 1 -- "$PROGRAMS/calls" threads
 tap_is "their sums by Canary" "$(calls allreduce canary)" 80
 tap_is "and their requests" "$(calls iallreduce canary)" 80
+right "all functions that complete requests, in four threads" $ON -- "$PROGRAMS/careless" threads
+tap_is "requests by Canary" "$(calls iallreduce canary)" 144
 right "measured thresholds" $ON --mca coll_canary_min_bytes 0 -- "$PROGRAMS/calls" blocking comms nested
 tap_is "all communicators of four are formed" \
 	"$(sed -n 's/^canary: *\([0-9]* communicators formed, [0-9]* not\).*/\1/p' "$TAP_TMP/complaints")" \

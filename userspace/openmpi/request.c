@@ -10,13 +10,16 @@
 
 /*
  * A request keeps its communicator, which the program may free before. Of one that has failed, Open
- * MPI may look at the communicator after this. Then it stays.
+ * MPI may look at the communicator after this. Then it stays. MPI does not permit to free one that
+ * is under way: its queue still has it.
  */
 static int request_free(ompi_request_t **request)
 {
 	ompi_communicator_t *comm = (*request)->req_mpi_object.comm;
 	bool keep = (*request)->req_status.MPI_ERROR != MPI_SUCCESS;
 
+	if (!REQUEST_COMPLETE(*request))
+		return MPI_ERR_REQUEST;
 	OBJ_RELEASE(*request);
 	if (!keep)
 		OBJ_RELEASE(comm);
