@@ -247,7 +247,7 @@ struct cmpi_host {
  * ms at most. Then they agree whether it was right everywhere. If not, @c->state is CMPI_FAILED
  * at all ranks, and the first rank where it was not says why in a line on stderr.
  *
- * Return: 0, whatever @c->state is; else an error of the MPI library.
+ * Return: 0, whatever @c->state is; -ENOMEM; else an error of the MPI library.
  */
 int cmpi_form(struct cmpi_comm *c, const struct cmpi_settings *s, const struct cmpi_host *host,
 	      uint32_t job);
@@ -286,7 +286,7 @@ void cmpi_complain(const struct cmpi_comm *c, enum cmpi_call call, int err);
  * A call of CMPI_IALLREDUCE must not wait for other ranks, and so does not form.
  * @host, @job:	as for cmpi_form()
  * @why:	receives CMPI_CANARY if canary carries it out
- * Return: 0, or an error of the MPI library.
+ * Return: 0, -ENOMEM, or an error of the MPI library.
  */
 int cmpi_use(struct cmpi_comm *c, const struct cmpi_settings *s, const struct cmpi_host *host,
 	     uint32_t job, const struct cmpi_args *args, enum cmpi_why *why);

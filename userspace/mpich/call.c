@@ -23,6 +23,14 @@ static bool is_wrong(const struct preload_call *call, const struct cmpi_args *ar
 			  call->recvbuf == call->sendbuf);
 }
 
+/* Call the error handler. Return: @err, which is an error of MPI, or MPI_SUCCESS */
+static int handle(struct preload_comm *m, int err)
+{
+	if (err)
+		PMPI_Comm_call_errhandler(m->comm, err);
+	return err;
+}
+
 /* Return: an error of MPI, for which no handler was called yet, or MPI_SUCCESS */
 static int carry_out(struct preload_comm *m, const struct preload_call *call,
 		     const struct cmpi_args *args)
@@ -56,12 +64,13 @@ bool preload_call(const struct preload_call *call, int *err)
 		return false;
 	host = preload_comm_host(m);
 	*err = cmpi_use(&m->c, &preload_settings, &host, preload_job, &args, &why);
+	/* MPICH has called the handler for errors of its own, which are not negative. */
+	if (*err < 0)
+		*err = handle(m, preload_error(*err));
 	if (*err)
 		return true;
 	if (why != CMPI_CANARY)
 		return false;
-	*err = carry_out(m, call, &args);
-	if (*err)
-		PMPI_Comm_call_errhandler(m->comm, *err);
+	*err = handle(m, carry_out(m, call, &args));
 	return true;
 }
