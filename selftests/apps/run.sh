@@ -47,7 +47,7 @@ run()
 	esac
 }
 
-# without_row ENTRY STATUS: a row of a program that has none
+# without_row ENTRY STATUS: a row of a program that did not come to its end
 without_row()
 {
 	local engine=user
@@ -55,7 +55,7 @@ without_row()
 	[ "${1#kernel:}" = "$1" ] || engine=kernel
 	jq -cn --arg program "${1#kernel:}" --arg engine $engine --arg problem \
 		"one.sh ended with status $2, see its messages" \
-		'{$program, $engine, way: "all", right: false, $problem}'
+		'{$program, $engine, way: "end", right: false, $problem}'
 }
 
 while [ $# -gt 0 ]; do
@@ -74,13 +74,13 @@ for entry in "$@"; do
 done
 mkdir -p "$(dirname "$OUT")"
 ROWS=$(mktemp "$OUT.XXXXXX")
-trap 'rm -f "$ROWS"' EXIT
+trap 'rm -f "$ROWS" "$ROWS.all"' EXIT
 for entry in "$@"; do
 	echo "apps: $entry" >&2
-	rows=$(run "$entry" </dev/null | grep '^{')
-	status=$?
-	[ -n "$rows" ] || rows=$(without_row "$entry" "$status")
-	echo "$rows" >>"$ROWS"
+	run "$entry" </dev/null | grep '^{' >>"$ROWS"
+	status=("${PIPESTATUS[@]}")
+	# Rows that are missing must not look as if all were well.
+	[ "${status[*]}" = "0 0" ] || without_row "$entry" "${status[0]}" >>"$ROWS"
 done
 if [ -n "$KEEP" ] && [ -s "$OUT" ]; then
 	jq -s --slurpfile old "$OUT" '. as $new |
