@@ -143,6 +143,10 @@ static void test_greeting(void)
 	b.addr.word[3] ^= 1;
 	tap(!cmpi_greeting_alike(&a, &b) && !cmpi_greeting_one_host(&a, &b),
 	    "of other settings and from another host they are not");
+	s.interfaces = "nosuch0";
+	cmpi_greeting_fill(&a, &s);
+	tap(cmpi_greeting_alike(&a, &a) && !cmpi_greeting_one_host(&a, &a),
+	    "processes without an address are not on one host");
 }
 
 static void test_decide(void)

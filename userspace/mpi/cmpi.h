@@ -119,7 +119,10 @@ void cmpi_greeting_fill(struct cmpi_greeting *g, const struct cmpi_settings *s);
 /** cmpi_greeting_alike() - do two processes understand each other? */
 bool cmpi_greeting_alike(const struct cmpi_greeting *a, const struct cmpi_greeting *b);
 
-/** cmpi_greeting_one_host() - are two processes on one host? That is, with the same address */
+/**
+ * cmpi_greeting_one_host() - are two processes on one host? That is, with the same address. Those
+ * without one are not: then forming a communicator fails, and says why.
+ */
 bool cmpi_greeting_one_host(const struct cmpi_greeting *a, const struct cmpi_greeting *b);
 
 /* ---- the decision ---- */

@@ -21,5 +21,7 @@ bool cmpi_greeting_alike(const struct cmpi_greeting *a, const struct cmpi_greeti
 
 bool cmpi_greeting_one_host(const struct cmpi_greeting *a, const struct cmpi_greeting *b)
 {
-	return !memcmp(&a->addr, &b->addr, sizeof(a->addr));
+	static const struct canary_addr none;
+
+	return !memcmp(&a->addr, &b->addr, sizeof(none)) && memcmp(&a->addr, &none, sizeof(none));
 }
