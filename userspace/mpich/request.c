@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -248,19 +249,31 @@ static void *post_later(void *arg)
 	return NULL;
 }
 
+/* Signals are for the program's threads. Return: 0 or an error */
+static int detached_thread(void *(*run)(void *), void *arg)
+{
+	sigset_t all, old;
+	pthread_t thread;
+	int err;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	err = pthread_create(&thread, NULL, run, arg);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (!err)
+		pthread_detach(thread);
+	return err;
+}
+
 /* The caller holds the lock of the queue. Without a thread, tests and waits post. */
 static void begin_posting(struct preload_comm *m)
 {
-	pthread_t thread;
-
 	if (m->posting)
 		return;
 	m->posting = true;
 	preload_comm_get(m);
-	if (!pthread_create(&thread, NULL, post_later, m)) {
-		pthread_detach(thread);
+	if (!detached_thread(post_later, m))
 		return;
-	}
 	m->posting = false;
 	preload_comm_put(m);
 }
