@@ -113,6 +113,12 @@ int coll_run(struct coll_module *m, const struct cmpi_args *args, const struct c
 /* coll_start() - begin a call. Return: likewise */
 int coll_start(struct coll_module *m, const struct canary_call *what, ompi_request_t **request);
 
+/*
+ * coll_forget() - look at its requests no more. They keep their communicator, so it has some only
+ * where MPI_Finalize takes MPI_COMM_WORLD away from a program that did not wait.
+ */
+void coll_forget(struct coll_module *m);
+
 void coll_requests_init(void);
 void coll_requests_fini(void);
 

@@ -75,6 +75,7 @@ static int module_disable(mca_coll_base_module_t *module, struct ompi_communicat
 {
 	struct coll_module *m = (struct coll_module *)module;
 
+	coll_forget(m);
 	cmpi_close(&m->c);
 	release_previous(m);
 	m->comm = NULL;

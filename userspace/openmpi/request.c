@@ -121,6 +121,21 @@ void coll_requests_fini(void)
 	active.registered = false;
 }
 
+void coll_forget(struct coll_module *m)
+{
+	struct coll_module **at;
+
+	pthread_mutex_lock(&active.lock);
+	for (at = &active.first; *at && *at != m; at = &(*at)->next)
+		;
+	if (*at)
+		*at = m->next;
+	pthread_mutex_lock(&m->queue.lock);
+	m->listed = false;
+	pthread_mutex_unlock(&m->queue.lock);
+	pthread_mutex_unlock(&active.lock);
+}
+
 int coll_start(struct coll_module *m, const struct canary_call *what, ompi_request_t **request)
 {
 	struct coll_request *r = OBJ_NEW(coll_request_t);
