@@ -2,7 +2,7 @@
 # Tests of the protocol core (native, with sanitizers, in simulated time), fuzzers, and `make test`.
 # Each part of the project adds its own tests to TESTS.
 
-CORE_SRC := $(wildcard kmod/core/*.c) $(patsubst %,userspace/lib/%.c,siphash vectors)
+CORE_SRC := $(filter-out $(VECTOR_SRC),$(wildcard kmod/core/*.c)) $(patsubst %,userspace/lib/%.c,siphash vectors)
 CORE_HDR := $(wildcard kmod/core/*.h kmod/*.h kmod/uapi/linux/*.h userspace/common/*.h)
 FUZZ_SECONDS ?= 60
 
@@ -18,14 +18,18 @@ TESTNET_SRC := $(wildcard selftests/core/testnet*.c)
 CORE_TEST_SRC := $(TESTNET_SRC) $(CORE_SRC)
 
 $(filter-out $(OWN_CORE_TESTS),$(CORE_TESTS)): $(B)/selftests/%: selftests/core/%.c \
-		$(call sanitized,$(CORE_TEST_SRC)) $(CORE_HDR) $(wildcard selftests/core/*.h) | $(B)/.setup
+		$(call sanitized,$(CORE_TEST_SRC) $(VECTOR_SRC)) $(CORE_HDR) $(wildcard selftests/core/*.h) | $(B)/.setup
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(TEST_FLAGS) $(SANITIZE) -o $@ $(filter %.c %.o,$^) $(LDLIBS)
 
 $(OWN_CORE_TESTS): $(B)/selftests/%: selftests/core/%.c $(CORE_TEST_SRC) $(CORE_HDR) \
 		$(wildcard selftests/core/*.h) | $(B)/.setup
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) $(TEST_FLAGS) $(SANITIZE) -o $@ $(filter %.c,$^) $(LDLIBS)
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(TEST_FLAGS) $(SANITIZE) -o $@ $(filter %.c %.o,$^) $(LDLIBS)
+
+# steps_test counts vector code, too.
+$(filter-out %/steps_test,$(OWN_CORE_TESTS)): $(VECTOR_OBJ)
+$(B)/selftests/steps_test: $(VECTOR_SRC)
 
 # The same reference of operators as in canary perf
 $(B)/selftests/types_test $(B)/selftests/located_test $(B)/selftests/complex_test: $(wildcard tools/canary/reference*)
@@ -65,7 +69,7 @@ $(B)/selftests/steps_test: private SANITIZE := -fsanitize-coverage=trace-pc
 test-core: $(CORE_TESTS) ## protocol core under simulated faults, with sanitizers
 	@bad=0; for t in $^; do $$t || bad=1; done; exit $$bad
 
-$(B)/selftests/fuzz_%: selftests/fuzz/fuzz_%.c selftests/fuzz/fuzz_numbers.h $(call fuzzed,$(CORE_SRC)) $(CORE_HDR) | $(B)/.setup
+$(B)/selftests/fuzz_%: selftests/fuzz/fuzz_%.c selftests/fuzz/fuzz_numbers.h $(call fuzzed,$(CORE_SRC)) $(VECTOR_OBJ) $(CORE_HDR) | $(B)/.setup
 	@mkdir -p $(@D)
 	$(CLANG) $(CPPFLAGS) $(CFLAGS) $(TEST_FLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $(filter %.c %.o,$^)
 

@@ -16,20 +16,20 @@ unmerged-module: $(B)/guest/config.mk
 # The core: what core tests have, without sanitizers
 KINDS_CORE := $(B)/selftests/kinds/core $(B)/selftests/kinds/core_unmerged
 KINDS_CORE_SRC := selftests/kinds/core.c $(wildcard selftests/core/testnet*.c) selftests/core/native_switch.c \
-	$(wildcard tools/canary/reference*.c) $(CORE_SRC)
+	$(wildcard tools/canary/reference*.c) $(CORE_SRC) $(VECTOR_OBJ)
 
 $(KINDS_CORE): $(KINDS_CORE_SRC) $(CORE_HDR) $(wildcard selftests/core/*.h tools/canary/reference*.h) \
 		$(wildcard bpf/*.h bpf/*/*.h) | $(B)/.setup
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -Wno-missing-field-initializers -o $@ $(filter %.c,$^)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -Wno-missing-field-initializers -o $@ $(filter %.c %.o,$^)
 
-$(B)/selftests/kinds/core_unmerged: CPPFLAGS += $(UNMERGED)
+$(B)/selftests/kinds/core_unmerged: private CPPFLAGS += $(UNMERGED)
 
 # What judges is judged.
-$(B)/selftests/kinds/reference_test: selftests/kinds/reference_test.c $(wildcard tools/canary/reference*) $(CORE_SRC) \
+$(B)/selftests/kinds/reference_test: selftests/kinds/reference_test.c $(wildcard tools/canary/reference*) $(CORE_SRC) $(VECTOR_OBJ) \
 		$(CORE_HDR) | $(B)/.setup
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -Wno-missing-field-initializers -o $@ $(filter %.c,$^) -lmpfr -lgmp
+	$(CC) $(CPPFLAGS) $(CFLAGS) -Wno-missing-field-initializers -o $@ $(filter %.c %.o,$^) -lmpfr -lgmp
 
 KINDS_NEEDS := unmerged unmerged-module $(B)/bin/canary $(KINDS_CORE) $(B)/kmod/canary.ko
 
