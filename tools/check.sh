@@ -25,10 +25,13 @@ mkdir -p "$OUT"
 #  PARENTHESIS_ALIGNMENT OPEN_ENDED_LINE		tracepoints look as in include/trace/events
 #  FUNCTION_ARGUMENTS SPACING			checkpatch takes macros for declarations
 #  OPEN_BRACE MACRO_WITH_FLOW_CONTROL CAMELCASE	BPF: guards and unrolled loops
+#  MACRO_WITH_FLOW_CONTROL MULTISTATEMENT_MACRO_USE_DO_WHILE TRAILING_SEMICOLON SPACING
+#						vector code: a case for each kind of lanes
 IGNORE=COMPLEX_MACRO,MACRO_ARG_REUSE,BRACKET_SPACE,PREFER_KERNEL_TYPES
 IGNORE+=,PREFER_DEFINED_ATTRIBUTE_MACRO,NEW_TYPEDEFS,SPDX_LICENSE_TAG
 IGNORE+=,VOLATILE
 IGNORE_TRACE=$IGNORE,PARENTHESIS_ALIGNMENT,OPEN_ENDED_LINE
+IGNORE_VECTOR=$IGNORE,MACRO_WITH_FLOW_CONTROL,MULTISTATEMENT_MACRO_USE_DO_WHILE,TRAILING_SEMICOLON,SPACING
 IGNORE_BPF=$IGNORE,GLOBAL_INITIALISERS,OPEN_BRACE,MACRO_WITH_FLOW_CONTROL,CAMELCASE,BIT_MACRO,FUNCTION_ARGUMENTS,SPACING
 
 files()
@@ -152,7 +155,8 @@ check_spdx()
 }
 
 mapfile -t trace < <(files kmod/trace.h)
-mapfile -t kernel < <(files 'kmod/*.c' 'kmod/*.h' ':!kmod/trace.h')
+mapfile -t kernel < <(files 'kmod/*.c' 'kmod/*.h' ':!kmod/trace.h' ':!kmod/core/float_*.h' ':!kmod/core/float_avx2.c')
+mapfile -t vector < <(files 'kmod/core/float_*.h' kmod/core/float_avx2.c)
 mapfile -t bpf < <(files 'bpf/*.c' 'bpf/*.h')
 mapfile -t user < <(files 'userspace/*.c' 'tools/*.c' 'examples/*.c' 'kmod/core/*.c')
 mapfile -t scripts < <(files '*.sh' .ci/run; git grep -lE '^#!/bin/(ba)?sh' -- ':!*.sh' | sort -u)
@@ -160,6 +164,7 @@ mapfile -t scripts < <(printf '%s\n' "${scripts[@]}" | sort -u)
 mapfile -t sources < <(files '*.c' '*.h' '*.cpp' '*.hpp' '*.py' '*.sh' '*.mk' Makefile Kbuild)
 
 check_patch checkpatch.kmod $IGNORE "${kernel[@]}"
+check_patch checkpatch.vector $IGNORE_VECTOR "${vector[@]}"
 check_patch checkpatch.trace $IGNORE_TRACE "${trace[@]}"
 check_patch checkpatch.bpf $IGNORE_BPF "${bpf[@]}"
 check_sparse

@@ -208,9 +208,9 @@ struct cnr_out;
  *		They have the same @root and @root_port, and believe what any of them was told
  * @place:	NULL; or a function that says where the core may make the data of @out. The @addr,
  *		@port and @len of that packet are known already. It returns memory for @len bytes,
- *		4-byte aligned, or NULL. If cnr_out.payload is there when that packet is sent, the driver
- *		has to copy nothing. Data that are in a vector already stay there, and it is not
- *		called for them. Context: in cnr_poll()
+ *		4-byte aligned, or NULL. If cnr_out.payload is there when that packet is sent, the
+ *		driver has to copy nothing. Data that are in a vector already stay there, and it is
+ *		not called for them. Context: in cnr_poll()
  * @driver:	its first argument
  * @believed:	prefixes: aggregates (contributions of more than one member) are only taken from
  *		sources in one of them

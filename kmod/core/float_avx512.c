@@ -20,7 +20,6 @@
 
 #include "float_vectors.h"
 
-
 /* If @x is no number, it is @y that comes out. */
 static __always_inline cnr_vf cnr_least(cnr_vf x, cnr_vf y)
 {
@@ -103,7 +102,7 @@ static __always_inline cnr_vh cnr_narrow(cnr_vu x)
 	return (cnr_vh)_mm512_cvtepi32_epi16((__m512i)x);
 }
 
-/* Return: the numbers in the order of their places, after an operation on each quarter of vectors */
+/* Return: numbers in the order of their places, after an operation on each quarter of vectors */
 static __always_inline __m512i cnr_avx512_order(__m512i x)
 {
 	return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), x);
@@ -174,7 +173,8 @@ static __always_inline cnr_vu cnr_pairs(cnr_vu a, cnr_vu b)
 /* Return: of each four numbers */
 static __always_inline cnr_vu cnr_quads(cnr_vu a, cnr_vu b, cnr_vu c, cnr_vu d)
 {
-	const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+	const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13,
+						2, 6, 10, 14, 3, 7, 11, 15);
 	cnr_vu ab = cnr_larger(cnr_avx512_even(a, b), cnr_avx512_odd(a, b));
 	cnr_vu cd = cnr_larger(cnr_avx512_even(c, d), cnr_avx512_odd(c, d));
 
@@ -193,8 +193,10 @@ static __always_inline cnr_vu cnr_upper_halves(const u8 *from)
 /* Of each three lanes, @low gets the first two, and the lower half of @high the third one. */
 static __always_inline void cnr_threes_get(const u32 *lanes, cnr_vq *low, cnr_vq *high)
 {
-	const __m512i two = _mm512_setr_epi32(0, 1, 3, 4, 6, 7, 9, 10, 12, 13, 15, 16, 18, 19, 21, 22);
-	const __m512i third = _mm512_setr_epi32(2, 2, 5, 5, 8, 8, 11, 11, 14, 14, 17, 17, 20, 20, 23, 23);
+	const __m512i two = _mm512_setr_epi32(0, 1, 3, 4, 6, 7, 9, 10,
+					      12, 13, 15, 16, 18, 19, 21, 22);
+	const __m512i third = _mm512_setr_epi32(2, 2, 5, 5, 8, 8, 11, 11,
+						14, 14, 17, 17, 20, 20, 23, 23);
 	__m512i x = _mm512_loadu_si512(lanes);
 	__m512i y = _mm512_castsi256_si512(_mm256_loadu_si256((const __m256i *)(lanes + CNR_W)));
 
@@ -205,8 +207,10 @@ static __always_inline void cnr_threes_get(const u32 *lanes, cnr_vq *low, cnr_vq
 /* And back */
 static __always_inline void cnr_threes_put(u32 *lanes, cnr_vq low, cnr_vq high)
 {
-	const __m512i first = _mm512_setr_epi32(0, 1, 16, 2, 3, 18, 4, 5, 20, 6, 7, 22, 8, 9, 24, 10);
-	const __m512i last = _mm512_setr_epi32(11, 26, 12, 13, 28, 14, 15, 30, 0, 0, 0, 0, 0, 0, 0, 0);
+	const __m512i first = _mm512_setr_epi32(0, 1, 16, 2, 3, 18, 4, 5,
+						20, 6, 7, 22, 8, 9, 24, 10);
+	const __m512i last = _mm512_setr_epi32(11, 26, 12, 13, 28, 14, 15, 30,
+					       0, 0, 0, 0, 0, 0, 0, 0);
 	__m512i x = _mm512_permutex2var_epi32((__m512i)low, first, (__m512i)high);
 	__m512i y = _mm512_permutex2var_epi32((__m512i)low, last, (__m512i)high);
 

@@ -9,8 +9,8 @@
 #include "float_vectors.h"
 
 /*
- * Return: vector @i of magnitudes. Numbers of 16 bits are two in a word, where the larger one counts,
- * unless each has a group of its own. Of 64 bits, the upper half counts.
+ * Return: vector @i of magnitudes. Numbers of 16 bits are two in a word, where the larger one
+ * counts, unless each has a group of its own. Of 64 bits, the upper half counts.
  */
 static __always_inline cnr_vu cnr_magnitudes(const u8 type, const u32 group, const u8 *from,
 					     size_t i)

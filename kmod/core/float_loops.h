@@ -29,8 +29,9 @@ struct cnr_run {
 /* Have lanes to be clamped? Others cannot become too large, see float_packet.c. */
 static __always_inline bool cnr_clamps(const struct cnr_kind k)
 {
-	return k.type != CANARY_FLOAT64 ? k.type != CANARY_FLOAT32 || (k.lane == 32 && k.group < 8) :
-					  k.group < 8;
+	if (k.type == CANARY_FLOAT64)
+		return k.group < 8;
+	return k.type != CANARY_FLOAT32 || (k.lane == 32 && k.group < 8);
 }
 
 /*
@@ -198,8 +199,8 @@ static __always_inline cnr_vu cnr_one_turn(const struct cnr_kind k, const struct
 }
 
 /*
- * Return: the checksum of results; of anything, if there are none. What is written might be @from or
- * @run, as far as compilers know, so these are copied.
+ * Return: the checksum of results; of anything, if there are none. What is written might be @from
+ * or @run, as far as compilers know, so these are copied.
  */
 static __always_inline u32 cnr_run(const struct cnr_kind k, const struct cnr_way *from,
 				   const struct cnr_run *run)

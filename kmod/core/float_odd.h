@@ -92,7 +92,8 @@ static inline u64 cnr_often(u64 value, u32 bits)
 static CNR_APART bool cnr_is_odd(enum cnr_do what, const struct cnr_lanes *l,
 				 const struct cnr_run *r, u32 at, u32 odd, u32 group)
 {
-	const u32 lane = l->lane / 8, members = l->members - (what == CNR_TOTAL), bits = l->f->bytes * 8;
+	const u32 members = l->members - (what == CNR_TOTAL);
+	const u32 lane = l->lane / 8, bits = l->f->bytes * 8;
 	const u64 zeros = cnr_often((u64)members << l->scale, l->lane);
 	const u64 magnitude = cnr_often((1ULL << (bits - 1)) - 1, bits);
 	u64 left = odd;
@@ -109,7 +110,8 @@ static CNR_APART bool cnr_is_odd(enum cnr_do what, const struct cnr_lanes *l,
 		if (what != CNR_FINISH &&
 		    !cnr_all_are(r->from + k * l->f->bytes, run * l->f->bytes, 0, magnitude))
 			return true;
-		if (what != CNR_ENCODE && !cnr_all_are(r->sums + k * lane, run * lane, zeros, ~0ULL))
+		if (what != CNR_ENCODE &&
+		    !cnr_all_are(r->sums + k * lane, run * lane, zeros, ~0ULL))
 			return true;
 		run /= l->group;
 	}

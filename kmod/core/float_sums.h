@@ -134,7 +134,8 @@ static __always_inline struct cnr_way cnr_way(const struct cnr_lanes *l)
 	const u64 all = (u64)l->members << l->scale;
 
 	return (struct cnr_way){
-		.own = 1ULL << l->scale, .all = all, .members = l->members, .longer = all > 1U << 24,
+		.own = 1ULL << l->scale, .all = all, .members = l->members,
+		.longer = all > 1U << 24,
 		.average = l->average,
 	};
 }

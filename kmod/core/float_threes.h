@@ -8,7 +8,7 @@
 
 #include "float_walk.h"
 
-#define CNR_THREES	192	/* lanes that are unpacked at a time: whole words, and whole vectors */
+#define CNR_THREES	192	/* lanes unpacked at a time: whole words, and whole vectors */
 
 /* @lanes: may be read up to 8 bytes behind the last one */
 static void cnr_threes_pack(u8 *words, const u32 *lanes, u32 n)

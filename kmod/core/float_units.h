@@ -44,7 +44,8 @@ static __always_inline struct cnr_look cnr_look(const struct cnr_lanes *l)
 	struct cnr_look look = {
 		.least = 17 + l->scale, .even = 17 + l->scale,
 		.marked = (s32)cnr_exponent_max(l->f), .wide = l->lane == 64,
-		.less = (u32)(unit + bias - 1 + l->scale), .more = (u32)(unit - bias + 1 - l->scale),
+		.less = (u32)(unit + bias - 1 + l->scale),
+		.more = (u32)(unit - bias + 1 - l->scale),
 	};
 
 	if (l->dtype == CANARY_FLOAT16) {

@@ -18,8 +18,8 @@
  *  - neither subnormal numbers nor how the processor treats them matter: a number in units that are
  *    normal is at least half of one, or becomes 0, and a sum is a multiple of its unit. Groups with
  *    smaller units are odd, and done one by one. Conversions of float16 ignore what programs ask.
- *  - a sum that is too long for a float or a double is shortened to an odd one before it is rounded.
- *    Its last bit says that something was cut off. So no result is rounded twice.
+ *  - a sum that is too long for a float or a double is shortened to an odd one before it is
+ *    rounded. Its last bit says that something was cut off. So no result is rounded twice.
  *
  * A group is odd, too, if it is marked. One look tells whether some groups have odd ones among
  * them. Zeros need no unit, and many vectors have more of them than of other numbers. So they are
@@ -64,10 +64,9 @@ u32 CNR_NAME(total)(const struct cnr_lanes *l, void *to, const void *others, con
 void CNR_NAME(fields)(const struct cnr_lanes *l, u8 *fields, const void *from, u32 n)
 {
 	const u8 *at = from;
-	u32 i, field, some;
+	u32 i, field, some, lane = l->lane == 21 ? 32 : l->lane;
 
-	i = cnr_fields_of(CNR_LANES_KEY(l->dtype, l->lane == 21 ? 32 : l->lane, l->group), fields, at,
-			  n);
+	i = cnr_fields_of(CNR_LANES_KEY(l->dtype, lane, l->group), fields, at, n);
 	for (; i < n; i += some) {
 		some = min_t(u32, l->group, n - i);
 		field = cnr_largest_field(l, at + i * l->f->bytes, some, false);

@@ -11,7 +11,8 @@
 #define CNR_D	(CNR_BYTES / 8)		/* of 64 bits */
 
 /* They may be anywhere in memory. */
-#define CNR_VECTOR(bytes)	__attribute__((__vector_size__(bytes), __aligned__(1), __may_alias__))
+#define CNR_VECTOR(bytes)								\
+	__attribute__((__vector_size__(bytes), __aligned__(1), __may_alias__))
 
 typedef float cnr_vf CNR_VECTOR(CNR_BYTES);
 typedef s32 cnr_vs CNR_VECTOR(CNR_BYTES);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Layer 4, blocks: the way through a packet: what is odd in it, and what loops can do. The lanes that
+ * Layer 4, blocks: the way through a packet: what is odd in it, what loops can do. The lanes that
  * most vectors have come first. Part of float_vector.h.
  */
 #ifndef CANARY_CORE_FLOAT_WALK_H
@@ -64,7 +64,7 @@ struct cnr_scales {
 };
 
 /*
- * Elements of a packet. @k: the lanes, as far as they are known when this is compiled. @l: the same.
+ * Elements of a packet. @k: the lanes, as far as the compiler knows them. @l: the same.
  * @scales: room for factors. All kinds of lanes have the same, as the kernel's stack is small.
  *
  * Return: the checksum of results that are made in one pass
