@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Internals of the simulated network (testnet.h): events and members (testnet.c), links with their
- * faults (testnet_link.c), routers and aggregators (testnet_switch.c).
+ * Internals of the simulated network (testnet.h): events and members (testnet.c), their vectors
+ * (testnet_vector.c), links with their faults (testnet_link.c), routers and aggregators
+ * (testnet_switch.c).
  *
  * A place is a member (its rank) or a switch: TNET_SWITCH(k). Leaves come first, then spines.
  */
 #ifndef SELFTESTS_CORE_TESTNET_INSIDE_H
 #define SELFTESTS_CORE_TESTNET_INSIDE_H
 
+#include "core/driver.h"
 #include "testnet.h"
 
 #define TNET_HOP_NS	20000
@@ -133,6 +135,15 @@ struct tnet {
 u64 tnet_random(struct tnet *s);
 bool tnet_chance(struct tnet *s, u32 ppm);
 void tnet_push(struct tnet *s, struct tnet_event e);
+enum cnr_left tnet_pump(struct tnet *s, int rank);
+
+/*
+ * testnet_vector.c. tnet_complete(): count the operation @d, and whether its result is wrong.
+ * tnet_release(): free its vector. tnet_free_vectors(): free all
+ */
+void tnet_complete(struct tnet *s, int rank, const struct cnr_done *d);
+void tnet_release(struct tnet_node *n, const struct cnr_done *d);
+void tnet_free_vectors(struct tnet_node *n);
 
 /* testnet_link.c: send @e over the link from @from to @e.to. Its content is copied. */
 void tnet_send(struct tnet *s, struct tnet_event e, const void *hdr, const void *payload,
