@@ -143,14 +143,6 @@ static __always_inline cnr_vu cnr_step_wide(const struct cnr_kind k, const struc
 	return half.all;
 }
 
-/* As many elements as one turn of a loop has: whole groups, and whole vectors */
-static __always_inline u32 cnr_turn_of(const struct cnr_kind k)
-{
-	const u32 step = k.lane == 16 ? 2 * CNR_W : k.lane == 64 ? CNR_D : CNR_W;
-
-	return max_t(u32, k.group, step);
-}
-
 /* Return: one of @sum's words, where results are words, or half ones */
 static __always_inline u32 cnr_run_sum(const struct cnr_kind k, cnr_vu sum)
 {
@@ -167,7 +159,7 @@ static __always_inline u32 cnr_run_sum(const struct cnr_kind k, cnr_vu sum)
 static __always_inline cnr_vu cnr_one_turn(const struct cnr_kind k, const struct cnr_way *way,
 					   const struct cnr_run *r, size_t i, size_t place)
 {
-	const u32 turn = cnr_turn_of(k);
+	const u32 turn = cnr_turn_of(k.lane, k.group);
 	cnr_vf lane[2] = { 0 }, unit[2] = { 0 };
 	cnr_vd wide[2] = { 0 };
 	cnr_vu sum = { 0 };
@@ -207,7 +199,7 @@ static __always_inline u32 cnr_run(const struct cnr_kind k, const struct cnr_way
 {
 	const struct cnr_way way = *from;
 	const struct cnr_run r = *run;
-	const u32 turn = cnr_turn_of(k), groups = turn / k.group;
+	const u32 turn = cnr_turn_of(k.lane, k.group), groups = turn / k.group;
 	size_t i, place = CNR_W + r.skip, end = r.n;
 	cnr_vu sum = { 0 };
 

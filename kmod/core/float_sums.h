@@ -71,6 +71,14 @@ struct cnr_kind {
 	bool	average;
 };
 
+/* Return: elements of one turn of a loop: whole groups, and whole vectors */
+static __always_inline u32 cnr_turn_of(const u32 lane, const u32 group)
+{
+	const u32 step = lane == 16 ? 2 * CNR_W : lane == 64 ? CNR_D : CNR_W;
+
+	return max_t(u32, group, step);
+}
+
 /* ---- sums in lanes of up to 32 bits ---- */
 
 /*

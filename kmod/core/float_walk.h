@@ -17,10 +17,9 @@ struct cnr_walk {
 
 static __always_inline struct cnr_walk cnr_walk(const struct cnr_lanes *l)
 {
-	const u32 step = l->lane == 16 ? 2 * CNR_W : l->lane == 64 ? CNR_D : CNR_W;
-
 	return (struct cnr_walk){
-		cnr_way(l), CNR_LANES_KEY(l->dtype, l->lane, l->group), max_t(u32, l->group, step),
+		cnr_way(l), CNR_LANES_KEY(l->dtype, l->lane, l->group),
+		cnr_turn_of(l->lane, l->group),
 	};
 }
 
