@@ -185,7 +185,8 @@ static inline enum cnr_vectors cnr_vectors(void)
 #else
 /*
  * What this process uses. It is found when it is first asked for: the best one that the processor
- * has, or what the variable CANARY_VECTORS asks for. Tests set it.
+ * has, or what the variable CANARY_VECTORS asks for. Tests set it. Several threads may find it at a
+ * time: they find the same, and read and write it atomically.
  */
 extern enum cnr_vectors cnr_vectors_used;
 
@@ -196,7 +197,9 @@ bool cnr_vectors_have(enum cnr_vectors which);
 
 static inline enum cnr_vectors cnr_vectors(void)
 {
-	return cnr_vectors_used == CNR_VECTORS_UNKNOWN ? cnr_vectors_find() : cnr_vectors_used;
+	enum cnr_vectors used = __atomic_load_n(&cnr_vectors_used, __ATOMIC_RELAXED);
+
+	return used == CNR_VECTORS_UNKNOWN ? cnr_vectors_find() : used;
 }
 
 #define CNR_CSR_ROUNDING	0x6000	/* not to the nearest */

@@ -60,6 +60,6 @@ enum cnr_vectors cnr_vectors_find(void)
 	for (which = CNR_VECTORS_NONE; which < CNR_VECTORS_UNKNOWN; which++)
 		if (cnr_vectors_have(which) && (!asked || !strcmp(asked, names[which])))
 			found = which;
-	cnr_vectors_used = found;
+	__atomic_store_n(&cnr_vectors_used, found, __ATOMIC_RELAXED);
 	return found;
 }
