@@ -8,6 +8,6 @@ apps-setup: $(B)/.setup
 	-tools/setup/setup.sh source mpi4py
 
 .PHONY: apps
-apps: apps-setup $(B)/bin/canary $(MPI_TEST_NEEDS) $(XGBOOST_SO) $(B)/.setup-xgboost torch module \
+apps: apps-setup $(B)/bin/canary $(OPENMPI_TEST_NEEDS) $(XGBOOST_SO) $(B)/.setup-xgboost torch module \
 		$(B)/data/digits.csv.gz ## unmodified programs with and without Canary: build/apps.json; installs them
 	@selftests/apps/run.sh --out $(B)/apps.json
