@@ -29,7 +29,7 @@ static void defaults(struct cmpi_settings *s)
 {
 	char why[200];
 
-	cmpi_settings_init(s);
+	cmpi_settings_init(s, why, sizeof(why));
 	s->engine = engine;
 	s->one_host = 1;
 	s->min_bytes = 16384;
@@ -41,13 +41,15 @@ static void defaults(struct cmpi_settings *s)
 static void test_environment(void)
 {
 	struct cmpi_settings s;
+	char why[200];
 
 	setenv("CANARY_MIN_BYTES", "77", 1);
 	setenv("CANARY_COMM", "5-6", 1);
-	tap(!cmpi_settings_init(&s) && s.min_bytes == 77 && !strcmp(s.comm, "5-6"),
+	tap(!cmpi_settings_init(&s, why, sizeof(why)) && s.min_bytes == 77 && !strcmp(s.comm, "5-6"),
 	    "settings of the environment");
 	setenv("CANARY_MIN_BYTES", "much", 1);
-	tap(cmpi_settings_init(&s) && !s.min_bytes, "one that is no number");
+	tap(cmpi_settings_init(&s, why, sizeof(why)) == -EINVAL && !s.min_bytes &&
+	    !strcmp(why, "CANARY_MIN_BYTES: 'much' is no number"), "one that is no number");
 	unsetenv("CANARY_MIN_BYTES");
 	unsetenv("CANARY_COMM");
 }

@@ -80,9 +80,10 @@ char **cmpi_setting_text(struct cmpi_settings *s, const struct cmpi_setting *row
 /**
  * cmpi_settings_init() - set the defaults of the table, and over them variables CANARY_NAME of the
  * environment, with NAME in capitals
- * Return: NULL, or the name of a variable that is no number.
+ * @why:	receives a sentence if one is no number, whose default then counts; @len bytes
+ * Return: 0 or -EINVAL.
  */
-const char *cmpi_settings_init(struct cmpi_settings *s);
+int cmpi_settings_init(struct cmpi_settings *s, char *why, size_t len);
 
 /**
  * cmpi_settings_check() - parse what is text

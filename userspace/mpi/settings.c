@@ -53,35 +53,40 @@ char **cmpi_setting_text(struct cmpi_settings *s, const struct cmpi_setting *row
 	return (char **)((char *)s + row->offset);
 }
 
-static char *variable(const char *name)
+#define VARIABLE	64	/* room for a name */
+
+/* The variable of a setting: CANARY_NAME */
+static const char *variable(const char *name, char text[VARIABLE])
 {
-	char full[64];
 	size_t i;
 
-	snprintf(full, sizeof(full), "CANARY_%s", name);
-	for (i = 0; full[i]; i++)
-		full[i] = toupper((unsigned char)full[i]);
-	return getenv(full);
+	snprintf(text, VARIABLE, "CANARY_%s", name);
+	for (i = 0; text[i]; i++)
+		text[i] = toupper((unsigned char)text[i]);
+	return text;
 }
 
-const char *cmpi_settings_init(struct cmpi_settings *s)
+int cmpi_settings_init(struct cmpi_settings *s, char *why, size_t len)
 {
 	const struct cmpi_setting *row;
-	const char *wrong = NULL;
+	char text[VARIABLE];
+	int err = 0;
 
 	memset(s, 0, sizeof(*s));
 	for (row = cmpi_setting_table; row->name; row++) {
-		char *value = variable(row->name);
+		char *value = getenv(variable(row->name, text));
 
 		if (row->text) {
 			*cmpi_setting_text(s, row) = value ? value : (char *)row->text;
 			continue;
 		}
 		*cmpi_setting_number(s, row) = row->number;
-		if (value && !parse_number(value, 0, UINT32_MAX, cmpi_setting_number(s, row)))
-			wrong = row->name;
+		if (!value || parse_number(value, 0, UINT32_MAX, cmpi_setting_number(s, row)))
+			continue;
+		snprintf(why, len, "%s: '%s' is no number", text, value);
+		err = -EINVAL;
 	}
-	return wrong;
+	return err;
 }
 
 int cmpi_settings_check(struct cmpi_settings *s, char *why, size_t len)

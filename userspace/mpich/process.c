@@ -29,14 +29,12 @@ static void refuse_others(void)
 static bool take_settings(void)
 {
 	const char *enable = getenv("CANARY_ENABLE");
-	const char *wrong = cmpi_settings_init(&preload_settings);
 	char why[200];
 
 	if (enable && !strcmp(enable, "0"))
 		return false;
-	if (wrong)
-		snprintf(why, sizeof(why), "variable CANARY_ for '%s' is no number", wrong);
-	if (!wrong && !cmpi_settings_check(&preload_settings, why, sizeof(why)))
+	if (!cmpi_settings_init(&preload_settings, why, sizeof(why)) &&
+	    !cmpi_settings_check(&preload_settings, why, sizeof(why)))
 		return true;
 	fprintf(stderr, "canary: %s\n", why);
 	return false;

@@ -42,11 +42,11 @@ static void register_setting(const struct cmpi_setting *row)
 
 static int coll_register(void)
 {
-	const char *wrong = cmpi_settings_init(&registered);
 	const struct cmpi_setting *row;
+	char why[200];
 
-	if (wrong)
-		fprintf(stderr, "canary: variable CANARY_ for '%s' is no number\n", wrong);
+	if (cmpi_settings_init(&registered, why, sizeof(why)))
+		fprintf(stderr, "canary: %s\n", why);
 	for (row = cmpi_setting_table; row->name; row++)
 		register_setting(row);
 	mca_base_component_var_register(&mca_coll_canary_component.collm_version, "priority",

@@ -50,8 +50,9 @@ static int table_rank = -1;	/* the latest rank of this process, for the table at
 /* Loading this library says that it is wanted. CANARY_ENABLE=0 is for who cannot unload it. */
 static void take_settings(void)
 {
-	const char *enable = getenv("CANARY_ENABLE"), *wrong = cmpi_settings_init(&settings);
-	char why[160];
+	const char *enable = getenv("CANARY_ENABLE");
+	char why[200];
+	int err = cmpi_settings_init(&settings, why, sizeof(why));
 
 	settings.enable = !enable || strcmp(enable, "0");
 	if (!getenv("CANARY_FLOATS"))
@@ -60,9 +61,7 @@ static void take_settings(void)
 		settings.min_bytes = MIN_BYTES;
 	if (!getenv("CANARY_DEAD_AFTER"))
 		settings.dead_after = DEAD_AFTER;
-	if (wrong)
-		snprintf(why, sizeof(why), "%s: not a number", wrong);
-	if (!wrong && !cmpi_settings_check(&settings, why, sizeof(why)))
+	if (!err && !cmpi_settings_check(&settings, why, sizeof(why)))
 		return;
 	fprintf(stderr, "canary: %s\n", why);
 	exit(2);
