@@ -48,32 +48,40 @@ void mpi_barrier_f08_(const MPI_Fint *comm, int *error)
 	tell(error, MPI_Barrier(MPI_Comm_f2c(*comm)));
 }
 
-/* MPICH's function, which also knows what Fortran has for MPI_STATUS_IGNORE */
-static void next(const char *name, void *function)
+/*
+ * MPICH's function, which also knows what Fortran has for MPI_STATUS_IGNORE. @known: where it is
+ * kept. Threads that look for it at a time find the same.
+ */
+static void next(const char *name, void **known, void *function)
 {
-	void *found = dlsym(RTLD_NEXT, name);
+	void *found = __atomic_load_n(known, __ATOMIC_RELAXED);
 
+	if (!found)
+		found = dlsym(RTLD_NEXT, name);
 	if (!found) {
 		fprintf(stderr, "canary: this MPICH has no %s\n", name);
 		abort();
 	}
+	__atomic_store_n(known, found, __ATOMIC_RELAXED);
 	memcpy(function, &found, sizeof(found));
 }
 
 void mpi_wait_f08_(MPI_Fint *request, void *status, int *error)
 {
 	void (*wait)(MPI_Fint *request, void *status, int *error);
+	static void *known;
 
 	preload_settle(MPI_Request_f2c(*request));
-	next("mpi_wait_f08_", &wait);
+	next("mpi_wait_f08_", &known, &wait);
 	wait(request, status, error);
 }
 
 void mpi_request_get_status_f08_(const MPI_Fint *request, int *flag, void *status, int *error)
 {
 	void (*get)(const MPI_Fint *request, int *flag, void *status, int *error);
+	static void *known;
 
 	preload_look(MPI_Request_f2c(*request));
-	next("mpi_request_get_status_f08_", &get);
+	next("mpi_request_get_status_f08_", &known, &get);
 	get(request, flag, status, error);
 }
