@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "preload.h"
+#include "userspace/common/parse.h"
 #include "userspace/common/pmi1.h"
 
 #define KEY		"canary-%u"
@@ -59,16 +60,19 @@ static bool from_text(const char *text, struct cmpi_greeting *g)
 
 bool preload_peers_tell(void)
 {
-	const char *rank = getenv("PMI_RANK");
+	const char *text_of_rank = getenv("PMI_RANK");
 	struct cmpi_greeting mine;
+	uint32_t rank;
 	char key[32], text[GREETING];
 
 	/* A program that nobody launched is alone. */
-	if (!rank)
+	if (!text_of_rank)
 		return true;
+	if (!parse_number(text_of_rank, 0, INT32_MAX, &rank))
+		return false;
 	cmpi_greeting_fill(&mine, &preload_settings);
 	to_text(&mine, text);
-	snprintf(key, sizeof(key), KEY, (unsigned int)atoi(rank));
+	snprintf(key, sizeof(key), KEY, rank);
 	return !pmi1_begin(&pmi) && !pmi1_put(&pmi, key, text);
 }
 
