@@ -12,7 +12,7 @@
  */
 static struct {
 	pthread_mutex_t		lock;
-	struct preload_comm	*first;
+	LIST_HEAD(, preload_comm) list;
 	int			keyval;
 } comms = { .lock = PTHREAD_MUTEX_INITIALIZER, .keyval = MPI_KEYVAL_INVALID };
 
@@ -95,16 +95,6 @@ int preload_comm_form(struct preload_comm *m)
 
 /* ---- their lives ---- */
 
-static void unlink_comm(struct preload_comm *m)
-{
-	if (!m->previous)
-		return;
-	*m->previous = m->next;
-	if (m->next)
-		m->next->previous = m->previous;
-	m->previous = NULL;
-}
-
 void preload_comm_get(struct preload_comm *m)
 {
 	pthread_mutex_lock(&comms.lock);
@@ -119,7 +109,7 @@ void preload_comm_put(struct preload_comm *m)
 	pthread_mutex_lock(&comms.lock);
 	last = !--m->users;
 	if (last)
-		unlink_comm(m);
+		LIST_REMOVE(m, all);
 	pthread_mutex_unlock(&comms.lock);
 	if (!last)
 		return;
@@ -199,11 +189,7 @@ static struct preload_comm *make(MPI_Comm comm)
 	}
 	cmpi_queue_init(&m->queue, &m->c);
 	pthread_mutex_lock(&comms.lock);
-	m->next = comms.first;
-	m->previous = &comms.first;
-	if (m->next)
-		m->next->previous = &m->next;
-	comms.first = m;
+	LIST_INSERT_HEAD(&comms.list, m, all);
 	pthread_mutex_unlock(&comms.lock);
 	if (!PMPI_Comm_set_attr(comm, comms.keyval, m))
 		return m;
@@ -229,7 +215,7 @@ static bool close_unused(void)
 	bool all = true;
 
 	pthread_mutex_lock(&comms.lock);
-	for (m = comms.first; m; m = m->next) {
+	LIST_FOREACH(m, &comms.list, all) {
 		if (m->users == 1)
 			cmpi_close(&m->c);
 		else

@@ -9,6 +9,7 @@
 #define CANARY_MPICH_PRELOAD_H
 
 #include <mpi.h>
+#include <sys/queue.h>
 
 #include "userspace/mpi/cmpi.h"
 
@@ -23,7 +24,7 @@
  * @queue:	requests that are not complete
  * @users:	the communicator, requests, threads; changed under process-wide lock of comm.c
  * @posting:	a thread posts what had no room; protected by queue.lock
- * @next, @previous: of all communicators
+ * @all:	of all communicators; likewise
  */
 struct preload_comm {
 	MPI_Comm		comm;
@@ -32,7 +33,7 @@ struct preload_comm {
 	struct cmpi_queue	queue;
 	unsigned int		users;
 	bool			posting;
-	struct preload_comm	*next, **previous;
+	LIST_ENTRY(preload_comm) all;
 };
 
 /**

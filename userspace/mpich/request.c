@@ -27,20 +27,22 @@
  * @r:		has to be the first
  * @ended, @freed: protected by the lock of the queue
  * @complete:	MPICH knows that it has ended; likewise
- * @next, @previous: of all requests
+ * @all:	of all requests, until @freed. Then of those to be dropped
  */
 struct preload_request {
 	struct cmpi_request	r;
 	struct preload_comm	*m;
 	MPI_Request		handle;
 	bool			ended, freed, complete;
-	struct preload_request	*next, **previous;
+	LIST_ENTRY(preload_request) all;
 };
+
+LIST_HEAD(preload_requests, preload_request);
 
 /* Requests that MPICH has not freed. The lock is below those of queues. */
 static struct {
 	pthread_mutex_t		lock;
-	struct preload_request	*first;
+	struct preload_requests	list;
 } requests = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 int preload_error(int err)
@@ -72,31 +74,32 @@ static void drop(struct preload_request *r)
 	preload_comm_put(m);
 }
 
-/* Note which requests of a communicator have ended. The caller holds the lock of its queue. */
-static struct preload_request *take(struct preload_comm *m)
+/*
+ * Note which requests of a communicator have ended. The caller holds the lock of its queue.
+ * @orphans: receives those that nobody else has
+ */
+static void take(struct preload_comm *m, struct preload_requests *orphans)
 {
 	struct cmpi_request *at = cmpi_queue_take(&m->queue), *next;
-	struct preload_request *orphans = NULL;
+
+	LIST_INIT(orphans);
 
 	for (; at; at = next) {
 		struct preload_request *r = (struct preload_request *)at;
 
 		next = at->next;
 		r->ended = true;
-		if (r->freed) {
-			r->next = orphans;
-			orphans = r;
-		}
+		if (r->freed)
+			LIST_INSERT_HEAD(orphans, r, all);
 	}
-	return orphans;
 }
 
-static void drop_all(struct preload_request *r)
+static void drop_all(struct preload_requests *orphans)
 {
-	struct preload_request *next;
+	struct preload_request *r;
 
-	for (; r; r = next) {
-		next = r->next;
+	while ((r = LIST_FIRST(orphans))) {
+		LIST_REMOVE(r, all);
 		drop(r);
 	}
 }
@@ -105,16 +108,16 @@ static void drop_all(struct preload_request *r)
 static bool look(struct preload_request *r)
 {
 	struct preload_comm *m = r->m;
-	struct preload_request *orphans;
+	struct preload_requests orphans;
 	bool ended, tell;
 
 	pthread_mutex_lock(&m->queue.lock);
-	orphans = take(m);
+	take(m, &orphans);
 	ended = r->ended;
 	tell = ended && !r->complete;
 	r->complete = ended;
 	pthread_mutex_unlock(&m->queue.lock);
-	drop_all(orphans);
+	drop_all(&orphans);
 	if (tell)
 		PMPI_Grequest_complete(r->handle);
 	return ended;
@@ -139,9 +142,7 @@ static int free_request(void *state)
 	bool ended;
 
 	pthread_mutex_lock(&requests.lock);
-	*r->previous = r->next;
-	if (r->next)
-		r->next->previous = r->previous;
+	LIST_REMOVE(r, all);
 	pthread_mutex_unlock(&requests.lock);
 	pthread_mutex_lock(&r->m->queue.lock);
 	ended = r->ended;
@@ -201,11 +202,10 @@ static struct preload_request *find(MPI_Request request)
 {
 	struct preload_request *r;
 
-	if (!__atomic_load_n(&requests.first, __ATOMIC_RELAXED))
-		return NULL;
 	pthread_mutex_lock(&requests.lock);
-	for (r = requests.first; r && r->handle != request; r = r->next)
-		;
+	LIST_FOREACH(r, &requests.list, all)
+		if (r->handle == request)
+			break;
 	pthread_mutex_unlock(&requests.lock);
 	return r;
 }
@@ -233,17 +233,17 @@ void preload_look(MPI_Request request)
 static void *post_later(void *arg)
 {
 	struct preload_comm *m = arg;
-	struct preload_request *orphans;
+	struct preload_requests orphans;
 	bool more = true;
 
 	while (more) {
 		canary_room(m->c.canary, 100);
 		pthread_mutex_lock(&m->queue.lock);
-		orphans = take(m);
+		take(m, &orphans);
 		more = m->queue.last && !m->queue.last->posted;
 		m->posting = more;
 		pthread_mutex_unlock(&m->queue.lock);
-		drop_all(orphans);
+		drop_all(&orphans);
 	}
 	preload_comm_put(m);
 	return NULL;
@@ -281,11 +281,7 @@ static void begin_posting(struct preload_comm *m)
 static void remember(struct preload_request *r)
 {
 	pthread_mutex_lock(&requests.lock);
-	r->next = requests.first;
-	r->previous = &requests.first;
-	if (r->next)
-		r->next->previous = &r->next;
-	__atomic_store_n(&requests.first, r, __ATOMIC_RELAXED);
+	LIST_INSERT_HEAD(&requests.list, r, all);
 	pthread_mutex_unlock(&requests.lock);
 }
 
