@@ -207,3 +207,40 @@ switch_dies()
 	tap_is "all sums were right" "$? $(tail -n 1 "$TAP_TMP/said")" "0 all right"
 	tap_is "and all by Canary" "$(calls allreduce refused)" 0
 }
+
+# firewall PROGRAM [OPTION...]: one host hears nothing of Canary. Forming has to give up after 3 s.
+firewall()
+{
+	local program=$1
+
+	shift
+	ns_exec h3 nft -f - <<-'END'
+	table ip dropped { chain input { type filter hook input priority 0; udp dport 22600-22663 drop; }; }
+	END
+	right "a firewall before one host" "$@" -- "$program"
+	without refused "rank 0: no sum within 3000 ms"
+	ns_exec h3 nft delete table ip dropped
+}
+
+# goes_on PROGRAM [OPTION...]: what does not end a job
+goes_on()
+{
+	local program=$1
+
+	shift
+	right "a process that stands still longer than Canary waits by itself" "$@" -- "$program" stop 7
+	tap_is "is not dead" "$(calls allreduce canary)" 2
+	right "a child of a process" "$@" -- "$program" fork
+	tap_is "does not disturb it" "$(calls allreduce canary)" 5
+}
+
+# different_lengths PROGRAM [OPTION...]: what ends it
+different_lengths()
+{
+	local program=$1
+
+	shift
+	mpi "$@" -- "$program" counts
+	tap_is "different lengths end the job" "$(($? > 0 && $? < 124))" 1
+	some "and a line says why" "$(grep -c "^canary: MPI_Allreduce of 4 processes, rank .*" "$TAP_TMP/complaints")"
+}

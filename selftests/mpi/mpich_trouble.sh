@@ -55,26 +55,16 @@ tap_is "is a key for all" "$(calls allreduce canary)" 2
 export CANARY_TRIAL=3000
 split "two hosts with a key" CANARY_KEY_FILE="$TAP_TMP/key2" "$PROGRAM"
 without refused "rank 0: no sum within 3000 ms"
-ns_exec h3 nft -f - <<'END'
-table ip dropped { chain input { type filter hook input priority 0; udp dport 22600-22663 drop; }; }
-END
-right "a firewall before one host" "${ON[@]}" -- "$PROGRAM"
-without refused "rank 0: no sum within 3000 ms"
-ns_exec h3 nft delete table ip dropped
+firewall "$PROGRAM" "${ON[@]}"
 export CANARY_TRIAL=60000
 
 switch_dies "$PROGRAM" "${ON[@]}"
-right "a process that stands still longer than Canary waits by itself" "${ON[@]}" -- "$PROGRAM" stop 7
-tap_is "is not dead" "$(calls allreduce canary)" 2
-right "a child of a process" "${ON[@]}" -- "$PROGRAM" fork
-tap_is "does not disturb it" "$(calls allreduce canary)" 5
+goes_on "$PROGRAM" "${ON[@]}"
 mpi "${ON[@]}" -- "$PROGRAM" kill
 rc=$?
 tap_is "SIGKILL of a rank ends the job" $((rc != 0 && rc != 124)) 1
 ends "MPI_Abort ends the job" 42 "${ON[@]}" -- "$PROGRAM" abort
-mpi "${ON[@]}" -- "$PROGRAM" counts
-tap_is "different lengths end the job" "$(($? > 0 && $? < 124))" 1
-some "and a line says why" "$(grep -c "^canary: MPI_Allreduce of 4 processes, rank .*" "$TAP_TMP/complaints")"
+different_lengths "$PROGRAM" "${ON[@]}"
 mpi "${ON[@]}" -- "$PROGRAM" later
 tap_is "so do different lengths of requests" "$(($? > 0 && $? < 124))" 1
 tap_done

@@ -61,12 +61,7 @@ right "empty parameters" "${ON[@]}" --mca coll_canary_floats "" --mca coll_canar
 	"$PROGRAM"
 tap_is "mean nothing" "$(calls allreduce canary)" 2
 
-ns_exec h3 nft -f - <<'END'
-table ip dropped { chain input { type filter hook input priority 0; udp dport 22600-22663 drop; }; }
-END
-right "a firewall before one host" "${ON[@]}" -- "$PROGRAM"
-without refused "rank 0: no sum within 3000 ms"
-ns_exec h3 nft delete table ip dropped
+firewall "$PROGRAM" "${ON[@]}"
 ns_exec h2 ethtool -K eth0 gro off
 right "a host that loses long packets" "${ON[@]}" -- "$PROGRAM"
 without refused "no sum within 3000 ms"
@@ -74,13 +69,8 @@ ns_exec h2 ethtool -K eth0 gro on
 export OMPI_MCA_coll_canary_trial=60000
 
 switch_dies "$PROGRAM" "${ON[@]}"
-right "a process that stands still longer than Canary waits by itself" "${ON[@]}" -- "$PROGRAM" stop 7
-tap_is "is not dead" "$(calls allreduce canary)" 2
-right "a child of a process" "${ON[@]}" -- "$PROGRAM" fork
-tap_is "does not disturb it" "$(calls allreduce canary)" 5
+goes_on "$PROGRAM" "${ON[@]}"
 ends "SIGKILL of a rank ends the job" 137 "${ON[@]}" -- "$PROGRAM" kill
 ends "MPI_Abort ends the job" 42 "${ON[@]}" -- "$PROGRAM" abort
-mpi "${ON[@]}" -- "$PROGRAM" counts
-tap_is "different lengths end the job" "$(($? > 0 && $? < 124))" 1
-some "and a line says why" "$(grep -c "^canary: MPI_Allreduce of 4 processes, rank .*" "$TAP_TMP/complaints")"
+different_lengths "$PROGRAM" "${ON[@]}"
 tap_done
