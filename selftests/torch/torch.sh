@@ -197,21 +197,16 @@ falls_back()
 			xargs)" "gloo 1"
 }
 
+begin_mixed()
+{
+	# shellcheck disable=SC2046
+	begin_rank "$1" env CANARY_TABLE=1 $("$2" "$1")
+}
+
 # mixed COMMAND: each rank runs what the command prints for it
 mixed()
 {
-	local rank pids=()
-
-	STATUS=
-	for ((rank = 0; rank < RANKS; rank++)); do
-		# shellcheck disable=SC2046
-		begin_rank $rank env CANARY_TABLE=1 $("$1" $rank)
-		pids+=($!)
-	done
-	for ((rank = 0; rank < RANKS; rank++)); do
-		wait "${pids[rank]}"
-		STATUS+=${STATUS:+ }$?
-	done
+	each_rank begin_mixed "$1"
 }
 
 half()

@@ -29,18 +29,26 @@ begin_rank()
 		>"$TAP_TMP/out.$rank" 2>"$TAP_TMP/err.$rank"
 }
 
-# ranks WORDS...: runs all ranks; STATUS has their exit statuses
-ranks()
+# each_rank FUNCTION WORDS...: runs all ranks; FUNCTION N WORDS... begins one. STATUS has their exit
+# statuses
+each_rank()
 {
-	local rank pids=()
+	local begin=$1 rank pids=()
 
+	shift
 	STATUS=
 	for ((rank = 0; rank < RANKS; rank++)); do
-		begin_rank "$rank" "$@"
+		"$begin" "$rank" "$@"
 		pids+=($!)
 	done
 	for ((rank = 0; rank < RANKS; rank++)); do
 		wait "${pids[rank]}"
 		STATUS+=${STATUS:+ }$?
 	done
+}
+
+# ranks WORDS...: runs all ranks alike
+ranks()
+{
+	each_rank begin_rank "$@"
 }
