@@ -15,6 +15,23 @@ shape()
 	done
 }
 
+# network shaped|fast: hosts around a switch. NETWORK says what their links are
+network()
+{
+	# shellcheck disable=SC2034
+	SWITCH=$(ns_name sw)
+	topology
+	launcher
+	NETWORK="$HOSTS hosts, links as fast as this machine"
+	if [ "$1" = shaped ]; then
+		shape
+		# shellcheck disable=SC2034
+		SWITCH_OPTIONS=(--mode shaped)
+		NETWORK="$HOSTS hosts, links of $RATE Mbit/s"
+	fi
+	start_switch
+}
+
 # figures NAME FILE NOTE: a figure for each length, beside the best one of the files own.*
 figures()
 {

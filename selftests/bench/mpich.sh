@@ -56,15 +56,10 @@ bench_need ip tc jq ethtool mpiexec.mpich "$CANARY"
 if [ ! -x "$PROGRAMS/columns" ] || [ ! -e "$PRELOAD" ]; then
 	bench_die "needs libmpich-dev, and make mpich test-mpich"
 fi
-SWITCH=$(ns_name sw)
-topology
-launcher
-shape
-SWITCH_OPTIONS=(--mode shaped)
-start_switch
+network "$HOW"
 for algorithm in "${ALGORITHMS[@]}"; do
 	columns "own.$algorithm" MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM="$algorithm"
 done
 columns all "${ON[@]}" CANARY_MIN_BYTES=1
 figures "mpich.$HOW.$TYPE" all \
-	"$HOSTS hosts, links of $RATE Mbit/s; baseline: the best of MPICH's own algorithms"
+	"$NETWORK; baseline: the best of MPICH's own algorithms"

@@ -40,24 +40,14 @@ bench_need ip tc jq ethtool mpirun.openmpi "$CANARY"
 if [ ! -x "$PROGRAMS/columns" ] || [ ! -e "$COMPONENT/mca_coll_canary.so" ]; then
 	bench_die "needs libopenmpi-dev, and make openmpi test-openmpi"
 fi
-SWITCH=$(ns_name sw)
-topology
-launcher
-if [ "$HOW" = shaped ]; then
-	shape
-	SWITCH_OPTIONS=(--mode shaped)
-	WHERE="$HOSTS hosts, links of $RATE Mbit/s"
-else
-	WHERE="$HOSTS hosts, links as fast as this machine"
-fi
-start_switch
+network "$HOW"
 for type in "${TYPES[@]}"; do
 	for algorithm in "${ALGORITHMS[@]}"; do
 		columns "own.$algorithm" "$type" --mca coll_tuned_use_dynamic_rules 1 \
 			--mca coll_tuned_allreduce_algorithm "$algorithm"
 	done
 	columns all "$type" "${ALL[@]}"
-	figures "openmpi.$HOW.$type" all "$WHERE; baseline: the best of Open MPI's own algorithms"
+	figures "openmpi.$HOW.$type" all "$NETWORK; baseline: the best of Open MPI's own algorithms"
 	if [ "$HOW" = fast ]; then
 		columns default "$type" --mca coll_canary_enable 1 --mca coll_canary_min_bytes 0
 		figures "openmpi.$HOW.$type.default" default "likewise, with the threshold that is measured"
