@@ -16,16 +16,15 @@ shape()
 }
 
 # network shaped|fast: hosts around a switch. NETWORK says what their links are
+# shellcheck disable=SC2034
 network()
 {
-	# shellcheck disable=SC2034
 	SWITCH=$(ns_name sw)
 	topology
 	launcher
 	NETWORK="$HOSTS hosts, links as fast as this machine"
 	if [ "$1" = shaped ]; then
 		shape
-		# shellcheck disable=SC2034
 		SWITCH_OPTIONS=(--mode shaped)
 		NETWORK="$HOSTS hosts, links of $RATE Mbit/s"
 	fi

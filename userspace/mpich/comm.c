@@ -12,7 +12,7 @@
  */
 static struct {
 	pthread_mutex_t		lock;
-	LIST_HEAD(, preload_comm) list;
+	LIST_HEAD(comm_list, preload_comm) list;
 	int			keyval;
 } comms = { .lock = PTHREAD_MUTEX_INITIALIZER, .keyval = MPI_KEYVAL_INVALID };
 
