@@ -21,7 +21,8 @@ def work(rank, size):
     found = [None] * size
     dist.all_gather_object(found, tensor.tolist())
     assert found == [tensor.tolist()] * size
-    print(f"sum {tensor[0].item()}")
+    # In one piece, since ranks may share a pipe. print() may write the end of the line by itself.
+    sys.stdout.write(f"sum {tensor[0].item()}\n")
     dist.destroy_process_group()
 
 
