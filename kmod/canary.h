@@ -51,6 +51,7 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/refcount.h>
+#include <linux/skbuff.h>
 #include <linux/sizes.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
@@ -71,6 +72,7 @@
 #define CANARY_DEAD_LIMIT	3600000U
 #define CANARY_ROUTES		16		/* destinations remembered, a power of two */
 #define CANARY_TIMER_GAP	(50 * NSEC_PER_USEC)	/* least time from timer to timer */
+#define CANARY_TRAIN_LIMIT	(MAX_SKB_FRAGS + 1)
 #define CANARY_BATCH		64		/* packets collected before the lock is released */
 #define CANARY_BATCHES		64		/* batches of a process, then the tasklet goes on */
 #define CANARY_MEMBERS_DEFAULT	1048576		/* net.canary.members_max */
@@ -164,6 +166,36 @@ struct canary_route {
 	struct rtable		*rt;
 	struct canary_addr	addr;
 	__be16			port;
+};
+
+/**
+ * struct canary_train - the last packet to be sent, while others may join it (train.c)
+ * @skb:	NULL, or that packet, which is in a queue of canary_comm_round()
+ * @addr:	destination
+ * @port:	destination port
+ * @size:	bytes of its first packet from the Canary header on; others are not longer
+ * @most:	packets that it may have
+ *
+ * Owner: the engine. Lock: canary_comm.lock.
+ */
+struct canary_train {
+	struct sk_buff		*skb;
+	struct canary_addr	addr;
+	__be16			port;
+	u16			size;
+	u32			most;
+};
+
+/**
+ * struct canary_place - where the core makes data of a packet, before the packet is there
+ * @skb:	NULL, or the packet, if it is one of its own
+ * @data:	NULL, or room for header and data, if it is going to join a train
+ *
+ * Owner: the engine. Lock: canary_comm.lock.
+ */
+struct canary_place {
+	struct sk_buff		*skb;
+	void			*data;
 };
 
 struct canary_comm;
@@ -264,7 +296,8 @@ enum canary_left {
  *		needs. Lock: @lock
  * @done:	completed operations to be received, in order. Lock: @lock
  * @routes:	by destination. Lock: @lock
- * @placed:	NULL, or a packet whose data the core is making (canary_send_place()). Lock: @lock
+ * @train:	the last packet to be sent. Lock: @lock
+ * @placed:	of a packet whose data the core is making (canary_send_place()). Lock: @lock
  * @flags:	enum canary_comm_flags, atomic
  * @timer:	the core's deadline. Softirq
  * @space:	in the wait queue of @usk: called when there is room again
@@ -318,7 +351,8 @@ struct canary_comm {
 	struct list_head	ended;
 	struct list_head	done;
 	struct canary_route	routes[CANARY_ROUTES];
-	struct sk_buff		*placed;
+	struct canary_train	train;
+	struct canary_place	placed;
 
 	unsigned long		flags;
 	struct hrtimer		timer;
@@ -433,6 +467,7 @@ struct canary_rule {
  * @memory_max:	sysctl mem_max; READ_ONCE()
  * @wmem_default: sysctl wmem_default; READ_ONCE()
  * @members_max: sysctl members_max; READ_ONCE()
+ * @train_max:	sysctl train_max; READ_ONCE()
  * @members:	sum of the members of the communicators of all engines that have a core. Atomic
  * @share:	NULL, or what the guests of its user take together (budget.c); constant
  * @sysctl:	/proc/sys/net/canary; constant
@@ -456,6 +491,7 @@ struct canary_net {
 	unsigned long		memory_max;
 	int			wmem_default;
 	int			members_max;
+	int			train_max;
 	atomic_long_t		members;
 	struct canary_share	*share;
 	struct ctl_table_header	*sysctl;
@@ -501,7 +537,7 @@ int canary_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flag
 /* comm.c */
 struct canary_comm *canary_comm_alloc(struct sock *sk);
 int canary_comm_start(struct canary_comm *comm, const struct cnr_config *cfg);
-void canary_comm_pump(struct canary_comm *comm, u64 now, bool late) __releases(comm->lock);
+void canary_comm_answer(struct canary_comm *comm, u64 now, bool late) __releases(comm->lock);
 enum canary_left canary_comm_drive(struct canary_comm *comm) __releases(comm->lock);
 void canary_comm_close(struct canary_comm *comm);
 void canary_comm_give_port(struct canary_comm *comm);
@@ -536,10 +572,17 @@ bool canary_endpoint_put(struct canary_endpoint *ep, const struct canary_comm *c
 int canary_endpoint_begin(struct canary_comm *comm);
 bool canary_endpoint_know(struct canary_comm *comm, u32 epoch);
 void canary_endpoint_forget(struct canary_comm *comm);
+struct canary_comm *canary_endpoint_named(struct canary_endpoint *ep, const struct sk_buff *skb,
+					  u32 at);
 struct canary_comm *canary_endpoint_find(struct canary_endpoint *ep, const struct sk_buff *skb);
 
 /* receive.c */
 int canary_receive(struct sock *usk, struct sk_buff *skb);
+
+static inline bool canary_receive_aligned(const void *p)
+{
+	return IS_ENABLED(CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS) || !((unsigned long)p & 3);
+}
 
 /* route.c */
 struct rtable *canary_route_lookup(struct canary_comm *comm, struct canary_addr *from,
@@ -550,9 +593,31 @@ bool canary_route_is_local(struct canary_comm *comm, const struct canary_addr *a
 /* send.c */
 void *canary_send_place(void *driver, const struct cnr_out *out);
 void canary_send_unplace(struct canary_comm *comm);
-struct sk_buff *canary_send_build(struct canary_comm *comm, const struct cnr_out *out);
+void canary_send_add(struct canary_comm *comm, const struct cnr_out *out,
+		     struct sk_buff_head *queue);
 void canary_send_queue(struct canary_comm *comm, struct sk_buff_head *queue);
 void canary_send_forget_routes(struct canary_comm *comm);
+
+/* train.c */
+struct canary_train_walk {
+	struct sk_buff		*skb;
+	u32			next;	/* offset of the next packet */
+	u32			at;	/* offset of @piece */
+	u32			size;	/* bytes of @piece */
+	const u8		*piece;
+	struct skb_seq_state	seq;
+	struct canary_hdr	hdr;	/* of a packet that is not in one piece */
+};
+
+void canary_train_begin(struct canary_comm *comm, struct sk_buff *skb, const struct cnr_out *out);
+void canary_train_end(struct canary_comm *comm);
+bool canary_train_takes(const struct canary_comm *comm, const struct cnr_out *out);
+void *canary_train_room(const struct cnr_out *out);
+void canary_train_add(struct canary_comm *comm, const struct cnr_out *out, void *data);
+u32 canary_train_close(struct sk_buff *skb);
+struct canary_comm *canary_train_engine(struct canary_endpoint *ep, const struct sk_buff *skb);
+void canary_train_walk(struct canary_train_walk *w, struct sk_buff *skb);
+bool canary_train_next(struct canary_train_walk *w, struct canary_comm *comm, struct cnr_in *in);
 
 /* pages.c */
 void *canary_pages_cut(unsigned int size);

@@ -146,11 +146,9 @@ static bool canary_round_room(void *driver)
 static void canary_round_send(void *driver, const struct cnr_out *out)
 {
 	struct canary_round *r = driver;
-	struct sk_buff *skb = canary_send_build(r->comm, out);
 
 	r->most--;
-	if (skb)
-		__skb_queue_tail(r->queue, skb);
+	canary_send_add(r->comm, out, r->queue);
 }
 
 /* The operation goes to the application, if there still is one. */
@@ -207,6 +205,7 @@ static enum canary_left canary_comm_round(struct canary_comm *comm, u64 now, u32
 		if (cnr_drive(comm->core, now, &canary_driver, &r) != CNR_LEFT_NOTHING)
 			left = r.blocked ? CANARY_LEFT_BLOCKED : CANARY_LEFT_MORE;
 		canary_send_unplace(comm);
+		canary_train_end(comm);
 		r.any |= canary_comm_hand_over(comm);
 		canary_comm_events(comm, r.any);
 		canary_comm_arm(comm);
@@ -231,12 +230,30 @@ static enum canary_left canary_comm_round(struct canary_comm *comm, u64 now, u32
  * @late:	its turn is over (turn.c), so it sends only a few packets, too Context: softirq;
  *		canary_comm.lock is held and will be released.
  */
-void canary_comm_pump(struct canary_comm *comm, u64 now, bool late)
+static void canary_comm_pump(struct canary_comm *comm, u64 now, bool late)
 	__releases(comm->lock)
 {
 	bool few = late || test_bit(CANARY_COMM_MORE, &comm->flags);
 
 	canary_comm_round(comm, now, few ? CANARY_FEW : CANARY_BATCH, false);
+}
+
+/*
+ * The same after a packet came. Where packets may be trains, the tasklet does it after all packets
+ * that wait have come: only then has the core several to send to one member. Context: as
+ * canary_comm_pump().
+ */
+void canary_comm_answer(struct canary_comm *comm, u64 now, bool late)
+	__releases(comm->lock)
+{
+	if (READ_ONCE(canary_net(comm->net)->train_max) < 2) {
+		canary_comm_pump(comm, now, late);
+		return;
+	}
+	/* When the engine ends, a process sends what is left. */
+	if (!comm->dead && !test_and_set_bit(CANARY_COMM_MORE, &comm->flags))
+		tasklet_schedule(&comm->go_on);
+	spin_unlock_bh(&comm->lock);
 }
 
 /*

@@ -10,11 +10,6 @@
 
 #define CANARY_RECEIVE_HEADERS	(sizeof(struct udphdr) + sizeof(struct canary_hdr))
 
-static bool canary_receive_aligned(const void *p)
-{
-	return IS_ENABLED(CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS) || !((unsigned long)p & 3);
-}
-
 /*
  * Prepare a packet for the core. The core needs the header, and what follows it, each in one piece
  * and aligned. The header may be copied to @hdr. What follows is at offset @off of @skb. It is used
@@ -64,71 +59,136 @@ static void canary_receive_trace(struct canary_comm *comm, const struct cnr_in *
 		trace_result(hdr, &in->addr, in->port, false);
 }
 
+/* The core takes a packet. Return: why it was dropped, which is counted. */
+static enum canary_drop canary_receive_input(struct canary_comm *comm, u64 now,
+					     const struct cnr_in *in)
+{
+	enum canary_drop why;
+
+	if (comm->core) {
+		why = cnr_input(comm->core, now, in);
+	} else {
+		why = comm->dead ? CANARY_DROP_ENDED : CANARY_DROP_COMM;
+		canary_count_drop(comm, why, 1);
+	}
+	canary_receive_trace(comm, in, why);
+	return why;
+}
+
+/* Count @n packets that were dropped before the lock was taken. */
+static void canary_receive_drop(struct canary_comm *comm, struct sk_buff *skb, enum canary_drop why,
+				u32 n)
+{
+	spin_lock_bh(&comm->lock);
+	canary_count_drop(comm, why, n);
+	spin_unlock_bh(&comm->lock);
+	kfree_skb(skb);
+}
+
+static void canary_receive_one(struct canary_comm *comm, struct sk_buff *skb)
+{
+	struct canary_hdr hdr;
+	enum canary_drop why;
+	struct cnr_in in;
+	bool late;
+	u64 now;
+
+	if (!pskb_may_pull(skb, min_t(u32, skb->len, CANARY_RECEIVE_HEADERS))) {
+		canary_receive_drop(comm, skb, CANARY_DROP_NOMEM, 1);
+		return;
+	}
+	spin_lock_bh(&comm->lock);
+	now = ktime_get_ns();
+	late = canary_turn_begin(CANARY_TURN_PACKET, comm, now);
+	in.addr = canary_addr_of_ip4(ip_hdr(skb)->saddr);
+	in.port = udp_hdr(skb)->source;
+	if (udp_hdr(skb)->check && canary_receive_gather(comm, skb, &hdr, &in)) {
+		why = canary_receive_input(comm, now, &in);
+	} else {
+		why = udp_hdr(skb)->check ? CANARY_DROP_LENGTH : CANARY_DROP_CHECKSUM;
+		in.len = 0;
+		canary_count_drop(comm, why, 1);
+		canary_receive_trace(comm, &in, why);
+	}
+	canary_comm_answer(comm, now, late);
+	canary_turn_end(CANARY_TURN_PACKET);
+	if (why == CANARY_DROP_NONE)
+		consume_skb(skb);
+	else
+		kfree_skb(skb);
+}
+
+/* All packets of a train, which are for one engine, and have checksums */
+static void canary_receive_train(struct canary_comm *comm, struct sk_buff *skb)
+{
+	struct canary_train_walk walk;
+	struct cnr_in in;
+	bool late;
+	u64 now;
+
+	canary_train_walk(&walk, skb);
+	spin_lock_bh(&comm->lock);
+	now = ktime_get_ns();
+	late = canary_turn_begin(CANARY_TURN_PACKET, comm, now);
+	in.addr = canary_addr_of_ip4(ip_hdr(skb)->saddr);
+	in.port = udp_hdr(skb)->source;
+	while (canary_train_next(&walk, comm, &in))
+		canary_receive_input(comm, now, &in);
+	canary_comm_answer(comm, now, late);
+	canary_turn_end(CANARY_TURN_PACKET);
+	consume_skb(skb);
+}
+
+/* Take a train apart, as sockets without GRO do. */
+static void canary_receive_split(struct sock *usk, struct sk_buff *skb)
+{
+	struct sk_buff *next, *segment;
+
+	__skb_push(skb, -skb_mac_offset(skb));
+	segment = udp_rcv_segment(usk, skb, true);
+	skb_list_walk_safe(segment, segment, next) {
+		__skb_pull(segment, skb_transport_offset(segment));
+		udp_post_segment_fix_csum(segment);
+		canary_receive(usk, segment);
+	}
+}
+
 /*
- * A packet came to the UDP port of one or more engines.
+ * A packet came to the UDP port of one or more engines, or a train of packets. A filter of an
+ * engine's socket looks at each packet, so it gets no trains.
  * @skb:	data at the UDP header. The checksum was verified if there is one, and there has to
  *		be one Context: softirq, in an RCU read section. Return: 0, @skb was consumed.
  */
 int canary_receive(struct sock *usk, struct sk_buff *skb)
 {
 	struct canary_endpoint *ep = rcu_dereference_sk_user_data(usk);
-	struct canary_comm *comm = ep ? canary_endpoint_find(ep, skb) : NULL;
-	struct canary_hdr hdr;
-	enum canary_drop why;
-	struct cnr_in in;
-	bool pulled, late;
-	u64 now;
+	struct canary_comm *comm = NULL;
+	bool train = skb_is_gso(skb);
 
-	if (!comm) {
-		/* canary_endpoint_find() has counted it, unless the port has just been closed. */
-		if (!ep)
-			canary_count_stray(sock_net(usk), CANARY_DROP_ENDED, 1);
-		kfree_skb(skb);
-		return 0;
+	if (ep && train) {
+		comm = canary_train_engine(ep, skb);
+		if (!comm || rcu_access_pointer(READ_ONCE(comm->usk)->sk_filter)) {
+			canary_receive_split(usk, skb);
+			return 0;
+		}
+	} else if (ep) {
+		comm = canary_endpoint_find(ep, skb);
+	} else {
+		/* The port has just been closed. */
+		canary_count_stray(sock_net(usk), CANARY_DROP_ENDED, 1);
 	}
+	if (!comm)
+		kfree_skb(skb);
 	/*
 	 * UDP runs this filter for ordinary sockets, but not for tunnels. Here it is that of the
 	 * engine's own socket.
 	 */
-	if (sk_filter_trim_cap(READ_ONCE(comm->usk), skb, sizeof(struct udphdr))) {
-		spin_lock_bh(&comm->lock);
-		canary_count_drop(comm, CANARY_DROP_FILTER, 1);
-		spin_unlock_bh(&comm->lock);
-		kfree_skb(skb);
-		return 0;
-	}
-	pulled = pskb_may_pull(skb, min_t(u32, skb->len, CANARY_RECEIVE_HEADERS));
-	spin_lock_bh(&comm->lock);
-	if (!pulled) {
-		canary_count_drop(comm, CANARY_DROP_NOMEM, 1);
-		spin_unlock_bh(&comm->lock);
-		kfree_skb(skb);
-		return 0;
-	}
-	now = ktime_get_ns();
-	late = canary_turn_begin(CANARY_TURN_PACKET, comm, now);
-	in.addr = canary_addr_of_ip4(ip_hdr(skb)->saddr);
-	in.port = udp_hdr(skb)->source;
-	if (!udp_hdr(skb)->check) {
-		why = CANARY_DROP_CHECKSUM;
-		in.hdr = &hdr;
-		in.len = 0;
-		canary_count_drop(comm, why, 1);
-	} else if (!canary_receive_gather(comm, skb, &hdr, &in)) {
-		why = CANARY_DROP_LENGTH;
-		canary_count_drop(comm, why, 1);
-	} else if (comm->core) {
-		why = cnr_input(comm->core, now, &in);
-	} else {
-		why = comm->dead ? CANARY_DROP_ENDED : CANARY_DROP_COMM;
-		canary_count_drop(comm, why, 1);
-	}
-	canary_receive_trace(comm, &in, why);
-	canary_comm_pump(comm, now, late);
-	canary_turn_end(CANARY_TURN_PACKET);
-	if (why == CANARY_DROP_NONE)
-		consume_skb(skb);
+	else if (sk_filter_trim_cap(READ_ONCE(comm->usk), skb, sizeof(struct udphdr)))
+		canary_receive_drop(comm, skb, CANARY_DROP_FILTER,
+				    train ? skb_shinfo(skb)->gso_segs : 1);
+	else if (train)
+		canary_receive_train(comm, skb);
 	else
-		kfree_skb(skb);
+		canary_receive_one(comm, skb);
 	return 0;
 }

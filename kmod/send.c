@@ -165,7 +165,7 @@ static void *canary_send_data(const struct sk_buff *skb)
 
 /*
  * cnr_config.place: the core makes data where they are sent from. Nobody else sees that memory
- * before canary_send_build() has taken the packet. Why there is no place is counted there, too.
+ * before canary_send_add() has taken the packet. Why there is no place is counted there, too.
  */
 void *canary_send_place(void *driver, const struct cnr_out *out)
 {
@@ -173,17 +173,40 @@ void *canary_send_place(void *driver, const struct cnr_out *out)
 	enum canary_drop why;
 
 	canary_send_unplace(comm);
-	comm->placed = canary_send_begin(comm, out, &why);
-	return comm->placed ? canary_send_data(comm->placed) : NULL;
+	if (canary_train_takes(comm, out)) {
+		comm->placed.data = canary_train_room(out);
+		return comm->placed.data ? comm->placed.data + sizeof(out->hdr) : NULL;
+	}
+	comm->placed.skb = canary_send_begin(comm, out, &why);
+	return comm->placed.skb ? canary_send_data(comm->placed.skb) : NULL;
 }
 
 /* The core has made data, but no packet of them. Context: canary_comm.lock is held. */
 void canary_send_unplace(struct canary_comm *comm)
 {
-	if (!comm->placed)
-		return;
-	kfree_skb(comm->placed);
-	comm->placed = NULL;
+	if (comm->placed.skb)
+		kfree_skb(comm->placed.skb);
+	if (comm->placed.data)
+		skb_free_frag(comm->placed.data);
+	comm->placed = (struct canary_place){};
+}
+
+/* @out joins the last packet, which takes it. Return: false without memory */
+static bool canary_send_join(struct canary_comm *comm, const struct cnr_out *out)
+{
+	void *data = comm->placed.data;
+
+	if (data && out->payload == data + sizeof(out->hdr)) {
+		comm->placed.data = NULL;
+	} else {
+		data = canary_train_room(out);
+		if (!data)
+			return false;
+		if (out->len)
+			memcpy(data + sizeof(out->hdr), out->payload, out->len);
+	}
+	canary_train_add(comm, out, data);
+	return true;
 }
 
 /*
@@ -197,13 +220,13 @@ void canary_send_unplace(struct canary_comm *comm)
  * kernel copies the pages anyway if it delivers the packet on this machine (skb_orphan_frags_rx()).
  * Context: canary_comm.lock is held. Return: NULL if it was dropped, which is counted.
  */
-struct sk_buff *canary_send_build(struct canary_comm *comm, const struct cnr_out *out)
+static struct sk_buff *canary_send_build(struct canary_comm *comm, const struct cnr_out *out)
 {
-	struct sk_buff *skb = comm->placed;
+	struct sk_buff *skb = comm->placed.skb;
 	enum canary_drop why;
 
 	if (skb && out->payload == canary_send_data(skb)) {
-		comm->placed = NULL;
+		comm->placed.skb = NULL;
 	} else {
 		skb = canary_send_begin(comm, out, &why);
 		if (!skb)
@@ -216,8 +239,26 @@ struct sk_buff *canary_send_build(struct canary_comm *comm, const struct cnr_out
 	skb->priority = READ_ONCE(comm->usk->sk_priority);
 	skb->mark = READ_ONCE(comm->usk->sk_mark);
 	skb_set_owner_w(skb, comm->usk);
-	canary_send_trace(out);
 	return skb;
+}
+
+/*
+ * @out is to be sent: it joins the last packet of @queue, or is a packet of its own there. Context:
+ * canary_comm.lock is held; canary_train_end() has to follow before @queue is sent.
+ */
+void canary_send_add(struct canary_comm *comm, const struct cnr_out *out,
+		     struct sk_buff_head *queue)
+{
+	struct sk_buff *skb;
+
+	if (!canary_train_takes(comm, out) || !canary_send_join(comm, out)) {
+		skb = canary_send_build(comm, out);
+		if (!skb)
+			return;
+		__skb_queue_tail(queue, skb);
+		canary_train_begin(comm, skb, out);
+	}
+	canary_send_trace(out);
 }
 
 /*
@@ -241,17 +282,18 @@ static void canary_send_failed(struct canary_comm *comm, u32 failed, u32 refused
 void canary_send_queue(struct canary_comm *comm, struct sk_buff_head *queue)
 {
 	struct sk_buff *skb;
-	u32 failed = 0, refused = 0;
+	u32 failed = 0, refused = 0, n;
 	int err;
 
 	local_bh_disable();
 	while ((skb = __skb_dequeue(queue))) {
+		n = canary_train_close(skb);
 		memset(IPCB(skb), 0, sizeof(*IPCB(skb)));
 		err = ip_local_out(comm->net, skb->sk, skb);
 		if (net_xmit_eval(err))
-			failed++;
+			failed += n;
 		if (err == NET_XMIT_DROP || err == NET_XMIT_CN)
-			refused++;
+			refused += n;
 	}
 	if (failed || refused)
 		canary_send_failed(comm, failed, refused);

@@ -6,6 +6,8 @@
  *		for by SO_SNDBUF, as for all sockets
  * mem_max	bytes that all sockets of the namespace may take, besides what budget.c says
  * members_max	members of the communicators of all its sockets together
+ * train_max	packets that may pass the network stack as one (train.c); 1: each for itself.
+ *		Ports that are opened later hold to it, too
  *
  * A new namespace copies the values of the initial one. They protect the machine, so a guest
  * (budget.c) cannot change them.
@@ -16,6 +18,7 @@
 #include "canary.h"
 
 static int canary_sysctl_least = SOCK_MIN_SNDBUF;
+static int canary_sysctl_train = CANARY_TRAIN_LIMIT;
 
 static const struct ctl_table canary_sysctl_table[] = {
 	{
@@ -38,6 +41,14 @@ static const struct ctl_table canary_sysctl_table[] = {
 		.proc_handler	= proc_dointvec_minmax,
 		.extra1		= SYSCTL_ZERO,
 	},
+	{
+		.procname	= "train_max",
+		.maxlen		= sizeof(int),
+		.mode		= 0644,
+		.proc_handler	= proc_dointvec_minmax,
+		.extra1		= SYSCTL_ONE,
+		.extra2		= &canary_sysctl_train,
+	},
 	{ }	/* end of the table before 6.11; later kernels are given the size */
 };
 
@@ -53,10 +64,12 @@ int canary_sysctl_net_init(struct net *net)
 				   canary_vector_charge(CANARY_VECTOR_DEFAULT, 0);
 		cn->memory_max = LONG_MAX;
 		cn->members_max = CANARY_MEMBERS_DEFAULT;
+		cn->train_max = 1;
 	} else {
 		cn->wmem_default = READ_ONCE(initial->wmem_default);
 		cn->memory_max = READ_ONCE(initial->memory_max);
 		cn->members_max = READ_ONCE(initial->members_max);
+		cn->train_max = READ_ONCE(initial->train_max);
 	}
 	table = kmemdup(canary_sysctl_table, sizeof(canary_sysctl_table), GFP_KERNEL);
 	if (!table)
@@ -64,6 +77,7 @@ int canary_sysctl_net_init(struct net *net)
 	table[0].data = &cn->wmem_default;
 	table[1].data = &cn->memory_max;
 	table[2].data = &cn->members_max;
+	table[3].data = &cn->train_max;
 	for (i = 0; canary_budget_guest(net) && table[i].procname; i++)
 		table[i].mode = 0444;
 #ifdef CANARY_SYSCTL_SIZE

@@ -62,6 +62,22 @@ static bool is_changed(const struct canary_hdr *h)
 	return sum != ntohl(h->contribution.sum);
 }
 
+/* Check the packets of a frame, which may be a train of @len bytes: data behind their headers. */
+static void look_at(struct seen *s, const uint8_t *at, ssize_t len)
+{
+	const struct canary_hdr *h;
+	ssize_t size;
+
+	for (; len >= (ssize_t)sizeof(*h); len -= size, at += size) {
+		h = (const struct canary_hdr *)at;
+		if (h->type != CANARY_CONTRIBUTION && h->type != CANARY_RESULT)
+			return;
+		s->data++;
+		s->changed += is_changed(h);
+		size = sizeof(*h) + ntohs(h->contribution.length);
+	}
+}
+
 /* Check what @fd has captured, up to the mark. */
 static struct seen look(int fd)
 {
@@ -69,16 +85,11 @@ static struct seen look(int fd)
 	static uint8_t frame[65536] __attribute__((__aligned__(8)));
 	struct seen s = { 0 };
 	uint8_t *at = frame + 2;
-	const struct canary_hdr *h = (const struct canary_hdr *)(at + OFFSET);
 	ssize_t n;
 
 	while ((n = recv(fd, at, sizeof(frame) - 2, 0)) > 0 && !s.all) {
 		s.all = at[OFFSET - 6] == 0 && at[OFFSET - 5] == MARK_PORT;
-		if (n < OFFSET + (ssize_t)sizeof(*h) ||
-		    (h->type != CANARY_CONTRIBUTION && h->type != CANARY_RESULT))
-			continue;
-		s.data++;
-		s.changed += is_changed(h);
+		look_at(&s, at + OFFSET, n - OFFSET);
 	}
 	return s;
 }
