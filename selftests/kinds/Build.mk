@@ -26,8 +26,8 @@ $(KINDS_CORE): $(KINDS_CORE_SRC) $(CORE_HDR) $(wildcard selftests/core/*.h tools
 $(B)/selftests/kinds/core_unmerged: private CPPFLAGS += $(UNMERGED)
 
 # What judges is judged.
-$(B)/selftests/kinds/reference_test: selftests/kinds/reference_test.c $(wildcard tools/canary/reference*) $(CORE_SRC) $(VECTOR_OBJ) \
-		$(CORE_HDR) | $(B)/.setup
+$(B)/selftests/kinds/reference_test: selftests/kinds/reference_test.c $(wildcard selftests/kinds/second.*) \
+		$(wildcard tools/canary/reference*) $(CORE_SRC) $(VECTOR_OBJ) $(CORE_HDR) | $(B)/.setup
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -Wno-missing-field-initializers -o $@ $(filter %.c %.o,$^) -lmpfr -lgmp
 
