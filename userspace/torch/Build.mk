@@ -26,7 +26,7 @@ $(TORCH_ABI): userspace/torch/flags.py $(B)/.setup-torch
 
 $(TORCH_OBJ): $(B)/%.o: %.cpp $(TORCH_ABI)
 	@mkdir -p $(@D)
-	g++ $(TORCH_FLAGS) $(DEPFLAGS) -c $< -o $@
+	g++ $(CPPFLAGS) $(CXXFLAGS) $(TORCH_FLAGS) $(DEPFLAGS) -c $< -o $@
 
 # It finds libcanary by the path from the module, as in the rest of build/. Empty: as others do.
 TORCH_RPATH ?= $$ORIGIN/../..
