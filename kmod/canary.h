@@ -195,7 +195,7 @@ struct canary_train {
  */
 struct canary_place {
 	struct sk_buff		*skb;
-	void			*data;
+	u8			*data;
 };
 
 struct canary_comm;
@@ -613,7 +613,7 @@ void canary_train_begin(struct canary_comm *comm, struct sk_buff *skb, const str
 void canary_train_end(struct canary_comm *comm);
 bool canary_train_takes(const struct canary_comm *comm, const struct cnr_out *out);
 void *canary_train_room(const struct cnr_out *out);
-void canary_train_add(struct canary_comm *comm, const struct cnr_out *out, void *data);
+void canary_train_add(struct canary_comm *comm, const struct cnr_out *out, u8 *data);
 u32 canary_train_close(struct sk_buff *skb);
 struct canary_comm *canary_train_engine(struct canary_endpoint *ep, const struct sk_buff *skb);
 void canary_train_walk(struct canary_train_walk *w, struct sk_buff *skb);

@@ -194,7 +194,7 @@ void canary_send_unplace(struct canary_comm *comm)
 /* @out joins the last packet, which takes it. Return: false without memory */
 static bool canary_send_join(struct canary_comm *comm, const struct cnr_out *out)
 {
-	void *data = comm->placed.data;
+	u8 *data = comm->placed.data;
 
 	if (data && out->payload == data + sizeof(out->hdr)) {
 		comm->placed.data = NULL;

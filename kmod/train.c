@@ -64,7 +64,7 @@ void *canary_train_room(const struct cnr_out *out)
  * @out joins the last packet, which takes it. @data are of canary_train_room(), and belong to the
  * train now.
  */
-void canary_train_add(struct canary_comm *comm, const struct cnr_out *out, void *data)
+void canary_train_add(struct canary_comm *comm, const struct cnr_out *out, u8 *data)
 {
 	struct canary_train *t = &comm->train;
 	struct skb_shared_info *info = skb_shinfo(t->skb);
@@ -78,7 +78,7 @@ void canary_train_add(struct canary_comm *comm, const struct cnr_out *out, void 
 		info->gso_segs = 1;
 	}
 	memcpy(data, &out->hdr, sizeof(out->hdr));
-	skb_fill_page_desc(t->skb, info->nr_frags, page, data - page_address(page), size);
+	skb_fill_page_desc(t->skb, info->nr_frags, page, data - (u8 *)page_address(page), size);
 	t->skb->len += size;
 	t->skb->data_len += size;
 	t->skb->truesize += charge;
