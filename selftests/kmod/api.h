@@ -92,5 +92,6 @@ void start_peer(struct child *child, uint32_t id, unsigned int rank, unsigned in
 		unsigned int port, unsigned int delay);
 void start_post(struct child *child, int fd, size_t len, unsigned int delay);
 bool end_peer(const struct child *child);
+void probe(void *at, uint32_t comm, uint32_t epoch);
 
 #endif /* API_H */

@@ -4,17 +4,6 @@
  */
 #include "harness.h"
 
-/* A PROBE of rank 1 of 2, without a mac */
-static void probe(struct canary_hdr *h, uint32_t comm, uint32_t epoch)
-{
-	h->version = CANARY_VERSION;
-	h->type = CANARY_PROBE;
-	h->comm = htonl(comm);
-	h->epoch = htonl(epoch);
-	h->members = htons(2);
-	h->rank = htons(1);
-}
-
 TEST_F(ranks, packets)
 {
 	static const struct {
@@ -54,7 +43,7 @@ TEST_F(ranks, packets)
 	to.sin_port = name.scan_port;
 	for (i = 0; i < ARRAY_SIZE(table); i++) {
 		memset(packet, 0, sizeof(packet));
-		probe((struct canary_hdr *)packet, pair_comm, status(x).epoch);
+		probe(packet, pair_comm, status(x).epoch);
 		packet[table[i].at] ^= table[i].flip;
 		before = proc_value(table[i].counter);
 		sendto(u, packet, table[i].len, 0, (struct sockaddr *)&to, sizeof(to));

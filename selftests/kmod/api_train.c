@@ -127,19 +127,6 @@ static bool send_train(int sock, const void *data, size_t len)
 	return sent;
 }
 
-/* A PROBE of rank 1 of 2, without a mac */
-static void probe(void *at, uint32_t comm, uint32_t epoch)
-{
-	struct canary_hdr *h = at;
-
-	h->version = CANARY_VERSION;
-	h->type = CANARY_PROBE;
-	h->comm = htonl(comm);
-	h->epoch = htonl(epoch);
-	h->members = htons(2);
-	h->rank = htons(1);
-}
-
 TEST_F(fast, forged)
 {
 	char packets[4 * SEGMENT + 10] = { 0 };
