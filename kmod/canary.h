@@ -72,7 +72,8 @@
 #define CANARY_DEAD_LIMIT	3600000U
 #define CANARY_ROUTES		16		/* destinations remembered, a power of two */
 #define CANARY_TIMER_GAP	(50 * NSEC_PER_USEC)	/* least time from timer to timer */
-#define CANARY_TRAIN_LIMIT	(MAX_SKB_FRAGS + 1)
+#define CANARY_TRAIN_LIMIT	(MAX_SKB_FRAGS + 1)	/* highest value of net.canary.train_max */
+#define CANARY_TRAIN_TAKEN	128		/* packets of an incoming train */
 #define CANARY_BATCH		64		/* packets collected before the lock is released */
 #define CANARY_BATCHES		64		/* batches of a process, then the tasklet goes on */
 #define CANARY_MEMBERS_DEFAULT	1048576		/* net.canary.members_max */
@@ -599,6 +600,8 @@ void canary_send_queue(struct canary_comm *comm, struct sk_buff_head *queue);
 void canary_send_forget_routes(struct canary_comm *comm);
 
 /* train.c */
+
+/* struct canary_train_walk - the way through an incoming train. Owner: who walks, on the stack */
 struct canary_train_walk {
 	struct sk_buff		*skb;
 	u32			next;	/* offset of the next packet */
@@ -616,6 +619,7 @@ void *canary_train_room(const struct cnr_out *out);
 void canary_train_add(struct canary_comm *comm, const struct cnr_out *out, u8 *data);
 u32 canary_train_close(struct sk_buff *skb);
 struct canary_comm *canary_train_engine(struct canary_endpoint *ep, const struct sk_buff *skb);
+u32 canary_train_packets(const struct sk_buff *skb);
 void canary_train_walk(struct canary_train_walk *w, struct sk_buff *skb);
 bool canary_train_next(struct canary_train_walk *w, struct canary_comm *comm, struct cnr_in *in);
 

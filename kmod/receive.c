@@ -132,14 +132,20 @@ static void canary_receive_train(struct canary_comm *comm, struct sk_buff *skb)
 	late = canary_turn_begin(CANARY_TURN_PACKET, comm, now);
 	in.addr = canary_addr_of_ip4(ip_hdr(skb)->saddr);
 	in.port = udp_hdr(skb)->source;
-	while (canary_train_next(&walk, comm, &in))
-		canary_receive_input(comm, now, &in);
+	while (canary_train_next(&walk, comm, &in)) {
+		if (in.len) {
+			canary_receive_input(comm, now, &in);
+		} else {
+			canary_count_drop(comm, CANARY_DROP_LENGTH, 1);
+			canary_receive_trace(comm, &in, CANARY_DROP_LENGTH);
+		}
+	}
 	canary_comm_answer(comm, now, late);
 	canary_turn_end(CANARY_TURN_PACKET);
 	consume_skb(skb);
 }
 
-/* Take a train apart, as sockets without GRO do. */
+/* Take a train apart, as sockets without GRO do. UDP counts what it cannot take apart. */
 static void canary_receive_split(struct sock *usk, struct sk_buff *skb)
 {
 	struct sk_buff *next, *segment;
@@ -165,7 +171,9 @@ int canary_receive(struct sock *usk, struct sk_buff *skb)
 	struct canary_comm *comm = NULL;
 	bool train = skb_is_gso(skb);
 
-	if (ep && train) {
+	if (ep && train && canary_train_packets(skb) > CANARY_TRAIN_TAKEN) {
+		canary_count_stray(ep->net, CANARY_DROP_LENGTH, 1);
+	} else if (ep && train) {
 		comm = canary_train_engine(ep, skb);
 		if (!comm || rcu_access_pointer(READ_ONCE(comm->usk)->sk_filter)) {
 			canary_receive_split(usk, skb);
@@ -185,7 +193,7 @@ int canary_receive(struct sock *usk, struct sk_buff *skb)
 	 */
 	else if (sk_filter_trim_cap(READ_ONCE(comm->usk), skb, sizeof(struct udphdr)))
 		canary_receive_drop(comm, skb, CANARY_DROP_FILTER,
-				    train ? skb_shinfo(skb)->gso_segs : 1);
+				    train ? canary_train_packets(skb) : 1);
 	else if (train)
 		canary_receive_train(comm, skb);
 	else

@@ -125,6 +125,15 @@ struct canary_comm *canary_train_engine(struct canary_endpoint *ep, const struct
 	return comm;
 }
 
+/*
+ * Return: how many packets @skb has, a train with data at the UDP header. Others may have made it:
+ * gso_segs may be wrong, and a virtual machine may send very many very short ones.
+ */
+u32 canary_train_packets(const struct sk_buff *skb)
+{
+	return DIV_ROUND_UP(skb->len - sizeof(struct udphdr), skb_shinfo(skb)->gso_size);
+}
+
 /* Begin to walk through the packets of @skb, a train with data at the UDP header. */
 void canary_train_walk(struct canary_train_walk *w, struct sk_buff *skb)
 {
@@ -137,8 +146,8 @@ void canary_train_walk(struct canary_train_walk *w, struct sk_buff *skb)
 
 /*
  * The next packet. It is used in place if it is in one piece. Else its header is copied to @w, and
- * what follows to canary_comm.flat. @in is good until the next call. Context: canary_comm.lock is
- * held. Return: false if no other one follows
+ * what follows to canary_comm.flat. A packet that has no place there has the length 0. @in is good
+ * until the next call. Context: canary_comm.lock is held. Return: false if no other one follows
  */
 bool canary_train_next(struct canary_train_walk *w, struct canary_comm *comm, struct cnr_in *in)
 {
@@ -164,7 +173,6 @@ bool canary_train_next(struct canary_train_walk *w, struct canary_comm *comm, st
 		return true;
 	in->payload = comm->flat;
 	off += sizeof(w->hdr);
-	/* What is too long has no place. Then its header alone is there, and is too short. */
 	if (in->len - sizeof(w->hdr) > sizeof(comm->flat) ||
 	    skb_copy_bits(w->skb, off, comm->flat, in->len - sizeof(w->hdr)))
 		in->len = 0;
