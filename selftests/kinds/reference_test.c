@@ -50,6 +50,7 @@ static const struct shape {
 } shapes[] = {
 	{ 1, 5 }, { 2, 1 }, { 3, 150 }, { 8, 256 }, { 4, 999, CANARY_HOW_EXACT },
 	{ 5, 257 }, { 17, 300 }, { 130, 300 }, { 130, 260, CANARY_HOW_NARROW },
+	{ 2, 300, CANARY_HOW_SATURATE }, { 130, 257, CANARY_HOW_SATURATE },
 	{ 3, 4097 }, { 9, 4200 }, { 20, 4100 }, { 70, 4101 }, { 3, 4099, CANARY_HOW_ELEMENTWISE },
 };
 
@@ -244,6 +245,9 @@ static bool is_worth_it(enum data data)
 {
 	bool sums = second.op == CANARY_OP_SUM || second.op == CANARY_OP_AVG;
 
+	/* Only sums of integers saturate. */
+	if (shape->how == CANARY_HOW_SATURATE && (second.op != CANARY_OP_SUM || second.type->fraction))
+		return false;
 	if (!second.type->fraction && data != ANY && data != FEW && data != PERF)
 		return false;
 	return (sums && second.type->fraction) || shape->count <= 1000;

@@ -111,6 +111,23 @@ static uint64_t integer_bits(const struct second_type *t, const mpz_t from)
 	return bits;
 }
 
+/* The nearest number that the type has */
+static void saturate(const struct second_type *t, mpz_t all)
+{
+	mpz_t most, least;
+
+	mpz_inits(most, least, NULL);
+	mpz_setbit(most, t->bits - t->with_sign);
+	if (t->with_sign)
+		mpz_neg(least, most);
+	mpz_sub_ui(most, most, 1);
+	if (mpz_cmp(all, most) > 0)
+		mpz_set(all, most);
+	if (mpz_cmp(all, least) < 0)
+		mpz_set(all, least);
+	mpz_clears(most, least, NULL);
+}
+
 static uint64_t integer_result(const struct second *s, size_t i)
 {
 	uint64_t bits;
@@ -125,6 +142,8 @@ static uint64_t integer_result(const struct second *s, size_t i)
 	}
 	if (s->op == CANARY_OP_AVG)
 		mpz_tdiv_q_ui(all, all, s->members);
+	if (s->op == CANARY_OP_SUM && s->how & CANARY_HOW_SATURATE)
+		saturate(s->type, all);
 	bits = integer_bits(s->type, all);
 	mpz_clears(all, one, NULL);
 	return bits;
