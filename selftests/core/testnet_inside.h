@@ -59,7 +59,7 @@ struct tnet_made {
 	bool	known;
 	__be32	block;
 	__be32	opsig;
-	__be32	sum;
+	u64	digest;		/* of the words, in their order */
 };
 
 struct tnet_node {
