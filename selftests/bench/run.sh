@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Makes all measurements: run.sh [--out FILE]
-# [switch|emission|goodput|guest|softirq|latency|types|floats|restore|congestion|ring|fault|loss|curve|share|openmpi|mpich]...
+# [switch|emission|goodput|guest|softirq|latency|types|floats|restore|congestion|ring|fault|loss|curve|share|cpu|openmpi|mpich]...
 #
 # It writes a JSON list of figures (see lib.sh) and prints them as a table. Figures from the
 # instruction-counting guest are measured twice, and how much the two differ is a figure, too.
@@ -21,7 +21,7 @@ if [ "${1:-}" = --out ]; then
 	OUT=${2:?--out needs a file}
 	shift 2
 fi
-[ $# -gt 0 ] || set -- switch emission goodput guest softirq latency types floats restore congestion ring fault loss curve share openmpi mpich
+[ $# -gt 0 ] || set -- switch emission goodput guest softirq latency types floats restore congestion ring fault loss curve share cpu openmpi mpich
 DIR=$(mktemp -d)
 
 # end STATUS: ends running measurements, which clean up
@@ -99,6 +99,12 @@ for part in "$@"; do
 		run 9.openmpi.shaped openmpi.sh shaped
 		run 9.openmpi.fast openmpi.sh fast
 		;;
+	cpu)
+		for hosts in 2 4 8; do
+			run "9.cpu.$hosts.1500" cpu.sh $hosts 1500
+			run "9.cpu.$hosts.9000" cpu.sh $hosts 9000
+		done
+		;;
 	mpich) run 9.mpich.shaped mpich.sh shaped ;;
 	guest)
 		twice 4.guest.goodput goodput.sh kernel
@@ -121,7 +127,7 @@ for part in "$@"; do
 		run 9.ring.kernel ring.sh kernel
 		;;
 	*)
-		echo "usage: run.sh [--out FILE] [switch|emission|goodput|guest|softirq|latency|types|floats|restore|congestion|ring|fault|loss|curve|share|openmpi|mpich]..." >&2
+		echo "usage: run.sh [--out FILE] [switch|emission|goodput|guest|softirq|latency|types|floats|restore|congestion|ring|fault|loss|curve|share|cpu|openmpi|mpich]..." >&2
 		exit 2
 		;;
 	esac

@@ -1,0 +1,167 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# cpu.allreduce: sums where processors are the limit, beside Open MPI on the same hosts.
+#	cpu.sh HOSTS MTU
+#	h0 .. h(HOSTS - 1) --- sw, veth, not shaped
+# All hosts and the switch share the processors of this machine. "canary perf" sums int32 with the user
+# engine. The baseline is the best of Open MPI's algorithms for that length, over TCP:
+#  - as TCP is on a veth: segments of up to 64 KiB pass the stack as one (".HOSTS.MTU.BYTES")
+#  - one segment a packet, which is what a wire costs (".plain")
+# Runs alternate, ROUNDS times. A figure is the median, and the baseline the least of the medians.
+#
+# cpu.processor: processor time for a byte of the vector, of all hosts and the switch together. It is the
+# time of a sum by the share of the time in which processors were busy while the program ran.
+
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=../mpi/openmpi_lib.sh
+. "$(dirname "$0")/../mpi/openmpi_lib.sh"
+
+HOSTS=${1:-0}
+MTU=${2:-0}
+case $HOSTS.$MTU in
+2.1500 | 4.1500 | 8.1500 | 2.9000 | 4.9000 | 8.9000) ;;
+*) echo "usage: cpu.sh 2|4|8 1500|9000" >&2; exit 2 ;;
+esac
+ROUNDS=${ROUNDS:-3}
+SIZES=${SIZES:-65536 1048576 4194304 67108864}
+ALGORITHMS=(0 3 4 5 6)	# coll_tuned_allreduce_algorithm; 0: Open MPI chooses
+SEGMENTS=65535		# largest number of segments of a packet, the default of devices
+
+# network: hosts around a switch. It can do without shaped links.
+network()
+{
+	local i
+
+	SWITCH=$(ns_name sw)
+	topology
+	for ((i = 0; i < HOSTS; i++)); do
+		ns_ip "h$i" link set eth0 mtu "$MTU"
+		ns_ip sw link set "s$i" mtu "$MTU"
+	done
+	launcher
+	SWITCH_OPTIONS=(--mode fast)
+	start_switch
+}
+
+# segments N: sets how many segments a packet for a device may have
+segments()
+{
+	local i
+
+	for ((i = 0; i < HOSTS; i++)); do
+		ns_ip "h$i" link set eth0 gso_max_segs "$1"
+	done
+}
+
+# calls_of BYTES: prints how many operations take about a second
+calls_of()
+{
+	local calls=$((134217728 / $1))
+
+	echo $((calls > 500 ? 500 : calls))
+}
+
+# canary BYTES: prints microseconds of a sum
+canary()
+{
+	local i pids=() calls
+
+	calls=$(calls_of "$1")
+	for ((i = 0; i < HOSTS; i++)); do
+		bg ns_exec "h$i" timeout 300 "$CANARY" perf allreduce -b "$1" -e "$1" -w 2 -n "$calls" \
+			-c 1 -J "$TAP_TMP/perf.json" --engine user --comm 7 --rank "$i" \
+			--members "$HOSTS" --root 10.77.0.2 --bind "10.77.$i.2" --algorithm tree \
+			>"$TAP_TMP/perf.$i" 2>&1
+		pids+=($!)
+	done
+	for ((i = 0; i < HOSTS; i++)); do
+		wait "${pids[i]}" || bench_die "rank $i: $(tail -n 5 "$TAP_TMP/perf.$i")"
+	done
+	[ -z "${VERBOSE:-}" ] || jq -c '.results, .stats' "$TAP_TMP/perf.json" >&2
+	jq '[.results[0] | .out_of_place.time_us, .in_place.time_us] | add / 2' "$TAP_TMP/perf.json"
+}
+
+# openmpi BYTES ALGORITHM: prints microseconds of a sum
+openmpi()
+{
+	MPI_LIMIT=300 mpi --mca coll_tuned_use_dynamic_rules 1 \
+		--mca coll_tuned_allreduce_algorithm "$2" -- "$PROGRAMS/columns" float "$1" "$1" 200 ||
+		bench_die "Open MPI $2: $(tail -n 5 "$TAP_TMP/complaints")"
+	cut -d' ' -f2 "$TAP_TMP/said"
+}
+
+# busy: prints the time for which processors were busy, and all of the time, in ticks of all processors
+busy()
+{
+	awk '/^cpu / { print $2 + $3 + $4 + $7 + $8, $2 + $3 + $4 + $5 + $6 + $7 + $8 }' /proc/stat
+}
+
+# timed FILE COMMAND...: appends its microseconds, and how many processors were busy meanwhile
+timed()
+{
+	local file=$TAP_TMP/$1 before us
+
+	shift
+	before=$(busy)
+	us=$("$@")
+	echo "$before $(busy) $us" | awk -v processors="$(nproc)" \
+		'{ print $5, ($3 - $1) / ($4 - $2) * processors }' >>"$file"
+}
+
+# median FILE: prints the line in the middle
+median()
+{
+	sort -n "$TAP_TMP/$1" | sed -n "$(((ROUNDS + 1) / 2))p"
+}
+
+# best PREFIX: prints the least median of Open MPI's algorithms
+best()
+{
+	local algorithm
+
+	for algorithm in "${ALGORITHMS[@]}"; do
+		median "$1.$algorithm"
+	done | sort -n | head -n 1
+}
+
+# figures BYTES: prints them. The ratio is one of speeds: 1 is as fast as the baseline.
+figures()
+{
+	local name=$HOSTS.$MTU.$1 own cores plain plain_cores gso gso_cores
+	local what="$HOSTS hosts, MTU $MTU, links as fast as this machine"
+
+	read -r own cores < <(median "canary.$1")
+	read -r gso gso_cores < <(best "gso.$1")
+	read -r plain plain_cores < <(best "plain.$1")
+	bench_figure "cpu.allreduce.$name" "$(jq -n "$1 / $own")" MB/s "$(jq -n "$1 / $gso")" \
+		"$what; baseline: the best of Open MPI's algorithms"
+	bench_figure "cpu.allreduce.$name.plain" "$(jq -n "$1 / $own")" MB/s "$(jq -n "$1 / $plain")" \
+		"$what; baseline: the same, one segment a packet"
+	bench_figure "cpu.processor.$name" "$(jq -n "$own * $cores * 1000 / $1")" ns/byte \
+		"$(jq -n "$gso * $gso_cores * 1000 / $1")" \
+		"processor time for a byte of the vector, all hosts and the switch; baseline: Open MPI's best"
+	bench_figure "cpu.processor.$name.plain" "$(jq -n "$own * $cores * 1000 / $1")" ns/byte \
+		"$(jq -n "$plain * $plain_cores * 1000 / $1")" "likewise, one segment a packet"
+}
+
+bench_start "selftests/bench/cpu.sh $HOSTS $MTU"
+bench_need ip jq ethtool mpirun.openmpi "$CANARY"
+[ -x "$PROGRAMS/columns" ] || bench_die "needs libopenmpi-dev, and make test-openmpi"
+network
+bench_quiet
+for bytes in $SIZES; do
+	for ((round = 0; round < ROUNDS; round++)); do
+		timed "canary.$bytes" canary "$bytes"
+		for algorithm in "${ALGORITHMS[@]}"; do
+			timed "gso.$bytes.$algorithm" openmpi "$bytes" "$algorithm"
+		done
+		segments 1
+		for algorithm in "${ALGORITHMS[@]}"; do
+			timed "plain.$bytes.$algorithm" openmpi "$bytes" "$algorithm"
+		done
+		segments $SEGMENTS
+	done
+	figures "$bytes"
+done
