@@ -54,14 +54,16 @@ $(B)/$(SW_TEST)/test_switch_sanitized: $(SW_TEST_COMMON) $(SW_TEST_HDR) | $(B)/.
 	$(CC) $(SW_TEST_CFLAGS) -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined \
 		-o $@ $(filter %.c,$^)
 
-# Helpers that the benchmark shares with the tests are in kernel.c.
-$(B)/bin/bench_switch: $(SW_TEST)/bench_switch.c $(SW_TEST_WORLD) $(SW_TEST)/kernel.c \
+# Helpers that the benchmarks share with the tests are in kernel.c.
+BENCH_BPF := $(patsubst %,$(B)/bin/bench_%,switch block)
+
+$(BENCH_BPF): $(B)/bin/%: $(SW_TEST)/%.c $(SW_TEST)/bench_run.c $(SW_TEST_WORLD) $(SW_TEST)/kernel.c \
 		$(SW_TEST_HDR) $(SW_TEST_SKEL) $(B)/$(SW_TEST)/bench.skel.h
 	@mkdir -p $(@D)
-	$(CC) $(SW_TEST_CFLAGS) -o $@ $(filter %.c,$^) -lbpf
+	$(CC) $(SW_TEST_CFLAGS) -pthread -o $@ $(filter %.c,$^) -lbpf
 
 .SECONDARY: $(B)/$(SW_TEST)/inject.bpf.o $(B)/$(SW_TEST)/bench.bpf.o
-all:: $(B)/bin/bench_switch
+all:: $(BENCH_BPF)
 
 $(B)/$(SW_TEST)/stress_switch: $(SW_TEST)/stress_switch.c $(SW_TEST_WORLD) $(SW_TEST)/kernel.c \
 		$(SW_TEST_HDR) $(SW_TEST_SKEL)

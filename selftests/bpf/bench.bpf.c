@@ -71,16 +71,18 @@ struct {
 
 /* Headers of each frame at first. Frames are used again with what was written to them. */
 __u64 headers[HEADERS / 8 + 1] = {};
-__u32 fan_in = 8;	/* contributions a block; a power of two */
+__u32 fan_in = 8;	/* frames a block: contributions, or 1 result; a power of two */
 __u32 blocks = 64;	/* in flight; a power of two */
 __u32 serial = 0;
 __u32 egress = 0;	/* to which bench_redirect sends */
 __u32 to_port = 0;	/* other end of the port at which frames arrive; 0: call under_test */
 
+__u64 arrived = 0;	/* frames at bench_count */
+
 /*
  * Frame number n comes from member n % fan_in (a UDP port), for each of @blocks blocks in turn.
  * Rounds differ by attempt, and by epoch when attempts wrap around. So no result is needed to free
- * a slot.
+ * a slot. With @fan_in 1, frames can be the results of an earlier run's blocks.
  */
 SEC("xdp")
 int bench_stamp(struct xdp_md *ctx)
@@ -103,7 +105,8 @@ int bench_stamp(struct xdp_md *ctx)
 	h->block = bpf_htonl(n / fan_in & (blocks - 1));
 	h->attempt = round;
 	h->epoch = round >> 8;
-	h->contribution.tag = n;
+	if (h->type == CANARY_CONTRIBUTION)
+		h->contribution.tag = n;
 	if (to_port)
 		return bpf_redirect_map(&bench_devmap, to_port, XDP_DROP);
 	bpf_tail_call(ctx, &under_test, 0);
@@ -220,5 +223,13 @@ int bench_floor(struct xdp_md *ctx)
 SEC("xdp")
 int bench_drop(struct xdp_md *ctx)
 {
+	return XDP_DROP;
+}
+
+/* At the other end of a port. One processor runs the benchmark, so it counts without a lock. */
+SEC("xdp")
+int bench_count(struct xdp_md *ctx)
+{
+	arrived++;
 	return XDP_DROP;
 }

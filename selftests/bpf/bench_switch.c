@@ -27,7 +27,6 @@
  * "switch.kind.NAME" is what COMPARED words of that kind take, by the program alone. The baseline is
  * the first kind, sums of 32 bits.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,8 +37,7 @@
 #include <linux/if_link.h>
 #include <net/if.h>
 
-#include "kernel.h"
-#include "bench.skel.h"
+#include "bench_run.h"
 #include "selftests/die.h"
 
 #define FAN_IN		8
@@ -47,14 +45,12 @@
 #define SLOTS		1024
 #define QUEUE		(4 * SLOTS)
 #define RULES		64
-#define ROUNDS_MAX	101
 
 static struct canary_switch *sw;
 static struct bench *bench;
 static int ifindex[PORTS + 1], other_end[PORTS + 1];
 static int rounds = 15, frames = 20000;
-static const char *command, *only;
-static int printed;
+static const char *only;
 static uint32_t round;	/* runs so far */
 
 static void attach(int dev, struct bpf_program *prog)
@@ -78,41 +74,10 @@ static void make_ports(void)
 	attach(ifindex[4], sw->progs.canary_xdp);
 }
 
-static void under_test(struct bpf_program *prog)
-{
-	int fd = bpf_program__fd(prog), zero = 0;
-
-	if (bpf_map_update_elem(bpf_map__fd(bench->maps.under_test), &zero, &fd, 0))
-		die_errno("tail call");
-}
-
 /* ns a frame */
 static double run(struct bpf_program *prog, const struct frame *f, int n, bool live)
 {
-	struct xdp_md ctx = { .data_end = f->length, .ingress_ifindex = ifindex[1] };
-	uint8_t out[FRAME_MAX];
-	LIBBPF_OPTS(bpf_test_run_opts, opts,
-		    .data_in = f->bytes, .data_size_in = f->length,
-		    .data_out = live ? NULL : out, .data_size_out = live ? 0 : sizeof(out),
-		    .ctx_in = &ctx, .ctx_size_in = sizeof(ctx), .repeat = n,
-		    .flags = live ? BPF_F_TEST_XDP_LIVE_FRAMES : 0);
-
-	if (bpf_prog_test_run_opts(bpf_program__fd(prog), &opts))
-		die_errno("BPF_PROG_RUN");
-	return opts.duration;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double d = *(const double *)a - *(const double *)b;
-
-	return (d > 0) - (d < 0);
-}
-
-static double median(double *v, int n)
-{
-	qsort(v, n, sizeof(*v), by_value);
-	return v[n / 2];
+	return bench_run(prog, f, ifindex[1], n, live ? 64 : 0);
 }
 
 static void contribution(struct frame *f, uint8_t kind, int elements, bool bypassed)
@@ -123,23 +88,18 @@ static void contribution(struct frame *f, uint8_t kind, int elements, bool bypas
 			 .checksum = LEFT_OUT };
 
 	frame_in(f, 1, &m);
-	/* The switch has written to the frame, which is used again and needs the right sum. */
-	memset(f->bytes + FRAME_DATA, 0, f->length - FRAME_DATA);
-	((struct canary_hdr *)(f->bytes + FRAME_DATA) - 1)->contribution.sum = 0;
-	memcpy(bench->bss->headers, f->bytes, sizeof(bench->bss->headers));
+	bench_headers(bench, f);
 }
 
 static void result(const char *name, double value, double baseline, double router, double forward)
 {
-	printf("%s\n  {\"name\": \"%s\", \"value\": %.1f, \"unit\": \"ns/packet\"",
-	       printed++ ? "," : "[", name, value);
-	if (baseline)
-		printf(", \"baseline\": %.1f, \"ratio\": %.3f", baseline, value / baseline);
+	char more[128] = "";
+
 	if (router)
-		printf(", \"router\": %.1f, \"router_ratio\": %.3f, \"forward\": %.1f",
-		       router, value / router, forward);
-	printf(", \"command\": \"%s\"}", command);
-	fflush(stdout);
+		snprintf(more, sizeof(more),
+			 ", \"router\": %.1f, \"router_ratio\": %.3f, \"forward\": %.1f",
+			 router, value / router, forward);
+	bench_figure(name, value, "ns/packet", baseline, more);
 }
 
 enum way { PORT, LIVE, PROGRAM };
@@ -153,14 +113,14 @@ static double stamped(struct bpf_program *prog, int port, const struct frame *f,
 	bench->bss->serial = round++ << 24;
 	bench->bss->to_port = way == PORT ? other_end[port] : 0;
 	if (way != PORT)
-		under_test(prog);
+		bench_under_test(bench, prog);
 	return run(bench->progs.bench_stamp, f, frames, way != PROGRAM);
 }
 
 struct samples {
-	double making[ROUNDS_MAX], nothing[ROUNDS_MAX], redirect[ROUNDS_MAX],
-	       router[ROUNDS_MAX], merge[ROUNDS_MAX], forward[ROUNDS_MAX], floor[ROUNDS_MAX],
-	       admission[ROUNDS_MAX];
+	double making[BENCH_ROUNDS_MAX], nothing[BENCH_ROUNDS_MAX], redirect[BENCH_ROUNDS_MAX],
+	       router[BENCH_ROUNDS_MAX], merge[BENCH_ROUNDS_MAX], forward[BENCH_ROUNDS_MAX], floor[BENCH_ROUNDS_MAX],
+	       admission[BENCH_ROUNDS_MAX];
 };
 
 /* All are measured in turn, so that other work of the machine affects all alike. */
@@ -211,16 +171,16 @@ static void aggregate(int elements, enum way way)
 			(unsigned long long)dropped);
 		exit(1);
 	}
-	making = median(s.making, rounds) - median(s.nothing, rounds);
-	redirect = median(s.redirect, rounds) - making;
-	router = median(s.router, rounds) - making;
-	merge = median(s.merge, rounds) - making;
-	result(name, merge, redirect, router, median(s.forward, rounds) - making);
+	making = bench_median(s.making, rounds) - bench_median(s.nothing, rounds);
+	redirect = bench_median(s.redirect, rounds) - making;
+	router = bench_median(s.router, rounds) - making;
+	merge = bench_median(s.merge, rounds) - making;
+	result(name, merge, redirect, router, bench_median(s.forward, rounds) - making);
 	if (way != PORT || elements != COMPARED)
 		return;
-	result("switch.aggregate.floor", median(s.floor, rounds) - making, redirect, 0, 0);
+	result("switch.aggregate.floor", bench_median(s.floor, rounds) - making, redirect, 0, 0);
 	result("switch.aggregate.router", merge, router, 0, 0);
-	result("switch.aggregate.admission", median(s.admission, rounds) - making, merge, 0, 0);
+	result("switch.aggregate.admission", bench_median(s.admission, rounds) - making, merge, 0, 0);
 }
 
 static const struct {
@@ -239,7 +199,7 @@ static const struct {
 /* All kinds that the switch combines, in turn */
 static void compare_kinds(void)
 {
-	static double making[ROUNDS_MAX], merge[KINDS][ROUNDS_MAX];
+	static double making[BENCH_ROUNDS_MAX], merge[KINDS][BENCH_ROUNDS_MAX];
 	double base;
 	uint64_t sent, blocks = 0;
 	struct frame f;
@@ -262,10 +222,10 @@ static void compare_kinds(void)
 			(unsigned long long)sent, (unsigned long long)blocks);
 		exit(1);
 	}
-	base = median(merge[0], rounds) - median(making, rounds);
+	base = bench_median(merge[0], rounds) - bench_median(making, rounds);
 	for (k = 0; k < KINDS; k++) {
 		if (kinds[k].flags & CANARY_K_SWITCHES)
-			result(kinds[k].name, median(merge[k], rounds) - median(making, rounds),
+			result(kinds[k].name, bench_median(merge[k], rounds) - bench_median(making, rounds),
 			       base, 0, 0);
 	}
 }
@@ -277,7 +237,7 @@ static void emit(int elements)
 	const struct timespec due = { .tv_sec = 1, .tv_nsec = 10 * MSEC };
 	static struct frame blank = { .length = FRAME_DATA + CANARY_PAYLOAD_MAX };
 	int n = SLOTS / 2, i;
-	double flush[ROUNDS_MAX];
+	double flush[BENCH_ROUNDS_MAX];
 	struct frame f;
 	uint64_t sent;
 	char name[64];
@@ -290,7 +250,7 @@ static void emit(int elements)
 	sw->bss->config.timeout_ns = 60 * MSEC;
 	bench->data->fan_in = 1;
 	bench->data->blocks = n;
-	under_test(sw->progs.canary_xdp);
+	bench_under_test(bench, sw->progs.canary_xdp);
 	/* Wait until what aggregate() left in the queue is due, as it would be sent first. */
 	nanosleep(&due, NULL);
 	run(sw->progs.canary_flush, &blank, QUEUE, true);
@@ -309,7 +269,7 @@ static void emit(int elements)
 	sw->bss->config.timeout_ns = 1000 * MSEC;
 	bench->data->fan_in = FAN_IN;
 	bench->data->blocks = 64;
-	result(name, median(flush, rounds), 0, 0, 0);
+	result(name, bench_median(flush, rounds), 0, 0, 0);
 }
 
 /* Add so many rules to that of the sender, which is in the table of world.c. */
@@ -328,50 +288,38 @@ static int rules(void)
 	return ret;
 }
 
-static int devmap(int dev)
-{
-	return bpf_map_update_elem(bpf_map__fd(bench->maps.bench_devmap), &dev, &dev, 0);
-}
-
 int main(int argc, char **argv)
 {
 	static const int elements[] = { 32, 256, 352, 800 };
-	char line[256] = "build/bin/bench_switch";
 	int i;
 
-	for (i = 1; i < argc; i++) {
-		strncat(line, " ", sizeof(line) - strlen(line) - 1);
-		strncat(line, argv[i], sizeof(line) - strlen(line) - 1);
-	}
-	command = line;
+	bench_command(argc, argv);
 	if (argc > 1)
 		rounds = atoi(argv[1]);
 	if (argc > 2)
 		frames = atoi(argv[2]);
 	if (argc > 3)
 		only = argv[3];
-	if (rounds < 1 || rounds > ROUNDS_MAX || frames < 1000 || frames > 1000000) {
+	if (rounds < 1 || rounds > BENCH_ROUNDS_MAX || frames < 1000 || frames > 1000000) {
 		fprintf(stderr, "usage: bench_switch [ROUNDS [FRAMES [NAME]]]\n");
 		return 2;
 	}
 	if (kernel_own_network())
 		die_errno("network namespace");
 	sw = kernel_load(SLOTS, QUEUE, false);
-	bench = bench__open();
-	if (!sw || !bench ||
-	    bpf_map__reuse_fd(bench->maps.routes, bpf_map__fd(sw->maps.routes)) ||
-	    bpf_map__reuse_fd(bench->maps.neighbours, bpf_map__fd(sw->maps.neighbours)) ||
-	    bench__load(bench))
+	if (!sw)
 		die_errno("load");
+	bench = bench_load_programs(sw);
 	make_ports();
 	sw->bss->config.timeout_ns = 1000 * MSEC;
 	sw->bss->config.lifetime_ns = 1;	/* so that each slot may be taken again */
 	frames -= frames % FAN_IN;
 	bench->bss->egress = ifindex[4];
 	bench->data->fan_in = FAN_IN;
-	if (kernel_fill_maps(sw, ifindex, false) || rules() ||
-	    devmap(ifindex[4]) || devmap(other_end[1]) || devmap(other_end[2]) ||
-	    devmap(other_end[3]))
+	bench_may_send(bench, ifindex[4]);
+	for (i = 1; i <= 3; i++)
+		bench_may_send(bench, other_end[i]);
+	if (kernel_fill_maps(sw, ifindex, false) || rules())
 		die_errno("maps");
 	for (i = 0; i < 12; i++)
 		aggregate(elements[i % 4], i / 4);
@@ -379,6 +327,6 @@ int main(int argc, char **argv)
 		compare_kinds();
 	for (i = 0; i < 4; i++)
 		emit(elements[i]);
-	printf("\n]\n");
+	bench_end();
 	return 0;
 }

@@ -175,7 +175,7 @@ int kernel_fill_maps(struct canary_switch *s, const int *ifindexes, bool shaped)
 	return ret | fill_vlans(s, ifindexes) | fill_admissions(s, ifindexes);
 }
 
-static int attach_tc(int dev, struct bpf_program *prog)
+int kernel_attach_tc(int dev, struct bpf_program *prog)
 {
 	DECLARE_LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = dev, .attach_point = BPF_TC_INGRESS);
 	DECLARE_LIBBPF_OPTS(bpf_tc_opts, opts, .prog_fd = bpf_program__fd(prog));
@@ -190,8 +190,8 @@ static int attach(const int *ends)
 	for (i = 1; i <= PORTS; i++) {
 		capture[i] = packet_socket(ends[i]);
 		if (capture[i] < 0 || kernel_attach_xdp(ifindex[i], skel->progs.canary_xdp) ||
-		    attach_tc(ifindex[i], skel->progs.canary_tc) ||
-		    attach_tc(ends[i], inject->progs.inject_watch))
+		    kernel_attach_tc(ifindex[i], skel->progs.canary_tc) ||
+		    kernel_attach_tc(ends[i], inject->progs.inject_watch))
 			return -1;
 	}
 	return 0;

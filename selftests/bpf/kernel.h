@@ -19,6 +19,7 @@ int kernel_own_network(void);
 const char *kernel_make_ports(int *ports, int *ends);
 
 int kernel_attach_xdp(int ifindex, struct bpf_program *prog);
+int kernel_attach_tc(int ifindex, struct bpf_program *prog);
 
 struct canary_switch *kernel_load(uint32_t slots, uint32_t queue, bool test_clock);
 
