@@ -55,7 +55,7 @@ $(B)/$(SW_TEST)/test_switch_sanitized: $(SW_TEST_COMMON) $(SW_TEST_HDR) | $(B)/.
 		-o $@ $(filter %.c,$^)
 
 # Helpers that the benchmarks share with the tests are in kernel.c.
-BENCH_BPF := $(patsubst %,$(B)/bin/bench_%,switch block)
+BENCH_BPF := $(patsubst %,$(B)/bin/bench_%,switch block scaling)
 
 $(BENCH_BPF): $(B)/bin/%: $(SW_TEST)/%.c $(SW_TEST)/bench_run.c $(SW_TEST_WORLD) $(SW_TEST)/kernel.c \
 		$(SW_TEST_HDR) $(SW_TEST_SKEL) $(B)/$(SW_TEST)/bench.skel.h

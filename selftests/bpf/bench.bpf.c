@@ -74,13 +74,14 @@ __u64 headers[HEADERS / 8 + 1] = {};
 __u32 fan_in = 8;	/* frames a block: contributions, or 1 result; a power of two */
 __u32 blocks = 64;	/* in flight; a power of two */
 __u32 serial = 0;
+__u32 member = 0;	/* the first of them */
 __u32 egress = 0;	/* to which bench_redirect sends */
 __u32 to_port = 0;	/* other end of the port at which frames arrive; 0: call under_test */
 
 __u64 arrived = 0;	/* frames at bench_count */
 
 /*
- * Frame number n comes from member n % fan_in (a UDP port), for each of @blocks blocks in turn.
+ * Frame number n comes from member @member + n % fan_in (a UDP port), for each of @blocks blocks in turn.
  * Rounds differ by attempt, and by epoch when attempts wrap around. So no result is needed to free
  * a slot. With @fan_in 1, frames can be the results of an earlier run's blocks.
  */
@@ -101,7 +102,7 @@ int bench_stamp(struct xdp_md *ctx)
 	*(__u16 *)(to + HEADERS / 8) = headers[HEADERS / 8];
 	serial = n + 1;
 	round = n / fan_in / blocks;
-	udp->source = bpf_htons(CANARY_PORT_BASE + (n & (fan_in - 1)));
+	udp->source = bpf_htons(CANARY_PORT_BASE + member + (n & (fan_in - 1)));
 	h->block = bpf_htonl(n / fan_in & (blocks - 1));
 	h->attempt = round;
 	h->epoch = round >> 8;
