@@ -21,7 +21,7 @@ CORE = "kmod/core"
 INSIDE = CORE + "/inside.h"     # includes all layers, for tests of internals
 SEARCHED = ["", "kmod/uapi/", "userspace/include/", "kmod/"]    # the -I paths
 ALONE = {"examples"}    # folders of programs of one file, which may be compiled without an object
-OBJECTS = {"kmod": "kmod-sparse/kmod"}  # where objects are not in the same folder of BUILD
+OBJECTS = {"kmod": "kmod/kmod"}  # where objects are not in the same folder of BUILD
 
 
 def read(*path):
