@@ -3,8 +3,8 @@
 #
 # Static checks of the whole tree: checkpatch --strict, sparse, both compilers with all warnings as
 # errors, cppcheck, shellcheck, options in manual pages, layers and circles of files, documents,
-# licence lines. `make check` calls it, after it has set up what is needed. It prints one line for
-# each check, and what is wrong.
+# licence lines. `make check` calls it, after it has set up what is needed. Checks run beside each
+# other, one for each processor. It prints one line for each check, and what is wrong.
 
 set -u
 
@@ -13,8 +13,8 @@ cd "$TOP" || exit 1
 . build/guest/config.mk
 PARTS=build/linux-parts
 OUT=build/check
-FAILED=0
-PASSED=0
+JOBS=${CHECK_JOBS:-$(nproc)}
+STARTED=0
 mkdir -p "$OUT"
 
 # Checks of checkpatch that are wrong here, and why:
@@ -43,13 +43,40 @@ files()
 verdict()
 {
 	if [ "$2" -eq 0 ]; then
-		PASSED=$((PASSED + 1))
 		echo "ok - $1"
 	else
-		FAILED=$((FAILED + 1))
 		echo "not ok - $1"
 		sed 's/^/# /' "$3" | head -n 60
 	fi
+}
+
+# start CHECK ARGUMENT...: runs a check in the background, once a processor is free for it
+start()
+{
+	while [ "$(jobs -rp | wc -l)" -ge "$JOBS" ]; do
+		wait -n
+	done
+	STARTED=$((STARTED + 1))
+	"$@" >"$OUT/verdict.$STARTED" 2>&1 &
+}
+
+# finish: waits for all checks, prints their verdicts in the order of start, and counts them. A
+# check without a verdict has failed.
+finish()
+{
+	local i passed=0 failed=0
+
+	wait
+	for ((i = 1; i <= STARTED; i++)); do
+		cat "$OUT/verdict.$i"
+		if grep -q '^ok - ' "$OUT/verdict.$i" && ! grep -q '^not ok - ' "$OUT/verdict.$i"; then
+			passed=$((passed + 1))
+		else
+			failed=$((failed + 1))
+		fi
+	done
+	echo "$passed passed, $failed failed"
+	[ $failed -eq 0 ]
 }
 
 check_patch()
@@ -123,7 +150,7 @@ check_man()
 	verdict "manual pages: $(tail -n 1 "$OUT/man")" $status "$OUT/man"
 }
 
-# The objects come from `make check`, those of the module from check_sparse().
+# The objects come from `make check`.
 check_layers()
 {
 	local status=0
@@ -155,6 +182,10 @@ check_spdx()
 	verdict "licences: SPDX line in $# files" $status "$OUT/spdx"
 }
 
+# Checks in the background would not hear of an interrupt.
+# shellcheck disable=SC2046 # process numbers
+trap 'kill $(jobs -rp) 2>/dev/null; exit 130' INT TERM HUP
+
 mapfile -t trace < <(files kmod/trace.h)
 mapfile -t kernel < <(files 'kmod/*.c' 'kmod/*.h' ':!kmod/trace.h' ':!kmod/core/float_*.h' ':!kmod/core/float_avx2.c')
 mapfile -t vector < <(files 'kmod/core/float_*.h' kmod/core/float_avx2.c)
@@ -164,18 +195,18 @@ mapfile -t scripts < <(files '*.sh' .ci/run; git grep -lE '^#!/bin/(ba)?sh' -- '
 mapfile -t scripts < <(printf '%s\n' "${scripts[@]}" | sort -u)
 mapfile -t sources < <(files '*.c' '*.h' '*.cpp' '*.hpp' '*.py' '*.sh' '*.mk' Makefile Kbuild)
 
-check_patch checkpatch.kmod $IGNORE "${kernel[@]}"
-check_patch checkpatch.vector $IGNORE_VECTOR "${vector[@]}"
-check_patch checkpatch.trace $IGNORE_TRACE "${trace[@]}"
-check_patch checkpatch.bpf $IGNORE_BPF "${bpf[@]}"
-check_sparse
-check_compiler gcc "${user[@]}"
-check_compiler clang-14 "${user[@]}"
-check_cppcheck "${user[@]}" "${kernel[@]}"
-check_shell "${scripts[@]}"
-check_man
-check_layers
-check_docs
-check_spdx "${sources[@]}"
-echo "$PASSED passed, $FAILED failed"
-[ $FAILED -eq 0 ]
+# The longest first, so that none is left alone at the end
+start check_cppcheck "${user[@]}" "${kernel[@]}"
+start check_compiler gcc "${user[@]}"
+start check_compiler clang-14 "${user[@]}"
+start check_patch checkpatch.kmod $IGNORE "${kernel[@]}"
+start check_sparse
+start check_shell "${scripts[@]}"
+start check_patch checkpatch.bpf $IGNORE_BPF "${bpf[@]}"
+start check_docs
+start check_patch checkpatch.vector $IGNORE_VECTOR "${vector[@]}"
+start check_patch checkpatch.trace $IGNORE_TRACE "${trace[@]}"
+start check_man
+start check_layers
+start check_spdx "${sources[@]}"
+finish
