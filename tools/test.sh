@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Runs the project's tests, two at a time, and adds up: test.sh NAME...
+# Runs the project's tests, two at a time, the longest first, and adds up: test.sh NAME... One that
+# mostly waits runs beside them.
 # Each is the make target test-NAME, prints TAP and ends with a line
 # "# NAME: N passed, N failed[, N skipped]"; a test without that line has failed. The last line
 # is "N passed, N failed", or has ", N skipped" behind it.
@@ -12,15 +13,36 @@ TOP=$(cd "$(dirname "$0")/.." && pwd)
 cd "$TOP" || exit 1
 LOGS=build/test
 JOBS=${TEST_JOBS:-2}
+BESIDE=${TEST_BESIDE:-$((JOBS / 2))}
 # Seconds after which a test counts as hanging, and limit for all of them
 LIMIT=${TEST_LIMIT:-1200}
 LIMIT_ALL=${TEST_LIMIT_ALL:-4200}
+# Tests that take minutes, the longest first: a long one that starts late runs alone at the end.
+# The lines "== NAME" say what each takes.
+LONG="matrix core kmod user congestion matrix-guest vm kinds sim kselftest torch fault-matrix
+	reproducible topology switch kernels fault-guest mpich xgboost openmpi switch-guest fuzz
+	hostile-guest timeout kmod-smp"
+# These use a processor for less than half of their time.
+WAITING="matrix user settings config unit recover backlog"
 mkdir -p $LOGS
+
+# in_order NAME...: prints these names in the order in which they start
+in_order()
+{
+	local name
+
+	for name in $LONG; do
+		[[ " $* " != *" $name "* ]] || echo "$name"
+	done
+	for name in "$@"; do
+		[[ " ${LONG//[[:space:]]/ } " == *" $name "* ]] || echo "$name"
+	done
+}
 
 # run_one NAME: runs a test; whatever ends this process ends all that the test started
 run_one()
 {
-	local name=$1 begin=$SECONDS limit=$LIMIT status=124 pid
+	local name=$1 begin=$SECONDS limit=$LIMIT status=124 used pid
 
 	[ $((LIMIT_ALL - begin)) -ge "$limit" ] || limit=$((LIMIT_ALL - begin))
 	[ "$limit" -gt 0 ] || limit=0
@@ -38,12 +60,46 @@ run_one()
 		>>"$LOGS/$name.log" ;;
 	esac
 	echo $status >"$LOGS/$name.status"
+	# times is for this shell: a pipe would be another one
+	times >"$LOGS/$name.times"
+	used=$(awk -F '[ms ]+' 'NR == 2 { printf "%.0f", $1 * 60 + $2 + $3 * 60 + $4 }' "$LOGS/$name.times")
 	# The output of a test is written at once, so that two tests do not mix.
 	{
-		echo "== $name ($((SECONDS - begin)) s, status $status)"
+		echo "== $name ($((SECONDS - begin)) s, $used s of processors, status $status)"
 		cat "$LOGS/$name.log"
 	} >"$LOGS/$name.out"
 	cat "$LOGS/$name.out"
+}
+
+# start_next: starts the first test of QUEUE that may run now; fails if none may
+start_next()
+{
+	local pid name i busy=0 waiting=0 may
+
+	for pid in $(jobs -rp); do
+		if [[ " $WAITING " == *" ${STARTED[$pid]} "* ]]; then
+			waiting=$((waiting + 1))
+		else
+			busy=$((busy + 1))
+		fi
+	done
+	may=$((JOBS + BESIDE - busy))	# if all that is left waits
+	for name in "${QUEUE[@]}"; do
+		[[ " $WAITING " == *" $name "* ]] || may=$BESIDE
+	done
+	for i in "${!QUEUE[@]}"; do
+		name=${QUEUE[i]}
+		if [[ " $WAITING " == *" $name "* ]]; then
+			[ $waiting -lt "$may" ] || continue
+		else
+			[ $busy -lt "$JOBS" ] || continue
+		fi
+		unset "QUEUE[i]"
+		run_one "$name" &
+		STARTED[$!]=$name
+		return 0
+	done
+	return 1
 }
 
 # end STATUS: ends the running tests, which clean up
@@ -61,13 +117,14 @@ end()
 trap 'end 130' INT
 trap 'end 143' TERM HUP
 
-rm -f $LOGS/*.log $LOGS/*.status $LOGS/*.out
-echo "running ${#} tests, $JOBS at a time; logs in $LOGS: $*"
-for name in "$@"; do
-	while [ "$(jobs -rp | wc -l)" -ge "$JOBS" ]; do
-		wait -n
-	done
-	run_one "$name" &
+rm -f $LOGS/*.log $LOGS/*.status $LOGS/*.out $LOGS/*.times
+mapfile -t names < <(in_order "$@")
+set -- "${names[@]}"
+echo "running ${#} tests, $JOBS at a time and $BESIDE that waits; logs in $LOGS: $*"
+QUEUE=("$@")
+declare -A STARTED	# names of the tests that run, by process
+while [ ${#QUEUE[@]} -gt 0 ]; do
+	start_next || wait -n
 done
 wait
 
