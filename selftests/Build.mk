@@ -13,11 +13,13 @@ TEST_DEPS += $(CORE_TESTS) $(FUZZ_TESTS) \
 	$(USER_TEST_BIN) $(B)/data/digits.csv.gz $(B)/kmod/canary.ko
 
 # Each of these has the core compiled in its own way; see below.
-OWN_CORE_TESTS := $(patsubst %,$(B)/selftests/%_test,kept lists shards lane_sums unmerged steps)
+OWN_CORE_TESTS := $(patsubst %,$(B)/selftests/%_test,kept lane_sums unmerged steps)
+# These two share one, to which pairs.h adds a kind of lists.
+LIST_TESTS := $(patsubst %,$(B)/selftests/%_test,lists shards)
 TESTNET_SRC := $(wildcard selftests/core/testnet*.c)
 CORE_TEST_SRC := $(TESTNET_SRC) $(CORE_SRC)
 
-$(filter-out $(OWN_CORE_TESTS),$(CORE_TESTS)): $(B)/selftests/%: selftests/core/%.c \
+$(filter-out $(OWN_CORE_TESTS) $(LIST_TESTS),$(CORE_TESTS)): $(B)/selftests/%: selftests/core/%.c \
 		$(call sanitized,$(CORE_TEST_SRC) $(VECTOR_SRC)) $(CORE_HDR) $(wildcard selftests/core/*.h) | $(B)/.setup
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(TEST_FLAGS) $(SANITIZE) -o $@ $(filter %.c %.o,$^) $(LDLIBS)
@@ -38,14 +40,19 @@ $(B)/selftests/types_test $(B)/selftests/located_test $(B)/selftests/complex_tes
 $(B)/selftests/kept_test: private CPPFLAGS += -include selftests/core/kept_rows.h
 
 # These tests have switches of bpf/lib.
-LIST_TESTS := $(B)/selftests/shards_test $(B)/selftests/lists_test
-NATIVE_TESTS := $(LIST_TESTS) $(B)/selftests/types_test $(B)/selftests/located_test \
+NATIVE_TESTS := $(B)/selftests/types_test $(B)/selftests/located_test \
 	$(B)/selftests/unmerged_test
 $(NATIVE_TESTS): selftests/core/native_switch.c $(wildcard bpf/*.h bpf/*/*.h)
 
-# These add a kind of lists to the tables (pairs.h).
-$(LIST_TESTS): selftests/core/pairs.c
-$(LIST_TESTS): private CPPFLAGS += -include selftests/core/pairs.h
+.PRECIOUS: $(B)/pairs/%.o
+$(B)/pairs/%.o: %.c | $(B)/.setup
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) -include selftests/core/pairs.h $(CFLAGS) $(TEST_FLAGS) $(SANITIZE) $(DEPFLAGS) -c $< -o $@
+
+$(LIST_TESTS): $(B)/selftests/%: $(B)/pairs/selftests/core/%.o $(VECTOR_OBJ) \
+		$(patsubst %.c,$(B)/pairs/%.o,$(CORE_TEST_SRC) selftests/core/native_switch.c selftests/core/pairs.c)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(SANITIZE) -o $@ $^ $(LDLIBS)
 
 # This one counts how often the vector unit is borrowed.
 $(B)/selftests/lane_sums_test: $(wildcard tools/canary/reference*)
