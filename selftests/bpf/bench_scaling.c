@@ -15,8 +15,9 @@
  * ratio are measured one after the other.
  *
  * The programs alone are measured: frames are not live. The time to make frames is included on
- * both sides: a plain redirect takes less than that, so that nothing would be left but noise. A block is silent: nobody waits for its result, so its slot is free
- * when it is sent on. There is no clock thread, so contributions take old slots off the queue.
+ * both sides: a plain redirect takes less than that, so that nothing would be left but noise. A
+ * block is silent: nobody waits for its result, so its slot is free when it is sent on. There is no
+ * clock thread, so contributions take old slots off the queue.
  *
  * A chunk of CHUNK blocks begins at the same time in all threads. They have real-time priority, for a
  * fraction of a second each time, since other programs do not take the processor from softirqs
