@@ -73,7 +73,6 @@
 #define CANARY_ROUTES		16		/* destinations remembered, a power of two */
 #define CANARY_TIMER_GAP	(50 * NSEC_PER_USEC)	/* least time from timer to timer */
 #define CANARY_TRAIN_LIMIT	(MAX_SKB_FRAGS + 1)	/* highest value of net.canary.train_max */
-#define CANARY_TRAIN_TAKEN	128		/* packets of an incoming train */
 #define CANARY_BATCH		64		/* packets collected before the lock is released */
 #define CANARY_BATCHES		64		/* batches of a process, then the tasklet goes on */
 #define CANARY_MEMBERS_DEFAULT	1048576		/* net.canary.members_max */
@@ -538,7 +537,8 @@ int canary_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flag
 /* comm.c */
 struct canary_comm *canary_comm_alloc(struct sock *sk);
 int canary_comm_start(struct canary_comm *comm, const struct cnr_config *cfg);
-void canary_comm_answer(struct canary_comm *comm, u64 now, bool late) __releases(comm->lock);
+void canary_comm_answer(struct canary_comm *comm, u64 now, bool late, bool taken)
+	__releases(comm->lock);
 enum canary_left canary_comm_drive(struct canary_comm *comm) __releases(comm->lock);
 void canary_comm_close(struct canary_comm *comm);
 void canary_comm_give_port(struct canary_comm *comm);
@@ -573,17 +573,10 @@ bool canary_endpoint_put(struct canary_endpoint *ep, const struct canary_comm *c
 int canary_endpoint_begin(struct canary_comm *comm);
 bool canary_endpoint_know(struct canary_comm *comm, u32 epoch);
 void canary_endpoint_forget(struct canary_comm *comm);
-struct canary_comm *canary_endpoint_named(struct canary_endpoint *ep, const struct sk_buff *skb,
-					  u32 at);
 struct canary_comm *canary_endpoint_find(struct canary_endpoint *ep, const struct sk_buff *skb);
 
 /* receive.c */
 int canary_receive(struct sock *usk, struct sk_buff *skb);
-
-static inline bool canary_receive_aligned(const void *p)
-{
-	return IS_ENABLED(CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS) || !((unsigned long)p & 3);
-}
 
 /* route.c */
 struct rtable *canary_route_lookup(struct canary_comm *comm, struct canary_addr *from,
@@ -600,28 +593,12 @@ void canary_send_queue(struct canary_comm *comm, struct sk_buff_head *queue);
 void canary_send_forget_routes(struct canary_comm *comm);
 
 /* train.c */
-
-/* struct canary_train_walk - the way through an incoming train. Owner: who walks, on the stack */
-struct canary_train_walk {
-	struct sk_buff		*skb;
-	u32			next;	/* offset of the next packet */
-	u32			at;	/* offset of @piece */
-	u32			size;	/* bytes of @piece */
-	const u8		*piece;
-	struct skb_seq_state	seq;
-	struct canary_hdr	hdr;	/* of a packet that is not in one piece */
-};
-
 void canary_train_begin(struct canary_comm *comm, struct sk_buff *skb, const struct cnr_out *out);
 void canary_train_end(struct canary_comm *comm);
 bool canary_train_takes(const struct canary_comm *comm, const struct cnr_out *out);
 void *canary_train_room(const struct cnr_out *out);
 void canary_train_add(struct canary_comm *comm, const struct cnr_out *out, u8 *data);
 u32 canary_train_close(struct sk_buff *skb);
-struct canary_comm *canary_train_engine(struct canary_endpoint *ep, const struct sk_buff *skb);
-u32 canary_train_packets(const struct sk_buff *skb);
-void canary_train_walk(struct canary_train_walk *w, struct sk_buff *skb);
-bool canary_train_next(struct canary_train_walk *w, struct canary_comm *comm, struct cnr_in *in);
 
 /* pages.c */
 void *canary_pages_cut(unsigned int size);

@@ -170,31 +170,6 @@ void canary_endpoint_forget(struct canary_comm *comm)
 }
 
 /**
- * canary_endpoint_named() - which engine of a shared port is a packet for?
- * @ep:		endpoint that engines share, or shared once
- * @skb:	data at the UDP header
- * @at:		offset of the packet's Canary header
- *
- * Context: in an RCU read section. Return: NULL if it is for none; that was not counted.
- */
-struct canary_comm *canary_endpoint_named(struct canary_endpoint *ep, const struct sk_buff *skb,
-					  u32 at)
-{
-	struct canary_names *names = rcu_dereference(ep->names);
-	const struct canary_named *h;
-	struct canary_name *name;
-	struct canary_named copy;
-
-	h = skb_header_pointer(skb, at, sizeof(copy), &copy);
-	if (!h)
-		return NULL;
-	name = canary_names_find(names, be32_to_cpu(h->comm), be32_to_cpu(h->epoch));
-	if (h->epoch && (!name || (h->type == CANARY_WELCOME && !canary_name_waits(name))))
-		name = canary_names_find(names, be32_to_cpu(h->comm), 0);
-	return name ? name->comm : NULL;
-}
-
-/**
  * canary_endpoint_find() - which engine is a packet for?
  * @ep:		endpoint of the port that it came to
  * @skb:	data at the UDP header
@@ -203,20 +178,30 @@ struct canary_comm *canary_endpoint_named(struct canary_endpoint *ep, const stru
  */
 struct canary_comm *canary_endpoint_find(struct canary_endpoint *ep, const struct sk_buff *skb)
 {
-	const u32 at = sizeof(struct udphdr);
-	struct canary_comm *comm;
+	struct canary_names *names = rcu_dereference(ep->names);
+	const struct canary_named *h;
+	struct canary_comm *only;
+	struct canary_name *name;
+	struct canary_named copy;
 
-	if (likely(!rcu_access_pointer(ep->names))) {
-		comm = rcu_dereference(ep->only);
-		if (unlikely(!comm))
+	if (likely(!names)) {
+		only = rcu_dereference(ep->only);
+		if (unlikely(!only))
 			canary_count_stray(ep->net, CANARY_DROP_ENDED, 1);
-		return comm;
+		return only;
 	}
-	comm = canary_endpoint_named(ep, skb, at);
-	if (!comm)
-		canary_count_stray(ep->net, skb->len < at + sizeof(struct canary_named) ?
-				   CANARY_DROP_SHORT : CANARY_DROP_COMM, 1);
-	return comm;
+	h = skb_header_pointer(skb, sizeof(struct udphdr), sizeof(copy), &copy);
+	if (!h) {
+		canary_count_stray(ep->net, CANARY_DROP_SHORT, 1);
+		return NULL;
+	}
+	name = canary_names_find(names, be32_to_cpu(h->comm), be32_to_cpu(h->epoch));
+	if (h->epoch && (!name || (h->type == CANARY_WELCOME && !canary_name_waits(name))))
+		name = canary_names_find(names, be32_to_cpu(h->comm), 0);
+	if (name)
+		return name->comm;
+	canary_count_stray(ep->net, CANARY_DROP_COMM, 1);
+	return NULL;
 }
 
 /* Make the endpoint of @comm, which has no port yet. */

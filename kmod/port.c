@@ -60,15 +60,6 @@ static int canary_port_own(struct socket *usock, const struct sock *sk)
 	return 0;
 }
 
-/* Let the stack join packets that come to the port (train.c), if they may be trains. */
-static int canary_port_trains(struct net *net, struct socket *usock)
-{
-	int on = READ_ONCE(canary_net(net)->train_max) > 1;
-
-	return usock->sk->sk_prot->setsockopt(usock->sk, SOL_UDP, UDP_GRO, KERNEL_SOCKPTR(&on),
-					      sizeof(on));
-}
-
 /* Release @usock. Its file may go later; the socket goes now. */
 static void canary_port_release(struct socket *usock)
 {
@@ -155,8 +146,6 @@ int canary_port_open(struct canary_comm *comm, const struct canary_addr *addr, _
 	if (err)
 		goto err_free;
 	err = canary_port_own(ep->usock, comm->sk);
-	if (!err)
-		err = canary_port_trains(ep->net, ep->usock);
 	if (err)
 		goto err_release;
 	ep->uid = ep->usock->sk->sk_uid;

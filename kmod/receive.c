@@ -10,6 +10,11 @@
 
 #define CANARY_RECEIVE_HEADERS	(sizeof(struct udphdr) + sizeof(struct canary_hdr))
 
+static bool canary_receive_aligned(const void *p)
+{
+	return IS_ENABLED(CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS) || !((unsigned long)p & 3);
+}
+
 /*
  * Prepare a packet for the core. The core needs the header, and what follows it, each in one piece
  * and aligned. The header may be copied to @hdr. What follows is at offset @off of @skb. It is used
@@ -75,12 +80,11 @@ static enum canary_drop canary_receive_input(struct canary_comm *comm, u64 now,
 	return why;
 }
 
-/* Count @n packets that were dropped before the lock was taken. */
-static void canary_receive_drop(struct canary_comm *comm, struct sk_buff *skb, enum canary_drop why,
-				u32 n)
+/* Count a packet that is dropped before the core sees it. */
+static void canary_receive_drop(struct canary_comm *comm, struct sk_buff *skb, enum canary_drop why)
 {
 	spin_lock_bh(&comm->lock);
-	canary_count_drop(comm, why, n);
+	canary_count_drop(comm, why, 1);
 	spin_unlock_bh(&comm->lock);
 	kfree_skb(skb);
 }
@@ -94,7 +98,7 @@ static void canary_receive_one(struct canary_comm *comm, struct sk_buff *skb)
 	u64 now;
 
 	if (!pskb_may_pull(skb, min_t(u32, skb->len, CANARY_RECEIVE_HEADERS))) {
-		canary_receive_drop(comm, skb, CANARY_DROP_NOMEM, 1);
+		canary_receive_drop(comm, skb, CANARY_DROP_NOMEM);
 		return;
 	}
 	spin_lock_bh(&comm->lock);
@@ -110,7 +114,7 @@ static void canary_receive_one(struct canary_comm *comm, struct sk_buff *skb)
 		canary_count_drop(comm, why, 1);
 		canary_receive_trace(comm, &in, why);
 	}
-	canary_comm_answer(comm, now, late);
+	canary_comm_answer(comm, now, late, why == CANARY_DROP_NONE);
 	canary_turn_end(CANARY_TURN_PACKET);
 	if (why == CANARY_DROP_NONE)
 		consume_skb(skb);
@@ -118,84 +122,32 @@ static void canary_receive_one(struct canary_comm *comm, struct sk_buff *skb)
 		kfree_skb(skb);
 }
 
-/* All packets of a train, which are for one engine, and have checksums */
-static void canary_receive_train(struct canary_comm *comm, struct sk_buff *skb)
-{
-	struct canary_train_walk walk;
-	struct cnr_in in;
-	bool late;
-	u64 now;
-
-	canary_train_walk(&walk, skb);
-	spin_lock_bh(&comm->lock);
-	now = ktime_get_ns();
-	late = canary_turn_begin(CANARY_TURN_PACKET, comm, now);
-	in.addr = canary_addr_of_ip4(ip_hdr(skb)->saddr);
-	in.port = udp_hdr(skb)->source;
-	while (canary_train_next(&walk, comm, &in)) {
-		if (in.len) {
-			canary_receive_input(comm, now, &in);
-		} else {
-			canary_count_drop(comm, CANARY_DROP_LENGTH, 1);
-			canary_receive_trace(comm, &in, CANARY_DROP_LENGTH);
-		}
-	}
-	canary_comm_answer(comm, now, late);
-	canary_turn_end(CANARY_TURN_PACKET);
-	consume_skb(skb);
-}
-
-/* Take a train apart, as sockets without GRO do. UDP counts what it cannot take apart. */
-static void canary_receive_split(struct sock *usk, struct sk_buff *skb)
-{
-	struct sk_buff *next, *segment;
-
-	__skb_push(skb, -skb_mac_offset(skb));
-	segment = udp_rcv_segment(usk, skb, true);
-	skb_list_walk_safe(segment, segment, next) {
-		__skb_pull(segment, skb_transport_offset(segment));
-		udp_post_segment_fix_csum(segment);
-		canary_receive(usk, segment);
-	}
-}
-
 /*
- * A packet came to the UDP port of one or more engines, or a train of packets. A filter of an
- * engine's socket looks at each packet, so it gets no trains.
+ * A packet came to the UDP port of one or more engines. The stack has cut up trains of UDP packets.
+ * What is still one (GSO) belongs to another protocol, which a tunnel carries to our port.
  * @skb:	data at the UDP header. The checksum was verified if there is one, and there has to
  *		be one Context: softirq, in an RCU read section. Return: 0, @skb was consumed.
  */
 int canary_receive(struct sock *usk, struct sk_buff *skb)
 {
 	struct canary_endpoint *ep = rcu_dereference_sk_user_data(usk);
-	struct canary_comm *comm = NULL;
-	bool train = skb_is_gso(skb);
+	struct canary_comm *comm = ep ? canary_endpoint_find(ep, skb) : NULL;
 
-	if (ep && train && canary_train_packets(skb) > CANARY_TRAIN_TAKEN) {
-		canary_count_stray(ep->net, CANARY_DROP_LENGTH, 1);
-	} else if (ep && train) {
-		comm = canary_train_engine(ep, skb);
-		if (!comm || rcu_access_pointer(READ_ONCE(comm->usk)->sk_filter)) {
-			canary_receive_split(usk, skb);
-			return 0;
-		}
-	} else if (ep) {
-		comm = canary_endpoint_find(ep, skb);
-	} else {
-		/* The port has just been closed. */
-		canary_count_stray(sock_net(usk), CANARY_DROP_ENDED, 1);
-	}
-	if (!comm)
+	if (!comm) {
+		/* canary_endpoint_find() has counted it, unless the port has just been closed. */
+		if (!ep)
+			canary_count_stray(sock_net(usk), CANARY_DROP_ENDED, 1);
 		kfree_skb(skb);
+		return 0;
+	}
 	/*
 	 * UDP runs this filter for ordinary sockets, but not for tunnels. Here it is that of the
 	 * engine's own socket.
 	 */
-	else if (sk_filter_trim_cap(READ_ONCE(comm->usk), skb, sizeof(struct udphdr)))
-		canary_receive_drop(comm, skb, CANARY_DROP_FILTER,
-				    train ? canary_train_packets(skb) : 1);
-	else if (train)
-		canary_receive_train(comm, skb);
+	if (sk_filter_trim_cap(READ_ONCE(comm->usk), skb, sizeof(struct udphdr)))
+		canary_receive_drop(comm, skb, CANARY_DROP_FILTER);
+	else if (skb_is_gso(skb))
+		canary_receive_drop(comm, skb, CANARY_DROP_LENGTH);
 	else
 		canary_receive_one(comm, skb);
 	return 0;

@@ -6,8 +6,7 @@
  *		for by SO_SNDBUF, as for all sockets
  * mem_max	bytes that all sockets of the namespace may take, besides what budget.c says
  * members_max	members of the communicators of all its sockets together
- * train_max	packets that may pass the network stack as one (train.c); 1: each for itself.
- *		Ports that are opened later hold to it, too
+ * train_max	packets that may pass the network stack as one (train.c); 1: each for itself
  *
  * A new namespace copies the values of the initial one. They protect the machine, so a guest
  * (budget.c) cannot change them.

@@ -2,11 +2,10 @@
 /*
  * Trains: packets that pass the network stack as one. Successive packets to one destination, of one
  * length but for the last, become one socket buffer for UDP segmentation (GSO). Device or stack cut
- * it up just before it is sent. So routing, netfilter and queues see a train once. The other way
- * round, the stack joins packets of one source and one length (GRO). The engine then takes a lock
- * and looks what to send once for all of them.
+ * it up just before it is sent. So routing, netfilter and queues see a train once. There is no other
+ * way round: the stack cuts up joined packets (GRO) before a tunnel's socket sees them.
  *
- * On the wire nothing is different. The first packet of a train is in the linear part of its
+ * On the wire only the ids of IP differ: they count the packets of a train. The first packet of a train is in the linear part of its
  * buffer, the others are in its fragments, each in one.
  */
 
@@ -99,82 +98,4 @@ u32 canary_train_close(struct sk_buff *skb)
 	uh->len = htons(skb->len - skb_transport_offset(skb));
 	udp4_hwcsum(skb, ip_hdr(skb)->saddr, ip_hdr(skb)->daddr);
 	return skb_shinfo(skb)->gso_segs;
-}
-
-/**
- * canary_train_engine() - which engine is a train for?
- * @ep:		endpoint of the port that it came to
- * @skb:	data at the UDP header
- *
- * Context: in an RCU read section. Return: NULL if its packets are for several engines, or some for
- * none; nothing was counted then.
- */
-struct canary_comm *canary_train_engine(struct canary_endpoint *ep, const struct sk_buff *skb)
-{
-	u32 size = skb_shinfo(skb)->gso_size, at;
-	struct canary_comm *comm = NULL, *other;
-
-	if (!rcu_access_pointer(ep->names))
-		return rcu_dereference(ep->only);
-	for (at = sizeof(struct udphdr); at < skb->len; at += size) {
-		other = canary_endpoint_named(ep, skb, at);
-		if (!other || (comm && comm != other))
-			return NULL;
-		comm = other;
-	}
-	return comm;
-}
-
-/*
- * Return: how many packets @skb has, a train with data at the UDP header. Others may have made it:
- * gso_segs may be wrong, and a virtual machine may send very many very short ones.
- */
-u32 canary_train_packets(const struct sk_buff *skb)
-{
-	return DIV_ROUND_UP(skb->len - sizeof(struct udphdr), skb_shinfo(skb)->gso_size);
-}
-
-/* Begin to walk through the packets of @skb, a train with data at the UDP header. */
-void canary_train_walk(struct canary_train_walk *w, struct sk_buff *skb)
-{
-	w->skb = skb;
-	w->next = sizeof(struct udphdr);
-	w->at = 0;
-	w->size = 0;
-	skb_prepare_seq_read(skb, 0, skb->len, &w->seq);
-}
-
-/*
- * The next packet. It is used in place if it is in one piece. Else its header is copied to @w, and
- * what follows to canary_comm.flat. A packet that has no place there has the length 0. @in is good
- * until the next call. Context: canary_comm.lock is held. Return: false if no other one follows
- */
-bool canary_train_next(struct canary_train_walk *w, struct canary_comm *comm, struct cnr_in *in)
-{
-	u32 off = w->next;
-
-	if (off >= w->skb->len) {
-		skb_abort_seq_read(&w->seq);
-		return false;
-	}
-	in->len = min_t(u32, skb_shinfo(w->skb)->gso_size, w->skb->len - off);
-	w->next += in->len;
-	if (off >= w->at + w->size) {
-		w->at = off;
-		w->size = skb_seq_read(off, &w->piece, &w->seq);
-	}
-	in->payload = NULL;
-	in->hdr = (const struct canary_hdr *)(w->piece + (off - w->at));
-	if (off + in->len <= w->at + w->size && canary_receive_aligned(in->hdr))
-		return true;
-	in->hdr = &w->hdr;
-	skb_copy_bits(w->skb, off, &w->hdr, min_t(u32, in->len, sizeof(w->hdr)));
-	if (in->len <= sizeof(w->hdr))
-		return true;
-	in->payload = comm->flat;
-	off += sizeof(w->hdr);
-	if (in->len - sizeof(w->hdr) > sizeof(comm->flat) ||
-	    skb_copy_bits(w->skb, off, comm->flat, in->len - sizeof(w->hdr)))
-		in->len = 0;
-	return true;
 }
