@@ -118,4 +118,5 @@ list >"$TAP_TMP/cells" || { cat "$TAP_TMP/log"; exit 1; }
 for w in "$@"; do
 	way "$w"
 done
+# shellcheck disable=SC2034 # lib.sh reads it
 TAP_OPEN=

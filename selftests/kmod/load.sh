@@ -212,6 +212,7 @@ test_lingering()
 	ns_del a
 	ns_del b
 	TAP_PATIENCE=$SOONER tap_check "unless their namespaces end" wait_for 15 unload
+	# shellcheck disable=SC2034 # lib.sh reads it
 	NS_NAMES=()
 	tap_check "namespaces again" hosts_up
 }

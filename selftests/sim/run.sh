@@ -258,8 +258,8 @@ tap_is "validate.py refuses other files" "$?: $(cat "$WORK/out")" \
 
 P=topology=topology/shapes/paper_64.topo
 refused "/nowhere/links: No such file" $P --links /nowhere/links
-! grep -q '"right"' "$WORK/out"
-verdict $? "and that before anything is simulated" "$WORK/out"
+grep -q '"right"' "$WORK/out"
+verdict $((! $?)) "and that before anything is simulated" "$WORK/out"
 scale_refused "--radix 5: not an even number" --radix 5
 scale_refused "--traffic 1.5: not a share" --traffic 1.5
 scale_refused "--trees: a fat tree of radix 4 has only 4 cores" --radix 4 --trees 8
