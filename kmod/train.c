@@ -2,11 +2,11 @@
 /*
  * Trains: packets that pass the network stack as one. Successive packets to one destination, of one
  * length but for the last, become one socket buffer for UDP segmentation (GSO). Device or stack cut
- * it up just before it is sent. So routing, netfilter and queues see a train once. There is no other
- * way round: the stack cuts up joined packets (GRO) before a tunnel's socket sees them.
+ * it up just before it is sent. So routing, netfilter and queues see a train once. There is no
+ * other way round: the stack cuts up joined packets (GRO) before a tunnel's socket sees them.
  *
- * On the wire only the ids of IP differ: they count the packets of a train. The first packet of a train is in the linear part of its
- * buffer, the others are in its fragments, each in one.
+ * On the wire only the ids of IP differ: they count the packets of a train. The first packet of a
+ * train is in the linear part of its buffer, the others are in its fragments, each in one.
  */
 
 #include <linux/udp.h>
