@@ -92,22 +92,16 @@ openmpi()
 	cut -d' ' -f2 "$TAP_TMP/said"
 }
 
-# busy: prints the time for which processors were busy, and all of the time, in ticks of all processors
-busy()
-{
-	awk '/^cpu / { print $2 + $3 + $4 + $7 + $8, $2 + $3 + $4 + $5 + $6 + $7 + $8 }' /proc/stat
-}
-
 # timed FILE COMMAND...: appends its microseconds, and how many processors were busy meanwhile
 timed()
 {
 	local file=$TAP_TMP/$1 before us
 
 	shift
-	before=$(busy)
+	before=$(bench_idle)
 	us=$("$@")
-	echo "$before $(busy) $us" | awk -v processors="$(nproc)" \
-		'{ print $5, ($3 - $1) / ($4 - $2) * processors }' >>"$file"
+	echo "$before $(bench_idle) $us" | awk -v processors="$(nproc)" \
+		'{ print $5, (1 - ($3 - $1) / ($4 - $2)) * processors }' >>"$file"
 }
 
 # median FILE: prints the line in the middle
