@@ -242,7 +242,9 @@ static void canary_comm_pump(struct canary_comm *comm, u64 now, bool late)
  * The same after a packet came. Where packets may be trains, the tasklet does it after all packets
  * that wait have come: only then has the core several to send to one member. Packets that were
  * dropped do not start it: strangers may send very many of them.
- * @taken:	the core took the packet Context: as canary_comm_pump()
+ * @taken:	the core took the packet
+ *
+ * Context: as canary_comm_pump().
  */
 void canary_comm_answer(struct canary_comm *comm, u64 now, bool late, bool taken)
 	__releases(comm->lock)

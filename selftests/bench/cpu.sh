@@ -5,7 +5,7 @@
 #	cpu.sh HOSTS MTU
 #	h0 .. h(HOSTS - 1) --- sw, veth, not shaped
 # All hosts and the switch share the processors of this machine. "canary perf" sums int32 with the user
-# engine. The baseline is the best of Open MPI's algorithms for that length, over TCP:
+# engine. The baseline is the best of Open MPI's algorithms for that length, over TCP, with float32:
 #  - as TCP is on a veth: segments of up to 64 KiB pass the stack as one (".HOSTS.MTU.BYTES")
 #  - one segment a packet, which is what a wire costs (".plain")
 # Runs alternate, ROUNDS times. A figure is the median, and the baseline the least of the medians.

@@ -35,9 +35,7 @@
 
 #define FAN_IN		8
 #define ELEMENTS	256
-#define SLOTS		32768	/* the default of canary switch */
-#define BLOCKS		(SLOTS / CSW_WAYS)
-#define TIMEOUT		MSEC
+#define BLOCKS		(BENCH_SLOTS / CSW_WAYS)
 /* The copies of so many results fit the ring of a veth pair. */
 #define BATCH		16
 #define TRIES		20
@@ -57,12 +55,7 @@ static void set_up(void)
 {
 	int i;
 
-	if (kernel_own_network())
-		die_errno("network namespace");
-	sw = kernel_load(SLOTS, 2 * SLOTS, false);
-	if (!sw || kernel_make_ports(ifindex, other_end) || kernel_fill_maps(sw, ifindex, false))
-		die_errno("switch");
-	sw->bss->config.timeout_ns = TIMEOUT;
+	sw = bench_load_switch(ifindex, other_end);
 	bench = bench_load_programs(sw);
 	for (i = 1; i <= PORTS; i++) {
 		bench_may_send(bench, ifindex[i]);

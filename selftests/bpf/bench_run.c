@@ -25,6 +25,19 @@ void bench_command(int argc, char **argv)
 		n += snprintf(command + n, sizeof(command) - n, " %s", argv[i]);
 }
 
+struct canary_switch *bench_load_switch(int *ifindex, int *other_end)
+{
+	struct canary_switch *sw;
+
+	if (kernel_own_network())
+		die_errno("network namespace");
+	sw = kernel_load(BENCH_SLOTS, 2 * BENCH_SLOTS, false);
+	if (!sw || kernel_make_ports(ifindex, other_end) || kernel_fill_maps(sw, ifindex, false))
+		die_errno("switch");
+	sw->bss->config.timeout_ns = MSEC;
+	return sw;
+}
+
 struct bench *bench_load_programs(struct canary_switch *sw)
 {
 	struct bench *bench = bench__open();

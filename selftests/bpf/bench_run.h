@@ -10,9 +10,16 @@
 #include "bench.skel.h"
 
 #define BENCH_ROUNDS_MAX	101
+#define BENCH_SLOTS		32768	/* the default of canary switch */
 
 /* Start the line "build/bin/NAME ARGUMENTS", which figures have as their command. */
 void bench_command(int argc, char **argv);
+
+/*
+ * Load a switch with a table of the default size and a timeout of 1 ms, in a network namespace of its
+ * own. @ifindex and @other_end get its ports, from 1 to PORTS, and their peers.
+ */
+struct canary_switch *bench_load_switch(int *ifindex, int *other_end);
 
 /*
  * Load bench.bpf.c, which looks up in the routes and neighbours of @sw. Errors end the program, here

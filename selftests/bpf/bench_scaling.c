@@ -42,13 +42,11 @@
 
 #define FAN_IN		8
 #define ELEMENTS	256
-#define SLOTS		32768	/* the default of canary switch */
-#define BLOCKS		(SLOTS / CSW_WAYS)
+#define BLOCKS		(BENCH_SLOTS / CSW_WAYS)
 #define THREADS		8
 #define CHUNK		1024	/* blocks */
 #define CHUNKS		64	/* in a sample */
 #define FASTER		16	/* a redirect has so many times more frames in a chunk */
-#define TIMEOUT		MSEC
 #define SPINS		4096	/* before a thread lets others run */
 #define TRIES		40
 #define REST_US		100000	/* for others, after each sample */
@@ -291,12 +289,7 @@ static void set_up(void)
 			       .checksum = LEFT_OUT };
 	int i;
 
-	if (kernel_own_network())
-		die_errno("network namespace");
-	sw = kernel_load(SLOTS, 2 * SLOTS, false);
-	if (!sw || kernel_make_ports(ifindex, other_end) || kernel_fill_maps(sw, ifindex, false))
-		die_errno("switch");
-	sw->bss->config.timeout_ns = TIMEOUT;
+	sw = bench_load_switch(ifindex, other_end);
 	for (i = 0; i < THREADS; i++) {
 		worker[i].number = i;
 		worker[i].bench = bench_load_programs(sw);
