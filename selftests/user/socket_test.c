@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The user engine's batches: nothing that the socket refuses is lost without being counted. */
+/*
+ * The user engine's packets, alone and in trains: nothing that the socket refuses is lost without
+ * being counted.
+ */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
@@ -15,13 +18,26 @@
 #define PAYLOAD		1400
 #define SLOW		"tc qdisc add dev lo root tbf rate 20mbit burst 4000 limit 1000000"
 #define SHORT		"tc qdisc add dev lo root tbf rate 20mbit burst 4000 limit 9000"
+#define BYTES		"tc qdisc add dev lo root handle 1: tbf rate 80mbit burst 70000" \
+			" limit 1000000 && tc qdisc add dev lo parent 1: bfifo limit 20000"
 #define SMALL		"tc qdisc add dev lo root tbf rate 20mbit burst 1000 limit 100000"
 
 /* What the kernel is made to say to the next calls of sendmmsg(): errors; 0: nothing is made up */
 static const int *say;
+static int say_trains;		/* the error of all trains, or 0 */
+static u32 calls;
 
 int sendmmsg(int fd, struct mmsghdr *msg, unsigned int n, int flags)
 {
+	unsigned int i;
+
+	calls++;
+	for (i = 0; i < n && say_trains; i++) {
+		if (msg[i].msg_hdr.msg_iovlen == 1)
+			continue;
+		errno = say_trains;
+		return i ? syscall(SYS_sendmmsg, fd, msg, i, flags) : -1;
+	}
 	if (!say || !*say)
 		return syscall(SYS_sendmmsg, fd, msg, n, flags);
 	errno = *say++;
@@ -32,12 +48,12 @@ static struct user_out out;
 static struct user_in in;
 static u64 drop[CANARY_DROPS];
 
-static int udp(u16 port)
+static int udp(const char *addr, u16 port)
 {
 	struct sockaddr_in sin = {
 		.sin_family = AF_INET,
 		.sin_port = htons(port),
-		.sin_addr.s_addr = inet_addr("127.0.0.1"),
+		.sin_addr.s_addr = inet_addr(addr),
 	};
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
 	int size = 1 << 20, pmtu = IP_PMTUDISC_DO;
@@ -82,7 +98,8 @@ static u64 total(const u64 *drop)
 static void test_full(int from, int to)
 {
 	struct pollfd pfd = { .fd = from, .events = POLLOUT }, there = { .fd = to, .events = POLLIN };
-	int size = 8000, full = 0, i, n, got = 0, wrong = 0;
+	int size = 8000, full = 0, i, got = 0, wrong = 0;
+	struct cnr_in packet;
 
 	if (system(SLOW)) {
 		tap_skip("a socket that is full", "no tc-tbf");
@@ -98,13 +115,11 @@ static void test_full(int from, int to)
 			break;
 	}
 	while (got < USER_BATCH && poll(&there, 1, 500) == 1) {
-		n = user_in_receive(&in, to);
-		for (i = 0; i < n; i++, got++) {
-			const struct canary_hdr *h = (const void *)in.data[i];
-
-			wrong += ntohl(h->block) != (u32)got;
-			wrong += in.msg[i].msg_len != sizeof(*h) + PAYLOAD;
-			wrong += in.addr[i].sin_port != htons(22600);
+		user_in_receive(&in, to);
+		for (; user_in_next(&in, &packet); got++) {
+			wrong += ntohl(packet.hdr->block) != (u32)got;
+			wrong += packet.len != sizeof(*packet.hdr) + PAYLOAD;
+			wrong += packet.port != htons(22600);
 		}
 	}
 	tap(full > 0 && got == USER_BATCH && !wrong && !total(drop),
@@ -118,12 +133,13 @@ static void test_full(int from, int to)
 static int received(int to)
 {
 	struct pollfd pfd = { .fd = to, .events = POLLIN };
-	int got = 0, i, n;
+	struct cnr_in packet;
+	int got = 0;
 
 	while (poll(&pfd, 1, 500) == 1) {
-		n = user_in_receive(&in, to);
-		for (i = 0; i < n; i++)
-			got += ntohl(((const struct canary_hdr *)in.data[i])->block) == (u32)got;
+		user_in_receive(&in, to);
+		while (user_in_next(&in, &packet))
+			got += ntohl(packet.hdr->block) == (u32)got;
 	}
 	return got;
 }
@@ -138,6 +154,8 @@ static void test_queue(int from, int to)
 		tap_skip("a queue that is full", "no tc-tbf");
 		return;
 	}
+	/* tc-tbf takes a part of a train without saying so: the engine knows of full queues here */
+	out.limited = true;
 	for (i = 0; i < USER_BATCH; i++)
 		add(i, "127.0.0.1");
 	while (user_out_flush(&out, from) != USER_SENT && later < 10000) {
@@ -149,7 +167,144 @@ static void test_queue(int from, int to)
 	tap(later > 0 && i == USER_BATCH && !total(drop) && waiting > PAYLOAD,
 	    "a queue that is full %d times, with up to %u bytes of ours: %d of %d packets", later,
 	    waiting, i, USER_BATCH);
+	out.limited = false;
 	tap(!system("tc qdisc del dev lo root"), "the link is fast again");
+}
+
+/* A queue that counts bytes, and has no room for a train: its packets go one by one. */
+static void test_refused_train(int from, int to)
+{
+	u64 refused = out.counter[USER_C_trains_refused];
+	int later = 0, i;
+
+	if (system(BYTES)) {
+		tap_skip("a queue that has no room for a train", "no tc-tbf or tc-bfifo");
+		return;
+	}
+	for (i = 0; i < USER_BATCH; i++)
+		add(i, "127.0.0.1");
+	while (user_out_flush(&out, from) != USER_SENT && later < 10000) {
+		later++;
+		usleep(200);
+	}
+	i = received(to);
+	refused = out.counter[USER_C_trains_refused] - refused;
+	tap(later > 0 && i == USER_BATCH && refused == 1 && !total(drop) && out.trains,
+	    "a queue without room for a train, %llu refused: %d of %d packets",
+	    (unsigned long long)refused, i, USER_BATCH);
+	tap(!system("tc qdisc del dev lo root"), "the link has no queue again");
+}
+
+/* What was counted since the last call, out and in */
+static u64 counted(enum user_counter i)
+{
+	static u64 before[USER_COUNTER_COUNT];
+	u64 all = out.counter[i] + in.counter[i], more = all - before[i];
+
+	before[i] = all;
+	return more;
+}
+
+static void forget_counters(void)
+{
+	int i;
+
+	for (i = 0; i < USER_COUNTER_COUNT; i++)
+		counted(i);
+}
+
+/* Packets in turn to two addresses become two trains, with shorter packets at their ends. */
+static void test_trains(int from, int to)
+{
+	static const u16 lengths[] = { PAYLOAD, PAYLOAD, 700, PAYLOAD, PAYLOAD, 0, 3, 3, PAYLOAD };
+	const u32 most = 40, count = ARRAY_SIZE(lengths);
+	int other = udp("127.0.0.2", 22601);
+	struct cnr_in packet;
+	u32 i, got, wrong;
+
+	forget_counters();
+	calls = 0;
+	for (i = 0; i < most; i++)
+		add(i / 2, i % 2 ? "127.0.0.2" : "127.0.0.1");
+	tap(user_out_flush(&out, from) == USER_SENT && calls == 1 &&
+	    counted(USER_C_trains_out) == 2 && counted(USER_C_train_packets_out) == most,
+	    "%u packets to two addresses are two trains in one call", most);
+	got = received(to);
+	close(other);
+	tap(got == most / 2 && counted(USER_C_trains_in) == 1 &&
+	    counted(USER_C_train_packets_in) == most / 2, "one of them comes as a train, in order");
+	for (i = 0; i < count; i++)
+		add_length(i, "127.0.0.1", lengths[i]);
+	user_out_flush(&out, from);
+	/* 1400 1400 700, 1400 1400 0, 3 3; the last one is longer than that before it */
+	tap(counted(USER_C_trains_out) == 3 && counted(USER_C_train_packets_out) == count - 1,
+	    "only the last packet of a train is shorter");
+	user_in_receive(&in, to);
+	for (got = 0, wrong = 0; user_in_next(&in, &packet); got++)
+		wrong += got >= count || ntohl(packet.hdr->block) != got ||
+			 (uintptr_t)packet.hdr % __alignof__(u64) ||
+			 packet.len != sizeof(*packet.hdr) + lengths[got];
+	tap(got == count && !wrong, "%u of %u of these come, with their lengths", got, count);
+	tap(counted(USER_C_trains_in) == 3, "in three trains");
+	for (i = 0; i < USER_BATCH; i++)
+		add(i, "127.0.0.1");
+	user_out_flush(&out, from);
+	tap(counted(USER_C_trains_out) == 2 && received(to) == USER_BATCH,
+	    "packets that fill more than a datagram are two trains");
+}
+
+/* A kernel without trains, one that refuses them, and a device that cannot compute checksums */
+static void test_no_trains(int from, int to)
+{
+	int i;
+
+	forget_counters();
+	out.trains = false;
+	for (i = 0; i < 8; i++)
+		add(i, "127.0.0.1");
+	tap(user_out_flush(&out, from) == USER_SENT && received(to) == 8 &&
+	    !counted(USER_C_trains_out), "without trains, packets come one by one");
+	out.trains = true;
+	say_trains = EINVAL;
+	for (i = 0; i < 8; i++)
+		add(i, "127.0.0.1");
+	tap(user_out_flush(&out, from) == USER_SENT && received(to) == 8 && out.trains &&
+	    counted(USER_C_trains_refused) == 1, "a train that is refused goes one by one");
+	say_trains = EIO;
+	for (i = 0; i < 8; i++)
+		add(i, "127.0.0.1");
+	tap(user_out_flush(&out, from) == USER_SENT && received(to) == 8 && !out.trains &&
+	    counted(USER_C_trains_off) == 1, "after EIO there are no trains");
+	for (i = 0; i < 8; i++)
+		add(i, "127.0.0.1");
+	tap(user_out_flush(&out, from) == USER_SENT && received(to) == 8 &&
+	    counted(USER_C_trains_refused) == 1 && !total(drop), "and none is tried any more");
+	say_trains = 0;
+	out.trains = true;
+	add(0, "127.0.0.1");
+	add(1, "127.0.0.1");
+	user_out_flush(&out, from);
+	tap(received(to) == 2 && counted(USER_C_trains_out) == 1, "trains are sent again");
+}
+
+/* Some packets of a train cannot be sent: those are counted, and only those. */
+static void test_mtu_in_train(int from, int to)
+{
+	int i;
+
+	if (system("ip link set lo mtu 1000")) {
+		tap_skip("trains after the MTU changed", "no ip");
+		return;
+	}
+	for (i = 0; i < 3; i++)
+		add(9, "127.0.0.1");
+	add_length(0, "127.0.0.1", 800);
+	add_length(1, "127.0.0.1", 800);
+	tap(user_out_flush(&out, from) == USER_SENT && drop[CANARY_DROP_MTU] == 3 &&
+	    total(drop) == 3, "three packets of a train larger than the MTU are counted");
+	tap(received(to) == 2, "and the others come");
+	memset(drop, 0, sizeof(drop));
+	tap(!system("ip link set lo mtu 65536"), "the MTU is as before");
 }
 
 /* A path that only takes small packets, and says that its queue is full: they do not wait for long. */
@@ -220,6 +375,7 @@ static void test_icmp(int from, int to)
 /* What cannot be sent is counted by reason, and does not delay the others. */
 static void test_refused(int from, int to)
 {
+	struct cnr_in packet;
 	int n;
 
 	add(1, "127.0.0.1");
@@ -227,7 +383,9 @@ static void test_refused(int from, int to)
 	add(3, "127.0.0.1");
 	tap(user_out_flush(&out, from) == USER_SENT, "two that can be sent, one without route");
 	usleep(10000);
-	n = user_in_receive(&in, to);
+	user_in_receive(&in, to);
+	for (n = 0; user_in_next(&in, &packet); n++)
+		;
 	tap(n == 2 && drop[CANARY_DROP_NOROUTE] == 1 && total(drop) == 1, "%d arrived, %llu no-route",
 	    n, (unsigned long long)drop[CANARY_DROP_NOROUTE]);
 	if (system("ip link set lo mtu 1000")) {
@@ -253,16 +411,25 @@ int main(void)
 		tap_done("user/socket");
 		return 4;
 	}
-	user_out_init(&out);
-	user_in_init(&in);
-	from = udp(22600);
-	to = udp(22601);
+	from = udp("127.0.0.1", 22600);
+	to = udp("127.0.0.1", 22601);
+	user_out_init(&out, from);
+	if (user_in_init(&in, to) || !out.trains) {
+		tap_skip("everything", "a kernel without UDP_SEGMENT");
+		tap_done("user/socket");
+		return 4;
+	}
 	test_full(from, to);
 	setsockopt(from, IPPROTO_IP, IP_RECVERR, &one, sizeof(one));
 	test_queue(from, to);
+	test_refused_train(from, to);
 	test_small(from, to);
 	test_pause(from, to);
 	test_icmp(from, to);
+	test_trains(from, to);
+	test_no_trains(from, to);
+	test_mtu_in_train(from, to);
 	test_refused(from, to);
+	free(in.data);
 	return tap_done("user/socket");
 }

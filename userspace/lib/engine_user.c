@@ -384,17 +384,10 @@ static void user_info(void *engine, struct canary_info *info)
 static int user_stats(void *engine, struct canary_stat *stats, int max)
 {
 	struct user *u = engine;
-	struct cnr_stats *s;
-	int i, n = 0;
+	int n;
 
 	pthread_mutex_lock(&u->ep->lock);
-	s = cnr_stats(u->core);
-	for (i = 0; i < CNR_COUNTER_COUNT; i++, n++)
-		if (n < max)
-			stats[n] = (struct canary_stat){ cnr_counter_name(i), s->counter[i], 0 };
-	for (i = CANARY_DROP_NONE + 1; i < CANARY_DROPS; i++, n++)
-		if (n < max)
-			stats[n] = (struct canary_stat){ cnr_drop_name(i), s->drop[i], 1 };
+	n = user_fill_stats(u, stats, max);
 	pthread_mutex_unlock(&u->ep->lock);
 	return n;
 }

@@ -11,28 +11,63 @@
 #include <sys/socket.h>
 #include "lib.h"
 
-#define USER_BATCH	64	/* packets of one system call */
+#define USER_BATCH	64	/* most packets that wait to be sent, and most of a train */
 #define USER_PACKET	4096	/* more than the longest message, to notice longer ones */
+#define USER_MESSAGES	32	/* most messages of one receiving system call */
 
-/* Packets that the core gave out and the socket has not taken yet */
+/* Counters of an endpoint, for all its members */
+#define USER_COUNTERS(X)							\
+	X(trains_out, "trains-out")		/* trains sent */		\
+	X(train_packets_out, "train-packets-out") /* packets in them */		\
+	X(trains_in, "trains-in")		/* trains received */		\
+	X(train_packets_in, "train-packets-in")	/* packets in them */		\
+	X(trains_refused, "trains-refused")	/* sent one by one instead */	\
+	X(trains_off, "trains-off")		/* 1: none are sent any more */
+
+enum user_counter {
+#define X(name, text) USER_C_##name,
+	USER_COUNTERS(X)
+#undef X
+	USER_COUNTER_COUNT
+};
+
+/* The length of a train's packets (out), or what the kernel says about a message (in) */
+union user_control {
+	struct cmsghdr	head;
+	u8		room[64];
+};
+
+/* Packets that the core gave out and the socket has not taken yet, each in a slot */
 struct user_out {
 	struct mmsghdr		msg[USER_BATCH];
-	struct iovec		iov[USER_BATCH];
-	struct sockaddr_in	addr[USER_BATCH];
+	union user_control	control[USER_BATCH];
+	struct iovec		iov[USER_BATCH];	/* in the order of sending */
+	struct sockaddr_in	addr[USER_BATCH];	/* by slot, as the following */
 	u64			*drop[USER_BATCH];	/* drop counters of its member */
+	u32			len[USER_BATCH];
 	u8			data[USER_BATCH][USER_PACKET] __attribute__((aligned(64)));
+	u8			order[USER_BATCH];	/* slots in the order of sending */
 	unsigned int		first, n;
+	unsigned int		alone;		/* packets before this place are in no train */
 	u64			refused_at;	/* since when the first packet is; 0: it is not */
 	bool			gave_up;	/* one of these packets was refused for too long */
 	bool			failed;		/* the first packet failed once otherwise */
+	bool			trains;		/* the kernel cuts trains */
+	bool			limited;	/* a queue of this host was full: no trains */
+	u64			counter[USER_COUNTER_COUNT];
 };
 
-/* Packets that were received */
+/* Messages that were received. A message is a packet or a train. */
 struct user_in {
-	struct mmsghdr		msg[USER_BATCH];
-	struct iovec		iov[USER_BATCH];
-	struct sockaddr_in	addr[USER_BATCH];
-	u8			data[USER_BATCH][USER_PACKET] __attribute__((aligned(64)));
+	struct mmsghdr		msg[USER_MESSAGES];
+	union user_control	control[USER_MESSAGES];
+	struct iovec		iov[USER_MESSAGES];
+	struct sockaddr_in	addr[USER_MESSAGES];
+	u64			copy[USER_PACKET / 8];	/* of a packet that is not aligned */
+	u8			*data;
+	int			n, next;	/* messages, and the one to look at */
+	u32			at, segment;	/* in that: the next packet, length of packets */
+	u64			counter[USER_COUNTER_COUNT];	/* protected by the endpoint's lock */
 };
 
 enum user_flush {
@@ -54,8 +89,16 @@ int user_socket_open(const struct canary_params *params, struct canary_peer *loc
  */
 int user_path_mtu(const struct canary_params *params, const struct canary_peer *local);
 
-void user_out_init(struct user_out *out);
-void user_in_init(struct user_in *in);
+/* user_out_room() - limit the socket to @bytes, and one message beyond */
+void user_out_room(int sock, u32 bytes);
+
+/* ---- packets in and out, in user_train.c ---- */
+
+/* user_out_init() - @out is zero. Finds out whether the kernel takes trains */
+void user_out_init(struct user_out *out, int sock);
+
+/* user_in_init() - @in is zero. Asks the kernel for trains. Return: 0 or -ENOMEM */
+int user_in_init(struct user_in *in, int sock);
 
 /*
  * user_out_add() - queue a packet; there has to be room (n < USER_BATCH)
@@ -64,22 +107,32 @@ void user_in_init(struct user_in *in);
 void user_out_add(struct user_out *out, const struct cnr_out *packet, u64 *drop);
 
 /*
- * user_out_flush() - send all. A packet that fails, or is refused for too long, is counted and
- * dropped. After that, the rest of its batch has one try each
+ * user_out_flush() - send all, in trains if that is of use. Packets to one address keep their
+ * order. A packet that fails, or is refused for too long, is counted and dropped. After that, the
+ * rest of its batch has one try each
  */
 enum user_flush user_out_flush(struct user_out *out, int sock);
+
+/* user_out_refused() - after USER_LATER: the drop counters of the packet that was refused */
+const u64 *user_out_refused(const struct user_out *out);
+
+/* user_out_disown() - packets that wait count at @heir if they counted at @drop */
+void user_out_disown(struct user_out *out, const u64 *drop, u64 *heir);
 
 /* user_out_waiting() - Return: bytes of this socket that wait in queues of this host */
 u32 user_out_waiting(int sock);
 
-/* user_out_room() - limit the socket to @bytes, and one packet beyond */
-void user_out_room(int sock, u32 bytes);
-
 /* user_in_forget_errors() - discard errors that ICMP reported */
 void user_in_forget_errors(struct user_in *in, int sock);
 
-/* user_in_receive() - Return: number of packets in @in, 0 if there are none */
+/* user_in_receive() - Return: number of messages in @in, 0 if there are none */
 int user_in_receive(struct user_in *in, int sock);
+
+/*
+ * user_in_next() - the next packet of these messages, in their order. It is good until the next
+ * call. Return: false if there is none
+ */
+bool user_in_next(struct user_in *in, struct cnr_in *packet);
 
 /* A UNIX socket in the file system. Who connects is told about this member. */
 struct user_publish {
@@ -93,7 +146,7 @@ void user_publish_open(struct user_publish *p);
 void user_publish_answer(struct user_publish *p, const struct canary_info *info,
 			 const struct cnr_info *core,
 			 const struct cnr_trouble *trouble,
-			 const struct cnr_stats *stats);
+			 const struct canary_stat *stats, int count);
 
 void user_publish_close(struct user_publish *p);
 
@@ -150,7 +203,8 @@ struct user {
 	u64			began;		/* when it began to join; 0: not yet */
 	bool			known;		/* user_member_know() has seen its epoch */
 	bool			refused;	/* another member has the same session */
-	bool			touched;	/* packets came for it in this batch */
+	struct user		*also;		/* the next member that @touched is set of */
+	bool			touched;	/* packets came for it in these messages */
 	pthread_cond_t		changed;	/* state, or an operation that ended */
 	struct cnr_comm		*core;
 	enum cnr_state		state;
@@ -206,6 +260,14 @@ void user_op_free(struct user_op *op);
 void user_op_put(struct user *u, struct user_op *op);
 void user_set_event(struct user *u);
 void user_fill_info(struct user *u, struct canary_info *info);
+
+/*
+ * user_fill_stats() - counters of the member and its endpoint, then drop counters; @max of them
+ * Return: how many there are. There are at most USER_STATS
+ */
+int user_fill_stats(struct user *u, struct canary_stat *stats, int max);
+
+#define USER_STATS	(CNR_COUNTER_COUNT + USER_COUNTER_COUNT + CANARY_DROPS)
 
 /* user_settle() - called after each call of the core: send, wake waiting threads, set the timer */
 void user_settle(struct user *u, u64 now);

@@ -49,6 +49,7 @@ static void endpoint_free(struct user_endpoint *ep)
 		if (fds[i] >= 0)
 			close(fds[i]);
 	pthread_mutex_destroy(&ep->lock);
+	free(ep->in.data);
 	free(ep);
 }
 
@@ -79,12 +80,13 @@ int user_endpoint_open(const struct canary_params *params, struct user_endpoint 
 	ep->armed = CNR_NEVER;
 	ep->local = params->bind;
 	pthread_mutex_init(&ep->lock, NULL);
-	user_out_init(&ep->out);
-	user_in_init(&ep->in);
 	ep->sock = user_socket_open(params, &ep->local);
 	err = ep->sock < 0 ? ep->sock : 0;
 	if (!err) {
-		err = open_descriptors(ep);
+		user_out_init(&ep->out, ep->sock);
+		err = user_in_init(&ep->in, ep->sock);
+		if (!err)
+			err = open_descriptors(ep);
 		if (!err)
 			err = start_thread(ep);
 		if (err)
@@ -112,15 +114,12 @@ int user_endpoint_join(struct user_endpoint *ep, struct user *u)
 void user_endpoint_leave(struct user_endpoint *ep, struct user *u)
 {
 	u64 *drop = cnr_stats(u->core)->drop;
-	unsigned int i;
 	bool last;
 
 	pthread_mutex_lock(&ep->lock);
 	user_member_remove(ep, u);
 	/* The last packets of the member may still wait for the socket. */
-	for (i = ep->out.first; i < ep->out.n; i++)
-		if (ep->out.drop[i] == drop)
-			ep->out.drop[i] = ep->lost;
+	user_out_disown(&ep->out, drop, ep->lost);
 	if (u->publish.fd >= 0)
 		epoll_ctl(ep->epoll, EPOLL_CTL_DEL, u->publish.fd, NULL);
 	last = !ep->first;

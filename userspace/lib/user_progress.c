@@ -76,12 +76,13 @@ static void set_room(struct user_endpoint *ep, u64 now)
 		return;
 	user_out_room(ep->sock, room);
 	ep->room = room == ROOM_MOST ? 0 : room;
+	ep->out.limited = ep->room;
 }
 
 /* Tell the member whose packet was not taken. It may have left meanwhile. */
 static void refused(struct user_endpoint *ep, u64 now)
 {
-	const u64 *drop = ep->out.drop[ep->out.first];
+	const u64 *drop = user_out_refused(&ep->out);
 	struct user *u;
 
 	for (u = ep->first; u; u = u->next)
@@ -226,35 +227,34 @@ void user_resume(struct user_endpoint *ep, u64 now)
 	}
 }
 
-/* Give each packet of a batch to its member. */
-static void take(struct user_endpoint *ep, int n)
+/*
+ * Give each packet of some messages to its member. Its core is driven after each one. Otherwise
+ * several blocks end before the first of their results is sent, and a result tells of an earlier
+ * one that comes after it.
+ */
+static void take(struct user_endpoint *ep)
 {
-	struct user *touched[USER_BATCH], *u;
+	struct user *touched = NULL, *u;
 	struct cnr_in in = { 0 };
-	struct canary_peer from;
 	u64 now = lib_now();
-	u32 i, count = 0;
 
-	for (i = 0; i < (u32)n; i++) {
-		in.hdr = (const struct canary_hdr *)ep->in.data[i];
-		in.len = ep->in.msg[i].msg_len;
-		from = lib_of_sockaddr(&ep->in.addr[i]);
-		in.addr = from.addr;
-		in.port = from.port;
+	while (user_in_next(&ep->in, &in)) {
 		u = user_member_find(ep, in.hdr, in.len);
 		if (!u)
 			continue;
 		cnr_input(u->core, now, &in);
 		if (!u->known)
 			user_member_know(u, now);
+		if (!u->touched) {
+			u->also = touched;
+			touched = u;
+			u->touched = true;
+		}
 		pump(u, now);
-		if (!u->touched)
-			touched[count++] = u;
-		u->touched = true;
 	}
-	for (i = 0; i < count; i++) {
-		touched[i]->touched = false;
-		user_settle(touched[i], now);
+	for (u = touched; u; u = u->also) {
+		u->touched = false;
+		user_settle(u, now);
 	}
 }
 
@@ -267,9 +267,9 @@ static void receive(struct user_endpoint *ep)
 		if (!n)
 			return;
 		pthread_mutex_lock(&ep->lock);
-		take(ep, n);
+		take(ep);
 		pthread_mutex_unlock(&ep->lock);
-		if (n < USER_BATCH)
+		if (n < USER_MESSAGES)
 			return;
 	}
 }
@@ -335,13 +335,39 @@ void user_fill_info(struct user *u, struct canary_info *info)
 	info->why = ci.why;
 }
 
+int user_fill_stats(struct user *u, struct canary_stat *stats, int max)
+{
+	static const char *const names[] = {
+#define X(name, text) text,
+		USER_COUNTERS(X)
+#undef X
+	};
+	const struct user_endpoint *ep = u->ep;
+	const struct cnr_stats *s = cnr_stats(u->core);
+	int i, n = 0;
+
+	for (i = 0; i < CNR_COUNTER_COUNT; i++, n++)
+		if (n < max)
+			stats[n] = (struct canary_stat){ cnr_counter_name(i), s->counter[i], 0 };
+	for (i = 0; i < USER_COUNTER_COUNT; i++, n++)
+		if (n < max)
+			stats[n] = (struct canary_stat){ names[i],
+				ep->out.counter[i] + ep->in.counter[i], 0 };
+	for (i = CANARY_DROP_NONE + 1; i < CANARY_DROPS; i++, n++)
+		if (n < max)
+			stats[n] = (struct canary_stat){ cnr_drop_name(i), s->drop[i], 1 };
+	return n;
+}
+
 /* Answer who looks at the member that listens at @fd, unless it has just left. */
 static void publish(struct user_endpoint *ep, int fd)
 {
 	struct cnr_trouble trouble = { .kind = CNR_TROUBLE_NONE };
+	struct canary_stat stats[USER_STATS];
 	struct canary_info info;
 	struct cnr_info core;
 	struct user *u;
+	int n;
 
 	pthread_mutex_lock(&ep->lock);
 	for (u = ep->first; u && u->publish.fd != fd; u = u->next)
@@ -350,7 +376,8 @@ static void publish(struct user_endpoint *ep, int fd)
 		user_fill_info(u, &info);
 		cnr_info(u->core, &core);
 		cnr_troubles(u->core, &trouble, 1);
-		user_publish_answer(&u->publish, &info, &core, &trouble, cnr_stats(u->core));
+		n = user_fill_stats(u, stats, USER_STATS);
+		user_publish_answer(&u->publish, &info, &core, &trouble, stats, n);
 	}
 	pthread_mutex_unlock(&ep->lock);
 }

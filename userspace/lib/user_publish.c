@@ -107,7 +107,7 @@ static void write_trouble(FILE *f, const struct cnr_trouble *t)
 
 void user_publish_answer(struct user_publish *p, const struct canary_info *info,
 			 const struct cnr_info *core, const struct cnr_trouble *trouble,
-			 const struct cnr_stats *stats)
+			 const struct canary_stat *stats, int count)
 {
 	char *text = NULL;
 	size_t len = 0;
@@ -122,12 +122,9 @@ void user_publish_answer(struct user_publish *p, const struct canary_info *info,
 		write_info(f, info);
 		write_operation(f, core);
 		write_trouble(f, trouble);
-		for (i = 0; i < CNR_COUNTER_COUNT; i++)
-			fprintf(f, "c %s %llu\n", cnr_counter_name(i),
-				(unsigned long long)stats->counter[i]);
-		for (i = CANARY_DROP_NONE + 1; i < CANARY_DROPS; i++)
-			fprintf(f, "d %s %llu\n", cnr_drop_name(i),
-				(unsigned long long)stats->drop[i]);
+		for (i = 0; i < count; i++)
+			fprintf(f, "%c %s %llu\n", stats[i].drop ? 'd' : 'c', stats[i].name,
+				(unsigned long long)stats[i].value);
 		fclose(f);
 		/* A slow reader gets what fits. The buffer holds more than this text. */
 		send(fd, text, len, MSG_DONTWAIT | MSG_NOSIGNAL);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The user engine's UDP socket: address, port, path MTU, batches of packets in and out.
+ * The user engine's UDP socket: address, port, path MTU, options. user_train.c sends and receives.
  */
 #include <ifaddrs.h>
 #include <limits.h>
 #include <linux/filter.h>
-#include <linux/sockios.h>
 #include <net/if.h>
 #include <netinet/ip.h>
 #include <netinet/udp.h>
@@ -17,15 +16,6 @@
 
 /* Every member may send a leader a whole window at once. */
 #define SOCKET_BUFFER	(8 << 20)
-
-/*
- * How long a packet is tried again after USER_LATER. If that was in vain, the path may be what
- * refuses it: the peer of a veth pair drops what is larger than its MTU. Then the rest of the batch
- * has one try each, so that the answer to a probe does not wait behind large packets until we count
- * as dead. It is a time and not a number of tries, since on a busy machine one try may take long.
- */
-#define REFUSED_FOR	(5 * CNR_MSEC)
-#define ERRORS_MOST	16	/* batches of errors that are discarded at a time */
 
 static int interface_mtu(int fd, const char *name)
 {
@@ -163,140 +153,8 @@ int user_socket_open(const struct canary_params *params, struct canary_peer *loc
 	return err;
 }
 
-void user_out_init(struct user_out *out)
-{
-	int i;
-
-	for (i = 0; i < USER_BATCH; i++) {
-		out->iov[i].iov_base = out->data[i];
-		out->msg[i].msg_hdr.msg_iov = &out->iov[i];
-		out->msg[i].msg_hdr.msg_iovlen = 1;
-		out->msg[i].msg_hdr.msg_name = &out->addr[i];
-		out->msg[i].msg_hdr.msg_namelen = sizeof(out->addr[i]);
-	}
-}
-
-void user_in_init(struct user_in *in)
-{
-	int i;
-
-	for (i = 0; i < USER_BATCH; i++) {
-		in->iov[i].iov_base = in->data[i];
-		in->iov[i].iov_len = sizeof(in->data[i]);
-		in->msg[i].msg_hdr.msg_iov = &in->iov[i];
-		in->msg[i].msg_hdr.msg_iovlen = 1;
-		in->msg[i].msg_hdr.msg_name = &in->addr[i];
-	}
-}
-
-void user_out_add(struct user_out *out, const struct cnr_out *packet, u64 *drop)
-{
-	unsigned int i = out->n++;
-
-	memcpy(out->data[i], &packet->hdr, sizeof(packet->hdr));
-	if (packet->len)
-		memcpy(out->data[i] + sizeof(packet->hdr), packet->payload, packet->len);
-	out->iov[i].iov_len = sizeof(packet->hdr) + packet->len;
-	lib_to_sockaddr(&out->addr[i], &packet->addr, packet->port);
-	out->drop[i] = drop;
-}
-
-static enum canary_drop refusal(int error)
-{
-	switch (error) {
-	case EMSGSIZE:
-		return CANARY_DROP_MTU;
-	case ENETUNREACH:
-	case EHOSTUNREACH:
-	case ENETDOWN:
-		return CANARY_DROP_NOROUTE;
-	case ENOMEM:
-		return CANARY_DROP_NOMEM;
-	}
-	return CANARY_DROP_XMIT;
-}
-
-/* The queue is full for the first packet. May it be tried again? */
-static bool tried_again(struct user_out *out)
-{
-	u64 now = lib_now();
-
-	if (!out->refused_at)
-		out->refused_at = now;
-	return now - out->refused_at < REFUSED_FOR;
-}
-
-enum user_flush user_out_flush(struct user_out *out, int sock)
-{
-	int sent;
-
-	while (out->first < out->n) {
-		sent = sendmmsg(sock, out->msg + out->first, out->n - out->first, MSG_DONTWAIT);
-		if (sent > 0) {
-			out->first += sent;
-			out->refused_at = 0;
-			out->failed = false;
-			continue;
-		}
-		if (errno == EINTR)
-			continue;
-		if (errno == EAGAIN) {
-			/* Nothing was tried, so the time for that begins anew. */
-			out->refused_at = 0;
-			return USER_FULL;
-		}
-		if ((errno == ENOBUFS || errno == ENOMEM) && !out->gave_up) {
-			if (tried_again(out))
-				return USER_LATER;
-			out->gave_up = true;
-		}
-		/*
-		 * The error may be of an ICMP message. The kernel reports that once, so try once
-		 * more.
-		 */
-		out->failed = !out->failed;
-		if (out->failed)
-			continue;
-		out->drop[out->first][refusal(errno)]++;
-		out->refused_at = 0;
-		out->first++;
-	}
-	out->first = 0;
-	out->n = 0;
-	out->gave_up = false;
-	return USER_SENT;
-}
-
-u32 user_out_waiting(int sock)
-{
-	int bytes;
-
-	return ioctl(sock, SIOCOUTQ, &bytes) ? 0 : bytes;
-}
-
 /* The kernel doubles the value. */
 void user_out_room(int sock, u32 bytes)
 {
 	set_buffer(sock, SO_SNDBUFFORCE, SO_SNDBUF, bytes / 2);
-}
-
-void user_in_forget_errors(struct user_in *in, int sock)
-{
-	int i;
-
-	for (i = 0; i < ERRORS_MOST; i++)
-		if (recvmmsg(sock, in->msg, USER_BATCH, MSG_ERRQUEUE | MSG_DONTWAIT, NULL) <= 0)
-			return;
-}
-
-int user_in_receive(struct user_in *in, int sock)
-{
-	int i, n;
-
-	for (i = 0; i < USER_BATCH; i++)
-		in->msg[i].msg_hdr.msg_namelen = sizeof(in->addr[i]);
-	do {
-		n = recvmmsg(sock, in->msg, USER_BATCH, MSG_DONTWAIT, NULL);
-	} while (n < 0 && errno == EINTR);
-	return max_t(int, n, 0);
 }
