@@ -444,7 +444,8 @@ test_kill()
 		.operation == "sum:int32" and (.switches | IN("combine", "pass"))' \
 		<("$CANARY" comm show -j)
 	tap_check "stats -j" jq -e --argjson c "$COMM" '.kernel == null and
-		([.user[] | select(.comm == $c and .stats.blocks_done > 0)] | length == 3)' \
+		([.user[] | select(.comm == $c and .stats.blocks_done > 0 and
+			(.stats | has("trains_out")))] | length == 3)' \
 		<("$CANARY" stats -j)
 	tap_check "stats" grep -q "^user communicator $COMM rank 2 pid ${PERF[2]}" \
 		<("$CANARY" stats)
