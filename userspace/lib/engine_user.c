@@ -221,23 +221,8 @@ static int user_connect(void *engine, u64 until)
 	return err;
 }
 
-static struct user_op *user_op_new(size_t size, size_t memory)
-{
-	struct user_op *op = calloc(1, sizeof(*op));
-
-	if (!op)
-		return NULL;
-	op->data = aligned_alloc(64, size);
-	op->memory = memory ? calloc(1, memory) : NULL;
-	if (op->data && (op->memory || !memory))
-		return op;
-	user_op_free(op);
-	return NULL;
-}
-
 static int user_post(void *engine, struct lib_request *req)
 {
-	size_t memory, size = (req->bytes + 63) & ~63UL;
 	struct user *u = engine;
 	struct cnr_op cop = {
 		.elements = req->count,
@@ -246,6 +231,7 @@ static int user_post(void *engine, struct lib_request *req)
 		.how = req->how,
 	};
 	struct user_op *op;
+	size_t memory;
 	int err = 0;
 	u64 now;
 
@@ -259,7 +245,7 @@ static int user_post(void *engine, struct lib_request *req)
 	pthread_mutex_unlock(&u->ep->lock);
 	if (err)
 		return err;
-	op = user_op_new(max_t(size_t, size, 64), memory);
+	op = user_op_new(u->ep, req->bytes, memory);
 	if (!op)
 		return -ENOMEM;
 	if (req->count)

@@ -150,7 +150,34 @@ void user_publish_answer(struct user_publish *p, const struct canary_info *info,
 
 void user_publish_close(struct user_publish *p);
 
-/* ---- the engine, in engine_user.c, user_endpoint.c, user_members.c and user_progress.c ---- */
+/* ---- memory of operations, in user_buffers.c ---- */
+
+#define USER_BUFFER_ALIGN	64
+#define USER_BUFFERS_KEPT	(128UL << 20)	/* most bytes that are kept for later operations */
+#define USER_BUFFER_LISTS	48		/* lengths from 32 KiB to USER_BUFFERS_KEPT */
+
+/* Buffers that no operation has at the moment, by length. All zero: there are none. */
+struct user_buffers {
+	struct user_buffer	*list[USER_BUFFER_LISTS];
+	size_t			bytes;
+};
+
+/* user_buffer_take() - Return: a buffer of at least @bytes that was given back, or NULL */
+void *user_buffer_take(struct user_buffers *kept, size_t bytes);
+
+/* user_buffer_new() - Return: a new buffer of at least @bytes, not cleared; or NULL */
+void *user_buffer_new(size_t bytes);
+
+/* user_buffer_give() - keep a buffer, or free it. It may be NULL, as in the next function */
+void user_buffer_give(struct user_buffers *kept, void *data);
+
+/* user_buffer_free() - free a buffer that is not kept */
+void user_buffer_free(void *data);
+
+/* user_buffers_empty() - free all that are kept */
+void user_buffers_empty(struct user_buffers *kept);
+
+/* ---- the engine, in engine_user.c, user_endpoint.c, user_members.c, user_op.c and user_progress.c ---- */
 
 /* An operation. The core holds it until nobody can ask for it, the API until it is reaped. */
 struct user_op {
@@ -165,9 +192,19 @@ struct user_op {
 	bool		reaped;		/* the API does not need it any more */
 };
 
-#define USER_LISTS_BITS	8
-
 struct user;
+struct user_endpoint;
+
+/*
+ * user_op_new() - an operation with room for @bytes of data and @memory zero bytes for the core.
+ * The caller does not hold the lock. Return: NULL if there is no memory
+ */
+struct user_op *user_op_new(struct user_endpoint *ep, size_t bytes, size_t memory);
+
+/* user_op_free() - free one that nobody has any more, whether or not its endpoint still exists */
+void user_op_free(struct user_op *op);
+
+#define USER_LISTS_BITS	8
 
 /*
  * A UDP port, its thread, and the members that share it. user_endpoint_open() makes it. It is freed
@@ -191,6 +228,7 @@ struct user_endpoint {
 	struct canary_peer	local;
 	struct user_out		out;
 	struct user_in		in;
+	struct user_buffers	buffers;
 };
 
 /*
@@ -256,8 +294,9 @@ void user_member_know(struct user *u, u64 now);
  */
 struct user *user_member_find(struct user_endpoint *ep, const struct canary_hdr *h, u32 len);
 
-void user_op_free(struct user_op *op);
+/* user_op_put() - give it back if neither the core nor the API needs it */
 void user_op_put(struct user *u, struct user_op *op);
+
 void user_set_event(struct user *u);
 void user_fill_info(struct user *u, struct canary_info *info);
 

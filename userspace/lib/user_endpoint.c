@@ -50,6 +50,7 @@ static void endpoint_free(struct user_endpoint *ep)
 			close(fds[i]);
 	pthread_mutex_destroy(&ep->lock);
 	free(ep->in.data);
+	user_buffers_empty(&ep->buffers);
 	free(ep);
 }
 

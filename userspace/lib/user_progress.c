@@ -17,23 +17,6 @@
 #define ROOM_MOST	(16 << 20)		/* bytes: as large as the socket's buffer ever is */
 #define OVERDUE_AFTER	(100 * CNR_USEC)	/* wait if a deadline is over */
 
-void user_op_free(struct user_op *op)
-{
-	free(op->data);
-	free(op->memory);
-	free(op);
-}
-
-void user_op_put(struct user *u, struct user_op *op)
-{
-	if (!op->released || !op->reaped)
-		return;
-	*op->link = op->next;
-	if (op->next)
-		op->next->link = op->link;
-	user_op_free(op);
-}
-
 void user_set_event(struct user *u)
 {
 	u64 value = u->ended || u->state == CNR_FAILED;
