@@ -177,7 +177,7 @@ void user_buffer_free(void *data);
 /* user_buffers_empty() - free all that are kept */
 void user_buffers_empty(struct user_buffers *kept);
 
-/* ---- the engine, in engine_user.c, user_endpoint.c, user_members.c, user_op.c and user_progress.c ---- */
+/* ---- the engine, in engine_user.c and in user_{endpoint,members,op,progress}.c ---- */
 
 /* An operation. The core holds it until nobody can ask for it, the API until it is reaped. */
 struct user_op {
