@@ -237,10 +237,12 @@ static __always_inline int csw_begin_collecting(csw_xdp *ctx, struct csw_descrip
 						const struct csw_packet *p, struct csw_start *s)
 {
 	__u64 deadline = s->now + csw_timeout(ctx);
+	int is, queued = CSW_QUEUED;
 	__u8 waits = 0;
-	int is;
 
-	if (!d->queued && !csw_enqueue(ctx, s->slot, deadline)) {
+	if (!d->queued)
+		queued = csw_enqueue(ctx, s->slot, deadline);
+	if (queued == CSW_QUEUE_FULL) {
 		csw_unlock_slot(ctx, s->slot);
 		return CSW_QUEUE_BUSY;
 	}
@@ -248,12 +250,16 @@ static __always_inline int csw_begin_collecting(csw_xdp *ctx, struct csw_descrip
 	is = csw_first_data(ctx, d, p);
 	if (is != CSW_DATA_GOOD) {
 		csw_unlock_slot(ctx, s->slot);
+		if (queued == CSW_QUEUED_WAKE)
+			csw_wake(ctx);
 		return csw_refuse_left(ctx, csw_data_drop(is));
 	}
 	/* The leader is on link, so nobody behind us can add anything: this is the root switch. */
 	if (canary_addr_equal(&s->egress.gateway, &s->flow.dst.addr))
 		waits = csw_config(ctx)->root_waits;
 	csw_occupy(ctx, d, p, s, deadline, waits, CSW_COLLECTING);
+	if (queued == CSW_QUEUED_WAKE)
+		csw_wake(ctx);
 	return CSW_CONSUMES;
 }
 

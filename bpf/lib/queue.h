@@ -34,8 +34,14 @@ static __always_inline bool csw_queue_put(const void *ctx, struct csw_queue_ctl 
 	return true;
 }
 
+/* What csw_enqueue() did */
+#define CSW_QUEUE_FULL	0	/* or somebody else has it */
+#define CSW_QUEUED	1
+#define CSW_QUEUED_WAKE	2	/* and the clock sleeps: call csw_wake() when nothing is locked */
+
 /*
- * Append a slot that is not in the queue. The bucket's lock is held. Return: 0 if the queue is busy
+ * Append a slot that is not in the queue. The bucket's lock is held. To wake the clock interrupts
+ * this processor. Others that wait for the lock would give up meanwhile.
  */
 CSW_FUNC int csw_enqueue(csw_xdp *ctx, __u32 slot, __u64 deadline)
 {
@@ -43,13 +49,13 @@ CSW_FUNC int csw_enqueue(csw_xdp *ctx, __u32 slot, __u64 deadline)
 	bool done;
 
 	if (!csw_lock(&q->lock))
-		return 0;
+		return CSW_QUEUE_FULL;
 	done = csw_queue_put(ctx, q, slot, deadline);
 	/* A full barrier: either we see the sleeper, or it sees the entry. */
 	__sync_lock_test_and_set(&q->lock, 0);
 	if (done && CSW_READ(q->sleeping) && __sync_lock_test_and_set(&q->sleeping, 0))
-		csw_wake(ctx);
-	return done;
+		return CSW_QUEUED_WAKE;
+	return done ? CSW_QUEUED : CSW_QUEUE_FULL;
 }
 
 /* Is the head due at @now? This takes no lock, so it is only a hint. */
