@@ -21,6 +21,8 @@ void user_op_free(struct user_op *op)
 {
 	free(op->data);
 	free(op->memory);
+	free(op->more);
+	free(op->places);
 	free(op);
 }
 
