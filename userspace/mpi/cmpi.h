@@ -36,6 +36,7 @@ struct cmpi_settings {
 	unsigned int	barrier;
 	unsigned int	reduce;
 	unsigned int	one_host;
+	unsigned int	node_leaders;
 	unsigned int	early;
 	unsigned int	trial;
 	unsigned int	dead_after;
@@ -177,6 +178,8 @@ struct cmpi_args {
 
 /* ---- communicators ---- */
 
+struct cmpi_node;
+
 enum cmpi_state {
 	CMPI_NEW,	/* nothing was worth forming it yet */
 	CMPI_FORMED,
@@ -195,7 +198,8 @@ enum cmpi_state {
  * @min_bytes:	if settings.min_bytes is 0: shorter vectors do not go through canary. Measured when
  *		it is formed, and the same at all ranks
  * @missed:	calls that were not carried out because it is not formed
- * @canary:	NULL unless @state is CMPI_FORMED
+ * @canary:	the member; NULL unless @state is CMPI_FORMED, or if another rank is the member
+ * @node:	NULL: all ranks are members; else the ranks on this host have one member
  * @pid:	the process that opened @canary
  */
 struct cmpi_comm {
@@ -207,6 +211,7 @@ struct cmpi_comm {
 	size_t		min_bytes;
 	unsigned int	missed;
 	struct canary	*canary;
+	struct cmpi_node *node;
 	pid_t		pid;
 };
 
@@ -272,13 +277,94 @@ void cmpi_close(struct cmpi_comm *c);
 /** cmpi_close_all() - close the port of the process, after all communicators */
 void cmpi_close_all(void);
 
+/* ---- who carries out calls: the member, or the node leader (carry.c) ---- */
+
+/** cmpi_post() - begin a call. Return: as canary_post_call() */
+int cmpi_post(struct cmpi_comm *c, const struct canary_call *call, uint64_t *id);
+
+/** cmpi_test() - has it ended? Return: as canary_test() */
+int cmpi_test(struct cmpi_comm *c, uint64_t id);
+
+/** cmpi_await() - wait for it. Return: as canary_wait() */
+int cmpi_await(struct cmpi_comm *c, uint64_t id, unsigned int ms);
+
+/** cmpi_doze() - sleep until there may be news of a call. Return: false if that did not work */
+bool cmpi_doze(struct cmpi_comm *c, unsigned int ms);
+
+/** cmpi_room() - as canary_room() */
+int cmpi_room(struct cmpi_comm *c, unsigned int ms);
+
+/** cmpi_errmsg() - a sentence about the call that failed last */
+const char *cmpi_errmsg(const struct cmpi_comm *c);
+
 /**
  * cmpi_wait() - wait for an operation, while the MPI library makes progress
  * @spin_us:	how long to poll before sleeping
  * Return: 0, or as canary_wait()
  */
-int cmpi_wait(struct canary *canary, uint64_t request, void (*progress)(void),
-	      unsigned int spin_us);
+int cmpi_wait(struct cmpi_comm *c, uint64_t id, void (*progress)(void), unsigned int spin_us);
+
+/* ---- node leaders: the ranks on one host have one member (node.h) ---- */
+
+#define CMPI_NODE_WHY	160	/* bytes of a sentence */
+
+/**
+ * struct cmpi_offer - what a rank tells the others on its host before they share memory
+ * @token:	of the memory, if it is the member; likewise @pid and @fd, where it is
+ * @ok:		0: there is none, @why says why
+ */
+struct cmpi_offer {
+	uint64_t	token;
+	int32_t		pid;
+	int32_t		fd;
+	uint32_t	ok;
+	char		why[CMPI_NODE_WHY];
+};
+
+/** cmpi_node_host() - a number that all ranks on a host have in common, and no others */
+uint64_t cmpi_node_host(const struct canary_addr *addr);
+
+/**
+ * cmpi_node_plan() - set @c->node if there are several hosts, and one of them has several ranks
+ * @host:	by rank: cmpi_node_host()
+ * Return: 0 or -ENOMEM
+ */
+int cmpi_node_plan(struct cmpi_comm *c, const uint64_t *host);
+
+/** cmpi_node_offer() - make the memory, if this rank is the member; @offer goes to all ranks */
+void cmpi_node_offer(struct cmpi_comm *c, struct cmpi_offer *offer);
+
+/** cmpi_node_accept() - open it. @all: of all ranks. Return: 0, or an error with a sentence */
+int cmpi_node_accept(struct cmpi_comm *c, const struct cmpi_offer *all, char why[CMPI_NODE_WHY]);
+
+/** cmpi_node_ready() - all ranks have opened it */
+void cmpi_node_ready(struct cmpi_node *n);
+
+/** cmpi_node_leads() - is this rank the member of its host? */
+bool cmpi_node_leads(const struct cmpi_node *n);
+
+/** cmpi_node_members() - Return: how many members there are; *@own: which of them is this host's */
+unsigned int cmpi_node_members(const struct cmpi_node *n, unsigned int *own);
+
+/** cmpi_node_rank() - Return: the rank that is this member */
+unsigned int cmpi_node_rank(const struct cmpi_node *n, unsigned int member);
+
+/** cmpi_node_carry() - it has a member of libcanary now */
+void cmpi_node_carry(struct cmpi_node *n, struct canary *canary);
+
+/** cmpi_node_drive() - go on with calls though nobody waits for them */
+void cmpi_node_drive(struct cmpi_node *n);
+
+/** cmpi_node_stop(), cmpi_node_free() - before, and after, the member is closed; @n may be NULL */
+void cmpi_node_stop(struct cmpi_node *n);
+void cmpi_node_free(struct cmpi_node *n);
+
+/* As in carry.c */
+int cmpi_node_post(struct cmpi_node *n, const struct canary_call *call, uint64_t *id);
+int cmpi_node_test(struct cmpi_node *n, uint64_t id);
+int cmpi_node_wait(struct cmpi_node *n, uint64_t id, unsigned int ms);
+void cmpi_node_doze(struct cmpi_node *n, unsigned int ms);
+const char *cmpi_node_error(struct cmpi_node *n);
 
 /** cmpi_complain() - one line on stderr about an operation that failed */
 void cmpi_complain(const struct cmpi_comm *c, enum cmpi_call call, int err);
@@ -358,8 +444,8 @@ int cmpi_run(struct cmpi_queue *q, const struct cmpi_settings *s, const struct c
 /** cmpi_count() - count a call of @bytes. Any thread may call it. */
 void cmpi_count(enum cmpi_call call, enum cmpi_why why, size_t bytes);
 
-/** cmpi_count_formed() - count a communicator that was formed, or not */
-void cmpi_count_formed(bool formed);
+/** cmpi_count_formed() - count a communicator that was formed, or not; @node: with node leaders */
+void cmpi_count_formed(bool formed, bool node);
 
 /** cmpi_print_table() - print the counters of this process to stderr, as rank @rank of the job */
 void cmpi_print_table(unsigned int rank);

@@ -28,6 +28,8 @@ struct hello {
 	uint32_t		mtu;
 	uint32_t		comm;		/* these count if they come from rank 0 */
 	uint32_t		epoch;
+	uint32_t		alone;		/* the engine has no members with several vectors */
+	uint64_t		host;		/* cmpi_node_host() */
 	uint8_t			salt[CANARY_SALT];
 	uint8_t			key[16];
 	char			why[160];
@@ -111,6 +113,8 @@ static void fill_hello(struct hello *h, const struct cmpi_settings *s, uint32_t 
 	memset(&info, 0, sizeof(info));
 	canary_get_info(port.holder, &info, sizeof(info));
 	h->peer = info.local;
+	h->host = cmpi_node_host(&info.local.addr);
+	h->alone = strcmp(canary_engine_name(port.holder), "user") != 0;
 	h->mtu = port.mtu < s->mtu ? port.mtu : s->mtu;
 	h->comm = s->comm_first + job % (s->comm_last - s->comm_first + 1ULL);
 	if (getrandom(&h->epoch, sizeof(h->epoch), 0) != sizeof(h->epoch) ||
@@ -145,6 +149,10 @@ static int open_member(struct cmpi_comm *c, const struct cmpi_settings *s, const
 	p.comm = all[0].comm;
 	p.rank = c->rank;
 	p.members = c->members;
+	if (c->node) {
+		p.members = cmpi_node_members(c->node, &i);
+		p.rank = i;
+	}
 	p.share = port.holder;
 	p.mtu = all[0].mtu;
 	for (i = 1; i < c->members; i++)
@@ -152,21 +160,23 @@ static int open_member(struct cmpi_comm *c, const struct cmpi_settings *s, const
 			p.mtu = all[i].mtu;
 	/* A key of the user's is the same at all ranks, or the trial fails. */
 	memcpy(p.key, memcmp(port.key, none, sizeof(none)) ? port.key : all[0].key, sizeof(p.key));
-	c->pid = getpid();
-	return canary_open(&p, &c->canary);
+	err = canary_open(&p, &c->canary);
+	if (!err && c->node)
+		cmpi_node_carry(c->node, c->canary);
+	return err;
 }
 
 static int form(struct cmpi_comm *c, const struct hello *all)
 {
 	struct canary_table table = { .epoch = all[0].epoch };
-	struct canary_peer *peer = calloc(c->members, sizeof(*peer));
-	unsigned int i;
+	unsigned int i, own, n = c->node ? cmpi_node_members(c->node, &own) : c->members;
+	struct canary_peer *peer = calloc(n, sizeof(*peer));
 	int err;
 
 	if (!peer)
 		return -ENOMEM;
-	for (i = 0; i < c->members; i++)
-		peer[i] = all[i].peer;
+	for (i = 0; i < n; i++)
+		peer[i] = all[c->node ? cmpi_node_rank(c->node, i) : i].peer;
 	memcpy(table.salt, all[0].salt, sizeof(table.salt));
 	table.peer = peer;
 	err = canary_form(c->canary, &table);
@@ -185,14 +195,14 @@ static uint32_t trial_sum(unsigned int members, size_t i)
 	return members * (members + 1ULL) / 2 * 0x01000193U + members * i;
 }
 
-static int trial_wait(struct canary *canary, uint64_t request, const struct cmpi_host *host,
+static int trial_wait(struct cmpi_comm *c, uint64_t id, const struct cmpi_host *host,
 		      unsigned int ms)
 {
 	uint64_t until = now_us() + ms * 1000ULL;
 	int err;
 
 	do {
-		err = canary_wait(canary, request, 1);
+		err = cmpi_await(c, id, 1);
 		if (host->progress)
 			host->progress();
 	} while (err == -ETIMEDOUT && now_us() < until);
@@ -207,20 +217,28 @@ static int trial_wait(struct canary *canary, uint64_t request, const struct cmpi
 static int try_sum(struct cmpi_comm *c, const struct cmpi_settings *s,
 		   const struct cmpi_host *host, uint32_t *v, char *why, size_t len)
 {
-	size_t i, block = canary_block_elements(c->canary, CANARY_UINT32, CANARY_OP_SUM);
-	size_t count = block * c->members < TRIAL_BYTES / 4 ? block * c->members : TRIAL_BYTES / 4;
-	uint64_t request;
+	size_t i, block, count = TRIAL_BYTES / 4;
+	struct canary_call call = {
+		.sendbuf = v, .recvbuf = v, .dtype = CANARY_UINT32, .op = CANARY_OP_SUM,
+	};
+	uint64_t id;
 	int err;
+
+	/* With node leaders, not all ranks know how long a block is. */
+	block = c->node ? count : canary_block_elements(c->canary, call.dtype, call.op);
+	if (block * c->members < count)
+		count = block * c->members;
 
 	for (i = 0; i < count; i++)
 		v[i] = trial_value(c->rank, i);
-	err = canary_post(c->canary, v, v, count, CANARY_UINT32, CANARY_OP_SUM, &request);
+	call.count = count;
+	err = cmpi_post(c, &call, &id);
 	if (!err)
-		err = trial_wait(c->canary, request, host, s->trial);
+		err = trial_wait(c, id, host, s->trial);
 	if (err == -ETIMEDOUT)
 		snprintf(why, len, "no sum within %u ms", s->trial);
 	else if (err)
-		snprintf(why, len, "%s", canary_errmsg());
+		snprintf(why, len, "%s", cmpi_errmsg(c));
 	for (i = 0; !err && i < count; i++) {
 		if (v[i] != trial_sum(c->members, i)) {
 			snprintf(why, len, "a wrong sum");
@@ -240,9 +258,8 @@ static int establish(struct cmpi_comm *c, const struct cmpi_settings *s,
 		snprintf(why, len, "out of memory");
 		return -ENOMEM;
 	}
-	err = open_member(c, s, all);
-	if (!err)
-		err = form(c, all);
+	c->pid = getpid();
+	err = c->node && !cmpi_node_leads(c->node) ? 0 : open_member(c, s, all) ?: form(c, all);
 	if (err) {
 		snprintf(why, len, "%s", canary_errmsg());
 		return err;
@@ -254,6 +271,60 @@ static void refuse(const struct cmpi_comm *c, const char *why)
 {
 	fprintf(stderr, "canary: a communicator of %u processes does without: rank %u: %s\n",
 		c->members, c->rank, why);
+}
+
+/* Return: 0 or -ENOMEM, with c->node set if node leaders are worth it */
+static int plan_nodes(struct cmpi_comm *c, const struct cmpi_settings *s, const struct hello *all)
+{
+	uint64_t *hosts;
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < c->members; i++)
+		if (all[i].alone)
+			return 0;
+	if (!s->node_leaders)
+		return 0;
+	hosts = calloc(c->members, sizeof(*hosts));
+	if (!hosts)
+		return -ENOMEM;
+	for (i = 0; i < c->members; i++)
+		hosts[i] = all[i].host;
+	err = cmpi_node_plan(c, hosts);
+	free(hosts);
+	return err;
+}
+
+/*
+ * The ranks of each host share memory. If that does not work somewhere, c->node is NULL again, and
+ * the first rank where it did not says why. Return: 0, -ENOMEM, or an error of the MPI library
+ */
+static int share_memory(struct cmpi_comm *c, const struct cmpi_host *host)
+{
+	struct cmpi_offer mine, *all = calloc(c->members, sizeof(*all));
+	int err, wrong_at = c->members;
+	char why[CMPI_NODE_WHY] = "";
+
+	if (!all)
+		return -ENOMEM;
+	cmpi_node_offer(c, &mine);
+	err = host->allgather(host->arg, &mine, all, sizeof(mine));
+	if (!err) {
+		if (cmpi_node_accept(c, all, why))
+			wrong_at = c->rank;
+		err = host->least(host->arg, &wrong_at);
+	}
+	free(all);
+	if (!err && wrong_at == c->rank)
+		fprintf(stderr, "canary: all %u processes of a communicator are members: rank %u: %s\n",
+			c->members, c->rank, why);
+	if (!err && wrong_at == c->members) {
+		cmpi_node_ready(c->node);
+		return 0;
+	}
+	cmpi_node_free(c->node);
+	c->node = NULL;
+	return err;
 }
 
 int cmpi_form(struct cmpi_comm *c, const struct cmpi_settings *s, const struct cmpi_host *host,
@@ -283,6 +354,11 @@ int cmpi_form(struct cmpi_comm *c, const struct cmpi_settings *s, const struct c
 	reason = unwilling(all, c->members, &who);
 	wrong_at = who;
 	if (!reason) {
+		err = plan_nodes(c, s, all);
+		if (!err && c->node)
+			err = share_memory(c, host);
+		if (err)
+			goto out;
 		if (establish(c, s, host, all, trial, why, sizeof(why)))
 			wrong_at = c->rank;
 		err = host->least(host->arg, &wrong_at);
@@ -296,7 +372,7 @@ int cmpi_form(struct cmpi_comm *c, const struct cmpi_settings *s, const struct c
 		cmpi_close(c);
 	else
 		c->state = CMPI_FORMED;
-	cmpi_count_formed(c->state == CMPI_FORMED);
+	cmpi_count_formed(c->state == CMPI_FORMED, c->node);
 out:
 	free(trial);
 	explicit_bzero(&mine, sizeof(mine));
@@ -308,9 +384,13 @@ out:
 void cmpi_close(struct cmpi_comm *c)
 {
 	/* The child of a fork() has no thread of the engine, and the parent goes on. */
+	if (c->node && c->pid == getpid())
+		cmpi_node_stop(c->node);
 	if (c->canary && c->pid == getpid())
 		canary_close(c->canary);
 	c->canary = NULL;
+	cmpi_node_free(c->node);
+	c->node = NULL;
 	c->state = CMPI_FAILED;
 }
 

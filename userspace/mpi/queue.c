@@ -29,7 +29,7 @@ int cmpi_queue_post(struct cmpi_queue *q)
 	for (r = q->first; r; r = r->next) {
 		if (r->posted)
 			continue;
-		err = canary_post_call(q->c->canary, &r->call, sizeof(r->call), &r->id);
+		err = cmpi_post(q->c, &r->call, &r->id);
 		if (err)
 			return err;
 		r->posted = true;
@@ -48,6 +48,8 @@ int cmpi_queue_add(struct cmpi_queue *q, struct cmpi_request *r, const struct ca
 	else
 		q->first = r;
 	q->last = r;
+	if (q->c->node)
+		cmpi_node_drive(q->c->node);
 	return cmpi_queue_post(q);
 }
 
@@ -58,7 +60,7 @@ struct cmpi_request *cmpi_queue_take(struct cmpi_queue *q)
 
 	while ((r = q->first)) {
 		if (r->posted)
-			ret = canary_test(q->c->canary, r->id);
+			ret = cmpi_test(q->c, r->id);
 		else if (ret == -EAGAIN)
 			ret = 0;
 		if (!ret)
@@ -87,7 +89,7 @@ static int post(struct cmpi_queue *q, const struct canary_call *call, void (*pro
 		pthread_mutex_lock(&q->lock);
 		err = cmpi_queue_post(q);
 		if (!err)
-			err = canary_post_call(q->c->canary, call, sizeof(*call), id);
+			err = cmpi_post(q->c, call, id);
 		pthread_mutex_unlock(&q->lock);
 		if (err != -EAGAIN)
 			return err;
@@ -111,7 +113,7 @@ int cmpi_run(struct cmpi_queue *q, const struct cmpi_settings *s, const struct c
 	}
 	err = post(q, &call, progress, &id);
 	if (!err)
-		err = cmpi_wait(q->c->canary, id, progress, s->spin);
+		err = cmpi_wait(q->c, id, progress, s->spin);
 	if (err)
 		cmpi_complain(q->c, args->call, err);
 	free(spare);
