@@ -6,12 +6,14 @@
  *	node digest		types, operators and lengths, in place and not, and requests
  *	node large		a vector of 12 MB, and one that is cut once
  *	node comms		communicators of some of the ranks
+ *	node limited		a sum, where rank 5 may not have files as long as shared memory is
  *	node repeat N COUNT	N sums of COUNT floats, and nothing else
  *	node steps N COUNT	likewise, by requests, several under way
  */
 #include <complex.h>
 #include <math.h>
 #include <stdint.h>
+#include <sys/resource.h>
 
 #include "program.h"
 
@@ -170,6 +172,15 @@ static void repeat(int n, int count)
 	say(1);
 }
 
+static void limited(void)
+{
+	const struct rlimit limit = { 100000, 100000 };
+
+	if (rank == 5 && setrlimit(RLIMIT_FSIZE, &limit))
+		check(1, "a limit");
+	repeat(2, 20000);
+}
+
 #define UNDER_WAY	5
 
 static void steps(int n, int count)
@@ -211,6 +222,8 @@ int main(int argc, char **argv)
 		large();
 	else if (!strcmp(what, "comms"))
 		comms();
+	else if (!strcmp(what, "limited"))
+		limited();
 	else if (!strcmp(what, "repeat") && argc > 3)
 		repeat(atoi(argv[2]), atoi(argv[3]));
 	else if (!strcmp(what, "steps") && argc > 3)

@@ -309,35 +309,42 @@ int cmpi_wait(struct cmpi_comm *c, uint64_t id, void (*progress)(void), unsigned
 #define CMPI_NODE_WHY	160	/* bytes of a sentence */
 
 /**
- * struct cmpi_offer - what a rank tells the others on its host before they share memory
- * @token:	of the memory, if it is the member; likewise @pid and @fd, where it is
+ * struct cmpi_offer - what each rank tells the others, a part of what they exchange
+ * @host:	a number that all ranks on a host have in common, and no others
+ * @token:	of its memory. Process @pid has it as descriptor @fd
  * @ok:		0: there is none, @why says why
+ * @alone:	members of its engine cannot contribute several vectors
  */
 struct cmpi_offer {
+	uint64_t	host;
 	uint64_t	token;
 	int32_t		pid;
 	int32_t		fd;
 	uint32_t	ok;
+	uint32_t	alone;
 	char		why[CMPI_NODE_WHY];
 };
 
-/** cmpi_node_host() - a number that all ranks on a host have in common, and no others */
-uint64_t cmpi_node_host(const struct canary_addr *addr);
+/**
+ * cmpi_node_offer() - make an offer, and @c->node, which keeps what was offered
+ * @port:	has the address and the engine of this process
+ */
+void cmpi_node_offer(struct cmpi_comm *c, const struct cmpi_settings *s, struct canary *port,
+		     struct cmpi_offer *offer);
 
 /**
- * cmpi_node_plan() - set @c->node if there are several hosts, and one of them has several ranks
- * @host:	by rank: cmpi_node_host()
- * Return: 0 or -ENOMEM
+ * cmpi_node_join() - all ranks have made their offers
+ * @all:	by rank, each one @stride bytes behind the one before
+ *
+ * @c->node is NULL then if all ranks are members: one host has all of them, or none has several; or
+ * a rank has no memory to share, which prints a line about it.
+ *
+ * Return: 0; or an error with a sentence in @why, of this rank alone
  */
-int cmpi_node_plan(struct cmpi_comm *c, const uint64_t *host);
+int cmpi_node_join(struct cmpi_comm *c, const struct cmpi_offer *all, size_t stride,
+		   char why[CMPI_NODE_WHY]);
 
-/** cmpi_node_offer() - make the memory, if this rank is the member; @offer goes to all ranks */
-void cmpi_node_offer(struct cmpi_comm *c, struct cmpi_offer *offer);
-
-/** cmpi_node_accept() - open it. @all: of all ranks. Return: 0, or an error with a sentence */
-int cmpi_node_accept(struct cmpi_comm *c, const struct cmpi_offer *all, char why[CMPI_NODE_WHY]);
-
-/** cmpi_node_ready() - all ranks have opened it */
+/** cmpi_node_ready() - all ranks have joined; @n may be NULL */
 void cmpi_node_ready(struct cmpi_node *n);
 
 /** cmpi_node_leads() - is this rank the member of its host? */

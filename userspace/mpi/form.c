@@ -28,8 +28,7 @@ struct hello {
 	uint32_t		mtu;
 	uint32_t		comm;		/* these count if they come from rank 0 */
 	uint32_t		epoch;
-	uint32_t		alone;		/* the engine has no members with several vectors */
-	uint64_t		host;		/* cmpi_node_host() */
+	struct cmpi_offer	offer;
 	uint8_t			salt[CANARY_SALT];
 	uint8_t			key[16];
 	char			why[160];
@@ -99,7 +98,8 @@ failed:
 	return err;
 }
 
-static void fill_hello(struct hello *h, const struct cmpi_settings *s, uint32_t job)
+static void fill_hello(struct hello *h, struct cmpi_comm *c, const struct cmpi_settings *s,
+		       uint32_t job)
 {
 	struct canary_info info;
 	int err;
@@ -113,8 +113,7 @@ static void fill_hello(struct hello *h, const struct cmpi_settings *s, uint32_t 
 	memset(&info, 0, sizeof(info));
 	canary_get_info(port.holder, &info, sizeof(info));
 	h->peer = info.local;
-	h->host = cmpi_node_host(&info.local.addr);
-	h->alone = strcmp(canary_engine_name(port.holder), "user") != 0;
+	cmpi_node_offer(c, s, port.holder, &h->offer);
 	h->mtu = port.mtu < s->mtu ? port.mtu : s->mtu;
 	h->comm = s->comm_first + job % (s->comm_last - s->comm_first + 1ULL);
 	if (getrandom(&h->epoch, sizeof(h->epoch), 0) != sizeof(h->epoch) ||
@@ -259,7 +258,11 @@ static int establish(struct cmpi_comm *c, const struct cmpi_settings *s,
 		return -ENOMEM;
 	}
 	c->pid = getpid();
-	err = c->node && !cmpi_node_leads(c->node) ? 0 : open_member(c, s, all) ?: form(c, all);
+	err = cmpi_node_join(c, &all->offer, sizeof(*all), why);
+	if (err)
+		return err;
+	if (!c->node || cmpi_node_leads(c->node))
+		err = open_member(c, s, all) ?: form(c, all);
 	if (err) {
 		snprintf(why, len, "%s", canary_errmsg());
 		return err;
@@ -271,60 +274,6 @@ static void refuse(const struct cmpi_comm *c, const char *why)
 {
 	fprintf(stderr, "canary: a communicator of %u processes does without: rank %u: %s\n",
 		c->members, c->rank, why);
-}
-
-/* Return: 0 or -ENOMEM, with c->node set if node leaders are worth it */
-static int plan_nodes(struct cmpi_comm *c, const struct cmpi_settings *s, const struct hello *all)
-{
-	uint64_t *hosts;
-	unsigned int i;
-	int err;
-
-	for (i = 0; i < c->members; i++)
-		if (all[i].alone)
-			return 0;
-	if (!s->node_leaders)
-		return 0;
-	hosts = calloc(c->members, sizeof(*hosts));
-	if (!hosts)
-		return -ENOMEM;
-	for (i = 0; i < c->members; i++)
-		hosts[i] = all[i].host;
-	err = cmpi_node_plan(c, hosts);
-	free(hosts);
-	return err;
-}
-
-/*
- * The ranks of each host share memory. If that does not work somewhere, c->node is NULL again, and
- * the first rank where it did not says why. Return: 0, -ENOMEM, or an error of the MPI library
- */
-static int share_memory(struct cmpi_comm *c, const struct cmpi_host *host)
-{
-	struct cmpi_offer mine, *all = calloc(c->members, sizeof(*all));
-	int err, wrong_at = c->members;
-	char why[CMPI_NODE_WHY] = "";
-
-	if (!all)
-		return -ENOMEM;
-	cmpi_node_offer(c, &mine);
-	err = host->allgather(host->arg, &mine, all, sizeof(mine));
-	if (!err) {
-		if (cmpi_node_accept(c, all, why))
-			wrong_at = c->rank;
-		err = host->least(host->arg, &wrong_at);
-	}
-	free(all);
-	if (!err && wrong_at == c->rank)
-		fprintf(stderr, "canary: all %u processes of a communicator are members: rank %u: %s\n",
-			c->members, c->rank, why);
-	if (!err && wrong_at == c->members) {
-		cmpi_node_ready(c->node);
-		return 0;
-	}
-	cmpi_node_free(c->node);
-	c->node = NULL;
-	return err;
 }
 
 int cmpi_form(struct cmpi_comm *c, const struct cmpi_settings *s, const struct cmpi_host *host,
@@ -346,7 +295,7 @@ int cmpi_form(struct cmpi_comm *c, const struct cmpi_settings *s, const struct c
 		free(trial);
 		return -ENOMEM;
 	}
-	fill_hello(&mine, s, job);
+	fill_hello(&mine, c, s, job);
 	err = host->allgather(host->arg, &mine, all, sizeof(mine));
 	if (err)
 		goto out;
@@ -354,11 +303,6 @@ int cmpi_form(struct cmpi_comm *c, const struct cmpi_settings *s, const struct c
 	reason = unwilling(all, c->members, &who);
 	wrong_at = who;
 	if (!reason) {
-		err = plan_nodes(c, s, all);
-		if (!err && c->node)
-			err = share_memory(c, host);
-		if (err)
-			goto out;
 		if (establish(c, s, host, all, trial, why, sizeof(why)))
 			wrong_at = c->rank;
 		err = host->least(host->arg, &wrong_at);
@@ -366,6 +310,7 @@ int cmpi_form(struct cmpi_comm *c, const struct cmpi_settings *s, const struct c
 	if (wrong_at == c->rank)
 		refuse(c, reason ? reason : why);
 	formed = !err && wrong_at == c->members;
+	cmpi_node_ready(c->node);
 	if (formed && !s->min_bytes)
 		err = cmpi_measure(c, s, host);
 	if (err || !formed)

@@ -52,40 +52,36 @@ static long futex(uint32_t *at, int op, uint32_t value, const struct timespec *t
 
 static void ring(struct cmpi_node *n, unsigned int rank)
 {
-	struct node_rank *r = &n->shared->rank[rank];
+	struct node_seat *s = n->seat[rank];
 
-	__atomic_add_fetch(&r->bell, 1, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&r->asleep, __ATOMIC_SEQ_CST))
-		futex(&r->bell, FUTEX_WAKE, INT_MAX, NULL);
+	__atomic_add_fetch(&s->bell, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&s->asleep, __ATOMIC_SEQ_CST))
+		futex(&s->bell, FUTEX_WAKE, INT_MAX, NULL);
 }
 
+/* The member rings those of all others, which ring that of the member. */
 static void ring_others(struct cmpi_node *n)
 {
 	unsigned int i;
 
-	for (i = 0; n->shared && i < n->local; i++)
-		if (i != n->own)
+	for (i = 0; i < n->local; i++)
+		if (i != n->own && n->seat[i])
 			ring(n, i);
 }
 
 uint32_t node_bell(struct cmpi_node *n)
 {
-	return n->shared ? __atomic_load_n(&n->shared->rank[n->own].bell, __ATOMIC_SEQ_CST) : 0;
+	return __atomic_load_n(&n->seat[n->own]->bell, __ATOMIC_SEQ_CST);
 }
 
 static void sleep_for_bell(struct cmpi_node *n, uint32_t bell, unsigned int ms)
 {
 	struct timespec ts = { ms / 1000, ms % 1000 * 1000000L };
-	struct node_rank *r;
+	struct node_seat *s = n->seat[n->own];
 
-	if (!n->shared) {
-		nanosleep(&ts, NULL);
-		return;
-	}
-	r = &n->shared->rank[n->own];
-	__atomic_add_fetch(&r->asleep, 1, __ATOMIC_SEQ_CST);
-	futex(&r->bell, FUTEX_WAIT, bell, &ts);
-	__atomic_sub_fetch(&r->asleep, 1, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&s->asleep, 1, __ATOMIC_SEQ_CST);
+	futex(&s->bell, FUTEX_WAIT, bell, &ts);
+	__atomic_sub_fetch(&s->asleep, 1, __ATOMIC_SEQ_CST);
 }
 
 /* ---- errors ---- */
@@ -93,26 +89,29 @@ static void sleep_for_bell(struct cmpi_node *n, uint32_t bell, unsigned int ms)
 /* All calls of all ranks here fail from now on. */
 static void fail(struct cmpi_node *n, int err, const char *why)
 {
+	struct node_seat *member = n->seat[0];
+
 	if (n->error)
 		return;
 	n->error = err;
 	snprintf(n->why, sizeof(n->why), "%s", why);
-	if (!n->shared || __atomic_exchange_n(&n->shared->failing, 1, __ATOMIC_SEQ_CST))
+	if (__atomic_exchange_n(&member->failing, 1, __ATOMIC_SEQ_CST))
 		return;
-	memcpy(n->shared->why, n->why, sizeof(n->why));
-	__atomic_store_n(&n->shared->error, err, __ATOMIC_RELEASE);
+	memcpy(member->why, n->why, sizeof(n->why));
+	__atomic_store_n(&member->error, err, __ATOMIC_RELEASE);
 	ring_others(n);
 }
 
 static void look_for_error(struct cmpi_node *n)
 {
-	int err = n->shared ? __atomic_load_n(&n->shared->error, __ATOMIC_ACQUIRE) : 0;
+	int err = __atomic_load_n(&n->seat[0]->error, __ATOMIC_ACQUIRE);
 
 	if (!err || n->error)
 		return;
 	n->error = err;
-	memcpy(n->why, n->shared->why, sizeof(n->why));
+	memcpy(n->why, n->seat[0]->why, sizeof(n->why));
 	n->why[sizeof(n->why) - 1] = 0;
+	ring_others(n);
 }
 
 /* A launcher ends a job of which a process has died. Where there is none, it shows here. */
@@ -121,17 +120,15 @@ static void look_for_dead(struct cmpi_node *n)
 	uint64_t now = now_ms();
 	char why[NODE_WHY];
 	unsigned int i;
-	pid_t pid;
 
-	if (!n->shared || now - n->looked < LOOK_EVERY)
+	if (now - n->looked < LOOK_EVERY)
 		return;
 	n->looked = now;
 	for (i = 0; i < n->local; i++) {
-		pid = n->shared->rank[i].pid;
-		if (pid <= 0 || !kill(pid, 0) || errno != ESRCH)
+		if (!n->seat[i] || !kill(n->pids[i], 0) || errno != ESRCH)
 			continue;
 		snprintf(why, sizeof(why), "rank %u, process %d on this host, has ended",
-			 n->ranks[i], pid);
+			 n->ranks[i], n->pids[i]);
 		fail(n, -EHOSTDOWN, why);
 		return;
 	}
@@ -171,6 +168,11 @@ static struct node_call *call_of(const struct cmpi_node *n, uint64_t chunk)
 	return NULL;
 }
 
+static void *slot(struct node_seat *s, uint64_t chunk)
+{
+	return s->slot[chunk % NODE_SLOTS];
+}
+
 /* The result of chunk n->taken is at @from. */
 static void take(struct cmpi_node *n, struct node_call *c, const void *from)
 {
@@ -179,8 +181,7 @@ static void take(struct cmpi_node *n, struct node_call *c, const void *from)
 	if (c->call.count && to != from)
 		memcpy(to, from, chunk_bytes(c, n->taken));
 	n->taken++;
-	if (n->shared)
-		store(&n->shared->rank[n->own].taken, n->taken);
+	store(&n->seat[n->own]->taken, n->taken);
 	c->ended = n->taken == c->first + c->chunks;
 }
 
@@ -188,16 +189,16 @@ static void take(struct cmpi_node *n, struct node_call *c, const void *from)
 
 static bool put_chunk(struct cmpi_node *n)
 {
-	struct node_rank *r = &n->shared->rank[n->own];
 	struct node_call *c = call_of(n, n->put);
+	struct node_seat *s = n->seat[n->own];
 
-	if (!c || n->put >= load(&n->shared->done) + NODE_SLOTS)
+	if (!c || n->put >= load(&n->seat[0]->done) + NODE_SLOTS)
 		return false;
 	if (c->call.count)
-		memcpy(node_chunk(n, n->own, n->put), chunk_in(c, c->call.sendbuf, n->put),
+		memcpy(slot(s, n->put), chunk_in(c, c->call.sendbuf, n->put),
 		       chunk_bytes(c, n->put));
-	r->what[n->put % NODE_SLOTS] = c->what;
-	store(&r->put, ++n->put);
+	s->what[n->put % NODE_SLOTS] = c->what;
+	store(&s->put, ++n->put);
 	return true;
 }
 
@@ -205,9 +206,9 @@ static bool take_chunk(struct cmpi_node *n)
 {
 	struct node_call *c = call_of(n, n->taken);
 
-	if (!c || n->taken >= load(&n->shared->done))
+	if (!c || n->taken >= load(&n->seat[0]->done))
 		return false;
-	take(n, c, node_result(n, n->taken));
+	take(n, c, slot(n->seat[0], n->taken));
 	return true;
 }
 
@@ -230,18 +231,18 @@ static void step_other(struct cmpi_node *n)
 /* Have all others put chunk n->posted, and taken the result that has its slot? */
 static bool is_gathered(struct cmpi_node *n, const struct node_call *c)
 {
-	const struct node_rank *r;
+	const struct node_seat *s;
 	unsigned int i;
 
 	if (n->posted >= n->taken + NODE_SLOTS)
 		return false;
 	for (i = 1; i < n->local; i++) {
-		r = &n->shared->rank[i];
-		if (load(&r->put) <= n->posted || load(&r->taken) + NODE_SLOTS <= n->posted)
+		s = n->seat[i];
+		if (load(&s->put) <= n->posted || load(&s->taken) + NODE_SLOTS <= n->posted)
 			return false;
 	}
 	for (i = 1; i < n->local; i++) {
-		if (n->shared->rank[i].what[n->posted % NODE_SLOTS] == c->what)
+		if (n->seat[i]->what[n->posted % NODE_SLOTS] == c->what)
 			continue;
 		fail(n, -EPROTO, "ranks of one host run different operations");
 		return false;
@@ -260,12 +261,12 @@ static bool post_chunk(struct cmpi_node *n)
 	if (!c || !is_gathered(n, c))
 		return false;
 	for (i = 1; i < n->local; i++)
-		more[i - 1] = node_chunk(n, i, n->posted);
+		more[i - 1] = slot(n->seat[i], n->posted);
 	call = c->call;
 	call.count = chunk_count(c, n->posted);
 	call.sendbuf = chunk_in(c, call.sendbuf, n->posted);
-	call.recvbuf = n->shared ? node_result(n, n->posted) :
-				   chunk_in(c, call.recvbuf, n->posted);
+	call.recvbuf = n->local > 1 ? slot(n->seat[0], n->posted) :
+				      chunk_in(c, call.recvbuf, n->posted);
 	call.more = more;
 	call.mores = n->local - 1;
 	call.places = n->ranks;
@@ -292,13 +293,13 @@ static bool end_chunk(struct cmpi_node *n)
 		fail(n, err, canary_errmsg());
 	if (err <= 0)
 		return false;
-	if (!n->shared) {
+	if (n->local == 1) {
 		take(n, c, chunk_in(c, c->call.recvbuf, n->taken));
 		return true;
 	}
-	store(&n->shared->done, n->taken + 1);
+	store(&n->seat[0]->done, n->taken + 1);
 	ring_others(n);
-	take(n, c, node_result(n, n->taken));
+	take(n, c, slot(n->seat[0], n->taken));
 	return true;
 }
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Node leaders: of the ranks of a communicator on one host, the lowest one is a member of libcanary,
- * and contributes the vectors of all of them. The others put theirs into memory that these ranks
- * share, and take the result from there. Vectors go through it in chunks.
+ * and contributes the vectors of all of them. Each rank has a piece of memory, its seat. The others
+ * put their vectors into theirs, where the member finds them, and the member puts results into its
+ * own. Vectors go through it in chunks.
  *
- * node_form.c finds out who is where, and makes the memory (node_memory.c). node.c carries out
- * calls, node_thread.c goes on with those that the program does not wait for.
+ * node_form.c finds out who is where, node_memory.c has the seats. node.c carries out calls,
+ * node_thread.c goes on with those that the program does not wait for.
  */
 #ifndef CANARY_MPI_NODE_H
 #define CANARY_MPI_NODE_H
@@ -19,36 +20,31 @@
 #define NODE_WHY	CMPI_NODE_WHY
 
 /**
- * struct node_rank - what others see of a rank. Numbers of chunks count all of a communicator.
- * @put:	so many of its chunks are in memory
- * @taken:	it has the results of so many
- * @what:	by slot: a number for the call that the chunk is of
+ * struct node_seat - the memory of a rank. Numbers of chunks count all of a communicator.
+ * @token:	so that others know whose it is
  * @bell:	changes if there is news for it
  * @asleep:	threads of it that wait for that
+ * @put:	so many of its chunks are here
+ * @taken:	it has the results of so many
+ * @done:	the member: the results of so many are here
+ * @what:	by slot: a number for the call that the chunk is of
+ * @error:	the member: 0; or a call failed, and so do all that follow
+ * @failing:	somebody sets @error and @why, and is the only one
+ * @why:	a sentence about it, once @error is set
+ * @slot:	chunks of the rank; of the member, results
  */
-struct node_rank {
-	uint64_t	put;
-	uint64_t	taken;
-	uint64_t	what[NODE_SLOTS];
+struct node_seat {
+	uint64_t	token;
 	uint32_t	bell;
 	uint32_t	asleep;
-	int32_t		pid;
-} __attribute__((aligned(64)));
-
-/**
- * struct node_shared - the head of the memory; NODE_SLOTS results and the chunks of ranks follow
- * @token:	so ranks know that it is theirs
- * @done:	the results of so many chunks are here
- * @error:	0; or a call failed, and so do all that follow
- * @why:	a sentence about it, once @error is set
- */
-struct node_shared {
-	uint64_t	token;
+	uint64_t	put;
+	uint64_t	taken;
 	uint64_t	done;
+	uint64_t	what[NODE_SLOTS];
 	int32_t		error;
 	uint32_t	failing;
 	char		why[NODE_WHY];
-	struct node_rank rank[];
+	char		slot[NODE_SLOTS][NODE_ROOM] __attribute__((aligned(4096)));
 };
 
 /**
@@ -77,8 +73,9 @@ struct node_call {
  * @local:	ranks here; @own: which one this is. The first one is the member
  * @ranks:	which ranks of the communicator they are
  * @all:	ranks of the communicator
- * @shared:	NULL: there are no others here
- * @fd:	of the memory, until all have it
+ * @seat:	by local rank: all of them at the member; its own and the member's at the others
+ * @pids:	by local rank: the process
+ * @fd:		of its own seat, until all have it
  * @canary:	of the member
  * @lock:	of all below
  * @calls:	in the order of the program's calls
@@ -97,8 +94,8 @@ struct cmpi_node {
 	unsigned int		local, own;
 	uint16_t		*ranks;
 	unsigned int		all;
-	struct node_shared	*shared;
-	size_t			bytes;
+	struct node_seat	**seat;
+	pid_t			*pids;
 	int			fd;
 	struct canary		*canary;
 	pid_t			pid;
@@ -133,21 +130,19 @@ bool node_busy(const struct cmpi_node *n);
 
 /* node_memory.c */
 
-/* Bytes of the memory of so many ranks; where a result is; where the chunk of a rank is */
-size_t node_memory_bytes(unsigned int ranks);
-void *node_result(const struct cmpi_node *n, uint64_t chunk);
-void *node_chunk(const struct cmpi_node *n, unsigned int rank, uint64_t chunk);
-
 /*
- * node_memory_make() - the member makes it. Return: 0, or a negative errno; @why gets a sentence of
- * NODE_WHY bytes at most
+ * node_seat_make() - make that of this process
+ * @fd:		receives a descriptor of it
+ * @why:	receives a sentence of NODE_WHY bytes at most if that fails
+ * Return: the seat, or NULL
  */
-int node_memory_make(struct cmpi_node *n, uint64_t token, char *why);
+struct node_seat *node_seat_make(int *fd, char *why);
 
-/* node_memory_attach() - the others open that of process @pid there. Return: likewise */
-int node_memory_attach(struct cmpi_node *n, const struct cmpi_offer *offer, char *why);
+/* node_seat_open() - open that of another process. Return: likewise */
+struct node_seat *node_seat_open(const struct cmpi_offer *offer, char *why);
 
-void node_memory_free(struct cmpi_node *n);
+/* node_seat_close() - @s may be NULL */
+void node_seat_close(struct node_seat *s);
 
 /* node_thread.c */
 void node_thread_end(struct cmpi_node *n);

@@ -35,7 +35,7 @@ static uint64_t what_is(const char *path)
  * Containers may have the same address on different hosts, or numbers of processes of their own on
  * the same one. Where /proc is missing, opening the memory fails later on.
  */
-uint64_t cmpi_node_host(const struct canary_addr *addr)
+static uint64_t host_number(const struct canary_addr *addr)
 {
 	struct stat s = { .st_ino = 0 };
 	uint64_t is[] = { cmpi_hash(addr, sizeof(*addr)),
@@ -61,83 +61,148 @@ static struct cmpi_node *node_new(unsigned int members)
 	pthread_cond_init(&n->wake, NULL);
 	n->leads = calloc(members, sizeof(*n->leads));
 	n->ranks = calloc(members, sizeof(*n->ranks));
-	if (n->leads && n->ranks)
+	n->pids = calloc(members, sizeof(*n->pids));
+	n->seat = calloc(members, sizeof(*n->seat));
+	if (n->leads && n->ranks && n->pids && n->seat)
 		return n;
 	cmpi_node_free(n);
 	return NULL;
 }
 
-/* Return: which host this is among those before */
-static unsigned int find_host(const struct cmpi_node *n, const uint64_t *host, uint64_t which)
+/* Memory is made before anybody knows whether it is needed, as nothing else is exchanged. */
+void cmpi_node_offer(struct cmpi_comm *c, const struct cmpi_settings *s, struct canary *port,
+		     struct cmpi_offer *offer)
+{
+	struct canary_info info;
+	struct cmpi_node *n;
+
+	memset(offer, 0, sizeof(*offer));
+	canary_get_info(port, &info, sizeof(info));
+	offer->host = host_number(&info.local.addr);
+	offer->alone = strcmp(canary_engine_name(port), "user") != 0;
+	offer->pid = getpid();
+	snprintf(offer->why, sizeof(offer->why), "out of memory");
+	n = s->node_leaders && !offer->alone ? node_new(c->members) : NULL;
+	c->node = n;
+	if (!n)
+		return;
+	if (getrandom(&offer->token, sizeof(offer->token), 0) != sizeof(offer->token))
+		return;
+	n->seat[0] = node_seat_make(&n->fd, offer->why);
+	if (!n->seat[0])
+		return;
+	n->seat[0]->token = offer->token;
+	offer->fd = n->fd;
+	offer->ok = 1;
+}
+
+/* Offer number @i of the ranks */
+static const struct cmpi_offer *offer_at(const struct cmpi_offer *all, size_t stride, unsigned int i)
+{
+	return (const struct cmpi_offer *)((const char *)all + i * stride);
+}
+
+/* Find out who is where. The own seat goes to its place. */
+static void plan(struct cmpi_node *n, unsigned int rank, const struct cmpi_offer *all,
+		 size_t stride)
+{
+	const struct cmpi_offer *own = offer_at(all, stride, rank), *o;
+	struct node_seat *seat = n->seat[0];
+	unsigned int i, at;
+
+	for (i = 0; i < n->all; i++) {
+		o = offer_at(all, stride, i);
+		for (at = 0; at < n->nodes; at++)
+			if (offer_at(all, stride, n->leads[at])->host == o->host)
+				break;
+		if (at == n->nodes)
+			n->leads[n->nodes++] = i;
+		if (i == rank) {
+			n->node = at;
+			n->own = n->local;
+		}
+		if (o->host != own->host)
+			continue;
+		n->pids[n->local] = o->pid;
+		n->ranks[n->local++] = i;
+	}
+	n->seat[0] = NULL;
+	n->seat[n->own] = seat;
+}
+
+static bool all_may(const struct cmpi_node *n, const struct cmpi_offer *all, size_t stride)
 {
 	unsigned int i;
 
-	for (i = 0; i < n->nodes && host[n->leads[i]] != which; i++)
+	for (i = 0; i < n->all && !offer_at(all, stride, i)->alone; i++)
+		;
+	return i == n->all;
+}
+
+/* Return: the first rank without a seat; n->all: there is none */
+static unsigned int without_seat(const struct cmpi_node *n, const struct cmpi_offer *all,
+				 size_t stride)
+{
+	unsigned int i;
+
+	for (i = 0; i < n->all && offer_at(all, stride, i)->ok; i++)
 		;
 	return i;
 }
 
-int cmpi_node_plan(struct cmpi_comm *c, const uint64_t *host)
+static int take_seats(struct cmpi_node *n, const struct cmpi_offer *all, size_t stride,
+		      char why[CMPI_NODE_WHY])
 {
-	struct cmpi_node *n = node_new(c->members);
-	unsigned int i, at;
+	unsigned int i, last = n->own ? 0 : n->local - 1;
 
-	if (!n)
-		return -ENOMEM;
-	for (i = 0; i < c->members; i++) {
-		at = find_host(n, host, host[i]);
-		if (at == n->nodes)
-			n->leads[n->nodes++] = i;
-		if (i == c->rank)
-			n->node = at;
-		if (host[i] != host[c->rank])
+	for (i = 0; i <= last; i++) {
+		if (n->seat[i])
 			continue;
-		if (i == c->rank)
-			n->own = n->local;
-		n->ranks[n->local++] = i;
+		n->seat[i] = node_seat_open(offer_at(all, stride, n->ranks[i]), why);
+		if (!n->seat[i])
+			return -ENOMEM;
 	}
-	if (n->nodes < 2 || n->nodes == c->members)
-		cmpi_node_free(n);
-	else
-		c->node = n;
 	return 0;
 }
 
-void cmpi_node_offer(struct cmpi_comm *c, struct cmpi_offer *offer)
+/* All ranks come to the same, as they look at the same offers, and at nothing else. */
+static bool agree(struct cmpi_comm *c, const struct cmpi_offer *all, size_t stride)
 {
 	struct cmpi_node *n = c->node;
+	unsigned int without;
 
-	memset(offer, 0, sizeof(*offer));
-	offer->ok = 1;
-	if (n->own || n->local == 1)
-		return;
-	if (getrandom(&offer->token, sizeof(offer->token), 0) != sizeof(offer->token)) {
-		snprintf(offer->why, sizeof(offer->why), "no random numbers");
-		offer->ok = 0;
-		return;
-	}
-	offer->ok = !node_memory_make(n, offer->token, offer->why);
-	offer->pid = n->pid;
-	offer->fd = n->fd;
+	plan(n, c->rank, all, stride);
+	if (n->nodes < 2 || n->nodes == n->all || !all_may(n, all, stride))
+		return false;
+	without = without_seat(n, all, stride);
+	if (without == c->rank)
+		fprintf(stderr,
+			"canary: all %u processes of a communicator are members: rank %u: %s\n",
+			c->members, without, offer_at(all, stride, without)->why);
+	return without == n->all;
 }
 
-int cmpi_node_accept(struct cmpi_comm *c, const struct cmpi_offer *all, char why[CMPI_NODE_WHY])
+int cmpi_node_join(struct cmpi_comm *c, const struct cmpi_offer *all, size_t stride,
+		   char why[CMPI_NODE_WHY])
 {
 	struct cmpi_node *n = c->node;
-	const struct cmpi_offer *lead = &all[n->ranks[0]];
 
-	if (!lead->ok) {
-		snprintf(why, CMPI_NODE_WHY, "%.*s", CMPI_NODE_WHY - 1, lead->why);
-		return -ENOMEM;
-	}
-	return n->own ? node_memory_attach(n, lead, why) : 0;
+	/* Others may still count on it. */
+	if (!n)
+		return 0;
+	if (agree(c, all, stride))
+		return take_seats(n, all, stride, why);
+	cmpi_node_free(n);
+	c->node = NULL;
+	return 0;
 }
 
 void cmpi_node_ready(struct cmpi_node *n)
 {
-	if (n->fd >= 0)
+	if (n && n->fd >= 0)
 		close(n->fd);
-	n->fd = -1;
+	if (n)
+		n->fd = -1;
 }
 
 bool cmpi_node_leads(const struct cmpi_node *n)
@@ -170,9 +235,14 @@ void cmpi_node_free(struct cmpi_node *n)
 {
 	struct node_call *c;
 
+	unsigned int i;
+
 	if (!n)
 		return;
-	node_memory_free(n);
+	cmpi_node_ready(n);
+	/* A child of fork() does not have them. */
+	for (i = 0; n->seat && i < n->all && n->pid == getpid(); i++)
+		node_seat_close(n->seat[i]);
 	while ((c = n->calls)) {
 		n->calls = c->next;
 		free(c);
@@ -181,5 +251,7 @@ void cmpi_node_free(struct cmpi_node *n)
 	pthread_mutex_destroy(&n->lock);
 	free(n->leads);
 	free(n->ranks);
+	free(n->pids);
+	free(n->seat);
 	free(n);
 }
