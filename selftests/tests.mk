@@ -39,8 +39,8 @@ SIM_SCRIPTS := run.sh types.sh
 VM_SCRIPTS := selftest.sh kernels.sh
 
 # Programs of MPI, which scripts run
-MPI_PROGRAMS := types calls trouble columns corners careless
-OPENMPI_SCRIPTS := openmpi.sh openmpi_trouble.sh openmpi_apps.sh
+MPI_PROGRAMS := types calls trouble columns corners careless only
+OPENMPI_SCRIPTS := openmpi.sh openmpi_only.sh openmpi_trouble.sh openmpi_apps.sh
 MPICH_SCRIPTS := mpich.sh mpich_trouble.sh
 MPI_SCRIPTS := $(OPENMPI_SCRIPTS) $(MPICH_SCRIPTS)
 
