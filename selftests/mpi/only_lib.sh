@@ -46,3 +46,30 @@ forms_in_threads()
 	right "threads" "$@" -- "$PROGRAM" threads
 	went "all but the first request of each" 57 3 0
 }
+
+# fails [OPTION...]: one host hears nothing of Canary. Forming has to give up after a second.
+fails()
+{
+	ns_exec h3 nft -f - <<-'END'
+	table ip dropped { chain input { type filter hook input priority 0; udp dport 22600-22663 drop; }; }
+	END
+	right "a firewall before one host: one request at a time" "$@" -- "$PROGRAM" one
+	went "all by the MPI library" 0 1 9
+	right "many" "$@" -- "$PROGRAM" many
+	went "all by the MPI library" 0 1 39
+	right "a rank that waits for a message" "$@" -- "$PROGRAM" message
+	went "all by the MPI library" 0 1 4
+	right "a call that waits" "$@" -- "$PROGRAM" call
+	went "all by the MPI library" 0 1 5
+	tap_is "and so does this" "$(calls allreduce canary) $(calls allreduce refused)" "0 1"
+	right "a program that ends meanwhile" "$@" -- "$PROGRAM" last
+	tap_is "waits until it is known" "$(formed)" "0 1"
+	right "other collective calls in between, at other times" "$@" -- "$PROGRAM" mixed
+	went "all by the MPI library" 0 8 152
+	right "threads" "$@" -- "$PROGRAM" threads
+	went "all by the MPI library" 0 3 57
+	right "communicators that are freed meanwhile" "$@" -- "$PROGRAM" freed
+	went "all by the MPI library" 0 8 4
+	tap_is "none of them is formed" "$(formed)" "0 8"
+	ns_exec h3 nft delete table ip dropped
+}

@@ -23,4 +23,11 @@ some "they go through Canary" "$(calls iallreduce canary)"
 right "measured thresholds" "${ON[@]}" --mca coll_canary_min_bytes 0 -- "$PROGRAM" one call mixed
 some "requests go through Canary" "$(calls iallreduce canary)"
 
+split "two hosts with a name of no interface" OMPI_MCA_coll_canary_interfaces=nosuch0 -- \
+	"$PROGRAM" mixed
+went "all by Open MPI" 0 8 152
+some "and one line says why" "$(grep -c "^canary: .*rank 2: interfaces: none" "$TAP_TMP/complaints")"
+export OMPI_MCA_coll_canary_trial=1000
+fails "${ON[@]}"
+
 tap_done
