@@ -104,6 +104,7 @@ int cmpi_measure(struct cmpi_comm *c, const struct cmpi_settings *s, const struc
 	int err;
 
 	c->min_bytes = CMPI_UNMEASURED;
+	c->measured = true;
 	if (!host->sum)
 		return 0;
 	/* Ranks may know different values of communicators of this size. The least one counts. */
