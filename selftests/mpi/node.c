@@ -7,12 +7,14 @@
  *	node large		a vector of 12 MB, and one that is cut once
  *	node comms		communicators of some of the ranks
  *	node limited		a sum, where rank 5 may not have files as long as shared memory is
+ *	node hidden		a sum, where others may not look into rank 6
  *	node repeat N COUNT	N sums of COUNT floats, and nothing else
  *	node steps N COUNT	likewise, by requests, several under way
  */
 #include <complex.h>
 #include <math.h>
 #include <stdint.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 
 #include "program.h"
@@ -180,11 +182,13 @@ static void repeat(int n, int count)
 	say(1);
 }
 
-static void limited(void)
+static void limited(int hidden)
 {
 	const struct rlimit limit = { 100000, 100000 };
 
-	if (rank == 5 && setrlimit(RLIMIT_FSIZE, &limit))
+	if (hidden && rank == 6)
+		prctl(PR_SET_DUMPABLE, 0);
+	else if (!hidden && rank == 5 && setrlimit(RLIMIT_FSIZE, &limit))
 		check(1, "a limit");
 	repeat(2, 20000);
 }
@@ -230,8 +234,8 @@ int main(int argc, char **argv)
 		large();
 	else if (!strcmp(what, "comms"))
 		comms();
-	else if (!strcmp(what, "limited"))
-		limited();
+	else if (!strcmp(what, "limited") || !strcmp(what, "hidden"))
+		limited(!strcmp(what, "hidden"));
 	else if (!strcmp(what, "repeat") && argc > 3)
 		repeat(atoi(argv[2]), atoi(argv[3]));
 	else if (!strcmp(what, "steps") && argc > 3)

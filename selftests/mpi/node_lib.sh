@@ -118,6 +118,9 @@ node_trouble()
 		"$(by_leaders) $(grep -c "^canary: all 8 processes of a communicator are members: rank 5: .*ulimit" \
 		"$TAP_TMP/complaints")" "0 1"
 	some "their sums go through Canary" "$(calls allreduce canary)"
+	right "a rank that others may not look into" "${LEADERS[@]}" -- "$PROGRAMS/node" hidden
+	tap_is "likewise" "$(by_leaders) $(grep -c "rank 6: .*: the process is not dumpable" \
+		"$TAP_TMP/complaints")" "0 1"
 	goes_on "$PROGRAMS/trouble" "${LATE[@]}"
 	job_ends "SIGKILL of a member ends the job" kill
 	job_ends "SIGKILL of another rank ends it" kill 3

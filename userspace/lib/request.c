@@ -34,7 +34,7 @@ static int check_more(const struct canary *c, const struct canary_call *call, si
 	if (call->addends > CANARY_MEMBERS_MAX || c->params.members < 2 ||
 	    call->addends < c->params.members ||
 	    call->mores > call->addends - c->params.members)
-		return lib_error(-EINVAL, "addends: %u is not usable with %u members, %u further vectors here",
+		return lib_error(-EINVAL, "addends: %u does not fit %u members, %u more vectors",
 				 call->addends, c->params.members, call->mores);
 	if (!call->places || (call->mores && !call->more))
 		return lib_error(-EINVAL, "more, places: NULL");
@@ -134,8 +134,8 @@ CANARY_EXPORT int canary_post(struct canary *c, const void *sendbuf, void *recvb
 #define CALL_LEAST	offsetof(struct canary_call, more)	/* as long as it was at first */
 
 /*
- * Copy the struct of a caller, which may be older or younger than the library. A younger one may not
- * use what the library does not know.
+ * Copy the struct of a caller, which may be older or younger than the library. A younger one may
+ * not use what the library does not know.
  */
 static int take_call(struct canary_call *call, const struct canary_call *given, size_t size)
 {

@@ -23,6 +23,7 @@
 #include "node.h"
 
 #define LOOK_EVERY	1000	/* ms: whether the other ranks live */
+#define TELL		1000	/* ms that members of other hosts are given to hear of an error */
 #define MORE_AFTER	250	/* us: look for another chunk while results are due */
 
 static uint64_t now_ms(void)
@@ -102,6 +103,24 @@ static void fail(struct cmpi_node *n, int err, const char *why)
 	ring_others(n);
 }
 
+/*
+ * Something is wrong on this host. Members of other hosts hear of it by an operation that none of them
+ * runs, which ends the communicator. The program may end at once, so they are waited for.
+ */
+static void fail_all(struct cmpi_node *n, int err, const char *why)
+{
+	uint8_t bit = 0;
+	const struct canary_call odd = {
+		.sendbuf = &bit, .recvbuf = &bit, .count = 1, .dtype = CANARY_UINT8,
+		.op = CANARY_OP_XOR,
+	};
+	uint64_t id;
+
+	fail(n, err, why);
+	if (!n->own && !canary_post_call(n->canary, &odd, sizeof(odd), &id))
+		canary_wait(n->canary, id, TELL);
+}
+
 static void look_for_error(struct cmpi_node *n)
 {
 	int err = __atomic_load_n(&n->seat[0]->error, __ATOMIC_ACQUIRE);
@@ -127,9 +146,12 @@ static void look_for_dead(struct cmpi_node *n)
 	for (i = 0; i < n->local; i++) {
 		if (!n->seat[i] || !kill(n->pids[i], 0) || errno != ESRCH)
 			continue;
+		/* The member may have ended as its last result is here. */
+		if (!i && load(&n->seat[0]->done) > n->taken)
+			continue;
 		snprintf(why, sizeof(why), "rank %u, process %d on this host, has ended",
 			 n->ranks[i], n->pids[i]);
-		fail(n, -EHOSTDOWN, why);
+		fail_all(n, -EHOSTDOWN, why);
 		return;
 	}
 }
@@ -244,7 +266,7 @@ static bool is_gathered(struct cmpi_node *n, const struct node_call *c)
 	for (i = 1; i < n->local; i++) {
 		if (n->seat[i]->what[n->posted % NODE_SLOTS] == c->what)
 			continue;
-		fail(n, -EPROTO, "ranks of one host run different operations");
+		fail_all(n, -EPROTO, "ranks of one host run different operations");
 		return false;
 	}
 	return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Node leaders: of the ranks of a communicator on one host, the lowest one is a member of libcanary,
- * and contributes the vectors of all of them. Each rank has a piece of memory, its seat. The others
+ * Node leaders: of the ranks of a communicator on one host, the lowest one is a member of
+ * libcanary, and contributes the vectors of all of them. Each rank has a piece of memory, its seat. The others
  * put their vectors into theirs, where the member finds them, and the member puts results into its
  * own. Vectors go through it in chunks.
  *

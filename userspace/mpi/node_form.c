@@ -97,7 +97,8 @@ void cmpi_node_offer(struct cmpi_comm *c, const struct cmpi_settings *s, struct 
 }
 
 /* Offer number @i of the ranks */
-static const struct cmpi_offer *offer_at(const struct cmpi_offer *all, size_t stride, unsigned int i)
+static const struct cmpi_offer *offer_at(const struct cmpi_offer *all, size_t stride,
+					 unsigned int i)
 {
 	return (const struct cmpi_offer *)((const char *)all + i * stride);
 }

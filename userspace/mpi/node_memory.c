@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -54,6 +55,20 @@ static int reserve(int fd, char *why)
 	return 0;
 }
 
+/* May other processes of this user open it? */
+static int show(int fd, char *why)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (access(path, R_OK | W_OK))
+		return failed(why, path);
+	if (prctl(PR_GET_DUMPABLE) == 1)
+		return 0;
+	errno = EPERM;
+	return failed(why, "the process is not dumpable");
+}
+
 struct node_seat *node_seat_make(int *fd, char *why)
 {
 	*fd = memfd_create("canary-node", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -61,7 +76,7 @@ struct node_seat *node_seat_make(int *fd, char *why)
 		failed(why, "memfd_create");
 		return NULL;
 	}
-	return reserve(*fd, why) ? NULL : map(*fd, why);
+	return reserve(*fd, why) || show(*fd, why) ? NULL : map(*fd, why);
 }
 
 /* Is this a seat that nobody can make shorter? */
