@@ -8,6 +8,7 @@
  *	node comms		communicators of some of the ranks
  *	node limited		a sum, where rank 5 may not have files as long as shared memory is
  *	node hidden		a sum, where others may not look into rank 6
+ *	node busy		requests while a rank does something else, the member or another
  *	node repeat N COUNT	N sums of COUNT floats, and nothing else
  *	node steps N COUNT	likewise, by requests, several under way
  */
@@ -16,6 +17,7 @@
 #include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "program.h"
 
@@ -193,6 +195,29 @@ static void limited(int hidden)
 	repeat(2, 20000);
 }
 
+#define BUSY	4	/* seconds */
+
+/* The vector is longer than what may be under way on a host at a time. */
+static void busy(int who)
+{
+	const struct kind k = { MPI_FLOAT, sizeof(float), 1, 0 };
+	const int n = 500000;
+	float *v = malloc(n * sizeof(*v));
+	MPI_Request request;
+	double begin;
+
+	fill(&k, v, n, who);
+	MPI_Barrier(MPI_COMM_WORLD);
+	MPI_Iallreduce(MPI_IN_PLACE, v, n, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD, &request);
+	begin = MPI_Wtime();
+	if (rank == who)
+		sleep(BUSY);
+	MPI_Wait(&request, MPI_STATUS_IGNORE);
+	check(rank != who && MPI_Wtime() - begin > BUSY / 2, "nobody waits for a busy rank");
+	note(v, n * sizeof(*v));
+	free(v);
+}
+
 #define UNDER_WAY	5
 
 static void steps(int n, int count)
@@ -223,10 +248,11 @@ static void steps(int n, int count)
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
+	int i;
 
 	begin(&argc, &argv);
 	/* requests need a communicator that is formed */
-	if (!strcmp(what, "digest") || !strcmp(what, "steps"))
+	if (!strcmp(what, "digest") || !strcmp(what, "steps") || !strcmp(what, "busy"))
 		repeat(1, 20000);
 	if (!strcmp(what, "digest"))
 		take_digest();
@@ -234,6 +260,9 @@ int main(int argc, char **argv)
 		large();
 	else if (!strcmp(what, "comms"))
 		comms();
+	else if (!strcmp(what, "busy"))
+		for (i = 0; i < 4; i++)
+			busy(i);
 	else if (!strcmp(what, "limited") || !strcmp(what, "hidden"))
 		limited(!strcmp(what, "hidden"));
 	else if (!strcmp(what, "repeat") && argc > 3)

@@ -101,6 +101,9 @@ node_programs()
 	right "a request does not wait for others to call" "${LATE[@]}" -- \
 		"$PROGRAMS/calls" blocking first message
 	tap_is "it is by Canary" "$(calls iallreduce canary)" 1
+	right "a request does not wait for ranks that do something else" "${LATE[@]}" -- \
+		"$PROGRAMS/node" busy
+	tap_is "they are by Canary" "$(calls iallreduce canary)" 4
 	right "more requests than there is room for" "${LATE[@]}" -- "$PROGRAMS/corners" first room
 	right "requests that are cancelled, and freed under way" "${LATE[@]}" -- \
 		"$PROGRAMS/careless" first dropped
