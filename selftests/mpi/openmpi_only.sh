@@ -27,6 +27,10 @@ split "two hosts with a name of no interface" OMPI_MCA_coll_canary_interfaces=no
 	"$PROGRAM" mixed
 went "all by Open MPI" 0 8 152
 some "and one line says why" "$(grep -c "^canary: .*rank 2: interfaces: none" "$TAP_TMP/complaints")"
+split "two hosts that do not wait for the trial, which is right at others" \
+	OMPI_MCA_coll_canary_trial=0 -- "$PROGRAM" many
+went "all by Open MPI" 0 1 39
+some "and one line says why" "$(grep -c "^canary: .*rank 2: no sum within 0 ms" "$TAP_TMP/complaints")"
 export OMPI_MCA_coll_canary_trial=1000
 fails "${ON[@]}"
 
