@@ -5,6 +5,7 @@
  *	only PART...
  */
 #include <pthread.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include "program.h"
@@ -260,6 +261,21 @@ static void at_the_end(void)
 	exit(0);
 }
 
+/* A rank dies while the others wait for it to form the communicator. */
+static void dies(void)
+{
+	struct sum *s = sums(2);
+
+	if (rank == 2) {
+		usleep(300000);
+		raise(SIGKILL);
+	}
+	begin_sum(&s[0], 1, MPI_COMM_WORLD);
+	begin_sum(&s[1], 2, MPI_COMM_WORLD);
+	check(end_sum(&s[0]) + end_sum(&s[1]), "a rank that dies");
+	free(s);
+}
+
 static long thread_wrong;	/* of all threads; changed by atomic additions */
 
 static void *work(void *arg)
@@ -296,7 +312,7 @@ static const struct {
 } parts[] = {
 	{ "one", one_by_one }, { "many", many_at_once }, { "comms", comms }, { "mixed", mixed },
 	{ "call", with_call }, { "message", with_message }, { "freed", freed_meanwhile },
-	{ "last", at_the_end }, { "threads", with_threads },
+	{ "last", at_the_end }, { "threads", with_threads }, { "dies", dies },
 };
 
 int main(int argc, char **argv)

@@ -23,6 +23,10 @@ some "they go through Canary" "$(calls iallreduce canary)"
 right "measured thresholds" "${ON[@]}" --mca coll_canary_min_bytes 0 -- "$PROGRAM" one call mixed
 some "requests go through Canary" "$(calls iallreduce canary)"
 
+ends "a rank that dies before it is formed ends the job" 137 "${ON[@]}" -- "$PROGRAM" dies
+PER_HOST=2 right "two ranks on each host" "${ON[@]}" -- "$PROGRAM" many mixed
+went "they go through Canary" 191 9 0
+
 split "two hosts with a name of no interface" OMPI_MCA_coll_canary_interfaces=nosuch0 -- \
 	"$PROGRAM" mixed
 went "all by Open MPI" 0 8 152

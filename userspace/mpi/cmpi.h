@@ -361,8 +361,8 @@ struct canary_call cmpi_describe(const struct cmpi_settings *s, const struct cmp
  * It is a part of what the MPI library's glue allocates. The queue has it until it has ended.
  *
  * @id:		of canary_post_call(), once @posted
- * @refused, @ended: the host functions carry it out; it has ended, though others before it may have
- * not
+ * @counted:	in the table
+ * @ended:	by the host functions, though others before it may not have
  * @err:	how it ended: 0, or as canary_wait()
  */
 struct cmpi_request {
@@ -370,7 +370,7 @@ struct cmpi_request {
 	struct canary_call	call;
 	uint64_t		id;
 	bool			posted;
-	bool			refused, ended;
+	bool			counted, ended;
 	int			err;
 };
 
