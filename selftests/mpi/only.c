@@ -5,6 +5,7 @@
  *	only PART...
  */
 #include <pthread.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include "program.h"
@@ -75,7 +76,7 @@ static void one_by_one(void)
 }
 
 /* One rank comes late, so at all others these wait until the communicator is formed. */
-static void many(void)
+static void many_at_once(void)
 {
 	struct sum *s = sums(MANY);
 	long wrong = 0;
@@ -118,8 +119,9 @@ static void comms(void)
 }
 
 /*
- * Other collective calls in between, and ranks that look after their requests at other times. So some
- * know earlier than others that the communicator was formed, or not. @comm, @from: first number
+ * Other collective calls in between, and ranks that look after their requests at other times. So
+ * some know earlier than others that the communicator was formed, or not. @comm, @from: first
+ * number
  */
 static long mix_calls(MPI_Comm comm, int from)
 {
@@ -166,7 +168,7 @@ static void mixed(void)
 }
 
 /* A call that waits comes while requests wait for the communicator. */
-static void call(void)
+static void with_call(void)
 {
 	struct sum *s = sums(6);
 	double *in = malloc(LONG * sizeof(*in)), *out = malloc(LONG * sizeof(*out));
@@ -198,7 +200,7 @@ static void call(void)
 }
 
 /* Rank 0 waits for a message that comes when all sums have ended at rank 1. */
-static void message(void)
+static void with_message(void)
 {
 	struct sum *s = sums(5);
 	int k, token = 0;
@@ -216,8 +218,10 @@ static void message(void)
 	free(s);
 }
 
-/* Communicators are freed before they are formed: after the only sum on them, and before it ends. */
-static void freed(void)
+/*
+ * Communicators are freed before they are formed: after the only sum on them, and before it ends.
+ */
+static void freed_meanwhile(void)
 {
 	struct sum *s = sums(2);
 	MPI_Comm comm;
@@ -240,7 +244,7 @@ static void freed(void)
 }
 
 /* The program ends at once; one rank comes late. */
-static void last(void)
+static void at_the_end(void)
 {
 	struct sum *s = sums(1);
 
@@ -257,6 +261,21 @@ static void last(void)
 	exit(0);
 }
 
+/* A rank dies while the others wait for it to form the communicator. */
+static void dies(void)
+{
+	struct sum *s = sums(2);
+
+	if (rank == 2) {
+		usleep(300000);
+		raise(SIGKILL);
+	}
+	begin_sum(&s[0], 1, MPI_COMM_WORLD);
+	begin_sum(&s[1], 2, MPI_COMM_WORLD);
+	check(end_sum(&s[0]) + end_sum(&s[1]), "a rank that dies");
+	free(s);
+}
+
 static long thread_wrong;	/* of all threads; changed by atomic additions */
 
 static void *work(void *arg)
@@ -268,7 +287,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-static void threads(void)
+static void with_threads(void)
 {
 	pthread_t thread[THREADS];
 	MPI_Comm comm[THREADS];
@@ -291,9 +310,9 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } parts[] = {
-	{ "one", one_by_one }, { "many", many }, { "comms", comms }, { "mixed", mixed },
-	{ "call", call }, { "message", message }, { "freed", freed }, { "last", last },
-	{ "threads", threads },
+	{ "one", one_by_one }, { "many", many_at_once }, { "comms", comms }, { "mixed", mixed },
+	{ "call", with_call }, { "message", with_message }, { "freed", freed_meanwhile },
+	{ "last", at_the_end }, { "threads", with_threads }, { "dies", dies },
 };
 
 int main(int argc, char **argv)

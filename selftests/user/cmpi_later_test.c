@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Forming a communicator without waiting (userspace/mpi/forming.c), without an MPI library: requests
- * that come meanwhile, calls that end it, ranks where it fails. Ranks are processes in a network
- * namespace of their own. Their host functions are made of shared memory.
+ * Forming a communicator without waiting (userspace/mpi/forming.c), without an MPI library:
+ * requests that come meanwhile, calls that end it, ranks where it fails. Ranks are processes in a
+ * network namespace of their own. Their host functions are made of shared memory.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -178,7 +178,10 @@ static int call_waits(struct cmpi_settings *s)
 	return leave(wrong + take() + sums());
 }
 
-/* Ranks learn at different times that it is formed. So lengths from where it begins must not change. */
+/*
+ * Ranks learn at different times that it is formed. So lengths from where it begins must not
+ * change.
+ */
 static int threshold(struct cmpi_settings *s)
 {
 	struct cmpi_args shorter = request;

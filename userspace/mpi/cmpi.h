@@ -225,8 +225,8 @@ struct cmpi_comm {
 
 /**
  * cmpi_decide() - should this call go through canary, as far as it alone is concerned?
- * Return: CMPI_CANARY, or the first reason against it. The same at all ranks; but where forming went
- * on behind the program's back and failed, some may not know yet that it is CMPI_REFUSED.
+ * Return: CMPI_CANARY, or the first reason against it. The same at all ranks; but where forming
+ * went on behind the program's back and failed, some may not know yet that it is CMPI_REFUSED.
  */
 enum cmpi_why cmpi_decide(const struct cmpi_settings *s, const struct cmpi_comm *c,
 			  const struct cmpi_args *args);
@@ -320,8 +320,8 @@ void cmpi_forming_free(struct cmpi_forming *f);
 int cmpi_measure(struct cmpi_comm *c, const struct cmpi_settings *s, const struct cmpi_host *host);
 
 /**
- * cmpi_close() - end it. In a child of fork() it only forgets it. Where it is CMPI_FORMING, memory that
- * the MPI library may still write to stays.
+ * cmpi_close() - end it. In a child of fork() it only forgets it. Where it is CMPI_FORMING, memory
+ * that the MPI library may still write to stays.
  */
 void cmpi_close(struct cmpi_comm *c);
 
@@ -454,7 +454,8 @@ struct canary_call cmpi_describe(const struct cmpi_settings *s, const struct cmp
  * It is a part of what the MPI library's glue allocates. The queue has it until it has ended.
  *
  * @id:		of canary_post_call(), once @posted
- * @refused, @ended: the host functions carry it out; it has ended, though others before it may have not
+ * @counted:	in the table
+ * @ended:	by the host functions, though others before it may not have
  * @err:	how it ended: 0, or as canary_wait()
  */
 struct cmpi_request {
@@ -462,7 +463,7 @@ struct cmpi_request {
 	struct canary_call	call;
 	uint64_t		id;
 	bool			posted;
-	bool			refused, ended;
+	bool			counted, ended;
 	int			err;
 };
 
@@ -486,8 +487,8 @@ void cmpi_queue_destroy(struct cmpi_queue *q);
 
 /**
  * cmpi_queue_post() - post those that had no room. The caller holds the lock, as for the two below.
- * Return: 0; -EAGAIN: there is no room yet, or it is CMPI_FORMING; or another error, which shows when
- * the request ends
+ * Return: 0; -EAGAIN: there is no room yet, or it is CMPI_FORMING; or another error, which shows
+ * when the request ends
  */
 int cmpi_queue_post(struct cmpi_queue *q);
 

@@ -84,7 +84,9 @@ bool cmpi_attempt_agreed(const struct cmpi_attempt *a)
 	return a->wrong_at == a->c->members;
 }
 
-/* Others would find that this one left, in place of what is wrong, if it closed before they agreed. */
+/*
+ * Others would find that this one left, in place of what is wrong, if it closed before they agreed.
+ */
 static int form(struct cmpi_attempt *a, const struct cmpi_host *host)
 {
 	int err = 0;

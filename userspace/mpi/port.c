@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The port of a process, which all its communicators share, and members of libcanary at it. A member
- * that is never formed keeps it, as the port has to be known before anything else.
+ * The port of a process, which all its communicators share, and members of libcanary at it. A
+ * member that is never formed keeps it, as the port has to be known before anything else.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -29,9 +29,12 @@ void cmpi_queue_destroy(struct cmpi_queue *q)
 	pthread_mutex_destroy(&q->lock);
 }
 
-static void count(const struct cmpi_request *r, enum cmpi_why why)
+/* Where it goes is known at once, or when the communicator was formed, or not. */
+static void count_once(struct cmpi_request *r, enum cmpi_why why)
 {
-	cmpi_count(CMPI_IALLREDUCE, why, r->call.count * canary_dtype_size(r->call.dtype));
+	if (!r->counted)
+		cmpi_count(CMPI_IALLREDUCE, why, r->call.count * canary_dtype_size(r->call.dtype));
+	r->counted = true;
 }
 
 int cmpi_queue_post(struct cmpi_queue *q)
@@ -44,13 +47,13 @@ int cmpi_queue_post(struct cmpi_queue *q)
 	for (r = q->first; r && q->c->state == CMPI_FORMED; r = r->next) {
 		if (r->posted)
 			continue;
+		count_once(r, CMPI_CANARY);
 		err = cmpi_post(q->c, &r->call, &r->id);
 		if (err)
 			return err;
 		r->posted = true;
 		if (q->c->node)
 			cmpi_node_drive(q->c->node);
-		count(r, CMPI_CANARY);
 	}
 	return 0;
 }
@@ -74,7 +77,7 @@ int cmpi_queue_add(struct cmpi_queue *q, struct cmpi_request *r, const struct ca
 	r->call = *call;
 	r->next = NULL;
 	r->posted = false;
-	r->refused = false;
+	r->counted = false;
 	r->ended = false;
 	r->err = 0;
 	if (q->last)
@@ -82,6 +85,8 @@ int cmpi_queue_add(struct cmpi_queue *q, struct cmpi_request *r, const struct ca
 	else
 		q->first = r;
 	q->last = r;
+	if (q->c->state == CMPI_FORMED)
+		count_once(r, CMPI_CANARY);
 	return cmpi_queue_post(q);
 }
 
@@ -91,9 +96,7 @@ static int carry_on_by_host(struct cmpi_queue *q)
 	struct cmpi_request *r;
 
 	for (r = q->first; r; r = r->next) {
-		if (!r->refused)
-			count(r, CMPI_REFUSED);
-		r->refused = true;
+		count_once(r, CMPI_REFUSED);
 		r->ended = r->ended || q->by_host(r);
 	}
 	return q->first->ended;
@@ -106,8 +109,6 @@ static int state(struct cmpi_queue *q, int posted)
 		return cmpi_test(q->c, q->first->id);
 	if (q->c->state == CMPI_FAILED && q->by_host)
 		return carry_on_by_host(q);
-	if (posted != -EAGAIN)
-		count(q->first, CMPI_CANARY);
 	return posted == -EAGAIN ? 0 : posted;
 }
 

@@ -3,8 +3,9 @@
 #include "cmpi.h"
 
 /*
- * A call that waits, and is worth it: the forming that requests began ends, and what was not measured
- * then is. Requests come first, as they do at other ranks. Their errors show when they end.
+ * A call that waits, and is worth it: the forming that requests began ends, and what was not
+ * measured then is. Requests come first, as they do at other ranks. Their errors show when they
+ * end.
  */
 static int settle(struct cmpi_comm *c, const struct cmpi_settings *s, const struct cmpi_host *host)
 {

@@ -161,7 +161,7 @@ void coll_requests_fini(void);
 /* forming.c */
 extern const struct cmpi_later coll_later;
 
-/* coll_forming_began() - it goes on by coll_watch() */
+/* coll_forming_began() - it goes on once coll_watch() is called */
 void coll_forming_began(struct coll_module *m);
 
 /* coll_forming_ended() - free what is left. The module may be gone then. No lock is held. */

@@ -74,8 +74,8 @@ static uint64_t now_ms(void)
 }
 
 /*
- * MPI_Finalize begins with this. Other ranks may need this one to go on, and a communicator has to be
- * there until then. A program whose ranks do not call alike must not wait for ever.
+ * MPI_Finalize begins with this. Other ranks may need this one to go on, and a communicator has to
+ * be there until then. A program whose ranks do not call alike must not wait for ever.
  */
 static int settle(MPI_Comm comm, int keyval, void *value, void *extra)
 {
@@ -104,7 +104,6 @@ void coll_forming_began(struct coll_module *m)
 	__atomic_fetch_add(&under_way, 1, __ATOMIC_RELAXED);
 	OBJ_RETAIN(m->comm);
 	settle_in_finalize();
-	coll_watch(m);
 }
 
 void coll_forming_ended(struct coll_module *m)

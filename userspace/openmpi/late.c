@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Allreduces that have their place among the collective calls of a communicator now, and begin later,
- * or never: the agreement of forming, and calls that wait for it.
+ * Allreduces that have their place among the collective calls of a communicator now, and begin
+ * later, or never: the agreement of forming, and calls that wait for it.
  *
  * Open MPI's nonblocking functions take a tag in the order of the calls. All ranks have to take as
- * many, whatever they know about forming. So each operation takes one when the program calls, and an
- * allreduce that begins later has to get that tag. Persistent allreduces take tags like others.
+ * many, whatever they know about forming. So each operation takes one when the program calls, and
+ * an allreduce that begins later has to get that tag. Persistent allreduces take tags like others.
  */
 #include "component.h"
 #include "ompi/datatype/ompi_datatype.h"
@@ -45,7 +45,8 @@ void coll_late_skip(ompi_communicator_t *comm)
 
 /*
  * Where other threads call, they take tags at any time, so the request is made now. Open MPI 4.1
- * does not free all memory of one that never begins. So it is made later where only one thread calls.
+ * does not free all memory of one that never begins. So it is made later where only one thread
+ * calls.
  */
 int coll_late_reserve(struct coll_late *l, ompi_communicator_t *comm)
 {

@@ -50,11 +50,12 @@ static void request_destruct(struct coll_request *r)
 OBJ_CLASS_INSTANCE(coll_request_t, ompi_request_t, request_construct, request_destruct);
 
 /*
- * Modules that have requests, or are being formed. A module is in it while there is something to do.
+ * Modules that have requests, or are being formed. A module is in it while there is something to
+ * do.
  *
  * Functions of Open MPI that progress() calls may make progress themselves, and start operations on
- * communicators from there. So locks can be taken again by who has them, and progress() looks whether
- * it goes on already. Modules leave the list when nobody goes through it.
+ * communicators from there. So locks can be taken again by who has them, and progress() looks
+ * whether it goes on already. Modules leave the list when nobody goes through it.
  */
 static struct {
 	pthread_mutex_t		lock;	/* above those of modules */

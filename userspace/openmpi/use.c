@@ -54,8 +54,10 @@ int coll_use(struct coll_module *m, const struct cmpi_args *args, enum cmpi_why 
 	int err;
 
 	err = cmpi_use(&m->c, &coll_settings, &host, coll_job(), args, why);
-	if (is_new && m->c.state == CMPI_FORMING)
+	if (is_new && m->c.state == CMPI_FORMING) {
 		coll_forming_began(m);
+		coll_watch(m);
+	}
 	return err;
 }
 
