@@ -16,4 +16,11 @@ MEMBERS=("${LEADERS[@]}" --mca coll_canary_node_leaders 0)
 begin mpi/openmpi_node
 start_switch
 node_tests
+
+# This launcher ends no job of which a rank has ended.
+MPI_LIMIT=10 mpi "${LATE[@]}" --enable-recovery -- "$PROGRAMS/trouble" kill 3
+some "a rank that has ended is noticed on its host" \
+	"$(grep -c "rank 2: rank 3, process [0-9]* on this host, has ended" "$TAP_TMP/complaints")"
+some "and other hosts hear of it" \
+	"$(grep -c "rank [04-7]: among the node leaders: " "$TAP_TMP/complaints")"
 tap_done

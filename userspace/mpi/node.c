@@ -103,6 +103,15 @@ static void fail(struct cmpi_node *n, int err, const char *why)
 	ring_others(n);
 }
 
+/* The library counts members, of which each host has one. */
+static void fail_as_told(struct cmpi_node *n, int err)
+{
+	char why[NODE_WHY];
+
+	snprintf(why, sizeof(why), "among the node leaders: %s", canary_errmsg());
+	fail(n, err, why);
+}
+
 /*
  * Something is wrong on this host. Members of other hosts hear of it by an operation that none of them
  * runs, which ends the communicator. The program may end at once, so they are waited for.
@@ -296,7 +305,7 @@ static bool post_chunk(struct cmpi_node *n)
 	err = canary_post_call(n->canary, &call, sizeof(call), &n->request[n->posted % NODE_SLOTS]);
 	if (err) {
 		if (err != -EAGAIN)
-			fail(n, err, canary_errmsg());
+			fail_as_told(n, err);
 		return false;
 	}
 	n->posted++;
@@ -312,7 +321,7 @@ static bool end_chunk(struct cmpi_node *n)
 		return false;
 	err = canary_test(n->canary, n->request[n->taken % NODE_SLOTS]);
 	if (err < 0)
-		fail(n, err, canary_errmsg());
+		fail_as_told(n, err);
 	if (err <= 0)
 		return false;
 	if (n->local == 1) {
