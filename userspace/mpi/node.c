@@ -113,8 +113,8 @@ static void fail_as_told(struct cmpi_node *n, int err)
 }
 
 /*
- * Something is wrong on this host. Members of other hosts hear of it by an operation that none of them
- * runs, which ends the communicator. The program may end at once, so they are waited for.
+ * Something is wrong on this host. Members of other hosts hear of it by an operation that none of
+ * them runs, which ends the communicator. They are first: when this host knows, the job may end.
  */
 static void fail_all(struct cmpi_node *n, int err, const char *why)
 {
@@ -125,9 +125,9 @@ static void fail_all(struct cmpi_node *n, int err, const char *why)
 	};
 	uint64_t id;
 
-	fail(n, err, why);
 	if (!n->own && !canary_post_call(n->canary, &odd, sizeof(odd), &id))
 		canary_wait(n->canary, id, TELL);
+	fail(n, err, why);
 }
 
 static void look_for_error(struct cmpi_node *n)
