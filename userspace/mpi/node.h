@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Node leaders: of the ranks of a communicator on one host, the lowest one is a member of
- * libcanary, and contributes the vectors of all of them. Each rank has a piece of memory, its seat. The others
- * put their vectors into theirs, where the member finds them, and the member puts results into its
- * own. Vectors go through it in chunks.
+ * libcanary, and contributes the vectors of all of them. Each rank has a piece of memory, its seat.
+ * The others put their vectors into theirs, where the member finds them, and the member puts
+ * results into its own. Vectors go through it in chunks.
  *
  * node_form.c finds out who is where, node_memory.c has the seats. node.c carries out calls,
  * node_thread.c goes on with those that the program does not wait for.
