@@ -10,8 +10,9 @@ FUZZ_SCRIPTS := run.sh
 BPF_PROGRAMS := test_switch_sanitized test_switch stress_switch
 
 USER_PROGRAMS := siphash_test address_test parse_test json_test option_test params_test socket_test \
-	buffers_test engine_test types_test share_test table_test launcher_test kernel_test engine_tsan \
-	share_tsan table_tsan setting_test rtnl_test cmpi_test
+	engine_test types_test vectors_test share_test table_test launcher_test kernel_test engine_tsan \
+	share_tsan table_tsan setting_test rtnl_test cmpi_test \
+	cmpi_later_test
 USER_SCRIPTS := install.sh usage.sh user.sh types.sh examples.sh try.sh launchers.sh machines.sh \
 	docs.sh
 
@@ -39,9 +40,9 @@ SIM_SCRIPTS := run.sh types.sh
 VM_SCRIPTS := selftest.sh kernels.sh
 
 # Programs of MPI, which scripts run
-MPI_PROGRAMS := types calls trouble columns corners careless
-OPENMPI_SCRIPTS := openmpi.sh openmpi_trouble.sh openmpi_apps.sh
-MPICH_SCRIPTS := mpich.sh mpich_trouble.sh
+MPI_PROGRAMS := types calls trouble columns corners careless only node
+OPENMPI_SCRIPTS := openmpi.sh openmpi_only.sh openmpi_trouble.sh openmpi_node.sh openmpi_apps.sh
+MPICH_SCRIPTS := mpich.sh mpich_trouble.sh mpich_node.sh
 MPI_SCRIPTS := $(OPENMPI_SCRIPTS) $(MPICH_SCRIPTS)
 
 # Trainings of XGBoost

@@ -486,6 +486,24 @@ static inline const u32 *cnr_serve(struct cnr_comm *c, const struct cnr_operatio
 					   cnr_serve_made(c, o, p);
 }
 
+/* addends.c: members with several vectors */
+bool cnr_addends_fit(const struct cnr_comm *c, const struct cnr_encoding *e,
+		     const struct cnr_op *op);
+void cnr_addends_encode(const struct cnr_comm *c, const struct cnr_operation *o,
+			const struct cnr_part *p, u32 *words);
+
+/* Return: how many vectors are added up. Lanes have room for so many, and averages divide by it */
+static inline u32 cnr_addends(const struct cnr_comm *c, const struct cnr_op *op)
+{
+	return op->addends ? op->addends : c->cfg.members;
+}
+
+/* Return: bytes that cnr_op.memory has for the words of one of several vectors */
+static inline size_t cnr_addend_memory(const struct cnr_comm *c, const struct cnr_op *op)
+{
+	return op->mores ? (c->length + 7) & ~(size_t)7 : 0;
+}
+
 /* op.c: operations */
 bool cnr_blocks_fit(u64 blocks);
 struct cnr_operation *cnr_op_new(struct cnr_comm *c, const struct cnr_op *op,

@@ -407,7 +407,8 @@ int cnr_post(struct cnr_comm *c, u64 now, const struct cnr_op *op)
 	u64 most;
 
 	if (!e || !cnr_shape_of(c, op) || (!op->memory && cnr_memory(c, op)) ||
-	    (e->shard && !c->cfg.shards) || op->how & ~cnr_how(op->op, op->dtype))
+	    (e->shard && !c->cfg.shards) || op->how & ~cnr_how(op->op, op->dtype) ||
+	    !cnr_addends_fit(c, e, op))
 		return -EINVAL;
 	if (c->state == CNR_FAILED)
 		return c->end.error;

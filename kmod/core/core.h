@@ -293,7 +293,14 @@ enum cnr_use {
  *		such a result again, the communicator ends
  * @memory:	cnr_memory() bytes, 8-byte aligned, for what the encoding keeps; NULL if
  *		cnr_memory() is 0. They are zeros when the operation is first posted
+ * @more:	NULL; or further vectors that this member contributes, @mores of them, like @source.
+ *		cnr_gather() has taken those that it can
+ * @places:	with @more: where the own vector and @more are in the order of all vectors, for
+ *		products. The places of all members are 0 .. @addends - 1, each one once
  * @elements:	vector length; 0 makes a barrier
+ * @addends:	0: each member contributes one vector, and its place is its rank; else the number
+ *		of vectors of all members together, the same at all members, and @places is set
+ * @mores:	see @more
  * @op:		enum canary_operator
  * @dtype:	enum canary_dtype
  * @shape:	enum canary_shape, one of cnr_config.shapes
@@ -307,7 +314,11 @@ struct cnr_op {
 	void	*(*at)(const struct cnr_op *op, u32 first, u32 n, enum cnr_use use);
 	u64	*hashes;
 	void	*memory;
+	const void *const *more;
+	const u16 *places;
 	u32	elements;
+	u16	addends;
+	u16	mores;
 	u8	op;
 	u8	dtype;
 	u8	shape;
@@ -529,6 +540,13 @@ bool cnr_op_fits(const struct cnr_comm *c, const struct cnr_op *op);
 
 /** cnr_memory() - bytes that cnr_op.memory needs, once the communicator is connected */
 size_t cnr_memory(const struct cnr_comm *c, const struct cnr_op *op);
+
+/**
+ * cnr_gather() - combine cnr_op.more with what is in cnr_op.data, if words of @op are its elements.
+ * Then it is posted without. This takes long, and needs nothing of @c that ever changes, so no lock
+ * Return: false if the core has to take cnr_op.more; then nothing was done
+ */
+bool cnr_gather(const struct cnr_comm *c, const struct cnr_op *op);
 
 /**
  * cnr_post() - Return: 0, -EAGAIN (too many in flight), -ENOTCONN, -EINVAL, -EMSGSIZE (if

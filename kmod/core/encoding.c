@@ -148,7 +148,9 @@ u64 cnr_op_blocks(const struct cnr_comm *c, const struct cnr_op *op)
 static size_t cnr_memory_own(const struct cnr_comm *c, const struct cnr_encoding *e,
 			     const struct cnr_op *op)
 {
-	return e->memory ? (e->memory(c, e, op) + 7) & ~(size_t)7 : 0;
+	size_t own = e->memory ? (e->memory(c, e, op) + 7) & ~(size_t)7 : 0;
+
+	return own + cnr_addend_memory(c, op);
 }
 
 /* Return: how many partial sums of @op a ring may have at a time */
@@ -229,6 +231,8 @@ const u32 *cnr_words_made(struct cnr_comm *c, const struct cnr_operation *o,
 	if (o->plain)
 		return cnr_pad(o, p, cnr_vector_source(o, p), words);
 	o->encoding->encode(c, o, p, words);
+	if (o->op.mores)
+		cnr_addends_encode(c, o, p, words);
 	return words;
 }
 

@@ -62,7 +62,7 @@ static void cnr_digits_init(struct cnr_digits *d, s32 low, u32 bits, u32 members
 /* Fill in all that follows from @op and the communicator. */
 static void cnr_exact_of(const struct cnr_comm *c, const struct cnr_op *op, struct cnr_exact *x)
 {
-	u32 members = c->cfg.members;
+	u32 members = cnr_addends(c, op);
 
 	x->f = cnr_format(op->dtype);
 	if (x->f->bytes == 8) {
@@ -389,7 +389,8 @@ static void cnr_exact_finish(const struct cnr_comm *c, const struct cnr_operatio
 			     const struct cnr_part *p, u32 *words)
 {
 	const struct cnr_exact *x = cnr_exact(c, o);
-	u32 i, count, members = c->cfg.members, by = o->op.op == CANARY_OP_AVG ? members : 0;
+	u32 i, count, members = cnr_addends(c, &o->op);
+	u32 by = o->op.op == CANARY_OP_AVG ? members : 0;
 	const u8 *lanes;
 	u64 bits;
 	u8 *to;

@@ -71,7 +71,7 @@ static void cnr_shared_of(const struct cnr_comm *c, const struct cnr_op *op, str
 {
 	struct cnr_lanes *l = &x->l;
 
-	cnr_lanes_init(l, cnr_number_type(op->dtype), op->how, c->cfg.members);
+	cnr_lanes_init(l, cnr_number_type(op->dtype), op->how, cnr_addends(c, op));
 	l->average = op->op == CANARY_OP_AVG;
 	if (cnr_float_method(op) == CANARY_METHOD_EACH)
 		l->group = 1;

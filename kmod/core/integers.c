@@ -229,7 +229,7 @@ static __always_inline void cnr_wide_finish(const struct cnr_comm *c,
 
 	for (i = 0; i < p->elements; i++) {
 		sum = cnr_sum_at(words, i, o->encoding->lane, with_sign);
-		element = average ? cnr_sum_divide(sum, c->cfg.members) :
+		element = average ? cnr_sum_divide(sum, cnr_addends(c, &o->op)) :
 				    cnr_sum_clamp(sum, o->element, with_sign);
 		memcpy((u8 *)words + i * o->element, &element, o->element);
 	}

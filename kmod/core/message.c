@@ -130,6 +130,15 @@ u64 cnr_expected_tag(const struct cnr_comm *c, u32 block, u8 attempt, u32 opsig)
 	       cnr_siphash_numbered(c->key, &in, own + 1, c->cfg.members);
 }
 
+/* Return: what the number of vectors adds to the signature; 0 where each member has one */
+static u32 cnr_addends_sig(const struct cnr_op *op)
+{
+	static const u8 no_key[16];
+	__be64 addends = cpu_to_be64(op->addends);
+
+	return op->addends ? (u32)cnr_siphash(no_key, &addends, sizeof(addends)) : 0;
+}
+
 u32 cnr_opsig(const struct cnr_op *op, u32 seq, u8 algorithm)
 {
 	static const u8 no_key[16];
@@ -152,7 +161,7 @@ u32 cnr_opsig(const struct cnr_op *op, u32 seq, u8 algorithm)
 		.algorithm = algorithm,
 		.how = op->how,
 	};
-	u32 sig = (u32)cnr_siphash(no_key, &in, sizeof(in));
+	u32 sig = (u32)cnr_siphash(no_key, &in, sizeof(in)) ^ cnr_addends_sig(op);
 
 	return sig ? sig : 1;
 }

@@ -12,6 +12,7 @@
 /**
  * struct cnr_ranks - an operation
  * @bytes:	of an element
+ * @all:	ranks; or vectors, if members contribute several, whose places then count
  * @ranks:	slots of an element in a block
  * @each:	elements of a block
  * @per:	blocks for all elements
@@ -19,6 +20,7 @@
  */
 struct cnr_ranks {
 	u32	bytes;
+	u32	all;
 	u32	ranks;
 	u32	each;
 	u32	per;
@@ -28,9 +30,10 @@ struct cnr_ranks {
 static void cnr_ranks_of(const struct cnr_comm *c, const struct cnr_encoding *e,
 			 const struct cnr_op *op, struct cnr_ranks *x)
 {
-	u32 members = c->cfg.members;
+	u32 members = cnr_addends(c, op);
 
 	x->bytes = e->element;
+	x->all = members;
 	x->ranks = min_t(u32, members, c->length / x->bytes);
 	x->each = max_t(u32, c->length / (x->ranks * x->bytes), 1);
 	x->per = max_t(u32, cnr_div_up(op->elements, x->each), 1);
@@ -59,9 +62,9 @@ u64 cnr_ranks_blocks(const struct cnr_comm *c, const struct cnr_encoding *e,
 }
 
 /* Return: slots of an element in @round; the last one may have fewer */
-static u32 cnr_ranks_in(const struct cnr_comm *c, const struct cnr_ranks *x, u32 round)
+static u32 cnr_ranks_in(const struct cnr_ranks *x, u32 round)
 {
-	return min_t(u32, x->ranks, c->cfg.members - round * x->ranks);
+	return min_t(u32, x->ranks, x->all - round * x->ranks);
 }
 
 void cnr_ranks_part(const struct cnr_comm *c, const struct cnr_operation *o, struct cnr_part *p)
@@ -75,7 +78,7 @@ void cnr_ranks_part(const struct cnr_comm *c, const struct cnr_operation *o, str
 	p->after = round ? p->index - x.per + 1 : 0;
 	p->first = at * x.each;
 	p->elements = min_t(u32, x.each, o->op.elements - p->first);
-	p->length = (p->elements * cnr_ranks_in(c, &x, round) * x.bytes + 3) & ~3U;
+	p->length = (p->elements * cnr_ranks_in(&x, round) * x.bytes + 3) & ~3U;
 	p->result = (p->elements * x.bytes + 3) & ~3U;
 	p->kind = CANARY_KIND_ADD32;
 }
@@ -89,8 +92,8 @@ void cnr_ranks_encode(const struct cnr_comm *c, const struct cnr_operation *o,
 
 	cnr_ranks_of(c, o->encoding, &o->op, &x);
 	round = p->index / x.per;
-	slots = cnr_ranks_in(c, &x, round);
-	slot = c->cfg.rank - round * x.ranks;
+	slots = cnr_ranks_in(&x, round);
+	slot = (o->op.places ? o->op.places[0] : c->cfg.rank) - round * x.ranks;
 	memset(words, 0, p->length);
 	if (slot >= slots || !p->elements)
 		return;
@@ -116,7 +119,7 @@ void cnr_ranks_finish(const struct cnr_comm *c, const struct cnr_operation *o,
 
 	cnr_ranks_of(c, o->encoding, &o->op, &x);
 	round = p->index / x.per;
-	slots = cnr_ranks_in(c, &x, round);
+	slots = cnr_ranks_in(&x, round);
 	before = round ? cnr_ranks_room(o, &x, p, round - 1) : NULL;
 	for (i = 0; i < p->elements; i++) {
 		memcpy(all, round ? before + i * x.bytes : at, x.bytes);

@@ -74,7 +74,7 @@ static bool cnr_result_total(struct cnr_comm *c, struct cnr_operation *o, u32 bl
 	bool in_place = !o->op.hashes && !o->op.at;
 	u32 *to = room;
 
-	if (o->plain || !e->total)
+	if (o->plain || !e->total || o->op.mores)
 		return false;
 	if (in_place)
 		to = cnr_vector(o, p, CNR_USE_BOTH);

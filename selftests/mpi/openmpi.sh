@@ -36,7 +36,7 @@ tap_is "requests by Canary" "$(calls iallreduce canary)" 600
 right "a request does not wait for others to call" $ON -- "$PROGRAMS/calls" blocking first message
 tap_is "it is by Canary" "$(calls iallreduce canary)" 1
 right "an empty vector that only some ranks have" $ON -- "$PROGRAMS/careless" empty
-tap_is "forms no communicator" "$(calls iallreduce not-formed) $(calls allreduce canary)" "1 1"
+tap_is "does not disturb forming" "$(calls iallreduce not-formed) $(calls allreduce canary)" "1 1"
 right "requests that are cancelled, and freed under way" $ON -- "$PROGRAMS/careless" first dropped
 tap_is "by Canary" "$(calls iallreduce canary)" 2
 right "requests that nobody waits for" $ON -- "$PROGRAMS/careless" first left

@@ -11,28 +11,6 @@
 ON=(--mca coll_canary_enable 1)
 PROGRAM=$PROGRAMS/trouble
 
-# halves VARIABLE=VALUE PROGRAM...: runs it with a variable of the last two hosts. Parameters on mpirun's
-# command line would be those of all hosts.
-halves()
-{
-	local variable=$1
-
-	shift
-	on_host0 mpirun.openmpi --allow-run-as-root --oversubscribe "${MCA[@]}" \
-		--host 10.77.0.2:1,10.77.1.2:1 -n 2 -x OMPI_MCA_coll_canary_enable=1 "$@" : \
-		--host 10.77.2.2:1,10.77.3.2:1 -n 2 -x OMPI_MCA_coll_canary_enable=1 \
-		-x "$variable" "$@"
-}
-
-# split DESCRIPTION VARIABLE=VALUE -- PROGRAM...: as right, with a variable of the last two hosts
-split()
-{
-	local what=$1 variable=$2
-
-	shift 3
-	right_by "$what" halves "$variable" "$@"
-}
-
 begin mpi/openmpi_trouble
 start_switch
 

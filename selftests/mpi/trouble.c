@@ -3,7 +3,8 @@
  * Programs to which something happens between two sums.
  *
  *	trouble loop FILE	sums up until FILE is gone, and once more
- *	trouble kill|abort	rank 2 ends by SIGKILL, or calls MPI_Abort
+ *	trouble kill [RANK]	rank 2, or another one, ends by SIGKILL
+ *	trouble abort		rank 2 calls MPI_Abort
  *	trouble stop SECONDS	rank 2 stands still for so long
  *	trouble fork		rank 1 forks; its child ends by exit(), while the parent sums up
  *	trouble counts		rank 0 sums up one element less
@@ -117,7 +118,7 @@ int main(int argc, char **argv)
 		counts();
 	if (!strcmp(what, "later"))
 		later();
-	if (!strcmp(what, "kill") && rank == 2)
+	if (!strcmp(what, "kill") && rank == (argc > 2 ? atoi(argv[2]) : 2))
 		raise(SIGKILL);
 	if (!strcmp(what, "abort") && rank == 2)
 		MPI_Abort(MPI_COMM_WORLD, 42);

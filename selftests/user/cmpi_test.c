@@ -340,7 +340,7 @@ static int sum(struct cmpi_comm *c, int turn)
 	for (i = 0; i < 5000; i++)
 		v[i] = i + rank + turn;
 	if (canary_post(c->canary, v, v, 5000, CANARY_INT32, CANARY_OP_SUM, &request) ||
-	    cmpi_wait(c->canary, request, NULL, 10))
+	    cmpi_wait(c, request, NULL, 10))
 		return 1;
 	for (i = 0; i < 5000; i++)
 		wrong += v[i] != RANKS * (i + turn) + RANKS * (RANKS - 1) / 2;

@@ -459,6 +459,21 @@ int canary_test(struct canary *comm, uint64_t request);
  *		CANARY_HOW_NARROW: sums of CANARY_FLOAT32 take half as many packets with 129 to 1024
  *		members, and are less accurate
  * @reserved:	0
+ * @more:	NULL; or @mores further vectors that this member contributes, like @sendbuf. A process
+ *		that gathers those of others on its host contributes for all of them, and takes one
+ *		member's part of the network. They must stay as they are until the operation has
+ *		ended, and must not overlap @recvbuf. Results are those of a communicator in which
+ *		each vector has a member of its own, bit for bit
+ * @places:	NULL if @addends is 0; or the places of @sendbuf and of @more, @mores + 1 of them.
+ *		All vectors of all members have the places 0 .. @addends - 1, each one once.
+ *		Products of floating-point numbers are made in this order
+ * @mores:	see @more
+ * @addends:	0: each member contributes one vector. Else how many vectors all members contribute
+ *		together, up to CANARY_MEMBERS_MAX, the same at all members, of which there are two
+ *		or more. Averages are divided by it. The user engine can do this; the kernel engine
+ *		gives -EOPNOTSUPP
+ *
+ * A caller that was built when @reserved was the last one passes that size.
  */
 struct canary_call {
 	const void	*sendbuf;
@@ -468,6 +483,10 @@ struct canary_call {
 	uint32_t	op;
 	uint32_t	how;
 	uint32_t	reserved;
+	const void	*const *more;
+	const uint16_t	*places;
+	uint32_t	mores;
+	uint32_t	addends;
 };
 
 /**
@@ -484,7 +503,7 @@ struct canary_outcome {
 /**
  * canary_allreduce_call() - canary_allreduce() with all that can be said about it
  * @call:	the operation
- * @size:	sizeof(*@call); later versions may have more members
+ * @size:	sizeof(*@call); other versions may have more members, or fewer
  * @outcome:	NULL, or receives how it was carried out, if it ended without an error
  * @outcome_size: sizeof(*@outcome)
  * Return: as canary_allreduce(); -EINVAL: @call->how is not for this operator on this type; a size is

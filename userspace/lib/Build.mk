@@ -68,7 +68,7 @@ $(B)/selftests/user/%_test: selftests/user/%_test.c $(call sanitized,$(LIBCANARY
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(TEST_FLAGS) $(SANITIZE) -o $@ $(filter %.c %.o,$^) -pthread
 
 # The same reference of operators as in canary perf
-$(B)/selftests/user/types_test: $(wildcard tools/canary/reference*)
+$(B)/selftests/user/types_test $(B)/selftests/user/vectors_test: $(wildcard tools/canary/reference*)
 
 # These tests need no library.
 COMMON_TESTS := $(patsubst %,$(B)/selftests/user/%_test,address parse json option)

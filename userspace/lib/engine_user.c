@@ -221,6 +221,38 @@ static int user_connect(void *engine, u64 until)
 	return err;
 }
 
+/* Lists that the core reads as long as it has the operation. The vectors stay where they are. */
+static int copy_lists(struct user_op *op, const struct lib_request *req)
+{
+	op->places = malloc((req->mores + 1) * sizeof(*op->places));
+	op->more = malloc((req->mores + 1) * sizeof(*op->more));
+	if (!op->places || !op->more)
+		return -ENOMEM;
+	memcpy(op->places, req->places, (req->mores + 1) * sizeof(*op->places));
+	if (req->mores)
+		memcpy(op->more, req->more, req->mores * sizeof(*op->more));
+	return 0;
+}
+
+/* Fill in what @cop says of vectors beside the first one, which is in place. */
+static int take_vectors(struct user *u, struct user_op *op, struct cnr_op *cop,
+			const struct lib_request *req)
+{
+	int err;
+
+	if (!req->addends)
+		return 0;
+	err = copy_lists(op, req);
+	if (err)
+		return err;
+	cop->places = op->places;
+	cop->more = op->more;
+	/* This takes long, and needs no lock. */
+	if (!req->count || cnr_gather(u->core, cop))
+		cop->mores = 0;
+	return 0;
+}
+
 static int user_post(void *engine, struct lib_request *req)
 {
 	struct user *u = engine;
@@ -229,6 +261,8 @@ static int user_post(void *engine, struct lib_request *req)
 		.op = req->op,
 		.dtype = req->dtype,
 		.how = req->how,
+		.addends = req->addends,
+		.mores = req->mores,
 	};
 	struct user_op *op;
 	size_t memory;
@@ -253,6 +287,11 @@ static int user_post(void *engine, struct lib_request *req)
 	cop.data = op->data;
 	cop.memory = op->memory;
 	cop.cookie = (uintptr_t)op;
+	err = take_vectors(u, op, &cop, req);
+	if (err) {
+		user_op_free(op);
+		return err;
+	}
 	pthread_mutex_lock(&u->ep->lock);
 	now = lib_now();
 	err = cnr_post(u->core, now, &cop);

@@ -26,6 +26,10 @@ struct lib_request {
 	void			*recvbuf;
 	u32			count;
 	size_t			bytes;		/* of @count elements */
+	const void *const	*more;		/* of @mores, as in struct canary_call */
+	const u16		*places;
+	u16			mores;
+	u16			addends;
 	u8			op;
 	u8			dtype;
 	u8			how;

@@ -17,8 +17,42 @@ static size_t element_of(u32 op, u32 dtype)
 	return op < 256 && dtype < 256 ? cnr_element(op, dtype) : 0;
 }
 
+static bool overlap(const char *a, const char *b, size_t bytes)
+{
+	return a < b + bytes && b < a + bytes;
+}
+
+/* Check the vectors beside the first one. Return: 0, or an error with a sentence */
+static int check_more(const struct canary *c, const struct canary_call *call, size_t bytes)
+{
+	u32 i;
+
+	if (!call->addends && !call->mores)
+		return 0;
+	if (c->ops == &lib_engine_kernel)
+		return lib_error(-EOPNOTSUPP, "more: members of the kernel engine have one vector");
+	if (call->addends > CANARY_MEMBERS_MAX || c->params.members < 2 ||
+	    call->addends < c->params.members ||
+	    call->mores > call->addends - c->params.members)
+		return lib_error(-EINVAL, "addends: %u does not fit %u members, %u more vectors",
+				 call->addends, c->params.members, call->mores);
+	if (!call->places || (call->mores && !call->more))
+		return lib_error(-EINVAL, "more, places: NULL");
+	for (i = 0; i <= call->mores; i++)
+		if (call->places[i] >= call->addends)
+			return lib_error(-EINVAL, "places: %u is out of range, 0 to %u",
+					 call->places[i], call->addends - 1);
+	for (i = 0; call->count && i < call->mores; i++) {
+		if (!call->more[i])
+			return lib_error(-EINVAL, "buffer is NULL");
+		if (overlap(call->more[i], call->recvbuf, bytes))
+			return lib_error(-EINVAL, "buffers overlap");
+	}
+	return 0;
+}
+
 /* Check what was given, and fill in @req. Return: 0, or an error with a sentence */
-static int check(struct lib_request *req, const struct canary_call *call)
+static int check(const struct canary *c, struct lib_request *req, const struct canary_call *call)
 {
 	size_t element = element_of(call->op, call->dtype), bytes = call->count * element;
 	const char *s = call->sendbuf, *r = call->recvbuf;
@@ -38,7 +72,7 @@ static int check(struct lib_request *req, const struct canary_call *call)
 				 canary_dtype_name(call->dtype));
 	if (call->count && (!s || !r))
 		return lib_error(-EINVAL, "buffer is NULL");
-	if (s != r && s < r + bytes && r < s + bytes)
+	if (s != r && overlap(s, r, bytes))
 		return lib_error(-EINVAL, "buffers overlap");
 	req->sendbuf = s;
 	req->recvbuf = call->recvbuf;
@@ -47,7 +81,11 @@ static int check(struct lib_request *req, const struct canary_call *call)
 	req->dtype = call->dtype;
 	req->op = call->op;
 	req->how = call->how;
-	return 0;
+	req->more = call->more;
+	req->places = call->places;
+	req->mores = call->mores;
+	req->addends = call->addends;
+	return check_more(c, call, bytes);
 }
 
 static int post(struct canary *c, const struct canary_call *call, bool lent, u64 *request)
@@ -55,7 +93,7 @@ static int post(struct canary *c, const struct canary_call *call, bool lent, u64
 	struct lib_request *req, given = { .lent = lent || call->sendbuf == call->recvbuf };
 	int err;
 
-	err = check(&given, call);
+	err = check(c, &given, call);
 	if (err)
 		return err;
 	req = malloc(sizeof(*req));
@@ -93,22 +131,25 @@ CANARY_EXPORT int canary_post(struct canary *c, const void *sendbuf, void *recvb
 	return post(c, &call, false, request);
 }
 
+#define CALL_LEAST	offsetof(struct canary_call, more)	/* as long as it was at first */
+
 /*
- * Copy the struct of a caller, which may be younger than the library. Then it may not use what the
- * library does not know.
+ * Copy the struct of a caller, which may be older or younger than the library. A younger one may
+ * not use what the library does not know.
  */
 static int take_call(struct canary_call *call, const struct canary_call *given, size_t size)
 {
 	const char *rest = (const char *)given;
 	size_t i;
 
-	if (size < sizeof(*call))
+	if (size != CALL_LEAST && size < sizeof(*call))
 		return lib_error(-EINVAL, "struct canary_call has %zu bytes, not %zu",
 				 sizeof(*call), size);
 	for (i = sizeof(*call); i < size; i++)
 		if (rest[i])
 			return lib_error(-EINVAL, "struct canary_call: byte %zu is not 0", i);
-	*call = *given;
+	memset(call, 0, sizeof(*call));
+	memcpy(call, given, size < sizeof(*call) ? size : sizeof(*call));
 	return 0;
 }
 

@@ -184,6 +184,8 @@ struct user_op {
 	struct user_op	*next, **link;
 	u32		*data;
 	u64		*memory;	/* that the core asked for, or NULL */
+	const void	**more;		/* further vectors, or NULL */
+	u16		*places;	/* of all vectors, or NULL */
 	u32		attempts;
 	u8		method;
 	int		error;

@@ -37,6 +37,8 @@ void user_op_free(struct user_op *op)
 {
 	user_buffer_free(op->data);
 	user_buffer_free(op->memory);
+	free(op->more);
+	free(op->places);
 	free(op);
 }
 
@@ -49,5 +51,7 @@ void user_op_put(struct user *u, struct user_op *op)
 		op->next->link = op->link;
 	user_buffer_give(&u->ep->buffers, op->data);
 	user_buffer_give(&u->ep->buffers, op->memory);
-	free(op);
+	op->data = NULL;
+	op->memory = NULL;
+	user_op_free(op);
 }

@@ -3,4 +3,4 @@
 MPI_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard userspace/mpi/*.c)) \
 	$(patsubst %,$(B)/userspace/common/%.o,parse address own_address)
 
-$(B)/selftests/user/cmpi_test: $(wildcard userspace/mpi/*)
+$(B)/selftests/user/cmpi_test $(B)/selftests/user/cmpi_later_test: $(wildcard userspace/mpi/*)

@@ -36,6 +36,7 @@ struct cmpi_settings {
 	unsigned int	barrier;
 	unsigned int	reduce;
 	unsigned int	one_host;
+	unsigned int	node_leaders;
 	unsigned int	early;
 	unsigned int	trial;
 	unsigned int	dead_after;
@@ -147,7 +148,7 @@ enum cmpi_call {
 	X(OPERATOR,	"operator",	"operator that canary does not have")	\
 	X(SHORT,	"short",	"shorter than min_bytes")		\
 	X(LONG,		"long",		"longer than max_bytes")		\
-	X(NOT_FORMED,	"not-formed",	"no blocking call came before")		\
+	X(NOT_FORMED,	"not-formed",	"before the communicator was formed")	\
 	X(REFUSED,	"refused",	"communicator could not be formed")
 
 enum cmpi_why {
@@ -177,26 +178,35 @@ struct cmpi_args {
 
 /* ---- communicators ---- */
 
+struct cmpi_node;
+
 enum cmpi_state {
 	CMPI_NEW,	/* nothing was worth forming it yet */
+	CMPI_FORMING,	/* under way, see cmpi_forming_begin() */
 	CMPI_FORMED,
-	CMPI_FAILED,	/* cmpi_form() found that it does not work: host functions from now on */
+	CMPI_FAILED,	/* it was found not to work: host functions from now on */
 };
+
+struct cmpi_forming;
 
 /**
  * struct cmpi_comm - what this knows about a communicator of MPI
  *
  * It belongs to the communicator, and is only used by calls on it, of which MPI permits one at a
- * time.
+ * time. While it is CMPI_FORMING, the MPI library's progress changes it.
  *
  * @members, @rank: of the communicator
  * @one_host:	all members are on one host
  * @peers:	all members have this component, with the same fingerprint
- * @min_bytes:	if settings.min_bytes is 0: shorter vectors do not go through canary. Measured when
- *		it is formed, and the same at all ranks
+ * @min_bytes:	if settings.min_bytes is 0: shorter vectors do not go through canary. The same at
+ *		all ranks
+ * @measured:	@min_bytes was measured, when a call waited to form it, or by the first call after
+ *		it was formed that waits
  * @missed:	calls that were not carried out because it is not formed
- * @canary:	NULL unless @state is CMPI_FORMED
+ * @canary:	the member, to be used if @state is CMPI_FORMED; NULL if another rank is the member
+ * @node:	NULL: all ranks are members; else the ranks on this host have one member
  * @pid:	the process that opened @canary
+ * @forming:	NULL unless @state is CMPI_FORMING
  */
 struct cmpi_comm {
 	unsigned int	members;
@@ -205,14 +215,18 @@ struct cmpi_comm {
 	bool		peers;
 	enum cmpi_state	state;
 	size_t		min_bytes;
+	bool		measured;
 	unsigned int	missed;
 	struct canary	*canary;
+	struct cmpi_node *node;
 	pid_t		pid;
+	struct cmpi_forming *forming;
 };
 
 /**
  * cmpi_decide() - should this call go through canary, as far as it alone is concerned?
- * Return: CMPI_CANARY, or the first reason against it. The same at all ranks.
+ * Return: CMPI_CANARY, or the first reason against it. The same at all ranks; but where forming
+ * went on behind the program's back and failed, some may not know yet that it is CMPI_REFUSED.
  */
 enum cmpi_why cmpi_decide(const struct cmpi_settings *s, const struct cmpi_comm *c,
 			  const struct cmpi_args *args);
@@ -227,11 +241,32 @@ enum cmpi_why cmpi_decide(const struct cmpi_settings *s, const struct cmpi_comm 
 bool cmpi_usable(const struct cmpi_settings *s, const struct cmpi_comm *c);
 
 /**
+ * struct cmpi_later - host functions on the communicator that do not wait. They return 0, or an
+ * error of the MPI library
+ * @exchange:	begin to collect @bytes of each rank, as a collective call at this place among the
+ *		program's. Reserve a place behind it, for @agree about @value
+ * @agree:	begin to make *@value the least one of all ranks
+ * @ended:	has ended what was begun last?
+ * @end:	nothing will be begun any more
+ */
+struct cmpi_later {
+	int (*exchange)(void *arg, const void *mine, void *all, size_t bytes, int *value);
+	int (*agree)(void *arg);
+	int (*ended)(void *arg, bool *ended);
+	void (*end)(void *arg);
+};
+
+struct cmpi_queue;
+
+/**
  * struct cmpi_host - the host functions on the communicator, and waiting
  * @allgather:	collect @bytes of each rank. Return: 0, or an error of the MPI library
  * @least:	*@value becomes the least one of all ranks. Return: likewise
  * @sum:	sum up @count doubles of all ranks, in place. Return: likewise. NULL: do not measure
- * @progress:	let the MPI library make progress; NULL if it needs no such call
+ * @progress:	let the MPI library make progress; NULL if it needs no such call. It has to call
+ *		cmpi_forming_advance() if there is @later
+ * @later:	NULL: MPI_Iallreduce does not form
+ * @queue:	NULL if there are no requests
  * @arg:	is passed to them
  */
 struct cmpi_host {
@@ -239,6 +274,8 @@ struct cmpi_host {
 	int (*least)(void *arg, int *value);
 	int (*sum)(void *arg, double *v, size_t count);
 	void (*progress)(void);
+	const struct cmpi_later *later;
+	struct cmpi_queue *queue;
 	void *arg;
 };
 
@@ -257,6 +294,24 @@ int cmpi_form(struct cmpi_comm *c, const struct cmpi_settings *s, const struct c
 	      uint32_t job);
 
 /**
+ * cmpi_forming_begin() - likewise, but without waiting; with host->later
+ * Then @c->state is CMPI_FORMING, until cmpi_forming_advance() has found out. Nothing is measured.
+ * Return: 0; -ENOMEM or an error of the MPI library, with CMPI_FAILED.
+ */
+int cmpi_forming_begin(struct cmpi_comm *c, const struct cmpi_settings *s,
+		       const struct cmpi_host *host, uint32_t job);
+
+/**
+ * cmpi_forming_advance() - go on forming, as far as that does not wait. One thread at a time
+ * Return: NULL: it is under way; else, @c->state is CMPI_FORMED or CMPI_FAILED, and what is left is
+ * to be given to cmpi_forming_free()
+ */
+struct cmpi_forming *cmpi_forming_advance(struct cmpi_comm *c);
+
+/** cmpi_forming_free() - it may take seconds, so call it without a lock. NULL does nothing */
+void cmpi_forming_free(struct cmpi_forming *f);
+
+/**
  * cmpi_measure() - measure from which length on canary is faster than the host functions
  * All ranks of @c, which is formed, call it. It sums up some vectors of some lengths. What is known
  * of another communicator of as many members is taken from there.
@@ -265,20 +320,109 @@ int cmpi_form(struct cmpi_comm *c, const struct cmpi_settings *s, const struct c
 int cmpi_measure(struct cmpi_comm *c, const struct cmpi_settings *s, const struct cmpi_host *host);
 
 /**
- * cmpi_close() - end it. In a child of fork() it only forgets it.
+ * cmpi_close() - end it. In a child of fork() it only forgets it. Where it is CMPI_FORMING, memory
+ * that the MPI library may still write to stays.
  */
 void cmpi_close(struct cmpi_comm *c);
 
 /** cmpi_close_all() - close the port of the process, after all communicators */
 void cmpi_close_all(void);
 
+/* ---- who carries out calls: the member, or the node leader (carry.c) ---- */
+
+/** cmpi_post() - begin a call. Return: as canary_post_call() */
+int cmpi_post(struct cmpi_comm *c, const struct canary_call *call, uint64_t *id);
+
+/** cmpi_test() - has it ended? Return: as canary_test() */
+int cmpi_test(struct cmpi_comm *c, uint64_t id);
+
+/** cmpi_await() - wait for it. Return: as canary_wait() */
+int cmpi_await(struct cmpi_comm *c, uint64_t id, unsigned int ms);
+
+/** cmpi_doze() - sleep until there may be news of a call. Return: false if that did not work */
+bool cmpi_doze(struct cmpi_comm *c, unsigned int ms);
+
+/** cmpi_room() - as canary_room() */
+int cmpi_room(struct cmpi_comm *c, unsigned int ms);
+
+/** cmpi_errmsg() - a sentence about the call that failed last */
+const char *cmpi_errmsg(const struct cmpi_comm *c);
+
 /**
  * cmpi_wait() - wait for an operation, while the MPI library makes progress
  * @spin_us:	how long to poll before sleeping
  * Return: 0, or as canary_wait()
  */
-int cmpi_wait(struct canary *canary, uint64_t request, void (*progress)(void),
-	      unsigned int spin_us);
+int cmpi_wait(struct cmpi_comm *c, uint64_t id, void (*progress)(void), unsigned int spin_us);
+
+/* ---- node leaders: the ranks on one host have one member (node.h) ---- */
+
+#define CMPI_NODE_WHY	160	/* bytes of a sentence */
+
+/**
+ * struct cmpi_offer - what each rank tells the others, a part of what they exchange
+ * @host:	a number that all ranks on a host have in common, and no others
+ * @token:	of its memory. Process @pid has it as descriptor @fd
+ * @ok:		0: there is none, @why says why
+ * @alone:	members of its engine cannot contribute several vectors
+ */
+struct cmpi_offer {
+	uint64_t	host;
+	uint64_t	token;
+	int32_t		pid;
+	int32_t		fd;
+	uint32_t	ok;
+	uint32_t	alone;
+	char		why[CMPI_NODE_WHY];
+};
+
+/**
+ * cmpi_node_offer() - make an offer, and @c->node, which keeps what was offered
+ * @port:	has the address and the engine of this process
+ */
+void cmpi_node_offer(struct cmpi_comm *c, const struct cmpi_settings *s, struct canary *port,
+		     struct cmpi_offer *offer);
+
+/**
+ * cmpi_node_join() - all ranks have made their offers
+ * @all:	by rank, each one @stride bytes behind the one before
+ *
+ * @c->node is NULL then if all ranks are members: one host has all of them, or none has several; or
+ * a rank has no memory to share, which prints a line about it.
+ *
+ * Return: 0; or an error with a sentence in @why, of this rank alone
+ */
+int cmpi_node_join(struct cmpi_comm *c, const struct cmpi_offer *all, size_t stride,
+		   char why[CMPI_NODE_WHY]);
+
+/** cmpi_node_ready() - all ranks have joined; @n may be NULL */
+void cmpi_node_ready(struct cmpi_node *n);
+
+/** cmpi_node_leads() - is this rank the member of its host? */
+bool cmpi_node_leads(const struct cmpi_node *n);
+
+/** cmpi_node_members() - Return: how many members there are; *@own: which of them is this host's */
+unsigned int cmpi_node_members(const struct cmpi_node *n, unsigned int *own);
+
+/** cmpi_node_rank() - Return: the rank that is this member */
+unsigned int cmpi_node_rank(const struct cmpi_node *n, unsigned int member);
+
+/** cmpi_node_carry() - it has a member of libcanary now */
+void cmpi_node_carry(struct cmpi_node *n, struct canary *canary);
+
+/** cmpi_node_drive() - go on with calls though nobody waits for them */
+void cmpi_node_drive(struct cmpi_node *n);
+
+/** cmpi_node_stop(), cmpi_node_free() - before, and after, the member is closed; @n may be NULL */
+void cmpi_node_stop(struct cmpi_node *n);
+void cmpi_node_free(struct cmpi_node *n);
+
+/* As in carry.c */
+int cmpi_node_post(struct cmpi_node *n, const struct canary_call *call, uint64_t *id);
+int cmpi_node_test(struct cmpi_node *n, uint64_t id);
+int cmpi_node_wait(struct cmpi_node *n, uint64_t id, unsigned int ms);
+void cmpi_node_doze(struct cmpi_node *n, unsigned int ms);
+const char *cmpi_node_error(struct cmpi_node *n);
 
 /** cmpi_complain() - one line on stderr about an operation that failed */
 void cmpi_complain(const struct cmpi_comm *c, enum cmpi_call call, int err);
@@ -287,9 +431,11 @@ void cmpi_complain(const struct cmpi_comm *c, enum cmpi_call call, int err);
 
 /**
  * cmpi_use() - decide about a call, form the communicator if that is due, and count
- * A call of CMPI_IALLREDUCE must not wait for other ranks, and so does not form.
+ * A call of CMPI_IALLREDUCE must not wait for other ranks. It only begins to form, and only with
+ * host->later. Those that come meanwhile wait in the queue, which counts them.
  * @host, @job:	as for cmpi_form()
- * @why:	receives CMPI_CANARY if canary carries it out
+ * @why:	receives CMPI_CANARY if canary carries it out, or the queue of a communicator that is
+ *		CMPI_FORMING has to take it
  * Return: 0, -ENOMEM, or an error of the MPI library.
  */
 int cmpi_use(struct cmpi_comm *c, const struct cmpi_settings *s, const struct cmpi_host *host,
@@ -308,6 +454,8 @@ struct canary_call cmpi_describe(const struct cmpi_settings *s, const struct cmp
  * It is a part of what the MPI library's glue allocates. The queue has it until it has ended.
  *
  * @id:		of canary_post_call(), once @posted
+ * @counted:	in the table
+ * @ended:	by the host functions, though others before it may not have
  * @err:	how it ended: 0, or as canary_wait()
  */
 struct cmpi_request {
@@ -315,17 +463,22 @@ struct cmpi_request {
 	struct canary_call	call;
 	uint64_t		id;
 	bool			posted;
+	bool			counted, ended;
 	int			err;
 };
 
 /**
  * struct cmpi_queue - operations of a communicator that have not ended, in the order of the calls
  * @lock:	of the list, and of posting
+ * @by_host:	carries out an operation by the host functions, if the communicator turned out to be
+ *		CMPI_FAILED: begins it, at its place among the program's calls, and goes on.
+ *		Return: has it ended? How, is up to it. NULL if no call meets CMPI_FORMING
  */
 struct cmpi_queue {
 	pthread_mutex_t		lock;
 	struct cmpi_comm	*c;
 	struct cmpi_request	*first, *last;
+	bool			(*by_host)(struct cmpi_request *r);
 };
 
 /** cmpi_queue_init(), cmpi_queue_destroy() - @c outlives it */
@@ -334,9 +487,13 @@ void cmpi_queue_destroy(struct cmpi_queue *q);
 
 /**
  * cmpi_queue_post() - post those that had no room. The caller holds the lock, as for the two below.
- * Return: 0; -EAGAIN: there is no room yet; or another error, which shows when the request ends
+ * Return: 0; -EAGAIN: there is no room yet, or it is CMPI_FORMING; or another error, which shows
+ * when the request ends
  */
 int cmpi_queue_post(struct cmpi_queue *q);
+
+/** cmpi_queue_flush() - wait until all are posted. Without the lock. Return: 0, or an error */
+int cmpi_queue_flush(struct cmpi_queue *q, void (*progress)(void));
 
 /** cmpi_queue_add() - begin an operation, behind all others. Return: as cmpi_queue_post() */
 int cmpi_queue_add(struct cmpi_queue *q, struct cmpi_request *r, const struct canary_call *call);
@@ -358,8 +515,8 @@ int cmpi_run(struct cmpi_queue *q, const struct cmpi_settings *s, const struct c
 /** cmpi_count() - count a call of @bytes. Any thread may call it. */
 void cmpi_count(enum cmpi_call call, enum cmpi_why why, size_t bytes);
 
-/** cmpi_count_formed() - count a communicator that was formed, or not */
-void cmpi_count_formed(bool formed);
+/** cmpi_count_formed() - count a communicator that was formed, or not; @node: with node leaders */
+void cmpi_count_formed(bool formed, bool node);
 
 /** cmpi_print_table() - print the counters of this process to stderr, as rank @rank of the job */
 void cmpi_print_table(unsigned int rank);

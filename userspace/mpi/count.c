@@ -8,6 +8,7 @@ static struct {
 	uint64_t	calls[CMPI_CALLS][CMPI_WHY_COUNT];
 	uint64_t	bytes;		/* of vectors that went through canary */
 	uint64_t	formed[2];
+	uint64_t	nodes;		/* of these, with node leaders */
 } counts;	/* changed by atomic additions only */
 
 static void add(uint64_t *counter, uint64_t n)
@@ -22,9 +23,10 @@ void cmpi_count(enum cmpi_call call, enum cmpi_why why, size_t bytes)
 		add(&counts.bytes, bytes);
 }
 
-void cmpi_count_formed(bool formed)
+void cmpi_count_formed(bool formed, bool node)
 {
 	add(&counts.formed[formed], 1);
+	add(&counts.nodes, formed && node);
 }
 
 void cmpi_print_table(unsigned int rank)
@@ -54,7 +56,10 @@ void cmpi_print_table(unsigned int rank)
 			at += snprintf(text + at, sizeof(text) - at, " %11llu",
 				       (unsigned long long)counts.calls[call][why]);
 	}
-	fprintf(stderr, "%s\ncanary:   %llu communicators formed, %llu not; %llu bytes\n", text,
+	fprintf(stderr, "%s\ncanary:   %llu communicators formed, %llu not; %llu bytes", text,
 		(unsigned long long)counts.formed[true], (unsigned long long)counts.formed[false],
 		(unsigned long long)counts.bytes);
+	if (counts.nodes)
+		fprintf(stderr, "; %llu by node leaders", (unsigned long long)counts.nodes);
+	fprintf(stderr, "\n");
 }

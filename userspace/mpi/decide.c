@@ -28,7 +28,7 @@ static size_t min_bytes(const struct cmpi_settings *s, const struct cmpi_comm *c
 {
 	if (s->min_bytes)
 		return s->min_bytes;
-	return c->state == CMPI_FORMED ? c->min_bytes : CMPI_LEAST_BYTES;
+	return c->state == CMPI_NEW ? CMPI_LEAST_BYTES : c->min_bytes;
 }
 
 static enum cmpi_why decide_vector(const struct cmpi_settings *s, const struct cmpi_comm *c,

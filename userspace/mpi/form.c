@@ -2,321 +2,142 @@
 /*
  * How a communicator of MPI gets one of libcanary: formed from a table (canary_form()) that the
  * ranks exchange by the host functions, tried out, and used only if it worked at all ranks.
- *
- * All communicators of a process share one UDP port. A member of libcanary that is never formed
- * keeps it, as the port has to be known before anything else.
  */
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "cmpi.h"
-#include "userspace/common/own_address.h"
+#include "form.h"
 
-#define LINGER		5000		/* ms that others may take to get their last results */
-#define TRIAL_BYTES	(256 << 10)	/* at most; every member leads a block, if that suffices */
-
-/* What each rank tells the others; in the byte order of the machine, as data of canary are */
-struct hello {
-	struct canary_peer	peer;
-	uint32_t		willing;	/* 0: this rank has no port, @why says why */
-	uint32_t		mtu;
-	uint32_t		comm;		/* these count if they come from rank 0 */
-	uint32_t		epoch;
-	uint8_t			salt[CANARY_SALT];
-	uint8_t			key[16];
-	char			why[160];
-};
-
-/* The process's port. It lives from the first communicator to cmpi_close_all(). */
-static struct {
-	pthread_mutex_t	lock;		/* of opening it */
-	struct canary	*holder;
-	unsigned int	mtu;
-	uint8_t		key[16];	/* of settings.key_file; else 0 */
-	pid_t		pid;
-} port = { .lock = PTHREAD_MUTEX_INITIALIZER };
-
-static uint64_t now_us(void)
+struct cmpi_attempt *cmpi_attempt_new(struct cmpi_comm *c, const struct cmpi_settings *s,
+				      uint32_t job)
 {
-	struct timespec ts;
+	struct cmpi_attempt *a = calloc(1, sizeof(*a));
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000ULL + ts.tv_nsec / 1000;
-}
-
-/* Parameters that all members of this process have */
-static int fill_params(struct canary_params *p, const struct cmpi_settings *s)
-{
-	int err;
-
-	canary_params_init(p);
-	p->table = 1;
-	p->dead_after = s->dead_after;
-	p->linger = LINGER;
-	err = canary_params_set(p, "engine", s->engine);
-	if (!err && s->key_file[0])
-		err = canary_params_set(p, "key-file", s->key_file);
-	return err;
-}
-
-/* The caller holds port.lock. Return: 0, or an error about which canary_errmsg() has a sentence */
-static int open_port(const struct cmpi_settings *s, char *why, size_t len)
-{
-	struct canary_params p;
-	int err;
-
-	/* That of the parent before a fork() is the parent's. Its threads are not here. */
-	if (port.holder && port.pid != getpid())
-		port.holder = NULL;
-	if (port.holder)
-		return 0;
-	err = fill_params(&p, s);
-	if (err)
-		goto failed;
-	err = own_address(s->interfaces, true, &p.bind.addr, &port.mtu);
-	if (err) {
-		snprintf(why, len, "interfaces: none of '%s' has an IPv4 address", s->interfaces);
-		return err;
+	if (!a)
+		return NULL;
+	a->c = c;
+	a->s = s;
+	a->all = calloc(c->members, sizeof(*a->all));
+	if (!a->all) {
+		free(a);
+		return NULL;
 	}
-	p.comm = s->comm_first;
-	p.members = 1;
-	err = canary_open(&p, &port.holder);
-	if (err)
-		goto failed;
-	memcpy(port.key, p.key, sizeof(port.key));
-	port.pid = getpid();
-	return 0;
-failed:
-	snprintf(why, len, "%s", canary_errmsg());
-	return err;
+	cmpi_hello_fill(&a->mine, c, s, job);
+	return a;
 }
 
-static void fill_hello(struct hello *h, const struct cmpi_settings *s, uint32_t job)
+void cmpi_attempt_free(struct cmpi_attempt *a)
 {
-	struct canary_info info;
-	int err;
+	free(a->trial.v);
+	explicit_bzero(a->all, a->c->members * sizeof(*a->all));
+	free(a->all);
+	explicit_bzero(a, sizeof(*a));
+	free(a);
+}
 
-	memset(h, 0, sizeof(*h));
-	pthread_mutex_lock(&port.lock);
-	err = open_port(s, h->why, sizeof(h->why));
-	pthread_mutex_unlock(&port.lock);
-	if (err)
-		return;
-	memset(&info, 0, sizeof(info));
-	canary_get_info(port.holder, &info, sizeof(info));
-	h->peer = info.local;
-	h->mtu = port.mtu < s->mtu ? port.mtu : s->mtu;
-	h->comm = s->comm_first + job % (s->comm_last - s->comm_first + 1ULL);
-	if (getrandom(&h->epoch, sizeof(h->epoch), 0) != sizeof(h->epoch) ||
-	    getrandom(h->salt, sizeof(h->salt), 0) != sizeof(h->salt) ||
-	    getrandom(h->key, sizeof(h->key), 0) != sizeof(h->key)) {
-		snprintf(h->why, sizeof(h->why), "no random numbers");
-		return;
+bool cmpi_attempt_try(struct cmpi_attempt *a)
+{
+	unsigned int members = a->c->members, rank;
+
+	for (rank = 0; rank < members; rank++) {
+		if (a->all[rank].willing)
+			continue;
+		a->wrong_at = rank;
+		snprintf(a->why, sizeof(a->why), "%s",
+			 a->all[rank].why[0] ? a->all[rank].why : "no reason given");
+		return false;
 	}
-	h->epoch |= !h->epoch;
-	h->willing = 1;
+	a->wrong_at = members;
+	if (cmpi_node_join(a->c, &a->all->offer, sizeof(*a->all), a->why)) {
+		a->wrong_at = a->c->rank;
+	} else if (cmpi_member_open(a->c, a->s, a->all)) {
+		snprintf(a->why, sizeof(a->why), "%s", canary_errmsg());
+		a->wrong_at = a->c->rank;
+	} else if (cmpi_trial_begin(&a->trial, a->c, a->s, a->why, sizeof(a->why))) {
+		a->wrong_at = a->c->rank;
+	}
+	return true;
 }
 
-/* Return: NULL, or the first rank's reason why there can be no communicator */
-static const char *unwilling(const struct hello *all, unsigned int members, unsigned int *rank)
+bool cmpi_attempt_tried(struct cmpi_attempt *a, int ms)
 {
-	for (*rank = 0; *rank < members; (*rank)++)
-		if (!all[*rank].willing)
-			return all[*rank].why[0] ? all[*rank].why : "no reason given";
-	return NULL;
+	int ret;
+
+	if (a->wrong_at != a->c->members)
+		return true;
+	ret = cmpi_trial_wait(&a->trial, a->c, a->s, ms, a->why, sizeof(a->why));
+	if (ret < 0)
+		a->wrong_at = a->c->rank;
+	return ret;
 }
 
-static int open_member(struct cmpi_comm *c, const struct cmpi_settings *s, const struct hello *all)
+bool cmpi_attempt_agreed(const struct cmpi_attempt *a)
 {
-	static const uint8_t none[16];
-	struct canary_params p;
-	unsigned int i;
-	int err;
-
-	err = fill_params(&p, s);
-	if (err)
-		return err;
-	p.comm = all[0].comm;
-	p.rank = c->rank;
-	p.members = c->members;
-	p.share = port.holder;
-	p.mtu = all[0].mtu;
-	for (i = 1; i < c->members; i++)
-		if (all[i].mtu < p.mtu)
-			p.mtu = all[i].mtu;
-	/* A key of the user's is the same at all ranks, or the trial fails. */
-	memcpy(p.key, memcmp(port.key, none, sizeof(none)) ? port.key : all[0].key, sizeof(p.key));
-	c->pid = getpid();
-	return canary_open(&p, &c->canary);
-}
-
-static int form(struct cmpi_comm *c, const struct hello *all)
-{
-	struct canary_table table = { .epoch = all[0].epoch };
-	struct canary_peer *peer = calloc(c->members, sizeof(*peer));
-	unsigned int i;
-	int err;
-
-	if (!peer)
-		return -ENOMEM;
-	for (i = 0; i < c->members; i++)
-		peer[i] = all[i].peer;
-	memcpy(table.salt, all[0].salt, sizeof(table.salt));
-	table.peer = peer;
-	err = canary_form(c->canary, &table);
-	free(peer);
-	return err;
-}
-
-/* Element @i of the trial's vector at @rank, and the sum over all ranks */
-static uint32_t trial_value(unsigned int rank, size_t i)
-{
-	return (rank + 1) * 0x01000193U + i;
-}
-
-static uint32_t trial_sum(unsigned int members, size_t i)
-{
-	return members * (members + 1ULL) / 2 * 0x01000193U + members * i;
-}
-
-static int trial_wait(struct canary *canary, uint64_t request, const struct cmpi_host *host,
-		      unsigned int ms)
-{
-	uint64_t until = now_us() + ms * 1000ULL;
-	int err;
-
-	do {
-		err = canary_wait(canary, request, 1);
-		if (host->progress)
-			host->progress();
-	} while (err == -ETIMEDOUT && now_us() < until);
-	return err;
+	cmpi_node_ready(a->c->node);
+	if (a->wrong_at == a->c->rank)
+		fprintf(stderr,
+			"canary: a communicator of %u processes does without: rank %u: %s\n",
+			a->c->members, a->c->rank, a->why);
+	return a->wrong_at == a->c->members;
 }
 
 /*
- * Sum up packets of full length, of which each member leads one. @v has TRIAL_BYTES. The library
- * may still write to it after a timeout, so the caller frees it after canary_close(). It closes
- * when all ranks are done. Else they would find that this one left, in place of what is wrong.
+ * Others would find that this one left, in place of what is wrong, if it closed before they agreed.
  */
-static int try_sum(struct cmpi_comm *c, const struct cmpi_settings *s,
-		   const struct cmpi_host *host, uint32_t *v, char *why, size_t len)
+static int form(struct cmpi_attempt *a, const struct cmpi_host *host)
 {
-	size_t i, block = canary_block_elements(c->canary, CANARY_UINT32, CANARY_OP_SUM);
-	size_t count = block * c->members < TRIAL_BYTES / 4 ? block * c->members : TRIAL_BYTES / 4;
-	uint64_t request;
-	int err;
+	int err = 0;
 
-	for (i = 0; i < count; i++)
-		v[i] = trial_value(c->rank, i);
-	err = canary_post(c->canary, v, v, count, CANARY_UINT32, CANARY_OP_SUM, &request);
-	if (!err)
-		err = trial_wait(c->canary, request, host, s->trial);
-	if (err == -ETIMEDOUT)
-		snprintf(why, len, "no sum within %u ms", s->trial);
-	else if (err)
-		snprintf(why, len, "%s", canary_errmsg());
-	for (i = 0; !err && i < count; i++) {
-		if (v[i] != trial_sum(c->members, i)) {
-			snprintf(why, len, "a wrong sum");
-			err = -EBADMSG;
-		}
+	if (cmpi_attempt_try(a)) {
+		while (!cmpi_attempt_tried(a, 1))
+			if (host->progress)
+				host->progress();
+		err = host->least(host->arg, &a->wrong_at);
 	}
+	if (cmpi_attempt_agreed(a) && !err) {
+		if (!a->s->min_bytes)
+			err = cmpi_measure(a->c, a->s, host);
+		if (!err)
+			a->c->state = CMPI_FORMED;
+	}
+	if (a->c->state != CMPI_FORMED)
+		cmpi_close(a->c);
+	cmpi_count_formed(a->c->state == CMPI_FORMED, a->c->node);
 	return err;
-}
-
-static int establish(struct cmpi_comm *c, const struct cmpi_settings *s,
-		     const struct cmpi_host *host, const struct hello *all, uint32_t *v, char *why,
-		     size_t len)
-{
-	int err;
-
-	if (!v) {
-		snprintf(why, len, "out of memory");
-		return -ENOMEM;
-	}
-	err = open_member(c, s, all);
-	if (!err)
-		err = form(c, all);
-	if (err) {
-		snprintf(why, len, "%s", canary_errmsg());
-		return err;
-	}
-	return try_sum(c, s, host, v, why, len);
-}
-
-static void refuse(const struct cmpi_comm *c, const char *why)
-{
-	fprintf(stderr, "canary: a communicator of %u processes does without: rank %u: %s\n",
-		c->members, c->rank, why);
 }
 
 int cmpi_form(struct cmpi_comm *c, const struct cmpi_settings *s, const struct cmpi_host *host,
 	      uint32_t job)
 {
-	struct hello mine, *all = calloc(c->members, sizeof(*all));
-	uint32_t *trial = malloc(TRIAL_BYTES);
-	const char *reason;
-	char why[160] = "";
-	unsigned int who;
-	bool formed;
-	int wrong_at;
+	struct cmpi_attempt *a;
 	int err;
 
 	/* Until it is formed. Errors of the MPI library end it here, whatever the others do. */
 	c->state = CMPI_FAILED;
+	a = cmpi_attempt_new(c, s, job);
 	/* Without it, nothing can be said to the others. */
-	if (!all) {
-		free(trial);
+	if (!a)
 		return -ENOMEM;
-	}
-	fill_hello(&mine, s, job);
-	err = host->allgather(host->arg, &mine, all, sizeof(mine));
-	if (err)
-		goto out;
-	/* The first rank where it does not work; or the number of ranks */
-	reason = unwilling(all, c->members, &who);
-	wrong_at = who;
-	if (!reason) {
-		if (establish(c, s, host, all, trial, why, sizeof(why)))
-			wrong_at = c->rank;
-		err = host->least(host->arg, &wrong_at);
-	}
-	if (wrong_at == c->rank)
-		refuse(c, reason ? reason : why);
-	formed = !err && wrong_at == c->members;
-	if (formed && !s->min_bytes)
-		err = cmpi_measure(c, s, host);
-	if (err || !formed)
-		cmpi_close(c);
-	else
-		c->state = CMPI_FORMED;
-	cmpi_count_formed(c->state == CMPI_FORMED);
-out:
-	free(trial);
-	explicit_bzero(&mine, sizeof(mine));
-	explicit_bzero(all, c->members * sizeof(*all));
-	free(all);
+	err = host->allgather(host->arg, &a->mine, a->all, sizeof(a->mine));
+	if (!err)
+		err = form(a, host);
+	cmpi_attempt_free(a);
 	return err;
 }
 
 void cmpi_close(struct cmpi_comm *c)
 {
 	/* The child of a fork() has no thread of the engine, and the parent goes on. */
+	if (c->node && c->pid == getpid())
+		cmpi_node_stop(c->node);
 	if (c->canary && c->pid == getpid())
 		canary_close(c->canary);
 	c->canary = NULL;
+	cmpi_node_free(c->node);
+	c->node = NULL;
+	c->forming = NULL;
 	c->state = CMPI_FAILED;
-}
-
-void cmpi_close_all(void)
-{
-	if (port.holder && port.pid == getpid())
-		canary_close(port.holder);
-	port.holder = NULL;
 }

@@ -58,10 +58,13 @@ static void remember(unsigned int members, size_t min_bytes)
 static int canary_sum(struct cmpi_comm *c, const struct cmpi_settings *s,
 		      const struct cmpi_host *host, double *v, size_t count)
 {
-	uint64_t request;
-	int err = canary_post(c->canary, v, v, count, CANARY_FLOAT64, CANARY_OP_SUM, &request);
+	const struct canary_call call = {
+		.sendbuf = v, .recvbuf = v, .count = count, .dtype = CANARY_FLOAT64,
+		.op = CANARY_OP_SUM,
+	};
+	uint64_t id;
 
-	return err ?: cmpi_wait(c->canary, request, host->progress, s->spin);
+	return cmpi_post(c, &call, &id) ?: cmpi_wait(c, id, host->progress, s->spin);
 }
 
 /*
@@ -101,6 +104,7 @@ int cmpi_measure(struct cmpi_comm *c, const struct cmpi_settings *s, const struc
 	int err;
 
 	c->min_bytes = CMPI_UNMEASURED;
+	c->measured = true;
 	if (!host->sum)
 		return 0;
 	/* Ranks may know different values of communicators of this size. The least one counts. */

@@ -23,6 +23,8 @@ const struct cmpi_setting cmpi_setting_table[] = {
 	NUMBER(max_bytes, 1 << 30, true, "so do longer ones than this"),
 	NUMBER(min_members, 3, true, "so do communicators with fewer processes"),
 	NUMBER(one_host, 0, true, "1: also communicators whose processes are all on one host"),
+	NUMBER(node_leaders, 1, true,
+	       "1: of ranks on one host, one contributes for all; 0: each is a member"),
 	NUMBER(barrier, 0, true, "1: also barriers"),
 	NUMBER(reduce, 1, true, "1: also reduce, as an allreduce whose result only the root takes"),
 	NUMBER(early, 0, true,

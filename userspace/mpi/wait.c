@@ -15,21 +15,20 @@ static uint64_t now_us(void)
 	return ts.tv_sec * 1000000ULL + ts.tv_nsec / 1000;
 }
 
-int cmpi_wait(struct canary *canary, uint64_t request, void (*progress)(void),
-	      unsigned int spin_us)
+int cmpi_wait(struct cmpi_comm *c, uint64_t id, void (*progress)(void), unsigned int spin_us)
 {
 	uint64_t until = now_us() + spin_us;
 	int ret;
 
 	do {
-		ret = canary_test(canary, request);
+		ret = cmpi_test(c, id);
 		if (ret)
 			return ret < 0 ? ret : 0;
 		if (progress)
 			progress();
 	} while (now_us() < until);
 	for (;;) {
-		ret = canary_wait(canary, request, 1);
+		ret = cmpi_await(c, id, 1);
 		if (ret != -ETIMEDOUT)
 			return ret;
 		if (progress)
@@ -45,5 +44,5 @@ void cmpi_complain(const struct cmpi_comm *c, enum cmpi_call call, int err)
 	};
 
 	fprintf(stderr, "canary: %s of %u processes, rank %u: %s (%s)\n", name[call], c->members,
-		c->rank, canary_errmsg(), strerror(-err));
+		c->rank, cmpi_errmsg(c), strerror(-err));
 }

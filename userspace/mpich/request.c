@@ -9,7 +9,6 @@
  * comes here, too.
  */
 #include <errno.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -169,9 +168,7 @@ static int poll_request(void *state, MPI_Status *status)
 /* Sleep until something has ended on a communicator, or for a short time. */
 static void doze(struct preload_comm *m)
 {
-	struct pollfd fd = { .fd = canary_poll_fd(m->c.canary), .events = POLLIN };
-
-	if (fd.fd < 0 || poll(&fd, 1, SLEEP) < 0)
+	if (!cmpi_doze(&m->c, SLEEP))
 		sched_yield();
 }
 
@@ -237,7 +234,7 @@ static void *post_later(void *arg)
 	bool more = true;
 
 	while (more) {
-		canary_room(m->c.canary, 100);
+		cmpi_room(&m->c, 100);
 		pthread_mutex_lock(&m->queue.lock);
 		take(m, &orphans);
 		more = m->queue.last && !m->queue.last->posted;

@@ -31,6 +31,9 @@ int coll_canary_iallreduce(const void *sbuf, void *rbuf, int count, struct ompi_
 	const struct cmpi_args args = {
 		CMPI_IALLREDUCE, coll_dtype(dtype), coll_operator(op), count
 	};
+	const struct coll_late late = {
+		.sbuf = sbuf, .rbuf = rbuf, .count = count, .dtype = dtype, .op = op,
+	};
 	struct canary_call call;
 	enum cmpi_why why;
 	int err = coll_use(m, &args, &why);
@@ -41,5 +44,5 @@ int coll_canary_iallreduce(const void *sbuf, void *rbuf, int count, struct ompi_
 		return m->previous_iallreduce(sbuf, rbuf, count, dtype, op, comm, request,
 					      m->previous_iallreduce_module);
 	call = coll_describe(&args, sbuf, rbuf);
-	return coll_start(m, &call, request);
+	return coll_start(m, &call, &late, request);
 }

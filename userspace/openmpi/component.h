@@ -16,14 +16,36 @@
 #include "userspace/mpi/cmpi.h"
 
 /**
+ * struct coll_late - an allreduce that has its place among the calls, and begins later or never
+ * @sbuf, @rbuf, @count, @dtype, @op: of the call
+ * @tag:	what it reserves, if there is no @request yet
+ * @begun:	coll_late_begin() was called
+ */
+struct coll_late {
+	const void		*sbuf;
+	void			*rbuf;
+	int			count;
+	struct ompi_datatype_t	*dtype;
+	struct ompi_op_t	*op;
+	int32_t			tag;
+	ompi_request_t		*request;
+	bool			begun;
+};
+
+/**
  * struct coll_request - an allreduce that goes on behind the program's back
  *
  * It belongs to the program until it is complete and freed. Until it is complete, its module's
  * queue has it.
+ *
+ * @late:	if the communicator was not formed when it came. It keeps the type
+ * @host_error:	of @late
  */
 struct coll_request {
 	ompi_request_t		super;
 	struct cmpi_request	r;
+	struct coll_late	late;
+	int			host_error;
 };
 
 /**
@@ -34,8 +56,10 @@ struct coll_request {
  * @comm:	valid until coll_module_disable()
  * @c:		what is common to MPI libraries
  * @queue:	requests that are not complete
- * @next:	of the component's list of modules with requests, if @listed
+ * @next:	of the component's list of modules with something to do, if @listed
  * @listed:	protected by queue.lock
+ * @exchange, @agreement: of forming.c, while it is being formed
+ * @formed, @next_formed, @formed_taken: for coll_forming_ended()
  * @previous_*:	the functions that are replaced, and the modules that they belong to
  */
 struct coll_module {
@@ -45,6 +69,11 @@ struct coll_module {
 	struct cmpi_queue	queue;
 	struct coll_module	*next;
 	bool			listed;
+	ompi_request_t		*exchange;
+	struct coll_late	agreement;
+	struct cmpi_forming	*formed;
+	struct coll_module	*next_formed;
+	bool			formed_taken;
 	mca_coll_base_module_allreduce_fn_t previous_allreduce;
 	mca_coll_base_module_iallreduce_fn_t previous_iallreduce;
 	mca_coll_base_module_reduce_fn_t previous_reduce;
@@ -110,8 +139,15 @@ uint32_t coll_operator(struct ompi_op_t *op);
 int coll_run(struct coll_module *m, const struct cmpi_args *args, const struct canary_call *what,
 	     bool result);
 
-/* coll_start() - begin a call. Return: likewise */
-int coll_start(struct coll_module *m, const struct canary_call *what, ompi_request_t **request);
+/* coll_start() - begin a call. @late: the same for Open MPI. Return: likewise */
+int coll_start(struct coll_module *m, const struct canary_call *what, const struct coll_late *late,
+	       ompi_request_t **request);
+
+/* coll_watch() - there is something to do for a module, in Open MPI's progress engine */
+void coll_watch(struct coll_module *m);
+
+/* coll_by_host() - for struct cmpi_queue */
+bool coll_by_host(struct cmpi_request *request);
 
 /*
  * coll_forget() - look at its requests no more. They keep their communicator, so it has some only
@@ -121,6 +157,34 @@ void coll_forget(struct coll_module *m);
 
 void coll_requests_init(void);
 void coll_requests_fini(void);
+
+/* forming.c */
+extern const struct cmpi_later coll_later;
+
+/* coll_forming_began() - it goes on once coll_watch() is called */
+void coll_forming_began(struct coll_module *m);
+
+/* coll_forming_ended() - free what is left. The module may be gone then. No lock is held. */
+void coll_forming_ended(struct coll_module *m);
+
+/* late.c. Errors are those of Open MPI. */
+
+/* coll_late_possible() - have Open MPI's functions on this communicator reserved places? */
+bool coll_late_possible(const struct coll_module *m);
+
+/* coll_late_skip() - nobody will need the place of this call */
+void coll_late_skip(ompi_communicator_t *comm);
+
+/* coll_late_reserve() - reserve the place of this call. @l has what is to be carried out */
+int coll_late_reserve(struct coll_late *l, ompi_communicator_t *comm);
+
+int coll_late_begin(struct coll_late *l, ompi_communicator_t *comm);
+
+/* coll_late_ended() - Return: false: not yet, or it has not begun; true: *@err says how */
+bool coll_late_ended(struct coll_late *l, int *err);
+
+/* coll_late_drop() - it will not begin any more */
+void coll_late_drop(struct coll_late *l);
 
 /* allreduce.c, reduce.c, barrier.c */
 int coll_canary_allreduce(const void *sbuf, void *rbuf, int count, struct ompi_datatype_t *dtype,

@@ -12,6 +12,7 @@ static void module_construct(struct coll_module *m)
 {
 	memset((char *)m + sizeof(m->super), 0, sizeof(*m) - sizeof(m->super));
 	cmpi_queue_init(&m->queue, &m->c);
+	m->queue.by_host = coll_by_host;
 }
 
 static void release(mca_coll_base_module_t **kept)

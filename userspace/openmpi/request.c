@@ -20,6 +20,7 @@ static int request_free(ompi_request_t **request)
 
 	if (!REQUEST_COMPLETE(*request))
 		return MPI_ERR_REQUEST;
+	OBJ_RELEASE(((struct coll_request *)*request)->late.dtype);
 	OBJ_RELEASE(*request);
 	if (!keep)
 		OBJ_RELEASE(comm);
@@ -48,12 +49,20 @@ static void request_destruct(struct coll_request *r)
 
 OBJ_CLASS_INSTANCE(coll_request_t, ompi_request_t, request_construct, request_destruct);
 
-/* Modules that have requests. A module is in it while it has some. */
+/*
+ * Modules that have requests, or are being formed. A module is in it while there is something to
+ * do.
+ *
+ * Functions of Open MPI that progress() calls may make progress themselves, and start operations on
+ * communicators from there. So locks can be taken again by who has them, and progress() looks
+ * whether it goes on already. Modules leave the list when nobody goes through it.
+ */
 static struct {
 	pthread_mutex_t		lock;	/* above those of modules */
 	struct coll_module	*first;
+	bool			going_on;
 	bool			registered;
-} active = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} active = { .lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP };
 
 static int to_mpi(int err)
 {
@@ -68,6 +77,11 @@ static int to_mpi(int err)
 	}
 }
 
+static struct coll_request *whole(struct cmpi_request *r)
+{
+	return (struct coll_request *)((char *)r - offsetof(struct coll_request, r));
+}
+
 /* Whoever waits may go on from within this, and start other requests. So no lock is held. */
 static int complete(struct cmpi_request *ended)
 {
@@ -77,36 +91,85 @@ static int complete(struct cmpi_request *ended)
 
 	for (; ended; ended = next, n++) {
 		next = ended->next;
-		r = (struct coll_request *)((char *)ended - offsetof(struct coll_request, r));
-		r->super.req_status.MPI_ERROR = to_mpi(ended->err);
+		r = whole(ended);
+		coll_late_drop(&r->late);
+		r->super.req_status.MPI_ERROR = ended->err ? to_mpi(ended->err) : r->host_error;
 		ompi_request_complete(&r->super, true);
 	}
 	return n;
+}
+
+/* The communicator could not be formed. */
+bool coll_by_host(struct cmpi_request *request)
+{
+	struct coll_request *r = whole(request);
+
+	if (!r->late.begun)
+		r->host_error = coll_late_begin(&r->late, r->super.req_mpi_object.comm);
+	return r->host_error || coll_late_ended(&r->late, &r->host_error);
+}
+
+/* Do what can be done for a module. Return: the end of the list of requests that have ended */
+static struct cmpi_request **look_after(struct coll_module *m, struct cmpi_request **tail)
+{
+	pthread_mutex_lock(&m->queue.lock);
+	if (m->c.forming)
+		m->formed = cmpi_forming_advance(&m->c);
+	*tail = cmpi_queue_take(&m->queue);
+	while (*tail)
+		tail = &(*tail)->next;
+	pthread_mutex_unlock(&m->queue.lock);
+	return tail;
+}
+
+/* Return: modules that have been formed, or not, linked by next_formed */
+static struct coll_module *take_formed(void)
+{
+	struct coll_module **at, *m, *formed = NULL;
+
+	for (at = &active.first; (m = *at);) {
+		if (m->formed && !m->formed_taken) {
+			m->formed_taken = true;
+			m->next_formed = formed;
+			formed = m;
+		}
+		pthread_mutex_lock(&m->queue.lock);
+		m->listed = m->queue.first || m->c.forming;
+		pthread_mutex_unlock(&m->queue.lock);
+		if (!m->listed)
+			*at = m->next;
+		else
+			at = &m->next;
+	}
+	return formed;
 }
 
 /* Open MPI's progress engine calls this. Return: number of requests that were completed */
 static int progress(void)
 {
 	struct cmpi_request *ended = NULL, **tail = &ended;
-	struct coll_module **at, *m;
+	struct coll_module *m, *formed;
+	int n;
 
 	if (!__atomic_load_n(&active.first, __ATOMIC_RELAXED) ||
 	    pthread_mutex_trylock(&active.lock))
 		return 0;
-	for (at = &active.first; (m = *at);) {
-		pthread_mutex_lock(&m->queue.lock);
-		*tail = cmpi_queue_take(&m->queue);
-		while (*tail)
-			tail = &(*tail)->next;
-		m->listed = m->queue.first;
-		if (!m->listed)
-			*at = m->next;
-		else
-			at = &m->next;
-		pthread_mutex_unlock(&m->queue.lock);
+	if (active.going_on) {
+		pthread_mutex_unlock(&active.lock);
+		return 0;
 	}
+	active.going_on = true;
+	for (m = active.first; m; m = m->next)
+		tail = look_after(m, tail);
+	formed = take_formed();
+	active.going_on = false;
 	pthread_mutex_unlock(&active.lock);
-	return complete(ended);
+	n = complete(ended);
+	for (; formed; formed = m) {
+		m = formed->next_formed;
+		coll_forming_ended(formed);
+	}
+	return n;
 }
 
 void coll_requests_init(void)
@@ -136,21 +199,10 @@ void coll_forget(struct coll_module *m)
 	pthread_mutex_unlock(&active.lock);
 }
 
-int coll_start(struct coll_module *m, const struct canary_call *what, ompi_request_t **request)
+void coll_watch(struct coll_module *m)
 {
-	struct coll_request *r = OBJ_NEW(coll_request_t);
-
-	if (!r)
-		return OMPI_ERR_OUT_OF_RESOURCE;
-	OBJ_RETAIN(m->comm);
-	r->super.req_mpi_object.comm = m->comm;
-	r->super.req_status = ompi_status_empty;
-	r->super.req_state = OMPI_REQUEST_ACTIVE;
-	*request = &r->super;
 	pthread_mutex_lock(&active.lock);
 	pthread_mutex_lock(&m->queue.lock);
-	/* An error shows when the request ends. */
-	cmpi_queue_add(&m->queue, &r->r, what);
 	if (!m->listed) {
 		m->next = active.first;
 		__atomic_store_n(&active.first, m, __ATOMIC_RELAXED);
@@ -158,6 +210,43 @@ int coll_start(struct coll_module *m, const struct canary_call *what, ompi_reque
 	}
 	pthread_mutex_unlock(&m->queue.lock);
 	pthread_mutex_unlock(&active.lock);
+}
+
+/* Open MPI's functions may have to carry it out, if the communicator is being formed. */
+static int keep_place(struct coll_module *m, struct coll_request *r)
+{
+	if (m->c.state != CMPI_FORMED)
+		return coll_late_reserve(&r->late, m->comm);
+	coll_late_skip(m->comm);
+	return OMPI_SUCCESS;
+}
+
+int coll_start(struct coll_module *m, const struct canary_call *what, const struct coll_late *late,
+	       ompi_request_t **request)
+{
+	struct coll_request *r = OBJ_NEW(coll_request_t);
+	int err;
+
+	if (!r)
+		return OMPI_ERR_OUT_OF_RESOURCE;
+	r->late = *late;
+	r->host_error = OMPI_SUCCESS;
+	err = keep_place(m, r);
+	if (err) {
+		OBJ_RELEASE(r);
+		return err;
+	}
+	OBJ_RETAIN(r->late.dtype);
+	OBJ_RETAIN(m->comm);
+	r->super.req_mpi_object.comm = m->comm;
+	r->super.req_status = ompi_status_empty;
+	r->super.req_state = OMPI_REQUEST_ACTIVE;
+	*request = &r->super;
+	pthread_mutex_lock(&m->queue.lock);
+	/* An error shows when the request ends. */
+	cmpi_queue_add(&m->queue, &r->r, what);
+	pthread_mutex_unlock(&m->queue.lock);
+	coll_watch(m);
 	return OMPI_SUCCESS;
 }
 

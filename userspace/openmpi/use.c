@@ -34,6 +34,8 @@ static struct cmpi_host host_functions(struct coll_module *m)
 		.least = host_least,
 		.sum = host_sum,
 		.progress = opal_progress,
+		.later = coll_late_possible(m) ? &coll_later : NULL,
+		.queue = &m->queue,
 		.arg = m,
 	};
 }
@@ -48,8 +50,15 @@ int coll_form(struct coll_module *m)
 int coll_use(struct coll_module *m, const struct cmpi_args *args, enum cmpi_why *why)
 {
 	const struct cmpi_host host = host_functions(m);
+	bool is_new = m->c.state == CMPI_NEW;
+	int err;
 
-	return cmpi_use(&m->c, &coll_settings, &host, coll_job(), args, why);
+	err = cmpi_use(&m->c, &coll_settings, &host, coll_job(), args, why);
+	if (is_new && m->c.state == CMPI_FORMING) {
+		coll_forming_began(m);
+		coll_watch(m);
+	}
+	return err;
 }
 
 struct canary_call coll_describe(const struct cmpi_args *args, const void *sbuf, void *rbuf)

@@ -61,6 +61,7 @@ static void take_settings(void)
 		settings.min_bytes = MIN_BYTES;
 	if (!getenv("CANARY_DEAD_AFTER"))
 		settings.dead_after = DEAD_AFTER;
+	settings.node_leaders = 0;	/* a worker that died would leave its host without a member */
 	if (!err && !cmpi_settings_check(&settings, why, sizeof(why)))
 		return;
 	fprintf(stderr, "canary: %s\n", why);

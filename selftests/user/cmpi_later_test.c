@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Forming a communicator without waiting (userspace/mpi/forming.c), without an MPI library:
+ * requests that come meanwhile, calls that end it, ranks where it fails. Ranks are processes in a
+ * network namespace of their own. Their host functions are made of shared memory.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "own_net.h"
+#include "selftests/tap.h"
+#include "userspace/mpi/cmpi.h"
+
+#define RANKS	3
+#define ROOM	512	/* bytes of a rank in an exchange */
+#define WAITING	12	/* requests that come while the communicator is formed */
+#define LENGTH	4096	/* elements, 16 KiB */
+
+/* What ranks share. @told, @agreeing: how many have begun */
+static struct {
+	pthread_barrier_t	barrier;
+	unsigned int		told, agreeing;
+	char			hello[RANKS][ROOM];
+	int			value[RANKS];
+} *shared;
+
+/* A communicator of a rank. @broken: the host function, counted from 1, that fails */
+static struct {
+	struct cmpi_comm	c;
+	struct cmpi_queue	q;
+	struct cmpi_request	r[WAITING];
+	int32_t			v[WAITING][LENGTH];
+	bool			agreement, over;
+	void			*all;
+	size_t			bytes;
+	int			*value;
+	int			by_host;	/* calls of by_host() */
+	int			broken;
+} my;
+
+static const struct cmpi_args request = { CMPI_IALLREDUCE, CANARY_INT32, CANARY_OP_SUM, LENGTH };
+
+static int exchange(void *arg, const void *mine, void *all, size_t bytes, int *value)
+{
+	if (bytes > ROOM || my.broken == 1)
+		return -1;
+	memcpy(shared->hello[my.c.rank], mine, bytes);
+	my.all = all;
+	my.bytes = bytes;
+	my.value = value;
+	__atomic_fetch_add(&shared->told, 1, __ATOMIC_SEQ_CST);
+	return 0;
+}
+
+static int agree(void *arg)
+{
+	if (my.broken == 2)
+		return -1;
+	my.agreement = true;
+	shared->value[my.c.rank] = *my.value;
+	__atomic_fetch_add(&shared->agreeing, 1, __ATOMIC_SEQ_CST);
+	return 0;
+}
+
+static int ended(void *arg, bool *ended)
+{
+	unsigned int *begun = my.agreement ? &shared->agreeing : &shared->told;
+	int i;
+
+	*ended = __atomic_load_n(begun, __ATOMIC_SEQ_CST) == RANKS;
+	for (i = 0; *ended && i < RANKS; i++) {
+		if (!my.agreement)
+			memcpy((char *)my.all + i * my.bytes, shared->hello[i], my.bytes);
+		else if (shared->value[i] < *my.value)
+			*my.value = shared->value[i];
+	}
+	return my.broken == 3 ? -1 : 0;
+}
+
+static void end(void *arg)
+{
+	my.over = true;
+}
+
+static bool by_host(struct cmpi_request *r)
+{
+	my.by_host++;
+	return true;
+}
+
+static void progress(void)
+{
+	if (my.c.forming)
+		cmpi_forming_free(cmpi_forming_advance(&my.c));
+}
+
+static const struct cmpi_later later = { exchange, agree, ended, end };
+static const struct cmpi_host host = { .progress = progress, .later = &later, .queue = &my.q };
+
+static int use(const struct cmpi_settings *s, const struct cmpi_args *args, enum cmpi_why want)
+{
+	enum cmpi_why why;
+
+	return cmpi_use(&my.c, s, &host, 12345, args, &why) || why != want;
+}
+
+/* The first request begins, and others come before it can go on. */
+static int begin(const struct cmpi_settings *s)
+{
+	struct canary_call call;
+	int i, k, wrong;
+
+	wrong = use(s, &request, CMPI_NOT_FORMED) || my.c.state != CMPI_FORMING;
+	for (k = 0; k < WAITING; k++) {
+		for (i = 0; i < LENGTH; i++)
+			my.v[k][i] = i + my.c.rank + k;
+		wrong += use(s, &request, CMPI_CANARY);
+		call = cmpi_describe(s, &request, my.v[k], my.v[k]);
+		wrong += cmpi_queue_add(&my.q, &my.r[k], &call) != -EAGAIN;
+	}
+	return wrong + !!cmpi_queue_take(&my.q);
+}
+
+static int take(void)
+{
+	struct cmpi_request *r;
+	int n = 0, wrong = 0;
+
+	while (n < WAITING) {
+		progress();
+		for (r = cmpi_queue_take(&my.q); r; r = r->next)
+			wrong += r != &my.r[n++] || r->err;
+	}
+	return wrong + !my.over;
+}
+
+static int sums(void)
+{
+	int i, k, wrong = 0;
+
+	for (k = 0; k < WAITING; k++)
+		for (i = 0; i < LENGTH; i++)
+			wrong += my.v[k][i] != RANKS * (i + k) + RANKS * (RANKS - 1) / 2;
+	return wrong;
+}
+
+static int leave(int wrong)
+{
+	pthread_barrier_wait(&shared->barrier);
+	cmpi_close(&my.c);
+	cmpi_close_all();
+	return wrong;
+}
+
+static int works(struct cmpi_settings *s)
+{
+	int wrong = begin(s) + take() + sums();
+
+	return leave(wrong + (my.c.state != CMPI_FORMED) + my.by_host);
+}
+
+/* One that waits comes. A shorter one would not. */
+static int call_waits(struct cmpi_settings *s)
+{
+	struct cmpi_args call = request;
+	int wrong;
+
+	call.call = CMPI_ALLREDUCE;
+	call.count = 10;
+	wrong = begin(s) + use(s, &call, CMPI_SHORT) + (my.c.state != CMPI_FORMING);
+	call.count = LENGTH;
+	wrong += use(s, &call, CMPI_CANARY) + (my.c.state != CMPI_FORMED);
+	return leave(wrong + take() + sums());
+}
+
+/*
+ * Ranks learn at different times that it is formed. So lengths from where it begins must not
+ * change.
+ */
+static int threshold(struct cmpi_settings *s)
+{
+	struct cmpi_args shorter = request;
+	int wrong;
+
+	s->min_bytes = 0;
+	shorter.count = CMPI_UNMEASURED / 4 - 1;
+	wrong = begin(s) + use(s, &shorter, CMPI_SHORT) + take() + use(s, &shorter, CMPI_SHORT);
+	return leave(wrong + use(s, &request, CMPI_CANARY) + sums());
+}
+
+/* Requests go to the host functions, and so do those that come later. */
+static int fails(struct cmpi_settings *s)
+{
+	int wrong = begin(s) + take() + (my.by_host != WAITING) + (my.c.state != CMPI_FAILED);
+
+	return leave(wrong + use(s, &request, CMPI_REFUSED) + !!my.c.canary);
+}
+
+static int without_port(struct cmpi_settings *s)
+{
+	if (my.c.rank == 2)
+		s->interfaces = "nosuch0";
+	return fails(s);
+}
+
+static int other_key(struct cmpi_settings *s)
+{
+	char file[] = "/tmp/cmpi_later.XXXXXX";
+	int wrong, fd;
+
+	s->trial = 1000;
+	if (my.c.rank != 1)
+		return fails(s);
+	fd = mkstemp(file);
+	if (fd < 0 || write(fd, "00112233445566778899aabbccddeeff", 32) != 32)
+		return 1;
+	close(fd);
+	s->key_file = file;
+	wrong = fails(s);
+	unlink(file);
+	return wrong;
+}
+
+/* No call may go on to wait for ranks that did not get so far. */
+static int host_error(struct cmpi_settings *s)
+{
+	enum cmpi_why why;
+
+	my.broken = 1;
+	return leave(cmpi_use(&my.c, s, &host, 12345, &request, &why) != -1 ||
+		     use(s, &request, CMPI_REFUSED));
+}
+
+static int late_error(struct cmpi_settings *s)
+{
+	s->trial = 1000;
+	my.broken = 2 + my.c.rank % 2;
+	return fails(s);
+}
+
+static void run(int (*what)(struct cmpi_settings *s), const char *name)
+{
+	int i, status, wrong = 0;
+	pid_t pid[RANKS];
+
+	fflush(stdout);
+	shared->told = 0;
+	shared->agreeing = 0;
+	for (i = 0; i < RANKS; i++) {
+		struct cmpi_settings s;
+		char why[200];
+
+		pid[i] = fork();
+		if (pid[i])
+			continue;
+		alarm(100);
+		cmpi_settings_init(&s, why, sizeof(why));
+		s.engine = "user";
+		s.one_host = 1;
+		s.min_bytes = 16384;
+		cmpi_settings_check(&s, why, sizeof(why));
+		my.c = (struct cmpi_comm){ .members = RANKS, .rank = i, .peers = true };
+		cmpi_queue_init(&my.q, &my.c);
+		my.q.by_host = by_host;
+		_exit(!!what(&s));
+	}
+	for (i = 0; i < RANKS; i++)
+		wrong += waitpid(pid[i], &status, 0) != pid[i] || status;
+	tap(!wrong, "%s", name);
+}
+
+int main(void)
+{
+	pthread_barrierattr_t attr;
+
+	if (!own_net()) {
+		tap_skip("forming without waiting", "no network namespace of its own");
+		return tap_done("user/cmpi_later");
+	}
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		      -1, 0);
+	pthread_barrierattr_init(&attr);
+	pthread_barrierattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	pthread_barrier_init(&shared->barrier, &attr, RANKS);
+	run(works, "requests wait until the communicator is formed");
+	run(call_waits, "a call that waits ends that, a short one does not");
+	run(threshold, "the threshold does not change meanwhile");
+	run(without_port, "a rank without an address: the host functions carry them out");
+	run(other_key, "a rank with another key: likewise");
+	run(host_error, "an error of the MPI library at once");
+	run(late_error, "and later");
+	return tap_done("user/cmpi_later");
+}
