@@ -262,7 +262,7 @@ static void at_the_end(void)
 }
 
 /* A rank dies while the others wait for it to form the communicator. */
-static void dies(void)
+static void one_dies(void)
 {
 	struct sum *s = sums(2);
 
@@ -312,7 +312,7 @@ static const struct {
 } parts[] = {
 	{ "one", one_by_one }, { "many", many_at_once }, { "comms", comms }, { "mixed", mixed },
 	{ "call", with_call }, { "message", with_message }, { "freed", freed_meanwhile },
-	{ "last", at_the_end }, { "threads", with_threads }, { "dies", dies },
+	{ "last", at_the_end }, { "threads", with_threads }, { "dies", one_dies },
 };
 
 int main(int argc, char **argv)

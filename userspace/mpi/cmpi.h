@@ -247,13 +247,11 @@ bool cmpi_usable(const struct cmpi_settings *s, const struct cmpi_comm *c);
  *		program's. Reserve a place behind it, for @agree about @value
  * @agree:	begin to make *@value the least one of all ranks
  * @ended:	has ended what was begun last?
- * @end:	nothing will be begun any more
  */
 struct cmpi_later {
 	int (*exchange)(void *arg, const void *mine, void *all, size_t bytes, int *value);
 	int (*agree)(void *arg);
 	int (*ended)(void *arg, bool *ended);
-	void (*end)(void *arg);
 };
 
 struct cmpi_queue;
@@ -434,8 +432,8 @@ void cmpi_complain(const struct cmpi_comm *c, enum cmpi_call call, int err);
  * A call of CMPI_IALLREDUCE must not wait for other ranks. It only begins to form, and only with
  * host->later. Those that come meanwhile wait in the queue, which counts them.
  * @host, @job:	as for cmpi_form()
- * @why:	receives CMPI_CANARY if canary carries it out, or the queue of a communicator that is
- *		CMPI_FORMING has to take it
+ * @why:	receives CMPI_CANARY if canary carries it out, or the queue of a communicator has to
+ *		take it that is CMPI_FORMING
  * Return: 0, -ENOMEM, or an error of the MPI library.
  */
 int cmpi_use(struct cmpi_comm *c, const struct cmpi_settings *s, const struct cmpi_host *host,

@@ -60,7 +60,6 @@ static void conclude(struct cmpi_forming *f, bool formed)
 {
 	struct cmpi_comm *c = f->a->c;
 
-	f->host.later->end(f->host.arg);
 	if (!formed) {
 		f->failed = c->canary;
 		f->node = c->node;

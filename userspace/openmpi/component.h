@@ -15,13 +15,17 @@
 
 #include "userspace/mpi/cmpi.h"
 
+struct coll_module;
+
 /**
  * struct coll_late - an allreduce that has its place among the calls, and begins later or never
  * @sbuf, @rbuf, @count, @dtype, @op: of the call
- * @tag:	what it reserves, if there is no @request yet
+ * @m, @tag:	what is reserved
+ * @request:	of Open MPI, while it is under way
  * @begun:	coll_late_begin() was called
  */
 struct coll_late {
+	struct coll_module	*m;
 	const void		*sbuf;
 	void			*rbuf;
 	int			count;
@@ -59,6 +63,7 @@ struct coll_request {
  * @next:	of the component's list of modules with something to do, if @listed
  * @listed:	protected by queue.lock
  * @exchange, @agreement: of forming.c, while it is being formed
+ * @copy, @copy_users: of late.c
  * @formed, @next_formed, @formed_taken: for coll_forming_ended()
  * @previous_*:	the functions that are replaced, and the modules that they belong to
  */
@@ -71,6 +76,8 @@ struct coll_module {
 	bool			listed;
 	ompi_request_t		*exchange;
 	struct coll_late	agreement;
+	ompi_communicator_t	*copy;
+	int32_t			copy_users;
 	struct cmpi_forming	*formed;
 	struct coll_module	*next_formed;
 	bool			formed_taken;
@@ -172,19 +179,20 @@ void coll_forming_ended(struct coll_module *m);
 /* coll_late_possible() - have Open MPI's functions on this communicator reserved places? */
 bool coll_late_possible(const struct coll_module *m);
 
-/* coll_late_skip() - nobody will need the place of this call */
-void coll_late_skip(ompi_communicator_t *comm);
+/*
+ * coll_late_reserve() - reserve the place of this call, which is needed if it does not go through
+ * canary at all ranks. @l has what is to be carried out
+ */
+void coll_late_reserve(struct coll_late *l, struct coll_module *m);
 
-/* coll_late_reserve() - reserve the place of this call. @l has what is to be carried out */
-int coll_late_reserve(struct coll_late *l, ompi_communicator_t *comm);
-
-int coll_late_begin(struct coll_late *l, ompi_communicator_t *comm);
+/* coll_late_begin() - one thread at a time */
+int coll_late_begin(struct coll_late *l);
 
 /* coll_late_ended() - Return: false: not yet, or it has not begun; true: *@err says how */
 bool coll_late_ended(struct coll_late *l, int *err);
 
-/* coll_late_drop() - it will not begin any more */
-void coll_late_drop(struct coll_late *l);
+/* coll_late_forget() - when a module ends */
+void coll_late_forget(struct coll_module *m);
 
 /* allreduce.c, reduce.c, barrier.c */
 int coll_canary_allreduce(const void *sbuf, void *rbuf, int count, struct ompi_datatype_t *dtype,

@@ -23,14 +23,15 @@ static int exchange(void *arg, const void *mine, void *all, size_t bytes, int *v
 	m->agreement = (struct coll_late) {
 		.sbuf = MPI_IN_PLACE, .rbuf = value, .count = 1, .dtype = MPI_INT, .op = MPI_MIN,
 	};
-	return coll_late_reserve(&m->agreement, m->comm);
+	coll_late_reserve(&m->agreement, m);
+	return OMPI_SUCCESS;
 }
 
 static int agree(void *arg)
 {
 	struct coll_module *m = arg;
 
-	return coll_late_begin(&m->agreement, m->comm);
+	return coll_late_begin(&m->agreement);
 }
 
 static int ended(void *arg, bool *ended)
@@ -51,18 +52,10 @@ static int ended(void *arg, bool *ended)
 	return err;
 }
 
-static void end(void *arg)
-{
-	struct coll_module *m = arg;
-
-	coll_late_drop(&m->agreement);
-}
-
 const struct cmpi_later coll_later = {
 	.exchange = exchange,
 	.agree = agree,
 	.ended = ended,
-	.end = end,
 };
 
 static uint64_t now_ms(void)

@@ -5,97 +5,89 @@
  *
  * Open MPI's nonblocking functions take a tag in the order of the calls. All ranks have to take as
  * many, whatever they know about forming. So each operation takes one when the program calls, and
- * an allreduce that begins later has to get that tag. Persistent allreduces take tags like others.
+ * an allreduce that begins later has to get that tag.
  */
+#include <stdlib.h>
+#include <string.h>
+
 #include "component.h"
-#include "ompi/datatype/ompi_datatype.h"
 #include "ompi/mca/coll/base/coll_tags.h"
-#include "ompi/runtime/mpiruntime.h"
 
-/* As Open MPI's nonblocking functions do, of which other threads may call one */
-static int32_t take_tag(ompi_communicator_t *comm)
-{
-	int32_t next, tag = comm->c_nbc_tag;
-
-	do {
-		next = tag <= MCA_COLL_BASE_TAG_NONBLOCKING_END ?
-		       MCA_COLL_BASE_TAG_NONBLOCKING_BASE : tag;
-	} while (!__atomic_compare_exchange_n(&comm->c_nbc_tag, &tag, next - 1, false,
-					      __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
-	return next;
-}
-
-static int init(struct coll_late *l, ompi_communicator_t *comm)
-{
-	return comm->c_coll->coll_allreduce_init(l->sbuf, l->rbuf, l->count, l->dtype, l->op, comm,
-						 MPI_INFO_NULL, &l->request,
-						 comm->c_coll->coll_allreduce_init_module);
-}
-
-/* The same functions carry out calls with and without a reserved place. */
+/* The same functions carry out calls with a place that was reserved, and others. */
 bool coll_late_possible(const struct coll_module *m)
 {
 	return m->comm->c_coll->coll_allreduce_init_module == m->previous_iallreduce_module;
 }
 
-void coll_late_skip(ompi_communicator_t *comm)
+/* As Open MPI's nonblocking functions do, of which other threads may call one */
+void coll_late_reserve(struct coll_late *l, struct coll_module *m)
 {
-	take_tag(comm);
+	int32_t next, tag = m->comm->c_nbc_tag;
+
+	do {
+		next = tag <= MCA_COLL_BASE_TAG_NONBLOCKING_END ?
+		       MCA_COLL_BASE_TAG_NONBLOCKING_BASE : tag;
+	} while (!__atomic_compare_exchange_n(&m->comm->c_nbc_tag, &tag, next - 1, false,
+					      __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+	l->m = m;
+	l->tag = next;
+	l->request = NULL;
+	l->begun = false;
+}
+
+static int32_t users(ompi_communicator_t *comm)
+{
+	return ((opal_object_t *)comm)->obj_reference_count;
 }
 
 /*
- * Where other threads call, they take tags at any time, so the request is made now. Open MPI 4.1
- * does not free all memory of one that never begins. So it is made later where only one thread
- * calls.
+ * Other threads take tags of the communicator at any time. So a copy of it has the tag to be taken
+ * next. All that it points to is the communicator's. Requests count as users of the copy.
  */
-int coll_late_reserve(struct coll_late *l, ompi_communicator_t *comm)
+static ompi_communicator_t *copy(struct coll_module *m)
 {
-	l->request = NULL;
-	l->begun = false;
-	if (ompi_mpi_thread_multiple)
-		return init(l, comm);
-	l->tag = take_tag(comm);
-	return OMPI_SUCCESS;
+	if (!m->copy) {
+		m->copy = malloc(sizeof(*m->copy));
+		if (!m->copy)
+			return NULL;
+		memcpy(m->copy, m->comm, sizeof(*m->copy));
+		m->copy_users = users(m->copy);
+	}
+	return m->copy;
 }
 
-static int init_with_tag(struct coll_late *l, ompi_communicator_t *comm)
+void coll_late_forget(struct coll_module *m)
 {
-	int32_t next = comm->c_nbc_tag;
+	if (m->copy && users(m->copy) == m->copy_users)
+		free(m->copy);
+	m->copy = NULL;
+}
+
+/* A persistent allreduce that begins once. Open MPI frees all of it then, as it is made another. */
+int coll_late_begin(struct coll_late *l)
+{
+	ompi_communicator_t *comm = copy(l->m);
 	int err;
 
+	l->begun = true;
+	if (!comm)
+		return OMPI_ERR_OUT_OF_RESOURCE;
 	comm->c_nbc_tag = l->tag;
-	err = init(l, comm);
-	comm->c_nbc_tag = next;
-	return err;
-}
-
-/* It begins once. Open MPI frees all of it then, if it is not persistent. */
-int coll_late_begin(struct coll_late *l, ompi_communicator_t *comm)
-{
-	int err = OMPI_SUCCESS;
-
-	if (!l->request)
-		err = init_with_tag(l, comm);
+	err = comm->c_coll->coll_allreduce_init(l->sbuf, l->rbuf, l->count, l->dtype, l->op, comm,
+						MPI_INFO_NULL, &l->request,
+						comm->c_coll->coll_allreduce_init_module);
 	if (err)
 		return err;
-	l->begun = true;
 	l->request->req_persistent = false;
 	return l->request->req_start(1, &l->request);
 }
 
 bool coll_late_ended(struct coll_late *l, int *err)
 {
-	if (!l->request || !l->begun || !REQUEST_COMPLETE(l->request))
+	if (!l->request || !REQUEST_COMPLETE(l->request))
 		return false;
 	*err = l->request->req_status.MPI_ERROR;
 	ompi_request_free(&l->request);
 	l->request = NULL;
 	return true;
-}
-
-void coll_late_drop(struct coll_late *l)
-{
-	if (l->request && !l->begun)
-		ompi_request_free(&l->request);
-	l->request = NULL;
 }

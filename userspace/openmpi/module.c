@@ -42,6 +42,7 @@ static void module_destruct(struct coll_module *m)
 {
 	cmpi_close(&m->c);
 	release_previous(m);
+	coll_late_forget(m);
 	cmpi_queue_destroy(&m->queue);
 }
 

@@ -92,7 +92,6 @@ static int complete(struct cmpi_request *ended)
 	for (; ended; ended = next, n++) {
 		next = ended->next;
 		r = whole(ended);
-		coll_late_drop(&r->late);
 		r->super.req_status.MPI_ERROR = ended->err ? to_mpi(ended->err) : r->host_error;
 		ompi_request_complete(&r->super, true);
 	}
@@ -105,7 +104,7 @@ bool coll_by_host(struct cmpi_request *request)
 	struct coll_request *r = whole(request);
 
 	if (!r->late.begun)
-		r->host_error = coll_late_begin(&r->late, r->super.req_mpi_object.comm);
+		r->host_error = coll_late_begin(&r->late);
 	return r->host_error || coll_late_ended(&r->late, &r->host_error);
 }
 
@@ -212,30 +211,17 @@ void coll_watch(struct coll_module *m)
 	pthread_mutex_unlock(&active.lock);
 }
 
-/* Open MPI's functions may have to carry it out, if the communicator is being formed. */
-static int keep_place(struct coll_module *m, struct coll_request *r)
-{
-	if (m->c.state != CMPI_FORMED)
-		return coll_late_reserve(&r->late, m->comm);
-	coll_late_skip(m->comm);
-	return OMPI_SUCCESS;
-}
-
 int coll_start(struct coll_module *m, const struct canary_call *what, const struct coll_late *late,
 	       ompi_request_t **request)
 {
 	struct coll_request *r = OBJ_NEW(coll_request_t);
-	int err;
 
 	if (!r)
 		return OMPI_ERR_OUT_OF_RESOURCE;
 	r->late = *late;
 	r->host_error = OMPI_SUCCESS;
-	err = keep_place(m, r);
-	if (err) {
-		OBJ_RELEASE(r);
-		return err;
-	}
+	/* Open MPI's functions may have to carry it out, here or at another rank. */
+	coll_late_reserve(&r->late, m);
 	OBJ_RETAIN(r->late.dtype);
 	OBJ_RETAIN(m->comm);
 	r->super.req_mpi_object.comm = m->comm;
