@@ -25,12 +25,12 @@ static void cnr_gather_one(u8 kind, u8 *to, const u8 *from, size_t bytes)
 	}
 }
 
-bool cnr_gather(const struct cnr_comm *c, const struct cnr_op *op)
+/* As cnr_gather(), with the encoding of @op */
+bool cnr_addends_gather(const struct cnr_encoding *e, const struct cnr_op *op)
 {
-	const struct cnr_encoding *e = cnr_encoding_of(c, op);
 	u32 i;
 
-	if (!e || e->part || e->encode)
+	if (e->part || e->encode)
 		return false;
 	for (i = 0; i < op->mores; i++)
 		cnr_gather_one(e->kind, op->data, op->more[i], (size_t)op->elements * e->element);

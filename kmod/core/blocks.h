@@ -487,6 +487,7 @@ static inline const u32 *cnr_serve(struct cnr_comm *c, const struct cnr_operatio
 }
 
 /* addends.c: members with several vectors */
+bool cnr_addends_gather(const struct cnr_encoding *e, const struct cnr_op *op);
 bool cnr_addends_fit(const struct cnr_comm *c, const struct cnr_encoding *e,
 		     const struct cnr_op *op);
 void cnr_addends_encode(const struct cnr_comm *c, const struct cnr_operation *o,

@@ -400,6 +400,13 @@ void cnr_settle_ops(struct cnr_comm *c, u64 now)
 	}
 }
 
+bool cnr_gather(const struct cnr_comm *c, const struct cnr_op *op)
+{
+	const struct cnr_encoding *e = cnr_encoding_of(c, op);
+
+	return e && cnr_addends_gather(e, op);
+}
+
 int cnr_post(struct cnr_comm *c, u64 now, const struct cnr_op *op)
 {
 	const struct cnr_encoding *e = cnr_encoding_of(c, op);
