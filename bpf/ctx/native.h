@@ -80,6 +80,7 @@ struct csw_frame;
  * @backlog: what waits at a port. It may be NULL, and may return NULL: unknown
  * @random: may be NULL if nothing is chosen at random
  * @kernel_neigh: fills in the link-layer addresses as the kernel would; false if it cannot
+ * @wake: the clock sleeps and has to wake; NULL: it never sleeps
  * @transmit: the frame leaves by a port
  * @copy: a copy of the frame leaves by a port; NULL: @transmit does it, and then must not keep the
  *		frame
@@ -94,7 +95,7 @@ struct csw_native {
 	struct csw_queue_entry *queue;
 	struct csw_restoration *restoration;
 	__u64 now;
-	__u32 woken;
+	void (*wake)(struct csw_native *s);
 	struct csw_route *(*route)(struct csw_native *s, const struct canary_addr *addr);
 	const struct csw_neigh *(*neigh)(struct csw_native *s, __u32 ifindex,
 					 const struct canary_addr *addr);
@@ -366,7 +367,10 @@ static __always_inline int csw_redirect(struct csw_frame *f, __u32 ifindex)
 
 static __always_inline void csw_wake(const void *ctx)
 {
-	csw_owner(ctx)->woken++;
+	struct csw_native *s = csw_owner(ctx);
+
+	if (s->wake)
+		s->wake(s);
 }
 
 #endif /* CANARY_BPF_CTX_NATIVE_H */

@@ -7,10 +7,20 @@
 #include "backend.h"
 
 static struct csw_native sw;
+static uint32_t wakes;	/* with no bucket locked, as others would give up meanwhile */
 static struct csw_restoration restoration[CSW_RESTORE_SLOTS];
 static struct csw_port port_table[PORTS + 1];
 static struct outputs *sink;
 static uint32_t configured_fan_in;
+
+static void wake(struct csw_native *s)
+{
+	uint32_t i, locked = 0;
+
+	for (i = 0; i <= s->config.slot_mask; i++)
+		locked += s->descriptor[i].lock;
+	wakes += !locked;
+}
 
 static struct csw_route *route(struct csw_native *s, const struct canary_addr *addr)
 {
@@ -126,6 +136,7 @@ static const char *start(void)
 	sw.vlan = vlan;
 	sw.kernel_neigh = kernel_neigh;
 	sw.transmit = transmit;
+	sw.wake = wake;
 	return NULL;
 }
 
@@ -149,7 +160,7 @@ static void reset(const struct setting *s)
 	memset(backlog_known, 0, sizeof(backlog_known));
 	sw.config.choice = CSW_CHOOSE_ADAPTIVE;
 	sw.config.spread = 0;
-	sw.woken = 0;
+	wakes = 0;
 	sw.now = 1000 * MSEC;
 	sw.config.addr = canary_addr_of_ip4(people[SELF].addr);
 	sw.config.id = people[SELF].addr;
@@ -231,7 +242,7 @@ static struct csw_queue_ctl *queue_ctl(void)
 
 static uint32_t woken(void)
 {
-	return sw.woken;
+	return wakes;
 }
 
 static void hold(uint32_t slot, bool locked)
