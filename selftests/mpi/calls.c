@@ -5,7 +5,6 @@
  *
  *	calls PART...
  */
-#include <pthread.h>
 
 #include "program.h"
 
@@ -152,10 +151,7 @@ static void comms(void)
 	int k, half = rank % 2;
 
 	for (k = 0; k < COMMS; k++) {
-		if (k % 2)
-			MPI_Comm_split(MPI_COMM_WORLD, half, rank, &comm[k]);
-		else
-			MPI_Comm_dup(MPI_COMM_WORLD, &comm[k]);
+		comm[k] = copy_or_half(k, half);
 		wrong += sum(comm[k], LONG, k % 2 ? half : 0, 1 + k % 2, k);
 	}
 	check(wrong, "as many sums as communicators");
@@ -255,7 +251,6 @@ static void *work(void *arg)
 
 static void with_threads(void)
 {
-	pthread_t thread[4];
 	MPI_Comm comm[4];
 	int k, level;
 
@@ -263,10 +258,7 @@ static void with_threads(void)
 	check(level != MPI_THREAD_MULTIPLE, "MPI_THREAD_MULTIPLE");
 	for (k = 0; k < 4; k++)
 		MPI_Comm_dup(MPI_COMM_WORLD, &comm[k]);
-	for (k = 0; k < 4; k++)
-		pthread_create(&thread[k], NULL, work, &comm[k]);
-	for (k = 0; k < 4; k++)
-		pthread_join(thread[k], NULL);
+	run_threads(work, comm, 4);
 	check(thread_wrong, "four threads, each with a communicator");
 	for (k = 0; k < 4; k++)
 		MPI_Comm_free(&comm[k]);

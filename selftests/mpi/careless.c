@@ -5,7 +5,6 @@
  *
  *	careless PART...
  */
-#include <pthread.h>
 #include <stdbool.h>
 #include <unistd.h>
 
@@ -195,7 +194,6 @@ static void *work(void *arg)
 
 static void threads(void)
 {
-	pthread_t thread[THREADS];
 	MPI_Comm comm[THREADS];
 	long wrong = 0;
 	int k, level;
@@ -206,10 +204,7 @@ static void threads(void)
 		MPI_Comm_dup(MPI_COMM_WORLD, &comm[k]);
 		wrong += sum(comm[k], k);
 	}
-	for (k = 0; k < THREADS; k++)
-		pthread_create(&thread[k], NULL, work, &comm[k]);
-	for (k = 0; k < THREADS; k++)
-		pthread_join(thread[k], NULL);
+	run_threads(work, comm, THREADS);
 	check(wrong + thread_wrong, "four threads complete requests by all functions");
 	for (k = 0; k < THREADS; k++)
 		MPI_Comm_free(&comm[k]);

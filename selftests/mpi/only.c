@@ -4,7 +4,6 @@
  *
  *	only PART...
  */
-#include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -100,12 +99,8 @@ static void comms(void)
 	long wrong = 0;
 	int k, half = rank % 2;
 
-	for (k = 0; k < COPIES; k++) {
-		if (k % 2)
-			MPI_Comm_split(MPI_COMM_WORLD, half, rank, &comm[k]);
-		else
-			MPI_Comm_dup(MPI_COMM_WORLD, &comm[k]);
-	}
+	for (k = 0; k < COPIES; k++)
+		comm[k] = copy_or_half(k, half);
 	for (k = 0; k < 2 * COPIES; k++)
 		begin_sum(&s[k], k, comm[k % COPIES]);
 	for (k = 0; k < 2 * COPIES; k++) {
@@ -289,7 +284,6 @@ static void *work(void *arg)
 
 static void with_threads(void)
 {
-	pthread_t thread[THREADS];
 	MPI_Comm comm[THREADS];
 	int k, level;
 
@@ -297,10 +291,7 @@ static void with_threads(void)
 	check(level != MPI_THREAD_MULTIPLE, "MPI_THREAD_MULTIPLE");
 	for (k = 0; k < THREADS; k++)
 		MPI_Comm_dup(MPI_COMM_WORLD, &comm[k]);
-	for (k = 0; k < THREADS; k++)
-		pthread_create(&thread[k], NULL, work, &comm[k]);
-	for (k = 0; k < THREADS; k++)
-		pthread_join(thread[k], NULL);
+	run_threads(work, comm, THREADS);
 	check(thread_wrong, "threads, each with a communicator");
 	for (k = 0; k < THREADS; k++)
 		MPI_Comm_free(&comm[k]);

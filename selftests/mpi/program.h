@@ -8,6 +8,7 @@
 #define SELFTESTS_MPI_PROGRAM_H
 
 #include <mpi.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +60,30 @@ static inline void begin(int *argc, char ***argv)
 	MPI_Init(argc, argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
+}
+
+/* Communicator number @k of many: a copy of MPI_COMM_WORLD, or if @k is odd, the own half of it */
+static inline MPI_Comm copy_or_half(int k, int half)
+{
+	MPI_Comm comm;
+
+	if (k % 2)
+		MPI_Comm_split(MPI_COMM_WORLD, half, rank, &comm);
+	else
+		MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+	return comm;
+}
+
+/* Run a thread for each of @n communicators. Return when all have ended. */
+static inline void run_threads(void *(*work)(void *comm), MPI_Comm comm[], int n)
+{
+	pthread_t thread[n];
+	int k;
+
+	for (k = 0; k < n; k++)
+		pthread_create(&thread[k], NULL, work, &comm[k]);
+	for (k = 0; k < n; k++)
+		pthread_join(thread[k], NULL);
 }
 
 #endif /* SELFTESTS_MPI_PROGRAM_H */
