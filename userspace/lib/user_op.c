@@ -5,25 +5,21 @@
 
 #include "user.h"
 
-/* Return: memory that an earlier operation had, or new one */
-static void *op_memory(struct user_endpoint *ep, size_t bytes)
-{
-	void *data;
-
-	pthread_mutex_lock(&ep->lock);
-	data = user_buffer_take(&ep->buffers, bytes);
-	pthread_mutex_unlock(&ep->lock);
-	return data ?: user_buffer_new(bytes);
-}
-
 struct user_op *user_op_new(struct user_endpoint *ep, size_t bytes, size_t memory)
 {
 	struct user_op *op = calloc(1, sizeof(*op));
 
 	if (!op)
 		return NULL;
-	op->data = op_memory(ep, bytes ?: 1);
-	op->memory = memory ? op_memory(ep, memory) : NULL;
+	bytes = bytes ?: 1;
+	pthread_mutex_lock(&ep->lock);
+	op->data = user_buffer_take(&ep->buffers, bytes);
+	op->memory = memory ? user_buffer_take(&ep->buffers, memory) : NULL;
+	pthread_mutex_unlock(&ep->lock);
+	if (!op->data)
+		op->data = user_buffer_new(bytes);
+	if (memory && !op->memory)
+		op->memory = user_buffer_new(memory);
 	if (!op->data || (memory && !op->memory)) {
 		user_op_free(op);
 		return NULL;

@@ -4,8 +4,6 @@
  * whatever the application does. epoll tells which of them needs attention. The thread holds the
  * endpoint's lock whenever it touches a core.
  */
-#include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
