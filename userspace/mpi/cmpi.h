@@ -346,6 +346,9 @@ int cmpi_room(struct cmpi_comm *c, unsigned int ms);
 /** cmpi_errmsg() - a sentence about the call that failed last */
 const char *cmpi_errmsg(const struct cmpi_comm *c);
 
+/** cmpi_now_us() - a clock that is never set, in microseconds */
+uint64_t cmpi_now_us(void);
+
 /**
  * cmpi_wait() - wait for an operation, while the MPI library makes progress
  * @spin_us:	how long to poll before sleeping

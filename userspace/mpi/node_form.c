@@ -14,18 +14,14 @@
 
 #include "node.h"
 
-/* A number for a file that all processes of a system see alike */
-static uint64_t what_is(const char *path)
+/* A number that all processes of a system have, until it boots again */
+static uint64_t boot_number(void)
 {
-	struct stat s;
 	char text[64] = "";
-	int fd;
+	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
 
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &s))
-		memset(&s, 0, sizeof(s));
 	if (fd >= 0 && read(fd, text, sizeof(text) - 1) < 0)
-		snprintf(text, sizeof(text), "%llu", (unsigned long long)s.st_ino);
+		text[0] = 0;
 	if (fd >= 0)
 		close(fd);
 	return cmpi_hash(text, sizeof(text));
@@ -37,13 +33,11 @@ static uint64_t what_is(const char *path)
  */
 static uint64_t host_number(const struct canary_addr *addr)
 {
-	struct stat s = { .st_ino = 0 };
-	uint64_t is[] = { cmpi_hash(addr, sizeof(*addr)),
-			  what_is("/proc/sys/kernel/random/boot_id"), 0, 0 };
+	struct stat s;
+	uint64_t is[] = { cmpi_hash(addr, sizeof(*addr)), boot_number(), geteuid(), 0 };
 
 	if (!stat("/proc/self/ns/pid", &s))
-		is[2] = s.st_ino;
-	is[3] = geteuid();
+		is[3] = s.st_ino;
 	return cmpi_hash(is, sizeof(is));
 }
 
@@ -235,7 +229,6 @@ void cmpi_node_stop(struct cmpi_node *n)
 void cmpi_node_free(struct cmpi_node *n)
 {
 	struct node_call *c;
-
 	unsigned int i;
 
 	if (!n)

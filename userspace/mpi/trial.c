@@ -6,19 +6,10 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "form.h"
 
 #define TRIAL_BYTES	(256 << 10)	/* at most; every member leads a block, if that suffices */
-
-static uint64_t now_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000ULL + ts.tv_nsec / 1000;
-}
 
 /* Element @i of the trial's vector at @rank, and the sum over all ranks */
 static uint32_t trial_value(unsigned int rank, size_t i)
@@ -42,7 +33,7 @@ int cmpi_trial_begin(struct cmpi_trial *t, struct cmpi_comm *c,
 	if (!c->node)
 		block = canary_block_elements(c->canary, call.dtype, call.op);
 	t->count = block * c->members < TRIAL_BYTES / 4 ? block * c->members : TRIAL_BYTES / 4;
-	t->until = now_us() + s->trial * 1000ULL;
+	t->until = cmpi_now_us() + s->trial * 1000ULL;
 	t->v = malloc(TRIAL_BYTES);
 	if (!t->v) {
 		snprintf(why, len, "out of memory");
@@ -65,7 +56,7 @@ int cmpi_trial_wait(struct cmpi_trial *t, struct cmpi_comm *c,
 	int err = cmpi_await(c, t->request, ms);
 	size_t i;
 
-	if (err == -ETIMEDOUT && now_us() < t->until)
+	if (err == -ETIMEDOUT && cmpi_now_us() < t->until)
 		return 0;
 	if (err == -ETIMEDOUT)
 		snprintf(why, len, "no sum within %u ms", s->trial);

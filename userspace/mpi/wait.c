@@ -3,21 +3,12 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "cmpi.h"
 
-static uint64_t now_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000ULL + ts.tv_nsec / 1000;
-}
-
 int cmpi_wait(struct cmpi_comm *c, uint64_t id, void (*progress)(void), unsigned int spin_us)
 {
-	uint64_t until = now_us() + spin_us;
+	uint64_t until = cmpi_now_us() + spin_us;
 	int ret;
 
 	do {
@@ -26,7 +17,7 @@ int cmpi_wait(struct cmpi_comm *c, uint64_t id, void (*progress)(void), unsigned
 			return ret < 0 ? ret : 0;
 		if (progress)
 			progress();
-	} while (now_us() < until);
+	} while (cmpi_now_us() < until);
 	for (;;) {
 		ret = cmpi_await(c, id, 1);
 		if (ret != -ETIMEDOUT)

@@ -12,7 +12,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "preload.h"
 
@@ -55,14 +54,6 @@ int preload_error(int err)
 	default:
 		return MPI_ERR_OTHER;
 	}
-}
-
-static uint64_t now_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000ULL + ts.tv_nsec / 1000;
 }
 
 static void drop(struct preload_request *r)
@@ -174,11 +165,11 @@ static void doze(struct preload_comm *m)
 
 static void settle(struct preload_request *r)
 {
-	uint64_t until = now_us() + preload_settings.spin;
+	uint64_t until = cmpi_now_us() + preload_settings.spin;
 
 	while (!look(r)) {
 		preload_progress();
-		if (now_us() >= until)
+		if (cmpi_now_us() >= until)
 			doze(r->m);
 	}
 }

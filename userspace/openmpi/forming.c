@@ -3,7 +3,6 @@
  * Forming a communicator without waiting, by the functions that were there before. It keeps the
  * communicator, which the program may free meanwhile.
  */
-#include <time.h>
 
 #include "component.h"
 #include "opal/runtime/opal_progress.h"
@@ -58,23 +57,15 @@ const struct cmpi_later coll_later = {
 	.ended = ended,
 };
 
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000ULL + ts.tv_nsec / 1000000;
-}
-
 /*
  * MPI_Finalize begins with this. Other ranks may need this one to go on, and a communicator has to
  * be there until then. A program whose ranks do not call alike must not wait for ever.
  */
 static int settle(MPI_Comm comm, int keyval, void *value, void *extra)
 {
-	uint64_t until = now_ms() + 2ULL * coll_settings.trial + 1000;
+	uint64_t until = cmpi_now_us() + (2ULL * coll_settings.trial + 1000) * 1000;
 
-	while (__atomic_load_n(&under_way, __ATOMIC_RELAXED) && now_ms() < until)
+	while (__atomic_load_n(&under_way, __ATOMIC_RELAXED) && cmpi_now_us() < until)
 		opal_progress();
 	return MPI_SUCCESS;
 }
