@@ -49,6 +49,8 @@ OUTSIDE='([.switches[] | select(.) | .counters["bypass-admission"] + .counters.m
 RUNNING='([.switches[] | select(.)] | length)'
 RINGS='([.ranks[].output.stats.operations_ring] | add)'
 SUM=(allreduce --elements 8000)
+# As many packets as the counts of faults below need
+LONG_SUM=(allreduce --elements 32000)
 TRAIN=(digits -- --epochs 2)
 
 # learn DESCRIPTION CONDITION GRADIENTS ARGUMENT...: run() a training of eight ranks with such
@@ -134,13 +136,13 @@ users()
 	run "10 % loss" ".faults.dropped > 50" --topology through_router --faults drop=10% \
 		"${SUM[@]}" -- "${PATIENT[@]}"
 	run "10 % loss in bursts" ".faults.dropped > 20" --topology star:4 --faults drop=10%,burst=4 \
-		"${SUM[@]}" -- "${PATIENT[@]}"
+		"${LONG_SUM[@]}" -- "${PATIENT[@]}"
 	run "10 % repeated" ".faults.duplicated > 50" --faults duplicate=10% "${SUM[@]}"
 	run "10 % out of order" ".faults.reordered > 50" --faults reorder=10% "${SUM[@]}"
 	run "1 % damaged" ".faults.corrupted > 5" --faults corrupt=1% "${SUM[@]}" -- "${PATIENT[@]}"
 	run "1 ms late, all of it at once" ".faults | .dropped > 0 and .duplicated > 0 and .delayed > 0" \
 		--topology through_router --faults drop=1%,duplicate=1%,reorder=1%,corrupt=0.1%,delay=1ms~500us \
-		"${SUM[@]}" -- "${PATIENT[@]}"
+		"${LONG_SUM[@]}" -- "${PATIENT[@]}"
 }
 
 KERNELS='([.ranks[] | select(.engine == "kernel")] | length)'
@@ -183,7 +185,7 @@ engines()
 	run "10 % lost, repeated, out of order, mixed" \
 		"$KERNELS == 2 and (.faults | .dropped > 20 and .duplicated > 20 and .reordered > 20)" \
 		--engine kernel:2 --topology star:3 --faults drop=10%,duplicate=10%,reorder=10% \
-		"${SUM[@]}" -- "${PATIENT[@]}"
+		"${LONG_SUM[@]}" -- "${PATIENT[@]}"
 }
 
 case ${1:-} in
