@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -32,6 +33,29 @@ static void *map_whole(int fd, size_t bytes)
 	void *p = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
 
 	return p == MAP_FAILED ? NULL : p;
+}
+
+/*
+ * Read a whole map once, where programs see it. Under some hypervisors the first access to a page
+ * takes 16 us. A program that waits for it holds a lock, and others give up. A mapping of ours is
+ * another place and does not help.
+ */
+static void warm(const struct bpf_map *map)
+{
+	uint32_t i, n = bpf_map__max_entries(map);
+	void *copy = malloc(bpf_map__value_size(map));
+
+	for (i = 0; copy && i < n; i++)
+		bpf_map_lookup_elem(bpf_map__fd(map), &i, copy);
+	free(copy);
+}
+
+static void warm_all(const struct dataplane *dp)
+{
+	warm(dp->skel->maps.descriptors);
+	warm(dp->skel->maps.queue);
+	warm(dp->skel->maps.restorations);
+	warm(dp->skel->maps.fan_ins);
 }
 
 static int map_state(struct dataplane *dp)
@@ -213,6 +237,7 @@ int dataplane_load(struct switchd *sw)
 	dp->config = &dp->skel->bss->config;
 	dp->queue_ctl = &dp->skel->bss->queue_ctl;
 	take_fds(dp);
+	warm_all(dp);
 	ret = map_state(dp);
 	if (!ret)
 		ret = fan_in_set(sw, &sw->now);
