@@ -31,15 +31,25 @@ network()
 	start_switch
 }
 
-# figures NAME FILE NOTE: a figure for each length, beside the best one of the files own.*
+# keep FILE: of what columns.c said now and of FILE, if there is one, the shorter time of each length
+keep()
+{
+	touch "$TAP_TMP/$1"
+	grep -Eh '^[0-9]+ [0-9.]+$' "$TAP_TMP/$1" "$TAP_TMP/said" | sort -n -k1 -k2 |
+		awk '$1 != last { print; last = $1 }' >"$TAP_TMP/least"
+	mv "$TAP_TMP/least" "$TAP_TMP/$1"
+}
+
+# figures NAME FILE NOTE BASELINE...: a figure for each length, beside the best one of these files
 figures()
 {
-	local bytes us best
+	local name=$1 file=$2 note=$3 bytes us best
 
+	shift 3
 	while read -r bytes us; do
-		best=$(awk -v bytes="$bytes" '$1 == bytes' "$TAP_TMP"/own.* | sort -nk2 | head -n 1 |
-			cut -d' ' -f2)
-		bench_figure "$1.$bytes" "$(jq -n "$bytes / $us")" MB/s \
-			"$(jq -n "$bytes / $best")" "$3"
-	done <"$TAP_TMP/$2"
+		best=$(cd "$TAP_TMP" && awk -v bytes="$bytes" '$1 == bytes' "$@" | sort -nk2 |
+			head -n 1 | cut -d' ' -f2)
+		bench_figure "$name.$bytes" "$(jq -n "$bytes / $us")" MB/s \
+			"$(jq -n "$bytes / $best")" "$note"
+	done <"$TAP_TMP/$file"
 }

@@ -48,7 +48,7 @@ columns()
 	bg_stop "$pid" || :
 	grep -q "^$LAST " "$TAP_TMP/said" ||
 		bench_die "MPICH $*: $(tail -n 5 "$TAP_TMP/complaints")"
-	grep -E '^[0-9]+ [0-9.]+$' "$TAP_TMP/said" >"$TAP_TMP/$file"
+	keep "$file"
 }
 
 bench_start "selftests/bench/mpich.sh $HOW"
@@ -62,4 +62,4 @@ for algorithm in "${ALGORITHMS[@]}"; do
 done
 columns all "${ON[@]}" CANARY_MIN_BYTES=1
 figures "mpich.$HOW.$TYPE" all \
-	"$NETWORK; baseline: the best of MPICH's own algorithms"
+	"$NETWORK; baseline: the best of MPICH's own algorithms" "${ALGORITHMS[@]/#/own.}"

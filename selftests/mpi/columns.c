@@ -3,8 +3,8 @@
  * How long MPI_Allreduce takes, by length: one line for each, as "BYTES MICROSECONDS". Each figure is
  * the least one of several rounds, of the slowest rank.
  *
- *	columns TYPE FIRST LAST MS	TYPE is float or double; lengths are FIRST, 4 FIRST ... LAST; a
- *					round takes some MS
+ *	columns TYPE FIRST LAST MS	TYPE is float or double; lengths are FIRST, 4 FIRST ... below LAST,
+ *					and LAST; a round takes some MS
  */
 #include "program.h"
 
@@ -63,8 +63,9 @@ int main(int argc, char **argv)
 		MPI_Abort(MPI_COMM_WORLD, 2);
 	wide = !strcmp(argv[1], "double");
 	last = atol(argv[3]);
-	for (bytes = atol(argv[2]); bytes <= last; bytes *= 4)
+	for (bytes = atol(argv[2]); bytes < last; bytes *= 4)
 		measure(bytes, wide ? MPI_DOUBLE : MPI_FLOAT, wide ? 8 : 4, atoi(argv[4]) / 1e3);
+	measure(last, wide ? MPI_DOUBLE : MPI_FLOAT, wide ? 8 : 4, atoi(argv[4]) / 1e3);
 	MPI_Finalize();
 	return 0;
 }

@@ -187,14 +187,6 @@ static int user_form(void *engine, const struct cnr_table *t)
 	return err;
 }
 
-/* Wait for a change with the lock held. Return: 0 or -ETIMEDOUT. */
-static int wait_change(struct user *u, u64 until)
-{
-	struct timespec ts = lib_timespec(until);
-
-	return -pthread_cond_timedwait(&u->changed, &u->ep->lock, &ts);
-}
-
 static int user_connect(void *engine, u64 until)
 {
 	struct user *u = engine;
@@ -210,7 +202,7 @@ static int user_connect(void *engine, u64 until)
 		err = cnr_connect(u->core, now);
 	user_settle(u, now);
 	while (!err && u->state == CNR_JOINING)
-		err = wait_change(u, until);
+		err = user_wait(u, until);
 	if (u->state == CNR_FAILED)
 		err = cnr_failure(u->core, &why);
 	else if (u->refused)
@@ -324,7 +316,7 @@ static int user_reap(void *engine, struct lib_request *req, u64 until)
 
 	pthread_mutex_lock(&u->ep->lock);
 	while (!op->ended && !err)
-		err = wait_change(u, until);
+		err = user_wait(u, until);
 	if (!op->ended) {
 		pthread_mutex_unlock(&u->ep->lock);
 		return err;
@@ -353,7 +345,7 @@ static int user_room(void *engine, u64 until)
 
 	pthread_mutex_lock(&u->ep->lock);
 	while (!err && u->state == CNR_CONNECTED && !cnr_can_post(u->core))
-		err = wait_change(u, until);
+		err = user_wait(u, until);
 	if (u->state == CNR_FAILED)
 		err = cnr_failure(u->core, &why);
 	else if (u->state != CNR_CONNECTED)
@@ -462,7 +454,7 @@ static void user_close(void *engine)
 	cnr_close(u->core, now, u->state != CNR_CONNECTED || !u->cfg.linger);
 	user_settle(u, now);
 	while (u->state != CNR_CLOSED && u->state != CNR_FAILED)
-		if (wait_change(u, until))
+		if (user_wait(u, until))
 			break;
 	if (u->state == CNR_LINGERING) {
 		now = lib_now();

@@ -211,9 +211,13 @@ void user_op_free(struct user_op *op);
 /*
  * A UDP port, its thread, and the members that share it. user_endpoint_open() makes it. It is freed
  * when the last member has left and the thread has ended.
+ *
+ * The lock protects all below and all members. Who receives holds @input, too, and takes it first.
+ * It protects @in, but for its counters.
  */
 struct user_endpoint {
-	pthread_mutex_t		lock;		/* of all below and all members */
+	pthread_mutex_t		input;
+	pthread_mutex_t		lock;
 	pthread_t		thread;
 	struct user		*first;		/* members, oldest first, linked by user.next */
 	struct user		*turn;		/* who sends next, or NULL */
@@ -224,9 +228,14 @@ struct user_endpoint {
 	u64			retry;		/* when to send again after USER_LATER, or 0 */
 	u32			room;		/* bytes that the socket may queue; 0: any */
 	bool			full;		/* socket not writable: do not ask cores */
+	bool			away;		/* the thread does not watch for packets */
+	u64			back_at;	/* when it does again, if nobody waits */
+	struct user		*waiter;	/* whose waiting thread receives, or NULL */
+	pthread_t		waiting;	/* that thread */
 	u64			lost[CANARY_DROPS];	/* drop counters of members that left */
 
 	int			sock, epoll, timer, wake;
+	int			nudge;		/* eventfd: @waiter has to look */
 	struct canary_peer	local;
 	struct user_out		out;
 	struct user_in		in;
@@ -246,6 +255,8 @@ struct user {
 	struct user		*also;		/* the next member that @touched is set of */
 	bool			touched;	/* packets came for it in these messages */
 	pthread_cond_t		changed;	/* state, or an operation that ended */
+	u64			changes;	/* how many there have been */
+	unsigned int		sleepers;	/* threads that wait for @changed */
 	struct cnr_comm		*core;
 	enum cnr_state		state;
 	struct user_op		*ops;
@@ -315,6 +326,27 @@ void user_settle(struct user *u, u64 now);
 
 /* user_resume() - there may be room again: send packets of all members in turn */
 void user_resume(struct user_endpoint *ep, u64 now);
+
+/* user_watch() - the thread watches for packets, or does not, as user_endpoint.away is changed */
+void user_watch(struct user_endpoint *ep, bool away);
+
+/* user_back_at() - make sure that the thread watches for packets again at that time */
+void user_back_at(struct user_endpoint *ep, u64 when, u64 now);
+
+/*
+ * user_wait() - wait until something of @u has changed. The calling thread may handle packets
+ * meanwhile, of all members. It holds the lock, which is released meanwhile
+ * Return: 0 or -ETIMEDOUT
+ */
+int user_wait(struct user *u, u64 until);
+
+/* The caller of the following functions holds no lock. */
+
+/* user_receive() - handle packets that are there, at most some batches of them */
+void user_receive(struct user_endpoint *ep);
+
+/* user_forget_errors() - discard errors of the socket */
+void user_forget_errors(struct user_endpoint *ep);
 
 /* user_progress() - main function of the thread; it runs until user_endpoint.wake is written */
 void *user_progress(void *endpoint);

@@ -37,18 +37,22 @@ static int open_descriptors(struct user_endpoint *ep)
 	err = watch(ep, ep->wake);
 	if (err)
 		return err;
+	ep->nudge = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (ep->nudge < 0)
+		return -errno;
 	return watch(ep, ep->sock);
 }
 
 static void endpoint_free(struct user_endpoint *ep)
 {
-	const int fds[] = { ep->sock, ep->epoll, ep->timer, ep->wake };
+	const int fds[] = { ep->sock, ep->epoll, ep->timer, ep->wake, ep->nudge };
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(fds); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
 	pthread_mutex_destroy(&ep->lock);
+	pthread_mutex_destroy(&ep->input);
 	free(ep->in.data);
 	user_buffers_empty(&ep->buffers);
 	free(ep);
@@ -78,9 +82,11 @@ int user_endpoint_open(const struct canary_params *params, struct user_endpoint 
 	ep->epoll = -1;
 	ep->timer = -1;
 	ep->wake = -1;
+	ep->nudge = -1;
 	ep->armed = CNR_NEVER;
 	ep->local = params->bind;
 	pthread_mutex_init(&ep->lock, NULL);
+	pthread_mutex_init(&ep->input, NULL);
 	ep->sock = user_socket_open(params, &ep->local);
 	err = ep->sock < 0 ? ep->sock : 0;
 	if (!err) {

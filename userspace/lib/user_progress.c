@@ -2,7 +2,8 @@
 /*
  * The thread of the user engine. It handles packets, timers and questions of other processes,
  * whatever the application does. epoll tells which of them needs attention. The thread holds the
- * endpoint's lock whenever it touches a core.
+ * endpoint's lock whenever it touches a core. While a thread of the application waits, that one
+ * handles packets (user_wait.c).
  */
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
@@ -27,16 +28,22 @@ void user_set_event(struct user *u)
 		value = read(u->event, &value, sizeof(value));
 }
 
-static void watch_socket(struct user_endpoint *ep, bool writable)
+static void watch_socket(struct user_endpoint *ep, bool away, bool writable)
 {
 	struct epoll_event ev = {
-		.events = EPOLLIN | (writable ? EPOLLOUT : 0),
+		.events = (away ? 0 : EPOLLIN) | (writable ? EPOLLOUT : 0),
 		.data.fd = ep->sock,
 	};
 
-	if (writable != ep->full)
+	if (away != ep->away || writable != ep->full)
 		epoll_ctl(ep->epoll, EPOLL_CTL_MOD, ep->sock, &ev);
+	ep->away = away;
 	ep->full = writable;
+}
+
+void user_watch(struct user_endpoint *ep, bool away)
+{
+	watch_socket(ep, away, ep->full);
 }
 
 /*
@@ -82,7 +89,7 @@ static bool flush(struct user_endpoint *ep, u64 now)
 	how = user_out_flush(&ep->out, ep->sock);
 	if (how == USER_LATER)
 		refused(ep, now);
-	watch_socket(ep, how == USER_FULL);
+	watch_socket(ep, ep->away, how == USER_FULL);
 	ep->retry = how == USER_LATER ? now + RETRY_AFTER : 0;
 	return how == USER_SENT;
 }
@@ -141,6 +148,20 @@ static const struct cnr_driver user_driver = {
 	.room = pump_room, .send = pump_send, .completed = pump_completed, .released = pump_released,
 };
 
+/* Tell all threads that wait for this member. One of them may watch the socket. */
+static void tell(struct user *u)
+{
+	struct user_endpoint *ep = u->ep;
+	u64 one = 1;
+
+	u->changes++;
+	user_set_event(u);
+	if (u->sleepers)
+		pthread_cond_broadcast(&u->changed);
+	if (ep->waiter == u && !pthread_equal(ep->waiting, pthread_self()))
+		one = write(ep->nudge, &one, sizeof(one));
+}
+
 /* Take everything that the core wants to give. */
 static void pump(struct user *u, u64 now)
 {
@@ -151,10 +172,8 @@ static void pump(struct user *u, u64 now)
 		u->state = cnr_state(u->core);
 		self.changed = true;
 	}
-	if (self.changed) {
-		user_set_event(u);
-		pthread_cond_broadcast(&u->changed);
-	}
+	if (self.changed)
+		tell(u);
 }
 
 /*
@@ -239,20 +258,54 @@ static void take(struct user_endpoint *ep)
 	}
 }
 
-static void receive(struct user_endpoint *ep)
+void user_receive(struct user_endpoint *ep)
 {
-	int n, round;
+	int n = USER_MESSAGES, round;
 
-	for (round = 0; round < ROUNDS; round++) {
+	pthread_mutex_lock(&ep->input);
+	for (round = 0; round < ROUNDS && n == USER_MESSAGES; round++) {
 		n = user_in_receive(&ep->in, ep->sock);
 		if (!n)
-			return;
+			break;
 		pthread_mutex_lock(&ep->lock);
 		take(ep);
 		pthread_mutex_unlock(&ep->lock);
-		if (n < USER_MESSAGES)
-			return;
 	}
+	pthread_mutex_unlock(&ep->input);
+}
+
+void user_forget_errors(struct user_endpoint *ep)
+{
+	pthread_mutex_lock(&ep->input);
+	user_in_forget_errors(&ep->in, ep->sock);
+	pthread_mutex_unlock(&ep->input);
+}
+
+void user_back_at(struct user_endpoint *ep, u64 when, u64 now)
+{
+	ep->back_at = when;
+	arm(ep, when, now);
+}
+
+/* Nobody waits any more: the thread watches for packets again, if it is time. */
+static void come_back(struct user_endpoint *ep, u64 now)
+{
+	if (!ep->away || ep->waiter)
+		return;
+	if (now >= ep->back_at)
+		user_watch(ep, false);
+	else
+		arm(ep, ep->back_at, now);
+}
+
+static bool any_due(const struct user_endpoint *ep, u64 now)
+{
+	const struct user *u;
+
+	for (u = ep->first; u; u = u->next)
+		if (now >= cnr_deadline(u->core))
+			return true;
+	return false;
 }
 
 static void timer(struct user_endpoint *ep)
@@ -262,11 +315,16 @@ static void timer(struct user_endpoint *ep)
 
 	if (read(ep->timer, &expirations, sizeof(expirations)) < 0)
 		return;
-	/* The thread may be late, and what a timer waits for already received. So look first. */
-	receive(ep);
 	pthread_mutex_lock(&ep->lock);
+	if (any_due(ep, lib_now())) {
+		/* The thread may be late, and what a timer waits for already here. So look first. */
+		pthread_mutex_unlock(&ep->lock);
+		user_receive(ep);
+		pthread_mutex_lock(&ep->lock);
+	}
 	now = lib_now();
 	ep->armed = CNR_NEVER;
+	come_back(ep, now);
 	if (ep->retry && now >= ep->retry)
 		user_resume(ep, now);
 	for (u = ep->first; u; u = u->next) {
@@ -382,9 +440,9 @@ void *user_progress(void *arg)
 			if (ev[i].data.fd != ep->sock)
 				continue;
 			if (ev[i].events & EPOLLERR)
-				user_in_forget_errors(&ep->in, ep->sock);
+				user_forget_errors(ep);
 			if (ev[i].events & (EPOLLIN | EPOLLERR))
-				receive(ep);
+				user_receive(ep);
 			if (ev[i].events & EPOLLOUT)
 				writable(ep);
 		}

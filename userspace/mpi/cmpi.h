@@ -14,6 +14,7 @@
 #define CANARY_CMPI_H
 
 #include <canary.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -236,6 +237,21 @@ enum cmpi_why cmpi_decide(const struct cmpi_settings *s, const struct cmpi_comm 
 
 /** CMPI_UNMEASURED - where canary begins if nothing can be measured, in bytes */
 #define CMPI_UNMEASURED		16384
+
+/** CMPI_NEVER - the threshold where canary was faster with no length */
+#define CMPI_NEVER		INT_MAX
+
+/**
+ * cmpi_threshold() - what was measured for communicators of so many members
+ * Return: bytes, CMPI_NEVER, or 0 if nothing was.
+ */
+int cmpi_threshold(unsigned int members);
+
+/** cmpi_threshold_keep() - remember that, where there is room */
+void cmpi_threshold_keep(unsigned int members, int min_bytes);
+
+/** cmpi_thresholds_print() - print all of it, a line each, to stderr */
+void cmpi_thresholds_print(void);
 
 /** cmpi_usable() - may any call on this communicator go through canary? The same at all ranks */
 bool cmpi_usable(const struct cmpi_settings *s, const struct cmpi_comm *c);

@@ -62,4 +62,5 @@ void cmpi_print_table(unsigned int rank)
 	if (counts.nodes)
 		fprintf(stderr, "; %llu by node leaders", (unsigned long long)counts.nodes);
 	fprintf(stderr, "\n");
+	cmpi_thresholds_print();
 }

@@ -3,26 +3,18 @@
  * From which length on canary is faster than the host functions. That depends on links, switches
  * and processors, so it is measured, once for each number of members.
  */
-#include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "cmpi.h"
 
-#define LONGEST		(2UL << 20)	/* bytes; longer vectors go through canary in any case */
+#define LONGEST		(2UL << 20)	/* bytes; longer vectors go as those of this length */
 #define STEP		4
-#define TURNS		3	/* vectors of each length; the fastest one counts */
-#define KEPT		16	/* sizes of communicators that are remembered */
-
-/* What was measured. Each rank may know others, so ranks agree whether all know this size. */
-static struct {
-	pthread_mutex_t	lock;
-	unsigned int	members[KEPT];	/* of a communicator; the last entry of a number counts */
-	size_t		min_bytes[KEPT];
-	unsigned int	n;
-} known = { .lock = PTHREAD_MUTEX_INITIALIZER };
+#define ROUNDS		3	/* of calls in a row, as a program makes them; the fastest one counts */
+#define ROUND_US	20000	/* a round takes, if that is a few calls */
+#define CALLS		16	/* in a round, at most */
+#define WORTH_IT	20	/* canary has to be faster by one part of so many */
 
 static uint64_t now_ns(void)
 {
@@ -32,76 +24,95 @@ static uint64_t now_ns(void)
 	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
 }
 
-static int look_up(unsigned int members)
-{
-	unsigned int i;
-	int found = 0;
+/* One measurement, and @v of LONGEST bytes for it */
+struct measurement {
+	struct cmpi_comm		*c;
+	const struct cmpi_settings	*s;
+	const struct cmpi_host		*host;
+	double				*v;
+};
 
-	pthread_mutex_lock(&known.lock);
-	for (i = 0; i < known.n; i++)
-		if (known.members[i] == members)
-			found = known.min_bytes[i];
-	pthread_mutex_unlock(&known.lock);
-	return found;
-}
-
-static void remember(unsigned int members, size_t min_bytes)
-{
-	pthread_mutex_lock(&known.lock);
-	if (known.n < KEPT) {
-		known.members[known.n] = members;
-		known.min_bytes[known.n++] = min_bytes;
-	}
-	pthread_mutex_unlock(&known.lock);
-}
-
-static int canary_sum(struct cmpi_comm *c, const struct cmpi_settings *s,
-		      const struct cmpi_host *host, double *v, size_t count)
+static int canary_sum(const struct measurement *m, size_t count)
 {
 	const struct canary_call call = {
-		.sendbuf = v, .recvbuf = v, .count = count, .dtype = CANARY_FLOAT64,
+		.sendbuf = m->v, .recvbuf = m->v, .count = count, .dtype = CANARY_FLOAT64,
 		.op = CANARY_OP_SUM,
 	};
 	uint64_t id;
 
-	return cmpi_post(c, &call, &id) ?: cmpi_wait(c, id, host->progress, s->spin);
+	return cmpi_post(m->c, &call, &id) ?: cmpi_wait(m->c, id, m->host->progress, m->s->spin);
+}
+
+/* How many calls make a round? All ranks have the same answer, from the fastest one of them. */
+static int calls_of_a_round(const struct measurement *m, size_t count, int *calls)
+{
+	uint64_t begin = now_ns(), us;
+	int err, least;
+
+	err = m->host->sum(m->host->arg, m->v, count);
+	us = (now_ns() - begin) / 1000;
+	least = us < INT_MAX ? us : INT_MAX;
+	err = err ?: m->host->least(m->host->arg, &least);
+	*calls = least < ROUND_US / CALLS ? CALLS : least < ROUND_US ? ROUND_US / least : 1;
+	return err;
 }
 
 /*
  * Is canary faster with @count doubles, at all ranks? *@faster is the same at all of them. An error
  * of canary at one rank counts as slower there. Later operations report it.
  */
-static int compare(struct cmpi_comm *c, const struct cmpi_settings *s, const struct cmpi_host *host,
-		   double *v, size_t count, int *faster)
+static int compare(const struct measurement *m, size_t count, int *faster)
 {
 	uint64_t begin, took, host_ns = UINT64_MAX, canary_ns = UINT64_MAX;
-	int err, turn;
+	int err, round, i, calls;
 
 	*faster = 1;
-	for (turn = 0; turn < TURNS; turn++) {
-		memset(v, 0, count * sizeof(*v));
+	memset(m->v, 0, count * sizeof(*m->v));
+	err = calls_of_a_round(m, count, &calls);
+	for (round = 0; !err && round < ROUNDS; round++) {
 		begin = now_ns();
-		err = host->sum(host->arg, v, count);
-		if (err)
-			return err;
+		for (i = 0; !err && i < calls; i++)
+			err = m->host->sum(m->host->arg, m->v, count);
 		took = now_ns() - begin;
 		host_ns = took < host_ns ? took : host_ns;
 		begin = now_ns();
-		if (canary_sum(c, s, host, v, count))
-			*faster = 0;
+		for (i = 0; !err && i < calls; i++)
+			if (canary_sum(m, count))
+				*faster = 0;
 		took = now_ns() - begin;
 		canary_ns = took < canary_ns ? took : canary_ns;
 	}
-	*faster &= canary_ns < host_ns;
-	return host->least(host->arg, faster);
+	if (err)
+		return err;
+	*faster &= canary_ns + canary_ns / WORTH_IT < host_ns;
+	return m->host->least(m->host->arg, faster);
+}
+
+/*
+ * The least length from which on canary is faster. One length may win by chance, so two in a row have
+ * to. If only the longest one does, there it begins.
+ */
+static int find_least(const struct measurement *m, size_t *least)
+{
+	int err, faster = 0, before = 0;
+	size_t bytes;
+
+	for (bytes = CMPI_LEAST_BYTES; bytes <= LONGEST; bytes *= STEP) {
+		before = faster;
+		err = compare(m, bytes / sizeof(*m->v), &faster);
+		if (err)
+			return err;
+		if (faster && before)
+			break;
+	}
+	*least = faster ? bytes / STEP : CMPI_NEVER;
+	return 0;
 }
 
 int cmpi_measure(struct cmpi_comm *c, const struct cmpi_settings *s, const struct cmpi_host *host)
 {
-	size_t bytes = CMPI_LEAST_BYTES;
-	int faster = 0, known_to_all = look_up(c->members);
-	double *v = NULL;
-	int err;
+	struct measurement m = { .c = c, .s = s, .host = host };
+	int err, enough, known_to_all = cmpi_threshold(c->members);
 
 	c->min_bytes = CMPI_UNMEASURED;
 	c->measured = true;
@@ -113,22 +124,15 @@ int cmpi_measure(struct cmpi_comm *c, const struct cmpi_settings *s, const struc
 		c->min_bytes = known_to_all;
 		return err;
 	}
-	v = malloc(LONGEST);
-	faster = v ? 1 : 0;
-	err = host->least(host->arg, &faster);
-	if (err || !faster) {
-		free(v);
+	m.v = malloc(LONGEST);
+	enough = m.v ? 1 : 0;
+	err = host->least(host->arg, &enough);
+	if (!err && !enough)
 		c->min_bytes = CMPI_LEAST_BYTES;
-		return err;
-	}
-	for (faster = 0; bytes <= LONGEST; bytes *= STEP) {
-		err = compare(c, s, host, v, bytes / sizeof(*v), &faster);
-		if (err || faster)
-			break;
-	}
-	free(v);
-	/* Beyond the longest one, the next length is where canary begins. */
-	c->min_bytes = bytes;
-	remember(c->members, bytes);
+	if (!err && enough)
+		err = find_least(&m, &c->min_bytes);
+	if (!err && enough)
+		cmpi_threshold_keep(c->members, c->min_bytes);
+	free(m.v);
 	return err;
 }

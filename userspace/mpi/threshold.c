@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * From which length on canary is faster, by the number of members: what was measured in this process.
+ * Each rank may know other numbers, so ranks agree whether all know one.
+ */
+#include <pthread.h>
+#include <stdio.h>
+
+#include "cmpi.h"
+
+#define KEPT	16	/* sizes of communicators */
+
+static struct {
+	pthread_mutex_t	lock;
+	unsigned int	members[KEPT];	/* of a communicator; the last entry of a number counts */
+	int		min_bytes[KEPT];
+	unsigned int	n;
+} known = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+int cmpi_threshold(unsigned int members)
+{
+	unsigned int i;
+	int found = 0;
+
+	pthread_mutex_lock(&known.lock);
+	for (i = 0; i < known.n; i++)
+		if (known.members[i] == members)
+			found = known.min_bytes[i];
+	pthread_mutex_unlock(&known.lock);
+	return found;
+}
+
+void cmpi_threshold_keep(unsigned int members, int min_bytes)
+{
+	pthread_mutex_lock(&known.lock);
+	if (known.n < KEPT) {
+		known.members[known.n] = members;
+		known.min_bytes[known.n++] = min_bytes;
+	}
+	pthread_mutex_unlock(&known.lock);
+}
+
+void cmpi_thresholds_print(void)
+{
+	unsigned int i;
+
+	pthread_mutex_lock(&known.lock);
+	for (i = 0; i < known.n; i++) {
+		if (known.min_bytes[i] == CMPI_NEVER)
+			fprintf(stderr, "canary:   %u processes: measured, it is not faster\n",
+				known.members[i]);
+		else
+			fprintf(stderr, "canary:   %u processes: measured, faster from %d bytes on\n",
+				known.members[i], known.min_bytes[i]);
+	}
+	pthread_mutex_unlock(&known.lock);
+}
