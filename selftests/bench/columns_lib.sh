@@ -31,25 +31,34 @@ network()
 	start_switch
 }
 
-# keep FILE: of what columns.c said now and of FILE, if there is one, the shorter time of each length
+# keep FILE: adds what columns.c said to the file
 keep()
 {
-	touch "$TAP_TMP/$1"
-	grep -Eh '^[0-9]+ [0-9.]+$' "$TAP_TMP/$1" "$TAP_TMP/said" | sort -n -k1 -k2 |
-		awk '$1 != last { print; last = $1 }' >"$TAP_TMP/least"
-	mv "$TAP_TMP/least" "$TAP_TMP/$1"
+	grep -E '^[0-9]+ [0-9.]+$' "$TAP_TMP/said" >>"$TAP_TMP/$1"
+}
+
+# typical FILE: "BYTES MICROSECONDS" of each length, the median of those in the file
+typical()
+{
+	sort -k1,1n -k2,2n "$TAP_TMP/$1" | awk '
+		$1 != bytes && n { print bytes, us[int((n + 1) / 2)]; n = 0 }
+		{ bytes = $1; us[++n] = $2 }
+		END { if (n) print bytes, us[int((n + 1) / 2)] }'
 }
 
 # figures NAME FILE NOTE BASELINE...: a figure for each length, beside the best one of these files
 figures()
 {
-	local name=$1 file=$2 note=$3 bytes us best
+	local name=$1 file=$2 note=$3 baseline bytes us best
 
 	shift 3
+	for baseline in "$@"; do
+		typical "$baseline"
+	done >"$TAP_TMP/baselines"
 	while read -r bytes us; do
-		best=$(cd "$TAP_TMP" && awk -v bytes="$bytes" '$1 == bytes' "$@" | sort -nk2 |
+		best=$(awk -v bytes="$bytes" '$1 == bytes' "$TAP_TMP/baselines" | sort -nk2 |
 			head -n 1 | cut -d' ' -f2)
 		bench_figure "$name.$bytes" "$(jq -n "$bytes / $us")" MB/s \
 			"$(jq -n "$bytes / $best")" "$note"
-	done <"$TAP_TMP/$file"
+	done < <(typical "$file")
 }

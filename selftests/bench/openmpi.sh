@@ -7,7 +7,7 @@
 # shaped: links of RATE Mbit/s (HTB at both ends). fast: as fast as this machine is. There the component is
 # measured with its own threshold as well. Beside that stands what Open MPI does without it: below the
 # threshold the call goes there.
-# Each column is measured ROUNDS times, in turns. The shortest time counts.
+# Each column is measured ROUNDS times, in turns, which go back and forth. The median counts.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -21,11 +21,11 @@ RATE=${RATE:-50}
 ALGORITHMS=(0 3 4 5 6)	# coll_tuned_allreduce_algorithm; 0: Open MPI chooses
 read -ra TYPES <<<"${TYPES:-float double}"
 LAST=${LAST:-16777216}
-DEFAULT=(--mca coll_canary_enable 1 --mca coll_canary_min_bytes 0 --mca coll_canary_table 1)
+DEFAULT=(--mca coll_canary_enable 1 --mca coll_canary_min_bytes 0)
 ALL=(--mca coll_canary_enable 1 --mca coll_canary_min_bytes 1)
 case $HOW in
 shaped) HOSTS=8 FIRST=${FIRST:-8} ROUND=100 ROUNDS=${ROUNDS:-1} ;;
-fast) HOSTS=4 FIRST=${FIRST:-8} ROUND=50 ROUNDS=${ROUNDS:-3} ;;
+fast) HOSTS=4 FIRST=${FIRST:-8} ROUND=100 ROUNDS=${ROUNDS:-5} ;;
 *) echo "usage: openmpi.sh shaped|fast" >&2; exit 2 ;;
 esac
 
@@ -40,20 +40,31 @@ columns()
 	keep "$file"
 }
 
-# a_round TYPE: all columns
-a_round()
+# column NAME TYPE: measures one of them once
+column()
 {
-	local type=$1 algorithm
+	local name=$1 type=$2
 
-	for algorithm in "${ALGORITHMS[@]}"; do
-		columns "$type.own.$algorithm" "$type" --mca coll_tuned_use_dynamic_rules 1 \
-			--mca coll_tuned_allreduce_algorithm "$algorithm"
+	case $name in
+	own.*) columns "$type.$name" "$type" --mca coll_tuned_use_dynamic_rules 1 \
+		--mca coll_tuned_allreduce_algorithm "${name#own.}" ;;
+	all) columns "$type.all" "$type" "${ALL[@]}" ;;
+	without) columns "$type.without" "$type" ;;
+	default) columns "$type.default" "$type" "${DEFAULT[@]}" ;;
+	esac
+}
+
+# rounds TYPE: measures all of them
+rounds()
+{
+	local type=$1 round i names=("${ALGORITHMS[@]/#/own.}" all)
+
+	[ "$HOW" != fast ] || names+=(without default)
+	for ((round = 0; round < ROUNDS; round++)); do
+		for ((i = 0; i < ${#names[@]}; i++)); do
+			column "${names[round % 2 ? ${#names[@]} - 1 - i : i]}" "$type"
+		done
 	done
-	columns "$type.all" "$type" "${ALL[@]}"
-	if [ "$HOW" = fast ]; then
-		columns "$type.without" "$type"
-		columns "$type.default" "$type" "${DEFAULT[@]}"
-	fi
 }
 
 bench_start "selftests/bench/openmpi.sh $HOW"
@@ -63,9 +74,7 @@ if [ ! -x "$PROGRAMS/columns" ] || [ ! -e "$COMPONENT/mca_coll_canary.so" ]; the
 fi
 network "$HOW"
 for type in "${TYPES[@]}"; do
-	for ((round = 0; round < ROUNDS; round++)); do
-		a_round "$type"
-	done
+	rounds "$type"
 	own=("${ALGORITHMS[@]/#/$type.own.}")
 	figures "openmpi.$HOW.$type" "$type.all" \
 		"$NETWORK; baseline: the best of Open MPI's own algorithms" "${own[@]}"
