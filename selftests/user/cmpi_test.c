@@ -308,8 +308,8 @@ static int host_least(void *arg, int *value)
 	return 0;
 }
 
-/* How long the host function takes: us. Canary on one host takes milliseconds at most. */
-static unsigned int host_us;
+/* The host function takes 300 ms with some lengths. Canary on one host takes milliseconds. */
+static bool (*is_slow)(size_t bytes);
 
 static int host_sum(void *arg, double *v, size_t count)
 {
@@ -317,7 +317,10 @@ static int host_sum(void *arg, double *v, size_t count)
 
 	if (broken == 3)
 		return -1;
-	usleep(host_us);
+	if (is_slow && !is_slow(count * sizeof(*v)))
+		return 0;	/* only measurements come here, and do not look at the sum */
+	if (is_slow)
+		usleep(300000);
 	memcpy(shared->vector[rank], v, count * sizeof(*v));
 	pthread_barrier_wait(&shared->barrier);
 	for (i = 0; i < count; i++)
@@ -465,24 +468,87 @@ static int small_packets(struct cmpi_settings *s)
 	return works(s);
 }
 
-/* Canary is faster than a function that takes two seconds. A second communicator does not measure. */
+static bool always(size_t bytes)
+{
+	return true;
+}
+
+static bool never(size_t bytes)
+{
+	return false;
+}
+
+static bool at_first(size_t bytes)
+{
+	return bytes == CMPI_LEAST_BYTES;
+}
+
+static bool from_128k(size_t bytes)
+{
+	return bytes >= 128 << 10;
+}
+
+static bool at_last(size_t bytes)
+{
+	return bytes == 2 << 20;
+}
+
+/* Return: 0 if a communicator is formed whose threshold is @want */
+static int threshold(struct cmpi_comm *c, const struct cmpi_settings *s, size_t want)
+{
+	*c = (struct cmpi_comm){ .members = RANKS, .rank = rank, .peers = true };
+	return cmpi_form(c, s, &host, 12345) || c->state != CMPI_FORMED || c->min_bytes != want;
+}
+
+/* Canary is faster with the lengths with which the host function is slow. */
+static int measures(struct cmpi_settings *s, bool (*slow)(size_t bytes), size_t want)
+{
+	struct cmpi_comm c;
+	int wrong;
+
+	s->min_bytes = 0;
+	is_slow = slow;
+	wrong = threshold(&c, s, want);
+	cmpi_close(&c);
+	cmpi_close_all();
+	return wrong;
+}
+
+/* A second communicator does not measure. */
 static int measured(struct cmpi_settings *s)
 {
 	struct cmpi_comm c[2];
-	int i, wrong = 0;
+	int i, wrong;
 
 	s->min_bytes = 0;
-	host_us = 2000000;
-	for (i = 0; i < 2; i++) {
-		c[i] = (struct cmpi_comm){ .members = RANKS, .rank = rank, .peers = true };
-		wrong += cmpi_form(&c[i], s, &host, 12345) || c[i].state != CMPI_FORMED;
-		wrong += c[i].min_bytes != CMPI_LEAST_BYTES;
-		host_us = 0;
-	}
+	is_slow = always;
+	wrong = threshold(&c[0], s, CMPI_LEAST_BYTES);
+	is_slow = never;
+	wrong += threshold(&c[1], s, CMPI_LEAST_BYTES);
 	for (i = 0; i < 2; i++)
 		cmpi_close(&c[i]);
 	cmpi_close_all();
 	return wrong;
+}
+
+static int measured_never(struct cmpi_settings *s)
+{
+	return measures(s, never, CMPI_NEVER);
+}
+
+static int measured_once(struct cmpi_settings *s)
+{
+	return measures(s, at_first, CMPI_NEVER);
+}
+
+static int measured_later(struct cmpi_settings *s)
+{
+	return measures(s, from_128k, 128 << 10);
+}
+
+static int measured_last(struct cmpi_settings *s)
+{
+	return measures(s, at_last, 2 << 20);
 }
 
 /* A request must not form the communicator. Then some, and a call behind them */
@@ -587,6 +653,10 @@ static void test_communicators(void)
 	run(works, "communicators are formed, sum up, and end");
 	run(small_packets, "with the least MTU of all");
 	run(measured, "the threshold is measured, once");
+	run(measured_never, "canary is not faster: it is not used");
+	run(measured_once, "faster with one length only: it is not used");
+	run(measured_later, "faster from 128 KiB on");
+	run(measured_last, "faster with the longest length only");
 	run(queued, "many requests, in their order, and a call behind them");
 	run(host_errors, "an error of the MPI library: none has one");
 	run(child_later, "a child forms others later");
