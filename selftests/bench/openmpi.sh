@@ -24,8 +24,8 @@ LAST=${LAST:-16777216}
 DEFAULT=(--mca coll_canary_enable 1 --mca coll_canary_min_bytes 0)
 ALL=(--mca coll_canary_enable 1 --mca coll_canary_min_bytes 1)
 case $HOW in
-shaped) HOSTS=8 FIRST=${FIRST:-8} ROUND=100 ROUNDS=${ROUNDS:-1} ;;
-fast) HOSTS=4 FIRST=${FIRST:-8} ROUND=100 ROUNDS=${ROUNDS:-5} ;;
+shaped) HOSTS=8 FIRST=${FIRST:-8} ROUND=${ROUND:-100} ROUNDS=${ROUNDS:-1} ;;
+fast) HOSTS=4 FIRST=${FIRST:-8} ROUND=${ROUND:-100} ROUNDS=${ROUNDS:-5} ;;
 *) echo "usage: openmpi.sh shaped|fast" >&2; exit 2 ;;
 esac
 
