@@ -17,6 +17,8 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=../mpi/openmpi_lib.sh
 . "$(dirname "$0")/../mpi/openmpi_lib.sh"
+# shellcheck source=cpu_lib.sh
+. "$(dirname "$0")/cpu_lib.sh"
 
 HOSTS=${1:-0}
 MTU=${2:-0}
@@ -26,24 +28,7 @@ case $HOSTS.$MTU in
 esac
 ROUNDS=${ROUNDS:-3}
 SIZES=${SIZES:-65536 1048576 4194304 67108864}
-ALGORITHMS=(0 3 4 5 6)	# coll_tuned_allreduce_algorithm; 0: Open MPI chooses
 SEGMENTS=65535		# largest number of segments of a packet, the default of devices
-
-# network: hosts around a switch. It can do without shaped links.
-network()
-{
-	local i
-
-	SWITCH=$(ns_name sw)
-	topology
-	for ((i = 0; i < HOSTS; i++)); do
-		ns_ip "h$i" link set eth0 mtu "$MTU"
-		ns_ip sw link set "s$i" mtu "$MTU"
-	done
-	launcher
-	SWITCH_OPTIONS=(--mode fast)
-	start_switch
-}
 
 # segments N: sets how many segments a packet for a device may have
 segments()
@@ -53,71 +38,6 @@ segments()
 	for ((i = 0; i < HOSTS; i++)); do
 		ns_ip "h$i" link set eth0 gso_max_segs "$1"
 	done
-}
-
-# calls_of BYTES: prints how many operations take about a second
-calls_of()
-{
-	local calls=$((134217728 / $1))
-
-	echo $((calls > 500 ? 500 : calls))
-}
-
-# canary BYTES: prints microseconds of a sum
-canary()
-{
-	local i pids=() calls
-
-	calls=$(calls_of "$1")
-	for ((i = 0; i < HOSTS; i++)); do
-		bg ns_exec "h$i" timeout 300 "$CANARY" perf allreduce -b "$1" -e "$1" -w 2 -n "$calls" \
-			-c 1 -J "$TAP_TMP/perf.json" --engine user --comm 7 --rank "$i" \
-			--members "$HOSTS" --root 10.77.0.2 --bind "10.77.$i.2" --algorithm tree \
-			>"$TAP_TMP/perf.$i" 2>&1
-		pids+=($!)
-	done
-	for ((i = 0; i < HOSTS; i++)); do
-		wait "${pids[i]}" || bench_die "rank $i: $(tail -n 5 "$TAP_TMP/perf.$i")"
-	done
-	[ -z "${VERBOSE:-}" ] || jq -c '.results, .stats' "$TAP_TMP/perf.json" >&2
-	jq '[.results[0] | .out_of_place.time_us, .in_place.time_us] | add / 2' "$TAP_TMP/perf.json"
-}
-
-# openmpi BYTES ALGORITHM: prints microseconds of a sum
-openmpi()
-{
-	MPI_LIMIT=300 mpi --mca coll_tuned_use_dynamic_rules 1 \
-		--mca coll_tuned_allreduce_algorithm "$2" -- "$PROGRAMS/columns" float "$1" "$1" 200 ||
-		bench_die "Open MPI $2: $(tail -n 5 "$TAP_TMP/complaints")"
-	cut -d' ' -f2 "$TAP_TMP/said"
-}
-
-# timed FILE COMMAND...: appends its microseconds, and how many processors were busy meanwhile
-timed()
-{
-	local file=$TAP_TMP/$1 before us
-
-	shift
-	before=$(bench_idle)
-	us=$("$@")
-	echo "$before $(bench_idle) $us" | awk -v processors="$(nproc)" \
-		'{ print $5, (1 - ($3 - $1) / ($4 - $2)) * processors }' >>"$file"
-}
-
-# median FILE: prints the line in the middle
-median()
-{
-	sort -n "$TAP_TMP/$1" | sed -n "$(((ROUNDS + 1) / 2))p"
-}
-
-# best PREFIX: prints the least median of Open MPI's algorithms
-best()
-{
-	local algorithm
-
-	for algorithm in "${ALGORITHMS[@]}"; do
-		median "$1.$algorithm"
-	done | sort -n | head -n 1
 }
 
 # figures BYTES: prints them. The ratio is one of speeds: 1 is as fast as the baseline.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Makes all measurements: run.sh [--out FILE]
-# [switch|emission|goodput|guest|softirq|latency|types|floats|restore|congestion|ring|fault|loss|curve|share|cpu|openmpi|mpich]...
+# [switch|emission|goodput|guest|softirq|latency|types|floats|restore|congestion|ring|fault|loss|curve|share|cpu|small|openmpi|mpich]...
 #
 # It writes a JSON list of figures (see lib.sh) and prints them as a table. Figures from the
 # instruction-counting guest are measured twice, and how much the two differ is a figure, too.
@@ -21,7 +21,7 @@ if [ "${1:-}" = --out ]; then
 	OUT=${2:?--out needs a file}
 	shift 2
 fi
-[ $# -gt 0 ] || set -- switch emission goodput guest softirq latency types floats restore congestion ring fault loss curve share cpu openmpi mpich
+[ $# -gt 0 ] || set -- switch emission goodput guest softirq latency types floats restore congestion ring fault loss curve share cpu small openmpi mpich
 DIR=$(mktemp -d)
 
 # end STATUS: ends running measurements, which clean up
@@ -105,6 +105,11 @@ for part in "$@"; do
 			run "9.cpu.$hosts.9000" cpu.sh $hosts 9000
 		done
 		;;
+	small)
+		for hosts in 2 4 8; do
+			run "9.small.$hosts" small.sh $hosts
+		done
+		;;
 	mpich) run 9.mpich.shaped mpich.sh shaped ;;
 	guest)
 		twice 4.guest.goodput goodput.sh kernel
@@ -127,7 +132,7 @@ for part in "$@"; do
 		run 9.ring.kernel ring.sh kernel
 		;;
 	*)
-		echo "usage: run.sh [--out FILE] [switch|emission|goodput|guest|softirq|latency|types|floats|restore|congestion|ring|fault|loss|curve|share|cpu|openmpi|mpich]..." >&2
+		echo "usage: run.sh [--out FILE] [switch|emission|goodput|guest|softirq|latency|types|floats|restore|congestion|ring|fault|loss|curve|share|cpu|small|openmpi|mpich]..." >&2
 		exit 2
 		;;
 	esac

@@ -499,6 +499,7 @@ perf()
 	jq -e '(.results | length) == 8 and .results[7].size == 65536 and
 		.results[7].count == 16384 and .ranks == 4 and .out_of_bounds == 0 and
 		([.results[] | .out_of_place.wrong, .in_place.wrong] | add) == 0 and
+		(.results | all(.in_place.median_us > 0 and .in_place.p99_us >= .in_place.median_us)) and
 		(.results | all(.in_place.time_us > 0 and .in_place.busbw >= .in_place.algbw)) and
 		.avg_busbw > 0 and .stats.operations > 0' perf.json
 }

@@ -168,12 +168,22 @@ static int open_json(struct perf *p)
 	return output_open(&p->output, "output_file: ", p->json) ? 2 : 0;
 }
 
-static double now_us(void)
+static int by_length(const void *a, const void *b)
 {
-	struct timespec ts;
+	double x = *(const double *)a, y = *(const double *)b;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1e6 + ts.tv_nsec * 1e-3;
+	return (x > y) - (x < y);
+}
+
+/* Sort the times of this rank, and forget them. */
+static void take_times(struct perf *p, struct result *r)
+{
+	if (!p->times_n)
+		return;
+	qsort(p->times, p->times_n, sizeof(*p->times), by_length);
+	r->median_us = p->times[p->times_n / 2];
+	r->p99_us = p->times[p->times_n * 99 / 100];
+	p->times_n = 0;
 }
 
 /*
@@ -202,10 +212,12 @@ static int measure(struct perf *p, void *in, void *out, size_t count, struct res
 	prepare(p, in, out, count);
 	if (perf_operations(p, in, out, count, p->warmup) || perf_reduce(p, NULL, NULL, 0))
 		return -1;
-	start = now_us();
+	p->times_n = 0;
+	start = perf_now_us();
 	if (perf_operations(p, in, out, count, rounds))
 		return -1;
-	ns = (uint64_t)((now_us() - start) * 1e3 / rounds);
+	ns = (uint64_t)((perf_now_us() - start) * 1e3 / rounds);
+	take_times(p, r);
 	if (perf_sum(p, &ns))
 		return -1;
 	r->time_us = (double)ns / p->members / 1e3;
@@ -273,6 +285,8 @@ static void json_result(struct json *j, const char *name, const struct result *r
 {
 	json_object(j, name);
 	json_number(j, "time_us", "%.3f", r->time_us);
+	json_number(j, "median_us", "%.3f", r->median_us);
+	json_number(j, "p99_us", "%.3f", r->p99_us);
 	json_number(j, "algbw", "%.6f", r->algbw);
 	json_number(j, "busbw", "%.6f", r->busbw);
 	json_u64(j, "wrong", r->wrong);
@@ -462,6 +476,7 @@ int cmd_perf(int argc, char **argv)
 	p.reference.members = p.members;
 	p.send = calloc(1, perf_room(&p));
 	p.recv = calloc(1, perf_room(&p));
+	p.times = p.json ? malloc(PERF_TIMES * sizeof(*p.times)) : NULL;
 	status = 1;
 	if (p.send && p.recv) {
 		p.c = comm_join(&p.comm, &failed, &err);
@@ -477,5 +492,6 @@ int cmd_perf(int argc, char **argv)
 	free(p.rows);
 	free(p.send);
 	free(p.recv);
+	free(p.times);
 	return status;
 }

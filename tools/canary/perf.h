@@ -9,8 +9,11 @@
 
 #define PERF_FLIGHT	32	/* most operations in flight together */
 
+#define PERF_TIMES	(1 << 20)	/* most operations whose times are kept */
+
 struct result {
 	double		time_us;	/* of an operation, mean of all iterations and ranks */
+	double		median_us, p99_us; /* at this rank; 0: not measured */
 	double		algbw, busbw;	/* GB/s */
 	uint64_t	wrong;		/* wrong elements of all ranks */
 };
@@ -50,6 +53,8 @@ struct perf {
 	int			row_count;
 	uint64_t		wrong;
 	double			busbw_sum;
+	double			*times;		/* us, of operations that are measured; or NULL */
+	size_t			times_n;
 	uint32_t		method;		/* enum canary_method of what ran last */
 	struct seen		seen;		/* of one row */
 };
@@ -60,6 +65,9 @@ uint64_t perf_together(const struct perf *p);
 /* Return: bytes of a buffer for all that runs together */
 size_t perf_room(const struct perf *p);
 
+/* Return: the time now, us */
+double perf_now_us(void);
+
 /* All of these return 0, or -1 after an error message. */
 
 /* Say why an operation failed. Return: -1 */
@@ -68,7 +76,7 @@ int perf_fail(const struct perf *p);
 /* Run one operation. Without elements, all ranks wait for each other. */
 int perf_reduce(struct perf *p, const void *in, void *out, size_t count);
 
-/* Run @n operations, up to -m of them in flight, with the same vectors. */
+/* Run @n operations, up to -m of them in flight, with the same vectors. p->times gets theirs. */
 int perf_operations(struct perf *p, const void *in, void *out, size_t count, uint64_t n);
 
 /* Sum a 64-bit number over all ranks, byte by byte, so that no part can wrap. */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "engines.h"
 #include "perf.h"
@@ -80,13 +81,28 @@ static int together(struct perf *p, const char *in, char *out, size_t count, uin
 	return 0;
 }
 
+double perf_now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1e6 + ts.tv_nsec / 1e3;
+}
+
 int perf_operations(struct perf *p, const void *in, void *out, size_t count, uint64_t n)
 {
+	double before = perf_now_us(), now;
 	uint64_t i;
 
-	for (i = 0; i < n; i += p->aggregate)
+	for (i = 0; i < n; i += p->aggregate) {
 		if (together(p, in, out, count, p->aggregate, 0))
 			return -1;
+		if (!p->times || p->times_n == PERF_TIMES)
+			continue;
+		now = perf_now_us();
+		p->times[p->times_n++] = (now - before) / p->aggregate;
+		before = now;
+	}
 	return 0;
 }
 
