@@ -490,7 +490,8 @@ test_unprivileged()
 
 perf()
 {
-	ranks 4 "$CANARY" perf allreduce -b 4 -e 64K -f 4 -n 3 -w 1 -c 1 -J perf.json || return 1
+	ranks 4 "$CANARY" perf allreduce -b 4 -e 64K -f 4 -n 3 -w 1 -c 1 --spin 50us -J perf.json \
+		|| return 1
 	grep -q '# Out of bounds values : 0 OK' out.0 || return 1
 	grep -q '# Avg bus bandwidth    : ' out.0 || return 1
 	[ ! -s out.1 ] || return 1

@@ -11,6 +11,7 @@
 #define MTU_MIN		576
 #define MTU_MAX		9000
 #define TIME_MAX_MS	3600000
+#define SPIN_MAX_US	1000000
 #define LINGER_DEFAULT_MS	60000
 
 CANARY_EXPORT void canary_params_init_size(struct canary_params *params, size_t size)
@@ -183,6 +184,7 @@ static const struct number_param numbers[] = {
 	NUMBER("dead-after", dead_after, PARSE_MS, 100, TIME_MAX_MS),
 	NUMBER("linger", linger, PARSE_MS, 0, TIME_MAX_MS),
 	NUMBER("rto-min", rto_min, PARSE_US, 100, 1000000),
+	NUMBER("spin", spin, PARSE_US, 0, SPIN_MAX_US),
 	NUMBER("max-vector", max_vector, parse_bytes, 4, UINT32_MAX),
 };
 
@@ -341,6 +343,8 @@ int lib_params_check(const struct canary_params *params, struct canary_params *p
 		err = check_range("linger (ms)", p->linger, 0, TIME_MAX_MS);
 	if (!err && p->rto_min)
 		err = check_range("rto-min (us)", p->rto_min, 100, 1000000);
+	if (!err)
+		err = check_range("spin (us)", p->spin, 0, SPIN_MAX_US);
 	if (!err)
 		err = check_range("aggregates", p->aggregates, 0, CANARY_AGGREGATES_MAX);
 	if (!err && (p->window & (p->window - 1)))

@@ -6,6 +6,7 @@
  * request that has not ended. The other threads wait for it. So any thread may ask for results in
  * any order, with any engine.
  */
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include "lib.h"
@@ -171,6 +172,24 @@ static struct lib_request *oldest_running(struct canary *c)
 }
 
 /*
+ * Reap @req: poll as long as the parameters say, then sleep. No lock is held. While it polls, other
+ * threads of this processor have their turns.
+ */
+static int poll_and_reap(struct canary *c, struct lib_request *req, u64 until)
+{
+	u64 now = lib_now(), spin_until = now + c->params.spin * CNR_USEC;
+	int err = -ETIMEDOUT;
+
+	while (err == -ETIMEDOUT && now < spin_until && now < until) {
+		err = c->ops->reap(c->engine, req, now);
+		if (err == -ETIMEDOUT)
+			sched_yield();
+		now = lib_now();
+	}
+	return err == -ETIMEDOUT ? c->ops->reap(c->engine, req, until) : err;
+}
+
+/*
  * reap_one() - reap @req, the oldest running request, or wait until another thread changed
  * something
  * The caller holds the lock, which is released while waiting.
@@ -187,7 +206,7 @@ static int reap_one(struct canary *c, struct lib_request *req, u64 until)
 	}
 	c->reaping = true;
 	pthread_mutex_unlock(&c->lock);
-	err = c->ops->reap(c->engine, req, until);
+	err = poll_and_reap(c, req, until);
 	pthread_mutex_lock(&c->lock);
 	c->reaping = false;
 	if (!err)
