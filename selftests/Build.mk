@@ -2,7 +2,7 @@
 # Tests of the protocol core (native, with sanitizers, in simulated time), fuzzers, and `make test`.
 # Each part of the project adds its own tests to TESTS.
 
-CORE_SRC := $(filter-out $(VECTOR_SRC),$(wildcard kmod/core/*.c)) $(patsubst %,userspace/lib/%.c,siphash vectors)
+CORE_SRC := $(filter-out $(VECTOR_SRC),$(wildcard kmod/core/*.c)) $(patsubst %,userspace/lib/%.c,siphash payload vectors)
 CORE_HDR := $(wildcard kmod/core/*.h kmod/*.h kmod/uapi/linux/*.h userspace/common/*.h)
 FUZZ_SECONDS ?= 60
 

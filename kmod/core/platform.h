@@ -166,17 +166,19 @@ enum cnr_vectors {
  * cnr_vector_release(), which follows if it returns true. No packet is made or taken meanwhile.
  * cnr_checksum(): what canary_hdr.contribution.sum has to be. cnr_combine(): combines @a and @b
  * into @to, which may be @a; returns the checksum of @to. cnr_hash(): canary_hash(), of data under
- * a mac. cnr_hash_sum(): both this and the checksum.
+ * a mac. cnr_hash_sum(): both this and the checksum. kmod/simd.c and userspace/lib/payload.c have
+ * these four.
  */
+u64 cnr_hash(const u32 *key, const u32 *data, u32 length);
+u64 cnr_hash_sum(u8 kind, const u32 *key, const u32 *data, u32 length, u32 *sum);
+u32 cnr_checksum(u8 kind, const u32 *data, u32 length);
+u32 cnr_combine(u8 kind, u32 *to, const u32 *a, const u32 *b, u32 length);
+
 #ifdef __KERNEL__
 bool cnr_vector_begin(u32 words);
 void cnr_vector_end(void);
 bool cnr_vector_hold(u32 words);
 void cnr_vector_release(void);
-u64 cnr_hash(const u32 *key, const u32 *data, u32 length);
-u64 cnr_hash_sum(u8 kind, const u32 *key, const u32 *data, u32 length, u32 *sum);
-u32 cnr_checksum(u8 kind, const u32 *data, u32 length);
-u32 cnr_combine(u8 kind, u32 *to, const u32 *a, const u32 *b, u32 length);
 
 static inline enum cnr_vectors cnr_vectors(void)
 {
@@ -238,53 +240,6 @@ static inline bool cnr_vector_hold(u32 words)
 
 static inline void cnr_vector_release(void)
 {
-}
-
-#ifdef __AVX2__
-#include <immintrin.h>
-
-/* Compilers multiply 64 bits by 64, although 32 by 32 are enough here. */
-static inline u64 cnr_hash(const u32 *key, const u32 *data, u32 length)
-{
-	__m256i a, b, sum[2] = { _mm256_setzero_si256(), _mm256_setzero_si256() };
-	u32 i, words = length / 4;
-	u64 lane[4];
-
-	for (i = 0; i + 16 <= words; i += 16) {
-		a = _mm256_add_epi32(_mm256_loadu_si256((const __m256i *)(data + i)),
-				     _mm256_loadu_si256((const __m256i *)(key + i)));
-		b = _mm256_add_epi32(_mm256_loadu_si256((const __m256i *)(data + i + 8)),
-				     _mm256_loadu_si256((const __m256i *)(key + i + 8)));
-		a = _mm256_mul_epu32(a, _mm256_srli_epi64(a, 32));
-		b = _mm256_mul_epu32(b, _mm256_srli_epi64(b, 32));
-		sum[0] = _mm256_add_epi64(sum[0], a);
-		sum[1] = _mm256_add_epi64(sum[1], b);
-	}
-	_mm256_storeu_si256((__m256i *)lane, _mm256_add_epi64(sum[0], sum[1]));
-	return lane[0] + lane[1] + lane[2] + lane[3] +
-	       canary_hash(key + i, data + i, words - i);
-}
-#else
-static inline u64 cnr_hash(const u32 *key, const u32 *data, u32 length)
-{
-	return canary_hash(key, data, length / 4);
-}
-#endif
-
-static inline u32 cnr_checksum(u8 kind, const u32 *data, u32 length)
-{
-	return canary_checksum(kind, data, length / 4);
-}
-
-static inline u64 cnr_hash_sum(u8 kind, const u32 *key, const u32 *data, u32 length, u32 *sum)
-{
-	*sum = cnr_checksum(kind, data, length);
-	return cnr_hash(key, data, length);
-}
-
-static inline u32 cnr_combine(u8 kind, u32 *to, const u32 *a, const u32 *b, u32 length)
-{
-	return canary_combine(kind, to, a, b, length / 4);
 }
 #endif
 

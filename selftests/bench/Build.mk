@@ -22,7 +22,7 @@ $(B)/selftests/bench/softirq: selftests/bench/softirq.c $(B)/selftests/bench/sof
 		$(filter %.c %.a,$^) -lbpf -lpthread
 
 FLOAT_LANES := $(patsubst %,kmod/core/%.c,float float_lanes float_packet float_avx2 float_avx512 float_neon) \
-	userspace/lib/vectors.c
+	userspace/lib/payload.c userspace/lib/vectors.c
 
 $(B)/selftests/bench/float_errors: selftests/bench/float_errors.c $(FLOAT_LANES) $(CORE_HDR) | $(B)/.setup
 	@mkdir -p $(@D)

@@ -3,7 +3,7 @@
 # packets as small as the paper's.
 
 SIM_SRC := $(filter-out $(VECTOR_SRC),$(wildcard tools/sim/*.c tools/canary/reference*.c kmod/core/*.c userspace/common/*.c)) \
-	tools/values/values.c userspace/lib/vectors.c $(VECTOR_OBJ)
+	tools/values/values.c userspace/lib/payload.c userspace/lib/vectors.c $(VECTOR_OBJ)
 SIM_HDR := $(wildcard tools/sim/*.h bpf/*.h bpf/lib/*.h bpf/ctx/*.h kmod/core/*.h kmod/*.h kmod/uapi/linux/*.h) \
 	userspace/lib/siphash.h $(wildcard userspace/common/*.h tools/canary/reference*.h tools/values/*.h)
 SIM_FLAGS := -Itools/sim -DCSW_ONE_THREAD -DCSW_NO_CHECKSUMS -DCSW_CHILDREN_MAX=64 -DCSW_NEXTHOPS_MAX=64 -DCNR_MTU_LEAST=124 -DCNR_WINDOW_MAX=4096 -DCNR_CWND_RING=64
