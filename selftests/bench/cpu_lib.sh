@@ -7,6 +7,7 @@
 ALGORITHMS=(0 3 4 5 6)	# coll_tuned_allreduce_algorithm; 0: Open MPI chooses
 
 # network: hosts around a switch. It can do without shaped links.
+# shellcheck disable=SC2034
 network()
 {
 	local i

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What is done with payloads, by each vector code of this processor: the same as plain loops say, at any
- * length and address, and not a byte more is written.
+ * What is done with payloads, by each vector code of this processor: the same as plain loops say,
+ * at any length and address, and not a byte more is written.
  */
 #include <string.h>
 
@@ -40,7 +40,8 @@ static int wrong_at(u32 words, u32 off)
 	int wrong = 0;
 
 	for (i = 0; i < WORDS + 4; i++)
-		to[i] = want[i] = PAST;
+		to[i] = PAST;
+	memcpy(want, to, sizeof(want));
 	for (i = 0; i < words; i++) {
 		sum += x[i];
 		want[off + i] = x[i] + y[i];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What the core does with payloads (platform.h): checksums, hashes, sums. With AVX2 where the processor
- * has it and CANARY_VECTORS does not forbid it. kmod/simd.c is the kernel's part of this.
+ * What the core does with payloads (platform.h): checksums, hashes, sums. With AVX2 where the
+ * processor has it and CANARY_VECTORS does not forbid it. kmod/simd.c is the kernel's part of this.
  */
 #include "core/platform.h"
 

@@ -317,7 +317,7 @@ static void timer(struct user_endpoint *ep)
 		return;
 	pthread_mutex_lock(&ep->lock);
 	if (any_due(ep, lib_now())) {
-		/* The thread may be late, and what a timer waits for already here. So look first. */
+		/* The thread may be late, and what a timer waits for already here. */
 		pthread_mutex_unlock(&ep->lock);
 		user_receive(ep);
 		pthread_mutex_lock(&ep->lock);

@@ -2,8 +2,8 @@
 /*
  * Threads of the application that wait. One of them at a time handles packets in place of the
  * endpoint's thread: a packet then wakes one thread, not two after each other. Timers stay with the
- * endpoint's thread. It watches for packets again BACK_AFTER the last thread has waited, as the next
- * one may begin to wait soon.
+ * endpoint's thread. It watches for packets again BACK_AFTER the last thread has waited, as the
+ * next one may begin to wait soon.
  */
 #include <errno.h>
 #include <poll.h>

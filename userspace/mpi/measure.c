@@ -89,8 +89,8 @@ static int compare(const struct measurement *m, size_t count, int *faster)
 }
 
 /*
- * The least length from which on canary is faster. One length may win by chance, so two in a row have
- * to. If only the longest one does, there it begins.
+ * The least length from which on canary is faster. One length may win by chance, so two in a row
+ * have to. If only the longest one does, there it begins.
  */
 static int find_least(const struct measurement *m, size_t *least)
 {

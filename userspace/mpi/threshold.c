@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * From which length on canary is faster, by the number of members: what was measured in this process.
- * Each rank may know other numbers, so ranks agree whether all know one.
+ * From which length on canary is faster, by the number of members: what was measured in this
+ * process. Each rank may know other numbers, so ranks agree whether all know one.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -46,12 +46,11 @@ void cmpi_thresholds_print(void)
 
 	pthread_mutex_lock(&known.lock);
 	for (i = 0; i < known.n; i++) {
+		fprintf(stderr, "canary:   %u processes: measured, ", known.members[i]);
 		if (known.min_bytes[i] == CMPI_NEVER)
-			fprintf(stderr, "canary:   %u processes: measured, it is not faster\n",
-				known.members[i]);
+			fprintf(stderr, "it is not faster\n");
 		else
-			fprintf(stderr, "canary:   %u processes: measured, faster from %d bytes on\n",
-				known.members[i], known.min_bytes[i]);
+			fprintf(stderr, "faster from %d bytes on\n", known.min_bytes[i]);
 	}
 	pthread_mutex_unlock(&known.lock);
 }
