@@ -42,15 +42,16 @@ void cmpi_threshold_keep(unsigned int members, int min_bytes)
 
 void cmpi_thresholds_print(void)
 {
+	char what[48];
 	unsigned int i;
 
 	pthread_mutex_lock(&known.lock);
 	for (i = 0; i < known.n; i++) {
-		fprintf(stderr, "canary:   %u processes: measured, ", known.members[i]);
+		snprintf(what, sizeof(what), "faster from %d bytes on", known.min_bytes[i]);
 		if (known.min_bytes[i] == CMPI_NEVER)
-			fprintf(stderr, "it is not faster\n");
-		else
-			fprintf(stderr, "faster from %d bytes on\n", known.min_bytes[i]);
+			snprintf(what, sizeof(what), "it is not faster");
+		/* One call for a line, as other ranks may print theirs. */
+		fprintf(stderr, "canary:   %u processes: measured, %s\n", known.members[i], what);
 	}
 	pthread_mutex_unlock(&known.lock);
 }
