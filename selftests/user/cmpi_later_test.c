@@ -19,9 +19,14 @@
 #define RANKS	3
 #define ROOM	512	/* bytes of a rank in an exchange */
 #define WAITING	12	/* requests that come while the communicator is formed */
+#define MOST	64	/* likewise: for so many operations, canary has room */
 #define LENGTH	4096	/* elements, 16 KiB */
+#define LONGER	(256 * LENGTH)
 
-/* What ranks share. @told, @agreeing: how many have begun */
+/*
+ * What ranks share. @told, @agreeing: how many have begun; @value: of each rank, in the agreement or
+ * another call that waits
+ */
 static struct {
 	pthread_barrier_t	barrier;
 	unsigned int		told, agreeing;
@@ -29,12 +34,18 @@ static struct {
 	int			value[RANKS];
 } *shared;
 
-/* A communicator of a rank. @broken: the host function, counted from 1, that fails */
+/*
+ * A communicator of a rank. @broken: the host function, counted from 1, that fails. @waiting
+ * requests have their vectors in @v, one behind the other. The first one has @first elements
+ */
 static struct {
 	struct cmpi_comm	c;
 	struct cmpi_queue	q;
-	struct cmpi_request	r[WAITING];
-	int32_t			v[WAITING][LENGTH];
+	struct cmpi_request	r[MOST];
+	int32_t			*v;
+	size_t			first;
+	int			waiting;
+	int			taken, wrong;	/* requests that ended, and that did so wrongly */
 	bool			agreement;
 	void			*all;
 	size_t			bytes;
@@ -88,14 +99,40 @@ static bool by_host(struct cmpi_request *r)
 	return true;
 }
 
+static int least(void *arg, int *value)
+{
+	int i;
+
+	shared->value[my.c.rank] = *value;
+	pthread_barrier_wait(&shared->barrier);
+	for (i = 0; i < RANKS; i++)
+		if (shared->value[i] < *value)
+			*value = shared->value[i];
+	pthread_barrier_wait(&shared->barrier);
+	return 0;
+}
+
+static int sum(void *arg, double *v, size_t count)
+{
+	pthread_barrier_wait(&shared->barrier);
+	return 0;
+}
+
+/* As Open MPI's progress does */
 static void progress(void)
 {
+	struct cmpi_request *r;
+
 	if (my.c.forming)
 		cmpi_forming_free(cmpi_forming_advance(&my.c));
+	for (r = cmpi_queue_take(&my.q); r; r = r->next)
+		my.wrong += r != &my.r[my.taken++] || r->err;
 }
 
 static const struct cmpi_later later = { exchange, agree, ended };
-static const struct cmpi_host host = { .progress = progress, .later = &later, .queue = &my.q };
+static const struct cmpi_host host = {
+	.least = least, .sum = sum, .progress = progress, .later = &later, .queue = &my.q,
+};
 
 static int use(const struct cmpi_settings *s, const struct cmpi_args *args, enum cmpi_why want)
 {
@@ -104,18 +141,32 @@ static int use(const struct cmpi_settings *s, const struct cmpi_args *args, enum
 	return cmpi_use(&my.c, s, &host, 12345, args, &why) || why != want;
 }
 
+static size_t length(int k)
+{
+	return k ? LENGTH : my.first;
+}
+
+/* Element @i of request @k */
+static int32_t *at(int k, size_t i)
+{
+	return my.v + (k ? my.first + (k - 1) * LENGTH : 0) + i;
+}
+
 /* The first request begins, and others come before it can go on. */
 static int begin(const struct cmpi_settings *s)
 {
+	struct cmpi_args args = request;
 	struct canary_call call;
 	int i, k, wrong;
 
-	wrong = use(s, &request, CMPI_NOT_FORMED) || my.c.state != CMPI_FORMING;
-	for (k = 0; k < WAITING; k++) {
-		for (i = 0; i < LENGTH; i++)
-			my.v[k][i] = i + my.c.rank + k;
-		wrong += use(s, &request, CMPI_CANARY);
-		call = cmpi_describe(s, &request, my.v[k], my.v[k]);
+	my.v = malloc((my.first + my.waiting * LENGTH) * sizeof(*my.v));
+	wrong = !my.v || use(s, &args, CMPI_NOT_FORMED) || my.c.state != CMPI_FORMING;
+	for (k = 0; !wrong && k < my.waiting; k++) {
+		args.count = length(k);
+		for (i = 0; i < args.count; i++)
+			*at(k, i) = i + my.c.rank + k;
+		wrong += use(s, &args, CMPI_CANARY);
+		call = cmpi_describe(s, &args, at(k, 0), at(k, 0));
 		wrong += cmpi_queue_add(&my.q, &my.r[k], &call) != -EAGAIN;
 	}
 	return wrong + !!cmpi_queue_take(&my.q);
@@ -123,24 +174,18 @@ static int begin(const struct cmpi_settings *s)
 
 static int take(void)
 {
-	struct cmpi_request *r;
-	int n = 0, wrong = 0;
-
-	while (n < WAITING) {
+	while (my.taken < my.waiting)
 		progress();
-		for (r = cmpi_queue_take(&my.q); r; r = r->next)
-			wrong += r != &my.r[n++] || r->err;
-	}
-	return wrong;
+	return my.wrong;
 }
 
 static int sums(void)
 {
 	int i, k, wrong = 0;
 
-	for (k = 0; k < WAITING; k++)
-		for (i = 0; i < LENGTH; i++)
-			wrong += my.v[k][i] != RANKS * (i + k) + RANKS * (RANKS - 1) / 2;
+	for (k = 0; k < my.waiting; k++)
+		for (i = 0; i < length(k); i++)
+			wrong += *at(k, i) != RANKS * (i + k) + RANKS * (RANKS - 1) / 2;
 	return wrong;
 }
 
@@ -188,10 +233,28 @@ static int threshold(struct cmpi_settings *s)
 	return leave(wrong + use(s, &request, CMPI_CANARY) + sums());
 }
 
+/*
+ * The first call that waits measures. Requests have all the room then, so that a sum may have none
+ * at some ranks only.
+ */
+static int measures(struct cmpi_settings *s)
+{
+	struct cmpi_args call = request;
+	enum cmpi_why why;
+	int wrong;
+
+	call.call = CMPI_ALLREDUCE;
+	s->min_bytes = 0;
+	my.waiting = MOST;
+	my.first = LONGER;
+	wrong = begin(s) + !!cmpi_use(&my.c, s, &host, 12345, &call, &why) + !my.c.measured;
+	return leave(wrong + take() + sums() + !my.c.canary);
+}
+
 /* Requests go to the host functions, and so do those that come later. */
 static int fails(struct cmpi_settings *s)
 {
-	int wrong = begin(s) + take() + (my.by_host != WAITING) + (my.c.state != CMPI_FAILED);
+	int wrong = begin(s) + take() + (my.by_host != my.waiting) + (my.c.state != CMPI_FAILED);
 
 	return leave(wrong + use(s, &request, CMPI_REFUSED) + !!my.c.canary);
 }
@@ -262,6 +325,8 @@ static void run(int (*what)(struct cmpi_settings *s), const char *name)
 		my.c = (struct cmpi_comm){ .members = RANKS, .rank = i, .peers = true };
 		cmpi_queue_init(&my.q, &my.c);
 		my.q.by_host = by_host;
+		my.waiting = WAITING;
+		my.first = LENGTH;
 		_exit(!!what(&s));
 	}
 	for (i = 0; i < RANKS; i++)
@@ -285,6 +350,7 @@ int main(void)
 	run(works, "requests wait until the communicator is formed");
 	run(call_waits, "a call that waits ends that, a short one does not");
 	run(threshold, "the threshold does not change meanwhile");
+	run(measures, "lengths are measured while requests have all the room");
 	run(without_port, "a rank without an address: the host functions carry them out");
 	run(other_key, "a rank with another key: likewise");
 	run(host_error, "an error of the MPI library at once");
