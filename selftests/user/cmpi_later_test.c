@@ -115,7 +115,7 @@ static int least(void *arg, int *value)
 static int sum(void *arg, double *v, size_t count)
 {
 	pthread_barrier_wait(&shared->barrier);
-	return 0;
+	return my.broken == 4 ? -1 : 0;
 }
 
 /* As Open MPI's progress does */
@@ -251,6 +251,22 @@ static int measures(struct cmpi_settings *s)
 	return leave(wrong + take() + sums() + !my.c.canary);
 }
 
+/* An error of the MPI library ends that. Requests that were under way fail. */
+static int measures_in_vain(struct cmpi_settings *s)
+{
+	struct cmpi_args call = request;
+	enum cmpi_why why;
+	int wrong;
+
+	call.call = CMPI_ALLREDUCE;
+	s->min_bytes = 0;
+	my.first = LONGER;
+	my.broken = 4;
+	wrong = begin(s) + (cmpi_use(&my.c, s, &host, 12345, &call, &why) != -1);
+	take();
+	return leave(wrong + my.by_host + use(s, &request, CMPI_REFUSED));
+}
+
 /* Requests go to the host functions, and so do those that come later. */
 static int fails(struct cmpi_settings *s)
 {
@@ -351,6 +367,7 @@ int main(void)
 	run(call_waits, "a call that waits ends that, a short one does not");
 	run(threshold, "the threshold does not change meanwhile");
 	run(measures, "lengths are measured while requests have all the room");
+	run(measures_in_vain, "and an error of the MPI library then");
 	run(without_port, "a rank without an address: the host functions carry them out");
 	run(other_key, "a rank with another key: likewise");
 	run(host_error, "an error of the MPI library at once");

@@ -503,6 +503,13 @@ void cmpi_queue_init(struct cmpi_queue *q, struct cmpi_comm *c);
 void cmpi_queue_destroy(struct cmpi_queue *q);
 
 /**
+ * cmpi_queue_close() - end the communicator, which is not CMPI_FORMING, after an error. Other
+ * threads may make progress meanwhile. Operations that are under way fail. Without the lock; it may
+ * take seconds
+ */
+void cmpi_queue_close(struct cmpi_queue *q);
+
+/**
  * cmpi_queue_post() - post those that had no room. The caller holds the lock, as for the two below.
  * Return: 0; -EAGAIN: there is no room yet, or it is CMPI_FORMING; or another error, which shows
  * when the request ends

@@ -29,6 +29,19 @@ void cmpi_queue_destroy(struct cmpi_queue *q)
 	pthread_mutex_destroy(&q->lock);
 }
 
+void cmpi_queue_close(struct cmpi_queue *q)
+{
+	struct cmpi_comm last;
+
+	pthread_mutex_lock(&q->lock);
+	last = *q->c;
+	q->c->canary = NULL;
+	q->c->node = NULL;
+	q->c->state = CMPI_FAILED;
+	pthread_mutex_unlock(&q->lock);
+	cmpi_close(&last);
+}
+
 /* Where it goes is known at once, or when the communicator was formed, or not. */
 static void count_once(struct cmpi_request *r, enum cmpi_why why)
 {

@@ -18,7 +18,9 @@ static int settle(struct cmpi_comm *c, const struct cmpi_settings *s, const stru
 	if (host->queue)
 		cmpi_queue_flush(host->queue, host->progress);
 	err = cmpi_measure(c, s, host);
-	if (err)
+	if (err && host->queue)
+		cmpi_queue_close(host->queue);
+	else if (err)
 		cmpi_close(c);
 	return err;
 }
