@@ -24,14 +24,14 @@
 #define LONGER	(256 * LENGTH)
 
 /*
- * What ranks share. @told, @agreeing: how many have begun; @value: of each rank, in the agreement or
- * another call that waits
+ * What ranks share. @told, @agreeing: how many have begun; @value, @least: of each rank, in the
+ * agreement, and in calls that wait
  */
 static struct {
 	pthread_barrier_t	barrier;
 	unsigned int		told, agreeing;
 	char			hello[RANKS][ROOM];
-	int			value[RANKS];
+	int			value[RANKS], least[RANKS];
 } *shared;
 
 /*
@@ -103,18 +103,24 @@ static int least(void *arg, int *value)
 {
 	int i;
 
-	shared->value[my.c.rank] = *value;
+	shared->least[my.c.rank] = *value;
 	pthread_barrier_wait(&shared->barrier);
 	for (i = 0; i < RANKS; i++)
-		if (shared->value[i] < *value)
-			*value = shared->value[i];
+		if (shared->least[i] < *value)
+			*value = shared->least[i];
 	pthread_barrier_wait(&shared->barrier);
 	return 0;
 }
 
+/* A rank may run an operation that others do not, which ends the communicator. */
 static int sum(void *arg, double *v, size_t count)
 {
+	static uint8_t bit;
+	uint64_t id;
+
 	pthread_barrier_wait(&shared->barrier);
+	if (my.broken == 5 && my.c.rank == 1 && my.c.canary)
+		canary_post(my.c.canary, &bit, &bit, 1, CANARY_UINT8, CANARY_OP_XOR, &id);
 	return my.broken == 4 ? -1 : 0;
 }
 
@@ -267,6 +273,21 @@ static int measures_in_vain(struct cmpi_settings *s)
 	return leave(wrong + my.by_host + use(s, &request, CMPI_REFUSED));
 }
 
+/* Canary does not work any more. All ranks find that, and nothing was measured. */
+static int measures_what_breaks(struct cmpi_settings *s)
+{
+	struct cmpi_args call = request;
+	int wrong;
+
+	call.call = CMPI_ALLREDUCE;
+	s->min_bytes = 0;
+	my.waiting = 0;
+	my.broken = 5;
+	wrong = begin(s) + use(s, &call, CMPI_REFUSED) + !!cmpi_threshold(RANKS);
+	my.broken = 0;
+	return leave(wrong + use(s, &request, CMPI_REFUSED));
+}
+
 /* Requests go to the host functions, and so do those that come later. */
 static int fails(struct cmpi_settings *s)
 {
@@ -368,6 +389,7 @@ int main(void)
 	run(threshold, "the threshold does not change meanwhile");
 	run(measures, "lengths are measured while requests have all the room");
 	run(measures_in_vain, "and an error of the MPI library then");
+	run(measures_what_breaks, "and an error of canary");
 	run(without_port, "a rank without an address: the host functions carry them out");
 	run(other_key, "a rank with another key: likewise");
 	run(host_error, "an error of the MPI library at once");

@@ -8,14 +8,14 @@
 
 #include "cmpi.h"
 
-static bool closed(const struct cmpi_comm *c)
+bool cmpi_closed(const struct cmpi_comm *c)
 {
 	return !c->node && !c->canary;
 }
 
 int cmpi_post(struct cmpi_comm *c, const struct canary_call *call, uint64_t *id)
 {
-	if (closed(c))
+	if (cmpi_closed(c))
 		return -ESHUTDOWN;
 	return c->node ? cmpi_node_post(c->node, call, id) :
 			 canary_post_call(c->canary, call, sizeof(*call), id);
@@ -23,14 +23,14 @@ int cmpi_post(struct cmpi_comm *c, const struct canary_call *call, uint64_t *id)
 
 int cmpi_test(struct cmpi_comm *c, uint64_t id)
 {
-	if (closed(c))
+	if (cmpi_closed(c))
 		return -ESHUTDOWN;
 	return c->node ? cmpi_node_test(c->node, id) : canary_test(c->canary, id);
 }
 
 int cmpi_await(struct cmpi_comm *c, uint64_t id, unsigned int ms)
 {
-	if (closed(c))
+	if (cmpi_closed(c))
 		return -ESHUTDOWN;
 	return c->node ? cmpi_node_wait(c->node, id, ms) : canary_wait(c->canary, id, ms);
 }
@@ -43,7 +43,7 @@ bool cmpi_doze(struct cmpi_comm *c, unsigned int ms)
 		cmpi_node_doze(c->node, ms);
 		return true;
 	}
-	if (closed(c))
+	if (cmpi_closed(c))
 		return false;
 	fd.fd = canary_poll_fd(c->canary);
 	return fd.fd >= 0 && poll(&fd, 1, ms) >= 0;
@@ -51,7 +51,7 @@ bool cmpi_doze(struct cmpi_comm *c, unsigned int ms)
 
 int cmpi_room(struct cmpi_comm *c, unsigned int ms)
 {
-	if (closed(c))
+	if (cmpi_closed(c))
 		return -ESHUTDOWN;
 	return c->node ? 0 : canary_room(c->canary, ms);
 }
@@ -60,7 +60,7 @@ const char *cmpi_errmsg(const struct cmpi_comm *c)
 {
 	const char *why = c->node ? cmpi_node_error(c->node) : NULL;
 
-	if (closed(c))
+	if (cmpi_closed(c))
 		why = "closed after an error before";
 	return why ? why : canary_errmsg();
 }

@@ -328,7 +328,8 @@ void cmpi_forming_free(struct cmpi_forming *f);
 /**
  * cmpi_measure() - measure from which length on canary is faster than the host functions
  * All ranks of @c, which is formed, call it. It sums up some vectors of some lengths. What is known
- * of another communicator of as many members is taken from there.
+ * of another communicator of as many members is taken from there. If canary does not work meanwhile
+ * at some rank, @c is closed at all ranks, and a line was printed where it did not.
  * Return: 0, with @c->min_bytes set; else an error of the MPI library.
  */
 int cmpi_measure(struct cmpi_comm *c, const struct cmpi_settings *s, const struct cmpi_host *host);
@@ -343,6 +344,9 @@ void cmpi_close(struct cmpi_comm *c);
 void cmpi_close_all(void);
 
 /* ---- who carries out calls: the member, or the node leader (carry.c) ---- */
+
+/** cmpi_closed() - has it no member any more? Then calls fail */
+bool cmpi_closed(const struct cmpi_comm *c);
 
 /** cmpi_post() - begin a call. Return: as canary_post_call() */
 int cmpi_post(struct cmpi_comm *c, const struct canary_call *call, uint64_t *id);

@@ -100,7 +100,7 @@ static int form(struct cmpi_attempt *a, const struct cmpi_host *host)
 	if (cmpi_attempt_agreed(a) && !err) {
 		if (!a->s->min_bytes)
 			err = cmpi_measure(a->c, a->s, host);
-		if (!err)
+		if (!err && !cmpi_closed(a->c))
 			a->c->state = CMPI_FORMED;
 	}
 	if (a->c->state != CMPI_FORMED)

@@ -15,6 +15,7 @@
 #define ROUNDS		3	/* of calls in a row, as a program makes them; the fastest one counts */
 #define ROUND_US	20000	/* a round takes, if that is a few calls */
 #define CALLS		16	/* in a round, at most */
+#define BROKEN		-1	/* less than any answer */
 #define WORTH_IT	20	/* canary has to be faster by one part of so many */
 
 static uint64_t now_ns(void)
@@ -66,16 +67,40 @@ static int calls_of_a_round(const struct measurement *m, size_t count, int *call
 	return err;
 }
 
+/* Canary does not work. Other ranks may wait for a sum of this one: they hear that it has left. */
+static void give_up(const struct measurement *m)
+{
+	if (m->host->queue)
+		cmpi_queue_close(m->host->queue);
+	else
+		cmpi_close(m->c);
+}
+
+/* Return: ns that @calls sums by canary took; on an error, a line was printed, and it is closed */
+static uint64_t canary_calls(const struct measurement *m, size_t count, int calls)
+{
+	uint64_t begin = now_ns();
+	int i, err;
+
+	for (i = 0; i < calls && !cmpi_closed(m->c); i++) {
+		err = canary_sum(m, count);
+		if (!err)
+			continue;
+		cmpi_complain(m->c, CMPI_ALLREDUCE, err);
+		give_up(m);
+	}
+	return now_ns() - begin;
+}
+
 /*
- * Is canary faster with @count doubles, at all ranks? *@faster is the same at all of them. An error
- * of canary at one rank counts as slower there. Later operations report it.
+ * Is canary faster with @count doubles, at all ranks? *@faster is the same at all of them: 1, 0, or
+ * BROKEN if it does not work at some. Host functions are called alike at all ranks in any case.
  */
 static int compare(const struct measurement *m, size_t count, int *faster)
 {
 	uint64_t begin, took, host_ns = UINT64_MAX, canary_ns = UINT64_MAX;
 	int err, round, i, calls;
 
-	*faster = 1;
 	memset(m->v, 0, count * sizeof(*m->v));
 	err = calls_of_a_round(m, count, &calls);
 	for (round = 0; !err && round < ROUNDS; round++) {
@@ -84,16 +109,14 @@ static int compare(const struct measurement *m, size_t count, int *faster)
 			err = m->host->sum(m->host->arg, m->v, count);
 		took = now_ns() - begin;
 		host_ns = took < host_ns ? took : host_ns;
-		begin = now_ns();
-		for (i = 0; !err && i < calls; i++)
-			if (canary_sum(m, count))
-				*faster = 0;
-		took = now_ns() - begin;
+		if (err)
+			break;
+		took = canary_calls(m, count, calls);
 		canary_ns = took < canary_ns ? took : canary_ns;
 	}
 	if (err)
 		return err;
-	*faster &= canary_ns + canary_ns / WORTH_IT < host_ns;
+	*faster = cmpi_closed(m->c) ? BROKEN : canary_ns + canary_ns / WORTH_IT < host_ns;
 	return m->host->least(m->host->arg, faster);
 }
 
@@ -111,6 +134,10 @@ static int find_least(const struct measurement *m, size_t *least)
 		err = compare(m, bytes / sizeof(*m->v), &faster);
 		if (err)
 			return err;
+		if (faster == BROKEN) {
+			give_up(m);
+			return 0;
+		}
 		if (faster && before)
 			break;
 	}
@@ -140,7 +167,7 @@ int cmpi_measure(struct cmpi_comm *c, const struct cmpi_settings *s, const struc
 		c->min_bytes = CMPI_LEAST_BYTES;
 	if (!err && enough)
 		err = find_least(&m, &c->min_bytes);
-	if (!err && enough)
+	if (!err && enough && !cmpi_closed(c))
 		cmpi_threshold_keep(c->members, c->min_bytes);
 	free(m.v);
 	return err;
