@@ -83,7 +83,10 @@ static void sleep_for_bell(struct cmpi_node *n, uint32_t bell, unsigned int ms)
 
 /* ---- errors ---- */
 
-/* All calls of all ranks here fail from now on. */
+/*
+ * All calls here fail from now on. The member tells the others. These only find that the member has
+ * ended, each by itself.
+ */
 static void fail(struct cmpi_node *n, int err, const char *why)
 {
 	struct node_seat *member = n->seat[0];
@@ -92,7 +95,7 @@ static void fail(struct cmpi_node *n, int err, const char *why)
 		return;
 	n->error = err;
 	snprintf(n->why, sizeof(n->why), "%s", why);
-	if (__atomic_exchange_n(&member->failing, 1, __ATOMIC_SEQ_CST))
+	if (n->own)
 		return;
 	memcpy(member->why, n->why, sizeof(n->why));
 	__atomic_store_n(&member->error, err, __ATOMIC_RELEASE);

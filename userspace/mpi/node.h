@@ -29,8 +29,7 @@
  * @done:	the member: the results of so many are here
  * @what:	by slot: a number for the call that the chunk is of
  * @error:	the member: 0; or a call failed, and so do all that follow
- * @failing:	somebody sets @error and @why, and is the only one
- * @why:	a sentence about it, once @error is set
+ * @why:	the member: a sentence about it, once @error is set
  * @slot:	chunks of the rank; of the member, results
  */
 struct node_seat {
@@ -42,7 +41,6 @@ struct node_seat {
 	uint64_t	done;
 	uint64_t	what[NODE_SLOTS];
 	int32_t		error;
-	uint32_t	failing;
 	char		why[NODE_WHY];
 	char		slot[NODE_SLOTS][NODE_ROOM] __attribute__((aligned(4096)));
 };
