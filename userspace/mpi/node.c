@@ -283,7 +283,6 @@ static bool is_gathered(struct cmpi_node *n, const struct node_call *c)
 static bool post_chunk(struct cmpi_node *n)
 {
 	struct node_call *c = call_of(n, n->posted);
-	const void *more[n->local];
 	struct canary_call call;
 	unsigned int i;
 	int err;
@@ -291,13 +290,13 @@ static bool post_chunk(struct cmpi_node *n)
 	if (!c || !is_gathered(n, c))
 		return false;
 	for (i = 1; i < n->local; i++)
-		more[i - 1] = slot(n->seat[i], n->posted);
+		n->more[i - 1] = slot(n->seat[i], n->posted);
 	call = c->call;
 	call.count = chunk_count(c, n->posted);
 	call.sendbuf = chunk_in(c, call.sendbuf, n->posted);
 	call.recvbuf = n->local > 1 ? slot(n->seat[0], n->posted) :
 				      chunk_in(c, call.recvbuf, n->posted);
-	call.more = more;
+	call.more = n->more;
 	call.mores = n->local - 1;
 	call.places = n->ranks;
 	call.addends = n->all;

@@ -75,7 +75,8 @@ struct node_call {
  * @pids:	by local rank: the process
  * @fd:		of its own seat, until all have it
  * @canary:	of the member
- * @lock:	of all below
+ * @more:	of the member: vectors of the others, of the chunk that is posted
+ * @lock:	of @more and of all below
  * @calls:	in the order of the program's calls
  * @next:	number of the next chunk of a new call
  * @put, @posted, @taken: chunks that were put into memory; the member: that were posted; that have
@@ -97,6 +98,7 @@ struct cmpi_node {
 	int			fd;
 	struct canary		*canary;
 	pid_t			pid;
+	const void		**more;
 
 	pthread_mutex_t		lock;
 	struct node_call	*calls, **tail;

@@ -57,7 +57,8 @@ static struct cmpi_node *node_new(unsigned int members)
 	n->ranks = calloc(members, sizeof(*n->ranks));
 	n->pids = calloc(members, sizeof(*n->pids));
 	n->seat = calloc(members, sizeof(*n->seat));
-	if (n->leads && n->ranks && n->pids && n->seat)
+	n->more = calloc(members, sizeof(*n->more));
+	if (n->leads && n->ranks && n->pids && n->seat && n->more)
 		return n;
 	cmpi_node_free(n);
 	return NULL;
@@ -247,5 +248,6 @@ void cmpi_node_free(struct cmpi_node *n)
 	free(n->ranks);
 	free(n->pids);
 	free(n->seat);
+	free(n->more);
 	free(n);
 }
