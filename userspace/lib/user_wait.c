@@ -78,6 +78,7 @@ int user_wait(struct user *u, u64 until)
 		pthread_mutex_lock(&ep->lock);
 	} while (u->changes == changes);
 	ep->waiter = NULL;
+	now = lib_now();
 	if (others_wait(ep))
 		user_watch(ep, false);
 	else
