@@ -417,6 +417,8 @@ static int user_poll_fd(void *engine)
 	pthread_mutex_lock(&u->ep->lock);
 	if (u->event < 0) {
 		u->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+		if (u->event >= 0)
+			user_polled(u->ep);
 		user_set_event(u);
 	}
 	fd = u->event < 0 ? -errno : u->event;

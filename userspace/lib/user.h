@@ -228,6 +228,7 @@ struct user_endpoint {
 	u64			retry;		/* when to send again after USER_LATER, or 0 */
 	u32			room;		/* bytes that the socket may queue; 0: any */
 	bool			full;		/* socket not writable: do not ask cores */
+	unsigned int		polled;		/* members with a descriptor to poll */
 	bool			away;		/* the thread does not watch for packets */
 	u64			back_at;	/* when it does again, if nobody waits */
 	struct user		*waiter;	/* whose waiting thread receives, or NULL */
@@ -332,6 +333,9 @@ void user_watch(struct user_endpoint *ep, bool away);
 
 /* user_back_at() - make sure that the thread watches for packets again at that time */
 void user_back_at(struct user_endpoint *ep, u64 when, u64 now);
+
+/* user_polled() - another member has a descriptor to poll */
+void user_polled(struct user_endpoint *ep);
 
 /*
  * user_wait() - wait until something of @u has changed. The calling thread may handle packets

@@ -127,6 +127,8 @@ void user_endpoint_leave(struct user_endpoint *ep, struct user *u)
 	user_member_remove(ep, u);
 	/* The last packets of the member may still wait for the socket. */
 	user_out_disown(&ep->out, drop, ep->lost);
+	if (u->event >= 0)
+		ep->polled--;
 	if (u->publish.fd >= 0)
 		epoll_ctl(ep->epoll, EPOLL_CTL_DEL, u->publish.fd, NULL);
 	last = !ep->first;

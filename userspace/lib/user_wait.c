@@ -3,7 +3,8 @@
  * Threads of the application that wait. One of them at a time handles packets in place of the
  * endpoint's thread: a packet then wakes one thread, not two after each other. Timers stay with the
  * endpoint's thread. It watches for packets again BACK_AFTER the last thread has waited, as the
- * next one may begin to wait soon.
+ * next one may begin to wait soon. Where a member has a descriptor to poll, it watches at once:
+ * nobody knows who sleeps there.
  */
 #include <errno.h>
 #include <poll.h>
@@ -54,6 +55,13 @@ static bool others_wait(const struct user_endpoint *ep)
 	return false;
 }
 
+void user_polled(struct user_endpoint *ep)
+{
+	ep->polled++;
+	if (!ep->waiter)
+		user_watch(ep, false);
+}
+
 int user_wait(struct user *u, u64 until)
 {
 	struct user_endpoint *ep = u->ep;
@@ -64,7 +72,9 @@ int user_wait(struct user *u, u64 until)
 		return sleep_until(u, until);
 	ep->waiter = u;
 	ep->waiting = pthread_self();
-	user_watch(ep, true);
+	/* Who only looks, and can poll, is about to do so. */
+	if (!ep->polled || lib_now() < until)
+		user_watch(ep, true);
 	do {
 		pthread_mutex_unlock(&ep->lock);
 		/* Usually the packet is there by now, or the caller only looks. */
@@ -79,7 +89,7 @@ int user_wait(struct user *u, u64 until)
 	} while (u->changes == changes);
 	ep->waiter = NULL;
 	now = lib_now();
-	if (others_wait(ep))
+	if (ep->polled || others_wait(ep))
 		user_watch(ep, false);
 	else
 		user_back_at(ep, now + BACK_AFTER, now);
