@@ -151,6 +151,20 @@ static void test_greeting(void)
 	    "processes without an address are not on one host");
 }
 
+/* What is measured again takes no more room. */
+static void test_thresholds(void)
+{
+	bool good = !cmpi_threshold(1003);
+	int i;
+
+	for (i = 1; i <= 100; i++)
+		cmpi_threshold_keep(1003, i);
+	cmpi_threshold_keep(1004, CMPI_NEVER);
+	good &= cmpi_threshold(1003) == 100 && cmpi_threshold(1004) == CMPI_NEVER &&
+		!cmpi_threshold(1005);
+	tap(good, "what was measured");
+}
+
 static void test_decide(void)
 {
 	const struct cmpi_comm c = { .members = 8, .peers = true };
@@ -184,6 +198,9 @@ static void test_decide(void)
 	args.count = 100;
 	good &= decides(&s, other, args, CMPI_CANARY);
 	args.count = 99;
+	good &= decides(&s, other, args, CMPI_SHORT);
+	other.min_bytes = CMPI_NEVER;
+	args.count = CANARY_BYTES_MAX / 8;
 	good &= decides(&s, other, args, CMPI_SHORT);
 	tap(good, "decisions by length");
 	args = a;
@@ -674,6 +691,7 @@ int main(void)
 	test_fingerprint();
 	test_greeting();
 	test_decide();
+	test_thresholds();
 	if (!own_net()) {
 		tap_skip("addresses, communicators", "no network namespace of its own");
 		return tap_done("user/cmpi");

@@ -34,13 +34,14 @@ static size_t min_bytes(const struct cmpi_settings *s, const struct cmpi_comm *c
 static enum cmpi_why decide_vector(const struct cmpi_settings *s, const struct cmpi_comm *c,
 				   const struct cmpi_args *args)
 {
-	size_t size = canary_dtype_size(args->dtype);
+	size_t size = canary_dtype_size(args->dtype), least = min_bytes(s, c);
 
 	if (!size)
 		return CMPI_TYPE;
 	if (!args->op || !canary_supports(args->dtype, args->op))
 		return CMPI_OPERATOR;
-	if (!args->count || args->count < (min_bytes(s, c) + size - 1) / size)
+	/* There are longer vectors than CMPI_NEVER bytes. */
+	if (!args->count || args->count < (least + size - 1) / size || least == CMPI_NEVER)
 		return CMPI_SHORT;
 	if (args->count > s->max_bytes / size || args->count > CANARY_BYTES_MAX / size)
 		return CMPI_LONG;

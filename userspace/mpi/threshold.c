@@ -12,30 +12,43 @@
 
 static struct {
 	pthread_mutex_t	lock;
-	unsigned int	members[KEPT];	/* of a communicator; the last entry of a number counts */
+	unsigned int	members[KEPT];	/* of a communicator, each number once */
 	int		min_bytes[KEPT];
 	unsigned int	n;
 } known = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
+/* Return: the entry, known.n if there is none. The caller holds the lock. */
+static unsigned int find(unsigned int members)
+{
+	unsigned int i;
+
+	for (i = 0; i < known.n && known.members[i] != members; i++)
+		;
+	return i;
+}
+
 int cmpi_threshold(unsigned int members)
 {
 	unsigned int i;
-	int found = 0;
+	int found;
 
 	pthread_mutex_lock(&known.lock);
-	for (i = 0; i < known.n; i++)
-		if (known.members[i] == members)
-			found = known.min_bytes[i];
+	i = find(members);
+	found = i < known.n ? known.min_bytes[i] : 0;
 	pthread_mutex_unlock(&known.lock);
 	return found;
 }
 
 void cmpi_threshold_keep(unsigned int members, int min_bytes)
 {
+	unsigned int i;
+
 	pthread_mutex_lock(&known.lock);
-	if (known.n < KEPT) {
-		known.members[known.n] = members;
-		known.min_bytes[known.n++] = min_bytes;
+	i = find(members);
+	if (i < KEPT) {
+		known.members[i] = members;
+		known.min_bytes[i] = min_bytes;
+		known.n += i == known.n;
 	}
 	pthread_mutex_unlock(&known.lock);
 }
