@@ -66,7 +66,8 @@ static void conclude(struct cmpi_forming *f, bool formed)
 		c->canary = NULL;
 		c->node = NULL;
 	}
-	c->state = formed ? CMPI_FORMED : CMPI_FAILED;
+	/* Another thread may wait for this, without a lock. */
+	__atomic_store_n(&c->state, formed ? CMPI_FORMED : CMPI_FAILED, __ATOMIC_RELEASE);
 	cmpi_count_formed(formed, c->node);
 }
 
