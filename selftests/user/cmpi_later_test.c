@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -273,6 +274,41 @@ static int measures_in_vain(struct cmpi_settings *s)
 	return leave(wrong + my.by_host + use(s, &request, CMPI_REFUSED));
 }
 
+/* Memory that a process does not get is no reason to end it. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+	return "allocator_may_return_null=1";
+}
+
+/*
+ * One rank has no memory for a call. Its next one, of the same length, must not take part in the
+ * place of that. The others hear of it.
+ */
+static int without_memory(struct cmpi_settings *s)
+{
+	struct cmpi_args args = request;
+	struct rlimit limit, low;
+	struct canary_call call;
+	static int32_t v[LONGER];
+	int k, wrong;
+
+	args.call = CMPI_ALLREDUCE;
+	args.count = LONGER;
+	wrong = begin(s) + use(s, &args, CMPI_CANARY) + take();
+	getrlimit(RLIMIT_AS, &limit);
+	low = limit;
+	low.rlim_cur = 1 << 20;
+	if (my.c.rank == 1)
+		setrlimit(RLIMIT_AS, &low);
+	call = cmpi_describe(s, &args, v, v);
+	for (k = 0; k < 2; k++) {
+		wrong += !cmpi_run(&my.q, s, &args, &call, true, progress);
+		setrlimit(RLIMIT_AS, &limit);
+	}
+	return leave(wrong);
+}
+
 /* Canary does not work any more. All ranks find that, and nothing was measured. */
 static int measures_what_breaks(struct cmpi_settings *s)
 {
@@ -390,6 +426,7 @@ int main(void)
 	run(measures, "lengths are measured while requests have all the room");
 	run(measures_in_vain, "and an error of the MPI library then");
 	run(measures_what_breaks, "and an error of canary");
+	run(without_memory, "a rank without memory for a call");
 	run(without_port, "a rank without an address: the host functions carry them out");
 	run(other_key, "a rank with another key: likewise");
 	run(host_error, "an error of the MPI library at once");

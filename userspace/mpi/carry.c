@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 
 #include "cmpi.h"
 
@@ -13,12 +14,45 @@ bool cmpi_closed(const struct cmpi_comm *c)
 	return !c->node && !c->canary;
 }
 
+/* MPI has no averages, so that no rank of a program runs this. */
+void cmpi_spoil(struct canary *canary, unsigned int ms)
+{
+	uint8_t v = 0;
+	const struct canary_call odd = {
+		.sendbuf = &v, .recvbuf = &v, .count = 1, .dtype = CANARY_UINT8,
+		.op = CANARY_OP_AVG,
+	};
+	uint64_t id;
+
+	if (!canary_post_call(canary, &odd, sizeof(odd), &id) && ms)
+		canary_wait(canary, id, ms);
+}
+
+/*
+ * A call could not begin, for lack of memory. A later one must not, either: other ranks would take
+ * it for this one.
+ */
+static void stop(struct cmpi_comm *c, int err)
+{
+	snprintf(c->why, sizeof(c->why), "%s", cmpi_errmsg(c));
+	c->stopped = err;
+	if (c->canary)
+		cmpi_spoil(c->canary, 0);
+}
+
 int cmpi_post(struct cmpi_comm *c, const struct canary_call *call, uint64_t *id)
 {
+	int err;
+
 	if (cmpi_closed(c))
 		return -ESHUTDOWN;
-	return c->node ? cmpi_node_post(c->node, call, id) :
-			 canary_post_call(c->canary, call, sizeof(*call), id);
+	if (c->stopped)
+		return c->stopped;
+	err = c->node ? cmpi_node_post(c->node, call, id) :
+			canary_post_call(c->canary, call, sizeof(*call), id);
+	if (err == -ENOMEM || err == -ENOBUFS)
+		stop(c, err);
+	return err;
 }
 
 int cmpi_test(struct cmpi_comm *c, uint64_t id)
@@ -62,5 +96,7 @@ const char *cmpi_errmsg(const struct cmpi_comm *c)
 
 	if (cmpi_closed(c))
 		why = "closed after an error before";
+	else if (c->stopped)
+		why = c->why;
 	return why ? why : canary_errmsg();
 }

@@ -208,6 +208,7 @@ struct cmpi_forming;
  * @node:	NULL: all ranks are members; else the ranks on this host have one member
  * @pid:	the process that opened @canary
  * @forming:	NULL unless @state is CMPI_FORMING
+ * @stopped:	0; or the error of a call that could not begin, and of all that follow; @why says why
  */
 struct cmpi_comm {
 	unsigned int	members;
@@ -222,6 +223,8 @@ struct cmpi_comm {
 	struct cmpi_node *node;
 	pid_t		pid;
 	struct cmpi_forming *forming;
+	int		stopped;
+	char		why[160];
 };
 
 /**
@@ -350,6 +353,12 @@ bool cmpi_closed(const struct cmpi_comm *c);
 
 /** cmpi_post() - begin a call. Return: as canary_post_call() */
 int cmpi_post(struct cmpi_comm *c, const struct canary_call *call, uint64_t *id);
+
+/**
+ * cmpi_spoil() - end the communicator of a member, at all members
+ * @ms:	how long to wait until they have heard
+ */
+void cmpi_spoil(struct canary *canary, unsigned int ms);
 
 /** cmpi_test() - has it ended? Return: as canary_test() */
 int cmpi_test(struct cmpi_comm *c, uint64_t id);

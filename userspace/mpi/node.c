@@ -112,20 +112,13 @@ static void fail_as_told(struct cmpi_node *n, int err)
 }
 
 /*
- * Something is wrong on this host. Members of other hosts hear of it by an operation that none of
- * them runs, which ends the communicator. They are first: when this host knows, the job may end.
+ * Something is wrong on this host. Members of other hosts hear of it first: when this host knows,
+ * the job may end.
  */
 static void fail_all(struct cmpi_node *n, int err, const char *why)
 {
-	uint8_t bit = 0;
-	const struct canary_call odd = {
-		.sendbuf = &bit, .recvbuf = &bit, .count = 1, .dtype = CANARY_UINT8,
-		.op = CANARY_OP_XOR,
-	};
-	uint64_t id;
-
-	if (!n->own && !canary_post_call(n->canary, &odd, sizeof(odd), &id))
-		canary_wait(n->canary, id, TELL);
+	if (!n->own)
+		cmpi_spoil(n->canary, TELL);
 	fail(n, err, why);
 }
 
