@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "cmpi.h"
 
@@ -14,18 +15,18 @@ bool cmpi_closed(const struct cmpi_comm *c)
 	return !c->node && !c->canary;
 }
 
-/* MPI has no averages, so that no rank of a program runs this. */
-void cmpi_spoil(struct canary *canary, unsigned int ms)
+void cmpi_close(struct cmpi_comm *c)
 {
-	uint8_t v = 0;
-	const struct canary_call odd = {
-		.sendbuf = &v, .recvbuf = &v, .count = 1, .dtype = CANARY_UINT8,
-		.op = CANARY_OP_AVG,
-	};
-	uint64_t id;
-
-	if (!canary_post_call(canary, &odd, sizeof(odd), &id) && ms)
-		canary_wait(canary, id, ms);
+	/* The child of a fork() has no thread of the engine, and the parent goes on. */
+	if (c->node && c->pid == getpid())
+		cmpi_node_stop(c->node);
+	if (c->canary && c->pid == getpid())
+		canary_close(c->canary);
+	c->canary = NULL;
+	cmpi_node_free(c->node);
+	c->node = NULL;
+	c->forming = NULL;
+	c->state = CMPI_FAILED;
 }
 
 /*

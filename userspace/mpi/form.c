@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "form.h"
 
@@ -126,18 +125,4 @@ int cmpi_form(struct cmpi_comm *c, const struct cmpi_settings *s, const struct c
 		err = form(a, host);
 	cmpi_attempt_free(a);
 	return err;
-}
-
-void cmpi_close(struct cmpi_comm *c)
-{
-	/* The child of a fork() has no thread of the engine, and the parent goes on. */
-	if (c->node && c->pid == getpid())
-		cmpi_node_stop(c->node);
-	if (c->canary && c->pid == getpid())
-		canary_close(c->canary);
-	c->canary = NULL;
-	cmpi_node_free(c->node);
-	c->node = NULL;
-	c->forming = NULL;
-	c->state = CMPI_FAILED;
 }
