@@ -325,8 +325,14 @@ static int host_least(void *arg, int *value)
 	return 0;
 }
 
-/* The host function takes 300 ms with some lengths. Canary on one host takes milliseconds. */
+/* The host function takes seconds with some lengths. Canary on one host takes milliseconds. */
 static bool (*is_slow)(size_t bytes);
+
+/* The guest's processor is so slow that long sums take longer. */
+static bool in_guest(void)
+{
+	return getenv("CANARY_GUEST");
+}
 
 static int host_sum(void *arg, double *v, size_t count)
 {
@@ -337,7 +343,7 @@ static int host_sum(void *arg, double *v, size_t count)
 	if (is_slow && !is_slow(count * sizeof(*v)))
 		return 0;	/* only measurements come here, and do not look at the sum */
 	if (is_slow)
-		usleep(300000);
+		usleep(in_guest() ? 2000000 : 1000000);
 	memcpy(shared->vector[rank], v, count * sizeof(*v));
 	pthread_barrier_wait(&shared->barrier);
 	for (i = 0; i < count; i++)
@@ -670,10 +676,14 @@ static void test_communicators(void)
 	run(works, "communicators are formed, sum up, and end");
 	run(small_packets, "with the least MTU of all");
 	run(measured, "the threshold is measured, once");
-	run(measured_never, "canary is not faster: it is not used");
-	run(measured_once, "faster with one length only: it is not used");
-	run(measured_later, "faster from 128 KiB on");
-	run(measured_last, "faster with the longest length only");
+	if (in_guest()) {
+		tap_skip("lengths where canary is faster", "tested on the machine itself");
+	} else {
+		run(measured_never, "canary is not faster: it is not used");
+		run(measured_once, "faster with one length only: it is not used");
+		run(measured_later, "faster from 128 KiB on");
+		run(measured_last, "faster with the longest length only");
+	}
 	run(queued, "many requests, in their order, and a call behind them");
 	run(host_errors, "an error of the MPI library: none has one");
 	run(child_later, "a child forms others later");

@@ -53,20 +53,6 @@ static int canary_sum(const struct measurement *m, size_t count)
 	return err ?: cmpi_wait(m->c, id, m->host->progress, m->s->spin);
 }
 
-/* How many calls make a round? All ranks have the same answer, from the fastest one of them. */
-static int calls_of_a_round(const struct measurement *m, size_t count, int *calls)
-{
-	uint64_t begin = now_ns(), us;
-	int err, least;
-
-	err = m->host->sum(m->host->arg, m->v, count);
-	us = (now_ns() - begin) / 1000;
-	least = us < INT_MAX ? us : INT_MAX;
-	err = err ?: m->host->least(m->host->arg, &least);
-	*calls = least < ROUND_US / CALLS ? CALLS : least < ROUND_US ? ROUND_US / least : 1;
-	return err;
-}
-
 /* Canary does not work. Other ranks may wait for a sum of this one: they hear that it has left. */
 static void give_up(const struct measurement *m)
 {
@@ -90,6 +76,27 @@ static uint64_t canary_calls(const struct measurement *m, size_t count, int call
 		give_up(m);
 	}
 	return now_ns() - begin;
+}
+
+/*
+ * How many calls make a round? The slower one of both functions decides. All ranks have the same
+ * answer, from the fastest one of them.
+ */
+static int calls_of_a_round(const struct measurement *m, size_t count, int *calls)
+{
+	uint64_t begin = now_ns(), host_us, us;
+	int err, least;
+
+	err = m->host->sum(m->host->arg, m->v, count);
+	if (err)
+		return err;
+	host_us = (now_ns() - begin) / 1000;
+	us = canary_calls(m, count, 1) / 1000;
+	us = host_us > us ? host_us : us;
+	least = us < INT_MAX ? us : INT_MAX;
+	err = m->host->least(m->host->arg, &least);
+	*calls = least < ROUND_US / CALLS ? CALLS : least < ROUND_US ? ROUND_US / least : 1;
+	return err;
 }
 
 /*
