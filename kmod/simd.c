@@ -329,25 +329,6 @@ void cnr_vector_release(void)
 {
 }
 
-u64 cnr_hash(const u32 *key, const u32 *data, u32 length)
-{
-	return canary_hash(key, data, length / 4);
-}
-
-u64 cnr_hash_sum(u8 kind, const u32 *key, const u32 *data, u32 length, u32 *sum)
-{
-	*sum = canary_checksum(kind, data, length / 4);
-	return canary_hash(key, data, length / 4);
-}
-
-u32 cnr_checksum(u8 kind, const u32 *data, u32 length)
-{
-	return canary_checksum(kind, data, length / 4);
-}
-
-u32 cnr_combine(u8 kind, u32 *to, const u32 *a, const u32 *b, u32 length)
-{
-	return canary_combine(kind, to, a, b, length / 4);
-}
+#include "payload_loops.h"
 
 #endif
