@@ -2,8 +2,7 @@
 /*
  * What is common to MPI libraries (userspace/mpi/), without one: settings, decisions, addresses,
  * and forming communicators with the user engine and, where the module is loaded, AF_CANARY. Ranks
- * are processes in a network namespace of their own. Their host functions are made of shared memory
- * and barriers.
+ * are processes in a network namespace of their own.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -15,26 +14,11 @@
 #include <unistd.h>
 
 #include "core/platform.h"
+#include "cmpi_ranks.h"
 #include "own_net.h"
 #include "selftests/tap.h"
 #include "userspace/common/own_address.h"
 #include "userspace/mpi/cmpi.h"
-
-#define RANKS	3
-#define ROOM	512	/* bytes of a rank in an allgather */
-
-static char *engine = "user";
-
-static void defaults(struct cmpi_settings *s)
-{
-	char why[200];
-
-	cmpi_settings_init(s, why, sizeof(why));
-	s->engine = engine;
-	s->one_host = 1;
-	s->min_bytes = 16384;
-	cmpi_settings_check(s, why, sizeof(why));
-}
 
 /* ---- settings ---- */
 
@@ -152,19 +136,6 @@ static void test_greeting(void)
 }
 
 /* What is measured again takes no more room. */
-static void test_thresholds(void)
-{
-	bool good = !cmpi_threshold(1003);
-	int i;
-
-	for (i = 1; i <= 100; i++)
-		cmpi_threshold_keep(1003, i);
-	cmpi_threshold_keep(1004, CMPI_NEVER);
-	good &= cmpi_threshold(1003) == 100 && cmpi_threshold(1004) == CMPI_NEVER &&
-		!cmpi_threshold(1005);
-	tap(good, "what was measured");
-}
-
 static void test_decide(void)
 {
 	const struct cmpi_comm c = { .members = 8, .peers = true };
@@ -284,78 +255,6 @@ static void test_addresses(void)
 }
 
 /* ---- communicators ---- */
-
-/* What ranks share */
-static struct {
-	pthread_barrier_t	barrier;
-	char			gathered[RANKS][ROOM];
-	int			value[RANKS];
-	double			vector[RANKS][(4 << 20) / sizeof(double)];
-} *shared;
-
-static int rank;
-static int broken;	/* the host function, counted from 1, that fails */
-
-static int host_allgather(void *arg, const void *mine, void *all, size_t bytes)
-{
-	int i;
-
-	if (bytes > ROOM || broken == 1)
-		return -1;
-	memcpy(shared->gathered[rank], mine, bytes);
-	pthread_barrier_wait(&shared->barrier);
-	for (i = 0; i < RANKS; i++)
-		memcpy((char *)all + i * bytes, shared->gathered[i], bytes);
-	pthread_barrier_wait(&shared->barrier);
-	return 0;
-}
-
-static int host_least(void *arg, int *value)
-{
-	int i;
-
-	if (broken == 2)
-		return -1;
-	shared->value[rank] = *value;
-	pthread_barrier_wait(&shared->barrier);
-	for (i = 0; i < RANKS; i++)
-		if (shared->value[i] < *value)
-			*value = shared->value[i];
-	pthread_barrier_wait(&shared->barrier);
-	return 0;
-}
-
-/* The host function takes seconds with some lengths. Canary on one host takes milliseconds. */
-static bool (*is_slow)(size_t bytes);
-
-/* The guest's processor is so slow that long sums take longer. */
-static bool in_guest(void)
-{
-	return getenv("CANARY_GUEST");
-}
-
-static int host_sum(void *arg, double *v, size_t count)
-{
-	size_t i, k;
-
-	if (broken == 3)
-		return -1;
-	if (is_slow && !is_slow(count * sizeof(*v)))
-		return 0;	/* only measurements come here, and do not look at the sum */
-	if (is_slow)
-		usleep(in_guest() ? 2000000 : 1000000);
-	memcpy(shared->vector[rank], v, count * sizeof(*v));
-	pthread_barrier_wait(&shared->barrier);
-	for (i = 0; i < count; i++)
-		for (v[i] = k = 0; k < RANKS; k++)
-			v[i] += shared->vector[k][i];
-	pthread_barrier_wait(&shared->barrier);
-	return 0;
-}
-
-static const struct cmpi_host host = {
-	.allgather = host_allgather, .least = host_least, .sum = host_sum,
-};
 
 static int sum(struct cmpi_comm *c, int turn)
 {
@@ -496,82 +395,18 @@ static bool always(size_t bytes)
 	return true;
 }
 
-static bool never(size_t bytes)
+/* Other lengths are those of threshold_test.c. */
+static int measured(struct cmpi_settings *s)
 {
-	return false;
-}
-
-static bool at_first(size_t bytes)
-{
-	return bytes == CMPI_LEAST_BYTES;
-}
-
-static bool from_128k(size_t bytes)
-{
-	return bytes >= 128 << 10;
-}
-
-static bool at_last(size_t bytes)
-{
-	return bytes == 2 << 20;
-}
-
-/* Return: 0 if a communicator is formed whose threshold is @want */
-static int threshold(struct cmpi_comm *c, const struct cmpi_settings *s, size_t want)
-{
-	*c = (struct cmpi_comm){ .members = RANKS, .rank = rank, .peers = true };
-	return cmpi_form(c, s, &host, 12345) || c->state != CMPI_FORMED || c->min_bytes != want;
-}
-
-/* Canary is faster with the lengths with which the host function is slow. */
-static int measures(struct cmpi_settings *s, bool (*slow)(size_t bytes), size_t want)
-{
-	struct cmpi_comm c;
+	struct cmpi_comm c = { .members = RANKS, .rank = rank, .peers = true };
 	int wrong;
 
 	s->min_bytes = 0;
-	is_slow = slow;
-	wrong = threshold(&c, s, want);
+	is_slow = always;
+	wrong = cmpi_form(&c, s, &host, 12345) || c.min_bytes != CMPI_LEAST_BYTES;
 	cmpi_close(&c);
 	cmpi_close_all();
 	return wrong;
-}
-
-/* A second communicator does not measure. */
-static int measured(struct cmpi_settings *s)
-{
-	struct cmpi_comm c[2];
-	int i, wrong;
-
-	s->min_bytes = 0;
-	is_slow = always;
-	wrong = threshold(&c[0], s, CMPI_LEAST_BYTES);
-	is_slow = never;
-	wrong += threshold(&c[1], s, CMPI_LEAST_BYTES);
-	for (i = 0; i < 2; i++)
-		cmpi_close(&c[i]);
-	cmpi_close_all();
-	return wrong;
-}
-
-static int measured_never(struct cmpi_settings *s)
-{
-	return measures(s, never, CMPI_NEVER);
-}
-
-static int measured_once(struct cmpi_settings *s)
-{
-	return measures(s, at_first, CMPI_NEVER);
-}
-
-static int measured_later(struct cmpi_settings *s)
-{
-	return measures(s, from_128k, 128 << 10);
-}
-
-static int measured_last(struct cmpi_settings *s)
-{
-	return measures(s, at_last, 2 << 20);
 }
 
 /* A request must not form the communicator. Then some, and a call behind them */
@@ -649,41 +484,11 @@ static int queued(struct cmpi_settings *s)
 	return wrong;
 }
 
-static void run(int (*what)(struct cmpi_settings *s), const char *name)
-{
-	int i, status, wrong = 0;
-	pid_t pid[RANKS];
-
-	fflush(stdout);
-	for (i = 0; i < RANKS; i++) {
-		pid[i] = fork();
-		if (!pid[i]) {
-			struct cmpi_settings s;
-
-			alarm(100);
-			rank = i;
-			defaults(&s);
-			_exit(!!what(&s));
-		}
-	}
-	for (i = 0; i < RANKS; i++)
-		wrong += waitpid(pid[i], &status, 0) != pid[i] || status;
-	tap(!wrong, "%s: %s", engine, name);
-}
-
 static void test_communicators(void)
 {
 	run(works, "communicators are formed, sum up, and end");
 	run(small_packets, "with the least MTU of all");
-	run(measured, "the threshold is measured, once");
-	if (in_guest()) {
-		tap_skip("lengths where canary is faster", "tested on the machine itself");
-	} else {
-		run(measured_never, "canary is not faster: it is not used");
-		run(measured_once, "faster with one length only: it is not used");
-		run(measured_later, "faster from 128 KiB on");
-		run(measured_last, "faster with the longest length only");
-	}
+	run(measured, "the threshold is measured");
 	run(queued, "many requests, in their order, and a call behind them");
 	run(host_errors, "an error of the MPI library: none has one");
 	run(child_later, "a child forms others later");
@@ -693,7 +498,6 @@ static void test_communicators(void)
 
 int main(void)
 {
-	pthread_barrierattr_t attr;
 	int fd;
 
 	test_environment();
@@ -701,17 +505,12 @@ int main(void)
 	test_fingerprint();
 	test_greeting();
 	test_decide();
-	test_thresholds();
 	if (!own_net()) {
 		tap_skip("addresses, communicators", "no network namespace of its own");
 		return tap_done("user/cmpi");
 	}
 	test_addresses();
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-		      -1, 0);
-	pthread_barrierattr_init(&attr);
-	pthread_barrierattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
-	pthread_barrier_init(&shared->barrier, &attr, RANKS);
+	share();
 	test_communicators();
 	fd = socket(AF_CANARY, SOCK_SEQPACKET, 0);
 	if (fd < 0) {

@@ -3,4 +3,4 @@
 MPI_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard userspace/mpi/*.c)) \
 	$(patsubst %,$(B)/userspace/common/%.o,parse address own_address)
 
-$(B)/selftests/user/cmpi_test $(B)/selftests/user/cmpi_later_test: $(wildcard userspace/mpi/*)
+$(patsubst %,$(B)/selftests/user/%_test,cmpi cmpi_later threshold): $(wildcard userspace/mpi/* selftests/user/cmpi_ranks.h)
