@@ -3,7 +3,7 @@
 #
 # host.cost, zerocopy.cost: processor time that AF_CANARY takes, in ns (= instructions) per KiB of
 # the vector, with and without copies. It is measured in the guest where time counts instructions.
-#	h0 --- h1, veth, not shaped, MTU 1500
+#	h0 --- h1, veth, not shaped, MTU 1500, then 9000 (names that end with ".9000")
 # Both hosts share one processor, which is never idle. So the time of an allreduce is what it costs
 # both of them. Each of the two ranks contributes to one half of the blocks and leads the other
 # half. So each sends and receives as many bytes as the vector has. The baseline is a TCP connection
@@ -88,23 +88,6 @@ per_kib()
 	jq -n "$1 / $SIZE * 1024"
 }
 
-[ -n "${CANARY_GUEST:-}" ] || bench_in_guest "$0" "$@"
-bench_start "selftests/bench/cost.sh"
-bench_need jq ethtool "$CANARY" "$TCP"
-bench_load_module
-ns_add h0 h1
-ns_link h0 eth0 10.0.0.1/24 h1 eth0 10.0.0.2/24
-offloads off
-COPIES=$(canary off)
-PINNED=$(canary on)
-SEGMENTED=$(tcp $ROUNDS)
-segments 1
-PLAIN=$(tcp $ROUNDS_PLAIN)
-segments $SEGMENTS
-offloads on
-OFFLOADED=$(tcp $ROUNDS)
-HOW="2 ranks, 4 MiB, both hosts; baseline: TCP moving the same bytes"
-
 # cost NAME VALUE [HOW]: prints a figure for each of the three TCP baselines
 cost()
 {
@@ -116,7 +99,35 @@ cost()
 		"${3:-}$HOW, with TSO, GSO, GRO"
 }
 
-cost host.cost "$COPIES"
-cost zerocopy.cost "$PINNED" "zero copy; "
-bench_figure zerocopy.copies "$(per_kib "$PINNED")" ns/KiB "$(per_kib "$COPIES")" \
-	"zero copy; 2 ranks, 4 MiB, both hosts; baseline: with copies"
+# costs MTU SUFFIX: measures, and prints the figures, with SUFFIX behind their names
+costs()
+{
+	local i copies pinned
+
+	for i in 0 1; do
+		ip -n "$(ns_name h$i)" link set eth0 mtu "$1"
+	done
+	HOW="2 ranks, 4 MiB, MTU $1, both hosts; baseline: TCP moving the same bytes"
+	offloads off
+	copies=$(canary off)
+	pinned=$(canary on)
+	SEGMENTED=$(tcp $ROUNDS)
+	segments 1
+	PLAIN=$(tcp $ROUNDS_PLAIN)
+	segments $SEGMENTS
+	offloads on
+	OFFLOADED=$(tcp $ROUNDS)
+	cost "host.cost$2" "$copies"
+	cost "zerocopy.cost$2" "$pinned" "zero copy; "
+	bench_figure "zerocopy.copies$2" "$(per_kib "$pinned")" ns/KiB "$(per_kib "$copies")" \
+		"zero copy; 2 ranks, 4 MiB, MTU $1, both hosts; baseline: with copies"
+}
+
+[ -n "${CANARY_GUEST:-}" ] || bench_in_guest "$0" "$@"
+bench_start "selftests/bench/cost.sh"
+bench_need jq ethtool "$CANARY" "$TCP"
+bench_load_module
+ns_add h0 h1
+ns_link h0 eth0 10.0.0.1/24 h1 eth0 10.0.0.2/24
+costs 1500 ""
+costs 9000 .9000

@@ -5,9 +5,11 @@
 # Open MPI's own algorithms for each length, on the same hosts around a switch.
 #	openmpi.sh shaped|fast
 # shaped: links of RATE Mbit/s (HTB at both ends). fast: as fast as this machine is. There the component is
-# measured with its own threshold as well. Beside that stands what Open MPI does without it: below the
-# threshold the call goes there.
-# Each column is measured ROUNDS times, in turns, which go back and forth. The median counts.
+# measured with its own threshold as well (".default"). Beside that stands what Open MPI does without it:
+# below the threshold the call goes there. This is measured a second time (".again"), beside the first. What
+# these two differ by is noise.
+# Each column is measured ROUNDS times (these three: ROUNDS_DEFAULT), in turns that begin with another one each
+# time. The median counts.
 
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -25,7 +27,8 @@ DEFAULT=(--mca coll_canary_enable 1 --mca coll_canary_min_bytes 0)
 ALL=(--mca coll_canary_enable 1 --mca coll_canary_min_bytes 1)
 case $HOW in
 shaped) HOSTS=8 FIRST=${FIRST:-8} ROUND=${ROUND:-100} ROUNDS=${ROUNDS:-1} ;;
-fast) HOSTS=4 FIRST=${FIRST:-8} ROUND=${ROUND:-100} ROUNDS=${ROUNDS:-5} ;;
+fast) HOSTS=4 FIRST=${FIRST:-8} ROUND=${ROUND:-100} ROUNDS=${ROUNDS:-5}
+	ROUNDS_DEFAULT=${ROUNDS_DEFAULT:-9} ;;
 *) echo "usage: openmpi.sh shaped|fast" >&2; exit 2 ;;
 esac
 
@@ -49,20 +52,20 @@ column()
 	own.*) columns "$type.$name" "$type" --mca coll_tuned_use_dynamic_rules 1 \
 		--mca coll_tuned_allreduce_algorithm "${name#own.}" ;;
 	all) columns "$type.all" "$type" "${ALL[@]}" ;;
-	without) columns "$type.without" "$type" ;;
+	without | again) columns "$type.$name" "$type" ;;
 	default) columns "$type.default" "$type" "${DEFAULT[@]}" ;;
 	esac
 }
 
-# rounds TYPE: measures all of them
+# rounds N TYPE NAME...: measures all of these columns N times
 rounds()
 {
-	local type=$1 round i names=("${ALGORITHMS[@]/#/own.}" all)
+	local n=$1 type=$2 round i
 
-	[ "$HOW" != fast ] || names+=(without default)
-	for ((round = 0; round < ROUNDS; round++)); do
-		for ((i = 0; i < ${#names[@]}; i++)); do
-			column "${names[round % 2 ? ${#names[@]} - 1 - i : i]}" "$type"
+	shift 2
+	for ((round = 0; round < n; round++)); do
+		for ((i = 1; i <= $#; i++)); do
+			column "${@:(round + i) % $# + 1:1}" "$type"
 		done
 	done
 }
@@ -74,11 +77,14 @@ if [ ! -x "$PROGRAMS/columns" ] || [ ! -e "$COMPONENT/mca_coll_canary.so" ]; the
 fi
 network "$HOW"
 for type in "${TYPES[@]}"; do
-	rounds "$type"
+	rounds "$ROUNDS" "$type" "${ALGORITHMS[@]/#/own.}" all
 	own=("${ALGORITHMS[@]/#/$type.own.}")
 	figures "openmpi.$HOW.$type" "$type.all" \
 		"$NETWORK; baseline: the best of Open MPI's own algorithms" "${own[@]}"
 	[ "$HOW" = fast ] || continue
+	rounds "$ROUNDS_DEFAULT" "$type" without default again
 	figures "openmpi.$HOW.$type.default" "$type.default" \
 		"$NETWORK, with the threshold that is measured; baseline: without Canary" "$type.without"
+	figures "openmpi.$HOW.$type.again" "$type.again" \
+		"$NETWORK, without Canary; baseline: the same" "$type.without"
 done
