@@ -96,12 +96,14 @@ needed()
 		sed -n 's/^Inst \([^ ]*\) .*/\1/p' | grep -vE "$OURS"
 }
 
-# files: prints all files with owner and permissions, without what dpkg and apt write of everything
+# files: prints all files with owner and permissions, without what dpkg, apt, depmod and dkms write of
+# everything, and keep when a package goes (dkms: its own key)
 files()
 {
 	(cd "$ROOT" && find . -xdev \( -path ./proc -o -path ./sys -o -path ./dev -o -path ./packages \
 		-o -path ./var/lib/dpkg -o -path ./var/lib/apt -o -path ./var/cache -o -path ./var/log \
-		-o -path ./tmp \) -prune -o -printf '%M %U %G %p %l\n' | LC_ALL=C sort
+		-o -path ./tmp -o -path './usr/lib/modules/*/modules.*' -o -path './var/lib/dkms/mok.*' \) -prune \
+		-o -printf '%M %U %G %p %l\n' | LC_ALL=C sort
 	find etc -type f -exec md5sum {} + | LC_ALL=C sort -k 2)
 }
 
@@ -419,6 +421,7 @@ test_removal()
 	tap_is "remove: rules and configuration" "$(cd "$ROOT" && find etc var/lib -path '*canary/*' | sort | xargs)" \
 		"etc/canary/switch.conf var/lib/canary/switch.rules"
 	tap_is "remove: no module" "$(modules)$(inside dkms status)" ""
+	tap_is "remove: depmod knows of none" "$(grep -rl canary "$ROOT"/usr/lib/modules/*/modules.*)" ""
 	must "purge" inside dpkg --purge "${names[@]}"
 	tap_is "purge: nothing is known of them" "$(states)" ""
 	files >"$TAP_TMP/after"
