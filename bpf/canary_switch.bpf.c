@@ -33,6 +33,16 @@ int canary_flush(struct xdp_md *ctx)
 	return csw_flush(ctx);
 }
 
+/*
+ * At the egress of ports with groups. One program runs for all frames that a port sends before the
+ * next flush: that of the first. So these ports have it for frames that are no copies, too.
+ */
+SEC("xdp/devmap")
+int canary_copy(struct xdp_md *ctx)
+{
+	return csw_copy(ctx);
+}
+
 SEC("tc")
 int canary_tc(struct __sk_buff *skb)
 {

@@ -82,12 +82,41 @@ struct {
 	__type(value, struct csw_port);
 } ports SEC(".maps");
 
+/* Values are struct bpf_devmap_val. Ports with copies of broadcasts have the program canary_copy. */
 struct {
 	__uint(type, BPF_MAP_TYPE_DEVMAP_HASH);
 	__uint(max_entries, 256);
-	__type(key, __u32);
-	__type(value, __u32);
+	__uint(key_size, 4);
+	__uint(value_size, 8);
 } devmap SEC(".maps");
+
+struct csw_group {
+	__uint(type, BPF_MAP_TYPE_DEVMAP_HASH);
+	__uint(max_entries, CSW_CHILDREN_MAX);
+	__uint(key_size, 4);
+	__uint(value_size, 8);
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH_OF_MAPS);
+	__uint(max_entries, CSW_GROUPS);
+	__type(key, __u64);
+	__array(values, struct csw_group);
+} groups SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, CSW_WANTED);
+	__type(key, __u64);
+	__type(value, struct csw_want);
+} wanted SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, CSW_SPREADS);
+	__type(key, __u32);
+	__type(value, struct csw_spread);
+} spreads SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
@@ -204,6 +233,29 @@ static __always_inline struct csw_copies *csw_copies(const void *ctx)
 	return bpf_map_lookup_elem(&copies, &zero);
 }
 
+static __always_inline struct csw_spread *csw_spread_at(const void *ctx, __u32 place)
+{
+	return bpf_map_lookup_elem(&spreads, &place);
+}
+
+/* Return: the group with that key, for csw_broadcast(); NULL if there is none */
+static __always_inline void *csw_group(const void *ctx, __u64 key)
+{
+	return bpf_map_lookup_elem(&groups, &key);
+}
+
+/* Write down that @s lacks a group. */
+static __always_inline void csw_want(const void *ctx, const struct csw_spread *s)
+{
+	__u64 key = s->key;
+	struct csw_want *w = bpf_map_lookup_elem(&wanted, &key);
+
+	if (w)
+		__sync_fetch_and_add(&w->count, 1);
+	else
+		bpf_map_update_elem(&wanted, &key, &s->group, BPF_NOEXIST);
+}
+
 static __always_inline const struct csw_port *csw_port(const void *ctx, __u32 ifindex)
 {
 	return bpf_map_lookup_elem(&ports, &ifindex);
@@ -268,6 +320,12 @@ static __always_inline void csw_drop(const void *ctx, enum canary_drop reason)
 static __always_inline int csw_redirect(csw_xdp *ctx, __u32 ifindex)
 {
 	return bpf_redirect_map(&devmap, ifindex, XDP_DROP);
+}
+
+/* Send a copy of the frame to each device of the group. */
+static __always_inline int csw_broadcast(csw_xdp *ctx, void *group)
+{
+	return bpf_redirect_map(group, 0, BPF_F_BROADCAST);
 }
 
 static __always_inline void csw_wake(const void *ctx)

@@ -222,17 +222,6 @@ struct csw_fan_in {
 	__u64	used;		/* ns, CLOCK_MONOTONIC */
 };
 
-/* The children of a result, as canary_tc collects them; one per processor */
-#define CSW_COPIES_MAX	(CSW_CHILDREN_MAX + CSW_RESTORE_MAX)
-
-struct csw_copies {
-	__u32 n;
-	__u32 own;		/* how many are the descriptor's; others are restored */
-	__u32 waiting;		/* a child without neighbour, which goes last; n: none */
-	__u32 reserved;
-	struct canary_peer peer[CSW_COPIES_MAX];
-};
-
 /*
  * Deadline queue: a FIFO. It is sorted, since no deadline is earlier than the last one given, even
  * where the timeout gets shorter.
@@ -285,6 +274,50 @@ struct csw_port {
 	__u8	captive;	/* it has a master, so its packets are not ours */
 	__u32	mtu;		/* largest IP packet */
 	__u32	queue;		/* bytes that its egress queue holds; 0: unknown */
+	__u64	key;		/* see map "groups"; 0: no broadcasts come or go by it */
+};
+
+/*
+ * Broadcasts: a group is a map of devices with an entry for each copy of a result. The kernel
+ * copies a frame for each entry. canary_copy runs on each copy at its device, and addresses it to
+ * the next child behind that device. So the group of a result is the ports of its children, each
+ * as often as it has children there.
+ *
+ * Map "groups": from the sum of the keys of these ports, which are random, to the group. Programs
+ * cannot make groups. They write down those that they miss in the map "wanted", for the daemon.
+ */
+#define CSW_GROUPS		64	/* most groups */
+#define CSW_WANTED		64	/* most groups that are written down */
+#define CSW_SPREADS		128	/* results a processor; more than it takes before it sends */
+
+struct csw_want {
+	__u32	count;		/* how often it was missed */
+	__u32	n;
+	__u32	ifindex[CSW_CHILDREN_MAX];
+};
+
+/* What canary_copy writes into a copy */
+struct csw_spread_to {
+	struct canary_peer at;
+	__u32	waited;		/* see csw_waited() */
+	__u8	to[6];		/* link-layer addresses */
+	__u8	from[6];
+};
+
+/*
+ * struct csw_spread - a result whose copies have not left yet; map "spreads" has CSW_SPREADS for
+ * each processor
+ *
+ * A processor sends copies when it has looked at all frames that wait, up to 64. All that happens
+ * on that processor, so there is no lock. A copy has the number of its result in its metadata.
+ * @group: its ports, those of copies that have left are 0
+ */
+struct csw_spread {
+	__u32	serial;		/* of the result; in the first place also the latest one */
+	__u32	reserved;
+	__u64	key;
+	struct csw_want group;
+	struct csw_spread_to child[CSW_CHILDREN_MAX];
 };
 
 /*
@@ -400,6 +433,7 @@ enum csw_meta_kind {
 	CSW_META_EMIT	= 1,	/* finished: send it through that port's discipline */
 	CSW_META_NEIGH	= 2,	/* the same, but the kernel finds the neighbour */
 	CSW_META_COPY	= 3,	/* result: copy to descriptor's and restored children */
+	CSW_META_SPREAD	= 4,	/* for canary_copy: a copy of a result */
 };
 
 struct csw_meta {
@@ -413,8 +447,25 @@ struct csw_meta {
 			__u32 restoration;	/* COPY: 1 if there is one to look for */
 			__u32 last;		/* COPY: 1 if the descriptor is free then */
 		} copy;
+		struct {
+			__u32 place;		/* SPREAD: in the map "spreads" */
+			__u32 serial;
+			__u64 key;		/* SPREAD: of the group */
+		} spread;
 		struct canary_addr gateway;	/* NEIGH: the neighbour */
 	};
+};
+
+/* The children of a result, as canary_tc collects them; one per processor */
+#define CSW_COPIES_MAX	(CSW_CHILDREN_MAX + CSW_RESTORE_MAX)
+
+struct csw_copies {
+	struct csw_meta meta;	/* in canary_xdp: which result it is */
+	__u32 n;
+	__u32 own;		/* how many are the descriptor's; others are restored */
+	__u32 waiting;		/* a child without neighbour, which goes last; n: none */
+	__u32 reserved;
+	struct canary_peer peer[CSW_COPIES_MAX];
 };
 
 /*
@@ -454,7 +505,8 @@ struct csw_meta {
 	X(MARKED,		"marked",		"results, restorations: not admitted") \
 	X(BYPASS_QUEUE_LOCK,	"bypass-queue-lock",	"bypass: deadline queue busy")	\
 	X(DISPLACED,		"displaced",		"evicted for the share of others") \
-	X(UNATTENDED,		"unattended",		"only forwarded: no clock, or ending")
+	X(UNATTENDED,		"unattended",		"only forwarded: no clock, or ending") \
+	X(SPREAD,		"spread",		"results copied by broadcast, not by clones")
 
 enum csw_counter {
 #define X(name, text, help) CSW_##name,

@@ -141,6 +141,12 @@ const volatile __u64 meta_secret = 0;
 /* Some driver has no room for metadata in front of frames, so look for it at their end, too. */
 bool meta_at_end = false;
 
+/* In canary_copy: the device by which the frame leaves. No other program may ask that. */
+static __always_inline __u32 csw_egress_ifindex(const csw_xdp *ctx)
+{
+	return CSW_FIELD(struct xdp_md, ctx, egress_ifindex);
+}
+
 static __always_inline int csw_append_meta(csw_xdp *ctx, const struct csw_meta *m)
 {
 	struct csw_meta meta = *m;
@@ -166,24 +172,54 @@ static __always_inline void csw_drop_meta(csw_xdp *ctx)
 		bpf_xdp_adjust_meta(ctx, length);
 }
 
+/* Make room for metadata in front of the frame. Return: nonzero if the driver has none */
+static __always_inline int csw_room_in_front(csw_xdp *ctx)
+{
+	csw_drop_meta(ctx);
+	if (test_driver && CSW_READ(test_no_meta))
+		return -1;
+	return bpf_xdp_adjust_meta(ctx, -(int)sizeof(struct csw_meta));
+}
+
+static __always_inline int csw_write_meta(csw_xdp *ctx, const struct csw_meta *m)
+{
+	struct csw_meta *meta = (void *)CSW_FIELD(struct xdp_md, ctx, data_meta);
+
+	if ((void *)(meta + 1) > csw_data(ctx))
+		return -1;
+	*meta = *m;
+	meta->secret = meta_secret;
+	return 0;
+}
+
 /*
  * Put @m in front of the frame, or behind it if the driver has no room there. canary_tc finds it
  * when the stack gets the frame.
  */
 static __always_inline int csw_put_meta(csw_xdp *ctx, const struct csw_meta *m)
 {
-	struct csw_meta *meta;
+	return csw_room_in_front(ctx) ? csw_append_meta(ctx, m) : csw_write_meta(ctx, m);
+}
 
-	csw_drop_meta(ctx);
-	if ((test_driver && CSW_READ(test_no_meta)) ||
-	    bpf_xdp_adjust_meta(ctx, -(int)sizeof(*m)))
-		return csw_append_meta(ctx, m);
-	meta = (void *)CSW_FIELD(struct xdp_md, ctx, data_meta);
-	if ((void *)(meta + 1) > csw_data(ctx))
+/* The same, but only in front of the frame, for canary_copy */
+static __always_inline int csw_put_meta_in_front(csw_xdp *ctx, const struct csw_meta *m)
+{
+	return csw_room_in_front(ctx) ? -1 : csw_write_meta(ctx, m);
+}
+
+/*
+ * In canary_copy: move the metadata in front of the frame to @m. Pointers into the frame become
+ * invalid. Return: nonzero if it is not ours
+ */
+static __always_inline int csw_take_meta_in_front(csw_xdp *ctx, struct csw_meta *m)
+{
+	struct csw_meta *meta = (void *)CSW_FIELD(struct xdp_md, ctx, data_meta);
+
+	if ((void *)(meta + 1) > csw_data(ctx) || meta->secret != meta_secret)
 		return -1;
-	*meta = *m;
-	meta->secret = meta_secret;
-	return 0;
+	*m = *meta;
+	meta->secret = 0;
+	return bpf_xdp_adjust_meta(ctx, sizeof(*m));
 }
 
 /* Cut the metadata off the end of the frame, into @m. Pointers into the frame become invalid. */

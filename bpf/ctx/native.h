@@ -79,6 +79,10 @@ struct csw_frame;
  * @vlan: is that VLAN of a port a port of the switch itself? NULL: none is
  * @backlog: what waits at a port. It may be NULL, and may return NULL: unknown
  * @random: may be NULL if nothing is chosen at random
+ * @spread: CSW_SPREADS of them; NULL: there are no groups, and the three below are not called
+ * @group: the group with that key, NULL for none
+ * @want: that spread lacks a group
+ * @broadcast: a copy of the frame goes to each device of the group; csw_copy() is called for it
  * @kernel_neigh: fills in the link-layer addresses as the kernel would; false if it cannot
  * @wake: the clock sleeps and has to wake; NULL: it never sleeps
  * @transmit: the frame leaves by a port
@@ -108,6 +112,10 @@ struct csw_native {
 	__u32 (*random)(struct csw_native *s);
 	bool (*kernel_neigh)(struct csw_frame *f, __u32 ifindex,
 			     const struct canary_addr *gateway);
+	struct csw_spread *spread;
+	void *(*group)(struct csw_native *s, __u64 key);
+	void (*want)(struct csw_native *s, const struct csw_spread *spread);
+	int (*broadcast)(struct csw_frame *f, void *group);
 	void (*transmit)(struct csw_frame *f, __u32 ifindex);
 	void (*copy)(struct csw_frame *f, __u32 ifindex);
 	__u32 restore_credit;
@@ -192,6 +200,22 @@ static __always_inline int csw_take_meta(struct csw_frame *f, struct csw_meta *m
 	*m = f->meta;
 	f->has_meta = false;
 	return 0;
+}
+
+static __always_inline int csw_put_meta_in_front(struct csw_frame *f, const struct csw_meta *m)
+{
+	return csw_put_meta(f, m);
+}
+
+static __always_inline int csw_take_meta_in_front(struct csw_frame *f, struct csw_meta *m)
+{
+	return csw_take_meta(f, m);
+}
+
+/* A frame that leaves, for csw_copy(), has the number of that device. */
+static __always_inline __u32 csw_egress_ifindex(const struct csw_frame *f)
+{
+	return f->ifindex;
 }
 
 static __always_inline void *csw_skb_data(const struct csw_frame *f)
@@ -306,6 +330,28 @@ static __always_inline bool csw_vlan(const void *ctx, __u32 ifindex, __be16 type
 static __always_inline struct csw_copies *csw_copies(const void *ctx)
 {
 	return &csw_owner(ctx)->copies;
+}
+
+static __always_inline struct csw_spread *csw_spread_at(const void *ctx, __u32 place)
+{
+	struct csw_native *s = csw_owner(ctx);
+
+	return s->spread && place < CSW_SPREADS ? &s->spread[place] : NULL;
+}
+
+static __always_inline void *csw_group(const void *ctx, __u64 key)
+{
+	return csw_owner(ctx)->group(csw_owner(ctx), key);
+}
+
+static __always_inline void csw_want(const void *ctx, const struct csw_spread *spread)
+{
+	csw_owner(ctx)->want(csw_owner(ctx), spread);
+}
+
+static __always_inline int csw_broadcast(struct csw_frame *f, void *group)
+{
+	return csw_owner(f)->broadcast(f, group);
 }
 
 static __always_inline const struct csw_port *csw_port(const void *ctx, __u32 ifindex)

@@ -20,6 +20,7 @@
 #include "emit.h"
 #include "contribution.h"
 #include "admit.h"
+#include "spread.h"
 #include "replicate.h"
 #include "ingress.h"
 

@@ -126,6 +126,7 @@ enum csw_left {
 	CSW_CONSUMES	= -2,
 	CSW_FORWARDS	= -3,
 	CSW_QUEUE_BUSY	= -4,	/* bypass */
+	CSW_COPIES	= -5,	/* a result has several: csw_replicate() sends them */
 };
 
 static __always_inline int csw_refuse_left(csw_xdp *ctx, enum canary_drop reason)

@@ -26,6 +26,7 @@ static __always_inline int csw_ingress(csw_xdp *ctx)
 	enum csw_class class;
 	struct csw_packet p;
 	__u32 holder = 0;
+	int action;
 
 	class = csw_classify(ctx, &p, &reason);
 	if (class == CSW_NOT_OURS)
@@ -48,8 +49,10 @@ static __always_inline int csw_ingress(csw_xdp *ctx)
 	}
 	if (!csw_is_to(&p, &c->addr) || p.udp->dest != c->port)
 		return CSW_XDP_PASS;
-	if (p.h->type == CANARY_RESULT)
-		return csw_finish(ctx, csw_result(ctx));
+	if (p.h->type == CANARY_RESULT) {
+		action = csw_result(ctx);
+		return action == CSW_COPIES ? csw_replicate(ctx) : csw_finish(ctx, action);
+	}
 	if (p.h->type == CANARY_RESTORATION)
 		return csw_restoration(ctx);
 	return CSW_XDP_PASS;

@@ -313,12 +313,10 @@ static __always_inline void csw_mark_load(const void *ctx, const struct csw_egre
 		h->contribution.load = fullness;
 }
 
-/* Write into a result how full the queue is that it waits in here, for the next switch. */
-static __always_inline void csw_mark_back(const void *ctx, const struct csw_egress *e,
-					  struct canary_hdr *h)
+/* Return: how full the queue is that a result waits in here. Its header tells the next switch */
+static __always_inline __u32 csw_waited(const void *ctx, const struct csw_egress *e)
 {
 	const struct csw_backlog *b = NULL;
-	__u32 waiting = 0;
 
 	/*
 	 * Frames that the driver refused do not count: that is over before the other end knows of
@@ -326,9 +324,13 @@ static __always_inline void csw_mark_back(const void *ctx, const struct csw_egre
 	 */
 	if (e->port->queue)
 		b = csw_backlog(ctx, e->ifindex);
-	if (b && b->bytes)
-		waiting = csw_waiting_of(e->port, b, csw_now(ctx));
-	h->result.waited = waiting;
+	return b && b->bytes ? csw_waiting_of(e->port, b, csw_now(ctx)) : 0;
+}
+
+static __always_inline void csw_mark_back(const void *ctx, const struct csw_egress *e,
+					  struct canary_hdr *h)
+{
+	h->result.waited = csw_waited(ctx, e);
 }
 
 #define CSW_TTL_NEIGHBOUR	255	/* TTL of results: each router decrements it */

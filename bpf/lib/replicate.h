@@ -2,7 +2,8 @@
 /*
  * Results: they come from a leader or another switch, and leave as one copy for each child. Several
  * children may be behind one port, so copies are not per port. A single copy leaves at once. More
- * copies are made in tc, where frames can be cloned.
+ * are broadcast if that is possible (spread.h). Otherwise they are made in tc, where frames can be
+ * cloned.
  */
 #ifndef CANARY_BPF_LIB_REPLICATE_H
 #define CANARY_BPF_LIB_REPLICATE_H
@@ -230,8 +231,10 @@ static __always_inline int csw_result_to(csw_xdp *ctx, struct csw_packet *p,
 	return csw_send(ctx, p, length, &e, CSW_REPLICATED);
 }
 
+/* Return: the action, or enum csw_left */
 CSW_FUNC int csw_result(csw_xdp *ctx)
 {
+	struct csw_copies *copies = csw_copies(ctx);
 	const struct csw_config *c = csw_config(ctx);
 	struct csw_meta m = { .kind = CSW_META_COPY, .copy.slot = CSW_NO_SLOT };
 	struct csw_descriptor *first;
@@ -242,7 +245,7 @@ CSW_FUNC int csw_result(csw_xdp *ctx)
 	__u32 bucket;
 	__be32 tree;
 
-	if (csw_packet_at(ctx, &p))
+	if (!copies || csw_packet_at(ctx, &p))
 		return CSW_XDP_PASS;
 	csw_count(ctx, CSW_RX_RESULT, 1);
 	csw_count(ctx, CSW_RX_BYTES, csw_length(&p));
@@ -282,7 +285,21 @@ CSW_FUNC int csw_result(csw_xdp *ctx)
 	/* What is behind the IP packet is not copied: it would become part of the copies. */
 	if (csw_trim(ctx, csw_length(&p)))
 		return csw_refuse_left(ctx, CANARY_DROP_SHORT);
-	return csw_send_meta(ctx, &m);
+	copies->meta = m;
+	return CSW_COPIES;
+}
+
+/* Send the copies of the result that csw_result() has looked at. */
+CSW_FUNC int csw_replicate(csw_xdp *ctx)
+{
+	struct csw_copies *copies = csw_copies(ctx);
+	int action = CSW_NO_SPREAD;
+
+	if (!copies)
+		return CSW_XDP_DROP;
+	if (!copies->meta.copy.restoration)
+		action = csw_spread(ctx, &copies->meta);
+	return action == CSW_NO_SPREAD ? csw_send_meta(ctx, &copies->meta) : action;
 }
 
 /* ---- copies, in tc ---- */

@@ -8,7 +8,7 @@
 #define OUT_MAX		40
 
 struct setting {
-	bool shaped, learn, admit, stack, bare, foreign;
+	bool shaped, learn, admit, stack, bare, foreign, groups;
 	uint32_t slots, queue, children, root_waits, configured, credit;
 	uint64_t timeout, lifetime, min, max;
 };
@@ -24,6 +24,7 @@ struct outputs {
  *
  * @drivers:		its ports have drivers, which may take no metadata (struct setting, bare),
  *			or put metadata of others in front of each frame (foreign)
+ * @wanted:		how often a group was missed since reset
  * @start:		called once; returns why it cannot start, or NULL
  * @reset:		make a switch that was started just now, at time 1 s
  * @at:			set the time since reset
@@ -41,6 +42,7 @@ struct backend {
 	const struct csw_descriptor *(*descriptor)(uint32_t slot);
 	struct csw_queue_ctl *(*queue_ctl)(void);
 	uint32_t (*woken)(void);
+	uint32_t (*wanted)(void);
 	void (*hold)(uint32_t slot, bool locked);	/* as if another processor had it */
 	struct csw_config *(*config)(void);
 	void (*captive)(int port, bool captive);	/* holds until reset */

@@ -4,15 +4,17 @@
  * result comes and FAN_IN leave. It is compared with a plain XDP router (bench_route), which
  * forwards 2 * FAN_IN packets of the same length.
  *
- *	bench_block [ROUNDS [BLOCKS [plain]]]
+ *	bench_block [ROUNDS [BLOCKS [plain] [clones]]]
  *
  * Everything runs on one processor. bench_stamp makes live frames, and sends them by one end of a
  * veth pair. The program under test is at the other end, which is a port. What leaves by another
  * port is received and dropped at the end of that pair. So the time includes the copies that
- * canary_tc makes, and what the peers of ports do to receive a frame. A peer with an XDP program
+ * the kernel makes, and what the peers of ports do to receive a frame. A peer with an XDP program
  * copies each packet that comes from tc, which a network card would not do. So some of the time of
  * copies is not the switch's. With "plain", the peer that gets the copies has no such program, and
  * its network stack drops them. "switch.block.copies" is the time of a result and its copies.
+ *
+ * Results are broadcast to a group. With "clones", all copies are made by canary_tc.
  *
  * The table has the default size. A round fills a slot in each of its buckets, block by block, and
  * then brings all results. So a block and its result each find memory that no cache has. The
@@ -48,7 +50,7 @@ static int ifindex[PORTS + 1], other_end[PORTS + 1];
 static int rounds = 15;
 static uint32_t blocks = BLOCKS;
 static uint32_t number;		/* of the round */
-static bool plain;
+static bool plain, clones;
 
 /* The switch is on ports 1 and 4, the router on 3. What leaves goes to 4, and copies to 1. */
 static void set_up(void)
@@ -56,6 +58,9 @@ static void set_up(void)
 	int i;
 
 	sw = bench_load_switch(ifindex, other_end);
+	if (!clones && (kernel_use_groups(sw, ifindex, true) ||
+			kernel_make_group(sw, ifindex, FAN_IN * WORLD_KEY(1))))
+		die_errno("groups");
 	bench = bench_load_programs(sw);
 	for (i = 1; i <= PORTS; i++) {
 		bench_may_send(bench, ifindex[i]);
@@ -125,7 +130,7 @@ static bool nearly(uint64_t count, uint64_t want)
 /* Return: false if the round is not valid */
 static bool sample(struct samples *s, int i)
 {
-	uint64_t sent, replicated, arrived = bench->bss->arrived;
+	uint64_t sent, replicated, spread, arrived = bench->bss->arrived;
 	struct frame f;
 
 	number++;
@@ -141,9 +146,13 @@ static bool sample(struct samples *s, int i)
 	sent = kernel_counter(sw, CSW_SENT_COMPLETE) - sent;
 	result(&f);
 	replicated = kernel_counter(sw, CSW_REPLICATED);
+	spread = kernel_counter(sw, CSW_SPREAD);
 	s->copies[i] = stamped(NULL, 4, &f, blocks);
+	spread = kernel_counter(sw, CSW_SPREAD) - spread;
 	replicated = kernel_counter(sw, CSW_REPLICATED) - replicated;
 	arrived = bench->bss->arrived - arrived;
+	if (!nearly(spread, clones ? 0 : blocks))
+		die("%llu of %u results were broadcast", (unsigned long long)spread, blocks);
 	if (nearly(sent, blocks) && nearly(replicated, FAN_IN * blocks) &&
 	    nearly(arrived, (FAN_IN + 1 + (plain ? 0 : FAN_IN)) * blocks))
 		return true;
@@ -179,15 +188,20 @@ static void measure(void)
 
 int main(int argc, char **argv)
 {
+	int i;
+
 	bench_command(argc, argv);
 	if (argc > 1)
 		rounds = atoi(argv[1]);
 	if (argc > 2)
 		blocks = atoi(argv[2]);
-	plain = argc > 3 && !strcmp(argv[3], "plain");
+	for (i = 3; i < argc; i++) {
+		plain |= !strcmp(argv[i], "plain");
+		clones |= !strcmp(argv[i], "clones");
+	}
 	if (rounds < 1 || rounds > BENCH_ROUNDS_MAX || blocks < 64 || blocks > BLOCKS ||
 	    (blocks & (blocks - 1))) {
-		fprintf(stderr, "usage: bench_block [ROUNDS [BLOCKS [plain]]]\n");
+		fprintf(stderr, "usage: bench_block [ROUNDS [BLOCKS [plain] [clones]]]\n");
 		return 2;
 	}
 	stay_here();

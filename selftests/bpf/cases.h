@@ -52,6 +52,8 @@ struct count {
  *							stack
  * @learn:						the fan-in is learned
  * @configured:						fan-in that is configured for LEADER
+ * @spread:						results that are broadcast where groups are
+ *							used; 0: any number
  * @counts:						all counters that rise, but packets and
  *							bytes in and out, which the runner knows
  */
@@ -59,12 +61,15 @@ struct test_case {
 	const char *name;
 	uint32_t slots, children, root_waits, timeout_us, lifetime_us, configured, credit,
 		 min_us, max_us;
+	int spread;
 	bool learn, admit, stack;
 	struct step step[STEPS_MAX];
 	struct count count[COUNTS_MAX];
 };
 
 #define DROPPED(reason)	(CSW_COUNTER_COUNT + CANARY_DROP_##reason)
+
+#define NONE_SPREAD	(-1)
 
 #define ARRAY(a)	((int)(sizeof(a) / sizeof((a)[0])))
 

@@ -6,6 +6,36 @@
 
 char _license[] SEC("license") = "GPL";
 
+struct group {
+	__uint(type, BPF_MAP_TYPE_DEVMAP_HASH);
+	__uint(max_entries, CSW_CHILDREN_MAX);
+	__uint(key_size, 4);
+	__uint(value_size, 8);
+};
+
+/* The switch's own */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH_OF_MAPS);
+	__uint(max_entries, 128);
+	__type(key, __u64);
+	__array(values, struct group);
+} groups SEC(".maps");
+
+/* Broadcast the frame to the group in its metadata. */
+SEC("xdp")
+int inject_broadcast(struct xdp_md *ctx)
+{
+	struct csw_meta *m = (void *)(long)ctx->data_meta;
+	void *group;
+	__u64 key;
+
+	if ((void *)(m + 1) > (void *)(long)ctx->data)
+		return XDP_DROP;
+	key = m->spread.key;
+	group = bpf_map_lookup_elem(&groups, &key);
+	return group ? bpf_redirect_map(group, 0, BPF_F_BROADCAST) : XDP_DROP;
+}
+
 /* Pass frame and metadata to the stack as they are. */
 SEC("xdp")
 int inject_pass(struct xdp_md *ctx)

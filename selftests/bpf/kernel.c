@@ -31,6 +31,7 @@
 #define LOAD_QUEUE	128
 #define NETNS		7	/* a made-up cookie */
 #define META_SECRET	0x5ec2e7
+#define KERNEL_GROUPS	128
 #define FOREIGN_BYTES	200	/* leaves no room for the switch's own */
 
 static struct canary_switch *skel;
@@ -110,6 +111,7 @@ struct canary_switch *kernel_load(uint32_t slots, uint32_t queue, bool test_cloc
 	s->rodata->meta_secret = META_SECRET;
 	bpf_map__set_max_entries(s->maps.descriptors, slots);
 	bpf_map__set_max_entries(s->maps.queue, queue);
+	bpf_map__set_max_entries(s->maps.groups, KERNEL_GROUPS);
 	if (canary_switch__load(s)) {
 		canary_switch__destroy(s);
 		return NULL;
@@ -148,6 +150,45 @@ static int fill_vlans(struct canary_switch *s, const int *ifindexes)
 	return bpf_map_update_elem(bpf_map__fd(s->maps.vlans), &key, &one, 0);
 }
 
+static int put_device(struct canary_switch *s, int fd, uint32_t key, int device, bool copies)
+{
+	struct bpf_devmap_val value = { .ifindex = device };
+
+	if (copies)
+		value.bpf_prog.fd = bpf_program__fd(s->progs.canary_copy);
+	return bpf_map_update_elem(fd, &key, &value, 0);
+}
+
+int kernel_use_groups(struct canary_switch *s, const int *ifindexes, bool use)
+{
+	int fd = bpf_map__fd(s->maps.ports), i, ret = 0;
+	struct csw_port port;
+
+	for (i = 1; i <= PORTS; i++) {
+		ret |= bpf_map_lookup_elem(fd, &ifindexes[i], &port);
+		port.key = use ? WORLD_KEY(i) : 0;
+		ret |= bpf_map_update_elem(fd, &ifindexes[i], &port, 0);
+		ret |= put_device(s, bpf_map__fd(s->maps.devmap), ifindexes[i], ifindexes[i], use);
+	}
+	return ret;
+}
+
+int kernel_make_group(struct canary_switch *s, const int *ifindexes, uint64_t key)
+{
+	int group = bpf_map_create(BPF_MAP_TYPE_DEVMAP_HASH, "group", sizeof(uint32_t),
+				   sizeof(struct bpf_devmap_val), CSW_CHILDREN_MAX, NULL);
+	uint32_t n = 0, i, k;
+	int ret = group < 0;
+
+	for (i = 1; !ret && i <= PORTS; i++)
+		for (k = 0; k < WORLD_KEY_COUNT(key, i); k++)
+			ret |= put_device(s, group, n++, ifindexes[i], true);
+	if (!ret)
+		ret = bpf_map_update_elem(bpf_map__fd(s->maps.groups), &key, &group, 0);
+	close(group);
+	return ret;
+}
+
 int kernel_fill_maps(struct canary_switch *s, const int *ifindexes, bool shaped)
 {
 	struct csw_neigh_key neigh_key;
@@ -160,8 +201,7 @@ int kernel_fill_maps(struct canary_switch *s, const int *ifindexes, bool shaped)
 	for (i = 1; i <= PORTS; i++) {
 		world_port(i, &port, shaped);
 		ret |= bpf_map_update_elem(bpf_map__fd(s->maps.ports), &ifindexes[i], &port, 0);
-		ret |= bpf_map_update_elem(bpf_map__fd(s->maps.devmap), &ifindexes[i],
-					   &ifindexes[i], 0);
+		ret |= put_device(s, bpf_map__fd(s->maps.devmap), ifindexes[i], ifindexes[i], false);
 	}
 	for (i = 0; world_routes(&route_key, &route, i); i++) {
 		for (hop = 0; hop < route.nexthops; hop++)
@@ -183,6 +223,7 @@ int kernel_attach_tc(int dev, struct bpf_program *prog)
 	return bpf_tc_hook_create(&hook) || bpf_tc_attach(&hook, &opts) ? -1 : 0;
 }
 
+/* The other ends need a program to take frames that are broadcast. */
 static int attach(const int *ends)
 {
 	int i;
@@ -191,7 +232,8 @@ static int attach(const int *ends)
 		capture[i] = packet_socket(ends[i]);
 		if (capture[i] < 0 || kernel_attach_xdp(ifindex[i], skel->progs.canary_xdp) ||
 		    kernel_attach_tc(ifindex[i], skel->progs.canary_tc) ||
-		    kernel_attach_tc(ends[i], inject->progs.inject_watch))
+		    kernel_attach_tc(ends[i], inject->progs.inject_watch) ||
+		    kernel_attach_xdp(ends[i], inject->progs.inject_pass))
 			return -1;
 	}
 	return 0;
@@ -217,6 +259,16 @@ static int kernel_neighbours(void)
 	return 0;
 }
 
+/* What canary_xdp notes for canary_copy is on its processor. */
+static int stay_here(void)
+{
+	cpu_set_t here;
+
+	CPU_ZERO(&here);
+	CPU_SET(sched_getcpu(), &here);
+	return sched_setaffinity(0, sizeof(here), &here);
+}
+
 static const char *start(void)
 {
 	const char *why;
@@ -226,6 +278,8 @@ static const char *start(void)
 		return "needs root";
 	if (kernel_own_network())
 		return "cannot make a network namespace";
+	if (stay_here())
+		return "cannot stay on a processor";
 	why = kernel_make_ports(ifindex, ends);
 	if (why)
 		return why;
@@ -233,7 +287,8 @@ static const char *start(void)
 	inject = inject__open();
 	if (inject)
 		inject->rodata->meta_secret = META_SECRET;
-	if (!skel || !inject || inject__load(inject))
+	if (!skel || !inject || bpf_map__reuse_fd(inject->maps.groups, bpf_map__fd(skel->maps.groups)) ||
+	    inject__load(inject))
 		return "the kernel does not take the programs";
 	if (attach(ends) || kernel_neighbours())
 		return "cannot attach the programs";
@@ -282,6 +337,28 @@ static void configure_fan_in(uint32_t expect)
 }
 static void set_backlog(int port, const struct csw_backlog *b);
 
+/* All groups are made at the first call, as that takes the kernel some time. */
+static int set_groups(bool use)
+{
+	static bool made;
+	int fd = bpf_map__fd(skel->maps.wanted), ret = 0, port;
+	uint64_t key = 0, next;
+
+	while (!bpf_map_get_next_key(fd, NULL, &next))
+		bpf_map_delete_elem(fd, &next);
+	if (!use)
+		return 0;
+	while (!made && !ret && !(key >> 8 * PORTS)) {
+		if (world_group(key))
+			ret = kernel_make_group(skel, ifindex, key);
+		/* the next number whose digits are 0 to WORLD_GROUP_MAX */
+		for (key++, port = 1; WORLD_KEY_COUNT(key, port) > WORLD_GROUP_MAX; port++)
+			key += WORLD_KEY(port + 1) - WORLD_KEY(port) * (WORLD_GROUP_MAX + 1);
+	}
+	made = true;
+	return ret | kernel_use_groups(skel, ifindex, true);
+}
+
 static void reset(const struct setting *s)
 {
 	struct csw_config *c = &skel->bss->config;
@@ -318,7 +395,7 @@ static void reset(const struct setting *s)
 	memset(skel->bss->flowlets, 0, sizeof(skel->bss->flowlets));
 	for (i = 1; i <= PORTS; i++)
 		set_backlog(i, NULL);
-	if (kernel_fill_maps(skel, ifindex, s->shaped)) {
+	if (kernel_fill_maps(skel, ifindex, s->shaped) || set_groups(s->groups)) {
 		fprintf(stderr, "cannot fill the maps\n");
 		exit(1);
 	}
@@ -341,9 +418,9 @@ static void collect(struct outputs *out)
 			output(out, i, bytes, n);
 }
 
-/* Send a frame with metadata through the stack of @port, where canary_tc is attached. */
-static void through_tc(int port, const uint8_t *bytes, uint32_t meta, uint32_t length,
-		       struct outputs *out)
+/* Run @prog on a frame with metadata that came by @port. The kernel does what it says. */
+static void live(struct bpf_program *prog, int port, const uint8_t *bytes, uint32_t meta,
+		 uint32_t length, struct outputs *out)
 {
 	struct xdp_md ctx = {
 		.data = meta,
@@ -357,7 +434,7 @@ static void through_tc(int port, const uint8_t *bytes, uint32_t meta, uint32_t l
 	struct pollfd pfd[PORTS];
 	int i;
 
-	if (bpf_prog_test_run_opts(bpf_program__fd(inject->progs.inject_pass), &opts)) {
+	if (bpf_prog_test_run_opts(bpf_program__fd(prog), &opts)) {
 		fprintf(stderr, "cannot inject a frame: %s\n", strerror(errno));
 		exit(1);
 	}
@@ -369,6 +446,20 @@ static void through_tc(int port, const uint8_t *bytes, uint32_t meta, uint32_t l
 	collect(out);
 	while (poll(pfd, PORTS, 2) > 0)
 		collect(out);
+}
+
+/* Send a frame with metadata through the stack of @port, where canary_tc is attached. */
+static void through_tc(int port, const uint8_t *bytes, uint32_t meta, uint32_t length,
+		       struct outputs *out)
+{
+	live(inject->progs.inject_pass, port, bytes, meta, length, out);
+}
+
+/* Do what the kernel does after canary_xdp: send the frame to the group that its metadata names. */
+static void through_group(int port, const uint8_t *bytes, uint32_t meta, uint32_t length,
+			  struct outputs *out)
+{
+	live(inject->progs.inject_broadcast, port, bytes, meta, length, out);
 }
 
 static int port_of_mac(const uint8_t *mac)
@@ -425,6 +516,8 @@ static void run(int fd, int port, const uint8_t *in, uint32_t length, struct out
 	length = opts.data_size_out - meta;
 	if (opts.retval == XDP_PASS && has_meta(bytes, opts.data_size_out, meta))
 		through_tc(port, bytes, meta, length, out);
+	else if (opts.retval == XDP_REDIRECT && meta && is_meta(bytes, opts.data_size_out, 0))
+		through_group(port, bytes, meta, length, out);
 	else if (opts.retval == XDP_REDIRECT)
 		output(out, port_of_mac(bytes + meta + 6), bytes + meta, length);
 	else if (opts.retval == XDP_PASS)
@@ -567,6 +660,19 @@ static uint32_t woken(void)
 	return n;
 }
 
+static uint32_t wanted(void)
+{
+	int fd = bpf_map__fd(skel->maps.wanted);
+	struct csw_want want;
+	uint64_t key, *last = NULL;
+	uint32_t n = 0;
+
+	for (; !bpf_map_get_next_key(fd, last, &key); last = &key)
+		if (!bpf_map_lookup_elem(fd, &key, &want))
+			n += want.count;
+	return n;
+}
+
 static void hold(uint32_t slot, bool locked)
 {
 	slot_at(slot & ~(CSW_WAYS - 1))->lock = locked;
@@ -610,6 +716,7 @@ const struct backend backend_kernel = {
 	.descriptor = descriptor,
 	.queue_ctl = queue_ctl,
 	.woken = woken,
+	.wanted = wanted,
 	.hold = hold,
 	.config = configuration,
 	.captive = captive,

@@ -26,6 +26,11 @@ struct canary_switch *kernel_load(uint32_t slots, uint32_t queue, bool test_cloc
 /* Set ports, routes and neighbours. @ifindexes[1 ..] are those of the ports. */
 int kernel_fill_maps(struct canary_switch *s, const int *ifindexes, bool shaped);
 
+/* Copy results by broadcast (@use), if there is a group; or only by clones. */
+int kernel_use_groups(struct canary_switch *s, const int *ifindexes, bool use);
+/* Make the group of that key: see WORLD_KEY(). */
+int kernel_make_group(struct canary_switch *s, const int *ifindexes, uint64_t key);
+
 /* Sum of a counter over all processors */
 uint64_t kernel_counter(struct canary_switch *s, uint32_t index);
 

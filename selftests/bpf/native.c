@@ -108,6 +108,43 @@ static void transmit(struct csw_frame *f, __u32 ifindex)
 	output(sink, ifindex, f->data, f->length);
 }
 
+static struct csw_spread spreads[CSW_SPREADS];
+static uint32_t wants;
+
+static void *group(struct csw_native *s, __u64 key)
+{
+	static uint64_t found;
+
+	found = key;
+	return world_group(key) ? &found : NULL;
+}
+
+static void want(struct csw_native *s, const struct csw_spread *spread)
+{
+	wants++;
+}
+
+/* A copy for each child behind each port, as the kernel does it with a map of devices */
+static int broadcast(struct csw_frame *f, void *group)
+{
+	uint64_t key = *(uint64_t *)group;
+	uint32_t i, port;
+	struct csw_frame copy;
+
+	for (port = 1; port <= PORTS; port++) {
+		for (i = 0; i < WORLD_KEY_COUNT(key, port); i++) {
+			copy = *f;
+			copy.ifindex = port;
+			copy.data = (uint8_t *)malloc(f->room + 6) + 6;
+			memcpy(copy.data, f->data, f->length);
+			if (csw_copy(&copy) == CSW_XDP_PASS)
+				transmit(&copy, port);
+			free(copy.data - 6);
+		}
+	}
+	return CSW_XDP_REDIRECT;
+}
+
 static struct csw_backlog backlogs[PORTS + 1];
 static bool backlog_known[PORTS + 1];
 
@@ -135,6 +172,10 @@ static const char *start(void)
 	sw.admission = admission;
 	sw.vlan = vlan;
 	sw.kernel_neigh = kernel_neigh;
+	sw.spread = spreads;
+	sw.group = group;
+	sw.want = want;
+	sw.broadcast = broadcast;
 	sw.transmit = transmit;
 	sw.wake = wake;
 	return NULL;
@@ -181,8 +222,11 @@ static void reset(const struct setting *s)
 	sw.config.timeout_min = s->min;
 	sw.config.timeout_max = s->max;
 	sw.config.lifetime_ns = s->lifetime;
-	for (i = 1; i <= PORTS; i++)
+	wants = 0;
+	for (i = 1; i <= PORTS; i++) {
 		world_port(i, &port_table[i], s->shaped);
+		port_table[i].key = s->groups ? WORLD_KEY(i) : 0;
+	}
 }
 
 static void at(uint64_t ns)
@@ -245,6 +289,11 @@ static uint32_t woken(void)
 	return wakes;
 }
 
+static uint32_t wanted(void)
+{
+	return wants;
+}
+
 static void hold(uint32_t slot, bool locked)
 {
 	sw.descriptor[slot & ~(CSW_WAYS - 1)].lock = locked;
@@ -278,6 +327,7 @@ const struct backend backend_native = {
 	.descriptor = descriptor,
 	.queue_ctl = queue_ctl,
 	.woken = woken,
+	.wanted = wanted,
 	.hold = hold,
 	.config = configuration,
 	.captive = captive,

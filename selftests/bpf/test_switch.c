@@ -145,6 +145,7 @@ static void setting_of(struct setting *s, const struct test_case *c, bool shaped
 	s->shaped = shaped;
 	s->bare = false;
 	s->foreign = false;
+	s->groups = false;
 	s->learn = c->learn;
 	s->admit = c->admit;
 	s->stack = c->stack;
@@ -167,6 +168,7 @@ static void begin(const struct backend *b, const struct test_case *c, bool shape
 	complaint[0] = '\0';
 	memset(expected, 0, sizeof(expected));
 	world_shaped = shaped;
+	world_groups = false;
 	setting_of(&s, c, shaped);
 	b->reset(&s);
 }
@@ -210,9 +212,9 @@ static bool run_step(const struct backend *b, const struct step *s, int number)
 	return good;
 }
 
-enum way { FAST, SHAPED, BARE, FOREIGN, WAYS };
+enum way { FAST, GROUPS, SHAPED, BARE, FOREIGN, WAYS };
 
-static const char *const way_names[] = { "fast", "shaped", "driver without metadata",
+static const char *const way_names[] = { "fast", "groups", "shaped", "driver without metadata",
 					 "others' metadata" };
 
 static bool case_good(const struct backend *b, const struct test_case *c, enum way way)
@@ -221,17 +223,22 @@ static bool case_good(const struct backend *b, const struct test_case *c, enum w
 	bool good = true;
 	int i;
 
-	begin(b, c, way != FAST);
-	if (way == BARE || way == FOREIGN) {
-		setting_of(&s, c, true);
+	begin(b, c, way != FAST && way != GROUPS);
+	if (way != FAST && way != SHAPED) {
+		setting_of(&s, c, way != GROUPS);
 		s.bare = way == BARE;
 		s.foreign = way == FOREIGN;
+		s.groups = way == GROUPS;
+		world_groups = s.groups;
 		b->reset(&s);
 	}
 	for (i = 0; good && i < STEPS_MAX && c->step[i].what != END; i++)
 		good = run_step(b, &c->step[i], i + 1);
 	for (i = 0; i < COUNTS_MAX && c->count[i].n; i++)
 		expected[c->count[i].index] = c->count[i].n;
+	if (way == GROUPS)
+		expected[CSW_SPREAD] = c->spread ? c->spread > 0 ? c->spread : 0 :
+				       b->counter(CSW_SPREAD);
 	return good && check_counters(b);
 }
 
@@ -528,6 +535,27 @@ static void run_random(const struct backend *a, const struct backend *b, int ste
 		printf("#   step %d\n%s", i, complaint);
 }
 
+static void run_groups(const struct backend *b)
+{
+	const struct setting s = {
+		.slots = 16, .queue = 32, .children = 8, .timeout = MSEC, .lifetime = 5000 * MSEC,
+		.groups = true,
+	};
+	enum who who[] = { H1, H1B, H2, H4, H3, SWITCH2 };
+	struct frame f;
+	int i;
+
+	b->reset(&s);
+	for (i = 0; i < 6; i++) {
+		frame_in(&f, people[who[i]].port,
+			 &(struct msg) { .from = who[i], .ranks = R(i + 1), .members = 8 });
+		b->receive(&f, &outs);
+	}
+	frame_in(&f, 4, &(struct msg) { .type = CANARY_RESULT, .members = 8 });
+	b->receive(&f, &outs);
+	tap(outs.n == 6 && b->wanted() == 1, "%s: a group that is missed is wanted", b->name);
+}
+
 #ifdef KERNEL_TOO
 /*
  * Does the switch take a contribution for this block, addressed to port 1 with its first address?
@@ -583,6 +611,7 @@ static void run_all(const struct backend *b)
 	run_kinds(b);
 	run_crowd(b);
 	run_wake(b);
+	run_groups(b);
 	ports_run(b);
 	queue_run(b);
 	choice_run(b);

@@ -125,6 +125,15 @@ void world_port(int port, struct csw_port *p, bool shaped)
 	p->queue = WORLD_QUEUE;
 }
 
+bool world_group(uint64_t key)
+{
+	int port, n = 0;
+
+	for (port = 1; port <= PORTS; port++)
+		n += WORLD_KEY_COUNT(key, port);
+	return n > 1 && n <= WORLD_GROUP_MAX && !(key >> 8 * PORTS);
+}
+
 int world_routes(struct csw_route_key *key, struct csw_route *route, int i)
 {
 	int hop;
@@ -443,6 +452,7 @@ static void frame(struct frame *f, const struct msg *m, const uint8_t *dst, cons
 }
 
 bool world_shaped;
+bool world_groups;
 
 void frame_in(struct frame *f, int port, const struct msg *given)
 {
@@ -467,7 +477,8 @@ void frame_out(struct frame *f, int port, int in_port, const struct msg *given)
 		f->port = KERNEL;
 		return;
 	}
-	if (m.checksum == LEFT_OUT && !world_shaped)
+	if ((m.checksum == LEFT_OUT && !world_shaped) ||
+	    (m.checksum == LEFT_OUT_STILL && world_groups))
 		m.checksum = WHOLE;
 	port_mac(port, mac);
 	f->port = port;

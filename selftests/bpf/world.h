@@ -62,6 +62,11 @@ extern const struct person people[PEOPLE];
 #define VLAN_PORT	3
 #define VLAN_TAG	(0x8100U << 16 | 30)
 
+/* Keys of ports: a sum tells how many children are behind each. There are groups of so many. */
+#define WORLD_KEY(port)		(1ULL << 8 * ((port) - 1))
+#define WORLD_KEY_COUNT(key, port)	((key) >> 8 * ((port) - 1) & 0xff)
+#define WORLD_GROUP_MAX	5
+
 /* A bit for each member whose data are in a packet */
 #define R(n)		(1U << (n))
 
@@ -82,7 +87,7 @@ enum udp_checksum {
 	WHOLE,
 	/* Sum of the pseudo header, as on virtual links. In what leaves: if the kernel sends it. */
 	LEFT_OUT,
-	LEFT_OUT_STILL,	/* in what leaves: always */
+	LEFT_OUT_STILL,	/* in what leaves: unless it is broadcast */
 	WRONG,
 	NONE,
 };
@@ -127,6 +132,9 @@ int world_neighbours(struct csw_neigh_key *key, struct csw_neigh *neigh, int i);
 /* Neighbours that only the kernel knows */
 int world_kernel_neighbours(struct csw_neigh_key *key, struct csw_neigh *neigh, int i);
 
+/* Return: does a group of ports have that key? */
+bool world_group(uint64_t key);
+
 /* Who is admitted by the rules: see world.c */
 int world_admissions(struct csw_admission_key *key, struct csw_admission *admission, int i);
 
@@ -135,6 +143,9 @@ extern const uint64_t world_secret[2][2];
 
 /* Frames leave through the kernel, which completes checksums. */
 extern bool world_shaped;
+
+/* Results with several copies are broadcast. */
+extern bool world_groups;
 
 /* The usual kind of data */
 extern uint8_t world_kind;
