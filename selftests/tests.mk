@@ -23,7 +23,8 @@ KMOD_LOAD := load.sh
 KMOD_SCRIPTS := allreduce.sh rules.sh path.sh $(KMOD_LOAD)
 
 # SWITCH: all in one target, test-switch. DAEMON: a target each, test-NAME. GUEST: in the guest
-NET_SWITCH := switch.sh switch_sums.sh switch_kinds.sh switch_follow.sh switch_guard.sh switch_end.sh switch_grey.sh
+NET_SWITCH := switch.sh switch_sums.sh switch_kinds.sh switch_follow.sh switch_guard.sh switch_end.sh switch_grey.sh \
+	switch_groups.sh
 NET_DAEMON := backlog.sh settings.sh config.sh unit.sh recover.sh share.sh
 NET_GUEST := switch_devices.sh timeout.sh
 NET_TESTBED := fault.sh topology.sh matrix.sh congestion.sh reproducible.sh

@@ -94,6 +94,7 @@ static void take_fds(struct dataplane *dp)
 	dp->xdp_long_fd = -1;
 	dp->tc_fd = bpf_program__fd(s->progs.canary_tc);
 	dp->flush_fd = bpf_program__fd(s->progs.canary_flush);
+	dp->copy_fd = bpf_program__fd(s->progs.canary_copy);
 	dp->ports_fd = bpf_map__fd(s->maps.ports);
 	dp->devmap_fd = bpf_map__fd(s->maps.devmap);
 	dp->routes_fd = bpf_map__fd(s->maps.routes);
@@ -102,6 +103,8 @@ static void take_fds(struct dataplane *dp)
 	dp->admissions_fd = bpf_map__fd(s->maps.admissions);
 	dp->fan_in_config_fd = bpf_map__fd(s->maps.fan_in_config);
 	dp->vlans_fd = bpf_map__fd(s->maps.vlans);
+	dp->groups_fd = bpf_map__fd(s->maps.groups);
+	dp->wanted_fd = bpf_map__fd(s->maps.wanted);
 	dp->wake_fd = bpf_map__fd(s->maps.wake);
 	dp->routes_max = bpf_map__max_entries(s->maps.routes);
 	dp->neighbours_max = bpf_map__max_entries(s->maps.neighbours);

@@ -70,7 +70,8 @@ struct dataplane {
 	int xdp_fd, tc_fd, flush_fd;
 	int xdp_long_fd;		/* negative: not loaded yet */
 	int ports_fd, devmap_fd, routes_fd, neighbours_fd, counters_fd, wake_fd, admissions_fd;
-	int fan_in_config_fd, vlans_fd;
+	int fan_in_config_fd, vlans_fd, groups_fd, wanted_fd;
+	int copy_fd;			/* the program at the egress of ports with groups */
 	uint64_t crowded;		/* lacked room for a child, as last reported */
 	uint32_t routes_max, neighbours_max, ports_max;
 };
@@ -170,6 +171,8 @@ struct port {
 	bool xdp_native;
 	bool tc_attached;
 	bool qdisc_ours;
+	uint64_t key;			/* see struct csw_port */
+	bool copies;			/* it is in groups, or was */
 	bool dirty;			/* the data plane lacks a change */
 	unsigned int stale;		/* former ifindex that is still in the data plane */
 	uint8_t wait, backoff;		/* ticks until the next attempt to use it */
@@ -398,6 +401,20 @@ struct share {
 size_t shares_read(struct switchd *sw, struct share **shares);
 void share_text(struct switchd *sw, const struct share *share, char *text, size_t len);
 
+/* groups.c: ports that results are broadcast to */
+struct groups {
+	struct {
+		uint64_t key;
+		uint64_t number;	/* which it was of those that were ever made */
+		struct csw_want want;
+	} group[CSW_GROUPS];
+	unsigned int n;
+	uint64_t made;
+	bool told;			/* an error was reported */
+};
+
+void groups_tick(struct switchd *sw);
+
 /* fan_in.c: configured fan-ins */
 struct configured_fan_in {
 	struct csw_route_key key;
@@ -553,6 +570,7 @@ struct switchd {
 	struct switchd_admission admission;	/* present rules; at first those of @opt */
 	struct admissions admissions;	/* entries that the map has */
 	struct configured_fan_ins configured;	/* what the map has */
+	struct groups groups;
 	struct clock clock;
 	struct control control;
 	struct notify notify;

@@ -215,6 +215,7 @@ static void tick(struct switchd *sw)
 		ports_check_peers(sw, true, true);
 	else
 		ports_check_peers(sw, false, false);
+	groups_tick(sw);
 }
 
 /*

@@ -32,15 +32,19 @@ int port_publish(struct switchd *sw, struct port *port)
 		.mode = port->mode,
 		.mtu = port->mtu,
 		.captive = device_captive(port),
+		.key = port->key,
 	};
+	struct bpf_devmap_val device = { .ifindex = port->ifindex };
 	int ret = 0;
 
 	port->queue = backlog_limit(sw, port);
 	value.queue = port->queue;
 	backlog_watch(sw, port);
 	memcpy(value.mac, port->mac, ETH_ALEN);
+	if (port->copies)
+		device.bpf_prog.fd = sw->dp.copy_fd;
 	if (port->mode == CSW_FAST)
-		ret = put(sw, sw->dp.devmap_fd, port->ifindex, &port->ifindex);
+		ret = put(sw, sw->dp.devmap_fd, port->ifindex, &device);
 	if (!ret)
 		ret = put(sw, sw->dp.ports_fd, port->ifindex, &value);
 	port->dirty = ret;
@@ -68,6 +72,8 @@ void port_withdraw(struct switchd *sw, struct port *port)
 	}
 	backlog_forget(sw, port);
 	port->dirty = false;
+	port->key = 0;
+	port->copies = false;
 	port->ifindex = 0;
 	port->queue = 0;
 	port->rate = 0;

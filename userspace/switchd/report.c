@@ -232,6 +232,7 @@ static void json_state(struct switchd *sw, struct json *j)
 	json_u64(j, "resyncs", sw->resyncs);
 	json_u64(j, "map_errors", sw->map_errors);
 	json_bool(j, "backlog_seen", sw->backlog.netns);
+	json_u64(j, "groups", sw->groups.n);
 	settings_json(sw, j);
 }
 

@@ -1,0 +1,72 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Results are broadcast to groups of ports, if the switch needed such a group often. Until then, and
+# where a port cannot take part, they are cloned.
+
+# shellcheck source=switch_lib.sh
+. "$(dirname "$0")/switch_lib.sh"
+
+begin net/switch_groups
+
+groups()
+{
+	[ "$(show .groups)" "$@" ]
+}
+
+# broadcast_by MEMBER...: after some traffic of these there is one more group, and their results are
+# broadcast
+broadcast_by()
+{
+	local before results spread
+
+	before=$(show .groups)
+	traffic "$@"
+	traffic_is "$*: sums are right" "$ALL_RIGHT"
+	wait_for 20 groups -gt "$before" ||
+		tap_not_ok "$*: there is a group" "$("$CANARY" switch show --name "$NAME"; cat "$ERR")"
+	results=$(show .counters.results)
+	spread=$(show .counters.spread)
+	traffic "$@"
+	traffic_is "$*: sums are right with a group" "$ALL_RIGHT and .results[1] > 0"
+	tap_is "$*: all results are broadcast" "$(($(show .counters.spread) - spread))" \
+		"$(($(show .counters.results) - results))"
+	tap_is "$*: no copy is lost" "$(show .drops.transmit)" 0
+}
+
+test_groups()
+{
+	start_late
+	resolve_all
+	traffic h1 h2 h3 h4
+	tap_is "at first results are cloned" "$(show .counters.spread)" 0
+	sleep 6	# until the other ends of veths are known
+	broadcast_by h1 h2 h3 h4
+	broadcast_by h1 h2 h2:22700 h3
+	ns_ip sw link del s3
+	make_s3_again
+	tap_check "a group goes with its port, another one stays" wait_for 10 groups -eq 1
+	sleep 6
+	broadcast_by h1 h2 h3 h4
+	stop
+}
+
+# Frames that are redirected to a deaf port vanish. Clones do not.
+test_deaf()
+{
+	ns_exec h4 ethtool -K eth0 gro off
+	start_late
+	resolve_all
+	sleep 6
+	traffic h4 h2 h3 h1
+	sleep 11
+	traffic h4 h2 h3 h1
+	traffic_is "a port that loses redirected frames: sums are right" "$ALL_RIGHT and .results[1] > 0"
+	tap_is "... and results are cloned" "$(show '[.groups, .counters.spread] | @csv')" 0,0
+	stop
+	ns_exec h4 ethtool -K eth0 gro on
+}
+
+test_groups
+test_deaf
+tap_done

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Groups of ports, to which results are broadcast: see struct csw_want. The data plane writes down
+ * which it lacks. Each tick makes those that it lacked often.
+ */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <sys/random.h>
+
+#include "internal.h"
+
+#define WANTED_OFTEN	16	/* results in a tick, from which on a group is made */
+#define MADE_MAX	8	/* groups in a tick: the kernel takes some ms for each */
+
+/*
+ * Can results be broadcast from and to the port? Generic XDP cannot copy frames with metadata. A
+ * veth may lose frames that are redirected.
+ */
+static bool can_broadcast(const struct port *port)
+{
+	return port->ifindex && port->xdp_link >= 0 && port->xdp_native && port->mode == CSW_FAST &&
+	       (strcmp(port->kind, "veth") ? !port->features_known ||
+		port->features & DRIVER_NDO_XMIT : port->peer == PEER_OK);
+}
+
+static void remove_group(struct switchd *sw, struct groups *g, unsigned int i)
+{
+	int ret = bpf_map_delete_elem(sw->dp.groups_fd, &g->group[i].key);
+
+	if (ret && ret != -ENOENT)
+		sw->map_errors++;
+	else
+		g->group[i] = g->group[--g->n];
+}
+
+/* Remove the groups that have a port which is not there any more, or changed. */
+static void remove_broken(struct switchd *sw, struct groups *g)
+{
+	const struct port *port;
+	unsigned int i, k;
+
+	for (i = g->n; i-- > 0;) {
+		for (k = 0; k < g->group[i].want.n; k++) {
+			port = port_by_ifindex(sw, g->group[i].want.ifindex[k]);
+			if (port && port->key && port->copies)
+				continue;
+			remove_group(sw, g, i);
+			break;
+		}
+	}
+}
+
+/* Give a key to each port that can take part, and take it from others. */
+static void set_keys(struct switchd *sw)
+{
+	struct port *port;
+	unsigned int i;
+
+	for (i = 0; i < sw->ports; i++) {
+		port = &sw->port[i];
+		if (!port->ifindex || can_broadcast(port) == !!port->key)
+			continue;
+		if (port->key)
+			port->key = 0;
+		else if (getrandom(&port->key, sizeof(port->key), 0) != sizeof(port->key))
+			continue;
+		port_publish(sw, port);
+	}
+}
+
+/* Are all ports of the group there, and do they take part? Their keys may have changed meanwhile. */
+static bool has_keys(struct switchd *sw, uint64_t key, const struct csw_want *want)
+{
+	const struct port *port;
+	unsigned int i;
+
+	for (i = 0; i < want->n; i++) {
+		port = port_by_ifindex(sw, want->ifindex[i]);
+		if (!port || !port->key)
+			return false;
+		key -= port->key;
+	}
+	return !key;
+}
+
+/*
+ * Do all ports of the group have the program that addresses copies? Others get it now. What such a
+ * port is just about to send was begun without it, so their groups wait for the next tick.
+ */
+static bool ports_copy(struct switchd *sw, const struct csw_want *want)
+{
+	struct port *port;
+	bool all = true;
+	unsigned int i;
+
+	for (i = 0; i < want->n; i++) {
+		port = port_by_ifindex(sw, want->ifindex[i]);
+		if (port->copies && !port->dirty)
+			continue;
+		port->copies = true;
+		port_publish(sw, port);
+		all = false;
+	}
+	return all;
+}
+
+static int make_group(struct switchd *sw, uint64_t key, const struct csw_want *want)
+{
+	struct bpf_devmap_val value = { .bpf_prog.fd = sw->dp.copy_fd };
+	int group, ret = 0;
+	uint32_t i;
+
+	group = bpf_map_create(BPF_MAP_TYPE_DEVMAP_HASH, "canary_group", sizeof(i), sizeof(value),
+			       CSW_CHILDREN_MAX, NULL);
+	if (group < 0)
+		return group;
+	for (i = 0; !ret && i < want->n; i++) {
+		value.ifindex = want->ifindex[i];
+		ret = bpf_map_update_elem(group, &i, &value, BPF_ANY);
+	}
+	if (!ret)
+		ret = bpf_map_update_elem(sw->dp.groups_fd, &key, &group, BPF_ANY);
+	close(group);
+	return ret;
+}
+
+/* Make a group. If there is no room for it, the oldest one goes. */
+static void add_group(struct switchd *sw, uint64_t key, const struct csw_want *want)
+{
+	struct groups *g = &sw->groups;
+	unsigned int i, oldest = 0;
+	int ret;
+
+	for (i = 1; i < g->n; i++)
+		if (g->group[i].number < g->group[oldest].number)
+			oldest = i;
+	if (g->n == CSW_GROUPS)
+		remove_group(sw, g, oldest);
+	if (g->n == CSW_GROUPS)
+		return;
+	ret = make_group(sw, key, want);
+	if (ret) {
+		sw->map_errors++;
+		if (!g->told)
+			sw_warn(sw, "cannot make a group of ports, results are cloned: %s",
+				strerror(-ret));
+		g->told = true;
+		return;
+	}
+	g->group[g->n].key = key;
+	g->group[g->n].want = *want;
+	g->group[g->n++].number = g->made++;
+}
+
+/* Read what the data plane lacked. Return: how many */
+static unsigned int read_wanted(struct switchd *sw, uint64_t *keys, struct csw_want *wants)
+{
+	uint64_t *last = NULL;
+	unsigned int n = 0;
+
+	while (n < CSW_WANTED && !bpf_map_get_next_key(sw->dp.wanted_fd, last, &keys[n])) {
+		last = &keys[n];
+		if (!bpf_map_lookup_elem(sw->dp.wanted_fd, last, &wants[n]) &&
+		    wants[n].n <= CSW_CHILDREN_MAX)
+			n++;
+	}
+	return n;
+}
+
+/* What was not wanted often is counted anew. What has to wait stays. */
+void groups_tick(struct switchd *sw)
+{
+	struct csw_want wants[CSW_WANTED];
+	uint64_t keys[CSW_WANTED];
+	unsigned int n, i, made = 0;
+
+	set_keys(sw);
+	remove_broken(sw, &sw->groups);
+	n = read_wanted(sw, keys, wants);
+	for (i = 0; i < n; i++) {
+		if (wants[i].count >= WANTED_OFTEN && has_keys(sw, keys[i], &wants[i])) {
+			if (made == MADE_MAX || !ports_copy(sw, &wants[i]))
+				continue;
+			add_group(sw, keys[i], &wants[i]);
+			made++;
+		}
+		bpf_map_delete_elem(sw->dp.wanted_fd, &keys[i]);
+	}
+}
