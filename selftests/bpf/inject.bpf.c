@@ -21,13 +21,30 @@ struct {
 	__array(values, struct group);
 } groups SEC(".maps");
 
+/* The switch's own */
+struct {
+	__uint(type, BPF_MAP_TYPE_DEVMAP_HASH);
+	__uint(max_entries, 256);
+	__uint(key_size, 4);
+	__uint(value_size, 8);
+} devmap SEC(".maps");
+
+__u32 plain_port = 0;	/* the next frame is no copy, and leaves there */
+
 /* Broadcast the frame to the group in its metadata. */
 SEC("xdp")
 int inject_broadcast(struct xdp_md *ctx)
 {
 	struct csw_meta *m = (void *)(long)ctx->data_meta;
+	__u32 port = plain_port;
 	void *group;
 	__u64 key;
+
+	if (port) {
+		plain_port = 0;
+		bpf_xdp_adjust_meta(ctx, sizeof(*m));
+		return bpf_redirect_map(&devmap, port, 0);
+	}
 
 	if ((void *)(m + 1) > (void *)(long)ctx->data)
 		return XDP_DROP;

@@ -288,6 +288,7 @@ static const char *start(void)
 	if (inject)
 		inject->rodata->meta_secret = META_SECRET;
 	if (!skel || !inject || bpf_map__reuse_fd(inject->maps.groups, bpf_map__fd(skel->maps.groups)) ||
+	    bpf_map__reuse_fd(inject->maps.devmap, bpf_map__fd(skel->maps.devmap)) ||
 	    inject__load(inject))
 		return "the kernel does not take the programs";
 	if (attach(ends) || kernel_neighbours())
@@ -430,7 +431,7 @@ static void live(struct bpf_program *prog, int port, const uint8_t *bytes, uint3
 	LIBBPF_OPTS(bpf_test_run_opts, opts,
 		    .data_in = bytes, .data_size_in = meta + length,
 		    .ctx_in = &ctx, .ctx_size_in = sizeof(ctx),
-		    .repeat = 1, .flags = BPF_F_TEST_XDP_LIVE_FRAMES);
+		    .repeat = inject->bss->plain_port ? 2 : 1, .flags = BPF_F_TEST_XDP_LIVE_FRAMES);
 	struct pollfd pfd[PORTS];
 	int i;
 
@@ -599,6 +600,11 @@ void kernel_seen(uint64_t *frames, uint64_t *leaks)
 {
 	*frames = inject->bss->watched;
 	*leaks = inject->bss->leaks;
+}
+
+void kernel_plain_first(int port)
+{
+	inject->bss->plain_port = ifindex[port];
 }
 
 void kernel_other_mac(bool other)

@@ -43,6 +43,9 @@ bool kernel_tc_looks_behind(void);
 /* Number of frames seen at the other ends, and how many of them still had the switch's metadata */
 void kernel_seen(uint64_t *frames, uint64_t *leaks);
 
+/* Send a frame by @port that is no copy, together with the copies of the next result. */
+void kernel_plain_first(int port);
+
 /* Give port 1 another address in the map, or its own one again. */
 void kernel_other_mac(bool other);
 

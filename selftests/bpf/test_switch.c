@@ -535,17 +535,18 @@ static void run_random(const struct backend *a, const struct backend *b, int ste
 		printf("#   step %d\n%s", i, complaint);
 }
 
+static const struct setting with_groups = {
+	.slots = 16, .queue = 32, .children = 8, .timeout = MSEC, .lifetime = 5000 * MSEC,
+	.groups = true,
+};
+
 static void run_groups(const struct backend *b)
 {
-	const struct setting s = {
-		.slots = 16, .queue = 32, .children = 8, .timeout = MSEC, .lifetime = 5000 * MSEC,
-		.groups = true,
-	};
 	enum who who[] = { H1, H1B, H2, H4, H3, SWITCH2 };
 	struct frame f;
 	int i;
 
-	b->reset(&s);
+	b->reset(&with_groups);
 	for (i = 0; i < 6; i++) {
 		frame_in(&f, people[who[i]].port,
 			 &(struct msg) { .from = who[i], .ranks = R(i + 1), .members = 8 });
@@ -570,6 +571,40 @@ static bool takes(const struct backend *b, uint32_t block)
 	return b->counter(CSW_NEW) > before;
 }
 
+/*
+ * A port sends several frames at a time. The kernel runs the program of the first one for all of
+ * them.
+ */
+static void run_plain_first(const struct backend *b)
+{
+	const enum who child[] = { H1, H4 };
+	struct frame f;
+	bool good = true;
+	int i;
+
+	complaint[0] = '\0';
+	b->reset(&with_groups);
+	world_shaped = false;
+	for (i = 0; i < 2; i++) {
+		frame_in(&f, people[child[i]].port,
+			 &(struct msg) { .from = child[i], .ranks = R(i + 1), .members = 8 });
+		b->receive(&f, &outs);
+	}
+	frame_in(&f, 4, &(struct msg) { .type = CANARY_RESULT, .members = 8 });
+	kernel_plain_first(1);
+	b->receive(&f, &outs);
+	good = outs.n == 3;
+	for (i = 0; i < 2; i++) {
+		frame_out(&f, people[child[i]].port, 4,
+			  &(struct msg) { .type = CANARY_RESULT, .members = 8, .from = SELF,
+					  .to = child[i] });
+		good &= expect_frame(&f);
+	}
+	if (!tap(good && outs.n == 1 && outs.frame[0].port == 1,
+		 "copies are addressed behind a frame that is none, which leaves as it is"))
+		printf("%s", complaint);
+}
+
 static void run_kernel_only(const struct backend *b)
 {
 	const struct test_case c = {};
@@ -581,6 +616,7 @@ static void run_kernel_only(const struct backend *b)
 	tap(kernel_tc_ignores_plain(), "canary_tc lets packets without metadata pass untouched");
 	tap(kernel_tc_ignores_others(), "canary_tc lets metadata of who does not know its number alone");
 	tap(kernel_tc_looks_behind(), "... and finds its own behind the frame, with others' in front");
+	run_plain_first(b);
 	begin(b, &c, false);
 	tap(takes(b, 17), "a frame for the port's address is taken");
 	kernel_other_mac(true);
