@@ -171,10 +171,19 @@ CSW_FUNC int csw_check_complete(csw_xdp *ctx, __u32 length)
 	__u32 *word = csw_data(ctx) + CSW_OFF_DATA;
 	struct csw_packet p;
 	__u64 sum = 0;
-	__u32 i;
+	__u32 i, k;
 
 	CSW_LOOP
-	for (i = 0; i < CANARY_PAYLOAD_MAX / 4 && i < length / 4; i++) {
+	for (i = 0; i < CANARY_PAYLOAD_MAX / 32 && i < length / 32; i++) {
+		if ((void *)(word + 8) > csw_end(ctx))
+			return 0;
+		CSW_UNROLL
+		for (k = 0; k < 8; k++)
+			sum += word[k];
+		word += 8;
+	}
+	CSW_LOOP
+	for (i = 0; i < 7 && i < length / 4 % 8; i++) {
 		if ((void *)(word + 1) > csw_end(ctx))
 			return 0;
 		sum += *word++;
