@@ -35,6 +35,7 @@ SW_TEST_COMMON := $(SW_TEST_WORLD) $(wildcard $(SW_TEST)/*_cases.c) \
 	$(SW_TEST)/bad_frames.c $(SW_TEST)/native.c $(SW_TEST)/choice.c $(SW_TEST)/ports.c $(SW_TEST)/queue.c \
 	$(SW_TEST)/stopped.c \
 	$(SW_TEST)/test_switch.c
+SW_TEST_KERNEL := $(SW_TEST)/kernel.c $(SW_TEST)/kernel_maps.c
 SW_TEST_SKEL := $(B)/bpf/canary_switch.skel.h $(B)/$(SW_TEST)/inject.skel.h
 
 $(B)/$(SW_TEST)/%.bpf.o: $(SW_TEST)/%.bpf.c | $(B)/.setup
@@ -45,7 +46,7 @@ $(B)/$(SW_TEST)/%.skel.h: $(B)/$(SW_TEST)/%.bpf.o
 	bpftool gen skeleton $< name $* > $@.tmp
 	mv $@.tmp $@
 
-$(B)/$(SW_TEST)/test_switch: $(SW_TEST_COMMON) $(SW_TEST)/kernel.c $(SW_TEST_HDR) $(SW_TEST_SKEL)
+$(B)/$(SW_TEST)/test_switch: $(SW_TEST_COMMON) $(SW_TEST_KERNEL) $(SW_TEST_HDR) $(SW_TEST_SKEL)
 	@mkdir -p $(@D)
 	$(CC) $(SW_TEST_CFLAGS) -DKERNEL_TOO -o $@ $(filter %.c,$^) -lbpf
 
@@ -57,7 +58,7 @@ $(B)/$(SW_TEST)/test_switch_sanitized: $(SW_TEST_COMMON) $(SW_TEST_HDR) | $(B)/.
 # Helpers that the benchmarks share with the tests are in kernel.c.
 BENCH_BPF := $(patsubst %,$(B)/bin/bench_%,switch block scaling)
 
-$(BENCH_BPF): $(B)/bin/%: $(SW_TEST)/%.c $(SW_TEST)/bench_run.c $(SW_TEST_WORLD) $(SW_TEST)/kernel.c \
+$(BENCH_BPF): $(B)/bin/%: $(SW_TEST)/%.c $(SW_TEST)/bench_run.c $(SW_TEST_WORLD) $(SW_TEST_KERNEL) \
 		$(SW_TEST_HDR) $(SW_TEST_SKEL) $(B)/$(SW_TEST)/bench.skel.h
 	@mkdir -p $(@D)
 	$(CC) $(SW_TEST_CFLAGS) -pthread -o $@ $(filter %.c,$^) -lbpf
@@ -65,7 +66,7 @@ $(BENCH_BPF): $(B)/bin/%: $(SW_TEST)/%.c $(SW_TEST)/bench_run.c $(SW_TEST_WORLD)
 .SECONDARY: $(B)/$(SW_TEST)/inject.bpf.o $(B)/$(SW_TEST)/bench.bpf.o
 all:: $(BENCH_BPF)
 
-$(B)/$(SW_TEST)/stress_switch: $(SW_TEST)/stress_switch.c $(SW_TEST_WORLD) $(SW_TEST)/kernel.c \
+$(B)/$(SW_TEST)/stress_switch: $(SW_TEST)/stress_switch.c $(SW_TEST_WORLD) $(SW_TEST_KERNEL) \
 		$(SW_TEST_HDR) $(SW_TEST_SKEL)
 	@mkdir -p $(@D)
 	$(CC) $(SW_TEST_CFLAGS) -pthread -o $@ $(filter %.c,$^) -lbpf

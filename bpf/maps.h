@@ -82,7 +82,7 @@ struct {
 	__type(value, struct csw_port);
 } ports SEC(".maps");
 
-/* Values are struct bpf_devmap_val. Ports with copies of broadcasts have the program canary_copy. */
+/* Values are struct bpf_devmap_val. Ports with groups have the program canary_copy. */
 struct {
 	__uint(type, BPF_MAP_TYPE_DEVMAP_HASH);
 	__uint(max_entries, 256);

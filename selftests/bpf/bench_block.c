@@ -12,7 +12,8 @@
  * the kernel makes, and what the peers of ports do to receive a frame. A peer with an XDP program
  * copies each packet that comes from tc, which a network card would not do. So some of the time of
  * copies is not the switch's. With "plain", the peer that gets the copies has no such program, and
- * its network stack drops them. Then they are clones, since such a peer takes no others. "switch.block.copies" is the time of a result and its copies.
+ * its network stack drops them. Then they are clones, since such a peer takes no others.
+ * "switch.block.copies" is the time of a result and its copies.
  *
  * Results are broadcast to a group. With "clones", all copies are made by canary_tc.
  *

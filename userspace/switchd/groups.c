@@ -72,7 +72,7 @@ static void set_keys(struct switchd *sw)
 	}
 }
 
-/* Are all ports of the group there, and do they take part? Their keys may have changed meanwhile. */
+/* Are all ports of the group there, with the keys that made this one? */
 static bool has_keys(struct switchd *sw, uint64_t key, const struct csw_want *want)
 {
 	const struct port *port;
