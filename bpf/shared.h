@@ -84,7 +84,9 @@ struct csw_config {
 	__be16	port;		/* CANARY_PORT_BASE */
 	__u16	restore;	/* honour restorations */
 	__u32	slot_mask;	/* descriptors - 1; their number is a power of two */
-	__u32	queue_mask;	/* queue entries - 1; a power of two, more than descriptors */
+	__u32	queue_mask;	/* entries of a queue - 1; a power of two, more than descriptors */
+	__u32	queues_mask;	/* queues - 1; a power of two, at most CSW_QUEUES */
+	__u32	reserved;
 	__u16	children_max;	/* 1 .. CSW_CHILDREN_MAX */
 	__u16	root_waits;	/* extra timeouts that a root switch waits */
 	__u64	timeout_ns;	/* the timeout; the first one, if it adapts */
@@ -240,14 +242,33 @@ struct csw_queue_entry {
 };
 
 /*
- * Queue control, in a global variable (mmapped)
+ * struct csw_queue - one deadline queue
+ *
+ * There are several, so that processors do not wait for each other: each uses one of its own, as far
+ * as they suffice. The clock serves all of them. A slot stays in the queue that it was put in.
+ *
  * @tail:	next entry to write. Programs change it under @lock
  * @head:	next entry to emit. Programs change it under @lock. What goes back to the end moves
  *		@tail before @head: while something is queued, nobody ever sees them equal
+ * @last:	latest deadline that was given
+ */
+struct csw_queue {
+	__u32	lock;
+	__u32	head;
+	__u32	tail;
+	__u32	reserved;
+	__u64	last;
+	__u64	reserved_too[5];
+};
+
+#define CSW_QUEUES	8	/* a power of two */
+#define CSW_SEEN_NS	4096	/* how coarse csw_queue_ctl.seen is */
+
+/*
+ * Queue control, in a global variable (mmapped)
  * @sleeping:	the clock thread sets it before it sleeps without a deadline. A program that
  *		enqueues and finds it set clears it, and writes to the "wake" ring buffer
- * @seen:	when a program last read the clock
- * @last:	latest deadline that was given
+ * @seen:	about when a program last read the clock. It moves in steps, as all processors read it
  * @timeout:	the present one, if it adapts
  * @mean, @deviation: of the skew of arrivals
  * @open_until:	new blocks are taken until then (ns, CLOCK_MONOTONIC). The clock thread, which sends
@@ -255,17 +276,16 @@ struct csw_queue_entry {
  *		everything that is held is due
  */
 struct csw_queue_ctl {
-	__u32	lock;
-	__u32	head;
-	__u32	tail;
 	__u32	sleeping;
+	__u32	reserved;
 	__u64	seen;
-	__u64	last;
 	__u64	timeout;
 	__u64	mean;
 	__u64	deviation;
 	__u64	open_until;
-};
+	__u64	reserved_too[2];
+	struct csw_queue queue[CSW_QUEUES];
+} __attribute__((aligned(64)));
 
 /* map "ports": ifindex -> struct csw_port */
 struct csw_port {

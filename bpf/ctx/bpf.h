@@ -141,6 +141,11 @@ const volatile __u64 meta_secret = 0;
 /* Some driver has no room for metadata in front of frames, so look for it at their end, too. */
 bool meta_at_end = false;
 
+static __always_inline __u32 csw_processor(const void *ctx)
+{
+	return bpf_get_smp_processor_id();
+}
+
 /* In canary_copy: the device by which the frame leaves. No other program may ask that. */
 static __always_inline __u32 csw_egress_ifindex(const csw_xdp *ctx)
 {

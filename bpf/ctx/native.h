@@ -79,6 +79,8 @@ struct csw_frame;
  * @vlan: is that VLAN of a port a port of the switch itself? NULL: none is
  * @backlog: what waits at a port. It may be NULL, and may return NULL: unknown
  * @random: may be NULL if nothing is chosen at random
+ * @queue: of all deadline queues, one after the other
+ * @processor: which one works
  * @spread: CSW_SPREADS of them; NULL: there are no groups, and the three below are not called
  * @group: the group with that key, NULL for none
  * @want: that spread lacks a group
@@ -92,6 +94,7 @@ struct csw_frame;
 struct csw_native {
 	struct csw_config config;
 	struct csw_queue_ctl queue_ctl;
+	__u32 processor;
 	struct csw_descriptor *descriptor;
 	size_t stride;
 	size_t apart;
@@ -291,11 +294,17 @@ static __always_inline struct csw_descriptor *csw_descriptor_at(const void *ctx,
 	return slot <= s->config.slot_mask ? csw_native_descriptor(s, slot) : NULL;
 }
 
+static __always_inline __u32 csw_processor(const void *ctx)
+{
+	return csw_owner(ctx)->processor;
+}
+
 static __always_inline struct csw_queue_entry *csw_queue_at(const void *ctx, __u32 index)
 {
 	struct csw_native *s = csw_owner(ctx);
 
-	return index <= s->config.queue_mask ? &s->queue[index] : NULL;
+	return index < (s->config.queue_mask + 1) * (s->config.queues_mask + 1) ? &s->queue[index] :
+										  NULL;
 }
 
 static __always_inline struct csw_restoration *csw_restoration_at(const void *ctx, __u32 index)

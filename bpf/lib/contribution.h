@@ -70,13 +70,13 @@ static __always_inline int csw_send_on(csw_xdp *ctx, struct csw_descriptor *d, _
 	return csw_send(ctx, &p, length, &e, counter);
 }
 
-/* Let the frame carry away the block at the head of the queue, if that is still due. */
-CSW_FUNC int csw_carry(csw_xdp *ctx, __u32 counter)
+/* Let the frame carry away the block at the head of that queue, if it is still due. */
+CSW_FUNC int csw_carry(csw_xdp *ctx, __u32 number, __u32 counter)
 {
 	struct csw_descriptor *d;
 	__u32 *lock = NULL;
 
-	d = csw_dequeue(ctx, &lock);
+	d = csw_dequeue(ctx, number, &lock);
 	if (!d || !lock)
 		return CSW_XDP_DROP;
 	csw_data_out(ctx, d);
@@ -87,7 +87,7 @@ CSW_FUNC int csw_carry(csw_xdp *ctx, __u32 counter)
 static __always_inline int csw_consume(csw_xdp *ctx, __u64 now)
 {
 	if (csw_queue_is_due(ctx, now))
-		return csw_carry(ctx, CSW_SENT_CARRIER);
+		return csw_carry(ctx, csw_queue_here(ctx), CSW_SENT_CARRIER);
 	return CSW_XDP_DROP;
 }
 
@@ -288,7 +288,7 @@ CSW_FUNC int csw_begin(csw_xdp *ctx, struct csw_descriptor *d, __u32 slot, __u32
 		csw_count(ctx, CSW_UNATTENDED, 1);
 		return CSW_FORWARDS;
 	}
-	csw_queue_ctl(ctx)->seen = s.now;
+	csw_saw(ctx, s.now);
 	s.expect = csw_expect(ctx, &p, s.egress.ifindex);
 	return cnr_be16(p.h->contribution.count) >= s.expect ? csw_begin_alone(ctx, d, &p, &s) :
 						  csw_begin_collecting(ctx, d, &p, &s);

@@ -61,7 +61,7 @@ static __always_inline int csw_ingress(csw_xdp *ctx)
 /* What canary_flush does. The frame is a blank of the largest size. */
 static __always_inline int csw_flush(csw_xdp *ctx)
 {
-	return csw_carry(ctx, CSW_SENT_CLOCK);
+	return csw_carry(ctx, csw_queue_first(ctx), CSW_SENT_CLOCK);
 }
 
 #endif /* CANARY_BPF_LIB_INGRESS_H */

@@ -11,6 +11,7 @@ struct setting {
 	bool shaped, learn, admit, stack, bare, foreign, groups;
 	uint32_t slots, queue, children, root_waits, configured, credit;
 	uint64_t timeout, lifetime, min, max;
+	uint32_t more_queues;
 };
 
 /* Frames that left, in any order */
@@ -25,6 +26,7 @@ struct outputs {
  * @drivers:		its ports have drivers, which may take no metadata (struct setting, bare),
  *			or put metadata of others in front of each frame (foreign)
  * @wanted:		how often a group was missed since reset
+ * @processor:		the next frames come on that one. Return: false if there is none
  * @start:		called once; returns why it cannot start, or NULL
  * @reset:		make a switch that was started just now, at time 1 s
  * @at:			set the time since reset
@@ -41,6 +43,7 @@ struct backend {
 	uint64_t (*counter)(uint32_t index);
 	const struct csw_descriptor *(*descriptor)(uint32_t slot);
 	struct csw_queue_ctl *(*queue_ctl)(void);
+	bool (*processor)(uint32_t number);	/* back to 0 in the end */
 	uint32_t (*woken)(void);
 	uint32_t (*wanted)(void);
 	void (*hold)(uint32_t slot, bool locked);	/* as if another processor had it */

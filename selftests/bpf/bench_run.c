@@ -31,7 +31,7 @@ struct canary_switch *bench_load_switch(int *ifindex, int *other_end)
 
 	if (kernel_own_network())
 		die_errno("network namespace");
-	sw = kernel_load(BENCH_SLOTS, 2 * BENCH_SLOTS, false);
+	sw = kernel_load(BENCH_SLOTS, 2 * BENCH_SLOTS, CSW_QUEUES, false);
 	if (!sw || kernel_make_ports(ifindex, other_end) || kernel_fill_maps(sw, ifindex, false))
 		die_errno("switch");
 	sw->bss->config.timeout_ns = MSEC;

@@ -306,7 +306,7 @@ int main(int argc, char **argv)
 	}
 	if (kernel_own_network())
 		die_errno("network namespace");
-	sw = kernel_load(SLOTS, QUEUE, false);
+	sw = kernel_load(SLOTS, QUEUE, 1, false);
 	if (!sw)
 		die_errno("load");
 	bench = bench_load_programs(sw);

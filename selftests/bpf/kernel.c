@@ -29,6 +29,7 @@
 
 #define LOAD_SLOTS	64
 #define LOAD_QUEUE	128
+#define LOAD_QUEUES	2
 #define NETNS		7	/* a made-up cookie */
 #define META_SECRET	0x5ec2e7
 #define KERNEL_GROUPS	128
@@ -100,7 +101,8 @@ int kernel_own_network(void)
 	return unshare(CLONE_NEWNET) || sh("ip link set lo up") ? -1 : 0;
 }
 
-struct canary_switch *kernel_load(uint32_t slots, uint32_t queue, bool test_clock)
+struct canary_switch *kernel_load(uint32_t slots, uint32_t queue, uint32_t queues,
+				  bool test_clock)
 {
 	struct canary_switch *s = canary_switch__open();
 
@@ -110,7 +112,7 @@ struct canary_switch *kernel_load(uint32_t slots, uint32_t queue, bool test_cloc
 	s->rodata->test_driver = test_clock;
 	s->rodata->meta_secret = META_SECRET;
 	bpf_map__set_max_entries(s->maps.descriptors, slots);
-	bpf_map__set_max_entries(s->maps.queue, queue);
+	bpf_map__set_max_entries(s->maps.queue, queues * queue);
 	bpf_map__set_max_entries(s->maps.groups, KERNEL_GROUPS);
 	if (canary_switch__load(s)) {
 		canary_switch__destroy(s);
@@ -121,6 +123,7 @@ struct canary_switch *kernel_load(uint32_t slots, uint32_t queue, bool test_cloc
 	s->bss->config.port = people[SELF].udp;
 	s->bss->config.slot_mask = slots - 1;
 	s->bss->config.queue_mask = queue - 1;
+	s->bss->config.queues_mask = queues - 1;
 	s->bss->config.children_max = CSW_CHILDREN_MAX;
 	s->bss->config.timeout_ns = MSEC;
 	s->bss->config.lifetime_ns = 5000 * MSEC;
@@ -196,7 +199,7 @@ static const char *start(void)
 	why = kernel_make_ports(ifindex, ends);
 	if (why)
 		return why;
-	skel = kernel_load(LOAD_SLOTS, LOAD_QUEUE, true);
+	skel = kernel_load(LOAD_SLOTS, LOAD_QUEUE, LOAD_QUEUES, true);
 	inject = inject__open();
 	if (inject)
 		inject->rodata->meta_secret = META_SECRET;
@@ -289,6 +292,7 @@ static void reset(const struct setting *s)
 	skel->bss->test_now = 1000 * MSEC;
 	c->slot_mask = s->slots - 1;
 	c->queue_mask = s->queue - 1;
+	c->queues_mask = s->more_queues;
 	c->restore = 1;
 	skel->bss->test_no_meta = s->bare;
 	foreign = s->foreign ? FOREIGN_BYTES : 0;
@@ -570,6 +574,15 @@ static int sample(void *ctx, void *data, size_t size)
 	return 0;
 }
 
+static bool processor(uint32_t number)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(number, &set);
+	return !sched_setaffinity(0, sizeof(set), &set);
+}
+
 static uint32_t woken(void)
 {
 	uint32_t n = 0;
@@ -636,6 +649,7 @@ const struct backend backend_kernel = {
 	.counter = counter,
 	.descriptor = descriptor,
 	.queue_ctl = queue_ctl,
+	.processor = processor,
 	.woken = woken,
 	.wanted = wanted,
 	.hold = hold,

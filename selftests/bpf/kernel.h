@@ -21,7 +21,8 @@ const char *kernel_make_ports(int *ports, int *ends);
 int kernel_attach_xdp(int ifindex, struct bpf_program *prog);
 int kernel_attach_tc(int ifindex, struct bpf_program *prog);
 
-struct canary_switch *kernel_load(uint32_t slots, uint32_t queue, bool test_clock);
+struct canary_switch *kernel_load(uint32_t slots, uint32_t queue, uint32_t queues,
+				  bool test_clock);
 
 /* Set ports, routes and neighbours. @ifindexes[1 ..] are those of the ports. */
 int kernel_fill_maps(struct canary_switch *s, const int *ifindexes, bool shaped);

@@ -189,7 +189,7 @@ static void reset(const struct setting *s)
 	free(sw.queue);
 	/* exactly as many as needed, so that the sanitizer sees accesses beyond the end */
 	sw.descriptor = calloc(s->slots, sizeof(*sw.descriptor));
-	sw.queue = calloc(s->queue, sizeof(*sw.queue));
+	sw.queue = calloc(s->queue * (s->more_queues + 1), sizeof(*sw.queue));
 	memset(restoration, 0, sizeof(restoration));
 	sw.restoration = restoration;
 	memset(sw.fan_in, 0, sizeof(sw.fan_in));
@@ -208,6 +208,7 @@ static void reset(const struct setting *s)
 	sw.config.port = people[SELF].udp;
 	sw.config.slot_mask = s->slots - 1;
 	sw.config.queue_mask = s->queue - 1;
+	sw.config.queues_mask = s->more_queues;
 	sw.config.restore = 1;
 	memcpy(sw.config.secret, world_secret, sizeof(world_secret));
 	sw.restore_credit = s->credit;
@@ -284,6 +285,12 @@ static struct csw_queue_ctl *queue_ctl(void)
 	return &sw.queue_ctl;
 }
 
+static bool processor(uint32_t number)
+{
+	sw.processor = number;
+	return true;
+}
+
 static uint32_t woken(void)
 {
 	return wakes;
@@ -326,6 +333,7 @@ const struct backend backend_native = {
 	.counter = counter,
 	.descriptor = descriptor,
 	.queue_ctl = queue_ctl,
+	.processor = processor,
 	.woken = woken,
 	.wanted = wanted,
 	.hold = hold,

@@ -6,24 +6,32 @@
 #define COUNT_BYTE	(42 + 49)	/* low byte of `count` */
 #define FLAGS_BYTE	(42 + 2)
 #define OTHERS		100
+#define USEC		(MSEC / 1000)
 
 static struct outputs outs;
 static const struct backend *b;
 
-static void begin(uint64_t timeout, uint32_t root_waits)
+static void begin_queues(uint64_t timeout, uint32_t root_waits, uint32_t more_queues)
 {
 	const struct setting s = {
-		.slots = SLOTS, .queue = 2 * SLOTS, .children = 8, .root_waits = root_waits,
-		.timeout = timeout, .lifetime = 5000 * MSEC,
+		.slots = SLOTS, .queue = 2 * SLOTS, .more_queues = more_queues, .children = 8,
+		.root_waits = root_waits, .timeout = timeout, .lifetime = 5000 * MSEC,
 	};
 
 	b->reset(&s);
 	b->woken();
 }
 
+static void begin(uint64_t timeout, uint32_t root_waits)
+{
+	begin_queues(timeout, root_waits, 0);
+}
+
 static uint32_t queued(void)
 {
-	return b->queue_ctl()->tail - b->queue_ctl()->head;
+	const struct csw_queue *q = b->queue_ctl()->queue;
+
+	return q->tail - q->head;
 }
 
 /*
@@ -109,10 +117,44 @@ static void run_drain(void)
 	      "%s: the end: who is late goes after them", b->name);
 }
 
+/* Processors with queues of their own carry only what they began. The clock serves all queues. */
+static void run_processors(uint32_t more_queues)
+{
+	int carried;
+
+	begin_queues(1000 * USEC, 0, more_queues);
+	if (!b->processor(1)) {
+		check(true, "%s: processors # SKIP there is only one", b->name);
+		return;
+	}
+	b->at(0);
+	b->processor(0);
+	contribute(H1, 1, 5, 4);
+	b->at(100 * USEC);
+	b->processor(1);
+	contribute(H1, 1, 6, 4);
+	b->at(1050 * USEC);
+	carried = contribute(H1, 1, 7, 4);
+	check(carried == !more_queues, "%s, %u more queues: another processor carries %d", b->name,
+	      more_queues, carried);
+	check(flush(2) == more_queues, "%s, %u more queues: the clock takes the rest that is due",
+	      b->name, more_queues);
+	b->at(1100 * USEC);
+	carried = contribute(H1, 1, 8, 4);
+	check(carried == 1, "%s, %u more queues: the same processor carries %d", b->name,
+	      more_queues, carried);
+	b->at(5000 * USEC);
+	b->processor(0);
+	check(flush(4) == 2, "%s, %u more queues: the clock takes what others began", b->name,
+	      more_queues);
+}
+
 void queue_run(const struct backend *backend)
 {
 	b = backend;
 	run_long_wait();
 	run_unattended();
 	run_drain();
+	run_processors(0);
+	run_processors(1);
 }

@@ -34,12 +34,12 @@ static uint64_t look(pid_t pid, const void *p)
 
 static uint32_t head_of(pid_t pid, const struct csw_queue_ctl *q)
 {
-	return look(pid, &q->head);
+	return look(pid, &q->queue[0].head);
 }
 
 static uint32_t tail_of(pid_t pid, const struct csw_queue_ctl *q)
 {
-	return look(pid, &q->tail);
+	return look(pid, &q->queue[0].tail);
 }
 
 static void fall_asleep(pid_t pid, struct csw_queue_ctl *q)

@@ -277,7 +277,7 @@ int main(int argc, char **argv)
 		tap_skip("stress", why);
 		return tap_done("bpf-stress") ? 4 : 0;
 	}
-	sw = kernel_load(BLOCKS, 2 * BLOCKS, false);
+	sw = kernel_load(BLOCKS, 2 * BLOCKS, CSW_QUEUES, false);
 	if (!sw || kernel_fill_maps(sw, ifindex, false) ||
 	    kernel_attach_xdp(ifindex[1], sw->progs.canary_xdp)) {
 		tap(false, "programs load");

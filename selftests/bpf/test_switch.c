@@ -142,6 +142,7 @@ static bool check_counters(const struct backend *b)
 
 static void setting_of(struct setting *s, const struct test_case *c, bool shaped)
 {
+	memset(s, 0, sizeof(*s));
 	s->shaped = shaped;
 	s->bare = false;
 	s->foreign = false;
@@ -191,12 +192,12 @@ static bool run_step(const struct backend *b, const struct step *s, int number)
 		b->flush(&outs);
 		break;
 	case HOLD_QUEUE:
-		b->queue_ctl()->lock = 1;
+		b->queue_ctl()->queue[0].lock = 1;
 		return true;
 	default:
 		for (i = 0; i < 16; i++)
 			b->hold(i, s->what == HOLD);
-		b->queue_ctl()->lock = 0;
+		b->queue_ctl()->queue[0].lock = 0;
 		return true;
 	}
 	for (i = 0; i < OUTS_MAX && s->out[i].is; i++) {
@@ -464,7 +465,7 @@ static void random_msg(struct msg *m)
 /* No slot is queued twice. */
 static bool queue_good(const struct backend *b)
 {
-	const struct csw_queue_ctl *q = b->queue_ctl();
+	const struct csw_queue *q = b->queue_ctl()->queue;
 
 	if (q->tail - q->head <= b->config()->slot_mask + 1)
 		return true;

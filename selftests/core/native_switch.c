@@ -79,7 +79,7 @@ static void transmit(struct csw_frame *f, __u32 ifindex)
 
 static void arm(struct native *n)
 {
-	const struct csw_queue_ctl *q = &n->sw.queue_ctl;
+	const struct csw_queue *q = n->sw.queue_ctl.queue;
 	u64 at;
 
 	if (n->armed || q->head == q->tail)
@@ -141,7 +141,7 @@ static void input(struct tnet *s, struct tnet_event *e)
 static void clock_due(struct tnet *s, const struct tnet_event *e)
 {
 	struct native *n = &s->native->one[-1 - e->to];
-	const struct csw_queue_ctl *q = &n->sw.queue_ctl;
+	const struct csw_queue *q = n->sw.queue_ctl.queue;
 
 	n->armed = false;
 	while (q->head != q->tail &&

@@ -152,7 +152,7 @@ static struct csw_frame *frame_init(struct sim_frame *f, struct sim_switch *sw, 
 /* Make sure that the head of the deadline queue is served. */
 static void arm(struct sim_switch *sw)
 {
-	const struct csw_queue_ctl *q = &sw->native.queue_ctl;
+	const struct csw_queue *q = sw->native.queue_ctl.queue;
 	struct engine *e = &sw->sim->engine;
 	uint64_t at;
 
@@ -282,7 +282,7 @@ void switch_input(struct sim *s, uint32_t node, struct packet *p, struct link *f
 void switch_clock(struct sim *s, uint32_t node)
 {
 	struct sim_switch *sw = s->sw[node];
-	struct csw_queue_ctl *q = &sw->native.queue_ctl;
+	struct csw_queue *q = sw->native.queue_ctl.queue;
 	uint32_t mask = sw->native.config.queue_mask, head;
 	struct sim_frame f;
 	struct packet *p;

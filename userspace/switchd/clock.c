@@ -94,9 +94,32 @@ bool clock_works(struct switchd *sw)
 	return __atomic_load_n(&sw->dp.queue_ctl->open_until, __ATOMIC_RELAXED) > sw_now();
 }
 
-static const struct csw_queue_entry *entry(const struct dataplane *dp, uint32_t i)
+static const struct csw_queue_entry *entry(const struct dataplane *dp, uint32_t number, uint32_t i)
 {
-	return &dp->queue[i & (dp->queue_len - 1)];
+	return &dp->queue[number * dp->queue_len + (i & (dp->queue_len - 1))];
+}
+
+/* Return: the heads of all queues, added up. If they differ at two times, one has moved. */
+static uint32_t heads(const struct dataplane *dp)
+{
+	uint32_t number, sum = 0;
+
+	for (number = 0; number < dp->queues; number++)
+		sum += __atomic_load_n(&dp->queue_ctl->queue[number].head, __ATOMIC_SEQ_CST);
+	return sum;
+}
+
+/*
+ * The same of the tails. If it is what heads() said before, nothing was queued in between: no head
+ * passes its tail, and none goes back.
+ */
+static uint32_t tails(const struct dataplane *dp)
+{
+	uint32_t number, sum = 0;
+
+	for (number = 0; number < dp->queues; number++)
+		sum += __atomic_load_n(&dp->queue_ctl->queue[number].tail, __ATOMIC_SEQ_CST);
+	return sum;
 }
 
 /* Called by the main thread with every tick */
@@ -137,22 +160,16 @@ static int flush_one(struct switchd *sw)
 	return ret;
 }
 
-/*
- * The head of the queue is due. Does it take a frame? Slots of completed blocks are taken off by
- * packets, too, for next to nothing, while a frame takes as long as dozens of packets. So these
- * slots are left to packets while packets come, unless that makes the queue long.
- */
-static bool must_flush(const struct switchd *sw, uint32_t head, uint64_t now)
+/* Has that queue a block that is due and still collecting, or may it have one? */
+static bool has_due(const struct dataplane *dp, uint32_t number, uint64_t now)
 {
-	const struct dataplane *dp = &sw->dp;
+	const struct csw_queue *q = &dp->queue_ctl->queue[number];
+	uint32_t i, head = load(&q->head), tail = load(&q->tail);
 	const struct csw_descriptor *d;
 	const struct csw_queue_entry *e;
-	uint32_t i, tail = load(&dp->queue_ctl->tail);
 
-	if (sw->clock.quiet || sw->clock.failed || draining(&sw->clock))
-		return true;
 	for (i = 0; head + i != tail && i < LOOK_AHEAD; i++) {
-		e = entry(dp, head + i);
+		e = entry(dp, number, head + i);
 		if (e->deadline > now)
 			return false;
 		if (e->slot >= dp->slots)
@@ -162,6 +179,41 @@ static bool must_flush(const struct switchd *sw, uint32_t head, uint64_t now)
 			return true;
 	}
 	return i == LOOK_AHEAD;
+}
+
+/*
+ * The head of a queue is due. Does it take a frame? Slots of completed blocks are taken off by
+ * packets, too, for next to nothing, while a frame takes as long as dozens of packets. So these
+ * slots are left to packets while packets come, unless that makes the queue long.
+ */
+static bool must_flush(const struct switchd *sw, uint64_t now)
+{
+	uint32_t number;
+
+	if (sw->clock.quiet || sw->clock.failed || draining(&sw->clock))
+		return true;
+	for (number = 0; number < sw->dp.queues; number++)
+		if (has_due(&sw->dp, number, now))
+			return true;
+	return false;
+}
+
+/* Return: the earliest deadline at the heads of the queues; ~0 if all are empty */
+static uint64_t first_deadline(const struct dataplane *dp)
+{
+	uint64_t first = ~0ULL, deadline;
+	const struct csw_queue *q;
+	uint32_t number, head;
+
+	for (number = 0; number < dp->queues; number++) {
+		q = &dp->queue_ctl->queue[number];
+		head = load(&q->head);
+		if (head == load(&q->tail))
+			continue;
+		deadline = entry(dp, number, head)->deadline;
+		first = deadline < first ? deadline : first;
+	}
+	return first;
 }
 
 /*
@@ -179,43 +231,38 @@ static uint64_t emit_nothing(struct switchd *sw)
 static uint64_t emit(struct switchd *sw)
 {
 	const struct dataplane *dp = &sw->dp;
-	uint32_t head, n;
-	uint64_t now;
+	uint64_t now, first;
+	uint32_t before, n;
 
 	for (n = 0; n < BURST; n++) {
-		head = load(&dp->queue_ctl->head);
-		if (head == load(&dp->queue_ctl->tail))
+		first = first_deadline(dp);
+		if (first == ~0ULL)
 			return emit_nothing(sw);
 		now = sw_now();
-		if (entry(dp, head)->deadline > now && !draining(&sw->clock))
-			return entry(dp, head)->deadline;
-		if (!must_flush(sw, head, now))
+		if (first > now && !draining(&sw->clock))
+			return first;
+		if (!must_flush(sw, now))
 			return now;
+		before = heads(dp);
 		if (flush_one(sw))
 			return now + NAP_NS;
-		if (load(&dp->queue_ctl->head) == head)
+		if (heads(dp) == before)
 			return now + STUCK_NS;
 	}
 	return 0;
 }
 
-/*
- * Slots of completed blocks stay in the queue until they are due. Sleep past them, and past blocks
- * whose deadline has moved. What is queued from now on is due in at least one timeout.
- */
-static uint64_t next_deadline(const struct dataplane *dp)
+/* Return: the deadline of the first block of that queue, if it is before @next, else @next */
+static uint64_t next_of(const struct dataplane *dp, uint32_t number, uint64_t next)
 {
-	const struct csw_config *config = dp->config;
-	uint64_t shortest = config->timeout_max ? config->timeout_min : config->timeout_ns;
-	uint64_t next = sw_now() + shortest, due;
+	const struct csw_queue *q = &dp->queue_ctl->queue[number];
+	uint32_t i, head = load(&q->head), tail = load(&q->tail);
 	const struct csw_descriptor *d;
 	const struct csw_queue_entry *e;
-	uint32_t i, head, tail;
+	uint64_t due;
 
-	head = load(&dp->queue_ctl->head);
-	tail = load(&dp->queue_ctl->tail);
 	for (i = 0; head + i != tail; i++) {
-		e = entry(dp, head + i);
+		e = entry(dp, number, head + i);
 		due = e->deadline;
 		if (due >= next)
 			break;
@@ -231,10 +278,26 @@ static uint64_t next_deadline(const struct dataplane *dp)
 	return next;
 }
 
+/*
+ * Slots of completed blocks stay in the queue until they are due. Sleep past them, and past blocks
+ * whose deadline has moved. What is queued from now on is due in at least one timeout.
+ */
+static uint64_t next_deadline(const struct dataplane *dp)
+{
+	const struct csw_config *config = dp->config;
+	uint64_t shortest = config->timeout_max ? config->timeout_min : config->timeout_ns;
+	uint64_t next = sw_now() + shortest;
+	uint32_t number;
+
+	for (number = 0; number < dp->queues; number++)
+		next = next_of(dp, number, next);
+	return next;
+}
+
 /* Have no blocks begun since the last call? */
 static bool is_quiet(struct clock *c, const struct dataplane *dp)
 {
-	uint32_t tail = load(&dp->queue_ctl->tail), last = c->tail;
+	uint32_t tail = tails(dp), last = c->tail;
 
 	c->tail = tail;
 	return tail == last;
@@ -259,8 +322,8 @@ static void sleep_empty(struct switchd *sw)
 
 	__atomic_store_n(&ctl->sleeping, 1, __ATOMIC_SEQ_CST);
 	/* The order matters: a slot that is queued again moves the tail before the head. */
-	head = __atomic_load_n(&ctl->head, __ATOMIC_SEQ_CST);
-	if (head == __atomic_load_n(&ctl->tail, __ATOMIC_SEQ_CST)) {
+	head = heads(&sw->dp);
+	if (head == tails(&sw->dp)) {
 		epoll_wait(sw->clock.epoll, &event, 1, NAP_EMPTY_MS);
 		ring_buffer__consume(sw->clock.wake);
 	}

@@ -64,7 +64,7 @@ static int map_state(struct dataplane *dp)
 
 	dp->descriptor_size = (sizeof(struct csw_descriptor) + 7) & ~7UL;
 	dp->descriptors_bytes = (dp->slots * dp->descriptor_size + page - 1) & ~(page - 1);
-	dp->queue_bytes = (dp->queue_len * sizeof(*dp->queue) + page - 1) & ~(page - 1);
+	dp->queue_bytes = (dp->queues * dp->queue_len * sizeof(*dp->queue) + page - 1) & ~(page - 1);
 	dp->descriptors = map_whole(bpf_map__fd(dp->skel->maps.descriptors), dp->descriptors_bytes);
 	dp->queue = map_whole(bpf_map__fd(dp->skel->maps.queue), dp->queue_bytes);
 	dp->fan_ins_bytes = (CSW_FAN_INS * sizeof(*dp->fan_ins) + page - 1) & ~(page - 1);
@@ -78,7 +78,8 @@ static int set_sizes(struct dataplane *dp, const struct backlog *backlog)
 
 	ret = bpf_map__set_max_entries(dp->skel->maps.descriptors, dp->slots);
 	if (!ret)
-		ret = bpf_map__set_max_entries(dp->skel->maps.queue, dp->queue_len);
+		ret = bpf_map__set_max_entries(dp->skel->maps.queue,
+						dp->queues * dp->queue_len);
 	if (!ret && backlog->netns)
 		ret = bpf_map__reuse_fd(dp->skel->maps.canary_backlog, backlog->map_fd);
 	else if (!ret)
@@ -200,9 +201,21 @@ static void configure(struct switchd *sw)
 	c->port = htons(CANARY_PORT_BASE);
 	c->slot_mask = sw->dp.slots - 1;
 	c->queue_mask = sw->dp.queue_len - 1;
+	c->queues_mask = sw->dp.queues - 1;
 	c->netns = sw->backlog.netns;
 	c->admit = sw->opt->admission.on;
 	dataplane_set(sw);
+}
+
+/* Return: how many deadline queues there are: one for each processor, up to CSW_QUEUES */
+static uint32_t queues(void)
+{
+	int processors = libbpf_num_possible_cpus();
+	uint32_t n = 1;
+
+	while (n < CSW_QUEUES && (int)n < processors)
+		n *= 2;
+	return n;
 }
 
 int dataplane_load(struct switchd *sw)
@@ -214,6 +227,7 @@ int dataplane_load(struct switchd *sw)
 	libbpf_set_print(print);
 	dp->slots = sw->opt->slots;
 	dp->queue_len = 2 * dp->slots;
+	dp->queues = queues();
 	backlog_open(sw);
 	dp->skel = canary_switch__open();
 	if (!dp->skel) {

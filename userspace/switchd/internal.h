@@ -66,7 +66,7 @@ struct dataplane {
 	const struct csw_fan_in *fan_ins;
 	size_t descriptor_size;		/* distance of two descriptors in the map */
 	size_t queue_bytes, descriptors_bytes, fan_ins_bytes;
-	uint32_t slots, queue_len;
+	uint32_t slots, queues, queue_len;
 	int xdp_fd, tc_fd, flush_fd;
 	int xdp_long_fd;		/* negative: not loaded yet */
 	int ports_fd, devmap_fd, routes_fd, neighbours_fd, counters_fd, wake_fd, admissions_fd;
@@ -440,7 +440,7 @@ struct clock {
 	bool failed;			/* BPF_PROG_RUN failed; repeated until it succeeds */
 	uint64_t beat_at;		/* time of the next beat */
 	uint64_t turned;		/* atomic: last turn of the main loop, ns */
-	uint32_t tail;			/* of the queue, at the last look */
+	uint32_t tail;			/* of all queues, at the last look */
 	bool quiet;			/* it was the same at the look before */
 	uint32_t ingress;		/* atomic: device that live frames pretend to come from */
 	int epoll, stop_fd;

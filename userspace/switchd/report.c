@@ -18,6 +18,7 @@ static struct usage usage(struct switchd *sw)
 	uint64_t now = sw_now();
 	const struct csw_descriptor *d;
 	struct usage u = { 0 };
+	const struct csw_queue *q;
 	uint32_t i;
 
 	for (i = 0; i < dp->slots; i++) {
@@ -27,8 +28,11 @@ static struct usage usage(struct switchd *sw)
 		u.used++;
 		u.collecting += d->state == CSW_COLLECTING;
 	}
-	u.queue = __atomic_load_n(&dp->queue_ctl->tail, __ATOMIC_RELAXED) -
-		  __atomic_load_n(&dp->queue_ctl->head, __ATOMIC_RELAXED);
+	for (i = 0; i < dp->queues; i++) {
+		q = &dp->queue_ctl->queue[i];
+		u.queue += __atomic_load_n(&q->tail, __ATOMIC_RELAXED) -
+			   __atomic_load_n(&q->head, __ATOMIC_RELAXED);
+	}
 	return u;
 }
 
