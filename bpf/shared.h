@@ -244,8 +244,8 @@ struct csw_queue_entry {
 /*
  * struct csw_queue - one deadline queue
  *
- * There are several, so that processors do not wait for each other: each uses one of its own, as far
- * as they suffice. The clock serves all of them. A slot stays in the queue that it was put in.
+ * There are several, so that processors do not wait for each other: each uses one of its own, as
+ * far as they suffice. The clock serves all of them. A slot stays in the queue that it was put in.
  *
  * @tail:	next entry to write. Programs change it under @lock
  * @head:	next entry to emit. Programs change it under @lock. What goes back to the end moves
@@ -268,7 +268,7 @@ struct csw_queue {
  * Queue control, in a global variable (mmapped)
  * @sleeping:	the clock thread sets it before it sleeps without a deadline. A program that
  *		enqueues and finds it set clears it, and writes to the "wake" ring buffer
- * @seen:	about when a program last read the clock. It moves in steps, as all processors read it
+ * @seen:	about when a program last read the clock. It moves in steps: all processors read it
  * @timeout:	the present one, if it adapts
  * @mean, @deviation: of the skew of arrivals
  * @open_until:	new blocks are taken until then (ns, CLOCK_MONOTONIC). The clock thread, which sends
@@ -308,7 +308,7 @@ struct csw_port {
  */
 #define CSW_GROUPS		64	/* most groups */
 #define CSW_WANTED		64	/* most groups that are written down */
-#define CSW_SPREADS		128	/* results a processor; more than it takes before it sends */
+#define CSW_SPREADS		128	/* results a processor; more than it takes at a time */
 
 struct csw_want {
 	__u32	count;		/* how often it was missed */
@@ -526,7 +526,7 @@ struct csw_copies {
 	X(BYPASS_QUEUE_LOCK,	"bypass-queue-lock",	"bypass: deadline queue busy")	\
 	X(DISPLACED,		"displaced",		"evicted for the share of others") \
 	X(UNATTENDED,		"unattended",		"only forwarded: no clock, or ending") \
-	X(SPREAD,		"spread",		"results copied by broadcast, not by clones")
+	X(SPREAD,		"spread",		"results copied by broadcast, not clones")
 
 enum csw_counter {
 #define X(name, text, help) CSW_##name,
