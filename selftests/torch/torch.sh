@@ -216,6 +216,13 @@ half()
 }
 
 # shellcheck disable=SC2317
+other_half()
+{
+	[ "$1" -lt 2 ] || echo "$PYTHON -m canary_torch $HERE/gloo.py"
+	[ "$1" -ge 2 ] || echo "$PYTHON $HERE/gloo.py"
+}
+
+# shellcheck disable=SC2317
 one_key()
 {
 	[ "$1" -ne 1 ] || echo "CANARY_KEY_FILE=$TAP_TMP/key"
@@ -233,6 +240,11 @@ try_without()
 {
 	mixed half
 	falls_back "half of the ranks have no Canary" "rank 2 of the group: has no Canary"
+	mixed other_half
+	tap_is "rank 0 has no Canary: sums are right" "$STATUS $(cat "$TAP_TMP"/out.? | sort | uniq -c | xargs)" \
+		"0 0 0 0 4 sum 10.0"
+	tap_is "rank 0 has no Canary: another rank says so" "$(cat "$TAP_TMP"/err.? | grep "^canary: not used")" \
+		"canary: not used, Gloo does everything: rank 0 of the group: has no Canary"
 	mixed one_key
 	falls_back "one rank has a key" "rank 1: has a key, and rank 0 has none"
 	mixed wrong_engine

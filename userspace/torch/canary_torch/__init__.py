@@ -48,15 +48,22 @@ def _say(text):
     print(f"canary: {text}", file=sys.stderr, flush=True)
 
 
+def _speaks(store, rank):
+    """Does this rank say why Canary is not used? Rank 0 does, or another one if it has no Canary."""
+    return not rank or (not store.add("canary/first", 0) and store.add("canary/told", 1) == 1)
+
+
 def create(store, rank, size, timeout, global_rank):
     """Make a process group. @store: of this group alone. @global_rank: own rank among all
     processes, for messages."""
+    if not rank:
+        store.add("canary/first", 1)
     announced = _C.announce(store, rank, size, global_rank)
     # The same Store as a Gloo group has: so this rank also meets ranks that have no Canary.
     gloo = _Gloo(store, rank, size, timeout=timeout)
     group = _C.new_group(announced, gloo, timeout)
-    group._set_sequence_number_for_group()
-    if group.why and not global_rank and not _first and os.environ.get("CANARY_ENABLE") != "0":
+    if (group.why and not _first and os.environ.get("CANARY_ENABLE") != "0"
+            and _speaks(store, global_rank)):
         _say(f"not used, Gloo does everything: {group.why}")
     if _first.get("pid") != os.getpid():
         # At exit, also of a process that multiprocessing has forked
@@ -70,8 +77,11 @@ def _create(options, _):
     """What torch.distributed calls for a new group of the backend "canary" """
     ranks = list(options.global_ranks_in_group)
     rank = options.group_rank
-    return create(options.store, rank, options.group_size, options.timeout,
-                  ranks[rank] if ranks else rank)
+    group = create(options.store, rank, options.group_size, options.timeout,
+                   ranks[rank] if ranks else rank)
+    # It waits for that of rank 0. torch.distributed does it by itself for "gloo", once all are there.
+    group._set_sequence_number_for_group()
+    return group
 
 
 def report():
