@@ -99,7 +99,7 @@ static const struct csw_queue_entry *entry(const struct dataplane *dp, uint32_t 
 	return &dp->queue[number * dp->queue_len + (i & (dp->queue_len - 1))];
 }
 
-/* Return: the heads of all queues, added up. If they differ at two times, one has moved. */
+/* Return: the heads of all queues, added up. None goes back, so if the sum is equal, none moved. */
 static uint32_t heads(const struct dataplane *dp)
 {
 	uint32_t number, sum = 0;
@@ -110,8 +110,8 @@ static uint32_t heads(const struct dataplane *dp)
 }
 
 /*
- * The same of the tails. If it is what heads() said before, nothing was queued in between: no head
- * passes its tail, and none goes back.
+ * The same of the tails. If it is what heads() said just before, all queues were empty then: no
+ * head passes its tail, and no tail goes back.
  */
 static uint32_t tails(const struct dataplane *dp)
 {
