@@ -63,7 +63,7 @@ def create(store, rank, size, timeout, global_rank):
     gloo = _Gloo(store, rank, size, timeout=timeout)
     group = _C.new_group(announced, gloo, timeout)
     if (group.why and not _first and os.environ.get("CANARY_ENABLE") != "0"
-            and _speaks(store, global_rank)):
+            and _speaks(store, rank)):
         _say(f"not used, Gloo does everything: {group.why}")
     if _first.get("pid") != os.getpid():
         # At exit, also of a process that multiprocessing has forked
