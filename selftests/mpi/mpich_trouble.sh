@@ -39,14 +39,17 @@ without peers "switched off"
 split "two hosts with another version" CANARY_TEST_VERSION=9.9 "$PROGRAM"
 without peers "another version"
 split "two hosts with another threshold" CANARY_MIN_BYTES=5000 "$PROGRAM"
-without peers "other settings"
+without peers "2 has another value of CANARY_MIN_BYTES;"
 split "two hosts with a name of no interface" CANARY_INTERFACES=nosuch0 "$PROGRAM"
 without refused "rank 2: interfaces: none of 'nosuch0'"
 right "a name of no interface at all hosts" "${ON[@]}" CANARY_INTERFACES=nosuch0 -- "$PROGRAM"
 without refused "rank 0: interfaces: none of 'nosuch0'"
 split "two hosts with a word that is no engine" CANARY_ENGINE=nosuch "$PROGRAM"
-tap_is "without Canary (peers)" "$(calls allreduce canary) $(calls allreduce peers)" "0 2"
-some "and a line says why" "$(grep -c "^canary: .*nosuch" "$TAP_TMP/complaints")"
+without peers "2 cannot use Canary: CANARY_ENGINE: 'nosuch'"
+right "words and units" "${ON[@]}" CANARY_ENABLE=yes CANARY_MIN_BYTES=8K -- "$PROGRAM"
+tap_is "are read" "$(calls allreduce canary)" 2
+right "a value that is wrong at all hosts" "${ON[@]}" CANARY_MIN_BYTES=much -- "$PROGRAM"
+without peers "0 cannot use Canary: CANARY_MIN_BYTES: 'much'"
 printf '%032d\n' 1 >"$TAP_TMP/key1"
 printf '%032d\n' 2 >"$TAP_TMP/key2"
 chmod 600 "$TAP_TMP"/key?
@@ -54,7 +57,7 @@ right "a key" "${ON[@]}" CANARY_KEY_FILE="$TAP_TMP/key1" -- "$PROGRAM"
 tap_is "is a key for all" "$(calls allreduce canary)" 2
 export CANARY_TRIAL=3000
 split "two hosts with a key" CANARY_KEY_FILE="$TAP_TMP/key2" "$PROGRAM"
-without refused "rank 0: no sum within 3000 ms"
+without refused "rank 2: key_file: this is not the key of rank 0"
 firewall "$PROGRAM" "${ON[@]}"
 export CANARY_TRIAL=60000
 

@@ -19,9 +19,9 @@ without peers "no component"
 split "two hosts with another version" CANARY_TEST_VERSION=9.9 -- "$PROGRAM"
 without peers "another version"
 split "two hosts with another threshold" OMPI_MCA_coll_canary_min_bytes=5000 -- "$PROGRAM"
-without peers "other settings"
+without peers "2 has another value of coll_canary_min_bytes;"
 split "two hosts with another priority" OMPI_MCA_coll_canary_priority=20 -- "$PROGRAM"
-without peers "other settings"
+without peers "2 has another value of coll_canary_priority;"
 split "two hosts with a name of no interface" OMPI_MCA_coll_canary_interfaces=nosuch0 -- "$PROGRAM"
 without refused "rank 2: interfaces: none of 'nosuch0'"
 printf '%032d\n' 1 >"$TAP_TMP/key1"
@@ -31,9 +31,13 @@ right "a key" "${ON[@]}" --mca coll_canary_key_file "$TAP_TMP/key1" -- "$PROGRAM
 tap_is "is a key for all" "$(calls allreduce canary)" 2
 export OMPI_MCA_coll_canary_trial=3000
 split "two hosts with a key" OMPI_MCA_coll_canary_key_file="$TAP_TMP/key2" -- "$PROGRAM"
-without refused "rank 0: no sum within 3000 ms"
+without refused "rank 2: key_file: this is not the key of rank 0"
 split "two hosts with a word that is no engine" OMPI_MCA_coll_canary_engine=nosuch -- "$PROGRAM"
-without peers "no component"
+without peers "2 cannot use Canary: coll_canary_engine: 'nosuch'"
+right "words and units" --mca coll_canary_enable yes --mca coll_canary_min_bytes 8K -- "$PROGRAM"
+tap_is "are read" "$(calls allreduce canary)" 2
+right "a value that is wrong at all hosts" "${ON[@]}" --mca coll_canary_min_bytes much -- "$PROGRAM"
+without peers "0 cannot use Canary: coll_canary_min_bytes: 'much'"
 
 right "empty parameters" "${ON[@]}" --mca coll_canary_floats "" --mca coll_canary_interfaces "" -- \
 	"$PROGRAM"

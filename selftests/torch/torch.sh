@@ -230,6 +230,20 @@ one_key()
 }
 
 # shellcheck disable=SC2317
+two_keys()
+{
+	echo "CANARY_KEY_FILE=$TAP_TMP/key$(($1 == 2 ? 2 : 1))"
+	echo "$PYTHON -m canary_torch $HERE/gloo.py"
+}
+
+# shellcheck disable=SC2317
+word_for_number()
+{
+	[ "$1" -ne 2 ] || echo "CANARY_TABLE=yes"
+	echo "$PYTHON -m canary_torch $HERE/gloo.py"
+}
+
+# shellcheck disable=SC2317
 wrong_engine()
 {
 	[ "$1" -ne 3 ] || echo "CANARY_ENGINE=fast"
@@ -247,6 +261,12 @@ try_without()
 		"canary: not used, Gloo does everything: rank 0 of the group: has no Canary"
 	mixed one_key
 	falls_back "one rank has a key" "rank 1: has a key, and rank 0 has none"
+	(umask 077; echo 00112233445566778899aabbccddeeff >"$TAP_TMP/key1"
+	 echo 00112233445566778899aabbccddeefe >"$TAP_TMP/key2")
+	mixed two_keys
+	falls_back "a rank has another key" "rank 2: has another key than rank 0"
+	mixed word_for_number
+	falls_back "a word for a number" "rank 2: CANARY_TABLE: 'yes' is not a number from 0 to 2"
 	mixed wrong_engine
 	falls_back "one rank has a wrong setting" "rank 3: CANARY_ENGINE: .*fast"
 	ns_exec b nft -f - <<-END
@@ -260,6 +280,33 @@ try_without()
 	CANARY_TRIAL=3000 CANARY_TABLE=1 ranks $PYTHON -m canary_torch "$HERE/gloo.py"
 	falls_back "a firewall drops UDP" "rank [0-3]: packets do not arrive"
 	ns_exec b nft delete table ip block
+}
+
+# usage WORD...: what the command says without a script
+usage()
+{
+	$PYTHON -m canary_torch "$@" >"$TAP_TMP/out.0" 2>"$TAP_TMP/err.0"
+	echo "$? $(wc -l <"$TAP_TMP/out.0") $(wc -l <"$TAP_TMP/err.0")"
+}
+
+try_usage()
+{
+	tap_is "--help prints the usage" "$(usage --help)" "0 4 0"
+	tap_is "no script is an error" "$(usage)" "2 0 4"
+	tap_is "so is one that is not there" "$(usage nosuch.py)" "2 0 1"
+	tap_check "which is named" grep -qx "canary_torch: nosuch.py: No such file or directory" \
+		"$TAP_TMP/err.0"
+}
+
+try_off()
+{
+	CANARY_ENABLE=off CANARY_TABLE=1 ranks $PYTHON -m canary_torch "$HERE/gloo.py"
+	tap_is "off: sums are right" "$STATUS $(cat "$TAP_TMP"/out.? | sort | uniq -c | xargs)" \
+		"0 0 0 0 4 sum 10.0"
+	tap_is "off: and only the table says so" "$(cat "$TAP_TMP"/err.? | grep "^canary:" |
+		grep -vc "^canary: rank 0: ")" 0
+	tap_check "off: the table says why" grep -q "all_reduce *gloo .*CANARY_ENABLE says no" \
+		"$TAP_TMP/err.0"
 }
 
 try_unmodified()
@@ -296,6 +343,8 @@ try_operations
 try_unmodified
 try_ends
 try_elastic
+try_usage
+try_off
 try_without
 # It stops switch b.
 try_training

@@ -25,11 +25,10 @@ static void defaults(struct cmpi_settings *s)
 {
 	char why[200];
 
-	cmpi_settings_init(s, why, sizeof(why));
+	cmpi_settings_take(s, NULL, NULL, why, sizeof(why));
 	s->engine = engine;
 	s->one_host = 1;
 	s->min_bytes = 16384;
-	cmpi_settings_check(s, why, sizeof(why));
 }
 
 /* What ranks share */

@@ -29,77 +29,119 @@ static void test_environment(void)
 
 	setenv("CANARY_MIN_BYTES", "77", 1);
 	setenv("CANARY_COMM", "5-6", 1);
-	tap(!cmpi_settings_init(&s, why, sizeof(why)) && s.min_bytes == 77 && !strcmp(s.comm, "5-6"),
-	    "settings of the environment");
+	setenv("CANARY_SPIN", "", 1);
+	tap(!cmpi_settings_take(&s, NULL, NULL, why, sizeof(why)) && s.min_bytes == 77 &&
+	    !strcmp(s.comm, "5-6") && s.comm_last == 6 && s.spin == 20, "settings of the environment");
 	setenv("CANARY_MIN_BYTES", "much", 1);
-	tap(cmpi_settings_init(&s, why, sizeof(why)) == -EINVAL && !s.min_bytes &&
-	    !strcmp(why, "CANARY_MIN_BYTES: 'much' is no number"), "one that is no number");
+	setenv("CANARY_TABLE", "2", 1);
+	tap(cmpi_settings_take(&s, NULL, NULL, why, sizeof(why)) == -EINVAL && !s.min_bytes &&
+	    s.table == 2 && strstr(why, "CANARY_MIN_BYTES: 'much' is not a number of bytes"),
+	    "one that is no number");
 	unsetenv("CANARY_MIN_BYTES");
 	unsetenv("CANARY_COMM");
+	unsetenv("CANARY_SPIN");
+	unsetenv("CANARY_TABLE");
 }
 
-static bool refused(struct cmpi_settings *s, const char *part)
+/* Take a value of one setting, and the defaults of all others. Return: what is said, "" if nothing */
+static const char *take(struct cmpi_settings *s, const char *name, const char *value)
 {
-	char why[200] = "";
-	int err = cmpi_settings_check(s, why, sizeof(why));
+	const char *texts[CMPI_SETTINGS] = { NULL };
+	static char why[200];
+	int i, err;
 
-	return err == -EINVAL && strstr(why, part);
+	for (i = 0; strcmp(cmpi_setting_table[i].name, name); i++)
+		;
+	texts[i] = value;
+	err = cmpi_settings_take(s, texts, "x_", why, sizeof(why));
+	return err == (why[0] ? -EINVAL : 0) ? why : "another error";
 }
 
-static void test_check(void)
+static void test_values(void)
 {
+	static const struct {
+		const char *name, *value, *said;
+	} wrong[] = {
+		{ "comm", "9-3", "x_comm: '9-3' is not of the form" },
+		{ "engine", "steam", "x_engine: 'steam' " },
+		{ "floats", "saturate", "x_floats: 'saturate' is not for" },
+		{ "floats", "soft", "x_floats: 'soft' is none of exact" },
+		{ "mtu", "575", "x_mtu: '575' is not a number of bytes, as 8192 or 8K, from 576 to 9000" },
+		{ "dead_after", "99", "x_dead_after: '99' is not a number of ms from 100 " },
+		{ "dead_after", "5us", "x_dead_after: '5us'" },
+		{ "enable", "maybe", "x_enable: 'maybe' is none of 1, 0, yes" },
+		{ "enable", "2", "x_enable: '2'" },
+		{ "table", "yes", "x_table: 'yes' is not a number from 0 to 2" },
+		{ "min_bytes", "4G", "x_min_bytes: '4G'" },
+		{ "min_bytes", "-1", "x_min_bytes: '-1'" },
+		{ "spin", "soon", "x_spin: 'soon' is not a number of us" },
+	};
 	struct cmpi_settings s;
 	bool good = true;
+	int i;
 
-	defaults(&s);
-	s.comm = "9-3";
-	good &= refused(&s, "comm: '9-3'");
-	defaults(&s);
-	s.engine = "steam";
-	good &= refused(&s, "engine");
-	defaults(&s);
-	s.floats = "saturate";
-	good &= refused(&s, "floats: 'saturate'");
-	defaults(&s);
-	s.mtu = 575;
-	good &= refused(&s, "mtu: 575");
-	defaults(&s);
-	s.dead_after = 99;
-	good &= refused(&s, "dead_after: 99");
+	for (i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		const char *said = take(&s, wrong[i].name, wrong[i].value);
+
+		if (strncmp(said, wrong[i].said, strlen(wrong[i].said))) {
+			printf("# %s, not %s\n", said, wrong[i].said);
+			good = false;
+		}
+	}
 	tap(good, "settings that are wrong are named");
-	defaults(&s);
-	s.floats = NULL;
-	s.key_file = NULL;
-	tap(!refused(&s, "") && !s.how && !strcmp(s.key_file, ""), "no text is an empty one");
-	defaults(&s);
-	s.floats = "exact,narrow";
-	tap(!refused(&s, "") && s.how == (CANARY_HOW_EXACT | CANARY_HOW_NARROW), "words of floats");
+	tap(!*take(&s, "min_bytes", "8K") && s.min_bytes == 8192, "a size with a unit");
+	tap(!*take(&s, "trial", "2s") && s.trial == 2000, "a time with a unit");
+	tap(!*take(&s, "enable", "Yes") && s.enable == 1 && !*take(&s, "reduce", "off") && !s.reduce,
+	    "words for on and off");
+	tap(!*take(&s, "floats", NULL) && !s.how && !strcmp(s.key_file, "") &&
+	    !*take(&s, "comm", "") && s.comm_last == 99, "no text is the default");
+	tap(!*take(&s, "floats", "exact,narrow") &&
+	    s.how == (CANARY_HOW_EXACT | CANARY_HOW_NARROW), "words of floats");
 }
 
 /* Each setting that decides changes the fingerprint, and no other does. */
 static void test_fingerprint(void)
 {
-	char first[CMPI_FINGERPRINT], other[CMPI_FINGERPRINT];
-	const struct cmpi_setting *row;
+	struct cmpi_fingerprint first, other;
+	char text[CMPI_DIFFERS], want[CMPI_DIFFERS];
 	struct cmpi_settings s;
-	int wrong = 0, rows = 0;
+	int wrong = 0, i;
 
 	defaults(&s);
-	cmpi_fingerprint(&s, first);
-	for (row = cmpi_setting_table; row->name; row++, rows++) {
+	cmpi_fingerprint_fill(&first, &s, "");
+	for (i = 0; i < CMPI_SETTINGS; i++) {
+		const struct cmpi_setting *row = &cmpi_setting_table[i];
+		void *value = (char *)&s + row->offset;
+
 		defaults(&s);
-		if (row->text)
-			*cmpi_setting_text(&s, row) = "another one";
+		if (row->kind == CMPI_TEXT)
+			*(const char **)value = "another one";
 		else
-			++*cmpi_setting_number(&s, row);
-		cmpi_fingerprint(&s, other);
-		wrong += row->decides != !!strcmp(first, other);
+			++*(unsigned int *)value;
+		cmpi_fingerprint_fill(&other, &s, "");
+		snprintf(want, sizeof(want), "has another value of x_%s", row->name);
+		cmpi_fingerprint_differs(&first, &other, "x_", text);
+		wrong += row->decides == cmpi_fingerprint_alike(&first, &other) ||
+			 (row->decides && strcmp(text, want));
 	}
-	tap(rows > 10 && !wrong, "fingerprints of %d settings", rows);
+	tap(!wrong, "fingerprints of %d settings", i);
+	defaults(&s);
+	s.min_bytes++;
+	s.comm = "7";
+	cmpi_fingerprint_fill(&other, &s, "");
+	tap(!strcmp(cmpi_fingerprint_differs(&first, &other, NULL, text),
+		    "has another value of CANARY_MIN_BYTES, CANARY_COMM"), "two that differ");
 	defaults(&s);
 	setenv("CANARY_TEST_VERSION", "9.9.9", 1);
-	tap(strcmp(first, cmpi_fingerprint(&s, other)), "the fingerprint of another version");
+	cmpi_fingerprint_fill(&other, &s, "");
+	tap(!cmpi_fingerprint_alike(&first, &other) &&
+	    !strcmp(cmpi_fingerprint_differs(&first, &other, NULL, text),
+		    "has another version of Canary, 9.9.9"), "the fingerprint of another version");
 	unsetenv("CANARY_TEST_VERSION");
+	cmpi_fingerprint_fill(&other, &s, "no luck");
+	tap(!cmpi_fingerprint_alike(&other, &other) &&
+	    !strcmp(cmpi_fingerprint_differs(&first, &other, NULL, text),
+		    "cannot use Canary: no luck"), "that of a process with wrong settings");
 }
 
 /* ---- decisions ---- */
@@ -120,17 +162,17 @@ static void test_greeting(void)
 	struct cmpi_settings s;
 
 	defaults(&s);
-	cmpi_greeting_fill(&a, &s);
+	cmpi_greeting_fill(&a, &s, "");
 	s.table = 1;
-	cmpi_greeting_fill(&b, &s);
+	cmpi_greeting_fill(&b, &s, "");
 	tap(cmpi_greeting_alike(&a, &b) && cmpi_greeting_one_host(&a, &b), "greetings are alike");
 	s.one_host = 0;
-	cmpi_greeting_fill(&b, &s);
+	cmpi_greeting_fill(&b, &s, "");
 	b.addr.word[3] ^= 1;
 	tap(!cmpi_greeting_alike(&a, &b) && !cmpi_greeting_one_host(&a, &b),
 	    "of other settings and from another host they are not");
 	s.interfaces = "nosuch0";
-	cmpi_greeting_fill(&a, &s);
+	cmpi_greeting_fill(&a, &s, "");
 	tap(cmpi_greeting_alike(&a, &a) && !cmpi_greeting_one_host(&a, &a),
 	    "processes without an address are not on one host");
 }
@@ -375,7 +417,7 @@ static int other_key(struct cmpi_settings *s)
 		close(fd);
 		s->key_file = file;
 	}
-	s->trial = 1500;
+	s->trial = 3600000;	/* nobody waits for it */
 	wrong = fails(s);
 	if (rank == 1)
 		unlink(file);
@@ -501,7 +543,7 @@ int main(void)
 	int fd;
 
 	test_environment();
-	test_check();
+	test_values();
 	test_fingerprint();
 	test_greeting();
 	test_decide();

@@ -199,7 +199,7 @@ mixed_pair()
 	wait
 	grep -h . err.0 err.1
 	for r in 0 1; do
-		grep -q "ranks 0-1 do not run the same operation: operator, type, length and how" "err.$r" ||
+		grep -q "ranks 0-1 do not run the same operation: operator, type, length, and how" "err.$r" ||
 			return 1
 	done
 }

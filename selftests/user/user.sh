@@ -345,7 +345,7 @@ test_strangers()
 	tap_check "wrong communicator: rank 0 says who" jq -e \
 		'.error | test("10.77.1.2:[0-9]+ wants to join communicator 0")' err.0
 	tap_is "wrong communicator: rank 1 knows" "$(jq -r .error err.1)" \
-		"rendezvous is not complete: rank 0 of 3 is missing; who answers there is rank 0 of communicator $COMM"
+		"rendezvous is not complete: rank 0 of 3 is missing at 10.77.0.2:22600; who answers there is rank 0 of communicator $COMM"
 	tap_check "wrong communicator: counted as such" jq -e --argjson c "$COMM" \
 		"$drop.communicator > 0" counters
 }

@@ -27,6 +27,12 @@ const struct parse_unit parse_rates[] = {
 
 const struct parse_unit parse_shares[] = { { "ppm", 1 }, { "%", 10000 }, { NULL, 0 } };
 
+const struct parse_unit parse_us[] = {
+	{ "", 1 }, { "us", 1 }, { "ms", 1000 }, { "s", 1000000 }, { NULL, 0 },
+};
+
+const struct parse_unit parse_ms[] = { { "", 1 }, { "ms", 1 }, { "s", 1000 }, { NULL, 0 } };
+
 #define FRACTION_FROM	100000000000000000ULL	/* further digits of a fraction are not kept */
 #define EXPONENT_MIN	(-36)	/* less is no unit; 128 bits hold what is not */
 
@@ -160,6 +166,20 @@ bool parse_number(const char *text, uint32_t min, uint32_t max, uint32_t *value)
 		return false;
 	*value = n;
 	return true;
+}
+
+bool parse_flag(const char *text, bool *value)
+{
+	static const char *const words[] = { "1", "0", "yes", "no", "true", "false", "on", "off" };
+	unsigned int i;
+
+	for (i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		if (strcasecmp(text, words[i]))
+			continue;
+		*value = !(i % 2);
+		return true;
+	}
+	return false;
 }
 
 bool parse_range(const char *text, uint32_t *first, uint32_t *last)

@@ -36,6 +36,8 @@ extern const struct parse_unit parse_times[];	/* ps, ns, us, ms, s */
 extern const struct parse_unit parse_bytes[];	/* bytes, K or KiB, M or MiB, G or GiB */
 extern const struct parse_unit parse_rates[];	/* bit, kbit, mbit, gbit, tbit */
 extern const struct parse_unit parse_shares[];	/* ppm, % */
+extern const struct parse_unit parse_us[];	/* us, which may be left out, ms, s */
+extern const struct parse_unit parse_ms[];	/* ms, which may be left out, s */
 
 #define PARSE_PS	(parse_times)		/* times in picoseconds */
 #define PARSE_NS	(parse_times + 1)	/* times in nanoseconds, and so on */
@@ -58,6 +60,10 @@ enum parse_result parse_quantity(const char *text, const struct parse_unit *unit
 
 /* Parse a number without a unit. Return: is it one from @min to @max? */
 bool parse_number(const char *text, uint32_t min, uint32_t max, uint32_t *value);
+
+/* Parse a word that says on or off. Return: is it one? */
+#define PARSE_FLAG_WORDS "1, 0, yes, no, true, false, on, off"
+bool parse_flag(const char *text, bool *value);
 
 /* Parse "FIRST" or "FIRST-LAST". Return: is it a range of 32-bit numbers? */
 bool parse_range(const char *text, uint32_t *first, uint32_t *last);

@@ -166,7 +166,7 @@ int lib_comm_error(struct canary *c, int error)
 {
 	u16 ranks[ERRMSG_RANKS];
 	char list[160], who[180], troubles[300];
-	bool one;
+	bool one, at_root;
 	u32 n, why = 0;
 
 	n = c->ops->missing(c->engine, ranks, ARRAY_SIZE(ranks));
@@ -187,7 +187,7 @@ int lib_comm_error(struct canary *c, int error)
 		return lib_error(error, "%s w%s started again, with the same table and epoch: form the communicator anew, with a new epoch",
 				 who, one ? "as" : "ere");
 	case CANARY_ABORT_MISMATCH:
-		return lib_error(error, "%s %s operation: operator, type, length and how have to be the same at all ranks",
+		return lib_error(error, "%s %s operation: operator, type, length, and how it adds up have to be the same at all ranks",
 				 who, one ? "runs another" : "do not run the same");
 	case CANARY_ABORT_PATH:
 		return lib_error(error, "%s: only small packets arrive from there or back: has the MTU of a path shrunk, or does the veth peer of a switch's port lack GRO (there: ethtool -K DEV gro on)?",
@@ -196,9 +196,12 @@ int lib_comm_error(struct canary *c, int error)
 		return lib_error(error, "rank 0 refuses: %s", troubles[0] ? troubles + 2 :
 				 "rank is in already, or other parameters");
 	}
+	at_root = n == 1 && !ranks[0] && c->params.rank;
 	if (error == -ETIMEDOUT && n)
-		return lib_error(error, "rendezvous is not complete: %s of %u %s missing%s",
-				 who, c->params.members, one ? "is" : "are", troubles);
+		return lib_error(error, "rendezvous is not complete: %s of %u %s missing%s%s%s",
+				 who, c->params.members, one ? "is" : "are",
+				 at_root ? " at " : "",
+				 at_root ? lib_peer(&c->params.root) : "", troubles);
 	if (error == -ETIMEDOUT)
 		return lib_error(error, "timed out");
 	if (error == -EUSERS)

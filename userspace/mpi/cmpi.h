@@ -6,7 +6,7 @@
  *
  * All ranks of a communicator have to decide alike, or they wait for each other for ever. So a
  * decision depends only on what is the same at all of them: the settings (compared by
- * cmpi_fingerprint()), the communicator, and the arguments of the call.
+ * cmpi_fingerprint_alike()), the communicator, and the arguments of the call.
  *
  * "Host functions" are the functions of the MPI library that this replaces.
  */
@@ -24,9 +24,9 @@
 /* ---- settings ---- */
 
 /**
- * struct cmpi_settings - what the user may set; CMPI_SETTINGS has names and meanings
+ * struct cmpi_settings - what the user may set; cmpi_setting_table has names and meanings
  *
- * One for a process, constant after cmpi_settings_check(). Strings belong to whoever set them.
+ * One for a process, constant after cmpi_settings_take(). Texts belong to whoever gave them.
  */
 struct cmpi_settings {
 	unsigned int	enable;
@@ -43,81 +43,124 @@ struct cmpi_settings {
 	unsigned int	dead_after;
 	unsigned int	spin;
 	unsigned int	mtu;
-	char		*comm;
-	char		*engine;
-	char		*key_file;
-	char		*interfaces;
-	char		*floats;
+	const char	*comm;
+	const char	*engine;
+	const char	*key_file;
+	const char	*interfaces;
+	const char	*floats;
 
-	/* What cmpi_settings_check() makes of it */
+	/* What is read from the texts */
 	uint32_t	comm_first;
 	uint32_t	comm_last;
 	uint32_t	how;
+};
+
+/** enum cmpi_setting_kind - how the value of a setting is read; all but the last are numbers */
+enum cmpi_setting_kind {
+	CMPI_FLAG,	/* parse_flag() */
+	CMPI_NUMBER,
+	CMPI_BYTES,	/* 8192, 8K */
+	CMPI_MS,	/* 10000, 10s */
+	CMPI_US,
+	CMPI_TEXT,
 };
 
 /**
  * struct cmpi_setting - a row of the table of settings
  * @name:	without the prefix that an MPI library adds
  * @help:	one sentence
- * @offset:	in struct cmpi_settings, of an unsigned int or, if @text is not NULL, of a char *
- * @number, @text: the default
+ * @offset:	in struct cmpi_settings, of an unsigned int or, with CMPI_TEXT, of a text
+ * @value:	the default
+ * @min, @max:	of numbers
  * @decides:	all ranks have to have the same value
  */
 struct cmpi_setting {
-	const char	*name;
-	const char	*help;
-	size_t		offset;
-	unsigned int	number;
-	const char	*text;
-	bool		decides;
+	const char		*name;
+	const char		*help;
+	size_t			offset;
+	enum cmpi_setting_kind	kind;
+	const char		*value;
+	uint32_t		min, max;
+	bool			decides;
 };
 
-/** cmpi_setting_table - all settings; the last one has no name */
-extern const struct cmpi_setting cmpi_setting_table[];
-
-/** cmpi_setting_number(), cmpi_setting_text() - where @s has the value of a row */
-unsigned int *cmpi_setting_number(struct cmpi_settings *s, const struct cmpi_setting *row);
-char **cmpi_setting_text(struct cmpi_settings *s, const struct cmpi_setting *row);
+/** cmpi_setting_table - all settings */
+#define CMPI_SETTINGS	19
+extern const struct cmpi_setting cmpi_setting_table[CMPI_SETTINGS];
 
 /**
- * cmpi_settings_init() - set the defaults of the table, and over them variables CANARY_NAME of the
- * environment, with NAME in capitals
- * @why:	receives a sentence if one is no number, whose default then counts; @len bytes
- * Return: 0 or -EINVAL.
+ * cmpi_setting_name() - what people call a setting
+ * @prefix:	of the MPI library; NULL: the variable of the environment, CANARY_NAME
+ * Return: @text
  */
-int cmpi_settings_init(struct cmpi_settings *s, char *why, size_t len);
+#define CMPI_SETTING_NAME	64
+const char *cmpi_setting_name(const struct cmpi_setting *row, const char *prefix,
+			      char text[CMPI_SETTING_NAME]);
+
+/** cmpi_setting_value() - the value in the environment, or else the default */
+const char *cmpi_setting_value(const struct cmpi_setting *row);
+
+/** cmpi_setting_given() - has this variable of the environment a value? Empty ones do not count */
+bool cmpi_setting_given(const char *variable);
 
 /**
- * cmpi_settings_check() - parse what is text
- * @why:	receives a sentence if something is wrong; @len bytes
- * Return: 0 or -EINVAL.
+ * cmpi_settings_take() - read all settings
+ * @texts:	one for each row of the table, NULL or empty for the default; or NULL: those of
+ *		cmpi_setting_value()
+ * @prefix:	for cmpi_setting_name() of what is wrong
+ * @why:	receives a sentence about the first one that is wrong; @len bytes
+ * Return: 0 or -EINVAL. A number that is wrong then has its default.
  */
-int cmpi_settings_check(struct cmpi_settings *s, char *why, size_t len);
+int cmpi_settings_take(struct cmpi_settings *s, const char *const *texts, const char *prefix,
+		       char *why, size_t len);
 
 /** cmpi_hash() - a number that most likely only these bytes have */
 uint64_t cmpi_hash(const void *data, size_t bytes);
 
-/** CMPI_FINGERPRINT - room for the text of cmpi_fingerprint() */
-#define CMPI_FINGERPRINT	48
+/* ---- who understands whom: greeting.c ---- */
 
 /**
- * cmpi_fingerprint() - version of the library and a hash of the settings that decide. Ranks with
- * different ones do not understand each other. CANARY_TEST_VERSION stands for another version.
+ * struct cmpi_fingerprint - what has to be the same at processes that use Canary together. The rest
+ * of texts is 0.
+ * @version:	of Canary. CANARY_TEST_VERSION stands for another one
+ * @setting:	a hash of each setting that decides
+ * @wrong:	why this process cannot use Canary, and so nobody can with it; or ""
+ */
+struct cmpi_fingerprint {
+	char		version[24];
+	uint32_t	setting[CMPI_SETTINGS];
+	char		wrong[128];
+};
+
+/** cmpi_fingerprint_fill() - set that of this process */
+void cmpi_fingerprint_fill(struct cmpi_fingerprint *f, const struct cmpi_settings *s,
+			   const char *wrong);
+
+/** cmpi_fingerprint_alike() - can two processes use Canary together? */
+bool cmpi_fingerprint_alike(const struct cmpi_fingerprint *a, const struct cmpi_fingerprint *b);
+
+/**
+ * cmpi_fingerprint_differs() - what is wrong at @other, as seen from @mine: the rest of a sentence
+ * that begins with a process
+ * @prefix:	for cmpi_setting_name()
  * Return: @text
  */
-const char *cmpi_fingerprint(const struct cmpi_settings *s, char text[CMPI_FINGERPRINT]);
+#define CMPI_DIFFERS	256
+const char *cmpi_fingerprint_differs(const struct cmpi_fingerprint *mine,
+				     const struct cmpi_fingerprint *other, const char *prefix,
+				     char text[CMPI_DIFFERS]);
 
 /**
  * struct cmpi_greeting - what processes tell each other before anything else. Padding is 0.
  * @addr:	what own_address() says; zeros if there is none
  */
 struct cmpi_greeting {
-	char			fingerprint[CMPI_FINGERPRINT];
+	struct cmpi_fingerprint	fingerprint;
 	struct canary_addr	addr;
 };
 
-/** cmpi_greeting_fill() - set that of this process */
-void cmpi_greeting_fill(struct cmpi_greeting *g, const struct cmpi_settings *s);
+/** cmpi_greeting_fill() - set that of this process. @wrong: as in struct cmpi_fingerprint */
+void cmpi_greeting_fill(struct cmpi_greeting *g, const struct cmpi_settings *s, const char *wrong);
 
 /** cmpi_greeting_alike() - do two processes understand each other? */
 bool cmpi_greeting_alike(const struct cmpi_greeting *a, const struct cmpi_greeting *b);
@@ -143,7 +186,7 @@ enum cmpi_call {
 	X(CANARY,	"canary",	"carried out by canary")		\
 	X(MEMBERS,	"members",	"too few processes")			\
 	X(ONE_HOST,	"one-host",	"all processes on one host")		\
-	X(PEERS,	"peers",	"not all processes have canary")	\
+	X(PEERS,	"peers",	"not all processes can use canary")	\
 	X(OFF,		"off",		"off for this function")		\
 	X(TYPE,		"type",		"type that canary does not have")	\
 	X(OPERATOR,	"operator",	"operator that canary does not have")	\

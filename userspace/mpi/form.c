@@ -37,16 +37,27 @@ void cmpi_attempt_free(struct cmpi_attempt *a)
 	free(a);
 }
 
+/* What all ranks know to be wrong at one. Return: NULL: nothing */
+static const char *told_wrong(const struct cmpi_hello *all, unsigned int rank)
+{
+	if (!all[rank].willing)
+		return all[rank].why[0] ? all[rank].why : "no reason given";
+	if (all[rank].key_check != all[0].key_check)
+		return "key_file: this is not the key of rank 0";
+	return NULL;
+}
+
 bool cmpi_attempt_try(struct cmpi_attempt *a)
 {
 	unsigned int members = a->c->members, rank;
 
 	for (rank = 0; rank < members; rank++) {
-		if (a->all[rank].willing)
+		const char *why = told_wrong(a->all, rank);
+
+		if (!why)
 			continue;
 		a->wrong_at = rank;
-		snprintf(a->why, sizeof(a->why), "%s",
-			 a->all[rank].why[0] ? a->all[rank].why : "no reason given");
+		snprintf(a->why, sizeof(a->why), "%s", why);
 		return false;
 	}
 	a->wrong_at = members;

@@ -13,6 +13,7 @@
  * canary are
  * @willing:	0: this rank has no port, @why says why
  * @comm, @epoch, @salt, @key: count if they come from rank 0
+ * @key_check:	the same at ranks with the same settings.key_file; 0: none
  */
 struct cmpi_hello {
 	struct canary_peer	peer;
@@ -20,6 +21,7 @@ struct cmpi_hello {
 	uint32_t		mtu;
 	uint32_t		comm;
 	uint32_t		epoch;
+	uint64_t		key_check;
 	struct cmpi_offer	offer;
 	uint8_t			salt[CANARY_SALT];
 	uint8_t			key[16];

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "form.h"
+#include "userspace/common/key_check.h"
 #include "userspace/common/own_address.h"
 
 #define LINGER		5000		/* ms that others may take to get their last results */
@@ -96,6 +97,7 @@ void cmpi_hello_fill(struct cmpi_hello *h, struct cmpi_comm *c, const struct cmp
 		return;
 	}
 	h->epoch |= !h->epoch;
+	h->key_check = key_check(port.key);
 	h->willing = 1;
 }
 
@@ -122,7 +124,7 @@ static int open_member(struct cmpi_comm *c, const struct cmpi_settings *s,
 	for (i = 1; i < c->members; i++)
 		if (all[i].mtu < p.mtu)
 			p.mtu = all[i].mtu;
-	/* A key of the user's is the same at all ranks, or the trial fails. */
+	/* A key of the user's is the same at all ranks. */
 	memcpy(p.key, memcmp(port.key, none, sizeof(none)) ? port.key : all[0].key, sizeof(p.key));
 	err = canary_open(&p, &c->canary);
 	if (!err && c->node)

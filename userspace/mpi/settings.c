@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Settings of Canary under MPI: the table, the environment, and what is compared among ranks. */
+/* Settings of Canary under MPI: the table, and how their values are read. */
 #include <ctype.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,31 +10,36 @@
 #include "cmpi.h"
 #include "userspace/common/parse.h"
 
-#define NUMBER(field, value, decides, help) \
-	{ #field, help, offsetof(struct cmpi_settings, field), value, NULL, decides }
+#define SETTING(field, kind, value, min, max, decides, help) \
+	{ #field, help, offsetof(struct cmpi_settings, field), CMPI_##kind, value, min, max, decides }
+#define FLAG(field, value, decides, help) \
+	SETTING(field, FLAG, value, 0, 1, decides, help)
 #define TEXT(field, value, decides, help) \
-	{ #field, help, offsetof(struct cmpi_settings, field), 0, value, decides }
+	SETTING(field, TEXT, value, 0, 0, decides, help)
 
-const struct cmpi_setting cmpi_setting_table[] = {
-	NUMBER(enable, 0, false, "1: sum up through Canary what it can"),
-	NUMBER(table, 0, false,
-	       "1: at the end, rank 0 prints which calls went through Canary; 2: all ranks do"),
-	NUMBER(min_bytes, 0, true,
-	       "vectors that are shorter go to the functions without Canary; 0: measured"),
-	NUMBER(max_bytes, 1 << 30, true, "so do longer ones than this"),
-	NUMBER(min_members, 3, true, "so do communicators with fewer processes"),
-	NUMBER(one_host, 0, true, "1: also communicators whose processes are all on one host"),
-	NUMBER(node_leaders, 1, true,
-	       "1: of ranks on one host, one contributes for all; 0: each is a member"),
-	NUMBER(barrier, 0, true, "1: also barriers"),
-	NUMBER(reduce, 1, true, "1: also reduce, as an allreduce whose result only the root takes"),
-	NUMBER(early, 0, true,
-	       "1: form that of MPI_COMM_WORLD at once; 0: at the first call that is worth it"),
-	NUMBER(trial, 10000, false, "ms that a communicator may take to show that it works"),
-	NUMBER(dead_after, 3600000, false,
-	       "ms of silence until a process is dead; the launcher notices one that ends"),
-	NUMBER(spin, 20, false, "us to poll for a result before sleeping"),
-	NUMBER(mtu, 1500, false, "largest IP packet, in bytes; that of the interface limits it"),
+const struct cmpi_setting cmpi_setting_table[CMPI_SETTINGS] = {
+	FLAG(enable, "0", false, "1: sum up through Canary what it can"),
+	SETTING(table, NUMBER, "0", 0, 2, false,
+		"1: at the end, rank 0 prints which calls went through Canary; 2: all ranks do"),
+	SETTING(min_bytes, BYTES, "0", 0, UINT32_MAX, true,
+		"vectors that are shorter go to the functions without Canary; 0: measured"),
+	SETTING(max_bytes, BYTES, "1G", 0, UINT32_MAX, true, "so do longer ones than this"),
+	SETTING(min_members, NUMBER, "3", 0, UINT32_MAX, true,
+		"so do communicators with fewer processes"),
+	FLAG(one_host, "0", true, "1: also communicators whose processes are all on one host"),
+	FLAG(node_leaders, "1", true,
+	     "1: of ranks on one host, one contributes for all; 0: each is a member"),
+	FLAG(barrier, "0", true, "1: also barriers"),
+	FLAG(reduce, "1", true, "1: also reduce, as an allreduce whose result only the root takes"),
+	FLAG(early, "0", true,
+	     "1: form that of MPI_COMM_WORLD at once; 0: at the first call that is worth it"),
+	SETTING(trial, MS, "10000", 0, 3600000, false,
+		"ms that a communicator may take to show that it works"),
+	SETTING(dead_after, MS, "3600000", 100, 3600000, false,
+		"ms of silence until a process is dead; the launcher notices one that ends"),
+	SETTING(spin, US, "20", 0, UINT32_MAX, false, "us to poll for a result before sleeping"),
+	SETTING(mtu, BYTES, "1500", 576, 9000, false,
+		"largest IP packet, in bytes; that of the interface limits it"),
 	TEXT(comm, "1-99", true,
 	     "numbers of communicators that this user may use at switches, FIRST-LAST"),
 	TEXT(engine, "auto", false, "what runs the protocol at this host: auto, kernel, user"),
@@ -42,124 +48,157 @@ const struct cmpi_setting cmpi_setting_table[] = {
 	     "interfaces or prefixes, separated by commas; the first one with an address counts"),
 	TEXT(floats, "", true,
 	     "how floating-point numbers are added up: exact, elementwise, narrow, or several"),
-	{ .name = NULL },
 };
 
-unsigned int *cmpi_setting_number(struct cmpi_settings *s, const struct cmpi_setting *row)
+static unsigned int *number_of(struct cmpi_settings *s, const struct cmpi_setting *row)
 {
 	return (unsigned int *)((char *)s + row->offset);
 }
 
-char **cmpi_setting_text(struct cmpi_settings *s, const struct cmpi_setting *row)
+static const char **text_of(struct cmpi_settings *s, const struct cmpi_setting *row)
 {
-	return (char **)((char *)s + row->offset);
+	return (const char **)((char *)s + row->offset);
 }
 
-#define VARIABLE	64	/* room for a name */
-
-/* The variable of a setting: CANARY_NAME */
-static const char *variable(const char *name, char text[VARIABLE])
+const char *cmpi_setting_name(const struct cmpi_setting *row, const char *prefix,
+			      char text[CMPI_SETTING_NAME])
 {
 	size_t i;
 
-	snprintf(text, VARIABLE, "CANARY_%s", name);
-	for (i = 0; text[i]; i++)
+	snprintf(text, CMPI_SETTING_NAME, "%s%s", prefix ? prefix : "CANARY_", row->name);
+	for (i = 0; !prefix && text[i]; i++)
 		text[i] = toupper((unsigned char)text[i]);
 	return text;
 }
 
-int cmpi_settings_init(struct cmpi_settings *s, char *why, size_t len)
+bool cmpi_setting_given(const char *variable)
 {
-	const struct cmpi_setting *row;
-	char text[VARIABLE];
-	int err = 0;
+	const char *value = getenv(variable);
 
-	memset(s, 0, sizeof(*s));
-	for (row = cmpi_setting_table; row->name; row++) {
-		char *value = getenv(variable(row->name, text));
-
-		if (row->text) {
-			*cmpi_setting_text(s, row) = value ? value : (char *)row->text;
-			continue;
-		}
-		*cmpi_setting_number(s, row) = row->number;
-		if (!value || parse_number(value, 0, UINT32_MAX, cmpi_setting_number(s, row)))
-			continue;
-		snprintf(why, len, "%s: '%s' is no number", text, value);
-		err = -EINVAL;
-	}
-	return err;
+	return value && *value;
 }
 
-int cmpi_settings_check(struct cmpi_settings *s, char *why, size_t len)
+const char *cmpi_setting_value(const struct cmpi_setting *row)
 {
-	const struct cmpi_setting *row;
+	char name[CMPI_SETTING_NAME];
+
+	cmpi_setting_name(row, NULL, name);
+	return cmpi_setting_given(name) ? getenv(name) : row->value;
+}
+
+/* Of a call of cmpi_settings_take(): where its first complaint goes */
+struct complaint {
+	const char	*prefix;
+	char		*why;
+	size_t		len;
+	bool		any;
+};
+
+static __attribute__((format(printf, 3, 4))) void
+complain(struct complaint *c, const struct cmpi_setting *row, const char *format, ...)
+{
+	char name[CMPI_SETTING_NAME], what[128];
+	va_list args;
+
+	if (c->any)
+		return;
+	c->any = true;
+	va_start(args, format);
+	vsnprintf(what, sizeof(what), format, args);
+	va_end(args);
+	snprintf(c->why, c->len, "%s: %s", cmpi_setting_name(row, c->prefix, name), what);
+}
+
+static bool take_number(const struct cmpi_setting *row, const char *text, unsigned int *number)
+{
+	static const struct parse_unit *const units[] = {
+		[CMPI_NUMBER] = parse_counts, [CMPI_BYTES] = parse_bytes, [CMPI_MS] = parse_ms,
+		[CMPI_US] = parse_us,
+	};
+	uint64_t value;
+	bool flag;
+
+	if (row->kind == CMPI_FLAG) {
+		if (!parse_flag(text, &flag))
+			return false;
+		*number = flag;
+		return true;
+	}
+	if (parse_quantity(text, units[row->kind], row->min, row->max, &value))
+		return false;
+	*number = value;
+	return true;
+}
+
+static void refuse_number(struct complaint *c, const struct cmpi_setting *row, const char *text)
+{
+	static const char *const what[] = {
+		[CMPI_NUMBER] = "a number", [CMPI_BYTES] = "a number of bytes, as 8192 or 8K,",
+		[CMPI_MS] = "a number of ms", [CMPI_US] = "a number of us",
+	};
+
+	if (row->kind == CMPI_FLAG)
+		complain(c, row, "'%s' is none of %s", text, PARSE_FLAG_WORDS);
+	else
+		complain(c, row, "'%s' is not %s from %u to %u", text, what[row->kind], row->min,
+			 row->max);
+}
+
+static const struct cmpi_setting *row_of(size_t offset)
+{
+	const struct cmpi_setting *row = cmpi_setting_table;
+
+	while (row->offset != offset)
+		row++;
+	return row;
+}
+
+#define ROW_OF(field) row_of(offsetof(struct cmpi_settings, field))
+
+/* What libcanary says, without the name that a parameter has there */
+static const char *lib_complaint(void)
+{
+	const char *said = canary_errmsg(), *colon = strstr(said, ": ");
+
+	return colon ? colon + 2 : said;
+}
+
+static void check_texts(struct cmpi_settings *s, struct complaint *c)
+{
 	struct canary_params params;
 
-	/* Open MPI has no empty text. */
-	for (row = cmpi_setting_table; row->name; row++)
-		if (row->text && !*cmpi_setting_text(s, row))
-			*cmpi_setting_text(s, row) = "";
 	canary_params_init(&params);
-	if (!parse_range(s->comm, &s->comm_first, &s->comm_last)) {
-		snprintf(why, len, "comm: '%s' is not of the form FIRST-LAST", s->comm);
-		return -EINVAL;
-	}
-	if (canary_params_set(&params, "engine", s->engine) ||
-	    (s->floats[0] && canary_how_parse(s->floats, &s->how))) {
-		snprintf(why, len, "%s", canary_errmsg());
-		return -EINVAL;
-	}
-	if (s->how & ~(uint32_t)CANARY_HOW_FLOATS) {
-		snprintf(why, len, "floats: '%s' is not for floating-point numbers", s->floats);
-		return -EINVAL;
-	}
-	if (s->mtu < 576 || s->mtu > 9000) {
-		snprintf(why, len, "mtu: %u is out of range, 576 to 9000", s->mtu);
-		return -EINVAL;
-	}
-	if (s->dead_after < 100 || s->dead_after > 3600000) {
-		snprintf(why, len, "dead_after: %u ms is out of range, 100 to 3600000",
-			 s->dead_after);
-		return -EINVAL;
-	}
-	return 0;
+	if (!parse_range(s->comm, &s->comm_first, &s->comm_last))
+		complain(c, ROW_OF(comm), "'%s' is not of the form FIRST-LAST", s->comm);
+	if (canary_params_set(&params, "engine", s->engine))
+		complain(c, ROW_OF(engine), "%s", lib_complaint());
+	if (s->floats[0] && canary_how_parse(s->floats, &s->how))
+		complain(c, ROW_OF(floats), "%s", lib_complaint());
+	if (s->how & ~(uint32_t)CANARY_HOW_FLOATS)
+		complain(c, ROW_OF(floats), "'%s' is not for floating-point numbers", s->floats);
 }
 
-#define FNV_BASIS	0xcbf29ce484222325ULL
-
-/* FNV-1a */
-static uint64_t hash(uint64_t h, const void *data, size_t bytes)
+int cmpi_settings_take(struct cmpi_settings *s, const char *const *texts, const char *prefix,
+		       char *why, size_t len)
 {
-	const unsigned char *at = data;
-
-	while (bytes--)
-		h = (h ^ *at++) * 0x100000001b3ULL;
-	return h;
-}
-
-uint64_t cmpi_hash(const void *data, size_t bytes)
-{
-	return hash(FNV_BASIS, data, bytes);
-}
-
-const char *cmpi_fingerprint(const struct cmpi_settings *s, char text[CMPI_FINGERPRINT])
-{
-	const char *version = getenv("CANARY_TEST_VERSION");
-	struct cmpi_settings *values = (struct cmpi_settings *)s;
+	struct complaint c = { .prefix = prefix, .why = why, .len = len };
 	const struct cmpi_setting *row;
-	uint64_t h = FNV_BASIS;
 
-	for (row = cmpi_setting_table; row->name; row++) {
-		if (!row->decides)
-			continue;
-		if (row->text)
-			h = hash(h, *cmpi_setting_text(values, row),
-				 strlen(*cmpi_setting_text(values, row)) + 1);
-		else
-			h = hash(h, cmpi_setting_number(values, row), sizeof(unsigned int));
+	memset(s, 0, sizeof(*s));
+	if (len)
+		why[0] = '\0';
+	for (row = cmpi_setting_table; row < cmpi_setting_table + CMPI_SETTINGS; row++) {
+		const char *text = texts ? texts[row - cmpi_setting_table] : cmpi_setting_value(row);
+
+		if (!text || !*text)
+			text = row->value;
+		if (row->kind == CMPI_TEXT) {
+			*text_of(s, row) = text;
+		} else if (!take_number(row, text, number_of(s, row))) {
+			refuse_number(&c, row, text);
+			take_number(row, row->value, number_of(s, row));
+		}
 	}
-	snprintf(text, CMPI_FINGERPRINT, "%.20s %016llx", version ? version : canary_version(),
-		 (unsigned long long)h);
-	return text;
+	check_texts(s, &c);
+	return c.any ? -EINVAL : 0;
 }

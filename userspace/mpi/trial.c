@@ -59,8 +59,8 @@ int cmpi_trial_wait(struct cmpi_trial *t, struct cmpi_comm *c,
 	if (err == -ETIMEDOUT && cmpi_now_us() < t->until)
 		return 0;
 	if (err == -ETIMEDOUT)
-		snprintf(why, len, "no sum within %u ms: are UDP ports from %d on open, and is the "
-			 "key the same everywhere?", s->trial, CANARY_PORT_BASE);
+		snprintf(why, len, "no sum within %u ms: are UDP ports from %d on open?", s->trial,
+			 CANARY_PORT_BASE);
 	else if (err)
 		snprintf(why, len, "%s", cmpi_errmsg(c));
 	for (i = 0; !err && i < t->count; i++) {

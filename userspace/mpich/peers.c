@@ -18,7 +18,7 @@
 
 enum peer {
 	PEER_ALIKE,
-	PEER_OTHER,
+	PEER_OTHER,	/* another version, or other settings, or wrong ones */
 	PEER_NONE,	/* no library, or it is switched off */
 };
 
@@ -58,7 +58,7 @@ static bool from_text(const char *text, struct cmpi_greeting *g)
 	return true;
 }
 
-bool preload_peers_tell(void)
+bool preload_peers_tell(const char *wrong)
 {
 	const char *text_of_rank = getenv("PMI_RANK");
 	struct cmpi_greeting mine;
@@ -70,7 +70,7 @@ bool preload_peers_tell(void)
 		return true;
 	if (!parse_number(text_of_rank, 0, INT32_MAX, &rank))
 		return false;
-	cmpi_greeting_fill(&mine, &preload_settings);
+	cmpi_greeting_fill(&mine, &preload_settings, wrong);
 	to_text(&mine, text);
 	snprintf(key, sizeof(key), KEY, rank);
 	return !pmi1_begin(&pmi) && !pmi1_put(&pmi, key, text);
@@ -83,12 +83,24 @@ static enum peer ask(unsigned int process, struct cmpi_greeting *g)
 	snprintf(key, sizeof(key), KEY, process);
 	if (pmi1_get(&pmi, key, text, sizeof(text)))
 		return PEER_NONE;
-	return from_text(text, g) ? PEER_ALIKE : PEER_OTHER;
+	if (from_text(text, g))
+		return PEER_ALIKE;
+	memset(g, 0, sizeof(*g));
+	return PEER_OTHER;
+}
+
+static const char *differs(const struct cmpi_greeting *mine, const struct cmpi_greeting *other,
+			   char text[CMPI_DIFFERS])
+{
+	if (!other->fingerprint.version[0])
+		return "has another version of Canary";
+	return cmpi_fingerprint_differs(&mine->fingerprint, &other->fingerprint, NULL, text);
 }
 
 /* One line for a job: the first process that has the library, of any version, says it. */
-static void tell(unsigned int rank)
+static void say(unsigned int rank)
 {
+	char text[CMPI_DIFFERS];
 	unsigned int i;
 
 	for (i = 0; i < rank; i++)
@@ -99,7 +111,7 @@ static void tell(unsigned int rank)
 	if (i < known.members)
 		fprintf(stderr, "canary: process %u %s; communicators with it do without\n", i,
 			known.peer[i] == PEER_OTHER ?
-			"has another version, or other settings (CANARY_*)" :
+			differs(&known.greeting[rank], &known.greeting[i], text) :
 			"has no libcanary-mpich.so, or it is switched off there");
 }
 
@@ -119,7 +131,7 @@ void preload_peers_ask(unsigned int rank, unsigned int members)
 		    !cmpi_greeting_alike(&known.greeting[i], &known.greeting[rank]))
 			known.peer[i] = PEER_OTHER;
 	known.members = members;
-	tell(rank);
+	say(rank);
 }
 
 bool preload_peer_alike(int process)

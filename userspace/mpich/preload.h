@@ -65,8 +65,12 @@ void preload_before_finalize(void);
 
 /* peers.c: what processes of a job tell each other, by their rank in MPI_COMM_WORLD */
 
-/* preload_peers_tell() - before MPICH starts. Return: false if the launcher has no exchange */
-bool preload_peers_tell(void);
+/*
+ * preload_peers_tell() - before MPICH starts
+ * @wrong:	why this process cannot use Canary, or ""
+ * Return: false if the launcher has no exchange
+ */
+bool preload_peers_tell(const char *wrong);
 
 /* preload_peers_ask() - when MPICH has started. It sets preload_job. */
 void preload_peers_ask(unsigned int rank, unsigned int members);

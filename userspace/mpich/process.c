@@ -25,33 +25,26 @@ static void refuse_others(void)
 	exit(2);
 }
 
-/* Loading this library says that it is wanted. CANARY_ENABLE=0 is for who cannot unload it. */
-static bool take_settings(void)
-{
-	const char *enable = getenv("CANARY_ENABLE");
-	char why[200];
-
-	if (enable && !strcmp(enable, "0"))
-		return false;
-	if (!cmpi_settings_init(&preload_settings, why, sizeof(why)) &&
-	    !cmpi_settings_check(&preload_settings, why, sizeof(why)))
-		return true;
-	fprintf(stderr, "canary: %s\n", why);
-	return false;
-}
-
-/* Settings that are wrong at one rank are told to nobody, so all ranks do without canary. */
+/*
+ * Loading this library says that it is wanted. CANARY_ENABLE=0 is for who cannot unload it. With
+ * settings that are wrong, the library is there, to say so and to count.
+ */
 void preload_before_init(void)
 {
-	int started = 0;
+	int started = 0, err;
+	char wrong[200];
 
 	refuse_others();
 	PMPI_Initialized(&started);
-	if (started || !take_settings())
+	if (started)
 		return;
-	told = preload_peers_tell();
+	err = cmpi_settings_take(&preload_settings, NULL, NULL, wrong, sizeof(wrong));
+	if (!err && !preload_settings.enable && cmpi_setting_given("CANARY_ENABLE"))
+		return;
+	told = preload_peers_tell(wrong);
 	if (!told)
-		fprintf(stderr, "canary: the launcher does not exchange data between processes\n");
+		fprintf(stderr, "canary: off, as %s\n", err ? wrong :
+			"the launcher does not exchange data between processes");
 }
 
 void preload_after_init(void)

@@ -10,7 +10,7 @@ static int coll_open(void);
 static int coll_close(void);
 static int coll_init_query(bool progress_threads, bool threads);
 
-static struct cmpi_settings registered;	/* its strings belong to Open MPI */
+static const char *registered[CMPI_SETTINGS];	/* texts that belong to Open MPI */
 static bool opened;
 
 mca_coll_base_component_t mca_coll_canary_component = {
@@ -28,27 +28,27 @@ mca_coll_base_component_t mca_coll_canary_component = {
 	.collm_comm_query = coll_comm_query,
 };
 
-static void register_setting(const struct cmpi_setting *row)
+/*
+ * All are texts for Open MPI, which takes a word for the number 0. Here it is read as the variables
+ * of the environment are.
+ */
+static void register_setting(unsigned int i)
 {
-	mca_base_var_type_t type = row->text ? MCA_BASE_VAR_TYPE_STRING :
-				   MCA_BASE_VAR_TYPE_UNSIGNED_INT;
-	void *value = row->text ? (void *)cmpi_setting_text(&registered, row) :
-		      (void *)cmpi_setting_number(&registered, row);
+	const struct cmpi_setting *row = &cmpi_setting_table[i];
 
+	registered[i] = cmpi_setting_value(row);
 	mca_base_component_var_register(&mca_coll_canary_component.collm_version, row->name,
-					row->help, type, NULL, 0, 0, OPAL_INFO_LVL_4,
-					MCA_BASE_VAR_SCOPE_READONLY, value);
+					row->help, MCA_BASE_VAR_TYPE_STRING, NULL, 0, 0,
+					OPAL_INFO_LVL_4, MCA_BASE_VAR_SCOPE_READONLY,
+					&registered[i]);
 }
 
 static int coll_register(void)
 {
-	const struct cmpi_setting *row;
-	char why[200];
+	unsigned int i;
 
-	if (cmpi_settings_init(&registered, why, sizeof(why)))
-		fprintf(stderr, "canary: %s\n", why);
-	for (row = cmpi_setting_table; row->name; row++)
-		register_setting(row);
+	for (i = 0; i < CMPI_SETTINGS; i++)
+		register_setting(i);
 	mca_base_component_var_register(&mca_coll_canary_component.collm_version, "priority",
 					"the component with the highest priority is asked first",
 					MCA_BASE_VAR_TYPE_INT, NULL, 0, 0, OPAL_INFO_LVL_9,
@@ -56,22 +56,20 @@ static int coll_register(void)
 	return OMPI_SUCCESS;
 }
 
-/* Settings that are wrong at one rank are told to nobody, so all ranks do without canary. */
+/* With settings that are wrong, the component is there, to say so and to count. */
 static int coll_open(void)
 {
-	char why[200];
+	char wrong[200];
+	int err;
 
 	opened = false;
-	coll_settings = registered;
-	if (!coll_settings.enable)
+	err = cmpi_settings_take(&coll_settings, registered, COLL_PREFIX, wrong, sizeof(wrong));
+	if (!err && !coll_settings.enable)
 		return OMPI_SUCCESS;
-	if (cmpi_settings_check(&coll_settings, why, sizeof(why))) {
-		fprintf(stderr, "canary: %s\n", why);
-		return OMPI_SUCCESS;
-	}
-	opened = coll_peers_tell() == OMPI_SUCCESS;
+	opened = coll_peers_tell(wrong) == OMPI_SUCCESS;
 	if (!opened)
-		fprintf(stderr, "canary: the launcher does not exchange data between processes\n");
+		fprintf(stderr, "canary: off, as %s\n", err ? wrong :
+			"the launcher does not exchange data between processes");
 	return OMPI_SUCCESS;
 }
 

@@ -101,6 +101,7 @@ OBJ_CLASS_DECLARATION(coll_request_t);
 extern mca_coll_base_component_t mca_coll_canary_component;
 
 /* settings.c: constant after the component was opened; the number of the job, for cmpi_form() */
+#define COLL_PREFIX "coll_canary_"
 extern struct cmpi_settings coll_settings;
 extern int coll_priority;
 uint32_t coll_job(void);
@@ -122,7 +123,9 @@ int coll_use(struct coll_module *m, const struct cmpi_args *args, enum cmpi_why 
 struct canary_call coll_describe(const struct cmpi_args *args, const void *sbuf, void *rbuf);
 
 /* peers.c: what processes tell each other when they start */
-int coll_peers_tell(void);
+
+/* coll_peers_tell() - @wrong: why this process cannot use Canary, or "" */
+int coll_peers_tell(const char *wrong);
 
 /* Is the component at all ranks of @comm, with the same fingerprint? */
 bool coll_peers_alike(struct ompi_communicator_t *comm);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Who has this component, with the same fingerprint. Each process puts its fingerprint into the
- * exchange that the launcher makes for all of a job when they start (modex).
+ * exchange that the launcher makes for all of a job when they start (modex). So does one whose own
+ * settings are wrong, for others to know why they have to do without it.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -19,8 +20,14 @@
 enum peer {
 	PEER_UNKNOWN,	/* not asked for yet */
 	PEER_ALIKE,
-	PEER_OTHER,
+	PEER_OTHER,	/* another version, or other settings, or wrong ones */
 	PEER_NONE,	/* no component, or it is not enabled */
+};
+
+/* With another priority, other components may take the calls at some ranks. */
+struct told {
+	struct cmpi_fingerprint	fingerprint;
+	int32_t			priority;
 };
 
 /* By number in the job. It is made at the first question, and lives until the component closes. */
@@ -28,25 +35,30 @@ static struct {
 	pthread_mutex_t	lock;		/* of all below */
 	unsigned char	*peer;
 	unsigned int	peers;
-	char		mine[CMPI_FINGERPRINT + 16];	/* with the priority */
-	bool		told;		/* somebody was said to be different */
+	struct told	mine;
+	bool		said;		/* that somebody is different */
 } known = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-int coll_peers_tell(void)
+int coll_peers_tell(const char *wrong)
 {
-	char text[CMPI_FINGERPRINT];
 	int err;
 
 	if (!opal_pmix.put)
 		return OMPI_ERR_NOT_SUPPORTED;
-	/* With another priority, other components may take the calls at some ranks. */
-	snprintf(known.mine, sizeof(known.mine), "%s %d",
-		 cmpi_fingerprint(&coll_settings, text), coll_priority);
-	OPAL_MODEX_SEND_STRING(err, OPAL_PMIX_GLOBAL, KEY, known.mine, sizeof(known.mine));
+	cmpi_fingerprint_fill(&known.mine.fingerprint, &coll_settings, wrong);
+	known.mine.priority = coll_priority;
+	OPAL_MODEX_SEND_STRING(err, OPAL_PMIX_GLOBAL, KEY, &known.mine, sizeof(known.mine));
 	return err;
 }
 
-static enum peer ask(opal_process_name_t name)
+static bool alike(const struct told *other)
+{
+	return cmpi_fingerprint_alike(&known.mine.fingerprint, &other->fingerprint) &&
+	       known.mine.priority == other->priority;
+}
+
+/* @other: receives what the process has told, all zeros if that has another form */
+static enum peer ask(opal_process_name_t name, struct told *other)
 {
 	enum peer found = PEER_NONE;
 	opal_value_t *value = NULL;
@@ -60,13 +72,12 @@ static enum peer ask(opal_process_name_t name)
 	immediate.type = OPAL_BOOL;
 	immediate.data.flag = true;
 	opal_list_append(&info, &immediate.super);
+	memset(other, 0, sizeof(*other));
 	if (opal_pmix.get(&name, KEY, &info, &value) == OPAL_SUCCESS && value) {
 		if (value->type == OPAL_BYTE_OBJECT && value->data.bo.bytes &&
-		    value->data.bo.size == sizeof(known.mine) &&
-		    !memcmp(value->data.bo.bytes, known.mine, sizeof(known.mine)))
-			found = PEER_ALIKE;
-		else
-			found = PEER_OTHER;
+		    value->data.bo.size == sizeof(*other))
+			memcpy(other, value->data.bo.bytes, sizeof(*other));
+		found = alike(other) ? PEER_ALIKE : PEER_OTHER;
 		OBJ_RELEASE(value);
 	}
 	opal_list_remove_item(&info, &immediate.super);
@@ -75,33 +86,44 @@ static enum peer ask(opal_process_name_t name)
 	return found;
 }
 
-static enum peer look_up(unsigned int vpid)
+static enum peer look_up(unsigned int vpid, struct told *other)
 {
 	opal_process_name_t name = { .jobid = OMPI_PROC_MY_NAME->jobid, .vpid = vpid };
 
-	if (known.peer[vpid] == PEER_UNKNOWN)
-		known.peer[vpid] = ask(name);
-	return known.peer[vpid];
+	return ask(name, other);
+}
+
+static const char *differs(const struct told *other, char text[CMPI_DIFFERS])
+{
+	if (!other->fingerprint.version[0])
+		return "has another version of Canary";
+	if (cmpi_fingerprint_alike(&known.mine.fingerprint, &other->fingerprint))
+		return "has another value of " COLL_PREFIX "priority";
+	return cmpi_fingerprint_differs(&known.mine.fingerprint, &other->fingerprint, COLL_PREFIX,
+					text);
 }
 
 /* One line for a job: the first process that has the component, of any version, says it. */
-static void tell(unsigned int vpid, enum peer found)
+static void say(unsigned int vpid, enum peer found, const struct told *other)
 {
+	char text[CMPI_DIFFERS];
+	struct told ignored;
 	unsigned int i;
 
-	if (known.told)
+	if (known.said)
 		return;
-	known.told = true;
+	known.said = true;
 	for (i = 0; i < OMPI_PROC_MY_NAME->vpid; i++)
-		if (look_up(i) != PEER_NONE)
+		if (look_up(i, &ignored) != PEER_NONE)
 			return;
 	fprintf(stderr, "canary: process %u %s; communicators with it do without\n", vpid,
-		found == PEER_OTHER ? "has another version, or other settings (coll_canary_*)" :
+		found == PEER_OTHER ? differs(other, text) :
 		"has no component coll/canary, or it is not enabled there");
 }
 
 static enum peer peer(opal_process_name_t name)
 {
+	struct told other;
 	enum peer found;
 
 	if (name.jobid != OMPI_PROC_MY_NAME->jobid)
@@ -114,9 +136,12 @@ static enum peer peer(opal_process_name_t name)
 	if (!known.peer || name.vpid >= known.peers) {
 		found = PEER_NONE;
 	} else {
-		found = look_up(name.vpid);
-		if (found != PEER_ALIKE)
-			tell(name.vpid, found);
+		if (known.peer[name.vpid] == PEER_UNKNOWN) {
+			known.peer[name.vpid] = look_up(name.vpid, &other);
+			if (known.peer[name.vpid] != PEER_ALIKE)
+				say(name.vpid, known.peer[name.vpid], &other);
+		}
+		found = known.peer[name.vpid];
 	}
 	pthread_mutex_unlock(&known.lock);
 	return found;

@@ -31,10 +31,13 @@ $(TORCH_OBJ): $(B)/%.o: %.cpp $(TORCH_ABI)
 # It finds libcanary by the path from the module, as in the rest of build/. Empty: as others do.
 TORCH_RPATH ?= $$ORIGIN/../..
 
-$(TORCH)/_C.so: $(TORCH_OBJ) $(B)/lib/libcanary.so
+# It reads values as the rest does.
+TORCH_COMMON := $(B)/userspace/common/parse.o
+
+$(TORCH)/_C.so: $(TORCH_OBJ) $(TORCH_COMMON) $(B)/lib/libcanary.so
 	@mkdir -p $(@D)
 	g++ $(LDFLAGS) -shared $(if $(TORCH_RPATH),-Wl$(comma)-rpath$(comma)'$(TORCH_RPATH)') -o $@ \
-		$(TORCH_OBJ) -L$(B)/lib -lcanary -ltorch_python -ltorch_cpu -lc10 -pthread
+		$(TORCH_OBJ) $(TORCH_COMMON) -L$(B)/lib -lcanary -ltorch_python -ltorch_cpu -lc10 -pthread
 
 $(TORCH_PY): $(B)/lib/python/%: userspace/torch/%
 	@mkdir -p $(@D)

@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include "endpoint.hpp"
 #include "settings.hpp"
+#include "userspace/common/key_check.h"
 
 namespace canary_torch {
 
@@ -232,11 +233,9 @@ struct canary_params Endpoint::params() const
 	return params;
 }
 
-bool Endpoint::keyed() const
+uint64_t Endpoint::key() const
 {
-	static const uint8_t none[sizeof(given_.key)] = {};
-
-	return memcmp(given_.key, none, sizeof(none)) != 0;
+	return key_check(given_.key);
 }
 
 } // namespace canary_torch

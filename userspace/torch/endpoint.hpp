@@ -31,7 +31,7 @@ public:
 	struct canary_peer local() const { return local_; }
 	const std::string &engine() const { return engine_; }
 	unsigned int mtu() const { return mtu_; }	/* of the path to rank 0, as far as known */
-	bool keyed() const;		/* is there a pre-shared key? */
+	uint64_t key() const;		/* key_check() of the pre-shared key */
 
 private:
 	Endpoint();

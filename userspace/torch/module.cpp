@@ -5,6 +5,7 @@
 #include <pybind11/stl.h>
 #include "group.hpp"
 #include "report.hpp"
+#include "settings.hpp"
 
 namespace py = pybind11;
 using namespace canary_torch;
@@ -71,5 +72,7 @@ PYBIND11_MODULE(_C, module)
 	module.def("announce", &announce_from_python, py::call_guard<py::gil_scoped_release>());
 	module.def("new_group", &new_group, py::call_guard<py::gil_scoped_release>());
 	module.def("report", &report);
+	module.def("enabled", &settings_enabled);
+	module.def("table", &settings_table);
 	module.def("library_version", &canary_version);
 }

@@ -45,14 +45,15 @@ std::shared_ptr<Endpoint> announce(const Meeting &meeting)
 
 	entry.global = meeting.global;
 	try {
+		settings_check();
 		if (!settings_enabled())
-			throw std::runtime_error("CANARY_ENABLE is 0");
+			throw std::runtime_error("CANARY_ENABLE says no");
 		if (meeting.size > CANARY_MEMBERS_MAX)
 			throw std::runtime_error("too many ranks");
 		endpoint = Endpoint::get();
 		entry.peer = endpoint->local();
 		entry.mtu = endpoint->mtu();
-		entry.keyed = endpoint->keyed();
+		entry.key = endpoint->key();
 	} catch (const std::runtime_error &error) {
 		entry.trouble = error.what();
 	}
@@ -73,8 +74,9 @@ static std::string trouble_of(const std::vector<Entry> &entries, int rank)
 
 	if (!entry.trouble.empty())
 		return entry.trouble;
-	if (entry.keyed != first.keyed)
-		return entry.keyed ? "has a key, and rank 0 has none" : "has no key, as rank 0 has";
+	if (entry.key != first.key)
+		return !first.key ? "has a key, and rank 0 has none" :
+		       !entry.key ? "has no key, as rank 0 has" : "has another key than rank 0";
 	if (is_loopback(entry.peer) != is_loopback(first.peer))
 		return "is at " + peer_text(entry.peer) + ", and rank 0 at " + peer_text(first.peer) +
 		       ": set CANARY_BIND or CANARY_INTERFACES";

@@ -69,7 +69,7 @@ std::string entry_text(const Entry &entry)
 	}
 	out << "at ";
 	put_peer(out, entry.peer);
-	out << " " << entry.mtu << " " << entry.keyed << "\n";
+	out << " " << entry.mtu << " " << entry.key << "\n";
 	return out.str();
 }
 
@@ -86,7 +86,7 @@ Entry entry_parse(const std::string &text)
 	if (!entry.trouble.empty())
 		return entry;
 	entry.peer = take_peer(in);
-	in >> entry.mtu >> entry.keyed;
+	in >> entry.mtu >> entry.key;
 	if (!in)
 		entry.trouble = "not understood";
 	return entry;

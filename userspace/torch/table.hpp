@@ -19,7 +19,7 @@ struct Entry {
 	std::string trouble;		/* not empty: why it has no Canary. All below is unknown */
 	struct canary_peer peer = {};
 	unsigned int mtu = 0;		/* bytes */
-	bool keyed = false;
+	uint64_t key = 0;		/* key_check() */
 };
 
 /* What rank 0 has decided */

@@ -50,22 +50,23 @@ static int table_rank = -1;	/* the latest rank of this process, for the table at
 /* Loading this library says that it is wanted. CANARY_ENABLE=0 is for who cannot unload it. */
 static void take_settings(void)
 {
-	const char *enable = getenv("CANARY_ENABLE");
 	char why[200];
-	int err = cmpi_settings_init(&settings, why, sizeof(why));
 
-	settings.enable = !enable || strcmp(enable, "0");
-	if (!getenv("CANARY_FLOATS"))
-		settings.floats = (char *)FLOATS;
-	if (!getenv("CANARY_MIN_BYTES"))
+	if (cmpi_settings_take(&settings, NULL, NULL, why, sizeof(why))) {
+		fprintf(stderr, "canary: %s\n", why);
+		exit(2);
+	}
+	if (!cmpi_setting_given("CANARY_ENABLE"))
+		settings.enable = 1;
+	if (!cmpi_setting_given("CANARY_FLOATS")) {
+		settings.floats = FLOATS;
+		canary_how_parse(FLOATS, &settings.how);
+	}
+	if (!cmpi_setting_given("CANARY_MIN_BYTES"))
 		settings.min_bytes = MIN_BYTES;
-	if (!getenv("CANARY_DEAD_AFTER"))
+	if (!cmpi_setting_given("CANARY_DEAD_AFTER"))
 		settings.dead_after = DEAD_AFTER;
 	settings.node_leaders = 0;	/* a worker that died would leave its host without a member */
-	if (!err && !cmpi_settings_check(&settings, why, sizeof(why)))
-		return;
-	fprintf(stderr, "canary: %s\n", why);
-	exit(2);
 }
 
 static uint32_t dtype_of(const struct rabit_sum *sum)
@@ -175,6 +176,19 @@ static bool all(bool (*same)(const struct cmpi_greeting *, const struct cmpi_gre
 	return true;
 }
 
+static void say_who_differs(const struct cmpi_greeting *of, unsigned int members)
+{
+	char text[CMPI_DIFFERS];
+	unsigned int i;
+
+	for (i = 1; i < members && cmpi_greeting_alike(&of[0], &of[i]); i++)
+		;
+	if (i < members)
+		fprintf(stderr, "canary: %u workers do without: worker %u %s\n", members, i,
+			cmpi_fingerprint_differs(&of[0].fingerprint, &of[i].fingerprint, NULL,
+						 text));
+}
+
 static void greet(struct worker *w)
 {
 	struct reminder reminder = {
@@ -186,7 +200,7 @@ static void greet(struct worker *w)
 
 	if (!of)
 		fail(w, "out of memory");
-	cmpi_greeting_fill(&mine, &settings);
+	cmpi_greeting_fill(&mine, &settings, "");
 	err = pthread_create(&reminder.thread, NULL, remind, &reminder);
 	if (err) {
 		free(of);
@@ -196,13 +210,11 @@ static void greet(struct worker *w)
 	reminder_end(&reminder);
 	w->c.peers = !err && all(cmpi_greeting_alike, of, w->c.members);
 	w->c.one_host = !err && all(cmpi_greeting_one_host, of, w->c.members);
+	if (!err && !w->c.peers && !w->c.rank)
+		say_who_differs(of, w->c.members);
 	free(of);
 	if (err)
 		fail(w, "rabit could not exchange addresses");
-	if (!w->c.peers && !w->c.rank)
-		fprintf(stderr,
-			"canary: %u workers do without: different versions or settings\n",
-			w->c.members);
 	w->greeted = true;
 }
 

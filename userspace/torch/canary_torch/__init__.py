@@ -9,7 +9,7 @@ A script that says "gloo" needs no change: python3 -m canary_torch SCRIPT ARGUME
 
 Variables of the environment. What all ranks need alike is taken from rank 0 where it says so.
 
-CANARY_ENABLE       0: all goes to Gloo
+CANARY_ENABLE       0, or no: all goes to Gloo
 CANARY_TABLE        1: rank 0 prints at exit which calls went which way; 2: each rank does
 CANARY_BIND         own address; default: that of the route to MASTER_ADDR
 CANARY_INTERFACES   names of interfaces, or prefixes, separated by commas: the first one that fits
@@ -22,7 +22,7 @@ CANARY_MTU          largest packet in bytes; the least one of all ranks is used
 CANARY_ALGORITHM    auto, tree, ring (rank 0)
 CANARY_WINDOW       most blocks in flight (rank 0)
 CANARY_FLOATS       exact, elementwise, narrow: how floating-point numbers are added up (rank 0)
-CANARY_AGGREGATES   where switches are; default: anywhere
+CANARY_AGGREGATES   prefix of the addresses that switches have; default: any
 CANARY_DEAD_AFTER   ms of silence after which a rank is dead; default: 5000
 CANARY_LINGER       ms that a rank that ends waits for others that lack results, 60000 at most
 CANARY_RTO_MIN      least us before a result is asked for; default: 5000
@@ -53,6 +53,14 @@ def _speaks(store, rank):
     return not rank or (not store.add("canary/first", 0) and store.add("canary/told", 1) == 1)
 
 
+def _setting(value, default):
+    """The value of a setting. The first group says why it is wrong, if it is."""
+    try:
+        return value()
+    except RuntimeError:
+        return default
+
+
 def create(store, rank, size, timeout, global_rank):
     """Make a process group. @store: of this group alone. @global_rank: own rank among all
     processes, for messages."""
@@ -62,8 +70,7 @@ def create(store, rank, size, timeout, global_rank):
     # The same Store as a Gloo group has: so this rank also meets ranks that have no Canary.
     gloo = _Gloo(store, rank, size, timeout=timeout)
     group = _C.new_group(announced, gloo, timeout)
-    if (group.why and not _first and os.environ.get("CANARY_ENABLE") != "0"
-            and _speaks(store, rank)):
+    if group.why and not _first and _setting(_C.enabled, True) and _speaks(store, rank):
         _say(f"not used, Gloo does everything: {group.why}")
     if _first.get("pid") != os.getpid():
         # At exit, also of a process that multiprocessing has forked
@@ -91,9 +98,9 @@ def report():
 
 
 def _print_report():
-    wanted = os.environ.get("CANARY_TABLE")
+    wanted = _setting(_C.table, 0)
     rank = _first["rank"]
-    if wanted != "2" and (wanted != "1" or rank):
+    if wanted < 1 or (wanted == 1 and rank):
         return
     lines = [("call", "by", "calls", "bytes", "why not through Canary")]
     lines += [(call, way, str(calls), str(size), why) for call, way, why, calls, size in report()]
