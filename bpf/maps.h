@@ -311,9 +311,14 @@ static __always_inline void csw_count(const void *ctx, __u32 counter, __u64 n)
 		*value += n;
 }
 
+static __always_inline void csw_drops(const void *ctx, enum canary_drop reason, __u64 n)
+{
+	csw_count(ctx, CSW_COUNTER_COUNT + reason, n);
+}
+
 static __always_inline void csw_drop(const void *ctx, enum canary_drop reason)
 {
-	csw_count(ctx, CSW_COUNTER_COUNT + reason, 1);
+	csw_drops(ctx, reason, 1);
 }
 
 /* Send the frame out of a port, past its queueing discipline. */

@@ -330,11 +330,13 @@ struct csw_spread_to {
  *
  * A processor sends copies when it has looked at all frames that wait, up to 64. All that happens
  * on that processor, so there is no lock. A copy has the number of its result in its metadata.
+ * @left: copies that were broadcast and have not left. When another result takes the place, the
+ *	kernel has lost them: a port is down, or there was no memory. They are counted then.
  * @group: its ports, those of copies that have left are 0
  */
 struct csw_spread {
 	__u32	serial;		/* of the result; in the first place also the latest one */
-	__u32	reserved;
+	__u32	left;
 	__u64	key;
 	struct csw_want group;
 	struct csw_spread_to child[CSW_CHILDREN_MAX];

@@ -20,8 +20,12 @@ static __always_inline struct csw_spread *csw_spread_next(const void *ctx, __u32
 	serial = ++first->serial;
 	*place = 1 + serial % (CSW_SPREADS - 1);
 	s = csw_spread_at(ctx, *place);
-	if (s)
-		s->serial = serial;
+	if (!s)
+		return NULL;
+	if (s->left)
+		csw_drops(ctx, CANARY_DROP_XMIT, s->left);
+	s->serial = serial;
+	s->left = 0;
 	return s;
 }
 
@@ -46,8 +50,11 @@ CSW_FUNC int csw_spread_begin(csw_xdp *ctx, struct csw_spread *s, __u32 slot, __
 	return i;
 }
 
-/* Free the descriptor. Return: nonzero if it is locked, or another one */
-CSW_FUNC int csw_spread_end(csw_xdp *ctx, __u32 slot, __u32 generation)
+/*
+ * Free the descriptor. Return: nonzero if it is locked, another one, or has more than @children
+ * now, as a straggler came meanwhile
+ */
+CSW_FUNC int csw_spread_end(csw_xdp *ctx, __u32 slot, __u32 generation, __u32 children)
 {
 	struct csw_descriptor *first = csw_descriptor_at(ctx, slot & ~(CSW_WAYS - 1U));
 	struct csw_descriptor *d = csw_descriptor_at(ctx, slot);
@@ -55,7 +62,7 @@ CSW_FUNC int csw_spread_end(csw_xdp *ctx, __u32 slot, __u32 generation)
 
 	if (!first || !d || !csw_lock(&first->lock))
 		return -1;
-	if (d->state != CSW_FREE && d->generation == generation) {
+	if (d->state != CSW_FREE && d->generation == generation && d->children == children) {
 		csw_free(d);
 		ret = 0;
 	}
@@ -122,12 +129,14 @@ static __always_inline int csw_spread(csw_xdp *ctx, const struct csw_meta *m)
 	say.spread.serial = s->serial;
 	say.spread.key = s->key;
 	if (csw_put_meta_in_front(ctx, &say) || csw_packet_at(ctx, &p) ||
-	    (m->copy.last && csw_spread_end(ctx, m->copy.slot, m->copy.generation)))
+	    (m->copy.last &&
+	     csw_spread_end(ctx, m->copy.slot, m->copy.generation, s->group.n)))
 		return CSW_NO_SPREAD;
 	csw_check_look(&p);
 	csw_check_redirected(ctx, &p);
 	csw_count(ctx, CSW_RESULTS, 1);
 	csw_count(ctx, CSW_SPREAD, 1);
+	s->left = s->group.n;
 	return csw_broadcast(ctx, group);
 }
 
@@ -144,6 +153,7 @@ CSW_FUNC int csw_spread_child(struct csw_spread *s, __u32 ifindex)
 	for (i = 0; i < CSW_CHILDREN_MAX && i < s->group.n; i++) {
 		if (s->group.ifindex[i] == ifindex) {
 			s->group.ifindex[i] = 0;
+			s->left--;
 			return i;
 		}
 	}

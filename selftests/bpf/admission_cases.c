@@ -21,6 +21,7 @@
 static const struct test_case cases[] = {
 	{
 		.name = "who is admitted is merged and answered",
+		.spread = 1,
 		.admit = true,
 		.step = {
 			{ GET(1, CONTRIB(H1, 1)) },
@@ -49,6 +50,7 @@ static const struct test_case cases[] = {
 		.count = { { CSW_BYPASS_ADMISSION, 4 }, { CSW_TO_KERNEL, 4 } },
 	}, {
 		.name = "what is not admitted is neither added nor becomes a child",
+		.spread = 1,
 		.admit = true,
 		.step = {
 			{ GET(1, CONTRIB(H1, 1)) },
@@ -236,6 +238,7 @@ static const struct test_case cases[] = {
 		},
 	}, {
 		.name = "results: from who is admitted; others' are marked for all switches",
+		.spread = 1,
 		.admit = true,
 		.step = {
 			{ GET(1, CONTRIB(H1, 1)) },

@@ -44,6 +44,7 @@ struct backend {
 	const struct csw_descriptor *(*descriptor)(uint32_t slot);
 	struct csw_queue_ctl *(*queue_ctl)(void);
 	bool (*processor)(uint32_t number);	/* back to 0 in the end */
+	void (*lose_copies)(void);	/* until reset, by port 1 is lost what is broadcast; or NULL */
 	uint32_t (*woken)(void);
 	uint32_t (*wanted)(void);
 	void (*hold)(uint32_t slot, bool locked);	/* as if another processor had it */

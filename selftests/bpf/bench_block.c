@@ -59,7 +59,7 @@ static void set_up(void)
 	int i;
 
 	sw = bench_load_switch(ifindex, other_end);
-	if (!clones && (kernel_use_groups(sw, ifindex, true) ||
+	if (!clones && (kernel_use_groups(sw, ifindex) ||
 			kernel_make_group(sw, ifindex, FAN_IN * WORLD_KEY(1))))
 		die_errno("groups");
 	bench = bench_load_programs(sw);

@@ -109,6 +109,7 @@ static const struct test_case cases[] = {
 			   { DROPPED(CHECKSUM), 3 } },
 	}, {
 		.name = "checksums that were left out: what is added has a whole one",
+		.spread = 1,
 		.step = {
 			{ GET(1, CONTRIB(H1, 1, .checksum = LEFT_OUT)) },
 			{ GET(2, CONTRIB(H3, 2, .checksum = LEFT_OUT)) },
@@ -260,6 +261,7 @@ static const struct test_case cases[] = {
 		.count = { { CSW_NEW, 1 }, { CSW_SENT_EXPECTED, 1 }, { DROPPED(DESCRIPTOR), 1 } },
 	}, {
 		.name = "one straggler: own address as source, rank and mac kept, not added",
+		.spread = 1,
 		.step = {
 			{ GET(1, CONTRIB(H1, 1)) },
 			{ GET(2, CONTRIB(H3, 2)) },
@@ -277,6 +279,7 @@ static const struct test_case cases[] = {
 			   { CSW_STRAGGLER, 1 }, { CSW_RESULTS, 1 }, { CSW_REPLICATED, 3 } },
 	}, {
 		.name = "several stragglers, one of them an aggregate of a known child",
+		.spread = 1,
 		.step = {
 			{ GET(2, .from = SWITCH2, .ranks = R(1) | R(2), .members = 8) },
 			{ FLUSH, LATER(1000),

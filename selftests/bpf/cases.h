@@ -53,7 +53,7 @@ struct count {
  * @learn:						the fan-in is learned
  * @configured:						fan-in that is configured for LEADER
  * @spread:						results that are broadcast where groups are
- *							used; 0: any number
+ *							used
  * @counts:						all counters that rise, but packets and
  *							bytes in and out, which the runner knows
  */
@@ -69,7 +69,6 @@ struct test_case {
 
 #define DROPPED(reason)	(CSW_COUNTER_COUNT + CANARY_DROP_##reason)
 
-#define NONE_SPREAD	(-1)
 
 #define ARRAY(a)	((int)(sizeof(a) / sizeof((a)[0])))
 

@@ -28,6 +28,7 @@
 static const struct test_case cases[] = {
 	{
 		.name = "with as many as came for the block before, it leaves",
+		.spread = 2,
 		.learn = true,
 		.step = {
 			TWO_CAME(5),
@@ -51,6 +52,7 @@ static const struct test_case cases[] = {
 			   { CSW_LEARNED, 1 } },
 	}, {
 		.name = "of another leader, epoch or communicator nothing is known",
+		.spread = 1,
 		.learn = true,
 		.slots = 64,
 		.step = {
@@ -66,6 +68,7 @@ static const struct test_case cases[] = {
 			   { CSW_RESULTS, 1 }, { CSW_REPLICATED, 2 }, { CSW_LEARNED, 1 } },
 	}, {
 		.name = "of an unknown leader as many are expected as of others behind its port",
+		.spread = 1,
 		.learn = true,
 		.slots = 64,
 		.step = {
@@ -83,6 +86,7 @@ static const struct test_case cases[] = {
 			   { CSW_LEARNED, 1 } },
 	}, {
 		.name = "stragglers are expected from the next block on",
+		.spread = 1,
 		.learn = true,
 		.step = {
 			{ GET(1, CONTRIB(H1, 1, OF8(5))) },
@@ -107,6 +111,7 @@ static const struct test_case cases[] = {
 			   { CSW_REPLICATED, 3 }, { CSW_LEARNED, 2 }, { DROPPED(DUPLICATE), 1 } },
 	}, {
 		.name = "fewer are only believed when three blocks in a row agree",
+		.spread = 2,
 		.learn = true,
 		.step = {
 			TWO_CAME(4),
@@ -129,6 +134,7 @@ static const struct test_case cases[] = {
 		.count = { { CSW_NEW, 2 }, { CSW_RESULTS, 1 }, { CSW_REPLICATED, 1 } },
 	}, {
 		.name = "told in advance: at once, and what is learned does not count",
+		.spread = 1,
 		.learn = true,
 		.configured = 2,
 		.step = {

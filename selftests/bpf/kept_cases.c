@@ -42,6 +42,7 @@
 static const struct test_case cases[] = {
 	{
 		.name = "8 results go down one tree; the last one frees it",
+		.spread = 8,
 		.admit = true,
 		.step = {
 			{ GET(1, MAKES(H1, 1)) },
@@ -105,6 +106,7 @@ static const struct test_case cases[] = {
 			   { CSW_REPLICATED, 1 }, { DROPPED(DESCRIPTOR), 4 } },
 	}, {
 		.name = "a straggler gets the results that follow",
+		.spread = 2,
 		.admit = true,
 		.step = {
 			{ GET(2, MAKES(H3, 1)) },
@@ -123,6 +125,7 @@ static const struct test_case cases[] = {
 			   { CSW_RESULTS, 3 }, { CSW_REPLICATED, 5 } },
 	}, {
 		.name = "a tree that is kept before it was sent on: nothing is sent on any more",
+		.spread = 1,
 		.admit = true,
 		.step = {
 			{ GET(2, MAKES(H3, 1)) },
@@ -217,6 +220,7 @@ static const struct test_case cases[] = {
 			   { DROPPED(ADMISSION), 2 }, { DROPPED(DESCRIPTOR), 1 } },
 	}, {
 		.name = "without rules no tree is kept, and no result is longer than contributions",
+		.spread = 1,
 		.step = {
 			{ GET(1, MAKES(H1, 1)) },
 			{ GET(3, MAKES(H4, 2)) },
@@ -234,6 +238,7 @@ static const struct test_case cases[] = {
 			   { CSW_RESULTS, 1 }, { CSW_REPLICATED, 3 }, { DROPPED(DESCRIPTOR), 7 } },
 	}, {
 		.name = "with rules, the only result of a tree may be longer than contributions",
+		.spread = 1,
 		.admit = true,
 		.step = {
 			{ GET(1, MAKES(H1, 1)) },
@@ -287,6 +292,7 @@ static const struct test_case cases[] = {
 			   { DROPPED(DESCRIPTOR), 1 } },
 	}, {
 		.name = "a barrier's result frees its descriptor, as ever",
+		.spread = 1,
 		.step = {
 			{ GET(1, MAKES(H1, 1)) },
 			{ GET(3, MAKES(H4, 2)) },
@@ -298,6 +304,7 @@ static const struct test_case cases[] = {
 			   { CSW_RESULTS, 1 }, { CSW_REPLICATED, 3 }, { DROPPED(DESCRIPTOR), 1 } },
 	}, {
 		.name = "the first result of a kept tree tells how many contribute",
+		.spread = 2,
 		.admit = true,
 		.learn = true,
 		.step = {

@@ -275,7 +275,7 @@ static int set_groups(bool use)
 			key += WORLD_KEY(port + 1) - WORLD_KEY(port) * (WORLD_GROUP_MAX + 1);
 	}
 	made = true;
-	return ret | kernel_use_groups(skel, ifindex, true);
+	return ret | kernel_use_groups(skel, ifindex);
 }
 
 static void reset(const struct setting *s)

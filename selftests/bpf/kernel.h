@@ -27,8 +27,8 @@ struct canary_switch *kernel_load(uint32_t slots, uint32_t queue, uint32_t queue
 /* Set ports, routes and neighbours. @ifindexes[1 ..] are those of the ports. */
 int kernel_fill_maps(struct canary_switch *s, const int *ifindexes, bool shaped);
 
-/* Copy results by broadcast (@use), if there is a group; or only by clones. */
-int kernel_use_groups(struct canary_switch *s, const int *ifindexes, bool use);
+/* Copy results by broadcast, if there is a group. Else only clones copy them. */
+int kernel_use_groups(struct canary_switch *s, const int *ifindexes);
 /* Make the group of that key: see WORLD_KEY(). */
 int kernel_make_group(struct canary_switch *s, const int *ifindexes, uint64_t key);
 

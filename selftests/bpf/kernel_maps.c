@@ -39,16 +39,16 @@ static int put_device(struct canary_switch *s, int fd, uint32_t key, int device,
 	return bpf_map_update_elem(fd, &key, &value, 0);
 }
 
-int kernel_use_groups(struct canary_switch *s, const int *ifindexes, bool use)
+int kernel_use_groups(struct canary_switch *s, const int *ifindexes)
 {
 	int fd = bpf_map__fd(s->maps.ports), i, ret = 0;
 	struct csw_port port;
 
 	for (i = 1; i <= PORTS; i++) {
 		ret |= bpf_map_lookup_elem(fd, &ifindexes[i], &port);
-		port.key = use ? WORLD_KEY(i) : 0;
+		port.key = WORLD_KEY(i);
 		ret |= bpf_map_update_elem(fd, &ifindexes[i], &port, 0);
-		ret |= put_device(s, bpf_map__fd(s->maps.devmap), ifindexes[i], ifindexes[i], use);
+		ret |= put_device(s, bpf_map__fd(s->maps.devmap), ifindexes[i], ifindexes[i], true);
 	}
 	return ret;
 }

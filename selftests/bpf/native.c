@@ -110,6 +110,7 @@ static void transmit(struct csw_frame *f, __u32 ifindex)
 
 static struct csw_spread spreads[CSW_SPREADS];
 static uint32_t wants;
+static bool first_port_down;	/* the kernel leaves it out of groups */
 
 static void *group(struct csw_native *s, __u64 key)
 {
@@ -131,7 +132,7 @@ static int broadcast(struct csw_frame *f, void *group)
 	uint32_t i, port;
 	struct csw_frame copy;
 
-	for (port = 1; port <= PORTS; port++) {
+	for (port = 1 + first_port_down; port <= PORTS; port++) {
 		for (i = 0; i < WORLD_KEY_COUNT(key, port); i++) {
 			copy = *f;
 			copy.ifindex = port;
@@ -224,6 +225,8 @@ static void reset(const struct setting *s)
 	sw.config.timeout_max = s->max;
 	sw.config.lifetime_ns = s->lifetime;
 	wants = 0;
+	first_port_down = false;
+	memset(spreads, 0, sizeof(spreads));
 	for (i = 1; i <= PORTS; i++) {
 		world_port(i, &port_table[i], s->shaped);
 		port_table[i].key = s->groups ? WORLD_KEY(i) : 0;
@@ -285,6 +288,11 @@ static struct csw_queue_ctl *queue_ctl(void)
 	return &sw.queue_ctl;
 }
 
+static void lose_copies(void)
+{
+	first_port_down = true;
+}
+
 static bool processor(uint32_t number)
 {
 	sw.processor = number;
@@ -334,6 +342,7 @@ const struct backend backend_native = {
 	.descriptor = descriptor,
 	.queue_ctl = queue_ctl,
 	.processor = processor,
+	.lose_copies = lose_copies,
 	.woken = woken,
 	.wanted = wanted,
 	.hold = hold,

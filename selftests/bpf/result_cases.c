@@ -30,8 +30,21 @@ static const struct test_case cases[] = {
 		.count = { { CSW_NEW, 1 }, { CSW_MERGED, 4 }, { CSW_SENT_COMPLETE, 1 },
 			   { CSW_RESULTS, 1 }, { CSW_REPLICATED, 5 }, { DROPPED(DESCRIPTOR), 1 } },
 	}, {
+		.name = "a result that comes by the port of a child goes back there as well",
+		.spread = 1,
+		.step = {
+			{ GET(1, CONTRIB(H1, 1, .members = 6)) },
+			{ GET(2, CONTRIB(H3, 2, .members = 6)) },
+			{ GET(1, .type = CANARY_RESULT, .members = 6),
+			  .out = { PUT(1, .type = CANARY_RESULT, .members = 6, .from = SELF,
+				       .to = H1),
+				   PUT(2, .type = CANARY_RESULT, .members = 6, .from = SELF,
+				       .to = H3) } },
+		},
+		.count = { { CSW_NEW, 1 }, { CSW_MERGED, 1 }, { CSW_RESULTS, 1 },
+			   { CSW_REPLICATED, 2 } },
+	}, {
 		.name = "more children than a group has: clones",
-		.spread = NONE_SPREAD,
 		.step = {
 			{ GET(1, CONTRIB(H1, 1, .members = 8)) },
 			{ GET(1, CONTRIB(H1B, 2, .members = 8)) },
@@ -57,7 +70,6 @@ static const struct test_case cases[] = {
 			   { CSW_REPLICATED, 6 } },
 	}, {
 		.name = "a child whose neighbour is unknown: clones",
-		.spread = NONE_SPREAD,
 		.step = {
 			{ GET(3, CONTRIB(ABSENT, 1, .members = 6)) },
 			{ GET(1, CONTRIB(H1, 2, .members = 6)) },

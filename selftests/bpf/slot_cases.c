@@ -234,6 +234,7 @@ static const struct test_case cases[] = {
 			   { CSW_EVICTED, 1 }, { CSW_SENT_CLOCK, 1 } },
 	}, {
 		.name = "a free slot that is not queued comes first",
+		.spread = 1,
 		.step = {
 			{ GET(1, CONTRIB(H1, 1, SAME(0), .members = 3)) },
 			{ GET(2, CONTRIB(H3, 2, SAME(0), .members = 3)),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * A processor may be stopped between any two instructions, for as long as its hypervisor likes. A
- * child process runs the logic step by step. After each step a clock thread looks at the queue as
- * the daemon's does, at its tail a step later than at its head. If the queue is empty, the clock
- * sleeps until it is woken.
+ * child process runs the logic step by step. After each step a clock thread takes one step, too: it
+ * looks at the head or the tail of one queue, in the order in which the daemon's does. If all queues
+ * are empty, the clock sleeps until it is woken.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +17,7 @@
 #include "backend.h"
 
 #define STEPS_LIMIT	4000000
+#define PACE_SLOW	40
 
 static struct outputs outs;
 
@@ -32,21 +33,61 @@ static uint64_t look(pid_t pid, const void *p)
 	return ptrace(PTRACE_PEEKDATA, pid, p, 0);
 }
 
-static uint32_t head_of(pid_t pid, const struct csw_queue_ctl *q)
+/* Look at the head of a queue, or behind those at the tails */
+static uint32_t look_at(pid_t pid, const struct csw_queue_ctl *q, int queues, int place)
 {
-	return look(pid, &q->queue[0].head);
+	return place < queues ? look(pid, &q->queue[place].head) :
+	       look(pid, &q->queue[place - queues].tail);
 }
 
-static uint32_t tail_of(pid_t pid, const struct csw_queue_ctl *q)
-{
-	return look(pid, &q->queue[0].tail);
-}
-
-static void fall_asleep(pid_t pid, struct csw_queue_ctl *q)
+static void set_sleeping(pid_t pid, struct csw_queue_ctl *q, bool sleeping)
 {
 	uint64_t word = look(pid, &q->sleeping);
 
-	ptrace(PTRACE_POKEDATA, pid, &q->sleeping, (word & ~0xffffffffULL) | 1);
+	ptrace(PTRACE_POKEDATA, pid, &q->sleeping, (word & ~0xffffffffULL) | sleeping);
+}
+
+/*
+ * The clock thread, in sleep_empty() of the daemon, beside the child
+ * @place:	where it looks next
+ * @pace:	steps of the child from look to look
+ * @pause:	of these, how many are left
+ * @sum:	of the heads, less that of the tails
+ */
+struct clock_thread {
+	int queues, place, pace, pause;
+	uint32_t sum;
+	bool asleep;
+};
+
+static void clock_step(struct clock_thread *c, pid_t pid, struct csw_queue_ctl *q)
+{
+	uint32_t value;
+
+	if (c->asleep || c->pause-- > 0)
+		return;
+	c->pause = c->pace - 1;
+	if (!c->place)
+		set_sleeping(pid, q, true);
+	value = look_at(pid, q, c->queues, c->place);
+	c->sum += c->place++ < c->queues ? value : -value;
+	if (c->place < 2 * c->queues)
+		return;
+	c->asleep = !c->sum;
+	if (!c->asleep)
+		set_sleeping(pid, q, false);
+	c->place = 0;
+	c->sum = 0;
+}
+
+static bool any_waits(pid_t pid, const struct csw_queue_ctl *q, int queues)
+{
+	int i;
+
+	for (i = 0; i < queues; i++)
+		if (look_at(pid, q, queues, i) != look_at(pid, q, queues, queues + i))
+			return true;
+	return false;
 }
 
 static void child(const struct backend *b, const struct frame *in, struct said *said)
@@ -67,23 +108,18 @@ static void child(const struct backend *b, const struct frame *in, struct said *
  * Return: number of steps, 0 if the child cannot be watched. @asleep: in the end the clock sleeps
  * although a block waits
  */
-static int watch(pid_t pid, const struct backend *b, const struct said *said, bool *asleep)
+static int watch(pid_t pid, const struct backend *b, const struct said *said,
+		 struct clock_thread c, bool *asleep)
 {
 	struct csw_queue_ctl *q = b->queue_ctl();
-	uint32_t head = 0;
 	int status, steps = 0;
-	bool slept = false;
 
 	while (steps < STEPS_LIMIT && waitpid(pid, &status, 0) == pid && WIFSTOPPED(status)) {
 		if (said->done) {
-			*asleep = slept && !said->woken && head_of(pid, q) != tail_of(pid, q);
+			*asleep = c.asleep && !said->woken && any_waits(pid, q, c.queues);
 			return steps;
 		}
-		if (!slept && steps && head == tail_of(pid, q)) {
-			fall_asleep(pid, q);
-			slept = true;
-		}
-		head = head_of(pid, q);
+		clock_step(&c, pid, q);
 		steps++;
 		if (ptrace(PTRACE_SINGLESTEP, pid, 0, 0))
 			break;
@@ -91,8 +127,11 @@ static int watch(pid_t pid, const struct backend *b, const struct said *said, bo
 	return 0;
 }
 
-/* Run the logic for the frame @in, or the flush program if @in is NULL. */
-static void step_through(const struct backend *b, const char *what, const struct frame *in)
+/*
+ * Run the logic for the frame @in, or the flush program if @in is NULL, beside the clock thread @c.
+ * Return: number of steps; 0: it cannot be watched, or the clock sleeps
+ */
+static int step_once(const struct backend *b, const struct frame *in, struct clock_thread c)
 {
 	struct said *said = mmap(NULL, sizeof(*said), PROT_READ | PROT_WRITE,
 				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -105,19 +144,38 @@ static void step_through(const struct backend *b, const char *what, const struct
 	if (!pid)
 		child(b, in, said);
 	if (pid > 0) {
-		steps = watch(pid, b, said, &asleep);
+		steps = watch(pid, b, said, c, &asleep);
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
 	}
-	check(steps && !asleep, "%s: stopped anywhere (%d places): %s", b->name, steps, what);
 	munmap(said, sizeof(*said));
+	return asleep ? 0 : steps;
 }
 
-static void begin(const struct backend *b, uint32_t root_waits)
+/*
+ * The clock looks at all heads, then at all tails. It begins a little later each time. Once it is as
+ * fast as the child, once it is slow.
+ */
+static void step_through(const struct backend *b, const char *what, const struct frame *in,
+			 int queues)
+{
+	const int pace[] = { 1, PACE_SLOW };
+	int i, late, steps = 1;
+
+	for (i = 0; i < 2; i++)
+		for (late = 0; steps && late < 2 * queues * pace[i]; late += pace[i] / 4 + 1)
+			steps = step_once(b, in, (struct clock_thread) {
+				.queues = queues, .pace = pace[i], .pause = late
+			});
+	check(steps, "%s, %d queues: stopped anywhere (%d places): %s", b->name, queues, steps,
+	      what);
+}
+
+static void begin(const struct backend *b, uint32_t root_waits, int queues)
 {
 	const struct setting s = {
-		.slots = 16, .queue = 32, .children = 8, .root_waits = root_waits, .timeout = MSEC,
-		.lifetime = 5000 * MSEC,
+		.slots = 16, .queue = 32, .more_queues = queues - 1, .children = 8,
+		.root_waits = root_waits, .timeout = MSEC, .lifetime = 5000 * MSEC,
 	};
 
 	b->reset(&s);
@@ -130,15 +188,24 @@ static void frame_of(struct frame *f, uint32_t block)
 	frame_in(f, 1, &(struct msg) { .from = H1, .to = H4, .ranks = R(1), .block = block });
 }
 
-void stopped_run(const struct backend *b)
+/* What is done is about the last queue. */
+static void run_queues(const struct backend *b, int queues)
 {
 	struct frame f;
 
-	begin(b, 0);
+	begin(b, 0, queues);
+	b->processor(queues - 1);
 	frame_of(&f, 5);
-	step_through(b, "the first block wakes the clock", &f);
-	begin(b, 3);
+	step_through(b, "the first block wakes the clock", &f, queues);
+	begin(b, 3, queues);
 	b->receive(&f, &outs);
 	b->at(2 * MSEC);
-	step_through(b, "a block that gets another timeout is not forgotten", NULL);
+	step_through(b, "a block that gets another timeout is not forgotten", NULL, queues);
+	b->processor(0);
+}
+
+void stopped_run(const struct backend *b)
+{
+	run_queues(b, 1);
+	run_queues(b, 2);
 }

@@ -38,6 +38,30 @@ broadcast_by()
 	tap_is "$*: no copy is lost" "$(show .drops.transmit)" 0
 }
 
+# peer_is PORT WORD: how the other end of a port takes redirected frames
+peer_is()
+{
+	shows ".ports[] | select(.name == \"$1\").peer == \"$2\""
+}
+
+# goes_deaf: the other end of s3 loses redirected frames from now on, and takes them again
+goes_deaf()
+{
+	local spread
+
+	ns_exec h3 ethtool -K eth0 gro off
+	tap_check "a group goes when a port becomes deaf" wait_for 12 groups_are "== 1"
+	tap_check "... and a line says so" grep -q "port s3 is fast, but its veth peer loses" "$ERR"
+	spread=$(show .counters.spread)
+	traffic h1 h2 h3 h4
+	traffic_is "... sums are right" "$ALL_RIGHT and .results[1] > 0"
+	tap_is "... and results are cloned" "$(show .counters.spread)" "$spread"
+	ns_exec h3 ethtool -K eth0 gro on
+	wait_for 12 peer_is s3 ok
+	sleep 6
+	broadcast_by h1 h2 h3 h4
+}
+
 test_groups()
 {
 	start_late
@@ -52,6 +76,7 @@ test_groups()
 	tap_check "a group goes with its port, another one stays" wait_for 10 groups_are "== 1"
 	sleep 6
 	broadcast_by h1 h2 h3 h4
+	goes_deaf
 	stop
 }
 

@@ -291,8 +291,8 @@ usage()
 
 try_usage()
 {
-	tap_is "--help prints the usage" "$(usage --help)" "0 4 0"
-	tap_is "no script is an error" "$(usage)" "2 0 4"
+	tap_is "--help prints the usage" "$(usage --help)" "0 2 0"
+	tap_is "no script is an error" "$(usage)" "2 0 2"
 	tap_is "so is one that is not there" "$(usage nosuch.py)" "2 0 1"
 	tap_check "which is named" grep -qx "canary_torch: nosuch.py: No such file or directory" \
 		"$TAP_TMP/err.0"

@@ -14,7 +14,8 @@
 #include "internal.h"
 
 #define WANTED_OFTEN	16	/* results in a tick, from which on a group is made */
-#define MADE_MAX	8	/* groups in a tick: the kernel takes some ms for each */
+#define CHANGES_MAX	8	/* groups made or removed in a tick: the kernel takes some ms for each */
+#define KEPT_TICKS	12	/* a group does not make room for another one before */
 
 /*
  * Can results be broadcast from and to the port? Generic XDP cannot copy frames with metadata. A
@@ -35,23 +36,6 @@ static void remove_group(struct switchd *sw, struct groups *g, unsigned int i)
 		sw->map_errors++;
 	else
 		g->group[i] = g->group[--g->n];
-}
-
-/* Remove the groups that have a port which is not there any more, or changed. */
-static void remove_broken(struct switchd *sw, struct groups *g)
-{
-	const struct port *port;
-	unsigned int i, k;
-
-	for (i = g->n; i-- > 0;) {
-		for (k = 0; k < g->group[i].want.n; k++) {
-			port = port_by_ifindex(sw, g->group[i].want.ifindex[k]);
-			if (port && port->key && port->copies)
-				continue;
-			remove_group(sw, g, i);
-			break;
-		}
-	}
 }
 
 /* Give a key to each port that can take part, and take it from others. */
@@ -85,6 +69,23 @@ static bool has_keys(struct switchd *sw, uint64_t key, const struct csw_want *wa
 		key -= port->key;
 	}
 	return !key;
+}
+
+/*
+ * Remove groups that have a port which is not there any more, or changed. No result finds them, as
+ * the key of that port has changed. So this may take some ticks. Return: how many were removed
+ */
+static unsigned int remove_broken(struct switchd *sw, struct groups *g)
+{
+	unsigned int i, n = 0;
+
+	for (i = g->n; i-- > 0 && n < CHANGES_MAX;) {
+		if (has_keys(sw, g->group[i].key, &g->group[i].want))
+			continue;
+		remove_group(sw, g, i);
+		n++;
+	}
+	return n;
 }
 
 /*
@@ -128,19 +129,36 @@ static int make_group(struct switchd *sw, uint64_t key, const struct csw_want *w
 	return ret;
 }
 
-/* Make a group. If there is no room for it, the oldest one goes. */
+/* Is there room for one more group? The oldest one makes room, unless it is quite new itself. */
+static bool has_room(struct switchd *sw, struct groups *g)
+{
+	unsigned int i, oldest = 0;
+
+	for (i = 1; i < g->n; i++)
+		if (g->group[i].made_at < g->group[oldest].made_at)
+			oldest = i;
+	if (g->n == CSW_GROUPS && sw->ticks - g->group[oldest].made_at >= KEPT_TICKS)
+		remove_group(sw, g, oldest);
+	return g->n < CSW_GROUPS;
+}
+
+/* The same key may be read twice, if others went from the map meanwhile. */
+static bool is_there(const struct groups *g, uint64_t key)
+{
+	unsigned int i;
+
+	for (i = 0; i < g->n; i++)
+		if (g->group[i].key == key)
+			return true;
+	return false;
+}
+
 static void add_group(struct switchd *sw, uint64_t key, const struct csw_want *want)
 {
 	struct groups *g = &sw->groups;
-	unsigned int i, oldest = 0;
 	int ret;
 
-	for (i = 1; i < g->n; i++)
-		if (g->group[i].number < g->group[oldest].number)
-			oldest = i;
-	if (g->n == CSW_GROUPS)
-		remove_group(sw, g, oldest);
-	if (g->n == CSW_GROUPS)
+	if (is_there(g, key) || !has_room(sw, g))
 		return;
 	ret = make_group(sw, key, want);
 	if (ret) {
@@ -153,7 +171,7 @@ static void add_group(struct switchd *sw, uint64_t key, const struct csw_want *w
 	}
 	g->group[g->n].key = key;
 	g->group[g->n].want = *want;
-	g->group[g->n++].number = g->made++;
+	g->group[g->n++].made_at = sw->ticks;
 }
 
 /* Read what the data plane lacked. Return: how many */
@@ -176,17 +194,17 @@ void groups_tick(struct switchd *sw)
 {
 	struct csw_want wants[CSW_WANTED];
 	uint64_t keys[CSW_WANTED];
-	unsigned int n, i, made = 0;
+	unsigned int n, i, changes;
 
 	set_keys(sw);
-	remove_broken(sw, &sw->groups);
+	changes = remove_broken(sw, &sw->groups);
 	n = read_wanted(sw, keys, wants);
 	for (i = 0; i < n; i++) {
 		if (wants[i].count >= WANTED_OFTEN && has_keys(sw, keys[i], &wants[i])) {
-			if (made == MADE_MAX || !ports_copy(sw, &wants[i]))
+			if (changes == CHANGES_MAX || !ports_copy(sw, &wants[i]))
 				continue;
 			add_group(sw, keys[i], &wants[i]);
-			made++;
+			changes++;
 		}
 		bpf_map_delete_elem(sw->dp.wanted_fd, &keys[i]);
 	}

@@ -135,7 +135,7 @@ enum port_tags {
 #define DEVICE_KIND	16
 
 enum port_peer {
-	PEER_NONE,	/* the port is no veth */
+	PEER_NONE,	/* the port is no veth, or not looked at yet */
 	PEER_OK,	/* takes redirected frames */
 	PEER_DEAF,	/* neither GRO nor XDP: redirected frames vanish */
 	PEER_UNKNOWN,	/* it is in a namespace that cannot be opened */
@@ -405,11 +405,10 @@ void share_text(struct switchd *sw, const struct share *share, char *text, size_
 struct groups {
 	struct {
 		uint64_t key;
-		uint64_t number;	/* which it was of those that were ever made */
+		uint64_t made_at;	/* tick */
 		struct csw_want want;
 	} group[CSW_GROUPS];
 	unsigned int n;
-	uint64_t made;
 	bool told;			/* an error was reported */
 };
 

@@ -85,11 +85,18 @@ static enum port_peer peer_takes(struct switchd *sw, struct port *port, const st
 }
 
 /*
- * @all: check all ports. Otherwise check those that were deaf, as somebody may have followed the
- * warning
+ * Does the port have to be looked at again? A deaf one may have followed the warning. One to which
+ * results are broadcast must not become deaf unseen. One that came back is not known.
  */
+static bool look_again(const struct port *port)
+{
+	return port->peer != PEER_OK || port->key;
+}
+
+/* @warn: of all that are deaf. Else only of those that have become deaf */
 void ports_check_peers(struct switchd *sw, bool all, bool warn)
 {
+	enum port_peer before;
 	struct peer_link link;
 	struct port *port;
 	unsigned int i;
@@ -98,13 +105,14 @@ void ports_check_peers(struct switchd *sw, bool all, bool warn)
 		port = &sw->port[i];
 		if (!port->ifindex || port->mode != CSW_FAST || strcmp(port->kind, "veth"))
 			continue;
-		if (!all && port->peer != PEER_DEAF)
+		if (!all && !look_again(port))
 			continue;
+		before = port->peer;
 		if (peer_link(sw, port, &link))
 			port->peer = PEER_UNKNOWN;
 		else
 			port->peer = peer_takes(sw, port, &link);
-		if (port->peer == PEER_DEAF && warn)
+		if (port->peer == PEER_DEAF && (warn || before == PEER_OK))
 			sw_warn(sw, "port %s is fast, but its veth peer loses such frames (there: ethtool -K %s gro on)",
 				port->option->name, link.name);
 	}

@@ -74,6 +74,7 @@ void port_withdraw(struct switchd *sw, struct port *port)
 	port->dirty = false;
 	port->key = 0;
 	port->copies = false;
+	port->peer = PEER_NONE;		/* another device may come back */
 	port->ifindex = 0;
 	port->queue = 0;
 	port->rate = 0;

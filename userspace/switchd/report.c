@@ -19,7 +19,7 @@ static struct usage usage(struct switchd *sw)
 	const struct csw_descriptor *d;
 	struct usage u = { 0 };
 	const struct csw_queue *q;
-	uint32_t i;
+	uint32_t i, head;
 
 	for (i = 0; i < dp->slots; i++) {
 		d = dataplane_slot(dp, i);
@@ -30,8 +30,9 @@ static struct usage usage(struct switchd *sw)
 	}
 	for (i = 0; i < dp->queues; i++) {
 		q = &dp->queue_ctl->queue[i];
-		u.queue += __atomic_load_n(&q->tail, __ATOMIC_RELAXED) -
-			   __atomic_load_n(&q->head, __ATOMIC_RELAXED);
+		/* The head first: it never passes a tail that is read later. */
+		head = __atomic_load_n(&q->head, __ATOMIC_ACQUIRE);
+		u.queue += __atomic_load_n(&q->tail, __ATOMIC_RELAXED) - head;
 	}
 	return u;
 }
