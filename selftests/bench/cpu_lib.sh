@@ -31,16 +31,17 @@ calls_of()
 	echo $((calls > 500 ? 500 : calls))
 }
 
-# canary BYTES: prints microseconds of a sum
+# canary BYTES [OPTION...]: prints microseconds of a sum
 canary()
 {
-	local i pids=() calls
+	local i pids=() calls bytes=$1
 
-	calls=${CALLS:-$(calls_of "$1")}
+	shift
+	calls=${CALLS:-$(calls_of "$bytes")}
 	for ((i = 0; i < HOSTS; i++)); do
-		bg ns_exec "h$i" timeout 300 "$CANARY" perf allreduce -b "$1" -e "$1" -w 2 -n "$calls" \
+		bg ns_exec "h$i" timeout 300 "$CANARY" perf allreduce -b "$bytes" -e "$bytes" -w 2 -n "$calls" \
 			-c 1 -J "$TAP_TMP/perf.json" --engine user --comm 7 --rank "$i" \
-			--members "$HOSTS" --root 10.77.0.2 --bind "10.77.$i.2" --algorithm tree \
+			--members "$HOSTS" --root 10.77.0.2 --bind "10.77.$i.2" --algorithm tree "$@" \
 			>"$TAP_TMP/perf.$i" 2>&1
 		pids+=($!)
 	done

@@ -56,6 +56,8 @@ static const struct {
 	{ "linger", "1h", -EINVAL },
 	{ "spin", "0us", 0 },
 	{ "spin", "1s", 0 },
+	{ "spin", "auto", 0 },
+	{ "spin", "Auto", -EINVAL },
 	{ "spin", "1001ms", -ERANGE },
 	{ "spin", "20", -EINVAL },
 	{ "rto-min", "100us", 0 },

@@ -53,7 +53,8 @@ const struct option_row comm_option_rows[] = {
 	{ OPTION("rto-min", 0, "TIME",
 		 "shortest patience for a result, 100us to 1s (5ms)") },
 	{ OPTION("spin", 0, "TIME",
-		 "poll so long for a result before sleeping, 0us to 1s (0us)") },
+		 "poll so long for a result before sleeping, 0us to 1s,\n"
+		 "or auto: 50us for up to 4 KiB (auto)") },
 	{ OPTION("max-vector", 0, "BYTES",
 		 "longest vector, for the kernel engine, up to 256M (16M)") },
 	{ OPTION("algorithm", 0, "auto|tree|ring|static:T",

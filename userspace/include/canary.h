@@ -85,6 +85,9 @@ enum canary_zerocopy {
 	CANARY_ZEROCOPY_OFF	= 2,
 };
 
+/** CANARY_SPIN_AUTO - canary_params.spin: short vectors only, as the engine likes */
+#define CANARY_SPIN_AUTO	(~0U)
+
 /**
  * struct canary_params - what a member has to know about its communicator
  *
@@ -132,8 +135,9 @@ enum canary_zerocopy {
  * @table:	0; else canary_form() takes the place of canary_connect(). Then @root is ignored.
  *		@bind has to have an address unless @share does. @mtu (0 = 1500), @window,
  *		@algorithm and @key have to be the same at all members, as @comm and @members have
- * @spin:	time in us that a waiting thread polls for a result before it sleeps, 0 .. 1000000;
- *		default 0. It yields the processor in between. Use it where each rank has a processor
+ * @spin:	time in us that a waiting thread polls for a result before it sleeps, 0 .. 1000000. It
+ *		yields the processor in between. Default CANARY_SPIN_AUTO: with the user engine, 50
+ *		for vectors of up to 4 KiB, else 0. Only the user engine polls
  */
 struct canary_params {
 	size_t			size;
@@ -182,7 +186,8 @@ static inline void canary_params_init(struct canary_params *params)
  *		"members", "engine" (auto, kernel, user), "root" and "bind" (ADDRESS[:PORT], no host
  *		names), "key" (32 hexadecimal digits), "key-file" (a file with them that others
  *		cannot read), "window", "mtu", "dead-after" and "linger" (number with ms or s),
- *		"rto-min" and "spin" (number with us or ms), "max-vector" (bytes, K, M or G may follow),
+ *		"rto-min" and "spin" (number with us or ms; "spin" also auto), "max-vector" (bytes, K,
+ *		M or G may follow),
  *		"algorithm" (auto, tree, ring, static:TREES), "zerocopy" (auto, on, off),
  *		"aggregates" (any, or up to 16 ADDRESS[/LENGTH], separated by commas)
  * @value:	numbers are decimal, or hexadecimal after 0x

@@ -48,6 +48,7 @@ struct lib_request {
  * lib_now(), or CNR_NEVER.
  *
  * @name:	for people
+ * @spin:	what CANARY_SPIN_AUTO is for short vectors, in ns
  * @probe:	can the engine be used here? Return: 0, or a negative errno; *@why explains either
  * @open:	create a member; sets *@engine
  * @connect:	rendezvous; it goes on after -ETIMEDOUT
@@ -66,6 +67,7 @@ struct lib_request {
  */
 struct lib_engine {
 	const char *name;
+	u64 spin;
 	int (*probe)(const struct canary_params *params, char *why, size_t len);
 	int (*open)(const struct canary_params *params, void **engine);
 	int (*connect)(void *engine, u64 until);

@@ -20,6 +20,7 @@ CANARY_EXPORT void canary_params_init_size(struct canary_params *params, size_t 
 		.size = size,
 		.members = 1,
 		.linger = LINGER_DEFAULT_MS,
+		.spin = CANARY_SPIN_AUTO,
 	};
 
 	memset(params, 0, size);
@@ -161,6 +162,21 @@ static int parse_aggregates(const char *value, struct canary_params *params)
 	return err;
 }
 
+static int parse_spin(const char *value, u32 *spin)
+{
+	u64 us;
+	int err;
+
+	if (strcmp(value, "auto") == 0) {
+		*spin = CANARY_SPIN_AUTO;
+		return 0;
+	}
+	err = take_number("spin", value, PARSE_US, 0, SPIN_MAX_US, &us);
+	if (!err)
+		*spin = us;
+	return err;
+}
+
 static const char *const engine_words[] = { "auto", "kernel", "user", NULL };
 static const char *const zerocopy_words[] = { "auto", "on", "off", NULL };
 
@@ -184,7 +200,6 @@ static const struct number_param numbers[] = {
 	NUMBER("dead-after", dead_after, PARSE_MS, 100, TIME_MAX_MS),
 	NUMBER("linger", linger, PARSE_MS, 0, TIME_MAX_MS),
 	NUMBER("rto-min", rto_min, PARSE_US, 100, 1000000),
-	NUMBER("spin", spin, PARSE_US, 0, SPIN_MAX_US),
 	NUMBER("max-vector", max_vector, parse_bytes, 4, UINT32_MAX),
 };
 
@@ -233,6 +248,8 @@ CANARY_EXPORT int canary_params_set(struct canary_params *params, const char *na
 		return take_word(name, value, zerocopy_words, &params->zerocopy);
 	if (strcmp(name, "aggregates") == 0)
 		return parse_aggregates(value, params);
+	if (strcmp(name, "spin") == 0)
+		return parse_spin(value, &params->spin);
 	for (i = 0; i < ARRAY_SIZE(numbers); i++)
 		if (strcmp(name, numbers[i].name) == 0)
 			return set_number(params, &numbers[i], value);
@@ -343,7 +360,7 @@ int lib_params_check(const struct canary_params *params, struct canary_params *p
 		err = check_range("linger (ms)", p->linger, 0, TIME_MAX_MS);
 	if (!err && p->rto_min)
 		err = check_range("rto-min (us)", p->rto_min, 100, 1000000);
-	if (!err)
+	if (!err && p->spin != CANARY_SPIN_AUTO)
 		err = check_range("spin (us)", p->spin, 0, SPIN_MAX_US);
 	if (!err)
 		err = check_range("aggregates", p->aggregates, 0, CANARY_AGGREGATES_MAX);

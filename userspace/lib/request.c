@@ -11,6 +11,8 @@
 #include <string.h>
 #include "lib.h"
 
+#define SPIN_BYTES	4096	/* up to here, CANARY_SPIN_AUTO polls */
+
 /* Return: bytes of an element; 0: there is no such operator on that type */
 static size_t element_of(u32 op, u32 dtype)
 {
@@ -172,12 +174,23 @@ static struct lib_request *oldest_running(struct canary *c)
 }
 
 /*
+ * How long to poll for @req. Others are about to send what a short one waits for, and to be woken
+ * takes longer than that. Polling for a long one would take the processor from them.
+ */
+static u64 spin_time(const struct canary *c, const struct lib_request *req)
+{
+	if (c->params.spin != CANARY_SPIN_AUTO)
+		return c->params.spin * CNR_USEC;
+	return req->bytes <= SPIN_BYTES ? c->ops->spin : 0;
+}
+
+/*
  * Reap @req: poll as long as the parameters say, then sleep. No lock is held. While it polls, other
  * threads of this processor have their turns.
  */
 static int poll_and_reap(struct canary *c, struct lib_request *req, u64 until)
 {
-	u64 now = lib_now(), spin_until = now + c->params.spin * CNR_USEC;
+	u64 now = lib_now(), spin_until = now + spin_time(c, req);
 	int err = -ETIMEDOUT;
 
 	while (err == -ETIMEDOUT && now < spin_until && now < until) {
