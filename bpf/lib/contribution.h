@@ -524,7 +524,7 @@ static __always_inline int csw_contribution(csw_xdp *ctx, const struct csw_packe
 	first = csw_descriptor_at(ctx, bucket);
 	if (!first)
 		return csw_to_kernel(ctx);
-	if (!csw_lock(&first->lock))
+	if (!csw_lock(ctx, &first->lock))
 		return csw_bypass(ctx, CSW_BYPASS_LOCK);
 	csw_find(ctx, c, bucket, p->h, p->h->block, &f);
 	if (!f.d && !csw_make_room(ctx, bucket, holder, &f)) {

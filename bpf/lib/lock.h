@@ -7,7 +7,13 @@
 #ifndef CANARY_BPF_LIB_LOCK_H
 #define CANARY_BPF_LIB_LOCK_H
 
-/* About as long as it takes to add the largest block */
+/*
+ * How long to wait. A holder needs 1 us, and some if memory is in no cache. Who gives up costs its
+ * block far more: the switch waits for the contribution in vain, and members for the switch. The
+ * clock is read in the loop, as the verifier takes no longer one, and since a holder is faster if
+ * its line is left alone.
+ */
+#define CSW_LOCK_NS	10000
 #define CSW_LOCK_TRIES	512
 
 /* An atomic instruction, which is a full barrier in BPF and here */
@@ -22,23 +28,27 @@ static __always_inline void csw_unlock(__u32 *lock)
 	csw_release(lock, 0);
 }
 
-CSW_FUNC int csw_lock_wait(__u32 *lock)
+CSW_FUNC int csw_lock_wait(csw_any any, __u32 *lock)
 {
+	__u64 until;
 	int i;
 
 	if (!lock)
 		return 0;
+	until = csw_now(CSW_CTX(any)) + CSW_LOCK_NS;
 	CSW_LOOP
 	for (i = 0; i < CSW_LOCK_TRIES; i++) {
 		if (CSW_READ(*lock) == 0 && csw_trylock(lock))
 			return 1;
+		if (csw_now(CSW_CTX(any)) >= until)
+			break;
 	}
 	return 0;
 }
 
-static __always_inline bool csw_lock(__u32 *lock)
+static __always_inline bool csw_lock(const void *ctx, __u32 *lock)
 {
-	return csw_trylock(lock) || csw_lock_wait(lock);
+	return csw_trylock(lock) || csw_lock_wait(CSW_ANY(ctx), lock);
 }
 
 #endif /* CANARY_BPF_LIB_LOCK_H */

@@ -80,7 +80,7 @@ CSW_FUNC int csw_enqueue(csw_xdp *ctx, __u32 slot, __u64 deadline)
 	struct csw_queue *q = csw_queue_of(ctx, number);
 	bool done;
 
-	if (!csw_lock(&q->lock))
+	if (!csw_lock(ctx, &q->lock))
 		return CSW_QUEUE_FULL;
 	done = csw_queue_put(ctx, number, slot, deadline);
 	/* A full barrier: either we see the sleeper, or it sees the entry. */

@@ -129,7 +129,7 @@ CSW_FUNC int csw_restoration(csw_xdp *ctx)
 	if (drop != CANARY_DROP_NONE)
 		return csw_refuse(ctx, drop);
 	r = csw_restoration_of(ctx, p.h);
-	if (!r || !csw_lock(&r->lock))
+	if (!r || !csw_lock(ctx, &r->lock))
 		return csw_refuse(ctx, CANARY_DROP_BUSY);
 	if (!csw_restoration_credit(ctx, children * csw_frame_length(canary_length(p.h)))) {
 		csw_unlock(&r->lock);
@@ -257,7 +257,7 @@ CSW_FUNC int csw_result(csw_xdp *ctx)
 	m.copy.last = !!(p.h->flags & CANARY_F_LAST);
 	m.copy.restoration = r && csw_restores(ctx, r, p.h);
 	first = csw_descriptor_at(ctx, bucket);
-	if (!first || !csw_lock(&first->lock))
+	if (!first || !csw_lock(ctx, &first->lock))
 		return csw_refuse_left(ctx, CANARY_DROP_BUSY);
 	csw_find(ctx, c, bucket, p.h, tree, &f);
 	if (f.d && f.is_block && csw_expects(ctx, f.d, p.h)) {
@@ -316,7 +316,7 @@ CSW_FUNC int csw_copies_of(csw_skb *skb, struct csw_copies *to, __u32 slot, __u3
 
 	if (!to || !first || !d)
 		return 0;
-	if (!csw_lock(&first->lock))
+	if (!csw_lock(skb, &first->lock))
 		return -1;
 	if (d->state != CSW_FREE && d->generation == generation) {
 		CSW_LOOP
@@ -342,7 +342,7 @@ CSW_FUNC int csw_copies_restored(csw_skb *skb, struct csw_copies *to, __u32 n)
 	if (!to || n > CSW_CHILDREN_MAX || (void *)(h + 1) > csw_skb_end(skb))
 		return 0;
 	r = csw_restoration_of(skb, h);
-	if (!r || !csw_lock(&r->lock))
+	if (!r || !csw_lock(skb, &r->lock))
 		return 0;
 	if (csw_restores(skb, r, h)) {
 		CSW_LOOP

@@ -36,7 +36,7 @@ CSW_FUNC int csw_spread_begin(csw_xdp *ctx, struct csw_spread *s, __u32 slot, __
 	struct csw_descriptor *d = csw_descriptor_at(ctx, slot);
 	__u32 i = 0;
 
-	if (!s || !first || !d || !csw_lock(&first->lock))
+	if (!s || !first || !d || !csw_lock(ctx, &first->lock))
 		return 0;
 	if (d->state != CSW_FREE && d->generation == generation) {
 		CSW_LOOP
@@ -60,7 +60,7 @@ CSW_FUNC int csw_spread_end(csw_xdp *ctx, __u32 slot, __u32 generation, __u32 ch
 	struct csw_descriptor *d = csw_descriptor_at(ctx, slot);
 	int ret = -1;
 
-	if (!first || !d || !csw_lock(&first->lock))
+	if (!first || !d || !csw_lock(ctx, &first->lock))
 		return -1;
 	if (d->state != CSW_FREE && d->generation == generation && d->children == children) {
 		csw_free(d);
