@@ -208,7 +208,23 @@ test_unlike()
 	stop
 }
 
-# Routes change while the daemon cannot listen.
+# replace_s3: another device takes the place of s3, with the same name and number
+replace_s3()
+{
+	local index
+
+	index=$(ns_ip sw -j link show dev s3 | jq '.[0].ifindex')
+	ns_ip sw link del s3
+	ns_ip sw link add s3 index "$index" type veth peer name eth0 netns "$(ns_name h3)"
+	ns_ip sw addr add 10.0.3.1/24 dev s3
+	ns_ip h3 addr add 10.0.3.2/24 dev eth0
+	ns_ip sw link set s3 up
+	ns_ip h3 link set eth0 up
+	ns_ip h3 route add default via 10.0.3.1
+	ns_exec h3 ethtool -K eth0 gro on
+}
+
+# Routes and a port change while the daemon cannot listen.
 test_overrun()
 {
 	local i
@@ -219,9 +235,11 @@ test_overrun()
 		echo "route add 10.$((100 + i / 250)).$((i % 250)).0/24 via 10.0.2.2"
 	done >"$TAP_TMP/batch"
 	ns_ip sw -batch "$TAP_TMP/batch"
+	replace_s3
 	kill -CONT "$SW"
 	tap_check "lost notifications are noticed" wait_for 5 grep -q "notifications were lost" "$ERR"
 	tap_check "and counted" wait_for 5 shows '.losses > 0 and .resyncs > 0'
+	tap_check "another device in place of a port is taken" wait_for 5 grep -q "port s3 is back" "$ERR"
 	tap_check "12000 routes are known then" wait_for 5 shows '.routes > 12000'
 	sed -i s/add/del/ "$TAP_TMP/batch"
 	ns_ip sw -batch "$TAP_TMP/batch"

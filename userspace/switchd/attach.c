@@ -188,6 +188,17 @@ int port_attach(struct switchd *sw, struct port *port)
 	return ret;
 }
 
+/* Of a device that has gone, nothing is left, even if one with the same number has come. */
+bool port_is_attached(const struct port *port)
+{
+	struct bpf_link_info info = { 0 };
+	uint32_t len = sizeof(info), id;
+
+	return !bpf_obj_get_info_by_fd(port->xdp_link, &info, &len) &&
+	       info.xdp.ifindex == port->ifindex &&
+	       tc_find(port, port->qdisc_ours ? TC_HANDLE_OURS : TC_HANDLE_FOUND, &id);
+}
+
 static int count_cb(const struct nlmsghdr *nlh, void *arg)
 {
 	const struct tcmsg *tcm = mnl_nlmsg_get_payload(nlh);

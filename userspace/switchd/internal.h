@@ -277,6 +277,7 @@ int driver_features(const struct port *port, uint64_t *features);
 
 /* attach.c: programs on ports */
 int port_attach(struct switchd *sw, struct port *port);
+bool port_is_attached(const struct port *port);
 void port_detach(struct switchd *sw, struct port *port);
 int port_refuse_taken(struct switchd *sw, const struct port *port);
 

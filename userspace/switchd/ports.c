@@ -226,6 +226,12 @@ static int copy_cb(const struct nlmsghdr *nlh, void *arg)
 	return MNL_CB_OK;
 }
 
+/* Is the device another one than that of the port? It may have the same number. */
+static bool is_other(const struct port *port, const struct ifinfomsg *ifi)
+{
+	return ifi->ifi_index != (int)port->ifindex || !port_is_attached(port);
+}
+
 static int port_resync(struct switchd *sw, struct port *port)
 {
 	const struct ifinfomsg *ifi;
@@ -234,7 +240,7 @@ static int port_resync(struct switchd *sw, struct port *port)
 
 	ret = ask_link(sw, port->option->name, copy_cb, &copy);
 	ifi = copy ? mnl_nlmsg_get_payload(copy) : NULL;
-	if (port->ifindex && (ret == -ENODEV || (ifi && ifi->ifi_index != (int)port->ifindex)))
+	if (port->ifindex && (ret == -ENODEV || (ifi && is_other(port, ifi))))
 		port_gone(sw, port);
 	/* This is outside of the callback, since attaching sends requests on the same socket. */
 	if (!ret && copy)
