@@ -244,6 +244,13 @@ word_for_number()
 }
 
 # shellcheck disable=SC2317
+not_text()
+{
+	[ "$1" -ne 1 ] || printf 'CANARY_MTU=\xff\xfe\n'
+	echo "$PYTHON -m canary_torch $HERE/gloo.py"
+}
+
+# shellcheck disable=SC2317
 wrong_engine()
 {
 	[ "$1" -ne 3 ] || echo "CANARY_ENGINE=fast"
@@ -267,6 +274,8 @@ try_without()
 	falls_back "a rank has another key" "rank 2: has another key than rank 0"
 	mixed word_for_number
 	falls_back "a word for a number" "rank 2: CANARY_TABLE: 'yes' is not a number from 0 to 2"
+	mixed not_text
+	falls_back "a value that is no text" "rank 1: CANARY_MTU: '[?][?]' is not a number"
 	mixed wrong_engine
 	falls_back "one rank has a wrong setting" "rank 3: CANARY_ENGINE: .*fast"
 	ns_exec b nft -f - <<-END

@@ -43,6 +43,8 @@ static void test_environment(void)
 	unsetenv("CANARY_TABLE");
 }
 
+#define LONG "0123456789012345678901234567890123456789"
+
 /* Take a value of one setting, and the defaults of all others. Return: what is said, "" if nothing */
 static const char *take(struct cmpi_settings *s, const char *name, const char *value)
 {
@@ -64,7 +66,7 @@ static void test_values(void)
 	} wrong[] = {
 		{ "comm", "9-3", "x_comm: '9-3' is not of the form" },
 		{ "engine", "steam", "x_engine: 'steam' " },
-		{ "floats", "saturate", "x_floats: 'saturate' is not for" },
+		{ "floats", "saturate", "x_floats: 'saturate' is none of exact" },
 		{ "floats", "soft", "x_floats: 'soft' is none of exact" },
 		{ "mtu", "575", "x_mtu: '575' is not a number of bytes, as 8192 or 8K, from 576 to 9000" },
 		{ "dead_after", "99", "x_dead_after: '99' is not a number of ms from 100 " },
@@ -75,6 +77,8 @@ static void test_values(void)
 		{ "min_bytes", "4G", "x_min_bytes: '4G'" },
 		{ "min_bytes", "-1", "x_min_bytes: '-1'" },
 		{ "spin", "soon", "x_spin: 'soon' is not a number of us" },
+		{ "comm", "1\n-\xff", "x_comm: '1?-?' is not of the form" },
+		{ "min_bytes", LONG LONG, "x_min_bytes: '" LONG },
 	};
 	struct cmpi_settings s;
 	bool good = true;
@@ -93,6 +97,8 @@ static void test_values(void)
 	tap(!*take(&s, "trial", "2s") && s.trial == 2000, "a time with a unit");
 	tap(!*take(&s, "enable", "Yes") && s.enable == 1 && !*take(&s, "reduce", "off") && !s.reduce,
 	    "words for on and off");
+	tap(*take(&s, "enable", "maybe") && s.enable && *take(&s, "mtu", "1") && !s.enable,
+	    "a wrong word wants Canary, another wrong value does not");
 	tap(!*take(&s, "floats", NULL) && !s.how && !strcmp(s.key_file, "") &&
 	    !*take(&s, "comm", "") && s.comm_last == 99, "no text is the default");
 	tap(!*take(&s, "floats", "exact,narrow") &&

@@ -216,8 +216,40 @@ static void test_text(void)
 	}
 }
 
+static void test_flags(void)
+{
+	static const char *const words[] = { "1", "0", "yes", "No", "TRUE", "false", "on", "off" };
+	bool good = true, value;
+	int i;
+
+	for (i = 0; i < 8; i++) {
+		value = i % 2;
+		good &= parse_flag(words[i], &value) && value == !(i % 2);
+	}
+	tap(good, "words for on and off");
+	value = true;
+	tap(!parse_flag("", &value) && !parse_flag("2", &value) && !parse_flag("yes ", &value) && value,
+	    "other words are none");
+}
+
+static void test_shown(void)
+{
+	char text[PARSE_SHOWN], value[200];
+
+	tap(!strcmp(parse_shown(text, "a\x1b[1m\xff b\n"), "a?[1m? b?"), "what is no text is not shown");
+	memset(value, 'x', sizeof(value) - 1);
+	value[sizeof(value) - 1] = '\0';
+	parse_shown(text, value);
+	tap(strlen(text) == PARSE_SHOWN - 1 && !strcmp(text + PARSE_SHOWN - 4, "..."),
+	    "a long value is cut");
+	value[PARSE_SHOWN - 1] = '\0';
+	tap(!strcmp(parse_shown(text, value), value), "the longest one that is not");
+}
+
 int main(void)
 {
+	test_flags();
+	test_shown();
 	test_quantities();
 	test_numbers();
 	test_ranges();

@@ -168,6 +168,25 @@ bool parse_number(const char *text, uint32_t min, uint32_t max, uint32_t *value)
 	return true;
 }
 
+void parse_clean(char *text)
+{
+	for (; *text; text++)
+		if (*text < ' ' || *text > '~')
+			*text = '?';
+}
+
+const char *parse_shown(char text[PARSE_SHOWN], const char *value)
+{
+	size_t len = strlen(value);
+
+	if (len < PARSE_SHOWN)
+		memcpy(text, value, len + 1);
+	else
+		snprintf(text, PARSE_SHOWN, "%.*s...", PARSE_SHOWN - 4, value);
+	parse_clean(text);
+	return text;
+}
+
 bool parse_flag(const char *text, bool *value)
 {
 	static const char *const words[] = { "1", "0", "yes", "no", "true", "false", "on", "off" };

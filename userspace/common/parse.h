@@ -61,6 +61,16 @@ enum parse_result parse_quantity(const char *text, const struct parse_unit *unit
 /* Parse a number without a unit. Return: is it one from @min to @max? */
 bool parse_number(const char *text, uint32_t min, uint32_t max, uint32_t *value);
 
+/*
+ * A value as messages show it: what is not printable ASCII is '?', and a long one is cut.
+ * Return: @text
+ */
+#define PARSE_SHOWN	64
+const char *parse_shown(char text[PARSE_SHOWN], const char *value);
+
+/* The same for a sentence of others, in place, without the cut */
+void parse_clean(char *text);
+
 /* Parse a word that says on or off. Return: is it one? */
 #define PARSE_FLAG_WORDS "1, 0, yes, no, true, false, on, off"
 bool parse_flag(const char *text, bool *value);

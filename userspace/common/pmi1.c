@@ -39,25 +39,32 @@ static int send_line(struct pmi1 *p, const char *line)
 	return 0;
 }
 
-/* Read one line, without what may follow it. */
+/*
+ * Read one line, without what may follow it. One that is too long is read to its end: the MPI
+ * library goes on with this descriptor.
+ */
 static int receive_line(struct pmi1 *p, char line[PMI1_LINE])
 {
 	size_t at = 0;
 	ssize_t n;
+	char c;
 
-	while (at + 1 < PMI1_LINE) {
-		n = read(p->fd, line + at, 1);
+	for (;;) {
+		n = read(p->fd, &c, 1);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
 			return fail(p, -EPIPE, "pmi: the launcher is gone");
-		if (line[at] == '\n') {
-			line[at] = 0;
-			return 0;
-		}
+		if (c == '\n')
+			break;
+		if (at + 1 < PMI1_LINE)
+			line[at] = c;
 		at++;
 	}
-	return fail(p, -EPROTO, "pmi: the launcher sends a line that is too long");
+	if (at + 1 > PMI1_LINE)
+		return fail(p, -EPROTO, "pmi: the launcher sends a line that is too long");
+	line[at] = 0;
+	return 0;
 }
 
 /* Copy the word behind "NAME=" of a line. Return: is it there, and does it fit? */

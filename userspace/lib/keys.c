@@ -7,6 +7,8 @@
  * administrator's. Such files are refused.
  */
 #include <ctype.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +17,7 @@
 #include "lib.h"
 #include "userspace/common/parse.h"
 
+#define PIPE_PATIENCE	10000	/* ms that a pipe may take to give the key */
 #define KEYS_FILE	"/etc/canary/keys"
 #define KEYS_VARIABLE	"CANARY_KEYS"
 
@@ -54,13 +57,29 @@ static int check_private(const char *path, FILE *file)
 	return 0;
 }
 
+/* A named pipe must not stop us for ever: it has to have a writer already. */
+static FILE *open_key(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct pollfd ready = { .fd = fd, .events = POLLIN };
+	FILE *file;
+
+	if (fd < 0)
+		return NULL;
+	poll(&ready, 1, PIPE_PATIENCE);
+	file = fdopen(fd, "r");
+	if (!file)
+		close(fd);
+	return file;
+}
+
 int lib_key_file(struct canary_params *params, const char *path)
 {
 	char text[64] = "";
 	FILE *file;
 	int err;
 
-	file = fopen(path, "re");
+	file = open_key(path);
 	if (!file)
 		return lib_error(-errno, "key-file: %s: %s", path, strerror(errno));
 	err = check_private(path, file);

@@ -109,7 +109,7 @@ bool cmpi_setting_given(const char *variable);
  *		cmpi_setting_value()
  * @prefix:	for cmpi_setting_name() of what is wrong
  * @why:	receives a sentence about the first one that is wrong; @len bytes
- * Return: 0 or -EINVAL. A number that is wrong then has its default.
+ * Return: 0 or -EINVAL. A number that is wrong then has its default; but @s->enable is 1.
  */
 int cmpi_settings_take(struct cmpi_settings *s, const char *const *texts, const char *prefix,
 		       char *why, size_t len);

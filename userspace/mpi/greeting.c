@@ -6,6 +6,7 @@
 
 #include "cmpi.h"
 #include "userspace/common/own_address.h"
+#include "userspace/common/parse.h"
 
 #define FNV_BASIS	0xcbf29ce484222325ULL
 
@@ -61,11 +62,13 @@ const char *cmpi_fingerprint_differs(const struct cmpi_fingerprint *mine,
 	if (other->wrong[0]) {
 		snprintf(text, CMPI_DIFFERS, "cannot use Canary: %.*s", (int)sizeof(other->wrong),
 			 other->wrong);
+		parse_clean(text);
 		return text;
 	}
 	if (memcmp(mine->version, other->version, sizeof(mine->version))) {
 		snprintf(text, CMPI_DIFFERS, "has another version of Canary, %.*s",
 			 (int)sizeof(other->version), other->version);
+		parse_clean(text);
 		return text;
 	}
 	at = snprintf(text, CMPI_DIFFERS, "has another value of");

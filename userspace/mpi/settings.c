@@ -106,6 +106,7 @@ complain(struct complaint *c, const struct cmpi_setting *row, const char *format
 	va_start(args, format);
 	vsnprintf(what, sizeof(what), format, args);
 	va_end(args);
+	parse_clean(what);
 	snprintf(c->why, c->len, "%s: %s", cmpi_setting_name(row, c->prefix, name), what);
 }
 
@@ -137,11 +138,14 @@ static void refuse_number(struct complaint *c, const struct cmpi_setting *row, c
 		[CMPI_MS] = "a number of ms", [CMPI_US] = "a number of us",
 	};
 
+	char shown[PARSE_SHOWN];
+
+	parse_shown(shown, text);
 	if (row->kind == CMPI_FLAG)
-		complain(c, row, "'%s' is none of %s", text, PARSE_FLAG_WORDS);
+		complain(c, row, "'%s' is none of %s", shown, PARSE_FLAG_WORDS);
 	else
-		complain(c, row, "'%s' is not %s from %u to %u", text, what[row->kind], row->min,
-			 row->max);
+		complain(c, row, "'%s' is not %s from %u to %u", shown, what[row->kind],
+			 row->min, row->max);
 }
 
 static const struct cmpi_setting *row_of(size_t offset)
@@ -166,16 +170,18 @@ static const char *lib_complaint(void)
 static void check_texts(struct cmpi_settings *s, struct complaint *c)
 {
 	struct canary_params params;
+	char shown[PARSE_SHOWN];
 
 	canary_params_init(&params);
 	if (!parse_range(s->comm, &s->comm_first, &s->comm_last))
-		complain(c, ROW_OF(comm), "'%s' is not of the form FIRST-LAST", s->comm);
+		complain(c, ROW_OF(comm), "'%s' is not of the form FIRST-LAST",
+			 parse_shown(shown, s->comm));
 	if (canary_params_set(&params, "engine", s->engine))
 		complain(c, ROW_OF(engine), "%s", lib_complaint());
-	if (s->floats[0] && canary_how_parse(s->floats, &s->how))
-		complain(c, ROW_OF(floats), "%s", lib_complaint());
-	if (s->how & ~(uint32_t)CANARY_HOW_FLOATS)
-		complain(c, ROW_OF(floats), "'%s' is not for floating-point numbers", s->floats);
+	if (s->floats[0] && (canary_how_parse(s->floats, &s->how) ||
+			     s->how & ~(uint32_t)CANARY_HOW_FLOATS))
+		complain(c, ROW_OF(floats), "'%s' is none of exact, elementwise, narrow, or several",
+			 parse_shown(shown, s->floats));
 }
 
 int cmpi_settings_take(struct cmpi_settings *s, const char *const *texts, const char *prefix,
@@ -197,6 +203,9 @@ int cmpi_settings_take(struct cmpi_settings *s, const char *const *texts, const 
 		} else if (!take_number(row, text, number_of(s, row))) {
 			refuse_number(&c, row, text);
 			take_number(row, row->value, number_of(s, row));
+			/* Who sets it wants Canary. */
+			if (row->offset == offsetof(struct cmpi_settings, enable))
+				s->enable = 1;
 		}
 	}
 	check_texts(s, &c);

@@ -39,7 +39,7 @@ void preload_before_init(void)
 	if (started)
 		return;
 	err = cmpi_settings_take(&preload_settings, NULL, NULL, wrong, sizeof(wrong));
-	if (!err && !preload_settings.enable && cmpi_setting_given("CANARY_ENABLE"))
+	if (!preload_settings.enable && cmpi_setting_given("CANARY_ENABLE"))
 		return;
 	told = preload_peers_tell(wrong);
 	if (!told)

@@ -64,7 +64,7 @@ static int coll_open(void)
 
 	opened = false;
 	err = cmpi_settings_take(&coll_settings, registered, COLL_PREFIX, wrong, sizeof(wrong));
-	if (!err && !coll_settings.enable)
+	if (!coll_settings.enable)
 		return OMPI_SUCCESS;
 	opened = coll_peers_tell(wrong) == OMPI_SUCCESS;
 	if (!opened)

@@ -16,7 +16,12 @@
 #include <unistd.h>
 #include "endpoint.hpp"
 #include "settings.hpp"
+#include "table.hpp"
 #include "userspace/common/key_check.h"
+
+extern "C" {
+#include "userspace/common/parse.h"
+}
 
 namespace canary_torch {
 
@@ -64,15 +69,16 @@ static bool is_meant(const struct ifaddrs *i, const std::string &word)
 {
 	const size_t slash = word.find('/');
 	struct in_addr prefix;
-	unsigned int length;
+	uint32_t length;
 
 	if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET)
 		return false;
 	if (slash == std::string::npos)
 		return word == i->ifa_name;
-	length = strtoul(word.c_str() + slash + 1, nullptr, 10);
-	if (!inet_aton(word.substr(0, slash).c_str(), &prefix) || length > 32)
-		throw std::runtime_error("CANARY_INTERFACES: '" + word + "' is not ADDRESS/LENGTH");
+	if (!inet_aton(word.substr(0, slash).c_str(), &prefix) ||
+	    !parse_number(word.c_str() + slash + 1, 0, 32, &length))
+		throw std::runtime_error("CANARY_INTERFACES: '" + plain(word) +
+					 "' is not ADDRESS/LENGTH");
 	return !length || !(ntohl(prefix.s_addr ^
 				  ((struct sockaddr_in *)i->ifa_addr)->sin_addr.s_addr) >>
 			    (32 - length));

@@ -45,9 +45,9 @@ std::shared_ptr<Endpoint> announce(const Meeting &meeting)
 
 	entry.global = meeting.global;
 	try {
-		settings_check();
 		if (!settings_enabled())
 			throw std::runtime_error("CANARY_ENABLE says no");
+		settings_check();
 		if (meeting.size > CANARY_MEMBERS_MAX)
 			throw std::runtime_error("too many ranks");
 		endpoint = Endpoint::get();
@@ -127,6 +127,7 @@ static Verdict decide(const Meeting &meeting, const Endpoint *endpoint)
 	verdict.algorithm = params.algorithm;
 	verdict.comm = settings_comm();
 	verdict.how = settings_how();
+	verdict.trial = settings_trial();
 	draw(verdict.salt, sizeof(verdict.salt));
 	do
 		draw(&verdict.epoch, sizeof(verdict.epoch));
@@ -197,7 +198,7 @@ static struct canary *open_member(const Meeting &meeting, const Endpoint &endpoi
 	if (!err)
 		err = canary_post_call(comm, &barrier, sizeof(barrier), &request);
 	if (!err)
-		err = canary_wait(comm, request, settings_trial());
+		err = canary_wait(comm, request, verdict.trial);
 	if (err) {
 		std::string why = err == -ETIMEDOUT ? silent(verdict, comm) : canary_errmsg();
 
@@ -236,7 +237,7 @@ Formed form(const Meeting &meeting, std::shared_ptr<Endpoint> endpoint, const Ba
 	struct canary *comm = nullptr;
 	Formed formed;
 
-	formed.why = verdict.trouble;
+	formed.why = plain(verdict.trouble);
 	formed.how = verdict.how;
 	if (!formed.why.empty())
 		return formed;
@@ -249,8 +250,8 @@ Formed form(const Meeting &meeting, std::shared_ptr<Endpoint> endpoint, const Ba
 	if (!all_have(gloo, comm != nullptr)) {
 		canary_close(comm);
 		/* Each rank that knows a trouble has written it. All read the last one. */
-		formed.why = meeting.store->check({ TROUBLE }) ? take(meeting.store, TROUBLE) :
-								 "a rank gave up";
+		formed.why = meeting.store->check({ TROUBLE }) ?
+			     plain(take(meeting.store, TROUBLE)) : "a rank gave up";
 		return formed;
 	}
 	formed.communicator.reset(new Communicator(std::move(endpoint), comm, names_of(verdict)));

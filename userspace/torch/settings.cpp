@@ -27,13 +27,20 @@ const char *setting_text(const char *variable)
 	throw std::runtime_error(std::string(variable) + ": " + why);
 }
 
+static std::string shown(const char *text)
+{
+	char room[PARSE_SHOWN];
+
+	return std::string("'") + parse_shown(room, text) + "'";
+}
+
 static uint32_t quantity(const char *variable, const char *text, const struct parse_unit *units,
 			 uint32_t min, uint32_t max, const char *what)
 {
 	uint64_t value;
 
 	if (parse_quantity(text, units, min, max, &value))
-		refuse(variable, "'" + std::string(text) + "' is not " + what + " from " +
+		refuse(variable, shown(text) + " is not " + what + " from " +
 		       std::to_string(min) + " to " + std::to_string(max));
 	return value;
 }
@@ -43,7 +50,7 @@ static bool flag(const char *variable, bool value)
 	const char *text = setting_text(variable);
 
 	if (text && !parse_flag(text, &value))
-		refuse(variable, "'" + std::string(text) + "' is none of " PARSE_FLAG_WORDS);
+		refuse(variable, shown(text) + " is none of " PARSE_FLAG_WORDS);
 	return value;
 }
 
@@ -96,7 +103,7 @@ uint32_t settings_comm()
 	uint32_t first = COMM_FIRST, last = COMM_LAST, drawn;
 
 	if (text && !parse_range(text, &first, &last))
-		refuse(variable, "'" + std::string(text) + "' is not of the form FIRST-LAST");
+		refuse(variable, shown(text) + " is not of the form FIRST-LAST");
 	if (getrandom(&drawn, sizeof(drawn), 0) != sizeof(drawn))
 		refuse(variable, "no random numbers");
 	return first + drawn % ((uint64_t)last - first + 1);

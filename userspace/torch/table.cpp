@@ -7,7 +7,18 @@
 
 namespace canary_torch {
 
-static const unsigned int FORMAT = 1;
+static const unsigned int FORMAT = 2;
+static const size_t LINE_MOST = 300;
+
+std::string plain(const std::string &text)
+{
+	std::string line = text.substr(0, LINE_MOST);
+
+	for (char &c : line)
+		if (c < ' ' || c > '~')
+			c = '?';
+	return line;
+}
 
 /* The first line of both. Members of another version are not understood. */
 static std::string head()
@@ -33,7 +44,7 @@ static std::string take_trouble(std::istream &in, const char *first)
 	if (word == first)
 		return "";
 	std::getline(in >> std::ws, rest);
-	return word == "no" && !rest.empty() ? rest : "not understood";
+	return word == "no" && !rest.empty() ? plain(rest) : "not understood";
 }
 
 static void put_peer(std::ostream &out, const struct canary_peer &peer)
@@ -64,7 +75,7 @@ std::string entry_text(const Entry &entry)
 
 	out << head() << entry.global << " ";
 	if (!entry.trouble.empty()) {
-		out << "no " << entry.trouble << "\n";
+		out << "no " << plain(entry.trouble) << "\n";
 		return out.str();
 	}
 	out << "at ";
@@ -98,11 +109,12 @@ std::string verdict_text(const Verdict &verdict)
 
 	out << head();
 	if (!verdict.trouble.empty()) {
-		out << "no " << verdict.trouble << "\n";
+		out << "no " << plain(verdict.trouble) << "\n";
 		return out.str();
 	}
 	out << "yes " << verdict.comm << " " << verdict.epoch << " " << verdict.how << " "
-	    << verdict.mtu << " " << verdict.window << " " << verdict.algorithm;
+	    << verdict.mtu << " " << verdict.window << " " << verdict.algorithm << " "
+	    << verdict.trial;
 	for (unsigned int byte : verdict.salt)
 		out << " " << byte;
 	out << "\n";
@@ -126,7 +138,7 @@ Verdict verdict_parse(const std::string &text, size_t size)
 	if (!verdict.trouble.empty())
 		return verdict;
 	in >> verdict.comm >> verdict.epoch >> verdict.how >> verdict.mtu >> verdict.window >>
-		verdict.algorithm;
+		verdict.algorithm >> verdict.trial;
 	for (auto &part : verdict.salt) {
 		in >> byte;
 		part = byte;

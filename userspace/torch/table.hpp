@@ -28,10 +28,14 @@ struct Verdict {
 	uint32_t comm = 0, epoch = 0, how = 0;
 	uint16_t mtu = 0, window = 0;
 	uint32_t algorithm = 0;
+	uint32_t trial = 0;		/* ms that the first packets may take */
 	uint8_t salt[CANARY_SALT] = {};
 	std::vector<int64_t> global;		/* by rank of the group: that among all processes */
 	std::vector<struct canary_peer> peer;	/* likewise */
 };
+
+/* plain() - what others, or the user, have written, as a line of printable ASCII that is not long */
+std::string plain(const std::string &text);
 
 std::string entry_text(const Entry &entry);
 std::string verdict_text(const Verdict &verdict);

@@ -52,12 +52,14 @@ static void take_settings(void)
 {
 	char why[200];
 
-	if (cmpi_settings_take(&settings, NULL, NULL, why, sizeof(why))) {
+	int err = cmpi_settings_take(&settings, NULL, NULL, why, sizeof(why));
+
+	if (!cmpi_setting_given("CANARY_ENABLE"))
+		settings.enable = 1;
+	if (err && settings.enable) {
 		fprintf(stderr, "canary: %s\n", why);
 		exit(2);
 	}
-	if (!cmpi_setting_given("CANARY_ENABLE"))
-		settings.enable = 1;
 	if (!cmpi_setting_given("CANARY_FLOATS")) {
 		settings.floats = FLOATS;
 		canary_how_parse(FLOATS, &settings.how);

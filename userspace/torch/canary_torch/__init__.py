@@ -26,7 +26,7 @@ CANARY_AGGREGATES   prefix of the addresses that switches have; default: any
 CANARY_DEAD_AFTER   ms of silence after which a rank is dead; default: 5000
 CANARY_LINGER       ms that a rank that ends waits for others that lack results, 60000 at most
 CANARY_RTO_MIN      least us before a result is asked for; default: 5000
-CANARY_TRIAL        ms that a new group waits for its first packets; default: 30000
+CANARY_TRIAL        ms that a new group waits for its first packets (rank 0); default: 30000
 """
 import os
 import sys
