@@ -10,7 +10,7 @@ FUZZ_FLAGS := -Wno-gnu-empty-initializer -fsanitize=address,undefined -fno-sanit
 # addresses. All other tests link those of the library.
 VECTOR_SRC := $(patsubst %,kmod/core/float_%.c,avx2 avx512 neon)
 VECTOR_OBJ := $(VECTOR_SRC:%.c=$(B)/%.o)
-$(VECTOR_SRC:%.c=$(B)/sanitized/%.o): private SANITIZE := -fsanitize=address
+$(VECTOR_SRC:%.c=$(B)/sanitized/%.o): private SANITIZE := $(if $(SANITIZE),-fsanitize=address)
 
 # sanitized FILE.c...: their objects with the address sanitizer; threaded: with that of threads;
 # fuzzed: with that of addresses, and counted for libFuzzer
