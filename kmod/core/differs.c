@@ -3,10 +3,19 @@
 #include "blocks.h"
 #include "outbox.h"
 
+/* Is it about the same operation as what we knew before, and another member? */
+static bool cnr_differs_too(struct cnr_comm *c, u32 block, u16 rank)
+{
+	const struct cnr_dissent *d = &c->dissent;
+
+	return d->rank != CNR_NONE && d->rank != rank &&
+	       cnr_find_op(c, d->block) == cnr_find_op(c, block);
+}
+
 /*
  * @rank certainly runs another operation at @block than we do, one with @sig. @agree members are
  * known to run that one. A member that differs from two others is named. Until that is known, a
- * third member is asked what it runs. With two members it cannot be told.
+ * third member is asked what it runs. With two members it cannot be told, nor where no two agree.
  */
 void cnr_differs(struct cnr_comm *c, u64 now, u32 block, u16 rank, u32 sig, u32 agree)
 {
@@ -22,6 +31,10 @@ void cnr_differs(struct cnr_comm *c, u64 now, u32 block, u16 rank, u32 sig, u32 
 	}
 	if (agree > 1 || (d->rank != CNR_NONE && d->rank != rank && d->sig == sig)) {
 		cnr_fail(c, now, CANARY_ABORT_MISMATCH, both, 1, true);
+		return;
+	}
+	if (cnr_differs_too(c, block, rank)) {
+		cnr_fail(c, now, CANARY_ABORT_MISMATCH, both, 2, true);
 		return;
 	}
 	d->rank = rank;

@@ -315,6 +315,68 @@ static void test_mismatch_named(void)
 	tap(right == 27, "another length among three: named rightly %u of 27 times", right);
 }
 
+/* The same with long vectors, of which rank 0 has to say how they are run, or was told */
+static void test_mismatch_long(void)
+{
+	struct tnet_config cfg = { .members = 5 };
+	u32 odd, way, i, right = 0, all = 0;
+	struct tnet *s;
+	u16 rank[4];
+
+	for (odd = 0; odd < 5; odd++)
+		for (way = 0; way < 12; way++) {
+			cfg.seed = 8 + way;
+			cfg.aggregate = way % 2;
+			cfg.algorithm = way / 2 % 3;
+			s = tnet_new(&cfg);
+			tnet_connect(s, -1);
+			tnet_wait_state(s, CNR_CONNECTED, 10 * S);
+			for (i = 0; i < 5; i++)
+				tnet_post(s, i, i == odd ? (way < 6 ? 99999 : 10) : 100000);
+			tnet_wait_state(s, CNR_FAILED, 20 * S);
+			for (i = 0; i < 5; i++, all++)
+				right += cnr_missing(tnet_comm(s, i), rank, 4) == 1 &&
+					 rank[0] == odd;
+			tnet_free(s);
+		}
+	tap(right == all, "another length among five long ones: named rightly %u of %u times", right,
+	    all);
+}
+
+/* No two ranks run the same: it ends all the same, whoever it names. */
+static void test_mismatch_all(void)
+{
+	static const u32 lengths[][5] = {
+		{ 100000, 99999, 99998, 99997, 99996 }, { 99996, 99997, 99998, 99999, 100000 },
+		{ 100000, 50000, 20000, 10000, 5000 }, { 10, 100000, 50000, 20, 30000 },
+		{ 1000, 999, 998, 997, 996 }, { 50000, 10, 11, 12, 13 },
+	};
+	static const u32 algorithms[] = { CANARY_ALG_AUTO, CANARY_ALG_TREE, CANARY_ALG_RING };
+	u32 way, set, i, failed, ended = 0, all = 0;
+	enum canary_abort why;
+
+	for (way = 0; way < 3 * 2 * 3; way++)
+		for (set = 0; set < ARRAY_SIZE(lengths); set++, all++) {
+			struct tnet_config cfg = {
+				.members = 3 + way / 6, .aggregate = way / 3 % 2, .seed = 8 + way,
+				.algorithm = algorithms[way % 3],
+			};
+			struct tnet *s = tnet_new(&cfg);
+
+			tnet_connect(s, -1);
+			tnet_wait_state(s, CNR_CONNECTED, 10 * S);
+			for (i = 0; i < cfg.members; i++)
+				tnet_post(s, i, lengths[set][i]);
+			tnet_wait_state(s, CNR_FAILED, 20 * S);
+			for (i = 0, failed = 0; i < cfg.members; i++)
+				failed += cnr_failure(tnet_comm(s, i), &why) == -EPROTO &&
+					  why == CANARY_ABORT_MISMATCH;
+			ended += failed == cfg.members;
+			tnet_free(s);
+		}
+	tap(ended == all, "each rank has another length: %u of %u end with EPROTO", ended, all);
+}
+
 /* Each rank closes as soon as it is done. The last ones still get their results. */
 static bool lossy_end(u64 seed, bool *exact)
 {
@@ -537,6 +599,8 @@ int main(int argc, char **argv)
 	test_mismatch(false);
 	test_mismatch(true);
 	test_mismatch_named();
+	test_mismatch_long();
+	test_mismatch_all();
 	test_lossy_end();
 	test_leader_gone();
 	test_root_gone();
