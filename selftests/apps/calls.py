@@ -10,7 +10,7 @@ import sys
 
 # "canary: rank 0     calls          allreduce  iallreduce      reduce     barrier"
 HEAD = re.compile(r"canary: rank 0 +calls +(.*)")
-# "canary:   short       shorter than min_bytes            0          12           0           0"
+# "canary:   short       below the threshold (min_bytes)   0          12           0           0"
 ROW = re.compile(r"canary:   ([a-z-]+) .*?((?: +\d+)+)$")
 # "canary: rank 0: all_gather  gloo        2      16  not in the network"
 TORCH = re.compile(r"canary: rank 0: (\S+) +(canary|gloo) +(\d+) +\d+ *(.*)")

@@ -239,7 +239,7 @@ two_keys()
 # shellcheck disable=SC2317
 word_for_number()
 {
-	[ "$1" -ne 2 ] || echo "CANARY_TABLE=yes"
+	[ "$1" -ne 2 ] || echo "CANARY_TABLE=all"
 	echo "$PYTHON -m canary_torch $HERE/gloo.py"
 }
 
@@ -273,7 +273,7 @@ try_without()
 	mixed two_keys
 	falls_back "a rank has another key" "rank 2: has another key than rank 0"
 	mixed word_for_number
-	falls_back "a word for a number" "rank 2: CANARY_TABLE: 'yes' is not a number from 0 to 2"
+	falls_back "a word for a number" "rank 2: CANARY_TABLE: 'all' is not a number from 0 to 2"
 	mixed not_text
 	falls_back "a value that is no text" "rank 1: CANARY_MTU: '[?][?]' is not a number"
 	mixed wrong_engine

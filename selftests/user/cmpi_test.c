@@ -64,20 +64,21 @@ static void test_values(void)
 	static const struct {
 		const char *name, *value, *said;
 	} wrong[] = {
-		{ "comm", "9-3", "x_comm: '9-3' is not of the form" },
+		{ "comm", "9-3", "x_comm: '9-3' is no number or range FIRST-LAST, 0 to 4294967295" },
 		{ "engine", "steam", "x_engine: 'steam' " },
 		{ "floats", "saturate", "x_floats: 'saturate' is none of exact" },
 		{ "floats", "soft", "x_floats: 'soft' is none of exact" },
 		{ "mtu", "575", "x_mtu: '575' is not a number of bytes, as 8192 or 8K, from 576 to 9000" },
-		{ "dead_after", "99", "x_dead_after: '99' is not a number of ms from 100 " },
+		{ "dead_after", "99", "x_dead_after: '99' is not a time in ms, as 100 or 5s, from 100 " },
 		{ "dead_after", "5us", "x_dead_after: '5us'" },
 		{ "enable", "maybe", "x_enable: 'maybe' is none of 1, 0, yes" },
 		{ "enable", "2", "x_enable: '2'" },
-		{ "table", "yes", "x_table: 'yes' is not a number from 0 to 2" },
+		{ "table", "all", "x_table: 'all' is not a number from 0 to 2" },
+		{ "min_members", "3K", "x_min_members: '3K' is not a number" },
 		{ "min_bytes", "4G", "x_min_bytes: '4G'" },
 		{ "min_bytes", "-1", "x_min_bytes: '-1'" },
-		{ "spin", "soon", "x_spin: 'soon' is not a number of us" },
-		{ "comm", "1\n-\xff", "x_comm: '1?-?' is not of the form" },
+		{ "spin", "soon", "x_spin: 'soon' is not a time in us" },
+		{ "comm", "1\n-\xff", "x_comm: '1?-?' is no number" },
 		{ "min_bytes", LONG LONG, "x_min_bytes: '" LONG },
 	};
 	struct cmpi_settings s;
@@ -94,6 +95,8 @@ static void test_values(void)
 	}
 	tap(good, "settings that are wrong are named");
 	tap(!*take(&s, "min_bytes", "8K") && s.min_bytes == 8192, "a size with a unit");
+	tap(!*take(&s, "table", "on") && s.table == 1 && !*take(&s, "table", "2") && s.table == 2,
+	    "a word for the first of two numbers");
 	tap(!*take(&s, "trial", "2s") && s.trial == 2000, "a time with a unit");
 	tap(!*take(&s, "enable", "Yes") && s.enable == 1 && !*take(&s, "reduce", "off") && !s.reduce,
 	    "words for on and off");

@@ -47,6 +47,8 @@ static const struct {
 	{ "window", "48", -ERANGE },
 	{ "mtu", "576", 0 },
 	{ "mtu", "575", -ERANGE },
+	{ "mtu", "4K", 0 },
+	{ "mtu", "9K", -ERANGE },
 	{ "mtu", "9001", -ERANGE },
 	{ "dead-after", "5s", 0 },
 	{ "dead-after", "5", -EINVAL },
@@ -120,7 +122,7 @@ static void test_settings(void)
 		    err ? canary_errmsg() : "");
 	}
 	tap(p.comm == 0xffffffff && p.rank == 65534 && p.members == 65535 && p.window == 1024 &&
-	    p.mtu == 576 && p.dead_after == 5000 && p.linger == 0 && p.rto_min == 1000000 &&
+	    p.mtu == 4096 && p.dead_after == 5000 && p.linger == 0 && p.rto_min == 1000000 &&
 	    p.max_vector == 16 << 20 && p.engine == CANARY_ENGINE_USER && p.key[15] == 15 &&
 	    p.algorithm == CANARY_ALG_RING && p.aggregates == 2 && p.aggregate[0].length == 128 &&
 	    is(&p.aggregate[1].addr, "10.254.0.0") && p.aggregate[1].length == 96 + 16 &&

@@ -196,7 +196,7 @@ static const struct number_param numbers[] = {
 	NUMBER("rank", rank, parse_counts, 0, CANARY_MEMBERS_MAX - 1),
 	NUMBER("members", members, parse_counts, 1, CANARY_MEMBERS_MAX),
 	NUMBER("window", window, parse_counts, 1, CNR_WINDOW_MAX),
-	NUMBER("mtu", mtu, parse_counts, MTU_MIN, MTU_MAX),
+	NUMBER("mtu", mtu, parse_bytes, MTU_MIN, MTU_MAX),
 	NUMBER("dead-after", dead_after, PARSE_MS, 100, TIME_MAX_MS),
 	NUMBER("linger", linger, PARSE_MS, 0, TIME_MAX_MS),
 	NUMBER("rto-min", rto_min, PARSE_US, 100, 1000000),

@@ -58,7 +58,7 @@ struct cmpi_settings {
 /** enum cmpi_setting_kind - how the value of a setting is read; all but the last are numbers */
 enum cmpi_setting_kind {
 	CMPI_FLAG,	/* parse_flag() */
-	CMPI_NUMBER,
+	CMPI_NUMBER,	/* from 0 to 2: also what parse_flag() takes */
 	CMPI_BYTES,	/* 8192, 8K */
 	CMPI_MS,	/* 10000, 10s */
 	CMPI_US,
@@ -190,7 +190,7 @@ enum cmpi_call {
 	X(OFF,		"off",		"off for this function")		\
 	X(TYPE,		"type",		"type that canary does not have")	\
 	X(OPERATOR,	"operator",	"operator that canary does not have")	\
-	X(SHORT,	"short",	"shorter than min_bytes")		\
+	X(SHORT,	"short",	"below the threshold (min_bytes)")		\
 	X(LONG,		"long",		"longer than max_bytes")		\
 	X(NOT_FORMED,	"not-formed",	"before the communicator was formed")	\
 	X(REFUSED,	"refused",	"communicator could not be formed")

@@ -125,9 +125,14 @@ static bool take_number(const struct cmpi_setting *row, const char *text, unsign
 		*number = flag;
 		return true;
 	}
-	if (parse_quantity(text, units[row->kind], row->min, row->max, &value))
+	if (!parse_quantity(text, units[row->kind], row->min, row->max, &value)) {
+		*number = value;
+		return true;
+	}
+	/* A flag of which there is more, as `table` */
+	if (row->max > 2 || !parse_flag(text, &flag))
 		return false;
-	*number = value;
+	*number = flag;
 	return true;
 }
 
@@ -135,7 +140,7 @@ static void refuse_number(struct complaint *c, const struct cmpi_setting *row, c
 {
 	static const char *const what[] = {
 		[CMPI_NUMBER] = "a number", [CMPI_BYTES] = "a number of bytes, as 8192 or 8K,",
-		[CMPI_MS] = "a number of ms", [CMPI_US] = "a number of us",
+		[CMPI_MS] = "a time in ms, as 100 or 5s,", [CMPI_US] = "a time in us, as 20 or 1ms,",
 	};
 
 	char shown[PARSE_SHOWN];
@@ -174,8 +179,8 @@ static void check_texts(struct cmpi_settings *s, struct complaint *c)
 
 	canary_params_init(&params);
 	if (!parse_range(s->comm, &s->comm_first, &s->comm_last))
-		complain(c, ROW_OF(comm), "'%s' is not of the form FIRST-LAST",
-			 parse_shown(shown, s->comm));
+		complain(c, ROW_OF(comm), "'%s' is no number or range FIRST-LAST, 0 to %u",
+			 parse_shown(shown, s->comm), UINT32_MAX);
 	if (canary_params_set(&params, "engine", s->engine))
 		complain(c, ROW_OF(engine), "%s", lib_complaint());
 	if (s->floats[0] && (canary_how_parse(s->floats, &s->how) ||

@@ -103,7 +103,7 @@ uint32_t settings_comm()
 	uint32_t first = COMM_FIRST, last = COMM_LAST, drawn;
 
 	if (text && !parse_range(text, &first, &last))
-		refuse(variable, shown(text) + " is not of the form FIRST-LAST");
+		refuse(variable, shown(text) + " is no number or range FIRST-LAST");
 	if (getrandom(&drawn, sizeof(drawn), 0) != sizeof(drawn))
 		refuse(variable, "no random numbers");
 	return first + drawn % ((uint64_t)last - first + 1);
@@ -114,8 +114,9 @@ uint32_t settings_how()
 	const char *text = setting_text("CANARY_FLOATS");
 	uint32_t how = 0;
 
-	if (text && canary_how_parse(text, &how))
-		refuse("CANARY_FLOATS", complaint());
+	if (text && (canary_how_parse(text, &how) || how & ~(uint32_t)CANARY_HOW_FLOATS))
+		refuse("CANARY_FLOATS", shown(text) +
+		       " is none of exact, elementwise, narrow, or several");
 	return how;
 }
 
@@ -128,7 +129,10 @@ int settings_table()
 {
 	static const char variable[] = "CANARY_TABLE";
 	const char *text = setting_text(variable);
+	bool any;
 
+	if (text && parse_flag(text, &any))
+		return any;
 	return text ? quantity(variable, text, parse_counts, 0, 2, "a number") : 0;
 }
 
