@@ -33,7 +33,7 @@ SW_TEST_CFLAGS = $(CPPFLAGS) $(CFLAGS) -Wno-missing-field-initializers -I$(B)/bp
 SW_TEST_WORLD := $(SW_TEST)/world.c $(SW_TEST)/payload.c userspace/lib/siphash.c
 SW_TEST_COMMON := $(SW_TEST_WORLD) $(wildcard $(SW_TEST)/*_cases.c) \
 	$(SW_TEST)/bad_frames.c $(SW_TEST)/native.c $(SW_TEST)/choice.c $(SW_TEST)/ports.c $(SW_TEST)/queue.c \
-	$(SW_TEST)/stopped.c \
+	$(SW_TEST)/stopped.c $(SW_TEST)/copies.c \
 	$(SW_TEST)/test_switch.c
 SW_TEST_KERNEL := $(SW_TEST)/kernel.c $(SW_TEST)/kernel_maps.c
 SW_TEST_SKEL := $(B)/bpf/canary_switch.skel.h $(B)/$(SW_TEST)/inject.skel.h

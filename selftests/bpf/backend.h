@@ -59,6 +59,10 @@ extern const struct backend backend_native, backend_kernel;
 __attribute__((format(printf, 2, 3)))
 bool check(bool good, const char *fmt, ...);
 
+/* copies.c: results that are broadcast, and a switch that does so where groups are */
+extern const struct setting with_groups;
+void copies_run(const struct backend *b);
+
 /* choice.c: which of several next hops */
 void choice_run(const struct backend *b);
 
