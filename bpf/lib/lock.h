@@ -8,10 +8,10 @@
 #define CANARY_BPF_LIB_LOCK_H
 
 /*
- * How long to wait. A holder needs 1 us, and some if memory is in no cache. Who gives up costs its
+ * How long to wait. A holder needs 1 us, and more if memory is in no cache. To give up costs the
  * block far more: the switch waits for the contribution in vain, and members for the switch. The
- * clock is read in the loop, as the verifier takes no longer one, and since a holder is faster if
- * its line is left alone.
+ * loop reads the clock, since the verifier takes no longer loop, and since a holder is faster if
+ * others leave its cache line alone.
  */
 #define CSW_LOCK_NS	10000
 #define CSW_LOCK_TRIES	512

@@ -85,7 +85,7 @@ enum canary_zerocopy {
 	CANARY_ZEROCOPY_OFF	= 2,
 };
 
-/** CANARY_SPIN_AUTO - canary_params.spin: short vectors only, as the engine likes */
+/** CANARY_SPIN_AUTO - canary_params.spin: for short vectors only, as long as suits the engine */
 #define CANARY_SPIN_AUTO	(~0U)
 
 /**
@@ -137,7 +137,7 @@ enum canary_zerocopy {
  *		@algorithm and @key have to be the same at all members, as @comm and @members have
  * @spin:	time in us that a waiting thread polls for a result before it sleeps, 0 .. 1000000. It
  *		yields the processor in between. Default CANARY_SPIN_AUTO: with the user engine, 50
- *		for vectors of up to 4 KiB, else 0. Only the user engine polls
+ *		for vectors of up to 4 KiB, else 0
  */
 struct canary_params {
 	size_t			size;

@@ -18,7 +18,7 @@
 
 #define GOODBYE_TRIES	10
 #define GOODBYE_MS	20
-#define SPIN		(50 * CNR_USEC)		/* some times what a sum of 8 bytes takes */
+#define SPIN		(50 * CNR_USEC)		/* several times what a sum of 8 bytes takes */
 #define CLOSE_SLACK	(500 * CNR_MSEC)	/* how much longer than the core to wait */
 
 static void free_user(struct user *u)
