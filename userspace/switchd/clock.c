@@ -278,15 +278,20 @@ static uint64_t next_of(const struct dataplane *dp, uint32_t number, uint64_t ne
 	return next;
 }
 
+static uint64_t shortest_timeout(const struct dataplane *dp)
+{
+	const struct csw_config *config = dp->config;
+
+	return config->timeout_max ? config->timeout_min : config->timeout_ns;
+}
+
 /*
  * Slots of completed blocks stay in the queue until they are due. Sleep past them, and past blocks
  * whose deadline has moved. What is queued from now on is due in at least one timeout.
  */
 static uint64_t next_deadline(const struct dataplane *dp)
 {
-	const struct csw_config *config = dp->config;
-	uint64_t shortest = config->timeout_max ? config->timeout_min : config->timeout_ns;
-	uint64_t next = sw_now() + shortest;
+	uint64_t next = sw_now() + shortest_timeout(dp);
 	uint32_t number;
 
 	for (number = 0; number < dp->queues; number++)
@@ -294,13 +299,16 @@ static uint64_t next_deadline(const struct dataplane *dp)
 	return next;
 }
 
-/* Have no blocks begun since the last call? */
+/* Have no blocks begun for the shortest timeout? Two looks can be some microseconds apart. */
 static bool is_quiet(struct clock *c, const struct dataplane *dp)
 {
-	uint32_t tail = tails(dp), last = c->tail;
+	uint64_t now = sw_now();
+	uint32_t tail = tails(dp);
 
+	if (tail != c->tail)
+		c->moved_at = now;
 	c->tail = tail;
-	return tail == last;
+	return now - c->moved_at >= shortest_timeout(dp);
 }
 
 static void sleep_until(uint64_t when)

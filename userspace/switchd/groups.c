@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Groups of ports, to which results are broadcast: see struct csw_want. The data plane writes down
- * which it lacks. Each tick makes those that it lacked often.
+ * which it lacks. Those that it lacked often are made soon, as clones cost more. Counts begin anew
+ * with each tick.
  */
 #include <errno.h>
 #include <string.h>
@@ -14,8 +15,9 @@
 #include "internal.h"
 
 #define WANTED_OFTEN	16	/* results in a tick, from which on a group is made */
-#define CHANGES_MAX	8	/* groups made or removed in a tick: the kernel takes some ms for each */
-#define KEPT_TICKS	12	/* a group does not make room for another one before */
+#define LOOK_NS		1000000000ULL	/* between two looks at what is wanted */
+#define CHANGES_MAX	4	/* groups made or removed in a look: the kernel takes some ms for each */
+#define KEPT_NS		60000000000ULL	/* a group does not make room for another one before */
 
 /*
  * Can results be broadcast from and to the port? Generic XDP cannot copy frames with metadata. A
@@ -73,7 +75,7 @@ static bool has_keys(struct switchd *sw, uint64_t key, const struct csw_want *wa
 
 /*
  * Remove groups that have a port which is not there any more, or changed. No result finds them, as
- * the key of that port has changed. So this may take some ticks. Return: how many were removed
+ * the key of that port has changed. So this may take some looks. Return: how many were removed
  */
 static unsigned int remove_broken(struct switchd *sw, struct groups *g)
 {
@@ -90,7 +92,7 @@ static unsigned int remove_broken(struct switchd *sw, struct groups *g)
 
 /*
  * Do all ports of the group have the program that addresses copies? Others get it now. What such a
- * port is just about to send was begun without it, so their groups wait for the next tick.
+ * port is just about to send was begun without it, so their groups wait for the next look.
  */
 static bool ports_copy(struct switchd *sw, const struct csw_want *want)
 {
@@ -137,7 +139,7 @@ static bool has_room(struct switchd *sw, struct groups *g)
 	for (i = 1; i < g->n; i++)
 		if (g->group[i].made_at < g->group[oldest].made_at)
 			oldest = i;
-	if (g->n == CSW_GROUPS && sw->ticks - g->group[oldest].made_at >= KEPT_TICKS)
+	if (g->n == CSW_GROUPS && sw_now() - g->group[oldest].made_at >= KEPT_NS)
 		remove_group(sw, g, oldest);
 	return g->n < CSW_GROUPS;
 }
@@ -171,7 +173,7 @@ static void add_group(struct switchd *sw, uint64_t key, const struct csw_want *w
 	}
 	g->group[g->n].key = key;
 	g->group[g->n].want = *want;
-	g->group[g->n++].made_at = sw->ticks;
+	g->group[g->n++].made_at = sw_now();
 }
 
 /* Read what the data plane lacked. Return: how many */
@@ -189,8 +191,8 @@ static unsigned int read_wanted(struct switchd *sw, uint64_t *keys, struct csw_w
 	return n;
 }
 
-/* What was not wanted often is counted anew. What has to wait stays. */
-void groups_tick(struct switchd *sw)
+/* What has to wait stays, and what was not wanted often unless @anew. */
+static void look(struct switchd *sw, bool anew)
 {
 	struct csw_want wants[CSW_WANTED];
 	uint64_t keys[CSW_WANTED];
@@ -200,6 +202,8 @@ void groups_tick(struct switchd *sw)
 	changes = remove_broken(sw, &sw->groups);
 	n = read_wanted(sw, keys, wants);
 	for (i = 0; i < n; i++) {
+		if (wants[i].count < WANTED_OFTEN && !anew)
+			continue;
 		if (wants[i].count >= WANTED_OFTEN && has_keys(sw, keys[i], &wants[i])) {
 			if (changes == CHANGES_MAX || !ports_copy(sw, &wants[i]))
 				continue;
@@ -208,4 +212,17 @@ void groups_tick(struct switchd *sw)
 		}
 		bpf_map_delete_elem(sw->dp.wanted_fd, &keys[i]);
 	}
+	sw->groups.look_at = sw_now() + LOOK_NS;
+}
+
+void groups_tick(struct switchd *sw)
+{
+	look(sw, true);
+}
+
+uint64_t groups_settle(struct switchd *sw)
+{
+	if (sw->groups.look_at <= sw_now())
+		look(sw, false);
+	return sw->groups.look_at;
 }

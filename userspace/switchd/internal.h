@@ -406,14 +406,17 @@ void share_text(struct switchd *sw, const struct share *share, char *text, size_
 struct groups {
 	struct {
 		uint64_t key;
-		uint64_t made_at;	/* tick */
+		uint64_t made_at;
 		struct csw_want want;
 	} group[CSW_GROUPS];
 	unsigned int n;
+	uint64_t look_at;		/* time of the next look at what is wanted */
 	bool told;			/* an error was reported */
 };
 
 void groups_tick(struct switchd *sw);
+/* Make groups that are wanted, if it is time. Return: when to call it again */
+uint64_t groups_settle(struct switchd *sw);
 
 /* fan_in.c: configured fan-ins */
 struct configured_fan_in {
@@ -441,7 +444,8 @@ struct clock {
 	uint64_t beat_at;		/* time of the next beat */
 	uint64_t turned;		/* atomic: last turn of the main loop, ns */
 	uint32_t tail;			/* of all queues, at the last look */
-	bool quiet;			/* it was the same at the look before */
+	uint64_t moved_at;		/* look at which that was not what it was before */
+	bool quiet;			/* no block has begun for the shortest timeout */
 	uint32_t ingress;		/* atomic: device that live frames pretend to come from */
 	int epoll, stop_fd;
 	struct ring_buffer *wake;

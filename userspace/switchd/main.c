@@ -160,8 +160,10 @@ static void hear(struct switchd *sw)
 static void settle(struct switchd *sw)
 {
 	struct itimerspec when = { 0 };
-	uint64_t at = control_settle(sw);
+	uint64_t at = control_settle(sw), look_at = groups_settle(sw);
 
+	if (look_at < at)
+		at = look_at;
 	if (sw->reread)
 		reload(sw);
 	if (sw->lost && sw->resync_at <= sw_now())
@@ -172,8 +174,6 @@ static void settle(struct switchd *sw)
 		at = sw->resync_at;
 	if (sw->routes.dirty && sw->routes.not_before < at)
 		at = sw->routes.not_before;
-	if (at == UINT64_MAX)
-		return;
 	when.it_value.tv_sec = at / NS_PER_S;
 	when.it_value.tv_nsec = at % NS_PER_S;
 	timerfd_settime(sw->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
