@@ -203,7 +203,7 @@ static int user_connect(void *engine, u64 until)
 		err = cnr_connect(u->core, now);
 	user_settle(u, now);
 	while (!err && u->state == CNR_JOINING)
-		err = user_wait(u, until);
+		err = user_wait(u, until, 0);
 	if (u->state == CNR_FAILED)
 		err = cnr_failure(u->core, &why);
 	else if (u->refused)
@@ -317,7 +317,7 @@ static int user_reap(void *engine, struct lib_request *req, u64 until)
 
 	pthread_mutex_lock(&u->ep->lock);
 	while (!op->ended && !err)
-		err = user_wait(u, until);
+		err = user_wait(u, until, req->bytes);
 	if (!op->ended) {
 		pthread_mutex_unlock(&u->ep->lock);
 		return err;
@@ -346,7 +346,7 @@ static int user_room(void *engine, u64 until)
 
 	pthread_mutex_lock(&u->ep->lock);
 	while (!err && u->state == CNR_CONNECTED && !cnr_can_post(u->core))
-		err = user_wait(u, until);
+		err = user_wait(u, until, 0);
 	if (u->state == CNR_FAILED)
 		err = cnr_failure(u->core, &why);
 	else if (u->state != CNR_CONNECTED)
@@ -457,7 +457,7 @@ static void user_close(void *engine)
 	cnr_close(u->core, now, u->state != CNR_CONNECTED || !u->cfg.linger);
 	user_settle(u, now);
 	while (u->state != CNR_CLOSED && u->state != CNR_FAILED)
-		if (user_wait(u, until))
+		if (user_wait(u, until, 0))
 			break;
 	if (u->state == CNR_LINGERING) {
 		now = lib_now();

@@ -230,9 +230,12 @@ struct user_endpoint {
 	bool			full;		/* socket not writable: do not ask cores */
 	unsigned int		polled;		/* members with a descriptor to poll */
 	bool			away;		/* the thread does not watch for packets */
+	u32			watched;	/* events of the socket that @epoll has; 0: no socket */
 	u64			back_at;	/* when it does again, if nobody waits */
 	struct user		*waiter;	/* whose waiting thread receives, or NULL */
 	pthread_t		waiting;	/* that thread */
+	u64			keep_until;	/* until then it keeps its processor: see lend(). It */
+	int			credit;		/* alone uses both */
 	u64			lost[CANARY_DROPS];	/* drop counters of members that left */
 
 	int			sock, epoll, timer, wake;
@@ -338,11 +341,11 @@ void user_back_at(struct user_endpoint *ep, u64 when, u64 now);
 void user_polled(struct user_endpoint *ep);
 
 /*
- * user_wait() - wait until something of @u has changed. The calling thread may handle packets
- * meanwhile, of all members. It holds the lock, which is released meanwhile
+ * user_wait() - wait until something of @u has changed: a sum of @bytes, if not 0. The calling thread
+ * may handle packets meanwhile, of all members. It holds the lock, which is released meanwhile
  * Return: 0 or -ETIMEDOUT
  */
-int user_wait(struct user *u, u64 until);
+int user_wait(struct user *u, u64 until, size_t bytes);
 
 /* The caller of the following functions holds no lock. */
 

@@ -40,6 +40,7 @@ static int open_descriptors(struct user_endpoint *ep)
 	ep->nudge = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (ep->nudge < 0)
 		return -errno;
+	ep->watched = EPOLLIN;
 	return watch(ep, ep->sock);
 }
 

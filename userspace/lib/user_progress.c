@@ -15,6 +15,7 @@
 #define RETRY_AFTER	(CNR_MSEC / 4)		/* pause after a queue was full */
 #define ROOM_MOST	(16 << 20)		/* bytes: as large as the socket's buffer ever is */
 #define OVERDUE_AFTER	(100 * CNR_USEC)	/* wait if a deadline is over */
+#define WATCH_AGAIN	CNR_MSEC		/* until the next try to watch the socket */
 
 void user_set_event(struct user *u)
 {
@@ -28,22 +29,53 @@ void user_set_event(struct user *u)
 		value = read(u->event, &value, sizeof(value));
 }
 
-static void watch_socket(struct user_endpoint *ep, bool away, bool writable)
+/*
+ * The timer is only set to an earlier time. An expiry in vain is cheaper than a system call for
+ * each packet.
+ */
+static void arm(struct user_endpoint *ep, u64 deadline, u64 now)
+{
+	struct itimerspec its = { 0 };
+
+	if (deadline <= now)
+		deadline = now + OVERDUE_AFTER;
+	if (ep->retry)
+		deadline = min_t(u64, deadline, ep->retry);
+	if (deadline >= ep->armed)
+		return;
+	ep->armed = deadline;
+	its.it_value = lib_timespec(deadline);
+	timerfd_settime(ep->timer, TFD_TIMER_ABSTIME, &its, NULL);
+}
+
+/*
+ * Make the thread watch the socket for what it has to. A descriptor that is watched for nothing is
+ * not left in the set: the kernel would look at it for each packet that leaves or comes.
+ */
+static void watch_socket(struct user_endpoint *ep)
 {
 	struct epoll_event ev = {
-		.events = (away ? 0 : EPOLLIN) | (writable ? EPOLLOUT : 0),
+		.events = (ep->away ? 0 : EPOLLIN) | (ep->full ? EPOLLOUT : 0),
 		.data.fd = ep->sock,
 	};
+	int how = !ev.events ? EPOLL_CTL_DEL : ep->watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+	u64 now;
 
-	if (away != ep->away || writable != ep->full)
-		epoll_ctl(ep->epoll, EPOLL_CTL_MOD, ep->sock, &ev);
-	ep->away = away;
-	ep->full = writable;
+	if (ev.events == ep->watched)
+		return;
+	if (!epoll_ctl(ep->epoll, how, ep->sock, &ev)) {
+		ep->watched = ev.events;
+		return;
+	}
+	/* There is no memory, or the user has too many watches. The timer tries again. */
+	now = lib_now();
+	arm(ep, now + WATCH_AGAIN, now);
 }
 
 void user_watch(struct user_endpoint *ep, bool away)
 {
-	watch_socket(ep, away, ep->full);
+	ep->away = away;
+	watch_socket(ep);
 }
 
 /*
@@ -89,7 +121,8 @@ static bool flush(struct user_endpoint *ep, u64 now)
 	how = user_out_flush(&ep->out, ep->sock);
 	if (how == USER_LATER)
 		refused(ep, now);
-	watch_socket(ep, ep->away, how == USER_FULL);
+	ep->full = how == USER_FULL;
+	watch_socket(ep);
 	ep->retry = how == USER_LATER ? now + RETRY_AFTER : 0;
 	return how == USER_SENT;
 }
@@ -174,25 +207,6 @@ static void pump(struct user *u, u64 now)
 	}
 	if (self.changed)
 		tell(u);
-}
-
-/*
- * The timer is only set to an earlier time. An expiry in vain is cheaper than a system call for
- * each packet.
- */
-static void arm(struct user_endpoint *ep, u64 deadline, u64 now)
-{
-	struct itimerspec its = { 0 };
-
-	if (deadline <= now)
-		deadline = now + OVERDUE_AFTER;
-	if (ep->retry)
-		deadline = min_t(u64, deadline, ep->retry);
-	if (deadline >= ep->armed)
-		return;
-	ep->armed = deadline;
-	its.it_value = lib_timespec(deadline);
-	timerfd_settime(ep->timer, TFD_TIMER_ABSTIME, &its, NULL);
 }
 
 /*
@@ -325,6 +339,7 @@ static void timer(struct user_endpoint *ep)
 	now = lib_now();
 	ep->armed = CNR_NEVER;
 	come_back(ep, now);
+	watch_socket(ep);
 	if (ep->retry && now >= ep->retry)
 		user_resume(ep, now);
 	for (u = ep->first; u; u = u->next) {

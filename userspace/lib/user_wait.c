@@ -8,10 +8,23 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <unistd.h>
 #include "user.h"
 
 #define BACK_AFTER	CNR_MSEC
+
+/* A sum of fewer bytes has ended before others have had their turns. */
+#define LEND_BYTES	(128 << 10)
+/*
+ * Whoever takes a processor for longer computes, most likely. Such a turn costs so much credit, and
+ * a shorter one gives 1. Without credit the processor is not lent for some time, and then for a try.
+ */
+#define LENT_LONG	CNR_MSEC
+#define LONG_COSTS	2
+#define CREDIT_MOST	16
+#define CREDIT_TRY	4
+#define KEPT_FOR	CNR_SEC
 
 static int sleep_until(struct user *u, u64 until)
 {
@@ -24,8 +37,32 @@ static int sleep_until(struct user *u, u64 until)
 	return err == ETIMEDOUT ? -ETIMEDOUT : 0;
 }
 
+/*
+ * Who else wants this processor is often a member whose packets we wait for. After its turn many
+ * packets are here at once, and longer trains leave. If it was somebody who computes, packets have
+ * waited: who sleeps gets a processor sooner than who has given it away.
+ */
+static void lend(struct user_endpoint *ep, u64 now)
+{
+	u64 back;
+
+	if (now < ep->keep_until)
+		return;
+	sched_yield();
+	back = lib_now();
+	if (back - now <= LENT_LONG) {
+		ep->credit = min_t(int, ep->credit + 1, CREDIT_MOST);
+		return;
+	}
+	ep->credit -= LONG_COSTS;
+	if (ep->credit > 0)
+		return;
+	ep->credit = CREDIT_TRY;
+	ep->keep_until = back + KEPT_FOR;
+}
+
 /* Wait for packets, or until the endpoint's thread has something. No lock is held. */
-static void watch(struct user_endpoint *ep, u64 now, u64 until)
+static void watch(struct user_endpoint *ep, u64 now, u64 until, bool lends)
 {
 	struct pollfd fds[] = {
 		{ .fd = ep->sock, .events = POLLIN },
@@ -34,6 +71,8 @@ static void watch(struct user_endpoint *ep, u64 now, u64 until)
 	struct timespec ts = lib_timespec(until - now);
 	u64 value;
 
+	if (lends)
+		lend(ep, now);
 	if (ppoll(fds, ARRAY_SIZE(fds), until == CNR_NEVER ? NULL : &ts, NULL) <= 0)
 		return;
 	if (fds[1].revents)
@@ -62,7 +101,7 @@ void user_polled(struct user_endpoint *ep)
 		user_watch(ep, false);
 }
 
-int user_wait(struct user *u, u64 until)
+int user_wait(struct user *u, u64 until, size_t bytes)
 {
 	struct user_endpoint *ep = u->ep;
 	const u64 changes = u->changes;
@@ -84,7 +123,7 @@ int user_wait(struct user *u, u64 until)
 		if (u->changes != changes || now >= until)
 			break;
 		pthread_mutex_unlock(&ep->lock);
-		watch(ep, now, until);
+		watch(ep, now, until, bytes >= LEND_BYTES);
 		pthread_mutex_lock(&ep->lock);
 	} while (u->changes == changes);
 	ep->waiter = NULL;
