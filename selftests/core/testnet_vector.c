@@ -75,14 +75,17 @@ static bool tnet_is_sum(const struct tnet *s, const struct cnr_done *d, int sour
 void tnet_complete(struct tnet *s, int rank, const struct cnr_done *d)
 {
 	struct tnet_node *n = &s->node[rank];
-	const struct tnet_vector *v = n->held;
+	struct tnet_vector *v = n->held;
 
 	n->completed++;
 	n->last_error = d->error;
-	if (d->error)
-		return;
 	while (v->data != d->data)
 		v = v->next;
+	/* It is the application's again, which may return the memory. */
+	free(v->apart);
+	v->apart = NULL;
+	if (d->error)
+		return;
 	if (!tnet_is_sum(s, d, v->source, s->run) && !tnet_is_sum(s, d, v->source, n->with))
 		s->wrong++;
 }
@@ -90,6 +93,7 @@ void tnet_complete(struct tnet *s, int rank, const struct cnr_done *d)
 static void tnet_vector_free(struct tnet_vector *v)
 {
 	free(v->data);
+	free(v->apart);
 	free(v->hashes);
 	free(v->memory);
 	free(v);
@@ -119,15 +123,30 @@ void tnet_free_vectors(struct tnet_node *n)
 	}
 }
 
+/*
+ * Move the contribution of an odd rank from @v to memory of its own, as applications may leave it
+ * there until the sum has ended.
+ */
+static void tnet_move_apart(struct tnet_vector *v, int rank, struct cnr_op *op, size_t bytes)
+{
+	if (rank % 2 == 0 || op->mores || op->hashes)
+		return;
+	v->apart = malloc(bytes + 1);
+	memcpy(v->apart, v->data, bytes);
+	memset(v->data, 0xa5, bytes);
+	op->source = v->apart;
+}
+
 int tnet_post_op(struct tnet *s, int rank, struct cnr_op op, int source)
 {
 	struct tnet_node *n = &s->node[rank];
 	struct tnet_vector *v = calloc(1, sizeof(*v));
 	u32 elements = op.elements, i;
+	size_t bytes = (size_t)elements * (s->cfg.element ? s->cfg.element : 4);
 	u64 element;
 	int err;
 
-	v->data = malloc(elements * (s->cfg.element ? s->cfg.element : 4) + 1);
+	v->data = malloc(bytes + 1);
 	v->hashes = s->cfg.pinned ? calloc(cnr_op_blocks(n->comm, &op), sizeof(*v->hashes)) : NULL;
 	for (i = 0; !s->cfg.element && i < elements; i++)
 		v->data[i] = tnet_value(s, rank, s->run[rank], n->posted, i);
@@ -142,6 +161,7 @@ int tnet_post_op(struct tnet *s, int rank, struct cnr_op op, int source)
 	op.data = v->data;
 	op.memory = v->memory;
 	op.hashes = v->hashes;
+	tnet_move_apart(v, rank, &op, bytes);
 	v->elements = elements;
 	v->next = n->held;
 	n->held = v;

@@ -246,6 +246,12 @@ static int take_vectors(struct user *u, struct user_op *op, struct cnr_op *cop,
 	return 0;
 }
 
+/* Can the core read the contribution where it is? What it gathers, it gathers in its own copy. */
+static bool may_stay(const struct lib_request *req)
+{
+	return req->lent && !req->addends && (uintptr_t)req->sendbuf % __alignof__(u64) == 0;
+}
+
 static int user_post(void *engine, struct lib_request *req)
 {
 	struct user *u = engine;
@@ -275,7 +281,9 @@ static int user_post(void *engine, struct lib_request *req)
 	op = user_op_new(u->ep, req->bytes, memory);
 	if (!op)
 		return -ENOMEM;
-	if (req->count)
+	if (may_stay(req))
+		cop.source = req->sendbuf;
+	else if (req->count)
 		memcpy(op->data, req->sendbuf, req->bytes);
 	cop.data = op->data;
 	cop.memory = op->memory;
