@@ -35,3 +35,8 @@ $(B)/selftests/bench/float_speed: selftests/bench/float_speed.c $(FLOAT_LANES) $
 .PHONY: bench
 bench: all module $(BENCH_TOOLS) $(FAULT_TOOLS) $(OPENMPI_TEST_NEEDS) $(MPICH_TEST_NEEDS) ## measurements; build/bench.json: {name, value, unit, baseline, ratio, command}
 	@selftests/bench/run.sh --out $(B)/bench.json
+
+TESTS += bench
+.PHONY: test-bench
+test-bench: ## do measurements know that the machine is busy?
+	selftests/bench/quiet.sh

@@ -64,7 +64,7 @@ bench_start "selftests/bench/cpu.sh $HOSTS $MTU"
 bench_need ip jq ethtool mpirun.openmpi "$CANARY"
 [ -x "$PROGRAMS/columns" ] || bench_die "needs libopenmpi-dev, and make test-openmpi"
 network
-bench_quiet
+bench_quiet || exit 1
 for bytes in $SIZES; do
 	for ((round = 0; round < ROUNDS; round++)); do
 		timed "canary.$bytes" canary "$bytes"

@@ -11,6 +11,8 @@
 
 # shellcheck source=../lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+# shellcheck source=quiet_lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/quiet_lib.sh"
 # shellcheck disable=SC2034
 BENCH_BUILD=${BENCH_BUILD:-$TAP_TOP/build}
 CANARY=${CANARY:-$BENCH_BUILD/bin/canary}
@@ -81,26 +83,4 @@ bench_shape()
 	tc -n "$(ns_name "$1")" qdisc add dev "$2" root handle 1: htb default 1
 	tc -n "$(ns_name "$1")" class add dev "$2" parent 1: classid 1:1 htb \
 		rate "${3}mbit" burst 6056 cburst 6056 quantum 1514
-}
-
-# bench_idle: prints the ticks for which processors were idle, and all ticks
-bench_idle()
-{
-	awk '/^cpu / { print $5 + $6, $2 + $3 + $4 + $5 + $6 + $7 + $8 }' /proc/stat
-}
-
-# bench_quiet: waits until others leave the processors alone, for two minutes at most. With BENCH_BUSY it
-# goes on even so.
-bench_quiet()
-{
-	local i before used
-
-	[ -z "${BENCH_BUSY:-}" ] || return 0
-	for ((i = 0; i < 60; i++)); do
-		before=$(bench_idle)
-		sleep 2
-		used=$(echo "$before $(bench_idle)" | awk '{ print int(100 - ($3 - $1) / ($4 - $2) * 100) }')
-		[ "$used" -ge 10 ] || return 0
-	done
-	bench_die "others use $used % of the processors (BENCH_BUSY=1 measures even so)"
 }

@@ -5,8 +5,10 @@
 # [switch|emission|goodput|guest|softirq|latency|types|floats|restore|congestion|ring|fault|loss|curve|share|cpu|small|openmpi|mpich]...
 #
 # It writes a JSON list of figures (see lib.sh) and prints them as a table. Figures from the
-# instruction-counting guest are measured twice, and how much the two differ is a figure, too.
-# Nothing is asserted: the exit status is 0 unless a measurement could not be made.
+# instruction-counting guest are measured twice, and how much the two differ is a figure, too. All others wait
+# for a quiet machine, and are made again if others used more than BENCH_QUIET (5) percent of its processors
+# meanwhile; see quiet_lib.sh. BENCH_BUSY=1 measures even so. Nothing is asserted: the exit status is 0 unless a
+# measurement could not be made. The reason is told at the end.
 
 set -eu -o pipefail
 
@@ -23,6 +25,11 @@ if [ "${1:-}" = --out ]; then
 fi
 [ $# -gt 0 ] || set -- switch emission goodput guest softirq latency types floats restore congestion ring fault loss curve share cpu small openmpi mpich
 DIR=$(mktemp -d)
+TRIES=${BENCH_TRIES:-3}	# how often a part is made, if the machine is not quiet
+export BENCH_RUN=$$
+
+# shellcheck source=quiet_lib.sh
+. "$HERE/quiet_lib.sh"
 
 # end STATUS: ends running measurements, which clean up
 end()
@@ -43,18 +50,50 @@ trap 'end $?' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
-# run NAME SCRIPT [ARGUMENT...]: writes its figures to $DIR/NAME, and its messages to the terminal
-run()
+# measure NAME SCRIPT [ARGUMENT...]: writes its figures to $DIR/NAME, and its messages to the terminal
+measure()
 {
 	local name=$1 script=$2
 
 	shift 2
 	echo "bench: $script${1:+ $1}" >&2
 	"$WITHIN" "$LIMIT" "$HERE/$script" "$@" >"$DIR/$name" &
-	wait $! || {
-		echo "bench: $script${1:+ $1} could not be measured (status $?)" >&2
-		FAILED+=("$script${1:+ $1}")
-	}
+	wait $!
+}
+
+# counted NAME SCRIPT [ARGUMENT...]: measures in the guest, where others do not matter
+counted()
+{
+	local status=0
+
+	measure "$@" || status=$?
+	[ $status -eq 0 ] || FAILED+=("$2${3:+ $3}: status $status, see above")
+}
+
+# alone NAME SCRIPT [ARGUMENT...]: measures on a quiet machine
+alone()
+{
+	local what=$2${3:+ $3} before others all share status try
+
+	for ((try = 1; try <= TRIES; try++)); do
+		status=0
+		bench_quiet || {
+			FAILED+=("$what: others use the processors")
+			return
+		}
+		read -r _ before < <(bench_idle)
+		others=$(bench_others)
+		measure "$@" || status=$?
+		read -r _ all < <(bench_idle)
+		share=$(bench_share "$others" "$(bench_others)" $((all - before)))
+		if [ "$share" -le "$BENCH_QUIET" ] || [ -n "${BENCH_BUSY:-}" ]; then
+			[ $status -eq 0 ] || FAILED+=("$what: status $status, see above")
+			return
+		fi
+		echo "bench: $what: others used $share % of the processors, run $try of $TRIES" >&2
+	done
+	rm -f "$DIR/$1"
+	FAILED+=("$what: others used $share % of the processors in the last of $TRIES runs")
 }
 
 # twice NAME SCRIPT [ARGUMENT...]: runs two at once, as each guest has its own clock
@@ -64,7 +103,7 @@ twice()
 
 	"$WITHIN" "$LIMIT" "$HERE/$2" "${@:3}" >"$DIR/again.$name" 2>"$DIR/again.$name.err" &
 	pid=$!
-	run "$@"
+	counted "$@"
 	wait $pid || again=$?
 	[ $again -eq 0 ] || {
 		cat "$DIR/again.$name.err" >&2
@@ -89,47 +128,47 @@ repeatability()
 
 for part in "$@"; do
 	case $part in
-	switch) run 1.switch switch.sh ;;
-	emission) run 2.emission emission.sh ;;
-	goodput) run 3.goodput goodput.sh user ;;
-	loss) run 9.loss fault_loss.sh ;;
-	curve) run 9.loss.curve loss_curve.sh ;;
-	share) run 9.share share.sh user ;;
+	switch) alone 1.switch switch.sh ;;
+	emission) alone 2.emission emission.sh ;;
+	goodput) alone 3.goodput goodput.sh user ;;
+	loss) alone 9.loss fault_loss.sh ;;
+	curve) alone 9.loss.curve loss_curve.sh ;;
+	share) alone 9.share share.sh user ;;
 	openmpi)
-		run 9.openmpi.shaped openmpi.sh shaped
-		run 9.openmpi.fast openmpi.sh fast
+		alone 9.openmpi.shaped openmpi.sh shaped
+		alone 9.openmpi.fast openmpi.sh fast
 		;;
 	cpu)
 		for hosts in 2 4 8; do
-			run "9.cpu.$hosts.1500" cpu.sh $hosts 1500
-			run "9.cpu.$hosts.9000" cpu.sh $hosts 9000
+			alone "9.cpu.$hosts.1500" cpu.sh $hosts 1500
+			alone "9.cpu.$hosts.9000" cpu.sh $hosts 9000
 		done
 		;;
 	small)
 		for hosts in 2 4 8; do
-			run "9.small.$hosts" small.sh $hosts
+			alone "9.small.$hosts" small.sh $hosts
 		done
 		;;
-	mpich) run 9.mpich.shaped mpich.sh shaped ;;
+	mpich) alone 9.mpich.shaped mpich.sh shaped ;;
 	guest)
 		twice 4.guest.goodput goodput.sh kernel
 		twice 5.guest.cost cost.sh
 		repeatability >"$DIR/6.guest.repeat"
 		;;
-	softirq) run 6.softirq softirq.sh ;;
-	latency) run 7.latency latency.sh ;;
+	softirq) counted 6.softirq softirq.sh ;;
+	latency) counted 7.latency latency.sh ;;
 	types)
-		run 7.types.cost types.sh cost
-		run 7.types.links types.sh links
-		run 7.types.latency types.sh latency
+		counted 7.types.cost types.sh cost
+		counted 7.types.links types.sh links
+		counted 7.types.latency types.sh latency
 		;;
-	floats) run 7.floats ../../build/selftests/bench/float_speed ;;
-	restore) run 9.restore restore.sh ;;
-	congestion) run 8.congestion congestion.sh ;;
-	fault) run 8.fault fault.sh ;;
+	floats) alone 7.floats ../../build/selftests/bench/float_speed ;;
+	restore) alone 9.restore restore.sh ;;
+	congestion) alone 8.congestion congestion.sh ;;
+	fault) alone 8.fault fault.sh ;;
 	ring)
-		run 9.ring.user ring.sh user
-		run 9.ring.kernel ring.sh kernel
+		alone 9.ring.user ring.sh user
+		counted 9.ring.kernel ring.sh kernel
 		;;
 	*)
 		echo "usage: run.sh [--out FILE] [switch|emission|goodput|guest|softirq|latency|types|floats|restore|congestion|ring|fault|loss|curve|share|cpu|small|openmpi|mpich]..." >&2
@@ -140,6 +179,7 @@ done
 
 mkdir -p "$(dirname "$OUT")"
 rm -f "$DIR"/again.*
+: >"$DIR/0"	# there may be no figures at all
 cat "$DIR"/* | jq -s . >"$OUT"
 jq -r '["name", "value", "unit", "baseline", "ratio"],
 	(.[] | [.name, .value, .unit, .baseline // "-", .ratio // "-"]) | @tsv' "$OUT" |

@@ -30,7 +30,7 @@ bench_start "selftests/bench/small.sh $HOSTS"
 bench_need ip jq ethtool mpirun.openmpi "$CANARY"
 [ -x "$PROGRAMS/columns" ] || bench_die "needs libopenmpi-dev, and make test-openmpi"
 network
-bench_quiet
+bench_quiet || exit 1
 for ((round = 0; round < ROUNDS; round++)); do
 	timed canary canary 8
 	jq '.results[0].out_of_place.p99_us' "$TAP_TMP/perf.json" >>"$TAP_TMP/p99"
