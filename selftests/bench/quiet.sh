@@ -12,6 +12,9 @@ tap_start bench/quiet
 tmp_dir
 BENCH_RUN=$$
 HERE=$(cd "$(dirname "$0")" && pwd)
+RUN=$HERE/run.sh
+unset BENCH_BUSY BENCH_QUIET
+need_program jq
 
 # busy TICKS [VARIABLE=VALUE...]: a process that has used so much of a processor, and then sleeps; sets BUSY
 busy()
@@ -50,7 +53,7 @@ test_others()
 	# Of a process that ended, this shell has the ticks, which is not counted itself.
 	busy 30 "BENCH_RUN=$mine"
 	tap_check "the processes of a measurement are known" grep -qx "$BUSY" <(bench_own)
-	tap_check "... and no other one is" sh -c "! grep -qx $$" <(bench_own)
+	tap_is "... and no other one is" "$(bench_own | grep -cx "$$")" 0
 	tap_check "... they have used something" test "$(used "$BUSY")" -ge 30
 	before=$(bench_others)
 	after=$(BENCH_RUN=none bench_others)
@@ -59,19 +62,40 @@ test_others()
 	wait "$BUSY"
 }
 
+# Shares of 1000 ticks
+test_share()
+{
+	tap_is "half a percent of a hundred" "$(bench_share 100 105 1000)" 0
+	tap_is "5 percent" "$(bench_share 0 50 1000)" 5
+	tap_is "all" "$(bench_share 7 1007 1000)" 100
+	tap_is "less than nothing, as a process has ended" "$(bench_share 50 20 1000)" 0
+}
+
+# How often is a part made, and what becomes of its figures? BENCH_QUIET decides whether the machine is quiet.
+test_again()
+{
+	printf '#!/bin/sh\necho {}\n' >part
+	chmod +x part
+	BENCH_QUIET=100 "$RUN" --out figures ./part >out 2>err
+	tap_is "quiet: exit status" $? 0
+	tap_is "... measured once" "$(grep -c "^bench: .*/part$" err)" 1
+	tap_is "... figures" "$(jq length figures)" 1
+	BENCH_QUIET=-1 BENCH_BUSY=1 "$RUN" --out figures ./part >out 2>err
+	tap_is "others do not matter with BENCH_BUSY" "$? $(jq length figures)" "0 1"
+}
+
 test_refusal()
 {
-	local run
-
-	run=$HERE/run.sh
-	BENCH_PATIENCE=0 "$run" --out figures floats >out 2>err
+	BENCH_PATIENCE=0 "$RUN" --out figures floats >out 2>err
 	tap_is "a busy machine: exit status" $? 1
-	tap_check "... and why" grep -q "others use 100 % of the processors" err
+	tap_check "... and why" grep -q "others use some % of the processors" err
 	tap_check "... also at the end" grep -q "^# not measured: .*float_speed: others use the processors" out
 	tap_is "... and no figures" "$(jq length figures)" 0
 }
 
 cd "$TAP_TMP" || exit 1
 test_others
+test_share
+test_again
 test_refusal
 tap_done

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Makes all measurements: run.sh [--out FILE]
-# [switch|emission|goodput|guest|softirq|latency|types|floats|restore|congestion|ring|fault|loss|curve|share|cpu|small|openmpi|mpich]...
+# [switch|emission|goodput|guest|softirq|latency|types|floats|restore|congestion|ring|fault|loss|curve|share|cpu|small|openmpi|mpich|PROGRAM]...
+#
+# PROGRAM is a path with a slash: another program that prints figures.
 #
 # It writes a JSON list of figures (see lib.sh) and prints them as a table. Figures from the
 # instruction-counting guest are measured twice, and how much the two differ is a figure, too. All others wait
@@ -91,8 +93,8 @@ alone()
 			return
 		fi
 		echo "bench: $what: others used $share % of the processors, run $try of $TRIES" >&2
+		rm -f "$DIR/$1"
 	done
-	rm -f "$DIR/$1"
 	FAILED+=("$what: others used $share % of the processors in the last of $TRIES runs")
 }
 
@@ -170,8 +172,9 @@ for part in "$@"; do
 		alone 9.ring.user ring.sh user
 		counted 9.ring.kernel ring.sh kernel
 		;;
+	*/*) alone "9.${part##*/}" "$(realpath --relative-to="$HERE" "$part")" ;;
 	*)
-		echo "usage: run.sh [--out FILE] [switch|emission|goodput|guest|softirq|latency|types|floats|restore|congestion|ring|fault|loss|curve|share|cpu|small|openmpi|mpich]..." >&2
+		echo "usage: run.sh [--out FILE] [switch|emission|goodput|guest|softirq|latency|types|floats|restore|congestion|ring|fault|loss|curve|share|cpu|small|openmpi|mpich|PROGRAM]..." >&2
 		exit 2
 		;;
 	esac

@@ -197,7 +197,8 @@ test_idle()
 	before=$(voluntary)
 	begun=${EPOCHREALTIME/[.,]/}
 	sleep 5.5
-	# Twenty in 5.5 s: its clock reports twice a second that it works, groups are looked at once.
+	# Twenty in 5.5 s: its clock reports twice a second that it works, and looks at
+	# groups every second.
 	tap_check "idle: sleeps" test "$before" -gt 0 -a \
 		$((($(voluntary) - before) * 5500000)) -le $(((${EPOCHREALTIME/[.,]/} - begun) * 20))
 	traffic h2 h3 h4 g1 -- --one-way --patience 5

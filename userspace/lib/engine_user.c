@@ -4,8 +4,9 @@
  * thread of its endpoint handles packets and timers. So it answers other members whatever the
  * application does.
  *
- * The endpoint's lock protects everything of the core. Vectors are copied on the way in and out, as
- * other members may ask for a result long after the application has taken it.
+ * The endpoint's lock protects everything of the core. Results are copied on the way out, as other
+ * members may ask for them long after the application has taken them. Contributions are copied,
+ * unless they stay as they are until the end.
  */
 #include <limits.h>
 #include <poll.h>

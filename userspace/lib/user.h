@@ -207,6 +207,7 @@ struct user_op *user_op_new(struct user_endpoint *ep, size_t bytes, size_t memor
 void user_op_free(struct user_op *op);
 
 #define USER_LISTS_BITS	8
+#define USER_CREDIT_TRY	4	/* user_endpoint.credit, at first */
 
 /*
  * A UDP port, its thread, and the members that share it. user_endpoint_open() makes it. It is freed
@@ -229,13 +230,13 @@ struct user_endpoint {
 	u32			room;		/* bytes that the socket may queue; 0: any */
 	bool			full;		/* socket not writable: do not ask cores */
 	unsigned int		polled;		/* members with a descriptor to poll */
+	u32			watched;	/* events of @sock that @epoll has, or 0 */
 	bool			away;		/* the thread does not watch for packets */
-	u32			watched;	/* events of the socket that @epoll has; 0: no socket */
 	u64			back_at;	/* when it does again, if nobody waits */
 	struct user		*waiter;	/* whose waiting thread receives, or NULL */
 	pthread_t		waiting;	/* that thread */
-	u64			keep_until;	/* until then it keeps its processor: see lend(). It */
-	int			credit;		/* alone uses both */
+	u64			keep_until;	/* when to lend the processor again: lend() */
+	int			credit;		/* of the processor's other users: lend() */
 	u64			lost[CANARY_DROPS];	/* drop counters of members that left */
 
 	int			sock, epoll, timer, wake;
@@ -341,8 +342,9 @@ void user_back_at(struct user_endpoint *ep, u64 when, u64 now);
 void user_polled(struct user_endpoint *ep);
 
 /*
- * user_wait() - wait until something of @u has changed: a sum of @bytes, if not 0. The calling thread
- * may handle packets meanwhile, of all members. It holds the lock, which is released meanwhile
+ * user_wait() - wait until something of @u has changed: a sum of @bytes, if not 0. The calling
+ * thread may handle packets meanwhile, of all members. It holds the lock, which is released
+ * meanwhile
  * Return: 0 or -ETIMEDOUT
  */
 int user_wait(struct user *u, u64 until, size_t bytes);

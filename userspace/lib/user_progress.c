@@ -48,6 +48,12 @@ static void arm(struct user_endpoint *ep, u64 deadline, u64 now)
 	timerfd_settime(ep->timer, TFD_TIMER_ABSTIME, &its, NULL);
 }
 
+/* Return: events of the socket that the thread has to watch for */
+static u32 wanted_events(const struct user_endpoint *ep)
+{
+	return (ep->away ? 0 : EPOLLIN) | (ep->full ? EPOLLOUT : 0);
+}
+
 /*
  * Make the thread watch the socket for what it has to. A descriptor that is watched for nothing is
  * not left in the set: the kernel would look at it for each packet that leaves or comes.
@@ -55,7 +61,7 @@ static void arm(struct user_endpoint *ep, u64 deadline, u64 now)
 static void watch_socket(struct user_endpoint *ep)
 {
 	struct epoll_event ev = {
-		.events = (ep->away ? 0 : EPOLLIN) | (ep->full ? EPOLLOUT : 0),
+		.events = wanted_events(ep),
 		.data.fd = ep->sock,
 	};
 	int how = !ev.events ? EPOLL_CTL_DEL : ep->watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
@@ -67,7 +73,7 @@ static void watch_socket(struct user_endpoint *ep)
 		ep->watched = ev.events;
 		return;
 	}
-	/* There is no memory, or the user has too many watches. The timer tries again. */
+	/* No memory, or the user has too many watches. The timer does its work, and tries again. */
 	now = lib_now();
 	arm(ep, now + WATCH_AGAIN, now);
 }
@@ -330,7 +336,7 @@ static void timer(struct user_endpoint *ep)
 	if (read(ep->timer, &expirations, sizeof(expirations)) < 0)
 		return;
 	pthread_mutex_lock(&ep->lock);
-	if (any_due(ep, lib_now())) {
+	if (any_due(ep, lib_now()) || wanted_events(ep) & ~ep->watched) {
 		/* The thread may be late, and what a timer waits for already here. */
 		pthread_mutex_unlock(&ep->lock);
 		user_receive(ep);
@@ -340,7 +346,7 @@ static void timer(struct user_endpoint *ep)
 	ep->armed = CNR_NEVER;
 	come_back(ep, now);
 	watch_socket(ep);
-	if (ep->retry && now >= ep->retry)
+	if ((ep->retry && now >= ep->retry) || (ep->full && !(ep->watched & EPOLLOUT)))
 		user_resume(ep, now);
 	for (u = ep->first; u; u = u->next) {
 		if (now >= cnr_deadline(u->core)) {

@@ -18,12 +18,12 @@
 #define LEND_BYTES	(128 << 10)
 /*
  * Whoever takes a processor for longer computes, most likely. Such a turn costs so much credit, and
- * a shorter one gives 1. Without credit the processor is not lent for some time, and then for a try.
+ * a shorter one gives 1. Without credit the processor is not lent for some time, and then for a
+ * try.
  */
 #define LENT_LONG	CNR_MSEC
 #define LONG_COSTS	2
 #define CREDIT_MOST	16
-#define CREDIT_TRY	4
 #define KEPT_FOR	CNR_SEC
 
 static int sleep_until(struct user *u, u64 until)
@@ -40,11 +40,12 @@ static int sleep_until(struct user *u, u64 until)
 /*
  * Who else wants this processor is often a member whose packets we wait for. After its turn many
  * packets are here at once, and longer trains leave. If it was somebody who computes, packets have
- * waited: who sleeps gets a processor sooner than who has given it away.
+ * waited: who sleeps gets a processor sooner than who has given it away. A thread with
+ * SCHED_DEADLINE even gives up the rest of its period.
  */
-static void lend(struct user_endpoint *ep, u64 now)
+static void lend(struct user_endpoint *ep)
 {
-	u64 back;
+	u64 now = lib_now(), back;
 
 	if (now < ep->keep_until)
 		return;
@@ -57,22 +58,24 @@ static void lend(struct user_endpoint *ep, u64 now)
 	ep->credit -= LONG_COSTS;
 	if (ep->credit > 0)
 		return;
-	ep->credit = CREDIT_TRY;
+	ep->credit = USER_CREDIT_TRY;
 	ep->keep_until = back + KEPT_FOR;
 }
 
 /* Wait for packets, or until the endpoint's thread has something. No lock is held. */
-static void watch(struct user_endpoint *ep, u64 now, u64 until, bool lends)
+static void watch(struct user_endpoint *ep, u64 until, bool lends)
 {
 	struct pollfd fds[] = {
 		{ .fd = ep->sock, .events = POLLIN },
 		{ .fd = ep->nudge, .events = POLLIN },
 	};
-	struct timespec ts = lib_timespec(until - now);
-	u64 value;
+	struct timespec ts;
+	u64 value, now;
 
 	if (lends)
-		lend(ep, now);
+		lend(ep);
+	now = lib_now();
+	ts = lib_timespec(until > now ? until - now : 0);
 	if (ppoll(fds, ARRAY_SIZE(fds), until == CNR_NEVER ? NULL : &ts, NULL) <= 0)
 		return;
 	if (fds[1].revents)
@@ -105,6 +108,7 @@ int user_wait(struct user *u, u64 until, size_t bytes)
 {
 	struct user_endpoint *ep = u->ep;
 	const u64 changes = u->changes;
+	bool lends;
 	u64 now;
 
 	if (ep->waiter)
@@ -122,8 +126,10 @@ int user_wait(struct user *u, u64 until, size_t bytes)
 		now = lib_now();
 		if (u->changes != changes || now >= until)
 			break;
+		/* Nobody else receives for them. */
+		lends = bytes >= LEND_BYTES && !others_wait(ep);
 		pthread_mutex_unlock(&ep->lock);
-		watch(ep, now, until, bytes >= LEND_BYTES);
+		watch(ep, until, lends);
 		pthread_mutex_lock(&ep->lock);
 	} while (u->changes == changes);
 	ep->waiter = NULL;

@@ -8,7 +8,7 @@
 /* MPI has no averages, so that no rank of a program runs this. */
 void cmpi_spoil(struct canary *canary, unsigned int ms)
 {
-	uint8_t v = 0;
+	static uint8_t v;	/* it belongs to the library until the operation ends */
 	const struct canary_call odd = {
 		.sendbuf = &v, .recvbuf = &v, .count = 1, .dtype = CANARY_UINT8,
 		.op = CANARY_OP_AVG,

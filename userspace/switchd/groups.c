@@ -14,10 +14,10 @@
 
 #include "internal.h"
 
-#define WANTED_OFTEN	16	/* results in a tick, from which on a group is made */
+#define WANTED_OFTEN	16	/* results between two ticks, from which on a group is made */
 #define LOOK_NS		1000000000ULL	/* between two looks at what is wanted */
-#define CHANGES_MAX	4	/* groups made or removed in a look: the kernel takes some ms for each */
-#define KEPT_NS		60000000000ULL	/* a group does not make room for another one before */
+#define CHANGES_MAX	4	/* groups made or removed at a look: some ms for each */
+#define KEPT_NS		60000000000ULL	/* a group makes room for another one */
 
 /*
  * Can results be broadcast from and to the port? Generic XDP cannot copy frames with metadata. A
@@ -191,8 +191,12 @@ static unsigned int read_wanted(struct switchd *sw, uint64_t *keys, struct csw_w
 	return n;
 }
 
-/* What has to wait stays, and what was not wanted often unless @anew. */
-static void look(struct switchd *sw, bool anew)
+/*
+ * What has to wait stays, and what was not wanted often, unless counts begin anew. Looks are
+ * LOOK_NS apart, as a port needs canary_copy for some time before its first group: see
+ * ports_copy().
+ */
+static void look(struct switchd *sw)
 {
 	struct csw_want wants[CSW_WANTED];
 	uint64_t keys[CSW_WANTED];
@@ -202,7 +206,7 @@ static void look(struct switchd *sw, bool anew)
 	changes = remove_broken(sw, &sw->groups);
 	n = read_wanted(sw, keys, wants);
 	for (i = 0; i < n; i++) {
-		if (wants[i].count < WANTED_OFTEN && !anew)
+		if (wants[i].count < WANTED_OFTEN && !sw->groups.anew)
 			continue;
 		if (wants[i].count >= WANTED_OFTEN && has_keys(sw, keys[i], &wants[i])) {
 			if (changes == CHANGES_MAX || !ports_copy(sw, &wants[i]))
@@ -212,17 +216,18 @@ static void look(struct switchd *sw, bool anew)
 		}
 		bpf_map_delete_elem(sw->dp.wanted_fd, &keys[i]);
 	}
+	sw->groups.anew = false;
 	sw->groups.look_at = sw_now() + LOOK_NS;
 }
 
 void groups_tick(struct switchd *sw)
 {
-	look(sw, true);
+	sw->groups.anew = true;
 }
 
 uint64_t groups_settle(struct switchd *sw)
 {
 	if (sw->groups.look_at <= sw_now())
-		look(sw, false);
+		look(sw);
 	return sw->groups.look_at;
 }

@@ -411,6 +411,7 @@ struct groups {
 	} group[CSW_GROUPS];
 	unsigned int n;
 	uint64_t look_at;		/* time of the next look at what is wanted */
+	bool anew;			/* counts begin anew with the next look */
 	bool told;			/* an error was reported */
 };
 
@@ -444,7 +445,7 @@ struct clock {
 	uint64_t beat_at;		/* time of the next beat */
 	uint64_t turned;		/* atomic: last turn of the main loop, ns */
 	uint32_t tail;			/* of all queues, at the last look */
-	uint64_t moved_at;		/* look at which that was not what it was before */
+	uint64_t moved_at;		/* when a look last found that it had moved */
 	bool quiet;			/* no block has begun for the shortest timeout */
 	uint32_t ingress;		/* atomic: device that live frames pretend to come from */
 	int epoll, stop_fd;

@@ -160,8 +160,9 @@ static void hear(struct switchd *sw)
 static void settle(struct switchd *sw)
 {
 	struct itimerspec when = { 0 };
-	uint64_t at = control_settle(sw), look_at = groups_settle(sw);
+	uint64_t at = control_settle(sw), look_at;
 
+	look_at = groups_settle(sw);
 	if (look_at < at)
 		at = look_at;
 	if (sw->reread)
