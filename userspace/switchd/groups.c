@@ -17,7 +17,7 @@
 #define WANTED_OFTEN	16	/* results between two ticks, from which on a group is made */
 #define LOOK_NS		1000000000ULL	/* between two looks at what is wanted */
 #define CHANGES_MAX	4	/* groups made or removed at a look: some ms for each */
-#define KEPT_NS		60000000000ULL	/* a group makes room for another one */
+#define KEPT_NS		60000000000ULL	/* age at which a group may make room */
 
 /*
  * Can results be broadcast from and to the port? Generic XDP cannot copy frames with metadata. A
