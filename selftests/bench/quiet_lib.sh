@@ -3,7 +3,7 @@
 #
 # Is this machine quiet? Where processors are the limit, a measurement waits until it is. If others used
 # processors meanwhile, it is made again. What a measurement starts has BENCH_RUN in its environment.
-# All other processes are others. So is what ended without a parent in the measurement.
+# All other processes are others.
 
 BENCH_QUIET=${BENCH_QUIET:-5}	# percent of all processors that others may use
 
@@ -30,8 +30,8 @@ bench_others()
 		/^[0-9]+ \(/ {
 			pid = $1
 			sub(/.*\) /, "")
-			# Of the kernel are 2 and its children.
-			if (!(pid in skip) && pid != 2 && $2 != 2)
+			# Of the kernel are 2 and its children. A zombie has no environment.
+			if (!(pid in skip) && pid != 2 && $2 != 2 && $1 != "Z")
 				sum += $12 + $13 + $14 + $15
 		}
 		END { print sum }'
