@@ -10,7 +10,7 @@ FUZZ_SCRIPTS := run.sh
 BPF_PROGRAMS := test_switch_sanitized test_switch stress_switch
 
 USER_PROGRAMS := siphash_test address_test parse_test json_test option_test params_test socket_test \
-	payload_test buffers_test engine_test types_test vectors_test share_test table_test launcher_test \
+	payload_test buffers_test engine_test types_test vectors_test share_test table_test watch_test launcher_test \
 	kernel_test engine_tsan share_tsan table_tsan setting_test rtnl_test cmpi_test cmpi_later_test \
 	threshold_test
 USER_SCRIPTS := install.sh usage.sh user.sh types.sh examples.sh try.sh launchers.sh machines.sh \

@@ -65,7 +65,7 @@ test_others()
 # Shares of 1000 ticks
 test_share()
 {
-	tap_is "half a percent of a hundred" "$(bench_share 100 105 1000)" 0
+	tap_is "half a percent is none" "$(bench_share 100 105 1000)" 0
 	tap_is "5 percent" "$(bench_share 0 50 1000)" 5
 	tap_is "all" "$(bench_share 7 1007 1000)" 100
 	tap_is "less than nothing, as a process has ended" "$(bench_share 50 20 1000)" 0

@@ -207,7 +207,7 @@ struct user_op *user_op_new(struct user_endpoint *ep, size_t bytes, size_t memor
 void user_op_free(struct user_op *op);
 
 #define USER_LISTS_BITS	8
-#define USER_CREDIT_TRY	4	/* user_endpoint.credit, at first */
+#define USER_CREDIT_TRY	4	/* user_endpoint.credit, at first and after a pause */
 
 /*
  * A UDP port, its thread, and the members that share it. user_endpoint_open() makes it. It is freed
