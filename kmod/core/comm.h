@@ -360,9 +360,8 @@ struct cnr_network {
  * struct cnr_tree - blocks that a tree sums up, tree.h
  * @txq:	serials of blocks to contribute (again)
  * @leads:	slots in @lead, for blocks that are led here
- * @leads_out:	slots that have something to send
- * @lead_next:	where to look for such a slot first
- * @lead_skip:	so many slots from @lead_next on have nothing to send
+ * @out_first, @out_last: slots that have something to send, linked by cnr_lead.out_next; number + 1,
+ *		0: none
  * @lead_free:	where to look for a free slot first
  * @kept:	slot of the latest kept tree, see tree_kept.c
  * @led_timed:	cnr_comm.led, as it was when that block got its timer
@@ -378,9 +377,8 @@ struct cnr_tree {
 	u32	tx_tail;
 	struct cnr_lead *lead;
 	u32	leads;
-	u32	leads_out;
-	u32	lead_next;
-	u32	lead_skip;
+	u32	out_first;
+	u32	out_last;
 	u32	lead_free;
 	u32	kept;
 	u32	led_timed;

@@ -72,6 +72,8 @@ enum cnr_lead_state {
  * @more:	later blocks will go down the same tree
  * @sources:	entries in @source
  * @cursor:	next source (restorations, results) or rank (failures) to send to
+ * @listed:	it is in the list of slots that have something to send, see cnr_tree.out_first
+ * @out_next:	the next one there
  * @restoration_due: number + 1 of a source; a restoration went to its switch, and the result for
  *		that switch is next
  * @lists:	how many restorations went out
@@ -118,9 +120,11 @@ struct cnr_lead {
 	u8	finished;
 	u8	turn;
 	bool	more;
+	bool	listed;
 	u32	held_us;
 	u32	sources;
 	u32	cursor;
+	u32	out_next;
 	u32	restoration_due;
 	u32	lists;
 	struct cnr_source *source;
@@ -185,12 +189,6 @@ static inline bool cnr_arrived_counted_with(const struct cnr_lead *l, const stru
 static inline bool cnr_lead_whole(const struct cnr_lead *l, const struct canary_hdr *h)
 {
 	return be16_to_cpu(h->contribution.count) == l->contributors && !canary_is_list(h);
-}
-
-static inline bool cnr_lead_sending(const struct cnr_lead *l)
-{
-	return l->state == CNR_L_RESULT ||
-	       (l->flags & (CNR_L_FAIL_ALL | CNR_L_FAIL_MISSING));
 }
 
 /* Does another algorithm run @block? Each packet asks this, and mostly no other one runs at all. */

@@ -44,8 +44,6 @@ static void cnr_lead_finish(struct cnr_comm *c, u64 now, struct cnr_lead *l, con
 	l->done = canary_earlier(l->done, c->una);
 	l->deadline = CNR_NEVER;
 	l->held_us = min_t(u64, (now - l->first_at) / CNR_USEC, ~0U);
-	if (cnr_lead_sending(l))
-		c->tree.leads_out--;
 	l->flags &= ~(CNR_L_FAIL_ALL | CNR_L_FAIL_MISSING);
 	if (silent)
 		l->state = CNR_L_FREE;

@@ -254,8 +254,6 @@ void cnr_lead_restart(struct cnr_comm *c, u64 now, struct cnr_lead *l)
 	cnr_count(c, CNR_C_attempts);
 	if (l->attempt == CNR_BYPASS_ATTEMPT)
 		cnr_count(c, CNR_C_bypass);
-	if (cnr_lead_sending(l))
-		c->tree.leads_out--;
 	cnr_lead_clear(c, l);
 	cnr_tags_begin(c, l);
 	cnr_lead_send(c, l, CNR_L_COLLECTING, CNR_L_FAIL_ALL);

@@ -10,17 +10,32 @@
 #include "session.h"
 #include "tree.h"
 
+/*
+ * @l has something to send. Results leave in the order in which blocks are finished: a result tells
+ * which earlier ones went out (cnr_finished()), so those must not be behind it. FAILURE goes first,
+ * as a block waits for it.
+ */
+static void cnr_lead_list(struct cnr_comm *c, struct cnr_lead *l, bool first)
+{
+	struct cnr_tree *t = &c->tree;
+	u32 number = l - t->lead + 1;
+
+	if (l->listed)
+		return;
+	l->listed = true;
+	l->out_next = first ? t->out_first : 0;
+	if (!first && t->out_first)
+		t->lead[t->out_last - 1].out_next = number;
+	if (!first || !t->out_first)
+		t->out_last = number;
+	if (first || !t->out_first)
+		t->out_first = number;
+}
+
 /* Start a pass over sources or ranks. */
 void cnr_lead_send(struct cnr_comm *c, struct cnr_lead *l, u8 state, u8 flag)
 {
-	u32 slot = l - c->tree.lead, skip;
-
-	if (!cnr_lead_sending(l) && !c->tree.leads_out++) {
-		c->tree.lead_next = slot;
-		c->tree.lead_skip = 0;
-	}
-	skip = (slot + c->tree.leads - c->tree.lead_next) % c->tree.leads;
-	c->tree.lead_skip = min_t(u32, c->tree.lead_skip, skip);
+	cnr_lead_list(c, l, state == CNR_L_COLLECTING);
 	c->answers |= 1U << CNR_TREE;
 	l->state = state;
 	l->flags |= flag;
@@ -172,7 +187,6 @@ static bool cnr_lead_result(struct cnr_comm *c, struct cnr_lead *l, struct cnr_o
 		if (cnr_lead_result_next(c, l, out))
 			return true;
 	} while (cnr_lead_turn(l));
-	c->tree.leads_out--;
 	if (l->more) {
 		l->state = CNR_L_KEPT;
 		return false;
@@ -208,7 +222,6 @@ static bool cnr_lead_failure(struct cnr_comm *c, u64 now, struct cnr_lead *l,
 		return true;
 	}
 	l->flags &= ~(CNR_L_FAIL_ALL | CNR_L_FAIL_MISSING);
-	c->tree.leads_out--;
 	return false;
 }
 
@@ -216,17 +229,17 @@ static bool cnr_lead_failure(struct cnr_comm *c, u64 now, struct cnr_lead *l,
 bool cnr_lead_build(struct cnr_comm *c, u64 now, struct cnr_out *out)
 {
 	struct cnr_lead *l;
-	u32 i;
 
-	for (i = c->tree.lead_skip; i < c->tree.leads && c->tree.leads_out; i++) {
-		l = &c->tree.lead[(c->tree.lead_next + i) % c->tree.leads];
-		c->tree.lead_skip = i;
+	while (c->tree.out_first) {
+		l = &c->tree.lead[c->tree.out_first - 1];
 		if (l->state == CNR_L_RESULT && cnr_lead_result(c, l, out))
 			return true;
 		if (l->state == CNR_L_COLLECTING &&
 		    (l->flags & (CNR_L_FAIL_ALL | CNR_L_FAIL_MISSING)) &&
 		    cnr_lead_failure(c, now, l, out))
 			return true;
+		c->tree.out_first = l->out_next;
+		l->listed = false;
 	}
 	return false;
 }
@@ -236,7 +249,9 @@ void cnr_lead_drop_all(struct cnr_comm *c)
 {
 	u32 i;
 
-	for (i = 0; i < c->tree.leads; i++)
+	for (i = 0; i < c->tree.leads; i++) {
 		c->tree.lead[i].state = CNR_L_FREE;
-	c->tree.leads_out = 0;
+		c->tree.lead[i].listed = false;
+	}
+	c->tree.out_first = 0;
 }
