@@ -72,7 +72,8 @@
 #define CANARY_DEAD_LIMIT	3600000U
 #define CANARY_ROUTES		16		/* destinations remembered, a power of two */
 #define CANARY_TIMER_GAP	(50 * NSEC_PER_USEC)	/* least time from timer to timer */
-#define CANARY_TRAIN_LIMIT	(MAX_SKB_FRAGS + 1)	/* highest value of net.canary.train_max */
+#define CANARY_TRAIN_DEFAULT	16		/* net.canary.train_max */
+#define CANARY_TRAIN_LIMIT	64		/* its highest value */
 #define CANARY_BATCH		64		/* packets collected before the lock is released */
 #define CANARY_BATCHES		64		/* batches of a process, then the tasklet goes on */
 #define CANARY_MEMBERS_DEFAULT	1048576		/* net.canary.members_max */
@@ -155,10 +156,14 @@ struct canary_vector {
 };
 
 /**
- * struct canary_route - a destination and how to get there
+ * struct canary_route - a destination, how to get there, and what is being sent there
  * @rt:		NULL, or a route (may have expired: dst_check())
  * @addr:	destination
  * @port:	destination port: equal-cost paths may be chosen by it
+ * @size:	bytes of the first packet of @train from the Canary header on; others are not longer
+ * @train:	NULL, or the last packet to there, while others may join it (train.c). It is in a
+ *		queue of canary_comm_round()
+ * @last:	the last packet that joined @train; NULL: none did
  *
  * Owner: the engine. Lock: canary_comm.lock.
  */
@@ -166,36 +171,9 @@ struct canary_route {
 	struct rtable		*rt;
 	struct canary_addr	addr;
 	__be16			port;
-};
-
-/**
- * struct canary_train - the last packet to be sent, while others may join it (train.c)
- * @skb:	NULL, or that packet, which is in a queue of canary_comm_round()
- * @addr:	destination
- * @port:	destination port
- * @size:	bytes of its first packet from the Canary header on; others are not longer
- * @most:	packets that it may have
- *
- * Owner: the engine. Lock: canary_comm.lock.
- */
-struct canary_train {
-	struct sk_buff		*skb;
-	struct canary_addr	addr;
-	__be16			port;
 	u16			size;
-	u32			most;
-};
-
-/**
- * struct canary_place - where the core makes data of a packet, before the packet is there
- * @skb:	NULL, or the packet, if it is one of its own
- * @data:	NULL, or room for header and data, if it is going to join a train
- *
- * Owner: the engine. Lock: canary_comm.lock.
- */
-struct canary_place {
-	struct sk_buff		*skb;
-	u8			*data;
+	struct sk_buff		*train;
+	struct sk_buff		*last;
 };
 
 struct canary_comm;
@@ -296,8 +274,9 @@ enum canary_left {
  *		needs. Lock: @lock
  * @done:	completed operations to be received, in order. Lock: @lock
  * @routes:	by destination. Lock: @lock
- * @train:	the last packet to be sent. Lock: @lock
- * @placed:	of a packet whose data the core is making (canary_send_place()). Lock: @lock
+ * @trains:	bits of the @routes that have a train. Lock: @lock
+ * @train_most:	packets that a train may have in this round; 0 or 1: there are none. Lock: @lock
+ * @placed:	NULL, or a packet whose data the core is making (canary_send_place()). Lock: @lock
  * @flags:	enum canary_comm_flags, atomic
  * @timer:	the core's deadline. Softirq
  * @space:	in the wait queue of @usk: called when there is room again
@@ -351,8 +330,9 @@ struct canary_comm {
 	struct list_head	ended;
 	struct list_head	done;
 	struct canary_route	routes[CANARY_ROUTES];
-	struct canary_train	train;
-	struct canary_place	placed;
+	u32			trains;
+	u32			train_most;
+	struct sk_buff		*placed;
 
 	unsigned long		flags;
 	struct hrtimer		timer;
@@ -537,7 +517,7 @@ int canary_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flag
 /* comm.c */
 struct canary_comm *canary_comm_alloc(struct sock *sk);
 int canary_comm_start(struct canary_comm *comm, const struct cnr_config *cfg);
-void canary_comm_answer(struct canary_comm *comm, u64 now, bool late, bool taken)
+void canary_comm_answer(struct canary_comm *comm, u64 now, bool late, u32 n, bool taken)
 	__releases(comm->lock);
 enum canary_left canary_comm_drive(struct canary_comm *comm) __releases(comm->lock);
 void canary_comm_close(struct canary_comm *comm);
@@ -593,12 +573,21 @@ void canary_send_queue(struct canary_comm *comm, struct sk_buff_head *queue);
 void canary_send_forget_routes(struct canary_comm *comm);
 
 /* train.c */
-void canary_train_begin(struct canary_comm *comm, struct sk_buff *skb, const struct cnr_out *out);
-void canary_train_end(struct canary_comm *comm);
-bool canary_train_takes(const struct canary_comm *comm, const struct cnr_out *out);
-void *canary_train_room(const struct cnr_out *out);
-void canary_train_add(struct canary_comm *comm, const struct cnr_out *out, u8 *data);
+#define CANARY_TRAIN_TYPE	(SKB_GSO_UDP_L4 | SKB_GSO_FRAGLIST | SKB_GSO_UDP_TUNNEL_CSUM)
+#define CANARY_TRAIN_BYTES	(IP_MAX_MTU - 1500)	/* of a train, with some room for headers */
+
+void canary_trains_begin(struct canary_comm *comm);
+void canary_train_begin(struct canary_comm *comm, struct canary_route *r, struct sk_buff *skb);
+void canary_train_end(struct canary_comm *comm, struct canary_route *r);
+void canary_trains_end(struct canary_comm *comm);
+bool canary_train_takes(const struct canary_route *r, u32 size);
+void canary_train_add(struct canary_comm *comm, struct canary_route *r, struct sk_buff *skb);
 u32 canary_train_close(struct sk_buff *skb);
+struct sk_buff *canary_train_apart(struct sk_buff *skb);
+
+/* gro.c */
+struct sk_buff *canary_gro_receive(struct sock *sk, struct list_head *head, struct sk_buff *skb);
+int canary_gro_complete(struct sock *sk, struct sk_buff *skb, int nhoff);
 
 /* pages.c */
 void *canary_pages_cut(unsigned int size);

@@ -195,6 +195,7 @@ static enum canary_left canary_comm_round(struct canary_comm *comm, u64 now, u32
 	struct canary_round r = { .comm = comm, .now = now, .most = most };
 	struct sk_buff_head queue;
 	LIST_HEAD(freed);
+	bool held;
 
 	__skb_queue_head_init(&queue);
 	if (comm->core) {
@@ -202,10 +203,14 @@ static enum canary_left canary_comm_round(struct canary_comm *comm, u64 now, u32
 		r.freed = &freed;
 		if (comm->state == CNR_NEW || comm->state == CNR_JOINING)
 			canary_comm_know(comm, now);
+		canary_trains_begin(comm);
+		held = comm->train_most > 1 && cnr_vector_hold(CANARY_PAYLOAD_MAX / sizeof(u32));
 		if (cnr_drive(comm->core, now, &canary_driver, &r) != CNR_LEFT_NOTHING)
 			left = r.blocked ? CANARY_LEFT_BLOCKED : CANARY_LEFT_MORE;
+		if (held)
+			cnr_vector_release();
 		canary_send_unplace(comm);
-		canary_train_end(comm);
+		canary_trains_end(comm);
 		r.any |= canary_comm_hand_over(comm);
 		canary_comm_events(comm, r.any);
 		canary_comm_arm(comm);
@@ -224,33 +229,38 @@ static enum canary_left canary_comm_round(struct canary_comm *comm, u64 now, u32
 
 /*
  * Carry out what the core wants, and unlock. What is more than a batch is left to the tasklet.
- * Others have their turn between its runs, in the end processes, too (ksoftirqd). Until it has run,
- * each caller sends only a few packets: answers to the packet that just came go first.
- * @now:	ktime_get_ns(), read under the lock
- * @late:	its turn is over (turn.c), so it sends only a few packets, too Context: softirq;
- *		canary_comm.lock is held and will be released.
+ * Others have their turn between its runs, in the end processes, too (ksoftirqd).
+ * @now:	ktime_get_ns(), read under the lock Context: softirq; canary_comm.lock is held and
+ *		will be released.
  */
-static void canary_comm_pump(struct canary_comm *comm, u64 now, bool late)
+static void canary_comm_pump(struct canary_comm *comm, u64 now)
 	__releases(comm->lock)
 {
-	bool few = late || test_bit(CANARY_COMM_MORE, &comm->flags);
+	bool few = test_bit(CANARY_COMM_MORE, &comm->flags);
 
 	canary_comm_round(comm, now, few ? CANARY_FEW : CANARY_BATCH, false);
 }
 
 /*
- * The same after a packet came. Where packets may be trains, the tasklet does it after all packets
- * that wait have come: only then has the core several to send to one member. Packets that were
- * dropped do not start it: strangers may send very many of them.
- * @taken:	the core took the packet
+ * The same after packets came together. Until the tasklet has run, only a few packets are sent for
+ * each: answers to what just came go first. Where there are trains, others may be waiting behind a
+ * single packet. Then the tasklet does it after all of them have come: only then has the core
+ * several to send to one member. A packet that was dropped does not start it: strangers may send
+ * very many of them.
+ * @late:	their turn is over (turn.c), so only a few are sent, too
+ * @n:		how many came
+ * @taken:	the core took the last one
  *
  * Context: as canary_comm_pump().
  */
-void canary_comm_answer(struct canary_comm *comm, u64 now, bool late, bool taken)
+void canary_comm_answer(struct canary_comm *comm, u64 now, bool late, u32 n, bool taken)
 	__releases(comm->lock)
 {
-	if (!taken || READ_ONCE(canary_net(comm->net)->train_max) < 2) {
-		canary_comm_pump(comm, now, late);
+	bool few = late || test_bit(CANARY_COMM_MORE, &comm->flags);
+
+	if (n > 1 || !taken || comm->train_most < 2) {
+		n = min_t(u32, n, CANARY_BATCH / CANARY_FEW);
+		canary_comm_round(comm, now, few ? n * CANARY_FEW : CANARY_BATCH, false);
 		return;
 	}
 	/* When the engine ends, a process sends what is left. */
@@ -310,7 +320,7 @@ static enum hrtimer_restart canary_comm_timer(struct hrtimer *timer)
 	comm->fired = ktime_get_ns();
 	if (comm->core)
 		cnr_timer(comm->core, comm->fired);
-	canary_comm_pump(comm, comm->fired, false);
+	canary_comm_pump(comm, comm->fired);
 	canary_turn_end(CANARY_TURN_TIMER);
 	return HRTIMER_NORESTART;
 }
@@ -339,7 +349,7 @@ static void canary_comm_go_on(struct tasklet_struct *tasklet)
 		spin_unlock_bh(&comm->lock);
 		return;
 	}
-	canary_comm_pump(comm, ktime_get_ns(), false);
+	canary_comm_pump(comm, ktime_get_ns());
 	canary_turn_end(CANARY_TURN_TASKLET);
 }
 

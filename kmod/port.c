@@ -133,6 +133,8 @@ int canary_port_open(struct canary_comm *comm, const struct canary_addr *addr, _
 	struct udp_tunnel_sock_cfg cfg = {
 		.encap_type	= 1,
 		.encap_rcv	= receive,
+		.gro_receive	= canary_gro_receive,
+		.gro_complete	= canary_gro_complete,
 	};
 	struct canary_endpoint *ep = canary_endpoint_alloc(comm);
 	int err;
@@ -152,6 +154,8 @@ int canary_port_open(struct canary_comm *comm, const struct canary_addr *addr, _
 	canary_port_use(comm, ep, ep->usock);
 	cfg.sk_user_data = ep;
 	setup_udp_tunnel_sock(ep->net, ep->usock, &cfg);
+	/* The stack may give us trains as a whole. */
+	udp_allow_gso(ep->usock->sk);
 	return 0;
 
 err_release:

@@ -80,75 +80,124 @@ static enum canary_drop canary_receive_input(struct canary_comm *comm, u64 now,
 	return why;
 }
 
-/* Count a packet that is dropped before the core sees it. */
-static void canary_receive_drop(struct canary_comm *comm, struct sk_buff *skb, enum canary_drop why)
+/* What canary_receive() notes of a packet */
+struct canary_receive_cb {
+	enum canary_drop	why;	/* why it is dropped */
+};
+
+#define CANARY_RECEIVE_CB(skb)	((struct canary_receive_cb *)(skb)->cb)
+
+/*
+ * What of a packet the module looks at itself. UDP runs the filter for ordinary sockets, but not for
+ * tunnels. Here it is that of the engine's own socket.
+ */
+static enum canary_drop canary_receive_check(struct canary_comm *comm, struct sk_buff *skb,
+					     bool checksum)
 {
-	spin_lock_bh(&comm->lock);
-	canary_count_drop(comm, why, 1);
-	spin_unlock_bh(&comm->lock);
-	kfree_skb(skb);
+	if (sk_filter_trim_cap(READ_ONCE(comm->usk), skb, sizeof(struct udphdr)))
+		return CANARY_DROP_FILTER;
+	if (!pskb_may_pull(skb, min_t(u32, skb->len, CANARY_RECEIVE_HEADERS)))
+		return CANARY_DROP_NOMEM;
+	return checksum ? CANARY_DROP_NONE : CANARY_DROP_CHECKSUM;
 }
 
-static void canary_receive_one(struct canary_comm *comm, struct sk_buff *skb)
+/* Hand one packet to the core. @in: where it came from. Context: canary_comm.lock is held. */
+static enum canary_drop canary_receive_one(struct canary_comm *comm, struct sk_buff *skb, u64 now,
+					   struct cnr_in *in)
 {
+	enum canary_drop why = CANARY_RECEIVE_CB(skb)->why;
 	struct canary_hdr hdr;
-	enum canary_drop why;
-	struct cnr_in in;
-	bool late;
+
+	if (why == CANARY_DROP_NONE && canary_receive_gather(comm, skb, &hdr, in))
+		return canary_receive_input(comm, now, in);
+	if (why == CANARY_DROP_NONE)
+		why = CANARY_DROP_LENGTH;
+	in->len = 0;
+	canary_count_drop(comm, why, 1);
+	canary_receive_trace(comm, in, why);
+	return why;
+}
+
+/* @list, linked by skb->next, is for @comm. It takes all of them before it answers. */
+static void canary_receive_list(struct canary_comm *comm, struct sk_buff *list, struct cnr_in *in,
+				bool checksum)
+{
+	enum canary_drop why = CANARY_DROP_NONE;
+	struct sk_buff *skb, *next;
+	bool late, held;
+	u32 n = 0;
 	u64 now;
 
-	if (!pskb_may_pull(skb, min_t(u32, skb->len, CANARY_RECEIVE_HEADERS))) {
-		canary_receive_drop(comm, skb, CANARY_DROP_NOMEM);
-		return;
-	}
+	for (skb = list; skb; skb = skb->next)
+		CANARY_RECEIVE_CB(skb)->why = canary_receive_check(comm, skb, checksum);
 	spin_lock_bh(&comm->lock);
 	now = ktime_get_ns();
 	late = canary_turn_begin(CANARY_TURN_PACKET, comm, now);
-	in.addr = canary_addr_of_ip4(ip_hdr(skb)->saddr);
-	in.port = udp_hdr(skb)->source;
-	if (udp_hdr(skb)->check && canary_receive_gather(comm, skb, &hdr, &in)) {
-		why = canary_receive_input(comm, now, &in);
-	} else {
-		why = udp_hdr(skb)->check ? CANARY_DROP_LENGTH : CANARY_DROP_CHECKSUM;
-		in.len = 0;
-		canary_count_drop(comm, why, 1);
-		canary_receive_trace(comm, &in, why);
+	held = list->next && cnr_vector_hold(CANARY_PAYLOAD_MAX / sizeof(u32));
+	for (skb = list; skb; skb = skb->next) {
+		why = canary_receive_one(comm, skb, now, in);
+		CANARY_RECEIVE_CB(skb)->why = why;
+		n++;
 	}
-	canary_comm_answer(comm, now, late, why == CANARY_DROP_NONE);
+	if (held)
+		cnr_vector_release();
+	canary_comm_answer(comm, now, late, n, why == CANARY_DROP_NONE);
 	canary_turn_end(CANARY_TURN_PACKET);
-	if (why == CANARY_DROP_NONE)
-		consume_skb(skb);
-	else
-		kfree_skb(skb);
+	skb_list_walk_safe(list, skb, next) {
+		skb_mark_not_on_list(skb);
+		if (CANARY_RECEIVE_CB(skb)->why == CANARY_DROP_NONE)
+			consume_skb(skb);
+		else
+			kfree_skb(skb);
+	}
 }
 
 /*
- * A packet came to the UDP port of one or more engines. The stack has cut up trains of UDP packets.
- * What is still one (GSO) belongs to another protocol, which a tunnel carries to our port.
+ * Take the first packets of *@list that are for one engine, off the list. Packets for nobody are
+ * dropped, and were counted. Return: that engine, or NULL; *@its: the packets
+ */
+static struct canary_comm *canary_receive_next(struct canary_endpoint *ep, struct sk_buff **list,
+					       struct sk_buff **its)
+{
+	struct canary_comm *comm = canary_endpoint_find(ep, *list);
+	struct sk_buff *last = *list;
+
+	*its = last;
+	while (last->next && canary_endpoint_find(ep, last->next) == comm)
+		last = last->next;
+	*list = last->next;
+	last->next = NULL;
+	return comm;
+}
+
+/*
+ * A packet or a train came to the UDP port of one or more engines.
  * @skb:	data at the UDP header. The checksum was verified if there is one, and there has to
  *		be one Context: softirq, in an RCU read section. Return: 0, @skb was consumed.
  */
 int canary_receive(struct sock *usk, struct sk_buff *skb)
 {
 	struct canary_endpoint *ep = rcu_dereference_sk_user_data(usk);
-	struct canary_comm *comm = ep ? canary_endpoint_find(ep, skb) : NULL;
+	struct sk_buff *list, *its;
+	struct canary_comm *comm;
+	struct cnr_in in;
+	bool checksum;
 
-	if (!comm) {
-		/* canary_endpoint_find() has counted it, unless the port has just been closed. */
-		if (!ep)
-			canary_count_stray(sock_net(usk), CANARY_DROP_ENDED, 1);
+	list = ep ? canary_train_apart(skb) : NULL;
+	if (!list) {
+		canary_count_stray(sock_net(usk), ep ? CANARY_DROP_LENGTH : CANARY_DROP_ENDED, 1);
 		kfree_skb(skb);
 		return 0;
 	}
-	/*
-	 * UDP runs this filter for ordinary sockets, but not for tunnels. Here it is that of the
-	 * engine's own socket.
-	 */
-	if (sk_filter_trim_cap(READ_ONCE(comm->usk), skb, sizeof(struct udphdr)))
-		canary_receive_drop(comm, skb, CANARY_DROP_FILTER);
-	else if (skb_is_gso(skb))
-		canary_receive_drop(comm, skb, CANARY_DROP_LENGTH);
-	else
-		canary_receive_one(comm, skb);
+	in.addr = canary_addr_of_ip4(ip_hdr(skb)->saddr);
+	in.port = udp_hdr(skb)->source;
+	checksum = udp_hdr(skb)->check;
+	while (list) {
+		comm = canary_receive_next(ep, &list, &its);
+		if (comm)
+			canary_receive_list(comm, its, &in, checksum);
+		else
+			kfree_skb_list(its);
+	}
 	return 0;
 }

@@ -7,16 +7,23 @@
 #include <net/dst.h>
 #include <net/ip.h>
 #include <net/route.h>
+#include <net/tcp.h>
 #include <net/udp.h>
 #include "canary.h"
 #include "trace.h"
 
 /* Headers before the Canary header */
 #define CANARY_SEND_HEADERS	(sizeof(struct iphdr) + sizeof(struct udphdr))
+/*
+ * Room in front of those, as much as TCP leaves. A tunnel on the way may need it: it does not make
+ * room in each packet of a train. And an XDP program on the other end of a veth wants 256 bytes, or the
+ * packet is copied.
+ */
+#define CANARY_SEND_ROOM	MAX_TCP_HEADER
 
-/* Find the route to a member or switch. Return: the route, with a reference; or an error pointer */
-static struct rtable *canary_send_route(struct canary_comm *comm, const struct canary_addr *addr,
-					__be16 port)
+/* Find the route to a member or switch. Return: the route; or an error pointer */
+static struct canary_route *canary_send_route(struct canary_comm *comm,
+					      const struct canary_addr *addr, __be16 port)
 {
 	u32 key = canary_addr_fold(addr) ^ (__force u32)port << 16;
 	struct canary_route *r = &comm->routes[hash_32(key, ilog2(CANARY_ROUTES))];
@@ -25,21 +32,19 @@ static struct rtable *canary_send_route(struct canary_comm *comm, const struct c
 
 	if (r->rt) {
 		if (canary_addr_equal(&r->addr, addr) && r->port == port &&
-		    dst_check(&r->rt->dst, 0)) {
-			dst_hold(&r->rt->dst);
-			return r->rt;
-		}
+		    dst_check(&r->rt->dst, 0))
+			return r;
+		canary_train_end(comm, r);
 		ip_rt_put(r->rt);
 		r->rt = NULL;
 	}
 	rt = canary_route_lookup(comm, &from, addr, port);
 	if (IS_ERR(rt))
-		return rt;
+		return ERR_CAST(rt);
 	r->addr = *addr;
 	r->port = port;
 	r->rt = rt;
-	dst_hold(&rt->dst);
-	return rt;
+	return r;
 }
 
 /* Context: canary_comm.lock is held. */
@@ -48,6 +53,7 @@ void canary_send_forget_routes(struct canary_comm *comm)
 	u32 i;
 
 	lockdep_assert_held(&comm->lock);
+	canary_trains_end(comm);
 	for (i = 0; i < CANARY_ROUTES; i++) {
 		if (comm->routes[i].rt)
 			ip_rt_put(comm->routes[i].rt);
@@ -123,38 +129,28 @@ static struct sk_buff *canary_send_alloc(unsigned int headroom, unsigned int siz
 }
 
 /*
- * Begin the socket buffer of @out, whose header and data need not be there yet. There is room for
- * both. Return: NULL, and *@why
+ * Begin the socket buffer of @out for @r, whose header and data need not be there yet. There is
+ * room for both. Return: NULL, and *@why
  */
-static __always_inline struct sk_buff *canary_send_begin(struct canary_comm *comm,
+static __always_inline struct sk_buff *canary_send_begin(const struct canary_route *r,
 							 const struct cnr_out *out,
 							 enum canary_drop *why)
 {
+	const struct dst_entry *dst = &r->rt->dst;
 	unsigned int size = sizeof(out->hdr) + out->len, room;
 	struct sk_buff *skb;
-	struct rtable *rt;
 
-	*why = CANARY_DROP_NOROUTE;
-	rt = canary_send_route(comm, &out->addr, out->port);
-	if (IS_ERR(rt))
-		return NULL;
 	*why = CANARY_DROP_MTU;
-	if (CANARY_SEND_HEADERS + size > canary_route_mtu(rt))
-		goto err;
+	if (CANARY_SEND_HEADERS + size > canary_route_mtu(r->rt))
+		return NULL;
 	/* A multiple of 4 keeps the data aligned for a receiver that gets this very buffer. */
-	room = ALIGN(LL_RESERVED_SPACE(rt->dst.dev), 16);
+	room = ALIGN(max_t(u32, LL_RESERVED_SPACE(dst->dev), CANARY_SEND_ROOM), 16);
 	*why = CANARY_DROP_NOMEM;
-	skb = canary_send_alloc(room + rt->dst.header_len + CANARY_SEND_HEADERS,
-				size + rt->dst.trailer_len);
-	if (!skb)
-		goto err;
-	skb_put(skb, size);
-	skb_dst_set(skb, &rt->dst);
+	skb = canary_send_alloc(room + dst->header_len + CANARY_SEND_HEADERS,
+				size + dst->trailer_len);
+	if (skb)
+		skb_put(skb, size);
 	return skb;
-
-err:
-	ip_rt_put(rt);
-	return NULL;
 }
 
 /* Return: where the data of @skb are, which was just begun */
@@ -170,48 +166,27 @@ static void *canary_send_data(const struct sk_buff *skb)
 void *canary_send_place(void *driver, const struct cnr_out *out)
 {
 	struct canary_comm *comm = driver;
+	struct canary_route *r;
 	enum canary_drop why;
 
 	canary_send_unplace(comm);
-	if (canary_train_takes(comm, out)) {
-		comm->placed.data = canary_train_room(out);
-		return comm->placed.data ? comm->placed.data + sizeof(out->hdr) : NULL;
-	}
-	comm->placed.skb = canary_send_begin(comm, out, &why);
-	return comm->placed.skb ? canary_send_data(comm->placed.skb) : NULL;
+	r = canary_send_route(comm, &out->addr, out->port);
+	if (IS_ERR(r))
+		return NULL;
+	comm->placed = canary_send_begin(r, out, &why);
+	return comm->placed ? canary_send_data(comm->placed) : NULL;
 }
 
 /* The core has made data, but no packet of them. Context: canary_comm.lock is held. */
 void canary_send_unplace(struct canary_comm *comm)
 {
-	if (comm->placed.skb)
-		kfree_skb(comm->placed.skb);
-	if (comm->placed.data)
-		skb_free_frag(comm->placed.data);
-	comm->placed = (struct canary_place){};
-}
-
-/* @out joins the last packet, which takes it. Return: false without memory */
-static bool canary_send_join(struct canary_comm *comm, const struct cnr_out *out)
-{
-	u8 *data = comm->placed.data;
-
-	if (data && out->payload == data + sizeof(out->hdr)) {
-		comm->placed.data = NULL;
-	} else {
-		data = canary_train_room(out);
-		if (!data)
-			return false;
-		if (out->len)
-			memcpy(data + sizeof(out->hdr), out->payload, out->len);
-	}
-	canary_train_add(comm, out, data);
-	return true;
+	if (comm->placed)
+		kfree_skb(comm->placed);
+	comm->placed = NULL;
 }
 
 /*
- * Make a socket buffer of @out, complete from the IP header on. It is charged to the UDP socket
- * until it has left the machine.
+ * Make a socket buffer of @out for @r, complete from the IP header on.
  *
  * A packet is a copy of its part of the vector, even if that is in the application's pages. It may
  * stay in a queue after the vector has been given back, and must not show what the application
@@ -220,43 +195,54 @@ static bool canary_send_join(struct canary_comm *comm, const struct cnr_out *out
  * kernel copies the pages anyway if it delivers the packet on this machine (skb_orphan_frags_rx()).
  * Context: canary_comm.lock is held. Return: NULL if it was dropped, which is counted.
  */
-static struct sk_buff *canary_send_build(struct canary_comm *comm, const struct cnr_out *out)
+static struct sk_buff *canary_send_build(struct canary_comm *comm, const struct canary_route *r,
+					 const struct cnr_out *out)
 {
-	struct sk_buff *skb = comm->placed.skb;
+	struct sk_buff *skb = comm->placed;
 	enum canary_drop why;
 
 	if (skb && out->payload == canary_send_data(skb)) {
-		comm->placed.skb = NULL;
+		comm->placed = NULL;
 	} else {
-		skb = canary_send_begin(comm, out, &why);
+		skb = canary_send_begin(r, out, &why);
 		if (!skb)
 			return canary_send_drop(comm, out, why);
 		if (out->len)
 			memcpy(canary_send_data(skb), out->payload, out->len);
 	}
 	memcpy(skb->data, &out->hdr, sizeof(out->hdr));
-	canary_send_headers(comm, skb, out, ip4_dst_hoplimit(skb_dst(skb)));
-	skb->priority = READ_ONCE(comm->usk->sk_priority);
-	skb->mark = READ_ONCE(comm->usk->sk_mark);
-	skb_set_owner_w(skb, comm->usk);
+	canary_send_headers(comm, skb, out, ip4_dst_hoplimit(&r->rt->dst));
 	return skb;
 }
 
 /*
- * @out is to be sent: it joins the last packet of @queue, or is a packet of its own there. Context:
- * canary_comm.lock is held; canary_train_end() has to follow before @queue is sent.
+ * @out is to be sent: it joins the last packet to its destination, or is a packet of its own in
+ * @queue. It is charged to the UDP socket until it has left the machine. Context: canary_comm.lock
+ * is held; canary_trains_end() has to follow before @queue is sent.
  */
 void canary_send_add(struct canary_comm *comm, const struct cnr_out *out,
 		     struct sk_buff_head *queue)
 {
+	struct canary_route *r = canary_send_route(comm, &out->addr, out->port);
 	struct sk_buff *skb;
 
-	if (!canary_train_takes(comm, out) || !canary_send_join(comm, out)) {
-		skb = canary_send_build(comm, out);
-		if (!skb)
-			return;
+	if (IS_ERR(r)) {
+		canary_send_drop(comm, out, CANARY_DROP_NOROUTE);
+		return;
+	}
+	skb = canary_send_build(comm, r, out);
+	if (!skb)
+		return;
+	if (canary_train_takes(r, sizeof(out->hdr) + out->len)) {
+		canary_train_add(comm, r, skb);
+	} else {
+		dst_hold(&r->rt->dst);
+		skb_dst_set(skb, &r->rt->dst);
+		skb->priority = READ_ONCE(comm->usk->sk_priority);
+		skb->mark = READ_ONCE(comm->usk->sk_mark);
+		skb_set_owner_w(skb, comm->usk);
 		__skb_queue_tail(queue, skb);
-		canary_train_begin(comm, skb, out);
+		canary_train_begin(comm, r, skb);
 	}
 	canary_send_trace(out);
 }

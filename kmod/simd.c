@@ -235,10 +235,10 @@ void cnr_vector_end(void)
 	canary_simd_end();
 }
 
-/* Nobody holds it yet. To borrow it takes as long as to add up a fifth of a packet. */
+/* To borrow it takes as long as to add up a fifth of a packet. */
 bool cnr_vector_hold(u32 words)
 {
-	if (!canary_vector_begin(words))
+	if (this_cpu_read(canary_simd_held) || !canary_vector_begin(words))
 		return false;
 	this_cpu_write(canary_simd_held, true);
 	return true;

@@ -63,7 +63,7 @@ int canary_sysctl_net_init(struct net *net)
 				   canary_vector_charge(CANARY_VECTOR_DEFAULT, 0);
 		cn->memory_max = LONG_MAX;
 		cn->members_max = CANARY_MEMBERS_DEFAULT;
-		cn->train_max = 1;
+		cn->train_max = CANARY_TRAIN_DEFAULT;
 	} else {
 		cn->wmem_default = READ_ONCE(initial->wmem_default);
 		cn->memory_max = READ_ONCE(initial->memory_max);

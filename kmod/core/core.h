@@ -607,6 +607,13 @@ void cnr_host_refused(struct cnr_comm *c, u64 now, u32 waiting);
 u32 cnr_host_room(const struct cnr_comm *c, u64 now);
 
 /**
+ * cnr_host_burst() - Return: packets that may leave together, at least 1
+ *
+ * It is 1 until a round trip has been measured, and once cnr_host_refused() was called.
+ */
+u32 cnr_host_burst(const struct cnr_comm *c);
+
+/**
  * cnr_work() - go on with long work that cnr_config.slice has cut into pieces
  *
  * It has no deadline: the driver comes back as soon as others had their turn. Return: true if

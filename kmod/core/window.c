@@ -25,6 +25,7 @@
 #define CNR_BASE_FOR		(10 * CNR_SEC)	/* for so long the shortest round trip holds */
 #define CNR_QUEUED_LEAST	3	/* least packets in our host's queue */
 #define CNR_CHARGE		768	/* about what a host adds to a packet's size */
+#define CNR_BURST		1000	/* us */
 #define CNR_LOADED		192	/* of 255: some queue on the way is about to overflow */
 
 void cnr_window_begin(struct cnr_comm *c)
@@ -230,6 +231,22 @@ void cnr_host_refused(struct cnr_comm *c, u64 now, u32 waiting)
 	waiting = min_t(u32, waiting, cnr_host_room(c, now));
 	n->queued = max_t(u32, waiting / 10 * 7, CNR_QUEUED_LEAST * cnr_charge(c));
 	n->queued_at = now;
+}
+
+/*
+ * As many as leave within CNR_BURST, by how many are in flight during a round trip. So slow links
+ * get single packets.
+ */
+u32 cnr_host_burst(const struct cnr_comm *c)
+{
+	const struct cnr_network *n = &c->net;
+	u32 blocks = min_t(u32, n->cwnd, c->posted - c->una);
+	u64 in_time;
+
+	if (!n->srtt || n->queued_at)
+		return 1;
+	in_time = cnr_div64((u64)blocks * CNR_BURST, cnr_div64(n->srtt, CNR_USEC) + 1);
+	return max_t(u64, 1, min_t(u64, blocks, in_time));
 }
 
 u32 cnr_host_room(const struct cnr_comm *c, u64 now)

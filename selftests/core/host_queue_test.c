@@ -82,9 +82,42 @@ static void test_first(void)
 	free(c);
 }
 
+/* How many packets may leave together, with @blocks posted and a round trip of @rtt */
+static u32 burst(u32 blocks, u64 rtt, u32 cwnd)
+{
+	struct cnr_comm *c = comm_new();
+	u32 n;
+
+	c->posted = c->una + blocks;
+	c->net.srtt = rtt;
+	c->net.cwnd = cwnd;
+	n = cnr_host_burst(c);
+	free(c);
+	return n;
+}
+
+static void test_burst(void)
+{
+	struct cnr_comm *c = comm_new();
+
+	tap(burst(1000, 0, 64) == 1, "a round trip is not known: single packets");
+	tap(burst(1000, 100 * CNR_USEC, 64) == 64, "a fast network: all in flight leave together");
+	tap(burst(3, 100 * CNR_USEC, 64) == 3, "and not more than there are");
+	tap(burst(0, 100 * CNR_USEC, 64) == 1, "nothing is posted: single packets");
+	tap(burst(1000, 8 * MS, 64) == 7, "eight in a ms: about as many (%u)",
+	    burst(1000, 8 * MS, 64));
+	tap(burst(1000, 800 * MS, 64) == 1, "a slow link: single packets");
+	c->posted = c->una + 1000;
+	c->net.srtt = 100 * CNR_USEC;
+	cnr_host_refused(c, LONG_AGO, 100000);
+	tap(cnr_host_burst(c) == 1, "a queue was full: single packets");
+	free(c);
+}
+
 int main(void)
 {
 	test_room();
 	test_first();
+	test_burst();
 	return tap_done("core-host-queue");
 }

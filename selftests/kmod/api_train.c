@@ -11,27 +11,143 @@
 #define SEGMENT		64		/* bytes of a packet of a train that a test makes */
 #define LONGEST		(20 + 8 + sizeof(struct canary_hdr) + CANARY_PAYLOAD_MAX)
 
-/* Capture all IPv4 packets that the loopback device passes. Return: -1 if that is not possible */
-static int capture(void)
-{
-	struct sockaddr_ll at = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_IP) };
-	int fd = socket(AF_PACKET, SOCK_DGRAM, htons(ETH_P_IP)), room = 32 << 20;
+/*
+ * Two namespaces, joined by a veth:
+ *	near (rank 0, this process) --- far (rank 1)
+ */
+#define DEVICE		"veth"
+#define NEAR		"10.97.0.1"
+#define FAR		"10.97.0.2"
 
-	at.sll_ifindex = if_nametoindex("lo");
+static int near_net, far_net;	/* the namespaces */
+
+static bool enter(int net)
+{
+	return !setns(net, CLONE_NEWNET);
+}
+
+/* Run a command in a namespace, and come back. */
+static bool run_in(int net, const char *command)
+{
+	bool done = enter(net) && !system(command);
+
+	if (!done)
+		fprintf(stderr, "# failed: %s\n", command);
+	return enter(near_net) && done;
+}
+
+static bool run_both(const char *command)
+{
+	return run_in(near_net, command) && run_in(far_net, command);
+}
+
+/* Make both namespaces, and the link. This process is in the near one then. */
+static bool make_link(void)
+{
+	char command[128];
+
+	near_net = open("/proc/self/ns/net", O_RDONLY);
+	if (near_net < 0 || unshare(CLONE_NEWNET))
+		return false;
+	far_net = open("/proc/self/ns/net", O_RDONLY);
+	snprintf(command, sizeof(command),
+		 "ip link add " DEVICE " type veth peer name " DEVICE " netns /proc/%d/fd/%d",
+		 getpid(), near_net);
+	return run_in(far_net, command) && run_both("ip link set lo up") &&
+	       run_both("ip link set " DEVICE " up") &&
+	       run_in(near_net, "ip addr add " NEAR "/24 dev " DEVICE) &&
+	       run_in(far_net, "ip addr add " FAR "/24 dev " DEVICE);
+}
+
+/* Set net.canary.train_max in both namespaces. */
+static bool set_train_max(long value)
+{
+	bool set = set_value(TRAIN_MAX, value) > 0 && enter(far_net) &&
+		   set_value(TRAIN_MAX, value) > 0;
+
+	return enter(near_net) && set;
+}
+
+/* Connect a rank in each namespace. */
+static bool join(int *x, int *y)
+{
+	struct sockaddr_canary at = address(NEAR, PAIR_PORT);
+	bool made;
+
+	*x = new_socket();
+	made = enter(far_net);
+	*y = new_socket();
+	if (!enter(near_net) || !made)
+		return false;
+	pair_comm++;
+	if (set_comm(*x, pair_comm, 0, 2) || set_comm(*y, pair_comm, 1, 2))
+		return false;
+	nonblock(*x, true);
+	connect(*x, (struct sockaddr *)&at, sizeof(at));
+	if (connect(*y, (struct sockaddr *)&at, sizeof(at)) ||
+	    !(wait_events(*x, POLLOUT) & POLLOUT))
+		return false;
+	nonblock(*x, false);
+	return true;
+}
+
+/* Capture all IPv4 packets that @device passes. Return: -1 if that is not possible */
+static int capture(const char *device)
+{
+	struct sockaddr_ll at = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL) };
+	int fd = socket(AF_PACKET, SOCK_DGRAM, 0), room = 64 << 20;
+
+	at.sll_ifindex = if_nametoindex(device);
 	setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room));
 	return bind(fd, (struct sockaddr *)&at, sizeof(at)) ? -1 : fd;
 }
 
-/* Return: how many packets that @fd captured are longer than any Canary packet */
-static unsigned int trains(int fd)
+/* What was captured */
+struct captured {
+	unsigned int trains_out, trains_in;	/* longer than any Canary packet */
+	unsigned int singles;
+	unsigned int broken;	/* trains that do not consist of packets */
+};
+
+/*
+ * Is @p, a train of @len bytes from the IP header on, made of Canary packets with data? Behind the
+ * first one, they have no headers of IP and UDP here.
+ */
+static bool is_train(const char *p, ssize_t len)
+{
+	const struct canary_hdr *h;
+	ssize_t at = 28;
+
+	while (at + (ssize_t)sizeof(*h) <= len) {
+		h = (const struct canary_hdr *)(p + at);
+		if (h->version != CANARY_VERSION)
+			return false;
+		at += sizeof(*h);
+		if (h->type == CANARY_CONTRIBUTION || h->type == CANARY_RESULT)
+			at += ntohs(h->contribution.length);
+	}
+	return at == len;
+}
+
+static struct captured look(int fd)
 {
 	static char packet[65536];
-	unsigned int n = 0;
+	struct captured c = { };
+	struct sockaddr_ll from;
+	socklen_t size = sizeof(from);
 	ssize_t len;
 
-	while ((len = recv(fd, packet, sizeof(packet), MSG_DONTWAIT)) > 0)
-		n += len > (ssize_t)LONGEST;
-	return n;
+	while ((len = recvfrom(fd, packet, sizeof(packet), MSG_DONTWAIT | MSG_TRUNC,
+			       (struct sockaddr *)&from, &size)) > 0) {
+		if (len <= (ssize_t)LONGEST) {
+			c.singles++;
+			continue;
+		}
+		c.trains_out += from.sll_pkttype == PACKET_OUTGOING;
+		c.trains_in += from.sll_pkttype != PACKET_OUTGOING;
+		c.broken += !is_train(packet, len);
+	}
+	return c;
 }
 
 /* Both ranks post a large vector. Return: both have the sum */
@@ -53,7 +169,7 @@ static bool sum_up(int x, int y)
 	return !wrong;
 }
 
-/* Two connected ranks whose packets may be trains */
+/* Two connected ranks, each in its namespace */
 FIXTURE(fast) {
 	int x, y;
 };
@@ -61,29 +177,94 @@ FIXTURE(fast) {
 FIXTURE_SETUP(fast)
 {
 	set_up_net(_metadata);
-	ASSERT_LT(0, set_value(TRAIN_MAX, 16));
-	ASSERT_TRUE(pair(&self->x, &self->y));
+	ASSERT_TRUE(make_link());
+	ASSERT_TRUE(join(&self->x, &self->y));
+	/* There are trains when a round trip is known. */
+	ASSERT_TRUE(sum_up(self->x, self->y));
 }
 
 FIXTURE_TEARDOWN(fast)
 {
 	unpair(self->x, self->y);
+	close(near_net);
+	close(far_net);
 	count_checks(_metadata);
 }
 
 TEST_F(fast, trains)
 {
-	int fd = capture();
+	int fd = capture(DEVICE);
+	struct captured c;
 
 	ASSERT_LE(0, fd);
 	ok("train: right sum", sum_up(self->x, self->y));
-	ok("train: packets pass the stack as one", trains(fd) > 0);
-	ASSERT_LT(0, set_value(TRAIN_MAX, 1));
+	c = look(fd);
+	ok("train: packets leave as one", c.trains_out > 0);
+	ok("train: and come as one", c.trains_in > 0);
+	ok("train: whoever captures them sees all of it", !c.broken);
+	ASSERT_TRUE(set_train_max(1));
+	sum_up(self->x, self->y);	/* a round may have begun before */
+	look(fd);
 	ok("train_max 1: right sum", sum_up(self->x, self->y));
-	ok("train_max 1: each packet passes it by itself", trains(fd) == 0);
+	c = look(fd);
+	ok("train_max 1: each packet passes by itself",
+	   !c.trains_out && !c.trains_in && c.singles > 0);
 	ok("train_max: 0 is refused", set_value(TRAIN_MAX, 0) < 0);
 	ok("train_max: 1000 is refused", set_value(TRAIN_MAX, 1000) < 0);
 	close(fd);
+}
+
+/* A device that takes no trains, as hardware */
+TEST_F(fast, cut)
+{
+	struct captured c;
+	int fd;
+
+	/* A veth has GRO only for packets of a device without TSO. */
+	ASSERT_TRUE(run_both("ethtool -K " DEVICE " tx-gso-list off tso off >/dev/null"));
+	fd = capture(DEVICE);
+	ASSERT_LE(0, fd);
+	ok("cut: right sum", sum_up(self->x, self->y));
+	c = look(fd);
+	ok("cut: single packets pass the device", !c.trains_out && !c.trains_in && c.singles > 0);
+	ASSERT_TRUE(run_both("ethtool -K " DEVICE " gro on >/dev/null"));
+	ok("joined: right sum", sum_up(self->x, self->y));
+	c = look(fd);
+	ok("joined: they are joined again (GRO)", !c.trains_out && c.trains_in > 0);
+	ok("joined: whoever captures them sees all of it", !c.broken);
+	ASSERT_TRUE(set_train_max(1));
+	sum_up(self->x, self->y);
+	look(fd);
+	ok("not joined: right sum", sum_up(self->x, self->y));
+	c = look(fd);
+	ok("not joined: each packet comes by itself", !c.trains_in && c.singles > 0);
+	close(fd);
+}
+
+/*
+ * Others capture trains at both ends, at the same time as these are taken apart. All that is sent is
+ * much more than a socket may have in queues, so it shows, too, that all of it is given back.
+ */
+TEST_F(fast, captured)
+{
+	unsigned int i, right = 0;
+	struct captured c;
+	int fd[4];
+
+	for (i = 0; i < ARRAY_SIZE(fd); i++) {
+		ASSERT_TRUE(enter(i % 2 ? far_net : near_net));
+		fd[i] = capture(DEVICE);
+		ASSERT_LE(0, fd[i]);
+	}
+	ASSERT_TRUE(enter(near_net));
+	for (i = 0; i < 8; i++)
+		right += sum_up(self->x, self->y);
+	ok("captured: right sums", right == 8);
+	for (i = 0; i < ARRAY_SIZE(fd); i++) {
+		c = look(fd[i]);
+		ok("captured: whole trains, both ways", c.trains_in > 0 && c.trains_out > 0 && !c.broken);
+		close(fd[i]);
+	}
 }
 
 /* A filter that lets nothing pass that is longer than a packet */
@@ -97,12 +278,12 @@ TEST_F(fast, filter)
 	};
 	struct sock_fprog filter = { .len = ARRAY_SIZE(code), .filter = code };
 	long before = proc_value("drop-filter");
-	int fd = capture();
+	int fd = capture(DEVICE);
 
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, setsockopt(self->x, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)));
 	ok("filter: right sum", sum_up(self->x, self->y));
-	ok("filter: there were trains", trains(fd) > 0);
+	ok("filter: there were trains", look(fd).trains_in > 0);
 	ok("filter: it sees single packets", proc_value("drop-filter") == before);
 	close(fd);
 }
@@ -120,9 +301,7 @@ static bool becomes(const char *name, long want)
 /* Send @len bytes to the port of @sock as a train. */
 static bool send_train(int sock, const void *data, size_t len)
 {
-	struct sockaddr_in to = {
-		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-	};
+	struct sockaddr_in to = { .sin_family = AF_INET };
 	struct sockaddr_canary name;
 	socklen_t size = sizeof(name);
 	int u = socket(AF_INET, SOCK_DGRAM, 0), segment = SEGMENT;
@@ -130,6 +309,7 @@ static bool send_train(int sock, const void *data, size_t len)
 
 	if (getsockname(sock, (struct sockaddr *)&name, &size))
 		return false;
+	memcpy(&to.sin_addr, (const char *)&name.scan_addr + 12, 4);
 	to.sin_port = name.scan_port;
 	sent = !setsockopt(u, SOL_UDP, UDP_SEGMENT, &segment, sizeof(segment)) &&
 	       sendto(u, data, len, 0, (struct sockaddr *)&to, sizeof(to)) == (ssize_t)len;
@@ -158,18 +338,14 @@ TEST_F(fast, forged)
 }
 
 /* Without trains, the stack takes those of others apart. */
-TEST_F(ranks, none)
+TEST_F(fast, none)
 {
 	char packets[3 * SEGMENT] = { 0 };
 	long before = proc_value("drop-version");
-	int fd = capture();
 
-	ASSERT_LE(0, fd);
-	ok("none: right sum", sum_up(self->x, self->y));
-	ok("none: each packet passes the stack by itself", trains(fd) == 0);
+	ASSERT_TRUE(set_train_max(1));
 	ASSERT_TRUE(send_train(self->x, packets, sizeof(packets)));
 	ok("none: each packet is looked at", becomes("drop-version", before + 3));
-	close(fd);
 }
 
 /* Two engines share a port, and a train has packets for both, and one for nobody. */
@@ -180,7 +356,6 @@ TEST_F(net, shared)
 	int x = new_socket(), y = new_socket();
 	long comm, empty;
 
-	ASSERT_LT(0, set_value(TRAIN_MAX, 16));
 	ASSERT_EQ(0, bind(x, (struct sockaddr *)&a, sizeof(a)));
 	ASSERT_EQ(0, setsockopt(y, SOL_CANARY, CANARY_ENDPOINT, &x, sizeof(x)));
 	ASSERT_EQ(0, set_comm(x, 31, 0, 3));
