@@ -275,7 +275,8 @@ enum canary_left {
  * @done:	completed operations to be received, in order. Lock: @lock
  * @routes:	by destination. Lock: @lock
  * @trains:	bits of the @routes that have a train. Lock: @lock
- * @train_most:	packets that a train may have in this round; 0 or 1: there are none. Lock: @lock
+ * @train_most:	packets that a train may have in the latest round; 0 or 1: there are none. Lock:
+ *		@lock
  * @placed:	NULL, or a packet whose data the core is making (canary_send_place()). Lock: @lock
  * @flags:	enum canary_comm_flags, atomic
  * @timer:	the core's deadline. Softirq
@@ -576,14 +577,14 @@ void canary_send_forget_routes(struct canary_comm *comm);
 #define CANARY_TRAIN_TYPE	(SKB_GSO_UDP_L4 | SKB_GSO_FRAGLIST | SKB_GSO_UDP_TUNNEL_CSUM)
 #define CANARY_TRAIN_BYTES	(IP_MAX_MTU - 1500)	/* of a train, with some room for headers */
 
-void canary_trains_begin(struct canary_comm *comm);
+void canary_trains_begin(struct canary_comm *comm, u64 now);
 void canary_train_begin(struct canary_comm *comm, struct canary_route *r, struct sk_buff *skb);
 void canary_train_end(struct canary_comm *comm, struct canary_route *r);
 void canary_trains_end(struct canary_comm *comm);
 bool canary_train_takes(const struct canary_route *r, u32 size);
 void canary_train_add(struct canary_comm *comm, struct canary_route *r, struct sk_buff *skb);
 u32 canary_train_close(struct sk_buff *skb);
-struct sk_buff *canary_train_apart(struct sk_buff *skb);
+struct sk_buff *canary_train_apart(struct sock *usk, struct sk_buff *skb);
 
 /* gro.c */
 struct sk_buff *canary_gro_receive(struct sock *sk, struct list_head *head, struct sk_buff *skb);

@@ -111,8 +111,8 @@ static bool canary_comm_blocked(struct canary_comm *comm, u64 now)
 	set_bit(CANARY_COMM_BLOCKED, &comm->flags);
 	/*
 	 * There may have been room just before the bit was set, so look again. The bit has to be
-	 * set before this look: pairs with sock_wfree(), which makes room before it wakes the wait
-	 * queue.
+	 * set before this look: pairs with sock_wfree() and canary_train_free(), which make room
+	 * before they wake the wait queue.
 	 */
 	smp_mb__after_atomic();
 	if (sk_wmem_alloc_get(comm->usk) >= most / 2)
@@ -203,7 +203,7 @@ static enum canary_left canary_comm_round(struct canary_comm *comm, u64 now, u32
 		r.freed = &freed;
 		if (comm->state == CNR_NEW || comm->state == CNR_JOINING)
 			canary_comm_know(comm, now);
-		canary_trains_begin(comm);
+		canary_trains_begin(comm, now);
 		held = comm->train_most > 1 && cnr_vector_hold(CANARY_PAYLOAD_MAX / sizeof(u32));
 		if (cnr_drive(comm->core, now, &canary_driver, &r) != CNR_LEFT_NOTHING)
 			left = r.blocked ? CANARY_LEFT_BLOCKED : CANARY_LEFT_MORE;

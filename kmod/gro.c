@@ -10,16 +10,27 @@
 #include <net/udp.h>
 #include "canary.h"
 
-/* May @skb join the train @p? The first packet of a train is the longest. */
+/*
+ * Packets of a virtual device may still be charged to their sender, whom @p stands for then. So they
+ * have to be charged in the same way.
+ */
+static bool canary_gro_charged_alike(const struct sk_buff *p, const struct sk_buff *skb)
+{
+	return p->destructor != sock_wfree ||
+	       (skb->destructor == sock_wfree && p->sk == skb->sk);
+}
+
+/* May @skb join the train @p? */
 static bool canary_gro_takes(const struct sock *sk, struct sk_buff *p, struct sk_buff *skb)
 {
 	const struct canary_net *cn = canary_net(sock_net(sk));
 	u32 len = skb_gro_len(skb);
 
-	return !NAPI_GRO_CB(p)->flush && !NAPI_GRO_CB(skb)->flush && len <= skb_shinfo(p)->gso_size &&
+	return !NAPI_GRO_CB(p)->flush && !NAPI_GRO_CB(skb)->flush &&
+	       len <= skb_shinfo(p)->gso_size &&
 	       NAPI_GRO_CB(p)->count < READ_ONCE(cn->train_max) &&
 	       p->len + len <= CANARY_TRAIN_BYTES && p->ip_summed == skb->ip_summed &&
-	       pskb_may_pull(skb, skb_gro_offset(skb));
+	       canary_gro_charged_alike(p, skb) && pskb_may_pull(skb, skb_gro_offset(skb));
 }
 
 /* @skb joins the train @p, which takes it. */
@@ -33,9 +44,13 @@ static void canary_gro_join(struct sk_buff *p, struct sk_buff *skb)
 	NAPI_GRO_CB(p)->count++;
 	/* In a list, data begin behind the headers. */
 	skb_pull(skb, skb_gro_offset(skb));
-	/* On a virtual device they still belong to their sender. It was not charged for trains. */
-	skb_orphan(p);
-	skb_orphan(skb);
+	if (p->destructor == sock_wfree) {
+		/* @p is charged for both now. */
+		skb->destructor = NULL;
+		skb->sk = NULL;
+	} else {
+		skb_orphan(skb);
+	}
 	p->len += skb->len;
 	p->data_len += skb->len;
 	p->truesize += skb->truesize;
@@ -49,6 +64,7 @@ static void canary_gro_join(struct sk_buff *p, struct sk_buff *skb)
 struct sk_buff *canary_gro_receive(struct sock *sk, struct list_head *head, struct sk_buff *skb)
 {
 	struct sk_buff *p;
+	bool last;
 
 	/* Then it need not wait for others. */
 	if (READ_ONCE(canary_net(sock_net(sk))->train_max) < 2) {
@@ -60,8 +76,10 @@ struct sk_buff *canary_gro_receive(struct sock *sk, struct list_head *head, stru
 			continue;
 		if (!canary_gro_takes(sk, p, skb))
 			return p;
+		last = skb_gro_len(skb) < skb_shinfo(p)->gso_size;
 		canary_gro_join(p, skb);
-		return NULL;
+		/* A shorter packet is the last one, as in train.c. */
+		return last ? p : NULL;
 	}
 	return NULL;
 }
@@ -73,7 +91,7 @@ int canary_gro_complete(struct sock *sk, struct sk_buff *skb, int nhoff)
 
 	info->gso_type |= CANARY_TRAIN_TYPE;
 	info->gso_segs = NAPI_GRO_CB(skb)->count;
-	/* What is in it are no packets of another protocol. */
+	/* It carries no packets of another protocol. */
 	skb->encapsulation = 0;
 	if (skb->ip_summed != CHECKSUM_PARTIAL) {
 		skb->ip_summed = CHECKSUM_UNNECESSARY;

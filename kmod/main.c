@@ -43,7 +43,7 @@ err_work:
 	return err;
 }
 
-/* No socket and no engine is left, since each holds a reference to the module. */
+/* No socket, no engine and no train is left, since each holds a reference to the module. */
 static void __exit canary_exit(void)
 {
 	canary_family_unregister();
@@ -51,8 +51,14 @@ static void __exit canary_exit(void)
 	proto_unregister(&canary_proto);
 	canary_net_exit();
 	canary_work_exit();
-	/* The handler of a packet may still be looking at a port that was just closed. */
+	/*
+	 * The handler of a packet may still be looking at a port that was just closed. And who gave
+	 * up the last reference may not have returned from canary_train_free() yet.
+	 */
 	synchronize_rcu();
+#ifdef CONFIG_TASKS_RCU
+	synchronize_rcu_tasks();
+#endif
 	canary_pages_exit();
 	canary_budget_exit();
 }

@@ -88,8 +88,8 @@ struct canary_receive_cb {
 #define CANARY_RECEIVE_CB(skb)	((struct canary_receive_cb *)(skb)->cb)
 
 /*
- * What of a packet the module looks at itself. UDP runs the filter for ordinary sockets, but not for
- * tunnels. Here it is that of the engine's own socket.
+ * What of a packet the module looks at itself. UDP runs the filter for ordinary sockets, but not
+ * for tunnels. Here it is that of the engine's own socket.
  */
 static enum canary_drop canary_receive_check(struct canary_comm *comm, struct sk_buff *skb,
 					     bool checksum)
@@ -118,7 +118,11 @@ static enum canary_drop canary_receive_one(struct canary_comm *comm, struct sk_b
 	return why;
 }
 
-/* @list, linked by skb->next, is for @comm. It takes all of them before it answers. */
+/*
+ * @list, linked by skb->next, is for @comm. It takes all of them before it answers.
+ * @in:		where all of them came from; the rest is filled in for each
+ * @checksum:	they have one; in a train all do, or none
+ */
 static void canary_receive_list(struct canary_comm *comm, struct sk_buff *list, struct cnr_in *in,
 				bool checksum)
 {
@@ -153,49 +157,42 @@ static void canary_receive_list(struct canary_comm *comm, struct sk_buff *list, 
 }
 
 /*
- * Take the first packets of *@list that are for one engine, off the list. Packets for nobody are
- * dropped, and were counted. Return: that engine, or NULL; *@its: the packets
- */
-static struct canary_comm *canary_receive_next(struct canary_endpoint *ep, struct sk_buff **list,
-					       struct sk_buff **its)
-{
-	struct canary_comm *comm = canary_endpoint_find(ep, *list);
-	struct sk_buff *last = *list;
-
-	*its = last;
-	while (last->next && canary_endpoint_find(ep, last->next) == comm)
-		last = last->next;
-	*list = last->next;
-	last->next = NULL;
-	return comm;
-}
-
-/*
- * A packet or a train came to the UDP port of one or more engines.
+ * A packet or a train came to the UDP port of one or more engines. A train may have packets for
+ * several of them. Packets for nobody are dropped, and canary_endpoint_find() counts each.
  * @skb:	data at the UDP header. The checksum was verified if there is one, and there has to
  *		be one Context: softirq, in an RCU read section. Return: 0, @skb was consumed.
  */
 int canary_receive(struct sock *usk, struct sk_buff *skb)
 {
 	struct canary_endpoint *ep = rcu_dereference_sk_user_data(usk);
+	struct cnr_in from = {
+		.addr = canary_addr_of_ip4(ip_hdr(skb)->saddr),
+		.port = udp_hdr(skb)->source,
+	};
+	bool checksum = udp_hdr(skb)->check;
+	struct canary_comm *comm, *next;
 	struct sk_buff *list, *its;
-	struct canary_comm *comm;
-	struct cnr_in in;
-	bool checksum;
 
-	list = ep ? canary_train_apart(skb) : NULL;
-	if (!list) {
-		canary_count_stray(sock_net(usk), ep ? CANARY_DROP_LENGTH : CANARY_DROP_ENDED, 1);
+	if (!ep) {
+		canary_count_stray(sock_net(usk), CANARY_DROP_ENDED, 1);
 		kfree_skb(skb);
 		return 0;
 	}
-	in.addr = canary_addr_of_ip4(ip_hdr(skb)->saddr);
-	in.port = udp_hdr(skb)->source;
-	checksum = udp_hdr(skb)->check;
-	while (list) {
-		comm = canary_receive_next(ep, &list, &its);
+	list = canary_train_apart(usk, skb);
+	for (next = list ? canary_endpoint_find(ep, list) : NULL; list;) {
+		comm = next;
+		its = list;
+		while (list->next) {
+			next = canary_endpoint_find(ep, list->next);
+			if (next != comm)
+				break;
+			list = list->next;
+		}
+		skb = list->next;
+		list->next = NULL;
+		list = skb;
 		if (comm)
-			canary_receive_list(comm, its, &in, checksum);
+			canary_receive_list(comm, its, &from, checksum);
 		else
 			kfree_skb_list(its);
 	}

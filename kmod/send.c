@@ -16,8 +16,8 @@
 #define CANARY_SEND_HEADERS	(sizeof(struct iphdr) + sizeof(struct udphdr))
 /*
  * Room in front of those, as much as TCP leaves. A tunnel on the way may need it: it does not make
- * room in each packet of a train. And an XDP program on the other end of a veth wants 256 bytes, or the
- * packet is copied.
+ * room in each packet of a train. And an XDP program on the other end of a veth wants 256 bytes, or
+ * the packet is copied.
  */
 #define CANARY_SEND_ROOM	MAX_TCP_HEADER
 
@@ -52,6 +52,7 @@ void canary_send_forget_routes(struct canary_comm *comm)
 {
 	u32 i;
 
+	BUILD_BUG_ON(CANARY_ROUTES > BITS_PER_TYPE(comm->trains));
 	lockdep_assert_held(&comm->lock);
 	canary_trains_end(comm);
 	for (i = 0; i < CANARY_ROUTES; i++) {

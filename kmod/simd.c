@@ -235,10 +235,14 @@ void cnr_vector_end(void)
 	canary_simd_end();
 }
 
-/* To borrow it takes as long as to add up a fifth of a packet. */
+/*
+ * To borrow it takes as long as to add up a fifth of a packet. Who holds it may take locks of the
+ * kernel, and a real-time kernel sleeps in those.
+ */
 bool cnr_vector_hold(u32 words)
 {
-	if (this_cpu_read(canary_simd_held) || !canary_vector_begin(words))
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) || this_cpu_read(canary_simd_held) ||
+	    !canary_vector_begin(words))
 		return false;
 	this_cpu_write(canary_simd_held, true);
 	return true;

@@ -163,7 +163,7 @@ enum cnr_vectors {
  * cnr_vector_begin(): may vector code be used on so many words? Then cnr_vector_end() follows.
  * cnr_vectors(): which one.
  * cnr_vector_hold(): borrows the vector unit once for all of these functions that are called until
- * cnr_vector_release(), which follows if it returns true. No packet is made or taken meanwhile.
+ * cnr_vector_release(), which follows if it returns true. Nothing sleeps meanwhile.
  * cnr_checksum(): what canary_hdr.contribution.sum has to be. cnr_combine(): combines @a and @b
  * into @to, which may be @a; returns the checksum of @to. cnr_hash(): canary_hash(), of data under
  * a mac. cnr_hash_sum(): both this and the checksum. kmod/simd.c and userspace/lib/payload.c have

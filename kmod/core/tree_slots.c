@@ -10,18 +10,36 @@
 #include "session.h"
 #include "tree.h"
 
+/* Take @l off the list of slots that have something to send. It is hardly ever on it. */
+static void cnr_lead_unlist(struct cnr_tree *t, struct cnr_lead *l)
+{
+	u32 number = l - t->lead + 1, before = 0, at;
+
+	for (at = t->out_first; at != number; at = t->lead[at - 1].out_next)
+		before = at;
+	if (before)
+		t->lead[before - 1].out_next = l->out_next;
+	else
+		t->out_first = l->out_next;
+	if (t->out_last == number)
+		t->out_last = before;
+	l->listed = false;
+}
+
 /*
  * @l has something to send. Results leave in the order in which blocks are finished: a result tells
  * which earlier ones went out (cnr_finished()), so those must not be behind it. FAILURE goes first,
  * as a block waits for it.
  */
-static void cnr_lead_list(struct cnr_comm *c, struct cnr_lead *l, bool first)
+static void cnr_lead_list(struct cnr_tree *t, struct cnr_lead *l, bool first)
 {
-	struct cnr_tree *t = &c->tree;
 	u32 number = l - t->lead + 1;
 
-	if (l->listed)
+	if (l->listed && first)
 		return;
+	/* It was a question, or the slot has been used again since. */
+	if (l->listed)
+		cnr_lead_unlist(t, l);
 	l->listed = true;
 	l->out_next = first ? t->out_first : 0;
 	if (!first && t->out_first)
@@ -35,7 +53,7 @@ static void cnr_lead_list(struct cnr_comm *c, struct cnr_lead *l, bool first)
 /* Start a pass over sources or ranks. */
 void cnr_lead_send(struct cnr_comm *c, struct cnr_lead *l, u8 state, u8 flag)
 {
-	cnr_lead_list(c, l, state == CNR_L_COLLECTING);
+	cnr_lead_list(&c->tree, l, state == CNR_L_COLLECTING);
 	c->answers |= 1U << CNR_TREE;
 	l->state = state;
 	l->flags |= flag;

@@ -233,22 +233,6 @@ void cnr_host_refused(struct cnr_comm *c, u64 now, u32 waiting)
 	n->queued_at = now;
 }
 
-/*
- * As many as leave within CNR_BURST, by how many are in flight during a round trip. So slow links
- * get single packets.
- */
-u32 cnr_host_burst(const struct cnr_comm *c)
-{
-	const struct cnr_network *n = &c->net;
-	u32 blocks = min_t(u32, n->cwnd, c->posted - c->una);
-	u64 in_time;
-
-	if (!n->srtt || n->queued_at)
-		return 1;
-	in_time = cnr_div64((u64)blocks * CNR_BURST, cnr_div64(n->srtt, CNR_USEC) + 1);
-	return max_t(u64, 1, min_t(u64, blocks, in_time));
-}
-
 u32 cnr_host_room(const struct cnr_comm *c, u64 now)
 {
 	const struct cnr_network *n = &c->net;
@@ -260,4 +244,20 @@ u32 cnr_host_room(const struct cnr_comm *c, u64 now)
 	more = cnr_div64(more, CNR_USEC) * cnr_charge(c);
 	more = cnr_div64(more, 2 * (u32)cnr_div64(n->srtt, CNR_USEC) + 1);
 	return min_t(u64, n->queued + more, most);
+}
+
+/*
+ * As many as leave within CNR_BURST, by how many are in flight during a round trip. So slow links
+ * get single packets.
+ */
+u32 cnr_host_burst(const struct cnr_comm *c, u64 now)
+{
+	const struct cnr_network *n = &c->net;
+	u32 blocks = min_t(u32, n->cwnd, c->posted - c->una);
+	u64 in_time;
+
+	if (!n->srtt || cnr_host_room(c, now) / cnr_charge(c) < blocks)
+		return 1;
+	in_time = cnr_div64((u64)blocks * CNR_BURST, cnr_div64(n->srtt, CNR_USEC) + 1);
+	return max_t(u64, 1, min_t(u64, blocks, in_time));
 }

@@ -91,7 +91,7 @@ static u32 burst(u32 blocks, u64 rtt, u32 cwnd)
 	c->posted = c->una + blocks;
 	c->net.srtt = rtt;
 	c->net.cwnd = cwnd;
-	n = cnr_host_burst(c);
+	n = cnr_host_burst(c, LONG_AGO);
 	free(c);
 	return n;
 }
@@ -109,8 +109,10 @@ static void test_burst(void)
 	tap(burst(1000, 800 * MS, 64) == 1, "a slow link: single packets");
 	c->posted = c->una + 1000;
 	c->net.srtt = 100 * CNR_USEC;
+	c->net.cwnd = 64;
 	cnr_host_refused(c, LONG_AGO, 100000);
-	tap(cnr_host_burst(c) == 1, "a queue was full: single packets");
+	tap(cnr_host_burst(c, LONG_AGO) == 1, "a queue was full: single packets");
+	tap(cnr_host_burst(c, LONG_AGO + CNR_SEC) > 1, "long ago: together again");
 	free(c);
 }
 

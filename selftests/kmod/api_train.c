@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Trains: packets that pass the network stack as one (kmod/train.c) */
+#include <linux/bpf.h>
 #include <linux/filter.h>
 #include <linux/if_ether.h>
+#include <linux/if_link.h>
 #include <linux/if_packet.h>
 #include <netinet/udp.h>
+#include <sys/syscall.h>
 #include "harness.h"
 
 #define TRAIN_MAX	"/proc/sys/net/canary/train_max"
@@ -107,6 +110,7 @@ struct captured {
 	unsigned int trains_out, trains_in;	/* longer than any Canary packet */
 	unsigned int singles;
 	unsigned int broken;	/* trains that do not consist of packets */
+	ssize_t longest;
 };
 
 /*
@@ -139,6 +143,8 @@ static struct captured look(int fd)
 
 	while ((len = recvfrom(fd, packet, sizeof(packet), MSG_DONTWAIT | MSG_TRUNC,
 			       (struct sockaddr *)&from, &size)) > 0) {
+		if (len > c.longest)
+			c.longest = len;
 		if (len <= (ssize_t)LONGEST) {
 			c.singles++;
 			continue;
@@ -262,9 +268,53 @@ TEST_F(fast, captured)
 	ok("captured: right sums", right == 8);
 	for (i = 0; i < ARRAY_SIZE(fd); i++) {
 		c = look(fd[i]);
-		ok("captured: whole trains, both ways", c.trains_in > 0 && c.trains_out > 0 && !c.broken);
+		ok("captured: whole trains, both ways",
+		   c.trains_in > 0 && c.trains_out > 0 && !c.broken);
 		close(fd[i]);
 	}
+}
+
+/* Let an XDP program pass all that comes, in the stack's own way. Return: a link, or -1 */
+static int pass_generic(void)
+{
+	struct bpf_insn code[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = XDP_PASS },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	union bpf_attr load = {
+		.prog_type = BPF_PROG_TYPE_XDP,
+		.insns = (uintptr_t)code,
+		.insn_cnt = ARRAY_SIZE(code),
+		.license = (uintptr_t)"GPL",
+	};
+	union bpf_attr attach = {
+		.link_create.target_ifindex = if_nametoindex(DEVICE),
+		.link_create.attach_type = BPF_XDP,
+		.link_create.flags = XDP_FLAGS_SKB_MODE,
+	};
+	int prog = syscall(SYS_bpf, BPF_PROG_LOAD, &load, sizeof(load)), link;
+
+	attach.link_create.prog_fd = prog;
+	link = syscall(SYS_bpf, BPF_LINK_CREATE, &attach, sizeof(attach));
+	close(prog);
+	return link;
+}
+
+/* Generic XDP joins the packets of a train to one buffer. They are still all there. */
+TEST_F(fast, linear)
+{
+	long before = proc_value("drop-length"), again;
+	int link = pass_generic(), fd = capture(DEVICE);
+
+	ASSERT_LE(0, link);
+	ASSERT_LE(0, fd);
+	again = proc_value("retransmissions");
+	ok("linear: right sum", sum_up(self->x, self->y));
+	ok("linear: there were trains", look(fd).trains_in > 0);
+	ok("linear: nothing is dropped", proc_value("drop-length") == before);
+	ok("linear: nothing is sent again", proc_value("retransmissions") == again);
+	close(fd);
+	close(link);
 }
 
 /* A filter that lets nothing pass that is longer than a packet */
@@ -348,34 +398,47 @@ TEST_F(fast, none)
 	ok("none: each packet is looked at", becomes("drop-version", before + 3));
 }
 
-/* Two engines share a port, and a train has packets for both, and one for nobody. */
-TEST_F(net, shared)
+/*
+ * Two engines share a port, and a train has packets for both, and one for nobody. It comes from the far
+ * side in single packets, which are joined here (GRO).
+ */
+TEST_F(fast, shared)
 {
-	char packets[3 * SEGMENT] = { 0 };
-	struct sockaddr_canary a = address("127.0.0.1", 22615);
-	int x = new_socket(), y = new_socket();
+	const char apart[] = "ethtool -K " DEVICE " gro on tso off tx-udp-segmentation off >/dev/null";
+	char packets[4 * SEGMENT] = { 0 };
+	struct sockaddr_canary a = address(NEAR, 22615);
+	int x = new_socket(), y = new_socket(), fd;
 	long comm, empty;
+	bool sent;
 
+	ASSERT_TRUE(run_both(apart));
 	ASSERT_EQ(0, bind(x, (struct sockaddr *)&a, sizeof(a)));
 	ASSERT_EQ(0, setsockopt(y, SOL_CANARY, CANARY_ENDPOINT, &x, sizeof(x)));
 	ASSERT_EQ(0, set_comm(x, 31, 0, 3));
 	ASSERT_EQ(0, set_comm(y, 32, 0, 3));
 	nonblock(x, true);
 	nonblock(y, true);
-	ok("shared: both connect", connect_to(x, 22615) == EINPROGRESS &&
-				   connect_to(y, 22615) == EINPROGRESS);
+	ok_errno("shared: one connects", connect(x, (struct sockaddr *)&a, sizeof(a)), EINPROGRESS);
+	ok_errno("shared: and the other", connect(y, (struct sockaddr *)&a, sizeof(a)),
+		 EINPROGRESS);
 	probe(packets, 31, 0);
-	probe(packets + SEGMENT, 32, 0);
-	probe(packets + 2 * SEGMENT, 33, 0);
+	probe(packets + SEGMENT, 33, 0);
+	probe(packets + 2 * SEGMENT, 32, 0);
+	probe(packets + 3 * SEGMENT, 31, 0);
 	comm = proc_value("drop-communicator");
 	empty = proc_value("drop-members");
-	ASSERT_TRUE(send_train(x, packets, sizeof(packets)));
+	fd = capture(DEVICE);
+	ASSERT_LE(0, fd);
+	ASSERT_TRUE(enter(far_net));
+	sent = send_train(x, packets, sizeof(packets));
+	ASSERT_TRUE(enter(near_net));
+	ok("shared: the packets are sent", sent);
+	ok("shared: each of the others goes to its engine", becomes("drop-members", empty + 3));
 	ok("shared: one packet is for nobody", becomes("drop-communicator", comm + 1));
-	ok("shared: each of the others goes to its engine",
-	   becomes("drop-members", empty + 2));
+	ok("shared: they came as one packet", look(fd).longest >= (ssize_t)sizeof(packets));
+	close(fd);
 	close(y);
 	close(x);
-	drain_ports();
 }
 
 TEST_HARNESS_MAIN
