@@ -574,9 +574,6 @@ void canary_send_queue(struct canary_comm *comm, struct sk_buff_head *queue);
 void canary_send_forget_routes(struct canary_comm *comm);
 
 /* train.c */
-#define CANARY_TRAIN_TYPE	(SKB_GSO_UDP_L4 | SKB_GSO_FRAGLIST | SKB_GSO_UDP_TUNNEL_CSUM)
-#define CANARY_TRAIN_BYTES	(IP_MAX_MTU - 1500)	/* of a train, with some room for headers */
-
 void canary_trains_begin(struct canary_comm *comm, u64 now);
 void canary_train_begin(struct canary_comm *comm, struct canary_route *r, struct sk_buff *skb);
 void canary_train_end(struct canary_comm *comm, struct canary_route *r);
@@ -585,10 +582,6 @@ bool canary_train_takes(const struct canary_route *r, u32 size);
 void canary_train_add(struct canary_comm *comm, struct canary_route *r, struct sk_buff *skb);
 u32 canary_train_close(struct sk_buff *skb);
 struct sk_buff *canary_train_apart(struct sock *usk, struct sk_buff *skb);
-
-/* gro.c */
-struct sk_buff *canary_gro_receive(struct sock *sk, struct list_head *head, struct sk_buff *skb);
-int canary_gro_complete(struct sock *sk, struct sk_buff *skb, int nhoff);
 
 /* pages.c */
 void *canary_pages_cut(unsigned int size);

@@ -133,8 +133,6 @@ int canary_port_open(struct canary_comm *comm, const struct canary_addr *addr, _
 	struct udp_tunnel_sock_cfg cfg = {
 		.encap_type	= 1,
 		.encap_rcv	= receive,
-		.gro_receive	= canary_gro_receive,
-		.gro_complete	= canary_gro_complete,
 	};
 	struct canary_endpoint *ep = canary_endpoint_alloc(comm);
 	int err;

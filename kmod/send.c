@@ -234,7 +234,7 @@ void canary_send_add(struct canary_comm *comm, const struct cnr_out *out,
 	skb = canary_send_build(comm, r, out);
 	if (!skb)
 		return;
-	if (canary_train_takes(r, sizeof(out->hdr) + out->len)) {
+	if (!out->again && canary_train_takes(r, sizeof(out->hdr) + out->len)) {
 		canary_train_add(comm, r, skb);
 	} else {
 		dst_hold(&r->rt->dst);
@@ -243,7 +243,8 @@ void canary_send_add(struct canary_comm *comm, const struct cnr_out *out,
 		skb->mark = READ_ONCE(comm->usk->sk_mark);
 		skb_set_owner_w(skb, comm->usk);
 		__skb_queue_tail(queue, skb);
-		canary_train_begin(comm, r, skb);
+		if (!out->again)
+			canary_train_begin(comm, r, skb);
 	}
 	canary_send_trace(out);
 }

@@ -4,7 +4,8 @@
  * together become one socket buffer with a list of the others (a fragment list, as GRO makes it).
  * Each is complete, with its own headers. So routing, netfilter and queues see a train once.
  * Virtual devices pass it on as it is, and the receiving engine takes it apart. Other devices get
- * single packets: the stack takes the list apart just before them, which costs little.
+ * single packets: the stack takes the list apart just before them, which costs little. What is sent
+ * again goes alone, as something on the way may lose trains.
  *
  * On the wire only the ids of IP differ: they count the packets of a train.
  *
@@ -20,6 +21,9 @@
 #include <net/udp.h>
 #include <net/xfrm.h>
 #include "canary.h"
+
+#define CANARY_TRAIN_TYPE	(SKB_GSO_UDP_L4 | SKB_GSO_FRAGLIST | SKB_GSO_UDP_TUNNEL_CSUM)
+#define CANARY_TRAIN_BYTES	(IP_MAX_MTU - 1500)	/* of a train, with some room for headers */
 
 /* What the UDP socket of the train @skb was charged for all of its packets */
 static unsigned int canary_train_charge(const struct sk_buff *skb)
@@ -94,6 +98,23 @@ bool canary_train_takes(const struct canary_route *r, u32 size)
 	return r->train && size <= r->size && r->train->len + size <= CANARY_TRAIN_BYTES;
 }
 
+/*
+ * Compute the checksum of @skb, whose data are at the IP header. To take a list apart computes none,
+ * and the device behind that may not compute any either.
+ */
+static void canary_train_checksum(struct sk_buff *skb)
+{
+	const struct iphdr *iph = ip_hdr(skb);
+	struct udphdr *uh = udp_hdr(skb);
+	unsigned int len = skb->len - skb_transport_offset(skb);
+
+	uh->check = 0;
+	uh->check = udp_v4_check(len, iph->saddr, iph->daddr, csum_partial(uh, len, 0));
+	if (!uh->check)
+		uh->check = CSUM_MANGLED_0;
+	skb->ip_summed = CHECKSUM_UNNECESSARY;
+}
+
 /* @skb, complete from the IP header on, joins the train of @r, which takes it. */
 void canary_train_add(struct canary_comm *comm, struct canary_route *r, struct sk_buff *skb)
 {
@@ -106,6 +127,7 @@ void canary_train_add(struct canary_comm *comm, struct canary_route *r, struct s
 		info->gso_type = CANARY_TRAIN_TYPE;
 		info->gso_segs = 1;
 		info->frag_list = skb;
+		canary_train_checksum(train);
 		canary_train_charge_set(train, train->truesize);
 		train->destructor = canary_train_free;
 		/* This cannot fail, since the engine holds a reference. */
@@ -116,6 +138,7 @@ void canary_train_add(struct canary_comm *comm, struct canary_route *r, struct s
 	r->last = skb;
 	refcount_add(skb->truesize, &comm->usk->sk_wmem_alloc);
 	canary_train_charge_set(train, canary_train_charge(train) + skb->truesize);
+	canary_train_checksum(skb);
 	ip_hdr(skb)->tot_len = htons(skb->len);
 	ip_send_check(ip_hdr(skb));
 	/* In a list, data begin behind the headers. */

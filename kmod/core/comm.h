@@ -332,6 +332,7 @@ struct cnr_progress {
  * @base_until:	end of this period
  * @queued:	bytes of ours that our host's queue had room for when it last refused a packet
  * @queued_at:	when it refused that packet, or 0
+ * @single_until: packets leave one by one until then, see cnr_host_burst()
  */
 struct cnr_network {
 	u64	srtt;
@@ -352,6 +353,7 @@ struct cnr_network {
 	u64	asked_at;
 	u32	queued;
 	u64	queued_at;
+	u64	single_until;
 	u64	base[2];
 	u64	base_until;
 };

@@ -609,9 +609,10 @@ u32 cnr_host_room(const struct cnr_comm *c, u64 now);
 /**
  * cnr_host_burst() - Return: packets that may leave together, at least 1
  *
- * It is 1 until a round trip has been measured, and while cnr_host_room() limits what is in flight.
+ * It is 1 until a round trip has been measured, while cnr_host_room() limits what is in flight, and
+ * for a time after much was lost.
  */
-u32 cnr_host_burst(const struct cnr_comm *c, u64 now);
+u32 cnr_host_burst(struct cnr_comm *c, u64 now);
 
 /**
  * cnr_work() - go on with long work that cnr_config.slice has cut into pieces

@@ -26,6 +26,7 @@
 #define CNR_QUEUED_LEAST	3	/* least packets in our host's queue */
 #define CNR_CHARGE		768	/* about what a host adds to a packet's size */
 #define CNR_BURST		1000	/* us */
+#define CNR_SINGLE		(10 * CNR_SEC)	/* for so long packets leave one by one */
 #define CNR_LOADED		192	/* of 255: some queue on the way is about to overflow */
 
 void cnr_window_begin(struct cnr_comm *c)
@@ -248,15 +249,17 @@ u32 cnr_host_room(const struct cnr_comm *c, u64 now)
 
 /*
  * As many as leave within CNR_BURST, by how many are in flight during a round trip. So slow links
- * get single packets.
+ * get single packets. So does a network that loses much: it may be together that they are lost.
  */
-u32 cnr_host_burst(const struct cnr_comm *c, u64 now)
+u32 cnr_host_burst(struct cnr_comm *c, u64 now)
 {
-	const struct cnr_network *n = &c->net;
+	struct cnr_network *n = &c->net;
 	u32 blocks = min_t(u32, n->cwnd, c->posted - c->una);
 	u64 in_time;
 
-	if (!n->srtt || cnr_host_room(c, now) / cnr_charge(c) < blocks)
+	if (n->round_losses >= CNR_CWND_LOSSY && n->round_losses * 4 > n->round_results)
+		n->single_until = now + CNR_SINGLE;
+	if (!n->srtt || now < n->single_until || cnr_host_room(c, now) / cnr_charge(c) < blocks)
 		return 1;
 	in_time = cnr_div64((u64)blocks * CNR_BURST, cnr_div64(n->srtt, CNR_USEC) + 1);
 	return max_t(u64, 1, min_t(u64, blocks, in_time));

@@ -17,11 +17,9 @@
 #    gso off gro off" leaves, and the cost of TCP on a network card without offloads.
 #  - With TSO, GSO and GRO (".offloads"): up to 64 KiB per pass. On a veth pair nobody ever cuts them
 #    up.
-# AF_CANARY sends trains (kmod/train.c). So it is measured in three ways, too:
-#  - The stack takes trains apart just before the device, and nobody joins packets. This is
-#    "host.cost", and is compared with all three baselines.
-#  - The same with GRO, as cards have it (".gro"). The baseline is TCP with large packets that the
-#    stack cuts up, and GRO.
+# AF_CANARY sends trains (kmod/train.c). So it is measured in two ways:
+#  - The stack takes trains apart just before the device. This is "host.cost", and is compared with
+#    all three baselines.
 #  - The device passes trains on (".whole"), as veth does. The baseline is TCP with all offloads.
 
 # shellcheck source=lib.sh
@@ -38,13 +36,13 @@ ROUNDS=200
 ROUNDS_PLAIN=60
 SEGMENTS=65535	# largest size of a large packet, the default of devices
 
-# offloads on|off GRO: GRO is on or off, too
+# offloads on|off
 offloads()
 {
 	local i
 
 	for i in 0 1; do
-		ns_exec h$i ethtool -K eth0 tso "$1" gso "$1" tx-gso-list "$1" gro "$2" >/dev/null
+		ns_exec h$i ethtool -K eth0 tso "$1" gso "$1" tx-gso-list "$1" gro "$1" >/dev/null
 	done
 }
 
@@ -114,17 +112,14 @@ costs()
 		ip -n "$(ns_name h$i)" link set eth0 mtu "$1"
 	done
 	HOW="2 ranks, 4 MiB, MTU $1, both hosts; baseline: TCP moving the same bytes"
-	offloads off off
+	offloads off
 	copies=$(canary off)
 	pinned=$(canary on)
 	SEGMENTED=$(tcp $ROUNDS)
 	segments 1
 	PLAIN=$(tcp $ROUNDS_PLAIN)
 	segments $SEGMENTS
-	offloads off on
-	bench_figure "host.cost$2.gro" "$(per_kib "$(canary off)")" ns/KiB \
-		"$(per_kib "$(tcp $ROUNDS)")" "$HOW, large packets cut up by the stack; both with GRO"
-	offloads on on
+	offloads on
 	OFFLOADED=$(tcp $ROUNDS)
 	bench_figure "host.cost$2.whole" "$(per_kib "$(canary off)")" ns/KiB \
 		"$(per_kib "$OFFLOADED")" "$HOW, with TSO, GSO, GRO; the device passes trains on"

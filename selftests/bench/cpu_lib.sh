@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
 #
-# Common functions of the benchmarks that compare sums of the user engine with those of Open MPI on the same
-# hosts. Over lib.sh and openmpi_lib.sh. HOSTS, MTU and ROUNDS are set; CALLS may be.
+# Common functions of the benchmarks that compare sums with those of Open MPI on the same hosts. Over lib.sh and
+# openmpi_lib.sh. HOSTS, MTU and ROUNDS are set; CALLS and ENGINE (user) may be.
 
 ALGORITHMS=(0 3 4 5 6)	# coll_tuned_allreduce_algorithm; 0: Open MPI chooses
 
@@ -40,7 +40,7 @@ canary()
 	calls=${CALLS:-$(calls_of "$bytes")}
 	for ((i = 0; i < HOSTS; i++)); do
 		bg ns_exec "h$i" timeout 300 "$CANARY" perf allreduce -b "$bytes" -e "$bytes" -w 2 -n "$calls" \
-			-c 1 -J "$TAP_TMP/perf.json" --engine user --comm 7 --rank "$i" \
+			-c 1 -J "$TAP_TMP/perf.json" --engine "${ENGINE:-user}" --comm 7 --rank "$i" \
 			--members "$HOSTS" --root 10.77.0.2 --bind "10.77.$i.2" --algorithm tree "$@" \
 			>"$TAP_TMP/perf.$i" 2>&1
 		pids+=($!)

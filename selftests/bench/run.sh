@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Makes all measurements: run.sh [--out FILE]
-# [switch|emission|goodput|guest|softirq|latency|types|floats|restore|congestion|ring|fault|loss|curve|share|cpu|small|openmpi|mpich|PROGRAM]...
+# [switch|emission|goodput|guest|softirq|latency|types|floats|restore|congestion|ring|fault|loss|curve|share|cpu|kernel|small|openmpi|mpich|PROGRAM]...
 #
 # PROGRAM is a path with a slash: another program that prints figures.
 #
@@ -25,7 +25,7 @@ if [ "${1:-}" = --out ]; then
 	OUT=${2:?--out needs a file}
 	shift 2
 fi
-[ $# -gt 0 ] || set -- switch emission goodput guest softirq latency types floats restore congestion ring fault loss curve share cpu small openmpi mpich
+[ $# -gt 0 ] || set -- switch emission goodput guest softirq latency types floats restore congestion ring fault loss curve share cpu kernel small openmpi mpich
 DIR=$(mktemp -d)
 TRIES=${BENCH_TRIES:-3}	# how often a part is made, if the machine is not quiet
 export BENCH_RUN=$$
@@ -151,6 +151,10 @@ for part in "$@"; do
 			alone "9.cpu.$hosts.9000" cpu.sh $hosts 9000
 		done
 		;;
+	kernel)
+		counted 9.kernel.1500 cpu_kernel.sh 1500
+		counted 9.kernel.9000 cpu_kernel.sh 9000
+		;;
 	small)
 		for hosts in 2 4 8; do
 			alone "9.small.$hosts" small.sh $hosts
@@ -179,7 +183,7 @@ for part in "$@"; do
 		;;
 	*/*) alone "9.${part##*/}" "$(realpath --relative-to="$HERE" "$part")" ;;
 	*)
-		echo "usage: run.sh [--out FILE] [switch|emission|goodput|guest|softirq|latency|types|floats|restore|congestion|ring|fault|loss|curve|share|cpu|small|openmpi|mpich|PROGRAM]..." >&2
+		echo "usage: run.sh [--out FILE] [switch|emission|goodput|guest|softirq|latency|types|floats|restore|congestion|ring|fault|loss|curve|share|cpu|kernel|small|openmpi|mpich|PROGRAM]..." >&2
 		exit 2
 		;;
 	esac

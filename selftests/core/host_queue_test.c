@@ -113,6 +113,12 @@ static void test_burst(void)
 	cnr_host_refused(c, LONG_AGO, 100000);
 	tap(cnr_host_burst(c, LONG_AGO) == 1, "a queue was full: single packets");
 	tap(cnr_host_burst(c, LONG_AGO + CNR_SEC) > 1, "long ago: together again");
+	c->net.round_losses = 40;
+	c->net.round_results = 30;
+	tap(cnr_host_burst(c, LONG_AGO + CNR_SEC) == 1, "much is lost: single packets");
+	c->net.round_losses = 0;
+	tap(cnr_host_burst(c, LONG_AGO + 2 * CNR_SEC) == 1, "and still in the next round");
+	tap(cnr_host_burst(c, LONG_AGO + 12 * CNR_SEC) > 1, "but not for ever");
 	free(c);
 }
 
