@@ -52,7 +52,7 @@ void canary_send_forget_routes(struct canary_comm *comm)
 {
 	u32 i;
 
-	BUILD_BUG_ON(CANARY_ROUTES > BITS_PER_TYPE(comm->trains));
+	BUILD_BUG_ON(BITS_PER_TYPE(comm->trains) < CANARY_ROUTES);
 	lockdep_assert_held(&comm->lock);
 	canary_trains_end(comm);
 	for (i = 0; i < CANARY_ROUTES; i++) {

@@ -37,10 +37,10 @@ static void canary_train_charge_set(struct sk_buff *skb, unsigned long bytes)
 }
 
 /*
- * sock_wfree() for a train; the same order as there pairs with canary_comm_blocked(). The first packet
- * of a train is charged for all of them, whether they are still together or not. Kernels differ in
- * what they make of skb->truesize when they take a list apart. A queue that takes trains apart
- * gives all of the charge back with the first packet.
+ * sock_wfree() for a train; the same order as there pairs with canary_comm_blocked(). The first
+ * packet of a train is charged for all of them, whether they are still together or not. Kernels
+ * differ in what they make of skb->truesize when they take a list apart. A queue that takes trains
+ * apart gives all of the charge back with the first packet.
  */
 static void canary_train_free(struct sk_buff *skb)
 {
@@ -99,8 +99,8 @@ bool canary_train_takes(const struct canary_route *r, u32 size)
 }
 
 /*
- * Compute the checksum of @skb, whose data are at the IP header. To take a list apart computes none,
- * and the device behind that may not compute any either.
+ * Compute the checksum of @skb, whose data are at the IP header. To take a list apart computes
+ * none, and the device behind that may not compute any either.
  */
 static void canary_train_checksum(struct sk_buff *skb)
 {

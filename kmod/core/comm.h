@@ -362,8 +362,8 @@ struct cnr_network {
  * struct cnr_tree - blocks that a tree sums up, tree.h
  * @txq:	serials of blocks to contribute (again)
  * @leads:	slots in @lead, for blocks that are led here
- * @out_first, @out_last: slots that have something to send, linked by cnr_lead.out_next; number + 1,
- *		0: none
+ * @out_first, @out_last: slots that have something to send, linked by cnr_lead.out_next; number
+ *		+ 1, 0: none
  * @lead_free:	where to look for a free slot first
  * @kept:	slot of the latest kept tree, see tree_kept.c
  * @led_timed:	cnr_comm.led, as it was when that block got its timer

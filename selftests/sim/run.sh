@@ -113,7 +113,7 @@ lossy()
 
 	for seed in {1..12}; do
 		timeout 100 $SIM --quiet topology="$WORK/lossy.topo" members="$2" loss="$1" \
-			deployed="$3" seed=$seed flow=drop cwnd=adaptive bytes=2MiB elements=352 \
+			deployed="$3" seed="$seed" flow=drop cwnd=adaptive bytes=2MiB elements=352 \
 			host_delay=20us timeout=12us timeout_max=1ms || return 1
 	done >"$WORK/lossy"
 	read -r CONTRIBUTIONS TIME < <(jq -rs '"\(map(.core["contributions-in"] * 1000 /
