@@ -127,6 +127,23 @@ static __always_inline __u32 csw_queue_first(const void *ctx)
 }
 
 /*
+ * @d is due. Move its deadline as far as its extra timeouts go, or until it is not due any more.
+ * Nobody may have looked for several of them.
+ */
+static __always_inline void csw_queue_wait(const void *ctx, struct csw_descriptor *d, __u64 now)
+{
+	__u64 timeout = csw_timeout(ctx), waits;
+
+	if (!d->waits_left || !timeout || now == CSW_QUEUE_END)
+		return;
+	waits = (now - d->deadline) / timeout + 1;
+	if (waits > d->waits_left)
+		waits = d->waits_left;
+	d->waits_left -= waits;
+	d->deadline += waits * timeout;
+}
+
+/*
  * The head of the queue is due. If its block @d is not, put the slot back to the end. That happens
  * if the block has extra timeouts left, or if it took the slot while an earlier block's entry was
  * still queued. Both locks are held. Return: true if it was put back
@@ -134,12 +151,10 @@ static __always_inline __u32 csw_queue_first(const void *ctx)
 static __always_inline bool csw_queue_again(const void *ctx, __u32 number, __u32 slot,
 					    struct csw_descriptor *d, __u64 now)
 {
-	if ((__s64)(d->deadline - now) <= 0) {
-		if (!d->waits_left || now == CSW_QUEUE_END)
-			return false;
-		d->waits_left--;
-		d->deadline = now + csw_timeout(ctx);
-	}
+	if ((__s64)(d->deadline - now) <= 0)
+		csw_queue_wait(ctx, d, now);
+	if ((__s64)(d->deadline - now) <= 0)
+		return false;
 	return csw_queue_put(ctx, number, slot, d->deadline);
 }
 

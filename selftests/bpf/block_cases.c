@@ -52,6 +52,19 @@ static const struct test_case cases[] = {
 		.count = { { CSW_NEW, 3 }, { CSW_MERGED, 2 }, { CSW_SENT_CLOCK, 2 },
 			   { CSW_SENT_COMPLETE, 1 } },
 	}, {
+		.name = "it does not wait longer if nobody looks meanwhile",
+		.root_waits = 2,
+		.step = {
+			{ GET(1, CONTRIB(H1, 1, .to = H4)) },
+			{ FLUSH, LATER(2900) },
+			{ FLUSH, LATER(3000),
+			  .out = { PUT(3, .from = SELF, .to = H4, .ranks = R(1)) } },
+			{ GET(1, CONTRIB(H1, 1, .to = H4, .block = 6)) },
+			{ FLUSH, LATER(9000),
+			  .out = { PUT(3, .from = SELF, .to = H4, .ranks = R(1), .block = 6) } },
+		},
+		.count = { { CSW_NEW, 2 }, { CSW_SENT_CLOCK, 2 } },
+	}, {
 		.name = "a single one leaves with its rank and mac",
 		.step = {
 			{ GET(2, CONTRIB(H3, 2)) },

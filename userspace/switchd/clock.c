@@ -160,6 +160,12 @@ static int flush_one(struct switchd *sw)
 	return ret;
 }
 
+/* When the block of @d has to leave: after its extra timeouts. Programs move its deadline. */
+static uint64_t due_at(const struct dataplane *dp, const struct csw_descriptor *d)
+{
+	return d->deadline + d->waits_left * dataplane_timeout(dp);
+}
+
 /* Has that queue a block that is due and still collecting, or may it have one? */
 static bool has_due(const struct dataplane *dp, uint32_t number, uint64_t now)
 {
@@ -175,16 +181,17 @@ static bool has_due(const struct dataplane *dp, uint32_t number, uint64_t now)
 		if (e->slot >= dp->slots)
 			return true;
 		d = dataplane_slot(dp, e->slot);
-		if (d->state == CSW_COLLECTING && d->deadline <= now)
+		if (d->state == CSW_COLLECTING && due_at(dp, d) <= now)
 			return true;
 	}
 	return i == LOOK_AHEAD;
 }
 
 /*
- * The head of a queue is due. Does it take a frame? Slots of completed blocks are taken off by
- * packets, too, for next to nothing, while a frame takes as long as dozens of packets. So these
- * slots are left to packets while packets come, unless that makes the queue long.
+ * The head of a queue is due. Does it take a frame? Slots of completed blocks, and of those with
+ * extra timeouts left, are taken off by packets, too, for next to nothing. A frame takes as long as
+ * dozens of packets. So these slots are left to packets while packets come, unless that makes the
+ * queue long.
  */
 static bool must_flush(const struct switchd *sw, uint64_t now)
 {
@@ -271,8 +278,8 @@ static uint64_t next_of(const struct dataplane *dp, uint32_t number, uint64_t ne
 		d = dataplane_slot(dp, e->slot);
 		if (d->state != CSW_COLLECTING)
 			continue;
-		if (d->deadline > due)
-			due = d->deadline;
+		if (due_at(dp, d) > due)
+			due = due_at(dp, d);
 		next = due < next ? due : next;
 	}
 	return next;
